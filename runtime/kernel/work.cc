@@ -124,7 +124,9 @@ uint64_t Product(const TensorView* a, const TensorView* b) {
   const uint64_t elements = Count(a), others = Count(b);
   if (elements == 0 || others == 0) return 0;
   uint64_t matrices = 1;
-  for (int d = 0; d + 2 < b->rank(); ++d) matrices *= static_cast<uint64_t>(b->sizes[d]);
+  for (int d = 0; d + 2 < b->rank(); ++d) {
+    matrices = Times(matrices, static_cast<uint64_t>(b->sizes[d]));
+  }
   // A vector is a row, or a column of b's.
   return Times(elements / LastSize(*a), others / matrices);
 }

@@ -67,10 +67,123 @@ TEST(WorkTest, ChainsOfConvolutionsTakeEachPlaceOfTheirInputWithAllWeights) {
             64u * (512 + 144) + 16 * (1024 + 512 + 144));
 }
 
+// The slots of `values`.
+std::vector<EValue*> SlotsOf(std::vector<EValue>& values) {
+  std::vector<EValue*> slots;
+  for (EValue& value : values) slots.push_back(&value);
+  return slots;
+}
+EValue Tensor(const Sizes& sizes) {
+  return EValue(TensorView::Contiguous(DType::kFloat32, sizes, nullptr));
+}
+
+TEST(WorkTest, ListsCountAsTheirTensors) {
+  std::vector<EValue> parts = {Tensor({2, 3}), Tensor({4}), EValue(int64_t{7})};
+  const std::vector<EValue*> elements = SlotsOf(parts);
+  std::vector<EValue> values = {EValue(ListView{elements}), EValue(int64_t{1})};
+  const std::vector<EValue*> slots = SlotsOf(values);
+  EXPECT_EQ(WorkOfArguments(WorkRuleOf("aten.cat.default"), KernelContext(slots, {}, nullptr, {})),
+            16u * (6 + 4));
+}
+
+TEST(WorkTest, PairsTakeEachElementWithEachOther) {
+  EXPECT_EQ(Call({{3, 2}, {5}, {3, 2}}, {}).WorkOf("aten._trilinear.default"),
+            6u * 6 + 16 * (6 + 5 + 6));
+  EXPECT_EQ(Call({{5, 4}, {5}}, {}).WorkOf("torchvision.nms.default"),
+            8 * (5u * 5 + 16 * (20 + 5)));
+}
+
+TEST(WorkTest, RowsTakeEachElementWithItsRow) {
+  EXPECT_EQ(Call({{3, 4}}, {}).WorkOf("aten._linalg_det.default"), 2 * (12u * 4 + 16 * 12));
+  EXPECT_EQ(Call({{0, 4}}, {}).WorkOf("aten._linalg_det.default"), 0u);
+  EXPECT_EQ(Call({{}}, {}).WorkOf("aten._linalg_det.default"), 2 * (1u + 16));
+}
+
+TEST(WorkTest, GradientsOfConvolutionsAreThreeOfThem) {
+  EXPECT_EQ(Call({{1, 4, 7, 7}, {1, 3, 8, 8}, {4, 3, 2, 2}}, {})
+                .WorkOf("aten.convolution_backward.default"),
+            3u * 49 * 48 + 16 * (196 + 192 + 48));
+}
+
+TEST(WorkTest, BagsTakeARowForEachIndex) {
+  EXPECT_EQ(Call({{10, 8}, {5}, {2}}, {}).WorkOf("aten._embedding_bag.default"),
+            5u * 8 + 16 * (80 + 5 + 2));
+  const WorkRule bags = WorkRuleOf("aten._embedding_bag.default");
+  std::vector<EValue> values = {EValue(), Tensor({5})};
+  const std::vector<EValue*> slots = SlotsOf(values);
+  EXPECT_EQ(WorkOfArguments(bags, KernelContext(slots, {}, nullptr, {})), 16u * 5);
+}
+
+TEST(WorkTest, WindowsCountForEachElementOfTheOutput) {
+  EValue two(int64_t{2}), three(int64_t{3}), none, minus(int64_t{-1});
+  EValue *const both[] = {&two, &three}, *const odd[] = {&three, &none, &minus};
+  const WorkRule rule = WorkRuleOf("aten.max_pool2d_with_indices.default");
+  const auto work = [&](EValue kernel) {
+    std::vector<EValue> values = {Tensor({1, 4, 4}), kernel, Tensor({1, 2, 2})};
+    const std::vector<EValue*> slots = SlotsOf(values);
+    const absl::Span<EValue* const> all = slots;
+    return WorkOfOutputs(rule, KernelContext(all.first(2), all.subspan(2), nullptr, {}));
+  };
+  EXPECT_EQ(work(EValue(ListView{both})), 4u * 6 + 16 * 4);
+  EXPECT_EQ(work(EValue(ListView{odd})), 4u * 3 + 16 * 4);  // what is no size counts as 1
+  EXPECT_EQ(work(three), 4u * 9 + 16 * 4);                  // in both directions
+  EXPECT_EQ(work(minus), 4u + 16 * 4);
+  EXPECT_EQ(work(none), 4u + 16 * 4);
+  // Without such an argument there is no window.
+  EXPECT_EQ(WorkOfOutputs(rule, Call({{1, 4, 4}}, {{1, 2, 2}}).context()), 16u * 4);
+}
+
+TEST(WorkTest, TransposedConvolutionsWalkOverTheirInput) {
+  const WorkRule rule = WorkRuleOf("aten.convolution.default");
+  const auto work = [&](EValue transposed) {
+    std::vector<EValue> values(9);
+    values[0] = Tensor({1, 3, 2, 2});
+    values[1] = Tensor({3, 4, 2, 2});
+    values[6] = transposed;
+    values.push_back(Tensor({1, 4, 5, 5}));
+    const std::vector<EValue*> slots = SlotsOf(values);
+    const absl::Span<EValue* const> all = slots;
+    return WorkOfOutputs(rule, KernelContext(all.first(9), all.subspan(9), nullptr, {}));
+  };
+  EXPECT_EQ(work(true), 4u * 48 + 16 * 100);
+  EXPECT_EQ(work(false), 25u * 48 + 16 * 100);
+  EXPECT_EQ(work(EValue()), 25u * 48 + 16 * 100);
+}
+
+TEST(WorkTest, WhatIsNoTensorCountsNothing) {
+  const WorkRule product = WorkRuleOf("aten.mm.default");
+  std::vector<EValue> values = {Tensor({2, 3}), EValue()};
+  const std::vector<EValue*> slots = SlotsOf(values);
+  EXPECT_EQ(WorkOfArguments(product, KernelContext(slots, {}, nullptr, {})), 16u * 6);
+  EXPECT_EQ(WorkOfArguments(product, KernelContext({}, {}, nullptr, {})), 0u);
+  const WorkRule convolution = WorkRuleOf("aten.convolution.default");
+  EValue* const nothing[] = {nullptr};
+  EXPECT_EQ(WorkOfOutputs(convolution, KernelContext(slots, nothing, nullptr, {})), 0u);
+  EXPECT_EQ(WorkOfOutputs(convolution, KernelContext(slots, {}, nullptr, {})), 0u);
+  EXPECT_EQ(WorkOfOutputs(convolution, KernelContext(slots, slots, nullptr, {})), 16u * 6);
+  // An image without channels, and a chain without weights.
+  EXPECT_EQ(WorkOfOutputs(convolution, Call({{2}, {3}}, {{4}}).context()), 4u * 3 + 16 * 4);
+  EXPECT_EQ(WorkOfArguments(WorkRuleOf("belay_cpu.conv2d_chain.default"),
+                            Call({{1, 2, 3}}, {}).context()),
+            16u * 6);
+}
+
+TEST(WorkTest, RulesAreThoseOfTheFirstPatternThatFits) {
+  EXPECT_EQ(WorkRuleOf("aten.avg_pool2d_backward.default").first, 2);
+  EXPECT_EQ(WorkRuleOf("aten.avg_pool2d.default").first, 1);
+  EXPECT_EQ(WorkRuleOf("aten.linalg_vector_norm.default").kind, WorkRule::Kind::kElements);
+  EXPECT_EQ(WorkRuleOf("aten.linalg_qr.default").factor, 4);
+  EXPECT_EQ(WorkRuleOf("aten.mm.dtype").kind, WorkRule::Kind::kElements);
+}
+
 TEST(WorkTest, IsSaturated) {
   const int64_t many = int64_t{1} << 40;
   const WorkRule rule = WorkRuleOf("aten.mm.default");
   EXPECT_EQ(WorkOfArguments(rule, Call({{many, 1}, {1, many}}, {}).context()), UINT64_MAX);
+  // Also where the number of matrices alone is no 64-bit integer.
+  const int64_t half = int64_t{1} << 32;
+  EXPECT_EQ(WorkOfArguments(rule, Call({{half, half, 1, 1}, {half, half, 1, 1}}, {}).context()),
+            UINT64_MAX);
 }
 
 }  // namespace
