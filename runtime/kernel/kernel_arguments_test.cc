@@ -1,8 +1,11 @@
 #include "runtime/kernel/kernel_arguments.h"
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
@@ -113,6 +116,103 @@ TEST_F(KernelArgumentsTest, ListsThatACallKeepsAreOfAnyLength) {
   EXPECT_THAT(arguments.LongIntList("flag"), StatusIs(kInvalid, HasSubstr("'flag'")));
 }
 
+TEST_F(KernelArgumentsTest, WhatIsMissingIsNone) {
+  TensorView view;
+  const KernelContext context =
+      Context({None{}, None{}, view, int64_t{3}, 0.5, DType::kInt8, None{}});
+  const KernelArguments arguments(context, "none weight tensor int float dtype missing");
+  EXPECT_EQ(arguments.OptionalTensor("weight").value(), nullptr);
+  EXPECT_EQ(arguments.OptionalTensor("tensor").value(), context.argument(2).get_if<TensorView>());
+  EXPECT_THAT(arguments.OptionalTensor("int"),
+              StatusIs(kInvalid, HasSubstr("argument 'int': expected tensor, got int")));
+  EXPECT_EQ(arguments.OptionalInt("int").value(), 3);
+  EXPECT_THAT(arguments.OptionalInt("float"),
+              StatusIs(kInvalid, HasSubstr("argument 'float': expected int, got float")));
+  EXPECT_EQ(arguments.OptionalDouble("none").value(), std::nullopt);
+  EXPECT_THAT(arguments.OptionalDouble("dtype"),
+              StatusIs(kInvalid, HasSubstr("argument 'dtype': expected float, got dtype")));
+  EXPECT_EQ(arguments.DtypeOr("dtype", DType::kInt16).value(), DType::kInt8);
+  EXPECT_THAT(arguments.DtypeOr("int", DType::kInt16),
+              StatusIs(kInvalid, HasSubstr("argument 'int': expected dtype, got int")));
+  EXPECT_THAT(arguments.Int("dtype"), StatusIs(kInvalid, HasSubstr("argument 'dtype'")));
+  EXPECT_THAT(arguments.IntList("float"), StatusIs(kInvalid, HasSubstr("argument 'float'")));
+}
+
+TEST_F(KernelArgumentsTest, WhatIsWrittenIsKnownByItsPlace) {
+  TensorView view;
+  const KernelContext context = Context({int64_t{1}, view});
+  const KernelArguments arguments(context, "dim self");
+  EXPECT_EQ(arguments.Mutable("self")->position, 1);
+  EXPECT_THAT(arguments.Mutable("out"),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("no argument 'out'")));
+  EXPECT_THAT(arguments.Operand("out"), StatusIs(absl::StatusCode::kInternal));
+}
+
+TEST_F(KernelArgumentsTest, NamesBehindTheCallsArgumentsAreNotThere) {
+  const KernelContext context = Context({int64_t{1}});
+  const KernelArguments arguments(context, "dim keepdim");
+  EXPECT_TRUE(arguments.Has("dim"));
+  EXPECT_FALSE(arguments.Has("keepdim"));
+  EXPECT_THAT(arguments.CheckArity(),
+              StatusIs(kInvalid, HasSubstr("expected 2 arguments and 1 outputs")));
+}
+
+TEST_F(KernelArgumentsTest, SignaturesThatSayNothingFitNoCall) {
+  const KernelContext context = Context({int64_t{1}}, {});
+  EXPECT_THAT(KernelArguments(context, "dim -> many").CheckArity(), StatusIs(kInvalid));
+  // As many names as there is room for, whatever stands behind them.
+  std::string names;
+  for (int i = 0; i < 30; ++i) absl::StrAppend(&names, i == 0 ? "" : " ", "a", i);
+  EXPECT_THAT(KernelArguments(context, names).CheckArity(),
+              StatusIs(kInvalid, HasSubstr("expected 24 arguments")));
+}
+
+TEST_F(KernelArgumentsTest, ElementsOfListsAreOfTheirKind) {
+  EValue yes(true), no(false), one(int64_t{1}), half(0.5);
+  EValue *bools[] = {&yes, &no, &yes}, *mixed[] = {&yes, &one, nullptr},
+         *holes[] = {nullptr, &half};
+  const KernelContext context = Context(
+      {EValue(ListView{bools}), EValue(ListView{mixed}), EValue(ListView{holes}), int64_t{7}});
+  const KernelArguments arguments(context, "mask mixed holes lone");
+  EXPECT_EQ(arguments.BoolMask("mask", 3).value(), 5u);
+  EXPECT_THAT(arguments.BoolMask("mask", 2),
+              StatusIs(kInvalid, HasSubstr("argument 'mask': expected 2 bools, got 3")));
+  EXPECT_THAT(arguments.BoolMask("mixed", 3),
+              StatusIs(kInvalid, HasSubstr("argument 'mixed': expected a list of bools, got int")));
+  EXPECT_THAT(
+      arguments.BoolMask("holes", 2),
+      StatusIs(kInvalid, HasSubstr("argument 'holes': expected a list of bools, got none")));
+  EXPECT_THAT(arguments.BoolMask("lone", 1), StatusIs(kInvalid, HasSubstr("argument 'lone'")));
+  EXPECT_EQ(arguments.ListDouble("holes", 1).value(), 0.5);
+  for (const int k : {-1, 0, 2}) {
+    EXPECT_THAT(arguments.ListDouble("holes", k),
+                StatusIs(kInvalid, absl::StrCat("argument 'holes': element ", k,
+                                                " of the list is no float")));
+  }
+  EXPECT_THAT(arguments.ListDouble("mask", 0), StatusIs(kInvalid, HasSubstr("is no float")));
+  EXPECT_THAT(arguments.ListDouble("lone", 0), StatusIs(kInvalid, HasSubstr("argument 'lone'")));
+  EXPECT_EQ(arguments.ListInt("lone", 0).value().value(), 7);
+  EXPECT_EQ(arguments.ListInt("mixed", 1).value().value(), 1);
+  for (const int k : {-1, 0, 2, 3}) {
+    EXPECT_THAT(arguments.ListInt("mixed", k),
+                StatusIs(kInvalid,
+                         absl::StrCat("argument 'mixed': element ", k, " of the list is no int")));
+  }
+  EXPECT_EQ(arguments.ListSize("lone").value(), 1);
+  EXPECT_THAT(arguments.ListSize("none"), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(arguments.ListInt("none", 0), StatusIs(absl::StatusCode::kInternal));
+}
+
+TEST_F(KernelArgumentsTest, MasksHaveAtMost32Bits) {
+  EValue yes(true);
+  const std::vector<EValue*> many(33, &yes);
+  const absl::Span<EValue* const> all = many;
+  const KernelContext context = Context({EValue(ListView{all.first(32)}), EValue(ListView{all})});
+  const KernelArguments arguments(context, "most more");
+  EXPECT_EQ(arguments.BoolMask("most", 32).value(), UINT32_MAX);
+  EXPECT_THAT(arguments.BoolMask("more", 33), StatusIs(kInvalid, HasSubstr("argument 'more'")));
+}
+
 // A call that is read by name, run, asked and measured.
 TEST_F(KernelArgumentsTest, OperandsAreTensorsOrNumbers) {
   TensorView view;
@@ -175,6 +275,14 @@ TEST_F(KernelArgumentsTest, ARowReadsItsCallForEachQuestion) {
   EXPECT_EQ(*outputs_[0].get_if<int64_t>(), 40);
   KernelContext odd = Context({int64_t{3}});
   EXPECT_FALSE(kScale.Accepts(odd));
+}
+
+TEST_F(KernelArgumentsTest, ARowThatAsksNothingTakesEveryCall) {
+  constexpr Kernel kPlain =
+      KernelRow<&Scale>("test.scale", "factor", "Plain", KernelEngine::kReference);
+  const KernelContext context = Context({true, true});
+  EXPECT_TRUE(kPlain.Accepts(context));
+  EXPECT_EQ(kPlain.ScratchBytes(context), 0u);
 }
 
 TEST_F(KernelArgumentsTest, ACallThatCannotBeReadIsNotAcceptedAndFailsWhenItRuns) {

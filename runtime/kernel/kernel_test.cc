@@ -6,9 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
+#include "runtime/core/thread_pool.h"
 
 namespace belay {
 namespace {
@@ -21,6 +23,9 @@ constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 // Accepts sizes up to those that the tensor has; its memory stays where it is.
 class BoundedAllocator : public OutputAllocator {
  public:
+  absl::Status CheckMutable(const EValue&) override { return writable; }
+  absl::Status writable = absl::OkStatus();
+
   absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
     for (int d = 0; d < tensor.rank(); ++d) {
       if (sizes[d] > tensor.sizes[d]) return absl::OutOfRangeError("too large");
@@ -85,6 +90,31 @@ TEST_F(KernelContextTest, WhatIsWrittenLiesApartFromOtherArguments) {
               StatusIs(kInvalid, HasSubstr("argument 1")));
 }
 
+TEST_F(KernelContextTest, TheAllocatorSaysWhatMayBeWritten) {
+  const TestTensor t = TestTensor::Zeros(DType::kFloat32, {2});
+  allocator_.writable = absl::InvalidArgumentError("a constant");
+  EXPECT_THAT(Context({None{}, t.view()}).MutableTensor({1}),
+              StatusIs(kInvalid, "argument 1: a constant"));
+  // Nobody knows of constants where nobody allocates.
+  EValue slot(t.view());
+  EValue* const arguments[] = {&slot};
+  EXPECT_OK(KernelContext(arguments, {}, nullptr, {}).MutableTensor({0}).status());
+}
+
+TEST_F(KernelContextTest, PartsRunInOrderWithoutThreadsAndAllOfThemWith) {
+  KernelContext alone = Context({});
+  EXPECT_EQ(alone.num_threads(), 1);
+  std::vector<int> parts;
+  alone.RunParts(3, [&](int part) { parts.push_back(part); });
+  EXPECT_THAT(parts, ElementsAre(0, 1, 2));
+  ThreadPool threads(2);
+  const KernelContext shared({}, {}, nullptr, {}, &threads);
+  EXPECT_EQ(shared.num_threads(), 2);
+  std::vector<int> times(5, 0);
+  shared.RunParts(5, [&](int part) { ++times[part]; });
+  EXPECT_THAT(times, ElementsAre(1, 1, 1, 1, 1));
+}
+
 TEST_F(KernelContextTest, NumbersConvertWithoutLossOnly) {
   const KernelContext context =
       Context({int64_t{3}, true, 2.5, std::complex<double>(1, 2), None{}});
@@ -95,10 +125,17 @@ TEST_F(KernelContextTest, NumbersConvertWithoutLossOnly) {
   EXPECT_EQ(*context.Double(1), 1.0);
   EXPECT_EQ(*context.Double(2), 2.5);
   EXPECT_THAT(context.Double(3), StatusIs(kInvalid, HasSubstr("got complex")));
+  EXPECT_THAT(context.Double(4), StatusIs(kInvalid, HasSubstr("expected float, got none")));
   EXPECT_EQ(*context.Bool(1), true);
   EXPECT_THAT(context.Bool(0), StatusIs(kInvalid));
   EXPECT_TRUE(context.Scalar(3)->is<std::complex<double>>());
   EXPECT_THAT(context.Scalar(4), StatusIs(kInvalid, HasSubstr("expected number, got none")));
+}
+
+TEST_F(KernelContextTest, NumbersThatEqualARealOneAreOne) {
+  const KernelContext context = Context({false, std::complex<double>(1.5, 0)});
+  EXPECT_EQ(*context.Double(0), 0.0);
+  EXPECT_EQ(*context.Double(1), 1.5);
 }
 
 TEST_F(KernelContextTest, DtypesAndStringsAreNothingElse) {
@@ -144,7 +181,11 @@ TEST_F(KernelContextTest, OutputsAreResized) {
               StatusIs(absl::StatusCode::kOutOfRange, "output 0: too large"));
   EXPECT_THAT(context.Output(1, {1}),
               StatusIs(kInvalid, HasSubstr("output 1: expected tensor, got none")));
-  EXPECT_THAT(context.PlannedOutput(1), StatusIs(kInvalid));
+  EXPECT_THAT(context.PlannedOutput(1), StatusIs(kInvalid, HasSubstr("got none")));
+  for (const int i : {-1, 2}) {
+    EXPECT_THAT(context.PlannedOutput(i),
+                StatusIs(kInvalid, absl::StrCat("there is no output ", i, ", there are 2")));
+  }
 }
 
 TEST_F(KernelContextTest, ListOutputsAreResizedByElement) {

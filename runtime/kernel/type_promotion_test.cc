@@ -90,6 +90,67 @@ TEST(TypePromotionTest, RuleNamesWhatItTakes) {
   EXPECT_EQ(types.result, DType::kFloat32);
 }
 
+TEST(TypePromotionTest, ComplexNumbersBesideHalfPrecision) {
+  TypePromotion half;
+  half.AddTensor(DType::kFloat16, 1);
+  half.AddTensor(DType::kComplex128, 0);
+  EXPECT_EQ(*half.Result(), DType::kComplex32);
+  TypePromotion bfloat;
+  bfloat.AddTensor(DType::kBFloat16, 1);
+  bfloat.AddScalar(DType::kComplex64);
+  EXPECT_EQ(*bfloat.Result(), DType::kComplex64);
+  TypePromotion complex;
+  complex.AddTensor(DType::kComplex64, 1);
+  complex.AddTensor(DType::kComplex128, 0);
+  EXPECT_EQ(*complex.Result(), DType::kComplex64);
+}
+
+TEST(TypePromotionTest, BoolTensorsTakeTheCategoryOfLowerClasses) {
+  TypePromotion integer;
+  integer.AddTensor(DType::kBool, 1);
+  integer.AddScalar(DType::kInt64);
+  EXPECT_EQ(*integer.Result(), DType::kInt64);
+  TypePromotion wide;
+  wide.AddTensor(DType::kUint16, 1);
+  wide.AddScalar(DType::kFloat32);
+  EXPECT_EQ(*wide.Result(), DType::kFloat32);
+  TypePromotion complex;
+  complex.AddTensor(DType::kInt32, 1);
+  complex.AddScalar(DType::kComplex64);
+  EXPECT_EQ(*complex.Result(), DType::kComplex64);
+}
+
+TEST(TypePromotionTest, TheFirstClashIsTold) {
+  TypePromotion p;
+  p.AddTensor(DType::kUint16, 1);
+  p.AddTensor(DType::kInt32, 1);
+  p.AddTensor(DType::kInt64, 1);
+  p.AddTensor(DType::kUint16, 1);
+  EXPECT_THAT(p.Result(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                   "dtypes uint16 and int32 have no common dtype"));
+  EXPECT_THAT(Promote(kAnyRule, p), StatusIs(absl::StatusCode::kInvalidArgument));
+  TypePromotion lower;  // of a number beside tensors without dimensions
+  lower.AddTensor(DType::kFloat8E5M2, 0);
+  lower.AddTensor(DType::kFloat32, 0);
+  EXPECT_THAT(lower.Result(), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST(TypePromotionTest, RulesMakeResultsOfTheCommonDType) {
+  const auto expect = [](const PromotionRule& rule, DType operand, DType compute, DType result) {
+    TypePromotion p;
+    p.AddTensor(operand, 1);
+    ASSERT_OK_AND_ASSIGN(const PromotedTypes types, Promote(rule, p));
+    EXPECT_EQ(types.compute, compute);
+    EXPECT_EQ(types.result, result);
+  };
+  expect(kAnyRule, DType::kInt8, DType::kInt8, DType::kInt8);
+  expect(kToFloatRule, DType::kFloat64, DType::kFloat64, DType::kFloat64);
+  expect(kToFloatRule, DType::kBool, DType::kFloat32, DType::kFloat32);
+  expect(kAnyToBoolRule, DType::kComplex64, DType::kComplex64, DType::kBool);
+  expect(kMagnitudeRule, DType::kComplex128, DType::kComplex128, DType::kFloat64);
+  expect(kMagnitudeRule, DType::kInt32, DType::kInt32, DType::kInt32);
+}
+
 TEST(TypePromotionTest, CategoryOfNumbers) {
   EXPECT_EQ(ScalarCategory(EValue(int64_t{1})), DType::kInt64);
   EXPECT_EQ(ScalarCategory(EValue(1.0)), DType::kFloat32);
