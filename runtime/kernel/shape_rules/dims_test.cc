@@ -33,6 +33,15 @@ TEST(ToSizesTest, RefusesWhatIsNoShape) {
               StatusIs(kInvalid, HasSubstr("rank 17")));
 }
 
+TEST(CheckedIntTest, OfTwoNumbersTheLargerAndTheSmaller) {
+  EXPECT_EQ(SymMax(2, 3).value(), 3);
+  EXPECT_EQ(SymMax(3, 2).value(), 3);
+  EXPECT_EQ(SymMin(2, 3).value(), 2);
+  EXPECT_EQ(SymMin(3, 2).value(), 2);
+  const CheckedInt overflow = CheckedInt(INT64_MAX) + 1;
+  EXPECT_FALSE(SymMin(overflow, 3).ok());
+}
+
 TEST(NormalizeDimTest, CountsNegativeDimsFromTheEnd) {
   EXPECT_EQ(*NormalizeDim(0, 2), 0);
   EXPECT_EQ(*NormalizeDim(1, 2), 1);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "runtime/kernel/kernel.h"
 #include "runtime/kernel/shape_rules/index.h"
 #include "runtime/kernel/shape_rules/same_shape.h"
 

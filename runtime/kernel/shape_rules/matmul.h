@@ -139,6 +139,8 @@ absl::StatusOr<Dims<D>> ExpandedShape(absl::Span<const D> dims, absl::Span<const
                                                    expand.size(), " new dimensions has not rank ",
                                                    rank));
   }
+  // Of `expand` each place is one of `rank` and another than the others when all of `dims` fit between
+  // them.
   for (int i = 0; i < rank; ++i) {
     if (std::find(expand.begin(), expand.end(), i) != expand.end()) {
       out.push_back(D(int64_t{1}));
@@ -148,9 +150,6 @@ absl::StatusOr<Dims<D>> ExpandedShape(absl::Span<const D> dims, absl::Span<const
       return absl::InvalidArgumentError(
           "the list of new dimensions repeats one or is out of range");
     }
-  }
-  if (next != dims.size()) {
-    return absl::InvalidArgumentError("the list of new dimensions repeats one or is out of range");
   }
   return out;
 }

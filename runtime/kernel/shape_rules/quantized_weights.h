@@ -2,6 +2,7 @@
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_QUANTIZED_WEIGHTS_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_QUANTIZED_WEIGHTS_H_
 
+#include "runtime/kernel/kernel.h"
 #include "runtime/kernel/shape_rules/index.h"
 #include "runtime/kernel/shape_rules/quantized.h"
 #include "runtime/kernel/shape_rules/same_shape.h"

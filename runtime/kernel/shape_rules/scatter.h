@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "runtime/kernel/kernel.h"
 #include "runtime/kernel/shape_rules/index.h"
 
 namespace belay {

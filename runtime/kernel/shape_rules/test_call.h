@@ -1,0 +1,130 @@
+// Calls for tests of the readers and formulas of this folder: tensors without memory, and lists of
+// numbers.
+//
+//   TestCall call("self dim keepdim", {Tensor({2, 3}), 1, false});
+//   EXPECT_OK(call.Read<SortCall<KernelArguments>>());
+#ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_TEST_CALL_H_
+#define BELAY_RUNTIME_KERNEL_SHAPE_RULES_TEST_CALL_H_
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "runtime/core/evalue.h"
+#include "runtime/core/testing.h"
+#include "runtime/kernel/kernel_arguments.h"
+
+namespace belay {
+
+// An argument: a value, or a list of values.
+struct TestArgument {
+  TestArgument(EValue v) : value(std::move(v)) {}                                       // NOLINT
+  TestArgument(int number) : value(int64_t{number}) {}                                  // NOLINT
+  TestArgument(int64_t number) : value(number) {}                                       // NOLINT
+  TestArgument(double number) : value(number) {}                                        // NOLINT
+  TestArgument(bool truth) : value(truth) {}                                            // NOLINT
+  TestArgument(DType dtype) : value(dtype) {}                                           // NOLINT
+  TestArgument(const char* text) : value(std::string_view(text)) {}                     // NOLINT
+  TestArgument(None) {}                                                                 // NOLINT
+  TestArgument(std::vector<EValue> list) : elements(std::move(list)), is_list(true) {}  // NOLINT
+  EValue value;
+  std::vector<EValue> elements;
+  bool is_list = false;
+};
+
+inline EValue Tensor(const Sizes& sizes, DType dtype = DType::kFloat32) {
+  return EValue(TensorView::Contiguous(dtype, sizes, nullptr));
+}
+inline TestArgument Ints(const std::vector<int64_t>& numbers) {
+  return TestArgument(std::vector<EValue>(numbers.begin(), numbers.end()));
+}
+
+// A size that no int64 is: formulas don't know it.
+inline CheckedInt Overflowed() { return CheckedInt(INT64_MAX) + CheckedInt(1); }
+
+// Arguments by name, in the order of the signature. Calls that are read from it point into it.
+class TestCall {
+ public:
+  TestCall(std::string_view signature, std::vector<TestArgument> arguments)
+      : signature_(signature), arguments_(std::move(arguments)) {
+    for (TestArgument& argument : arguments_) {
+      if (argument.is_list) {
+        std::vector<EValue*>& slots = lists_.emplace_back();
+        for (EValue& element : argument.elements) slots.push_back(&element);
+        argument.value = EValue(ListView{slots});
+      }
+      slots_.push_back(&argument.value);
+    }
+    EXPECT_EQ(names().size(), slots_.size()) << signature;
+  }
+  TestCall(const TestCall&) = delete;
+  TestCall& operator=(const TestCall&) = delete;
+
+  std::vector<std::string> names() const {
+    return absl::StrSplit(absl::string_view(signature_), ' ');
+  }
+  EValue& value(size_t i) { return arguments_[i].value; }
+
+  template <class Call>
+  absl::StatusOr<Call> Read() const {
+    const KernelContext context(slots_, {}, nullptr, {});
+    return Call::Read(KernelArguments(context, signature_));
+  }
+
+ private:
+  std::string signature_;
+  std::vector<TestArgument> arguments_;
+  std::deque<std::vector<EValue*>> lists_;
+  std::vector<EValue*> slots_;
+};
+
+// What a call of these arguments says of its reading.
+template <class Call>
+absl::Status ReadStatus(std::string_view signature, std::vector<TestArgument> arguments) {
+  return TestCall(signature, std::move(arguments)).Read<Call>().status();
+}
+
+// What reading and `shape` of the call that was read say.
+template <class Call>
+auto ShapeOf(std::string_view signature, std::vector<TestArgument> arguments)
+    -> decltype(std::declval<Call>().Shape()) {
+  const TestCall call(signature, std::move(arguments));
+  ABSL_ASSIGN_OR_RETURN(const Call read, call.Read<Call>());
+  return read.Shape();
+}
+template <class Call>
+absl::Status CheckShapesOf(std::string_view signature, std::vector<TestArgument> arguments) {
+  const TestCall call(signature, std::move(arguments));
+  ABSL_ASSIGN_OR_RETURN(const Call read, call.Read<Call>());
+  const auto checked = read.CheckShapes();
+  return StatusOf(checked);
+}
+
+// The call is read, and isn't when one argument of it that is not none is of a kind that no operator
+// takes there: the error names it.
+template <class Call>
+void ExpectArgumentsOfTheirKinds(std::string_view signature, std::vector<TestArgument> arguments) {
+  SCOPED_TRACE(signature);
+  TestCall call(signature, std::move(arguments));
+  EXPECT_OK(call.Read<Call>());
+  const std::vector<std::string> names = call.names();
+  for (size_t i = 0; i < names.size(); ++i) {
+    const EValue right = call.value(i);
+    if (right.is_none()) continue;
+    call.value(i) = MemoryFormat::kContiguous;
+    EXPECT_THAT(call.Read<Call>(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         ::testing::HasSubstr(absl::StrCat("'", names[i], "'"))));
+    call.value(i) = right;
+  }
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNEL_SHAPE_RULES_TEST_CALL_H_
