@@ -30,12 +30,14 @@ static void OptionsOfLaterVersions(const belay_program* program) {
 
 /* The name of a file in this test's directory, with this content. As long as the process. */
 static const char* Write(const char* name, const void* bytes, size_t size) {
+  static char paths[16][4096];
+  static size_t count = 0;
   const char* directory = getenv("TEST_TMPDIR");
   if (directory == NULL) directory = "/tmp";
-  const size_t length = strlen(directory) + strlen(name) + 2;
-  char* path = malloc(length);
-  REQUIRE(path != NULL);
-  snprintf(path, length, "%s/%s", directory, name);
+  REQUIRE(count < sizeof paths / sizeof paths[0]);
+  char* path = paths[count++];
+  const int length = snprintf(path, sizeof paths[0], "%s/%s", directory, name);
+  REQUIRE(length > 0 && (size_t)length < sizeof paths[0]);
   FILE* file = fopen(path, "wb");
   REQUIRE(file != NULL);
   REQUIRE(fwrite(bytes, 1, size, file) == size && fclose(file) == 0);
