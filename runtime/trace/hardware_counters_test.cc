@@ -1,5 +1,10 @@
 #include "runtime/trace/hardware_counters.h"
 
+#ifdef __linux__
+#include <fcntl.h>
+#include <unistd.h>
+#endif
+
 #include <map>
 #include <set>
 #include <vector>
@@ -97,6 +102,28 @@ TEST(HardwareCountersTest, ACounterThatCanNoLongerBeReadHasNoCount) {
   system.stands = {{kInstructions, {15, 20, 20}}};
   EXPECT_THAT(counters.Stop(), ElementsAre(std::nullopt, Optional(5.0), std::nullopt));
 }
+
+#ifdef __linux__
+// The kernel of the system writes three words, of which a pipe is made here.
+TEST(HardwareCountersTest, TheStandardSystemReadsWholeCounters) {
+  CounterSystem::Reading reading;
+  EXPECT_FALSE(StandardCounterSystem().Read(-1, reading));
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const uint64_t words[] = {700, 20, 10};
+  ASSERT_EQ(write(ends[1], words, sizeof(words)), static_cast<ssize_t>(sizeof(words)));
+  EXPECT_TRUE(StandardCounterSystem().Read(ends[0], reading));
+  EXPECT_EQ(reading.value, 700u);
+  EXPECT_EQ(reading.enabled, 20u);
+  EXPECT_EQ(reading.running, 10u);
+  ASSERT_EQ(write(ends[1], words, sizeof(words) - 1), static_cast<ssize_t>(sizeof(words)) - 1);
+  EXPECT_FALSE(StandardCounterSystem().Read(ends[0], reading));
+  EXPECT_EQ(reading.value, 700u);
+  StandardCounterSystem().Close(ends[0]);
+  close(ends[1]);
+  EXPECT_NE(fcntl(ends[0], F_GETFD), 0);
+}
+#endif
 
 // The one of this machine, which may have counters or not.
 TEST(HardwareCountersTest, TheStandardSystemCountsOrIsSilent) {
