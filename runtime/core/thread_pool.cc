@@ -1,22 +1,132 @@
 #include "runtime/core/thread_pool.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <thread>
+#include <vector>
 
-#include "hwy/contrib/thread_pool/thread_pool.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay {
+namespace {
 
+void Pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield" ::: "memory");
+#endif
+}
+
+// Waits in a loop, for some microseconds without the system; from then on it lets other threads run that
+// want this CPU: the one that is waited for may be among them.
+class Spin {
+ public:
+  void Once() {
+    Pause();
+    if (++rounds_ > kAlone && rounds_ % kPerYield == 0) std::this_thread::yield();
+  }
+  bool IsLong() const { return rounds_ > kAlone; }
+
+ private:
+  static constexpr uint32_t kAlone = 2000, kPerYield = 32;
+  uint32_t rounds_ = 0;
+};
+
+}  // namespace
+
+// A call is an epoch, an even number. Its parts are dealt out to as many slots as there are threads, at
+// most; a thread takes a slot by making its epoch odd, its own before others', which were left by
+// threads that did not come. So the calling thread waits for nobody who has not begun, whoever
+// comes late finds nothing, and ranges of one call after another meet the same caches.
 struct ThreadPool::Impl {
-  explicit Impl(size_t workers) : pool(workers) {}
-  hwy::ThreadPool pool;
+  struct alignas(64) Slot {
+    std::atomic<uint32_t> epoch = 0;
+  };
+
+  explicit Impl(size_t threads) : slots(threads) {
+    for (size_t thread = 1; thread < threads; ++thread) {
+      workers.emplace_back([this, thread] { Work(thread); });
+    }
+  }
+  ~Impl() {
+    stops.store(true);
+    Wake();
+    for (std::thread& worker : workers) worker.join();
+  }
+
+  void Run(int parts_of_call, absl::FunctionRef<void(int)> call) {
+    // All slots of the call before are done: nobody reads these.
+    parts = parts_of_call;
+    body = &call;
+    budget = Budget::Current();
+    used = std::min(slots.size(), static_cast<size_t>(parts));
+    done.store(0, std::memory_order_relaxed);
+    const uint32_t call_epoch = epoch.load(std::memory_order_relaxed) + 2;
+    for (size_t s = 0; s < used; ++s) slots[s].epoch.store(call_epoch, std::memory_order_release);
+    epoch.store(call_epoch);
+    if (sleepers.load() > 0) Wake();
+    Take(0, call_epoch);
+    for (Spin spin; done.load(std::memory_order_acquire) < used;) spin.Once();
+  }
+
+  // Runs the parts of all slots that are left, its own first.
+  void Take(size_t thread, uint32_t call_epoch) {
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const size_t s = (thread + i) % slots.size();
+      uint32_t expected = call_epoch;
+      if (!slots[s].epoch.compare_exchange_strong(expected, call_epoch + 1)) continue;
+      const Budget::Scope scope(budget);
+      for (int part = static_cast<int>(s); part < parts; part += static_cast<int>(used)) {
+        (*body)(part);
+      }
+      done.fetch_add(1, std::memory_order_release);
+    }
+  }
+
+  void Work(size_t thread) {
+    uint32_t seen = 0;
+    while (true) {
+      for (Spin spin; epoch.load() == seen && !stops.load();) {
+        spin.Once();
+        if (spin.IsLong() && !leased.load()) Sleep(seen);
+      }
+      if (stops.load()) return;
+      seen = epoch.load();
+      Take(thread, seen);
+    }
+  }
+
+  void Sleep(uint32_t seen) {
+    const uint32_t ticket = wakes.load();
+    sleepers.fetch_add(1);
+    // Whoever changes one of these afterwards sees the sleeper, and wakes it.
+    if (epoch.load() == seen && !stops.load() && !leased.load()) wakes.wait(ticket);
+    sleepers.fetch_sub(1);
+  }
+  void Wake() {
+    wakes.fetch_add(1);
+    wakes.notify_all();
+  }
+
+  // Of the call.
+  int parts = 0;
+  absl::FunctionRef<void(int)>* body = nullptr;
+  Budget* budget = nullptr;
+  size_t used = 0;  // slots
+  std::vector<Slot> slots;
+  alignas(64) std::atomic<size_t> done = 0;
+  alignas(64) std::atomic<uint32_t> epoch = 0;
+  std::atomic<bool> leased = false, stops = false;
+  alignas(64) std::atomic<uint32_t> wakes = 0, sleepers = 0;
+
   // The thread that the pool is leased to; the id of no thread for none.
   std::atomic<std::thread::id> owner = std::thread::id();
   std::atomic<bool> running = false;
+  std::vector<std::thread> workers;  // the last: they use all of the above
 };
 
 ThreadPool::ThreadPool(int threads) : size_(threads) {
@@ -43,11 +153,7 @@ void ThreadPool::Run(int parts, absl::FunctionRef<void(int)> body) {
   if (mine && impl_->running.load()) return alone();
   if (!mine && !TryAcquire()) return alone();
   impl_->running.store(true);
-  Budget* const budget = Budget::Current();
-  impl_->pool.Run(0, static_cast<uint64_t>(parts), [&](uint64_t part, size_t /*thread*/) {
-    const Budget::Scope scope(budget);
-    body(static_cast<int>(part));
-  });
+  impl_->Run(parts, body);
   impl_->running.store(false);
   if (!mine) Release();
 }
@@ -58,12 +164,13 @@ ThreadPool::Lease::Lease(ThreadPool* pool) : pool_(pool) {
     pool_ = nullptr;
     return;
   }
-  pool_->impl_->pool.SetWaitMode(hwy::PoolWaitMode::kSpin);
+  pool_->impl_->leased.store(true);
+  if (pool_->impl_->sleepers.load() > 0) pool_->impl_->Wake();
 }
 
 ThreadPool::Lease::~Lease() {
   if (pool_ == nullptr) return;
-  pool_->impl_->pool.SetWaitMode(hwy::PoolWaitMode::kBlock);
+  pool_->impl_->leased.store(false);
   pool_->Release();
 }
 

@@ -22,12 +22,13 @@ class ThreadPool {
   int size() const { return size_; }
 
   // Calls body(part) for each part in [0, parts), on at most size() threads at a time, and returns
-  // when all have returned. Allocates nothing. Costs about 0.2 µs while a Lease is held, else what
-  // the system takes to wake a thread.
+  // when all have returned. Parts of threads that do not come, since other programs have their CPUs,
+  // run on those that do. Allocates nothing. Costs about 0.2 µs while a Lease is held, else what the
+  // system takes to wake a thread.
   void Run(int parts, absl::FunctionRef<void(int)> body);
 
-  // While it lives the threads wait for work in a loop instead of asleep, and the pool is the
-  // calling thread's. Does nothing for a pool that is leased already, and for null.
+  // While it lives the threads wait for work in a loop instead of asleep, which lets other threads of
+  // their CPUs run when the wait is long, and the pool is the calling thread's. Does nothing for a pool that is leased already, and for null.
   class Lease {
    public:
     explicit Lease(ThreadPool* pool);

@@ -40,6 +40,38 @@ TEST(ThreadPoolTest, PartsRunAtTheSameTime) {
   EXPECT_EQ(arrived.load(), 2);
 }
 
+// The other thread is asleep, or does not get a CPU: nobody waits for it.
+TEST(ThreadPoolTest, PartsOfThreadsThatDoNotComeRunAllTheSame) {
+  ThreadPool pool(3);
+  std::atomic<int> waiting = 0, count = 0;
+  std::atomic<bool> go = false;
+  std::thread other([&] {
+    pool.Run(3, [&](int part) {
+      ++count;
+      if (part == 0) return;  // the caller's own
+      ++waiting;
+      while (!go.load()) std::this_thread::yield();
+    });
+  });
+  while (waiting.load() == 0) std::this_thread::yield();
+  // The pool is the other thread's: this one works alone, whatever its threads do.
+  EXPECT_EQ(CountsOf(pool, 5), std::vector<int>(5, 1));
+  go.store(true);
+  other.join();
+  EXPECT_EQ(count.load(), 3);
+}
+
+// Calls one behind the other, whose threads come early, late and not at all.
+TEST(ThreadPoolTest, LateThreadsTakeNothingOfTheNextCall) {
+  ThreadPool pool(4);
+  for (int i = 0; i < 20'000; ++i) {
+    const int parts = 2 + i % 6;
+    std::atomic<int> sum = 0;
+    pool.Run(parts, [&](int part) { sum += part + 1; });
+    ASSERT_EQ(sum.load(), parts * (parts + 1) / 2) << i;
+  }
+}
+
 // Without a lease the pool is taken for one call.
 TEST(ThreadPoolTest, ACallLeavesThePoolToOtherThreads) {
   ThreadPool pool(2);
