@@ -38,13 +38,14 @@ class Spin {
 
 }  // namespace
 
-// A call is an epoch, an even number. Its parts are dealt out to as many slots as there are threads, at
+// A call is an epoch, an even number, of 64 bits: it never comes again, so that slots which a call does
+// not use are nobody's. Its parts are dealt out to as many slots as there are threads, at
 // most; a thread takes a slot by making its epoch odd, its own before others', which were left by
 // threads that did not come. So the calling thread waits for nobody who has not begun, whoever
 // comes late finds nothing, and ranges of one call after another meet the same caches.
 struct ThreadPool::Impl {
   struct alignas(64) Slot {
-    std::atomic<uint32_t> epoch = 0;
+    std::atomic<uint64_t> epoch = 0;
   };
 
   explicit Impl(size_t threads) : slots(threads) {
@@ -65,7 +66,7 @@ struct ThreadPool::Impl {
     budget = Budget::Current();
     used = std::min(slots.size(), static_cast<size_t>(parts));
     done.store(0, std::memory_order_relaxed);
-    const uint32_t call_epoch = epoch.load(std::memory_order_relaxed) + 2;
+    const uint64_t call_epoch = epoch.load(std::memory_order_relaxed) + 2;
     for (size_t s = 0; s < used; ++s) slots[s].epoch.store(call_epoch, std::memory_order_release);
     epoch.store(call_epoch);
     if (sleepers.load() > 0) Wake();
@@ -74,10 +75,10 @@ struct ThreadPool::Impl {
   }
 
   // Runs the parts of all slots that are left, its own first.
-  void Take(size_t thread, uint32_t call_epoch) {
+  void Take(size_t thread, uint64_t call_epoch) {
     for (size_t i = 0; i < slots.size(); ++i) {
       const size_t s = (thread + i) % slots.size();
-      uint32_t expected = call_epoch;
+      uint64_t expected = call_epoch;
       if (!slots[s].epoch.compare_exchange_strong(expected, call_epoch + 1)) continue;
       const Budget::Scope scope(budget);
       for (int part = static_cast<int>(s); part < parts; part += static_cast<int>(used)) {
@@ -88,7 +89,7 @@ struct ThreadPool::Impl {
   }
 
   void Work(size_t thread) {
-    uint32_t seen = 0;
+    uint64_t seen = 0;
     while (true) {
       for (Spin spin; epoch.load() == seen && !stops.load();) {
         spin.Once();
@@ -100,7 +101,7 @@ struct ThreadPool::Impl {
     }
   }
 
-  void Sleep(uint32_t seen) {
+  void Sleep(uint64_t seen) {
     const uint32_t ticket = wakes.load();
     sleepers.fetch_add(1);
     // Whoever changes one of these afterwards sees the sleeper, and wakes it.
@@ -119,7 +120,7 @@ struct ThreadPool::Impl {
   size_t used = 0;  // slots
   std::vector<Slot> slots;
   alignas(64) std::atomic<size_t> done = 0;
-  alignas(64) std::atomic<uint32_t> epoch = 0;
+  alignas(64) std::atomic<uint64_t> epoch = 0;
   std::atomic<bool> leased = false, stops = false;
   alignas(64) std::atomic<uint32_t> wakes = 0, sleepers = 0;
 
