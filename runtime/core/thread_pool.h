@@ -27,8 +27,9 @@ class ThreadPool {
   // system takes to wake a thread.
   void Run(int parts, absl::FunctionRef<void(int)> body);
 
-  // While it lives the threads wait for work in a loop instead of asleep, which lets other threads of
-  // their CPUs run when the wait is long, and the pool is the calling thread's. Does nothing for a pool that is leased already, and for null.
+  // While it lives the threads wait for work in a loop instead of asleep, yielding their CPUs to other
+  // threads when the wait is long, and the pool is the calling thread's. Does nothing for a pool
+  // that is leased already, and for null.
   class Lease {
    public:
     explicit Lease(ThreadPool* pool);
