@@ -29,8 +29,6 @@
 namespace belay {
 namespace {
 
-using K = KernelArguments;
-
 const EValue kMatrix = Tensor({3, 3}), kVector = Tensor({3}), kNumber = Tensor({});
 const EValue kInts = Tensor({3}, DType::kInt64), kBytes = Tensor({3, 4}, DType::kInt8);
 const TestArgument kTensors = std::vector<EValue>{kVector, kVector},

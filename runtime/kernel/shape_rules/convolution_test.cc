@@ -12,9 +12,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using D = CheckedInt;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 ConvolutionParams Params(int spatial, bool transposed = false, int64_t groups = 1) {
   const std::vector<int64_t> one(spatial, 1), none(spatial, 0);

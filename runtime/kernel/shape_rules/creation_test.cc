@@ -11,9 +11,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using K = KernelArguments;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(CreationTest, SizesAndStridesAreNotNegative) {
   EXPECT_THAT(ReadStatus<SizedCall<K>>("size dtype", {Ints({2, -1}), None()}),

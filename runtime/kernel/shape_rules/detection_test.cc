@@ -12,9 +12,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using K = KernelArguments;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(NmsTest, BoxesAreRowsOfFourWithAScoreEach) {
   const std::string names = "dets scores iou_threshold";

@@ -11,9 +11,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using K = KernelArguments;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 absl::Status System(const Sizes& a, const Sizes& b, bool left) {
   return CheckShapesOf<TriangularCall<K>>("self B upper left unitriangular",

@@ -12,11 +12,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using D = CheckedInt;
-using K = KernelArguments;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr absl::StatusCode kRange = absl::StatusCode::kOutOfRange;
 
 absl::StatusOr<Sizes> Transformed(const Sizes& shape, const std::vector<int64_t>& dims) {
   return TransformedDims<D>(ToDims(shape), dims);

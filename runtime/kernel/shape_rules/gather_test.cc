@@ -11,9 +11,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using K = KernelArguments;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 absl::Status Search(TestArgument side, bool right) {
   return ReadStatus<SearchCall<K>>("sorted_sequence self out_int32 right side sorter",

@@ -13,11 +13,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using D = CheckedInt;
-using K = KernelArguments;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr absl::StatusCode kRange = absl::StatusCode::kOutOfRange;
 
 TEST(IndexTest, ExpandingKeepsSizesButOnes) {
   EXPECT_TRUE(MayExpandTo<D>(ToDims({3}), ToDims({2, 3})));

@@ -14,10 +14,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using D = CheckedInt;
-using K = KernelArguments;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(CheckUnrolledDimTest, IsOneOfTheBroadcastDimensions) {
   EXPECT_OK(CheckUnrolledDim(0, 4));

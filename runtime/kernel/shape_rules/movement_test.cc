@@ -12,11 +12,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using D = CheckedInt;
-using K = KernelArguments;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr absl::StatusCode kRange = absl::StatusCode::kOutOfRange;
 
 absl::StatusOr<Sizes> Cat(const std::vector<Sizes>& operands, int64_t dim) {
   CatShape<D> shape;

@@ -12,10 +12,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using D = CheckedInt;
-using K = KernelArguments;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(NormTest, BatchNormTrainsOrHasStatistics) {
   const EValue batch = Tensor({2, 3, 4}), vector = Tensor({3});

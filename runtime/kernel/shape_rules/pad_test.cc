@@ -11,9 +11,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using D = CheckedInt;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(PadTest, TakesNoMoreAwayThanThereIs) {
   const auto padded = [](const Sizes& sizes, const Sizes& before, const Sizes& after) {

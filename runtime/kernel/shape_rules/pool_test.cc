@@ -12,10 +12,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using D = CheckedInt;
-using K = KernelArguments;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 PoolParams Kernel(int64_t size) {
   const std::vector<int64_t> kernel = {size}, one = {1}, none = {0};

@@ -13,10 +13,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using K = KernelArguments;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr absl::StatusCode kRange = absl::StatusCode::kOutOfRange;
 
 absl::Status PerToken(const Sizes& input, const Sizes& scales) {
   return CheckShapesOf<QuantizePerTokenCall<K>>(

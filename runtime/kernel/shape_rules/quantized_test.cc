@@ -12,10 +12,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using D = CheckedInt;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr absl::StatusCode kRange = absl::StatusCode::kOutOfRange;
 
 TEST(QuantizedTest, BoundsAreThoseOfTheDType) {
   using Bounds = std::pair<int64_t, int64_t>;

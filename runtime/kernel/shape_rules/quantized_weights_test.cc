@@ -12,10 +12,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using D = CheckedInt;
-using K = KernelArguments;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(QuantizedWeightsTest, PackedElementsHaveTheRangeOfTheirBits) {
   EXPECT_OK(CheckPackedRange(8, -100, 100));

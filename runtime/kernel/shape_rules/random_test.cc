@@ -11,9 +11,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using K = KernelArguments;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 absl::Status Randint(int64_t low, int64_t high, DType dtype) {
   return ReadStatus<RandintCall<K>>("low high size dtype", {low, high, Ints({2}), dtype});

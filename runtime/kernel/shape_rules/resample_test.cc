@@ -15,10 +15,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using D = CheckedInt;
-using K = KernelArguments;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(ResampleTest, ScalesGiveSizesOf64Bits) {
   EXPECT_EQ(ScaledSize(D(5), 1.5)->value(), 7);

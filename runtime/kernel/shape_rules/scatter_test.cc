@@ -11,9 +11,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using K = KernelArguments;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(ScatterReductionTest, HasTheNamesOfItsOperator) {
   EXPECT_EQ(*ScatterReductionOf("add"), ScatterReduction::kSum);

@@ -14,23 +14,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using D = CheckedInt;
-using K = KernelArguments;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr absl::StatusCode kRange = absl::StatusCode::kOutOfRange;
-
-// A row-major tensor of these sizes.
-StridedDims<D> Dense(const Sizes& sizes) {
-  const Dims<D> dims = ToDims(sizes);
-  return {dims, ContiguousStridesOf<D>(dims), D(0)};
-}
-// "sizes strides offset"
-std::string Text(const absl::StatusOr<StridedDims<D>>& dims) {
-  if (!dims.ok()) return std::string(dims.status().message());
-  return absl::StrCat(FormatDims<D>(dims->sizes), " ", FormatDims<D>(dims->strides), " ",
-                      DimToString(dims->offset));
-}
 
 TEST(SliceTest, BoundsAreThoseOfPython) {
   const auto slice = [](std::optional<D> start, std::optional<D> end, int64_t step) {

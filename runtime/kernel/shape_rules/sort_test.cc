@@ -12,10 +12,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using D = CheckedInt;
-using K = KernelArguments;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(TopKTest, TakesNoMoreThanThereAre) {
   const auto shape = [](const Dims<D>& dims, D k) { return TopKShape<D>(dims, 0, k); };

@@ -10,11 +10,6 @@
 namespace belay {
 namespace {
 
-using D = CheckedInt;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr absl::StatusCode kRange = absl::StatusCode::kOutOfRange;
-
 TEST(StridedTest, DimsAreMaskedOnce) {
   EXPECT_EQ(*DimMask({{0, -1}}, 3), 0b101u);
   EXPECT_THAT(DimMask({{0, 0}}, 3), StatusIs(kInvalid, "dim 0 appears more than once"));

@@ -11,10 +11,6 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using K = KernelArguments;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr absl::StatusCode kRange = absl::StatusCode::kOutOfRange;
 
 TEST(SymbolicTest, DimensionsAreOfTensorsThatHaveThem) {
   EXPECT_THAT(ReadStatus<OfDimensionCall<K>>("self dim", {Tensor({}), 0}),

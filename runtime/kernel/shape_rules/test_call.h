@@ -1,5 +1,5 @@
-// Calls for tests of the readers and formulas of this folder: tensors without memory, and lists of
-// numbers.
+// What tests of the readers and formulas of this folder share: calls of tensors without memory and lists
+// of numbers, layouts, and short names.
 //
 //   TestCall call("self dim keepdim", {Tensor({2, 3}), 1, false});
 //   EXPECT_OK(call.Read<SortCall<KernelArguments>>());
@@ -19,8 +19,27 @@
 #include "runtime/core/evalue.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/strided.h"
 
 namespace belay {
+
+using D = CheckedInt;
+using K = KernelArguments;
+
+inline constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+inline constexpr absl::StatusCode kRange = absl::StatusCode::kOutOfRange;
+
+// A row-major tensor of these sizes.
+inline StridedDims<D> Dense(const Sizes& sizes) {
+  const Dims<D> dims = ToDims(sizes);
+  return {dims, ContiguousStridesOf<D>(dims), D(0)};
+}
+// "sizes strides offset", or the error's message.
+inline std::string Text(const absl::StatusOr<StridedDims<D>>& dims) {
+  if (!dims.ok()) return std::string(dims.status().message());
+  return absl::StrCat(FormatDims<D>(dims->sizes), " ", FormatDims<D>(dims->strides), " ",
+                      DimToString(dims->offset));
+}
 
 // An argument: a value, or a list of values.
 struct TestArgument {

@@ -13,24 +13,9 @@ namespace belay {
 namespace {
 
 using ::testing::HasSubstr;
-using D = CheckedInt;
-using K = KernelArguments;
 
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr absl::StatusCode kRange = absl::StatusCode::kOutOfRange;
-
-StridedDims<D> Dense(const Sizes& sizes) {
-  const Dims<D> dims = ToDims(sizes);
-  return {dims, ContiguousStridesOf<D>(dims), D(0)};
-}
 StridedDims<D> Strided(const Sizes& sizes, const Sizes& strides, int64_t offset = 0) {
   return {ToDims(sizes), ToDims(strides), D(offset)};
-}
-// "sizes strides offset"
-std::string Text(const absl::StatusOr<StridedDims<D>>& dims) {
-  if (!dims.ok()) return std::string(dims.status().message());
-  return absl::StrCat(FormatDims<D>(dims->sizes), " ", FormatDims<D>(dims->strides), " ",
-                      DimToString(dims->offset));
 }
 
 TEST(ViewTest, SizesAreInferredFromTheNumberOfElements) {
