@@ -12,6 +12,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "exir/backend/partitioner_sequence.h"
@@ -163,6 +165,13 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
       if (entry == nullptr) {
         entry = &backends.emplace_back(
             DelegationReport{.method = method, .backend_id = lowered.backend_id});
+      }
+      if (!lowered.delegate_info.empty()) {
+        report.delegate_info.push_back(
+            {.method = method,
+             .backend_id = lowered.backend_id,
+             .node = node.name,
+             .lines = absl::StrSplit(absl::StripSuffix(lowered.delegate_info, "\n"), '\n')});
       }
       ++entry->delegate_calls;
       entry->flops += FlopsOf(lowered.original);

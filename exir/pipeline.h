@@ -46,6 +46,11 @@ struct DelegationReport {
   double flops = 0;  // of those nodes (exir/flop_count.h)
   uint64_t constant_bytes = 0;
 };
+// What the backend says of a delegate (PreprocessResult::delegate_info), by lines.
+struct DelegateInfo {
+  std::string method, backend_id, node;  // the delegate call
+  std::vector<std::string> lines;
+};
 // What the exporter assumed of a method's inputs and the program does not check
 // (exir/passes/guards_to_assertions.h).
 struct UncheckedGuard {
@@ -57,6 +62,7 @@ struct PipelineReport {
   std::vector<MemoryReport> memory;
   std::vector<DelegationReport> delegation;
   std::vector<LeftOverNode> left_over;
+  std::vector<DelegateInfo> delegate_info;  // of delegates of which something is said
   std::vector<UncheckedGuard> unchecked_guards;
   // What was probably not meant but has one safe meaning, one line each (ImportOptions::notes,
   // ToBackendOptions::notes), and operators that a partitioner asked to keep in vain.

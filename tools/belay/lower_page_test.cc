@@ -82,6 +82,13 @@ TEST_F(LowerPageTest, AgreesWithTheReport) {
     for (const json& row : report["delegation"]) {
       EXPECT_EQ(bytes[row["backend"]], row["constant_bytes"]) << row;
     }
+    // What the backend says of its delegates.
+    EXPECT_EQ(report["delegate_info"].empty(), backends[0] != "cpu") << report["delegate_info"];
+    for (const json& info : report["delegate_info"]) {
+      EXPECT_EQ(info["backend"], "cpu");
+      EXPECT_EQ(info["method"], "forward");
+      EXPECT_THAT(info["lines"].dump(), HasSubstr(" packed as float32"));
+    }
     EXPECT_EQ(method["memory"]["arena_bytes"], report["memory"][0]["arena_bytes"]);
     for (const json& tensor : method["memory"]["tensors"]) {
       EXPECT_LE(tensor["offset"].get<uint64_t>() + tensor["bytes"].get<uint64_t>(),

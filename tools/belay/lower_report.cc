@@ -127,6 +127,11 @@ json LowerReportJson(const exir::PipelineReport& report, uint64_t file_bytes) {
     out["unchecked_guards"].push_back({{"method", g.method}, {"guard", g.guard}});
   }
   out["notes"] = report.notes;
+  out["delegate_info"] = json::array();
+  for (const auto& d : report.delegate_info) {
+    out["delegate_info"].push_back(
+        {{"method", d.method}, {"backend", d.backend_id}, {"node", d.node}, {"lines", d.lines}});
+  }
   out["left_over"] = json::array();
   for (const auto& n : report.left_over) {
     out["left_over"].push_back({{"method", n.method},

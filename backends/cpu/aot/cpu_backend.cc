@@ -5,6 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "backends/cpu/aot/decisions.h"
 #include "backends/cpu/aot/fused_handles.h"
 #include "backends/cpu/aot/passes/cpu_passes.h"
 #include "backends/cpu/aot/shared_constants.h"
@@ -31,9 +32,12 @@ absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
         absl::StrCat("unknown compile spec '", compile_specs[0].key, "'; there are none"));
   }
   FusedHandles handles;
-  ABSL_ASSIGN_OR_RETURN(program, exir::RunPasses(std::move(program), CpuPasses(handles)));
+  Decisions decisions;
+  ABSL_ASSIGN_OR_RETURN(program,
+                        exir::RunPasses(std::move(program), CpuPasses(handles, decisions)));
   exir::PreprocessResult result;
   result.debug_handle_map = handles.MapOf(program);
+  result.delegate_info = decisions.Text(program);
   exir::MethodPrograms methods;
   methods.emplace_back("forward", std::move(program));
   exir::NamedDataStore named_data;

@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "backends/cpu/calls.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/infer.h"
+#include "exir/ir/text.h"
 #include "exir/ops/layout_rules.h"
 #include "runtime/core/status_macros.h"
 
@@ -58,8 +60,9 @@ bool IsLastTogether(const TensorMeta& meta) {
 
 class LayoutAssignment {
  public:
-  explicit LayoutAssignment(exir::ExportedProgram& program)
-      : editor_(program.top()),
+  LayoutAssignment(exir::ExportedProgram& program, Decisions* decisions)
+      : decisions_(decisions),
+        editor_(program.top()),
         graph_(editor_.graph()),
         copy_(program.ops->ToEdge(program.ops->Find("dim_order_ops._to_dim_order_copy.default"))),
         permute_(program.ops->Find("aten.permute_copy.default")) {}
@@ -189,10 +192,21 @@ class LayoutAssignment {
       node.provenance = graph_.node(source).provenance;
       node.debug_handle = graph_.node(source).debug_handle;
     }
+    std::string what;
+    if (decisions_ != nullptr) {
+      what = absl::StrCat("copies ", exir::PrintType(meta),
+                          channels_last ? " to channels last for " : " to be contiguous for ",
+                          reader.valid() ? graph_.node(reader).name : "the result");
+    }
+    // From here on `meta` may be elsewhere.
     it->second = editor_.InsertOp(reader, std::move(node), std::move(wanted));
+    if (decisions_ != nullptr) {
+      decisions_->Made(graph_.node(graph_.value(it->second).producer).name, std::move(what));
+    }
     return it->second;
   }
 
+  Decisions* decisions_;
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
   const exir::OpOverload *copy_, *permute_;
@@ -200,7 +214,7 @@ class LayoutAssignment {
   bool changed_ = false;
 };
 
-absl::StatusOr<bool> Run(exir::ExportedProgram& program) {
+absl::StatusOr<bool> Run(exir::ExportedProgram& program, Decisions* decisions) {
   std::vector<std::optional<TensorMeta>> returned;
   for (const Argument& output : program.top().outputs()) {
     const ValueId* value = output.get_if<ValueId>();
@@ -208,7 +222,7 @@ absl::StatusOr<bool> Run(exir::ExportedProgram& program) {
     returned.push_back(meta == nullptr ? std::nullopt : std::optional<TensorMeta>(*meta));
   }
   ABSL_ASSIGN_OR_RETURN(const bool refreshed, exir::RefreshLayouts(program));
-  LayoutAssignment assignment(program);
+  LayoutAssignment assignment(program, decisions);
   const bool converted = assignment.Convert(returned);
   const bool shared = assignment.ShareWithAttention();
   return refreshed || converted || shared;
@@ -216,6 +230,9 @@ absl::StatusOr<bool> Run(exir::ExportedProgram& program) {
 
 }  // namespace
 
-exir::Pass AssignLayouts() { return {"assign_layouts", Run}; }
+exir::Pass AssignLayouts(Decisions* decisions) {
+  return {"assign_layouts",
+          [decisions](exir::ExportedProgram& program) { return Run(program, decisions); }};
+}
 
 }  // namespace belay::cpu

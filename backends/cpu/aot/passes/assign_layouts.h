@@ -1,6 +1,7 @@
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_ASSIGN_LAYOUTS_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_ASSIGN_LAYOUTS_H_
 
+#include "backends/cpu/aot/decisions.h"
 #include "exir/pass/pass.h"
 
 namespace belay::cpu {
@@ -20,7 +21,8 @@ namespace belay::cpu {
 //
 // Permutations between attention and others get, or are given, such an order that they move nothing,
 // and the emitter leaves them out. Nothing may infer layouts anew after that. Top graph only.
-exir::Pass AssignLayouts();
+// `decisions`, null for nobody who asks, must outlive the pass.
+exir::Pass AssignLayouts(Decisions* decisions = nullptr);
 
 }  // namespace belay::cpu
 

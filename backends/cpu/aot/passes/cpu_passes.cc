@@ -17,27 +17,27 @@
 
 namespace belay::cpu {
 
-std::vector<exir::Pass> CpuPasses(FusedHandles& handles) {
+std::vector<exir::Pass> CpuPasses(FusedHandles& handles, Decisions& decisions) {
   return {
       WidenProducts(),
       exir::MergeBatchNorm(),
       RemoveCopies(handles),
       SimplifyQuantization(handles),
       // Weights are taken through their views, so that computing constants transposes none.
-      LowerLinear(handles),
-      LowerConv2d(),
+      LowerLinear(handles, &decisions),
+      LowerConv2d(&decisions),
       LowerLookup(handles),
       exir::PropagateConstants(),
       // Weights that were computed just now.
-      LowerLinear(handles),
-      LowerConv2d(),
-      FuseAttention(handles),
+      LowerLinear(handles, &decisions),
+      LowerConv2d(&decisions),
+      FuseAttention(handles, &decisions),
       SimplifyCopies(handles),
       LowerQuantizedAdd(handles),
       LowerMaxPool2d(),
       FuseEpilogues(handles),
-      AssignLayouts(),
-      FuseConv2dChains(handles),
+      AssignLayouts(&decisions),
+      FuseConv2dChains(handles, &decisions),
   };
 }
 

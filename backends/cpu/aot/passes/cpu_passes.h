@@ -4,14 +4,15 @@
 
 #include <vector>
 
+#include "backends/cpu/aot/decisions.h"
 #include "backends/cpu/aot/fused_handles.h"
 #include "exir/pass/pass.h"
 
 namespace belay::cpu {
 
 // From an edge program to one of standard operators and belay_cpu::* (backends/cpu/README.md), in
-// order. `handles` must outlive them.
-std::vector<exir::Pass> CpuPasses(FusedHandles& handles);
+// order. `handles` and `decisions` must outlive them.
+std::vector<exir::Pass> CpuPasses(FusedHandles& handles, Decisions& decisions);
 
 }  // namespace belay::cpu
 

@@ -8,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/constant_view.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ir/graph_editor.h"
+#include "exir/ir/text.h"
 #include "exir/op/op_table.h"
 
 namespace belay::cpu {
@@ -74,8 +76,9 @@ struct Source {
 
 class AttentionFusion {
  public:
-  AttentionFusion(exir::ExportedProgram& program, FusedHandles& handles)
+  AttentionFusion(exir::ExportedProgram& program, FusedHandles& handles, Decisions* decisions)
       : handles_(handles),
+        decisions_(decisions),
         editor_(program.top()),
         graph_(editor_.graph()),
         table_(*program.ops, kRows),
@@ -280,13 +283,22 @@ class AttentionFusion {
     const ValueId scores = ValueOf(*softmax, "self");
     const TensorMeta& shape = MetaOf(scores);
     const int rank = shape.rank();
+    const auto no = [&](std::string_view why) {
+      if (decisions_ != nullptr) {
+        decisions_->Left(node(last).name, absl::StrCat("no attention in one pass: ", why));
+      }
+      return false;
+    };
     if (shape.dtype != DType::kFloat32 || rank < 3 || rank > 4 ||
         !shape.sizes[rank - 3].AsInt().has_value()) {
-      return false;
+      return no(
+          "its scores are not float32 of [heads, queries, keys] with a known number of heads");
     }
     inside_.push_back(*softmax);
     if (where.has_value()) {
-      if (!IsEmptyRows(ValueOf(*where, "condition"), scores)) return false;
+      if (!IsEmptyRows(ValueOf(*where, "condition"), scores)) {
+        return no("what it chooses instead of softmax is not zeros for rows of -inf");
+      }
       inside_.push_back(*where);
       const NodeId zero = graph_.value(ValueOf(*where, "self")).producer;
       if (zero.valid() && node(zero).operand() == Argument(soft)) inside_.push_back(zero);
@@ -295,19 +307,21 @@ class AttentionFusion {
     std::vector<NodeId> readers = inside_;
     readers.push_back(last);
     for (const Source& source : weights) {
-      if (!IsReadBy(source.value, readers)) return false;
+      if (!IsReadBy(source.value, readers)) return no("somebody else reads its weights");
     }
-    if (!IsReadBy(soft, readers)) return false;
+    if (!IsReadBy(soft, readers)) return no("somebody else reads its weights");
 
     // The scores: a product, and maybe a mask.
     Argument mask;
     std::optional<Source> product = Product(scores);
     if (!product.has_value()) {
       const std::optional<NodeId> sum = Producer(scores, Op::kAdd);
-      if (!sum.has_value() || constants_.Number(node(*sum).argument("alpha")) != 1.0) return false;
+      if (!sum.has_value() || constants_.Number(node(*sum).argument("alpha")) != 1.0) {
+        return no("its scores are neither a product nor its sum with a mask");
+      }
       inside_.push_back(*sum);
       ValueId left = ValueOf(*sum, "self"), right = ValueOf(*sum, "other");
-      if (!left.valid() || !right.valid()) return false;
+      if (!left.valid() || !right.valid()) return no("its mask is a number");
       product = Product(left);
       if (!product.has_value()) {
         std::swap(left, right);
@@ -315,9 +329,11 @@ class AttentionFusion {
       }
       if (!product.has_value() || MetaOf(left).sizes != shape.sizes ||
           MetaOf(right).dtype != DType::kFloat32 || MetaOf(right).rank() > rank) {
-        return false;
+        return no("its scores are neither a product nor its sum with a mask");
       }
-      if (!where.has_value() && !IsFinite(right)) return false;
+      if (!where.has_value() && !IsFinite(right)) {
+        return no("its mask may be -inf for all of a row, of which softmax makes NaN");
+      }
       mask = right;
     }
     const NodeId dot = *Producer(product->value, Op::kBmm);
@@ -328,10 +344,12 @@ class AttentionFusion {
     std::vector<SymInt> sizes = shape.sizes;
     sizes[rank - 1] = MetaOf(queries[0].value).sizes.back();
     const std::optional<Source> query = Innermost(queries, sizes);
-    if (!query.has_value() || !(query->repeated == SymInt(1))) return false;
+    if (!query.has_value() || !(query->repeated == SymInt(1))) {
+      return no("its queries are no reshape of [heads, queries, size]");
+    }
     const std::vector<Source> transposed = Sources({ValueOf(dot, "mat2")}, false);
     const std::optional<NodeId> permute = Producer(transposed.back().value, Op::kPermute);
-    if (!permute.has_value() || !SwapsLastTwo(*permute)) return false;
+    if (!permute.has_value() || !SwapsLastTwo(*permute)) return no("its keys are not transposed");
     Source inner = transposed.back();
     inner.value = ValueOf(*permute, "self");
     sizes[rank - 2] = shape.sizes[rank - 1];
@@ -340,7 +358,7 @@ class AttentionFusion {
     const std::optional<Source> value = Innermost(Sources({ValueOf(last, "mat2")}, false), sizes);
     if (!key.has_value() || !value.has_value() || value->factor != 1 ||
         !(key->repeated == value->repeated)) {
-      return false;
+      return no("its keys and values are no reshapes of [heads, keys, size] of equal heads");
     }
 
     // Its result has the scores' leading dimensions; who reads it reshapes them.
@@ -348,12 +366,19 @@ class AttentionFusion {
     sizes[rank - 2] = shape.sizes[rank - 2];
     if (rank != MetaOf(result).rank()) {
       for (NodeId reader : graph_.value(result).users) {
-        if (!Is(reader, Op::kReshape)) return false;
-        if (node(reader).target->op() != "view_copy") return false;
+        if (!Is(reader, Op::kReshape) || node(reader).target->op() != "view_copy") {
+          return no("its result is read before it is reshaped");
+        }
       }
-      if (graph_.IsOutput(result)) return false;
+      if (graph_.IsOutput(result)) return no("its result is returned before it is reshaped");
     }
     const double scale = product->factor * query->factor * key->factor;
+    if (decisions_ != nullptr) {
+      decisions_->Made(
+          node(last).name,
+          absl::StrCat("attention, ", exir::PrintType(MetaOf(query->value)), " to ",
+                       exir::PrintType(MetaOf(key->value)), mask.is_none() ? "" : " with a mask"));
+    }
     editor_.SetTarget(last, CpuOp("attention"));
     editor_.SetArguments(last, {query->value, key->value, value->value, mask, scale, false});
     editor_.SetType(result, TensorMeta::Contiguous(DType::kFloat32, std::move(sizes)));
@@ -391,6 +416,7 @@ class AttentionFusion {
   }
 
   FusedHandles& handles_;
+  Decisions* decisions_;
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
   const exir::OpTable<Row> table_;
@@ -400,9 +426,10 @@ class AttentionFusion {
 
 }  // namespace
 
-exir::Pass FuseAttention(FusedHandles& handles) {
-  return {"fuse_attention", [&handles](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
-            return AttentionFusion(program, handles).Run();
+exir::Pass FuseAttention(FusedHandles& handles, Decisions* decisions) {
+  return {"fuse_attention",
+          [&handles, decisions](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
+            return AttentionFusion(program, handles, decisions).Run();
           }};
 }
 

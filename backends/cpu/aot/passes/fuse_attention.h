@@ -1,6 +1,7 @@
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_FUSE_ATTENTION_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_FUSE_ATTENTION_H_
 
+#include "backends/cpu/aot/decisions.h"
 #include "backends/cpu/aot/fused_handles.h"
 #include "exir/pass/pass.h"
 
@@ -18,8 +19,9 @@ namespace belay::cpu {
 // with one that is never -inf (a constant, or a choice between numbers).
 //
 // Left as it is: weights that somebody else reads, other dtypes than float32, a number of heads that
-// only the program's run tells. Top graph only. `handles` must outlive the pass.
-exir::Pass FuseAttention(FusedHandles& handles);
+// only the program's run tells. Top graph only. `handles` and `decisions`, null for nobody who asks,
+// must outlive the pass.
+exir::Pass FuseAttention(FusedHandles& handles, Decisions* decisions = nullptr);
 
 }  // namespace belay::cpu
 

@@ -21,9 +21,10 @@ using exir::NodeId;
 using exir::TensorMeta;
 using exir::ValueId;
 
-constexpr int64_t kLeastElements = 512 * 1024 / 4;       // of a result in between
-constexpr int64_t kMostWeightElements = 256 * 1024 / 4;  // of a product
-constexpr int kMostWindows = 4;                          // of more than a row
+constexpr int64_t kElementBytes = 4;
+constexpr int64_t kLeastElements = 512 * 1024 / kElementBytes;       // of a result in between
+constexpr int64_t kMostWeightElements = 256 * 1024 / kElementBytes;  // of a product
+constexpr int kMostWindows = 4;                                      // of more than a row
 
 // The elements of a tensor of known sizes.
 std::optional<int64_t> ElementsOf(const TensorMeta& meta) {
@@ -38,18 +39,25 @@ std::optional<int64_t> ElementsOf(const TensorMeta& meta) {
 
 class ChainFusion {
  public:
-  ChainFusion(exir::ExportedProgram& program, FusedHandles& handles)
-      : editor_(program.top()), graph_(editor_.graph()), handles_(handles) {}
+  ChainFusion(exir::ExportedProgram& program, FusedHandles& handles, Decisions* decisions)
+      : editor_(program.top()), graph_(editor_.graph()), handles_(handles), decisions_(decisions) {}
 
   bool Run() {
     bool changed = false;
     for (NodeId id : graph_.NodeList()) {
       if (!graph_.contains(id) || !CanBeStage(id)) continue;
+      if (const std::string costs = Costs(id); !costs.empty()) {
+        if (std::optional<NodeId> next = Neighbor(id)) Say(id, *next, costs);
+        continue;
+      }
       std::vector<NodeId> chain = {id};
       int windows = IsWindow(id);
       while (std::optional<NodeId> next = Next(chain)) {
         windows += IsWindow(*next);
-        if (windows > kMostWindows) break;
+        if (windows > kMostWindows) {
+          Say(chain.back(), *next, "rows of more than four windows would be computed twice");
+          break;
+        }
         chain.push_back(*next);
       }
       if (chain.size() < 2) continue;
@@ -74,7 +82,7 @@ class ChainFusion {
 
   bool IsWindow(NodeId id) const { return graph_.node(id).argument("kernel_size") != Pair(1); }
 
-  // Whether the call of a chain allows it, and it pays.
+  // Whether the call of a chain allows it.
   bool CanBeStage(NodeId id) const {
     const Node& node = graph_.node(id);
     if (!IsCpuOp(*node.target, "conv2d") && !IsDepthwise(node)) return false;
@@ -91,24 +99,53 @@ class ChainFusion {
     for (size_t d : {2, 3}) {
       if (*result.sizes[d].AsInt() > *input.sizes[d].AsInt()) return false;
     }
-    const int64_t weight = ElementsOf(MetaOf(*node.value_argument("weight"))).value_or(0);
-    return *result.sizes[3].AsInt() >= kLeastChainWidth &&
-           (IsDepthwise(node) || weight <= kMostWeightElements);
+    return *result.sizes[3].AsInt() >= kLeastChainWidth;
   }
 
-  // The node that can be the stage behind the last one.
-  std::optional<NodeId> Next(const std::vector<NodeId>& chain) const {
-    const NodeId last = chain.back();
-    const ValueId result = ResultOf(last);
+  // Why it would not pay to have a stage in a chain; "" if it does.
+  std::string Costs(NodeId id) const {
+    const Node& node = graph_.node(id);
+    const int64_t weight = ElementsOf(MetaOf(*node.value_argument("weight"))).value_or(0);
+    if (IsDepthwise(node) || weight <= kMostWeightElements) return "";
+    return absl::StrCat("every few rows would meet a weight of ", BytesText(weight * kElementBytes),
+                        ", at most ", BytesText(kMostWeightElements * kElementBytes), " pay");
+  }
+
+  // Of two stages that could be neighbors in a chain.
+  void Say(NodeId stage, NodeId next, std::string_view why_not) const {
+    if (decisions_ == nullptr) return;
+    decisions_->Made(graph_.node(stage).name,
+                     absl::StrCat("no chain with ", graph_.node(next).name, ": ", why_not));
+  }
+
+  // The node that could be the stage behind this one.
+  std::optional<NodeId> Neighbor(NodeId stage) const {
+    const ValueId result = ResultOf(stage);
     const std::vector<NodeId>& users = graph_.value(result).users;
-    if (chain.size() == kMaxChainStages || graph_.node(last).value_argument("other") != nullptr ||
-        users.size() != 1 || graph_.IsOutput(result) ||
-        *ElementsOf(MetaOf(result)) < kLeastElements || !CanBeStage(users[0])) {
+    if (graph_.node(stage).value_argument("other") != nullptr || users.size() != 1 ||
+        graph_.IsOutput(result) || !CanBeStage(users[0])) {
       return std::nullopt;
     }
     const ValueId* other = graph_.node(users[0]).value_argument("other");
     if (InputOf(users[0]) != result || (other != nullptr && *other == result)) return std::nullopt;
     return users[0];
+  }
+
+  // The node that is the stage behind the last one: there is one, and it pays.
+  std::optional<NodeId> Next(const std::vector<NodeId>& chain) const {
+    const NodeId last = chain.back();
+    const std::optional<NodeId> next = Neighbor(last);
+    if (!next.has_value() || chain.size() == kMaxChainStages) return std::nullopt;
+    std::string costs = Costs(*next);
+    const int64_t between = *ElementsOf(MetaOf(ResultOf(last)));
+    if (between < kLeastElements) {
+      costs = absl::StrCat("the ", BytesText(between * kElementBytes),
+                           " in between stay in the cache, chains pay from ",
+                           BytesText(kLeastElements * kElementBytes), " on");
+    }
+    if (costs.empty()) return next;
+    Say(last, *next, costs);
+    return std::nullopt;
   }
 
   void Fuse(const std::vector<NodeId>& chain) {
@@ -144,6 +181,17 @@ class ChainFusion {
                       std::move(high)},
         .provenance = last.provenance,
         .debug_handle = last.debug_handle};
+    if (decisions_ != nullptr) {
+      int64_t between = 0;
+      std::string stages;
+      for (NodeId id : chain) {
+        if (id != chain[0]) between += *ElementsOf(MetaOf(InputOf(id)));
+        absl::StrAppend(&stages, stages.empty() ? "" : ", ", graph_.node(id).name);
+      }
+      decisions_->Made(last.name, absl::StrCat("conv2d_chain of ", stages, ": ",
+                                               BytesText(between * kElementBytes),
+                                               " in between exist a few rows at a time"));
+    }
     const ValueId replaced = ResultOf(chain.back());
     const ValueId result =
         editor_.InsertOp(chain.back(), std::move(node), graph_.value(replaced).type);
@@ -158,13 +206,15 @@ class ChainFusion {
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
   FusedHandles& handles_;
+  Decisions* decisions_;
 };
 
 }  // namespace
 
-exir::Pass FuseConv2dChains(FusedHandles& handles) {
-  return {"fuse_conv2d_chains", [&handles](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
-            return ChainFusion(program, handles).Run();
+exir::Pass FuseConv2dChains(FusedHandles& handles, Decisions* decisions) {
+  return {"fuse_conv2d_chains",
+          [&handles, decisions](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
+            return ChainFusion(program, handles, decisions).Run();
           }};
 }
 

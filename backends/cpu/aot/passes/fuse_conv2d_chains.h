@@ -1,6 +1,7 @@
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_FUSE_CONV2D_CHAINS_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_FUSE_CONV2D_CHAINS_H_
 
+#include "backends/cpu/aot/decisions.h"
 #include "backends/cpu/aot/fused_handles.h"
 #include "exir/pass/pass.h"
 
@@ -13,8 +14,9 @@ namespace belay::cpu {
 // A result in between has one reader. Images are channels last (after AssignLayouts) of known sizes;
 // no stage makes them larger. A product's weight has at most 256 KiB, since all of it meets every few
 // rows. At most four stages have windows of more than a row: at the borders of the threads' parts
-// their rows are computed twice. Top graph only.
-exir::Pass FuseConv2dChains(FusedHandles& handles);
+// their rows are computed twice. Top graph only. `handles` and `decisions`, null for nobody who asks,
+// must outlive the pass.
+exir::Pass FuseConv2dChains(FusedHandles& handles, Decisions* decisions = nullptr);
 
 }  // namespace belay::cpu
 

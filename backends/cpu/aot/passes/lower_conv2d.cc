@@ -2,9 +2,12 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "backends/cpu/aot/constant_view.h"
 #include "backends/cpu/aot/passes/epilogue_arguments.h"
 #include "backends/cpu/aot/passes/lower_nodes.h"
@@ -29,8 +32,9 @@ using exir::ValueId;
 
 class Conv2dLowering : NodeLowering {
  public:
-  explicit Conv2dLowering(exir::ExportedProgram& program)
+  Conv2dLowering(exir::ExportedProgram& program, Decisions* decisions)
       : NodeLowering(program),
+        decisions_(decisions),
         constants_(program, editor_),
         convolution_(program.ops->Find("aten.convolution.default")),
         pad_(program.ops->Find("aten.constant_pad_nd.default")) {}
@@ -51,24 +55,34 @@ class Conv2dLowering : NodeLowering {
     if (quantized.has_value()) weight = quantized->elements;
     const int64_t* groups = node.argument("groups").get_if<int64_t>();
     const bool* transposed = node.argument("transposed").get_if<bool>();
-    if (images == nullptr || images->dtype != DType::kFloat32 || images->rank() != 4 ||
-        !weight.has_value() || weight->rank() != 4 || !weight->ToTensor().has_value() ||
-        groups == nullptr || transposed == nullptr || *transposed) {
-      return false;
+    if (images == nullptr || images->dtype != DType::kFloat32 || images->rank() != 4) {
+      return Leave(id, "only images of float32 are convolved by packed weights");
+    }
+    if (!weight.has_value() || weight->rank() != 4 || !weight->ToTensor().has_value()) {
+      return Leave(id, "its weight is no constant, so nothing is packed");
+    }
+    if (groups == nullptr || transposed == nullptr || *transposed) {
+      return Leave(id, "it is transposed");
     }
     int64_t sizes[4];
     for (int d = 0; d < 4; ++d) {
       sizes[d] = *weight->sizes[d].AsInt();
-      if (sizes[d] < 1 || sizes[d] > int64_t{1} << 24) return false;
+      if (sizes[d] < 1 || sizes[d] > int64_t{1} << 24) {
+        return Leave(id, "its weight has a size of 0, or above 2^24");
+      }
     }
     const bool depthwise = *groups > 1;
-    if (depthwise && (*groups != sizes[0] || sizes[1] != 1)) return false;
+    if (depthwise && (*groups != sizes[0] || sizes[1] != 1)) {
+      return Leave(id, "its groups have more than one channel, or several filters");
+    }
     const std::optional<int64_t> channels = images->sizes[1].AsInt();
-    if (channels != sizes[1] * *groups) return false;
+    if (channels != sizes[1] * *groups) return Leave(id, "its number of channels is not known");
     const std::optional<Argument::List> stride = PairOf(node.argument("stride"), 1);
     const std::optional<Argument::List> padding = PairOf(node.argument("padding"), 0);
     const std::optional<Argument::List> dilation = PairOf(node.argument("dilation"), 1);
-    if (!stride.has_value() || !padding.has_value() || !dilation.has_value()) return false;
+    if (!stride.has_value() || !padding.has_value() || !dilation.has_value()) {
+      return Leave(id, "its stride, padding or dilation is no pair of numbers up to 2^24");
+    }
     const Argument bias = node.argument("bias");
     Images source = Unpadded({*input, *padding}, 0);
 
@@ -79,11 +93,17 @@ class Conv2dLowering : NodeLowering {
       // No product overflows: sizes are at most 2^24 each.
       const bool many =
           sizes[2] * sizes[3] > kMaxTerms || sizes[1] * sizes[2] * sizes[3] > kMaxTerms;
-      if (!form.has_value() || quantized->axis.value_or(0) != 0 || many) return false;
+      if (!form.has_value()) {
+        return Leave(id, "its weight is quantized, and its images otherwise than kernels have it");
+      }
+      if (quantized->axis.value_or(0) != 0) {
+        return Leave(id, "its weight has scales of something else than filters");
+      }
+      if (many) return Leave(id, "its sums have more terms than fit 32 bits");
       source = Unpadded({form->input, source.padding}, form->zero_point);
       form->input = source.value;
     } else if (weight->tensor->dtype() != DType::kFloat32) {
-      return false;
+      return Leave(id, "its weight is not float32");
     }
     ABSL_ASSIGN_OR_RETURN(const ValueId packed, Packed(*weight, depthwise, *dilation));
     if (quantized.has_value()) {
@@ -100,10 +120,22 @@ class Conv2dLowering : NodeLowering {
     } else {
       AppendEmptyEpilogue(arguments);
     }
-    const std::string op = depthwise ? "depthwise_conv2d" : "conv2d";
-    editor_.SetTarget(id, CpuOp(quantized.has_value() ? "quantized_" + op : op));
+    std::string op = depthwise ? "depthwise_conv2d" : "conv2d";
+    if (quantized.has_value()) op = "quantized_" + op;
+    if (decisions_ != nullptr) {
+      decisions_->Made(graph_.node(id).name,
+                       absl::StrCat(op, ", filters of ", absl::StrJoin(sizes, " x "), " packed as ",
+                                    quantized.has_value() ? "int8" : "float32"));
+    }
+    editor_.SetTarget(id, CpuOp(op));
     editor_.SetArguments(id, std::move(arguments));
     return true;
+  }
+
+  // false, and why.
+  bool Leave(NodeId id, std::string_view reason) const {
+    if (decisions_ != nullptr) decisions_->Left(graph_.node(id).name, std::string(reason));
+    return false;
   }
 
   absl::StatusOr<ValueId> Packed(const ConstantView& weight, bool depthwise,
@@ -154,15 +186,17 @@ class Conv2dLowering : NodeLowering {
                                    padded(3, around[1])}};
   }
 
+  Decisions* decisions_;
   PackedConstants constants_;
   const exir::OpOverload *convolution_, *pad_;
 };
 
 }  // namespace
 
-exir::Pass LowerConv2d() {
-  return {"lower_conv2d",
-          [](exir::ExportedProgram& program) { return Conv2dLowering(program).Run(); }};
+exir::Pass LowerConv2d(Decisions* decisions) {
+  return {"lower_conv2d", [decisions](exir::ExportedProgram& program) {
+            return Conv2dLowering(program, decisions).Run();
+          }};
 }
 
 }  // namespace belay::cpu

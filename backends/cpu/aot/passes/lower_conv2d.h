@@ -1,19 +1,19 @@
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_CONV2D_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_CONV2D_H_
 
+#include "backends/cpu/aot/decisions.h"
 #include "exir/pass/pass.h"
 
 namespace belay::cpu {
 
 // aten.convolution over images becomes belay_cpu::conv2d, or belay_cpu::depthwise_conv2d where every
 // channel has one filter of its own, with the weight packed; zeros that are padded around its input
-// become its padding. Constants that nothing reads any more
-// go. Layouts stay as declared: AssignLayouts makes them what the operators want and give.
+// become its padding. Constants that nothing reads any more go. Layouts stay as declared: AssignLayouts makes them what the operators want and give.
 //
 // Left as they are: other dtypes than float32, weights that are no constants or have no elements,
 // transposed convolutions, other groups, numbers above 2^24, one and three dimensions. Top graph
-// only.
-exir::Pass LowerConv2d();
+// only. `decisions`, null for nobody who asks, must outlive the pass.
+exir::Pass LowerConv2d(Decisions* decisions = nullptr);
 
 }  // namespace belay::cpu
 

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/constant_view.h"
 #include "backends/cpu/aot/passes/epilogue_arguments.h"
 #include "backends/cpu/aot/passes/lower_nodes.h"
@@ -30,9 +33,10 @@ using exir::ValueId;
 
 class LinearLowering : NodeLowering {
  public:
-  LinearLowering(exir::ExportedProgram& program, FusedHandles& handles)
+  LinearLowering(exir::ExportedProgram& program, FusedHandles& handles, Decisions* decisions)
       : NodeLowering(program),
         handles_(handles),
+        decisions_(decisions),
         weight_only_(program, views_, forms_),
         constants_(program, editor_),
         mm_(program.ops->Find("aten.mm.default")),
@@ -73,7 +77,7 @@ class LinearLowering : NodeLowering {
     const exir::OpOverload* op = node.target->aten();
     if (op != mm_ && op != addmm_ && op != bmm_) return false;
     const Argument left = node.argument(op == addmm_ ? "mat1" : "self");
-    if (FloatTensor(left) == nullptr) return false;
+    if (FloatTensor(left) == nullptr) return Leave(id, "only products of float32 are packed");
     Argument bias;
     if (op == addmm_) {
       bias = node.argument("self");
@@ -81,7 +85,7 @@ class LinearLowering : NodeLowering {
       if (meta == nullptr || result == nullptr || meta->rank() != 1 ||
           !(meta->sizes[0] == result->sizes[1]) || !IsOne(node.argument("alpha")) ||
           !IsOne(node.argument("beta"))) {
-        return false;
+        return Leave(id, "its bias is no row, or alpha or beta are not 1");
       }
     }
     const Argument mat2 = node.argument("mat2");
@@ -93,7 +97,31 @@ class LinearLowering : NodeLowering {
       if (lower != &LinearLowering::LowerDynamic) AbsorbReshapes(id);
       return true;
     }
+    return Leave(id, WhyNot(mat2));
+  }
+
+  // false, and why.
+  bool Leave(NodeId id, std::string_view reason) const {
+    if (decisions_ != nullptr) decisions_->Left(graph_.node(id).name, std::string(reason));
     return false;
+  }
+  // Why no form of product took this right side.
+  std::string_view WhyNot(const Argument& mat2) const {
+    if (forms_.Constant(mat2).has_value() || weight_only_.Find(mat2).has_value()) {
+      return "its right side is quantized, and its left side otherwise than quantized kernels have "
+             "it";
+    }
+    if (!views_.Find(mat2).has_value())
+      return "its right side is no constant, so nothing is packed";
+    return "its right side is no matrix of float32, int8 or bfloat16, or not of one batch";
+  }
+  void Say(NodeId id, std::string what) const {
+    if (decisions_ != nullptr) decisions_->Made(graph_.node(id).name, std::move(what));
+  }
+  // "weight of 768 x 2048 packed as int4", of the constant that became `weight`.
+  std::string PackedText(const ConstantView& right, std::string_view format) const {
+    return absl::StrCat("weight of ", *right.sizes[0].AsInt(), " x ", *right.sizes[1].AsInt(),
+                        " packed as ", format);
   }
 
   absl::StatusOr<bool> LowerFloat(NodeId id, const Argument& left, const Argument& mat2,
@@ -103,6 +131,7 @@ class LinearLowering : NodeLowering {
     ABSL_ASSIGN_OR_RETURN(const ValueId weight, constants_.Matrix(*right));
     std::vector<Argument> arguments = {left, weight, bias, Argument(), *right->sizes[1].AsInt()};
     AppendEmptyEpilogue(arguments);
+    Say(id, absl::StrCat("linear, ", PackedText(*right, "float32")));
     editor_.SetTarget(id, CpuOp("linear"));
     editor_.SetArguments(id, std::move(arguments));
     return true;
@@ -124,6 +153,7 @@ class LinearLowering : NodeLowering {
                                             weight, /*channels=*/1, bias, forms_, constants_));
     arguments.emplace_back(n);
     AppendEmptyEpilogue(arguments, *input);
+    Say(id, absl::StrCat("quantized_linear, ", PackedText(*right, "int8")));
     editor_.SetTarget(id, CpuOp("quantized_linear"));
     editor_.SetArguments(id, std::move(arguments));
     return true;
@@ -173,6 +203,7 @@ class LinearLowering : NodeLowering {
         sums,         bias,          Argument(),         n,      std::string(NameOf(form->format)),
         form->group};
     AppendEmptyEpilogue(arguments);
+    Say(id, absl::StrCat("dynamic_quantized_linear, ", FormText(*form)));
     if (!reshape.has_value()) {
       editor_.SetTarget(id, CpuOp("dynamic_quantized_linear"));
       editor_.SetArguments(id, std::move(arguments));
@@ -225,9 +256,18 @@ class LinearLowering : NodeLowering {
                                        std::string(NameOf(form->format)),
                                        form->group};
     AppendEmptyEpilogue(arguments);
+    Say(id, absl::StrCat("weight_only_linear, ", FormText(*form)));
     editor_.SetTarget(id, CpuOp("weight_only_linear"));
     editor_.SetArguments(id, std::move(arguments));
     return true;
+  }
+
+  std::string FormText(const WeightOnlyForm& form) const {
+    std::string text = PackedText(form.elements, NameOf(form.format));
+    if (form.group > 0 && form.group < *form.elements.sizes[0].AsInt()) {
+      absl::StrAppend(&text, " in groups of ", form.group);
+    }
+    return text;
   }
 
   // What alone reads the product, and multiplies its columns with constants, gives the form its
@@ -291,6 +331,7 @@ class LinearLowering : NodeLowering {
   }
 
   FusedHandles& handles_;
+  Decisions* decisions_;
   const WeightOnlyForms weight_only_;
   PackedConstants constants_;
   const exir::OpOverload *mm_, *addmm_, *bmm_, *mul_, *view_, *edge_view_;
@@ -298,9 +339,9 @@ class LinearLowering : NodeLowering {
 
 }  // namespace
 
-exir::Pass LowerLinear(FusedHandles& handles) {
-  return {"lower_linear", [&handles](exir::ExportedProgram& program) {
-            return LinearLowering(program, handles).Run();
+exir::Pass LowerLinear(FusedHandles& handles, Decisions* decisions) {
+  return {"lower_linear", [&handles, decisions](exir::ExportedProgram& program) {
+            return LinearLowering(program, handles, decisions).Run();
           }};
 }
 

@@ -1,6 +1,7 @@
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_LINEAR_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_LINEAR_H_
 
+#include "backends/cpu/aot/decisions.h"
 #include "backends/cpu/aot/fused_handles.h"
 #include "exir/pass/pass.h"
 
@@ -18,8 +19,8 @@ namespace belay::cpu {
 //
 // Left as they are: other dtypes than float32, a left side that is dequantized otherwise, sides
 // without elements in k or n, and addmm with alpha or beta other than 1 or a bias that is not a
-// row. Top graph only. `handles` must outlive the pass.
-exir::Pass LowerLinear(FusedHandles& handles);
+// row. Top graph only. `handles` and `decisions`, null for nobody who asks, must outlive the pass.
+exir::Pass LowerLinear(FusedHandles& handles, Decisions* decisions = nullptr);
 
 }  // namespace belay::cpu
 
