@@ -25,7 +25,9 @@ enum class FileAccess : uint8_t {
 };
 
 // The bytes of a regular file, read-only. Immutable and thread-safe; the bytes live as long as the
-// object and begin at a page. Shared ownership, because tensors that lie in the file keep it alive.
+// object and begin at a page, which from 4 MiB on may be huge, where the file system has such (ext4
+// and xfs of Linux 6 for files that are read anew, tmpfs with huge=always), and in private memory.
+// Shared ownership, because tensors that lie in the file keep it alive.
 class MappedFile {
  public:
   struct Options {

@@ -250,6 +250,21 @@ std::string Text(const MappedFile& file) {
   return std::string(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
 }
 
+// Whose pages may be huge.
+TEST_F(MappedFileTest, LargeFilesAreReadToTheirLastByte) {
+  std::string large((size_t{4} << 20) + 4097, 'a');
+  large.back() = 'z';
+  large[size_t{2} << 20] = 'm';
+  const std::string path = Path("large");
+  ASSERT_OK(WriteFileAtomically(path, {large}));
+  for (const FileAccess access : {FileAccess::kMap, FileAccess::kCopy}) {
+    ASSERT_OK_AND_ASSIGN(const auto file, MappedFile::Open(path, {.access = access}));
+    const absl::Span<const std::byte> bytes = file->bytes();
+    EXPECT_TRUE(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()) ==
+                large);
+  }
+}
+
 TEST_F(MappedFileTest, ACopyDoesNotChangeWithTheFile) {
   const std::string before(100'000, 'a');
   EXPECT_OK(WriteFileAtomically(Path("f"), {before}));
