@@ -59,13 +59,14 @@ class BrowserTest : public TestInDirectory {
   }
 
   // Opens the page, finds the node and takes a picture of each tab.
-  void Open(const std::string& page, const std::string& node, const std::string& name) {
-    const std::string dom = Browse(page, "search=" + node, "--dump-dom");
+  // Returns what it then holds.
+  std::string Open(const std::string& page, const std::string& node, const std::string& name) {
+    std::string dom = Browse(page, "search=" + node, "--dump-dom");
     EXPECT_THAT(Read(Path("log")), Not(HasSubstr("CONSOLE")));
     EXPECT_THAT(dom, AllOf(HasSubstr("data-ready=\"yes\""),
                            HasSubstr(absl::StrCat("data-node=\"", node, "\""))));
     const char* screenshots = std::getenv("SCREENSHOTS");
-    if (screenshots == nullptr) return;
+    if (screenshots == nullptr) return dom;
     std::vector<std::string> fragments = {"tab=overview", "tab=graph", "search=" + node,
                                           "tab=memory", "tab=constants"};
     fragments.push_back(name == "profile" ? "tab=times" : "tab=lowering");
@@ -74,12 +75,16 @@ class BrowserTest : public TestInDirectory {
              absl::StrCat("--window-size=1440,900 --screenshot='", screenshots, "/", name, "_", i,
                           ".png'"));
     }
+    return dom;
   }
 };
 
 TEST_F(BrowserTest, MobileNet) {
-  Open(Page({.input = absl::StrCat(kZoo, "mobilenet_tiny/model.pt2"), .backends = {"demo,cpu"}}),
-       "convolution", "mobilenet");
+  const std::string dom = Open(
+      Page({.input = absl::StrCat(kZoo, "mobilenet_tiny/model.pt2"), .backends = {"demo,cpu"}}),
+      "convolution", "mobilenet");
+  EXPECT_THAT(dom,
+              AllOf(HasSubstr("What the backend made of it"), HasSubstr("conv2d, filters of")));
 }
 
 TEST_F(BrowserTest, TinyLlamaWithTwoMethods) {

@@ -58,6 +58,16 @@ class Method {
     for (const left of REPORT ? REPORT.left_over : []) {
       if (left.method === this.name) reasons.set(`${left.graph}\n${left.node}`, left.reason);
     }
+    // What backends say of nodes, "node: text", by the delegate's call and the node.
+    const decisions = new Map();
+    for (const info of REPORT?.delegate_info ?? []) {
+      if (info.method !== this.name) continue;
+      for (const line of info.lines) {
+        const colon = line.indexOf(': ');
+        const key = `${info.node}\n${line.slice(0, colon)}`;
+        if (colon > 0) decisions.set(key, [...decisions.get(key) ?? [], line.slice(colon + 2)]);
+      }
+    }
     const times = this.times();
     this.graphs.forEach((graph, index) => {
       graph.method = this;
@@ -71,6 +81,7 @@ class Method {
         node.bodies ??= [];
         node.backend = node.delegate === undefined ? KERNELS : this.delegates[node.delegate].backend;
         if (node.delegate === undefined) node.reason = reasons.get(`${graph.name}\n${node.name}`);
+        else node.decisions = decisions.get(`${this.delegates[node.delegate].call}\n${node.name}`);
         node.ms = node.op === 'delegate' ? times.get(`delegate ${node.delegate} (${node.backend})`)
                                          : times.get(node.name);
       });

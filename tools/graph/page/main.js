@@ -38,6 +38,7 @@ function showDetails(item) {
           : element('span', {class: 'tag', style: {background: backendColor(node.backend)}}, tag)));
     }
     if (node.reason !== undefined) part('Why it is not delegated', element('div', {class: 'note'}, node.reason));
+    part('What the backend made of it', ...(node.decisions ?? []).map(text));
     if (node.ms !== undefined) part('Time of a call', text(duration(node.ms)));
     if (node.flops) part('Operations', text(withUnit(node.flops, 'FLOP')));
     part('Results', ...node.results.map(([name, type]) => element('div', {class: 'line'}, element('code', {}, `${name}: ${type}`))));
