@@ -1,5 +1,6 @@
 #include "conformance/lowering/case_compose.h"
 
+#include <cctype>
 #include <map>
 #include <regex>
 #include <utility>
@@ -7,7 +8,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "exir/builder/op_builder.h"
 #include "runtime/core/status_macros.h"
 
@@ -17,121 +17,119 @@ namespace {
 using exir::Argument;
 using Values = std::vector<Argument>;  // several results until one is chosen
 
-constexpr size_t kMaxText = 1000;  // bounds the recursion of the search
+constexpr size_t kMaxText = 1000;  // bounds the recursion
 
-// What is computed next is what the first of these that is found at all finds first; a new name takes
-// its place. In parentheses: what stays before it, and what is computed. An operand is complete, and
-// nothing follows it that binds more.
-const char* const kSteps[] = {
-    R"(()([A-Za-z_]\w*\((?:[\w.%]+(?:,[\w.%]+)*)?\)))",  // f(a,b)
-    R"(()([\w.%]+\[\d+\]))",                             // a[0]
-    R"(()(\([\w.%]+\)))",                                // (a)
-    R"((^|[-+*/(,])(-[\w.%]+)(?![\w.%(\[]))",            // -a
-    R"(()([\w.%]+[*/][\w.%]+)(?![\w.%(\[]))",            // a*b
-    R"(()([\w.%]+[-+][\w.%]+)(?![\w.%(\[*/]))",          // a+b
-};
-
+// Makes nodes in the order in which Python would. Errors stick to the builder.
 class Composer {
  public:
-  Composer(const exir::ExportedProgram& inner, exir::ModuleId module, exir::OpBuilder& builder)
-      : inner_(inner), module_(module), builder_(builder) {}
-
-  // Errors stick to the builder.
-  void Run(const std::string& function, const std::vector<exir::TensorMeta>& parameters) {
-    std::smatch head;
-    if (function.size() > kMaxText ||
-        !std::regex_match(function, head, std::regex(R"(\s*forward\s*\(([\w,\s]*)\)\s*=([^]+))"))) {
-      return builder_.Invalid("expected 'forward(…) = …', got '" + function + "'");
+  Composer(const std::string& function, const exir::ExportedProgram& inner, exir::ModuleId module,
+           exir::OpBuilder& builder)
+      : inner_(inner), module_(module), builder_(builder) {
+    static const std::regex kToken(R"([\w.]+|\S)");
+    if (function.size() <= kMaxText) {
+      tokens_.assign(std::sregex_token_iterator(function.begin(), function.end(), kToken), {});
     }
-    const std::vector<std::string> names = Names(head[1]);
+  }
+
+  void Run(const std::vector<exir::TensorMeta>& parameters) {
+    Expect("forward");
+    const std::vector<std::string> names = Names();
     for (size_t i = 0; i < parameters.size() && i < names.size(); ++i) {
       values_[names[i]] = {builder_.editor().AddInput(names[i], parameters[i])};
       builder_.program().signature.inputs.push_back({});
     }
-    std::string text = head[2];
-    static const std::regex kLet(R"(\s*let\s*\(?([\w,\s]+?)\)?\s*=([^]+?)\sin\s([^]+))");
-    for (std::smatch let; builder_.ok() && std::regex_match(text, let, kLet);) {
-      Bind(Names(let[1]), Evaluate(let[2]));
-      text = std::string(let[3]);
-    }
-    Values outputs = Evaluate(text);
+    Values outputs = Read(0);
+    Expect("");
     builder_.program().signature.outputs.resize(outputs.size());
     builder_.editor().SetOutputs(std::move(outputs));
   }
 
  private:
-  static std::string WithoutSpaces(const std::string& text) {
-    return std::regex_replace(text, std::regex(R"(\s)"), "");
+  std::string Peek() const { return next_ < tokens_.size() ? tokens_[next_] : ""; }
+  bool Take(const std::string& token) {
+    const bool is_next = Peek() == token;
+    next_ += is_next ? 1 : 0;
+    return is_next;
   }
-  static std::vector<std::string> Names(const std::string& list) {
-    return absl::StrSplit(WithoutSpaces(list), ',');
+  void Expect(const std::string& token) {
+    if (!Take(token)) builder_.Invalid("expected '" + token + "', got '" + Peek() + "'");
   }
-
-  void Bind(const std::vector<std::string>& names, const Values& values) {
-    if (!builder_.ok()) return;
-    if (names.size() != values.size()) {
-      return builder_.Invalid(absl::StrCat("expected ", names.size(), " values for (",
-                                           absl::StrJoin(names, ", "), "), got ", values.size()));
+  // Those before the next "=".
+  std::vector<std::string> Names() {
+    std::vector<std::string> names;
+    for (; !Peek().empty() && Peek() != "="; ++next_) {
+      if (std::isalnum(static_cast<unsigned char>(Peek()[0]))) names.push_back(Peek());
     }
-    for (size_t i = 0; i < names.size(); ++i) values_[names[i]] = {values[i]};
+    Expect("=");
+    return names;
   }
 
-  // The values of expressions with commas between them, one behind the other.
-  Values Evaluate(const std::string& expressions) {
-    std::string text = WithoutSpaces(expressions);
-    while (builder_.ok() && Step(text)) continue;
-    Values results;
-    const std::vector<std::string> parts = absl::StrSplit(text, ',');
-    for (const std::string& part : parts) {
-      const Values values = Get(part);
-      results.insert(results.end(), values.begin(), values.end());
+  // An operand, and what binds more than `least`; several values where commas do.
+  Values Read(int least) {
+    static const std::map<std::string, std::pair<int, const char*>> kSigns = {
+        {",", {1, ""}},    {"+", {2, "add"}}, {"-", {2, "sub"}},
+        {"*", {3, "mul"}}, {"/", {3, "div"}}, {"[", {4, ""}}};
+    Values values = Operand();
+    while (builder_.ok()) {
+      const auto sign = kSigns.find(Peek());
+      if (sign == kSigns.end() || sign->second.first <= least) break;
+      ++next_;
+      const Values right = Read(sign->second.first);
+      if (sign->first == "[") {
+        const auto* index = right.size() == 1 ? right[0].get_if<int64_t>() : nullptr;
+        Expect("]");
+        if (index == nullptr || *index < 0 || *index >= std::ssize(values)) {
+          return builder_.Invalid("expected another index"), Values();
+        }
+        values = {values[*index]};
+      } else if (sign->first == ",") {
+        values.insert(values.end(), right.begin(), right.end());
+      } else {
+        values = Call(sign->second.second, {values, right});
+      }
     }
-    return results;
+    return values;
   }
 
-  bool Step(std::string& text) {
-    for (const char* step : kSteps) {
-      std::smatch match;
-      if (!std::regex_search(text, match, std::regex(step))) continue;
-      const std::string name = absl::StrCat("%", values_.size());
-      values_[name] = Compute(match[2]);
-      text.replace(match.position(2), match.length(2), name);
-      return true;
-    }
-    return false;
-  }
-
-  Values Compute(const std::string& step) {
-    const size_t sign = step.find_first_of("([+-*/");
-    const std::string left = step.substr(0, sign), right = step.substr(sign + 1);
-    const std::vector<std::string> operands =
-        absl::StrSplit(right, absl::ByAnyChar(",)]"), absl::SkipEmpty());
-    if (step[sign] == '[') {
-      const Values values = Get(left);
-      size_t index = values.size();
-      if (absl::SimpleAtoi(operands[0], &index) && index < values.size()) return {values[index]};
-      return builder_.Invalid("expected another index, got " + step), Values();
-    }
-    if (step[sign] == '(') return left.empty() ? Get(operands[0]) : Call(left, operands);
-    if (left.empty()) return Call("neg", {right});
-    static const std::map<char, std::string> kOperators = {
-        {'+', "add"}, {'-', "sub"}, {'*', "mul"}, {'/', "div"}};
-    return Call(kOperators.at(step[sign]), {left, right});
-  }
-
-  Values Get(const std::string& word) {
+  Values Operand() {
+    const std::string word = Peek();
+    ++next_;
     int64_t integer = 0;
     double real = 0;
     if (absl::SimpleAtoi(word, &integer)) return {Argument(integer)};
     if (absl::SimpleAtod(word, &real)) return {Argument(real)};
+    if (word == "-") return Call("neg", {Read(3)});
+    if (word == "(") {
+      Values values = Read(0);
+      Expect(")");
+      return values;
+    }
+    if (word == "let") {
+      const std::vector<std::string> names = Names();
+      const Values values = Read(0);
+      if (names.size() != values.size()) {
+        builder_.Invalid(absl::StrCat("expected ", names.size(), " values for (",
+                                      absl::StrJoin(names, ", "), "), got ", values.size()));
+      }
+      Expect("in");
+      for (size_t i = 0; builder_.ok() && i < names.size(); ++i) values_[names[i]] = {values[i]};
+      return Read(0);
+    }
+    if (Take("(")) {
+      std::vector<Values> operands;
+      while (builder_.ok() && !Take(")")) {
+        operands.push_back(Read(1));
+        if (Peek() != ")") Expect(",");
+      }
+      return Call(word, operands);
+    }
     if (const auto known = values_.find(word); known != values_.end()) return known->second;
     return builder_.Invalid("expected a parameter or number, got '" + word + "'"), Values();
   }
 
-  Values Call(const std::string& name, const std::vector<std::string>& operands) {
+  Values Call(const std::string& name, const std::vector<Values>& operands) {
     Values arguments;
-    for (const std::string& operand : operands) {
-      const Values values = Get(operand);
+    for (const Values& values : operands) {
       if (values.size() != 1) builder_.Invalid("expected one value for each operand of " + name);
       arguments.insert(arguments.end(), values.begin(), values.end());
     }
@@ -166,7 +164,9 @@ class Composer {
   const exir::ExportedProgram& inner_;
   const exir::ModuleId module_;
   exir::OpBuilder& builder_;
-  std::map<std::string, Values> values_;  // by parameter, and by the names of what was computed
+  std::vector<std::string> tokens_;
+  size_t next_ = 0;                       // token
+  std::map<std::string, Values> values_;  // by name
 };
 
 }  // namespace
@@ -179,7 +179,7 @@ absl::StatusOr<exir::ExportedProgram> Compose(
   exir::OpBuilder builder(program, editor);
   builder.MoveToEnd();
   const exir::ModuleId module = program.lowered_modules.push_back(inner);
-  Composer(inner->original, module, builder).Run(function, parameters);
+  Composer(function, inner->original, module, builder).Run(parameters);
   ABSL_RETURN_IF_ERROR(builder.status());
   return program;
 }

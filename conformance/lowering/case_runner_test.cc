@@ -37,7 +37,8 @@ class CaseRunnerTest : public ::testing::Test {
   std::unique_ptr<exir::OpRegistry> ops_;
 };
 
-// `patch` (RFC 6902) of expected.json, or of `file`; what is reported has `report`.
+// `patch` (RFC 6902) of expected.json, or of `file`; what is reported has `report`, which is "" for an
+// edit that is no fault.
 TEST_F(CaseRunnerTest, EachPlantedFaultIsReported) {
   ASSERT_OK_AND_ASSIGN(const Json faults,
                        ReadJsonFile(absl::StrCat(kFolder, "planted_faults.json")));
@@ -48,7 +49,9 @@ TEST_F(CaseRunnerTest, EachPlantedFaultIsReported) {
     ASSERT_EQ(Failure(lowering_case), "");
     Json& file = fault.contains("file") ? lowering_case.description : lowering_case.expected;
     file = file.patch(fault["patch"]);
-    EXPECT_THAT(Failure(lowering_case), HasSubstr(Text(fault, "report")));
+    const std::string report = Text(fault, "report"), failure = Failure(lowering_case);
+    EXPECT_THAT(failure, HasSubstr(report));
+    EXPECT_EQ(failure.empty(), report.empty()) << failure;
   }
 }
 
