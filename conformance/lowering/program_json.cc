@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "exir/backend/introspection.h"
 #include "runtime/core/sha256.h"
@@ -74,8 +76,7 @@ class Writer {
   Json Run() {
     Json graphs = Json::object();
     for (const auto& [path, id] : PathsOf(program_)) graphs[path] = Entries(path, id);
-    Json signature = Signature(graphs[""]);
-    return {{"graphs", std::move(graphs)}, {"signature", std::move(signature)}, {"state", State()}};
+    return {{"graphs", std::move(graphs)}, {"signature", signature_}, {"state", State()}};
   }
 
  private:
@@ -131,10 +132,6 @@ class Writer {
     }
     const exir::ConstantTensor* tensor = program_.FindConstant(spec);
     return tensor == nullptr ? Json{{"const", "missing"}} : ContentRef(*tensor);
-  }
-
-  static bool IsConstant(const InputSpec& spec) {
-    return exir::NamesTensor(spec.kind) || spec.kind == InputKind::kCustomObject;
   }
 
   Json Ref(const Graph& graph, ValueId value) const {
@@ -203,36 +200,50 @@ class Writer {
 
   // --- Graphs ---
 
-  Json Placeholder(const InputSpec& spec, ValueId value, const Graph& graph, int64_t& user) {
-    Json entry = {{"kind", "placeholder"}};
-    if (!IsConstant(spec)) {
-      entry["input"] = "user_input";
-      entry["index"] = user;
-      inputs_[value] = {{"input", user++}};
-    } else {
-      inputs_[value] = ConstantRef(spec);
-      const std::string& key = inputs_[value].begin().key();
-      entry["input"] = key == "param"                                       ? "parameter"
-                       : key == "buffer" || spec.kind == InputKind::kBuffer ? "buffer"
-                       : key == "const"                                     ? "constant_tensor"
-                                                                            : "custom_obj";
-      entry["target"] = inputs_[value].front();
-      if (spec.kind == InputKind::kBuffer) entry["persistent"] = spec.persistent;
+  // What the signature says of an input, which inputs_ gets.
+  Json InputJson(const InputSpec& spec, ValueId value, size_t user) {
+    if (!exir::NamesTensor(spec.kind) && spec.kind != InputKind::kCustomObject) {
+      inputs_[value] = {{"input", user}};
+      return {{"kind", "user_input"}, {"index", user}};
     }
-    entry["type"] = Type(graph.value(value).type);
-    return entry;
+    const Json& ref = inputs_[value] = ConstantRef(spec);
+    const std::string& key = ref.begin().key();
+    Json input = {{"kind", key == "param"                    ? "parameter"
+                           : spec.kind == InputKind::kBuffer ? "buffer"
+                           : key == "const"                  ? "constant_tensor"
+                                                             : "custom_obj"},
+                  {"target", ref.front()}};
+    if (spec.kind == InputKind::kBuffer) input["persistent"] = spec.persistent;
+    return input;
+  }
+
+  // What it says of an output of the top graph, whose inputs are inputs_.
+  Json OutputJson(const exir::OutputSpec& spec) const {
+    Json output = {{"kind", exir::OutputKindName(spec.kind)}};
+    if (!spec.target.empty()) output["target"] = spec.target;
+    for (const auto& [value, ref] : inputs_) {
+      const bool named = program_.top().value(value).name == spec.target;
+      if (named && spec.kind == exir::OutputKind::kUserInputMutation) output["target"] = ref;
+    }
+    return output;
   }
 
   Json Entries(const std::string& path, GraphId id) {
     const Graph& graph = program_.graphs[id];
     const bool top = id == ExportedProgram::kTop;
-    Json entries = Json::array();
+    Json entries = Json::array(), results = Json::array();
     inputs_.clear();
     ids_.clear();
-    int64_t user = 0;
+    size_t users = 0;
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
-      const InputSpec spec = top ? program_.signature.inputs[i] : InputSpec();
-      entries.push_back(Placeholder(spec, graph.inputs()[i], graph, user));
+      const ValueId value = graph.inputs()[i];
+      const Json input = InputJson(top ? program_.signature.inputs[i] : InputSpec(), value, users);
+      users += input.contains("index");
+      if (top) signature_["inputs"].push_back(input);
+      entries.push_back(input);
+      entries.back().update({{"kind", "placeholder"},
+                             {"input", input["kind"]},
+                             {"type", Type(graph.value(value).type)}});
     }
     const std::vector<Body> bodies = BodiesOf(graph, path);
     for (NodeId node_id : graph.nodes()) {
@@ -245,84 +256,55 @@ class Writer {
       Json entry = {{"kind", "op"}, {"id", own}, {"op", OpName(node)}};
       AddArguments(graph, node, entry);
       if (IsDelegateCall(node)) {
-        entry["kind"] = "delegate";
         const auto module = *node.arguments[0].get_if<exir::ModuleId>();
         entry["delegate"] = delegate_index_(*program_.lowered_modules[module]);
       }
       for (const Body& body : bodies) {
-        if (body.node != node_id) continue;
-        entry["kind"] = "control";
-        entry["graphs"][body.label] = body.path;
+        if (body.node == node_id) entry["graphs"][body.label] = body.path;
       }
       ids_[node_id] = own;
       entry["type"] = ResultType(graph, node);
       entries.push_back(std::move(entry));
     }
-    Json outputs = Json::array();
     for (size_t k = 0; k < graph.outputs().size(); ++k) {
-      outputs.push_back(Arg(graph, graph.outputs()[k]));
+      results.push_back(Arg(graph, graph.outputs()[k]));
       if (!top) continue;
       Json output = OutputJson(program_.signature.outputs[k]);
-      output["value"] = std::exchange(outputs.back(), Json());
-      outputs.back() = std::move(output);
+      signature_["outputs"].push_back(output);
+      output["value"] = std::exchange(results.back(), Json());
+      results.back() = std::move(output);
     }
-    entries.push_back({{"kind", "output"}, {top ? "outputs" : "args", std::move(outputs)}});
+    entries.push_back({{"kind", "output"}, {top ? "outputs" : "args", std::move(results)}});
     return entries;
-  }
-
-  // --- Signature and state ---
-
-  // Of the top graph, whose inputs are inputs_.
-  Json OutputJson(const exir::OutputSpec& spec) const {
-    Json output = {{"kind", exir::OutputKindName(spec.kind)}};
-    if (!spec.target.empty()) output["target"] = spec.target;
-    for (const auto& [value, ref] : inputs_) {
-      const bool named = program_.top().value(value).name == spec.target;
-      if (named && spec.kind == exir::OutputKind::kUserInputMutation) output["target"] = ref;
-    }
-    return output;
-  }
-
-  // What the top graph's first and last entries say, without types and values.
-  static Json Signature(const Json& top) {
-    Json inputs = Json::array(), outputs = Json::array();
-    for (Json entry : top) {
-      if (entry["kind"] == "placeholder") {
-        entry["kind"] = entry["input"];
-        for (const char* field : {"input", "type"}) entry.erase(field);
-        inputs.push_back(entry);
-      }
-      for (Json output : Elements(Member(entry, "outputs"))) {
-        output.erase("value");
-        outputs.push_back(std::move(output));
-      }
-    }
-    return {{"inputs", std::move(inputs)}, {"outputs", std::move(outputs)}};
   }
 
   Json State() const {
     std::set<std::string> targets;
     for (const InputSpec& spec : program_.signature.inputs) targets.insert(spec.target);
-    std::map<std::string, std::vector<std::string>> named;  // by field
-    std::map<bool, int64_t> others;                         // by whether an input spec names them
+    Json state = {{"state_dict", Json::array()},
+                  {"constants", Json::array()},
+                  {"made_by_to_edge", 0},
+                  {"unreferenced", Json::array()},
+                  {"unreferenced_other", 0}};
     for (const auto* map : {&program_.state_dict, &program_.constants}) {
-      const char* field = map == &program_.constants ? "constants" : "state_dict";
       for (const auto& [name, tensor] : *map) {
         const bool used = targets.contains(name);
-        if (!fqns_.contains(name)) ++others[used];
-        if (fqns_.contains(name)) named[used ? field : "unreferenced"].push_back(name);
+        const char* field = map == &program_.constants ? "constants" : "state_dict";
+        if (fqns_.contains(name)) {
+          state[used ? field : "unreferenced"].push_back(name);
+        } else {
+          Json& count = state[used ? "made_by_to_edge" : "unreferenced_other"];
+          count = count.get<int64_t>() + 1;
+        }
       }
     }
-    return {{"state_dict", named["state_dict"]},
-            {"constants", named["constants"]},
-            {"made_by_to_edge", others[true]},
-            {"unreferenced", named["unreferenced"]},
-            {"unreferenced_other", others[false]}};
+    return state;
   }
 
   const ExportedProgram& program_;
   const std::set<std::string>& fqns_;
   const DelegateIndex& delegate_index_;
+  Json signature_ = {{"inputs", Json::array()}, {"outputs", Json::array()}};
   std::map<std::string, std::string> symbols_;
   std::map<ValueId, Json> inputs_;  // of the graph that is written
   std::map<NodeId, int64_t> ids_;
@@ -396,82 +378,75 @@ std::string FloatText(double value) {
 
 template <class Print>
 std::string Join(const Json& list, const char* separator, const Print& print) {
-  std::string text;
-  for (size_t i = 0; i < list.size(); ++i) {
-    absl::StrAppend(&text, i > 0 ? separator : "", print(list[i]));
-  }
-  return text;
+  return absl::StrJoin(list, separator,
+                       [&](std::string* text, const Json& a) { *text += print(a); });
 }
 
 std::string RefText(const Json& a) {
+  static const std::map<std::string, std::string> kPrefixes = {
+      {"node", "%"},          {"input", "%in"},      {"param", "@param:"},
+      {"buffer", "@buffer:"}, {"const", "@const:"},  {"dtype", "dtype:"},
+      {"device", "device:"},  {"layout", "layout:"}, {"memory_format", "memory_format:"}};
   if (a.is_array()) return absl::StrCat("[", Join(a, ",", RefText), "]");
   if (a.is_number_float()) return FloatText(a.get<double>());
   // As json.dumps() of Python writes strings, and numbers, `true` and `null`.
   if (!a.is_object() || a.empty()) return a.dump(-1, ' ', /*ensure_ascii=*/true);
   const std::string& key = a.begin().key();
-  const Json& value = a.front();
-  if (key == "node" || key == "input") {
-    // Several numbers where a result of a result is taken.
-    const Json& out = Member(a, "out");
-    const std::string numbers = out.is_array() ? Join(out, ".", RefText) : RefText(out);
-    return absl::StrCat(key == "node" ? "%" : "%in", value.dump(), out.empty() ? "" : ".",
-                        out.empty() ? "" : numbers);
-  }
-  if (key == "param" || key == "buffer" || key == "const") {
-    const std::string name = value.is_string() ? Text(value) : "sha256:" + Text(value, "sha256");
-    return absl::StrCat("@", key, ":", name);
-  }
-  if (key == "float") {
-    return FloatText(value == "nan" ? NAN : value == "inf" ? INFINITY : -INFINITY);
-  }
-  const bool known = key == "dtype" || key == "device" || key == "memory_format" || key == "layout";
-  return known ? absl::StrCat(key, ":", Text(value)) : "?";
+  const Json &value = a.front(), &out = Member(a, "out");
+  double number = 0;
+  if (key == "float" && absl::SimpleAtod(Text(value), &number)) return FloatText(number);
+  const auto prefix = kPrefixes.find(key);
+  if (prefix == kPrefixes.end()) return "?";
+  const std::string name = value.is_string()   ? Text(value)
+                           : value.is_object() ? "sha256:" + Text(value, "sha256")
+                                               : value.dump();
+  // Several numbers where a result of a result is taken.
+  return absl::StrCat(prefix->second, name, out.empty() ? "" : ".",
+                      out.is_array() ? Join(out, ".", RefText)
+                      : out.empty()  ? ""
+                                     : out.dump());
 }
 
 std::string TypeText(const Json& type) {
   if (type.is_null()) return "none";
   if (type.is_array()) return absl::StrCat("(", Join(type, ";", TypeText), ")");
-  if (type.contains("symint")) return "symint";
-  if (!type.contains("shape")) return "scalar";
+  if (!type.contains("shape")) return type.contains("symint") ? "symint" : "scalar";
   const auto size = [](const Json& s) { return s.is_string() ? Text(s) : s.dump(); };
   return absl::StrCat(Text(type, "dtype"), "[", Join(type["shape"], ",", size), "]");
 }
 
 std::string EntryText(const Json& entry, const std::vector<std::string>& backend_ids) {
-  const std::string kind = Text(entry, "kind"), type = TypeText(Member(entry, "type"));
-  std::string text;
+  const std::string kind = Text(entry, "kind"), input = Text(entry, "input");
+  const std::string type = absl::StrCat(" ", TypeText(Member(entry, "type")), "\n");
+  if (kind == "getitem") return "";
+  if (input == "user_input") return absl::StrCat("input ", entry["index"].dump(), type);
   if (kind == "placeholder") {
-    const std::string input = Text(entry, "input");
-    if (input == "user_input")
-      return absl::StrCat("input ", entry["index"].dump(), " ", type, "\n");
-    const bool named = entry["target"].is_string();
-    const char* key = named && input == "parameter" ? "param"
-                      : named && input == "buffer"  ? "buffer"
-                                                    : "const";
-    return absl::StrCat("constant ", RefText({{key, entry["target"]}}), " ", type, "\n");
+    const Json& target = entry["target"];
+    const char* key = input == "parameter" ? "param" : input == "buffer" ? "buffer" : "const";
+    return absl::StrCat("constant ", RefText({{target.is_string() ? key : "const", target}}), type);
+  }
+  std::string text;
+  for (const Json& output : Member(entry, "outputs")) {
+    const Json& target = Member(output, "target");
+    absl::StrAppend(&text, "output ", Text(output, "kind"), target.is_null() ? "" : " ",
+                    target.is_object() ? RefText(target) : Text(target), " ",
+                    RefText(output["value"]), "\n");
   }
   if (kind == "output") {
-    for (const Json& output : Elements(Member(entry, "outputs"))) {
-      const Json& target = Member(output, "target");
-      absl::StrAppend(&text, "output ", Text(output, "kind"), target.is_null() ? "" : " ",
-                      target.is_object() ? RefText(target) : Text(target), " ",
-                      RefText(output["value"]), "\n");
-    }
-    for (const Json& value : Elements(Member(entry, "args"))) {
+    for (const Json& value : Member(entry, "args")) {
       absl::StrAppend(&text, "output ", RefText(value), "\n");
     }
     return text;
   }
-  if (kind == "getitem") return "";
   std::string op = Text(entry, "op"), arguments = Join(entry["args"], ", ", RefText);
-  for (const auto& [name, value] : Elements(Member(entry, "kwargs")).items()) {
+  for (const auto& [name, value] : Member(entry, "kwargs").items()) {
     absl::StrAppend(&arguments, arguments.empty() ? "" : ", ", name, "=", RefText(value));
   }
   const Json& delegate = Member(entry, "delegate");
   if (delegate.is_number() && delegate < backend_ids.size()) {
     op = absl::StrCat("delegate:", backend_ids[delegate.get<size_t>()]);
   }
-  return absl::StrCat("%", entry["id"].dump(), " = ", op, "(", arguments, ") : ", type, "\n");
+  return absl::StrCat("%", entry["id"].dump(), " = ", op, "(", arguments, ") :", type);
 }
 
 }  // namespace
@@ -579,10 +554,8 @@ Json LoweredDocument(const exir::MethodPrograms& programs, const DocumentSource&
     }
   };
   for (const auto& [name, program] : programs) add(add, name, program);
-  std::map<const LoweredBackendModule*, int64_t> indices;
-  for (const auto& [number, module] : made) indices.emplace(module.first, indices.size());
   const DelegateIndex index = [&](const LoweredBackendModule& module) {
-    return indices.at(&module);
+    return std::distance(made.begin(), made.find(std::atoll(module.delegate_info.c_str())));
   };
   Json document = {{"methods", Json::object()}, {"delegates", Json::array()}};
   for (const auto& [name, program] : programs) {
@@ -616,7 +589,7 @@ Json ModuleDocument(const Json& lowered_module, const std::string& method) {
 
 std::string RecordingText(const Json& graphs, const std::vector<std::string>& backend_ids) {
   std::string text;
-  for (const auto& [path, entries] : Elements(graphs).items()) {
+  for (const auto& [path, entries] : graphs.items()) {
     if (!path.empty()) absl::StrAppend(&text, "graph ", path, "\n");
     for (const Json& entry : entries) text += EntryText(entry, backend_ids);
   }
