@@ -119,18 +119,18 @@ Freedom FreedomOf(const Json& document, const CompareOptions& options) {
     for (const Json& entry : entries) freedom.numbers |= open && entry.contains("delegate");
     return open;
   };
-  for (const auto& [name, method] : Elements(Member(document, "methods")).items()) {
-    for (const auto& [path, entries] : Elements(Member(method, "graphs")).items()) {
+  for (const auto& [name, method] : Member(document, "methods").items()) {
+    for (const auto& [path, entries] : Member(method, "graphs").items()) {
       if (is_open(Member(Member(method, "order"), path), entries))
         freedom.graphs.emplace(name, path);
     }
   }
-  const Json& delegates = Elements(Member(document, "delegates"));
+  const Json& delegates = Member(document, "delegates");
   for (size_t d = 0; d < delegates.size(); ++d) {
-    for (const Json& entries : Elements(Member(delegates[d], "program"))) {
+    for (const Json& entries : Member(delegates[d], "program")) {
       if (is_open(Member(delegates[d], "order"), entries)) freedom.delegates.insert(d);
     }
-    const Json& nodes = Elements(Member(Member(delegates[d], "debug_handle_map"), "nodes"));
+    const Json& nodes = Member(Member(delegates[d], "debug_handle_map"), "nodes");
     const auto is_empty = [](const Json& list) { return list.empty(); };
     const bool unknown = !nodes.empty() && std::all_of(nodes.begin(), nodes.end(), is_empty);
     if (!options.handles_are_known || unknown) freedom.counted.insert(d);
@@ -166,24 +166,25 @@ struct GraphKey {
 class Writer {
  public:
   Writer(const Json& document, const Freedom& freedom) : freedom_(freedom) {
-    const Json& methods = Elements(Member(document, "methods"));
-    for (const Json& delegate : Elements(Member(document, "delegates"))) {
+    const Json& methods = Member(document, "methods");
+    for (const Json& delegate : Member(document, "delegates")) {
       delegates_.push_back(&delegate);
-      for (const auto& [path, entries] : Elements(Member(delegate, "program")).items()) {
+      for (const auto& [path, entries] : Member(delegate, "program").items()) {
         graphs_[{delegates_.size() - 1, path}] = &entries;
       }
     }
     for (const auto& [name, method] : methods.items()) {
-      for (const auto& [path, entries] : Elements(Member(method, "graphs")).items()) {
+      for (const auto& [path, entries] : Member(method, "graphs").items()) {
         graphs_[{delegates_.size() + methods_.size(), path}] = &entries;
       }
       methods_.push_back(name);
     }
     for (const auto& [graph, entries] : graphs_) {
+      size_t nodes = 0;
       for (const Json& entry : *entries) {
-        if (entry.contains("id")) nodes_[graph].push_back(&entry);
+        if (entry.contains("id")) places_[&entry] = nodes++;
         if (const auto delegate = Callee(entry)) callers_.emplace(*delegate, graph);
-        for (const auto& [label, body] : Elements(Member(entry, "graphs")).items()) {
+        for (const auto& [label, body] : Member(entry, "graphs").items()) {
           // Paths grow, so that no graph is in itself.
           const bool inner = Text(body).size() > graph.path.size();
           if (inner) bodies_[{graph.owner, Text(body)}] = {graph, &entry, label};
@@ -194,18 +195,18 @@ class Writer {
     for (size_t d = 0; d < delegates_.size(); ++d) AddDelegate(d);
     for (const auto& [name, method] : methods.items()) {
       for (const char* of : {"signature", "state"}) {
-        for (const auto& [what, value] : Elements(Member(method, of)).items()) {
+        for (const auto& [what, value] : Member(method, of).items()) {
           if (what != "unreferenced_other") Add(absl::StrCat(of, " of method ", name), what, value);
         }
       }
-      for (const auto& [path, order] : Elements(Member(method, "order")).items()) {
+      for (const auto& [path, order] : Member(method, "order").items()) {
         if (!method["graphs"].contains(path)) Add("method " + name, "order of no graph", path);
       }
     }
     if (freedom_.numbers) AddResultsOrder();
     Add("blobs", "words", words_);
     std::set<SortedJson> partitions;
-    for (SortedJson partition : Elements(Member(document, "partitions"))) {
+    for (SortedJson partition : Member(document, "partitions")) {
       auto& nodes = partition["nodes"].get_ref<SortedJson::array_t&>();
       std::erase_if(nodes, [](const SortedJson& node) { return node["op"] == "getitem"; });
       partitions.insert(std::move(partition));
@@ -241,11 +242,10 @@ class Writer {
   }
   // What a graph returns.
   static const Json& Results(const Json& entries) {
-    for (const Json& entry : entries) {
-      if (Text(entry, "kind") != "output") continue;
-      return Elements(Member(entry, entry.contains("outputs") ? "outputs" : "args"));
-    }
-    return Elements(Json());
+    const auto is_output = [](const Json& entry) { return entry["kind"] == "output"; };
+    const auto output = std::find_if(entries.begin(), entries.end(), is_output);
+    if (output == entries.end()) return Member({}, "");
+    return Member(*output, output->contains("outputs") ? "outputs" : "args");
   }
 
   // --- Names: "%0", "D0", "method forward", "delegate D0", "delegate D0 program cond%2.true" ---
@@ -261,9 +261,7 @@ class Writer {
     return open ? absl::StrCat(kind, kBegin, Mark(group, name), kEnd) : kind + name;
   }
   std::string NodeName(const GraphKey& graph, const Json& node) {
-    const std::vector<const Json*>& nodes = nodes_[graph];
-    const auto place = std::find(nodes.begin(), nodes.end(), &node);
-    return Name(IsOpen(graph), graph, "%", place - nodes.begin());
+    return Name(IsOpen(graph), graph, "%", places_.at(&node));
   }
   std::string DelegateName(size_t delegate) { return Name(freedom_.numbers, {}, "D", delegate); }
   std::string GraphName(const GraphKey& graph) {
@@ -396,7 +394,7 @@ class Writer {
     const Json& map = Member(json, "debug_handle_map");
     const bool counted = freedom_.counted.contains(delegate);
     std::multiset<SortedJson> handles;
-    for (const auto& [id, list] : Elements(Member(map, counted ? "raw" : "nodes")).items()) {
+    for (const auto& [id, list] : Member(map, counted ? "raw" : "nodes").items()) {
       std::set<SortedJson> nodes;
       for (const Json& node : list) {
         if (Text(node, "op") != "getitem") nodes.insert(node);
@@ -407,7 +405,7 @@ class Writer {
       handles.insert(SortedJson::array(
           {map["keys"], key, counted ? SortedJson(list.size()) : SortedJson(nodes)}));
     }
-    const Json& owned = Elements(Member(json, "constants_owned"));
+    const Json& owned = Member(json, "constants_owned");
     Add(about, "backend",
         SortedJson::array({Member(json, "backend_id"), Member(json, "compile_specs")}));
     Add(about, "blob", Blob(json));
@@ -473,7 +471,7 @@ class Writer {
   std::vector<const Json*> delegates_;
   Strings methods_;
   std::map<GraphKey, const Json*> graphs_;
-  std::map<GraphKey, std::vector<const Json*>> nodes_;
+  std::map<const Json*, size_t> places_;  // of nodes in their graphs
   // Of which node of which graph, and as what.
   std::map<GraphKey, std::tuple<GraphKey, const Json*, std::string>> bodies_;
   std::map<size_t, GraphKey> callers_;   // the first, by delegate
@@ -526,10 +524,7 @@ std::string CompareDocuments(Json expected, Json actual, const CompareOptions& o
   const Strings lines[] = {sides[0].Lines(), sides[1].Lines()};
   std::multimap<std::string, std::string> different;
   for (const int side : {0, 1}) {
-    Strings only;
-    std::set_difference(lines[side].begin(), lines[side].end(), lines[1 - side].begin(),
-                        lines[1 - side].end(), std::back_inserter(only));
-    for (std::string& line : only) {
+    for (const std::string& line : OnlyIn(lines[side], lines[1 - side])) {
       different.emplace(line.substr(0, line.find(": ")), (side == 0 ? "\n- " : "\n+ ") + line);
     }
   }

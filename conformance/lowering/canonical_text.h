@@ -12,6 +12,8 @@
 #ifndef BELAY_CONFORMANCE_LOWERING_CANONICAL_TEXT_H_
 #define BELAY_CONFORMANCE_LOWERING_CANONICAL_TEXT_H_
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,15 @@ namespace belay::conformance {
 
 // Of `methods`, `delegates`, `partitions` and `merged_named_data`, in the order that they have.
 std::vector<std::string> CanonicalLines(const Json& document);
+
+// Of `some`, those that are not in `others`, or not so often. Both are sorted.
+template <class Strings>
+std::vector<std::string> OnlyIn(const Strings& some, const Strings& others) {
+  std::vector<std::string> only;
+  std::set_difference(some.begin(), some.end(), others.begin(), others.end(),
+                      std::back_inserter(only));
+  return only;
+}
 
 struct CompareOptions {
   // False: the case's makers did not see the edge program (`transform_and_lower`), so that what

@@ -218,7 +218,7 @@ absl::Status CheckRecorded(const std::string& directory, const std::string& pref
     if (!recorded && i >= call.outputs.size()) break;
     ABSL_RETURN_IF_ERROR(check(file, at(call.outputs, i), absl::StrCat("output ", i)));
   }
-  for (const auto& [what, file] : Elements(after).items()) {
+  for (const auto& [what, file] : after.items()) {
     size_t index = 0;
     const bool is_input = what.starts_with("input ") && absl::SimpleAtoi(what.substr(6), &index);
     const auto state = call.state.find(what);

@@ -265,13 +265,13 @@ absl::Status NotThere(std::string_view what, const Json& entry) {
 
 std::set<std::string> TextsOf(const Json& list) {
   std::set<std::string> texts;
-  for (const Json& text : Elements(list)) texts.insert(Text(text));
+  for (const Json& text : list) texts.insert(Text(text));
   return texts;
 }
 
 absl::StatusOr<GraphId> FindGraph(const ExportedProgram& program, const Json& named) {
   for (const auto& [path, id] : PathsOf(program)) {
-    if (SplitPath(path) == Elements(Member(named, "graph"))) return id;
+    if (SplitPath(path) == named.value("graph", Json::array())) return id;
   }
   return NotThere("a graph", named);
 }
@@ -294,8 +294,8 @@ absl::Status TagConstants(const ExportedProgram& program, const Json& mode,
                           const std::string& method, PartitionResult& result) {
   if (Text(mode).starts_with("auto")) exir::TagConstantData(program, result);
   if (Text(mode) == "auto+mutated") exir::TagMutatedBuffers(program, result);
-  for (const Json& entry : Elements(mode)) {
-    if (!IsFor(entry, method)) continue;
+  for (const Json& entry : mode) {
+    if (mode.is_string() || !IsFor(entry, method)) continue;
     bool hit = false;
     int64_t nth = 0;  // of the tensor constants
     for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
@@ -342,7 +342,7 @@ class CasePartitioner final : public exir::Partitioner {
     const bool tags = Text(round_, "kind") == "tags";
     ABSL_RETURN_IF_ERROR(tags ? TagNodes(program, result) : TagProposals(program, result));
     ABSL_RETURN_IF_ERROR(TagConstants(program, Member(round_, "constants"), method_, result));
-    for (const Json& fqn : Elements(Member(round_, "no_copy"))) {
+    for (const Json& fqn : Member(round_, "no_copy")) {
       const Json named = {{"fqn", fqn}, {"method", method_}, {"no_copy", true}};
       ABSL_RETURN_IF_ERROR(TagConstants(program, Json::array({named}), method_, result));
     }
@@ -383,7 +383,7 @@ class CasePartitioner final : public exir::Partitioner {
 
  private:
   absl::Status TagNodes(const ExportedProgram& program, PartitionResult& result) const {
-    for (const Json& named : Elements(Member(round_, "tags"))) {
+    for (const Json& named : Member(round_, "tags")) {
       const std::string tag = Text(named, "tag"), op = Text(named, "op");
       // Results, bodies and modules are not nodes in Belay.
       if (!IsFor(named, method_) || op == "getitem" || op == "get_attr") continue;
@@ -412,7 +412,7 @@ class CasePartitioner final : public exir::Partitioner {
         }
       }
     }
-    for (const Json& tag : Elements(Member(round_, "tag_order"))) {
+    for (const Json& tag : Member(round_, "tag_order")) {
       const Json& spec = Member(Member(round_, "specs"), Text(tag));
       if (spec.is_null()) return NotThere("the specs of a tag", tag);
       if (spec.contains("methods") && !TextsOf(spec["methods"]).contains(method_)) continue;
@@ -427,7 +427,7 @@ class CasePartitioner final : public exir::Partitioner {
     std::map<GraphId, std::vector<std::vector<NodeId>>> groups;
     std::set<NodePlace> grouped;
     std::set<std::pair<GraphId, exir::ValueId>> grouped_results;
-    for (const Json& group : Elements(Member(round_, "groups"))) {
+    for (const Json& group : Member(round_, "groups")) {
       std::vector<NodeId> nodes;
       GraphId graph;
       for (const Json& named : group) {
@@ -524,7 +524,7 @@ bool IsErrorOfCase(const absl::Status& status) {
 
 absl::StatusOr<exir::DelegationSpec> ReadDelegation(const Json& json) {
   exir::DelegationSpec delegation = {Text(json, "backend_id"), {}};
-  for (const Json& spec : Elements(Member(json, "compile_specs"))) {
+  for (const Json& spec : Member(json, "compile_specs")) {
     delegation.compile_specs.push_back({Text(spec, "key"), ""});
     const std::string base64 = Text(spec, "value_base64");
     if (!absl::Base64Unescape(base64, &delegation.compile_specs.back().value)) {

@@ -73,7 +73,7 @@ class Runner {
   // --- Programs of methods ---
 
   absl::StatusOr<std::string> RunMethods() {
-    for (const auto& [name, file] : Elements(Member(case_, "methods")).items()) {
+    for (const auto& [name, file] : Member(case_, "methods").items()) {
       ABSL_ASSIGN_OR_RETURN(ExportedProgram program, Import(Text(file)));
       // Only this entry asks partitioners what to keep.
       std::vector<std::unique_ptr<exir::Partitioner>> partitioners;
@@ -145,7 +145,7 @@ class Runner {
     }
     std::vector<std::unique_ptr<exir::Partitioner>> partitioners;
     std::vector<exir::MethodPartitioners> by_round;
-    for (const Json& round : chosen_ == nullptr ? rounds : Elements(Json())) {
+    for (const Json& round : chosen_ == nullptr ? rounds : Json()) {
       if (Text(round, "kind") == "whole_program") return LowerWhole(round);
       by_round.emplace_back();
       const bool some = round.contains("methods");
@@ -294,7 +294,7 @@ absl::Status CheckLoweringCase(const LoweringCase& lowering_case) {
   if (methods.empty() && Text(lowering_case.description, "entry") != "compose") {
     return absl::InvalidArgumentError("case.json: /methods: expected a method");
   }
-  for (const auto& [method, files] : Elements(Member(lowering_case.description, "after")).items()) {
+  for (const auto& [method, files] : Member(lowering_case.description, "after").items()) {
     if (methods.contains(method)) continue;
     return absl::InvalidArgumentError("case.json: /after/" + method + ": no such method");
   }

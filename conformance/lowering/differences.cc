@@ -17,12 +17,6 @@ namespace {
 
 using Lines = Difference::Lines;
 
-bool AnyHas(const Lines& lines, const char* pattern) {
-  const std::regex regex(pattern);
-  return std::any_of(lines.begin(), lines.end(),
-                     [&](const std::string& line) { return std::regex_search(line, regex); });
-}
-
 // What the pattern's parentheses have, wherever it is found in lines that begin with `about`.
 std::multiset<std::string> Captures(const Lines& lines, const char* about, const char* pattern) {
   const std::regex begin(about), regex(pattern);
@@ -35,52 +29,53 @@ std::multiset<std::string> Captures(const Lines& lines, const char* about, const
   }
   return captures;
 }
+bool AnyHas(const Lines& lines, const char* pattern) {
+  return !Captures(lines, "", pattern).empty();
+}
 
-struct Buffers {
-  explicit Buffers(const Lines& lines)
-      : owned(Captures(lines, R"(delegate \S+, owns)", R"re("([^"]*)")re")),
-        inputs(Captures(lines, "signature of .*, inputs", R"re("target":"([^"]*)")re")),
-        written(Captures(lines, "signature of .*, outputs", kMutation)),
-        written_by_delegates(Captures(lines, R"(delegate \S+ program, out)", kMutation)) {}
-  static constexpr char kMutation[] = R"re("kind":"buffer_mutation","target":"([^"]*)")re";
-  const std::multiset<std::string> owned, inputs, written, written_by_delegates;
+constexpr char kOwned[] = R"(delegate \S+, owns)", kInputs[] = "signature of .*, inputs",
+               kOutputs[] = "signature of .*, outputs", kName[] = R"re("([^"]*)")re",
+               kTarget[] = R"re("target":"([^"]*)")re",
+               kMutation[] = R"re("kind":"buffer_mutation","target":"([^"]*)")re";
 
-  // Those that a delegate or a method writes, and of which there is one more copy: in a delegate,
-  // or in a method where a delegate writes.
-  std::set<std::string> WrittenInTwoPlaces() const {
-    std::set<std::string> buffers;
-    for (const std::string& fqn : written_by_delegates) {
-      if (owned.count(fqn) > 1 || inputs.contains(fqn)) buffers.insert(fqn);
+// Buffers that a delegate or a method writes, and of which there is more than one copy: inputs of
+// methods, and what delegates own.
+std::set<std::string> BuffersInTwoPlaces(const Lines& lines) {
+  std::multiset<std::string> copies = Captures(lines, kOwned, kName);
+  copies.merge(Captures(lines, kInputs, kTarget));
+  std::set<std::string> buffers;
+  for (const char* outputs : {kOutputs, R"(delegate \S+ program, out)"}) {
+    for (const std::string& fqn : Captures(lines, outputs, kMutation)) {
+      if (copies.count(fqn) > 1) buffers.insert(fqn);
     }
-    for (const std::string& fqn : written) {
-      if (owned.contains(fqn)) buffers.insert(fqn);
-    }
-    return buffers;
   }
-};
+  return buffers;
+}
 
 // ExecuTorch makes copies, of which one becomes stale, or takes the buffer from a program that
 // still writes it.
 bool BufferInTwoPlaces(const Json&, const Lines& expected) {
-  return !Buffers(expected).WrittenInTwoPlaces().empty() ||
+  return !BuffersInTwoPlaces(expected).empty() ||
          AnyHas(expected, "^error .*does not point to a buffer that exists");
 }
 
 // Each of them is an input of a method, which writes it, and no delegate has it.
 bool BufferStays(const Lines& expected, const Lines& actual) {
-  const Buffers now(actual);
-  const std::set<std::string> buffers = Buffers(expected).WrittenInTwoPlaces();
+  const auto owned = Captures(actual, kOwned, kName),
+             written = Captures(actual, kOutputs, kMutation),
+             inputs = Captures(actual, kInputs, kTarget);
+  const std::set<std::string> buffers = BuffersInTwoPlaces(expected);
   return std::all_of(buffers.begin(), buffers.end(), [&](const std::string& fqn) {
-    return now.inputs.contains(fqn) && now.written.contains(fqn) && !now.owned.contains(fqn);
+    return inputs.contains(fqn) && written.contains(fqn) && !owned.contains(fqn);
   });
 }
 
 // ExecuTorch decomposes once for each partitioner, so what one keeps, the next decomposes.
 bool KeptForOneOfSeveral(const Json& description, const Lines&) {
   std::set<std::set<std::string>> kept;  // the operators and filters of each round
-  for (const Json& round : Elements(Member(description, "rounds"))) {
+  for (const Json& round : Member(description, "rounds")) {
     std::set<std::string> own;
-    for (const Json& op : Elements(Member(round, "ops_to_not_decompose"))) {
+    for (const Json& op : Member(round, "ops_to_not_decompose")) {
       own.insert(Text(op) + Member(round, "filter").dump());
     }
     kept.insert(std::move(own));
@@ -258,11 +253,7 @@ std::string CompareUnaffected(const Lines& expected, const Lines& actual,
   const std::vector<std::string> words = absl::StrSplit(ToAbsl(concerns), ' ');
   const std::multiset<std::string> inventories[] = {Inventory(lines[0]), Inventory(lines[1])};
   for (const int side : {0, 1}) {
-    std::vector<std::string> only;
-    std::set_difference(inventories[side].begin(), inventories[side].end(),
-                        inventories[1 - side].begin(), inventories[1 - side].end(),
-                        std::back_inserter(only));
-    for (const std::string& line : only) {
+    for (const std::string& line : OnlyIn(inventories[side], inventories[1 - side])) {
       const std::string what = line.substr(0, line.find(' ')), mark = side == 0 ? "-" : "+";
       const auto allowed = [&](const std::string& word) {
         return word == what || word == mark + what;
@@ -394,8 +385,8 @@ std::string CompareError(const Json& description, const Json& expected,
       absl::StrCat(Text(expected, "stage"), " ", Text(expected, "python_class"), ": ",
                    Text(expected, "message"));
   std::vector<std::string> tags;
-  for (const Json& round : Elements(Member(description, "rounds"))) {
-    for (const auto& [tag, spec] : Elements(Member(round, "specs")).items()) {
+  for (const Json& round : Member(description, "rounds")) {
+    for (const auto& [tag, spec] : Member(round, "specs").items()) {
       tags.push_back(absl::StrCat("'", tag, "'"));
     }
   }

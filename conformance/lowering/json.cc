@@ -90,9 +90,4 @@ const Json& Member(const Json& json, std::string_view key) {
 
 std::string Text(const Json& json) { return json.is_string() ? json.get<std::string>() : ""; }
 
-const Json& Elements(const Json& json) {
-  static const Json& none = *new Json(Json::array());
-  return json.is_structured() ? json : none;
-}
-
 }  // namespace belay::conformance

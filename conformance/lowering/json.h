@@ -19,13 +19,11 @@ using Json = nlohmann::ordered_json;
 // kInvalidArgument, with the path, when the file does not hold one JSON document.
 absl::StatusOr<Json> ReadJsonFile(const std::string& path);
 
-// The member; null when there is none or `json` is no object.
+// The member; null, which has no elements, when there is none or `json` is no object.
 const Json& Member(const Json& json, std::string_view key);
 // The text; "" for another kind of value, or another kind of member.
 std::string Text(const Json& json);
 inline std::string Text(const Json& json, std::string_view key) { return Text(Member(json, key)); }
-// The members' values or the elements, which of another kind of value are none.
-const Json& Elements(const Json& json);
 
 // Whether `value` is of a type. `schema` has the types that have names: another name for a type, or
 // an object with the type of each field, where "field?" may be missing and no other may be there but
