@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "conformance/lowering/program_json.h"
 #include "exir/symbolic/sym_expr.h"
+#include "runtime/core/sha256.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::conformance {
@@ -241,10 +242,10 @@ class Writer {
     return there ? std::optional<size_t>(*number) : std::nullopt;
   }
   // What a graph returns.
-  static const Json& Results(const Json& entries) {
+  static Json Results(const Json& entries) {
     const auto is_output = [](const Json& entry) { return entry["kind"] == "output"; };
     const auto output = std::find_if(entries.begin(), entries.end(), is_output);
-    if (output == entries.end()) return Member({}, "");
+    if (output == entries.end()) return Json::array();
     return Member(*output, output->contains("outputs") ? "outputs" : "args");
   }
 
@@ -279,7 +280,7 @@ class Writer {
   }
   // The result of a delegate's calls that is at this place.
   std::string ResultName(size_t delegate, int64_t place) {
-    const Json& results = Results(*graphs_.at({delegate, ""}));
+    const Json results = Results(*graphs_.at({delegate, ""}));
     for (size_t k = 0; k < results.size(); ++k) {
       const bool is_result = Text(results[k], "kind") == "user_output";
       if (is_result && place-- == 0) return Name(true, {delegate, ""}, "out", k);
@@ -425,7 +426,8 @@ class Writer {
       bytes = std::move(decoded);
     }
     const std::string digest = Text(delegate, "processed_bytes_sha256");
-    if (!digest.empty() && digest != Sha256(bytes)) return "wrong digest: " + digest;
+    if (!digest.empty() && digest != absl::BytesToHexString(Sha256(bytes)))
+      return "wrong digest: " + digest;
     if (Text(delegate, "backend_id") == "RecordingBackend") {
       Strings backend_ids;
       for (const Json* other : delegates_) backend_ids.push_back(Text(*other, "backend_id"));

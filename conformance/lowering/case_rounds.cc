@@ -219,17 +219,15 @@ Compile Always(std::string text) {
 
 class CaseBackend final : public exir::Backend {
  public:
-  CaseBackend(std::string id, const CaseBackends& owner, int64_t& made, Compile compile,
-              CompileAll compile_all)
+  CaseBackend(std::string id, const CaseBackends& owner, Compile compile, CompileAll compile_all)
       : id_(std::move(id)),
         owner_(owner),
-        made_(made),
         compile_(std::move(compile)),
         compile_all_(std::move(compile_all)) {}
   std::string_view id() const override { return id_; }
   Result Preprocess(ExportedProgram program, Specs specs) const override {
     ABSL_ASSIGN_OR_RETURN(PreprocessResult result, compile_(owner_, program, specs));
-    result.delegate_info = absl::StrCat(made_++);
+    result.delegate_info = absl::StrCat(owner_.made++);
     return result;
   }
   absl::StatusOr<MethodResults> PreprocessMultimethod(MethodPartitions methods,
@@ -240,7 +238,7 @@ class CaseBackend final : public exir::Backend {
     ABSL_ASSIGN_OR_RETURN(MethodResults results, compile_all_(methods));
     // ExecuTorch makes the modules in the order of the reply.
     for (auto& [method, replies] : results) {
-      for (PreprocessResult& reply : replies) reply.delegate_info = absl::StrCat(made_++);
+      for (PreprocessResult& reply : replies) reply.delegate_info = absl::StrCat(owner_.made++);
     }
     return results;
   }
@@ -248,7 +246,6 @@ class CaseBackend final : public exir::Backend {
  private:
   const std::string id_;
   const CaseBackends& owner_;
-  int64_t& made_;
   const Compile compile_;
   const CompileAll compile_all_;
 };
@@ -495,8 +492,8 @@ class CasePartitioner final : public exir::Partitioner {
 
 CaseBackends::CaseBackends() {
   const auto add = [&](std::string id, Compile compile, CompileAll compile_all = nullptr) {
-    backends_.push_back(std::make_unique<CaseBackend>(std::move(id), *this, made_,
-                                                      std::move(compile), std::move(compile_all)));
+    backends_.push_back(std::make_unique<CaseBackend>(std::move(id), *this, std::move(compile),
+                                                      std::move(compile_all)));
     ABSL_CHECK(set_.Add(backends_.back().get()).ok());
   };
   add("RecordingBackend", Record);

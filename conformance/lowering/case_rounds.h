@@ -22,9 +22,9 @@ class CaseBackends {
   const exir::BackendSet& set() const { return set_; }
 
   std::set<std::string> fqns;  // the tensors that the exported programs name
+  mutable int64_t made = 0;    // results so far
 
  private:
-  mutable int64_t made_ = 0;
   std::vector<std::unique_ptr<exir::Backend>> backends_;
   exir::BackendSet set_;
 };

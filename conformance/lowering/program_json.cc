@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "exir/backend/introspection.h"
+#include "exir/symbolic/sym_expr.h"
 #include "runtime/core/sha256.h"
 #include "runtime/core/str_cat.h"
 
@@ -28,6 +29,14 @@ using exir::Node;
 using exir::NodeId;
 using exir::SymExpr;
 using exir::ValueId;
+
+std::string HexSha256(absl::Span<const std::byte> bytes) {
+  return absl::BytesToHexString(Sha256(bytes));
+}
+std::string HexSha256(const exir::ConstantTensor& tensor) {
+  const absl::StatusOr<exir::Storage> dense = tensor.Dense();
+  return dense.ok() ? HexSha256(dense->bytes) : "";
+}
 
 bool IsDelegateCall(const Node& node) {
   return node.target->name() == "higher_order.executorch_call_delegate";
@@ -84,7 +93,15 @@ class Writer {
 
   Json Dimension(const SymExpr& e) {
     if (const std::optional<int64_t> number = e.AsInt()) return *number;
-    return NumberSymbols(e, symbols_).ToString();
+    std::vector<std::string> names;
+    e.CollectSymbols(names);
+    for (const std::string& name : names) {
+      symbols_.emplace(name, SymExpr::Symbol(absl::StrCat("d", symbols_.size())));
+    }
+    const auto symbol = [&](std::string_view x) {
+      return std::optional(symbols_.at(std::string(x)));
+    };
+    return e.Substitute(symbol).ToString();
   }
 
   Json Type(const exir::ValueType& type) {
@@ -119,7 +136,7 @@ class Writer {
 
   static Json ContentRef(const exir::ConstantTensor& tensor) {
     const std::vector<int64_t> shape(tensor.sizes().begin(), tensor.sizes().end());
-    const std::string sha256 = TensorSha256(tensor);
+    const std::string sha256 = HexSha256(tensor);
     return {
         {"const", {{"sha256", sha256}, {"dtype", DTypeName(tensor.dtype())}, {"shape", shape}}}};
   }
@@ -267,12 +284,10 @@ class Writer {
       entries.push_back(std::move(entry));
     }
     for (size_t k = 0; k < graph.outputs().size(); ++k) {
-      results.push_back(Arg(graph, graph.outputs()[k]));
-      if (!top) continue;
-      Json output = OutputJson(program_.signature.outputs[k]);
-      signature_["outputs"].push_back(output);
-      output["value"] = std::exchange(results.back(), Json());
-      results.back() = std::move(output);
+      Json result = top ? OutputJson(program_.signature.outputs[k]) : Json();
+      if (top) signature_["outputs"].push_back(result);
+      (top ? result["value"] : result) = Arg(graph, graph.outputs()[k]);
+      results.push_back(std::move(result));
     }
     entries.push_back({{"kind", "output"}, {top ? "outputs" : "args", std::move(results)}});
     return entries;
@@ -288,14 +303,13 @@ class Writer {
                   {"unreferenced_other", 0}};
     for (const auto* map : {&program_.state_dict, &program_.constants}) {
       for (const auto& [name, tensor] : *map) {
-        const bool used = targets.contains(name);
-        const char* field = map == &program_.constants ? "constants" : "state_dict";
-        if (fqns_.contains(name)) {
-          state[used ? field : "unreferenced"].push_back(name);
-        } else {
-          Json& count = state[used ? "made_by_to_edge" : "unreferenced_other"];
-          count = count.get<int64_t>() + 1;
-        }
+        const bool used = targets.contains(name), named = fqns_.contains(name);
+        Json& field = state[!used    ? (named ? "unreferenced" : "unreferenced_other")
+                            : !named ? "made_by_to_edge"
+                            : map == &program_.constants ? "constants"
+                                                         : "state_dict"];
+        if (named) field.push_back(name);
+        if (!named) field = field.get<int64_t>() + 1;
       }
     }
     return state;
@@ -305,8 +319,8 @@ class Writer {
   const std::set<std::string>& fqns_;
   const DelegateIndex& delegate_index_;
   Json signature_ = {{"inputs", Json::array()}, {"outputs", Json::array()}};
-  std::map<std::string, std::string> symbols_;
-  std::map<ValueId, Json> inputs_;  // of the graph that is written
+  std::map<std::string, SymExpr> symbols_;  // d0, d1, … in order of first appearance
+  std::map<ValueId, Json> inputs_;          // of the graph that is written
   std::map<NodeId, int64_t> ids_;
 };
 
@@ -320,7 +334,7 @@ Json NamedDataJson(const exir::NamedDataOutput& data) {
       json[key] = {{"buffer", entry.buffer},
                    {"alignment", entry.alignment},
                    {"size", bytes.size()},
-                   {"sha256", Sha256(bytes)}};
+                   {"sha256", HexSha256(bytes)}};
     }
     return json;
   };
@@ -356,7 +370,7 @@ Json DelegateJson(const LoweredBackendModule& module, const std::string& method,
   }
   for (const auto* map : {&module.original.state_dict, &module.original.constants}) {
     for (const auto& [name, tensor] : *map) {
-      owned.push_back(source.fqns.contains(name) ? name : "sha256:" + TensorSha256(tensor));
+      owned.push_back(source.fqns.contains(name) ? name : "sha256:" + HexSha256(tensor));
     }
   }
   const auto bytes = module.processed.bytes;
@@ -457,26 +471,6 @@ std::string OpName(const Node& node) {
   if (name.starts_with(kHigherOrder)) name.remove_prefix(kHigherOrder.size());
   if (name.starts_with("_operator.")) name.remove_prefix(1);
   return std::string(name);
-}
-
-SymExpr NumberSymbols(const SymExpr& e, std::map<std::string, std::string>& symbols) {
-  std::vector<std::string> names;
-  e.CollectSymbols(names);
-  for (const std::string& name : names) symbols.emplace(name, absl::StrCat("d", symbols.size()));
-  return e.Substitute([&](std::string_view name) {
-    return std::optional(SymExpr::Symbol(symbols.at(std::string(name))));
-  });
-}
-
-std::string Sha256(absl::Span<const std::byte> bytes) {
-  return absl::BytesToHexString(belay::Sha256(bytes));
-}
-
-std::string Sha256(std::string_view text) { return absl::BytesToHexString(belay::Sha256(text)); }
-
-std::string TensorSha256(const exir::ConstantTensor& tensor) {
-  const absl::StatusOr<exir::Storage> dense = tensor.Dense();
-  return dense.ok() ? Sha256(dense->bytes) : "";
 }
 
 std::vector<std::pair<std::string, GraphId>> PathsOf(const ExportedProgram& program) {

@@ -12,10 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/types/span.h"
 #include "conformance/lowering/json.h"
 #include "exir/backend/to_backend.h"
-#include "exir/symbolic/sym_expr.h"
 
 namespace belay::conformance {
 
@@ -31,12 +29,6 @@ std::string OpName(const exir::Node& node);
 // Each of NodesOf() as {"op", "occurrence"}: which of the graph's nodes of that operator it is.
 std::vector<std::pair<exir::NodeId, Json>> PlacesOf(const exir::Graph& graph);
 Json SplitPath(std::string_view path);  // ["cond#0/true", "map_impl#1/body"]
-// With symbols d0, d1, … in order of first appearance, which `symbols` keeps.
-exir::SymExpr NumberSymbols(const exir::SymExpr& e, std::map<std::string, std::string>& symbols);
-
-std::string Sha256(absl::Span<const std::byte> bytes);
-std::string Sha256(std::string_view text);
-std::string TensorSha256(const exir::ConstantTensor& tensor);
 
 // The index in `delegates` of expected.json.
 using DelegateIndex = std::function<int64_t(const exir::LoweredBackendModule&)>;
