@@ -16,7 +16,7 @@
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
 #include "gtest/gtest.h"
-#include "runtime/core/npy.h"
+#include "runtime/core/status_macros.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 
@@ -45,30 +45,11 @@ std::vector<std::string> Models() {
   return names;
 }
 
-// The array in the dtype of the leaf, which NumPy may not have; numbers as scalars.
-EValue ToValue(const Leaf& leaf, const NpyArray& array) {
-  TensorView view = array.view();
-  if (leaf.kind == "int") return EValue(*view.as<int64_t>());
-  if (leaf.kind == "float") return EValue(*view.as<double>());
-  if (leaf.kind == "bool") return EValue(*view.as<bool>());
-  if (DTypeSize(view.dtype) == DTypeSize(leaf.dtype)) view.dtype = leaf.dtype;
-  return EValue(view);
-}
-
 absl::Status RunCase(const std::string& folder, const ModelCase& model_case,
                      const Manifest& manifest, exir::Interpreter& interpreter) {
-  std::vector<NpyArray> arrays(model_case.inputs.size());
-  std::vector<EValue> inputs;
-  for (size_t i = 0; i < arrays.size(); ++i) {
-    const Leaf& leaf = model_case.inputs[i];
-    if (leaf.file.empty()) {
-      inputs.emplace_back();
-      continue;
-    }
-    ABSL_ASSIGN_OR_RETURN(arrays[i], ReadNpyFile(folder + "/" + leaf.file));
-    inputs.push_back(ToValue(leaf, arrays[i]));
-  }
-  return CheckCase(folder, model_case, manifest, exir::RunCall(interpreter, inputs));
+  ABSL_ASSIGN_OR_RETURN(const std::vector<exir::OwnedValue> inputs, ReadInputs(folder, model_case));
+  return CheckCase(folder, model_case, manifest,
+                   exir::RunCall(interpreter, exir::ValuesOf(inputs)));
 }
 
 class InterpreterZooTest : public ::testing::TestWithParam<std::string> {

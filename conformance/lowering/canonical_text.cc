@@ -7,13 +7,12 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <regex>
 #include <set>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
 #include "conformance/lowering/program_json.h"
 #include "exir/symbolic/sym_expr.h"
 #include "runtime/core/sha256.h"
@@ -437,12 +436,9 @@ class Writer {
     }
     if (!freedom_.moved) return absl::Utf8SafeCEscape(bytes);
     // It may list what stands in another order: the words of all count, without numbers of nodes.
-    const auto is_end = [](char c) {
-      return !absl::ascii_isalnum(c) && std::string_view("_.%@").find(c) == std::string_view::npos;
-    };
-    std::replace_if(bytes.begin(), bytes.end(), is_end, ' ');
-    for (const auto& word : absl::StrSplit(bytes, ' ', absl::SkipEmpty())) {
-      words_.emplace(word[0] == '%' ? "%" : word);
+    static const std::regex kWord(R"([\w.%@]+)");
+    for (std::sregex_iterator it(bytes.begin(), bytes.end(), kWord), end; it != end; ++it) {
+      words_.insert(it->str()[0] == '%' ? "%" : it->str());
     }
     return "words";
   }

@@ -8,11 +8,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "conformance/models/model_runner.h"
 #include "exir/decompositions/decompose.h"
 #include "exir/emit/emitter.h"
 #include "exir/engine/call.h"
 #include "exir/interpreter/interpreter.h"
-#include "exir/ir/graph_editor.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/serialize/serializer.h"
 #include "runtime/backend/backend_registry.h"
@@ -42,13 +42,12 @@ constexpr std::string_view kModuleSpec = "conformance_module";
 
 class Handle final : public DelegateHandle {
  public:
-  explicit Handle(std::shared_ptr<exir::Interpreter> interpreter)
-      : interpreter_(std::move(interpreter)) {}
+  explicit Handle(Interpreter interpreter) : interpreter(std::move(interpreter)) {}
 
   absl::Status Execute(KernelContext& context) override {
     std::vector<EValue> inputs;
     for (int i = 0; i < context.num_arguments(); ++i) inputs.push_back(context.argument(i));
-    ABSL_ASSIGN_OR_RETURN(const std::vector<exir::OwnedValue> results, interpreter_->Run(inputs));
+    ABSL_ASSIGN_OR_RETURN(const std::vector<exir::OwnedValue> results, interpreter.Run(inputs));
     if (static_cast<int>(results.size()) != context.num_outputs()) {
       return absl::InternalError(absl::StrCat("expected ", context.num_outputs(),
                                               " results of the program, got ", results.size()));
@@ -64,10 +63,9 @@ class Handle final : public DelegateHandle {
     }
     return absl::OkStatus();
   }
-  void ResetState() override { (void)interpreter_->ResetState(); }
+  void ResetState() override { (void)interpreter.ResetState(); }
 
- private:
-  const std::shared_ptr<exir::Interpreter> interpreter_;
+  Interpreter interpreter;
 };
 
 // Blobs of test backends do not hold what is needed to compute, so each delegate gets one more
@@ -86,14 +84,14 @@ class CaseRuntimes {
         runtimes_.push_back(std::make_unique<Runtime>(module->backend_id, *this));
         ABSL_CHECK(registry_.Add(runtimes_.back().get()).ok());
       }
-      modules_.push_back(std::exchange(module, std::move(copy)));
+      modules_.push_back(module = std::move(copy));
     }
     return program;
   }
   // A runtime for each backend that the prepared programs name.
   const BackendRegistry& registry() const { return registry_; }
-  // What delegates own that were loaded since it was cleared.
-  std::vector<std::shared_ptr<Interpreter>>& loaded() { return loaded_; }
+  // Of the delegates that were loaded since it was cleared, while they live.
+  std::vector<Interpreter*>& loaded() { return loaded_; }
 
  private:
   class Runtime final : public BackendRuntime {
@@ -111,7 +109,6 @@ class CaseRuntimes {
           specs.back().key != kModuleSpec || index >= owner_.modules_.size()) {
         return absl::InternalError("expected a delegate that says which module it is");
       }
-      specs.pop_back();
       const LoweredBackendModule& module = *owner_.modules_[index];
       if (specs != module.compile_specs) return absl::InternalError("expected the module's specs");
       if (blob != absl::MakeConstSpan(module.processed.bytes)) {
@@ -125,8 +122,9 @@ class CaseRuntimes {
       }
       ABSL_ASSIGN_OR_RETURN(Interpreter interpreter,
                             Interpreter::Create(module.original, owner_.kernels_));
-      owner_.loaded_.push_back(std::make_shared<Interpreter>(std::move(interpreter)));
-      return std::make_unique<Handle>(owner_.loaded_.back());
+      auto handle = std::make_unique<Handle>(std::move(interpreter));
+      owner_.loaded_.push_back(&handle->interpreter);
+      return handle;
     }
 
    private:
@@ -138,7 +136,7 @@ class CaseRuntimes {
   std::vector<std::shared_ptr<const LoweredBackendModule>> modules_;
   std::vector<std::unique_ptr<Runtime>> runtimes_;
   BackendRegistry registry_;
-  std::vector<std::shared_ptr<Interpreter>> loaded_;
+  std::vector<Interpreter*> loaded_;
 };
 
 // A method whose delegates own state, too.
@@ -149,7 +147,7 @@ struct MethodWithDelegates {
 
 CallOutcome RunCall(MethodWithDelegates& engine, absl::Span<const EValue> inputs) {
   CallOutcome outcome = exir::RunCall(engine.method, inputs);
-  for (const auto& delegate : engine.runtimes.loaded()) {
+  for (const Interpreter* delegate : engine.runtimes.loaded()) {
     for (const std::string& name : delegate->StateNames()) {
       const absl::StatusOr<TensorView> state = delegate->GetState(name);
       if (!outcome.status.ok() || !state.ok()) continue;
@@ -163,86 +161,64 @@ CallOutcome RunCall(MethodWithDelegates& engine, absl::Span<const EValue> inputs
 
 // --- The files of one method; `prefix` begins their names ---
 
-// The inputs of one call. Numbers are recorded as arrays of one element.
-absl::StatusOr<std::vector<OwnedValue>> ReadInputs(const std::string& prefix,
+// The inputs of one call.
+absl::StatusOr<std::vector<OwnedValue>> ReadInputs(const std::string& directory,
+                                                   const std::string& prefix,
                                                    const ExportedProgram& program) {
-  std::vector<OwnedValue> inputs;
+  ModelCase recorded;
+  const auto file = [&] { return absl::StrCat(prefix, "input_", recorded.inputs.size(), ".npy"); };
   for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
     const exir::InputKind kind = program.signature.inputs[i].kind;
     if (kind != exir::InputKind::kUserInput && kind != exir::InputKind::kConstantInput) continue;
-    ABSL_ASSIGN_OR_RETURN(const NpyArray array,
-                          ReadNpyFile(absl::StrCat(prefix, "input_", inputs.size(), ".npy")));
     const exir::TensorMeta* meta = program.top().value(program.top().inputs()[i]).tensor();
-    TensorView view = array.view();
-    if (meta != nullptr && meta->dtype == DType::kBFloat16) view.dtype = meta->dtype;
-    const bool number = meta == nullptr && view.numel() == 1;
-    ABSL_ASSIGN_OR_RETURN(OwnedValue copy, OwnedValue::Borrow(view, false).Copy());
-    inputs.push_back(number && view.dtype == DType::kInt64 ? OwnedValue::Scalar(*view.as<int64_t>())
-                     : number && view.dtype == DType::kFloat64
-                         ? OwnedValue::Scalar(*view.as<double>())
-                     : number && view.dtype == DType::kBool ? OwnedValue::Scalar(*view.as<bool>())
-                                                            : std::move(copy));
+    recorded.inputs.push_back({.kind = meta == nullptr ? "number" : "tensor",
+                               .dtype = meta == nullptr ? DType() : meta->dtype,
+                               .shape = {},
+                               .file = file()});
   }
-  if (std::filesystem::exists(absl::StrCat(prefix, "input_", inputs.size(), ".npy"))) {
+  if (std::filesystem::exists(absl::StrCat(directory, "/", file()))) {
     return absl::FailedPreconditionError(
-        absl::StrCat("expected more than ", inputs.size(), " inputs"));
+        absl::StrCat("expected more than ", recorded.inputs.size(), " inputs"));
   }
-  return inputs;
-}
-
-// NumPy has no bfloat16: its bits are recorded.
-TensorView AsRecorded(const NpyArray& array, const TensorView* tensor) {
-  TensorView view = array.view();
-  if (tensor != nullptr && tensor->dtype == DType::kBFloat16) view.dtype = tensor->dtype;
-  return view;
+  return conformance::ReadInputs(directory, recorded);
 }
 
 // `knows_state`: every state that was recorded must be there.
 absl::Status CheckRecorded(const std::string& directory, const std::string& prefix,
                            const Json& after, const CallOutcome& call, bool knows_state) {
-  ABSL_RETURN_IF_ERROR(call.status);
-  const auto check = [&](const std::string& file, const OwnedValue* got, const std::string& what) {
-    if (got == nullptr) return absl::NotFoundError(absl::StrCat("there is no ", what));
-    const absl::StatusOr<NpyArray> want = ReadNpyFile(absl::StrCat(directory, "/", file));
-    const absl::Status status = want.ok() ? exir::CompareRecorded(AsRecorded(*want, got->tensor()),
-                                                                  got->value(), kCloseness)
-                                          : want.status();
-    return Annotate(status, what);
-  };
-  const auto at = [](const std::vector<OwnedValue>& values, size_t i) {
-    return i < values.size() ? &values[i] : nullptr;
+  Manifest manifest;
+  manifest.atol = kCloseness.atol;
+  manifest.rtol = kCloseness.rtol;
+  ModelCase recorded;
+  // NumPy has no bfloat16: its bits are recorded.
+  const auto leaf = [](std::string file, const OwnedValue* got) -> Leaf {
+    const TensorView* tensor = got == nullptr ? nullptr : got->tensor();
+    const bool bits = tensor != nullptr && tensor->dtype == DType::kBFloat16;
+    return {
+        .kind = bits ? "tensor" : "array", .dtype = DType::kBFloat16, .shape = {}, .file = file};
   };
   for (size_t i = 0;; ++i) {
     const std::string file = absl::StrCat(prefix, "output_", i, ".npy");
-    const bool recorded = std::filesystem::exists(absl::StrCat(directory, "/", file));
-    if (!recorded && i >= call.outputs.size()) break;
-    ABSL_RETURN_IF_ERROR(check(file, at(call.outputs, i), absl::StrCat("output ", i)));
+    if (!std::filesystem::exists(absl::StrCat(directory, "/", file))) break;
+    recorded.outputs.push_back(leaf(file, i < call.outputs.size() ? &call.outputs[i] : nullptr));
   }
   for (const auto& [what, file] : after.items()) {
-    size_t index = 0;
-    const bool is_input = what.starts_with("input ") && absl::SimpleAtoi(what.substr(6), &index);
+    size_t i = 0;
     const auto state = call.state.find(what);
-    const OwnedValue* const value = state == call.state.end() ? nullptr : &state->second;
-    if (!is_input && value == nullptr && !knows_state) continue;
-    ABSL_RETURN_IF_ERROR(check(
-        Text(file), is_input ? at(call.inputs, index) : value,
-        absl::StrCat(is_input ? what : absl::StrCat("buffer '", what, "'"), " after the call")));
+    if (what.starts_with("input ") && absl::SimpleAtoi(what.substr(6), &i)) {
+      const OwnedValue* input = i < call.inputs.size() ? &call.inputs[i] : nullptr;
+      recorded.inputs_after.emplace_back(i, leaf(Text(file), input));
+    } else if (const bool there = state != call.state.end(); there || knows_state) {
+      recorded.buffers_after.emplace_back(what, leaf(Text(file), there ? &state->second : nullptr));
+    }
   }
-  return absl::OkStatus();
+  return CheckCase(directory, recorded, manifest, call);
 }
 
 // The program in operators that have kernels: those that were kept for a partitioner are
 // decomposed, in the delegates' programs too.
 absl::StatusOr<ExportedProgram> Executable(const ExportedProgram& program) {
   ExportedProgram copy = program.Clone();
-  for (exir::Graph& graph : copy.graphs) {
-    exir::GraphEditor editor(graph);
-    for (exir::NodeId node : graph.NodeList()) {
-      // Decompositions are those of ATen operators.
-      const exir::OpOverload* target = graph.node(node).target;
-      if (target->has_trait(exir::kComposite)) editor.SetTarget(node, target->aten());
-    }
-  }
   ABSL_RETURN_IF_ERROR(exir::Decompose().run(copy).status());
   for (auto& module : copy.lowered_modules) {
     auto executable = std::make_shared<LoweredBackendModule>(module->Clone());
@@ -300,7 +276,7 @@ absl::Status CheckNumerics(const std::string& directory, const Json& after,
     const bool only = made.size() == 1 && name == "forward";
     const std::string prefix = only ? "" : name + ".";
     ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> inputs,
-                          ReadInputs(absl::StrCat(directory, "/", prefix), before[m].second));
+                          ReadInputs(directory, prefix, before[m].second));
     const exir::CallSequence calls(kCalls, inputs);
     ABSL_ASSIGN_OR_RETURN(Interpreter oracle, Interpreter::Create(before[m].second, reference));
     const std::vector<CallOutcome> expected = exir::RunCalls(oracle, calls);

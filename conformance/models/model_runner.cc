@@ -18,6 +18,15 @@
 namespace belay::conformance {
 namespace {
 
+// The array in the dtype of a tensor, which NumPy may not have.
+TensorView AsLeaf(const NpyArray& array, const Leaf& leaf) {
+  TensorView view = array.view();
+  if (leaf.kind == "tensor" && DTypeSize(view.dtype) == DTypeSize(leaf.dtype)) {
+    view.dtype = leaf.dtype;
+  }
+  return view;
+}
+
 absl::Status CheckLeaf(const std::string& folder, const Leaf& leaf, const EValue& got,
                        const Manifest& manifest) {
   if (leaf.kind == "none") {
@@ -28,12 +37,8 @@ absl::Status CheckLeaf(const std::string& folder, const Leaf& leaf, const EValue
   if (leaf.file.empty())
     return absl::UnimplementedError(absl::StrCat("a result of kind ", leaf.kind, " has no file"));
   ABSL_ASSIGN_OR_RETURN(const NpyArray array, ReadNpyFile(absl::StrCat(folder, "/", leaf.file)));
-  TensorView want = array.view();
-  // In the leaf's own dtype, which NumPy may not have.
-  if (leaf.kind == "tensor" && DTypeSize(want.dtype) == DTypeSize(leaf.dtype)) {
-    want.dtype = leaf.dtype;
-  }
-  return exir::CompareRecorded(want, got, {.atol = manifest.atol, .rtol = manifest.rtol});
+  return exir::CompareRecorded(AsLeaf(array, leaf), got,
+                               {.atol = manifest.atol, .rtol = manifest.rtol});
 }
 
 absl::Status RunCase(const std::string& folder, const ModelCase& model_case,
@@ -71,6 +76,29 @@ int64_t LargestSize(const Manifest& manifest) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::vector<exir::OwnedValue>> ReadInputs(const std::string& folder,
+                                                         const ModelCase& model_case) {
+  std::vector<exir::OwnedValue> inputs;
+  for (const Leaf& leaf : model_case.inputs) {
+    exir::OwnedValue& input = inputs.emplace_back();
+    if (leaf.file.empty()) continue;
+    ABSL_ASSIGN_OR_RETURN(const NpyArray array, ReadNpyFile(absl::StrCat(folder, "/", leaf.file)));
+    const TensorView view = AsLeaf(array, leaf);
+    if (leaf.kind == "tensor") {
+      ABSL_ASSIGN_OR_RETURN(input, exir::OwnedValue::Borrow(view, false).Copy());
+    } else if (view.numel() == 1 && view.dtype == DType::kInt64) {
+      input = exir::OwnedValue::Scalar(*view.as<int64_t>());
+    } else if (view.numel() == 1 && view.dtype == DType::kFloat64) {
+      input = exir::OwnedValue::Scalar(*view.as<double>());
+    } else if (view.numel() == 1 && view.dtype == DType::kBool) {
+      input = exir::OwnedValue::Scalar(*view.as<bool>());
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat(leaf.file, ": expected a number"));
+    }
+  }
+  return inputs;
+}
 
 absl::Status CheckCase(const std::string& folder, const ModelCase& model_case,
                        const Manifest& manifest, const exir::CallOutcome& got) {

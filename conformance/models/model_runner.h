@@ -3,10 +3,13 @@
 #define BELAY_CONFORMANCE_MODELS_MODEL_RUNNER_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "conformance/models/manifest.h"
 #include "exir/engine/call.h"
+#include "exir/interpreter/owned_value.h"
 #include "exir/op/op_registry.h"
 #include "exir/pipeline.h"
 #include "runtime/backend/backend_registry.h"
@@ -21,6 +24,11 @@ struct Engine {
   const BackendRegistry* backends;
   exir::PipelineOptions pipeline;
 };
+
+// The inputs of a case, from its files; none where there is no file. What is no tensor is a number of
+// the file's dtype. Errors are those of ReadNpyFile, and kInvalidArgument where a file has no number.
+absl::StatusOr<std::vector<exir::OwnedValue>> ReadInputs(const std::string& folder,
+                                                         const ModelCase& model_case);
 
 // What a call left behind against what was recorded, whichever engine ran it. OK, the call's own
 // error, kNotFound for state that there is not, or kFailedPrecondition: the value and the element
