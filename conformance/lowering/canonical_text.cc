@@ -137,9 +137,8 @@ Freedom FreedomOf(const Json& document, const CompareOptions& options) {
   }
   // Nobody can say which is which of delegates whose numbers are open.
   for (std::set<size_t>* some : {&freedom.delegates, &freedom.counted}) {
-    for (size_t d = 0; freedom.numbers && !some->empty() && d < delegates.size(); ++d) {
-      some->insert(d);
-    }
+    const size_t all = freedom.numbers && !some->empty() ? delegates.size() : 0;
+    for (size_t d = 0; d < all; ++d) some->insert(d);
   }
   return freedom;
 }

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/lowering/json.h"
+#include "conformance/json/json.h"
 
 namespace belay::conformance {
 

@@ -254,11 +254,9 @@ absl::Status CheckNumerics(const std::string& directory, const Json& after,
   ABSL_RETURN_IF_ERROR(AddReferenceKernels(reference));
   ABSL_RETURN_IF_ERROR(AddStandardKernels(standard));
   CaseRuntimes runtimes(reference);
-  exir::MethodPrograms before, made, prepared;
+  exir::MethodPrograms made, prepared;
   for (size_t m = 0; m < lowered.size(); ++m) {
     const std::string& name = lowered[m].first;
-    ABSL_ASSIGN_OR_RETURN(ExportedProgram given, Executable(source[m].second));
-    before.emplace_back(name, std::move(given));
     ABSL_ASSIGN_OR_RETURN(ExportedProgram program, Executable(lowered[m].second));
     prepared.emplace_back(name, backends == nullptr ? runtimes.Prepare(program) : program.Clone());
     made.emplace_back(name, std::move(program));
@@ -275,18 +273,16 @@ absl::Status CheckNumerics(const std::string& directory, const Json& after,
     const std::string& name = made[m].first;
     const bool only = made.size() == 1 && name == "forward";
     const std::string prefix = only ? "" : name + ".";
+    ABSL_ASSIGN_OR_RETURN(const ExportedProgram before, Executable(source[m].second));
     ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> inputs,
-                          ReadInputs(directory, prefix, before[m].second));
+                          ReadInputs(directory, prefix, before));
     const exir::CallSequence calls(kCalls, inputs);
-    ABSL_ASSIGN_OR_RETURN(Interpreter oracle, Interpreter::Create(before[m].second, reference));
+    ABSL_ASSIGN_OR_RETURN(Interpreter oracle, Interpreter::Create(before, reference));
     const std::vector<CallOutcome> expected = exir::RunCalls(oracle, calls);
-    const auto recorded = [&](const CallOutcome& call, bool knows_state) {
-      return CheckRecorded(directory, prefix, Member(after, name), call, knows_state);
-    };
-    ABSL_RETURN_IF_ERROR(Annotate(recorded(expected[0], true), name + ", before lowering"));
     const auto check = [&](const std::vector<CallOutcome>& actual,
                            bool knows_state) -> absl::Status {
-      ABSL_RETURN_IF_ERROR(recorded(actual[0], knows_state));
+      ABSL_RETURN_IF_ERROR(
+          CheckRecorded(directory, prefix, Member(after, name), actual[0], knows_state));
       for (const auto& [state, value] : expected[0].state) {
         if (actual[0].state.contains(state) || !knows_state) continue;
         return absl::NotFoundError(absl::StrCat("there is no state '", state, "'"));
@@ -294,6 +290,7 @@ absl::Status CheckNumerics(const std::string& directory, const Json& after,
       const std::string difference = exir::FirstDifference(expected, actual, kCloseness);
       return difference.empty() ? absl::OkStatus() : absl::FailedPreconditionError(difference);
     };
+    ABSL_RETURN_IF_ERROR(Annotate(check(expected, true), name + ", before lowering"));
     ABSL_ASSIGN_OR_RETURN(Interpreter interpreter, Interpreter::Create(made[m].second, reference));
     ABSL_RETURN_IF_ERROR(
         Annotate(check(exir::RunCalls(interpreter, calls), true), name + ", interpreter"));

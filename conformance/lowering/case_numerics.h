@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/lowering/json.h"
+#include "conformance/json/json.h"
 #include "exir/backend/to_backend.h"
 #include "runtime/backend/backend_registry.h"
 

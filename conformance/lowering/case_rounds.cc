@@ -365,14 +365,12 @@ class CasePartitioner final : public exir::Partitioner {
         return arguments.size() > 2 && !arguments[2].is_none();
       };
     } else if (Text(filter, "kind") == "last_dim_at_least") {
-      preserved.filter = [least = Member(filter, "value")](const ExportedProgram& p, GraphId graph,
-                                                           NodeId node) {
+      preserved.filter = [least = filter.value("value", int64_t{0})](const ExportedProgram& p,
+                                                                     GraphId graph, NodeId node) {
         const std::vector<exir::ValueId> results = p.graphs[graph].node(node).results();
         const exir::TensorMeta* meta =
             results.size() == 1 ? p.graphs[graph].value(results[0]).tensor() : nullptr;
-        if (meta == nullptr || meta->rank() == 0) return false;
-        const std::optional<int64_t> last = meta->sizes.back().AsInt();
-        return last.has_value() && *last >= least;
+        return meta != nullptr && meta->rank() > 0 && meta->sizes.back().AsInt() >= least;
       };
     }
     return preserved;

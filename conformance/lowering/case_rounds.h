@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/lowering/json.h"
+#include "conformance/json/json.h"
 #include "exir/backend/backend.h"
 #include "exir/backend/partitioner.h"
 

@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "conformance/lowering/json.h"
+#include "conformance/json/json.h"
 
 namespace belay::conformance {
 

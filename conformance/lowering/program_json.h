@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/lowering/json.h"
+#include "conformance/json/json.h"
 #include "exir/backend/to_backend.h"
 
 namespace belay::conformance {

@@ -1,155 +1,91 @@
 #include "conformance/models/manifest.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "conformance/json/json.h"
+#include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
-#include "simdjson.h"
 
 namespace belay::conformance {
 namespace {
 
-using simdjson::dom::array;
-using simdjson::dom::element;
-using simdjson::dom::object;
+// Fields of type `any` are facts that no case depends on.
+constexpr char kSchema[] = R"json({
+ "manifest": {"name?": "string", "archives": "{string}", "cases": "[case]", "atol?": "number", "rtol?": "number",
+  "stateful_sequence?": "boolean", "...": "facts"},
+ "facts": {"description?": "any", "dialect?": "any", "torch_version?": "any", "inputs?": "any", "outputs?": "any",
+  "mutated_buffers?": "any", "mutated_inputs?": "any", "bf16_as_uint16?": "any", "dynamic_dims?": "any",
+  "params?": "any", "input_kinds?": "any", "output_kinds?": "any", "ops?": "any", "training_ops?": "any",
+  "test_accuracy?": "any", "test_correct?": "any", "test_count?": "any", "extra_files?": "any",
+  "initial_buffers?": "any"},
+ "case": {"inputs?": "[leaf]", "outputs?": "[leaf]", "buffers_after?": "{leaf}", "inputs_after?": "{leaf}"},
+ "leaf": {"kind": "=tensor|=int|=float|=bool|=str|=none", "dtype?": "string", "shape?": "[integer]",
+  "file?": "string", "value?": "any", "name?": "any", "strides_in_torch?": "any"}
+})json";
 
-absl::Status Wrong(std::string_view place, std::string_view what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("manifest: ", std::string(place), ": ", std::string(what)));
-}
-
-template <class T>
-absl::StatusOr<T> As(element value, std::string_view place) {
-  T result;
-  if (value.get(result) != simdjson::SUCCESS) return Wrong(place, "has another type than expected");
-  return result;
-}
-
-absl::StatusOr<Leaf> ReadLeaf(element value, const std::string& place) {
-  ABSL_ASSIGN_OR_RETURN(object fields, As<object>(value, place));
-  Leaf leaf;
-  for (auto [key, field] : fields) {
-    const std::string at = absl::StrCat(place, ".", std::string(key));
-    if (key == "kind") {
-      ABSL_ASSIGN_OR_RETURN(std::string_view v, As<std::string_view>(field, at));
-      leaf.kind = v;
-    } else if (key == "dtype") {
-      ABSL_ASSIGN_OR_RETURN(std::string_view v, As<std::string_view>(field, at));
-      const std::optional<DType> dtype = DTypeFromName(v);
-      if (!dtype.has_value()) return Wrong(at, absl::StrCat("unknown dtype ", std::string(v)));
-      leaf.dtype = *dtype;
-    } else if (key == "shape") {
-      ABSL_ASSIGN_OR_RETURN(array v, As<array>(field, at));
-      for (element size : v) {
-        ABSL_ASSIGN_OR_RETURN(int64_t n, As<int64_t>(size, at));
-        leaf.shape.push_back(n);
-      }
-    } else if (key == "file") {
-      ABSL_ASSIGN_OR_RETURN(std::string_view v, As<std::string_view>(field, at));
-      leaf.file = v;
-    } else if (key != "value" && key != "name" && key != "strides_in_torch") {
-      return Wrong(at, "unknown field");
+absl::StatusOr<Leaf> ReadLeaf(const Json& json) {
+  Leaf leaf = {.kind = Text(json, "kind"), .shape = {}, .file = Text(json, "file")};
+  for (const Json& size : Member(json, "shape")) leaf.shape.push_back(size.get<int64_t>());
+  if (json.contains("dtype")) {
+    const std::optional<DType> dtype = DTypeFromName(Text(json, "dtype"));
+    if (!dtype.has_value()) {
+      return absl::InvalidArgumentError(absl::StrCat("unknown dtype ", Text(json, "dtype")));
     }
-  }
-  constexpr std::string_view kKinds[] = {"tensor", "int", "float", "bool", "str", "none"};
-  if (std::find(std::begin(kKinds), std::end(kKinds), leaf.kind) == std::end(kKinds)) {
-    return Wrong(place, absl::StrCat("unknown kind '", leaf.kind, "'"));
+    leaf.dtype = *dtype;
   }
   return leaf;
 }
 
-absl::StatusOr<std::vector<Leaf>> ReadLeaves(element value, const std::string& place) {
-  ABSL_ASSIGN_OR_RETURN(array items, As<array>(value, place));
-  std::vector<Leaf> leaves;
-  for (element item : items) {
-    ABSL_ASSIGN_OR_RETURN(Leaf leaf, ReadLeaf(item, absl::StrCat(place, "[", leaves.size(), "]")));
-    leaves.push_back(std::move(leaf));
-  }
-  return leaves;
-}
-
-absl::StatusOr<ModelCase> ReadCase(element value, const std::string& place) {
-  ABSL_ASSIGN_OR_RETURN(object fields, As<object>(value, place));
-  ModelCase result;
-  for (auto [key, field] : fields) {
-    const std::string at = absl::StrCat(place, ".", std::string(key));
-    if (key == "inputs") {
-      ABSL_ASSIGN_OR_RETURN(result.inputs, ReadLeaves(field, at));
-    } else if (key == "outputs") {
-      ABSL_ASSIGN_OR_RETURN(result.outputs, ReadLeaves(field, at));
-    } else if (key == "buffers_after") {
-      ABSL_ASSIGN_OR_RETURN(object buffers, As<object>(field, at));
-      for (auto [name, leaf] : buffers) {
-        ABSL_ASSIGN_OR_RETURN(Leaf l, ReadLeaf(leaf, at));
-        result.buffers_after.emplace_back(std::string(name), std::move(l));
-      }
-    } else if (key == "inputs_after") {
-      ABSL_ASSIGN_OR_RETURN(object inputs, As<object>(field, at));
-      for (auto [index, leaf] : inputs) {
-        uint32_t i = 0;
-        if (!absl::SimpleAtoi(std::string(index), &i)) return Wrong(at, "the key is not an index");
-        ABSL_ASSIGN_OR_RETURN(Leaf l, ReadLeaf(leaf, at));
-        result.inputs_after.emplace_back(i, std::move(l));
-      }
-    } else {
-      return Wrong(at, "unknown field");
+absl::StatusOr<ModelCase> ReadCase(const Json& json) {
+  ModelCase read;
+  for (const bool outputs : {false, true}) {
+    for (const Json& leaf : Member(json, outputs ? "outputs" : "inputs")) {
+      std::vector<Leaf>& leaves = outputs ? read.outputs : read.inputs;
+      ABSL_ASSIGN_OR_RETURN(leaves.emplace_back(), ReadLeaf(leaf));
     }
   }
-  return result;
+  for (const auto& [name, leaf] : Member(json, "buffers_after").items()) {
+    ABSL_ASSIGN_OR_RETURN(read.buffers_after.emplace_back(name, Leaf()).second, ReadLeaf(leaf));
+  }
+  for (const auto& [index, leaf] : Member(json, "inputs_after").items()) {
+    uint32_t i = 0;
+    if (!absl::SimpleAtoi(index, &i)) {
+      return absl::InvalidArgumentError(absl::StrCat("the key ", index, " is not an index"));
+    }
+    ABSL_ASSIGN_OR_RETURN(read.inputs_after.emplace_back(i, Leaf()).second, ReadLeaf(leaf));
+  }
+  return read;
 }
 
 }  // namespace
 
 absl::StatusOr<Manifest> ReadManifest(const std::string& path) {
-  simdjson::dom::parser parser;
-  element root;
-  if (const auto error = parser.load(path).get(root); error != simdjson::SUCCESS) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": ", simdjson::error_message(error)));
+  static const Json& schema = *new Json(Json::parse(kSchema));
+  ABSL_ASSIGN_OR_RETURN(const Json json, ReadJsonFile(path));
+  ABSL_RETURN_IF_ERROR(Annotate(CheckSchema(json, schema, "manifest"), path));
+  if (json["cases"].empty() || json["archives"].empty()) {
+    return absl::InvalidArgumentError(path + ": has no cases or no archives");
   }
-  ABSL_ASSIGN_OR_RETURN(object fields, As<object>(root, path));
-  // Facts about the model that no case depends on.
-  constexpr std::string_view kInformative[] = {
-      "description",  "dialect",         "torch_version",  "inputs",
-      "outputs",      "mutated_buffers", "mutated_inputs", "bf16_as_uint16",
-      "dynamic_dims", "params",          "input_kinds",    "output_kinds",
-      "ops",          "training_ops",    "test_accuracy",  "test_correct",
-      "test_count",   "extra_files",     "initial_buffers"};
-  Manifest manifest;
-  for (auto [key, field] : fields) {
-    const std::string at(key);
-    if (key == "name") {
-      ABSL_ASSIGN_OR_RETURN(std::string_view v, As<std::string_view>(field, at));
-      manifest.name = v;
-    } else if (key == "archives") {
-      ABSL_ASSIGN_OR_RETURN(object archives, As<object>(field, at));
-      for (auto [file, dialect] : archives) {
-        ABSL_ASSIGN_OR_RETURN(std::string_view v, As<std::string_view>(dialect, at));
-        manifest.archives.emplace_back(std::string(file), std::string(v));
-      }
-    } else if (key == "cases") {
-      ABSL_ASSIGN_OR_RETURN(array cases, As<array>(field, at));
-      for (element item : cases) {
-        ABSL_ASSIGN_OR_RETURN(ModelCase c,
-                              ReadCase(item, absl::StrCat("cases[", manifest.cases.size(), "]")));
-        manifest.cases.push_back(std::move(c));
-      }
-    } else if (key == "atol") {
-      ABSL_ASSIGN_OR_RETURN(manifest.atol, As<double>(field, at));
-    } else if (key == "rtol") {
-      ABSL_ASSIGN_OR_RETURN(manifest.rtol, As<double>(field, at));
-    } else if (key == "stateful_sequence") {
-      ABSL_ASSIGN_OR_RETURN(manifest.stateful_sequence, As<bool>(field, at));
-    } else if (std::find(std::begin(kInformative), std::end(kInformative), key) ==
-               std::end(kInformative)) {
-      return Wrong(at, "unknown field");
-    }
+  Manifest manifest = {.name = Text(json, "name"),
+                       .archives = {},
+                       .cases = {},
+                       .atol = json.value("atol", 0.0),
+                       .rtol = json.value("rtol", 0.0),
+                       .stateful_sequence = json.value("stateful_sequence", false)};
+  for (const auto& [file, dialect] : json["archives"].items()) {
+    manifest.archives.emplace_back(file, Text(dialect));
   }
-  if (manifest.cases.empty() || manifest.archives.empty())
-    return Wrong(path, "has no cases or no archives");
   std::sort(manifest.archives.begin(), manifest.archives.end());
+  for (const Json& item : json["cases"]) {
+    absl::StatusOr<ModelCase> read = ReadCase(item);
+    const std::string place = absl::StrCat(path, ": case ", manifest.cases.size());
+    if (!read.ok()) return Annotate(read.status(), place);
+    manifest.cases.push_back(*std::move(read));
+  }
   return manifest;
 }
 

@@ -1,4 +1,4 @@
-#include "conformance/lowering/json.h"
+#include "conformance/json/json.h"
 
 #include <fstream>
 

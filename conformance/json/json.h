@@ -2,8 +2,8 @@
 //
 // nlohmann's library reads it, because the format needs what the JSON of Protocol Buffers loses: the
 // order of methods and keyword arguments, and that 2 is not 2.0 as an operator's argument.
-#ifndef BELAY_CONFORMANCE_LOWERING_JSON_H_
-#define BELAY_CONFORMANCE_LOWERING_JSON_H_
+#ifndef BELAY_CONFORMANCE_JSON_JSON_H_
+#define BELAY_CONFORMANCE_JSON_JSON_H_
 
 #include <string>
 #include <string_view>
@@ -39,4 +39,4 @@ absl::Status CheckSchema(const Json& value, const Json& schema, std::string_view
 
 }  // namespace belay::conformance
 
-#endif  // BELAY_CONFORMANCE_LOWERING_JSON_H_
+#endif  // BELAY_CONFORMANCE_JSON_JSON_H_
