@@ -241,10 +241,11 @@ class Writer {
   }
   // What a graph returns.
   static Json Results(const Json& entries) {
-    const auto is_output = [](const Json& entry) { return entry["kind"] == "output"; };
-    const auto output = std::find_if(entries.begin(), entries.end(), is_output);
-    if (output == entries.end()) return Json::array();
-    return Member(*output, output->contains("outputs") ? "outputs" : "args");
+    for (const Json& entry : entries) {
+      if (entry["kind"] != "output") continue;
+      return entry.value("outputs", entry.value("args", Json::array()));
+    }
+    return Json::array();
   }
 
   // --- Names: "%0", "D0", "method forward", "delegate D0", "delegate D0 program cond%2.true" ---

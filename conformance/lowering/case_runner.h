@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "conformance/backend/chosen_backends.h"
-#include "conformance/lowering/differences.h"
 #include "conformance/json/json.h"
+#include "conformance/lowering/differences.h"
 #include "exir/op/op_registry.h"
 
 namespace belay::conformance {
