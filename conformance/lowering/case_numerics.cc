@@ -161,6 +161,19 @@ CallOutcome RunCall(MethodWithDelegates& engine, absl::Span<const EValue> inputs
 
 // --- The files of one method; `prefix` begins their names ---
 
+// NumPy has no bfloat16: its bits are recorded. Other files have the dtype that there must be.
+template <class Tensor>
+Leaf LeafOf(const Tensor* tensor, std::string file) {
+  const bool bits = tensor != nullptr && tensor->dtype == DType::kBFloat16;
+  return {.kind = bits ? "tensor" : "array",
+          .dtype = DType::kBFloat16,
+          .shape = {},
+          .file = std::move(file)};
+}
+Leaf LeafOf(const OwnedValue* value, std::string file) {
+  return LeafOf(value == nullptr ? nullptr : value->tensor(), std::move(file));
+}
+
 // The inputs of one call.
 absl::StatusOr<std::vector<OwnedValue>> ReadInputs(const std::string& directory,
                                                    const std::string& prefix,
@@ -171,10 +184,8 @@ absl::StatusOr<std::vector<OwnedValue>> ReadInputs(const std::string& directory,
     const exir::InputKind kind = program.signature.inputs[i].kind;
     if (kind != exir::InputKind::kUserInput && kind != exir::InputKind::kConstantInput) continue;
     const exir::TensorMeta* meta = program.top().value(program.top().inputs()[i]).tensor();
-    recorded.inputs.push_back({.kind = meta == nullptr ? "number" : "tensor",
-                               .dtype = meta == nullptr ? DType() : meta->dtype,
-                               .shape = {},
-                               .file = file()});
+    recorded.inputs.push_back(LeafOf(meta, file()));
+    if (meta == nullptr) recorded.inputs.back().kind = "number";
   }
   if (std::filesystem::exists(absl::StrCat(directory, "/", file()))) {
     return absl::FailedPreconditionError(
@@ -190,26 +201,20 @@ absl::Status CheckRecorded(const std::string& directory, const std::string& pref
   manifest.atol = kCloseness.atol;
   manifest.rtol = kCloseness.rtol;
   ModelCase recorded;
-  // NumPy has no bfloat16: its bits are recorded.
-  const auto leaf = [](std::string file, const OwnedValue* got) -> Leaf {
-    const TensorView* tensor = got == nullptr ? nullptr : got->tensor();
-    const bool bits = tensor != nullptr && tensor->dtype == DType::kBFloat16;
-    return {
-        .kind = bits ? "tensor" : "array", .dtype = DType::kBFloat16, .shape = {}, .file = file};
-  };
   for (size_t i = 0;; ++i) {
     const std::string file = absl::StrCat(prefix, "output_", i, ".npy");
     if (!std::filesystem::exists(absl::StrCat(directory, "/", file))) break;
-    recorded.outputs.push_back(leaf(file, i < call.outputs.size() ? &call.outputs[i] : nullptr));
+    recorded.outputs.push_back(LeafOf(i < call.outputs.size() ? &call.outputs[i] : nullptr, file));
   }
   for (const auto& [what, file] : after.items()) {
     size_t i = 0;
     const auto state = call.state.find(what);
     if (what.starts_with("input ") && absl::SimpleAtoi(what.substr(6), &i)) {
       const OwnedValue* input = i < call.inputs.size() ? &call.inputs[i] : nullptr;
-      recorded.inputs_after.emplace_back(i, leaf(Text(file), input));
+      recorded.inputs_after.emplace_back(i, LeafOf(input, Text(file)));
     } else if (const bool there = state != call.state.end(); there || knows_state) {
-      recorded.buffers_after.emplace_back(what, leaf(Text(file), there ? &state->second : nullptr));
+      recorded.buffers_after.emplace_back(what,
+                                          LeafOf(there ? &state->second : nullptr, Text(file)));
     }
   }
   return CheckCase(directory, recorded, manifest, call);

@@ -13,7 +13,9 @@
 namespace belay::conformance {
 
 struct Leaf {
-  std::string kind;               // "tensor", "int", "float", "bool", "str", "none"
+  // "tensor", "int", "float", "bool", "str", "none"; not in a manifest: "array", a tensor of the
+  // file's dtype.
+  std::string kind;
   DType dtype = DType::kFloat32;  // of a tensor
   std::vector<int64_t> shape;
   std::string file;  // "" where there is none

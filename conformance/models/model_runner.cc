@@ -85,7 +85,7 @@ absl::StatusOr<std::vector<exir::OwnedValue>> ReadInputs(const std::string& fold
     if (leaf.file.empty()) continue;
     ABSL_ASSIGN_OR_RETURN(const NpyArray array, ReadNpyFile(absl::StrCat(folder, "/", leaf.file)));
     const TensorView view = AsLeaf(array, leaf);
-    if (leaf.kind == "tensor") {
+    if (leaf.kind == "tensor" || leaf.kind == "array") {
       ABSL_ASSIGN_OR_RETURN(input, exir::OwnedValue::Borrow(view, false).Copy());
     } else if (view.numel() == 1 && view.dtype == DType::kInt64) {
       input = exir::OwnedValue::Scalar(*view.as<int64_t>());
