@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -510,8 +509,6 @@ CaseBackends::CaseBackends() {
   add("BackendWithCompilerDemo", RunDemo<demo::CompilerDemoBackend>);
   add("BackendWithDelegateMappingDemo", RunDemo<demo::DelegateMappingDemoBackend>);
 }
-
-CaseBackends::~CaseBackends() = default;
 
 bool IsErrorOfCase(const absl::Status& status) {
   return FromAbsl(status.message()).find(kNotThere) != std::string_view::npos;

@@ -18,7 +18,6 @@ namespace belay::conformance {
 class CaseBackends {
  public:
   CaseBackends();
-  ~CaseBackends();
   const exir::BackendSet& set() const { return set_; }
 
   std::set<std::string> fqns;  // the tensors that the exported programs name

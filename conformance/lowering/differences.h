@@ -31,10 +31,10 @@ struct Difference {
   using Lines = std::vector<std::string>;
   bool (*applies)(const Json& description, const Lines& expected) = nullptr;
   absl::StatusCode code = absl::StatusCode::kOk;  // what Belay gives: kOk for a lowered program
-  // Where both are lowered programs: what may differ besides the graphs, of the words "operator",
-  // "signature", "state", "-idle" (a delegate without operators of its own is missing) and
-  // "+backend" (there are more delegates); and what Belay's lines have, or lack.
-  std::string_view concerns = "";
+  // Where both are lowered programs: what may differ besides the graphs, in a line "- <what> …" or
+  // "+ <what> …", where what is there is "operator", "signature", "state", "idle" (a delegate without
+  // operators of its own) or "backend" (another one); and what Belay's lines have, or lack.
+  const char* concerns = "^$";
   const char* actual_has = nullptr;
   const char* actual_lacks = nullptr;
   bool (*fits)(const Lines& expected, const Lines& actual) = nullptr;
