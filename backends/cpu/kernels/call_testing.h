@@ -1,0 +1,79 @@
+// Calls of the backend's operators that their kernels take, for tests that change them.
+#ifndef BELAY_BACKENDS_CPU_KERNELS_CALL_TESTING_H_
+#define BELAY_BACKENDS_CPU_KERNELS_CALL_TESTING_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/core/evalue.h"
+#include "runtime/kernel/kernel.h"
+
+namespace belay::cpu {
+
+enum class Lie { kRows, kChannelsLast, kGaps };  // how elements do
+
+// Values of calls. Their memory is of the process; the elements of tensors are zeros.
+EValue T(DType dtype, const Sizes& sizes, Lie lie = Lie::kRows);
+EValue Images(DType dtype, const Sizes& sizes);  // channels last
+// The tensor's sizes, type and order of dimensions, with gaps between elements.
+EValue WithGaps(const EValue& tensor);
+EValue List(const std::vector<EValue>& elements);
+EValue Ints(const std::vector<int64_t>& numbers);
+EValue Doubles(const std::vector<double>& numbers);
+inline EValue Text(std::string_view text) { return EValue(text); }
+inline EValue Int(int64_t number) { return EValue(number); }
+
+// A call of the operator's one kernel, with arguments in the order of its signature, and with a result
+// that keeps its sizes.
+class TestCall {
+ public:
+  TestCall(std::string_view op, std::vector<EValue> arguments, EValue result);
+
+  std::string_view op() const { return kernel_->op; }
+  const std::vector<std::string>& names() const { return names_; }
+  bool Has(std::string_view name) const;
+  const EValue& operator[](std::string_view name) const { return arguments_[At(name)]; }
+  const EValue& result() const { return result_; }
+
+  // The same but for one argument, or the result.
+  TestCall With(std::string_view name, EValue value) const;
+  TestCall WithResult(EValue result) const;
+
+  // Runs the kernel, with all the working memory that it asks for or none. "", or the error's
+  // message: of kInvalidArgument, or kInternal without working memory, and with a result that was
+  // not touched; all else is a failure of the test.
+  std::string Run(bool scratch = true) const;
+  // Whether the kernel is chosen when a program is loaded.
+  bool IsTaken() const;
+
+ private:
+  size_t At(std::string_view name) const;
+
+  const Kernel* kernel_;
+  EValue result_;
+  std::vector<EValue> arguments_;
+  std::vector<std::string> names_;
+};
+
+// Calls that are taken, with all that is optional.
+TestCall LinearCall();
+TestCall WeightOnlyLinearCall();
+TestCall DynamicLinearCall();
+TestCall Conv2dCall();
+TestCall DepthwiseConv2dCall();
+TestCall Conv2dChainCall();
+TestCall MaxPool2dCall();
+TestCall AttentionCall();
+TestCall QuantizedLinearCall();
+TestCall QuantizedConv2dCall();
+TestCall QuantizedDepthwiseConv2dCall();
+TestCall QuantizedAddCall();
+TestCall LookupCall();
+// One of each operator.
+std::vector<TestCall> AllCalls();
+
+}  // namespace belay::cpu
+
+#endif  // BELAY_BACKENDS_CPU_KERNELS_CALL_TESTING_H_
