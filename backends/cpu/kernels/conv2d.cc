@@ -5,9 +5,9 @@
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "backends/cpu/kernels/patches.h"
 #include "backends/cpu/kernels/product.h"
+#include "backends/cpu/kernels/rows.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/packed/depthwise.h"
 #include "runtime/kernels/packed/packed_gemm.h"
 #include "runtime/kernels/packed/packed_weights.h"
@@ -72,8 +72,8 @@ absl::Status DepthwiseConv2d(KernelContext& context, const Call<true>& call) {
   g.weight = call.weight->as<const float>();
   g.out = out->as<float>();
   const double work = static_cast<double>(out->numel()) * static_cast<double>(call.window.taps());
-  RunRanges(context, g.batch * g.out_height, 1, work,
-            [&](int, int64_t first, int64_t last) { DepthwiseRows(g, first, last); });
+  RunRows(context, g.batch * g.out_height, work,
+          [&](int64_t first, int64_t last) { DepthwiseRows(g, first, last); });
   return absl::OkStatus();
 }
 

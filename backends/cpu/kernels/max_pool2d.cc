@@ -6,9 +6,9 @@
 #include "backends/cpu/calls.h"
 #include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/rows.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/pool/pool.h"
 
 namespace belay::cpu {
@@ -74,7 +74,7 @@ void MaximaOf(const KernelContext& context, const Call& call, const TensorView& 
   const int64_t height = out.sizes[2], width = out.sizes[3], channels = out.sizes[1];
   constexpr double kWork = sizeof(T) / 16.0;  // of a multiply-add
   const double work = kWork * static_cast<double>(out.numel()) * static_cast<double>(w.taps());
-  RunRanges(context, out.sizes[0] * height, 1, work, [&](int, int64_t first, int64_t last) {
+  RunRows(context, out.sizes[0] * height, work, [&](int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row) {
       Maxima({*call.input, w, row / height, row % height * w.stride[0] - w.padding[0], width},
              out.as<T>() + row * width * channels);

@@ -5,6 +5,7 @@
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "backends/cpu/kernels/patches.h"
 #include "backends/cpu/kernels/product.h"
+#include "backends/cpu/kernels/rows.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/packed/quantized_depthwise.h"
@@ -95,8 +96,8 @@ absl::Status QuantizedDepthwiseConv2d(KernelContext& context, const Call<true>& 
   g.out = out->data;
   const double work =
       kQuantizedWork * static_cast<double>(out->numel()) * static_cast<double>(call.window.taps());
-  RunRanges(context, g.batch * g.out_height, 1, work,
-            [&](int, int64_t first, int64_t last) { QuantizedDepthwiseRows(g, first, last); });
+  RunRows(context, g.batch * g.out_height, work,
+          [&](int64_t first, int64_t last) { QuantizedDepthwiseRows(g, first, last); });
   return absl::OkStatus();
 }
 
