@@ -166,6 +166,90 @@ TEST_F(CpuKernelsTest, BoundsAndGates) {
   }
 }
 
+TEST_F(CpuKernelsTest, SumsOfNothing) {
+  // Images without channels, and rows without features: bias alone.
+  for (bool bias : {false, true}) {
+    ASSERT_TRUE(comparison_.Compare(Linear({4, 0}, 33, bias, false)));
+    ASSERT_TRUE(comparison_.Compare(CallOf({2, 0, 5, 5, 7, 3, 1, 1, 1}, bias, true)));
+    ASSERT_TRUE(comparison_.Compare(CallOf({2, 0, 5, 5, 7, 1, 1, 0, 1}, bias, true)));
+  }
+  // No images.
+  ASSERT_TRUE(comparison_.Compare(CallOf({0, 16, 5, 5, 7, 3, 1, 1, 1}, true, true)));
+  ASSERT_TRUE(comparison_.Compare(CallOf({0, 16, 5, 5, 0, 3, 1, 1, 1}, true, true)));
+  ASSERT_TRUE(comparison_.Compare(CallOf({2, 0, 5, 5, 0, 3, 1, 1, 1}, true, true)));
+}
+
+TEST_F(CpuKernelsTest, Attention) {
+  struct {
+    Sizes query, key;
+    int64_t value_size;
+  } const cases[] = {
+      {{2, 4, 3, 8}, {2, 2, 5, 8}, 6},    // grouped
+      {{4, 40, 16}, {4, 70, 16}, 33},     // no batch
+      {{1, 2, 65, 8}, {1, 1, 65, 8}, 8},  // many queries
+      {{2, 4, 3, 8}, {2, 2, 0, 8}, 6},    // no keys: zeros
+      {{1, 2, 3, 0}, {1, 2, 5, 0}, 4},    // all keys alike
+      {{1, 2, 3, 1}, {1, 2, 5, 1}, 1},   {{0, 2, 3, 8}, {0, 2, 5, 8}, 4},
+  };
+  for (const auto& c : cases) {
+    const int rank = c.query.size();
+    Sizes value = c.key, scores = c.query, out = c.query;
+    value[rank - 1] = out[rank - 1] = c.value_size;
+    scores[rank - 1] = c.key[rank - 2];
+    Sizes of_head = scores, of_keys(1, scores[rank - 1]);
+    for (int d = 0; d < rank - 3; ++d) of_head[d] = 1;
+    for (bool causal : {false, true}) {
+      std::vector<TestArgument> masks = {EValue(),
+                                         TestTensorSpec{kFloat, scores},
+                                         TestTensorSpec{kFloat, of_head, Layout::kReversed},
+                                         TestTensorSpec{kFloat, of_keys},
+                                         TestTensorSpec{DType::kBool, of_keys},
+                                         TestTensorSpec{kFloat, {}}};
+      for (const TestArgument& mask : masks) {
+        for (Layout layout : {Layout::kRowMajor, Layout::kReversed}) {
+          // The last dimension of queries lies together, unless it has one element.
+          if (layout == Layout::kReversed && c.query[rank - 1] > 1) continue;
+          KernelCall call;
+          call.op = "belay_cpu.attention.default";
+          call.arguments = {TestTensorSpec{kFloat, c.query, layout, Values::kUnit},
+                            TestTensorSpec{kFloat, c.key, layout, Values::kUnit},
+                            TestTensorSpec{kFloat, value, Layout::kRowMajor, Values::kUnit},
+                            mask,
+                            EValue(0.5),
+                            EValue(causal)};
+          // Weights are at most 1 in all, and so are values.
+          call.max_ulp = 64;
+          call.ulp_of = UlpOf::kLargest;
+          ASSERT_TRUE(comparison_.Compare(call));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(CpuKernelsTest, Maxima) {
+  for (DType dtype : {kFloat, DType::kUint8}) {
+    for (Values values : {Values::kNormal, Values::kSpecial}) {
+      const auto pool = [&](Sizes images, std::vector<int64_t> kernel, std::vector<int64_t> stride,
+                            std::vector<int64_t> padding) {
+        KernelCall call;
+        call.op = "belay_cpu.max_pool2d.default";
+        call.arguments = {TestTensorSpec{dtype, images, Layout::kChannelsLast, values}, kernel,
+                          stride, padding, std::vector<int64_t>{1, 1}};
+        call.outputs = {dtype};
+        call.output_layout = Layout::kChannelsLast;
+        return call;
+      };
+      ASSERT_TRUE(comparison_.Compare(pool({2, 16, 9, 7}, {3, 3}, {2, 2}, {1, 1})));
+      ASSERT_TRUE(comparison_.Compare(pool({1, 35, 8, 9}, {2, 4}, {1, 3}, {0, 2})));
+      ASSERT_TRUE(comparison_.Compare(pool({1, 5, 4, 4}, {9, 2}, {1, 1}, {4, 0, 4, 1})));
+      ASSERT_TRUE(comparison_.Compare(pool({0, 16, 9, 7}, {3, 3}, {2, 2}, {1, 1})));
+      // Images without rows have no maxima.
+      ASSERT_TRUE(comparison_.Compare(pool({1, 3, 0, 4}, {2, 2}, {2, 2}, {1, 0})));
+    }
+  }
+}
+
 // What a program file may say and the compiler does not: an error, and nothing is touched.
 TEST_F(CpuKernelsTest, CallsThatAreNotTaken) {
   KernelCall wrong_weight = Linear({4, 8}, 40, false, false);

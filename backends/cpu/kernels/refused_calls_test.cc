@@ -144,6 +144,27 @@ TEST(RefusedCalls, WorkingMemoryThatIsMissing) {
       LinearCall().With("input", T(kF32, {2, 1024})).With("weight", T(kF32, {1024 * 32}));
   EXPECT_EQ(rows.Run(), "");
   EXPECT_THAT(rows.Run(/*scratch=*/false), HasSubstr("working memory"));
+  const TestCall many = WeightOnlyLinearCall()
+                            .With("input", T(kF32, {40, 12}))
+                            .With("other", EValue())
+                            .WithResult(T(kF32, {40, 8}));
+  EXPECT_EQ(many.Run(), "");
+  EXPECT_THAT(many.Run(/*scratch=*/false), HasSubstr("working memory"));
+}
+
+// Sizes that leave no elements for the working memory's own to be counted.
+TEST(RefusedCalls, AttentionOfMoreKeysThanThereAreNumbers) {
+  const int64_t keys = int64_t{1} << 62;
+  for (const int64_t queries : {1, 512}) {
+    // Heads of no size: no key has an element, nor has a value.
+    const TestCall call = AttentionCall()
+                              .With("query", T(kF32, {1, 1, queries, 0}))
+                              .With("key", T(kF32, {1, 1, keys, 0}))
+                              .With("value", T(kF32, {1, 1, keys, 0}))
+                              .With("mask", EValue())
+                              .WithResult(T(kF32, {1, 1, queries, 0}));
+    EXPECT_FALSE(call.IsTaken());
+  }
 }
 
 struct Refused {
@@ -354,6 +375,7 @@ TEST(RefusedCalls, AttentionOfOtherShapes) {
   const std::string_view error = "attention: expected query [.., heads, queries, size]";
   ExpectRefused(AttentionCall(),
                 {{"query", T(kF32, {3, 8}), error},
+
                  {"query", T(kF32, {1, 2, 4, 3, 8}), error},
                  {"query", T(kF32, {4, 3, 8}), error},  // of another rank
                  {"value", T(kF32, {2, 5, 6}), error},
@@ -370,6 +392,15 @@ TEST(RefusedCalls, AttentionOfOtherShapes) {
                  {"mask", T(kF32, {2, 3, 3, 5}), "mask: expected a shape that"}});
   EXPECT_EQ(AttentionCall().With("mask", T(DType::kBool, {1, 4, 1, 5})).Run(), "");
   EXPECT_EQ(AttentionCall().With("mask", T(kF32, {})).Run(), "");
+  const auto of_rank = [&](const Sizes& query, const Sizes& key) {
+    return AttentionCall()
+        .With("query", T(kF32, query))
+        .With("key", T(kF32, key))
+        .With("value", T(kF32, key))
+        .With("mask", EValue());
+  };
+  ExpectRefused(of_rank({3, 8}, {5, 8}), {{"scale", EValue(1.0), error}});
+  ExpectRefused(of_rank({1, 1, 4, 3, 8}, {1, 1, 2, 5, 8}), {{"scale", EValue(1.0), error}});
   const TestCall rank3("attention",
                        {T(kF32, {4, 3, 8}), T(kF32, {2, 5, 8}), T(kF32, {2, 5, 6}), EValue(),
                         EValue(0.5), EValue(true)},
@@ -407,6 +438,7 @@ TEST(RefusedCalls, Chains) {
        {"padding", Ints({1, 1, 1, 1, 0, 0, 0, 1}), pixel},
        {"padding", Ints({1, 1, 1, 1, 0, 0, 0, -1}), "padding: expected 0 to 2^24 as element 7"},
        {"padding", Ints({1, 1, -1, 1, 0, 0, 0, 0}), "padding: expected 0 to 2^24 as element 2"},
+       {"padding", Ints({1, -1, 1, 1, 0, 0, 0, 0}), "padding: expected 0 to 2^24 as element 1"},
        {"padding", Ints({9, 1, 9, 1, 0, 0, 0, 0}), size},  // higher than its input
        {"padding", Ints({1, 9, 1, 9, 0, 0, 0, 0}), size},
        {"dilation", Ints({1, 1, 1, 0}), "dilation: expected 1 to 2^24 as element 3, got 0"},

@@ -120,6 +120,18 @@ TEST(CpuOps, ChainsOfConvolutionsCheckTheirLists) {
               HasSubstr("other"));
 }
 
+// Work is bounded before a chain runs, and rows are counted: all of a chain's numbers are known.
+TEST(CpuOps, ChainsOfConvolutionsKnowTheirNumbers) {
+  const std::string_view bounds = "[-inf,0.0], [inf,6.0]", operands = "[%d,%w], [none,none], none";
+  const std::string_view sizes = "expected images of known sizes that no stage makes larger";
+  EXPECT_THAT(InferredChain(kChainLists, bounds, operands, "f32[2,16,s0,8]"), HasSubstr(sizes));
+  EXPECT_THAT(InferredChain(kChainLists, bounds, operands, "f32[2,16,9,s0]"), HasSubstr(sizes));
+  EXPECT_THAT(InferredChain(kChainLists, bounds, operands, "f32[2,s0,9,8]"),
+              HasSubstr("input: expected images [n, c, h, w] of known channels"));
+  EXPECT_EQ(InferredChain(kChainLists, bounds, operands, "f32[s0,16,9,8]"),
+            "f32[s0,20,5,4]{strides=[400,1,80,20]}");
+}
+
 TEST(CpuOps, LinearChecksThePackedSizeAndTheEpilogue) {
   EXPECT_THAT(Inferred("linear.default(%x, %w, none, none, 8, \"none\", \"add\", -inf, inf)",
                        "f32[2,4]", 96),
@@ -167,6 +179,35 @@ TEST(CpuOps, ConvolutionsWantWindowsThatFit) {
                        "\"none\", \"add\", -inf, inf)",
                        "f32[1,20,8,8]", 288),
               HasSubstr("stride: expected numbers of at least 1"));
+}
+
+// The type of attention with operands and a mask of these types, or its error.
+std::string Attention(std::string_view query, std::string_view key, std::string_view value,
+                      std::string_view mask = "f32[1]") {
+  const exir::ExportedProgram program = exir::ParseOrDie(
+      absl::StrCat(
+          "program edge { graph(%q: ", query, " user_input, %k: ", key, " user_input, %v: ", value,
+          " user_input, %m: ", mask,
+          " user_input) { %y: f32[1] = backend.belay_cpu.attention.default(%q, %k, %v, %m, "
+          "0.5, false) return (%y user_output) } }"),
+      Ops());
+  const exir::Node& node = program.top().node(program.top().first());
+  const auto outputs = exir::InferOutputs(program.top(), node.target, node.arguments, nullptr);
+  if (!outputs.ok()) return std::string(outputs.status().message());
+  return exir::PrintType(exir::ToValueType((*outputs)[0]));
+}
+
+// Of sizes that are known only at run time nothing contradicts itself; heads are always known.
+TEST(CpuOps, AttentionOfUnknownSizes) {
+  EXPECT_EQ(Attention("f32[s0,4,s1,8]", "f32[s0,2,s2,8]", "f32[s0,2,s2,6]", "f32[s1,s2]"),
+            "f32[s0,4,s1,6]");
+  EXPECT_EQ(Attention("f32[4,s1,8]", "f32[2,s2,8]", "f32[2,5,6]"), "f32[4,s1,6]");
+  EXPECT_THAT(Attention("f32[s0,3,8]", "f32[2,5,8]", "f32[2,5,6]"),
+              HasSubstr("attention: expected query [.., heads, queries, size]"));
+  EXPECT_THAT(Attention("f32[4,3,8]", "f32[s0,5,8]", "f32[s0,5,6]"),
+              HasSubstr("attention: expected query [.., heads, queries, size]"));
+  EXPECT_THAT(Attention("f32[4,3,8]", "f32[2,5,8]", "f32[2,5,6]", "f32[2,3,5]"),
+              HasSubstr("mask: expected a shape that broadcasts to [4,3,5], got [2,3,5]"));
 }
 
 // The type of a call of weight_only_linear with 8 features and a weight of so many elements.
@@ -267,6 +308,45 @@ TEST(CpuOps, LookupsLieAsTheirInput) {
               HasSubstr("table: expected shape [256], got [255]"));
 }
 
+// What is asked of operators holds for the backend's own alone.
+TEST(CpuOps, HaveProperties) {
+  struct {
+    std::string_view op;
+    bool epilogue, quantized, images;
+  } constexpr kRows[] = {{"linear", true, false, false},
+                         {"weight_only_linear", true, false, false},
+                         {"conv2d", true, false, true},
+                         {"conv2d_chain", false, false, true},
+                         {"max_pool2d", false, false, true},
+                         {"quantized_linear", true, true, false},
+                         {"quantized_depthwise_conv2d", true, true, true},
+                         {"quantized_add", false, true, false},
+                         {"attention", false, false, false},
+                         {"lookup", false, false, false}};
+  for (const auto& row : kRows) {
+    const exir::OpOverload& op = *CpuOp(row.op);
+    EXPECT_EQ(HasEpilogue(op), row.epilogue) << row.op;
+    EXPECT_EQ(IsQuantized(op), row.quantized) << row.op;
+    EXPECT_EQ(IsOverImages(op), row.images) << row.op;
+    EXPECT_TRUE(IsCpuOp(op, row.op));
+    EXPECT_FALSE(IsCpuOp(op, "gelu"));
+  }
+  // An argument of that name does not make it one.
+  const exir::OpOverload* pool = Ops().Find("aten.max_pool2d_with_indices.default");
+  ASSERT_TRUE(pool != nullptr && pool->ArgumentIndex("kernel_size").has_value());
+  EXPECT_FALSE(IsOverImages(*pool));
+  EXPECT_FALSE(IsQuantized(*pool));
+  EXPECT_FALSE(HasEpilogue(*pool));
+  EXPECT_FALSE(IsCpuOp(*Ops().Find("aten.linear.default"), "linear"));
+}
+
+TEST(CpuOps, AreDefinedOnce) {
+  auto ops = exir::CreateStandardOps();
+  ASSERT_OK(ops);
+  EXPECT_OK(AddCpuOps(**ops));
+  EXPECT_EQ(AddCpuOps(**ops).code(), absl::StatusCode::kAlreadyExists);
+}
+
 TEST(CpuOps, QuantizedOperatorsCheckTheirNumbers) {
   const auto error = [](std::string_view arguments, std::string_view input = "u8[2,5]") {
     return InferredOfBytes(QuantizedLinear(arguments), input, 128);
@@ -286,6 +366,22 @@ TEST(CpuOps, QuantizedOperatorsCheckTheirNumbers) {
               HasSubstr("expected at most 65536 products in a sum, got 65537"));
   EXPECT_THAT(error("3, \"none\", -inf, inf, none, [], 0.5, [3,0,255]", "u8[2,9]"),
               HasSubstr("expected the packed shape [192], got [128]"));
+  EXPECT_THAT(error("3, \"none\", -inf, inf, none, [], 0.5, [3,0,255]", "u8[2,s0]"),
+              HasSubstr("input: expected a last dimension that is known, got [2,s0]"));
+  for (std::string_view conv : {"quantized_conv2d.default(%x, %w, %s, %n, none, 8, ",
+                                "quantized_depthwise_conv2d.default(%x, %w, %s, %n, none, "}) {
+    EXPECT_THAT(InferredOfBytes(absl::StrCat(conv,
+                                             "[3,3], [2,2], [1,1], [1,1], 3, \"none\", -inf, inf, "
+                                             "none, [], none, [])"),
+                                "u8[1,s0,8,8]", 576),
+                HasSubstr("expected images [n, c, h, w] of known channels, got [1,s0,8,8]"));
+  }
+  EXPECT_THAT(InferredOfBytes("quantized_add.default(%x, %n, 0.5, 3, 0.5, 3, 0.25, [0,0,255])",
+                              "u8[2,5]", 1),
+              HasSubstr("b"));
+  EXPECT_THAT(
+      InferredOfBytes("max_pool2d.default(%x, [3,3], [2,2], [1,1], [1,1])", "u8[1,s0,5,5]", 1),
+      HasSubstr("of known channels"));
   EXPECT_THAT(InferredOfBytes("quantized_add.default(%x, %x, 0.5, 300, 0.5, 3, 0.25, [0,0,255])",
                               "u8[2,5]", 1),
               HasSubstr("a_zero_point: expected a number from 0 to 255, got 300"));
