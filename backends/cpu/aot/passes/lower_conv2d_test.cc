@@ -200,5 +200,52 @@ TEST(LowerConv2d, PacksFewChannelsOfBytesByRowsOfTheWindow) {
                       CpuPassTestOps());
 }
 
+// The same bytes packed in other ways are other constants.
+TEST(LowerConv2d, PacksSharedFiltersAsEachConvolutionReadsThem) {
+  exir::ExpectRewrite(R"(program edge {
+    constants { state "w": f32[24,1,3,3] }
+    graph(%w: f32[24,1,3,3] parameter "w", %x: f32[1,1,9,9] user_input,
+          %z: f32[1,24,9,9] user_input) {
+      %a: f32[1,24,7,7] = edge.aten.convolution.default(%x, %w, none, [1], [0], [1], false, [0], 1)
+      %b: f32[1,24,7,7] = edge.aten.convolution.default(%z, %w, none, [1], [0], [1], false, [0], 24)
+      %c: f32[1,24,5,5] = edge.aten.convolution.default(%x, %w, none, [1], [0], [2], false, [0], 1)
+      return (%a user_output, %b user_output, %c user_output) } })",
+                      LowerConv2d().run, R"(program edge {
+    constants { constant "w_packed0": f32[288] constant "w_packed1": f32[288] }
+    graph(%w_packed0: f32[288] tensor_constant "w_packed0",
+          %w_packed1: f32[288] tensor_constant "w_packed1", %x: f32[1,1,9,9] user_input,
+          %z: f32[1,24,9,9] user_input) {
+      %a: f32[1,24,7,7] = backend.belay_cpu.conv2d.default(%x, %w_packed0, none, none, 24, [3,3], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      %b: f32[1,24,7,7] = backend.belay_cpu.depthwise_conv2d.default(%z, %w_packed1, none, none, [3,3], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      %c: f32[1,24,5,5] = backend.belay_cpu.conv2d.default(%x, %w_packed0, none, none, 24, [3,3], [1,1], [0,0], [2,2], "none", "add", -inf, inf)
+      return (%a user_output, %b user_output, %c user_output) } })",
+                      CpuPassTestOps());
+}
+
+// Rows of windows on few channels lie together, unless the windows are dilated.
+TEST(LowerConv2d, PacksSharedBytesByTheWindow) {
+  exir::ExpectRewrite(R"(program edge {
+    constants { state "w": i8[8,3,3,3] }
+    graph(%w: i8[8,3,3,3] parameter "w", %x: u8[1,3,9,9] user_input) {
+      %d: f32[1,3,9,9] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
+      %f: f32[8,3,3,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 0.25, 0, -127, 127, dtype:i8)
+      %a: f32[1,8,7,7] = edge.aten.convolution.default(%d, %f, none, [1], [0], [1], false, [0], 1)
+      %b: f32[1,8,5,5] = edge.aten.convolution.default(%d, %f, none, [1], [0], [2], false, [0], 1)
+      %c: f32[1,8,5,7] = edge.aten.convolution.default(%d, %f, none, [1], [0], [2,1], false, [0], 1)
+      return (%a user_output, %b user_output, %c user_output) } })",
+                      LowerConv2d().run, R"(program edge {
+    constants { constant "w_packed0": i8[576] constant "w_packed1": i8[576]
+                constant "w_scales0": f32[8] constant "w_sums0": i32[8] }
+    graph(%w_packed0: i8[576] tensor_constant "w_packed0",
+          %w_scales0: f32[8] tensor_constant "w_scales0",
+          %w_sums0: i32[8] tensor_constant "w_sums0",
+          %w_packed1: i8[576] tensor_constant "w_packed1", %x: u8[1,3,9,9] user_input) {
+      %a: f32[1,8,7,7] = backend.belay_cpu.quantized_conv2d.default(%x, %w_packed0, %w_scales0, %w_sums0, none, 8, [3,3], [1,1], [0,0], [1,1], 3, "none", -inf, inf, none, [], none, [])
+      %b: f32[1,8,5,5] = backend.belay_cpu.quantized_conv2d.default(%x, %w_packed1, %w_scales0, %w_sums0, none, 8, [3,3], [1,1], [0,0], [2,2], 3, "none", -inf, inf, none, [], none, [])
+      %c: f32[1,8,5,7] = backend.belay_cpu.quantized_conv2d.default(%x, %w_packed0, %w_scales0, %w_sums0, none, 8, [3,3], [1,1], [0,0], [2,1], 3, "none", -inf, inf, none, [], none, [])
+      return (%a user_output, %b user_output, %c user_output) } })",
+                      CpuPassTestOps());
+}
+
 }  // namespace
 }  // namespace belay::cpu

@@ -68,15 +68,15 @@ absl::StatusOr<exir::ValueId> PackedConstants::Insert(const ConstantView& after,
 }
 
 template <class From, class To, class Make>
-absl::StatusOr<exir::ValueId> PackedConstants::Add(const ConstantView& view,
-                                                   std::string_view suffix,
+absl::StatusOr<exir::ValueId> PackedConstants::Add(const ConstantView& view, const Form& form,
                                                    absl::Span<const uint8_t> order,
                                                    std::optional<int64_t> count, Make make,
                                                    const Sizes& sizes) {
   const std::optional<ConstantTensor> tensor = view.ToTensor();
   ABSL_CHECK(tensor.has_value() && tensor->dtype() == DTypeOf<From>);
   std::string key = absl::StrCat(
-      suffix, " ", absl::Hex(reinterpret_cast<uintptr_t>(tensor->storage().bytes.data())), " ",
+      form.suffix, " ", form.way, " ", DTypeName(DTypeOf<From>), " ", DTypeName(DTypeOf<To>), " ",
+      absl::Hex(reinterpret_cast<uintptr_t>(tensor->storage().bytes.data())), " ",
       tensor->storage_offset(), FormatSizes(tensor->sizes()), FormatSizes(tensor->strides()));
   if (const auto it = made_.find(key); it != made_.end()) return it->second;
   if (!count.has_value()) return TooLarge(tensor->sizes());
@@ -87,19 +87,19 @@ absl::StatusOr<exir::ValueId> PackedConstants::Add(const ConstantView& view,
   make(reinterpret_cast<const From*>(elements.bytes.data()), reinterpret_cast<To*>(buffer.data()));
   auto owner = std::make_shared<const AlignedBuffer>(std::move(buffer));
   const absl::Span<const std::byte> bytes = absl::MakeConstSpan(owner->data(), owner->size());
-  return Insert<To>(view, suffix, std::move(key), {std::move(owner), bytes}, sizes);
+  return Insert<To>(view, form.suffix, std::move(key), {std::move(owner), bytes}, sizes);
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Matrix(const ConstantView& matrix) {
   const MatrixOrder m(matrix);
   if (matrix.tensor->dtype() == DType::kInt8) {
-    return Add<int8_t, int8_t>(matrix, "packed", m.order, PackedQuantizedMatrixSize(1, m.k, m.n),
+    return Add<int8_t, int8_t>(matrix, {"packed"}, m.order, PackedQuantizedMatrixSize(1, m.k, m.n),
                                [&](const int8_t* b, int8_t* packed) {
                                  PackQuantizedMatrix(b, 1, m.k, m.n, 0, m.row_stride,
                                                      m.column_stride, packed);
                                });
   }
-  return Add<float, float>(matrix, "packed", m.order, PackedMatrixSize(m.k, m.n),
+  return Add<float, float>(matrix, {"packed"}, m.order, PackedMatrixSize(m.k, m.n),
                            [&](const float* b, float* packed) {
                              PackMatrix(b, m.k, m.n, m.row_stride, m.column_stride, packed);
                            });
@@ -115,11 +115,11 @@ absl::StatusOr<exir::ValueId> PackedConstants::WeightOnlyMatrix(const ConstantVi
   switch (format) {
     case WeightFormat::kInt8:
       return Add<int8_t, int8_t>(
-          matrix, "packed_int8_", m.order, count(1), [&](const int8_t* b, int8_t* packed) {
+          matrix, {"packed_int8_"}, m.order, count(1), [&](const int8_t* b, int8_t* packed) {
             PackInt8Weights(b, m.k, m.n, m.row_stride, m.column_stride, packed);
           });
     case WeightFormat::kInt4:
-      return Add<int8_t, int32_t>(matrix, "packed_int4_", m.order, count(sizeof(int32_t)),
+      return Add<int8_t, int32_t>(matrix, {"packed_int4_"}, m.order, count(sizeof(int32_t)),
                                   [&](const int8_t* b, int32_t* packed) {
                                     PackInt4Weights(b, m.k, m.n, m.row_stride, m.column_stride,
                                                     reinterpret_cast<uint32_t*>(packed));
@@ -127,7 +127,7 @@ absl::StatusOr<exir::ValueId> PackedConstants::WeightOnlyMatrix(const ConstantVi
     case WeightFormat::kBFloat16:
       break;
   }
-  return Add<BFloat16, BFloat16>(matrix, "packed_bf16_", m.order, count(sizeof(BFloat16)),
+  return Add<BFloat16, BFloat16>(matrix, {"packed_bf16_"}, m.order, count(sizeof(BFloat16)),
                                  [&](const BFloat16* b, BFloat16* packed) {
                                    PackBFloat16Weights(&b->bits, m.k, m.n, m.row_stride,
                                                        m.column_stride, &packed->bits);
@@ -142,13 +142,14 @@ absl::StatusOr<exir::ValueId> PackedConstants::Filters(const ConstantView& weigh
   const DimOrder order = ChannelsLastOrder(4);
   if (weight.tensor->dtype() == DType::kInt8) {
     const auto [count, size] = PackedTaps(channels, window);
-    return Add<int8_t, int8_t>(weight, "packed", order, PackedQuantizedMatrixSize(count, size, n),
+    const Form form = {"packed", absl::StrCat("in taps of ", size)};
+    return Add<int8_t, int8_t>(weight, form, order, PackedQuantizedMatrixSize(count, size, n),
                                [&, count = count, size = size](const int8_t* b, int8_t* packed) {
                                  PackQuantizedMatrix(b, count, size, n, size, 1, k, packed);
                                });
   }
   return Add<float, float>(
-      weight, "packed", order, PackedMatrixSize(k, n),
+      weight, {"packed"}, order, PackedMatrixSize(k, n),
       [&](const float* b, float* packed) { PackMatrix(b, k, n, 1, k, packed); });
 }
 
@@ -156,14 +157,15 @@ absl::StatusOr<exir::ValueId> PackedConstants::DepthwiseFilters(const ConstantVi
   const int64_t channels = *weight.sizes[0].AsInt();
   const int64_t height = *weight.sizes[2].AsInt(), width = *weight.sizes[3].AsInt();
   const int64_t taps = height * width;
+  const Form form = {"packed", "by channels"};
   if (weight.tensor->dtype() == DType::kInt8) {
     return Add<int8_t, int8_t>(
-        weight, "packed", {}, PackedQuantizedDepthwiseSize(channels, height, width),
+        weight, form, {}, PackedQuantizedDepthwiseSize(channels, height, width),
         [&](const int8_t* filters, int8_t* packed) {
           PackQuantizedDepthwise(filters, channels, height, width, taps, 1, packed);
         });
   }
-  return Add<float, float>(weight, "packed", {}, PackedDepthwiseSize(channels, taps),
+  return Add<float, float>(weight, form, {}, PackedDepthwiseSize(channels, taps),
                            [&](const float* filters, float* packed) {
                              PackDepthwise(filters, channels, taps, taps, 1, packed);
                            });
@@ -179,11 +181,12 @@ absl::StatusOr<exir::ValueId> PackedConstants::Sums(const ConstantView& weight, 
     terms *= *weight.sizes[d].AsInt();
   }
   const int64_t count = *weight.sizes[channels].AsInt();
-  return Add<int8_t, int32_t>(weight, "sums", order, count, [&](const int8_t* from, int32_t* sums) {
-    for (int64_t i = 0; i < count; ++i, from += terms) {
-      sums[i] = std::accumulate(from, from + terms, int32_t{0});
-    }
-  });
+  return Add<int8_t, int32_t>(weight, {"sums"}, order, count,
+                              [&](const int8_t* from, int32_t* sums) {
+                                for (int64_t i = 0; i < count; ++i, from += terms) {
+                                  sums[i] = std::accumulate(from, from + terms, int32_t{0});
+                                }
+                              });
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Floats(const ConstantView& after,
@@ -212,7 +215,7 @@ absl::StatusOr<exir::ValueId> PackedConstants::GroupSums(const ConstantView& wei
                                                          int64_t group) {
   const MatrixOrder m(weight);
   return Add<int8_t, int32_t>(
-      weight, absl::StrCat("sums_of_", group, "_"), m.order, PackedScalesSize(m.k, m.n, group),
+      weight, {absl::StrCat("sums_of_", group, "_")}, m.order, PackedScalesSize(m.k, m.n, group),
       [&](const int8_t* b, int32_t* packed) {
         std::vector<int32_t> sums(static_cast<size_t>((m.k + group - 1) / group * m.n));
         for (int64_t p = 0; p < m.k; ++p) {
@@ -233,9 +236,9 @@ absl::StatusOr<exir::ValueId> PackedConstants::Widened(const ConstantView& view)
     std::transform(from, from + count, to, [](auto x) { return static_cast<float>(x); });
   };
   if (view.tensor->dtype() == DType::kFloat16) {
-    return Add<Half, float>(view, "f32_", {}, count, widen, sizes);
+    return Add<Half, float>(view, {"f32_"}, {}, count, widen, sizes);
   }
-  return Add<BFloat16, float>(view, "f32_", {}, count, widen, sizes);
+  return Add<BFloat16, float>(view, {"f32_"}, {}, count, widen, sizes);
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Vector(const ConstantView& elements) {
@@ -245,7 +248,7 @@ absl::StatusOr<exir::ValueId> PackedConstants::Vector(const ConstantView& elemen
   }
   int64_t count = 1;
   for (const exir::SymInt& size : elements.sizes) count *= *size.AsInt();
-  return Add<float, float>(elements, "bias", {}, count, [&](const float* from, float* to) {
+  return Add<float, float>(elements, {"bias"}, {}, count, [&](const float* from, float* to) {
     std::copy(from, from + count, to);
   });
 }

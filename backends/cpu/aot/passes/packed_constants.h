@@ -57,10 +57,15 @@ class PackedConstants {
                                             int64_t group, absl::Span<const float> floats);
 
  private:
+  // What is made of elements: how it is called, and how it is made, where others are called alike.
+  struct Form {
+    std::string suffix, way = {};
+  };
   // The constant of `count` elements, of `sizes` if there are any and else of one dimension, that
-  // `make` makes of the view's elements in `order`.
+  // `make` makes of the view's elements in `order`. One that is of the same elements, form and types
+  // is taken for it.
   template <class From, class To, class Make>
-  absl::StatusOr<exir::ValueId> Add(const ConstantView& view, std::string_view suffix,
+  absl::StatusOr<exir::ValueId> Add(const ConstantView& view, const Form& form,
                                     absl::Span<const uint8_t> order, std::optional<int64_t> count,
                                     Make make, const Sizes& sizes = {});
   template <class T>
