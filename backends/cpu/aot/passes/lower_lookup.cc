@@ -44,6 +44,12 @@ class LookupLowering : NodeLowering {
     std::vector<NodeId> nodes;    // in execution order
   };
 
+  // Whether the value is a constant that leaves a table's one dimension as it is.
+  bool IsNumber(ValueId value) const {
+    const TensorMeta* meta = graph_.value(value).tensor();
+    return meta != nullptr && meta->rank() <= 1 && views_.Number(value).has_value();
+  }
+
   // Adds what gives `value` to the function; false when it is not of one tensor.
   bool Collect(ValueId value, Function& function) const {
     if (function.real == value) return true;
@@ -67,7 +73,7 @@ class LookupLowering : NodeLowering {
     bool collected = true;
     for (const Argument& argument : node.arguments) {
       ForEachValue(argument, [&](ValueId operand) {
-        collected = collected && (views_.Number(operand).has_value() || Collect(operand, function));
+        collected = collected && (IsNumber(operand) || Collect(operand, function));
       });
     }
     if (!collected || !function.real.has_value() ||

@@ -1,5 +1,6 @@
 #include "backends/cpu/aot/passes/lower_lookup.h"
 
+#include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "exir/testing/rewrite_test.h"
 #include "gtest/gtest.h"
@@ -43,6 +44,35 @@ TEST(LowerLookup, LeavesOtherFunctions) {
       %u: u8[2,3] = edge.quantized_decomposed.quantize_per_tensor.default(%b, 0.125, 9, 0, 255, dtype:u8)
       return (%q user_output, %s user_output, %r user_output, %t user_output, %u user_output) } })",
                         LowerLookup(handles).run, CpuPassTestOps());
+}
+
+// A table has one dimension, and so has what is computed of it.
+TEST(LowerLookup, LeavesNumbersOfMoreDimensions) {
+  const auto program = [](std::string_view type) {
+    return absl::StrCat("program edge { constants { constant \"c\": ", type, " } graph(%c: ", type,
+                        R"( tensor_constant "c", %x: u8[2,3] user_input) {
+      %a: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
+      %m: f32[2,3] = edge.aten.mul.Tensor(%a, %c)
+      %q: u8[2,3] = edge.quantized_decomposed.quantize_per_tensor.default(%m, 0.125, 9, 0, 255, dtype:u8)
+      return (%q user_output) } })");
+  };
+  FusedHandles handles;
+  exir::ExpectUnchanged(program("f32[1,1]"), LowerLookup(handles).run, CpuPassTestOps());
+  exir::ExpectUnchanged(program("f32[3]"), LowerLookup(handles).run, CpuPassTestOps());
+  for (std::string_view type : {"f32[]", "f32[1]"}) {
+    exir::ExpectRewrite(
+        program(type), LowerLookup(handles).run,
+        absl::StrCat(
+            "program edge { constants { constant \"_lookup_values0\": f32[256] constant \"c\": ",
+            type, " } graph(%c: ", type,
+            R"( tensor_constant "c", %_lookup_values0: f32[256] tensor_constant "_lookup_values0",
+          %x: u8[2,3] user_input) {
+      %m_table: f32[256] = edge.aten.mul.Tensor(%_lookup_values0, %c)
+      %q_table: u8[256] = edge.quantized_decomposed.quantize_per_tensor.default(%m_table, 0.125, 9, 0, 255, dtype:u8)
+      %q: u8[2,3] = backend.belay_cpu.lookup.default(%x, %q_table)
+      return (%q user_output) } })"),
+        CpuPassTestOps());
+  }
 }
 
 }  // namespace
