@@ -61,6 +61,10 @@ class QuantizationSimplification : NodeLowering {
     meta.dtype = dtype;
     editor_.SetType(value, std::move(meta));
   }
+  bool IsReal(ValueId value) const {
+    const TensorMeta* meta = graph_.value(value).tensor();
+    return meta != nullptr && meta->dtype == DType::kFloat32;
+  }
   bool IsReadOnlyBy(ValueId value, NodeId reader) const {
     return activations_.OnlyReader(value) == reader;
   }
@@ -126,7 +130,8 @@ class QuantizationSimplification : NodeLowering {
 
   bool TakeClamp(NodeId id, const QuantizedForm& form, NodeId clamp, ClampForm bounds) {
     const Argument operand = graph_.node(clamp).operand();
-    if (!operand.is<ValueId>()) return false;
+    // Bounds that are no integers make float32 of what are.
+    if (!operand.is<ValueId>() || !IsReal(*operand.get_if<ValueId>())) return false;
     const std::optional<QuantizedForm> narrow =
         Narrowed(form, form.Quantized(bounds.low), form.Quantized(bounds.high));
     if (!narrow.has_value()) return false;
@@ -189,10 +194,7 @@ class QuantizationSimplification : NodeLowering {
     if (!pads && !IsMovement(mover) && !IsMaxPool(mover)) return false;
     std::vector<ValueId> reals;
     ForEachValue(graph_.node(mover).operand(), [&](ValueId value) { reals.push_back(value); });
-    const auto is_real = [&](ValueId value) {
-      const TensorMeta* meta = graph_.value(value).tensor();
-      return meta != nullptr && meta->dtype == DType::kFloat32;
-    };
+    const auto is_real = [&](ValueId value) { return IsReal(value); };
     if (reals.empty() || !std::all_of(reals.begin(), reals.end(), is_real)) return false;
     if (pads) {
       const Argument& value = graph_.node(mover).argument("value");

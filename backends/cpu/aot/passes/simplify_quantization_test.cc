@@ -206,5 +206,16 @@ TEST(SimplifyQuantization, ChannelsFollowPermutations) {
       return (%d_1 user_output, %v user_output) } })");
 }
 
+// A clamp may make floats of integers, which nothing quantizes.
+TEST(SimplifyQuantization, LeavesClampsOfIntegers) {
+  FusedHandles handles;
+  exir::ExpectUnchanged(R"(program edge {
+    graph(%x: i64[2,4] user_input) {
+      %c: f32[2,4] = edge.aten.clamp.default(%x, -1.5, 2.5)
+      %q: u8[2,4] = edge.quantized_decomposed.quantize_per_tensor.default(%c, 0.5, 3, 0, 255, dtype:u8)
+      return (%q user_output) } })",
+                        SimplifyQuantization(handles).run, CpuPassTestOps());
+}
+
 }  // namespace
 }  // namespace belay::cpu
