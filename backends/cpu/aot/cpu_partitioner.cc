@@ -36,10 +36,8 @@ const absl::flat_hash_map<std::string_view, bool>& TakenOps() {
   return ops;
 }
 
-bool IsHeavy(const exir::Node& node) {
-  const auto it = TakenOps().find(node.target->name());
-  return it != TakenOps().end() && it->second;
-}
+// Precondition: the operator is taken.
+bool IsHeavy(const exir::Node& node) { return TakenOps().at(node.target->name()); }
 
 std::string WhyNotValue(const exir::Graph& graph, exir::ValueId value, DTypeSet types) {
   const exir::ValueType& type = graph.value(value).type;

@@ -130,5 +130,65 @@ TEST(CpuPartitioner, LeavesBodiesOfControlFlow) {
                                    Pair("z", "it is in a body of control flow")));
 }
 
+TEST(CpuPartitioner, SaysWhyNotBesideProducts) {
+  const auto answers = Partitioned(R"(program edge {
+    ranges { s0: [1,9] }
+    constants { state "w": f32[2,2] }
+    graph(%w: f32[2,2] parameter "w", %d: f64[2,2] user_input, %n: symint(s0) user_input,
+          %f: symfloat(zf0) user_input, %x: f32[s0,2] user_input,
+          %o: f32[2,2]{layout=sparse_coo} user_input) {
+      %a: f64[2,2] = edge.aten.relu.default(%d)
+      %p: f32[s0,2] = edge.aten.mm.default(%x, %w)
+      %b: f32[1,s0,2] = edge.aten.view_copy.default(%p, [1,%n,2])
+      %c: f32[s0,2] = edge.aten.mul.Scalar(%p, %f)
+      %e: f32[2,2] = edge.aten.relu.default(%o)
+      return (%a user_output, %b user_output, %c user_output, %e user_output) } })");
+  EXPECT_THAT(answers,
+              UnorderedElementsAre(
+                  Pair("a",
+                       "%d is f64[2,2], expected float32, bfloat16, float16, int64, int32, "
+                       "int8, uint8 or bool"),
+                  Pair("p", "cpu_1"), Pair("b", "cpu_1"),
+                  Pair("c", HasSubstr("neither a tensor nor an integer")),
+                  Pair("e", HasSubstr("not a dense tensor"))));
+}
+
+// An update of what is no buffer that the program writes to is an operator like others.
+TEST(CpuPartitioner, TakesOtherUpdates) {
+  const auto answers = [](std::string_view input, std::string_view body) {
+    return Partitioned(absl::StrCat(R"(program edge {
+    constants { state "c": f32[4,2] state "w": f32[2,2] }
+    graph(%c: f32[4,2] )",
+                                    input,
+                                    R"(, %w: f32[2,2] parameter "w", %x: f32[2,2] user_input) {
+      %y: f32[2,2] = edge.aten.mm.default(%x, %w)
+      )",
+                                    body, R"(
+      return (%b user_output) } })"));
+  };
+  const std::string_view slice = "%b: f32[4,2] = edge.aten.slice_scatter.default(%c, %y, 0, 0, 2)";
+  EXPECT_THAT(answers("buffer \"c\"", slice),
+              UnorderedElementsAre(Pair("y", "cpu_1"), Pair("b", "cpu_1")));
+  EXPECT_THAT(answers("parameter \"c\"", slice),
+              UnorderedElementsAre(Pair("y", "cpu_1"), Pair("b", "cpu_1")));
+  EXPECT_THAT(answers("user_input", slice),
+              UnorderedElementsAre(Pair("y", "cpu_1"), Pair("b", "cpu_1")));
+  EXPECT_THAT(answers("buffer \"c\"", R"(%r: f32[4,2] = edge.aten.relu.default(%c)
+      %b: f32[4,2] = edge.aten.slice_scatter.default(%r, %y, 0, 0, 2))"),
+              UnorderedElementsAre(Pair("y", "cpu_1"), Pair("r", "cpu_1"), Pair("b", "cpu_1")));
+}
+
+TEST(CpuPartitioner, LeavesRowsThatAreWrittenToABuffer) {
+  EXPECT_THAT(Partitioned(R"(program edge {
+    constants { state "c": f32[4,2] state "w": f32[2,2] }
+    graph(%c: f32[4,2] buffer "c", %w: f32[2,2] parameter "w", %x: f32[1,2] user_input) {
+      %y: f32[1,2] = edge.aten.mm.default(%x, %w)
+      %v: f32[2] = edge.aten.view_copy.default(%y, [2])
+      %b: f32[4,2] = edge.aten.select_scatter.default(%c, %v, 0, 1)
+      return (%b buffer_mutation "c", %y user_output) } })"),
+              UnorderedElementsAre(Pair("y", "cpu_1"), Pair("v", "cpu_1"),
+                                   Pair("b", "it updates a part of buffer 'c'")));
+}
+
 }  // namespace
 }  // namespace belay::cpu
