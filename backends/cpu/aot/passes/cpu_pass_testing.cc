@@ -1,6 +1,10 @@
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 
+#include <cstddef>
+#include <cstring>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ops/standard_ops.h"
@@ -16,6 +20,24 @@ const exir::OpRegistry& CpuPassTestOps() {
     return made->release();
   }();
   return ops;
+}
+
+void Fill(exir::ExportedProgram& program, const Numbers& numbers) {
+  for (exir::ConstantMap* map : {&program.state_dict, &program.constants}) {
+    for (auto& [name, tensor] : *map) {
+      const auto fill = [&, &tensor = tensor](auto number) {
+        std::vector<std::byte> bytes(tensor.view().nbytes());
+        for (size_t i = 0; i < bytes.size(); i += sizeof(number)) {
+          std::memcpy(bytes.data() + i, &number, sizeof(number));
+        }
+        tensor = *exir::ConstantTensor::Contiguous(tensor.dtype(), tensor.sizes(),
+                                                   exir::Storage::Own(std::move(bytes)));
+      };
+      if (tensor.dtype() == DType::kInt8) fill(numbers.i8);
+      if (tensor.dtype() == DType::kInt32) fill(numbers.i32);
+      if (tensor.dtype() == DType::kFloat32) fill(numbers.f32);
+    }
+  }
 }
 
 }  // namespace belay::cpu

@@ -100,6 +100,9 @@ class Conv2dLowering : NodeLowering {
         return Leave(id, "its weight has scales of something else than filters");
       }
       if (many) return Leave(id, "its sums have more terms than fit 32 bits");
+      if (!quantized->HasUsualProducts(form->scale)) {
+        return Leave(id, "the product of its scales is above 2^100, or below 2^-100");
+      }
       source = Unpadded({form->input, source.padding}, form->zero_point);
       form->input = source.value;
     } else if (weight->tensor->dtype() != DType::kFloat32) {

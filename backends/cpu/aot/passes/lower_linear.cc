@@ -145,7 +145,10 @@ class LinearLowering : NodeLowering {
     const std::optional<ConstantView> right = AsMatrix(constant->elements);
     const bool by_columns =
         !constant->axis.has_value() || *constant->axis == constant->elements.rank() - 1;
-    if (!right.has_value() || !by_columns || *right->sizes[0].AsInt() > kMaxTerms) return false;
+    if (!right.has_value() || !by_columns || *right->sizes[0].AsInt() > kMaxTerms ||
+        !constant->HasUsualProducts(input->scale)) {
+      return false;
+    }
     const int64_t n = *right->sizes[1].AsInt();
     ABSL_ASSIGN_OR_RETURN(const ValueId weight, constants_.Matrix(*right));
     ABSL_ASSIGN_OR_RETURN(std::vector<Argument> arguments,

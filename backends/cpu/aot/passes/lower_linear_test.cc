@@ -25,30 +25,9 @@ void ExpectLeft(std::string_view before) {
   exir::ExpectUnchanged(before, LowerLinear(handles).run, CpuPassTestOps());
 }
 
-// Elements of all constants of these dtypes, which are zeros in the text.
-struct Numbers {
-  int8_t i8 = 9;
-  int32_t i32 = 0;
-  float f32 = 0.5;
-};
-
 exir::RunPass LowerWith(const Numbers& numbers, FusedHandles& handles) {
   return [&numbers, &handles](exir::ExportedProgram& program) {
-    for (exir::ConstantMap* map : {&program.state_dict, &program.constants}) {
-      for (auto& [name, tensor] : *map) {
-        const auto fill = [&, &tensor = tensor](auto number) {
-          std::vector<std::byte> bytes(tensor.view().nbytes());
-          for (size_t i = 0; i < bytes.size(); i += sizeof(number)) {
-            std::memcpy(bytes.data() + i, &number, sizeof(number));
-          }
-          tensor = *exir::ConstantTensor::Contiguous(tensor.dtype(), tensor.sizes(),
-                                                     exir::Storage::Own(std::move(bytes)));
-        };
-        if (tensor.dtype() == DType::kInt8) fill(numbers.i8);
-        if (tensor.dtype() == DType::kInt32) fill(numbers.i32);
-        if (tensor.dtype() == DType::kFloat32) fill(numbers.f32);
-      }
-    }
+    Fill(program, numbers);
     return LowerLinear(handles).run(program);
   };
 }
@@ -202,6 +181,23 @@ TEST(LowerLinear, ComputesOnBytesWhatWasDequantized) {
           %w_sums0: i32[8] tensor_constant "w_sums0", %x: u8[2,4] user_input) {
       %y: f32[2,8] = backend.belay_cpu.quantized_linear.default(%x, %w_packed0, %w_scales0, %w_sums0, %b, 8, 3, "none", -inf, inf, none, [], none, [])
       return (%y user_output) } })");
+}
+
+// Sums are scaled by the product of the scales at once: infinity times no sum is no number.
+TEST(LowerLinear, LeavesScalesWhoseProductIsNotUsual) {
+  const auto program = [](std::string_view input, std::string_view weight) {
+    return absl::StrCat(R"(program edge {
+    constants { state "w": i8[4,8] }
+    graph(%w: i8[4,8] parameter "w", %x: u8[2,4] user_input) {
+      %d: f32[2,4] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, )",
+                        input, R"(, 3, 0, 255, dtype:u8)
+      %c: f32[4,8] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, )",
+                        weight, R"(, 0, -127, 127, dtype:i8)
+      %y: f32[2,8] = edge.aten.mm.default(%d, %c)
+      return (%y user_output) } })");
+  };
+  ExpectLeft(program("1e25", "1e25"));
+  ExpectLeft(program("1e-25", "1e-25"));
 }
 
 TEST(LowerLinear, DequantizesABias) {

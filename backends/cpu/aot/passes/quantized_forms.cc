@@ -17,6 +17,11 @@ using exir::ValueId;
 
 bool IsUsualScale(double scale) { return scale >= 0x1p-100 && scale <= 0x1p100; }
 
+bool QuantizedConstant::HasUsualProducts(double scale) const {
+  return std::all_of(scales.begin(), scales.end(),
+                     [&](float mine) { return IsUsualScale(scale * double{mine}); });
+}
+
 int64_t QuantizedForm::Quantized(float real) const {
   const float number =
       std::nearbyint(real * static_cast<float>(1 / scale)) + static_cast<float>(zero_point);

@@ -54,6 +54,9 @@ struct QuantizedConstant {
   ConstantView elements;
   std::vector<float> scales;  // one, or one for each place of `axis`
   std::optional<int> axis;    // nullopt: one scale
+
+  // Whether each scale times this one is usual, too: sums of products are scaled by that.
+  bool HasUsualProducts(double scale) const;
 };
 
 // A tensor of int8 or uint8 that is dynamically quantized: by numbers that the program computes.
