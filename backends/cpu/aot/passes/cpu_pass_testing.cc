@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "backends/cpu/ops/cpu_ops.h"
+#include "exir/ir/text.h"
 #include "exir/ops/standard_ops.h"
+#include "exir/testing/programs.h"
+#include "gtest/gtest.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::cpu {
@@ -38,6 +41,17 @@ void Fill(exir::ExportedProgram& program, const Numbers& numbers) {
       if (tensor.dtype() == DType::kFloat32) fill(numbers.f32);
     }
   }
+}
+
+void ExpectLeftAsItIs(std::string_view program,
+                      const std::function<absl::StatusOr<bool>(exir::ExportedProgram&)>& pass,
+                      const Numbers& numbers) {
+  exir::ExportedProgram made = exir::ParseOrDie(program, CpuPassTestOps());
+  Fill(made, numbers);
+  const std::string before = exir::PrintProgram(made);
+  const absl::StatusOr<bool> changed = pass(made);
+  EXPECT_TRUE(changed.ok() && !*changed) << changed.status() << "\n" << program;
+  EXPECT_EQ(exir::PrintProgram(made), before);
 }
 
 }  // namespace belay::cpu

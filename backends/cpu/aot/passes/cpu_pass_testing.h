@@ -3,7 +3,10 @@
 #define BELAY_BACKENDS_CPU_AOT_PASSES_CPU_PASS_TESTING_H_
 
 #include <cstdint>
+#include <functional>
+#include <string_view>
 
+#include "absl/status/statusor.h"
 #include "exir/ir/exported_program.h"
 #include "exir/op/op_registry.h"
 
@@ -19,6 +22,12 @@ struct Numbers {
   float f32 = 0.5;
 };
 void Fill(exir::ExportedProgram& program, const Numbers& numbers);
+
+// The pass changes nothing of the program, with these numbers, and says so. The program need not
+// verify: passes take no number, size or type for granted that they ask for.
+void ExpectLeftAsItIs(std::string_view program,
+                      const std::function<absl::StatusOr<bool>(exir::ExportedProgram&)>& pass,
+                      const Numbers& numbers = {});
 
 }  // namespace belay::cpu
 
