@@ -1,8 +1,12 @@
 #include "backends/cpu/aot/passes/fuse_attention.h"
 
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "exir/ir/text.h"
 #include "exir/testing/programs.h"
@@ -154,6 +158,129 @@ TEST(FuseAttention, LeavesOtherProducts) {
       %o: f32[2,5,8] = edge.aten.bmm.default(%w, %v)
       return (%o user_output) } })",
                         FuseAttention(handles).run, CpuPassTestOps());
+}
+
+// The program with a mask, and with `to` in the places of `from`: whether it is still fused.
+bool IsFused(const std::vector<std::pair<std::string_view, std::string_view>>& changes,
+             std::string_view scores = kMasked, std::string_view weights = kSafe) {
+  std::string text = Attention(scores, weights);
+  for (const auto& [from, to] : changes) {
+    EXPECT_NE(text.find(from), std::string::npos) << from;
+    text = absl::StrReplaceAll(text, {{absl::string_view(from.data(), from.size()),
+                                       absl::string_view(to.data(), to.size())}});
+  }
+  return Fused(text).find("attention.default") != std::string::npos;
+}
+
+TEST(FuseAttention, SeesOtherWordsForTheSame) {
+  EXPECT_TRUE(IsFused({}));
+  EXPECT_TRUE(IsFused({{"mul.Scalar(%q, 0.5)", "div.Scalar(%q, 2.0)"}}));
+  EXPECT_TRUE(IsFused({{"_softmax.default(%t, -1", "_softmax.default(%t, 3"}}));
+  EXPECT_TRUE(IsFused({{"any.dim(%ne, -1, true)", "any.dim(%ne, 3, true)"}}));
+  EXPECT_TRUE(IsFused({{"full_like.default(%soft, 0)", "full.default([2,4,5,6], 0)"}}));
+  EXPECT_TRUE(IsFused({{"%zero: f32[2,4,5,6] = edge.aten.full_like.default(%soft, 0)",
+                        "%zero: f32[] = edge.aten.scalar_tensor.default(0.0)"}}));
+  EXPECT_TRUE(
+      IsFused({{"permute_copy.default(%k, [0,1,3,2])", "permute_copy.default(%k, [0,1,-1,-2])"}}));
+  EXPECT_TRUE(IsFused({{"add.Tensor(%s, %m)", "add.Tensor(%m, %s)"}}));
+}
+
+TEST(FuseAttention, LeavesWhatIsNoSoftmaxOfScores) {
+  for (const auto& [from, to] : std::vector<std::pair<std::string_view, std::string_view>>{
+           // Weights that are scaled, or are another function.
+           {"%wv: f32[8,5,6] = edge.aten.view_copy.default(%w, [8,5,6])",
+            "%w2: f32[2,4,5,6] = edge.aten.mul.Scalar(%w, 2.0) "
+            "%wv: f32[8,5,6] = edge.aten.view_copy.default(%w2, [8,5,6])"},
+           {"_softmax.default(%t, -1", "_softmax.default(%t, 2"},
+           {"_softmax.default(%t, -1", "_log_softmax.default(%t, -1"},
+           // What stands for empty rows, and which these are.
+           {"full_like.default(%soft, 0)", "full_like.default(%soft, 1)"},
+           {"full_like.default(%soft, 0)", "abs.default(%soft)"},
+           {"%none: b8[2,4,5,1] = edge.aten.logical_not.default(%any)",
+            "%none: b8[2,4,5,1] = edge.aten.logical_and.default(%any, %any)"},
+           {"any.dim(%ne, -1, true)", "any.dim(%ne, 2, true)"},
+           {"%any: b8[2,4,5,1] = edge.aten.any.dim(%ne, -1, true)",
+            "%any: b8[2,4,5] = edge.aten.any.dim(%ne, -1, false)"},
+           {"%any: b8[2,4,5,1] = edge.aten.any.dim(%ne, -1, true)",
+            "%any: b8[2,4,5,1] = edge.aten.all.dim(%ne, -1, true)"},
+           {"%ne: b8[2,4,5,6] = edge.aten.logical_not.default(%eq)",
+            "%ne: b8[2,4,5,6] = edge.aten.logical_and.default(%eq, %eq)"},
+           {"eq.Scalar(%t, -inf)", "eq.Scalar(%t, 0.0)"},
+           {"eq.Scalar(%t, -inf)", "eq.Scalar(%s, -inf)"},
+           {"eq.Scalar(%t, -inf)", "ne.Scalar(%t, -inf)"},
+           // Scores that are no product, or of another type, and masks that are scaled.
+           {"add.Tensor(%s, %m)", "add.Tensor(%s, %m, alpha=2)"},
+           {"add.Tensor(%s, %m)", "add.Tensor(%m, %m)"},
+           {"add.Tensor(%s, %m)", "add.Tensor(%s, 3.0)"},
+           {"add.Tensor(%s, %m)", "add.Tensor(3.0, %s)"},
+           {"add.Tensor(%s, %m)", "mul.Tensor(%s, %m)"},
+           {"f32[2,4,5,6] = edge.aten.add.Tensor(", "f64[2,4,5,6] = edge.aten.add.Tensor("},
+           // Factors of keys that are not finite, 0, or no numbers.
+           {"mul.Scalar(%kt, 0.5)", "mul.Scalar(%kt, inf)"},
+           {"mul.Scalar(%kt, 0.5)", "mul.Scalar(%kt, 0.0)"},
+           {"mul.Scalar(%kt, 0.5)", "mul.Tensor(%kt, %kt)"},
+           // Keys that are not transposed.
+           {"permute_copy.default(%k, [0,1,3,2])", "view_copy.default(%k, [2,4,8,6])"},
+           {"permute_copy.default(%k, [0,1,3,2])", "permute_copy.default(%k, [1,0,3,2])"},
+       }) {
+    EXPECT_FALSE(IsFused({{from, to}})) << from << " -> " << to;
+  }
+}
+
+TEST(FuseAttention, LeavesResultsThatAreNotReshaped) {
+  const std::string_view reshape = "%y: f32[2,4,5,7] = edge.aten.view_copy.default(%o, [2,4,5,7])";
+  EXPECT_FALSE(IsFused({{reshape, "%y: f32[8,5,7] = edge.aten.abs.default(%o)"}}));
+  EXPECT_FALSE(IsFused({{reshape, "%y: f32[8,1,5,7] = edge.aten.unsqueeze_copy.default(%o, 1)"}}));
+  EXPECT_FALSE(IsFused({{"return (%z user_output)", "return (%z user_output, %o user_output)"}}));
+  // A reshape that is returned itself stays.
+  EXPECT_TRUE(IsFused({{"return (%z user_output)", "return (%z user_output, %y user_output)"}}));
+}
+
+TEST(FuseAttention, LeavesWhatIsReadBeforeItIsDone) {
+  EXPECT_FALSE(
+      IsFused({{"return (%z user_output)", "return (%z user_output, %soft user_output)"}}));
+  EXPECT_FALSE(IsFused({{"return (%z user_output)", "return (%z user_output, %wv user_output)"}}));
+  // Scores may be: they are computed besides.
+  EXPECT_TRUE(IsFused({{"return (%z user_output)", "return (%z user_output, %t user_output)"}}));
+}
+
+TEST(FuseAttention, LeavesHeadsThatAreOtherwiseShared) {
+  // Repetitions of what is no head.
+  EXPECT_FALSE(IsFused({{"%vv: f32[8,6,7] = edge.aten.view_copy.default(%v, [8,6,7])",
+                         "%v1: f32[2,4,1,7] = edge.aten.slice_copy.Tensor(%v, 2, 0, 1) "
+                         "%v2: f32[2,4,6,7] = edge.aten.expand_copy.default(%v1, [2,4,6,7]) "
+                         "%v3: f32[2,1,6,7] = edge.aten.slice_copy.Tensor(%v2, 1, 0, 1) "
+                         "%vv: f32[8,6,7] = edge.aten.expand_copy.default(%v3, [8,6,7])"}}));
+  // Values of as many heads as queries, keys of fewer.
+  EXPECT_FALSE(
+      IsFused({{"permute_copy.default(%k, [0,1,3,2])", "permute_copy.default(%k2, [0,1,3,2])"},
+               {"%kt: f32[2,4,8,6]",
+                "%k1: f32[2,1,6,8] = edge.aten.slice_copy.Tensor(%k, 1, 0, 1) "
+                "%k2: f32[2,4,6,8] = edge.aten.expand_copy.default(%k1, [2,4,6,8]) "
+                "%kt: f32[2,4,8,6]"}}));
+  // Queries that heads share.
+  EXPECT_FALSE(IsFused({{"mul.Scalar(%q, 0.5)", "mul.Scalar(%q2, 0.5)"},
+                        {"%qs: f32[2,4,5,8]",
+                         "%q1: f32[2,1,5,8] = edge.aten.slice_copy.Tensor(%q, 1, 0, 1) "
+                         "%q2: f32[2,4,5,8] = edge.aten.expand_copy.default(%q1, [2,4,5,8]) "
+                         "%qs: f32[2,4,5,8]"}}));
+}
+
+TEST(FuseAttention, FiniteMasksBehindReshapes) {
+  const auto fused = [](std::string_view mask) {
+    return IsFused({}, absl::StrCat(mask, " %t: f32[2,4,5,6] = edge.aten.add.Tensor(%s, %c)"),
+                   kPlain);
+  };
+  EXPECT_TRUE(
+      fused("%c1: f32[1,6] = edge.aten.view_copy.default(%seen, [1,6]) "
+            "%c: f32[5,6] = edge.aten.expand_copy.default(%c1, [5,6])"));
+  EXPECT_FALSE(fused("%c: f32[5,6] = edge.aten.slice_copy.Tensor(%m, 0, 0, 1)"));
+  EXPECT_FALSE(
+      fused("%l: f32[] = edge.aten.full.default([], nan) "
+            "%c: f32[5,6] = edge.aten.where.self(%keep, %l, %l)"));
+  EXPECT_FALSE(
+      fused("%l: f32[5,6] = edge.aten.full.default([5,6], 0.0) "
+            "%c: f32[5,6] = edge.aten.where.self(%keep, %l, %m)"));
 }
 
 }  // namespace
