@@ -1,5 +1,6 @@
 #include "backends/cpu/aot/passes/lower_max_pool2d.h"
 
+#include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "exir/testing/rewrite_test.h"
 #include "gtest/gtest.h"
@@ -35,6 +36,27 @@ TEST(LowerMaxPool2d, LeavesOtherPools) {
       return (%a user_output, %b user_output, %bi user_output, %c user_output, %d user_output,
               %e user_output) } })",
                         LowerMaxPool2d().run, CpuPassTestOps());
+}
+
+TEST(LowerMaxPool2d, LeavesOtherImagesAndNumbers) {
+  const auto left = [](std::string_view call, std::string_view outputs = "%y user_output",
+                       std::string_view types = "%y: f32[1,8,4,4], %i: i64[1,8,4,4]") {
+    ExpectLeftAsItIs(absl::StrCat(R"(program edge {
+    ranges { s0: [1,9] }
+    graph(%x: f32[1,8,8,8] user_input, %x3: f32[8,8,8] user_input, %d: f64[1,8,8,8] user_input,
+          %s: f32[1,s0,8,8] user_input, %n: symint(s0) user_input) {
+      )", types, " = edge.aten.max_pool2d_with_indices.default(", call, ") return (", outputs, ") } }"),
+                     LowerMaxPool2d().run);
+  };
+  for (std::string_view call : {
+           "%x3, [2,2], [2,2]", "%d, [2,2], [2,2]", "%s, [2,2], [2,2]", "%n, [2,2], [2,2]",
+           "3, [2,2], [2,2]", "%x, [2,2], [2,2], [0,0], [1,1], true", "%x, [2,%n], [2,2]",
+           "%x, [2,2], [2,0]", "%x, [2,2], [2,2], [-1,0]", "%x, [2,2], [2,2], [0,0], [2,1]",
+           "%x, [2,2], [2,2], [0,0], [%n]",
+       }) {
+    left(call);
+  }
+  left("%x, [2,2], [2,2]", "%y user_output, %i user_output");
 }
 
 }  // namespace

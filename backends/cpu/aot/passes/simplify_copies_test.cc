@@ -1,5 +1,6 @@
 #include "backends/cpu/aot/passes/simplify_copies.h"
 
+#include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "exir/testing/rewrite_test.h"
 #include "gtest/gtest.h"
@@ -80,6 +81,56 @@ TEST(SimplifyCopies, LeavesWhatIsReturnedAndWhatConvertsOrExpands) {
       %d: f32[2,2] = edge.aten.abs.default(%t)
       return (%a user_output, %b user_output, %c user_output, %d user_output) } })",
                         SimplifyCopies(handles).run, CpuPassTestOps());
+}
+
+TEST(SimplifyCopies, LeavesWhatMovesOrConverts) {
+  for (std::string_view node : {
+           "%y: f32[3,3] = edge.aten.permute_copy.default(%x, [1,0])",
+           "%y: f32[3,3] = edge.aten.permute_copy.default(%x, [0,%n])",
+           "%y: f32[3,3] = edge.aten.permute_copy.default(%x, [0,2])",
+           "%y: f64[3,3] = edge.dim_order_ops._to_dim_order_copy.default(%x, dtype=dtype:f64)",
+           "%y: f32[9] = edge.aten.view_copy.default(%x, [9])",
+           "%y: f32[2,3,3] = edge.aten.expand_copy.default(%x, [2,3,3])",
+           "%y: symint(s0) = edge.aten.alias_copy.default(%x)",
+           "%y: f32[3,3] = edge.aten.alias_copy.default(%n)",
+           "%y: f32[3,3] = edge.aten.alias_copy.default(3)",
+           "%y: f32[3,3] = edge.aten.permute_copy.default(3, [0,1])",
+           "%z: f32[3,3] = edge.aten.abs.default(%x) "
+           "%y: f32[3,3] = edge.aten.permute_copy.default(%z, [1,0])",
+           // A reshape behind a permutation, permutations of other dimensions.
+           "%z: f32[3,3] = edge.aten.permute_copy.default(%x, [1,0]) "
+           "%y: f32[9] = edge.aten.view_copy.default(%z, [9])",
+           "%z: f32[3,3] = edge.aten.permute_copy.default(%x, [1,%n]) "
+           "%y: f32[3,3] = edge.aten.permute_copy.default(%z, [1,0])",
+           "%z: f32[3,3] = edge.aten.permute_copy.default(%x, [1,0]) "
+           "%y: f32[3,3] = edge.aten.permute_copy.default(%z, [1,%n])",
+           "%z: f32[3,3,1] = edge.aten.permute_copy.default(%x, [1,0,-1]) "
+           "%y: f32[3,3] = edge.aten.permute_copy.default(%z, [1,0])",
+           "%z: f32[9] = edge.aten.view_copy.default(3, [9]) "
+           "%y: f32[3,3] = edge.aten.view_copy.default(%z, [3,3])",
+       }) {
+    FusedHandles handles;
+    ExpectLeftAsItIs(absl::StrCat(R"(program edge {
+    ranges { s0: [1,9] }
+    graph(%x: f32[3,3] user_input, %n: symint(s0) user_input) {
+      )", node, R"(
+      return (%y user_output) } })"),
+                     SimplifyCopies(handles).run);
+  }
+}
+
+// The inner one stays for who else reads it.
+TEST(SimplifyCopies, WhatOthersReadStays) {
+  ExpectSimplified(R"(program edge {
+    graph(%x: f32[2,3,4] user_input) {
+      %a: f32[6,4] = edge.aten.view_copy.default(%x, [6,4])
+      %b: f32[24] = edge.aten.view_copy.default(%a, [24])
+      return (%a user_output, %b user_output) } })",
+                   R"(program edge {
+    graph(%x: f32[2,3,4] user_input) {
+      %a: f32[6,4] = edge.aten.view_copy.default(%x, [6,4])
+      %b: f32[24] = edge.aten.view_copy.default(%x, [24])
+      return (%a user_output, %b user_output) } })");
 }
 
 }  // namespace
