@@ -28,8 +28,7 @@ exir::ExportedProgram Program(std::string_view body) {
 std::string ActivationOf(std::string_view body) {
   const exir::ExportedProgram program = Program(body);
   const ConstantViews views(program);
-  const auto form =
-      ActivationForms(program, views).Find(exir::FindValue(program.top(), "x"));
+  const auto form = ActivationForms(program, views).Find(exir::FindValue(program.top(), "x"));
   return form.has_value() ? absl::StrCat(form->activation, " ", form->nodes.size()) : "";
 }
 
@@ -47,14 +46,14 @@ TEST(ActivationForms, Clamps) {
   EXPECT_EQ(ClampOf("%y: f32[2,8] = edge.aten.clamp.default(%x, 3, 2)"), "2 2");
   EXPECT_EQ(ClampOf("%y: f32[2,8] = edge.aten.clamp.default(%x)"), "-inf inf");
   EXPECT_EQ(ClampOf("%y: f32[2,8] = edge.aten.hardtanh.default(%x, 0.0, 6.0)"), "0 6");
-  for (std::string_view node : {"%y: f32[2,8] = edge.aten.abs.default(%x)",
-                                "%y: f32[2,8] = edge.aten.sigmoid.default(%x)",
-                                "%y: f32[2,8] = edge.aten.clamp.default(%x, nan, 1.0)",
-                                "%y: f32[2,8] = edge.aten.clamp.default(%x, 0.0, nan)",
-                                "%y: f32[2,8] = edge.aten.clamp.default(%x, %f, 1.0)",
-                                "%y: f32[2,8] = edge.aten.clamp.default(%x, 0.0, %f)",
-                                "%y: f32[2,8] = edge.aten.hardtanh.default(%x, %f, 6.0)",
-                                "%y: f32[2,8] = edge.aten.clamp.default(%x, \"low\", 1.0)"}) {
+  for (std::string_view node :
+       {"%y: f32[2,8] = edge.aten.abs.default(%x)", "%y: f32[2,8] = edge.aten.sigmoid.default(%x)",
+        "%y: f32[2,8] = edge.aten.clamp.default(%x, nan, 1.0)",
+        "%y: f32[2,8] = edge.aten.clamp.default(%x, 0.0, nan)",
+        "%y: f32[2,8] = edge.aten.clamp.default(%x, %f, 1.0)",
+        "%y: f32[2,8] = edge.aten.clamp.default(%x, 0.0, %f)",
+        "%y: f32[2,8] = edge.aten.hardtanh.default(%x, %f, 6.0)",
+        "%y: f32[2,8] = edge.aten.clamp.default(%x, \"low\", 1.0)"}) {
     EXPECT_EQ(ClampOf(node), "") << node;
   }
 }
@@ -76,18 +75,22 @@ TEST(ActivationForms, OneNode) {
 // Clamps as one or two, factors in either order, sixths for division.
 TEST(ActivationForms, SeveralNodes) {
   const std::string six =
-      "%a: f32[2,8] = edge.aten.add.Scalar(%x, 3) %h: f32[2,8] = edge.aten.clamp.default(%a, 0, 6) ";
-  EXPECT_EQ(ActivationOf(six + "%y: f32[2,8] = edge.aten.div.Tensor(%h, 6) return (%y user_output)"),
-            "hardsigmoid 3");
+      "%a: f32[2,8] = edge.aten.add.Scalar(%x, 3) %h: f32[2,8] = edge.aten.clamp.default(%a, 0, "
+      "6) ";
+  EXPECT_EQ(
+      ActivationOf(six + "%y: f32[2,8] = edge.aten.div.Tensor(%h, 6) return (%y user_output)"),
+      "hardsigmoid 3");
   EXPECT_EQ(ActivationOf(six + "%y: f32[2,8] = edge.aten.mul.Scalar(%h, 0.16666667) "
                                "return (%y user_output)"),
             "hardsigmoid 3");
-  EXPECT_EQ(ActivationOf(six + "%m: f32[2,8] = edge.aten.mul.Tensor(%h, %x) "
-                               "%y: f32[2,8] = edge.aten.div.Scalar(%m, 6) return (%y user_output)"),
-            "hardswish 4");
-  EXPECT_EQ(ActivationOf(six + "%d: f32[2,8] = edge.aten.div.Scalar(%h, 6) "
-                               "%y: f32[2,8] = edge.aten.mul.Tensor(%x, %d) return (%y user_output)"),
-            "hardswish 4");
+  EXPECT_EQ(
+      ActivationOf(six + "%m: f32[2,8] = edge.aten.mul.Tensor(%h, %x) "
+                         "%y: f32[2,8] = edge.aten.div.Scalar(%m, 6) return (%y user_output)"),
+      "hardswish 4");
+  EXPECT_EQ(
+      ActivationOf(six + "%d: f32[2,8] = edge.aten.div.Scalar(%h, 6) "
+                         "%y: f32[2,8] = edge.aten.mul.Tensor(%x, %d) return (%y user_output)"),
+      "hardswish 4");
   EXPECT_EQ(ActivationOf("%s: f32[2,8] = edge.aten.sigmoid.default(%x) "
                          "%y: f32[2,8] = edge.aten.mul.Tensor(%x, %s) return (%y user_output)"),
             "silu 2");
@@ -101,68 +104,81 @@ TEST(ActivationForms, SeveralNodes) {
 TEST(ActivationForms, OtherFunctions) {
   const std::string three = "%a: f32[2,8] = edge.aten.add.Scalar(%x, 3) ";
   const std::string six = three + "%h: f32[2,8] = edge.aten.clamp.default(%a, 0, 6) ";
-  for (const std::string& body : std::vector<std::string>{
-           // The value itself is returned, or read by nobody, or by more than two.
-           "%y: f32[2,8] = edge.aten.sigmoid.default(%x) return (%y user_output, %x user_output)",
-           "return (%o user_output)",
-           "%p: f32[2,8] = edge.aten.tanh.default(%x) %q: f32[2,8] = edge.aten.tanh.default(%x) "
-           "%r: f32[2,8] = edge.aten.tanh.default(%x) "
-           "return (%p user_output, %q user_output, %r user_output)",
-           "%y: f32[2,8] = edge.aten.exp.default(%x) return (%y user_output)",
-           "%y: f32[2,8] = edge.aten.relu.default(%x) return (%y user_output)",
-           // Results of another type or other sizes.
-           "%y: f64[2,8] = edge.aten.sigmoid.default(%x) return (%y user_output)",
-           "%y: f32[3,2,8] = edge.aten.sigmoid.default(%x) return (%y user_output)",
-           "%y: symfloat(zf0) = edge.aten.sigmoid.default(%x) return (%y user_output)",
-           // Other numbers than 3, 0, 6 and 6.
-           "%a: f32[2,8] = edge.aten.add.Scalar(%x, 2) %h: f32[2,8] = edge.aten.clamp.default(%a, 0, 6) "
-           "%y: f32[2,8] = edge.aten.div.Scalar(%h, 6) return (%y user_output)",
-           "%a: f32[2,8] = edge.aten.add.Scalar(%x, 3, 2) %h: f32[2,8] = edge.aten.clamp.default(%a, 0, 6) "
-           "%y: f32[2,8] = edge.aten.div.Scalar(%h, 6) return (%y user_output)",
-           "%a: f32[2,8] = edge.aten.add.Tensor(%x, %b) %h: f32[2,8] = edge.aten.clamp.default(%a, 0, 6) "
-           "%y: f32[2,8] = edge.aten.div.Scalar(%h, 6) return (%y user_output)",
-           three + "%h: f32[2,8] = edge.aten.clamp.default(%a, 1, 6) "
-                   "%y: f32[2,8] = edge.aten.div.Scalar(%h, 6) return (%y user_output)",
-           three + "%h: f32[2,8] = edge.aten.clamp.default(%a, 0, 7) "
-                   "%y: f32[2,8] = edge.aten.div.Scalar(%h, 6) return (%y user_output)",
-           six + "%y: f32[2,8] = edge.aten.div.Scalar(%h, 5) return (%y user_output)",
-           six + "%y: f32[2,8] = edge.aten.div.Tensor(%h, %o) return (%y user_output)",
-           six + "%y: f32[2,8] = edge.aten.mul.Scalar(%h, 0.2) return (%y user_output)",
-           six + "%y: f32[2,8] = edge.aten.mul.Tensor(%h, %o) return (%y user_output)",
-           six + "%y: f32[2,8] = edge.aten.abs.default(%h) return (%y user_output)",
-           // A number by the value, not the value by a number.
-           six + "%y: f32[2,8] = edge.aten.div.Tensor(6.0, %h) return (%y user_output)",
-           // What lies between is returned, or read twice.
-           three + "return (%a user_output)",
-           six + "return (%h user_output)",
-           six + "%y: f32[2,8] = edge.aten.div.Scalar(%h, 6) return (%y user_output, %h user_output)",
-           six + "%y: f32[2,8] = edge.aten.div.Scalar(%h, 6) return (%y user_output, %a user_output)",
-           six + "%y: f32[2,8] = edge.aten.div.Scalar(%h, 6) %z: f32[2,8] = edge.aten.abs.default(%h) "
-                 "return (%y user_output, %z user_output)",
-           // Gates.
-           "%s: f32[2,8] = edge.aten.sigmoid.default(%x) %y: f32[2,8] = edge.aten.add.Tensor(%x, %s) "
-           "return (%y user_output)",
-           "%s: f32[2,8] = edge.aten.sigmoid.default(%x) %y: f32[2,8] = edge.aten.mul.Tensor(%x, %o) "
-           "return (%y user_output, %s user_output)",
-           "%s: f32[2,8] = edge.aten.sigmoid.default(%x) %y: f32[2,8] = edge.aten.mul.Tensor(%x, %s) "
-           "return (%y user_output, %s user_output)",
-           "%s: f32[2,8] = edge.aten.sigmoid.default(%x) %p: f32[2,8] = edge.aten.abs.default(%s) "
-           "%y: f32[2,8] = edge.aten.mul.Tensor(%x, %p) return (%y user_output)",
-           "%s: f32[2,8] = edge.aten.exp.default(%x) %y: f32[2,8] = edge.aten.mul.Tensor(%x, %s) "
-           "return (%y user_output)",
-           "%s: f32[2,8] = edge.aten.tanh.default(%x) %y: f32[2,8] = edge.aten.mul.Tensor(%x, %s) "
-           "return (%y user_output)",
-           "%y: f32[2,8] = edge.aten.mul.Tensor(%x, %x) return (%y user_output)",
-           six + "%y: f32[2,8] = edge.aten.mul.Tensor(%x, %h) return (%y user_output)",
-           six + "%m: f32[2,8] = edge.aten.mul.Tensor(%x, %h) "
-                 "%y: f32[2,8] = edge.aten.div.Scalar(%m, 5) return (%y user_output)",
-           six + "%m: f32[2,8] = edge.aten.mul.Tensor(%x, %h) %y: f32[2,8] = edge.aten.div.Scalar(%m, 6) "
-                 "return (%y user_output, %m user_output)",
-           six + "%d: f32[2,8] = edge.aten.div.Scalar(%h, 6) %e: f32[2,8] = edge.aten.abs.default(%d) "
-                 "%y: f32[2,8] = edge.aten.mul.Tensor(%x, %e) return (%y user_output)",
-           six + "%d: f32[2,8] = edge.aten.div.Scalar(%h, 6) "
-                 "%y: f32[2,8] = edge.aten.mul.Tensor(%x, %o) return (%y user_output, %d user_output)",
-       }) {
+  for (
+      const std::string& body : std::vector<std::string>{
+          // The value itself is returned, or read by nobody, or by more than two.
+          "%y: f32[2,8] = edge.aten.sigmoid.default(%x) return (%y user_output, %x user_output)",
+          "return (%o user_output)",
+          "%p: f32[2,8] = edge.aten.tanh.default(%x) %q: f32[2,8] = edge.aten.tanh.default(%x) "
+          "%r: f32[2,8] = edge.aten.tanh.default(%x) "
+          "return (%p user_output, %q user_output, %r user_output)",
+          "%y: f32[2,8] = edge.aten.exp.default(%x) return (%y user_output)",
+          "%y: f32[2,8] = edge.aten.relu.default(%x) return (%y user_output)",
+          // Results of another type or other sizes.
+          "%y: f64[2,8] = edge.aten.sigmoid.default(%x) return (%y user_output)",
+          "%y: f32[3,2,8] = edge.aten.sigmoid.default(%x) return (%y user_output)",
+          "%y: symfloat(zf0) = edge.aten.sigmoid.default(%x) return (%y user_output)",
+          // Other numbers than 3, 0, 6 and 6.
+          "%a: f32[2,8] = edge.aten.add.Scalar(%x, 2) %h: f32[2,8] = edge.aten.clamp.default(%a, "
+          "0, 6) "
+          "%y: f32[2,8] = edge.aten.div.Scalar(%h, 6) return (%y user_output)",
+          "%a: f32[2,8] = edge.aten.add.Scalar(%x, 3, 2) %h: f32[2,8] = "
+          "edge.aten.clamp.default(%a, 0, 6) "
+          "%y: f32[2,8] = edge.aten.div.Scalar(%h, 6) return (%y user_output)",
+          "%a: f32[2,8] = edge.aten.add.Tensor(%x, %b) %h: f32[2,8] = edge.aten.clamp.default(%a, "
+          "0, 6) "
+          "%y: f32[2,8] = edge.aten.div.Scalar(%h, 6) return (%y user_output)",
+          three + "%h: f32[2,8] = edge.aten.clamp.default(%a, 1, 6) "
+                  "%y: f32[2,8] = edge.aten.div.Scalar(%h, 6) return (%y user_output)",
+          three + "%h: f32[2,8] = edge.aten.clamp.default(%a, 0, 7) "
+                  "%y: f32[2,8] = edge.aten.div.Scalar(%h, 6) return (%y user_output)",
+          six + "%y: f32[2,8] = edge.aten.div.Scalar(%h, 5) return (%y user_output)",
+          six + "%y: f32[2,8] = edge.aten.div.Tensor(%h, %o) return (%y user_output)",
+          six + "%y: f32[2,8] = edge.aten.mul.Scalar(%h, 0.2) return (%y user_output)",
+          six + "%y: f32[2,8] = edge.aten.mul.Tensor(%h, %o) return (%y user_output)",
+          six + "%y: f32[2,8] = edge.aten.abs.default(%h) return (%y user_output)",
+          // A number by the value, not the value by a number.
+          six + "%y: f32[2,8] = edge.aten.div.Tensor(6.0, %h) return (%y user_output)",
+          // What lies between is returned, or read twice.
+          three + "return (%a user_output)",
+          six + "return (%h user_output)",
+          six +
+              "%y: f32[2,8] = edge.aten.div.Scalar(%h, 6) return (%y user_output, %h user_output)",
+          six +
+              "%y: f32[2,8] = edge.aten.div.Scalar(%h, 6) return (%y user_output, %a user_output)",
+          six +
+              "%y: f32[2,8] = edge.aten.div.Scalar(%h, 6) %z: f32[2,8] = edge.aten.abs.default(%h) "
+              "return (%y user_output, %z user_output)",
+          // Gates.
+          "%s: f32[2,8] = edge.aten.sigmoid.default(%x) %y: f32[2,8] = edge.aten.add.Tensor(%x, "
+          "%s) "
+          "return (%y user_output)",
+          "%s: f32[2,8] = edge.aten.sigmoid.default(%x) %y: f32[2,8] = edge.aten.mul.Tensor(%x, "
+          "%o) "
+          "return (%y user_output, %s user_output)",
+          "%s: f32[2,8] = edge.aten.sigmoid.default(%x) %y: f32[2,8] = edge.aten.mul.Tensor(%x, "
+          "%s) "
+          "return (%y user_output, %s user_output)",
+          "%s: f32[2,8] = edge.aten.sigmoid.default(%x) %p: f32[2,8] = edge.aten.abs.default(%s) "
+          "%y: f32[2,8] = edge.aten.mul.Tensor(%x, %p) return (%y user_output)",
+          "%s: f32[2,8] = edge.aten.exp.default(%x) %y: f32[2,8] = edge.aten.mul.Tensor(%x, %s) "
+          "return (%y user_output)",
+          "%s: f32[2,8] = edge.aten.tanh.default(%x) %y: f32[2,8] = edge.aten.mul.Tensor(%x, %s) "
+          "return (%y user_output)",
+          "%y: f32[2,8] = edge.aten.mul.Tensor(%x, %x) return (%y user_output)",
+          six + "%y: f32[2,8] = edge.aten.mul.Tensor(%x, %h) return (%y user_output)",
+          six + "%m: f32[2,8] = edge.aten.mul.Tensor(%x, %h) "
+                "%y: f32[2,8] = edge.aten.div.Scalar(%m, 5) return (%y user_output)",
+          six + "%m: f32[2,8] = edge.aten.mul.Tensor(%x, %h) %y: f32[2,8] = "
+                "edge.aten.div.Scalar(%m, 6) "
+                "return (%y user_output, %m user_output)",
+          six +
+              "%d: f32[2,8] = edge.aten.div.Scalar(%h, 6) %e: f32[2,8] = edge.aten.abs.default(%d) "
+              "%y: f32[2,8] = edge.aten.mul.Tensor(%x, %e) return (%y user_output)",
+          six +
+              "%d: f32[2,8] = edge.aten.div.Scalar(%h, 6) "
+              "%y: f32[2,8] = edge.aten.mul.Tensor(%x, %o) return (%y user_output, %d user_output)",
+      }) {
     EXPECT_EQ(ActivationOf(body), "") << body;
   }
 }

@@ -45,13 +45,22 @@ TEST(LowerMaxPool2d, LeavesOtherImagesAndNumbers) {
     ranges { s0: [1,9] }
     graph(%x: f32[1,8,8,8] user_input, %x3: f32[8,8,8] user_input, %d: f64[1,8,8,8] user_input,
           %s: f32[1,s0,8,8] user_input, %n: symint(s0) user_input) {
-      )", types, " = edge.aten.max_pool2d_with_indices.default(", call, ") return (", outputs, ") } }"),
+      )",
+                                  types, " = edge.aten.max_pool2d_with_indices.default(", call,
+                                  ") return (", outputs, ") } }"),
                      LowerMaxPool2d().run);
   };
   for (std::string_view call : {
-           "%x3, [2,2], [2,2]", "%d, [2,2], [2,2]", "%s, [2,2], [2,2]", "%n, [2,2], [2,2]",
-           "3, [2,2], [2,2]", "%x, [2,2], [2,2], [0,0], [1,1], true", "%x, [2,%n], [2,2]",
-           "%x, [2,2], [2,0]", "%x, [2,2], [2,2], [-1,0]", "%x, [2,2], [2,2], [0,0], [2,1]",
+           "%x3, [2,2], [2,2]",
+           "%d, [2,2], [2,2]",
+           "%s, [2,2], [2,2]",
+           "%n, [2,2], [2,2]",
+           "3, [2,2], [2,2]",
+           "%x, [2,2], [2,2], [0,0], [1,1], true",
+           "%x, [2,%n], [2,2]",
+           "%x, [2,2], [2,0]",
+           "%x, [2,2], [2,2], [-1,0]",
+           "%x, [2,2], [2,2], [0,0], [2,1]",
            "%x, [2,2], [2,2], [0,0], [%n]",
        }) {
     left(call);

@@ -45,30 +45,38 @@ TEST(LowerQuantizedAdd, LeavesOtherSums) {
 // What is no sum of two tensors of bytes, what is quantized otherwise.
 TEST(LowerQuantizedAdd, LeavesWhatIsNoSum) {
   for (std::string_view sum : {
-           "%s: f32[2,3] = edge.aten.mul.Tensor(%a, %b)", "%s: f32[2,3] = edge.aten.abs.default(%a)",
-           "%s: f32[2,3] = edge.aten.add.Tensor(%a, %f)", "%s: f32[2,3] = edge.aten.add.Tensor(%f, %a)",
-           "%s: f32[4,3] = edge.aten.cat.default([%a,%b])", "%s: f32[2,3] = edge.aten.add.Tensor(%a, %i)",
+           "%s: f32[2,3] = edge.aten.mul.Tensor(%a, %b)",
+           "%s: f32[2,3] = edge.aten.abs.default(%a)",
+           "%s: f32[2,3] = edge.aten.add.Tensor(%a, %f)",
+           "%s: f32[2,3] = edge.aten.add.Tensor(%f, %a)",
+           "%s: f32[4,3] = edge.aten.cat.default([%a,%b])",
+           "%s: f32[2,3] = edge.aten.add.Tensor(%a, %i)",
        }) {
     FusedHandles handles;
     const std::string sizes(sum.substr(8, 3));
-    ExpectLeftAsItIs(absl::StrCat(R"(program edge {
+    ExpectLeftAsItIs(
+        absl::StrCat(
+            R"(program edge {
     graph(%x: u8[2,3] user_input, %z: i8[2,3] user_input, %f: f32[2,3] user_input) {
       %a: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
       %b: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.25, 7, 0, 255, dtype:u8)
       %i: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%z, 0.25, 7, -128, 127, dtype:i8)
-      )", sum, " %q: u8[", sizes,
-                                  R"(] = edge.quantized_decomposed.quantize_per_tensor.default(%s, 0.125, 9, 9, 255, dtype:u8)
+      )",
+            sum, " %q: u8[", sizes,
+            R"(] = edge.quantized_decomposed.quantize_per_tensor.default(%s, 0.125, 9, 9, 255, dtype:u8)
       return (%q user_output) } })"),
-                     LowerQuantizedAdd(handles).run);
+        LowerQuantizedAdd(handles).run);
   }
-  for (std::string_view quantize : {"%s, 0.125, 9, 10, 255, dtype:u8", "%f, 0.125, 9, 9, 255, dtype:u8",
-                                    "%s, 1e-40, 9, 9, 255, dtype:u8"}) {
+  for (std::string_view quantize :
+       {"%s, 0.125, 9, 10, 255, dtype:u8", "%f, 0.125, 9, 9, 255, dtype:u8",
+        "%s, 1e-40, 9, 9, 255, dtype:u8"}) {
     FusedHandles handles;
     ExpectLeftAsItIs(absl::StrCat(R"(program edge {
     graph(%x: u8[2,3] user_input, %f: f32[2,3] user_input) {
       %a: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
       %s: f32[2,3] = edge.aten.add.Tensor(%a, %a)
-      %q: u8[2,3] = edge.quantized_decomposed.quantize_per_tensor.default()", quantize, R"()
+      %q: u8[2,3] = edge.quantized_decomposed.quantize_per_tensor.default()",
+                                  quantize, R"()
       return (%q user_output) } })"),
                      LowerQuantizedAdd(handles).run);
   }

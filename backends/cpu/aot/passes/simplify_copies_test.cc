@@ -113,7 +113,8 @@ TEST(SimplifyCopies, LeavesWhatMovesOrConverts) {
     ExpectLeftAsItIs(absl::StrCat(R"(program edge {
     ranges { s0: [1,9] }
     graph(%x: f32[3,3] user_input, %n: symint(s0) user_input) {
-      )", node, R"(
+      )",
+                                  node, R"(
       return (%y user_output) } })"),
                      SimplifyCopies(handles).run);
   }

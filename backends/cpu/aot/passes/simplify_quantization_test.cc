@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_replace.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
+#include "exir/ir/text.h"
+#include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
 #include "gtest/gtest.h"
 
@@ -215,6 +217,191 @@ TEST(SimplifyQuantization, LeavesClampsOfIntegers) {
       %q: u8[2,4] = edge.quantized_decomposed.quantize_per_tensor.default(%c, 0.5, 3, 0, 255, dtype:u8)
       return (%q user_output) } })",
                         SimplifyQuantization(handles).run, CpuPassTestOps());
+}
+
+// `body` makes %y of what is quantized and not; it stays.
+void ExpectStays(const std::string& body) {
+  FusedHandles handles;
+  ExpectLeftAsItIs(Program(R"(program edge {
+    ranges { s0: [1,9] }
+    constants { state "w": i8[8,4] state "s": f32[8] state "c": i8[2,8,4] }
+    graph(%w: i8[8,4] parameter "w", %s: f32[8] parameter "s", %c: i8[2,8,4] parameter "c",
+          %x: f32[1,3,4,4] user_input, %i: i64[1,3,4,4] user_input, %q: u8[1,3,4,4] user_input,
+          %n: symint(s0) user_input, %f: symfloat(zf0) user_input, %t: f32[] user_input) {
+      )" + body + " return (%y user_output) } }"),
+                   SimplifyQuantization(handles).run);
+}
+
+TEST(SimplifyQuantization, LeavesWhatBytesDoNotMean) {
+  // Ranges without the zero point, bounds beside it, bounds of no value.
+  ExpectStays(
+      "%r: f32[1,3,4,4] = edge.aten.relu.default(%x) "
+      "%y: u8[1,3,4,4] = Q(%r, 0.5, 3, 4, 255, dtype:u8)");
+  ExpectStays(
+      "%r: f32[1,3,4,4] = edge.aten.clamp.default(%x, 1.0, 6.0) "
+      "%y: u8[1,3,4,4] = Q(%r, 0.5, 3, 0, 255, dtype:u8)");
+  ExpectStays(
+      "%r: f32[1,3,4,4] = edge.aten.relu.default(3.0) "
+      "%y: u8[1,3,4,4] = Q(%r, 0.5, 3, 0, 255, dtype:u8)");
+  ExpectStays(
+      "%r: f32[1,3,4,4] = edge.aten.relu.default(%n) "
+      "%y: u8[1,3,4,4] = Q(%r, 0.5, 3, 0, 255, dtype:u8)");
+  // Pads of what is not a number, or known.
+  for (const std::string pad : {"nan", "%f", "\"x\""}) {
+    ExpectStays("%p: f32[1,3,5,5] = edge.aten.constant_pad_nd.default(%x, [0,1,0,1], " + pad +
+                ") %y: u8[1,3,5,5] = Q(%p, 0.25, 7, 0, 255, dtype:u8)");
+  }
+  // What moves elements of other types, or no tensor.
+  for (const std::string operand : {"%i", "%n", "3"}) {
+    ExpectStays("%p: f32[1,3,5,5] = edge.aten.constant_pad_nd.default(" + operand +
+                ", [0,1,0,1], 0) %y: u8[1,3,5,5] = Q(%p, 0.25, 7, 0, 255, dtype:u8)");
+    ExpectStays("%p: f32[48] = edge.aten.view_copy.default(" + operand +
+                ", [48]) %y: u8[48] = Q(%p, 0.25, 7, 0, 255, dtype:u8)");
+  }
+  ExpectStays(
+      "%p: f32[1,3,4,4] = edge.aten.cat.default([%x, %i]) "
+      "%y: u8[1,3,4,4] = Q(%p, 0.25, 7, 0, 255, dtype:u8)");
+  ExpectStays(
+      "%p: f32[0] = edge.aten.cat.default([]) %y: u8[0] = Q(%p, 0.25, 7, 0, 255, dtype:u8)");
+}
+
+TEST(SimplifyQuantization, LeavesMaximaThatAreDilatedOrReturned) {
+  const std::string quantized = "%y: u8[1,3,2,2] = Q(%m, 0.25, 7, 0, 255, dtype:u8)";
+  for (const std::string numbers :
+       {"[2,2], [1,1], [0,0], [2,2]", "[2,2], [1,1], [0,0], [1,2]", "[2,2], [1,1], [0,0], 2"}) {
+    ExpectStays(
+        "%m: f32[1,3,2,2], %i1: i64[1,3,2,2] = "
+        "edge.aten.max_pool2d_with_indices.default(%x, " +
+        numbers + ") " + quantized);
+  }
+  ExpectStays(
+      "%m: f32[1,3,2,2], %i1: i64[1,3,2,2] = "
+      "edge.aten.max_pool2d_with_indices.default(%x, [2,2], [2,2]) "
+      "%j: i64[1,3,2,2] = edge.aten.abs.default(%i1) " +
+      quantized);
+}
+
+// The same zero point and scale by a narrower range, of bytes of which that is not known.
+TEST(SimplifyQuantization, LeavesRangesThatNobodyCanTake) {
+  for (const std::string range : {"1, 255", "0, 254"}) {
+    ExpectStays(
+        "%a: f32[1,3,4,4] = D(%q, 0.5, 3, 0, 255, dtype:u8) "
+        "%y: u8[1,3,4,4] = Q(%a, 0.5, 3, " +
+        range + ", dtype:u8)");
+  }
+  // It is known, and others read it.
+  ExpectStays(
+      "%b: u8[1,3,4,4] = Q(%x, 0.5, 3, 0, 255, dtype:u8) "
+      "%a: f32[1,3,4,4] = D(%b, 0.5, 3, 0, 255, dtype:u8) "
+      "%y: u8[1,3,4,4] = Q(%a, 0.5, 3, 1, 255, dtype:u8) "
+      "%z: f32[1,3,4,4] = edge.aten.abs.default(%a)");
+  ExpectStays(
+      "%b: u8[1,3,4,4] = Q(%x, 0.5, 3, 0, 255, dtype:u8) "
+      "%a: f32[1,3,4,4] = D(%b, 0.5, 3, 0, 255, dtype:u8) "
+      "%y: u8[1,3,4,4] = Q(%a, 0.5, 3, 1, 255, dtype:u8) "
+      "%z: u8[1,3,4,4] = edge.aten.bitwise_not.default(%b)");
+  // Another scale, and a result that is the program's.
+  ExpectStays(
+      "%a: f32[1,3,4,4] = D(%q, 0.5, 3, 0, 255, dtype:u8) "
+      "%y: u8[1,3,4,4] = Q(%a, 0.25, 3, 0, 255, dtype:u8)");
+  ExpectStays(
+      "%a: f32[1,3,4,4] = D(%q, 0.5, 3, 0, 255, dtype:u8) "
+      "%y: u8[1,3,4,4] = Q(%a, 0.5, 3, 0, 255, dtype:u8)");
+}
+
+TEST(SimplifyQuantization, RangesOfTheOneBeforeAreTaken) {
+  ExpectSimplified(R"(program edge { graph(%x: f32[2,3] user_input) {
+      %q: u8[2,3] = Q(%x, 0.5, 3, 0, 255, dtype:u8)
+      %a: f32[2,3] = D(%q, 0.5, 3, 0, 255, dtype:u8)
+      %r: u8[2,3] = Q(%a, 0.5, 3, 1, 200, dtype:u8)
+      %b: f32[2,3] = D(%r, 0.5, 3, 0, 255, dtype:u8)
+      return (%b user_output) } })",
+                   R"(program edge { graph(%x: f32[2,3] user_input) {
+      %q: u8[2,3] = Q(%x, 0.5, 3, 1, 200, dtype:u8)
+      %b: f32[2,3] = D(%q, 0.5, 3, 0, 255, dtype:u8)
+      return (%b user_output) } })");
+  // One that is wide enough already.
+  ExpectSimplified(R"(program edge { graph(%x: f32[2,3] user_input) {
+      %q: u8[2,3] = Q(%x, 0.5, 3, 2, 100, dtype:u8)
+      %a: f32[2,3] = D(%q, 0.5, 3, 0, 255, dtype:u8)
+      %r: u8[2,3] = Q(%a, 0.5, 3, 1, 200, dtype:u8)
+      %b: f32[2,3] = D(%r, 0.5, 3, 0, 255, dtype:u8)
+      return (%b user_output, %a user_output) } })",
+                   R"(program edge { graph(%x: f32[2,3] user_input) {
+      %q: u8[2,3] = Q(%x, 0.5, 3, 2, 100, dtype:u8)
+      %a: f32[2,3] = D(%q, 0.5, 3, 0, 255, dtype:u8)
+      %b: f32[2,3] = D(%q, 0.5, 3, 0, 255, dtype:u8)
+      return (%b user_output, %a user_output) } })");
+}
+
+TEST(SimplifyQuantization, PadsWithoutAValueAreZeros) {
+  ExpectSimplified(R"(program edge { graph(%x: f32[1,3,4,4] user_input) {
+      %p: f32[1,3,5,5] = edge.aten.constant_pad_nd.default(%x, [0,1,0,1])
+      %r: u8[1,3,5,5] = Q(%p, 0.25, 7, 0, 255, dtype:u8)
+      %b: f32[1,3,5,5] = D(%r, 0.25, 7, 0, 255, dtype:u8)
+      return (%b user_output) } })",
+                   R"(program edge { graph(%x: f32[1,3,4,4] user_input) {
+      %r: u8[1,3,4,4] = Q(%x, 0.25, 7, 0, 255, dtype:u8)
+      %p: u8[1,3,5,5] = edge.aten.constant_pad_nd.default(%r, [0,1,0,1], 7)
+      %b: f32[1,3,5,5] = D(%p, 0.25, 7, 0, 255, dtype:u8)
+      return (%b user_output) } })");
+}
+
+TEST(SimplifyQuantization, MaximaOfBytesAreDequantizedBehind) {
+  ExpectSimplified(R"(program edge { graph(%q: u8[1,3,4,4] user_input) {
+      %a: f32[1,3,4,4] = D(%q, 0.25, 7, 0, 255, dtype:u8)
+      %m: f32[1,3,2,2], %i: i64[1,3,2,2] = edge.aten.max_pool2d_with_indices.default(%a, [2,2], [2,2])
+      return (%m user_output) } })",
+                   R"(program edge { graph(%q: u8[1,3,4,4] user_input) {
+      %m: u8[1,3,2,2], %i: i64[1,3,2,2] = edge.aten.max_pool2d_with_indices.default(%q, [2,2], [2,2])
+      %a_1: f32[1,3,2,2] = D(%m, 0.25, 7, 0, 255, dtype:u8)
+      return (%a_1 user_output) } })");
+}
+
+// Where the channels of %w [8,4] or of %c [2,8,4] are behind `node`; "" where they stay.
+std::string AxisBehind(const std::string& constant, const std::string& axis,
+                       const std::string& node) {
+  exir::ExportedProgram program = exir::ParseOrDie(Program(R"(program edge {
+    ranges { s0: [1,9] }
+    constants { state "w": i8[8,4] state "s": f32[8] state "c": i8[2,8,4] }
+    graph(%w: i8[8,4] parameter "w", %s: f32[8] parameter "s", %c: i8[2,8,4] parameter "c",
+          %n: symint(s0) user_input) {
+      %d: )" + constant + "%s, none, " + axis + R"(, -127, 127, dtype:i8)
+      %y: )" + node + " return (%y user_output) } }"),
+                                                   CpuPassTestOps());
+  FusedHandles handles;
+  if (!SimplifyQuantization(handles).run(program).ok()) return "error";
+  for (exir::NodeId id : program.top().nodes()) {
+    const exir::Node& node = program.top().node(id);
+    if (node.name == "d_1") return exir::PrintArgument(program.top(), node.argument("axis"));
+  }
+  return "";
+}
+
+TEST(SimplifyQuantization, ChannelsBehindTranspositions) {
+  const std::string w = "f32[8,4] = C(%w, ", c = "f32[2,8,4] = C(%c, ";
+  EXPECT_EQ(AxisBehind(w, "0", "f32[4,8] = edge.aten.t_copy.default(%d)"), "1");
+  EXPECT_EQ(AxisBehind(w, "-2", "f32[4,8] = edge.aten.t_copy.default(%d)"), "1");
+  EXPECT_EQ(AxisBehind(w, "1", "f32[4,8] = edge.aten.t_copy.default(%d)"), "0");
+  EXPECT_EQ(AxisBehind(c, "1", "f32[8,2,4] = edge.aten.transpose_copy.int(%d, 0, 1)"), "0");
+  EXPECT_EQ(AxisBehind(c, "1", "f32[2,4,8] = edge.aten.transpose_copy.int(%d, -1, 1)"), "2");
+  EXPECT_EQ(AxisBehind(c, "1", "f32[4,8,2] = edge.aten.transpose_copy.int(%d, 0, 2)"), "1");
+  EXPECT_EQ(AxisBehind(c, "1", "f32[8,4,2] = edge.aten.permute_copy.default(%d, [-2,2,0])"), "0");
+  // Channels that nobody knows, and what is no permutation.
+  EXPECT_EQ(AxisBehind(w, "%n", "f32[4,8] = edge.aten.t_copy.default(%d)"), "");
+  EXPECT_EQ(AxisBehind(w, "0", "f32[4,8] = edge.aten.permute_copy.default(%d, [1,%n])"), "");
+  EXPECT_EQ(AxisBehind(w, "0", "f32[4,8] = edge.aten.view_copy.default(%d, [4,8])"), "");
+  EXPECT_EQ(AxisBehind(c, "1", "f32[2,8,4] = edge.aten.t_copy.default(%d)"), "");
+}
+
+// Two operands, or another one than the first, are not moved.
+TEST(SimplifyQuantization, LeavesWhatIsMovedTwice) {
+  ExpectStays(
+      "%a: f32[1,3,4,4] = D(%q, 0.5, 3, 0, 255, dtype:u8) "
+      "%y: f32[2,3,4,4] = edge.aten.cat.default([%a, %a])");
+  ExpectStays(
+      "%a: f32[1,3,4,4] = D(%q, 0.5, 3, 0, 255, dtype:u8) "
+      "%y: f32[1,3,4,4] = edge.aten.add.Tensor(%x, %a)");
 }
 
 }  // namespace
