@@ -1,6 +1,11 @@
 #include "backends/cpu/aot/passes/assign_layouts.h"
 
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
+#include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
 #include "gtest/gtest.h"
 
@@ -120,6 +125,99 @@ TEST(AssignLayouts, LeavesProgramsWithoutTheBackendsOperators) {
       %a: f32[3,8]{strides=[1,3]} = edge.aten.abs.default(%x)
       return (%a user_output) } })",
                         AssignLayouts().run, CpuPassTestOps());
+}
+
+TEST(AssignLayouts, CopiesWhatAttentionCannotRead) {
+  ExpectAssigned(R"(program edge {
+    graph(%x: f32[2,4,5,8]{strides=[160,40,1,5]} user_input, %k: f32[2,4,6,8] user_input,
+          %o: f32[2,4,6,1]{strides=[24,6,1,6]} user_input, %m: f32[5,6]{strides=[1,5]} user_input) {
+      %a: f32[2,4,5,1] = backend.belay_cpu.attention.default(%x, %k, %o, %m, 1.0, false)
+      return (%a user_output) } })",
+                 R"(program edge {
+    graph(%x: f32[2,4,5,8]{strides=[160,40,1,5]} user_input, %k: f32[2,4,6,8] user_input,
+          %o: f32[2,4,6,1]{strides=[24,6,1,6]} user_input, %m: f32[5,6]{strides=[1,5]} user_input) {
+      %contiguous: f32[2,4,5,8] = edge.dim_order_ops._to_dim_order_copy.default(%x, dim_order=[0,1,2,3])
+      %a: f32[2,4,5,1] = backend.belay_cpu.attention.default(%contiguous, %k, %o, %m, 1.0, false)
+      return (%a user_output) } })");
+}
+
+TEST(AssignLayouts, SumsOfRowsAreContiguousAndTablesTakeAnything) {
+  ExpectAssigned(R"(program edge {
+    graph(%x: u8[3,8]{strides=[1,3]} user_input, %t: u8[256] user_input) {
+      %l: u8[3,8]{strides=[1,3]} = backend.belay_cpu.lookup.default(%x, %t)
+      %b: u8[3,8] = backend.belay_cpu.quantized_add.default(%l, %l, 0.5, 3, 0.5, 3, 0.25, [7,0,255])
+      return (%b user_output) } })",
+                 R"(program edge {
+    graph(%x: u8[3,8]{strides=[1,3]} user_input, %t: u8[256] user_input) {
+      %l: u8[3,8]{strides=[1,3]} = backend.belay_cpu.lookup.default(%x, %t)
+      %contiguous: u8[3,8] = edge.dim_order_ops._to_dim_order_copy.default(%l, dim_order=[0,1])
+      %b: u8[3,8] = backend.belay_cpu.quantized_add.default(%contiguous, %contiguous, 0.5, 3, 0.5, 3, 0.25, [7,0,255])
+      return (%b user_output) } })");
+}
+
+// A depthwise convolution reads images in place whatever their channels, and gives them as wanted.
+TEST(AssignLayouts, FewChannelsOfWhatCopiesNothing) {
+  ExpectAssigned(R"(program edge {
+    constants { constant "w": f32[144] }
+    graph(%w: f32[144] tensor_constant "w", %x: f32[1,3,4,4] user_input) {
+      %a: f32[1,3,4,4] = backend.belay_cpu.depthwise_conv2d.default(%x, %w, none, none, [3,3], [1,1], [1,1], [1,1], "none", "add", -inf, inf)
+      %b: f32[1,3,4,4]{strides=[48,1,12,3]} = edge.aten.abs.default(%a)
+      return (%a user_output, %b user_output, 3 user_output) } })",
+                 R"(program edge {
+    constants { constant "w": f32[144] }
+    graph(%w: f32[144] tensor_constant "w", %x: f32[1,3,4,4] user_input) {
+      %channels_last: f32[1,3,4,4]{strides=[48,1,12,3]} = edge.dim_order_ops._to_dim_order_copy.default(%x, dim_order=[0,2,3,1])
+      %a: f32[1,3,4,4]{strides=[48,1,12,3]} = backend.belay_cpu.depthwise_conv2d.default(%channels_last, %w, none, none, [3,3], [1,1], [1,1], [1,1], "none", "add", -inf, inf)
+      %b: f32[1,3,4,4]{strides=[48,1,12,3]} = edge.aten.abs.default(%a)
+      %contiguous: f32[1,3,4,4] = edge.dim_order_ops._to_dim_order_copy.default(%a, dim_order=[0,1,2,3])
+      return (%contiguous user_output, %b user_output, 3 user_output) } })");
+}
+
+TEST(AssignLayouts, PermutationsThatOthersReadMoveElements) {
+  const auto kept = [](std::string_view body, std::string_view outputs) {
+    exir::ExportedProgram program = exir::ParseOrDie(
+        absl::StrCat(R"(program edge {
+    ranges { s0: [1,9] }
+    graph(%x: f32[2,5,4,8] user_input, %k: f32[2,4,6,8] user_input, %t: f32[2,4,8,5] user_input,
+          %n: symint(s0) user_input) {
+      )",
+                     body, " return (", outputs, ") } }"),
+        CpuPassTestOps());
+    EXPECT_TRUE(AssignLayouts().run(program).ok());
+    std::string text;
+    for (exir::NodeId id : program.top().nodes()) {
+      const exir::TensorMeta& meta =
+          *program.top().value(program.top().node(id).results()[0]).tensor();
+      if (!meta.is_contiguous()) absl::StrAppend(&text, program.top().node(id).name, " ");
+    }
+    return text;
+  };
+  const std::string q = "%q: f32[2,4,5,8] = edge.aten.permute_copy.default(%x, [0,2,1,3]) ";
+  const std::string a =
+      "%a: f32[2,4,5,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false) ";
+  const std::string p = "%p: f32[2,5,4,8] = edge.aten.permute_copy.default(%a, [0,2,-3,3]) ";
+  EXPECT_EQ(kept(q + a + p, "%p user_output"), "q a ");
+  EXPECT_EQ(kept(q + a + p, "%p user_output, %q user_output"), "a ");
+  EXPECT_EQ(kept(q + a + p + "%z: f32[2,4,5,8] = edge.aten.abs.default(%q) ",
+                 "%p user_output, %z user_output"),
+            "a ");
+  EXPECT_EQ(kept(q + a + p, "%p user_output, %a user_output"), "q ");
+  EXPECT_EQ(kept(q + a + p + "%z: f32[2,4,5,8] = edge.aten.abs.default(%a) ",
+                 "%p user_output, %z user_output"),
+            "q ");
+  EXPECT_EQ(kept(q + a, "%q user_output"), "");
+  // Heads whose numbers would not lie together.
+  EXPECT_EQ(kept("%q: f32[2,4,5,8] = edge.aten.permute_copy.default(%t, [0,1,3,2]) " + a + p,
+                 "%p user_output"),
+            "a ");
+  EXPECT_EQ(kept(q + a + "%p: f32[2,4,8,5] = edge.aten.permute_copy.default(%a, [0,1,3,2]) ",
+                 "%p user_output"),
+            "q ");
+  // A permutation that moves nothing.
+  EXPECT_EQ(kept("%q: f32[2,4,6,8] = edge.aten.permute_copy.default(%k, [0,1,2,3]) "
+                 "%a: f32[2,4,6,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)",
+                 "%a user_output"),
+            "");
 }
 
 }  // namespace

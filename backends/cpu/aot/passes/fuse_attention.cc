@@ -224,11 +224,11 @@ class AttentionFusion {
 
   // Whether no element is -inf: nor NaN, for that matter.
   bool IsFinite(ValueId mask) const {
-    while (const std::optional<NodeId> reshape = Producer(mask, Op::kReshape)) {
-      mask = ValueOf(*reshape, "self");
-    }
-    if (const std::optional<NodeId> expand = Producer(mask, Op::kExpand)) {
-      return IsFinite(ValueOf(*expand, "self"));
+    for (;;) {
+      const std::optional<NodeId> reshape = Producer(mask, Op::kReshape);
+      const std::optional<NodeId> view = reshape ? reshape : Producer(mask, Op::kExpand);
+      if (!view.has_value()) break;
+      mask = ValueOf(*view, "self");
     }
     if (const std::optional<NodeId> where = Producer(mask, Op::kWhere)) {
       for (std::string_view choice : {"self", "other"}) {

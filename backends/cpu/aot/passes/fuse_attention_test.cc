@@ -283,5 +283,18 @@ TEST(FuseAttention, FiniteMasksBehindReshapes) {
             "%c: f32[5,6] = edge.aten.where.self(%keep, %l, %m)"));
 }
 
+// As many expansions as a file can hold do not make the pass's stack grow.
+TEST(FuseAttention, MasksBehindManyExpansions) {
+  std::string scores = "%e0: f32[6] = edge.aten.expand_copy.default(%seen, [6])\n";
+  constexpr int kCount = 200'000;
+  for (int i = 1; i < kCount; ++i) {
+    absl::StrAppend(&scores, "%e", i, ": f32[6] = edge.aten.expand_copy.default(%e", i - 1,
+                    ", [6])\n");
+  }
+  absl::StrAppend(&scores, "%t: f32[2,4,5,6] = edge.aten.add.Tensor(%s, %e", kCount - 1, ")");
+  EXPECT_THAT(Fused(Attention(scores, kPlain)),
+              ::testing::HasSubstr("attention.default(%q, %k, %v, %e"));
+}
+
 }  // namespace
 }  // namespace belay::cpu

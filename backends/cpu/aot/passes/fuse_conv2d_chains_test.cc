@@ -156,5 +156,53 @@ TEST(FuseConv2dChains, OnlyWhatTheCallAllows) {
   EXPECT_FALSE(Fuses(Pair(4, 256, 4 * 32, "[1,1]", "[0,0]", 256))) << "few channels are copied";
 }
 
+TEST(FuseConv2dChains, OnlyOfKnownSizes) {
+  for (std::string_view type : {"f32[1,32,s0,64]", "f32[s0,32,64,64]"}) {
+    EXPECT_FALSE(Fuses(absl::StrCat(
+        "program edge { ranges { s0: [1,99] } constants { constant \"d\": f32[288] } graph(%d: "
+        "f32[288] tensor_constant \"d\", %x: ", type, " user_input) { %y: ", type,
+        " = backend.belay_cpu.depthwise_conv2d.default(%x, %d, none, none, [3,3], [1,1], [1,1], "
+        "[1,1], \"none\", \"add\", -inf, inf) %z: ", type,
+        " = backend.belay_cpu.depthwise_conv2d.default(%y, %d, none, none, [3,3], [1,1], [1,1], "
+        "[1,1], \"none\", \"add\", -inf, inf) return (%z user_output) } }")));
+  }
+}
+
+TEST(FuseConv2dChains, ProductsWithAStrideStay) {
+  ExpectLeft(absl::StrCat(
+      Depthwise("y", "x"),
+      "%z: f32[1,32,32,32] = backend.belay_cpu.conv2d.default(%y, %a, none, none, 32, [1,1], [2,2], "
+      "[0,0], [1,1], \"none\", \"add\", -inf, inf)\n",
+      "return (%z user_output)"));
+}
+
+TEST(FuseConv2dChains, EndsWhereImagesBecomeNarrow) {
+  ExpectLeft(absl::StrCat(
+      Depthwise("y", "x"),
+      "%z: f32[1,32,64,3] = backend.belay_cpu.depthwise_conv2d.default(%y, %d, none, none, [3,3], "
+      "[1,31], [1,1], [1,1], \"none\", \"add\", -inf, inf)\n",
+      "return (%z user_output)"));
+}
+
+// At most eight stages: of nine, eight and one.
+TEST(FuseConv2dChains, AtMostEightStages) {
+  std::string body;
+  for (int i = 0; i < 9; ++i) {
+    absl::StrAppend(&body, Product(absl::StrCat("p", i), i == 0 ? "x" : absl::StrCat("p", i - 1)));
+  }
+  const std::string fused = Fused(absl::StrCat(body, "return (%p8 user_output)"));
+  EXPECT_NE(fused.find("%p7_1: "), std::string::npos) << fused;
+  EXPECT_NE(fused.find("conv2d.default(%p7_1, "), std::string::npos) << fused;
+}
+
+// The chain's result is added to itself by another operator, and read as what is added.
+TEST(FuseConv2dChains, LeavesAResultThatIsOnlyAdded) {
+  ExpectLeft(absl::StrCat(
+      Product("y", "x"),
+      "%z: f32[1,32,64,64]{strides=[131072,1,2048,32]} = backend.belay_cpu.conv2d.default(%x, %a, "
+      "none, %y, 32, [1,1], [1,1], [0,0], [1,1], \"none\", \"add\", -inf, inf)\n",
+      "return (%z user_output)"));
+}
+
 }  // namespace
 }  // namespace belay::cpu

@@ -271,5 +271,48 @@ TEST(FuseEpilogues, QuantizedOperatorsTakeNoTensors) {
                          "\n%r: f32[2,8] = edge.aten.add.Tensor(%y, %o)"));
 }
 
+TEST(FuseEpilogues, LeavesOtherBiasesAndAddends) {
+  for (std::string_view body : {
+           "%v: f64[8] = edge.dim_order_ops._to_dim_order_copy.default(%b, dtype=dtype:f64) "
+           "%z: f64[2,8] = edge.aten.add.Tensor(%y, %v) return (%z user_output)",
+           "%v: f32[1,1,8] = edge.aten.view_copy.default(%b, [1,1,8]) "
+           "%z: f32[1,2,8] = edge.aten.add.Tensor(%y, %v) return (%z user_output)",
+           "%v: f32[3,2,8] = edge.aten.expand_copy.default(%o, [3,2,8]) "
+           "%z: f32[3,2,8] = edge.aten.add.Tensor(%y, %v) return (%z user_output)",
+           "%v: f32[2,1] = edge.aten.slice_copy.Tensor(%o, 1, 0, 1) "
+           "%z: f32[2,8] = edge.aten.add.Tensor(%y, %v) return (%z user_output)",
+           "%v: f64[2,8] = edge.dim_order_ops._to_dim_order_copy.default(%o, dtype=dtype:f64) "
+           "%z: f64[2,8] = edge.aten.mul.Tensor(%y, %v) return (%z user_output)",
+           "%z: f32[2,8] = edge.aten.add.Scalar(%y, 2) return (%z user_output)",
+       }) {
+    FusedHandles handles;
+    exir::ExpectUnchanged(Program(absl::StrCat(kLinear, body)), FuseEpilogues(handles).run,
+                          CpuPassTestOps());
+  }
+}
+
+// Of two biases the second one is one more addend that there is no room for.
+TEST(FuseEpilogues, OneBias) {
+  EXPECT_EQ(Fused("%v: f32[2,8] = edge.aten.add.Tensor(%y, %b) "
+                  "%z: f32[2,8] = edge.aten.add.Tensor(%v, %b) return (%z user_output)"),
+            Linear("%b, none, 8, \"none\", \"add\", -inf, inf") +
+                "\n%z: f32[2,8] = edge.aten.add.Tensor(%y, %b)");
+}
+
+// Bytes are dequantized by the numbers that they were quantized by, or stay bytes.
+TEST(FuseEpilogues, QuantizationsThatDiffer) {
+  const auto nodes = [](std::string_view quantize, std::string_view dequantize) {
+    const std::string text = FusedBytes(
+        absl::StrCat("%q: u8[2,8] = ", kQuantize, "(%y, ", quantize, ", dtype:u8) %d: f32[2,8] = ",
+                     kDequantize, "(%q, ", dequantize, ", dtype:u8) return (%d user_output)"));
+    return std::count(text.begin(), text.end(), '\n') + 1;
+  };
+  EXPECT_EQ(nodes("0.5, 3, 0, 255", "0.5, 3, 0, 255"), 1);
+  EXPECT_EQ(nodes("0.5, 3, 0, 255", "0.25, 3, 0, 255"), 2);
+  EXPECT_EQ(nodes("0.5, 3, 0, 255", "0.5, 4, 0, 255"), 2);
+  EXPECT_EQ(nodes("0.5, 3, 0, 255", "1e-40, 3, 0, 255"), 2);
+  EXPECT_EQ(nodes("0.5, 3, 4, 255", "0.5, 3, 0, 255"), 3);  // no call has such a range
+}
+
 }  // namespace
 }  // namespace belay::cpu

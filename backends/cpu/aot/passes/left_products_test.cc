@@ -257,5 +257,77 @@ TEST(LeftConvolutions, OtherPadsStay) {
   }
 }
 
+// How many nodes are left of a product of %x [3,2,4] as rows of %w [4,8], which is %y [6,8], and `body`
+// behind it.
+int NodesLeft(std::string_view body, std::string_view rows = "%v: f32[6,4] = V(%x, [6,4])",
+              std::string_view weight = "%w", const Numbers& numbers = {}) {
+  exir::ExportedProgram program = exir::ParseOrDie(
+      WithOps(absl::StrCat(R"(program edge {
+    ranges { s0: [1,9] }
+    constants { constant "w": f32[4,8] constant "i": i8[4,8] constant "s": f32[8]
+                constant "s64": f64[8] constant "s0d": f32[] constant "half": f32[4]
+                constant "row": f32[1,8] constant "cube": f32[1,6,8] }
+    graph(%w: f32[4,8] tensor_constant "w", %i: i8[4,8] tensor_constant "i",
+          %s: f32[8] tensor_constant "s", %s64: f64[8] tensor_constant "s64",
+          %s0d: f32[] tensor_constant "s0d", %half: f32[4] tensor_constant "half",
+          %row: f32[1,8] tensor_constant "row", %cube: f32[1,6,8] tensor_constant "cube",
+          %x: f32[3,2,4] user_input, %u: f32[8] user_input, %n: symint(s0) user_input) {
+      )",
+                           rows, " %c: f32[4,8] = To(%i) %y: f32[6,8] = edge.aten.mm.default(%v, ",
+                           weight, ") ", body, " } }")),
+      CpuPassTestOps());
+  Fill(program, numbers);
+  FusedHandles handles;
+  EXPECT_TRUE(LowerLinear(handles).run(program).ok());
+  return static_cast<int>(program.top().NodeList().size());
+}
+
+TEST(ReshapedProducts, OfRowsThatComeBackAreOne) {
+  EXPECT_EQ(NodesLeft("%r: f32[3,2,8] = V(%y, [3,2,8]) return (%r user_output)"), 1);
+  for (std::string_view body : {
+           // Other rows, columns or dimensions, another operator, and what is read besides.
+           "%r: f32[2,3,8] = V(%y, [2,3,8]) return (%r user_output)",
+           "%r: f32[3,4,4] = V(%y, [3,4,4]) return (%r user_output)",
+           "%r: f32[3,16] = V(%y, [3,16]) return (%r user_output)",
+           "%r: f32[6,8] = edge.aten.abs.default(%y) return (%r user_output)",
+           "%r: symint(s0) = V(%y, [3,2,8]) return (%r user_output)",
+       }) {
+    EXPECT_EQ(NodesLeft(body), 3) << body;
+  }
+  EXPECT_EQ(NodesLeft("%r: f32[3,2,8] = V(%y, [3,2,8]) return (%r user_output, %y user_output)"), 3);
+  EXPECT_EQ(NodesLeft("%r: f32[3,2,8] = V(%y, [3,2,8]) %q: f32[6,8] = edge.aten.abs.default(%y) "
+                      "return (%r user_output, %q user_output)"),
+            4);
+  for (std::string_view rows : {
+           "%v: f32[6,4] = edge.aten.abs.default(%x)",
+           "%z: f32[4,6] = edge.aten.view_copy.default(%x, [4,6]) %v: f32[6,4] = V(%z, [6,4])",
+           "%v: f32[6,4] = V(3, [6,4])",
+           "%v: f32[6,4] = V(%n, [6,4])",
+       }) {
+    EXPECT_GE(NodesLeft("%r: f32[3,2,8] = V(%y, [3,2,8]) return (%r user_output)", rows), 3) << rows;
+  }
+}
+
+TEST(ReshapedProducts, ScalesThatAreMultipliedWith) {
+  const auto left = [](std::string_view product, const Numbers& numbers = {}) {
+    return NodesLeft(absl::StrCat(product, " return (%m user_output)"),
+                     "%v: f32[6,4] = edge.aten.abs.default(%x)", "%c", numbers);
+  };
+  EXPECT_EQ(left("%m: f32[6,8] = edge.aten.mul.Tensor(%y, %s)"), 2);
+  EXPECT_EQ(left("%m: f32[6,8] = edge.aten.mul.Tensor(%row, %y)"), 2);
+  for (std::string_view product : {
+           "%m: f32[6,8] = edge.aten.mul.Tensor(%y, %s64)", "%m: f32[6,8] = edge.aten.mul.Tensor(%y, %s0d)",
+           "%m: f32[6,8] = edge.aten.mul.Tensor(%y, %half)", "%m: f32[6,8] = edge.aten.mul.Tensor(%y, %u)",
+           "%m: f32[6,8] = edge.aten.mul.Tensor(%y, 2.0)", "%m: f32[6,8] = edge.aten.add.Tensor(%y, %s)",
+           "%m: f32[1,6,8] = edge.aten.mul.Tensor(%y, %cube)",
+           "%e: f32[s0,8] = edge.aten.expand_copy.default(%s, [%n,8]) "
+           "%m: f32[6,8] = edge.aten.mul.Tensor(%y, %e)",
+       }) {
+    EXPECT_GE(left(product), 3) << product;
+  }
+  // Scales that are not usual.
+  EXPECT_EQ(left("%m: f32[6,8] = edge.aten.mul.Tensor(%y, %s)", {.f32 = -1}), 3);
+}
+
 }  // namespace
 }  // namespace belay::cpu

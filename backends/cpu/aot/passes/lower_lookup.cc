@@ -42,6 +42,7 @@ class LookupLowering : NodeLowering {
   struct Function {
     std::optional<ValueId> real;  // that tensor
     std::vector<NodeId> nodes;    // in execution order
+    size_t met = 0;  // nodes, collected or to be: what bounds how deep a program is seen
   };
 
   // Whether the value is a constant that leaves a table's one dimension as it is.
@@ -66,10 +67,10 @@ class LookupLowering : NodeLowering {
     if (!node.target->has_trait(exir::kPointwise) ||
         node.target->has_trait(exir::kNondeterministic) || node.outputs.size() != 1 ||
         node.outputs[0].kind != exir::NodeOutput::Kind::kValue || meta == nullptr ||
-        meta->dtype != DType::kFloat32 || graph_.IsOutput(value) ||
-        function.nodes.size() == kMaxNodes) {
+        meta->dtype != DType::kFloat32 || graph_.IsOutput(value) || function.met == kMaxNodes) {
       return false;
     }
+    ++function.met;
     bool collected = true;
     for (const Argument& argument : node.arguments) {
       ForEachValue(argument, [&](ValueId operand) {

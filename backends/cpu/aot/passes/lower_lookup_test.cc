@@ -1,5 +1,10 @@
 #include "backends/cpu/aot/passes/lower_lookup.h"
 
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "exir/testing/rewrite_test.h"
@@ -72,6 +77,64 @@ TEST(LowerLookup, LeavesNumbersOfMoreDimensions) {
       %q: u8[2,3] = backend.belay_cpu.lookup.default(%x, %q_table)
       return (%q user_output) } })"),
         CpuPassTestOps());
+  }
+}
+
+TEST(LowerLookup, LeavesWhatIsNoFunctionOfOneTensor) {
+  std::string chain = "%c0: f32[2,3] = edge.aten.abs.default(%a) ";
+  for (int i = 1; i < 17; ++i) {
+    absl::StrAppend(&chain, "%c", i, ": f32[2,3] = edge.aten.abs.default(%c", i - 1, ") ");
+  }
+  absl::StrAppend(&chain, "%m: f32[2,3] = edge.aten.abs.default(%c16)");
+  for (std::string_view body : std::vector<std::string_view>{
+           "%m: f32[2,3] = edge.aten.abs.default(%f)",                 // no bytes
+           "%m: f32[2,3] = edge.aten.mul.Scalar(%a, %n)",              // an integer of the program
+           "%m: f32[2,3] = edge.aten._softmax.default(%a, 1, false)",  // rows
+           "%m: f32[2,3] = edge.aten.native_dropout.default(%a, 0.5, true)",
+           "%m: f32[2,3], %k: i64[2,3] = edge.aten.sort.default(%a)",
+           "%g: b8[2,3] = edge.aten.gt.Scalar(%a, 0) "
+           "%m: f32[2,3] = edge.aten.where.self(%g, %a, %a)",  // not of floats
+           "%g: f32[1,2,3] = edge.aten.abs.default(%a) %m: f32[2,3] = edge.aten.abs.default(%g)",
+           "%m: f32[2,3] = edge.aten.add.Tensor(%a, %b)",  // of two
+           "%g: f32[2,3] = edge.aten.abs.default(%a) "
+           "%m: f32[2,3] = edge.aten.add.Tensor(%g, %b)",
+           "%m: f32[2,3] = edge.aten.clone.default(%d)",  // of int8
+           chain,                                         // too long
+       }) {
+    FusedHandles handles;
+    ExpectLeftAsItIs(
+        absl::StrCat(
+            R"(program edge {
+    ranges { s0: [1,9] }
+    graph(%x: u8[2,3] user_input, %y: u8[2,3] user_input, %i: i8[2,3] user_input,
+          %f: f32[2,3] user_input, %n: symint(s0) user_input) {
+      %a: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
+      %b: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%y, 0.5, 3, 0, 255, dtype:u8)
+      %d: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%i, 0.5, 3, -128, 127, dtype:i8)
+      )",
+            body,
+            R"( %q: u8[2,3] = edge.quantized_decomposed.quantize_per_tensor.default(%m, 0.125, 9, 0, 255, dtype:u8)
+      return (%q user_output) } })"),
+        LowerLookup(handles).run);
+  }
+}
+
+// What lies between is returned or read by somebody else; a range without the zero point.
+TEST(LowerLookup, LeavesWhatOthersRead) {
+  for (const auto& [form, more, outputs] :
+       std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"0.125, 9, 0, 255", "", ", %m user_output"},
+           {"0.125, 9, 0, 255", "%z: f32[2,3] = edge.aten.abs.default(%m)", ", %z user_output"},
+           {"0.125, 9, 10, 255", "", ""}}) {
+    FusedHandles handles;
+    ExpectLeftAsItIs(
+        absl::StrCat(R"(program edge {
+    graph(%x: u8[2,3] user_input) {
+      %a: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
+      %m: f32[2,3] = edge.aten.sigmoid.default(%a)
+      %q: u8[2,3] = edge.quantized_decomposed.quantize_per_tensor.default(%m, )",
+                     form, ", dtype:u8) ", more, " return (%q user_output", outputs, ") } }"),
+        LowerLookup(handles).run);
   }
 }
 

@@ -34,7 +34,12 @@ class QuantizationSimplification : NodeLowering {
   bool Run() {
     for (NodeId id : graph_.NodeList()) MakeUnsigned(id);
     for (NodeId id : graph_.NodeList()) {
-      if (graph_.contains(id)) Hoist(id);
+      if (!graph_.contains(id)) continue;
+      for (to_hoist_ = {id}; !to_hoist_.empty();) {
+        const NodeId next = to_hoist_.back();
+        to_hoist_.pop_back();
+        Hoist(next);
+      }
     }
     std::deque<NodeId> dequantizations;
     for (NodeId id : graph_.NodeList()) {
@@ -207,10 +212,9 @@ class QuantizationSimplification : NodeLowering {
     SetDType(moved, DType::kUint8);
     editor_.MoveBefore(id, mover);
     Argument operand = graph_.node(mover).operand();
-    std::vector<NodeId> copies;
     for (size_t i = 0; i < reals.size(); ++i) {
       const NodeId quantize = i == 0 ? id : Copy(id, mover);
-      if (i != 0) copies.push_back(quantize);
+      if (i != 0) to_hoist_.push_back(quantize);
       TensorMeta meta = *graph_.value(reals[i]).tensor();
       meta.dtype = DType::kUint8;
       Set(quantize, "input", reals[i]);
@@ -222,7 +226,6 @@ class QuantizationSimplification : NodeLowering {
       }
     }
     editor_.SetArgument(mover, 0, std::move(operand));
-    for (NodeId copy : copies) Hoist(copy);
     return true;
   }
 
@@ -308,6 +311,7 @@ class QuantizationSimplification : NodeLowering {
   FusedHandles& handles_;
   const ActivationForms activations_;
   const exir::OpOverload *pad_, *max_pool_;
+  std::vector<NodeId> to_hoist_;  // copies of what is hoisted, in a list since programs may be deep
   bool changed_ = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "exir/ir/text.h"
@@ -402,6 +403,25 @@ TEST(SimplifyQuantization, LeavesWhatIsMovedTwice) {
   ExpectStays(
       "%a: f32[1,3,4,4] = D(%q, 0.5, 3, 0, 255, dtype:u8) "
       "%y: f32[1,3,4,4] = edge.aten.add.Tensor(%x, %a)");
+}
+
+// As many concatenations as a file can hold do not make the pass's stack grow.
+TEST(SimplifyQuantization, QuantizesBeforeNestedConcatenations) {
+  constexpr int kCount = 20'000;
+  std::string body =
+      "program edge { graph(%x: f32[1] user_input) {\n"
+      "%c0: f32[2] = edge.aten.cat.default([%x, %x])\n";
+  for (int i = 1; i < kCount; ++i) {
+    absl::StrAppend(&body, "%f", i, ": f32[1] = edge.aten.full.default([1], 0.0)\n%c", i, ": f32[",
+                    i + 2, "] = edge.aten.cat.default([%f", i, ", %c", i - 1, "])\n");
+  }
+  absl::StrAppend(&body, "%y: u8[", kCount + 1, "] = Q(%c", kCount - 1,
+                  ", 0.5, 3, 0, 255, dtype:u8) return (%y user_output) } }");
+  exir::ExportedProgram program = exir::ParseOrDie(Program(body), CpuPassTestOps());
+  FusedHandles handles;
+  ASSERT_TRUE(SimplifyQuantization(handles).run(program).ok());
+  const exir::Graph& graph = program.top();
+  EXPECT_EQ(graph.value(exir::FindValue(graph, "c0")).tensor()->dtype, DType::kUint8);
 }
 
 }  // namespace
