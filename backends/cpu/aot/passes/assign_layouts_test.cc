@@ -175,14 +175,14 @@ TEST(AssignLayouts, FewChannelsOfWhatCopiesNothing) {
 
 TEST(AssignLayouts, PermutationsThatOthersReadMoveElements) {
   const auto kept = [](std::string_view body, std::string_view outputs) {
-    exir::ExportedProgram program = exir::ParseOrDie(
-        absl::StrCat(R"(program edge {
+    exir::ExportedProgram program =
+        exir::ParseOrDie(absl::StrCat(R"(program edge {
     ranges { s0: [1,9] }
     graph(%x: f32[2,5,4,8] user_input, %k: f32[2,4,6,8] user_input, %t: f32[2,4,8,5] user_input,
           %n: symint(s0) user_input) {
       )",
-                     body, " return (", outputs, ") } }"),
-        CpuPassTestOps());
+                                      body, " return (", outputs, ") } }"),
+                         CpuPassTestOps());
     EXPECT_TRUE(AssignLayouts().run(program).ok());
     std::string text;
     for (exir::NodeId id : program.top().nodes()) {
@@ -214,10 +214,11 @@ TEST(AssignLayouts, PermutationsThatOthersReadMoveElements) {
                  "%p user_output"),
             "q ");
   // A permutation that moves nothing.
-  EXPECT_EQ(kept("%q: f32[2,4,6,8] = edge.aten.permute_copy.default(%k, [0,1,2,3]) "
-                 "%a: f32[2,4,6,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)",
-                 "%a user_output"),
-            "");
+  EXPECT_EQ(
+      kept("%q: f32[2,4,6,8] = edge.aten.permute_copy.default(%k, [0,1,2,3]) "
+           "%a: f32[2,4,6,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)",
+           "%a user_output"),
+      "");
 }
 
 }  // namespace

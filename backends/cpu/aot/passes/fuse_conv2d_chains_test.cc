@@ -160,20 +160,22 @@ TEST(FuseConv2dChains, OnlyOfKnownSizes) {
   for (std::string_view type : {"f32[1,32,s0,64]", "f32[s0,32,64,64]"}) {
     EXPECT_FALSE(Fuses(absl::StrCat(
         "program edge { ranges { s0: [1,99] } constants { constant \"d\": f32[288] } graph(%d: "
-        "f32[288] tensor_constant \"d\", %x: ", type, " user_input) { %y: ", type,
+        "f32[288] tensor_constant \"d\", %x: ",
+        type, " user_input) { %y: ", type,
         " = backend.belay_cpu.depthwise_conv2d.default(%x, %d, none, none, [3,3], [1,1], [1,1], "
-        "[1,1], \"none\", \"add\", -inf, inf) %z: ", type,
+        "[1,1], \"none\", \"add\", -inf, inf) %z: ",
+        type,
         " = backend.belay_cpu.depthwise_conv2d.default(%y, %d, none, none, [3,3], [1,1], [1,1], "
         "[1,1], \"none\", \"add\", -inf, inf) return (%z user_output) } }")));
   }
 }
 
 TEST(FuseConv2dChains, ProductsWithAStrideStay) {
-  ExpectLeft(absl::StrCat(
-      Depthwise("y", "x"),
-      "%z: f32[1,32,32,32] = backend.belay_cpu.conv2d.default(%y, %a, none, none, 32, [1,1], [2,2], "
-      "[0,0], [1,1], \"none\", \"add\", -inf, inf)\n",
-      "return (%z user_output)"));
+  ExpectLeft(absl::StrCat(Depthwise("y", "x"),
+                          "%z: f32[1,32,32,32] = backend.belay_cpu.conv2d.default(%y, %a, none, "
+                          "none, 32, [1,1], [2,2], "
+                          "[0,0], [1,1], \"none\", \"add\", -inf, inf)\n",
+                          "return (%z user_output)"));
 }
 
 TEST(FuseConv2dChains, EndsWhereImagesBecomeNarrow) {

@@ -302,9 +302,9 @@ TEST(FuseEpilogues, OneBias) {
 // Bytes are dequantized by the numbers that they were quantized by, or stay bytes.
 TEST(FuseEpilogues, QuantizationsThatDiffer) {
   const auto nodes = [](std::string_view quantize, std::string_view dequantize) {
-    const std::string text = FusedBytes(
-        absl::StrCat("%q: u8[2,8] = ", kQuantize, "(%y, ", quantize, ", dtype:u8) %d: f32[2,8] = ",
-                     kDequantize, "(%q, ", dequantize, ", dtype:u8) return (%d user_output)"));
+    const std::string text = FusedBytes(absl::StrCat(
+        "%q: u8[2,8] = ", kQuantize, "(%y, ", quantize, ", dtype:u8) %d: f32[2,8] = ", kDequantize,
+        "(%q, ", dequantize, ", dtype:u8) return (%d user_output)"));
     return std::count(text.begin(), text.end(), '\n') + 1;
   };
   EXPECT_EQ(nodes("0.5, 3, 0, 255", "0.5, 3, 0, 255"), 1);

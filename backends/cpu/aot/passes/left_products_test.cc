@@ -294,7 +294,8 @@ TEST(ReshapedProducts, OfRowsThatComeBackAreOne) {
        }) {
     EXPECT_EQ(NodesLeft(body), 3) << body;
   }
-  EXPECT_EQ(NodesLeft("%r: f32[3,2,8] = V(%y, [3,2,8]) return (%r user_output, %y user_output)"), 3);
+  EXPECT_EQ(NodesLeft("%r: f32[3,2,8] = V(%y, [3,2,8]) return (%r user_output, %y user_output)"),
+            3);
   EXPECT_EQ(NodesLeft("%r: f32[3,2,8] = V(%y, [3,2,8]) %q: f32[6,8] = edge.aten.abs.default(%y) "
                       "return (%r user_output, %q user_output)"),
             4);
@@ -304,7 +305,8 @@ TEST(ReshapedProducts, OfRowsThatComeBackAreOne) {
            "%v: f32[6,4] = V(3, [6,4])",
            "%v: f32[6,4] = V(%n, [6,4])",
        }) {
-    EXPECT_GE(NodesLeft("%r: f32[3,2,8] = V(%y, [3,2,8]) return (%r user_output)", rows), 3) << rows;
+    EXPECT_GE(NodesLeft("%r: f32[3,2,8] = V(%y, [3,2,8]) return (%r user_output)", rows), 3)
+        << rows;
   }
 }
 
@@ -316,9 +318,12 @@ TEST(ReshapedProducts, ScalesThatAreMultipliedWith) {
   EXPECT_EQ(left("%m: f32[6,8] = edge.aten.mul.Tensor(%y, %s)"), 2);
   EXPECT_EQ(left("%m: f32[6,8] = edge.aten.mul.Tensor(%row, %y)"), 2);
   for (std::string_view product : {
-           "%m: f32[6,8] = edge.aten.mul.Tensor(%y, %s64)", "%m: f32[6,8] = edge.aten.mul.Tensor(%y, %s0d)",
-           "%m: f32[6,8] = edge.aten.mul.Tensor(%y, %half)", "%m: f32[6,8] = edge.aten.mul.Tensor(%y, %u)",
-           "%m: f32[6,8] = edge.aten.mul.Tensor(%y, 2.0)", "%m: f32[6,8] = edge.aten.add.Tensor(%y, %s)",
+           "%m: f32[6,8] = edge.aten.mul.Tensor(%y, %s64)",
+           "%m: f32[6,8] = edge.aten.mul.Tensor(%y, %s0d)",
+           "%m: f32[6,8] = edge.aten.mul.Tensor(%y, %half)",
+           "%m: f32[6,8] = edge.aten.mul.Tensor(%y, %u)",
+           "%m: f32[6,8] = edge.aten.mul.Tensor(%y, 2.0)",
+           "%m: f32[6,8] = edge.aten.add.Tensor(%y, %s)",
            "%m: f32[1,6,8] = edge.aten.mul.Tensor(%y, %cube)",
            "%e: f32[s0,8] = edge.aten.expand_copy.default(%s, [%n,8]) "
            "%m: f32[6,8] = edge.aten.mul.Tensor(%y, %e)",
