@@ -11,6 +11,7 @@
 #include "backends/cpu/quantized_calls.h"
 #include "exir/passes/constant_input.h"
 #include "runtime/core/arena.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/packed/packed_weights.h"
@@ -81,6 +82,9 @@ absl::StatusOr<exir::ValueId> PackedConstants::Add(const ConstantView& view, con
   if (const auto it = made_.find(key); it != made_.end()) return it->second;
   if (!count.has_value()) return TooLarge(tensor->sizes());
   ABSL_ASSIGN_OR_RETURN(const Storage elements, tensor->Dense(order));
+  // Columns are padded, each of them to a panel, where there are few.
+  ABSL_RETURN_IF_ERROR(TakeBytes(static_cast<uint64_t>(*count) * sizeof(To),
+                                 absl::StrCat("a packed constant ", FormatSizes(tensor->sizes()))));
   // Its pages are zeros without being written first, and large ones are few.
   ABSL_ASSIGN_OR_RETURN(AlignedBuffer buffer,
                         AlignedBuffer::Create(static_cast<uint64_t>(*count) * sizeof(To)));
@@ -197,6 +201,7 @@ absl::StatusOr<exir::ValueId> PackedConstants::Floats(const ConstantView& after,
   std::string key = absl::StrCat(
       suffix, " ", std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   if (const auto it = made_.find(key); it != made_.end()) return it->second;
+  ABSL_RETURN_IF_ERROR(TakeBytes(bytes.size(), suffix));
   return Insert<float>(after, suffix, std::move(key), Storage::Own(std::move(bytes)));
 }
 

@@ -20,7 +20,7 @@ namespace belay::cpu {
 // in the same way before is the same input. A constant is called after the one that it was made of:
 // "fc.weight" packed is "fc.weight_packed0", a bias "fc.weight_bias0", with the first number that is
 // free.
-//   kResourceExhausted  no memory
+//   kResourceExhausted  no memory, or more bytes than the budget allows (runtime/core/budget.h)
 //   kInvalidArgument    the packed form is too large
 class PackedConstants {
  public:
