@@ -25,6 +25,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/backend/backend_registry.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/element.h"
 #include "runtime/core/random.h"
 #include "runtime/core/testing.h"
@@ -681,6 +682,32 @@ TEST_F(CpuTest, ADamagedBlobIsRefused) {
   const exir::Storage damaged = exir::Storage::Own({blob.begin(), blob.end() - 64});
   EXPECT_THAT(LoadWithDelegate(*lowered, damaged, module.named_data),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("cpu")));
+}
+
+// One weight, packed as a product's columns and by channels: both take as many floats.
+TEST_F(CpuTest, AWeightThatAConvolutionAndADepthwiseOneShare) {
+  ExpectSame(R"(program edge {
+    constants { state "w": f32[24,1,3,3] }
+    graph(%w: f32[24,1,3,3] parameter "w", %x: f32[1,1,9,9] user_input) {
+      %a: f32[1,24,9,9] = edge.aten.convolution.default(%x, %w, none, [1], [1], [1], false, [0], 1)
+      %b: f32[1,24,9,9] = edge.aten.convolution.default(%a, %w, none, [1], [1], [1], false, [0], 24)
+      return (%b user_output) } })",
+             {{RandomTensor({1, 1, 9, 9}, random_)}});
+}
+
+TEST_F(CpuTest, CompilingHasLimits) {
+  const exir::ExportedProgram program = Parse(kPerceptron, *ops_);
+  {
+    Budget budget;
+    budget.bytes.allowed = 100;
+    const Budget::Scope scope(&budget);
+    EXPECT_THAT(exir::ToBackend("cpu", program, {}, set_).status(),
+                StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("'memory'")));
+  }
+  // Memory is planned: each size has a bound.
+  exir::ExportedProgram unbounded = program.Clone();
+  unbounded.ranges.clear();
+  EXPECT_FALSE(exir::ToBackend("cpu", unbounded, {}, set_).ok());
 }
 
 }  // namespace

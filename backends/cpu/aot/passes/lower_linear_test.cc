@@ -534,5 +534,21 @@ TEST(LowerLinear, LeavesOtherQuantization) {
       return (%a user_output, %b user_output, %f user_output) } })");
 }
 
+// Constants that nobody reads go, but for those that the program returns or writes to.
+TEST(LowerLinear, KeepsConstantsThatAreReturnedOrWritten) {
+  ExpectLowered(R"(program edge {
+    constants { state "w": f32[4,8] state "u": f32[2] state "m": f32[2,8] }
+    graph(%w: f32[4,8] parameter "w", %u: f32[2] parameter "u", %m: f32[2,8] buffer "m",
+          %x: f32[2,4] user_input) {
+      %y: f32[2,8] = edge.aten.mm.default(%x, %w)
+      return (%y buffer_mutation "m", %w user_output) } })",
+                R"(program edge {
+    constants { state "m": f32[2,8] state "w": f32[4,8] constant "w_packed0": f32[128] }
+    graph(%w: f32[4,8] parameter "w", %m: f32[2,8] buffer "m",
+          %w_packed0: f32[128] tensor_constant "w_packed0", %x: f32[2,4] user_input) {
+      %y: f32[2,8] = backend.belay_cpu.linear.default(%x, %w_packed0, none, none, 8, "none", "add", -inf, inf)
+      return (%y buffer_mutation "m", %w user_output) } })");
+}
+
 }  // namespace
 }  // namespace belay::cpu

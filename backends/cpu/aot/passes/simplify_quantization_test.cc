@@ -284,30 +284,45 @@ TEST(SimplifyQuantization, LeavesMaximaThatAreDilatedOrReturned) {
 
 // The same zero point and scale by a narrower range, of bytes of which that is not known.
 TEST(SimplifyQuantization, LeavesRangesThatNobodyCanTake) {
-  for (const std::string range : {"1, 255", "0, 254"}) {
-    ExpectStays(
-        "%a: f32[1,3,4,4] = D(%q, 0.5, 3, 0, 255, dtype:u8) "
-        "%y: u8[1,3,4,4] = Q(%a, 0.5, 3, " +
-        range + ", dtype:u8)");
-  }
-  // It is known, and others read it.
-  ExpectStays(
-      "%b: u8[1,3,4,4] = Q(%x, 0.5, 3, 0, 255, dtype:u8) "
-      "%a: f32[1,3,4,4] = D(%b, 0.5, 3, 0, 255, dtype:u8) "
-      "%y: u8[1,3,4,4] = Q(%a, 0.5, 3, 1, 255, dtype:u8) "
-      "%z: f32[1,3,4,4] = edge.aten.abs.default(%a)");
-  ExpectStays(
-      "%b: u8[1,3,4,4] = Q(%x, 0.5, 3, 0, 255, dtype:u8) "
-      "%a: f32[1,3,4,4] = D(%b, 0.5, 3, 0, 255, dtype:u8) "
-      "%y: u8[1,3,4,4] = Q(%a, 0.5, 3, 1, 255, dtype:u8) "
-      "%z: u8[1,3,4,4] = edge.aten.bitwise_not.default(%b)");
-  // Another scale, and a result that is the program's.
-  ExpectStays(
-      "%a: f32[1,3,4,4] = D(%q, 0.5, 3, 0, 255, dtype:u8) "
-      "%y: u8[1,3,4,4] = Q(%a, 0.25, 3, 0, 255, dtype:u8)");
-  ExpectStays(
-      "%a: f32[1,3,4,4] = D(%q, 0.5, 3, 0, 255, dtype:u8) "
-      "%y: u8[1,3,4,4] = Q(%a, 0.5, 3, 0, 255, dtype:u8)");
+  const auto stays = [](const std::string& before, const std::string& range,
+                        const std::string& beside = "") {
+    ExpectStays(before + "%r: u8[1,3,4,4] = Q(%a, " + range + ", dtype:u8) " +
+                "%y: f32[1,3,4,4] = D(%r, 0.125, 3, 0, 255, dtype:u8) " + beside);
+  };
+  const std::string unknown = "%a: f32[1,3,4,4] = D(%q, 0.5, 3, 0, 255, dtype:u8) ";
+  stays(unknown, "0.5, 3, 1, 255");
+  stays(unknown, "0.5, 3, 0, 254");
+  stays(unknown, "0.25, 3, 0, 255");
+  stays(unknown, "0.5, 4, 0, 255");
+  // It is known: of another scale, with a range that has not the zero point, and read by others.
+  const auto known = [](const std::string& numbers) {
+    return "%b: u8[1,3,4,4] = Q(%x, " + numbers + ", dtype:u8) " +
+           "%a: f32[1,3,4,4] = D(%b, 0.5, 3, 0, 255, dtype:u8) ";
+  };
+  stays(known("0.25, 3, 0, 255"), "0.5, 3, 1, 255");
+  stays(known("0.5, 3, 4, 255"), "0.5, 3, 0, 254");
+  stays(known("0.5, 3, 0, 255"), "0.5, 3, 1, 255", "%z: f32[1,3,4,4] = edge.aten.abs.default(%a)");
+  stays(known("0.5, 3, 0, 255"), "0.5, 3, 1, 255",
+        "%z: u8[1,3,4,4] = edge.aten.bitwise_not.default(%b)");
+  // A result that is the program's.
+  ExpectStays(unknown + "%y: u8[1,3,4,4] = Q(%a, 0.5, 3, 0, 255, dtype:u8)");
+}
+
+// Bytes of another quantization, and of what others read, are the same bytes where all of them count.
+TEST(SimplifyQuantization, QuantizationsOfWhatOthersReadGo) {
+  ExpectSimplified(R"(program edge { graph(%x: f32[2,3] user_input) {
+      %q: u8[2,3] = Q(%x, 0.25, 3, 0, 255, dtype:u8)
+      %a: f32[2,3] = D(%q, 0.5, 3, 0, 255, dtype:u8)
+      %c: f32[2,3] = edge.aten.abs.default(%a)
+      %r: u8[2,3] = Q(%a, 0.5, 3, 0, 255, dtype:u8)
+      %b: f32[2,3] = D(%r, 0.125, 3, 0, 255, dtype:u8)
+      return (%b user_output, %c user_output) } })",
+                   R"(program edge { graph(%x: f32[2,3] user_input) {
+      %q: u8[2,3] = Q(%x, 0.25, 3, 0, 255, dtype:u8)
+      %a: f32[2,3] = D(%q, 0.5, 3, 0, 255, dtype:u8)
+      %c: f32[2,3] = edge.aten.abs.default(%a)
+      %b: f32[2,3] = D(%q, 0.125, 3, 0, 255, dtype:u8)
+      return (%b user_output, %c user_output) } })");
 }
 
 TEST(SimplifyQuantization, RangesOfTheOneBeforeAreTaken) {
