@@ -296,5 +296,58 @@ TEST(FuseAttention, MasksBehindManyExpansions) {
               ::testing::HasSubstr("attention.default(%q, %k, %v, %e"));
 }
 
+TEST(FuseAttention, LeavesOtherRanksAndTypes) {
+  EXPECT_FALSE(IsFused({{"f32[", "f64["}}));
+  EXPECT_FALSE(IsFused({{"2,4,5,6]", "1,2,4,5,6]"}}));
+  const std::string_view values = "%vv: f32[8,6,7] = edge.aten.view_copy.default(%v, [8,6,7])";
+  EXPECT_FALSE(IsFused({{values, "%vv: f64[8,6,7] = edge.aten.abs.default(%v)"}}));
+  EXPECT_FALSE(IsFused({{values,
+                         "%v2: f32[6,7] = edge.aten.abs.default(%v) "
+                         "%vv: f32[8,6,7] = edge.aten.expand_copy.default(%v2, [8,6,7])"}}));
+  EXPECT_FALSE(IsFused({{values,
+                         "%v1: f32[8,6,7] = edge.aten.view_copy.default(%v, [8,6,7]) "
+                         "%vv: f32[8,6,7] = edge.aten.mul.Scalar(%v1, 2.0)"}}));
+  EXPECT_FALSE(IsFused(
+      {{"mul.Scalar(%q, 0.5)", "abs.default(%q)"}, {"%qs: f32[2,4,5,8]", "%qs: f32[4,2,5,8]"}}));
+  EXPECT_FALSE(IsFused({{"%kt: f32[2,4,8,6] = edge.aten.permute_copy.default(%k, [0,1,3,2])",
+                         "%kt: f32[2,4,8,6] = edge.aten.permute_copy.default(%k, [1,0])"}}));
+}
+
+TEST(FuseAttention, LeavesMasksThatAreNotAddedToScores) {
+  EXPECT_FALSE(IsFused({},
+                       "%m5: f32[1,2,1,5,6] = edge.aten.abs.default(%m) "
+                       "%t: f32[2,4,5,6] = edge.aten.add.Tensor(%s, %m5)"));
+  EXPECT_FALSE(IsFused({},
+                       "%m64: f64[2,1,5,6] = edge.aten.abs.default(%m) "
+                       "%t: f32[2,4,5,6] = edge.aten.add.Tensor(%s, %m64)"));
+  EXPECT_FALSE(IsFused({{"%s: f32[2,4,5,6] = edge.aten.view_copy.default(%p, [2,4,5,6])",
+                         "%s: f32[1,8,5,6] = edge.aten.view_copy.default(%p, [1,8,5,6])"}}));
+}
+
+// Heads alone, without a batch.
+TEST(FuseAttention, OfThreeDimensions) {
+  const auto program = [](std::string_view heads, std::string_view body) {
+    return absl::StrReplaceAll(absl::StrCat(R"(program edge {
+    ranges { s0: [1,9] }
+    graph(%q: f32[HEADS,5,8] user_input, %k: f32[HEADS,6,8] user_input, %v: f32[HEADS,6,7] user_input) {
+      )",
+                                            body, " return (%o user_output) } }"),
+                               {{"HEADS", absl::string_view(heads.data(), heads.size())}});
+  };
+  constexpr std::string_view kBody =
+      R"(%kt: f32[HEADS,8,6] = edge.aten.permute_copy.default(%k, [0,2,1])
+      %p: f32[HEADS,5,6] = edge.aten.bmm.default(%q, %kt)
+      %w: f32[HEADS,5,6] = edge.aten._softmax.default(%p, -1, false)
+      %o: f32[HEADS,5,7] = edge.aten.bmm.default(%w, %v))";
+  FusedHandles handles;
+  exir::ExpectRewrite(
+      program("4", kBody), FuseAttention(handles).run,
+      program("4",
+              "%o: f32[4,5,7] = backend.belay_cpu.attention.default(%q, %k, %v, none, 1.0, false)"),
+      CpuPassTestOps());
+  // How many heads share a key is known only where heads are.
+  exir::ExpectUnchanged(program("s0", kBody), FuseAttention(handles).run, CpuPassTestOps());
+}
+
 }  // namespace
 }  // namespace belay::cpu
