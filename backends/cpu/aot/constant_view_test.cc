@@ -86,12 +86,17 @@ TEST(ConstantViews, ReshapesWhatIsEmpty) {
   EXPECT_EQ(ViewOf("%q: f32[0,1] = edge.aten.view_copy.default(%z, [0,1]) "
                    "%y: f32[1,0] = edge.aten.view_copy.default(%q, [1,0])"),
             "z[1,0,]{0,1}");
+  EXPECT_EQ(ViewOf("%q: f32[0,1] = edge.aten.view_copy.default(%z, [0,1]) "
+                   "%y: f32[0,5] = edge.aten.view_copy.default(%q, [0,5])"),
+            "z[0,5,]{5,1}");
 }
 
 // Programs that nobody verified may say anything.
 TEST(ConstantViews, WhatIsNoViewIsNone) {
   for (std::string_view body : {
            "%y: f32[4,8] = edge.aten.permute_copy.default(%w, [1,0,2])",
+           "%y: symint(s0) = edge.aten.view_copy.default(%w, [8,4])",
+           "%y: f32[8,4] = edge.aten.alias_copy.default(3)",
            "%y: f32[4,8] = edge.aten.permute_copy.default(%w, [1,2])",
            "%y: f32[4,8] = edge.aten.permute_copy.default(%w, [1,-3])",
            "%y: f32[4,8] = edge.aten.permute_copy.default(%w, [1,%n])",

@@ -314,5 +314,19 @@ TEST(FuseEpilogues, QuantizationsThatDiffer) {
   EXPECT_EQ(nodes("0.5, 3, 4, 255", "0.5, 3, 0, 255"), 3);  // no call has such a range
 }
 
+// A bias is the constant itself where that has one dimension and its elements, else one made of it.
+TEST(FuseEpilogues, BiasesBehindViews) {
+  EXPECT_EQ(Fused("%v: f32[1,8] = edge.aten.view_copy.default(%b, [1,8]) "
+                  "%z: f32[2,8] = edge.aten.add.Tensor(%y, %v) return (%z user_output)"),
+            Linear("%b_bias0, none, 8, \"none\", \"add\", -inf, inf"));
+  EXPECT_EQ(Fused("%v: f32[8] = edge.aten.expand_copy.default(%c, [8]) "
+                  "%z: f32[2,8] = edge.aten.add.Tensor(%y, %v) return (%z user_output)"),
+            Linear("%c_bias0, none, 8, \"none\", \"add\", -inf, inf"));
+  EXPECT_EQ(Fused("%o1: f32[1] = edge.aten.view_copy.default(%c, [1]) "
+                  "%v: f32[8] = edge.aten.expand_copy.default(%o1, [8]) "
+                  "%z: f32[2,8] = edge.aten.add.Tensor(%v, %y) return (%z user_output)"),
+            Linear("%c_bias0, none, 8, \"none\", \"add\", -inf, inf"));
+}
+
 }  // namespace
 }  // namespace belay::cpu

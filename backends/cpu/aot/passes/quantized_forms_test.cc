@@ -23,6 +23,7 @@ exir::ExportedProgram Program(std::string_view body, const Numbers& numbers) {
                 constant "s2": f32[8,2] constant "s3": f32[3] constant "d": f64[8]
                 constant "z": i32[8] constant "z2": i32[8,2] constant "zf": f32[8]
                 constant "zl": i64[8] constant "zs": i16[8] constant "e": i8[0,16]
+                constant "e2": i8[8,0] constant "r": i8[1,16] constant "z3": i32[3]
                 constant "one": f32[1] constant "col": f32[8,1] constant "cube": f32[1,8,1] }
     graph(%w: i8[8,16] tensor_constant "w", %w32: i32[8,16] tensor_constant "w32",
           %b: i32[8] tensor_constant "b", %b2: i32[8,1] tensor_constant "b2",
@@ -31,7 +32,8 @@ exir::ExportedProgram Program(std::string_view body, const Numbers& numbers) {
           %d: f64[8] tensor_constant "d", %z: i32[8] tensor_constant "z",
           %z2: i32[8,2] tensor_constant "z2", %zf: f32[8] tensor_constant "zf",
           %zl: i64[8] tensor_constant "zl", %zs: i16[8] tensor_constant "zs",
-          %e: i8[0,16] tensor_constant "e", %one: f32[1] tensor_constant "one",
+          %e: i8[0,16] tensor_constant "e", %e2: i8[8,0] tensor_constant "e2",
+          %r: i8[1,16] tensor_constant "r", %z3: i32[3] tensor_constant "z3", %one: f32[1] tensor_constant "one",
           %col: f32[8,1] tensor_constant "col", %cube: f32[1,8,1] tensor_constant "cube",
           %x: f32[8,16] user_input, %x64: f64[8,16] user_input, %q: u8[8,16] user_input,
           %i: i8[8,16] user_input, %i16: i16[8,16] user_input, %n: symint(s0) user_input,
@@ -163,6 +165,7 @@ TEST_F(QuantizedFormsTest, OtherQuantizationsHaveNoForm) {
            "%y: u8[8,16] = Q(%x, -0.5, 3, 0, 255, dtype:u8)",
            "%y: symint(s0) = Q(%x, 0.5, 3, 0, 255, dtype:u8)",
            "%y: u8[8,16] = Q(%n, 0.5, 3, 0, 255, dtype:u8)",
+           "%y: u8[8,16] = Q(3.0, 0.5, 3, 0, 255, dtype:u8)",
            "%y: f64[8,16] = D(%q, 0.5, 3, 0, 255, dtype:u8)",
            "%y: f32[8,16] = D(%q, %f, 3, 0, 255, dtype:u8)",
            "%y: f32[8,16] = D(%q, 0.5, %n, 0, 255, dtype:u8)",
@@ -331,7 +334,9 @@ TEST_F(QuantizedFormsTest, OtherMatrices) {
            "%y: f32[8,16] = edge.aten.relu.default(%x)",
            // The constant has other sizes than what is made of it.
            "%y: f32[16,8] = D(%w, 0.5, 0, -127, 127, dtype:i8)",
-           "%v: i8[s0,16] = edge.aten.expand_copy.default(%e, [%n,16]) "
+           "%y: f32[8,0] = D(%e2, 0.5, 0, -127, 127, dtype:i8)",
+           "%y: f32[8,16] = D(%h, 0.5, 0, -127, 127, dtype:bf16)",
+           "%v: i8[s0,16] = edge.aten.expand_copy.default(%r, [%n,16]) "
            "%y: f32[s0,16] = D(%v, 0.5, 0, -127, 127, dtype:i8)",
        }) {
     EXPECT_EQ(MatrixOf(body), "") << body;
@@ -342,6 +347,14 @@ TEST_F(QuantizedFormsTest, OtherMatrices) {
         "")
         << scales;
   }
+  EXPECT_EQ(
+      MatrixOf("%c: f32[8,16] = To(%w) %v: f32[s0] = edge.aten.expand_copy.default(%one, [%n]) "
+               "%y: f32[8,16] = edge.aten.mul.Tensor(%c, %v)"),
+      "");
+  EXPECT_EQ(MatrixOf("%d1: f32[8,16] = C(%w, %s, %z3, 0, -127, 127, dtype:i8) "
+                     "%y: f32[16,8] = P(%d1, [1,0])",
+                     {.i32 = 1}),
+            "");
   EXPECT_EQ(MatrixOf("%c: f32[8,16] = edge.aten.relu.default(%x) "
                      "%y: f32[8,16] = edge.aten.mul.Tensor(%c, %one)"),
             "");
