@@ -181,12 +181,14 @@ class Conv2dLowering : NodeLowering {
         return images;
       }
     }
-    const auto padded = [&](size_t side, int64_t more) -> Argument {
-      const Argument::List& padding = images.padding;
-      return *padding[side % padding.size()].get_if<int64_t>() + more;
-    };
-    return {*inner, Argument::List{padded(0, around[2]), padded(1, around[0]), padded(2, around[3]),
-                                   padded(3, around[1])}};
+    Argument::List padding;  // top, left, bottom, right
+    for (size_t from : {2, 0, 3, 1}) {
+      const Argument& own = images.padding[padding.size() % images.padding.size()];
+      const int64_t sum = *own.get_if<int64_t>() + around[from];
+      if (sum > int64_t{1} << 24) return images;  // as calls have it
+      padding.emplace_back(sum);
+    }
+    return {*inner, std::move(padding)};
   }
 
   Decisions* decisions_;

@@ -96,6 +96,13 @@ TEST(LowerConv2d, LeavesOtherPadding) {
     graph(%w: f32[5,20,3,3] parameter "w", %x: f32[1,20,8,8] user_input) {
       %p: f32[1,20,10,8] = edge.aten.constant_pad_nd.default(%x, [-1,1,1,1], 0.0)
       %y: f32[1,5,8,6] = edge.aten.convolution.default(%p, %w, none, [1], [0], [1], false, [0], 1)
+      return (%y user_output) } })",
+      // Both together are more than 2^24.
+      R"(program edge {
+    constants { state "w": f32[5,20,3,3] }
+    graph(%w: f32[5,20,3,3] parameter "w", %x: f32[1,20,8,8] user_input) {
+      %p: f32[1,20,8,9] = edge.aten.constant_pad_nd.default(%x, [1,0], 0.0)
+      %y: f32[1,5,6,33554439] = edge.aten.convolution.default(%p, %w, none, [1], [0,16777216], [1], false, [0], 1)
       return (%y user_output) } })"};
   for (std::string_view text : kPrograms) {
     ASSERT_OK_AND_ASSIGN(exir::ExportedProgram program, exir::ParseProgram(text, CpuPassTestOps()));
