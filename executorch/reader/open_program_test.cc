@@ -6,15 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "executorch/reader/prim_kernels.h"
+#include "executorch/reader/testing/loaded_method.h"
 #include "executorch/reader/testing/pte_builder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/backend/backend_registry.h"
 #include "runtime/core/testing.h"
 #include "runtime/executor/instruction_source.h"
-#include "runtime/executor/method.h"
-#include "runtime/kernels/reference/reference_kernels.h"
 
 namespace belay::pte {
 namespace {
@@ -25,36 +22,6 @@ using ::testing::HasSubstr;
 constexpr absl::StatusCode kLacking = absl::StatusCode::kUnimplemented;
 
 constexpr absl::StatusCode kBroken = absl::StatusCode::kInvalidArgument;
-
-// A loaded method and what it needs.
-struct Loaded {
-  KernelRegistry kernels;
-  BackendRegistry backends;
-  std::unique_ptr<belay::Program> program;
-  std::unique_ptr<Method> method;
-};
-
-absl::StatusOr<std::unique_ptr<Loaded>> Load(const PteBuilder& pte) {
-  auto loaded = std::make_unique<Loaded>();
-  ABSL_RETURN_IF_ERROR(AddReferenceKernels(loaded->kernels));
-  ABSL_RETURN_IF_ERROR(loaded->kernels.Add(PrimKernels()));
-  ABSL_ASSIGN_OR_RETURN(belay::Program program, OpenPte(pte.Serialize()));
-  loaded->program = std::make_unique<belay::Program>(std::move(program));
-  ABSL_ASSIGN_OR_RETURN(
-      Method method, Method::Load(*loaded->program, "forward", loaded->kernels, loaded->backends));
-  loaded->method = std::make_unique<Method>(std::move(method));
-  return loaded;
-}
-
-// The first output, of floats.
-absl::StatusOr<std::vector<float>> Execute(Method& method,
-                                           const std::vector<belay::EValue>& inputs) {
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    ABSL_RETURN_IF_ERROR(method.SetInput(i, inputs[i]));
-  }
-  ABSL_RETURN_IF_ERROR(method.Execute());
-  return ToVector<float>(*method.GetOutput(0).get_if<TensorView>());
-}
 
 // --- Where instructions come from ---
 
@@ -144,7 +111,7 @@ TEST(OpenProgramTest, AMethodWithoutInstructionsGivesItsConstants) {
   pte.Output(pte.Constant({2}, {3, 4}));
   pte.Output(pte.Int(7));
   ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
-  EXPECT_THAT(*Execute(*loaded->method, {}), ElementsAre(3, 4));
+  EXPECT_THAT(*loaded->Execute({}), ElementsAre(3, 4));
   EXPECT_EQ(*loaded->method->GetOutput(1).get_if<int64_t>(), 7);
 }
 
@@ -166,7 +133,7 @@ TEST(OpenProgramTest, InputsAndOutputsMayBeWithoutMemory) {
   pte.Output(y);
   ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
   const TestTensor input = TestTensor::Of<float>({2}, {1, -2});
-  EXPECT_THAT(*Execute(*loaded->method, {belay::EValue(input.view())}), ElementsAre(-1, 2));
+  EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}), ElementsAre(-1, 2));
 }
 
 TEST(OpenProgramTest, APlannedInputIsReadThroughAnotherTensorInItsPlace) {
@@ -178,7 +145,7 @@ TEST(OpenProgramTest, APlannedInputIsReadThroughAnotherTensorInItsPlace) {
   pte.Output(y);
   ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
   const TestTensor input = TestTensor::Of<float>({2}, {1, -2});
-  EXPECT_THAT(*Execute(*loaded->method, {belay::EValue(input.view())}), ElementsAre(-1, 2));
+  EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}), ElementsAre(-1, 2));
 }
 
 TEST(OpenProgramTest, AnInputInPlannedMemoryIsChangedInACopy) {
@@ -190,7 +157,7 @@ TEST(OpenProgramTest, AnInputInPlannedMemoryIsChangedInACopy) {
   pte.Output(x);
   ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
   const TestTensor input = TestTensor::Of<float>({2}, {1, -2});
-  EXPECT_THAT(*Execute(*loaded->method, {belay::EValue(input.view())}), ElementsAre(-1, 2));
+  EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}), ElementsAre(-1, 2));
   EXPECT_THAT(ToVector<float>(input), ElementsAre(1, -2));
 }
 
@@ -207,12 +174,12 @@ TEST(OpenProgramTest, BuffersKeepTheirContent) {
   pte.Output(total);
   ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
   const TestTensor input = TestTensor::Of<float>({2}, {1, 2});
-  EXPECT_THAT(*Execute(*loaded->method, {belay::EValue(input.view())}), ElementsAre(11, 22));
-  EXPECT_THAT(*Execute(*loaded->method, {belay::EValue(input.view())}), ElementsAre(12, 24));
+  EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}), ElementsAre(11, 22));
+  EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}), ElementsAre(12, 24));
   EXPECT_OK(loaded->method->GetState("total"));
   EXPECT_EQ(loaded->method->plan().state.size(), 2u);
   loaded->method->ResetState();
-  EXPECT_THAT(*Execute(*loaded->method, {belay::EValue(input.view())}), ElementsAre(11, 22));
+  EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}), ElementsAre(11, 22));
 }
 
 TEST(OpenProgramTest, InitialContentThatOthersLieOverIsNotExpressed) {
@@ -250,7 +217,7 @@ TEST(OpenProgramTest, ViewsShareTheMemoryOfTheirBase) {
   EXPECT_EQ(std::get<TensorPlan>(values[view]).offset, std::get<TensorPlan>(values[y]).offset);
   EXPECT_EQ(loaded->method->plan().instructions.size(), 2u);
   const TestTensor input = TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
-  EXPECT_THAT(*Execute(*loaded->method, {belay::EValue(input.view())}),
+  EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}),
               ElementsAre(1, 2, 3, 4, 5, 6));
 }
 
@@ -266,7 +233,7 @@ TEST(OpenProgramTest, ViewsOfInputsAndConstants) {
   pte.Output(y);
   ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
   const TestTensor input = TestTensor::Of<float>({2, 1}, {1, 2});
-  EXPECT_THAT(*Execute(*loaded->method, {belay::EValue(input.view())}), ElementsAre(11, 22));
+  EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}), ElementsAre(11, 22));
 }
 
 TEST(OpenProgramTest, ChainsRunOneAfterAnotherAndJumpWithinTheirOwn) {
@@ -293,9 +260,9 @@ TEST(OpenProgramTest, DynamicSizesUpToTheBound) {
   }
   ASSERT_OK_AND_ASSIGN(const auto loaded, Load(relu));
   const TestTensor one = TestTensor::Of<float>({1, 3}, {-1, 2, -3});
-  EXPECT_THAT(*Execute(*loaded->method, {belay::EValue(one.view())}), ElementsAre(0, 2, 0));
+  EXPECT_THAT(*loaded->Execute({belay::EValue(one.view())}), ElementsAre(0, 2, 0));
   const TestTensor none = TestTensor::Of<float>({0, 3}, {});
-  EXPECT_THAT(*Execute(*loaded->method, {belay::EValue(none.view())}), ElementsAre());
+  EXPECT_THAT(*loaded->Execute({belay::EValue(none.view())}), ElementsAre());
   const TestTensor three = TestTensor::Of<float>({3, 1}, {1, 2, 3});
   EXPECT_THAT(loaded->method->SetInput(0, belay::EValue(three.view())),
               StatusIs(absl::StatusCode::kOutOfRange));
@@ -308,7 +275,7 @@ TEST(OpenProgramTest, SeveralPools) {
   relu.tensor(relu.y).allocation_info->memory_offset_low = 0;
   ASSERT_OK_AND_ASSIGN(const auto loaded, Load(relu));
   const TestTensor input = TestTensor::Of<float>({2, 3}, {-1, 2, -3, 4, -5, 6});
-  EXPECT_THAT(*Execute(*loaded->method, {belay::EValue(input.view())}),
+  EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}),
               ElementsAre(0, 2, 0, 4, 0, 6));
 }
 

@@ -1,0 +1,42 @@
+// Methods of built files, ready to be executed with the reference kernels.
+#ifndef BELAY_EXECUTORCH_READER_TESTING_LOADED_METHOD_H_
+#define BELAY_EXECUTORCH_READER_TESTING_LOADED_METHOD_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "executorch/reader/testing/pte_builder.h"
+#include "runtime/backend/backend_registry.h"
+#include "runtime/core/evalue.h"
+#include "runtime/executor/method.h"
+#include "runtime/kernel/kernel_registry.h"
+#include "runtime/program/program.h"
+
+namespace belay::pte {
+
+// The method "forward" and what it needs.
+struct LoadedMethod {
+  // Sets the inputs, and executes.
+  absl::Status Call(const std::vector<belay::EValue>& inputs);
+  // And gives the first output, a tensor of floats.
+  absl::StatusOr<std::vector<float>> Execute(const std::vector<belay::EValue>& inputs);
+  const MethodPlan& plan() const { return method->plan(); }
+  // Precondition: the value is a tensor.
+  const TensorPlan& tensor(int32_t value) const {
+    return std::get<TensorPlan>(plan().values[value]);
+  }
+
+  KernelRegistry kernels;
+  BackendRegistry backends;
+  std::unique_ptr<belay::Program> program;
+  std::unique_ptr<Method> method;
+};
+
+// What OpenPte or Method::Load returns where one of them fails.
+absl::StatusOr<std::unique_ptr<LoadedMethod>> Load(const PteBuilder& pte);
+
+}  // namespace belay::pte
+
+#endif  // BELAY_EXECUTORCH_READER_TESTING_LOADED_METHOD_H_
