@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "executorch/reader/problems.h"
 #include "runtime/core/annotate.h"
@@ -59,6 +60,16 @@ class Placer {
                                                      limits_.arena_bytes));
   }
 
+  // Where a tensor of so many bytes lies behind the memory, which takes it in.
+  absl::StatusOr<uint64_t> Append(uint64_t bytes, uint64_t& memory) const {
+    const std::optional<uint64_t> begin = CheckedAlignUp(memory, kTensorAlignment);
+    if (!begin.has_value()) return TooMuch(UINT64_MAX);
+    const std::optional<uint64_t> end = CheckedAdd(*begin, bytes);
+    if (!end.has_value() || *end > limits_.arena_bytes) return TooMuch(end.value_or(UINT64_MAX));
+    memory = *end;
+    return *begin;
+  }
+
   static bool IsWrittenNowhere(const ValueFacts& value) {
     return !value.written && value.view_of < 0 && !value.input;
   }
@@ -108,38 +119,29 @@ class Placer {
       value.place = copied ? Place::kCopiedInput : Place::kExternal;
       return absl::OkStatus();
     }
-    if (!value.read && !value.written && !value.updated && value.view_of < 0) {
+    if (!value.read && !value.written && value.view_of < 0) {
       return absl::OkStatus();  // unused
     }
-    switch (value.memory) {
-      case Memory::kConstant:
-        if (value.view_of >= 0) {
-          return absl::UnimplementedError("it has a content, and et_view gives it another one");
-        }
-        value.place = Place::kConstant;
-        return absl::OkStatus();
-      case Memory::kPlanned:
-        return PlacePlanned(index, value);
-      case Memory::kNone:
-        if (value.view_of >= 0) return absl::OkStatus();  // later
-        if (value.written) return PlaceBehind(value);
-        return absl::InvalidArgumentError(
-            "it is read, and has neither memory nor content: no instruction writes to it");
+    if (value.memory == Memory::kPlanned) return PlacePlanned(index, value);
+    if (value.memory == Memory::kConstant) {
+      if (value.view_of >= 0) {
+        return absl::UnimplementedError("it has a content, and et_view gives it another one");
+      }
+      value.place = Place::kConstant;
+      return absl::OkStatus();
     }
-    return absl::OkStatus();
+    if (value.view_of >= 0) return absl::OkStatus();  // later
+    if (value.written) return PlaceBehind(value);
+    return absl::InvalidArgumentError(
+        "it is read, and has neither memory nor content: no instruction writes to it");
   }
 
   absl::Status PlacePlanned(uint32_t index, ValueFacts& value) {
     value.place = Place::kArena;
     if (!value.content.has_value() && !IsWrittenNowhere(value)) return absl::OkStatus();
     if (!overlapped_[index] && !value.dynamic) {
-      const std::optional<uint64_t> begin = CheckedAlignUp(facts_.state_bytes, kTensorAlignment);
-      const std::optional<uint64_t> end =
-          CheckedAdd(begin.value_or(UINT64_MAX), value.layout.bytes);
-      if (!begin.has_value() || !end.has_value()) return TooMuch(UINT64_MAX);
+      ABSL_ASSIGN_OR_RETURN(value.offset, Append(value.layout.bytes, facts_.state_bytes));
       value.place = Place::kState;
-      value.offset = *begin;
-      facts_.state_bytes = *end;
       return absl::OkStatus();
     }
     if (!value.content.has_value()) return absl::OkStatus();
@@ -149,14 +151,8 @@ class Placer {
   }
 
   absl::Status PlaceBehind(ValueFacts& value) {
-    const std::optional<uint64_t> begin = CheckedAlignUp(facts_.arena_bytes, kTensorAlignment);
-    const std::optional<uint64_t> end = CheckedAdd(begin.value_or(UINT64_MAX), value.layout.bytes);
-    if (!begin.has_value() || !end.has_value() || *end > limits_.arena_bytes) {
-      return TooMuch(end.value_or(UINT64_MAX));
-    }
+    ABSL_ASSIGN_OR_RETURN(value.offset, Append(value.layout.bytes, facts_.arena_bytes));
     value.place = Place::kArena;
-    value.offset = *begin;
-    facts_.arena_bytes = *end;
     return absl::OkStatus();
   }
 

@@ -1,0 +1,392 @@
+#include "executorch/reader/memory_places.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "executorch/reader/testing/loaded_method.h"
+#include "executorch/reader/testing/pte_builder.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::pte {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Location = TensorPlan::Location;
+
+constexpr absl::StatusCode kBroken = absl::StatusCode::kInvalidArgument;
+constexpr absl::StatusCode kLacking = absl::StatusCode::kUnimplemented;
+constexpr absl::StatusCode kLimit = absl::StatusCode::kResourceExhausted;
+
+constexpr int8_t kIntType = 3;  // c10::ScalarType
+
+// Calls with less to write.
+struct Builder : PteBuilder {
+  void Neg(int32_t from, int32_t to) { Call("aten::neg", "out", {from, to, to}); }
+  void View(int32_t from, std::vector<int64_t> sizes, int32_t to) {
+    std::vector<int64_t> list;
+    for (const int64_t size : sizes) list.push_back(Int(size));
+    Call("executorch_prim::et_view", "default", {from, IntList(std::move(list)), to});
+  }
+  void CopyInto(int32_t to, int32_t from) { Call("aten::copy_", "", {to, from, Bool(false), to}); }
+  void Dynamic(int32_t value) { tensor(value).shape_dynamism = TensorShapeDynamism::DYNAMIC_BOUND; }
+};
+
+// y = neg(x), a view of y, and z = neg(view): z is x, in another shape.
+struct ViewProgram : Builder {
+  explicit ViewProgram(bool planned = false) : view(planned ? Tensor({4}) : Unplanned({4})) {
+    Input(x);
+    Neg(x, y);
+    View(y, {4}, view);
+    Neg(view, z);
+    Output(z);
+  }
+  const int32_t x = Tensor({2, 2}), y = Tensor({2, 2}), z = Tensor({4});
+  const int32_t view;
+};
+
+const TestTensor& Square() {
+  static const TestTensor& x = *new TestTensor(TestTensor::Of<float>({2, 2}, {1, 2, 3, 4}));
+  return x;
+}
+
+// --- Views ---
+
+TEST(MemoryPlacesTest, APlannedViewInThePlaceOfItsBaseNeedsNoInstruction) {
+  ViewProgram pte(/*planned=*/true);
+  *pte.tensor(pte.view).allocation_info = *pte.tensor(pte.y).allocation_info;
+  ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+  EXPECT_EQ(loaded->plan().instructions.size(), 2u);
+  EXPECT_THAT(*loaded->Execute({belay::EValue(Square().view())}), ElementsAre(1, 2, 3, 4));
+}
+
+TEST(MemoryPlacesTest, APlannedViewElsewhereIsCopiedThere) {
+  const ViewProgram pte(/*planned=*/true);
+  ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+  EXPECT_EQ(loaded->plan().instructions.size(), 3u);
+  EXPECT_NE(loaded->tensor(pte.view).offset, loaded->tensor(pte.y).offset);
+  EXPECT_THAT(*loaded->Execute({belay::EValue(Square().view())}), ElementsAre(1, 2, 3, 4));
+}
+
+TEST(MemoryPlacesTest, ViewsThatChangeTheirSizesLieOverTheirBaseAndAreGivenThem) {
+  for (const bool of_base : {false, true}) {
+    ViewProgram pte;
+    for (const int32_t value : {pte.x, pte.y}) {
+      if (of_base) pte.Dynamic(value);
+    }
+    for (const int32_t value : {pte.view, pte.z}) pte.Dynamic(value);
+    ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+    EXPECT_EQ(loaded->plan().instructions.size(), 3u);
+    EXPECT_EQ(loaded->tensor(pte.view).offset, loaded->tensor(pte.y).offset);
+    EXPECT_THAT(*loaded->Execute({belay::EValue(Square().view())}), ElementsAre(1, 2, 3, 4));
+  }
+}
+
+TEST(MemoryPlacesTest, AViewOfFewerElementsIsRefusedWhereItIsMade) {
+  for (const bool planned : {false, true}) {
+    ViewProgram pte(planned);
+    pte.tensor(pte.view).sizes = pte.tensor(pte.z).sizes = {2};
+    ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+    EXPECT_NE(loaded->tensor(pte.view).offset, loaded->tensor(pte.y).offset);
+    EXPECT_THAT(loaded->Call({belay::EValue(Square().view())}), ::testing::Not(IsOk()));
+  }
+  ViewProgram pte(/*planned=*/true);
+  pte.tensor(pte.view).sizes = pte.tensor(pte.z).sizes = {2};
+  *pte.tensor(pte.view).allocation_info = *pte.tensor(pte.y).allocation_info;
+  EXPECT_THAT(OpenPte(pte.Serialize()), StatusIs(kBroken, HasSubstr("overlaps")));
+}
+
+TEST(MemoryPlacesTest, AViewOfOneTensorOrAnotherIsACopy) {
+  ViewProgram pte;
+  const int32_t again = pte.Tensor({4});
+  pte.View(pte.x, {4}, pte.view);
+  pte.Neg(pte.view, again);
+  pte.Output(again);
+  ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+  EXPECT_NE(loaded->tensor(pte.view).offset, loaded->tensor(pte.y).offset);
+  EXPECT_THAT(*loaded->Execute({belay::EValue(Square().view())}), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(ToVector<float>(*loaded->method->GetOutput(1).get_if<TensorView>()),
+              ElementsAre(-1, -2, -3, -4));
+}
+
+// The same view at two places of the program is one of one tensor.
+TEST(MemoryPlacesTest, AViewThatIsMadeTwiceOfOneTensorIsInItsPlace) {
+  ViewProgram pte;
+  pte.View(pte.y, {4}, pte.view);
+  ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+  EXPECT_EQ(loaded->plan().instructions.size(), 2u);
+  EXPECT_EQ(loaded->tensor(pte.view).offset, loaded->tensor(pte.y).offset);
+}
+
+TEST(MemoryPlacesTest, AViewThatIsWrittenToLeavesItsBaseAlone) {
+  for (const bool in_place : {false, true}) {
+    ViewProgram pte;
+    const int32_t first = pte.Constant({4}, {5, 6, 7, 8});
+    if (in_place) {
+      pte.CopyInto(pte.view, first);
+    } else {
+      pte.Neg(first, pte.view);
+    }
+    pte.Output(pte.y);
+    pte.Output(pte.view);
+    ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+    EXPECT_THAT(*loaded->Execute({belay::EValue(Square().view())}), ElementsAre(1, 2, 3, 4));
+    const auto output = [&](size_t i) {
+      return ToVector<float>(*loaded->method->GetOutput(i).get_if<TensorView>());
+    };
+    EXPECT_THAT(output(1), ElementsAre(-1, -2, -3, -4));
+    EXPECT_EQ(output(2)[0], in_place ? 5 : -5);
+  }
+}
+
+TEST(MemoryPlacesTest, AViewThatNothingReadsIsStillMade) {
+  ViewProgram pte;
+  const int32_t unread = pte.Unplanned({4, 1});
+  pte.View(pte.y, {4, 1}, unread);
+  ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+  EXPECT_EQ(loaded->tensor(unread).offset, loaded->tensor(pte.y).offset);
+}
+
+TEST(MemoryPlacesTest, AViewOfAView) {
+  ViewProgram pte;
+  const int32_t second = pte.Unplanned({1, 4}), w = pte.Tensor({1, 4});
+  pte.View(pte.view, {1, 4}, second);
+  pte.Neg(second, w);
+  pte.Output(w);
+  ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+  EXPECT_EQ(loaded->tensor(second).offset, loaded->tensor(pte.y).offset);
+  EXPECT_EQ(loaded->plan().instructions.size(), 3u);
+}
+
+// Nothing is there to be read: it is as zeros are.
+TEST(MemoryPlacesTest, AViewOfItselfHasMemory) {
+  Builder pte;
+  const int32_t view = pte.Unplanned({4});
+  pte.View(view, {4}, view);
+  pte.Output(view);
+  ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+  EXPECT_THAT(*loaded->Execute({}), ElementsAre(0, 0, 0, 0));
+}
+
+TEST(MemoryPlacesTest, AViewOfAnInputThatIsCopiedLiesInTheCopy) {
+  Builder pte;
+  const int32_t x = pte.Tensor({2, 2}), view = pte.Unplanned({4}), y = pte.Tensor({4});
+  const int32_t changed = pte.Constant({2, 2}, {5, 6, 7, 8});
+  pte.Input(x);
+  pte.View(x, {4}, view);
+  pte.CopyInto(x, changed);
+  pte.Neg(view, y);
+  pte.Output(y);
+  ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+  EXPECT_EQ(loaded->tensor(view).offset, loaded->tensor(x).offset);
+  EXPECT_EQ(loaded->plan().instructions.size(), 3u);
+  EXPECT_THAT(*loaded->Execute({belay::EValue(Square().view())}), ElementsAre(-5, -6, -7, -8));
+  EXPECT_THAT(ToVector<float>(Square()), ElementsAre(1, 2, 3, 4));
+}
+
+TEST(MemoryPlacesTest, AViewOfABufferIsACopy) {
+  Builder pte;
+  const int32_t x = pte.Tensor({2, 2}), total = pte.Buffer({2, 2}, {10, 20, 30, 40});
+  const int32_t view = pte.Unplanned({4}), y = pte.Tensor({4});
+  pte.Input(x);
+  pte.CopyInto(total, x);
+  pte.View(total, {4}, view);
+  pte.Neg(view, y);
+  pte.Output(y);
+  ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+  EXPECT_EQ(loaded->tensor(total).location, Location::kState);
+  EXPECT_EQ(loaded->tensor(view).location, Location::kArena);
+  EXPECT_THAT(*loaded->Execute({belay::EValue(Square().view())}), ElementsAre(-1, -2, -3, -4));
+}
+
+TEST(MemoryPlacesTest, AViewOfAConstantIsOneUnlessItsSizesChange) {
+  for (const bool dynamic : {false, true}) {
+    Builder pte;
+    const int32_t c = pte.Constant({2, 2}, {1, 2, 3, 4}), view = pte.Unplanned({4}),
+                  y = pte.Tensor({4});
+    if (dynamic) pte.Dynamic(view);
+    if (dynamic) pte.Dynamic(y);
+    pte.View(c, {4}, view);
+    pte.Neg(view, y);
+    pte.Output(y);
+    ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+    EXPECT_EQ(loaded->tensor(view).location, dynamic ? Location::kArena : Location::kConstant);
+    EXPECT_EQ(loaded->plan().instructions.size(), dynamic ? 2u : 1u);
+    EXPECT_THAT(*loaded->Execute({}), ElementsAre(-1, -2, -3, -4));
+  }
+}
+
+TEST(MemoryPlacesTest, AConstantIsNoView) {
+  Builder pte;
+  const int32_t x = pte.Tensor({2}), c = pte.Constant({2}, {1, 2});
+  pte.Input(x);
+  pte.View(x, {2}, c);
+  EXPECT_THAT(OpenPte(pte.Serialize()), StatusIs(kLacking, HasSubstr("et_view gives it another")));
+}
+
+// --- Inputs ---
+
+TEST(MemoryPlacesTest, AnInputThatIsMadeAViewIsChangedInACopy) {
+  Builder pte;
+  const int32_t x = pte.Tensor({4}), c = pte.Constant({2, 2}, {5, 6, 7, 8}), y = pte.Tensor({4});
+  pte.Input(x);
+  pte.View(c, {4}, x);
+  pte.Neg(x, y);
+  pte.Output(y);
+  ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+  const TestTensor input = TestTensor::Of<float>({4}, {1, 2, 3, 4});
+  EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}), ElementsAre(-5, -6, -7, -8));
+  EXPECT_THAT(ToVector<float>(input), ElementsAre(1, 2, 3, 4));
+}
+
+TEST(MemoryPlacesTest, AnInputWithoutMemoryIsChangedWhereTheCallerHasIt) {
+  for (const bool in_place : {false, true}) {
+    Builder pte;
+    const int32_t x = pte.Unplanned({2}), c = pte.Constant({2}, {5, 6});
+    pte.Input(x);
+    if (in_place) {
+      pte.CopyInto(x, c);
+    } else {
+      pte.Neg(c, x);
+    }
+    pte.Output(x);
+    ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+    EXPECT_TRUE(loaded->plan().inputs[0].mutated);
+    TestTensor input = TestTensor::Of<float>({2}, {1, 2});
+    ASSERT_OK(loaded->Call({belay::EValue(input.view())}));
+    EXPECT_EQ(ToVector<float>(input)[0], in_place ? 5 : -5);
+  }
+}
+
+// The memory of a view is its base's; the caller's is not to be written to.
+TEST(MemoryPlacesTest, AnInputWithoutMemoryIsNoView) {
+  Builder pte;
+  const int32_t x = pte.Unplanned({4}), c = pte.Constant({2, 2}, {5, 6, 7, 8});
+  pte.Input(x);
+  pte.View(c, {4}, x);
+  pte.Output(x);
+  EXPECT_EQ(Load(pte).status().code(), kBroken);
+}
+
+// --- State ---
+
+TEST(MemoryPlacesTest, InitialContentOfDynamicSizesIsNotExpressed) {
+  Builder pte;
+  const int32_t total = pte.Buffer({2}, {1, 2});
+  pte.Output(total);
+  EXPECT_OK(OpenPte(pte.Serialize()));
+  pte.Dynamic(total);
+  EXPECT_THAT(OpenPte(pte.Serialize()), StatusIs(kLacking, HasSubstr("of dynamic sizes")));
+}
+
+TEST(MemoryPlacesTest, ATensorOfDynamicSizesThatNothingWritesStaysInTheArena) {
+  Builder pte;
+  const int32_t x = pte.Tensor({2});
+  pte.Dynamic(x);
+  pte.Output(x);
+  ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+  EXPECT_EQ(loaded->tensor(x).location, Location::kArena);
+}
+
+// --- Limits ---
+
+absl::Status OpenWithin(const PteBuilder& pte, uint64_t arena_bytes) {
+  belay::Program::Options options;
+  options.limits.arena_bytes = arena_bytes;
+  return OpenPte(pte.Serialize(), options).status();
+}
+
+TEST(MemoryPlacesTest, ArenaAndStateTogetherAreLimited) {
+  Builder pte;
+  pte.Output(pte.Buffer({2}, {1, 2}));  // a pool of 16 bytes, and 8 bytes of state
+  EXPECT_OK(OpenWithin(pte, 24));
+  EXPECT_THAT(OpenWithin(pte, 23), StatusIs(kLimit, HasSubstr("its tensors take 24 bytes, the "
+                                                              "limit 'arena_bytes' is 23")));
+}
+
+TEST(MemoryPlacesTest, WhatIsPutBehindThePoolsIsLimited) {
+  Builder output;
+  const int32_t x = output.Tensor({2}), y = output.Unplanned({2});
+  output.Input(x);
+  output.Neg(x, y);
+  output.Output(y);
+  EXPECT_OK(OpenWithin(output, 72));
+  EXPECT_THAT(OpenWithin(output, 71), StatusIs(kLimit, HasSubstr("take 72 bytes")));
+  Builder view;
+  const int32_t a = view.Unplanned({4}), b = view.Unplanned({2, 2});
+  view.Input(a);
+  view.View(a, {2, 2}, b);
+  view.Output(b);
+  EXPECT_OK(OpenWithin(view, 16));
+  EXPECT_THAT(OpenWithin(view, 15), StatusIs(kLimit, HasSubstr("take 16 bytes")));
+}
+
+// With a limit that is none, numbers must not wrap.
+TEST(MemoryPlacesTest, NoSumOfBytesOverflows) {
+  constexpr uint64_t kNoLimit = UINT64_MAX - 1;
+  const auto open = [](std::vector<int64_t> pools, int32_t bytes) {
+    Builder pte;
+    const int32_t x = pte.Tensor({2}), y = pte.Unplanned({bytes / 4});
+    pte.method().non_const_buffer_sizes = std::move(pools);
+    pte.Input(x);
+    pte.Neg(x, y);
+    pte.Output(y);
+    return OpenWithin(pte, kNoLimit);
+  };
+  constexpr int64_t kMost = INT64_MAX;
+  // The arena can't be aligned up; it can, and has no room.
+  EXPECT_THAT(open({0, kMost, kMost - 1}, 4), StatusIs(kLimit, HasSubstr("18446744073709551615")));
+  EXPECT_THAT(open({0, kMost, kMost - 1000}, 2000),
+              StatusIs(kLimit, HasSubstr("18446744073709551615")));
+  // Pools: likewise.
+  EXPECT_THAT(open({0, kMost, kMost - 1, 1}, 4), StatusIs(kLimit, HasSubstr("arena_bytes")));
+  EXPECT_THAT(open({0, kMost, kMost - 1000, kMost}, 4), StatusIs(kLimit, HasSubstr("arena_bytes")));
+  // The state and the arena, each of which is less.
+  Builder pte;
+  pte.tensor(pte.Tensor({2}, /*scalar_type=*/0)).sizes = {INT32_MAX, INT32_MAX, 2};
+  pte.tensor(0).dim_order = {0, 1, 2};
+  pte.method().non_const_buffer_sizes = {0, kMost, kMost - 1000};
+  pte.Output(0);
+  EXPECT_THAT(OpenWithin(pte, kNoLimit), StatusIs(kLimit, HasSubstr("18446744073709551615")));
+}
+
+// --- Moves ---
+
+TEST(MemoryPlacesTest, AMoveWithinOnePlaceIsNone) {
+  for (const bool elsewhere : {false, true}) {
+    Builder pte;
+    const int32_t x = pte.Tensor({2, 2}), y = pte.Tensor({2, 2}), to = pte.Tensor({2, 2});
+    if (!elsewhere) *pte.tensor(to).allocation_info = *pte.tensor(y).allocation_info;
+    pte.Input(x);
+    pte.Neg(x, y);
+    pte.Move(y, to);
+    pte.Move(to, to);
+    pte.Output(to);
+    ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+    EXPECT_EQ(loaded->plan().instructions.size(), elsewhere ? 2u : 1u);
+    EXPECT_THAT(*loaded->Execute({belay::EValue(Square().view())}), ElementsAre(-1, -2, -3, -4));
+  }
+}
+
+TEST(MemoryPlacesTest, MovesBetweenMemories) {
+  Builder pte;
+  const int32_t c = pte.Constant({2, 2}, {5, 6, 7, 8}), x = pte.Unplanned({2, 2}),
+                buffer = pte.Buffer({2, 2}, {1, 1, 1, 1}), y = pte.Tensor({2, 2});
+  pte.Input(x);
+  pte.Move(c, y);
+  pte.Output(y);
+  pte.Move(x, buffer);
+  pte.Output(buffer);
+  ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+  EXPECT_THAT(*loaded->Execute({belay::EValue(Square().view())}), ElementsAre(5, 6, 7, 8));
+  EXPECT_THAT(ToVector<float>(*loaded->method->GetOutput(1).get_if<TensorView>()),
+              ElementsAre(1, 2, 3, 4));
+}
+
+}  // namespace
+}  // namespace belay::pte
