@@ -157,8 +157,8 @@ class Placer {
   }
 
   absl::Status PlaceView(const ValueFacts& base, ValueFacts& view) {
-    const bool same_bytes =
-        base.layout.dtype == view.layout.dtype && base.layout.bytes == view.layout.bytes;
+    // The dtype is the same.
+    const bool same_bytes = base.layout.bytes == view.layout.bytes;
     const bool alone = !view.several_views && !view.written && !view.updated;
     if (same_bytes && alone && (base.place == Place::kArena || base.place == Place::kCopiedInput)) {
       view.place = Place::kArena;

@@ -87,6 +87,13 @@ TEST(MemoryPlacesTest, ViewsThatChangeTheirSizesLieOverTheirBaseAndAreGivenThem)
   }
 }
 
+// Bytes are never taken for what they are not, nor elements converted.
+TEST(MemoryPlacesTest, AViewOfAnotherDtypeIsRefused) {
+  ViewProgram pte;
+  pte.tensor(pte.view).scalar_type = pte.tensor(pte.z).scalar_type = kIntType;
+  EXPECT_THAT(OpenPte(pte.Serialize()), StatusIs(kBroken, HasSubstr("a view of float32 is int32")));
+}
+
 TEST(MemoryPlacesTest, AViewOfFewerElementsIsRefusedWhereItIsMade) {
   for (const bool planned : {false, true}) {
     ViewProgram pte(planned);

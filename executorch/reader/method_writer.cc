@@ -437,8 +437,7 @@ class MethodWriter {
     if (view.place == Place::kConstant) return true;
     return !view.dynamic && !base.dynamic && view.place == Place::kArena &&
            (base.place == Place::kArena || base.place == Place::kCopiedInput) &&
-           base.offset == view.offset && base.layout.bytes == view.layout.bytes &&
-           base.layout.dtype == view.layout.dtype;
+           base.offset == view.offset && base.layout.bytes == view.layout.bytes;
   }
 
   absl::Status WriteKernelCall(const Step& step) {

@@ -338,9 +338,13 @@ class StepReader {
   absl::Status CheckResult(const Step& step) {
     const ValueFacts& result = Argument(step, step.op->arguments.size());
     const bool view = IsView(*step.op);
-    if (view ? result.is_tensor() : IsNumber(result.kind)) return absl::OkStatus();
-    return Broken(absl::StrCat("its result goes to a ", KindName(result.kind), ", expected ",
-                               view ? "Tensor" : "Int, Double or Bool"));
+    if (view ? !result.is_tensor() : !IsNumber(result.kind)) {
+      return Broken(absl::StrCat("its result goes to a ", KindName(result.kind), ", expected ",
+                                 view ? "Tensor" : "Int, Double or Bool"));
+    }
+    if (!view || result.layout.dtype == Argument(step, 0).layout.dtype) return absl::OkStatus();
+    return Broken(absl::StrCat("a view of ", DTypeName(Argument(step, 0).layout.dtype), " is ",
+                               DTypeName(result.layout.dtype)));
   }
 
   // A tensor, or each one of a list.
