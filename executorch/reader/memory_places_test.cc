@@ -380,6 +380,29 @@ TEST(MemoryPlacesTest, AMoveWithinOnePlaceIsNone) {
   }
 }
 
+// The elements would be taken for others: ExecuTorch's value would name the other tensor, with the
+// dtype and the order of that.
+TEST(MemoryPlacesTest, AMoveWithinOnePlaceToAnotherKindOfTensorIsRefused) {
+  const auto open = [](auto change) {
+    Builder pte;
+    const int32_t x = pte.Tensor({2, 2}), y = pte.Tensor({2, 2}), to = pte.Tensor({2, 2});
+    *pte.tensor(to).allocation_info = *pte.tensor(y).allocation_info;
+    change(pte.tensor(to));
+    pte.Input(x);
+    pte.Neg(x, y);
+    pte.Move(y, to);
+    pte.Output(to);
+    return OpenPte(pte.Serialize()).status();
+  };
+  EXPECT_OK(open([](TensorT&) {}));
+  EXPECT_EQ(open([](TensorT& to) { to.scalar_type = kIntType; }).code(), kBroken);
+  EXPECT_EQ(open([](TensorT& to) { to.sizes = {4, 1}; }).code(), kBroken);
+  EXPECT_EQ(open([](TensorT& to) { to.dim_order = {1, 0}; }).code(), kBroken);
+  EXPECT_EQ(
+      open([](TensorT& to) { to.shape_dynamism = TensorShapeDynamism::DYNAMIC_BOUND; }).code(),
+      kBroken);
+}
+
 TEST(MemoryPlacesTest, MovesBetweenMemories) {
   Builder pte;
   const int32_t c = pte.Constant({2, 2}, {5, 6, 7, 8}), x = pte.Unplanned({2, 2}),

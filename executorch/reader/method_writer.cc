@@ -516,9 +516,11 @@ class MethodWriter {
   void WriteMove(const Step& step) {
     const ValueFacts &from = facts_.values[step.from], &to = facts_.values[step.to];
     if (step.from == step.to) return;
-    if (from.is_tensor() && from.place == Place::kArena && to.place == Place::kArena &&
-        from.offset == to.offset && from.layout.sizes == to.layout.sizes && !from.dynamic &&
-        !to.dynamic) {
+    const bool alike = from.layout.dtype == to.layout.dtype &&
+                       from.layout.sizes == to.layout.sizes &&
+                       from.layout.dim_order == to.layout.dim_order;
+    if (alike && from.place == Place::kArena && to.place == Place::kArena &&
+        from.offset == to.offset && !from.dynamic && !to.dynamic) {
       return;
     }
     AddMove(step.from, step.to);
