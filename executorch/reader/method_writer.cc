@@ -227,9 +227,10 @@ class MethodWriter {
     if (extra != nullptr && extra->fully_qualified_name() != nullptr) {
       name = extra->fully_qualified_name()->str();
     }
-    // Names are what state is shared by; the file need not have any.
+    // Names are what state is shared by, each by one tensor; the file need not have any.
     if (name.empty() || !IsUtf8(name) || !state_names_.insert(name).second) {
       name = absl::StrCat("value ", index);
+      while (!state_names_.insert(name).second) name.push_back('\'');
     }
     state.set_name(name);
     state.set_value(index);

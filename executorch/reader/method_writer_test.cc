@@ -403,6 +403,24 @@ TEST(MethodWriterTest, SpecsOfInputsAndOutputsAreTexts) {
 
 // --- State ---
 
+TEST(MethodWriterTest, EachBufferHasANameOfItsOwn) {
+  PteBuilder pte;
+  // By value: what the file calls it.
+  for (const std::string name :
+       {"n", "value 2", "", "n", "\xff", "value 4'", "value 6", "value 7"}) {
+    const int32_t buffer = pte.Buffer({1}, {1});
+    pte.tensor(buffer).data_buffer_idx = 0;
+    pte.tensor(buffer).extra_tensor_info = std::make_unique<ExtraTensorInfoT>();
+    pte.tensor(buffer).extra_tensor_info->fully_qualified_name = name;
+    pte.Output(buffer);
+  }
+  ASSERT_OK_AND_ASSIGN(const belay::Program program, OpenPte(pte.Serialize()));
+  std::vector<std::string> names;
+  for (const StatePlan& state : program.methods()[0].state) names.push_back(state.name);
+  EXPECT_THAT(names, ElementsAre("n", "value 2", "value 2'", "value 3", "value 4", "value 4'",
+                                 "value 6", "value 7"));
+}
+
 // --- Delegates ---
 
 TEST(MethodWriterTest, ADelegateMayBeCalledTwiceAndBlobsMayBeShared) {
