@@ -7,6 +7,11 @@
 #include "runtime/program/metadata_path.h"
 
 namespace belay::pte {
+namespace {
+
+constexpr size_t kMostPathBytes = 4096;
+
+}  // namespace
 
 std::string MethodFacts::SourceOf(const Step& step) const {
   const auto* traces = plan->chains()->Get(step.chain)->stacktrace();
@@ -16,7 +21,8 @@ std::string MethodFacts::SourceOf(const Step& step) const {
   const Frame& frame = *frames->Get(frames->size() - 1);
   const std::string_view file =
       frame.filename() == nullptr ? std::string_view() : frame.filename()->string_view();
-  if (file.empty() || !IsUtf8(file)) return "";
+  // All instructions may share one name, which is looked at for each.
+  if (file.empty() || file.size() > kMostPathBytes || !IsUtf8(file)) return "";
   return absl::StrCat(file, ":", frame.lineno());
 }
 

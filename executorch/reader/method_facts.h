@@ -82,7 +82,8 @@ struct MethodFacts {
   uint64_t arena_bytes = 0, state_bytes = 0;
 
   // Where a step comes from, "model.py:12": the innermost frame of the file's stack trace, which
-  // ExecuTorch's exporter writes when it is asked to. "" when there is none, or one that is no UTF-8.
+  // ExecuTorch's exporter writes when it is asked to. "" when there is none, or one that is no UTF-8
+  // or longer than paths are.
   std::string SourceOf(const Step& step) const;
   // Where a step is in the file, what it calls and where it comes from, for messages.
   std::string PlaceOf(const Step& step) const;

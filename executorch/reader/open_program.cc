@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -20,6 +19,7 @@
 #include "runtime/core/annotate.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/memory_budget.h"
+#include "runtime/core/memory_check.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/utf8.h"
 #include "runtime/program/metadata_path.h"
@@ -39,6 +39,16 @@ absl::StatusOr<std::vector<const ExecutionPlan*>> SortedPlans(const ProgramFile&
   if (list.size() > limits.methods) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "execution_plan: ", list.size(), " methods, the limit 'methods' is ", limits.methods));
+  }
+  // Texts may be shared: what is looked at is counted before.
+  MemoryBound names;
+  for (const ExecutionPlan* plan : list) {
+    names.Add(1, plan->name() == nullptr ? 0 : plan->name()->size());
+  }
+  if (names.bytes() > limits.metadata_bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("execution_plan: the methods' names have ", names.bytes(),
+                     " bytes, the limit 'metadata_bytes' is ", limits.metadata_bytes));
   }
   Problems problems;
   std::vector<const ExecutionPlan*> plans;
@@ -118,22 +128,23 @@ void AddOtherSegments(const ProgramFile& file, absl::Span<const NamedDataPlan> n
     segments.push_back(std::move(segment));
   };
   add(SegmentPlan::Kind::kConstants, file.root().constant_segment()->segment_index());
-  if (file.root().mutable_data_segments() != nullptr) {
-    for (const SubsegmentOffsets* entry : *file.root().mutable_data_segments()) {
-      add(SegmentPlan::Kind::kConstants, entry->segment_index());
-    }
+  // The first one is all that is read; the file may say the same one very often.
+  const auto* contents = file.root().mutable_data_segments();
+  if (contents != nullptr && contents->size() != 0) {
+    add(SegmentPlan::Kind::kConstants, contents->Get(0)->segment_index());
   }
   if (file.root().named_data() != nullptr) {
     for (const pte::NamedData* named : *file.root().named_data()) {
       add(SegmentPlan::Kind::kNamedData, named->segment_index());
     }
   }
-  // Where each is in the file; blobs may lie between the tables.
+  // Where each is in the file; blobs may lie between the tables, which are a copy.
+  const auto address = [](const std::byte* at) { return reinterpret_cast<uintptr_t>(at); };
   const absl::Span<const std::byte> whole = file.flat().bytes;
   for (SegmentPlan& segment : segments) {
-    const bool inside = !std::less<>()(segment.bytes.data(), whole.data()) &&
-                        !std::less<>()(whole.end(), segment.bytes.data());
-    segment.offset = inside ? static_cast<uint64_t>(segment.bytes.data() - whole.data()) : 0;
+    // Wraps around for what lies before the file.
+    const uintptr_t offset = address(segment.bytes.data()) - address(whole.data());
+    segment.offset = offset <= whole.size() ? offset : 0;
     segment.alignment = 1;
   }
 }

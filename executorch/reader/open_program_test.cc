@@ -63,35 +63,44 @@ TEST(OpenProgramTest, ErrorsOfOpenNameTheInnermostFrame) {
 }
 
 TEST(OpenProgramTest, FramesThatSayNothingAreNoError) {
-  for (const std::string file : {"", "\xff"}) {
+  for (const std::string& file : {std::string(), std::string("\xff"), std::string(4097, 'f')}) {
     Traced pte;
     pte.Trace({{file, 12}});
     pte.Trace({});  // of no instruction
     ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
     EXPECT_EQ(InstructionSource(*loaded->program, loaded->program->methods()[0], 0), "");
   }
+  Traced none;
+  none.Trace({});
+  ASSERT_OK_AND_ASSIGN(const auto loaded, Load(none));
+  EXPECT_EQ(InstructionSource(*loaded->program, loaded->program->methods()[0], 0), "");
 }
 
 TEST(OpenProgramTest, NamesOfSourceFilesCountAsMetadata) {
+  constexpr int kInstructions = 100;
   Traced pte;
-  pte.Trace({{std::string(100'000, 'f'), 12}});
-  pte.JumpFalse(pte.Bool(false), 2);
-  pte.Trace({{"g", 1}});
+  pte.Trace({{std::string(4000, 'f'), 12}});
+  for (int i = 1; i < kInstructions; ++i) {
+    pte.JumpFalse(pte.Bool(false), 2);
+    pte.Trace({{"g", 1}});
+  }
   std::string file = pte.Serialize();
-  // The second instruction has the frames of the first, which are there once.
+  // All instructions have the frames of the first, which are there once.
   const auto* traces =
       GetProgram(file.data())->execution_plan()->Get(0)->chains()->Get(0)->stacktrace();
   const size_t at =
       static_cast<size_t>(reinterpret_cast<const char*>(traces->Data()) - file.data());
   uint32_t offset = 0;
   std::memcpy(&offset, &file[at], sizeof(offset));
-  offset -= sizeof(offset);
-  std::memcpy(&file[at + sizeof(offset)], &offset, sizeof(offset));
+  for (int i = 1; i < kInstructions; ++i) {
+    offset -= sizeof(offset);
+    std::memcpy(&file[at + i * sizeof(offset)], &offset, sizeof(offset));
+  }
   belay::Program::Options options;
   options.limits.metadata_bytes = 150'000;
   EXPECT_THAT(OpenPte(file, options),
               StatusIs(absl::StatusCode::kResourceExhausted,
-                       HasSubstr("the names of source files of 100003 bytes exceeds the limit "
+                       HasSubstr("the names of source files of 4003 bytes exceeds the limit "
                                  "'metadata_bytes'")));
 }
 
@@ -217,8 +226,7 @@ TEST(OpenProgramTest, ViewsShareTheMemoryOfTheirBase) {
   EXPECT_EQ(std::get<TensorPlan>(values[view]).offset, std::get<TensorPlan>(values[y]).offset);
   EXPECT_EQ(loaded->method->plan().instructions.size(), 2u);
   const TestTensor input = TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
-  EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}),
-              ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}), ElementsAre(1, 2, 3, 4, 5, 6));
 }
 
 TEST(OpenProgramTest, ViewsOfInputsAndConstants) {
@@ -275,8 +283,7 @@ TEST(OpenProgramTest, SeveralPools) {
   relu.tensor(relu.y).allocation_info->memory_offset_low = 0;
   ASSERT_OK_AND_ASSIGN(const auto loaded, Load(relu));
   const TestTensor input = TestTensor::Of<float>({2, 3}, {-1, 2, -3, 4, -5, 6});
-  EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}),
-              ElementsAre(0, 2, 0, 4, 0, 6));
+  EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}), ElementsAre(0, 2, 0, 4, 0, 6));
 }
 
 TEST(OpenProgramTest, TensorsOfADataFile) {
@@ -323,6 +330,50 @@ TEST(OpenProgramTest, DelegatesGetTheirBlobSpecsAndNamedData) {
   EXPECT_THAT(method.outputs_of(call.operands), ElementsAre(z));
   ASSERT_OK_AND_ASSIGN(const auto named, program.FindNamedData("weights"));
   EXPECT_EQ(named.size(), 4u);
+}
+
+// --- What reports say of the file ---
+
+TEST(OpenProgramTest, SegmentsAreToldOnceEach) {
+  PteBuilder pte;
+  pte.Output(pte.Constant({2}, {1, 2}));
+  pte.Output(pte.Buffer({2}, {3, 4}));
+  pte.AddNamedData("k", "1234");
+  // As often as one likes to say it, in four bytes each; the first one counts.
+  for (int i = 0; i < 100; ++i) {
+    pte.program().mutable_data_segments.push_back(std::make_unique<SubsegmentOffsetsT>());
+  }
+  ASSERT_OK_AND_ASSIGN(const belay::Program program, OpenPte(pte.Serialize()));
+  const absl::Span<const SegmentPlan> segments = program.segments();
+  ASSERT_EQ(segments.size(), 3u);
+  EXPECT_EQ(segments[0].kind, SegmentPlan::Kind::kConstants);
+  EXPECT_EQ(segments[1].kind, SegmentPlan::Kind::kConstants);
+  EXPECT_EQ(segments[2].kind, SegmentPlan::Kind::kNamedData);
+  for (const SegmentPlan& segment : segments) {
+    EXPECT_EQ(segment.bytes.data(), program.bytes().data() + segment.offset);
+  }
+  EXPECT_EQ(segments[2].bytes.size(), 4u);
+}
+
+TEST(OpenProgramTest, ASegmentThatNothingReadsNeedNotExist) {
+  Relu relu;
+  relu.program().constant_segment->segment_index = 9;
+  ASSERT_OK_AND_ASSIGN(const belay::Program program, OpenPte(relu.Serialize()));
+  EXPECT_TRUE(program.segments().empty());
+}
+
+TEST(OpenProgramTest, BlobsBetweenTheTablesLieNowhereInTheFile) {
+  Relu relu;
+  const int32_t z = relu.Tensor({2, 3});
+  relu.Delegate("demo", "unused", {relu.y, z});
+  relu.Output(z);
+  relu.program().backend_delegate_data.push_back(std::make_unique<BackendDelegateInlineDataT>());
+  relu.program().backend_delegate_data[0]->data = {'b', 'l', 'o', 'b'};
+  relu.method().delegates[0]->processed->location = DataLocation::INLINE;
+  relu.method().delegates[0]->processed->index = 0;
+  ASSERT_OK_AND_ASSIGN(const belay::Program program, OpenPte(relu.Serialize()));
+  EXPECT_EQ(program.segments()[0].offset, 0u);
+  EXPECT_EQ(program.segments()[0].bytes.size(), 4u);
 }
 
 }  // namespace
