@@ -391,67 +391,6 @@ INSTANTIATE_TEST_SUITE_P(
             kBroken, "value 2: it is read, and has neither memory nor content"}),
     [](const auto& info) { return info.param.name; });
 
-// The object API writes every vector: one is taken away afterwards. The table gets a vtable of its
-// own, without the field, behind a file that has no segments.
-void Remove(std::string& file, const void* table, flatbuffers::voffset_t field) {
-  using flatbuffers::ReadScalar;
-  const size_t at = static_cast<const char*>(table) - file.data();
-  const size_t vtable = at - ReadScalar<flatbuffers::soffset_t>(file.data() + at);
-  file.resize((file.size() + 7) / 8 * 8);
-  const size_t copy = file.size();
-  file.append(file.substr(vtable, ReadScalar<flatbuffers::voffset_t>(file.data() + vtable)));
-  Put<flatbuffers::voffset_t>(file, copy + field, 0);
-  Put<flatbuffers::soffset_t>(file, at, static_cast<int32_t>(at) - static_cast<int32_t>(copy));
-}
-
-TEST(OpenProgramTest, TablesThatAreMissingAreNamed) {
-  using Plan = ExecutionPlan;
-  struct Case {
-    std::function<const void*(const pte::Program&)> table;
-    flatbuffers::voffset_t field;
-    std::string message;
-  };
-  const auto plan = [](const pte::Program& p) -> const Plan& {
-    return *p.execution_plan()->Get(0);
-  };
-  const auto of_plan = [&](const pte::Program& p) -> const void* { return &plan(p); };
-  const auto of_tensor = [&](const pte::Program& p) -> const void* {
-    return plan(p).values()->Get(0)->val_as_Tensor();
-  };
-  const auto of_instruction = [&](const pte::Program& p) -> const void* {
-    return plan(p).chains()->Get(0)->instructions()->Get(0);
-  };
-  const Case cases[] = {
-      {of_plan, Plan::VT_NAME, "its name is no text"},
-      {of_plan, Plan::VT_VALUES, "values are missing"},
-      {of_plan, Plan::VT_INPUTS, "inputs are missing"},
-      {of_plan, Plan::VT_OUTPUTS, "outputs are missing"},
-      {of_plan, Plan::VT_CHAINS, "chains are missing"},
-      {of_plan, Plan::VT_OPERATORS, "operator 0 does not exist, there are 0"},
-      {of_plan, Plan::VT_DELEGATES, "delegates are missing"},
-      {of_plan, Plan::VT_NON_CONST_BUFFER_SIZES, "non_const_buffer_sizes are missing"},
-      {of_tensor, Tensor::VT_SIZES, "sizes are missing"},
-      {of_tensor, Tensor::VT_DIM_ORDER, "dim_order is missing"},
-      {of_instruction, Instruction::VT_INSTR_ARGS, "its arguments are missing"},
-      {[&](const pte::Program& p) -> const void* { return plan(p).values()->Get(0); },
-       EValue::VT_VAL, "the Tensor is missing"},
-      {[&](const pte::Program& p) -> const void* { return plan(p).chains()->Get(0); },
-       Chain::VT_INSTRUCTIONS, "chain 0: instructions are missing"},
-      {[&](const pte::Program& p) -> const void* { return plan(p).operators()->Get(0); },
-       Operator::VT_NAME, "operator 0: its name is missing"},
-      {[&](const pte::Program& p) -> const void* {
-         return plan(p).chains()->Get(0)->instructions()->Get(0)->instr_args_as_KernelCall();
-       },
-       KernelCall::VT_ARGS, "args are missing"},
-  };
-  const std::string file = Relu().Serialize();
-  for (const Case& c : cases) {
-    std::string damaged = file;
-    Remove(damaged, c.table(*GetProgram(damaged.data())), c.field);
-    EXPECT_THAT(OpenPte(damaged), StatusIs(kBroken, HasSubstr(c.message))) << c.message;
-  }
-}
-
 TEST(OpenProgramTest, AllProblemsOfAKindAreToldAtOnce) {
   Relu relu;
   relu.tensor(relu.x).sizes = {2, -3};
@@ -483,6 +422,45 @@ TEST(OpenProgramTest, LimitsHold) {
               StatusIs(kLimit, HasSubstr("arena_bytes")));
   EXPECT_THAT(open([](Limits& l) { l.segments = 0; }), StatusIs(kLimit, HasSubstr("segments")));
   EXPECT_THAT(open([](Limits& l) { l.nesting = 3; }), StatusIs(absl::StatusCode::kDataLoss));
+}
+
+// The numbers of each list are limited by themselves, whatever limit comes first for most programs.
+TEST(OpenProgramTest, EachListIsLimited) {
+  const auto open = [](auto add, auto set) {
+    Relu relu;
+    add(relu);
+    belay::Program::Options options;
+    set(options.limits);
+    return OpenPte(relu.Serialize(), options).status();
+  };
+  const auto limited = [](std::string_view what) {
+    return StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr(what));
+  };
+  const auto two = [](Limits& l) { l.values = 2; };
+  EXPECT_OK(open([](Relu&) {}, two));
+  EXPECT_THAT(open([](Relu& p) { p.Int(1); }, two), limited("3 values, the limit 'values' is 2"));
+  EXPECT_THAT(open([](Relu& p) { p.method().non_const_buffer_sizes.push_back(0); }, two),
+              limited("3 values, the limit 'values' is 2"));
+  EXPECT_THAT(open([](Relu& p) { p.method().inputs.assign(3, 0); }, two),
+              limited("3 inputs and 1 outputs, the limit 'values' is 2"));
+  EXPECT_THAT(open([](Relu& p) { p.method().outputs.assign(3, 0); }, two),
+              limited("1 inputs and 3 outputs, the limit 'values' is 2"));
+  const auto one = [](Limits& l) { l.instructions = 1; };
+  EXPECT_OK(open([](Relu&) {}, one));
+  EXPECT_THAT(open([](Relu& p) { p.Move(p.x, p.y); }, one),
+              limited("2 instructions, the limit 'instructions' is 1"));
+  EXPECT_THAT(
+      open([](Relu& p) { p.method().operators.push_back(std::make_unique<OperatorT>()); }, one),
+      limited("2 operators, the limit 'instructions' is 1"));
+  const auto elements = [](Limits& l) { l.list_elements = 3; };
+  EXPECT_OK(open([](Relu& p) { p.TensorList({0, 1, 0}); }, elements));
+  EXPECT_THAT(open(
+                  [](Relu& p) {
+                    p.TensorList({0, 1});
+                    p.OptionalTensorList({0, -1});
+                  },
+                  elements),
+              limited("4 list_elements, the limit 'list_elements' is 3"));
 }
 
 }  // namespace
