@@ -9,8 +9,8 @@ namespace belay::pte {
 namespace {
 
 // Operators, and the arguments that they all take. "aten::" is not written. Behind '=' stands what
-// the rule of portable_operators.h does not give: the overload of the functional operator, or its
-// whole name, or '-' where there is none.
+// the rule of portable_operators.h does not give: the overload of the functional operator, or '-'
+// where there is none.
 struct Row {
   std::string_view operators;
   std::string_view arguments;
@@ -295,7 +295,6 @@ PortableArgument ParseArgument(std::string_view text) {
 // "aten::add.Scalar_out", "" → "aten.add.Scalar".
 std::string FunctionalName(std::string_view name, std::string_view given) {
   if (given == "-") return "";
-  if (given.find('.') != std::string_view::npos) return std::string(given);
   const auto [ns, rest] = Cut(name, "::");
   const auto [op, written_overload] = Cut(rest, ".");
   std::string_view overload = given.empty() ? written_overload : given;
