@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "executorch/reader/testing/pte_builder.h"
+#include "executorch/reader/testing/table_edits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
@@ -22,11 +23,6 @@ absl::Status AddTo(DataFiles& data, const std::string& bytes, const Limits& limi
   return data.Add(
       file, absl::MakeConstSpan(reinterpret_cast<const std::byte*>(file->data()), file->size()),
       limits);
-}
-
-template <class T>
-void Put(std::string& file, size_t at, T number) {
-  std::memcpy(file.data() + at, &number, sizeof(number));
 }
 
 TEST(DataFilesTest, FindsTensorsByKeyInSeveralFiles) {

@@ -1,5 +1,4 @@
 // Tables and vectors that a file does not have: FlatBuffers takes every field for optional.
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -9,6 +8,7 @@
 #include "executorch/reader/data_file.h"
 #include "executorch/reader/open_program.h"
 #include "executorch/reader/testing/pte_builder.h"
+#include "executorch/reader/testing/table_edits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
@@ -19,24 +19,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr absl::StatusCode kBroken = absl::StatusCode::kInvalidArgument;
-
-template <class T>
-void Put(std::string& file, size_t at, T number) {
-  std::memcpy(file.data() + at, &number, sizeof(number));
-}
-
-// The object API writes every vector: one is taken away afterwards. The table gets a vtable of its
-// own, without the field, behind a file that has no segments.
-void Remove(std::string& file, const void* table, flatbuffers::voffset_t field) {
-  using flatbuffers::ReadScalar;
-  const size_t at = static_cast<const char*>(table) - file.data();
-  const size_t vtable = at - ReadScalar<flatbuffers::soffset_t>(file.data() + at);
-  file.resize((file.size() + 7) / 8 * 8);
-  const size_t copy = file.size();
-  file.append(file.substr(vtable, ReadScalar<flatbuffers::voffset_t>(file.data() + vtable)));
-  Put<flatbuffers::voffset_t>(file, copy + field, 0);
-  Put<flatbuffers::soffset_t>(file, at, static_cast<int32_t>(at) - static_cast<int32_t>(copy));
-}
 
 // y = relu(x) and delegate(y), with at least one of each table, and no segment.
 struct Everything : Relu {

@@ -1,5 +1,4 @@
 // What OpenPte refuses: damaged bytes, tables that say what cannot be, limits.
-#include <cstring>
 #include <functional>
 #include <string>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "executorch/format/file_header.h"
 #include "executorch/reader/open_program.h"
 #include "executorch/reader/testing/pte_builder.h"
+#include "executorch/reader/testing/table_edits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
@@ -30,11 +30,6 @@ struct BadBytes {
   absl::StatusCode code;
   std::string message;
 };
-
-template <class T>
-void Put(std::string& file, size_t at, T number) {
-  std::memcpy(file.data() + at, &number, sizeof(number));
-}
 
 class BadBytesTest : public ::testing::TestWithParam<BadBytes> {};
 
@@ -422,6 +417,24 @@ TEST(OpenProgramTest, LimitsHold) {
               StatusIs(kLimit, HasSubstr("arena_bytes")));
   EXPECT_THAT(open([](Limits& l) { l.segments = 0; }), StatusIs(kLimit, HasSubstr("segments")));
   EXPECT_THAT(open([](Limits& l) { l.nesting = 3; }), StatusIs(absl::StatusCode::kDataLoss));
+}
+
+// All methods may have one text for a name, which is looked at for each.
+TEST(OpenProgramTest, NamesOfMethodsAreCounted) {
+  Relu relu;
+  relu.method().name = std::string(2000, 'm');
+  for (int i = 0; i < 9; ++i) {
+    relu.program().execution_plan.push_back(std::make_unique<ExecutionPlanT>());
+  }
+  std::string file = relu.Serialize();
+  ShareFirst(file, *GetProgram(file.data())->execution_plan());
+  EXPECT_THAT(OpenPte(file), StatusIs(kBroken, HasSubstr("is there twice")));
+  belay::Program::Options options;
+  options.limits.metadata_bytes = 19'999;
+  ASSERT_LT(file.size(), 10'000u);
+  EXPECT_THAT(OpenPte(file, options),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("execution_plan: the methods' names have 20000 bytes")));
 }
 
 // The numbers of each list are limited by themselves, whatever limit comes first for most programs.

@@ -1,6 +1,5 @@
 #include "executorch/reader/open_program.h"
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,6 +7,7 @@
 
 #include "executorch/reader/testing/loaded_method.h"
 #include "executorch/reader/testing/pte_builder.h"
+#include "executorch/reader/testing/table_edits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
@@ -85,17 +85,9 @@ TEST(OpenProgramTest, NamesOfSourceFilesCountAsMetadata) {
     pte.Trace({{"g", 1}});
   }
   std::string file = pte.Serialize();
-  // All instructions have the frames of the first, which are there once.
-  const auto* traces =
-      GetProgram(file.data())->execution_plan()->Get(0)->chains()->Get(0)->stacktrace();
-  const size_t at =
-      static_cast<size_t>(reinterpret_cast<const char*>(traces->Data()) - file.data());
-  uint32_t offset = 0;
-  std::memcpy(&offset, &file[at], sizeof(offset));
-  for (int i = 1; i < kInstructions; ++i) {
-    offset -= sizeof(offset);
-    std::memcpy(&file[at + i * sizeof(offset)], &offset, sizeof(offset));
-  }
+  // All instructions have the frames of the first.
+  ShareFirst(file,
+             *GetProgram(file.data())->execution_plan()->Get(0)->chains()->Get(0)->stacktrace());
   belay::Program::Options options;
   options.limits.metadata_bytes = 150'000;
   EXPECT_THAT(OpenPte(file, options),
