@@ -66,6 +66,7 @@ TEST(DataFilesTest, BytesThatBreakARuleAreRefused) {
       {[](auto& f) { Put<uint32_t>(f, 12, 39); }, kDamaged, "its length is 39"},
       {[](auto& f) { Put<uint64_t>(f, 16, UINT64_MAX); }, kDamaged, "overflow"},
       {[](auto& f) { Put<uint64_t>(f, 24, f.size() + 1); }, kDamaged, "the tables end at"},
+      {[](auto& f) { Put<uint64_t>(f, 24, 63); }, kDamaged, "the tables end at 63"},
       {[](auto& f) { Put<uint64_t>(f, 32, UINT64_MAX - 3); }, kDamaged, "segments of"},
       {[](auto& f) { Put<uint64_t>(f, 40, UINT64_MAX); }, kDamaged, "segments of"},
       {[](auto& f) { Put<uint32_t>(f, 0, 0x7ffffff0); }, kDamaged, "tables are damaged"},
@@ -128,6 +129,90 @@ TEST(DataFilesTest, LimitsHold) {
   limits.metadata_bytes = 100;
   EXPECT_THAT(AddTo(data, file, limits),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("metadata_bytes")));
+}
+
+TEST(DataFilesTest, AKeyIsInAFileOnce) {
+  DataFiles data;
+  EXPECT_THAT(AddTo(data, DataFileOf({{"a", {1}}, {"b", {2}}, {"a", {3}}})),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("named_data[2] 'a': the key is there already")));
+  EXPECT_EQ(data.entries().size(), 0u);
+}
+
+// A data file without segments, for what is taken away from its tables.
+std::string WithoutSegments() {
+  ptd::FlatTensorT root;
+  root.named_data.push_back(std::make_unique<ptd::NamedDataT>());
+  root.named_data[0]->key = "a";
+  root.named_data[0]->tensor_layout = std::make_unique<ptd::TensorLayoutT>();
+  root.named_data[0]->tensor_layout->scalar_type = kFloatType;
+  root.named_data[0]->tensor_layout->sizes = {0};
+  root.named_data[0]->tensor_layout->dim_order = {0};
+  root.segments.push_back(std::make_unique<ptd::DataSegmentT>());
+  return SerializeData(root, "");
+}
+
+TEST(DataFilesTest, TablesAndVectorsMayBeMissing) {
+  using Root = ptd::FlatTensor;
+  using Layout = ptd::TensorLayout;
+  const auto root = [](const Root& r) -> const void* { return &r; };
+  const auto entry = [](const Root& r) -> const void* { return r.named_data()->Get(0); };
+  const auto layout = [](const Root& r) -> const void* {
+    return r.named_data()->Get(0)->tensor_layout();
+  };
+  struct Case {
+    std::function<const void*(const Root&)> table;
+    flatbuffers::voffset_t field;
+    std::string message;  // "": it need not be there
+  };
+  const Case cases[] = {
+      {root, Root::VT_NAMED_DATA, ""},
+      {root, Root::VT_SEGMENTS, "segment 0 does not exist, there are 0"},
+      {entry, ptd::NamedData::VT_TENSOR_LAYOUT, ""},
+      {entry, ptd::NamedData::VT_KEY, "the key is no text"},
+      {layout, Layout::VT_SIZES, "sizes are missing"},
+      {layout, Layout::VT_DIM_ORDER, "dim_order is missing"},
+  };
+  const std::string file = WithoutSegments();
+  for (const Case& c : cases) {
+    std::string damaged = file;
+    Remove(damaged, c.table(*ptd::GetFlatTensor(damaged.data())), c.field);
+    Put<uint64_t>(damaged, 24, damaged.size());  // the tables are longer
+    Put<uint64_t>(damaged, 32, damaged.size());
+    DataFiles data;
+    const absl::Status status = AddTo(data, damaged);
+    if (c.message.empty()) {
+      EXPECT_OK(status) << c.field;
+    } else {
+      EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(c.message)));
+    }
+  }
+}
+
+// Entries may share their keys: what is copied is counted.
+TEST(DataFilesTest, KeysAreCountedAsOftenAsTheyAreThere) {
+  ptd::FlatTensorT root;
+  for (int i = 0; i < 20; ++i) {
+    root.named_data.push_back(std::make_unique<ptd::NamedDataT>());
+    root.named_data[i]->key = i == 0 ? std::string(2000, 'k') : "k";
+  }
+  root.segments.push_back(std::make_unique<ptd::DataSegmentT>());
+  std::string file = SerializeData(root, "");
+  ShareFirst(file, *ptd::GetFlatTensor(file.data())->named_data());
+  Limits limits;
+  limits.metadata_bytes = 39'999;
+  ASSERT_LT(file.size(), 10'000u);
+  DataFiles data;
+  EXPECT_THAT(AddTo(data, file, limits),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("named_data: its keys have 40000 bytes, the limit "
+                                 "'metadata_bytes' is 39999")));
+}
+
+TEST(DataFilesTest, KeysAreText) {
+  DataFiles data;
+  EXPECT_THAT(AddTo(data, DataFileOf({{"\xff", {1}}})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the key is no text")));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "executorch/format/xnnpack_payload.h"
 #include "executorch/format/xnnpack_payload_generated.h"
 #include "executorch/reader/testing/pte_builder.h"
+#include "executorch/reader/testing/table_edits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
@@ -88,6 +89,20 @@ TEST(DelegateOutputsTest, TakeTheTablesFromTheBudget) {
   }
 }
 
+TEST(DelegateOutputsTest, ValuesMayBeMissingAndOfOtherKinds) {
+  xnnpack::fb::GraphT graph;
+  graph.values.push_back(std::make_unique<xnnpack::fb::ValueT>());  // of no kind
+  graph.values.push_back(std::make_unique<xnnpack::fb::ValueT>());
+  graph.values[1]->value.Set(xnnpack::fb::QuantizedTensorValueT());  // without its tensor
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(xnnpack::fb::Graph::Pack(builder, &graph), "XN01");
+  std::string file(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
+  EXPECT_EQ(Outputs(kXnnpack, file), 0u);
+  Remove(file, flatbuffers::GetRoot<xnnpack::fb::Graph>(file.data()),
+         xnnpack::fb::Graph::VT_VALUES);
+  EXPECT_EQ(Outputs(kXnnpack, file), std::nullopt);
+}
+
 // y = relu(x), and a delegate's call of y and three tensors that nothing writes.
 struct Calls : PteBuilder {
   Calls(std::string_view id, std::string_view blob) {
@@ -127,6 +142,31 @@ TEST(DelegateOutputsTest, WhatNothingWroteIsAnOutputOfOtherBackends) {
   const Operands operands = OperandsOf(program);
   EXPECT_THAT(operands.arguments, ElementsAre(pte.y));
   EXPECT_THAT(operands.outputs, ElementsAre(pte.view, pte.a, pte.b));
+}
+
+// Calls of one delegate have as many outputs, whatever was written between them.
+TEST(DelegateOutputsTest, AreThoseOfTheFirstCall) {
+  Calls pte("demo", "blob");
+  const int32_t c = pte.Tensor({2, 3}), d = pte.Tensor({6}), e = pte.Tensor({2, 3}),
+                f = pte.Tensor({2, 3});
+  pte.Delegate("demo", "", {c, d, e, f});
+  pte.instruction(2).instr_args.AsDelegateCall()->delegate_index = 0;
+  pte.Output(f);
+  ASSERT_OK_AND_ASSIGN(const belay::Program program, OpenPte(pte.Serialize()));
+  const MethodPlan& method = program.methods()[0];
+  const auto& call = std::get<DelegateCallPlan>(method.instructions[2]);
+  EXPECT_THAT(method.arguments_of(call.operands), ElementsAre(c));
+  EXPECT_THAT(method.outputs_of(call.operands), ElementsAre(d, e, f));
+}
+
+TEST(DelegateOutputsTest, ThereIsMemoryForTheTablesOrTheProgramIsRefused) {
+  const Calls pte(kXnnpack, Graph({1, 1, 2, 2}) + std::string(10'000, '\0'));
+  belay::Program::Options options;
+  EXPECT_OK(OpenPte(pte.Serialize(), options));
+  options.limits.metadata_bytes = 8'000;
+  EXPECT_THAT(OpenPte(pte.Serialize(), options),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       ::testing::HasSubstr("the tables of a delegate")));
 }
 
 TEST(DelegateOutputsTest, AreAtMostTheArgumentsOfTheCall) {

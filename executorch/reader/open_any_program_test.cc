@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "executorch/reader/testing/pte_builder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/test_in_directory.h"
@@ -37,6 +38,20 @@ TEST_F(OpenAnyProgramTest, DataFilesAreForExecuTorchs) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("data files are for programs of ExecuTorch")));
   EXPECT_THAT(OpenAnyProgram(Path("missing"), {}), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(OpenAnyProgramTest, BytesThatBeginLikeAProgramAreOne) {
+  const std::string pte = Relu().Serialize();
+  const auto open = [](std::string_view file) {
+    return OpenAnyProgramBytes(
+        absl::MakeConstSpan(reinterpret_cast<const std::byte*>(file.data()), file.size()), {});
+  };
+  ASSERT_OK_AND_ASSIGN(const belay::Program program, open(pte));
+  EXPECT_EQ(program.format(), "ET12");
+  EXPECT_THAT(open(std::string_view(pte).substr(0, 9)),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("not a program file (.pte)")));
+  EXPECT_THAT(open(std::string_view(pte).substr(0, 7)),
+              StatusIs(absl::StatusCode::kDataLoss, ::testing::Not(HasSubstr(".pte"))));
 }
 
 }  // namespace

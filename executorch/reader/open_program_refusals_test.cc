@@ -55,6 +55,8 @@ INSTANTIATE_TEST_SUITE_P(
                  absl::StatusCode::kDataLoss, "its length is 23"},
         BadBytes{"HeaderBeyondFile", [](auto& f) { Put<uint32_t>(f, 12, 0x7fffffff); },
                  absl::StatusCode::kDataLoss, "its length"},
+        BadBytes{"ProgramWithoutTables", [](auto& f) { Put<uint64_t>(f, 16, 63); },
+                 absl::StatusCode::kDataLoss, "the tables end at 63"},
         BadBytes{"ProgramSize", [](auto& f) { Put<uint64_t>(f, 16, f.size() + 1); },
                  absl::StatusCode::kDataLoss, "the tables end at"},
         BadBytes{"SegmentBase", [](auto& f) { Put<uint64_t>(f, 24, f.size() + 1); },

@@ -51,6 +51,9 @@ TEST(PrimKernelsTest, IntegerDivisionIsThatOfC) {
   EXPECT_EQ(*Compute("mod", "int", {I(-7), I(3)}), -1);
   EXPECT_EQ(*Compute("mod", "Scalar", {I(-7), I(3)}), -1);
   EXPECT_EQ(*Compute("mod", "int", {I(INT64_MIN), I(-1)}), 0);
+  EXPECT_EQ(*Compute("mod", "int", {I(INT64_MIN), I(10)}), -8);
+  EXPECT_EQ(*Compute("floordiv", "int", {I(INT64_MIN), I(2)}), INT64_MIN / 2);
+  EXPECT_EQ(*Compute("floordiv", "int", {I(7), I(-1)}), -7);
   EXPECT_THAT(Compute("floordiv", "int", {I(INT64_MIN), I(-1)}),
               StatusIs(absl::StatusCode::kOutOfRange));
   EXPECT_THAT(Compute("floordiv", "int", {I(1), I(0)}),
@@ -98,9 +101,30 @@ TEST(PrimKernelsTest, CopyIndexRefusesWhatDoesNotFit) {
   EXPECT_THAT(CopyIndex(INT64_MAX - 1).Execute(), StatusIs(absl::StatusCode::kOutOfRange));
   EXPECT_THAT(CopyIndex(0, {3}).Execute(), StatusIs(absl::StatusCode::kOutOfRange));
   EXPECT_THAT(CopyIndex(0, {}).Execute(), StatusIs(absl::StatusCode::kInvalidArgument));
+  CopyIndex dtype(0);
+  dtype.tensor(dtype.to).scalar_type = 3;
+  EXPECT_THAT(dtype.Execute(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                        ::testing::HasSubstr("expected a contiguous tensor of "
+                                                             "float32")));
   CopyIndex order(0);
   order.tensor(order.to).dim_order = {1, 0};
   EXPECT_THAT(order.Execute(), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST(PrimKernelsTest, NumbersMustBeOfTheKindThatTheOperatorTakes) {
+  const auto real = belay::EValue(2.5);
+  for (const std::string op : {"floordiv", "mod"}) {
+    EXPECT_THAT(Compute(op, "int", {real, I(2)}), StatusIs(absl::StatusCode::kInvalidArgument));
+    EXPECT_THAT(Compute(op, "int", {I(2), real}), StatusIs(absl::StatusCode::kInvalidArgument));
+  }
+}
+
+// A row without elements is a row.
+TEST(PrimKernelsTest, CopyIndexOfAnEmptyRowGivesTheTensorItsRows) {
+  CopyIndex empty(1, {0});
+  empty.tensor(empty.to).sizes = {3, 0};
+  ASSERT_OK_AND_ASSIGN(const std::vector<float> elements, empty.Execute());
+  EXPECT_THAT(elements, ElementsAre());
 }
 
 }  // namespace
