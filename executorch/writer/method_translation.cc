@@ -153,18 +153,13 @@ void MethodTranslator::Translate(const schema::KernelCall& call) {
     outs.push_back(ArgumentValue(call.outputs(static_cast<int>(i)), out));
   }
   arguments.insert(arguments.end(), outs.begin(), outs.end());
-  switch (op->result) {
-    case PortableOperator::Result::kOut:
-      arguments.push_back(outs.size() == 1 ? outs[0] : TensorList(outs));
-      break;
-    case PortableOperator::Result::kSelf:
-      arguments.push_back(arguments[0]);
-      break;
-    case PortableOperator::Result::kValue:
-      arguments.push_back(Value(call.outputs(0)));
-      break;
-    case PortableOperator::Result::kNone:
-      break;
+  // All have a result: what has none is no functional operator (TranslateSetRow).
+  if (op->result == PortableOperator::Result::kOut) {
+    arguments.push_back(outs.size() == 1 ? outs[0] : TensorList(outs));
+  } else if (op->result == PortableOperator::Result::kSelf) {
+    arguments.push_back(arguments[0]);
+  } else {
+    arguments.push_back(Value(call.outputs(0)));
   }
   AddCall(op->name, std::move(arguments));
 }
@@ -231,7 +226,7 @@ void MethodTranslator::AddInstructions() {
       case schema::Instruction::kJump:
         jump(Bool(false), instruction.jump().target());
         break;
-      case schema::Instruction::KIND_NOT_SET:
+      default:  // of no kind
         break;
     }
   }

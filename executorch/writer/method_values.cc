@@ -14,6 +14,16 @@
 #include "runtime/core/sha256.h"
 
 namespace belay::pte {
+namespace {
+
+// The number that ExecuTorch knows the dtype by.
+std::optional<int8_t> ScalarType(DType dtype) {
+  const std::optional<C10ScalarType> type = DTypeToC10(dtype);
+  if (!type.has_value() || type->value > 29) return std::nullopt;
+  return static_cast<int8_t>(type->value);
+}
+
+}  // namespace
 
 template <class T>
 MethodTranslator::Index MethodTranslator::Literal(T literal, std::string_view content) {
@@ -56,12 +66,11 @@ MethodTranslator::Index MethodTranslator::TensorList(std::vector<Index> tensors)
 void MethodTranslator::AddTensor(uint32_t value, const schema::Tensor& tensor) {
   TensorT out;
   const auto dtype = static_cast<DType>(tensor.dtype());
-  const std::optional<C10ScalarType> type = DTypeToC10(dtype);
-  if (!type.has_value() || type->value > 29) {
+  const std::optional<int8_t> type = ScalarType(dtype);
+  if (!type.has_value()) {
     Problem(absl::StrCat("ExecuTorch has no dtype ", std::string(DTypeName(dtype))));
-  } else {
-    out.scalar_type = static_cast<int8_t>(type->value);
   }
+  out.scalar_type = type.value_or(0);
   for (int64_t size : tensor.sizes()) {
     if (size > std::numeric_limits<int32_t>::max()) {
       Problem(absl::StrCat("a tensor of size ", size, " in one dimension: sizes have 31 bits"));
@@ -189,8 +198,8 @@ MethodTranslator::Index MethodTranslator::NumberValue(uint32_t value,
       break;
     case schema::Value::kDtype:
       if (kind == ArgumentKind::kDtype) {
-        const auto dtype = static_cast<DType>(source.dtype());
-        if (const auto type = DTypeToC10(dtype)) return Int(type->value);
+        const std::optional<int8_t> type = ScalarType(static_cast<DType>(source.dtype()));
+        if (type.has_value()) return Int(*type);
       }
       break;
     default:
@@ -211,39 +220,34 @@ MethodTranslator::Index MethodTranslator::ListValue(const schema::List& list,
     items.push_back(none ? -1 : NumberValue(value, element));
   }
   const std::string key = absl::StrJoin(items, ",");
-  switch (argument.kind) {
-    case ArgumentKind::kTensor: {
-      if (!argument.element_optional) return TensorList(std::move(items));
-      OptionalTensorListT tensors;
-      tensors.items = std::move(items);
-      return Literal(std::move(tensors), key);
-    }
-    case ArgumentKind::kInt: {
-      IntListT ints;
-      ints.items.assign(items.begin(), items.end());
-      return Literal(std::move(ints), key);
-    }
-    case ArgumentKind::kFloat:
-    case ArgumentKind::kBool: {
-      DoubleListT reals;
-      BoolListT truths;
-      for (uint32_t value : list.elements()) {
-        const schema::Value& number = Source(value);
-        if (number.has_scalar()) {
-          Problem(absl::StrCat("argument '", std::string(argument.name),
-                               "': ExecuTorch's lists of reals and of truth values hold no "
-                               "computed ones"));
-        }
-        reals.items.push_back(number.has_int_() ? static_cast<double>(number.int_())
-                                                : number.double_());
-        truths.items.push_back(number.bool_());
-      }
-      return argument.kind == ArgumentKind::kFloat ? Literal(std::move(reals), key)
-                                                   : Literal(std::move(truths), key);
-    }
-    default:
-      return Null();
+  if (argument.kind == ArgumentKind::kTensor) {
+    if (!argument.element_optional) return TensorList(std::move(items));
+    OptionalTensorListT tensors;
+    tensors.items = std::move(items);
+    return Literal(std::move(tensors), key);
   }
+  if (argument.kind == ArgumentKind::kInt) {
+    IntListT ints;
+    ints.items.assign(items.begin(), items.end());
+    return Literal(std::move(ints), key);
+  }
+  // There are no lists but these and those of reals and truth values, which hold no values of their
+  // own.
+  DoubleListT reals;
+  BoolListT truths;
+  for (uint32_t value : list.elements()) {
+    const schema::Value& number = Source(value);
+    if (number.has_scalar()) {
+      Problem(absl::StrCat("argument '", std::string(argument.name),
+                           "': ExecuTorch's lists of reals and of truth values hold no computed "
+                           "ones"));
+    }
+    reals.items.push_back(number.has_int_() ? static_cast<double>(number.int_())
+                                            : number.double_());
+    truths.items.push_back(number.bool_());
+  }
+  return argument.kind == ArgumentKind::kFloat ? Literal(std::move(reals), key)
+                                               : Literal(std::move(truths), key);
 }
 
 MethodTranslator::Index MethodTranslator::ArgumentValue(uint32_t value,
