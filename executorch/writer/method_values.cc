@@ -244,7 +244,7 @@ MethodTranslator::Index MethodTranslator::ListValue(const schema::List& list,
     }
     reals.items.push_back(number.has_int_() ? static_cast<double>(number.int_())
                                             : number.double_());
-    truths.items.push_back(number.bool_());
+    truths.items.push_back(number.has_int_() ? number.int_() != 0 : number.bool_());
   }
   return argument.kind == ArgumentKind::kFloat ? Literal(std::move(reals), key)
                                                : Literal(std::move(truths), key);

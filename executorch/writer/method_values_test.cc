@@ -176,6 +176,7 @@ TEST(MethodValuesTest, ListsOfTruthValues) {
       "[true,true,true])",
       "%a user_output, %b user_output, %c user_output");
   EXPECT_THAT(WithElements(image, 10, {kTrue, kZero, kTrue}), HasSubstr("bools[1 0 1]"));
+  EXPECT_THAT(WithElements(image, 10, {kThree, kZero, kTrue}), HasSubstr("bools[1 0 1]"));
   EXPECT_THAT(WithElements(image, 10, {kTrue, kTrue, kTruthSlot}),
               HasSubstr("hold no computed ones"));
 }
