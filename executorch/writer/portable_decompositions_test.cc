@@ -72,6 +72,8 @@ TEST(OrderDecompositionsTest, ElementsOfAnOrder) {
   ExpectPortable("aten.median.dim(%a, 1)", {F({2, 4}, {3, kNan, 1, kNan, 4, 2, 1, 3})}, 2);
   ExpectPortable("aten.median.dim(%a, 0)", {I({4}, {9, 2, 5, 7})}, 2);
   ExpectPortable("aten.median.dim(%a, 0)", {exir::F({}, {3})}, 2);
+  ExpectPortable("aten.median.dim(%a, 0)", {F({3}, {kNan, kNan, kNan})}, 2);
+  ExpectPortable("aten.kthvalue.default(%a, 1)", {exir::F({}, {3})}, 2);
 }
 
 TEST(OrderDecompositionsTest, ResultsThatRunAlongADimension) {
@@ -79,6 +81,8 @@ TEST(OrderDecompositionsTest, ResultsThatRunAlongADimension) {
   ExpectPortable("aten.cumprod.default(%a, 0)", {I({5, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})}, 1);
   ExpectPortable("aten.cumprod.default(%a, 0, dtype=dtype:f64)", {F({9})}, 1, {.tolerance = 1e-12});
   ExpectPortable("aten.cumprod.default(%a, 0)", {H({3}, {2, 0.5, 3})}, 1);
+  ExpectPortable("aten.cumprod.default(%a, 0)", {exir::B({3}, {1, 1, 0})}, 1);
+  ExpectPortable("aten.cumprod.default(%a, 0)", {exir::F({0, 2}, {})}, 1, {.symbolic = false});
   ExpectPortable("aten.cumprod.default(%a, 0)", {exir::F({}, {3})}, 1);
   for (const std::string_view op : {"cummax", "cummin"}) {
     ExpectPortable(absl::StrCat("aten.", op, ".default(%a, 1)"), {F({3, 13})}, 2);
@@ -102,6 +106,9 @@ TEST(OrderDecompositionsTest, PlacesInAnOrder) {
   ExpectPortable("aten.searchsorted.Tensor(%a, %b, sorter=%c)",
                  {F({4}, {2, 0, -1, 0}), values, I({4}, {2, 1, 3, 0})}, 1);
   ExpectPortable("aten.bucketize.Tensor(%a, %b)", {values, line}, 1);
+  ExpectPortable("aten.bucketize.Tensor(%a, %b)", {exir::F({}, {1}), line}, 1);
+  ExpectPortable("aten.bucketize.Tensor(%a, %b)", {values, exir::F({0}, {})}, 1,
+                 {.symbolic = false});
   ExpectPortable("aten.bucketize.Tensor(%a, %b, right=true, out_int32=true)", {values, line}, 1);
 }
 
@@ -178,6 +185,17 @@ TEST(WindowDecompositionsTest, MaximaOverWindowsOfDifferentSizes) {
   ExpectPortable("aten.adaptive_max_pool2d.default(%a, [9,2])", {F({1, 1, 4, 6})}, 2, fixed);
 }
 
+TEST(WindowDecompositionsTest, NoWindowsAndNoImages) {
+  const PortableOptions fixed = {.symbolic = false};
+  ExpectPortable("aten.adaptive_max_pool2d.default(%a, [0,2])", {F({1, 2, 4})}, 2, fixed);
+  ExpectPortable("aten.adaptive_max_pool2d.default(%a, [1,2])", {exir::F({0, 3, 2, 4}, {})}, 2,
+                 fixed);
+  ExpectPortable("aten.avg_pool3d.default(%a, [2,2,2])", {exir::F({0, 2, 4, 4, 4}, {})}, 1, fixed);
+  ExpectPortable("aten.avg_pool3d.default(%a, [2], [1], [1], true, true, -2)", {F({1, 3, 3, 3})}, 1,
+                 {.tolerance = 1e-6, .symbolic = false});
+  ExpectPortable("aten.avg_pool1d.default(%a, [2])", {F({3, 8})}, 1, {.tolerance = 1e-6});
+}
+
 TEST(ArithmeticDecompositionsTest, ProductsOfThree) {
   ExpectPortable("aten._trilinear.default(%a, %b, %c, [1,3], [0], [1,2], [2,3], 1)",
                  {F({3, 4}), F({2, 4, 5}), F({3, 5})}, 1, {.tolerance = 1e-6});
@@ -192,6 +210,32 @@ TEST(ArithmeticDecompositionsTest, ProductsInGroups) {
     ExpectPortable("aten._grouped_mm.default(%a, %b, %c)", {rows, matrices, offsets}, 1,
                    {.tolerance = 1e-6});
   }
+}
+
+TEST(ArithmeticDecompositionsTest, RemaindersOfIntegersHaveTheSignOfTheDivisor) {
+  const auto int32 = [](std::vector<double> v) {
+    return Values{DType::kInt32, {static_cast<int64_t>(v.size())}, std::move(v)};
+  };
+  ExpectPortable("aten.remainder.Tensor(%a, %b)",
+                 {I({6}, {7, -7, 7, -7, 0, 6}), I({6}, {3, 3, -3, -3, 5, -3})}, 1);
+  ExpectPortable("aten.remainder.Tensor(%a, %b)", {U8({3}, {7, 255, 8}), U8({3}, {3, 16, 8})}, 1);
+  ExpectPortable("aten.remainder.Tensor(%a, %b)", {int32({-2147483648.0, 5}), int32({7, -3})}, 1);
+  ExpectPortable("aten.remainder.Tensor(%a, %b)", {I({2}, {5, -5}), int32({3, 3})}, 1);
+  // Digits that a float64 has not.
+  ExpectPortable("aten.remainder.Tensor(%a, %b)",
+                 {I({2}, {9007199254740991.0, -9007199254740991.0}), I({2}, {10, 10})}, 1);
+  ExpectPortable("aten.remainder.Scalar(%a, -3)", {I({4}, {7, -7, 6, 0})}, 1);
+  ExpectPortable("aten.remainder.Scalar(%a, 2.5)", {I({4}, {7, -7, 6, 0})}, 1);
+}
+
+TEST(ArithmeticDecompositionsTest, Norms) {
+  for (const std::string_view order : {"0", "1", "2", "3", "inf", "-inf", "0.5", "-1"}) {
+    ExpectPortable(absl::StrCat("aten.linalg_vector_norm.default(%a, ", order, ", [1])"),
+                   {Random({3, 4})}, 1, {.tolerance = 1e-5});
+  }
+  ExpectPortable("aten.linalg_vector_norm.default(%a, 2)", {exir::F({}, {-3})}, 1);
+  ExpectPortable("aten.linalg_vector_norm.default(%a, 2, [0])", {exir::F({0, 2}, {})}, 1,
+                 {.symbolic = false});
 }
 
 TEST(ArithmeticDecompositionsTest, FunctionsOfElements) {
