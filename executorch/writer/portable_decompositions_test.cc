@@ -135,6 +135,25 @@ TEST(ScatterDecompositionsTest, ScatteredElementsAreCombined) {
                  {exir::F({}, {3}), I({}, {0}), exir::F({}, {2})}, 1);
 }
 
+// What takes no part is smaller than all, or larger.
+TEST(ScatterDecompositionsTest, ExtremesOfAllDtypes) {
+  for (const std::string_view reduce : {"amax", "amin", "prod", "sum"}) {
+    for (const std::string_view self_too : {"true", "false"}) {
+      const std::string call = absl::StrCat("aten.scatter_reduce.two(%a, 0, %b, %c, \"", reduce,
+                                            "\", include_self=", self_too, ")");
+      ExpectPortable(call, {exir::B({4}, {1, 0, 1, 0}), I({3}, {0, 0, 1}), exir::B({3}, {0, 1, 0})},
+                     1);
+      ExpectPortable(call, {U8({2}, {7, 255}), I({2}, {0, 0}), U8({2}, {3, 9})}, 1);
+      for (const DType dtype : {DType::kInt8, DType::kInt16, DType::kInt32}) {
+        ExpectPortable(
+            call, {Values{dtype, {2}, {7, 100}}, I({2}, {0, 0}), Values{dtype, {2}, {-3, -9}}}, 1);
+      }
+    }
+  }
+  ExpectPortable("aten.scatter_reduce.two(%a, 0, %b, %c, \"amax\")",
+                 {F({3, 2}), exir::I({0, 2}, {}), F({2, 2})}, 1, {.symbolic = false});
+}
+
 TEST(ScatterDecompositionsTest, TheOlderFormOfScatter) {
   const Values self = F({3, 2}), index = I({2, 2}, {0, 2, 0, 1});
   for (const std::string_view reduce : {"add", "multiply"}) {

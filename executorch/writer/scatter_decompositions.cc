@@ -26,6 +26,7 @@ Argument Bound(DType dtype, bool smallest) {
     const double infinity = std::numeric_limits<double>::infinity();
     return smallest ? -infinity : infinity;
   }
+  if (dtype == DType::kBool) return !smallest;
   if (dtype == DType::kUint8) return int64_t{smallest ? 0 : 255};
   const int bits = 8 * static_cast<int>(DTypeSize(dtype)) - 1;
   const int64_t largest = std::numeric_limits<int64_t>::max() >> (63 - bits);
