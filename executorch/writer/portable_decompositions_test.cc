@@ -204,6 +204,17 @@ TEST(WindowDecompositionsTest, MaximaOverWindowsOfDifferentSizes) {
   ExpectPortable("aten.adaptive_max_pool2d.default(%a, [9,2])", {F({1, 1, 4, 6})}, 2, fixed);
 }
 
+// PyTorch's place is that of the last NaN, and of the first one of equal numbers.
+TEST(WindowDecompositionsTest, PlacesOfMaximaAmongEquals) {
+  const PortableOptions fixed = {.symbolic = false};
+  ExpectPortable("aten.adaptive_max_pool2d.default(%a, [1,2])",
+                 {F({1, 2, 4}, {1, kNan, 3, 4, kNan, 6, kNan, kNan})}, 2, fixed);
+  ExpectPortable("aten.adaptive_max_pool2d.default(%a, [2,2])",
+                 {F({1, 3, 3}, {kNan, 2, 3, 4, kNan, kNan, 7, 8, 8})}, 2, fixed);
+  ExpectPortable("aten.adaptive_max_pool2d.default(%a, [1,2])",
+                 {F({1, 2, 4}, std::vector<double>(8, -kInf))}, 2, fixed);
+}
+
 TEST(WindowDecompositionsTest, NoWindowsAndNoImages) {
   const PortableOptions fixed = {.symbolic = false};
   ExpectPortable("aten.adaptive_max_pool2d.default(%a, [0,2])", {F({1, 2, 4})}, 2, fixed);

@@ -117,9 +117,16 @@ std::vector<Argument> AdaptiveMaxPool(OpBuilder& b, const OpCall& c) {
       {count, windows, elements});
   const std::vector<Argument> largest = b.CallAll("aten.max.dim", {all, -1, true});
   if (!b.ok()) return {};
+  Argument chosen = largest[1];
+  if (IsFloatingPoint(b.dtype(all))) {  // the last NaN, where max has the first
+    const Argument nans =
+        exir::Where(b, exir::Unary(b, "isnan", all), exir::Arange(b, elements), -1);
+    const Argument last = b.Call("aten.amax.default", {nans, std::vector<int64_t>{-1}, true});
+    chosen = exir::Where(b, exir::Binary(b, "ge", last, 0), last, chosen);
+  }
   const Argument of =
       exir::Expand(b, exir::Reshape(b, places, {1, windows, elements}), {count, windows, elements});
-  const Argument index = b.Call("aten.gather.default", {of, -1, largest[1]});
+  const Argument index = b.Call("aten.gather.default", {of, -1, chosen});
   for (int64_t n : out) sizes.push_back(n);
   return {exir::Reshape(b, largest[0], sizes), exir::Reshape(b, index, sizes)};
 }
