@@ -67,9 +67,26 @@ std::vector<Argument> AddMm(OpBuilder& b, const OpCall& c) {
   return {exir::Add(b, b.Call("aten.mm.default", {c["mat1"], c["mat2"]}), c["self"])};
 }
 
+// Squares must not overflow: those of float32 don't in float64, and of float64 the larger number is
+// divided out. Infinity also where the other is NaN.
 std::vector<Argument> Hypot(OpBuilder& b, const OpCall& c) {
-  const Argument x = c["self"], y = c["other"];
-  return {exir::Unary(b, "sqrt", exir::Add(b, exir::Mul(b, x, x), exir::Mul(b, y, y)))};
+  Argument x = c["self"], y = c["other"];
+  const DType result = exir::Promote(b, {&x, &y}, /*to_float=*/true);
+  for (Argument* side : {&x, &y})
+    *side = exir::Unary(b, "abs", exir::Cast(b, *side, DType::kFloat64));
+  const Argument infinite =
+      b.Call("aten.logical_or.default", {exir::Unary(b, "isinf", x), exir::Unary(b, "isinf", y)});
+  const auto square = [&](const Argument& of) { return exir::Mul(b, of, of); };
+  Argument hypot;
+  if (result == DType::kFloat64) {
+    const Argument larger = b.Call("aten.maximum.default", {x, y});
+    const Argument divisor = exir::Where(b, exir::Binary(b, "eq", larger, 0), 1, larger);
+    const Argument ratio = exir::Div(b, b.Call("aten.minimum.default", {x, y}), divisor);
+    hypot = exir::Mul(b, larger, exir::Unary(b, "sqrt", exir::Add(b, square(ratio), 1)));
+  } else {
+    hypot = exir::Unary(b, "sqrt", exir::Add(b, square(x), square(y)));
+  }
+  return {exir::Cast(b, exir::Where(b, infinite, kInfinity, hypot), result)};
 }
 
 // Of -0 the reciprocal is less than 0.

@@ -258,6 +258,21 @@ TEST(ArithmeticDecompositionsTest, RemaindersOfIntegersHaveTheSignOfTheDivisor) 
   ExpectPortable("aten.remainder.Scalar(%a, 2.5)", {I({4}, {7, -7, 6, 0})}, 1);
 }
 
+TEST(ArithmeticDecompositionsTest, HypotenusesOfLargeAndSmallNumbers) {
+  ExpectPortable("aten.hypot.default(%a, %b)",
+                 {F({8}, {3, 1e30, 1e-30, 0, kInf, kNan, -kInf, kNan}),
+                  F({8}, {4, 1e30, -1e-30, 0, kNan, -kInf, 2, 1})},
+                 1, {.tolerance = 1e-7});
+  ExpectPortable("aten.hypot.default(%a, %b)",
+                 {D({8}, {3, 1e300, 3e-300, 0, kInf, kNan, -kInf, kNan}),
+                  D({8}, {4, 1e300, -4e-300, 0, kNan, -kInf, 2, 1})},
+                 1, {.tolerance = 1e-15});
+  ExpectPortable("aten.hypot.default(%a, %b)", {D({2}, {1e300, 0}), D({2}, {1e-300, -5})}, 1,
+                 {.tolerance = 1e-15});
+  ExpectPortable("aten.hypot.default(%a, %b)", {H({2}, {300, 1}), F({2}, {400, 1})}, 1,
+                 {.tolerance = 1e-7});
+}
+
 TEST(ArithmeticDecompositionsTest, Norms) {
   for (const std::string_view order : {"0", "1", "2", "3", "inf", "-inf", "0.5", "-1"}) {
     ExpectPortable(absl::StrCat("aten.linalg_vector_norm.default(%a, ", order, ", [1])"),
