@@ -91,12 +91,14 @@ std::vector<Argument> Hypot(OpBuilder& b, const OpCall& c) {
 
 // Of -0 the reciprocal is less than 0.
 std::vector<Argument> CopySign(OpBuilder& b, const OpCall& c) {
-  const Argument other = c["other"];
+  Argument x = c["self"], other = c["other"];
+  const DType result = exir::Promote(b, {&x, &other}, /*to_float=*/true);
   const Argument negative = b.Call("aten.logical_or.default",
                                    {exir::Binary(b, "lt", other, 0),
                                     exir::Binary(b, "lt", exir::Unary(b, "reciprocal", other), 0)});
-  const Argument magnitude = exir::Unary(b, "abs", c["self"]);
-  return {exir::Where(b, negative, exir::Unary(b, "neg", magnitude), magnitude)};
+  const Argument magnitude = exir::Unary(b, "abs", x);
+  return {
+      exir::Cast(b, exir::Where(b, negative, exir::Unary(b, "neg", magnitude), magnitude), result)};
 }
 
 template <const char* kTensors, const char* kScalars>

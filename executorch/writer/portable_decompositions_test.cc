@@ -258,6 +258,14 @@ TEST(ArithmeticDecompositionsTest, RemaindersOfIntegersHaveTheSignOfTheDivisor) 
   ExpectPortable("aten.remainder.Scalar(%a, 2.5)", {I({4}, {7, -7, 6, 0})}, 1);
 }
 
+TEST(ArithmeticDecompositionsTest, SignsAreCopied) {
+  const Values signs = F({6}, {-0.0, 0.0, -1, -kInf, kInf, 2});
+  ExpectPortable("aten.copysign.Tensor(%a, %b)", {F({6}, {1, -2, kNan, 0, -kInf, -0.0}), signs}, 1);
+  ExpectPortable("aten.copysign.Tensor(%a, %b)", {I({2}, {1, -2}), I({2}, {-1, 3})}, 1);
+  ExpectPortable("aten.copysign.Tensor(%a, %b)", {H({2}, {1, -2}), D({2}, {-1, 3})}, 1);
+  ExpectPortable("aten.copysign.Tensor(%a, %b)", {F({2}, {1, -2}), I({2}, {0, -3})}, 1);
+}
+
 TEST(ArithmeticDecompositionsTest, HypotenusesOfLargeAndSmallNumbers) {
   ExpectPortable("aten.hypot.default(%a, %b)",
                  {F({8}, {3, 1e30, 1e-30, 0, kInf, kNan, -kInf, kNan}),
