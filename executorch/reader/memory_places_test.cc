@@ -73,6 +73,19 @@ TEST(MemoryPlacesTest, APlannedViewElsewhereIsCopiedThere) {
   EXPECT_THAT(*loaded->Execute({belay::EValue(Square().view())}), ElementsAre(1, 2, 3, 4));
 }
 
+// Whose sizes are to be those that the base has.
+TEST(MemoryPlacesTest, AViewInThePlaceOfABaseThatChangesItsSizesIsMade) {
+  ViewProgram pte;
+  pte.Dynamic(pte.x);
+  pte.Dynamic(pte.y);
+  ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+  EXPECT_EQ(loaded->plan().instructions.size(), 3u);
+  EXPECT_EQ(loaded->tensor(pte.view).offset, loaded->tensor(pte.y).offset);
+  EXPECT_THAT(*loaded->Execute({belay::EValue(Square().view())}), ElementsAre(1, 2, 3, 4));
+  const TestTensor row = TestTensor::Of<float>({1, 2}, {1, 2});
+  EXPECT_FALSE(loaded->Call({belay::EValue(row.view())}).ok());
+}
+
 TEST(MemoryPlacesTest, ViewsThatChangeTheirSizesLieOverTheirBaseAndAreGivenThem) {
   for (const bool of_base : {false, true}) {
     ViewProgram pte;
@@ -412,6 +425,9 @@ TEST(MemoryPlacesTest, MovesBetweenMemories) {
   pte.Output(y);
   pte.Move(x, buffer);
   pte.Output(buffer);
+  // Within the arena, to the state, and both of the same offset.
+  const int32_t other = pte.Buffer({2, 2}, {1, 1, 1, 1});
+  pte.Move(y, other);
   ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
   EXPECT_THAT(*loaded->Execute({belay::EValue(Square().view())}), ElementsAre(5, 6, 7, 8));
   EXPECT_THAT(ToVector<float>(*loaded->method->GetOutput(1).get_if<TensorView>()),

@@ -160,6 +160,37 @@ TEST(MethodWriterTest, TextsAndTruthValues) {
   EXPECT_EQ(std::get<std::string>(ArgumentsOf(program)[1]), "tanh");
 }
 
+TEST(MethodWriterTest, ADtypeAndAMemoryFormatAreOneValueEach) {
+  PteBuilder pte;
+  const int32_t x = pte.Tensor({1, 2, 2, 2});
+  pte.Input(x);
+  for (int i = 0; i < 2; ++i) {
+    const int32_t y = pte.Tensor({1, 2, 2, 2}), z = pte.Tensor({1, 2, 2, 2});
+    pte.Call("aten::clone", "out", {x, pte.Int(0), y, y});
+    pte.Call("aten::cumsum", "out", {y, pte.Int(0), pte.Int(kFloatType), z, z});
+    pte.Output(z);
+  }
+  ASSERT_OK_AND_ASSIGN(const belay::Program program, OpenPte(pte.Serialize()));
+  size_t dtypes = 0, formats = 0;
+  for (const ValuePlan& value : program.methods()[0].values) {
+    dtypes += std::holds_alternative<DType>(value) ? 1 : 0;
+    formats += std::holds_alternative<MemoryFormat>(value) ? 1 : 0;
+  }
+  EXPECT_EQ(dtypes, 1u);
+  EXPECT_EQ(formats, 1u);
+}
+
+// Nothing can change a constant.
+TEST(MethodWriterTest, AConstantOfDynamicSizesHasThoseOfTheFile) {
+  PteBuilder pte;
+  const int32_t c = pte.Constant({2}, {1, 2});
+  pte.tensor(c).shape_dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
+  pte.Output(c);
+  ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
+  EXPECT_TRUE(loaded->tensor(c).is_static());
+  EXPECT_THAT(*loaded->Execute({}), ElementsAre(1, 2));
+}
+
 // --- Inputs ---
 
 TEST(MethodWriterTest, InputsMayBeOfAnyKindButLists) {
