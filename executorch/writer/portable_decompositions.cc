@@ -23,7 +23,7 @@ const TensorMeta* TensorOf(const Graph& graph, const Node& node, std::string_vie
 // The kernel of reals is right, and a quotient would lose digits.
 bool KeepsRemainder(const Graph& graph, const Node& node) {
   const TensorMeta* result = graph.value(node.results()[0]).tensor();
-  return result != nullptr && !IsIntegral(result->dtype, /*include_bool=*/true);
+  return result == nullptr || !IsIntegral(result->dtype, /*include_bool=*/true);
 }
 
 // But for what the kernel with a reciprocal takes: several float32 or float64 by one of them.
@@ -36,7 +36,7 @@ bool KeepsDivision(const Graph& graph, const Node& node) {
 
 bool KeepsAddMm(const Graph& graph, const Node& node) {
   const TensorMeta* result = graph.value(node.results()[0]).tensor();
-  if (result == nullptr) return false;
+  if (result == nullptr) return true;
   // A product in half precision would be rounded once more.
   if (result->dtype != DType::kFloat32 && result->dtype != DType::kFloat64) return true;
   const auto is_one = [&](std::string_view name) {

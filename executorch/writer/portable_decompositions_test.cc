@@ -351,6 +351,94 @@ TEST(ArithmeticDecompositionsTest, RandomNumbersOfTheSameSizes) {
   ExpectPortable("aten.randn_like.default(%a, dtype=dtype:f64)", {F({2, 3})}, 1, {.values = false});
 }
 
+// An edge program of a call, after the passes; it need not verify before.
+std::string Decomposed(std::string_view inputs, std::string_view result, std::string_view call,
+                       absl::Status* failure = nullptr) {
+  static const exir::OpRegistry& ops = *exir::CreateStandardOps()->release();
+  exir::ExportedProgram program =
+      exir::ParseOrDie(absl::StrCat("program edge { ranges { s0: [2, 6] } graph(", inputs, ") { ",
+                                    result, " = edge.aten.", call, " return (%r user_output) } }"),
+                       ops);
+  for (const exir::Pass& pass : PortablePasses()) {
+    const absl::Status status = pass.run(program).status();
+    if (failure != nullptr) failure->Update(status);
+    if (failure == nullptr) EXPECT_OK(status);
+    if (!status.ok()) return "";
+  }
+  return exir::PrintProgram(program);
+}
+
+TEST(PortableDecompositionsTest, CallsOfKernelsThatAreRightStay) {
+  struct Case {
+    std::string_view inputs, result, call;
+    std::string_view kept;  // what is there afterwards
+  };
+  const Case cases[] = {
+      {"%x: f32[2,3] user_input, %y: f16[] user_input", "%r: f32[2,3]", "div.Tensor(%x, %y)",
+       "aten.div.Tensor("},
+      {"%x: f32[2,3] user_input", "%r: f32[2,3]", "div.Tensor(%x, 2.0)", "aten.div.Tensor("},
+      {"%x: f32[2,3] user_input", "%r: f32[2,3]", "div.Tensor(2.0, %x)", "aten.div.Tensor("},
+      {"%x: f32[2,3] user_input", "%r: symint(s0)", "remainder.Scalar(%x, 2)", "remainder.Scalar("},
+      {"%x: f64[3] user_input, %y: f64[2,3] user_input, %z: f64[3,3] user_input", "%r: f64[2,3]",
+       "addmm.default(%x, %y, %z)", "aten.mm.default("},
+      {"%x: f32[3] user_input, %y: f32[2,3] user_input, %z: f32[3,3] user_input", "%r: f32[2,3]",
+       "addmm.default(%x, %y, %z, beta=1.0, alpha=1.0)", "aten.mm.default("},
+      {"%x: f32[3] user_input, %y: f32[2,3] user_input, %z: f32[3,3] user_input", "%r: f32[2,3]",
+       "addmm.default(%x, %y, %z, beta=1.0, alpha=0.5)", "aten.addmm.default("},
+      {"%x: f32[3] user_input, %y: f32[2,3] user_input, %z: f32[3,3] user_input", "%r: symint(s0)",
+       "addmm.default(%x, %y, %z)", "aten.addmm.default("},
+      {"%x: f32[3] user_input", "%r: f32[3], %i: i64[3]", "adaptive_max_pool2d.default(%x, [1,1])",
+       "adaptive_max_pool2d"},
+      {"%x: f32[3,4] user_input", "%r: f32[3], %i: i64[3]",
+       "adaptive_max_pool3d.default(%x, [1,1,1])", "adaptive_max_pool3d"},
+      {"%x: f32[3] user_input", "%r: f32[3], %i: i64[3]", "adaptive_max_pool2d.default(2, [1,1])",
+       "adaptive_max_pool2d"},
+      {"%x: f32[2,3,4] user_input, %y: f32[2,4,5] user_input", "%r: f32[2,3,5]",
+       "_grouped_mm.default(%x, %y)", "aten.bmm.default("},
+      {"%x: f32[2,3,4] user_input, %y: f32[2,4,5] user_input, %o: i32[2] user_input",
+       "%r: f32[2,3,5]", "_grouped_mm.default(%x, %y, %o)", "_grouped_mm"},
+      {"%x: f32[3,4] user_input, %y: f32[2,4,5] user_input", "%r: f32[3,5]",
+       "_grouped_mm.default(%x, %y)", "_grouped_mm"},
+      {"%x: f32[3,4] user_input, %y: f32[4,5] user_input, %o: i32[2] user_input", "%r: f32[2,3,5]",
+       "_grouped_mm.default(%x, %y, %o)", "_grouped_mm"},
+      {"%x: f32[2,3,4] user_input, %y: f32[2,4,5] user_input, %b: f32[5] user_input",
+       "%r: f32[2,3,5]", "_grouped_mm.default(%x, %y, none, %b)", "_grouped_mm"},
+      {"%x: f32[2,3,4] user_input", "%r: f32[2,3,5]", "_grouped_mm.default(%x, 1)", "_grouped_mm"},
+      {"%x: f32[2,3,4] user_input", "%r: f32[2,3,5]", "_grouped_mm.default(1, %x)", "_grouped_mm"},
+      {"%x: c64[3] user_input", "%r: f32[3]", "angle.default(%x)", "aten.view_as_real"},
+  };
+  for (const Case& c : cases) {
+    EXPECT_THAT(Decomposed(c.inputs, c.result, c.call), ::testing::HasSubstr(c.kept)) << c.call;
+  }
+}
+
+// Programs of files may say anything: what a decomposition needs to know is looked at.
+TEST(PortableDecompositionsTest, CallsThatCannotBeAreErrors) {
+  struct Case {
+    std::string_view inputs, result, call;
+  };
+  const std::string_view plane = "%x: f32[2,3] user_input, %i: i64[2,3] user_input";
+  const std::string_view sized = "%x: f32[1,2,4,4,4] user_input, %n: symint(s0) user_input";
+  const Case cases[] = {
+      {plane, "%r: f32[2,3], %j: i64[2,3]", "sort.default(%x, 2)"},
+      {plane, "%r: f32[2], %j: i64[2]", "kthvalue.default(%x, 1, -3)"},
+      {plane, "%r: f32[2], %j: i64[2]", "median.dim(%x, 2)"},
+      {plane, "%r: f32[2,3]", "cumprod.default(%x, 2)"},
+      {plane, "%r: f32[2,3], %j: i64[2,3]", "cummax.default(%x, 2)"},
+      {plane, "%r: f32[2,3], %j: i64[2,3]", "cummin.default(%x, -3)"},
+      {plane, "%r: f32[2,3]", "scatter_reduce.two(%x, 2, %i, %x, \"amax\")"},
+      {plane, "%r: f32[2,3]", "avg_pool3d.default(%x, [2,2,2])"},
+      {sized, "%r: f32[1,2,2,2,2]", "avg_pool3d.default(%x, [%n,2,2])"},
+      {sized, "%r: f32[1,2,2,2,2]", "avg_pool1d.default(%x, [%n])"},
+      {sized, "%r: f32[1,2,4,2,2], %j: i64[1,2,4,2,2]", "adaptive_max_pool2d.default(%x, [%n,2])"},
+  };
+  for (const Case& c : cases) {
+    absl::Status failure;
+    Decomposed(c.inputs, c.result, c.call, &failure);
+    EXPECT_FALSE(failure.ok()) << c.call;
+  }
+}
+
 // What no decomposition covers stays, for the writer to refuse it by name.
 TEST(PortableDecompositionsTest, CallsWithoutADecompositionStay) {
   static const exir::OpRegistry& ops = *exir::CreateStandardOps()->release();
