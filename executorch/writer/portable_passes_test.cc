@@ -140,5 +140,72 @@ TEST(PortablePassesTest, MutatedInputsKeepTheirOrder) {
                     HasSubstr("return (%to_dim_order_1 user_input_mutation \"x\", %r ")));
 }
 
+// Inputs that are no tensors, outputs that are no values, bodies, and nodes without results.
+TEST(PortablePassesTest, WhatIsNoTensorStays) {
+  const std::string text = Portable(R"(program edge {
+    ranges { s0: [2, 6] }
+    graph(%p: b8[] user_input, %x: f32[1,2,3,4]{strides=[24,1,8,2]} user_input, %n: symint(s0) user_input) {
+      %e: symbool(Ne(s0, 3)) = _operator.ne(%n, 3)
+      aten._assert_scalar.default(%e, "not 3")
+      %y: f32[1,2,3,4]{strides=[24,1,8,2]} = higher_order.cond(%p, graph#1, graph#2, [%x])
+      return (%y user_output, %n user_output, 7 user_output)
+    }
+    graph yes(%a: f32[1,2,3,4]{strides=[24,1,8,2]}) {
+      %r: f32[1,2,3,4]{strides=[24,1,8,2]} = edge.aten.relu.default(%a)
+      return (%r)
+    }
+    graph no(%a: f32[1,2,3,4]{strides=[24,1,8,2]}) {
+      %r: f32[1,2,3,4]{strides=[24,1,8,2]} = edge.aten.neg.default(%a)
+      return (%r)
+    } })");
+  EXPECT_THAT(text, AllOf(HasSubstr("%n: symint(s0) user_input"), HasSubstr("7 user_output"),
+                          HasSubstr("higher_order.cond(%p, graph#1, graph#2, [%to_dim_order])"),
+                          HasSubstr("yes(%a: f32[1,2,3,4])"), HasSubstr("no(%a: f32[1,2,3,4])")));
+  EXPECT_EQ(text.find("strides="), text.rfind("strides="));  // the input's
+}
+
+TEST(PortablePassesTest, InputsThatAreGivenBackAreRowMajor) {
+  EXPECT_THAT(Portable(R"(program edge {
+    graph(%x: f32[1,2,3,4]{strides=[24,1,8,2]} user_input) {
+      return (%x user_output)
+    } })"),
+              HasSubstr("return (%to_dim_order user_output)"));
+}
+
+TEST(PortablePassesTest, InputsWithoutADenseOrderAreTakenForRowMajor) {
+  EXPECT_THAT(Portable(R"(program edge {
+    graph(%x: f32[2,3]{strides=[0,1]} user_input) {
+      %r: f32[2,3] = edge.aten.relu.default(%x)
+      return (%r user_output)
+    } })"),
+              AllOf(HasSubstr("graph(%x: f32[2,3] user_input)"), HasSubstr("relu.default(%x)")));
+}
+
+TEST(PortablePassesTest, EachMutatedInputKeepsItsOwnOrder) {
+  const std::string text = Portable(R"(program edge {
+    graph(%x: f32[1,2,3,4]{strides=[24,1,8,2]} user_input, %y: f32[1,2,3,4]{strides=[24,1,8,2]} user_input) {
+      %r: f32[1,2,3,4]{strides=[24,1,8,2]} = edge.aten.add.Tensor(%x, %y)
+      return (%r user_input_mutation "x", %y user_input_mutation "y", %r user_output)
+    } })");
+  EXPECT_THAT(text, AllOf(HasSubstr("_to_dim_order_copy.default(%r, dim_order=[0,2,3,1])"),
+                          HasSubstr("user_input_mutation \"x\", %y user_input_mutation \"y\", "
+                                    "%r user_output)")));
+}
+
+// Other libraries may call an argument so, too.
+TEST(PortablePassesTest, OnlyOperatorsOfDimOrderLoseTheirOrder) {
+  exir::OpRegistry& ops = *exir::CreateStandardOps()->release();
+  ASSERT_OK(ops.Define({.schema = "mylib::f(Tensor x, int[]? dim_order=None) -> Tensor"}));
+  exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
+    graph(%x: f32[1,2,3,4] user_input) {
+      %r: f32[1,2,3,4]{strides=[24,1,8,2]} = edge.mylib.f.default(%x, dim_order=[0,2,3,1])
+      return (%r user_output)
+    } })",
+                                                   ops);
+  ASSERT_OK(RowMajorTensors().run(program));
+  EXPECT_THAT(exir::PrintProgram(program),
+              HasSubstr("%r: f32[1,2,3,4] = edge.mylib.f.default(%x, [0,2,3,1])"));
+}
+
 }  // namespace
 }  // namespace belay::pte

@@ -137,7 +137,7 @@ void AddExternalFile(const std::string& name, const ProgramData& data,
     const schema::Tensor& layout = external.layout;
     // TranslateMethod has refused what has no number.
     const auto type = DTypeToC10(static_cast<DType>(layout.dtype()));
-    entry->tensor_layout->scalar_type = static_cast<int8_t>(type.has_value() ? type->value : 0);
+    entry->tensor_layout->scalar_type = static_cast<int8_t>(type.value_or(C10ScalarType{0}).value);
     for (int64_t size : layout.sizes()) {
       entry->tensor_layout->sizes.push_back(static_cast<int32_t>(size));
     }

@@ -346,6 +346,23 @@ TEST(ProgramSerializerTest, ExternalConstantsLieInAFileOfTheirOwn) {
   EXPECT_EQ(file.companion_bytes.size(), base + file.Number(40, file.companion_bytes));
 }
 
+// A key per layout, which the reader compares, and the bytes once.
+TEST(ProgramSerializerTest, ExternalConstantsOfTheSameBytesAreStoredOnce) {
+  const File file(Emit(R"(program edge {
+    constants { state "w": f32[4] state "v": f32[2,2] }
+    graph(%w: f32[4] parameter "w", %v: f32[2,2] parameter "v", %x: f32[2,2] user_input) {
+      %a: f32[2,2] = edge.aten.add.Tensor(%x, %v)
+      %b: f32[4] = edge.aten.relu.default(%w)
+      return (%a user_output, %b user_output)
+    } })"),
+                  {.external_constants = "weights"});
+  std::unique_ptr<ptd::FlatTensorT> flat(ptd::GetFlatTensor(file.companion_bytes.data())->UnPack());
+  ASSERT_EQ(flat->named_data.size(), 2u);
+  EXPECT_NE(flat->named_data[0]->key, flat->named_data[1]->key);
+  EXPECT_EQ(flat->named_data[0]->segment_index, flat->named_data[1]->segment_index);
+  EXPECT_EQ(flat->segments.size(), 1u);
+}
+
 TEST(ProgramSerializerTest, TheSameProgramGivesTheSameBytes) {
   EXPECT_EQ(File(std::string(kTwoWeights)).bytes, File(std::string(kTwoWeights)).bytes);
 }
@@ -448,7 +465,12 @@ TEST(ProgramSerializerTest, DelegatesOfItsBackendsLieInSegments) {
   schema::DelegateCall* call = method->mutable_instructions(0)->mutable_delegate();
   call->add_arguments(0);
   call->add_outputs(1);
+  // Another delegate of the same bytes.
+  *method->add_delegates() = method->delegates(0);
   const File file(image);
+  EXPECT_EQ(file.plan().delegates.at(1)->processed->index,
+            file.plan().delegates.at(0)->processed->index);
+  EXPECT_EQ(file.program->segments.size(), 3u);
   const BackendDelegateT& written = *file.plan().delegates.at(0);
   EXPECT_EQ(written.id, "XnnpackBackend");
   EXPECT_EQ(written.processed->location, DataLocation::SEGMENT);
@@ -465,6 +487,10 @@ TEST(ProgramSerializerTest, DelegatesOfItsBackendsLieInSegments) {
       file.plan().chains[0]->instructions[0]->instr_args.AsDelegateCall();
   ASSERT_NE(delegated, nullptr);
   EXPECT_THAT(delegated->args, ElementsAre(0, 1));
+  image.segments[1].companion = "weights.bin";
+  EXPECT_THAT(Refusal(image),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("named data 'w' shall lie in another file, 'weights.bin'")));
 }
 
 // --- The table ---
