@@ -107,6 +107,62 @@ TEST_F(CallInputsTest, FilesOfInputsThatTakeNoneAreRefused) {
               StatusIs(kInvalidArgument, HasSubstr("'none' takes no array")));
 }
 
+TEST_F(CallInputsTest, OnlyNamesOfInputsCount) {
+  WriteArray("input_0.npy", TestTensor::Of<float>({2}, {1, 2}));
+  WriteArray("input_3.npy", TestTensor::Of<float>({2}, {3, 4}));
+  // All of these would be another array for x.
+  for (const char* name : {"input_.npy", "input_00.npy", "input_+0.npy", "input_0.npz", "npy",
+                           "input_x.npy", "output_0.npy", "input_18446744073709551616.npy"}) {
+    WriteArray(name, TestTensor::Of<float>({2}, {9, 9}));
+  }
+  ExpectRight(InputsFromFolder(plan_, directory_.string()));
+}
+
+TEST_F(CallInputsTest, AnArrayThatDoesNotFitIsNamed) {
+  WriteArray("i64.npy", TestTensor::Of<int64_t>({2}, {1, 2}));
+  EXPECT_THAT(FromFiles({"x.npy", "i64.npy", "y.npy"}),
+              StatusIs(kInvalidArgument, HasSubstr("i64.npy: ")));
+  Write("text.npy", "no array");
+  EXPECT_THAT(FromFiles({"text.npy", "y.npy"}), ::testing::Not(IsOk()));
+}
+
+// What a number was at export, of each kind: bits and NaN count.
+TEST_F(CallInputsTest, FixedNumbersOfAllKinds) {
+  struct Case {
+    ValuePlan fixed;
+    TestTensor same, other;
+    std::string said;
+  };
+  const Case cases[] = {
+      {2.5, TestTensor::Of<double>({}, {2.5}), TestTensor::Of<double>({}, {3}),
+       "to 2.5; the array holds 3"},
+      {true, TestTensor::Of<bool>({}, {true}), TestTensor::Of<bool>({}, {false}),
+       "to true; the array holds false"},
+      {false, TestTensor::Of<bool>({}, {false}), TestTensor::Of<bool>({}, {true}),
+       "to false; the array holds true"},
+  };
+  for (const Case& c : cases) {
+    MethodPlan plan = Plan();
+    plan.values[1] = c.fixed;
+    WriteArray("same.npy", c.same);
+    WriteArray("other.npy", c.other);
+    EXPECT_OK(InputsFromFiles(plan, {Path("x.npy"), Path("same.npy"), Path("y.npy")}));
+    EXPECT_THAT(InputsFromFiles(plan, {Path("x.npy"), Path("other.npy"), Path("y.npy")}),
+                StatusIs(kInvalidArgument, HasSubstr(c.said)));
+  }
+}
+
+TEST_F(CallInputsTest, RandomInputsAreThoseThatAreFree) {
+  ASSERT_OK_AND_ASSIGN(const CallInputs inputs, RandomInputs(plan_, /*seed=*/1, 0));
+  ASSERT_EQ(inputs.values.size(), 4u);
+  EXPECT_NE(inputs.values[0].get_if<TensorView>(), nullptr);
+  EXPECT_EQ(*inputs.values[1].get_if<int64_t>(), 2);
+  EXPECT_TRUE(inputs.values[2].is_none());
+  MethodPlan dynamic = Plan();
+  std::get<TensorPlan>(dynamic.values[0]).dtype = DType::kComplex32;  // has no random elements
+  EXPECT_FALSE(RandomInputs(dynamic, 1, 0).ok());
+}
+
 TEST_F(CallInputsTest, AFolderThatIsNotThereIsNamed) {
   EXPECT_THAT(InputsFromFolder(plan_, Path("nosuchdir")),
               StatusIs(kNotFound, HasSubstr("nosuchdir")));
@@ -122,7 +178,11 @@ TEST(DescribeValueTest, SmallTensorsShowTheirElements) {
   EXPECT_EQ(describe(TestTensor::Of<float>({0}, {})), "f32[0] = []");
   EXPECT_EQ(describe(TestTensor::Of<float>({17}, std::vector<float>(17))), "f32[17]");
   EXPECT_EQ(DescribeElements(EValue(int64_t{3})), "int 3");
+  EXPECT_EQ(describe(TestTensor::Of<bool>({2}, {true, false})), "b8[2] = [1, 0]");
   EXPECT_EQ(DescribeValue(EValue(true)), "bool true");
+  EXPECT_EQ(DescribeValue(EValue(false)), "bool false");
+  EXPECT_EQ(DescribeValue(EValue(0.25)), "float 0.25");
+  EXPECT_EQ(DescribeValue(EValue()), "none");
 }
 
 }  // namespace

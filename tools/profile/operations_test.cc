@@ -2,6 +2,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -81,6 +83,141 @@ TEST(ChainOperationsTest, AreThoseOfItsStages) {
   info.outputs = {&result};
   for (const EValue& argument : arguments) info.arguments.push_back(&argument);
   EXPECT_EQ(OperationsOf(info), 2.0 * 2 * (5 * 4 * 16 * 9 + 5 * 4 * 20 * 16));
+}
+
+// A call with these arguments, by name, of one result.
+class BuiltCall {
+ public:
+  explicit BuiltCall(std::string_view op) { info_.op = op; }
+  BuiltCall& Tensor(std::string name, std::vector<int64_t> sizes) {
+    return Add(std::move(name), ViewOf(sizes));
+  }
+  BuiltCall& Ints(std::string name, const std::vector<int64_t>& numbers) {
+    std::vector<EValue*> elements;
+    for (const int64_t number : numbers) elements.push_back(Keep(EValue(number)));
+    lists_.push_back(std::make_unique<std::vector<EValue*>>(std::move(elements)));
+    return Add(std::move(name), EValue(ListView{*lists_.back()}));
+  }
+  BuiltCall& Add(std::string name, EValue value) {
+    signature_.append(signature_.empty() ? "" : " ").append(name);
+    info_.arguments.push_back(Keep(std::move(value)));
+    return *this;
+  }
+  double Giving(std::vector<int64_t> sizes) {
+    info_.outputs = {Keep(ViewOf(sizes))};
+    info_.signature = signature_;
+    return OperationsOf(info_);
+  }
+  double GivingNothing() {
+    info_.signature = signature_;
+    return OperationsOf(info_);
+  }
+
+ private:
+  static EValue ViewOf(const std::vector<int64_t>& sizes) {
+    return EValue(TensorView::Contiguous(DType::kFloat32, sizes, nullptr));
+  }
+  EValue* Keep(EValue value) {
+    values_.push_back(std::make_unique<EValue>(std::move(value)));
+    return values_.back().get();
+  }
+  InstructionInfo info_;
+  std::string signature_;
+  std::vector<std::unique_ptr<EValue>> values_;
+  std::vector<std::unique_ptr<std::vector<EValue*>>> lists_;
+};
+
+TEST(BuiltOperationsTest, OfConvolutionsWithPackedWeights) {
+  BuiltCall window("belay_cpu.conv2d.default");
+  window.Tensor("input", {1, 4, 8, 8}).Ints("kernel_size", {3, 2});
+  EXPECT_EQ(window.Giving({1, 6, 7, 6}), 2.0 * (6 * 7 * 6) * (4 * 3 * 2));
+  BuiltCall depthwise("belay_cpu.quantized_depthwise_conv2d.default");
+  depthwise.Tensor("input", {1, 4, 8, 8}).Ints("kernel_size", {3, 2});
+  EXPECT_EQ(depthwise.Giving({1, 4, 7, 6}), 2.0 * (4 * 7 * 6) * (3 * 2));
+}
+
+TEST(BuiltOperationsTest, OfAttention) {
+  BuiltCall call("belay_cpu.attention.default");
+  call.Tensor("query", {2, 3, 5, 8}).Tensor("key", {2, 3, 7, 8}).Tensor("value", {2, 3, 7, 4});
+  // Each of 5 queries with 7 keys over 8 elements, and 7 rows of 4.
+  EXPECT_EQ(call.Giving({2, 3, 5, 4}), 2.0 * (2 * 3) * 5 * 7 * (8 + 4));
+  BuiltCall empty("belay_cpu.attention.default");
+  empty.Tensor("query", {2, 0}).Tensor("key", {2, 0}).Tensor("value", {2, 4});
+  EXPECT_EQ(empty.Giving({2, 4}), 0);
+}
+
+// Calls of a file may be of any operands: what is not understood counts for nothing.
+TEST(BuiltOperationsTest, OfOperandsThatDoNotFitThereAreNone) {
+  EXPECT_EQ(BuiltCall("aten.mm").GivingNothing(), 0);
+  EXPECT_EQ(BuiltCall("aten.mm.default").Tensor("self", {2, 3}).GivingNothing(), 0);
+  EXPECT_EQ(BuiltCall("aten.mm.default").Tensor("other", {2, 3}).Giving({2, 2}), 0);
+  EXPECT_EQ(BuiltCall("aten.mm.default").Tensor("self", {}).Giving({2, 2}), 0);
+  EXPECT_EQ(BuiltCall("aten.mm.default").Add("self", EValue(1.5)).Giving({2, 2}), 0);
+
+  // Convolutions.
+  const auto convolution = [](std::vector<int64_t> weight, EValue transposed) {
+    return BuiltCall("aten.convolution.default")
+        .Tensor("input", {1, 4, 8, 8})
+        .Tensor("weight", std::move(weight))
+        .Add("transposed", std::move(transposed))
+        .Giving({1, 6, 6, 6});
+  };
+  EXPECT_EQ(convolution({6, 4, 3, 3}, EValue(false)), 2.0 * (6 * 6 * 6) * (4 * 3 * 3));
+  EXPECT_EQ(convolution({}, EValue(false)), 0);
+  EXPECT_EQ(convolution({0, 4, 3, 3}, EValue(false)), 0);
+  EXPECT_EQ(convolution({6, 4, 3, 3}, EValue(int64_t{0})), 0);
+  EXPECT_EQ(BuiltCall("aten.convolution.default")
+                .Tensor("input", {1, 4, 8, 8})
+                .Tensor("weight", {6, 4, 3, 3})
+                .Giving({1, 6, 6, 6}),
+            0);
+  EXPECT_EQ(BuiltCall("belay_cpu.conv2d.default").Tensor("input", {4}).Giving({4}), 0);
+  EXPECT_EQ(BuiltCall("belay_cpu.conv2d.default").Tensor("input", {1, 4, 8, 8}).Giving({4}), 0);
+  EXPECT_EQ(BuiltCall("belay_cpu.conv2d.default")
+                .Tensor("input", {1, 4, 8, 8})
+                .Add("kernel_size", EValue(int64_t{3}))
+                .Giving({4}),
+            0);
+  BuiltCall real("belay_cpu.conv2d.default");
+  EValue half(0.5);
+  std::vector<EValue*> elements = {&half};
+  EXPECT_EQ(
+      real.Tensor("input", {1, 4, 8, 8}).Add("kernel_size", EValue(ListView{elements})).Giving({4}),
+      0);
+
+  // Attention.
+  const auto attention = [](bool query, bool key, bool value, std::vector<int64_t> keys) {
+    BuiltCall call("belay_cpu.attention.default");
+    if (query) call.Tensor("query", {2, 8});
+    if (key) call.Tensor("key", std::move(keys));
+    if (value) call.Tensor("value", {3, 8});
+    return call.Giving({2, 8});
+  };
+  EXPECT_GT(attention(true, true, true, {3, 8}), 0);
+  EXPECT_EQ(attention(false, true, true, {3, 8}), 0);
+  EXPECT_EQ(attention(true, false, true, {3, 8}), 0);
+  EXPECT_EQ(attention(true, true, false, {3, 8}), 0);
+  EXPECT_EQ(attention(true, true, true, {8}), 0);
+
+  // Chains, a list of which is too short.
+  const auto chain = [](std::vector<int64_t> input, size_t kernel, size_t stride, size_t padding,
+                        size_t dilation) {
+    const auto ones = [](size_t count) { return std::vector<int64_t>(count, 1); };
+    return BuiltCall("belay_cpu.conv2d_chain.default")
+        .Tensor("input", std::move(input))
+        .Ints("out_channels", {8})
+        .Ints("kernel_size", ones(kernel))
+        .Ints("stride", ones(stride))
+        .Ints("padding", ones(padding))
+        .Ints("dilation", ones(dilation))
+        .Giving({1, 8, 10, 10});
+  };
+  EXPECT_EQ(chain({1, 4, 8, 8}, 2, 2, 4, 2), 2.0 * 10 * 10 * 8 * 4);
+  EXPECT_EQ(chain({4, 8, 8}, 2, 2, 4, 2), 0);
+  EXPECT_EQ(chain({1, 4, 8, 8}, 1, 2, 4, 2), 0);
+  EXPECT_EQ(chain({1, 4, 8, 8}, 2, 3, 4, 2), 0);
+  EXPECT_EQ(chain({1, 4, 8, 8}, 2, 2, 2, 2), 0);
+  EXPECT_EQ(chain({1, 4, 8, 8}, 2, 2, 4, 0), 0);
 }
 
 TEST_F(OperationsTest, OthersAreNotKnownButMoveBytesAlsoOfLists) {
