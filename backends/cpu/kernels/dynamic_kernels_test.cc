@@ -1,10 +1,13 @@
 // dynamic_quantized_linear against the same in plain loops over doubles, on each instruction set.
 // Where a result is a sum of several numbers, all of them are positive, so that few units of its last
 // place bound the error.
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <deque>
 #include <limits>
 #include <random>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -42,10 +45,10 @@ class DynamicKernelsTest : public testing::Test {
   // A tensor of one dimension that lives as long as the test.
   template <class T>
   EValue Keep(DType dtype, const std::vector<T>& elements, size_t element_size = sizeof(T)) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(elements.data());
+    const auto bytes = std::as_bytes(std::span(elements));
     // In units that are aligned for all.
-    kept_.emplace_back((elements.size() * sizeof(T) + 7) / 8);
-    std::memcpy(kept_.back().data(), bytes, elements.size() * sizeof(T));
+    kept_.emplace_back((bytes.size() + 7) / 8);
+    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(kept_.back().data()));
     const auto count = static_cast<int64_t>(elements.size() * sizeof(T) / element_size);
     return EValue(TensorView::Contiguous(dtype, {count}, kept_.back().data()));
   }
