@@ -194,14 +194,14 @@ TEST(PortablePassesTest, EachMutatedInputKeepsItsOwnOrder) {
 
 // Other libraries may call an argument so, too.
 TEST(PortablePassesTest, OnlyOperatorsOfDimOrderLoseTheirOrder) {
-  exir::OpRegistry& ops = *exir::CreateStandardOps()->release();
-  ASSERT_OK(ops.Define({.schema = "mylib::f(Tensor x, int[]? dim_order=None) -> Tensor"}));
+  ASSERT_OK_AND_ASSIGN(const auto ops, exir::CreateStandardOps());
+  ASSERT_OK(ops->Define({.schema = "mylib::f(Tensor x, int[]? dim_order=None) -> Tensor"}));
   exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
     graph(%x: f32[1,2,3,4] user_input) {
       %r: f32[1,2,3,4]{strides=[24,1,8,2]} = edge.mylib.f.default(%x, dim_order=[0,2,3,1])
       return (%r user_output)
     } })",
-                                                   ops);
+                                                   *ops);
   ASSERT_OK(RowMajorTensors().run(program));
   EXPECT_THAT(exir::PrintProgram(program),
               HasSubstr("%r: f32[1,2,3,4] = edge.mylib.f.default(%x, [0,2,3,1])"));

@@ -27,8 +27,8 @@ std::string ViewOf(std::string_view body) {
       %new: f32[8,4] = edge.aten.abs.default(%x)
       return (%new buffer_mutation "m") } })"),
                                                          CpuPassTestOps());
-  const std::optional<ConstantView> view =
-      ConstantViews(program).Find(exir::FindValue(program.top(), "y"));
+  const ConstantViews views(program);
+  const std::optional<ConstantView> view = views.Find(exir::FindValue(program.top(), "y"));
   if (!view.has_value()) return "none";
   std::string sizes;
   for (const exir::SymInt& size : view->sizes) absl::StrAppend(&sizes, size.ToString(), ",");
