@@ -56,6 +56,7 @@ template <bool kInt4>
 class Weights {
  public:
   Weights(const DynamicGemmArgs& g, size_t column) {
+    if (g.k == 0) return;  // nothing is loaded, and there may be no memory
     const size_t lanes = hn::Lanes(Tag32()), lines = (g.k + kQuad - 1) / kQuad;
     const auto* b = static_cast<const int8_t*>(g.b);
     HWY_UNROLL(kVectors)
@@ -93,7 +94,7 @@ class Weights {
   }
 
  private:
-  const int8_t* b_[kVectors];
+  const int8_t* b_[kVectors] = {};
 };
 
 HWY_INLINE hn::Vec<TagU8> Quad(const uint8_t* a) {
