@@ -3,7 +3,6 @@
 // place bound the error.
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <deque>
 #include <limits>
 #include <random>
@@ -79,7 +78,8 @@ class DynamicKernelsTest : public testing::Test {
     if (is_int4) {
       std::vector<uint32_t> words(packed.size() / 4);
       PackInt4Weights(b.data(), k, n, n, 1, words.data());
-      std::memcpy(packed.data(), words.data(), packed.size());
+      const auto bytes = std::as_bytes(std::span(words));
+      std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(packed.data()));
     } else {
       PackQuantizedMatrix(b.data(), 1, k, n, 0, n, 1, packed.data());
     }
