@@ -1,4 +1,13 @@
-// Softmax of rows of floats. Error: 8 ULP of the largest element of the result.
+// Softmax of rows of floats.
+//
+// Error: at most 13 + ln n + n / 4 ULP of the largest element of the result. With u half a unit in the
+// last place of 1, relative to the exact result: an exponential is within 4 u (math-inl.h), and what
+// rounding x - top does to it within u of the largest; the sum of n of them, in four or more parts
+// that meet at the end, adds 4 u for them, ln n u for their arguments (the mean of |x - top|, weighted
+// by the exponentials) and (n / 4 + 2) u for adding positive numbers (Higham, "Accuracy and Stability
+// of Numerical Algorithms", 2002, §4.2); dividing and the wanted result's rounding, 2 u. The
+// logarithm's error is no larger, since the largest element is added to the others exactly:
+// s / (1 + s) <= ln(1 + s).
 #ifndef BELAY_RUNTIME_KERNELS_SOFTMAX_SOFTMAX_H_
 #define BELAY_RUNTIME_KERNELS_SOFTMAX_SOFTMAX_H_
 

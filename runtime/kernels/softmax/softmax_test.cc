@@ -1,4 +1,9 @@
 // Softmax and its logarithm against the reference kernels.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
 
@@ -6,7 +11,11 @@ namespace belay {
 namespace {
 
 KernelCall CallOf(const char* op, const TestTensorSpec& self, int64_t dim) {
-  return {op, {self, EValue(dim), EValue(false)}, {self.dtype}, 8, UlpOf::kLargest};
+  const auto rank = static_cast<int64_t>(self.sizes.size());
+  const size_t d = static_cast<size_t>(dim < 0 ? dim + rank : dim);
+  const double n = self.sizes.empty() ? 1 : std::max(1.0, static_cast<double>(self.sizes[d]));
+  const double bound = 13 + std::log(n) + n / 4;  // softmax.h
+  return {op, {self, EValue(dim), EValue(false)}, {self.dtype}, bound, UlpOf::kLargest};
 }
 
 constexpr const char* kOps[] = {"aten._softmax.default", "aten._log_softmax.default"};
