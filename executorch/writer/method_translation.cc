@@ -226,7 +226,7 @@ void MethodTranslator::AddInstructions() {
       case schema::Instruction::kJump:
         jump(Bool(false), instruction.jump().target());
         break;
-      default:  // of no kind
+      case schema::Instruction::KIND_NOT_SET:
         break;
     }
   }

@@ -192,16 +192,15 @@ class LayoutAssignment {
       node.provenance = graph_.node(source).provenance;
       node.debug_handle = graph_.node(source).debug_handle;
     }
-    std::string what;
-    if (decisions_ != nullptr) {
-      what = absl::StrCat("copies ", exir::PrintType(meta),
-                          channels_last ? " to channels last for " : " to be contiguous for ",
-                          reader.valid() ? graph_.node(reader).name : "the result");
-    }
-    // From here on `meta` may be elsewhere.
+    // Inserting may move `meta`.
+    const std::string type = decisions_ == nullptr ? "" : exir::PrintType(meta);
     it->second = editor_.InsertOp(reader, std::move(node), std::move(wanted));
     if (decisions_ != nullptr) {
-      decisions_->Made(graph_.node(graph_.value(it->second).producer).name, std::move(what));
+      decisions_->Made(
+          graph_.node(graph_.value(it->second).producer).name,
+          absl::StrCat("copies ", type,
+                       channels_last ? " to channels last for " : " to be contiguous for ",
+                       reader.valid() ? graph_.node(reader).name : "the result"));
     }
     return it->second;
   }

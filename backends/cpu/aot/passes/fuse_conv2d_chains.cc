@@ -46,7 +46,7 @@ class ChainFusion {
     bool changed = false;
     for (NodeId id : graph_.NodeList()) {
       if (!graph_.contains(id) || !CanBeStage(id)) continue;
-      if (const std::string costs = Costs(id); !costs.empty()) {
+      if (const std::string costs = ReasonAgainst(id); !costs.empty()) {
         if (std::optional<NodeId> next = Neighbor(id)) Say(id, *next, costs);
         continue;
       }
@@ -102,8 +102,8 @@ class ChainFusion {
     return *result.sizes[3].AsInt() >= kLeastChainWidth;
   }
 
-  // Why it would not pay to have a stage in a chain; "" if it does.
-  std::string Costs(NodeId id) const {
+  // Why a chain with this stage would be slower; "" if it would not.
+  std::string ReasonAgainst(NodeId id) const {
     const Node& node = graph_.node(id);
     const int64_t weight = ElementsOf(MetaOf(*node.value_argument("weight"))).value_or(0);
     if (IsDepthwise(node) || weight <= kMostWeightElements) return "";
@@ -136,7 +136,7 @@ class ChainFusion {
     const NodeId last = chain.back();
     const std::optional<NodeId> next = Neighbor(last);
     if (!next.has_value() || chain.size() == kMaxChainStages) return std::nullopt;
-    std::string costs = Costs(*next);
+    std::string costs = ReasonAgainst(*next);
     const int64_t between = *ElementsOf(MetaOf(ResultOf(last)));
     if (between < kLeastElements) {
       costs = absl::StrCat("the ", BytesText(between * kElementBytes),

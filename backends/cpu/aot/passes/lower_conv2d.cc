@@ -33,8 +33,7 @@ using exir::ValueId;
 class Conv2dLowering : NodeLowering {
  public:
   Conv2dLowering(exir::ExportedProgram& program, Decisions* decisions)
-      : NodeLowering(program),
-        decisions_(decisions),
+      : NodeLowering(program, decisions),
         constants_(program, editor_),
         convolution_(program.ops->Find("aten.convolution.default")),
         pad_(program.ops->Find("aten.constant_pad_nd.default")) {}
@@ -94,7 +93,9 @@ class Conv2dLowering : NodeLowering {
       const bool many =
           sizes[2] * sizes[3] > kMaxTerms || sizes[1] * sizes[2] * sizes[3] > kMaxTerms;
       if (!form.has_value()) {
-        return Leave(id, "its weight is quantized, and its images otherwise than kernels have it");
+        return Leave(
+            id,
+            "its weight is quantized, but not its images in a form that a quantized kernel takes");
       }
       if (quantized->axis.value_or(0) != 0) {
         return Leave(id, "its weight has scales of something else than filters");
@@ -125,20 +126,11 @@ class Conv2dLowering : NodeLowering {
     }
     std::string op = depthwise ? "depthwise_conv2d" : "conv2d";
     if (quantized.has_value()) op = "quantized_" + op;
-    if (decisions_ != nullptr) {
-      decisions_->Made(graph_.node(id).name,
-                       absl::StrCat(op, ", filters of ", absl::StrJoin(sizes, " x "), " packed as ",
-                                    quantized.has_value() ? "int8" : "float32"));
-    }
+    Say(id, absl::StrCat(op, ", filters of ", absl::StrJoin(sizes, " x "), " packed as ",
+                         quantized.has_value() ? "int8" : "float32"));
     editor_.SetTarget(id, CpuOp(op));
     editor_.SetArguments(id, std::move(arguments));
     return true;
-  }
-
-  // false, and why.
-  bool Leave(NodeId id, std::string_view reason) const {
-    if (decisions_ != nullptr) decisions_->Left(graph_.node(id).name, std::string(reason));
-    return false;
   }
 
   absl::StatusOr<ValueId> Packed(const ConstantView& weight, bool depthwise,
@@ -191,7 +183,6 @@ class Conv2dLowering : NodeLowering {
     return {*inner, std::move(padding)};
   }
 
-  Decisions* decisions_;
   PackedConstants constants_;
   const exir::OpOverload *convolution_, *pad_;
 };

@@ -34,9 +34,8 @@ using exir::ValueId;
 class LinearLowering : NodeLowering {
  public:
   LinearLowering(exir::ExportedProgram& program, FusedHandles& handles, Decisions* decisions)
-      : NodeLowering(program),
+      : NodeLowering(program, decisions),
         handles_(handles),
-        decisions_(decisions),
         weight_only_(program, views_, forms_),
         constants_(program, editor_),
         mm_(program.ops->Find("aten.mm.default")),
@@ -100,23 +99,15 @@ class LinearLowering : NodeLowering {
     return Leave(id, WhyNot(mat2));
   }
 
-  // false, and why.
-  bool Leave(NodeId id, std::string_view reason) const {
-    if (decisions_ != nullptr) decisions_->Left(graph_.node(id).name, std::string(reason));
-    return false;
-  }
   // Why no form of product took this right side.
   std::string_view WhyNot(const Argument& mat2) const {
     if (forms_.Constant(mat2).has_value() || weight_only_.Find(mat2).has_value()) {
-      return "its right side is quantized, and its left side otherwise than quantized kernels have "
-             "it";
+      return "its right side is quantized, but not both sides in a form that a quantized kernel "
+             "takes";
     }
     if (!views_.Find(mat2).has_value())
       return "its right side is no constant, so nothing is packed";
     return "its right side is no matrix of float32, int8 or bfloat16, or not of one batch";
-  }
-  void Say(NodeId id, std::string what) const {
-    if (decisions_ != nullptr) decisions_->Made(graph_.node(id).name, std::move(what));
   }
   // "weight of 768 x 2048 packed as int4", of the constant that became `weight`.
   std::string PackedText(const ConstantView& right, std::string_view format) const {
@@ -334,7 +325,6 @@ class LinearLowering : NodeLowering {
   }
 
   FusedHandles& handles_;
-  Decisions* decisions_;
   const WeightOnlyForms weight_only_;
   PackedConstants constants_;
   const exir::OpOverload *mm_, *addmm_, *bmm_, *mul_, *view_, *edge_view_;

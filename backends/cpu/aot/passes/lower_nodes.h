@@ -2,9 +2,14 @@
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_NODES_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_NODES_H_
 
+#include <string>
+#include <string_view>
+#include <utility>
+
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "backends/cpu/aot/constant_view.h"
+#include "backends/cpu/aot/decisions.h"
 #include "backends/cpu/aot/passes/quantized_forms.h"
 #include "exir/ir/exported_program.h"
 #include "exir/ir/graph_editor.h"
@@ -24,18 +29,30 @@ void EraseUnused(exir::ExportedProgram& program, exir::GraphEditor& editor);
 // What passes that know quantized tensors have at hand: for classes of one pass.
 class NodeLowering {
  protected:
-  explicit NodeLowering(exir::ExportedProgram& program)
+  explicit NodeLowering(exir::ExportedProgram& program, Decisions* decisions = nullptr)
       : program_(program),
         editor_(program.top()),
         graph_(editor_.graph()),
         views_(program),
-        forms_(program, views_) {}
+        forms_(program, views_),
+        decisions_(decisions) {}
+
+  // What the node becomes; for who asks.
+  void Say(exir::NodeId id, std::string what) const {
+    if (decisions_ != nullptr) decisions_->Made(graph_.node(id).name, std::move(what));
+  }
+  // false: the node stays as it is, and why.
+  bool Leave(exir::NodeId id, std::string_view reason) const {
+    if (decisions_ != nullptr) decisions_->Left(graph_.node(id).name, std::string(reason));
+    return false;
+  }
 
   exir::ExportedProgram& program_;
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
   const ConstantViews views_;
   const QuantizedForms forms_;
+  Decisions* decisions_;  // null: nobody asks
 };
 
 }  // namespace belay::cpu
