@@ -65,13 +65,13 @@ std::vector<std::byte> BytesOf(const EValue& tensor) {
 
 }  // namespace
 
-EValue T(DType dtype, const Sizes& sizes, Lie lie) {
+EValue T(DType dtype, const Sizes& sizes, Layout layout) {
   TensorView view = TensorView::Contiguous(dtype, sizes, nullptr);
-  if (lie == Lie::kChannelsLast) view.strides = DenseStrides(sizes, ChannelsLastOrder(4));
+  if (layout == Layout::kChannelsLast) view.strides = DenseStrides(sizes, ChannelsLastOrder(4));
   view.data = AllMemory().tensors.emplace_back(2 * view.nbytes() + 64).data();
-  return lie == Lie::kGaps ? WithGaps(view) : EValue(view);
+  return layout == Layout::kGaps ? WithGaps(view) : EValue(view);
 }
-EValue Images(DType dtype, const Sizes& sizes) { return T(dtype, sizes, Lie::kChannelsLast); }
+EValue Images(DType dtype, const Sizes& sizes) { return T(dtype, sizes, Layout::kChannelsLast); }
 EValue WithGaps(const EValue& tensor) {
   const TensorView& view = *tensor.get_if<TensorView>();
   EValue result = T(view.dtype, view.sizes);

@@ -9,13 +9,13 @@
 
 #include "runtime/core/evalue.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/kernels/kernel_comparison.h"
 
 namespace belay::cpu {
 
-enum class Lie { kRows, kChannelsLast, kGaps };  // how elements do
-
-// Values of calls. Their memory is of the process; the elements of tensors are zeros.
-EValue T(DType dtype, const Sizes& sizes, Lie lie = Lie::kRows);
+// Values of calls. Their memory is of the process; the elements of tensors are zeros. The layout is
+// kRowMajor, kChannelsLast or kGaps.
+EValue T(DType dtype, const Sizes& sizes, Layout layout = Layout::kRowMajor);
 EValue Images(DType dtype, const Sizes& sizes);  // channels last
 // The tensor's sizes, type and order of dimensions, with gaps between elements.
 EValue WithGaps(const EValue& tensor);

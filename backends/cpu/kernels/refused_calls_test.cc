@@ -117,9 +117,9 @@ TEST(RefusedCalls, TensorsWithGaps) {
 
 TEST(RefusedCalls, ChainsOfWeightsWithGaps) {
   const TestCall call = Conv2dChainCall();
-  EXPECT_THAT(call.With("weights", List({T(kF32, {144}, Lie::kGaps), T(kF32, {512})})).Run(),
+  EXPECT_THAT(call.With("weights", List({T(kF32, {144}, Layout::kGaps), T(kF32, {512})})).Run(),
               HasSubstr("weight: expected a contiguous tensor"));
-  EXPECT_THAT(call.With("biases", List({T(kF32, {16}, Lie::kGaps), EValue()})).Run(),
+  EXPECT_THAT(call.With("biases", List({T(kF32, {16}, Layout::kGaps), EValue()})).Run(),
               HasSubstr("bias: expected a contiguous tensor"));
 }
 
@@ -465,7 +465,7 @@ TEST(RefusedCalls, SumsOfQuantizedTensors) {
                  {"b", Images(kU8, {1, 8, 3, 5}), "b: expected"}});
   const TestCall rows = QuantizedAddCall().With("a", T(kU8, {2, 5})).With("b", T(kU8, {2, 5}));
   EXPECT_EQ(rows.WithResult(T(kU8, {2, 5})).Run(), "");
-  EXPECT_THAT(rows.With("b", T(kU8, {2, 5}, Lie::kGaps)).WithResult(T(kU8, {2, 5})).Run(),
+  EXPECT_THAT(rows.With("b", T(kU8, {2, 5}, Layout::kGaps)).WithResult(T(kU8, {2, 5})).Run(),
               HasSubstr("b: expected a contiguous tensor"));
 }
 
@@ -480,8 +480,8 @@ TEST(RefusedCalls, LookupsThatLieElsewhere) {
   EXPECT_EQ(LookupCall().With("input", across).WithResult(across).Run(), "");
   // Both lie alike, with gaps.
   EXPECT_THAT(LookupCall()
-                  .With("input", T(kU8, {2, 5}, Lie::kGaps))
-                  .WithResult(T(kU8, {2, 5}, Lie::kGaps))
+                  .With("input", T(kU8, {2, 5}, Layout::kGaps))
+                  .WithResult(T(kU8, {2, 5}, Layout::kGaps))
                   .Run(),
               HasSubstr(error));
 }
