@@ -26,7 +26,7 @@
 namespace belay::cpu {
 
 inline constexpr DTypeSet kFloat = {DType::kFloat32};
-inline constexpr DTypeSet kFloatOrBytes = {DType::kFloat32, DType::kUint8};
+inline constexpr DTypeSet kPooled = {DType::kFloat32, DType::kBFloat16, DType::kUint8};
 
 // kInvalidArgument unless `packed`, the argument `name`, is a list of so many elements as the
 // packed form has.
@@ -95,10 +95,11 @@ struct EpilogueCall {
   bool multiply = false;
   Bounds bounds;
 
-  static absl::StatusOr<EpilogueCall> Read(const Arguments& arguments) {
+  // `result` is the dtype of the result, and so of `other`.
+  static absl::StatusOr<EpilogueCall> Read(const Arguments& arguments, DTypeSet result = kFloat) {
     EpilogueCall call;
     ABSL_ASSIGN_OR_RETURN(call.bias, arguments.OptionalTensor("bias", kFloat));
-    ABSL_ASSIGN_OR_RETURN(call.other, arguments.OptionalTensor("other", kFloat));
+    ABSL_ASSIGN_OR_RETURN(call.other, arguments.OptionalTensor("other", result));
     ABSL_ASSIGN_OR_RETURN(call.activation, ReadActivation(arguments));
     ABSL_ASSIGN_OR_RETURN(call.multiply, ReadMultiply(arguments));
     ABSL_ASSIGN_OR_RETURN(call.bounds, ReadBounds(arguments));
@@ -299,8 +300,8 @@ struct Conv2dCall : Conv2dOperands<Arguments, kDepthwise> {
   }
 };
 
-// belay_cpu::max_pool2d: the maxima of the windows of images of floats or bytes, without where they
-// are. NaN wins over every number.
+// belay_cpu::max_pool2d: the maxima of the windows of images of float32, bfloat16 or uint8, without
+// where they are. NaN wins over every number.
 // `padding` is as for conv2d and at most half of the window, so that every window has a place in
 // the image; the dilation is 1.
 template <class Arguments>
@@ -311,7 +312,7 @@ struct MaxPool2dCall {
 
   static absl::StatusOr<MaxPool2dCall> Read(const Arguments& arguments) {
     MaxPool2dCall call;
-    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kFloatOrBytes));
+    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kPooled));
     ABSL_ASSIGN_OR_RETURN(call.window, ReadWindow(arguments));
     const Window& w = call.window;
     for (int s = 0; s < 2; ++s) {

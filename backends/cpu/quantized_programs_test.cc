@@ -211,7 +211,7 @@ TEST_F(QuantizedProgramsTest, AZeroPointThatNoByteIsNamed) {
 }
 
 TEST_F(QuantizedProgramsTest, ProgramsOfBFloat16AndFloat16SumInFloat32) {
-  for (const auto& [dtype, linear] : {std::pair("bf16", "belay_cpu.weight_only_linear.default"),
+  for (const auto& [dtype, linear] : {std::pair("bf16", "belay_cpu.bfloat16_linear.default"),
                                       std::pair("f16", "belay_cpu.linear.default")}) {
     const std::string text = absl::StrReplaceAll(
         R"(program edge {

@@ -65,6 +65,8 @@ constexpr Row kRows[] = {
     {"belay_cpu.quantized_linear.default", {Kind::kProduct, 0, 1}},
     {"belay_cpu.weight_only_linear.default", {Kind::kProduct, 0, 1, 2}},
     {"belay_cpu.dynamic_quantized_linear.default", {Kind::kProduct, 0, 3, 2}},
+    {"belay_cpu.bfloat16_linear.default", {Kind::kProduct, 0, 1}},
+    {"belay_cpu.bfloat16_conv2d.default", {Kind::kConvolution}},
     {"belay_cpu.conv2d.default", {Kind::kConvolution}},
     {"belay_cpu.conv2d_chain.default", {Kind::kChain, 0, 1}},
     {"belay_cpu.depthwise_conv2d.default", {Kind::kConvolution}},

@@ -37,6 +37,7 @@ CPU_FAMILIES = [
     _family("//backends/cpu/kernels:cpu_kernels", file + ".cc", function)
     for file, function in [
         ("linear", "LinearKernels"),
+        ("bfloat16_products", "BFloat16ProductKernels"),
         ("weight_only_linear", "WeightOnlyLinearKernels"),
         ("dynamic_quantized_linear", "DynamicQuantizedLinearKernels"),
         ("conv2d", "Conv2dKernels"),

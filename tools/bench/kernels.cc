@@ -17,8 +17,10 @@
 
 #include "absl/strings/numbers.h"
 #include "nlohmann/json.hpp"
+#include "runtime/core/element.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/packed/attention.h"
+#include "runtime/kernels/packed/bfloat16_gemm.h"
 #include "runtime/kernels/packed/depthwise.h"
 #include "runtime/kernels/packed/dynamic_gemm.h"
 #include "runtime/kernels/packed/packed_gemm.h"
@@ -52,27 +54,40 @@ struct Kernel {
 // More than a cache holds.
 constexpr int64_t kFarBytes = int64_t{256} << 20;
 
-// C [m, n] = A [m, k] B.
+// The same of bfloat16.
+std::vector<BFloat16> BFloat16Numbers(int64_t count) {
+  const Floats numbers = Numbers(count);
+  return std::vector<BFloat16>(numbers.begin(), numbers.end());
+}
+
+// C [m, n] = A [m, k] B, of float or BFloat16.
+template <class T = float>
 Kernel Product(int64_t m, int64_t n, int64_t k) {
-  const int64_t size = *PackedMatrixSize(k, n);
+  constexpr bool kPairs = sizeof(T) < sizeof(float);
+  const int64_t size = kPairs ? *PackedPairsSize(k, n) : *PackedMatrixSize(k, n);
   // A product of few rows is one of decoding.
   const bool from_memory = m < 4;
-  const int64_t bytes = size * static_cast<int64_t>(sizeof(float));
+  const int64_t bytes = size * static_cast<int64_t>(sizeof(T));
   const int64_t copies = from_memory ? std::max<int64_t>(1, kFarBytes / bytes) : 1;
   struct State {
-    Floats a, b, c, tile;
+    std::vector<T> a, b, c, tile;
     int64_t next = 0;
   };
   auto state = std::make_shared<State>();
-  state->a = Numbers(m * k);
-  state->b = Numbers(size * copies);
+  if constexpr (kPairs) {
+    state->a = BFloat16Numbers(m * k);
+    state->b = BFloat16Numbers(size * copies);
+  } else {
+    state->a = Numbers(m * k);
+    state->b = Numbers(size * copies);
+  }
   state->c.resize(m * n);
-  state->tile.resize(TileFloats(k, k));
+  state->tile.resize(TileSize<T>(k, k));
   return {.operations = 2.0 * m * n * k,
           .constant_bytes = static_cast<double>(bytes),
           .from_memory = from_memory,
           .call = [=] {
-            PackedGemmArgs args;
+            ProductArgs<T> args;
             args.m = m, args.n = n, args.k = k;
             args.a = state->a.data(), args.lda = k;
             args.tile = state->tile.empty() ? nullptr : state->tile.data();
@@ -285,11 +300,15 @@ struct Row {
 };
 
 constexpr char kF32[] = "f32_fma_gflops";
+constexpr char kBF16[] = "bf16_dot_gflops";
 constexpr char kBytes[] = "int8_dot_gops";
 
 std::vector<Row> Rows() {
   const auto product = [](int64_t m, int64_t n, int64_t k) {
     return [=] { return Product(m, n, k); };
+  };
+  const auto bfloat16_product = [](int64_t m, int64_t n, int64_t k) {
+    return [=] { return Product<BFloat16>(m, n, k); };
   };
   const auto convolution = [](int64_t size, int64_t c, int64_t n, int64_t stride) {
     return [=] { return Convolution(size, c, n, stride); };
@@ -309,6 +328,7 @@ std::vector<Row> Rows() {
   using enum WeightFormat;
   return {
       {"square", "product 1024 x 1024 x 1024", kF32, product(1024, 1024, 1024)},
+      {"square", "bfloat16 product 1024 x 1024 x 1024", kBF16, bfloat16_product(1024, 1024, 1024)},
       {"MobileNetV2", "1x1 112x112, 32 to 16", kF32, product(112 * 112, 16, 32)},
       {"MobileNetV2", "1x1 56x56, 24 to 144", kF32, product(56 * 56, 144, 24)},
       {"MobileNetV2", "1x1 14x14, 96 to 576", kF32, product(14 * 14, 576, 96)},
@@ -327,6 +347,7 @@ std::vector<Row> Rows() {
       {"ViT-B/16", "linear 197 x 768 x 768", kF32, product(197, 768, 768)},
       {"ViT-B/16", "linear 197 x 3072 x 768", kF32, product(197, 3072, 768)},
       {"ViT-B/16", "linear 197 x 768 x 3072", kF32, product(197, 768, 3072)},
+      {"ViT-B/16", "bfloat16 linear 197 x 768 x 3072", kBF16, bfloat16_product(197, 768, 3072)},
       {"ViT-B/16", "attention, 12 heads, 197 tokens", kF32, attention(12, 12, 197, 197)},
       {"Llama-110M", "linear 1 x 768 x 768", kF32, product(1, 768, 768)},
       {"Llama-110M", "linear 1 x 2048 x 768", kF32, product(1, 2048, 768)},

@@ -35,6 +35,8 @@ constexpr Row kRows[] = {
     {"aten.mm", Rule::kProduct, "self"},
     {"aten.scaled_dot_product_attention", Rule::kAttention},
     {"belay_cpu.attention", Rule::kAttention},
+    {"belay_cpu.bfloat16_conv2d", Rule::kWindow, "input"},
+    {"belay_cpu.bfloat16_linear", Rule::kProduct, "input"},
     {"belay_cpu.conv2d", Rule::kWindow, "input"},
     {"belay_cpu.conv2d_chain", Rule::kChain, "input"},
     {"belay_cpu.depthwise_conv2d", Rule::kDepthwise, "input"},

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr DType kF32 = DType::kFloat32, kI8 = DType::kInt8, kI32 = DType::kInt32,
-                kU8 = DType::kUint8;
+                kU8 = DType::kUint8, kBF16 = DType::kBFloat16;
 
 // Outputs have their memory and keep their sizes.
 class FixedOutputs : public OutputAllocator {
@@ -192,6 +192,20 @@ TestCall Conv2dCall() {
                        Epilogue()),
                   Images(kF32, {1, 8, 3, 4}));
 }
+TestCall BFloat16LinearCall() {
+  return TestCall(
+      "bfloat16_linear",
+      With({T(kBF16, {2, 4}), T(kBF16, {128}), T(kF32, {8}), T(kBF16, {2, 8}), Int(8)}, Epilogue()),
+      T(kBF16, {2, 8}));
+}
+TestCall BFloat16Conv2dCall() {
+  return TestCall("bfloat16_conv2d",
+                  With(With({Images(kBF16, {1, 10, 5, 4}), T(kBF16, {90 * 32}), T(kF32, {8}),
+                             Images(kBF16, {1, 8, 3, 4}), Int(8)},
+                            Window()),
+                       Epilogue()),
+                  Images(kBF16, {1, 8, 3, 4}));
+}
 TestCall DepthwiseConv2dCall() {
   return TestCall("depthwise_conv2d",
                   With(With({Images(kF32, {1, 8, 5, 4}), T(kF32, {9 * 16}), T(kF32, {8}),
@@ -258,6 +272,8 @@ std::vector<TestCall> AllCalls() {
           WeightOnlyLinearCall(),
           DynamicLinearCall(),
           Conv2dCall(),
+          BFloat16LinearCall(),
+          BFloat16Conv2dCall(),
           DepthwiseConv2dCall(),
           Conv2dChainCall(),
           MaxPool2dCall(),

@@ -62,6 +62,8 @@ TestCall LinearCall();
 TestCall WeightOnlyLinearCall();
 TestCall DynamicLinearCall();
 TestCall Conv2dCall();
+TestCall BFloat16LinearCall();
+TestCall BFloat16Conv2dCall();
 TestCall DepthwiseConv2dCall();
 TestCall Conv2dChainCall();
 TestCall MaxPool2dCall();

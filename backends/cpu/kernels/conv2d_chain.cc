@@ -82,7 +82,7 @@ struct Stage {
     }
     if (!call.depthwise()) {
       const auto row = static_cast<size_t>(in.channels);
-      tile = static_cast<int64_t>(TileFloats(row, row));
+      tile = static_cast<int64_t>(TileSize(row, row));
     }
   }
 };

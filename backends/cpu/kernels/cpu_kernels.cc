@@ -6,6 +6,7 @@ namespace belay::cpu {
 
 absl::Span<const absl::Span<const Kernel>> CpuKernelTables() {
   static const absl::Span<const Kernel> kTables[] = {LinearKernels(),
+                                                     BFloat16ProductKernels(),
                                                      WeightOnlyLinearKernels(),
                                                      DynamicQuantizedLinearKernels(),
                                                      Conv2dKernels(),

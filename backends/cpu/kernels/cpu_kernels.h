@@ -1,5 +1,5 @@
-// The kernels of the CPU backend's operators (calls.h, quantized_calls.h, weight_only_calls.h and
-// dynamic_calls.h of backends/cpu), on the microkernels of runtime/kernels/packed.
+// The kernels of the CPU backend's operators (calls.h, bfloat16_calls.h, quantized_calls.h,
+// weight_only_calls.h and dynamic_calls.h of backends/cpu), on the microkernels of runtime/kernels/packed.
 //
 // Images and rows are read in place when their channels, or features, lie together; images of other
 // layouts, and those with fewer than 8 channels, go through working memory a few rows at a time.
@@ -17,6 +17,7 @@ namespace belay::cpu {
 absl::Status AddCpuKernels(KernelRegistry& registry);
 
 absl::Span<const Kernel> LinearKernels();
+absl::Span<const Kernel> BFloat16ProductKernels();
 absl::Span<const Kernel> WeightOnlyLinearKernels();
 absl::Span<const Kernel> DynamicQuantizedLinearKernels();
 absl::Span<const Kernel> Conv2dKernels();

@@ -228,7 +228,7 @@ TEST_F(CpuKernelsTest, Attention) {
 }
 
 TEST_F(CpuKernelsTest, Maxima) {
-  for (DType dtype : {kFloat, DType::kUint8}) {
+  for (DType dtype : {kFloat, DType::kBFloat16, DType::kUint8}) {
     for (Values values : {Values::kNormal, Values::kSpecial}) {
       const auto pool = [&](Sizes images, std::vector<int64_t> kernel, std::vector<int64_t> stride,
                             std::vector<int64_t> padding) {

@@ -1,6 +1,7 @@
 #include "backends/cpu/kernels/epilogue_of.h"
 
 #include "absl/strings/str_cat.h"
+#include "runtime/core/element.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernels/elements/channels_last.h"
 
@@ -18,12 +19,13 @@ absl::Status ExpectChannelsLast(std::string_view name, const TensorView& tensor)
       absl::StrCat(name, ": expected dense images, channels last, got ", tensor.ToString()));
 }
 
-absl::StatusOr<EpilogueF32> EpilogueOf(const EpilogueCall<KernelArguments>& call,
-                                       const TensorView& out) {
-  EpilogueF32 epilogue = {.multiply = call.multiply,
-                          .activation = call.activation,
-                          .low = call.bounds.low,
-                          .high = call.bounds.high};
+template <class T>
+absl::StatusOr<EpilogueOn<T>> EpilogueOf(const EpilogueCall<KernelArguments>& call,
+                                         const TensorView& out) {
+  EpilogueOn<T> epilogue = {.multiply = call.multiply,
+                            .activation = call.activation,
+                            .low = call.bounds.low,
+                            .high = call.bounds.high};
   if (call.bias != nullptr) {
     ABSL_RETURN_IF_ERROR(ExpectContiguous("bias", *call.bias));
     epilogue.bias = call.bias->as<const float>();
@@ -34,10 +36,14 @@ absl::StatusOr<EpilogueF32> EpilogueOf(const EpilogueCall<KernelArguments>& call
                                                      out.ToString(), ", got ",
                                                      call.other->ToString()));
     }
-    epilogue.other = call.other->as<const float>();
+    epilogue.other = call.other->as<const T>();
   }
   return epilogue;
 }
+template absl::StatusOr<EpilogueF32> EpilogueOf<float>(const EpilogueCall<KernelArguments>&,
+                                                       const TensorView&);
+template absl::StatusOr<EpilogueOn<BFloat16>> EpilogueOf<BFloat16>(
+    const EpilogueCall<KernelArguments>&, const TensorView&);
 
 absl::StatusOr<QuantizedEpilogue> EpilogueOf(const QuantizedEpilogueCall<KernelArguments>& call) {
   QuantizedEpilogue epilogue = {.input_zero_point = call.input_zero_point,

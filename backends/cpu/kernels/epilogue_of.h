@@ -13,8 +13,10 @@ namespace belay::cpu {
 
 // kInvalidArgument unless the bias lies together and `other` lies like `out`. Shapes are those that
 // EpilogueCall::CheckShapes allows.
-absl::StatusOr<EpilogueF32> EpilogueOf(const EpilogueCall<KernelArguments>& call,
-                                       const TensorView& out);
+// Of float and BFloat16, which both have.
+template <class T = float>
+absl::StatusOr<EpilogueOn<T>> EpilogueOf(const EpilogueCall<KernelArguments>& call,
+                                         const TensorView& out);
 // kInvalidArgument unless what has an element for each channel lies together.
 absl::StatusOr<QuantizedEpilogue> EpilogueOf(const QuantizedEpilogueCall<KernelArguments>& call);
 

@@ -20,24 +20,15 @@ absl::Status Linear(KernelContext& context, const Call& call) {
   ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, shape));
   ABSL_RETURN_IF_ERROR(ExpectContiguous("result", *out));
-  PackedGemmArgs g;
-  ABSL_ASSIGN_OR_RETURN(g.epilogue, EpilogueOf(call.epilogue, *out));
+  ABSL_ASSIGN_OR_RETURN(const EpilogueF32 epilogue, EpilogueOf(call.epilogue, *out));
   if (out->numel() == 0) return absl::OkStatus();
-  g.n = static_cast<size_t>(call.out_features);
-  g.k = static_cast<size_t>(FeaturesOf(call));
-  g.m = static_cast<size_t>(out->numel()) / g.n;
-  g.a = call.input->as<const float>();
-  g.lda = g.k;
-  g.b = call.weight->as<const float>();
-  g.c = out->as<float>();
-  g.ldc = g.n;
-  return RunRowProduct(context, g);
+  return RunRowProduct(context, LinearProduct(*call.input, *call.weight, epilogue, *out));
 }
 
 bool Accepts(const KernelContext& context, const Call& call) { return call.Shape().ok(); }
 
 uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
-  return RowProductScratch(context, FeaturesOf(call));
+  return RowProductScratch<float>(context, FeaturesOf(call));
 }
 
 constexpr Kernel kKernels[] = {

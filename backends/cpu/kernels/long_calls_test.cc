@@ -65,6 +65,10 @@ std::vector<TestCall> LongCalls() {
           .With("scales", T(kF32, {kSize}))
           .With("weight_sums", T(kI32, {kSize})),
       OverImages(Conv2dCall(), kF32, *PackedMatrixSize(9 * 16, 16)),
+      Product(BFloat16LinearCall(), DType::kBFloat16)
+          .With("other", EValue())
+          .With("weight", T(DType::kBFloat16, {*PackedPairsSize(kSize, kSize)})),
+      OverImages(BFloat16Conv2dCall(), DType::kBFloat16, *PackedPairsSize(9 * 16, 16)),
       OverImages(DepthwiseConv2dCall(), kF32, *PackedDepthwiseSize(16, 9)),
       OverImages(QuantizedConv2dCall(), kI8, *PackedQuantizedMatrixSize(9, 16, 16)),
       OverImages(QuantizedDepthwiseConv2dCall(), kI8, *PackedQuantizedDepthwiseSize(16, 3, 3)),

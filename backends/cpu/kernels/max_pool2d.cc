@@ -1,12 +1,14 @@
 // belay_cpu::max_pool2d.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
-#include <cstring>
+#include <type_traits>
 
 #include "backends/cpu/calls.h"
 #include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "backends/cpu/kernels/rows.h"
+#include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/pool/pool.h"
@@ -23,13 +25,31 @@ struct Row {
   int64_t image, y0, width;
 };
 
-// Plain loops over bytes that lie together, of which compilers make vectors.
+// A number that is ordered as bfloat16 are, NaN above all: its bits, those of negative numbers but
+// for the sign inverted.
+using Key = int16_t;
+Key KeyOf(BFloat16 element) {
+  const auto bits = static_cast<Key>(element.bits);
+  const auto key = static_cast<Key>(bits ^ (bits < 0 ? 0x7FFF : 0));
+  return (bits & 0x7FFF) > 0x7F80 ? Key{0x7FFF} : key;
+}
+BFloat16 ElementOf(Key key) {
+  BFloat16 element;
+  element.bits = static_cast<uint16_t>(key ^ (key < 0 ? 0x7FFF : 0));
+  return element;
+}
+
+// Plain loops over elements that lie together, of which compilers make vectors.
 void TakeMaxima(const uint8_t* __restrict from, int64_t count, uint8_t* __restrict to) {
   for (int64_t i = 0; i < count; ++i) to[i] = std::max(to[i], from[i]);
 }
+void TakeMaxima(const BFloat16* __restrict from, int64_t count, BFloat16* __restrict to) {
+  for (int64_t i = 0; i < count; ++i) to[i] = ElementOf(std::max(KeyOf(to[i]), KeyOf(from[i])));
+}
 
 // A row of results [width, channels].
-void Maxima(const Row& row, uint8_t* out) {
+template <class T>
+void Maxima(const Row& row, T* out) {
   const Window& w = row.window;
   const int64_t channels = row.in.sizes[1], height = row.in.sizes[2], width = row.in.sizes[3];
   for (int64_t x = 0; x < row.width; ++x, out += channels) {
@@ -38,10 +58,9 @@ void Maxima(const Row& row, uint8_t* out) {
     for (int64_t y = std::max<int64_t>(row.y0, 0); y < std::min(row.y0 + w.kernel_size[0], height);
          ++y) {
       for (int64_t k = std::max<int64_t>(x0, 0); k < std::min(x0 + w.kernel_size[1], width); ++k) {
-        const uint8_t* pixel =
-            row.in.as<const uint8_t>() + ((row.image * height + y) * width + k) * channels;
+        const T* pixel = row.in.as<const T>() + ((row.image * height + y) * width + k) * channels;
         if (first) {
-          std::memcpy(out, pixel, static_cast<size_t>(channels));
+          std::copy(pixel, pixel + channels, out);
           first = false;
         } else {
           TakeMaxima(pixel, channels, out);
@@ -49,7 +68,8 @@ void Maxima(const Row& row, uint8_t* out) {
       }
     }
     // There is no such window in images that have elements.
-    if (first) std::fill(out, out + channels, uint8_t{0});
+    constexpr bool kUnsigned = std::is_same_v<T, uint8_t>;
+    if (first) std::fill(out, out + channels, T(kUnsigned ? 0 : -HUGE_VALF));
   }
 }
 
@@ -90,6 +110,8 @@ absl::Status MaxPool2d(KernelContext& context, const Call& call) {
   if (out->numel() == 0) return absl::OkStatus();
   if (out->dtype == DType::kUint8) {
     MaximaOf<uint8_t>(context, call, *out);
+  } else if (out->dtype == DType::kBFloat16) {
+    MaximaOf<BFloat16>(context, call, *out);
   } else {
     MaximaOf<float>(context, call, *out);
   }

@@ -14,8 +14,10 @@
 
 namespace belay::cpu {
 
-// What a multiply-add of bytes takes of one of floats.
+// What a multiply-add of bytes takes of one of floats, and one of T.
 inline constexpr double kQuantizedWork = 0.25;
+template <class T>
+inline constexpr double kProductWork = static_cast<double>(sizeof(T)) / sizeof(float);
 
 // A product's rows and columns, the steps that ranges of them begin at, and its multiply-adds, or
 // what takes as long.
@@ -54,22 +56,41 @@ ProductSize SizeOf(const Args& g, size_t row_step, size_t column_step, double sc
 }
 
 // The product of rows that are `g.k` apart. Needs the working memory that RowProductScratch says.
-inline absl::Status RunRowProduct(const KernelContext& context, const PackedGemmArgs& g) {
-  const auto tile = static_cast<int64_t>(TileFloats(g.k, g.k));
-  ABSL_ASSIGN_OR_RETURN(float* tiles,
-                        ScratchArray<float>(context, CheckedInt(tile) * context.num_threads()));
-  RunProduct(context, SizeOf(g, kTileRows, kPanelColumns),
+template <class T>
+absl::Status RunRowProduct(const KernelContext& context, const ProductArgs<T>& g) {
+  const auto tile = static_cast<int64_t>(TileSize<T>(g.k, g.k));
+  ABSL_ASSIGN_OR_RETURN(T * tiles,
+                        ScratchArray<T>(context, CheckedInt(tile) * context.num_threads()));
+  RunProduct(context, SizeOf(g, kTileRows, kPanelColumns, kProductWork<T>),
              [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
-               PackedGemmArgs mine = g;
+               ProductArgs<T> mine = g;
                if (tile != 0) mine.tile = tiles + part * tile;
                PackedGemmRange(mine, row, end_row, column, end_column);
              });
   return absl::OkStatus();
 }
-inline uint64_t RowProductScratch(const KernelContext& context, int64_t k) {
+template <class T>
+uint64_t RowProductScratch(const KernelContext& context, int64_t k) {
   const auto row = static_cast<size_t>(k);
-  return ScratchBytesOf<float>(CheckedInt(static_cast<int64_t>(TileFloats(row, row))) *
-                               context.num_threads());
+  return ScratchBytesOf<T>(CheckedInt(static_cast<int64_t>(TileSize<T>(row, row))) *
+                           context.num_threads());
+}
+
+// Of a linear layer, whose result has elements.
+template <class T>
+ProductArgs<T> LinearProduct(const TensorView& input, const TensorView& weight,
+                             const EpilogueOn<T>& epilogue, const TensorView& out) {
+  ProductArgs<T> g;
+  g.epilogue = epilogue;
+  g.n = static_cast<size_t>(out.sizes[out.rank() - 1]);
+  g.k = static_cast<size_t>(input.sizes[input.rank() - 1]);
+  g.m = static_cast<size_t>(out.numel()) / g.n;
+  g.a = input.as<const T>();
+  g.lda = g.k;
+  g.b = weight.as<const T>();
+  g.c = out.as<T>();
+  g.ldc = g.n;
+  return g;
 }
 
 }  // namespace belay::cpu

@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr DType kF32 = DType::kFloat32, kI8 = DType::kInt8, kI32 = DType::kInt32,
-                kU8 = DType::kUint8;
+                kU8 = DType::kUint8, kBF16 = DType::kBFloat16;
 
 // Without what it is that they change, the calls below are fine.
 TEST(RefusedCalls, AreOtherwiseFine) {
@@ -135,8 +135,8 @@ TEST(RefusedCalls, QuantizedImagesThatLieRowByRow) {
 }
 
 TEST(RefusedCalls, WorkingMemoryThatIsMissing) {
-  for (const TestCall& call : {DynamicLinearCall(), Conv2dCall(), Conv2dChainCall(),
-                               AttentionCall(), QuantizedConv2dCall()}) {
+  for (const TestCall& call : {DynamicLinearCall(), Conv2dCall(), BFloat16Conv2dCall(),
+                               Conv2dChainCall(), AttentionCall(), QuantizedConv2dCall()}) {
     EXPECT_THAT(call.Run(/*scratch=*/false), HasSubstr("working memory")) << call.op();
   }
   // Rows of a whole way of the cache are copied.
@@ -244,6 +244,14 @@ TEST(RefusedCalls, Products) {
                  {"weight", T(kF32, {96, 1}), "weight: expected the packed shape [96]"},
                  {"weight", T(kF32, {64}), "weight: expected the packed shape [96]"},
                  {"input", T(kF32, {0, INT64_MAX}), "its packed form is too large"}});
+  ExpectRefused(BFloat16LinearCall(),
+                {{"input", T(kBF16, {}), "input: expected a last dimension that is known"},
+                 {"input", T(kBF16, {2, 5}), "input: expected an even last dimension, got [2,5]"},
+                 {"weight", T(kBF16, {96}), "weight: expected the packed shape [128]"},
+                 {"weight", T(kF32, {128}), "weight: expected"},
+                 {"bias", T(kBF16, {8}), "bias: expected"},
+                 {"other", T(kF32, {2, 8}), "other: expected"},
+                 {"input", T(kBF16, {0, INT64_MAX - 1}), "its packed form is too large"}});
   ExpectRefused(
       QuantizedLinearCall(),
       {{"input", T(kU8, {}), "input: expected a last dimension that is known"},
@@ -318,8 +326,9 @@ TEST(RefusedCalls, ZeroPointsOutsideOfTheInputsType) {
 
 TEST(RefusedCalls, Windows) {
   const int64_t most = int64_t{1} << 24;
-  for (const TestCall& call : {Conv2dCall(), DepthwiseConv2dCall(), QuantizedConv2dCall(),
-                               QuantizedDepthwiseConv2dCall(), MaxPool2dCall()}) {
+  for (const TestCall& call :
+       {Conv2dCall(), BFloat16Conv2dCall(), DepthwiseConv2dCall(), QuantizedConv2dCall(),
+        QuantizedDepthwiseConv2dCall(), MaxPool2dCall()}) {
     SCOPED_TRACE(call.op());
     const DType type = call["input"].get_if<TensorView>()->dtype;
     ExpectRefused(call,
@@ -341,7 +350,12 @@ TEST(RefusedCalls, Windows) {
                          {"weight", T(call["weight"].get_if<TensorView>()->dtype, {5}),
                           "weight: expected the packed shape ["}});
   }
-  for (const TestCall& call : {Conv2dCall(), QuantizedConv2dCall()}) {
+  ExpectRefused(
+      BFloat16Conv2dCall(),
+      {{"input", Images(kBF16, {1, 9, 5, 4}), "even number of channels, at least 8, got 9"},
+       {"input", Images(kBF16, {1, 6, 5, 4}), "even number of channels, at least 8, got 6"},
+       {"other", Images(kF32, {1, 8, 3, 4}), "other: expected"}});
+  for (const TestCall& call : {Conv2dCall(), BFloat16Conv2dCall(), QuantizedConv2dCall()}) {
     ExpectRefused(call, {{"out_channels", Int(0), "out_channels: expected numbers of at least 1"},
                          {"out_channels", Int(INT64_MAX), "weight: its packed form is too large"}});
   }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/cpu/bfloat16_calls.h"
 #include "backends/cpu/calls.h"
 #include "backends/cpu/chain_calls.h"
 #include "backends/cpu/dynamic_calls.h"
@@ -26,26 +27,19 @@ using exir::SymInt;
 
 constexpr std::string_view kNamespace = "belay_cpu";
 
-// Of linear, weight_only_linear and dynamic_quantized_linear.
-template <class Call>
+// Of linear, weight_only_linear, dynamic_quantized_linear and bfloat16_linear.
+template <class Call, DType kResult = DType::kFloat32>
 absl::Status LinearMeta(MetaContext& context, const Call& call) {
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
-  context.SetTensor(0, DType::kFloat32, std::move(shape));
+  context.SetTensor(0, kResult, std::move(shape));
   return absl::OkStatus();
 }
 
-template <bool kDepthwise>
-absl::Status Conv2dMeta(MetaContext& context, const Conv2dCall<MetaArguments, kDepthwise>& call) {
+// Of convolutions of floats, and of chains of them.
+template <class Call, DType kResult = DType::kFloat32>
+absl::Status Conv2dMeta(MetaContext& context, const Call& call) {
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
-  context.SetOutput(0,
-                    exir::DenseInFormat(DType::kFloat32, std::move(shape), /*channels_last=*/true));
-  return absl::OkStatus();
-}
-
-absl::Status Conv2dChainMeta(MetaContext& context, const Conv2dChainCall<MetaArguments>& call) {
-  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
-  context.SetOutput(0,
-                    exir::DenseInFormat(DType::kFloat32, std::move(shape), /*channels_last=*/true));
+  context.SetOutput(0, exir::DenseInFormat(kResult, std::move(shape), /*channels_last=*/true));
   return absl::OkStatus();
 }
 
@@ -94,6 +88,8 @@ absl::Status AttentionMeta(MetaContext& context, const AttentionCall<MetaArgumen
 
 constexpr std::string_view kTypes = "input:A weight:A bias:A other:A ->:A A={f32}";
 
+constexpr std::string_view kBFloat16Types = "input:A weight:A bias:B other:A ->:A A={bf16} B={f32}";
+
 constexpr std::string_view kQuantizedTypes =
     "input:A weight:B scales:C weight_sums:D bias:C ->:E "
     "A={u8} B={i8} C={f32} D={i32} E={f32,u8}";
@@ -126,19 +122,31 @@ constexpr OpDef kRows[] = {
     {.schema = "belay_cpu::conv2d(Tensor input, Tensor weight, Tensor? bias, Tensor? other, "
                "int out_channels, int[] kernel_size, int[] stride, int[] padding, int[] dilation, "
                "str activation, str combine, float low, float high) -> Tensor",
-     .meta = &MetaKernel<&Conv2dMeta<false>>,
+     .meta = &MetaKernel<&Conv2dMeta<Conv2dCall<MetaArguments, false>>>,
      .dtypes = kTypes,
      .tolerance = {1e-5, 1e-6}},
     {.schema = "belay_cpu::depthwise_conv2d(Tensor input, Tensor weight, Tensor? bias, "
                "Tensor? other, int[] kernel_size, int[] stride, int[] padding, int[] dilation, "
                "str activation, str combine, float low, float high) -> Tensor",
-     .meta = &MetaKernel<&Conv2dMeta<true>>,
+     .meta = &MetaKernel<&Conv2dMeta<Conv2dCall<MetaArguments, true>>>,
      .dtypes = kTypes,
      .tolerance = {1e-5, 1e-6}},
+    {.schema = "belay_cpu::bfloat16_linear(Tensor input, Tensor weight, Tensor? bias, "
+               "Tensor? other, int out_features, str activation, str combine, float low, "
+               "float high) -> Tensor",
+     .meta = &MetaKernel<&LinearMeta<BFloat16LinearCall<MetaArguments>, DType::kBFloat16>>,
+     .dtypes = kBFloat16Types,
+     .tolerance = {8e-3, 1e-6}},
+    {.schema = "belay_cpu::bfloat16_conv2d(Tensor input, Tensor weight, Tensor? bias, "
+               "Tensor? other, int out_channels, int[] kernel_size, int[] stride, int[] padding, "
+               "int[] dilation, str activation, str combine, float low, float high) -> Tensor",
+     .meta = &MetaKernel<&Conv2dMeta<BFloat16Conv2dCall<MetaArguments>, DType::kBFloat16>>,
+     .dtypes = kBFloat16Types,
+     .tolerance = {8e-3, 1e-6}},
     {.schema = "belay_cpu::conv2d_chain(Tensor input, Tensor[] weights, Tensor?[] biases, "
                "Tensor? other, int[] out_channels, int[] kernel_size, int[] stride, int[] padding, "
                "int[] dilation, str activations, str combine, float[] low, float[] high) -> Tensor",
-     .meta = &MetaKernel<&Conv2dChainMeta>,
+     .meta = &MetaKernel<&Conv2dMeta<Conv2dChainCall<MetaArguments>>>,
      .dtypes = "input:A weights:A biases:A other:A ->:A A={f32}",
      .tolerance = {1e-5, 1e-6}},
     {.schema = "belay_cpu::attention(Tensor query, Tensor key, Tensor value, Tensor? mask, "
@@ -172,7 +180,7 @@ constexpr OpDef kRows[] = {
     {.schema = "belay_cpu::max_pool2d(Tensor input, int[] kernel_size, int[] stride, "
                "int[] padding, int[] dilation) -> Tensor",
      .meta = &MetaKernel<&MaxPool2dMeta>,
-     .dtypes = "input:A ->:A A={f32,u8}",
+     .dtypes = "input:A ->:A A={f32,bf16,u8}",
      .tolerance = {0, 0}},
     {.schema = "belay_cpu::lookup(Tensor input, Tensor table) -> Tensor",
      .meta = &MetaKernel<&LookupMeta>,

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "backends/cpu/bfloat16_calls.h"
 #include "backends/cpu/calls.h"
 #include "backends/cpu/chain_calls.h"
 #include "backends/cpu/dynamic_calls.h"
@@ -49,16 +51,23 @@ const T& At(const TensorView& tensor, absl::Span<const int64_t> index) {
 }
 
 // What the epilogue makes of a sum, at the place of the result; dimension `channels` is the bias's.
-float Finish(const EpilogueCall<KernelArguments>& epilogue, double sum,
-             absl::Span<const int64_t> index, size_t channels) {
+// Of bfloat16 every step rounds.
+template <class T = float>
+T Finish(const EpilogueCall<KernelArguments>& epilogue, double sum, absl::Span<const int64_t> index,
+         size_t channels) {
+  const auto round = [](double x) -> double {
+    return std::is_same_v<T, float> ? x : static_cast<float>(T(static_cast<float>(x)));
+  };
   if (epilogue.bias != nullptr) sum += At(*epilogue.bias, index.subspan(channels, 1));
-  const double other = epilogue.other == nullptr ? 0 : At(*epilogue.other, index);
-  if (!epilogue.multiply) sum += other;
-  sum = Apply(epilogue.activation, sum);
+  sum = round(sum);
+  const double other =
+      epilogue.other == nullptr ? 0 : static_cast<float>(At<T>(*epilogue.other, index));
+  if (epilogue.other != nullptr && !epilogue.multiply) sum = round(sum + other);
+  sum = round(Apply(epilogue.activation, sum));
   if (epilogue.multiply && epilogue.other != nullptr) sum *= other;
-  const float result = static_cast<float>(sum);
-  return std::isnan(result) ? result
-                            : std::clamp(result, epilogue.bounds.low, epilogue.bounds.high);
+  const auto result = static_cast<float>(sum);
+  return T(std::isnan(result) ? result
+                              : std::clamp(result, epilogue.bounds.low, epilogue.bounds.high));
 }
 
 // Stores value(index) at each place of the result.
@@ -76,12 +85,12 @@ absl::Status ForEachPlace(KernelContext& context, absl::Span<const CheckedInt> s
 }
 
 // Calls `sum` for each place of the result and stores what the epilogue makes of it.
-template <class Sum>
+template <class T = float, class Sum>
 absl::Status ForEachResult(KernelContext& context, absl::Span<const CheckedInt> shape,
                            const EpilogueCall<KernelArguments>& epilogue, size_t channels,
                            Sum sum) {
-  return ForEachPlace<float>(context, shape, [&](const Sizes& index) {
-    return Finish(epilogue, sum(index), index, channels);
+  return ForEachPlace<T>(context, shape, [&](const Sizes& index) {
+    return Finish<T>(epilogue, sum(index), index, channels);
   });
 }
 
@@ -182,6 +191,45 @@ double ConvolutionSum(const TensorView& input, const TensorView& packed, const W
     }
   });
   return sum;
+}
+
+// Element (p, j) of a matrix of k rows that is packed as pairs.
+double PairElement(const TensorView& packed, int64_t k, int64_t p, int64_t j) {
+  const int64_t pair = (j / kPanelColumns * (k / 2) + p / 2) * kPanelColumns + j % kPanelColumns;
+  return static_cast<float>(packed.as<const BFloat16>()[2 * pair + p % 2]);
+}
+
+absl::Status RunBFloat16Linear(KernelContext& context,
+                               const BFloat16LinearCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  const int last = call.input->rank() - 1;
+  const int64_t k = call.input->sizes[last];
+  return ForEachResult<BFloat16>(context, shape, call.epilogue, static_cast<size_t>(last),
+                                 [&](const Sizes& index) {
+                                   Sizes at = index;
+                                   double sum = 0;
+                                   for (at[last] = 0; at[last] < k; ++at[last]) {
+                                     sum += static_cast<float>(At<BFloat16>(*call.input, at)) *
+                                            PairElement(*call.weight, k, at[last], index[last]);
+                                   }
+                                   return sum;
+                                 });
+}
+
+absl::Status RunBFloat16Conv2d(KernelContext& context,
+                               const BFloat16Conv2dCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  const int64_t channels = call.input->sizes[1], k = call.window.taps() * channels;
+  return ForEachResult<BFloat16>(context, shape, call.epilogue, 1, [&](const Sizes& index) {
+    double sum = 0;
+    ForEachTap(call.window, call.input->sizes, index, [&](int64_t tap, Sizes at, bool inside) {
+      for (at[1] = 0; inside && at[1] < channels; ++at[1]) {
+        sum += static_cast<float>(At<BFloat16>(*call.input, at)) *
+               PairElement(*call.weight, k, tap * channels + at[1], index[1]);
+      }
+    });
+    return sum;
+  });
 }
 
 template <bool kDepthwise>
@@ -431,8 +479,10 @@ absl::Status RunMaxPool2d(KernelContext& context, const MaxPool2dCall<KernelArgu
       return most;
     });
   };
+  constexpr float kLeast = -std::numeric_limits<float>::infinity();
   if (call.input->dtype == DType::kUint8) return maxima(uint8_t{0});
-  return maxima(-std::numeric_limits<float>::infinity());
+  if (call.input->dtype == DType::kBFloat16) return maxima(BFloat16(kLeast));
+  return maxima(kLeast);
 }
 
 absl::Status RunLookup(KernelContext& context, const LookupCall<KernelArguments>& call) {
@@ -466,6 +516,14 @@ constexpr Kernel kKernels[] = {
                                 "input weight bias other kernel_size stride padding dilation "
                                 "activation combine low high",
                                 "DepthwiseConv2dReference", KernelEngine::kReference),
+    KernelRow<&RunBFloat16Linear>(
+        "belay_cpu.bfloat16_linear.default",
+        "input weight bias other out_features activation combine low high",
+        "BFloat16LinearReference", KernelEngine::kReference),
+    KernelRow<&RunBFloat16Conv2d>("belay_cpu.bfloat16_conv2d.default",
+                                  "input weight bias other out_channels kernel_size stride padding "
+                                  "dilation activation combine low high",
+                                  "BFloat16Conv2dReference", KernelEngine::kReference),
     KernelRow<&RunConv2dChain>(
         "belay_cpu.conv2d_chain.default",
         "input weights biases other out_channels kernel_size stride padding dilation activations "

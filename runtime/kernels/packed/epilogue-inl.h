@@ -6,7 +6,10 @@
 #define BELAY_RUNTIME_KERNELS_PACKED_EPILOGUE_INL_H_
 #endif
 
+#include <type_traits>
+
 #include "hwy/highway.h"
+#include "runtime/core/element.h"
 #include "runtime/kernels/math-inl.h"
 #include "runtime/kernels/packed/epilogue.h"
 
@@ -23,8 +26,62 @@ HWY_INLINE V ClampKeepingNaN(D d, V x, V low, V high) {
 }
 
 // Whether the sums need no more than bias, `other` and clamp: then the kernels store them finished.
-HWY_INLINE bool IsLinear(const EpilogueF32& e) {
+template <class T>
+HWY_INLINE bool IsLinear(const EpilogueOn<T>& e) {
   return e.activation == Activation::kNone && !(e.multiply && e.other != nullptr);
+}
+
+// `count` elements as floats, a vector of them at most; the others are 0.
+template <class D>
+HWY_INLINE hn::Vec<D> LoadSome(D d, const float* from, size_t count) {
+  return count >= hn::Lanes(d) ? hn::LoadU(d, from) : hn::LoadN(d, from, count);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> LoadSome(D d, const BFloat16* from, size_t count) {
+  const hn::Rebind<uint16_t, D> d16;
+  const hn::RebindToUnsigned<D> d32;
+  const auto* bits = reinterpret_cast<const uint16_t*>(from);
+  const auto some = count >= hn::Lanes(d) ? hn::LoadU(d16, bits) : hn::LoadN(d16, bits, count);
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(d32, some)));
+}
+
+// To the nearest number of T, as FloatToBFloat16Bits does.
+template <class T, class D>
+HWY_INLINE hn::Vec<D> RoundTo(D d, hn::Vec<D> x) {
+  if constexpr (std::is_same_v<T, float>) {
+    return x;
+  } else {
+    const hn::RebindToUnsigned<D> d32;
+    const auto bits = hn::BitCast(d32, x);
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(d32, 1u));
+    const auto rounded =
+        hn::And(hn::Add(bits, hn::Add(odd, hn::Set(d32, 0x7FFFu))), hn::Set(d32, 0xFFFF0000u));
+    return hn::IfThenElse(hn::IsNaN(x), hn::BitCast(d, hn::Set(d32, 0x7FC00000u)),
+                          hn::BitCast(d, rounded));
+  }
+}
+
+// Stores `count` lanes, a vector of them at most.
+template <class D>
+HWY_INLINE void StoreSome(D d, hn::Vec<D> x, float* to, size_t count) {
+  if (count >= hn::Lanes(d)) {
+    hn::StoreU(x, d, to);
+  } else {
+    hn::StoreN(x, d, to, count);
+  }
+}
+template <class D>
+HWY_INLINE void StoreSome(D d, hn::Vec<D> x, BFloat16* to, size_t count) {
+  const hn::Rebind<uint16_t, D> d16;
+  const hn::RebindToUnsigned<D> d32;
+  const auto rounded = hn::BitCast(d32, RoundTo<BFloat16>(d, x));
+  const auto bits = hn::TruncateTo(d16, hn::ShiftRight<16>(rounded));
+  auto* at = reinterpret_cast<uint16_t*>(to);
+  if (count >= hn::Lanes(d)) {
+    hn::StoreU(bits, d16, at);
+  } else {
+    hn::StoreN(bits, d16, at, count);
+  }
 }
 
 template <class D, class V>
@@ -62,8 +119,9 @@ HWY_INLINE V Activate(D d, V x, Activation activation) {
 
 // What is left to do for `rows` by `columns` sums that have their bias, and `other` if it is added.
 // Not for IsLinear epilogues. `other` is null, or that of these elements; rows of both are ldc apart.
-inline HWY_NOINLINE void FinishTile(const EpilogueF32& e, const float* other, float* c, size_t ldc,
-                                    size_t rows, size_t columns) {
+template <class T>
+HWY_NOINLINE void FinishTile(const EpilogueOn<T>& e, const T* other, T* c, size_t ldc, size_t rows,
+                             size_t columns) {
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
   const auto low = hn::Set(d, e.low), high = hn::Set(d, e.high);
@@ -71,9 +129,9 @@ inline HWY_NOINLINE void FinishTile(const EpilogueF32& e, const float* other, fl
   for (size_t r = 0; r < rows; ++r) {
     for (size_t i = 0; i < columns; i += lanes) {
       const size_t some = HWY_MIN(lanes, columns - i), at = r * ldc + i;
-      auto x = Activate(d, hn::LoadN(d, c + at, some), e.activation);
-      if (multiply) x = hn::Mul(x, hn::LoadN(d, other + at, some));
-      hn::StoreN(ClampKeepingNaN(d, x, low, high), d, c + at, some);
+      auto x = Activate(d, LoadSome(d, c + at, some), e.activation);
+      if (multiply) x = hn::Mul(RoundTo<T>(d, x), LoadSome(d, other + at, some));
+      StoreSome(d, ClampKeepingNaN(d, x, low, high), c + at, some);
     }
   }
 }

@@ -25,15 +25,19 @@ enum class Activation : uint8_t {
 std::optional<Activation> ActivationOf(std::string_view name);
 std::string ActivationNames();  // all, for messages
 
-// clamp(activation(sum + bias + other), low, high), or clamp(activation(sum + bias) * other, …).
-struct EpilogueF32 {
-  const float* bias = nullptr;   // one per column; null for none
-  const float* other = nullptr;  // like the result, with its strides; null for none
+// clamp(activation(sum + bias + other), low, high), or clamp(activation(sum + bias) * other, …). A
+// result of bfloat16 is rounded to it after each of sum + bias, + other, activation, * other, as the
+// operators in a row would; its bounds are numbers of bfloat16.
+template <class T>
+struct EpilogueOn {
+  const float* bias = nullptr;  // one per column; null for none
+  const T* other = nullptr;     // like the result, with its strides; null for none
   bool multiply = false;
   Activation activation = Activation::kNone;
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
 };
+using EpilogueF32 = EpilogueOn<float>;
 
 }  // namespace belay
 

@@ -23,7 +23,7 @@ enum class GuardedSide : uint8_t { kEnd, kBegin };
 template <class T>
 class GuardedArray {
  public:
-  explicit GuardedArray(size_t count, T value = T{0}, GuardedSide side = GuardedSide::kEnd)
+  explicit GuardedArray(size_t count, T value = T{}, GuardedSide side = GuardedSide::kEnd)
       : count_(count) {
     const size_t used = (count * sizeof(T) + kPage - 1) / kPage * kPage;
     bytes_ = used + 2 * kPage;

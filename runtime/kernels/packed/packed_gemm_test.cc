@@ -10,8 +10,8 @@
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernels/instruction_set.h"
-#include "runtime/kernels/packed/guarded_array.h"
 #include "runtime/kernels/packed/packed_weights.h"
+#include "runtime/kernels/packed/product_testing.h"
 
 namespace belay {
 namespace {
@@ -19,80 +19,7 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// A B and its parts, with all of their memory guarded.
-struct Problem {
-  size_t m, n, k, taps;
-  GuardedFloats a, b, packed, c, bias, other, tile;
-  std::vector<const float*> pointers;
-
-  Problem(size_t m, size_t n, size_t k, size_t taps, std::mt19937_64& random)
-      : m(m),
-        n(n),
-        k(k),
-        taps(taps),
-        a(m * taps * k),
-        b(taps * k * n),
-        packed(static_cast<size_t>(
-            *PackedMatrixSize(static_cast<int64_t>(taps * k), static_cast<int64_t>(n)))),
-        c(m * n, kNan),
-        bias(n),
-        other(m * n),
-        tile(TileFloats(k, k)),
-        pointers(kGroupRows * taps) {
-    a.Fill(random);
-    b.Fill(random);
-    bias.Fill(random);
-    other.Fill(random);
-    PackMatrix(b.data(), static_cast<int64_t>(taps * k), static_cast<int64_t>(n),
-               static_cast<int64_t>(n), 1, packed.data());
-  }
-
-  // A's rows lie tap by tap: [taps][m][k].
-  static void RowPointers(const void* source, size_t first, size_t count, size_t tap, size_t taps,
-                          const float** pointers) {
-    Problem& p = *static_cast<Problem*>(const_cast<void*>(source));
-    for (size_t t = 0; t < taps; ++t) {
-      for (size_t i = 0; i < count; ++i) {
-        pointers[t * count + i] = p.a.data() + ((tap + t) * p.m + first + i) * p.k;
-      }
-    }
-  }
-
-  PackedGemmArgs Args() {
-    PackedGemmArgs g;
-    g.m = m;
-    g.n = n;
-    g.k = k;
-    g.taps = taps;
-    if (taps == 1) {
-      g.a = a.data();
-      g.lda = k;
-      if (tile.size() != 0) g.tile = tile.data();
-    } else {
-      g.row_pointers = &RowPointers;
-      g.source = this;
-      g.pointers = pointers.data();
-    }
-    g.b = packed.data();
-    g.c = c.data();
-    g.ldc = n;
-    return g;
-  }
-
-  // The product's element, and the sum of absolute products.
-  double Sum(size_t i, size_t j, double* magnitude) {
-    double sum = 0;
-    *magnitude = 0;
-    for (size_t t = 0; t < taps; ++t) {
-      for (size_t p = 0; p < k; ++p) {
-        const double x = double{a[(t * m + i) * k + p]} * b[(t * k + p) * n + j];
-        sum += x;
-        *magnitude += std::abs(x);
-      }
-    }
-    return sum;
-  }
-};
+using Problem = ProductProblem<float>;
 
 class PackedGemmTest : public testing::TestWithParam<std::string> {
  protected:
@@ -204,29 +131,6 @@ TEST_P(PackedGemmTest, TouchesNothingOutsideOfTheRange) {
   }
 }
 
-double Exact(Activation activation, double x) {
-  const double hardsigmoid = std::fmin(std::fmax(x + 3, 0), 6) / 6;
-  switch (activation) {
-    case Activation::kNone:
-      return x;
-    case Activation::kSigmoid:
-      return 1 / (1 + std::exp(-x));
-    case Activation::kTanh:
-      return std::tanh(x);
-    case Activation::kHardsigmoid:
-      return hardsigmoid;
-    case Activation::kHardswish:
-      return x * hardsigmoid;
-    case Activation::kSilu:
-      return x / (1 + std::exp(-x));
-    case Activation::kGelu:
-      return x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
-    case Activation::kGeluTanh:
-      return x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))) / 2;
-  }
-  return x;
-}
-
 TEST_P(PackedGemmTest, EveryEpilogue) {
   for (int activation = 0; activation <= static_cast<int>(Activation::kGeluTanh); ++activation) {
     for (int combine : {0, 1, 2}) {  // nothing, add, multiply
@@ -249,7 +153,7 @@ TEST_P(PackedGemmTest, EveryEpilogue) {
             x += other;
             magnitude += std::abs(other);
           }
-          double want = Exact(g.epilogue.activation, x);
+          double want = ExactActivation(g.epilogue.activation, x);
           // The slopes of all of them are below 1.2 in size, and they are computed to a few units
           // in the last place of their argument or result, erf to 3e-7 absolutely.
           double bound = 1.2 * 15 * 0x1p-24 * magnitude +
@@ -295,8 +199,8 @@ TEST_P(PackedGemmTest, EpiloguesComeOnceHoweverManyGoes) {
     PackedGemm(g);
     for (size_t i = 0; i < p.m * p.n; ++i) {
       const double bias = p.bias[i % p.n], other = p.other[i];
-      const double want = multiply ? Exact(Activation::kHardswish, bias) * other
-                                   : Exact(Activation::kHardswish, bias + other);
+      const double want = multiply ? ExactActivation(Activation::kHardswish, bias) * other
+                                   : ExactActivation(Activation::kHardswish, bias + other);
       ASSERT_NEAR(p.c[i], want, 1e-5) << i;
     }
   }

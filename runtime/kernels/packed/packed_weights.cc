@@ -24,6 +24,10 @@ std::optional<int64_t> PackedMatrixSize(int64_t k, int64_t n) {
   return PaddedSize(k, n, kPanelColumns);
 }
 
+std::optional<int64_t> PackedPairsSize(int64_t k, int64_t n) {
+  return k % 2 == 0 ? PackedMatrixSize(k, n) : std::nullopt;
+}
+
 std::optional<int64_t> PackedDepthwiseSize(int64_t channels, int64_t taps) {
   return PaddedSize(taps, channels, kDepthwiseChannels);
 }
@@ -36,6 +40,21 @@ void PackMatrix(const float* b, int64_t k, int64_t n, int64_t row_stride, int64_
       const float* row = b + p * row_stride + first * column_stride;
       for (int64_t j = 0; j < columns; ++j) packed[j] = row[j * column_stride];
       std::fill(packed + columns, packed + kPanelColumns, 0.0f);
+    }
+  }
+}
+
+void PackPairs(const BFloat16* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
+               BFloat16* packed) {
+  for (int64_t first = 0; first < n; first += kPanelColumns) {
+    const int64_t columns = std::min(kPanelColumns, n - first);
+    for (int64_t p = 0; p < k; p += 2, packed += 2 * kPanelColumns) {
+      const BFloat16* pair = b + p * row_stride + first * column_stride;
+      for (int64_t j = 0; j < columns; ++j) {
+        packed[2 * j] = pair[j * column_stride];
+        packed[2 * j + 1] = pair[j * column_stride + row_stride];
+      }
+      std::fill(packed + 2 * columns, packed + 2 * kPanelColumns, BFloat16(0.0f));
     }
   }
 }

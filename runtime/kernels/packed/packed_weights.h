@@ -4,6 +4,9 @@
 //   matrix     B [k, n] for A B: panels of 32 columns one behind the other, each k rows of 32
 //              floats. The last panel's missing columns are zeros. A vector of 4, 8 or 16 lanes
 //              reads a part of a row.
+//   pairs      the same of bfloat16 and an even k: panels of k / 2 rows of 32 pairs, the elements of
+//              rows 2 i and 2 i + 1 of B one behind the other. A pair is a word of 32 bits, as dot
+//              products of bfloat16 take them.
 //   depthwise  [channels, taps]: blocks of 16 channels one behind the other, each `taps` rows of 16
 //              floats. The last block's missing channels are zeros.
 //
@@ -15,20 +18,27 @@
 #include <cstdint>
 #include <optional>
 
+#include "runtime/core/element.h"
+
 namespace belay {
 
 inline constexpr int64_t kPanelColumns = 32;
 inline constexpr int64_t kDepthwiseChannels = 16;
 
-// Floats that the packed weights are. nullopt when a number is negative or the result is above
+// Elements that the packed weights are. nullopt when a number is negative or the result is above
 // INT64_MAX / sizeof(float).
 std::optional<int64_t> PackedMatrixSize(int64_t k, int64_t n);
 std::optional<int64_t> PackedDepthwiseSize(int64_t channels, int64_t taps);
+// Of the matrix as pairs; nullopt as well when k is odd.
+std::optional<int64_t> PackedPairsSize(int64_t k, int64_t n);
 
 // Element (p, j) of B lies at b[p * row_stride + j * column_stride]. `packed` has room for
 // PackedMatrixSize(k, n) floats.
 void PackMatrix(const float* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
                 float* packed);
+// The same as pairs.
+void PackPairs(const BFloat16* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
+               BFloat16* packed);
 // Element (c, t) lies at weight[c * channel_stride + t * tap_stride]. `packed` has room for
 // PackedDepthwiseSize(channels, taps) floats.
 void PackDepthwise(const float* weight, int64_t channels, int64_t taps, int64_t channel_stride,

@@ -27,6 +27,39 @@ TEST(PackedWeightsTest, AMatrixIsPanelsOf32Columns) {
   }
 }
 
+TEST(PackedWeightsTest, PairsAreNeighborsInAColumn) {
+  constexpr int64_t kRows = 4, kColumns = 35;
+  std::vector<BFloat16> b, transposed(kRows * kColumns, BFloat16(0.0f));
+  for (int i = 0; i < kRows * kColumns; ++i) b.push_back(BFloat16(static_cast<float>(i + 1)));
+  for (int64_t p = 0; p < kRows; ++p) {
+    for (int64_t j = 0; j < kColumns; ++j) {
+      transposed[static_cast<size_t>(j * kRows + p)] = b[static_cast<size_t>(p * kColumns + j)];
+    }
+  }
+  ASSERT_EQ(PackedPairsSize(kRows, kColumns), 2 * 4 * 32);
+  std::vector<BFloat16> packed(2 * 4 * 32, BFloat16(-1.0f)), again = packed;
+  PackPairs(b.data(), kRows, kColumns, kColumns, 1, packed.data());
+  PackPairs(transposed.data(), kRows, kColumns, 1, kRows, again.data());
+  for (int64_t panel = 0; panel < 2; ++panel) {
+    for (int64_t p = 0; p < kRows; ++p) {
+      for (int64_t j = 0; j < 32; ++j) {
+        const int64_t column = panel * 32 + j;
+        const float want = column < kColumns ? b[static_cast<size_t>(p * kColumns + column)] : 0.0f;
+        const auto at = static_cast<size_t>(((panel * 2 + p / 2) * 32 + j) * 2 + p % 2);
+        EXPECT_EQ(packed[at], want);
+        EXPECT_EQ(again[at], want);
+      }
+    }
+  }
+}
+
+TEST(PackedWeightsTest, OddRowsHaveNoPairs) {
+  EXPECT_EQ(PackedPairsSize(3, 4), std::nullopt);
+  EXPECT_EQ(PackedPairsSize(-2, 4), std::nullopt);
+  EXPECT_EQ(PackedPairsSize(0, 4), 0);
+  EXPECT_EQ(PackedPairsSize(std::numeric_limits<int64_t>::max() - 1, 4), std::nullopt);
+}
+
 TEST(PackedWeightsTest, StridesSayHowTheMatrixLies) {
   const float transposed[] = {1, 2, 3, 4, 5, 6};  // [n, k] = [3, 2]
   std::vector<float> packed(2 * 32);

@@ -389,7 +389,7 @@ HWY_INLINE void Run(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_r
                           .k = g.k,
                           .a = g.a,
                           .lda = g.lda,
-                          .tile = TileFloats(g.k, g.lda) == 0 ? nullptr : tile,
+                          .tile = TileSize(g.k, g.lda) == 0 ? nullptr : tile,
                           .b = g.scratch,
                           .c = g.c + j,
                           .ldc = g.ldc,

@@ -71,8 +71,7 @@ inline constexpr size_t kWeightOnlyRows = 4;
 inline constexpr size_t kWeightOnlyPanelColumns = 32;
 
 inline size_t WeightOnlyScratch(size_t m, size_t k, size_t lda) {
-  return m <= kWeightOnlyRows ? (k + 15) / 16 * 16
-                              : k * kWeightOnlyPanelColumns + TileFloats(k, lda);
+  return m <= kWeightOnlyRows ? (k + 15) / 16 * 16 : k * kWeightOnlyPanelColumns + TileSize(k, lda);
 }
 
 // C = epilogue(A W) for rows [first_row, last_row) and columns [first_column, last_column);

@@ -81,9 +81,10 @@ std::optional<Argument> ActivationForms::Factor(NodeId id, ValueId value) const 
 }
 
 bool ActivationForms::IsLike(ValueId a, ValueId b) const {
+  constexpr DTypeSet kTypes = {DType::kFloat32, DType::kBFloat16};
   const exir::TensorMeta* x = program_.top().value(a).tensor();
   const exir::TensorMeta* y = program_.top().value(b).tensor();
-  return x != nullptr && y != nullptr && x->dtype == DType::kFloat32 && y->dtype == x->dtype &&
+  return x != nullptr && y != nullptr && kTypes.contains(x->dtype) && y->dtype == x->dtype &&
          x->sizes == y->sizes;
 }
 
@@ -167,6 +168,11 @@ std::optional<ActivationForm> ActivationForms::Find(ValueId value) const {
     if (!form.has_value()) form = FindGated(value, users[1], users[0]);
   }
   if (!form.has_value()) return std::nullopt;
+  // Between the steps of several, other types round.
+  const exir::TensorMeta* meta = program_.top().value(value).tensor();
+  if (form->nodes.size() > 1 && (meta == nullptr || meta->dtype != DType::kFloat32)) {
+    return std::nullopt;
+  }
   for (NodeId id : form->nodes) {
     if (!IsLike(Result(id), value)) return std::nullopt;
   }

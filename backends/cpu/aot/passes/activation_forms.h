@@ -25,7 +25,7 @@ struct ActivationForm {
 };
 
 // Recognizes forms in the top graph of a program, which may change meanwhile but for its constants.
-// Only float32 tensors of the sizes of the value count.
+// Only float32 tensors of the sizes of the value count, and bfloat16 for forms of one node.
 class ActivationForms {
  public:
   // Both must outlive this.

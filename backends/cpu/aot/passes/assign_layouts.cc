@@ -67,6 +67,25 @@ class LayoutAssignment {
         copy_(program.ops->ToEdge(program.ops->Find("dim_order_ops._to_dim_order_copy.default"))),
         permute_(program.ops->Find("aten.permute_copy.default")) {}
 
+  // Conversions that give another dtype the order in which the operand lies anyway follow it from now
+  // on, wherever it will lie.
+  bool FreeConversions() {
+    bool changed = false;
+    for (NodeId id : graph_.NodeList()) {
+      const exir::Node& node = graph_.node(id);
+      if (node.target->aten() != copy_->aten() || node.argument("dim_order").is_none()) continue;
+      const ValueId* value = node.operand().get_if<ValueId>();
+      const TensorMeta* from = value == nullptr ? nullptr : graph_.value(*value).tensor();
+      const TensorMeta* to = graph_.value(node.results()[0]).tensor();
+      if (from == nullptr || to == nullptr || from->dtype == to->dtype || !LiesAlike(*from, *to)) {
+        continue;
+      }
+      editor_.SetArgument(id, *node.target->ArgumentIndex("dim_order"), Argument());
+      changed = true;
+    }
+    return changed;
+  }
+
   // Gives what operators get and what is returned the right layout.
   bool Convert(const std::vector<std::optional<TensorMeta>>& returned) {
     for (NodeId id : graph_.NodeList()) {
@@ -220,11 +239,12 @@ absl::StatusOr<bool> Run(exir::ExportedProgram& program, Decisions* decisions) {
     const TensorMeta* meta = value == nullptr ? nullptr : program.top().value(*value).tensor();
     returned.push_back(meta == nullptr ? std::nullopt : std::optional<TensorMeta>(*meta));
   }
+  const bool freed = LayoutAssignment(program, decisions).FreeConversions();
   ABSL_ASSIGN_OR_RETURN(const bool refreshed, exir::RefreshLayouts(program));
   LayoutAssignment assignment(program, decisions);
   const bool converted = assignment.Convert(returned);
   const bool shared = assignment.ShareWithAttention();
-  return refreshed || converted || shared;
+  return freed || refreshed || converted || shared;
 }
 
 }  // namespace

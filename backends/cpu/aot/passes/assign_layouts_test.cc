@@ -221,5 +221,25 @@ TEST(AssignLayouts, PermutationsThatOthersReadMoveElements) {
       "");
 }
 
+// A conversion that changes no layout does not begin to when layouts change.
+TEST(AssignLayouts, ConversionsLieAsTheirOperands) {
+  ExpectAssigned(R"(program edge {
+    constants { constant "w": f32[256] constant "v": bf16[256] }
+    graph(%w: f32[256] tensor_constant "w", %v: bf16[256] tensor_constant "v",
+          %x: f32[1,8,4,4]{strides=[128,1,32,8]} user_input) {
+      %a: f32[1,8,4,4] = backend.belay_cpu.conv2d.default(%x, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      %h: bf16[1,8,4,4] = edge.dim_order_ops._to_dim_order_copy.default(%a, dtype=dtype:bf16, dim_order=[0,1,2,3])
+      %b: bf16[1,8,4,4]{strides=[128,1,32,8]} = backend.belay_cpu.bfloat16_conv2d.default(%h, %v, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      return (%b user_output) } })",
+                 R"(program edge {
+    constants { constant "w": f32[256] constant "v": bf16[256] }
+    graph(%w: f32[256] tensor_constant "w", %v: bf16[256] tensor_constant "v",
+          %x: f32[1,8,4,4]{strides=[128,1,32,8]} user_input) {
+      %a: f32[1,8,4,4]{strides=[128,1,32,8]} = backend.belay_cpu.conv2d.default(%x, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      %h: bf16[1,8,4,4]{strides=[128,1,32,8]} = edge.dim_order_ops._to_dim_order_copy.default(%a, dtype=dtype:bf16)
+      %b: bf16[1,8,4,4]{strides=[128,1,32,8]} = backend.belay_cpu.bfloat16_conv2d.default(%h, %v, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf)
+      return (%b user_output) } })");
+}
+
 }  // namespace
 }  // namespace belay::cpu

@@ -19,10 +19,13 @@ namespace belay::cpu {
 
 std::vector<exir::Pass> CpuPasses(FusedHandles& handles, Decisions& decisions) {
   return {
-      WidenProducts(),
       exir::MergeBatchNorm(),
       RemoveCopies(handles),
       SimplifyQuantization(handles),
+      // Those of bfloat16 that have a kernel; the others are widened.
+      LowerLinear(handles, &decisions),
+      LowerConv2d(&decisions),
+      WidenProducts(),
       // Weights are taken through their views, so that computing constants transposes none.
       LowerLinear(handles, &decisions),
       LowerConv2d(&decisions),

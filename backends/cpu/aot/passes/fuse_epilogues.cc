@@ -14,6 +14,7 @@
 #include "backends/cpu/aot/passes/quantized_forms.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ir/graph_editor.h"
+#include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::cpu {
@@ -178,7 +179,8 @@ class EpilogueFusion : NodeLowering {
     const ValueId* value = other.get_if<ValueId>();
     const TensorMeta& result = MetaOf(ResultOf(id));
     const TensorMeta* meta = value == nullptr ? nullptr : graph_.value(*value).tensor();
-    if (meta == nullptr || meta->dtype != DType::kFloat32 || meta->sizes != result.sizes) {
+    if (meta == nullptr || meta->dtype != result.dtype || meta->sizes != result.sizes ||
+        MetaOf(ResultOf(reader)).dtype != result.dtype) {
       return false;
     }
     Set(id, "other", *value);
@@ -189,6 +191,10 @@ class EpilogueFusion : NodeLowering {
   void FuseClamp(NodeId id, NodeId reader, ClampForm clamp) {
     const double low = *graph_.node(id).argument("low").get_if<double>();
     const double high = *graph_.node(id).argument("high").get_if<double>();
+    // As PyTorch takes them.
+    if (MetaOf(ResultOf(id)).dtype == DType::kBFloat16) {
+      clamp = {BFloat16(clamp.low), BFloat16(clamp.high)};
+    }
     Set(id, "low", std::clamp<double>(low, clamp.low, clamp.high));
     Set(id, "high", std::clamp<double>(high, clamp.low, clamp.high));
     Swallow(id, {reader});

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
@@ -326,6 +327,61 @@ TEST(FuseEpilogues, BiasesBehindViews) {
                   "%v: f32[8] = edge.aten.expand_copy.default(%o1, [8]) "
                   "%z: f32[2,8] = edge.aten.add.Tensor(%v, %y) return (%z user_output)"),
             Linear("%c_bias0, none, 8, \"none\", \"add\", -inf, inf"));
+}
+
+// What rounds to bfloat16 as the operators do.
+class FuseBFloat16Epilogues : public testing::Test {
+ protected:
+  static std::string Call(std::string_view epilogue) {
+    return absl::StrCat("%y: bf16[2,8] = backend.belay_cpu.bfloat16_linear.default(%x, %w, none, ",
+                        epilogue, ")\n");
+  }
+  static std::string Program(std::string_view nodes) {
+    return absl::StrCat(R"(program edge { constants { constant "w": bf16[128] state "c": bf16[8] }
+        graph(%w: bf16[128] tensor_constant "w", %c: bf16[8] parameter "c", %x: bf16[2,4] user_input,
+              %o: bf16[2,8] user_input, %f: f32[2,8] user_input) { )",
+                        nodes, " } }");
+  }
+  static constexpr std::string_view kPlain = "none, 8, \"none\", \"add\", -inf, inf";
+  static void ExpectFused(std::string_view nodes, std::string_view epilogue) {
+    // What nothing uses any more goes.
+    std::string after = Program(Call(epilogue) + "return (%y user_output)");
+    after = absl::StrReplaceAll(
+        after, {{" state \"c\": bf16[8]", ""}, {" %c: bf16[8] parameter \"c\",", ""}});
+    FusedHandles handles;
+    exir::ExpectRewrite(Program(Call(kPlain) + std::string(nodes)), FuseEpilogues(handles).run,
+                        after, CpuPassTestOps());
+  }
+  static void ExpectLeft(std::string_view nodes) {
+    FusedHandles handles;
+    exir::ExpectUnchanged(Program(Call(kPlain) + std::string(nodes)), FuseEpilogues(handles).run,
+                          CpuPassTestOps());
+  }
+};
+
+TEST_F(FuseBFloat16Epilogues, StepsOfOneOperator) {
+  ExpectFused("%z: bf16[2,8] = edge.aten.relu.default(%y) return (%z user_output)",
+              "none, 8, \"none\", \"add\", 0.0, inf");
+  ExpectFused("%z: bf16[2,8] = edge.aten.add.Tensor(%o, %y) return (%z user_output)",
+              "%o, 8, \"none\", \"add\", -inf, inf");
+  ExpectFused("%z: bf16[2,8] = edge.aten.mul.Tensor(%y, %o) return (%z user_output)",
+              "%o, 8, \"none\", \"mul\", -inf, inf");
+  ExpectFused("%z: bf16[2,8] = edge.aten.gelu.default(%y) return (%z user_output)",
+              "none, 8, \"gelu\", \"add\", -inf, inf");
+}
+
+// As PyTorch takes them.
+TEST_F(FuseBFloat16Epilogues, BoundsAreOfBFloat16) {
+  ExpectFused("%z: bf16[2,8] = edge.aten.clamp.default(%y, 0.1, 3) return (%z user_output)",
+              "none, 8, \"none\", \"add\", 0.10009765625, 3.0");
+}
+
+TEST_F(FuseBFloat16Epilogues, WhatRoundsInBetweenStays) {
+  ExpectLeft(
+      "%s: bf16[2,8] = edge.aten.sigmoid.default(%y) "
+      "%z: bf16[2,8] = edge.aten.mul.Tensor(%s, %y) return (%z user_output)");
+  ExpectLeft("%z: bf16[2,8] = edge.aten.add.Tensor(%y, %c) return (%z user_output)");
+  ExpectLeft("%z: f32[2,8] = edge.aten.add.Tensor(%y, %f) return (%z user_output)");
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "backends/cpu/aot/passes/pair_argument.h"
 #include "backends/cpu/aot/passes/quantized_arguments.h"
 #include "backends/cpu/aot/passes/quantized_forms.h"
+#include "backends/cpu/bfloat16_calls.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "backends/cpu/quantized_calls.h"
 #include "exir/ir/graph_editor.h"
@@ -52,9 +53,12 @@ class Conv2dLowering : NodeLowering {
     const std::optional<QuantizedConstant> quantized =
         weight.has_value() ? std::nullopt : forms_.Constant(node.argument("weight"));
     if (quantized.has_value()) weight = quantized->elements;
+    // Of bfloat16, what has no kernel as it is becomes one of float32 later (widen_products.h).
+    const bool pairs = images != nullptr && images->dtype == DType::kBFloat16;
+    if (pairs && !HasPairs(node, weight)) return false;
     const int64_t* groups = node.argument("groups").get_if<int64_t>();
     const bool* transposed = node.argument("transposed").get_if<bool>();
-    if (images == nullptr || images->dtype != DType::kFloat32 || images->rank() != 4) {
+    if (images == nullptr || (images->dtype != DType::kFloat32 && !pairs) || images->rank() != 4) {
       return Leave(id, "only images of float32 are convolved by packed weights");
     }
     if (!weight.has_value() || weight->rank() != 4 || !weight->ToTensor().has_value()) {
@@ -82,7 +86,7 @@ class Conv2dLowering : NodeLowering {
     if (!stride.has_value() || !padding.has_value() || !dilation.has_value()) {
       return Leave(id, "its stride, padding or dilation is no pair of numbers up to 2^24");
     }
-    const Argument bias = node.argument("bias");
+    Argument bias = node.argument("bias");
     Images source = Unpadded({*input, *padding}, 0);
 
     std::vector<Argument> arguments;
@@ -106,6 +110,10 @@ class Conv2dLowering : NodeLowering {
       }
       source = Unpadded({form->input, source.padding}, form->zero_point);
       form->input = source.value;
+    } else if (pairs) {
+      if (!bias.is_none()) {
+        ABSL_ASSIGN_OR_RETURN(bias, constants_.Vector(*views_.Find(bias)));
+      }
     } else if (weight->tensor->dtype() != DType::kFloat32) {
       return Leave(id, "its weight is not float32");
     }
@@ -126,11 +134,29 @@ class Conv2dLowering : NodeLowering {
     }
     std::string op = depthwise ? "depthwise_conv2d" : "conv2d";
     if (quantized.has_value()) op = "quantized_" + op;
+    if (pairs) op = "bfloat16_" + op;
     Say(id, absl::StrCat(op, ", filters of ", absl::StrJoin(sizes, " x "), " packed as ",
-                         quantized.has_value() ? "int8" : "float32"));
+                         quantized.has_value() ? "int8"
+                         : pairs               ? "bfloat16"
+                                               : "float32"));
     editor_.SetTarget(id, CpuOp(op));
     editor_.SetArguments(id, std::move(arguments));
     return true;
+  }
+
+  // Whether bfloat16_conv2d has the types and channels of a convolution.
+  bool HasPairs(const Node& node, const std::optional<ConstantView>& weight) const {
+    const Argument& bias = node.argument("bias");
+    if (!bias.is_none()) {
+      const std::optional<ConstantView> view = views_.Find(bias);
+      if (!view.has_value() || view->tensor->dtype() != DType::kBFloat16 ||
+          !view->ToTensor().has_value()) {
+        return false;
+      }
+    }
+    return node.argument("groups") == Argument(1) && weight.has_value() && weight->rank() == 4 &&
+           weight->tensor->dtype() == DType::kBFloat16 &&
+           HasPairsOfChannels(weight->sizes[1].AsInt().value_or(0));
   }
 
   absl::StatusOr<ValueId> Packed(const ConstantView& weight, bool depthwise,

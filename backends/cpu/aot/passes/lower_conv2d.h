@@ -8,9 +8,12 @@ namespace belay::cpu {
 
 // aten.convolution over images becomes belay_cpu::conv2d, or belay_cpu::depthwise_conv2d where every
 // channel has one filter of its own, with the weight packed; zeros that are padded around its input
-// become its padding. Constants that nothing reads any more go. Layouts stay as declared: AssignLayouts makes them what the operators want and give.
+// become its padding. Of bfloat16 it becomes belay_cpu::bfloat16_conv2d, if that has its channels
+// (backends/cpu/bfloat16_calls.h) and the bias is a constant; WidenProducts takes those that are left.
+// Constants that nothing reads any more go. Layouts stay as declared: AssignLayouts makes them what the
+// operators want and give.
 //
-// Left as they are: other dtypes than float32, weights that are no constants or have no elements,
+// Left as they are: other dtypes, weights that are no constants or have no elements,
 // transposed convolutions, other groups, numbers above 2^24, one and three dimensions. Top graph
 // only. `decisions`, null for nobody who asks, must outlive the pass.
 exir::Pass LowerConv2d(Decisions* decisions = nullptr);

@@ -1,5 +1,6 @@
 #include "backends/cpu/aot/passes/lower_conv2d.h"
 
+#include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "exir/ir/text.h"
 #include "exir/testing/rewrite_test.h"
@@ -252,6 +253,43 @@ TEST(LowerConv2d, PacksSharedBytesByTheWindow) {
       %c: f32[1,8,5,7] = backend.belay_cpu.quantized_conv2d.default(%x, %w_packed0, %w_scales0, %w_sums0, none, 8, [3,3], [1,1], [0,0], [2,1], 3, "none", -inf, inf, none, [], none, [])
       return (%a user_output, %b user_output, %c user_output) } })",
                       CpuPassTestOps());
+}
+
+TEST(LowerConv2d, PacksPairsOfBFloat16) {
+  exir::ExpectRewrite(R"(program edge {
+    constants { state "w": bf16[8,10,3,3] state "b": bf16[8] }
+    graph(%w: bf16[8,10,3,3] parameter "w", %b: bf16[8] parameter "b", %x: bf16[1,10,9,9] user_input) {
+      %y: bf16[1,8,9,9] = edge.aten.convolution.default(%x, %w, %b, [1,1], [1,1], [1,1], false, [0,0], 1)
+      return (%y user_output) } })",
+                      LowerConv2d().run, R"(program edge {
+    constants { constant "b_bias0": f32[8] constant "w_packed_pairs_0": bf16[2880] }
+    graph(%b_bias0: f32[8] tensor_constant "b_bias0",
+          %w_packed_pairs_0: bf16[2880] tensor_constant "w_packed_pairs_0", %x: bf16[1,10,9,9] user_input) {
+      %y: bf16[1,8,9,9] = backend.belay_cpu.bfloat16_conv2d.default(%x, %w_packed_pairs_0, %b_bias0, none, 8, [3,3], [1,1], [1,1], [1,1], "none", "add", -inf, inf)
+      return (%y user_output) } })",
+                      CpuPassTestOps());
+}
+
+// They are convolutions of float32 later.
+TEST(LowerConv2d, LeavesBFloat16ThatHasNoKernel) {
+  const auto text = [](int channels, int per_group, int groups, std::string_view weight = "state") {
+    return absl::StrCat("program edge { constants { ", weight, " \"w\": bf16[16,", per_group,
+                        ",1,1] } graph(%w: bf16[16,", per_group, ",1,1] ",
+                        weight == "state" ? "parameter" : "tensor_constant", " \"w\", %x: bf16[1,",
+                        channels,
+                        ",9,9] user_input, %b: bf16[16] user_input) { %y: bf16[1,16,9,9] = "
+                        "edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], false, "
+                        "[0,0], ",
+                        groups, ") return (%y user_output) } }");
+  };
+  ExpectLeft(text(9, 9, 1));    // odd
+  ExpectLeft(text(6, 6, 1));    // few
+  ExpectLeft(text(16, 1, 16));  // depthwise
+  ExpectLeft(R"(program edge {
+    constants { state "w": bf16[16,8,1,1] }
+    graph(%w: bf16[16,8,1,1] parameter "w", %x: bf16[1,8,9,9] user_input, %b: bf16[16] user_input) {
+      %y: bf16[1,16,9,9] = edge.aten.convolution.default(%x, %w, %b, [1,1], [0,0], [1,1], false, [0,0], 1)
+      return (%y user_output) } })");
 }
 
 }  // namespace

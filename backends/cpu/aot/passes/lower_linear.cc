@@ -50,9 +50,12 @@ class LinearLowering : NodeLowering {
   }
 
  private:
-  const TensorMeta* FloatTensor(const Argument& argument) const {
+  const TensorMeta* Tensor(const Argument& argument) const {
     const ValueId* value = argument.get_if<ValueId>();
-    const TensorMeta* meta = value == nullptr ? nullptr : graph_.value(*value).tensor();
+    return value == nullptr ? nullptr : graph_.value(*value).tensor();
+  }
+  const TensorMeta* FloatTensor(const Argument& argument) const {
+    const TensorMeta* meta = Tensor(argument);
     return meta == nullptr || meta->dtype != DType::kFloat32 ? nullptr : meta;
   }
 
@@ -76,14 +79,13 @@ class LinearLowering : NodeLowering {
     const exir::OpOverload* op = node.target->aten();
     if (op != mm_ && op != addmm_ && op != bmm_) return false;
     const Argument left = node.argument(op == addmm_ ? "mat1" : "self");
+    const TensorMeta* rows = Tensor(left);
+    if (rows != nullptr && rows->dtype == DType::kBFloat16) return LowerBFloat16(id, left);
     if (FloatTensor(left) == nullptr) return Leave(id, "only products of float32 are packed");
     Argument bias;
     if (op == addmm_) {
       bias = node.argument("self");
-      const TensorMeta *meta = FloatTensor(bias), *result = FloatTensor(node.results()[0]);
-      if (meta == nullptr || result == nullptr || meta->rank() != 1 ||
-          !(meta->sizes[0] == result->sizes[1]) || !IsOne(node.argument("alpha")) ||
-          !IsOne(node.argument("beta"))) {
+      if (FloatTensor(bias) == nullptr || !IsRowOf(bias, node)) {
         return Leave(id, "its bias is no row, or alpha or beta are not 1");
       }
     }
@@ -97,6 +99,14 @@ class LinearLowering : NodeLowering {
       return true;
     }
     return Leave(id, WhyNot(mat2));
+  }
+
+  // Whether the sum of addmm is that of the product and a row.
+  bool IsRowOf(const Argument& bias, const Node& sum) const {
+    const TensorMeta *meta = Tensor(bias), *result = Tensor(sum.results()[0]);
+    return meta != nullptr && result != nullptr && meta->dtype == result->dtype &&
+           meta->rank() == 1 && meta->sizes[0] == result->sizes[1] &&
+           IsOne(sum.argument("alpha")) && IsOne(sum.argument("beta"));
   }
 
   // Why no form of product took this right side.
@@ -125,6 +135,33 @@ class LinearLowering : NodeLowering {
     Say(id, absl::StrCat("linear, ", PackedText(*right, "float32")));
     editor_.SetTarget(id, CpuOp("linear"));
     editor_.SetArguments(id, std::move(arguments));
+    return true;
+  }
+
+  // What has no kernel as it is becomes a product of float32 later (widen_products.h).
+  absl::StatusOr<bool> LowerBFloat16(NodeId id, const Argument& left) {
+    const Node& node = graph_.node(id);
+    const std::optional<ConstantView> right = AsMatrix(views_.Find(node.argument("mat2")));
+    if (!right.has_value() || right->tensor->dtype() != DType::kBFloat16 ||
+        *right->sizes[0].AsInt() % 2 != 0) {
+      return false;
+    }
+    Argument bias;
+    if (node.target->aten() == addmm_) {
+      const std::optional<ConstantView> row = views_.Find(node.argument("self"));
+      if (!row.has_value() || !row->ToTensor().has_value() ||
+          !IsRowOf(node.argument("self"), node)) {
+        return false;
+      }
+      ABSL_ASSIGN_OR_RETURN(bias, constants_.Vector(*row));
+    }
+    ABSL_ASSIGN_OR_RETURN(const ValueId weight, constants_.Matrix(*right));
+    std::vector<Argument> arguments = {left, weight, bias, Argument(), *right->sizes[1].AsInt()};
+    AppendEmptyEpilogue(arguments);
+    Say(id, absl::StrCat("bfloat16_linear, ", PackedText(*right, "bfloat16")));
+    editor_.SetTarget(id, CpuOp("bfloat16_linear"));
+    editor_.SetArguments(id, std::move(arguments));
+    AbsorbReshapes(id);
     return true;
   }
 

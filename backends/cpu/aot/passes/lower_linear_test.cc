@@ -550,5 +550,46 @@ TEST(LowerLinear, KeepsConstantsThatAreReturnedOrWritten) {
       return (%y buffer_mutation "m", %w user_output) } })");
 }
 
+// Of bfloat16: packed as pairs, with a bias of float32.
+TEST(LowerLinear, PacksPairsOfBFloat16) {
+  ExpectLowered(R"(program edge {
+    constants { state "w": bf16[8,4] state "b": bf16[8] }
+    graph(%w: bf16[8,4] parameter "w", %b: bf16[8] parameter "b", %x: bf16[2,3,4] user_input) {
+      %t: bf16[4,8] = edge.aten.permute_copy.default(%w, [1,0])
+      %r: bf16[6,4] = edge.aten.view_copy.default(%x, [6,4])
+      %m: bf16[6,8] = edge.aten.addmm.default(%b, %r, %t)
+      %y: bf16[2,3,8] = edge.aten.view_copy.default(%m, [2,3,8])
+      return (%y user_output) } })",
+                R"(program edge {
+    constants { constant "b_bias0": f32[8] constant "w_packed_pairs_0": bf16[128] }
+    graph(%b_bias0: f32[8] tensor_constant "b_bias0",
+          %w_packed_pairs_0: bf16[128] tensor_constant "w_packed_pairs_0", %x: bf16[2,3,4] user_input) {
+      %m: bf16[2,3,8] = backend.belay_cpu.bfloat16_linear.default(%x, %w_packed_pairs_0, %b_bias0, none, 8, "none", "add", -inf, inf)
+      return (%m user_output) } })");
+}
+
+// They are products of float32 later.
+TEST(LowerLinear, LeavesBFloat16OfOddRowsOrWithABiasThatIsComputed) {
+  ExpectLeft(R"(program edge {
+    constants { state "w": bf16[3,8] }
+    graph(%w: bf16[3,8] parameter "w", %x: bf16[2,3] user_input) {
+      %y: bf16[2,8] = edge.aten.mm.default(%x, %w)
+      return (%y user_output) } })");
+  ExpectLeft(R"(program edge {
+    constants { state "w": bf16[4,8] }
+    graph(%w: bf16[4,8] parameter "w", %x: bf16[2,4] user_input, %b: bf16[8] user_input) {
+      %y: bf16[2,8] = edge.aten.addmm.default(%b, %x, %w)
+      return (%y user_output) } })");
+  ExpectLeft(R"(program edge {
+    constants { state "w": bf16[4,8] state "b": bf16[2,8] }
+    graph(%w: bf16[4,8] parameter "w", %b: bf16[2,8] parameter "b", %x: bf16[2,4] user_input) {
+      %y: bf16[2,8] = edge.aten.addmm.default(%b, %x, %w)
+      return (%y user_output) } })");
+  ExpectLeft(R"(program edge {
+    graph(%w: bf16[4,8] user_input, %x: bf16[2,4] user_input) {
+      %y: bf16[2,8] = edge.aten.mm.default(%x, %w)
+      return (%y user_output) } })");
+}
+
 }  // namespace
 }  // namespace belay::cpu

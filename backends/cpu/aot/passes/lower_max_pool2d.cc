@@ -26,7 +26,7 @@ absl::StatusOr<bool> Lower(exir::GraphEditor& editor, const exir::OpOverload* op
   const ValueId* input = node.value_argument("self");
   const TensorMeta* images = input == nullptr ? nullptr : graph.value(*input).tensor();
   const ValueId maxima = node.outputs[0].values[0], places = node.outputs[1].values[0];
-  if (images == nullptr || images->rank() != 4 || !kFloatOrBytes.contains(images->dtype) ||
+  if (images == nullptr || images->rank() != 4 || !kPooled.contains(images->dtype) ||
       !images->sizes[1].AsInt().has_value() || !graph.value(places).users.empty() ||
       graph.IsOutput(places) || node.argument("ceil_mode") != Argument(false)) {
     return false;

@@ -10,17 +10,21 @@ namespace {
 
 TEST(LowerMaxPool2d, TakesMaximaOfBytesAndFloats) {
   exir::ExpectRewrite(
-      R"(program edge { graph(%x: u8[1,8,5,5] user_input, %f: f32[1,8,5,5] user_input) {
+      R"(program edge { graph(%x: u8[1,8,5,5] user_input, %f: f32[1,8,5,5] user_input,
+          %h: bf16[1,8,5,5] user_input) {
       %m: u8[1,8,3,3], %i: i64[1,8,3,3] = edge.aten.max_pool2d_with_indices.default(%x, [3,3], [2,2], [1,1])
       %n: u8[1,8,2,2], %j: i64[1,8,2,2] = edge.aten.max_pool2d_with_indices.default(%x, [2])
       %o: f32[1,8,2,2], %k: i64[1,8,2,2] = edge.aten.max_pool2d_with_indices.default(%f, [2])
-      return (%m user_output, %n user_output, %o user_output) } })",
+      %q: bf16[1,8,2,2], %l: i64[1,8,2,2] = edge.aten.max_pool2d_with_indices.default(%h, [2])
+      return (%m user_output, %n user_output, %o user_output, %q user_output) } })",
       LowerMaxPool2d().run,
-      R"(program edge { graph(%x: u8[1,8,5,5] user_input, %f: f32[1,8,5,5] user_input) {
+      R"(program edge { graph(%x: u8[1,8,5,5] user_input, %f: f32[1,8,5,5] user_input,
+          %h: bf16[1,8,5,5] user_input) {
       %m_1: u8[1,8,3,3] = backend.belay_cpu.max_pool2d.default(%x, [3,3], [2,2], [1,1], [1,1])
       %n_1: u8[1,8,2,2] = backend.belay_cpu.max_pool2d.default(%x, [2,2], [2,2], [0,0], [1,1])
       %o_1: f32[1,8,2,2] = backend.belay_cpu.max_pool2d.default(%f, [2,2], [2,2], [0,0], [1,1])
-      return (%m_1 user_output, %n_1 user_output, %o_1 user_output) } })",
+      %q_1: bf16[1,8,2,2] = backend.belay_cpu.max_pool2d.default(%h, [2,2], [2,2], [0,0], [1,1])
+      return (%m_1 user_output, %n_1 user_output, %o_1 user_output, %q_1 user_output) } })",
       CpuPassTestOps());
 }
 

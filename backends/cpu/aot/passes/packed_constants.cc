@@ -103,6 +103,12 @@ absl::StatusOr<exir::ValueId> PackedConstants::Matrix(const ConstantView& matrix
                                                      m.column_stride, packed);
                                });
   }
+  if (matrix.tensor->dtype() == DType::kBFloat16) {
+    return Add<BFloat16, BFloat16>(matrix, {"packed_pairs_"}, m.order, PackedPairsSize(m.k, m.n),
+                                   [&](const BFloat16* b, BFloat16* packed) {
+                                     PackPairs(b, m.k, m.n, m.row_stride, m.column_stride, packed);
+                                   });
+  }
   return Add<float, float>(matrix, {"packed"}, m.order, PackedMatrixSize(m.k, m.n),
                            [&](const float* b, float* packed) {
                              PackMatrix(b, m.k, m.n, m.row_stride, m.column_stride, packed);
@@ -151,6 +157,11 @@ absl::StatusOr<exir::ValueId> PackedConstants::Filters(const ConstantView& weigh
                                [&, count = count, size = size](const int8_t* b, int8_t* packed) {
                                  PackQuantizedMatrix(b, count, size, n, size, 1, k, packed);
                                });
+  }
+  if (weight.tensor->dtype() == DType::kBFloat16) {
+    return Add<BFloat16, BFloat16>(
+        weight, {"packed_pairs_"}, order, PackedPairsSize(k, n),
+        [&](const BFloat16* b, BFloat16* packed) { PackPairs(b, k, n, 1, k, packed); });
   }
   return Add<float, float>(
       weight, {"packed"}, order, PackedMatrixSize(k, n),
@@ -247,15 +258,16 @@ absl::StatusOr<exir::ValueId> PackedConstants::Widened(const ConstantView& view)
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Vector(const ConstantView& elements) {
-  if (elements.rank() == 1 && elements.tensor->sizes().size() == 1 &&
+  const bool wide = elements.tensor->dtype() == DType::kFloat32;
+  if (wide && elements.rank() == 1 && elements.tensor->sizes().size() == 1 &&
       elements.sizes[0] == exir::SymInt(elements.tensor->sizes()[0])) {
     return elements.root;
   }
   int64_t count = 1;
   for (const exir::SymInt& size : elements.sizes) count *= *size.AsInt();
-  return Add<float, float>(elements, {"bias"}, {}, count, [&](const float* from, float* to) {
-    std::copy(from, from + count, to);
-  });
+  const auto copy = [&](const auto* from, float* to) { std::copy(from, from + count, to); };
+  if (wide) return Add<float, float>(elements, {"bias"}, {}, count, copy);
+  return Add<BFloat16, float>(elements, {"bias"}, {}, count, copy);
 }
 
 }  // namespace belay::cpu

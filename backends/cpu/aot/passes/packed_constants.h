@@ -27,8 +27,9 @@ class PackedConstants {
   PackedConstants(exir::ExportedProgram& program, exir::GraphEditor& editor)
       : program_(program), editor_(editor) {}
 
-  // Weights of float32 or int8 as the kernels for them read them (packed_weights.h and
-  // quantized_weights.h of runtime/kernels/packed). Precondition of all: static.
+  // Weights of float32, bfloat16 or int8 as the kernels for them read them (packed_weights.h and
+  // quantized_weights.h of runtime/kernels/packed), those of bfloat16 as pairs. Precondition of all:
+  // static.
   // B [k, n] of A B.
   absl::StatusOr<exir::ValueId> Matrix(const ConstantView& matrix);
   // B [k, n], of bfloat16 or int8, for products with weights of that format (weight_only_gemm.h).
@@ -42,8 +43,8 @@ class PackedConstants {
 
   // The same tensor of float32, row by row. Precondition: static, of bfloat16 or float16.
   absl::StatusOr<exir::ValueId> Widened(const ConstantView& view);
-  // All elements in row-major order as a tensor of one dimension; the constant itself when it is
-  // that. Precondition: float32.
+  // All elements in row-major order as a tensor of float32 and one dimension; the constant itself
+  // when it is that. Precondition: float32 or bfloat16.
   absl::StatusOr<exir::ValueId> Vector(const ConstantView& elements);
   // Of int8: for each place of dimension `channels` the sum of the elements there, as int32.
   absl::StatusOr<exir::ValueId> Sums(const ConstantView& weight, int channels);

@@ -1,0 +1,100 @@
+// The calls of bfloat16_linear and bfloat16_conv2d: linear and conv2d (calls.h) of bfloat16.
+//
+// Sums are of float32, and the bias is. The result, and what the epilogue makes of it step by step,
+// is rounded to bfloat16, as the operators that were fused would: sum and bias, `other` added, the
+// activation, `other` multiplied. low and high clamp as numbers of bfloat16.
+//
+// Weights are packed as pairs (runtime/kernels/packed/packed_weights.h), so what is summed for one
+// pixel or row is an even number of products.
+#ifndef BELAY_BACKENDS_CPU_BFLOAT16_CALLS_H_
+#define BELAY_BACKENDS_CPU_BFLOAT16_CALLS_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "backends/cpu/calls.h"
+#include "runtime/core/checked_math.h"
+#include "runtime/core/dtype.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernels/packed/packed_weights.h"
+
+namespace belay::cpu {
+
+inline constexpr DTypeSet kBFloat16Alone = {DType::kBFloat16};
+
+// Whether products of bfloat16 take images of so many channels: fewer are float32's, whose
+// convolutions copy them.
+inline bool HasPairsOfChannels(int64_t channels) {
+  return channels % 2 == 0 && channels >= kFewChannels;
+}
+
+// Elements of packed filters; nullopt when that is too much.
+inline std::optional<int64_t> PackedPairFiltersSize(int64_t channels, int64_t taps,
+                                                    int64_t out_channels) {
+  const CheckedInt rows = CheckedInt(taps) * CheckedInt(channels);
+  return rows.ok() ? PackedPairsSize(rows.value(), out_channels) : std::nullopt;
+}
+
+// belay_cpu::bfloat16_linear: input [..., k], weight of [k, out_features] -> [..., out_features].
+template <class Arguments>
+struct BFloat16LinearCall {
+  using D = typename Arguments::Dim;
+  typename Arguments::TensorRef input, weight;
+  int64_t out_features = 0;
+  EpilogueCall<Arguments> epilogue;
+
+  static absl::StatusOr<BFloat16LinearCall> Read(const Arguments& arguments) {
+    BFloat16LinearCall call;
+    ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kBFloat16Alone));
+    ABSL_ASSIGN_OR_RETURN(call.weight, arguments.Tensor("weight", kBFloat16Alone));
+    ABSL_ASSIGN_OR_RETURN(call.out_features, ReadFeatures(arguments, "out_features"));
+    ABSL_ASSIGN_OR_RETURN(call.epilogue, EpilogueCall<Arguments>::Read(arguments, kBFloat16Alone));
+    return call;
+  }
+  absl::StatusOr<Dims<D>> Shape() const {
+    Dims<D> shape = Dims<D>(Arguments::SizesOf(input));
+    ABSL_ASSIGN_OR_RETURN(const int64_t k, FeaturesOf<D>(shape));
+    if (k % 2 != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input: expected an even last dimension, got ", FormatDims<D>(shape)));
+    }
+    ABSL_RETURN_IF_ERROR(
+        CheckPackedSize<D>(Arguments::SizesOf(weight), PackedPairsSize(k, out_features)));
+    shape[shape.size() - 1] = D(out_features);
+    ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(shape, static_cast<int>(shape.size()) - 1));
+    return shape;
+  }
+};
+
+// belay_cpu::bfloat16_conv2d: conv2d's images, of an even number of channels, 8 or more.
+template <class Arguments>
+struct BFloat16Conv2dCall : Conv2dOperands<Arguments, /*kDepthwise=*/false> {
+  using D = typename Arguments::Dim;
+  EpilogueCall<Arguments> epilogue;
+
+  static absl::StatusOr<BFloat16Conv2dCall> Read(const Arguments& arguments) {
+    BFloat16Conv2dCall call;
+    ABSL_RETURN_IF_ERROR(call.ReadOperands(arguments, kBFloat16Alone, kBFloat16Alone));
+    ABSL_ASSIGN_OR_RETURN(call.epilogue, EpilogueCall<Arguments>::Read(arguments, kBFloat16Alone));
+    return call;
+  }
+  absl::StatusOr<Dims<D>> Shape() const {
+    ABSL_ASSIGN_OR_RETURN(const int64_t channels, this->Channels());
+    if (!HasPairsOfChannels(channels)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input: expected an even number of channels, at least ", kFewChannels,
+                       ", got ", channels));
+    }
+    ABSL_ASSIGN_OR_RETURN(
+        const Dims<D> out,
+        this->ShapeFor(PackedPairFiltersSize(channels, this->window.taps(), this->out_channels)));
+    ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(out, 1));
+    return out;
+  }
+};
+
+}  // namespace belay::cpu
+
+#endif  // BELAY_BACKENDS_CPU_BFLOAT16_CALLS_H_

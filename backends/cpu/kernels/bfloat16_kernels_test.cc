@@ -1,0 +1,140 @@
+// Products of bfloat16 against their plain loops, on each instruction set: to the bit where sums are
+// exact, and else within the roundings that the calls name. Sums that are not exact are bounded in
+// runtime/kernels/packed/bfloat16_gemm_test.cc.
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "backends/cpu/kernels/cpu_kernels.h"
+#include "backends/cpu/testing/reference_kernels.h"
+#include "gtest/gtest.h"
+#include "runtime/kernels/kernel_comparison.h"
+#include "runtime/kernels/packed/packed_weights.h"
+
+namespace belay::cpu {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr DType kBF16 = DType::kBFloat16;
+
+struct Epilogue {
+  std::string_view activation = "none", combine = "add";
+  double low = -kInf, high = kInf;
+};
+
+// Integers below 8 in size: sums of up to 2^18 products are exact in float32.
+TestTensorSpec Small(DType dtype, Sizes sizes, Layout layout = Layout::kRowMajor) {
+  return {.dtype = dtype, .sizes = sizes, .layout = layout, .below = -8};
+}
+TestArgument If(bool is, TestTensorSpec tensor) {
+  return is ? TestArgument(tensor) : TestArgument(EValue());
+}
+
+KernelCall Finished(std::string_view op, std::vector<TestArgument> arguments, const Epilogue& e) {
+  KernelCall call;
+  call.op = op;
+  call.arguments = std::move(arguments);
+  call.arguments.insert(call.arguments.end(),
+                        {EValue(e.activation), EValue(e.combine), EValue(e.low), EValue(e.high)});
+  call.outputs = {kBF16};
+  // Activations may fall on the other side of a tie, and those of erf and exp are 0 too early.
+  if (e.activation != "none") call.max_ulp = 1, call.ulp_of = UlpOf::kLargest;
+  return call;
+}
+
+KernelCall Linear(Sizes input, int64_t features, bool bias, bool other, const Epilogue& e = {}) {
+  Sizes result = input;
+  const int64_t k = input[input.size() - 1];
+  result[result.size() - 1] = features;
+  return Finished("belay_cpu.bfloat16_linear.default",
+                  {Small(kBF16, input), Small(kBF16, {*PackedPairsSize(k, features)}),
+                   If(bias, Small(DType::kFloat32, {features})), If(other, Small(kBF16, result)),
+                   EValue(features)},
+                  e);
+}
+
+struct Convolution {
+  int64_t batch, channels, height, width, out_channels, kernel, stride, padding, dilation;
+};
+
+KernelCall CallOf(const Convolution& c, bool bias, bool other, const Epilogue& e = {}) {
+  const auto outputs = [&](int64_t size) {
+    return (size + 2 * c.padding - c.dilation * (c.kernel - 1) - 1) / c.stride + 1;
+  };
+  const Sizes result = {c.batch, c.out_channels, outputs(c.height), outputs(c.width)};
+  std::vector<TestArgument> arguments = {
+      Small(kBF16, {c.batch, c.channels, c.height, c.width}, Layout::kChannelsLast),
+      Small(kBF16, {*PackedPairsSize(c.kernel * c.kernel * c.channels, c.out_channels)}),
+      If(bias, Small(DType::kFloat32, {c.out_channels})),
+      If(other, Small(kBF16, result, Layout::kChannelsLast)), EValue(c.out_channels)};
+  for (int64_t number : {c.kernel, c.stride, c.padding, c.dilation}) {
+    arguments.push_back(std::vector<int64_t>{number, number});
+  }
+  KernelCall call = Finished("belay_cpu.bfloat16_conv2d.default", std::move(arguments), e);
+  call.output_layout = Layout::kChannelsLast;
+  return call;
+}
+
+class BFloat16KernelsTest : public testing::Test {
+ protected:
+  BFloat16KernelsTest() : comparison_(CpuReferenceKernels(), Kernels()) {}
+  static absl::Span<const Kernel> Kernels() {
+    static const std::vector<Kernel>& all = *[] {
+      auto* rows = new std::vector<Kernel>;
+      for (const auto& table : CpuKernelTables()) {
+        rows->insert(rows->end(), table.begin(), table.end());
+      }
+      return rows;
+    }();
+    return all;
+  }
+  KernelComparison comparison_;
+};
+
+TEST_F(BFloat16KernelsTest, LinearOfEveryRank) {
+  for (bool bias : {false, true}) {
+    for (bool other : {false, true}) {
+      ASSERT_TRUE(comparison_.Compare(Linear({8}, 5, bias, other)));
+      ASSERT_TRUE(comparison_.Compare(Linear({1, 40}, 70, bias, other)));
+      ASSERT_TRUE(comparison_.Compare(Linear({3, 5, 34}, 31, bias, other)));
+      ASSERT_TRUE(comparison_.Compare(Linear({2, 13, 1, 8}, 64, bias, other)));
+      ASSERT_TRUE(comparison_.Compare(Linear({4, 0}, 33, bias, other)));  // sums of nothing
+    }
+  }
+  ASSERT_TRUE(comparison_.Compare(Linear({14, 2048}, 33, true, false)));  // rows of a way
+  ASSERT_TRUE(comparison_.Compare(Linear({0, 4}, 3, true, false)));
+}
+
+TEST_F(BFloat16KernelsTest, ConvolutionsReadRowsOrTaps) {
+  const Convolution cases[] = {{1, 16, 5, 6, 24, 1, 1, 0, 1},    // rows
+                               {1, 2048, 2, 7, 33, 1, 1, 0, 1},  // rows of a way
+                               {2, 16, 9, 7, 20, 3, 1, 1, 1},    // taps
+                               {1, 8, 9, 7, 33, 3, 2, 1, 1},    {1, 12, 11, 9, 17, 3, 1, 2, 2},
+                               {1, 10, 6, 6, 5, 1, 2, 0, 1},    {1, 8, 4, 4, 8, 1, 1, 2, 1},
+                               {0, 16, 5, 5, 7, 3, 1, 1, 1}};
+  for (const Convolution& c : cases) {
+    for (bool bias : {false, true}) {
+      for (bool other : {false, true}) {
+        ASSERT_TRUE(comparison_.Compare(CallOf(c, bias, other)));
+      }
+    }
+  }
+}
+
+TEST_F(BFloat16KernelsTest, Epilogues) {
+  for (const Epilogue& e :
+       {Epilogue{"none", "add", 0, kInf}, Epilogue{"none", "add", -1, 2},
+        Epilogue{"none", "mul", -kInf, kInf}, Epilogue{"none", "mul", -300, 300}}) {
+    ASSERT_TRUE(comparison_.Compare(Linear({14, 10}, 35, true, true, e)));
+    ASSERT_TRUE(comparison_.Compare(CallOf({1, 16, 5, 5, 19, 3, 1, 1, 1}, true, true, e)));
+  }
+  for (std::string_view activation :
+       {"sigmoid", "tanh", "hardsigmoid", "hardswish", "silu", "gelu", "gelu_tanh"}) {
+    const Epilogue e = {activation, "add", -kInf, kInf};
+    ASSERT_TRUE(comparison_.Compare(Linear({14, 10}, 35, true, true, e)));
+    ASSERT_TRUE(comparison_.Compare(CallOf({1, 16, 5, 5, 19, 3, 1, 1, 1}, true, false, e)));
+  }
+}
+
+}  // namespace
+}  // namespace belay::cpu

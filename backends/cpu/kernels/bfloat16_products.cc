@@ -1,0 +1,73 @@
+// belay_cpu::bfloat16_linear and belay_cpu::bfloat16_conv2d.
+#include "backends/cpu/bfloat16_calls.h"
+#include "backends/cpu/kernels/convolution.h"
+#include "backends/cpu/kernels/cpu_kernels.h"
+#include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/product.h"
+#include "runtime/core/element.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/packed/bfloat16_gemm.h"
+
+namespace belay::cpu {
+namespace {
+
+using LinearArguments = BFloat16LinearCall<KernelArguments>;
+using Conv2dArguments = BFloat16Conv2dCall<KernelArguments>;
+
+int64_t FeaturesOf(const LinearArguments& call) {
+  return call.input->sizes[call.input->rank() - 1];
+}
+
+absl::Status Linear(KernelContext& context, const LinearArguments& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("input", *call.input));
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kBFloat16, shape));
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("result", *out));
+  ABSL_ASSIGN_OR_RETURN(const auto epilogue, EpilogueOf<BFloat16>(call.epilogue, *out));
+  if (out->numel() == 0) return absl::OkStatus();
+  return RunRowProduct(context, LinearProduct(*call.input, *call.weight, epilogue, *out));
+}
+
+uint64_t LinearScratch(const KernelContext& context, const LinearArguments& call) {
+  return RowProductScratch<BFloat16>(context, FeaturesOf(call));
+}
+
+absl::Status Conv2d(KernelContext& context, const Conv2dArguments& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
+  ABSL_RETURN_IF_ERROR(ExpectChannelsLast("input", *call.input));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kBFloat16, shape));
+  ABSL_RETURN_IF_ERROR(ExpectChannelsLast("result", *out));
+  ABSL_ASSIGN_OR_RETURN(const auto epilogue, EpilogueOf<BFloat16>(call.epilogue, *out));
+  if (out->numel() == 0) return absl::OkStatus();
+  return RunConvolution(context, *call.input, *call.weight, call.window, epilogue, *out);
+}
+
+uint64_t Conv2dScratch(const KernelContext& context, const Conv2dArguments& call) {
+  return ConvolutionScratch<BFloat16>(context, call.input->sizes, call.window);
+}
+
+template <class Call>
+bool Accepts(const KernelContext& context, const Call& call) {
+  return call.Shape().ok();
+}
+
+constexpr Kernel kKernels[] = {
+    KernelRow<&Linear, &Accepts<LinearArguments>, &LinearScratch>(
+        "belay_cpu.bfloat16_linear.default",
+        "input weight bias other out_features activation combine low high", "BFloat16LinearPacked",
+        KernelEngine::kHighway),
+    KernelRow<&Conv2d, &Accepts<Conv2dArguments>, &Conv2dScratch>(
+        "belay_cpu.bfloat16_conv2d.default",
+        "input weight bias other out_channels kernel_size stride padding dilation activation "
+        "combine low high",
+        "BFloat16Conv2dPacked", KernelEngine::kHighway),
+};
+
+}  // namespace
+
+absl::Span<const Kernel> BFloat16ProductKernels() { return kKernels; }
+
+}  // namespace belay::cpu

@@ -1,0 +1,33 @@
+#include "runtime/kernels/packed/bfloat16_gemm.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/packed/bfloat16_gemm.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include "hwy/highway.h"
+#include "runtime/kernels/packed/packed_gemm-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+
+void MultiplyBFloat16(const BFloat16GemmArgs& g, size_t first_row, size_t last_row,
+                      size_t first_column, size_t last_column) {
+  MultiplyRange(g, first_row, last_row, first_column, last_column);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+
+HWY_EXPORT(MultiplyBFloat16);
+void PackedGemmRange(const BFloat16GemmArgs& args, size_t first_row, size_t last_row,
+                     size_t first_column, size_t last_column) {
+  HWY_DYNAMIC_DISPATCH(MultiplyBFloat16)(args, first_row, last_row, first_column, last_column);
+}
+
+}  // namespace belay
+#endif  // HWY_ONCE

@@ -1,0 +1,475 @@
+// Products with a packed right side, of floats and of pairs of bfloat16. Included once per target
+// inside foreach_target.
+#if defined(BELAY_RUNTIME_KERNELS_PACKED_PACKED_GEMM_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef BELAY_RUNTIME_KERNELS_PACKED_PACKED_GEMM_INL_H_
+#undef BELAY_RUNTIME_KERNELS_PACKED_PACKED_GEMM_INL_H_
+#else
+#define BELAY_RUNTIME_KERNELS_PACKED_PACKED_GEMM_INL_H_
+#endif
+
+#include <type_traits>
+
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
+#include "runtime/core/budget.h"
+#include "runtime/kernels/packed/epilogue-inl.h"
+#include "runtime/kernels/packed/packed_gemm.h"
+#include "runtime/kernels/packed/packed_weights.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using TagF32 = hn::CappedTag<float, kPanelColumns / 2>;
+using V = hn::Vec<TagF32>;
+
+// Elements of A that a step multiplies in each row, which lie in a word of 32 bits, with as many of
+// B in each lane. From here on depths are in words where nothing else is said.
+template <class T>
+constexpr size_t kTerms = sizeof(float) / sizeof(T);
+
+// With 32 registers: 24 sums, 2 vectors of B, and of A what is broadcast from memory; 12 row
+// pointers fit the general registers. With 16 registers 6 rows, or 4 of pairs that are multiplied as
+// two floats each.
+template <class T>
+constexpr size_t kMaxTileRows = (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) ? kTileRows
+                                : kTerms<T> == 1                               ? 6
+                                                                               : 4;
+
+// Part of the second-level cache for a group of tiles of A, in words. Two panels of B are there as
+// well: the one that is multiplied, and the next, which is fetched meanwhile.
+constexpr size_t kGroupWords = size_t{144} << 10;
+// Likewise for sums that are added to.
+constexpr size_t kSumFloats = size_t{48} << 10;
+constexpr size_t kLine = kLineBytes / sizeof(float);  // words of a cache line
+
+// The terms that are summed before the sums are stored: `k` from `start` on of each of `taps` taps.
+struct KBlock {
+  size_t tap, taps;
+  size_t start, k;
+  bool first, last;  // of the product's blocks
+};
+
+// The size of the fewest blocks of equal size, at most `limit`, that cover `total`.
+HWY_INLINE size_t BalancedBlock(size_t total, size_t limit) {
+  const size_t blocks = (total + limit - 1) / limit;
+  return (total + blocks - 1) / blocks;
+}
+
+// How the depth of a product is divided. It depends on nothing but that depth and whether A has few
+// rows, which are in the cache anyway.
+struct KBlocks {
+  size_t count;
+  size_t taps, k;         // of a block, at most
+  size_t blocks_per_tap;  // 1 where a block has several taps
+
+  template <class T>
+  explicit KBlocks(const ProductArgs<T>& g) {
+    const bool whole = kTerms<T> > 1 || g.m <= 3 || g.taps * g.k <= kBlockDepth;
+    const size_t words = g.k / kTerms<T>;
+    k = whole ? words : BalancedBlock(words, kBlockDepth);
+    blocks_per_tap = whole ? 1 : (words + k - 1) / k;
+    taps = whole ? g.taps : BalancedBlock(g.taps, HWY_MAX(size_t{1}, kBlockDepth / k));
+    count = blocks_per_tap * (whole ? 1 : (g.taps + taps - 1) / taps);
+  }
+  template <class T>
+  KBlock At(const ProductArgs<T>& g, size_t i) const {
+    const size_t tap = i / blocks_per_tap * taps, start = i % blocks_per_tap * k;
+    return {.tap = tap,
+            .taps = HWY_MIN(taps, g.taps - tap),
+            .start = start,
+            .k = HWY_MIN(k, g.k / kTerms<T> - start),
+            .first = i == 0,
+            .last = i + 1 == count};
+  }
+};
+
+// Where a tile lies in C, and how many columns of it are wanted.
+template <class T>
+struct OutputTile {
+  T* c;
+  const T* other;     // the same elements of epilogue.other, or null
+  const float* bias;  // of the first column, or null
+  size_t columns;
+};
+
+// Lines of the next panel that are fetched while a tile is multiplied: `lines` for each
+// kPrefetchInterval of B's rows.
+template <class T>
+struct PanelPrefetch {
+  const T* next;
+  size_t lines;
+};
+constexpr size_t kPrefetchInterval = 32;
+
+// Sums of kRows rows by kVectors vectors. Always of constant indices, so that it is in registers.
+// The constructor is written out: on Arm an implicit one would lack the features of the instruction set.
+template <size_t kRows, size_t kVectors>
+struct Sums {
+  HWY_INLINE Sums() {}
+  V at[kRows][kVectors];
+};
+
+template <size_t kRows, size_t kVectors>
+HWY_INLINE void Step(const float* const* a, size_t p, const float* HWY_RESTRICT b,
+                     Sums<kRows, kVectors>& sums) {
+  const TagF32 d;
+  V bv[kVectors];
+  HWY_UNROLL(kVectors)
+  for (size_t v = 0; v < kVectors; ++v) bv[v] = hn::LoadU(d, b + v * hn::Lanes(d));
+  HWY_UNROLL(kRows)
+  for (size_t r = 0; r < kRows; ++r) {
+    const V x = hn::Set(d, a[r][p]);
+    HWY_UNROLL(kVectors)
+    for (size_t v = 0; v < kVectors; ++v) sums.at[r][v] = hn::MulAdd(x, bv[v], sums.at[r][v]);
+  }
+}
+
+// The same of pairs. Where there are no dot products, each is two floats: the bits of the second, and
+// those of the first with 16 zeros behind them.
+template <size_t kRows, size_t kVectors>
+HWY_INLINE void Step(const BFloat16* const* a, size_t p, const BFloat16* HWY_RESTRICT b,
+                     Sums<kRows, kVectors>& sums) {
+  const TagF32 d;
+  const hn::RebindToUnsigned<TagF32> d32;
+  const auto* words = reinterpret_cast<const uint16_t*>(b);
+  const hn::Repartition<uint16_t, TagF32> d16;
+  const auto word = [&](size_t r) HWY_ATTR {
+    uint32_t bits;
+    hwy::CopyBytes<sizeof(bits)>(a[r] + 2 * p, &bits);
+    return hn::Set(d32, bits);
+  };
+#if HWY_NATIVE_DOT_BF16
+  const hn::Repartition<hwy::bfloat16_t, TagF32> pairs;
+  hn::Vec<decltype(pairs)> bv[kVectors];
+  HWY_UNROLL(kVectors)
+  for (size_t v = 0; v < kVectors; ++v) {
+    bv[v] = hn::BitCast(pairs, hn::LoadU(d16, words + v * hn::Lanes(d16)));
+  }
+  HWY_UNROLL(kRows)
+  for (size_t r = 0; r < kRows; ++r) {
+    const auto x = hn::BitCast(pairs, word(r));
+    HWY_UNROLL(kVectors)
+    for (size_t v = 0; v < kVectors; ++v) {
+      V unused = hn::Zero(d);
+      sums.at[r][v] = hn::ReorderWidenMulAccumulate(d, x, bv[v], sums.at[r][v], unused);
+    }
+  }
+#else
+  const auto first = [&](auto bits) HWY_ATTR { return hn::BitCast(d, hn::ShiftLeft<16>(bits)); };
+  const auto second = [&](auto bits) HWY_ATTR {
+    return hn::BitCast(d, hn::And(bits, hn::Set(d32, 0xFFFF0000u)));
+  };
+  V b0[kVectors], b1[kVectors];
+  HWY_UNROLL(kVectors)
+  for (size_t v = 0; v < kVectors; ++v) {
+    const auto bits = hn::BitCast(d32, hn::LoadU(d16, words + v * hn::Lanes(d16)));
+    b0[v] = first(bits);
+    b1[v] = second(bits);
+  }
+  HWY_UNROLL(kRows)
+  for (size_t r = 0; r < kRows; ++r) {
+    const auto bits = word(r);
+    const V x0 = first(bits), x1 = second(bits);
+    HWY_UNROLL(kVectors)
+    for (size_t v = 0; v < kVectors; ++v) {
+      sums.at[r][v] = hn::MulAdd(x1, b1[v], hn::MulAdd(x0, b0[v], sums.at[r][v]));
+    }
+  }
+#endif
+}
+
+// Vector v of each row: its first `count` columns, all unless kPartial. The first K block adds bias
+// and `other`, the last one bounds.
+template <bool kPartial, class T, size_t kRows, size_t kVectors>
+HWY_INLINE void Finish(const ProductArgs<T>& g, const OutputTile<T>& out, const KBlock& block,
+                       size_t v, size_t count, const Sums<kRows, kVectors>& sums) {
+  const TagF32 d;
+  const bool clamps = block.last && IsLinear(g.epilogue);
+  const V low = hn::Set(d, g.epilogue.low), high = hn::Set(d, g.epilogue.high);
+  const T* other = g.epilogue.multiply || !block.first ? nullptr : out.other;
+  const size_t first = v * hn::Lanes(d);
+  if constexpr (!kPartial) count = hn::Lanes(d);
+  V bias = hn::Zero(d);
+  if (out.bias != nullptr && block.first) bias = LoadSome(d, out.bias + first, count);
+  HWY_UNROLL(kRows)
+  for (size_t r = 0; r < kRows; ++r) {
+    const size_t at = r * g.ldc + first;
+    V y = hn::Add(sums.at[r][v], bias);
+    if (other != nullptr) y = hn::Add(RoundTo<T>(d, y), LoadSome(d, other + at, count));
+    if (clamps) y = ClampKeepingNaN(d, y, low, high);
+    StoreSome(d, y, out.c + at, count);
+  }
+}
+
+// A line to the second-level cache. Never faults.
+HWY_INLINE void PrefetchToL2(const void* line) { __builtin_prefetch(line, 0, 2); }
+
+// A K block of kRows rows by kVectors vectors. rows[t * kRows + r]: the elements of row r at the block's
+// tap t; b: the first of B's rows of these columns. kParts sums per element, which are added in the
+// end: a few rows alone would wait for each other's additions.
+template <size_t kRows, size_t kVectors, size_t kParts, class T>
+HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
+                     const T* HWY_RESTRICT b, const OutputTile<T>& out, const KBlock& block,
+                     PanelPrefetch<T> prefetch) {
+  const TagF32 d;
+  const size_t lanes = hn::Lanes(d);
+  Sums<kRows, kVectors> sums[kParts];
+  HWY_UNROLL(kParts)
+  for (size_t s = 0; s < kParts; ++s) {
+    HWY_UNROLL(kRows)
+    for (size_t r = 0; r < kRows; ++r) {
+      HWY_UNROLL(kVectors)
+      for (size_t v = 0; v < kVectors; ++v) sums[s].at[r][v] = hn::Zero(d);
+    }
+  }
+  if (!block.first) {
+    HWY_UNROLL(kVectors)
+    for (size_t v = 0; v < kVectors; ++v) {
+      if (out.columns <= v * lanes) continue;
+      HWY_UNROLL(kRows)
+      for (size_t r = 0; r < kRows; ++r) {
+        sums[0].at[r][v] = LoadSome(d, out.c + r * g.ldc + v * lanes, out.columns - v * lanes);
+      }
+    }
+  } else if constexpr (kParts == 1) {
+    // What the sums will be added to and stored over, to the second-level cache: rows whose distance
+    // is a multiple of 4096 bytes would displace each other in the first.
+    HWY_UNROLL(kRows)
+    for (size_t r = 0; r < kRows; ++r) {
+      HWY_UNROLL(kVectors)
+      for (size_t v = 0; v < kVectors; ++v) {
+        PrefetchToL2(out.c + r * g.ldc + v * lanes);
+        if (out.other != nullptr) PrefetchToL2(out.other + r * g.ldc + v * lanes);
+      }
+    }
+  }
+  const size_t k = block.k;
+  constexpr size_t kRow = kPanelColumns * kTerms<T>;  // elements of a step's row of B
+  for (size_t t = 0; t < block.taps; ++t, rows += kRows, b += (g.k / kTerms<T> - k) * kRow) {
+    const T* a[kRows];
+    HWY_UNROLL(kRows)
+    for (size_t r = 0; r < kRows; ++r) a[r] = rows[r];
+    size_t p = 0;
+    if constexpr (kParts == 1) {
+      // Between runs of steps, whose registers are all taken.
+      while (p < k) {
+        const size_t end = HWY_MIN(k, p + kPrefetchInterval);
+        for (size_t i = 0; i < prefetch.lines; ++i, prefetch.next += kLine * kTerms<T>) {
+          hwy::Prefetch(prefetch.next);
+        }
+        for (; p < end; ++p, b += kRow) Step(a, p, b, sums[0]);
+      }
+    }
+    for (; p + kParts <= k; p += kParts) {
+      HWY_UNROLL(kParts)
+      for (size_t s = 0; s < kParts; ++s, b += kRow) Step(a, p + s, b, sums[s]);
+    }
+    for (; kParts > 1 && p < k; ++p, b += kRow) Step(a, p, b, sums[0]);
+  }
+  HWY_UNROLL(kParts)
+  for (size_t s = 1; s < kParts; ++s) {
+    HWY_UNROLL(kRows)
+    for (size_t r = 0; r < kRows; ++r) {
+      HWY_UNROLL(kVectors)
+      for (size_t v = 0; v < kVectors; ++v) {
+        sums[0].at[r][v] = hn::Add(sums[0].at[r][v], sums[s].at[r][v]);
+      }
+    }
+  }
+  HWY_UNROLL(kVectors)
+  for (size_t v = 0; v < kVectors; ++v) {
+    if (out.columns >= (v + 1) * lanes) {
+      Finish</*kPartial=*/false>(g, out, block, v, lanes, sums[0]);
+    } else if (out.columns > v * lanes) {
+      Finish</*kPartial=*/true>(g, out, block, v, out.columns - v * lanes, sums[0]);
+    }
+  }
+}
+
+// A tile of up to a panel's columns.
+template <size_t kRows, size_t kParts, class T>
+HWY_NOINLINE void Panel(const ProductArgs<T>& g, const T* const* rows, const T* b,
+                        const OutputTile<T>& out, const KBlock& block, PanelPrefetch<T> prefetch) {
+  const size_t lanes = hn::Lanes(TagF32());
+  for (size_t j = 0; j < out.columns; j += 2 * lanes) {
+    const OutputTile<T> part = {out.c + j, out.other == nullptr ? nullptr : out.other + j,
+                                out.bias == nullptr ? nullptr : out.bias + j, out.columns - j};
+    if (part.columns > lanes) {
+      Tile<kRows, 2, kParts>(g, rows, b + j * kTerms<T>, part, block, prefetch);
+    } else {
+      Tile<kRows, 1, kParts>(g, rows, b + j * kTerms<T>, part, block, prefetch);
+    }
+  }
+}
+
+template <class T>
+using PanelFn = void (*)(const ProductArgs<T>&, const T* const*, const T*, const OutputTile<T>&,
+                         const KBlock&, PanelPrefetch<T>);
+
+// Of `rows` rows, 1 to kMaxTileRows. `parts` is how many sums interleave, which all of A's rows
+// decide: few of them.
+template <class T, size_t kRows = kMaxTileRows<T>>
+HWY_INLINE PanelFn<T> PanelOf(size_t rows, size_t parts) {
+  if constexpr (kRows == 0) {
+    return nullptr;
+  } else {
+    if (rows != kRows) return PanelOf<T, kRows - 1>(rows, parts);
+    if constexpr (kRows == 1) {
+      if (parts == 4) return &Panel<kRows, 4, T>;
+    }
+    if constexpr (kRows <= 3) {
+      if (parts == 2) return &Panel<kRows, 2, T>;
+    }
+    return &Panel<kRows, 1, T>;
+  }
+}
+
+// Whether a tile of so many rows is multiplied from copies: few rows fit the ways of a set.
+template <class T>
+HWY_INLINE bool CopiesTile(const ProductArgs<T>& g, size_t rows) {
+  return g.tile != nullptr && rows > 6;
+}
+
+// Where rows [row, row + count) of A, a tile, are at the terms of `block`. `pointers` has room for
+// count * taps; `copies`, if not null, are those of the rows' tile.
+template <class T>
+HWY_INLINE void FindRows(const ProductArgs<T>& g, const KBlock& block, size_t row, size_t count,
+                         const T** pointers, const T* copies) {
+  if (g.row_pointers != nullptr) {
+    g.row_pointers(g.source, row, count, block.tap, block.taps, pointers);
+    if (block.start == 0) return;
+    for (size_t i = 0; i < count * block.taps; ++i) pointers[i] += block.start * kTerms<T>;
+    return;
+  }
+  const T* from = copies != nullptr ? copies : g.a + row * g.lda;
+  const size_t step = copies != nullptr ? CopiedRow<T>(g.k) : g.lda;
+  for (size_t i = 0; i < count; ++i) {
+    pointers[i] = g.k == 0 ? nullptr : from + i * step + block.start * kTerms<T>;
+  }
+}
+
+// The rows of a range as tiles of nearly equal size: a last tile of one row would cost as much as one
+// of four. Groups of `per_group` tiles, the last one perhaps of fewer, meet a panel of B together.
+struct RowTiles {
+  size_t rows, count, per_group;
+  // `depth` of a block.
+  template <class T>
+  RowTiles(const ProductArgs<T>& g, size_t rows, size_t depth)
+      : rows(rows), count((rows + kMaxTileRows<T> - 1) / kMaxTileRows<T>) {
+    size_t limit = kGroupWords / HWY_MAX(depth, size_t{1});
+    limit = HWY_MIN(limit, g.tile != nullptr ? kCopiedRows : kGroupRows);
+    per_group = BalancedBlock(count, HWY_MAX(limit / kMaxTileRows<T>, size_t{1}));
+  }
+  // The first tiles have a row more than the others.
+  size_t SmallSize() const { return rows / count; }
+  size_t Large() const { return rows % count; }
+  size_t SizeOf(size_t tile) const { return SmallSize() + (tile < Large() ? 1 : 0); }
+  size_t RowOf(size_t tile) const { return tile * SmallSize() + HWY_MIN(tile, Large()); }
+};
+
+// A range of a product.
+template <class T>
+struct Range {
+  const ProductArgs<T>& g;
+  size_t first_row;
+  KBlocks blocks;
+  RowTiles tiles;
+  PanelFn<T> large, small;  // for tiles of both sizes
+
+  Range(const ProductArgs<T>& g, size_t first_row, size_t last_row)
+      : g(g),
+        first_row(first_row),
+        blocks(g),
+        tiles(g, last_row - first_row, blocks.taps * blocks.k) {
+    const size_t parts = g.m == 1 ? 4 : g.m <= 3 ? 2 : 1;
+    small = PanelOf<T>(tiles.SmallSize(), parts);
+    large = tiles.Large() == 0 ? small : PanelOf<T>(tiles.SmallSize() + 1, parts);
+  }
+};
+
+// A K block of tiles [group, end) and columns [first_column, last_column).
+template <class T>
+HWY_INLINE void MultiplyBlock(const Range<T>& range, const KBlock& block, size_t group, size_t end,
+                              size_t first_column, size_t last_column, Budget::Pace& pace) {
+  const ProductArgs<T>& g = range.g;
+  const RowTiles& tiles = range.tiles;
+  const size_t depth = g.taps * g.k;  // of a panel, in elements
+  const size_t start = tiles.RowOf(group);
+  const T* direct[kGroupRows];
+  const T** pointers = g.row_pointers != nullptr ? g.pointers : direct;
+  const size_t pointers_of_row = g.row_pointers != nullptr ? block.taps : 1;
+  for (size_t t = group; t < end; ++t) {
+    const size_t row = tiles.RowOf(t), count = tiles.SizeOf(t);
+    FindRows(g, block, range.first_row + row, count, pointers + (row - start) * pointers_of_row,
+             CopiesTile(g, count) ? g.tile + (row - start) * CopiedRow<T>(g.k) : nullptr);
+  }
+  // The tiles of a panel fetch the next panel together.
+  const size_t lines_per_tile =
+      end - group == 1
+          ? 0
+          : (kPrefetchInterval * kPanelColumns / kLine + end - group - 1) / (end - group);
+  for (size_t j = first_column; j < last_column; j += kPanelColumns) {
+    const T* b = g.b + j * depth + (block.tap * g.k + block.start * kTerms<T>)*kPanelColumns;
+    const size_t lines = j + kPanelColumns < last_column ? lines_per_tile : 0;
+    const size_t columns = HWY_MIN(size_t{kPanelColumns}, last_column - j);
+    const size_t rows = (end - group) * kMaxTileRows<T>;
+    if (pace.Stop(static_cast<int64_t>(rows * kPanelColumns * (block.taps * block.k + 1)))) return;
+    for (size_t t = group; t < end; ++t) {
+      const size_t row = tiles.RowOf(t);
+      const size_t place = (range.first_row + row) * g.ldc + j;
+      const OutputTile<T> out = {
+          .c = g.c + place,
+          .other = g.epilogue.other == nullptr ? nullptr : g.epilogue.other + place,
+          .bias = g.epilogue.bias == nullptr ? nullptr : g.epilogue.bias + j,
+          .columns = columns};
+      const size_t fetched = (t - group) * (block.taps * block.k / kPrefetchInterval) * lines;
+      const PanelPrefetch<T> prefetch = {b + depth * kPanelColumns + fetched * kLine * kTerms<T>,
+                                         lines};
+      (t < tiles.Large() ? range.large : range.small)(g, pointers + (row - start) * pointers_of_row,
+                                                      b, out, block, prefetch);
+      if (block.last && !IsLinear(g.epilogue)) {
+        FinishTile(g.epilogue, out.other, out.c, g.ldc, tiles.SizeOf(t), columns);
+      }
+    }
+  }
+}
+
+// PackedGemmRange.
+template <class T>
+HWY_INLINE void MultiplyRange(const ProductArgs<T>& g, size_t first_row, size_t last_row,
+                              size_t first_column, size_t last_column) {
+  if (first_row >= last_row || first_column >= last_column) return;
+  const Range<T> range(g, first_row, last_row);
+  const RowTiles& tiles = range.tiles;
+  Budget::Pace pace;
+  for (size_t group = 0; group < tiles.count; group += tiles.per_group) {
+    const size_t end = HWY_MIN(group + tiles.per_group, tiles.count);
+    const size_t start = tiles.RowOf(group), rows = tiles.RowOf(end) - start;
+    if (CopiesTile(g, tiles.SizeOf(group))) {
+      for (size_t i = 0; i < rows; ++i) {
+        hwy::CopyBytes(g.a + (first_row + start + i) * g.lda, g.tile + i * CopiedRow<T>(g.k),
+                       g.k * sizeof(T));
+      }
+    }
+    // The sums of so many columns stay in the second-level cache from K block to K block.
+    size_t width = last_column - first_column;
+    if (range.blocks.count > 1) {
+      width = HWY_MAX(kSumFloats / rows / kPanelColumns, size_t{1}) * kPanelColumns;
+    }
+    for (size_t column = first_column; column < last_column; column += width) {
+      for (size_t i = 0; i < range.blocks.count; ++i) {
+        MultiplyBlock(range, range.blocks.At(g, i), group, end, column,
+                      HWY_MIN(column + width, last_column), pace);
+        if (pace.stopped()) return;
+      }
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,136 @@
+// For tests of products with a packed right side: problems of floats and of bfloat16, and what they
+// give.
+#ifndef BELAY_RUNTIME_KERNELS_PACKED_PRODUCT_TESTING_H_
+#define BELAY_RUNTIME_KERNELS_PACKED_PRODUCT_TESTING_H_
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "runtime/kernels/packed/guarded_array.h"
+#include "runtime/kernels/packed/packed_gemm.h"
+#include "runtime/kernels/packed/packed_weights.h"
+
+namespace belay {
+
+// A B and its parts, with all of their memory guarded.
+template <class T>
+struct ProductProblem {
+  static constexpr bool kPairs = sizeof(T) < sizeof(float);
+  size_t m, n, k, taps;
+  GuardedArray<T> a, b, packed, c, other, tile;
+  GuardedFloats bias;
+  std::vector<const T*> pointers;
+
+  // Numbers in [-2, 2); the result is NaN before it is computed.
+  ProductProblem(size_t m, size_t n, size_t k, size_t taps, std::mt19937_64& random)
+      : m(m),
+        n(n),
+        k(k),
+        taps(taps),
+        a(m * taps * k),
+        b(taps * k * n),
+        packed(static_cast<size_t>(
+            *PackedMatrixSize(static_cast<int64_t>(taps * k), static_cast<int64_t>(n)))),
+        c(m * n, T(std::numeric_limits<float>::quiet_NaN())),
+        other(m * n),
+        tile(TileSize<T>(k, k)),
+        bias(n),
+        pointers(kGroupRows * taps) {
+    const auto fill = [&](auto& array) {
+      std::uniform_real_distribution<float> numbers(-2, 2);
+      for (size_t i = 0; i < array.size(); ++i) array[i] = T(numbers(random));
+    };
+    fill(a);
+    fill(b);
+    fill(other);
+    bias.Fill(random);
+    Pack();
+  }
+  // After B was changed.
+  void Pack() {
+    const auto rows = static_cast<int64_t>(taps * k), columns = static_cast<int64_t>(n);
+    if constexpr (kPairs) {
+      PackPairs(b.data(), rows, columns, columns, 1, packed.data());
+    } else {
+      PackMatrix(b.data(), rows, columns, columns, 1, packed.data());
+    }
+  }
+
+  // A's rows lie tap by tap: [taps][m][k].
+  static void RowPointers(const void* source, size_t first, size_t count, size_t tap, size_t taps,
+                          const T** pointers) {
+    ProductProblem& p = *static_cast<ProductProblem*>(const_cast<void*>(source));
+    for (size_t t = 0; t < taps; ++t) {
+      for (size_t i = 0; i < count; ++i) {
+        pointers[t * count + i] = p.a.data() + ((tap + t) * p.m + first + i) * p.k;
+      }
+    }
+  }
+
+  ProductArgs<T> Args() {
+    ProductArgs<T> g;
+    g.m = m;
+    g.n = n;
+    g.k = k;
+    g.taps = taps;
+    if (taps == 1) {
+      g.a = a.data();
+      g.lda = k;
+      if (tile.size() != 0) g.tile = tile.data();
+    } else {
+      g.row_pointers = &RowPointers;
+      g.source = this;
+      g.pointers = pointers.data();
+    }
+    g.b = packed.data();
+    g.c = c.data();
+    g.ldc = n;
+    return g;
+  }
+
+  // The product's element, and the sum of absolute products.
+  double Sum(size_t i, size_t j, double* magnitude) {
+    double sum = 0;
+    *magnitude = 0;
+    for (size_t t = 0; t < taps; ++t) {
+      for (size_t p = 0; p < k; ++p) {
+        const double x = static_cast<double>(a[(t * m + i) * k + p]) * b[(t * k + p) * n + j];
+        sum += x;
+        *magnitude += std::abs(x);
+      }
+    }
+    return sum;
+  }
+};
+
+// Of its exact argument.
+inline double ExactActivation(Activation activation, double x) {
+  const double hardsigmoid = std::fmin(std::fmax(x + 3, 0), 6) / 6;
+  switch (activation) {
+    case Activation::kNone:
+      return x;
+    case Activation::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Activation::kTanh:
+      return std::tanh(x);
+    case Activation::kHardsigmoid:
+      return hardsigmoid;
+    case Activation::kHardswish:
+      return x * hardsigmoid;
+    case Activation::kSilu:
+      return x / (1 + std::exp(-x));
+    case Activation::kGelu:
+      return x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
+    case Activation::kGeluTanh:
+      return x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))) / 2;
+  }
+  return x;
+}
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_PACKED_PRODUCT_TESTING_H_
