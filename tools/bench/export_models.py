@@ -3,7 +3,8 @@
   python export_models.py DIR FOLDER SUFFIX
 
 Writes DIR/FOLDER/{model.pt2, in<i>.npy, golden<i>.npy}; with a suffix, model<suffix>.pt2 and golden<suffix>_<i>.npy beside them:
-"_q8" is statically quantized to int8 (PT2E), "_w8" and "_w4" have torchao's weights of 8 bits, and of 4 in groups of 32.
+"_q8" is statically quantized to int8 (PT2E), "_w8" and "_w4" have torchao's weights of 8 bits, and of 4 in groups of 32, "_bf16" computes in
+bfloat16 between inputs and outputs of float32.
 """
 
 import pathlib
@@ -42,6 +43,17 @@ def with_statistics(model, image):
         for _ in range(2):
             model(torch.randn(4, *image.shape[1:]))
     return model.eval()
+
+
+class InBFloat16(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model.to(torch.bfloat16)
+
+    def forward(self, *inputs):
+        narrow = [x.to(torch.bfloat16) if x.is_floating_point() else x for x in inputs]
+        outputs = self.model(*narrow)
+        return tuple(y.float() for y in outputs) if isinstance(outputs, tuple) else outputs.float()
 
 
 class Additions(nn.Module):
@@ -176,6 +188,8 @@ def main(data, folder, suffix):
     with torch.no_grad():
         if suffix == "_q8":
             model = quantized(model, inputs)
+        elif suffix == "_bf16":
+            model = InBFloat16(model)
         elif suffix:
             model = with_small_weights(model, suffix)
         outputs = model(*inputs)
