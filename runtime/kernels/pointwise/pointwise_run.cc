@@ -158,37 +158,50 @@ absl::StatusOr<bool> RunDense(KernelContext& context, const PointwiseRequest& re
   return true;
 }
 
-absl::Status RunRequest(KernelContext& context, const PointwiseRequest& request) {
-  const PointwiseOperands<KernelArguments>& call = request.call;
-  const DType compute = call.types.compute;
-  const VectorLoop loop = FindLoopFor(request.op, compute);
-  ABSL_ASSIGN_OR_RETURN(const TensorView* planned, context.PlannedOutput(0));
-  if (loop == nullptr || !TakesRequest(request, planned->dtype)) {
-    return absl::InternalError("the call changed after the kernel was chosen");
-  }
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
-  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(shape));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, sizes));
-  const int64_t total = out->numel();
-  if (total == 0) return absl::OkStatus();
+namespace {
 
+// Whether all operands of more than one element lie as the result does, and that lies together: then
+// elements can be taken in the order in which they lie.
+bool LiesTogether(const PointwiseOperands<KernelArguments>& call, const TensorView& out) {
+  for (int k = 0; k < call.count; ++k) {
+    const TensorView* tensor = call.operands[k].tensor;
+    if (IsSingle(call.operands[k])) continue;
+    if (!(tensor->sizes == out.sizes) || !(tensor->strides == out.strides)) return false;
+  }
+  return out.is_contiguous() || IsDense(out.sizes, out.strides);
+}
+
+// `count` elements from number `first` on, in the order in which they lie.
+TensorView Part(const TensorView& tensor, int64_t first, int64_t count) {
+  TensorView part = tensor;
+  part.sizes = Sizes{count};
+  part.strides = Strides{1};
+  part.data = tensor.as<std::byte>() + first * static_cast<int64_t>(DTypeSize(tensor.dtype));
+  return part;
+}
+
+// The call of `operands`, which broadcast to the result's sizes; there is something to compute.
+void RunOperands(const PointwiseRequest& request, const PointwiseOperand* of, VectorLoop loop,
+                 const TensorView& out) {
+  const DType compute = request.call.types.compute;
+  const int64_t total = out.numel();
   const DType type = LoopType(compute);
   // Truth values are bytes already.
   const DType made = IsComparison(request.op) ? DType::kBool : type;
   RunStorage buffers[kMaxOperands], result;
   OperandSource sources[kMaxOperands];
-  const int count = call.count;
-  RunSink sink(out->data, out->dtype, out->sizes, out->strides, made);
+  const int count = request.call.count;
+  RunSink sink(out.data, out.dtype, out.sizes, out.strides, made);
   bool in_place = sink.in_place();  // nothing passes through buffers
   for (int k = 0; k < count; ++k) {
-    const PointwiseOperand& operand = call.operands[k];
+    const PointwiseOperand& operand = of[k];
     const bool mask = request.op == PointwiseOp::kWhere && k == 0;
     const bool as_bool = mask || compute == DType::kBool;
     const bool exact = request.exact_last && IsHalf(compute) && k == count - 1 && IsSingle(operand);
     // Rounded to the common dtype where it is another one.
     const bool rounds = !mask && IsHalf(compute) && ElementDType(operand) != compute && !exact;
     const DType to = as_bool ? DType::kBool : type;
-    sources[k].Init(operand, sizes, to, rounds ? compute : to);
+    sources[k].Init(operand, out.sizes, to, rounds ? compute : to);
     if (sources[k].single() && total > 1)
       sources[k].FillSingle(std::min(kRunBufferLength, total), buffers[k]);
     in_place = in_place && sources[k].in_place();
@@ -210,6 +223,41 @@ absl::Status RunRequest(KernelContext& context, const PointwiseRequest& request)
     sink.Commit(n, result);
     left -= n;
   }
+}
+
+}  // namespace
+
+absl::Status RunRequest(KernelContext& context, const PointwiseRequest& request) {
+  const PointwiseOperands<KernelArguments>& call = request.call;
+  const VectorLoop loop = FindLoopFor(request.op, call.types.compute);
+  ABSL_ASSIGN_OR_RETURN(const TensorView* planned, context.PlannedOutput(0));
+  if (loop == nullptr || !TakesRequest(request, planned->dtype)) {
+    return absl::InternalError("the call changed after the kernel was chosen");
+  }
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(shape));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, sizes));
+  const int64_t total = out->numel();
+  if (total == 0) return absl::OkStatus();
+  if (total == 1 || !LiesTogether(call, *out)) {
+    RunOperands(request, call.operands, loop, *out);
+    return absl::OkStatus();
+  }
+  // Whole cache lines, also of truth values.
+  RunRanges(context, total, /*step=*/64, WorkOf(static_cast<size_t>(total)),
+            [&](int, int64_t first, int64_t last) {
+              TensorView parts[kMaxOperands];
+              PointwiseOperand operands[kMaxOperands];
+              for (int k = 0; k < call.count; ++k) {
+                operands[k] = call.operands[k];
+                const TensorView* tensor = operands[k].tensor;
+                if (tensor == nullptr) continue;
+                parts[k] = IsSingle(operands[k]) ? Part(*tensor, 0, 1)
+                                                 : Part(*tensor, first, last - first);
+                operands[k].tensor = &parts[k];
+              }
+              RunOperands(request, operands, loop, Part(*out, first, last - first));
+            });
   return absl::OkStatus();
 }
 
