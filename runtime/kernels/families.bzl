@@ -44,6 +44,7 @@ CPU_FAMILIES = [
         ("conv2d_chain", "Conv2dChainKernels"),
         ("max_pool2d", "MaxPool2dKernels"),
         ("attention", "AttentionKernels"),
+        ("token_rows", "TokenRowKernels"),
         ("quantized_linear", "QuantizedLinearKernels"),
         ("quantized_conv2d", "QuantizedConv2dKernels"),
         ("quantized_pointwise", "QuantizedPointwiseKernels"),

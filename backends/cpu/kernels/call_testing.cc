@@ -233,6 +233,14 @@ TestCall AttentionCall() {
                    T(kF32, {3, 5}), EValue(0.5), EValue(false)},
                   T(kF32, {2, 4, 3, 6}));
 }
+TestCall RmsNormCall() {
+  return TestCall("rms_norm", {T(kF32, {2, 3, 8}), T(kF32, {8}), EValue(1e-5)}, T(kF32, {2, 3, 8}));
+}
+TestCall RotaryEmbeddingCall() {
+  return TestCall("rotary_embedding",
+                  {T(kF32, {2, 4, 3, 8}), T(kF32, {1, 3, 4}), T(kF32, {1, 3, 4})},
+                  T(kF32, {2, 4, 3, 8}));
+}
 TestCall QuantizedLinearCall() {
   return TestCall(
       "quantized_linear",
@@ -278,6 +286,8 @@ std::vector<TestCall> AllCalls() {
           Conv2dChainCall(),
           MaxPool2dCall(),
           AttentionCall(),
+          RmsNormCall(),
+          RotaryEmbeddingCall(),
           QuantizedLinearCall(),
           QuantizedConv2dCall(),
           QuantizedDepthwiseConv2dCall(),

@@ -68,6 +68,8 @@ TestCall DepthwiseConv2dCall();
 TestCall Conv2dChainCall();
 TestCall MaxPool2dCall();
 TestCall AttentionCall();
+TestCall RmsNormCall();
+TestCall RotaryEmbeddingCall();
 TestCall QuantizedLinearCall();
 TestCall QuantizedConv2dCall();
 TestCall QuantizedDepthwiseConv2dCall();

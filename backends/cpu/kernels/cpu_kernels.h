@@ -1,5 +1,5 @@
 // The kernels of the CPU backend's operators (calls.h, bfloat16_calls.h, quantized_calls.h,
-// weight_only_calls.h and dynamic_calls.h of backends/cpu), on the microkernels of runtime/kernels/packed.
+// weight_only_calls.h, dynamic_calls.h and token_calls.h of backends/cpu), on the microkernels of runtime/kernels/packed.
 //
 // Images and rows are read in place when their channels, or features, lie together; images of other
 // layouts, and those with fewer than 8 channels, go through working memory a few rows at a time.
@@ -24,6 +24,7 @@ absl::Span<const Kernel> Conv2dKernels();
 absl::Span<const Kernel> Conv2dChainKernels();
 absl::Span<const Kernel> MaxPool2dKernels();
 absl::Span<const Kernel> AttentionKernels();
+absl::Span<const Kernel> TokenRowKernels();
 absl::Span<const Kernel> QuantizedLinearKernels();
 absl::Span<const Kernel> QuantizedConv2dKernels();
 absl::Span<const Kernel> QuantizedPointwiseKernels();

@@ -227,6 +227,43 @@ TEST_F(CpuKernelsTest, Attention) {
   }
 }
 
+TEST_F(CpuKernelsTest, RmsNorms) {
+  for (const Sizes& sizes :
+       {Sizes{7}, Sizes{3, 33}, Sizes{2, 5, 1, 64}, Sizes{0, 8}, Sizes{70, 768}}) {
+    const int64_t n = sizes[sizes.size() - 1];
+    for (bool weighted : {false, true}) {
+      KernelCall call;
+      call.op = "belay_cpu.rms_norm.default";
+      call.arguments = {
+          TestTensorSpec{kFloat, sizes},
+          weighted ? TestArgument(TestTensorSpec{kFloat, {n}}) : TestArgument(EValue()),
+          EValue(1e-5)};
+      call.max_ulp = static_cast<double>(n) / 2 + 8;
+      ASSERT_TRUE(comparison_.Compare(call));
+    }
+  }
+}
+
+TEST_F(CpuKernelsTest, RotaryEmbeddings) {
+  struct {
+    Sizes input, angles;
+  } const cases[] = {{{6}, {3}},
+                     {{2, 3, 5, 8}, {5, 4}},
+                     {{2, 3, 5, 8}, {1, 5, 8}},
+                     {{2, 3, 5, 34}, {2, 1, 5, 17}},
+                     {{2, 70, 3, 64}, {1, 70, 1, 64}},
+                     {{0, 3, 8}, {1, 4}}};
+  for (const auto& c : cases) {
+    KernelCall call;
+    call.op = "belay_cpu.rotary_embedding.default";
+    for (const Sizes& sizes : {c.input, c.angles, c.angles}) {
+      // Integers, of which sums of products are exact.
+      call.arguments.push_back(TestTensorSpec{.dtype = kFloat, .sizes = sizes, .below = -8});
+    }
+    ASSERT_TRUE(comparison_.Compare(call));
+  }
+}
+
 TEST_F(CpuKernelsTest, Maxima) {
   for (DType dtype : {kFloat, DType::kBFloat16, DType::kUint8}) {
     for (Values values : {Values::kNormal, Values::kSpecial}) {

@@ -78,6 +78,12 @@ std::vector<TestCall> LongCalls() {
           .With("input", Images(kF32, {1, 16, 2 * kSize, 64}))
           .With("other", EValue())
           .WithResult(Images(kF32, {1, 20, kSize, 32})),
+      RmsNormCall()
+          .With("input", T(kF32, {kSize, kSize, 8}))
+          .WithResult(T(kF32, {kSize, kSize, 8})),
+      RotaryEmbeddingCall()
+          .With("input", T(kF32, {kSize, kSize, 3, 8}))
+          .WithResult(T(kF32, {kSize, kSize, 3, 8})),
       AttentionCall()
           .With("query", T(kF32, {1, 4, kSize, 8}))
           .With("key", T(kF32, {1, 2, kSize, 8}))

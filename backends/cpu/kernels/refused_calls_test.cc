@@ -70,7 +70,7 @@ TEST(RefusedCalls, NoneWhereSomethingIsNeeded) {
       SCOPED_TRACE(absl::StrCat(call.op(), " ", name));
       const std::string error = call.With(name, EValue()).Run();
       if (name == "bias" || name == "other" || name == "mask" || name == "zeros" ||
-          name == "inner_scale") {
+          (name == "weight" && call.names().back() == "eps") || name == "inner_scale") {
         EXPECT_EQ(error, "");
       } else if (name == "output_scale" && call.names()[0] == "input") {
         EXPECT_THAT(error, AnyOf(HasSubstr("output 0: expected float32, got uint8"),
@@ -298,6 +298,22 @@ TEST(RefusedCalls, Products) {
                  {"input", T(kI8, {0, much}), "weight: expected the packed shape"}});
   const TestCall one_group = DynamicLinearCall().With("group", Int(int64_t{1} << 17));
   ExpectRefused(one_group, {{"input", T(kI8, {0, 65537}), "expected at most 65536 products"}});
+}
+
+TEST(RefusedCalls, RowsOfTokens) {
+  ExpectRefused(RmsNormCall(),
+                {{"input", T(kF32, {}), "input: expected a last dimension"},
+                 {"input", T(kF32, {2, 7}), "weight: expected shape [7], got [8]"},
+                 {"weight", T(kF32, {1, 8}), "weight: expected shape [8], got [1,8]"}});
+  ExpectRefused(
+      RotaryEmbeddingCall(),
+      {{"input", T(kF32, {}), "input: expected a last dimension that is known"},
+       {"input", T(kF32, {2, 4, 3, 7}), "input: expected an even last dimension"},
+       {"input", T(kF32, {3, 8}), "cosine: expected a last dimension of 4 or 8 and others"},
+       {"input", T(kF32, {2, 4, 5, 8}), "cosine: expected a last dimension of 4 or 8 and others"},
+       {"cosine", T(kF32, {1, 3, 5}), "cosine: expected a last dimension of 4 or 8 and others"},
+       {"cosine", T(kF32, {}), "cosine: expected a last dimension of 4 or 8 and others"},
+       {"sine", T(kF32, {3, 4}), "sine: expected"}});
 }
 
 // Zero points that the input's type does not have would leave the sums' range.

@@ -9,6 +9,7 @@
 #include "backends/cpu/chain_calls.h"
 #include "backends/cpu/dynamic_calls.h"
 #include "backends/cpu/quantized_calls.h"
+#include "backends/cpu/token_calls.h"
 #include "backends/cpu/weight_only_calls.h"
 #include "exir/op/meta_context.h"
 #include "exir/ops/layout_rules.h"
@@ -27,9 +28,9 @@ using exir::SymInt;
 
 constexpr std::string_view kNamespace = "belay_cpu";
 
-// Of linear, weight_only_linear, dynamic_quantized_linear and bfloat16_linear.
+// Of linear layers, and of what keeps its input's shape.
 template <class Call, DType kResult = DType::kFloat32>
-absl::Status LinearMeta(MetaContext& context, const Call& call) {
+absl::Status RowsMeta(MetaContext& context, const Call& call) {
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
   context.SetTensor(0, kResult, std::move(shape));
   return absl::OkStatus();
@@ -102,20 +103,20 @@ constexpr exir::Tolerance kQuantizedTolerance = {1e-5, 1};  // a step of the qua
 constexpr OpDef kRows[] = {
     {.schema = "belay_cpu::linear(Tensor input, Tensor weight, Tensor? bias, Tensor? other, "
                "int out_features, str activation, str combine, float low, float high) -> Tensor",
-     .meta = &MetaKernel<&LinearMeta<LinearCall<MetaArguments>>>,
+     .meta = &MetaKernel<&RowsMeta<LinearCall<MetaArguments>>>,
      .dtypes = kTypes,
      .tolerance = {1e-5, 1e-6}},
     {.schema = "belay_cpu::weight_only_linear(Tensor input, Tensor weight, Tensor? scales, "
                "Tensor? zeros, Tensor? bias, Tensor? other, int out_features, str format, "
                "int group, str activation, str combine, float low, float high) -> Tensor",
-     .meta = &MetaKernel<&LinearMeta<WeightOnlyLinearCall<MetaArguments>>>,
+     .meta = &MetaKernel<&RowsMeta<WeightOnlyLinearCall<MetaArguments>>>,
      .dtypes = "input:A weight:B scales:A zeros:A bias:A other:A ->:A A={f32} B={i8,i32,bf16}",
      .tolerance = {1e-5, 1e-6}},
     {.schema = "belay_cpu::dynamic_quantized_linear(Tensor input, Tensor input_scales, "
                "Tensor input_zeros, Tensor weight, Tensor scales, Tensor weight_sums, "
                "Tensor? bias, Tensor? other, int out_features, str format, int group, "
                "str activation, str combine, float low, float high) -> Tensor",
-     .meta = &MetaKernel<&LinearMeta<DynamicQuantizedLinearCall<MetaArguments>>>,
+     .meta = &MetaKernel<&RowsMeta<DynamicQuantizedLinearCall<MetaArguments>>>,
      .dtypes = "input:A input_scales:B input_zeros:C weight:D scales:E weight_sums:F bias:E "
                "other:E ->:E A={i8,u8} B={f32,f64} C={i8,i32,i64} D={i8,i32} E={f32} F={i32}",
      .tolerance = {1e-5, 1e-6}},
@@ -134,7 +135,7 @@ constexpr OpDef kRows[] = {
     {.schema = "belay_cpu::bfloat16_linear(Tensor input, Tensor weight, Tensor? bias, "
                "Tensor? other, int out_features, str activation, str combine, float low, "
                "float high) -> Tensor",
-     .meta = &MetaKernel<&LinearMeta<BFloat16LinearCall<MetaArguments>, DType::kBFloat16>>,
+     .meta = &MetaKernel<&RowsMeta<BFloat16LinearCall<MetaArguments>, DType::kBFloat16>>,
      .dtypes = kBFloat16Types,
      .tolerance = {8e-3, 1e-6}},
     {.schema = "belay_cpu::bfloat16_conv2d(Tensor input, Tensor weight, Tensor? bias, "
@@ -153,6 +154,14 @@ constexpr OpDef kRows[] = {
                "float scale, bool is_causal) -> Tensor",
      .meta = &MetaKernel<&AttentionMeta>,
      .dtypes = "query:A key:A value:A mask:B ->:A A={f32} B={f32,b8}",
+     .tolerance = {1e-5, 1e-6}},
+    {.schema = "belay_cpu::rms_norm(Tensor input, Tensor? weight, float eps) -> Tensor",
+     .meta = &MetaKernel<&RowsMeta<RmsNormCall<MetaArguments>>>,
+     .dtypes = "input:A weight:A ->:A A={f32}",
+     .tolerance = {1e-5, 1e-6}},
+    {.schema = "belay_cpu::rotary_embedding(Tensor input, Tensor cosine, Tensor sine) -> Tensor",
+     .meta = &MetaKernel<&RowsMeta<RotaryEmbeddingCall<MetaArguments>>>,
+     .dtypes = "input:A cosine:A sine:A ->:A A={f32}",
      .tolerance = {1e-5, 1e-6}},
     {.schema = "belay_cpu::quantized_linear(Tensor input, Tensor weight, Tensor scales, "
                "Tensor weight_sums, Tensor? bias, int out_features, " BELAY_CPU_QUANTIZED_EPILOGUE,

@@ -12,6 +12,7 @@
 #include "backends/cpu/chain_calls.h"
 #include "backends/cpu/dynamic_calls.h"
 #include "backends/cpu/quantized_calls.h"
+#include "backends/cpu/token_calls.h"
 #include "backends/cpu/weight_only_calls.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
@@ -466,6 +467,45 @@ absl::Status RunQuantizedAdd(KernelContext& context,
   });
 }
 
+absl::Status RunRmsNorm(KernelContext& context, const RmsNormCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  const int last = call.input->rank() - 1;
+  const int64_t n = call.input->sizes[last];
+  return ForEachPlace<float>(context, shape, [&](const Sizes& index) {
+    Sizes at = index;
+    double sum = 0;
+    for (at[last] = 0; at[last] < n; ++at[last]) {
+      sum += double{At(*call.input, at)} * At(*call.input, at);
+    }
+    const double weight =
+        call.weight == nullptr ? 1 : At(*call.weight, absl::MakeConstSpan(index).subspan(last));
+    const double mean = sum / static_cast<double>(n) + static_cast<float>(call.eps);
+    return static_cast<float>(At(*call.input, index) / std::sqrt(mean) * weight);
+  });
+}
+
+absl::Status RunRotaryEmbedding(KernelContext& context,
+                                const RotaryEmbeddingCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  const int last = call.input->rank() - 1;
+  const int64_t half = call.input->sizes[last] / 2;
+  return ForEachPlace<float>(context, shape, [&](const Sizes& index) {
+    const Sizes& own = call.cosine->sizes;
+    const int lead = index.size() - own.size();
+    Sizes angle(own.size(), int64_t{0});
+    for (int d = 0; d < own.size(); ++d) {
+      angle[d] = own[d] == 1 && own.size() - 1 != d ? 0 : index[lead + d];
+    }
+    if (own[own.size() - 1] == half) angle[own.size() - 1] = index[last] % half;
+    const bool second = index[last] >= half;
+    Sizes other = index;
+    other[last] += second ? -half : half;
+    const double x = At(*call.input, index), y = At(*call.input, other);
+    const double turned = y * At(*call.sine, angle);
+    return static_cast<float>(x * At(*call.cosine, angle) + (second ? turned : -turned));
+  });
+}
+
 absl::Status RunMaxPool2d(KernelContext& context, const MaxPool2dCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   const auto maxima = [&]<class T>(T least) {
@@ -548,6 +588,10 @@ constexpr Kernel kKernels[] = {
         "belay_cpu.quantized_add.default",
         "a b a_scale a_zero_point b_scale b_zero_point output_scale output_range",
         "QuantizedAddReference", KernelEngine::kReference),
+    KernelRow<&RunRmsNorm>("belay_cpu.rms_norm.default", "input weight eps", "RmsNormReference",
+                           KernelEngine::kReference),
+    KernelRow<&RunRotaryEmbedding>("belay_cpu.rotary_embedding.default", "input cosine sine",
+                                   "RotaryEmbeddingReference", KernelEngine::kReference),
     KernelRow<&RunMaxPool2d>("belay_cpu.max_pool2d.default",
                              "input kernel_size stride padding dilation", "MaxPool2dReference",
                              KernelEngine::kReference),

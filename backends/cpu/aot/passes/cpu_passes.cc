@@ -4,6 +4,8 @@
 #include "backends/cpu/aot/passes/fuse_attention.h"
 #include "backends/cpu/aot/passes/fuse_conv2d_chains.h"
 #include "backends/cpu/aot/passes/fuse_epilogues.h"
+#include "backends/cpu/aot/passes/fuse_rms_norm.h"
+#include "backends/cpu/aot/passes/fuse_rotary_embedding.h"
 #include "backends/cpu/aot/passes/lower_conv2d.h"
 #include "backends/cpu/aot/passes/lower_linear.h"
 #include "backends/cpu/aot/passes/lower_lookup.h"
@@ -34,6 +36,8 @@ std::vector<exir::Pass> CpuPasses(FusedHandles& handles, Decisions& decisions) {
       // Weights that were computed just now.
       LowerLinear(handles, &decisions),
       LowerConv2d(&decisions),
+      FuseRmsNorm(handles),
+      FuseRotaryEmbedding(handles),
       FuseAttention(handles, &decisions),
       SimplifyCopies(handles),
       LowerQuantizedAdd(handles),

@@ -1,0 +1,104 @@
+#include "backends/cpu/aot/passes/fuse_rms_norm.h"
+
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "backends/cpu/aot/passes/cpu_pass_testing.h"
+#include "exir/testing/rewrite_test.h"
+#include "gtest/gtest.h"
+
+namespace belay::cpu {
+namespace {
+
+std::string Program(std::string_view nodes) {
+  return absl::StrCat(R"(program edge { constants { state "w": f32[8] }
+      graph(%w: f32[8] parameter "w", %x: f32[2,3,8] user_input, %z: f32[2,3,8] user_input) { )",
+                      nodes, " } }");
+}
+void ExpectFused(std::string_view before, std::string_view after) {
+  FusedHandles handles;
+  exir::ExpectRewrite(Program(before), FuseRmsNorm(handles).run, Program(after), CpuPassTestOps());
+}
+void ExpectLeft(std::string_view nodes) {
+  FusedHandles handles;
+  exir::ExpectUnchanged(Program(nodes), FuseRmsNorm(handles).run, CpuPassTestOps());
+}
+
+// The root of the mean of squares, with these nodes behind it.
+std::string Behind(std::string_view rest,
+                   std::string_view square = "edge.aten.pow.Tensor_Scalar(%x, 2)",
+                   std::string_view mean = "%q, [-1], true",
+                   std::string_view sum = "edge.aten.add.Scalar(%m, 0.001)") {
+  return absl::StrCat("%q: f32[2,3,8] = ", square, " %m: f32[2,3,1] = edge.aten.mean.dim(", mean,
+                      ") %s: f32[2,3,1] = ", sum, " %r: f32[2,3,1] = edge.aten.rsqrt.default(%s) ",
+                      rest);
+}
+constexpr std::string_view kWeighted =
+    "%y: f32[2,3,8] = edge.aten.mul.Tensor(%x, %r) "
+    "%o: f32[2,3,8] = edge.aten.mul.Tensor(%y, %w) return (%o user_output)";
+constexpr std::string_view kFused =
+    "%o: f32[2,3,8] = backend.belay_cpu.rms_norm.default(%x, %w, 0.001) return (%o user_output)";
+
+TEST(FuseRmsNorm, WithItsWeight) {
+  ExpectFused(Behind(kWeighted), kFused);
+  ExpectFused(Behind(kWeighted, "edge.aten.mul.Tensor(%x, %x)"), kFused);
+  ExpectFused(Behind(kWeighted, "edge.aten.pow.Tensor_Scalar(%x, 2.0)", "%q, [2], true"), kFused);
+  ExpectFused(Behind("%y: f32[2,3,8] = edge.aten.mul.Tensor(%r, %x) "
+                     "%o: f32[2,3,8] = edge.aten.mul.Tensor(%w, %y) return (%o user_output)"),
+              kFused);
+}
+
+// What is computed of the norm besides is no weight.
+TEST(FuseRmsNorm, WithoutAWeight) {
+  const std::string norm = "%y: f32[2,3,8] = backend.belay_cpu.rms_norm.default(%x, none, 0.001) ";
+  const std::string product = "%y: f32[2,3,8] = edge.aten.mul.Tensor(%x, %r) ";
+  for (const std::string rest :
+       {"%o: f32[2,3,8] = edge.aten.mul.Tensor(%y, %z) return (%o user_output)",
+        "%o: f32[2,3,8] = edge.aten.mul.Tensor(%y, %y) return (%o user_output)",
+        "%o: f32[2,3,8] = edge.aten.mul.Tensor(%y, %w) return (%o user_output, %y user_output)",
+        "return (%y user_output, %w user_output)"}) {
+    std::string before = Program(Behind(product + rest)), after = Program(norm + rest);
+    if (rest.find("%w") == std::string::npos) {
+      const std::string state = "state \"w\": f32[8]", input = "%w: f32[8] parameter \"w\", ";
+      after.replace(after.find(state), state.size(), "");
+      after.replace(after.find(input), input.size(), "");
+    }
+    FusedHandles handles;
+    exir::ExpectRewrite(before, FuseRmsNorm(handles).run, after, CpuPassTestOps());
+  }
+}
+
+// A root that others read as well stays, beside.
+TEST(FuseRmsNorm, OfSeveralReaders) {
+  ExpectFused(Behind("%y: f32[2,3,8] = edge.aten.mul.Tensor(%x, %r) "
+                     "%o: f32[2,3,8] = edge.aten.mul.Tensor(%y, %w) "
+                     "%p: f32[2,3,8] = edge.aten.mul.Tensor(%z, %r) "
+                     "return (%o user_output, %p user_output)"),
+              Behind("%o: f32[2,3,8] = backend.belay_cpu.rms_norm.default(%x, %w, 0.001) "
+                     "%p: f32[2,3,8] = edge.aten.mul.Tensor(%z, %r) "
+                     "return (%o user_output, %p user_output)"));
+}
+
+TEST(FuseRmsNorm, LeavesWhatIsNone) {
+  ExpectLeft(Behind(kWeighted, "edge.aten.pow.Tensor_Scalar(%x, 3)"));
+  ExpectLeft(Behind(kWeighted, "edge.aten.mul.Tensor(%x, %z)"));
+  ExpectLeft(Behind(kWeighted, "edge.aten.abs.default(%x)"));
+  ExpectLeft(Behind(kWeighted, "edge.aten.pow.Tensor_Scalar(%z, 2)"));
+  ExpectLeft(Behind(kWeighted, "edge.aten.pow.Tensor_Scalar(%x, 2)", "%q, [-1], true",
+                    "edge.aten.add.Scalar(%m, 0.001, 2)"));
+  ExpectLeft(Behind(kWeighted, "edge.aten.pow.Tensor_Scalar(%x, 2)", "%q, [-1], true",
+                    "edge.aten.abs.default(%m)"));
+  ExpectLeft(
+      "%q: f32[2,3,8] = edge.aten.pow.Tensor_Scalar(%x, 2) "
+      "%m: f32[2,1,8] = edge.aten.mean.dim(%q, [1], true) "
+      "%s: f32[2,1,8] = edge.aten.add.Scalar(%m, 0.001) "
+      "%r: f32[2,1,8] = edge.aten.rsqrt.default(%s) "
+      "%y: f32[2,3,8] = edge.aten.mul.Tensor(%x, %r) return (%y user_output, %w user_output)");
+  ExpectLeft(
+      "%a: f32[2,3,8] = edge.aten.abs.default(%x) %r: f32[2,3,8] = edge.aten.rsqrt.default(%a) "
+      "%y: f32[2,3,8] = edge.aten.mul.Tensor(%x, %r) return (%y user_output, %w user_output)");
+}
+
+}  // namespace
+}  // namespace belay::cpu
