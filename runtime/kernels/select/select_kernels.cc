@@ -140,8 +140,9 @@ absl::Status TopK(KernelContext& context, const TopKCall<KernelArguments>& call)
   return absl::OkStatus();
 }
 
+// More elements than there are at most are the other kernel's to refuse, which asks for no memory.
 bool AcceptsTopK(const KernelContext& context, const TopKCall<KernelArguments>& call) {
-  return kFloats.contains(call.self->dtype);
+  return kFloats.contains(call.self->dtype) && call.Shape().ok();
 }
 
 uint64_t TopKScratch(const KernelContext& context, const TopKCall<KernelArguments>& call) {
@@ -150,7 +151,7 @@ uint64_t TopKScratch(const KernelContext& context, const TopKCall<KernelArgument
   // A number that is computed at run time is at most the length of the output.
   int64_t most = std::max<int64_t>(call.k.value(), 1);
   for (int64_t size : (*values)->sizes) most = std::max(most, size);
-  return static_cast<uint64_t>(most) * sizeof(Entry);
+  return ScratchBytesOf<Entry>(most);
 }
 
 constexpr Kernel kKernels[] = {
