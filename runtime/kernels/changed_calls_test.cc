@@ -3,6 +3,7 @@
 // get no memory, no working memory. A kernel refuses it with an error that says what is wrong, or does
 // what it is asked for; and the kernels of both engines do the same.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernel/kernel_registry.h"
@@ -517,6 +519,27 @@ TEST_F(ChangedCalls, TwoOtherTensors) {
         }
       }
     }
+  }
+}
+
+// Loops over windows of so many places that their number, times those of the image, has no 64 bits
+// end like others when they are asked to.
+TEST_F(ChangedCalls, VastWindowsEndWhenAsked) {
+  const std::atomic<bool> cancel = true;
+  for (const char* text :
+       {"aten.max_pool2d_with_indices.default f32[1,1,64,255] [268435456,268435456] [1,1] "
+        "[134217728,134217728] [1,1] false -> f32 i64",
+        "aten.max_pool2d_with_indices.default f32[1,2,64,255]:l [268435456,268435456] [1,1] "
+        "[134217728,134217728] [1,1] false -> f32:l i64:l",
+        "aten.avg_pool2d.default f32[1,1,64,255] [268435456,268435456] [1,1] "
+        "[134217728,134217728] false true none -> f32"}) {
+    Budget budget;
+    budget.cancel = &cancel;
+    const Budget::Scope scope(&budget);
+    const CallOutcome outcome = RunCall(*standard_, TextCall::Parse(text));
+    EXPECT_OK(outcome.status);
+    EXPECT_THAT(outcome.kernel, HasSubstr("highway")) << text;
+    EXPECT_TRUE(budget.cut_short()) << text;
   }
 }
 

@@ -123,6 +123,13 @@ PoolRow RowOf(const Geometry& g) {
   return row;
 }
 
+// Multiply-adds of `outputs` windows; windows may be larger than all images.
+int64_t WorkOf(int64_t outputs, const Geometry& g) {
+  const CheckedInt work =
+      CheckedInt(outputs) * g.kernel[0] * CheckedInt(g.kernel[1]) * CheckedInt(g.kernel[2]);
+  return work.ok() ? work.value() : std::numeric_limits<int64_t>::max();
+}
+
 // Calls fn(row, z, offset of the row's first output) for every row of outputs; the row's plane is
 // the first of its image.
 template <class Fn>
@@ -130,7 +137,7 @@ void ForEachRow(const Geometry& g, const float* images, const TensorView& out, c
   if (out.numel() == 0) return;
   PoolRow row = RowOf(g);
   const int64_t count = out.numel() / (g.out[0] * g.out[1] * g.out[2]);
-  const int64_t units = 2 * g.out[2] * g.kernel[0] * g.kernel[1] * g.kernel[2];
+  const int64_t units = WorkOf(2 * g.out[2], g);
   Budget::Pace pace;
   int64_t at = 0;
   for (int64_t n = 0; n < count; ++n) {
@@ -171,12 +178,13 @@ absl::Status MaxPoolChannelsLast(KernelContext& context,
   if (out->numel() == 0) return absl::OkStatus();
   const Geometry g = GeometryOf(self, call.params, *out);
   const int64_t channels = out->sizes[1], outputs = out->sizes[3] * channels;
+  const int64_t units = WorkOf(outputs, g);
   PoolRow row = RowOf(g);
   Budget::Pace pace;
   for (int64_t r = 0; r < out->sizes[0] * out->sizes[2]; ++r) {
     row.plane = self.as<const float>() + r / out->sizes[2] * row.height * row.width * channels;
     row.first_row = r % out->sizes[2] * g.stride[1] - g.padding[1];
-    if (pace.Stop(outputs * g.kernel[1] * g.kernel[2])) break;
+    if (pace.Stop(units)) break;
     MaxPoolChannelsF32(row, channels, out->as<float>() + r * outputs,
                        index->as<int64_t>() + r * outputs);
   }
