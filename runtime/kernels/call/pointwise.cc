@@ -52,6 +52,19 @@ GluHalves::GluHalves(const GluCall<KernelArguments>& glu) : halves{*glu.self, *g
   call.types = glu.types;
 }
 
+absl::StatusOr<IntegerBounds> CutBounds(const EValue& low, const EValue& high, DType dtype) {
+  IntegerBounds bounds;
+  for (int k = 0; k < 2; ++k) {
+    EValue& bound = k == 0 ? bounds.low : bounds.high;
+    ABSL_ASSIGN_OR_RETURN(bound, ConvertScalar(k == 0 ? low : high, DType::kInt64));
+    if (dtype == DType::kUint8 && *bound.get_if<int64_t>() < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(k == 0 ? "min_val" : "max_val", ": a negative bound for uint8"));
+    }
+  }
+  return bounds;
+}
+
 void PointwiseParams::Set(int k, const EValue& value) {
   if (const int64_t* integer = value.get_if<int64_t>()) {
     integer_[k] = *integer;

@@ -88,6 +88,13 @@ struct GluHalves {
   PointwiseOperands<KernelArguments> call;
 };
 
+// The bounds of hardtanh on integers of a dtype: numbers cut to int64.
+// kInvalidArgument for numbers that int64 has not, or that are negative while the dtype is uint8.
+struct IntegerBounds {
+  EValue low, high;
+};
+absl::StatusOr<IntegerBounds> CutBounds(const EValue& low, const EValue& high, DType dtype);
+
 // Broadcasts, resizes output 0 and fills it. kInvalidArgument when shapes clash, the output is not
 // of call.types.result, the table has no loop for call.types.compute, or an integer is divided by
 // zero. `exact_last`: PyTorch's arithmetic takes the last operand, if it has one element, in full

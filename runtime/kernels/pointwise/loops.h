@@ -73,7 +73,7 @@ VectorLoop FindLoop(PointwiseOp op, DType type);
 bool IsComparison(PointwiseOp op);  // writes truth values
 
 inline bool IsQuickExponent(double e, bool integers) {
-  if (e == 0 || e == 1 || e == 2 || e == 3) return true;
+  if (e == 1 || e == 2 || e == 3) return true;
   return !integers && (e == 0.5 || e == -0.5 || e == -1 || e == -2);
 }
 

@@ -34,14 +34,15 @@ struct Plain {
   }
 };
 
-// ±2^k: a product with it needs no rounding but that of subnormal numbers.
+// ±2^k, which 0 is not: a product with it needs no rounding but that of subnormal numbers.
 bool IsPowerOfTwo(double x) {
   int exponent;
   return std::abs(std::frexp(x, &exponent)) == 0.5;
 }
 
 // The reference rounds a floating point sum and product once together; here they are two steps, so
-// only factors whose product is exact are taken.
+// only factors whose product is exact are taken. One that the program computes is 0 when the kernel is
+// chosen, and so never one of them.
 template <PromotionRule kRule, PointwiseOp kOp>
 struct Scaled {
   static absl::Status Read(const Arguments& arguments, PointwiseRequest& request) {
@@ -75,8 +76,15 @@ bool IsNanNumber(const EValue& value) {
   return real != nullptr && std::isnan(*real);
 }
 
+// Bounds are in the slots of the call, or numbers that are not NaN.
 absl::Status ClampToNumbers(PointwiseRequest& request, const EValue& low, const EValue& high) {
-  if (IsNanNumber(low) || IsNanNumber(high)) return Refused();
+  for (const EValue* bound : {&low, &high}) {
+    if (!IsNanNumber(*bound)) continue;
+    // As any product with it the result is NaN.
+    request.call.Append({bound, nullptr, DType::kFloat32});
+    request.op = PointwiseOp::kMul;
+    return absl::OkStatus();
+  }
   for (int k = 0; k < 2; ++k) {
     const EValue& bound = k == 0 ? low : high;
     if (bound.is_none()) continue;
@@ -109,15 +117,12 @@ absl::Status Hardtanh(const Arguments& arguments, PointwiseRequest& request) {
   using Call = WithNumbersCall<Arguments, kNumericRule>;
   ABSL_ASSIGN_OR_RETURN(const Call call, Call::Read(arguments));
   request.call = call;
-  EValue bounds[2];
-  for (int k = 0; k < 2; ++k) {
-    bounds[k] = *call.numbers[k].value;
-    if (!IsIntegral(call.types.compute, /*include_bool=*/false)) continue;
-    ABSL_ASSIGN_OR_RETURN(bounds[k], ConvertScalar(bounds[k], DType::kInt64));
-    const int64_t* bound = bounds[k].get_if<int64_t>();
-    if (call.types.compute == DType::kUint8 && (bound == nullptr || *bound < 0)) return Refused();
+  const EValue &low = *call.numbers[0].value, &high = *call.numbers[1].value;
+  if (!IsIntegral(call.types.compute, /*include_bool=*/false)) {
+    return ClampToNumbers(request, low, high);
   }
-  return ClampToNumbers(request, bounds[0], bounds[1]);
+  ABSL_ASSIGN_OR_RETURN(const IntegerBounds bounds, CutBounds(low, high, call.types.compute));
+  return ClampToNumbers(request, bounds.low, bounds.high);
 }
 
 // Floating point self, and numbers in the precision of the arithmetic.
@@ -143,7 +148,8 @@ absl::Status Gelu(const Arguments& arguments, PointwiseRequest& request) {
   return absl::OkStatus();
 }
 
-// The exponents that need no pow().
+// The exponents that need no pow(). One that the program computes is 0 when the kernel is chosen, which
+// is none of them.
 absl::Status PowTensorScalar(const Arguments& arguments, PointwiseRequest& request) {
   ABSL_ASSIGN_OR_RETURN(request.call, PowerCall<Arguments>::Read(arguments));
   const DType compute = request.call.types.compute;

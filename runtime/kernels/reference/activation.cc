@@ -92,18 +92,12 @@ absl::Status ClampTensor(KernelContext& context, const ClampTensorCall<KernelArg
 // The bounds of integers are cut to integers.
 absl::Status Hardtanh(KernelContext& context,
                       const WithNumbersCall<KernelArguments, kNumericRule>& call) {
-  EValue bounds[2];
-  for (int k = 0; k < 2; ++k) {
-    bounds[k] = *call.numbers[k].value;
-    if (!IsIntegral(call.types.compute, /*include_bool=*/false)) continue;
-    ABSL_ASSIGN_OR_RETURN(bounds[k], ConvertScalar(bounds[k], DType::kInt64));
-    const int64_t* bound = bounds[k].get_if<int64_t>();
-    if (call.types.compute == DType::kUint8 && (bound == nullptr || *bound < 0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(k == 0 ? "min_val" : "max_val", ": a negative bound for uint8"));
-    }
+  const EValue &low = *call.numbers[0].value, &high = *call.numbers[1].value;
+  if (!IsIntegral(call.types.compute, /*include_bool=*/false)) {
+    return ClampToNumbers(context, call, low, high);
   }
-  return ClampToNumbers(context, call, bounds[0], bounds[1]);
+  ABSL_ASSIGN_OR_RETURN(const IntegerBounds bounds, CutBounds(low, high, call.types.compute));
+  return ClampToNumbers(context, call, bounds.low, bounds.high);
 }
 
 using FloatCall = WithNumbersCall<KernelArguments, kFloatOnlyRule>;
