@@ -20,6 +20,7 @@
 #include "runtime/core/str_cat.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernels/call_corpus_testing.h"
 #include "runtime/kernels/call_testing.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 #include "runtime/kernels/standard_kernels.h"
@@ -29,87 +30,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-struct Row {
-  TextCall call;
-  std::string result;  // "" when the call does not show it
-  bool has_result = false;
-  std::vector<std::string> names;  // of the arguments
-};
-
-// "a{b,c}d" as "abd" and "acd".
-std::vector<std::string> Alternatives(const std::string& text) {
-  const size_t open = text.find('{'), close = text.find('}');
-  if (open == std::string::npos) return {text};
-  std::vector<std::string> all;
-  const std::vector<std::string> middles =
-      absl::StrSplit(text.substr(open + 1, close - open - 1), ',');
-  for (const std::string& middle : middles) {
-    all.push_back(text.substr(0, open) + middle + text.substr(close + 1));
-  }
-  return all;
-}
-
-class ChangedCalls : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    ASSERT_OK(AddReferenceKernels(*reference_));
-    ASSERT_OK(AddStandardKernels(*standard_));
-    for (const std::string& line : LinesOf("runtime/kernels/calls.txt")) {
-      const size_t end = line.find(" =>");
-      for (const std::string& text : Alternatives(line.substr(0, end))) {
-        Row& row = rows_->emplace_back();
-        row.call = TextCall::Parse(text);
-        row.has_result = end != std::string::npos;
-        if (row.has_result && end + 4 <= line.size()) row.result = line.substr(end + 4);
-        row.names = ArgumentNames(*reference_, row.call.op);
-        ASSERT_EQ(row.names.size(), row.call.arguments.size()) << text;
-      }
-    }
-  }
-
-  static std::vector<std::pair<std::string, const KernelRegistry*>> Engines() {
-    return {{"reference", reference_}, {"standard", standard_}};
-  }
-
-  static KernelRegistry* const reference_;
-  static KernelRegistry* const standard_;
-  static std::vector<Row>* const rows_;
-};
-
-KernelRegistry* const ChangedCalls::reference_ = new KernelRegistry;
-KernelRegistry* const ChangedCalls::standard_ = new KernelRegistry;
-std::vector<Row>* const ChangedCalls::rows_ = new std::vector<Row>;
-
-bool IsTensor(std::string_view text) {
-  const size_t open = text.find('[');
-  return open != 0 && open != std::string_view::npos && text.front() != '\'';
-}
-bool IsNumber(std::string_view text) {
-  return !text.empty() && (std::isdigit(text.front()) != 0 || text.front() == '-');
-}
-
-// The words of a list, of which those that are tensors say where their elements end.
-std::string ListOf(const std::vector<std::string>& elements) {
-  std::string list;
-  for (const std::string& element : elements) {
-    absl::StrAppend(&list, list.empty() ? "" : ",", element,
-                    absl::StrContains(element, "=") ? ";" : "");
-  }
-  return absl::StrCat("[", list, "]");
-}
-
-// What draws numbers that nobody can foretell.
-bool IsRandom(const TextCall& call) {
-  return call.op.starts_with("aten.rand") || call.op == "aten.native_dropout.default" ||
-         call.op == "aten.poisson.default";
-}
-
-TEST_F(ChangedCalls, AreFineUnchanged) {
+TEST_F(CallCorpus, AreFineUnchanged) {
   std::set<std::string> operators;
-  for (const Row& row : *rows_) {
+  for (const CorpusCall& row : *calls_) {
     operators.insert(row.call.op);
     std::string results[2];
-    for (const auto& [engine, kernels] : Engines()) {
+    for (const auto& [engine, kernels] :
+         {std::pair{"reference", reference_}, {"standard", standard_}}) {
       SCOPED_TRACE(absl::StrCat(engine, ": ", row.call.ToString()));
       const CallOutcome outcome = RunCall(*kernels, row.call);
       EXPECT_OK(outcome.status);
@@ -121,9 +48,10 @@ TEST_F(ChangedCalls, AreFineUnchanged) {
   }
 }
 
-TEST_F(ChangedCalls, TooFewArgumentsOrOutputs) {
-  for (const Row& row : *rows_) {
-    for (const auto& [engine, kernels] : Engines()) {
+TEST_F(CallCorpus, TooFewArgumentsOrOutputs) {
+  for (const CorpusCall& row : *calls_) {
+    for (const auto& [engine, kernels] :
+         {std::pair{"reference", reference_}, {"standard", standard_}}) {
       for (const Kernel* kernel : kernels->Candidates(row.call.op)) {
         SCOPED_TRACE(absl::StrCat(std::string(kernel->name), ": ", row.call.ToString()));
         TextCall fewer = row.call;
@@ -143,9 +71,10 @@ TEST_F(ChangedCalls, TooFewArgumentsOrOutputs) {
 }
 
 // The error of the memory's owner is the error of the call, whichever output it is about.
-TEST_F(ChangedCalls, OutputsWithoutMemory) {
-  for (const Row& row : *rows_) {
-    for (const auto& [engine, kernels] : Engines()) {
+TEST_F(CallCorpus, OutputsWithoutMemory) {
+  for (const CorpusCall& row : *calls_) {
+    for (const auto& [engine, kernels] :
+         {std::pair{"reference", reference_}, {"standard", standard_}}) {
       SCOPED_TRACE(absl::StrCat(engine, ": ", row.call.ToString()));
       const int resizes = RunCall(*kernels, row.call).resizes;
       for (int i = 0; i < resizes; ++i) {
@@ -158,9 +87,10 @@ TEST_F(ChangedCalls, OutputsWithoutMemory) {
   }
 }
 
-TEST_F(ChangedCalls, NoWorkingMemory) {
-  for (const Row& row : *rows_) {
-    for (const auto& [engine, kernels] : Engines()) {
+TEST_F(CallCorpus, NoWorkingMemory) {
+  for (const CorpusCall& row : *calls_) {
+    for (const auto& [engine, kernels] :
+         {std::pair{"reference", reference_}, {"standard", standard_}}) {
       SCOPED_TRACE(absl::StrCat(engine, ": ", row.call.ToString()));
       const CallOutcome outcome = RunCall(*kernels, row.call, {.no_scratch = true});
       // It may not need what it asked for.
@@ -176,9 +106,10 @@ TEST_F(ChangedCalls, NoWorkingMemory) {
 }
 
 // What a call writes to may be a constant, or overlap an argument that it reads.
-TEST_F(ChangedCalls, ArgumentsThatMustNotBeWritten) {
-  for (const Row& row : *rows_) {
-    for (const auto& [engine, kernels] : Engines()) {
+TEST_F(CallCorpus, ArgumentsThatMustNotBeWritten) {
+  for (const CorpusCall& row : *calls_) {
+    for (const auto& [engine, kernels] :
+         {std::pair{"reference", reference_}, {"standard", standard_}}) {
       const CallOutcome outcome = RunCall(*kernels, row.call, {.constant_arguments = true});
       if (outcome.status.ok()) continue;
       EXPECT_THAT(outcome.status,
@@ -188,9 +119,10 @@ TEST_F(ChangedCalls, ArgumentsThatMustNotBeWritten) {
   }
 }
 
-TEST_F(ChangedCalls, OutputsOfAnotherKind) {
-  for (const Row& row : *rows_) {
-    for (const auto& [engine, kernels] : Engines()) {
+TEST_F(CallCorpus, OutputsOfAnotherKind) {
+  for (const CorpusCall& row : *calls_) {
+    for (const auto& [engine, kernels] :
+         {std::pair{"reference", reference_}, {"standard", standard_}}) {
       for (size_t i = 0; i < row.call.outputs.size(); ++i) {
         const std::string& output = row.call.outputs[i];
         if (output == "none" || output == "self") continue;  // a symbol; the slot of argument 0
@@ -215,8 +147,8 @@ TEST_F(ChangedCalls, OutputsOfAnotherKind) {
 }
 
 // A kernel writes in the output's dtype or says which it expects.
-TEST_F(ChangedCalls, OutputsOfAnotherDtype) {
-  for (const Row& row : *rows_) {
+TEST_F(CallCorpus, OutputsOfAnotherDtype) {
+  for (const CorpusCall& row : *calls_) {
     for (size_t i = 0; i < row.call.outputs.size(); ++i) {
       const std::string& output = row.call.outputs[i];
       if (!DTypeFromShortName(output).has_value()) continue;
@@ -280,9 +212,10 @@ bool IsIgnored(std::string_view op, std::string_view name) {
   });
 }
 
-TEST_F(ChangedCalls, ArgumentsOfAnotherKind) {
-  for (const Row& row : *rows_) {
-    for (const auto& [engine, kernels] : Engines()) {
+TEST_F(CallCorpus, ArgumentsOfAnotherKind) {
+  for (const CorpusCall& row : *calls_) {
+    for (const auto& [engine, kernels] :
+         {std::pair{"reference", reference_}, {"standard", standard_}}) {
       for (size_t i = 0; i < row.names.size(); ++i) {
         if (IsIgnored(row.call.op, row.names[i])) continue;
         // No argument that is not a dtype may be one, and none that is may be text.
@@ -303,9 +236,10 @@ TEST_F(ChangedCalls, ArgumentsOfAnotherKind) {
   }
 }
 
-TEST_F(ChangedCalls, ListsOfOtherElements) {
-  for (const Row& row : *rows_) {
-    for (const auto& [engine, kernels] : Engines()) {
+TEST_F(CallCorpus, ListsOfOtherElements) {
+  for (const CorpusCall& row : *calls_) {
+    for (const auto& [engine, kernels] :
+         {std::pair{"reference", reference_}, {"standard", standard_}}) {
       for (size_t i = 0; i < row.names.size(); ++i) {
         const std::string& argument = row.call.arguments[i];
         if (argument.front() != '[' || argument == "[]") continue;
@@ -326,28 +260,6 @@ TEST_F(ChangedCalls, ListsOfOtherElements) {
 }
 
 // ---- What both engines do
-
-// Whether texts of results say the same but for rounding: numbers within a part of 100.
-bool AreAlike(std::string_view a, std::string_view b) {
-  if (a == b) return true;
-  const std::string one(a), other(b);
-  const char *p = one.c_str(), *q = other.c_str();
-  while (*p != '\0' && *q != '\0') {
-    char *p_end = nullptr, *q_end = nullptr;
-    const double x = std::strtod(p, &p_end), y = std::strtod(q, &q_end);
-    if (p_end != p && q_end != q) {
-      if (x != y && !(std::isnan(x) && std::isnan(y)) &&
-          !(std::abs(x - y) <= 0.01 * std::max(std::abs(x), std::abs(y)) + 1e-5)) {
-        return false;
-      }
-      p = p_end;
-      q = q_end;
-    } else if (*p++ != *q++) {
-      return false;
-    }
-  }
-  return *p == *q;
-}
 
 // Calls of both engines end, and in the same way.
 void ExpectAgreement(const KernelRegistry& reference_kernels,
@@ -370,116 +282,8 @@ void ExpectAgreement(const KernelRegistry& reference_kernels,
   EXPECT_TRUE(AreAlike(a, b)) << a << "\n" << b;
 }
 
-// The tensor with another dtype, layout and shape, each alone.
-std::vector<std::string> ChangedTensors(const std::string& text) {
-  const size_t open = text.find('['), close = text.find(']');
-  const std::string dtype = text.substr(0, open), rest = text.substr(close + 1);
-  const std::string inside = text.substr(open + 1, close - open - 1);
-  std::vector<std::string> sizes = absl::StrSplit(inside, ',', absl::SkipEmpty());
-  std::vector<std::string> changed;
-  for (const char* other : {"f32", "f64", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "b8",
-                            "c64", "c128", "c32", "u16", "u32", "u64", "f8e4m3fn"}) {
-    if (other != dtype) changed.push_back(absl::StrCat(other, text.substr(open)));
-  }
-  const size_t elements = rest.find('=');
-  const std::string values = elements == std::string::npos ? "" : rest.substr(elements);
-  for (const char* layout : {":t", ":g", ":r"}) {
-    changed.push_back(absl::StrCat(text.substr(0, close + 1), layout, values));
-  }
-  if (sizes.size() == 4) changed.push_back(absl::StrCat(text.substr(0, close + 1), ":l", values));
-  const auto add = [&](const std::vector<std::string>& list) {
-    changed.push_back(absl::StrCat(dtype, "[", absl::StrJoin(list, ","), "]", rest));
-  };
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    for (const char* size : {"0", "1", "3", "70"}) {
-      std::vector<std::string> other = sizes;
-      other[d] = size;
-      add(other);
-    }
-    std::vector<std::string> fewer = sizes;
-    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(d));
-    add(fewer);
-  }
-  sizes.insert(sizes.begin(), "2");
-  add(sizes);
-  sizes[0] = "1";
-  add(sizes);
-  sizes.insert(sizes.begin(), 7, "1");
-  if (sizes.size() > kMaxRank) sizes.resize(kMaxRank);
-  add(sizes);
-  return changed;
-}
-
-std::vector<std::string> ChangedArgument(const std::string& text) {
-  if (IsTensor(text)) {
-    std::vector<std::string> changed = ChangedTensors(text);
-    changed.push_back("none");
-    return changed;
-  }
-  if (text == "true") return {"false", "1"};
-  if (text == "false") return {"true", "0"};
-  if (IsNumber(text)) {
-    return {"0",
-            "1",
-            "-1",
-            "2",
-            "5",
-            "-7",
-            "300",
-            "1.5",
-            "-0.5",
-            "0.0",
-            "nan",
-            "inf",
-            "-inf",
-            "1e300",
-            "true",
-            "none",
-            "1+2j",
-            "9223372036854775807",
-            "-9223372036854775808",
-            "4294967296"};
-  }
-  if (text == "none") return {"0", "1", "-1", "2", "3", "0.5", "nan", "true", "[0]", "f32[1]"};
-  if (text.front() == '\'') return {"''", "'mean'", "'sum'", "'amax'", "'tanh'", "'complete'"};
-  std::vector<std::string> changed;
-  if (text.front() == '[') {
-    const std::vector<std::string> elements =
-        SplitOutsideOfBrackets(text.substr(1, text.size() - 2), ',');
-    const auto list = [&](const std::vector<std::string>& parts) {
-      changed.push_back(ListOf(parts));
-    };
-    changed.push_back("[]");
-    changed.push_back("none");
-    for (size_t k = 0; k < elements.size(); ++k) {
-      std::vector<std::string> fewer = elements;
-      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(k));
-      list(fewer);
-      std::vector<std::string> other = elements;
-      for (const std::string& element :
-           IsTensor(elements[k])
-               ? ChangedTensors(elements[k])
-               : std::vector<std::string>{"0", "1", "2", "3", "-1", "-2", "7",
-                                          "9223372036854775807", "-9223372036854775808"}) {
-        other[k] = element;
-        list(other);
-      }
-    }
-    std::vector<std::string> more = elements;
-    for (int k = 0; k < 17 && !elements.empty(); ++k) {
-      more.push_back(elements[0]);
-      if (k == 0 || k == 16) list(more);
-    }
-  }
-  for (const char* dtype : {"float32", "float64", "float16", "int64", "int8", "uint8", "bool",
-                            "complex64", "complex32"}) {
-    if (DTypeFromName(text).has_value()) changed.push_back(dtype);
-  }
-  return changed;
-}
-
-TEST_F(ChangedCalls, OneOtherArgument) {
-  for (const Row& row : *rows_) {
+TEST_F(CallCorpus, OneOtherArgument) {
+  for (const CorpusCall& row : *calls_) {
     for (size_t i = 0; i < row.names.size(); ++i) {
       for (const std::string& value : ChangedArgument(row.call.arguments[i])) {
         ExpectAgreement(*reference_, *standard_, row.call.With(i, value));
@@ -488,8 +292,8 @@ TEST_F(ChangedCalls, OneOtherArgument) {
   }
 }
 
-TEST_F(ChangedCalls, TensorsOfAnotherDtype) {
-  for (const Row& row : *rows_) {
+TEST_F(CallCorpus, TensorsOfAnotherDtype) {
+  for (const CorpusCall& row : *calls_) {
     for (const char* dtype :
          {"f64", "f16", "bf16", "i64", "i32", "i8", "u8", "b8", "c64", "c128"}) {
       TextCall call = row.call;
@@ -507,8 +311,8 @@ TEST_F(ChangedCalls, TensorsOfAnotherDtype) {
 }
 
 // Two arguments that are tensors of other shapes.
-TEST_F(ChangedCalls, TwoOtherTensors) {
-  for (const Row& row : *rows_) {
+TEST_F(CallCorpus, TwoOtherTensors) {
+  for (const CorpusCall& row : *calls_) {
     for (size_t i = 0; i < row.names.size(); ++i) {
       for (size_t k = i + 1; k < row.names.size(); ++k) {
         if (!IsTensor(row.call.arguments[i]) || !IsTensor(row.call.arguments[k])) continue;
@@ -524,7 +328,7 @@ TEST_F(ChangedCalls, TwoOtherTensors) {
 
 // Loops over windows of so many places that their number, times those of the image, has no 64 bits
 // end like others when they are asked to.
-TEST_F(ChangedCalls, VastWindowsEndWhenAsked) {
+TEST_F(CallCorpus, VastWindowsEndWhenAsked) {
   const std::atomic<bool> cancel = true;
   for (const char* text :
        {"aten.max_pool2d_with_indices.default f32[1,1,64,255] [268435456,268435456] [1,1] "

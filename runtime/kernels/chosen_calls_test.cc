@@ -1,0 +1,151 @@
+// Kernels that are chosen when a program is loaded, and run with what it computes since: numbers, of
+// which the executor knows none then, and smaller sizes. They do the same as the reference kernels.
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "runtime/core/str_cat.h"
+#include "runtime/core/testing.h"
+#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernels/call_corpus_testing.h"
+#include "runtime/kernels/call_testing.h"
+
+namespace belay {
+namespace {
+
+// The tensor with another size, which it may have when a program runs.
+std::vector<std::string> OtherSizes(const std::string& text) {
+  std::vector<std::string> changed;
+  for (const std::string& other : ChangedTensors(text)) {
+    const auto dimensions = [](const std::string& tensor) {
+      return std::count(tensor.begin(),
+                        tensor.begin() + static_cast<std::ptrdiff_t>(tensor.find(']')), ',');
+    };
+    if (other.substr(0, other.find('[')) == text.substr(0, text.find('[')) &&
+        other.find(':') == text.find(':') && dimensions(other) == dimensions(text) &&
+        (other.find("[]") == std::string::npos) == (text.find("[]") == std::string::npos)) {
+      changed.push_back(other);
+    }
+  }
+  return changed;
+}
+
+// What the executor puts in the place of a number that the program computes when it chooses a kernel
+// (SlotTable): "" when the argument has none.
+std::string Placeholder(const std::string& text) {
+  if (text == "true" || text == "false") return "false";
+  if (IsNumber(text) && text.back() != 'j') {
+    return text.find('.') == std::string::npos ? "0" : "0.0";
+  }
+  if (text.front() != '[' || text.find_first_not_of("[]-,0123456789") != std::string::npos)
+    return "";
+  std::vector<std::string> elements = SplitOutsideOfBrackets(text.substr(1, text.size() - 2), ',');
+  for (std::string& element : elements) element = "0";
+  return ListOf(elements);
+}
+
+// Whether a value may come to stand in the place of another: of the same kind, and lists as long.
+bool IsOfTheSameKind(const std::string& text, const std::string& other) {
+  const auto kind = [](const std::string& value) {
+    return value.front() == '['                               ? '['
+           : value == "true" || value == "false"              ? 'b'
+           : value.back() == 'j' || value == "none"           ? '-'
+           : value.find_first_of(".ein") == std::string::npos ? 'i'
+                                                              : 'f';
+  };
+  return kind(text) == kind(other) &&
+         std::count(text.begin(), text.end(), ',') == std::count(other.begin(), other.end(), ',') &&
+         (text == "[]") == (other == "[]");
+}
+
+class ChosenForAnother : public CallCorpus {
+ protected:
+  // The kernel that takes the call, if it is not the reference kernel.
+  static const Kernel* Chosen(const TextCall& call) {
+    const std::string name = RunCall(*standard_, call).kernel;
+    for (const Kernel* kernel : standard_->Candidates(call.op)) {
+      if (name == absl::StrCat("highway ", std::string(kernel->name))) return kernel;
+    }
+    return nullptr;
+  }
+  static void Expect(const Kernel& kernel, const TextCall& call) {
+    SCOPED_TRACE(absl::StrCat(std::string(kernel.name), ": ", call.ToString()));
+    const CallOutcome wanted = RunCall(*reference_, call);
+    CallOutcome outcome = RunCall(kernel, call);
+    // No memory was taken for what is more than there was to be.
+    if (outcome.status.code() == absl::StatusCode::kUnavailable) {
+      outcome = RunCall(kernel, call, {.no_scratch = true});
+    }
+    EXPECT_EQ(outcome.status.code(), wanted.status.code()) << outcome.status << "\n"
+                                                           << wanted.status;
+    if (!wanted.status.ok() || !outcome.status.ok()) return;
+    const std::string a = wanted.ToString(), b = outcome.ToString();
+    EXPECT_TRUE(AreAlike(a, b)) << a << "\n" << b;
+  }
+};
+
+TEST_F(ChosenForAnother, Number) {
+  int chosen = 0;
+  for (const CorpusCall& row : *calls_) {
+    for (size_t i = 0; i < row.names.size(); ++i) {
+      const std::string& argument = row.call.arguments[i];
+      const std::string placeholder = Placeholder(argument);
+      if (placeholder.empty()) continue;
+      const Kernel* kernel = Chosen(row.call.With(i, placeholder));
+      if (kernel == nullptr) continue;
+      ++chosen;
+      // Sums are the reference kernel's alone; no exporter lets a program compute whether it sums.
+      if (row.names[i] == "accumulate") continue;
+      for (const std::string& other : ChangedArgument(argument)) {
+        if (IsOfTheSameKind(argument, other)) Expect(*kernel, row.call.With(i, other));
+      }
+    }
+  }
+  EXPECT_GT(chosen, 100);
+}
+
+// A number that it would not have been chosen for: it may say so, but not give another result.
+TEST_F(ChosenForAnother, NumberThatItDoesNotTake) {
+  int refused = 0;
+  for (const CorpusCall& row : *calls_) {
+    const Kernel* kernel = Chosen(row.call);
+    if (kernel == nullptr) continue;
+    for (size_t i = 0; i < row.names.size(); ++i) {
+      for (const std::string& other : ChangedArgument(row.call.arguments[i])) {
+        if (!IsOfTheSameKind(row.call.arguments[i], other) || IsTensor(other)) continue;
+        const TextCall call = row.call.With(i, other);
+        const std::string result = RunCall(*kernel, call).ToString();
+        if (result == "INTERNAL: the call changed after the kernel was chosen" ||
+            result == "INVALID_ARGUMENT: left to the reference kernel") {
+          ++refused;
+          continue;
+        }
+        Expect(*kernel, call);
+      }
+    }
+  }
+  EXPECT_GT(refused, 20);
+}
+
+TEST_F(ChosenForAnother, Size) {
+  for (const CorpusCall& row : *calls_) {
+    const Kernel* kernel = Chosen(row.call);
+    if (kernel == nullptr) continue;
+    for (size_t i = 0; i < row.names.size(); ++i) {
+      if (!IsTensor(row.call.arguments[i])) continue;
+      const std::vector<std::string> first = OtherSizes(row.call.arguments[i]);
+      for (const std::string& other : first) Expect(*kernel, row.call.With(i, other));
+      for (size_t k = i + 1; k < row.names.size(); ++k) {
+        if (!IsTensor(row.call.arguments[k])) continue;
+        const std::vector<std::string> second = OtherSizes(row.call.arguments[k]);
+        for (size_t n = 0; n < std::min(first.size(), second.size()); ++n) {
+          Expect(*kernel, row.call.With(i, first[n]).With(k, second[n]));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace belay
