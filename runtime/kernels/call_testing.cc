@@ -159,11 +159,15 @@ CallOutcome Run(const KernelRegistry* kernels, const Kernel* kernel, const TextC
   Outputs allocator(outcome, faults);
   std::vector<EValue*> arguments, outputs;
   for (const std::string& argument : call.arguments) {
-    arguments.push_back(memory.Slot(memory.Value(argument)));
+    // "@2" is the tensor of argument 2, in a slot of its own.
+    arguments.push_back(argument.front() == '@'
+                            ? memory.Slot(*arguments.at(std::stoul(argument.substr(1))))
+                            : memory.Slot(memory.Value(argument)));
   }
   size_t next = 0;
   const auto output = [&](const std::string& text) -> EValue* {
     if (text == "self") return arguments.empty() ? memory.Slot(EValue()) : arguments[0];
+    if (text.front() == '@') return arguments.at(std::stoul(text.substr(1)));
     const std::optional<DType> dtype = DTypeFromShortName(text.substr(0, text.find(':')));
     if (dtype.has_value()) {
       const Sizes sizes = next < planned.size() ? planned[next] : Sizes({0});
@@ -200,6 +204,7 @@ CallOutcome Run(const KernelRegistry* kernels, const Kernel* kernel, const TextC
   outcome.kernel =
       absl::StrCat(std::string(KernelEngineName(kernel->engine)), " ", std::string(kernel->name));
   outcome.scratch_bytes = kernel->ScratchBytes(plan);
+  if (faults.plan_only) return outcome;
   if (outcome.scratch_bytes > uint64_t{1} << 30 && !faults.no_scratch) {
     outcome.status = absl::UnavailableError("much working memory");
     return outcome;
@@ -225,6 +230,7 @@ void AddSizes(const EValue& value, std::vector<Sizes>& sizes) {
 // First to see which sizes outputs get, which working memory is asked for with.
 CallOutcome RunTwice(const KernelRegistry* kernels, const Kernel* kernel, const TextCall& call,
                      const CallFaults& faults) {
+  if (faults.plan_only) return Run(kernels, kernel, call, faults, {});
   const CallOutcome first = Run(kernels, kernel, call, {.threads = faults.threads}, {});
   std::vector<Sizes> sizes;
   for (size_t i = 0; i < first.outputs.size(); ++i) {

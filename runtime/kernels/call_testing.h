@@ -12,9 +12,9 @@
 //   [1,2] [f32[2],none]  a list; the element "null" is a slot that is missing; elements of its
 //                        tensors end with ";": [f32[2]=1,2;,none]
 //
-// An output is a tensor that is given any sizes ("f32", or in another layout "f32:l"), or one that
-// keeps those it has ("f32[2]"); or "self", which is the slot of argument 0. Anything else is what
-// stands in the slot before.
+// An argument "@2" is the same tensor as argument 2. An output is a tensor that is given any sizes
+// ("f32", or in another layout "f32:l"), or one that keeps those it has ("f32[2]"); or "self" or "@2",
+// which are the slots of arguments 0 and 2. Anything else is what stands in the slot before.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_TESTING_H_
 #define BELAY_RUNTIME_KERNELS_CALL_TESTING_H_
 
@@ -74,6 +74,7 @@ struct CallFaults {
   int failing_resize = -1;  // this one of the outputs' resizes fails, counted from 0
   bool no_scratch = false;
   bool constant_arguments = false;  // none may be written
+  bool plan_only = false;           // a kernel is chosen and asked for its working memory, no more
   ThreadPool* threads = nullptr;
 };
 

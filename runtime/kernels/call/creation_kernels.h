@@ -93,8 +93,8 @@ inline absl::StatusOr<RealNumber> RealNumberOf(const KernelArguments::OperandRef
   if (const int64_t* integer = number.value->get_if<int64_t>()) return RealNumber(*integer);
   if (const bool* boolean = number.value->get_if<bool>()) return RealNumber(int64_t{*boolean});
   if (const double* real = number.value->get_if<double>()) return RealNumber(*real);
-  const auto* complex = number.value->get_if<std::complex<double>>();
-  if (complex != nullptr && complex->imag() == 0) return RealNumber(complex->real());
+  const auto& complex = *number.value->get_if<std::complex<double>>();
+  if (complex.imag() == 0) return RealNumber(complex.real());
   return absl::InvalidArgumentError(
       absl::StrCat("expected a real number, got ", number.value->KindName()));
 }

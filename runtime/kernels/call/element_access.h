@@ -53,7 +53,7 @@ class OptionalVector {
   OptionalVector(const TensorView* tensor, double fallback)
       : load_(tensor == nullptr ? nullptr : LoadAs<double>(tensor->dtype)),
         data_(tensor == nullptr ? nullptr : tensor->data),
-        stride_(tensor == nullptr || tensor->rank() == 0 ? 0 : tensor->strides[0]),
+        stride_(tensor == nullptr ? 0 : tensor->strides[0]),
         fallback_(fallback) {}
   double operator[](int64_t i) const {
     return load_ == nullptr ? fallback_ : load_(data_, i * stride_);

@@ -24,7 +24,6 @@ inline TensorView RowsOf(const TensorView& matrix, int64_t first, int64_t end) {
 // there are rows of none. `ends` says before which row each group ends.
 //   kOutOfRange       groups end before they begin or behind the last row; what comes before was
 //                     visited
-//   whatever fn returns
 template <class Fn>
 absl::Status ForEachGroup(const TensorView& ends, int64_t rows, Fn&& fn) {
   const Reader<int64_t> read(ends);
@@ -35,10 +34,11 @@ absl::Status ForEachGroup(const TensorView& ends, int64_t rows, Fn&& fn) {
       return absl::OutOfRangeError(absl::StrCat("offs: group ", group, " ends at row ", end,
                                                 ", expected ", first, " to ", rows));
     }
-    if (end > first) ABSL_RETURN_IF_ERROR(fn(group, first, end));
+    if (end > first) fn(group, first, end);
     first = end;
   }
-  return first == rows ? absl::OkStatus() : fn(int64_t{-1}, first, rows);
+  if (first != rows) fn(int64_t{-1}, first, rows);
+  return absl::OkStatus();
 }
 
 }  // namespace belay

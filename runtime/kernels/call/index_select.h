@@ -16,7 +16,7 @@ template <CopyFn kCopy>
 absl::Status IndexSelect(KernelContext& context, const IndexSelectCall<KernelArguments>& call) {
   const TensorView from = *call.self, places = *call.index;
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
-  ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(call.dim, from.rank()));
+  const int d = *NormalizeDim(call.dim, from.rank());  // as it has a shape
   ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, from.dtype, dims));
   return WalkSlices(from, d, places, out, /*wrap=*/false, kCopy);
 }

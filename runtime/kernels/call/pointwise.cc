@@ -87,7 +87,7 @@ absl::Status RunPointwise(KernelContext& context, const PointwiseOperands<Kernel
   const PromotedTypes& types = call.types;
   const ComputeClass type = ComputeClassOf(types.compute);
   const LoopTable::Entry entry = table.entries[static_cast<int>(type)];
-  if (entry.loop == nullptr || types.compute == DType::kComplex32) {
+  if (entry.loop == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("dtype ", DTypeName(types.compute), " is not supported"));
   }

@@ -236,13 +236,13 @@ uint64_t OwnScratch(const ConvGeometry& g, bool transposed) {
 }
 
 // A tensor as row-major floats: itself, or its copy at `room`, which moves on.
-absl::StatusOr<const float*> FloatsOf(const TensorView* t, float*& room) {
-  if (t == nullptr) return static_cast<const float*>(nullptr);
+const float* FloatsOf(const TensorView* t, float*& room) {
+  if (t == nullptr) return nullptr;
   if (IsRowMajorF32(*t)) return t->as<const float>();
   float* const copy = room;
   room += t->numel();
-  ABSL_RETURN_IF_ERROR(CopyStrided(*t, TensorView::Contiguous(DType::kFloat32, t->sizes, copy)));
-  return static_cast<const float*>(copy);
+  CopyConvertible(*t, TensorView::Contiguous(DType::kFloat32, t->sizes, copy));
+  return copy;
 }
 
 absl::Status Convolution(KernelContext& context, const ConvolutionCall<KernelArguments>& call) {
@@ -256,9 +256,9 @@ absl::Status Convolution(KernelContext& context, const ConvolutionCall<KernelArg
   const uint64_t total = own + CopyOf(input) + CopyOf(weight) + CopyOf(bias) + CopyOf(out);
   ABSL_ASSIGN_OR_RETURN(float* scratch, ScratchArray<float>(context, static_cast<int64_t>(total)));
   float* room = scratch + own;
-  ABSL_ASSIGN_OR_RETURN(const float* in, FloatsOf(input, room));
-  ABSL_ASSIGN_OR_RETURN(const float* w, FloatsOf(weight, room));
-  ABSL_ASSIGN_OR_RETURN(const float* b, FloatsOf(bias, room));
+  const float* const in = FloatsOf(input, room);
+  const float* const w = FloatsOf(weight, room);
+  const float* const b = FloatsOf(bias, room);
   const bool direct = IsRowMajorF32(*out);
   float* to = direct ? out->as<float>() : room;
   if (p.transposed) {
@@ -268,8 +268,8 @@ absl::Status Convolution(KernelContext& context, const ConvolutionCall<KernelArg
   } else {
     Dense(g, in, w, b, to, scratch);
   }
-  if (direct) return absl::OkStatus();
-  return CopyStrided(TensorView::Contiguous(DType::kFloat32, out->sizes, to), *out);
+  if (!direct) CopyConvertible(TensorView::Contiguous(DType::kFloat32, out->sizes, to), *out);
+  return absl::OkStatus();
 }
 
 bool Accepts(const KernelContext& context, const ConvolutionCall<KernelArguments>& call) {

@@ -321,6 +321,11 @@ absl::Status CopyStrided(const TensorView& from, const TensorView& to) {
   return absl::OkStatus();
 }
 
+void CopyConvertible(const TensorView& from, const TensorView& to) {
+  const bool copied = CopyStrided(from, to).ok();
+  ABSL_DCHECK(copied);
+}
+
 void CopyFlipped(const TensorView& from, uint32_t mask, const TensorView& to) {
   if (from.numel() == 0) return;
   TensorView flipped = from;

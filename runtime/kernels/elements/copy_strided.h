@@ -14,6 +14,10 @@ namespace belay {
 // tile by tile, and dtypes are converted a run at a time.
 absl::Status CopyStrided(const TensorView& from, const TensorView& to);
 
+// The same, which can't fail, of tensors of equal sizes whose dtypes are equal or both of kRunTypes
+// (convert_run.h).
+void CopyConvertible(const TensorView& from, const TensorView& to);
+
 // The same with the source's dimensions in `mask` backwards. Preconditions: equal sizes and dtypes,
 // of at most 8 bytes; the tensors do not overlap.
 void CopyFlipped(const TensorView& from, uint32_t mask, const TensorView& to);

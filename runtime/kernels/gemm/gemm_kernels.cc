@@ -33,8 +33,7 @@ void PackStrided(const void* source, size_t first, size_t count, size_t stride, 
   to.sizes = from.sizes;
   to.strides = {static_cast<int64_t>(stride), 1};
   to.data = panel;
-  // The sizes are equal and the dtypes convertible: there is nothing to fail.
-  ABSL_CHECK(CopyStrided(from, to).ok());
+  CopyConvertible(from, to);
 }
 
 // What a call computes: alpha * a b + beta * addend.
@@ -72,8 +71,8 @@ Scratch ScratchFor(const TensorView& a, const TensorView& b, const TensorView& o
 
 // One matrix of the products that `parts` were reckoned for; `scratch` has all of them, the addend
 // copied already.
-absl::Status MultiplyMatrices(const Product& p, const TensorView& left, const TensorView& right,
-                              const TensorView& result, const Scratch& parts, float* scratch) {
+void MultiplyMatrices(const Product& p, const TensorView& left, const TensorView& right,
+                      const TensorView& result, const Scratch& parts, float* scratch) {
   float* const a_copy = scratch + parts.panel;
   float* const c_copy = a_copy + parts.a;
   const float* const addend_copy = c_copy + parts.c;
@@ -84,8 +83,7 @@ absl::Status MultiplyMatrices(const Product& p, const TensorView& left, const Te
   args.scratch = scratch;
   args.alpha = p.alpha;
   if (parts.a != 0) {
-    ABSL_RETURN_IF_ERROR(
-        CopyStrided(left, TensorView::Contiguous(DType::kFloat32, left.sizes, a_copy)));
+    CopyConvertible(left, TensorView::Contiguous(DType::kFloat32, left.sizes, a_copy));
     args.a = a_copy;
     args.lda = args.k;
   } else {
@@ -113,8 +111,8 @@ absl::Status MultiplyMatrices(const Product& p, const TensorView& left, const Te
       add(operands, c + r * args.ldc, args.n, beta);
     }
   }
-  if (parts.c == 0) return absl::OkStatus();
-  return CopyStrided(TensorView::Contiguous(DType::kFloat32, result.sizes, c_copy), result);
+  if (parts.c == 0) return;
+  CopyConvertible(TensorView::Contiguous(DType::kFloat32, result.sizes, c_copy), result);
 }
 
 absl::Status Multiply(KernelContext& context, const Product& p, int batch_dims) {
@@ -132,13 +130,11 @@ absl::Status Multiply(KernelContext& context, const Product& p, int batch_dims) 
                         ScratchArray<float>(context, static_cast<int64_t>(parts.total())));
   if (parts.addend != 0) {
     float* const copy = scratch + parts.total() - parts.addend;
-    ABSL_RETURN_IF_ERROR(
-        CopyStrided(addend, TensorView::Contiguous(DType::kFloat32, addend.sizes, copy)));
+    CopyConvertible(addend, TensorView::Contiguous(DType::kFloat32, addend.sizes, copy));
   }
   const int64_t batches = batch_dims == 0 ? 1 : a.sizes[0];
   for (int64_t i = 0; i < batches; ++i) {
-    ABSL_RETURN_IF_ERROR(
-        MultiplyMatrices(p, MatrixOf(a, i), MatrixOf(b, i), MatrixOf(*out, i), parts, scratch));
+    MultiplyMatrices(p, MatrixOf(a, i), MatrixOf(b, i), MatrixOf(*out, i), parts, scratch);
   }
   return absl::OkStatus();
 }
@@ -175,12 +171,11 @@ absl::Status GroupedMm(KernelContext& context, const GroupedProductCall<KernelAr
   ABSL_ASSIGN_OR_RETURN(float* scratch,
                         ScratchArray<float>(context, static_cast<int64_t>(parts.total())));
   const Product p = {.a = &a, .b = &b};
-  return ForEachGroup(
-      *call.offsets, a.sizes[0], [&](int64_t group, int64_t first, int64_t end) -> absl::Status {
-        TensorView left = RowsOf(a, first, end), right = MatrixOf(b, std::max<int64_t>(group, 0));
-        if (group < 0) left.sizes[1] = right.sizes[0] = 0;  // sums of nothing
-        return MultiplyMatrices(p, left, right, RowsOf(*out, first, end), parts, scratch);
-      });
+  return ForEachGroup(*call.offsets, a.sizes[0], [&](int64_t group, int64_t first, int64_t end) {
+    TensorView left = RowsOf(a, first, end), right = MatrixOf(b, std::max<int64_t>(group, 0));
+    if (group < 0) left.sizes[1] = right.sizes[0] = 0;  // sums of nothing
+    MultiplyMatrices(p, left, right, RowsOf(*out, first, end), parts, scratch);
+  });
 }
 
 template <ProductForm kForm>

@@ -45,12 +45,12 @@ TensorView ColumnsOf(const TensorView& t, int64_t first, int64_t count) {
   return part;
 }
 
-absl::Status CopyRows(const TensorView& from, DType dtype, int64_t row, void* to) {
+void CopyRows(const TensorView& from, DType dtype, int64_t row, void* to) {
   TensorView target = from;
   target.dtype = dtype;
   target.strides = {row, 1};
   target.data = to;
-  return CopyStrided(from, target);
+  CopyConvertible(from, target);
 }
 
 // The depths of a panel's columns four by four, with zeros where there are none.
@@ -96,8 +96,8 @@ void StorePanel(const void* c, const TensorView* addend, const TensorView& out) 
 }
 
 template <class T>
-absl::Status MultiplyWords(const TensorView& right, int64_t m, const std::byte* a, std::byte* panel,
-                           std::byte* c) {
+void MultiplyWords(const TensorView& right, int64_t m, const std::byte* a, std::byte* panel,
+                   std::byte* c) {
   constexpr DType kType = std::is_same_v<T, int64_t> ? DType::kInt64 : DType::kInt32;
   IntegerPanel<T> p;
   p.m = static_cast<size_t>(m);
@@ -108,9 +108,8 @@ absl::Status MultiplyWords(const TensorView& right, int64_t m, const std::byte* 
   p.c = reinterpret_cast<T*>(c);
   p.ldc = kGemmPanelColumns;
   if (right.sizes[1] < kColumns) std::memset(panel, 0, p.k * kGemmPanelColumns * sizeof(T));
-  ABSL_RETURN_IF_ERROR(CopyRows(right, kType, kColumns, panel));
+  CopyRows(right, kType, kColumns, panel);
   MultiplyIntegers(p);
-  return absl::OkStatus();
 }
 
 void MultiplyQuads(const TensorView& right, int64_t m, const std::byte* a, std::byte* panel,
@@ -149,9 +148,9 @@ absl::Status Multiply(KernelContext& context, const TensorView& a, const TensorV
     const TensorView left = MatrixOf(a, i), right = MatrixOf(b, i), result = MatrixOf(*out, i);
     if (IsByte(dtype)) {
       if (k % 4 != 0) std::memset(a_copy, 0, parts.a);
-      ABSL_RETURN_IF_ERROR(CopyRows(left, dtype, QuadsOf(k) * 4, a_copy));
+      CopyRows(left, dtype, QuadsOf(k) * 4, a_copy);
     } else {
-      ABSL_RETURN_IF_ERROR(CopyRows(left, ComputeType(dtype), k, a_copy));
+      CopyRows(left, ComputeType(dtype), k, a_copy);
     }
     for (int64_t first = 0; first < n; first += kColumns) {
       const int64_t count = std::min(n - first, kColumns);
@@ -159,9 +158,9 @@ absl::Status Multiply(KernelContext& context, const TensorView& a, const TensorV
       if (IsByte(dtype)) {
         MultiplyQuads(columns, m, a_copy, panel, c);
       } else if (dtype == DType::kInt64) {
-        ABSL_RETURN_IF_ERROR(MultiplyWords<int64_t>(columns, m, a_copy, panel, c));
+        MultiplyWords<int64_t>(columns, m, a_copy, panel, c);
       } else {
-        ABSL_RETURN_IF_ERROR(MultiplyWords<int32_t>(columns, m, a_copy, panel, c));
+        MultiplyWords<int32_t>(columns, m, a_copy, panel, c);
       }
       const TensorView extra = addend == nullptr ? TensorView() : ColumnsOf(added, first, count);
       StorePanel(c, addend == nullptr ? nullptr : &extra, ColumnsOf(result, first, count));

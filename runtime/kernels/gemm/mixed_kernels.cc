@@ -56,8 +56,8 @@ void LoadColumnParameters(const MixedProductOperands& operands, const TensorView
 }
 
 // Columns [first, first + count) of the weight, with zeros up to kColumns.
-absl::Status PackColumns(const MixedProductOperands& operands, int64_t first, int64_t count,
-                         int8_t* panel) {
+void PackColumns(const MixedProductOperands& operands, int64_t first, int64_t count,
+                 int8_t* panel) {
   const int64_t depth = operands.input->sizes[1];
   if (count < kColumns) std::memset(panel, 0, static_cast<size_t>(depth * kColumns));
   TensorView from = *operands.weight, to;
@@ -68,7 +68,7 @@ absl::Status PackColumns(const MixedProductOperands& operands, int64_t first, in
   to.sizes = from.sizes;
   to.strides = {kColumns, 1};
   to.data = panel;
-  return CopyStrided(from, to);
+  CopyConvertible(from, to);
 }
 
 template <bool kLinear>
@@ -98,8 +98,7 @@ absl::Status MixedProduct(KernelContext& context,
   panel.zero = zero;
   if (parts.a != 0) {
     float* const rows = zero + parts.zero;
-    ABSL_RETURN_IF_ERROR(
-        CopyStrided(input, TensorView::Contiguous(DType::kFloat32, input.sizes, rows)));
+    CopyConvertible(input, TensorView::Contiguous(DType::kFloat32, input.sizes, rows));
     panel.a = rows;
     panel.lda = panel.k;
   }
@@ -117,7 +116,7 @@ absl::Status MixedProduct(KernelContext& context,
       panel.b = operands.weight->as<const int8_t>() + first;
       panel.ldb = static_cast<size_t>(operands.depth_stride());
     } else if (depth > 0) {
-      ABSL_RETURN_IF_ERROR(PackColumns(operands, first, count, packed));
+      PackColumns(operands, first, count, packed);
       panel.b = packed;
       panel.ldb = kGemmPanelColumns;
     }

@@ -237,7 +237,7 @@ absl::Status RunWalk(const IndexWalk& walk, const TensorView& table, const Tenso
 // Whether RunRows computes it: rows of a row-major table for places that lie together, to rows of a
 // row-major result.
 bool AreRows(const TensorView& table, const TensorView& index, const TensorView& out) {
-  return table.rank() > 0 && table.is_contiguous() && index.is_contiguous() && out.is_contiguous();
+  return table.is_contiguous() && index.is_contiguous() && out.is_contiguous();
 }
 
 // The same loop for what most calls are, without what it takes to begin for all others. `width` is
@@ -319,8 +319,7 @@ absl::Status PutInto(const KernelContext& context, const TensorView& out,
                                                    ", got ", DTypeName(values->dtype)));
   }
   ABSL_ASSIGN_OR_RETURN(const IndexWalk walk, IndexWalk::Create(context, call.indices, out));
-  if (call.accumulate || walk.operands().empty())
-    return absl::InternalError("the call changed after the kernel was chosen");
+  if (call.accumulate) return absl::InternalError("the call changed after the kernel was chosen");
   ABSL_ASSIGN_OR_RETURN(const TensorView from, ExpandTo(*values, walk.result_sizes()));
   if (HasNoElements(walk.result_sizes())) return absl::OkStatus();
   ABSL_RETURN_IF_ERROR(CheckBroadcastSteps("index_put", walk.result_sizes()));
@@ -330,7 +329,7 @@ absl::Status PutInto(const KernelContext& context, const TensorView& out,
 absl::Status IndexPut(KernelContext& context, const IndexPutCall<KernelArguments>& call) {
   ABSL_RETURN_IF_ERROR(ExpectNumbers("self", *call.self));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.self->dtype, *call.self));
-  ABSL_RETURN_IF_ERROR(CopyStrided(*call.self, *out));
+  CopyConvertible(*call.self, *out);
   return PutInto(context, *out, call);
 }
 

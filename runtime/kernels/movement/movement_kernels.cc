@@ -40,9 +40,7 @@ absl::Status CopyDivided(KernelContext& context, const CopyCall<KernelArguments>
   for (int d = 0; d < to->rank(); ++d) {
     if (to->sizes[d] > 1 && (outer < 0 || to->strides[d] > to->strides[outer])) outer = d;
   }
-  if (context.num_threads() == 1 || outer < 0 || !(from.sizes == to->sizes)) {
-    return CopyStrided(from, *to);
-  }
+  if (context.num_threads() == 1 || outer < 0) return CopyStrided(from, *to);
   std::atomic<bool> failed = false;
   RunRanges(context, to->sizes[outer], 1, kElementWork * static_cast<double>(to->numel()),
             [&](int, int64_t first, int64_t last) {
@@ -124,16 +122,13 @@ TensorView PieceOf(const TensorView& t, int dim, int64_t at, bool second) {
 }
 
 // Copies both parts along each of the dimensions to the other end.
-absl::Status CopyRolled(const TensorView& from, const TensorView& to,
-                        absl::Span<const RolledDim> dims) {
-  if (from.numel() == 0) return absl::OkStatus();
-  if (dims.empty()) return CopyStrided(from, to);
+void CopyRolled(const TensorView& from, const TensorView& to, absl::Span<const RolledDim> dims) {
+  if (from.numel() == 0) return;
+  if (dims.empty()) return CopyConvertible(from, to);
   const auto [dim, kept] = dims[0];
   const int64_t moved = from.sizes[dim] - kept;
-  ABSL_RETURN_IF_ERROR(
-      CopyRolled(PieceOf(from, dim, kept, false), PieceOf(to, dim, moved, true), dims.subspan(1)));
-  return CopyRolled(PieceOf(from, dim, kept, true), PieceOf(to, dim, moved, false),
-                    dims.subspan(1));
+  CopyRolled(PieceOf(from, dim, kept, false), PieceOf(to, dim, moved, true), dims.subspan(1));
+  CopyRolled(PieceOf(from, dim, kept, true), PieceOf(to, dim, moved, false), dims.subspan(1));
 }
 
 constexpr int kMaxRolledDims = 4;  // of which each doubles the pieces
@@ -160,7 +155,8 @@ absl::Status Roll(KernelContext& context, const RollCall<KernelArguments>& call)
     if (shift_of[d] != 0) rolled[count++] = {d, self->sizes[d] - shift_of[d]};
   }
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, self->sizes));
-  return CopyRolled(*self, *out, absl::MakeConstSpan(rolled, count));
+  CopyRolled(*self, *out, absl::MakeConstSpan(rolled, count));
+  return absl::OkStatus();
 }
 
 constexpr KernelEngine kHighway = KernelEngine::kHighway;

@@ -105,11 +105,11 @@ void Normalize(const TensorView& from, const TensorView& to, double center, doub
 // ---- Layer norm
 
 // A parameter as a row of floats: in place, or in `room`.
-absl::StatusOr<const float*> ParameterRow(const TensorView* t, float* room) {
-  if (t == nullptr) return static_cast<const float*>(nullptr);
+const float* ParameterRow(const TensorView* t, float* room) {
+  if (t == nullptr) return nullptr;
   if (IsRowMajorF32(*t)) return t->as<const float>();
-  ABSL_RETURN_IF_ERROR(CopyStrided(*t, TensorView::Contiguous(DType::kFloat32, t->sizes, room)));
-  return static_cast<const float*>(room);
+  CopyConvertible(*t, TensorView::Contiguous(DType::kFloat32, t->sizes, room));
+  return room;
 }
 
 absl::Status LayerNorm(KernelContext& context, const LayerNormCall<KernelArguments>& call) {
@@ -145,8 +145,8 @@ absl::Status LayerNorm(KernelContext& context, const LayerNormCall<KernelArgumen
     weight_room = scratch + n;
     bias_room = weight_room + n;
   }
-  ABSL_ASSIGN_OR_RETURN(const float* scale, ParameterRow(weight, weight_room));
-  ABSL_ASSIGN_OR_RETURN(const float* shift, ParameterRow(bias, bias_room));
+  const float *const scale = ParameterRow(weight, weight_room), *const shift =
+                                                                    ParameterRow(bias, bias_room);
   for (StridedIterator<4> it(rows, {SelectDims(input->strides, 0, tail),
                                     SelectDims(out->strides, 0, tail), mean_rows, rstd_rows});
        !it.done(); it.Next()) {
@@ -155,15 +155,13 @@ absl::Status LayerNorm(KernelContext& context, const LayerNormCall<KernelArgumen
     float* row = in_place ? to.as<float>() : scratch;
     const float* source = from.as<const float>();
     if (!in_place) {
-      ABSL_RETURN_IF_ERROR(
-          CopyStrided(from, TensorView::Contiguous(DType::kFloat32, normalized, scratch)));
+      CopyConvertible(from, TensorView::Contiguous(DType::kFloat32, normalized, scratch));
       source = scratch;
     }
     const RowStatistics s = LayerNormRowF32(source, static_cast<size_t>(n), scale, shift,
                                             static_cast<float>(call.eps), row);
     if (!in_place) {
-      ABSL_RETURN_IF_ERROR(
-          CopyStrided(TensorView::Contiguous(DType::kFloat32, normalized, scratch), to));
+      CopyConvertible(TensorView::Contiguous(DType::kFloat32, normalized, scratch), to);
     }
     write_mean(it.offset(2), s.mean);
     write_rstd(it.offset(3), s.rstd);

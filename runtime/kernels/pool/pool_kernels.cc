@@ -34,8 +34,7 @@ class FloatImages {
     ABSL_ASSIGN_OR_RETURN(float* room, ScratchArray<float>(context, static_cast<int64_t>(total)));
     images.in_ = input.as<const float>();
     if (!IsRowMajorF32(input)) {
-      ABSL_RETURN_IF_ERROR(
-          CopyStrided(input, TensorView::Contiguous(DType::kFloat32, input.sizes, room)));
+      CopyConvertible(input, TensorView::Contiguous(DType::kFloat32, input.sizes, room));
       images.in_ = room;
       room += input.numel();
     }
@@ -45,9 +44,9 @@ class FloatImages {
 
   const float* in() const { return in_; }
   float* result() const { return result_; }
-  absl::Status Finish() const {
-    if (result_ == out_->data) return absl::OkStatus();
-    return CopyStrided(TensorView::Contiguous(DType::kFloat32, out_->sizes, result_), *out_);
+  void Finish() const {
+    if (result_ == out_->data) return;
+    CopyConvertible(TensorView::Contiguous(DType::kFloat32, out_->sizes, result_), *out_);
   }
 
  private:
@@ -163,7 +162,8 @@ absl::Status MaxPool2d(KernelContext& context, const MaxPoolCall<KernelArguments
              [&](const PoolRow& row, int64_t, int64_t at) {
                MaxPoolRowF32(row, images.result() + at, index->as<int64_t>() + at);
              });
-  return images.Finish();
+  images.Finish();
+  return absl::OkStatus();
 }
 
 absl::Status MaxPoolChannelsLast(KernelContext& context,
@@ -249,7 +249,8 @@ absl::Status AvgPool(KernelContext& context, const AvgPoolCall<KernelArguments, 
       to[x] /= static_cast<float>(count);
     }
   });
-  return images.Finish();
+  images.Finish();
+  return absl::OkStatus();
 }
 
 uint64_t ImagesAndRowScratch(const KernelContext& context,
@@ -319,7 +320,8 @@ absl::Status AdaptiveAvgPool(KernelContext& context,
       }
     }
   }
-  return images.Finish();
+  images.Finish();
+  return absl::OkStatus();
 }
 
 template <int kSpatial>

@@ -59,9 +59,9 @@ TensorView RowOf(const TensorView& t, int64_t n, int64_t c, int64_t y) {
 }
 
 // The row as floats: in place, or in `room`.
-absl::StatusOr<const float*> FloatsOf(const TensorView& row, float* room) {
+const float* FloatsOf(const TensorView& row, float* room) {
   if (row.dtype == DType::kFloat32 && row.strides[0] == 1) return row.as<const float>();
-  ABSL_RETURN_IF_ERROR(CopyStrided(row, TensorView::Contiguous(DType::kFloat32, row.sizes, room)));
+  CopyConvertible(row, TensorView::Contiguous(DType::kFloat32, row.sizes, room));
   return room;
 }
 
@@ -83,8 +83,8 @@ struct Engine {
       for (int64_t c = 0; c < out.sizes[1]; ++c) {
         for (int64_t y = 0; y < out.sizes[2]; ++y) {
           const Neighbors v = LinearNeighbors(u.axes[0], y, align_corners);
-          ABSL_ASSIGN_OR_RETURN(const float* a, FloatsOf(RowOf(in, n, c, v.first), room.rows[0]));
-          ABSL_ASSIGN_OR_RETURN(const float* b, FloatsOf(RowOf(in, n, c, v.second), room.rows[1]));
+          const float* const a = FloatsOf(RowOf(in, n, c, v.first), room.rows[0]);
+          const float* const b = FloatsOf(RowOf(in, n, c, v.second), room.rows[1]);
           BlendRows(a, b, static_cast<float>(v.share), static_cast<size_t>(width), room.blend);
           const TensorView row = RowOf(out, n, c, y);
           const bool direct = row.dtype == DType::kFloat32 && row.strides[0] == 1;
@@ -92,8 +92,7 @@ struct Engine {
           BlendColumns(room.blend, room.first, room.second, room.share,
                        static_cast<size_t>(out_width), to);
           if (!direct) {
-            ABSL_RETURN_IF_ERROR(
-                CopyStrided(TensorView::Contiguous(DType::kFloat32, row.sizes, to), row));
+            CopyConvertible(TensorView::Contiguous(DType::kFloat32, row.sizes, to), row);
           }
         }
       }

@@ -95,10 +95,10 @@ absl::Status Run(KernelContext& context, const SoftmaxCall<KernelArguments>& cal
       from.data = self->as<std::byte>() + (it.offset(0) + at * in_beside) * bytes;
       to.data = out->as<std::byte>() + (it.offset(1) + at * out_beside) * bytes;
       const TensorView block = TensorView::Contiguous(DType::kFloat32, from.sizes, scratch);
-      ABSL_RETURN_IF_ERROR(CopyStrided(from, block));
+      CopyConvertible(from, block);
       for (int64_t r = 0; r < count; ++r)
         kRow(scratch + r * n, static_cast<size_t>(n), scratch + r * n);
-      ABSL_RETURN_IF_ERROR(CopyStrided(block, to));
+      CopyConvertible(block, to);
     }
   }
   return absl::OkStatus();
