@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/kernel_arguments.h"
@@ -84,6 +85,7 @@ absl::Status Inverse(KernelContext& context, const FactorCall<KernelArguments>& 
     using T = decltype(zero);
     ABSL_ASSIGN_OR_RETURN(T* const m, ScratchArray<T>(context, CheckedInt(n) * n * 2));
     T* const inverse = m + n * n;
+    Budget::Pace pace;
     const Reader<T> read(*a);
     const Writer<T> write(*out);
     const Writer<int64_t> write_info(*info);
@@ -96,6 +98,7 @@ absl::Status Inverse(KernelContext& context, const FactorCall<KernelArguments>& 
       }
       int64_t failed = 0;
       for (int64_t k = 0; k < n; ++k) {
+        if (pace.Stop(2 * n * n)) return absl::OkStatus();
         const int64_t pivot = PivotRow(m, n, k);
         SwapRows(m, n, pivot, k);
         SwapRows(inverse, n, pivot, k);
@@ -136,12 +139,14 @@ absl::Status Cholesky(KernelContext& context, const FactorCall<KernelArguments>&
   return WithFactorType(a->dtype, [&](auto zero) -> absl::Status {
     using T = decltype(zero);
     ABSL_ASSIGN_OR_RETURN(T* const l, ScratchArray<T>(context, CheckedInt(n) * n));
+    Budget::Pace pace;
     const Reader<T> read(*a);
     const Writer<T> write(*out);
     const Writer<int64_t> write_info(*info);
     return ForEachMatrix(*a, *out, *info, [&](Place in, Place to, int64_t info_at) {
       int64_t failed = 0;
       for (int64_t k = 0; k < n; ++k) {
+        if (pace.Stop((n - k) * (k + 1))) return absl::OkStatus();
         for (int64_t i = 0; i < n; ++i) {
           if (i < k) {
             l[i * n + k] = 0;
@@ -188,6 +193,7 @@ absl::Status Det(KernelContext& context, const FactorCall<KernelArguments>& call
     const Writer<T> write(*lu), write_det(*det);
     const Writer<int64_t> write_pivot(*pivots);
     const int64_t pivot_step = pivots->strides.back();
+    Budget::Pace pace;
     StridedIterator<1> det_at(det->sizes, {det->strides});  // one per matrix
     return ForEachMatrix(*a, *lu, *pivots, [&](Place in, Place to, int64_t pivots_at) {
       for (int64_t i = 0; i < n; ++i) {
@@ -195,6 +201,7 @@ absl::Status Det(KernelContext& context, const FactorCall<KernelArguments>& call
       }
       T product = 1;
       for (int64_t k = 0; k < n; ++k) {
+        if (pace.Stop((n - k) * (n - k))) return absl::OkStatus();
         const int64_t pivot = PivotRow(m, n, k);
         SwapRows(m, n, pivot, k);
         write_pivot(pivots_at + k * pivot_step, pivot + 1);

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/kernel_arguments.h"
@@ -94,7 +95,9 @@ uint64_t Scratch(const KernelContext& context, const Call& call) {
 template <class T, class Fn>
 int64_t Factorize(const Matrix<T>& m, bool exchange, Fn&& pivot) {
   int64_t failed = 0;
+  Budget::Pace pace;
   for (int64_t k = 0; k < std::min(m.rows, m.columns); ++k) {
+    if (pace.Stop((m.rows - k) * (m.columns - k))) return failed;
     int64_t best = k;
     for (int64_t i = k + 1; exchange && i < m.rows; ++i) {
       if (PivotSize(m(i, k)) > PivotSize(m(best, k))) best = i;
@@ -180,6 +183,7 @@ absl::Status SolveTriangular(KernelContext& context, const TriangularCall<Kernel
     const Writer<T> write(*out);
     // Along `down` lie the unknowns of one system.
     const int down = left ? rank - 2 : rank - 1, across = left ? rank - 1 : rank - 2;
+    Budget::Pace pace;
     for (int64_t item = 0; item < BatchCount(*a, rank - 2); ++item) {
       Load(*a, item, m);
       const int64_t from = BatchOffset(*b, rank - 2, item), to = BatchOffset(*out, rank - 2, item);
@@ -187,6 +191,7 @@ absl::Status SolveTriangular(KernelContext& context, const TriangularCall<Kernel
         for (int64_t i = 0; i < n; ++i) {
           x[i] = read(from + column * b->strides[across] + i * b->strides[down]);
         }
+        if (pace.Stop(n * n)) return absl::OkStatus();
         // x M = b is Mᵀ xᵀ = bᵀ.
         SolveTriangle(
             n, upper == left, unit, [&](int64_t i, int64_t k) { return left ? m(i, k) : m(k, i); },
@@ -222,6 +227,7 @@ absl::Status LuSolve(KernelContext& context, const LuSolveCall<KernelArguments>&
     const bool transposed = adjoint == left;
     const bool conjugated = adjoint;
     const auto value = [&](T v) { return conjugated ? Conjugate(v) : v; };
+    Budget::Pace pace;
     for (int64_t item = 0; item < BatchCount(*lu, rank - 2); ++item) {
       Load(*lu, item, m);
       const int64_t from = BatchOffset(*b, rank - 2, item), to = BatchOffset(*out, rank - 2, item);
@@ -238,6 +244,7 @@ absl::Status LuSolve(KernelContext& context, const LuSolveCall<KernelArguments>&
         for (int64_t i = 0; i < n; ++i) {
           x[i] = read(from + column * b->strides[across] + i * b->strides[down]);
         }
+        if (pace.Stop(2 * n * n)) return absl::OkStatus();
         if (!transposed) {
           for (int64_t k = 0; k < n; ++k) ABSL_RETURN_IF_ERROR(exchange(k));
           const auto at = [&](int64_t i, int64_t k) { return value(m(i, k)); };
@@ -282,12 +289,14 @@ absl::Status Qr(KernelContext& context, const QrCall<KernelArguments>& call) {
       ScratchArray<double>(context, CheckedInt(rows) * columns + CheckedInt(rows) * rows + rows));
   const Matrix<double> r = {memory, rows, columns}, q = {memory + rows * columns, rows, rows};
   double* const v = memory + rows * columns + rows * rows;
+  Budget::Pace pace;
   for (int64_t item = 0; item < BatchCount(*a, rank - 2); ++item) {
     Load(*a, item, r);
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t k = 0; k < rows; ++k) q(i, k) = i == k ? 1 : 0;
     }
     for (int64_t k = 0; k < steps; ++k) {
+      if (pace.Stop(2 * (rows - k) * (columns + rows))) return absl::OkStatus();
       double below = 0;
       for (int64_t i = k + 1; i < rows; ++i) below = std::hypot(below, r(i, k));
       if (below == 0) continue;
@@ -374,6 +383,7 @@ absl::Status Eigh(KernelContext& context, const EighCall<KernelArguments>& call)
   if (values->numel() == 0) return absl::OkStatus();  // of however many matrices
   ABSL_ASSIGN_OR_RETURN(double* const memory, ScratchArray<double>(context, CheckedInt(n) * n * 2));
   const Matrix<double> m = {memory, n, n}, v = {memory + n * n, n, n};
+  Budget::Pace pace;
   for (int64_t item = 0; item < BatchCount(*a, rank - 2); ++item) {
     Load(*a, item, m);
     double norm = 0;
@@ -394,6 +404,7 @@ absl::Status Eigh(KernelContext& context, const EighCall<KernelArguments>& call)
       }
       if (!(off > norm * 1e-18)) break;
       for (int64_t i = 0; i < n; ++i) {
+        if (pace.Stop(3 * (n - i) * n)) return absl::OkStatus();
         for (int64_t k = i + 1; k < n; ++k) {
           const Rotation rotation = Diagonalizing(m(i, i), m(i, k), m(k, k));
           if (rotation.s == 0) continue;
@@ -471,6 +482,7 @@ absl::Status Svd(KernelContext& context, const SvdCall<KernelArguments>& call) {
   const Matrix<double> v = {memory + tall * n + tall * tall, n, n};
   double* const s = memory + tall * n + tall * tall + n * n;
   const Matrix<double> loaded = {u.data, a->sizes[rank - 2], a->sizes[rank - 1]};
+  Budget::Pace pace;
   for (int64_t item = 0; item < BatchCount(*a, rank - 2); ++item) {
     Load(*a, item, loaded);
     for (int64_t i = 0; i < tall; ++i) {
@@ -483,6 +495,7 @@ absl::Status Svd(KernelContext& context, const SvdCall<KernelArguments>& call) {
     for (int sweep = 0; rotated && sweep < kMostSweeps; ++sweep) {
       rotated = false;
       for (int64_t i = 0; i < n; ++i) {
+        if (pace.Stop(3 * (n - i) * tall)) return absl::OkStatus();
         for (int64_t k = i + 1; k < n; ++k) {
           double p = 0, x = 0, q = 0;
           for (int64_t row = 0; row < tall; ++row) {
@@ -517,6 +530,7 @@ absl::Status Svd(KernelContext& context, const SvdCall<KernelArguments>& call) {
       if (k < n && s[k] > s[0] * kEpsilon * static_cast<double>(tall)) {
         for (int64_t i = 0; i < tall; ++i) u(i, k) = w(i, k) / s[k];
       } else {
+        if (pace.Stop(4 * (k + 1) * tall)) return absl::OkStatus();
         CompleteColumn(u, k, axis);
       }
     }
@@ -531,7 +545,9 @@ absl::Status Svd(KernelContext& context, const SvdCall<KernelArguments>& call) {
 // --- Functions of matrices ---
 
 void Multiply(const Matrix<double>& x, const Matrix<double>& y, const Matrix<double>& out) {
+  Budget::Pace pace;
   for (int64_t i = 0; i < x.rows; ++i) {
+    if (pace.Stop(x.columns * y.columns)) return;
     for (int64_t k = 0; k < y.columns; ++k) out(i, k) = 0;
     for (int64_t j = 0; j < x.columns; ++j) {
       const double factor = x(i, j);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/pool.h"
@@ -96,6 +97,12 @@ struct AdaptiveWindows {
   }
 };
 
+// How many places of an image windows cover.
+int64_t CountOf(const Window& w) {
+  return w.last <= w.first ? 0 : (w.last - w.first + w.step - 1) / w.step;
+}
+int64_t CountOf(const Window (&w)[3]) { return CountOf(w[0]) * CountOf(w[1]) * CountOf(w[2]); }
+
 // Calls fn(windows, input offset of the image, offsets of the place in both outputs) for every
 // place of every image.
 template <class Windows, class Fn>
@@ -103,6 +110,7 @@ void ForEachWindow(const Images& input, const Images& output, const Images& seco
                    const Windows& windows, Fn&& fn) {
   // Without elements the other sizes may be large: no loop may count them.
   if (output.size[0] == 0 || output.size[1] == 0 || output.size[2] == 0) return;
+  Budget::Pace pace;
   for (StridedIterator<3> it(
            output.leading, {input.leading_strides, output.leading_strides, second.leading_strides});
        !it.done(); it.Next()) {
@@ -111,6 +119,7 @@ void ForEachWindow(const Images& input, const Images& output, const Images& seco
         Window w[] = {windows(0, z), windows(1, y), Window()};
         for (int64_t x = 0; x < output.size[2]; ++x) {
           w[2] = windows(2, x);
+          if (pace.Stop(1 + CountOf(w))) return;
           fn(w, it.offset(0),
              it.offset(1) + z * output.stride[0] + y * output.stride[1] + x * output.stride[2],
              it.offset(2) + z * second.stride[0] + y * second.stride[1] + x * second.stride[2]);
@@ -142,7 +151,7 @@ struct Divisor : PoolDivisor {
   }
 };
 
-// Averages; a window without elements gives 0.
+// Averages. Each window has an element: padding is at most half of one, and it begins before its end.
 template <class T, class Windows>
 void Average(const TensorView& self, const TensorView& out, const Windows& windows,
              const Divisor& divisor, const Images& input, const Images& output) {
@@ -151,12 +160,9 @@ void Average(const TensorView& self, const TensorView& out, const Windows& windo
   ForEachWindow(input, output, output, windows,
                 [&](const Window(&w)[3], int64_t image, int64_t offset, int64_t) {
                   T total = 0;
-                  bool empty = true;
                   ForEachElement(w, input, [&](int64_t, int64_t, int64_t, int64_t at) {
                     total = WrappingAdd(total, in(image + at));
-                    empty = false;
                   });
-                  if (empty) return write(offset, T{0});
                   if constexpr (std::is_same_v<T, int64_t>) {
                     write(offset, static_cast<int64_t>(total / divisor(w)));
                   } else {
@@ -296,9 +302,11 @@ absl::Status SpreadEvenly(KernelContext& context, const TensorView& grad, const 
   Images dense;
   dense.stride[1] = ImagesOf(out, 2).size[2];
   dense.stride[2] = 1;
+  Budget::Pace pace;
   return Spread(context, grad, grad, out,
                 [&](double* image, int64_t y, int64_t x, int64_t offset, int64_t) {
                   const Window w[] = {Window(), windows(1, y), windows(2, x)};
+                  if (pace.Stop(1 + CountOf(w))) return absl::OkStatus();
                   const double share = in(offset) / static_cast<double>(divisor(w));
                   ForEachElement(
                       w, dense, [&](int64_t, int64_t, int64_t, int64_t at) { image[at] += share; });
