@@ -159,10 +159,12 @@ CallOutcome Run(const KernelRegistry* kernels, const Kernel* kernel, const TextC
   Outputs allocator(outcome, faults);
   std::vector<EValue*> arguments, outputs;
   for (const std::string& argument : call.arguments) {
+    arguments.push_back(memory.Slot(argument.front() == '@' ? EValue() : memory.Value(argument)));
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
     // "@2" is the tensor of argument 2, in a slot of its own.
-    arguments.push_back(argument.front() == '@'
-                            ? memory.Slot(*arguments.at(std::stoul(argument.substr(1))))
-                            : memory.Slot(memory.Value(argument)));
+    const std::string& argument = call.arguments[i];
+    if (argument.front() == '@') *arguments[i] = *arguments.at(std::stoul(argument.substr(1)));
   }
   size_t next = 0;
   const auto output = [&](const std::string& text) -> EValue* {
@@ -335,6 +337,7 @@ EValue ValueMemory::Value(std::string_view text) {
   }
   if (text == "<contiguous>") return EValue(MemoryFormat::kContiguous);
   if (text == "<channels_last>") return EValue(MemoryFormat::kChannelsLast);
+  if (text == "<channels_last_3d>") return EValue(MemoryFormat::kChannelsLast3d);
   if (text == "<preserve>") return EValue(MemoryFormat::kPreserve);
   if (text.front() == '[') {
     std::vector<EValue*> elements;

@@ -16,17 +16,18 @@ namespace {
 
 // The tensor with another size, which it may have when a program runs.
 std::vector<std::string> OtherSizes(const std::string& text) {
+  // Dtype, number of dimensions, and layout.
+  const auto kind = [](const std::string& tensor) {
+    const size_t open = tensor.find('['), close = tensor.find(']');
+    const auto commas =
+        std::count(tensor.begin(), tensor.begin() + static_cast<int64_t>(close), ',');
+    const bool laid = tensor[close + 1] == ':';
+    return absl::StrCat(tensor.substr(0, open), close == open + 1 ? -1 : commas,
+                        laid ? tensor.substr(close + 1, 2) : "");
+  };
   std::vector<std::string> changed;
   for (const std::string& other : ChangedTensors(text)) {
-    const auto dimensions = [](const std::string& tensor) {
-      return std::count(tensor.begin(),
-                        tensor.begin() + static_cast<std::ptrdiff_t>(tensor.find(']')), ',');
-    };
-    if (other.substr(0, other.find('[')) == text.substr(0, text.find('[')) &&
-        other.find(':') == text.find(':') && dimensions(other) == dimensions(text) &&
-        (other.find("[]") == std::string::npos) == (text.find("[]") == std::string::npos)) {
-      changed.push_back(other);
-    }
+    if (kind(other) == kind(text)) changed.push_back(other);
   }
   return changed;
 }
@@ -144,6 +145,40 @@ TEST_F(ChosenForAnother, Size) {
         }
       }
     }
+  }
+}
+
+// No program changes a layout that was planned; a kernel that reads one alone looks all the same.
+TEST_F(ChosenForAnother, LayoutThatItDoesNotTake) {
+  const TextCall call = TextCall::Parse(
+      "aten.max_pool2d_with_indices.default f32[1,2,4,4]:l [2,2] [2,2] [0,0] [1,1] false -> f32:l "
+      "i64:l");
+  const Kernel* kernel = Chosen(call);
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_EQ(kernel->name, "MaxPool2dChannelsLastSimd");
+  EXPECT_OK(RunCall(*kernel, call).status);
+  for (const TextCall& other :
+       {call.With(0, "f32[1,2,4,4]"), call.WithOutput(0, "f32"), call.WithOutput(1, "i64")}) {
+    EXPECT_THAT(
+        RunCall(*kernel, other).status,
+        StatusIs(absl::StatusCode::kInternal, "the layout changed after the kernel was chosen"));
+  }
+}
+
+// When a program is loaded tensors may have no memory yet.
+TEST_F(ChosenForAnother, TensorsWithoutMemory) {
+  for (const CorpusCall& row : *calls_) {
+    TextCall call = row.call;
+    for (std::string& argument : call.arguments) {
+      if (IsTensor(argument) && argument.find(':') == std::string::npos) {
+        argument = argument.substr(0, argument.find(']') + 1) + ":n";
+      }
+    }
+    SCOPED_TRACE(call.ToString());
+    const CallOutcome with = RunCall(*standard_, row.call, {.plan_only = true}),
+                      without = RunCall(*standard_, call, {.plan_only = true});
+    EXPECT_EQ(with.kernel, without.kernel);
+    EXPECT_EQ(with.scratch_bytes, without.scratch_bytes);
   }
 }
 

@@ -130,8 +130,8 @@ Pieces PiecesOf(const ElementBlock& block) {
 
 // Moves the blocks of a batch: from the table to the dense tensor, or back.
 template <bool kPut>
-absl::Status MoveBatch(const IndexLoop& loop, const Pieces& pieces, const Places& places, int64_t n,
-                       std::byte* table, std::byte* dense) {
+void MoveBatch(const IndexLoop& loop, const Pieces& pieces, const Places& places, int64_t n,
+               std::byte* table, std::byte* dense) {
   const int64_t unit = static_cast<int64_t>(DTypeSize(loop.dtype));
   // Few blocks of scattered elements: a strided copy of each.
   if (pieces.length == 1 && n <= 4 && !pieces.outer.empty()) {
@@ -143,10 +143,9 @@ absl::Status MoveBatch(const IndexLoop& loop, const Pieces& pieces, const Places
       in_dense.strides = pieces.dense;
       in_table.data = table + places.table[i] * unit;
       in_dense.data = dense + places.dense[i] * unit;
-      ABSL_RETURN_IF_ERROR(kPut ? CopyStrided(in_dense, in_table)
-                                : CopyStrided(in_table, in_dense));
+      kPut ? CopyConvertible(in_dense, in_table) : CopyConvertible(in_table, in_dense);
     }
-    return absl::OkStatus();
+    return;
   }
   const size_t bytes = static_cast<size_t>(pieces.length * unit);
   for (StridedIterator<2> it(pieces.outer, {pieces.table, pieces.dense}); !it.done(); it.Next()) {
@@ -158,7 +157,6 @@ absl::Status MoveBatch(const IndexLoop& loop, const Pieces& pieces, const Places
       CopyBlocks(t, places.table, e, places.dense, static_cast<size_t>(n), unit, bytes);
     }
   }
-  return absl::OkStatus();
 }
 
 // Runs the loop; `table` and `dense` have elements of one dtype, of which a block may have none:
@@ -175,11 +173,9 @@ absl::Status RunLoop(IndexLoop& loop, const TensorView& table, const TensorView&
   std::byte *const from = table.as<std::byte>(), *const to = dense.as<std::byte>();
   Places places;
   int64_t filled = 0;
-  const auto flush = [&]() -> absl::Status {
-    const int64_t n = filled;
+  const auto flush = [&] {
+    if (!empty) MoveBatch<kPut>(loop, pieces, places, filled, from, to);
     filled = 0;
-    if (empty || n == 0) return absl::OkStatus();
-    return MoveBatch<kPut>(loop, pieces, places, n, from, to);
   };
   // The offsets of a row of positions in each operand.
   Sizes at(std::max(last, 0), 0);
@@ -191,7 +187,7 @@ absl::Status RunLoop(IndexLoop& loop, const TensorView& table, const TensorView&
       if (!status.ok()) return status;
       filled += n;
       start += n;
-      if (filled == kBatch) ABSL_RETURN_IF_ERROR(flush());
+      if (filled == kBatch) flush();
     }
     int d = last - 1;
     for (; d >= 0; --d) {
@@ -204,8 +200,10 @@ absl::Status RunLoop(IndexLoop& loop, const TensorView& table, const TensorView&
       if (!wraps) break;
       at[d] = 0;
     }
-    if (d < 0) return flush();
+    if (d < 0) break;
   }
+  flush();
+  return absl::OkStatus();
 }
 
 // Runs the loop that a list of at most kMost indices into `table` means for a dense tensor of the

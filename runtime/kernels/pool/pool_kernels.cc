@@ -201,7 +201,8 @@ Extent ExtentOf(int64_t start, int64_t kernel, int64_t size, int64_t padding) {
   return {std::max<int64_t>(0, std::min(end, size) - std::max<int64_t>(start, 0)), end - start};
 }
 
-// The sums of a row's windows over all of their planes; `room` is for as many.
+// The sums of a row's windows over all of their planes, of which there is one at least; `room` is for as
+// many.
 void SumRow(const Geometry& g, PoolRow row, int64_t z, float* room, float* to) {
   const float* const image = row.plane;
   bool any = false;
@@ -213,7 +214,6 @@ void SumRow(const Geometry& g, PoolRow row, int64_t z, float* room, float* to) {
     for (int64_t x = 0; any && x < row.outputs; ++x) to[x] += room[x];
     any = true;
   }
-  if (!any) std::fill_n(to, row.outputs, 0.0f);
 }
 
 template <int kSpatial>
@@ -315,7 +315,7 @@ absl::Status AdaptiveAvgPool(KernelContext& context,
           const double places = static_cast<double>(depth.last - depth.first) *
                                 static_cast<double>(height) *
                                 static_cast<double>(columns.last - columns.first);
-          *result++ = places == 0 ? 0.0f : static_cast<float>(total / places);
+          *result++ = static_cast<float>(total / places);  // of at least one
         }
       }
     }
