@@ -46,10 +46,9 @@ Runs RunsOf(const QuantizedGrid& grid) {
 
 // Calls map(buffer of floats, n, scale, zero point) for each piece of each run, between reading and
 // storing it. False when a zero point is no float: nothing is lost, but the result must be computed
-// otherwise.
+// otherwise. Precondition: there are elements.
 template <class Map>
 bool ForEachPiece(const QuantizedGrid& grid, Map&& map) {
-  if (grid.input->numel() == 0) return true;  // perhaps without memory to point into
   if (grid.input->numel() < kShortTensor) return false;
   const Runs runs = RunsOf(grid);
   if (runs.length < kShortRun && !runs.outer.empty()) return false;
