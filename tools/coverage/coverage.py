@@ -69,7 +69,7 @@ def is_product(path):
         parts[0] in ("runtime", "exir", "backends", "executorch", "tools")
         and not path.endswith(("_test.cc", "_test.c", "_bench.cc", ".pb.h", ".pb.cc", ".inc"))
         and not any("testing" in p for p in parts)
-        and not parts[-1].startswith(("test_", "malloc_may_fail"))
+        and not parts[-1].startswith(("test_", "malloc_may_fail", "kernel_comparison", "guarded_array"))
         and path != "runtime/core/status_macros.h"  # macros count where they are used
     )
 
