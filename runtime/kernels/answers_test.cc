@@ -9,6 +9,7 @@
 #include "runtime/core/budget.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/core/testing.h"
+#include "runtime/core/thread_pool.h"
 #include "runtime/kernels/call_corpus_testing.h"
 #include "runtime/kernels/call_testing.h"
 
@@ -38,6 +39,27 @@ TEST_F(CallCorpus, Answers) {
         EXPECT_EQ(outcome.ToString(), line.size() > result + 4 ? line.substr(result + 4) : "");
       }
     }
+  }
+}
+
+// Large tensors are divided among threads, which give the same bits and the same errors.
+TEST_F(CallCorpus, ThreadsGiveTheSame) {
+  ThreadPool threads(3);
+  for (const char* text :
+       {"aten._to_copy.default f32[3,100000] float16 none none none false none -> f16",
+        "aten._to_copy.default f32[3,100000]:t float64 none none none false none -> f64",
+        "aten.clone.default f32[1,1,1] none -> f32",
+        "aten.clone.default f32[100000,2] none -> f32:t",
+        "aten._to_copy.default f32[3,100000] complex32 none none none false none -> c32",
+        "aten.mul.Tensor f32[300000] f32[300000] -> f32",
+        "aten.exp.default f32[300000]=1,2,3 -> f32",
+        "aten.lt.Tensor f32[300000] f32[300000]=5 -> b8",
+        "aten.add.Tensor f32[300000] f32[1] 1 -> f32",
+        "aten.relu.default f32[1000,200]:t -> f32:t"}) {
+    const TextCall call = TextCall::Parse(text);
+    EXPECT_EQ(RunCall(*standard_, call, {.threads = &threads}).ToString(),
+              RunCall(*standard_, call).ToString())
+        << text;
   }
 }
 

@@ -37,6 +37,16 @@ TEST(KernelFamiliesTest, TogetherTheyAreTheStandardKernels) {
          "kernel_families.cc), or in standard_kernels.cc";
 }
 
+// Nothing is added behind what is there already: a row would hide its equal.
+TEST(KernelFamiliesTest, RowsThatAreThereAlreadyAreAnError) {
+  for (const KernelFamily& family : StandardKernelFamilies()) {
+    KernelRegistry registry;
+    ASSERT_OK(registry.Add(family.rows));
+    EXPECT_THAT(AddStandardKernels(registry), StatusIs(absl::StatusCode::kAlreadyExists))
+        << family.file;
+  }
+}
+
 TEST(KernelFamiliesTest, AFileIsNamedAfterItsReferenceFamily) {
   const std::vector<KernelFamily> families = StandardKernelFamilies();
   const auto found = std::find_if(families.begin(), families.end(), [](const KernelFamily& family) {
