@@ -216,6 +216,7 @@ TEST(AttentionFloatsTest, OverflowIsNone) {
   EXPECT_EQ(AttentionFloats(1, 5, 64, 64), 10);
   EXPECT_EQ(AttentionFloats(1, std::numeric_limits<int64_t>::max(), 1, 1), std::nullopt);
   EXPECT_EQ(AttentionFloats(9, int64_t{1} << 40, int64_t{1} << 30, 1), std::nullopt);
+  EXPECT_EQ(AttentionFloats(9, int64_t{1} << 40, 1, int64_t{1} << 30), std::nullopt);
 }
 
 INSTANTIATE_TEST_SUITE_P(, AttentionTest, testing::ValuesIn(InstructionSets()),

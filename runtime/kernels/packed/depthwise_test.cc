@@ -84,7 +84,7 @@ TEST_P(DepthwiseTest, WindowsSizesAndChannels) {
   const TestWindow windows[] = {{3, 3, 1, 1, 1}, {3, 3, 2, 1, 1}, {3, 3, 1, 0, 1}, {3, 3, 2, 0, 1},
                                 {5, 5, 1, 2, 1}, {5, 5, 2, 2, 1}, {3, 3, 1, 2, 2}, {7, 7, 1, 3, 1},
                                 {2, 2, 3, 0, 1}, {3, 3, 1, 5, 1}, {1, 1, 1, 0, 1}, {5, 5, 2, 4, 1},
-                                {3, 3, 3, 1, 1}};
+                                {3, 3, 3, 1, 1}, {7, 7, 2, 3, 1}, {5, 3, 1, 1, 1}, {3, 3, 1, 6, 4}};
   for (const TestWindow& w : windows) {
     for (int64_t width : {1, 2, 3, 5, 7, 9, 12, 19}) {
       if (WindowPlaces(width, w.width, w) < 1) continue;

@@ -1,5 +1,6 @@
 #include "runtime/kernels/packed/dynamic_gemm.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -211,6 +212,16 @@ TEST_P(DynamicGemmTest, AResultDoesNotDependOnTheRange) {
       }
     }
   }
+}
+
+TEST_P(DynamicGemmTest, ARangeOfNothingIsNotWritten) {
+  Problem p(WeightFormat::kInt8, 3, 70, 90, 32, true, random_);
+  std::fill(p.c.data(), p.c.data() + p.c.size(), kNan);
+  for (const auto& [first_row, last_row, first_column, last_column] :
+       {std::array<size_t, 4>{2, 2, 0, 70}, {3, 2, 0, 70}, {0, 3, 32, 32}, {0, 3, 64, 32}}) {
+    DynamicGemmRange(p.Args(), first_row, last_row, first_column, last_column);
+  }
+  for (size_t i = 0; i < p.c.size(); ++i) EXPECT_TRUE(std::isnan(p.c[i])) << i;
 }
 
 TEST_P(DynamicGemmTest, ARowWhoseScaleIsNanIsNan) {

@@ -1,5 +1,6 @@
 #include "runtime/kernels/packed/packed_gemm.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -131,6 +132,15 @@ TEST_P(PackedGemmTest, TouchesNothingOutsideOfTheRange) {
   }
 }
 
+TEST_P(PackedGemmTest, ARangeOfNothingIsNotWritten) {
+  Problem p(3, 70, 9, 1, random_);
+  for (const auto& [first_row, last_row, first_column, last_column] :
+       {std::array<size_t, 4>{2, 2, 0, 70}, {3, 2, 0, 70}, {0, 3, 32, 32}, {0, 3, 64, 32}}) {
+    PackedGemmRange(p.Args(), first_row, last_row, first_column, last_column);
+  }
+  for (size_t i = 0; i < p.c.size(); ++i) EXPECT_TRUE(std::isnan(p.c[i])) << i;
+}
+
 TEST_P(PackedGemmTest, EveryEpilogue) {
   for (int activation = 0; activation <= static_cast<int>(Activation::kGeluTanh); ++activation) {
     for (int combine : {0, 1, 2}) {  // nothing, add, multiply
@@ -170,6 +180,20 @@ TEST_P(PackedGemmTest, EveryEpilogue) {
         }
       }
     }
+  }
+}
+
+// There is nothing to multiply by.
+TEST_P(PackedGemmTest, AMultiplicationWithoutFactorsIsNone) {
+  for (const Activation activation : {Activation::kNone, Activation::kTanh}) {
+    Problem p(5, 37, 9, 1, random_);
+    PackedGemmArgs g = p.Args();
+    g.epilogue.activation = activation;
+    PackedGemm(g);
+    const std::vector<float> plain(p.c.data(), p.c.data() + p.c.size());
+    g.epilogue.multiply = true;
+    PackedGemm(g);
+    EXPECT_EQ(std::memcmp(plain.data(), p.c.data(), plain.size() * sizeof(float)), 0);
   }
 }
 

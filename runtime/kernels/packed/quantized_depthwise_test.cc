@@ -121,7 +121,7 @@ TEST_P(QuantizedDepthwiseTest, WindowsSizesAndChannels) {
                                 {5, 5, 1, 2, 1}, {5, 5, 2, 2, 1}, {3, 3, 1, 2, 2}, {7, 7, 1, 3, 1},
                                 {2, 2, 3, 0, 1}, {3, 3, 1, 5, 1}, {1, 1, 1, 0, 1}, {5, 5, 2, 4, 1},
                                 {3, 3, 3, 1, 1}, {4, 3, 1, 1, 1}, {2, 5, 1, 1, 1}, {9, 3, 1, 4, 1},
-                                {1, 3, 2, 1, 1}, {6, 5, 1, 2, 1}};
+                                {1, 3, 2, 1, 1}, {6, 5, 1, 2, 1}, {9, 5, 1, 4, 1}};
   for (const TestWindow& w : windows) {
     for (int64_t size : {1, 2, 3, 5, 7, 12}) {
       if (OutputSize(TestGeometry(1, size, size, w)) == 0) continue;

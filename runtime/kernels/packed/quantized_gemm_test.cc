@@ -1,5 +1,6 @@
 #include "runtime/kernels/packed/quantized_gemm.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -342,6 +343,16 @@ TEST_P(QuantizedGemmTest, TouchesNothingOutsideOfTheRange) {
       EXPECT_EQ(p.bytes[i * p.n + j] == 0, outside) << i << "," << j;
     }
   }
+}
+
+TEST_P(QuantizedGemmTest, ARangeOfNothingIsNotWritten) {
+  Problem p(3, 70, 9, 1, random_);
+  p.epilogue.quant_min = p.epilogue.zero_point = 1;
+  for (const auto& [first_row, last_row, first_column, last_column] :
+       {std::array<size_t, 4>{2, 2, 0, 70}, {3, 2, 0, 70}, {0, 3, 32, 32}, {0, 3, 64, 32}}) {
+    QuantizedGemmRange(p.Args(false), first_row, last_row, first_column, last_column);
+  }
+  for (size_t i = 0; i < p.bytes.size(); ++i) EXPECT_EQ(p.bytes[i], 0) << i;
 }
 
 double Exact(Activation activation, double x) {

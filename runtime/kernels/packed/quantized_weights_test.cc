@@ -74,6 +74,8 @@ TEST(QuantizedWeightsTest, SizesThatNoMemoryHoldsAreNone) {
   EXPECT_EQ(PackedQuantizedDepthwiseSize(kMost, 1, 1), std::nullopt);
   EXPECT_EQ(PackedQuantizedDepthwiseSize(1, kMost, kMost), std::nullopt);
   EXPECT_EQ(PackedQuantizedDepthwiseSize(1, 1, -1), std::nullopt);
+  EXPECT_EQ(PackedQuantizedDepthwiseSize(1, -1, 1), std::nullopt);
+  EXPECT_EQ(PackedQuantizedDepthwiseSize(-1, 1, 1), std::nullopt);
 }
 
 }  // namespace

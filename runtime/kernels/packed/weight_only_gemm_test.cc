@@ -370,6 +370,8 @@ TEST(WeightOnlyPackingTest, SizesThatCannotBeAreNone) {
             std::nullopt);
   EXPECT_EQ(PackedWeightsSize(WeightFormat::kBFloat16, 16, 32), 16 * 32 * 2);
   EXPECT_EQ(PackedScalesSize(64, 32, 0), std::nullopt);
+  EXPECT_EQ(PackedScalesSize(-1, 32, 8), std::nullopt);
+  EXPECT_EQ(PackedScalesSize(64, -1, 8), std::nullopt);
   EXPECT_EQ(PackedScalesSize(64, 32, 12), std::nullopt);
   EXPECT_EQ(PackedScalesSize(64, 32, -8), std::nullopt);
   EXPECT_EQ(PackedScalesSize(12, 32, 12), 32);
