@@ -39,11 +39,11 @@ CheckedInt Places(CheckedInt size, CheckedInt padding, CheckedInt kernel, Checke
 }
 
 absl::StatusOr<Sizes> Image(const Node& node, int64_t batch, CheckedInt height, CheckedInt width,
-                            CheckedInt channels) {
-  if (!height.ok() || !width.ok() || !channels.ok() || height.value() < 1 || width.value() < 1) {
+                            int64_t channels) {
+  if (!height.ok() || !width.ok() || height.value() < 1 || width.value() < 1) {
     return absl::InvalidArgumentError("the window is larger than the padded input");
   }
-  return Sizes({batch, height.value(), width.value(), channels.value()});
+  return Sizes({batch, height.value(), width.value(), channels});
 }
 
 absl::StatusOr<Sizes> ConvolutionSizes(const Node& node, SizeList sizes) {
@@ -81,14 +81,14 @@ absl::StatusOr<Sizes> ConvolutionSizes(const Node& node, SizeList sizes) {
                         w.dilation_height, CheckedInt(w.top) + w.bottom),
                  extent(input[2], w.stride_width, w.adjust_width, w.kernel_width, w.dilation_width,
                         CheckedInt(w.left) + w.right),
-                 outputs);
+                 outputs.value());
   }
   return Image(node, input[0],
                Places(input[1], CheckedInt(w.top) + w.bottom, w.kernel_height, w.dilation_height,
                       w.stride_height),
                Places(input[2], CheckedInt(w.left) + w.right, w.kernel_width, w.dilation_width,
                       w.stride_width),
-               outputs);
+               outputs.value());
 }
 
 absl::StatusOr<Sizes> PoolSizes(const Node& node, const Sizes& input) {

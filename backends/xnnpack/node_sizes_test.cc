@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -61,6 +62,13 @@ Window Channels(Window w, int64_t groups, int64_t inputs, int64_t outputs) {
   return w;
 }
 
+Window Dilated(int64_t size, int64_t height, int64_t width) {
+  Window w = Kernel(size);
+  w.dilation_height = height;
+  w.dilation_width = width;
+  return w;
+}
+
 TEST(OutputSizesTest, FollowFromTheInputs) {
   Window asymmetric = Channels(Kernel(3, 2), 1, 3, 8);
   asymmetric.right = asymmetric.bottom = 1;
@@ -91,6 +99,8 @@ TEST(OutputSizesTest, FollowFromTheInputs) {
       {Of(NodeType::StaticResizeBilinear2D, {7, 9}), {{1, 2, 3, 4}}, {1, 7, 9, 4}},
       {Of(NodeType::PReLU), {{1, 2, 3, 4}, {1, 1, 1, 4}}, {1, 2, 3, 4}},
       {Of(NodeType::Concatenate3, {1}), {{2, 1}, {2, 2}, {2, 3}}, {2, 6}},
+      {Of(NodeType::Concatenate4, {0}), {{1, 1}, {2, 1}, {3, 1}, {4, 1}}, {10, 1}},
+      {Of(NodeType::Concatenate5, {0}), {{1}, {2}, {3}, {4}, {5}}, {15}},
       {Of(NodeType::Abs), {{}}, {}},
   };
   for (const Case& c : cases) {
@@ -109,6 +119,10 @@ struct Refusal {
 TEST(OutputSizesTest, RefuseWhatDoesNotFit) {
   Window adjusted = Channels(Kernel(3, 2), 1, 2, 4);
   adjusted.adjust_width = 2;
+  Window taller = Channels(Kernel(3, 2), 1, 2, 4);
+  taller.adjust_height = 2;
+  Window wide = Kernel(2);
+  wide.left = 2;
   const int64_t huge = int64_t{1} << 40;
   const Refusal refusals[] = {
       {Of(NodeType::Add), {{2, 3}, {2}}, "sizes [2,3] and [2] do not broadcast"},
@@ -120,6 +134,7 @@ TEST(OutputSizesTest, RefuseWhatDoesNotFit) {
        "expected matrices of sizes [5,3,3], got [5,4,3]"},
       {Of(NodeType::BatchMatrixMultiply), {{5, 2, 3}, {1, 3, 4}}, "got [1,3,4]"},
       {Of(NodeType::BatchMatrixMultiply), {{3}, {3}}, "got [3]"},
+      {Of(NodeType::BatchMatrixMultiply), {{2, 3}, {3}}, "got [3]"},
       {Of(NodeType::Softmax), {{}}, "the input has no dimension"},
       {Of(NodeType::StaticTranspose, {0, 1}), {{1, 2, 3}}, "a number per dimension of [1,2,3]"},
       {Of(NodeType::StaticTranspose, {0, 0, 1}), {{1, 2, 3}}, "[0,0,1] is no permutation"},
@@ -146,6 +161,18 @@ TEST(OutputSizesTest, RefuseWhatDoesNotFit) {
       {Windowed(NodeType::ConvTranspose2d, adjusted),
        {{1, 5, 5, 2}, {4, 3, 3, 2}},
        "the adjustment is not less than the stride"},
+      {Windowed(NodeType::ConvTranspose2d, taller),
+       {{1, 5, 5, 2}, {4, 3, 3, 2}},
+       "the adjustment is not less than the stride"},
+      // Sizes that no number of 64 bits is.
+      {Windowed(NodeType::MaxPooling2d, Dilated(3, INT64_MAX, 1)),
+       {{1, 5, 5, 2}},
+       "the window is larger"},
+      {Windowed(NodeType::MaxPooling2d, Dilated(3, 1, INT64_MAX)),
+       {{1, 5, 5, 2}},
+       "the window is larger"},
+      {Windowed(NodeType::AvgPooling2d, Kernel(2)), {{5, 5, 2}}, "an input of rank 4"},
+      {Windowed(NodeType::MaxPooling2d, wide), {{1, 5, 5, 2}}, "the padding is not less"},
       {Windowed(NodeType::MaxPooling2d, Kernel(2, 1, 2)),
        {{1, 5, 5, 2}},
        "the padding is not less"},
@@ -161,19 +188,41 @@ TEST(OutputSizesTest, RefuseWhatDoesNotFit) {
       {Of(NodeType::StaticConstantPad, {INT64_MAX, 1}, {1, 1}), {{4, 3}}, "too large"},
       {Of(NodeType::StaticConstantPad, {huge, huge}, {1, 1}), {{4, 3}}, "the output's sizes are"},
       {Of(NodeType::StaticSlice, {1}, {1, 1}), {{4, 3}}, "a number per dimension"},
+      {Of(NodeType::StaticSlice, {1, 1}, {1}), {{4, 3}}, "a number per dimension"},
       {Of(NodeType::StaticSlice, {3, 0}, {2, 3}), {{4, 3}}, "2 elements at 3 of dimension 0"},
       {Of(NodeType::StaticSlice, {3, 0}, {0, 3}), {{4, 3}}, "the output's sizes are [0,3]"},
       {Of(NodeType::StaticResizeBilinear2D, {0, 2}), {{1, 4, 4, 3}}, "the output's sizes are"},
       {Of(NodeType::StaticResizeBilinear2D, {2, 2}), {{4, 3}}, "an input of rank 4"},
       {Of(NodeType::PReLU), {{2, 3}, {2}}, "expected slopes of sizes [3], got [2]"},
       {Of(NodeType::PReLU), {{2, 3}, {}}, "expected slopes"},
+      {Of(NodeType::PReLU), {{}, {1}}, "expected slopes of sizes [1], got [1]"},
+      {Of(NodeType::PReLU), {{}, {}}, "expected slopes"},
       {Of(NodeType::Concatenate2, {2}), {{2, 3}, {2, 3}}, "axis 2 of inputs of rank 2"},
       {Of(NodeType::Concatenate2, {0}), {{2, 3}, {2, 4}}, "expected an input of sizes [2,3]"},
       {Of(NodeType::Concatenate2, {0}), {{2, 3}, {2}}, "expected an input of sizes [2,3], got [2]"},
+      {Of(NodeType::Concatenate2, {0}), {{INT64_MAX, 1}, {1, 1}}, "the sum of sizes is too large"},
   };
   for (const Refusal& r : refusals) {
     EXPECT_THAT(SizesOf(r.node, r.inputs),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(r.message)));
+  }
+}
+
+TEST(OutputSizesTest, BiasesHaveAnElementForEachResult) {
+  const Sizes image({1, 5, 5, 2}), filter({4, 1, 1, 2}), rows({3, 2}), weight({4, 2});
+  const Sizes good({4}), few({3}), scalar;
+  const Node conv = Windowed(NodeType::Conv2d, Channels(Kernel(1), 1, 2, 4));
+  const Node linear = Of(NodeType::FullyConnected);
+  for (const auto& [node, x, w, result] : {std::tuple(conv, image, filter, Sizes({1, 5, 5, 4})),
+                                           std::tuple(linear, rows, weight, Sizes({3, 4}))}) {
+    const Sizes* inputs[] = {&x, &w, &good};
+    EXPECT_EQ(OutputSizes(node, inputs).value(), result);
+    for (const Sizes* bias : {&few, &scalar}) {
+      inputs[2] = bias;
+      EXPECT_THAT(OutputSizes(node, inputs),
+                  StatusIs(absl::StatusCode::kInvalidArgument,
+                           HasSubstr("expected a bias of sizes [4], got [")));
+    }
   }
 }
 

@@ -3,21 +3,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "backends/xnnpack/library_threads.h"
+#include "backends/xnnpack/testing/loaded_payload.h"
 #include "backends/xnnpack/testing/payload_builder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/arena.h"
-#include "runtime/core/memory_budget.h"
-#include "runtime/core/status_macros.h"
 #include "runtime/core/testing.h"
 #include "runtime/core/thread_pool.h"
 
@@ -27,64 +24,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsNan;
-
-class NoData final : public NamedDataMap {
- public:
-  absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view) const override {
-    return absl::NotFoundError("none");
-  }
-};
-
-// Gives outputs memory up to a bound.
-class Allocator final : public OutputAllocator {
- public:
-  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
-    memory_.resize(static_cast<size_t>(*NumElements(sizes)));
-    tensor = TensorView::Contiguous(tensor.dtype, sizes, memory_.data());
-    return absl::OkStatus();
-  }
-  std::vector<float> memory_;
-};
-
-TensorView Float(std::vector<int64_t> sizes, void* data = nullptr) {
-  return TensorView::Contiguous(DType::kFloat32, sizes, data);
-}
-
-absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(const PayloadBuilder& payload, EValue argument,
-                                                     EValue output, uint64_t memory_bytes = 1 << 30,
-                                                     ThreadPool* threads = nullptr) {
-  // Alive as long as the handle; threads do this at once.
-  static std::mutex mutex;
-  static std::list<std::string> programs;
-  const std::string& bytes = [&]() -> const std::string& {
-    const std::lock_guard<std::mutex> lock(mutex);
-    return programs.emplace_back(payload.Serialize());
-  }();
-  const NoData data;
-  const EValue *argument_pointer = &argument, *output_pointer = &output;
-  MemoryBudget memory("delegate_bytes", memory_bytes);
-  const DelegateInitContext context{.method = "forward",
-                                    .compile_specs = {},
-                                    .named_data = &data,
-                                    .arguments = absl::MakeConstSpan(&argument_pointer, 1),
-                                    .outputs = absl::MakeConstSpan(&output_pointer, 1),
-                                    .memory = &memory,
-                                    .threads = threads};
-  return XnnpackRuntime().Init(context,
-                               {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
-}
-
-absl::StatusOr<std::vector<float>> Call(DelegateHandle& handle, EValue argument) {
-  EValue output = Float({1});
-  EValue *arguments[] = {&argument}, *outputs[] = {&output};
-  Allocator allocator;
-  // Somewhere else in each call, and with anything in it.
-  ABSL_ASSIGN_OR_RETURN(AlignedBuffer scratch, AlignedBuffer::Create(handle.ScratchBytes()));
-  std::fill(scratch.span().begin(), scratch.span().end(), std::byte{0xff});
-  KernelContext context(arguments, outputs, &allocator, scratch.span());
-  ABSL_RETURN_IF_ERROR(handle.Execute(context));
-  return allocator.memory_;
-}
 
 // x + (1, 2, 3), of at most four rows.
 struct AddRow : PayloadBuilder {
@@ -179,6 +118,142 @@ TEST(XnnpackRuntimeTest, TheCallMustFitThePayload) {
   refused(int64_t{3}, x, "in the payload");
 }
 
+// A tensor without dimensions may have one of size 1 in the payload.
+TEST(XnnpackRuntimeTest, ScalarsMayBeOneElement) {
+  PayloadBuilder payload;
+  payload.Unary(NodeType::Negate, payload.Input(0, {1}), payload.Output(1, {1}));
+  ASSERT_OK_AND_ASSIGN(const auto handle, Init(payload, Float({}), Float({})));
+  std::vector<float> x = {3};
+  EXPECT_THAT(Call(*handle, Float({}, x.data())).value(), ElementsAre(-3));
+  EXPECT_THAT(Call(*handle, Float({1}, x.data())),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("float32 of rank 0")));
+  payload.tensor(0).dims = payload.tensor(1).dims = {2};
+  EXPECT_THAT(Init(payload, Float({}), Float({2})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("value 0 is [2]")));
+  // Without elements a result of one has none to be of.
+  PayloadBuilder broadcast;
+  broadcast.Unary(NodeType::Negate, broadcast.Input(0, {2}), broadcast.Tensor({2}));
+  broadcast.Unary(NodeType::Negate, broadcast.Constant({1}, {5}), broadcast.Output(1, {1}));
+  ASSERT_OK_AND_ASSIGN(const auto constant, Init(broadcast, Float({2}), Float({})));
+  std::vector<float> two = {1, 2};
+  EXPECT_THAT(Call(*constant, Float({2}, two.data())).value(), ElementsAre(-5));
+  EXPECT_THAT(Call(*constant, Float({0}, two.data())),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("output 0 of sizes [1]")));
+}
+
+// Transposed in the call's memory: the payload has the sizes in memory's order.
+TEST(XnnpackRuntimeTest, TensorsMayBeInAnyDenseOrder) {
+  TensorView columns = Float({3, 2});
+  columns.strides = Strides({1, 3});
+  PayloadBuilder payload;
+  payload.Binary(NodeType::Add, payload.Input(0, {2, 3}), payload.Constant({3}, {10, 20, 30}),
+                 payload.Output(1, {2, 3}));
+  ASSERT_OK_AND_ASSIGN(const auto handle, Init(payload, columns, Float({2, 3})));
+  std::vector<float> x = {1, 2, 3, 4, 5, 6};
+  columns.data = x.data();
+  EXPECT_THAT(Call(*handle, columns).value(), ElementsAre(11, 22, 33, 14, 25, 36));
+  // The same sizes in another order are others in memory.
+  TensorView square = Float({2, 3});
+  square.strides = Strides({1, 2});
+  EXPECT_THAT(Init(payload, square, Float({2, 3})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("do not broadcast")));
+  TensorView overlapping = Float({3, 3});
+  overlapping.strides = Strides({0, 1});
+  EXPECT_THAT(Init(payload, overlapping, Float({2, 3})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("value 0 is [2,3]")));
+}
+
+TEST(XnnpackRuntimeTest, OutputsMayHaveGaps) {
+  TensorView strided = Float({2, 3});
+  strided.strides = Strides({6, 2});
+  AddRow payload;
+  payload.tensor(payload.x).dims = payload.tensor(payload.y).dims = {2, 3};
+  ASSERT_OK_AND_ASSIGN(const auto handle, Init(payload, Float({2, 3}), strided));
+  // Resize() leaves them where they are.
+  class Strided final : public OutputAllocator {
+   public:
+    absl::Status Resize(TensorView&, absl::Span<const int64_t>) override {
+      return absl::OkStatus();
+    }
+  } allocator;
+  std::vector<float> x = {1, 2, 3, 4, 5, 6}, y(12, -1);
+  strided.data = y.data();
+  EValue argument = Float({2, 3}, x.data()), output = strided;
+  EValue *arguments[] = {&argument}, *outputs[] = {&output};
+  ASSERT_OK_AND_ASSIGN(AlignedBuffer scratch, AlignedBuffer::Create(handle->ScratchBytes()));
+  KernelContext context(arguments, outputs, &allocator, scratch.span());
+  ASSERT_OK(handle->Execute(context));
+  EXPECT_THAT(y, ElementsAre(2, -1, 4, -1, 6, -1, 5, -1, 7, -1, 9, -1));
+}
+
+TEST(XnnpackRuntimeTest, OutputsStayInTheirOrder) {
+  ASSERT_OK_AND_ASSIGN(const auto handle, Init(AddRow(), Float({4, 3}), Float({4, 3})));
+  class Other final : public OutputAllocator {
+   public:
+    absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
+      if (fails) return absl::ResourceExhaustedError("none is left");
+      tensor = TensorView::Contiguous(tensor.dtype, sizes, memory);
+      tensor.strides = Strides({1, 4});
+      return absl::OkStatus();
+    }
+    bool fails = false;
+    float memory[12] = {};
+  } allocator;
+  std::vector<float> x(12, 1);
+  EValue argument = Float({4, 3}, x.data()), output = Float({4, 3});
+  EValue *arguments[] = {&argument}, *outputs[] = {&output};
+  ASSERT_OK_AND_ASSIGN(AlignedBuffer scratch, AlignedBuffer::Create(handle->ScratchBytes()));
+  KernelContext context(arguments, outputs, &allocator, scratch.span());
+  EXPECT_THAT(handle->Execute(context),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("expected the order that it was loaded with")));
+  EXPECT_THAT(allocator.memory, testing::Each(0));
+  allocator.fails = true;
+  EXPECT_THAT(handle->Execute(context),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("none is left")));
+  // Of a call without elements, too.
+  argument = Float({0, 3}, x.data());
+  EXPECT_THAT(handle->Execute(context),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("none is left")));
+  KernelContext other({}, outputs, &allocator, scratch.span());
+  EXPECT_THAT(handle->Execute(other),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected 1 arguments")));
+}
+
+TEST(XnnpackRuntimeTest, ArgumentsMayLieAnywhere) {
+  ASSERT_OK_AND_ASSIGN(const auto handle, Init(AddRow(), Float({4, 3}), Float({4, 3})));
+  const std::vector<float> x = {1, 2, 3};
+  std::vector<char> bytes(64);
+  for (size_t at : {0, 1, 2, 3}) {
+    std::copy_n(reinterpret_cast<const char*>(x.data()), 12, bytes.data() + at);
+    EXPECT_THAT(Call(*handle, Float({1, 3}, bytes.data() + at)).value(), ElementsAre(2, 4, 6));
+  }
+}
+
+TEST(XnnpackRuntimeTest, ResultsMayNotBeLargerThanPlanned) {
+  PayloadBuilder payload;
+  payload.Binary(NodeType::Add, payload.Input(0, {4, 1}), payload.Constant({4, 1}, {1, 2, 3, 4}),
+                 payload.Output(1, {4, 1}));
+  ASSERT_OK_AND_ASSIGN(const auto handle, Init(payload, Float({4, 1}), Float({4, 1})));
+  std::vector<float> x(4, 1);
+  EXPECT_THAT(Call(*handle, Float({1, 4}, x.data())),
+              StatusIs(absl::StatusCode::kOutOfRange,
+                       HasSubstr("value 2 would be [4,4], planned is at most [4,1]")));
+  EXPECT_THAT(Call(*handle, Float({4, 1}, x.data())).value(), ElementsAre(2, 3, 4, 5));
+}
+
+TEST(XnnpackRuntimeTest, OperatorsKeepTheirChannels) {
+  PayloadBuilder payload;
+  payload.Unary(NodeType::GlobalAvgPooling2d, payload.Input(0, {1, 2, 2, 2}),
+                payload.Output(1, {1, 2}));
+  ASSERT_OK_AND_ASSIGN(const auto handle, Init(payload, Float({1, 2, 2, 2}), Float({1, 2})));
+  std::vector<float> x = {1, 2, 3, 4, 5, 6, 7, 8};
+  EXPECT_THAT(Call(*handle, Float({1, 2, 2, 1}, x.data())),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("1 channels; the operator was made for 2")));
+  EXPECT_THAT(Call(*handle, Float({1, 1, 2, 2}, x.data())).value(), ElementsAre(2, 3));
+}
+
 // As ExecuTorch writes some: NHWC in the payload, a row-major tensor in the call.
 TEST(XnnpackRuntimeTest, TheSizesOfTheCallCount) {
   PayloadBuilder payload;
@@ -254,52 +329,6 @@ TEST(XnnpackRuntimeTest, AveragesHaveAsManyChannelsAsTheStackHasRoomFor) {
                 payload.Output(1, {1, 16385}));
   EXPECT_THAT(Init(payload, Float({1, 9, 9, 16385}), Float({1, 16385})),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("averages of 16385 channels")));
-}
-
-TEST(XnnpackRuntimeTest, ResizesImages) {
-  PayloadBuilder payload;
-  auto& resize = payload.Add<fb::ResizeT>(NodeType::StaticResizeBilinear2D);
-  resize.new_height = 1;
-  resize.new_width = 4;
-  resize.input_id = payload.Input(0, {1, 1, 2, 1});
-  resize.output_id = payload.Output(1, {1, 1, 4, 1});
-  std::vector<float> x = {0, 4};
-  ASSERT_OK_AND_ASSIGN(auto handle, Init(payload, Float({1, 1, 2, 1}), Float({1, 1, 4, 1})));
-  EXPECT_THAT(Call(*handle, Float({1, 1, 2, 1}, x.data())).value(), ElementsAre(0, 1, 3, 4));
-  resize.new_width = 3;
-  resize.flags = 8;
-  payload.tensor(1).dims = {1, 1, 3, 1};
-  ASSERT_OK_AND_ASSIGN(handle, Init(payload, Float({1, 1, 2, 1}), Float({1, 1, 3, 1})));
-  EXPECT_THAT(Call(*handle, Float({1, 1, 2, 1}, x.data())).value(), ElementsAre(0, 2, 4));
-}
-
-TEST(XnnpackRuntimeTest, SlopesAreThoseOfChannels) {
-  PayloadBuilder payload;
-  const uint32_t x = payload.Input(0, {2, 2}), y = payload.Output(1, {2, 2});
-  payload.Binary(NodeType::PReLU, x, payload.Constant({1, 2}, {0.5, 2}), y);
-  ASSERT_OK_AND_ASSIGN(const auto handle, Init(payload, Float({2, 2}), Float({2, 2})));
-  std::vector<float> numbers = {-2, -2, 3, 3};
-  EXPECT_THAT(Call(*handle, Float({2, 2}, numbers.data())).value(), ElementsAre(-1, -4, 3, 3));
-}
-
-TEST(XnnpackRuntimeTest, NodesOfInt8ComputeInTheirScales) {
-  // Of scale 0.5 and zero point 1: (x + x) · 1, at most 3.
-  PayloadBuilder payload;
-  const uint32_t x = payload.Input(0, {4}), y = payload.Output(1, {4});
-  std::vector<uint32_t> values;
-  for (int i = 0; i < 4; ++i) {
-    values.push_back(payload.Tensor({4}));
-    payload.Quantize(values.back(), Datatype::QINT8, 0.5, 1);
-  }
-  payload.Unary(NodeType::Convert, x, values[0]);
-  payload.Binary(NodeType::Add, values[0], values[0], values[1]);
-  payload.Unary(NodeType::Clamp, values[1], values[2]);
-  payload.Bounds(-2, 3);
-  payload.Binary(NodeType::Subtract, values[2], values[0], values[3]);
-  payload.Unary(NodeType::Convert, values[3], y);
-  ASSERT_OK_AND_ASSIGN(const auto handle, Init(payload, Float({4}), Float({4})));
-  std::vector<float> numbers = {-3, 0.5, 1, 10};
-  EXPECT_THAT(Call(*handle, Float({4}, numbers.data())).value(), ElementsAre(1, 0.5, 1, -7));
 }
 
 // --- Threads ---

@@ -1,0 +1,85 @@
+// Loads payloads with one argument and one output, and calls them.
+#ifndef BELAY_BACKENDS_XNNPACK_TESTING_LOADED_PAYLOAD_H_
+#define BELAY_BACKENDS_XNNPACK_TESTING_LOADED_PAYLOAD_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/xnnpack/testing/payload_builder.h"
+#include "backends/xnnpack/xnnpack_runtime.h"
+#include "runtime/core/arena.h"
+#include "runtime/core/memory_budget.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/thread_pool.h"
+
+namespace belay::xnnpack {
+
+class NoData final : public NamedDataMap {
+ public:
+  absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view) const override {
+    return absl::NotFoundError("none");
+  }
+};
+
+// Gives outputs memory up to a bound.
+class Allocator final : public OutputAllocator {
+ public:
+  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
+    memory_.resize(static_cast<size_t>(*NumElements(sizes)));
+    tensor = TensorView::Contiguous(tensor.dtype, sizes, memory_.data());
+    return absl::OkStatus();
+  }
+  std::vector<float> memory_;
+};
+
+inline TensorView Float(std::vector<int64_t> sizes, void* data = nullptr) {
+  return TensorView::Contiguous(DType::kFloat32, sizes, data);
+}
+
+inline absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(const PayloadBuilder& payload,
+                                                            EValue argument, EValue output,
+                                                            uint64_t memory_bytes = 1 << 30,
+                                                            ThreadPool* threads = nullptr) {
+  // Alive as long as the handle; threads do this at once.
+  static std::mutex mutex;
+  static std::list<std::string> programs;
+  const std::string& bytes = [&]() -> const std::string& {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return programs.emplace_back(payload.Serialize());
+  }();
+  const NoData data;
+  const EValue *argument_pointer = &argument, *output_pointer = &output;
+  MemoryBudget memory("delegate_bytes", memory_bytes);
+  const DelegateInitContext context{.method = "forward",
+                                    .compile_specs = {},
+                                    .named_data = &data,
+                                    .arguments = absl::MakeConstSpan(&argument_pointer, 1),
+                                    .outputs = absl::MakeConstSpan(&output_pointer, 1),
+                                    .memory = &memory,
+                                    .threads = threads};
+  return XnnpackRuntime().Init(context,
+                               {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
+}
+
+inline absl::StatusOr<std::vector<float>> Call(DelegateHandle& handle, EValue argument) {
+  EValue output = Float({1});
+  EValue *arguments[] = {&argument}, *outputs[] = {&output};
+  Allocator allocator;
+  // Somewhere else in each call, and with anything in it.
+  ABSL_ASSIGN_OR_RETURN(AlignedBuffer scratch, AlignedBuffer::Create(handle.ScratchBytes()));
+  std::fill(scratch.span().begin(), scratch.span().end(), std::byte{0xff});
+  KernelContext context(arguments, outputs, &allocator, scratch.span());
+  ABSL_RETURN_IF_ERROR(handle.Execute(context));
+  return allocator.memory_;
+}
+
+}  // namespace belay::xnnpack
+
+#endif  // BELAY_BACKENDS_XNNPACK_TESTING_LOADED_PAYLOAD_H_
