@@ -27,8 +27,9 @@ struct Weight {
   bool is_quantized() const { return !scales.empty(); }
 };
 
-// A constant, and what permutations and one dequantization with zero points of 0 make of it; each of
-// these nodes must be read once, so that it goes where its reader goes. nullopt for anything else.
+// A constant, and what one dequantization with zero points of 0 and permutations behind it make of it;
+// each of these nodes must be read once, so that it goes where its reader goes. nullopt for anything
+// else.
 std::optional<Weight> WeightOf(const exir::ExportedProgram& program, exir::ValueId value);
 // The nodes between the constant and the value of WeightOf(), from its end.
 std::vector<exir::NodeId> WeightNodes(const exir::ExportedProgram& program, exir::ValueId value);
