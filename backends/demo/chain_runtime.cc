@@ -105,6 +105,9 @@ class ChainHandle final : public DelegateHandle {
                                                        " has not the ", instruction.numel,
                                                        " elements that it was compiled for"));
       }
+      const Sizes operands[] = {value.sizes, other.sizes};
+      ABSL_RETURN_IF_ERROR(budget.TakeWork(DemoWork(
+          instruction.op == ChainOp::kMm ? DEMO_OP_MM : DEMO_OP_UNSPECIFIED, operands, sizes)));
       const TensorView result =
           TensorView::Contiguous(DType::kFloat32, sizes, buffers_[i % 2].data());
       Compute(instruction.op, value, other, result);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
+#include "runtime/core/checked_math.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::demo {
@@ -127,6 +129,16 @@ absl::StatusOr<Sizes> DemoResultSizes(DemoOp op, absl::Span<const Sizes> operand
     default:
       return operands[0];
   }
+}
+
+uint64_t DemoWork(DemoOp op, absl::Span<const Sizes> operands, const Sizes& result) {
+  const std::optional<int64_t> numel = NumElements(result);
+  if (!numel.has_value()) return UINT64_MAX;
+  const bool is_product = op == DEMO_OP_MM || op == DEMO_OP_ADDMM;
+  // Rows of the second of two factors; a sum of none is written all the same.
+  const int64_t inner = is_product ? std::max<int64_t>(operands.back()[0], 1) : 1;
+  return CheckedMul(static_cast<uint64_t>(*numel), static_cast<uint64_t>(inner))
+      .value_or(UINT64_MAX);
 }
 
 void RunDemoKernel(const DemoKernelCall& call, absl::Span<const TensorView> operands,

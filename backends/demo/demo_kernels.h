@@ -2,6 +2,8 @@
 #ifndef BELAY_BACKENDS_DEMO_DEMO_KERNELS_H_
 #define BELAY_BACKENDS_DEMO_DEMO_KERNELS_H_
 
+#include <cstdint>
+
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/demo/demo_blob.pb.h"
@@ -22,6 +24,9 @@ int DemoOperandCount(DemoOp op);
 // `bounds` they are upper bounds, which need not: then the result is an upper bound for all sizes
 // below.
 absl::StatusOr<Sizes> DemoResultSizes(DemoOp op, absl::Span<const Sizes> operands, bool bounds);
+
+// The multiply-adds of it, or the elements of its result; of what no number of 64 bits is, the most.
+uint64_t DemoWork(DemoOp op, absl::Span<const Sizes> operands, const Sizes& result);
 
 // Precondition: `result` has the sizes that DemoResultSizes gives, and overlaps no operand.
 void RunDemoKernel(const DemoKernelCall& call, absl::Span<const TensorView> operands,

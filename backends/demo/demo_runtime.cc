@@ -57,7 +57,7 @@ class DemoHandle final : public DelegateHandle {
     for (size_t s = 0; s < steps_.size(); ++s) {
       ABSL_RETURN_IF_ERROR(budget.TakeInstruction());
       const int64_t begin = events_.Begin();
-      const absl::Status status = RunStep(context, s);
+      const absl::Status status = RunStep(context, s, budget);
       events_.Step({.id = static_cast<int64_t>(s)}, begin);
       ABSL_RETURN_IF_ERROR(status);
     }
@@ -252,7 +252,7 @@ class DemoHandle final : public DelegateHandle {
     return absl::OkStatus();
   }
 
-  absl::Status RunStep(KernelContext& context, size_t index) {
+  absl::Status RunStep(KernelContext& context, size_t index, Budget& budget) {
     const Step& step = steps_[index];
     TensorView operands[kMaxOperands];
     Sizes operand_sizes[kMaxOperands];
@@ -264,6 +264,8 @@ class DemoHandle final : public DelegateHandle {
     ABSL_ASSIGN_OR_RETURN(const Sizes sizes,
                           DemoResultSizes(step.call.op, absl::MakeConstSpan(operand_sizes, count),
                                           /*bounds=*/false));
+    ABSL_RETURN_IF_ERROR(
+        budget.TakeWork(DemoWork(step.call.op, absl::MakeConstSpan(operand_sizes, count), sizes)));
     TensorView& result = values_[first_result_ + index];
     if (step.output >= 0) {
       ABSL_ASSIGN_OR_RETURN(const TensorView* output, context.Output(step.output, sizes));

@@ -13,6 +13,7 @@
 #include "exir/testing/programs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/testing.h"
 
@@ -266,6 +267,200 @@ TEST(DemoTest, ArgumentsThatDoNotFitThePlanAreErrors) {
   EXPECT_EQ(run(Tensor({4, 2}, &x)), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(run(Tensor({3}, &x)), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(run(EValue(int64_t{3})), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(run(TensorView::Contiguous(DType::kInt32, {4, 3}, x.data())),
+            absl::StatusCode::kInvalidArgument);
+  // Nor do calls whose values are other than the blob's.
+  const auto made = [&](EValue argument, EValue output) {
+    return RunBlob(blob.bytes, {argument}, output, {Tensor({4, 3}, &x)}).status();
+  };
+  const auto refusal = [](const char* message) {
+    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message));
+  };
+  EXPECT_THAT(made(EValue(int64_t{3}), Tensor({4, 2})), refusal("argument 0 is int, expected"));
+  EXPECT_THAT(made(TensorView::Contiguous(DType::kInt32, {4, 3}, nullptr), Tensor({4, 2})),
+              refusal("expected a tensor of f32"));
+  EXPECT_THAT(made(Tensor({4, 3}), EValue(int64_t{3})), refusal("output 0 is int, expected"));
+  EXPECT_THAT(made(Tensor({4, 3}), TensorView::Contiguous(DType::kInt32, {4, 2}, nullptr)),
+              refusal("expected a tensor of f32 of rank 2"));
+  EXPECT_THAT(made(Tensor({4, 3}), Tensor({4})), refusal("expected a tensor of f32 of rank 2"));
+  EXPECT_THAT(RunBlob(blob.bytes, {Tensor({4, 3})}, Tensor({4, 2}), {}).status(),
+              refusal("expected 1 arguments"));
+}
+
+DemoInstruction& Add(DemoProgram& program, DemoOp op, std::vector<uint32_t> operands) {
+  DemoInstruction& added = *program.add_instructions();
+  added.set_op(op);
+  added.set_alpha(1);
+  for (uint32_t operand : operands) added.add_operands(operand);
+  return added;
+}
+
+TEST(DemoTest, ConstantsMayLieAnywhere) {
+  DemoProgram program;
+  program.set_num_arguments(1);
+  program.add_constants()->add_sizes(2);
+  DemoConstant& second = *program.add_constants();
+  second.add_sizes(1);
+  second.set_offset(8);
+  Add(program, DEMO_OP_ADD, {0, 1});
+  Add(program, DEMO_OP_MUL, {3, 2});
+  program.add_outputs(4);
+  const float constants[] = {10, 20, 3};
+  const auto* elements = reinterpret_cast<const std::byte*>(constants);
+  const std::vector<std::byte> blob =
+      WriteDemoBlob(program, std::vector<std::byte>(elements, elements + sizeof(constants)));
+  std::vector<float> x = {1, 2};
+  for (size_t at : {0, 1, 2, 3, 4}) {
+    std::vector<std::byte> moved(at);
+    moved.insert(moved.end(), blob.begin(), blob.end());
+    EXPECT_THAT(RunBlob(absl::MakeConstSpan(moved).subspan(at), {Tensor({2})}, Tensor({2}),
+                        {Tensor({2}, &x)})
+                    .value(),
+                ElementsAre(33, 66))
+        << at;
+  }
+  const auto refused = [&](const DemoProgram& changed) {
+    EXPECT_THAT(
+        RunBlob(WriteDemoBlob(changed, std::vector<std::byte>(elements, elements + 12)),
+                {Tensor({2})}, Tensor({2}), {Tensor({2}, &x)}),
+        StatusIs(absl::StatusCode::kDataLoss, HasSubstr("constant 1 lies outside of the blob")));
+  };
+  second.set_offset(2);  // no place of a float
+  refused(program);
+  second.set_offset(12);
+  refused(program);
+  second.set_offset(0);
+  for (int i = 0; i < 17; ++i) second.add_sizes(1);
+  refused(program);
+}
+
+TEST(DemoTest, ResultsMayBeReturnedTwice) {
+  DemoProgram program;
+  program.set_num_arguments(1);
+  Add(program, DEMO_OP_RELU, {0});
+  for (int i = 0; i < 2; ++i) program.add_outputs(1);
+  const EmptyData data;
+  MemoryBudget memory("delegate_bytes", uint64_t{1} << 30);
+  const EValue bound = Tensor({2});
+  const EValue *arguments[] = {&bound}, *outputs[] = {&bound, &bound};
+  const DelegateInitContext init{.method = "forward",
+                                 .compile_specs = {},
+                                 .named_data = &data,
+                                 .arguments = arguments,
+                                 .outputs = outputs,
+                                 .memory = &memory};
+  ASSERT_OK_AND_ASSIGN(const auto handle, DemoRuntime().Init(init, WriteDemoBlob(program, {})));
+  std::vector<float> x = {-1, 2};
+  EValue argument = Tensor({2}, &x), first = Tensor({2}), second = Tensor({2});
+  EValue *arguments_of_call[] = {&argument}, *outputs_of_call[] = {&first, &second};
+  Allocator allocator;
+  KernelContext context(arguments_of_call, outputs_of_call, &allocator, {});
+  ASSERT_OK(handle->Execute(context));
+  EXPECT_THAT(ToVector<float>(*first.get_if<TensorView>()), ElementsAre(0, 2));
+  EXPECT_THAT(ToVector<float>(*second.get_if<TensorView>()), ElementsAre(0, 2));
+}
+
+TEST(DemoTest, ResultsAreBounded) {
+  // x · x' of [2^20, 1] and its transpose: 2^40 elements between two instructions.
+  DemoProgram program;
+  program.set_num_arguments(2);
+  Add(program, DEMO_OP_MUL, {0, 1});
+  Add(program, DEMO_OP_RELU, {2});
+  program.add_outputs(3);
+  const int64_t many = int64_t{1} << 20;
+  const auto init = [&](int64_t size) {
+    return RunBlob(WriteDemoBlob(program, {}), {Tensor({size, 1}), Tensor({1, size})},
+                   Tensor({size, size}), {})
+        .status();
+  };
+  EXPECT_THAT(init(many), StatusIs(absl::StatusCode::kResourceExhausted,
+                                   HasSubstr("intermediate results need more than")));
+  EXPECT_THAT(init(many * many),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("instruction 0: the result")));
+  EXPECT_EQ(init(int64_t{1} << 31).code(), absl::StatusCode::kResourceExhausted);
+}
+
+// What instructions work is taken from the call's budget: here 2 · 3 · 4 multiply-adds and 8 elements.
+TEST(DemoTest, WorkIsTakenFromTheBudget) {
+  DemoProgram program;
+  program.set_num_arguments(2);
+  Add(program, DEMO_OP_MM, {0, 1});
+  Add(program, DEMO_OP_RELU, {2});
+  program.add_outputs(3);
+  const EmptyData data;
+  MemoryBudget memory("delegate_bytes", uint64_t{1} << 30);
+  const EValue a_bound = Tensor({2, 3}), b_bound = Tensor({3, 4}), y_bound = Tensor({2, 4});
+  const EValue *arguments[] = {&a_bound, &b_bound}, *outputs[] = {&y_bound};
+  const DelegateInitContext init{.method = "forward",
+                                 .compile_specs = {},
+                                 .named_data = &data,
+                                 .arguments = arguments,
+                                 .outputs = outputs,
+                                 .memory = &memory};
+  ASSERT_OK_AND_ASSIGN(const auto handle, DemoRuntime().Init(init, WriteDemoBlob(program, {})));
+  std::vector<float> x(12, 1);
+  for (const uint64_t allowed : {31, 32}) {
+    EValue a = Tensor({2, 3}, &x), b = Tensor({3, 4}, &x), y = Tensor({2, 4});
+    EValue *arguments_of_call[] = {&a, &b}, *outputs_of_call[] = {&y};
+    Allocator allocator;
+    KernelContext context(arguments_of_call, outputs_of_call, &allocator, {});
+    Budget budget;
+    budget.work.allowed = allowed;
+    EXPECT_EQ(handle->ExecuteWithin(context, budget).code(),
+              allowed < 32 ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kOk);
+  }
+}
+
+TEST(DemoTest, PartitionerSaysWhatIsNoTensorAndNoNumber) {
+  const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
+    ranges { s0: [1, 4] }
+    graph(%x: f32[2] user_input, %n: symint(s0) user_input) {
+      %a: f32[2] = edge.aten.add.Tensor(%n, %x)
+      %b: f32[2] = edge.aten.add.Tensor(%x, 3)
+      %c: f32[2] = edge.aten.add.Tensor(%x, %x, alpha=%n)
+      %d: i64[2] = edge.aten.relu.default(%x)
+      %e: symint(s0) = edge.aten.relu.default(%x)
+      return (%a user_output, %b user_output, %c user_output, %d user_output)
+    }
+  })",
+                                                         Ops());
+  std::vector<std::string> reasons;
+  for (exir::NodeId id : program.top().nodes()) reasons.push_back(WhyNotDemo(program.top(), id));
+  EXPECT_THAT(reasons,
+              ElementsAre("'self' is no tensor", "'other' is no tensor", "'alpha' is no number",
+                          "the result is i64[2], not a contiguous f32", "the result is no tensor"));
+}
+
+TEST(DemoTest, BackendTakesConstantsOfFloat32AndReturnsTensors) {
+  const DemoBackend backend;
+  const auto compile = [&](std::string_view text) {
+    return backend.Preprocess(exir::ParseOrDie(text, Ops()), {}).status();
+  };
+  EXPECT_THAT(compile(R"(program edge {
+    constants { state "w": i64[2] }
+    graph(%w: i64[2] parameter "w", %x: f32[2] user_input) {
+      %y: f32[2] = edge.aten.relu.default(%x)
+      return (%y user_output)
+    }
+  })"),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("constant %w is not a tensor of float32")));
+  EXPECT_THAT(compile(R"(program edge {
+    constants { state "w": f32[2] }
+    graph(%w: f32[2] buffer "w", %x: f32[2] user_input) {
+      %y: f32[2] = edge.aten.add.Tensor(%w, %x)
+      return (%y buffer_mutation "w", %y user_output)
+    }
+  })"),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("output 0 is a buffer_mutation; only tensors that are returned")));
+  EXPECT_THAT(compile(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %y: f32[2] = edge.aten.relu.default(%x)
+      return (%y user_output, 3 user_output)
+    }
+  })"),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("output 1 is a user_output")));
 }
 
 }  // namespace
