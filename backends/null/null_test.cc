@@ -51,6 +51,18 @@ TEST(NullBackendTest, NamesTheNodeItCannotCompile) {
               ::testing::HasSubstr("%y: f32[2] = edge.aten.relu.default(%x)"));
 }
 
+TEST(NullBackendTest, CompilesWhatHasNoNodesAndTakesNoSpecs) {
+  const exir::ExportedProgram empty = exir::ParseOrDie(
+      "program edge { graph(%x: f32[2] user_input) { return (%x user_output) } }", exir::TestOps());
+  const NullBackend backend;
+  ASSERT_OK_AND_ASSIGN(const exir::PreprocessResult result, backend.Preprocess(empty.Clone(), {}));
+  EXPECT_TRUE(result.processed.bytes.empty());
+  const exir::CompileSpec spec{"level", "3"};
+  EXPECT_THAT(backend.Preprocess(empty.Clone(), absl::MakeConstSpan(&spec, 1)),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       ::testing::HasSubstr("unknown compile spec 'level'")));
+}
+
 // Called with f32[2,3], giving f32[2,3]. A row for each way in which a blob can be wrong.
 const fuzz::NegativeBytes kBrokenBlobs[] = {
     {"D1_not_empty", "bytes where none must be", absl::StatusCode::kInvalidArgument,
@@ -61,7 +73,11 @@ const fuzz::NegativeBytes kBrokenBlobs[] = {
 
 TEST(NullRuntimeTest, RefusesBrokenBlobs) { fuzz::ExpectRefusals(NullRuntime(), kBrokenBlobs); }
 
-TEST(NullRuntimeTest, TakesTheBlobOfNothing) { EXPECT_TRUE(NullRuntime().Init({}, {}).ok()); }
+TEST(NullRuntimeTest, TakesTheBlobOfNothing) {
+  ASSERT_OK_AND_ASSIGN(const auto handle, NullRuntime().Init({}, {}));
+  KernelContext context({}, {}, nullptr, {});
+  EXPECT_OK(handle->Execute(context));
+}
 
 }  // namespace
 }  // namespace belay::null
