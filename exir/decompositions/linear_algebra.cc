@@ -88,7 +88,7 @@ std::vector<Argument> MatMul(OpBuilder& b, const OpCall& c) {
   if (xr == 2 && yr == 2) return {b.Call("aten.mm.default", {x, y})};
   if (!b.ok()) return {};
   // A matrix or a vector on the right: the batch is rows.
-  if (yr <= 2 && xr >= 3) {
+  if (yr <= 2) {
     std::vector<SymInt> sizes = b.sizes(x);
     const Argument matrix = yr == 1 ? Unsqueeze(b, y, 1) : y;
     const Argument product = b.Call("aten.mm.default", {AsMatrix(b, x), matrix});
@@ -97,9 +97,8 @@ std::vector<Argument> MatMul(OpBuilder& b, const OpCall& c) {
     return {b.Call("aten.view.default", {product, sizes})};
   }
   const Argument left = xr == 1 ? Unsqueeze(b, x, 0) : x;
-  const Argument right = yr == 1 ? Unsqueeze(b, y, 1) : y;
+  const std::vector<SymInt> ls = b.sizes(left), rs = b.sizes(y);
   if (!b.ok()) return {};
-  const std::vector<SymInt> ls = b.sizes(left), rs = b.sizes(right);
   std::vector<SymInt> batch =
       BroadcastBatch(b, {ls.begin(), ls.end() - 2}, {rs.begin(), rs.end() - 2});
   const SymInt m = ls[ls.size() - 2], k = ls.back(), n = rs.back();
@@ -110,11 +109,11 @@ std::vector<Argument> MatMul(OpBuilder& b, const OpCall& c) {
     const Argument expanded = b.sizes(tensor) == sizes ? tensor : Expand(b, tensor, sizes);
     return b.rank(expanded) == 3 ? expanded : Reshape(b, expanded, {Product(batch), rows, columns});
   };
-  Argument result = b.Call("aten.bmm.default", {batched(left, m, k), batched(right, k, n)});
+  Argument result = b.Call("aten.bmm.default", {batched(left, m, k), batched(y, k, n)});
   std::vector<SymInt> sizes = batch;
   if (xr > 1) sizes.push_back(m);
-  if (yr > 1) sizes.push_back(n);
-  if (sizes.size() == 3 && xr > 1 && yr > 1) return {result};
+  sizes.push_back(n);
+  if (sizes.size() == 3 && xr > 1) return {result};
   return {b.Call("aten.view.default", {result, sizes})};
 }
 

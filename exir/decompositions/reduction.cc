@@ -20,17 +20,11 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 bool Has(const OpCall& c, std::string_view name) {
   return c.op()->schema()->ArgumentIndex(name).has_value();
 }
-// Counted from the start; all of them for None and, `empty_is_all`, for an empty list.
-std::vector<int64_t> Dims(OpBuilder& b, const OpCall& c, const Argument& x,
-                          bool empty_is_all = true) {
+// Counted from the start; all of them for None and for an empty list.
+std::vector<int64_t> Dims(OpBuilder& b, const OpCall& c, const Argument& x) {
   std::vector<int64_t> dims;
   if (Has(c, "dim") && !c.IsNone("dim")) {
-    if (c["dim"].is<Argument::List>()) {
-      dims = c.Ints("dim");
-      if (dims.empty() && !empty_is_all) return dims;
-    } else {
-      dims = {c.Int("dim")};
-    }
+    dims = c["dim"].is<Argument::List>() ? c.Ints("dim") : std::vector<int64_t>{c.Int("dim")};
   }
   if (dims.empty()) return AllDims(b.rank(x));
   for (int64_t& dim : dims) dim = b.WrapDim(dim, b.rank(x));

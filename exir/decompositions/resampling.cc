@@ -149,14 +149,12 @@ std::vector<Argument> AntiAliased(OpBuilder& b, const OpCall& c) {
 // --- By indices along each dimension ---
 
 // in / out in float32 or float64, or what the caller says: a number, or a tensor without dimensions
-// where only the run tells. nullopt after an error.
-std::optional<Argument> Ratio(OpBuilder& b, const SymInt& in, const SymInt& out,
-                              const Argument& scale, DType dtype) {
+// where only the run tells.
+Argument Ratio(OpBuilder& b, const SymInt& in, const SymInt& out, const Argument& scale,
+               DType dtype) {
   const std::optional<double> factor = Number(scale);
   if (factor.has_value() && *factor > 0) return Argument(1 / *factor);
   const std::optional<int64_t> have = in.AsInt(), want = out.AsInt();
-  if (want == 0) b.Invalid("resampling to nothing");
-  if (!b.ok()) return std::nullopt;
   if (have.has_value() && want.has_value()) {
     if (dtype == DType::kFloat64) {
       return Argument(static_cast<double>(*have) / static_cast<double>(*want));
@@ -180,11 +178,10 @@ std::vector<Argument> NearestExact(OpBuilder& b, const OpCall& c) {
   for (int64_t d = 0; d < kSpatial && b.ok(); ++d) {
     const SymInt& out = target.sizes[static_cast<size_t>(d)];
     // PyTorch looks places up in float32, of float64 images too.
-    const auto ratio =
+    const Argument ratio =
         Ratio(b, b.size(x, d + 2), out, target.scales[static_cast<size_t>(d)], DType::kFloat32);
-    if (!ratio.has_value()) return {};
     const Argument middle = Add(b, Cast(b, Arange(b, out), DType::kFloat32), 0.5);
-    x = Pick(b, x, d + 2, Unary(b, "floor", Mul(b, middle, *ratio)));
+    x = Pick(b, x, d + 2, Unary(b, "floor", Mul(b, middle, ratio)));
   }
   return {x};
 }
@@ -205,7 +202,7 @@ std::vector<Argument> CubicWeights(OpBuilder& b, const Argument& t) {
   return {far(Add(b, t, 1.0)), near(t), near(rest), far(Add(b, rest, 1.0))};
 }
 
-// How far apart the output's places lie in the input, as Ratio.
+// How far apart the output's places lie in the input, as Ratio. nullopt after an error.
 std::optional<Argument> StepOf(OpBuilder& b, const SymInt& in, const SymInt& out, bool corners,
                                const Argument& scale, DType dtype) {
   if (!corners) return Ratio(b, in, out, scale, dtype);
