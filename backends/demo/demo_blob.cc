@@ -72,9 +72,9 @@ absl::StatusOr<DemoBlob> ReadDemoBlob(absl::Span<const std::byte> blob) {
   if (!result.program.ParseFromArray(blob.data() + kHeaderBytes, static_cast<int>(size))) {
     return absl::DataLossError("the blob's program does not parse");
   }
-  const std::optional<uint64_t> end =
-      CheckedAlignUp(kHeaderBytes + size, uint64_t{kDemoConstantAlignment});
-  if (end.has_value() && *end < blob.size()) result.constants = blob.subspan(*end);
+  // Of a size that an int holds.
+  const uint64_t end = *CheckedAlignUp(kHeaderBytes + size, uint64_t{kDemoConstantAlignment});
+  if (end < blob.size()) result.constants = blob.subspan(end);
   return result;
 }
 

@@ -92,6 +92,17 @@ TEST(DemoKernelsTest, SizesMustFit) {
             Sizes({2, 4}));
 }
 
+TEST(DemoKernelsTest, OperatorsHaveOneToThreeOperands) {
+  for (DemoOp op : {DEMO_OP_RELU, DEMO_OP_SIGMOID, DEMO_OP_TANH}) {
+    EXPECT_EQ(DemoOperandCount(op), 1) << op;
+  }
+  for (DemoOp op : {DEMO_OP_ADD, DEMO_OP_SUB, DEMO_OP_MUL, DEMO_OP_MM}) {
+    EXPECT_EQ(DemoOperandCount(op), 2) << op;
+  }
+  EXPECT_EQ(DemoOperandCount(DEMO_OP_ADDMM), 3);
+  EXPECT_EQ(DemoOperandCount(DEMO_OP_UNSPECIFIED), 0);
+}
+
 TEST(DemoKernelsTest, WorkIsOfProductsTheMultiplyAdds) {
   const auto work = [](DemoOp op, const std::vector<Sizes>& sizes) {
     return DemoWork(op, sizes, DemoResultSizes(op, sizes, false).value());

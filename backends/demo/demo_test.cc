@@ -360,6 +360,57 @@ TEST(DemoTest, ResultsMayBeReturnedTwice) {
   EXPECT_THAT(ToVector<float>(*second.get_if<TensorView>()), ElementsAre(0, 2));
 }
 
+TEST(DemoTest, OutputsMayHaveNoMemory) {
+  class None final : public OutputAllocator {
+   public:
+    absl::Status Resize(TensorView&, absl::Span<const int64_t>) override {
+      return absl::ResourceExhaustedError("none is left");
+    }
+  } allocator;
+  // Written by an instruction, and copied.
+  for (const bool computed : {true, false}) {
+    DemoProgram program;
+    program.set_num_arguments(1);
+    if (computed) Add(program, DEMO_OP_RELU, {0});
+    program.add_outputs(computed ? 1 : 0);
+    const EmptyData data;
+    MemoryBudget memory("delegate_bytes", uint64_t{1} << 30);
+    const EValue bound = Tensor({2});
+    const EValue *arguments[] = {&bound}, *outputs[] = {&bound};
+    const DelegateInitContext init{.method = "forward",
+                                   .compile_specs = {},
+                                   .named_data = &data,
+                                   .arguments = arguments,
+                                   .outputs = outputs,
+                                   .memory = &memory};
+    ASSERT_OK_AND_ASSIGN(const auto handle, DemoRuntime().Init(init, WriteDemoBlob(program, {})));
+    std::vector<float> x = {-1, 2};
+    EValue argument = Tensor({2}, &x), output = Tensor({2});
+    EValue *arguments_of_call[] = {&argument}, *outputs_of_call[] = {&output};
+    KernelContext context(arguments_of_call, outputs_of_call, &allocator, {});
+    EXPECT_THAT(handle->Execute(context),
+                StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("none is left")));
+  }
+}
+
+TEST(DemoTest, ResultsAreNoLargerThanPlanned) {
+  DemoProgram program;
+  program.set_num_arguments(1);
+  Add(program, DEMO_OP_RELU, {0});
+  Add(program, DEMO_OP_RELU, {1});
+  program.add_outputs(2);
+  std::vector<float> x(8, 1);
+  const auto run = [&](std::vector<int64_t> sizes) {
+    return RunBlob(WriteDemoBlob(program, {}), {Tensor({2, 2})}, Tensor({2, 2}),
+                   {Tensor(sizes, &x)})
+        .status();
+  };
+  EXPECT_OK(run({1, 4}));
+  EXPECT_THAT(run({1, 5}),
+              StatusIs(absl::StatusCode::kOutOfRange,
+                       HasSubstr("the result [1,5] has more than the 4 elements planned for")));
+}
+
 TEST(DemoTest, ResultsAreBounded) {
   // x · x' of [2^20, 1] and its transpose: 2^40 elements between two instructions.
   DemoProgram program;
