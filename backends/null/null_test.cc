@@ -77,6 +77,11 @@ TEST(NullRuntimeTest, TakesTheBlobOfNothing) {
   ASSERT_OK_AND_ASSIGN(const auto handle, NullRuntime().Init({}, {}));
   KernelContext context({}, {}, nullptr, {});
   EXPECT_OK(handle->Execute(context));
+  const EValue output(int64_t{3});
+  const EValue* outputs[] = {&output};
+  EXPECT_THAT(NullRuntime().Init({.outputs = outputs}, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "the call has 1 outputs, the blob computes none"));
 }
 
 }  // namespace
