@@ -51,6 +51,8 @@ TEST(WireTreeTest, RefusesWhatIsNoMessage) {
       "\x0b\x0c",                                          // a group
       "\x09\x01",                                          // half a number
       "\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01",  // a varint without end
+      "\x80",                                              // a tag without end
+      "\x80\x80\x80\x80\x10\x01",                          // field 2^29
   };
   for (const std::string& bytes : not_messages) EXPECT_FALSE(ParseWire(bytes).has_value());
 }
@@ -67,6 +69,45 @@ TEST(WireTreeTest, DeepMessagesEndAsBytes) {
   const auto fields = ParseWire(nested);
   ASSERT_TRUE(fields.has_value());
   EXPECT_EQ(WriteWire(*fields), nested);
+}
+
+TEST(WireTreeTest, EditsMessagesThatHaveNoNumbers) {
+  std::set<std::string> different;
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    Random random(seed);
+    std::vector<WireField> fields(2);
+    for (WireField& field : fields) {
+      field.type = WireField::Type::kBytes;
+      field.is_message = true;
+    }
+    EditFields(random, fields);
+    const std::string written = WriteWire(fields);
+    EXPECT_LE(written.size(), size_t{66} << 10);
+    different.insert(written);
+  }
+  EXPECT_GT(different.size(), 50u);
+}
+
+TEST(WireTreeTest, CopiesOfLargeFieldsHaveABound) {
+  WireField large;
+  large.type = WireField::Type::kBytes;
+  large.bytes.assign(60 << 10, 'x');
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    Random random(seed);
+    std::vector<WireField> fields(3, large);
+    EditFields(random, fields);
+    EXPECT_LE(WriteWire(fields).size(), 3 * large.bytes.size() + (size_t{70} << 10));
+  }
+}
+
+TEST(MutatorTest, FieldsOfProgramsAloneAreEdited) {
+  Random random(1);
+  EXPECT_EQ(EditProgramFile(random, "no program"), "no program");
+  // A header, and metadata that is no message.
+  std::string file = SampleProgram().Serialize();
+  const size_t size = Metadata(file).size();
+  file.replace(kHeaderBytes, size, size, '\x0b');
+  EXPECT_EQ(EditProgramFile(random, file), file);
 }
 
 TEST(MutatorTest, TheSameSeedGivesTheSameMutations) {
