@@ -1,108 +1,15 @@
 // Results of meta kernels where no case of the conformance suite comes: symbols among the arguments,
 // arguments left out, and the texts of refusals.
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
-#include "exir/ir/infer.h"
-#include "exir/ir/text.h"
-#include "exir/ops/standard_ops.h"
-#include "exir/testing/programs.h"
+#include "exir/ops/testing/inferred_call.h"
 #include "gtest/gtest.h"
-#include "runtime/core/status_macros.h"
-#include "runtime/core/str_cat.h"
 
 namespace belay::exir {
 namespace {
 
-const OpRegistry& Ops() {
-  static const OpRegistry& ops = *CreateStandardOps().value().release();
-  return ops;
-}
-
-class CountingSymbols final : public SymbolSource {
- public:
-  SymExpr Fresh(SymRange range) override {
-    const std::string name = absl::StrCat("u", next_++);
-    absl::StrAppend(&ranges, "; ", name, " from ",
-                    range.min == SymRange::kUnboundedBelow ? "-inf" : absl::StrCat(range.min),
-                    " to ",
-                    range.max == SymRange::kUnboundedAbove ? "inf" : absl::StrCat(range.max));
-    return SymExpr::Symbol(name);
-  }
-  std::string ranges;
-
- private:
-  int next_ = 0;
-};
-
-std::string Print(const MetaValue& value) {
-  if (value.is_none()) return "none";
-  if (const MetaList* list = value.get_if<MetaList>()) {
-    std::string text = "[";
-    for (const MetaValue& element : *list) {
-      absl::StrAppend(&text, text.size() == 1 ? "" : ", ", Print(element));
-    }
-    return text + "]";
-  }
-  return PrintType(ToValueType(value));
-}
-
-// What a call of the inputs below gives: "f32[2,3], i64[2,3]", and behind it the ranges of new symbols;
-// or the text of its error.
-std::string Inferred(std::string_view call) {
-  const std::string name(call.substr(0, call.find('(')));
-  const OpOverload* op = Ops().Find(name);
-  if (op == nullptr) return absl::StrCat("there is no ", name);
-  std::string results;
-  for (size_t i = 0; i < op->schema()->returns.size(); ++i) {
-    absl::StrAppend(&results, i == 0 ? "" : ", ", "%r", i, ": f32[]");
-  }
-  const ExportedProgram program = ParseOrDie(
-      absl::StrCat("program aten {\nranges { s0: [2, 9] s1: [0, 64] }\ngraph("
-                   "%x: f32[2,3] user_input, %y: f32[4,3] user_input, %v: f32[3] user_input, "
-                   "%c: f32[] user_input, %e: f32[0,3] user_input, %s: f32[s0,3] user_input, "
-                   "%t: f32[s1,s0] user_input, %h: f16[2,3] user_input, %d: f64[2,3] user_input, "
-                   "%i: i64[3] user_input, %j: i32[3] user_input, %b: b8[2,3] user_input, "
-                   "%u: u8[2,3] user_input, %z: c64[2,3] user_input, %m: b8[2] user_input, "
-                   "%im: f32[2,3,4,5] user_input, "
-                   "%cl: f32[2,3,4,5]{strides=[60,1,15,3]} user_input, "
-                   "%ex: f32[2,3]{strides=[0,1]} user_input, "
-                   "%n: symint(s0) user_input, %k: symint(s1) user_input, "
-                   "%f: symfloat(ToFloat(s0)) user_input, %q: symbool(Eq(s0, 3)) user_input) {\n",
-                   results, results.empty() ? "" : " = ", call, "\nreturn () } }"),
-      Ops());
-  const Graph& graph = program.top();
-  const Node& node = graph.node(graph.first());
-  CountingSymbols symbols;
-  const absl::StatusOr<std::vector<MetaValue>> outputs =
-      InferOutputs(graph, node.target, node.arguments, &symbols);
-  if (!outputs.ok()) {
-    // Without the node, which the call says.
-    const std::string message(outputs.status().message());
-    return message.substr(0, message.find("\n"));
-  }
-  std::string text;
-  for (const MetaValue& output : *outputs) {
-    absl::StrAppend(&text, text.empty() ? "" : ", ", Print(output));
-  }
-  return text + symbols.ranges;
-}
-
-struct Case {
-  std::string_view call, expected;
-};
-void Expect(std::initializer_list<Case> cases) {
-  for (const Case& c : cases) EXPECT_EQ(Inferred(c.call), c.expected) << c.call;
-}
-
 // --- Numbers ---
 
 TEST(InferredTypesTest, NumbersThatAreKnownAreComputed) {
-  Expect({
+  ExpectInferred({
       {"_operator.add(2, 3)", "symint(5)"},
       {"_operator.add(2, 0.5)", "symfloat(2.5)"},
       {"_operator.add(true, true)", "symint(2)"},
@@ -124,7 +31,7 @@ TEST(InferredTypesTest, NumbersThatAreKnownAreComputed) {
 }
 
 TEST(InferredTypesTest, SymbolsBecomeExpressions) {
-  Expect({
+  ExpectInferred({
       {"_operator.add(%n, 3)", "symint(s0 + 3)"},
       {"_operator.sub(%n, %n)", "symint(0)"},
       {"_operator.mul(%n, %k)", "symint(s0*s1)"},
@@ -174,7 +81,7 @@ TEST(InferredTypesTest, SymbolsBecomeExpressions) {
 }
 
 TEST(InferredTypesTest, RefusesWhatIsNoNumber) {
-  Expect({
+  ExpectInferred({
       {"_operator.add(\"a\", 1)", "_operator::add.default: argument 'a': expected a real number"},
       {"_operator.add(1, none)", "_operator::add.default: argument 'b': expected a real number"},
       {"_operator.floordiv(%n, 0)", "_operator::floordiv.default: argument 'b': division by zero"},
@@ -188,7 +95,7 @@ TEST(InferredTypesTest, RefusesWhatIsNoNumber) {
 // --- Properties and assertions ---
 
 TEST(InferredTypesTest, PropertiesOfTensors) {
-  Expect({
+  ExpectInferred({
       {"aten.sym_size.int(%s, 0)", "symint(s0)"},
       {"aten.sym_size.int(%s, -1)", "symint(3)"},
       {"aten.sym_stride.int(%t, 0)", "symint(s0)"},
@@ -206,7 +113,7 @@ TEST(InferredTypesTest, PropertiesOfTensors) {
 }
 
 TEST(InferredTypesTest, ElementsAreSymbolsOfTheirDtypes) {
-  Expect({
+  ExpectInferred({
       {"aten._local_scalar_dense.default(%c)", "symfloat(ToFloat(u0)); u0 from -inf to inf"},
       {"aten._local_scalar_dense.default(%e)",
        "aten::_local_scalar_dense.default: argument 'self': expected an element, got none"},
@@ -214,7 +121,7 @@ TEST(InferredTypesTest, ElementsAreSymbolsOfTheirDtypes) {
 }
 
 TEST(InferredTypesTest, AssertionsThatAlwaysFailAreErrors) {
-  Expect({
+  ExpectInferred({
       {"aten._assert_scalar.default(%q, \"three\")", ""},
       {"aten._assert_scalar.default(1, \"three\")", ""},
       {"aten._assert_scalar.default(false, \"three\")",
@@ -246,7 +153,7 @@ TEST(InferredTypesTest, AssertionsThatAlwaysFailAreErrors) {
 // --- Ranges, and what else makes tensors ---
 
 TEST(InferredTypesTest, LengthsOfRanges) {
-  Expect({
+  ExpectInferred({
       {"aten.arange.default(5)", "i64[5]"},
       {"aten.arange.default(5.5)", "f32[6]"},
       {"aten.arange.default(true)", "i64[1]"},
@@ -277,7 +184,7 @@ TEST(InferredTypesTest, LengthsOfRanges) {
 }
 
 TEST(InferredTypesTest, CopiesAndJoins) {
-  Expect({
+  ExpectInferred({
       {"aten.clone.default(%cl)", "f32[2,3,4,5]{strides=[60,1,15,3]}"},
       {"aten.clone.default(%cl, memory_format=format:contiguous)", "f32[2,3,4,5]"},
       {"aten._to_copy.default(%x, dtype=dtype:i64)", "i64[2,3]"},
@@ -312,7 +219,7 @@ TEST(InferredTypesTest, CopiesAndJoins) {
 }
 
 TEST(InferredTypesTest, Arithmetic) {
-  Expect({
+  ExpectInferred({
       {"aten.sub.Tensor(%x, %b)",
        "aten::sub.Tensor: argument 'other': bool can't be subtracted: use logical_xor"},
       {"aten.sub.Tensor(%b, %x)",
@@ -337,7 +244,7 @@ TEST(InferredTypesTest, Arithmetic) {
 }
 
 TEST(InferredTypesTest, IndicesAndMasks) {
-  Expect({
+  ExpectInferred({
       {"aten.index.Tensor(%x, [none,%i])", "f32[2,3]"},
       {"aten.index.Tensor(%x, [%b])", "f32[u0]; u0 from 0 to 6"},
       {"aten.index.Tensor(%x, [%m])", "f32[u0,3]; u0 from 0 to 2"},
@@ -356,7 +263,7 @@ TEST(InferredTypesTest, IndicesAndMasks) {
 }
 
 TEST(InferredTypesTest, DimOrders) {
-  Expect({
+  ExpectInferred({
       {"dim_order_ops._empty_dim_order.default([2,3,4,5], dim_order=[0,2,3,1])",
        "f32[2,3,4,5]{strides=[60,1,15,3]}"},
       {"dim_order_ops._empty_dim_order.default([2,3])", "f32[2,3]"},
@@ -373,7 +280,7 @@ TEST(InferredTypesTest, DimOrders) {
 }
 
 TEST(InferredTypesTest, Images) {
-  Expect({
+  ExpectInferred({
       {"aten.upsample_nearest2d.vec(%im, none, [2.0,2.0])", "f32[2,3,8,10]"},
       {"aten.upsample_nearest2d.vec(%im, none, [1e300,2.0])", "scale_factors: out of range"},
       {"aten.upsample_nearest2d.vec(%im, [8,10], none)", "f32[2,3,8,10]"},

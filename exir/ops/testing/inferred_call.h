@@ -1,0 +1,119 @@
+// What the meta kernel says of a call that is a text.
+#ifndef BELAY_EXIR_OPS_TESTING_INFERRED_CALL_H_
+#define BELAY_EXIR_OPS_TESTING_INFERRED_CALL_H_
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/ir/infer.h"
+#include "exir/ir/text.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/testing/programs.h"
+#include "gtest/gtest.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::exir {
+
+inline const OpRegistry& InferredOps() {
+  static const OpRegistry& ops = *CreateStandardOps().value().release();
+  return ops;
+}
+
+class CountingSymbols final : public SymbolSource {
+ public:
+  SymExpr Fresh(SymRange range) override {
+    const std::string name = absl::StrCat("u", next_++);
+    absl::StrAppend(&ranges, "; ", name, " from ",
+                    range.min == SymRange::kUnboundedBelow ? "-inf" : absl::StrCat(range.min),
+                    " to ",
+                    range.max == SymRange::kUnboundedAbove ? "inf" : absl::StrCat(range.max));
+    return SymExpr::Symbol(name);
+  }
+  std::string ranges;
+
+ private:
+  int next_ = 0;
+};
+
+inline std::string Print(const MetaValue& value) {
+  if (value.is_none()) return "none";
+  if (const MetaList* list = value.get_if<MetaList>()) {
+    std::string text = "[";
+    for (const MetaValue& element : *list) {
+      absl::StrAppend(&text, text.size() == 1 ? "" : ", ", Print(element));
+    }
+    return text + "]";
+  }
+  return PrintType(ToValueType(value));
+}
+
+// What a call of the inputs below gives: "f32[2,3], i64[2,3]", and behind it the ranges of new symbols;
+// or the text of its error.
+inline std::string Inferred(std::string_view call) {
+  const std::string name(call.substr(0, call.find('(')));
+  const OpOverload* op = InferredOps().Find(name);
+  if (op == nullptr) return absl::StrCat("there is no ", name);
+  std::string results;
+  for (size_t i = 0; i < op->schema()->returns.size(); ++i) {
+    absl::StrAppend(&results, i == 0 ? "" : ", ", "%r", i, ": f32[]");
+  }
+  ExportedProgram program = ParseOrDie(
+      absl::StrCat(
+          "program aten {\nranges { s0: [2, 9] s1: [0, 64] }\ngraph("
+          "%x: f32[2,3] user_input, %y: f32[4,3] user_input, %v: f32[3] user_input, "
+          "%c: f32[] user_input, %e: f32[0,3] user_input, %s: f32[s0,3] user_input, "
+          "%t: f32[s1,s0] user_input, %h: f16[2,3] user_input, %d: f64[2,3] user_input, "
+          "%i: i64[3] user_input, %j: i32[3] user_input, %b: b8[2,3] user_input, "
+          "%u: u8[2,3] user_input, %z: c64[2,3] user_input, %m: b8[2] user_input, "
+          "%im: f32[2,3,4,5] user_input, "
+          "%cl: f32[2,3,4,5]{strides=[60,1,15,3]} user_input, "
+          "%ex: f32[2,3]{strides=[0,1]} user_input, %out: f32[0] user_input, "
+          "%col: f32[2,1] user_input, %tr: f32[3,2]{strides=[1,3]} user_input, "
+          "%vol: f32[1,2,3,4,5] user_input, %two: i64[2] user_input, %mc: b8[] user_input, "
+          "%lone: i64[1] user_input, %cls: f32[2,s0,4,5]{strides=[20*s0,1,5*s0,s0]} user_input, "
+          "%ce: f32[2,0,4,5]{strides=[0,1,0,0]} user_input, "
+          "%r: f32[2] user_input, "
+          "%full: f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,2] user_input, "
+          "%n: symint(s0) user_input, %k: symint(s1) user_input, "
+          "%f: symfloat(ToFloat(s0)) user_input, %q: symbool(Eq(s0, 3)) user_input) {\n",
+          results, results.empty() ? "" : " = ", call, "\nreturn () } }"),
+      InferredOps());
+  // A tensor of 17 dimensions, which no text has.
+  std::vector<SymInt> sizes(17, SymInt(1));
+  sizes.back() = SymInt(2);
+  GraphEditor(program.top())
+      .SetType(FindValue(program.top(), "r"), TensorMeta::Contiguous(DType::kFloat32, sizes));
+  const Graph& graph = program.top();
+  const Node& node = graph.node(graph.first());
+  CountingSymbols symbols;
+  const absl::StatusOr<std::vector<MetaValue>> outputs =
+      InferOutputs(graph, node.target, node.arguments, &symbols);
+  if (!outputs.ok()) {
+    // Without the node, which the call says.
+    const std::string message(outputs.status().message());
+    return message.substr(0, message.find("\n"));
+  }
+  std::string text;
+  for (const MetaValue& output : *outputs) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", Print(output));
+  }
+  return text + symbols.ranges;
+}
+
+struct InferredCase {
+  std::string_view call, expected;
+};
+inline void ExpectInferred(std::initializer_list<InferredCase> cases) {
+  for (const InferredCase& c : cases) EXPECT_EQ(Inferred(c.call), c.expected) << c.call;
+}
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_OPS_TESTING_INFERRED_CALL_H_
