@@ -119,5 +119,68 @@ TEST_F(DrawExportedTest, BodiesAreGraphsOfTheirOwnAndListsAreEdges) {
   EXPECT_THAT(method.graphs[0].nodes[4].attributes, ElementsAre(Pair("1", "3")));
 }
 
+TEST_F(DrawExportedTest, InputsAndOutputsSayWhatTheyAre) {
+  const DrawnMethod method = Draw(R"(program edge {
+  constants { state "b": f32[2] }
+  graph(%k: const(3) constant_input, %t: token token, %b: f32[2] buffer "b",
+        %x: f32[2] user_input) {
+    %y: f32[2] = edge.aten.add.Tensor(%x, %b)
+    return (%y buffer_mutation "b", %x user_output, 7 user_output)
+  }
+})");
+  std::vector<std::string> inputs;
+  for (const DrawnNode& node : method.graphs[0].nodes) {
+    if (!node.is_operator) inputs.push_back(node.name + ": " + node.op);
+  }
+  EXPECT_THAT(inputs, ElementsAre("k: constant_input", "t: token", "b: buffer", "x: input",
+                                  "output: output"));
+  ASSERT_EQ(method.constants.size(), 1u);
+  EXPECT_EQ(method.constants[0].name, "b");
+  const DrawnNode& output = method.graphs[0].nodes.back();
+  ASSERT_EQ(output.operands.size(), 2u);
+  EXPECT_EQ(output.operands[0].argument, "buffer_mutation b");
+  EXPECT_EQ(output.operands[1].argument, "1");
+  EXPECT_THAT(output.attributes, ElementsAre(Pair("2", "7")));
+}
+
+// One graph for both calls of a body.
+TEST_F(DrawExportedTest, BodiesAreDrawnOnce) {
+  const DrawnMethod method = Draw(R"(program edge {
+  graph(%p: b8[] user_input, %x: f32[2] user_input) {
+    %y: f32[2] = higher_order.cond(%p, graph#1, graph#1, [%x])
+    %z: f32[2] = higher_order.cond(%p, graph#1, graph#1, [%y])
+    return (%z user_output)
+  }
+  graph body(%a: f32[2]) { %n: f32[2] = edge.aten.neg.default(%a) return (%n) }
+})");
+  ASSERT_EQ(method.graphs.size(), 2u);
+  EXPECT_THAT(method.graphs[0].nodes[2].bodies, ElementsAre(1u, 1u));
+  EXPECT_THAT(method.graphs[0].nodes[3].bodies, ElementsAre(1u, 1u));
+}
+
+TEST_F(DrawExportedTest, DelegatesMayTakeLiteralsAndGiveNothing) {
+  const DrawnMethod method = Draw(R"(program edge {
+  graph(%x: f32[2] user_input) {
+    %y: f32[2] = higher_order.executorch_call_delegate(module#0, 3, %x) name="call"
+    return (%y user_output)
+  }
+  module#0 backend "demo" specs [] {
+    blob "YWJj"
+    program edge {
+      constants { state "b": f32[2] }
+      graph(%b: f32[2] buffer "b", %n: symint(s0) user_input, %i: f32[2] user_input,
+            %more: f32[2] user_input) {
+        %m: f32[2] = edge.aten.mul.Tensor(%i, %b)
+        return (%m buffer_mutation "b", 4 user_output, %m user_output)
+      }
+    }
+  }
+})");
+  // The first result is the literal, which no node makes.
+  EXPECT_THAT(Summary(method.graphs[0]),
+              ElementsAre("x: input()", "b: buffer() #0", "m: edge.aten.mul.Tensor(x, b) #0",
+                          "output: output()"));
+}
+
 }  // namespace
 }  // namespace belay::tools

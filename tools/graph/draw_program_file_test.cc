@@ -13,6 +13,7 @@ namespace belay::tools {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::Pair;
 
 absl::StatusOr<DrawnProgram> Draw(const TestProgram& program) {
@@ -92,6 +93,138 @@ TEST(DrawProgramFileTest, EdgesComeFromWhoWroteTheBytes) {
   ASSERT_EQ(graph.nodes[3].operands.size(), 2u);
   EXPECT_EQ(graph.nodes[graph.nodes[3].operands[0].node].op, "test.first.default");
   EXPECT_EQ(graph.nodes[graph.nodes[3].operands[1].node].op, "test.second.default");
+}
+
+// What no instruction computes is an attribute; lists are edges of what is computed in them, and an
+// attribute of the rest.
+TEST(DrawProgramFileTest, LiteralsAreAttributes) {
+  TestProgram program;
+  TestMethod method = program.AddMethod("forward");
+  const uint32_t x = method.Input("x", DType::kFloat32, {2});
+  const uint32_t n = method.ScalarInput("n", schema::ScalarSlot::INT);
+  const uint32_t y = method.Arena(DType::kFloat32, {2});
+  const uint32_t mixed = method.List({x, method.Int(3), n}), empty = method.List({});
+  const uint32_t all = method.List({x, x});
+  method.Call("test.op.default",
+              {method.None(), method.Int(-7), method.Double(0.5), method.Bool(true),
+               method.Bool(false), method.String("a\"b"), mixed, empty, all, n},
+              {y});
+  method.Output(y);
+  method.Output(method.Int(9));
+  ASSERT_OK_AND_ASSIGN(const DrawnProgram drawn, Draw(program));
+  const DrawnGraph& graph = drawn[0].graphs[0];
+  ASSERT_EQ(graph.nodes.size(), 4u);
+  const DrawnNode& node = graph.nodes[2];
+  EXPECT_THAT(node.attributes,
+              ElementsAre(Pair("0", "none"), Pair("1", "-7"), Pair("2", "0.5"), Pair("3", "true"),
+                          Pair("4", "false"), Pair("5", "\"a\"b\""), Pair("6", "[3]"),
+                          Pair("7", "[]"), Pair("instruction", "0")));
+  std::vector<std::string> operands;
+  for (const DrawnEdge& edge : node.operands) {
+    operands.push_back(absl::StrCat(edge.argument, " ", graph.nodes[edge.node].name));
+  }
+  EXPECT_THAT(operands, ElementsAre("6 x", "6 n", "8 x", "8 x", "9 n"));
+  EXPECT_EQ(graph.nodes[1].results[0].type, "int");
+  EXPECT_THAT(graph.nodes[3].attributes, ElementsAre(Pair("1", "9")));
+}
+
+TEST(DrawProgramFileTest, ResultsMayBeListsOrDropped) {
+  TestProgram program;
+  TestMethod method = program.AddMethod("forward");
+  const uint32_t x = method.Input("x", DType::kFloat32, {2});
+  const uint32_t a = method.Arena(DType::kFloat32, {1}), b = method.Arena(DType::kInt64, {1});
+  const uint32_t empty = method.Arena(DType::kFloat32, {0});
+  method.Call("test.split.default", {x}, {method.List({a, b})});
+  method.Call("test.drop.default", {b}, {method.None(), empty});
+  method.Output(a);
+  ASSERT_OK_AND_ASSIGN(const DrawnProgram drawn, Draw(program));
+  const DrawnGraph& graph = drawn[0].graphs[0];
+  ASSERT_EQ(graph.nodes.size(), 4u);
+  const auto results = [&](size_t node) {
+    std::vector<std::string> texts;
+    for (const DrawnResult& result : graph.nodes[node].results) {
+      texts.push_back(absl::StrCat(result.name, " ", result.type));
+    }
+    return texts;
+  };
+  EXPECT_THAT(results(1), ElementsAre("instruction 0 f32[1]", "instruction 0.1 i64[1]"));
+  ASSERT_EQ(graph.nodes[2].operands.size(), 1u);
+  EXPECT_EQ(graph.nodes[2].operands[0].output, 1u);
+  EXPECT_THAT(results(2), ElementsAre("instruction 1 f32[0]"));
+}
+
+TEST(DrawProgramFileTest, JumpsWithoutConditionAndMovesAreNodes) {
+  TestProgram program;
+  TestMethod method = program.AddMethod("forward");
+  const uint32_t c = method.ScalarInput("c", schema::ScalarSlot::BOOL);
+  const uint32_t slot = method.Slot(schema::ScalarSlot::INT);
+  const uint32_t skip = method.JumpIfFalse(c);
+  method.Move(method.Int(1), slot);
+  const uint32_t end = method.Jump(0);
+  method.LandHere(skip);
+  method.Move(method.Int(2), slot);
+  method.LandHere(end);
+  method.Output(slot);
+  ASSERT_OK_AND_ASSIGN(const DrawnProgram drawn, Draw(program));
+  const DrawnGraph& graph = drawn[0].graphs[0];
+  std::vector<std::string> ops;
+  for (const DrawnNode& node : graph.nodes) ops.push_back(node.op);
+  EXPECT_THAT(ops, ElementsAre("input", "jump_if_false", "move", "jump", "move", "output"));
+  EXPECT_THAT(graph.nodes[3].attributes,
+              ElementsAre(Pair("target", "4"), Pair("instruction", "2")));
+  EXPECT_THAT(graph.nodes[2].attributes, ElementsAre(Pair("from", "1"), Pair("instruction", "1")));
+}
+
+// Bytes that were written again are those of the last, even where only a part of them was.
+TEST(DrawProgramFileTest, BytesAreOfWhoWroteLast) {
+  TestProgram program;
+  TestMethod method = program.AddMethod("forward");
+  const uint32_t x = method.Input("x", DType::kFloat32, {32});
+  const uint32_t a = method.Arena(DType::kFloat32, {32}), b = method.Arena(DType::kFloat32, {16});
+  const uint32_t view = method.Arena(DType::kFloat32, {32});
+  const auto at = [&](uint32_t value) {
+    return method.proto().mutable_values(static_cast<int>(value))->mutable_tensor();
+  };
+  const uint64_t begin = at(a)->arena_offset();
+  // The second half of a's place, and a view of all of it.
+  at(b)->set_arena_offset(begin + 64);
+  at(view)->set_arena_offset(begin);
+  const uint32_t y = method.Arena(DType::kFloat32, {32});
+  method.Call("test.first.default", {x}, {a});
+  method.Call("test.second.default", {x}, {b});
+  method.Call("test.third.default", {x}, {b});
+  method.Call("test.last.default", {view}, {y});
+  method.Output(y);
+  ASSERT_OK_AND_ASSIGN(const DrawnProgram drawn, Draw(program));
+  const DrawnGraph& graph = drawn[0].graphs[0];
+  ASSERT_EQ(graph.nodes.size(), 6u);
+  std::vector<std::string> writers;
+  for (const DrawnEdge& edge : graph.nodes[4].operands) {
+    writers.push_back(graph.nodes[edge.node].op);
+  }
+  EXPECT_THAT(writers, ElementsAre("test.third.default"));
+}
+
+TEST(DrawProgramFileTest, NamesComeFromDebugDataThatFits) {
+  for (const int instructions : {1, 2}) {
+    TestProgram program;
+    TestMethod method = program.AddMethod("forward");
+    const uint32_t x = method.Input("x", DType::kFloat32, {2});
+    const uint32_t y = method.Arena(DType::kFloat32, {2});
+    method.Call("test.op.default", {x}, {y});
+    method.Output(y);
+    schema::DebugInfo debug;
+    schema::MethodDebugInfo& info = *debug.add_methods();
+    for (int i = 0; i < instructions; ++i) {
+      info.add_instructions()->set_node("relu");
+      info.mutable_instructions(i)->set_source("model.py:7");
+    }
+    program.AddDebugInfo(debug);
+    ASSERT_OK_AND_ASSIGN(const DrawnProgram drawn, Draw(program));
+    const DrawnNode& node = drawn[0].graphs[0].nodes[1];
+    EXPECT_EQ(node.name, instructions == 1 ? "relu" : "instruction 0");
+    EXPECT_EQ(node.source, instructions == 1 ? "model.py:7" : "");
+  }
 }
 
 }  // namespace
