@@ -212,6 +212,42 @@ TEST_F(ReportTest, RoofsAreAColumnWhereTheyAreKnown) {
               testing::AllOf(HasSubstr("roof  instruction\n"), HasSubstr("   42 %  ")));
 }
 
+TEST_F(ReportTest, BytesHaveUnits) {
+  json report = Report();
+  const auto line = [&](double arena, double peak) {
+    report["memory"] = {{{"path", "forward"},
+                         {"arena_bytes", arena},
+                         {"peak_bytes", peak},
+                         {"peak_at", peak > 0 ? "relu" : ""},
+                         {"scratch_bytes", 0},
+                         {"scratch_at", ""}}};
+    return ProfileText(report, 15);
+  };
+  EXPECT_THAT(line(999, 0), HasSubstr("forward: of an arena of 999 B at most 0 B in use\n"));
+  EXPECT_THAT(line(1500, 1000), HasSubstr("of an arena of 1.5 kB at most 1 kB in use (at relu)\n"));
+  EXPECT_THAT(line(2.5e9, 3e6), HasSubstr("of an arena of 2.5 GB at most 3 MB in use (at relu)"));
+}
+
+TEST_F(ReportTest, InstructionsAreOfCyclesOnlyWhereTheseWereCounted) {
+  json report = Report();
+  report["hardware"] = {{"instructions", 6000.0}};
+  EXPECT_THAT(ProfileText(report, 15), HasSubstr("\n6000 instructions per call (p50)\n"));
+  report["hardware"] = {{"cycles", 0.0}, {"instructions", 6000.0}, {"cache_misses", 7.0}};
+  EXPECT_THAT(ProfileText(report, 15),
+              HasSubstr("\n0 cycles, 6000 instructions, 7 cache misses per call (p50)\n"));
+}
+
+TEST_F(ReportTest, MoreReasonsThanRowsAreCounted) {
+  json report = Report();
+  ASSERT_GE(report["instructions"].size(), 2u);
+  report["instructions"][0]["declined"] = {{{"kernel", "A"}, {"reason", "is far"}}};
+  report["instructions"][1]["declined"] = {{{"kernel", "B"}, {"reason", "is near"}}};
+  for (const size_t row : {0, 1}) report["instructions"][row]["engine"] = "reference";
+  const std::string text = ProfileText(report, 1);
+  EXPECT_THAT(text, HasSubstr(": 1 instruction, the slowest is "));
+  EXPECT_THAT(text, HasSubstr("\n1 more\n"));
+}
+
 json OneNode(const char* name, double ms) {
   return {{"path", "forward"}, {"name", name}, {"operator", "aten.neg.default"}, {"p50_ms", ms}};
 }
@@ -251,9 +287,10 @@ TEST(CompareProfilesTest, RefusesWhatIsNoProfile) {
         R"({"wall_ms": {"p50": 1}, "instructions": [{"path": 1, "name": "b", "operator": "c"}]})",
         R"({"wall_ms": {"p50": 1},
             "instructions": [{"path": "a", "name": "b", "operator": "c", "p50_ms": "d"}]})"}) {
-    EXPECT_THAT(CompareProfiles(json::parse(bad), good),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("belay profile --json")))
-        << bad;
+    const auto refused =
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("belay profile --json"));
+    EXPECT_THAT(CompareProfiles(json::parse(bad), good), refused) << bad;
+    EXPECT_THAT(CompareProfiles(good, json::parse(bad)), refused) << bad;
   }
 }
 

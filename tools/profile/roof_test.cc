@@ -79,11 +79,39 @@ TEST(RoofTest, SaysWhatIsMissing) {
     EXPECT_THAT(AddRoofs(limits, 1, profile),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(name)));
   }
+  // Figures that are no numbers, or none of a machine.
+  for (const char* name : {"f32_fma_gflops_t1", "read_l1_gbs_t1"}) {
+    for (const json& best : {json("fast"), json(-1.0), json(0.0), json()}) {
+      json limits = Limits();
+      limits[name] = {{"best", best}};
+      EXPECT_THAT(AddRoofs(limits, 1, profile),
+                  StatusIs(absl::StatusCode::kInvalidArgument,
+                           HasSubstr(std::string(name, std::string(name).size() - 3))));
+    }
+  }
   for (const char* bad : {"1", "null", "[]", "{}"}) {
     EXPECT_THAT(AddRoofs(json::parse(bad), 1, profile),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("//tools/bench:limits")));
   }
   EXPECT_FALSE(profile["instructions"][0].contains("roof"));
+}
+
+TEST(RoofTest, ACacheThatThereIsNotHoldsNothing) {
+  json limits = Limits();
+  limits["cache_bytes"]["l3"] = 0;
+  limits.erase("read_l3_gbs_t1");
+  json profile{{"instructions", {Row(0, 50'000)}}};
+  ASSERT_OK(AddRoofs(limits, 1, profile));
+  EXPECT_DOUBLE_EQ(profile["instructions"][0]["roof"], 50'000 / 10.0 / 1000);
+}
+
+TEST(RoofTest, AMachineOfOneCpuHasOneFigure) {
+  json limits = Limits();
+  limits.erase("f32_fma_gflops_t2");
+  json profile{{"instructions", {Row(50'000, 4), Row(50'000, 4, "u8[1] -> u8[1]")}}};
+  ASSERT_OK(AddRoofs(limits, 2, profile));
+  EXPECT_DOUBLE_EQ(profile["instructions"][0]["roof"], 0.5);
+  EXPECT_DOUBLE_EQ(profile["instructions"][1]["roof"], 0.125);
 }
 
 }  // namespace
