@@ -294,5 +294,87 @@ TEST(InferredTypesTest, Images) {
   });
 }
 
+TEST(InferredTypesTest, ElementsAndFormatsOfEveryKind) {
+  ExpectInferred({
+      {"aten._local_scalar_dense.default(%lone)", "symint(u0); u0 from -inf to inf"},
+      {"aten._local_scalar_dense.default(%u1)", "symint(u0); u0 from 0 to 255"},
+      {"aten._local_scalar_dense.default(%z1)", "symint(ToComplex(u0)); u0 from -inf to inf"},
+      {"aten._local_scalar_dense.default(%mc)", "symbool(Eq(u0, 1)); u0 from 0 to 1"},
+      {"aten.sym_is_contiguous.default(%narrow, memory_format=format:channels_last)",
+       "symbool(true)"},
+      {"_operator.or_(%q, 6)", "symint(BitwiseFn_bitwise_or(Where(Eq(s0, 3), 1, 0), 6))"},
+      {"_operator.or_(%q, %q)", "symbool(Eq(s0, 3))"},
+      {"_operator.and_(6, %q)", "symint(BitwiseFn_bitwise_and(6, Where(Eq(s0, 3), 1, 0)))"},
+      {"_operator.and_(%q, %q)", "symbool(Eq(s0, 3))"},
+      {"aten.cat.default([%cl,%out], 1)", "f32[2,3,4,5]"},
+      {"aten.cat.default([%x,%u16])", "f32[4,3]"},
+      {"aten.stack.default([%x,%u16])", "f32[2,2,3]"},
+      {"aten.stack.default([%ce,%ce], 1)", "f32[2,2,0,4,5]"},
+      {"aten.stack.default([%cl,%cl], 4)", "f32[2,3,4,5,2]"},
+      {"aten.roll.default(%cl, [3], [1])", "f32[2,3,4,5]"},
+      {"aten.roll.default(%cl, [2], [0])", "f32[2,3,4,5]"},
+      {"aten.pixel_unshuffle.default(%pe, 2)", "f32[2,0,4,4]"},
+      {"aten.pixel_unshuffle.default(%cl, 1)", "f32[2,3,4,5]{strides=[60,1,15,3]}"},
+      {"aten.embedding_dense_backward.default(%x, %i, 10, -1, false)",
+       "embedding_dense_backward: gradient [2,3] does not fit indices [3] and 10 rows"},
+      {"aten.embedding_dense_backward.default(%x, %two, 10, -1, false)", "f32[10,3]"},
+      {"aten._embedding_bag.default(%tr, %i, %two)", "f32[2,2], i64[3], i64[2], i64[2]"},
+      {"aten._embedding_bag.default(%x, %i, %two, false, 0, false, %v)",
+       "f32[2,3], i64[0], i64[2], i64[2]"},
+      {"aten._embedding_bag.default(%x, %i, %two, false, 0, false, %gaps)",
+       "f32[2,3], i64[3], i64[2], i64[2]"},
+      {"aten.index.Tensor(%t3, [%m,%i,%j])", "f32[3]"},
+      {"aten.index.Tensor(%t3, [%m,%i,%two])",
+       "shapes [3] and [2] do not broadcast: sizes 3 and 2 at dimension 0"},
+      {"aten.index.Tensor(%t3, [%m,%sc])", "f32[u0,4]; u0 from 0 to 2"},
+      {"aten.index.Tensor(%v, [%b])",
+       "index 0: the mask [2,3] does not match [3] from dimension 0"},
+      {"aten.index_put.default(%t3, [%m,%i], %c)", "f32[2,3,4]"},
+      {"aten.index_put.default(%t3, [%m,%m], %c)",
+       "index 1: the mask [2] does not match [2,3,4] from dimension 1"},
+      {"aten.index_put.default(%x, [%b], %v, true)", "f32[2,3]; u0 from 0 to 6"},
+      {"aten.index_fill.int_Scalar(%x, 1, %i, 5)", "f32[2,3]"},
+      {"aten.index_fill.int_Tensor(%x, 1, %i, %c)", "f32[2,3]"},
+      {"aten.index_fill.int_Scalar(%x, 7, %i, 5)", "dim 7 is out of range [-2, 1]"},
+      {"aten.masked_scatter.default(%x, %b, %v)", "f32[2,3]"},
+      {"aten.upsample_nearest2d.vec(%tall, none, [2.0,2.0])", "f32[1,3,2*s0,12]"},
+      {"aten.upsample_nearest2d.vec(%tall, none, [1.5,1.0])",
+       "f32[1,3,TruncToInt(1.5*ToFloat(s0)),6]"},
+      {"aten.upsample_bilinear2d.default(%im, [4,4], false, \"a\", none)",
+       "aten::upsample_bilinear2d.default: argument 'scales_h': expected a scalar, got string 'a'"},
+      {"aten.constant_pad_nd.default(%x, [1,1], true)", "f32[2,5]"},
+      {"aten.constant_pad_nd.default(%x, [1,1], (1+2j))",
+       "aten::constant_pad_nd.default: argument 'value': expected a real number, got complex"},
+      {"aten.constant_pad_nd.default(%x, [1,1], %f)", "f32[2,5]"},
+      {"aten.constant_pad_nd.default(%x, [1,1], \"a\")",
+       "aten::constant_pad_nd.default: argument 'value': expected a scalar, got string 'a'"},
+      {"aten.constant_pad_nd.default(%cl, [-1,0])", "f32[2,3,4,4]{strides=[48,1,12,3]}"},
+      {"aten.scatter.value(%x, 1, %i, true)",
+       "scatter: index [3] does not fit into self [2,3] along dimension 1"},
+      {"aten.clamp.default(%x, none, none)",
+       "aten::clamp.default: at least one of 'min' and 'max' must be given"},
+      {"aten.view_copy.default(%ex, [6])", "f32[6]"},
+      {"aten.expand.default(%col, [2,3])", "f32[2,3]{strides=[1,0]}"},
+      {"aten.slice.Tensor(%ex, 0, 0, 1)", "f32[1,3]{strides=[0,1]}"},
+      {"aten.add.Tensor(%cl, %im)", "f32[2,3,4,5]{strides=[60,1,15,3]}"},
+      {"aten.add.Tensor(%cls, %cls)", "f32[2,s0,4,5]{strides=[20*s0,1,5*s0,s0]}"},
+      {"aten.add.Tensor(%narrow, %narrow)", "f32[2,1,4,1]"},
+      {"aten.clone.default(%narrow)", "f32[2,1,4,1]"},
+      {"aten.arange.default([1])",
+       "aten::arange.default: argument 'end': expected a scalar, got list of 1"},
+  });
+}
+
+// Who infers may have no symbols to give: then a size that only data decide is an error.
+TEST(InferredTypesTest, SizesOfDataNeedSymbols) {
+  for (const char* call :
+       {"aten.nonzero.default(%x)", "aten.masked_select.default(%x, %b)",
+        "aten.index.Tensor(%x, [%b])", "aten.repeat_interleave.Tensor(%i)",
+        "aten._local_scalar_dense.default(%lone)", "torchvision.nms.default(%cc, %fours, 0.5)"}) {
+    EXPECT_NE(Inferred(call, false).find("must be known here"), std::string::npos)
+        << call << " gives " << Inferred(call, false);
+  }
+}
+
 }  // namespace
 }  // namespace belay::exir

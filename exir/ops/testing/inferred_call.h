@@ -56,7 +56,7 @@ inline std::string Print(const MetaValue& value) {
 
 // What a call of the inputs below gives: "f32[2,3], i64[2,3]", and behind it the ranges of new symbols;
 // or the text of its error.
-inline std::string Inferred(std::string_view call) {
+inline std::string Inferred(std::string_view call, bool makes_symbols = true) {
   const std::string name(call.substr(0, call.find('(')));
   const OpOverload* op = InferredOps().Find(name);
   if (op == nullptr) return absl::StrCat("there is no ", name);
@@ -80,6 +80,11 @@ inline std::string Inferred(std::string_view call) {
           "%lone: i64[1] user_input, %cls: f32[2,s0,4,5]{strides=[20*s0,1,5*s0,s0]} user_input, "
           "%ce: f32[2,0,4,5]{strides=[0,1,0,0]} user_input, "
           "%r: f32[2] user_input, "
+          "%u1: u8[1] user_input, %z1: c64[1] user_input, "
+          "%narrow: f32[2,1,4,1]{strides=[4,1,1,7]} user_input, %u16: u16[2,3] user_input, "
+          "%pe: f32[2,0,4,4] user_input, %t3: f32[2,3,4] user_input, %sc: i64[] user_input, "
+          "%tall: f32[1,3,s0,6] user_input, %fours: f32[4] user_input, "
+          "%cc: f32[4,4] user_input, %gaps: f32[3]{strides=[2]} user_input, "
           "%full: f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,2] user_input, "
           "%n: symint(s0) user_input, %k: symint(s1) user_input, "
           "%f: symfloat(ToFloat(s0)) user_input, %q: symbool(Eq(s0, 3)) user_input) {\n",
@@ -94,7 +99,7 @@ inline std::string Inferred(std::string_view call) {
   const Node& node = graph.node(graph.first());
   CountingSymbols symbols;
   const absl::StatusOr<std::vector<MetaValue>> outputs =
-      InferOutputs(graph, node.target, node.arguments, &symbols);
+      InferOutputs(graph, node.target, node.arguments, makes_symbols ? &symbols : nullptr);
   if (!outputs.ok()) {
     // Without the node, which the call says.
     const std::string message(outputs.status().message());
