@@ -66,6 +66,38 @@ TEST_F(FileCommandsTest, OutputsThatNumpyHasNoTypeForAreNamedOnce) {
               ::testing::Not(HasSubstr("outputs_as_bits")));
 }
 
+TEST_F(FileCommandsTest, EnginesAndThreadsComputeTheSame) {
+  // All of it in a delegate, which has kernels of its own.
+  const std::string program = LowerMlp();
+  const std::string expected = Result(program);
+  RunOptions options{.program = program, .output_dir = Path("other")};
+  options.seed = 0;
+  options.engine = "reference";
+  options.threads = 3;
+  const Outcome outcome = Capture([&] { return tools::Run(options); });
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_EQ(Read(Path("other/0.npy")), expected);
+}
+
+TEST_F(FileCommandsTest, OutputsThatAreNoArraysHaveNoFile) {
+  TestProgram program;
+  TestMethod method = program.AddMethod("forward");
+  method.Output(method.None());
+  method.Output(method.String("text"));
+  method.Output(method.Int(7));
+  RunOptions options{.program = Write("p.belay", program.Serialize()), .output_dir = Path("out")};
+  const Outcome outcome = Capture([&] { return tools::Run(options); });
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_FALSE(fs::exists(Path("out/0.npy")));
+  EXPECT_FALSE(fs::exists(Path("out/1.npy")));
+  EXPECT_TRUE(fs::exists(Path("out/2.npy")));
+  // A file stands where the folder should.
+  options.output_dir = Write("file", "");
+  const Outcome refused = Capture([&] { return tools::Run(options); });
+  EXPECT_EQ(refused.status, kBadInput);
+  EXPECT_THAT(refused.errors, HasSubstr(Path("file")));
+}
+
 // --- strip ---
 
 TEST_F(FileCommandsTest, StrippedProgramsComputeTheSame) {
@@ -267,6 +299,40 @@ TEST_F(FileCommandsTest, SigningNeedsAKey) {
   EXPECT_EQ(bad.status, kBadInput);
   EXPECT_THAT(bad.errors, HasSubstr("hexadecimal"));
   EXPECT_FALSE(fs::exists(program + ".sig"));
+}
+
+TEST_F(FileCommandsTest, AnyFileMayBeSigned) {
+  const std::string file = Write("notes.txt", "no program");
+  ASSERT_EQ(Capture([&] { return Keygen({Path("a")}); }).status, kDone);
+  ASSERT_EQ(Capture([&] { return SignFile({.file = file, .key = Path("a.key")}); }).status, kDone);
+  const Outcome verified =
+      Capture([&] { return VerifySignature({.file = file, .keys = {Path("a.pub")}}); });
+  EXPECT_EQ(verified.status, kDone) << verified.errors;
+  EXPECT_THAT(verified.output, HasSubstr("notes.txt: the signature is right"));
+}
+
+TEST_F(FileCommandsTest, KeysAreShortFilesThatAreThere) {
+  const std::string file = Write("notes.txt", "no program");
+  const std::string large = Write("large.key", std::string(1025, '0'));
+  const Outcome sign = Capture([&] { return SignFile({.file = file, .key = large}); });
+  EXPECT_EQ(sign.status, kBadInput);
+  EXPECT_THAT(sign.errors, HasSubstr("large.key is too long for a key"));
+  const auto verify = [&](const std::string& name, const std::string& key) {
+    return Capture([&] { return VerifySignature({.file = name, .keys = {key}}); });
+  };
+  EXPECT_THAT(verify(file, large).errors, HasSubstr("large.key is too long for a key"));
+  EXPECT_THAT(verify(file, Path("none.pub")).errors, HasSubstr("none.pub"));
+  EXPECT_THAT(verify(file, Write("bad.pub", "x")).errors, HasSubstr("bad.pub"));
+  ASSERT_EQ(Capture([&] { return Keygen({Path("a")}); }).status, kDone);
+  const Outcome missing = verify(Path("none.txt"), Path("a.pub"));
+  EXPECT_EQ(missing.status, kBadInput);
+  EXPECT_THAT(missing.errors, HasSubstr("none.txt"));
+  const Outcome signing =
+      Capture([&] { return SignFile({.file = Path("none.txt"), .key = Path("a.key")}); });
+  EXPECT_EQ(signing.status, kBadInput);
+  const Outcome folder = Capture([&] { return Keygen({Path("no/folder/a")}); });
+  EXPECT_EQ(folder.status, kBadInput);
+  EXPECT_THAT(folder.errors, HasSubstr("cannot create"));
 }
 
 }  // namespace

@@ -105,9 +105,24 @@ TEST_F(LowerOptionsTest, ConstantMethodsAreNumbersBoolsAndTexts) {
       [&] { return tools::Run(RunOptions{.program = Path("p.belay"), .method = "max_seq_len"}); });
   EXPECT_EQ(run.status, kDone) << run.errors;
   EXPECT_THAT(run.output, HasSubstr("2048"));
-  for (const char* bad : {"x", "=1", "x=", "x={}", "x=null", "x=[]", "x=[[1]]", "x=1e999"}) {
+  options.constant_methods = {"negative=-9223372036854775808"};
+  ASSERT_EQ(Capture([&] { return Lower(options); }).status, kDone);
+  EXPECT_THAT(Capture([&] {
+                return tools::Run(RunOptions{.program = Path("p.belay"), .method = "negative"});
+              }).output,
+              HasSubstr("-9223372036854775808"));
+  for (const char* bad : {"x", "=1", "x=", "x={}", "x=null", "x=[]", "x=[[1]]", "x=1e999",
+                          "x=18446744073709551615", "x\xff=1"}) {
     options.constant_methods = {bad};
     ExpectBadUsage(options, "--constant-method takes NAME=VALUE");
+  }
+}
+
+TEST_F(LowerOptionsTest, MethodsAreOfFiles) {
+  for (const char* bad : {"=x.pt2", "decode", "decode="}) {
+    LowerOptions options = Options();
+    options.methods = {bad};
+    ExpectBadUsage(options, "--method takes NAME=FILE");
   }
 }
 

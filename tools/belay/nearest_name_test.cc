@@ -21,6 +21,8 @@ TEST(NearestNameTest, SaysNothingOfWhatIsLikeNone) {
   EXPECT_EQ(NearestName("", {"lower", "run"}), "");
   EXPECT_EQ(NearestName("ru", {}), "");
   EXPECT_EQ(NearestName(std::string(200, 'a'), {std::string(199, 'a')}), "");
+  EXPECT_EQ(NearestName(std::string(200, 'a'), {"b", std::string(200, 'a')}),
+            std::string(200, 'a'));
 }
 
 TEST(NearestNameTest, TheFirstOfEquallyNearOnes) {

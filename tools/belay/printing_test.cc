@@ -30,6 +30,7 @@ TEST(PrintingTest, NumbersHaveThreeDigitsAndAUnit) {
   EXPECT_EQ(WithUnit(12'345'678, "FLOP"), "12.3 MFLOP");
   EXPECT_EQ(WithUnit(999'499'999, "B"), "999 MB");
   EXPECT_EQ(WithUnit(999'600'000, "B"), "1.00 GB");
+  EXPECT_EQ(WithUnit(1e21, "B"), "1000 EB");
   EXPECT_EQ(Duration(2.5), "2.50 s");
   EXPECT_EQ(Duration(0.0123), "12.3 ms");
   EXPECT_EQ(Duration(0.000012), "12 µs");

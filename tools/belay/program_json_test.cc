@@ -1,6 +1,8 @@
 #include "tools/belay/program_json.h"
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -100,6 +102,22 @@ TEST(ProgramJsonTest, LongNamesOfOperatorsThatAreCalledAgainAndAgainAreErrors) {
   ASSERT_OK_AND_ASSIGN(const Program opened, OpenFileBytes(program.Serialize()));
   EXPECT_THAT(ProgramJson(opened),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr(kNoMemory)));
+}
+
+TEST(ProgramJsonTest, NumbersThatJsonDoesNotHaveAreTexts) {
+  TestProgram program;
+  TestMethod method = program.AddMethod("forward");
+  const double kInfinity = std::numeric_limits<double>::infinity();
+  for (const double number : {0.5, kInfinity, -kInfinity, std::nan("")}) {
+    method.Output(method.Double(number));
+  }
+  ASSERT_OK_AND_ASSIGN(const Program opened, OpenFileBytes(program.Serialize()));
+  ASSERT_OK_AND_ASSIGN(const json out, ProgramJson(opened));
+  const std::string values = out["methods"][0]["values"].dump();
+  EXPECT_THAT(values, HasSubstr("0.5"));
+  for (const char* text : {"\"inf\"", "\"-inf\"", "\"nan\""}) {
+    EXPECT_THAT(values, HasSubstr(text));
+  }
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include "runtime/core/test_in_directory.h"
 #include "runtime/core/testing.h"
 #include "runtime/executor/testing/program_builder.h"
+#include "tools/belay/captured_outcome.h"
+#include "tools/belay/command.h"
 
 namespace belay::tools {
 namespace {
@@ -64,6 +66,15 @@ TEST_F(SessionTest, ErrorsNameThePathOnce) {
 TEST_F(SessionTest, EnginesThatThereAreNotAreNamed) {
   EXPECT_THAT(OpenSession(WriteStranger(), "forward", "foo"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'foo'")));
+}
+
+TEST_F(SessionTest, CancelledCommandsAreNegative) {
+  EXPECT_EQ(Capture([] { return Report(absl::CancelledError("stopped")); }).status, kNegative);
+  EXPECT_EQ(Capture([] { return Report(absl::OkStatus()); }).status, kDone);
+  EXPECT_EQ(Capture([] { return Report(absl::UnimplementedError("none")); }).status, kUnsupported);
+  const Outcome bad = Capture([] { return Report(absl::DataLossError("broken")); });
+  EXPECT_EQ(bad.status, kBadInput);
+  EXPECT_EQ(bad.errors, "belay: broken\n");
 }
 
 }  // namespace

@@ -88,5 +88,36 @@ TEST_F(ValueDumpTest, NamesThatLeadElsewhereAreRefused) {
   }
 }
 
+TEST_F(ValueDumpTest, NamesOfLettersDigitsAndMarksAreFiles) {
+  ASSERT_OK_AND_ASSIGN(const int files, Dump(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %"a_1": f32[2] = edge.aten.relu.default(%x)
+      %"b.c": f32[2] = edge.aten.neg.default(%"a_1")
+      %"D-e": f32[2] = edge.aten.neg.default(%"b.c")
+      return (%"D-e" user_output)
+    } })"));
+  EXPECT_EQ(files, 3);
+  ASSERT_OK_AND_ASSIGN(const NpyArray last, ReadNpyFile(Path("dump/D-e.npy")));
+  EXPECT_THAT(ToVector<float>(last.view()), ElementsAre(0, 2));
+}
+
+// Bodies are called any number of times; lists and what is none have no array.
+TEST_F(ValueDumpTest, OnlyValuesOfTheTopGraphAreFiles) {
+  ASSERT_OK_AND_ASSIGN(const int files, Dump(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %s: f32[] = edge.aten.sum.default(%x)
+      %p: b8[] = edge.aten.gt.Scalar(%s, 0)
+      %y: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+      %n: symint(2) = aten.sym_size.int(%y, 0)
+      return (%y user_output)
+    }
+    graph yes(%a: f32[2]) { %b: f32[2] = edge.aten.relu.default(%a) return (%b) }
+    graph no(%a: f32[2]) { %b: f32[2] = edge.aten.neg.default(%a) return (%b) }
+  })"));
+  EXPECT_EQ(files, 4);
+  EXPECT_THAT(ReadNpyFile(Path("dump/b.npy")).status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("b.npy")));
+}
+
 }  // namespace
 }  // namespace belay::tools
