@@ -126,6 +126,17 @@ TEST_F(Int8FormTest, ConversionsSayWhyNot) {
   }
 }
 
+TEST_F(Int8FormTest, ConversionsThatAreNoneAreNotTaken) {
+  for (const std::string& body :
+       {Quantize("y", "x", "0.5, 200"), Dequantize("y", "i", "0.5, 200")}) {
+    const exir::ExportedProgram program = Parse(body);
+    const exir::NodeId id = program.top().value(exir::FindValue(program.top(), "y")).producer;
+    EXPECT_THAT(ReadOperation(program, id, Target::kLocal),
+                StatusIs(absl::StatusCode::kUnimplemented,
+                         "its scale and zero point are none of int8 that are known"));
+  }
+}
+
 TEST_F(Int8FormTest, ScalesAreInTheLibrarysRange) {
   // Of sums, each operand's scale divided by the result's: from 2^-10 to 2^8.
   for (const char* call : {"add.Tensor(%p, %p)", "sub.Tensor(%p, %p)"}) {

@@ -147,6 +147,7 @@ absl::Status ReadConvolution(const OperationReader& r, Operation& operation) {
   ABSL_ASSIGN_OR_RETURN(const auto padding, r.Pair("padding", 0, {0, 0}));
   ABSL_ASSIGN_OR_RETURN(const auto dilation, r.Pair("dilation", 1, {1, 1}));
   ABSL_ASSIGN_OR_RETURN(const auto adjust, r.Pair("output_padding", 0, {0, 0}));
+  if (groups < 1) return WhyNot(absl::StrCat("groups is ", groups));
   if (transposed && groups != 1) return WhyNot("it is transposed and has groups");
   Window& w = operation.window;
   w.kernel_height = weight[2];
@@ -166,7 +167,7 @@ absl::Status ReadConvolution(const OperationReader& r, Operation& operation) {
     return absl::OkStatus();
   }
   w.group_inputs = weight[1];
-  w.group_outputs = groups < 1 ? 0 : weight[0] / groups;
+  w.group_outputs = weight[0] / groups;
   if (w.group_inputs == 1 && groups > 1) operation.type = NodeType::DepthwiseConv2d;
   return absl::OkStatus();
 }

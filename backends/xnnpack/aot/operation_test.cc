@@ -24,7 +24,8 @@ constexpr const char* kConstants[] = {
     "w: f32[3,4]",      "b: f32[4]",        "few: f32[3]",
     "d: f64[3,4]",      "none: f32[0,4]",   "k: f32[4,3,1,1]",
     "kb: f32[4]",       "kt: f32[3,4,2,2]", "tall: f32[4,3,32768,1]",
-    "kg: f32[3,1,1,1]", "one: f32[1]",      "m: i8[3,4]"};
+    "kg: f32[3,1,1,1]", "one: f32[1]",      "m: i8[3,4]",
+    "fewi: i8[3]"};
 constexpr std::string_view kInputs =
     "%x: f32[2,3] user_input, %i: i64[2,3] user_input, %z: f32[1,3,4,6] user_input, "
     "%zi: i64[1,3,4,6] user_input, %n: symint(s0) user_input, %zs: f32[1,3,s0,6] user_input, "
@@ -179,6 +180,9 @@ TEST_F(OperationTest, NumbersAreOnesThatNodesHave) {
             "not over the last dimension");
   ASSERT_OK_AND_ASSIGN(const Operation sum, Read("%y: f32[2,3] = edge.aten.add.Scalar(%x, true)"));
   EXPECT_EQ(std::get<float>(sum.operands[1]), 1);
+  ASSERT_OK_AND_ASSIGN(const Operation same,
+                       Read("%y: f32[2,3] = edge.aten.add.Scalar(%x, false)"));
+  EXPECT_EQ(std::get<float>(same.operands[1]), 0);
 }
 
 TEST_F(OperationTest, DimensionsAreThoseOfTheTensor) {
@@ -297,6 +301,10 @@ TEST_F(OperationTest, ConvolutionsHaveNumbersInRange) {
   EXPECT_EQ(refusal("%z, %k, none, [1,1], [0,0], [1], false, [-1], 1"), "output_padding is -1");
   EXPECT_EQ(refusal("%z, %k, none, [1,1], [0,0], [1], false, [0], %n"),
             "groups is not a number that is known");
+  for (const char* groups : {"0", "-1"}) {
+    EXPECT_EQ(refusal(absl::StrCat("%z, %k, none, [1,1], [0,0], [1], false, [0], ", groups)),
+              absl::StrCat("groups is ", groups));
+  }
   EXPECT_EQ(refusal("%z, %kt, none, [2,2], [0,0], [1], true, [0], 3", "1,12,8,12"),
             "it is transposed and has groups");
   // Left out, they are as usual; one stands for both.
@@ -337,6 +345,14 @@ TEST_F(OperationTest, BatchNormsAreOfConstantsAndGiveOneResult) {
   EXPECT_EQ(refusal("%z, %few, %few, %few, %few"), "it is taken");
   EXPECT_EQ(refusal("%z, none, none, %few, %few"), "it is taken");
   EXPECT_EQ(refusal("%z, %b, none, %few, %few"), "weight has other channels, or is quantized");
+  const std::string dequantized =
+      "%v: f32[3] = edge.quantized_decomposed.dequantize_per_tensor.default(%fewi, 0.5, 0, -128, "
+      "127, dtype:i8)\n";
+  EXPECT_EQ(Refusal(dequantized +
+                    "%y: f32[1,3,4,6], %s: f32[0], %t: f32[0] = "
+                    "edge.aten._native_batch_norm_legit_no_training.default(%z, %v, none, %few, "
+                    "%few, 0.1, 1e-05)"),
+            "weight has other channels, or is quantized");
   EXPECT_EQ(refusal("%z, none, %b, %few, %few"), "bias has other channels, or is quantized");
   EXPECT_EQ(refusal("%z, none, none, %b, %few"),
             "running_mean has other channels, or is quantized");
@@ -430,6 +446,21 @@ TEST_F(OperationTest, AdaptiveAveragesAreOfWindowsOfOneSize) {
       Read("%y: f32[1,3,1,1] = edge.aten._adaptive_avg_pool2d.default(%zs, [1,1])"));
   EXPECT_EQ(all.type, NodeType::GlobalAvgPooling2d);
   EXPECT_EQ(all.flags, 64u);
+}
+
+// --- Nodes without results ---
+
+TEST_F(OperationTest, NodesHaveResults) {
+  const exir::ExportedProgram program = exir::ParseOrDie(
+      "program edge { graph(%x: f32[2] user_input, %b: b8[] user_input) {\n"
+      "edge.aten.abs.default(%x)\naten._assert_async.default(%b)\nreturn () } }",
+      *ops_);
+  std::vector<std::string> reasons;
+  for (exir::NodeId id : program.top().nodes()) {
+    reasons.emplace_back(CheckTaken(program, id, Target::kLocal).message());
+  }
+  EXPECT_THAT(reasons, ElementsAre("it has no result",
+                                   "operator aten._assert_async.default is not supported"));
 }
 
 // --- What the payload is for ---

@@ -178,9 +178,9 @@ std::optional<Weight> WeightOf(const exir::ExportedProgram& program, ValueId val
 
 absl::StatusOr<exir::Storage> Dequantized(const Weight& weight, absl::Span<const uint8_t> order) {
   ABSL_ASSIGN_OR_RETURN(const exir::Storage dense, weight.tensor.Dense(order));
-  // Elements between two of neighboring channels.
+  // Elements between two of neighboring channels, whose dimension is one of the order's.
   size_t step = 1;
-  for (size_t i = order.size(); i-- > 0 && order[i] != weight.channel_dim;) {
+  for (size_t i = order.size() - 1; order[i] != weight.channel_dim; --i) {
     step *= static_cast<size_t>(weight.tensor.sizes()[order[i]]);
   }
   std::vector<std::byte> bytes(dense.bytes.size() * sizeof(float));

@@ -1,9 +1,13 @@
 // What payloads have for programs that partitions don't have as well: Preprocess() alone.
 #include "backends/xnnpack/aot/xnnpack_backend.h"
 
+#include <cstdint>
+#include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -149,6 +153,40 @@ TEST_F(XnnpackBackendTest, BoundsAreOfWhatNobodyElseHas) {
               ElementsAre("FullyConnected", "Clamp", "Abs"));
   EXPECT_THAT(NodeTypes(inputs, "%y: f32[2,5] = edge.aten.relu.default(%x)", "%y user_output"),
               ElementsAre("Clamp"));
+}
+
+// In steps of 0.5 · 0.25; what is no number and what is too large are the least and the most there is.
+TEST_F(XnnpackBackendTest, BiasesAreNumbersOfInt32) {
+  const std::string numbers = ", -128, 127, dtype:i8)\n";
+  exir::ExportedProgram program = exir::ParseOrDie(
+      "program edge { constants { state \"w\": i8[2,5] state \"b\": f32[5] }\n"
+      "graph(%w: i8[2,5] parameter \"w\", %b: f32[5] parameter \"b\", %x: i8[3,2] user_input) {\n"
+      "%p: f32[3,2] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 0" +
+          numbers +
+          "%v: f32[2,5] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 0.25, 0" +
+          numbers +
+          "%e: f32[3,5] = edge.aten.addmm.default(%b, %p, %v)\n"
+          "%y: i8[3,5] = edge.quantized_decomposed.quantize_per_tensor.default(%e, 0.5, 0" +
+          numbers + "return (%y user_output) } }",
+      *ops_);
+  const float biases[] = {1, -0.3f, std::numeric_limits<float>::quiet_NaN(), -1e30f, 1e30f};
+  const auto* bytes = reinterpret_cast<const std::byte*>(biases);
+  program.state_dict.at("b") =
+      exir::ConstantTensor::Contiguous(DType::kFloat32, {5},
+                                       exir::Storage::Own({bytes, bytes + sizeof(biases)}))
+          .value();
+  ASSERT_OK_AND_ASSIGN(const exir::PreprocessResult result,
+                       XnnpackBackend().Preprocess(std::move(program), {}));
+  const exir::ModuleData data(result.named_data);
+  MemoryBudget memory("delegate_bytes", 1 << 20);
+  ASSERT_OK_AND_ASSIGN(const Graph graph, ReadGraph(result.processed.bytes, data, 1, 1, memory));
+  ASSERT_EQ(graph.nodes.size(), 1u);
+  const Value& bias = *graph.input(graph.nodes[0], 2);
+  EXPECT_EQ(bias.datatype, Datatype::QINT32);
+  EXPECT_EQ(bias.scale, 0.125f);
+  std::vector<int32_t> stored(5);
+  std::memcpy(stored.data(), bias.constant.data(), 5 * sizeof(int32_t));
+  EXPECT_THAT(stored, ElementsAre(8, -2, INT32_MIN, INT32_MIN, 2147483520));
 }
 
 TEST_F(XnnpackBackendTest, BodiesOfControlFlowStayWhereTheyAre) {
