@@ -296,6 +296,22 @@ TEST(ChainProgramsTest, OthersAreRefused) {
           "takes no constants, and %c is one");
 }
 
+TEST(ChainProgramsTest, NodesWithoutHandlesHaveNone) {
+  ASSERT_OK_AND_ASSIGN(const exir::PreprocessResult result,
+                       CompilerDemoBackend().Preprocess(Parse(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %a: f32[2] = edge.aten.sin.default(%x)
+      return (%a user_output)
+    }
+  })"),
+                                                        {}));
+  EXPECT_TRUE(result.debug_handle_map.empty());
+  const auto& bytes = result.processed.bytes;
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+            "1version:0#op:demo::aten.sin.default, numel:2, "
+            "dtype:torch.float32<debug_handle>0#");
+}
+
 TEST(ChainProgramsTest, NamesOfConstantsAreNoSeparators) {
   const PreprocessAllDemoBackend backend("FirstBackendWithPreprocessAll");
   EXPECT_THAT(backend.Preprocess(Parse(R"(program edge {

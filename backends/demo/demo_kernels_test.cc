@@ -117,6 +117,10 @@ TEST(DemoKernelsTest, WorkIsOfProductsTheMultiplyAdds) {
   EXPECT_EQ(DemoWork(DEMO_OP_RELU, {}, {many, many}), UINT64_MAX);
 }
 
+TEST(DemoKernelsTest, WhatIsNoOperatorWritesNothing) {
+  EXPECT_THAT(Computed({.op = DEMO_OP_UNSPECIFIED}, {{{2}, {1, 2}}}), ElementsAre(-7, -7));
+}
+
 // A loop over the rows would not end.
 TEST(DemoKernelsTest, ProductsOfVastlyManyRowsWithoutColumnsAreDone) {
   constexpr int64_t kRows = int64_t{1} << 58;

@@ -130,9 +130,8 @@ class DemoHandle final : public DelegateHandle {
 
   absl::Status AddConstants(const DelegateInitContext& context, const DemoBlob& blob,
                             std::vector<Sizes>& bounds) {
-    const bool aligned = reinterpret_cast<uintptr_t>(blob.constants.data()) % alignof(float) == 0;
-    const std::byte* base = blob.constants.data();
-    if (!aligned && !blob.constants.empty()) {
+    const std::byte* base = blob.constants.data();  // null where there are none
+    if (reinterpret_cast<uintptr_t>(base) % alignof(float) != 0) {
       ABSL_RETURN_IF_ERROR(
           context.memory->Take(blob.constants.size(), "a copy of misaligned constants"));
       ABSL_ASSIGN_OR_RETURN(constants_, AlignedBuffer::Create(blob.constants.size()));
