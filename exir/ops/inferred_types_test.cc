@@ -365,6 +365,57 @@ TEST(InferredTypesTest, ElementsAndFormatsOfEveryKind) {
   });
 }
 
+// An order of memory is found with numbers for the symbols. What overflows with all of them has none.
+TEST(InferredTypesTest, SizesBeyondNumbersHaveNoOrder) {
+  ExpectInferred({
+      {"aten.add.Tensor(%large, %large)", "f32[s0**9,2]{strides=[1,s0**9]}"},
+      {"aten.add.Tensor(%vast, %vast)", "f32[s0**20,2]"},
+      {"aten.add.Tensor(%apart, %apart)", "f32[2,3]"},
+      {"aten.constant_pad_nd.default(%lines, [1,1])", "f32[1,2,1,s0**20 + 2]"},
+      {"aten.constant_pad_nd.default(%images, [1,1])", "f32[2,3,4,7]"},
+      {"aten.constant_pad_nd.default(%rows, [1,1])", "f32[2,3,4,s0**20 + 2]"},
+      {"aten.upsample_nearest2d.vec(%tall, none, [2e9,2.0])",
+       "f32[1,3,TruncToInt(2e+09*ToFloat(s0)),12]"},
+      {"aten.roll.default(%cls, [1], [1])", "f32[2,s0,4,5]{strides=[20*s0,1,5*s0,s0]}"},
+      {"aten.roll.default(%cl, [%n], [1])", "f32[2,3,4,5]{strides=[60,1,15,3]}"},
+      {"aten.roll.default(%cl, [0], [1])", "f32[2,3,4,5]"},
+  });
+}
+
+TEST(InferredTypesTest, ArgumentsInFormsThatAreRare) {
+  ExpectInferred({
+      {"aten._to_copy.default(%x, layout=layout:strided)", "f32[2,3]"},
+      {"aten.constant_pad_nd.default(%x, 1)",
+       "constant_pad_nd: a padding of 1 numbers does not fit a tensor of rank 2"},
+      {"aten.constant_pad_nd.default(%x, [1,%q])", "pad: element 1 is no int"},
+      {"aten.upsample_nearest2d.vec(%im, none, [2.0])",
+       "upsample: expected an input of rank 4 and two scale factors"},
+      {"aten.upsample_nearest2d.vec(%im, none, [%f,2.0])", "scale_factors: element 0 is no float"},
+      {"aten.upsample_nearest2d.vec(%im, none, [2,2])", "f32[2,3,8,10]"},
+      {"aten.upsample_bilinear2d.default(%im, [4,4], false, true, none)", "f32[2,3,4,4]"},
+      {"aten.upsample_bilinear2d.default(%im, [4,4], false, 2, none)", "f32[2,3,4,4]"},
+      {"aten.upsample_bilinear2d.default(%im, [4,4], false, %f, none)", "f32[2,3,4,4]"},
+      {"aten.upsample_bilinear2d.default(%im, [4,4], false, (1+2j), none)",
+       "aten::upsample_bilinear2d.default: argument 'scales_h': expected a real number, got "
+       "complex"},
+      {"aten.cat.default([%u16,%u])", "dtypes uint16 and uint8 have no common dtype"},
+      {"aten.stack.default([%u16,%u])", "dtypes uint16 and uint8 have no common dtype"},
+      {"aten.index.Tensor(%m, [%b])", "indices for 2 dimensions are too many for [2]"},
+      {"aten.index_put.default(%x, [%u], %v, true)", "f32[2,3]; u0 from 0 to 6"},
+      {"aten.copy_.default(%once, %once)", "f32[1,3]{strides=[0,1]}"},
+      {"aten.copy_.default(%ex, %x)",
+       "aten::copy_.default: argument 'self': can't be written: its elements along dimension 0 are "
+       "one place in memory"},
+      {"aten.copy.default(%steps, %s)", "f32[s0,3]{strides=[s1,1]}"},
+      {"aten.select_scatter.default(%steps, %v, 0, 0)", "f32[s0,3]{strides=[s1,1]}"},
+      {"aten.copy.default(%ex, %x)", "f32[2,3]"},
+      {"aten.copy.default(%crossed, %x)", "f32[2,3]{strides=[1,2]}"},
+      {"aten.reshape.default(%tr, [6])", "f32[6]"},
+      {"aten.reshape.default(%x, [6])", "f32[6]"},
+      {"aten.reshape.default(%x, [7])", "cannot view [2,3] as [7]: numbers of elements differ"},
+  });
+}
+
 // Who infers may have no symbols to give: then a size that only data decide is an error.
 TEST(InferredTypesTest, SizesOfDataNeedSymbols) {
   for (const char* call :
