@@ -75,7 +75,9 @@ std::string TypeOf(const Values& values, bool symbolic) {
 std::string ProgramOf(std::string_view call, const std::vector<Values>& inputs,
                       const std::vector<Values>& results, const ExpectOptions& options,
                       bool symbolic) {
-  std::string text = "program aten {\n";
+  // Only programs before functionalization write their inputs.
+  std::string text =
+      absl::StrCat("program ", options.written.empty() ? "aten" : "training", " {\n");
   std::set<int64_t> sizes;
   for (const Values& input : inputs) sizes.insert(input.sizes.begin(), input.sizes.end());
   if (symbolic) {
@@ -114,8 +116,9 @@ absl::StatusOr<ExportedProgram> Decomposed(const std::string& text) {
   return program;
 }
 
+// The results, and after them the inputs if `written`.
 absl::StatusOr<std::vector<Values>> Run(const ExportedProgram& program,
-                                        const std::vector<Values>& inputs) {
+                                        const std::vector<Values>& inputs, bool written) {
   ABSL_ASSIGN_OR_RETURN(Interpreter interpreter,
                         Interpreter::Create(program, ReferenceKernelsOfTests()));
   std::vector<TestTensor> tensors;
@@ -127,6 +130,9 @@ absl::StatusOr<std::vector<Values>> Run(const ExportedProgram& program,
   for (const OwnedValue& result : results) {
     if (result.tensor() == nullptr) return absl::InternalError("a result is no tensor");
     values.push_back(ToValues(*result.tensor()));
+  }
+  for (size_t i = 0; written && i < tensors.size(); ++i) {
+    values.push_back(ToValues(tensors[i].view()));
   }
   return values;
 }
@@ -176,9 +182,11 @@ void ExpectValues(std::string_view call, const std::vector<Values>& inputs,
     const absl::StatusOr<ExportedProgram> program = Decomposed(text);
     ASSERT_TRUE(program.ok()) << program.status() << "\nin\n" << text;
     const std::string context = absl::StrCat(text, "\ndecomposed to\n", PrintProgram(*program));
-    const absl::StatusOr<std::vector<Values>> got = Run(*program, inputs);
+    const absl::StatusOr<std::vector<Values>> got = Run(*program, inputs, !options.written.empty());
     ASSERT_TRUE(got.ok()) << got.status() << "\n" << context;
-    ExpectEqual(*got, expected, options, context);
+    std::vector<Values> want = expected;
+    want.insert(want.end(), options.written.begin(), options.written.end());
+    ExpectEqual(*got, want, options, context);
   }
 }
 
@@ -196,7 +204,7 @@ void ExpectAsKernel(std::string_view call, const std::vector<Values>& inputs, si
   for (size_t i = 0; i < outputs.size(); ++i) {
     editor.SetType(outputs[i].values[0], ToValueType((*types)[i]));
   }
-  const absl::StatusOr<std::vector<Values>> want = Run(*program, inputs);
+  const absl::StatusOr<std::vector<Values>> want = Run(*program, inputs, false);
   ASSERT_TRUE(want.ok()) << want.status() << "\nin\n" << text;
   ExpectValues(call, inputs, *want, options);
 }

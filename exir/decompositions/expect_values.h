@@ -62,6 +62,8 @@ struct ExpectOptions {
   bool symbolic = true;
   // The result is one list of the expected tensors.
   bool list = false;
+  // What the inputs hold afterwards, if the call writes some.
+  std::vector<Values> written = {};
 };
 
 // `call` calls its inputs %a, %b, %c, …. What the call gives has the dtype, the sizes and, within

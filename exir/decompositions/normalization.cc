@@ -17,8 +17,9 @@ std::vector<Argument> LayerNorm(OpBuilder& b, const OpCall& c) {
                  {c["input"], c["normalized_shape"], c["weight"], c["bias"], c["eps"]})};
 }
 
-// The running mean and variance, moved towards those of the batch, with the precision that this is
-// computed with: PyTorch's meta kernel of the functional forms leaves them so.
+// The running mean and variance, those that there are, moved towards those of the batch, with the
+// precision that this is computed with: PyTorch's meta kernel of the functional forms leaves them
+// so.
 std::vector<Argument> MixedStatistics(OpBuilder& b, const OpCall& c) {
   const Argument& input = c["input"];
   std::vector<int64_t> others = AllDims(b.rank(input));
@@ -27,14 +28,16 @@ std::vector<Argument> MixedStatistics(OpBuilder& b, const OpCall& c) {
   others.erase(others.begin() + 1);
   const Argument wide = Cast(b, input, ComputeDtype(b.dtype(input)));
   const double momentum = c.Double("momentum");
-  const auto mixed = [&](const Argument& running, const Argument& batch) {
+  const auto mixed = [&](const Argument& running, const auto& batch) {
+    if (running.is_none()) return Argument();
     const DType compute = ComputeDtype(b.dtype(running));
     return Add(b, Mul(b, Cast(b, running, compute), 1 - momentum),
-               Mul(b, Cast(b, batch, compute), momentum));
+               Mul(b, Cast(b, batch(), compute), momentum));
   };
-  const Argument mean = mixed(c["running_mean"], Mean(b, wide, others));
-  return {mean, mixed(c["running_var"],
-                      b.Call("aten.var.correction", {wide, others}, {{"correction", 1}}))};
+  const Argument mean = mixed(c["running_mean"], [&] { return Mean(b, wide, others); });
+  return {mean, mixed(c["running_var"], [&] {
+            return b.Call("aten.var.correction", {wide, others}, {{"correction", 1}});
+          })};
 }
 
 // The result, and the batch's mean and inverse deviation. In training mode the running statistics
@@ -50,11 +53,11 @@ std::vector<Argument> BatchNormResults(OpBuilder& b, const OpCall& c) {
   const std::vector<Argument> results =
       b.CallAll("aten._native_batch_norm_legit.no_stats",
                 {input, c["weight"], c["bias"], true, c["momentum"], c["eps"]});
-  if (mean.is_none() || var.is_none() || !b.ok()) return results;
+  if (mean.is_none() && var.is_none()) return results;
   const std::vector<Argument> mixed = MixedStatistics(b, c);
   if (!b.ok()) return {};
-  b.Call("aten.copy_.default", {mean, mixed[0]});
-  b.Call("aten.copy_.default", {var, mixed[1]});
+  if (!mean.is_none()) b.Call("aten.copy_.default", {mean, mixed[0]});
+  if (!var.is_none()) b.Call("aten.copy_.default", {var, mixed[1]});
   return results;
 }
 // The statistics come back instead of being written.

@@ -55,6 +55,39 @@ TEST(NormalizationValuesTest, BatchNorms) {
                {F({2, 1, 1}, {-kRoot, kRoot}), F({1}, {2}), F({1}, {kRoot})});
 }
 
+// In training mode the running statistics that there are move towards the batch's, whose variance is
+// the unbiased one.
+TEST(NormalizationValuesTest, BatchNormsInTrainingWriteStatistics) {
+  const Values x = F({2, 1, 1}, {1, 3}), y = F({2, 1, 1}, {-kRoot, kRoot});
+  const Values one = F({1}, {1}), four = F({1}, {4});
+  const Values mean = F({1}, {1.1}), var = F({1}, {3.8});
+  ExpectValues("aten.batch_norm.default(%a, none, none, %b, %c, true, 0.1, 1e-5, false)",
+               {x, one, four}, {y}, {.written = {x, mean, var}});
+  ExpectValues("aten.native_batch_norm.default(%a, none, none, %b, %c, true, 0.1, 1e-5)",
+               {x, one, four}, {y, F({1}, {2}), F({1}, {kRoot})}, {.written = {x, mean, var}});
+  ExpectValues("aten.batch_norm.default(%a, none, none, %b, none, true, 0.1, 1e-5, false)",
+               {x, one}, {y}, {.written = {x, mean}});
+  ExpectValues("aten.batch_norm.default(%a, none, none, none, %b, true, 0.1, 1e-5, false)",
+               {x, four}, {y}, {.written = {x, var}});
+  ExpectValues("aten.batch_norm.default(%a, none, none, %b, %c, false, 0.1, 0.0, false)",
+               {x, one, four}, {F({2, 1, 1}, {0, 1})}, {.written = {x, one, four}});
+}
+
+// What each instance makes of the running statistics is averaged.
+TEST(NormalizationValuesTest, InstanceNormsInTrainingWriteStatistics) {
+  const Values x = F({2, 2, 2}, {1, 3, 0, 4, 10, 14, 6, 6});
+  const double two = 2 / std::sqrt(4 + 1e-5);
+  const Values y = F({2, 2, 2}, {-kRoot, kRoot, -two, two, -two, two, 0, 0});
+  const Values means = F({2}, {1, 3}), vars = F({2}, {4, 2});
+  // Means of the instances are 2 and 12, 2 and 6; their variances 2 and 8, 8 and 0.
+  ExpectValues("aten.instance_norm.default(%a, none, none, %b, %c, true, 0.5, 1e-5, false)",
+               {x, means, vars}, {y}, {.written = {x, F({2}, {4, 3.5}), F({2}, {4.5, 3})}});
+  ExpectValues("aten.instance_norm.default(%a, none, none, %b, none, true, 0.5, 1e-5, false)",
+               {x, means}, {y}, {.written = {x, F({2}, {4, 3.5})}});
+  ExpectValues("aten.instance_norm.default(%a, none, none, none, %b, true, 0.5, 1e-5, false)",
+               {x, vars}, {y}, {.written = {x, F({2}, {4.5, 3})}});
+}
+
 // Whose running statistics come back instead of being written: as they are computed, in float32.
 TEST(NormalizationValuesTest, FunctionalBatchNormsOfNarrowNumbers) {
   ExpectValues(
