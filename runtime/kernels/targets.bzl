@@ -5,8 +5,8 @@
 # as much less code in applications. The flags come behind the -D of @highway, which is for all; builds for fewer instruction sets
 # keep theirs.
 COPTS_WITHOUT_BFLOAT16 = select({
-    "@highway//:x86_up_to_avx2": [],
-    "@highway//:x86_zen4": [],
+    "//third_party/highway:x86_up_to_avx2": [],
+    "//third_party/highway:x86_zen4": [],
     "@platforms//cpu:x86_64": [
         "-UHWY_DISABLED_TARGETS",
         "'-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3|HWY_AVX3_ZEN4|HWY_AVX3_SPR)'",
