@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include "runtime/core/status_macros.h"
@@ -38,13 +39,14 @@ struct Moments {
 
 constexpr Moments kNoMoments = {0, std::numeric_limits<double>::quiet_NaN()};
 
-// Joins the elements of `part` to a sum: of the elements, or of their squared distances from a
-// center.
-double SumOf(const TensorView& part, ReduceOp op, double center) {
-  const ReduceLoop loop = FindReduceLoop(op, DType::kFloat32);
+// Joins the elements of `part` to a sum: of the elements, or of their squared distances from
+// `center`, where there is one.
+double SumOf(const TensorView& part, std::optional<double> center) {
+  const ReduceLoop loop =
+      center.has_value() ? FindSquaresLoop(DType::kFloat32) : FindSumLoop(DType::kFloat32);
   double lanes[kReduceLanes] = {}, centers[kReduceLanes];
-  std::fill_n(centers, kReduceLanes, center);
-  const double* of = op == ReduceOp::kSquares ? centers : nullptr;
+  std::fill_n(centers, kReduceLanes, center.value_or(0));
+  const double* of = center.has_value() ? centers : nullptr;
   RunSource source(part.data, part.dtype, part.sizes, part.strides, DType::kFloat32);
   RunStorage buffer;
   for (int64_t left = part.numel(); left > 0;) {
@@ -66,8 +68,8 @@ double SumOf(const TensorView& part, ReduceOp op, double center) {
 Moments MomentsOf(const TensorView& part) {
   const double count = static_cast<double>(part.numel());
   Moments m;
-  m.mean = SumOf(part, ReduceOp::kSum, 0) / count;
-  m.var = SumOf(part, ReduceOp::kSquares, m.mean) / count;
+  m.mean = SumOf(part, std::nullopt) / count;
+  m.var = SumOf(part, m.mean) / count;
   return m;
 }
 

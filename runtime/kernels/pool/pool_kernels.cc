@@ -274,7 +274,7 @@ Span EvenSpan(int64_t i, int64_t size, int64_t count) {
 
 // The sum of the places [x.first, x.last) of `rows` rows that are row_step apart.
 double SumOfBox(const float* in, Span x, int64_t rows, int64_t row_step) {
-  const ReduceLoop loop = FindReduceLoop(ReduceOp::kSum, DType::kFloat32);
+  const ReduceLoop loop = FindSumLoop(DType::kFloat32);
   double lanes[kReduceLanes] = {};
   for (int64_t at = x.first; at < x.last; at += kReduceLanes)
     loop(in + at, rows, row_step, std::min(kReduceLanes, x.last - at), lanes, nullptr);

@@ -9,23 +9,12 @@
 #include <cmath>
 
 #include "hwy/highway.h"
+#include "runtime/kernels/reduce/reduce-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
 
-// The type of sums: double for floating point numbers, int64 wraps.
-template <class T>
-using SumType = std::conditional_t<std::is_floating_point_v<T>, double, T>;
-
-template <class T>
-HWY_INLINE T WrappedSum(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  } else {
-    return a + b;
-  }
-}
 template <class T>
 HWY_INLINE T WrappedProduct(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
@@ -35,14 +24,6 @@ HWY_INLINE T WrappedProduct(T a, T b) {
   }
 }
 
-struct Sum {
-  template <class T>
-  using Acc = SumType<T>;
-  template <class T>
-  static HWY_INLINE SumType<T> Join(SumType<T> acc, T x, double) {
-    return WrappedSum(acc, static_cast<SumType<T>>(x));
-  }
-};
 struct AbsSum {
   template <class T>
   using Acc = SumType<T>;
@@ -50,19 +31,6 @@ struct AbsSum {
   static HWY_INLINE SumType<T> Join(SumType<T> acc, T x, double) {
     if constexpr (std::is_floating_point_v<T>) {
       return acc + std::fabs(static_cast<double>(x));
-    } else {
-      return acc;
-    }
-  }
-};
-struct Squares {
-  template <class T>
-  using Acc = SumType<T>;
-  template <class T>
-  static HWY_INLINE SumType<T> Join(SumType<T> acc, T x, double center) {
-    if constexpr (std::is_floating_point_v<T>) {
-      const double distance = static_cast<double>(x) - center;
-      return acc + distance * distance;
     } else {
       return acc;
     }
@@ -125,60 +93,10 @@ struct All {
   }
 };
 
-template <class Op, class T>
-void Reduce(const void* in, int64_t rows, int64_t row_step, int64_t width, void* result,
-            const double* center) {
-  using Acc = typename Op::template Acc<T>;
-  const T* HWY_RESTRICT x = static_cast<const T*>(in);
-  Acc* HWY_RESTRICT acc = static_cast<Acc*>(result);
-  if (width == kReduceLanes) {
-    // Accumulators stay in registers.
-    Acc lanes[kReduceLanes];
-    double centers[kReduceLanes];
-    for (int64_t i = 0; i < kReduceLanes; ++i) {
-      lanes[i] = acc[i];
-      centers[i] = center == nullptr ? 0 : center[i];
-    }
-    for (int64_t r = 0; r < rows; ++r, x += row_step) {
-      for (int64_t i = 0; i < kReduceLanes; ++i)
-        lanes[i] = Op::template Join<T>(lanes[i], x[i], centers[i]);
-    }
-    for (int64_t i = 0; i < kReduceLanes; ++i) acc[i] = lanes[i];
-    return;
-  }
-  if (center != nullptr) {
-    for (int64_t r = 0; r < rows; ++r, x += row_step) {
-      for (int64_t i = 0; i < width; ++i) acc[i] = Op::template Join<T>(acc[i], x[i], center[i]);
-    }
-    return;
-  }
-  for (int64_t r = 0; r < rows; ++r, x += row_step) {
-    for (int64_t i = 0; i < width; ++i) acc[i] = Op::template Join<T>(acc[i], x[i], 0);
-  }
-}
-
-template <class Op>
-ReduceLoop LoopOf(DType type) {
-  switch (type) {
-    case DType::kFloat32:
-      return &Reduce<Op, float>;
-    case DType::kFloat64:
-      return &Reduce<Op, double>;
-    case DType::kInt64:
-      return &Reduce<Op, int64_t>;
-    default:
-      return nullptr;
-  }
-}
-
 ReduceLoop FindReduceLoopImpl(ReduceOp op, DType type) {
   switch (op) {
-    case ReduceOp::kSum:
-      return LoopOf<Sum>(type);
     case ReduceOp::kAbsSum:
       return LoopOf<AbsSum>(type);
-    case ReduceOp::kSquares:
-      return LoopOf<Squares>(type);
     case ReduceOp::kProduct:
       return LoopOf<Product>(type);
     case ReduceOp::kReach:
@@ -191,6 +109,9 @@ ReduceLoop FindReduceLoopImpl(ReduceOp op, DType type) {
       return LoopOf<Any>(type);
     case ReduceOp::kAll:
       return LoopOf<All>(type);
+    case ReduceOp::kSum:
+    case ReduceOp::kSquares:
+      break;  // moments.cc
   }
   return nullptr;
 }
@@ -271,6 +192,8 @@ HWY_EXPORT(FindReduceLoopImpl);
 HWY_EXPORT(FindValueImpl);
 HWY_EXPORT(ExtremeRowsImpl);
 ReduceLoop FindReduceLoop(ReduceOp op, DType type) {
+  if (op == ReduceOp::kSum) return FindSumLoop(type);
+  if (op == ReduceOp::kSquares) return FindSquaresLoop(type);
   return HWY_DYNAMIC_DISPATCH(FindReduceLoopImpl)(op, type);
 }
 int64_t FindValue(DType type, const void* x, int64_t n, const void* best) {

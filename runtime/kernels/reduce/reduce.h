@@ -40,6 +40,9 @@ using ReduceLoop = void (*)(const void* x, int64_t rows, int64_t row_step, int64
                             const double* center);
 // Of float32, float64 or int64; null where there is none.
 ReduceLoop FindReduceLoop(ReduceOp op, DType type);
+// That of kSum, and of kSquares: a binary that calls these alone holds no other loops.
+ReduceLoop FindSumLoop(DType type);
+ReduceLoop FindSquaresLoop(DType type);
 
 // The first of n elements that equals `best`, or is NaN when that is; -1 for none. float32,
 // float64, int64.
