@@ -20,6 +20,7 @@
 #include "conformance/backend/chosen_backends.h"
 #include "conformance/models/manifest.h"
 #include "conformance/models/model_runner.h"
+#include "conformance/models/program_files.h"
 #include "examples/custom_operator/scaled_swish_kernel.h"
 #include "examples/custom_operator/scaled_swish_op.h"
 #include "exir/ops/standard_ops.h"
@@ -40,6 +41,11 @@ ABSL_FLAG(bool, allow_unsupported, false,
 ABSL_FLAG(std::string, known_failures, "",
           "file with lines `model/archive reason`: those count as skipped, and as failed once they "
           "pass; `*/archive reason` covers what is not supported");
+ABSL_FLAG(std::string, write_programs, "",
+          "directory that gets the program file of each archive; nothing is executed");
+ABSL_FLAG(std::string, programs, "",
+          "directory that --write_programs filled, perhaps on another machine: the same bytes must "
+          "come out here, and it is those files that are executed");
 
 namespace belay::conformance {
 namespace {
@@ -66,6 +72,23 @@ absl::StatusOr<std::map<std::string, std::string>> ReadKnownFailures(const std::
     known[line.substr(0, space)] = line.substr(space + 1);
   }
   return known;
+}
+
+absl::Status RunArchive(const std::string& folder, const Manifest& manifest,
+                        const std::string& archive, const Engine& engine) {
+  // "mlp.belay" of mlp/model.pt2, which every model has; "mlp.training.belay" of mlp/training.pt2.
+  const auto file_in = [&](const std::string& directory) {
+    const std::string stem = std::filesystem::path(archive).stem().string();
+    return absl::StrCat(directory, "/", std::filesystem::path(folder).filename().string(),
+                        stem == "model" ? "" : "." + stem, ".belay");
+  };
+  if (const std::string write = absl::GetFlag(FLAGS_write_programs); !write.empty()) {
+    return WriteModel(folder, manifest, archive, engine, file_in(write));
+  }
+  if (const std::string programs = absl::GetFlag(FLAGS_programs); !programs.empty()) {
+    return RunSameProgram(folder, manifest, archive, engine, file_in(programs));
+  }
+  return RunModel(folder, manifest, archive, engine);
 }
 
 std::string FirstLine(const absl::Status& status) {
@@ -153,7 +176,7 @@ int Run() {
     for (const auto& [archive, dialect] : manifest->archives) {
       if (!wanted(archives, archive)) continue;
       const std::string id = absl::StrCat(name, "/", archive);
-      const absl::Status status = RunModel(folder, *manifest, archive, engine);
+      const absl::Status status = RunArchive(folder, *manifest, archive, engine);
       auto expected = known->find(id);
       if (expected == known->end() && status.code() == absl::StatusCode::kUnimplemented) {
         expected = known->find("*/" + archive);

@@ -32,6 +32,19 @@ nothing=(--zoo="$zoo" --only=sort_gather_scatter --archives=model.pt2 --backend=
 expect 1 'FAIL backend demo: took 0 nodes' "${nothing[@]}"
 expect 0 'backend demo: took 0 nodes' "${nothing[@]}" --allow_undelegated
 
+# Programs of another build: the same bytes, and what they compute.
+programs=$TEST_TMPDIR/programs
+mkdir "$programs"
+written=(--zoo="$zoo" --only=mlp --programs="$programs")
+expect 0 '2 passed, 0 failed, 0 skipped' --zoo="$zoo" --only=mlp --write_programs="$programs"
+expect 0 '2 passed, 0 failed, 0 skipped' "${written[@]}"
+expect 1 "FAIL mlp/model.pt2: FAILED_PRECONDITION: expected the bytes of $programs/mlp.belay" "${written[@]}" --backend=demo
+size=$(stat -c %s "$programs/mlp.belay")
+printf x >>"$programs/mlp.belay"
+expect 1 "mlp.belay, $((size + 1)) of them; lowering gives $size, other from $size on" "${written[@]}"
+rm "$programs/mlp.training.belay"
+expect 1 'FAIL mlp/training.pt2: NOT_FOUND' "${written[@]}"
+
 expect 1 '--backend (backends to delegate to' --help # Abseil's status for help.
 
 exit $((failures > 0))

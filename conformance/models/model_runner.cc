@@ -141,13 +141,17 @@ absl::Status RunCases(const std::string& folder, const Manifest& manifest, Metho
   return absl::OkStatus();
 }
 
-absl::Status RunModel(const std::string& folder, const Manifest& manifest,
-                      const std::string& archive, const Engine& engine) {
+absl::StatusOr<exir::ProgramImage> LowerModel(const std::string& folder, const Manifest& manifest,
+                                              const std::string& archive, const Engine& engine) {
   exir::PipelineOptions pipeline = engine.pipeline;
   if (!pipeline.unbounded_size.has_value()) pipeline.unbounded_size = LargestSize(manifest);
-  ABSL_ASSIGN_OR_RETURN(
-      const exir::ProgramImage image,
-      exir::LowerFiles({{"forward", absl::StrCat(folder, "/", archive)}}, *engine.ops, pipeline));
+  return exir::LowerFiles({{"forward", absl::StrCat(folder, "/", archive)}}, *engine.ops, pipeline);
+}
+
+absl::Status RunModel(const std::string& folder, const Manifest& manifest,
+                      const std::string& archive, const Engine& engine) {
+  ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
+                        LowerModel(folder, manifest, archive, engine));
   ABSL_ASSIGN_OR_RETURN(const Program program, exir::OpenImage(image));
   ABSL_ASSIGN_OR_RETURN(Method method,
                         Method::Load(program, "forward", *engine.kernels, *engine.backends));

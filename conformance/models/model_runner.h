@@ -36,8 +36,11 @@ absl::StatusOr<std::vector<exir::OwnedValue>> ReadInputs(const std::string& fold
 absl::Status CheckCase(const std::string& folder, const ModelCase& model_case,
                        const Manifest& manifest, const exir::CallOutcome& got);
 
-// Archive `archive` (a file name) of the model in `folder`. OK when every case matches within the
-// manifest's tolerance.
+// Archive `archive` (a file name) of the model in `folder`, lowered. Errors are those of LowerFiles.
+absl::StatusOr<exir::ProgramImage> LowerModel(const std::string& folder, const Manifest& manifest,
+                                              const std::string& archive, const Engine& engine);
+
+// Lowers it and executes it. OK when every case matches within the manifest's tolerance.
 //   kFailedPrecondition  a result differs: case, output and element are named
 //   kUnimplemented       the model needs something that is not supported yet: everything missing is
 //                        listed
