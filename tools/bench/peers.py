@@ -63,7 +63,7 @@ def lower_onnx(folder, suffix):
     path = folder / "model.onnx"
     if not path.exists():
         torch.onnx.export(torch.export.load(folder / "model.pt2"), dynamo=True, verbose=False).save(str(path), external_data=False)
-    if suffix:
+    if suffix == "_q8":
         quantize_onnx(folder, path, folder / f"model{suffix}.onnx")
     return time.perf_counter() - start
 
@@ -105,10 +105,12 @@ def quantize_onnx(folder, source, target):
 def lower_openvino(folder, suffix):
     import openvino
 
-    if not (folder / f"model{suffix}.onnx").exists():
+    # It chooses bfloat16 itself when it loads the model of float32.
+    source = folder / ("model.onnx" if suffix == "_bf16" else f"model{suffix}.onnx")
+    if not source.exists():
         lower_onnx(folder, suffix)
     start = time.perf_counter()
-    model = openvino.convert_model(str(folder / f"model{suffix}.onnx"))
+    model = openvino.convert_model(str(source))
     openvino.save_model(model, str(folder / f"model{suffix}.xml"), compress_to_fp16=False)
     return time.perf_counter() - start
 
@@ -206,7 +208,7 @@ def open_openvino(path, inputs, threads):
         "INFERENCE_NUM_THREADS": threads,
         "NUM_STREAMS": 1,
         "PERFORMANCE_HINT": "LATENCY",
-        "INFERENCE_PRECISION_HINT": "f32",
+        "INFERENCE_PRECISION_HINT": "bf16" if path.stem.endswith("_bf16") else "f32",
     }
     start = time.perf_counter()
     model = openvino.Core().compile_model(str(path), "CPU", settings)
