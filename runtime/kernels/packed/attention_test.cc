@@ -1,5 +1,7 @@
 #include "runtime/kernels/packed/attention.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "runtime/core/budget.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/packed/guarded_array.h"
@@ -209,6 +212,23 @@ TEST_P(AttentionTest, NanReachesItsRowOnly) {
     p.q[8 + 3] = std::numeric_limits<float>::quiet_NaN();
     AttentionGroups(p.g, 0, p.groups());
     for (size_t i = 0; i < p.out.size(); ++i) EXPECT_EQ(std::isnan(p.out[i]), i / 8 == 1);
+  }
+}
+
+// Few queries and many go different ways.
+TEST_P(AttentionTest, EndsInTheMiddleWhenAsked) {
+  const std::atomic<bool> cancel = true;
+  for (int64_t queries : {4, 64}) {
+    Problem p({1, 1, 1, queries, 600, 64, 64}, random_);
+    std::fill(p.out.data(), p.out.data() + p.out.size(), 7.0f);
+    Budget budget;
+    budget.cancel = &cancel;
+    {
+      const Budget::Scope scope(&budget);
+      AttentionGroups(p.g, 0, p.groups());
+    }
+    EXPECT_TRUE(budget.cut_short()) << queries;
+    EXPECT_EQ(p.out[p.out.size() - 1], 7.0f) << queries;
   }
 }
 

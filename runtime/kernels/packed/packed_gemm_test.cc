@@ -95,6 +95,17 @@ TEST_P(PackedGemmTest, RowsInPieces) {
   }
 }
 
+// A tap is deeper than what is done in one go.
+TEST_P(PackedGemmTest, RowsInDeepPieces) {
+  for (size_t m : {1, 13}) {
+    Problem p(m, 37, kBlockDepth + 100, 2, random_);
+    PackedGemmArgs g = p.Args();
+    g.epilogue.bias = p.bias.data();
+    PackedGemm(g);
+    Check(p);
+  }
+}
+
 TEST_P(PackedGemmTest, NoProductsLeaveTheBias) {
   Problem p(3, 5, 0, 1, random_);
   PackedGemmArgs g = p.Args();

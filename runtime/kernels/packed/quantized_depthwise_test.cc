@@ -134,6 +134,12 @@ TEST_P(QuantizedDepthwiseTest, WindowsSizesAndChannels) {
   }
 }
 
+// One row at a time.
+TEST_P(QuantizedDepthwiseTest, RowsOfManyResults) {
+  Problem p(7, 259, {3, 3, 1, 1, 1}, random_);
+  p.Check();
+}
+
 TEST_P(QuantizedDepthwiseTest, SumsOfExtremes) {
   for (uint8_t value : {0, 255}) {
     for (int8_t factor : {-128, 127}) {
