@@ -1,3 +1,5 @@
+#include <filesystem>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "runtime/core/testing.h"
 #include "tools/belay/captured_outcome.h"
 #include "tools/belay/command.h"
+#include "tools/belay/command_line.h"
 
 namespace belay::tools {
 namespace {
@@ -180,7 +183,18 @@ TEST_F(VerifyTest, ComparesWithRecordedResultsWithoutAnArchive) {
   EXPECT_THAT(equal.output, AllOf(HasSubstr("equal: 1 results in 1 call\n"),
                                   HasSubstr("output 0: largest deviation 0, relative 0\n")));
   EXPECT_THAT(equal.errors, HasSubstr("compared with files"));
+  options.json = true;
+  const auto same =
+      nlohmann::json::parse(Capture([&] { return Verify(options); }).output, nullptr, false);
+  EXPECT_EQ(same, nlohmann::json::parse(R"({"equal": true, "calls": 1, "reference": "files",
+                                            "differences": [],
+                                            "deviations": [{"absolute": 0.0, "relative": 0.0}]})"));
   options.expected = {input};
+  const auto other =
+      nlohmann::json::parse(Capture([&] { return Verify(options); }).output, nullptr, false);
+  EXPECT_EQ(other["equal"], false);
+  EXPECT_EQ(other["differences"][0]["where"], "output 0");
+  options.json = false;
   const Outcome differs = Capture([&] { return Verify(options); });
   EXPECT_EQ(differs.status, kNegative) << differs.errors;
   EXPECT_THAT(differs.output, HasSubstr("call 0, output 0: "));
@@ -188,6 +202,10 @@ TEST_F(VerifyTest, ComparesWithRecordedResultsWithoutAnArchive) {
   const Outcome surplus = Capture([&] { return Verify(options); });
   EXPECT_EQ(surplus.status, kBadInput);
   EXPECT_THAT(surplus.errors, HasSubstr("expected a file for each of 1 results, got 2 times"));
+  options.expected = {Write("damaged.npy", "none")};
+  const Outcome damaged = Capture([&] { return Verify(options); });
+  EXPECT_EQ(damaged.status, kBadInput);
+  EXPECT_THAT(damaged.errors, HasSubstr("damaged.npy"));
 }
 
 TEST_F(VerifyTest, ValuesInsideAreWrittenAndCompared) {
@@ -205,6 +223,75 @@ TEST_F(VerifyTest, ValuesInsideAreWrittenAndCompared) {
   const Outcome differs = Capture([&] { return Verify(options); });
   EXPECT_EQ(differs.status, kNegative) << differs.errors;
   EXPECT_THAT(differs.output, HasSubstr("the first that differs: "));
+  options.json = true;
+  const auto other =
+      nlohmann::json::parse(Capture([&] { return Verify(options); }).output, nullptr, false);
+  EXPECT_EQ(other["dump"]["compared"], 2) << other;
+  EXPECT_TRUE(other["dump"]["first_node"].is_string()) << other;
+  EXPECT_TRUE(other["dump"]["difference"].is_string()) << other;
+  options.archive = WriteArchive("m.pt2");
+  const auto same =
+      nlohmann::json::parse(Capture([&] { return Verify(options); }).output, nullptr, false);
+  EXPECT_EQ(same["dump"], nlohmann::json({{"compared", 2}})) << same;
+}
+
+// --- The smallest part that differs ---
+
+TEST_F(VerifyTest, TheSmallestPartThatDiffersIsWritten) {
+  VerifyOptions options{.archive = WriteArchive("m.pt2"), .program = ""};
+  options.atol = options.rtol = -1;  // not even equal numbers are close enough
+  options.reduce = Path("small");
+  const Outcome text = Capture([&] { return Verify(options); });
+  EXPECT_EQ(text.status, kNegative) << text.errors;
+  EXPECT_THAT(text.output, HasSubstr("\n1 of 2 nodes are enough: " + Path("small") +
+                                     "/program.bir with its inputs and outputs; "));
+  for (const char* file : {"program.bir", "input_0.npy", "output_0.npy"}) {
+    EXPECT_TRUE(std::filesystem::exists(Path("small") + "/" + file)) << file;
+  }
+  options.json = true;
+  const auto report =
+      nlohmann::json::parse(Capture([&] { return Verify(options); }).output, nullptr, false);
+  EXPECT_THAT(report["reduced"].get<std::string>(), HasSubstr("1 of 2 nodes are enough: "));
+  // A difference is told though it can't be written.
+  options.reduce = Write("file", "none");
+  const auto failed =
+      nlohmann::json::parse(Capture([&] { return Verify(options); }).output, nullptr, false);
+  EXPECT_TRUE(failed["first_node"].is_object()) << failed;
+  EXPECT_THAT(failed["reduced"].get<std::string>(), HasSubstr(Path("file")));
+}
+
+// --- The command line ---
+
+TEST_F(VerifyTest, TheCommandTakesAProgramAndWhatItIsComparedWith) {
+  const auto verify = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "verify");
+    std::ostringstream out, error;
+    Outcome outcome =
+        Capture([&] { return RunCommandLine(arguments, {VerifyCommand()}, out, error); });
+    outcome.errors += error.str();
+    return outcome;
+  };
+  const std::string archive = WriteArchive("m.pt2"), program = LowerFile(archive);
+  const std::string input = Path("x.npy"), expected = Path("run/0.npy");
+  ASSERT_OK(WriteNpy(input, TestTensor::Of<float>({2, 3}, {1, -2, 3, -4, 5, -6}).view()));
+  const RunOptions run{.program = program, .output_dir = Path("run"), .inputs = {input}};
+  ASSERT_EQ(Capture([&] { return tools::Run(run); }).status, kDone);
+  for (const auto& arguments : std::vector<std::vector<std::string>>{
+           {archive}, {archive, program}, {program, "--reference", archive}}) {
+    const Outcome outcome = verify(arguments);
+    EXPECT_EQ(outcome.status, kDone) << ::testing::PrintToString(arguments) << outcome.errors;
+    EXPECT_THAT(outcome.errors, HasSubstr("compared with the archive's program\n"));
+  }
+  const Outcome files = verify({program, "--input", input, "--expected", expected});
+  EXPECT_EQ(files.status, kDone) << files.errors;
+  EXPECT_THAT(files.errors, HasSubstr("compared with files\n"));
+  for (const auto& [option, file] : {std::pair("--expected", expected), {"--reference", archive}}) {
+    const Outcome surplus = verify({archive, program, option, file});
+    EXPECT_EQ(surplus.status, kBadUsage);
+    EXPECT_THAT(surplus.errors,
+                HasSubstr(std::string("verify takes one file besides ") + option + "\n"));
+  }
+  EXPECT_EQ(verify({program, "--expected", expected, "--reference", archive}).status, kBadUsage);
 }
 
 }  // namespace
