@@ -55,23 +55,30 @@ class Allocator final : public OutputAllocator {
   std::vector<std::vector<float>> memory_;
 };
 
+// Initializes with these arguments and outputs, whose sizes are bounds.
+absl::StatusOr<std::unique_ptr<DelegateHandle>> InitBlob(absl::Span<const std::byte> blob,
+                                                         const std::vector<EValue>& bounds,
+                                                         const std::vector<EValue>& output_bounds) {
+  std::vector<const EValue*> arguments, outputs;
+  for (const EValue& bound : bounds) arguments.push_back(&bound);
+  for (const EValue& bound : output_bounds) outputs.push_back(&bound);
+  const EmptyData data;
+  MemoryBudget memory("delegate_bytes", uint64_t{1} << 30);
+  return DemoRuntime().Init({.method = "forward",
+                             .compile_specs = {},
+                             .named_data = &data,
+                             .arguments = arguments,
+                             .outputs = outputs,
+                             .memory = &memory},
+                            blob);
+}
+
 // Initializes with arguments and one output of `bound` sizes and calls with `inputs`.
 absl::StatusOr<std::vector<float>> RunBlob(absl::Span<const std::byte> blob,
                                            std::vector<EValue> bounds, EValue output_bound,
                                            std::vector<EValue> inputs) {
-  std::vector<const EValue*> bound_pointers;
-  for (const EValue& bound : bounds) bound_pointers.push_back(&bound);
-  const EValue* output_pointer = &output_bound;
-  const EmptyData data;
-  MemoryBudget memory("delegate_bytes", uint64_t{1} << 30);
-  const DelegateInitContext init{.method = "forward",
-                                 .compile_specs = {},
-                                 .named_data = &data,
-                                 .arguments = bound_pointers,
-                                 .outputs = absl::MakeConstSpan(&output_pointer, 1),
-                                 .memory = &memory};
   ABSL_ASSIGN_OR_RETURN(const std::unique_ptr<DelegateHandle> handle,
-                        DemoRuntime().Init(init, blob));
+                        InitBlob(blob, bounds, {output_bound}));
   std::vector<EValue*> arguments;
   for (EValue& input : inputs) arguments.push_back(&input);
   EValue output = output_bound;
@@ -339,17 +346,9 @@ TEST(DemoTest, ResultsMayBeReturnedTwice) {
   program.set_num_arguments(1);
   Add(program, DEMO_OP_RELU, {0});
   for (int i = 0; i < 2; ++i) program.add_outputs(1);
-  const EmptyData data;
-  MemoryBudget memory("delegate_bytes", uint64_t{1} << 30);
   const EValue bound = Tensor({2});
-  const EValue *arguments[] = {&bound}, *outputs[] = {&bound, &bound};
-  const DelegateInitContext init{.method = "forward",
-                                 .compile_specs = {},
-                                 .named_data = &data,
-                                 .arguments = arguments,
-                                 .outputs = outputs,
-                                 .memory = &memory};
-  ASSERT_OK_AND_ASSIGN(const auto handle, DemoRuntime().Init(init, WriteDemoBlob(program, {})));
+  ASSERT_OK_AND_ASSIGN(const auto handle,
+                       InitBlob(WriteDemoBlob(program, {}), {bound}, {bound, bound}));
   std::vector<float> x = {-1, 2};
   EValue argument = Tensor({2}, &x), first = Tensor({2}), second = Tensor({2});
   EValue *arguments_of_call[] = {&argument}, *outputs_of_call[] = {&first, &second};
@@ -373,17 +372,8 @@ TEST(DemoTest, OutputsMayHaveNoMemory) {
     program.set_num_arguments(1);
     if (computed) Add(program, DEMO_OP_RELU, {0});
     program.add_outputs(computed ? 1 : 0);
-    const EmptyData data;
-    MemoryBudget memory("delegate_bytes", uint64_t{1} << 30);
     const EValue bound = Tensor({2});
-    const EValue *arguments[] = {&bound}, *outputs[] = {&bound};
-    const DelegateInitContext init{.method = "forward",
-                                   .compile_specs = {},
-                                   .named_data = &data,
-                                   .arguments = arguments,
-                                   .outputs = outputs,
-                                   .memory = &memory};
-    ASSERT_OK_AND_ASSIGN(const auto handle, DemoRuntime().Init(init, WriteDemoBlob(program, {})));
+    ASSERT_OK_AND_ASSIGN(const auto handle, InitBlob(WriteDemoBlob(program, {}), {bound}, {bound}));
     std::vector<float> x = {-1, 2};
     EValue argument = Tensor({2}, &x), output = Tensor({2});
     EValue *arguments_of_call[] = {&argument}, *outputs_of_call[] = {&output};
@@ -438,17 +428,9 @@ TEST(DemoTest, WorkIsTakenFromTheBudget) {
   Add(program, DEMO_OP_MM, {0, 1});
   Add(program, DEMO_OP_RELU, {2});
   program.add_outputs(3);
-  const EmptyData data;
-  MemoryBudget memory("delegate_bytes", uint64_t{1} << 30);
-  const EValue a_bound = Tensor({2, 3}), b_bound = Tensor({3, 4}), y_bound = Tensor({2, 4});
-  const EValue *arguments[] = {&a_bound, &b_bound}, *outputs[] = {&y_bound};
-  const DelegateInitContext init{.method = "forward",
-                                 .compile_specs = {},
-                                 .named_data = &data,
-                                 .arguments = arguments,
-                                 .outputs = outputs,
-                                 .memory = &memory};
-  ASSERT_OK_AND_ASSIGN(const auto handle, DemoRuntime().Init(init, WriteDemoBlob(program, {})));
+  ASSERT_OK_AND_ASSIGN(
+      const auto handle,
+      InitBlob(WriteDemoBlob(program, {}), {Tensor({2, 3}), Tensor({3, 4})}, {Tensor({2, 4})}));
   std::vector<float> x(12, 1);
   for (const uint64_t allowed : {31, 32}) {
     EValue a = Tensor({2, 3}, &x), b = Tensor({3, 4}, &x), y = Tensor({2, 4});
