@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/cpu/kernels/comparison_testing.h"
 #include "backends/cpu/kernels/cpu_kernels.h"
-#include "backends/cpu/testing/reference_kernels.h"
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
 #include "runtime/kernels/packed/packed_weights.h"
@@ -75,21 +75,7 @@ KernelCall CallOf(const Convolution& c, bool bias, bool other, const Epilogue& e
   return call;
 }
 
-class BFloat16KernelsTest : public testing::Test {
- protected:
-  BFloat16KernelsTest() : comparison_(CpuReferenceKernels(), Kernels()) {}
-  static absl::Span<const Kernel> Kernels() {
-    static const std::vector<Kernel>& all = *[] {
-      auto* rows = new std::vector<Kernel>;
-      for (const auto& table : CpuKernelTables()) {
-        rows->insert(rows->end(), table.begin(), table.end());
-      }
-      return rows;
-    }();
-    return all;
-  }
-  KernelComparison comparison_;
-};
+using BFloat16KernelsTest = CpuKernelComparisonTest;
 
 TEST_F(BFloat16KernelsTest, LinearOfEveryRank) {
   for (bool bias : {false, true}) {

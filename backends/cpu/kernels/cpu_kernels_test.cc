@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/cpu/testing/reference_kernels.h"
+#include "backends/cpu/kernels/comparison_testing.h"
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
 #include "runtime/kernels/packed/packed_weights.h"
@@ -94,21 +94,7 @@ KernelCall Linear(std::vector<int64_t> input, int64_t features, bool bias, bool 
   return call;
 }
 
-class CpuKernelsTest : public testing::Test {
- protected:
-  CpuKernelsTest() : comparison_(CpuReferenceKernels(), Kernels()) {}
-  static absl::Span<const Kernel> Kernels() {
-    static const std::vector<Kernel>& all = *[] {
-      auto* rows = new std::vector<Kernel>;
-      for (const auto& table : CpuKernelTables()) {
-        rows->insert(rows->end(), table.begin(), table.end());
-      }
-      return rows;
-    }();
-    return all;
-  }
-  KernelComparison comparison_;
-};
+using CpuKernelsTest = CpuKernelComparisonTest;
 
 TEST_F(CpuKernelsTest, LinearOfEveryRank) {
   for (bool bias : {false, true}) {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/cpu/kernels/comparison_testing.h"
 #include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/quantized_calls.h"
-#include "backends/cpu/testing/reference_kernels.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernels/kernel_comparison.h"
@@ -44,20 +44,8 @@ struct Convolution {
   int64_t kernel, stride, padding, dilation;
 };
 
-class QuantizedKernelsTest : public testing::Test {
+class QuantizedKernelsTest : public CpuKernelComparisonTest {
  protected:
-  QuantizedKernelsTest() : comparison_(CpuReferenceKernels(), Kernels()) {}
-  static absl::Span<const Kernel> Kernels() {
-    static const std::vector<Kernel>& all = *[] {
-      auto* rows = new std::vector<Kernel>;
-      for (const auto& table : CpuKernelTables()) {
-        rows->insert(rows->end(), table.begin(), table.end());
-      }
-      return rows;
-    }();
-    return all;
-  }
-
   std::vector<int8_t> Draw(int64_t count) {
     std::vector<int8_t> numbers(static_cast<size_t>(count));
     for (int8_t& number : numbers) number = static_cast<int8_t>(random_() % 256);
@@ -136,7 +124,6 @@ class QuantizedKernelsTest : public testing::Test {
     return call;
   }
 
-  KernelComparison comparison_;
   std::mt19937_64 random_{TestSeed()};
   std::deque<std::vector<int8_t>> weights_;
 };
