@@ -24,11 +24,12 @@ std::vector<exir::Pass> CpuPasses(FusedHandles& handles, Decisions& decisions) {
       exir::MergeBatchNorm(),
       RemoveCopies(handles),
       SimplifyQuantization(handles),
-      // Those of bfloat16 that have a kernel; the others are widened.
+      // All of float32 and integers, and those of bfloat16 that have a kernel; the rest is widened.
       LowerLinear(handles, &decisions),
       LowerConv2d(&decisions),
       WidenProducts(),
-      // Weights are taken through their views, so that computing constants transposes none.
+      // What was widened. Weights are taken through their views, so that computing constants
+      // transposes none.
       LowerLinear(handles, &decisions),
       LowerConv2d(&decisions),
       LowerLookup(handles),

@@ -10,10 +10,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/constant_view.h"
+#include "backends/cpu/aot/passes/node_kinds.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
-#include "exir/op/op_table.h"
 
 namespace belay::cpu {
 namespace {
@@ -81,7 +81,7 @@ class AttentionFusion {
         decisions_(decisions),
         editor_(program.top()),
         graph_(editor_.graph()),
-        table_(*program.ops, kRows),
+        kinds_(graph_, *program.ops, kRows),
         constants_(program) {}
 
   bool Run() {
@@ -97,14 +97,9 @@ class AttentionFusion {
 
  private:
   const Node& node(NodeId id) const { return graph_.node(id); }
-  bool Is(NodeId id, Op kind) const {
-    const Row* row = id.valid() ? table_.Find(node(id).target) : nullptr;
-    return row != nullptr && row->kind == kind;
-  }
-  // The node that computes the value, if it is of this kind.
+  bool Is(NodeId id, Op kind) const { return kinds_.Is(id, kind); }
   std::optional<NodeId> Producer(ValueId value, Op kind) const {
-    const NodeId producer = graph_.value(value).producer;
-    return Is(producer, kind) ? std::optional<NodeId>(producer) : std::nullopt;
+    return kinds_.Producer(value, kind);
   }
   ValueId ValueOf(NodeId id, std::string_view argument) const {
     const ValueId* value = node(id).value_argument(argument);
@@ -419,7 +414,7 @@ class AttentionFusion {
   Decisions* decisions_;
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
-  const exir::OpTable<Row> table_;
+  const NodeKinds<Row> kinds_;
   const ConstantViews constants_;
   std::vector<NodeId> inside_;  // what becomes part of the attention that is looked at
 };

@@ -6,15 +6,14 @@
 #include <vector>
 
 #include "backends/cpu/aot/passes/lower_nodes.h"
+#include "backends/cpu/aot/passes/node_kinds.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ir/graph_editor.h"
-#include "exir/op/op_table.h"
 
 namespace belay::cpu {
 namespace {
 
 using exir::Argument;
-using exir::Node;
 using exir::NodeId;
 using exir::TensorMeta;
 using exir::ValueId;
@@ -33,28 +32,19 @@ constexpr Row kRows[] = {
 class RmsNormFusion : NodeLowering {
  public:
   RmsNormFusion(exir::ExportedProgram& program, FusedHandles& handles)
-      : NodeLowering(program), handles_(handles), table_(*program.ops, kRows) {}
+      : NodeLowering(program), handles_(handles), kinds_(graph_, *program.ops, kRows) {}
 
   absl::StatusOr<bool> Run() {
     return LowerNodes(program_, editor_, [this](NodeId id) { return Fuse(id); });
   }
 
  private:
-  bool Is(NodeId id, Op kind) const {
-    const Row* row = id.valid() ? table_.Find(graph_.node(id).target) : nullptr;
-    return row != nullptr && row->kind == kind;
-  }
   // The node of this kind that gives an argument.
   std::optional<NodeId> Producer(const Argument& argument, Op kind) const {
     const ValueId* value = argument.get_if<ValueId>();
-    const NodeId producer = value == nullptr ? NodeId() : graph_.value(*value).producer;
-    return Is(producer, kind) ? std::optional(producer) : std::nullopt;
+    return value == nullptr ? std::nullopt : kinds_.Producer(*value, kind);
   }
   ValueId ResultOf(NodeId id) const { return graph_.node(id).results()[0]; }
-  const TensorMeta* MetaOf(const Argument& argument) const {
-    const ValueId* value = argument.get_if<ValueId>();
-    return value == nullptr ? nullptr : graph_.value(*value).tensor();
-  }
 
   // What is squared.
   std::optional<ValueId> Squared(const Argument& argument) const {
@@ -73,7 +63,7 @@ class RmsNormFusion : NodeLowering {
 
   // The other factor of a product with the value.
   std::optional<ValueId> Beside(NodeId product, ValueId value) const {
-    if (!Is(product, Op::kMul)) return std::nullopt;
+    if (!kinds_.Is(product, Op::kMul)) return std::nullopt;
     const ValueId* self = graph_.node(product).value_argument("self");
     const ValueId* other = graph_.node(product).value_argument("other");
     if (self == nullptr || other == nullptr || *self == *other) return std::nullopt;
@@ -81,7 +71,7 @@ class RmsNormFusion : NodeLowering {
   }
 
   bool Fuse(NodeId root) {
-    if (!Is(root, Op::kRsqrt)) return false;
+    if (!kinds_.Is(root, Op::kRsqrt)) return false;
     const std::optional<NodeId> sum = Producer(graph_.node(root).operand(), Op::kAdd);
     if (!sum.has_value()) return false;
     const std::optional<NodeId> mean = Producer(graph_.node(*sum).argument("self"), Op::kMean);
@@ -142,7 +132,7 @@ class RmsNormFusion : NodeLowering {
   }
 
   FusedHandles& handles_;
-  const exir::OpTable<Row> table_;
+  const NodeKinds<Row> kinds_;
 };
 
 }  // namespace

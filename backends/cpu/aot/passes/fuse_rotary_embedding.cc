@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "backends/cpu/aot/passes/lower_nodes.h"
+#include "backends/cpu/aot/passes/node_kinds.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ir/graph_editor.h"
-#include "exir/op/op_table.h"
 
 namespace belay::cpu {
 namespace {
@@ -38,7 +38,7 @@ using Pair = std::pair<ValueId, ValueId>;
 class RotaryFusion : NodeLowering {
  public:
   RotaryFusion(exir::ExportedProgram& program, FusedHandles& handles)
-      : NodeLowering(program), handles_(handles), table_(*program.ops, kRows) {}
+      : NodeLowering(program), handles_(handles), kinds_(graph_, *program.ops, kRows) {}
 
   absl::StatusOr<bool> Run() {
     return LowerNodes(program_, editor_, [this](NodeId id) {
@@ -48,14 +48,10 @@ class RotaryFusion : NodeLowering {
   }
 
  private:
-  bool Is(NodeId id, Op kind) const {
-    const Row* row = id.valid() ? table_.Find(graph_.node(id).target) : nullptr;
-    return row != nullptr && row->kind == kind;
-  }
+  bool Is(NodeId id, Op kind) const { return kinds_.Is(id, kind); }
   std::optional<NodeId> Producer(ValueId value, Op kind) {
-    const NodeId producer = graph_.value(value).producer;
-    if (!Is(producer, kind)) return std::nullopt;
-    inside_.push_back(producer);
+    const std::optional<NodeId> producer = kinds_.Producer(value, kind);
+    if (producer.has_value()) inside_.push_back(*producer);
     return producer;
   }
   const TensorMeta& MetaOf(ValueId value) const { return *graph_.value(value).tensor(); }
@@ -216,7 +212,7 @@ class RotaryFusion : NodeLowering {
   }
 
   FusedHandles& handles_;
-  const exir::OpTable<Row> table_;
+  const NodeKinds<Row> kinds_;
   std::vector<NodeId> inside_;  // what the rotation consists of
 };
 
