@@ -18,31 +18,10 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernels/packed/exact_activation.h"
 
 namespace belay::cpu {
 namespace {
-
-double Apply(Activation activation, double x) {
-  switch (activation) {
-    case Activation::kNone:
-      return x;
-    case Activation::kSigmoid:
-      return 1 / (1 + std::exp(-x));
-    case Activation::kTanh:
-      return std::tanh(x);
-    case Activation::kHardsigmoid:
-      return std::isnan(x) ? x : std::clamp(x + 3, 0.0, 6.0) / 6;
-    case Activation::kHardswish:
-      return std::isnan(x) ? x : x * std::clamp(x + 3, 0.0, 6.0) / 6;
-    case Activation::kSilu:
-      return x / (1 + std::exp(-x));
-    case Activation::kGelu:
-      return x * 0.5 * (1 + std::erf(x * std::sqrt(0.5)));
-    case Activation::kGeluTanh:
-      return x * 0.5 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-  }
-  return x;
-}
 
 template <class T = float>
 const T& At(const TensorView& tensor, absl::Span<const int64_t> index) {
@@ -64,7 +43,7 @@ T Finish(const EpilogueCall<KernelArguments>& epilogue, double sum, absl::Span<c
   const double other =
       epilogue.other == nullptr ? 0 : static_cast<float>(At<T>(*epilogue.other, index));
   if (epilogue.other != nullptr && !epilogue.multiply) sum = round(sum + other);
-  sum = round(Apply(epilogue.activation, sum));
+  sum = round(ExactActivation(epilogue.activation, sum));
   if (epilogue.multiply && epilogue.other != nullptr) sum *= other;
   const auto result = static_cast<float>(sum);
   return T(std::isnan(result) ? result
@@ -336,7 +315,7 @@ float FinishReal(const QuantizedEpilogueCall<KernelArguments>& e, int64_t sum, i
   sum -= int64_t{e.input_zero_point} * At<int32_t>(*e.weight_sums, {&channel, 1});
   float y = static_cast<float>(static_cast<int32_t>(sum)) * At(*e.scales, {&channel, 1});
   if (e.bias != nullptr) y = y + At(*e.bias, {&channel, 1});
-  y = static_cast<float>(Apply(e.activation, y));
+  y = static_cast<float>(ExactActivation(e.activation, y));
   y = std::clamp(y, e.bounds.low, e.bounds.high);
   if (!e.inner.has_value()) return y;
   return RealNumber(e.inner->scale, e.inner->zero_point, QuantizedNumber(*e.inner, y));

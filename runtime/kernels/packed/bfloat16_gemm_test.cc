@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/packed/exact_activation.h"
 #include "runtime/kernels/packed/packed_weights.h"
 #include "runtime/kernels/packed/product_testing.h"
 
@@ -47,9 +48,6 @@ class BFloat16GemmTest : public testing::TestWithParam<std::string> {
     g.epilogue.bias = p.bias.data();
     PackedGemm(g);
     Check(p);
-  }
-  static bool Same(const std::vector<BFloat16>& a, Problem& p) {
-    return std::memcmp(a.data(), p.c.data(), a.size() * sizeof(BFloat16)) == 0;
   }
 
   std::mt19937_64 random_{TestSeed()};
@@ -90,40 +88,15 @@ TEST_P(BFloat16GemmTest, RowsInPieces) {
   }
 }
 
-TEST_P(BFloat16GemmTest, NoProductsLeaveTheBias) {
-  Problem p(3, 5, 0, 1, random_);
-  BFloat16GemmArgs g = p.Args();
-  g.epilogue.bias = p.bias.data();
-  PackedGemm(g);
-  for (size_t i = 0; i < 15; ++i) EXPECT_EQ(p.c[i].bits, BFloat16(p.bias[i % 5]).bits);
-}
+TEST_P(BFloat16GemmTest, NoProductsLeaveTheBias) { ExpectTheBiasOfNoProducts<BFloat16>(random_); }
 
 TEST_P(BFloat16GemmTest, AResultDoesNotDependOnTheRange) {
   const size_t shapes[][2] = {{3, 50}, {14, 50}, {40, 50}, {40, 700}, {kCopiedRows + 5, 2048}};
-  for (const auto& [m, k] : shapes) {
-    Problem p(m, 100, k, 1, random_);
-    const BFloat16GemmArgs g = p.Args();
-    PackedGemm(g);
-    const std::vector<BFloat16> whole(p.c.data(), p.c.data() + p.c.size());
-    for (size_t split = 1; split < m; split += k > 50 ? 13 : 1) {
-      std::fill(p.c.data(), p.c.data() + p.c.size(), BFloat16(kInf));
-      PackedGemmRange(g, 0, split, 0, 64);
-      PackedGemmRange(g, split, m, 0, 64);
-      PackedGemmRange(g, 0, m, 64, 96);
-      PackedGemmRange(g, 0, m, 96, 100);
-      ASSERT_TRUE(Same(whole, p)) << m << " rows, split at " << split;
-    }
-  }
+  for (const auto& [m, k] : shapes) ExpectSameForAnyDivision<BFloat16>(m, k, random_);
 }
 
 TEST_P(BFloat16GemmTest, TouchesNothingOutsideOfTheRange) {
-  Problem p(20, 70, 10, 1, random_);
-  PackedGemmRange(p.Args(), 3, 17, 32, 70);
-  for (size_t i = 0; i < p.m; ++i) {
-    for (size_t j = 0; j < p.n; ++j) {
-      EXPECT_EQ(std::isnan(p.c[i * p.n + j]), i < 3 || i >= 17 || j < 32) << i << "," << j;
-    }
-  }
+  ExpectNothingOutsideOfTheRange<BFloat16>(10, random_);
 }
 
 // Every step of the epilogue rounds, so that what the sum is rounded to decides all that follows but
@@ -178,17 +151,7 @@ TEST_P(BFloat16GemmTest, RoundsToNearestWithTiesToEven) {
 }
 
 TEST_P(BFloat16GemmTest, OtherMayBeTheResult) {
-  for (size_t k : {6, 4700}) {
-    Problem p(13, 35, k, 1, random_);
-    BFloat16GemmArgs g = p.Args();
-    g.epilogue.other = p.other.data();
-    PackedGemm(g);
-    const std::vector<BFloat16> apart(p.c.data(), p.c.data() + p.c.size());
-    std::copy(p.other.data(), p.other.data() + p.other.size(), p.c.data());
-    g.epilogue.other = p.c.data();
-    PackedGemm(g);
-    EXPECT_TRUE(Same(apart, p)) << k;
-  }
+  for (size_t k : {6, 4700}) ExpectOtherMayBeTheResult<BFloat16>(k, random_);
 }
 
 TEST_P(BFloat16GemmTest, NanStaysNanAndInfinitiesAreClamped) {

@@ -15,6 +15,7 @@
 #include "runtime/kernels/packed/epilogue-inl.h"
 #include "runtime/kernels/packed/packed_gemm.h"
 #include "runtime/kernels/packed/packed_weights.h"
+#include "runtime/kernels/packed/row_tiles.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace belay {
@@ -50,12 +51,6 @@ struct KBlock {
   size_t start, k;
   bool first, last;  // of the product's blocks
 };
-
-// The size of the fewest blocks of equal size, at most `limit`, that cover `total`.
-HWY_INLINE size_t BalancedBlock(size_t total, size_t limit) {
-  const size_t blocks = (total + limit - 1) / limit;
-  return (total + blocks - 1) / blocks;
-}
 
 // How the depth of a product is divided. It depends on nothing but that depth and whether A has few
 // rows, which are in the cache anyway.
@@ -350,24 +345,12 @@ HWY_INLINE void FindRows(const ProductArgs<T>& g, const KBlock& block, size_t ro
   }
 }
 
-// The rows of a range as tiles of nearly equal size: a last tile of one row would cost as much as one
-// of four. Groups of `per_group` tiles, the last one perhaps of fewer, meet a panel of B together.
-struct RowTiles {
-  size_t rows, count, per_group;
-  // `depth` of a block.
-  template <class T>
-  RowTiles(const ProductArgs<T>& g, size_t rows, size_t depth)
-      : rows(rows), count((rows + kMaxTileRows<T> - 1) / kMaxTileRows<T>) {
-    size_t limit = kGroupWords / HWY_MAX(depth, size_t{1});
-    limit = HWY_MIN(limit, g.tile != nullptr ? kCopiedRows : kGroupRows);
-    per_group = BalancedBlock(count, HWY_MAX(limit / kMaxTileRows<T>, size_t{1}));
-  }
-  // The first tiles have a row more than the others.
-  size_t SmallSize() const { return rows / count; }
-  size_t Large() const { return rows % count; }
-  size_t SizeOf(size_t tile) const { return SmallSize() + (tile < Large() ? 1 : 0); }
-  size_t RowOf(size_t tile) const { return tile * SmallSize() + HWY_MIN(tile, Large()); }
-};
+// How many rows of A meet a panel of B together, at most; `depth` is that of a block.
+template <class T>
+HWY_INLINE size_t GroupRows(const ProductArgs<T>& g, size_t depth) {
+  return HWY_MIN(kGroupWords / HWY_MAX(depth, size_t{1}),
+                 g.tile != nullptr ? kCopiedRows : kGroupRows);
+}
 
 // A range of a product.
 template <class T>
@@ -382,7 +365,7 @@ struct Range {
       : g(g),
         first_row(first_row),
         blocks(g),
-        tiles(g, last_row - first_row, blocks.taps * blocks.k) {
+        tiles(last_row - first_row, kMaxTileRows<T>, GroupRows(g, blocks.taps * blocks.k)) {
     const size_t parts = g.m == 1 ? 4 : g.m <= 3 ? 2 : 1;
     small = PanelOf<T>(tiles.SmallSize(), parts);
     large = tiles.Large() == 0 ? small : PanelOf<T>(tiles.SmallSize() + 1, parts);

@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/packed/exact_activation.h"
 #include "runtime/kernels/packed/packed_weights.h"
 #include "runtime/kernels/packed/product_testing.h"
 
@@ -106,41 +107,15 @@ TEST_P(PackedGemmTest, RowsInDeepPieces) {
   }
 }
 
-TEST_P(PackedGemmTest, NoProductsLeaveTheBias) {
-  Problem p(3, 5, 0, 1, random_);
-  PackedGemmArgs g = p.Args();
-  g.epilogue.bias = p.bias.data();
-  PackedGemm(g);
-  for (size_t i = 0; i < 15; ++i) EXPECT_EQ(p.c[i], p.bias[i % 5]);
-}
+TEST_P(PackedGemmTest, NoProductsLeaveTheBias) { ExpectTheBiasOfNoProducts<float>(random_); }
 
 TEST_P(PackedGemmTest, AResultDoesNotDependOnTheRange) {
   const size_t shapes[][2] = {{3, 50}, {14, 50}, {40, 50}, {40, 700}, {kCopiedRows + 5, 1024}};
-  for (const auto& [m, k] : shapes) {
-    Problem p(m, 100, k, 1, random_);
-    PackedGemmArgs g = p.Args();
-    PackedGemm(g);
-    const std::vector<float> whole(p.c.data(), p.c.data() + p.c.size());
-    for (size_t split = 1; split < m; split += k > 50 ? 13 : 1) {
-      std::fill(p.c.data(), p.c.data() + p.c.size(), kNan);
-      PackedGemmRange(g, 0, split, 0, 64);
-      PackedGemmRange(g, split, m, 0, 64);
-      PackedGemmRange(g, 0, m, 64, 96);
-      PackedGemmRange(g, 0, m, 96, 100);
-      ASSERT_EQ(std::memcmp(whole.data(), p.c.data(), whole.size() * sizeof(float)), 0)
-          << m << " rows, split at " << split;
-    }
-  }
+  for (const auto& [m, k] : shapes) ExpectSameForAnyDivision<float>(m, k, random_);
 }
 
 TEST_P(PackedGemmTest, TouchesNothingOutsideOfTheRange) {
-  Problem p(20, 70, 9, 1, random_);
-  PackedGemmRange(p.Args(), 3, 17, 32, 70);
-  for (size_t i = 0; i < p.m; ++i) {
-    for (size_t j = 0; j < p.n; ++j) {
-      EXPECT_EQ(std::isnan(p.c[i * p.n + j]), i < 3 || i >= 17 || j < 32) << i << "," << j;
-    }
-  }
+  ExpectNothingOutsideOfTheRange<float>(9, random_);
 }
 
 TEST_P(PackedGemmTest, ARangeOfNothingIsNotWritten) {
@@ -209,15 +184,7 @@ TEST_P(PackedGemmTest, AMultiplicationWithoutFactorsIsNone) {
 }
 
 TEST_P(PackedGemmTest, OtherMayBeTheResult) {
-  for (size_t k : {size_t{6}, 2 * kBlockDepth}) {
-    Problem p(13, 35, k, 1, random_);
-    PackedGemmArgs g = p.Args();
-    g.epilogue.other = p.other.data();
-    PackedGemm(g);
-    g.c = p.other.data();
-    PackedGemm(g);
-    EXPECT_EQ(std::memcmp(p.c.data(), p.other.data(), p.c.size() * sizeof(float)), 0) << k;
-  }
+  for (size_t k : {size_t{6}, 2 * kBlockDepth}) ExpectOtherMayBeTheResult<float>(k, random_);
 }
 
 TEST_P(PackedGemmTest, EpiloguesComeOnceHoweverManyGoes) {

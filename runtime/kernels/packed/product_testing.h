@@ -3,13 +3,16 @@
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_PRODUCT_TESTING_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_PRODUCT_TESTING_H_
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
 
+#include "gtest/gtest.h"
 #include "runtime/kernels/packed/guarded_array.h"
 #include "runtime/kernels/packed/packed_gemm.h"
 #include "runtime/kernels/packed/packed_weights.h"
@@ -107,28 +110,61 @@ struct ProductProblem {
   }
 };
 
-// Of its exact argument.
-inline double ExactActivation(Activation activation, double x) {
-  const double hardsigmoid = std::fmin(std::fmax(x + 3, 0), 6) / 6;
-  switch (activation) {
-    case Activation::kNone:
-      return x;
-    case Activation::kSigmoid:
-      return 1 / (1 + std::exp(-x));
-    case Activation::kTanh:
-      return std::tanh(x);
-    case Activation::kHardsigmoid:
-      return hardsigmoid;
-    case Activation::kHardswish:
-      return x * hardsigmoid;
-    case Activation::kSilu:
-      return x / (1 + std::exp(-x));
-    case Activation::kGelu:
-      return x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
-    case Activation::kGeluTanh:
-      return x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))) / 2;
+// What all products promise, on the instruction set that is chosen.
+//
+// The same bits however a range is divided.
+template <class T>
+void ExpectSameForAnyDivision(size_t m, size_t k, std::mt19937_64& random) {
+  ProductProblem<T> p(m, 100, k, 1, random);
+  const ProductArgs<T> g = p.Args();
+  PackedGemm(g);
+  const std::vector<T> whole(p.c.data(), p.c.data() + p.c.size());
+  for (size_t split = 1; split < m; split += k > 50 ? 13 : 1) {
+    std::fill(p.c.data(), p.c.data() + p.c.size(), T(std::numeric_limits<float>::quiet_NaN()));
+    PackedGemmRange(g, 0, split, 0, 64);
+    PackedGemmRange(g, split, m, 0, 64);
+    PackedGemmRange(g, 0, m, 64, 96);
+    PackedGemmRange(g, 0, m, 96, 100);
+    ASSERT_EQ(std::memcmp(whole.data(), p.c.data(), whole.size() * sizeof(T)), 0)
+        << m << " rows, split at " << split;
   }
-  return x;
+}
+
+// A range alone is written.
+template <class T>
+void ExpectNothingOutsideOfTheRange(size_t k, std::mt19937_64& random) {
+  ProductProblem<T> p(20, 70, k, 1, random);
+  PackedGemmRange(p.Args(), 3, 17, 32, 70);
+  for (size_t i = 0; i < p.m; ++i) {
+    for (size_t j = 0; j < p.n; ++j) {
+      EXPECT_EQ(std::isnan(static_cast<float>(p.c[i * p.n + j])), i < 3 || i >= 17 || j < 32)
+          << i << "," << j;
+    }
+  }
+}
+
+template <class T>
+void ExpectTheBiasOfNoProducts(std::mt19937_64& random) {
+  ProductProblem<T> p(3, 5, 0, 1, random);
+  ProductArgs<T> g = p.Args();
+  g.epilogue.bias = p.bias.data();
+  PackedGemm(g);
+  for (size_t i = 0; i < 15; ++i) {
+    const T want = T(p.bias[i % 5]);
+    EXPECT_EQ(std::memcmp(&p.c[i], &want, sizeof(T)), 0) << i;
+  }
+}
+
+// What is added may lie where the result goes.
+template <class T>
+void ExpectOtherMayBeTheResult(size_t k, std::mt19937_64& random) {
+  ProductProblem<T> p(13, 35, k, 1, random);
+  ProductArgs<T> g = p.Args();
+  g.epilogue.other = p.other.data();
+  PackedGemm(g);
+  g.c = p.other.data();
+  PackedGemm(g);
+  EXPECT_EQ(std::memcmp(p.c.data(), p.other.data(), p.c.size() * sizeof(T)), 0) << k;
 }
 
 }  // namespace belay

@@ -15,6 +15,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "runtime/kernels/packed/requantize-inl.h"
+#include "runtime/kernels/packed/row_tiles.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace belay {
@@ -393,21 +394,6 @@ void AmxGemm(const Product& product, size_t first_row, size_t last_row, size_t f
 }
 #endif
 
-// The rows of a range as tiles of nearly equal size: a last tile of one row would cost as much as one
-// of four. Groups of `per_group` tiles, the last one perhaps of fewer, meet B's panels together.
-struct RowTiles {
-  size_t rows, count, per_group;
-  RowTiles(size_t rows, size_t depth)
-      : rows(rows), count((rows + kMaxTileRows - 1) / kMaxTileRows) {
-    const size_t limit = HWY_MIN(kGroupBytes / depth, kQuantizedGroupRows) / kMaxTileRows;
-    const size_t groups = (count + HWY_MAX(limit, size_t{1}) - 1) / HWY_MAX(limit, size_t{1});
-    per_group = (count + groups - 1) / groups;
-  }
-  // The first tiles have a row more than the others.
-  size_t SizeOf(size_t tile) const { return rows / count + (tile < rows % count ? 1 : 0); }
-  size_t RowOf(size_t tile) const { return tile * (rows / count) + HWY_MIN(tile, rows % count); }
-};
-
 void QuantizedGemmImpl(const QuantizedGemmArgs& g, size_t first_row, size_t last_row,
                        size_t first_column, size_t last_column) {
   if (first_row >= last_row || first_column >= last_column) return;
@@ -420,7 +406,9 @@ void QuantizedGemmImpl(const QuantizedGemmArgs& g, size_t first_row, size_t last
 #endif
   const size_t lanes = hn::Lanes(Tag32()), width = 2 * lanes;
   const size_t lines = (g.k + kQuad - 1) / kQuad * g.taps;
-  const RowTiles tiles(last_row - first_row, HWY_MAX(lines * kQuad, size_t{1}));
+  const RowTiles tiles(
+      last_row - first_row, kMaxTileRows,
+      HWY_MIN(kGroupBytes / HWY_MAX(lines * kQuad, size_t{1}), kQuantizedGroupRows));
   const uint8_t* direct[kQuantizedGroupRows];
   const uint8_t** pointers = g.row_pointers != nullptr ? g.pointers : direct;
   const size_t runs_per_tap = (g.k / kQuad + kPrefetchInterval - 1) / kPrefetchInterval;

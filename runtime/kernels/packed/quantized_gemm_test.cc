@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/packed/exact_activation.h"
 #include "runtime/kernels/packed/guarded_array.h"
 #include "runtime/kernels/packed/requantize_reference.h"
 
@@ -355,27 +356,6 @@ TEST_P(QuantizedGemmTest, ARangeOfNothingIsNotWritten) {
   for (size_t i = 0; i < p.bytes.size(); ++i) EXPECT_EQ(p.bytes[i], 0) << i;
 }
 
-double Exact(Activation activation, double x) {
-  switch (activation) {
-    case Activation::kSigmoid:
-      return 1 / (1 + std::exp(-x));
-    case Activation::kTanh:
-      return std::tanh(x);
-    case Activation::kHardsigmoid:
-      return std::fmin(std::fmax(x + 3, 0), 6) / 6;
-    case Activation::kHardswish:
-      return x * std::fmin(std::fmax(x + 3, 0), 6) / 6;
-    case Activation::kSilu:
-      return x / (1 + std::exp(-x));
-    case Activation::kGelu:
-      return x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
-    case Activation::kGeluTanh:
-      return x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))) / 2;
-    default:
-      return x;
-  }
-}
-
 TEST_P(QuantizedGemmTest, ActivationsComeBeforeTheClamp) {
   for (int activation = 1; activation <= static_cast<int>(Activation::kGeluTanh); ++activation) {
     Problem p(14, 43, 11, 1, random_);
@@ -389,7 +369,8 @@ TEST_P(QuantizedGemmTest, ActivationsComeBeforeTheClamp) {
       for (size_t j = 0; j < p.n; ++j) {
         const float got = p.floats[i * p.n + j];
         const double y = RealSum(p.epilogue, p.Sum(i, j), j);
-        const double want = std::fmin(std::fmax(Exact(p.epilogue.activation, y), -0.1f), 4);
+        const double want =
+            std::fmin(std::fmax(ExactActivation(p.epilogue.activation, y), -0.1f), 4);
         ASSERT_NEAR(got, want, 16 * 0x1p-24 * (std::abs(y) + std::abs(want)) + 3e-7 * std::abs(y));
         ASSERT_EQ(p.bytes[i * p.n + j], QuantizedReal(p.epilogue, got));
       }
