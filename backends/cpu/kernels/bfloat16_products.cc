@@ -45,8 +45,9 @@ absl::Status Conv2d(KernelContext& context, const Conv2dArguments& call) {
   return RunConvolution(context, *call.input, *call.weight, call.window, epilogue, *out);
 }
 
+// Images have enough channels to be read in place.
 uint64_t Conv2dScratch(const KernelContext& context, const Conv2dArguments& call) {
-  return ConvolutionScratch<BFloat16>(context, call.input->sizes, call.window);
+  return ConvolutionScratch<BFloat16>(context, call.input->sizes, call.window, {PatchWay::kTaps});
 }
 
 template <class Call>

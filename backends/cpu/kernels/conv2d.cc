@@ -49,7 +49,8 @@ bool Accepts(const KernelContext& context, const Call<kDepthwise>& call) {
 }
 
 uint64_t Conv2dScratch(const KernelContext& context, const Call<false>& call) {
-  return ConvolutionScratch<float>(context, call.input->sizes, call.window);
+  return ConvolutionScratch<float>(context, call.input->sizes, call.window,
+                                   {PatchWay::kTaps, PatchWay::kPadded});
 }
 
 constexpr Kernel kKernels[] = {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #include "backends/cpu/calls.h"
 #include "backends/cpu/kernels/patches.h"
@@ -55,12 +56,13 @@ absl::Status RunConvolution(const KernelContext& context, const TensorView& in,
   return absl::OkStatus();
 }
 
-// Of the way that takes most: which one it is depends on sizes, in layouts that look alike.
+// Of those of these ways beside kRows that take most: which one it is depends on sizes, in layouts that
+// look alike.
 template <class T>
-uint64_t ConvolutionScratch(const KernelContext& context, const Sizes& images,
-                            const Window& window) {
+uint64_t ConvolutionScratch(const KernelContext& context, const Sizes& images, const Window& window,
+                            std::initializer_list<PatchWay> ways) {
   uint64_t most = RowProductScratch<T>(context, images[1]);
-  for (PatchWay way : {PatchWay::kTaps, PatchWay::kPadded}) {
+  for (PatchWay way : ways) {
     const auto scratch = PatchScratch<T>::For(way, kGroupRows, images, window);
     most = std::max(most, ScratchBytesOf<std::byte>(scratch.bytes(context.num_threads())));
   }

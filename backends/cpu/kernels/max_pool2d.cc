@@ -27,13 +27,12 @@ struct Row {
 
 // A number that is ordered as bfloat16 are, NaN above all: its bits, those of negative numbers but
 // for the sign inverted.
-using Key = int16_t;
-Key KeyOf(BFloat16 element) {
-  const auto bits = static_cast<Key>(element.bits);
-  const auto key = static_cast<Key>(bits ^ (bits < 0 ? 0x7FFF : 0));
-  return (bits & 0x7FFF) > 0x7F80 ? Key{0x7FFF} : key;
+int16_t KeyOf(BFloat16 element) {
+  const auto bits = static_cast<int16_t>(element.bits);
+  const auto key = static_cast<int16_t>(bits ^ (bits < 0 ? 0x7FFF : 0));
+  return (bits & 0x7FFF) > 0x7F80 ? int16_t{0x7FFF} : key;
 }
-BFloat16 ElementOf(Key key) {
+BFloat16 ElementOf(int16_t key) {
   BFloat16 element;
   element.bits = static_cast<uint16_t>(key ^ (key < 0 ? 0x7FFF : 0));
   return element;

@@ -207,7 +207,7 @@ class Patches {
       target.data = to + left * channels_;
       source.sizes = target.sizes = Sizes{1, channels_, rows, width};
       target.strides = Strides{0, 1, width_ * channels_, channels_};
-      CopyStrided(source, target).IgnoreError();  // Not for equal sizes and dtypes.
+      CopyConvertible(source, target);
     }
   }
 

@@ -180,8 +180,8 @@ TensorView Part(const TensorView& tensor, int64_t first, int64_t count) {
   return part;
 }
 
-// The call of `operands`, which broadcast to the result's sizes; there is something to compute.
-void RunOperands(const PointwiseRequest& request, const PointwiseOperand* of, VectorLoop loop,
+// The call of `inputs`, which broadcast to the result's sizes; there is something to compute.
+void RunOperands(const PointwiseRequest& request, const PointwiseOperand* inputs, VectorLoop loop,
                  const TensorView& out) {
   const DType compute = request.call.types.compute;
   const int64_t total = out.numel();
@@ -194,7 +194,7 @@ void RunOperands(const PointwiseRequest& request, const PointwiseOperand* of, Ve
   RunSink sink(out.data, out.dtype, out.sizes, out.strides, made);
   bool in_place = sink.in_place();  // nothing passes through buffers
   for (int k = 0; k < count; ++k) {
-    const PointwiseOperand& operand = of[k];
+    const PointwiseOperand& operand = inputs[k];
     const bool mask = request.op == PointwiseOp::kWhere && k == 0;
     const bool as_bool = mask || compute == DType::kBool;
     const bool exact = request.exact_last && IsHalf(compute) && k == count - 1 && IsSingle(operand);
