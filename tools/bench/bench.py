@@ -317,8 +317,10 @@ class Bench:
         case["instructions"] = model.instructions
         case["runners"] = {runner: self.checked(runner, model, threads) for runner in runners}
         if threads == 2:
-            case["pairs"] = []
+            case["pairs"], case["line_ns"] = [], []
         for number in range(self.options.rounds):
+            if threads == 2 and self.options.limits:
+                case["line_ns"].append(self.json_of([self.options.limits, "--line"], self.cpus(2))["median"])
             # Whoever is first meets a cooler machine: each in its turn.
             turn = number % len(runners)
             for runner in runners[turn:] + runners[:turn]:

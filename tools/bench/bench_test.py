@@ -107,6 +107,13 @@ class TableTest(unittest.TestCase):
         self.assertIn("| net | 3.00 | **wrong** | 4.00 (0.75) | 0.75 |", table.latency(result, 1))
         self.assertEqual(table.behind(result), "- net, 1 thread: ONNX Runtime wrong: because\n")
 
+    def test_two_threads_stand_beside_two_processes_and_the_line_between_them(self):
+        case = {**self.case(belay=self.run_of("right", 5, 6)), "pairs": [8, 9], "line_ns": [99.6, 450]}
+        result = {"runners": ["belay"], "cases": [case, self.case(belay=self.run_of("right", 5))]}
+        self.assertEqual(table.scaling(result).splitlines()[2:], ["| net | 5.50 | 8.50 | 0.78 | 100 · 450 |"])
+        del case["line_ns"]
+        self.assertIn("| 0.78 | – |", table.scaling(result))
+
     def test_a_cell_does_not_end_at_a_bar(self):
         self.assertEqual(table.rows(["a|b"], [["c\nd"]]), "| a\\|b |\n| --- |\n| c d |\n")
 

@@ -2,6 +2,7 @@
 // (docs/performance.md §1, §4).
 //
 //   tools/bazel run --config=opt //tools/bench:limits [-- SECONDS]    per figure; 0.2
+//   tools/bazel run --config=opt //tools/bench:limits -- --line       line_round_trip_ns alone
 //
 // Each figure is measured in short repetitions: "best" is what the hardware allows, "median" tells
 // how disturbed the machine was. "_t2": two threads at once, where the process may use two CPUs.
@@ -22,6 +23,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/thread_pool.h"
 
@@ -30,6 +32,7 @@
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
 #include "hwy/aligned_allocator.h"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -187,6 +190,46 @@ class Meter {
     return Summary(std::move(rates));
   }
 
+  // Nanoseconds until a cache line that one thread wrote was written by another and read again. On
+  // machines with several last-level caches it tells whether both threads share one: a hypervisor
+  // may move them apart, and all programs whose threads share data are slower then.
+  nlohmann::json LineRoundTrip() const {
+    constexpr int kTrips = 200;
+    struct alignas(128) Line {
+      std::atomic<int64_t> value = 0;
+    };
+    Line there, back;
+    // The line's next value. Whoever writes it may have to wait for this thread's CPU.
+    const auto next_of = [](const Line& line, int64_t value) {
+      int64_t next;
+      for (int i = 1; (next = line.value.load(std::memory_order_acquire)) == value; ++i) {
+        hwy::Pause();
+        if (i % 10000 == 0) std::this_thread::yield();
+      }
+      return next;
+    };
+    constexpr int64_t kEnd = -1;
+    std::thread other([&] {
+      for (int64_t value = 0; (value = next_of(there, value)) != kEnd;) {
+        back.value.store(value, std::memory_order_release);
+      }
+    });
+    std::vector<double> ns;
+    int64_t value = 0;
+    for (const double end = Now() + seconds_; Now() < end || ns.empty();) {
+      const double start = Now();
+      for (int trip = 0; trip < kTrips; ++trip) {
+        there.value.store(value + 1, std::memory_order_release);
+        value = next_of(back, value);
+      }
+      ns.push_back(1e9 * (Now() - start) / kTrips);
+    }
+    there.value.store(kEnd, std::memory_order_release);
+    other.join();
+    std::sort(ns.begin(), ns.end());
+    return {{"best", ns.front()}, {"median", ns[ns.size() / 2]}};
+  }
+
   // Nanoseconds of handing a part to a second thread and waiting for it.
   nlohmann::json ForkJoin(bool spinning) const {
     ThreadPool pool(2);
@@ -276,6 +319,7 @@ nlohmann::json Limits(double seconds) {
   if (l3 > 0) read("l3", std::min<int64_t>(std::max(l3 / 2, l2), 8 << 20));
   read("memory", memory);
 
+  out["line_round_trip_ns"] = cpus < 2 ? nlohmann::json(nullptr) : meter.LineRoundTrip();
   for (const bool spinning : {true, false})
     out[spinning ? "fork_join_ns" : "fork_join_asleep_ns"] =
         cpus < 2 ? nlohmann::json(nullptr) : meter.ForkJoin(spinning);
@@ -287,8 +331,12 @@ nlohmann::json Limits(double seconds) {
 
 int main(int argc, char** argv) {
   double seconds = 0.2;
+  if (argc == 2 && absl::string_view(argv[1]) == "--line") {
+    std::cout << belay::Meter(seconds / 10).LineRoundTrip().dump(1) << "\n";
+    return 0;
+  }
   if (argc > 2 || (argc == 2 && (!absl::SimpleAtod(argv[1], &seconds) || !(seconds > 0)))) {
-    std::cerr << "usage: limits [SECONDS per figure, above 0]\n";
+    std::cerr << "usage: limits [SECONDS per figure, above 0 | --line]\n";
     return 2;
   }
   std::cout << belay::Limits(seconds).dump(1) << "\n";
