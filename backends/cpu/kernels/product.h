@@ -26,13 +26,18 @@ struct ProductSize {
   double work;
 };
 
-// Divides a product by rows, or by columns where there are too few rows to go round, and calls
-// body(part, first_row, last_row, first_column, last_column) for each part, which has a number
-// below context.num_threads() and working memory of its own.
+// Each part reads all of the side that is not divided: from so many columns a row on, weights are
+// what should be read once.
+inline constexpr int64_t kManyColumns = 8;
+
+// Divides a product by rows, or by columns where there are too few rows to go round or many more
+// columns, and calls body(part, first_row, last_row, first_column, last_column) for each part, which
+// has a number below context.num_threads() and working memory of its own.
 inline void RunProduct(const KernelContext& context, const ProductSize& size,
                        absl::FunctionRef<void(int, size_t, size_t, size_t, size_t)> body) {
   const auto rows = static_cast<size_t>(size.rows), columns = static_cast<size_t>(size.columns);
-  if (size.rows >= 2 * size.row_step * context.num_threads()) {
+  if (size.rows >= 2 * size.row_step * context.num_threads() &&
+      size.columns < kManyColumns * size.rows) {
     RunRanges(context, size.rows, size.row_step, size.work,
               [&](int part, int64_t first, int64_t last) {
                 body(part, static_cast<size_t>(first), static_cast<size_t>(last), 0, columns);
