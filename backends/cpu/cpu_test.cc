@@ -309,11 +309,22 @@ TEST_F(ProgramsTest, AMissingConstantIsNamed) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr(key)));
 }
 
-TEST_F(ProgramsTest, ThereAreNoCompileSpecs) {
+TEST_F(ProgramsTest, OtherCompileSpecsThanPrecisionAreRefused) {
   const exir::ExportedProgram program = ParseWithNumbers(kPerceptron, *ops_);
-  const std::vector<exir::CompileSpec> specs = {{"speed", "yes"}};
-  EXPECT_THAT(exir::ToBackend("cpu", program, specs, set_).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("compile spec 'speed'")));
+  const auto lowered = [&](std::vector<exir::CompileSpec> specs) {
+    return exir::ToBackend("cpu", program, specs, set_).status();
+  };
+  EXPECT_OK(lowered({{"precision", "program"}}));
+  EXPECT_OK(lowered({{"precision", "bfloat16"}}));
+  const auto is_refused = [](std::string_view why) {
+    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(why));
+  };
+  EXPECT_THAT(lowered({{"speed", "yes"}}),
+              is_refused("unknown compile spec 'speed'; there is 'precision', once"));
+  EXPECT_THAT(lowered({{"precision", "bfloat16"}, {"precision", "program"}}),
+              is_refused("unknown compile spec 'precision'; there is 'precision', once"));
+  EXPECT_THAT(lowered({{"precision", "float8"}}),
+              is_refused("compile spec precision=float8, expected program or bfloat16"));
 }
 
 TEST_F(ProgramsTest, ADamagedBlobIsRefused) {

@@ -75,7 +75,7 @@ void CpuTest::SetUp() {
 }
 
 absl::StatusOr<exir::ExportedProgram> CpuTest::Lower(const exir::ExportedProgram& program) {
-  return exir::ToBackend(program, *Aot().create_partitioner({}), set_);
+  return exir::ToBackend(program, *Aot().create_partitioner(compile_specs_), set_);
 }
 
 absl::StatusOr<Program> CpuTest::Emit(exir::ExportedProgram lowered) {

@@ -75,6 +75,7 @@ class CpuTest : public ::testing::Test {
   exir::BackendSet set_;
   BackendRegistry registry_;
   Random random_{TestSeed(), 1};
+  std::vector<exir::CompileSpec> compile_specs_;  // of Lower and ExpectSame
 };
 
 }  // namespace belay::cpu

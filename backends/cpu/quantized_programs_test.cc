@@ -23,6 +23,7 @@ using exir::OwnedValue;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 
 class QuantizedProgramsTest : public CpuTest {};
@@ -243,6 +244,31 @@ TEST_F(QuantizedProgramsTest, ProgramsOfBFloat16AndFloat16SumInFloat32) {
     EXPECT_THAT(operators, Contains("belay_cpu.conv2d.default"));
     EXPECT_THAT(operators, Not(Contains("aten.convolution.default")));
   }
+}
+
+// Numbers are such that bfloat16 has the operands, and float32 the sums, exactly: what differs is the
+// rounding of each result, 2^-8 of it.
+TEST_F(QuantizedProgramsTest, ProductsOfFloat32ComputeInBFloat16WhenToldTo) {
+  constexpr std::string_view kProgram = R"(program edge {
+    constants { state "w": f32[16,8,3,3] state "b": f32[16] state "v": f32[20,6] state "c": f32[20] }
+    graph(%w: f32[16,8,3,3] parameter "w", %b: f32[16] parameter "b", %v: f32[20,6] parameter "v",
+          %c: f32[20] parameter "c", %x: f32[1,8,9,8] user_input, %y: f32[5,6] user_input) {
+      %f: f32[1,16,9,8] = edge.aten.convolution.default(%x, %w, %b, [1,1], [1,1], [1,1], false, [0,0], 1)
+      %r: f32[1,16,9,8] = edge.aten.relu.default(%f)
+      %t: f32[6,20] = edge.aten.permute_copy.default(%v, [1,0])
+      %z: f32[5,20] = edge.aten.addmm.default(%c, %y, %t)
+      return (%r user_output, %z user_output) } })";
+  exir::CallSequence calls(1);
+  calls[0].push_back(RandomTensor({1, 8, 9, 8}, random_));
+  calls[0].push_back(RandomTensor({5, 6}, random_));
+  std::vector<std::string> operators;
+  ExpectSame(kProgram, calls, 3, exir::kSameBits, &operators);
+  EXPECT_THAT(operators, IsSupersetOf({"belay_cpu.conv2d.default", "belay_cpu.linear.default"}));
+  compile_specs_ = {{"precision", "bfloat16"}};
+  ExpectSame(kProgram, calls, 3, {.rtol = 1.0 / 256}, &operators);
+  EXPECT_THAT(operators, IsSupersetOf({"belay_cpu.bfloat16_conv2d.default",
+                                       "belay_cpu.bfloat16_linear.default"}));
+  EXPECT_THAT(operators, Not(Contains("belay_cpu.linear.default")));
 }
 
 }  // namespace

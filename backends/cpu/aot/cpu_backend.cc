@@ -24,17 +24,27 @@ namespace {
 // their alignment cost about 400 bytes.
 constexpr size_t kSharedBytes = 1024;
 
+absl::StatusOr<Precision> PrecisionOf(absl::Span<const exir::CompileSpec> compile_specs) {
+  if (compile_specs.empty()) return Precision::kProgram;
+  if (compile_specs.size() > 1 || compile_specs[0].key != "precision") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "unknown compile spec '", compile_specs.back().key, "'; there is 'precision', once"));
+  }
+  const std::string& value = compile_specs[0].value;
+  if (value == "program") return Precision::kProgram;
+  if (value == "bfloat16") return Precision::kBFloat16;
+  return absl::InvalidArgumentError(
+      absl::StrCat("compile spec precision=", value, ", expected program or bfloat16"));
+}
+
 absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
                                                absl::Span<const exir::CompileSpec> compile_specs,
                                                SharedConstants& constants) {
-  if (!compile_specs.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unknown compile spec '", compile_specs[0].key, "'; there are none"));
-  }
+  ABSL_ASSIGN_OR_RETURN(const Precision precision, PrecisionOf(compile_specs));
   FusedHandles handles;
   Decisions decisions;
-  ABSL_ASSIGN_OR_RETURN(program,
-                        exir::RunPasses(std::move(program), CpuPasses(handles, decisions)));
+  ABSL_ASSIGN_OR_RETURN(
+      program, exir::RunPasses(std::move(program), CpuPasses(precision, handles, decisions)));
   exir::PreprocessResult result;
   result.debug_handle_map = handles.MapOf(program);
   result.delegate_info = decisions.Text(program);

@@ -28,7 +28,7 @@ std::string Said(std::string_view constants, std::string_view inputs, std::strin
   FusedHandles handles;
   Decisions decisions;
   absl::StatusOr<exir::ExportedProgram> lowered =
-      exir::RunPasses(std::move(program), CpuPasses(handles, decisions));
+      exir::RunPasses(std::move(program), CpuPasses(Precision::kProgram, handles, decisions));
   return lowered.ok() ? decisions.Text(*lowered) : lowered.status().ToString();
 }
 

@@ -1,5 +1,9 @@
 #include "backends/cpu/aot/passes/cpu_passes.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "backends/cpu/aot/passes/assign_layouts.h"
 #include "backends/cpu/aot/passes/fuse_attention.h"
 #include "backends/cpu/aot/passes/fuse_conv2d_chains.h"
@@ -11,6 +15,7 @@
 #include "backends/cpu/aot/passes/lower_lookup.h"
 #include "backends/cpu/aot/passes/lower_max_pool2d.h"
 #include "backends/cpu/aot/passes/lower_quantized_add.h"
+#include "backends/cpu/aot/passes/narrow_products.h"
 #include "backends/cpu/aot/passes/simplify_copies.h"
 #include "backends/cpu/aot/passes/simplify_quantization.h"
 #include "backends/cpu/aot/passes/widen_products.h"
@@ -19,11 +24,18 @@
 
 namespace belay::cpu {
 
-std::vector<exir::Pass> CpuPasses(FusedHandles& handles, Decisions& decisions) {
-  return {
+std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
+                                  Decisions& decisions) {
+  std::vector<exir::Pass> passes = {
       exir::MergeBatchNorm(),
       RemoveCopies(handles),
       SimplifyQuantization(handles),
+  };
+  const auto add = [&](std::vector<exir::Pass> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(passes));
+  };
+  if (precision == Precision::kBFloat16) add({NarrowProducts()});
+  add({
       // All of float32 and integers, and those of bfloat16 that have a kernel; the rest is widened.
       LowerLinear(handles, &decisions),
       LowerConv2d(&decisions),
@@ -34,7 +46,10 @@ std::vector<exir::Pass> CpuPasses(FusedHandles& handles, Decisions& decisions) {
       LowerConv2d(&decisions),
       LowerLookup(handles),
       exir::PropagateConstants(),
-      // Weights that were computed just now.
+  });
+  // Weights that were computed just now.
+  if (precision == Precision::kBFloat16) add({NarrowProducts()});
+  add({
       LowerLinear(handles, &decisions),
       LowerConv2d(&decisions),
       FuseRmsNorm(handles),
@@ -46,7 +61,8 @@ std::vector<exir::Pass> CpuPasses(FusedHandles& handles, Decisions& decisions) {
       FuseEpilogues(handles),
       AssignLayouts(&decisions),
       FuseConv2dChains(handles, &decisions),
-  };
+  });
+  return passes;
 }
 
 }  // namespace belay::cpu

@@ -10,9 +10,15 @@
 
 namespace belay::cpu {
 
+// In which products with constant weights compute (narrow_products.h).
+enum class Precision {
+  kProgram,   // in the program's own types
+  kBFloat16,  // those of float32 in bfloat16
+};
+
 // From an edge program to one of standard operators and belay_cpu::* (backends/cpu/README.md), in
 // order. `handles` and `decisions` must outlive them.
-std::vector<exir::Pass> CpuPasses(FusedHandles& handles, Decisions& decisions);
+std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles, Decisions& decisions);
 
 }  // namespace belay::cpu
 

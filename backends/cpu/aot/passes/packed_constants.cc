@@ -257,6 +257,18 @@ absl::StatusOr<exir::ValueId> PackedConstants::Widened(const ConstantView& view)
   return Add<BFloat16, float>(view, {"f32_"}, {}, count, widen, sizes);
 }
 
+absl::StatusOr<exir::ValueId> PackedConstants::Narrowed(const ConstantView& view) {
+  const Sizes sizes = view.ToTensor()->sizes();
+  int64_t count = 1;
+  for (int64_t size : sizes) count *= size;
+  return Add<float, BFloat16>(
+      view, {"bf16_"}, {}, count,
+      [&](const float* from, BFloat16* to) {
+        std::transform(from, from + count, to, [](float x) { return BFloat16(x); });
+      },
+      sizes);
+}
+
 absl::StatusOr<exir::ValueId> PackedConstants::Vector(const ConstantView& elements) {
   const bool wide = elements.tensor->dtype() == DType::kFloat32;
   if (wide && elements.rank() == 1 && elements.tensor->sizes().size() == 1 &&

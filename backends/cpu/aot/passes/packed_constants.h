@@ -43,6 +43,8 @@ class PackedConstants {
 
   // The same tensor of float32, row by row. Precondition: static, of bfloat16 or float16.
   absl::StatusOr<exir::ValueId> Widened(const ConstantView& view);
+  // The same tensor of bfloat16, rounded, row by row. Precondition: static, of float32.
+  absl::StatusOr<exir::ValueId> Narrowed(const ConstantView& view);
   // All elements in row-major order as a tensor of float32 and one dimension; the constant itself
   // when it is that. Precondition: float32 or bfloat16.
   absl::StatusOr<exir::ValueId> Vector(const ConstantView& elements);

@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "backends/cpu/aot/constant_view.h"
+#include "backends/cpu/aot/passes/float_casts.h"
 #include "backends/cpu/aot/passes/lower_nodes.h"
 #include "backends/cpu/aot/passes/packed_constants.h"
 #include "exir/ir/argument.h"
@@ -30,7 +31,7 @@ class ProductWidening : NodeLowering {
   explicit ProductWidening(exir::ExportedProgram& program)
       : NodeLowering(program),
         constants_(program, editor_),
-        cast_(program.ops->ToEdge(program.ops->Find("dim_order_ops._to_dim_order_copy.default"))),
+        casts_(program, editor_),
         convolution_(program.ops->Find("aten.convolution.default")),
         products_{program.ops->Find("aten.mm.default"), program.ops->Find("aten.addmm.default"),
                   program.ops->Find("aten.bmm.default")} {}
@@ -68,51 +69,26 @@ class ProductWidening : NodeLowering {
     TensorMeta wide = narrow;
     wide.dtype = DType::kFloat32;
     const ValueId computed = editor_.InsertOp(id, std::move(product), std::move(wide));
-    editor_.SetTarget(id, cast_);
-    editor_.SetArguments(id, CastOf(computed, narrow, narrow.dtype));
+    casts_.Become(id, computed);
     return true;
-  }
-
-  // `meta` is in a dim order of a memory format.
-  std::vector<Argument> CastOf(ValueId value, const TensorMeta& meta, DType dtype) const {
-    Argument::List dims;
-    const DimOrder order = *exir::DimOrderOf(meta);
-    for (uint8_t d : order) dims.emplace_back(int64_t{d});
-    return exir::ArgumentsByName(
-        *cast_->schema(), {{"self", value}, {"dtype", dtype}, {"dim_order", std::move(dims)}});
   }
 
   // The value as float32, for `reader`. `now`: a constant becomes one of float32.
   absl::StatusOr<ValueId> Wide(ValueId value, bool now, NodeId reader) {
     const auto [it, inserted] = wide_.try_emplace({value, now});
     if (!inserted) return it->second;
-    TensorMeta meta = *graph_.value(value).tensor();
-    // Conversions give memory formats; an input may lie otherwise.
-    const absl::StatusOr<DimOrder> order = exir::DimOrderOf(meta);
-    if (!order.ok() ||
-        !(*order == ContiguousOrder(meta.rank()) || *order == ChannelsLastOrder(meta.rank()))) {
-      meta = TensorMeta::Contiguous(meta.dtype, meta.sizes);
-    }
     const std::optional<ConstantView> view = now ? views_.Find(value) : std::nullopt;
     if (view.has_value() && view->ToTensor().has_value()) {
       ABSL_ASSIGN_OR_RETURN(it->second, constants_.Widened(*view));
       return it->second;
     }
-    std::vector<Argument> arguments = CastOf(value, meta, DType::kFloat32);
-    meta.dtype = DType::kFloat32;
-    const Node& node = graph_.node(reader);
-    it->second = editor_.InsertOp(reader,
-                                  {.name = "wide",
-                                   .target = cast_,
-                                   .arguments = std::move(arguments),
-                                   .provenance = node.provenance,
-                                   .debug_handle = node.debug_handle},
-                                  std::move(meta));
+    it->second = casts_.Insert(value, DType::kFloat32, reader, reader, "wide");
     return it->second;
   }
 
   PackedConstants constants_;
-  const exir::OpOverload *cast_, *convolution_, *products_[3];
+  FloatCasts casts_;
+  const exir::OpOverload *convolution_, *products_[3];
   absl::flat_hash_map<std::pair<ValueId, bool>, ValueId> wide_;
 };
 

@@ -1,0 +1,273 @@
+#include "backends/cpu/aot/passes/narrow_products.h"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "backends/cpu/aot/constant_view.h"
+#include "backends/cpu/aot/passes/float_casts.h"
+#include "backends/cpu/aot/passes/lower_nodes.h"
+#include "backends/cpu/aot/passes/packed_constants.h"
+#include "backends/cpu/bfloat16_calls.h"
+#include "exir/ir/argument.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/op/op_table.h"
+#include "runtime/core/status_macros.h"
+
+namespace belay::cpu {
+namespace {
+
+using exir::Argument;
+using exir::Node;
+using exir::NodeId;
+using exir::TensorMeta;
+using exir::ValueId;
+
+// Whose results are of their operands' type and not worse for it than the products were. Not factors,
+// and no permutations for their own sake: those of attention's operands belong to what computes in
+// float32.
+constexpr std::string_view kFollowers[] = {
+    "aten._adaptive_avg_pool2d.default",
+    "aten.abs.default",
+    "aten.add.Scalar",
+    "aten.add.Tensor",
+    "aten.avg_pool2d.default",
+    "aten.cat.default",
+    "aten.clamp.default",
+    "aten.constant_pad_nd.default",
+    "aten.div.Tensor",
+    "aten.gelu.default",
+    "aten.hardtanh.default",
+    "aten.leaky_relu.default",
+    "aten.max_pool2d_with_indices.default",
+    "aten.maximum.default",
+    "aten.mean.dim",
+    "aten.minimum.default",
+    "aten.mul.Tensor",
+    "aten.neg.default",
+    "aten.pixel_shuffle.default",
+    "aten.relu.default",
+    "aten.sigmoid.default",
+    "aten.sub.Tensor",
+    "aten.tanh.default",
+    "aten.upsample_nearest2d.default",
+    "aten.upsample_nearest2d.vec",
+};
+
+class ProductNarrowing : NodeLowering {
+ public:
+  explicit ProductNarrowing(exir::ExportedProgram& program)
+      : NodeLowering(program),
+        constants_(program, editor_),
+        casts_(program, editor_),
+        mm_(program.ops->Find("aten.mm.default")),
+        addmm_(program.ops->Find("aten.addmm.default")),
+        convolution_(program.ops->Find("aten.convolution.default")),
+        followers_(*program.ops, kFollowers) {}
+
+  absl::StatusOr<bool> Run() {
+    return LowerNodes(program_, editor_, [this](NodeId id) -> absl::StatusOr<bool> {
+      const exir::OpOverload* op = graph_.node(id).target->aten();
+      if (op == mm_ || op == addmm_ || op == convolution_) return NarrowProduct(id);
+      return Follow(id);
+    });
+  }
+
+ private:
+  const TensorMeta* Tensor(const Argument& argument) const {
+    const ValueId* value = argument.get_if<ValueId>();
+    return value == nullptr ? nullptr : graph_.value(*value).tensor();
+  }
+  // The constant of float32 and this rank that the argument is, with sizes that are known.
+  std::optional<ConstantView> Constant(const Argument& argument, int rank) const {
+    std::optional<ConstantView> view = views_.Find(argument);
+    if (!view.has_value() || view->rank() != rank || view->tensor->dtype() != DType::kFloat32 ||
+        !view->ToTensor().has_value()) {
+      return std::nullopt;
+    }
+    return view;
+  }
+
+  // The arguments of a product that are rounded.
+  struct Operands {
+    std::string_view input, weight, bias;  // bias: "" for none
+  };
+  // nullopt: it is none that has a kernel of bfloat16.
+  std::optional<Operands> OperandsOf(const Node& node) const {
+    const exir::OpOverload* op = node.target->aten();
+    const bool convolves = op == convolution_;
+    Operands names = convolves      ? Operands{"input", "weight", "bias"}
+                     : op == addmm_ ? Operands{"mat1", "mat2", "self"}
+                                    : Operands{"self", "mat2", ""};
+    const TensorMeta* input = Tensor(node.argument(names.input));
+    if (input == nullptr || input->dtype != DType::kFloat32) return std::nullopt;
+    const std::optional<ConstantView> weight =
+        Constant(node.argument(names.weight), convolves ? 4 : 2);
+    if (!weight.has_value()) return std::nullopt;
+    if (convolves && node.argument("bias").is_none()) names.bias = "";
+    if (!names.bias.empty() && !Constant(node.argument(names.bias), 1).has_value()) {
+      return std::nullopt;
+    }
+    if (convolves) {
+      const bool has_kernel = input->rank() == 4 && node.argument("groups") == Argument(1) &&
+                              node.argument("transposed") == Argument(false) &&
+                              HasPairsOfChannels(*weight->sizes[1].AsInt());
+      return has_kernel ? std::optional(names) : std::nullopt;
+    }
+    const auto is_one = [&](std::string_view name) {
+      return views_.Number(node.argument(name)) == 1.0;
+    };
+    if (*weight->sizes[0].AsInt() % 2 != 0) return std::nullopt;
+    if (op == addmm_ && !(is_one("alpha") && is_one("beta"))) return std::nullopt;
+    return names;
+  }
+
+  absl::StatusOr<bool> NarrowProduct(NodeId id) {
+    const std::optional<Operands> names = OperandsOf(graph_.node(id));
+    if (!names.has_value()) return false;
+    for (std::string_view name : {names->weight, names->bias}) {
+      if (name.empty()) continue;
+      ABSL_ASSIGN_OR_RETURN(const ValueId narrow,
+                            constants_.Narrowed(*views_.Find(graph_.node(id).argument(name))));
+      Set(id, name, narrow);
+    }
+    Set(id, names->input, Narrow(*graph_.node(id).value_argument(names->input), id));
+    WidenResult(id);
+    return true;
+  }
+
+  // A node of another operator, whose tensors are results of those that were narrowed.
+  absl::StatusOr<bool> Follow(NodeId id) {
+    const Node& node = graph_.node(id);
+    if (!followers_.contains(node.target)) return false;
+    for (size_t k = 1; k < node.outputs.size(); ++k) {
+      if (!node.outputs[k].values.empty() && IsReal(node.outputs[k].values[0])) return false;
+    }
+    if (node.outputs.empty() || node.outputs[0].kind != exir::NodeOutput::Kind::kValue ||
+        !IsReal(node.outputs[0].values[0])) {
+      return false;
+    }
+    std::vector<ValueId> reals;
+    bool follows = true;
+    for (const Argument& argument : node.arguments) {
+      // A dtype that the result shall have.
+      follows = follows && !argument.is<DType>();
+      ForEachValue(argument, [&](ValueId value) {
+        if (!IsReal(value)) return;
+        reals.push_back(value);
+        follows = follows && widened_.contains(Moved(value).from);
+      });
+    }
+    if (!follows || reals.empty()) return false;
+    for (ValueId value : reals) editor_.ReplaceUsesIn(id, value, Narrow(value, id));
+    WidenResult(id);
+    return true;
+  }
+  bool IsReal(ValueId value) const {
+    const TensorMeta* meta = graph_.value(value).tensor();
+    return meta != nullptr && meta->dtype == DType::kFloat32;
+  }
+
+  void Set(NodeId id, std::string_view argument, Argument value) {
+    editor_.SetArgument(id, *graph_.node(id).target->ArgumentIndex(argument), std::move(value));
+  }
+
+  // What the value is moved elements of, up to where that is known in bfloat16; and the values from
+  // it to this one, the last one first.
+  struct MovedValue {
+    ValueId from;
+    std::vector<ValueId> through;
+  };
+  MovedValue Moved(ValueId value) const {
+    MovedValue moved = Moved(value, exir::kReshapesBytes | exir::kPermutesBytes | exir::kCutsBytes);
+    // What is not known is rounded as late as its reshapes let it: what computes it may want to give
+    // it permuted.
+    return IsKnown(moved.from) ? moved : Moved(value, exir::kReshapesBytes);
+  }
+  // `traits`: of what moves them, any of these.
+  MovedValue Moved(ValueId value, uint32_t traits) const {
+    MovedValue moved = {value, {}};
+    constexpr size_t kMost = 16;  // models have a few in a row
+    while (moved.through.size() < kMost && !IsKnown(moved.from)) {
+      const NodeId producer = graph_.value(moved.from).producer;
+      const Node* node = producer.valid() ? &graph_.node(producer) : nullptr;
+      const bool moves =
+          node != nullptr && node->target->has_trait(static_cast<exir::OpTrait>(traits));
+      const ValueId* operand = moves ? node->operand().get_if<ValueId>() : nullptr;
+      if (operand == nullptr || !IsReal(*operand)) break;
+      moved.through.push_back(moved.from);
+      moved.from = *operand;
+    }
+    return moved;
+  }
+
+  bool IsKnown(ValueId value) const { return widened_.contains(value) || rounded_.contains(value); }
+
+  // The value as bfloat16, for `reader`: of what is moved, that is, so that several views of one value
+  // share it, and products find their reshapes.
+  ValueId Narrow(ValueId value, NodeId reader) {
+    MovedValue moved = Moved(value);
+    const auto known = widened_.find(moved.from);
+    const bool exact = known != widened_.end();
+    ValueId narrow;
+    if (exact) {
+      narrow = known->second;
+    } else if (const auto it = rounded_.find(moved.from); it != rounded_.end()) {
+      narrow = it->second;
+    } else {
+      // Where the value is: views for other products may come before this one's.
+      const NodeId producer = graph_.value(moved.from).producer;
+      const NodeId next = producer.valid() ? graph_.next(producer) : *graph_.nodes().begin();
+      narrow = casts_.Insert(moved.from, DType::kBFloat16, next, reader, "narrow");
+      rounded_.emplace(moved.from, narrow);
+    }
+    for (; !moved.through.empty(); moved.through.pop_back()) {
+      const ValueId view = moved.through.back();
+      const NodeId mover = graph_.value(view).producer;
+      const Node& node = graph_.node(mover);
+      exir::GraphEditor::NewNode copy{.name = node.name,
+                                      .target = node.target,
+                                      .arguments = node.arguments,
+                                      .argument_names = node.argument_names,
+                                      .provenance = node.provenance,
+                                      .debug_handle = node.debug_handle};
+      copy.arguments[0] = narrow;
+      TensorMeta meta = *graph_.value(view).tensor();
+      meta.dtype = DType::kBFloat16;
+      narrow = editor_.InsertOp(mover, std::move(copy), std::move(meta));
+      (exact ? widened_ : rounded_).emplace(view, narrow);
+    }
+    return narrow;
+  }
+  // Makes the first result bfloat16, with its float32 behind it for all that read it.
+  void WidenResult(NodeId id) {
+    const ValueId result = graph_.node(id).outputs[0].values[0];
+    TensorMeta meta = *graph_.value(result).tensor();
+    meta.dtype = DType::kBFloat16;
+    editor_.SetType(result, meta);
+    const ValueId wide = casts_.Insert(result, DType::kFloat32, graph_.next(id), id, "wide");
+    editor_.ReplaceAllUses(result, wide);
+    Set(graph_.value(wide).producer, "self", result);
+    // What is laid out otherwise would give others other layouts.
+    if (graph_.value(wide).tensor()->strides != meta.strides) return;
+    widened_.emplace(wide, result);
+  }
+
+  PackedConstants constants_;
+  FloatCasts casts_;
+  const exir::OpOverload *mm_, *addmm_, *convolution_;
+  const exir::OpTable<std::string_view> followers_;
+  // Values of float32 in bfloat16: those that are the same numbers, and others.
+  absl::flat_hash_map<ValueId, ValueId> widened_, rounded_;
+};
+
+}  // namespace
+
+exir::Pass NarrowProducts() {
+  return {"narrow_products",
+          [](exir::ExportedProgram& program) { return ProductNarrowing(program).Run(); }};
+}
+
+}  // namespace belay::cpu

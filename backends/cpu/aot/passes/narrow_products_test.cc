@@ -1,0 +1,200 @@
+#include "backends/cpu/aot/passes/narrow_products.h"
+
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "backends/cpu/aot/passes/cpu_pass_testing.h"
+#include "exir/testing/rewrite_test.h"
+#include "gtest/gtest.h"
+
+namespace belay::cpu {
+namespace {
+
+void ExpectNarrowed(std::string_view before, std::string_view after) {
+  exir::ExpectRewrite(before, NarrowProducts().run, after, CpuPassTestOps());
+}
+
+TEST(NarrowProductsTest, RoundsOperandsAndGivesFloat32Back) {
+  ExpectNarrowed(R"(program edge {
+  constants { state "w": f32[4,3] state "b": f32[3] }
+  graph(%w: f32[4,3] parameter "w", %b: f32[3] parameter "b", %x: f32[2,4] user_input) {
+    %y: f32[2,3] = edge.aten.addmm.default(%b, %x, %w)  handle=1
+    %z: f32[2,3] = edge.aten.exp.default(%y)  handle=2
+    return (%y user_output, %z user_output)
+  }
+})",
+                 R"(program edge {
+  constants { constant "b_bf16_0": bf16[3] constant "w_bf16_0": bf16[4,3] }
+  graph(%w_bf16_0: bf16[4,3] tensor_constant "w_bf16_0", %b_bf16_0: bf16[3] tensor_constant "b_bf16_0",
+        %x: f32[2,4] user_input) {
+    %narrow: bf16[2,4] = edge.dim_order_ops._to_dim_order_copy.default(%x, dtype=dtype:bf16, dim_order=[0,1])  handle=1
+    %y: bf16[2,3] = edge.aten.addmm.default(%b_bf16_0, %narrow, %w_bf16_0)  handle=1
+    %wide: f32[2,3] = edge.dim_order_ops._to_dim_order_copy.default(%y, dtype=dtype:f32, dim_order=[0,1])  handle=1
+    %z: f32[2,3] = edge.aten.exp.default(%wide)  handle=2
+    return (%wide user_output, %z user_output)
+  }
+})");
+}
+
+// Weights behind permutations are rounded where they lie, inputs of several products once.
+TEST(NarrowProductsTest, RoundsEachInputOnce) {
+  ExpectNarrowed(R"(program edge {
+  constants { state "w": f32[3,4] }
+  graph(%w: f32[3,4] parameter "w", %x: f32[2,4] user_input) {
+    %t: f32[4,3]{strides=[1,4]} = edge.aten.permute_copy.default(%w, [1,0])
+    %y: f32[2,3] = edge.aten.mm.default(%x, %t)  handle=1
+    %z: f32[2,3] = edge.aten.mm.default(%x, %t)  handle=2
+    return (%y user_output, %z user_output)
+  }
+})",
+                 R"(program edge {
+  constants { constant "w_bf16_0": bf16[4,3] }
+  graph(%w_bf16_0: bf16[4,3] tensor_constant "w_bf16_0", %x: f32[2,4] user_input) {
+    %narrow: bf16[2,4] = edge.dim_order_ops._to_dim_order_copy.default(%x, dtype=dtype:bf16, dim_order=[0,1])  handle=1
+    %y: bf16[2,3] = edge.aten.mm.default(%narrow, %w_bf16_0)  handle=1
+    %wide: f32[2,3] = edge.dim_order_ops._to_dim_order_copy.default(%y, dtype=dtype:f32, dim_order=[0,1])  handle=1
+    %z: bf16[2,3] = edge.aten.mm.default(%narrow, %w_bf16_0)  handle=2
+    %wide_1: f32[2,3] = edge.dim_order_ops._to_dim_order_copy.default(%z, dtype=dtype:f32, dim_order=[0,1])  handle=2
+    return (%wide user_output, %wide_1 user_output)
+  }
+})");
+}
+
+// What is reshaped is rounded before, once for all reshapes of it.
+TEST(NarrowProductsTest, RoundsBeforeReshapes) {
+  ExpectNarrowed(R"(program edge {
+  constants { state "w": f32[4,3] }
+  graph(%w: f32[4,3] parameter "w", %x: f32[2,5,4] user_input) {
+    %b: f32[10,4] = edge.aten.view_copy.default(%x, [10,4])  handle=1
+    %v: f32[2,20] = edge.aten.view_copy.default(%x, [2,20])  handle=2
+    %a: f32[10,4] = edge.aten.view_copy.default(%v, [10,4])  handle=3
+    %y: f32[10,3] = edge.aten.mm.default(%a, %w)  handle=4
+    %z: f32[10,3] = edge.aten.mm.default(%b, %w)  handle=5
+    return (%y user_output, %z user_output)
+  }
+})",
+                 R"(program edge {
+  constants { constant "w_bf16_0": bf16[4,3] }
+  graph(%w_bf16_0: bf16[4,3] tensor_constant "w_bf16_0", %x: f32[2,5,4] user_input) {
+    %narrow: bf16[2,5,4] = edge.dim_order_ops._to_dim_order_copy.default(%x, dtype=dtype:bf16, dim_order=[0,1,2])  handle=4
+    %b_1: bf16[10,4] = edge.aten.view_copy.default(%narrow, [10,4])  handle=1
+    %v_1: bf16[2,20] = edge.aten.view_copy.default(%narrow, [2,20])  handle=2
+    %a_1: bf16[10,4] = edge.aten.view_copy.default(%v_1, [10,4])  handle=3
+    %y: bf16[10,3] = edge.aten.mm.default(%a_1, %w_bf16_0)  handle=4
+    %wide: f32[10,3] = edge.dim_order_ops._to_dim_order_copy.default(%y, dtype=dtype:f32, dim_order=[0,1])  handle=4
+    %z: bf16[10,3] = edge.aten.mm.default(%b_1, %w_bf16_0)  handle=5
+    %wide_1: f32[10,3] = edge.dim_order_ops._to_dim_order_copy.default(%z, dtype=dtype:f32, dim_order=[0,1])  handle=5
+    return (%wide user_output, %wide_1 user_output)
+  }
+})");
+}
+
+// Between two products nothing is widened, but for who needs float32.
+TEST(NarrowProductsTest, WhatFollowsStaysBFloat16) {
+  ExpectNarrowed(R"(program edge {
+  constants { state "w": f32[8,8,1,1] }
+  graph(%w: f32[8,8,1,1] parameter "w", %x: f32[1,8,4,4] user_input) {
+    %a: f32[1,8,4,4] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], false, [0,0], 1)  handle=1
+    %r: f32[1,8,4,4] = edge.aten.relu.default(%a)  handle=2
+    %m: f32[1,8,2,2], %i: i64[1,8,2,2] = edge.aten.max_pool2d_with_indices.default(%r, [2,2], [2,2])  handle=3
+    %b: f32[1,8,2,2] = edge.aten.convolution.default(%m, %w, none, [1,1], [0,0], [1,1], false, [0,0], 1)  handle=4
+    %s: f32[1,8,2,2] = edge.aten.add.Tensor(%b, %m)  handle=5
+    %v: f32[1,32] = edge.aten.view_copy.default(%s, [1,32])  handle=6
+    %c: f32[2,32] = edge.aten.cat.default([%v, %v])  handle=7
+    %p: f32[32,2] = edge.aten.permute_copy.default(%c, [1,0])  handle=8
+    %e: f32[32,2] = edge.aten.exp.default(%p)  handle=9
+    return (%e user_output)
+  }
+})",
+                 R"(program edge {
+  constants { constant "w_bf16_0": bf16[8,8,1,1] }
+  graph(%w_bf16_0: bf16[8,8,1,1] tensor_constant "w_bf16_0", %x: f32[1,8,4,4] user_input) {
+    %narrow: bf16[1,8,4,4] = edge.dim_order_ops._to_dim_order_copy.default(%x, dtype=dtype:bf16, dim_order=[0,1,2,3])  handle=1
+    %a: bf16[1,8,4,4] = edge.aten.convolution.default(%narrow, %w_bf16_0, none, [1,1], [0,0], [1,1], false, [0,0], 1)  handle=1
+    %r: bf16[1,8,4,4] = edge.aten.relu.default(%a)  handle=2
+    %m: bf16[1,8,2,2], %i: i64[1,8,2,2] = edge.aten.max_pool2d_with_indices.default(%r, [2,2], [2,2])  handle=3
+    %b: bf16[1,8,2,2] = edge.aten.convolution.default(%m, %w_bf16_0, none, [1,1], [0,0], [1,1], false, [0,0], 1)  handle=4
+    %s: bf16[1,8,2,2] = edge.aten.add.Tensor(%b, %m)  handle=5
+    %v_1: bf16[1,32] = edge.aten.view_copy.default(%s, [1,32])  handle=6
+    %c: bf16[2,32] = edge.aten.cat.default([%v_1,%v_1])  handle=7
+    %wide_5: f32[2,32] = edge.dim_order_ops._to_dim_order_copy.default(%c, dtype=dtype:f32, dim_order=[0,1])  handle=7
+    %p: f32[32,2] = edge.aten.permute_copy.default(%wide_5, [1,0])  handle=8
+    %e: f32[32,2] = edge.aten.exp.default(%p)  handle=9
+    return (%e user_output)
+  }
+})");
+}
+
+TEST(NarrowProductsTest, LeavesWhatHasNoKernelOfBFloat16) {
+  for (std::string_view node : {
+           // No constant.
+           "%y: f32[8,8] = edge.aten.mm.default(%x, %x)",
+           // Rows of an odd length.
+           "%y: f32[8,7] = edge.aten.mm.default(%odd, %w7)",
+           // A factor, a bias that is none of the program's constants, or no row.
+           "%y: f32[8,8] = edge.aten.addmm.default(%b, %x, %w8, alpha=2)",
+           "%y: f32[8,8] = edge.aten.addmm.default(%b, %x, %w8, beta=2)",
+           "%y: f32[8,8] = edge.aten.addmm.default(%row, %x, %w8)",
+           "%y: f32[8,8] = edge.aten.addmm.default(%w8, %x, %w8)",
+           // Groups, a transposition, odd channels, no images, a bias that is computed.
+           "%y: f32[1,8,2,2] = edge.aten.convolution.default(%i8, %d, none, [1,1], [0,0], [1,1], "
+           "false, [0,0], 8)",
+           "%y: f32[1,8,2,2] = edge.aten.convolution.default(%i8, %f, none, [1,1], [0,0], [1,1], "
+           "true, [0,0], 1)",
+           "%y: f32[1,8,2,2] = edge.aten.convolution.default(%i9, %g, none, [1,1], [0,0], [1,1], "
+           "false, [0,0], 1)",
+           "%y: f32[1,8,2] = edge.aten.convolution.default(%l, %h, none, [1], [0], [1], false, "
+           "[0], 1)",
+           "%y: f32[1,8,2,2] = edge.aten.convolution.default(%i8, %f, %row, [1,1], [0,0], [1,1], "
+           "false, [0,0], 1)",
+       }) {
+    ExpectLeftAsItIs(absl::StrCat(R"(program edge {
+  constants { state "w7": f32[7,7] state "w8": f32[8,8] state "b": f32[8] state "d": f32[8,1,1,1]
+              state "f": f32[8,8,1,1] state "g": f32[8,9,1,1] state "h": f32[8,8,1] }
+  graph(%w7: f32[7,7] parameter "w7", %w8: f32[8,8] parameter "w8", %b: f32[8] parameter "b",
+        %d: f32[8,1,1,1] parameter "d", %f: f32[8,8,1,1] parameter "f",
+        %g: f32[8,9,1,1] parameter "g", %h: f32[8,8,1] parameter "h", %x: f32[8,8] user_input,
+        %odd: f32[8,7] user_input, %row: f32[8] user_input, %i8: f32[1,8,2,2] user_input,
+        %i9: f32[1,9,2,2] user_input, %l: f32[1,8,2] user_input) {
+    )",
+                                  node, R"(
+    return (%y user_output)
+  }
+})"),
+                     NarrowProducts().run);
+  }
+}
+
+// Without a product there is nothing to follow; sums with what is float32, softmax, factors, and what asks
+// for a type stay.
+TEST(NarrowProductsTest, LeavesWhatNeedsFloat32) {
+  ExpectNarrowed(R"(program edge {
+  constants { state "w": f32[4,4] }
+  graph(%w: f32[4,4] parameter "w", %x: f32[2,4] user_input) {
+    %r: f32[2,4] = edge.aten.relu.default(%x)  handle=1
+    %y: f32[2,4] = edge.aten.mm.default(%r, %w)  handle=2
+    %s: f32[2,4] = edge.aten.add.Tensor(%y, %r)  handle=3
+    %t: f32[2,4] = edge.aten._softmax.default(%y, 1, false)  handle=4
+    %m: f32[2] = edge.aten.mean.dim(%y, [1], dtype=dtype:f32)  handle=5
+    %q: f32[2,4] = edge.aten.mul.Scalar(%y, 0.125)  handle=6
+    return (%s user_output, %t user_output, %m user_output, %q user_output)
+  }
+})",
+                 R"(program edge {
+  constants { constant "w_bf16_0": bf16[4,4] }
+  graph(%w_bf16_0: bf16[4,4] tensor_constant "w_bf16_0", %x: f32[2,4] user_input) {
+    %r: f32[2,4] = edge.aten.relu.default(%x)  handle=1
+    %narrow: bf16[2,4] = edge.dim_order_ops._to_dim_order_copy.default(%r, dtype=dtype:bf16, dim_order=[0,1])  handle=2
+    %y: bf16[2,4] = edge.aten.mm.default(%narrow, %w_bf16_0)  handle=2
+    %wide: f32[2,4] = edge.dim_order_ops._to_dim_order_copy.default(%y, dtype=dtype:f32, dim_order=[0,1])  handle=2
+    %s: f32[2,4] = edge.aten.add.Tensor(%wide, %r)  handle=3
+    %t: f32[2,4] = edge.aten._softmax.default(%wide, 1, false)  handle=4
+    %m: f32[2] = edge.aten.mean.dim(%wide, [1], dtype=dtype:f32)  handle=5
+    %q: f32[2,4] = edge.aten.mul.Scalar(%wide, 0.125)  handle=6
+    return (%s user_output, %t user_output, %m user_output, %q user_output)
+  }
+})");
+}
+
+}  // namespace
+}  // namespace belay::cpu
