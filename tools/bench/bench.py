@@ -34,10 +34,19 @@ class Model:
     tolerance: float = 1e-3  # measures.relative_error of a right output
     instructions: int = 0  # where a call is nothing but overhead
     without: tuple = ()  # peers that do not come to an end
+    precision: str = ""  # that `belay lower` is told for the archive of float32; peers and outputs are the suffix's
 
     @property
     def name(self):
-        return self.folder + self.suffix
+        return self.folder + self.suffix + ("_told" if self.precision else "")
+
+    @property
+    def archive_suffix(self):
+        return "" if self.precision else self.suffix
+
+    @property
+    def lower_options(self):
+        return [f"--compile-spec=cpu:precision={self.precision}"] if self.precision else []
 
 
 # Quantized models: peers choose scales and rounding of their own. Random weights exaggerate that.
@@ -59,6 +68,9 @@ MODELS = [
     Model("ResNet-50, bfloat16", "resnet50", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16),
     Model("ViT-B/16, bfloat16", "vit_b16", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16),
     Model("Llama-110M, one token, bfloat16", "llama110m_decode", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16),
+    Model("ResNet-50, told to compute in bfloat16", "resnet50", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16, precision="bfloat16"),
+    Model("ViT-B/16, told to compute in bfloat16", "vit_b16", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16, precision="bfloat16"),
+    Model("Llama-110M, one token, told to compute in bfloat16", "llama110m_decode", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16, precision="bfloat16"),
     Model("8 depthwise 3×3, 144 channels, 56×56", "dw3x3_c144_56"),
     Model("product 1024×1024×1024", "gemm1024"),
     Model("1,000 additions of one element", "chain1000", instructions=1000, without=("openvino",)),
@@ -190,7 +202,7 @@ class Bench:
         return self.numbered(model, f"golden{model.suffix}_" if model.suffix else "golden")
 
     def archive(self, model):
-        return self.data / model.folder / f"model{model.suffix}.pt2"
+        return self.data / model.folder / f"model{model.archive_suffix}.pt2"
 
     def program(self, model, runner="belay"):
         return self.work / f"{model.name}.{runner}.belay"
@@ -201,7 +213,7 @@ class Bench:
             if not self.options.peers_python:
                 raise Failed(f"{self.archive(model)} is missing; --peers-python would make it")
             log(f"export {model.name}")
-            self.finish(self.start([self.options.peers_python, HERE / "export_models.py", self.data, model.folder, model.suffix]))
+            self.finish(self.start([self.options.peers_python, HERE / "export_models.py", self.data, model.folder, model.archive_suffix]))
         lowering = {"title": model.title}
         for peer in self.peers_of(model):
             again = self.options.lowering and peer == "et_xnn"
@@ -229,7 +241,7 @@ class Bench:
     def lower(self, model, runner, options):
         """The median of three: the first may read the archive from the disk."""
         program = self.program(model, runner)
-        command = [self.options.belay, "lower", self.archive(model), "-o", program] + options + self.options.lower_option
+        command = [self.options.belay, "lower", self.archive(model), "-o", program] + options + model.lower_options + self.options.lower_option
         seconds, peak = [], 0
         for _ in range(3):
             program.unlink(missing_ok=True)
