@@ -73,11 +73,10 @@ class Reduction {
       : fold_(fold),
         kept_(JoinKept(fold, fold.OutputStrides(first), fold.OutputStrides(second))),
         type_(LoopType(fold.self->dtype)) {
-    const bool direct = fold.self->dtype == type_;
     const int last = kept_.sizes.size() - 1;
     // Rows of at least a vector, of which each element goes to another result; and slices that do
     // not lie together themselves.
-    columns_ = direct && last >= 0 && kept_.self[last] == 1 && kept_.sizes[last] >= 8 &&
+    columns_ = last >= 0 && kept_.self[last] == 1 && kept_.sizes[last] >= 8 &&
                RunCursor(fold.folded, fold.folded_strides).stride() != 1;
   }
 
@@ -120,8 +119,24 @@ class Reduction {
         row_step = fold_.folded_strides[last];
         outer.erase(last);
       }
-      for (StridedIterator<1> it(outer, {fold_.folded_strides}); !it.done(); it.Next())
-        fn(data + it.offset(0) * bytes, rows, row_step, width);
+      for (StridedIterator<1> it(outer, {fold_.folded_strides}); !it.done(); it.Next()) {
+        const std::byte* x = data + it.offset(0) * bytes;
+        if (fold_.self->dtype == type_) {
+          fn(x, rows, row_step, width);
+          continue;
+        }
+        // As many rows as the buffer holds, converted.
+        RunStorage buffer;
+        const int64_t row_bytes = width * static_cast<int64_t>(DTypeSize(type_));
+        for (int64_t done = 0, n; done < rows; done += n) {
+          n = std::min(rows - done, kRunBufferLength / width);
+          for (int64_t r = 0; r < n; ++r, x += row_step * bytes) {
+            ConvertRun(fold_.self->dtype, x, type_, buffer.bytes + r * row_bytes,
+                       static_cast<size_t>(width));
+          }
+          fn(static_cast<const std::byte*>(buffer.bytes), n, width, width);
+        }
+      }
       return;
     }
     RunSource source(data, fold_.self->dtype, fold_.folded, fold_.folded_strides, type_);
