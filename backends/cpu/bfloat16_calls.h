@@ -24,16 +24,20 @@ namespace belay::cpu {
 
 inline constexpr DTypeSet kBFloat16Alone = {DType::kBFloat16};
 
-// Whether products of bfloat16 take images of so many channels: fewer are float32's, whose
-// convolutions copy them.
+// The channels of images as convolutions read them: few are copied, with zeros up to an even number.
+// Filters are packed likewise.
+inline int64_t PairedChannels(int64_t channels) {
+  return channels < kFewChannels ? channels + channels % 2 : channels;
+}
+// Whether products of bfloat16 take images of so many channels.
 inline bool HasPairsOfChannels(int64_t channels) {
-  return channels % 2 == 0 && channels >= kFewChannels;
+  return channels > 0 && PairedChannels(channels) % 2 == 0;
 }
 
 // Elements of packed filters; nullopt when that is too much.
 inline std::optional<int64_t> PackedPairFiltersSize(int64_t channels, int64_t taps,
                                                     int64_t out_channels) {
-  const CheckedInt rows = CheckedInt(taps) * CheckedInt(channels);
+  const CheckedInt rows = CheckedInt(taps) * CheckedInt(PairedChannels(channels));
   return rows.ok() ? PackedPairsSize(rows.value(), out_channels) : std::nullopt;
 }
 
@@ -68,7 +72,7 @@ struct BFloat16LinearCall {
   }
 };
 
-// belay_cpu::bfloat16_conv2d: conv2d's images, of an even number of channels, 8 or more.
+// belay_cpu::bfloat16_conv2d: conv2d's images, of an even number of channels or fewer than 8.
 template <class Arguments>
 struct BFloat16Conv2dCall : Conv2dOperands<Arguments, /*kDepthwise=*/false> {
   using D = typename Arguments::Dim;
@@ -84,7 +88,7 @@ struct BFloat16Conv2dCall : Conv2dOperands<Arguments, /*kDepthwise=*/false> {
     ABSL_ASSIGN_OR_RETURN(const int64_t channels, this->Channels());
     if (!HasPairsOfChannels(channels)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("input: expected an even number of channels, at least ", kFewChannels,
+          absl::StrCat("input: expected an even number of channels, or fewer than ", kFewChannels,
                        ", got ", channels));
     }
     ABSL_ASSIGN_OR_RETURN(

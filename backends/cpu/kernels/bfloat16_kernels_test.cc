@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/cpu/bfloat16_calls.h"
 #include "backends/cpu/kernels/comparison_testing.h"
 #include "backends/cpu/kernels/cpu_kernels.h"
 #include "gtest/gtest.h"
@@ -57,14 +58,15 @@ struct Convolution {
   int64_t batch, channels, height, width, out_channels, kernel, stride, padding, dilation;
 };
 
-KernelCall CallOf(const Convolution& c, bool bias, bool other, const Epilogue& e = {}) {
+KernelCall CallOf(const Convolution& c, bool bias, bool other, const Epilogue& e = {},
+                  Layout layout = Layout::kChannelsLast) {
   const auto outputs = [&](int64_t size) {
     return (size + 2 * c.padding - c.dilation * (c.kernel - 1) - 1) / c.stride + 1;
   };
   const Sizes result = {c.batch, c.out_channels, outputs(c.height), outputs(c.width)};
   std::vector<TestArgument> arguments = {
-      Small(kBF16, {c.batch, c.channels, c.height, c.width}, Layout::kChannelsLast),
-      Small(kBF16, {*PackedPairsSize(c.kernel * c.kernel * c.channels, c.out_channels)}),
+      Small(kBF16, {c.batch, c.channels, c.height, c.width}, layout),
+      Small(kBF16, {*PackedPairFiltersSize(c.channels, c.kernel * c.kernel, c.out_channels)}),
       If(bias, Small(DType::kFloat32, {c.out_channels})),
       If(other, Small(kBF16, result, Layout::kChannelsLast)), EValue(c.out_channels)};
   for (int64_t number : {c.kernel, c.stride, c.padding, c.dilation}) {
@@ -102,6 +104,20 @@ TEST_F(BFloat16KernelsTest, ConvolutionsReadRowsOrTaps) {
     for (bool bias : {false, true}) {
       for (bool other : {false, true}) {
         ASSERT_TRUE(comparison_.Compare(CallOf(c, bias, other)));
+      }
+    }
+  }
+}
+
+TEST_F(BFloat16KernelsTest, FewChannelsAreCopiedWithZerosBehindThem) {
+  for (int64_t channels = 1; channels < kFewChannels; ++channels) {
+    for (Layout layout : {Layout::kRowMajor, Layout::kChannelsLast, Layout::kGaps}) {
+      const Convolution cases[] = {{2, channels, 9, 7, 20, 3, 2, 1, 1},
+                                   {1, channels, 9, 7, 33, 3, 1, 2, 2},
+                                   {1, channels, 5, 6, 24, 1, 1, 0, 1},
+                                   {1, channels, 6, 6, 8, 2, 2, 0, 1}};
+      for (const Convolution& c : cases) {
+        ASSERT_TRUE(comparison_.Compare(CallOf(c, true, false, {}, layout)));
       }
     }
   }

@@ -37,7 +37,9 @@ uint64_t LinearScratch(const KernelContext& context, const LinearArguments& call
 absl::Status Conv2d(KernelContext& context, const Conv2dArguments& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
-  ABSL_RETURN_IF_ERROR(ExpectChannelsLast("input", *call.input));
+  if (call.input->sizes[1] >= kFewChannels) {
+    ABSL_RETURN_IF_ERROR(ExpectChannelsLast("input", *call.input));
+  }
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kBFloat16, shape));
   ABSL_RETURN_IF_ERROR(ExpectChannelsLast("result", *out));
   ABSL_ASSIGN_OR_RETURN(const auto epilogue, EpilogueOf<BFloat16>(call.epilogue, *out));
@@ -45,9 +47,9 @@ absl::Status Conv2d(KernelContext& context, const Conv2dArguments& call) {
   return RunConvolution(context, *call.input, *call.weight, call.window, epilogue, *out);
 }
 
-// Images have enough channels to be read in place.
 uint64_t Conv2dScratch(const KernelContext& context, const Conv2dArguments& call) {
-  return ConvolutionScratch<BFloat16>(context, call.input->sizes, call.window, {PatchWay::kTaps});
+  return ConvolutionScratch<BFloat16>(context, call.input->sizes, call.window,
+                                      {PatchWay::kTaps, PatchWay::kPadded});
 }
 
 template <class Call>

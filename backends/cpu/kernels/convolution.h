@@ -31,8 +31,8 @@ absl::Status RunConvolution(const KernelContext& context, const TensorView& in,
   g.b = filters.as<const T>();
   g.c = out.as<T>();
   g.ldc = g.n;
-  const PatchWay way = PatchWayOf(in, window);
-  const TapSizes taps = TapsOf(way, channels, window);
+  const PatchWay way = PatchWayOf<T>(in, window);
+  const TapSizes taps = TapsOf<T>(way, channels, window);
   g.taps = static_cast<size_t>(taps.count);
   g.k = static_cast<size_t>(taps.size);
   if (way == PatchWay::kRows) {

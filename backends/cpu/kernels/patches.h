@@ -6,9 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
+#include "backends/cpu/bfloat16_calls.h"
 #include "backends/cpu/calls.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/element.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/elements/channels_last.h"
@@ -23,19 +26,28 @@ enum class PatchWay {
   kPadded,  // a copy of the images, channels last and with their padding, in taps of FewChannelTaps
 };
 
-inline PatchWay PatchWayOf(const TensorView& images, const Window& w) {
-  if (!IsChannelsLast(images)) return PatchWay::kPadded;
+// The channels that products of T read of images that have so many.
+template <class T>
+int64_t ChannelsRead(int64_t channels) {
+  return std::is_same_v<T, BFloat16> ? PairedChannels(channels) : channels;
+}
+
+template <class T>
+PatchWay PatchWayOf(const TensorView& images, const Window& w) {
+  const int64_t channels = images.sizes[1];
+  if (!IsChannelsLast(images) || ChannelsRead<T>(channels) != channels) return PatchWay::kPadded;
   if (w.taps() == 1 && w.stride == std::array<int64_t, 2>{1, 1} &&
       w.padding == std::array<int64_t, 2>{0, 0} &&
       w.padding_after == std::array<int64_t, 2>{0, 0}) {
     return PatchWay::kRows;
   }
-  return images.sizes[1] < kFewChannels ? PatchWay::kPadded : PatchWay::kTaps;
+  return channels < kFewChannels ? PatchWay::kPadded : PatchWay::kTaps;
 }
 
 // The taps of a product that reads images in this way.
-inline TapSizes TapsOf(PatchWay way, int64_t channels, const Window& window) {
-  return way == PatchWay::kPadded ? FewChannelTaps(channels, window)
+template <class T>
+TapSizes TapsOf(PatchWay way, int64_t channels, const Window& window) {
+  return way == PatchWay::kPadded ? FewChannelTaps(ChannelsRead<T>(channels), window)
                                   : TapSizes{window.taps(), channels};
 }
 
@@ -49,7 +61,8 @@ struct PatchScratch {
   // `rows` are those that a product reads at once.
   static PatchScratch For(PatchWay way, int64_t rows, const Sizes& images, const Window& w) {
     if (way == PatchWay::kRows) return {};
-    const int64_t channels = images[1], taps = TapsOf(way, channels, w).count;
+    const int64_t channels = ChannelsRead<T>(images[1]);
+    const int64_t taps = TapsOf<T>(way, channels, w).count;
     PatchScratch scratch = {.pointers = CheckedInt(rows) * taps, .offsets = taps};
     if (way == PatchWay::kTaps) {
       scratch.outside = channels;
@@ -91,7 +104,7 @@ class Patches {
         window_(window),
         out_height_(out.sizes[2]),
         out_width_(out.sizes[3]),
-        channels_(images.sizes[1]),
+        channels_(ChannelsRead<T>(images.sizes[1])),
         height_(images.sizes[2]),
         width_(images.sizes[3]),
         data_(images.as<const T>()),
@@ -196,6 +209,7 @@ class Patches {
         std::fill_n(to, rows * width_ * channels_, padding_);
         continue;
       }
+      if (channels_ != images.sizes[1]) std::fill_n(to, rows * width_ * channels_, T());
       for (int64_t i = 0; i < rows; ++i) {
         T* row = to + i * width_ * channels_;
         std::fill_n(row, left * channels_, padding_);
@@ -205,7 +219,7 @@ class Patches {
       TensorView source = images, target = images;
       source.data = images.as<T>() + image * images.strides[0] + y * images.strides[2];
       target.data = to + left * channels_;
-      source.sizes = target.sizes = Sizes{1, channels_, rows, width};
+      source.sizes = target.sizes = Sizes{1, images.sizes[1], rows, width};
       target.strides = Strides{0, 1, width_ * channels_, channels_};
       CopyConvertible(source, target);
     }

@@ -21,7 +21,7 @@ using Scratch = PatchScratch<uint8_t>;
 // The memory that a call works in: what patches take, then a copy of rows for each thread.
 struct Memory {
   Memory(const KernelContext& context, PatchWay way, const Call<false>& call)
-      : taps(TapsOf(way, call.input->sizes[1], call.window)),
+      : taps(TapsOf<uint8_t>(way, call.input->sizes[1], call.window)),
         patches(Scratch::For(way, kQuantizedGroupRows, call.input->sizes, call.window)),
         patches_bytes(patches.bytes(context.num_threads())),
         copy_bytes(QuantizedCopySize(taps.size, taps.count)),
@@ -49,7 +49,7 @@ absl::Status QuantizedConv2d(KernelContext& context, const Call<false>& call) {
   g.b = call.weight->as<const int8_t>();
   g.c = out->data;
   g.ldc = g.n;
-  const PatchWay way = PatchWayOf(in, call.window);
+  const PatchWay way = PatchWayOf<uint8_t>(in, call.window);
   const Memory memory(context, way, call);
   g.taps = static_cast<size_t>(memory.taps.count);
   g.k = static_cast<size_t>(memory.taps.size);

@@ -366,11 +366,9 @@ TEST(RefusedCalls, Windows) {
                          {"weight", T(call["weight"].get_if<TensorView>()->dtype, {5}),
                           "weight: expected the packed shape ["}});
   }
-  ExpectRefused(
-      BFloat16Conv2dCall(),
-      {{"input", Images(kBF16, {1, 9, 5, 4}), "even number of channels, at least 8, got 9"},
-       {"input", Images(kBF16, {1, 6, 5, 4}), "even number of channels, at least 8, got 6"},
-       {"other", Images(kF32, {1, 8, 3, 4}), "other: expected"}});
+  ExpectRefused(BFloat16Conv2dCall(), {{"input", Images(kBF16, {1, 9, 5, 4}),
+                                        "even number of channels, or fewer than 8, got 9"},
+                                       {"other", Images(kF32, {1, 8, 3, 4}), "other: expected"}});
   for (const TestCall& call : {Conv2dCall(), BFloat16Conv2dCall(), QuantizedConv2dCall()}) {
     ExpectRefused(call, {{"out_channels", Int(0), "out_channels: expected numbers of at least 1"},
                          {"out_channels", Int(INT64_MAX), "weight: its packed form is too large"}});

@@ -199,13 +199,14 @@ absl::Status RunBFloat16Linear(KernelContext& context,
 absl::Status RunBFloat16Conv2d(KernelContext& context,
                                const BFloat16Conv2dCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
-  const int64_t channels = call.input->sizes[1], k = call.window.taps() * channels;
+  const int64_t channels = call.input->sizes[1], paired = PairedChannels(channels);
+  const int64_t k = call.window.taps() * paired;
   return ForEachResult<BFloat16>(context, shape, call.epilogue, 1, [&](const Sizes& index) {
     double sum = 0;
     ForEachTap(call.window, call.input->sizes, index, [&](int64_t tap, Sizes at, bool inside) {
       for (at[1] = 0; inside && at[1] < channels; ++at[1]) {
         sum += static_cast<float>(At<BFloat16>(*call.input, at)) *
-               PairElement(*call.weight, k, tap * channels + at[1], index[1]);
+               PairElement(*call.weight, k, tap * paired + at[1], index[1]);
       }
     });
     return sum;

@@ -42,7 +42,8 @@ Wish WishOf(const exir::OpOverload& target, std::string_view argument, const Ten
   // Packed weights and biases have one dimension.
   if (target.ns() != "belay_cpu" || meta.rank() < 2 || IsCpuOp(target, "lookup")) return Wish::kAny;
   if (IsOverImages(target)) {
-    const bool copies = IsCpuOp(target, "conv2d") || IsCpuOp(target, "quantized_conv2d");
+    const bool copies = IsCpuOp(target, "conv2d") || IsCpuOp(target, "quantized_conv2d") ||
+                        IsCpuOp(target, "bfloat16_conv2d");
     const bool few = argument == "input" && meta.sizes[1].AsInt().value_or(0) < kFewChannels;
     return few && copies ? Wish::kAny : Wish::kChannelsLast;
   }

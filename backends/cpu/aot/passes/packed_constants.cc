@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "backends/cpu/bfloat16_calls.h"
 #include "backends/cpu/quantized_calls.h"
 #include "exir/passes/constant_input.h"
 #include "runtime/core/arena.h"
@@ -160,8 +161,16 @@ absl::StatusOr<exir::ValueId> PackedConstants::Filters(const ConstantView& weigh
   }
   if (weight.tensor->dtype() == DType::kBFloat16) {
     return Add<BFloat16, BFloat16>(
-        weight, {"packed_pairs_"}, order, PackedPairsSize(k, n),
-        [&](const BFloat16* b, BFloat16* packed) { PackPairs(b, k, n, 1, k, packed); });
+        weight, {"packed_pairs_"}, order, PackedPairFiltersSize(channels, taps, n),
+        [&](const BFloat16* b, BFloat16* packed) {
+          const int64_t paired = PairedChannels(channels);
+          if (paired == channels) return PackPairs(b, k, n, 1, k, packed);
+          std::vector<BFloat16> wider(static_cast<size_t>(n * taps * paired), BFloat16(0));
+          for (int64_t i = 0; i < n * taps; ++i) {
+            std::copy_n(b + i * channels, channels, &wider[static_cast<size_t>(i * paired)]);
+          }
+          PackPairs(wider.data(), taps * paired, n, 1, taps * paired, packed);
+        });
   }
   return Add<float, float>(
       weight, {"packed"}, order, PackedMatrixSize(k, n),
