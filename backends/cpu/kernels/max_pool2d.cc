@@ -1,6 +1,4 @@
 // belay_cpu::max_pool2d.
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
@@ -18,85 +16,31 @@ namespace {
 
 using Call = MaxPool2dCall<KernelArguments>;
 
-// Where a row of results reads: row `y0` of an image and the window's rows behind it.
-struct Row {
-  const TensorView& in;
-  const Window& window;
-  int64_t image, y0, width;
-};
-
-// A number that is ordered as bfloat16 are, NaN above all: its bits, those of negative numbers but
-// for the sign inverted.
-int16_t KeyOf(BFloat16 element) {
-  const auto bits = static_cast<int16_t>(element.bits);
-  const auto key = static_cast<int16_t>(bits ^ (bits < 0 ? 0x7FFF : 0));
-  return (bits & 0x7FFF) > 0x7F80 ? int16_t{0x7FFF} : key;
-}
-BFloat16 ElementOf(int16_t key) {
-  BFloat16 element;
-  element.bits = static_cast<uint16_t>(key ^ (key < 0 ? 0x7FFF : 0));
-  return element;
-}
-
-// Plain loops over elements that lie together, of which compilers make vectors.
-void TakeMaxima(const uint8_t* __restrict from, int64_t count, uint8_t* __restrict to) {
-  for (int64_t i = 0; i < count; ++i) to[i] = std::max(to[i], from[i]);
-}
-void TakeMaxima(const BFloat16* __restrict from, int64_t count, BFloat16* __restrict to) {
-  for (int64_t i = 0; i < count; ++i) to[i] = ElementOf(std::max(KeyOf(to[i]), KeyOf(from[i])));
-}
-
-// A row of results [width, channels].
-template <class T>
-void Maxima(const Row& row, T* out) {
-  const Window& w = row.window;
-  const int64_t channels = row.in.sizes[1], height = row.in.sizes[2], width = row.in.sizes[3];
-  for (int64_t x = 0; x < row.width; ++x, out += channels) {
-    const int64_t x0 = x * w.stride[1] - w.padding[1];
-    bool first = true;
-    for (int64_t y = std::max<int64_t>(row.y0, 0); y < std::min(row.y0 + w.kernel_size[0], height);
-         ++y) {
-      for (int64_t k = std::max<int64_t>(x0, 0); k < std::min(x0 + w.kernel_size[1], width); ++k) {
-        const T* pixel = row.in.as<const T>() + ((row.image * height + y) * width + k) * channels;
-        if (first) {
-          std::copy(pixel, pixel + channels, out);
-          first = false;
-        } else {
-          TakeMaxima(pixel, channels, out);
-        }
-      }
-    }
-    // There is no such window in images that have elements.
-    constexpr bool kUnsigned = std::is_same_v<T, uint8_t>;
-    if (first) std::fill(out, out + channels, T(kUnsigned ? 0 : -HUGE_VALF));
-  }
-}
-
-void Maxima(const Row& row, float* out) {
-  const Sizes& sizes = row.in.sizes;
-  MaxPoolChannelsF32(
-      {.plane = row.in.as<const float>() + row.image * sizes[1] * sizes[2] * sizes[3],
-       .height = sizes[2],
-       .width = sizes[3],
-       .first_row = row.y0,
-       .kernel_height = row.window.kernel_size[0],
-       .kernel_width = row.window.kernel_size[1],
-       .stride = row.window.stride[1],
-       .padding = row.window.padding[1],
-       .outputs = row.width},
-      sizes[1], out, /*index=*/nullptr);
-}
-
 template <class T>
 void MaximaOf(const KernelContext& context, const Call& call, const TensorView& out) {
   const Window& w = call.window;
-  const int64_t height = out.sizes[2], width = out.sizes[3], channels = out.sizes[1];
+  const TensorView& in = *call.input;
+  const int64_t height = out.sizes[2], channels = out.sizes[1];
   constexpr double kWork = sizeof(T) / 16.0;  // of a multiply-add
   const double work = kWork * static_cast<double>(out.numel()) * static_cast<double>(w.taps());
   RunRows(context, out.sizes[0] * height, work, [&](int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row) {
-      Maxima({*call.input, w, row / height, row % height * w.stride[0] - w.padding[0], width},
-             out.as<T>() + row * width * channels);
+      const PoolRowOf<T> windows = {
+          .plane = in.as<const T>() + row / height * in.sizes[2] * in.sizes[3] * channels,
+          .height = in.sizes[2],
+          .width = in.sizes[3],
+          .first_row = row % height * w.stride[0] - w.padding[0],
+          .kernel_height = w.kernel_size[0],
+          .kernel_width = w.kernel_size[1],
+          .stride = w.stride[1],
+          .padding = w.padding[1],
+          .outputs = out.sizes[3]};
+      T* to = out.as<T>() + row * out.sizes[3] * channels;
+      if constexpr (std::is_same_v<T, float>) {
+        MaxPoolChannelsF32(windows, channels, to, /*index=*/nullptr);
+      } else {
+        MaxPoolChannels(windows, channels, to);
+      }
     }
   });
 }

@@ -92,6 +92,15 @@ void MaxPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out, int64_t* HWY
 // The places of a window inside the plane.
 struct WindowPlaces {
   int64_t first_row, last_row, first_column, last_column;
+
+  // Of the window of a row that begins at `column`.
+  template <class T>
+  static WindowPlaces Of(const PoolRowOf<T>& row, int64_t column) {
+    return {FirstPlace(row.first_row, row.row_dilation),
+            EndOfPlaces(row.first_row, row.row_dilation, row.height, row.kernel_height),
+            FirstPlace(column, row.dilation),
+            EndOfPlaces(column, row.dilation, row.width, row.kernel_width)};
+  }
 };
 
 // The largest elements of `count` channels from c on, in a window that begins at `column`; at: in `kPlaces`
@@ -130,11 +139,7 @@ HWY_INLINE void MaxPoolChannels(const PoolRow& row, int64_t channels, float* HWY
   HWY_ALIGN int32_t places[HWY_MAX_BYTES / sizeof(int32_t)];
   for (int64_t x = 0; x < row.outputs; ++x) {
     const int64_t column = x * row.stride - row.padding;
-    const WindowPlaces window = {
-        FirstPlace(row.first_row, row.row_dilation),
-        EndOfPlaces(row.first_row, row.row_dilation, row.height, row.kernel_height),
-        FirstPlace(column, row.dilation),
-        EndOfPlaces(column, row.dilation, row.width, row.kernel_width)};
+    const WindowPlaces window = WindowPlaces::Of(row, column);
     for (int64_t c = 0; c < channels; c += lanes) {
       const size_t count = static_cast<size_t>(HWY_MIN(lanes, channels - c));
       auto at = hn::Zero(di);
@@ -150,6 +155,72 @@ HWY_INLINE void MaxPoolChannels(const PoolRow& row, int64_t channels, float* HWY
       }
     }
   }
+}
+
+// Elements as integers in the same order.
+struct ByteKeys {
+  using T = uint8_t;
+  static constexpr uint8_t kLeast = 0;
+  template <class D, class V>
+  static HWY_INLINE V KeysOf(D, V elements) {
+    return elements;
+  }
+  template <class D, class V>
+  static HWY_INLINE V ElementsOf(D, V keys) {
+    return keys;
+  }
+};
+// The bits, those of negative numbers but for the sign inverted, and NaN above all.
+struct BFloat16Keys {
+  using T = int16_t;
+  static constexpr int16_t kLeast = -0x7F81;  // of -infinity
+  template <class D, class V>
+  static HWY_INLINE V Turned(D d, V bits) {
+    return hn::Xor(bits, hn::And(hn::BroadcastSignBit(bits), hn::Set(d, int16_t{0x7FFF})));
+  }
+  template <class D, class V>
+  static HWY_INLINE V KeysOf(D d, V bits) {
+    const auto all = hn::Set(d, int16_t{0x7FFF});
+    const auto nan = hn::Gt(hn::And(bits, all), hn::Set(d, int16_t{0x7F80}));
+    return hn::IfThenElse(nan, all, Turned(d, bits));
+  }
+  template <class D, class V>
+  static HWY_INLINE V ElementsOf(D d, V keys) {
+    return Turned(d, keys);
+  }
+};
+
+template <class Keys, class Element>
+HWY_INLINE void MaxPoolKeys(const PoolRowOf<Element>& row, int64_t channels, Element* result) {
+  using T = typename Keys::T;
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const T* HWY_RESTRICT plane = reinterpret_cast<const T*>(row.plane);
+  T* HWY_RESTRICT out = reinterpret_cast<T*>(result);
+  for (int64_t x = 0; x < row.outputs; ++x, out += channels) {
+    const int64_t column = x * row.stride - row.padding;
+    const WindowPlaces window = WindowPlaces::Of(row, column);
+    for (int64_t c = 0; c < channels; c += lanes) {
+      const size_t count = static_cast<size_t>(HWY_MIN(lanes, channels - c));
+      auto best = hn::Set(d, Keys::kLeast);
+      for (int64_t j = window.first_row; j < window.last_row; ++j) {
+        const int64_t pixel = (row.first_row + j * row.row_dilation) * row.width + column;
+        for (int64_t k = window.first_column; k < window.last_column; ++k) {
+          const T* from = plane + (pixel + k * row.dilation) * channels + c;
+          const auto elements = hn::LoadN(d, from, count);
+          best = hn::Max(best, Keys::KeysOf(d, elements));
+        }
+      }
+      hn::StoreN(Keys::ElementsOf(d, best), d, out + c, count);
+    }
+  }
+}
+
+void MaxPoolBytesImpl(const PoolRowOf<uint8_t>& row, int64_t channels, uint8_t* out) {
+  MaxPoolKeys<ByteKeys>(row, channels, out);
+}
+void MaxPoolBFloat16Impl(const PoolRowOf<BFloat16>& row, int64_t channels, BFloat16* out) {
+  MaxPoolKeys<BFloat16Keys>(row, channels, out);
 }
 
 void MaxPoolChannelsF32Impl(const PoolRow& row, int64_t channels, float* out, int64_t* index) {
@@ -179,12 +250,20 @@ namespace belay {
 
 HWY_EXPORT(MaxPoolRowF32Impl);
 HWY_EXPORT(MaxPoolChannelsF32Impl);
+HWY_EXPORT(MaxPoolBytesImpl);
+HWY_EXPORT(MaxPoolBFloat16Impl);
 HWY_EXPORT(SumPoolRowF32Impl);
 void MaxPoolRowF32(const PoolRow& row, float* out, int64_t* index) {
   HWY_DYNAMIC_DISPATCH(MaxPoolRowF32Impl)(row, out, index);
 }
 void MaxPoolChannelsF32(const PoolRow& row, int64_t channels, float* out, int64_t* index) {
   HWY_DYNAMIC_DISPATCH(MaxPoolChannelsF32Impl)(row, channels, out, index);
+}
+void MaxPoolChannels(const PoolRowOf<BFloat16>& row, int64_t channels, BFloat16* out) {
+  HWY_DYNAMIC_DISPATCH(MaxPoolBFloat16Impl)(row, channels, out);
+}
+void MaxPoolChannels(const PoolRowOf<uint8_t>& row, int64_t channels, uint8_t* out) {
+  HWY_DYNAMIC_DISPATCH(MaxPoolBytesImpl)(row, channels, out);
 }
 void SumPoolRowF32(const PoolRow& row, float* out) {
   HWY_DYNAMIC_DISPATCH(SumPoolRowF32Impl)(row, out);
