@@ -2,6 +2,7 @@
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_FLOAT_CASTS_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_FLOAT_CASTS_H_
 
+#include <string_view>
 #include <vector>
 
 #include "exir/ir/argument.h"
@@ -10,7 +11,8 @@
 
 namespace belay::cpu {
 
-// dim_order_ops._to_dim_order_copy to another dtype, in the top graph of a program, of which `editor` is.
+// dim_order_ops._to_dim_order_copy to another dtype, in the top graph of a program, of which
+// `editor` is.
 class FloatCasts {
  public:
   FloatCasts(const exir::ExportedProgram& program, exir::GraphEditor& editor)
@@ -21,7 +23,8 @@ class FloatCasts {
   // `name`. In the value's layout, or row by row if that is no memory format: conversions give those.
   exir::ValueId Insert(exir::ValueId value, DType dtype, exir::NodeId before, exir::NodeId reader,
                        std::string_view name);
-  // Makes `node`, of one result, the conversion of `value`, whose layout the result has: a memory format.
+  // Makes `node`, of one result, the conversion of `value`, whose layout the result has: a memory
+  // format.
   void Become(exir::NodeId node, exir::ValueId value);
 
  private:

@@ -270,7 +270,7 @@ TEST(LowerConv2d, PacksPairsOfBFloat16) {
                       CpuPassTestOps());
 }
 
-// Few channels are an even number with zeros behind them: filters of 3 channels take as much as those of 4.
+// Few channels are an even number with zeros behind them: filters of 3 take as much as those of 4.
 TEST(LowerConv2d, PacksFewChannelsOfBFloat16WithZerosBehindThem) {
   exir::ExpectRewrite(R"(program edge {
     constants { state "w": bf16[8,3,3,3] }

@@ -165,8 +165,8 @@ TEST(NarrowProductsTest, LeavesWhatHasNoKernelOfBFloat16) {
   }
 }
 
-// Without a product there is nothing to follow; sums with what is float32, softmax, factors, and what asks
-// for a type stay.
+// Without a product there is nothing to follow; sums with what is float32, softmax, factors, and what
+// asks for a type stay.
 TEST(NarrowProductsTest, LeavesWhatNeedsFloat32) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[4,4] }
