@@ -142,13 +142,8 @@ class ProductNarrowing : NodeLowering {
   absl::StatusOr<bool> Follow(NodeId id) {
     const Node& node = graph_.node(id);
     if (!followers_.contains(node.target)) return false;
-    for (size_t k = 1; k < node.outputs.size(); ++k) {
-      if (!node.outputs[k].values.empty() && IsReal(node.outputs[k].values[0])) return false;
-    }
-    if (node.outputs.empty() || node.outputs[0].kind != exir::NodeOutput::Kind::kValue ||
-        !IsReal(node.outputs[0].values[0])) {
-      return false;
-    }
+    // The places of maxima, which are integers, are the only other results that there are.
+    if (!IsReal(node.outputs[0].values[0])) return false;
     std::vector<ValueId> reals;
     bool follows = true;
     for (const Argument& argument : node.arguments) {

@@ -129,6 +129,10 @@ TEST(NarrowProductsTest, LeavesWhatHasNoKernelOfBFloat16) {
   for (std::string_view node : {
            // No constant.
            "%y: f32[8,8] = edge.aten.mm.default(%x, %x)",
+           // Another type; a batch.
+           "%y: f16[8,8] = edge.aten.mm.default(%half, %half)",
+           "%y: f32[1,8,8] = edge.aten.bmm.default(%batch, %batch)",
+           "%y: i64[8,8] = edge.aten.add.Tensor(%n, %n)",
            // Rows of an odd length.
            "%y: f32[8,7] = edge.aten.mm.default(%odd, %w7)",
            // A factor, a bias that is none of the program's constants, or no row.
@@ -155,7 +159,8 @@ TEST(NarrowProductsTest, LeavesWhatHasNoKernelOfBFloat16) {
         %d: f32[8,1,1,1] parameter "d", %f: f32[8,8,1,1] parameter "f",
         %g: f32[8,9,1,1] parameter "g", %h: f32[8,8,1] parameter "h", %x: f32[8,8] user_input,
         %odd: f32[8,7] user_input, %row: f32[8] user_input, %i8: f32[1,8,2,2] user_input,
-        %i9: f32[1,9,2,2] user_input, %l: f32[1,8,2] user_input) {
+        %i9: f32[1,9,2,2] user_input, %l: f32[1,8,2] user_input, %half: f16[8,8] user_input,
+        %batch: f32[1,8,8] user_input, %n: i64[8,8] user_input) {
     )",
                                   node, R"(
     return (%y user_output)
