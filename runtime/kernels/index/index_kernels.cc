@@ -1,7 +1,10 @@
 // From calls to batches of places: their indices are copied to a buffer of the kernel's own,
 // checked there and used from there, because a program may have laid them over the result.
 #include <algorithm>
+#include <cstdint>
+#include <type_traits>
 
+#include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/kernel_arguments.h"
@@ -296,7 +299,8 @@ absl::Status Embedding(KernelContext& context, const EmbeddingCall<KernelArgumen
   return RunLoop<false>(loop, table, *out);
 }
 
-// Sums, and masks, for which values follow rules of their own, are left to the reference kernel.
+// Sums, and masks, for which values follow rules of their own, are left to the reference kernel; but
+// when the program computes whether it sums, a kernel is chosen before that is known.
 bool AcceptsIndexPut(const KernelContext& context, const IndexPutCall<KernelArguments>& call) {
   if (call.accumulate) return false;
   bool any = false;
@@ -309,6 +313,39 @@ bool AcceptsIndexPut(const KernelContext& context, const IndexPutCall<KernelArgu
   return any;
 }
 
+// As in the reference kernel integers wrap, and narrow floats are rounded after each step.
+template <class T>
+void AddTo(T& sum, T value) {
+  if constexpr (std::is_integral_v<T>) {
+    sum = static_cast<T>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(value));
+  } else {
+    sum = T(ComputeType<T>(sum) + ComputeType<T>(value));
+  }
+}
+
+// Adds elements of `from`, which has the walk's sizes, to those of `out`, one after the other.
+// Precondition: both are of one dtype, one of kNumberTypes.
+absl::Status AddAt(const IndexWalk& walk, const TensorView& out, const TensorView& from) {
+  const ElementBlock block = walk.BlockToSelf(from.strides);
+  absl::Status status;
+  DispatchDType<kNumberTypes>(out.dtype, [&](auto tag) {
+    // A bool in memory may be any byte.
+    using T = std::conditional_t<tag.value == DType::kBool, uint8_t, CppType<tag.value>>;
+    status = walk.Run(from.strides, [&](int64_t out_offset, int64_t value_offset) {
+      T* const target = out.as<T>() + out_offset;
+      const T* const source = from.as<const T>() + value_offset;
+      block.ForEach([&](int64_t f, int64_t t) {
+        if constexpr (tag.value == DType::kBool) {
+          target[t] = target[t] != 0 || source[f] != 0;
+        } else {
+          AddTo(target[t], source[f]);
+        }
+      });
+    });
+  });
+  return status;
+}
+
 absl::Status PutInto(const KernelContext& context, const TensorView& out,
                      const IndexPutCall<KernelArguments>& call) {
   const TensorView* const values = call.values;
@@ -317,11 +354,10 @@ absl::Status PutInto(const KernelContext& context, const TensorView& out,
                                                    ", got ", DTypeName(values->dtype)));
   }
   ABSL_ASSIGN_OR_RETURN(const IndexWalk walk, IndexWalk::Create(context, call.indices, out));
-  if (call.accumulate) return absl::InternalError("the call changed after the kernel was chosen");
   ABSL_ASSIGN_OR_RETURN(const TensorView from, ExpandTo(*values, walk.result_sizes()));
   if (HasNoElements(walk.result_sizes())) return absl::OkStatus();
   ABSL_RETURN_IF_ERROR(CheckBroadcastSteps("index_put", walk.result_sizes()));
-  return RunWalk<true>(walk, out, from);
+  return call.accumulate ? AddAt(walk, out, from) : RunWalk<true>(walk, out, from);
 }
 
 absl::Status IndexPut(KernelContext& context, const IndexPutCall<KernelArguments>& call) {
