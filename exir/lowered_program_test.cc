@@ -91,6 +91,23 @@ class LoweredProgramTest : public ::testing::Test {
 };
 
 // What is always empty lies at any place, over an argument, too.
+// What a flag decides, as whether index_put adds, lowering must know.
+TEST_F(LoweredProgramTest, FlagsThatTheProgramComputesAreRefusedAtTheirNode) {
+  EXPECT_THAT(Load(R"(program aten {
+    ranges { s0: [2, 9] }
+    graph(%x: f32[s0,2] user_input, %i: i64[3] user_input, %v: f32[3,2] user_input) {
+      %n: symint(s0) = aten.sym_size.int(%x, 0)
+      %q: symbool(Eq(s0, 3)) = _operator.eq(%n, 3)
+      %y: f32[s0,2] = aten.index_put.default(%x, [%i], %v, %q)
+      return (%y user_output)
+    }
+  })"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("aten::index_put.default: argument 'accumulate': expected "
+                                       "a bool that is known, got bool Eq(s0, 3)"),
+                             HasSubstr("%y"))));
+}
+
 TEST_F(LoweredProgramTest, ResultsWithoutElementsLieOverNothing) {
   ASSERT_OK(Load(R"(program aten {
     ranges { s0: [2, 6] }

@@ -146,10 +146,12 @@ absl::StatusOr<double> MetaContext::Double(int i) const {
 absl::StatusOr<bool> MetaContext::Bool(int i) const {
   const MetaValue& value = arguments_[i];
   if (const bool* b = value.get_if<bool>()) return *b;
-  if (const SymExpr* e = value.get_if<SymExpr>()) {
-    if (const std::optional<bool> b = e->AsBool()) return *b;
+  const SymExpr* e = value.get_if<SymExpr>();
+  if (e == nullptr || e->value_kind() != SymExpr::ValueKind::kBool) {
+    return WrongKind(schema_, i, "a bool", value);
   }
-  return WrongKind(schema_, i, "a bool", value);
+  if (const std::optional<bool> b = e->AsBool()) return *b;
+  return WrongKind(schema_, i, "a bool that is known", value);
 }
 
 absl::StatusOr<std::string> MetaContext::String(int i) const {

@@ -113,6 +113,9 @@ TEST_F(MetaContextTest, AccessorsAskForTheirKind) {
   expect(symbols.StaticIntList(3).status(), "a list of numbers, got int s0");
   expect(symbols.Double(2).status(), "a real number, got float zuf0");
   expect(symbols.Bool(2).status(), "a bool, got float zuf0");
+  const SymExpr equal = SymExpr::Function("Eq", {SymExpr::Symbol("s0"), SymExpr(3)});
+  expect(Make({None{}, None{}, equal, None{}}).Bool(2).status(),
+         "a bool that is known, got bool Eq(s0, 3)");
 }
 
 TEST_F(MetaContextTest, NoneIsTheFallback) {
