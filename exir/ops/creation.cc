@@ -73,16 +73,16 @@ absl::Status InferScalarTensor(MetaContext& context, const ScalarTensorCall<Meta
   return SetResult(context, TensorMeta::Contiguous(call.dtype, {}));
 }
 
-// A real number, if it is one.
+// A number of a range, if it is known. Precondition: ArangeCall read it, so that it is a float, a
+// bool, complex or an expression.
 std::optional<RealNumber> NumberOf(const MetaValue& value) {
   if (const double* real = value.get_if<double>()) return RealNumber(*real);
   if (const bool* boolean = value.get_if<bool>()) return RealNumber(int64_t{*boolean});
   if (const auto* complex = value.get_if<std::complex<double>>())
     return RealNumber(complex->real());
-  const SymExpr* e = value.get_if<SymExpr>();
-  if (e == nullptr) return std::nullopt;
-  if (const std::optional<int64_t> integer = e->AsInt()) return RealNumber(*integer);
-  if (const std::optional<double> real = e->AsFloat()) return RealNumber(*real);
+  const SymExpr& e = *value.get_if<SymExpr>();
+  if (const std::optional<int64_t> integer = e.AsInt()) return RealNumber(*integer);
+  if (const std::optional<double> real = e.AsFloat()) return RealNumber(*real);
   return std::nullopt;
 }
 
@@ -97,8 +97,8 @@ absl::StatusOr<SymExpr> RangeNumber(const MetaContext& context, const MetaValue&
     if (std::abs(real) <= kMost && cut) return SymExpr(TruncateToInt(*known));
     return SymExpr::Float(real);
   }
-  const SymExpr* e = value.get_if<SymExpr>();
-  if (e != nullptr && e->value_kind() != SymExpr::ValueKind::kBool) return *e;
+  const SymExpr& e = *value.get_if<SymExpr>();
+  if (e.value_kind() != SymExpr::ValueKind::kBool) return e;
   return MetaError(context, "a range must be of numbers");
 }
 

@@ -133,6 +133,10 @@ std::optional<SymExpr> Symbolic(ScalarOp op, const std::vector<SymExpr>& x) {
   }
 }
 
+bool Divides(ScalarOp op) {
+  return op == ScalarOp::kFloorDiv || op == ScalarOp::kMod || op == ScalarOp::kTrueDiv;
+}
+
 template <ScalarOp kOp>
 absl::Status Infer(MetaContext& context,
                    const ScalarCall<MetaArguments, ScalarOpArity(kOp)>& call) {
@@ -149,9 +153,7 @@ absl::Status Infer(MetaContext& context,
     context.SetOutput(0, ToMetaValue(*result));
     return absl::OkStatus();
   }
-  const bool divides =
-      kOp == ScalarOp::kFloorDiv || kOp == ScalarOp::kMod || kOp == ScalarOp::kTrueDiv;
-  if (divides && Arithmetic(arguments[1]).AsFloat() == 0.0)
+  if (Divides(kOp) && Arithmetic(arguments[1]).AsFloat() == 0.0)
     return MetaArguments(context).ArgumentError(call.Name(1), "division by zero");
   const std::optional<SymExpr> result = Symbolic(kOp, arguments);
   if (!result.has_value()) return MetaError(context, "not defined on symbols");

@@ -95,6 +95,9 @@ inline std::string Inferred(std::string_view call, bool makes_symbols = true) {
           "%steps: f32[s0,3]{strides=[s1,1]} user_input, %crossed: f32[2,3]{strides=[1,1]} "
           "user_input, "
           "%full: f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,2] user_input, "
+          "%places: i64[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,2] user_input, %pair: f32[2] user_input, "
+          "%planes: f32[2,3,4,5]{strides=[60,s0**20,15,3]} user_input, "
+          "%gray: f32[2,3,4,5]{strides=[20,0,5,1]} user_input, "
           "%n: symint(s0) user_input, %k: symint(s1) user_input, "
           "%f: symfloat(ToFloat(s0)) user_input, %q: symbool(Eq(s0, 3)) user_input) {\n",
           results, results.empty() ? "" : " = ", call, "\nreturn () } }"),
