@@ -17,7 +17,7 @@
 #include "runtime/core/testing.h"
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernels/standard_kernels.h"
-#include "tools/profile/unary_call.h"
+#include "tools/profile/testing/unary_call.h"
 
 namespace belay::tools {
 namespace {

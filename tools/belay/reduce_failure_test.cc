@@ -21,7 +21,7 @@
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernels/standard_kernels.h"
 #include "tools/belay/first_difference.h"
-#include "tools/profile/unary_call.h"
+#include "tools/profile/testing/unary_call.h"
 
 namespace belay::tools {
 namespace {

@@ -17,7 +17,7 @@ const schema::MethodDebugInfo* DebugOf(const Method& method, schema::DebugInfo& 
   const Program& program = method.program();
   const absl::Span<const std::byte> bytes = program.debug_info();
   const auto index = static_cast<int>(&method.plan() - program.methods().data());
-  if (bytes.empty() || !debug.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
+  if (!debug.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
       index >= debug.methods_size()) {
     return nullptr;
   }

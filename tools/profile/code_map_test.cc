@@ -2,13 +2,18 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "backends/runtime_backends.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
-#include "tools/profile/logged_method.h"
+#include "runtime/executor/testing/program_builder.h"
+#include "runtime/kernels/standard_kernels.h"
+#include "tools/profile/testing/logged_method.h"
 
 namespace belay::tools {
 namespace {
@@ -159,6 +164,46 @@ TEST(CodeMapTest, WithoutDebugDataItSaysWhatIsMissing) {
   EXPECT_EQ(code.sites()[0].op, "aten.neg.default");
   EXPECT_THAT(code.missing(), ElementsAre(HasSubstr("forward: no debug data"),
                                           HasSubstr("delegate 0 (demo): no map of its steps")));
+}
+
+// Nobody has checked debug data: bytes that are none, and data of another program.
+TEST(CodeMapTest, DebugDataThatDoNotFitAreNone) {
+  schema::DebugInfo fits;
+  schema::MethodDebugInfo& method_info = *fits.add_methods();
+  method_info.add_instructions()->set_node("relu");
+  schema::DebugInfo no_method, more_instructions = fits, more_delegates = fits;
+  more_instructions.mutable_methods(0)->add_instructions();
+  more_delegates.mutable_methods(0)->add_delegates();
+  for (const auto& [debug, name] : std::vector<std::pair<std::string, std::string>>{
+           {fits.SerializeAsString(), "relu"},
+           {"\xff\xff", "instruction 0"},
+           {no_method.SerializeAsString(), "instruction 0"},
+           {more_instructions.SerializeAsString(), "instruction 0"},
+           {more_delegates.SerializeAsString(), "instruction 0"}}) {
+    SCOPED_TRACE(absl::CEscape(debug));
+    TestProgram test_program;
+    TestMethod test_method = test_program.AddMethod("forward");
+    const uint32_t x = test_method.Input("x", DType::kFloat32, {2});
+    const uint32_t y = test_method.Arena(DType::kFloat32, {2});
+    test_method.Call("aten.relu.default", {x}, {y});
+    test_method.Output(y);
+    test_program.metadata().set_debug_segment(
+        test_program.AddSegment(schema::Segment::DEBUG, debug) + 1);
+    const std::string file = test_program.Serialize();
+    const auto* bytes = reinterpret_cast<const std::byte*>(file.data());
+    ASSERT_OK_AND_ASSIGN(const Program program,
+                         Program::OpenBytes(nullptr, {bytes, file.size()}, {}));
+    KernelRegistry kernels;
+    ASSERT_OK(AddStandardKernels(kernels));
+    ASSERT_OK_AND_ASSIGN(const auto log, EventLog::Create(100));
+    ASSERT_OK_AND_ASSIGN(const Method method,
+                         Method::Load(program, "forward", kernels, RuntimeBackends(),
+                                      {.events = {.log = log.get()}}));
+    CodeMap code(method);
+    ASSERT_EQ(code.sites().size(), 1u);
+    EXPECT_EQ(code.sites()[0].name, name);
+    EXPECT_EQ(code.missing().size(), name == "relu" ? 0u : 1u);
+  }
 }
 
 // XNNPACK's bounds of a product are a node, too, and so is what brings images into its order.

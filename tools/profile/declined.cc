@@ -63,21 +63,20 @@ class Call {
   }
 
  private:
+  // What a slot holds is what the plan says of it: tensors are planned, and lists as long as planned.
   EValue* Copy(uint32_t value, const EValue& now) {
     EValue& copy = values_.emplace_back(now);
     if (TensorView* tensor = copy.get_if<TensorView>()) {
+      const auto& planned = std::get<TensorPlan>(plan_.values[value]);
       tensor->data = nullptr;
-      if (const auto* planned = std::get_if<TensorPlan>(&plan_.values[value])) {
-        tensor->sizes = Sizes(planned->sizes);
-        tensor->strides = DenseStrides(planned->sizes, planned->dim_order);
-      }
+      tensor->sizes = Sizes(planned.sizes);
+      tensor->strides = DenseStrides(planned.sizes, planned.dim_order);
       tensors_.push_back(tensor);
     } else if (const ListView* list = copy.get_if<ListView>()) {
-      const auto* planned = std::get_if<ListPlan>(&plan_.values[value]);
-      if (planned == nullptr || planned->elements.size() != list->elements.size()) return &copy;
+      const auto& planned = std::get<ListPlan>(plan_.values[value]);
       std::vector<EValue*>& elements = lists_.emplace_back();
       for (size_t k = 0; k < list->elements.size(); ++k) {
-        elements.push_back(Copy(planned->elements[k], *list->elements[k]));
+        elements.push_back(Copy(planned.elements[k], *list->elements[k]));
       }
       copy = ListView{elements};
     }

@@ -9,8 +9,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
-#include "tools/profile/logged_method.h"
-#include "tools/profile/unary_call.h"
+#include "tools/profile/testing/logged_method.h"
+#include "tools/profile/testing/unary_call.h"
 
 namespace belay::tools {
 namespace {
@@ -64,6 +64,35 @@ template <auto kAccepts>
 constexpr Kernel PickySort(std::string_view name) {
   return KernelRow<&Sort, kAccepts>("aten.sort.default", "self dim descending -> 2", name,
                                     KernelEngine::kHighway);
+}
+
+struct JoinCall {
+  ListView tensors;
+  static absl::StatusOr<JoinCall> Read(const KernelArguments& arguments) {
+    JoinCall call;
+    ABSL_ASSIGN_OR_RETURN(call.tensors, arguments.TensorList("tensors"));
+    return call;
+  }
+};
+absl::Status Join(KernelContext&, const JoinCall&) { return absl::OkStatus(); }
+bool TakesListsOfFloats(const KernelContext&, const JoinCall& call) {
+  for (const EValue* element : call.tensors.elements) {
+    if (element->get_if<TensorView>()->dtype != DType::kFloat32) return false;
+  }
+  return true;
+}
+
+struct SlopeCall {
+  double slope = 0;
+  static absl::StatusOr<SlopeCall> Read(const KernelArguments& arguments) {
+    SlopeCall call;
+    ABSL_ASSIGN_OR_RETURN(call.slope, arguments.Double("negative_slope"));
+    return call;
+  }
+};
+absl::Status Slope(KernelContext&, const SlopeCall&) { return absl::OkStatus(); }
+bool TakesWholeSlopes(const KernelContext&, const SlopeCall& call) {
+  return call.slope == 0 || call.slope == 2;
 }
 
 // The reasons of the first instruction, by kernel, the most preferred first.
@@ -141,6 +170,31 @@ TEST(DeclinedTest, NumbersAndFlags) {
   EXPECT_THAT(Reasons(SortBy(1, true), kernels),
               ElementsAre("Up: takes 'descending' = false, not true",
                           "Outer: takes 'dim' = -1 or 0, not 1"));
+}
+
+TEST(DeclinedTest, TensorsInLists) {
+  const Kernel kernels[] = {KernelRow<&Join, &TakesListsOfFloats>("aten.cat.default", "tensors dim",
+                                                                  "Lists", KernelEngine::kHighway)};
+  constexpr char kCat[] = R"(program edge {
+  graph(%x: f64[2,3] user_input, %y: f64[2,3] user_input) {
+    %a: f64[4,3] = edge.aten.cat.default([%x, %y])
+    return (%a user_output)
+  }
+})";
+  EXPECT_THAT(Reasons(kCat, kernels), Contains("Lists: takes f32, not f64"));
+}
+
+TEST(DeclinedTest, RealNumbers) {
+  const Kernel kernels[] = {KernelRow<&Slope, &TakesWholeSlopes>(
+      "aten.leaky_relu.default", "self negative_slope", "Whole", KernelEngine::kHighway)};
+  constexpr char kLeaky[] = R"(program edge {
+  graph(%x: f32[2,3] user_input) {
+    %a: f32[2,3] = edge.aten.leaky_relu.default(%x, 0.25)
+    return (%a user_output)
+  }
+})";
+  EXPECT_THAT(Reasons(kLeaky, kernels),
+              Contains("Whole: takes 'negative_slope' = 0 or 2, not 0.25"));
 }
 
 TEST(DeclinedTest, WhatCantBeReadSaysWhy) {

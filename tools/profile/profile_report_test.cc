@@ -11,8 +11,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
-#include "tools/profile/logged_method.h"
-#include "tools/profile/unary_call.h"
+#include "tools/profile/testing/logged_method.h"
+#include "tools/profile/testing/unary_call.h"
 
 namespace belay::tools {
 namespace {

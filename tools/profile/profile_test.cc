@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
-#include "tools/profile/logged_method.h"
+#include "tools/profile/testing/logged_method.h"
 
 namespace belay::tools {
 namespace {

@@ -1,6 +1,6 @@
 // The call of an operator of one tensor, for kernels that tests make.
-#ifndef BELAY_TOOLS_PROFILE_UNARY_CALL_H_
-#define BELAY_TOOLS_PROFILE_UNARY_CALL_H_
+#ifndef BELAY_TOOLS_PROFILE_TESTING_UNARY_CALL_H_
+#define BELAY_TOOLS_PROFILE_TESTING_UNARY_CALL_H_
 
 #include "absl/status/statusor.h"
 #include "runtime/core/status_macros.h"
@@ -19,4 +19,4 @@ struct UnaryCall {
 
 }  // namespace belay::tools
 
-#endif  // BELAY_TOOLS_PROFILE_UNARY_CALL_H_
+#endif  // BELAY_TOOLS_PROFILE_TESTING_UNARY_CALL_H_

@@ -1,7 +1,7 @@
 // A program in text form, lowered, opened and loaded with a log, perhaps with kernels that are preferred
 // to the standard ones: for tests.
-#ifndef BELAY_TOOLS_PROFILE_LOGGED_METHOD_H_
-#define BELAY_TOOLS_PROFILE_LOGGED_METHOD_H_
+#ifndef BELAY_TOOLS_PROFILE_TESTING_LOGGED_METHOD_H_
+#define BELAY_TOOLS_PROFILE_TESTING_LOGGED_METHOD_H_
 
 #include <cstdint>
 #include <memory>
@@ -101,4 +101,4 @@ class LoggedMethod {
 
 }  // namespace belay::tools
 
-#endif  // BELAY_TOOLS_PROFILE_LOGGED_METHOD_H_
+#endif  // BELAY_TOOLS_PROFILE_TESTING_LOGGED_METHOD_H_
