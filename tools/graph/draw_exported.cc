@@ -84,8 +84,8 @@ class Drawing {
   void DrawInputs(const ExportedProgram& program, GraphId id, DrawnGraph& drawn,
                   Producers& producers) {
     const Graph& graph = program.graphs[id];
+    const bool top = id == ExportedProgram::kTop;
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
-      const bool top = id == ExportedProgram::kTop && i < program.signature.inputs.size();
       DrawInput(program, graph, graph.inputs()[i], top ? &program.signature.inputs[i] : nullptr,
                 drawn, producers);
     }
@@ -98,7 +98,7 @@ class Drawing {
         .name = "output", .op = "output", .delegate = drawn.delegate, .is_operator = false};
     for (size_t i = 0; i < graph.outputs().size(); ++i) {
       std::string name = absl::StrCat(i);
-      if (id == ExportedProgram::kTop && i < program.signature.outputs.size() &&
+      if (id == ExportedProgram::kTop &&
           program.signature.outputs[i].kind != exir::OutputKind::kUserOutput) {
         const exir::OutputSpec& spec = program.signature.outputs[i];
         name = absl::StrCat(std::string(exir::OutputKindName(spec.kind)), " ", spec.target);
@@ -130,19 +130,17 @@ class Drawing {
     for (exir::NodeId n : graph.nodes()) {
       const exir::Node& node = graph.node(n);
       std::optional<uint32_t> delegate = drawn.delegate;
-      if (node.target == program.ops->CallDelegate() && !node.arguments.empty()) {
-        const auto* module = node.arguments[0].get_if<exir::ModuleId>();
-        if (module != nullptr) {
-          const exir::LoweredBackendModule* lowered = program.lowered_modules[*module].get();
-          const auto [it, added] = delegates_.try_emplace(lowered, method_.delegates.size());
-          if (added) {
-            method_.delegates.push_back(
-                {lowered->backend_id, lowered->processed.bytes.size(), node.name, drawn.delegate});
-            OpenDelegate(node, *lowered, it->second, drawn, producers);
-            continue;
-          }
-          delegate = it->second;
+      if (node.target == program.ops->CallDelegate()) {
+        const exir::ModuleId module = *node.arguments[0].get_if<exir::ModuleId>();
+        const exir::LoweredBackendModule* lowered = program.lowered_modules[module].get();
+        const auto [it, added] = delegates_.try_emplace(lowered, method_.delegates.size());
+        if (added) {
+          method_.delegates.push_back(
+              {lowered->backend_id, lowered->processed.bytes.size(), node.name, drawn.delegate});
+          OpenDelegate(node, *lowered, it->second, drawn, producers);
+          continue;
         }
+        delegate = it->second;
       }
       DrawnNode to{.name = node.name,
                    .op = node.target->text_name(),
@@ -167,8 +165,7 @@ class Drawing {
   }
 
   static std::string ArgumentName(const exir::Node& node, size_t argument) {
-    if (const exir::FunctionSchema* schema = node.target->schema();
-        schema != nullptr && argument < schema->arguments.size()) {
+    if (const exir::FunctionSchema* schema = node.target->schema()) {
       return schema->arguments[argument].name;
     }
     if (argument < node.argument_names.size() && !node.argument_names[argument].empty()) {

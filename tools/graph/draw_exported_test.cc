@@ -119,6 +119,28 @@ TEST_F(DrawExportedTest, BodiesAreGraphsOfTheirOwnAndListsAreEdges) {
   EXPECT_THAT(method.graphs[0].nodes[4].attributes, ElementsAre(Pair("1", "3")));
 }
 
+// Operators without a schema have the names that the call gives.
+TEST_F(DrawExportedTest, ArgumentsHaveNamesOfTheSchemaOrOfTheCallOrNumbers) {
+  const DrawnMethod method = Draw(R"(program aten {
+    graph(%p: b8[] user_input, %x: f32[2] user_input) {
+      %y: f32[2] = higher_order.cond(%p, graph#1, graph#1, operands=[%x])
+      return (%y user_output)
+    }
+    graph body(%a: f32[2]) {
+      %n: f32[2] = aten.neg.default(%a)
+      return (%n)
+    }
+  })");
+  const auto names = [](const DrawnNode& node) {
+    std::vector<std::string> names;
+    for (const DrawnEdge& edge : node.operands) names.push_back(edge.argument);
+    for (const auto& [name, text] : node.attributes) names.push_back(name);
+    return names;
+  };
+  EXPECT_THAT(names(method.graphs[0].nodes[2]), ElementsAre("0", "operands", "1", "2"));
+  EXPECT_THAT(names(method.graphs[1].nodes[1]), ElementsAre("self"));
+}
+
 TEST_F(DrawExportedTest, InputsAndOutputsSayWhatTheyAre) {
   const DrawnMethod method = Draw(R"(program edge {
   constants { state "b": f32[2] }

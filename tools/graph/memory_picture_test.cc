@@ -47,6 +47,18 @@ TEST(MemoryPictureTest, TensorsLieFromTheFirstUseToTheLast) {
     {"name": "instruction 2", "type": "f32[4]", "bytes": 16, "offset": 0, "first": 2, "last": 3}])"));
 }
 
+// A tensor that no instruction uses takes no memory at any time; of one that is read and written by
+// none, as a view of another, there is no name but its number.
+TEST(MemoryPictureTest, TensorsWithoutUseAreLeftOutAndThoseWithoutWriterHaveNumbers) {
+  schema::Method method = Chain();
+  AddTensor(method, 4, 0);
+  AddTensor(method, 2, 32);
+  method.mutable_instructions(2)->mutable_kernel()->add_arguments(5);
+  const json picture = MemoryPicture(method, nullptr);
+  ASSERT_EQ(picture["tensors"].size(), 4u) << picture;
+  EXPECT_EQ(picture["tensors"][3]["name"], "value 5");
+}
+
 TEST(MemoryPictureTest, InstructionsHaveNumbersWithoutDebugData) {
   EXPECT_EQ(MemoryPicture(Chain(), nullptr)["instructions"][0], "instruction 0");
 }

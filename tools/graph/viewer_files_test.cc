@@ -77,6 +77,13 @@ TEST(ModelExplorerTest, HasTheFieldsOfAGraphCollection) {
   }
 }
 
+TEST(DotTest, BodiesWithoutNodesHaveNothingToLeadTo) {
+  DrawnProgram program = Drawn("x");
+  EXPECT_THAT(DotText("net.pt2", program), HasSubstr("style=dashed"));
+  program[0].graphs[1].nodes.clear();
+  EXPECT_THAT(DotText("net.pt2", program), Not(HasSubstr("style=dashed")));
+}
+
 // No string ends where it should not: what is between quotes is skipped, and nothing but DOT's own
 // characters is left.
 TEST(DotTest, QuotesEveryText) {
@@ -128,6 +135,20 @@ TEST(ReportPageTest, HasWhatWasDrawn) {
   EXPECT_EQ(method["constants"][0]["bytes"], 8);
   EXPECT_EQ(method["delegates"][0]["blob_bytes"], 7);
   EXPECT_EQ(method["graphs"][0]["nodes"][2]["bodies"], json::array({1}));
+}
+
+// A delegate may hold others, and bodies.
+TEST(ReportPageTest, SaysInWhichDelegateThingsAre) {
+  DrawnProgram program = Drawn("x");
+  program[0].graphs[1].delegate = 0;
+  program[0].delegates.push_back({"y", 3, "call", 0});
+  program[0].constants[0].delegate = 1;
+  const json method = DrawnProgramJson(program)["methods"][0];
+  EXPECT_EQ(method["graphs"][0].contains("delegate"), false);
+  EXPECT_EQ(method["graphs"][1]["delegate"], 0);
+  EXPECT_EQ(method["delegates"], json::parse(R"([{"backend": "x", "blob_bytes": 7},
+      {"backend": "y", "blob_bytes": 3, "call": "call", "inside": 0}])"));
+  EXPECT_EQ(method["constants"][0]["delegate"], 1);
 }
 
 }  // namespace
