@@ -92,6 +92,53 @@ TEST_F(InspectTest, VerifyReadsEveryEntryOfAnArchive) {
   EXPECT_THAT(outcome.errors, HasSubstr("model/extra/notes"));
 }
 
+TEST_F(InspectTest, TellsWhichEntriesAreInflatedAndWhichHaveNoChecksum) {
+  std::vector<exir::ZipWriterEntry> entries;
+  for (const auto& [name, content] : DefaultFiles(ProgramJson())) {
+    entries.push_back({.name = "model/" + name, .content = content});
+  }
+  entries.push_back(
+      {.name = "model/extra/long", .content = std::string(5000, 'x'), .deflate = true});
+  entries.push_back({.name = "model/extra/empty"});
+  entries.push_back({.name = "model/extra/notes", .content = "text", .crc32 = 0});
+  const std::string file = Write("m.pt2", exir::WriteZip(entries));
+  const Outcome outcome = Run({.file = file, .size = true, .verify = true});
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("all checksums match (1 entries have none)\n"),
+                                    HasSubstr("model/extra/long (5000 inflated)\n"),
+                                    HasSubstr("  0 bytes: model/extra/empty\n")));
+}
+
+// Around the text of a graph, which can be read back, stands only what was asked for besides.
+TEST_F(InspectTest, GraphsStandAloneUnlessMoreIsAskedFor) {
+  const std::string file = Write("m.pt2", PackArchive(DefaultFiles(ProgramJson())));
+  const std::string graph = Run({.file = file, .graph = true}).output;
+  EXPECT_TRUE(graph.starts_with("program ")) << graph;
+  EXPECT_THAT(Run({.file = file, .graph = true, .size = true}).output,
+              AllOf(HasSubstr("archive, "), HasSubstr(graph), HasSubstr("(100 %)")));
+  EXPECT_THAT(Run({.file = file, .graph = true, .verify = true}).output,
+              AllOf(HasSubstr("all checksums match\n"), HasSubstr(graph)));
+  const json out = json::parse(Run({.file = file, .json = true, .graph = true}).output);
+  EXPECT_EQ(out["models"][0]["graph"], graph);
+  const std::string saved = Path("m.bir");
+  LowerOptions lower{.input = file, .output = saved};
+  lower.stage = "aten";
+  ASSERT_EQ(Capture([&] { return Lower(lower); }).status, kDone);
+  EXPECT_THAT(Run({.file = saved, .verify = true}).output,
+              AllOf(HasSubstr("saved programs, "), HasSubstr("all checksums match\n")));
+}
+
+TEST_F(InspectTest, TellsUnknownOperatorsAndSizesWithoutABound) {
+  EXPECT_THAT(Run({.file = "conformance/models/zoo/custom_operator/model.pt2"}).output,
+              HasSubstr(" (unknown)\n"));
+  const std::string unbounded = "conformance/models/more/unbounded_batch/model.pt2";
+  EXPECT_THAT(Run({.file = unbounded}).output, HasSubstr("without an upper bound\n"));
+  const json ranges =
+      json::parse(Run({.file = unbounded, .json = true}).output)["models"][0]["ranges"];
+  ASSERT_EQ(ranges.size(), 1u) << ranges;
+  EXPECT_TRUE((*ranges.begin())[1].is_null()) << ranges;
+}
+
 TEST_F(InspectTest, PrintsValuesAndInstructionsOfAProgramFile) {
   const Outcome outcome =
       Run({.file = Write("p.belay", SampleProgram().Serialize()), .graph = true});
