@@ -114,6 +114,66 @@ TEST_F(SeparateMemoryTest, WithoutCopiesTheRuntimeFailsOnTheHostsMemory) {
                              HasSubstr("lies in the host's memory, not on the device"))));
 }
 
+// Results lie where they were planned, or there is no memory for them.
+class PlannedPlaces final : public OutputAllocator {
+ public:
+  explicit PlannedPlaces(bool are_there) : are_there_(are_there) {}
+  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
+    if (!are_there_) return absl::ResourceExhaustedError("no memory for the result");
+    tensor.sizes = Sizes(sizes);
+    return absl::OkStatus();
+  }
+
+ private:
+  const bool are_there_;
+};
+
+// What a copy of one tensor into the memory of the other gives.
+absl::Status Copied(std::string_view op, const TensorView& from, const TensorView& to,
+                    bool has_memory = true) {
+  PlannedPlaces places(has_memory);
+  EValue self(from), out(to);
+  EValue *const arguments[] = {&self}, *const outputs[] = {&out};
+  for (const Kernel& kernel : SeparateMemoryKernels()) {
+    if (kernel.op != op) continue;
+    KernelContext context(arguments, outputs, &places, {});
+    return kernel.Run(context);
+  }
+  return absl::NotFoundError(std::string(op));
+}
+
+TEST_F(SeparateMemoryTest, WhatLiesOnTheDeviceIsWhatWasCopiedThere) {
+  constexpr std::string_view kToDevice = "et_copy._h2d_copy.default";
+  constexpr std::string_view kToHost = "et_copy._d2h_copy.default";
+  const auto hosts = StatusIs(absl::StatusCode::kFailedPrecondition,
+                              HasSubstr("lies in the host's memory, not on the device"));
+  const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
+  TestTensor place = TestTensor::Zeros(DType::kFloat32, {4}),
+             back = TestTensor::Zeros(DType::kFloat32, {4});
+  const auto part = [](const TestTensor& tensor, int64_t size) {
+    TensorView view = tensor.view();
+    view.sizes = Sizes{size};
+    return view;
+  };
+  EXPECT_THAT(Copied(kToHost, part(place, 2), part(back, 2)), hosts);
+  ASSERT_OK(Copied(kToDevice, x.view(), part(place, 2)));
+  EXPECT_OK(Copied(kToHost, part(place, 2), part(back, 2)));
+  EXPECT_EQ(ToVector<float>(part(back, 2)), (std::vector<float>{1, 2}));
+  const auto no_memory =
+      StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("no memory for the result"));
+  EXPECT_THAT(Copied(kToHost, part(place, 2), part(back, 2), /*has_memory=*/false), no_memory);
+  EXPECT_THAT(Copied(kToDevice, x.view(), part(back, 2), /*has_memory=*/false), no_memory);
+  // More than was copied, and what the host has written since.
+  EXPECT_THAT(Copied(kToHost, part(place, 4), part(back, 4)), hosts);
+  place.view().as<float>()[0] = 5;
+  EXPECT_THAT(Copied(kToHost, part(place, 2), part(back, 2)), hosts);
+  // Nothing may be copied, but no more than there is room for.
+  EXPECT_OK(Copied(kToDevice, part(x, 0), part(place, 0)));
+  EXPECT_THAT(
+      Copied(kToDevice, part(x, 1 << 25), part(place, 1 << 25)),
+      StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("memory of the demo device")));
+}
+
 TEST_F(SeparateMemoryTest, OtherDevicesAreNotDeclared) {
   EXPECT_THAT(exir::ToBackend(Parse(), PartitionerFor("cuda:2"), aot_).status(),
               StatusIs(absl::StatusCode::kUnimplemented,
