@@ -54,6 +54,16 @@ TEST_F(ArchiveModelTest, ModelIsTheForwardOfAnArchive) {
   EXPECT_THAT(ChooseModel(file, "decode"), StatusIs(kNotFound, HasSubstr("'decode'")));
 }
 
+// A colon with nothing before or behind it is part of the file's name.
+TEST_F(ArchiveModelTest, FilesAndModelsHaveNames) {
+  for (const char* text : {"m.pt2", ":m", "m.pt2:"}) {
+    EXPECT_EQ(ParseArchiveModel(text).path, text);
+    EXPECT_EQ(ParseArchiveModel(text).model, "");
+  }
+  EXPECT_EQ(ParseArchiveModel("m.pt2:a").path, "m.pt2");
+  EXPECT_EQ(ParseArchiveModel("m.pt2:a").model, "a");
+}
+
 TEST_F(ArchiveModelTest, AFilesNameMayHaveAColon) {
   const std::string file = Write("two:prefill", TwoModelArchive());
   EXPECT_EQ(Chosen(file, "decode"), "decode");

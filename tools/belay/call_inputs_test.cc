@@ -177,6 +177,7 @@ TEST(DescribeValueTest, SmallTensorsShowTheirElements) {
             "i64[2,1] = [7, -9223372036854775808]");
   EXPECT_EQ(describe(TestTensor::Of<float>({0}, {})), "f32[0] = []");
   EXPECT_EQ(describe(TestTensor::Of<float>({17}, std::vector<float>(17))), "f32[17]");
+  EXPECT_EQ(describe(TestTensor::Zeros(DType::kComplex64, {2})), "c64[2]");
   EXPECT_EQ(DescribeElements(EValue(int64_t{3})), "int 3");
   EXPECT_EQ(describe(TestTensor::Of<bool>({2}, {true, false})), "b8[2] = [1, 0]");
   EXPECT_EQ(DescribeValue(EValue(true)), "bool true");

@@ -143,6 +143,24 @@ TEST(CommandLineTest, WrongUsageIsSaidAndCallsNothing) {
   }
 }
 
+TEST(CommandLineTest, NumbersAreAtLeastWhatTheyMustBe) {
+  for (const char* seconds : {"abc", "0", "-1", "inf", "nan"}) {
+    const Outcome outcome = Parse({"bench", "m.belay", "--seconds", seconds});
+    EXPECT_EQ(outcome.status, kBadUsage) << seconds;
+    EXPECT_NE(outcome.error.find(std::string("takes a number of at least 0.001, not ") + seconds),
+              std::string::npos)
+        << outcome.error;
+  }
+  EXPECT_EQ(Parse({"bench", "m.belay", "--seconds", "0.001"}).status, 14);
+}
+
+TEST(CommandLineTest, OptionsStandBehindASubcommand) {
+  const Outcome outcome = Parse({"--nosuch"});
+  EXPECT_EQ(outcome.status, kBadUsage);
+  EXPECT_NE(outcome.error.find("'belay --help' says what there is.\n"), std::string::npos)
+      << outcome.error;
+}
+
 TEST(CommandLineTest, SuggestsWhatIsProbablyMeant) {
   EXPECT_THAT(Parse({"lwoer", "m.pt2"}).error, HasSubstr("subcommand lwoer (did you mean lower?)"));
   EXPECT_THAT(Parse({"run", "m.belay", "--inptu", "x.npy"}).error,

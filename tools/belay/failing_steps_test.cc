@@ -221,6 +221,28 @@ TEST_F(FailingStepsTest, DifferencesAreLookedForInWhatWasAskedFor) {
   }
 }
 
+// DIR or METHOD=DIR; a folder that is there is one, whatever its name.
+TEST_F(FailingStepsTest, FoldersOfASequenceMayHaveAnyName) {
+  for (const std::string name : {"plain", "a=b"}) {
+    fs::create_directory(Path(name));
+    fs::copy(Path("x.npy"), Path(name + "/input_0.npy"));
+  }
+  RunOptions options{.program = good_};
+  options.sequence = {Path("plain"), Path("a=b"), "forward=" + Path("plain")};
+  const Outcome outcome = Capture([&] { return tools::Run(options); });
+  EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+  const std::string line = "output 0: f32[2,3] = [0, 0, 0, 0, 0, 0]\n";
+  EXPECT_EQ(outcome.output, line + line + line);
+  options.sequence = {Path("c=d")};
+  Expect([&] { return tools::Run(options); }, kBadInput, "no method");
+}
+
+TEST_F(FailingStepsTest, NamesThatAreLikeNoneHaveNoSuggestion) {
+  const Outcome outcome = Capture([] { return Ops({.name = "zzzzqqqqxxxxkkkk"}); });
+  EXPECT_EQ(outcome.status, kNegative);
+  EXPECT_EQ(outcome.errors, "belay: no operator's name holds 'zzzzqqqqxxxxkkkk'\n");
+}
+
 // --- Pages and graphs ---
 
 TEST_F(FailingStepsTest, ProfilesAreWrittenAsPages) {

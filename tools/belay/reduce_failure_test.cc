@@ -1,6 +1,7 @@
 #include "tools/belay/reduce_failure.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -143,9 +144,16 @@ TEST_F(ReduceFailureTest, WhatIsRightHasNoWrongPart) {
 
 TEST_F(ReduceFailureTest, FilesAreTheProgramAndACall) {
   const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
-  ASSERT_OK_AND_ASSIGN(const ReducedFailure failure, Reduce(program, "v200"));
+  ASSERT_OK_AND_ASSIGN(ReducedFailure failure, Reduce(program, "v200"));
   const std::string directory = Path("reduced/failure");
+  // What .npy has no type for has no file.
+  failure.inputs.push_back(exir::OwnedValue::Scalar(EValue()));
+  failure.inputs.push_back(exir::OwnedValue::Scalar(EValue(std::string_view("text"))));
   ASSERT_OK(WriteFailure(failure, directory));
+  EXPECT_TRUE(std::filesystem::exists(absl::StrCat(directory, "/input_0.npy")));
+  for (const int i : {1, 2}) {
+    EXPECT_FALSE(std::filesystem::exists(absl::StrCat(directory, "/input_", i, ".npy"))) << i;
+  }
   ASSERT_OK_AND_ASSIGN(const exir::MethodPrograms read,
                        exir::ReadSavedPrograms(absl::StrCat(directory, "/program.bir"), *ops_));
   ASSERT_EQ(read.size(), 1u);
