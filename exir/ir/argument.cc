@@ -16,6 +16,15 @@ Argument::List Repeated(const Argument& element, size_t count) {
 
 }  // namespace
 
+Argument::Argument() : value_(None{}) {}
+Argument::Argument(int value) : value_(int64_t{value}) {}
+Argument::Argument(const char* value) : value_(std::string(value)) {}
+Argument::Argument(const Argument& other) = default;
+Argument::Argument(Argument&& other) noexcept = default;
+Argument& Argument::operator=(const Argument& other) = default;
+Argument& Argument::operator=(Argument&& other) noexcept = default;
+Argument::~Argument() = default;
+
 bool Dict::operator==(const Dict& other) const { return entries == other.entries; }
 
 bool operator==(const Argument& a, const Argument& b) {

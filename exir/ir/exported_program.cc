@@ -19,6 +19,14 @@ void Renumber(Argument& argument, const std::vector<GraphId>& new_ids) {
 
 }  // namespace
 
+ExportedProgram::ExportedProgram(const OpRegistry* ops) : ops(ops) {}
+ExportedProgram::ExportedProgram(ExportedProgram&& other) noexcept = default;
+ExportedProgram& ExportedProgram::operator=(ExportedProgram&& other) noexcept = default;
+ExportedProgram::ExportedProgram(const ExportedProgram& other) = default;
+ExportedProgram::~ExportedProgram() = default;
+
+ExportedProgram ExportedProgram::Clone() const { return ExportedProgram(*this); }
+
 std::string_view IrDialectName(IrDialect dialect) {
   switch (dialect) {
     case IrDialect::kTraining:

@@ -31,10 +31,12 @@ using ConstantMap = absl::btree_map<std::string, ConstantTensor>;
 // Move-only; Clone() copies graphs and maps and shares all bytes and lowered modules. Nothing in it
 // points into it, so it may be moved freely. Thread-compatible.
 struct ExportedProgram {
-  explicit ExportedProgram(const OpRegistry* ops) : ops(ops) {}
-  ExportedProgram(ExportedProgram&&) = default;
-  ExportedProgram& operator=(ExportedProgram&&) = default;
-  ExportedProgram Clone() const { return ExportedProgram(*this); }
+  // In the .cc, so that files that only read programs do not compile them.
+  explicit ExportedProgram(const OpRegistry* ops);
+  ExportedProgram(ExportedProgram&& other) noexcept;
+  ExportedProgram& operator=(ExportedProgram&& other) noexcept;
+  ~ExportedProgram();
+  ExportedProgram Clone() const;
 
   static constexpr GraphId kTop = GraphId(0);
   const Graph& top() const { return graphs[kTop]; }
@@ -67,7 +69,7 @@ struct ExportedProgram {
   PrimaryMap<ModuleId, std::shared_ptr<const LoweredBackendModule>> lowered_modules;
 
  private:
-  ExportedProgram(const ExportedProgram&) = default;
+  ExportedProgram(const ExportedProgram& other);
 };
 
 }  // namespace belay::exir

@@ -54,6 +54,13 @@ std::vector<ValueId> Node::results() const {
   return results;
 }
 
+Graph::Graph() = default;
+Graph::Graph(const Graph& other) = default;
+Graph::Graph(Graph&& other) noexcept = default;
+Graph& Graph::operator=(const Graph& other) = default;
+Graph& Graph::operator=(Graph&& other) noexcept = default;
+Graph::~Graph() = default;
+
 std::vector<NodeId> Graph::NodeList() const {
   std::vector<NodeId> list;
   list.reserve(num_nodes_);

@@ -128,6 +128,14 @@ struct Node {
 
 class Graph {
  public:
+  // In the .cc, so that files that only read graphs do not compile them.
+  Graph();
+  Graph(const Graph& other);
+  Graph(Graph&& other) noexcept;
+  Graph& operator=(const Graph& other);
+  Graph& operator=(Graph&& other) noexcept;
+  ~Graph();
+
   const std::string& name() const { return name_; }  // "" for the top graph; "true_graph_0"
   absl::Span<const ValueId> inputs() const { return inputs_; }
   // Values or literals (None, numbers, strings).

@@ -66,6 +66,25 @@ std::optional<SymInt> AsSymInt(const MetaValue& value) {
 
 }  // namespace
 
+MetaValue::MetaValue() = default;
+MetaValue::MetaValue(const MetaValue& other) = default;
+MetaValue::MetaValue(MetaValue&& other) noexcept = default;
+MetaValue& MetaValue::operator=(const MetaValue& other) = default;
+MetaValue& MetaValue::operator=(MetaValue&& other) noexcept = default;
+MetaValue::~MetaValue() = default;
+
+MetaContext::MetaContext(const FunctionSchema& schema, std::vector<MetaValue> arguments,
+                         SymbolSource* symbols)
+    : schema_(schema),
+      arguments_(std::move(arguments)),
+      symbols_(symbols),
+      outputs_(schema.returns.size()) {}
+MetaContext::~MetaContext() = default;
+
+void MetaContext::SetTensor(int i, DType dtype, std::vector<SymInt> sizes) {
+  outputs_[i] = TensorMeta::Contiguous(dtype, std::move(sizes));
+}
+
 absl::StatusOr<const TensorMeta*> MetaContext::Tensor(int i) const {
   const TensorMeta* tensor = arguments_[i].get_if<TensorMeta>();
   if (tensor == nullptr) return WrongKind(schema_, i, "a tensor", arguments_[i]);

@@ -24,9 +24,15 @@ struct MetaValue {
                MemoryFormat, Layout, Device, MetaList>
       value;
 
-  MetaValue() = default;
+  // In the .cc: the alternatives cost every file that includes this otherwise.
+  MetaValue();  // None
   template <class T>
   MetaValue(T v) : value(std::move(v)) {}  // NOLINT
+  MetaValue(const MetaValue& other);
+  MetaValue(MetaValue&& other) noexcept;
+  MetaValue& operator=(const MetaValue& other);
+  MetaValue& operator=(MetaValue&& other) noexcept;
+  ~MetaValue();
   template <class T>
   const T* get_if() const {
     return std::get_if<T>(&value);
@@ -47,11 +53,9 @@ class SymbolSource {
 // (precondition: in range).
 class MetaContext {
  public:
-  MetaContext(const FunctionSchema& schema, std::vector<MetaValue> arguments, SymbolSource* symbols)
-      : schema_(schema),
-        arguments_(std::move(arguments)),
-        symbols_(symbols),
-        outputs_(schema.returns.size()) {}
+  MetaContext(const FunctionSchema& schema, std::vector<MetaValue> arguments,
+              SymbolSource* symbols);
+  ~MetaContext();
 
   const FunctionSchema& schema() const { return schema_; }
   int num_arguments() const { return static_cast<int>(arguments_.size()); }
@@ -77,9 +81,7 @@ class MetaContext {
   absl::StatusOr<DType> ScalarCategory(int i) const;
 
   void SetOutput(int i, MetaValue value) { outputs_[i] = std::move(value); }
-  void SetTensor(int i, DType dtype, std::vector<SymInt> sizes) {
-    outputs_[i] = TensorMeta::Contiguous(dtype, std::move(sizes));
-  }
+  void SetTensor(int i, DType dtype, std::vector<SymInt> sizes);
   const std::vector<MetaValue>& outputs() const { return outputs_; }
   // kFailedPrecondition when the caller has no source of symbols (shapes must be known where it
   // stands).
