@@ -35,6 +35,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 MEMORY = 6 << 30  # a guard less may ask for any amount
 SHORTEST = 10  # seconds that a mutant's test has at least
+# Where a guard is missing, what follows goes through a null pointer or takes what an empty optional holds. The test is to
+# end there; a compiler that knows that this is never right would keep the guard, or take any bytes for the value.
+ENDING = ("-D_GLIBCXX_ASSERTIONS", "-fno-delete-null-pointer-checks")
 
 
 def say(*words):
@@ -127,6 +130,12 @@ class Bazel:
 
     def build(self, tests):
         self("build", *self.flags, "--color=no", "--curses=no", *[t.label for t in tests])
+
+
+def ending(sources):
+    """The flag of Bazel that compiles these sources, whose tests are to end where a guard is missing."""
+    paths = "|".join(p.replace(".", r"\.") for p in sources)
+    return f"--per_file_copt=^({paths})$@{','.join(ENDING)}"
 
 
 def limit():
@@ -284,7 +293,7 @@ def main():
     skipped += len(harmful)
     say(f"{len(sources)} sources, {len(mutants)} mutants; left alone: {skipped} conditions")
 
-    bazel = Bazel(scratch, [f"--output_base={options.scratch / 'base'}", *shlex.split(options.startup)], ["--symlink_prefix=/", *shlex.split(options.flags)])
+    bazel = Bazel(scratch, [f"--output_base={options.scratch / 'base'}", *shlex.split(options.startup)], ["--symlink_prefix=/", ending(sources), *shlex.split(options.flags)])
     patterns = options.tests or sorted({f"//{f}:all" for f in folders if any((ROOT / f).glob("BUILD.bazel"))})
     tests = bazel.tests(" + ".join(f"tests({p})" for p in patterns))
     bazel.build(tests)

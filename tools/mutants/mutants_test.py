@@ -123,6 +123,36 @@ class RunTest(unittest.TestCase):
             self.assertEqual(output(BELAY_MUTANT="11"), "more -1\n")
             self.assertEqual(output(BELAY_MUTANT="13"), "word -1\n")
 
+    @unittest.skipUnless(shutil.which("clang++-19"), "no compiler")
+    def test_what_a_guard_kept_from_nothing_ends_the_program(self):
+        source_text = """
+        #include <optional>
+        struct Node { int kind; };
+        int KindOf(const Node* node) { if (node == nullptr) return 0; return node->kind & 64; }
+        int Twice(const std::optional<int>& x) { if (!x.has_value()) return 0; return *x & 64; }
+        int main(int argc, char**) { return KindOf(argc > 5 ? new Node{argc} : nullptr) + Twice(std::nullopt); }
+        """
+        text, made, _ = rewrite.rewrite("x.cc", source_text, [], 10)
+        self.assertEqual([m.number for m in made], [10, 11])
+        with tempfile.TemporaryDirectory() as folder:
+            source, program = (pathlib.Path(folder) / n for n in ("x.cc", "x"))
+            source.write_text(text)
+            subprocess.run(["clang++-19", "-std=c++20", "-O1", *mutants.ENDING, source, "-o", program], check=True)
+
+            def ends(**environment):
+                run = subprocess.run([program], env=environment, stderr=subprocess.DEVNULL)
+                return run.returncode < 0
+
+            self.assertFalse(ends())
+            self.assertTrue(ends(BELAY_MUTANT="10"))
+            self.assertTrue(ends(BELAY_MUTANT="11"))
+
+    def test_only_the_sources_are_compiled_so(self):
+        self.assertEqual(
+            mutants.ending(["a/b.cc", "c.cc"]),
+            "--per_file_copt=^(a/b\\.cc|c\\.cc)$@-D_GLIBCXX_ASSERTIONS,-fno-delete-null-pointer-checks",
+        )
+
 
 class ReportTest(unittest.TestCase):
     def test_what_is_known_does_not_count(self):
