@@ -33,8 +33,8 @@ class QuantizationSimplification : NodeLowering {
 
   bool Run() {
     for (NodeId id : graph_.NodeList()) MakeUnsigned(id);
+    // What goes meanwhile is the node itself and what comes before it.
     for (NodeId id : graph_.NodeList()) {
-      if (!graph_.contains(id)) continue;
       for (to_hoist_ = {id}; !to_hoist_.empty();) {
         const NodeId next = to_hoist_.back();
         to_hoist_.pop_back();
