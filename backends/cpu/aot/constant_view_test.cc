@@ -46,6 +46,8 @@ TEST(ConstantViews, SeesThroughPermutations) {
 
 TEST(ConstantViews, SeesThroughReshapes) {
   EXPECT_EQ(ViewOf("%y: f32[2,16] = edge.aten.view_copy.default(%w, [2,16])"), "w[2,16,]{16,1}");
+  EXPECT_EQ(ViewOf("%y: f32[2,2,2,4] = edge.aten.view_copy.default(%w, [2,2,2,4])"),
+            "w[2,2,2,4,]{16,8,4,1}");
   EXPECT_EQ(ViewOf("%y: f32[4] = edge.aten.squeeze_copy.default(%c)"), "c[4,]{1}");
   // Dimensions of 1, also of what is permuted.
   EXPECT_EQ(ViewOf("%t: f32[4,8] = edge.aten.permute_copy.default(%w, [1,0]) "
@@ -95,6 +97,7 @@ TEST(ConstantViews, ReshapesWhatIsEmpty) {
 TEST(ConstantViews, WhatIsNoViewIsNone) {
   for (std::string_view body : {
            "%y: f32[4,8] = edge.aten.permute_copy.default(%w, [1,0,2])",
+           "%y: f32[4] = edge.aten.permute_copy.default(%w, [1])",
            "%y: symint(s0) = edge.aten.view_copy.default(%w, [8,4])",
            "%y: f32[8,4] = edge.aten.alias_copy.default(3)",
            "%y: f32[4,8] = edge.aten.permute_copy.default(%w, [1,2])",

@@ -1,5 +1,6 @@
 #include "backends/cpu/aot/decisions.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,12 +20,15 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What all passes say of a program: `constants`, more inputs and the graph's body.
-std::string Said(std::string_view constants, std::string_view inputs, std::string_view body) {
+// What all passes say of a program: `constants`, which are zeros or these numbers, more inputs and the
+// graph's body.
+std::string Said(std::string_view constants, std::string_view inputs, std::string_view body,
+                 const std::optional<Numbers>& numbers = std::nullopt) {
   exir::ExportedProgram program =
       exir::ParseOrDie(absl::StrCat("program edge { constants { ", constants, " } graph(", inputs,
                                     ") { ", body, " return (%y user_output) } }"),
                        CpuPassTestOps());
+  if (numbers.has_value()) Fill(program, *numbers);
   FusedHandles handles;
   Decisions decisions;
   absl::StatusOr<exir::ExportedProgram> lowered =
@@ -44,6 +48,40 @@ TEST(Decisions, Products) {
                  R"(%w: f32[4,8] parameter "w", %b: f32[8] parameter "b", %x: f32[2,4] user_input)",
                  R"(%y: f32[2,8] = edge.aten.addmm.default(%b, %x, %w, beta=2.0))"),
             "y: stays edge.aten.addmm.default: its bias is no row, or alpha or beta are not 1\n");
+}
+
+TEST(Decisions, ProductsOfFewBits) {
+  constexpr std::string_view kInputs =
+      R"(%w: i8[8,32] parameter "w", %s: f32[8,2] parameter "s", %x: f32[2,32] user_input)";
+  const auto body = [](int group) {
+    return absl::StrCat(
+        "%d: f32[8,32] = edge.quantized_decomposed.dequantize_per_channel_group.default(%w, %s, "
+        "none, -8, 7, dtype:i8, ",
+        group, R"(, dtype:f32)
+        %t: f32[32,8] = edge.aten.permute_copy.default(%d, [1,0])
+        %y: f32[2,8] = edge.aten.mm.default(%x, %t))");
+  };
+  constexpr Numbers kNumbers = {.i8 = 3};
+  constexpr std::string_view kState = R"(state "w": i8[8,32] state "s": f32[8,2])";
+  EXPECT_THAT(
+      Said(kState, kInputs, body(16), kNumbers),
+      HasSubstr("y: weight_only_linear, weight of 32 x 8 packed as int4 in groups of 16\n"));
+  // Groups of all rows are none.
+  EXPECT_THAT(Said(R"(state "w": i8[8,32] state "s": f32[8,1])",
+                   R"(%w: i8[8,32] parameter "w", %s: f32[8,1] parameter "s",
+                      %x: f32[2,32] user_input)",
+                   body(32), kNumbers),
+              HasSubstr("y: weight_only_linear, weight of 32 x 8 packed as int4\n"));
+  // Of scales of rows, which no kernel takes.
+  EXPECT_THAT(
+      Said(
+          R"(state "w": i8[8,32] state "s": f32[8])",
+          R"(%w: i8[8,32] parameter "w", %s: f32[8] parameter "s", %x: f32[2,8] user_input)",
+          R"(%d: f32[8,32] = edge.quantized_decomposed.dequantize_per_channel.default(%w, %s, none, 0, -127, 127, dtype:i8)
+              %y: f32[2,32] = edge.aten.mm.default(%x, %d))",
+          kNumbers),
+      HasSubstr("y: stays edge.aten.mm.default: its right side is quantized, but not both sides in "
+                "a form that a quantized kernel takes\n"));
 }
 
 TEST(Decisions, Convolutions) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
+#include "exir/ir/graph_editor.h"
 #include "exir/testing/programs.h"
 #include "gtest/gtest.h"
 
@@ -51,6 +52,7 @@ TEST(ActivationForms, Clamps) {
         "%y: f32[2,8] = edge.aten.clamp.default(%x, nan, 1.0)",
         "%y: f32[2,8] = edge.aten.clamp.default(%x, 0.0, nan)",
         "%y: f32[2,8] = edge.aten.clamp.default(%x, %f, 1.0)",
+        "%y: f32[2,8] = edge.aten.clamp.default(%x, %c, 1.0)",
         "%y: f32[2,8] = edge.aten.clamp.default(%x, 0.0, %f)",
         "%y: f32[2,8] = edge.aten.hardtanh.default(%x, %f, 6.0)",
         "%y: f32[2,8] = edge.aten.clamp.default(%x, \"low\", 1.0)"}) {
@@ -99,6 +101,20 @@ TEST(ActivationForms, SeveralNodes) {
                          "%h: f32[2,8] = edge.aten.hardtanh.default(%l, -9.0, 6.0) "
                          "%y: f32[2,8] = edge.aten.div.Scalar(%h, 6) return (%y user_output)"),
             "hardsigmoid 4");
+}
+
+// Which reader came first says nothing.
+TEST(ActivationForms, GatesThatAreLaterReaders) {
+  exir::ExportedProgram program = Program(
+      "%s: f32[2,8] = edge.aten.sigmoid.default(%o) "
+      "%y: f32[2,8] = edge.aten.mul.Tensor(%x, %s) return (%y user_output)");
+  const exir::ValueId x = exir::FindValue(program.top(), "x");
+  exir::GraphEditor(program.top()).SetArgument(exir::FindNode(program.top(), "s"), 0, x);
+  ASSERT_EQ(program.top().value(x).users.back(), exir::FindNode(program.top(), "s"));
+  const ConstantViews views(program);
+  const auto form = ActivationForms(program, views).Find(x);
+  ASSERT_TRUE(form.has_value());
+  EXPECT_EQ(form->activation, "silu");
 }
 
 TEST(ActivationForms, OtherFunctions) {

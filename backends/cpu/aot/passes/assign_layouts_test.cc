@@ -123,8 +123,57 @@ TEST(AssignLayouts, LeavesProgramsWithoutTheBackendsOperators) {
   exir::ExpectUnchanged(R"(program edge {
     graph(%x: f32[3,8]{strides=[1,3]} user_input) {
       %a: f32[3,8]{strides=[1,3]} = edge.aten.abs.default(%x)
+      %h: bf16[3,8]{strides=[1,3]} = edge.dim_order_ops._to_dim_order_copy.default(%a, dtype=dtype:bf16)
+      %n: b8[3,8]{strides=[1,3]} = edge.aten.logical_not.default(%a)
+      return (%h user_output, %n user_output) } })",
+                        AssignLayouts().run, CpuPassTestOps());
+}
+
+// A permutation before attention, or behind it, is reason enough.
+TEST(AssignLayouts, OnePermutationBesideAttention) {
+  ExpectAssigned(R"(program edge {
+    graph(%x: f32[2,5,4,8] user_input, %k: f32[2,4,6,8] user_input) {
+      %q: f32[2,4,5,8] = edge.aten.permute_copy.default(%x, [0,2,1,3])
+      %a: f32[2,4,5,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)
+      return (%a user_output) } })",
+                 R"(program edge {
+    graph(%x: f32[2,5,4,8] user_input, %k: f32[2,4,6,8] user_input) {
+      %q: f32[2,4,5,8]{strides=[160,8,32,1]} = edge.aten.permute_copy.default(%x, [0,2,1,3])
+      %a: f32[2,4,5,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)
+      return (%a user_output) } })");
+  ExpectAssigned(R"(program edge {
+    graph(%q: f32[2,4,5,8] user_input, %k: f32[2,4,6,8] user_input) {
+      %a: f32[2,4,5,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)
+      %p: f32[2,5,4,8] = edge.aten.permute_copy.default(%a, [0,2,1,3])
+      return (%p user_output) } })",
+                 R"(program edge {
+    graph(%q: f32[2,4,5,8] user_input, %k: f32[2,4,6,8] user_input) {
+      %a: f32[2,4,5,8]{strides=[160,8,32,1]} = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)
+      %p: f32[2,5,4,8] = edge.aten.permute_copy.default(%a, [0,2,1,3])
+      return (%p user_output) } })");
+  // One that moves nothing.
+  exir::ExpectUnchanged(R"(program edge {
+    graph(%q: f32[2,4,6,8] user_input, %k: f32[2,4,6,8] user_input) {
+      %p: f32[2,4,6,8] = edge.aten.permute_copy.default(%q, [0,1,2,3])
+      %a: f32[2,4,6,8] = backend.belay_cpu.attention.default(%p, %k, %k, none, 1.0, false)
       return (%a user_output) } })",
                         AssignLayouts().run, CpuPassTestOps());
+}
+
+// Copies are made for whom they are made, in profiles, too.
+TEST(AssignLayouts, CopiesHaveTheHandlesOfTheirReadersOrSources) {
+  ExpectAssigned(R"(program edge {
+    constants { constant "w": f32[256] }
+    graph(%w: f32[256] tensor_constant "w", %x: f32[1,8,4,4] user_input) {
+      %a: f32[1,8,4,4] = backend.belay_cpu.conv2d.default(%x, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf) @"m.py":12 handle=7
+      return (%a user_output) } })",
+                 R"(program edge {
+    constants { constant "w": f32[256] }
+    graph(%w: f32[256] tensor_constant "w", %x: f32[1,8,4,4] user_input) {
+      %channels_last: f32[1,8,4,4]{strides=[128,1,32,8]} = edge.dim_order_ops._to_dim_order_copy.default(%x, dim_order=[0,2,3,1]) @"m.py":12 handle=7
+      %a: f32[1,8,4,4]{strides=[128,1,32,8]} = backend.belay_cpu.conv2d.default(%channels_last, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], "none", "add", -inf, inf) @"m.py":12 handle=7
+      %contiguous: f32[1,8,4,4] = edge.dim_order_ops._to_dim_order_copy.default(%a, dim_order=[0,1,2,3]) @"m.py":12 handle=7
+      return (%contiguous user_output) } })");
 }
 
 TEST(AssignLayouts, CopiesWhatAttentionCannotRead) {

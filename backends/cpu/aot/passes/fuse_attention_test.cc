@@ -266,6 +266,53 @@ TEST(FuseAttention, LeavesHeadsThatAreOtherwiseShared) {
                          "%qs: f32[2,4,5,8]"}}));
 }
 
+// Rows that are repeated are no heads, though sizes are the same as if they were.
+TEST(FuseAttention, LeavesRowsThatAreRepeated) {
+  EXPECT_FALSE(IsFused({{"%kt: f32[2,4,8,6] = edge.aten.permute_copy.default(%k, ",
+                         "%k1: f32[2,2,6,8] = edge.aten.slice_copy.Tensor(%k, 1, 0, 2) "
+                         "%k2: f32[2,2,6,1,8,1] = edge.aten.view_copy.default(%k1, [2,2,6,1,8,1]) "
+                         "%k3: f32[2,2,6,2,8,1] = edge.aten.expand_copy.default(%k2, "
+                         "[2,2,6,2,8,1]) "
+                         "%k4: f32[2,4,6,8] = edge.aten.view_copy.default(%k3, [2,4,6,8]) "
+                         "%kt: f32[2,4,8,6] = edge.aten.permute_copy.default(%k4, "},
+                        {"%vv: f32[8,6,7] = edge.aten.view_copy.default(%v, ",
+                         "%v1: f32[2,2,6,7] = edge.aten.slice_copy.Tensor(%v, 1, 0, 2) "
+                         "%v2: f32[2,2,6,1,7,1] = edge.aten.view_copy.default(%v1, [2,2,6,1,7,1]) "
+                         "%v3: f32[2,2,6,2,7,1] = edge.aten.expand_copy.default(%v2, "
+                         "[2,2,6,2,7,1]) "
+                         "%vv: f32[8,6,7] = edge.aten.view_copy.default(%v3, "}}));
+}
+
+// A batch that is repeated stays: only neighboring heads share their keys.
+TEST(FuseAttention, KeepsWhatRepeatsBatches) {
+  const auto program = [](std::string_view body) {
+    return absl::StrCat(R"(program edge {
+    graph(%q: f32[2,2,5,8] user_input, %k: f32[2,1,6,8] user_input, %v: f32[2,1,6,8] user_input) {
+      %k1: f32[1,2,6,8] = edge.aten.view_copy.default(%k, [1,2,6,8])
+      %k2: f32[2,2,6,8] = edge.aten.expand_copy.default(%k1, [2,2,6,8])
+      %v1: f32[1,2,6,8] = edge.aten.view_copy.default(%v, [1,2,6,8])
+      %v2: f32[2,2,6,8] = edge.aten.expand_copy.default(%v1, [2,2,6,8])
+      )",
+                        body, " return (%y user_output) } }");
+  };
+  FusedHandles handles;
+  exir::ExpectRewrite(program(R"(%kt: f32[2,2,8,6] = edge.aten.permute_copy.default(%k2, [0,1,3,2])
+      %kv: f32[4,8,6] = edge.aten.view_copy.default(%kt, [4,8,6])
+      %qv: f32[4,5,8] = edge.aten.view_copy.default(%q, [4,5,8])
+      %p: f32[4,5,6] = edge.aten.bmm.default(%qv, %kv)
+      %s: f32[2,2,5,6] = edge.aten.view_copy.default(%p, [2,2,5,6])
+      %w: f32[2,2,5,6] = edge.aten._softmax.default(%s, -1, false)
+      %wv: f32[4,5,6] = edge.aten.view_copy.default(%w, [4,5,6])
+      %vv: f32[4,6,8] = edge.aten.view_copy.default(%v2, [4,6,8])
+      %o: f32[4,5,8] = edge.aten.bmm.default(%wv, %vv)
+      %y: f32[2,10,8] = edge.aten.view_copy.default(%o, [2,10,8]))"),
+                      FuseAttention(handles).run,
+                      program("%o: f32[2,2,5,8] = backend.belay_cpu.attention.default(%q, %k2, "
+                              "%v2, none, 1.0, false) "
+                              "%y: f32[2,10,8] = edge.aten.view_copy.default(%o, [2,10,8])"),
+                      CpuPassTestOps());
+}
+
 TEST(FuseAttention, FiniteMasksBehindReshapes) {
   const auto fused = [](std::string_view mask) {
     return IsFused({}, absl::StrCat(mask, " %t: f32[2,4,5,6] = edge.aten.add.Tensor(%s, %c)"),
@@ -301,6 +348,9 @@ TEST(FuseAttention, LeavesOtherRanksAndTypes) {
   EXPECT_FALSE(IsFused({{"2,4,5,6]", "1,2,4,5,6]"}}));
   const std::string_view values = "%vv: f32[8,6,7] = edge.aten.view_copy.default(%v, [8,6,7])";
   EXPECT_FALSE(IsFused({{values, "%vv: f64[8,6,7] = edge.aten.abs.default(%v)"}}));
+  EXPECT_FALSE(IsFused({{values,
+                         "%v2: f64[2,4,6,7] = edge.aten.abs.default(%v) "
+                         "%vv: f64[8,6,7] = edge.aten.view_copy.default(%v2, [8,6,7])"}}));
   EXPECT_FALSE(IsFused({{values,
                          "%v2: f32[6,7] = edge.aten.abs.default(%v) "
                          "%vv: f32[8,6,7] = edge.aten.expand_copy.default(%v2, [8,6,7])"}}));

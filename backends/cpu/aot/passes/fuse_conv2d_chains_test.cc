@@ -154,6 +154,13 @@ TEST(FuseConv2dChains, OnlyWhatTheCallAllows) {
   EXPECT_FALSE(Fuses(Pair(32, 64, 32 * 9 * 32, "[3,3]", "[1,1]", 64))) << "products of windows";
   EXPECT_FALSE(Fuses(Pair(32, 64, 32 * 32, "[1,1]", "[1,1]", 66))) << "images grow";
   EXPECT_FALSE(Fuses(Pair(4, 256, 4 * 32, "[1,1]", "[0,0]", 256))) << "few channels are copied";
+  // Windows whose padding makes images grow.
+  ExpectLeft(absl::StrCat(
+      Product("y", "x"),
+      "%z: f32[1,32,66,66]{strides=[139392,1,2112,32]} = "
+      "backend.belay_cpu.depthwise_conv2d.default(%y, %d, none, none, [3,3], [1,1], [2,2], [1,1], "
+      "\"none\", \"add\", -inf, inf)\n",
+      "return (%z user_output)"));
 }
 
 TEST(FuseConv2dChains, OnlyOfKnownSizes) {

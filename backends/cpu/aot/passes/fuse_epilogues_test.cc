@@ -22,9 +22,12 @@ using ::testing::Pair;
 // `body` computes from %x and %o, and returns.
 std::string Program(std::string_view body) {
   return absl::StrCat(R"(program edge {
-    constants { constant "w": f32[256] constant "b": f32[8] constant "c": f32[] }
+    constants { constant "w": f32[256] constant "b": f32[8] constant "c": f32[]
+                constant "one": f32[1] constant "rows": f32[2,1] }
     graph(%w: f32[256] tensor_constant "w", %b: f32[8] tensor_constant "b",
-          %c: f32[] tensor_constant "c", %x: f32[2,8] user_input, %o: f32[2,8] user_input) {
+          %c: f32[] tensor_constant "c", %one: f32[1] tensor_constant "one",
+          %rows: f32[2,1] tensor_constant "rows", %x: f32[2,8] user_input,
+          %o: f32[2,8] user_input) {
       )",
                       body, " } }");
 }
@@ -274,6 +277,9 @@ TEST(FuseEpilogues, QuantizedOperatorsTakeNoTensors) {
 
 TEST(FuseEpilogues, LeavesOtherBiasesAndAddends) {
   for (std::string_view body : {
+           // Constants of one number, or of rows.
+           "%z: f32[2,8] = edge.aten.add.Tensor(%y, %one) return (%z user_output)",
+           "%z: f32[2,8] = edge.aten.add.Tensor(%y, %rows) return (%z user_output)",
            "%v: f64[8] = edge.dim_order_ops._to_dim_order_copy.default(%b, dtype=dtype:f64) "
            "%z: f64[2,8] = edge.aten.add.Tensor(%y, %v) return (%z user_output)",
            "%v: f32[1,1,8] = edge.aten.view_copy.default(%b, [1,1,8]) "

@@ -5,11 +5,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace belay::cpu {
 namespace {
+
+using ::testing::ElementsAre;
 
 std::string Program(std::string_view nodes) {
   return absl::StrCat(R"(program edge { constants { state "w": f32[8] }
@@ -78,6 +83,58 @@ TEST(FuseRmsNorm, OfSeveralReaders) {
               Behind("%o: f32[2,3,8] = backend.belay_cpu.rms_norm.default(%x, %w, 0.001) "
                      "%p: f32[2,3,8] = edge.aten.mul.Tensor(%z, %r) "
                      "return (%o user_output, %p user_output)"));
+}
+
+// The norm stands for what it was made of; a root that others read still stands for itself.
+TEST(FuseRmsNorm, HandlesOfWhatWasFusedAreKept) {
+  const auto handles_of = [](std::string_view rest) {
+    FusedHandles handles;
+    exir::ExportedProgram program = exir::ParseOrDie(Program(Behind(rest)), CpuPassTestOps());
+    exir::GraphEditor editor(program.top());
+    int64_t handle = 10;
+    for (exir::NodeId id : program.top().NodeList()) editor.SetDebugHandle(id, handle++);
+    EXPECT_TRUE(FuseRmsNorm(handles).run(program).ok());
+    const exir::NodeId norm = exir::FindNode(program.top(), "o");
+    return handles.MapOf(program).at(program.top().node(norm).debug_handle);
+  };
+  EXPECT_THAT(handles_of(kWeighted), ElementsAre(10, 11, 12, 13, 14, 15));
+  EXPECT_THAT(handles_of("%y: f32[2,3,8] = edge.aten.mul.Tensor(%x, %r) "
+                         "%o: f32[2,3,8] = edge.aten.mul.Tensor(%y, %w) "
+                         "return (%o user_output, %r user_output)"),
+              ElementsAre(10, 11, 12, 13, 14, 15));
+  EXPECT_THAT(handles_of("%y: f32[2,3,8] = edge.aten.mul.Tensor(%x, %r) "
+                         "%o: f32[2,3,8] = edge.aten.mul.Tensor(%y, %w) "
+                         "%p: f32[2,3,8] = edge.aten.mul.Tensor(%z, %r) "
+                         "return (%o user_output, %p user_output)"),
+              ElementsAre(14, 15));
+}
+
+// A row by itself: its square is no weight of its norm, nor are other functions of the root norms.
+TEST(FuseRmsNorm, OfOneRow) {
+  const auto program = [](std::string_view nodes) {
+    return absl::StrCat("program edge { graph(%x: f32[8] user_input) { ", nodes, " } }");
+  };
+  const std::string root =
+      "%q: f32[8] = edge.aten.pow.Tensor_Scalar(%x, 2) %m: f32[1] = edge.aten.mean.dim(%q, [0], "
+      "true) %s: f32[1] = edge.aten.add.Scalar(%m, 0.001) ";
+  const std::string_view square =
+      "%o: f32[8] = edge.aten.mul.Tensor(%y, %y) return (%o user_output)";
+  FusedHandles handles;
+  exir::ExpectRewrite(
+      program(absl::StrCat(root, "%r: f32[1] = edge.aten.rsqrt.default(%s) ",
+                           "%y: f32[8] = edge.aten.mul.Tensor(%x, %r) ", square)),
+      FuseRmsNorm(handles).run,
+      program(absl::StrCat("%y: f32[8] = backend.belay_cpu.rms_norm.default(%x, none, 0.001) ",
+                           square)),
+      CpuPassTestOps());
+  for (std::string_view rest :
+       {"%r: f32[1] = edge.aten.rsqrt.default(%s) "
+        "%o: f32[8] = edge.aten.sub.Tensor(%x, %r) return (%o user_output)",
+        "%r: f32[1] = edge.aten.sqrt.default(%s) "
+        "%o: f32[8] = edge.aten.mul.Tensor(%x, %r) return (%o user_output)"}) {
+    exir::ExpectUnchanged(program(root + std::string(rest)), FuseRmsNorm(handles).run,
+                          CpuPassTestOps());
+  }
 }
 
 TEST(FuseRmsNorm, LeavesWhatIsNone) {

@@ -2,16 +2,23 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
+#include "exir/ir/graph_editor.h"
+#include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace belay::cpu {
 namespace {
+
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 std::string Program(std::string_view nodes) {
   return absl::StrCat(R"(program edge {
@@ -75,6 +82,34 @@ TEST(FuseRotaryEmbedding, OfWholeRows) {
               "%C, %S");
 }
 
+TEST(FuseRotaryEmbedding, HandlesOfWhatWasFusedAreKept) {
+  for (const absl::string_view rest : {kHalves, kWhole}) {
+    FusedHandles handles;
+    exir::ExportedProgram program =
+        exir::ParseOrDie(Program(Split() + std::string(rest)), CpuPassTestOps());
+    exir::GraphEditor editor(program.top());
+    std::vector<int64_t> all;
+    for (exir::NodeId id : program.top().NodeList()) {
+      all.push_back(static_cast<int64_t>(all.size()) + 1);
+      editor.SetDebugHandle(id, all.back());
+    }
+    ASSERT_TRUE(FuseRotaryEmbedding(handles).run(program).ok());
+    EXPECT_THAT(handles.MapOf(program), UnorderedElementsAre(Pair(all.back(), all)));
+  }
+}
+
+TEST(FuseRotaryEmbedding, LeavesOtherTypesAndScalars) {
+  FusedHandles handles;
+  std::string text = Program(Split() + std::string(kHalves));
+  exir::ExpectUnchanged(With(text, "f32", "f64"), FuseRotaryEmbedding(handles).run,
+                        CpuPassTestOps());
+  exir::ExpectUnchanged(
+      "program edge { graph(%x: f32[] user_input, %c: f32[] user_input) { "
+      "%a: f32[] = edge.aten.mul.Tensor(%x, %c) %b: f32[] = edge.aten.neg.default(%a) "
+      "%o: f32[] = edge.aten.add.Tensor(%a, %b) return (%o user_output) } }",
+      FuseRotaryEmbedding(handles).run, CpuPassTestOps());
+}
+
 TEST(FuseRotaryEmbedding, LeavesWhatIsNone) {
   const std::string halves = Split() + std::string(kHalves), whole = Split() + std::string(kWhole);
   // Other signs, factors, halves, orders.
@@ -92,7 +127,29 @@ TEST(FuseRotaryEmbedding, LeavesWhatIsNone) {
   // Pieces of other rows, and not in the middle.
   ExpectLeft(With(Sliced(), "(%x, 3, 4", "(%z, 3, 4") + std::string(kWhole));
   ExpectLeft(With(Sliced(), "%x, 3, 4, 9223372036854775807", "%x, 3, 2, 6") + std::string(kWhole));
+  // Every second number, the middle of three pieces, and what is no half or no product.
+  ExpectLeft(With(Sliced(), "(%x, -1, 0, 4)", "(%x, 3, 0, 8, 2)") + std::string(kHalves));
+  ExpectLeft(
+      "%a: f32[1,4,3,4] = edge.aten.slice_copy.Tensor(%x, -1, 0, 4) "
+      "[%u: f32[1,4,3,2], %b: f32[1,4,3,4], %v: f32[1,4,3,2]] = "
+      "edge.aten.split_with_sizes_copy.default(%x, [2,4,2], 3) " +
+      std::string(kHalves));
+  ExpectLeft(With(With(halves, "mul.Tensor(%a, %c)", "mul.Tensor(%y, %c)"),
+                  "%ac:", "%y: f32[1,4,3,4] = edge.aten.abs.default(%a) %ac:"));
+  ExpectLeft(With(halves, "mul.Tensor(%a, %c)", "div.Tensor(%a, %c)"));
+  // Rows by themselves, and beside others.
+  ExpectLeft("%o: f32[1,4,3,8] = edge.aten.cat.default([%x], -1)");
+  ExpectLeft(With(whole, "cat.default([%n,%a], 3)", "cat.default([%x], 3)"));
+  // Angles of more dimensions.
+  ExpectLeft(
+      With(With(With(With(whole, "%xc: f32[1,4,3,8]", "%xc: f32[1,1,4,3,8]"), "%C)", "%D)"),
+                "%o: f32[1,4,3,8]", "%o5: f32[1,1,4,3,8]"),
+           "%n: ", "%D: f32[1,1,1,3,8] = edge.aten.view_copy.default(%C, [1,1,1,3,8]) %n: ") +
+      " %o: f32[1,4,3,8] = edge.aten.view_copy.default(%o5, [1,4,3,8])");
   // Angles of one number for all.
+  ExpectLeft(With(With(With(whole, "%S)", "%q)"), "%C)", "%q)"), "%n: ",
+                  "%q: f32[1,4,3,1] = "
+                  "edge.aten.slice_copy.Tensor(%x, 3, 0, 1) %n: "));
   ExpectLeft(With(With(whole, "%S)", "%q)"), "%n: ",
                   "%q: f32[1,4,3,1] = "
                   "edge.aten.slice_copy.Tensor(%x, 3, 0, 1) %n: "));

@@ -218,6 +218,10 @@ TEST(LeftConvolutions, OfBytesThatSumsDoNotFitOrScale) {
                         convolution),
            absl::StrCat(input, "%c: f32[8,3,3,3] = C(%i, %s, none, 1, -127, 127, dtype:i8) ",
                         convolution),
+           // Scales whose product is not usual.
+           absl::StrCat("%d: f32[1,3,9,9] = D(%q, 1.0e-20, 3, 0, 255, dtype:u8) "
+                        "%c: f32[8,3,3,3] = D(%i, 1.0e-20, 0, -127, 127, dtype:i8) ",
+                        convolution),
            std::string("%d: f32[1,1,300,300] = D(%ql, 0.5, 3, 0, 255, dtype:u8) "
                        "%c: f32[1,1,257,256] = D(%many, 0.5, 0, -127, 127, dtype:i8) "
                        "%y: f32[1,1,44,45] = Conv(%d, %c, none, [1], [0], [1], false, [0], 1)"),
@@ -271,7 +275,8 @@ int NodesLeft(std::string_view body, std::string_view rows = "%v: f32[6,4] = V(%
           %s: f32[8] tensor_constant "s", %s64: f64[8] tensor_constant "s64",
           %s0d: f32[] tensor_constant "s0d", %half: f32[4] tensor_constant "half",
           %row: f32[1,8] tensor_constant "row", %cube: f32[1,6,8] tensor_constant "cube",
-          %x: f32[3,2,4] user_input, %u: f32[8] user_input, %n: symint(s0) user_input) {
+          %x: f32[3,2,4] user_input, %u: f32[8] user_input, %six: f32[3,1,8] user_input,
+          %n: symint(s0) user_input) {
       )",
                            rows, " %c: f32[4,8] = To(%i) %y: f32[6,8] = edge.aten.mm.default(%v, ",
                            weight, ") ", body, " } }")),
@@ -290,6 +295,7 @@ TEST(ReshapedProducts, OfRowsThatComeBackAreOne) {
            "%r: f32[3,4,4] = V(%y, [3,4,4]) return (%r user_output)",
            "%r: f32[3,16] = V(%y, [3,16]) return (%r user_output)",
            "%r: f32[6,8] = edge.aten.abs.default(%y) return (%r user_output)",
+           "%r: f32[3,2,8] = edge.aten.add.Tensor(%y, %six) return (%r user_output)",
            "%r: symint(s0) = V(%y, [3,2,8]) return (%r user_output)",
        }) {
     EXPECT_EQ(NodesLeft(body), 3) << body;
@@ -308,6 +314,25 @@ TEST(ReshapedProducts, OfRowsThatComeBackAreOne) {
     EXPECT_GE(NodesLeft("%r: f32[3,2,8] = V(%y, [3,2,8]) return (%r user_output)", rows), 3)
         << rows;
   }
+}
+
+// Of no elements, reshapes may change the last size as well: what is multiplied stays what it is.
+TEST(ReshapedProducts, OfNoRows) {
+  const auto left = [](std::string_view from, std::string_view to) {
+    exir::ExportedProgram program = exir::ParseOrDie(
+        WithOps(absl::StrCat("program edge { constants { constant \"w\": f32[4,8] } "
+                             "graph(%w: f32[4,8] tensor_constant \"w\", %x: f32",
+                             from, " user_input) { %v: f32[0,4] = V(%x, [0,4]) ",
+                             "%y: f32[0,8] = edge.aten.mm.default(%v, %w) %r: f32", to, " = V(%y, ",
+                             to, ") return (%r user_output) } }")),
+        CpuPassTestOps());
+    FusedHandles handles;
+    EXPECT_TRUE(LowerLinear(handles).run(program).ok());
+    return program.top().NodeList().size();
+  };
+  EXPECT_EQ(left("[0,2,4]", "[0,2,8]"), 1u);
+  EXPECT_EQ(left("[0,2,3]", "[0,2,8]"), 3u);
+  EXPECT_EQ(left("[0,2,4]", "[0,2,5]"), 3u);
 }
 
 TEST(ReshapedProducts, ScalesThatAreMultipliedWith) {

@@ -24,7 +24,8 @@ exir::ExportedProgram Program(std::string_view body, const Numbers& numbers) {
                 constant "z": i32[8] constant "z2": i32[8,2] constant "zf": f32[8]
                 constant "zl": i64[8] constant "zs": i16[8] constant "e": i8[0,16]
                 constant "e2": i8[8,0] constant "r": i8[1,16] constant "z3": i32[3]
-                constant "one": f32[1] constant "col": f32[8,1] constant "cube": f32[1,8,1] }
+                constant "one": f32[1] constant "col": f32[8,1] constant "cube": f32[1,8,1]
+                constant "first": i8[8,1] }
     graph(%w: i8[8,16] tensor_constant "w", %w32: i32[8,16] tensor_constant "w32",
           %b: i32[8] tensor_constant "b", %b2: i32[8,1] tensor_constant "b2",
           %h: bf16[8,16] tensor_constant "h", %s: f32[8] tensor_constant "s",
@@ -35,6 +36,7 @@ exir::ExportedProgram Program(std::string_view body, const Numbers& numbers) {
           %e: i8[0,16] tensor_constant "e", %e2: i8[8,0] tensor_constant "e2",
           %r: i8[1,16] tensor_constant "r", %z3: i32[3] tensor_constant "z3", %one: f32[1] tensor_constant "one",
           %col: f32[8,1] tensor_constant "col", %cube: f32[1,8,1] tensor_constant "cube",
+          %first: i8[8,1] tensor_constant "first",
           %x: f32[8,16] user_input, %x64: f64[8,16] user_input, %q: u8[8,16] user_input,
           %i: i8[8,16] user_input, %i16: i16[8,16] user_input, %n: symint(s0) user_input,
           %f: symfloat(zf0) user_input, %scale: f32[8,1] user_input, %scale64: f64[1] user_input,
@@ -194,6 +196,9 @@ TEST_F(QuantizedFormsTest, DynamicQuantizationsOfTensorsAndRows) {
            "%y: f32[8,16] = T(3, %scale, %zero, 0, 255, dtype:u8)",
            "%y: f32[8,16] = T(%q, 0.5, %zero, 0, 255, dtype:u8)",
            "%y: f32[8,16] = T(%q, %scale, 3, 0, 255, dtype:u8)",
+           // Ranges that are computed.
+           "%y: f32[8,16] = edge.quantized_decomposed.dequantize_per_tensor.tensor2(%q, %scale64, "
+           "%zero64, %zero64, %zero64, dtype:u8)",
        }) {
     EXPECT_EQ(FormsOf(body), "") << body;
   }
@@ -327,6 +332,7 @@ TEST_F(QuantizedFormsTest, OtherMatrices) {
            // No matrices of float32, and no constants.
            "%y: f32[1,8,16] = D(%w, 0.5, 0, -127, 127, dtype:i8)",
            "%y: f64[8,16] = D(%w, 0.5, 0, -127, 127, dtype:i8)",
+           "%y: f64[8,16] = To(%h)",
            "%y: symint(s0) = D(%w, 0.5, 0, -127, 127, dtype:i8)",
            "%y: f32[8,16] = D(%i, 0.5, 0, -127, 127, dtype:i8)",
            "%y: f32[8,16] = P(%x, [1,0])",
@@ -341,6 +347,16 @@ TEST_F(QuantizedFormsTest, OtherMatrices) {
        }) {
     EXPECT_EQ(MatrixOf(body), "") << body;
   }
+  // Not the constant itself, and rows of a square.
+  EXPECT_EQ(MatrixOf("%c: f32[8,16] = edge.aten.relu.default(%w) "
+                     "%y: f32[8,16] = edge.aten.mul.Tensor(%c, %one)"),
+            "");
+  EXPECT_EQ(MatrixOf("%v: i8[8,8] = edge.aten.expand_copy.default(%first, [8,8]) "
+                     "%c: f32[8,8] = To(%v) %y: f32[8,8] = edge.aten.mul.Tensor(%c, %col)"),
+            "");
+  EXPECT_EQ(MatrixOf("%v: i8[8,8] = edge.aten.expand_copy.default(%first, [8,8]) "
+                     "%c: f32[8,8] = To(%v) %y: f32[8,8] = edge.aten.mul.Tensor(%c, %s)"),
+            "first 8x8 format 0 group 8 8 scales 0 zeros");
   for (std::string_view scales : {"%s", "%col", "%cube", "%d", "%many", "%c", "%x"}) {
     EXPECT_EQ(
         MatrixOf(absl::StrCat(product, "%y: f32[8,16] = edge.aten.mul.Tensor(%c, ", scales, ")")),

@@ -2,11 +2,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
+#include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace belay::cpu {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 void ExpectSimplified(std::string_view before, std::string_view after) {
   FusedHandles handles;
@@ -95,6 +101,7 @@ TEST(SimplifyCopies, LeavesWhatMovesOrConverts) {
            "%y: f32[3,3] = edge.aten.alias_copy.default(%n)",
            "%y: f32[3,3] = edge.aten.alias_copy.default(3)",
            "%y: f32[3,3] = edge.aten.permute_copy.default(3, [0,1])",
+           "%y: f32[3,3] = edge.aten.permute_copy.default(%x, 1)",
            "%z: f32[3,3] = edge.aten.abs.default(%x) "
            "%y: f32[3,3] = edge.aten.permute_copy.default(%z, [1,0])",
            // A reshape behind a permutation, permutations of other dimensions.
@@ -118,6 +125,26 @@ TEST(SimplifyCopies, LeavesWhatMovesOrConverts) {
       return (%y user_output) } })"),
                      SimplifyCopies(handles).run);
   }
+}
+
+// Each node stands for the copies behind it, and for those before it that it has taken the place of.
+TEST(SimplifyCopies, HandlesOfWhatIsGoneAreKept) {
+  const auto handles_of = [](std::string_view outputs) {
+    FusedHandles handles;
+    exir::ExportedProgram program = exir::ParseOrDie(absl::StrCat(R"(program edge {
+    graph(%x: f32[2,3,4] user_input) {
+      %a: f32[2,3,4] = edge.aten.abs.default(%x) handle=1
+      %b: f32[2,3,4] = edge.aten.alias_copy.default(%a) handle=2
+      %c: f32[6,4] = edge.aten.view_copy.default(%b, [6,4]) handle=3
+      %d: f32[24] = edge.aten.view_copy.default(%c, [24]) handle=4
+      return ()",
+                                                                  outputs, ") } }"),
+                                                     CpuPassTestOps());
+    EXPECT_TRUE(SimplifyCopies(handles).run(program).ok());
+    return handles.MapOf(program);
+  };
+  EXPECT_THAT(handles_of("%d user_output"),
+              UnorderedElementsAre(Pair(1, ElementsAre(1, 2)), Pair(4, ElementsAre(3, 4))));
 }
 
 // The inner one stays for who else reads it.

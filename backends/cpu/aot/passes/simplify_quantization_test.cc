@@ -8,10 +8,15 @@
 #include "exir/ir/text.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace belay::cpu {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 // Q(x, …) and D(x, …) stand for the operators.
 std::string Program(const std::string& body) {
@@ -323,6 +328,22 @@ TEST(SimplifyQuantization, QuantizationsOfWhatOthersReadGo) {
       %c: f32[2,3] = edge.aten.abs.default(%a)
       %b: f32[2,3] = D(%q, 0.125, 3, 0, 255, dtype:u8)
       return (%b user_output, %c user_output) } })");
+}
+
+// What gave the bytes stands for the nodes that are gone.
+TEST(SimplifyQuantization, HandlesOfWhatIsGoneAreKept) {
+  FusedHandles handles;
+  exir::ExportedProgram program =
+      exir::ParseOrDie(Program(R"(program edge { graph(%x: u8[2,3] user_input) {
+      %q: u8[2,3] = edge.aten.bitwise_not.default(%x) handle=1
+      %a: f32[2,3] = D(%q, 0.5, 3, 0, 255, dtype:u8) handle=2
+      %r: u8[2,3] = Q(%a, 0.5, 3, 0, 255, dtype:u8) handle=3
+      %b: u8[2,3] = edge.aten.bitwise_not.default(%r) handle=4
+      return (%b user_output) } })"),
+                       CpuPassTestOps());
+  ASSERT_TRUE(SimplifyQuantization(handles).run(program).ok());
+  EXPECT_THAT(handles.MapOf(program),
+              UnorderedElementsAre(Pair(1, ElementsAre(1, 2, 3)), Pair(4, ElementsAre(4))));
 }
 
 TEST(SimplifyQuantization, RangesOfTheOneBeforeAreTaken) {
