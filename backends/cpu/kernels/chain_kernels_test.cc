@@ -73,6 +73,8 @@ const TestChain kChains[] = {
     // Windows without padding, one that is as high as what is left, and one stage.
     {1, 8, 9, 12, {{0, 3, 1, 0}, {8, 1, 1, 0}, {0, 5, 1, 0}}},
     {1, 8, 6, 6, {{0, 3, 1, 1}}},
+    // No images.
+    {0, 8, 13, 11, {{24, 1, 1, 0}, {0, 3, 1, 1}}},
 };
 
 std::string Describe(const TestChain& chain) {

@@ -215,7 +215,7 @@ TEST_F(CpuKernelsTest, Attention) {
 
 TEST_F(CpuKernelsTest, RmsNorms) {
   for (const Sizes& sizes :
-       {Sizes{7}, Sizes{3, 33}, Sizes{2, 5, 1, 64}, Sizes{0, 8}, Sizes{70, 768}}) {
+       {Sizes{7}, Sizes{3, 33}, Sizes{2, 5, 1, 64}, Sizes{0, 8}, Sizes{3, 0}, Sizes{70, 768}}) {
     const int64_t n = sizes[sizes.size() - 1];
     for (bool weighted : {false, true}) {
       KernelCall call;
@@ -237,6 +237,7 @@ TEST_F(CpuKernelsTest, RotaryEmbeddings) {
                      {{2, 3, 5, 8}, {5, 4}},
                      {{2, 3, 5, 8}, {1, 5, 8}},
                      {{2, 3, 5, 34}, {2, 1, 5, 17}},
+                     {{2, 3, 0}, {3, 0}},
                      {{2, 70, 3, 64}, {1, 70, 1, 64}},
                      {{0, 3, 8}, {1, 4}}};
   for (const auto& c : cases) {

@@ -154,10 +154,12 @@ TEST_F(QuantizedKernelsTest, ConvolutionsReadRowsTapsOrPaddedCopies) {
   const Convolution cases[] = {
       {1, 16, 5, 6, 24, 1, 1, 0, 1},                                   // rows
       {2, 1024, 2, 3, 33, 1, 1, 0, 1}, {2, 16, 9, 7, 20, 3, 1, 1, 1},  // taps
-      {1, 8, 9, 7, 33, 3, 2, 1, 1},    {1, 13, 11, 9, 17, 3, 1, 2, 2}, {1, 9, 6, 6, 5, 1, 2, 0, 1},
-      {1, 8, 4, 4, 8, 1, 1, 2, 1},     {2, 3, 13, 11, 32, 3, 2, 1, 1},  // copies
-      {1, 3, 20, 20, 40, 7, 2, 3, 1},  {1, 1, 5, 5, 3, 5, 1, 4, 1},    {2, 3, 9, 12, 7, 3, 1, 2, 2},
-      {1, 2, 8, 8, 17, 1, 1, 0, 1},    {1, 5, 7, 9, 4, 1, 3, 2, 2},
+      {1, 8, 9, 7, 33, 3, 2, 1, 1},    {1, 13, 11, 9, 17, 3, 1, 2, 2},
+      {1, 9, 6, 6, 5, 1, 2, 0, 1},     {1, 8, 4, 4, 8, 1, 1, 2, 1},
+      {2, 3, 13, 11, 32, 3, 2, 1, 1},  // copies
+      {1, 3, 20, 20, 40, 7, 2, 3, 1},  {1, 1, 5, 5, 3, 5, 1, 4, 1},
+      {2, 3, 9, 12, 7, 3, 1, 2, 2},    {1, 2, 8, 8, 17, 1, 1, 0, 1},
+      {1, 5, 7, 9, 4, 1, 3, 2, 2},     {0, 16, 9, 7, 20, 3, 1, 1, 1},  // no images
   };
   for (const Convolution& c : cases) {
     for (const Epilogue& e : kEpilogues) ASSERT_TRUE(comparison_.Compare(CallOf(c, true, e)));
@@ -172,7 +174,8 @@ TEST_F(QuantizedKernelsTest, DepthwiseConvolutions) {
   const Convolution cases[] = {{2, 24, 9, 11, 0, 3, 1, 1, 1},
                                {1, 35, 10, 9, 0, 3, 2, 1, 1},
                                {1, 144, 8, 8, 0, 5, 1, 2, 1},
-                               {1, 7, 8, 8, 0, 4, 3, 0, 2}};
+                               {1, 7, 8, 8, 0, 4, 3, 0, 2},
+                               {0, 24, 9, 11, 0, 3, 1, 1, 1}};
   for (const Convolution& c : cases) {
     for (const Epilogue& e : kEpilogues) {
       ASSERT_TRUE(comparison_.Compare(CallOf(c, true, e)));
@@ -200,7 +203,7 @@ TEST_F(QuantizedKernelsTest, Sums) {
 TEST_F(QuantizedKernelsTest, Maxima) {
   for (const Convolution& c :
        {Convolution{1, 64, 12, 12, 0, 3, 2, 1, 1}, Convolution{2, 7, 5, 6, 0, 2, 2, 0, 1},
-        Convolution{1, 33, 4, 9, 0, 5, 1, 2, 1}}) {
+        Convolution{1, 33, 4, 9, 0, 5, 1, 2, 1}, Convolution{0, 7, 5, 6, 0, 2, 2, 0, 1}}) {
     const Sizes sizes = {c.batch, c.channels, c.height, c.width};
     // kSpecial: NaN, infinities, both zeros.
     for (const TestTensorSpec& images :

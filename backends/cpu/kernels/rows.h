@@ -7,6 +7,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "runtime/core/budget.h"
+#include "runtime/core/status_macros.h"
 #include "runtime/kernels/call/ranges.h"
 
 namespace belay::cpu {
@@ -16,6 +17,7 @@ namespace belay::cpu {
 // and then work grows with the square of what is there.
 inline void RunRows(const KernelContext& context, int64_t rows, double work,
                     absl::FunctionRef<void(int64_t, int64_t)> body) {
+  ABSL_DCHECK(rows > 0);
   // Of a piece: few microseconds. Pairs, as depthwise convolutions like them.
   constexpr double kPiece = 1 << 17, kMost = 1 << 30;
   const double row_work = work / static_cast<double>(rows);
