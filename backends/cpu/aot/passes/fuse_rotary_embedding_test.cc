@@ -110,6 +110,15 @@ TEST(FuseRotaryEmbedding, LeavesOtherTypesAndScalars) {
       FuseRotaryEmbedding(handles).run, CpuPassTestOps());
 }
 
+// Programs that nobody verified may say anything.
+TEST(FuseRotaryEmbedding, LeavesPiecesThatAreNoTensors) {
+  FusedHandles handles;
+  for (absl::string_view pieces : {"[%d,3]", "[3,%e]"}) {
+    ExpectLeftAsItIs(Program(Split() + With(kHalves, "[%d,%e]", pieces)),
+                     FuseRotaryEmbedding(handles).run);
+  }
+}
+
 TEST(FuseRotaryEmbedding, LeavesWhatIsNone) {
   const std::string halves = Split() + std::string(kHalves), whole = Split() + std::string(kWhole);
   // Other signs, factors, halves, orders.
@@ -142,10 +151,10 @@ TEST(FuseRotaryEmbedding, LeavesWhatIsNone) {
   ExpectLeft(With(whole, "cat.default([%n,%a], 3)", "cat.default([%x], 3)"));
   // Angles of more dimensions.
   ExpectLeft(
-      With(With(With(With(whole, "%xc: f32[1,4,3,8]", "%xc: f32[1,1,4,3,8]"), "%C)", "%D)"),
-                "%o: f32[1,4,3,8]", "%o5: f32[1,1,4,3,8]"),
-           "%n: ", "%D: f32[1,1,1,3,8] = edge.aten.view_copy.default(%C, [1,1,1,3,8]) %n: ") +
-      " %o: f32[1,4,3,8] = edge.aten.view_copy.default(%o5, [1,4,3,8])");
+      With(With(With(With(whole, "%xc: f32[1,4,3,8]", "%xc: f32[2,1,4,3,8]"), "%C)", "%D)"),
+                "%o: f32[1,4,3,8]", "%o5: f32[2,1,4,3,8]"),
+           "%n: ", "%D: f32[2,1,1,3,8] = edge.aten.expand_copy.default(%C, [2,1,1,3,8]) %n: ") +
+      " %o: f32[1,4,3,8] = edge.aten.select_copy.int(%o5, 0, 0)");
   // Angles of one number for all.
   ExpectLeft(With(With(With(whole, "%S)", "%q)"), "%C)", "%q)"), "%n: ",
                   "%q: f32[1,4,3,1] = "
