@@ -122,6 +122,8 @@ TEST_F(SavedProgramsTest, TruncatedFilesAreErrors) {
               size < 8 ? absl::StatusCode::kInvalidArgument : absl::StatusCode::kDataLoss)
         << size << ": " << status;
   }
+  EXPECT_THAT(Parse(file.substr(0, 64)),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bytes behind the header, got 0")));
 }
 
 TEST_F(SavedProgramsTest, EveryByteCounts) {

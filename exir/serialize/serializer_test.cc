@@ -213,9 +213,12 @@ TEST_F(SerializerTest, AFullDiskLeavesNothing) {
   const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
   const absl::Status status = WriteProgramFile(Image(), Path("p.belay"));
+  const absl::Status first =
+      WriteProgramFile(Image("1234", std::string(5000, 'b')), Path("p.belay"));
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, old_handler);
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("two-")));
+  EXPECT_THAT(first, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("one-")));
   EXPECT_TRUE(Files().empty());
 }
 

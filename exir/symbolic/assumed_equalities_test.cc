@@ -1,5 +1,7 @@
 #include "exir/symbolic/assumed_equalities.h"
 
+#include <limits>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -24,6 +26,9 @@ TEST(AssumedEqualitiesTest, WhatIsProvedIsNoAssumption) {
   AssumedEqualities assumed;
   EXPECT_TRUE(AssumeEqual(s0 + 1, SymExpr(1) + s0));
   EXPECT_TRUE(AssumeEqual(4, 4));
+  // They have no difference that is a number.
+  const SymExpr infinity = SymExpr::Float(std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(AssumeEqual(infinity, infinity));
   EXPECT_THAT(assumed.pairs(), IsEmpty());
 }
 

@@ -76,6 +76,16 @@ TEST(SymEvaluateTest, EvaluatesEveryHead) {
   for (const auto& [text, want] : kBools) EXPECT_EQ(Parse(text).EvaluateBool(symbol), want) << text;
 }
 
+TEST(SymEvaluateTest, ChoicesAskForWhatIsChosen) {
+  const auto only_s = [](std::string_view name) {
+    return name == "s" ? std::optional<int64_t>(3) : std::nullopt;
+  };
+  EXPECT_EQ(Parse("Where(s > 2, s, t)").EvaluateInt(only_s), 3);
+  EXPECT_EQ(Parse("Where(s > 3, t, s + 1)").EvaluateInt(only_s), 4);
+  EXPECT_EQ(Parse("Where(s > 2, t, s)").EvaluateInt(only_s), std::nullopt);
+  EXPECT_EQ(Parse("Where(t > 2, s, s + 1)").EvaluateInt(only_s), std::nullopt);
+}
+
 TEST(SymEvaluateTest, EvaluatesToNothingWhereThereIsNoValue) {
   EXPECT_EQ(Parse("s").EvaluateInt(&NoSymbols), std::nullopt);
   EXPECT_EQ(Parse("FloorDiv(1, 0)").EvaluateInt(&NoSymbols), std::nullopt);

@@ -45,6 +45,8 @@ TEST(SymFunctionTest, OtherFunctionsSimplify) {
   EXPECT_EQ(Text("Min(s + 1, s)"), "s");
   // Of these the first two have no difference that is an int64.
   EXPECT_EQ(Text("Max(-9223372036854775807 - 1, 1, 1e300, s)"), "Max(1e+300, s)");
+  EXPECT_EQ(Text("Max(-9223372036854775807 - 1, 9223372036854775807, s)"),
+            "Max(9223372036854775807, s)");
   EXPECT_EQ(Text("Eq(s + 1, s)"), "false");
   // s has no difference to it that is an int64, but it has one to s.
   EXPECT_EQ(Text("Ne(s, s - 9223372036854775807 - 1)"), "true");
@@ -226,6 +228,7 @@ TEST(SymFunctionTest, KnownFunctionsOfOtherArgumentsAreOpaque) {
     EXPECT_EQ(e.ToString(), "Opaque()");
   }
   EXPECT_EQ((SymExpr::Function("Pow", {s}) * s).ToString(), "s*Opaque()");
+  EXPECT_EQ(SymExpr::Function("Opaque", {s, SymExpr(3)}).ToString(), "Opaque()");
 }
 
 }  // namespace

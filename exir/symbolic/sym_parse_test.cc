@@ -73,6 +73,14 @@ TEST(SymParseTest, RefusesWhatIsNoExpression) {
   EXPECT_THAT(ParseSymExpr(power), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
+TEST(SymParseTest, LongerTextIsRefused) {
+  const size_t most = 64 << 10;
+  EXPECT_OK(ParseSymExpr(std::string(most - 1, ' ') + "s"));
+  EXPECT_THAT(ParseSymExpr(std::string(most, ' ') + "s"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       ::testing::HasSubstr("65537 bytes: expected at most 65536")));
+}
+
 TEST(SymParseTest, LongTextIsReadQuickly) {
   std::string sum = "a", quotient = "s", product = "(a+b)";
   for (int i = 0; i < 6000; ++i) sum += "+a" + std::to_string(i);

@@ -121,6 +121,48 @@ TEST(SymRangeTest, RangesOfFloatsAreIntervalsOfTheirOwn) {
   EXPECT_EQ(range("ToFloat(s)*inf"), (SymRange{kInf, kInf}));
 }
 
+// Each knows more of a float than the integers around it say, which 4 times the float shows.
+TEST(SymRangeTest, FunctionsOfFloatsAreNotRoundedInBetween) {
+  const SymRanges ranges = {{"s", {8, 100}}, {"t", {-3, 4}}, {"e", {1, 2}}, {"u", {2, 5000}}};
+  const auto range = [&](std::string_view text) { return Parse(text).Range(ranges); };
+  EXPECT_EQ(range("4*Max(0.5*ToFloat(t), 0.25)"), (SymRange{1, 8}));
+  EXPECT_EQ(range("4*Min(0.5*ToFloat(t), 0.25)"), (SymRange{-6, 1}));
+  EXPECT_EQ(range("4*Abs(0.25*ToFloat(t) - 2.0)"), (SymRange{4, 11}));
+  EXPECT_EQ(range("4*Where(s > 50, 0.25, 0.75)"), (SymRange{1, 3}));
+  EXPECT_EQ(range("Pow(0.5*ToFloat(s), e)"), (SymRange{4, 2500}));
+  EXPECT_EQ(range("FloorToInt(0.25*ToFloat(t) + 0.5)"), (SymRange{-1, 1}));
+  EXPECT_EQ(range("RoundToInt(0.25*ToFloat(t) + 0.5)"), (SymRange{0, 2}));
+  EXPECT_EQ(range("CeilToInt(0.25*ToFloat(t) + 0.5)"), (SymRange{0, 2}));
+  EXPECT_EQ(range("TruncToInt(0.25*ToFloat(t) + 0.5)"), (SymRange{0, 1}));
+  // Integers are no floats: not all of them would be exact.
+  EXPECT_EQ(range("Abs(t)"), (SymRange{0, 4}));
+  EXPECT_EQ(range("CeilToInt(Max(Pow(u, e), 9007199254740993))").min, 9007199254740993);
+}
+
+// What is infinite itself is not only beyond the largest number.
+TEST(SymRangeTest, InfiniteProductsAndQuotientsAreExact) {
+  const SymRanges ranges = {{"s", {8, 100}}};
+  const auto range = [&](std::string_view text) { return Parse(text).Range(ranges); };
+  EXPECT_EQ(range("CeilToInt(FloatTrueDiv(1e308, ToFloat(s)*inf))"), (SymRange{0, 0}));
+  EXPECT_EQ(range("CeilToInt(FloatTrueDiv(1e308, FloatTrueDiv(ToFloat(s)*inf, 2.0)))"),
+            (SymRange{0, 0}));
+  EXPECT_EQ(range("CeilToInt(FloatTrueDiv(1e308, 1e308*ToFloat(s)))"), (SymRange{0, 1}));
+}
+
+// An end that is not known stays so, whatever is added; and nothing times it is nothing.
+TEST(SymRangeTest, UnknownEndsStayUnknown) {
+  const SymRanges ranges = {{"a", {1, kAbove}}, {"b", {-3, -1}}, {"c", {kBelow, 5}},
+                            {"d", {2, 3}},      {"n", {-2, 0}},  {"z", {0, 0}},
+                            {"y", {1, kAbove}}, {"x", {-3, -1}}};
+  const auto range = [&](std::string_view text) { return Parse(text).Range(ranges); };
+  EXPECT_EQ(range("a + b"), (SymRange{-2, kAbove}));
+  EXPECT_EQ(range("y + x"), (SymRange{-2, kAbove}));
+  EXPECT_EQ(range("c + d"), (SymRange{kBelow, 8}));
+  EXPECT_EQ(range("n*y"), (SymRange{kBelow, 0}));
+  EXPECT_EQ(range("a*n"), (SymRange{kBelow, 0}));
+  EXPECT_EQ(range("a*z"), (SymRange{0, 0}));
+}
+
 TEST(SymRangeTest, RangesOfBitsAreThoseOfTheirWidth) {
   const SymRanges ranges = {{"s", {8, 100}}, {"t", {-3, 4}}, {"u", {0, SymRange::kUnboundedAbove}}};
   const auto range = [&](std::string_view text) { return Parse(text).Range(ranges); };
