@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -126,6 +127,44 @@ TEST_F(OperatorCallTest, KernelsGetValuesOfEveryKind) {
   EXPECT_EQ(kinds, of_values);
   EXPECT_EQ(kinds[0], EValue(int64_t{1}).KindName());
   EXPECT_EQ(kinds[7], "none");
+}
+
+TEST_F(OperatorCallTest, MetaKernelsGetValuesOfEveryKind) {
+  static std::vector<MetaValue> seen;
+  const OpOverload* op = Define(
+      "mylib::op(Tensor x, int i, float f, bool b, Scalar c, str s, ScalarType d, MemoryFormat m, "
+      "int? n) -> Tensor",
+      [](MetaContext& context) -> absl::Status {
+        seen.clear();
+        for (int i = 0; i < context.num_arguments(); ++i) seen.push_back(context.argument(i));
+        return kLikeX(context);
+      });
+  std::vector<OwnedValue> values = {OwnedValue::Scalar(EValue(int64_t{7})),
+                                    OwnedValue::Scalar(EValue(2.5)),
+                                    OwnedValue::Scalar(EValue(true)),
+                                    OwnedValue::Scalar(EValue(std::complex<double>(1, 2))),
+                                    OwnedValue::String("mean"),
+                                    OwnedValue::Scalar(EValue(DType::kInt8)),
+                                    OwnedValue::Scalar(EValue(MemoryFormat::kChannelsLast)),
+                                    OwnedValue()};
+  std::vector<Operand> given = {Operand::Of(&x_value_)};
+  for (OwnedValue& value : values) given.push_back(Operand::Of(&value));
+  ASSERT_OK(Call(op, given));
+  ASSERT_EQ(seen.size(), 9u);
+  const auto is = [](const MetaValue& value, const auto& expected) {
+    const auto* found = value.get_if<std::decay_t<decltype(expected)>>();
+    return found != nullptr && *found == expected;
+  };
+  ASSERT_NE(seen[0].get_if<TensorMeta>(), nullptr);
+  EXPECT_EQ(seen[0].get_if<TensorMeta>()->sizes, std::vector<SymInt>{2});
+  EXPECT_TRUE(is(seen[1], SymExpr(7)));
+  EXPECT_TRUE(is(seen[2], 2.5));
+  EXPECT_TRUE(is(seen[3], true));
+  EXPECT_TRUE(is(seen[4], std::complex<double>(1, 2)));
+  EXPECT_TRUE(is(seen[5], std::string("mean")));
+  EXPECT_TRUE(is(seen[6], DType::kInt8));
+  EXPECT_TRUE(is(seen[7], MemoryFormat::kChannelsLast));
+  EXPECT_TRUE(seen[8].is_none());
 }
 
 TEST_F(OperatorCallTest, RefusesWhatAMetaKernelMustNotGive) {

@@ -24,6 +24,8 @@ TEST(OwnedValueTest, AllocatesZeroedTensorsOfTheirOwn) {
   ASSERT_OK_AND_ASSIGN(const OwnedValue empty,
                        OwnedValue::Allocate(DType::kFloat32, {0, 2}, {2, 1}, 0));
   EXPECT_EQ(empty.tensor()->numel(), 0);
+  // Whatever is between elements that there are none of.
+  EXPECT_OK(OwnedValue::Allocate(DType::kFloat32, {2, 0}, {5, 1}, 0));
 }
 
 TEST(OwnedValueTest, RefusesTensorsThatCantBe) {
