@@ -17,6 +17,7 @@ import dataclasses
 import filecmp
 import functools
 import json
+import math
 import os
 import pathlib
 import resource
@@ -34,7 +35,8 @@ import rewrite
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 MEMORY = 6 << 30  # a guard less may ask for any amount
-SHORTEST = 10  # seconds that a mutant's test has at least
+SHORTEST = 10  # seconds of a processor that a mutant's test has at least
+PATIENCE = 10  # how many times as long it may take: others work on the machine, too
 # Where a guard is missing, what follows goes through a null pointer or takes what an empty optional holds. The test is to
 # end there; a compiler that knows that this is never right would keep the guard, or take any bytes for the value.
 ENDING = ("-D_GLIBCXX_ASSERTIONS", "-fno-delete-null-pointer-checks")
@@ -138,8 +140,9 @@ def ending(sources):
     return f"--per_file_copt=^({paths})$@{','.join(ENDING)}"
 
 
-def limit():
+def limit(seconds):
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds)))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -158,7 +161,8 @@ def guard():
 
 
 def passes(test, seconds, mutant=None, held=None):
-    """Whether the test passes: in its runfiles, in a group of processes that ends with it."""
+    """Whether the test passes, and the seconds of a processor that it took, of which it has `seconds`: in its runfiles,
+    in a group of processes that ends with it."""
     runfiles = pathlib.Path(f"{test.binary}.runfiles")
     workspace = next((p for p in runfiles.iterdir() if (p / "tools").exists() or p.name == "belay"), None) if runfiles.exists() else None
     with tempfile.TemporaryDirectory(prefix="mutants") as folder:
@@ -184,18 +188,25 @@ def passes(test, seconds, mutant=None, held=None):
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            preexec_fn=limit,
+            preexec_fn=lambda: limit(seconds),
         )
-        try:
-            return process.wait(timeout=seconds) == 0
-        except subprocess.TimeoutExpired:
-            return False
-        finally:
-            try:
+        end = time.monotonic() + PATIENCE * seconds
+        late = False
+        while True:
+            # Its own time, not that of all children: several tests run at once.
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid != 0:
+                break
+            late = late or time.monotonic() > end
+            if late:
                 os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            process.wait()
+            time.sleep(0.01)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        try:
+            os.killpg(process.pid, signal.SIGKILL)  # what it left running
+        except ProcessLookupError:
+            pass
+        return process.returncode == 0 and not late, usage.ru_utime + usage.ru_stime
 
 
 def record(tests, size, jobs):
@@ -204,9 +215,7 @@ def record(tests, size, jobs):
     def one(test):
         with tempfile.NamedTemporaryFile(prefix="mutants") as held:
             held.truncate(size)
-            start = time.monotonic()
-            passed = passes(test, 900, held=held.name)
-            test.seconds = time.monotonic() - start
+            passed, test.seconds = passes(test, 900, held=held.name)
             test.holds = pathlib.Path(held.name).read_bytes()
             if not passed:
                 say(f"not used, fails as it is: {test.label}")
@@ -223,7 +232,7 @@ def survivors(mutants, tests, jobs):
     def notices(mutant):
         folder = f"//{folder_of(mutant.path)}:"
         for test in sorted(tests, key=lambda t: (not t.label.startswith(folder), t.seconds)):
-            if test.holds[mutant.number] and not passes(test, max(SHORTEST, 5 * test.seconds), mutant=mutant.number):
+            if test.holds[mutant.number] and not passes(test, max(SHORTEST, 5 * test.seconds), mutant=mutant.number)[0]:
                 return True
         return False
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 
 import mutants
 import rewrite
@@ -152,6 +153,32 @@ class RunTest(unittest.TestCase):
             mutants.ending(["a/b.cc", "c.cc"]),
             "--per_file_copt=^(a/b\\.cc|c\\.cc)$@-D_GLIBCXX_ASSERTIONS,-fno-delete-null-pointer-checks",
         )
+
+
+class PassesTest(unittest.TestCase):
+    def passes(self, script, seconds=1):
+        with tempfile.TemporaryDirectory() as folder:
+            binary = pathlib.Path(folder) / "a_test"
+            binary.write_text(f"#!/bin/sh\n{script}\n")
+            binary.chmod(0o755)
+            with unittest.mock.patch.object(mutants, "guard", lambda: []):
+                return mutants.passes(mutants.Test("//:a_test", binary, []), seconds, mutant=7)
+
+    def test_by_how_it_ends(self):
+        self.assertTrue(self.passes('test "$BELAY_MUTANT" = 7')[0])
+        self.assertFalse(self.passes("exit 3")[0])
+        self.assertFalse(self.passes("kill -9 $$")[0])
+
+    def test_only_its_own_time_counts(self):
+        passed, seconds = self.passes("sleep 2")
+        self.assertTrue(passed)
+        self.assertLess(seconds, 1)
+        passed, seconds = self.passes("while :; do :; done")
+        self.assertFalse(passed)
+        self.assertLess(seconds, 3)
+
+    def test_what_waits_for_ever_ends(self):
+        self.assertFalse(self.passes("sleep 100", seconds=0.05)[0])
 
 
 class ReportTest(unittest.TestCase):
