@@ -347,15 +347,18 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunBody(Frame& outer,
   return results;
 }
 
-// What a branch or a loop gives is new: what it hands on of what it was given is copied, as the
-// runtime does. PyTorch exports no such body, and no write to the result reaches the operand.
+// What a branch or a loop gives is new: what it hands on of what it was given is copied, and so is
+// what it gives twice, as the runtime does. PyTorch exports no such body, and no write to a result
+// reaches an operand, or another result.
 absl::StatusOr<std::vector<OwnedValue>> OwnResults(std::vector<OwnedValue> results,
                                                    absl::Span<const OwnedValue> operands) {
-  for (OwnedValue& result : results) {
-    for (const OwnedValue& operand : operands) {
-      if (!result.SharesStorage(operand)) continue;
-      ABSL_ASSIGN_OR_RETURN(result, result.Copy());
+  for (auto it = results.begin(); it != results.end(); ++it) {
+    const auto shares = [&](const OwnedValue& other) { return it->SharesStorage(other); };
+    if (std::none_of(operands.begin(), operands.end(), shares) &&
+        std::none_of(results.begin(), it, shares)) {
+      continue;
     }
+    ABSL_ASSIGN_OR_RETURN(*it, it->Copy());
   }
   return results;
 }
@@ -496,6 +499,9 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunScan(Frame& frame,
   ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> additional,
                         EvaluateList(frame, node.argument("additional")));
   ABSL_ASSIGN_OR_RETURN(const int64_t rows, Rows(scanned));
+  std::vector<OwnedValue> given = carried;
+  given.insert(given.end(), scanned.begin(), scanned.end());
+  given.insert(given.end(), additional.begin(), additional.end());
   const std::vector<ValueId> values = node.results();
   if (values.size() < carried.size()) {
     return absl::InvalidArgumentError(absl::StrCat("the scan carries ", carried.size(),
@@ -521,7 +527,7 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunScan(Frame& frame,
       }
     }
   }
-  std::vector<OwnedValue> results = std::move(carried);
+  ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> results, OwnResults(std::move(carried), given));
   for (const std::vector<OwnedValue>& column : columns) {
     const ValueType& type = frame.graph->value(values[results.size()]).type;
     ABSL_ASSIGN_OR_RETURN(OwnedValue result, Stack(frame, column, type));

@@ -2,9 +2,11 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "exir/ir/lowered_backend_module.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/testing/programs.h"
@@ -271,6 +273,52 @@ TEST_F(InterpreterTest, ScanCarriesAndStacks) {
   EXPECT_THAT(Floats(results[1]), ElementsAre(20, 300, 50, 700, 100, 1300));
 }
 
+// What a branch gives twice is two tensors.
+TEST_F(InterpreterTest, BranchesGiveTensorsOfTheirOwn) {
+  const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
+  const TestTensor nines = TestTensor::Of<float>({2}, {9, 9});
+  for (const bool is_twice : {true, false}) {
+    const TestTensor predicate = TestTensor::Of<bool>({}, {is_twice});
+    ASSERT_OK_AND_ASSIGN(const auto results, Run(R"(program training {
+    graph(%p: b8[] user_input, %x: f32[2] user_input, %n: f32[2] user_input) {
+      %a: f32[2], %b: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
+      %w: f32[2] = aten.copy_.default(%a, %n)
+      return (%a user_output, %b user_output, %x user_output)
+    }
+    graph twice(%y: f32[2]) { %t: f32[2] = aten.add.Tensor(%y, %y) return (%t, %t) }
+    graph same(%y: f32[2]) { return (%y, %y) }
+  })",
+                                                 {F32(predicate), F32(x), F32(nines)}));
+    EXPECT_THAT(Floats(results[0]), ElementsAre(9, 9));
+    EXPECT_EQ(Floats(results[1])[1], is_twice ? 4 : 2);
+    EXPECT_THAT(Floats(results[2]), ElementsAre(1, 2));
+  }
+}
+
+// A write to what a scan hands on reaches neither what it began with nor what it went through.
+TEST_F(InterpreterTest, ScansGiveTensorsOfTheirOwn) {
+  const TestTensor start = TestTensor::Of<float>({2}, {1, 2});
+  const TestTensor rows = TestTensor::Of<float>({2, 2}, {3, 4, 5, 6});
+  const TestTensor more = TestTensor::Of<float>({2}, {7, 8});
+  const TestTensor nines = TestTensor::Of<float>({2}, {9, 9});
+  for (std::string_view carried : {"%c", "%row", "%f"}) {
+    ASSERT_OK_AND_ASSIGN(const auto results, Run(absl::StrCat(R"(program training {
+    graph(%s: f32[2] user_input, %x: f32[2,2] user_input, %m: f32[2] user_input,
+          %n: f32[2] user_input) {
+      %c: f32[2], %y: f32[2,2] = higher_order.scan(graph#1, [%s], [%x], [%m])
+      %w: f32[2] = aten.copy_.default(%c, %n)
+      return (%s user_output, %x user_output, %m user_output, %c user_output)
+    }
+    graph body(%c: f32[2], %row: f32[2], %f: f32[2]) { return ()",
+                                                              carried, ", %row) } }"),
+                                                 {F32(start), F32(rows), F32(more), F32(nines)}));
+    EXPECT_THAT(Floats(results[0]), ElementsAre(1, 2)) << carried;
+    EXPECT_THAT(Floats(results[1]), ElementsAre(3, 4, 5, 6)) << carried;
+    EXPECT_THAT(Floats(results[2]), ElementsAre(7, 8)) << carried;
+    EXPECT_THAT(Floats(results[3]), ElementsAre(9, 9)) << carried;
+  }
+}
+
 TEST_F(InterpreterTest, RegionsAreTheirBodies) {
   const TestTensor x = TestTensor::Of<float>({2}, {-1, 2});
   ASSERT_OK_AND_ASSIGN(const auto results, Run(R"(program training {
@@ -468,7 +516,8 @@ TEST_F(InterpreterTest, ListsEverythingThatCantBeExecuted) {
   })"),
               StatusIs(absl::StatusCode::kUnimplemented,
                        AllOf(HasSubstr("4 nodes"), HasSubstr("zoo.first"), HasSubstr("zoo.second"),
-                             HasSubstr("associative_scan"), HasSubstr("autocast region"))));
+                             HasSubstr("associative_scan"), HasSubstr("autocast region"),
+                             HasSubstr("this higher-order operator is not executed"))));
 }
 
 TEST_F(InterpreterTest, WrongInputs) {
