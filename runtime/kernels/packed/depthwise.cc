@@ -216,16 +216,20 @@ HWY_INLINE RowFn RowOf(const DepthwiseArgs& g) {
   return &RunRow<1, 0, 0>;
 }
 
-// Two rows share what they read, where there are registers for the sums of both.
-HWY_INLINE bool InPairs(const DepthwiseArgs& g) {
-  constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON;
-  return kManyRegisters && (g.kernel_width == 3 || g.kernel_width == 5) &&
-         g.kernel_height == g.kernel_width && g.stride_y == g.stride_x && g.stride_x <= 2 &&
-         g.dilation_x == 1 && g.dilation_y == 1;
+// Two rows share what they read, where there are registers for the sums of both. nullptr where they do not; what is
+// never called is not compiled either.
+HWY_INLINE RowFn RowsInPairs(const DepthwiseArgs& g) {
+  if constexpr (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) {
+    if ((g.kernel_width == 3 || g.kernel_width == 5) && g.kernel_height == g.kernel_width &&
+        g.stride_y == g.stride_x && g.stride_x <= 2 && g.dilation_x == 1 && g.dilation_y == 1) {
+      return RowOf<2>(g);
+    }
+  }
+  return nullptr;
 }
 
 void DepthwiseRowsImpl(const DepthwiseArgs& g, int64_t first, int64_t last) {
-  const RowFn one = RowOf<1>(g), two = InPairs(g) ? RowOf<2>(g) : nullptr;
+  const RowFn one = RowOf<1>(g), two = RowsInPairs(g);
   const EpilogueF32& e = g.epilogue;
   int64_t rows = 1;
   for (int64_t r = first; r < last; r += rows) {
