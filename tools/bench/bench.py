@@ -332,7 +332,7 @@ class Bench:
             case["pairs"], case["line_ns"] = [], []
         for number in range(self.options.rounds):
             if threads == 2 and self.options.limits:
-                case["line_ns"].append(self.json_of([self.options.limits, "--line"], self.cpus(2))["median"])
+                case["line_ns"].append(self.json_of([self.options.limits, "--line"], self.cpus(2))["best"])
             # Whoever is first meets a cooler machine: each in its turn.
             turn = number % len(runners)
             for runner in runners[turn:] + runners[:turn]:
