@@ -1,6 +1,5 @@
 // belay_cpu::max_pool2d.
 #include <cstdint>
-#include <type_traits>
 
 #include "backends/cpu/calls.h"
 #include "backends/cpu/kernels/cpu_kernels.h"
@@ -35,12 +34,7 @@ void MaximaOf(const KernelContext& context, const Call& call, const TensorView& 
           .stride = w.stride[1],
           .padding = w.padding[1],
           .outputs = out.sizes[3]};
-      T* to = out.as<T>() + row * out.sizes[3] * channels;
-      if constexpr (std::is_same_v<T, float>) {
-        MaxPoolChannelsF32(windows, channels, to, /*index=*/nullptr);
-      } else {
-        MaxPoolChannels(windows, channels, to);
-      }
+      MaxPoolChannels(windows, channels, out.as<T>() + row * out.sizes[3] * channels);
     }
   });
 }

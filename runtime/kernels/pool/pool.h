@@ -37,6 +37,9 @@ void MaxPoolChannelsF32(const PoolRow& row, int64_t channels, float* out, int64_
 // are 0x7FFF.
 void MaxPoolChannels(const PoolRowOf<BFloat16>& row, int64_t channels, BFloat16* out);
 void MaxPoolChannels(const PoolRowOf<uint8_t>& row, int64_t channels, uint8_t* out);
+inline void MaxPoolChannels(const PoolRow& row, int64_t channels, float* out) {
+  MaxPoolChannelsF32(row, channels, out, /*index=*/nullptr);
+}
 
 // The sum of each window. Error: that of a float sum in the order of rows, then columns.
 void SumPoolRowF32(const PoolRow& row, float* out);

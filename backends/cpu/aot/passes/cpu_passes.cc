@@ -1,9 +1,5 @@
 #include "backends/cpu/aot/passes/cpu_passes.h"
 
-#include <algorithm>
-#include <iterator>
-#include <utility>
-
 #include "backends/cpu/aot/passes/assign_layouts.h"
 #include "backends/cpu/aot/passes/fuse_attention.h"
 #include "backends/cpu/aot/passes/fuse_conv2d_chains.h"
@@ -26,16 +22,15 @@ namespace belay::cpu {
 
 std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
                                   Decisions& decisions) {
-  std::vector<exir::Pass> passes = {
+  const exir::Pass narrow_products =
+      precision == Precision::kBFloat16
+          ? NarrowProducts()
+          : exir::Pass{"narrow_products", [](exir::ExportedProgram&) { return false; }};
+  return {
       exir::MergeBatchNorm(),
       RemoveCopies(handles),
       SimplifyQuantization(handles),
-  };
-  const auto add = [&](std::vector<exir::Pass> more) {
-    std::move(more.begin(), more.end(), std::back_inserter(passes));
-  };
-  if (precision == Precision::kBFloat16) add({NarrowProducts()});
-  add({
+      narrow_products,
       // All of float32 and integers, and those of bfloat16 that have a kernel; the rest is widened.
       LowerLinear(handles, &decisions),
       LowerConv2d(&decisions),
@@ -46,10 +41,8 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       LowerConv2d(&decisions),
       LowerLookup(handles),
       exir::PropagateConstants(),
-  });
-  // Weights that were computed just now.
-  if (precision == Precision::kBFloat16) add({NarrowProducts()});
-  add({
+      // Weights that were computed just now.
+      narrow_products,
       LowerLinear(handles, &decisions),
       LowerConv2d(&decisions),
       FuseRmsNorm(handles),
@@ -61,8 +54,7 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       FuseEpilogues(handles),
       AssignLayouts(&decisions),
       FuseConv2dChains(handles, &decisions),
-  });
-  return passes;
+  };
 }
 
 }  // namespace belay::cpu

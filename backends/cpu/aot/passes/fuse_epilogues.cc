@@ -72,10 +72,6 @@ class EpilogueFusion : NodeLowering {
   ValueId ResultOf(NodeId id) const { return graph_.node(id).outputs[0].values[0]; }
   const TensorMeta& MetaOf(ValueId value) const { return *graph_.value(value).tensor(); }
 
-  void Set(NodeId id, std::string_view argument, Argument value) {
-    editor_.SetArgument(id, *graph_.node(id).target->ArgumentIndex(argument), std::move(value));
-  }
-
   // `id` computes from now on what the last of `nodes` gives, and stands where that stood.
   void Swallow(NodeId id, const std::vector<NodeId>& nodes) {
     const ValueId result = ResultOf(id), last = ResultOf(nodes.back());
@@ -97,7 +93,7 @@ class EpilogueFusion : NodeLowering {
     }
     if (!state.activation && !state.clamp && !state.multiply) {
       if (const std::optional<ActivationForm> form = activations_.Find(result)) {
-        Set(id, "activation", std::string(form->activation));
+        SetArgument(id, "activation", std::string(form->activation));
         Swallow(id, form->nodes);
         return true;
       }
@@ -116,7 +112,7 @@ class EpilogueFusion : NodeLowering {
     if (!state.other && !state.clamp) {
       if (const std::optional<Argument> factor = activations_.Factor(*reader, result)) {
         if (FuseOther(id, *reader, *factor)) {
-          Set(id, "combine", "mul");
+          SetArgument(id, "combine", "mul");
           return true;
         }
       }
@@ -136,8 +132,8 @@ class EpilogueFusion : NodeLowering {
     if (!state.output) {
       const std::optional<QuantizedForm> to = forms_.Quantize(*reader);
       if (!to.has_value() || !to->IsCallable()) return false;
-      Set(id, "output_scale", to->scale);
-      Set(id, "output_range", to->Range());
+      SetArgument(id, "output_scale", to->scale);
+      SetArgument(id, "output_range", to->Range());
     } else {
       const std::optional<QuantizedForm> from = forms_.Dequantize(*reader);
       const Argument scale = graph_.node(id).argument("output_scale");
@@ -146,10 +142,10 @@ class EpilogueFusion : NodeLowering {
           (*range.get_if<Argument::List>())[0] != Argument(from->zero_point)) {
         return false;
       }
-      Set(id, "inner_scale", scale);
-      Set(id, "inner_range", range);
-      Set(id, "output_scale", Argument());
-      Set(id, "output_range", Argument::List());
+      SetArgument(id, "inner_scale", scale);
+      SetArgument(id, "inner_range", range);
+      SetArgument(id, "output_scale", Argument());
+      SetArgument(id, "output_range", Argument::List());
     }
     Swallow(id, {*reader});
     return true;
@@ -170,7 +166,7 @@ class EpilogueFusion : NodeLowering {
       if (!(view->sizes[d] == (along ? result.sizes[channels] : SymInt(1)))) return false;
     }
     ABSL_ASSIGN_OR_RETURN(const ValueId bias, constants_.Vector(*view));
-    Set(id, "bias", bias);
+    SetArgument(id, "bias", bias);
     Swallow(id, {sum});
     return true;
   }
@@ -183,7 +179,7 @@ class EpilogueFusion : NodeLowering {
         MetaOf(ResultOf(reader)).dtype != result.dtype) {
       return false;
     }
-    Set(id, "other", *value);
+    SetArgument(id, "other", *value);
     Swallow(id, {reader});
     return true;
   }
@@ -195,8 +191,8 @@ class EpilogueFusion : NodeLowering {
     if (MetaOf(ResultOf(id)).dtype == DType::kBFloat16) {
       clamp = {BFloat16(clamp.low), BFloat16(clamp.high)};
     }
-    Set(id, "low", std::clamp<double>(low, clamp.low, clamp.high));
-    Set(id, "high", std::clamp<double>(high, clamp.low, clamp.high));
+    SetArgument(id, "low", std::clamp<double>(low, clamp.low, clamp.high));
+    SetArgument(id, "high", std::clamp<double>(high, clamp.low, clamp.high));
     Swallow(id, {reader});
   }
 

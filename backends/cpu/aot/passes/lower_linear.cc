@@ -50,10 +50,6 @@ class LinearLowering : NodeLowering {
   }
 
  private:
-  const TensorMeta* Tensor(const Argument& argument) const {
-    const ValueId* value = argument.get_if<ValueId>();
-    return value == nullptr ? nullptr : graph_.value(*value).tensor();
-  }
   const TensorMeta* FloatTensor(const Argument& argument) const {
     const TensorMeta* meta = Tensor(argument);
     return meta == nullptr || meta->dtype != DType::kFloat32 ? nullptr : meta;

@@ -37,6 +37,21 @@ class NodeLowering {
         forms_(program, views_),
         decisions_(decisions) {}
 
+  // The tensor that the argument is; null when it is none.
+  const exir::TensorMeta* Tensor(const exir::Argument& argument) const {
+    const exir::ValueId* value = argument.get_if<exir::ValueId>();
+    return value == nullptr ? nullptr : graph_.value(*value).tensor();
+  }
+  // Whether the value is a tensor of float32.
+  bool IsFloat32(exir::ValueId value) const {
+    const exir::TensorMeta* meta = graph_.value(value).tensor();
+    return meta != nullptr && meta->dtype == DType::kFloat32;
+  }
+  // Precondition: the node's operator has an argument of this name.
+  void SetArgument(exir::NodeId id, std::string_view name, exir::Argument value) {
+    editor_.SetArgument(id, *graph_.node(id).target->ArgumentIndex(name), std::move(value));
+  }
+
   // What the node becomes; for who asks.
   void Say(exir::NodeId id, std::string what) const {
     if (decisions_ != nullptr) decisions_->Made(graph_.node(id).name, std::move(what));

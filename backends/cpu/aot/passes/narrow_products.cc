@@ -25,9 +25,9 @@ using exir::NodeId;
 using exir::TensorMeta;
 using exir::ValueId;
 
-// Whose results are of their operands' type and not worse for it than the products were. Not factors,
-// and no permutations for their own sake: those of attention's operands belong to what computes in
-// float32.
+// Operators that stay in bfloat16 when all of their tensor operands are results of narrowed products.
+// Multiplications by a number and permutations are left out: in front of attention, which computes in
+// float32, FuseAttention has to find them as they are.
 constexpr std::string_view kFollowers[] = {
     "aten._adaptive_avg_pool2d.default",
     "aten.abs.default",
@@ -76,10 +76,6 @@ class ProductNarrowing : NodeLowering {
   }
 
  private:
-  const TensorMeta* Tensor(const Argument& argument) const {
-    const ValueId* value = argument.get_if<ValueId>();
-    return value == nullptr ? nullptr : graph_.value(*value).tensor();
-  }
   // The constant of float32 and this rank that the argument is, with sizes that are known.
   std::optional<ConstantView> Constant(const Argument& argument, int rank) const {
     std::optional<ConstantView> view = views_.Find(argument);
@@ -131,9 +127,9 @@ class ProductNarrowing : NodeLowering {
       if (name.empty()) continue;
       ABSL_ASSIGN_OR_RETURN(const ValueId narrow,
                             constants_.Narrowed(*views_.Find(graph_.node(id).argument(name))));
-      Set(id, name, narrow);
+      SetArgument(id, name, narrow);
     }
-    Set(id, names->input, Narrow(*graph_.node(id).value_argument(names->input), id));
+    SetArgument(id, names->input, Narrow(*graph_.node(id).value_argument(names->input), id));
     WidenResult(id);
     return true;
   }
@@ -143,14 +139,14 @@ class ProductNarrowing : NodeLowering {
     const Node& node = graph_.node(id);
     if (!followers_.contains(node.target)) return false;
     // The places of maxima, which are integers, are the only other results that there are.
-    if (!IsReal(node.outputs[0].values[0])) return false;
+    if (!IsFloat32(node.outputs[0].values[0])) return false;
     std::vector<ValueId> reals;
     bool follows = true;
     for (const Argument& argument : node.arguments) {
       // A dtype that the result shall have.
       follows = follows && !argument.is<DType>();
       ForEachValue(argument, [&](ValueId value) {
-        if (!IsReal(value)) return;
+        if (!IsFloat32(value)) return;
         reals.push_back(value);
         follows = follows && widened_.contains(Moved(value).from);
       });
@@ -159,14 +155,6 @@ class ProductNarrowing : NodeLowering {
     for (ValueId value : reals) editor_.ReplaceUsesIn(id, value, Narrow(value, id));
     WidenResult(id);
     return true;
-  }
-  bool IsReal(ValueId value) const {
-    const TensorMeta* meta = graph_.value(value).tensor();
-    return meta != nullptr && meta->dtype == DType::kFloat32;
-  }
-
-  void Set(NodeId id, std::string_view argument, Argument value) {
-    editor_.SetArgument(id, *graph_.node(id).target->ArgumentIndex(argument), std::move(value));
   }
 
   // What the value is moved elements of, up to where that is known in bfloat16; and the values from
@@ -191,7 +179,7 @@ class ProductNarrowing : NodeLowering {
       const bool moves =
           node != nullptr && node->target->has_trait(static_cast<exir::OpTrait>(traits));
       const ValueId* operand = moves ? node->operand().get_if<ValueId>() : nullptr;
-      if (operand == nullptr || !IsReal(*operand)) break;
+      if (operand == nullptr || !IsFloat32(*operand)) break;
       moved.through.push_back(moved.from);
       moved.from = *operand;
     }
@@ -244,7 +232,7 @@ class ProductNarrowing : NodeLowering {
     editor_.SetType(result, meta);
     const ValueId wide = casts_.Insert(result, DType::kFloat32, graph_.next(id), id, "wide");
     editor_.ReplaceAllUses(result, wide);
-    Set(graph_.value(wide).producer, "self", result);
+    SetArgument(graph_.value(wide).producer, "self", result);
     // What is laid out otherwise would give others other layouts.
     if (graph_.value(wide).tensor()->strides != meta.strides) return;
     widened_.emplace(wide, result);

@@ -58,17 +58,13 @@ class QuantizationSimplification : NodeLowering {
   ValueId ResultOf(NodeId id) const { return graph_.node(id).outputs[0].values[0]; }
 
   void Set(NodeId id, std::string_view argument, Argument value) {
-    editor_.SetArgument(id, *graph_.node(id).target->ArgumentIndex(argument), std::move(value));
+    SetArgument(id, argument, std::move(value));
     changed_ = true;
   }
   void SetDType(ValueId value, DType dtype) {
     TensorMeta meta = *graph_.value(value).tensor();
     meta.dtype = dtype;
     editor_.SetType(value, std::move(meta));
-  }
-  bool IsReal(ValueId value) const {
-    const TensorMeta* meta = graph_.value(value).tensor();
-    return meta != nullptr && meta->dtype == DType::kFloat32;
   }
   bool IsReadOnlyBy(ValueId value, NodeId reader) const {
     return activations_.OnlyReader(value) == reader;
@@ -136,7 +132,7 @@ class QuantizationSimplification : NodeLowering {
   bool TakeClamp(NodeId id, const QuantizedForm& form, NodeId clamp, ClampForm bounds) {
     const Argument operand = graph_.node(clamp).operand();
     // Bounds that are no integers make float32 of what are.
-    if (!operand.is<ValueId>() || !IsReal(*operand.get_if<ValueId>())) return false;
+    if (!operand.is<ValueId>() || !IsFloat32(*operand.get_if<ValueId>())) return false;
     const std::optional<QuantizedForm> narrow =
         Narrowed(form, form.Quantized(bounds.low), form.Quantized(bounds.high));
     if (!narrow.has_value()) return false;
@@ -199,7 +195,7 @@ class QuantizationSimplification : NodeLowering {
     if (!pads && !IsMovement(mover) && !IsMaxPool(mover)) return false;
     std::vector<ValueId> reals;
     ForEachValue(graph_.node(mover).operand(), [&](ValueId value) { reals.push_back(value); });
-    const auto is_real = [&](ValueId value) { return IsReal(value); };
+    const auto is_real = [&](ValueId value) { return IsFloat32(value); };
     if (reals.empty() || !std::all_of(reals.begin(), reals.end(), is_real)) return false;
     if (pads) {
       const Argument& value = graph_.node(mover).argument("value");
