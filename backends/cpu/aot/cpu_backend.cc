@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/decisions.h"
 #include "backends/cpu/aot/fused_handles.h"
 #include "backends/cpu/aot/passes/cpu_passes.h"
 #include "backends/cpu/aot/shared_constants.h"
+#include "exir/backend/compile_spec_choice.h"
 #include "exir/backend/named_data_store.h"
 #include "exir/emit/emitter.h"
 #include "exir/pass/pass_manager.h"
@@ -24,23 +24,12 @@ namespace {
 // their alignment cost about 400 bytes.
 constexpr size_t kSharedBytes = 1024;
 
-absl::StatusOr<Precision> PrecisionOf(absl::Span<const exir::CompileSpec> compile_specs) {
-  if (compile_specs.empty()) return Precision::kProgram;
-  if (compile_specs.size() > 1 || compile_specs[0].key != "precision") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "unknown compile spec '", compile_specs.back().key, "'; there is 'precision', once"));
-  }
-  const std::string& value = compile_specs[0].value;
-  if (value == "program") return Precision::kProgram;
-  if (value == "bfloat16") return Precision::kBFloat16;
-  return absl::InvalidArgumentError(
-      absl::StrCat("compile spec precision=", value, ", expected program or bfloat16"));
-}
-
 absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
                                                absl::Span<const exir::CompileSpec> compile_specs,
                                                SharedConstants& constants) {
-  ABSL_ASSIGN_OR_RETURN(const Precision precision, PrecisionOf(compile_specs));
+  ABSL_ASSIGN_OR_RETURN(const size_t choice, exir::CompileSpecChoice(compile_specs, "precision",
+                                                                     {"program", "bfloat16"}));
+  const auto precision = static_cast<Precision>(choice);
   FusedHandles handles;
   Decisions decisions;
   ABSL_ASSIGN_OR_RETURN(

@@ -8,6 +8,7 @@
 #include "backends/xnnpack/aot/operation_rules.h"
 #include "backends/xnnpack/aot/weight.h"
 #include "backends/xnnpack/node_rules.h"
+#include "exir/backend/compile_spec_choice.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::xnnpack {
@@ -15,16 +16,9 @@ namespace belay::xnnpack {
 using exir::ValueId;
 
 absl::StatusOr<Target> TargetOf(absl::Span<const exir::CompileSpec> compile_specs) {
-  if (compile_specs.empty()) return Target::kLocal;
-  const exir::CompileSpec& spec = compile_specs[0];
-  if (compile_specs.size() > 1 || spec.key != "target") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "unknown compile spec '", compile_specs.back().key, "'; there is 'target', once"));
-  }
-  if (spec.value == "local") return Target::kLocal;
-  if (spec.value == "executorch-1.5") return Target::kExecuTorch15;
-  return absl::InvalidArgumentError(
-      absl::StrCat("compile spec target=", spec.value, ", expected local or executorch-1.5"));
+  ABSL_ASSIGN_OR_RETURN(const size_t target, exir::CompileSpecChoice(compile_specs, "target",
+                                                                     {"local", "executorch-1.5"}));
+  return static_cast<Target>(target);
 }
 
 absl::Status CheckTaken(const exir::ExportedProgram& program, exir::NodeId id, Target target) {

@@ -17,7 +17,7 @@
 
 namespace belay::xnnpack {
 
-// What the payload is for: compile spec "target".
+// What the payload is for: compile spec "target", whose values are in this order.
 enum class Target : uint8_t {
   kLocal,         // "local": what this backend's runtime executes
   kExecuTorch15,  // "executorch-1.5": every node type that the runtime of ExecuTorch 1.5 has

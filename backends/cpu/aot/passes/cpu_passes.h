@@ -10,10 +10,10 @@
 
 namespace belay::cpu {
 
-// In which products with constant weights compute (narrow_products.h).
+// How products with constant weights compute: compile spec "precision", whose values are in this order.
 enum class Precision {
-  kProgram,   // in the program's own types
-  kBFloat16,  // those of float32 in bfloat16
+  kProgram,   // "program": in the program's own dtypes
+  kBFloat16,  // "bfloat16": those of float32 in bfloat16 (narrow_products.h)
 };
 
 // From an edge program to one of standard operators and belay_cpu::* (backends/cpu/README.md), in
