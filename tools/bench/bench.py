@@ -34,11 +34,11 @@ class Model:
     tolerance: float = 1e-3  # measures.relative_error of a right output
     instructions: int = 0  # where a call is nothing but overhead
     without: tuple = ()  # peers that do not come to an end
-    precision: str = ""  # that `belay lower` is told for the archive of float32; peers and outputs are the suffix's
+    precision: str = ""  # compile spec with which the archive of float32 is lowered; peers and golden outputs are the suffix's
 
     @property
     def name(self):
-        return self.folder + self.suffix + ("_told" if self.precision else "")
+        return self.folder + self.suffix + ("_precision" if self.precision else "")
 
     @property
     def archive_suffix(self):
@@ -68,9 +68,9 @@ MODELS = [
     Model("ResNet-50, bfloat16", "resnet50", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16),
     Model("ViT-B/16, bfloat16", "vit_b16", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16),
     Model("Llama-110M, one token, bfloat16", "llama110m_decode", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16),
-    Model("ResNet-50, told to compute in bfloat16", "resnet50", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16, precision="bfloat16"),
-    Model("ViT-B/16, told to compute in bfloat16", "vit_b16", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16, precision="bfloat16"),
-    Model("Llama-110M, one token, told to compute in bfloat16", "llama110m_decode", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16, precision="bfloat16"),
+    Model("ResNet-50, precision=bfloat16", "resnet50", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16, precision="bfloat16"),
+    Model("ViT-B/16, precision=bfloat16", "vit_b16", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16, precision="bfloat16"),
+    Model("Llama-110M, one token, precision=bfloat16", "llama110m_decode", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16, precision="bfloat16"),
     Model("8 depthwise 3×3, 144 channels, 56×56", "dw3x3_c144_56"),
     Model("product 1024×1024×1024", "gemm1024"),
     Model("1,000 additions of one element", "chain1000", instructions=1000, without=("openvino",)),

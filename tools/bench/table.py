@@ -165,7 +165,7 @@ def scaling(result):
         share = measures.median([p / (2 * r["latency_ms_median"]) for p, r in zip(case["pairs"], two) if p and r])
         line_ns = " · ".join(f"{ns:.0f}" for ns in case.get("line_ns", [])) or "–"
         lines.append([case["title"], number(measures.figure(two, "latency_ms_median")), number(measures.median(case["pairs"])), times(share), line_ns])
-    header = ["model", "two threads, ms", "two processes at once, ms each", "throughput of threads to processes", "a cache line there and back, ns"]
+    header = ["model", "two threads, ms", "two processes at once, ms each", "throughput of threads to processes", "cache line round trip, ns"]
     return rows(header, lines) if lines else ""
 
 
