@@ -1,0 +1,270 @@
+#include "runtime/kernels/packed/winograd.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+#include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/packed/exact_activation.h"
+#include "runtime/kernels/packed/guarded_array.h"
+
+namespace belay {
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+// The matrices of the paper.
+constexpr double kB[6][6] = {{4, 0, -5, 0, 1, 0},  {0, -4, -4, 1, 1, 0}, {0, 4, -4, -1, 1, 0},
+                             {0, -2, -1, 2, 1, 0}, {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}};
+constexpr double kG[6][3] = {{1.0 / 4, 0, 0},
+                             {-1.0 / 6, -1.0 / 6, -1.0 / 6},
+                             {-1.0 / 6, 1.0 / 6, -1.0 / 6},
+                             {1.0 / 24, 1.0 / 12, 1.0 / 6},
+                             {1.0 / 24, -1.0 / 12, 1.0 / 6},
+                             {0, 0, 1}};
+constexpr double kA[4][6] = {
+    {1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}};
+
+// What tap t weighs of pixel p in result r, in one direction, with the matrices' absolute values.
+double Weight(int64_t r, int64_t p, int64_t t) {
+  double sum = 0;
+  for (int i = 0; i < 6; ++i) sum += std::abs(kA[r][i] * kB[i][p] * kG[i][t]);
+  return sum;
+}
+
+struct Shape {
+  int64_t batch, channels, height, width, out_channels, padding_y, padding_x;
+};
+
+// A convolution with all of its memory guarded.
+struct Problem {
+  WinogradArgs g;
+  GuardedFloats in, filters, packed, bias, other, out;
+
+  static size_t Outputs(const Shape& s) {
+    return static_cast<size_t>(s.batch * (s.height + 2 * s.padding_y - 2) *
+                               (s.width + 2 * s.padding_x - 2) * s.out_channels);
+  }
+  Problem(const Shape& s, std::mt19937_64& random)
+      : in(static_cast<size_t>(s.batch * s.height * s.width * s.channels)),
+        filters(static_cast<size_t>(9 * s.channels * s.out_channels)),
+        packed(static_cast<size_t>(*PackedWinogradSize(s.channels, s.out_channels))),
+        bias(static_cast<size_t>(s.out_channels)),
+        other(Outputs(s)),
+        out(Outputs(s), kNaN) {
+    for (GuardedFloats* array : {&in, &filters, &bias, &other}) array->Fill(random);
+    g.batch = s.batch;
+    g.channels = s.channels;
+    g.height = s.height;
+    g.width = s.width;
+    g.out_channels = s.out_channels;
+    g.out_height = s.height + 2 * s.padding_y - 2;
+    g.out_width = s.width + 2 * s.padding_x - 2;
+    g.padding_y = s.padding_y;
+    g.padding_x = s.padding_x;
+    Pack();
+    g.in = in.data();
+    g.weight = packed.data();
+    g.out = out.data();
+    g.epilogue.bias = bias.data();
+  }
+  // After filters were changed.
+  void Pack() { PackWinograd(filters.data(), g.channels, g.out_channels, packed.data()); }
+
+  void Run() { Run(g.tiles(), g.tiles(), kWinogradProducts); }
+  // In chunks of so many tiles, and steps of so many tiles and products.
+  void Run(int64_t chunk, int64_t tiles, int64_t products) {
+    for (int64_t first = 0; first < g.tiles(); first += chunk) {
+      const int64_t count = std::min(chunk, g.tiles() - first);
+      GuardedFloats scratch(
+          static_cast<size_t>(WinogradScratchSize(g.channels, g.out_channels, count).value()),
+          kNaN);
+      const WinogradChunk part(g, first, count, scratch.data());
+      for (int64_t t = 0; t < count; t += tiles)
+        part.TransformPixels(t, std::min(count, t + tiles));
+      for (int64_t p = 0; p < kWinogradProducts; p += products) {
+        part.Multiply(p, std::min(kWinogradProducts, p + products));
+      }
+      for (int64_t t = 0; t < count; t += tiles) part.TransformSums(t, std::min(count, t + tiles));
+    }
+  }
+
+  // Result (image, y, x, o) before bias and `other`, and S of the header.
+  double Sum(int64_t image, int64_t y, int64_t x, int64_t o, double* magnitude) {
+    double sum = 0;
+    *magnitude = 0;
+    // The tile's pixels, of which each result's magnitude has all.
+    const int64_t top = y / 4 * 4 - g.padding_y, left = x / 4 * 4 - g.padding_x;
+    for (int64_t py = 0; py < 6; ++py) {
+      for (int64_t px = 0; px < 6; ++px) {
+        const int64_t iy = top + py, ix = left + px;
+        if (iy < 0 || iy >= g.height || ix < 0 || ix >= g.width) continue;
+        for (int64_t t = 0; t < 9; ++t) {
+          const double weight = Weight(y % 4, py, t / 3) * Weight(x % 4, px, t % 3);
+          const bool counts = py == y % 4 + t / 3 && px == x % 4 + t % 3;
+          if (weight == 0) continue;
+          for (int64_t c = 0; c < g.channels; ++c) {
+            const auto at =
+                static_cast<size_t>(((image * g.height + iy) * g.width + ix) * g.channels + c);
+            const double product =
+                double{in[at]} * filters[static_cast<size_t>((o * 9 + t) * g.channels + c)];
+            if (counts) sum += product;
+            *magnitude += weight * std::abs(product);
+          }
+        }
+      }
+    }
+    return sum;
+  }
+
+  // Calls body(index, sum, magnitude) for every result, or for one of `step`.
+  template <class Body>
+  void ForResults(size_t step, Body body) {
+    for (size_t at = 0; at < out.size(); at += step) {
+      const auto i = static_cast<int64_t>(at);
+      const int64_t o = i % g.out_channels, x = i / g.out_channels % g.out_width;
+      const int64_t y = i / g.out_channels / g.out_width % g.out_height;
+      double magnitude = 0;
+      const double sum = Sum(i / g.out_channels / g.out_width / g.out_height, y, x, o, &magnitude);
+      body(at, sum, magnitude);
+    }
+  }
+  double Unit() const { return static_cast<double>(g.channels + 24) * 0x1p-24; }
+};
+
+class WinogradTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { ASSERT_OK(UseInstructionSet(GetParam())); }
+  void TearDown() override { ASSERT_OK(UseInstructionSet(InstructionSets().front())); }
+  std::mt19937_64 random_{TestSeed()};
+};
+
+constexpr Shape kShapes[] = {
+    {1, 16, 8, 8, 32, 1, 1}, {2, 8, 5, 7, 33, 1, 1},     {1, 17, 6, 6, 16, 0, 0},
+    {1, 1, 3, 3, 1, 0, 0},   {3, 20, 4, 9, 40, 2, 1},    {1, 1024, 4, 4, 5, 1, 1},
+    {1, 33, 1, 1, 70, 1, 1}, {1, 4, 13, 10, 1024, 1, 0},
+};
+
+TEST_P(WinogradTest, IsWithinItsBound) {
+  for (const Shape& shape : kShapes) {
+    Problem p(shape, random_);
+    p.g.epilogue.other = p.other.data();
+    p.Run();
+    p.ForResults(shape.channels * shape.out_channels > 2000 ? 7 : 1,
+                 [&](size_t at, double sum, double magnitude) {
+                   const double bias = p.bias[at % p.bias.size()], other = p.other[at];
+                   ASSERT_NEAR(p.out[at], sum + bias + other,
+                               p.Unit() * (magnitude + std::abs(bias) + std::abs(other)))
+                       << shape.channels << " channels, " << shape.height << " by " << shape.width
+                       << ", result " << at;
+                 });
+  }
+}
+
+// Errors come within a factor of 2^9 of it.
+TEST_P(WinogradTest, TheBoundIsNearWhatIsRounded) {
+  Problem p({1, 1, 4, 4, 1, 1, 1}, random_);
+  p.Run();
+  double largest = 0;
+  p.ForResults(1, [&](size_t at, double sum, double magnitude) {
+    largest = std::max(largest, std::abs(p.out[at] - sum - double{p.bias[0]}) / magnitude);
+  });
+  EXPECT_GT(largest, 25 * 0x1p-24 / 512);
+}
+
+TEST_P(WinogradTest, IntegersAreExact) {
+  // Filters of multiples of 576 = 24^2, so that transformed ones are integers.
+  Problem p({1, 4, 9, 6, 35, 1, 1}, random_);
+  std::uniform_int_distribution<int> numbers(-2, 2);
+  for (size_t i = 0; i < p.in.size(); ++i) p.in[i] = static_cast<float>(numbers(random_));
+  for (size_t i = 0; i < p.filters.size(); ++i) {
+    p.filters[i] = static_cast<float>(576 * (numbers(random_) / 2));
+  }
+  p.Pack();
+  p.g.epilogue.bias = nullptr;
+  p.Run();
+  p.ForResults(1, [&](size_t at, double sum, double magnitude) {
+    ASSERT_LT(magnitude, 0x1p24) << "the test's own numbers";
+    ASSERT_EQ(p.out[at], sum) << at;
+  });
+}
+
+TEST_P(WinogradTest, AnyDivisionGivesTheSameBits) {
+  Problem p({2, 19, 11, 14, 37, 1, 1}, random_);
+  p.g.epilogue.activation = Activation::kSilu;
+  p.Run();
+  const std::vector<float> whole(p.out.data(), p.out.data() + p.out.size());
+  for (const int64_t chunk : {5, 24}) {
+    std::fill(p.out.data(), p.out.data() + p.out.size(), kNaN);
+    p.Run(chunk, 2, 7);
+    ASSERT_EQ(std::memcmp(whole.data(), p.out.data(), whole.size() * sizeof(float)), 0) << chunk;
+  }
+}
+
+TEST_P(WinogradTest, FinishesAsTheEpilogueSays) {
+  Problem p({1, 8, 6, 7, 21, 1, 1}, random_);
+  p.Run();
+  const std::vector<float> sums(p.out.data(), p.out.data() + p.out.size());
+  EpilogueF32& e = p.g.epilogue;
+  e.low = -0.5f;
+  e.high = 6;
+  p.Run();
+  for (size_t i = 0; i < sums.size(); ++i) {
+    ASSERT_EQ(p.out[i], std::clamp(sums[i], e.low, e.high)) << i;
+  }
+  e.other = p.other.data();
+  e.multiply = true;
+  e.activation = Activation::kHardsigmoid;
+  p.Run();
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const double exact = ExactActivation(e.activation, sums[i]) * p.other[i];
+    ASSERT_NEAR(p.out[i], std::clamp<double>(exact, e.low, e.high), 4 * 0x1p-23 * std::abs(exact))
+        << i;
+  }
+}
+
+TEST_P(WinogradTest, WhatIsAddedMayLieWhereResultsGo) {
+  Problem p({1, 8, 9, 5, 20, 1, 1}, random_);
+  p.g.epilogue.other = p.other.data();
+  p.Run();
+  p.g.out = p.other.data();
+  p.Run();
+  EXPECT_EQ(std::memcmp(p.out.data(), p.other.data(), p.out.size() * sizeof(float)), 0);
+}
+
+TEST_P(WinogradTest, NaNStaysInItsTile) {
+  Problem p({1, 8, 12, 12, 8, 1, 1}, random_);
+  p.in[0] = kNaN;  // pixel (0, 0): of the first tile alone
+  p.Run();
+  p.ForResults(1, [&](size_t at, double sum, double) {
+    const size_t y = at / 8 / 12, x = at / 8 % 12;
+    if (std::isnan(sum)) {
+      EXPECT_TRUE(std::isnan(p.out[at])) << at;
+    } else if (y >= 4 || x >= 4) {
+      EXPECT_FALSE(std::isnan(p.out[at])) << at;
+    }
+  });
+}
+
+TEST(WinogradSizesTest, AreOfWholePanelsAndRefuseWhatIsTooLarge) {
+  EXPECT_EQ(PackedWinogradSize(5, 33), 36 * 5 * 64);
+  EXPECT_EQ(PackedWinogradSize(-1, 4), std::nullopt);
+  EXPECT_EQ(PackedWinogradSize(int64_t{1} << 40, int64_t{1} << 18), std::nullopt);
+  EXPECT_EQ(PackedWinogradSize(int64_t{1} << 30, int64_t{1} << 27), std::nullopt);
+  EXPECT_EQ(WinogradScratchSize(20, 33, 3).value(), 36 * 3 * (32 + 48) + 32);
+  EXPECT_EQ(WinogradScratchSize(1024, 16, 1).value(), 36 * (1040 + 16) + 1040);
+  EXPECT_FALSE(WinogradScratchSize(1 << 24, 1 << 24, int64_t{1} << 40).ok());
+  EXPECT_EQ(WinogradChunkTiles(64, 64), (2 << 20) / (4 * (36 * 128 + 64)));
+  EXPECT_EQ(WinogradChunkTiles(1 << 20, 64), 24);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, WinogradTest, testing::ValuesIn(InstructionSets()));
+
+}  // namespace
+}  // namespace belay
