@@ -22,6 +22,7 @@
 #include "runtime/kernel/shape_rules/convolution.h"
 #include "runtime/kernels/packed/epilogue.h"
 #include "runtime/kernels/packed/packed_weights.h"
+#include "runtime/kernels/packed/winograd.h"
 
 namespace belay::cpu {
 
@@ -195,6 +196,11 @@ absl::StatusOr<Window> ReadWindow(const Arguments& arguments) {
   return window;
 }
 
+inline bool IsForWinograd(const Window& window) {
+  constexpr std::array<int64_t, 2> kOnes = {1, 1}, kThrees = {3, 3};
+  return window.kernel_size == kThrees && window.stride == kOnes && window.dilation == kOnes;
+}
+
 // Images of fewer channels may lie in any layout: convolutions copy them, with their padding.
 inline constexpr int64_t kFewChannels = 8;
 
@@ -296,6 +302,30 @@ struct Conv2dCall : Conv2dOperands<Arguments, kDepthwise> {
         const Dims<D> out,
         this->ShapeFor(PackedConvolutionSize(channels, this->window.taps(), this->out_channels)));
     ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(out, 1));
+    return out;
+  }
+};
+
+// belay_cpu::winograd_conv2d: conv2d of channels that lie together with filters of 3 by 3, stride and
+// dilation 1, transformed ahead of time (runtime/kernels/packed/winograd.h): weight of
+// PackedWinogradSize elements.
+template <class Arguments>
+struct WinogradConv2dCall : Conv2dCall<Arguments, false> {
+  using D = typename Arguments::Dim;
+
+  static absl::StatusOr<WinogradConv2dCall> Read(const Arguments& arguments) {
+    using Base = Conv2dCall<Arguments, false>;
+    WinogradConv2dCall call;
+    ABSL_ASSIGN_OR_RETURN(static_cast<Base&>(call), Base::Read(arguments));
+    if (IsForWinograd(call.window)) return call;
+    return absl::InvalidArgumentError(
+        "kernel_size: expected 3 by 3, with stride and dilation 1, for winograd_conv2d");
+  }
+  absl::StatusOr<Dims<D>> Shape() const {
+    ABSL_ASSIGN_OR_RETURN(const int64_t channels, this->Channels());
+    ABSL_ASSIGN_OR_RETURN(const Dims<D> out,
+                          this->ShapeFor(PackedWinogradSize(channels, this->out_channels)));
+    ABSL_RETURN_IF_ERROR(this->epilogue.CheckShapes(out, 1));
     return out;
   }
 };

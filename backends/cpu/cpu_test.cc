@@ -316,6 +316,7 @@ TEST_F(ProgramsTest, OtherCompileSpecsThanPrecisionAreRefused) {
   };
   EXPECT_OK(lowered({{"precision", "program"}}));
   EXPECT_OK(lowered({{"precision", "bfloat16"}}));
+  EXPECT_OK(lowered({{"precision", "winograd"}}));
   const auto is_refused = [](std::string_view why) {
     return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(why));
   };
@@ -323,8 +324,9 @@ TEST_F(ProgramsTest, OtherCompileSpecsThanPrecisionAreRefused) {
               is_refused("unknown compile spec 'speed'; there is 'precision', once"));
   EXPECT_THAT(lowered({{"precision", "bfloat16"}, {"precision", "program"}}),
               is_refused("unknown compile spec 'precision'; there is 'precision', once"));
-  EXPECT_THAT(lowered({{"precision", "float8"}}),
-              is_refused("compile spec precision=float8, expected program or bfloat16"));
+  EXPECT_THAT(
+      lowered({{"precision", "float8"}}),
+      is_refused("compile spec precision=float8, expected program or bfloat16 or winograd"));
 }
 
 TEST_F(ProgramsTest, ADamagedBlobIsRefused) {

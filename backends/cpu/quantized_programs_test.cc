@@ -271,5 +271,25 @@ TEST_F(QuantizedProgramsTest, ProductsOfFloat32ComputeInBFloat16WhenToldTo) {
   EXPECT_THAT(operators, Not(Contains("belay_cpu.linear.default")));
 }
 
+// Images and filters are at most 1: S of winograd.h is at most 9 * 256 for each channel.
+TEST_F(QuantizedProgramsTest, ConvolutionsMultiplyLessWhenToldTo) {
+  constexpr std::string_view kProgram = R"(program edge {
+    constants { state "w": f32[32,16,3,3] state "b": f32[32] }
+    graph(%w: f32[32,16,3,3] parameter "w", %b: f32[32] parameter "b",
+          %x: f32[1,16,14,17] user_input, %z: f32[1,32,14,17] user_input) {
+      %y: f32[1,32,14,17] = edge.aten.convolution.default(%x, %w, %b, [1,1], [1,1], [1,1], false, [0,0], 1)
+      %s: f32[1,32,14,17] = edge.aten.add.Tensor(%y, %z)
+      %r: f32[1,32,14,17] = edge.aten.relu.default(%s)
+      return (%r user_output) } })";
+  exir::CallSequence calls(1);
+  calls[0].push_back(RandomTensor({1, 16, 14, 17}, random_));
+  calls[0].push_back(RandomTensor({1, 32, 14, 17}, random_));
+  std::vector<std::string> operators;
+  compile_specs_ = {{"precision", "winograd"}};
+  ExpectSame(kProgram, calls, 3, {.atol = 40 * 0x1p-24 * (16 * 9 * 256 + 2)}, &operators);
+  EXPECT_THAT(operators, Contains("belay_cpu.winograd_conv2d.default"));
+  EXPECT_THAT(operators, Not(Contains("aten.relu.default")));
+}
+
 }  // namespace
 }  // namespace belay::cpu

@@ -72,6 +72,7 @@ constexpr Row kRows[] = {
     {"belay_cpu.depthwise_conv2d.default", {Kind::kConvolution}},
     {"belay_cpu.quantized_conv2d.default", {Kind::kConvolution}},
     {"belay_cpu.quantized_depthwise_conv2d.default", {Kind::kConvolution}},
+    {"belay_cpu.winograd_conv2d.default", {Kind::kConvolution}},
     {"belay_cpu.attention.default", {Kind::kProduct, 0, 1, 2}},
     {"belay_cpu.max_pool2d.default", {Kind::kWindow, 1}},
     {"quantized_decomposed.mixed*", {Kind::kProduct, 0, 1}},

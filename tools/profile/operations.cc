@@ -46,6 +46,7 @@ constexpr Row kRows[] = {
     {"belay_cpu.quantized_depthwise_conv2d", Rule::kDepthwise, "input"},
     {"belay_cpu.quantized_linear", Rule::kProduct, "input"},
     {"belay_cpu.weight_only_linear", Rule::kProduct, "input"},
+    {"belay_cpu.winograd_conv2d", Rule::kWindow, "input"},
     {"quantized_decomposed.mixed_linear", Rule::kProduct, "input"},
     {"quantized_decomposed.mixed_mm", Rule::kProduct, "input"},
 };

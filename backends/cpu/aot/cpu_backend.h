@@ -19,8 +19,9 @@ class CpuBackend final : public exir::Backend {
   std::string_view target() const override { return "//backends/cpu:aot"; }
   // The debug handle map's identifiers are the handles that the blob's own debug information names
   // for each instruction; a fused instruction stands for several handles.
-  // Compile specs: "precision" is "program", which is the default, or "bfloat16": products and
-  // convolutions of float32 with constant weights compute in bfloat16 (passes/narrow_products.h).
+  // Compile specs: "precision" is "program", which is the default; "bfloat16": products and
+  // convolutions of float32 with constant weights compute in bfloat16 (passes/narrow_products.h); or
+  // "winograd": convolutions of 3 by 3 take fewer multiplications and round more (passes/lower_conv2d.h).
   //   kInvalidArgument  another compile spec, or one twice
   //   what the passes, EmitProgram and SerializeProgram return
   absl::StatusOr<exir::PreprocessResult> Preprocess(

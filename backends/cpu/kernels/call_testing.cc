@@ -223,6 +223,14 @@ TestCall Conv2dChainCall() {
        Text("silu none"), Text("add"), Doubles({-kInf, 0}), Doubles({kInf, 6})},
       Images(kF32, {1, 20, 5, 4}));
 }
+TestCall WinogradConv2dCall() {
+  return TestCall("winograd_conv2d",
+                  With({Images(kF32, {1, 3, 5, 4}), T(kF32, {36 * 3 * 32}), T(kF32, {8}),
+                        Images(kF32, {1, 8, 5, 4}), Int(8), Ints({3, 3}), Ints({1, 1}),
+                        Ints({1, 1}), Ints({1, 1})},
+                       Epilogue()),
+                  Images(kF32, {1, 8, 5, 4}));
+}
 TestCall MaxPool2dCall() {
   return TestCall("max_pool2d", With({Images(kU8, {1, 8, 5, 4})}, Window()),
                   Images(kU8, {1, 8, 3, 4}));
@@ -276,23 +284,15 @@ TestCall LookupCall() {
 
 // One of each operator.
 std::vector<TestCall> AllCalls() {
-  return {LinearCall(),
-          WeightOnlyLinearCall(),
-          DynamicLinearCall(),
-          Conv2dCall(),
-          BFloat16LinearCall(),
-          BFloat16Conv2dCall(),
-          DepthwiseConv2dCall(),
-          Conv2dChainCall(),
-          MaxPool2dCall(),
-          AttentionCall(),
-          RmsNormCall(),
-          RotaryEmbeddingCall(),
-          QuantizedLinearCall(),
-          QuantizedConv2dCall(),
-          QuantizedDepthwiseConv2dCall(),
-          QuantizedAddCall(),
-          LookupCall()};
+  return {LinearCall(),          WeightOnlyLinearCall(),
+          DynamicLinearCall(),   Conv2dCall(),
+          BFloat16LinearCall(),  BFloat16Conv2dCall(),
+          DepthwiseConv2dCall(), Conv2dChainCall(),
+          WinogradConv2dCall(),  MaxPool2dCall(),
+          AttentionCall(),       RmsNormCall(),
+          RotaryEmbeddingCall(), QuantizedLinearCall(),
+          QuantizedConv2dCall(), QuantizedDepthwiseConv2dCall(),
+          QuantizedAddCall(),    LookupCall()};
 }
 
 }  // namespace belay::cpu

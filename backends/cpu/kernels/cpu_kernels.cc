@@ -5,13 +5,19 @@
 namespace belay::cpu {
 
 absl::Span<const absl::Span<const Kernel>> CpuKernelTables() {
-  static const absl::Span<const Kernel> kTables[] = {
-      LinearKernels(),           BFloat16ProductKernels(),
-      WeightOnlyLinearKernels(), DynamicQuantizedLinearKernels(),
-      Conv2dKernels(),           Conv2dChainKernels(),
-      MaxPool2dKernels(),        AttentionKernels(),
-      TokenRowKernels(),         QuantizedLinearKernels(),
-      QuantizedConv2dKernels(),  QuantizedPointwiseKernels()};
+  static const absl::Span<const Kernel> kTables[] = {LinearKernels(),
+                                                     BFloat16ProductKernels(),
+                                                     WeightOnlyLinearKernels(),
+                                                     DynamicQuantizedLinearKernels(),
+                                                     Conv2dKernels(),
+                                                     Conv2dChainKernels(),
+                                                     WinogradConv2dKernels(),
+                                                     MaxPool2dKernels(),
+                                                     AttentionKernels(),
+                                                     TokenRowKernels(),
+                                                     QuantizedLinearKernels(),
+                                                     QuantizedConv2dKernels(),
+                                                     QuantizedPointwiseKernels()};
   return kTables;
 }
 

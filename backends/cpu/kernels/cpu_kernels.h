@@ -22,6 +22,7 @@ absl::Span<const Kernel> WeightOnlyLinearKernels();
 absl::Span<const Kernel> DynamicQuantizedLinearKernels();
 absl::Span<const Kernel> Conv2dKernels();
 absl::Span<const Kernel> Conv2dChainKernels();
+absl::Span<const Kernel> WinogradConv2dKernels();
 absl::Span<const Kernel> MaxPool2dKernels();
 absl::Span<const Kernel> AttentionKernels();
 absl::Span<const Kernel> TokenRowKernels();

@@ -14,6 +14,7 @@
 #include "runtime/kernels/packed/packed_weights.h"
 #include "runtime/kernels/packed/quantized_weights.h"
 #include "runtime/kernels/packed/weight_only_gemm.h"
+#include "runtime/kernels/packed/winograd.h"
 
 namespace belay::cpu {
 namespace {
@@ -69,6 +70,7 @@ std::vector<TestCall> LongCalls() {
           .With("other", EValue())
           .With("weight", T(DType::kBFloat16, {*PackedPairsSize(kSize, kSize)})),
       OverImages(BFloat16Conv2dCall(), DType::kBFloat16, *PackedPairsSize(9 * 16, 16)),
+      OverImages(WinogradConv2dCall(), kF32, *PackedWinogradSize(16, 16)),
       OverImages(DepthwiseConv2dCall(), kF32, *PackedDepthwiseSize(16, 9)),
       OverImages(QuantizedConv2dCall(), kI8, *PackedQuantizedMatrixSize(9, 16, 16)),
       OverImages(QuantizedDepthwiseConv2dCall(), kI8, *PackedQuantizedDepthwiseSize(16, 3, 3)),

@@ -135,8 +135,9 @@ TEST(RefusedCalls, QuantizedImagesThatLieRowByRow) {
 }
 
 TEST(RefusedCalls, WorkingMemoryThatIsMissing) {
-  for (const TestCall& call : {DynamicLinearCall(), Conv2dCall(), BFloat16Conv2dCall(),
-                               Conv2dChainCall(), AttentionCall(), QuantizedConv2dCall()}) {
+  for (const TestCall& call :
+       {DynamicLinearCall(), Conv2dCall(), BFloat16Conv2dCall(), Conv2dChainCall(),
+        WinogradConv2dCall(), AttentionCall(), QuantizedConv2dCall()}) {
     EXPECT_THAT(call.Run(/*scratch=*/false), HasSubstr("working memory")) << call.op();
   }
   // Rows of a whole way of the cache are copied.
@@ -179,6 +180,15 @@ void ExpectRefused(const TestCall& call, const std::vector<Refused>& rows) {
     // No call that can't be computed is chosen, and fails later.
     EXPECT_FALSE(changed.IsTaken()) << call.op() << " " << row.argument;
   }
+}
+
+TEST(RefusedCalls, WinogradOfOtherWindows) {
+  constexpr std::string_view kError = "kernel_size: expected 3 by 3, with stride and dilation 1";
+  ExpectRefused(WinogradConv2dCall(), {{"kernel_size", Ints({3, 1}), kError},
+                                       {"kernel_size", Ints({5, 3}), kError},
+                                       {"stride", Ints({1, 2}), kError},
+                                       {"dilation", Ints({2, 1}), kError},
+                                       {"weight", T(kF32, {27 * 32}), "weight: expected "}});
 }
 
 TEST(RefusedCalls, Epilogues) {

@@ -126,6 +126,12 @@ constexpr OpDef kRows[] = {
      .meta = &MetaKernel<&Conv2dMeta<Conv2dCall<MetaArguments, false>>>,
      .dtypes = kTypes,
      .tolerance = {1e-5, 1e-6}},
+    {.schema = "belay_cpu::winograd_conv2d(Tensor input, Tensor weight, Tensor? bias, "
+               "Tensor? other, int out_channels, int[] kernel_size, int[] stride, int[] padding, "
+               "int[] dilation, str activation, str combine, float low, float high) -> Tensor",
+     .meta = &MetaKernel<&Conv2dMeta<WinogradConv2dCall<MetaArguments>>>,
+     .dtypes = kTypes,
+     .tolerance = {1e-3, 1e-4}},
     {.schema = "belay_cpu::depthwise_conv2d(Tensor input, Tensor weight, Tensor? bias, "
                "Tensor? other, int[] kernel_size, int[] stride, int[] padding, int[] dilation, "
                "str activation, str combine, float low, float high) -> Tensor",

@@ -167,6 +167,10 @@ TEST(CpuOps, ConvolutionsGiveChannelsLast) {
                      "\"none\", \"add\", -inf, inf)",
                      "f32[s0,20,s1,8]", 288),
             "f32[s0,20,s1,8]{strides=[160*s1,1,160,20]}");
+  EXPECT_EQ(Inferred("winograd_conv2d.default(%x, %w, none, none, 8, [3,3], [1,1], [1,1], [1,1], "
+                     "\"none\", \"add\", -inf, inf)",
+                     "f32[s0,10,s1,8]", 36 * 10 * 32),
+            "f32[s0,8,s1,8]{strides=[64*s1,1,64,8]}");
 }
 
 TEST(CpuOps, ConvolutionsWantWindowsThatFit) {
@@ -313,16 +317,13 @@ TEST(CpuOps, HaveProperties) {
   struct {
     std::string_view op;
     bool epilogue, quantized, images;
-  } constexpr kRows[] = {{"linear", true, false, false},
-                         {"weight_only_linear", true, false, false},
-                         {"conv2d", true, false, true},
-                         {"conv2d_chain", false, false, true},
-                         {"max_pool2d", false, false, true},
-                         {"quantized_linear", true, true, false},
-                         {"quantized_depthwise_conv2d", true, true, true},
-                         {"quantized_add", false, true, false},
-                         {"attention", false, false, false},
-                         {"lookup", false, false, false}};
+  } constexpr kRows[] = {
+      {"linear", true, false, false},          {"weight_only_linear", true, false, false},
+      {"conv2d", true, false, true},           {"conv2d_chain", false, false, true},
+      {"winograd_conv2d", true, false, true},  {"max_pool2d", false, false, true},
+      {"quantized_linear", true, true, false}, {"quantized_depthwise_conv2d", true, true, true},
+      {"quantized_add", false, true, false},   {"attention", false, false, false},
+      {"lookup", false, false, false}};
   for (const auto& row : kRows) {
     const exir::OpOverload& op = *CpuOp(row.op);
     EXPECT_EQ(HasEpilogue(op), row.epilogue) << row.op;

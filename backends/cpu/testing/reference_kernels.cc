@@ -222,6 +222,43 @@ absl::Status RunConv2d(KernelContext& context,
   });
 }
 
+// B^T and A^T of runtime/kernels/packed/winograd.h.
+constexpr double kB[6][6] = {{4, 0, -5, 0, 1, 0},  {0, -4, -4, 1, 1, 0}, {0, 4, -4, -1, 1, 0},
+                             {0, -2, -1, 2, 1, 0}, {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}};
+constexpr double kA[4][6] = {
+    {1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}};
+
+absl::Status RunWinogradConv2d(KernelContext& context,
+                               const WinogradConv2dCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  const Sizes& in = call.input->sizes;
+  const int64_t channels = in[1], matrix = *PackedMatrixSize(channels, call.out_channels);
+  return ForEachResult(context, shape, call.epilogue, 1, [&](const Sizes& index) {
+    const int64_t y = index[2] % 4, x = index[3] % 4;
+    const int64_t panel = index[1] / kPanelColumns * channels;
+    double sum = 0;
+    // Pixel (i, j) of the tile has a part in all of its products (p, q).
+    for (int64_t i = 0; i < 6; ++i) {
+      for (int64_t j = 0; j < 6; ++j) {
+        Sizes at = {index[0], 0, index[2] - y - call.window.padding[0] + i,
+                    index[3] - x - call.window.padding[1] + j};
+        if (at[2] < 0 || at[2] >= in[2] || at[3] < 0 || at[3] >= in[3]) continue;
+        for (at[1] = 0; at[1] < channels; ++at[1]) {
+          const float* weight = call.weight->as<const float>() + (panel + at[1]) * kPanelColumns +
+                                index[1] % kPanelColumns;
+          for (int64_t p = 0; p < 6; ++p) {
+            for (int64_t q = 0; q < 6; ++q, weight += matrix) {
+              const double part = kA[y][p] * kA[x][q] * kB[p][i] * kB[q][j];
+              if (part != 0) sum += part * *weight * At(*call.input, at);
+            }
+          }
+        }
+      }
+    }
+    return sum;
+  });
+}
+
 // Stage by stage, each result whole.
 absl::Status RunConv2dChain(KernelContext& context, const Conv2dChainCall<KernelArguments>& call) {
   TensorView images = *call.input;
@@ -544,6 +581,10 @@ constexpr Kernel kKernels[] = {
                                   "input weight bias other out_channels kernel_size stride padding "
                                   "dilation activation combine low high",
                                   "BFloat16Conv2dReference", KernelEngine::kReference),
+    KernelRow<&RunWinogradConv2d>("belay_cpu.winograd_conv2d.default",
+                                  "input weight bias other out_channels kernel_size stride padding "
+                                  "dilation activation combine low high",
+                                  "WinogradConv2dReference", KernelEngine::kReference),
     KernelRow<&RunConv2dChain>(
         "belay_cpu.conv2d_chain.default",
         "input weights biases other out_channels kernel_size stride padding dilation activations "

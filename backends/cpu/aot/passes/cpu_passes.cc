@@ -26,6 +26,7 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       precision == Precision::kBFloat16
           ? NarrowProducts()
           : exir::Pass{"narrow_products", [](exir::ExportedProgram&) { return false; }};
+  const exir::Pass lower_conv2d = LowerConv2d(&decisions, precision == Precision::kWinograd);
   return {
       exir::MergeBatchNorm(),
       RemoveCopies(handles),
@@ -33,18 +34,18 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       narrow_products,
       // All of float32 and integers, and those of bfloat16 that have a kernel; the rest is widened.
       LowerLinear(handles, &decisions),
-      LowerConv2d(&decisions),
+      lower_conv2d,
       WidenProducts(),
       // What was widened. Weights are taken through their views, so that computing constants
       // transposes none.
       LowerLinear(handles, &decisions),
-      LowerConv2d(&decisions),
+      lower_conv2d,
       LowerLookup(handles),
       exir::PropagateConstants(),
       // Weights that were computed just now.
       narrow_products,
       LowerLinear(handles, &decisions),
-      LowerConv2d(&decisions),
+      lower_conv2d,
       FuseRmsNorm(handles),
       FuseRotaryEmbedding(handles),
       FuseAttention(handles, &decisions),

@@ -14,6 +14,7 @@ namespace belay::cpu {
 enum class Precision {
   kProgram,   // "program": in the program's own dtypes
   kBFloat16,  // "bfloat16": those of float32 in bfloat16 (narrow_products.h)
+  kWinograd,  // "winograd": convolutions of 3 by 3 by fewer multiplications (lower_conv2d.h)
 };
 
 // From an edge program to one of standard operators and belay_cpu::* (backends/cpu/README.md), in

@@ -1,5 +1,6 @@
 #include "backends/cpu/aot/passes/lower_conv2d.h"
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include "backends/cpu/quantized_calls.h"
 #include "exir/ir/graph_editor.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/kernels/packed/winograd.h"
 
 namespace belay::cpu {
 namespace {
@@ -31,10 +33,23 @@ using exir::SymInt;
 using exir::TensorMeta;
 using exir::ValueId;
 
+// What a convolution by Winograd's products is expected to take of one by plain sums, at most, on images
+// of so many results. In multiply-adds for each pair of channels: beside those of the products, a weight
+// that is read and an element that is transformed take as long as kElementWork of them.
+constexpr double kWorthwhile = 0.75, kElementWork = 8;
+
+double WinogradShare(double results, double tiles, double channels, double out_channels) {
+  constexpr double kProducts = kWinogradProducts, kTaps = 9;
+  const double transforms = tiles * kProducts * kElementWork * (1 / channels + 1 / out_channels);
+  const double products = kProducts * (tiles + kElementWork) + transforms;
+  return products / (kTaps * (results + kElementWork));
+}
+
 class Conv2dLowering : NodeLowering {
  public:
-  Conv2dLowering(exir::ExportedProgram& program, Decisions* decisions)
+  Conv2dLowering(exir::ExportedProgram& program, Decisions* decisions, bool winograd)
       : NodeLowering(program, decisions),
+        winograd_(winograd),
         constants_(program, editor_),
         convolution_(program.ops->Find("aten.convolution.default")),
         pad_(program.ops->Find("aten.constant_pad_nd.default")) {}
@@ -117,12 +132,18 @@ class Conv2dLowering : NodeLowering {
     } else if (weight->tensor->dtype() != DType::kFloat32) {
       return Leave(id, "its weight is not float32");
     }
-    ABSL_ASSIGN_OR_RETURN(const ValueId packed, Packed(*weight, depthwise, *dilation));
+    const Window window = WindowOf(*weight, *stride, *dilation);
+    const bool winograd = winograd_ && !depthwise && !pairs && !quantized.has_value() &&
+                          PaysWinograd(id, *weight, window);
+    const absl::StatusOr<ValueId> packed = winograd    ? constants_.WinogradFilters(*weight)
+                                           : depthwise ? constants_.DepthwiseFilters(*weight)
+                                                       : constants_.Filters(*weight, window);
+    ABSL_RETURN_IF_ERROR(packed.status());
     if (quantized.has_value()) {
-      ABSL_ASSIGN_OR_RETURN(arguments, QuantizedOperands(*form, *quantized, packed, /*channels=*/0,
-                                                         bias, forms_, constants_));
+      ABSL_ASSIGN_OR_RETURN(arguments, QuantizedOperands(*form, *quantized, *packed,
+                                                         /*channels=*/0, bias, forms_, constants_));
     } else {
-      arguments = {source.value, packed, bias, Argument()};
+      arguments = {source.value, *packed, bias, Argument()};
     }
     if (!depthwise) arguments.emplace_back(sizes[0]);
     arguments.emplace_back(Argument::List{sizes[2], sizes[3]});
@@ -135,6 +156,7 @@ class Conv2dLowering : NodeLowering {
     std::string op = depthwise ? "depthwise_conv2d" : "conv2d";
     if (quantized.has_value()) op = "quantized_" + op;
     if (pairs) op = "bfloat16_" + op;
+    if (winograd) op = "winograd_" + op;
     Say(id, absl::StrCat(op, ", filters of ", absl::StrJoin(sizes, " x "), " packed as ",
                          quantized.has_value() ? "int8"
                          : pairs               ? "bfloat16"
@@ -159,15 +181,31 @@ class Conv2dLowering : NodeLowering {
            HasPairsOfChannels(weight->sizes[1].AsInt().value_or(0));
   }
 
-  absl::StatusOr<ValueId> Packed(const ConstantView& weight, bool depthwise,
-                                 const Argument::List& dilation) {
-    if (depthwise) return constants_.DepthwiseFilters(weight);
+  static Window WindowOf(const ConstantView& weight, const Argument::List& stride,
+                         const Argument::List& dilation) {
     Window window = {};
     for (size_t s = 0; s < 2; ++s) {
       window.kernel_size[s] = *weight.sizes[2 + s].AsInt();
+      window.stride[s] = *stride[s].get_if<int64_t>();
       window.dilation[s] = *dilation[s].get_if<int64_t>();
     }
-    return constants_.Filters(weight, window);
+    return window;
+  }
+
+  bool PaysWinograd(NodeId id, const ConstantView& weight, const Window& window) {
+    const TensorMeta& result = *graph_.value(graph_.node(id).results()[0]).tensor();
+    const auto n = static_cast<double>(*weight.sizes[0].AsInt());
+    const auto channels = static_cast<double>(*weight.sizes[1].AsInt());
+    if (!IsForWinograd(window) || channels < kFewChannels) return false;
+    double results = 1, tiles = 1;
+    for (int d : {0, 2, 3}) {
+      const std::optional<int64_t> size = result.sizes[d].AsInt();
+      if (!size.has_value()) return false;
+      results *= static_cast<double>(*size);
+      tiles *= d == 0 ? static_cast<double>(*size)
+                      : std::ceil(static_cast<double>(*size) / kWinogradResults);
+    }
+    return WinogradShare(results, tiles, channels, n) < kWorthwhile;
   }
 
   // Images, and by how much the convolution pads them: [rows, columns], or [top, left, bottom,
@@ -209,15 +247,16 @@ class Conv2dLowering : NodeLowering {
     return {*inner, std::move(padding)};
   }
 
+  const bool winograd_;
   PackedConstants constants_;
   const exir::OpOverload *convolution_, *pad_;
 };
 
 }  // namespace
 
-exir::Pass LowerConv2d(Decisions* decisions) {
-  return {"lower_conv2d", [decisions](exir::ExportedProgram& program) {
-            return Conv2dLowering(program, decisions).Run();
+exir::Pass LowerConv2d(Decisions* decisions, bool winograd) {
+  return {"lower_conv2d", [decisions, winograd](exir::ExportedProgram& program) {
+            return Conv2dLowering(program, decisions, winograd).Run();
           }};
 }
 

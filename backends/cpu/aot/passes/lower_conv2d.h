@@ -13,10 +13,15 @@ namespace belay::cpu {
 // Constants that nothing reads any more go. Layouts stay as declared: AssignLayouts makes them what the
 // operators want and give.
 //
+// With `winograd`, those of float32 with filters of 3 by 3, stride and dilation 1, become
+// belay_cpu::winograd_conv2d where images of their known sizes have so many results that transforming
+// and reading the larger filters pays: less than kWorthwhile of the multiply-adds, or what takes as
+// long.
+//
 // Left as they are: other dtypes, weights that are no constants or have no elements,
 // transposed convolutions, other groups, numbers above 2^24, one and three dimensions. Top graph
 // only. `decisions`, null for nobody who asks, must outlive the pass.
-exir::Pass LowerConv2d(Decisions* decisions = nullptr);
+exir::Pass LowerConv2d(Decisions* decisions = nullptr, bool winograd = false);
 
 }  // namespace belay::cpu
 

@@ -77,6 +77,59 @@ TEST(LowerConv2d, PadsByItself) {
                       CpuPassTestOps());
 }
 
+TEST(LowerConv2d, MultipliesLessWhenToldTo) {
+  exir::ExpectRewrite(R"(program edge {
+    constants { state "w": f32[32,16,3,3] state "b": f32[32] }
+    graph(%w: f32[32,16,3,3] parameter "w", %b: f32[32] parameter "b",
+          %x: f32[1,16,14,15] user_input) {
+      %p: f32[1,16,15,15] = edge.aten.constant_pad_nd.default(%x, [0,0,1,0], 0.0)
+      %y: f32[1,32,15,15] = edge.aten.convolution.default(%p, %w, %b, [1], [1], [1], false, [0], 1)
+      return (%y user_output) } })",
+                      LowerConv2d(nullptr, /*winograd=*/true).run, R"(program edge {
+    constants { state "b": f32[32] constant "w_packed_winograd_0": f32[18432] }
+    graph(%b: f32[32] parameter "b", %w_packed_winograd_0: f32[18432] tensor_constant "w_packed_winograd_0",
+          %x: f32[1,16,14,15] user_input) {
+      %y: f32[1,32,15,15] = backend.belay_cpu.winograd_conv2d.default(%x, %w_packed_winograd_0, %b, none, 32, [3,3], [1,1], [2,1,1,1], [1,1], "none", "add", -inf, inf)
+      return (%y user_output) } })",
+                      CpuPassTestOps());
+}
+
+// Where transforming pays, and nothing else can be the better way.
+TEST(LowerConv2d, MultipliesLessOnlyWhereThatPays) {
+  struct {
+    std::string_view input, weight, output, how;
+    std::string_view op;
+  } constexpr kRows[] = {
+      {"1,16,12,12", "32,16,3,3", "1,32,12,12", "[1,1], [1,1], [1,1], false, [0,0], 1",
+       "winograd_conv2d"},
+      // As many as two images of 8 by 8 have, but not one.
+      {"2,16,8,8", "32,16,3,3", "2,32,8,8", "[1,1], [1,1], [1,1], false, [0,0], 1",
+       "winograd_conv2d"},
+      {"1,16,8,8", "32,16,3,3", "1,32,8,8", "[1,1], [1,1], [1,1], false, [0,0], 1", "conv2d"},
+      {"1,16,s0,12", "32,16,3,3", "1,32,s0,12", "[1,1], [1,1], [1,1], false, [0,0], 1", "conv2d"},
+      {"1,7,40,40", "32,7,3,3", "1,32,40,40", "[1,1], [1,1], [1,1], false, [0,0], 1", "conv2d"},
+      {"1,16,40,40", "32,16,3,3", "1,32,20,40", "[2,1], [1,1], [1,1], false, [0,0], 1", "conv2d"},
+      {"1,16,40,40", "32,16,3,3", "1,32,40,38", "[1,1], [1,1], [1,2], false, [0,0], 1", "conv2d"},
+      {"1,16,40,40", "32,16,1,3", "1,32,40,40", "[1,1], [0,1], [1,1], false, [0,0], 1", "conv2d"},
+      {"1,16,40,40", "16,1,3,3", "1,16,40,40", "[1,1], [1,1], [1,1], false, [0,0], 16",
+       "depthwise_conv2d"}};
+  for (const auto& row : kRows) {
+    const std::string weight = absl::StrCat("f32[", row.weight, "]");
+    ASSERT_OK_AND_ASSIGN(
+        exir::ExportedProgram program,
+        exir::ParseProgram(
+            absl::StrCat("program edge { ranges { s0: [2,64] } constants { state \"w\": ", weight,
+                         " } graph(%w: ", weight, " parameter \"w\", %x: f32[", row.input,
+                         "] user_input) { %y: f32[", row.output,
+                         "] = edge.aten.convolution.default(%x, %w, none, ", row.how,
+                         ") return (%y user_output) } }"),
+            CpuPassTestOps()));
+    ASSERT_OK(LowerConv2d(nullptr, /*winograd=*/true).run(program));
+    const exir::Graph& graph = program.top();
+    EXPECT_EQ(graph.node(*graph.nodes().begin()).target->op(), row.op) << row.input << row.how;
+  }
+}
+
 // Ones, channels, and what cuts off: the operator that pads stays.
 TEST(LowerConv2d, LeavesOtherPadding) {
   constexpr std::string_view kPrograms[] = {

@@ -17,6 +17,7 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/packed/packed_weights.h"
 #include "runtime/kernels/packed/quantized_weights.h"
+#include "runtime/kernels/packed/winograd.h"
 
 namespace belay::cpu {
 namespace {
@@ -175,6 +176,13 @@ absl::StatusOr<exir::ValueId> PackedConstants::Filters(const ConstantView& weigh
   return Add<float, float>(
       weight, {"packed"}, order, PackedMatrixSize(k, n),
       [&](const float* b, float* packed) { PackMatrix(b, k, n, 1, k, packed); });
+}
+
+absl::StatusOr<exir::ValueId> PackedConstants::WinogradFilters(const ConstantView& weight) {
+  const int64_t n = *weight.sizes[0].AsInt(), channels = *weight.sizes[1].AsInt();
+  return Add<float, float>(
+      weight, {"packed_winograd_"}, ChannelsLastOrder(4), PackedWinogradSize(channels, n),
+      [&](const float* b, float* packed) { PackWinograd(b, channels, n, packed); });
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::DepthwiseFilters(const ConstantView& weight) {

@@ -38,6 +38,8 @@ class PackedConstants {
   // The weight [o, c, h, w] of a convolution as the matrix [h * w * c, o]; of int8 in PackedTaps of
   // `window`, whose size is that of the weight (Conv2dCall and QuantizedConv2dCall).
   absl::StatusOr<exir::ValueId> Filters(const ConstantView& weight, const Window& window);
+  // That of [o, c, 3, 3] for belay_cpu::winograd_conv2d (winograd.h). Precondition: float32.
+  absl::StatusOr<exir::ValueId> WinogradFilters(const ConstantView& weight);
   // The weight [c, 1, h, w] of a depthwise convolution.
   absl::StatusOr<exir::ValueId> DepthwiseFilters(const ConstantView& weight);
 
