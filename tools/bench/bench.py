@@ -69,6 +69,7 @@ MODELS = [
     Model("ViT-B/16, bfloat16", "vit_b16", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16),
     Model("Llama-110M, one token, bfloat16", "llama110m_decode", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16),
     Model("ResNet-50, precision=bfloat16", "resnet50", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16, precision="bfloat16"),
+    Model("ResNet-50, precision=winograd", "resnet50", precision="winograd"),
     Model("ViT-B/16, precision=bfloat16", "vit_b16", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16, precision="bfloat16"),
     Model("Llama-110M, one token, precision=bfloat16", "llama110m_decode", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16, precision="bfloat16"),
     Model("8 depthwise 3×3, 144 channels, 56×56", "dw3x3_c144_56"),
