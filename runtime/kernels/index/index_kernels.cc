@@ -2,9 +2,7 @@
 // checked there and used from there, because a program may have laid them over the result.
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
-#include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/kernel_arguments.h"
@@ -13,6 +11,7 @@
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/strided_view.h"
 #include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernels/elements/element_update.h"
 #include "runtime/kernels/index/index.h"
 
 namespace belay {
@@ -313,37 +312,16 @@ bool AcceptsIndexPut(const KernelContext& context, const IndexPutCall<KernelArgu
   return any;
 }
 
-// As in the reference kernel integers wrap, and narrow floats are rounded after each step.
-template <class T>
-void AddTo(T& sum, T value) {
-  if constexpr (std::is_integral_v<T>) {
-    sum = static_cast<T>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(value));
-  } else {
-    sum = T(ComputeType<T>(sum) + ComputeType<T>(value));
-  }
-}
-
 // Adds elements of `from`, which has the walk's sizes, to those of `out`, one after the other.
 // Precondition: both are of one dtype, one of kNumberTypes.
 absl::Status AddAt(const IndexWalk& walk, const TensorView& out, const TensorView& from) {
   const ElementBlock block = walk.BlockToSelf(from.strides);
-  absl::Status status;
-  DispatchDType<kNumberTypes>(out.dtype, [&](auto tag) {
-    // A bool in memory may be any byte.
-    using T = std::conditional_t<tag.value == DType::kBool, uint8_t, CppType<tag.value>>;
-    status = walk.Run(from.strides, [&](int64_t out_offset, int64_t value_offset) {
-      T* const target = out.as<T>() + out_offset;
-      const T* const source = from.as<const T>() + value_offset;
-      block.ForEach([&](int64_t f, int64_t t) {
-        if constexpr (tag.value == DType::kBool) {
-          target[t] = target[t] != 0 || source[f] != 0;
-        } else {
-          AddTo(target[t], source[f]);
-        }
-      });
-    });
+  const UpdateFn add = UpdateOf(Update::kAdd, out.dtype);
+  return walk.Run(from.strides, [&](int64_t out_offset, int64_t value_offset) {
+    void* const target = ElementAddress(out, out_offset);
+    const void* const source = ElementAddress(from, value_offset);
+    block.ForEach([&](int64_t f, int64_t t) { add(target, t, source, f); });
   });
-  return status;
 }
 
 absl::Status PutInto(const KernelContext& context, const TensorView& out,

@@ -22,7 +22,7 @@
 #include "runtime/kernels/call/scalar_element.h"
 #include "runtime/kernels/call/strided_view.h"
 #include "runtime/kernels/call/view_scatter.h"
-#include "runtime/kernels/reference/element_update.h"
+#include "runtime/kernels/elements/element_update.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {

@@ -1,7 +1,7 @@
 // What operators do when elements meet at one place: replace, add, multiply, keep the larger or the
 // smaller.
-#ifndef BELAY_RUNTIME_KERNELS_REFERENCE_ELEMENT_UPDATE_H_
-#define BELAY_RUNTIME_KERNELS_REFERENCE_ELEMENT_UPDATE_H_
+#ifndef BELAY_RUNTIME_KERNELS_ELEMENTS_ELEMENT_UPDATE_H_
+#define BELAY_RUNTIME_KERNELS_ELEMENTS_ELEMENT_UPDATE_H_
 
 #include <cstdint>
 
@@ -28,4 +28,4 @@ void AddScaled(const TensorView& target, const TensorView& addend, const ScalarE
 
 }  // namespace belay
 
-#endif  // BELAY_RUNTIME_KERNELS_REFERENCE_ELEMENT_UPDATE_H_
+#endif  // BELAY_RUNTIME_KERNELS_ELEMENTS_ELEMENT_UPDATE_H_

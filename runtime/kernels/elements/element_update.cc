@@ -1,4 +1,4 @@
-#include "runtime/kernels/reference/element_update.h"
+#include "runtime/kernels/elements/element_update.h"
 
 #include <algorithm>
 #include <complex>
