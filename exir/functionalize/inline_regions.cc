@@ -10,6 +10,7 @@
 #include "exir/functionalize/autocast_rules.h"
 #include "exir/ir/at_node.h"
 #include "exir/ir/graph_editor.h"
+#include "exir/ir/node_like.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -180,15 +181,8 @@ class Inliner {
 
   static NodeId CopyNode(GraphEditor& editor, NodeId place, const Graph& body, const Node& node,
                          ValueMap& values) {
-    GraphEditor::NewNode copy{.name = node.name,
-                              .target = node.target,
-                              .arguments = {},
-                              .argument_names = node.argument_names,
-                              .provenance = node.provenance,
-                              .debug_handle = node.debug_handle,
-                              .delegation_tag = node.delegation_tag};
-    for (const Argument& argument : node.arguments)
-      copy.arguments.push_back(Mapped(argument, values));
+    std::vector<Argument> arguments;
+    for (const Argument& argument : node.arguments) arguments.push_back(Mapped(argument, values));
     std::vector<GraphEditor::NewOutput> outputs;
     for (const NodeOutput& output : node.outputs) {
       GraphEditor::NewOutput& made = outputs.emplace_back();
@@ -197,7 +191,8 @@ class Inliner {
         made.values.emplace_back(body.value(value).name, body.value(value).type);
       }
     }
-    const NodeId id = editor.InsertNode(place, std::move(copy), std::move(outputs));
+    const NodeId id =
+        editor.InsertNode(place, NodeLike(node, std::move(arguments)), std::move(outputs));
     const std::vector<ValueId> from = node.results(), to = editor.graph().node(id).results();
     for (size_t i = 0; i < from.size(); ++i) values[from[i]] = to[i];
     return id;

@@ -13,6 +13,7 @@
 #include "backends/cpu/bfloat16_calls.h"
 #include "exir/ir/argument.h"
 #include "exir/ir/graph_editor.h"
+#include "exir/ir/node_like.h"
 #include "exir/op/op_table.h"
 #include "runtime/core/status_macros.h"
 
@@ -210,16 +211,11 @@ class ProductNarrowing : NodeLowering {
       const ValueId view = moved.through.back();
       const NodeId mover = graph_.value(view).producer;
       const Node& node = graph_.node(mover);
-      exir::GraphEditor::NewNode copy{.name = node.name,
-                                      .target = node.target,
-                                      .arguments = node.arguments,
-                                      .argument_names = node.argument_names,
-                                      .provenance = node.provenance,
-                                      .debug_handle = node.debug_handle};
-      copy.arguments[0] = narrow;
+      std::vector<Argument> arguments = node.arguments;
+      arguments[0] = narrow;
       TensorMeta meta = *graph_.value(view).tensor();
       meta.dtype = DType::kBFloat16;
-      narrow = editor_.InsertOp(mover, std::move(copy), std::move(meta));
+      narrow = editor_.InsertOp(mover, exir::NodeLike(node, std::move(arguments)), std::move(meta));
       (exact ? widened_ : rounded_).emplace(view, narrow);
     }
     return narrow;

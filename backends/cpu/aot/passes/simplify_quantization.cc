@@ -12,6 +12,7 @@
 #include "backends/cpu/aot/passes/lower_nodes.h"
 #include "backends/cpu/aot/passes/quantized_forms.h"
 #include "exir/ir/graph_editor.h"
+#include "exir/ir/node_like.h"
 
 namespace belay::cpu {
 namespace {
@@ -228,12 +229,8 @@ class QuantizationSimplification : NodeLowering {
   // A node like `id`, before `before`.
   NodeId Copy(NodeId id, NodeId before) {
     const Node& node = graph_.node(id);
-    exir::GraphEditor::NewNode copy{.name = node.name,
-                                    .target = node.target,
-                                    .arguments = node.arguments,
-                                    .provenance = node.provenance,
-                                    .debug_handle = node.debug_handle};
-    const ValueId made = editor_.InsertOp(before, std::move(copy), graph_.value(ResultOf(id)).type);
+    const ValueId made = editor_.InsertOp(before, exir::NodeLike(node, node.arguments),
+                                          graph_.value(ResultOf(id)).type);
     return graph_.value(made).producer;
   }
 

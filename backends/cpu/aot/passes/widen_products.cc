@@ -13,13 +13,13 @@
 #include "backends/cpu/aot/passes/packed_constants.h"
 #include "exir/ir/argument.h"
 #include "exir/ir/graph_editor.h"
+#include "exir/ir/node_like.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::cpu {
 namespace {
 
 using exir::Argument;
-using exir::Node;
 using exir::NodeId;
 using exir::TensorMeta;
 using exir::ValueId;
@@ -59,16 +59,10 @@ class ProductWidening : NodeLowering {
       ABSL_ASSIGN_OR_RETURN(argument, Wide(*value, !stays, id));
     }
     // The node becomes the conversion of what a new one computes.
-    const Node& node = graph_.node(id);
-    exir::GraphEditor::NewNode product{.name = node.name,
-                                       .target = node.target,
-                                       .arguments = std::move(arguments),
-                                       .argument_names = node.argument_names,
-                                       .provenance = node.provenance,
-                                       .debug_handle = node.debug_handle};
     TensorMeta wide = narrow;
     wide.dtype = DType::kFloat32;
-    const ValueId computed = editor_.InsertOp(id, std::move(product), std::move(wide));
+    const ValueId computed = editor_.InsertOp(
+        id, exir::NodeLike(graph_.node(id), std::move(arguments)), std::move(wide));
     casts_.Become(id, computed);
     return true;
   }
