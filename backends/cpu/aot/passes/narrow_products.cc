@@ -180,9 +180,9 @@ class ProductNarrowing : NodeLowering {
       const bool moves =
           node != nullptr && node->target->has_trait(static_cast<exir::OpTrait>(traits));
       const ValueId* operand = moves ? node->operand().get_if<ValueId>() : nullptr;
-      if (operand == nullptr || !IsFloat32(*operand)) break;
+      if (operand == nullptr) break;
       moved.through.push_back(moved.from);
-      moved.from = *operand;
+      moved.from = *operand;  // of the same dtype, as the traits say
     }
     return moved;
   }

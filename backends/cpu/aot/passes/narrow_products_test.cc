@@ -1,9 +1,12 @@
 #include "backends/cpu/aot/passes/narrow_products.h"
 
+#include <string>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
+#include "exir/ir/text.h"
+#include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
 #include "gtest/gtest.h"
 
@@ -127,12 +130,19 @@ TEST(NarrowProductsTest, WhatFollowsStaysBFloat16) {
 
 TEST(NarrowProductsTest, LeavesWhatHasNoKernelOfBFloat16) {
   for (std::string_view node : {
-           // No constant.
+           // No constant, none of float32, none of known sizes.
            "%y: f32[8,8] = edge.aten.mm.default(%x, %x)",
-           // Another type; a batch.
+           "%y: f32[8,8] = edge.aten.mm.default(%x, %c8)",
+           "%e: f32[s0,8] = edge.aten.expand_copy.default(%b1, [%k,8])\n"
+           "%y: f32[8,8] = edge.aten.mm.default(%xk, %e)",
+           // No tensor, or of another type; a batch.
+           "%y: f32[8,8] = edge.aten.mm.default(2.0, %w8)",
+           "%y: f32[8,8] = edge.aten.mm.default(%half, %w8)",
            "%y: f16[8,8] = edge.aten.mm.default(%half, %half)",
            "%y: f32[1,8,8] = edge.aten.bmm.default(%batch, %batch)",
+           // Integers, to which there is no product.
            "%y: i64[8,8] = edge.aten.add.Tensor(%n, %n)",
+           "%y: f32[8,8] = edge.aten.div.Tensor(%n, %n)",
            // Rows of an odd length.
            "%y: f32[8,7] = edge.aten.mm.default(%odd, %w7)",
            // A factor, a bias that is none of the program's constants, or no row.
@@ -143,6 +153,10 @@ TEST(NarrowProductsTest, LeavesWhatHasNoKernelOfBFloat16) {
            // Groups, a transposition, odd channels, no images, a bias that is computed.
            "%y: f32[1,8,2,2] = edge.aten.convolution.default(%i8, %d, none, [1,1], [0,0], [1,1], "
            "false, [0,0], 8)",
+           "%y: f32[1,8,2,2] = edge.aten.convolution.default(%i16, %f, none, [1,1], [0,0], [1,1], "
+           "false, [0,0], 2)",
+           "%y: f32[8,2,2] = edge.aten.convolution.default(%i, %f, none, [1,1], [0,0], [1,1], "
+           "false, [0,0], 1)",
            "%y: f32[1,8,2,2] = edge.aten.convolution.default(%i8, %f, none, [1,1], [0,0], [1,1], "
            "true, [0,0], 1)",
            "%y: f32[1,8,2,2] = edge.aten.convolution.default(%i9, %g, none, [1,1], [0,0], [1,1], "
@@ -153,14 +167,18 @@ TEST(NarrowProductsTest, LeavesWhatHasNoKernelOfBFloat16) {
            "false, [0,0], 1)",
        }) {
     ExpectLeftAsItIs(absl::StrCat(R"(program edge {
+  ranges { s0: [1,9] }
   constants { state "w7": f32[7,7] state "w8": f32[8,8] state "b": f32[8] state "d": f32[8,1,1,1]
-              state "f": f32[8,8,1,1] state "g": f32[8,9,1,1] state "h": f32[8,8,1] }
+              state "f": f32[8,8,1,1] state "g": f32[8,9,1,1] state "h": f32[8,8,1]
+              state "b1": f32[1,8] state "c8": f16[8,8] }
   graph(%w7: f32[7,7] parameter "w7", %w8: f32[8,8] parameter "w8", %b: f32[8] parameter "b",
+        %b1: f32[1,8] parameter "b1", %c8: f16[8,8] parameter "c8",
         %d: f32[8,1,1,1] parameter "d", %f: f32[8,8,1,1] parameter "f",
         %g: f32[8,9,1,1] parameter "g", %h: f32[8,8,1] parameter "h", %x: f32[8,8] user_input,
         %odd: f32[8,7] user_input, %row: f32[8] user_input, %i8: f32[1,8,2,2] user_input,
         %i9: f32[1,9,2,2] user_input, %l: f32[1,8,2] user_input, %half: f16[8,8] user_input,
-        %batch: f32[1,8,8] user_input, %n: i64[8,8] user_input) {
+        %batch: f32[1,8,8] user_input, %n: i64[8,8] user_input, %k: symint(s0) user_input,
+        %xk: f32[8,s0] user_input, %i16: f32[1,16,2,2] user_input, %i: f32[8,2,2] user_input) {
     )",
                                   node, R"(
     return (%y user_output)
@@ -170,24 +188,126 @@ TEST(NarrowProductsTest, LeavesWhatHasNoKernelOfBFloat16) {
   }
 }
 
-// Without a product there is nothing to follow; sums with what is float32, softmax, factors, and what
-// asks for a type stay.
-TEST(NarrowProductsTest, LeavesWhatNeedsFloat32) {
+// What products gave is permuted as bfloat16, too; what they did not is rounded behind it.
+TEST(NarrowProductsTest, PermutesResultsOfProductsInBFloat16) {
+  ExpectNarrowed(R"(program edge {
+  constants { state "w": f32[4,4] }
+  graph(%w: f32[4,4] parameter "w", %x: f32[4,4] user_input) {
+    %p: f32[4,4] = edge.aten.permute_copy.default(%x, [1,0])  handle=1
+    %y: f32[4,4] = edge.aten.mm.default(%p, %w)  handle=2
+    %q: f32[4,4] = edge.aten.permute_copy.default(%y, [1,0])  handle=3
+    %z: f32[4,4] = edge.aten.mm.default(%q, %w)  handle=4
+    return (%z user_output)
+  }
+})",
+                 R"(program edge {
+  constants { constant "w_bf16_0": bf16[4,4] }
+  graph(%w_bf16_0: bf16[4,4] tensor_constant "w_bf16_0", %x: f32[4,4] user_input) {
+    %p: f32[4,4] = edge.aten.permute_copy.default(%x, [1,0])  handle=1
+    %narrow: bf16[4,4] = edge.dim_order_ops._to_dim_order_copy.default(%p, dtype=dtype:bf16, dim_order=[0,1])  handle=2
+    %y: bf16[4,4] = edge.aten.mm.default(%narrow, %w_bf16_0)  handle=2
+    %q_1: bf16[4,4] = edge.aten.permute_copy.default(%y, [1,0])  handle=3
+    %z: bf16[4,4] = edge.aten.mm.default(%q_1, %w_bf16_0)  handle=4
+    %wide_1: f32[4,4] = edge.dim_order_ops._to_dim_order_copy.default(%z, dtype=dtype:f32, dim_order=[0,1])  handle=4
+    return (%wide_1 user_output)
+  }
+})");
+}
+
+// Integers beside what products gave stay what they are.
+TEST(NarrowProductsTest, FollowsBesideIntegers) {
+  ExpectNarrowed(R"(program edge {
+  constants { state "w": f32[4,4] }
+  graph(%w: f32[4,4] parameter "w", %x: f32[2,4] user_input, %n: i64[2,4] user_input) {
+    %y: f32[2,4] = edge.aten.mm.default(%x, %w)  handle=1
+    %m: f32[2,4] = edge.aten.mul.Tensor(%n, %y)  handle=2
+    return (%m user_output)
+  }
+})",
+                 R"(program edge {
+  constants { constant "w_bf16_0": bf16[4,4] }
+  graph(%w_bf16_0: bf16[4,4] tensor_constant "w_bf16_0", %x: f32[2,4] user_input, %n: i64[2,4] user_input) {
+    %narrow: bf16[2,4] = edge.dim_order_ops._to_dim_order_copy.default(%x, dtype=dtype:bf16, dim_order=[0,1])  handle=1
+    %y: bf16[2,4] = edge.aten.mm.default(%narrow, %w_bf16_0)  handle=1
+    %m: bf16[2,4] = edge.aten.mul.Tensor(%n, %y)  handle=2
+    %wide_1: f32[2,4] = edge.dim_order_ops._to_dim_order_copy.default(%m, dtype=dtype:f32, dim_order=[0,1])  handle=2
+    return (%wide_1 user_output)
+  }
+})");
+}
+
+// The float32 of a result that is no memory format is laid out otherwise; who reads it gets that.
+TEST(NarrowProductsTest, NothingFollowsAnotherLayout) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[4,4] }
   graph(%w: f32[4,4] parameter "w", %x: f32[2,4] user_input) {
+    %y: f32[2,4] = edge.aten.mm.default(%x, %w)  handle=1
+    %p: f32[4,2]{strides=[1,4]} = edge.aten.permute_copy.default(%y, [1,0])  handle=2
+    %n: f32[4,2]{strides=[1,4]} = edge.aten.neg.default(%p)  handle=3
+    %a: f32[4,2] = edge.aten.abs.default(%n)  handle=4
+    return (%a user_output)
+  }
+})",
+                 R"(program edge {
+  constants { constant "w_bf16_0": bf16[4,4] }
+  graph(%w_bf16_0: bf16[4,4] tensor_constant "w_bf16_0", %x: f32[2,4] user_input) {
+    %narrow: bf16[2,4] = edge.dim_order_ops._to_dim_order_copy.default(%x, dtype=dtype:bf16, dim_order=[0,1])  handle=1
+    %y: bf16[2,4] = edge.aten.mm.default(%narrow, %w_bf16_0)  handle=1
+    %p_1: bf16[4,2]{strides=[1,4]} = edge.aten.permute_copy.default(%y, [1,0])  handle=2
+    %n: bf16[4,2]{strides=[1,4]} = edge.aten.neg.default(%p_1)  handle=3
+    %wide_1: f32[4,2] = edge.dim_order_ops._to_dim_order_copy.default(%n, dtype=dtype:f32, dim_order=[0,1])  handle=3
+    %a: f32[4,2] = edge.aten.abs.default(%wide_1)  handle=4
+    return (%a user_output)
+  }
+})");
+}
+
+// However many reshapes there are, some are looked through.
+TEST(NarrowProductsTest, RoundsBehindSixteenReshapesAtMost) {
+  // What is rounded of a value that is reshaped so many times.
+  const auto rounded = [](int reshapes) {
+    std::string text = R"(program edge {
+  constants { state "w": f32[4,4] }
+  graph(%w: f32[4,4] parameter "w", %x: f32[4,4] user_input) {
+)";
+    std::string last = "x";
+    for (int i = 0; i < reshapes; ++i) {
+      absl::StrAppend(&text, "%v", i, ": f32[4,4] = edge.aten.view_copy.default(%", last,
+                      ", [4,4])\n");
+      last = absl::StrCat("v", i);
+    }
+    absl::StrAppend(&text, "%y: f32[4,4] = edge.aten.mm.default(%", last, R"(, %w)
+    return (%y user_output)
+  }
+})");
+    exir::ExportedProgram program = exir::ParseOrDie(text, CpuPassTestOps());
+    EXPECT_TRUE(NarrowProducts().run(program).value());
+    const exir::NodeId narrow = exir::FindNode(program.top(), "narrow");
+    return program.top().value(*program.top().node(narrow).value_argument("self")).name;
+  };
+  EXPECT_EQ(rounded(16), "x");
+  EXPECT_EQ(rounded(17), "v0");
+}
+
+// Without a product there is nothing to follow; sums with what is float32 or wider, softmax, factors,
+// and what asks for a type stay.
+TEST(NarrowProductsTest, LeavesWhatNeedsFloat32) {
+  ExpectNarrowed(R"(program edge {
+  constants { state "w": f32[4,4] }
+  graph(%w: f32[4,4] parameter "w", %x: f32[2,4] user_input, %d: f64[2,4] user_input) {
     %r: f32[2,4] = edge.aten.relu.default(%x)  handle=1
     %y: f32[2,4] = edge.aten.mm.default(%r, %w)  handle=2
     %s: f32[2,4] = edge.aten.add.Tensor(%y, %r)  handle=3
     %t: f32[2,4] = edge.aten._softmax.default(%y, 1, false)  handle=4
     %m: f32[2] = edge.aten.mean.dim(%y, [1], dtype=dtype:f32)  handle=5
     %q: f32[2,4] = edge.aten.mul.Scalar(%y, 0.125)  handle=6
-    return (%s user_output, %t user_output, %m user_output, %q user_output)
+    %u: f64[2,4] = edge.aten.add.Tensor(%y, %d)  handle=7
+    return (%s user_output, %t user_output, %m user_output, %q user_output, %u user_output)
   }
 })",
                  R"(program edge {
   constants { constant "w_bf16_0": bf16[4,4] }
-  graph(%w_bf16_0: bf16[4,4] tensor_constant "w_bf16_0", %x: f32[2,4] user_input) {
+  graph(%w_bf16_0: bf16[4,4] tensor_constant "w_bf16_0", %x: f32[2,4] user_input, %d: f64[2,4] user_input) {
     %r: f32[2,4] = edge.aten.relu.default(%x)  handle=1
     %narrow: bf16[2,4] = edge.dim_order_ops._to_dim_order_copy.default(%r, dtype=dtype:bf16, dim_order=[0,1])  handle=2
     %y: bf16[2,4] = edge.aten.mm.default(%narrow, %w_bf16_0)  handle=2
@@ -196,7 +316,8 @@ TEST(NarrowProductsTest, LeavesWhatNeedsFloat32) {
     %t: f32[2,4] = edge.aten._softmax.default(%wide, 1, false)  handle=4
     %m: f32[2] = edge.aten.mean.dim(%wide, [1], dtype=dtype:f32)  handle=5
     %q: f32[2,4] = edge.aten.mul.Scalar(%wide, 0.125)  handle=6
-    return (%s user_output, %t user_output, %m user_output, %q user_output)
+    %u: f64[2,4] = edge.aten.add.Tensor(%wide, %d)  handle=7
+    return (%s user_output, %t user_output, %m user_output, %q user_output, %u user_output)
   }
 })");
 }

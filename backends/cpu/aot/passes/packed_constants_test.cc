@@ -12,6 +12,7 @@
 #include "backends/cpu/aot/passes/fuse_epilogues.h"
 #include "backends/cpu/aot/passes/lower_conv2d.h"
 #include "backends/cpu/aot/passes/lower_linear.h"
+#include "backends/cpu/aot/passes/narrow_products.h"
 #include "backends/cpu/aot/passes/widen_products.h"
 #include "exir/pass/pass.h"
 #include "exir/testing/programs.h"
@@ -130,6 +131,12 @@ TEST(PackedConstants, OfOtherPassesCount) {
     graph(%w: f16[3,4] tensor_constant "w", %x: f16[2,3] user_input) {
       %y: f16[2,4] = edge.aten.mm.default(%x, %w) return (%y user_output) } })",
                                  WidenProducts()),
+            1u);
+  EXPECT_EQ(ThingsThatAreCounted(R"(program edge {
+    constants { constant "w": f32[4,3] constant "b": f32[3] }
+    graph(%w: f32[4,3] tensor_constant "w", %b: f32[3] tensor_constant "b", %x: f32[2,4] user_input) {
+      %y: f32[2,3] = edge.aten.addmm.default(%b, %x, %w) return (%y user_output) } })",
+                                 NarrowProducts()),
             1u);
   FusedHandles handles;
   EXPECT_EQ(ThingsThatAreCounted(R"(program edge {
