@@ -1,6 +1,5 @@
 // Chains from their blobs: what they compute, by hand, and which blobs and calls are refused.
 #include <cmath>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,7 +15,9 @@
 #include "runtime/core/budget.h"
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/test_named_data.h"
 #include "runtime/core/testing.h"
+#include "runtime/kernel/test_outputs.h"
 
 namespace belay::demo {
 namespace {
@@ -27,32 +28,9 @@ using ::testing::HasSubstr;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
-class Data final : public NamedDataMap {
- public:
-  std::map<std::string, std::vector<float>, std::less<>> numbers;
-  std::map<std::string, std::string, std::less<>> texts;
-  absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view key) const override {
-    if (const auto it = numbers.find(key); it != numbers.end()) {
-      return absl::Span<const std::byte>(reinterpret_cast<const std::byte*>(it->second.data()),
-                                         it->second.size() * sizeof(float));
-    }
-    if (const auto it = texts.find(key); it != texts.end()) {
-      return absl::Span<const std::byte>(reinterpret_cast<const std::byte*>(it->second.data()),
-                                         it->second.size());
-    }
-    return absl::NotFoundError("none");
-  }
-};
-
-class Allocator final : public OutputAllocator {
- public:
-  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
-    memory_.resize(static_cast<size_t>(*NumElements(sizes)));
-    tensor = TensorView::Contiguous(tensor.dtype, sizes, memory_.data());
-    return absl::OkStatus();
-  }
-  std::vector<float> memory_;
-};
+std::string BytesOf(const std::vector<float>& numbers) {
+  return std::string(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float));
+}
 
 EValue Tensor(std::vector<int64_t> sizes, std::vector<float>* data = nullptr) {
   return TensorView::Contiguous(DType::kFloat32, sizes, data == nullptr ? nullptr : data->data());
@@ -61,7 +39,7 @@ EValue Tensor(std::vector<int64_t> sizes, std::vector<float>* data = nullptr) {
 struct Loading {
   std::vector<EValue> arguments = {Tensor({2})};
   std::vector<EValue> outputs = {Tensor({2})};
-  Data data = {};
+  TestNamedData data = {};
   std::vector<CompileSpecView> specs = {};
   uint64_t memory_bytes = 1 << 20;
 };
@@ -87,10 +65,10 @@ absl::StatusOr<std::vector<float>> Call(DelegateHandle& handle, std::vector<EVal
   for (EValue& argument : arguments) pointers.push_back(&argument);
   EValue output = Tensor({1});
   EValue* outputs[] = {&output};
-  Allocator allocator;
+  FreshOutputs allocator;
   KernelContext context(pointers, outputs, &allocator, {});
   ABSL_RETURN_IF_ERROR(handle.Execute(context));
-  return allocator.memory_;
+  return ToVector<float>(*output.get_if<TensorView>());
 }
 
 const PreprocessAllDemoRuntime& First() {
@@ -105,7 +83,7 @@ TEST(ChainBlobsTest, ComputeNodeByNode) {
   std::vector<float> x = {1, 2}, y = {4, 8};
   const auto computed = [&](std::string_view ops, std::vector<EValue> arguments) {
     Loading loading;
-    loading.data.numbers["c"] = {3, 5};
+    loading.data.entries["c"] = BytesOf({3, 5});
     loading.arguments = arguments;
     const auto handle = Load(First(), Ops(ops), loading);
     EXPECT_OK(handle.status());
@@ -125,17 +103,17 @@ TEST(ChainBlobsTest, ComputeNodeByNode) {
 
 TEST(ChainBlobsTest, ConstantsFitTheirOperands) {
   Loading loading;
-  loading.data.numbers["c"] = {3};
+  loading.data.entries["c"] = BytesOf({3});
   EXPECT_THAT(Load(First(), Ops("CONSTc+aten.add.Tensor"), loading),
               StatusIs(absl::StatusCode::kDataLoss,
                        HasSubstr("constant 0 of 4 bytes does not fit 2 elements")));
-  loading.data.numbers["c"] = {3, 5};
+  loading.data.entries["c"] = BytesOf({3, 5});
   EXPECT_THAT(Load(First(), Ops("CONSTc+aten.mm.default"), loading),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("constant 0")));
   EXPECT_THAT(Load(First(), Ops("CONSTc+aten.sin.default"), loading),
               StatusIs(kInvalid, HasSubstr("0 second operands and 1 constants")));
   // Of no elements.
-  loading.data.numbers["c"] = {};
+  loading.data.entries["c"] = BytesOf({});
   loading.arguments = loading.outputs = {Tensor({0})};
   ASSERT_OK_AND_ASSIGN(const auto handle, Load(First(), Ops("CONSTc+aten.add.Tensor"), loading));
   EXPECT_TRUE(Call(*handle, {Tensor({0})}).value().empty());
@@ -153,14 +131,14 @@ TEST(ChainBlobsTest, CallsFitTheBlob) {
   refused({.outputs = {Tensor({2}), Tensor({2})}}, "and 2 outputs");
   Loading none;
   none.arguments = {};
-  none.data.texts["s"] = "op:aten.sin.default";
+  none.data.entries["s"] = "op:aten.sin.default";
   EXPECT_THAT(Load(NamedDataDemoRuntime(), "s", none),
               StatusIs(kInvalid, HasSubstr("the call's first argument is no tensor")));
 }
 
 TEST(ChainBlobsTest, MemoryIsTakenFromTheBudget) {
   Loading loading;
-  loading.data.numbers["c"] = std::vector<float>(256, 1);
+  loading.data.entries["c"] = BytesOf(std::vector<float>(256, 1));
   loading.arguments = loading.outputs = {Tensor({256})};
   uint64_t least = 0;
   for (;; least += 64) {
@@ -217,7 +195,7 @@ TEST(ChainBlobsTest, ProductsAreOfMatrices) {
   for (const uint64_t allowed : {7, 8}) {
     EValue a = Tensor({2, 2}, &x), output = Tensor({1});
     EValue *arguments[] = {&a, &a}, *outputs[] = {&output};
-    Allocator allocator;
+    FreshOutputs allocator;
     KernelContext context(arguments, outputs, &allocator, {});
     Budget budget;
     budget.work.allowed = allowed;
@@ -243,7 +221,7 @@ TEST(ChainBlobsTest, RefusesNumbersAndNames) {
   EXPECT_THAT(Load(CompilerDemoRuntime(), "-1version:0#"),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("malformed at byte 0")));
   Loading loading;
-  loading.data.texts["tan"] = "op:aten.tan.default";
+  loading.data.entries["tan"] = "op:aten.tan.default";
   EXPECT_THAT(Load(NamedDataDemoRuntime(), "tan", loading),
               StatusIs(absl::StatusCode::kUnimplemented,
                        HasSubstr("an operator that this build does not know")));

@@ -15,7 +15,9 @@
 #include "gtest/gtest.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/memory_budget.h"
+#include "runtime/core/test_named_data.h"
 #include "runtime/core/testing.h"
+#include "runtime/kernel/test_outputs.h"
 
 namespace belay::demo {
 namespace {
@@ -35,26 +37,6 @@ absl::StatusOr<exir::ExportedProgram> Lower(const exir::ExportedProgram& program
   return exir::ToBackend(program, *CreateDemoPartitioner({}), backends);
 }
 
-class EmptyData final : public NamedDataMap {
- public:
-  absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view) const override {
-    return absl::NotFoundError("none");
-  }
-};
-
-// Gives out memory of its own.
-class Allocator final : public OutputAllocator {
- public:
-  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
-    memory_.emplace_back(64);
-    tensor = TensorView::Contiguous(tensor.dtype, sizes, memory_.back().data());
-    return absl::OkStatus();
-  }
-
- private:
-  std::vector<std::vector<float>> memory_;
-};
-
 // Initializes with these arguments and outputs, whose sizes are bounds.
 absl::StatusOr<std::unique_ptr<DelegateHandle>> InitBlob(absl::Span<const std::byte> blob,
                                                          const std::vector<EValue>& bounds,
@@ -62,7 +44,7 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> InitBlob(absl::Span<const std::b
   std::vector<const EValue*> arguments, outputs;
   for (const EValue& bound : bounds) arguments.push_back(&bound);
   for (const EValue& bound : output_bounds) outputs.push_back(&bound);
-  const EmptyData data;
+  const TestNamedData data;
   MemoryBudget memory("delegate_bytes", uint64_t{1} << 30);
   return DemoRuntime().Init({.method = "forward",
                              .compile_specs = {},
@@ -83,7 +65,7 @@ absl::StatusOr<std::vector<float>> RunBlob(absl::Span<const std::byte> blob,
   for (EValue& input : inputs) arguments.push_back(&input);
   EValue output = output_bound;
   EValue* outputs[] = {&output};
-  Allocator allocator;
+  FreshOutputs allocator;
   KernelContext context(arguments, outputs, &allocator, {});
   ABSL_RETURN_IF_ERROR(handle->Execute(context));
   const TensorView& view = *output.get_if<TensorView>();
@@ -352,7 +334,7 @@ TEST(DemoTest, ResultsMayBeReturnedTwice) {
   std::vector<float> x = {-1, 2};
   EValue argument = Tensor({2}, &x), first = Tensor({2}), second = Tensor({2});
   EValue *arguments_of_call[] = {&argument}, *outputs_of_call[] = {&first, &second};
-  Allocator allocator;
+  FreshOutputs allocator;
   KernelContext context(arguments_of_call, outputs_of_call, &allocator, {});
   ASSERT_OK(handle->Execute(context));
   EXPECT_THAT(ToVector<float>(*first.get_if<TensorView>()), ElementsAre(0, 2));
@@ -435,7 +417,7 @@ TEST(DemoTest, WorkIsTakenFromTheBudget) {
   for (const uint64_t allowed : {31, 32}) {
     EValue a = Tensor({2, 3}, &x), b = Tensor({3, 4}, &x), y = Tensor({2, 4});
     EValue *arguments_of_call[] = {&a, &b}, *outputs_of_call[] = {&y};
-    Allocator allocator;
+    FreshOutputs allocator;
     KernelContext context(arguments_of_call, outputs_of_call, &allocator, {});
     Budget budget;
     budget.work.allowed = allowed;

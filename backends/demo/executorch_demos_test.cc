@@ -24,6 +24,7 @@
 #include "gtest/gtest.h"
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/memory_budget.h"
+#include "runtime/core/test_named_data.h"
 #include "runtime/core/testing.h"
 #include "runtime/executor/method.h"
 #include "runtime/kernels/standard_kernels.h"
@@ -544,19 +545,11 @@ TEST(ExecutorBackendTest, TakesNoCompileSpecs) {
 
 // --- Blobs as untrusted bytes ---
 
-class EmptyData final : public NamedDataMap {
- public:
-  absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view key) const override {
-    static constexpr std::byte kDefinition[] = {std::byte{'o'}, std::byte{'p'}};
-    if (key == "bad") return absl::MakeConstSpan(kDefinition);
-    return absl::NotFoundError("none");
-  }
-};
-
 absl::Status Init(const BackendRuntime& runtime, std::string_view blob) {
   const EValue tensor = TensorView::Contiguous(DType::kFloat32, {2}, nullptr);
   const EValue* values[] = {&tensor};
-  const EmptyData data;
+  TestNamedData data;
+  data.entries["bad"] = "op";
   MemoryBudget memory("delegate_bytes", uint64_t{1} << 30);
   const DelegateInitContext context{.method = "forward",
                                     .compile_specs = {},

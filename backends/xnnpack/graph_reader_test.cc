@@ -18,7 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 
 void ExpectRefused(const PayloadBuilder& payload, absl::StatusCode code, const std::string& message,
-                   const Data& data = {}) {
+                   const TestNamedData& data = {}) {
   EXPECT_THAT(Read(payload.Serialize(), 1, 1, data), StatusIs(code, HasSubstr(message)));
 }
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
@@ -54,7 +54,7 @@ TEST(GraphReaderTest, FindsConstantsInNamedData) {
   fb::ConstantDataOffsetT& entry = *payload.graph().constant_data[1];
   entry.offset = UINT64_MAX;
   entry.named_key = "weight";
-  Data data;
+  TestNamedData data;
   data.entries["weight"] = std::string(54 * sizeof(float), '\0');
   ASSERT_OK_AND_ASSIGN(const Graph graph, Read(payload.Serialize(), 1, 1, data));
   EXPECT_EQ(reinterpret_cast<const char*>(graph.values[2].constant.data()),

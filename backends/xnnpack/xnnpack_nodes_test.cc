@@ -12,6 +12,7 @@
 #include "runtime/core/arena.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/testing.h"
+#include "runtime/kernel/test_outputs.h"
 
 namespace belay::xnnpack {
 namespace {
@@ -73,24 +74,14 @@ TEST(XnnpackNodesTest, CallsMayBeOfInt8) {
     TensorView x = TensorView::Contiguous(DType::kInt8, sizes, elements.data());
     TensorView y = TensorView::Contiguous(DType::kInt8, result, nullptr);
     ABSL_ASSIGN_OR_RETURN(const auto handle, Init(payload, x, y));
-    std::vector<int8_t> memory(static_cast<size_t>(*NumElements(result)));
-    class Fixed final : public OutputAllocator {
-     public:
-      explicit Fixed(int8_t* to) : to_(to) {}
-      absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
-        tensor = TensorView::Contiguous(tensor.dtype, sizes, to_);
-        return absl::OkStatus();
-      }
-
-     private:
-      int8_t* to_;
-    } allocator(memory.data());
+    FreshOutputs allocator;
     EValue argument = x, output = y;
     EValue *arguments[] = {&argument}, *outputs[] = {&output};
     ABSL_ASSIGN_OR_RETURN(AlignedBuffer scratch, AlignedBuffer::Create(handle->ScratchBytes()));
     KernelContext context(arguments, outputs, &allocator, scratch.span());
     ABSL_RETURN_IF_ERROR(handle->Execute(context));
-    return std::vector<int>(memory.begin(), memory.end());
+    const std::vector<int8_t> computed = ToVector<int8_t>(*output.get_if<TensorView>());
+    return std::vector<int>(computed.begin(), computed.end());
   };
   const auto quantized = [](PayloadBuilder& payload, std::vector<uint32_t> x,
                             std::vector<uint32_t> y) {

@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "runtime/core/evalue.h"
 #include "runtime/core/testing.h"
+#include "runtime/kernel/test_outputs.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 #include "runtime/kernels/standard_kernels.h"
@@ -18,15 +19,6 @@
 
 namespace belay {
 namespace {
-
-// Lets outputs have the sizes that they have.
-class FixedAllocator : public OutputAllocator {
- public:
-  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
-    if (tensor.sizes == sizes) return absl::OkStatus();
-    return absl::InvalidArgumentError("other sizes");
-  }
-};
 
 // What stands in an argument: T a tensor of the output's sizes, B one that is broadcast, M a mask,
 // 0 a tensor without dimensions, S a number, I an int, N none, F a string.
@@ -145,7 +137,7 @@ class InPlaceTest : public testing::Test {
     EValue result(output);
     std::vector<EValue*> arguments, results = {&result};
     for (EValue& v : values) arguments.push_back(&v);
-    FixedAllocator allocator;
+    FixedOutputs allocator;
     KernelContext context(arguments, results, &allocator, {});
     const Kernel* kernel = kernels.Find(op, context);
     if (kernel == nullptr || !kernel->Run(context).ok()) return std::nullopt;

@@ -12,6 +12,7 @@
 #include "backends/cpu/kernels/cpu_kernels.h"
 #include "gtest/gtest.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernel/test_outputs.h"
 
 namespace belay::cpu {
 namespace {
@@ -19,16 +20,6 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr DType kF32 = DType::kFloat32, kI8 = DType::kInt8, kI32 = DType::kInt32,
                 kU8 = DType::kUint8, kBF16 = DType::kBFloat16;
-
-// Outputs have their memory and keep their sizes.
-class FixedOutputs : public OutputAllocator {
- public:
-  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
-    if (tensor.sizes == Sizes(sizes)) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("has sizes ", FormatSizes(tensor.sizes), ", got ", FormatSizes(sizes)));
-  }
-};
 
 struct Memory {
   std::list<std::vector<std::byte>> tensors;

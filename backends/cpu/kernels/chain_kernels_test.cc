@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 #include "runtime/core/thread_pool.h"
+#include "runtime/kernel/test_outputs.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/kernel_comparison.h"
 #include "runtime/kernels/packed/packed_weights.h"
@@ -195,15 +196,6 @@ class Memory {
  private:
   std::mt19937_64 random_;
   std::list<std::vector<float>> memory_;
-};
-
-// Outputs have their memory and keep their sizes.
-class FixedOutputs : public OutputAllocator {
- public:
-  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
-    if (tensor.sizes == Sizes(sizes)) return absl::OkStatus();
-    return absl::InvalidArgumentError("another size than expected");
-  }
 };
 
 // Runs the kernel of the operator.

@@ -17,27 +17,12 @@
 #include "runtime/core/arena.h"
 #include "runtime/core/memory_budget.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/test_named_data.h"
+#include "runtime/core/testing.h"
 #include "runtime/core/thread_pool.h"
+#include "runtime/kernel/test_outputs.h"
 
 namespace belay::xnnpack {
-
-class NoData final : public NamedDataMap {
- public:
-  absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view) const override {
-    return absl::NotFoundError("none");
-  }
-};
-
-// Gives outputs memory up to a bound.
-class Allocator final : public OutputAllocator {
- public:
-  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
-    memory_.resize(static_cast<size_t>(*NumElements(sizes)));
-    tensor = TensorView::Contiguous(tensor.dtype, sizes, memory_.data());
-    return absl::OkStatus();
-  }
-  std::vector<float> memory_;
-};
 
 inline TensorView Float(std::vector<int64_t> sizes, void* data = nullptr) {
   return TensorView::Contiguous(DType::kFloat32, sizes, data);
@@ -54,7 +39,7 @@ inline absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(const PayloadBuilder
     const std::lock_guard<std::mutex> lock(mutex);
     return programs.emplace_back(payload.Serialize());
   }();
-  const NoData data;
+  const TestNamedData data;
   const EValue *argument_pointer = &argument, *output_pointer = &output;
   MemoryBudget memory("delegate_bytes", memory_bytes);
   const DelegateInitContext context{.method = "forward",
@@ -71,13 +56,13 @@ inline absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(const PayloadBuilder
 inline absl::StatusOr<std::vector<float>> Call(DelegateHandle& handle, EValue argument) {
   EValue output = Float({1});
   EValue *arguments[] = {&argument}, *outputs[] = {&output};
-  Allocator allocator;
+  FreshOutputs allocator;
   // Somewhere else in each call, and with anything in it.
   ABSL_ASSIGN_OR_RETURN(AlignedBuffer scratch, AlignedBuffer::Create(handle.ScratchBytes()));
   std::fill(scratch.span().begin(), scratch.span().end(), std::byte{0xff});
   KernelContext context(arguments, outputs, &allocator, scratch.span());
   ABSL_RETURN_IF_ERROR(handle.Execute(context));
-  return allocator.memory_;
+  return ToVector<float>(*output.get_if<TensorView>());
 }
 
 }  // namespace belay::xnnpack

@@ -4,30 +4,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backends/xnnpack/graph_reader.h"
 #include "backends/xnnpack/testing/payload_builder.h"
+#include "runtime/core/memory_budget.h"
+#include "runtime/core/test_named_data.h"
 
 namespace belay::xnnpack {
 
-class Data final : public NamedDataMap {
- public:
-  std::map<std::string, std::string, std::less<>> entries;
-  absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view key) const override {
-    const auto it = entries.find(key);
-    if (it == entries.end()) return absl::NotFoundError("no such key");
-    return absl::Span<const std::byte>(reinterpret_cast<const std::byte*>(it->second.data()),
-                                       it->second.size());
-  }
-};
-
 inline absl::StatusOr<Graph> Read(const std::string& payload, size_t arguments = 1,
-                                  size_t outputs = 1, const Data& data = {},
+                                  size_t outputs = 1, const TestNamedData& data = {},
                                   uint64_t memory_bytes = 1 << 20) {
   MemoryBudget memory("delegate_bytes", memory_bytes);
   return ReadGraph({reinterpret_cast<const std::byte*>(payload.data()), payload.size()}, data,

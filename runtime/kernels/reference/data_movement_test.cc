@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel/test_outputs.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {
@@ -23,28 +24,6 @@ using ::testing::HasSubstr;
 
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-
-// Gives outputs contiguous memory, up to a megabyte.
-class GrowingOutputs : public OutputAllocator {
- public:
-  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
-    const std::optional<int64_t> count = NumElements(sizes);
-    if (!count.has_value() || *count > (int64_t{1} << 16)) {
-      return absl::ResourceExhaustedError("too large for the test");
-    }
-    if (tensor.data != nullptr && tensor.sizes.span() == sizes) return absl::OkStatus();
-    if (*count == 0) {
-      tensor = TensorView::Contiguous(tensor.dtype, sizes, nullptr);
-      return absl::OkStatus();
-    }
-    memory_.push_back(TestTensor::Zeros(tensor.dtype, Sizes(sizes)));
-    tensor = memory_.back().view();
-    return absl::OkStatus();
-  }
-
- private:
-  std::deque<TestTensor> memory_;
-};
 
 class DataMovementKernelTest : public ::testing::Test {
  protected:
@@ -96,7 +75,7 @@ class DataMovementKernelTest : public ::testing::Test {
   }
 
   KernelRegistry registry_;
-  GrowingOutputs allocator_;
+  FreshOutputs allocator_;
   std::deque<EValue> values_;
   std::deque<std::vector<EValue*>> lists_;
 };
@@ -446,7 +425,7 @@ class HostileArguments : public DataMovementKernelTest {
     tensors_.clear();
     values_.clear();
     lists_.clear();
-    allocator_ = GrowingOutputs();
+    allocator_ = FreshOutputs();
   }
 
   std::mt19937_64 random_{TestSeed()};

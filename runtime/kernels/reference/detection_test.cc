@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel/test_outputs.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 
 namespace belay {
@@ -15,18 +16,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-class FreshOutputs : public OutputAllocator {
- public:
-  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
-    memory_ = TestTensor::Zeros(tensor.dtype, Sizes(sizes), ContiguousStrides(sizes));
-    tensor = memory_.view();
-    return absl::OkStatus();
-  }
-
- private:
-  TestTensor memory_ = TestTensor::Zeros(DType::kFloat32, Sizes(), Strides());
-};
 
 // The elements of what the operator gives.
 template <class T>

@@ -9,6 +9,7 @@
 
 #include "runtime/core/testing.h"
 #include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel/test_outputs.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 
 namespace belay {
@@ -60,18 +61,6 @@ void ExpectNear(const Dense& got, const Dense& want, std::string_view what) {
   }
 }
 
-class GrowingOutputs : public OutputAllocator {
- public:
-  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
-    memory_.push_back(TestTensor::Zeros(tensor.dtype, Sizes(sizes)));
-    tensor = memory_.back().view();
-    return absl::OkStatus();
-  }
-
- private:
-  std::deque<TestTensor> memory_;
-};
-
 class MatrixAlgebraTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_OK(AddReferenceKernels(registry_)); }
@@ -110,7 +99,7 @@ class MatrixAlgebraTest : public ::testing::Test {
   }
 
   KernelRegistry registry_;
-  GrowingOutputs allocator_;
+  FreshOutputs allocator_;
   std::deque<TestTensor> tensors_;
   std::vector<std::max_align_t> scratch_;
 };

@@ -14,6 +14,7 @@
 #include "runtime/core/random.h"
 #include "runtime/core/testing.h"
 #include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel/test_outputs.h"
 #include "runtime/kernels/reference/families.h"
 
 namespace belay {
@@ -21,16 +22,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-// Outputs are what the test planned: their sizes must be right already.
-class StaticOutputs : public OutputAllocator {
- public:
-  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
-    if (tensor.sizes.span() == sizes) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("expected sizes ", FormatSizes(tensor.sizes), ", got ", FormatSizes(sizes)));
-  }
-};
 
 class PointwiseKernelTest : public ::testing::Test {
  protected:
@@ -45,7 +36,7 @@ class PointwiseKernelTest : public ::testing::Test {
     std::vector<EValue*> slots;
     for (EValue& argument : arguments) slots.push_back(&argument);
     EValue* const outputs[] = {output};
-    StaticOutputs allocator;
+    FixedOutputs allocator;
     KernelContext context(slots, output == nullptr ? absl::Span<EValue* const>() : outputs,
                           &allocator, {});
     const Kernel* kernel = registry_.Find(op, context);

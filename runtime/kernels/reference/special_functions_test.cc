@@ -7,6 +7,7 @@
 
 #include "runtime/core/testing.h"
 #include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernel/test_outputs.h"
 #include "runtime/kernels/reference/reference_kernels.h"
 
 namespace belay {
@@ -14,14 +15,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-class StaticOutputs : public OutputAllocator {
- public:
-  absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
-    if (tensor.sizes.span() == sizes) return absl::OkStatus();
-    return absl::InvalidArgumentError("another size");
-  }
-};
 
 struct Row {
   std::string_view op;
@@ -40,7 +33,7 @@ double Apply(std::string_view op, std::vector<EValue> arguments) {
   std::vector<EValue*> slots;
   for (EValue& argument : arguments) slots.push_back(&argument);
   EValue* const outputs[] = {&output};
-  StaticOutputs allocator;
+  FixedOutputs allocator;
   KernelContext context(slots, outputs, &allocator, {});
   const Kernel* kernel = registry.Find(op, context);
   if (kernel == nullptr) {
@@ -194,7 +187,7 @@ TEST(SpecialFunctionsTest, Integers) {
     EValue first(a.view()), second(b.view()), result(out.view());
     EValue* const slots[] = {&first, &second};
     EValue* const outputs[] = {&result};
-    StaticOutputs allocator;
+    FixedOutputs allocator;
     KernelContext context(slots, outputs, &allocator, {});
     ASSERT_OK(registry.Find(row.op, context)->Run(context));
     EXPECT_EQ(*out.view().as<int64_t>(), row.want) << row.op << " " << row.a << " " << row.b;
@@ -210,7 +203,7 @@ uint16_t BitsAfter(float from, float towards) {
   EValue first(a.view()), second(b.view()), result(out.view());
   EValue* const slots[] = {&first, &second};
   EValue* const outputs[] = {&result};
-  StaticOutputs allocator;
+  FixedOutputs allocator;
   KernelContext context(slots, outputs, &allocator, {});
   EXPECT_OK(registry.Find("aten.nextafter.default", context)->Run(context));
   return out.view().as<T>()->bits;
@@ -238,7 +231,7 @@ TEST(SpecialFunctionsTest, PolygammaOfANegativeOrderIsRefused) {
   EValue order(int64_t{-1}), x(place.view()), result(out.view());
   EValue* const slots[] = {&order, &x};
   EValue* const outputs[] = {&result};
-  StaticOutputs allocator;
+  FixedOutputs allocator;
   KernelContext context(slots, outputs, &allocator, {});
   EXPECT_THAT(registry.Find("aten.polygamma.default", context)->Run(context),
               StatusIs(absl::StatusCode::kInvalidArgument));
