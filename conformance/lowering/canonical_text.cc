@@ -12,7 +12,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
-#include "conformance/lowering/program_json.h"
+#include "conformance/lowering/recording_text.h"
 #include "exir/symbolic/sym_expr.h"
 #include "runtime/core/sha256.h"
 #include "runtime/core/str_cat.h"

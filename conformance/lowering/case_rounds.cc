@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "backends/demo/executorch_backends.h"
 #include "conformance/lowering/program_json.h"
+#include "conformance/lowering/recording_text.h"
 #include "exir/backend/delegate_mapping_builder.h"
 #include "exir/backend/introspection.h"
 #include "exir/backend/named_data_store.h"

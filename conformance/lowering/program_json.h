@@ -38,12 +38,6 @@ using DelegateIndex = std::function<int64_t(const exir::LoweredBackendModule&)>;
 Json ProgramJson(const exir::ExportedProgram& program, const std::set<std::string>& fqns,
                  const DelegateIndex& delegate_index);
 
-// What the cases' RecordingBackend writes of graphs as expected.json has them (FORMAT.md);
-// `backend_ids` by delegate index.
-std::string RecordingText(const Json& graphs, const std::vector<std::string>& backend_ids);
-// The same of a program; `fqns`: the tensors that the exported program names.
-std::string RecordingText(const exir::ExportedProgram& program, const std::set<std::string>& fqns);
-
 // Method and debug handle → the nodes that carry it, as `nodes` of a debug map lists them.
 using HandlePlaces = std::map<std::pair<std::string, int64_t>, Json>;
 HandlePlaces HandlesOf(const exir::MethodPrograms& programs);
