@@ -302,7 +302,8 @@ TEST(NarrowProductsTest, LeavesWhatNeedsFloat32) {
     %m: f32[2] = edge.aten.mean.dim(%y, [1], dtype=dtype:f32)  handle=5
     %q: f32[2,4] = edge.aten.mul.Scalar(%y, 0.125)  handle=6
     %u: f64[2,4] = edge.aten.add.Tensor(%y, %d)  handle=7
-    return (%s user_output, %t user_output, %m user_output, %q user_output, %u user_output)
+    %v: f32[2,4] = edge.aten.sub.Tensor(%r, %y)  handle=8
+    return (%s user_output, %t user_output, %m user_output, %q user_output, %u user_output, %v user_output)
   }
 })",
                  R"(program edge {
@@ -317,7 +318,8 @@ TEST(NarrowProductsTest, LeavesWhatNeedsFloat32) {
     %m: f32[2] = edge.aten.mean.dim(%wide, [1], dtype=dtype:f32)  handle=5
     %q: f32[2,4] = edge.aten.mul.Scalar(%wide, 0.125)  handle=6
     %u: f64[2,4] = edge.aten.add.Tensor(%wide, %d)  handle=7
-    return (%s user_output, %t user_output, %m user_output, %q user_output, %u user_output)
+    %v: f32[2,4] = edge.aten.sub.Tensor(%r, %wide)  handle=8
+    return (%s user_output, %t user_output, %m user_output, %q user_output, %u user_output, %v user_output)
   }
 })");
 }
