@@ -90,19 +90,21 @@ struct MethodOption {
   std::string archive;  // FILE or FILE:MODEL
 };
 
-absl::StatusOr<std::vector<MethodOption>> MethodsOf(const LowerOptions& options) {
+// The methods of saved programs, where that is what the file holds; none else.
+absl::StatusOr<std::vector<std::string>> SavedMethods(const std::string& file) {
+  const absl::StatusOr<bool> saved = exir::IsSavedProgramsFile(file);
+  if (!saved.ok() || !*saved) return std::vector<std::string>();
+  return exir::ModelNames(file);
+}
+
+// `saved`: those of the input, which become methods under their names.
+absl::StatusOr<std::vector<MethodOption>> MethodsOf(const LowerOptions& options,
+                                                    const std::vector<std::string>& saved) {
   std::vector<MethodOption> methods;
-  const absl::StatusOr<bool> saved = exir::IsSavedProgramsFile(options.input);
-  if (saved.ok() && *saved) {
-    // All of them, under their names.
-    const absl::StatusOr<std::vector<std::string>> names = exir::ModelNames(options.input);
-    if (!names.ok()) return names.status();
-    for (const std::string& name : *names) {
-      methods.push_back({name, absl::StrCat(options.input, ":", name)});
-    }
-  } else if (!options.input.empty()) {
-    methods.push_back({"forward", options.input});
+  for (const std::string& name : saved) {
+    methods.push_back({name, absl::StrCat(options.input, ":", name)});
   }
+  if (saved.empty() && !options.input.empty()) methods.push_back({"forward", options.input});
   for (const std::string& text : options.methods) {
     const size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {
@@ -222,7 +224,9 @@ absl::Status WriteReportsAndProgram(const std::vector<ReportFile>& reports,
 }  // namespace
 
 int Lower(const LowerOptions& options) {
-  const absl::StatusOr<std::vector<MethodOption>> methods = MethodsOf(options);
+  const absl::StatusOr<std::vector<std::string>> saved = SavedMethods(options.input);
+  if (!saved.ok()) return Report(saved.status());
+  const absl::StatusOr<std::vector<MethodOption>> methods = MethodsOf(options, *saved);
   if (!methods.ok()) return ReportBadUsage(methods.status());
   if (const absl::Status status = CheckFiles(options, *methods); !status.ok()) {
     return ReportBadUsage(status);
