@@ -25,11 +25,11 @@ std::string Describe(const MethodPlan& plan, size_t i) {
 
 bool IsFixed(const MethodPlan& plan, size_t i) { return !ConstantInput(plan, i).is_none(); }
 
+// Of what an array may stand for: an int, a float or a bool.
 std::string NumberText(const EValue& value) {
   if (const auto* v = value.get_if<int64_t>()) return absl::StrCat(*v);
   if (const auto* v = value.get_if<double>()) return absl::StrCat(*v);
-  if (const auto* v = value.get_if<bool>()) return *v ? "true" : "false";
-  return value.KindName();
+  return *value.get_if<bool>() ? "true" : "false";
 }
 
 bool SameNumber(const EValue& a, const EValue& b) {

@@ -30,17 +30,17 @@ int Ops(const OpsOptions& options) {
     if (!absl::StrContains(op->name(), options.name)) {
       names.push_back(op->name());
       const std::vector<std::string> parts = absl::StrSplit(op->name(), '.');
-      if (parts.size() > 1) names.push_back(parts[1]);
+      names.push_back(parts[1]);  // behind the namespace
       continue;
     }
     found = true;
     bool reference = false, highway = false;
     for (const Kernel* kernel : kernels.Candidates(op->name())) {
-      reference = reference || kernel->engine == KernelEngine::kReference;
-      highway = highway || kernel->engine == KernelEngine::kHighway;
+      reference |= kernel->engine == KernelEngine::kReference;
+      highway |= kernel->engine == KernelEngine::kHighway;
     }
     const bool decomposes = exir::StandardDecompositions().Find(op) != nullptr;
-    const bool meta = op->def() != nullptr && op->def()->meta != nullptr;
+    const bool meta = op->def()->meta != nullptr;
     if (options.json) {
       list.push_back(
           {{"name", op->name()},

@@ -72,7 +72,8 @@ class Reducer {
     }
   }
 
-  // What `node` is computed from, the nearest first, and the values of all that.
+  // What `node` is computed from, the nearest first, and the values of all that. The call that gives
+  // them shows that there are as many inputs as the program takes.
   absl::Status Record() {
     NodeSet seen = {node_};
     std::vector<NodeId> next = {node_};
@@ -84,10 +85,7 @@ class Reducer {
     before_.assign(next.begin() + 1, next.end());
     exir::InterpreterOptions options;
     options.observer = [&](const exir::NodeEvent& event) {
-      if (!event.callers.empty() || event.graph != ExportedProgram::kTop ||
-          !seen.contains(event.node)) {
-        return absl::OkStatus();
-      }
+      if (!event.callers.empty() || !seen.contains(event.node)) return absl::OkStatus();
       const std::vector<ValueId> results = event.program.top().node(event.node).results();
       for (size_t k = 0; k < results.size(); ++k) {
         ABSL_ASSIGN_OR_RETURN(values_[results[k]], event.results[k]->Copy());
@@ -108,9 +106,8 @@ class Reducer {
     std::vector<OwnedValue> given;  // for each input of the graph; nothing for constants
     size_t next = 0;
     for (const exir::InputSpec& spec : program.signature.inputs) {
-      const bool is_given = IsGiven(spec.kind);
       given.emplace_back();
-      if (!is_given || next == inputs_.size()) continue;
+      if (!IsGiven(spec.kind)) continue;
       ABSL_ASSIGN_OR_RETURN(given.back(), CopyOf(inputs_[next++]));
     }
 

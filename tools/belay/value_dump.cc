@@ -40,7 +40,7 @@ absl::Status Observe(const ExportedProgram& program, const KernelRegistry& kerne
                      absl::Span<const EValue> inputs, const ValueObserver& observer) {
   exir::InterpreterOptions options;
   options.observer = [&](const exir::NodeEvent& event) {
-    if (!event.callers.empty() || event.graph != ExportedProgram::kTop) return absl::OkStatus();
+    if (!event.callers.empty()) return absl::OkStatus();  // in a body
     const exir::Graph& graph = event.program.top();
     const std::vector<exir::ValueId> results = graph.node(event.node).results();
     for (size_t k = 0; k < results.size(); ++k) {

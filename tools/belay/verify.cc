@@ -61,11 +61,10 @@ std::vector<Finding> Differences(int call, const exir::CallOutcome& want,
 }
 
 absl::StatusOr<std::vector<Finding>> CompareCall(Method& method, const exir::CallOutcome& expected,
-                                                 const InputsOfCall& inputs, int call,
+                                                 const CallInputs& inputs, int call,
                                                  const exir::Closeness& closeness,
                                                  std::vector<exir::Deviation>& deviations) {
-  ABSL_ASSIGN_OR_RETURN(const CallInputs given, inputs(call));
-  const exir::CallOutcome got = exir::RunCall(method, given.values);
+  const exir::CallOutcome got = exir::RunCall(method, inputs.values);
   ABSL_RETURN_IF_ERROR(got.status);
   if (expected.outputs.size() != got.outputs.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -86,26 +85,26 @@ absl::StatusOr<std::vector<Finding>> CompareCall(Method& method, const exir::Cal
 struct Subject {
   const VerifyOptions& options;
   const exir::ExportedProgram& edge;
-  const KernelRegistry& reference_kernels;
+  const KernelRegistry &kernels, &reference_kernels;
   const InputsOfCall& inputs;
   const exir::Closeness& closeness;
 };
 
-// Partitioners for the backends whose delegates a program has.
-absl::StatusOr<Partitioners> PartitionersOf(const MethodPlan& plan,
-                                            const exir::ExportedProgram& program) {
+// Partitioners for the backends whose delegates a program has, as far as they take its archive.
+Partitioners PartitionersOf(const MethodPlan& plan, const exir::ExportedProgram& program) {
   Partitioners partitioners;
   std::set<std::string_view> wanted;
   for (const DelegatePlan& delegate : plan.delegates) wanted.insert(delegate.backend_id);
   if (wanted.empty()) return partitioners;
   for (std::string_view name : AotBackendNames()) {
-    ABSL_ASSIGN_OR_RETURN(auto partitioner, CreatePartitioner(name, {}));
-    const absl::StatusOr<exir::PartitionResult> answer = partitioner->Partition(program);
+    auto partitioner = CreatePartitioner(name, {});
+    if (!partitioner.ok()) continue;
+    const absl::StatusOr<exir::PartitionResult> answer = (*partitioner)->Partition(program);
     if (!answer.ok()) continue;
     for (const auto& [tag, spec] : answer->delegation) {
       if (!wanted.contains(spec.backend_id)) continue;
-      partitioners.chosen.all.push_back(partitioner.get());
-      partitioners.owned.push_back(std::move(partitioner));
+      partitioners.chosen.all.push_back(partitioner->get());
+      partitioners.owned.push_back(*std::move(partitioner));
       break;
     }
   }
@@ -129,31 +128,16 @@ absl::StatusOr<std::optional<Finding>> EdgeDifference(const Subject& subject,
   return std::move(findings[0]);
 }
 
-// How the parts of the archive's program are lowered, with what that refers to.
-struct OwnedSetup {
-  KernelRegistry kernels;
-  Partitioners of_file;
-  LoweringSetup setup;
-};
-
-absl::StatusOr<std::unique_ptr<OwnedSetup>> MakeSetup(const Subject& subject,
-                                                      const MethodPlan& plan,
-                                                      const Partitioners& chosen) {
-  auto owned = std::make_unique<OwnedSetup>();
-  ABSL_RETURN_IF_ERROR(AddEngine(subject.options.engine, owned->kernels));
-  const bool by_file = subject.options.backends.empty();
-  if (by_file) {
-    ABSL_ASSIGN_OR_RETURN(owned->of_file, PartitionersOf(plan, subject.edge));
-  }
-  owned->setup = {
-      .partitioners = (by_file ? owned->of_file : chosen).chosen.Of(subject.options.method),
-      .aot = &AotBackends(),
-      .runtime = &RuntimeBackends(),
-      .kernels = &owned->kernels,
-      .reference = &subject.reference_kernels,
-      .unbounded_size = {}};
-  if (subject.options.max_size > 0) owned->setup.unbounded_size = subject.options.max_size;
-  return owned;
+// How the parts of the archive's program are lowered. The partitioners must outlive it.
+LoweringSetup MakeSetup(const Subject& subject, const Partitioners& partitioners) {
+  LoweringSetup setup{.partitioners = partitioners.chosen.Of(subject.options.method),
+                      .aot = &AotBackends(),
+                      .runtime = &RuntimeBackends(),
+                      .kernels = &subject.kernels,
+                      .reference = &subject.reference_kernels,
+                      .unbounded_size = {}};
+  if (subject.options.max_size > 0) setup.unbounded_size = subject.options.max_size;
+  return setup;
 }
 
 // Where a difference comes from, as far as it could be found out.
@@ -167,14 +151,16 @@ struct Origin {
 // Looks for the node, and writes the smallest part of the program with it where that is asked for.
 absl::Status FindNode(const Subject& subject, const MethodPlan& plan, const Partitioners& chosen,
                       Origin& origin) {
-  ABSL_ASSIGN_OR_RETURN(const auto owned, MakeSetup(subject, plan, chosen));
+  const bool by_file = subject.options.backends.empty();
+  const Partitioners of_file = by_file ? PartitionersOf(plan, subject.edge) : Partitioners();
+  const LoweringSetup setup = MakeSetup(subject, by_file ? of_file : chosen);
   ABSL_ASSIGN_OR_RETURN(const CallInputs inputs, subject.inputs(0));
-  ABSL_ASSIGN_OR_RETURN(origin.node, FindFirstDifference(subject.edge, inputs.values, owned->setup,
-                                                         subject.closeness));
+  ABSL_ASSIGN_OR_RETURN(origin.node,
+                        FindFirstDifference(subject.edge, inputs.values, setup, subject.closeness));
   const std::string& directory = subject.options.reduce;
   if (!origin.node.has_value() || directory.empty()) return absl::OkStatus();
   const absl::StatusOr<ReducedFailure> failure =
-      ReduceFailure(subject.edge, inputs.values, origin.node->id, owned->setup, subject.closeness);
+      ReduceFailure(subject.edge, inputs.values, origin.node->id, setup, subject.closeness);
   if (!failure.ok()) {
     origin.reduced = std::string(FromAbsl(failure.status().message()));
     return absl::OkStatus();
@@ -376,7 +362,7 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
   ABSL_ASSIGN_OR_RETURN(ReferenceProgram reference,
                         ReferenceProgram::Create(archive, edge, reference_kernels, inputs));
   const exir::Closeness closeness{.atol = options.atol, .rtol = options.rtol, .by_precision = true};
-  const Subject subject{options, edge, reference_kernels, inputs, closeness};
+  const Subject subject{options, edge, session->kernels, reference_kernels, inputs, closeness};
 
   std::optional<DumpComparison> against;
   ABSL_RETURN_IF_ERROR(UseDumps(options, archive, reference_kernels, inputs, closeness, against));
@@ -384,9 +370,10 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
   std::vector<exir::Deviation> deviations;  // of each output, in all calls
   Origin origin;
   for (int call = 0; call < options.calls && findings.empty(); ++call) {
+    ABSL_ASSIGN_OR_RETURN(const CallInputs given, inputs(call));
     ABSL_ASSIGN_OR_RETURN(const exir::CallOutcome expected, reference.Run(call));
     ABSL_ASSIGN_OR_RETURN(findings,
-                          CompareCall(method, expected, inputs, call, closeness, deviations));
+                          CompareCall(method, expected, given, call, closeness, deviations));
     if (findings.empty()) continue;
     origin = FindOrigin(subject, reference, expected, call, method.plan(), partitioners);
   }
