@@ -19,10 +19,11 @@ constexpr auto kNotFound = absl::StatusCode::kNotFound;
 
 // forward(x: f32[2], k = 2, none = None, y: f32[2]).
 MethodPlan Plan() {
+  static constexpr int64_t kSizes[] = {2};  // which plans refer to
   MethodPlan plan;
   TensorPlan tensor;
   tensor.dtype = DType::kFloat32;
-  tensor.sizes = Sizes{2};
+  tensor.sizes = kSizes;
   plan.values.emplace_back(tensor);
   plan.values.emplace_back(int64_t{2});
   plan.values.emplace_back(None());
@@ -158,9 +159,18 @@ TEST_F(CallInputsTest, RandomInputsAreThoseThatAreFree) {
   EXPECT_NE(inputs.values[0].get_if<TensorView>(), nullptr);
   EXPECT_EQ(*inputs.values[1].get_if<int64_t>(), 2);
   EXPECT_TRUE(inputs.values[2].is_none());
+}
+
+TEST_F(CallInputsTest, SizesOfRandomInputsFitInt64) {
   MethodPlan dynamic = Plan();
-  std::get<TensorPlan>(dynamic.values[0]).dtype = DType::kComplex32;  // has no random elements
-  EXPECT_FALSE(RandomInputs(dynamic, 1, 0).ok());
+  SizeConstraint size;
+  size.min = 1;
+  size.max = 4;
+  size.symbol = "s0";
+  size.multiplier = INT64_MAX;
+  dynamic.inputs[3].constraints.push_back(size);
+  EXPECT_THAT(RandomInputs(dynamic, 1, /*dynamic_size=*/2),
+              StatusIs(kInvalidArgument, HasSubstr("input 3 'y': the size of dimension 0")));
 }
 
 TEST_F(CallInputsTest, AFolderThatIsNotThereIsNamed) {

@@ -67,8 +67,30 @@ TEST(CommandLimitsTest, TheCommandsThreadHasTheDeadline) {
 }
 
 TEST(CommandLimitsTest, NoTimeoutIsNone) {
-  const WithinLimits within(Seconds(0), {});
-  EXPECT_FALSE(Budget::Current()->deadline.has_value());
+  for (const double none : {0.0, 1e9}) {
+    const WithinLimits within(Seconds(none), {});
+    EXPECT_FALSE(Budget::Current()->deadline.has_value()) << none;
+  }
+}
+
+TEST(CommandLimitsTest, AreThoseOfProgramsAndOfLowering) {
+  const CommandLimits none;
+  EXPECT_EQ(none.ForPrograms().limits.arena_bytes, Limits().arena_bytes);
+  EXPECT_EQ(none.ForLowering().nodes, exir::LoweringLimits().nodes);
+  CommandLimits limits;
+  limits.memory = 1;
+  limits.work = 2;
+  limits.nodes = 3;
+  const Program::Options options = limits.ForPrograms(FileAccess::kCopy);
+  EXPECT_EQ(options.access, FileAccess::kCopy);
+  EXPECT_EQ(options.limits.arena_bytes, 1u);
+  EXPECT_EQ(options.limits.delegate_bytes, 1u);
+  EXPECT_EQ(options.limits.scratch_bytes, 1u);
+  EXPECT_EQ(options.limits.executed_work, 2u);
+  const exir::LoweringLimits lowering = limits.ForLowering();
+  EXPECT_EQ(lowering.memory_bytes, 1u);
+  EXPECT_EQ(lowering.work, 2u);
+  EXPECT_EQ(lowering.nodes, 3u);
 }
 
 class LimitedCommandTest : public TestInDirectory {};
@@ -80,6 +102,20 @@ TEST_F(LimitedCommandTest, LowerSaysWhichLimitAndWritesNothing) {
   EXPECT_EQ(outcome.status, kBadInput);
   EXPECT_THAT(outcome.errors, HasSubstr("the 2 that the limit 'nodes' allows"));
   EXPECT_FALSE(std::filesystem::exists(Path("p.belay")));
+}
+
+// A second for each MiB.
+TEST_F(LimitedCommandTest, CompanionsCountAsFiles) {
+  for (const bool companion : {false, true}) {
+    LowerOptions options{.input = kMlp, .output = Path("p.belay")};
+    if (companion) options.external_constants = "weights";
+    ASSERT_EQ(Capture([&] { return Lower(options); }).status, kDone);
+    ASSERT_OK_AND_ASSIGN(const Program program, Program::Open(Path("p.belay")));
+    WithinLimits within({}, {Path("p.belay")});
+    const auto before = *Budget::Current()->deadline;
+    within.Add(program);
+    EXPECT_EQ(*Budget::Current()->deadline > before, companion);
+  }
 }
 
 TEST_F(LimitedCommandTest, RunSaysWhichLimit) {

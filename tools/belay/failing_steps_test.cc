@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "exir/import/testing/archive.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/serialize/saved_programs.h"
+#include "exir/testing/programs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -58,6 +61,39 @@ class FailingStepsTest : public TestInDirectory {
     return program;
   }
 
+  // Fails in the second call, and gives its input in the first.
+  static TestProgram OnceProgram(const Sizes& sizes) {
+    TestProgram program;
+    TestMethod method = program.AddMethod("forward");
+    method.Output(method.Input("x", DType::kFloat32, sizes));
+    const uint32_t truth = program.AddConstantBytes(std::string_view("\1", 1));
+    const uint32_t first = method.State("first", DType::kBool, {1}, truth + 1);
+    method.Call("aten._assert_async.msg", {first, method.String(kRule)}, {});
+    method.Call("aten.logical_not.default", {method.Constant(truth, DType::kBool, {1})}, {first});
+    return program;
+  }
+  // relu(x + w) as the archive has it, plus `state`, which is `next` after the first call.
+  static TestProgram ArchiveProgram(float next) {
+    TestProgram program;
+    TestMethod method = program.AddMethod("forward");
+    const auto constant = [&](const std::vector<float>& elements) {
+      return method.Constant(program.AddConstant(elements), DType::kFloat32, {2, 3});
+    };
+    const uint32_t x = method.Input("x", DType::kFloat32, {2, 3});
+    const uint32_t state = method.State("state", DType::kFloat32, {2, 3});
+    const uint32_t one = method.Int(1), zeros = constant(std::vector<float>(6, 0));
+    const auto add = [&](uint32_t a, uint32_t b, uint32_t sum) {
+      method.Call("aten.add.Tensor", {a, b, one}, {sum});
+      return sum;
+    };
+    const auto arena = [&] { return method.Arena(DType::kFloat32, {2, 3}); };
+    const uint32_t relu = arena();
+    method.Call("aten.relu.default", {add(x, constant({1, 2, 3, 4, 5, 6}), arena())}, {relu});
+    method.Output(add(relu, state, arena()));
+    add(constant(std::vector<float>(6, next)), zeros, state);
+    return program;
+  }
+
   // The commands that execute a program, with these inputs; random ones when there are none.
   std::vector<std::pair<std::string, std::function<int()>>> Executing(
       const std::string& program, const std::vector<std::string>& inputs,
@@ -104,6 +140,94 @@ TEST_F(FailingStepsTest, ProgramsThatFailSayWhy) {
       kBadInput, kRule);
 }
 
+TEST_F(FailingStepsTest, LaterCallsThatFailSayWhy) {
+  const std::string once = Write("once.belay", OnceProgram({2, 3}).Serialize());
+  for (const auto& [name, command] : Executing(once, {})) {
+    SCOPED_TRACE(name);
+    if (name == "run") {
+      RunOptions options{.program = once, .repeat = 2};
+      options.seed = 1;
+      Expect([&] { return tools::Run(options); }, kBadInput, kRule);
+    } else {
+      Expect(command, kBadInput, kRule);
+    }
+  }
+}
+
+TEST_F(FailingStepsTest, StressTakesFilesThatExecute) {
+  Expect([&] { return Stress({.file = fails_, .write = {}, .mutations = 1}); }, kBadInput,
+         "fails.belay: the file itself fails (execute): ");
+  const fs::path before = fs::current_path();
+  fs::current_path(directory_);  // the companions are in "."
+  Expect([&] { return Stress({.file = "good.belay", .write = {}, .mutations = 1}); }, kDone, "");
+  fs::current_path(before);
+  // Inputs that a program writes to are not copied when it is loaded.
+  TestProgram program;
+  TestMethod method = program.AddMethod("forward");
+  method.MutatedInput("x", DType::kFloat32, {int64_t{1} << 27});
+  method.Output(method.Int(1));
+  const std::string input = Write("input.belay", program.Serialize());
+  Expect([&] { return Stress({.file = input, .write = {}, .mutations = 1}); }, kBadInput,
+         "the file itself fails (input): an input of more bytes than are tried");
+}
+
+TEST_F(FailingStepsTest, ArchivesThatCannotBeLoweredSayWhy) {
+  const std::string unknown = Write(
+      "unknown.pt2", exir::PackArchive(exir::DefaultFiles(exir::ProgramJson(
+                         {{"torch.ops.aten.relu.default", "torch.ops.nowhere.relu.default"}}))));
+  Expect([&] { return Verify({.archive = unknown, .program = good_}); }, kUnsupported,
+         "edge.nowhere.relu.default(self=%add): the operator has no schema or no meta kernel");
+  exir::ArchiveFiles files = exir::DefaultFiles(exir::ProgramJson());
+  const auto with_weight = [&](const std::string& bytes) {
+    exir::SetFile(files, "data/weights/weight_0", &bytes);
+    return Write("weight.pt2", exir::PackArchive(files));
+  };
+  Expect([&] { return Verify({.archive = with_weight("1234"), .program = good_}); }, kBadInput,
+         "'w'");
+  // As torch saves a tensor that has no numbers, which lowering tells.
+  Expect([&] { return Lower({.input = with_weight(""), .output = Path("p.belay")}); }, kDone,
+         "without data in the archive, filled with zeros");
+}
+
+TEST_F(FailingStepsTest, WhatExportAssumedAndNobodyChecksIsTold) {
+  const std::string guard = "L['another_input'].size()[0] == 7";
+  LowerOptions options{
+      .input = Write("guard.pt2",
+                     exir::PackArchive(exir::DefaultFiles(exir::ProgramJson(
+                         {{"\"guards_code\": []", "\"guards_code\": [\"" + guard + "\"]"}})))),
+      .output = Path("p.belay")};
+  options.json = true;
+  const Outcome outcome = Capture([&] { return Lower(options); });
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_EQ(
+      outcome.errors,
+      "belay: method forward: the exporter assumed of the inputs what the program can't check: " +
+          guard + "\n");
+  EXPECT_EQ(nlohmann::json::parse(outcome.output)["unchecked_guards"][0]["guard"], guard);
+}
+
+TEST_F(FailingStepsTest, ProgramsThatNeedMoreMemoryThanIsAllowedAreRefused) {
+  TestProgram echo;
+  TestMethod method = echo.AddMethod("forward");
+  method.Output(method.Input("x", DType::kFloat32, {int64_t{1} << 31}));
+  RunOptions options{.program = Write("echo.belay", echo.Serialize())};
+  options.limits.memory = uint64_t{1} << 32;  // more than the test itself takes
+  Expect([&] { return tools::Run(options); }, kBadInput,
+         "exceeds the limit 'arena_bytes' of 4294967296");
+}
+
+TEST_F(FailingStepsTest, DamagedSavedProgramsAreBadInput) {
+  LowerOptions options{.input = archive_, .output = Path("m.bir")};
+  options.stage = "edge";
+  ASSERT_EQ(Capture([&] { return Lower(options); }).status, kDone);
+  const std::string damaged = Write("damaged.bir", Read(Path("m.bir")).substr(0, 40));
+  Expect([&] { return Lower({.input = damaged, .output = Path("p.belay")}); }, kBadInput, damaged);
+  Expect([&] { return Inspect({.file = damaged}); }, kBadInput, damaged);
+  Expect([&] { return Verify({.archive = damaged, .program = good_}); }, kBadInput, damaged);
+  Expect([&] { return Lower({.input = "", .output = Path("p.belay")}); }, kBadUsage,
+         "lower needs an archive, or --method NAME=FILE");
+}
+
 TEST_F(FailingStepsTest, WhatIsReadMustBeThere) {
   const std::string none = Path("none.npy");
   for (const auto& [name, command] : Executing(good_, {none})) {
@@ -142,6 +266,11 @@ TEST_F(FailingStepsTest, WhatIsReadMustBeThere) {
   VerifyOptions options{.archive = archive_, .program = ""};
   options.against = Path("none");
   Expect([&] { return Verify(options); }, kBadInput, Path("none"));
+  options.inputs = {none};
+  Expect([&] { return Verify(options); }, kBadInput, none);
+  RunOptions run{.program = Path("none.pte")};
+  run.data = {Path("none.ptd")};
+  Expect([&] { return tools::Run(run); }, kBadInput, Path("none.pte"));
 }
 
 TEST_F(FailingStepsTest, InputsMustFit) {
@@ -149,6 +278,11 @@ TEST_F(FailingStepsTest, InputsMustFit) {
     SCOPED_TRACE(name);
     Expect(command, kBadInput, "'x'");
   }
+  Expect(
+      [&] {
+        return Verify({.archive = archive_, .program = good_, .inputs = {Path("other.npy")}});
+      },
+      kBadInput, "interpreter: ");
   for (const auto& [name, command] : Executing(good_, {Path("x.npy"), Path("x.npy")})) {
     SCOPED_TRACE(name);
     Expect(command, kBadInput, "2");
@@ -182,7 +316,9 @@ TEST_F(FailingStepsTest, FilesAreWrittenWhereThereIsAFolder) {
   Expect([&] { return Lower({.input = archive_, .output = file}); }, kBadInput, file);
   LowerOptions lower{.input = archive_, .output = Path("p.belay")};
   lower.report = file;
+  lower.html = Path("p.html");
   Expect([&] { return Lower(lower); }, kBadInput, file);
+  EXPECT_FALSE(fs::exists(lower.html));
   VerifyOptions verify{.archive = archive_, .program = ""};
   verify.dump = good_;  // a file stands there
   Expect([&] { return Verify(verify); }, kBadInput, good_);
@@ -207,6 +343,36 @@ TEST_F(FailingStepsTest, FilesOfOtherArchivesAreToldApart) {
   const std::string scalar = Write("scalar.belay", program.Serialize());
   Expect([&] { return Verify({.archive = archive_, .program = scalar}); }, kBadInput,
          "its input 0 'n' is no tensor");
+}
+
+// What differs in a later call alone is no node's fault; the edge program is interpreted as often.
+TEST_F(FailingStepsTest, StateOfEarlierCallsMayMatter) {
+  for (const bool matters : {false, true}) {
+    const std::string program = Write("state.belay", ArchiveProgram(matters ? 1 : 0).Serialize());
+    VerifyOptions options{.archive = archive_, .program = program};
+    options.calls = matters ? 3 : 2;  // of which the last is not made
+    const Outcome outcome = Capture([&] { return Verify(options); });
+    EXPECT_EQ(outcome.status, matters ? kNegative : kDone) << outcome.errors;
+    EXPECT_THAT(outcome.output, HasSubstr(matters ? "call 1, output 0: " : " in 2 calls\n"));
+    EXPECT_EQ(outcome.output.ends_with("or the state of earlier calls matters\n"), matters);
+  }
+}
+
+TEST_F(FailingStepsTest, ArchivesOfOtherInputsAreToldApart) {
+  const auto ops = exir::CreateStandardOps();
+  ASSERT_OK(ops.status());
+  exir::MethodPrograms programs;
+  programs.emplace_back("forward", exir::ParseOrDie(R"(program edge {
+    ranges { s0: [1,9] }
+    graph(%n: symint(s0) user_input, %k: const(3) constant_input, %x: f32[s0] user_input) {
+      %y: f32[s0] = edge.aten.relu.default(%x)
+      return (%y user_output)
+    } })",
+                                                    **ops));
+  ASSERT_OK(exir::WriteSavedPrograms(programs, Path("n.bir")));
+  Expect([&] { return Verify({.archive = Path("n.bir"), .program = good_}); }, kBadInput,
+         "it has 1 inputs, the archive's program 3; its input 0 'x' is f32 of rank 2, that of the "
+         "archive's program 'n' is no tensor");
 }
 
 TEST_F(FailingStepsTest, DifferencesAreLookedForInWhatWasAskedFor) {

@@ -157,6 +157,19 @@ TEST_F(FileCommandsTest, StripKeepsCompanionFiles) {
   EXPECT_OK(VerifyDigests(opened));
 }
 
+TEST_F(FileCommandsTest, StripLeavesDebugInformationOfCompanionFiles) {
+  TestProgram program;
+  program.AddMethod("forward");
+  program.AddDebugInfo(schema::DebugInfo());
+  program.metadata().mutable_segments(0)->set_companion("debug.data");
+  const std::string file = Write("p.belay", program.Serialize());
+  Write("debug.data", program.SerializeCompanion("debug.data"));
+  const Outcome outcome = Capture([&] { return Strip({.file = file, .output = {}}); });
+  EXPECT_EQ(outcome.status, kUnsupported);
+  EXPECT_THAT(outcome.errors, HasSubstr("segment 0 with debug information is in the companion file "
+                                        "'debug.data', which other programs may use"));
+}
+
 TEST_F(FileCommandsTest, StripRefusesWhatDoesNotValidate) {
   std::string bytes = SampleProgram().Serialize([](schema::Program& program) {
     program.mutable_methods(0)->mutable_instructions(0)->mutable_kernel()->set_arguments(0, 999);

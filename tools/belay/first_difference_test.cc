@@ -36,6 +36,9 @@ absl::Status WrongRelu(KernelContext& context, const UnaryCall& call) {
 constexpr Kernel kWrong[] = {
     KernelRow<&WrongRelu>("aten.relu.default", "self", "WrongRelu", KernelEngine::kHighway),
 };
+constexpr Kernel kWrongSin[] = {
+    KernelRow<&WrongRelu>("aten.sin.default", "self", "WrongSin", KernelEngine::kHighway),
+};
 
 constexpr std::string_view kProgram = R"(program edge {
     graph(%x: f32[3] user_input) {
@@ -167,6 +170,47 @@ TEST_F(FirstDifferenceTest, NamesTheNodeWithItsSource) {
   EXPECT_EQ(found->backend, "");
   EXPECT_THAT(found->difference, HasSubstr("element 2: expected 0.84"));
   EXPECT_FALSE(found->alone);
+}
+
+TEST_F(FirstDifferenceTest, NamesTheNodeBesideADelegate) {
+  ASSERT_OK(kernels_.Add(kWrongSin));
+  ASSERT_OK_AND_ASSIGN(const auto partitioner, CreatePartitioner("demo", {}));
+  const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
+    graph(%x: f32[2,2] user_input) {
+      %a: f32[2,2] = edge.aten.mm.default(%x, %x)
+      %s: f32[2,2] = edge.aten.sin.default(%a)
+      return (%s user_output)
+    } })",
+                                                         *ops_);
+  const LoweringSetup setup{.partitioners = {partitioner.get()},
+                            .aot = &AotBackends(),
+                            .runtime = &RuntimeBackends(),
+                            .kernels = &kernels_,
+                            .reference = &reference_};
+  ASSERT_OK_AND_ASSIGN(const auto found, FindFirstDifference(program, {EValue(square_.view())},
+                                                             setup, {.atol = 1e-5, .rtol = 1e-4}));
+  ASSERT_TRUE(found.has_value());
+  EXPECT_THAT(found->node, HasSubstr("%s: f32[2,2] = edge.aten.sin.default(%a)"));
+  EXPECT_EQ(found->backend, "");
+}
+
+TEST_F(FirstDifferenceTest, WhatCannotBeExecutedIsAnError) {
+  const exir::ExportedProgram program = exir::ParseOrDie(kProgram, *ops_);
+  const KernelRegistry none;
+  const auto find = [&](const KernelRegistry& reference, const KernelRegistry& kernels,
+                        const TestTensor& x) {
+    const LoweringSetup setup{.partitioners = {},
+                              .aot = &AotBackends(),
+                              .runtime = &RuntimeBackends(),
+                              .kernels = &kernels,
+                              .reference = &reference};
+    return FindFirstDifference(program, {EValue(x.view())}, setup, {});
+  };
+  EXPECT_THAT(find(none, kernels_, x_),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("sin")));
+  EXPECT_THAT(find(reference_, none, x_), StatusIs(absl::StatusCode::kNotFound, HasSubstr("sin")));
+  EXPECT_THAT(find(reference_, kernels_, square_),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'x'")));
 }
 
 // Each backend runs its delegates whole: what is inside becomes a result, or the last thing there is.

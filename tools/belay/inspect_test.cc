@@ -60,6 +60,10 @@ TEST_F(InspectTest, ShowsAnArchiveOfAnotherSchemaVersion) {
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("schema 9.20"), HasSubstr("can't be imported"),
                                     HasSubstr("(100 %)")));
   EXPECT_THAT(outcome.errors, HasSubstr("9"));
+  const Outcome graph = Run({.file = file, .json = true, .graph = true});
+  EXPECT_EQ(graph.status, kUnsupported);
+  const json model = json::parse(graph.output)["models"][0];
+  EXPECT_TRUE(model.contains("error") && !model.contains("graph")) << model;
 }
 
 TEST_F(InspectTest, SizesOfAnArchiveAddUpToTheFile) {
@@ -160,6 +164,28 @@ TEST_F(InspectTest, TellsRangesOfSizesAndNamesOfState) {
       json::parse(Run({.file = archive, .json = true}).output)["models"][0]["ranges"];
   ASSERT_FALSE(ranges.empty());
   EXPECT_EQ(ranges.begin()->size(), 2u);
+}
+
+TEST_F(InspectTest, TellsSizesByTheirSymbols) {
+  TestProgram program;
+  TestMethod method = program.AddMethod("forward");
+  method.Output(
+      method.Input("x", DType::kFloat32, {9, 8},
+                   {{.dim = 0, .min = 3, .max = 9, .symbol = "s0", .multiplier = 2, .offset = 1},
+                    {.dim = 1, .min = 1, .max = 8, .symbol = "s1"}}));
+  EXPECT_THAT(
+      Run({.file = Write("p.belay", program.Serialize())}).output,
+      HasSubstr(": f32[9,8], dimension 0 from 3 to 9 (2*s0 + 1), dimension 1 from 1 to 8 (s1)\n"));
+}
+
+TEST_F(InspectTest, NamesCompanionFiles) {
+  TestProgram program;
+  program.AddMethod("forward");
+  program.AddSegment(schema::Segment::CONSTANTS, "elements", "weights.data");
+  Write("weights.data", program.SerializeCompanion("weights.data"));
+  const Outcome outcome = Run({.file = Write("p.belay", program.Serialize()), .json = true});
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_EQ(json::parse(outcome.output)["segments"][0]["companion"], "weights.data");
 }
 
 TEST_F(InspectTest, ErrorsAreOneLineThatNamesTheFileOnce) {

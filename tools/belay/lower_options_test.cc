@@ -55,6 +55,21 @@ TEST_F(LowerOptionsTest, CompileSpecsBelongToBackendsThatAreChosen) {
   }
 }
 
+TEST_F(LowerOptionsTest, CompileSpecsAreGivenToTheirBackend) {
+  LowerOptions options = Options();
+  const auto lowered = [&] {
+    const Outcome outcome = Capture([&] { return Lower(options); });
+    EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+    return Content("p.belay");
+  };
+  options.backends = {"cpu,demo"};
+  const std::string as_it_is = lowered();
+  options.backends = {"cpu", "demo"};
+  EXPECT_EQ(lowered(), as_it_is);
+  options.compile_specs = {"cpu:precision=bfloat16"};
+  EXPECT_NE(lowered(), as_it_is);
+}
+
 TEST_F(LowerOptionsTest, TooLittleDelegatedIsNegativeAndWritesNothing) {
   LowerOptions options = Options();
   options.backends = {"none"};
@@ -157,6 +172,9 @@ TEST_F(LowerOptionsTest, MethodsHaveDifferentNamesInUtf8) {
   ExpectBadUsage(options, "'forward' is given twice");
   options.methods = {std::string("a=") + kMlp, std::string("a=") + kMlp};
   ExpectBadUsage(options, "'a' is given twice");
+  options.input = "";
+  ExpectBadUsage(options, "'a' is given twice\n");
+  options = Options();
   options.methods = {std::string("=") + kMlp};
   ExpectBadUsage(options, "takes NAME=FILE");
   options.methods = {"a="};

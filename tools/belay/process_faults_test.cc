@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -115,6 +116,14 @@ TEST_F(ProcessFaultsTest, AFullDiskLeavesNoProgram) {
   EXPECT_EQ(external.status, 3);
   EXPECT_THAT(external.errors, HasSubstr("cannot write"));
   EXPECT_TRUE(Files().empty());
+}
+
+// As `bazel run` calls it.
+TEST_F(ProcessFaultsTest, PathsMeanTheCallersDirectory) {
+  ASSERT_EQ(::setenv("BUILD_WORKING_DIRECTORY", Out("").c_str(), 1), 0);
+  EXPECT_EQ(Run({"keygen", "here"}).status, 0);
+  ::unsetenv("BUILD_WORKING_DIRECTORY");
+  EXPECT_EQ(Files(), std::set<std::string>({"here.key", "here.pub"}));
 }
 
 TEST_F(ProcessFaultsTest, AFullDiskLeavesFilesThatThereWereBefore) {

@@ -34,6 +34,15 @@ TEST(ProgramJsonTest, SizesByOwnerAddUp) {
   EXPECT_THAT(out["size"].dump(), HasSubstr("\"delegate fake\""));
 }
 
+TEST(ProgramJsonTest, DelegatesThatNoMethodHasAreOfNoBackend) {
+  TestProgram program;
+  program.AddMethod("forward");
+  program.AddSegment(schema::Segment::DELEGATE, "blob");
+  ASSERT_OK_AND_ASSIGN(const Program opened, OpenFileBytes(program.Serialize()));
+  ASSERT_OK_AND_ASSIGN(const json out, ProgramJson(opened));
+  EXPECT_EQ(out["size"][2], json({{"owner", "delegate"}, {"bytes", 4}}));
+}
+
 TEST(ProgramJsonTest, TheMemoryIsBoundedByWhatIsPrinted) {
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(SampleProgram().Serialize()));
   ASSERT_OK_AND_ASSIGN(const json out, ProgramJson(program));

@@ -137,9 +137,81 @@ TEST_F(ReduceFailureTest, ParametersAreKeptThatAreNeeded) {
   EXPECT_EQ(failure.inputs.size(), 1u);
 }
 
+TEST_F(ReduceFailureTest, NodesThatAreNotNeededAreLeftOut) {
+  const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
+    graph(%x: f32[3] user_input) {
+      %e: f32[3] = edge.aten.exp.default(%x)
+      %g: f32[3] = edge.aten.exp.default(%e)
+      %r: f32[3] = edge.aten.relu.default(%g)
+      %a: f32[3] = edge.aten.neg.default(%r)
+      %b: f32[3] = edge.aten.neg.default(%a)
+      %c: f32[3] = edge.aten.neg.default(%b)
+      return (%c user_output)
+    } })",
+                                                         *ops_);
+  // What is tried is 0, 1, 2 and 4 nodes before it, of which the first need not be there.
+  ASSERT_OK_AND_ASSIGN(const ReducedFailure failure, Reduce(program, "c"));
+  EXPECT_EQ(failure.program.top().num_nodes(), 4u) << exir::PrintProgram(failure.program);
+}
+
 TEST_F(ReduceFailureTest, WhatIsRightHasNoWrongPart) {
   const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
   EXPECT_THAT(Reduce(program, "v198"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("'v198'")));
+}
+
+// What bodies compute is left out, and so are numbers that nothing needs.
+TEST_F(ReduceFailureTest, BodiesAndNumbersAreLeftOut) {
+  const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
+    ranges { s0: [1,9] }
+    graph(%n: symint(s0) user_input, %k: const(3) constant_input, %x: f32[s0] user_input) {
+      %s: f32[] = edge.aten.sum.default(%x)
+      %p: b8[] = edge.aten.gt.Scalar(%s, 0)
+      %y: f32[s0] = higher_order.cond(%p, graph#1, graph#2, [%x])
+      %d: f32[s0] = edge.aten.add.Tensor(%y, %y)
+      %r: f32[s0] = edge.aten.relu.default(%d)
+      return (%r user_output)
+    }
+    graph yes(%a: f32[s0]) { %b: f32[s0] = edge.aten.mul.Scalar(%a, 4) return (%b) }
+    graph no(%a: f32[s0]) { %b: f32[s0] = edge.aten.neg.default(%a) return (%b) }
+  })",
+                                                         *ops_);
+  ASSERT_OK_AND_ASSIGN(
+      const ReducedFailure failure,
+      ReduceFailure(program, {EValue(int64_t{3}), EValue(int64_t{3}), EValue(x_.view())},
+                    exir::FindNode(program.top(), "r"), setup_, closeness_));
+  EXPECT_EQ(failure.program.top().num_nodes(), 1u) << exir::PrintProgram(failure.program);
+  EXPECT_EQ(failure.program.graphs.size(), 1u);
+  ASSERT_EQ(failure.inputs.size(), 1u);
+  EXPECT_EQ(ToVector<float>(*failure.inputs[0].tensor()), (std::vector<float>{-8, 4, 8}));
+}
+
+TEST_F(ReduceFailureTest, WhatCantBeInterpretedIsNotReduced) {
+  const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
+  const KernelRegistry none;
+  setup_.reference = &none;
+  EXPECT_THAT(Reduce(program, "v200"),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("sin")));
+}
+
+TEST_F(ReduceFailureTest, FilesThatCantBeWrittenAreNamed) {
+  const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
+  ASSERT_OK_AND_ASSIGN(ReducedFailure failure, Reduce(program, "v200"));
+  for (const std::string name : {"program.bir", "input_0.npy", "output_0.npy"}) {
+    const std::string directory = Path(absl::StrCat("without_", name));
+    // A folder stands there, with something in it.
+    std::filesystem::create_directories(absl::StrCat(directory, "/", name, "/x"));
+    EXPECT_THAT(
+        WriteFailure(failure, directory),
+        StatusIs(absl::StatusCode::kUnavailable, HasSubstr(absl::StrCat(directory, "/", name))));
+  }
+}
+
+TEST_F(ReduceFailureTest, ValuesThatAreNoArraysAreNotWritten) {
+  const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
+  ASSERT_OK_AND_ASSIGN(ReducedFailure failure, Reduce(program, "v200"));
+  failure.inputs.push_back(exir::OwnedValue::Scalar(EValue(DType::kFloat32)));
+  EXPECT_THAT(WriteFailure(failure, Path("other")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("there is no .npy file for")));
 }
 
 TEST_F(ReduceFailureTest, FilesAreTheProgramAndACall) {

@@ -88,5 +88,37 @@ TEST_F(ReferenceProgramTest, TheEdgeProgramTakesOverWithTheStateOfTheCallsBefore
   EXPECT_THAT(ToVector<float>(*done.state.at("n").tensor()), ElementsAre(1 + 2 + 3));
 }
 
+TEST_F(ReferenceProgramTest, WhatNeitherProgramHasKernelsForIsUnimplemented) {
+  const auto program = exir::ParseOrDie(Counter("s0", kCount), *ops_);
+  const KernelRegistry none;
+  EXPECT_THAT(ReferenceProgram::Create(program, program, none, &Ones).status(),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("interpreter: ")));
+}
+
+TEST_F(ReferenceProgramTest, ErrorsAreThoseOfTheEdgeProgramsCalls) {
+  const auto archive = exir::ParseOrDie(Counter("1", kCount), *ops_);
+  for (const char* size : {"1", "2"}) {  // which fails in this call, or in the one before
+    const auto edge = exir::ParseOrDie(Counter(size, kCount), *ops_);
+    ASSERT_OK_AND_ASSIGN(ReferenceProgram reference,
+                         ReferenceProgram::Create(archive, edge, kernels_, &Ones));
+    ASSERT_OK(reference.Run(0));
+    EXPECT_THAT(reference.Run(1),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr(absl::StrCat("input 'x': size 0: expected ", size))));
+    // There is no third program to ask.
+    EXPECT_EQ(reference.Run(1).ok(), std::string_view(size) == "2");
+  }
+}
+
+TEST_F(ReferenceProgramTest, InputsThatThereAreNotAreErrors) {
+  const auto program = exir::ParseOrDie(Counter("s0", kCount), *ops_);
+  const InputsOfCall inputs = [](int call) -> absl::StatusOr<CallInputs> {
+    return absl::NotFoundError(absl::StrCat("no input of call ", call));
+  };
+  ASSERT_OK_AND_ASSIGN(ReferenceProgram reference,
+                       ReferenceProgram::Create(program, program, kernels_, inputs));
+  EXPECT_THAT(reference.Run(0), StatusIs(absl::StatusCode::kNotFound, "no input of call 0"));
+}
+
 }  // namespace
 }  // namespace belay::tools

@@ -1,5 +1,6 @@
 #include "tools/belay/value_dump.h"
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -72,6 +73,21 @@ TEST_F(ValueDumpTest, TheFirstNodeThatDiffersIsNamed) {
 
 TEST_F(ValueDumpTest, ADirectoryWithoutValuesIsNotFound) {
   EXPECT_THAT(Compare(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("dump")));
+}
+
+TEST_F(ValueDumpTest, FilesThatCantBeReadOrWrittenAreNamed) {
+  std::filesystem::create_directories(Path("dump/n.npy/x"));
+  EXPECT_THAT(Dump(kProgram),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr(Path("dump/n.npy"))));
+  Write("dump/r.npy", "no array");
+  EXPECT_THAT(Compare(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(Path("dump/r.npy"))));
+}
+
+TEST_F(ValueDumpTest, WhatCantBeInterpretedHasNoFiles) {
+  kernels_ = KernelRegistry();
+  EXPECT_THAT(Dump(kProgram), StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("relu")));
+  EXPECT_THAT(Compare(), StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("relu")));
 }
 
 // The archive decides the names.

@@ -11,6 +11,7 @@
 #include "runtime/core/npy.h"
 #include "runtime/core/test_in_directory.h"
 #include "runtime/core/testing.h"
+#include "runtime/program/program.h"
 #include "tools/belay/captured_outcome.h"
 #include "tools/belay/command.h"
 #include "tools/belay/command_line.h"
@@ -128,6 +129,32 @@ TEST_F(VerifyTest, ADifferenceIsToldWhenItsNodeCantBeLocated) {
     EXPECT_EQ(located.status, kNegative) << located.errors;
     EXPECT_THAT(located.output, HasSubstr(json ? "\"first_node\"" : "the first node that differs"));
   }
+}
+
+// The file's weights are others, and lowering the archive anew needs a bound that is not given.
+TEST_F(VerifyTest, ADifferenceIsToldWithWhyItsNodeIsNotKnown) {
+  VerifyOptions options{.archive = "conformance/models/more/unbounded_batch/model.pt2",
+                        .program = Path("p.belay")};
+  LowerOptions lower{.input = options.archive, .output = options.program, .max_size = 64};
+  lower.backends = {"none"};
+  ASSERT_EQ(Capture([&] { return Lower(lower); }).status, kDone);
+  std::string bytes = Read(options.program);
+  ASSERT_OK_AND_ASSIGN(const Program program, Program::Open(options.program));
+  for (const SegmentPlan& segment : program.segments()) {
+    if (segment.kind != SegmentPlan::Kind::kConstants) continue;
+    for (size_t i = 3; i < segment.bytes.size(); i += 4) {
+      char& sign = bytes[segment.offset + i];
+      sign = static_cast<char>(sign ^ 0x80);
+    }
+  }
+  options.program = Write("q.belay", bytes);
+  const Outcome text = Capture([&] { return Verify(options); });
+  EXPECT_EQ(text.status, kNegative) << text.errors;
+  EXPECT_THAT(text.output, HasSubstr("\nwhich node differs first could not be found out: "));
+  options.json = true;
+  const auto report =
+      nlohmann::json::parse(Capture([&] { return Verify(options); }).output, nullptr, false);
+  EXPECT_TRUE(report["first_node_unknown"].is_string()) << report;
 }
 
 TEST_F(VerifyTest, SizesWithoutABoundAreBoundedToLowerThem) {

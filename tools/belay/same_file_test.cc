@@ -1,0 +1,30 @@
+#include "tools/belay/same_file.h"
+
+#include <filesystem>
+
+#include "gtest/gtest.h"
+#include "runtime/core/test_in_directory.h"
+
+namespace belay::tools {
+namespace {
+
+class SameFileTest : public TestInDirectory {};
+
+TEST_F(SameFileTest, FilesThatThereAreNotAreToldByTheirPaths) {
+  EXPECT_TRUE(IsSameFile(Path("a"), Path("./a")));
+  EXPECT_TRUE(IsSameFile(Path("none/../a"), Path("a")));
+  EXPECT_FALSE(IsSameFile(Path("a"), Path("b")));
+  EXPECT_FALSE(IsSameFile(Write("a", ""), Path("b")));
+  EXPECT_FALSE(IsSameFile("", ""));
+}
+
+// Of which the system says no more.
+TEST_F(SameFileTest, PathsThatLeadNowhereAreToldByTheirTexts) {
+  std::filesystem::create_symlink("loop", Path("loop"));
+  EXPECT_TRUE(IsSameFile(Path("loop/a"), Path("loop/a")));
+  EXPECT_FALSE(IsSameFile(Path("loop/a"), Path("b")));
+  EXPECT_FALSE(IsSameFile(Path("b"), Path("loop/a")));
+}
+
+}  // namespace
+}  // namespace belay::tools
