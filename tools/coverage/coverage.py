@@ -23,15 +23,16 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-FLAGS = [
-    "--copt=-fprofile-instr-generate",
-    "--copt=-fcoverage-mapping",
-    "--copt=-fcoverage-mcdc",
-    "--copt=-fcoverage-compilation-dir=/proc/self/cwd",
+COMPILING = [
+    "-fprofile-instr-generate",
+    "-fcoverage-mapping",
+    "-fcoverage-mcdc",
+    "-fcoverage-compilation-dir=/proc/self/cwd",
     # Conditions that are too long for MC/DC are said to be, which is no error here.
-    "--copt=-Wno-error",
+    "-Wno-error",
+]
+FLAGS = [
     "--linkopt=-fprofile-instr-generate",
-    "--define=highway_targets=avx2",
     "--experimental_convenience_symlinks=ignore",
     "--color=no",
     "--curses=no",
@@ -181,6 +182,14 @@ def print_table(table, what):
         print(f"| {name}{f' ({lines:,} lines)' if name == 'all' else ''} | " + " | ".join(str(table[name][k]) for k in KINDS) + " |")
 
 
+def compiling(prefixes):
+    """Bazel's flags that instrument all sources, or those below the prefixes, beside which what an ordinary build left can stand."""
+    if prefixes is None:
+        return [f"--copt={option}" for option in COMPILING] + ["--define=highway_targets=avx2"]
+    paths = "|".join(p.replace(".", r"\.") for p in prefixes)
+    return [f"--per_file_copt=^({paths}),-_test\\.cc$@{','.join(COMPILING)}"]
+
+
 class Bazel:
     def __init__(self, startup, flags):
         self.startup, self.flags = startup, flags
@@ -210,7 +219,8 @@ def run_tests(bazel, patterns, profiles):
         *bazel.flags,
         "--nocache_test_results",
         "--keep_going",
-        f"--sandbox_writable_path={profiles}",
+        # In a sandbox tests have the process numbers of others, by which profiles are told apart.
+        "--strategy=TestRunner=local",
         f"--test_env=LLVM_PROFILE_FILE={profiles}/%m_%p.profraw",
         *patterns,
         check=False,  # tests of size and of time may fail; the profiles are there
@@ -265,6 +275,7 @@ def main():
     parser.add_argument("patterns", nargs="*", default=[], help="tests, as Bazel names them; //... when there is none")
     parser.add_argument("--of", nargs="+", default=None, metavar="PREFIX", help="sources that count; all of the product")
     parser.add_argument("--open", nargs="+", default=[], metavar="PREFIX", help="sources whose open sides are printed")
+    parser.add_argument("--lean", action="store_true", help="only the sources of --of are compiled for it, with all instruction sets")
     parser.add_argument("--files", action="store_true", help="a row for each source, too")
     parser.add_argument("--fuzz", action="store_true", help="the corpora and the broken files instead of tests")
     parser.add_argument("--targets", nargs="+", default=[], help="with --fuzz: these targets")
@@ -272,8 +283,11 @@ def main():
     parser.add_argument("--startup", default="", help="options of Bazel before its command, as --output_base=…")
     parser.add_argument("--flags", default="", help="options of Bazel's build")
     options = parser.parse_args()
+    if options.lean and not options.of:
+        parser.error("--lean: name sources by --of")
 
-    bazel = Bazel(shlex.split(options.startup), FLAGS + shlex.split(options.flags))
+    flags = FLAGS + compiling(options.of if options.lean else None)
+    bazel = Bazel(shlex.split(options.startup), flags + shlex.split(options.flags))
     with tempfile.TemporaryDirectory(prefix="coverage") as profiles:
         if options.fuzz:
             binaries = run_corpora(bazel, options.targets, options.corpus, profiles)

@@ -55,7 +55,7 @@ class ExportTest(unittest.TestCase):
     def run_program(folder, path, text):
         (folder / path).parent.mkdir(parents=True)
         (folder / path).write_text(text)
-        flags = [f.removeprefix("--copt=") for f in coverage.FLAGS if f.startswith("--copt=-f")]
+        flags = [f for f in coverage.COMPILING if f.startswith("-f")]
         subprocess.run(["clang++-19", "-std=c++20", *flags, path, "-o", "program"], cwd=folder, check=True)
         profiles = folder / "profiles"
         profiles.mkdir()
@@ -100,6 +100,15 @@ class ExportTest(unittest.TestCase):
         self.assertEqual(rows[0], "| folder | lines | branches | MC/DC |")
         self.assertTrue(rows[2].startswith("| all (7 lines) | "), rows[2])
         self.assertEqual(rows[3], "| runtime/x | 100.0 | 70.0 | 50.0 |")
+
+
+class FlagsTest(unittest.TestCase):
+    def test_lean_builds_compile_what_counts_alone(self):
+        (flag,) = coverage.compiling(["tools/belay", "exir/op.cc"])
+        chosen, options = flag.removeprefix("--per_file_copt=").split("@")
+        self.assertEqual(chosen, r"^(tools/belay|exir/op\.cc),-_test\.cc$")
+        self.assertEqual(options.split(","), coverage.COMPILING)
+        self.assertIn("--copt=-fcoverage-mcdc", coverage.compiling(None))
 
 
 class ProductTest(unittest.TestCase):
