@@ -196,6 +196,7 @@ absl::StatusOr<Window> ReadWindow(const Arguments& arguments) {
   return window;
 }
 
+// Whether winograd_conv2d computes it.
 inline bool IsForWinograd(const Window& window) {
   constexpr std::array<int64_t, 2> kOnes = {1, 1}, kThrees = {3, 3};
   return window.kernel_size == kThrees && window.stride == kOnes && window.dilation == kOnes;
@@ -298,9 +299,13 @@ struct Conv2dCall : Conv2dOperands<Arguments, kDepthwise> {
   }
   absl::StatusOr<Dims<D>> Shape() const {
     ABSL_ASSIGN_OR_RETURN(const int64_t channels, this->Channels());
-    ABSL_ASSIGN_OR_RETURN(
-        const Dims<D> out,
-        this->ShapeFor(PackedConvolutionSize(channels, this->window.taps(), this->out_channels)));
+    return ShapeOf(PackedConvolutionSize(channels, this->window.taps(), this->out_channels));
+  }
+
+ protected:
+  // For a weight of `packed_size` elements.
+  absl::StatusOr<Dims<D>> ShapeOf(std::optional<int64_t> packed_size) const {
+    ABSL_ASSIGN_OR_RETURN(const Dims<D> out, this->ShapeFor(packed_size));
     ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(out, 1));
     return out;
   }
@@ -323,10 +328,7 @@ struct WinogradConv2dCall : Conv2dCall<Arguments, false> {
   }
   absl::StatusOr<Dims<D>> Shape() const {
     ABSL_ASSIGN_OR_RETURN(const int64_t channels, this->Channels());
-    ABSL_ASSIGN_OR_RETURN(const Dims<D> out,
-                          this->ShapeFor(PackedWinogradSize(channels, this->out_channels)));
-    ABSL_RETURN_IF_ERROR(this->epilogue.CheckShapes(out, 1));
-    return out;
+    return this->ShapeOf(PackedWinogradSize(channels, this->out_channels));
   }
 };
 

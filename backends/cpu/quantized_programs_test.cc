@@ -272,7 +272,7 @@ TEST_F(QuantizedProgramsTest, ProductsOfFloat32ComputeInBFloat16WhenToldTo) {
 }
 
 // Images and filters are at most 1: S of winograd.h is at most 9 * 256 for each channel.
-TEST_F(QuantizedProgramsTest, ConvolutionsMultiplyLessWhenToldTo) {
+TEST_F(QuantizedProgramsTest, ConvolutionsUseWinogradWhenAsked) {
   constexpr std::string_view kProgram = R"(program edge {
     constants { state "w": f32[32,16,3,3] state "b": f32[32] }
     graph(%w: f32[32,16,3,3] parameter "w", %b: f32[32] parameter "b",

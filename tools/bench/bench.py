@@ -159,8 +159,8 @@ class Bench:
         return process
 
     def has_ended(self, process):
-        """Whether it does before the timeout. Asleep until then: Popen.wait(timeout) looks every 50 ms, and the system takes a CPU from
-        the threads measured for that, which at real-time priority may share the other one from then on."""
+        """Waits for the process without polling; False on timeout. Popen.wait(timeout) wakes up every 50 ms, which takes a CPU from the
+        threads being measured; at real-time priority both may then stay on the other one."""
         if process.returncode is not None:
             return True
         descriptor = os.pidfd_open(process.pid)

@@ -19,6 +19,7 @@
 #include "runtime/core/tensor_view.h"
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernels/packed/exact_activation.h"
+#include "runtime/kernels/packed/winograd_matrices.h"
 
 namespace belay::cpu {
 namespace {
@@ -222,12 +223,6 @@ absl::Status RunConv2d(KernelContext& context,
   });
 }
 
-// B^T and A^T of runtime/kernels/packed/winograd.h.
-constexpr double kB[6][6] = {{4, 0, -5, 0, 1, 0},  {0, -4, -4, 1, 1, 0}, {0, 4, -4, -1, 1, 0},
-                             {0, -2, -1, 2, 1, 0}, {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}};
-constexpr double kA[4][6] = {
-    {1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}};
-
 absl::Status RunWinogradConv2d(KernelContext& context,
                                const WinogradConv2dCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
@@ -248,7 +243,8 @@ absl::Status RunWinogradConv2d(KernelContext& context,
                                 index[1] % kPanelColumns;
           for (int64_t p = 0; p < 6; ++p) {
             for (int64_t q = 0; q < 6; ++q, weight += matrix) {
-              const double part = kA[y][p] * kA[x][q] * kB[p][i] * kB[q][j];
+              const double part =
+                  kWinogradA[y][p] * kWinogradA[x][q] * kWinogradB[p][i] * kWinogradB[q][j];
               if (part != 0) sum += part * *weight * At(*call.input, at);
             }
           }

@@ -13,28 +13,18 @@
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/packed/exact_activation.h"
 #include "runtime/kernels/packed/guarded_array.h"
+#include "runtime/kernels/packed/winograd_matrices.h"
 
 namespace belay {
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// The matrices of the paper.
-constexpr double kB[6][6] = {{4, 0, -5, 0, 1, 0},  {0, -4, -4, 1, 1, 0}, {0, 4, -4, -1, 1, 0},
-                             {0, -2, -1, 2, 1, 0}, {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}};
-constexpr double kG[6][3] = {{1.0 / 4, 0, 0},
-                             {-1.0 / 6, -1.0 / 6, -1.0 / 6},
-                             {-1.0 / 6, 1.0 / 6, -1.0 / 6},
-                             {1.0 / 24, 1.0 / 12, 1.0 / 6},
-                             {1.0 / 24, -1.0 / 12, 1.0 / 6},
-                             {0, 0, 1}};
-constexpr double kA[4][6] = {
-    {1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}};
-
 // What tap t weighs of pixel p in result r, in one direction, with the matrices' absolute values.
 double Weight(int64_t r, int64_t p, int64_t t) {
   double sum = 0;
-  for (int i = 0; i < 6; ++i) sum += std::abs(kA[r][i] * kB[i][p] * kG[i][t]);
+  for (int i = 0; i < 6; ++i)
+    sum += std::abs(kWinogradA[r][i] * kWinogradB[i][p] * kWinogradG[i][t]);
   return sum;
 }
 

@@ -21,9 +21,10 @@ constexpr int64_t WinogradRow(int64_t columns) {
 struct WinogradTiles {
   int64_t down, across;  // in an image
 
+  // Of at least one result each way.
   WinogradTiles(int64_t out_height, int64_t out_width)
-      : down((out_height + kWinogradResults - 1) / kWinogradResults),
-        across((out_width + kWinogradResults - 1) / kWinogradResults) {}
+      : down((out_height - 1) / kWinogradResults + 1),
+        across((out_width - 1) / kWinogradResults + 1) {}
 
   int64_t ImageOf(int64_t tile) const { return tile / across / down; }
   // Of its first result.

@@ -1,6 +1,5 @@
 #include "backends/cpu/aot/passes/lower_conv2d.h"
 
-#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,11 +32,12 @@ using exir::SymInt;
 using exir::TensorMeta;
 using exir::ValueId;
 
-// What a convolution by Winograd's products is expected to take of one by plain sums, at most, on images
-// of so many results. In multiply-adds for each pair of channels: beside those of the products, a weight
-// that is read and an element that is transformed take as long as kElementWork of them.
-constexpr double kWorthwhile = 0.75, kElementWork = 8;
+// winograd_conv2d is chosen when its expected cost is below this share of conv2d's.
+constexpr double kWorthwhile = 0.75;
+// What reading a weight or transforming an element costs, in multiply-adds.
+constexpr double kElementWork = 8;
 
+// The cost of winograd_conv2d relative to conv2d's: of each pair of an input and an output channel.
 double WinogradShare(double results, double tiles, double channels, double out_channels) {
   constexpr double kProducts = kWinogradProducts, kTaps = 9;
   const double transforms = tiles * kProducts * kElementWork * (1 / channels + 1 / out_channels);
@@ -197,15 +197,15 @@ class Conv2dLowering : NodeLowering {
     const auto n = static_cast<double>(*weight.sizes[0].AsInt());
     const auto channels = static_cast<double>(*weight.sizes[1].AsInt());
     if (!IsForWinograd(window) || channels < kFewChannels) return false;
-    double results = 1, tiles = 1;
-    for (int d : {0, 2, 3}) {
-      const std::optional<int64_t> size = result.sizes[d].AsInt();
-      if (!size.has_value()) return false;
-      results *= static_cast<double>(*size);
-      tiles *= d == 0 ? static_cast<double>(*size)
-                      : std::ceil(static_cast<double>(*size) / kWinogradResults);
-    }
-    return WinogradShare(results, tiles, channels, n) < kWorthwhile;
+    const std::optional<int64_t> batch = result.sizes[0].AsInt();
+    const std::optional<int64_t> height = result.sizes[2].AsInt(), width = result.sizes[3].AsInt();
+    if (!batch.has_value() || !height.has_value() || !width.has_value()) return false;
+    const WinogradTiles tiles(*height, *width);
+    const auto images = static_cast<double>(*batch);
+    return WinogradShare(
+               images * static_cast<double>(*height) * static_cast<double>(*width),
+               images * static_cast<double>(tiles.down) * static_cast<double>(tiles.across),
+               channels, n) < kWorthwhile;
   }
 
   // Images, and by how much the convolution pads them: [rows, columns], or [top, left, bottom,

@@ -14,9 +14,8 @@ namespace belay::cpu {
 // operators want and give.
 //
 // With `winograd`, those of float32 with filters of 3 by 3, stride and dilation 1, become
-// belay_cpu::winograd_conv2d where images of their known sizes have so many results that transforming
-// and reading the larger filters pays: less than kWorthwhile of the multiply-adds, or what takes as
-// long.
+// belay_cpu::winograd_conv2d where sizes are known and its expected cost, with the transforms and the
+// reading of larger filters, is below three quarters of conv2d's.
 //
 // Left as they are: other dtypes, weights that are no constants or have no elements,
 // transposed convolutions, other groups, numbers above 2^24, one and three dimensions. Top graph

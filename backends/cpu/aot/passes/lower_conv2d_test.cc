@@ -77,7 +77,7 @@ TEST(LowerConv2d, PadsByItself) {
                       CpuPassTestOps());
 }
 
-TEST(LowerConv2d, MultipliesLessWhenToldTo) {
+TEST(LowerConv2d, UsesWinogradWhenAsked) {
   exir::ExpectRewrite(R"(program edge {
     constants { state "w": f32[32,16,3,3] state "b": f32[32] }
     graph(%w: f32[32,16,3,3] parameter "w", %b: f32[32] parameter "b",
@@ -94,15 +94,15 @@ TEST(LowerConv2d, MultipliesLessWhenToldTo) {
                       CpuPassTestOps());
 }
 
-// Where transforming pays, and nothing else can be the better way.
-TEST(LowerConv2d, MultipliesLessOnlyWhereThatPays) {
+// 3 by 3 with stride and dilation 1, static shapes, and enough results to pay for the transforms.
+TEST(LowerConv2d, UsesWinogradOnlyWhereItPays) {
   struct {
     std::string_view input, weight, output, how;
     std::string_view op;
   } constexpr kRows[] = {
       {"1,16,12,12", "32,16,3,3", "1,32,12,12", "[1,1], [1,1], [1,1], false, [0,0], 1",
        "winograd_conv2d"},
-      // As many as two images of 8 by 8 have, but not one.
+      // A batch of two pays where a single image does not.
       {"2,16,8,8", "32,16,3,3", "2,32,8,8", "[1,1], [1,1], [1,1], false, [0,0], 1",
        "winograd_conv2d"},
       {"1,16,8,8", "32,16,3,3", "1,32,8,8", "[1,1], [1,1], [1,1], false, [0,0], 1", "conv2d"},
