@@ -1,7 +1,7 @@
 """What a backend has besides its code and its own tests: a fuzz target, and a page of the operators that it takes."""
 
-load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_test")
 load("//fuzz:fuzz_target.bzl", "blob_fuzzer")
+load("//tools:cc.bzl", "cc_binary", "cc_test")
 load(":refuse.bzl", "refuse")
 
 def belay_blob_fuzzer(name, namespace, seeds, backend = "", tags = []):

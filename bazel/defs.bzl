@@ -23,7 +23,7 @@ They work under Bazel 4 and later. Actions read what they are given and nothing 
 network: the same inputs give the same bytes in every checkout; but reports and pages say how long passes took.
 """
 
-load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
+load("//tools:cc.bzl", "cc_binary", "cc_library")
 load(":backend_tests.bzl", _belay_backend_status = "belay_backend_status", _belay_blob_fuzzer = "belay_blob_fuzzer")
 load(":program_info.bzl", _BelayProgramInfo = "BelayProgramInfo")
 load(":refuse.bzl", "refuse")

@@ -9,9 +9,9 @@ Two steps. `list_kernels` loads the programs with all there is, and lists what t
 that the compiler leaves out what no other row uses; and the registries over them.
 """
 
-load("@rules_cc//cc:defs.bzl", "cc_library")
 load("//backends:backends.bzl", "BACKENDS", "BACKENDS_OVER_KERNELS", "selectable_runtime")
 load("//runtime/kernels:families.bzl", "CPU_FAMILIES", "HIGHWAY_FAMILIES")
+load("//tools:cc.bzl", "cc_library")
 load(":program_info.bzl", "BelayProgramInfo")
 load(":refuse.bzl", "refuse")
 

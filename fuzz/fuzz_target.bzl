@@ -1,6 +1,6 @@
 """A fuzz target: one source, as a fuzzer and as an ordinary test that runs its corpus."""
 
-load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
+load("//tools:cc.bzl", "cc_binary", "cc_library", "cc_test")
 
 # All but those of backends' blobs; the folders of their seeds have the same names.
 FUZZ_TARGETS = [

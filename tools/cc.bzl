@@ -1,6 +1,55 @@
-"""C++ targets by the file-name rule: x.h, x.cc and x_test.cc are the library x and the test x_test."""
+"""C++ targets: how files are compiled, and the file-name rule: x.h, x.cc and x_test.cc are the library x and the test x_test."""
 
-load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
+load("@rules_cc//cc:defs.bzl", _cc_binary = "cc_binary", _cc_library = "cc_library", _cc_test = "cc_test")
+
+# Folders of product code, which throws nothing.
+_PRODUCT = ["backends", "bazel", "executorch", "exir", "runtime", "tools"]
+
+def _compiled(kwargs, exceptions):
+    """The attributes of a C++ target with what decides how its files are compiled.
+
+    Args:
+      kwargs: the attributes.
+      exceptions: whether its code may throw and catch; tests and other folders than those of product code always may.
+    Returns:
+      the attributes.
+    """
+    sources = kwargs.get("srcs") or []
+    if type(sources) == "list" and [source for source in sources if source.endswith(".c")]:
+        return kwargs  # C has neither.
+    tests = exceptions or kwargs.get("testonly") or native.package_name().split("/")[0] not in _PRODUCT
+    headers = Label("//tools/precompiled_headers:" + ("exceptions" if tests else "product"))
+    return dict(
+        kwargs,
+        copts = ([] if tests else ["-fno-exceptions"]) + ["$(PRECOMPILED_HEADERS)"] + kwargs.get("copts", []),
+        deps = kwargs.get("deps", []) + [headers],
+        toolchains = kwargs.get("toolchains", []) + [headers],
+    )
+
+def cc_library(exceptions = False, **kwargs):
+    """A cc_library, without exceptions where the folder has product code.
+
+    Args:
+      exceptions: whether it may throw and catch nevertheless.
+      **kwargs: as for cc_library.
+    """
+    _cc_library(**_compiled(kwargs, exceptions))
+
+def cc_binary(**kwargs):
+    """A cc_binary, without exceptions where the folder has product code.
+
+    Args:
+      **kwargs: as for cc_binary.
+    """
+    _cc_binary(**_compiled(kwargs, False))
+
+def cc_test(**kwargs):
+    """A cc_test.
+
+    Args:
+      **kwargs: as for cc_test.
+    """
+    _cc_test(**_compiled(kwargs, True))
 
 def absl(*parts):
     """The labels of parts of Abseil: absl("status", "types:span").

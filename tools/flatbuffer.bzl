@@ -1,6 +1,6 @@
 """FlatBuffers schemas as C++ libraries."""
 
-load("@rules_cc//cc:defs.bzl", "cc_library")
+load("//tools:cc.bzl", "cc_library")
 
 def flatbuffer_cc_library(name, src, **kwargs):
     """A library of the header that flatc makes of a schema: tables, verifier, and objects to build files from.

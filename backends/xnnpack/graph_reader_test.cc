@@ -1,6 +1,7 @@
 #include "backends/xnnpack/graph_reader.h"
 
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>

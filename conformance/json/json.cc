@@ -1,6 +1,7 @@
 #include "conformance/json/json.h"
 
 #include <fstream>
+#include <vector>
 
 #include "absl/strings/str_split.h"
 #include "runtime/core/status_macros.h"

@@ -8,6 +8,7 @@
 #include <optional>
 #include <regex>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/escaping.h"

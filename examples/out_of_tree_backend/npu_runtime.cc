@@ -1,6 +1,7 @@
 #include "npu_runtime.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 

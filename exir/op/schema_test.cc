@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "exir/op/schema.h"
 
 #include "gmock/gmock.h"

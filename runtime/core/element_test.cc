@@ -1,5 +1,6 @@
 #include "runtime/core/element.h"
 
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <cstdint>

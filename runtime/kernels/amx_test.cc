@@ -1,5 +1,6 @@
 #include "runtime/kernels/amx.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <vector>

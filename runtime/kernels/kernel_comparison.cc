@@ -1,5 +1,6 @@
 #include "runtime/kernels/kernel_comparison.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -52,6 +52,7 @@ says() {
 expect fail format "an empty tree"
 expect fail naming "an empty tree"
 expect fail layering "an empty tree"
+expect fail includes "an empty tree"
 
 cp "$lint/../../.clang-format" "$tree"
 write exir/ir/graph.cc 'int Size() { return 1; }' '// TO''DO(graphs): count.'
@@ -77,6 +78,14 @@ says layering "tools/lint/layers.txt" runtime/core/BUILD.bazel "$(library //exir
 plant layering "SIMD outside kernels" runtime/executor/BUILD.bazel "$(library @highway//:hwy)"
 plant layering "a package without a row" exir/novelty/BUILD.bazel "$(library //exir/ir)"
 for name in format naming layering; do expect pass "$name" "a clean tree, again"; done
+
+# What files include.
+write exir/ir/list.h '#include <vector>' 'std::vector<int> Empty();'
+write exir/ir/list.cc '#include "exir/ir/list.h"' 'std::vector<int> Empty() { return {}; }  // not a std::map<int, int>' 'const char* s = "std::set<int>";'
+expect pass includes "what a header of the project includes"
+plant includes "a name without its header" exir/ir/a.cc '#include <string>' 'std::vector<int> A();'
+plant includes "a header of which another speaks" exir/ir/a.cc '// #include <vector>' 'std::vector<int> A();'
+says includes "exir/ir/a.h: include absl/types/span.h for absl::Span" exir/ir/a.h 'absl::Span<const int> A();'
 
 # Arithmetic on numbers from files.
 expect fail checked_math "a tree without readers"

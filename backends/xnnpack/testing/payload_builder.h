@@ -10,6 +10,7 @@
 #define BELAY_BACKENDS_XNNPACK_TESTING_PAYLOAD_BUILDER_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
