@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "absl/container/btree_set.h"
+#include "runtime/core/element.h"
 
 namespace belay::cpu {
 namespace {
@@ -173,6 +174,10 @@ std::optional<std::vector<double>> ConstantView::Elements() const {
   switch (view->dtype()) {
     case DType::kFloat32:
       return read(float());
+    case DType::kBFloat16:
+      return read(BFloat16());
+    case DType::kFloat16:
+      return read(Half());
     case DType::kInt64:
       return read(int64_t());
     case DType::kInt32:
@@ -241,6 +246,10 @@ std::optional<double> ConstantViews::Number(const exir::Argument& argument) cons
       return ReadAs<float>(data);
     case DType::kFloat64:
       return ReadAs<double>(data);
+    case DType::kBFloat16:
+      return ReadAs<BFloat16>(data);
+    case DType::kFloat16:
+      return ReadAs<Half>(data);
     case DType::kInt64:
       return ReadAs<int64_t>(data);
     case DType::kInt32:

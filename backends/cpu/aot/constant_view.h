@@ -25,8 +25,8 @@ struct ConstantView {
   int rank() const { return static_cast<int>(sizes.size()); }
   // nullopt when a size is symbolic. Shares the constant's bytes.
   std::optional<exir::ConstantTensor> ToTensor() const;
-  // The elements in row-major order, of float32, int64, int32 or int8. nullopt for other dtypes,
-  // when a size is symbolic, and without memory.
+  // The elements in row-major order, of float32, bfloat16, float16, int64, int32 or int8. nullopt for
+  // other dtypes, when a size is symbolic, and without memory.
   std::optional<std::vector<double>> Elements() const;
 };
 
@@ -43,7 +43,7 @@ class ConstantViews {
   std::optional<ConstantView> Find(const exir::Argument& argument) const;
 
   // The number that the argument is: a literal, or the element of a constant of one element, of
-  // dtype float32, float64, int64, int32 or bool. nullopt for anything else.
+  // dtype float32, float64, bfloat16, float16, int64, int32 or bool. nullopt for anything else.
   std::optional<double> Number(const exir::Argument& argument) const;
 
  private:

@@ -125,10 +125,11 @@ TEST(ConstantViews, GivesElementsOfNumbers) {
   const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
     ranges { s0: [1,9] }
     constants { constant "f": f32[2] constant "l": i64[2] constant "i": i32[2] constant "b": i8[2]
-                constant "h": f16[2] }
+                constant "h": f16[2] constant "r": bf16[2] constant "u": u8[2] }
     graph(%f: f32[2] tensor_constant "f", %l: i64[2] tensor_constant "l",
           %i: i32[2] tensor_constant "i", %b: i8[2] tensor_constant "b",
-          %h: f16[2] tensor_constant "h", %n: symint(s0) user_input) {
+          %h: f16[2] tensor_constant "h", %r: bf16[2] tensor_constant "r",
+          %u: u8[2] tensor_constant "u", %n: symint(s0) user_input) {
       %s: f32[s0,2] = edge.aten.expand_copy.default(%f, [%n,2])
       %m: f32[1099511627776,2] = edge.aten.expand_copy.default(%f, [1099511627776,2])
       %e: i8[2,2] = edge.aten.expand_copy.default(%b, [2,2])
@@ -139,9 +140,9 @@ TEST(ConstantViews, GivesElementsOfNumbers) {
     const auto elements = views.Find(exir::FindValue(program.top(), name))->Elements();
     return elements.has_value() ? static_cast<int>(elements->size()) : -1;
   };
-  for (std::string_view name : {"f", "l", "i", "b"}) EXPECT_EQ(count(name), 2) << name;
+  for (std::string_view name : {"f", "l", "i", "b", "h", "r"}) EXPECT_EQ(count(name), 2) << name;
   EXPECT_EQ(count("e"), 4);
-  EXPECT_EQ(count("h"), -1);
+  EXPECT_EQ(count("u"), -1);
   EXPECT_EQ(count("s"), -1);  // nobody knows how many
   EXPECT_EQ(count("m"), -1);  // and these are too many
 }
@@ -155,20 +156,22 @@ TEST(ConstantViews, NothingElseIsConstant) {
 TEST(ConstantViews, NumbersAreLiteralsAndConstantsOfOneElement) {
   const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
     constants { constant "n": i64[1,1] constant "w": f32[2] constant "h": f16[] constant "d": f64[1]
-                constant "i": i32[] constant "b": b8[] constant "f": f32[1] }
+                constant "i": i32[] constant "b": b8[] constant "f": f32[1]
+                constant "r": bf16[1] constant "u": u8[] }
     graph(%n: i64[1,1] tensor_constant "n", %w: f32[2] tensor_constant "w",
           %h: f16[] tensor_constant "h", %d: f64[1] tensor_constant "d",
           %i: i32[] tensor_constant "i", %b: b8[] tensor_constant "b",
-          %f: f32[1] tensor_constant "f", %x: f32[] user_input) {
+          %f: f32[1] tensor_constant "f", %r: bf16[1] tensor_constant "r",
+          %u: u8[] tensor_constant "u", %x: f32[] user_input) {
       return (%x user_output) } })",
                                                          CpuPassTestOps());
   const ConstantViews views(program);
   EXPECT_EQ(views.Number(exir::Argument(3)), 3.0);
   EXPECT_EQ(views.Number(exir::Argument(0.5)), 0.5);
-  for (std::string_view name : {"n", "d", "i", "b", "f"}) {
+  for (std::string_view name : {"n", "d", "i", "b", "f", "h", "r"}) {
     EXPECT_EQ(views.Number(exir::FindValue(program.top(), name)), 0.0) << name;
   }
-  for (std::string_view name : {"w", "h", "x"}) {
+  for (std::string_view name : {"w", "u", "x"}) {
     EXPECT_EQ(views.Number(exir::FindValue(program.top(), name)), std::nullopt) << name;
   }
   EXPECT_EQ(views.Number(exir::Argument()), std::nullopt);

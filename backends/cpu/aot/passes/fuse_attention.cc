@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/constant_view.h"
+#include "backends/cpu/aot/passes/float_casts.h"
 #include "backends/cpu/aot/passes/node_kinds.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ir/graph_editor.h"
@@ -29,6 +30,7 @@ enum class Op : uint8_t {
   kAdd,
   kAny,
   kBmm,
+  kCast,
   kDiv,
   kEq,
   kExpand,
@@ -63,11 +65,21 @@ constexpr Row kRows[] = {
     {"aten.unsqueeze_copy.default", Op::kReshape},
     {"aten.view_copy.default", Op::kReshape},
     {"aten.where.self", Op::kWhere},
+    {"dim_order_ops._to_dim_order_copy.default", Op::kCast},
 };
+
+// The dtypes that attention is in: sums are float32, and others are widened to it.
+constexpr DTypeSet kDTypes = {DType::kFloat32, DType::kBFloat16, DType::kFloat16};
+// The least number of such a dtype that is not -inf.
+double LeastOf(DType dtype) {
+  return dtype == DType::kFloat32    ? -0x1.fffffep127
+         : dtype == DType::kBFloat16 ? -0x1.fep127
+                                     : -65504;
+}
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A value behind reshapes, factors and repetitions: [.., rows, columns] of the same rows.
+// A value behind reshapes, conversions, factors and repetitions: [.., rows, columns] of the same rows.
 struct Source {
   ValueId value;
   double factor = 1;
@@ -82,7 +94,8 @@ class AttentionFusion {
         editor_(program.top()),
         graph_(editor_.graph()),
         kinds_(graph_, *program.ops, kRows),
-        constants_(program) {}
+        constants_(program),
+        casts_(program, editor_) {}
 
   bool Run() {
     bool changed = false;
@@ -119,6 +132,16 @@ class AttentionFusion {
     }
     return operand;
   }
+  // The operand of a conversion between the dtypes of attention.
+  std::optional<ValueId> Converted(ValueId value) const {
+    const std::optional<NodeId> cast = Producer(value, Op::kCast);
+    if (!cast.has_value()) return std::nullopt;
+    const ValueId operand = ValueOf(*cast, "self");
+    if (!kDTypes.contains(MetaOf(operand).dtype) || !kDTypes.contains(MetaOf(value).dtype)) {
+      return std::nullopt;
+    }
+    return operand;
+  }
   // The operand of a multiplication or division by a number, and the factor.
   std::optional<std::pair<ValueId, double>> Scaled(ValueId value) const {
     const std::optional<NodeId> mul = Producer(value, Op::kMul), div = Producer(value, Op::kDiv);
@@ -134,14 +157,16 @@ class AttentionFusion {
     return std::pair<ValueId, double>(operand, mul.has_value() ? *number : 1 / *number);
   }
 
-  // The value and all that it is a reshape, a multiple or a repetition of, from the outside. `inside`
-  // says that the nodes between are part of what is fused.
+  // The value and all that it is a reshape, a conversion, a multiple or a repetition of, from the
+  // outside. `inside` says that the nodes between are part of what is fused.
   std::vector<Source> Sources(Source source, bool inside) {
     std::vector<Source> sources = {source};
     for (;;) {
       const ValueId value = source.value;
       if (const auto reshaped = Reshaped(value)) {
         source.value = *reshaped;
+      } else if (const auto converted = Converted(value)) {
+        source.value = *converted;
       } else if (const auto scaled = Scaled(value)) {
         source.value = scaled->first;
         source.factor *= scaled->second;
@@ -172,7 +197,7 @@ class AttentionFusion {
                                   const std::vector<SymInt>& sizes) const {
     for (auto it = sources.rbegin(); it != sources.rend(); ++it) {
       const TensorMeta& meta = MetaOf(it->value);
-      if (meta.rank() != static_cast<int>(sizes.size()) || meta.dtype != DType::kFloat32) continue;
+      if (meta.rank() != static_cast<int>(sizes.size()) || !kDTypes.contains(meta.dtype)) continue;
       const size_t heads = sizes.size() - 3;
       bool fits = meta.sizes[heads] * it->repeated == sizes[heads];
       for (size_t d = 0; d < sizes.size(); ++d) {
@@ -220,25 +245,29 @@ class AttentionFusion {
   // Whether no element is -inf: nor NaN, for that matter.
   bool IsFinite(ValueId mask) const {
     for (;;) {
-      const std::optional<NodeId> reshape = Producer(mask, Op::kReshape);
-      const std::optional<NodeId> view = reshape ? reshape : Producer(mask, Op::kExpand);
+      std::optional<NodeId> view = Producer(mask, Op::kReshape);
+      if (!view.has_value()) view = Producer(mask, Op::kExpand);
+      // What widens makes no number infinite.
+      if (!view.has_value() && MetaOf(mask).dtype == DType::kFloat32 &&
+          Converted(mask).has_value()) {
+        view = Producer(mask, Op::kCast);
+      }
       if (!view.has_value()) break;
       mask = ValueOf(*view, "self");
     }
+    const double least = LeastOf(MetaOf(mask).dtype);
     if (const std::optional<NodeId> where = Producer(mask, Op::kWhere)) {
       for (std::string_view choice : {"self", "other"}) {
         const std::optional<double> number = Fill(ValueOf(*where, choice));
-        if (!number.has_value() || !(*number > -kInfinity)) return false;
+        if (!number.has_value() || !(*number >= least)) return false;
       }
       return true;
     }
     const std::optional<ConstantView> constant = constants_.Find(mask);
-    if (!constant.has_value() || constant->tensor->dtype() != DType::kFloat32) return false;
-    const absl::StatusOr<exir::Storage> dense = constant->tensor->Dense();
-    if (!dense.ok()) return false;
-    const auto* elements = reinterpret_cast<const float*>(dense->bytes.data());
-    return std::all_of(elements, elements + dense->bytes.size() / sizeof(float),
-                       [](float x) { return x > -std::numeric_limits<float>::infinity(); });
+    if (!constant.has_value() || !kDTypes.contains(constant->tensor->dtype())) return false;
+    const std::optional<std::vector<double>> elements = constant->Elements();
+    return elements.has_value() &&
+           std::all_of(elements->begin(), elements->end(), [&](double x) { return x >= least; });
   }
 
   // Whether nobody but these reads the value.
@@ -284,10 +313,10 @@ class AttentionFusion {
       }
       return false;
     };
-    if (shape.dtype != DType::kFloat32 || rank < 3 || rank > 4 ||
-        !shape.sizes[rank - 3].AsInt().has_value()) {
-      return no(
-          "its scores are not float32 of [heads, queries, keys] with a known number of heads");
+    const ValueId result = node(last).results()[0];
+    if (!kDTypes.contains(shape.dtype) || MetaOf(result).dtype != DType::kFloat32 || rank < 3 ||
+        rank > 4 || !shape.sizes[rank - 3].AsInt().has_value()) {
+      return no("its scores are not floats of [heads, queries, keys] with a known number of heads");
     }
     inside_.push_back(*softmax);
     if (where.has_value()) {
@@ -310,7 +339,12 @@ class AttentionFusion {
     Argument mask;
     std::optional<Source> product = Product(scores);
     if (!product.has_value()) {
-      const std::optional<NodeId> sum = Producer(scores, Op::kAdd);
+      ValueId added = scores;
+      while (const std::optional<ValueId> converted = Converted(added)) {
+        inside_.push_back(graph_.value(added).producer);
+        added = *converted;
+      }
+      const std::optional<NodeId> sum = Producer(added, Op::kAdd);
       if (!sum.has_value() || constants_.Number(node(*sum).argument("alpha")) != 1.0) {
         return no("its scores are neither a product nor its sum with a mask");
       }
@@ -323,7 +357,7 @@ class AttentionFusion {
         product = Product(left);
       }
       if (!product.has_value() || MetaOf(left).sizes != shape.sizes ||
-          MetaOf(right).dtype != DType::kFloat32 || MetaOf(right).rank() > rank) {
+          !kDTypes.contains(MetaOf(right).dtype) || MetaOf(right).rank() > rank) {
         return no("its scores are neither a product nor its sum with a mask");
       }
       if (!where.has_value() && !IsFinite(right)) {
@@ -356,16 +390,24 @@ class AttentionFusion {
       return no("its keys and values are no reshapes of [heads, keys, size] of equal heads");
     }
 
-    // Its result has the scores' leading dimensions; who reads it reshapes them.
-    const ValueId result = node(last).results()[0];
+    // Its result has the scores' leading dimensions; who reads it, converted or not, reshapes them.
     sizes[rank - 2] = shape.sizes[rank - 2];
+    std::vector<NodeId> results = {last};
     if (rank != MetaOf(result).rank()) {
       for (NodeId reader : graph_.value(result).users) {
-        if (!Is(reader, Op::kReshape) || node(reader).target->op() != "view_copy") {
-          return no("its result is read before it is reshaped");
-        }
+        if (Is(reader, Op::kCast)) results.push_back(reader);
       }
-      if (graph_.IsOutput(result)) return no("its result is returned before it is reshaped");
+      for (NodeId id : results) {
+        const ValueId read = node(id).results()[0];
+        for (NodeId reader : graph_.value(read).users) {
+          const bool reshapes =
+              Is(reader, Op::kReshape) && node(reader).target->op() == "view_copy";
+          if (!reshapes && (id != last || !Is(reader, Op::kCast))) {
+            return no("its result is read before it is reshaped");
+          }
+        }
+        if (graph_.IsOutput(read)) return no("its result is returned before it is reshaped");
+      }
     }
     const double scale = product->factor * query->factor * key->factor;
     if (decisions_ != nullptr) {
@@ -374,11 +416,21 @@ class AttentionFusion {
           absl::StrCat("attention, ", exir::PrintType(MetaOf(query->value)), " to ",
                        exir::PrintType(MetaOf(key->value)), mask.is_none() ? "" : " with a mask"));
     }
+    const auto wide = [&](ValueId operand) {
+      if (MetaOf(operand).dtype == DType::kFloat32) return operand;
+      return casts_.Insert(operand, DType::kFloat32, last, last, "wide");
+    };
+    if (const ValueId* masked = mask.get_if<ValueId>()) mask = wide(*masked);
+    const ValueId q = wide(query->value), k = wide(key->value), v = wide(value->value);
     editor_.SetTarget(last, CpuOp("attention"));
-    editor_.SetArguments(last, {query->value, key->value, value->value, mask, scale, false});
-    editor_.SetType(result, TensorMeta::Contiguous(DType::kFloat32, std::move(sizes)));
+    editor_.SetArguments(last, {q, k, v, mask, scale, false});
+    for (NodeId id : results) {
+      const ValueId of = node(id).results()[0];
+      editor_.SetType(of, TensorMeta::Contiguous(MetaOf(of).dtype, sizes));
+      if (id != last) casts_.Become(id, result);
+    }
     for (NodeId id : inside_) handles_.Fuse(editor_, last, id);
-    RemoveReshapes(last);
+    for (NodeId id : results) RemoveReshapes(id);
     return true;
   }
 
@@ -395,8 +447,8 @@ class AttentionFusion {
   }
 
   // Those that give the result as it is now.
-  void RemoveReshapes(NodeId last) {
-    const ValueId result = node(last).results()[0];
+  void RemoveReshapes(NodeId id) {
+    const ValueId result = node(id).results()[0];
     const std::vector<NodeId> users = graph_.value(result).users;
     for (NodeId reader : users) {
       const ValueId reshaped = node(reader).results()[0];
@@ -405,7 +457,7 @@ class AttentionFusion {
         continue;
       }
       editor_.ReplaceAllUses(reshaped, result);
-      handles_.Fuse(editor_, last, reader);
+      handles_.Fuse(editor_, id, reader);
       editor_.EraseNode(reader);
     }
   }
@@ -416,6 +468,7 @@ class AttentionFusion {
   const exir::Graph& graph_;
   const NodeKinds<Row> kinds_;
   const ConstantViews constants_;
+  FloatCasts casts_;
   std::vector<NodeId> inside_;  // what becomes part of the attention that is looked at
 };
 

@@ -18,8 +18,12 @@ namespace belay::cpu {
 // NaN where all of a row is -inf, and belay_cpu::attention zeros: it is taken without a mask, and
 // with one that is never -inf (a constant, or a choice between numbers).
 //
-// Left as it is: weights that somebody else reads, other dtypes than float32, a number of heads that
-// only the program's run tells. Top graph only. `handles` and `decisions`, null for nobody who asks,
+// Conversions between float32 and bfloat16 or float16 may stand anywhere as well, as WidenProducts leaves
+// them: all is float32 then, and queries, keys, values and a mask of other dtypes are widened before it,
+// so that scores and weights are rounded no more.
+//
+// Left as it is: weights that somebody else reads, products of other dtypes than float32, a number of
+// heads that only the program's run tells. Top graph only. `handles` and `decisions`, null for nobody who asks,
 // must outlive the pass.
 exir::Pass FuseAttention(FusedHandles& handles, Decisions* decisions = nullptr);
 

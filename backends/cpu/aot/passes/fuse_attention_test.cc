@@ -149,6 +149,78 @@ TEST(FuseAttention, SeesKeysThatHeadsShare) {
       CpuPassTestOps());
 }
 
+// As WidenProducts leaves it, with weights of `softmax` and a mask between products of float32.
+std::string WidenedAttention(std::string_view mask, std::string_view softmax) {
+  return absl::StrCat(R"(program edge {
+    graph(%q: bf16[2,4,5,8] user_input, %k: bf16[2,4,6,8] user_input, %v: bf16[2,4,6,7] user_input,
+          %m: bf16[5,6] user_input, %keep: b8[5,6] user_input) {
+      %qv: bf16[8,5,8] = edge.aten.view_copy.default(%q, [8,5,8])
+      %kt: bf16[2,4,8,6] = edge.aten.permute_copy.default(%k, [0,1,3,2])
+      %ks: bf16[2,4,8,6] = edge.aten.mul.Scalar(%kt, 0.5)
+      %kv: bf16[8,8,6] = edge.aten.view_copy.default(%ks, [8,8,6])
+      %qw: f32[8,5,8] = edge.dim_order_ops._to_dim_order_copy.default(%qv, dtype=dtype:f32, dim_order=[0,1,2])
+      %kw: f32[8,8,6] = edge.dim_order_ops._to_dim_order_copy.default(%kv, dtype=dtype:f32, dim_order=[0,1,2])
+      %pw: f32[8,5,6] = edge.aten.bmm.default(%qw, %kw)
+      %p: bf16[8,5,6] = edge.dim_order_ops._to_dim_order_copy.default(%pw, dtype=dtype:bf16, dim_order=[0,1,2])
+      %s: bf16[2,4,5,6] = edge.aten.view_copy.default(%p, [2,4,5,6])
+      )",
+                      mask, softmax, R"(
+      %wv: bf16[8,5,6] = edge.aten.view_copy.default(%w, [8,5,6])
+      %vv: bf16[8,6,7] = edge.aten.view_copy.default(%v, [8,6,7])
+      %ww: f32[8,5,6] = edge.dim_order_ops._to_dim_order_copy.default(%wv, dtype=dtype:f32, dim_order=[0,1,2])
+      %vw: f32[8,6,7] = edge.dim_order_ops._to_dim_order_copy.default(%vv, dtype=dtype:f32, dim_order=[0,1,2])
+      %ow: f32[8,5,7] = edge.aten.bmm.default(%ww, %vw)
+      %o: bf16[8,5,7] = edge.dim_order_ops._to_dim_order_copy.default(%ow, dtype=dtype:bf16, dim_order=[0,1,2])
+      %y: bf16[2,4,5,7] = edge.aten.view_copy.default(%o, [2,4,5,7])
+      %z: bf16[2,4,5,7] = edge.aten.abs.default(%y)
+      return (%z user_output) } })");
+}
+
+TEST(FuseAttention, OfBFloat16IsOfFloat32BetweenConversions) {
+  FusedHandles handles;
+  exir::ExpectRewrite(WidenedAttention("%t: bf16[2,4,5,6] = edge.aten.add.Tensor(%s, %m)", R"(
+      %eq: b8[2,4,5,6] = edge.aten.eq.Scalar(%t, -inf)
+      %ne: b8[2,4,5,6] = edge.aten.logical_not.default(%eq)
+      %any: b8[2,4,5,1] = edge.aten.any.dim(%ne, -1, true)
+      %none: b8[2,4,5,1] = edge.aten.logical_not.default(%any)
+      %soft: bf16[2,4,5,6] = edge.aten._softmax.default(%t, -1, false)
+      %zero: bf16[2,4,5,6] = edge.aten.full_like.default(%soft, 0)
+      %w: bf16[2,4,5,6] = edge.aten.where.self(%none, %zero, %soft))"),
+                      FuseAttention(handles).run, R"(program edge {
+    graph(%q: bf16[2,4,5,8] user_input, %k: bf16[2,4,6,8] user_input, %v: bf16[2,4,6,7] user_input,
+          %m: bf16[5,6] user_input, %keep: b8[5,6] user_input) {
+      %wide: f32[5,6] = edge.dim_order_ops._to_dim_order_copy.default(%m, dtype=dtype:f32, dim_order=[0,1])
+      %wide_1: f32[2,4,5,8] = edge.dim_order_ops._to_dim_order_copy.default(%q, dtype=dtype:f32, dim_order=[0,1,2,3])
+      %wide_2: f32[2,4,6,8] = edge.dim_order_ops._to_dim_order_copy.default(%k, dtype=dtype:f32, dim_order=[0,1,2,3])
+      %wide_3: f32[2,4,6,7] = edge.dim_order_ops._to_dim_order_copy.default(%v, dtype=dtype:f32, dim_order=[0,1,2,3])
+      %ow: f32[2,4,5,7] = backend.belay_cpu.attention.default(%wide_1, %wide_2, %wide_3, %wide, 0.5, false)
+      %o: bf16[2,4,5,7] = edge.dim_order_ops._to_dim_order_copy.default(%ow, dtype=dtype:bf16, dim_order=[0,1,2,3])
+      %z: bf16[2,4,5,7] = edge.aten.abs.default(%o)
+      return (%z user_output) } })",
+                      CpuPassTestOps());
+}
+
+// Softmax of float32 between, and a mask of what its dtype has no numbers for.
+TEST(FuseAttention, MasksOfBFloat16AreFiniteInBFloat16) {
+  const auto fused = [](std::string_view low) {
+    exir::ExportedProgram program = exir::ParseOrDie(
+        WidenedAttention(absl::StrCat("%low: bf16[] = edge.aten.full.default([], ", low, R"()
+      %high: bf16[] = edge.aten.full.default([], 0.0)
+      %c: bf16[5,6] = edge.aten.where.self(%keep, %high, %low)
+      %a: bf16[2,4,5,6] = edge.aten.add.Tensor(%s, %c)
+      %t: f32[2,4,5,6] = edge.dim_order_ops._to_dim_order_copy.default(%a, dtype=dtype:f32, dim_order=[0,1,2,3]))"),
+                         R"(
+      %soft: f32[2,4,5,6] = edge.aten._softmax.default(%t, -1, false)
+      %w: bf16[2,4,5,6] = edge.dim_order_ops._to_dim_order_copy.default(%soft, dtype=dtype:bf16, dim_order=[0,1,2,3]))"),
+        CpuPassTestOps());
+    FusedHandles handles;
+    return *FuseAttention(handles).run(program);
+  };
+  EXPECT_TRUE(fused("-1.0e+30"));
+  EXPECT_TRUE(fused("-3.3895313892515355e+38"));
+  EXPECT_FALSE(fused("-3.4028234663852886e+38"));  // the least float32, which rounds to -inf
+}
+
 TEST(FuseAttention, LeavesOtherProducts) {
   FusedHandles handles;
   exir::ExpectUnchanged(R"(program edge {
