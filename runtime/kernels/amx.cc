@@ -1,6 +1,7 @@
 #include "runtime/kernels/amx.h"
 
 #include <atomic>
+#include <type_traits>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -17,10 +18,9 @@ std::atomic<bool> may_use = true;
 #if defined(__x86_64__)
 bool AskForAmx() {
   unsigned a = 0, b = 0, c = 0, d = 0;
-  constexpr unsigned kTile = 1u << 24, kInt8 = 1u << 25;
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kTile) == 0 || (d & kInt8) == 0) {
-    return false;
-  }
+  constexpr unsigned kBFloat16 = 1u << 22, kTile = 1u << 24, kInt8 = 1u << 25;
+  constexpr unsigned kAll = kBFloat16 | kTile | kInt8;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kAll) != kAll) return false;
   // Linux gives the registers to a process that asks (arch_prctl(2)), from 5.16 on.
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
   return ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
@@ -42,11 +42,11 @@ void SetUsesAmx(bool uses) { may_use.store(uses, std::memory_order_relaxed); }
 #if defined(__x86_64__)
 namespace {
 
-constexpr size_t kTileRows = 16, kLineBytes = 64;
+constexpr size_t kTileRows = 16, kLineBytes = 64, kWordBytes = 4;
 
-// Numbers of tiles. Sums of the upper half of the rows with both panels, then of the lower half; A and
-// one panel; the same of the last lines. Registers are renamed, so that one number serves all of A, and
-// one both panels.
+// Numbers of tiles. Sums of the upper half of the rows with both parts, then of the lower half; A and
+// one part of B; the same of the last lines. Registers are renamed, so that one number serves all of A,
+// and one both parts.
 constexpr int kUpper = 0, kLower = 2, kA = 4, kB = 5, kLastA = 6, kLastB = 7;
 
 // The operand of LDTILECFG.
@@ -59,11 +59,22 @@ static_assert(sizeof(TileConfig) == 64);
 
 }  // namespace
 
-#define BELAY_AMX __attribute__((target("amx-tile,amx-int8")))
+#define BELAY_AMX __attribute__((target("amx-tile,amx-int8,amx-bf16")))
+
+// Instructions have the numbers of tiles in them.
+template <class T, int kSums, int kTileOfA, int kTileOfB>
+BELAY_AMX inline void Multiply() {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    _tile_dpbf16ps(kSums, kTileOfA, kTileOfB);
+  } else {
+    _tile_dpbusd(kSums, kTileOfA, kTileOfB);
+  }
+}
 
 // Both halves have as many rows, so that one shape of A's tile serves both: of an odd number they share
 // one.
-BELAY_AMX AmxTiles::AmxTiles(size_t rows, size_t last_lines)
+template <class T>
+BELAY_AMX AmxTiles<T>::AmxTiles(size_t rows, size_t last_lines)
     : lower_(rows > kTileRows ? rows / 2 : 0) {
   TileConfig config;
   const auto set = [&config](int tile, size_t tile_rows, size_t bytes) {
@@ -73,52 +84,58 @@ BELAY_AMX AmxTiles::AmxTiles(size_t rows, size_t last_lines)
   for (int tile = kUpper; tile <= kA; ++tile) set(tile, rows - lower_, kLineBytes);
   set(kB, kAmxLines, kLineBytes);
   if (last_lines > 0) {
-    set(kLastA, rows - lower_, 4 * last_lines);
+    set(kLastA, rows - lower_, kWordBytes * last_lines);
     set(kLastB, last_lines, kLineBytes);
   }
   _tile_loadconfig(&config);
 }
 
-BELAY_AMX AmxTiles::~AmxTiles() { _tile_release(); }
+template <class T>
+BELAY_AMX AmxTiles<T>::~AmxTiles() {
+  _tile_release();
+}
 
-BELAY_AMX void AmxTiles::Clear() {
+template <class T>
+BELAY_AMX void AmxTiles<T>::Clear() {
   _tile_zero(kUpper);
   _tile_zero(kUpper + 1);
   _tile_zero(kLower);
   _tile_zero(kLower + 1);
 }
 
-// Instructions have the numbers of tiles in them.
+template <class T>
 template <int kTileOfA, int kTileOfB>
-BELAY_AMX void AmxTiles::AddTo(const uint8_t* a, size_t stride, const int8_t* first,
-                               const int8_t* second) {
-  _tile_loadd(kTileOfA, a, stride);
-  _tile_loadd(kTileOfB, first, kLineBytes);
-  _tile_dpbusd(kUpper, kTileOfA, kTileOfB);
+BELAY_AMX void AmxTiles<T>::AddTo(const T* a, size_t stride, const B* first, const B* second) {
+  constexpr size_t kStepOfB = kAmxLineStep * sizeof(B);
+  const size_t row = stride * sizeof(T);
+  _tile_loadd(kTileOfA, a, row);
+  _tile_loadd(kTileOfB, first, kStepOfB);
+  Multiply<T, kUpper, kTileOfA, kTileOfB>();
   if (second != nullptr) {
-    _tile_loadd(kTileOfB, second, kLineBytes);
-    _tile_dpbusd(kUpper + 1, kTileOfA, kTileOfB);
+    _tile_loadd(kTileOfB, second, kStepOfB);
+    Multiply<T, kUpper + 1, kTileOfA, kTileOfB>();
   }
   if (lower_ > 0) {
-    _tile_loadd(kTileOfA, a + lower_ * stride, stride);
-    if (second != nullptr) _tile_dpbusd(kLower + 1, kTileOfA, kTileOfB);
-    _tile_loadd(kTileOfB, first, kLineBytes);
-    _tile_dpbusd(kLower, kTileOfA, kTileOfB);
+    _tile_loadd(kTileOfA, a + lower_ * stride, row);
+    if (second != nullptr) Multiply<T, kLower + 1, kTileOfA, kTileOfB>();
+    _tile_loadd(kTileOfB, first, kStepOfB);
+    Multiply<T, kLower, kTileOfA, kTileOfB>();
   }
 }
 
-BELAY_AMX void AmxTiles::Add(const uint8_t* a, size_t stride, const int8_t* first,
-                             const int8_t* second) {
+template <class T>
+BELAY_AMX void AmxTiles<T>::Add(const T* a, size_t stride, const B* first, const B* second) {
   AddTo<kA, kB>(a, stride, first, second);
 }
 
-BELAY_AMX void AmxTiles::AddLast(const uint8_t* a, size_t stride, const int8_t* first,
-                                 const int8_t* second) {
+template <class T>
+BELAY_AMX void AmxTiles<T>::AddLast(const T* a, size_t stride, const B* first, const B* second) {
   AddTo<kLastA, kLastB>(a, stride, first, second);
 }
 
-BELAY_AMX void AmxTiles::Store(int32_t* sums, bool second) const {
-  constexpr size_t kStride = kAmxColumns * sizeof(int32_t);
+template <class T>
+BELAY_AMX void AmxTiles<T>::Store(Sum* sums, bool second) const {
+  constexpr size_t kStride = kAmxColumns * sizeof(Sum);
   _tile_stored(kUpper, sums, kStride);
   if (second) _tile_stored(kUpper + 1, sums + kTileRows, kStride);
   if (lower_ == 0) return;
@@ -126,6 +143,9 @@ BELAY_AMX void AmxTiles::Store(int32_t* sums, bool second) const {
   _tile_stored(kLower, sums, kStride);
   if (second) _tile_stored(kLower + 1, sums + kTileRows, kStride);
 }
+
+template class AmxTiles<uint8_t>;
+template class AmxTiles<BFloat16>;
 #endif
 
 }  // namespace belay

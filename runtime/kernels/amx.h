@@ -1,15 +1,17 @@
-// AMX: products of bytes by the tiles of Intel's server CPUs since Sapphire Rapids (Intel's Software
-// Developer's Manual, volume 1, chapter 18). Highway has no target for them.
+// AMX: products of bytes, and of bfloat16, by the tiles of Intel's server CPUs since Sapphire Rapids
+// (Intel's Software Developer's Manual, volume 1, chapter 18). Highway has no target for them.
 #ifndef BELAY_RUNTIME_KERNELS_AMX_H_
 #define BELAY_RUNTIME_KERNELS_AMX_H_
 
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/core/element.h"
+
 namespace belay {
 
-// Whether the CPU has AMX-INT8 and the system lets this process use its registers, which it is asked for
-// once. False in builds for other CPUs.
+// Whether the CPU has AMX-INT8 and AMX-BF16, of which none has only one, and the system lets this process
+// use its registers, which it is asked for once. False in builds for other CPUs.
 bool HasAmx();
 
 // Whether kernels use it: HasAmx(), unless another set was chosen (UseInstructionSet of
@@ -19,17 +21,40 @@ bool UsesAmx();
 void SetUsesAmx(bool uses);
 
 inline constexpr size_t kAmxRows = 32;     // of A, that the tiles have sums for
-inline constexpr size_t kAmxColumns = 32;  // of B: two panels (quantized_weights.h)
-inline constexpr size_t kAmxLines = 16;    // of a panel, that a tile has
-inline constexpr size_t kAmxDepth = 64;    // bytes of a row of A that meet them
+inline constexpr size_t kAmxColumns = 32;  // of B, 16 of them in each of two parts
+// A line of B has a word of 32 bits for each of a part's 16 columns, as a row of A has one that meets it.
+inline constexpr size_t kAmxLines = 16;  // that a tile has
+inline constexpr size_t kAmxDepth = 64;  // bytes of a row of A that meet them
+// Elements of B that a part's lines are apart: parts are panels of bytes (quantized_weights.h) or halves of a
+// panel of pairs (packed_weights.h).
+inline constexpr size_t kAmxLineStep = 64;
 
-// The sums of products of some rows of A, of uint8, with one or two panels of packed int8 weights: in
-// registers of the thread that made it, which makes no other while it lives. Exact as long as they fit
-// int32, and wrapping beyond.
+// For each type of A's elements: that of B's, and that of sums.
+template <class T>
+struct AmxElement;
+template <>
+struct AmxElement<uint8_t> {
+  using OfB = int8_t;
+  using Sum = int32_t;
+};
+template <>
+struct AmxElement<BFloat16> {
+  using OfB = BFloat16;
+  using Sum = float;
+};
+
+// The sums of products of some rows of A with one or two parts of B: in registers of the thread that made
+// it, which makes no other while it lives. Those of bytes are exact as long as they fit int32, and wrap
+// beyond; those of bfloat16 round each product and sum to nearest, and take subnormal numbers for 0. What a
+// sum is depends on its row and column alone.
 // Precondition of all: HasAmx().
+template <class T>
 class AmxTiles {
  public:
-  // 1 <= rows <= kAmxRows. last_lines: those that a panel has beyond whole tiles, fewer than kAmxLines.
+  using B = typename AmxElement<T>::OfB;
+  using Sum = typename AmxElement<T>::Sum;
+
+  // 1 <= rows <= kAmxRows. last_lines: those that B has beyond whole tiles, fewer than kAmxLines.
   AmxTiles(size_t rows, size_t last_lines);
   ~AmxTiles();
   AmxTiles(const AmxTiles&) = delete;
@@ -37,17 +62,17 @@ class AmxTiles {
 
   // All sums become 0.
   void Clear();
-  // Adds the products of kAmxDepth bytes of each row of A, which are `stride` apart, with kAmxLines lines
-  // of each panel. `second`: null for one panel, whose sums are then the only ones.
-  void Add(const uint8_t* a, size_t stride, const int8_t* first, const int8_t* second);
-  // The same of the last lines, which 4 bytes of each row meet.
-  void AddLast(const uint8_t* a, size_t stride, const int8_t* first, const int8_t* second);
+  // Adds the products of kAmxDepth bytes of each row of A, which are `stride` elements apart, with kAmxLines
+  // lines of each part. `second`: null for one part, whose sums are then the only ones.
+  void Add(const T* a, size_t stride, const B* first, const B* second);
+  // The same of the last lines, which a word of each row meets.
+  void AddLast(const T* a, size_t stride, const B* first, const B* second);
   // Row r and column j to sums[r * kAmxColumns + j]; aligned to 64 bytes.
-  void Store(int32_t* sums, bool second) const;
+  void Store(Sum* sums, bool second) const;
 
  private:
   template <int kTileOfA, int kTileOfB>
-  void AddTo(const uint8_t* a, size_t stride, const int8_t* first, const int8_t* second);
+  void AddTo(const T* a, size_t stride, const B* first, const B* second);
 
   size_t lower_;  // where the lower half of the rows begins; 0 when there is one half
 };

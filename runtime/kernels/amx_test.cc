@@ -11,7 +11,17 @@
 namespace belay {
 namespace {
 
-constexpr size_t kLine = 64, kQuad = 4, kPanelColumns = 16;
+constexpr size_t kPartColumns = 16;
+
+// Numbers whose products and sums are exact.
+template <class T>
+T Drawn(std::mt19937_64& random) {
+  if constexpr (sizeof(T) == 1) {
+    return static_cast<T>(random());
+  } else {
+    return T(static_cast<float>(std::uniform_int_distribution<int>(-8, 8)(random)));
+  }
+}
 
 class AmxTilesTest : public testing::Test {
  protected:
@@ -19,52 +29,64 @@ class AmxTilesTest : public testing::Test {
     if (!HasAmx()) GTEST_SKIP() << "untested: this CPU or system has no AMX";
   }
   std::mt19937_64 random_{TestSeed()};
+
+  template <class T>
+  void ExpectExactSums(size_t rows, size_t lines, size_t parts) {
+    using Sum = typename AmxTiles<T>::Sum;
+    using B = typename AmxTiles<T>::B;
+    constexpr size_t kWord = 4 / sizeof(T);  // elements of A that a line meets
+    const size_t depth = lines * kWord, stride = depth + 3;
+    std::vector<T> a(rows * stride);
+    std::vector<B> b(2 * lines * kAmxLineStep);
+    for (T& x : a) x = Drawn<T>(random_);
+    for (B& x : b) x = Drawn<B>(random_);
+    const B* second = parts == 2 ? b.data() + lines * kAmxLineStep : nullptr;
+    constexpr Sum kUntouched = 77;
+    alignas(64) Sum sums[kAmxRows * kAmxColumns];
+    std::fill_n(sums, kAmxRows * kAmxColumns, kUntouched);
+    {
+      AmxTiles<T> tiles(rows, lines % kAmxLines);
+      for (int repeat = 0; repeat < 2; ++repeat) {  // The second one begins anew.
+        tiles.Clear();
+        for (size_t l = 0; l < lines; l += kAmxLines) {
+          const T* from = a.data() + l * kWord;
+          const B* first = b.data() + l * kAmxLineStep;
+          const B* next = second == nullptr ? nullptr : second + l * kAmxLineStep;
+          if (lines - l >= kAmxLines) {
+            tiles.Add(from, stride, first, next);
+          } else {
+            tiles.AddLast(from, stride, first, next);
+          }
+        }
+      }
+      tiles.Store(sums, parts == 2);
+    }
+    for (size_t r = 0; r < kAmxRows; ++r) {
+      for (size_t j = 0; j < kAmxColumns; ++j) {
+        Sum want = kUntouched;
+        if (r < rows && j < parts * kPartColumns) {
+          want = 0;
+          for (size_t p = 0; p < depth; ++p) {
+            const size_t part = j / kPartColumns * lines * kAmxLineStep;
+            want += static_cast<Sum>(a[r * stride + p]) *
+                    static_cast<Sum>(
+                        b[part + p / kWord * kAmxLineStep + j % kPartColumns * kWord + p % kWord]);
+          }
+        }
+        ASSERT_EQ(sums[r * kAmxColumns + j], want)
+            << rows << " rows, " << lines << " lines, " << parts << " parts, at " << r << "," << j;
+      }
+    }
+  }
 };
 
-TEST_F(AmxTilesTest, SumsAreExactForAllRowsLinesAndPanels) {
-  std::uniform_int_distribution<int> byte(0, 255);
+TEST_F(AmxTilesTest, SumsAreExactForAllRowsLinesAndParts) {
   for (size_t rows = 1; rows <= kAmxRows; ++rows) {
     for (size_t lines : {1, 15, 16, 17, 32, 45}) {
-      const size_t depth = lines * kQuad, stride = depth + 3;
-      std::vector<uint8_t> a(rows * stride);
-      std::vector<int8_t> b(2 * lines * kLine);
-      for (uint8_t& x : a) x = static_cast<uint8_t>(byte(random_));
-      for (int8_t& x : b) x = static_cast<int8_t>(byte(random_) - 128);
-      for (size_t panels : {1, 2}) {
-        const int8_t* second = panels == 2 ? b.data() + lines * kLine : nullptr;
-        constexpr int32_t kUntouched = 77;
-        alignas(64) int32_t sums[kAmxRows * kAmxColumns];
-        std::fill_n(sums, kAmxRows * kAmxColumns, kUntouched);
-        {
-          AmxTiles tiles(rows, lines % kAmxLines);
-          for (int repeat = 0; repeat < 2; ++repeat) {  // The second one begins anew.
-            tiles.Clear();
-            for (size_t l = 0; l < lines; l += kAmxLines) {
-              const int8_t* next = second == nullptr ? nullptr : second + l * kLine;
-              if (lines - l >= kAmxLines) {
-                tiles.Add(a.data() + l * kQuad, stride, b.data() + l * kLine, next);
-              } else {
-                tiles.AddLast(a.data() + l * kQuad, stride, b.data() + l * kLine, next);
-              }
-            }
-          }
-          tiles.Store(sums, panels == 2);
-        }
-        for (size_t r = 0; r < kAmxRows; ++r) {
-          for (size_t j = 0; j < kAmxColumns; ++j) {
-            int32_t want = kUntouched;
-            if (r < rows && j < panels * kPanelColumns) {
-              want = 0;
-              for (size_t p = 0; p < depth; ++p) {
-                const size_t panel = j / kPanelColumns * lines * kLine;
-                want += a[r * stride + p] *
-                        b[panel + p / kQuad * kLine + j % kPanelColumns * kQuad + p % kQuad];
-              }
-            }
-            ASSERT_EQ(sums[r * kAmxColumns + j], want) << rows << " rows, " << lines << " lines, "
-                                                       << panels << " panels, at " << r << "," << j;
-          }
-        }
+      for (size_t parts : {1, 2}) {
+        ExpectExactSums<uint8_t>(rows, lines, parts);
+        ExpectExactSums<BFloat16>(rows, lines, parts);
+        if (HasFatalFailure()) return;
       }
     }
   }

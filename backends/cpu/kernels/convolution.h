@@ -6,16 +6,60 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <type_traits>
 
 #include "backends/cpu/calls.h"
 #include "backends/cpu/kernels/patches.h"
 #include "backends/cpu/kernels/product.h"
+#include "runtime/core/checked_math.h"
+#include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/packed/bfloat16_gemm.h"
 #include "runtime/kernels/packed/packed_gemm.h"
 #include "runtime/kernels/packed/packed_weights.h"
+#include "runtime/kernels/packed/quantized_gemm.h"
 
 namespace belay::cpu {
+
+// Elements of the copy of rows that a product of T may want, by AMX.
+template <class T>
+CheckedInt RowCopySize(const TapSizes& taps) {
+  if constexpr (std::is_same_v<T, uint8_t>) {
+    return QuantizedCopySize(taps.size, taps.count);
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return BFloat16CopySize(taps.size, taps.count);
+  } else {
+    return 0;
+  }
+}
+
+// The memory that a convolution works in: what patches take, then for each thread a copy of rows.
+template <class T>
+struct ConvolutionMemory {
+  ConvolutionMemory(const KernelContext& context, PatchWay way, const Sizes& images,
+                    const Window& window)
+      : taps(TapsOf<T>(way, images[1], window)),
+        patches(PatchScratch<T>::For(way, kRows, images, window)),
+        patches_bytes(patches.bytes(context.num_threads())),
+        copy(RowCopySize<T>(taps)),
+        bytes(patches_bytes + copy * CheckedInt(int64_t{sizeof(T)}) * context.num_threads()) {}
+
+  // Where the copy of thread `part` lies in `scratch`, which has `bytes` bytes; null when there is none.
+  T* CopyOf(int part, std::byte* scratch) const {
+    if (copy.value() == 0) return nullptr;
+    return reinterpret_cast<T*>(scratch + patches_bytes.value()) + part * copy.value();
+  }
+
+  // Those that a product reads at once.
+  static constexpr int64_t kRows = std::is_same_v<T, uint8_t> ? kQuantizedGroupRows : kGroupRows;
+
+  TapSizes taps;
+  PatchScratch<T> patches;
+  CheckedInt patches_bytes;
+  CheckedInt copy;  // elements
+  CheckedInt bytes;
+};
 
 // The convolution of `in` by `filters` into `out`, which is channels last and has elements. Needs the
 // working memory that ConvolutionScratch says.
@@ -40,10 +84,9 @@ absl::Status RunConvolution(const KernelContext& context, const TensorView& in,
     g.lda = g.k;
     return RunRowProduct(context, g);
   }
-  const auto scratch = PatchScratch<T>::For(way, kGroupRows, in.sizes, window);
-  ABSL_ASSIGN_OR_RETURN(std::byte * memory,
-                        ScratchArray<std::byte>(context, scratch.bytes(context.num_threads())));
-  const Patches<T> patches(context, way, in, out, window, T(), scratch, memory);
+  const ConvolutionMemory<T> memory(context, way, in.sizes, window);
+  ABSL_ASSIGN_OR_RETURN(std::byte * scratch, ScratchArray<std::byte>(context, memory.bytes));
+  const Patches<T> patches(context, way, in, out, window, T(), memory.patches, scratch);
   RunProduct(context, SizeOf(g, kTileRows, kPanelColumns, kProductWork<T>),
              [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
                const typename Patches<T>::Reader reader(patches, part);
@@ -51,6 +94,7 @@ absl::Status RunConvolution(const KernelContext& context, const TensorView& in,
                mine.row_pointers = &Patches<T>::Reader::RowPointers;
                mine.source = &reader;
                mine.pointers = reader.pointers();
+               mine.copy = memory.CopyOf(part, scratch);
                PackedGemmRange(mine, row, end_row, column, end_column);
              });
   return absl::OkStatus();
@@ -63,8 +107,8 @@ uint64_t ConvolutionScratch(const KernelContext& context, const Sizes& images, c
                             std::initializer_list<PatchWay> ways) {
   uint64_t most = RowProductScratch<T>(context, images[1]);
   for (PatchWay way : ways) {
-    const auto scratch = PatchScratch<T>::For(way, kGroupRows, images, window);
-    most = std::max(most, ScratchBytesOf<std::byte>(scratch.bytes(context.num_threads())));
+    const ConvolutionMemory<T> memory(context, way, images, window);
+    most = std::max(most, ScratchBytesOf<std::byte>(memory.bytes));
   }
   return most;
 }

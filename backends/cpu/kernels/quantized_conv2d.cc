@@ -1,6 +1,7 @@
 // belay_cpu::quantized_conv2d and belay_cpu::quantized_depthwise_conv2d.
 #include <algorithm>
 
+#include "backends/cpu/kernels/convolution.h"
 #include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "backends/cpu/kernels/patches.h"
@@ -16,21 +17,7 @@ namespace {
 
 template <bool kDepthwise>
 using Call = QuantizedConv2dCall<KernelArguments, kDepthwise>;
-using Scratch = PatchScratch<uint8_t>;
-
-// The memory that a call works in: what patches take, then a copy of rows for each thread.
-struct Memory {
-  Memory(const KernelContext& context, PatchWay way, const Call<false>& call)
-      : taps(TapsOf<uint8_t>(way, call.input->sizes[1], call.window)),
-        patches(Scratch::For(way, kQuantizedGroupRows, call.input->sizes, call.window)),
-        patches_bytes(patches.bytes(context.num_threads())),
-        copy_bytes(QuantizedCopySize(taps.size, taps.count)),
-        bytes(patches_bytes + copy_bytes * context.num_threads()) {}
-
-  TapSizes taps;
-  Scratch patches;
-  CheckedInt patches_bytes, copy_bytes, bytes;
-};
+using Memory = ConvolutionMemory<uint8_t>;
 
 absl::Status QuantizedConv2d(KernelContext& context, const Call<false>& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
@@ -50,7 +37,7 @@ absl::Status QuantizedConv2d(KernelContext& context, const Call<false>& call) {
   g.c = out->data;
   g.ldc = g.n;
   const PatchWay way = PatchWayOf<uint8_t>(in, call.window);
-  const Memory memory(context, way, call);
+  const Memory memory(context, way, in.sizes, call.window);
   g.taps = static_cast<size_t>(memory.taps.count);
   g.k = static_cast<size_t>(memory.taps.size);
   ABSL_ASSIGN_OR_RETURN(std::byte * scratch, ScratchArray<std::byte>(context, memory.bytes));
@@ -71,10 +58,7 @@ absl::Status QuantizedConv2d(KernelContext& context, const Call<false>& call) {
                  mine.source = &reader;
                  mine.pointers = reader.pointers();
                }
-               if (memory.copy_bytes.value() > 0) {
-                 mine.copy = reinterpret_cast<uint8_t*>(scratch + memory.patches_bytes.value() +
-                                                        part * memory.copy_bytes.value());
-               }
+               mine.copy = memory.CopyOf(part, scratch);
                QuantizedGemmRange(mine, row, end_row, column, end_column);
              });
   return absl::OkStatus();
@@ -110,7 +94,8 @@ bool Accepts(const KernelContext& context, const Call<kDepthwise>& call) {
 uint64_t ScratchBytes(const KernelContext& context, const Call<false>& call) {
   uint64_t most = 0;
   for (PatchWay way : {PatchWay::kTaps, PatchWay::kPadded}) {
-    most = std::max(most, ScratchBytesOf<std::byte>(Memory(context, way, call).bytes));
+    most = std::max(most, ScratchBytesOf<std::byte>(
+                              Memory(context, way, call.input->sizes, call.window).bytes));
   }
   return most;
 }

@@ -1,5 +1,9 @@
 #include "runtime/kernels/packed/bfloat16_gemm.h"
 
+#include <optional>
+
+#include "runtime/kernels/amx.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/packed/bfloat16_gemm.cc"
 #include "hwy/foreach_target.h"
@@ -11,8 +15,119 @@ HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
 
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
+// Fewer rows are quicker without tiles. All rows of A count, so that any part of a product has the same
+// sums.
+constexpr size_t kLeastAmxRows = 4;
+// Part of the second-level cache for the panels of a block of columns, in elements.
+constexpr size_t kBlockElements = size_t{256} << 10;
+
+bool CanUseAmx(const BFloat16GemmArgs& g) {
+  return g.m >= kLeastAmxRows && g.k * g.taps > 0 &&
+         (g.row_pointers == nullptr || g.copy != nullptr) && UsesAmx();
+}
+
+// Copies `count` rows from `row` on, `stride` apart, their taps one behind the other.
+HWY_INLINE void CopyRows(const BFloat16GemmArgs& g, size_t row, size_t count, BFloat16* to,
+                         size_t stride) {
+  const BFloat16* direct[kTileRows];
+  const BFloat16** pointers = g.row_pointers != nullptr ? g.pointers : direct;
+  const KBlock all = KBlocks(g).At(g, 0);
+  for (size_t first = 0; first < count; first += kTileRows) {
+    const size_t rows = HWY_MIN(kTileRows, count - first);
+    FindRows<BFloat16>(g, all, row + first, rows, pointers, nullptr);
+    for (size_t t = 0; t < g.taps; ++t) {
+      for (size_t i = 0; i < rows; ++i) {
+        hwy::CopyBytes(pointers[t * rows + i], to + (first + i) * stride + t * g.k,
+                       g.k * sizeof(BFloat16));
+      }
+    }
+  }
+}
+
+// What becomes of `rows` rows of sums, kAmxColumns apart.
+HWY_NOINLINE void FinishTiles(const BFloat16GemmArgs& g, const OutputTile<BFloat16>& out,
+                              size_t rows, const float* HWY_RESTRICT sums) {
+  const TagF32 d;
+  const size_t lanes = hn::Lanes(d);
+  const KBlock all = KBlocks(g).At(g, 0);
+  for (size_t r = 0; r < rows; ++r, sums += kAmxColumns) {
+    const size_t skipped = r * g.ldc;
+    const OutputTile<BFloat16> row = {out.c + skipped,
+                                      out.other == nullptr ? nullptr : out.other + skipped,
+                                      out.bias, out.columns};
+    Sums<1, 2> finished;
+    finished.at[0][0] = hn::Load(d, sums);
+    finished.at[0][1] = hn::Load(d, sums + lanes);
+    HWY_UNROLL(2)
+    for (size_t v = 0; v < 2; ++v) {
+      if (out.columns >= (v + 1) * lanes) {
+        Finish</*kPartial=*/false>(g, row, all, v, lanes, finished);
+      } else if (out.columns > v * lanes) {
+        Finish</*kPartial=*/true>(g, row, all, v, out.columns - v * lanes, finished);
+      }
+    }
+  }
+  if (!IsLinear(g.epilogue)) FinishTile(g.epilogue, out.other, out.c, g.ldc, rows, out.columns);
+}
+
+void MultiplyByTiles(const BFloat16GemmArgs& g, size_t first_row, size_t last_row,
+                     size_t first_column, size_t last_column) {
+  static_assert(kAmxColumns == kPanelColumns);
+  const size_t depth = g.taps * g.k, lines = depth / 2;
+  const size_t block = HWY_MAX(kBlockElements / depth, kAmxColumns) / kAmxColumns * kAmxColumns;
+  // Rows that displace each other in the first-level cache have `tile` for their copies.
+  BFloat16* copy = g.row_pointers != nullptr ? g.copy : g.tile;
+  const size_t copied_row = g.row_pointers != nullptr ? depth : CopiedRow<BFloat16>(g.k);
+  HWY_ALIGN float sums[kAmxRows * kAmxColumns] = {};
+  std::optional<AmxTiles<BFloat16>> tiles;
+  size_t tile_rows = 0, count = 0;
+  Budget::Pace pace;
+  for (size_t begin = first_column; begin < last_column; begin += block) {
+    const size_t end = HWY_MIN(last_column, begin + block);
+    for (size_t row = first_row; row < last_row; row += count) {
+      count = HWY_MIN(kAmxRows, last_row - row);
+      if (pace.Stop(static_cast<int64_t>(count * (end - begin) * depth))) return;
+      if (count != tile_rows) {
+        tiles.reset();
+        tiles.emplace(count, lines % kAmxLines);
+        tile_rows = count;
+      }
+      if (copy != nullptr) CopyRows(g, row, count, copy, copied_row);
+      const BFloat16* a = copy != nullptr ? copy : g.a + row * g.lda;
+      const size_t stride = copy != nullptr ? copied_row : g.lda;
+      for (size_t j = begin; j < end; j += kAmxColumns) {
+        const size_t columns = HWY_MIN(kAmxColumns, last_column - j);
+        const bool two = columns > kAmxColumns / 2;
+        const BFloat16* b = g.b + j * depth;
+        tiles->Clear();
+        for (size_t l = 0; l < lines; l += kAmxLines, b += kAmxLines * kAmxLineStep) {
+          const BFloat16* second = two ? b + kAmxLineStep / 2 : nullptr;
+          if (lines - l >= kAmxLines) {
+            tiles->Add(a + 2 * l, stride, b, second);
+          } else {
+            tiles->AddLast(a + 2 * l, stride, b, second);
+          }
+        }
+        tiles->Store(sums, two);
+        const size_t place = row * g.ldc + j;
+        FinishTiles(g,
+                    {.c = g.c + place,
+                     .other = g.epilogue.other == nullptr ? nullptr : g.epilogue.other + place,
+                     .bias = g.epilogue.bias == nullptr ? nullptr : g.epilogue.bias + j,
+                     .columns = columns},
+                    count, sums);
+      }
+    }
+  }
+}
+#endif
+
 void MultiplyBFloat16(const BFloat16GemmArgs& g, size_t first_row, size_t last_row,
                       size_t first_column, size_t last_column) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
+  if (CanUseAmx(g)) return MultiplyByTiles(g, first_row, last_row, first_column, last_column);
+#endif
   MultiplyRange(g, first_row, last_row, first_column, last_column);
 }
 
@@ -22,6 +137,11 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace belay {
+
+CheckedInt BFloat16CopySize(int64_t k, int64_t taps) {
+  if (!HasAmx()) return 0;
+  return CheckedInt(int64_t{kAmxRows}) * k * taps;
+}
 
 HWY_EXPORT(MultiplyBFloat16);
 void PackedGemmRange(const BFloat16GemmArgs& args, size_t first_row, size_t last_row,

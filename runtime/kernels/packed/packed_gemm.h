@@ -61,6 +61,7 @@ struct ProductArgs {
   const T* a = nullptr;
   size_t lda = 0;
   T* tile = nullptr;  // TileSize<T>(k, lda) elements; null when that is 0
+  T* copy = nullptr;  // of bfloat16: BFloat16CopySize(k, taps) elements (bfloat16_gemm.h), or null
   RowPointersFn<T> row_pointers = nullptr;
   const void* source = nullptr;
   const T** pointers = nullptr;  // room for kGroupRows * taps

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "runtime/kernels/packed/bfloat16_gemm.h"
 #include "runtime/kernels/packed/guarded_array.h"
 #include "runtime/kernels/packed/packed_gemm.h"
 #include "runtime/kernels/packed/packed_weights.h"
@@ -24,7 +25,7 @@ template <class T>
 struct ProductProblem {
   static constexpr bool kPairs = sizeof(T) < sizeof(float);
   size_t m, n, k, taps;
-  GuardedArray<T> a, b, packed, c, other, tile;
+  GuardedArray<T> a, b, packed, c, other, tile, copy;
   GuardedFloats bias;
   std::vector<const T*> pointers;
 
@@ -41,6 +42,7 @@ struct ProductProblem {
         c(m * n, T(std::numeric_limits<float>::quiet_NaN())),
         other(m * n),
         tile(TileSize<T>(k, k)),
+        copy(CopySize()),
         bias(n),
         pointers(kGroupRows * taps) {
     const auto fill = [&](auto& array) {
@@ -52,6 +54,11 @@ struct ProductProblem {
     fill(other);
     bias.Fill(random);
     Pack();
+  }
+  size_t CopySize() const {
+    if constexpr (!kPairs) return 0;
+    return static_cast<size_t>(
+        BFloat16CopySize(static_cast<int64_t>(k), static_cast<int64_t>(taps)).value());
   }
   // After B was changed.
   void Pack() {
@@ -88,6 +95,7 @@ struct ProductProblem {
       g.row_pointers = &RowPointers;
       g.source = this;
       g.pointers = pointers.data();
+      if (copy.size() != 0) g.copy = copy.data();
     }
     g.b = packed.data();
     g.c = c.data();

@@ -357,7 +357,7 @@ void AmxGemm(const Product& product, size_t first_row, size_t last_row, size_t f
   const size_t block = HWY_MAX(kBlockBytes / depth, kAmxColumns) / kAmxColumns * kAmxColumns;
   const bool in_place = LoadsInPlace(g);
   HWY_ALIGN int32_t sums[kAmxRows * kAmxColumns] = {};
-  std::optional<AmxTiles> tiles;
+  std::optional<AmxTiles<uint8_t>> tiles;
   size_t tile_rows = 0, count = 0;
   Budget::Pace pace;
   for (size_t begin = first_column; begin < last_column; begin += block) {
