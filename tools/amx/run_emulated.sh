@@ -35,6 +35,7 @@ for test in /tests/*; do
   \$test --gtest_color=no $(printf ' %q' "$@") || failed=\$((failed + 1))
 done
 echo "tests that failed: \$failed"
+/bin/busybox sleep 2 # What is written goes out.
 /bin/busybox poweroff -f
 INIT
 chmod +x "$work/ram/init"
