@@ -21,7 +21,13 @@ def _precompiled_headers_impl(ctx):
     if not ctx.attr.headers or (pic and ctx.var["COMPILATION_MODE"] == "opt"):
         return [CcInfo(), platform_common.TemplateVariableInfo({ctx.attr.variable: ""})]
     precompiled = ctx.actions.declare_file(ctx.label.name + ".pch")
-    flags = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts + ctx.attr.copts
+
+    # Macros that files have besides are fine, and others than here are not: Highway's differ, and no header here asks for them.
+    flags = [
+        flag
+        for flag in ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts + ctx.attr.copts
+        if not flag.startswith("-DHWY_")
+    ]
     for header in ctx.attr.headers:
         flags += ["-include", header]
     variables = cc_common.create_compile_variables(
