@@ -23,6 +23,8 @@ bool IsStaticOnly(const OpOverload& op) {
   constexpr std::string_view kNames[] = {
       // running statistics of a fixed size do not fit channels that are a symbol once decomposed
       "_native_batch_norm_legit",
+      "_reshape_alias",  // strides are those of one size, and some paths take the size alone
+      "_reshape_alias_copy",
       "native_dropout",     // the mask of an empty input has the input's dtype
       "pixel_unshuffle",    // an empty image keeps its sizes
       "sym_is_contiguous",  // depends on which sizes are 0 or 1
