@@ -16,12 +16,12 @@ def _compiled(kwargs, exceptions):
     """
     sources = kwargs.get("srcs") or []
     if type(sources) == "list" and [source for source in sources if source.endswith(".c")]:
-        return kwargs  # C has neither.
-    tests = exceptions or kwargs.get("testonly") or native.package_name().split("/")[0] not in _PRODUCT
-    headers = Label("//tools/precompiled_headers:" + ("exceptions" if tests else "product"))
+        return kwargs  # C has neither exceptions nor these headers.
+    may_throw = exceptions or kwargs.get("testonly") or native.package_name().split("/")[0] not in _PRODUCT
+    headers = Label("//tools/precompiled_headers:" + ("exceptions" if may_throw else "product"))
     return dict(
         kwargs,
-        copts = ([] if tests else ["-fno-exceptions"]) + ["$(PRECOMPILED_HEADERS)"] + kwargs.get("copts", []),
+        copts = ([] if may_throw else ["-fno-exceptions"]) + ["$(PRECOMPILED_HEADERS)"] + kwargs.get("copts", []),
         deps = kwargs.get("deps", []) + [headers],
         toolchains = kwargs.get("toolchains", []) + [headers],
     )

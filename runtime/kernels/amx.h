@@ -3,9 +3,12 @@
 #ifndef BELAY_RUNTIME_KERNELS_AMX_H_
 #define BELAY_RUNTIME_KERNELS_AMX_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
+#include "runtime/core/budget.h"
 #include "runtime/core/element.h"
 
 namespace belay {
@@ -76,6 +79,71 @@ class AmxTiles {
 
   size_t lower_;  // where the lower half of the rows begins; 0 when there is one half
 };
+
+// Rows of A: the first, and the elements from one to the next.
+template <class T>
+struct AmxRows {
+  const T* first;
+  size_t stride;
+};
+// The parts of B for up to kAmxColumns columns; `second` is not read where the first has them all.
+template <class T>
+struct AmxParts {
+  const typename AmxElement<T>::OfB *first, *second;
+};
+
+// Bytes of the parts that all rows meet before the next ones: a share of the second-level cache.
+inline constexpr size_t kAmxBlockBytes = size_t{512} << 10;
+
+// Multiplies rows [first_row, last_row) of A with columns [first_column, last_column) of B, whose parts have
+// `lines` > 0 lines; first_column is a multiple of kAmxColumns. Ends early when the budget says so.
+//   rows(row, count)            the AmxRows of rows [row, row + count), which stay until it is called again
+//   parts(column)               the AmxParts of the columns from `column` on
+//   finish(row, count, column, columns, sums)
+//                               takes the sums, kAmxColumns apart, of these rows and columns
+// Precondition: HasAmx().
+template <class T, class RowsFn, class PartsFn, class FinishFn>
+void MultiplyByAmx(size_t lines, size_t first_row, size_t last_row, size_t first_column,
+                   size_t last_column, RowsFn rows, PartsFn parts, FinishFn finish) {
+  constexpr size_t kWord = sizeof(uint32_t), kTerms = kWord / sizeof(T);  // of a line
+  const size_t block =
+      std::max(kAmxBlockBytes / (lines * kWord), kAmxColumns) / kAmxColumns * kAmxColumns;
+  alignas(64) typename AmxTiles<T>::Sum sums[kAmxRows * kAmxColumns] = {};
+  std::optional<AmxTiles<T>> tiles;
+  size_t tile_rows = 0, count = 0;
+  Budget::Pace pace;
+  for (size_t begin = first_column; begin < last_column; begin += block) {
+    const size_t end = std::min(last_column, begin + block);
+    for (size_t row = first_row; row < last_row; row += count) {
+      count = std::min(kAmxRows, last_row - row);
+      if (pace.Stop(static_cast<int64_t>(count * (end - begin) * lines * kTerms))) return;
+      if (count != tile_rows) {
+        tiles.reset();
+        tiles.emplace(count, lines % kAmxLines);
+        tile_rows = count;
+      }
+      const AmxRows<T> a = rows(row, count);
+      for (size_t column = begin; column < end; column += kAmxColumns) {
+        const size_t columns = std::min(kAmxColumns, end - column);
+        const bool two = columns > kAmxColumns / 2;
+        const AmxParts<T> b = parts(column);
+        tiles->Clear();
+        for (size_t l = 0; l < lines; l += kAmxLines) {
+          const T* from = a.first + l * kTerms;
+          const auto* first = b.first + l * kAmxLineStep;
+          const auto* second = two ? b.second + l * kAmxLineStep : nullptr;
+          if (lines - l >= kAmxLines) {
+            tiles->Add(from, a.stride, first, second);
+          } else {
+            tiles->AddLast(from, a.stride, first, second);
+          }
+        }
+        tiles->Store(sums, two);
+        finish(row, count, column, columns, sums);
+      }
+    }
+  }
+}
 
 }  // namespace belay
 

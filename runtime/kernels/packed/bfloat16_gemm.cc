@@ -1,7 +1,5 @@
 #include "runtime/kernels/packed/bfloat16_gemm.h"
 
-#include <optional>
-
 #include "runtime/kernels/amx.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -19,8 +17,6 @@ namespace HWY_NAMESPACE {
 // Fewer rows are quicker without tiles. All rows of A count, so that any part of a product has the same
 // sums.
 constexpr size_t kLeastAmxRows = 4;
-// Part of the second-level cache for the panels of a block of columns, in elements.
-constexpr size_t kBlockElements = size_t{256} << 10;
 
 bool CanUseAmx(const BFloat16GemmArgs& g) {
   return g.m >= kLeastAmxRows && g.k * g.taps > 0 &&
@@ -74,52 +70,30 @@ HWY_NOINLINE void FinishTiles(const BFloat16GemmArgs& g, const OutputTile<BFloat
 void MultiplyByTiles(const BFloat16GemmArgs& g, size_t first_row, size_t last_row,
                      size_t first_column, size_t last_column) {
   static_assert(kAmxColumns == kPanelColumns);
-  const size_t depth = g.taps * g.k, lines = depth / 2;
-  const size_t block = HWY_MAX(kBlockElements / depth, kAmxColumns) / kAmxColumns * kAmxColumns;
+  const size_t depth = g.taps * g.k;
   // Rows that displace each other in the first-level cache have `tile` for their copies.
   BFloat16* copy = g.row_pointers != nullptr ? g.copy : g.tile;
   const size_t copied_row = g.row_pointers != nullptr ? depth : CopiedRow<BFloat16>(g.k);
-  HWY_ALIGN float sums[kAmxRows * kAmxColumns] = {};
-  std::optional<AmxTiles<BFloat16>> tiles;
-  size_t tile_rows = 0, count = 0;
-  Budget::Pace pace;
-  for (size_t begin = first_column; begin < last_column; begin += block) {
-    const size_t end = HWY_MIN(last_column, begin + block);
-    for (size_t row = first_row; row < last_row; row += count) {
-      count = HWY_MIN(kAmxRows, last_row - row);
-      if (pace.Stop(static_cast<int64_t>(count * (end - begin) * depth))) return;
-      if (count != tile_rows) {
-        tiles.reset();
-        tiles.emplace(count, lines % kAmxLines);
-        tile_rows = count;
-      }
-      if (copy != nullptr) CopyRows(g, row, count, copy, copied_row);
-      const BFloat16* a = copy != nullptr ? copy : g.a + row * g.lda;
-      const size_t stride = copy != nullptr ? copied_row : g.lda;
-      for (size_t j = begin; j < end; j += kAmxColumns) {
-        const size_t columns = HWY_MIN(kAmxColumns, last_column - j);
-        const bool two = columns > kAmxColumns / 2;
-        const BFloat16* b = g.b + j * depth;
-        tiles->Clear();
-        for (size_t l = 0; l < lines; l += kAmxLines, b += kAmxLines * kAmxLineStep) {
-          const BFloat16* second = two ? b + kAmxLineStep / 2 : nullptr;
-          if (lines - l >= kAmxLines) {
-            tiles->Add(a + 2 * l, stride, b, second);
-          } else {
-            tiles->AddLast(a + 2 * l, stride, b, second);
-          }
-        }
-        tiles->Store(sums, two);
-        const size_t place = row * g.ldc + j;
+  MultiplyByAmx<BFloat16>(
+      depth / 2, first_row, last_row, first_column, last_column,
+      [&](size_t row, size_t count) HWY_ATTR -> AmxRows<BFloat16> {
+        if (copy == nullptr) return {g.a + row * g.lda, g.lda};
+        CopyRows(g, row, count, copy, copied_row);
+        return {copy, copied_row};
+      },
+      [&](size_t column) HWY_ATTR -> AmxParts<BFloat16> {
+        const BFloat16* panel = g.b + column * depth;
+        return {panel, panel + kAmxLineStep / 2};
+      },
+      [&](size_t row, size_t count, size_t column, size_t columns, const float* sums) HWY_ATTR {
+        const size_t place = row * g.ldc + column;
         FinishTiles(g,
                     {.c = g.c + place,
                      .other = g.epilogue.other == nullptr ? nullptr : g.epilogue.other + place,
-                     .bias = g.epilogue.bias == nullptr ? nullptr : g.epilogue.bias + j,
+                     .bias = g.epilogue.bias == nullptr ? nullptr : g.epilogue.bias + column,
                      .columns = columns},
                     count, sums);
-      }
-    }
-  }
+      });
 }
 #endif
 

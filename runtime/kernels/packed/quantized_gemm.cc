@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <optional>
 
 #include "runtime/kernels/amx.h"
 
@@ -282,8 +281,6 @@ HWY_INLINE void FindRows(const QuantizedGemmArgs& g, size_t row, size_t count,
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
 // Fewer rows are quicker without tiles.
 constexpr size_t kLeastAmxRows = 4;
-// Part of the second-level cache for the panels of a block of columns.
-constexpr size_t kBlockBytes = size_t{512} << 10;
 
 // Whether tiles are loaded from where rows of A lie, without a copy.
 bool LoadsInPlace(const QuantizedGemmArgs& g) {
@@ -354,43 +351,22 @@ void AmxGemm(const Product& product, size_t first_row, size_t last_row, size_t f
              size_t last_column) {
   const QuantizedGemmArgs& g = product.args;
   const size_t lines = (g.k + kQuad - 1) / kQuad * g.taps, depth = lines * kQuad;
-  const size_t block = HWY_MAX(kBlockBytes / depth, kAmxColumns) / kAmxColumns * kAmxColumns;
-  const bool in_place = LoadsInPlace(g);
-  HWY_ALIGN int32_t sums[kAmxRows * kAmxColumns] = {};
-  std::optional<AmxTiles<uint8_t>> tiles;
-  size_t tile_rows = 0, count = 0;
-  Budget::Pace pace;
-  for (size_t begin = first_column; begin < last_column; begin += block) {
-    const size_t end = HWY_MIN(last_column, begin + block);
-    for (size_t row = first_row; row < last_row; row += count) {
-      count = HWY_MIN(kAmxRows, last_row - row);
-      if (pace.Stop(static_cast<int64_t>(count * (end - begin) * depth))) return;
-      if (count != tile_rows) {
-        tiles.reset();
-        tiles.emplace(count, lines % kAmxLines);
-        tile_rows = count;
-      }
-      if (!in_place) CopyRows(g, row, count, depth);
-      const uint8_t* a = in_place ? g.a + row * g.lda : g.copy;
-      const size_t stride = in_place ? g.lda : depth;
-      for (size_t j = begin; j < end; j += kAmxColumns) {
-        const bool two = end - j > kQuantizedPanelColumns;
-        const int8_t* first = g.b + j / kQuantizedPanelColumns * lines * kLine;
-        const int8_t* second = two ? first + lines * kLine : nullptr;
-        tiles->Clear();
-        for (size_t l = 0; l < lines; l += kAmxLines) {
-          const int8_t* next = two ? second + l * kLine : nullptr;
-          if (lines - l >= kAmxLines) {
-            tiles->Add(a + l * kQuad, stride, first + l * kLine, next);
-          } else {
-            tiles->AddLast(a + l * kQuad, stride, first + l * kLine, next);
-          }
-        }
-        tiles->Store(sums, two);
-        (two ? FinishTiles<2> : FinishTiles<1>)(product, {j, end - j}, count, row * g.ldc, sums);
-      }
-    }
-  }
+  MultiplyByAmx<uint8_t>(
+      lines, first_row, last_row, first_column, last_column,
+      [&](size_t row, size_t count) HWY_ATTR -> AmxRows<uint8_t> {
+        if (LoadsInPlace(g)) return {g.a + row * g.lda, g.lda};
+        CopyRows(g, row, count, depth);
+        return {g.copy, depth};
+      },
+      [&](size_t column) HWY_ATTR -> AmxParts<uint8_t> {
+        const int8_t* panel = g.b + column / kQuantizedPanelColumns * lines * kLine;
+        return {panel, panel + lines * kLine};
+      },
+      [&](size_t row, size_t count, size_t column, size_t columns, int32_t* sums) HWY_ATTR {
+        const bool two = columns > kQuantizedPanelColumns;
+        (two ? FinishTiles<2> : FinishTiles<1>)(product, {column, columns}, count, row * g.ldc,
+                                                sums);
+      });
 }
 #endif
 

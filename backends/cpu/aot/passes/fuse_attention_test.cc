@@ -244,22 +244,24 @@ bool IsFused(const std::vector<std::pair<std::string_view, std::string_view>>& c
   return Fused(text).find("attention.default") != std::string::npos;
 }
 
+// Whether it is still fused with the mask %c that the text computes, and without zeros for empty rows.
+bool IsFusedWithMask(std::string_view mask) {
+  return IsFused({}, absl::StrCat(mask, " %t: f32[2,4,5,6] = edge.aten.add.Tensor(%s, %c)"),
+                 kPlain);
+}
+
 TEST(FuseAttention, LooksThroughConversionsOfFloatsAlone) {
   // Integers that become floats are somebody else's values, a widened mask is what it was before.
-  const auto fused = [](std::string_view mask) {
-    return IsFused({}, absl::StrCat(mask, " %t: f32[2,4,5,6] = edge.aten.add.Tensor(%s, %c)"),
-                   kPlain);
-  };
   const std::string_view low = "%l: bf16[] = edge.aten.full.default([], -1.0) ";
   const std::string_view widened =
       "%c: f32[5,6] = edge.dim_order_ops._to_dim_order_copy.default(%c1, dtype=dtype:f32, "
       "dim_order=[0,1])";
-  EXPECT_TRUE(
-      fused(absl::StrCat(low, "%c1: bf16[5,6] = edge.aten.where.self(%keep, %l, %l) ", widened)));
+  EXPECT_TRUE(IsFusedWithMask(
+      absl::StrCat(low, "%c1: bf16[5,6] = edge.aten.where.self(%keep, %l, %l) ", widened)));
   EXPECT_FALSE(
-      fused(absl::StrCat("%l: i64[] = edge.aten.full.default([], -1) "
-                         "%c1: i64[5,6] = edge.aten.where.self(%keep, %l, %l) ",
-                         widened)));
+      IsFusedWithMask(absl::StrCat("%l: i64[] = edge.aten.full.default([], -1) "
+                                   "%c1: i64[5,6] = edge.aten.where.self(%keep, %l, %l) ",
+                                   widened)));
 }
 
 TEST(FuseAttention, SeesOtherWordsForTheSame) {
@@ -404,24 +406,20 @@ TEST(FuseAttention, KeepsWhatRepeatsBatches) {
 }
 
 TEST(FuseAttention, FiniteMasksBehindReshapes) {
-  const auto fused = [](std::string_view mask) {
-    return IsFused({}, absl::StrCat(mask, " %t: f32[2,4,5,6] = edge.aten.add.Tensor(%s, %c)"),
-                   kPlain);
-  };
   EXPECT_TRUE(
-      fused("%c1: f32[1,6] = edge.aten.view_copy.default(%seen, [1,6]) "
-            "%c: f32[5,6] = edge.aten.expand_copy.default(%c1, [5,6])"));
+      IsFusedWithMask("%c1: f32[1,6] = edge.aten.view_copy.default(%seen, [1,6]) "
+                      "%c: f32[5,6] = edge.aten.expand_copy.default(%c1, [5,6])"));
   EXPECT_TRUE(
-      fused("%l: f32[] = edge.aten.full.default([], -1.0) "
-            "%c1: f32[5,6] = edge.aten.where.self(%keep, %l, %l) "
-            "%c: f32[2,4,5,6] = edge.aten.expand_copy.default(%c1, [2,4,5,6])"));
-  EXPECT_FALSE(fused("%c: f32[5,6] = edge.aten.slice_copy.Tensor(%m, 0, 0, 1)"));
+      IsFusedWithMask("%l: f32[] = edge.aten.full.default([], -1.0) "
+                      "%c1: f32[5,6] = edge.aten.where.self(%keep, %l, %l) "
+                      "%c: f32[2,4,5,6] = edge.aten.expand_copy.default(%c1, [2,4,5,6])"));
+  EXPECT_FALSE(IsFusedWithMask("%c: f32[5,6] = edge.aten.slice_copy.Tensor(%m, 0, 0, 1)"));
   EXPECT_FALSE(
-      fused("%l: f32[] = edge.aten.full.default([], nan) "
-            "%c: f32[5,6] = edge.aten.where.self(%keep, %l, %l)"));
+      IsFusedWithMask("%l: f32[] = edge.aten.full.default([], nan) "
+                      "%c: f32[5,6] = edge.aten.where.self(%keep, %l, %l)"));
   EXPECT_FALSE(
-      fused("%l: f32[5,6] = edge.aten.full.default([5,6], 0.0) "
-            "%c: f32[5,6] = edge.aten.where.self(%keep, %l, %m)"));
+      IsFusedWithMask("%l: f32[5,6] = edge.aten.full.default([5,6], 0.0) "
+                      "%c: f32[5,6] = edge.aten.where.self(%keep, %l, %m)"));
 }
 
 // As many expansions as a file can hold do not make the pass's stack grow.
