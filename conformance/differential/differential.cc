@@ -1,11 +1,16 @@
 #include "conformance/differential/differential.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <map>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "conformance/differential/kernel_check.h"
+#include "conformance/differential/result_closeness.h"
 #include "exir/decompositions/standard_decompositions.h"
 #include "exir/emit/emitter.h"
 #include "exir/ir/graph_editor.h"
@@ -35,16 +40,21 @@ bool Unspecified(const OpOverload& op) {
   return op.has_trait(exir::kNondeterministic) || op.op().find("empty") != std::string_view::npos;
 }
 
-std::vector<bool> UnspecifiedOutputs(const ExportedProgram& program) {
-  std::vector<bool> unspecified;
+// Lets outputs be anything whose contents are not specified.
+exir::CallCloseness WithoutUnspecified(const ExportedProgram& program,
+                                       exir::CallCloseness closeness) {
+  size_t position = 0;
   for (size_t i = 0; i < program.signature.outputs.size(); ++i) {
     if (program.signature.outputs[i].kind != exir::OutputKind::kUserOutput) continue;
     const exir::ValueId* id = program.top().outputs()[i].get_if<exir::ValueId>();
     const exir::NodeId producer =
         id == nullptr ? exir::NodeId() : program.top().value(*id).producer;
-    unspecified.push_back(producer.valid() && Unspecified(*program.top().node(producer).target));
+    if (producer.valid() && Unspecified(*program.top().node(producer).target)) {
+      closeness.outputs[position] = exir::kAnyElements;
+    }
+    ++position;
   }
-  return unspecified;
+  return closeness;
 }
 
 // What lowering meets: of operators that write, their functional variant. Others that write, such as
@@ -58,50 +68,82 @@ const OpOverload* FunctionalOf(const ExportedProgram& program, const OpOverload*
   return op;
 }
 
-// Whether some node, with the operator that lowering meets, is one of these.
-template <class Function>
-bool HasNode(const ExportedProgram& program, Function function) {
-  for (const exir::Graph& graph : program.graphs) {
-    for (const exir::NodeId id : graph.nodes()) {
-      const exir::Node& node = graph.node(id);
-      if (function(graph, node, *FunctionalOf(program, node.target))) return true;
+// The operators that lowering meets, by Provenance::origin of their nodes.
+using Operations = std::map<std::string, const OpOverload*, std::less<>>;
+
+// Gives each node an origin of its own, which what lowering makes of it keeps, and so its debug handle.
+Operations NameOrigins(ExportedProgram& program) {
+  Operations operations;
+  for (exir::Graph& graph : program.graphs) {
+    exir::GraphEditor editor(graph);
+    for (const exir::NodeId id : graph.NodeList()) {
+      const std::string origin = absl::StrCat("n", operations.size());
+      operations[origin] = FunctionalOf(program, graph.node(id).target);
+      exir::Provenance provenance = graph.node(id).provenance;
+      provenance.origin = std::make_shared<const std::string>(origin);
+      editor.SetDebugHandle(id, 0);
+      editor.SetProvenance(id, std::move(provenance));
+    }
+  }
+  return operations;
+}
+
+// Operators whose operands have one dtype in the edge dialect (exir/passes/promote_mixed_dtypes.h) and
+// that otherwise compute with a number as it is: of float16 and bfloat16 the number is rounded before.
+constexpr std::string_view kOneDType[] = {"add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor",
+                                          "div.Tensor_mode"};
+
+// Whether an operand is a number that was rounded for this node.
+bool RoundsNumber(const exir::Graph& graph, const exir::Node& node) {
+  const std::string name = absl::StrCat(node.target->op(), ".", node.target->overload());
+  if (std::find(std::begin(kOneDType), std::end(kOneDType), name) == std::end(kOneDType)) {
+    return false;
+  }
+  for (const std::string_view argument : {"self", "other"}) {
+    const exir::ValueId* operand = node.value_argument(argument);
+    if (operand == nullptr || !graph.value(*operand).producer.valid()) continue;
+    const exir::Node& cast = graph.node(graph.value(*operand).producer);
+    const exir::ValueId* source = cast.operand().get_if<exir::ValueId>();
+    if (cast.debug_handle != node.debug_handle || source == nullptr ||
+        cast.target->op().find("to_") == std::string_view::npos) {
+      continue;
+    }
+    const exir::TensorMeta* from = graph.value(*source).tensor();
+    const exir::TensorMeta* to = graph.value(*operand).tensor();
+    constexpr DTypeSet kShort = {DType::kFloat16, DType::kBFloat16};
+    if (from != nullptr && from->rank() == 0 && from->dtype != to->dtype &&
+        kShort.contains(to->dtype)) {
+      return true;
     }
   }
   return false;
 }
 
-bool Decomposes(const ExportedProgram& program) {
-  return HasNode(program, [](const exir::Graph&, const exir::Node&, const OpOverload& op) {
-    return exir::StandardDecompositions().Find(&op) != nullptr;
-  });
-}
-
-// Operators whose operands have one dtype in the edge dialect (exir/passes/promote_mixed_dtypes.h) and
-// that otherwise compute with a number as it is: of float16 and bfloat16 the number is rounded before.
-constexpr std::string_view kOneDType[] = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor",
-                                          "aten.div.Tensor", "aten.div.Tensor_mode"};
-
-bool RoundsNumbers(const ExportedProgram& program) {
-  return HasNode(program, [](const exir::Graph& graph, const exir::Node& node,
-                             const OpOverload& op) {
-    if (std::find(std::begin(kOneDType), std::end(kOneDType), op.name()) == std::end(kOneDType)) {
-      return false;
-    }
-    const exir::ValueId *self = node.value_argument("self"), *other = node.value_argument("other");
-    const exir::TensorMeta* a = self == nullptr ? nullptr : graph.value(*self).tensor();
-    const exir::TensorMeta* b = other == nullptr ? nullptr : graph.value(*other).tensor();
-    constexpr DTypeSet kShort = {DType::kFloat16, DType::kBFloat16};
-    return a != nullptr && b != nullptr && a->dtype != b->dtype &&
-           ((a->rank() == 0 && kShort.contains(b->dtype)) ||
-            (b->rank() == 0 && kShort.contains(a->dtype)));
-  });
-}
-
-// How alike results of the program and of its edge program must be. What follows from a number that was
+// How alike results of a program and of its edge program must be. What follows from a number that was
 // rounded is bounded by nothing: it may be subtracted from one like it.
-exir::Closeness ClosenessOfEdge(const ExportedProgram& program) {
-  if (RoundsNumbers(program)) return exir::kAnyElements;
-  return Decomposes(program) ? kDecomposed : exir::kSameBits;
+exir::CallCloseness ClosenessOfEdge(const ExportedProgram& edge, const Operations& operations) {
+  return ClosenessOfResults(
+      edge, kDecomposed, [&](const exir::Graph& graph, const exir::Node& node) {
+        if (RoundsNumber(graph, node)) return Agreement::kAny;
+        if (node.provenance.origin == nullptr) return Agreement::kSameBits;
+        const auto it = operations.find(*node.provenance.origin);
+        return it != operations.end() &&
+                       exir::StandardDecompositions().Find(it->second) != nullptr
+                   ? Agreement::kClose
+                   : Agreement::kSameBits;
+      });
+}
+
+// How alike results of kernels must be that are chosen when the sizes are known, and before: for the
+// largest.
+exir::CallCloseness ClosenessOfChoice(const ExportedProgram& edge) {
+  if (edge.ranges.empty()) return exir::kSameBits;
+  return ClosenessOfResults(edge, kDecomposed, [](const exir::Graph&, const exir::Node& node) {
+    const OpOverload& op = *node.target->aten();
+    return op.has_trait(exir::kDataMovement) || op.has_trait(exir::kSymbolic)
+               ? Agreement::kSameBits
+               : Agreement::kClose;
+  });
 }
 
 Verdict Problem(std::string_view stage, const absl::Status& status) {
@@ -155,8 +197,6 @@ Verdict CheckProgram(const DifferentialSetup& setup, const ExportedProgram& prog
   if (const absl::Status status = Verify(program); !status.ok()) {
     return Problem("the program does not verify", status);
   }
-  const std::vector<bool> unspecified = UnspecifiedOutputs(program);
-
   auto oracle = WritesAsCopies(program);
   if (!oracle.ok()) return Problem("writes as copies", oracle.status());
   // Lowering drops what nobody uses, and with it what is wrong with its operands.
@@ -171,7 +211,9 @@ Verdict CheckProgram(const DifferentialSetup& setup, const ExportedProgram& prog
     calls.resize(wanted->size());
   }
 
-  auto edge = exir::ToEdge(program.Clone());
+  ExportedProgram named = program.Clone();
+  const Operations operations = NameOrigins(named);
+  auto edge = exir::ToEdge(std::move(named));
   if (absl::IsUnimplemented(edge.status())) {
     return {.problem = "", .refusal = "to_edge: " + Reason(edge.status())};
   }
@@ -179,7 +221,8 @@ Verdict CheckProgram(const DifferentialSetup& setup, const ExportedProgram& prog
   const auto edge_wanted = Interpret(*edge, setup.reference, calls);
   if (!edge_wanted.ok()) return Problem("interpreter of the edge program", edge_wanted.status());
   std::string difference =
-      FirstDifference(*wanted, *edge_wanted, ClosenessOfEdge(program), unspecified);
+      FirstDifference(*wanted, *edge_wanted,
+                      WithoutUnspecified(program, ClosenessOfEdge(*edge, operations)));
   if (!difference.empty()) return Difference("edge program on the interpreter", difference);
 
   const auto lowered = LowerEdgeProgram(*edge);
@@ -189,7 +232,7 @@ Verdict CheckProgram(const DifferentialSetup& setup, const ExportedProgram& prog
   if (!lowered.ok()) return Problem("lowering", lowered.status());
   const auto executed = Execute(*lowered, setup.reference, calls);
   if (!executed.ok()) return Problem("loading with reference kernels", executed.status());
-  difference = FirstDifference(*edge_wanted, *executed, exir::kSameBits, unspecified);
+  difference = FirstDifference(*edge_wanted, *executed, WithoutUnspecified(program, exir::kSameBits));
   if (!difference.empty()) return Difference("runtime with reference kernels", difference);
 
   const auto preferred = InterpretAndCheckKernels(*edge, setup.standard, setup.reference, calls);
@@ -203,9 +246,8 @@ Verdict CheckProgram(const DifferentialSetup& setup, const ExportedProgram& prog
   if (!executed_preferred.ok()) {
     return Problem("loading with preferred kernels", executed_preferred.status());
   }
-  // With dynamic sizes the runtime chooses kernels for the largest sizes.
   difference = FirstDifference(*preferred, *executed_preferred,
-                               program.ranges.empty() ? exir::kSameBits : kDecomposed, unspecified);
+                               WithoutUnspecified(program, ClosenessOfChoice(*edge)));
   if (!difference.empty()) return Difference("runtime with preferred kernels", difference);
   return {};
 }

@@ -101,12 +101,13 @@ std::vector<EValue> ValuesOf(const std::vector<OwnedValue>& owned) {
 }
 
 std::vector<CallDifference> CompareCalls(const CallOutcome& want, const CallOutcome& got,
-                                         const Closeness& closeness,
-                                         const std::vector<bool>& unspecified) {
+                                         const CallCloseness& closeness) {
   std::vector<CallDifference> differences;
   const auto compare = [&](std::string where, const OwnedValue& a, const OwnedValue& b,
-                           const Closeness& allowed) {
-    const absl::Status status = CompareValues(a.value(), b.value(), allowed);
+                           const auto& rows, const auto& key) {
+    const auto row = rows.find(key);
+    const absl::Status status =
+        CompareValues(a.value(), b.value(), row == rows.end() ? closeness.others : row->second);
     if (!status.ok()) differences.push_back({std::move(where), std::string(status.message())});
   };
   if (want.outputs.size() != got.outputs.size()) {
@@ -115,22 +116,22 @@ std::vector<CallDifference> CompareCalls(const CallOutcome& want, const CallOutc
     return differences;
   }
   for (size_t i = 0; i < want.outputs.size(); ++i) {
-    compare(absl::StrCat("output ", i), want.outputs[i], got.outputs[i],
-            i < unspecified.size() && unspecified[i] ? kAnyElements : closeness);
+    compare(absl::StrCat("output ", i), want.outputs[i], got.outputs[i], closeness.outputs, i);
   }
   for (size_t i = 0; i < want.inputs.size() && i < got.inputs.size(); ++i) {
-    compare(absl::StrCat("input ", i, " afterwards"), want.inputs[i], got.inputs[i], closeness);
+    compare(absl::StrCat("input ", i, " afterwards"), want.inputs[i], got.inputs[i],
+            closeness.inputs, i);
   }
   for (const auto& [name, value] : want.state) {
     const auto other = got.state.find(name);
     if (other == got.state.end()) continue;
-    compare(absl::StrCat("state '", name, "'"), value, other->second, closeness);
+    compare(absl::StrCat("state '", name, "'"), value, other->second, closeness.state, name);
   }
   return differences;
 }
 
 std::string FirstDifference(absl::Span<const CallOutcome> want, absl::Span<const CallOutcome> got,
-                            const Closeness& closeness, const std::vector<bool>& unspecified) {
+                            const CallCloseness& closeness) {
   for (size_t k = 0; k < want.size() || k < got.size(); ++k) {
     const std::string call = absl::StrCat("call ", k, ": ");
     if (k >= want.size() || k >= got.size() || want[k].status.ok() != got[k].status.ok()) {
@@ -141,7 +142,7 @@ std::string FirstDifference(absl::Span<const CallOutcome> want, absl::Span<const
     }
     if (!want[k].status.ok()) return "";
     const std::vector<CallDifference> differences =
-        CompareCalls(want[k], got[k], closeness, unspecified);
+        CompareCalls(want[k], got[k], closeness);
     if (!differences.empty()) {
       return absl::StrCat(call, differences[0].where, ": ", differences[0].difference);
     }

@@ -58,19 +58,28 @@ std::vector<CallOutcome> RunCalls(Engine& engine, const CallSequence& calls) {
   return outcomes;
 }
 
+// How alike the parts of two outcomes must be: all as `others` says, but those that have a row of
+// their own.
+struct CallCloseness {
+  CallCloseness(const Closeness& all) : others(all) {}  // NOLINT: one for all
+
+  Closeness others;
+  absl::btree_map<size_t, Closeness> outputs, inputs;  // by position; inputs: after the call
+  absl::btree_map<std::string, Closeness> state;
+};
+
 struct CallDifference {
   std::string where;  // "outputs", "output 0", "input 0 afterwards", "state 'n'"
   std::string difference;
 };
 // Everything that differs in two calls that succeeded. State is compared that both know: a
-// delegate's has no name in the runtime. Of outputs that are `unspecified` only the type counts.
+// delegate's has no name in the runtime.
 std::vector<CallDifference> CompareCalls(const CallOutcome& want, const CallOutcome& got,
-                                         const Closeness& closeness,
-                                         const std::vector<bool>& unspecified = {});
+                                         const CallCloseness& closeness);
 
 // "" or the first difference, with the number of its call. Two calls that failed are equal.
 std::string FirstDifference(absl::Span<const CallOutcome> want, absl::Span<const CallOutcome> got,
-                            const Closeness& closeness, const std::vector<bool>& unspecified = {});
+                            const CallCloseness& closeness);
 
 }  // namespace belay::exir
 
