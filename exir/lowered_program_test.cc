@@ -67,7 +67,7 @@ class LoweredProgramTest : public ::testing::Test {
     const std::vector<EValue> values = {EValue(inputs.view())...};
     const CallOutcome got = RunCall(*method_, values);
     EXPECT_OK(got.status);
-    EXPECT_EQ(FirstDifference({RunCall(*interpreter_, values)}, {got}, {}), "");
+    EXPECT_EQ(FirstDifference({RunCall(*interpreter_, values)}, {got}, Closeness()), "");
     std::vector<std::vector<float>> results;
     for (const OwnedValue& output : got.outputs) {
       results.push_back(ToVector<float>(*output.tensor()));

@@ -119,7 +119,8 @@ TEST_F(ProgramsTest, ThreadsChangeNoBit) {
     ASSERT_OK(method.status());
     const auto got = exir::RunCalls(*method, calls);
     ASSERT_OK(got.back().status);
-    EXPECT_EQ(exir::FirstDifference(want, got, {.atol = 0, .rtol = 0}), "") << threads;
+    EXPECT_EQ(exir::FirstDifference(want, got, exir::Closeness{.atol = 0, .rtol = 0}), "")
+        << threads;
   }
 }
 

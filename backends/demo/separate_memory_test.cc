@@ -77,7 +77,9 @@ class SeparateMemoryTest : public ::testing::Test {
       const std::vector<EValue> inputs = {EValue(a.view()), EValue(b.view())};
       const exir::CallOutcome got = exir::RunCall(method, inputs);
       ABSL_RETURN_IF_ERROR(got.status);
-      EXPECT_EQ(exir::FirstDifference({exir::RunCall(interpreter, inputs)}, {got}, {}), "");
+      EXPECT_EQ(
+          exir::FirstDifference({exir::RunCall(interpreter, inputs)}, {got}, exir::Closeness()),
+          "");
     }
     return absl::OkStatus();
   }

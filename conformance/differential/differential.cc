@@ -127,8 +127,7 @@ exir::CallCloseness ClosenessOfEdge(const ExportedProgram& edge, const Operation
         if (RoundsNumber(graph, node)) return Agreement::kAny;
         if (node.provenance.origin == nullptr) return Agreement::kSameBits;
         const auto it = operations.find(*node.provenance.origin);
-        return it != operations.end() &&
-                       exir::StandardDecompositions().Find(it->second) != nullptr
+        return it != operations.end() && exir::StandardDecompositions().Find(it->second) != nullptr
                    ? Agreement::kClose
                    : Agreement::kSameBits;
       });
@@ -140,9 +139,8 @@ exir::CallCloseness ClosenessOfChoice(const ExportedProgram& edge) {
   if (edge.ranges.empty()) return exir::kSameBits;
   return ClosenessOfResults(edge, kDecomposed, [](const exir::Graph&, const exir::Node& node) {
     const OpOverload& op = *node.target->aten();
-    return op.has_trait(exir::kDataMovement) || op.has_trait(exir::kSymbolic)
-               ? Agreement::kSameBits
-               : Agreement::kClose;
+    return op.has_trait(exir::kDataMovement) || op.has_trait(exir::kSymbolic) ? Agreement::kSameBits
+                                                                              : Agreement::kClose;
   });
 }
 
@@ -220,9 +218,8 @@ Verdict CheckProgram(const DifferentialSetup& setup, const ExportedProgram& prog
   if (!edge.ok()) return Problem("to_edge", edge.status());
   const auto edge_wanted = Interpret(*edge, setup.reference, calls);
   if (!edge_wanted.ok()) return Problem("interpreter of the edge program", edge_wanted.status());
-  std::string difference =
-      FirstDifference(*wanted, *edge_wanted,
-                      WithoutUnspecified(program, ClosenessOfEdge(*edge, operations)));
+  std::string difference = FirstDifference(
+      *wanted, *edge_wanted, WithoutUnspecified(program, ClosenessOfEdge(*edge, operations)));
   if (!difference.empty()) return Difference("edge program on the interpreter", difference);
 
   const auto lowered = LowerEdgeProgram(*edge);
@@ -232,7 +229,8 @@ Verdict CheckProgram(const DifferentialSetup& setup, const ExportedProgram& prog
   if (!lowered.ok()) return Problem("lowering", lowered.status());
   const auto executed = Execute(*lowered, setup.reference, calls);
   if (!executed.ok()) return Problem("loading with reference kernels", executed.status());
-  difference = FirstDifference(*edge_wanted, *executed, WithoutUnspecified(program, exir::kSameBits));
+  difference =
+      FirstDifference(*edge_wanted, *executed, WithoutUnspecified(program, exir::kSameBits));
   if (!difference.empty()) return Difference("runtime with reference kernels", difference);
 
   const auto preferred = InterpretAndCheckKernels(*edge, setup.standard, setup.reference, calls);

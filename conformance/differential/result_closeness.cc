@@ -20,10 +20,26 @@ using exir::ValueId;
 
 // Operators of floating point numbers whose results are such, too.
 constexpr std::string_view kSteps[] = {
-    "ceil", "copysign", "fake_quantize_per_channel_affine_cachemask",
-    "fake_quantize_per_tensor_affine_cachemask", "fix", "floor", "floor_divide", "fmod", "frac",
-    "hardshrink", "heaviside", "histc", "nextafter", "remainder", "round", "sgn", "sign",
-    "special_round", "threshold", "trunc",
+    "ceil",
+    "copysign",
+    "fake_quantize_per_channel_affine_cachemask",
+    "fake_quantize_per_tensor_affine_cachemask",
+    "fix",
+    "floor",
+    "floor_divide",
+    "fmod",
+    "frac",
+    "hardshrink",
+    "heaviside",
+    "histc",
+    "nextafter",
+    "remainder",
+    "round",
+    "sgn",
+    "sign",
+    "special_round",
+    "threshold",
+    "trunc",
 };
 
 // Results whose values are decided by the type of the operand alone.
@@ -127,8 +143,8 @@ bool IsStep(const Graph& graph, const Node& node) {
          !(node.argument("rounding_mode") == Argument());
 }
 
-exir::CallCloseness ClosenessOfResults(const ExportedProgram& program,
-                                       const exir::Closeness& close, NodeAgreement agreement) {
+exir::CallCloseness ClosenessOfResults(const ExportedProgram& program, const exir::Closeness& close,
+                                       NodeAgreement agreement) {
   const exir::Closeness closeness[] = {exir::kSameBits, close, exir::kAnyElements};
   Analysis analysis(program, agreement);
   std::map<std::string, Agreement> state;

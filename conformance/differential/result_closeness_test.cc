@@ -116,10 +116,10 @@ TEST_F(ResultClosenessTest, ControlFlowIsAStepThatItsBodiesDecide) {
   const std::string of_input = absl::StrReplaceAll(call, {{"$", "x"}});
   EXPECT_EQ(OfNodes(of_input, bodies("neg")), "bits");
   EXPECT_EQ(OfNodes(of_input, bodies("exp")), "any");
-  EXPECT_EQ(OfNodes("%a: f32[3] = edge.aten.exp.default(%x)\n" +
-                        absl::StrReplaceAll(call, {{"$", "a"}}),
-                    bodies("neg")),
-            "any");
+  EXPECT_EQ(
+      OfNodes("%a: f32[3] = edge.aten.exp.default(%x)\n" + absl::StrReplaceAll(call, {{"$", "a"}}),
+              bodies("neg")),
+      "any");
 }
 
 TEST_F(ResultClosenessTest, StateIsWhatTheNextCallFinds) {

@@ -141,8 +141,7 @@ std::string FirstDifference(absl::Span<const CallOutcome> want, absl::Span<const
       return absl::StrCat(call, "expected ", text(want), ", got ", text(got));
     }
     if (!want[k].status.ok()) return "";
-    const std::vector<CallDifference> differences =
-        CompareCalls(want[k], got[k], closeness);
+    const std::vector<CallDifference> differences = CompareCalls(want[k], got[k], closeness);
     if (!differences.empty()) {
       return absl::StrCat(call, differences[0].where, ": ", differences[0].difference);
     }

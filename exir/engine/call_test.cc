@@ -104,7 +104,8 @@ TEST_F(CallTest, PartsHaveAClosenessOfTheirOwn) {
   EXPECT_NE(FirstDifference(want, none, closeness), "");
 
   auto other = got;
-  other[0].inputs[0] = OwnedValue::Borrow(TestTensor::Of<float>({1}, {9}).view(), true).Copy().value();
+  other[0].inputs[0] =
+      OwnedValue::Borrow(TestTensor::Of<float>({1}, {9}).view(), true).Copy().value();
   EXPECT_THAT(FirstDifference(want, other, closeness), HasSubstr("input 0 afterwards"));
   closeness.inputs[0] = kAnyElements;
   EXPECT_EQ(FirstDifference(want, other, closeness), "");
