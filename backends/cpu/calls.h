@@ -22,7 +22,7 @@
 #include "runtime/kernel/shape_rules/convolution.h"
 #include "runtime/kernels/packed/epilogue.h"
 #include "runtime/kernels/packed/packed_weights.h"
-#include "runtime/kernels/packed/winograd.h"
+#include "runtime/kernels/packed/winograd_weights.h"
 
 namespace belay::cpu {
 
@@ -312,7 +312,7 @@ struct Conv2dCall : Conv2dOperands<Arguments, kDepthwise> {
 };
 
 // belay_cpu::winograd_conv2d: conv2d of channels that lie together with filters of 3 by 3, stride and
-// dilation 1, transformed ahead of time (runtime/kernels/packed/winograd.h): weight of
+// dilation 1, transformed ahead of time (runtime/kernels/packed/winograd_weights.h): weight of
 // PackedWinogradSize elements.
 template <class Arguments>
 struct WinogradConv2dCall : Conv2dCall<Arguments, false> {

@@ -7,8 +7,8 @@
 //
 // times input_scale is what linear's epilogue (calls.h) is given, and what the result is after it.
 // input_scales and input_zeros are of sizes [..., 1], or one number for the whole input. Weights,
-// scales and the sums of each group's weights, `weight_sums`, are packed (dynamic_gemm.h and
-// weight_only_gemm.h of runtime/kernels/packed). A group is at most kMaxTerms rows. Zero points that
+// scales and the sums of each group's weights, `weight_sums`, are packed
+// (runtime/kernels/packed/weight_only_weights.h). A group is at most kMaxTerms rows. Zero points that
 // the input's type does not have are kInvalidArgument at run time; a row whose scale is not finite is
 // NaN.
 //
@@ -26,7 +26,7 @@
 #include "backends/cpu/calls.h"
 #include "backends/cpu/quantized_calls.h"
 #include "backends/cpu/weight_only_calls.h"
-#include "runtime/kernels/packed/dynamic_gemm.h"
+#include "runtime/kernels/packed/weight_only_weights.h"
 
 namespace belay::cpu {
 

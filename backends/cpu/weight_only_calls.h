@@ -1,7 +1,7 @@
 // The call of weight_only_linear: linear, of a weight that keeps the few bits it was stored in.
 //
 // The input, the epilogue and the result are linear's (calls.h). Weights, scales and zero points
-// are packed (runtime/kernels/packed/weight_only_gemm.h).
+// are packed (runtime/kernels/packed/weight_only_weights.h).
 #ifndef BELAY_BACKENDS_CPU_WEIGHT_ONLY_CALLS_H_
 #define BELAY_BACKENDS_CPU_WEIGHT_ONLY_CALLS_H_
 
@@ -15,7 +15,7 @@
 #include "backends/cpu/calls.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernels/packed/weight_only_gemm.h"
+#include "runtime/kernels/packed/weight_only_weights.h"
 
 namespace belay::cpu {
 

@@ -26,6 +26,7 @@
 #include "runtime/kernels/packed/packed_gemm.h"
 #include "runtime/kernels/packed/packed_weights.h"
 #include "runtime/kernels/packed/weight_only_gemm.h"
+#include "runtime/kernels/packed/weight_only_weights.h"
 
 namespace belay {
 namespace {

@@ -14,7 +14,9 @@
 #include "runtime/kernels/packed/packed_weights.h"
 #include "runtime/kernels/packed/quantized_weights.h"
 #include "runtime/kernels/packed/weight_only_gemm.h"
+#include "runtime/kernels/packed/weight_only_weights.h"
 #include "runtime/kernels/packed/winograd.h"
+#include "runtime/kernels/packed/winograd_weights.h"
 
 namespace belay::cpu {
 namespace {

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
 #include "runtime/kernels/packed/winograd.h"
+#include "runtime/kernels/packed/winograd_weights.h"
 
 namespace belay::cpu {
 namespace {

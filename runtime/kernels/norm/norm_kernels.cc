@@ -14,7 +14,7 @@
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/elements/run_source.h"
 #include "runtime/kernels/norm/norm.h"
-#include "runtime/kernels/reduce/reduce.h"
+#include "runtime/kernels/reduce/moments.h"
 
 namespace belay {
 namespace {

@@ -240,17 +240,12 @@ namespace {
 
 constexpr size_t kBlock = 8;
 // Where the bytes of eight rows go so that the lower nibbles of a word of int4 weights meet the first
-// four of them, the upper ones the others (weight_only_gemm.h).
+// four of them, the upper ones the others (weight_only_weights.h).
 constexpr size_t kNibbleOrder[kBlock] = {0, 4, 1, 5, 2, 6, 3, 7};
 
 size_t Padded(size_t k) { return (k + kBlock - 1) / kBlock * kBlock; }
 
 }  // namespace
-
-std::optional<int64_t> PackedDynamicSize(WeightFormat format, int64_t k, int64_t n) {
-  return format == WeightFormat::kInt4 ? PackedWeightsSize(format, k, n)
-                                       : PackedQuantizedMatrixSize(1, k, n);
-}
 
 size_t DynamicRowBytes(WeightFormat format, size_t k, size_t group) {
   const size_t sums = format == WeightFormat::kInt4 ? (k + group - 1) / group : 0;

@@ -1,5 +1,5 @@
 // Products of bytes that were quantized at run time, each row by numbers of its own, with a packed
-// right side of int8 or int4:
+// right side of int8 or int4 (weight_only_weights.h):
 //
 //   y[i, j] = row_scale[i] * (sum over groups g of scales[g, j] *
 //             (sum over rows p of g of (a[i, p] - row_zero[i]) * q[p, j]))
@@ -17,22 +17,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "runtime/kernels/packed/epilogue.h"
-#include "runtime/kernels/packed/weight_only_gemm.h"
+#include "runtime/kernels/packed/weight_only_weights.h"
 
 namespace belay {
 
 inline constexpr size_t kDynamicRows = 8;
 inline constexpr size_t kDynamicPanelColumns = kWeightOnlyPanelColumns;
-inline constexpr int64_t kDynamicTerms = int64_t{1} << 16;
-
-// Bytes of packed weights: of kInt8 as PackQuantizedMatrix of one tap makes them
-// (quantized_weights.h), of kInt4 as PackInt4Weights (weight_only_gemm.h). Scales, and the sums of a
-// group's weights, are packed as PackScales does. nullopt: too many, or negative.
-// Precondition: kInt8 or kInt4.
-std::optional<int64_t> PackedDynamicSize(WeightFormat format, int64_t k, int64_t n);
 
 struct DynamicGemmArgs {
   size_t m = 0, n = 0, k = 0;

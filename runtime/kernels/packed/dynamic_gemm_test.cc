@@ -13,6 +13,7 @@
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/packed/guarded_array.h"
 #include "runtime/kernels/packed/quantized_weights.h"
+#include "runtime/kernels/packed/weight_only_weights.h"
 
 namespace belay {
 namespace {

@@ -1,4 +1,4 @@
-// Products of floats with a packed right side of fewer bits, as decoding a language model is made of:
+// Products of floats with a packed right side of fewer bits (weight_only_weights.h), as decoding a language model is made of:
 // every weight is read once, and dequantized in registers.
 //
 // With m <= 4 a panel's weights are decoded group by group and meet A's rows at once; with more rows
@@ -13,43 +13,12 @@
 #define BELAY_RUNTIME_KERNELS_PACKED_WEIGHT_ONLY_GEMM_H_
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 
 #include "runtime/kernels/packed/epilogue.h"
 #include "runtime/kernels/packed/packed_gemm.h"
+#include "runtime/kernels/packed/weight_only_weights.h"
 
 namespace belay {
-
-// What a weight is: (q - zero) * scale of an integer q, or a bfloat16. In memory, one format for all
-// instruction sets: panels of 32 columns one behind the other, each ceil(k / 8) times
-//   kInt8      8 rows of 32 bytes
-//   kInt4      32 words (of 32 bits, little-endian), one per column: bits 4 i to 4 i + 3 are q + 8 of
-//              row 2 i for i < 4, of row 2 (i - 4) + 1 for the others
-//   kBFloat16  8 rows of 32 bfloat16
-// What is missing to whole panels and rows is q = 0 or zeros.
-//
-// Scales and zero points are one per column and group of `group` neighboring rows, a multiple of 8 (or
-// at least k, which makes one group): floats [panel, group, 32], zeros where columns are missing.
-enum class WeightFormat : uint8_t { kInt8, kInt4, kBFloat16 };
-
-// Bytes of packed weights; floats of packed scales or zero points. nullopt when a number is negative,
-// `group` is neither a multiple of 8 nor at least k, or the result is above INT64_MAX / 4.
-std::optional<int64_t> PackedWeightsSize(WeightFormat format, int64_t k, int64_t n);
-std::optional<int64_t> PackedScalesSize(int64_t k, int64_t n, int64_t group);
-
-// Element (p, j) lies at b[p * row_stride + j * column_stride]. For kInt4 it is from -8 to 7.
-void PackInt8Weights(const int8_t* b, int64_t k, int64_t n, int64_t row_stride,
-                     int64_t column_stride, int8_t* packed);
-void PackInt4Weights(const int8_t* b, int64_t k, int64_t n, int64_t row_stride,
-                     int64_t column_stride, uint32_t* packed);
-void PackBFloat16Weights(const uint16_t* b, int64_t k, int64_t n, int64_t row_stride,
-                         int64_t column_stride, uint16_t* packed);
-// Number (i, j), of group i and column j, lies at scales[i * group_stride + j * column_stride]. Of
-// float and int32_t.
-template <class T>
-void PackScales(const T* scales, int64_t k, int64_t n, int64_t group, int64_t group_stride,
-                int64_t column_stride, T* packed);
 
 struct WeightOnlyGemmArgs {
   size_t m = 0, n = 0, k = 0;
@@ -68,7 +37,6 @@ struct WeightOnlyGemmArgs {
 
 // Rows of A that meet weights in registers.
 inline constexpr size_t kWeightOnlyRows = 4;
-inline constexpr size_t kWeightOnlyPanelColumns = 32;
 
 inline size_t WeightOnlyScratch(size_t m, size_t k, size_t lda) {
   return m <= kWeightOnlyRows ? (k + 15) / 16 * 16 : k * kWeightOnlyPanelColumns + TileSize(k, lda);

@@ -12,6 +12,7 @@
 #include "runtime/core/testing.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/packed/guarded_array.h"
+#include "runtime/kernels/packed/weight_only_weights.h"
 #include "runtime/kernels/vector_halves.h"
 
 namespace belay {

@@ -24,20 +24,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "runtime/core/checked_math.h"
 #include "runtime/kernels/packed/epilogue.h"
 #include "runtime/kernels/packed/winograd_tiles.h"
 
 namespace belay {
-
-// Floats of transformed filters: for each place row by row G g G^T as a packed matrix [channels,
-// out_channels] (packed_weights.h). nullopt when a number is negative or the result is above
-// INT64_MAX / sizeof(float).
-std::optional<int64_t> PackedWinogradSize(int64_t channels, int64_t out_channels);
-// Of filters [out_channels, 3, 3, channels].
-void PackWinograd(const float* filters, int64_t channels, int64_t out_channels, float* packed);
 
 // All images [n, h, w, c] are dense. 0 <= padding; everything else at least 1; places outside of the
 // image are zeros.
@@ -46,7 +38,7 @@ struct WinogradArgs {
   int64_t out_channels = 0, out_height = 0, out_width = 0;
   int64_t padding_y = 0, padding_x = 0;  // above and to the left
   const float* in = nullptr;
-  const float* weight = nullptr;  // PackWinograd
+  const float* weight = nullptr;  // PackWinograd (winograd_weights.h)
   float* out = nullptr;           // epilogue.other lies alike
   EpilogueF32 epilogue = {};
 

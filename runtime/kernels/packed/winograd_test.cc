@@ -14,6 +14,7 @@
 #include "runtime/kernels/packed/exact_activation.h"
 #include "runtime/kernels/packed/guarded_array.h"
 #include "runtime/kernels/packed/winograd_matrices.h"
+#include "runtime/kernels/packed/winograd_weights.h"
 
 namespace belay {
 namespace {

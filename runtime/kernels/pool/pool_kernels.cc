@@ -10,7 +10,7 @@
 #include "runtime/kernels/elements/channels_last.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/pool/pool.h"
-#include "runtime/kernels/reduce/reduce.h"
+#include "runtime/kernels/reduce/moments.h"
 
 namespace belay {
 namespace {

@@ -1,6 +1,6 @@
 // The loops of means and variances, apart from the others: what pools or normalizes links these
 // alone.
-#include "runtime/kernels/reduce/reduce.h"
+#include "runtime/kernels/reduce/moments.h"
 
 #include <type_traits>
 

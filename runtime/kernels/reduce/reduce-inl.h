@@ -13,7 +13,7 @@
 
 #include "hwy/highway.h"
 #include "runtime/core/dtype.h"
-#include "runtime/kernels/reduce/reduce.h"
+#include "runtime/kernels/reduce/moments.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace belay {

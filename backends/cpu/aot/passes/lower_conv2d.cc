@@ -20,7 +20,7 @@
 #include "backends/cpu/quantized_calls.h"
 #include "exir/ir/graph_editor.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/kernels/packed/winograd.h"
+#include "runtime/kernels/packed/winograd_tiles.h"
 
 namespace belay::cpu {
 namespace {

@@ -17,7 +17,7 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/packed/packed_weights.h"
 #include "runtime/kernels/packed/quantized_weights.h"
-#include "runtime/kernels/packed/winograd.h"
+#include "runtime/kernels/packed/winograd_weights.h"
 
 namespace belay::cpu {
 namespace {

@@ -12,7 +12,7 @@
 #include "backends/cpu/calls.h"
 #include "exir/ir/exported_program.h"
 #include "exir/ir/graph_editor.h"
-#include "runtime/kernels/packed/weight_only_gemm.h"
+#include "runtime/kernels/packed/weight_only_weights.h"
 
 namespace belay::cpu {
 
@@ -32,13 +32,13 @@ class PackedConstants {
   // static.
   // B [k, n] of A B.
   absl::StatusOr<exir::ValueId> Matrix(const ConstantView& matrix);
-  // B [k, n], of bfloat16 or int8, for products with weights of that format (weight_only_gemm.h).
+  // B [k, n], of bfloat16 or int8, for products with weights of that format (weight_only_weights.h).
   // Precondition: elements that the format has.
   absl::StatusOr<exir::ValueId> WeightOnlyMatrix(const ConstantView& matrix, WeightFormat format);
   // The weight [o, c, h, w] of a convolution as the matrix [h * w * c, o]; of int8 in PackedTaps of
   // `window`, whose size is that of the weight (Conv2dCall and QuantizedConv2dCall).
   absl::StatusOr<exir::ValueId> Filters(const ConstantView& weight, const Window& window);
-  // That of [o, c, 3, 3] for belay_cpu::winograd_conv2d (winograd.h). Precondition: float32.
+  // That of [o, c, 3, 3] for belay_cpu::winograd_conv2d (winograd_weights.h). Precondition: float32.
   absl::StatusOr<exir::ValueId> WinogradFilters(const ConstantView& weight);
   // The weight [c, 1, h, w] of a depthwise convolution.
   absl::StatusOr<exir::ValueId> DepthwiseFilters(const ConstantView& weight);

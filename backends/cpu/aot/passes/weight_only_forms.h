@@ -9,7 +9,7 @@
 #include "backends/cpu/aot/constant_view.h"
 #include "backends/cpu/aot/passes/quantized_forms.h"
 #include "exir/ir/exported_program.h"
-#include "runtime/kernels/packed/weight_only_gemm.h"
+#include "runtime/kernels/packed/weight_only_weights.h"
 
 namespace belay::cpu {
 
