@@ -19,6 +19,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "backends/cpu/kernels/cpu_kernels.h"
+#include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/runtime_backends.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method.h"

@@ -34,7 +34,7 @@ HIGHWAY_FAMILIES = [
 
 # The CPU backend's own, of namespace belay::cpu, in the order of cpu_kernels.cc.
 CPU_FAMILIES = [
-    _family("//backends/cpu/kernels:cpu_kernels", file + ".cc", function)
+    _family("//backends/cpu/kernels:" + file, file + ".cc", function)
     for file, function in [
         ("linear", "LinearKernels"),
         ("bfloat16_products", "BFloat16ProductKernels"),

@@ -3,8 +3,8 @@
 #include "runtime/kernels/call/ranges.h"
 
 #include "backends/cpu/calls.h"
-#include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/kernel_tables.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernel/kernel_arguments.h"

@@ -1,8 +1,8 @@
 // belay_cpu::bfloat16_linear and belay_cpu::bfloat16_conv2d.
 #include "backends/cpu/bfloat16_calls.h"
 #include "backends/cpu/kernels/convolution.h"
-#include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/kernels/product.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
@@ -10,6 +10,11 @@
 #include "runtime/kernels/packed/bfloat16_gemm.h"
 
 namespace belay::cpu {
+
+template <>
+CheckedInt RowCopySize<BFloat16>(const TapSizes& taps) {
+  return BFloat16CopySize(taps.size, taps.count);
+}
 namespace {
 
 using LinearArguments = BFloat16LinearCall<KernelArguments>;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "backends/cpu/chain_calls.h"
 #include "backends/cpu/kernels/cpu_kernels.h"
+#include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/testing/reference_kernels.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"

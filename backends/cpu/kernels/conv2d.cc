@@ -1,7 +1,7 @@
 // belay_cpu::conv2d and belay_cpu::depthwise_conv2d.
 #include "backends/cpu/kernels/convolution.h"
-#include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/kernels/patches.h"
 #include "backends/cpu/kernels/rows.h"
 #include "runtime/core/status_macros.h"
@@ -9,6 +9,11 @@
 #include "runtime/kernels/packed/depthwise.h"
 
 namespace belay::cpu {
+
+template <>
+CheckedInt RowCopySize<float>(const TapSizes&) {
+  return 0;
+}
 namespace {
 
 template <bool kDepthwise>

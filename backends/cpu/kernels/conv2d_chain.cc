@@ -9,8 +9,8 @@
 #include <cstdint>
 
 #include "backends/cpu/chain_calls.h"
-#include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/kernels/patches.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/checked_math.h"

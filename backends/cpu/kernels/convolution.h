@@ -15,24 +15,15 @@
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/packed/bfloat16_gemm.h"
 #include "runtime/kernels/packed/packed_gemm.h"
 #include "runtime/kernels/packed/packed_weights.h"
-#include "runtime/kernels/packed/quantized_gemm.h"
 
 namespace belay::cpu {
 
-// Elements of the copy of rows that a product of T may want, by AMX.
+// Elements of the copy of rows that a product of T may want, by AMX. Each file that has such products
+// says it for its T.
 template <class T>
-CheckedInt RowCopySize(const TapSizes& taps) {
-  if constexpr (std::is_same_v<T, uint8_t>) {
-    return QuantizedCopySize(taps.size, taps.count);
-  } else if constexpr (std::is_same_v<T, BFloat16>) {
-    return BFloat16CopySize(taps.size, taps.count);
-  } else {
-    return 0;
-  }
-}
+CheckedInt RowCopySize(const TapSizes& taps);
 
 // The memory that a convolution works in: what patches take, then for each thread a copy of rows.
 template <class T>
@@ -51,8 +42,8 @@ struct ConvolutionMemory {
     return reinterpret_cast<T*>(scratch + patches_bytes.value()) + part * copy.value();
   }
 
-  // Those that a product reads at once.
-  static constexpr int64_t kRows = std::is_same_v<T, uint8_t> ? kQuantizedGroupRows : kGroupRows;
+  // Those that a product reads at once, at most.
+  static constexpr int64_t kRows = kGroupRows;
 
   TapSizes taps;
   PatchScratch<T> patches;

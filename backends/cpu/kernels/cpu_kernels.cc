@@ -1,5 +1,6 @@
 #include "backends/cpu/kernels/cpu_kernels.h"
 
+#include "backends/cpu/kernels/kernel_tables.h"
 #include "runtime/core/status_macros.h"
 
 namespace belay::cpu {

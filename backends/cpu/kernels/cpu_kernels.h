@@ -1,5 +1,5 @@
-// The kernels of the CPU backend's operators (calls.h, bfloat16_calls.h, quantized_calls.h,
-// weight_only_calls.h, dynamic_calls.h and token_calls.h of backends/cpu), on the microkernels of runtime/kernels/packed.
+// All kernels of the CPU backend's operators (kernel_tables.h), on the microkernels of
+// runtime/kernels/packed.
 //
 // Images and rows are read in place when their channels, or features, lie together; images of other
 // layouts, and those with fewer than 8 channels, go through working memory a few rows at a time.
@@ -15,20 +15,6 @@ namespace belay::cpu {
 
 // kAlreadyExists as KernelRegistry::Add.
 absl::Status AddCpuKernels(KernelRegistry& registry);
-
-absl::Span<const Kernel> LinearKernels();
-absl::Span<const Kernel> BFloat16ProductKernels();
-absl::Span<const Kernel> WeightOnlyLinearKernels();
-absl::Span<const Kernel> DynamicQuantizedLinearKernels();
-absl::Span<const Kernel> Conv2dKernels();
-absl::Span<const Kernel> Conv2dChainKernels();
-absl::Span<const Kernel> WinogradConv2dKernels();
-absl::Span<const Kernel> MaxPool2dKernels();
-absl::Span<const Kernel> AttentionKernels();
-absl::Span<const Kernel> TokenRowKernels();
-absl::Span<const Kernel> QuantizedLinearKernels();
-absl::Span<const Kernel> QuantizedConv2dKernels();
-absl::Span<const Kernel> QuantizedPointwiseKernels();
 
 // All of them.
 absl::Span<const absl::Span<const Kernel>> CpuKernelTables();

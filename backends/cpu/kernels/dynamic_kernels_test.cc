@@ -12,6 +12,7 @@
 
 #include "backends/cpu/dynamic_calls.h"
 #include "backends/cpu/kernels/cpu_kernels.h"
+#include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/testing/reference_kernels.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"

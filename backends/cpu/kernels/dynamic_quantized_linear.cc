@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/dynamic_calls.h"
-#include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/kernels/product.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/call/operands.h"

@@ -2,8 +2,8 @@
 #include <cstdint>
 
 #include "backends/cpu/calls.h"
-#include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/kernels/rows.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"

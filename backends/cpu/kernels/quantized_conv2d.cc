@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "backends/cpu/kernels/convolution.h"
-#include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/kernels/patches.h"
 #include "backends/cpu/kernels/product.h"
 #include "backends/cpu/kernels/rows.h"
@@ -13,6 +13,13 @@
 #include "runtime/kernels/packed/quantized_gemm.h"
 
 namespace belay::cpu {
+
+static_assert(ConvolutionMemory<uint8_t>::kRows == kQuantizedGroupRows);
+
+template <>
+CheckedInt RowCopySize<uint8_t>(const TapSizes& taps) {
+  return QuantizedCopySize(taps.size, taps.count);
+}
 namespace {
 
 template <bool kDepthwise>

@@ -1,6 +1,6 @@
 // belay_cpu::quantized_linear.
-#include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/kernels/product.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/call/operands.h"

@@ -1,6 +1,6 @@
 // belay_cpu::quantized_add and belay_cpu::lookup.
-#include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/kernel_tables.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernels/call/operands.h"

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/kernels/rows.h"
 #include "backends/cpu/token_calls.h"
 #include "runtime/core/status_macros.h"

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backends/cpu/kernels/cpu_kernels.h"
+#include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/testing/reference_kernels.h"
 #include "backends/cpu/weight_only_calls.h"
 #include "gtest/gtest.h"

@@ -1,13 +1,14 @@
 // belay_cpu::weight_only_linear.
 #include <algorithm>
 
-#include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/kernel_tables.h"
 #include "backends/cpu/kernels/product.h"
 #include "backends/cpu/weight_only_calls.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/packed/weight_only_gemm.h"
+#include "runtime/kernels/packed/weight_only_weights.h"
 
 namespace belay::cpu {
 namespace {

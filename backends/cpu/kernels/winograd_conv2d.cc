@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "backends/cpu/kernels/cpu_kernels.h"
 #include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/kernel_tables.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/call/operands.h"
