@@ -9,14 +9,21 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "backends/aot_backends.h"
-#include "backends/runtime_backends.h"
+#include "absl/types/span.h"
+#include "backends/cpu/aot/cpu_backend.h"
+#include "backends/cpu/aot/cpu_partitioner.h"
+#include "backends/cpu/kernels/kernel_tables.h"
+#include "backends/cpu/runtime/cpu_runtime.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/serialize/serializer.h"
+#include "runtime/backend/backend_registry.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method.h"
-#include "runtime/kernels/standard_kernels.h"
+#include "runtime/kernel/kernel_registry.h"
+#include "runtime/kernels/movement/movement.h"
+#include "runtime/kernels/pool/pool.h"
+#include "runtime/kernels/reference/reference_kernels.h"
 #include "runtime/program/program.h"
 
 namespace belay::examples {
@@ -29,16 +36,30 @@ double MillisecondsSince(absl::Time start) {
 // Step 1: from the archive to a program file.
 absl::Status LowerToFile(const DigitsOptions& options, exir::PipelineReport* report) {
   ABSL_ASSIGN_OR_RETURN(const auto ops, exir::CreateStandardOps());
+  const cpu::CpuBackend backend;
+  exir::BackendSet backends;
+  ABSL_RETURN_IF_ERROR(backends.Add(&backend));
+  const std::unique_ptr<exir::Partitioner> partitioner = cpu::CreateCpuPartitioner({});
   exir::PipelineOptions pipeline;
-  pipeline.backends = &AotBackends();
-  std::unique_ptr<exir::Partitioner> partitioner;
-  if (!options.backend.empty()) {
-    ABSL_ASSIGN_OR_RETURN(partitioner, CreatePartitioner(options.backend, {}));
-    pipeline.partitioners.all.push_back(partitioner.get());
-  }
+  pipeline.backends = &backends;
+  if (options.delegate) pipeline.partitioners.all.push_back(partitioner.get());
   ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
                         exir::LowerFiles({{"forward", options.archive}}, *ops, pipeline, report));
   return exir::WriteProgramFile(image, options.program);
+}
+
+// What the network needs: of the CPU backend's kernels those of its operators; for what is left to
+// others reference kernels, which do everything, and Highway's where these are too slow. What is not
+// named is neither compiled nor linked. An application for any model has AddStandardKernels and
+// RuntimeBackends instead.
+absl::Status AddKernels(KernelRegistry& kernels) {
+  ABSL_RETURN_IF_ERROR(AddReferenceKernels(kernels));
+  for (const absl::Span<const Kernel> table :
+       {MovementKernels(), PoolHighwayKernels(), cpu::LinearKernels(), cpu::Conv2dKernels(),
+        cpu::MaxPool2dKernels()}) {
+    ABSL_RETURN_IF_ERROR(kernels.Add(table));
+  }
+  return absl::OkStatus();
 }
 
 // The class with the highest score.
@@ -56,11 +77,13 @@ absl::StatusOr<DigitsResult> RunDigits(const DigitsOptions& options) {
 
   // Step 2: what a device does. It needs kernels, backends and the file; nothing of the compiler.
   KernelRegistry kernels;
-  ABSL_RETURN_IF_ERROR(AddStandardKernels(kernels));
+  ABSL_RETURN_IF_ERROR(AddKernels(kernels));
+  const cpu::CpuRuntime cpu_runtime(kernels);
+  BackendRegistry backends;
+  ABSL_RETURN_IF_ERROR(backends.Add(&cpu_runtime));
   start = absl::Now();
   ABSL_ASSIGN_OR_RETURN(const Program program, Program::Open(options.program));
-  ABSL_ASSIGN_OR_RETURN(Method method,
-                        Method::Load(program, "forward", kernels, RuntimeBackends()));
+  ABSL_ASSIGN_OR_RETURN(Method method, Method::Load(program, "forward", kernels, backends));
   result.load_ms = MillisecondsSince(start);
   result.file_bytes = program.bytes().size();
 

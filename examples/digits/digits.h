@@ -13,11 +13,11 @@
 namespace belay::examples {
 
 struct DigitsOptions {
-  std::string archive;  // the exported classifier
-  std::string images;   // [n, 1, 8, 8] float32
-  std::string labels;   // [n] int64
-  std::string program;  // where to write the program file
-  std::string backend;  // "" for kernels only
+  std::string archive;   // the exported classifier
+  std::string images;    // [n, 1, 8, 8] float32
+  std::string labels;    // [n] int64
+  std::string program;   // where to write the program file
+  bool delegate = true;  // what it can to the CPU backend; else kernels do everything
 };
 
 struct DigitsResult {
@@ -32,7 +32,7 @@ struct DigitsResult {
 };
 
 // Lowers the archive, writes the program file, opens it and runs all images. Errors are those of
-// the stages.
+// the stages: kNotFound for a network of other operators, whose kernels are not linked.
 absl::StatusOr<DigitsResult> RunDigits(const DigitsOptions& options);
 
 }  // namespace belay::examples

@@ -11,7 +11,8 @@
 #include "absl/flags/usage.h"
 #include "examples/digits/digits.h"
 
-ABSL_FLAG(std::string, backend, "cpu", "delegates what it can to this backend; 'none' for none");
+ABSL_FLAG(std::string, backend, "cpu",
+          "'cpu': the CPU backend does what it can; 'none': kernels do everything");
 ABSL_FLAG(std::string, output, "", "keeps the program file under this name");
 ABSL_FLAG(std::string, data, "examples/digits/data", "folder with the archive and the test images");
 
@@ -20,12 +21,16 @@ int main(int argc, char** argv) {
       "Classifies handwritten digits with a network exported from PyTorch.");
   absl::ParseCommandLine(argc, argv);
   const std::string data = absl::GetFlag(FLAGS_data);
+  const std::string backend = absl::GetFlag(FLAGS_backend);
+  if (backend != "cpu" && backend != "none") {
+    std::fprintf(stderr, "--backend: expected 'cpu' or 'none', got '%s'\n", backend.c_str());
+    return 2;
+  }
   belay::examples::DigitsOptions options{.archive = data + "/digits_cnn.pt2",
                                          .images = data + "/digits_test_images.npy",
                                          .labels = data + "/digits_test_labels.npy",
                                          .program = absl::GetFlag(FLAGS_output),
-                                         .backend = absl::GetFlag(FLAGS_backend)};
-  if (options.backend == "none") options.backend.clear();
+                                         .delegate = backend == "cpu"};
   const bool temporary = options.program.empty();
   if (temporary) {
     std::string name = (std::filesystem::temp_directory_path() / "digits.XXXXXX").string();
