@@ -70,9 +70,12 @@ class MethodBuilder {
   // A loop over the rows of tensors: results are the carried values (`initial`, where there are
   // some), then the stacked others.
   absl::Status EmitRowLoop(const Graph& graph, NodeId id, Scope& scope);
-  // The value of a size of the result of a loop over rows, which the loop may never compute. All
-  // values among the node's arguments are in the scope.
-  ValueIndex SizeBeforeLoop(const Graph& graph, NodeId id, const Scope& scope, const SymInt& size);
+  // The value of a size of the result of a loop over rows, which the loop may never compute: that of
+  // an operand, or a sum, product, quotient, maximum or minimum of such. nullopt when it is none of
+  // these; what was computed of it on the way stays and is not used. All values among the node's
+  // arguments are in the scope.
+  std::optional<ValueIndex> ComputeSize(const Graph& graph, NodeId id, const Scope& scope,
+                                        const SymInt& size);
   absl::Status EmitWithEffects(const Graph& graph, NodeId id, Scope& scope);
   // Moves what a body gives to what the loop carries, in an order that loses nothing.
   void CarryOver(std::vector<ValueIndex> outputs, const std::vector<ValueIndex>& carried);

@@ -1,4 +1,5 @@
 // Bodies: branches, loops, loops over the rows of tensors, and operators with effects.
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -147,8 +148,9 @@ absl::Status MethodBuilder::EmitScan(const Graph& graph, NodeId id, Scope& scope
   return EmitRowLoop(graph, id, scope);
 }
 
-MethodBuilder::ValueIndex MethodBuilder::SizeBeforeLoop(const Graph& graph, NodeId id,
-                                                        const Scope& scope, const SymInt& size) {
+std::optional<MethodBuilder::ValueIndex> MethodBuilder::ComputeSize(const Graph& graph, NodeId id,
+                                                                    const Scope& scope,
+                                                                    const SymInt& size) {
   if (const std::optional<int64_t> number = size.AsInt()) return AddInt(*number);
   // The same size of an operand.
   std::optional<std::pair<ValueId, int64_t>> found;
@@ -160,10 +162,32 @@ MethodBuilder::ValueIndex MethodBuilder::SizeBeforeLoop(const Graph& graph, Node
       }
     });
   }
-  if (!found.has_value()) return AddInt(size.Range(program_.ranges).max);
-  const ValueIndex dim = AddInt(found->second);
-  const ValueIndex result = AddScalarSlot(schema::ScalarSlot::INT);
-  AddKernelCall("aten.sym_size.int", {*scope.get(found->first), dim}, {result});
+  if (found.has_value()) {
+    const ValueIndex dim = AddInt(found->second);
+    const ValueIndex result = AddScalarSlot(schema::ScalarSlot::INT);
+    AddKernelCall("aten.sym_size.int", {*scope.get(found->first), dim}, {result});
+    return result;
+  }
+  // Or computed of such.
+  std::string op;
+  if (size.kind() == SymExpr::Kind::kAdd) op = "executorch_prim.add.Scalar";
+  if (size.kind() == SymExpr::Kind::kMul) op = "executorch_prim.mul.Scalar";
+  if (size.name() == "FloorDiv") op = "executorch_prim.floordiv.Scalar";
+  if (size.name() == "Max") op = "executorch_prim.sym_max.Scalar";
+  if (size.name() == "Min") op = "executorch_prim.sym_min.Scalar";
+  if (op.empty()) return std::nullopt;
+  std::optional<ValueIndex> result;
+  for (const SymExpr& argument : size.arguments()) {
+    const std::optional<ValueIndex> operand = ComputeSize(graph, id, scope, argument);
+    if (!operand.has_value()) return std::nullopt;
+    if (!result.has_value()) {
+      result = operand;
+      continue;
+    }
+    const ValueIndex joined = AddScalarSlot(schema::ScalarSlot::INT);
+    AddKernelCall(op, {*result, *operand}, {joined});
+    result = joined;
+  }
   return result;
 }
 
@@ -212,7 +236,8 @@ absl::Status MethodBuilder::EmitRowLoop(const Graph& graph, NodeId id, Scope& sc
     // So that it has its sizes when there are no rows.
     std::vector<ValueIndex> sizes = {count};
     for (int d = 1; d < meta->rank(); ++d) {
-      sizes.push_back(SizeBeforeLoop(graph, id, scope, meta->sizes[d]));
+      const std::optional<ValueIndex> size = ComputeSize(graph, id, scope, meta->sizes[d]);
+      sizes.push_back(size.has_value() ? *size : AddInt(meta->sizes[d].Range(program_.ranges).max));
     }
     schema::Value dtype;
     dtype.set_dtype(static_cast<uint32_t>(meta->dtype));
