@@ -32,7 +32,7 @@ HIGHWAY_FAMILIES = [
     _family("//runtime/kernels/sort", "sort_kernels.cc", "SortHighwayKernels"),
 ]
 
-# The CPU backend's own, of namespace belay::cpu, in the order of cpu_kernels.cc.
+# The CPU backend's own, of namespace belay::cpu: what cpu_kernels.cc adds, in this order.
 CPU_FAMILIES = [
     _family("//backends/cpu/kernels:" + file, file + ".cc", function)
     for file, function in [

@@ -6,19 +6,11 @@
 namespace belay::cpu {
 
 absl::Span<const absl::Span<const Kernel>> CpuKernelTables() {
-  static const absl::Span<const Kernel> kTables[] = {LinearKernels(),
-                                                     BFloat16ProductKernels(),
-                                                     WeightOnlyLinearKernels(),
-                                                     DynamicQuantizedLinearKernels(),
-                                                     Conv2dKernels(),
-                                                     Conv2dChainKernels(),
-                                                     WinogradConv2dKernels(),
-                                                     MaxPool2dKernels(),
-                                                     AttentionKernels(),
-                                                     TokenRowKernels(),
-                                                     QuantizedLinearKernels(),
-                                                     QuantizedConv2dKernels(),
-                                                     QuantizedPointwiseKernels()};
+#define BELAY_KERNEL_FAMILY(function, file) function(),
+  static const absl::Span<const Kernel> kTables[] = {
+#include "backends/cpu/kernels/cpu_families.inc"
+  };
+#undef BELAY_KERNEL_FAMILY
   return kTables;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
@@ -13,7 +14,7 @@ namespace {
 TEST(StridedTest, DimsAreMaskedOnce) {
   EXPECT_EQ(*DimMask({{0, -1}}, 3), 0b101u);
   EXPECT_THAT(DimMask({{0, 0}}, 3), StatusIs(kInvalid, "dim 0 appears more than once"));
-  EXPECT_THAT(DimMask({{3}}, 3), StatusIs(kRange));
+  EXPECT_THAT(DimMask(absl::Span<const int64_t>({3}), 3), StatusIs(kRange));
 }
 
 TEST(StridedTest, SizesAreUnequalWhereTheirOrderTells) {
