@@ -100,9 +100,12 @@ _runtime_sources = rule(
 def _label(target):
     return Label(target)
 
-# Names of families for belay_runtime: "reference", and the folders of //runtime/kernels.
+# Names of families for belay_runtime: "reference", the folders of //runtime/kernels, and the files of //backends/cpu/kernels.
 def _family_name(family):
     return family.file.split("/")[2]
+
+def _cpu_family_name(family):
+    return "cpu/" + family.file.split("/")[-1][:-len(".cc")]
 
 # What is wrong with the attributes of a belay_runtime, or "".
 def _runtime_problem(programs, kernels, own_operators, families, known_families, backends):
@@ -145,8 +148,9 @@ def belay_runtime(
       name: of the library and its header.
       programs: belay_program targets.
       kernels: in place of `programs` a list that was made before, as <name>_kernels.txt: it can be kept in the source tree.
-      families: which kernels may be compiled: "reference", and folders of //runtime/kernels. All by default; what
-        is left out need not be built, and fails the build if it is needed. For packages of Belay's own.
+      families: which kernels may be compiled: "reference", folders of //runtime/kernels, and "cpu/" and files of
+        //backends/cpu/kernels, of which all may be if none is named. All by default; what is left out need not be
+        built, and fails the build if it is needed. For packages of Belay's own.
       backends: which of Belay's backends may be linked; the same.
       more_backends: further ones, as for belay_backend_set: package -> namespace. Their :runtime is linked alone.
       own_operators: operators whose kernels the application adds to a copy of the registry.
@@ -156,7 +160,8 @@ def belay_runtime(
       copts: for the tables, which are compiled for this library alone.
       **kwargs: as for cc_library.
     """
-    known = ["reference"] + depset([_family_name(family) for family in HIGHWAY_FAMILIES]).to_list()
+    cpu_families = [_cpu_family_name(family) for family in CPU_FAMILIES]
+    known = ["reference"] + depset([_family_name(family) for family in HIGHWAY_FAMILIES]).to_list() + cpu_families
     families = known if families == None else families
     backends = BACKENDS if backends == None else backends
     problem = _runtime_problem(programs, kernels, own_operators, families, known, backends)
@@ -186,14 +191,15 @@ def belay_runtime(
         if "reference" in families:
             sources.append(_label("//runtime/kernels/reference:family_sources"))
             deps.append(_label("//runtime/kernels/reference:family_parts"))
-    if backends == BACKENDS:
+    chosen = [family for family in CPU_FAMILIES if _cpu_family_name(family) in families] or CPU_FAMILIES
+    if backends == BACKENDS and len(chosen) == len(CPU_FAMILIES):
         sources.append(_label("//backends:family_sources"))
         deps.append(_label("//backends:selectable_runtimes"))
     else:
         deps += [_label(selectable_runtime(backend)) for backend in backends]
         if "cpu" in backends:
-            sources += [_label(family.source) for family in CPU_FAMILIES]
-            deps += depset([_label(family.target) for family in CPU_FAMILIES]).to_list()
+            sources += [_label(family.source) for family in chosen]
+            deps += depset([_label(family.target) for family in chosen]).to_list()
     deps += [package + ":runtime" for package in more_backends]
     _runtime_sources(
         name = name + "_sources",
