@@ -3,8 +3,8 @@
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "CPP_COMPILE_ACTION_NAME")
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
-# What is compiled; the headers are included before it. Clang writes the place of this file into the result, so it is
-# one that every machine has at the same place, and not one in a sandbox, whose place is new each time.
+# What is compiled, in the compiler's root; the headers are included before it. Clang writes the place of this file into
+# the result, so it is one that every machine has at the same place, and not one in a sandbox, whose place is new each time.
 _MAIN_FILE = "/usr/include/stdc-predef.h"
 
 def _precompiled_headers_impl(ctx):
@@ -34,7 +34,7 @@ def _precompiled_headers_impl(ctx):
         cc_toolchain = toolchain,
         feature_configuration = features,
         output_file = precompiled.path,
-        source_file = _MAIN_FILE,
+        source_file = (toolchain.sysroot or "") + _MAIN_FILE,
         use_pic = pic,
         # Without times, so that the same headers give the same bytes. With templates' instances, so that no file makes
         # those that the headers themselves use.
