@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <random>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -13,6 +12,7 @@
 
 #include "runtime/core/checked_math.h"
 #include "runtime/core/element.h"
+#include "runtime/core/random.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/program/metadata_path.h"
@@ -171,7 +171,7 @@ absl::StatusOr<std::string> NpyBytesOf(const EValue& value) {
 
 absl::StatusOr<NpyArray> RandomInput(const MethodPlan& plan, size_t i, uint64_t seed,
                                      int64_t dynamic_size) {
-  std::mt19937_64 random(seed + i);
+  Random random(seed, i);
   NpyArray array;
   const ValuePlan& value = InputValue(plan, i);
   const TensorPlan* tensor = std::get_if<TensorPlan>(&value);
@@ -207,14 +207,13 @@ absl::StatusOr<NpyArray> RandomInput(const MethodPlan& plan, size_t i, uint64_t 
   DispatchDType<kAllTypes>(array.dtype, [&](auto tag) {
     using T = CppType<tag.value>;
     T* out = array.view().template as<T>();
-    std::uniform_real_distribution<float> real(-1, 1);
     for (int64_t k = 0; k < count; ++k) {
       if constexpr (std::is_same_v<T, bool>) {
-        out[k] = random() % 2 == 1;
+        out[k] = random.OneIn(2);
       } else if constexpr (std::is_integral_v<T>) {
-        out[k] = static_cast<T>(random() % 8);
+        out[k] = static_cast<T>(random.Below(8));
       } else {
-        out[k] = ConvertElement<T>(real(random));
+        out[k] = ConvertElement<T>(static_cast<float>(random.Next() >> 40) * 0x1p-23f - 1);
       }
     }
   });

@@ -14,6 +14,7 @@
 namespace belay::tools {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -173,12 +174,14 @@ TEST(CommandLineTest, SuggestsWhatIsProbablyMeant) {
 
 TEST(CommandLineTest, HelpTellsDefaults) {
   const std::string verify = Parse({"verify", "--help"}).out;
-  for (const char* line : {"TEXT=forward ", "}=highway\n", "=1e-05 "}) {
-    EXPECT_THAT(verify, HasSubstr(line));
+  // "TEXT=forward" or "TEXT [forward]", by CLI11's version.
+  for (const char* line : {"TEXT(=| \\[)forward", "[}](=| \\[)highway", "(=| \\[)1e-05"}) {
+    EXPECT_THAT(verify, ContainsRegex(line));
   }
   // 0 stands for none, and is no size.
-  EXPECT_THAT(Parse({"lower", "--help"}).out, ::testing::Not(HasSubstr("--max-size INT:>=1=")));
-  EXPECT_THAT(Parse({"lower", "--help"}).out, HasSubstr("=1048576 "));
+  const std::string lower = Parse({"lower", "--help"}).out;
+  EXPECT_THAT(lower, ::testing::Not(ContainsRegex("--max-size INT:>=1(=| \\[)")));
+  EXPECT_THAT(lower, ContainsRegex("(=| \\[)1048576"));
 }
 
 TEST(CommandLineTest, HelpIsNoError) {

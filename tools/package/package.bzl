@@ -22,8 +22,9 @@ def _static_archive_impl(ctx):
     ctx.actions.run_shell(
         inputs = archives + [script],
         outputs = [ctx.outputs.archive],
-        # "D": no times and owners, so that the bytes follow from the content.
-        command = "llvm-ar-19 -M < %s && llvm-ranlib-19 -D %s" % (script.path, ctx.outputs.archive.path),
+        # LLVM's tools lie beside the compiler. "D": no times and owners, so that the bytes follow from the content.
+        command = "llvm=$(dirname \"$(readlink -f \"$3\")\") && \"$llvm/llvm-ar\" -M < \"$1\" && \"$llvm/llvm-ranlib\" -D \"$2\"",
+        arguments = [script.path, ctx.outputs.archive.path, find_cpp_toolchain(ctx).compiler_executable],
         mnemonic = "StaticArchive",
         use_default_shell_env = True,
     )
@@ -35,7 +36,9 @@ static_archive = rule(
         "library": attr.label(mandatory = True, providers = [CcInfo]),
         "archive": attr.output(mandatory = True),
         "flags": attr.output(mandatory = True),
+        "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
+    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
     doc = "Everything that `library` consists of in one archive, and in `flags` what the linker needs besides.",
 )
 
