@@ -20,7 +20,7 @@ shift
 readonly packages=(bash ca-certificates procps file git python3 dpkg-dev
   bazel-bootstrap bazel-features bazel-platforms bazel-rules-cc bazel-rules-java bazel-rules-license bazel-rules-proto
   bazel-rules-python bazel-skylib
-  clang-21 lld-21 libclang-rt-21-dev
+  clang-21 lld-21 llvm-21 libclang-rt-21-dev
   libabsl-dev libprotobuf-dev protobuf-compiler libgtest-dev libgmock-dev libbenchmark-dev libsimdjson-dev libcli11-dev
   nlohmann-json3-dev zlib1g-dev libsodium-dev libssl-dev flatbuffers-compiler libflatbuffers-dev cmake pkgconf)
 # Of Debian 12: XNNPACK's operators have other names and arguments since.
