@@ -92,13 +92,13 @@ Operations NameOrigins(ExportedProgram& program) {
 
 // Operators whose operands have one dtype in the edge dialect (exir/passes/promote_mixed_dtypes.h) and
 // that otherwise compute with a number as it is: of float16 and bfloat16 the number is rounded before.
-constexpr std::string_view kOneDType[] = {"add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor",
-                                          "div.Tensor_mode"};
+constexpr std::string_view kOneDType[] = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor",
+                                          "aten.div.Tensor", "aten.div.Tensor_mode"};
 
 // Whether an operand is a number that was rounded for this node.
 bool RoundsNumber(const exir::Graph& graph, const exir::Node& node) {
-  const std::string name = absl::StrCat(node.target->op(), ".", node.target->overload());
-  if (std::find(std::begin(kOneDType), std::end(kOneDType), name) == std::end(kOneDType)) {
+  const OpOverload& op = *node.target->aten();
+  if (std::find(std::begin(kOneDType), std::end(kOneDType), op.name()) == std::end(kOneDType)) {
     return false;
   }
   for (const std::string_view argument : {"self", "other"}) {
@@ -106,10 +106,9 @@ bool RoundsNumber(const exir::Graph& graph, const exir::Node& node) {
     if (operand == nullptr || !graph.value(*operand).producer.valid()) continue;
     const exir::Node& cast = graph.node(graph.value(*operand).producer);
     const exir::ValueId* source = cast.operand().get_if<exir::ValueId>();
-    if (cast.debug_handle != node.debug_handle || source == nullptr ||
-        cast.target->op().find("to_") == std::string_view::npos) {
-      continue;
-    }
+    const bool copies =
+        cast.target->op() == "_to_copy" || cast.target->op() == "_to_dim_order_copy";
+    if (!copies || cast.debug_handle != node.debug_handle || source == nullptr) continue;
     const exir::TensorMeta* from = graph.value(*source).tensor();
     const exir::TensorMeta* to = graph.value(*operand).tensor();
     constexpr DTypeSet kShort = {DType::kFloat16, DType::kBFloat16};

@@ -40,9 +40,9 @@ EValue ConstantInput(const MethodPlan& plan, size_t i);
 absl::StatusOr<std::string> NpyBytesOf(const EValue& value);
 
 // Elements for an input, the same for a seed on every machine and with every standard library: floats
-// in [-1, 1), integers in [0, 8), bools fair. Dynamic dimensions get `dynamic_size`, or the bound of theirs that is next to it.
-// A number that was fixed at export is that number. kInvalidArgument when the
-// formula of a dimension overflows for `dynamic_size`, kResourceExhausted when there is no memory.
+// in [-1, 1), integers in [0, 8), bools fair. Dynamic dimensions get `dynamic_size`, or the bound of
+// theirs that is next to it. A number that was fixed at export is that number. kInvalidArgument when
+// the formula of a dimension overflows for `dynamic_size`, kResourceExhausted when there is no memory.
 absl::StatusOr<NpyArray> RandomInput(const MethodPlan& plan, size_t i, uint64_t seed,
                                      int64_t dynamic_size);
 

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <type_traits>
 
 #include "backends/cpu/calls.h"
 #include "backends/cpu/kernels/patches.h"

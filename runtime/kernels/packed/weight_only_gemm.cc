@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstring>
 #include <iterator>
-#include <limits>
 #include <type_traits>
 
 #include "runtime/kernels/vector_halves.h"
