@@ -1,5 +1,6 @@
-// AMX: products of bytes, and of bfloat16, by the tiles of Intel's server CPUs since Sapphire Rapids
-// (Intel's Software Developer's Manual, volume 1, chapter 18). Highway has no target for them.
+// AMX matrix multiplication of 8-bit integers and of bfloat16, on Intel server CPUs since Sapphire
+// Rapids (Intel's Software Developer's Manual, volume 1, chapter 18). Highway has no target for
+// AMX.
 #ifndef BELAY_RUNTIME_KERNELS_AMX_H_
 #define BELAY_RUNTIME_KERNELS_AMX_H_
 
@@ -13,26 +14,28 @@
 
 namespace belay {
 
-// Whether the CPU has AMX-INT8 and AMX-BF16, of which none has only one, and the system lets this process
-// use its registers, which it is asked for once. False in builds for other CPUs.
+// Returns whether the CPU has AMX-INT8 and AMX-BF16 and the system lets this process use the tile
+// registers. Requests the permission once. No CPU has only one of the two. False in builds for
+// other CPUs.
 bool HasAmx();
 
-// Whether kernels use it: HasAmx(), unless another set was chosen (UseInstructionSet of
-// instruction_set.h).
+// Returns whether kernels use AMX: HasAmx(), unless another instruction set was selected
+// (UseInstructionSet of instruction_set.h).
 bool UsesAmx();
-// While no kernel runs. Without effect where there is no AMX.
+// Must not be called while a kernel runs. No effect on CPUs without AMX.
 void SetUsesAmx(bool uses);
 
-inline constexpr size_t kAmxRows = 32;     // of A, that the tiles have sums for
-inline constexpr size_t kAmxColumns = 32;  // of B, 16 of them in each of two parts
-// A line of B has a word of 32 bits for each of a part's 16 columns, as a row of A has one that meets it.
-inline constexpr size_t kAmxLines = 16;  // that a tile has
-inline constexpr size_t kAmxDepth = 64;  // bytes of a row of A that meet them
-// Elements of B that a part's lines are apart: parts are panels of bytes (quantized_weights.h) or halves of a
-// panel of pairs (packed_weights.h).
+inline constexpr size_t kAmxRows = 32;     // rows of A in the accumulator tiles
+inline constexpr size_t kAmxColumns = 32;  // columns of B: 16 in each of two parts
+// bytes of a row of A per tile of B
+// word of each row of A.
+inline constexpr size_t kAmxLines = 16;  // lines in a tile of B
+inline constexpr size_t kAmxDepth = 64;  // bytes of a row of A per tile of B
+// Distance in elements between consecutive lines of a part. Parts are panels of bytes
+// (quantized_weights.h) or halves of a VNNI-2 panel (packed_weights.h).
 inline constexpr size_t kAmxLineStep = 64;
 
-// For each type of A's elements: that of B's, and that of sums.
+// Maps the element type of A to the element type of B and to the accumulator type.
 template <class T>
 struct AmxElement;
 template <>
@@ -46,66 +49,71 @@ struct AmxElement<BFloat16> {
   using Sum = float;
 };
 
-// The sums of products of some rows of A with one or two parts of B: in registers of the thread that made
-// it, which makes no other while it lives. Those of bytes are exact as long as they fit int32, and wrap
-// beyond; those of bfloat16 round each product and sum to nearest, and take subnormal numbers for 0. What a
-// sum is depends on its row and column alone.
-// Precondition of all: HasAmx().
+// Accumulator tiles for some rows of A times one or two parts of B. They occupy the tile registers
+// of the constructing thread, which must not construct another object while this one lives.
+//
+// Integer accumulators are exact as long as they fit int32, and wrap beyond. bfloat16 accumulators
+// round each product and each sum to nearest and flush subnormal numbers to 0. An accumulator
+// depends only on its row and column.
+//
+// Precondition of all functions: HasAmx().
 template <class T>
 class AmxTiles {
  public:
   using B = typename AmxElement<T>::OfB;
   using Sum = typename AmxElement<T>::Sum;
 
-  // 1 <= rows <= kAmxRows. last_lines: those that B has beyond whole tiles, fewer than kAmxLines.
+  // 1 <= rows <= kAmxRows. `last_lines`: lines of B after the last whole tile, fewer than
+  // kAmxLines.
   AmxTiles(size_t rows, size_t last_lines);
   ~AmxTiles();
   AmxTiles(const AmxTiles&) = delete;
   AmxTiles& operator=(const AmxTiles&) = delete;
 
-  // All sums become 0.
+  // Sets all accumulators to 0.
   void Clear();
-  // Adds the products of kAmxDepth bytes of each row of A, which are `stride` elements apart, with kAmxLines
-  // lines of each part. `second`: null for one part, whose sums are then the only ones.
+  // Accumulates kAmxDepth bytes of each row of A times kAmxLines lines of each part. Rows of A are
+  // `stride` elements apart. If `second` is null, only the accumulators of the first part are used.
   void Add(const T* a, size_t stride, const B* first, const B* second);
-  // The same of the last lines, which a word of each row meets.
+  // Same as Add, for the last lines: one 32-bit word of each row per line.
   void AddLast(const T* a, size_t stride, const B* first, const B* second);
-  // Row r and column j to sums[r * kAmxColumns + j]; aligned to 64 bytes.
+  // sums[r * kAmxColumns + j] = accumulator of row r, column j. `sums` is aligned to 64 bytes.
   void Store(Sum* sums, bool second) const;
 
  private:
   template <int kTileOfA, int kTileOfB>
   void AddTo(const T* a, size_t stride, const B* first, const B* second);
 
-  size_t lower_;  // where the lower half of the rows begins; 0 when there is one half
+  size_t lower_;  // first row of the lower half; 0 if there is one half
 };
 
-// Rows of A: the first, and the elements from one to the next.
+// Rows of A: the first row, and the distance between rows in elements.
 template <class T>
 struct AmxRows {
   const T* first;
   size_t stride;
 };
-// The parts of B for up to kAmxColumns columns; `second` is not read where the first has them all.
+// Parts of B for up to kAmxColumns columns. `second` is not read if the first part has all columns.
 template <class T>
 struct AmxParts {
   const typename AmxElement<T>::OfB *first, *second;
 };
 
-// Bytes of the parts that all rows meet before the next ones: a share of the second-level cache.
+// Bytes of parts of B that are reused for all rows before the next block: a share of the L2 cache.
 inline constexpr size_t kAmxBlockBytes = size_t{512} << 10;
 
-// Multiplies rows [first_row, last_row) of A with columns [first_column, last_column) of B, whose parts have
-// `lines` > 0 lines; first_column is a multiple of kAmxColumns. Ends early when the budget says so.
-//   rows(row, count)            the AmxRows of rows [row, row + count), which stay until it is called again
-//   parts(column)               the AmxParts of the columns from `column` on
+// Multiplies rows [first_row, last_row) of A by columns [first_column, last_column) of B. The parts
+// of B have `lines` > 0 lines; first_column is a multiple of kAmxColumns. Returns early when the
+// budget is exhausted.
+//   rows(row, count)      returns the AmxRows of rows [row, row + count); valid until the next call
+//   parts(column)         returns the AmxParts of the columns from `column` on
 //   finish(row, count, column, columns, sums)
-//                               takes the sums, kAmxColumns apart, of these rows and columns
+//                         receives the sums of these rows and columns, rows kAmxColumns apart
 // Precondition: HasAmx().
 template <class T, class RowsFn, class PartsFn, class FinishFn>
 void MultiplyByAmx(size_t lines, size_t first_row, size_t last_row, size_t first_column,
                    size_t last_column, RowsFn rows, PartsFn parts, FinishFn finish) {
-  constexpr size_t kWord = sizeof(uint32_t), kTerms = kWord / sizeof(T);  // of a line
+  constexpr size_t kWord = sizeof(uint32_t), kTerms = kWord / sizeof(T);  // elements of A per line
   const size_t block =
       std::max(kAmxBlockBytes / (lines * kWord), kAmxColumns) / kAmxColumns * kAmxColumns;
   alignas(64) typename AmxTiles<T>::Sum sums[kAmxRows * kAmxColumns] = {};

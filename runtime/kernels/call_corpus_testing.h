@@ -1,4 +1,4 @@
-// The calls of calls.txt and what tests change of them.
+// The corpus calls.txt and the mutations that tests apply to its calls.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_CORPUS_TESTING_H_
 #define BELAY_RUNTIME_KERNELS_CALL_CORPUS_TESTING_H_
 
@@ -12,38 +12,38 @@
 
 namespace belay {
 
-// A call of which something may be changed.
+// A call to mutate.
 struct CorpusCall {
   TextCall call;
-  std::string result;  // "" when the call does not show it
+  std::string result;  // empty if calls.txt does not state it
   bool has_result = false;
-  std::vector<std::string> names;  // of the arguments
+  std::vector<std::string> names;  // argument names
 };
 
-// With the calls and the kernels of both engines.
+// Fixture with the calls and the kernels of both engines.
 class CallCorpus : public ::testing::Test {
  protected:
   static void SetUpTestSuite();
 
   static KernelRegistry* reference_;
-  static KernelRegistry* standard_;  // the reference kernels and those that are preferred
+  static KernelRegistry* standard_;  // reference kernels and the preferred Highway kernels
   static std::vector<CorpusCall>* calls_;
 };
 
-// What a word of a call is.
+// Classify a word of a call.
 bool IsTensor(std::string_view text);
 bool IsNumber(std::string_view text);
-// The words of a list, of which those that are tensors say where their elements end.
+// Joins the words of a list. Tensors end with ";", which marks the end of their elements.
 std::string ListOf(const std::vector<std::string>& elements);
 
-// What draws numbers that nobody can foretell.
+// Returns whether the operator draws random numbers.
 bool IsRandom(const TextCall& call);
-// Whether texts of results say the same but for rounding: numbers within a part of 100.
+// Returns whether two result strings are equal except for rounding: numbers within 1 %.
 bool AreAlike(std::string_view a, std::string_view b);
 
-// The tensor with another dtype, other elements, another layout and shape, each alone.
+// Variants of a tensor with one change each: dtype, elements, layout or shape.
 std::vector<std::string> ChangedTensors(const std::string& text);
-// Other values in the place of an argument; some of other kinds.
+// Other values for an argument, some of other kinds.
 std::vector<std::string> ChangedArgument(const std::string& text);
 
 }  // namespace belay

@@ -1,20 +1,20 @@
-// Calls of kernels as text, for tests of what they give and of what they refuse:
+// Kernel calls as strings, for tests of results and errors:
 //
 //   aten.index_select.default f32[2,3]=1,2,3,4,5,6 1 i64[2]=2,0 -> f32
 //
-// An operator, its arguments in the order of its schema, and its outputs, with a space between them.
+// The operator, its arguments in the order of its schema, and its outputs, separated by spaces.
 //
 //   f32[2,3]             a tensor, by the short name of its dtype; its elements are 1, 2, 3, …
-//   f32[2,3]=1,nan,2+1j  its elements; from the first again where there are more
-//   f32[2,3]:t           its dimensions lie in the opposite order; :l channels last, :g with gaps
-//                        between elements, :r one element everywhere, :n without memory
+//   f32[2,3]=1,nan,2+1j  its elements; repeated from the first if the tensor has more
+//   f32[2,3]:t           dimensions in reversed memory order; :l channels last, :g gaps between
+//                        elements, :r one element everywhere, :n without memory
 //   3 0.5 1+2j true none float32 'mean' <channels_last>
-//   [1,2] [f32[2],none]  a list; the element "null" is a slot that is missing; elements of its
-//                        tensors end with ";": [f32[2]=1,2;,none]
+//   [1,2] [f32[2],none]  a list; the element "null" is a missing slot; elements of its tensors end
+//                        with ";": [f32[2]=1,2;,none]
 //
-// An argument "@2" is the same tensor as argument 2. An output is a tensor that is given any sizes
-// ("f32", or in another layout "f32:l"), or one that keeps those it has ("f32[2]"); or "self" or "@2",
-// which are the slots of arguments 0 and 2. Anything else is what stands in the slot before.
+// An argument "@2" is the same tensor as argument 2. An output is a resizable tensor ("f32", or in
+// another layout "f32:l"), or a tensor of fixed sizes ("f32[2]"). "self" and "@2" are the slots of
+// arguments 0 and 2. Any other word is the initial value of the output's slot.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_TESTING_H_
 #define BELAY_RUNTIME_KERNELS_CALL_TESTING_H_
 
@@ -32,15 +32,15 @@
 
 namespace belay {
 
-// The parts between separators that stand outside of brackets. Elements of a tensor in a list end
-// with ";" where another element of the list follows: "[f32[2]=1,2;,none]".
+// Splits at separators outside brackets. Elements of a tensor in a list end with ";" if another
+// element of the list follows: "[f32[2]=1,2;,none]".
 std::vector<std::string> SplitOutsideOfBrackets(std::string_view text, char separator);
 
-// A call as words. Copies are independent.
+// A call split into words. Copies are independent.
 struct TextCall {
-  // Ends the process for what is no call.
+  // Ends the process if `text` is not a call.
   static TextCall Parse(std::string_view text);
-  // The same but for one argument, or one output.
+  // Returns a copy with one argument, or one output, replaced.
   TextCall With(size_t argument, std::string_view value) const;
   TextCall WithOutput(size_t output, std::string_view value) const;
   std::string ToString() const;
@@ -49,11 +49,11 @@ struct TextCall {
   std::vector<std::string> arguments, outputs;
 };
 
-// Values from words, and their memory. No byte lies behind a tensor's last element, so that asan
-// sees what runs over.
+// Parses values and owns their memory. Buffers end at a tensor's last element, so that ASan detects
+// overruns.
 class ValueMemory {
  public:
-  // Ends the process for what is no value.
+  // Ends the process if `text` is not a value.
   EValue Value(std::string_view text);
   EValue Tensor(DType dtype, const Sizes& sizes, char layout, std::string_view elements);
   EValue List(std::vector<EValue*> elements) {
@@ -69,41 +69,42 @@ class ValueMemory {
   std::deque<std::vector<EValue*>> lists_;
 };
 
-// What is wrong with the surroundings of a call.
+// Faults injected into the environment of a call.
 struct CallFaults {
-  int failing_resize = -1;  // this one of the outputs' resizes fails, counted from 0
+  int failing_resize = -1;  // index of the output resize that fails, from 0
   bool no_scratch = false;
-  bool constant_arguments = false;  // none may be written
-  bool plan_only = false;           // a kernel is chosen and asked for its working memory, no more
+  bool constant_arguments = false;  // arguments are not writable
+  bool plan_only = false;           // only selects a kernel and computes its scratch size
   ThreadPool* threads = nullptr;
 };
 
 struct CallOutcome {
   absl::Status status;
   std::string kernel;
-  std::vector<EValue> outputs;  // in the memory below
+  std::vector<EValue> outputs;  // stored in `memory`
   int resizes = 0;
   uint64_t scratch_bytes = 0;
   std::shared_ptr<ValueMemory> memory;
 
-  // "f32[2]=1,2", numbers with six digits; "; " between outputs. Of an error, its code and message.
+  // "f32[2]=1,2", numbers with six digits, outputs separated by "; ". For an error, its code and
+  // message.
   std::string ToString() const;
 };
 
-// The most elements of an output; more is kOutOfRange.
+// Maximal number of elements of an output; more is kOutOfRange.
 inline constexpr int64_t kMostTestElements = int64_t{1} << 20;
 
-// Runs the kernel of the registry that takes the call. kNotFound when there is none, kUnavailable
-// when it asks for more working memory than 1 GiB.
+// Runs the registry's kernel that accepts the call. kNotFound if no kernel accepts it, kUnavailable
+// if the kernel requests more than 1 GiB of scratch memory.
 CallOutcome RunCall(const KernelRegistry& kernels, const TextCall& call,
                     const CallFaults& faults = {});
-// The same by this kernel, whether it takes the call or not.
+// Runs this kernel, even if it does not accept the call.
 CallOutcome RunCall(const Kernel& kernel, const TextCall& call, const CallFaults& faults = {});
 
-// The names of the operator's arguments.
+// Names of the operator's arguments.
 std::vector<std::string> ArgumentNames(const KernelRegistry& kernels, std::string_view op);
 
-// The lines of a text file that are neither empty nor comments (#).
+// Lines of a text file that are neither empty nor comments (#).
 std::vector<std::string> LinesOf(const std::string& path);
 
 }  // namespace belay

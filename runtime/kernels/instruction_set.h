@@ -1,4 +1,4 @@
-// The instruction sets that Highway kernels choose from when they run.
+// Instruction sets from which Highway kernels select at run time.
 #ifndef BELAY_RUNTIME_KERNELS_INSTRUCTION_SET_H_
 #define BELAY_RUNTIME_KERNELS_INSTRUCTION_SET_H_
 
@@ -10,14 +10,15 @@
 
 namespace belay {
 
-// Those that were compiled in and that this CPU has, the best first: "AVX3_ZEN4", "AVX2", …, as
-// Highway names them; and "AMX" before all others, which adds AMX's tiles (amx.h) to the next.
+// Returns the compiled instruction sets that this CPU supports, best first, with Highway's names:
+// "AVX3_ZEN4", "AVX2", …. If AMX is available, "AMX" is the first: AMX tiles (amx.h) on top of the
+// next set.
 std::vector<std::string> InstructionSets();
 
-// Makes all kernels of the process behave as on a CPU whose best this one is: for tests and
-// measurements, while no kernel runs. A kernel that was not compiled for it (targets.bzl) uses
-// the best below it.
-// kNotFound listing InstructionSets() when it is none of them.
+// Makes all kernels of the process behave as on a CPU whose best instruction set is `name`. For
+// tests and measurements; must not be called while a kernel runs. A kernel that was not compiled
+// for `name` (targets.bzl) uses the next best set. kNotFound, listing InstructionSets(), if the
+// name is unknown.
 absl::Status UseInstructionSet(std::string_view name);
 
 }  // namespace belay

@@ -1,9 +1,9 @@
 // For tests of Highway kernels: runs a call on the reference kernel and on the Highway kernel with
-// every instruction set of the machine, and compares.
+// every instruction set of the machine, and compares the results.
 //
 // A call is a table row: an operator, its arguments with the dtypes, sizes and layouts of tensors,
-// and the error that its contract allows. Values are drawn; outputs lie between guards and begin
-// filled with a pattern; inputs must come out unchanged.
+// and the error that its contract allows. Values are random. Outputs are surrounded by guard bytes
+// and initialized with a pattern. Inputs must remain unchanged.
 #ifndef BELAY_RUNTIME_KERNELS_KERNEL_COMPARISON_H_
 #define BELAY_RUNTIME_KERNELS_KERNEL_COMPARISON_H_
 
@@ -23,11 +23,11 @@
 
 namespace belay {
 
-// How the elements of a tensor lie.
+// Memory layout of a tensor.
 enum class Layout : uint8_t {
   kRowMajor,
-  kReversed,  // dimensions in the opposite order
-  kGaps,      // row-major, each element two places after the one before
+  kReversed,  // dimensions in reversed memory order
+  kGaps,      // row-major with stride 2 between elements
   kChannelsLast,
   kRepeated,  // one element everywhere
 };
@@ -37,7 +37,7 @@ enum class Values : uint8_t {
   kPositive,  // not near 0
   kUnit,      // between -1 and 1
   kWide,      // thousands
-  kFew,       // many are equal
+  kFew,       // many equal elements
   kSpecial,   // NaN, infinities, zeros, the largest and the smallest
 };
 
@@ -53,15 +53,14 @@ using TestArgument =
     std::variant<EValue, TestTensorSpec, std::vector<int64_t>, std::vector<TestTensorSpec>,
                  std::vector<std::optional<TestTensorSpec>>>;
 
-// What an error is measured in.
+// Unit of an error.
 enum class UlpOf : uint8_t {
-  kElement,  // units in the last place of the wanted element, in the output's dtype
-  kLargest,  // … of the largest element of the output
-  // … of what the reference kernel makes of the operands' absolute values, where that is more: for
-  // sums and products of matrices, whose terms may cancel. A sum of n products has an error of at
-  // most (n + 1) u S, where u is half a unit in the last place of 1 and S the sum of the products'
-  // absolute values (Higham, "Accuracy and Stability of Numerical Algorithms", 2002, §3.1), and
-  // u S <= ulp(S).
+  kElement,  // ULP of the expected element, in the output's dtype
+  kLargest,  // ULP of the largest element of the output
+  // ULP of the reference result for the operands' absolute values, if that is larger. For
+  // reductions and GEMMs, whose terms may cancel. A sum of n products has an error of at most (n +
+  // 1) u S, where u is half an ULP of 1 and S the sum of the products' absolute values (Higham,
+  // "Accuracy and Stability of Numerical Algorithms", 2002, §3.1), and u S <= ulp(S).
   kMagnitudes,
 };
 
@@ -69,33 +68,33 @@ struct KernelCall {
   std::string op;
   std::vector<TestArgument> arguments;
   std::vector<DType> outputs = {DType::kFloat32};
-  // Allowed error of float32 and float64 outputs. Half precision may differ by one unit where this
-  // is not 0, because of what is rounded; integers must be equal.
+  // Allowed error of float32 and float64 outputs. If it is not 0, half-precision outputs may differ
+  // by one ULP, because of their rounding. Integers must be equal.
   double max_ulp = 0;
   UlpOf ulp_of = UlpOf::kElement;
-  // For kMagnitudes, changes arguments of which absolute values are not all that there is to take:
-  // packed weights, bounds.
+  // For kMagnitudes: adjusts arguments for which the absolute value is not enough, such as packed
+  // weights and bounds.
   std::function<void(absl::Span<EValue* const> arguments)> adjust_magnitudes;
   Layout output_layout = Layout::kRowMajor;
-  // Elements of a Tensor[] output; 0 when outputs are tensors.
+  // Elements of a Tensor[] output; 0 if outputs are tensors.
   int pieces = 0;
 };
 
 class KernelComparison {
  public:
-  // With the standard kernels, and those of a backend's own operators.
+  // Uses the standard kernels and those of a backend's own operators.
   explicit KernelComparison(absl::Span<const Kernel> reference = {},
                             absl::Span<const Kernel> highway = {});
 
-  // Adds failures to the current test. False when the Highway kernels do not take the call, which
+  // Adds failures to the current test. Returns false if no Highway kernel accepts the call, which
   // is a failure unless `may_refuse`.
   bool Compare(const KernelCall& call, bool may_refuse = false);
 
-  // Lengths around all vectors' sizes and the buffers' sizes.
+  // Lengths around the sizes of all vectors and buffers.
   static std::vector<int64_t> Lengths(DType dtype);
 
-  // A call on both kernels that can be run again and again: for measurements. Null, and a failure
-  // of the current test or of the benchmark, when one of them does not run.
+  // A call that can be run repeatedly on both kernels, for measurements. Null, and a failure of the
+  // current test or benchmark, if one of the kernels does not run.
   class Pair {
    public:
     virtual ~Pair() = default;
@@ -113,7 +112,7 @@ class KernelComparison {
 
   std::mt19937 random_;
   KernelRegistry reference_, highway_;
-  ThreadPool threads_{3};  // of what is compared
+  ThreadPool threads_{3};  // runs the compared kernels
 };
 
 }  // namespace belay

@@ -1,4 +1,5 @@
-// Which file has which rows: for what compiles some of them alone (belay_runtime, bazel/runtime.bzl).
+// Source file of each kernel row, for builds that compile a subset (belay_runtime,
+// bazel/runtime.bzl).
 #ifndef BELAY_RUNTIME_KERNELS_KERNEL_FAMILIES_H_
 #define BELAY_RUNTIME_KERNELS_KERNEL_FAMILIES_H_
 
@@ -11,12 +12,12 @@
 namespace belay {
 
 struct KernelFamily {
-  std::string function;  // gives the rows: "belay::GemmKernels"
+  std::string function;  // returns the rows: "belay::GemmKernels"
   std::string file;      // defines it: "runtime/kernels/gemm/gemm_kernels.cc"
   absl::Span<const Kernel> rows;
 };
 
-// What AddStandardKernels adds, in that order.
+// Returns the families that AddStandardKernels adds, in that order.
 std::vector<KernelFamily> StandardKernelFamilies();
 
 }  // namespace belay

@@ -1,5 +1,5 @@
-// Elementary functions on vectors of floats: Highway's, made total (NaN in gives NaN out, limits at
-// the ends), and some it lacks.
+// Elementary functions on vectors of floats: Highway's, extended to all inputs (NaN in gives NaN
+// out, limits at the ends), and some that Highway lacks.
 //
 // Included once per target inside foreach_target; see hwy/foreach_target.h. Contracts (maximal
 // error over all floats):
@@ -81,8 +81,8 @@ HWY_INLINE V Erf(D d, V value) {
 }
 
 // erfc(z) for z >= 0 until it underflows: a Chebyshev fit (Numerical Recipes, 2nd edition, section
-// 6.2, "erfcc"). The square is taken apart into one that is exact and a small rest, or else its
-// rounding would grow with it.
+// 6.2, "erfcc"). z^2 is split into an exactly representable square and a small remainder; the
+// rounding error would otherwise grow with z^2.
 template <class D, class V>
 HWY_INLINE V ErfcOfPositive(D d, V value) {
   const hn::RebindToUnsigned<D> du;
@@ -99,7 +99,7 @@ HWY_INLINE V ErfcOfPositive(D d, V value) {
   return hn::Mul(factor, SafeExp(d, hn::Neg(hn::Mul(high, high))));
 }
 
-// Sum of all elements, in lanes and then across them.
+// Sum of all elements: per lane, then across lanes.
 template <class D>
 HWY_INLINE float SumOf(D d, const float* HWY_RESTRICT in, size_t n) {
   const size_t lanes = hn::Lanes(d);

@@ -1,5 +1,4 @@
-// All kernels that Belay brings: Highway kernels where there is one, reference kernels for
-// everything else.
+// All kernels of Belay: Highway kernels if available, else reference kernels.
 #ifndef BELAY_RUNTIME_KERNELS_STANDARD_KERNELS_H_
 #define BELAY_RUNTIME_KERNELS_STANDARD_KERNELS_H_
 
@@ -8,11 +7,11 @@
 
 namespace belay {
 
-// The Highway kernels alone. A family is a folder and a line in standard_kernels.cc.
+// Adds only the Highway kernels. A family is a folder and a line in standard_kernels.cc.
 absl::Status AddHighwayKernels(KernelRegistry& registry);
 
-// Reference kernels first, so that the others are preferred where they accept a call.
-// kAlreadyExists when some are there.
+// Adds the reference kernels, then the Highway kernels, which are preferred if they accept a call.
+// kAlreadyExists if a kernel is registered already.
 absl::Status AddStandardKernels(KernelRegistry& registry);
 
 }  // namespace belay

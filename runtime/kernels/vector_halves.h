@@ -1,13 +1,14 @@
-// How a CPU executes vectors of 64 bytes, where that decides which of two ways is quicker.
+// Execution width of 64-byte vectors, for kernels that select between two implementations by speed.
 #ifndef BELAY_RUNTIME_KERNELS_VECTOR_HALVES_H_
 #define BELAY_RUNTIME_KERNELS_VECTOR_HALVES_H_
 
 namespace belay {
 
-// Whether vectors of 64 bytes go through the CPU in halves: on AMD's Zen 4 (family 25). Zen 5 is of the
-// same instruction set to Highway, and has whole ones in servers.
+// Returns whether the CPU executes 64-byte vectors in two halves: AMD's Zen 4 (family 25). Zen 5
+// has the same Highway target, but full-width execution in servers.
 bool ExecutesVectorsInHalves();
-// Makes kernels believe so or not: for tests, while no kernel runs. They give the same bits.
+// Test-only override. Must not be called while a kernel runs. Both implementations give the same
+// bits.
 void SetExecutesVectorsInHalves(bool halves);
 
 }  // namespace belay

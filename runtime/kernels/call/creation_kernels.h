@@ -1,8 +1,9 @@
-// Operators that make tensors of one number, or of numbers at equal distances, by what writes the
-// elements: one text for every engine. An engine has these static functions:
+// Operators that create tensors filled with one scalar or with an arithmetic sequence. The code is
+// shared by all engines and parameterized by the functions that write elements. An engine has these
+// static functions:
 //
 //   absl::Status Fill(const TensorView& output, const EValue& value);  // converted to the dtype
-//   // Element i is first + i * step, modulo 2^64 and cut to the dtype.
+//   // Element i is first + i * step, modulo 2^64 and truncated to the dtype.
 //   void CountIntegers(const TensorView& output, uint64_t first, uint64_t step);
 //   void CountFloats(const TensorView& output, double first, double step);  // rounded to the dtype
 //   absl::Status Copy(const TensorView& from, const TensorView& to);  // like CopyElements
@@ -23,7 +24,8 @@
 
 namespace belay {
 
-// Output 0 of this dtype.
+// Returns output 0 of these sizes. kInvalidArgument if it has another dtype, or if `dtype` is
+// complex32.
 inline absl::StatusOr<TensorView*> CreatedOutput(KernelContext& context, DType dtype,
                                                  absl::Span<const CheckedInt> dims) {
   ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(dims));
@@ -46,21 +48,21 @@ inline absl::StatusOr<TensorView*> CreatedOutput(KernelContext& context,
   return CreatedOutput(context, call.dtype, ToDims(call.self->sizes));
 }
 
-// The elements are kValue. Call: SizedCall or LikeCall.
+// Fills the output with kValue. Call: SizedCall or LikeCall.
 template <class Engine, template <class> class Call, int64_t kValue>
 absl::Status Constant(KernelContext& context, const Call<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, call));
   return Engine::Fill(*output, EValue(kValue));
 }
 
-// The elements are the call's value.
+// Fills the output with the call's value.
 template <class Engine, template <class> class Call>
 absl::Status Full(KernelContext& context, const Call<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, call));
   return Engine::Fill(*output, *call.value.value);
 }
 
-// The strides are those of the output already.
+// The output has the requested strides already.
 template <class Engine>
 absl::Status EmptyStrided(KernelContext& context, const EmptyStridedCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, call.dtype, call.sizes));
@@ -86,7 +88,8 @@ absl::Status ScalarTensor(KernelContext& context, const ScalarTensorCall<KernelA
   return Engine::Fill(*output, *call.value.value);
 }
 
-// Of a number of the call; `fallback` for none.
+// Returns a scalar argument of the call; `fallback` if the argument is none. kInvalidArgument for a
+// complex scalar with an imaginary part.
 inline absl::StatusOr<RealNumber> RealNumberOf(const KernelArguments::OperandRef& number,
                                                int64_t fallback) {
   if (number.value == nullptr) return RealNumber(fallback);

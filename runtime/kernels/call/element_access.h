@@ -1,8 +1,8 @@
 // Single elements of any dtype, read and written as one of four C++ types.
 //
 // Kernels that visit elements out of order (windows, reductions, transforms) look up a function per
-// operand once and call it per element, so that their loops exist for the type they compute in and
-// not for every dtype.
+// operand once and call it per element. Their loops are instantiated for the compute type only, not
+// for every dtype.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_ELEMENT_ACCESS_H_
 #define BELAY_RUNTIME_KERNELS_CALL_ELEMENT_ACCESS_H_
 
@@ -13,8 +13,8 @@
 
 namespace belay {
 
-// Instantiated for bool, int64_t, double and std::complex<double>; conversions are
-// ConvertElement's. Precondition: `dtype` is not complex32.
+// Instantiated for bool, int64_t, double and std::complex<double>. Conversions are those of
+// ConvertElement. Precondition: `dtype` is not complex32.
 template <class T>
 using LoadFn = T (*)(const void* data, int64_t offset);
 template <class T>
@@ -24,7 +24,8 @@ LoadFn<T> LoadAs(DType dtype);
 template <class T>
 StoreFn<T> StoreAs(DType dtype);
 
-// The elements of a tensor. Offsets are in elements from the first one.
+// Reads (Reader) or writes (Writer) elements of a tensor. Offsets are in elements from the first
+// one.
 template <class T>
 class Reader {
  public:
@@ -47,7 +48,7 @@ class Writer {
   StoreFn<T> store_;
 };
 
-// A parameter tensor of rank 1 that may be absent: element i, or `fallback`.
+// Optional parameter tensor of rank 1. operator[] returns element i, or `fallback` if absent.
 class OptionalVector {
  public:
   OptionalVector(const TensorView* tensor, double fallback)
@@ -67,7 +68,7 @@ class OptionalVector {
 };
 
 // Calls fn(T()) with the type in which kernels compute on elements of `dtype`:
-// std::complex<double>, double for floating point types, int64_t (wrapping) for integers and bool.
+// std::complex<double>, double for floating-point types, int64_t (wrapping) for integers and bool.
 template <class Fn>
 auto WithComputeType(DType dtype, Fn&& fn) {
   if (IsComplex(dtype)) return fn(std::complex<double>());
@@ -75,7 +76,7 @@ auto WithComputeType(DType dtype, Fn&& fn) {
   return fn(int64_t{});
 }
 
-// Integers wrap, as PyTorch's do.
+// Integer arithmetic wraps, as in PyTorch.
 template <class T>
 T WrappingAdd(T a, T b) {
   return a + b;

@@ -1,8 +1,8 @@
 // Elements of any dtype and strides, a run at a time in one of five C++ types.
 //
-// Kernels whose outputs depend on elements one by one load a run of each operand, compute on plain
-// arrays, and store the result. So an operator is instantiated for five types at most, and the
-// conversions between all dtypes exist once.
+// Elementwise kernels load a run of each operand, compute on plain arrays, and store the result. An
+// operator is thus instantiated for at most five types. The conversions between all dtypes exist
+// once.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_ELEMENT_RUN_H_
 #define BELAY_RUNTIME_KERNELS_CALL_ELEMENT_RUN_H_
 
@@ -20,10 +20,10 @@ namespace belay {
 
 inline constexpr int kRunLength = 256;
 
-// The types in which kernels compute. Integers of all widths compute modulo 2^64 and wrap when they
-// are stored.
+// Types in which kernels compute. Integers of all widths compute modulo 2^64 and wrap when they are
+// stored.
 enum class ComputeClass : uint8_t {
-  kInt,      // int64_t: bool and all integers but uint64
+  kInt,      // int64_t: bool and all integers except uint64
   kUint,     // uint64_t
   kFloat,    // float: float16, bfloat16, float32, float8
   kDouble,   // double
@@ -46,7 +46,7 @@ inline constexpr ComputeClass kComputeClass<double> = ComputeClass::kDouble;
 template <>
 inline constexpr ComputeClass kComputeClass<std::complex<double>> = ComputeClass::kComplex;
 
-// Room for a run in any class. Not initialized.
+// Buffer for a run of any class. Not initialized.
 struct RunBuffer {
   alignas(64) std::byte bytes[kRunLength * sizeof(std::complex<double>)];
   template <class T>
@@ -59,15 +59,15 @@ struct RunBuffer {
   }
 };
 
-// A place in a tensor that moves through its elements in row-major order of their indices.
+// Position in a tensor that advances through the elements in row-major order of their indices.
 class RunCursor {
  public:
   RunCursor() : RunCursor(Sizes(), Strides()) {}
-  // Precondition: as many strides as sizes.
+  // Precondition: `sizes` and `strides` have equal length.
   RunCursor(const Sizes& sizes, const Strides& strides);
 
-  // Moves over the next `n` elements: calls fn(offset, stride, count) for each group of them that
-  // lies at equal distances. Precondition: so many are left.
+  // Advances over the next `n` elements. Calls fn(offset, stride, count) for each group of
+  // equidistant elements among them. Precondition: at least `n` elements remain.
   template <class Fn>
   void Walk(int64_t n, Fn&& fn) {
     while (n > 0) {
@@ -78,9 +78,9 @@ class RunCursor {
     }
   }
 
-  // How many of the next elements lie at equal distances. Precondition: some are left.
+  // Number of equidistant elements that follow. Precondition: at least one element remains.
   int64_t group() const { return sizes_.back() - index_.back(); }
-  int64_t stride() const { return strides_.back(); }  // their distance
+  int64_t stride() const { return strides_.back(); }  // distance between them, in elements
 
  private:
   void Advance(int64_t count);
@@ -91,21 +91,21 @@ class RunCursor {
   int64_t offset_ = 0;
 };
 
-// Reads the next `n` elements of a tensor as elements of a class. Preconditions of all: n <=
-// kRunLength; `data` is that of the tensor which the cursor walks and has elements of `dtype`,
+// Reads the next `n` elements of a tensor as elements of class `to`. Preconditions of LoadRun and
+// StoreRun: n <= kRunLength; the cursor walks the tensor of `data`; its elements have `dtype`,
 // which is not complex32.
 void LoadRun(RunCursor& cursor, const void* data, DType dtype, ComputeClass to, int n,
              RunBuffer& out);
-// Writes them, converted to `dtype` (ConvertElement).
+// Writes `n` elements, converted to `dtype` by ConvertElement.
 void StoreRun(const RunBuffer& in, ComputeClass from, int n, RunCursor& cursor, void* data,
               DType dtype);
-// Rounds or wraps each element to what `dtype` can hold.
+// Rounds or wraps each element to a value that `dtype` can represent.
 void NarrowRun(RunBuffer& run, ComputeClass type, DType dtype, int n);
 
-// The number as `dtype` holds it: bool, int64, double or complex according to the dtype's category,
-// rounded or wrapped. PyTorch's Scalar::to: kInvalidArgument when the value is out of range
-// (negative numbers wrap in unsigned types), or when a complex number with an imaginary part is to
-// become real.
+// Converts a scalar as PyTorch's Scalar::to does. The result is a bool, int64, double or complex
+// according to the dtype's category, rounded or wrapped. kInvalidArgument if the value is out of
+// range (negative numbers wrap in unsigned types), or if a complex number with an imaginary part
+// would become real.
 absl::StatusOr<EValue> ConvertScalar(const EValue& value, DType dtype);
 
 }  // namespace belay

@@ -1,4 +1,4 @@
-// Folding dimensions of a tensor: the loops that all reductions share.
+// Loops over reduced dimensions, shared by all reductions.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_FOLD_H_
 #define BELAY_RUNTIME_KERNELS_CALL_FOLD_H_
 
@@ -11,7 +11,7 @@
 
 namespace belay {
 
-// Which elements of a tensor go into which result. A constant of one call.
+// Maps elements of a tensor to results of a reduction. Constant during a call.
 struct Fold {
   const TensorView* self = nullptr;
   uint32_t mask = 0;
@@ -20,13 +20,13 @@ struct Fold {
   Strides kept_strides, folded_strides;  // of `self`
   Dims<CheckedInt> shape;                // of the result
 
-  int64_t count() const { return *NumElements(folded); }  // elements that go into one result
-  // An output's strides over the dimensions that stay.
+  int64_t count() const { return *NumElements(folded); }  // elements per result
+  // Strides of an output over the dimensions that are not reduced.
   Strides OutputStrides(const TensorView& out) const;
 };
 
 Fold FoldOf(const FoldCall<KernelArguments>& call);
-// Of one dimension; the scalar tensor has none to fold.
+// Fold over one dimension. A tensor of rank 0 has no dimension to fold.
 Fold FoldOneDim(const TensorView& self, int dim);
 
 // Calls fn(x) for each element of the slice that begins at `base`, in row-major order.
@@ -37,8 +37,8 @@ void ForEachFolded(const Fold& fold, const Reader<T>& in, int64_t base, Fn&& fn)
   }
 }
 
-// Calls fn(base, offset) for each result, where `base` is the first of its elements and `offset`
-// its own place.
+// Calls fn(base, offset) for each result: `base` is the offset of its first element in `self`,
+// `offset` its own offset in `out`.
 template <class Fn>
 void ForEachResult(const Fold& fold, const TensorView& out, Fn&& fn) {
   for (StridedIterator<2> it(fold.kept, {fold.kept_strides, fold.OutputStrides(out)}); !it.done();
@@ -55,8 +55,8 @@ void ForEachResult(const Fold& fold, const TensorView& first, const TensorView& 
   }
 }
 
-// Whether `x` comes before `best` in the search for the largest (or smallest) element: NaN is both,
-// and the first of equal elements wins.
+// Returns whether `x` precedes `best` in the search for the largest (or smallest) element. NaN
+// precedes every number in both searches. The first of equal elements wins.
 template <bool kLargest, class T>
 bool Beats(T x, T best) {
   if constexpr (std::is_floating_point_v<T>) {

@@ -1,6 +1,6 @@
-// The loops of operators that index one dimension: gather and scatter by an index per element,
-// index_select and index_add by an index per slice. Indices are checked at the moment they are used
-// (index_walk.h says why).
+// Loops of operators that index one dimension: gather and scatter with an index per element,
+// index_select and index_add with an index per slice. Each index is checked when it is used (see
+// index_walk.h for the reason).
 #ifndef BELAY_RUNTIME_KERNELS_CALL_GATHER_WALK_H_
 #define BELAY_RUNTIME_KERNELS_CALL_GATHER_WALK_H_
 
@@ -12,7 +12,7 @@
 
 namespace belay {
 
-// A scalar as a vector of one element.
+// Views a tensor of rank 0 as a vector of one element.
 inline TensorView AtLeastVector(TensorView view) {
   if (view.rank() == 0) {
     view.sizes = {1};
@@ -21,10 +21,13 @@ inline TensorView AtLeastVector(TensorView view) {
   return view;
 }
 
-// Calls fn(self_offset, other_offset) for each element of `index`: the element of `self` at the
-// same place but, in dimension `dim`, at the index; and that of `other` at the same place.
-// Precondition: the sizes fit (CheckGatherShapes), `other` as `index` or as src. kOutOfRange at the
-// first index that is not in [0, size).
+// Calls fn(self_offset, other_offset) for each element of `index`, at position p:
+//
+//   self_offset: element of `self` at p, with p[dim] replaced by index[p]
+//   other_offset: element of `other` at p
+//
+// kOutOfRange at the first index outside [0, size). Precondition: the sizes fit
+// (CheckGatherShapes), with `other` shaped as `index` or as src.
 template <class Fn>
 absl::Status WalkGather(const TensorView& self_view, int dim, const TensorView& index_view,
                         const TensorView& other_view, Fn&& fn) {
@@ -43,10 +46,11 @@ absl::Status WalkGather(const TensorView& self_view, int dim, const TensorView& 
   return absl::OkStatus();
 }
 
-// Calls fn(self_slice, other_slice) for each element of the vector or scalar `index`: slice
-// index[k] of `self` and slice k of `other` along `dim`; without `other` (null), slice index[k]
-// comes twice. fn returns a status; slices without elements are passed over. Indices count from the
-// end where `wrap`. Precondition: the sizes fit (CheckIndexUpdateShapes).
+// Calls fn(self_slice, other_slice) for each element k of the vector or scalar `index`: slice
+// index[k] of `self` and slice k of `other` along `dim`. If `other` is null, both arguments are
+// slice index[k]. fn returns a status. Slices without elements are skipped. With `wrap`, negative
+// indices count from the end. kOutOfRange at the first invalid index. Precondition: the sizes fit
+// (CheckIndexUpdateShapes).
 template <class Fn>
 absl::Status WalkSlices(const TensorView& self_view, int dim, const TensorView& index,
                         const TensorView* other_view, bool wrap, Fn&& fn) {

@@ -1,4 +1,4 @@
-// The rows of a product whose groups have a matrix each (_grouped_mm).
+// Rows of a grouped GEMM, where each group of rows has its own matrix (_grouped_mm).
 #ifndef BELAY_RUNTIME_KERNELS_CALL_GROUPED_ROWS_H_
 #define BELAY_RUNTIME_KERNELS_CALL_GROUPED_ROWS_H_
 
@@ -12,7 +12,7 @@
 
 namespace belay {
 
-// Rows [first, end) of a matrix. Precondition: they exist.
+// Returns rows [first, end) of a matrix. Precondition: the rows exist.
 inline TensorView RowsOf(const TensorView& matrix, int64_t first, int64_t end) {
   TensorView rows = matrix;
   rows.data = PartAddress(matrix, first * matrix.strides[0]);
@@ -20,10 +20,10 @@ inline TensorView RowsOf(const TensorView& matrix, int64_t first, int64_t end) {
   return rows;
 }
 
-// fn(group, first, end) for every group that has rows, in order, and at last fn(-1, first, rows) when
-// there are rows of none. `ends` says before which row each group ends.
-//   kOutOfRange       groups end before they begin or behind the last row; what comes before was
-//                     visited
+// Calls fn(group, first, end) for every nonempty group, in order. If rows follow the last group,
+// ends with fn(-1, first, rows). Group i ends before row ends[i].
+//   kOutOfRange       a group ends before it begins or after the last row; fn was called for the
+//                     groups before it
 template <class Fn>
 absl::Status ForEachGroup(const TensorView& ends, int64_t rows, Fn&& fn) {
   const Reader<int64_t> read(ends);

@@ -1,4 +1,4 @@
-// index_select, by what moves the slices.
+// index_select, parameterized by the function that copies slices.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_INDEX_SELECT_H_
 #define BELAY_RUNTIME_KERNELS_CALL_INDEX_SELECT_H_
 
@@ -16,7 +16,7 @@ template <CopyFn kCopy>
 absl::Status IndexSelect(KernelContext& context, const IndexSelectCall<KernelArguments>& call) {
   const TensorView from = *call.self, places = *call.index;
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
-  const int d = *NormalizeDim(call.dim, from.rank());  // as it has a shape
+  const int d = *NormalizeDim(call.dim, from.rank());  // valid, since call.Shape() succeeded
   ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, from.dtype, dims));
   return WalkSlices(from, d, places, out, /*wrap=*/false, kCopy);
 }

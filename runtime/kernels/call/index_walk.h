@@ -1,7 +1,7 @@
-// The loop of index.Tensor and index_put: over the places that a Tensor?[] names.
+// The loop of index.Tensor and index_put over the positions that a Tensor?[] selects.
 //
-// Elements of index tensors are checked at the moment they are used: a program may have laid them
-// over the memory that the kernel writes.
+// Elements of index tensors are checked when they are used, since an index tensor may alias the
+// memory that the kernel writes.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_INDEX_WALK_H_
 #define BELAY_RUNTIME_KERNELS_CALL_INDEX_WALK_H_
 
@@ -16,24 +16,24 @@
 
 namespace belay {
 
-// Element `offset` of an index tensor. Precondition: its dtype is one of kIndexTypes.
+// Returns element `offset` of an index tensor. Precondition: its dtype is one of kIndexTypes.
 inline int64_t ReadIndex(const TensorView& index, int64_t offset) {
   return index.dtype == DType::kInt32 ? index.as<const int32_t>()[offset]
                                       : index.as<const int64_t>()[offset];
 }
 
-// A bool in memory may be any byte.
+// Any nonzero byte of a bool in memory is true.
 inline bool ReadMask(const TensorView& mask, int64_t offset) {
   return mask.as<const uint8_t>()[offset] != 0;
 }
 
 absl::Status IndexOutOfRange(int64_t index, int64_t size, int dim);
 
-// The elements of a tensor that one place stands for: those of the dimensions that are not indexed.
+// Elements of a tensor at one indexed position: those of the dimensions that are not indexed.
 class ElementBlock {
  public:
   ElementBlock() = default;
-  // Precondition: as many strides of either tensor as sizes.
+  // Precondition: `sizes`, `from` and `to` have equal length.
   ElementBlock(const Sizes& sizes, const Strides& from, const Strides& to);
 
   ElementBlock Reversed() const { return ElementBlock(sizes_, to_, from_); }
@@ -42,8 +42,8 @@ class ElementBlock {
   const Strides& from_strides() const { return from_; }
   const Strides& to_strides() const { return to_; }
 
-  // Copies a block between tensors whose elements have `bytes` bytes; the pointers are those of its
-  // first elements.
+  // Copies a block between tensors whose elements have `bytes` bytes. The pointers address the
+  // first elements of the blocks.
   void Copy(const void* from, void* to, size_t bytes) const;
   // Calls fn(from_offset, to_offset) for each element.
   template <class Fn>
@@ -56,22 +56,23 @@ class ElementBlock {
  private:
   Sizes sizes_;
   Strides from_, to_;
-  int64_t contiguous_ = 0;  // how many elements lie in a row in both; 0: not all of them
+  int64_t contiguous_ = 0;  // elements per contiguous run in both; 0: not all contiguous
 };
 
 class IndexWalk {
  public:
-  // How much scratch the masks among the index tensors need.
+  // Bytes of scratch memory for the masks among the index tensors.
   static uint64_t ScratchBytes(const ListView& indices);
 
-  // Reads a Tensor?[] as indices into `self`. Masks become positions in the call's scratch memory.
+  // Reads a Tensor?[] as indices into `self`. Expands masks to positions in the call's scratch
+  // memory.
   static absl::StatusOr<IndexWalk> Create(const KernelContext& context, const ListView& indices,
                                           const TensorView& self);
 
   const Sizes& result_sizes() const { return result_; }
 
-  // What Run loops over, for kernels with loops of their own: the positions, which are dimensions
-  // first_position() … of the result, and index tensors expanded to them.
+  // Loop bounds of Run, for kernels with their own loops. positions() are the sizes of the result's
+  // dimensions from first_position() on; operands() are the index tensors expanded to them.
   struct Operand {
     TensorView index;
     int dim;  // of self
@@ -80,15 +81,15 @@ class IndexWalk {
   const Sizes& positions() const { return positions_; }
   int first_position() const { return first_; }
 
-  // Calls fn(self_offset, result_offset) for each place, with the offsets of the first element of
-  // its block in `self` and in a tensor of the result's sizes with these strides. kOutOfRange at
-  // the first index that is none.
+  // Calls fn(self_offset, result_offset) for each position: the offsets of its block's first
+  // element in `self` and in a tensor of the result's sizes with these strides. kOutOfRange at the
+  // first index that is out of range.
   template <class Fn>
   absl::Status Run(const Strides& result_strides, Fn&& fn) const;
 
-  // The block of a place, from `self` to such a tensor.
+  // Block of a position, from `self` to a tensor with these strides.
   ElementBlock BlockFromSelf(const Strides& result_strides) const;
-  // The other way round.
+  // The same block in the opposite direction.
   ElementBlock BlockToSelf(const Strides& result_strides) const;
 
  private:
@@ -100,10 +101,10 @@ class IndexWalk {
   int next_dim_ = 0;
   Sizes positions_;
   Sizes result_;
-  int first_ = 0;  // of the position dimensions in the result
+  int first_ = 0;  // first position dimension in the result
 };
 
-// The scratch memory of a call whose `indices` are walked, for KernelRow.
+// Scratch bytes of a call with `indices`, for KernelRow.
 template <class Call>
 uint64_t IndexScratch(const KernelContext& context, const Call& call) {
   return IndexWalk::ScratchBytes(call.indices);
@@ -130,7 +131,7 @@ absl::Status IndexWalk::Run(const Strides& result_strides, Fn&& fn) const {
     fn(self_offset, result_offset);
     int d = rank - 1;
     for (; d >= 0; --d) {
-      // One place further, or back to the first.
+      // Advances to the next position, or wraps to 0.
       const bool wraps = ++place[d] == positions_[d];
       const int64_t step = wraps ? 1 - positions_[d] : 1;
       for (int k = 0; k < count_; ++k) offsets[k] += step * operands_[k].index.strides[d];

@@ -1,4 +1,5 @@
-// Kernels that copy whole tensors: copies, joins, pixel shuffles; by what moves the elements.
+// Kernels that copy whole tensors (copies, joins, pixel shuffles), parameterized by the copy
+// function.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_JOIN_KERNELS_H_
 #define BELAY_RUNTIME_KERNELS_CALL_JOIN_KERNELS_H_
 
@@ -15,7 +16,7 @@
 
 namespace belay {
 
-// clone, _to_copy: the output's dtype and dim order say everything.
+// clone, _to_copy: the output's dtype and dim order define the conversion.
 template <CopyFn kCopy>
 absl::Status CopyAll(KernelContext& context, const CopyCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, call.self->sizes));
@@ -83,7 +84,7 @@ absl::Status Stack(KernelContext& context, const JoinCall<KernelArguments>& call
   return absl::OkStatus();
 }
 
-// `view` with dimension `d` cut into [size / factor, factor].
+// Splits dimension `d` of `view` into [size / factor, factor].
 inline TensorView CutDim(TensorView view, int d, int64_t factor) {
   view.sizes[d] /= factor;
   view.sizes.insert(d + 1, factor);
@@ -92,7 +93,7 @@ inline TensorView CutDim(TensorView view, int d, int64_t factor) {
   return view;
 }
 
-// Both directions pair [.., c, r, r, h, w] with [.., c, h, r, w, r].
+// Copies [.., c, r, r, h, w] to [.., c, h, r, w, r], or the inverse.
 template <CopyFn kCopy>
 absl::Status PixelShuffle(KernelContext& context, const PixelShuffleCall<KernelArguments>& call) {
   const TensorView from = *call.self;
@@ -101,7 +102,7 @@ absl::Status PixelShuffle(KernelContext& context, const PixelShuffleCall<KernelA
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
   ABSL_ASSIGN_OR_RETURN(Sizes sizes, ToSizes(dims));
   if (inverse && from.numel() == 0) {
-    // Unchanged where the compiler knew that it is empty.
+    // The output has the input's shape if it was known to be empty at compile time.
     ABSL_ASSIGN_OR_RETURN(const TensorView* planned, context.PlannedOutput(0));
     const int channels = from.rank() - 3;
     if (planned->rank() == from.rank() && planned->sizes[channels] == from.sizes[channels]) {
@@ -111,7 +112,8 @@ absl::Status PixelShuffle(KernelContext& context, const PixelShuffleCall<KernelA
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));
   if (out->numel() == 0) return absl::OkStatus();
   const int c = from.rank() - 3;
-  // The side with few channels as [.., c, h, r, w, r], then in the order of the other one.
+  // Views the side with few channels as [.., c, h, r, w, r] and permutes it to the other side's
+  // order.
   TensorView large = CutDim(CutDim(inverse ? from : *out, c + 2, factor), c + 1, factor);
   const auto move = [&](auto& list) {
     const int64_t h = list[c + 1], rh = list[c + 2], w = list[c + 3], rw = list[c + 4];

@@ -1,4 +1,4 @@
-// What the kernels of normalizations and their gradients share.
+// Operands and results shared by normalization kernels and their gradients.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_NORM_PARAMETERS_H_
 #define BELAY_RUNTIME_KERNELS_CALL_NORM_PARAMETERS_H_
 
@@ -11,7 +11,7 @@
 
 namespace belay {
 
-// The entries of `dims` from `first` on, without those in the mask `without`.
+// Returns the entries of `dims` from `first` on that are not in the mask `without`.
 template <class T>
 DimVector<T> SelectDims(const DimVector<T>& dims, int first, uint32_t without = 0) {
   DimVector<T> out;
@@ -21,7 +21,7 @@ DimVector<T> SelectDims(const DimVector<T>& dims, int first, uint32_t without = 
   return out;
 }
 
-// What a normalization returns, resized.
+// Results of a normalization, resized.
 struct NormResults {
   const TensorView *out = nullptr, *mean = nullptr, *rstd = nullptr;
 };
@@ -30,20 +30,20 @@ absl::StatusOr<NormResults> LayerNormResults(KernelContext& context,
 absl::StatusOr<NormResults> GroupNormResults(KernelContext& context,
                                              const GroupNormCall<KernelArguments>& call);
 
-// What batch norm returns and changes: `mean` and `rstd` are the saved statistics.
+// Results of batch norm. `mean` and `rstd` are the saved statistics.
 struct BatchNormResults : NormResults {
-  // The running statistics of calls that change them, else null.
+  // Running statistics of calls that update them, else null.
   const TensorView *new_mean = nullptr, *new_var = nullptr;
 
-  // Keeps what a channel of a training call had: the saved statistics, and the running ones moved
-  // towards it. `var` is divided by the number of elements.
+  // Stores the saved statistics of a channel of a training call and updates the running statistics.
+  // `var` is the biased variance: divided by the number of elements.
   void SaveStatistics(const BatchNormCall<KernelArguments>& call, int64_t channel, double mean_now,
                       double var, double rstd_now) const;
 };
 absl::StatusOr<BatchNormResults> ResultsOf(KernelContext& context,
                                            const BatchNormCall<KernelArguments>& call);
 
-// Reads a parameter that may be missing; its strides are 0 then.
+// Reads an optional parameter. If it is absent, its strides are 0.
 struct LayerReader {
   LayerReader(const TensorView* t, int rank, double fallback)
       : load(t == nullptr ? nullptr : LoadAs<double>(t->dtype)),

@@ -1,4 +1,4 @@
-// What kernels check of their operands before they touch an element.
+// Checks of operands before a kernel accesses elements.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_OPERANDS_H_
 #define BELAY_RUNTIME_KERNELS_CALL_OPERANDS_H_
 
@@ -14,29 +14,29 @@
 
 namespace belay {
 
-// Everything that a kernel can read element by element.
+// Dtypes that kernels can read element by element.
 inline constexpr DTypeSet kNumberTypes = kRealTypes | kComplexTypes | kUnsignedWideTypes;
 
-// kInvalidArgument unless the tensor is of one of them.
+// kInvalidArgument unless the tensor's dtype is in kNumberTypes.
 absl::Status ExpectNumbers(std::string_view name, const TensorView& tensor);
 
-// Output `i` of this dtype and these sizes.
+// Returns output `i`, resized to these sizes. kInvalidArgument if its dtype is not `dtype`.
 absl::StatusOr<TensorView*> OutputOf(KernelContext& context, int i, DType dtype,
                                      absl::Span<const CheckedInt> dims);
 absl::StatusOr<TensorView*> OutputOf(KernelContext& context, int i, DType dtype,
                                      const TensorView& sizes_of);
 
-// Sets all elements to zero. Precondition: the tensor is no expanded one.
+// Sets all elements to zero. Precondition: the tensor is not expanded (no zero strides).
 void FillZero(const TensorView& tensor);
 
-// What broadcast operands may make of a loop whose result is smaller than the loop: nothing else
-// bounds it, and a kernel is not interrupted.
+// Limit on the steps of a loop over broadcast operands whose result is smaller than the loop.
+// Nothing else bounds such a loop, and a kernel cannot be interrupted.
 inline constexpr int64_t kMostBroadcastSteps = int64_t{1} << 32;
-// kResourceExhausted when a loop over these sizes has more steps.
+// kResourceExhausted if a loop over these sizes has more than kMostBroadcastSteps steps.
 absl::Status CheckBroadcastSteps(std::string_view op, absl::Span<const int64_t> sizes);
 
-// Scratch memory as an array of `count` elements; kInternal when it is too small, as it is for a
-// count that overflows: sizes may be of any magnitude beside one that is 0.
+// Returns the scratch memory as an array of `count` elements. kInternal if it is too small. A
+// `count` that overflows is also too large: sizes next to a size of 0 may have any magnitude.
 template <class T>
 absl::StatusOr<T*> ScratchArray(const KernelContext& context, CheckedInt count) {
   if (!count.ok() || count.value() < 0 ||
@@ -46,7 +46,7 @@ absl::StatusOr<T*> ScratchArray(const KernelContext& context, CheckedInt count) 
   return reinterpret_cast<T*>(context.scratch().data());
 }
 
-// What a kernel says that it needs for `count` elements of T: above every limit when that overflows.
+// Scratch bytes for `count` elements of T. UINT64_MAX, which exceeds every limit, on overflow.
 template <class T>
 uint64_t ScratchBytesOf(CheckedInt count) {
   const CheckedInt bytes = count * static_cast<int64_t>(sizeof(T));

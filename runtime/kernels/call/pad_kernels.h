@@ -1,4 +1,4 @@
-// constant_pad_nd, by what fills and what moves the elements.
+// constant_pad_nd, parameterized by the fill and copy functions.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_PAD_KERNELS_H_
 #define BELAY_RUNTIME_KERNELS_CALL_PAD_KERNELS_H_
 
@@ -23,7 +23,7 @@ absl::Status ConstantPad(KernelContext& context, const ConstantPadCall<KernelArg
   ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, in.dtype, dims));
   ABSL_ASSIGN_OR_RETURN(const ScalarElement element, ScalarElement::Create(call.value, in.dtype));
   kFill(*out, element);
-  // What stays of the input, and its place in the output.
+  // Kept part of the input, and its layout in the output.
   StridedDims<CheckedInt> from = LayoutOf(in), to = LayoutOf(*out);
   for (int d = 0; d < in.rank(); ++d) {
     const int64_t before = padding.before[d].value(), after = padding.after[d].value();

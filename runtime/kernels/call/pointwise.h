@@ -1,9 +1,9 @@
-// The one driver of all operators whose output elements depend on one element of each operand.
+// Driver of all operators whose output elements depend on one element of each operand.
 //
-// A family's file gives an operator's arithmetic as a generic lambda; UnaryTable and so on
-// instantiate it for the compute classes that its constraint admits. The driver takes a call that
-// was read (runtime/kernel/shape_rules/pointwise.h), broadcasts, converts, and calls the loops on
-// runs.
+// A family's file defines an operator's arithmetic as a generic lambda. kUnary, kBinary and the
+// other tables instantiate it for the compute classes that its constraint accepts. The driver takes
+// a parsed call (runtime/kernel/shape_rules/pointwise.h), broadcasts, converts, and calls the loops
+// on runs.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_POINTWISE_H_
 #define BELAY_RUNTIME_KERNELS_CALL_POINTWISE_H_
 
@@ -24,7 +24,7 @@
 
 namespace belay {
 
-// What operators constrain their arithmetic with.
+// Constraints for the arithmetic of operators.
 template <class T>
 concept IntegerLike = std::is_integral_v<T>;
 template <class T>
@@ -36,10 +36,10 @@ concept RealLike = IntegerLike<T> || FloatLike<T>;
 template <class T>
 concept FloatOrComplex = FloatLike<T> || ComplexLike<T>;
 
-// The scalar arguments of an operator as its loops read them.
+// Scalar arguments of an operator, as its loops read them.
 class PointwiseParams {
  public:
-  // Precondition: a number.
+  // Precondition: `value` is a number.
   void Set(int k, const EValue& value);
   template <class T>
   T Get(int k) const {
@@ -57,11 +57,12 @@ class PointwiseParams {
   int64_t integer_[3] = {};
 };
 
-// Computes `n` elements. False: an integer divisor is zero; the output is then unspecified.
+// Computes `n` elements. Returns false if an integer divisor is zero; the output is then
+// unspecified.
 using PointwiseLoop = bool (*)(const RunBuffer* operands, RunBuffer& out, int n,
                                const PointwiseParams& params);
 
-// A loop per class; null where the operator is not defined.
+// One loop per class; null if the operator is not defined for it.
 struct LoopTable {
   struct Entry {
     PointwiseLoop loop = nullptr;
@@ -71,16 +72,16 @@ struct LoopTable {
   int operands = 0;
 };
 
-// How drivers see an operand. Those of numbers are without dimensions.
+// An operand as drivers read it. Scalar operands have no dimensions.
 using PointwiseOperand = KernelArguments::OperandRef;
 DType ElementDType(const PointwiseOperand& operand);  // of the elements in memory
 const void* ElementData(const PointwiseOperand& operand);
 bool IsSingle(const PointwiseOperand& operand);  // whether it has one element
-// Its strides as one of `sizes`, to which its own sizes broadcast.
+// Strides of the operand broadcast to `sizes`. Precondition: its sizes broadcast to `sizes`.
 Strides BroadcastStrides(const PointwiseOperand& operand, const Sizes& sizes);
 
-// The two halves of glu as operands, which lie in the object.
-// Precondition: call.CheckShapes().
+// The two halves of glu as operands. The operands point into this object. Precondition:
+// call.CheckShapes().
 struct GluHalves {
   explicit GluHalves(const GluCall<KernelArguments>& glu);
   GluHalves(const GluHalves&) = delete;
@@ -88,25 +89,29 @@ struct GluHalves {
   PointwiseOperands<KernelArguments> call;
 };
 
-// The bounds of hardtanh on integers of a dtype: numbers cut to int64.
-// kInvalidArgument for numbers that int64 has not, or that are negative while the dtype is uint8.
+// Bounds of hardtanh on integers of a dtype: scalars truncated to int64. kInvalidArgument for
+// scalars outside int64, and for negative ones if the dtype is uint8.
 struct IntegerBounds {
   EValue low, high;
 };
 absl::StatusOr<IntegerBounds> CutBounds(const EValue& low, const EValue& high, DType dtype);
 
-// Broadcasts, resizes output 0 and fills it. kInvalidArgument when shapes clash, the output is not
-// of call.types.result, the table has no loop for call.types.compute, or an integer is divided by
-// zero. `exact_last`: PyTorch's arithmetic takes the last operand, if it has one element, in full
-// precision in the half precision types instead of rounding it to the common dtype.
-// Precondition: as many operands as the table says.
+// Broadcasts, resizes output 0 and fills it.
+//
+// kInvalidArgument if shapes clash, if the output's dtype is not call.types.result, if the table
+// has no loop for call.types.compute, or if an integer is divided by zero.
+//
+// With `exact_last`, a last operand of one element is not rounded to the common half-precision
+// dtype: PyTorch computes with its full precision.
+//
+// Precondition: the call has as many operands as the table.
 absl::Status RunPointwise(KernelContext& context, const PointwiseOperands<KernelArguments>& call,
                           const LoopTable& table, const PointwiseParams& params = {},
                           bool exact_last = false);
 
-// ---- Tables from lambdas. An operator is defined for a class when its lambda can be called with
-// elements of it, and with the params as last argument if it wants them. A result of type bool is a
-// truth value.
+// ---- Tables from lambdas. An operator is defined for a class if its lambda accepts elements of
+// the class, optionally with the params as last argument. A result of type bool is stored as
+// int64_t.
 
 namespace pointwise_internal {
 
@@ -174,7 +179,7 @@ template <auto kApply>
 inline constexpr LoopTable kUnary = pointwise_internal::MakeTable<kApply, 1, false>();
 template <auto kApply>
 inline constexpr LoopTable kBinary = pointwise_internal::MakeTable<kApply, 2, false>();
-// With an integer as last operand that must not be zero.
+// For operators with an integer divisor as last operand, which must not be zero.
 template <auto kApply>
 inline constexpr LoopTable kDivision = pointwise_internal::MakeTable<kApply, 2, true>();
 template <auto kApply>

@@ -1,10 +1,10 @@
-// The choice of scales and zero points, by what finds the extent of a slice: one text for every
-// engine. An engine has the static function
+// Computation of scales and zero points, shared by all engines and parameterized by the function
+// that finds the extent of a slice. An engine has the static function
 //
 //   Extent ExtentOf(const TensorView& input, int64_t base, const Sizes& sizes,
 //                   const Strides& strides);
 //
-// of the elements with these sizes and strides from element `base` of the input.
+// over the elements with these sizes and strides, from element `base` of the input on.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_QUANTIZATION_PARAMETERS_H_
 #define BELAY_RUNTIME_KERNELS_CALL_QUANTIZATION_PARAMETERS_H_
 
@@ -22,13 +22,13 @@
 
 namespace belay {
 
-// The least and the largest element of a slice, and 0; of no use where one is NaN.
+// Minimum and maximum of a slice and 0. Unspecified if `nan`: the slice has a NaN.
 struct Extent {
   double low = 0, high = 0;
   bool nan = false;
 };
 
-// Scale and zero point for a whole tensor.
+// Computes scale and zero point of a whole tensor.
 template <class Engine, bool kSymmetric>
 absl::Status ChooseParameters(KernelContext& context,
                               const ChooseParametersCall<KernelArguments>& call) {
@@ -43,7 +43,7 @@ absl::Status ChooseParameters(KernelContext& context,
   if (extent.nan) return absl::InvalidArgumentError("input: expected numbers, got NaN");
 
   const RoundFn round = RoundingTo(input->dtype), round32 = RoundingTo(DType::kFloat32);
-  // The range may be as wide as two int64 are apart.
+  // In double: the difference of two int64 may overflow int64.
   const double low = static_cast<double>(call.range.low);
   const double high = static_cast<double>(call.range.high);
   const double steps = high - low;
@@ -63,14 +63,14 @@ absl::Status ChooseParameters(KernelContext& context,
   return absl::OkStatus();
 }
 
-// The last dimension, which has elements.
+// Fold over the last dimension. Fails if that dimension is missing or has no elements.
 template <class Call>
 absl::StatusOr<Fold> TokenRows(const Call& call) {
   ABSL_RETURN_IF_ERROR(call.Shape().status());
   return FoldOneDim(*call.input, call.input->rank() - 1);
 }
 
-// Symmetric, for int8: the largest magnitude of each row is 127.
+// Symmetric int8 parameters per row: the largest magnitude of each row maps to 127.
 template <class Engine>
 absl::Status ChoosePerToken(KernelContext& context,
                             const ChoosePerTokenCall<KernelArguments, true>& call) {
@@ -91,7 +91,7 @@ absl::Status ChoosePerToken(KernelContext& context,
   return absl::OkStatus();
 }
 
-// Asymmetric, for int8, by rows; as XNNPACK does it.
+// Asymmetric int8 parameters per row, computed as in XNNPACK.
 template <class Engine>
 absl::Status ChoosePerTokenAsymmetric(KernelContext& context,
                                       const ChoosePerTokenCall<KernelArguments, false>& call) {

@@ -1,6 +1,6 @@
-// Kernels that quantize and dequantize per tensor, channel, row and group, by what works on the
-// elements: one text for every engine. An engine has the static functions Quantize and Dequantize
-// as declared here, Add like AddQuantized, and Copy like CopyElements.
+// Kernels that quantize and dequantize per tensor, channel, row and group, shared by all engines
+// and parameterized by the loops over elements. An engine has the static functions Quantize and
+// Dequantize as declared here, Add like AddQuantized, and Copy like CopyElements.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_QUANTIZED_KERNELS_H_
 #define BELAY_RUNTIME_KERNELS_CALL_QUANTIZED_KERNELS_H_
 
@@ -16,9 +16,9 @@
 
 namespace belay {
 
-// A scale or a zero point: a number, or a tensor's elements over the dimensions of the input.
+// Scale or zero point: a scalar, or a tensor broadcast over the dimensions of the input.
 struct QuantizedParameter {
-  DType dtype = DType::kFloat32;  // with which it takes part in promotion
+  DType dtype = DType::kFloat32;  // dtype for type promotion
   double value = 0;
   LoadFn<double> load = nullptr;  // null: `value`
   const void* data = nullptr;
@@ -31,7 +31,8 @@ inline QuantizedParameter Number(double value, DType dtype, int rank) {
   return {dtype, value, nullptr, nullptr, Strides(rank, 0)};
 }
 
-// A tensor whose dimensions are aligned at the input's last; those of size 1 repeat.
+// Broadcasts a tensor whose dimensions are aligned with the input's last ones. Dimensions of size 1
+// repeat.
 inline QuantizedParameter Broadcast(const TensorView& t, int rank) {
   QuantizedParameter p = {t.dtype, 0, LoadAs<double>(t.dtype), t.data, Strides(rank, 0)};
   for (int d = 0; d < t.rank(); ++d) {
@@ -40,14 +41,14 @@ inline QuantizedParameter Broadcast(const TensorView& t, int rank) {
   return p;
 }
 
-// One number per index of dimension `axis`, or one for all.
+// One value per index of dimension `axis`, or one for all.
 inline QuantizedParameter PerChannel(const TensorView& t, int rank, int axis) {
   QuantizedParameter p = {t.dtype, 0, LoadAs<double>(t.dtype), t.data, Strides(rank, 0)};
   if (t.sizes[0] != 1) p.strides[axis] = t.strides[0];
   return p;
 }
 
-// One number per group of a matrix seen as [rows, groups, elements].
+// One value per group of a matrix viewed as [rows, groups, elements].
 inline QuantizedParameter PerGroup(const TensorView& t) {
   QuantizedParameter p = {t.dtype, 0, LoadAs<double>(t.dtype), t.data, Strides(3, 0)};
   if (t.numel() != 1) {
@@ -57,14 +58,15 @@ inline QuantizedParameter PerGroup(const TensorView& t) {
   return p;
 }
 
-// A dtype in which floating point arithmetic on both is done; integers follow the other operand.
+// Returns the dtype for floating-point arithmetic on both. An integer dtype follows the other
+// operand.
 inline DType Promoted(DType a, DType b) {
   if (!IsFloatingPoint(b)) return a;
   if (!IsFloatingPoint(a)) return b;
   return PromoteTypes(a, b).value_or(DType::kFloat64);
 }
 
-// One call on elementwise operands: the input and the output over common sizes.
+// Elementwise operands of a call: input and output with common sizes.
 struct QuantizedGrid {
   const TensorView* input = nullptr;
   const TensorView* output = nullptr;
@@ -77,7 +79,7 @@ inline QuantizedGrid GridOf(const TensorView& input, const TensorView& output) {
   return {&input, &output, input.sizes, input.strides, output.strides, {}, {}};
 }
 
-// Matrices seen as [rows, groups, elements].
+// Views matrices as [rows, groups, elements].
 inline QuantizedGrid GroupedGrid(const TensorView& input, const TensorView& output,
                                  int64_t groups) {
   const int64_t width = groups == 0 ? 0 : input.sizes[1] / groups;
@@ -87,14 +89,17 @@ inline QuantizedGrid GroupedGrid(const TensorView& input, const TensorView& outp
   return grid;
 }
 
-// What quantizes a grid: round(input / scale) + zero_point in the range; or with `add_first`,
-// round(input / scale + zero_point). And what dequantizes it: (input - zero_point) * scale, where
-// `input_type` is the dtype in which the difference is taken, when it is not that of an integer.
+// Reference loops over a grid. `input_type` is the dtype in which scale and zero point are applied,
+// unless it is an integer dtype.
+//
+//   Quantize:               clamp(round(input / scale) + zero_point, range)
+//   Quantize, add_first:    clamp(round(input / scale + zero_point), range)
+//   Dequantize:             (input - zero_point) * scale
 void Quantize(const QuantizedGrid& grid, DType input_type, QuantizedRange range, bool add_first);
 void Dequantize(const QuantizedGrid& grid, DType input_type);
 
-// a + b, dequantized, added and quantized again in float32; of each of a, b and out a scale and a
-// zero point.
+// Quantized a + b, computed in float32: dequantize, add, quantize. Index 0 of `scale` and
+// `zero_point` is that of a, 1 of b, 2 of out.
 struct QuantizedSum {
   const TensorView *a = nullptr, *b = nullptr, *out = nullptr;
   float scale[3] = {};
@@ -114,7 +119,7 @@ void SetTensorParameters(const TensorParameters<KernelArguments, kGiven>& call, 
     scale = Reader<double>(*call.scale_tensor)(0);
     zero_point = Reader<int64_t>(*call.zero_point_tensor)(0);
   }
-  // They count as Python's numbers.
+  // Scalars take part in type promotion as Python numbers do.
   const int rank = grid.input->rank();
   grid.scale = Number(scale, dtype, rank);
   grid.zero_point = Number(RoundingTo(dtype)(static_cast<double>(zero_point)), DType::kInt64, rank);
@@ -145,7 +150,7 @@ absl::Status DequantizePerTensor(KernelContext& context,
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.dtype, *call.input));
   QuantizedGrid grid = GridOf(*call.input, *out);
   SetTensorParameters(call, call.dtype, grid);
-  // Tensors of at most single precision are multiplied by Python's number in single precision.
+  // PyTorch multiplies tensors of at most single precision by a Python number in single precision.
   if (call.dtype != DType::kFloat64) grid.scale.value = RoundVia<float>(grid.scale.value);
   Engine::Dequantize(grid, call.dtype);
   return absl::OkStatus();
@@ -153,7 +158,7 @@ absl::Status DequantizePerTensor(KernelContext& context,
 
 // ---- Per channel
 
-// Over the input and the output.
+// Grid of a per-channel call over the input and `out`.
 inline absl::StatusOr<QuantizedGrid> ChannelGrid(const ChannelParameters<KernelArguments>& call,
                                                  const TensorView& out) {
   ABSL_RETURN_IF_ERROR(call.CheckShapes());

@@ -1,4 +1,4 @@
-// The operands of operators on quantized weights, for every engine's kernels.
+// Operands of operators on quantized weights, for the kernels of all engines.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_QUANTIZED_WEIGHTS_H_
 #define BELAY_RUNTIME_KERNELS_CALL_QUANTIZED_WEIGHTS_H_
 
@@ -13,8 +13,9 @@
 
 namespace belay {
 
-// Element `k` of those packed in `byte`; the lowest is 0 for 8 bits, -8 for 4 and -2 for 2. Of
-// 4-bit elements the upper half comes first, of 2-bit ones the lowest bits.
+// Returns element `k` of those packed in `byte`. The smallest value is 0 for 8 bits, -8 for 4 and
+// -2 for 2. 4-bit elements begin with the upper half of the byte, 2-bit elements with the lowest
+// bits.
 template <int kBits, class Int>
 constexpr Int UnpackElement(Int byte, int k) {
   if constexpr (kBits == 8) return byte;
@@ -22,18 +23,18 @@ constexpr Int UnpackElement(Int byte, int k) {
   return ((byte >> (2 * k)) & 3) - 2;
 }
 
-// What the loops of embedding_byte, _4bit and _2bit go over.
+// Loop operands of embedding_byte, embedding_4bit and embedding_2bit.
 struct QuantizedEmbeddingOperands {
   const TensorView *weight = nullptr, *scales = nullptr;
   const TensorView* zero_points = nullptr;  // null for none
   const TensorView *indices = nullptr, *out = nullptr;
-  int64_t width = 0, group = 0;  // elements of a row, and of a group with one scale
+  int64_t width = 0, group = 0;  // elements per row, and per group with one scale
 
-  // The place of the parameter of element i of a row; `t` is scales or zero_points.
+  // Offset of the parameter of element i of a row; `t` is scales or zero_points.
   int64_t ParameterAt(const TensorView& t, int64_t row, int64_t i) const {
     return row * t.strides[0] + (t.rank() == 2 ? i / group * t.strides[1] : 0);
   }
-  // kOutOfRange unless the weight has this row.
+  // kOutOfRange if `row` is not a row of the weight.
   absl::Status CheckRow(int64_t row) const;
 };
 // Checks the shapes and resizes output 0.
@@ -53,19 +54,20 @@ absl::StatusOr<QuantizedEmbeddingOperands> OperandsOf(
                                     .group = width / rows.groups.value()};
 }
 
-// What the loops of mixed_mm and mixed_linear go over: input [m,k] times an int8 weight with
-// scales: [k,n] with one scale per row, or for `linear` [n,k] with one or several per row.
+// Loop operands of mixed_mm and mixed_linear: input [m, k] times an int8 weight with scales. The
+// weight is [k, n] with one scale per row, or for `linear` [n, k] with one or several scales per
+// row.
 struct MixedProductOperands {
   bool linear = false;
   const TensorView *input = nullptr, *weight = nullptr, *scales = nullptr;
   const TensorView* zero_points = nullptr;  // null for none
   const TensorView* out = nullptr;
-  int64_t group = 1;  // of the depth, with one scale; the last may be shorter
+  int64_t group = 1;  // depth per scale; the last group may be shorter
 
-  // The strides of the weight along the depth and along the columns of the result.
+  // Strides of the weight along the depth and along the columns of the result.
   int64_t depth_stride() const { return weight->strides[linear ? 1 : 0]; }
   int64_t column_stride() const { return weight->strides[linear ? 0 : 1]; }
-  // The place of the parameter of column j at depth k; `t` is scales or zero_points.
+  // Offset of the parameter of column j at depth k; `t` is scales or zero_points.
   int64_t ParameterAt(const TensorView& t, int64_t j, int64_t k) const {
     if (!linear) return k * t.strides[0];
     return j * t.strides[0] + (t.rank() == 2 ? k / group * t.strides[1] : 0);
@@ -89,7 +91,7 @@ absl::StatusOr<MixedProductOperands> OperandsOf(
   }
   return operands;
 }
-// Copies the result to the argument `out` of a call that has one.
+// Copies the result to the argument `out`, if the call has one.
 template <bool kLinear>
 absl::Status FinishMixedProduct(KernelContext& context,
                                 const MixedProductCall<KernelArguments, kLinear>& call,

@@ -1,4 +1,4 @@
-// How the kernels divide their work among threads.
+// Division of a kernel's work among threads.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_RANGES_H_
 #define BELAY_RUNTIME_KERNELS_CALL_RANGES_H_
 
@@ -10,14 +10,15 @@
 
 namespace belay {
 
-// Below so many multiply-adds a call is done before another thread has begun (about 5 µs).
+// Multiply-adds per part below which another thread does not pay off (about 5 µs, its start-up
+// time).
 inline constexpr double kLeastWork = 250'000;
-// What reading and writing an element takes, in multiply-adds.
+// Cost of reading and writing an element, in multiply-adds.
 inline constexpr double kElementWork = 8;
 
-// Divides [0, count) into at most as many ranges as there are threads, whose bounds are multiples of
-// `step`, as even as can be, and calls body(part, first, last) for each. `work`: multiply-adds, or
-// what takes as long, in all; with less than kLeastWork a range it makes fewer.
+// Divides [0, count) into at most num_threads() ranges of nearly equal size and calls body(part,
+// first, last) for each. Inner bounds are multiples of `step`. `work` is the total cost in
+// multiply-adds. With less than kLeastWork per range, fewer ranges are used.
 inline void RunRanges(const KernelContext& context, int64_t count, int64_t step, double work,
                       absl::FunctionRef<void(int, int64_t, int64_t)> body) {
   const int64_t steps = (count + step - 1) / step;

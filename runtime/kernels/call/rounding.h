@@ -1,4 +1,4 @@
-// Rounding to narrower floating point types, for operators that PyTorch defines step by step.
+// Rounding to narrower floating-point types, for operators that PyTorch defines step by step.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_ROUNDING_H_
 #define BELAY_RUNTIME_KERNELS_CALL_ROUNDING_H_
 
@@ -13,8 +13,8 @@ double RoundVia(double x) {
   return static_cast<double>(static_cast<ComputeType<T>>(ConvertElement<T>(x)));
 }
 
-// The function that rounds a number to what `dtype` holds: float16, bfloat16 or float32. Numbers of
-// other types stay.
+// Returns the function that rounds to float16, bfloat16 or float32. For other dtypes it is the
+// identity.
 inline RoundFn RoundingTo(DType dtype) {
   switch (dtype) {
     case DType::kFloat16:

@@ -1,4 +1,4 @@
-// A number as an element of a tensor.
+// A scalar as an element of a tensor.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_SCALAR_ELEMENT_H_
 #define BELAY_RUNTIME_KERNELS_CALL_SCALAR_ELEMENT_H_
 
@@ -11,15 +11,15 @@
 
 namespace belay {
 
-// The bytes of one element of any dtype.
+// Bytes of one element of any dtype.
 class ScalarElement {
  public:
-  // The number as ConvertScalar (element_run.h) converts it; kInvalidArgument when it does not fit
+  // Converts a scalar as ConvertScalar (element_run.h) does. kInvalidArgument if it does not fit
   // the dtype.
   static absl::StatusOr<ScalarElement> Create(const EValue& value, DType dtype);
 
-  // The first element of a tensor, converted. Precondition: it has one, and neither dtype is
-  // complex32.
+  // Converts the first element of a tensor. Precondition: the tensor has an element, and neither
+  // dtype is complex32.
   static absl::StatusOr<ScalarElement> Load(const TensorView& tensor, DType dtype);
 
   const void* data() const { return bytes_; }

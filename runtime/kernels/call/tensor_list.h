@@ -1,4 +1,4 @@
-// Tensors in list arguments.
+// Access to tensors in list arguments.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_TENSOR_LIST_H_
 #define BELAY_RUNTIME_KERNELS_CALL_TENSOR_LIST_H_
 
@@ -8,7 +8,7 @@
 
 namespace belay {
 
-// Element `k` of a Tensor?[]: nullptr for none. kInvalidArgument when it is something else.
+// Returns element `k` of a Tensor?[]; nullptr for none. kInvalidArgument if it is neither.
 inline absl::StatusOr<const TensorView*> OptionalListTensor(const ListView& list, int k) {
   const EValue* element = list.elements[k];
   if (element != nullptr && element->is_none()) return static_cast<const TensorView*>(nullptr);
@@ -19,7 +19,7 @@ inline absl::StatusOr<const TensorView*> OptionalListTensor(const ListView& list
                    element == nullptr ? std::string("nothing") : element->KindName()));
 }
 
-// Element `k` of a Tensor[].
+// Returns element `k` of a Tensor[]. kInvalidArgument if it is not a tensor.
 inline absl::StatusOr<const TensorView*> ListTensor(const ListView& list, int k) {
   absl::StatusOr<const TensorView*> tensor = OptionalListTensor(list, k);
   if (tensor.ok() && *tensor == nullptr) {

@@ -1,5 +1,5 @@
-// upsample_nearest2d and upsample_bilinear2d, by what fills the output: one text for every engine.
-// An engine has the static functions
+// upsample_nearest2d and upsample_bilinear2d, shared by all engines and parameterized by the loops
+// that fill the output. An engine has the static functions
 //   absl::Status Bilinear(KernelContext& context, const Upsample& u, bool align_corners);
 //   absl::Status Nearest(KernelContext& context, const Upsample& u);
 #ifndef BELAY_RUNTIME_KERNELS_CALL_UPSAMPLE_KERNELS_H_
@@ -19,16 +19,16 @@
 
 namespace belay {
 
-// `x` rounded towards zero and limited to [low, high]; NaN gives `low`.
+// Rounds `x` towards zero and clamps it to [low, high]; NaN gives `low`.
 inline int64_t LimitedIndex(double x, int64_t low, int64_t high) {
   if (!(x > static_cast<double>(low))) return low;
   return x < static_cast<double>(high) ? static_cast<int64_t>(x) : high;
 }
 
-// One dimension of an image and of its resampled version.
+// Sizes of one dimension of an image before and after resampling.
 struct Axis {
   int64_t in = 1, out = 1;
-  std::optional<double> scale;  // out / in as the caller gave it
+  std::optional<double> scale;  // out / in, if the caller gave it
 };
 
 struct Upsample {
@@ -49,7 +49,7 @@ inline absl::StatusOr<Upsample> MakeUpsample(KernelContext& context,
   return u;
 }
 
-// Input places per output place.
+// Input positions per output position.
 inline double StepOf(const Axis& axis, bool align_corners) {
   if (align_corners) {
     return axis.out > 1 ? static_cast<double>(axis.in - 1) / static_cast<double>(axis.out - 1) : 0;
@@ -58,13 +58,13 @@ inline double StepOf(const Axis& axis, bool align_corners) {
   return static_cast<double>(axis.in) / static_cast<double>(axis.out);
 }
 
-// The two neighbors of a place and the share of the second.
+// Two neighbors of a position and the weight of the second.
 struct Neighbors {
   int64_t first = 0, second = 0;
   double share = 0;
 };
 
-// A size that stays is copied, whatever the scale.
+// A dimension of unchanged size is copied, whatever the scale.
 inline Neighbors LinearNeighbors(const Axis& axis, int64_t place, bool align_corners) {
   if (axis.in == axis.out) return {place, place, 0};
   const double step = StepOf(axis, align_corners);

@@ -1,4 +1,4 @@
-// Kernels of view operators, by what moves the elements: one text for every engine.
+// Kernels of view operators, shared by all engines and parameterized by the copy function.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_VIEW_KERNELS_H_
 #define BELAY_RUNTIME_KERNELS_CALL_VIEW_KERNELS_H_
 
@@ -19,7 +19,7 @@ absl::Status CopyView(KernelContext& context, const ViewCall<KernelArguments, Ru
   return kCopy(view, *out);
 }
 
-// view, reshape: elements may have to move when this tensor lies otherwise than the compiler's.
+// view, reshape. Elements may have to move if the tensor's layout differs from the planned one.
 template <CopyFn kCopyReshaped>
 absl::Status Reshape(KernelContext& context, const ReshapeCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());

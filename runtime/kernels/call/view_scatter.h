@@ -1,4 +1,4 @@
-// Operators that replace a part of a tensor, by what moves the elements.
+// Operators that replace a part of a tensor, parameterized by the copy function.
 #ifndef BELAY_RUNTIME_KERNELS_CALL_VIEW_SCATTER_H_
 #define BELAY_RUNTIME_KERNELS_CALL_VIEW_SCATTER_H_
 
@@ -14,7 +14,7 @@
 
 namespace belay {
 
-// The part of `out` that src replaces.
+// Returns the part of `out` that src replaces. kInvalidArgument if its shape is not that of src.
 template <template <class> class Rule>
 absl::StatusOr<TensorView> ReplacedPart(const TensorView& out,
                                         const ViewCall<KernelArguments, Rule>& call) {
@@ -25,8 +25,8 @@ absl::StatusOr<TensorView> ReplacedPart(const TensorView& out,
                                                  FormatSizes(part.sizes)));
 }
 
-// select_scatter, slice_scatter, diagonal_scatter: src replaces the part of self that the rule
-// selects.
+// select_scatter, slice_scatter, diagonal_scatter: copies self and replaces the part that the rule
+// selects by src.
 template <template <class> class Rule, CopyFn kCopy>
 absl::Status ViewScatter(KernelContext& context, const ViewCall<KernelArguments, Rule>& call) {
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, call.self->sizes));
@@ -35,7 +35,7 @@ absl::Status ViewScatter(KernelContext& context, const ViewCall<KernelArguments,
   return kCopy(*call.src, part);
 }
 
-// belay.select_scatter_, belay.slice_scatter_: the same where self is, which is the result.
+// belay.select_scatter_, belay.slice_scatter_: the same in place. The result is self.
 template <template <class> class Rule, CopyFn kCopy>
 absl::Status ViewScatterInPlace(KernelContext& context,
                                 const ViewCall<KernelArguments, Rule>& call) {
@@ -47,7 +47,7 @@ absl::Status ViewScatterInPlace(KernelContext& context,
   return kCopy(*call.src, part);
 }
 
-// The arguments speak of the places of self's elements: the output must have the same.
+// The arguments are strides and an offset in self's memory: the output must have the same layout.
 template <CopyFn kCopy>
 absl::Status AsStridedScatter(KernelContext& context,
                               const ViewCall<KernelArguments, AsStridedRule>& call) {
@@ -63,8 +63,8 @@ absl::Status AsStridedScatter(KernelContext& context,
   return ViewScatter<AsStridedRule, kCopy>(context, call);
 }
 
-// belay.set_row_(self!, row, index, count): row `index` of self, which gets `count` rows. What
-// loops over rows write their results with; all calls of one loop give the same count.
+// belay.set_row_(self!, row, index, count): writes row `index` of self, which is resized to `count`
+// rows. Loops over rows write their results with it. All calls of one loop have the same count.
 struct SetRowCall {
   const TensorView* row = nullptr;
   int64_t index = 0, count = 0;

@@ -1,11 +1,10 @@
 // Convolutions of one, two and three dimensions.
 //
-// Dense convolutions are matrix products whose right side is never written out: panels of patches
-// are gathered as the product asks for them (Chetlur et al., 2014, "implicit GEMM"). Depthwise ones
-// take a plane at a time. Transposed ones are a product per kernel place, added to the results that
-// it reaches.
-// Accuracy: as gemm.h says, with k the size of a patch; half precision computes as float and is
-// rounded once.
+// Dense convolutions are implicit GEMMs: panels of im2col patches are gathered on demand, and the
+// full patch matrix is never stored (Chetlur et al., 2014, "implicit GEMM"). Depthwise convolutions
+// process one plane at a time. Transposed convolutions are one GEMM per kernel position, whose
+// results are accumulated into the outputs. Accuracy: as in gemm.h, with k the size of a patch.
+// Half precision is computed as float and rounded once.
 #ifndef BELAY_RUNTIME_KERNELS_CONV_CONV_H_
 #define BELAY_RUNTIME_KERNELS_CONV_CONV_H_
 
@@ -18,7 +17,8 @@
 
 namespace belay {
 
-// A convolution with three spatial dimensions: depth, height, width; missing ones are of size 1.
+// A convolution with three spatial dimensions: depth, height, width. Missing dimensions have size
+// 1.
 struct ConvGeometry {
   int64_t batch = 1, channels = 1, filters = 1, groups = 1;
   int64_t size[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, out[3] = {1, 1, 1};
@@ -29,24 +29,24 @@ struct ConvGeometry {
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t group_channels() const { return channels / groups; }
   int64_t group_filters() const { return filters / groups; }
-  // Meaningless, but defined, for weights that do not fit.
+  // Wraps if the weight is too large for int64.
   int64_t patch() const {
     return static_cast<int64_t>(static_cast<uint64_t>(group_channels()) *
                                 static_cast<uint64_t>(taps()));
   }
   bool depthwise() const { return group_channels() == 1; }
-  // The product's right side is the image itself.
+  // Whether the image itself is the right operand of the GEMM.
   bool pointwise() const {
     for (int d = 0; d < 3; ++d) {
       if (kernel[d] != 1 || stride[d] != 1 || padding[d] != 0) return false;
     }
     return true;
   }
-  // Where kernel place k begins to read (or, transposed, to write).
+  // First position that kernel position k reads (or, transposed, writes).
   int64_t shift(int d, int64_t k) const { return k * dilation[d] - padding[d]; }
 };
 
-// The places x < count whose counterpart x * stride + shift lies in [0, size): first <= x < last.
+// Positions x < count with x * stride + shift in [0, size): first <= x < last.
 struct InsideRange {
   int64_t first, last;
 };
@@ -56,8 +56,8 @@ inline InsideRange Inside(int64_t stride, int64_t shift, int64_t size, int64_t c
   return {std::min(first, count), std::max(std::min(first, count), std::min(last, count))};
 }
 
-// One image plane by one filter of g.taps() weights, plus bias: g.out_plane() results. Sums in order
-// of the taps, from the bias on.
+// Convolves one image plane with one filter of g.taps() weights and adds bias: g.out_plane()
+// results. Accumulates the taps in order, starting from the bias.
 void DepthwisePlaneF32(const ConvGeometry& g, const float* image, const float* weight, float bias,
                        float* out);
 

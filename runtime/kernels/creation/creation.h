@@ -1,5 +1,5 @@
-// Tensors of one number, and of numbers at equal distances. Results have the bits of the reference
-// kernels, whose text is shared (runtime/kernels/call/creation_kernels.h).
+// Creation of constant tensors and arithmetic sequences. Results have the bits of the reference
+// kernels, which share runtime/kernels/call/creation_kernels.h.
 #ifndef BELAY_RUNTIME_KERNELS_CREATION_CREATION_H_
 #define BELAY_RUNTIME_KERNELS_CREATION_CREATION_H_
 
@@ -11,7 +11,7 @@
 
 namespace belay {
 
-// out[i] = first + (start + i) * step, in 64 bits that wrap, or in double precision.
+// out[i] = first + (start + i) * step, in wrapping 64-bit integers or in double precision.
 void CountInt64(uint64_t first, uint64_t step, int64_t start, size_t n, int64_t* out);
 void CountFloat64(double first, double step, int64_t start, size_t n, double* out);
 void CountFloat32(double first, double step, int64_t start, size_t n, float* out);

@@ -1,4 +1,4 @@
-// How the elements of tensors lie.
+// Memory layouts of tensors.
 #ifndef BELAY_RUNTIME_KERNELS_ELEMENTS_CHANNELS_LAST_H_
 #define BELAY_RUNTIME_KERNELS_ELEMENTS_CHANNELS_LAST_H_
 
@@ -9,10 +9,10 @@
 
 namespace belay {
 
-// Whether the strides are these. Those of dimensions with at most one element do not count.
+// Returns whether the tensor has these strides. Dimensions with at most one element are ignored.
 bool HasStrides(const TensorView& tensor, absl::Span<const int64_t> strides);
 
-// Whether the tensor is dense images [n, c, h, w] whose channels lie together.
+// Returns whether the tensor is dense [n, c, h, w] in channels-last layout.
 bool IsChannelsLast(const TensorView& tensor);
 
 }  // namespace belay

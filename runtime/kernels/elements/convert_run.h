@@ -1,7 +1,7 @@
-// Rows of elements from one dtype to another.
+// Conversion of contiguous elements from one dtype to another.
 //
-// The result of every conversion is that of ConvertElement (runtime/core/element.h), bit by bit but
-// for which NaN a NaN becomes, on every instruction set.
+// Every conversion gives the bits of ConvertElement (runtime/core/element.h) on every instruction
+// set, except for the payload of a NaN.
 #ifndef BELAY_RUNTIME_KERNELS_ELEMENTS_CONVERT_RUN_H_
 #define BELAY_RUNTIME_KERNELS_ELEMENTS_CONVERT_RUN_H_
 
@@ -11,17 +11,17 @@
 
 namespace belay {
 
-// What can be converted, each to each.
+// Dtypes that can be converted to each other.
 inline constexpr DTypeSet kRunTypes = {
     DType::kUint8,   DType::kInt8,    DType::kInt16,    DType::kInt32,   DType::kInt64,
     DType::kFloat16, DType::kFloat32, DType::kBFloat16, DType::kFloat64, DType::kBool};
 
-// Converts n elements that lie side by side. A bool may be any byte and becomes 0 or 1, in bools
-// too. The runs do not overlap unless they are the same and elements do not grow.
+// Converts n contiguous elements. Any nonzero byte of a bool becomes 1, also if the result is bool.
+// The runs must not overlap, unless they are equal and the result's elements are not larger.
 // Precondition: both dtypes are in kRunTypes.
 void ConvertRun(DType from, const void* in, DType to, void* out, size_t n);
 
-// The same for floats that kernels compute with.
+// The same to and from float, the type in which kernels compute.
 void LoadFloats(DType from, const void* in, size_t n, float* out);
 void StoreFloats(const float* in, size_t n, DType to, void* out);
 

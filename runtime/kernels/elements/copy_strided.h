@@ -1,4 +1,4 @@
-// Copies between tensors of any layouts and dtypes: what data movement consists of.
+// Copies between tensors of any layout and dtype, the primitive of data movement.
 #ifndef BELAY_RUNTIME_KERNELS_ELEMENTS_COPY_STRIDED_H_
 #define BELAY_RUNTIME_KERNELS_ELEMENTS_COPY_STRIDED_H_
 
@@ -9,16 +9,16 @@
 
 namespace belay {
 
-// Like CopyElements (runtime/core/tensor_view.h), with the same results and errors: dimensions that
-// lie together in both are joined, runs are moved whole, transposed planes go through registers
-// tile by tile, and dtypes are converted a run at a time.
+// CopyElements (runtime/core/tensor_view.h) with the same results and errors, but vectorized.
+// Merges dimensions that are contiguous in both tensors, moves whole runs, transposes planes tile
+// by tile in registers, and converts dtypes a run at a time.
 absl::Status CopyStrided(const TensorView& from, const TensorView& to);
 
-// The same, which can't fail, of tensors of equal sizes whose dtypes are equal or both of kRunTypes
-// (convert_run.h).
+// Same as CopyStrided, but cannot fail. Precondition: equal sizes; equal dtypes, or both in
+// kRunTypes (convert_run.h).
 void CopyConvertible(const TensorView& from, const TensorView& to);
 
-// The same with the source's dimensions in `mask` backwards. Preconditions: equal sizes and dtypes,
+// Copies with the source's dimensions in `mask` reversed. Preconditions: equal sizes; equal dtypes
 // of at most 8 bytes; the tensors do not overlap.
 void CopyFlipped(const TensorView& from, uint32_t mask, const TensorView& to);
 

@@ -1,5 +1,5 @@
-// The elements of a tensor of any layout as runs that lie side by side in a type that loops compute
-// with, and the way back.
+// Conversion of tensors of any layout to contiguous runs of a compute type (RunSource), and back
+// (RunSink).
 #ifndef BELAY_RUNTIME_KERNELS_ELEMENTS_RUN_SOURCE_H_
 #define BELAY_RUNTIME_KERNELS_ELEMENTS_RUN_SOURCE_H_
 
@@ -12,7 +12,7 @@
 
 namespace belay {
 
-// Elements in a buffer.
+// Elements per buffer.
 inline constexpr int64_t kRunBufferLength = 1024;
 struct RunStorage {
   alignas(64) std::byte bytes[kRunBufferLength * sizeof(int64_t)];
@@ -25,12 +25,12 @@ class RunSource {
   // or 1.
   RunSource(const void* data, DType dtype, const Sizes& sizes, const Strides& strides, DType to);
 
-  // Whether groups are read where they lie.
+  // Whether groups are read in place.
   bool in_place() const { return !converts_ && cursor_.stride() == 1; }
-  // How many of the next elements lie at equal distances.
+  // Number of equidistant elements that follow.
   int64_t group() const { return cursor_.group(); }
-  // The next n elements of `to`: in place, or in the buffer. n is at most kRunBufferLength, or
-  // in_place() holds and n is at most group().
+  // Returns the next n elements as `to`, in place or in the buffer. Precondition: n <=
+  // kRunBufferLength, or in_place() and n <= group().
   const void* Next(int64_t n, RunStorage& buffer);
 
  private:
@@ -42,14 +42,14 @@ class RunSource {
 
 class RunSink {
  public:
-  // Takes elements of `from` into a tensor of `dtype`. Preconditions as above.
+  // Writes elements of `from` to a tensor of `dtype`. Preconditions as for RunSource.
   RunSink(void* data, DType dtype, const Sizes& sizes, const Strides& strides, DType from);
 
   bool in_place() const { return !converts_ && cursor_.stride() == 1; }
   int64_t group() const { return cursor_.group(); }
-  // Where the next n elements shall be written: in the tensor, or in the buffer.
+  // Returns the destination of the next n elements: in the tensor, or in the buffer.
   void* Place(int64_t n, RunStorage& buffer);
-  // Ends what Place began, with the same n and buffer.
+  // Completes a Place call. Precondition: the same n and buffer.
   void Commit(int64_t n, const RunStorage& buffer);
 
  private:

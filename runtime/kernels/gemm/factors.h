@@ -1,4 +1,4 @@
-// The matrices that mm, bmm and addmm multiply, whatever their dtype.
+// Operands of mm, bmm and addmm, for all dtypes.
 #ifndef BELAY_RUNTIME_KERNELS_GEMM_FACTORS_H_
 #define BELAY_RUNTIME_KERNELS_GEMM_FACTORS_H_
 
@@ -10,11 +10,11 @@
 
 namespace belay {
 
-// One matrix of a batch; a matrix is itself.
+// Returns one matrix of a batch. A tensor of rank 2 is returned unchanged.
 TensorView MatrixOf(const TensorView& t, int64_t batch);
 
-// Whether two factors of one dtype are matrices (rank 2) or batches of them (rank 3) of one of
-// these dtypes, and the planned result is like them.
+// Returns whether both operands have the same dtype, in `dtypes`, and rank `rank` (2: matrices, 3:
+// batches), and the planned result has the same dtype and rank.
 bool AcceptsFactors(const KernelContext& context, const TensorView& a, const TensorView& b,
                     int rank, DTypeSet dtypes);
 

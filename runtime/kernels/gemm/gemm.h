@@ -1,10 +1,12 @@
-// Products of row-major float matrices.
+// GEMM of row-major float matrices.
 //
-// The technique is that of BLIS (Van Zee and van de Geijn, 2015): a register tile of the result, B
-// read in panels as wide as the tile. No blocking over k: panels of the sizes that models have stay
-// in the second-level cache. Accuracy: sums run in k order within a lane, in float; the error bound
-// is that of a plain float loop, k * 2^-24 relative to the sum of absolute products. The result
-// does not depend on how rows are divided.
+// The technique is that of BLIS (Van Zee and van de Geijn, 2015): a register tile of the result; B
+// is read in panels as wide as the tile. There is no K blocking: panels of the sizes that models
+// have stay in the L2 cache.
+//
+// Accuracy: each lane accumulates in float, in k order. The error bound is that of a plain float
+// loop: k * 2^-24 relative to the sum of absolute products. The result does not depend on the
+// division of rows.
 #ifndef BELAY_RUNTIME_KERNELS_GEMM_GEMM_H_
 #define BELAY_RUNTIME_KERNELS_GEMM_GEMM_H_
 
@@ -16,22 +18,22 @@
 
 namespace belay {
 
-// Columns of a panel at most, over all instruction sets: two vectors of 16 floats.
+// Maximal number of panel columns over all instruction sets: two vectors of 16 floats.
 inline constexpr size_t kGemmPanelColumns = 32;
-// Floats that GemmF32 wants to work in.
+// Scratch floats of GemmF32.
 inline constexpr size_t GemmScratch(size_t k) { return k * kGemmPanelColumns; }
 
-// Fills `panel` with columns [first, first + count) of B: row p at panel + p * stride; count <=
-// stride.
+// Fills `panel` with columns [first, first + count) of B: panel[p * stride + j] = B[p, first + j];
+// count <= stride.
 using PackPanel = void (*)(const void* source, size_t first, size_t count, size_t stride,
                            float* panel);
 
-// C[m,n] = alpha * A[m,k] B[k,n] + bias. Rows of A and C are lda and ldc apart.
+// C[m, n] = alpha * sum over k of A[m, k] * B[k, n] + bias. Rows of A and C are lda and ldc apart.
 struct GemmF32Args {
   size_t m = 0, n = 0, k = 0;
   const float* a = nullptr;
   size_t lda = 0;
-  // B: a matrix with rows ldb apart, or what `pack` makes panels of.
+  // B: a matrix with rows ldb apart, or the source that `pack` reads panels from.
   const float* b = nullptr;
   size_t ldb = 0;
   PackPanel pack = nullptr;

@@ -1,4 +1,4 @@
-// Products of integer matrices, as PyTorch has them: in the operands' dtype, wrapping. Exact, so
+// GEMM of integer matrices with PyTorch's semantics: in the operands' dtype, wrapping. Exact:
 // results have the bits of the reference kernels.
 #ifndef BELAY_RUNTIME_KERNELS_GEMM_INTEGER_GEMM_H_
 #define BELAY_RUNTIME_KERNELS_GEMM_INTEGER_GEMM_H_
@@ -12,8 +12,8 @@
 
 namespace belay {
 
-// C[m,n] = A[m,k] B[k,n], of at most kGemmPanelColumns columns. Rows of A are lda elements apart,
-// those of C ldc. B is a panel: rows of kGemmPanelColumns elements.
+// C[m, n] = A[m, k] B[k, n] for at most kGemmPanelColumns columns. Rows of A are lda elements
+// apart, those of C ldc. B is a panel: rows of kGemmPanelColumns elements.
 template <class T>
 struct IntegerPanel {
   size_t m = 0, n = 0, k = 0;
@@ -26,9 +26,9 @@ struct IntegerPanel {
 void MultiplyIntegers(const IntegerPanel<int32_t>& panel);
 void MultiplyIntegers(const IntegerPanel<int64_t>& panel);
 
-// The same of bytes, four depths at a time: rows of A are `quads` times four bytes, row q of the
-// panel has for each of its kGemmPanelColumns columns the bytes of depths 4q … 4q + 3. What C holds
-// is right modulo 256, whether bytes have signs or not.
+// The same for 8-bit elements, in VNNI-4 interleaved layout: row q of the panel holds, for each of
+// its kGemmPanelColumns columns, the bytes of depths 4q … 4q + 3. Rows of A have `quads` groups of
+// four bytes. C is exact modulo 256, for signed and unsigned bytes.
 inline constexpr size_t kQuad = 4;
 struct BytePanel {
   size_t m = 0, n = 0, quads = 0;

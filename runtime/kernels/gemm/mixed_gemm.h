@@ -1,7 +1,7 @@
-// Products of rows of floats with int8 columns that have scales.
+// GEMM of float rows with int8 columns that have scales.
 //
-// Each product and each sum is rounded to float32, in the order of the depth, as the reference
-// kernel does it: results have the same bits on every instruction set.
+// Each product and each sum is rounded to float32, in the order of the depth, as in the reference
+// kernel: results have the same bits on every instruction set.
 #ifndef BELAY_RUNTIME_KERNELS_GEMM_MIXED_GEMM_H_
 #define BELAY_RUNTIME_KERNELS_GEMM_MIXED_GEMM_H_
 
@@ -14,8 +14,8 @@
 
 namespace belay {
 
-// At most kGemmPanelColumns columns of a product. A depth p has a row of the panel at b + p * ldb,
-// of which kGemmPanelColumns bytes may be read.
+// GEMM with at most kGemmPanelColumns columns. Row p of the panel is at b + p * ldb;
+// kGemmPanelColumns bytes of it may be read.
 struct MixedPanel {
   size_t m = 0, n = 0, k = 0;
   const float* a = nullptr;
@@ -24,9 +24,10 @@ struct MixedPanel {
   size_t ldb = 0;
   float* c = nullptr;
   size_t ldc = 0;
-  // With `group` 0 one scale and zero point per depth: c[i,j] = Σp a[i,p] (b[p,j] - zero[p])
-  // scale[p]. Else one per column and `group` depths, group g at [g * kGemmPanelColumns + j]:
-  // c[i,j] = Σg (Σp a[i,p] (b[p,j] - zero[g,j])) scale[g,j].
+  // If group == 0, one scale and zero point per depth:
+  //   c[i,j] = Σp a[i,p] (b[p,j] - zero[p]) scale[p]
+  // Otherwise one per column and `group` depths, stored at [g * kGemmPanelColumns + j]:
+  //   c[i,j] = Σg (Σp a[i,p] (b[p,j] - zero[g,j])) scale[g,j]
   size_t group = 0;
   const float *scale = nullptr, *zero = nullptr;
 };

@@ -1,7 +1,7 @@
-// Data movement on Highway copies: views and their copies, joins, pieces, conversions of dtype and
-// dim order, constant padding, selection of slices, gathering. All dtypes; results have the bits of
-// the reference kernels, whose texts they share (runtime/kernels/call/*_kernels.h): only what
-// moves the elements is another.
+// Data movement with Highway copies: views and their copies, joins, splits, conversions of dtype
+// and dim order, constant padding, index_select, gather. All dtypes. Results have the bits of the
+// reference kernels. Both share runtime/kernels/call/*_kernels.h and differ only in the functions
+// that move elements.
 #ifndef BELAY_RUNTIME_KERNELS_MOVEMENT_MOVEMENT_H_
 #define BELAY_RUNTIME_KERNELS_MOVEMENT_MOVEMENT_H_
 

@@ -9,10 +9,9 @@
 
 namespace belay {
 
-// out = (in - mean) * rstd * weight + bias over one row; weight and bias may be null. Mean and
-// variance in two passes, so that large means cost no accuracy. Returns mean and 1 / sqrt(variance
-// + eps). n > 0. `out` may be `in`. Error: 16 ULP of the largest |out|;
-// of a mean, 2 ULP of the largest |in|.
+// out = (in - mean) * rstd * weight + bias over one row; weight and bias may be null. Returns the
+// mean and rstd = 1 / sqrt(variance + eps). Two passes, so that large means cost no accuracy. n >
+// 0. `out` may be `in`. Error: 16 ULP of the largest |out|; of the mean, 2 ULP of the largest |in|.
 struct RowStatistics {
   float mean, rstd;
 };
@@ -22,10 +21,10 @@ RowStatistics LayerNormRowF32(const float* in, size_t n, const float* weight, co
 // out[i] = (in[i] - mean) * factor + offset. Error: 4 ULP of the largest |out| or |offset|.
 void NormalizeF32(const float* in, size_t n, float mean, float factor, float offset, float* out);
 
-// Layer norm, group norm and the forms of batch norm, on float32, float16 and bfloat16 tensors of
-// any layout; half precision computes as float and is rounded once. Means and variances of groups
-// and batches are added in double precision, and their scales that float32 does not hold are
-// multiplied in it.
+// Layer norm, group norm and all variants of batch norm, on float32, float16 and bfloat16 tensors
+// of any layout. Half precision is computed as float and rounded once. Means and variances of
+// groups and batches are accumulated in double precision. Scales outside the range of float32 are
+// applied in double precision.
 absl::Span<const Kernel> NormHighwayKernels();
 
 }  // namespace belay

@@ -1,11 +1,12 @@
-// Scaled dot-product attention: softmax(scale * Q K^T + mask) V, head by head.
+// Scaled dot-product attention per head: softmax(scale * Q K^T + mask) V.
 //
-// Keys and values of a head are packed once and meet all queries of the heads that share them; a
-// block of rows of scores at a time exists, never all of them. Up to three queries a head (decoding)
-// are computed from keys and values where they lie, at the speed of memory.
+// Keys and values of a head are packed once and used by all queries of the heads that share them.
+// Only one block of rows of scores is stored at a time. Up to three queries per head (decoding)
+// read keys and values unpacked and are limited by memory bandwidth.
 //
-// A row without any score above -inf gives zeros, as PyTorch's scaled_dot_product_attention has it.
-// Accuracy: products as packed_gemm.h says; softmax as softmax.h, of scores that are rounded after
+// A row without any score above -inf gives zeros, as in PyTorch's scaled_dot_product_attention.
+//
+// Accuracy: GEMMs as in packed_gemm.h; softmax as in softmax.h, of scores that are rounded after
 // scaling and again after masking. A result does not depend on the range that is computed.
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_ATTENTION_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_ATTENTION_H_
@@ -16,7 +17,7 @@
 
 namespace belay {
 
-// Where the rows of [batch, heads, tokens, size] lie; sizes are side by side.
+// Strides of [batch, heads, tokens, size] in elements. The last dimension is contiguous.
 struct HeadStrides {
   int64_t batch = 0, head = 0, token = 0;
 };
@@ -29,9 +30,9 @@ struct AttentionArgs {
   const float *query = nullptr, *key = nullptr, *value = nullptr;
   HeadStrides query_strides = {}, key_strides = {}, value_strides = {};
   float scale = 1;
-  bool causal = false;  // query i sees keys 0 … i
-  // Added to the scores, or (`mask_bits`: bytes that are 0 or 1) whether a key is seen. At most one
-  // of them; null for none. Strides in elements; 0 where it is the same for all.
+  bool causal = false;  // query i attends to keys 0 … i
+  // At most one is non-null. `mask` is added to the scores; `mask_bits` (bytes that are 0 or 1)
+  // selects keys. Strides in elements; 0 for a broadcast dimension.
   const float* mask = nullptr;
   const uint8_t* mask_bits = nullptr;
   HeadStrides mask_strides = {};
@@ -41,11 +42,11 @@ struct AttentionArgs {
   float* scratch = nullptr;  // AttentionFloats(…) floats
 };
 
-// Working memory of one range. nullopt on overflow.
+// Scratch floats for one range. nullopt on overflow.
 std::optional<int64_t> AttentionFloats(int64_t queries, int64_t keys, int64_t head_size,
                                        int64_t value_size);
 
-// Groups [first, last) of the batch * kv_heads groups of heads that share keys and values.
+// Computes groups [first, last) of the batch * kv_heads groups of heads that share keys and values.
 void AttentionGroups(const AttentionArgs& args, int64_t first, int64_t last);
 
 }  // namespace belay

@@ -1,13 +1,17 @@
-// Products of bfloat16 with a packed right side, summed in float32.
+// GEMM of bfloat16 with a prepacked right operand and float32 accumulators.
 //
-// What packed_gemm.h says holds, but for: k is even; B is packed as pairs; pairs of neighbors in a row
-// of A meet pairs of B as words of 32 bits, by dot products where the processor has them (AVX512_BF16,
-// Arm's BF16; twice as many terms in the time as of floats), else as two floats each; and sums have no
-// place to go to between K blocks, so all of k is one. Where kernels use AMX (amx.h), products of at
-// least four rows are made by its tiles of 32 rows, for which rows of A that are in pieces are copied.
+// As packed_gemm.h, with these differences:
+// - k is even. B is packed in VNNI-2 interleaved layout; two neighboring elements of a row of A
+//   form a 32-bit word.
+// - The kernel uses dot products if available (AVX512_BF16, Arm's BF16; twice as many terms per
+//   time as with float), else it widens each word to two floats.
+// - No K blocking: partial sums cannot be stored in a bfloat16 C.
+// - If kernels use AMX (amx.h), GEMMs of at least four rows use its tiles of 32 rows. Rows of A
+//   that are not contiguous are copied for the tiles.
 //
-// Accuracy: a sum is at most (k + 8) * 2^-23 * sum |a b| + k * 2^-125 from the exact one (dot products
-// round as they like and may take subnormal numbers for 0), and then the epilogue rounds to bfloat16.
+// Accuracy: a sum is at most (k + 8) * 2^-23 * sum |a b| + k * 2^-125 from the exact one. The
+// rounding of dot products is unspecified; they may flush subnormal numbers to 0. The epilogue then
+// rounds to bfloat16.
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_BFLOAT16_GEMM_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_BFLOAT16_GEMM_H_
 
@@ -22,8 +26,8 @@ namespace belay {
 
 using BFloat16GemmArgs = ProductArgs<BFloat16>;
 
-// Elements of the arguments' `copy`: 0 where there is no AMX. Without it, products whose rows of A are in
-// pieces are made without AMX.
+// Elements of the arguments' `copy`; 0 if AMX is not used. If `copy` is null, GEMMs with
+// noncontiguous rows of A do not use AMX.
 CheckedInt BFloat16CopySize(int64_t k, int64_t taps);
 
 void PackedGemmRange(const BFloat16GemmArgs& args, size_t first_row, size_t last_row,

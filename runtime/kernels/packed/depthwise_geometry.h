@@ -1,4 +1,4 @@
-// The sizes of a depthwise convolution.
+// Sizes of a depthwise convolution.
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_DEPTHWISE_GEOMETRY_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_DEPTHWISE_GEOMETRY_H_
 
@@ -6,7 +6,7 @@
 
 namespace belay {
 
-// All images; [n, h, w, c] dense. 0 <= padding; everything else at least 1.
+// All images are dense [n, h, w, c]. 0 <= padding; all other sizes are at least 1.
 struct DepthwiseGeometry {
   int64_t batch = 0, channels = 0;
   int64_t height = 0, width = 0;

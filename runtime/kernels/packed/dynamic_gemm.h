@@ -1,17 +1,17 @@
-// Products of bytes that were quantized at run time, each row by numbers of its own, with a packed
-// right side of int8 or int4 (weight_only_weights.h):
+// GEMM of dynamically quantized rows of bytes, each with its own scale and zero point, with a
+// prepacked int8 or int4 right operand (weight_only_weights.h):
 //
 //   y[i, j] = row_scale[i] * (sum over groups g of scales[g, j] *
 //             (sum over rows p of g of (a[i, p] - row_zero[i]) * q[p, j]))
 //
-// Inner sums are exact, four products at a time: kDynamicRows rows of A at most meet a panel's weights
-// in registers. int4 weights are multiplied as the numbers 0 to 15 that they are stored as; what that is
-// too much is taken away by the sums of A's groups, and what A's zero points add by those of the
-// weights'. A group is no longer than kDynamicTerms, so that sums fit.
+// Inner sums are exact, four products at a time. At most kDynamicRows rows of A share a panel's
+// weights in registers. int4 weights are multiplied as stored, 0 to 15; the sums of A's groups
+// correct the offset of 8. The sums of the weights correct A's zero points. A group has at most
+// kDynamicTerms terms, so that the accumulators do not overflow.
 //
-// Accuracy: at most (groups + 8) * 2^-23 * row_scale * sum over g of |scales[g, j] * inner sum| from the
-// exact result, before the epilogue. A result does not depend on the range that is computed.
-// Instruction sets differ.
+// Accuracy: at most (groups + 8) * 2^-23 * row_scale * sum over g of |scales[g, j] * inner sum|
+// from the exact result, before the epilogue. A result does not depend on the range that is
+// computed. Instruction sets give different bits.
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_DYNAMIC_GEMM_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_DYNAMIC_GEMM_H_
 
@@ -31,7 +31,7 @@ struct DynamicGemmArgs {
   WeightFormat format = WeightFormat::kInt8;  // or kInt4
   size_t group = 0;                           // a multiple of 8, or at least k
   const std::byte* rows = nullptr;            // PrepareDynamicRows; DynamicRowBytes each
-  const void* b = nullptr;                    // packed, aligned as its elements are
+  const void* b = nullptr;                    // packed, aligned to its element type
   const float* scales = nullptr;              // packed
   const int32_t* weight_sums = nullptr;       // packed
   float* c = nullptr;                         // rows ldc apart, as those of epilogue.other
@@ -39,25 +39,25 @@ struct DynamicGemmArgs {
   EpilogueF32 epilogue = {};
 };
 
-// What a prepared row takes: a multiple of 8.
+// Bytes of a prepared row, a multiple of 8.
 size_t DynamicRowBytes(WeightFormat format, size_t k, size_t group);
 
-// How a row of A was quantized.
+// Quantization parameters of a row of A.
 struct DynamicRow {
   float scale = 1;
-  int32_t zero = 0;  // that the bytes' type has
+  int32_t zero = 0;  // a value of the bytes' type
 };
 
-// Makes of k bytes, of int8 if `is_signed` and else of uint8, the row that products read, of
+// Converts k bytes (int8 if `is_signed`, else uint8) to the row layout of the GEMM. `to` has
 // DynamicRowBytes(format, k, group) bytes, aligned as int32.
 void PrepareDynamicRow(const void* a, bool is_signed, const DynamicRow& row, WeightFormat format,
                        size_t k, size_t group, std::byte* to);
 
 // C = epilogue(y) for rows [first_row, last_row) and columns [first_column, last_column);
-// first_column is a multiple of 32. C may be epilogue.other, and overlaps nothing else.
+// first_column is a multiple of 32. C may alias epilogue.other and overlaps no other operand.
 void DynamicGemmRange(const DynamicGemmArgs& args, size_t first_row, size_t last_row,
                       size_t first_column, size_t last_column);
-// All of it.
+// Computes all of C.
 inline void DynamicGemm(const DynamicGemmArgs& args) {
   DynamicGemmRange(args, 0, args.m, 0, args.n);
 }

@@ -18,20 +18,21 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// NaN stays NaN: x86 gives the second operand when one is NaN, Arm the one that is a number.
+// Clamps and keeps NaN. If one operand is NaN, x86 min and max return the second operand, Arm the
+// number.
 template <class D, class V>
 HWY_INLINE V ClampKeepingNaN(D d, V x, V low, V high) {
   const V clamped = hn::Min(high, hn::Max(low, x));
   return HWY_TARGET_IS_NEON ? hn::IfThenElse(hn::IsNaN(x), x, clamped) : clamped;
 }
 
-// Whether the sums need no more than bias, `other` and clamp: then the kernels store them finished.
+// Whether the epilogue is only bias, `other` added and clamp. The kernels then store final results.
 template <class T>
 HWY_INLINE bool IsLinear(const EpilogueOn<T>& e) {
   return e.activation == Activation::kNone && !(e.multiply && e.other != nullptr);
 }
 
-// `count` elements as floats, a vector of them at most; the others are 0.
+// Loads `count` elements as floats, at most one vector; the other lanes are 0.
 template <class D>
 HWY_INLINE hn::Vec<D> LoadSome(D d, const float* from, size_t count) {
   return count >= hn::Lanes(d) ? hn::LoadU(d, from) : hn::LoadN(d, from, count);
@@ -45,7 +46,7 @@ HWY_INLINE hn::Vec<D> LoadSome(D d, const BFloat16* from, size_t count) {
   return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(d32, some)));
 }
 
-// To the nearest number of T, as FloatToBFloat16Bits does.
+// Rounds to the nearest value of T, as FloatToBFloat16Bits does.
 template <class T, class D>
 HWY_INLINE hn::Vec<D> RoundTo(D d, hn::Vec<D> x) {
   if constexpr (std::is_same_v<T, float>) {
@@ -61,7 +62,7 @@ HWY_INLINE hn::Vec<D> RoundTo(D d, hn::Vec<D> x) {
   }
 }
 
-// Stores `count` lanes, a vector of them at most.
+// Stores `count` lanes, at most one vector.
 template <class D>
 HWY_INLINE void StoreSome(D d, hn::Vec<D> x, float* to, size_t count) {
   if (count >= hn::Lanes(d)) {
@@ -117,8 +118,9 @@ HWY_INLINE V Activate(D d, V x, Activation activation) {
   return x;
 }
 
-// What is left to do for `rows` by `columns` sums that have their bias, and `other` if it is added.
-// Not for IsLinear epilogues. `other` is null, or that of these elements; rows of both are ldc apart.
+// Completes the epilogue for `rows` by `columns` sums that include the bias, and `other` if it is
+// added. Not for IsLinear epilogues. `other` is null or points to the same elements as c; rows of
+// both are ldc apart.
 template <class T>
 HWY_NOINLINE void FinishTile(const EpilogueOn<T>& e, const T* other, T* c, size_t ldc, size_t rows,
                              size_t columns) {

@@ -1,4 +1,4 @@
-// What the kernels of this folder do to sums before they store them.
+// Epilogues: operations on accumulators before they are stored.
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_EPILOGUE_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_EPILOGUE_H_
 
@@ -10,24 +10,25 @@
 
 namespace belay {
 
-// Functions of one number. NaN gives NaN.
+// Elementwise activation functions. NaN gives NaN.
 enum class Activation : uint8_t {
   kNone,
   kSigmoid,
   kTanh,
   kHardsigmoid,  // min(max(x + 3, 0), 6) / 6
-  kHardswish,    // x times that
+  kHardswish,    // x * hardsigmoid(x)
   kSilu,         // x * sigmoid(x)
   kGelu,         // x * (1 + erf(x / sqrt(2))) / 2
-  kGeluTanh,     // its approximation by tanh
+  kGeluTanh,     // tanh approximation of gelu
 };
 // "none", "sigmoid", "tanh", "hardsigmoid", "hardswish", "silu", "gelu", "gelu_tanh".
 std::optional<Activation> ActivationOf(std::string_view name);
-std::string ActivationNames();  // all, for messages
+std::string ActivationNames();  // all names, for error messages
 
-// clamp(activation(sum + bias + other), low, high), or clamp(activation(sum + bias) * other, …). A
-// result of bfloat16 is rounded to it after each of sum + bias, + other, activation, * other, as the
-// operators in a row would; its bounds are numbers of bfloat16.
+//   clamp(activation(sum + bias + other), low, high)     or
+//   clamp(activation(sum + bias) * other, low, high)
+// A bfloat16 result is rounded after each of sum + bias, + other, activation and * other, as by
+// separate operators. Its bounds are bfloat16 values.
 template <class T>
 struct EpilogueOn {
   const float* bias = nullptr;  // one per column; null for none

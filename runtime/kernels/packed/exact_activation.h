@@ -1,4 +1,4 @@
-// Activations in double precision, for tests and plain loops that kernels are compared with.
+// Activations in double precision, for tests and reference loops.
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_EXACT_ACTIVATION_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_EXACT_ACTIVATION_H_
 

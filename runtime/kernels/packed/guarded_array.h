@@ -1,5 +1,4 @@
-// For tests: arrays that lie against memory that cannot be accessed, so that a read or write beyond
-// them is caught.
+// For tests: arrays adjacent to inaccessible memory, so that reads and writes out of bounds fault.
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_GUARDED_ARRAY_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_GUARDED_ARRAY_H_
 
@@ -18,8 +17,8 @@ namespace belay {
 
 enum class GuardedSide : uint8_t { kEnd, kBegin };
 
-// `count` elements, all `value`, that end where memory ends, aligned for T only, or that begin where
-// it begins. The other side is up to a page away from its end.
+// Array of `count` elements, all `value`, that ends at the guard page, aligned only for T, or
+// begins after it. The guard on the other side is up to a page away.
 template <class T>
 class GuardedArray {
  public:
@@ -42,7 +41,7 @@ class GuardedArray {
   T* data() { return data_; }
   size_t size() const { return count_; }
   T& operator[](size_t i) { return data_[i]; }
-  // Floats in [-2, 2), or any integers.
+  // Fills with random floats in [-2, 2), or with random integers.
   void Fill(std::mt19937_64& random) {
     if constexpr (std::is_floating_point_v<T>) {
       std::uniform_real_distribution<T> numbers(-2, 2);

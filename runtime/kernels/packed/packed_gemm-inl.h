@@ -1,5 +1,5 @@
-// Products with a packed right side, of floats and of pairs of bfloat16. Included once per target
-// inside foreach_target.
+// GEMM microkernels with a prepacked right operand, for float and for bfloat16 in VNNI-2 layout.
+// Included once per target inside foreach_target.
 #if defined(BELAY_RUNTIME_KERNELS_PACKED_PACKED_GEMM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BELAY_RUNTIME_KERNELS_PACKED_PACKED_GEMM_INL_H_
 #undef BELAY_RUNTIME_KERNELS_PACKED_PACKED_GEMM_INL_H_
@@ -25,39 +25,39 @@ namespace hn = hwy::HWY_NAMESPACE;
 using TagF32 = hn::CappedTag<float, kPanelColumns / 2>;
 using V = hn::Vec<TagF32>;
 
-// Elements of A that a step multiplies in each row, which lie in a word of 32 bits, with as many of
-// B in each lane. From here on depths are in words where nothing else is said.
+// Elements of A per row and step: one 32-bit word, multiplied by as many elements of B in each
+// lane. Below, depths are in words unless stated otherwise.
 template <class T>
 constexpr size_t kTerms = sizeof(float) / sizeof(T);
 
-// With 32 registers: 24 sums, 2 vectors of B, and of A what is broadcast from memory; 12 row
-// pointers fit the general registers. With 16 registers 6 rows, or 4 of pairs that are multiplied as
-// two floats each.
+// With 32 registers: 24 accumulators, 2 vectors of B, and A broadcast from memory; 12 row pointers
+// fit the general registers. With 16 registers: 6 rows, or 4 for bfloat16 that is widened to float.
 template <class T>
 constexpr size_t kMaxTileRows = (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) ? kTileRows
                                 : kTerms<T> == 1                               ? 6
                                                                                : 4;
 
-// Part of the second-level cache for a group of tiles of A, in words. Two panels of B are there as
-// well: the one that is multiplied, and the next, which is fetched meanwhile.
+// Share of the L2 cache for a group of tiles of A, in words. The cache also holds two panels of B:
+// the current one, and the next, which is prefetched.
 constexpr size_t kGroupWords = size_t{144} << 10;
-// Likewise for sums that are added to.
+// Share of the L2 cache for partial sums, in floats.
 constexpr size_t kSumFloats = size_t{48} << 10;
 constexpr size_t kLine = kLineBytes / sizeof(float);  // words of a cache line
 
-// The terms that are summed before the sums are stored: `k` from `start` on of each of `taps` taps.
+// A K block: terms that are accumulated before the sums are stored: `k` terms from `start` on of
+// each of `taps` taps.
 struct KBlock {
   size_t tap, taps;
   size_t start, k;
-  bool first, last;  // of the product's blocks
+  bool first, last;  // whether it is the first or last block
 };
 
-// How the depth of a product is divided. It depends on nothing but that depth and whether A has few
-// rows, which are in the cache anyway.
+// Division of the depth into K blocks. Depends only on the depth and on whether A has few rows,
+// which stay in the cache.
 struct KBlocks {
   size_t count;
-  size_t taps, k;         // of a block, at most
-  size_t blocks_per_tap;  // 1 where a block has several taps
+  size_t taps, k;         // per block, at most
+  size_t blocks_per_tap;  // 1 if a block has several taps
 
   template <class T>
   explicit KBlocks(const ProductArgs<T>& g) {
@@ -80,7 +80,7 @@ struct KBlocks {
   }
 };
 
-// Where a tile lies in C, and how many columns of it are wanted.
+// Position of a tile in C, and its number of columns.
 template <class T>
 struct OutputTile {
   T* c;
@@ -89,8 +89,7 @@ struct OutputTile {
   size_t columns;
 };
 
-// Lines of the next panel that are fetched while a tile is multiplied: `lines` for each
-// kPrefetchInterval of B's rows.
+// Lines of the next panel to prefetch during a tile: `lines` per kPrefetchInterval rows of B.
 template <class T>
 struct PanelPrefetch {
   const T* next;
@@ -98,8 +97,9 @@ struct PanelPrefetch {
 };
 constexpr size_t kPrefetchInterval = 32;
 
-// Sums of kRows rows by kVectors vectors. Always of constant indices, so that it is in registers.
-// The constructor is written out: on Arm an implicit one would lack the features of the instruction set.
+// Accumulators of kRows rows by kVectors vectors. Indexed only by constants, so that they stay in
+// registers. The constructor is explicit: on Arm, an implicit one would be compiled without the
+// target's features.
 template <size_t kRows, size_t kVectors>
 struct Sums {
   HWY_INLINE Sums() {}
@@ -121,8 +121,8 @@ HWY_INLINE void Step(const float* const* a, size_t p, const float* HWY_RESTRICT 
   }
 }
 
-// The same of pairs. Where there are no dot products, each is two floats: the bits of the second, and
-// those of the first with 16 zeros behind them.
+// The same for bfloat16 in VNNI-2 layout. Without dot products, each word is widened to two floats:
+// the bits of the second element, and those of the first shifted left by 16.
 template <size_t kRows, size_t kVectors>
 HWY_INLINE void Step(const BFloat16* const* a, size_t p, const BFloat16* HWY_RESTRICT b,
                      Sums<kRows, kVectors>& sums) {
@@ -135,7 +135,8 @@ HWY_INLINE void Step(const BFloat16* const* a, size_t p, const BFloat16* HWY_RES
     hwy::CopyBytes<sizeof(bits)>(a[r] + 2 * p, &bits);
     return hn::Set(d32, bits);
   };
-// Highway 1.2.0 says so for all of NEON; without the instruction, half of each product is in `unused`.
+// Highway 1.2.0 defines the macro for all of NEON. Without the instruction, `unused` holds half of
+// each product.
 #if HWY_NATIVE_DOT_BF16 && HWY_TARGET != HWY_NEON_WITHOUT_AES
   const hn::Repartition<hwy::bfloat16_t, TagF32> pairs;
   hn::Vec<decltype(pairs)> bv[kVectors];
@@ -176,8 +177,8 @@ HWY_INLINE void Step(const BFloat16* const* a, size_t p, const BFloat16* HWY_RES
 #endif
 }
 
-// Vector v of each row: its first `count` columns, all unless kPartial. The first K block adds bias
-// and `other`, the last one bounds.
+// Finishes vector v of each row: its first `count` columns, or all unless kPartial. The first K
+// block adds bias and `other`; the last one clamps.
 template <bool kPartial, class T, size_t kRows, size_t kVectors>
 HWY_INLINE void Finish(const ProductArgs<T>& g, const OutputTile<T>& out, const KBlock& block,
                        size_t v, size_t count, const Sums<kRows, kVectors>& sums) {
@@ -199,12 +200,13 @@ HWY_INLINE void Finish(const ProductArgs<T>& g, const OutputTile<T>& out, const 
   }
 }
 
-// A line to the second-level cache. Never faults.
+// Prefetches a line to the L2 cache. Never faults.
 HWY_INLINE void PrefetchToL2(const void* line) { __builtin_prefetch(line, 0, 2); }
 
-// A K block of kRows rows by kVectors vectors. rows[t * kRows + r]: the elements of row r at the block's
-// tap t; b: the first of B's rows of these columns. kParts sums per element, which are added in the
-// end: a few rows alone would wait for each other's additions.
+// Computes a K block of kRows rows by kVectors vectors. rows[t * kRows + r] points to the elements
+// of row r at the block's tap t; b points to the first row of B of these columns. Each element has
+// kParts accumulators, which are added at the end, to hide the latency of additions if there are
+// few rows.
 template <size_t kRows, size_t kVectors, size_t kParts, class T>
 HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
                      const T* HWY_RESTRICT b, const OutputTile<T>& out, const KBlock& block,
@@ -230,8 +232,8 @@ HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
       }
     }
   } else if constexpr (kParts == 1) {
-    // What the sums will be added to and stored over, to the second-level cache: rows whose distance
-    // is a multiple of 4096 bytes would displace each other in the first.
+    // Prefetches the accumulated part of C to the L2 cache. Rows at a distance of a multiple of
+    // 4096 bytes would evict each other in the L1 cache.
     HWY_UNROLL(kRows)
     for (size_t r = 0; r < kRows; ++r) {
       HWY_UNROLL(kVectors)
@@ -242,14 +244,14 @@ HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
     }
   }
   const size_t k = block.k;
-  constexpr size_t kRow = kPanelColumns * kTerms<T>;  // elements of a step's row of B
+  constexpr size_t kRow = kPanelColumns * kTerms<T>;  // elements of B per step
   for (size_t t = 0; t < block.taps; ++t, rows += kRows, b += (g.k / kTerms<T> - k) * kRow) {
     const T* a[kRows];
     HWY_UNROLL(kRows)
     for (size_t r = 0; r < kRows; ++r) a[r] = rows[r];
     size_t p = 0;
     if constexpr (kParts == 1) {
-      // Between runs of steps, whose registers are all taken.
+      // Prefetches between runs of steps, since a run uses all registers.
       while (p < k) {
         const size_t end = HWY_MIN(k, p + kPrefetchInterval);
         for (size_t i = 0; i < prefetch.lines; ++i, prefetch.next += kLine * kTerms<T>) {
@@ -284,7 +286,7 @@ HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
   }
 }
 
-// A tile of up to a panel's columns.
+// Computes a tile of up to a panel's columns.
 template <size_t kRows, size_t kParts, class T>
 HWY_NOINLINE void Panel(const ProductArgs<T>& g, const T* const* rows, const T* b,
                         const OutputTile<T>& out, const KBlock& block, PanelPrefetch<T> prefetch) {
@@ -304,8 +306,8 @@ template <class T>
 using PanelFn = void (*)(const ProductArgs<T>&, const T* const*, const T*, const OutputTile<T>&,
                          const KBlock&, PanelPrefetch<T>);
 
-// Of `rows` rows, 1 to kMaxTileRows. `parts` is how many sums interleave, which all of A's rows
-// decide: few of them.
+// Returns Panel for `rows` rows, 1 to kMaxTileRows. `parts` is the number of interleaved sums; it
+// depends on the number of all rows of A.
 template <class T, size_t kRows = kMaxTileRows<T>>
 HWY_INLINE PanelFn<T> PanelOf(size_t rows, size_t parts) {
   if constexpr (kRows == 0) {
@@ -322,14 +324,14 @@ HWY_INLINE PanelFn<T> PanelOf(size_t rows, size_t parts) {
   }
 }
 
-// Whether a tile of so many rows is multiplied from copies: few rows fit the ways of a set.
+// Whether a tile of this many rows is copied first. A few rows fit the ways of a cache set.
 template <class T>
 HWY_INLINE bool CopiesTile(const ProductArgs<T>& g, size_t rows) {
   return g.tile != nullptr && rows > 6;
 }
 
-// Where rows [row, row + count) of A, a tile, are at the terms of `block`. `pointers` has room for
-// count * taps; `copies`, if not null, are those of the rows' tile.
+// Finds the addresses of rows [row, row + count) of A, a tile, at the terms of `block`. `pointers`
+// has space for count * taps. If `copies` is not null, it holds copies of the tile's rows.
 template <class T>
 HWY_INLINE void FindRows(const ProductArgs<T>& g, const KBlock& block, size_t row, size_t count,
                          const T** pointers, const T* copies) {
@@ -346,14 +348,14 @@ HWY_INLINE void FindRows(const ProductArgs<T>& g, const KBlock& block, size_t ro
   }
 }
 
-// How many rows of A meet a panel of B together, at most; `depth` is that of a block.
+// Maximal number of rows of A that share a panel of B; `depth` is that of a block.
 template <class T>
 HWY_INLINE size_t GroupRows(const ProductArgs<T>& g, size_t depth) {
   return HWY_MIN(kGroupWords / HWY_MAX(depth, size_t{1}),
                  g.tile != nullptr ? kCopiedRows : kGroupRows);
 }
 
-// A range of a product.
+// Range of C to compute.
 template <class T>
 struct Range {
   const ProductArgs<T>& g;
@@ -373,7 +375,7 @@ struct Range {
   }
 };
 
-// A K block of tiles [group, end) and columns [first_column, last_column).
+// Computes a K block of tiles [group, end) and columns [first_column, last_column).
 template <class T>
 HWY_INLINE void MultiplyBlock(const Range<T>& range, const KBlock& block, size_t group, size_t end,
                               size_t first_column, size_t last_column, Budget::Pace& pace) {
@@ -389,7 +391,7 @@ HWY_INLINE void MultiplyBlock(const Range<T>& range, const KBlock& block, size_t
     FindRows(g, block, range.first_row + row, count, pointers + (row - start) * pointers_of_row,
              CopiesTile(g, count) ? g.tile + (row - start) * CopiedRow<T>(g.k) : nullptr);
   }
-  // The tiles of a panel fetch the next panel together.
+  // The tiles of a panel share the prefetch of the next panel.
   const size_t lines_per_tile =
       end - group == 1
           ? 0
@@ -420,7 +422,7 @@ HWY_INLINE void MultiplyBlock(const Range<T>& range, const KBlock& block, size_t
   }
 }
 
-// PackedGemmRange.
+// Implements PackedGemmRange.
 template <class T>
 HWY_INLINE void MultiplyRange(const ProductArgs<T>& g, size_t first_row, size_t last_row,
                               size_t first_column, size_t last_column) {
@@ -437,7 +439,7 @@ HWY_INLINE void MultiplyRange(const ProductArgs<T>& g, size_t first_row, size_t 
                        g.k * sizeof(T));
       }
     }
-    // The sums of so many columns stay in the second-level cache from K block to K block.
+    // Limits the columns so that their sums stay in the L2 cache between K blocks.
     size_t width = last_column - first_column;
     if (range.blocks.count > 1) {
       width = HWY_MAX(kSumFloats / rows / kPanelColumns, size_t{1}) * kPanelColumns;

@@ -1,15 +1,15 @@
-// Products with a packed right side, the one primitive of linear layers and convolutions.
+// GEMM with a prepacked right operand, the primitive of linear layers and convolutions.
 //
-// A register tile of 12 rows by two vectors (6 rows where there are 16 registers) is summed over a K
-// block, up to kBlockDepth terms; a group of tiles of A stays in the second-level cache while B's
-// panels (packed_weights.h) go by, each fetched while the one before it is multiplied (Goto and van
-// de Geijn, 2008). Rows of A are read where they lie: those of a convolution are pieces of an image,
-// one per place of the window (Dukhan, 2019, "indirect convolution").
+// A register tile of 12 rows by two vectors (6 rows with 16 registers) accumulates a K block of up
+// to kBlockDepth terms. A group of tiles of A stays in the L2 cache and is multiplied by the panels
+// of B (packed_weights.h) in turn. Each panel is prefetched while the one before it is multiplied
+// (Goto and van de Geijn, 2008). Rows of A are read in place. For a convolution they are addressed
+// by an indirection buffer: one pointer per window position (Dukhan, 2019, "indirect convolution").
 //
-// Accuracy: plain sums of floats in order of k, with fused multiply-add: at most (k + 4) * 2^-24 *
-// sum |a b| from the exact result. With m <= 3 four or two interleaved sums instead, within the
-// same bound. A result depends on neither the range that is computed nor the others: any division of rows and columns among threads
-// gives the same bits. Instruction sets differ.
+// Accuracy: float sums in order of k with fused multiply-add: at most (k + 4) * 2^-24 * sum |a b|
+// from the exact result. With m <= 3, four or two interleaved sums, within the same bound. A result
+// does not depend on the range that is computed: any division of rows and columns among threads
+// gives the same bits. Instruction sets give different bits.
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_PACKED_GEMM_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_PACKED_GEMM_H_
 
@@ -21,31 +21,31 @@
 
 namespace belay {
 
-// Rows of the register tile at most, over all instruction sets.
+// Maximal MR (rows of the register tile) over all instruction sets.
 inline constexpr size_t kTileRows = 12;
 
-// Sets pointers[t * count + i], for each of `taps` taps t, to the k elements that row first + i reads
-// at tap `tap` + t. count <= kTileRows.
+// Sets pointers[t * count + i], for t < taps, to the k elements that row first + i reads at tap
+// `tap` + t. count <= kTileRows.
 template <class T>
 using RowPointersFn = void (*)(const void* source, size_t first, size_t count, size_t tap,
                                size_t taps, const T** pointers);
 
-// Rows of B in a K block at most, of floats: its panel and the next one are in the second-level cache
-// beside the group's tiles. Smaller blocks, whose tiles of A fit the first-level cache, are slower:
-// sums go out and in again between them. Sums of bfloat16 have no place to go to, so a block is all.
+// Maximal number of rows of B in a K block, for float. A panel of this depth and the next one fit
+// the L2 cache together with the group's tiles. Smaller blocks, whose tiles of A fit the L1 cache,
+// are slower, since partial sums are stored and loaded between them. bfloat16 has no K blocking.
 inline constexpr size_t kBlockDepth = 2304;
-// Rows of A at most whose tiles meet a panel of B one behind the other; and if they are copied.
+// Maximal number of rows of A whose tiles share a panel of B, without and with copied rows.
 inline constexpr size_t kGroupRows = 24 * kTileRows;
 inline constexpr size_t kCopiedRows = 8 * kTileRows;
 inline constexpr size_t kLineBytes = 64;
 
-// How far apart copied rows of k elements are.
+// Distance between copied rows of k elements.
 template <class T>
 size_t CopiedRow(size_t k) {
   return k + kLineBytes / sizeof(T);
 }
-// Elements of the arguments' `tile`, for rows of A `lda` apart: rows that are a multiple of the size
-// of a way of the first-level cache apart displace each other, so they are copied. 0 for all others.
+// Elements of the arguments' `tile`, for rows of A `lda` apart. If the distance is a multiple of
+// the size of an L1 way, rows evict each other and are copied. Otherwise 0.
 template <class T = float>
 size_t TileSize(size_t k, size_t lda) {
   constexpr size_t kWay = 4096 / sizeof(T);
@@ -55,17 +55,17 @@ size_t TileSize(size_t k, size_t lda) {
 template <class T>
 struct ProductArgs {
   size_t m = 0, n = 0;
-  size_t k = 0;     // of one tap
+  size_t k = 0;     // depth of one tap
   size_t taps = 1;  // B has taps * k rows
-  // A: rows lda apart (taps == 1), or what `row_pointers` says.
+  // A: rows lda apart (taps == 1), or addressed by `row_pointers`.
   const T* a = nullptr;
   size_t lda = 0;
   T* tile = nullptr;  // TileSize<T>(k, lda) elements; null when that is 0
-  T* copy = nullptr;  // of bfloat16: BFloat16CopySize(k, taps) elements (bfloat16_gemm.h), or null
+  T* copy = nullptr;  // bfloat16: BFloat16CopySize(k, taps) elements (bfloat16_gemm.h), or null
   RowPointersFn<T> row_pointers = nullptr;
   const void* source = nullptr;
-  const T** pointers = nullptr;  // room for kGroupRows * taps
-  const T* b = nullptr;          // packed_weights.h: as a matrix, or as pairs
+  const T** pointers = nullptr;  // space for kGroupRows * taps
+  const T* b = nullptr;          // packed_weights.h: matrix or VNNI-2
   T* c = nullptr;                // rows ldc apart, as those of epilogue.other
   size_t ldc = 0;
   EpilogueOn<T> epilogue = {};
@@ -73,11 +73,11 @@ struct ProductArgs {
 using PackedGemmArgs = ProductArgs<float>;
 
 // C = epilogue(A B) for rows [first_row, last_row) and columns [first_column, last_column);
-// first_column is a multiple of 32. C overlaps neither A nor B; it may be epilogue.other if that is
+// first_column is a multiple of 32. C overlaps neither A nor B. C may be epilogue.other if that is
 // added.
 void PackedGemmRange(const PackedGemmArgs& args, size_t first_row, size_t last_row,
                      size_t first_column, size_t last_column);
-// All of it.
+// Computes all of C.
 template <class T>
 void PackedGemm(const ProductArgs<T>& args) {
   PackedGemmRange(args, 0, args.m, 0, args.n);

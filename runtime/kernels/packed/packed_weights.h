@@ -1,17 +1,19 @@
-// How weights lie for the kernels of this folder: one format for all instruction sets, made once,
+// Prepacked weights of the float and bfloat16 kernels: one format for all instruction sets, written
 // ahead of time.
 //
-//   matrix     B [k, n] for A B: panels of 32 columns one behind the other, each k rows of 32
-//              floats. The last panel's missing columns are zeros. A vector of 4, 8 or 16 lanes
-//              reads a part of a row.
-//   pairs      the same of bfloat16 and an even k: panels of k / 2 rows of 32 pairs, the elements of
-//              rows 2 i and 2 i + 1 of B one behind the other. A pair is a word of 32 bits, as dot
-//              products of bfloat16 take them.
-//   depthwise  [channels, taps]: blocks of 16 channels one behind the other, each `taps` rows of 16
-//              floats. The last block's missing channels are zeros.
+//   matrix     B [k, n] of A B: panels of 32 columns,
+//              packed(j / 32, p, j % 32) = B[p][j]
+//              Missing columns of the last panel are zeros. Vectors of 4, 8 or 16 lanes read a part
+//              of a row.
+//   pairs      VNNI-2 layout for bfloat16 and even k: panels of 32 columns,
+//              packed(j / 32, p / 2, j % 32, p % 2) = B[p][j]
+//              Two elements form a 32-bit word, the operand of bfloat16 dot products.
+//   depthwise  [channels, taps]: blocks of 16 channels,
+//              packed(c / 16, t, c % 16) = weight[c][t]
+//              Missing channels of the last block are zeros.
 //
-// Source of the shapes: XNNPACK and oneDNN pack to the width of one instruction set; the widest
-// width serves the narrower ones as well.
+// Design: XNNPACK and oneDNN pack to the width of one instruction set; the widest width serves the
+// narrower ones as well.
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_PACKED_WEIGHTS_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_PACKED_WEIGHTS_H_
 
@@ -25,21 +27,21 @@ namespace belay {
 inline constexpr int64_t kPanelColumns = 32;
 inline constexpr int64_t kDepthwiseChannels = 16;
 
-// Elements that the packed weights are. nullopt when a number is negative or the result is above
-// INT64_MAX / sizeof(float).
+// Elements of packed weights. nullopt if an argument is negative or the result exceeds INT64_MAX /
+// sizeof(float).
 std::optional<int64_t> PackedMatrixSize(int64_t k, int64_t n);
 std::optional<int64_t> PackedDepthwiseSize(int64_t channels, int64_t taps);
-// Of the matrix as pairs; nullopt as well when k is odd.
+// Elements of the matrix in VNNI-2 layout; also nullopt if k is odd.
 std::optional<int64_t> PackedPairsSize(int64_t k, int64_t n);
 
-// Element (p, j) of B lies at b[p * row_stride + j * column_stride]. `packed` has room for
-// PackedMatrixSize(k, n) floats.
+// Packs B[p, j] = b[p * row_stride + j * column_stride]. `packed` has space for PackedMatrixSize(k,
+// n) floats.
 void PackMatrix(const float* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
                 float* packed);
-// The same as pairs.
+// The same in VNNI-2 layout.
 void PackPairs(const BFloat16* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
                BFloat16* packed);
-// Element (c, t) lies at weight[c * channel_stride + t * tap_stride]. `packed` has room for
+// Packs element (c, t) = weight[c * channel_stride + t * tap_stride]. `packed` has space for
 // PackedDepthwiseSize(channels, taps) floats.
 void PackDepthwise(const float* weight, int64_t channels, int64_t taps, int64_t channel_stride,
                    int64_t tap_stride, float* packed);

@@ -1,4 +1,4 @@
-// Sums of two quantized arrays.
+// Addition of two quantized arrays.
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_QUANTIZED_ADD_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_QUANTIZED_ADD_H_
 
@@ -8,10 +8,10 @@
 
 namespace belay {
 
-// y = clamp((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale, low, high)
-// q = clamp(round(y * inverse_scale) + zero_point, quant_min, quant_max)
-// in float32, each operation rounded by itself, ties to even; a y that is NaN as minus infinity. All
-// instruction sets and ranges give the same bits.
+//   y = clamp((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale, low, high)
+//   q = clamp(round(y * inverse_scale) + zero_point, quant_min, quant_max)
+// Computed in float32; each operation is rounded separately, ties to even. A NaN y is quantized as
+// minus infinity. All instruction sets and ranges give the same bits.
 struct QuantizedAddArgs {
   const uint8_t *a = nullptr, *b = nullptr;
   uint8_t* out = nullptr;  // may be `a` or `b`
@@ -24,7 +24,7 @@ struct QuantizedAddArgs {
   int32_t zero_point = 0, quant_min = 0, quant_max = 255;
 };
 
-// Elements [first, last).
+// Computes elements [first, last).
 void QuantizedAdd(const QuantizedAddArgs& args, size_t first, size_t last);
 
 }  // namespace belay

@@ -1,7 +1,7 @@
-// Depthwise convolutions of quantized images whose channels lie together: depthwise.h in integers.
+// Depthwise convolutions of quantized channels-last images: depthwise.h in integers.
 //
-// Four pixels one below the other are interleaved once, and meet the weights of all columns of the
-// window that they are in, four products at a time.
+// Four vertically adjacent pixels are interleaved once and multiplied by the weights of every
+// window column that contains them, four products at a time.
 //
 // Sums are exact: every instruction set and every range gives the same bits (requantize.h).
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_QUANTIZED_DEPTHWISE_H_
@@ -14,7 +14,7 @@
 
 namespace belay {
 
-// What lies outside of an image is the input's zero point.
+// Positions outside the image have the value of the input's zero point.
 struct QuantizedDepthwiseArgs : DepthwiseGeometry {
   const uint8_t* in = nullptr;
   // PackedQuantizedDepthwiseSize(channels, kernel_height, kernel_width) bytes.
@@ -23,7 +23,7 @@ struct QuantizedDepthwiseArgs : DepthwiseGeometry {
   QuantizedEpilogue epilogue = {};
 };
 
-// Rows [first, last) of the batch * out_height rows of results. `out` overlaps no input.
+// Computes rows [first, last) of the batch * out_height rows of results. `out` overlaps no input.
 void QuantizedDepthwiseRows(const QuantizedDepthwiseArgs& args, int64_t first, int64_t last);
 
 }  // namespace belay

@@ -15,10 +15,11 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whether what is made of a byte is found in a table of 256 in a few operations.
+// Whether a table lookup of 256 bytes takes only a few instructions.
 constexpr bool kLooksUpBytes = HWY_TARGET <= HWY_AVX3_DL;
 
-// From y to q. Because rounding is monotonic, the clamps of y and of q are one of bytes.
+// Computes q from y. Since rounding is monotonic, the clamps of y and of q are combined into one
+// clamp of bytes.
 template <class D32>
 class ByteQuantizer {
  public:
@@ -28,7 +29,7 @@ class ByteQuantizer {
   using DQuarter = hn::Rebind<uint8_t, D32>;
   using VF = hn::Vec<DF>;
 
-  // Of QuantizedEpilogue or QuantizedAddArgs.
+  // Params: QuantizedEpilogue or QuantizedAddArgs.
   template <class Params>
   HWY_INLINE explicit ByteQuantizer(const Params& p)
       : inverse_(hn::Set(DF(), p.inverse_scale)),
@@ -64,11 +65,11 @@ class ByteQuantizer {
     }
   }
 
-  // As many bytes as `y` has lanes.
+  // Returns as many bytes as `y` has lanes.
   HWY_INLINE hn::Vec<DQuarter> operator()(VF y) const { return Outer(Inner(y)); }
 
-  // In each block of 16 bytes, the four numbers of that block of y0, then those of y1, y2, y3. None
-  // of them is quantized to 2^31 or more: BytesFit.
+  // Returns bytes: each block of 16 has the four values of that block of y0, then those of y1, y2,
+  // y3. Precondition: none of them is quantized to 2^31 or more (BytesFit).
   HWY_INLINE hn::Vec<D8> Blocks(VF y0, VF y1, VF y2, VF y3) const {
     if constexpr (kLooksUpBytes) {
       if (rounds_) return LookUp(Pack(inner_inverse_, inner_zero_, y0, y1, y2, y3));
@@ -78,17 +79,17 @@ class ByteQuantizer {
     }
   }
 
-  // What the inner quantization, if there is one, makes of y.
+  // Applies the inner quantization, if there is one.
   HWY_INLINE VF Inner(VF y) const {
     if (!rounds_) return y;
-    // As an integer, which has no negative zero.
+    // Adds 0, since an integer has no negative zero.
     return OfInner(hn::Add(hn::Round(hn::Mul(y, inner_inverse_)), hn::Zero(DF())));
   }
 
  private:
-  // Of an integer, in steps from the inner zero point, or NaN.
+  // Dequantizes an integer, relative to the inner zero point, or NaN.
   HWY_INLINE VF OfInner(VF n) const {
-    // x86 takes the second of two if one is NaN.
+    // If one operand is NaN, x86 returns the second one.
     const VF least = HWY_ARCH_X86 ? n : hn::IfThenElse(hn::IsNaN(n), inner_quant_min_, n);
     return hn::Mul(hn::Min(hn::Max(least, inner_quant_min_), inner_quant_max_), inner_scale_);
   }
@@ -104,18 +105,18 @@ class ByteQuantizer {
 
   HWY_INLINE hn::Vec<D8> Bounded(hn::Vec<D8> q) const { return hn::Min(most_, hn::Max(least_, q)); }
 
-  // y0 to y3 by `inverse` and `zero`, as bytes in the order of Blocks.
+  // Quantizes y0 to y3 by `inverse` and `zero` to bytes in the order of Blocks.
   HWY_INLINE static hn::Vec<D8> Pack(VF inverse, hn::Vec<D16> zero, VF y0, VF y1, VF y2, VF y3) {
-    // ReorderDemote2To works block by block on x86; on NEON there is one block.
+    // ReorderDemote2To works within blocks on x86; NEON has one block.
     const auto q01 = hn::ReorderDemote2To(D16(), Round(inverse, y0), Round(inverse, y1)),
                q23 = hn::ReorderDemote2To(D16(), Round(inverse, y2), Round(inverse, y3));
     return hn::ReorderDemote2To(D8(), hn::SaturatedAdd(q01, zero), hn::SaturatedAdd(q23, zero));
   }
 
 #if HWY_TARGET <= HWY_AVX3_DL
-  // What Outer makes of bytes of the inner quantization.
+  // Looks up the results of Outer for bytes of the inner quantization.
   HWY_INLINE hn::Vec<D8> LookUp(hn::Vec<D8> inner) const {
-    const hn::ScalableTag<uint8_t> d;  // half the table are two vectors
+    const hn::ScalableTag<uint8_t> d;  // two vectors hold half the table
     const auto byte = hn::ResizeBitCast(d, inner);
     const auto at = hn::IndicesFromVec(d, hn::And(byte, hn::Set(d, uint8_t{127})));
     const auto half = [&](size_t begin) HWY_ATTR {
@@ -129,7 +130,7 @@ class ByteQuantizer {
 
   HWY_INLINE static VF Scaled(VF inverse, VF y) {
     const VF x = hn::Mul(y, inverse);
-    // x86 converts NaN to the least integer.
+    // x86 converts NaN to the smallest integer.
     return HWY_ARCH_X86 ? x
                         : hn::IfThenElse(hn::IsNaN(x), hn::Set(DF(), hwy::LowestValue<float>()), x);
   }
@@ -146,13 +147,13 @@ class ByteQuantizer {
   bool rounds_ = false;
   VF inner_inverse_;
   hn::Vec<D16> inner_zero_;
-  VF inner_quant_min_, inner_quant_max_, inner_scale_;  // in steps from the inner zero point
+  VF inner_quant_min_, inner_quant_max_, inner_scale_;  // relative to the inner zero point
   hn::Vec<D8> least_, most_;
-  uint8_t outer_[kLooksUpBytes ? 256 : 1];  // by byte of the inner quantization, if there is one
+  uint8_t outer_[kLooksUpBytes ? 256 : 1];  // indexed by the byte of the inner quantization
 };
 
-// Whether ByteQuantizer::Blocks is all that columns [first, last) need: no activation, and nothing
-// that is too large for it.
+// Whether ByteQuantizer::Blocks can compute columns [first, last): no activation, and no value that
+// overflows it.
 inline HWY_NOINLINE bool BytesFit(const QuantizedEpilogue& e, size_t first, size_t last) {
   if (!e.quantizes || e.activation != Activation::kNone) return false;
   if (e.rounds && !kLooksUpBytes) return 255 * e.inner_scale * e.inverse_scale < 0x1p30f;
@@ -166,14 +167,14 @@ inline HWY_NOINLINE bool BytesFit(const QuantizedEpilogue& e, size_t first, size
     const auto bias = e.bias == nullptr ? hn::Zero(df) : hn::Abs(hn::LoadN(df, e.bias + j, count));
     const auto most = hn::MulAdd(scale, hn::Set(df, 0x1p31f), bias);
     const auto fits = hn::Lt(hn::Mul(most, hn::Set(df, inverse)), hn::Set(df, 0x1p30f));
-    beyond = hn::Or(beyond, hn::Not(fits));  // so is NaN
+    beyond = hn::Or(beyond, hn::Not(fits));  // also true for NaN
   }
   return hn::AllFalse(df, beyond);
 }
 
-// The results of `rows` rows of `columns` sums, whose zero points are accounted for already: of any
-// epilogue and number of columns. The rows of `sums` are `stride` apart and readable to whole
-// vectors. `column` is that of the first sums; `c` is where the first one's row begins in C.
+// Finishes `rows` rows of `columns` sums whose zero points are corrected already, for any epilogue
+// and number of columns. Rows of `sums` are `stride` apart and readable up to whole vectors.
+// `column` is the column of the first sum; `c` is the beginning of the first row of C.
 inline HWY_NOINLINE void FinishSums(const QuantizedEpilogue& e, size_t column, const int32_t* sums,
                                     size_t stride, size_t rows, size_t columns, void* c,
                                     size_t ldc) {

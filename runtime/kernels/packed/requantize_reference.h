@@ -1,4 +1,4 @@
-// For tests: the arithmetic of requantize.h, number by number.
+// For tests: scalar implementation of requantize.h.
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_REQUANTIZE_REFERENCE_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_REQUANTIZE_REFERENCE_H_
 
@@ -12,7 +12,7 @@
 
 namespace belay {
 
-// y of a sum of column j, before the clamp and without an activation.
+// Returns y of a sum of column j, before the clamp and without an activation.
 inline float RealSum(const QuantizedEpilogue& e, int64_t sum, size_t j) {
   if (e.weight_sums != nullptr) sum -= int64_t{e.input_zero_point} * e.weight_sums[j];
   const float product = static_cast<float>(static_cast<int32_t>(sum)) * e.scale[j];
@@ -23,7 +23,7 @@ inline float ClampedReal(float y, float low, float high) {
   return std::isnan(y) ? y : std::min(high, std::max(low, y));
 }
 
-// The clamp, and the inner quantization if there is one.
+// Applies the clamp, and the inner quantization if there is one.
 inline float FinishedReal(const QuantizedEpilogue& e, float y) {
   y = ClampedReal(y, e.low, e.high);
   if (!e.rounds) return y;
@@ -37,7 +37,7 @@ float FinishedReal(const Params& p, float y) {
   return ClampedReal(y, p.low, p.high);
 }
 
-// q of a y that is not clamped yet; Params: QuantizedEpilogue or QuantizedAddArgs.
+// Returns q of an unclamped y. Params: QuantizedEpilogue or QuantizedAddArgs.
 template <class Params>
 uint8_t QuantizedReal(const Params& p, float y) {
   if (std::isnan(y)) y = -std::numeric_limits<float>::infinity();

@@ -1,4 +1,4 @@
-// The epilogue on a row's sums that lie in memory. Included once per target inside foreach_target.
+// Epilogue of a row of accumulators in memory. Included once per target inside foreach_target.
 #if defined(BELAY_RUNTIME_KERNELS_PACKED_ROW_EPILOGUE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BELAY_RUNTIME_KERNELS_PACKED_ROW_EPILOGUE_INL_H_
 #undef BELAY_RUNTIME_KERNELS_PACKED_ROW_EPILOGUE_INL_H_
@@ -14,8 +14,8 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// What is done to `count` sums of a row before they are C's; `other` and `bias` are of the first, or
-// null. Whole vectors of `sums` can be read.
+// Applies the epilogue to `count` sums of a row and stores them in C. `other` and `bias` belong to
+// the first of them, or are null. `sums` is readable up to whole vectors.
 template <class D>
 HWY_INLINE void FinishRow(D d, const EpilogueF32& e, const float* HWY_RESTRICT sums,
                           const float* bias, const float* other, float* c, size_t count) {

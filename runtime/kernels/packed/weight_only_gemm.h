@@ -1,14 +1,15 @@
-// Products of floats with a packed right side of fewer bits (weight_only_weights.h), as decoding a language model is made of:
-// every weight is read once, and dequantized in registers.
+// GEMM of floats with a prepacked right operand of fewer bits (weight_only_weights.h), the main
+// cost of decoding in language models. Every weight is read once and dequantized in registers.
 //
-// With m <= 4 a panel's weights are decoded group by group and meet A's rows at once; with more rows
-// panels are decoded into `scratch`, which PackedGemm (packed_gemm.h) then multiplies.
+// With m <= 4, a panel's weights are decoded group by group and multiplied by all rows of A. With
+// more rows, panels are decoded into `scratch` and multiplied by PackedGemm (packed_gemm.h).
 //
-// Where bfloat16 are multiplied two at a time, a row alone meets int4 as the sum of two of them.
+// If the CPU has bfloat16 dot products, a single row is split into a sum of two bfloat16 values for
+// int4 weights.
 //
-// Accuracy: at most (k + 8) * 2^-23 * sum |a w| from the exact result, w being the dequantized weight
-// before it is rounded. A weight that is zero adds nothing. A result does not depend on the range that
-// is computed, only on m. Instruction sets differ.
+// Accuracy: at most (k + 8) * 2^-23 * sum |a w| from the exact result, where w is the unrounded
+// dequantized weight. A weight of zero adds nothing. A result depends on m, but not on the range
+// that is computed. Instruction sets give different bits.
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_WEIGHT_ONLY_GEMM_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_WEIGHT_ONLY_GEMM_H_
 
@@ -26,16 +27,16 @@ struct WeightOnlyGemmArgs {
   size_t lda = 0;
   WeightFormat format = WeightFormat::kInt8;
   size_t group = 0;               // not for kBFloat16
-  const void* b = nullptr;        // packed, aligned as its elements are
+  const void* b = nullptr;        // packed, aligned to its element type
   const float* scales = nullptr;  // packed; null for kBFloat16
   const float* zeros = nullptr;   // packed: integers from -128 to 127; null for none
-  float* scratch = nullptr;       // WeightOnlyScratch(m, k, lda) floats, of this call alone
+  float* scratch = nullptr;       // WeightOnlyScratch(m, k, lda) floats, unshared
   float* c = nullptr;             // rows ldc apart, as those of epilogue.other
   size_t ldc = 0;
   EpilogueF32 epilogue = {};
 };
 
-// Rows of A that meet weights in registers.
+// Rows of A that are multiplied by weights decoded in registers.
 inline constexpr size_t kWeightOnlyRows = 4;
 
 inline size_t WeightOnlyScratch(size_t m, size_t k, size_t lda) {
@@ -46,7 +47,7 @@ inline size_t WeightOnlyScratch(size_t m, size_t k, size_t lda) {
 // first_column is a multiple of 32. C overlaps neither A nor B; it may be epilogue.other.
 void WeightOnlyGemmRange(const WeightOnlyGemmArgs& args, size_t first_row, size_t last_row,
                          size_t first_column, size_t last_column);
-// All of it.
+// Computes all of C.
 inline void WeightOnlyGemm(const WeightOnlyGemmArgs& args) {
   WeightOnlyGemmRange(args, 0, args.m, 0, args.n);
 }

@@ -1,24 +1,24 @@
-// Convolutions with filters of 3 by 3, stride and dilation 1, of images whose channels lie together,
-// by fewer multiplications: Winograd's F(4 x 4, 3 x 3) (Lavin and Gray, "Fast Algorithms for
-// Convolutional Neural Networks", 2016, section 4.3).
+// Winograd convolutions with 3x3 filters, stride and dilation 1, on channels-last images: F(4 x 4,
+// 3 x 3) (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2016, section 4.3).
 //
-// A tile of 4 by 4 results comes of 6 by 6 pixels d. With the matrices of the paper, of 6 rows, and
-// `*` element by element, each result is an element of
+// A tile of 4x4 results depends on 6x6 pixels d. With the matrices of the paper, of 6 rows, and `*`
+// element by element, each result is an element of
 //
 //   A^T (sum over channels of (G g G^T) * (B^T d B)) A
 //
-// which takes 36 multiply-adds a channel where the plain sum takes 144. For each of the 36 places the
-// sums over channels, of all tiles at once, are a product with a packed right side (packed_gemm.h).
-// Filters are transformed ahead of time, in double, and take four times the memory.
+// This takes 36 multiply-adds per channel instead of 144. For each of the 36 positions, the sum
+// over channels of all tiles is a GEMM with a prepacked right operand (packed_gemm.h). Filters are
+// transformed ahead of time, in double, and take four times the memory.
 //
-// Accuracy: at most (channels + 24) * 2^-24 * S from the exact result, where S is the same expression
-// with absolute values of all matrices and operands, and |bias| and |other| besides. Each path from an
-// operand to the result is rounded once by the filter, three times each way by B^T, `channels` times
-// and some by the product, three times each way by A^T, and by bias and `other`. Where all
-// numbers are equally large, S is 28 times the plain sum's sum |a b| in a corner of a tile and 256 times
-// in the opposite one: this is not the sum that the program says, and only computed where it is asked
-// for. Instruction sets
-// differ, and chunks of less than four tiles; how steps are divided makes no difference.
+// Accuracy: at most (channels + 24) * 2^-24 * S from the exact result. S is the same expression
+// with absolute values of all matrices and operands, plus |bias| and |other|. Each path from an
+// operand to the result is rounded once by the filter, three times each way by B^T, `channels`
+// times and some by the GEMM, three times each way by A^T, and by bias and `other`. If all operands
+// are equally large, S is 28 times the plain sum |a b| in one corner of a tile and 256 times in the
+// opposite one. Results thus differ from the plain convolution; Winograd is only used on request.
+//
+// Instruction sets give different bits, and so do chunks of fewer than four tiles. The division of
+// steps into ranges makes no difference.
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_WINOGRAD_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_WINOGRAD_H_
 
@@ -31,42 +31,43 @@
 
 namespace belay {
 
-// All images [n, h, w, c] are dense. 0 <= padding; everything else at least 1; places outside of the
-// image are zeros.
+// All images are dense [n, h, w, c]. 0 <= padding; all other sizes are at least 1. Positions
+// outside the image are zeros.
 struct WinogradArgs {
   int64_t batch = 0, channels = 0, height = 0, width = 0;
   int64_t out_channels = 0, out_height = 0, out_width = 0;
   int64_t padding_y = 0, padding_x = 0;  // above and to the left
   const float* in = nullptr;
   const float* weight = nullptr;  // PackWinograd (winograd_weights.h)
-  float* out = nullptr;           // epilogue.other lies alike
+  float* out = nullptr;           // epilogue.other has the same layout
   EpilogueF32 epilogue = {};
 
-  // Of all images.
+  // Number of tiles of all images.
   int64_t tiles() const {
     const WinogradTiles of_image(out_height, out_width);
     return batch * of_image.down * of_image.across;
   }
 };
 
-// So many tiles are worked on at once, at most: what is between their steps stays in a cache.
+// Maximal number of tiles per chunk, so that the data between the steps stays in a cache.
 int64_t WinogradChunkTiles(int64_t channels, int64_t out_channels);
-// Floats of working memory for so many tiles.
+// Scratch floats for `tiles` tiles.
 CheckedInt WinogradScratchSize(int64_t channels, int64_t out_channels, int64_t tiles);
 
-// Tiles [first, first + count) and the memory that they are computed in.
+// Tiles [first, first + count) and their scratch memory.
 class WinogradChunk {
  public:
-  // `scratch`: WinogradScratchSize(…, count) floats, which must outlive this as `args` must. Sets
-  // those that stand for pixels outside.
+  // `scratch`: WinogradScratchSize(…, count) floats. `args` and `scratch` must outlive the chunk.
+  // Initializes the scratch pixels outside the image.
   WinogradChunk(const WinogradArgs& args, int64_t first, int64_t count, float* scratch);
 
-  // The three steps, each of which needs all of the one before. Of tiles [begin, end) of the chunk:
-  // pixels to B^T d B.
+  // The three steps; each requires that the previous one is complete. Transforms pixels of tiles
+  // [begin, end) of the chunk: B^T d B.
   void TransformPixels(int64_t begin, int64_t end) const;
-  // Of products [begin, end) of kWinogradProducts. Ends early when the budget says so.
+  // Computes GEMMs [begin, end) of kWinogradProducts. Returns early if the budget is exhausted.
   void Multiply(int64_t begin, int64_t end) const;
-  // Of tiles [begin, end): sums to results. `out` overlaps no input but perhaps epilogue.other.
+  // Transforms the sums of tiles [begin, end) to results. `out` may alias epilogue.other, but no
+  // input.
   void TransformSums(int64_t begin, int64_t end) const;
 
  private:

@@ -1,11 +1,10 @@
-// The transforms of winograd.h as matrices, for what computes with them in plain loops. Source: Lavin and
-// Gray, 2016, section 4.3.
+// Transform matrices of winograd.h, for plain loops. Source: Lavin and Gray, 2016, section 4.3.
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_WINOGRAD_MATRICES_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_WINOGRAD_MATRICES_H_
 
 namespace belay {
 
-// B^T, of pixels; G, of filters; A^T, of sums.
+// B^T for pixels, G for filters, A^T for sums.
 inline constexpr double kWinogradB[6][6] = {{4, 0, -5, 0, 1, 0},  {0, -4, -4, 1, 1, 0},
                                             {0, 4, -4, -1, 1, 0}, {0, -2, -1, 2, 1, 0},
                                             {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}};

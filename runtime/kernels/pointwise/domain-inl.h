@@ -1,4 +1,4 @@
-// Vector functions that are right for some arguments, and the C library's for the others.
+// Combination of vector functions that are accurate on a domain with the C library outside of it.
 //
 // Included once per target inside foreach_target; see hwy/foreach_target.h.
 #if defined(BELAY_RUNTIME_KERNELS_POINTWISE_DOMAIN_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -19,9 +19,9 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// `y`, what a vector function makes of x, in the lanes in its domain, lowest <= |x| <= highest, and
-// exact(x) in the others. Lane by lane: what a lane holds must not depend on its neighbors.
-// Precondition: y is a number in its domain.
+// Returns y for lanes in the domain, lowest <= |x| <= highest, and exact(x) for the other lanes.
+// `y` is the vector function's result for x. Each lane is selected separately: a result must not
+// depend on neighboring lanes. Precondition: y is a number in its domain.
 template <class D, class V>
 HWY_INLINE V InDomain(D d, V x, V y, float lowest, float highest, float (*exact)(float)) {
   const V size = hn::Abs(x);

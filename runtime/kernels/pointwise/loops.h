@@ -1,8 +1,8 @@
-// The inner loops of pointwise operators: elements of one type, side by side, in every operand.
+// Inner loops of pointwise operators on contiguous operands of one type.
 //
-// A loop exists once per operation and type of element, compiled for each instruction set. Floats
-// of half precision are computed as float, bools as bytes that are 0 or 1. Errors in ULP of the
-// float loops are in kernels.inc; all other loops give the bits of the reference kernels.
+// There is one loop per operation and element type, compiled for each instruction set. Half
+// precision is computed as float; bools are bytes that are 0 or 1. kernels.inc lists the errors of
+// the float loops in ULP. All other loops give the bits of the reference kernels.
 #ifndef BELAY_RUNTIME_KERNELS_POINTWISE_LOOPS_H_
 #define BELAY_RUNTIME_KERNELS_POINTWISE_LOOPS_H_
 
@@ -14,7 +14,7 @@
 
 namespace belay {
 
-// The operations, by the file that has their loops: arithmetic_loops.cc,
+// Operations, by the file with their loops: arithmetic_loops.cc,
 #define BELAY_ARITHMETIC_OPS(X) \
   X(Abs)                        \
   X(Add)                        \
@@ -27,14 +27,14 @@ namespace belay {
   X(LeakyRelu)                  \
   X(Maximum)                    \
   X(Minimum) X(Mul) X(Neg) X(Not) X(Or) X(Pow) X(Relu) X(ReverseSub) X(Sign) X(Sub) X(Xor)
-// comparison_loops.cc, which has those with truth values,
+// comparison_loops.cc (comparisons and logic),
 #define BELAY_COMPARISON_OPS(X) \
   X(Eq)                         \
   X(Ge)                         \
   X(Gt)                         \
   X(IsInf)                      \
   X(IsNan) X(Le) X(LogicalAnd) X(LogicalNot) X(LogicalOr) X(LogicalXor) X(Lt) X(Ne) X(Where)
-// and float_loops.cc;
+// float_loops.cc,
 #define BELAY_FLOAT_OPS(X) \
   X(Ceil)                  \
   X(Cos)                   \
@@ -49,7 +49,7 @@ namespace belay {
   X(Log)                   \
   X(Log10)                 \
   X(Log1p) X(Log2) X(Reciprocal) X(Round) X(Rsqrt) X(Sigmoid) X(Sin) X(Sqrt) X(Tanh) X(Trunc)
-// trigonometric_loops.cc has those that models seldom need.
+// trigonometric_loops.cc (rarely used by models).
 #define BELAY_TRIGONOMETRIC_OPS(X) \
   X(Acos)                          \
   X(Acosh)                         \
@@ -62,13 +62,13 @@ enum class PointwiseOp : uint8_t {
 #undef BELAY_ENUMERATOR
 };
 
-// Computes n elements. The result may be one of the operands, but does not overlap them otherwise.
+// Computes n elements. The result may be one of the operands; other overlaps are not allowed.
 using VectorLoop = void (*)(const void* const* operands, void* out, size_t n,
                             const PointwiseParams& params);
 
-// The loop for elements of a type: float32, float64, int64, int32, int8 or uint8; null where there
-// is none. Loops of comparisons write bytes that are 0 or 1. The first operand of kWhere is bytes
-// that are 0 or 1, whatever the type. kPow takes the exponents that IsQuickExponent names.
+// Returns the loop for elements of float32, float64, int64, int32, int8 or uint8; null if not
+// supported. Comparison loops write bytes that are 0 or 1. The first operand of kWhere is bytes
+// that are 0 or 1, for every type. kPow supports the exponents that IsQuickExponent accepts.
 VectorLoop FindLoop(PointwiseOp op, DType type);
 bool IsComparison(PointwiseOp op);  // writes truth values
 
@@ -77,7 +77,7 @@ inline bool IsQuickExponent(double e, bool integers) {
   return !integers && (e == 0.5 || e == -0.5 || e == -1 || e == -2);
 }
 
-// The loop that `of` gives for a zero of the type, where there are loops; else null.
+// Returns of(T()) for the type T of `type`, or null if the type has no loops.
 template <class Of>
 VectorLoop LoopForType(DType type, Of of) {
   switch (type) {
@@ -98,7 +98,7 @@ VectorLoop LoopForType(DType type, Of of) {
   }
 }
 
-// Of one file each, for FindLoop.
+// FindLoop for the loops of one file each.
 VectorLoop FindArithmeticLoop(PointwiseOp op, DType type);
 VectorLoop FindComparisonLoop(PointwiseOp op, DType type);
 VectorLoop FindFloatLoop(PointwiseOp op, DType type);

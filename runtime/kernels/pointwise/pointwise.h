@@ -1,10 +1,10 @@
 // Pointwise Highway kernels: unary, binary and ternary operators on every layout, with broadcasting
-// and type promotion, in float16, bfloat16, float32, int8, uint8, int32, int64 and bool, and
-// arithmetic and comparisons in float64.
+// and type promotion. Dtypes: float16, bfloat16, float32, int8, uint8, int32, int64 and bool;
+// arithmetic and comparisons also in float64.
 //
-// Results are those of the reference kernels within the ULP that kernels.inc names, after rounding
-// to the result's dtype; 0 means the same bits (but for which NaN a NaN is). They do not depend on
-// where an element stands, and on the instruction set only within those bounds.
+// Results match the reference kernels within the ULP that kernels.inc lists, after rounding to the
+// result's dtype. 0 means the same bits, except for NaN payloads. Results do not depend on the
+// position of an element. They depend on the instruction set only within those bounds.
 #ifndef BELAY_RUNTIME_KERNELS_POINTWISE_POINTWISE_H_
 #define BELAY_RUNTIME_KERNELS_POINTWISE_POINTWISE_H_
 
@@ -13,7 +13,7 @@
 
 namespace belay {
 
-// The rows of kernels.inc.
+// Rows of kernels.inc.
 absl::Span<const Kernel> PointwiseKernels();
 
 }  // namespace belay

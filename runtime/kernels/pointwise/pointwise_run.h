@@ -1,8 +1,8 @@
-// Drives the loops of pointwise operators over strided, broadcast and converted operands.
+// Driver of pointwise loops over strided, broadcast and converted operands.
 //
-// Works through the result in row-major order. Operands that lie side by side in the type of the
-// loop are read in place; all others are brought into small buffers first, a run at a time, and
-// numbers and tensors of one element are converted once.
+// Computes the result in row-major order. Contiguous operands of the loop's type are read in place.
+// All others are copied to small buffers, a run at a time. Scalars and tensors of one element are
+// converted once.
 #ifndef BELAY_RUNTIME_KERNELS_POINTWISE_POINTWISE_RUN_H_
 #define BELAY_RUNTIME_KERNELS_POINTWISE_POINTWISE_RUN_H_
 
@@ -15,9 +15,9 @@
 
 namespace belay {
 
-// A call that was read: what is computed of which operands.
+// A parsed call: operation and operands.
 struct PointwiseRequest {
-  // Where the operands of a dense call lie and how many elements they have, once that is fixed.
+  // Operand addresses and element count of a dense call, once fixed.
   struct Places {
     const void* from[2] = {};
     void* to = nullptr;
@@ -30,26 +30,26 @@ struct PointwiseRequest {
   bool exact_last = false;     // see RunPointwise
   VectorLoop dense = nullptr;  // see SetDense
 
-  // Dense calls that no second thread would help with (KernelRow).
+  // Fixes a dense call that is too small for a second thread (KernelRow). Returns false for others.
   bool Fix(const KernelContext& context);
   void RunFixed() const { dense(fixed.from, fixed.to, fixed.count, params); }
 };
 
-// Whether RunRequest computes it, into a result of this dtype.
+// Returns whether RunRequest supports the call with a result of this dtype.
 bool TakesRequest(const PointwiseRequest& request, DType out);
 
-// Broadcasts, resizes output 0 and fills it, as RunPointwise does.
-// Precondition: TakesRequest, also for earlier sizes of the same call.
+// Broadcasts, resizes output 0 and fills it, as RunPointwise does. Precondition: TakesRequest, also
+// if it was checked with earlier sizes of the same call.
 absl::Status RunRequest(KernelContext& context, const PointwiseRequest& request);
 
-// For operands that are float32 tensors, sets the loop that computes them when they are of one
-// layout without gaps, which needs no broadcast, promotion or cursor: most of what models compute,
-// and many a tensor of it is small. Precondition: operands, types, op and params are set.
+// Sets the fast-path loop for float32 tensor operands: all of one gap-free layout, without
+// broadcasting, promotion or cursors. Most calls in models are of this kind, often with small
+// tensors. Precondition: operands, types, op and params are set.
 void SetDense(PointwiseRequest& request);
-// Computes such a call. False: it is another one.
+// Computes a dense call. Returns false if the call is not dense.
 absl::StatusOr<bool> RunDense(KernelContext& context, const PointwiseRequest& request);
 
-// The loop that computes in this dtype; null where there is none.
+// Returns the loop that computes in this dtype; null if not supported.
 VectorLoop FindLoopFor(PointwiseOp op, DType compute);
 
 }  // namespace belay

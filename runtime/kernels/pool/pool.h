@@ -1,4 +1,4 @@
-// Pooling of rows of images.
+// Pooling of one row of outputs.
 #ifndef BELAY_RUNTIME_KERNELS_POOL_POOL_H_
 #define BELAY_RUNTIME_KERNELS_POOL_POOL_H_
 
@@ -10,9 +10,9 @@
 
 namespace belay {
 
-// The windows of one row of outputs over one plane: window x covers columns x * stride - padding +
-// k * dilation, and the rows first_row + j * row_dilation. What lies outside the plane is left out.
-// height * width < 2^31 where places are wanted.
+// Windows of one row of outputs over one plane. Window x covers columns x * stride - padding + k *
+// dilation and rows first_row + j * row_dilation. Positions outside the plane are skipped.
+// Precondition if positions are returned: height * width < 2^31.
 template <class T>
 struct PoolRowOf {
   const T* plane = nullptr;
@@ -23,31 +23,32 @@ struct PoolRowOf {
 };
 using PoolRow = PoolRowOf<float>;
 
-// The largest element of each window and where it is (row * width + column). Of equals the first
-// counts; NaN wins over every number, and of several the last. A window without an element inside
-// the plane has -infinity, at its first row and column that are not before 0, be they behind the
-// end or not (as the reference kernel and PyTorch). Exact.
+// Returns the largest element of each window and its position, row * width + column. Of equal
+// elements, the first wins. NaN wins over every number; of several NaN, the last wins. Exact.
+//
+// A window without an element inside the plane gives -infinity. Its position is the window's first
+// nonnegative row and column, even beyond the plane, as in the reference kernel and PyTorch.
 void MaxPoolRowF32(const PoolRow& row, float* out, int64_t* index);
 
-// The same of images whose channels lie together: the plane is [height, width, channels], and so are
-// the rows of results [outputs, channels]. No places where `index` is null.
+// The same for channels-last images: the plane is [height, width, channels], results are [outputs,
+// channels]. If `index` is null, positions are not written.
 void MaxPoolChannelsF32(const PoolRow& row, int64_t channels, float* out, int64_t* index);
 
-// Those maxima alone; of bytes 0 for a window without an element. Of several NaN of bfloat16 the bits
-// are 0x7FFF.
+// The same maxima without positions. A window without an element gives 0 for uint8. If a bfloat16
+// window has several NaN, the result is 0x7FFF.
 void MaxPoolChannels(const PoolRowOf<BFloat16>& row, int64_t channels, BFloat16* out);
 void MaxPoolChannels(const PoolRowOf<uint8_t>& row, int64_t channels, uint8_t* out);
 inline void MaxPoolChannels(const PoolRow& row, int64_t channels, float* out) {
   MaxPoolChannelsF32(row, channels, out, /*index=*/nullptr);
 }
 
-// The sum of each window. Error: that of a float sum in the order of rows, then columns.
+// Sums each window. Error: that of a float sum in the order of rows, then columns.
 void SumPoolRowF32(const PoolRow& row, float* out);
 
-// max_pool2d_with_indices, averages and adaptive averages of one to three dimensions, on float32,
-// float16 and bfloat16 tensors of any layout. Maxima are exact, adaptive averages within 1 ULP, the
-// other averages within what summing a window in float costs: a unit of the largest sum per
-// element.
+// max_pool2d_with_indices, average and adaptive average pooling of one to three dimensions, on
+// float32, float16 and bfloat16 tensors of any layout. Maxima are exact and adaptive averages
+// within 1 ULP. The other averages have the error of a float sum over the window: one ULP of the
+// largest sum per element.
 absl::Span<const Kernel> PoolHighwayKernels();
 
 }  // namespace belay

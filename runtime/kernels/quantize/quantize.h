@@ -1,9 +1,9 @@
-// Quantization and its inverse, per tensor, channel, row and group.
+// Quantization and dequantization per tensor, channel, row and group.
 //
-// Every step is rounded as in the reference kernels, whose text is shared
-// (runtime/kernels/call/quantized_kernels.h): results have the same bits. Runs of elements
-// with one scale and one zero point are computed in float32; where PyTorch's definition computes in
-// another dtype, or runs are of a few elements, the reference's loops do.
+// Every step is rounded as in the reference kernels, which share the code of
+// runtime/kernels/call/quantized_kernels.h: results have the same bits. Runs of elements with one
+// scale and one zero point are computed in float32. Short runs, and calls that PyTorch computes in
+// another dtype, use the reference loops.
 #ifndef BELAY_RUNTIME_KERNELS_QUANTIZE_QUANTIZE_H_
 #define BELAY_RUNTIME_KERNELS_QUANTIZE_QUANTIZE_H_
 
@@ -16,41 +16,43 @@
 
 namespace belay {
 
-// out[i] = round(in[i] * inverse) + zero in [low, high], or with add_first round(in[i] * inverse +
-// zero). NaN stays NaN. `out` may be `in`.
+//   out[i] = clamp(round(in[i] * inverse) + zero, low, high)
+//   out[i] = clamp(round(in[i] * inverse + zero), low, high)     with add_first
+// NaN stays NaN. `out` may be `in`.
 struct QuantizeStep {
   float inverse, zero, low, high;
   bool add_first;
 };
 void QuantizeRun(const float* in, size_t n, const QuantizeStep& step, float* out);
 
-// The same to integers of these types, of which the range is one; NaN becomes 0.
+// The same to integers, whose range is [low, high]. NaN becomes 0.
 void QuantizeInt8Run(const float* in, size_t n, const QuantizeStep& step, int8_t* out);
 void QuantizeUint8Run(const float* in, size_t n, const QuantizeStep& step, uint8_t* out);
 
 // out[i] = (in[i] - zero) * scale. `out` may be `in`.
 void DequantizeRun(const float* in, size_t n, float zero, float scale, float* out);
 
-// The same of integers of these types that lie side by side, without a way through buffers.
+// The same from contiguous integers, without intermediate buffers.
 void DequantizeInt8Run(const int8_t* in, size_t n, float zero, float scale, float* out);
 void DequantizeUint8Run(const uint8_t* in, size_t n, float zero, float scale, float* out);
 void DequantizeInt16Run(const int16_t* in, size_t n, float zero, float scale, float* out);
 
-// out[i] = (in[i] - zero[i]) * scale[i], of elements of int8, uint8 or int16.
+// out[i] = (in[i] - zero[i]) * scale[i]. `dtype` is int8, uint8 or int16.
 void DequantizeEach(DType dtype, const void* in, size_t n, const float* zero, const float* scale,
                     float* out);
 
 // out[i] = a[i] + b[i].
 void AddRuns(const float* a, const float* b, size_t n, float* out);
 
-// Widens [low, high] to n elements. False when one of them is NaN; then the bounds are undefined.
+// Widens [low, high] to include n elements. Returns false if one of them is NaN; the bounds are
+// then undefined.
 bool WidenExtent(const float* in, size_t n, float& low, float& high);
 
-// Also of quantized_decomposed.add.
+// Includes quantized_decomposed.add.
 absl::Span<const Kernel> QuantizeHighwayKernels();
 
-// choose_qparams and its kin, whose text is shared, too
-// (runtime/kernels/call/quantization_parameters.h).
+// The choose_qparams operators, which share runtime/kernels/call/quantization_parameters.h with the
+// reference kernels.
 absl::Span<const Kernel> QuantizationParametersHighwayKernels();
 
 }  // namespace belay

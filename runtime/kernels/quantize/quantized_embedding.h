@@ -1,4 +1,4 @@
-// Embeddings of quantized weights.
+// Embeddings with quantized weights.
 #ifndef BELAY_RUNTIME_KERNELS_QUANTIZE_QUANTIZED_EMBEDDING_H_
 #define BELAY_RUNTIME_KERNELS_QUANTIZE_QUANTIZED_EMBEDDING_H_
 
@@ -7,8 +7,8 @@
 
 namespace belay {
 
-// embedding_byte, embedding_4bit and embedding_2bit with float32 scales, into any floating point
-// type. Each step is rounded as in the reference kernels: equal bits.
+// embedding_byte, embedding_4bit and embedding_2bit with float32 scales, to any floating-point
+// type. Each step is rounded as in the reference kernels: results have the same bits.
 absl::Span<const Kernel> QuantizedEmbeddingHighwayKernels();
 
 }  // namespace belay

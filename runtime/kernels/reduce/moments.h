@@ -1,5 +1,5 @@
-// Loops of reductions, and those of sums and squares of distances: what means, variances and norms
-// are made of.
+// Loops of reductions. Sums and sums of squared deviations, on which means, variances and norms are
+// built, can be linked separately.
 #ifndef BELAY_RUNTIME_KERNELS_REDUCE_MOMENTS_H_
 #define BELAY_RUNTIME_KERNELS_REDUCE_MOMENTS_H_
 
@@ -12,26 +12,29 @@ namespace belay {
 enum class ReduceOp : uint8_t {
   kSum,
   kAbsSum,
-  kSquares,  // of the distances from a center
+  kSquares,  // of the deviations from a center
   kProduct,
-  kReach,  // the product of max(|x|, 1 / |x|): no product of some of the factors is further from 1
-  kMax,    // NaN where there is one
+  kReach,  // product of max(|x|, 1 / |x|): bounds the magnitude of every partial product
+  kMax,    // NaN if any element is NaN
   kMin,
   kAny,  // 1 or 0
   kAll,
 };
 
-// The widest block of results that one call makes; and the one that is quickest.
+// Largest and fastest width of the block of results of one call.
 inline constexpr int64_t kReduceBlock = 256;
 inline constexpr int64_t kReduceLanes = 32;
 
-// A block of results: acc[i] = acc[i] joined with x[r * row_step + i] for all r < rows, i < width.
-// x has elements of the loop's type; acc has double for the sums, squares, products and reach of
-// floating point numbers, else the loop's type. `center` has a double per result for kSquares.
+// Reduces rows into a block of results: acc[i] = join(acc[i], x[r * row_step + i]) for r < rows, i
+// < width.
+//
+// x has elements of the loop's type. For floating-point types, acc has doubles for sums, squares,
+// products and reach. In all other cases acc has the loop's type. For kSquares, `center` has one
+// double per result.
 using ReduceLoop = void (*)(const void* x, int64_t rows, int64_t row_step, int64_t width, void* acc,
                             const double* center);
-// That of kSum, and of kSquares, of float32, float64 or int64; null where there is none. A binary that
-// calls these alone holds no other loops (FindReduceLoop in reduce.h has all).
+// Returns the loop of kSum or kSquares for float32, float64 or int64; null for other types. A
+// binary that calls only these does not link the other loops (FindReduceLoop in reduce.h has all).
 ReduceLoop FindSumLoop(DType type);
 ReduceLoop FindSquaresLoop(DType type);
 

@@ -1,4 +1,4 @@
-// The loop over rows that all reductions share.
+// Loop over rows, shared by all reductions.
 //
 // Included once per target inside foreach_target; see hwy/foreach_target.h.
 #if defined(BELAY_RUNTIME_KERNELS_REDUCE_REDUCE_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -19,10 +19,10 @@ HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
 
-// An operation is an Acc<T>, the type of results, and Join(acc, x, center), one of them joined with
-// an element.
+// An operation defines Acc<T>, the accumulator type, and Join(acc, x, center), which combines an
+// accumulator with an element.
 
-// The type of sums: double for floating point numbers, int64 wraps.
+// Accumulator type of sums: double for floating-point types; int64 wraps.
 template <class T>
 using SumType = std::conditional_t<std::is_floating_point_v<T>, double, T>;
 
@@ -33,7 +33,7 @@ void Reduce(const void* in, int64_t rows, int64_t row_step, int64_t width, void*
   const T* HWY_RESTRICT x = static_cast<const T*>(in);
   Acc* HWY_RESTRICT acc = static_cast<Acc*>(result);
   if (width == kReduceLanes) {
-    // Accumulators stay in registers.
+    // Local arrays, so that the accumulators stay in registers.
     Acc lanes[kReduceLanes];
     double centers[kReduceLanes];
     for (int64_t i = 0; i < kReduceLanes; ++i) {

@@ -1,11 +1,11 @@
 // Reductions over any dimensions: sums, products, means, variances, norms, extremes and their
-// places, truth.
+// positions, any and all.
 //
-// Floating point numbers are added in double precision in however many lanes; the result differs
-// from the reference kernels' by at most 1 ULP of the result's dtype, as long as the double sums do
-// not cancel (2^-52 of the sum of absolute values). Products are like that too, unless a product of
-// some of the factors could overflow or lose bits below the normal numbers: then their order is the
-// reference kernels'. Everything else has the reference kernels' bits.
+// Floating-point elements are added in double precision in several lanes. The result differs from
+// the reference kernel's by at most 1 ULP of the result's dtype, unless the double sums cancel
+// (2^-52 of the sum of absolute values). The same bound holds for products, unless a partial
+// product could overflow or become subnormal: then the order is that of the reference kernels. All
+// other results have the reference kernels' bits.
 #ifndef BELAY_RUNTIME_KERNELS_REDUCE_REDUCE_H_
 #define BELAY_RUNTIME_KERNELS_REDUCE_REDUCE_H_
 
@@ -18,15 +18,16 @@
 
 namespace belay {
 
-// Of float32, float64 or int64; null where there is none.
+// Returns the loop for float32, float64 or int64; null for other types.
 ReduceLoop FindReduceLoop(ReduceOp op, DType type);
 
-// The first of n elements that equals `best`, or is NaN when that is; -1 for none. float32,
-// float64, int64.
+// Returns the position of the first of n elements that equals `best`, or that is NaN if `best` is;
+// -1 if not found. float32, float64, int64.
 int64_t FindValue(DType type, const void* x, int64_t n, const void* best);
 
-// Extremes with their rows: best[i] and row[i] for i < width, where x[r * row_step + i] beats
-// best[i] (NaN beats all, the first of equal ones stays). Rows count from first_row.
+// Computes extremes and their rows: sets best[i] and row[i], i < width, for each x[r * row_step +
+// i] that beats best[i]. NaN beats every number; of equal elements, the first is kept. Rows count
+// from first_row.
 void ExtremeRows(bool largest, DType type, const void* x, int64_t rows, int64_t row_step,
                  int64_t width, int64_t first_row, void* best, int64_t* row);
 

@@ -1,4 +1,4 @@
-// The numbers that factorizations of matrices compute with.
+// Compute types of matrix factorizations.
 #ifndef BELAY_RUNTIME_KERNELS_REFERENCE_FACTOR_TYPES_H_
 #define BELAY_RUNTIME_KERNELS_REFERENCE_FACTOR_TYPES_H_
 
@@ -18,7 +18,7 @@ auto WithFactorType(DType dtype, Fn&& fn) {
 inline double Conjugate(double x) { return x; }
 inline std::complex<double> Conjugate(std::complex<double> x) { return std::conj(x); }
 
-// What LAPACK compares to choose a pivot: of a complex number not its modulus.
+// Magnitude by which LAPACK selects pivots: |re| + |im| for complex numbers, not the modulus.
 inline double PivotSize(double x) { return std::abs(x); }
 inline double PivotSize(std::complex<double> x) { return std::abs(x.real()) + std::abs(x.imag()); }
 

@@ -1,4 +1,4 @@
-// The tables of all families, one function each (families.inc).
+// Tables of all families, one function each (families.inc).
 #ifndef BELAY_RUNTIME_KERNELS_REFERENCE_FAMILIES_H_
 #define BELAY_RUNTIME_KERNELS_REFERENCE_FAMILIES_H_
 

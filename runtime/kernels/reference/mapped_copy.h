@@ -1,5 +1,5 @@
-// Copies whose source place is a function of the target place, dimension by dimension: reversals,
-// rolls, repetitions, mirrored borders.
+// Copies whose source index is a function of the target index, per dimension: reversals, rolls,
+// repetitions, reflected borders.
 #ifndef BELAY_RUNTIME_KERNELS_REFERENCE_MAPPED_COPY_H_
 #define BELAY_RUNTIME_KERNELS_REFERENCE_MAPPED_COPY_H_
 
@@ -26,7 +26,7 @@ void Copy(const TensorView& from, const TensorView& to, Map& map) {
   const int last = rank - 1;
   int64_t index[kMaxRank] = {};
   int64_t from_offset[kMaxRank + 1] = {},
-                                 to_offset[kMaxRank + 1] = {};  // of the dimensions before d
+                                 to_offset[kMaxRank + 1] = {};  // of dimensions before d
   int d = 0;
   while (true) {
     for (; d < last; ++d) {
@@ -46,9 +46,8 @@ void Copy(const TensorView& from, const TensorView& to, Map& map) {
 
 }  // namespace mapped_copy_internal
 
-// Element [i0, i1, …] of `to` becomes element [map(0, i0), map(1, i1), …] of `from`. Precondition:
-// equal ranks, and 0 <= map(d, i) < from.sizes[d] for all i < to.sizes[d]. kInvalidArgument when
-// the dtypes differ.
+// to[i0, i1, …] = from[map(0, i0), map(1, i1), …]. kInvalidArgument if the dtypes differ.
+// Precondition: equal ranks, and 0 <= map(d, i) < from.sizes[d] for all i < to.sizes[d].
 template <class Map>
 absl::Status CopyMapped(const TensorView& from, const TensorView& to, Map map) {
   if (from.dtype != to.dtype) {

@@ -1,4 +1,4 @@
-// Pseudo-random numbers for the operators that ask for them.
+// Pseudo-random numbers for random operators.
 #ifndef BELAY_RUNTIME_KERNELS_REFERENCE_RANDOM_STREAM_H_
 #define BELAY_RUNTIME_KERNELS_REFERENCE_RANDOM_STREAM_H_
 
@@ -13,9 +13,9 @@
 
 namespace belay {
 
-// Philox4x32 with 10 rounds: a bijection of 128-bit counters for each 64-bit key whose outputs pass
-// every test of randomness there is (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy
-// as 1, 2, 3", SC 2011, §3.3; the constants are those of its table 2).
+// Philox4x32 with 10 rounds: for each 64-bit key, a bijection of 128-bit counters whose outputs
+// pass the known tests of randomness (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy
+// as 1, 2, 3", SC 2011, §3.3; constants from its table 2).
 inline std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter, uint64_t key) {
   uint32_t key0 = static_cast<uint32_t>(key), key1 = static_cast<uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round) {
@@ -30,10 +30,10 @@ inline std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter, uint6
   return counter;
 }
 
-// The numbers of one element of one call.
+// Random numbers of one element of one call.
 class ElementDraws {
  public:
-  // Those of different elements below 2^48 differ, up to 2^17 draws each.
+  // Streams of different elements below 2^48 are disjoint, up to 2^17 draws each.
   ElementDraws(uint64_t key, uint64_t call, int64_t element)
       : key_(key), call_(call), block_(static_cast<uint64_t>(element)) {}
 
@@ -51,13 +51,13 @@ class ElementDraws {
     half_ = true;
     return uint64_t{out[1]} << 32 | out[0];
   }
-  // In [0, 1), with so many random bits.
+  // Uniform in [0, 1), with `bits` random bits.
   double Uniform(int bits) { return std::ldexp(static_cast<double>(Bits() >> (64 - bits)), -bits); }
   double Normal() {
     const double radius = std::sqrt(-2 * std::log1p(-Uniform(53)));
     return radius * std::cos(2 * std::numbers::pi * Uniform(53));
   }
-  // In [0, limit). Precondition: limit > 0.
+  // Uniform in [0, limit). Precondition: limit > 0.
   uint64_t Below(uint64_t limit) {
     return static_cast<uint64_t>((static_cast<unsigned __int128>(Bits()) * limit) >> 64);
   }
@@ -67,11 +67,13 @@ class ElementDraws {
   bool half_ = false;
 };
 
-// The numbers of one call. Each is a function of the seed, the call's place among all calls and the
-// element's place in row-major order alone: any number of threads gives the same. Not for secrets.
+// Random numbers of one call. Each number depends only on the seed, the call's index and the
+// element's row-major index: any number of threads gives the same results. Not cryptographically
+// secure.
 class RandomStream {
  public:
-  // Without a state the seed is the time; `place` makes streams that begin together differ.
+  // If the call has no random state, the seed is the time; `place` distinguishes streams created at
+  // the same time.
   template <class Call>
   RandomStream(const Call& call, const void* place) {
     if (call.random_state == nullptr) {

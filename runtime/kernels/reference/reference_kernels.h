@@ -1,7 +1,7 @@
-// Every operator as plain, readable C++: complete, correct, slow. The oracle for everything else.
+// Every operator as plain, readable C++: complete, correct, slow. The oracle for all other kernels.
 //
-// One file per family; each family exports its table of rows. Reference kernels take tensors of any
-// strides and all dtypes that PyTorch's CPU kernels take, except where the family's header says
+// One file per family; each family exports its table of rows. Reference kernels support tensors of
+// any strides and all dtypes that PyTorch's CPU kernels support, unless the family's header states
 // otherwise.
 #ifndef BELAY_RUNTIME_KERNELS_REFERENCE_REFERENCE_KERNELS_H_
 #define BELAY_RUNTIME_KERNELS_REFERENCE_REFERENCE_KERNELS_H_
@@ -10,7 +10,8 @@
 
 namespace belay {
 
-// All reference kernels of all families (families.inc). kAlreadyExists when some are there already.
+// Adds the reference kernels of all families (families.inc). kAlreadyExists if some are registered
+// already.
 absl::Status AddReferenceKernels(KernelRegistry& registry);
 
 }  // namespace belay

@@ -1,8 +1,8 @@
-// Images of other sizes: nearest neighbors and bilinear interpolation.
+// Image resampling: nearest neighbor and bilinear interpolation.
 //
-// The arguments are read and places and weights are computed as in the reference kernels, whose
-// text is shared (runtime/kernels/call/upsample_kernels.h). Nearest neighbors have the same
-// bits; bilinear interpolation weighs in float, with an error of 4 ULP of the largest element.
+// Arguments, positions and weights are computed by code shared with the reference kernels
+// (runtime/kernels/call/upsample_kernels.h). Nearest-neighbor results have the same bits. Bilinear
+// interpolation computes in float, with an error of 4 ULP of the largest element.
 #ifndef BELAY_RUNTIME_KERNELS_RESIZE_RESIZE_H_
 #define BELAY_RUNTIME_KERNELS_RESIZE_RESIZE_H_
 

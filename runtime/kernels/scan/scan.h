@@ -1,7 +1,7 @@
-// Running sums along one dimension.
+// Cumulative sums along one dimension.
 //
-// Floating point numbers are added in double precision in the order of the elements, as in the
-// reference kernel: results have its bits. Integers wrap.
+// Floating-point elements are added in double precision in order, as in the reference kernel:
+// results have the same bits. Integers wrap.
 #ifndef BELAY_RUNTIME_KERNELS_SCAN_SCAN_H_
 #define BELAY_RUNTIME_KERNELS_SCAN_SCAN_H_
 
@@ -17,7 +17,7 @@ namespace belay {
 void RunningSumF32(const float* in, size_t n, double& total, float* out);
 void RunningSumI64(const int64_t* in, size_t n, int64_t& total, int64_t* out);
 
-// One step of n rows beside each other: out[i] = totals[i] += in[i].
+// One step of n adjacent rows: out[i] = totals[i] += in[i].
 void RunningStepF32(const float* in, size_t n, double* totals, float* out);
 void RunningStepI64(const int64_t* in, size_t n, int64_t* totals, int64_t* out);
 

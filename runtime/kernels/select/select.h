@@ -1,5 +1,5 @@
-// Elements chosen by index (gather) and by rank (topk). Results have the bits of the reference
-// kernels.
+// Selection of elements by index (gather) and by rank (topk). Results have the bits of the
+// reference kernels.
 #ifndef BELAY_RUNTIME_KERNELS_SELECT_SELECT_H_
 #define BELAY_RUNTIME_KERNELS_SELECT_SELECT_H_
 
@@ -11,16 +11,17 @@
 
 namespace belay {
 
-// out[i * out_step] = from[index[i] * step + i * rest] for i < n, of elements of 1, 2, 4 or 8
-// bytes. Every index was checked, and the memory of `index` is the caller's own.
+// out[i * out_step] = from[index[i] * step + i * rest] for i < n, with elements of 1, 2, 4 or 8
+// bytes. Precondition: every index was checked, and `index` is memory owned by the caller, so that
+// it cannot change after the check.
 void GatherRow(const void* from, int64_t step, int64_t rest, const int64_t* index, size_t n,
                size_t bytes, void* out, int64_t out_step);
 
-// Whether some of n elements comes before `bound` in the order of topk: is larger than it (smaller,
+// Returns whether any of n elements precedes `bound` in the order of topk: is larger (smaller,
 // unless `largest`), or NaN.
 bool AnyBeats(const float* x, size_t n, float bound, bool largest);
 
-// The first of n indices that is not in [0, size); n when all are.
+// Position of the first of n indices outside [0, size); n if all are inside.
 size_t FirstOutside(const int64_t* index, size_t n, int64_t size);
 
 absl::Span<const Kernel> SelectHighwayKernels();

@@ -1,13 +1,15 @@
 // Softmax of rows of floats.
 //
-// Error: at most 13 + ln n + n / 4 ULP of the largest element of the result. With u half a unit in the
-// last place of 1, relative to the exact result: an exponential is within 4 u (math-inl.h), and what
-// rounding x - top does to it within u of the largest; the sum of n of them, in four or more parts
-// that meet at the end, adds 4 u for them, ln n u for their arguments (the mean of |x - top|, weighted
-// by the exponentials) and (n / 4 + 2) u for adding positive numbers (Higham, "Accuracy and Stability
-// of Numerical Algorithms", 2002, §4.2); dividing and the wanted result's rounding, 2 u. The
-// logarithm's error is no larger, since the largest element is added to the others exactly:
-// s / (1 + s) <= ln(1 + s).
+// Error: at most 13 + ln n + n / 4 ULP of the largest element of the result. Let u be half a unit
+// in the last place of 1. The error relative to the exact result is the sum of:
+// - each exponential: 4 u (math-inl.h), plus u of the largest for rounding x - top;
+// - the sum of n exponentials, in four or more partial sums that are added at the end: 4 u for the
+//   exponentials, ln n u for their arguments (the mean of |x - top| weighted by the exponentials),
+//   and (n / 4 + 2) u for adding positive numbers (Higham, "Accuracy and Stability of Numerical
+//   Algorithms", 2002, §4.2);
+// - the division and the rounding of the expected result: 2 u.
+// The logarithm's error is no larger, since the largest element is added to the others exactly: s /
+// (1 + s) <= ln(1 + s).
 #ifndef BELAY_RUNTIME_KERNELS_SOFTMAX_SOFTMAX_H_
 #define BELAY_RUNTIME_KERNELS_SOFTMAX_SOFTMAX_H_
 
@@ -18,13 +20,12 @@
 
 namespace belay {
 
-// A row with a NaN, or of nothing but -inf, becomes NaN, as in PyTorch. n > 0.
-// `out` may be `in`.
+// A row that has a NaN, or only -inf, becomes NaN, as in PyTorch. n > 0. `out` may be `in`.
 void SoftmaxRowF32(const float* in, size_t n, float* out);
 void LogSoftmaxRowF32(const float* in, size_t n, float* out);
 
-// Over any dimension of float32, float16 and bfloat16 tensors of any layout; half precision
-// computes as float and is rounded once.
+// Softmax and log-softmax over any dimension of float32, float16 and bfloat16 tensors of any
+// layout. Half precision is computed as float and rounded once.
 absl::Span<const Kernel> SoftmaxHighwayKernels();
 
 }  // namespace belay

@@ -1,5 +1,5 @@
-// Sorting of rows by keys in which order, direction and place are one number, so that what sorts
-// need not be stable nor know of NaN.
+// Sorting of rows by integer keys that encode order, direction and position. The sort needs neither
+// stability nor handling of NaN.
 #ifndef BELAY_RUNTIME_KERNELS_SORT_SORT_H_
 #define BELAY_RUNTIME_KERNELS_SORT_SORT_H_
 
@@ -11,8 +11,8 @@
 
 namespace belay {
 
-// An element of up to 32 bits and its place in the row: the order of the elements in the upper half
-// (NaN above all, -0 like 0; upside down where descending), the place in the lower.
+// Key of an element of up to 32 bits. The upper half is the order of the element: NaN above all, -0
+// equal to 0, inverted if descending. The lower half is its position in the row.
 using SortKey = uint64_t;
 // The same for elements of 64 bits.
 struct WideSortKey {
@@ -20,14 +20,15 @@ struct WideSortKey {
   int64_t place;
 };
 
-// Makes the keys of elements first … first + n - 1 of a row.
+// Writes the keys of elements first … first + n - 1 of a row.
 void MakeSortKeys(const float* in, size_t n, int64_t first, bool descending, SortKey* keys);
 void MakeSortKeys(const int32_t* in, size_t n, int64_t first, bool descending, SortKey* keys);
 void MakeSortKeys(const double* in, size_t n, int64_t first, bool descending, WideSortKey* keys);
 void MakeSortKeys(const int64_t* in, size_t n, int64_t first, bool descending, WideSortKey* keys);
 
-// Sorts n keys, which all differ; `room` is for as many. Returns where the sorted ones are: `keys`
-// or `room`. By digits from the last to the first, those that are equal in all left out.
+// Sorts n distinct keys by a radix sort from the least significant digit; skips digits that are
+// equal in all keys. `room` is scratch memory for n keys. Returns the sorted array: `keys` or
+// `room`.
 SortKey* SortKeys(SortKey* keys, SortKey* room, size_t n);
 WideSortKey* SortKeys(WideSortKey* keys, WideSortKey* room, size_t n);
 
