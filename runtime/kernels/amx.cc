@@ -21,7 +21,7 @@ bool AskForAmx() {
   constexpr unsigned kBFloat16 = 1u << 22, kTile = 1u << 24, kInt8 = 1u << 25;
   constexpr unsigned kAll = kBFloat16 | kTile | kInt8;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kAll) != kAll) return false;
-  // Linux gives the registers to a process that asks (arch_prctl(2)), from 5.16 on.
+  // Linux 5.16 and later grant the registers on request (arch_prctl(2)).
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
   return ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
@@ -44,9 +44,9 @@ namespace {
 
 constexpr size_t kTileRows = 16, kLineBytes = 64, kWordBytes = 4;
 
-// Numbers of tiles. Sums of the upper half of the rows with both parts, then of the lower half; A and
-// one part of B; the same of the last lines. Registers are renamed, so that one number serves all of A,
-// and one both parts.
+// Tile register numbers: accumulators of the upper half of the rows for both parts, then of the
+// lower half; A and one part of B; the same for the last lines. The CPU renames tile registers, so
+// both halves of A share one number, and so do both parts of B.
 constexpr int kUpper = 0, kLower = 2, kA = 4, kB = 5, kLastA = 6, kLastB = 7;
 
 // The operand of LDTILECFG.
@@ -61,7 +61,7 @@ static_assert(sizeof(TileConfig) == 64);
 
 #define BELAY_AMX __attribute__((target("amx-tile,amx-int8,amx-bf16")))
 
-// Instructions have the numbers of tiles in them.
+// Tile numbers are immediate operands of the instructions.
 template <class T, int kSums, int kTileOfA, int kTileOfB>
 BELAY_AMX inline void Multiply() {
   if constexpr (std::is_same_v<T, BFloat16>) {
@@ -71,8 +71,8 @@ BELAY_AMX inline void Multiply() {
   }
 }
 
-// Both halves have as many rows, so that one shape of A's tile serves both: of an odd number they share
-// one.
+// Both halves have the same number of rows, so that they share one tile shape of A. For an odd
+// number of rows, the halves overlap in one row.
 template <class T>
 BELAY_AMX AmxTiles<T>::AmxTiles(size_t rows, size_t last_lines)
     : lower_(rows > kTileRows ? rows / 2 : 0) {

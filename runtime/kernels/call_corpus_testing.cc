@@ -18,7 +18,7 @@
 namespace belay {
 namespace {
 
-// "a{b,c}d" as "abd" and "acd".
+// Expands "a{b,c}d" to "abd" and "acd".
 std::vector<std::string> Alternatives(const std::string& text) {
   const size_t open = text.find('{'), close = text.find('}');
   if (open == std::string::npos) return {text};
@@ -38,7 +38,7 @@ KernelRegistry* CallCorpus::standard_ = nullptr;
 std::vector<CorpusCall>* CallCorpus::calls_ = nullptr;
 
 void CallCorpus::SetUpTestSuite() {
-  if (calls_ != nullptr) return;  // of another suite
+  if (calls_ != nullptr) return;  // set up by another suite
   reference_ = new KernelRegistry;
   standard_ = new KernelRegistry;
   calls_ = new std::vector<CorpusCall>;

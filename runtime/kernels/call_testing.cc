@@ -23,7 +23,7 @@ namespace {
   std::abort();
 }
 
-// "1.5", "nan", "1+2j", "2j".
+// Parses "1.5", "nan", "1+2j", "2j".
 std::complex<double> Number(std::string_view text) {
   const std::string copy(text);
   const char* at = copy.c_str();
@@ -39,7 +39,7 @@ template <DType kDType>
 CppType<kDType> ElementFrom(std::string_view text) {
   using T = CppType<kDType>;
   const std::string copy(text);
-  // Not by way of a double, which has not all of them.
+  // Not via double, which cannot represent all 64-bit integers.
   if constexpr (std::is_same_v<T, uint64_t>) return std::strtoull(copy.c_str(), nullptr, 10);
   if constexpr (std::is_same_v<T, int64_t>) return std::strtoll(copy.c_str(), nullptr, 10);
   return ConvertElement<T>(Number(text));
@@ -100,7 +100,7 @@ Strides LayoutStrides(const Sizes& sizes, char layout) {
   return strides;
 }
 
-// How many bytes lie from the first element to the end of the last.
+// Number of bytes from the first element to the end of the last.
 size_t SizeOf(const TensorView& tensor) {
   int64_t last = 0;
   for (int d = 0; d < tensor.rank(); ++d) {
@@ -110,7 +110,7 @@ size_t SizeOf(const TensorView& tensor) {
   return static_cast<size_t>(last + 1) * DTypeSize(tensor.dtype);
 }
 
-// Outputs with memory of the test.
+// Allocates outputs in the test's memory.
 class Outputs final : public OutputAllocator {
  public:
   Outputs(CallOutcome& outcome, const CallFaults& faults) : outcome_(outcome), faults_(faults) {}
@@ -135,7 +135,7 @@ class Outputs final : public OutputAllocator {
       if (of == &tensor) tensor.strides = LayoutStrides(tensor.sizes, layout);
     }
     tensor.data = outcome_.memory->Bytes(SizeOf(tensor));
-    fixed_.push_back(&tensor);  // of this call alone
+    fixed_.push_back(&tensor);  // only for this call
     return absl::OkStatus();
   }
   absl::Status CheckMutable(const EValue& argument) override {
@@ -150,7 +150,7 @@ class Outputs final : public OutputAllocator {
   std::vector<std::pair<const TensorView*, char>> layouts_;
 };
 
-// `planned`: the sizes of outputs that are given any, as they are planned.
+// `planned`: planned sizes of the resizable outputs.
 CallOutcome Run(const KernelRegistry* kernels, const Kernel* kernel, const TextCall& call,
                 const CallFaults& faults, const std::vector<Sizes>& planned) {
   CallOutcome outcome;
@@ -162,7 +162,7 @@ CallOutcome Run(const KernelRegistry* kernels, const Kernel* kernel, const TextC
     arguments.push_back(memory.Slot(argument.front() == '@' ? EValue() : memory.Value(argument)));
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
-    // "@2" is the tensor of argument 2, in a slot of its own.
+    // "@2" is the tensor of argument 2 in a separate slot.
     const std::string& argument = call.arguments[i];
     if (argument.front() == '@') *arguments[i] = *arguments.at(std::stoul(argument.substr(1)));
   }
@@ -229,14 +229,14 @@ void AddSizes(const EValue& value, std::vector<Sizes>& sizes) {
   }
 }
 
-// First to see which sizes outputs get, which working memory is asked for with.
+// The first run determines the output sizes, which the scratch size of the second run depends on.
 CallOutcome RunTwice(const KernelRegistry* kernels, const Kernel* kernel, const TextCall& call,
                      const CallFaults& faults) {
   if (faults.plan_only) return Run(kernels, kernel, call, faults, {});
   const CallOutcome first = Run(kernels, kernel, call, {.threads = faults.threads}, {});
   std::vector<Sizes> sizes;
   for (size_t i = 0; i < first.outputs.size(); ++i) {
-    // Those that have sizes of their own take none of these.
+    // Outputs of fixed sizes have no planned sizes.
     const std::string& text = call.outputs[i];
     if (DTypeFromShortName(text.substr(0, text.find(':'))).has_value() || text.front() == '[') {
       AddSizes(first.outputs[i], sizes);
@@ -318,7 +318,7 @@ EValue ValueMemory::Tensor(DType dtype, const Sizes& sizes, char layout,
   DispatchDType<kRealTypes | kComplexTypes | kUnsignedWideTypes | kFloat8Types>(
       dtype, [&](auto tag) {
         size_t i = 0;
-        // Of those that are one in memory, the first alone: they may be very many.
+        // Prints repeated elements once, since there may be very many.
         for (StridedIterator<1> it(layout == 'r' && view.numel() > 0 ? one : sizes, {view.strides});
              !it.done(); it.Next(), ++i) {
           view.as<CppType<tag.value>>()[it.offset(0)] =

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kAmx = "AMX";
 
-// As they are before any choice.
+// Targets before any UseInstructionSet call.
 const std::vector<int64_t>& Targets() {
   static const auto& targets = *new std::vector<int64_t>(hwy::SupportedAndGeneratedTargets());
   return targets;
@@ -34,11 +34,11 @@ absl::Status UseInstructionSet(std::string_view name) {
     return absl::NotFoundError(
         absl::StrCat("instruction set '", name, "': expected one of ", absl::StrJoin(sets, ", ")));
   }
-  hwy::SetSupportedTargetsForTest(0);  // Takes back an earlier choice.
+  hwy::SetSupportedTargetsForTest(0);  // Reverts an earlier choice.
   SetUsesAmx(name == kAmx);
   for (int64_t target : Targets()) {
     if (name != hwy::TargetName(target)) continue;
-    // Lower bits are better ones: as on a CPU that has this one and all below it.
+    // Lower bits are better targets. This keeps the chosen one and all that are worse.
     hwy::SetSupportedTargetsForTest(hwy::SupportedTargets() & ~(target - 1));
   }
   return absl::OkStatus();

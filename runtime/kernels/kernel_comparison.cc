@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kGuard = 64;  // bytes
 constexpr std::byte kGuardByte{0x5C}, kUnwritten{0xA5};
 
-// A tensor between guards, at a chosen misalignment.
+// A tensor between guard bytes, at a chosen misalignment.
 class Block {
  public:
   Block(size_t bytes, size_t misalign)
@@ -91,7 +91,7 @@ void WriteDouble(DType dtype, std::byte* data, int64_t offset, double value) {
   });
 }
 
-// The distance between neighbors at a value.
+// Distance between adjacent representable numbers at `value`.
 double Ulp(DType dtype, double value) {
   int bits = 23, least = -126;
   if (dtype == DType::kFloat64) bits = 52, least = -1022;
@@ -103,7 +103,7 @@ double Ulp(DType dtype, double value) {
   return std::ldexp(1.0, exponent - bits);
 }
 
-// Outputs take whatever sizes the kernel asks for, or only those planned.
+// Accepts any output sizes that the kernel requests, or only the planned ones.
 class Allocator : public OutputAllocator {
  public:
   Allocator(std::list<Block>& blocks, Layout layout, size_t misalign)
@@ -151,7 +151,7 @@ std::string Describe(const KernelCall& call) {
 
 }  // namespace
 
-// What one run works on.
+// Operands and results of one run.
 struct KernelComparison::Memory {
   std::list<Block> inputs, outputs;
   std::list<EValue> slots;
@@ -165,7 +165,8 @@ struct KernelComparison::Memory {
   std::optional<KernelContext> context;
 
   EValue* New(EValue value) { return &slots.emplace_back(value); }
-  // Makes all finite floating point operands positive: infinite numbers are bounds.
+  // Replaces all finite floating-point operands by their magnitudes. Infinite numbers are bounds
+  // and stay.
   void TakeMagnitudes(const KernelCall& call) {
     for (EValue& slot : slots) {
       const double* number = slot.get_if<double>();
@@ -247,7 +248,7 @@ KernelComparison::KernelComparison(absl::Span<const Kernel> reference,
 }
 
 std::vector<int64_t> KernelComparison::Lengths(DType dtype) {
-  // Two of the longest vectors, and three more.
+  // Two of the longest vectors plus three elements.
   const int64_t last = 2 * 64 / static_cast<int64_t>(DTypeSize(dtype)) + 3;
   std::vector<int64_t> lengths;
   for (int64_t n = 0; n <= std::min<int64_t>(last, 35); ++n) lengths.push_back(n);
@@ -257,7 +258,7 @@ std::vector<int64_t> KernelComparison::Lengths(DType dtype) {
 
 namespace {
 
-// Whether the call, once it is fixed, computes the same. Calls that can't be fixed do.
+// Returns whether the fixed call gives the same results; true if the call cannot be fixed.
 bool ComputesFixed(const Kernel& kernel, const KernelContext& context,
                    absl::Span<const TensorView> results) {
   alignas(kCallAlignment) std::byte call[kMaxCallBytes];
@@ -285,7 +286,7 @@ bool KernelComparison::Run(const KernelRegistry& registry, const KernelCall& cal
   memory.allocator =
       std::make_unique<Allocator>(memory.outputs, call.output_layout, memory.misalign);
   Allocator& allocator = *memory.allocator;
-  // Without planned sizes an output has no memory yet and takes any.
+  // Without planned sizes, an output has no memory yet and accepts any sizes.
   size_t next = 0;
   const auto output = [&](DType dtype) {
     TensorView view;
@@ -389,7 +390,7 @@ std::unique_ptr<KernelComparison::Pair> KernelComparison::Prepare(const KernelCa
 }
 
 bool KernelComparison::Compare(const KernelCall& call, bool may_refuse) {
-  // What is written to one place by all would depend on who comes last.
+  // All elements would share one address; the last write would win.
   EXPECT_NE(call.output_layout, Layout::kRepeated) << Describe(call);
   Memory memory, magnitudes;
   memory.misalign = random_() % 4;
@@ -443,7 +444,7 @@ bool KernelComparison::Compare(const KernelCall& call, bool may_refuse) {
           const double magnitude = ReadDouble(m, it.offset(2));
           at = std::isfinite(magnitude) ? std::max(std::abs(x), magnitude) : largest;
         }
-        // A result may overflow where another just does not.
+        // One result may overflow where the other is just below the limit.
         const bool same_limit =
             std::isinf(x) != std::isinf(y) && x * y > 0 && allowed > 0 &&
             std::min(std::abs(x), std::abs(y)) > (w.dtype == DType::kFloat16 ? 65000 : 3.3e38);

@@ -18,7 +18,7 @@ absl::Span<const Kernel> SpecialFunctionsKernels();
 
 namespace {
 
-// "DataMovement" is in data_movement.cc.
+// Maps "DataMovement" to data_movement.cc.
 KernelFamily ReferenceFamily(std::string_view name, absl::Span<const Kernel> rows) {
   std::string file = "runtime/kernels/reference/";
   for (size_t i = 0; i < name.size(); ++i) {

@@ -1,6 +1,6 @@
-// Highway kernels beside the reference kernels, call by call in turn, so that both see the same
-// machine. The time is that of the Highway kernel; `ratio` is how many times as long the reference
-// kernel takes, by the quickest run of each: what else the machine does counts in neither.
+// Measures Highway kernels against the reference kernels. Calls alternate, so that both run under
+// the same conditions. The reported time is that of the Highway kernel. `ratio` is the reference
+// time divided by the Highway time, each the fastest run, which excludes other load of the machine.
 //
 //   tools/bazel run --config=opt //runtime/kernels:kernels_bench -- --benchmark_filter=softmax
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 using Ints = std::vector<int64_t>;
 
 struct Measured {
-  std::string name;  // family/what
+  std::string name;  // family/case
   KernelCall call;
 };
 

@@ -9,8 +9,8 @@
 namespace belay {
 namespace {
 
-// AMD64 Architecture Programmer's Manual, volume 3, appendix E: function 0 names the vendor, function 1
-// the family.
+// AMD64 Architecture Programmer's Manual, volume 3, appendix E: function 0 returns the vendor,
+// function 1 the family.
 bool IsZen4() {
 #if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0;

@@ -14,7 +14,7 @@ constexpr DTypeSet kAccessible = kRealTypes | kComplexTypes | kUnsignedWideTypes
 template <class T, class Element>
 T Load(const void* data, int64_t offset) {
   if constexpr (std::is_same_v<Element, bool>) {
-    // A bool in memory may be any byte: reading it as bool would be undefined.
+    // A bool in memory may be any byte; reading it as bool would be undefined behavior.
     return ConvertElement<T>(static_cast<const uint8_t*>(data)[offset] != 0);
   } else {
     return ConvertElement<T>(static_cast<const Element*>(data)[offset]);

@@ -29,7 +29,7 @@ void WithClass(ComputeClass type, Fn&& fn) {
   }
 }
 
-// Bools in files may be any byte; reading one that is neither 0 nor 1 as bool is undefined.
+// A bool in a file may be any byte; reading a byte other than 0 or 1 as bool is undefined behavior.
 template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
 
@@ -57,7 +57,7 @@ void Store(const From* in, int n, RunCursor& cursor, void* data) {
   });
 }
 
-// Whether Scalar::to<T> accepts the number.
+// Returns whether Scalar::to<T> accepts the value.
 template <class T>
 bool InRange(int64_t value) {
   if constexpr (std::is_integral_v<T> && std::is_unsigned_v<T>) {
@@ -75,7 +75,7 @@ template <class T>
 bool InRange(double value) {
   if constexpr (std::is_integral_v<T>) {
     if (value < static_cast<double>(std::numeric_limits<T>::min())) return false;
-    // The largest 64-bit integers are no doubles, the power of two above them is.
+    // The largest 64-bit integers are not representable as double; the power of two above them is.
     constexpr double kAbove = 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
     return sizeof(T) < 8 ? value <= kAbove - 1 : value < kAbove;
   } else if constexpr (std::is_same_v<T, double> || kIsFloat8<T>) {
@@ -171,7 +171,7 @@ absl::StatusOr<EValue> ConvertScalar(const EValue& value, DType dtype) {
   EValue result;
   const bool known = DispatchDType<kAllTypes>(dtype, [&](auto tag) {
     using T = CppType<tag.value>;
-    // The number as T.
+    // The scalar as T.
     T converted{};
     const auto convert = [&](auto number) {
       if constexpr (std::is_same_v<T, bool>) {

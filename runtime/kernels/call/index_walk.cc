@@ -45,7 +45,7 @@ uint64_t IndexWalk::ScratchBytes(const ListView& indices) {
   return bytes;
 }
 
-// One vector of positions per dimension of the mask.
+// Expands the mask to one vector of positions per dimension.
 absl::Status IndexWalk::AddMask(const TensorView& mask, int k, absl::Span<std::byte>& scratch) {
   for (int d = 0; d < mask.rank(); ++d) {
     if (mask.sizes[d] != self_.sizes[next_dim_ + d]) {

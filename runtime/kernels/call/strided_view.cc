@@ -35,7 +35,7 @@ absl::StatusOr<TensorView> ViewOf(const TensorView& base, const StridedDims<Chec
   CheckedInt last = layout.offset;
   bool inside = layout.offset.ok() && layout.offset.value() >= 0 && base.numel() > 0;
   for (int d = 0; d < layout.rank(); ++d) {
-    // The stride of a single element leads nowhere.
+    // The stride of a dimension of size 1 is never used.
     const CheckedInt stride = view.sizes[d] == 1 ? CheckedInt(1) : layout.strides[d];
     inside = inside && stride.ok() && stride.value() >= 0;
     view.strides.push_back(stride.value());
@@ -66,7 +66,7 @@ absl::Status ReturnSelf(KernelContext& context, const TensorView& self) {
 
 namespace {
 
-// `from` with the sizes of `to` and the other way round, where that needs no copy.
+// Views `from` with the sizes of `to`, or `to` with the sizes of `from`, if that needs no copy.
 std::optional<TensorView> WithSizes(const TensorView& view, const Sizes& sizes) {
   const std::optional<Dims<CheckedInt>> strides =
       ViewStrides<CheckedInt>(LayoutOf(view), ToDims(sizes));

@@ -10,7 +10,7 @@ HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
 
-// Plain loops over plain arrays: compilers make the best vectors of them.
+// Plain loops over arrays, which compilers vectorize best.
 void CountInt64Impl(uint64_t first, uint64_t step, int64_t start, size_t n,
                     int64_t* HWY_RESTRICT out) {
   const uint64_t base = first + static_cast<uint64_t>(start) * step;

@@ -10,8 +10,8 @@
 namespace belay {
 namespace {
 
-// Fills a vector: count(start, n, T* out) for each piece, in place where elements are T and lie
-// together.
+// Fills a vector: calls count(start, n, T* out) for each piece, in place if the output has
+// contiguous elements of type T.
 template <class T, class Count>
 void CountInto(const TensorView& output, DType type, const Count& count) {
   const int64_t total = output.numel();
@@ -60,7 +60,7 @@ struct Engine {
   }
 };
 
-// Numbers are counted in dtypes that have conversions.
+// Supports dtypes that have conversions.
 template <class Call>
 bool Accepts(const KernelContext& context, const Call& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);

@@ -17,7 +17,7 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Elements as they lie in memory: a bool may be any byte.
+// A bool as stored in memory: any byte.
 struct BoolByte {
   uint8_t byte;
 };
@@ -30,7 +30,7 @@ HWY_INLINE To Bits(From value) {
   return to;
 }
 
-// Without branches, so that compilers make vectors of them.
+// Branch-free, so that compilers vectorize it.
 HWY_INLINE float WidenHalf(uint16_t half) {
   const uint32_t code = half & 0x7fffu, sign = (half & 0x8000u) << 16;
   const uint32_t subnormal =
@@ -43,7 +43,7 @@ HWY_INLINE float WidenHalf(uint16_t half) {
 HWY_INLINE uint16_t NarrowToHalf(float value) {
   const uint32_t bits = Bits<uint32_t>(value);
   const uint32_t sign = (bits >> 16) & 0x8000, u = bits & 0x7fffffff;
-  // Adding a half aligns the last bit of a subnormal with the last of the sum, which rounds.
+  // Adding 0.5f aligns the last bit of a subnormal with the last bit of the sum, which rounds it.
   const uint32_t subnormal = Bits<uint32_t>(Bits<float>(u) + 0.5f) - 0x3f000000u;
   const uint32_t normal = (u + 0xfff + ((u >> 13) & 1) - (112u << 23)) >> 13;
   const uint32_t special = u > 0x7f800000u ? 0x7e00 : 0x7c00;
@@ -88,7 +88,7 @@ void Loop(const void* HWY_RESTRICT in, void* HWY_RESTRICT out, size_t n) {
   for (size_t i = 0; i < n; ++i) y[i] = Converted<To>(x[i]);
 }
 
-// Bytes that are 0 or 1, perhaps in place.
+// Writes bytes that are 0 or 1; may work in place.
 void NormalizeBools(const void* in, void* out, size_t n) {
   const uint8_t* x = static_cast<const uint8_t*>(in);
   uint8_t* y = static_cast<uint8_t*>(out);
@@ -96,7 +96,7 @@ void NormalizeBools(const void* in, void* out, size_t n) {
 }
 
 #if HWY_TARGET <= HWY_AVX2 && HWY_ARCH_X86
-// These have instructions for half precision.
+// These targets have instructions for half precision.
 void WidenHalves(const void* HWY_RESTRICT in, void* HWY_RESTRICT out, size_t n) {
   const hn::ScalableTag<float> d;
   const hn::Rebind<hwy::float16_t, decltype(d)> dh;
@@ -156,7 +156,7 @@ RunFn FromHub(DType to) {
   }
 }
 
-// From any dtype to the widest of its kind: int64, float, or itself for double.
+// Converts any dtype to the widest of its kind: int64, float, or double for double.
 RunFn ToHub(DType from) {
   switch (from) {
     case DType::kUint8:
@@ -186,7 +186,7 @@ RunFn Direct(DType from, DType to) {
   if (half || to == DType::kInt64) {
     return to == (half ? DType::kFloat32 : DType::kInt64) ? ToHub(from) : nullptr;
   }
-  // What models convert often.
+  // Direct loops for frequent conversions.
   if (to == DType::kFloat32) {
     switch (from) {
       case DType::kUint8:

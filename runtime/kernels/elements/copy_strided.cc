@@ -9,7 +9,7 @@
 #ifndef BELAY_RUNTIME_KERNELS_ELEMENTS_COPY_LOOPS_
 #define BELAY_RUNTIME_KERNELS_ELEMENTS_COPY_LOOPS_
 namespace belay {
-// The inner loops of copies, by the size of an element.
+// Inner loops of copies for one element size.
 struct CopyLoops {
   void (*transpose)(const void* in, int64_t in_row, void* out, int64_t out_row, int64_t rows,
                     int64_t columns);
@@ -29,14 +29,14 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Two blocks of 128 bits in a vector, where there are such vectors.
+// Number of 128-bit blocks per vector, at most two.
 #if HWY_HAVE_SCALABLE || HWY_TARGET == HWY_SCALAR || HWY_MAX_BYTES < 32
 constexpr int kMostBlocks = 1;
 #else
 constexpr int kMostBlocks = 2;
 #endif
 
-// A vector of what lies at `in`, and if it has two blocks, `step` elements behind.
+// Loads a vector from `in`; with two blocks, the second block from in + step.
 template <int kBlocks, class T>
 HWY_INLINE auto LoadBlocks(const T* in, [[maybe_unused]] int64_t step) {
   const hn::Full128<T> block;
@@ -48,9 +48,10 @@ HWY_INLINE auto LoadBlocks(const T* in, [[maybe_unused]] int64_t step) {
   }
 }
 
-// One or two squares of as many rows as a 128-bit vector has elements, one below the other, to
-// squares side by side: a block of each vector is a square's. Each stage interleaves the first half
-// of the rows with the second; after log2(rows) of them columns have become rows.
+// Transposes one or two vertically adjacent squares to horizontally adjacent ones. A square has as
+// many rows as a 128-bit vector has elements; each block of a vector belongs to one square. Each
+// stage interleaves the first half of the rows with the second. After log2(rows) stages, columns
+// have become rows.
 template <int kBlocks, class T>
 HWY_INLINE void TransposeTile(const T* HWY_RESTRICT in, int64_t in_row, T* HWY_RESTRICT out,
                               int64_t out_row) {
@@ -69,8 +70,8 @@ HWY_INLINE void TransposeTile(const T* HWY_RESTRICT in, int64_t in_row, T* HWY_R
   for (int i = 0; i < kRows; ++i) hn::StoreU(a[i], d, out + i * out_row);
 }
 
-// Three planes to pixels, three elements one behind the other; of `count` pixels as many as fill
-// vectors. Returns how many.
+// Interleaves three planes to pixels of three elements. Processes whole vectors and returns the
+// number of pixels done, at most `count`.
 template <class T>
 HWY_INLINE int64_t PixelsOfPlanes(const T* HWY_RESTRICT in, int64_t plane, T* HWY_RESTRICT out,
                                   int64_t count) {
@@ -84,7 +85,7 @@ HWY_INLINE int64_t PixelsOfPlanes(const T* HWY_RESTRICT in, int64_t plane, T* HW
   return i;
 }
 
-// The other way round.
+// The inverse: deinterleaves pixels to three planes.
 template <class T>
 HWY_INLINE int64_t PlanesOfPixels(const T* HWY_RESTRICT in, T* HWY_RESTRICT out, int64_t plane,
                                   int64_t count) {
@@ -138,7 +139,7 @@ void Transpose(const void* source, int64_t in_row, void* target, int64_t out_row
   }
 }
 
-// out[i * out_step] = in[i * in_step]; the loops that matter have no steps to multiply with.
+// out[i * out_step] = in[i * in_step]. Frequent steps have separate loops without multiplication.
 template <class T>
 void CopyRun(const void* source, int64_t in_step, void* target, int64_t out_step, int64_t n) {
   const T* HWY_RESTRICT in = static_cast<const T*>(source);
@@ -157,7 +158,7 @@ void CopyRun(const void* source, int64_t in_step, void* target, int64_t out_step
   }
 }
 
-// Of elements of 1, 2, 4 or 8 bytes.
+// Returns the loops for elements of 1, 2, 4 or 8 bytes.
 CopyLoops CopyLoopsImpl(size_t bytes) {
   switch (bytes) {
     case 1:
@@ -181,8 +182,8 @@ namespace {
 
 HWY_EXPORT(CopyLoopsImpl);
 
-// A copy with its dimensions in the target's order, the innermost last, joined where both tensors
-// allow it. Dimensions of one element are left out.
+// A copy with its dimensions in the target's memory order, the innermost last. Dimensions that are
+// contiguous in both tensors are merged; dimensions of size 1 are dropped.
 struct Plan {
   int rank = 0;
   int64_t sizes[kMaxRank] = {}, from[kMaxRank] = {}, to[kMaxRank] = {};
@@ -194,7 +195,7 @@ Plan PlanOf(const TensorView& from, const TensorView& to) {
   for (int d = 0; d < to.rank(); ++d) {
     if (to.sizes[d] != 1) order[rank++] = d;
   }
-  // Insertion sort: at most kMaxRank of them, nearly sorted.
+  // Insertion sort: at most kMaxRank dimensions, nearly sorted.
   for (int i = 1; i < rank; ++i) {
     const int d = order[i];
     int k = i;
@@ -255,7 +256,7 @@ void MoveElements(Plan plan, const std::byte* from, std::byte* to, size_t size) 
     return;
   }
   const CopyLoops loops = HWY_DYNAMIC_DISPATCH(CopyLoopsImpl)(size);
-  // The source's innermost dimension is another one: a transposed plane.
+  // If another dimension is the source's innermost one, this is a plane transposition.
   for (int d = 0; d < last && plan.to[last] == 1; ++d) {
     if (plan.from[d] != 1) continue;
     const int64_t rows = plan.sizes[d], in_row = plan.from[last], out_row = plan.to[d];
@@ -309,7 +310,7 @@ absl::Status CopyStrided(const TensorView& from, const TensorView& to) {
   }
   const bool known = converts ? kRunTypes.contains(from.dtype) && kRunTypes.contains(to.dtype)
                               : DTypeSize(from.dtype) <= 8;
-  // Its errors, and the dtypes that have no loops here.
+  // CopyElements reports the errors and copies dtypes without loops here.
   if (!(from.sizes == to.sizes) || !known || from.numel() == 0 || MayOverlap(from, to))
     return CopyElements(from, to);
   const Plan plan = PlanOf(from, to);

@@ -44,7 +44,7 @@ T Product(T a, T b) {
   }
 }
 
-// The first where neither is larger, so that a NaN that is there stays.
+// Returns `a` if neither is larger, so that a NaN in `a` is kept.
 template <class T>
 T Larger(T a, T b, bool smaller) {
   if constexpr (kIsComplex<T>) {

@@ -28,7 +28,7 @@ void Spread(const std::byte* in, int64_t stride, int64_t count, std::byte* out) 
   }
 }
 
-// `count` elements of `bytes` bytes that are `stride` apart, side by side.
+// Gathers `count` elements of `bytes` bytes, `stride` apart, to contiguous memory.
 void Gather(const std::byte* in, int64_t stride, int64_t count, size_t bytes, std::byte* out) {
   if (stride == 1) {
     std::memcpy(out, in, static_cast<size_t>(count) * bytes);

@@ -20,7 +20,8 @@ size_t AddPlacesImpl(const int64_t* HWY_RESTRICT index, size_t n, const IndexedD
   for (size_t i = 0; i < n; ++i) {
     const int64_t x = index[i];
     outside |= (x < least ? 1 : 0) | (x >= size ? 1 : 0);
-    // What is out of range is not used: it may be any number, so nothing may overflow here.
+    // An index out of range may be any number. Its place is not used, but the arithmetic must not
+    // overflow.
     const uint64_t place = static_cast<uint64_t>(x) + (x < 0 ? static_cast<uint64_t>(size) : 0);
     places[i] = static_cast<int64_t>(static_cast<uint64_t>(places[i]) +
                                      place * static_cast<uint64_t>(stride));
@@ -39,7 +40,8 @@ HWY_INLINE void CopyFixed(const std::byte* HWY_RESTRICT from, const int64_t* HWY
     std::memcpy(to + to_at[i] * unit, from + from_at[i] * unit, kBytes);
 }
 
-// Blocks of at least one vector: whole vectors, the last of which may begin inside the one before.
+// Copies blocks of at least one vector by whole vectors; the last vector may overlap the previous
+// one.
 template <class D>
 HWY_INLINE void CopyVectors(D d, const std::byte* from, const int64_t* HWY_RESTRICT from_at,
                             std::byte* to, const int64_t* HWY_RESTRICT to_at, size_t n,
@@ -69,7 +71,7 @@ void CopyBlocksImpl(const std::byte* from, const int64_t* from_at, std::byte* to
   }
   const hn::ScalableTag<uint8_t> d;
   const hn::Full128<uint8_t> d16;
-  constexpr size_t kLongBlock = 1024;  // which the library's copy knows best
+  constexpr size_t kLongBlock = 1024;  // where memcpy is fastest
   if (bytes >= kLongBlock || bytes < hn::Lanes(d16)) {
     for (size_t i = 0; i < n; ++i) {
       std::memcpy(to + to_at[i] * unit, from + from_at[i] * unit, bytes);

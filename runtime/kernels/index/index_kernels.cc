@@ -1,5 +1,5 @@
-// From calls to batches of places: their indices are copied to a buffer of the kernel's own,
-// checked there and used from there, because a program may have laid them over the result.
+// Processes calls in batches of positions. Indices are copied to a private buffer, checked there
+// and used from there, because an index tensor may alias the result.
 #include <algorithm>
 #include <cstdint>
 
@@ -23,22 +23,22 @@ bool HasNoElements(const Sizes& sizes) {
   return std::any_of(sizes.begin(), sizes.end(), [](int64_t size) { return size == 0; });
 }
 
-// A loop over positions: for each the place in a table that index tensors name, and the place in a
-// dense tensor, whose own dimensions the positions are.
+// A loop over positions. For each position, index tensors give an offset in a table. A dense
+// tensor, indexed by the position itself, gives the other offset.
 struct IndexLoop {
   struct Operand {
     TensorView index;  // over the positions
     IndexedDim dim;
-    int number = 0;  // of the dimension, for errors
+    int number = 0;  // dimension number, for errors
   };
   absl::Span<Operand> operands;
   Sizes positions;
   Strides dense;                  // over the positions
-  ElementBlock block;             // of one place, from table to dense
-  DType dtype = DType::kFloat32;  // of the elements
+  ElementBlock block;             // block of one position, from table to dense
+  DType dtype = DType::kFloat32;  // element dtype
 };
 
-// Joins the positions' dimensions that lie together in all operands, and drops those of one.
+// Merges position dimensions that are contiguous in all operands, and drops dimensions of size 1.
 void JoinPositions(IndexLoop& loop) {
   for (int d = loop.positions.size() - 1; d >= 0; --d) {
     if (loop.positions.size() == 1) return;
@@ -49,7 +49,7 @@ void JoinPositions(IndexLoop& loop) {
       joins = s[d - 1] == s[d] * loop.positions[d];
     }
     if (!single && !joins) continue;
-    // Dimension d goes; the one before, if it joins, gets its size and strides.
+    // Dimension d is removed. If it is merged, the dimension before it gets its size and strides.
     const int keep = single ? -1 : d - 1;
     if (keep >= 0) {
       loop.positions[keep] *= loop.positions[d];
@@ -65,7 +65,7 @@ void JoinPositions(IndexLoop& loop) {
   }
 }
 
-// The places of one batch, in elements.
+// Offsets of one batch, in elements.
 struct Places {
   int64_t table[kBatch], dense[kBatch];
 };
@@ -80,8 +80,8 @@ void LoadIndices(const TensorView& t, int64_t offset, int64_t step, int64_t n, i
   }
 }
 
-// Fills places [at, at + n) of a batch: `start` along the last dimension of the positions, from the
-// row of positions whose offsets are given.
+// Fills entries [at, at + n) of a batch, from index `start` of the last position dimension on. The
+// offsets are those of the current row of positions.
 absl::Status LoadPlaces(const IndexLoop& loop, const int64_t* offsets, int64_t dense_offset,
                         int64_t start, int64_t n, int64_t at, Places& places) {
   const int last = loop.positions.size() - 1;
@@ -107,11 +107,11 @@ absl::Status LoadPlaces(const IndexLoop& loop, const int64_t* offsets, int64_t d
   return of == nullptr ? absl::OkStatus() : IndexOutOfRange(bad, of->dim.size, of->number);
 }
 
-// The block cut into pieces that lie together in both tensors.
+// A block split into pieces that are contiguous in both tensors.
 struct Pieces {
   Sizes outer;
   Strides table, dense;  // of the outer dimensions
-  int64_t length = 1;    // elements of a piece
+  int64_t length = 1;    // elements per piece
 };
 
 Pieces PiecesOf(const ElementBlock& block) {
@@ -130,12 +130,12 @@ Pieces PiecesOf(const ElementBlock& block) {
   return p;
 }
 
-// Moves the blocks of a batch: from the table to the dense tensor, or back.
+// Moves the blocks of a batch from the table to the dense tensor, or back if kPut.
 template <bool kPut>
 void MoveBatch(const IndexLoop& loop, const Pieces& pieces, const Places& places, int64_t n,
                std::byte* table, std::byte* dense) {
   const int64_t unit = static_cast<int64_t>(DTypeSize(loop.dtype));
-  // Few blocks of scattered elements: a strided copy of each.
+  // A few blocks of scattered elements: one strided copy each.
   if (pieces.length == 1 && n <= 4 && !pieces.outer.empty()) {
     for (int64_t i = 0; i < n; ++i) {
       TensorView in_table, in_dense;
@@ -161,8 +161,8 @@ void MoveBatch(const IndexLoop& loop, const Pieces& pieces, const Places& places
   }
 }
 
-// Runs the loop; `table` and `dense` have elements of one dtype, of which a block may have none:
-// then indices are checked all the same.
+// Runs the loop. `table` and `dense` have the same dtype. Indices are checked even if blocks have
+// no elements.
 template <bool kPut>
 absl::Status RunLoop(IndexLoop& loop, const TensorView& table, const TensorView& dense) {
   if (HasNoElements(loop.positions)) return absl::OkStatus();
@@ -179,7 +179,7 @@ absl::Status RunLoop(IndexLoop& loop, const TensorView& table, const TensorView&
     if (!empty) MoveBatch<kPut>(loop, pieces, places, filled, from, to);
     filled = 0;
   };
-  // The offsets of a row of positions in each operand.
+  // Offsets of a row of positions in each operand.
   Sizes at(std::max(last, 0), 0);
   int64_t offsets[kMaxRank] = {}, dense_offset = 0;
   while (true) {
@@ -208,8 +208,8 @@ absl::Status RunLoop(IndexLoop& loop, const TensorView& table, const TensorView&
   return absl::OkStatus();
 }
 
-// Runs the loop that a list of at most kMost indices into `table` means for a dense tensor of the
-// result's sizes.
+// Runs the loop of at most kMost index tensors into `table`, with a dense tensor of the result's
+// sizes.
 template <bool kPut, size_t kMost>
 absl::Status RunOperands(const IndexWalk& walk, const TensorView& table, const TensorView& dense) {
   IndexLoop::Operand operands[kMost];
@@ -229,19 +229,19 @@ absl::Status RunOperands(const IndexWalk& walk, const TensorView& table, const T
 
 template <bool kPut>
 absl::Status RunWalk(const IndexWalk& walk, const TensorView& table, const TensorView& dense) {
-  // Room for many takes time, and most calls have one.
+  // Most calls have one index tensor; initializing buffers for kMaxRank of them is slower.
   if (walk.operands().size() == 1) return RunOperands<kPut, 1>(walk, table, dense);
   return RunOperands<kPut, kMaxRank>(walk, table, dense);
 }
 
-// Whether RunRows computes it: rows of a row-major table for places that lie together, to rows of a
-// row-major result.
+// Whether RunRows supports the call: rows of a row-major table, contiguous indices, row-major
+// result.
 bool AreRows(const TensorView& table, const TensorView& index, const TensorView& out) {
   return table.is_contiguous() && index.is_contiguous() && out.is_contiguous();
 }
 
-// The same loop for what most calls are, without what it takes to begin for all others. `width` is
-// how many elements a row has.
+// Fast path of the loop for the most frequent calls, without the general setup. `width`: elements
+// per row.
 absl::Status RunRows(const TensorView& table, bool wraps, const TensorView& index, int64_t width,
                      const TensorView& out) {
   const int64_t total = index.numel();
@@ -298,8 +298,8 @@ absl::Status Embedding(KernelContext& context, const EmbeddingCall<KernelArgumen
   return RunLoop<false>(loop, table, *out);
 }
 
-// Sums, and masks, for which values follow rules of their own, are left to the reference kernel; but
-// when the program computes whether it sums, a kernel is chosen before that is known.
+// Accumulation, and masks, whose values follow separate rules, use the reference kernel. If
+// `accumulate` is computed at run time, this kernel may have been chosen before its value is known.
 bool AcceptsIndexPut(const KernelContext& context, const IndexPutCall<KernelArguments>& call) {
   if (call.accumulate) return false;
   bool any = false;
@@ -312,8 +312,8 @@ bool AcceptsIndexPut(const KernelContext& context, const IndexPutCall<KernelArgu
   return any;
 }
 
-// Adds elements of `from`, which has the walk's sizes, to those of `out`, one after the other.
-// Precondition: both are of one dtype, one of kNumberTypes.
+// Adds the elements of `from`, which has the walk's sizes, to elements of `out`, one by one.
+// Precondition: both have the same dtype, one of kNumberTypes.
 absl::Status AddAt(const IndexWalk& walk, const TensorView& out, const TensorView& from) {
   const ElementBlock block = walk.BlockToSelf(from.strides);
   const UpdateFn add = UpdateOf(Update::kAdd, out.dtype);

@@ -24,7 +24,7 @@ absl::Status CopyStridedReshaped(const TensorView& from, const TensorView& to) {
 
 constexpr CopyFn kCopy = &CopyStrided, kCopyReshaped = &CopyStridedReshaped;
 
-// Places [first, last) of dimension d.
+// Returns indices [first, last) of dimension d.
 TensorView Narrowed(const TensorView& tensor, int d, int64_t first, int64_t last) {
   TensorView part = tensor;
   part.sizes[d] = last - first;
@@ -32,7 +32,7 @@ TensorView Narrowed(const TensorView& tensor, int d, int64_t first, int64_t last
   return part;
 }
 
-// CopyAll; a large copy is divided along the target's outermost dimension.
+// CopyAll; large copies are divided along the target's outermost dimension.
 absl::Status CopyDivided(KernelContext& context, const CopyCall<KernelArguments>& call) {
   const TensorView& from = *call.self;
   ABSL_ASSIGN_OR_RETURN(const TensorView* to, context.Output(0, from.sizes));
@@ -48,14 +48,14 @@ absl::Status CopyDivided(KernelContext& context, const CopyCall<KernelArguments>
                                                       Narrowed(*to, outer, first, last));
               if (!copied.ok()) failed = true;
             });
-  // For its error.
+  // Repeats the copy to get its error.
   return failed ? CopyStrided(from, *to) : absl::OkStatus();
 }
 
 void Fill(const TensorView& out, const ScalarElement& element) { FillStrided(out, element.data()); }
 
-// A copy of self with its dimensions doubled, the outer ones repeated. Calls whose dimensions are
-// too many for that are refused.
+// Copies self as a tensor with doubled dimensions, the outer ones repeated. Calls that exceed
+// kMaxRank this way are not accepted.
 bool AcceptsRepeat(const KernelContext&, const RepeatCall<KernelArguments>& call) {
   return 2 * call.repeats.size() <= kMaxRank;
 }
@@ -89,7 +89,7 @@ absl::Status Repeat(KernelContext& context, const RepeatCall<KernelArguments>& c
   return CopyStrided(source, target);
 }
 
-// Tensors of elements that have loops, into outputs of their dtype.
+// Accepts tensors whose dtype has loops, with outputs of the same dtype.
 bool AcceptsElements(const KernelContext& context, const TensorView& self) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   return out.ok() && (*out)->dtype == self.dtype && DTypeSize(self.dtype) <= 8;
@@ -105,13 +105,13 @@ absl::Status Flip(KernelContext& context, const FlipCall<KernelArguments>& call)
   return absl::OkStatus();
 }
 
-// One dimension of what rolls: its first `kept` elements go behind the others.
+// A rolled dimension: its first `kept` elements move to the end.
 struct RolledDim {
   int dim = 0;
   int64_t kept = 0;
 };
 
-// The piece of `t` that is its part before (or, if `second`, from) `at` along a dimension.
+// Returns the part of `t` before `at` along a dimension, or from `at` on if `second`.
 TensorView PieceOf(const TensorView& t, int dim, int64_t at, bool second) {
   TensorView piece = t;
   piece.sizes[dim] = second ? t.sizes[dim] - at : at;
@@ -121,7 +121,7 @@ TensorView PieceOf(const TensorView& t, int dim, int64_t at, bool second) {
   return piece;
 }
 
-// Copies both parts along each of the dimensions to the other end.
+// Copies both parts along each of the dimensions to the opposite end.
 void CopyRolled(const TensorView& from, const TensorView& to, absl::Span<const RolledDim> dims) {
   if (from.numel() == 0) return;
   if (dims.empty()) return CopyConvertible(from, to);
@@ -131,14 +131,14 @@ void CopyRolled(const TensorView& from, const TensorView& to, absl::Span<const R
   CopyRolled(PieceOf(from, dim, kept, true), PieceOf(to, dim, moved, false), dims.subspan(1));
 }
 
-constexpr int kMaxRolledDims = 4;  // of which each doubles the pieces
+constexpr int kMaxRolledDims = 4;  // each doubles the number of pieces
 
 bool AcceptsRoll(const KernelContext& context, const RollCall<KernelArguments>& call) {
   return AcceptsElements(context, *call.self) && !call.dims.empty() &&
          call.dims.size() <= kMaxRolledDims && call.self->numel() > 0;
 }
 
-// With dimensions.
+// roll with `dims`.
 absl::Status Roll(KernelContext& context, const RollCall<KernelArguments>& call) {
   const TensorView* const self = call.self;
   if (call.dims.empty() || call.dims.size() > kMaxRolledDims)

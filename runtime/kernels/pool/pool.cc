@@ -13,11 +13,11 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The first place of a window's dimension, which begins at `start`, that is not before 0.
+// Index of the first nonnegative position of a window dimension that begins at `start`.
 HWY_INLINE int64_t FirstPlace(int64_t start, int64_t dilation) {
   return start >= 0 ? 0 : (-start + dilation - 1) / dilation;
 }
-// Behind the last of its `kernel` places that is before `size`.
+// End index of the window's `kernel` positions that are before `size`.
 HWY_INLINE int64_t EndOfPlaces(int64_t start, int64_t dilation, int64_t size, int64_t kernel) {
   return start >= size ? 0 : HWY_MIN(kernel, (size - start + dilation - 1) / dilation);
 }
@@ -33,7 +33,7 @@ HWY_INLINE void WalkWindows(D d, const PoolRow& row, int64_t x, const Visit& vis
       hn::Lt(lane, hn::Set(di, static_cast<int32_t>(HWY_MIN(row.outputs - x, int64_t{64}))));
   const auto column0 = hn::Add(hn::Mul(lane, hn::Set(di, static_cast<int32_t>(row.stride))),
                                hn::Set(di, static_cast<int32_t>(x * row.stride - row.padding)));
-  // Of a window much larger than its image only the places that meet it are visited.
+  // If a window is much larger than its image, only positions inside the image are visited.
   const int64_t first_column = x * row.stride - row.padding;
   const int64_t last_column =
       first_column +
@@ -55,8 +55,8 @@ HWY_INLINE void WalkWindows(D d, const PoolRow& row, int64_t x, const Visit& vis
   }
 }
 
-// The number in its image of the first place of window `x` that is not before 0 in either
-// dimension, be it behind the end or not: what PyTorch gives for a window that meets no element.
+// Position (row * width + column) of the first nonnegative row and column of window `x`, even if it
+// is beyond the plane. PyTorch returns it for a window without an element.
 HWY_INLINE int64_t FirstPlaceOfWindow(const PoolRow& row, int64_t x) {
   const int64_t column = x * row.stride - row.padding;
   const int64_t y = row.first_row + FirstPlace(row.first_row, row.row_dilation) * row.row_dilation;
@@ -72,7 +72,7 @@ void MaxPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out, int64_t* HWY
     auto best = hn::Set(d, -std::numeric_limits<float>::infinity());
     auto at = hn::Set(di, -1);
     WalkWindows(d, row, x, [&](auto value, auto place, auto inside) HWY_ATTR {
-      // The first element of a window counts whatever it is.
+      // The first element of a window is always taken.
       const auto first = hn::Lt(at, hn::Zero(di));
       const auto better = hn::RebindMask(di, hn::Or(hn::Gt(value, best), hn::IsNaN(value)));
       const auto take = hn::And(inside, hn::Or(first, better));
@@ -89,11 +89,11 @@ void MaxPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out, int64_t* HWY
   }
 }
 
-// The places of a window inside the plane.
+// Positions of a window that are inside the plane.
 struct WindowPlaces {
   int64_t first_row, last_row, first_column, last_column;
 
-  // Of the window of a row that begins at `column`.
+  // Clips a window of the row that begins at `column`.
   template <class T>
   static WindowPlaces Of(const PoolRowOf<T>& row, int64_t column) {
     return {FirstPlace(row.first_row, row.row_dilation),
@@ -103,8 +103,9 @@ struct WindowPlaces {
   }
 };
 
-// The largest elements of `count` channels from c on, in a window that begins at `column`; at: in `kPlaces`
-// where they are, at first where they are in a window without an element.
+// Returns the maxima of `count` channels from c on in a window that begins at `column`. With
+// kPlaces, `at` receives their positions. Initially `at` has the position for a window without an
+// element.
 template <bool kPlaces, class V, class VI>
 HWY_INLINE V MaximaOfChannels(const PoolRow& row, const WindowPlaces& window, int64_t column,
                               int64_t channels, int64_t c, size_t count, VI& at) {
@@ -117,7 +118,7 @@ HWY_INLINE V MaximaOfChannels(const PoolRow& row, const WindowPlaces& window, in
     for (int64_t k = window.first_column; k < window.last_column; ++k) {
       const int64_t place = y * row.width + column + k * row.dilation;
       const V value = hn::LoadN(d, row.plane + place * channels + c, count);
-      // The first counts whatever it is.
+      // The first element is always taken.
       const auto take = hn::Or(hn::Gt(value, best), hn::IsNaN(value));
       best = first ? value : hn::IfThenElse(take, value, best);
       if constexpr (kPlaces) {
@@ -157,7 +158,7 @@ HWY_INLINE void MaxPoolChannels(const PoolRow& row, int64_t channels, float* HWY
   }
 }
 
-// Elements as integers in the same order.
+// Maps elements to integers of the same order.
 struct ByteKeys {
   using T = uint8_t;
   static constexpr uint8_t kLeast = 0;
@@ -170,10 +171,10 @@ struct ByteKeys {
     return keys;
   }
 };
-// The bits, those of negative numbers but for the sign inverted, and NaN above all.
+// The element's bits; for negative numbers all bits except the sign are inverted. NaN is above all.
 struct BFloat16Keys {
   using T = int16_t;
-  static constexpr int16_t kLeast = -0x7F81;  // of -infinity
+  static constexpr int16_t kLeast = -0x7F81;  // key of -infinity
   template <class D, class V>
   static HWY_INLINE V Turned(D d, V bits) {
     return hn::Xor(bits, hn::And(hn::BroadcastSignBit(bits), hn::Set(d, int16_t{0x7FFF})));

@@ -19,12 +19,12 @@ constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16}
 
 bool IsRowMajorF32(const TensorView& t) { return t.dtype == DType::kFloat32 && t.is_contiguous(); }
 
-// Working memory: copies of what is not row-major float32, in floats.
+// Scratch floats for a copy; 0 for row-major float32.
 uint64_t CopyOf(const TensorView& t) {
   return IsRowMajorF32(t) ? 0 : static_cast<uint64_t>(t.numel());
 }
 
-// The input as row-major floats and room for the result, each in place or in working memory.
+// The input as row-major floats and a buffer for the result, each in place or in scratch memory.
 class FloatImages {
  public:
   static absl::StatusOr<FloatImages> Create(const KernelContext& context, const TensorView& input,
@@ -63,7 +63,7 @@ uint64_t ImagesScratch(const KernelContext& context, const Call& call) {
   return (CopyOf(*call.self) + CopyOf(**out)) * sizeof(float);
 }
 
-// Places are computed with 32 bits in the kernels: everything that they reach must fit.
+// The kernels compute positions in 32 bits: every position of a window must fit.
 bool Fits(const TensorView& input, const PoolParams& p, int spatial) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max() / 4;
   const int rank = input.rank();
@@ -78,7 +78,7 @@ bool Fits(const TensorView& input, const PoolParams& p, int spatial) {
   return CheckedInt(input.sizes[rank - 2]) * input.sizes[rank - 1] < kMost;
 }
 
-// The shape of the result. kInvalidArgument also for what the kernels can't place.
+// Returns the shape of the result. kInvalidArgument also if positions do not fit (Fits).
 template <int kSpatial, class Call>
 absl::StatusOr<Dims<CheckedInt>> ShapeOf(const Call& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
@@ -87,7 +87,7 @@ absl::StatusOr<Dims<CheckedInt>> ShapeOf(const Call& call) {
   return shape;
 }
 
-// A call as one of three dimensions (depth, height, width): those that it lacks have one element.
+// A call with three dimensions (depth, height, width). Missing dimensions have size 1.
 struct Geometry {
   int64_t size[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1},
           padding[3] = {0, 0, 0}, dilation[3] = {1, 1, 1};
@@ -107,7 +107,7 @@ Geometry GeometryOf(const TensorView& input, const PoolParams& params, const Ten
   return g;
 }
 
-// A row of outputs, wherever it is.
+// A row of outputs without its position.
 PoolRow RowOf(const Geometry& g) {
   PoolRow row;
   row.height = g.size[1];
@@ -122,15 +122,15 @@ PoolRow RowOf(const Geometry& g) {
   return row;
 }
 
-// Multiply-adds of `outputs` windows; windows may be larger than all images.
+// Multiply-adds of `outputs` windows; windows may be larger than the image.
 int64_t WorkOf(int64_t outputs, const Geometry& g) {
   const CheckedInt work =
       CheckedInt(outputs) * g.kernel[0] * CheckedInt(g.kernel[1]) * CheckedInt(g.kernel[2]);
   return work.ok() ? work.value() : std::numeric_limits<int64_t>::max();
 }
 
-// Calls fn(row, z, offset of the row's first output) for every row of outputs; the row's plane is
-// the first of its image.
+// Calls fn(row, z, offset of the row's first output) for every row of outputs. The row's plane is
+// the first plane of its image.
 template <class Fn>
 void ForEachRow(const Geometry& g, const float* images, const TensorView& out, const Fn& fn) {
   if (out.numel() == 0) return;
@@ -191,8 +191,8 @@ absl::Status MaxPoolChannelsLast(KernelContext& context,
   return absl::OkStatus();
 }
 
-// How many places of a window [start, start + kernel) count in one dimension: those inside, or with
-// padding those before the padding's end.
+// Number of positions of a window [start, start + kernel) in one dimension: those inside the image,
+// and those inside the image or its padding.
 struct Extent {
   int64_t inside, padded;
 };
@@ -201,8 +201,8 @@ Extent ExtentOf(int64_t start, int64_t kernel, int64_t size, int64_t padding) {
   return {std::max<int64_t>(0, std::min(end, size) - std::max<int64_t>(start, 0)), end - start};
 }
 
-// The sums of a row's windows over all of their planes, of which there is one at least; `room` is for as
-// many.
+// Sums a row's windows over all of their planes, at least one. `room` is a buffer of the same
+// length as `to`.
 void SumRow(const Geometry& g, PoolRow row, int64_t z, float* room, float* to) {
   const float* const image = row.plane;
   bool any = false;
@@ -223,7 +223,7 @@ absl::Status AvgPool(KernelContext& context, const AvgPoolCall<KernelArguments, 
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.self->dtype, shape));
   ABSL_ASSIGN_OR_RETURN(const FloatImages images, FloatImages::Create(context, *call.self, *out));
   const Geometry g = GeometryOf(*call.self, call.params, *out);
-  // Behind the images' room.
+  // Placed after the images' buffers.
   float* room = nullptr;
   if (kSpatial == 3) {
     const int64_t used = static_cast<int64_t>(CopyOf(*call.self) + CopyOf(*out));
@@ -260,9 +260,9 @@ uint64_t ImagesAndRowScratch(const KernelContext& context,
   return ImagesScratch(context, call) + static_cast<uint64_t>((*out)->sizes.back()) * sizeof(float);
 }
 
-// ---- Adaptive pools
+// ---- Adaptive pooling
 
-// Where the i-th of `count` windows that divide `size` places evenly begins and ends.
+// The i-th of `count` windows that divide `size` positions evenly.
 struct Span {
   int64_t first, last;
 };
@@ -272,7 +272,7 @@ Span EvenSpan(int64_t i, int64_t size, int64_t count) {
           static_cast<int64_t>((Wide{i + 1} * size + count - 1) / count)};
 }
 
-// The sum of the places [x.first, x.last) of `rows` rows that are row_step apart.
+// Sums columns [x.first, x.last) of `rows` rows that are row_step apart.
 double SumOfBox(const float* in, Span x, int64_t rows, int64_t row_step) {
   const ReduceLoop loop = FindSumLoop(DType::kFloat32);
   double lanes[kReduceLanes] = {};
@@ -315,7 +315,7 @@ absl::Status AdaptiveAvgPool(KernelContext& context,
           const double places = static_cast<double>(depth.last - depth.first) *
                                 static_cast<double>(height) *
                                 static_cast<double>(columns.last - columns.first);
-          *result++ = static_cast<float>(total / places);  // of at least one
+          *result++ = static_cast<float>(total / places);  // at least one
         }
       }
     }
@@ -336,7 +336,7 @@ bool AcceptsMaxPool(const KernelContext& context, const MaxPoolCall<KernelArgume
          (*index)->is_contiguous() && ShapeOf<2>(call).ok();
 }
 
-// Images that lie both ways are the other kernel's.
+// Images that are both row-major and channels-last use the other kernel.
 bool AcceptsMaxPoolChannelsLast(const KernelContext& context,
                                 const MaxPoolCall<KernelArguments, 2>& call) {
   const auto out = context.PlannedOutput(0), index = context.PlannedOutput(1);

@@ -13,7 +13,7 @@ struct Engine {
     int64_t total = 1;
     for (int64_t size : sizes) total *= size;
     Extent extent;
-    if (total == 0) return extent;  // perhaps without memory to point into
+    if (total == 0) return extent;  // data may be null
     float low = 0, high = 0;
     if (input.dtype == DType::kFloat32 && IsContiguous(sizes, strides)) {
       extent.nan =
@@ -36,7 +36,7 @@ struct Engine {
   }
 };
 
-// Elements that are floats.
+// Accepts dtypes that convert to float.
 template <class Call>
 bool Accepts(const KernelContext& context, const Call& call) {
   return kQuantizableTypes.contains(call.input->dtype);

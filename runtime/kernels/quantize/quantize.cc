@@ -24,7 +24,7 @@ template <class D, class V>
 HWY_INLINE V Quantized(D d, V x, const QuantizeStep& s) {
   const auto zero = hn::Set(d, s.zero), low = hn::Set(d, s.low), high = hn::Set(d, s.high);
   auto q = hn::Mul(x, hn::Set(d, s.inverse));
-  // Beyond 2^23 all floats are integers, which Round knows.
+  // All floats beyond 2^23 are integers; Round leaves them unchanged.
   q = s.add_first ? hn::Round(hn::Add(q, zero)) : hn::Add(hn::Round(q), zero);
   const auto raised = hn::IfThenElse(hn::Lt(q, low), low, q);
   return hn::IfThenElse(hn::Gt(raised, high), high, raised);
@@ -61,7 +61,7 @@ void DequantizeRunImpl(const float* in, size_t n, float zero, float scale, float
   });
 }
 
-// A plain loop, of which compilers make the best vectors.
+// A plain loop, which compilers vectorize best.
 template <class T>
 HWY_INLINE void DequantizeIntegers(const T* HWY_RESTRICT in, size_t n, float zero, float scale,
                                    float* HWY_RESTRICT out) {
@@ -98,7 +98,7 @@ void AddRunsImpl(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, size_
 bool WidenExtentImpl(const float* HWY_RESTRICT in, size_t n, float& low, float& high) {
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
-  // Two of each, so that one need not wait for the other. What is not there is as high as `low`.
+  // Two accumulators each, to hide latency. Missing lanes have the value of `low`.
   auto low0 = hn::Set(d, low), low1 = low0, high0 = hn::Set(d, high), high1 = high0;
   auto nan = hn::MaskFalse(d);
   size_t i = 0;

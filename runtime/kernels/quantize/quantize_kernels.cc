@@ -10,13 +10,13 @@
 namespace belay {
 namespace {
 
-constexpr int64_t kShortRun = 8;      // not worth the way through buffers
-constexpr int64_t kShortTensor = 32;  // nor are so few elements in all
+constexpr int64_t kShortRun = 8;      // intermediate buffers cost more than they save
+constexpr int64_t kShortTensor = 32;  // the same, for all elements of a tensor
 constexpr DTypeSet kFloats = {DType::kFloat16, DType::kBFloat16, DType::kFloat32};
-// Integers that are floats.
+// Integer dtypes whose values are exact as float.
 constexpr DTypeSet kSmallIntegers = {DType::kUint8, DType::kInt8, DType::kInt16};
 
-// A grid cut into runs: the trailing dimensions, along which scale and zero point stay.
+// A grid split into runs: trailing dimensions along which scale and zero point are constant.
 struct Runs {
   Sizes outer, inner;
   Strides in, out;  // of the inner dimensions
@@ -44,9 +44,9 @@ Runs RunsOf(const QuantizedGrid& grid) {
   return runs;
 }
 
-// Calls map(buffer of floats, n, scale, zero point) for each piece of each run, between reading and
-// storing it. False when a zero point is no float: nothing is lost, but the result must be computed
-// otherwise. Precondition: there are elements.
+// Calls map(buffer of floats, n, scale, zero point) for each piece of each run, after loading and
+// before storing it. Returns false if a zero point is not representable as float; the caller must
+// then compute the result another way. Precondition: the grid has elements.
 template <class Map>
 bool ForEachPiece(const QuantizedGrid& grid, Map&& map) {
   if (grid.input->numel() < kShortTensor) return false;
@@ -78,14 +78,14 @@ bool ForEachPiece(const QuantizedGrid& grid, Map&& map) {
 
 constexpr int64_t kExactZero = 1 << 22;
 
-// Whether zero point and scale are floats, and small enough for differences to be exact.
+// Whether zero point and scale are representable as float, and small enough for exact differences.
 bool IsExact(double zero, double scale) {
   return std::abs(zero) <= kExactZero && static_cast<double>(static_cast<float>(zero)) == zero &&
          static_cast<double>(static_cast<float>(scale)) == scale;
 }
 
-// Quantizes float32 to bytes, both dense and alike, without a way through buffers. False: it is
-// another call, and nothing is written.
+// Quantizes float32 to bytes without intermediate buffers, if both are dense with equal layout.
+// Returns false for other calls, and writes nothing.
 bool QuantizeDense(const QuantizedGrid& grid, const QuantizeStep& step) {
   const TensorView &in = *grid.input, &out = *grid.output;
   if (in.dtype != DType::kFloat32 || !(grid.in == grid.out) || !IsDense(grid.sizes, grid.in)) {
@@ -102,7 +102,7 @@ bool QuantizeDense(const QuantizedGrid& grid, const QuantizeStep& step) {
   return true;
 }
 
-// Dequantizes n elements that lie side by side, of one of kSmallIntegers.
+// Dequantizes n contiguous elements of one of kSmallIntegers.
 void DequantizeTogether(DType dtype, const void* in, size_t n, float zero, float scale,
                         float* out) {
   if (dtype == DType::kInt8)
@@ -116,9 +116,9 @@ bool IsOneNumber(const QuantizedParameter& p) {
   return std::all_of(p.strides.begin(), p.strides.end(), [](int64_t s) { return s == 0; });
 }
 
-// The next three dequantize kSmallIntegers into float32 without a way through buffers, which is
-// long for small tensors and short runs. False: it is another call; then the result must be
-// computed otherwise, also where a part of it is written.
+// The next three functions dequantize kSmallIntegers to float32 without intermediate buffers, which
+// are slow for small tensors and short runs. They return false if they do not support the call. The
+// caller must then compute the whole result, even if a part was written.
 bool DequantizeDense(const QuantizedGrid& grid) {
   const TensorView &in = *grid.input, &out = *grid.output;
   if (!IsOneNumber(grid.scale) || !IsOneNumber(grid.zero_point)) return false;
@@ -130,7 +130,7 @@ bool DequantizeDense(const QuantizedGrid& grid) {
   return true;
 }
 
-// Runs that have one scale and zero point and lie together.
+// Dequantizes contiguous runs that have one scale and zero point.
 bool DequantizeRuns(const QuantizedGrid& grid) {
   const Runs runs = RunsOf(grid);
   if (runs.length < 4 || !IsContiguous(runs.inner, runs.in) ||
@@ -151,7 +151,7 @@ bool DequantizeRuns(const QuantizedGrid& grid) {
   return true;
 }
 
-// Rows whose elements have a scale and zero point each, the same in all rows.
+// Dequantizes rows with one scale and zero point per column.
 bool DequantizeColumns(const QuantizedGrid& grid) {
   constexpr int64_t kColumns = 256;
   const int last = grid.sizes.size() - 1;
@@ -198,8 +198,7 @@ struct Engine {
   }
 
  private:
-  // Integers and zero points that are small lose nothing as floats; the definition itself is in
-  // float32.
+  // Small integers and zero points are exact as float. The operator itself is defined in float32.
   static bool AddInFloat(const QuantizedSum& sum) {
     if (!kSmallIntegers.contains(sum.out->dtype)) return false;
     for (int64_t zero_point : sum.zero_point) {
@@ -233,8 +232,8 @@ struct Engine {
     return true;
   }
 
-  // Whether all results are numbers of the dtype: others wrap. An upper end below the lower one is
-  // what all results are.
+  // Whether all results are in the dtype's range; others wrap. If the upper bound is below the
+  // lower one, all results equal the upper bound.
   static bool IsWithinBounds(QuantizedRange range, DType dtype) {
     const auto bounds = QuantizedBounds(dtype);
     return bounds.ok() && range.high >= bounds->first;
@@ -266,8 +265,8 @@ struct Engine {
   }
 
   static bool DequantizeInFloat(const QuantizedGrid& grid, DType type) {
-    // Small integers lose nothing as floats, nor do their differences from zero points that are
-    // small themselves; all others are rounded to float32 where the definition does that.
+    // Small integers, and their differences from small zero points, are exact as float. All others
+    // are rounded to float32 only if the definition does so.
     const DType difference = Promoted(type, grid.zero_point.dtype);
     const bool exact = !IsFloatingPoint(difference);
     if (Promoted(difference, grid.scale.dtype) != DType::kFloat32 ||
@@ -290,7 +289,7 @@ struct Engine {
   }
 };
 
-// What a float loop may compute; everything else has nothing to gain here.
+// Accepts calls that float loops may compute; others would not be faster here.
 template <class Call>
 bool Accepts(const KernelContext& context, const Call& call) {
   return (kFloats | kSmallIntegers).contains(call.input->dtype);

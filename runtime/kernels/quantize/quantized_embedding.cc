@@ -14,7 +14,7 @@
 namespace belay {
 namespace {
 
-// Elements first … first + n - 1 of a row, unpacked.
+// Unpacks elements first … first + n - 1 of a row.
 template <int kBits, class In, class Out>
 void UnpackRun(const TensorView& weight, int64_t row, int64_t first, int64_t n, Out* out) {
   constexpr int kPerByte = 8 / kBits;
@@ -22,7 +22,7 @@ void UnpackRun(const TensorView& weight, int64_t row, int64_t first, int64_t n, 
   const In* in = weight.as<const In>() + row * weight.strides[0];
   int64_t i = 0;
   if (step == 1 && first % kPerByte == 0) {
-    // Whole bytes, of which compilers make vectors.
+    // Whole bytes, in a loop that compilers vectorize.
     const In* bytes = in + first / kPerByte;
     for (int64_t b = 0; b < n / kPerByte; ++b) {
       for (int k = 0; k < kPerByte; ++k) {
@@ -38,8 +38,8 @@ void UnpackRun(const TensorView& weight, int64_t row, int64_t first, int64_t n, 
   }
 }
 
-// Dequantizes n elements of a row, which have one scale and zero point. Those of 4 and 2 bits have
-// a sign whether their bytes have one or not.
+// Dequantizes n elements of a row with one scale and zero point. 4-bit and 2-bit elements are
+// signed, whether their bytes are or not.
 template <int kBits>
 void DequantizePacked(const TensorView& weight, int64_t row, int64_t first, int64_t n, float zero,
                       float scale, float* out) {
@@ -83,7 +83,7 @@ absl::Status QuantizedEmbedding(KernelContext& context,
     ABSL_RETURN_IF_ERROR(operands.CheckRow(row));
     std::byte* const to = out.as<std::byte>() + it.offset(1) * size;
     for (int64_t first = 0; first < operands.width;) {
-      // As far as one group goes.
+      // Up to the end of a group.
       const int64_t n = std::min(
           {operands.group - first % operands.group, operands.width - first, kRunBufferLength});
       const float scale = scales.as<const float>()[operands.ParameterAt(scales, row, first)];

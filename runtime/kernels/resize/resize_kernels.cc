@@ -15,10 +15,10 @@ namespace {
 
 constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kUint8};
 
-// The working memory, for rows of `in` and `out` elements: places and shares of the columns, two
+// Scratch memory for rows of `in` and `out` elements: positions and weights of the columns, two
 // rows of the input, their blend, and a row of the output.
 struct Room {
-  int64_t* place;           // [out], of nearest neighbors
+  int64_t* place;           // [out], for nearest neighbor
   int32_t *first, *second;  // [out]
   float* share;             // [out]
   float *rows[2], *blend;   // [in]
@@ -49,7 +49,7 @@ absl::StatusOr<Room> RoomOf(const KernelContext& context, int64_t in, int64_t ou
   return room;
 }
 
-// A row of an image.
+// Returns a row of an image.
 TensorView RowOf(const TensorView& t, int64_t n, int64_t c, int64_t y) {
   TensorView row = t;
   row.sizes = {t.sizes[3]};
@@ -58,7 +58,7 @@ TensorView RowOf(const TensorView& t, int64_t n, int64_t c, int64_t y) {
   return row;
 }
 
-// The row as floats: in place, or in `room`.
+// Returns the row as floats, in place or in `room`.
 const float* FloatsOf(const TensorView& row, float* room) {
   if (row.dtype == DType::kFloat32 && row.strides[0] == 1) return row.as<const float>();
   CopyConvertible(row, TensorView::Contiguous(DType::kFloat32, row.sizes, room));

@@ -15,7 +15,7 @@ constexpr DTypeSet kFloats = {DType::kFloat32, DType::kFloat16, DType::kBFloat16
 constexpr DTypeSet kIntegers = {DType::kInt64, DType::kInt32, DType::kInt16,
                                 DType::kInt8,  DType::kUint8, DType::kBool};
 
-// The rows along `dim`, one after the other.
+// Scans the rows along `dim` one by one.
 template <class T, class Acc>
 void ScanRows(const TensorView& in, const TensorView& out, int dim, DType type,
               void (*sum)(const T*, size_t, Acc&, T*)) {
@@ -39,7 +39,7 @@ void ScanRows(const TensorView& in, const TensorView& out, int dim, DType type,
   }
 }
 
-// The rows along `dim` of a row-major tensor of T: all rows that lie beside each other at once.
+// Scans the rows along `dim` of a row-major tensor of T; adjacent rows are scanned together.
 template <class T, class Acc>
 void ScanBeside(const TensorView& in, const TensorView& out, int dim,
                 void (*step)(const T*, size_t, Acc*, T*)) {
@@ -86,7 +86,7 @@ absl::Status Cumsum(KernelContext& context, const CumulateCall<KernelArguments>&
   return absl::OkStatus();
 }
 
-// Into the dtype that sums have by themselves.
+// Accepts the result dtype that sums have by default.
 bool Accepts(const KernelContext& context, const CumulateCall<KernelArguments>& call) {
   const DType dtype = call.self->dtype;
   return (kFloats | kIntegers).contains(dtype) && call.dtype == SumDType(dtype);

@@ -43,7 +43,7 @@ bool AnyBeatsImpl(const float* HWY_RESTRICT x, size_t n, float bound, bool large
     for (size_t i = 0; i < n; ++i) any |= x[i] <= bound ? 0 : 1;
   } else {
     for (size_t i = 0; i < n; ++i) any |= x[i] < bound ? 1 : 0;
-    // Every number comes before NaN.
+    // If the bound is NaN, every number precedes it.
     any |= bound != bound ? 1 : 0;
   }
   return any != 0;

@@ -34,7 +34,7 @@ absl::Status Gather(KernelContext& context, const GatherCall<KernelArguments>& c
   Sizes outer = places.sizes;
   outer.erase(last);
   for (StridedIterator<3> it(outer, {places.strides, to.strides, rest}); !it.done(); it.Next()) {
-    // Indices are copied before they are checked: a program may have laid them over the result.
+    // Indices are copied before they are checked, since the index tensor may alias the result.
     RunSource source(static_cast<const std::byte*>(places.data) +
                          it.offset(0) * static_cast<int64_t>(DTypeSize(places.dtype)),
                      places.dtype, {places.sizes[last]}, {places.strides[last]}, DType::kInt64);
@@ -69,8 +69,7 @@ struct Entry {
   int64_t index;
 };
 
-// Whether a comes before b: larger (or smaller) values first, NaN being the largest, equal ones in
-// their order.
+// Order of topk: larger (or smaller) values first; NaN is the largest; equal values by index.
 struct Before {
   bool largest;
   static bool Less(float a, float b) { return a < b || (std::isnan(b) && !std::isnan(a)); }
@@ -81,8 +80,8 @@ struct Before {
   }
 };
 
-// The first `take` elements of a row in order, in `best`: a heap whose first is the last of them
-// turns away most elements a block at a time.
+// Writes the first `take` elements of a row, sorted, to `best`. A heap with the worst of them at
+// the top rejects most elements a block at a time.
 void SelectTop(RunSource& source, int64_t count, int64_t take, bool largest, Entry* best) {
   constexpr int64_t kBlock = 64;
   const Before before = {largest};
@@ -122,7 +121,7 @@ absl::Status TopK(KernelContext& context, const TopKCall<KernelArguments>& call)
   if (values->numel() == 0) return absl::OkStatus();
   const TensorView from = AtLeastVector(*self), to = AtLeastVector(*values),
                    places = AtLeastVector(*indices);
-  const int64_t take = to.sizes[dim];  // k, but a number is taken whatever k is
+  const int64_t take = to.sizes[dim];  // k, but a scalar yields one element for any k
   ABSL_ASSIGN_OR_RETURN(Entry * best, ScratchArray<Entry>(context, take));
   Sizes rows = from.sizes;
   rows[dim] = 1;
@@ -140,7 +139,8 @@ absl::Status TopK(KernelContext& context, const TopKCall<KernelArguments>& call)
   return absl::OkStatus();
 }
 
-// More elements than there are at most are the other kernel's to refuse, which asks for no memory.
+// A k above the maximal number of elements is rejected by the reference kernel, which needs no
+// scratch memory.
 bool AcceptsTopK(const KernelContext& context, const TopKCall<KernelArguments>& call) {
   return kFloats.contains(call.self->dtype) && call.Shape().ok();
 }
@@ -148,7 +148,7 @@ bool AcceptsTopK(const KernelContext& context, const TopKCall<KernelArguments>& 
 uint64_t TopKScratch(const KernelContext& context, const TopKCall<KernelArguments>& call) {
   const absl::StatusOr<const TensorView*> values = context.PlannedOutput(0);
   if (!values.ok()) return 0;
-  // A number that is computed at run time is at most the length of the output.
+  // If k is computed at run time, it is at most the length of the output.
   int64_t most = std::max<int64_t>(call.k.value(), 1);
   for (int64_t size : (*values)->sizes) most = std::max(most, size);
   return ScratchBytesOf<Entry>(most);

@@ -13,14 +13,13 @@ HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
 
-// Plain loops over plain arrays: compilers make the best vectors of them. `flip` is all ones for a
-// descending order.
+// Plain loops over arrays, which compilers vectorize best. `flip` is all ones for descending order.
 void KeysOfFloatImpl(const float* HWY_RESTRICT in, size_t n, uint64_t first, uint32_t flip,
                      SortKey* HWY_RESTRICT keys) {
   for (size_t i = 0; i < n; ++i) {
     uint32_t bits = std::bit_cast<uint32_t>(in[i]);
     const uint32_t size = bits & 0x7FFFFFFFu;
-    bits = size == 0 ? 0 : bits;  // -0 is 0
+    bits = size == 0 ? 0 : bits;  // -0 equals 0
     const uint32_t negative = 0u - (bits >> 31);
     const uint32_t order = size > 0x7F800000u ? ~0u : bits ^ (negative | 0x80000000u);
     keys[i] = static_cast<uint64_t>(order ^ flip) << 32 | (first + i);
@@ -72,10 +71,10 @@ namespace {
 
 constexpr int kDigitBits = 8;
 constexpr size_t kDigits = size_t{1} << kDigitBits;
-// Below which comparing is faster than counting.
+// Number of keys below which a comparison sort is faster than a counting sort.
 constexpr size_t kFewKeys = 96;
 
-// The part of a key by which it is sorted; places follow from the order in which keys stand.
+// Sort order of a key. A stable sort keeps equal elements in order of position.
 uint32_t OrderOf(SortKey key) { return static_cast<uint32_t>(key >> 32); }
 uint64_t OrderOf(const WideSortKey& key) { return key.order; }
 
@@ -99,7 +98,7 @@ Key* SortByDigits(Key* keys, Key* room, size_t n) {
   for (int p = 0; p < kPasses; ++p) {
     size_t* const at = counts[p];
     const int shift = p * kDigitBits;
-    if (at[OrderOf(keys[0]) >> shift & (kDigits - 1)] == n) continue;  // all have this digit
+    if (at[OrderOf(keys[0]) >> shift & (kDigits - 1)] == n) continue;  // all keys have this digit
     size_t next = 0;
     for (size_t d = 0; d < kDigits; ++d) {
       const size_t count = at[d];

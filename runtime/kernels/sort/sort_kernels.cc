@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kLongestNarrowRow = int64_t{1} << 32;
 
-// How a row is sorted: read as T, by keys of type Key.
+// Sort parameters: rows are read as T and sorted by keys of type Key.
 template <class T, class Key>
 struct SortBy {
   using Type = T;
@@ -29,7 +29,7 @@ auto WithSort(DType dtype, Fn&& fn) {
   return fn(SortBy<int32_t, SortKey>{}, DType::kInt32);
 }
 
-// Moves the elements at the places of sorted keys to a row.
+// Gathers the elements at the positions of sorted keys to a row.
 template <class T, class Key>
 void TakeElements(const void* from, int64_t step, const Key* keys, int64_t n, void* to,
                   int64_t to_step) {
@@ -42,7 +42,7 @@ template <class Key>
 void TakeElements(DType dtype, const void* from, int64_t step, const Key* keys, int64_t n, void* to,
                   int64_t to_step) {
   if (dtype == DType::kBool) {
-    // Any byte but 0 is true.
+    // Any nonzero byte is true.
     const uint8_t* in = static_cast<const uint8_t*>(from);
     bool* out = static_cast<bool*>(to);
     for (int64_t i = 0; i < n; ++i) out[i * to_step] = in[PlaceOf(keys[i]) * step] != 0;
@@ -60,7 +60,7 @@ void TakeElements(DType dtype, const void* from, int64_t step, const Key* keys, 
   }
 }
 
-// Sorts each row along a dimension; of all tensors the dtype and rank fit.
+// Sorts each row along a dimension. Precondition: the dtypes and ranks of all tensors match.
 template <class By>
 absl::Status SortRows(const KernelContext& context, By, DType read_as, const TensorView& from,
                       int dim, bool descending, const TensorView& values,
@@ -111,7 +111,7 @@ bool Accepts(const KernelContext& context, const SortCall<KernelArguments>& call
                      [](int64_t size) { return size < kLongestNarrowRow; });
 }
 
-// Two rows of keys, along whichever dimension.
+// Scratch memory for two rows of keys along any dimension.
 uint64_t KeyScratch(const KernelContext& context, const SortCall<KernelArguments>& call) {
   int64_t longest = 1;
   for (int64_t size : call.self->sizes) longest = std::max(longest, size);
