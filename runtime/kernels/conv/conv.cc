@@ -16,14 +16,15 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
-// in[0], in[stride], … for each lane. Of stride 2 one element more is read.
+// Loads in[0], in[stride], … to the lanes. With stride 2, one element more is read.
 template <int kStride>
 HWY_INLINE V LoadEvery(const float* HWY_RESTRICT in) {
   const D d;
   if constexpr (kStride == 1) return hn::LoadU(d, in);
   return hn::ConcatEven(d, hn::LoadU(d, in + hn::Lanes(d)), hn::LoadU(d, in));
 }
-// The same for the first `count` lanes, at least one, not all where there are several; others are 0. Nothing else is read.
+// The same for the first `count` lanes; the others are 0. No other elements are read. 1 <= count,
+// and count < lanes unless there is one lane.
 template <int kStride>
 HWY_INLINE V LoadFirst(const float* HWY_RESTRICT in, size_t count) {
   const D d;
@@ -33,15 +34,15 @@ HWY_INLINE V LoadFirst(const float* HWY_RESTRICT in, size_t count) {
   return hn::ConcatEven(d, high, hn::LoadN(d, in, span));
 }
 
-// A row of the window that lies in the image.
+// A row of the window that is inside the image.
 struct WindowRow {
-  int64_t at;  // what the first tap of the row's first result reads; perhaps before the image
+  int64_t at;  // read by the first tap of the row's first result; may be before the image
   const float* weights;
 };
 constexpr int64_t kMaxRows = 16;
 
-// Adds what `count` rows of the window contribute to results [first, last), all of whose taps lie in
-// the image, to `bias`, or to what is there.
+// Accumulates the contribution of `count` rows of the window to results [first, last), starting
+// from `bias` if `begins`, else from `out`. All taps are inside the image.
 template <int kStride>
 HWY_INLINE void AddRows(const ConvGeometry& g, const float* image, const WindowRow* rows,
                         int64_t count, int64_t first, int64_t last, bool begins, float bias,
@@ -57,7 +58,7 @@ HWY_INLINE void AddRows(const ConvGeometry& g, const float* image, const WindowR
     }
     return sum;
   };
-  // The last row's last tap reads farthest.
+  // The last row's last tap has the largest offset.
   const int64_t farthest = rows[count - 1].at + (taps - 1) * g.dilation[2];
   const auto is_inside = [&](int64_t x) {
     return kStride == 1 || farthest + x * kStride + 2 * lanes <= g.plane();
@@ -79,7 +80,7 @@ HWY_INLINE void AddRows(const ConvGeometry& g, const float* image, const WindowR
   }
 }
 
-// Any stride, and results whose windows reach over an edge: [first, last).
+// Same as AddRows, for any stride and for windows that cross an edge.
 HWY_INLINE void AddRowsAtEdge(const ConvGeometry& g, const float* image, const WindowRow* rows,
                               int64_t count, int64_t first, int64_t last, bool begins, float bias,
                               float* out) {
@@ -96,11 +97,11 @@ HWY_INLINE void AddRowsAtEdge(const ConvGeometry& g, const float* image, const W
   }
 }
 
-// A row of results of a plane at depth z and height y.
+// Computes a row of results of a plane at depth z and height y.
 HWY_INLINE void Row(const ConvGeometry& g, const float* image, const float* weight, float bias,
                     int64_t z, int64_t y, float* HWY_RESTRICT out) {
   const int64_t width = g.out[2];
-  // Where all taps of a row are inside.
+  // Results for which all taps of a row are inside.
   const int64_t last_shift = g.shift(2, g.kernel[2] - 1);
   const int64_t first = Inside(g.stride[2], g.shift(2, 0), g.size[2], width).first;
   const int64_t last = HWY_MAX(first, Inside(g.stride[2], last_shift, g.size[2], width).last);

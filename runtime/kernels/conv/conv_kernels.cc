@@ -16,14 +16,14 @@ namespace {
 
 constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
 
-// What PackPatches gathers from: the channels of one group of one image.
+// Source of PackPatches: the channels of one group of one image.
 struct Patches {
   const ConvGeometry* g;
   const float* image;
 };
 
-// One row of a panel: what a kernel place reads from one channel, for `count` outputs from `first`
-// on.
+// Packs one row of a panel: the elements that one kernel position reads from one channel, for
+// `count` outputs from `first` on.
 void PackRow(const ConvGeometry& g, const float* volume, const int64_t* k, int64_t first,
              int64_t count, float* panel) {
   const int64_t width = g.out[2];
@@ -113,8 +113,8 @@ void Dense(const ConvGeometry& g, const float* input, const float* weight, const
   }
 }
 
-// Adds the products of one kernel place, a plane of the image's sizes per filter, to the results
-// that it reaches.
+// Accumulates the products of one kernel position into the results. The products are one plane of
+// the image's sizes per filter.
 void ScatterTap(const ConvGeometry& g, const float* products, const int64_t* k, float* out) {
   const int64_t shift_x = g.shift(2, k[2]);
   const InsideRange inside = Inside(g.stride[2], shift_x, g.out[2], g.size[2]);
@@ -136,7 +136,7 @@ void ScatterTap(const ConvGeometry& g, const float* products, const int64_t* k, 
   }
 }
 
-// The parts of the working memory of a transposed convolution, in floats.
+// Scratch memory of a transposed convolution, in floats.
 struct TransposedScratch {
   uint64_t panel, matrix, products;
   explicit TransposedScratch(const ConvGeometry& g)
@@ -147,7 +147,7 @@ struct TransposedScratch {
   uint64_t total() const { return panel + matrix + products; }
 };
 
-// A product per kernel place: filters by channels times channels by the image's elements.
+// One GEMM per kernel position: [filters, channels] x [channels, image elements].
 void Transposed(const ConvGeometry& g, const float* input, const float* weight, const float* bias,
                 float* out, float* scratch) {
   const TransposedScratch parts(g);
@@ -192,7 +192,7 @@ void Transposed(const ConvGeometry& g, const float* input, const float* weight, 
   }
 }
 
-// Every position that a loop computes must fit, whatever strides and paddings a file asks for.
+// Every position that a loop computes must fit, for all strides and paddings that a file may have.
 absl::Status CheckReach(const ConvGeometry& g) {
   for (int d = 0; d < 3; ++d) {
     const CheckedInt reach = CheckedInt(std::max(g.out[d], g.size[d])) * g.stride[d] +
@@ -225,7 +225,7 @@ ConvGeometry GeometryOf(const TensorView& input, const TensorView& weight, const
   return g;
 }
 
-// Working memory: the convolution's own, then copies of what is not row-major float32.
+// Scratch memory: that of the convolution, then copies of operands that are not row-major float32.
 bool IsRowMajorF32(const TensorView& t) { return t.dtype == DType::kFloat32 && t.is_contiguous(); }
 uint64_t CopyOf(const TensorView* t) {
   return t == nullptr || IsRowMajorF32(*t) ? 0 : static_cast<uint64_t>(t->numel());
@@ -235,7 +235,7 @@ uint64_t OwnScratch(const ConvGeometry& g, bool transposed) {
   return GemmScratch(static_cast<size_t>(g.patch()));
 }
 
-// A tensor as row-major floats: itself, or its copy at `room`, which moves on.
+// Returns a tensor as row-major floats: its data, or a copy at `room`, which is advanced.
 const float* FloatsOf(const TensorView* t, float*& room) {
   if (t == nullptr) return nullptr;
   if (IsRowMajorF32(*t)) return t->as<const float>();

@@ -13,35 +13,34 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Lanes of a vector, never more than what the scratch is sized for.
+// Vectors whose lanes do not exceed the size of the scratch panel.
 using TagF32 = hn::CappedTag<float, kGemmPanelColumns / 2>;
 
-// How many products are summed one after the other: so many that a trip to memory between two
-// blocks costs next to nothing. Of small products, where that costs little in all, fewer, for their
-// digits.
+// Number of products summed per K block. Large enough that storing partial sums between blocks
+// costs almost nothing. Small GEMMs use smaller blocks for accuracy, since their cost is small
+// anyway.
 HWY_INLINE size_t BlockOf(const GemmF32Args& g) {
   constexpr size_t kSmall = size_t{1} << 17;
   return g.m * g.n * g.k <= kSmall ? 32 : 128;
 }
 
-// kRows rows of C by two vectors, of which `columns` columns are wanted. `b` has rows `stride`
-// apart, each two full vectors.
+// Computes kRows rows of C by two vectors, and stores `columns` columns. `b` has rows of two full
+// vectors, `stride` apart.
 template <size_t kRows>
 HWY_INLINE void Tile(const GemmF32Args& g, size_t row, size_t column, size_t columns,
                      const float* HWY_RESTRICT b, size_t stride) {
   const TagF32 d;
   using V = hn::Vec<TagF32>;
   const size_t lanes = hn::Lanes(d);
-  // Without products A and B have no elements, and may have no memory.
+  // If k is 0, A and B have no elements and may have no memory.
   const float* HWY_RESTRICT a = g.k == 0 ? nullptr : g.a + row * g.lda;
-  // Sums of a long k are made of the sums of blocks, whose errors grow with the block's length and
-  // the number of blocks instead of with k. They meet in memory: the registers are those of a
-  // block.
+  // A long sum is the sum of block sums. Its error grows with the block length and the number of
+  // blocks instead of with k. The totals are in memory; the registers accumulate a block.
   HWY_ALIGN float total[2 * kRows * HWY_MAX_BYTES / sizeof(float)];
   const size_t block = BlockOf(g);
   size_t p = 0;
   do {
-    // Arrays of vectors: targets with vectors of unknown size are disabled (third_party/highway).
+    // Arrays of vectors: scalable-vector targets are disabled (third_party/highway).
     V sum0[kRows], sum1[kRows];
     for (size_t r = 0; r < kRows; ++r) sum0[r] = sum1[r] = hn::Zero(d);
     const bool first = p == 0;
@@ -80,8 +79,8 @@ HWY_INLINE void Tile(const GemmF32Args& g, size_t row, size_t column, size_t col
 void GemmF32Impl(const GemmF32Args& g) {
   const TagF32 d;
   const size_t width = 2 * hn::Lanes(d);
-  // 12 sums, 2 of B and 1 of A fill the 16 registers of AVX2; with 32 registers there is room for
-  // more rows.
+  // 12 accumulators, 2 vectors of B and 1 of A fit the 16 registers of AVX2. With 32 registers,
+  // more rows fit.
   constexpr size_t kRows = HWY_TARGET <= HWY_AVX3 ? 12 : 6;
   Budget::Pace pace;
   const auto tile_units = static_cast<int64_t>(kRows * width * (g.k + 1));
@@ -95,8 +94,8 @@ void GemmF32Impl(const GemmF32Args& g) {
         for (size_t i = columns; i < width; ++i) g.scratch[p * width + i] = 0;
       }
     } else if (g.m > 2 * kRows || columns < width) {
-      // Read often enough to be worth a copy that lies together; partial panels are filled up with
-      // zeros.
+      // If the panel is reused often enough, a contiguous copy pays off. Partial panels are padded
+      // with zeros.
       float* HWY_RESTRICT to = g.scratch;
       for (size_t p = 0; p < g.k; ++p, to += width) {
         const float* HWY_RESTRICT from = g.b + p * g.ldb + j;

@@ -1,5 +1,5 @@
-// mm, bmm, addmm and _grouped_mm. Matrices of float32 whose rows lie together are read in place;
-// the left one is copied otherwise, the right one packed panel by panel.
+// mm, bmm, addmm and _grouped_mm. float32 matrices with contiguous rows are read in place.
+// Otherwise the left operand is copied and the right one is packed panel by panel.
 #include <algorithm>
 
 #include "runtime/core/status_macros.h"
@@ -24,7 +24,7 @@ bool HasRows(const TensorView& t) {
   return t.dtype == DType::kFloat32 && (t.strides[last] == 1 || t.sizes[last] == 1);
 }
 
-// A panel of columns of a matrix that has no rows of floats.
+// Packs a panel of columns of a matrix without contiguous float rows.
 void PackStrided(const void* source, size_t first, size_t count, size_t stride, float* panel) {
   const TensorView& b = *static_cast<const TensorView*>(source);
   TensorView from = b, to;
@@ -36,20 +36,20 @@ void PackStrided(const void* source, size_t first, size_t count, size_t stride, 
   CopyConvertible(from, to);
 }
 
-// What a call computes: alpha * a b + beta * addend.
+// Operands of a call: alpha * a b + beta * addend.
 struct Product {
   const TensorView *a = nullptr, *b = nullptr;
-  const TensorView* addend = nullptr;  // null when it has no part
+  const TensorView* addend = nullptr;  // null if not used
   float alpha = 1, beta = 1;
 };
 
-// Where the parts of the working memory begin, in floats; parts that are not needed are empty.
+// Offsets of the parts of the scratch memory, in floats. Parts that are not needed are empty.
 struct Scratch {
   uint64_t panel = 0, a = 0, c = 0, addend = 0;
   uint64_t total() const { return panel + a + c + addend; }
 };
 
-// The addend is a row that the product adds by itself.
+// Whether the addend is a row that the GEMM adds as column bias.
 bool IsColumnBias(const TensorView& addend, int64_t columns, double beta) {
   return addend.rank() == 1 && addend.sizes[0] == columns && addend.dtype == DType::kFloat32 &&
          addend.strides[0] == 1 && beta == 1;
@@ -69,8 +69,8 @@ Scratch ScratchFor(const TensorView& a, const TensorView& b, const TensorView& o
   return s;
 }
 
-// One matrix of the products that `parts` were reckoned for; `scratch` has all of them, the addend
-// copied already.
+// Computes one matrix of the result. `parts` is the layout of `scratch`; the addend is copied
+// already.
 void MultiplyMatrices(const Product& p, const TensorView& left, const TensorView& right,
                       const TensorView& result, const Scratch& parts, float* scratch) {
   float* const a_copy = scratch + parts.panel;
@@ -151,8 +151,8 @@ absl::Status Addmm(KernelContext& context, const AddmmCall& call) {
   Product p = {.a = call.a, .b = call.b, .addend = call.self};
   p.beta = static_cast<float>(call.beta.number.real());
   p.alpha = static_cast<float>(call.alpha.number.real());
-  // As in BLAS, a factor of zero leaves its operand out, NaN or not; its shape must fit all the
-  // same.
+  // As in BLAS, a factor of zero removes its operand, even if that has NaN. Its shape must still
+  // fit.
   if (call.alpha.number == 0.0)
     return absl::InternalError("the call changed after the kernel was chosen");
   if (call.beta.number == 0.0) {
@@ -173,7 +173,7 @@ absl::Status GroupedMm(KernelContext& context, const GroupedProductCall<KernelAr
   const Product p = {.a = &a, .b = &b};
   return ForEachGroup(*call.offsets, a.sizes[0], [&](int64_t group, int64_t first, int64_t end) {
     TensorView left = RowsOf(a, first, end), right = MatrixOf(b, std::max<int64_t>(group, 0));
-    if (group < 0) left.sizes[1] = right.sizes[0] = 0;  // sums of nothing
+    if (group < 0) left.sizes[1] = right.sizes[0] = 0;  // empty sums
     MultiplyMatrices(p, left, right, RowsOf(*out, first, end), parts, scratch);
   });
 }
@@ -205,8 +205,8 @@ uint64_t PlainScratch(const KernelContext& context,
   if (!out.ok()) return 0;
   return ScratchFor(*call.a, *call.b, **out, nullptr, 0).total() * sizeof(float);
 }
-// With room for an addend whose factor is 0: if the program computes it, it may be another when it
-// runs.
+// Includes space for the addend even if its factor is 0: a computed factor may have another value
+// when the kernel runs.
 uint64_t AddmmScratch(const KernelContext& context, const AddmmCall& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   if (!out.ok()) return 0;

@@ -13,7 +13,7 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// As for floats (gemm.cc): the sums, two vectors of B and one of A fill the registers.
+// As for floats (gemm.cc): accumulators, two vectors of B and one of A fill the registers.
 constexpr size_t kRows = HWY_TARGET <= HWY_AVX3 ? 12 : 4;
 
 template <class T, size_t kTileRows>

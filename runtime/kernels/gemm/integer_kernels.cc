@@ -1,5 +1,5 @@
-// mm, bmm and addmm (with factors of 1) of integers: A is copied once, B panel by panel, in the
-// type that products are computed in.
+// mm, bmm and addmm (with factors of 1) of integers. A is copied once, B panel by panel, to the
+// compute type.
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -24,7 +24,7 @@ bool IsByte(DType dtype) { return DTypeSize(dtype) == 1; }
 DType ComputeType(DType dtype) { return dtype == DType::kInt64 ? dtype : DType::kInt32; }
 int64_t QuadsOf(int64_t k) { return (k + 3) / 4; }
 
-// Where the parts of the working memory begin, in bytes; each is aligned for its elements.
+// Offsets of the parts of the scratch memory, in bytes; each is aligned for its elements.
 struct Scratch {
   uint64_t c = 0, panel = 0, a = 0;
   uint64_t total() const { return c + panel + a; }
@@ -37,7 +37,7 @@ Scratch ScratchFor(DType dtype, int64_t m, int64_t k) {
   return {rows * kGemmPanelColumns * size, depth_bytes * kGemmPanelColumns, rows * depth_bytes};
 }
 
-// Columns [first, first + count) of a matrix.
+// Returns columns [first, first + count) of a matrix.
 TensorView ColumnsOf(const TensorView& t, int64_t first, int64_t count) {
   TensorView part = t;
   part.data = PartAddress(t, first * t.strides[1]);
@@ -53,7 +53,7 @@ void CopyRows(const TensorView& from, DType dtype, int64_t row, void* to) {
   CopyConvertible(from, target);
 }
 
-// The depths of a panel's columns four by four, with zeros where there are none.
+// Packs a panel in VNNI-4 layout: panel(k / 4, n, k % 4) = b[k, n], padded with zeros.
 void PackQuads(const TensorView& b, int8_t* panel) {
   const int64_t k = b.sizes[0], n = b.sizes[1];
   std::memset(panel, 0, static_cast<size_t>(QuadsOf(k) * 4 * kColumns));
@@ -64,7 +64,7 @@ void PackQuads(const TensorView& b, int8_t* panel) {
   }
 }
 
-// out = c + addend for a panel of columns, c in T with rows of kColumns.
+// out = c + addend for a panel of columns; c has type T and rows of kColumns.
 template <class T, class Out>
 void StorePanel(const T* c, const TensorView* addend, const TensorView& out) {
   using U = std::make_unsigned_t<T>;
@@ -126,7 +126,7 @@ void MultiplyQuads(const TensorView& right, int64_t m, const std::byte* a, std::
   MultiplyBytes(p);
 }
 
-// a b + addend, if there is one.
+// Computes a b + addend; `addend` may be null.
 absl::Status Multiply(KernelContext& context, const TensorView& a, const TensorView& b,
                       const TensorView* addend, int batch_dims) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape,
@@ -179,7 +179,7 @@ absl::Status Plain(KernelContext& context, const ProductCall<KernelArguments, kF
 
 bool IsOne(const ProductFactor& factor) { return factor.is_int && factor.integer == 1; }
 
-// Whose factors are 1.
+// Supports only factors of 1.
 absl::Status Addmm(KernelContext& context, const AddmmCall& call) {
   if (!IsOne(call.beta) || !IsOne(call.alpha))
     return absl::InternalError("the call changed after the kernel was chosen");

@@ -23,7 +23,8 @@ HWY_INLINE VecF32 LoadWeights(const int8_t* HWY_RESTRICT b) {
   return hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(d8, b)));
 }
 
-// kRows rows by two vectors of columns from `column`. No multiplication is fused with an addition.
+// Computes kRows rows by two vectors of columns from `column` on. No multiplication is fused with
+// an addition.
 template <size_t kRows>
 HWY_INLINE void MixedTile(const MixedPanel& p, size_t row, size_t column) {
   const TagF32 d;
@@ -96,7 +97,7 @@ namespace belay {
 HWY_EXPORT(MultiplyMixedImpl);
 void MultiplyMixed(const MixedPanel& panel) {
   if (panel.k != 0) return HWY_DYNAMIC_DISPATCH(MultiplyMixedImpl)(panel);
-  // Of nothing there are no pointers to begin with.
+  // If k is 0, the operands may have no memory.
   for (size_t row = 0; row < panel.m; ++row) {
     std::fill_n(panel.c + row * panel.ldc, panel.n, 0.0f);
   }

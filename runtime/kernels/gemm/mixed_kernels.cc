@@ -1,5 +1,5 @@
-// mixed_mm and mixed_linear of float32: panels of the weight are read in place where its columns
-// lie together, else copied as bytes.
+// mixed_mm and mixed_linear of float32. Panels of the weight are read in place if its columns are
+// contiguous, else copied as bytes.
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -19,13 +19,13 @@ constexpr int64_t kColumns = static_cast<int64_t>(kGemmPanelColumns);
 
 bool HasFloatRows(const TensorView& t) { return t.strides[1] == 1 || t.sizes[1] <= 1; }
 
-// Where the parts of the working memory begin, in floats.
+// Offsets of the parts of the scratch memory, in floats.
 struct Scratch {
   uint64_t panel = 0, scale = 0, zero = 0, a = 0;
   uint64_t total() const { return panel + scale + zero + a; }
 };
 
-// `groups` is how many parameters a column has, at most.
+// `groups`: maximal number of parameters per column.
 Scratch ScratchFor(const TensorView& input, int64_t groups, bool linear) {
   const uint64_t k = static_cast<uint64_t>(input.sizes[1]);
   Scratch s;
@@ -35,14 +35,14 @@ Scratch ScratchFor(const TensorView& input, int64_t groups, bool linear) {
   return s;
 }
 
-// The scales (or zero points; null for none) of all depths.
+// Loads the scales (or zero points; null for none) of all depths.
 void LoadDepthParameters(const TensorView* t, int64_t depth, float* out) {
   for (int64_t k = 0; k < depth; ++k) {
     out[k] = t == nullptr ? 0 : t->as<const float>()[k * t->strides[0]];
   }
 }
 
-// Those of the columns of a panel, group by group.
+// Loads the scales or zero points of a panel's columns, group by group.
 void LoadColumnParameters(const MixedProductOperands& operands, const TensorView* t, int64_t first,
                           int64_t count, float* out) {
   const int64_t depth = operands.input->sizes[1];
@@ -55,7 +55,7 @@ void LoadColumnParameters(const MixedProductOperands& operands, const TensorView
   }
 }
 
-// Columns [first, first + count) of the weight, with zeros up to kColumns.
+// Packs columns [first, first + count) of the weight, padded with zeros to kColumns.
 void PackColumns(const MixedProductOperands& operands, int64_t first, int64_t count,
                  int8_t* panel) {
   const int64_t depth = operands.input->sizes[1];
@@ -134,7 +134,7 @@ bool Accepts(const KernelContext& context, const MixedProductCall<KernelArgument
          (*out)->dtype == DType::kFloat32 && (*out)->rank() == 2 && HasFloatRows(**out);
 }
 
-// A column of depth k has as many groups as it has scales, or fewer.
+// A column of depth k has at most as many groups as scales.
 template <bool kLinear>
 uint64_t ScratchBytes(const KernelContext& context,
                       const MixedProductCall<KernelArguments, kLinear>& call) {

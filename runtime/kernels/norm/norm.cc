@@ -32,7 +32,7 @@ RowStatistics LayerNormRowF32Impl(const float* in, size_t n, const float* HWY_RE
     rests = hn::Add(rests, x);
     squares = hn::MulAdd(x, x, squares);
   }
-  // What rounding left of the mean; it matters where the elements are nearly equal.
+  // Corrects the rounding error of the mean, which matters if the elements are nearly equal.
   const float rest = hn::ReduceSum(d, rests) / static_cast<float>(n);
   const float variance = hn::ReduceSum(d, squares) / static_cast<float>(n) - rest * rest;
   const float rstd = 1.0f / std::sqrt((variance < 0 ? 0 : variance) + eps);

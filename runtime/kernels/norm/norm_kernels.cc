@@ -1,5 +1,5 @@
-// Layer, group and batch norm on tensors of any layout. Where rows or planes of float32 lie
-// together they are read and written in place; all others pass through buffers.
+// Layer, group and batch norm on tensors of any layout. Contiguous float32 rows and planes are read
+// and written in place; all others are converted through buffers.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
 
-// The part of `t` that begins at an offset and has these dimensions.
+// Returns the part of `t` at an offset with these sizes and strides.
 TensorView PartOf(const TensorView& t, int64_t offset, const Sizes& sizes, const Strides& strides) {
   TensorView part;
   part.dtype = t.dtype;
@@ -34,13 +34,12 @@ TensorView PartOf(const TensorView& t, int64_t offset, const Sizes& sizes, const
 bool IsRowMajorF32(const TensorView& t) { return t.dtype == DType::kFloat32 && t.is_contiguous(); }
 
 struct Moments {
-  double mean = 0, var = 0;  // var is divided by the number of elements
+  double mean = 0, var = 0;  // biased variance: divided by the number of elements
 };
 
 constexpr Moments kNoMoments = {0, std::numeric_limits<double>::quiet_NaN()};
 
-// Joins the elements of `part` to a sum: of the elements, or of their squared distances from
-// `center`, where there is one.
+// Sums the elements of `part`, or their squared distances from `center` if given.
 double SumOf(const TensorView& part, std::optional<double> center) {
   const ReduceLoop loop =
       center.has_value() ? FindSquaresLoop(DType::kFloat32) : FindSumLoop(DType::kFloat32);
@@ -77,7 +76,7 @@ Moments MomentsOf(const TensorView& part) {
 void Normalize(const TensorView& from, const TensorView& to, double center, double scale,
                double shift) {
   const float mean = static_cast<float>(center), factor = static_cast<float>(scale);
-  // A scale that is infinite or that float32 does not hold.
+  // The scale is infinite or not a normal float32.
   if (!std::isnormal(factor) && scale != 0) {
     const Reader<double> in(from);
     const Writer<double> write(to);
@@ -85,7 +84,7 @@ void Normalize(const TensorView& from, const TensorView& to, double center, doub
       write(it.offset(1), (in(it.offset(0)) - center) * scale + shift);
     return;
   }
-  // What rounding takes from the mean goes into the offset.
+  // Adds the rounding error of the mean to the offset.
   const double rest = std::isfinite(center) ? center - mean : 0;
   const float offset = static_cast<float>(shift - rest * factor);
   RunSource source(from.data, from.dtype, from.sizes, from.strides, DType::kFloat32);
@@ -106,7 +105,7 @@ void Normalize(const TensorView& from, const TensorView& to, double center, doub
 
 // ---- Layer norm
 
-// A parameter as a row of floats: in place, or in `room`.
+// Returns a parameter as a row of floats, in place or in `room`.
 const float* ParameterRow(const TensorView* t, float* room) {
   if (t == nullptr) return nullptr;
   if (IsRowMajorF32(*t)) return t->as<const float>();
@@ -127,7 +126,7 @@ absl::Status LayerNorm(KernelContext& context, const LayerNormCall<KernelArgumen
                 rstd_rows = SelectDims(rstd->strides, 0, tail);
   const int64_t n = *NumElements(normalized);
   if (n == 0) {
-    // The mean of nothing is 0 here, and its variance NaN.
+    // The mean of an empty row is 0 here, its variance NaN.
     constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
     for (StridedIterator<2> it(rows, {mean_rows, rstd_rows}); !it.done(); it.Next()) {
       write_mean(it.offset(0), 0);
@@ -135,7 +134,7 @@ absl::Status LayerNorm(KernelContext& context, const LayerNormCall<KernelArgumen
     }
     return absl::OkStatus();
   }
-  if (input->numel() == 0) return absl::OkStatus();  // no rows, however long
+  if (input->numel() == 0) return absl::OkStatus();  // no rows, whatever their length
   const Strides in_row = SelectDims(input->strides, leading),
                 out_row = SelectDims(out->strides, leading);
   const bool in_place = input->dtype == DType::kFloat32 && IsContiguous(normalized, in_row) &&
@@ -171,8 +170,8 @@ absl::Status LayerNorm(KernelContext& context, const LayerNormCall<KernelArgumen
   return absl::OkStatus();
 }
 
-// Of rows of the input at its largest: how long they are may be known only at the call, of how many
-// dimensions they are is known before.
+// Scratch for rows of the input's planned, maximal sizes. The row length may be known only at run
+// time, the number of its dimensions is known when the kernel is chosen.
 uint64_t LayerNormScratch(const KernelContext& context,
                           const LayerNormCall<KernelArguments>& call) {
   const int rank = call.input->rank(), normalized = call.normalized_shape.size();
@@ -207,7 +206,7 @@ absl::Status GroupNorm(KernelContext& context, const GroupNormCall<KernelArgumen
       const double r = 1 / std::sqrt(m.var + call.eps);
       write_mean(i * mean->strides[0] + g * mean->strides[1], m.mean);
       write_rstd(i * rstd->strides[0] + g * rstd->strides[1], r);
-      if (input->numel() == 0) continue;  // of however many channels
+      if (input->numel() == 0) continue;  // any number of channels
       for (int64_t c = first; c < first + per_group; ++c) {
         Normalize(PartOf(*input, i * input->strides[0] + c * input->strides[1], plane, in_plane),
                   PartOf(*out, i * out->strides[0] + c * out->strides[1], plane, out_plane), m.mean,

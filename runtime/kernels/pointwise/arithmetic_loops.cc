@@ -14,8 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
 
-// Plain loops over plain arrays: compilers make the best vectors of them, and any type will do.
-// Integers wrap.
+// Plain loops over arrays, which compilers vectorize best, for any type. Integers wrap.
 template <class T>
 HWY_INLINE T Plus(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
@@ -47,7 +46,8 @@ HWY_INLINE T Times(T a, T b) {
 template <class T>
 inline constexpr bool kInteger = std::is_integral_v<T>;
 
-// An operation: for which types it is defined, and what it makes of its operands and two numbers.
+// An operation defines the types it supports, and its result for operands and two scalar
+// parameters.
 struct UnaryOp {
   static constexpr int kOperands = 1;
   template <class T>
@@ -78,7 +78,7 @@ struct ClampBoth : UnaryOp {
     return high < raised ? high : raised;
   }
 };
-// Between bounds of its own for each element; NaN where one of the three is.
+// Clamps each element to its own bounds. NaN if one of the three is NaN.
 struct ClampBetween : UnaryOp {
   static constexpr int kOperands = 3;
   template <class T>
@@ -243,7 +243,7 @@ HWY_INLINE void Map(const void* in, void* result, size_t n, const Fn& fn) {
   for (size_t i = 0; i < n; ++i) out[i] = fn(a[i]);
 }
 
-// The exponents for which PyTorch does not call pow().
+// Supports the exponents for which PyTorch does not call pow().
 struct Pow : UnaryOp {};
 template <class T>
 void RunPow(const void* const* operands, void* out, size_t n, const PointwiseParams& params) {

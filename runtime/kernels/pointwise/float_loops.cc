@@ -34,12 +34,12 @@ HWY_INLINE V SafeExpm1(D d, V x) {
   const V y = hn::Expm1(d, hn::Clamp(x, hn::Set(d, -104.0f), hn::Set(d, 88.7228394f)));
   const V bounded = hn::IfThenElse(hn::Gt(x, hn::Set(d, 88.7228394f)),
                                    hn::Set(d, std::numeric_limits<float>::infinity()), y);
-  // Zeros keep their sign, numbers next to them are their own result.
+  // Zeros keep their sign; tiny numbers are their own result.
   const V small = hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 1e-10f)), x, bounded);
   return hn::IfThenElse(hn::IsNaN(x), x, small);
 }
 
-// A logarithm's limits: `y` where x lies between them.
+// Sets the limits of a logarithm: `y` for finite x above the pole.
 template <class D, class V>
 HWY_INLINE V LimitedLog(D d, V x, V pole, V y) {
   const V inf = hn::Set(d, std::numeric_limits<float>::infinity());
@@ -55,8 +55,8 @@ HWY_INLINE V SafeLog1p(D d, V x) {
   return hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 1e-10f)), x, y);
 }
 
-// 0.5 x (1 + tanh(y)), y = sqrt(2/pi) (x + 0.044715 x^3), as x / (1 + exp(-2 y)): nothing cancels
-// where tanh is near -1.
+// gelu_tanh: 0.5 x (1 + tanh(y)), y = sqrt(2/pi) (x + 0.044715 x^3), computed as x / (1 + exp(-2
+// y)), which avoids cancellation for tanh near -1.
 template <class D, class V>
 HWY_INLINE V TanhGelu(D d, V x) {
   const V x3 = hn::Mul(hn::Mul(x, x), x);
@@ -64,8 +64,7 @@ HWY_INLINE V TanhGelu(D d, V x) {
   return hn::Div(x, hn::Add(hn::Set(d, 1.0f), SafeExp(d, minus2y)));
 }
 
-// x times the normal distribution's mass below x, from whichever tail is small, so that nothing
-// cancels.
+// gelu: x * Phi(x), where Phi is computed from the smaller tail to avoid cancellation.
 template <class D, class V>
 HWY_INLINE V ErfGelu(D d, V x) {
   const V tail =
@@ -79,10 +78,10 @@ HWY_INLINE V ErfGelu(D d, V x) {
   void name(const void* const* operands, void* out, size_t n, const PointwiseParams&) {          \
     Map(operands, out, n, [&]([[maybe_unused]] auto d, auto x) HWY_ATTR { return expression; }); \
   }
-// Zeros keep their sign, which the oldest instruction set forgets.
+// CopySign keeps the sign of zeros, which the oldest instruction set loses.
 BELAY_DEFINE(Ceil, hn::CopySign(hn::Ceil(x), x))
 BELAY_DEFINE(Cos, InDomain(d, x, hn::Cos(d, x), 0.0f, 39000.0f, &ExactCos))
-// Next to zero erf is linear, also where the polynomials lose subnormal bits.
+// Near zero erf is linear, also where the polynomials lose subnormal bits.
 BELAY_DEFINE(Erf, hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 1e-10f)),
                                  hn::Mul(x, hn::Set(d, 1.12837917f)), Erf(d, x)))
 BELAY_DEFINE(Exp, SafeExp(d, x))
@@ -104,7 +103,7 @@ BELAY_DEFINE(Tanh, SafeTanh(d, x))
 BELAY_DEFINE(Trunc, hn::CopySign(hn::Trunc(x), x))
 #undef BELAY_DEFINE
 
-// The numbers are alpha, scale and input_scale.
+// Scalar parameters: alpha, scale and input_scale.
 void Elu(const void* const* operands, void* out, size_t n, const PointwiseParams& params) {
   const float alpha = params.Get<float>(0), scale = params.Get<float>(1),
               input_scale = params.Get<float>(2);

@@ -1,5 +1,5 @@
-// From the arguments of calls to requests. A call that the reference kernels reject is left to
-// them, with their message.
+// Readers that convert call arguments to requests. Calls that the reference kernels reject are not
+// accepted, so that the reference kernels report the error.
 #include <cmath>
 #include <complex>
 #include <string_view>
@@ -22,7 +22,7 @@ bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kB
 
 using Arguments = KernelArguments;
 
-// Operators without parameters.
+// Operators without scalar parameters.
 template <int kCount, PromotionRule kRule, PointwiseOp kOp, bool kExactLast = false>
 struct Plain {
   static absl::Status Read(const Arguments& arguments, PointwiseRequest& request) {
@@ -34,15 +34,15 @@ struct Plain {
   }
 };
 
-// ±2^k, which 0 is not: a product with it needs no rounding but that of subnormal numbers.
+// Whether x is ±2^k; false for 0. Multiplication by it is exact, except for subnormal results.
 bool IsPowerOfTwo(double x) {
   int exponent;
   return std::abs(std::frexp(x, &exponent)) == 0.5;
 }
 
-// The reference rounds a floating point sum and product once together; here they are two steps, so
-// only factors whose product is exact are taken. One that the program computes is 0 when the kernel is
-// chosen, and so never one of them.
+// The reference kernel rounds a floating-point sum and product once; these loops take two steps.
+// Only factors with an exact product are thus accepted. A factor computed at run time is 0 when the
+// kernel is chosen, and is not accepted.
 template <PromotionRule kRule, PointwiseOp kOp>
 struct Scaled {
   static absl::Status Read(const Arguments& arguments, PointwiseRequest& request) {
@@ -76,11 +76,11 @@ bool IsNanNumber(const EValue& value) {
   return real != nullptr && std::isnan(*real);
 }
 
-// Bounds are in the slots of the call, or numbers that are not NaN.
+// Bounds are slots of the call, or scalars that are not NaN.
 absl::Status ClampToNumbers(PointwiseRequest& request, const EValue& low, const EValue& high) {
   for (const EValue* bound : {&low, &high}) {
     if (!IsNanNumber(*bound)) continue;
-    // As any product with it the result is NaN.
+    // Every product with a NaN bound is NaN.
     request.call.Append({bound, nullptr, DType::kFloat32});
     request.op = PointwiseOp::kMul;
     return absl::OkStatus();
@@ -102,7 +102,7 @@ absl::Status Clamp(const Arguments& arguments, PointwiseRequest& request) {
   return ClampToNumbers(request, arguments["min"], arguments["max"]);
 }
 
-// A NaN in any of the three is the result.
+// The result is NaN if any of the three is NaN.
 absl::Status ClampTensor(const Arguments& arguments, PointwiseRequest& request) {
   ABSL_ASSIGN_OR_RETURN(const ClampTensorCall<Arguments> call,
                         ClampTensorCall<Arguments>::Read(arguments));
@@ -125,7 +125,7 @@ absl::Status Hardtanh(const Arguments& arguments, PointwiseRequest& request) {
   return ClampToNumbers(request, bounds.low, bounds.high);
 }
 
-// Floating point self, and numbers in the precision of the arithmetic.
+// Operators with floating-point self and scalars in the compute precision.
 template <PointwiseOp kOp>
 absl::Status FloatWithNumbers(const Arguments& arguments, PointwiseRequest& request) {
   using Call = WithNumbersCall<Arguments, kFloatOnlyRule>;
@@ -148,8 +148,8 @@ absl::Status Gelu(const Arguments& arguments, PointwiseRequest& request) {
   return absl::OkStatus();
 }
 
-// The exponents that need no pow(). One that the program computes is 0 when the kernel is chosen, which
-// is none of them.
+// Accepts exponents that need no pow(). An exponent computed at run time is 0 when the kernel is
+// chosen, and is not accepted.
 absl::Status PowTensorScalar(const Arguments& arguments, PointwiseRequest& request) {
   ABSL_ASSIGN_OR_RETURN(request.call, PowerCall<Arguments>::Read(arguments));
   const DType compute = request.call.types.compute;
@@ -185,10 +185,10 @@ absl::Status MaskedFill(const Arguments& arguments, PointwiseRequest& request) {
   return absl::OkStatus();
 }
 
-// What reads a call: a function, or one of the forms above.
+// Call reader: a function, or one of the templates above.
 using ReadFunction = absl::Status (*)(const Arguments&, PointwiseRequest&);
 
-// The call of a row.
+// Parsed call of a row.
 template <auto kRead>
 struct Request : PointwiseRequest {
   static absl::StatusOr<Request> Read(const Arguments& arguments) {

@@ -12,17 +12,17 @@
 namespace belay {
 namespace {
 
-constexpr int64_t kLongGroup = 64;  // worth a call of the loop of its own
+constexpr int64_t kLongGroup = 64;  // long enough for a separate loop call
 
 bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
 
-// The type of element with which the loop for a dtype computes.
+// Element type in which the loop for a dtype computes.
 DType LoopType(DType compute) {
   if (IsHalf(compute)) return DType::kFloat32;
   return compute == DType::kBool ? DType::kUint8 : compute;
 }
 
-// One operand on its way to a loop.
+// Source of one operand of a loop.
 class OperandSource {
  public:
   void Init(const PointwiseOperand& operand, const Sizes& sizes, DType to, DType round_to) {
@@ -34,11 +34,11 @@ class OperandSource {
   }
 
   bool single() const { return single_; }
-  // Whether each group is read where it lies.
+  // Whether each group is read in place.
   bool in_place() const { return !single_ && round_to_ == to_ && source_.in_place(); }
   int64_t group() const { return source_.group(); }
 
-  // Fills the buffer with the one element.
+  // Fills the buffer with the single element.
   void FillSingle(int64_t count, RunStorage& buffer) {
     const int64_t bytes = static_cast<int64_t>(DTypeSize(to_));
     const void* element = Next(1, buffer);
@@ -93,8 +93,8 @@ void SetDense(PointwiseRequest& request) {
 
 namespace {
 
-// The result of a dense call as planned, or as it was last, where the operands let it be computed
-// from one end to the other. nullptr: they don't.
+// Returns the planned or current result of a dense call, if all operands have the same gap-free
+// layout; else nullptr.
 const TensorView* DenseResult(const KernelContext& context, const PointwiseRequest& request) {
   if (request.dense == nullptr) return nullptr;
   const TensorView& first = *request.call.operands[0].tensor;
@@ -103,7 +103,7 @@ const TensorView* DenseResult(const KernelContext& context, const PointwiseReque
     if (!(second.sizes == first.sizes) || !(second.strides == first.strides)) return nullptr;
   }
   const TensorView* out = context.output_slot(0)->get_if<TensorView>();
-  // Mostly contiguous, which is quickly seen.
+  // is_contiguous() is cheaper, and mostly true.
   if (out == nullptr || out->dtype != request.call.types.result ||
       !(first.is_contiguous() || IsDense(first.sizes, first.strides))) {
     return nullptr;
@@ -152,7 +152,7 @@ absl::StatusOr<bool> RunDense(KernelContext& context, const PointwiseRequest& re
   if (context.num_threads() == 1) {
     run(0, 0, count);
   } else {
-    // Whole cache lines, also of truth values.
+    // Whole cache lines, also for bools.
     RunRanges(context, count, /*step=*/64, WorkOf(places.count), run);
   }
   return true;
@@ -160,8 +160,8 @@ absl::StatusOr<bool> RunDense(KernelContext& context, const PointwiseRequest& re
 
 namespace {
 
-// Whether all operands of more than one element lie as the result does, and that lies together: then
-// elements can be taken in the order in which they lie.
+// Whether the result is gap-free and all operands of more than one element have its layout.
+// Elements can then be processed in memory order.
 bool LiesTogether(const PointwiseOperands<KernelArguments>& call, const TensorView& out) {
   for (int k = 0; k < call.count; ++k) {
     const TensorView* tensor = call.operands[k].tensor;
@@ -171,7 +171,7 @@ bool LiesTogether(const PointwiseOperands<KernelArguments>& call, const TensorVi
   return out.is_contiguous() || IsDense(out.sizes, out.strides);
 }
 
-// `count` elements from number `first` on, in the order in which they lie.
+// Returns `count` elements from index `first` on, in memory order.
 TensorView Part(const TensorView& tensor, int64_t first, int64_t count) {
   TensorView part = tensor;
   part.sizes = Sizes{count};
@@ -180,25 +180,25 @@ TensorView Part(const TensorView& tensor, int64_t first, int64_t count) {
   return part;
 }
 
-// The call of `inputs`, which broadcast to the result's sizes; there is something to compute.
+// Computes the call for `inputs`, which broadcast to the result's sizes. The result is not empty.
 void RunOperands(const PointwiseRequest& request, const PointwiseOperand* inputs, VectorLoop loop,
                  const TensorView& out) {
   const DType compute = request.call.types.compute;
   const int64_t total = out.numel();
   const DType type = LoopType(compute);
-  // Truth values are bytes already.
+  // Comparison loops write bytes already.
   const DType made = IsComparison(request.op) ? DType::kBool : type;
   RunStorage buffers[kMaxOperands], result;
   OperandSource sources[kMaxOperands];
   const int count = request.call.count;
   RunSink sink(out.data, out.dtype, out.sizes, out.strides, made);
-  bool in_place = sink.in_place();  // nothing passes through buffers
+  bool in_place = sink.in_place();  // no operand needs a buffer
   for (int k = 0; k < count; ++k) {
     const PointwiseOperand& operand = inputs[k];
     const bool mask = request.op == PointwiseOp::kWhere && k == 0;
     const bool as_bool = mask || compute == DType::kBool;
     const bool exact = request.exact_last && IsHalf(compute) && k == count - 1 && IsSingle(operand);
-    // Rounded to the common dtype where it is another one.
+    // Rounds to the common dtype if the operand has another one.
     const bool rounds = !mask && IsHalf(compute) && ElementDType(operand) != compute && !exact;
     const DType to = as_bool ? DType::kBool : type;
     sources[k].Init(operand, out.sizes, to, rounds ? compute : to);
@@ -208,7 +208,7 @@ void RunOperands(const PointwiseRequest& request, const PointwiseOperand* inputs
   }
   const void* operands[kMaxOperands];
   for (int64_t left = total; left > 0;) {
-    // As much as lies together in all operands, unless that is little.
+    // Length that is contiguous in all operands, unless it is too short.
     int64_t group = sink.group();
     for (int k = 0; k < count; ++k) {
       if (!sources[k].single()) group = std::min(group, sources[k].group());
@@ -243,7 +243,7 @@ absl::Status RunRequest(KernelContext& context, const PointwiseRequest& request)
     RunOperands(request, call.operands, loop, *out);
     return absl::OkStatus();
   }
-  // Whole cache lines, also of truth values.
+  // Whole cache lines, also for bools.
   RunRanges(context, total, /*step=*/64, WorkOf(static_cast<size_t>(total)),
             [&](int, int64_t first, int64_t last) {
               TensorView parts[kMaxOperands];

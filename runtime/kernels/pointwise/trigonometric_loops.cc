@@ -17,14 +17,14 @@ namespace HWY_NAMESPACE {
 
 inline float ExactTan(float x) { return std::tan(x); }
 
-// What |x| <= 1 makes of `y`, and NaN elsewhere.
+// `y` for |x| <= 1, else NaN.
 template <class D, class V>
 HWY_INLINE V InUnit(D d, V x, V y) {
   return hn::IfThenElse(hn::Le(hn::Abs(x), hn::Set(d, 1.0f)), y,
                         hn::Set(d, std::numeric_limits<float>::quiet_NaN()));
 }
 
-// Half of e^|x|, without overflow where the half is finite.
+// e^|x| / 2, without overflow if the result is finite.
 template <class D, class V>
 HWY_INLINE V HalfExp(D d, V x) {
   const V root = SafeExp(d, hn::Mul(hn::Set(d, 0.5f), hn::Abs(x)));
@@ -39,13 +39,13 @@ template <class D, class V>
 HWY_INLINE V VectorSinh(D d, V x) {
   const V half = HalfExp(d, x), size = hn::Abs(x);
   const V large = hn::CopySign(hn::Sub(half, hn::Div(hn::Set(d, 0.25f), half)), x);
-  // Next to zero the difference of exponentials is taken without them.
+  // Near zero the difference of exponentials is computed without them.
   const V bounded = hn::Clamp(x, hn::Set(d, -1.0f), hn::Set(d, 1.0f));
   const V near = hn::IfThenElse(hn::Lt(size, hn::Set(d, 1e-5f)), x, hn::Sinh(d, bounded));
   return hn::IfThenElse(hn::Lt(size, hn::Set(d, 1.0f)), near, large);
 }
 
-// Odd functions that are the identity next to zero.
+// Odd functions that are the identity near zero.
 template <class D, class V>
 HWY_INLINE V Odd(D d, V x, V y) {
   return hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 1e-5f)), x, hn::CopySign(y, x));
@@ -53,7 +53,7 @@ HWY_INLINE V Odd(D d, V x, V y) {
 
 template <class D, class V>
 HWY_INLINE V VectorAsinh(D d, V x) {
-  // Beyond, the square is the size of 1 no more, and might overflow: log(2|x|).
+  // For large |x|, log(2|x|): the 1 is negligible there, and x^2 might overflow.
   const V size = hn::Abs(x), edge = hn::Set(d, 1e4f);
   const V far = hn::Add(SafeLog(d, size), hn::Set(d, 0.693147181f));
   return Odd(d, x, hn::IfThenElse(hn::Gt(size, edge), far, hn::Asinh(d, hn::Min(size, edge))));

@@ -1,5 +1,5 @@
-// The loops of means and variances, apart from the others: what pools or normalizes links these
-// alone.
+// Loops of means and variances, separate from the others, so that pooling and normalization link
+// only these.
 #include "runtime/kernels/reduce/moments.h"
 
 #include <type_traits>

@@ -57,7 +57,7 @@ struct Reach {
     }
   }
 };
-// NaN stays: nothing is more or less than it.
+// NaN is kept, since no comparison with it is true.
 struct Max {
   template <class T>
   using Acc = T;

@@ -1,5 +1,5 @@
-// From calls to blocks of results. Where results lie side by side in memory, a block of them is
-// folded row by row; everywhere else each slice is brought into a run, and folded in lanes.
+// Processes calls in blocks of results. If results are contiguous in memory, a block of them is
+// reduced row by row. Otherwise each slice is loaded into a run and reduced in lanes.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -23,7 +23,7 @@ constexpr DTypeSet kIntegers = {DType::kUint8, DType::kInt8,  DType::kInt16,
                                 DType::kInt32, DType::kInt64, DType::kBool};
 constexpr DTypeSet kFloats = {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64};
 
-// The type in which the loops read a dtype.
+// Element type in which the loops read a dtype.
 DType LoopType(DType dtype) {
   if (dtype == DType::kFloat64) return dtype;
   return kFloats.contains(dtype) ? DType::kFloat32 : DType::kInt64;
@@ -37,7 +37,7 @@ auto WithLoopType(DType type, Fn&& fn) {
   return fn(int64_t{});
 }
 
-// Kept dimensions without those of one element, joined where `self` and the outputs allow it.
+// Kept dimensions without those of size 1, merged where `self` and the outputs allow it.
 struct KeptDims {
   Sizes sizes;
   Strides self, out[2];
@@ -66,7 +66,7 @@ KeptDims JoinKept(const Fold& fold, const Strides& first, const Strides& second)
   return kept;
 }
 
-// One reduction: where its elements are and how they are walked.
+// A reduction: its elements and their traversal.
 class Reduction {
  public:
   Reduction(const Fold& fold, const TensorView& first, const TensorView& second)
@@ -74,16 +74,16 @@ class Reduction {
         kept_(JoinKept(fold, fold.OutputStrides(first), fold.OutputStrides(second))),
         type_(LoopType(fold.self->dtype)) {
     const int last = kept_.sizes.size() - 1;
-    // Rows of at least a vector, of which each element goes to another result; and slices that do
-    // not lie together themselves.
+    // Rows of at least one vector whose elements go to different results, if the slices are not
+    // contiguous themselves.
     columns_ = last >= 0 && kept_.self[last] == 1 && kept_.sizes[last] >= 8 &&
                RunCursor(fold.folded, fold.folded_strides).stride() != 1;
   }
 
   DType type() const { return type_; }
 
-  // Calls block(base, width, out offsets, out steps) for blocks of results, of one element unless
-  // columns() holds.
+  // Calls block(base, width, out offsets, out steps) for blocks of results. A block has one element
+  // unless columns().
   template <class Fn>
   void ForEachBlock(Fn&& block) const {
     Sizes outer = kept_.sizes;
@@ -103,11 +103,11 @@ class Reduction {
     }
   }
 
-  // Calls fn(x, rows, row_step) for the elements of a block, in order: as rows of `width`, or, for
-  // a single result, as rows of kReduceLanes with the rest as one shorter row by itself.
+  // Calls fn(x, rows, row_step) for the elements of a block, in order: as rows of `width`. A single
+  // result has rows of kReduceLanes, and the rest as one shorter row.
   template <class Fn>
   void ForEachRow(int64_t base, int64_t width, Fn&& fn) const {
-    if (fold_.count() == 0) return;  // perhaps without memory to point into
+    if (fold_.count() == 0) return;  // data may be null
     const int64_t bytes = static_cast<int64_t>(DTypeSize(fold_.self->dtype));
     const std::byte* data = fold_.self->as<const std::byte>() + base * bytes;
     if (columns_) {
@@ -125,7 +125,7 @@ class Reduction {
           fn(x, rows, row_step, width);
           continue;
         }
-        // As many rows as the buffer holds, converted.
+        // As many converted rows as fit the buffer.
         RunStorage buffer;
         const int64_t row_bytes = width * static_cast<int64_t>(DTypeSize(type_));
         for (int64_t done = 0, n; done < rows; done += n) {
@@ -166,7 +166,7 @@ class Reduction {
   bool columns_;
 };
 
-// Folds a block. Acc is the loop's type of accumulator; join(a, b) joins two of them.
+// Reduces a block. Acc is the loop's accumulator type; join(a, b) combines two accumulators.
 template <class Acc, class Join>
 void FoldBlock(const Reduction& reduction, ReduceLoop loop, int64_t base, int64_t width, Acc start,
                const double* centers, Acc* results, Join join) {
@@ -190,8 +190,8 @@ void FoldBlock(const Reduction& reduction, ReduceLoop loop, int64_t base, int64_
   results[0] = total;
 }
 
-// Sums and products, in the type T that the reference kernels compute in: double or int64.
-// finish(total) is what is written.
+// Computes sums and products in the reference kernels' type T: double or int64. Writes
+// finish(total).
 template <class T, class Finish>
 void SumInto(const Fold& fold, ReduceOp op, const TensorView& out, Finish finish) {
   const Reduction reduction(fold, out, out);
@@ -208,11 +208,11 @@ void SumInto(const Fold& fold, ReduceOp op, const TensorView& out, Finish finish
   });
 }
 
-// Products of floating point numbers: in lanes where no product of some of the factors leaves the
-// normal numbers, so that the order means no more than roundings; else one factor after the other,
-// as the reference kernel multiplies and as columns are folded anyway.
+// Computes floating-point products in lanes if no partial product leaves the normal numbers; the
+// order then changes only the rounding. Otherwise multiplies one factor after another, as the
+// reference kernel does. Columns are always multiplied in that order.
 void ProductInto(const Fold& fold, const TensorView& out) {
-  constexpr double kSafeReach = 0x1p1020;  // what lies within 2^±1022, however much was rounded
+  constexpr double kSafeReach = 0x1p1020;  // within 2^±1022, with a margin for rounding
   const Reduction reduction(fold, out, out);
   const ReduceLoop loop = FindReduceLoop(ReduceOp::kProduct, reduction.type()),
                    reach_loop = FindReduceLoop(ReduceOp::kReach, reduction.type());
@@ -224,7 +224,7 @@ void ProductInto(const Fold& fold, const TensorView& out) {
     if (!reduction.columns()) {
       FoldBlock<double>(reduction, reach_loop, base, 1, 1.0, nullptr, &reach, multiply);
     }
-    if (reach <= kSafeReach) {  // not NaN
+    if (reach <= kSafeReach) {  // false for NaN
       FoldBlock<double>(reduction, loop, base, width, 1.0, nullptr, totals, multiply);
     } else {
       totals[0] = 1;
@@ -238,8 +238,8 @@ absl::StatusOr<TensorView*> ResultOf(KernelContext& context, int i, DType dtype,
   return OutputOf(context, i, dtype, fold.shape);
 }
 
-// Dtypes are as they were when the kernel was chosen: below it is asked for those it has loops for, of
-// self and, as ResultOf() compares, of the results.
+// Dtypes cannot change after the kernel was chosen. It is thus enough to check here that the
+// results' dtypes have loops; ResultOf() compares them with that of self.
 bool KnownOutput(const KernelContext& context, int i, DTypeSet allowed) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(i);
   return out.ok() && allowed.contains((*out)->dtype);
@@ -247,7 +247,7 @@ bool KnownOutput(const KernelContext& context, int i, DTypeSet allowed) {
 
 // ---- sum, prod, mean
 
-// Sums of one kind into the same kind: all others convert element by element.
+// Supports sums whose result has the kind of the elements; others convert element by element.
 template <DimsAre kDims, bool kProduct>
 absl::Status Sum(KernelContext& context, const SumCall<KernelArguments, kDims>& call) {
   const Fold fold = FoldOf(call.fold);
@@ -301,7 +301,7 @@ T Worst(bool largest) {
 
 enum class ExtremeResult { kValue, kIndex, kBoth };
 
-// The values of a type that Writer knows.
+// Value type of Writer for T.
 template <class T>
 using Written = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
 
@@ -334,7 +334,7 @@ void PlacesInto(const Fold& fold, bool largest, const TensorView* values,
     T best[kReduceBlock];
     int64_t place[kReduceBlock] = {};
     if (reduction.columns()) {
-      // The first row beats the worst there is, unless it is as bad: then place 0 is right.
+      // The first row beats the worst value. If it equals the worst value, position 0 is correct.
       std::fill_n(best, width, Worst<T>(largest));
       int64_t row = 0;
       reduction.ForEachRow(
@@ -418,7 +418,7 @@ absl::Status Truth(KernelContext& context, const TruthCall<KernelArguments, kDim
 
 // ---- Variance and norms
 
-// The sum of squared distances from the mean, over count - correction (at least 0).
+// Sum of squared distances from the mean, divided by count - correction (at least 0).
 void FillVariance(const Fold& fold, double correction, const TensorView& var,
                   const TensorView* mean) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -436,7 +436,7 @@ void FillVariance(const Fold& fold, double correction, const TensorView& var,
     for (int64_t i = 0; i < width; ++i) {
       centers[i] /= count;
       if (std::isfinite(centers[i])) continue;
-      // A running mean, which infinities turn into NaN as they do PyTorch's.
+      // A running mean, for which infinities give NaN as in PyTorch.
       double center = count > 0 ? 0 : kNan, seen = 0;
       ForEachFolded(fold, in, base + i, [&](double x) { center += (x - center) / ++seen; });
       centers[i] = center;
@@ -462,7 +462,7 @@ absl::Status Var(KernelContext& context, const VarCall<KernelArguments>& call) {
   return absl::OkStatus();
 }
 
-// (self, order, dims, keepdim, dtype): the orders 1 and 2.
+// (self, order, dims, keepdim, dtype), for orders 1 and 2.
 absl::Status VectorNorm(KernelContext& context, const VectorNormCall<KernelArguments>& call) {
   const Fold fold = FoldOf(call.fold);
   const double order = call.order;

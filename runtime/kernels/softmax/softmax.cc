@@ -13,10 +13,11 @@ HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
 
-// NaN of a row of nothing else, which is no row of -inf.
+// Returns the maximum of a row without NaN. A row of only NaN gives NaN, to distinguish it from a row
+// of -inf. For other rows with NaN, the result is unspecified.
 HWY_INLINE float MaxOf(const float* HWY_RESTRICT in, size_t n) {
   const hn::ScalableTag<float> d;
-  // x86 gives the second operand when one is NaN, Arm the one that is a number.
+  // If one operand is NaN, x86 returns the second one, Arm the number.
   const auto larger = [&](auto top, auto x) HWY_ATTR {
     const auto either = hn::Max(top, x);
     return HWY_TARGET_IS_NEON ? hn::IfThenElse(hn::IsNaN(x), x, either) : either;
@@ -30,7 +31,7 @@ HWY_INLINE float MaxOf(const float* HWY_RESTRICT in, size_t n) {
   return hn::ReduceMax(d, top);
 }
 
-// exp(x - top) to `out`, where there is one; returns the sum.
+// Returns the sum of exp(x - top); with kStore, writes the exponentials to `out`.
 template <bool kStore>
 HWY_INLINE float SumOfExponentials(const float* in, size_t n, float top, float* out) {
   const hn::ScalableTag<float> d;
@@ -62,8 +63,8 @@ void SoftmaxRowF32Impl(const float* in, size_t n, float* out) {
   if (i < n) hn::StoreN(hn::Div(hn::LoadN(d, out + i, n - i), divisor), d, out + i, n - i);
 }
 
-// log(sum of exp(x - top)). Each element that is the largest adds 1: without one of them the rest
-// keeps the digits that the logarithm of a sum near 1 is made of.
+// log(sum of exp(x - top)). Each maximal element adds 1. One of them is excluded from the sum and
+// added by log1p, which keeps the digits of a sum near 1.
 HWY_INLINE float LogOfSum(const float* in, size_t n, float top) {
   if (!std::isfinite(top)) return std::log(SumOfExponentials<false>(in, n, top, nullptr));
   const hn::ScalableTag<float> d;

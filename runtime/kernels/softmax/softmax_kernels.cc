@@ -11,14 +11,14 @@ namespace belay {
 namespace {
 
 constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
-// Rows that do not lie together are brought into working memory, so many at a time: those that lie
-// beside each other go through the same cache lines.
+// Number of noncontiguous rows that are copied to scratch memory together. Adjacent rows share
+// cache lines.
 constexpr int64_t kBlock = 16;
 
 int64_t LengthOf(const TensorView& self, int dim) { return self.rank() == 0 ? 1 : self.sizes[dim]; }
 
-// All but the dimension, joined where they lie together in both tensors, the last one that whose
-// elements lie side by side.
+// All dimensions except the reduced one, merged if contiguous in both tensors. The last one is the
+// dimension with adjacent elements.
 struct Rows {
   Sizes sizes;
   Strides in, out;
