@@ -70,7 +70,7 @@ void WeightedRowsImpl(const float* HWY_RESTRICT weights, const float* HWY_RESTRI
   }
 }
 
-// row = scale * row (+ mask). Returns whether some score is not -inf.
+// row = scale * row (+ mask). Returns whether any score is above -inf.
 bool ScaleImpl(float* HWY_RESTRICT row, size_t n, float scale, const float* HWY_RESTRICT mask) {
   const Tag d;
   const auto factor = hn::Set(d, scale);
@@ -97,9 +97,9 @@ HWY_EXPORT(DotImpl);
 HWY_EXPORT(WeightedRowsImpl);
 HWY_EXPORT(ScaleImpl);
 
-// Rows of scores at a time, a few register tiles.
+// Number of rows of scores per block: a few register tiles.
 constexpr int64_t kBlockRows = 4 * static_cast<int64_t>(kTileRows);
-// Up to so many queries meet a key before the next one is read.
+// Maximal number of queries for which each key is read once, unpacked.
 constexpr int64_t kFewQueries = 3;
 
 // One query head of a group.
@@ -107,11 +107,11 @@ struct Head {
   const AttentionArgs& g;
   const float *query, *key, *value;
   float* out;
-  int64_t mask_at;  // of the first query and key
+  int64_t mask_at;  // offset of the first query and key
 };
 
-// Turns `row`, the products of query i with the keys it sees, into weights. `mask_row` is room for
-// as many floats as there are keys.
+// Converts `row`, the products of query i with the keys it attends to, to softmax weights.
+// `mask_row` is a buffer with one float per key.
 void Weigh(const Head& head, int64_t i, float* row, float* mask_row) {
   const AttentionArgs& g = head.g;
   const int64_t seen = g.causal ? std::min(g.keys, i + 1) : g.keys;
@@ -164,7 +164,8 @@ void RunPacked(const Head& head, const float* keys, const float* values, float* 
     if (Budget::Stop()) return;
     const int64_t rows = std::min(kBlockRows, g.queries - i);
     PackedGemmArgs product;
-    // As many as there are in all: the number of rows decides how they are summed.
+    // The number of rows selects the summation order: a block uses that of all queries, which are
+    // more than kFewQueries.
     product.m = static_cast<size_t>(std::max(rows, kFewQueries + 1));
     product.k = static_cast<size_t>(g.head_size);
     product.n = static_cast<size_t>(g.keys);

@@ -14,8 +14,8 @@ namespace belay {
 namespace HWY_NAMESPACE {
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
-// Fewer rows are quicker without tiles. All rows of A count, so that any part of a product has the same
-// sums.
+// With fewer rows, the kernel without tiles is faster. All rows of A count, so that every part of a
+// GEMM has the same sums.
 constexpr size_t kLeastAmxRows = 4;
 
 bool CanUseAmx(const BFloat16GemmArgs& g) {
@@ -23,7 +23,7 @@ bool CanUseAmx(const BFloat16GemmArgs& g) {
          (g.row_pointers == nullptr || g.copy != nullptr) && UsesAmx();
 }
 
-// Copies `count` rows from `row` on, `stride` apart, their taps one behind the other.
+// Copies `count` rows from `row` on, `stride` apart, with contiguous taps.
 HWY_INLINE void CopyRows(const BFloat16GemmArgs& g, size_t row, size_t count, BFloat16* to,
                          size_t stride) {
   const BFloat16* direct[kTileRows];
@@ -41,7 +41,7 @@ HWY_INLINE void CopyRows(const BFloat16GemmArgs& g, size_t row, size_t count, BF
   }
 }
 
-// What becomes of `rows` rows of sums, kAmxColumns apart.
+// Applies the epilogue to `rows` rows of sums, kAmxColumns apart, and stores them.
 HWY_NOINLINE void FinishTiles(const BFloat16GemmArgs& g, const OutputTile<BFloat16>& out,
                               size_t rows, const float* HWY_RESTRICT sums) {
   const TagF32 d;
@@ -71,7 +71,7 @@ void MultiplyByTiles(const BFloat16GemmArgs& g, size_t first_row, size_t last_ro
                      size_t first_column, size_t last_column) {
   static_assert(kAmxColumns == kPanelColumns);
   const size_t depth = g.taps * g.k;
-  // Rows that displace each other in the first-level cache have `tile` for their copies.
+  // Rows that evict each other in the L1 cache are copied to `tile`.
   BFloat16* copy = g.row_pointers != nullptr ? g.copy : g.tile;
   const size_t copied_row = g.row_pointers != nullptr ? depth : CopiedRow<BFloat16>(g.k);
   MultiplyByAmx<BFloat16>(

@@ -22,19 +22,19 @@ using V = hn::Vec<TagF32>;
 // One or two rows of results, from some channel on.
 struct Row {
   const DepthwiseArgs* args;
-  const float* in;      // the image's first pixel
-  const float* weight;  // of the first tap
+  const float* in;      // first pixel of the image
+  const float* weight;  // first tap
   const float* bias;    // or null
-  const float* other;   // of the first pixel, or null when it is not added
-  float* out;           // of the first pixel
+  const float* other;   // first pixel; null if not added
+  float* out;           // first pixel
   int64_t out_step;     // from the first row of results to the second
-  int64_t y;            // of the window's first row, may be outside
-  size_t count;         // channels that are left, of a last vector that is not full
+  int64_t y;            // first row of the window; may be outside
+  size_t count;         // remaining channels of a partial last vector
 };
 
-// Row j of the image below the first row of the window, from column `left` on, meets one row of the
-// window in each of kRows rows of results. Two rows are of a window that is as high as wide, with
-// kStride between them.
+// Accumulates image row j below the window's first row, from column `left` on, into kRows rows of
+// results. Each of them multiplies it with one row of its window. Two rows require a square window;
+// they are kStride apart.
 template <int kRows, int kWidth, int kStride, int kPixels, bool kBorder, class Load>
 HWY_INLINE void MeetRow(const Row& row, int64_t left, int64_t j, const Load& load,
                         V (&sum)[kRows][kPixels]) {
@@ -42,7 +42,7 @@ HWY_INLINE void MeetRow(const Row& row, int64_t left, int64_t j, const Load& loa
   const DepthwiseArgs& g = *row.args;
   const int64_t y = row.y + j * g.dilation_y;
   if (y < 0 || y >= g.height) return;
-  // May point to before the row; only what is inside is read.
+  // May point before the row; only elements inside are read.
   const float* in = row.in + ((y & g.in_row_mask) * g.width + left) * g.channels;
   V w[kRows][kWidth];
   bool meets[kRows];
@@ -56,7 +56,7 @@ HWY_INLINE void MeetRow(const Row& row, int64_t left, int64_t j, const Load& loa
                          : hn::Zero(d);
     }
   }
-  // Column by column, so that each is loaded once.
+  // Column by column, so that each column is loaded once.
   constexpr int kColumns = (kPixels - 1) * kStride + kWidth;
   HWY_UNROLL(kColumns)
   for (int column = 0; column < kColumns; ++column) {
@@ -74,9 +74,9 @@ HWY_INLINE void MeetRow(const Row& row, int64_t left, int64_t j, const Load& loa
   }
 }
 
-// kPixels neighboring results from x on, in kRows rows. kWidth and kStride: of the window, 0 for any;
-// see MeetRow for two rows. kBorder: some places of the window may be outside to
-// the left or right. kPartial: fewer channels than lanes.
+// Computes kPixels neighboring results from x on, in kRows rows. kWidth and kStride are those of
+// the window; 0 means any. Two rows: see MeetRow. kBorder: window positions may be outside on the
+// left or right. kPartial: fewer channels than lanes.
 template <int kRows, int kWidth, int kStride, int kPixels, bool kBorder, bool kPartial>
 HWY_INLINE void Pixels(const Row& row, int64_t x) {
   const TagF32 d;
@@ -141,14 +141,14 @@ HWY_INLINE void Pixels(const Row& row, int64_t x) {
   }
 }
 
-// `pixels` pixels from x on, fewer channels than lanes. One function for all blocks of pixels: it is
-// as long as each of theirs.
+// Computes `pixels` pixels from x on, with fewer channels than lanes. One function for all pixel
+// counts, which is as large as each of the specialized ones.
 template <int kRows, int kWidth, int kStride>
 HWY_NOINLINE void LastChannels(const Row& row, int64_t x, int pixels) {
   for (int i = 0; i < pixels; ++i) Pixels<kRows, kWidth, kStride, 1, true, true>(row, x + i);
 }
 
-// kPixels pixels from x on, all channels: neighbors in memory meet neighbors in time.
+// Computes kPixels pixels from x on for all channels; this order reuses cached input.
 template <int kRows, int kWidth, int kStride, int kPixels, bool kBorder>
 HWY_INLINE void Block(const Row& first, int64_t x) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(TagF32()));
@@ -172,14 +172,14 @@ HWY_INLINE void Block(const Row& first, int64_t x) {
   LastChannels<kRows, kWidth, kStride>(row, x, kPixels);
 }
 
-// All pixels of the row, or of two.
+// Computes all pixels of one or two rows.
 template <int kRows, int kWidth, int kStride>
 HWY_NOINLINE void RunRow(const Row& row) {
   const DepthwiseArgs& g = *row.args;
-  // Results whose windows lie inside: [begin, end).
+  // Results whose windows are inside: [begin, end).
   const int64_t reach = (g.kernel_width - 1) * g.dilation_x;
   const int64_t begin = HWY_MIN(g.out_width, (g.padding_x + g.stride_x - 1) / g.stride_x);
-  const int64_t room = g.width - 1 - reach + g.padding_x;  // of the last pixel's left edge
+  const int64_t room = g.width - 1 - reach + g.padding_x;  // left edge of the last inner window
   const int64_t end =
       room < 0 ? begin : HWY_MAX(begin, HWY_MIN(g.out_width, room / g.stride_x + 1));
   int64_t x = 0;
@@ -216,8 +216,8 @@ HWY_INLINE RowFn RowOf(const DepthwiseArgs& g) {
   return &RunRow<1, 0, 0>;
 }
 
-// Two rows share what they read, where there are registers for the sums of both. nullptr where they do not; what is
-// never called is not compiled either.
+// Returns the function for two rows that share their input, or nullptr if the registers cannot hold
+// both rows of accumulators. In that case it is not compiled either.
 HWY_INLINE RowFn RowsInPairs(const DepthwiseArgs& g) {
   if constexpr (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) {
     if ((g.kernel_width == 3 || g.kernel_width == 5) && g.kernel_height == g.kernel_width &&

@@ -1,4 +1,4 @@
-// The problems that tests of depthwise convolutions share.
+// Problems shared by tests of depthwise convolutions.
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_DEPTHWISE_TESTING_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_DEPTHWISE_TESTING_H_
 
@@ -12,13 +12,13 @@ struct TestWindow {
   int64_t height, width, stride, padding, dilation;
 };
 
-// How many places a window of `kernel` elements has in `size`; 0 where it does not fit.
+// Number of positions of a window of `kernel` elements in `size`; 0 if it does not fit.
 inline int64_t WindowPlaces(int64_t size, int64_t kernel, const TestWindow& w) {
   const int64_t room = size + 2 * w.padding - w.dilation * (kernel - 1) - 1;
   return room < 0 ? 0 : room / w.stride + 1;
 }
 
-// Of two images.
+// Geometry for a batch of two images.
 inline DepthwiseGeometry TestGeometry(int64_t channels, int64_t height, int64_t width,
                                       const TestWindow& w) {
   return {.batch = 2,
@@ -36,7 +36,7 @@ inline DepthwiseGeometry TestGeometry(int64_t channels, int64_t height, int64_t 
           .dilation_y = w.dilation,
           .dilation_x = w.dilation};
 }
-// Elements of its results.
+// Number of elements of the result.
 inline size_t OutputSize(const DepthwiseGeometry& g) {
   return static_cast<size_t>(g.batch * g.out_height * g.out_width * g.channels);
 }

@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr size_t kColumns = kDynamicPanelColumns;
 constexpr size_t kBlockRows = 8;
 constexpr size_t kQuad = 4;
-constexpr size_t kVectors = 2;  // of columns at once
+constexpr size_t kVectors = 2;  // of columns per step
 
 using Tag32 = hn::CappedTag<int32_t, kColumns / kVectors>;
 using TagF32 = hn::RebindToFloat<Tag32>;
@@ -29,12 +29,12 @@ using TagU32 = hn::RebindToUnsigned<Tag32>;
 using TagS8 = hn::Repartition<int8_t, Tag32>;
 using TagU8 = hn::Repartition<uint8_t, Tag32>;
 
-// With fewer registers sums and weights of four rows fill them.
+// With fewer registers, accumulators and weights of four rows fill them.
 constexpr size_t kMaxRows = (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) ? kDynamicRows : 4;
 
-// A prepared row: its scale and zero point, k bytes to whole blocks of 8, of int4 in the order in
-// which nibbles meet them, and of int4 the sums of the groups' bytes. Bytes and zero point are of
-// uint8.
+// A prepared row: scale and zero point, then k bytes padded to whole blocks of 8. For int4 the
+// bytes are in the order of the nibbles, followed by the sums of the groups' bytes. Bytes and zero
+// point are converted to uint8.
 struct PreparedRow {
   DynamicRow numbers;
   const uint8_t* bytes;
@@ -50,18 +50,18 @@ HWY_INLINE PreparedRow ReadRow(const std::byte* row, size_t k) {
   return read;
 }
 
-// Weights of 8 rows, for kVectors vectors of columns from `column` of a panel on, as two quads of
-// bytes for each column.
+// Weights of 8 rows for kVectors vectors of columns from `column` of a panel on, as two VNNI-4
+// words per column.
 template <bool kInt4>
 class Weights {
  public:
   Weights(const DynamicGemmArgs& g, size_t column) {
-    if (g.k == 0) return;  // nothing is loaded, and there may be no memory
+    if (g.k == 0) return;  // nothing is loaded; b may be null
     const size_t lanes = hn::Lanes(Tag32()), lines = (g.k + kQuad - 1) / kQuad;
     const auto* b = static_cast<const int8_t*>(g.b);
     HWY_UNROLL(kVectors)
     for (size_t v = 0; v < kVectors; ++v) {
-      // There may be no panel of what is beyond the last column.
+      // A panel after the last column may not exist.
       const size_t at = column + v * lanes < g.n ? column + v * lanes : column;
       if (kInt4) {
         const size_t blocks = (g.k + kBlockRows - 1) / kBlockRows;
@@ -73,7 +73,7 @@ class Weights {
       }
     }
   }
-  // kSecond: whether there are rows `row` + 4 and beyond.
+  // kSecond: whether rows from `row` + 4 on exist.
   template <bool kSecond>
   HWY_INLINE void Load(size_t row, hn::Vec<TagS8> (&quads)[2][kVectors]) const {
     HWY_UNROLL(kVectors)
@@ -103,7 +103,7 @@ HWY_INLINE hn::Vec<TagU8> Quad(const uint8_t* a) {
   return hn::BitCast(TagU8(), hn::Set(Tag32(), quad));
 }
 
-// Adds the products of the rows' bytes from `p` on, kQuads times four of them, with the weights.
+// Accumulates kQuads VNNI-4 words of each row, from byte `p` on, times the weights.
 template <size_t kQuads, bool kInt4, size_t kParts, size_t kRows>
 HWY_INLINE void MultiplyBlock(const Weights<kInt4>& weights, const PreparedRow* rows, size_t p,
                               hn::Vec<Tag32> (&inner)[kParts][kRows][kVectors]) {
@@ -123,15 +123,15 @@ HWY_INLINE void MultiplyBlock(const Weights<kInt4>& weights, const PreparedRow* 
   }
 }
 
-// sums[r * kColumns + j], of kRows rows and all columns of the panel at `first_column`, times the
-// rows' scales.
+// sums[r * kColumns + j] of kRows rows and all columns of the panel at `first_column`, multiplied
+// by the row scales.
 template <bool kInt4, size_t kRows>
 HWY_NOINLINE void MultiplyPanel(const DynamicGemmArgs& g, const PreparedRow* rows,
                                 size_t first_column, float* HWY_RESTRICT sums) {
   const Tag32 d;
   const TagF32 df;
   const size_t lanes = hn::Lanes(d);
-  // A row alone would wait for its own additions.
+  // Two interleaved accumulators hide the latency of additions for a single row.
   constexpr size_t kParts = kRows == 1 ? 2 : 1;
   const size_t groups = (g.k + g.group - 1) / g.group;
   const size_t panel = first_column / kColumns * groups * kColumns;
@@ -155,7 +155,7 @@ HWY_NOINLINE void MultiplyPanel(const DynamicGemmArgs& g, const PreparedRow* row
           for (size_t s = 1; s < kParts; ++s) inner[s][r][v] = hn::Zero(d);
         }
       }
-      // Of int4 whole blocks are there.
+      // int4 weights are padded to whole blocks.
       const size_t whole =
           kInt4 ? end : begin + (end - begin + kQuad - 1) / kBlockRows * kBlockRows;
       size_t p = begin;
@@ -186,7 +186,7 @@ HWY_NOINLINE void MultiplyPanel(const DynamicGemmArgs& g, const PreparedRow* row
 
 using MultiplyFn = void (*)(const DynamicGemmArgs&, const PreparedRow*, size_t, float*);
 
-// Of `rows` rows: the most of them that there is a function for.
+// Returns the function for the most rows, at most `rows`, that has an instantiation.
 template <bool kInt4, size_t kRows = kMaxRows>
 HWY_INLINE MultiplyFn MultiplyOf(size_t rows, size_t* taken) {
   if constexpr (kRows > 1) {
@@ -239,8 +239,8 @@ namespace belay {
 namespace {
 
 constexpr size_t kBlock = 8;
-// Where the bytes of eight rows go so that the lower nibbles of a word of int4 weights meet the first
-// four of them, the upper ones the others (weight_only_weights.h).
+// Byte order of eight rows for int4 weights: the lower nibbles of a word multiply the first four
+// bytes, the upper nibbles the others (weight_only_weights.h).
 constexpr size_t kNibbleOrder[kBlock] = {0, 4, 1, 5, 2, 6, 3, 7};
 
 size_t Padded(size_t k) { return (k + kBlock - 1) / kBlock * kBlock; }

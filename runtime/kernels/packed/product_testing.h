@@ -1,5 +1,5 @@
-// For tests of products with a packed right side: problems of floats and of bfloat16, and what they
-// give.
+// For tests of GEMMs with a prepacked right operand: problems of float and bfloat16, with expected
+// results.
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_PRODUCT_TESTING_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_PRODUCT_TESTING_H_
 
@@ -20,7 +20,7 @@
 
 namespace belay {
 
-// A B and its parts, with all of their memory guarded.
+// Operands of A B, all in guarded memory.
 template <class T>
 struct ProductProblem {
   static constexpr bool kPairs = sizeof(T) < sizeof(float);
@@ -29,7 +29,7 @@ struct ProductProblem {
   GuardedFloats bias;
   std::vector<const T*> pointers;
 
-  // Numbers in [-2, 2); the result is NaN before it is computed.
+  // Elements are in [-2, 2); the result is initialized with NaN.
   ProductProblem(size_t m, size_t n, size_t k, size_t taps, std::mt19937_64& random)
       : m(m),
         n(n),
@@ -60,7 +60,7 @@ struct ProductProblem {
     return static_cast<size_t>(
         BFloat16CopySize(static_cast<int64_t>(k), static_cast<int64_t>(taps)).value());
   }
-  // After B was changed.
+  // Must be called after B was changed.
   void Pack() {
     const auto rows = static_cast<int64_t>(taps * k), columns = static_cast<int64_t>(n);
     if constexpr (kPairs) {
@@ -70,7 +70,7 @@ struct ProductProblem {
     }
   }
 
-  // A's rows lie tap by tap: [taps][m][k].
+  // Rows of A are stored tap by tap: [taps][m][k].
   static void RowPointers(const void* source, size_t first, size_t count, size_t tap, size_t taps,
                           const T** pointers) {
     ProductProblem& p = *static_cast<ProductProblem*>(const_cast<void*>(source));
@@ -103,7 +103,7 @@ struct ProductProblem {
     return g;
   }
 
-  // The product's element, and the sum of absolute products.
+  // Returns an element of the product, and the sum of its absolute products.
   double Sum(size_t i, size_t j, double* magnitude) {
     double sum = 0;
     *magnitude = 0;
@@ -118,9 +118,9 @@ struct ProductProblem {
   }
 };
 
-// What all products promise, on the instruction set that is chosen.
+// Properties of all GEMMs, checked on the selected instruction set.
 //
-// The same bits however a range is divided.
+// The bits do not depend on the division into ranges.
 template <class T>
 void ExpectSameForAnyDivision(size_t m, size_t k, std::mt19937_64& random) {
   ProductProblem<T> p(m, 100, k, 1, random);
@@ -138,7 +138,7 @@ void ExpectSameForAnyDivision(size_t m, size_t k, std::mt19937_64& random) {
   }
 }
 
-// A range alone is written.
+// Only elements of the range are written.
 template <class T>
 void ExpectNothingOutsideOfTheRange(size_t k, std::mt19937_64& random) {
   ProductProblem<T> p(20, 70, k, 1, random);
@@ -163,7 +163,7 @@ void ExpectTheBiasOfNoProducts(std::mt19937_64& random) {
   }
 }
 
-// What is added may lie where the result goes.
+// The addend may alias the result.
 template <class T>
 void ExpectOtherMayBeTheResult(size_t k, std::mt19937_64& random) {
   ProductProblem<T> p(13, 35, k, 1, random);

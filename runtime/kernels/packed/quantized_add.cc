@@ -16,9 +16,9 @@ using Tag32 = hn::CappedTag<int32_t, 16>;
 using TagF32 = hn::RebindToFloat<Tag32>;
 using TagU8 = hn::Repartition<uint8_t, Tag32>;
 
-// 2^23, whose last place is 1: the least byte of 2^23 + q is q.
+// The ULP of 2^23 is 1: the lowest byte of 2^23 + q is q.
 constexpr float kLastPlaceIsOne = 0x1p23f;
-constexpr uint16_t kUpperHalf = 0x4b00;  // of the bits of 2^23 + q
+constexpr uint16_t kUpperHalf = 0x4b00;  // upper half of the bits of 2^23 + q
 
 struct Addend {
   Addend(int32_t zero_point, float scale)
@@ -27,13 +27,13 @@ struct Addend {
   hn::Vec<TagF32> zero;  // 2^23 + zero_point
   hn::Vec<TagF32> scale;
 
-  // Of 2^23 + q: the difference is exact.
+  // Dequantizes 2^23 + q; the difference is exact.
   HWY_INLINE hn::Vec<TagF32> Real(hn::Vec<TagF32> q) const {
     return hn::Mul(hn::Sub(q, zero), scale);
   }
 };
 
-// In each block, bytes 4 i to 4 i + 3 as 2^23 + q of vector i.
+// Bytes 4 i to 4 i + 3 of each block, as 2^23 + q, in vector i.
 struct Quarters {
   hn::Vec<TagF32> at[4];
 };
@@ -61,7 +61,7 @@ void QuantizedAddImpl(const QuantizedAddArgs& g, size_t first, size_t last) {
   const size_t lanes = hn::Lanes(d);
   const float most = 255 * (hwy::ScalarAbs(g.a_scale) + hwy::ScalarAbs(g.b_scale));
   size_t i = first;
-  if (most * g.inverse_scale < 0x1p30f) {  // what Blocks takes
+  if (most * g.inverse_scale < 0x1p30f) {  // limit of Blocks
     for (; i + 4 * lanes <= last; i += 4 * lanes) {
       const Quarters x = Widened(hn::LoadU(d8, g.a + i)), y = Widened(hn::LoadU(d8, g.b + i));
       hn::Vec<TagF32> sums[4];

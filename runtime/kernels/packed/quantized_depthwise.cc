@@ -17,12 +17,12 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int64_t kQuad = 4;     // rows of a window that meet at once
+constexpr int64_t kQuad = 4;     // rows of a window per VNNI-4 word
 constexpr int64_t kLine = 64;    // bytes
-constexpr int64_t kGroup = 256;  // bytes of weights of a quad of one column of the window
+constexpr int64_t kGroup = 256;  // bytes of weights of four rows of one window column
 
-// As many channels as a vector of bytes has lanes, in four vectors of sums: number c of block l of 16
-// is lane 4 l + c % 4 of vector c / 4. D32: of such a vector.
+// As many channels as a vector of bytes has lanes, in four vectors of accumulators. Channel c of
+// block l of 16 is lane 4 l + c % 4 of vector c / 4. D32: tag of an accumulator vector.
 template <class D32>
 struct Channels {
   static constexpr size_t kLanes = hn::MaxLanes(D32());
@@ -31,8 +31,8 @@ struct Channels {
   ByteQuantizer<D32> quantizer;
   bool bytes;            // BytesFit
   int64_t first;         // the first channel
-  size_t count;          // how many there are, all unless kPartial below
-  const int8_t* weight;  // of the first tap
+  size_t count;          // number of channels; all unless kPartial below
+  const int8_t* weight;  // first tap
   HWY_ALIGN int32_t start[4][kLanes];
   HWY_ALIGN float scale[4][kLanes];
   HWY_ALIGN float bias[4][kLanes];
@@ -62,7 +62,7 @@ struct Channels {
   }
 };
 
-// Constructors are written out: on Arm implicit ones would lack the features of the instruction set.
+// Constructors are explicit: on Arm, implicit ones would be compiled without the target's features.
 template <class D32>
 struct Sums {
   HWY_INLINE Sums() {}
@@ -74,10 +74,10 @@ struct Pixels {
   hn::Vec<hn::Repartition<uint8_t, D32>> at[4];
 };
 
-// Four rows of the image below each other, or of what is outside of it.
+// Four vertically adjacent rows of the image, or of the padding outside of it.
 struct Rows {
   const uint8_t* at[4];  // channel `first` of column 0
-  int64_t step[4];       // from a column to the next
+  int64_t step[4];       // distance between columns
 };
 
 template <class D32>
@@ -94,7 +94,7 @@ HWY_INLINE Rows RowsOf(const Channels<D32>& c, const uint8_t* image, int64_t y, 
   return rows;
 }
 
-// The bytes of column x of four rows, those of a channel side by side.
+// Interleaves the bytes of column x of four rows, so that those of a channel are adjacent.
 template <class D32, bool kPartial>
 HWY_INLINE Pixels<D32> Interleaved(const Channels<D32>& c, const Rows& rows, int64_t x) {
   const hn::Repartition<uint8_t, D32> d8;
@@ -134,7 +134,7 @@ HWY_INLINE void Start(const Channels<D32>& c, Sums<D32>& sums) {
   for (size_t v = 0; v < 4; ++v) sums.at[v] = hn::Load(D32(), c.start[v]);
 }
 
-// A group's weights.
+// Weights of a group.
 template <class D32>
 struct Weights {
   HWY_INLINE Weights() {}
@@ -157,7 +157,7 @@ HWY_INLINE void Multiply(const Pixels<D32>& pixels, const Weights<D32>& weights,
   }
 }
 
-// `at`: of channel `first` in the output, in elements.
+// `at`: element offset of channel `first` in the output.
 template <class D32, bool kPartial>
 HWY_INLINE void Finish(const Channels<D32>& c, const Sums<D32>& sums, int64_t at) {
   const D32 d;
@@ -194,20 +194,20 @@ HWY_INLINE void Finish(const Channels<D32>& c, const Sums<D32>& sums, int64_t at
   }
 }
 
-// A row of results of a window of kWidth columns side by side and up to 4 * kQuads rows, which moves
-// by kStride columns: every column of the image is interleaved once.
+// Computes a row of results of a window of kWidth adjacent columns and up to 4 * kQuads rows, with
+// stride kStride. Every column of the image is interleaved once.
 template <class D32, bool kPartial, int kWidth, int kStride, int kQuads>
 HWY_NOINLINE void SlideRow(const Channels<D32>& c, const uint8_t* image, int64_t y, int64_t at) {
   const QuantizedDepthwiseArgs& g = c.args;
   Rows rows[kQuads];
   for (int q = 0; q < kQuads; ++q) rows[q] = RowsOf(c, image, y, q);
-  // Of 32 registers: 12 weights, 12 sums, 4 pixels.
+  // 12 weights, 12 accumulators and 4 pixels fit 32 registers.
   constexpr bool kHeld = kWidth * kQuads <= 3;
   const int8_t* HWY_RESTRICT weight = c.weight;
   Weights<D32> weights[kWidth];
   HWY_UNROLL(kWidth)
   for (int t = 0; t < kWidth; ++t) Load(weight + t * kGroup, weights[t]);
-  // Of the result that begins with the column at hand, and of those before it.
+  // Accumulators of the results whose windows contain the current column.
   constexpr int kResults = (kWidth + kStride - 1) / kStride;
   Sums<D32> sums[kResults];
   HWY_UNROLL(kResults)
@@ -236,7 +236,7 @@ HWY_NOINLINE void SlideRow(const Channels<D32>& c, const uint8_t* image, int64_t
   }
 }
 
-// Any window.
+// Computes a row of results for any window.
 template <class D32, bool kPartial>
 HWY_NOINLINE void AnyRow(const Channels<D32>& c, const uint8_t* image, int64_t y, int64_t at) {
   const QuantizedDepthwiseArgs& g = c.args;
@@ -259,7 +259,7 @@ HWY_NOINLINE void AnyRow(const Channels<D32>& c, const uint8_t* image, int64_t y
   }
 }
 
-// Rows [first, last) of some channels.
+// Computes rows [first, last) of some channels.
 template <class D32, bool kPartial>
 HWY_INLINE void RunRows(const Channels<D32>& c, int64_t first, int64_t last) {
   const QuantizedDepthwiseArgs& g = c.args;
@@ -279,7 +279,7 @@ HWY_INLINE void RunRows(const Channels<D32>& c, int64_t first, int64_t last) {
   }
 }
 
-// From channel c on, as long as there are enough of them.
+// Runs vectors of channels from channel c on while enough channels remain.
 template <size_t kLanes>
 HWY_INLINE void RunChannels(const QuantizedDepthwiseArgs& g, bool fits, int64_t first, int64_t last,
                             int64_t& c) {
@@ -294,7 +294,7 @@ HWY_INLINE void RunChannels(const QuantizedDepthwiseArgs& g, bool fits, int64_t 
 
 void QuantizedDepthwiseRowsImpl(const QuantizedDepthwiseArgs& g, int64_t first, int64_t last) {
   const bool fits = BytesFit(g.epilogue, 0, static_cast<size_t>(g.channels));
-  // So many rows at once that the channels' parameters are worth being laid out.
+  // Rows per band, enough to amortize the setup of the channels' parameters.
   const int64_t band = HWY_MAX(int64_t{1}, 256 / g.out_width);
   for (int64_t begin = first; begin < last; begin += band) {
     const int64_t end = HWY_MIN(last, begin + band);

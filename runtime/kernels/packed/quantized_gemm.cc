@@ -30,36 +30,36 @@ using TagS8 = hn::Repartition<int8_t, Tag32>;
 using TagU8 = hn::Repartition<uint8_t, Tag32>;
 using V = hn::Vec<Tag32>;
 
-// With 32 registers: 24 sums, 2 vectors of B, one of A. With 16, and four products in several
-// operations: 8 sums, 4 vectors of B and 2 of A, which are those operations' operands.
+// With 32 registers: 24 accumulators, 2 vectors of B, one of A. With 16 registers, and without a
+// four-way dot product: 8 accumulators, 4 vectors of B and 2 of A as operands of the emulation.
 constexpr size_t kMaxTileRows =
     (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) ? kQuantizedTileRows : 4;
 
-// Part of the second-level cache for a group of tiles of A.
+// Share of the L2 cache for a group of tiles of A.
 constexpr size_t kGroupBytes = size_t{384} << 10;
 
-// A tile's columns: the first, and how many of them are wanted.
+// Columns of a tile: the first, and their number.
 struct Columns {
   size_t first, count;
 };
 
-// Lines of the next panels that are fetched while a tile is multiplied: `lines` for each
-// kPrefetchInterval of B's lines.
+// Lines of the next panels to prefetch during a tile: `lines` per kPrefetchInterval lines of B.
 struct PanelPrefetch {
   const int8_t* next;
   size_t lines;
 };
 constexpr size_t kPrefetchInterval = 16;
 
-// Sums of kRows rows by kVectors vectors. Always of constant indices, so that it is in registers.
-// The constructor is written out: on Arm an implicit one would lack the features of the instruction set.
+// Accumulators of kRows rows by kVectors vectors. Indexed only by constants, so that they stay in
+// registers. The constructor is explicit: on Arm, an implicit one would be compiled without the
+// target's features.
 template <size_t kRows, size_t kVectors>
 struct Sums {
   HWY_INLINE Sums() {}
   V at[kRows][kVectors];
 };
 
-// Adds the products of four bytes of each row with the line of B that lies at `at` of each vector's.
+// Accumulates four bytes of each row times the line of B at offset `at` of each vector's panel.
 template <size_t kRows, size_t kVectors>
 HWY_INLINE void MultiplyQuad(const int32_t (&a)[kRows], const int8_t* const (&b)[kVectors],
                              size_t at, Sums<kRows, kVectors>& sums) {
@@ -83,7 +83,8 @@ HWY_INLINE int32_t LoadQuad(const uint8_t* a) {
   return quad;
 }
 
-// The last k % 4 bytes of k, followed by anything: zeros of B meet it.
+// Loads the last k % 4 bytes of k. The other bytes are arbitrary; they are multiplied by zeros of
+// B.
 HWY_INLINE int32_t LoadLast(const uint8_t* a, size_t k) {
   const size_t left = k % kQuad;
   if (k >= kQuad) {
@@ -96,15 +97,15 @@ HWY_INLINE int32_t LoadLast(const uint8_t* a, size_t k) {
   return static_cast<int32_t>(quad);
 }
 
-// What all tiles of a product share.
+// Parameters shared by all tiles of a GEMM.
 struct Product {
   const QuantizedGemmArgs& args;
   ByteQuantizer<Tag32> quantizer;
-  bool bytes;  // StoreBytes is what is wanted
+  bool bytes;  // whether results are stored by StoreBytes
 };
 
-// How the dwords of ByteQuantizer::Blocks become rows: each block has four columns of each of
-// kVectors vectors of a row, then the same of the next rows.
+// Permutation of the dwords of ByteQuantizer::Blocks to rows: each block has four columns of each
+// of kVectors vectors of a row, then the same of the next rows.
 template <size_t kVectors>
 HWY_INLINE auto GroupOrder() {
   const hn::Repartition<uint32_t, Tag32> d;
@@ -116,7 +117,7 @@ HWY_INLINE auto GroupOrder() {
   return hn::SetTableIndices(d, order);
 }
 
-// The tile's rows as bytes; c: its first.
+// Stores the tile's rows as bytes; `c` is the first row.
 template <size_t kRows, size_t kVectors>
 HWY_INLINE void StoreBytes(const Product& product, const Columns& columns,
                            const Sums<kRows, kVectors>& sums, uint8_t* c) {
@@ -160,7 +161,7 @@ HWY_INLINE void StoreBytes(const Product& product, const Columns& columns,
   }
 }
 
-// What a column's sum begins with, of the tile's vector v: what the input's zero point adds too much.
+// Initial accumulator of vector v: corrects the contribution of the input's zero point.
 HWY_INLINE V StartOf(const QuantizedEpilogue& e, const Columns& columns, size_t v) {
   const Tag32 d;
   if (e.weight_sums == nullptr) return hn::Zero(d);
@@ -169,9 +170,9 @@ HWY_INLINE V StartOf(const QuantizedEpilogue& e, const Columns& columns, size_t 
                  hn::Set(d, -e.input_zero_point));
 }
 
-// kRows rows by kVectors vectors. rows[t * kRows + r]: the bytes of row r at tap t; `place`: of the
-// first row and column 0 in C. kParts sums per element, which are added in the end: a few rows alone
-// would wait for each other's additions.
+// Computes kRows rows by kVectors vectors. rows[t * kRows + r] points to the bytes of row r at tap
+// t; `place` is the offset of the first row and column 0 in C. Each element has kParts
+// accumulators, which are added at the end, to hide the latency of additions if there are few rows.
 template <size_t kRows, size_t kVectors, size_t kParts>
 HWY_NOINLINE void Tile(const Product& product, const uint8_t* const* HWY_RESTRICT rows,
                        const Columns& columns, size_t place, PanelPrefetch prefetch) {
@@ -194,7 +195,7 @@ HWY_NOINLINE void Tile(const Product& product, const uint8_t* const* HWY_RESTRIC
       for (size_t r = 0; r < kRows; ++r) sums[s].at[r][v] = s == 0 ? start : hn::Zero(d);
     }
   }
-  size_t at = 0;  // in B
+  size_t at = 0;  // offset in B
   for (size_t t = 0; t < g.taps; ++t, rows += kRows) {
     const uint8_t* a[kRows];
     HWY_UNROLL(kRows)
@@ -208,7 +209,7 @@ HWY_NOINLINE void Tile(const Product& product, const uint8_t* const* HWY_RESTRIC
     };
     size_t p = 0;
     if constexpr (kParts == 1) {
-      // Between runs of steps, whose registers are all taken.
+      // Prefetches between runs of steps, since a run uses all registers.
       while (p + kQuad <= k) {
         const size_t end = HWY_MIN(k, p + kPrefetchInterval * kQuad);
         for (size_t i = 0; i < prefetch.lines; ++i, prefetch.next += kLine) {
@@ -260,7 +261,7 @@ HWY_NOINLINE void Tile(const Product& product, const uint8_t* const* HWY_RESTRIC
 using TileFn = void (*)(const Product&, const uint8_t* const*, const Columns&, size_t,
                         PanelPrefetch);
 
-// Of `rows` rows, 1 to kMaxTileRows.
+// Returns Tile for `rows` rows, 1 to kMaxTileRows.
 template <size_t kVectors, size_t kRows = kMaxTileRows>
 HWY_INLINE TileFn TileOf(size_t rows) {
   if constexpr (kRows == 0) {
@@ -271,7 +272,7 @@ HWY_INLINE TileFn TileOf(size_t rows) {
   }
 }
 
-// Sets `pointers` to where the bytes of `count` rows from `row` on lie, tap by tap.
+// Sets `pointers` to the bytes of `count` rows from `row` on, tap by tap.
 HWY_INLINE void FindRows(const QuantizedGemmArgs& g, size_t row, size_t count,
                          const uint8_t** pointers) {
   if (g.row_pointers != nullptr) return g.row_pointers(g.source, row, count, 0, g.taps, pointers);
@@ -279,10 +280,10 @@ HWY_INLINE void FindRows(const QuantizedGemmArgs& g, size_t row, size_t count,
 }
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
-// Fewer rows are quicker without tiles.
+// With fewer rows, the kernel without tiles is faster.
 constexpr size_t kLeastAmxRows = 4;
 
-// Whether tiles are loaded from where rows of A lie, without a copy.
+// Whether tiles are loaded from A in place, without a copy.
 bool LoadsInPlace(const QuantizedGemmArgs& g) {
   return g.row_pointers == nullptr && g.k % kQuad == 0;
 }
@@ -291,8 +292,8 @@ bool CanUseAmx(const QuantizedGemmArgs& g, size_t rows) {
   return rows >= kLeastAmxRows && g.k > 0 && (LoadsInPlace(g) || g.copy != nullptr) && UsesAmx();
 }
 
-// `count` rows from `row` on, their taps one behind the other, each to whole quads; what is missing to
-// them meets zeros of B.
+// Copies `count` rows from `row` on with contiguous taps, each padded to a multiple of 4 bytes. The
+// padding is multiplied by zeros of B.
 HWY_INLINE void CopyRows(const QuantizedGemmArgs& g, size_t row, size_t count, size_t depth) {
   const hn::ScalableTag<uint8_t> d;
   const size_t lanes = hn::Lanes(d), tap_bytes = depth / g.taps;
@@ -313,7 +314,8 @@ HWY_INLINE void CopyRows(const QuantizedGemmArgs& g, size_t row, size_t count, s
   }
 }
 
-// What becomes of `rows` rows of sums, kAmxColumns apart; place: as that of Tile.
+// Applies the epilogue to `rows` rows of sums, kAmxColumns apart, and stores them. `place`: as in
+// Tile.
 template <size_t kVectors>
 HWY_NOINLINE void FinishTiles(const Product& product, const Columns& columns, size_t rows,
                               size_t place, int32_t* HWY_RESTRICT sums) {
@@ -388,7 +390,7 @@ void QuantizedGemmImpl(const QuantizedGemmArgs& g, size_t first_row, size_t last
   const uint8_t* direct[kQuantizedGroupRows];
   const uint8_t** pointers = g.row_pointers != nullptr ? g.pointers : direct;
   const size_t runs_per_tap = (g.k / kQuad + kPrefetchInterval - 1) / kPrefetchInterval;
-  const size_t runs = runs_per_tap * g.taps;  // of a tile, each of which fetches lines
+  const size_t runs = runs_per_tap * g.taps;  // of a tile; each run prefetches lines
   Budget::Pace pace;
   for (size_t group = 0; group < tiles.count; group += tiles.per_group) {
     const size_t end = HWY_MIN(group + tiles.per_group, tiles.count);
@@ -397,7 +399,7 @@ void QuantizedGemmImpl(const QuantizedGemmArgs& g, size_t first_row, size_t last
       FindRows(g, first_row + tiles.RowOf(t), tiles.SizeOf(t),
                pointers + (tiles.RowOf(t) - start) * g.taps);
     }
-    // The tiles of a group fetch the next panels together.
+    // The tiles of a group share the prefetch of the next panels.
     const size_t all_runs = HWY_MAX(runs * (end - group), size_t{1});
     const size_t fetched_lines = (lines * width / kQuantizedPanelColumns + all_runs - 1) / all_runs;
     for (size_t j = first_column; j < last_column; j += width) {

@@ -7,7 +7,7 @@
 namespace belay {
 namespace {
 
-constexpr int64_t kQuad = 4;  // bytes of a lane
+constexpr int64_t kQuad = 4;  // bytes per lane
 constexpr int64_t kColumns = kQuantizedPanelColumns;
 constexpr int64_t kLine = kColumns * kQuad;
 constexpr int64_t kChannels = kQuantizedDepthwiseChannels;

@@ -23,15 +23,15 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr size_t kColumns = kWeightOnlyPanelColumns;
 constexpr size_t kBlockRows = 8;
-constexpr size_t kVectors = 2;  // of columns at once
+constexpr size_t kVectors = 2;  // of columns per step
 
 using TagF32 = hn::CappedTag<float, kColumns / kVectors>;
 using TagU32 = hn::RebindToUnsigned<TagF32>;
 using V = hn::Vec<TagF32>;
 
-// Asks for the lines that come some way behind `kBytes` bytes of B. A core decodes so few of them at a
-// time that memory would wait for it: 3.4 against 2.8 ms for a token of 110 million int8 weights on
-// a Zen 5. Never faults.
+// Prefetches the lines at some distance after `kBytes` bytes of B. A core decodes few lines at a
+// time, so that memory would be idle otherwise: 2.8 instead of 3.4 ms for a token of 110 million
+// int8 weights on a Zen 5. Never faults.
 template <size_t kBytes>
 HWY_INLINE void FetchAhead(const void* bytes) {
   constexpr size_t kAhead = size_t{8} << 10, kLine = 64;
@@ -41,9 +41,9 @@ HWY_INLINE void FetchAhead(const void* bytes) {
   }
 }
 
-// Decoders of kVectors vectors of Tag, of columns from `column` of a panel on. Start() is told the group's
-// zero points of them, or null; Load() a block of rows; Row() gives q - zero of a row of it.
-// kHalves: in half vectors, to which Zen 4 widens bytes in less than half of the time.
+// Decoders of kVectors vectors of Tag, for columns from `column` of a panel on. Start() receives
+// their zero points in the group, or null; Load() loads a block of rows; Row() returns q - zero of
+// one row. kHalves: uses half vectors, to which Zen 4 widens bytes in less than half of the time.
 template <bool kZeros, bool kHalves>
 class Int8Decoder {
  public:
@@ -88,9 +88,9 @@ class BFloat16Decoder {
   const uint16_t *b_, *at_ = nullptr;
 };
 
-// Four bits become the mantissa of a float where they lie: below the exponent of 2^(23 - first bit)
-// they count as integers, and what is subtracted from the float takes the power away again, exactly.
-// That leaves the upper three, which are shifted once.
+// Four bits become the mantissa of a float in place: with the exponent of 2^(23 - first bit) they
+// count as integers. Subtracting that power of two from the float is exact. The upper three nibbles
+// do not fit the mantissa and are shifted once.
 class Int4Decoder {
  public:
   using Tag = TagF32;
@@ -138,7 +138,7 @@ class Int4Decoder {
   V offsets_[kPlaces][kVectors];
 };
 
-// Where a panel lies, and what belongs to it.
+// A panel of weights and its parameters.
 struct Panel {
   const std::byte* b;
   const float *scales, *zeros;  // null for none
@@ -156,8 +156,8 @@ HWY_INLINE void ForEachGroup(const Panel& panel, const F& f) {
   }
 }
 
-// sums[r * kColumns + j], of kRows rows of A and all columns of the panel. kParts sums per element
-// interleave: a few rows alone would wait for each other's additions.
+// sums[r * kColumns + j] of kRows rows of A and all columns of the panel. Each element has kParts
+// interleaved accumulators, to hide the latency of additions if there are few rows.
 template <class Decoder, size_t kRows, size_t kParts>
 HWY_NOINLINE void MultiplyPanel(const Panel& panel, const float* const* rows,
                                 float* HWY_RESTRICT sums) {
@@ -165,7 +165,7 @@ HWY_NOINLINE void MultiplyPanel(const Panel& panel, const float* const* rows,
   const typename Decoder::Tag d;
   using V = hn::Vec<typename Decoder::Tag>;
   const size_t lanes = hn::Lanes(d);
-  // The rows' last elements, followed by zeros.
+  // Last elements of the rows, padded with zeros.
   float last[kRows][kBlockRows] = {};
   const size_t whole = panel.k / kBlockRows * kBlockRows;
   for (size_t r = 0; r < kRows; ++r) {
@@ -221,11 +221,12 @@ HWY_NOINLINE void MultiplyPanel(const Panel& panel, const float* const* rows,
       });
 }
 
-// Zen 4 adds products of pairs of bfloat16 as quickly as those of floats. On Sapphire Rapids they
-// take longer than decoding: 91 us for 768 x 2048 weights, in place of 56.
+// Zen 4 executes bfloat16 dot products as fast as float multiply-adds. On Sapphire Rapids they take
+// longer than decoding: 91 instead of 56 us for 768 x 2048 weights.
 #if HWY_NATIVE_DOT_BF16 && HWY_TARGET == HWY_AVX3_ZEN4
-// A row's elements as sums of two bfloat16 each, which leaves out 2^-17 of them at most, followed by
-// zeros. False if one of them is not finite, or so large or small that this does not hold.
+// Splits a row's elements into sums of two bfloat16 values, with an error of at most 2^-17, and
+// pads them with zeros. Returns false if an element is not finite, or so large or small that the
+// error bound does not hold.
 HWY_NOINLINE bool SplitRow(const float* HWY_RESTRICT a, size_t k, uint16_t* HWY_RESTRICT high,
                            uint16_t* HWY_RESTRICT low) {
   const TagF32 d;
@@ -242,7 +243,7 @@ HWY_NOINLINE bool SplitRow(const float* HWY_RESTRICT a, size_t k, uint16_t* HWY_
     const V x = hn::LoadN(d, a + p, HWY_MIN(lanes, k - p));
     const auto upper = rounded(x);
     const auto rest = rounded(hn::Sub(x, hn::BitCast(d, hn::ShiftLeft<16>(upper))));
-    // Whole vectors: there is room for them.
+    // The buffers have space for whole vectors.
     hn::StoreU(hn::TruncateTo(d16, upper), d16, high + p);
     hn::StoreU(hn::TruncateTo(d16, rest), d16, low + p);
     const V size = hn::Abs(x);
@@ -253,8 +254,8 @@ HWY_NOINLINE bool SplitRow(const float* HWY_RESTRICT a, size_t k, uint16_t* HWY_
   return hn::AllTrue(d, fits);
 }
 
-// MultiplyPanel of one such row by int4 without zero points: pairs of weights become bfloat16 by a
-// table and are multiplied two at a time.
+// MultiplyPanel for a split row and int4 weights without zero points: pairs of weights are
+// converted to bfloat16 by a table lookup and multiplied by dot products.
 HWY_NOINLINE void MultiplyInt4Panel(const Panel& panel, const uint16_t* HWY_RESTRICT high,
                                     const uint16_t* HWY_RESTRICT low, float* HWY_RESTRICT sums) {
   const TagF32 d;
@@ -290,8 +291,8 @@ HWY_NOINLINE void MultiplyInt4Panel(const Panel& panel, const uint16_t* HWY_REST
       HWY_UNROLL(kVectors)
       for (size_t v = 0; v < kVectors; ++v) {
         const auto word = hn::LoadU(du, b + p / kBlockRows * kColumns + v * hn::Lanes(d));
-        // Only the last five bits of an index count, and the table has all numbers twice: what is
-        // another weight's makes no difference.
+        // Only the last five bits of an index are used, and the table has all values twice: bits of
+        // the neighboring weight do not matter.
         const auto multiply = [&](auto bits, size_t i) HWY_ATTR {
           const hn::Indices512<uint16_t> indices = {bits.raw};
           const auto w = hn::BitCast(half, hn::TableLookupLanes(table, indices));
@@ -316,7 +317,7 @@ HWY_NOINLINE void MultiplyInt4Panel(const Panel& panel, const uint16_t* HWY_REST
 }
 #endif
 
-// The panel as PackedGemm wants it: k rows of 32 floats.
+// Decodes a panel to PackedGemm's layout: k rows of 32 floats.
 template <class Decoder>
 HWY_NOINLINE void DecodePanel(const Panel& panel, float* HWY_RESTRICT to) {
   constexpr size_t kVectors = Decoder::kVectors;
@@ -365,7 +366,7 @@ HWY_INLINE void Run(const WeightOnlyGemmArgs& g, size_t first_row, size_t last_r
   const size_t room = (g.k + 15) / 16 * 16;
   uint16_t* high = reinterpret_cast<uint16_t*>(g.scratch);
   uint16_t* low = high + room;
-  // With fewer rows of B, what SplitRow leaves out would show.
+  // With fewer rows of B, the error of SplitRow would be visible.
   if (std::is_same_v<Decoder, Int4Decoder> && g.m == 1 && g.k >= 128 && g.zeros == nullptr) {
     split = SplitRow(g.a, g.k, high, low);
   }
@@ -429,7 +430,7 @@ void WeightOnlyGemmImpl(const WeightOnlyGemmArgs& g, size_t first_row, size_t la
   if (first_row >= last_row) return;
   switch (g.format) {
     case WeightFormat::kInt8:
-      // The instruction set of all CPUs that may do so.
+      // The only target whose CPUs may execute vectors in halves.
       if constexpr (HWY_TARGET == HWY_AVX3_ZEN4) {
         if (ExecutesVectorsInHalves()) {
           return RunInt8<true>(g, first_row, last_row, first_column, last_column);

@@ -21,7 +21,7 @@ std::optional<int64_t> Sized(CheckedInt size) {
   return size.value();
 }
 
-// Rows of panels.
+// Packs rows of panels.
 template <class T>
 void PackRows(const T* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
               T* packed) {

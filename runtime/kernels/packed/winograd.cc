@@ -106,7 +106,7 @@ void TransformSumsImpl(const WinogradArgs& g, const WinogradRows& rows, int64_t 
     const int64_t tile = rows.first + t, top = tiles.RowOf(tile), left = tiles.ColumnOf(tile);
     const int64_t height = HWY_MIN(kResults, g.out_height - top);
     const int64_t width = HWY_MIN(kResults, g.out_width - left);
-    // Where the tile's row i begins.
+    // Offset of the tile's row i.
     const auto place = [&](int64_t i) {
       return ((tiles.ImageOf(tile) * g.out_height + top + i) * g.out_width + left) * n;
     };
@@ -154,7 +154,7 @@ HWY_AFTER_NAMESPACE();
 namespace belay {
 namespace {
 
-// What pixels and sums of a chunk take: filters are read once for each, and come from further away.
+// Bytes of pixels and sums of a chunk. Filters are read once per chunk, from a more distant cache.
 constexpr int64_t kChunkBytes = int64_t{2} << 20;
 constexpr int64_t kLeastTiles = 2 * static_cast<int64_t>(kTileRows);
 

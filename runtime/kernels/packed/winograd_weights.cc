@@ -6,7 +6,7 @@
 namespace belay {
 namespace {
 
-// G g G^T of a filter whose taps are `stride` apart.
+// Computes G g G^T of a filter whose taps are `stride` apart.
 void TransformFilter(const float* g, int64_t stride,
                      double (&u)[kWinogradPixels][kWinogradPixels]) {
   const auto transform = [](double a, double b, double c, double(&t)[kWinogradPixels]) {

@@ -1,4 +1,4 @@
-// Activation functions with parameters, and the clamps.
+// Activation functions with parameters, and clamps.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -21,7 +21,7 @@ bool IsNan(T x) {
   return x != x;
 }
 
-// The bound when it is above max is max; NaN in the tensor stays.
+// If min > max, the result is max. NaN in the tensor is kept.
 constexpr auto kClampNumbers = [](RealLike auto x, const PointwiseParams& p) {
   const auto low = p.Get<decltype(x)>(0), high = p.Get<decltype(x)>(1);
   const auto raised = x < low ? low : x;
@@ -44,7 +44,7 @@ bool IsNanNumber(const EValue& value) {
   return real != nullptr && std::isnan(*real);
 }
 
-// Clamps self to numbers of the dtype's kind; none for no bound.
+// Clamps self to scalars of the dtype's kind; none for no bound.
 absl::Status ClampToNumbers(KernelContext& context, const PointwiseOperands<KernelArguments>& call,
                             const EValue& min, const EValue& max) {
   if (IsNanNumber(min) || IsNanNumber(max)) return RunPointwise(context, call, kUnary<kFillNan>);
@@ -68,7 +68,7 @@ absl::Status Clamp(KernelContext& context, const ClampCall<KernelArguments>& cal
                         call.max.value == nullptr ? none : *call.max.value);
 }
 
-// A NaN in any of the three is the result.
+// The result is NaN if any of the three is NaN.
 absl::Status ClampTensor(KernelContext& context, const ClampTensorCall<KernelArguments>& call) {
   if (!call.has_max) {
     return RunPointwise(context, call, kBinary<[](RealLike auto x, RealLike auto low) {
@@ -89,7 +89,7 @@ absl::Status ClampTensor(KernelContext& context, const ClampTensorCall<KernelArg
                       }>);
 }
 
-// The bounds of integers are cut to integers.
+// The bounds of integer tensors are truncated to integers.
 absl::Status Hardtanh(KernelContext& context,
                       const WithNumbersCall<KernelArguments, kNumericRule>& call) {
   const EValue &low = *call.numbers[0].value, &high = *call.numbers[1].value;
@@ -102,7 +102,7 @@ absl::Status Hardtanh(KernelContext& context,
 
 using FloatCall = WithNumbersCall<KernelArguments, kFloatOnlyRule>;
 
-// The numbers in the precision of the arithmetic.
+// Returns the scalar arguments in the compute precision.
 absl::StatusOr<PointwiseParams> ParamsOf(const FloatCall& call) {
   const DType precision =
       ElementDType(call.operands[0]) == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
@@ -134,7 +134,7 @@ absl::Status LeakyRelu(KernelContext& context, const FloatCall& call) {
 
 absl::Status Gelu(KernelContext& context, const GeluCall<KernelArguments>& call) {
   if (!call.tanh) {
-    // x * Phi(x); erfc keeps its precision where 1 + erf does not.
+    // x * Phi(x); erfc keeps precision where 1 + erf cancels.
     return RunPointwise(context, call, kUnary<[](FloatLike auto x) {
                           using T = decltype(x);
                           return x * T{0.5} *
@@ -149,7 +149,7 @@ absl::Status Gelu(KernelContext& context, const GeluCall<KernelArguments>& call)
                       }>);
 }
 
-// The first half times the sigmoid of the second.
+// The first half times the sigmoid of the second half.
 absl::Status Glu(KernelContext& context, const GluCall<KernelArguments>& call) {
   ABSL_RETURN_IF_ERROR(call.CheckShapes());
   const GluHalves halves(call);

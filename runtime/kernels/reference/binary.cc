@@ -1,7 +1,7 @@
-// Operators of two tensors, or a tensor and a number, and the selections where and masked_fill.
+// Operators of two tensors, or of a tensor and a scalar, and the selections where and masked_fill.
 //
-// Integer arithmetic wraps. Integer division by zero is an error, also where PyTorch's kernel for
-// the dtype has none.
+// Integer arithmetic wraps. Integer division by zero is an error, even for dtypes whose PyTorch
+// kernel does not report one.
 #include <cmath>
 #include <complex>
 #include <string_view>
@@ -45,7 +45,7 @@ T Product(T a, T b) {
   }
 }
 
-// Towards zero. Preconditions of the integer functions: b != 0.
+// Rounds towards zero. Precondition of the integer functions: b != 0.
 template <RealLike T>
 T TruncatedQuotient(T a, T b) {
   if constexpr (FloatLike<T>) {
@@ -68,14 +68,14 @@ T TruncatedRemainder(T a, T b) {
   }
 }
 
-// Python's %: the sign is that of the divisor.
+// Python's %: the result has the sign of the divisor.
 template <RealLike T>
 T FlooredRemainder(T a, T b) {
   const T r = TruncatedRemainder(a, b);
   return r != 0 && ((b < 0) != (r < 0)) ? r + b : r;
 }
 
-// Python's //, as CPython and PyTorch compute it for floating point numbers: exact where a / b
+// Python's //, as CPython and PyTorch compute it for floating-point numbers: exact where a / b
 // rounds up to an integer. Each step is rounded by `round`.
 template <FloatLike T, class Round>
 T FlooredFloatQuotient(T a, T b, Round round) {
@@ -99,7 +99,7 @@ T FlooredQuotient(T a, T b) {
   }
 }
 
-// a^b modulo 2^64; for negative b what 1 / a^-b rounds to (0 when a is 0, as in PyTorch).
+// a^b modulo 2^64. For negative b, 1 / a^-b rounded towards zero (0 if a is 0, as in PyTorch).
 template <IntegerLike T>
 T IntegerPower(T a, T b) {
   if constexpr (std::is_signed_v<T>) {
@@ -125,8 +125,8 @@ constexpr auto kPower = [](auto a, auto b) {
   }
 };
 
-// With a number as exponent PyTorch computes some powers differently from pow(); they differ at
-// infinities and zeros.
+// For some scalar exponents PyTorch does not call pow(); the results differ at infinities and
+// zeros.
 constexpr auto kPowerOfNumber = [](auto a, const PointwiseParams& params) {
   using T = decltype(a);
   const T e = params.Get<T>(0);
@@ -157,8 +157,8 @@ constexpr auto kMinimum = [](RealLike auto a, RealLike auto b) {
   return IsNan(a) ? a : IsNan(b) || b < a ? b : a;
 };
 
-// A count below zero or of all bits shifts everything out. Narrow integers compute as int64_t: bits
-// shifted out of them are cut off when the result is stored.
+// A negative count, or one of at least 64, shifts out all bits. Narrow integers compute as int64_t:
+// bits shifted out of them are cut off when the result is stored.
 template <IntegerLike T>
 T ShiftedLeft(T a, T b) {
   return static_cast<uint64_t>(b) >= 64 ? T{0} : static_cast<T>(static_cast<uint64_t>(a) << b);
@@ -169,18 +169,18 @@ T ShiftedRight(T a, T b) {
   return a < 0 ? static_cast<T>(-1) : T{0};
 }
 
-// (self, other, alpha). `kPlain` is the operator with a factor of one.
+// (self, other, alpha). `kPlain` is the operator for alpha == 1.
 template <PromotionRule kRule, auto kApply, auto kPlain>
 absl::Status RunScaled(KernelContext& context, const ScaledCall<KernelArguments, kRule>& call) {
   ABSL_ASSIGN_OR_RETURN(const EValue alpha, ConvertScalar(*call.alpha.value, call.types.compute));
   PointwiseParams params;
   params.Set(0, alpha);
-  // A complex product turns infinities into NaN even with a factor of one.
+  // A complex product turns infinities into NaN even for a factor of one.
   const bool plain = params.Get<std::complex<double>>(0) == 1.0 && !IsComplex(call.types.compute);
   return RunPointwise(context, call, plain ? kBinary<kPlain> : kBinary<kApply>, params);
 }
 
-// a + b * factor; of floating point numbers rounded once, as PyTorch does.
+// a + b * factor; floating-point results are rounded once, as in PyTorch.
 template <class T>
 T SumWithProduct(T a, T b, T factor) {
   if constexpr (FloatLike<T>) {
@@ -215,7 +215,7 @@ constexpr auto kTrueQuotient = [](FloatOrComplex auto a, FloatOrComplex auto b) 
 constexpr auto kTruncatedQuotient = [](RealLike auto a, RealLike auto b) {
   return TruncatedQuotient(a, b);
 };
-// Of half precision: every step is rounded to it.
+// Half precision: every step is rounded.
 template <class Narrow>
 constexpr auto kRounded =
     [](FloatLike auto x) { return ConvertElement<decltype(x)>(ConvertElement<Narrow>(x)); };
@@ -232,8 +232,8 @@ constexpr auto kFlooredQuotient = [](RealLike auto a, RealLike auto b) {
 absl::Status DivMode(KernelContext& context, const DivModeCall<KernelArguments>& call) {
   if (call.rounding == QuotientRounding::kNone)
     return RunPointwise(context, call, kBinary<kTrueQuotient>, {}, /*exact_last=*/true);
-  // A divisor of one element is not rounded to half precision, in any mode, and what is computed
-  // with it only at the end.
+  // A divisor of one element is not rounded to half precision, in any mode. Results computed with
+  // it are rounded only at the end.
   const TensorView* const divisor = call.operands[1].tensor;
   const bool rounds = divisor != nullptr && divisor->numel() != 1;
   const bool trunc = call.rounding == QuotientRounding::kTrunc;
@@ -251,7 +251,7 @@ absl::Status DivMode(KernelContext& context, const DivModeCall<KernelArguments>&
 absl::Status PowTensorScalar(KernelContext& context, const PowerCall<KernelArguments>& call) {
   const DType compute = call.types.compute;
   const EValue& exponent = *call.exponent.value;
-  // An exponent that is too large for float32 counts as infinite; for other types it is refused.
+  // An exponent that is too large for float32 counts as infinite; for other types it is an error.
   const bool single = compute == DType::kFloat32;
   ABSL_ASSIGN_OR_RETURN(EValue converted,
                         ConvertScalar(exponent, single ? DType::kFloat64 : compute));
@@ -269,12 +269,12 @@ constexpr auto kRoundedAtan2 = [](FloatLike auto a, FloatLike auto b) {
   return ConvertElement<decltype(a)>(ConvertElement<Narrow>(std::atan2(a, b)));
 };
 
-// The result is `out`. An empty `out` stays as it is: only the result has the elements then.
+// The result is `out`. An empty `out` is not resized; only the result then has the elements.
 absl::Status Atan2Out(KernelContext& context, const Atan2OutCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.MutableTensor(call.target));
   PointwiseOperands<KernelArguments> operands = call;
   operands.types.result = out->dtype;
-  // What is written to a wider type is still of the precision of the common dtype.
+  // A result of a wider type still has the precision of the common dtype.
   const DType compute = call.types.compute;
   const LoopTable& table = compute == DType::kFloat16    ? kBinary<kRoundedAtan2<Half>>
                            : compute == DType::kBFloat16 ? kBinary<kRoundedAtan2<BFloat16>>
@@ -418,7 +418,7 @@ constexpr Kernel kKernels[] = {
     KernelRow<&RunScaled<kNoBoolRule, kSubScaled, kSub>>("aten.sub.Tensor", kScaledOperands, "Sub",
                                                          kReference),
     KernelRow<&Where>("aten.where.self", "condition self other", "Where", kReference),
-    // The same under the names of Python's operators.
+    // Aliases with the names of Python's operators.
     Row<kIntegerRule, kLeftShift>("aten.__lshift__.Scalar", "LShiftScalar"),
     Row<kIntegerRule, kLeftShift>("aten.__lshift__.Tensor", "LShift"),
     Row<kIntegerRule, kRightShift>("aten.__rshift__.Scalar", "RShiftScalar"),

@@ -1,10 +1,10 @@
 // Convolutions of one, two and three dimensions, and their gradients.
 //
-// A convolution relates places `a` and `b` of two tensors: b = a * stride + k * dilation - padding
-// in every dimension, where k is a place of the kernel. The output of a plain convolution is the a
-// side and its input the b side; a transposed one has them the other way round, and so has the
-// gradient with respect to the input. So one loop (Correlate) serves all of these: it fills one
-// side from the other. The gradient of the weight sums products of both sides (WeightGradient).
+// A convolution relates positions `a` and `b` of two tensors in every dimension: b = a * stride + k
+// * dilation - padding, where k is a kernel position. The a side of a plain convolution is its
+// output, the b side its input. For transposed convolutions and for the input gradient, the sides
+// are swapped. One loop (Correlate) computes all of these: it fills one side from the other. The
+// weight gradient sums products of both sides (WeightGradient).
 
 #include <algorithm>
 #include <cstdint>
@@ -26,7 +26,7 @@ constexpr int64_t kTile = 64;
 template <class T>
 using Accumulator = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
 
-// [batch, channel, depth, height, width]; missing spatial dimensions are of size 1.
+// [batch, channel, depth, height, width]; missing spatial dimensions have size 1.
 struct Volume {
   void* data = nullptr;
   int64_t size[5] = {1, 1, 1, 1, 1};
@@ -62,7 +62,7 @@ Relation RelationOf(const ConvolutionParams& p) {
 
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
-// The places of one dimension that kernel place `k` relates: a in [first, last), b = a * stride +
+// Positions of one dimension that kernel position `k` relates: a in [first, last), b = a * stride +
 // shift. Restricted to a and b inside their sizes.
 struct Span1 {
   int64_t first = 0, last = 0, stride = 1, shift = 0;
@@ -79,7 +79,7 @@ Span1 RelatedPlaces(const Relation& r, int d, int64_t k, int64_t a_size, int64_t
   return s;
 }
 
-// The b place of `a`, or the a place of `b`, or -1.
+// Returns the b position of `a`, or the a position of `b`; -1 if there is none.
 int64_t Counterpart(const Span1& s, bool from_a, int64_t place) {
   if (from_a) return place >= s.first && place < s.last ? place * s.stride + s.shift : -1;
   const int64_t distance = place - s.shift;
@@ -88,21 +88,21 @@ int64_t Counterpart(const Span1& s, bool from_a, int64_t place) {
   return a >= s.first && a < s.last ? a : -1;
 }
 
-// The element of a weight [rows, columns / groups, …] that joins two channels. `rows_are_target`:
-// the weight's dimension 0 counts the target's channels.
+// Layout of a weight [rows, columns / groups, …] that relates two channels. If `rows_are_target`,
+// dimension 0 of the weight is the target's channels.
 struct WeightLayout {
   const Volume* weight = nullptr;
   bool rows_are_target = true;
   int64_t groups = 1;
 };
 
-// target[n,t,place] = bias[t] + sum over s, k of weight[t,s,k] * source[n,s,related place], where s
-// runs over the channels of t's group.
+// target[n,t,p] = bias[t] + sum over s, k of weight[t,s,k] * source[n,s,related position of p],
+// where s runs over the channels of t's group.
 template <class T>
 void Correlate(const Volume& target, const Volume& source, const WeightLayout& layout,
                const TensorView* bias, const Relation& relation, bool target_is_a) {
   using Acc = Accumulator<T>;
-  // Sizes may be large where there are no elements: no loop may count them.
+  // If a tensor is empty, its other sizes may be huge: no loop may iterate over them.
   for (int64_t size : target.size) {
     if (size == 0) return;
   }
@@ -117,7 +117,7 @@ void Correlate(const Volume& target, const Volume& source, const WeightLayout& l
     return RelatedPlaces(relation, d, k, target_is_a ? t : s, target_is_a ? s : t);
   };
 
-  // Adds to the sums of `count` neighbors from `x0` on in row (z, y) of channel t.
+  // Accumulates `count` neighbors from `x0` on in row (z, y) of channel t.
   const auto add_row = [&](int64_t n, int64_t t, int64_t z, int64_t y, int64_t x0, int64_t count,
                            Acc* sum) {
     const int64_t group = t / target_group;
@@ -135,7 +135,7 @@ void Correlate(const Volume& target, const Volume& source, const WeightLayout& l
         const int64_t iy = Counterpart(places(1, ky), target_is_a, y);
         if (iy < 0) continue;
         for (int64_t kx = 0; kx < w.size[4]; ++kx) {
-          // Neighbors `to`, `to` + to_step, … come from `from`, `from` + from_step, ….
+          // Neighbors `to`, `to` + to_step, … depend on `from`, `from` + from_step, ….
           const Span1 span = RelatedPlaces(relation, 2, kx, a_width, b_width);
           int64_t first = span.first, last = span.last, from, to, from_step = 1, to_step = 1;
           if (target_is_a) {
@@ -202,7 +202,7 @@ void Correlate(const Volume& target, const Volume& source, const WeightLayout& l
   }
 }
 
-// weight[r,c,k] = sum over n, places of a[n,r,place] * b[n,group of r * columns + c,related place].
+// weight[r,c,k] = sum over n, p of a[n,r,p] * b[n,group of r * columns + c,related position of p].
 template <class T>
 void WeightGradient(const Volume& weight, const Volume& a, const Volume& b,
                     const Relation& relation, int64_t groups) {
@@ -260,8 +260,8 @@ void BiasGradient(const TensorView& out, const Volume& grad) {
   }
 }
 
-// No place of the kernel may be so far out that its position overflows. Shapes have been checked,
-// but with a transposed convolution padding can take back what the kernel adds.
+// kInvalidArgument if the position of a kernel element could overflow. The shapes are checked
+// already, but the padding of a transposed convolution can compensate for a huge kernel extent.
 absl::Status CheckReach(const Volume& weight, const Volume& a, const Relation& r) {
   for (int d = 0; d < 3; ++d) {
     const CheckedInt reach = CheckedInt(a.size[2 + d]) * r.stride[d] +

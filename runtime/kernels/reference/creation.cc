@@ -1,5 +1,5 @@
-// Operators that make tensors out of sizes and numbers.
-// What PyTorch leaves uninitialized is zero.
+// Operators that create tensors from sizes and scalars. Tensors that PyTorch leaves uninitialized
+// are zero.
 #include <complex>
 #include <string_view>
 
@@ -17,8 +17,8 @@
 namespace belay {
 namespace {
 
-// Fills a tensor with runs: make(first, n, buffer) sets elements first … first + n - 1 as elements
-// of class `type`.
+// Fills a tensor run by run: make(first, n, buffer) writes elements first … first + n - 1 as
+// elements of class `type`.
 template <class Make>
 void FillRuns(const TensorView& output, ComputeClass type, Make&& make) {
   RunCursor cursor(output.sizes, output.strides);
@@ -31,7 +31,7 @@ void FillRuns(const TensorView& output, ComputeClass type, Make&& make) {
   }
 }
 
-// Sets all elements to a number that ConvertScalar made for the dtype.
+// Sets all elements to a scalar that ConvertScalar converted to the dtype.
 void FillNumber(const TensorView& output, const EValue& number) {
   const auto fill = [&](ComputeClass type, auto value) {
     FillRuns(output, type, [&](int64_t, int n, RunBuffer& buffer) {

@@ -1,4 +1,4 @@
-// Operators that copy elements to new places: copies, joins, reversals, repetitions.
+// Operators that copy elements to other positions: copies, joins, reversals, repetitions.
 
 #include <algorithm>
 #include <cstdint>
@@ -37,7 +37,7 @@ int64_t Rolled(int64_t i, int64_t shift, int64_t size) {
 absl::Status Roll(KernelContext& context, const RollCall<KernelArguments>& call) {
   const Sizes& dims = call.dims;
   const TensorView from = *call.self;
-  if (dims.empty()) {  // the elements as one row
+  if (dims.empty()) {  // views the elements as one row
     ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, from.sizes));
     if (from.dtype != out->dtype) return absl::InvalidArgumentError("roll: dtypes differ");
     const int64_t n = from.numel();
@@ -49,7 +49,7 @@ absl::Status Roll(KernelContext& context, const RollCall<KernelArguments>& call)
     }
     return absl::OkStatus();
   }
-  if (dims.size() == 1 && from.numel() == 0) {  // PyTorch does not look at the dimension then
+  if (dims.size() == 1 && from.numel() == 0) {  // PyTorch ignores the dimension in this case
     return OutputOf(context, 0, from.dtype, from).status();
   }
   Sizes shift_of(from.rank(), 0);
@@ -138,14 +138,14 @@ absl::Status RepeatInterleaveSelfInt(KernelContext& context,
   return absl::OkStatus();
 }
 
-// Keeps [.., i, j] where j - i <= diagonal (lower) or >= diagonal (upper); the others become 0.
+// Keeps [.., i, j] if j - i <= diagonal (lower) or >= diagonal (upper); sets other elements to 0.
 template <bool kLower>
 absl::Status Triangle(KernelContext& context, const TriangleCall<KernelArguments>& call) {
   const int64_t diagonal = call.diagonal.value();
   const int rank = call.self->rank();
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, call.self->sizes));
   ABSL_RETURN_IF_ERROR(CopyElements(*call.self, *out));
-  if (out->numel() == 0) return absl::OkStatus();  // of however many rows
+  if (out->numel() == 0) return absl::OkStatus();  // any number of rows
   const int64_t rows = out->sizes[rank - 2], columns = out->sizes[rank - 1];
   const size_t bytes = DTypeSize(out->dtype);
   Sizes batch = out->sizes;
@@ -169,12 +169,12 @@ uint64_t ResizeScratch(const KernelContext&, const ResizeCall<KernelArguments>& 
   return (static_cast<uint64_t>(LastOffset(*call.self)) + 1) * DTypeSize(call.self->dtype);
 }
 
-// resize_: the elements stay in the order of the storage; those that were not there are 0.
+// resize_: elements keep their storage order; new elements are 0.
 absl::Status Resize(KernelContext& context, const ResizeCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(TensorView * self, context.MutableTensor(call.target));
   ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(call.size));
   if (self->sizes == sizes) return ReturnSelf(context, *self);
-  // The memory may move: the elements wait elsewhere.
+  // The memory may move, so the elements are saved in a buffer.
   const int64_t bytes = static_cast<int64_t>(DTypeSize(self->dtype));
   const int64_t old_count = self->numel() == 0 ? 0 : LastOffset(*self) + 1;
   const int64_t kept = std::min(old_count, *NumElements(sizes));
@@ -225,7 +225,7 @@ constexpr Kernel kKernels[] = {
     KernelRow<&Stack<&CopyElements>>("aten.stack.default", "tensors dim", "Stack", kReference),
     KernelRow<&Triangle<true>>("aten.tril.default", "self diagonal", "Tril", kReference),
     KernelRow<&Triangle<false>>("aten.triu.default", "self diagonal", "Triu", kReference),
-    // Where the device's memory is the host's; others have kernels of their own.
+    // For devices that share the host's memory; others have their own kernels.
     KernelRow<&CopyAll<&CopyElements>>("et_copy._d2h_copy.default", "self", "Copy", kReference),
     KernelRow<&CopyAll<&CopyElements>>("et_copy._h2d_copy.default", "self", "Copy", kReference),
 };

@@ -1,4 +1,4 @@
-// torchvision's operators for detectors.
+// torchvision's operators for object detectors.
 #include "runtime/kernel/shape_rules/detection.h"
 
 #include <algorithm>
@@ -21,8 +21,8 @@ uint64_t NmsScratchBytes(const KernelContext& context, const NmsCall<KernelArgum
   return ScratchBytesOf<int64_t>(call.dets->sizes[0]);
 }
 
-// From the best score on, each box that overlaps no box before it that was kept by more than the
-// threshold. Equal scores keep their order, NaN is the largest.
+// Visits boxes by descending score and keeps a box unless it overlaps a kept box by more than the
+// threshold. Equal scores keep their order; NaN is the largest score.
 template <class T>
 absl::StatusOr<int64_t> KeptBoxes(const NmsCall<KernelArguments>& call, int64_t* order) {
   const TensorView &dets = *call.dets, &scores = *call.scores;
@@ -49,7 +49,7 @@ absl::StatusOr<int64_t> KeptBoxes(const NmsCall<KernelArguments>& call, int64_t*
     return shared / (area(a) + area(b) - shared);
   };
   Budget::Pace pace;
-  int64_t kept = 0;  // order[0, kept) are; those behind that may be are moved up
+  int64_t kept = 0;  // order[0, kept) are kept; candidates after them move up
   for (int64_t left = count; kept < left;) {
     const int64_t best = order[kept++];
     if (pace.Stop(16 * (left - kept))) break;
@@ -73,8 +73,8 @@ absl::Status Nms(KernelContext& context, const NmsCall<KernelArguments>& call) {
   return absl::OkStatus();
 }
 
-// Where a sample lies between the pixels of one dimension of `size`: two of them and the second's
-// weight. Samples beyond the border by more than a pixel count as 0.
+// Position of a sample between the pixels of one dimension of `size`: two pixels and the weight of
+// the second. Samples outside the border by more than a pixel count as 0.
 template <class T>
 struct Between {
   int64_t low = 0, high = 0;
@@ -97,7 +97,8 @@ struct Between {
   }
 };
 
-// The mean of bilinear samples in each bin of each region. T: what PyTorch computes places in.
+// Averages bilinear samples in each bin of each region. T: type in which PyTorch computes
+// positions.
 template <class T>
 absl::Status Align(const RoiAlignCall<KernelArguments>& call, const TensorView& out) {
   const TensorView &input = *call.input, &rois = *call.rois;
@@ -124,7 +125,7 @@ absl::Status Align(const RoiAlignCall<KernelArguments>& call, const TensorView& 
     }
     const T bin_wide = wide / static_cast<T>(bins_wide),
             bin_high = high / static_cast<T>(bins_high);
-    // Regions far larger than any image would be sampled for ever.
+    // Limits the time for regions that are far larger than any image.
     constexpr T kMostSamples = 1 << 14;
     if (!(std::abs(bin_wide) <= kMostSamples && std::abs(bin_high) <= kMostSamples)) {
       return absl::OutOfRangeError(absl::StrCat("rois: region ", k, " has bins of ", bin_wide,

@@ -1,4 +1,5 @@
-// dim_order_ops. The output's dim order is part of its plan; the argument tells nothing more.
+// dim_order_ops. The output's dim order is part of its plan; the argument has no further
+// information.
 
 #include "absl/status/status.h"
 #include "runtime/kernel/kernel_arguments.h"
@@ -10,7 +11,7 @@
 namespace belay {
 namespace {
 
-// Nobody may rely on the elements; zeros keep runs equal.
+// The elements are unspecified; zeros make results reproducible.
 absl::Status EmptyInOrder(KernelContext& context, const ResizeCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(const Sizes sizes, ToSizes(call.size));
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));

@@ -20,7 +20,7 @@ struct Row {
   double operator()(int64_t i) const { return read(offset + i * step); }
 };
 
-// The norm of order `p` of the difference: p = 0 counts, infinity takes the largest.
+// Norm of order `p` of the difference: p = 0 counts nonzeros, infinity is the maximum.
 double Distance(const Row& a, const Row& b, int64_t count, double p) {
   double total = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -28,7 +28,7 @@ double Distance(const Row& a, const Row& b, int64_t count, double p) {
     if (p == 0) {
       total += d != 0 ? 1 : 0;
     } else if (std::isinf(p)) {
-      if (!(d <= total)) total = d;  // NaN stays
+      if (!(d <= total)) total = d;  // keeps NaN
       if (std::isnan(total)) break;
     } else {
       total += p == 1 ? d : p == 2 ? d * d : std::pow(d, p);
@@ -43,7 +43,7 @@ absl::Status Cdist(KernelContext& context, const CdistCall<KernelArguments>& cal
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, x1->dtype, shape));
 
-  // x1 repeats along the last dimension of the result, x2 along the one before it.
+  // x1 is repeated along the last dimension of the result, x2 along the one before it.
   const int rank = out->rank();
   const auto strides_of = [&](const TensorView& x, int row_dim) {
     Strides strides(rank, 0);

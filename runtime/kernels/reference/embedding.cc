@@ -45,7 +45,7 @@ uint64_t EmbeddingBackwardScratch(const KernelContext& context,
   return ScratchBytesOf<int64_t>((*out)->sizes[0]);
 }
 
-// How many elements of a row PyTorch adds at once.
+// Elements of a row that PyTorch adds together.
 constexpr int64_t kRowBlock = 32;
 
 absl::Status EmbeddingBackward(KernelContext& context,
@@ -67,7 +67,7 @@ absl::Status EmbeddingBackward(KernelContext& context,
   }
   const Reader<double> read(from), read_out(*out);
   const Writer<double> write(*out);
-  const RoundFn round = RoundingTo(from.dtype);  // as each addition of PyTorch's is rounded
+  const RoundFn round = RoundingTo(from.dtype);  // PyTorch rounds each addition
   Sizes outer = from.sizes;
   outer.erase(last);
   StridedIterator<1> gradient(outer, {from.strides});
@@ -78,7 +78,7 @@ absl::Status EmbeddingBackward(KernelContext& context,
     if (index < 0 || index >= rows) return IndexOutOfRange(index, rows, 0);
     const double factor = round(
         counts == nullptr ? 1.0 : 1.0 / static_cast<double>(std::max<int64_t>(counts[index], 1)));
-    // In half precision the product is rounded, too, behind the last whole block of a row.
+    // In half precision, products after the last whole block of a row are also rounded.
     const int64_t width = from.sizes[last];
     const int64_t blocks = DTypeSize(from.dtype) == 2 ? width - width % kRowBlock : width;
     for (int64_t i = 0; i < width; ++i) {
@@ -90,7 +90,7 @@ absl::Status EmbeddingBackward(KernelContext& context,
   return absl::OkStatus();
 }
 
-// The operands of one _embedding_bag.
+// Operands of one _embedding_bag.
 struct Bags {
   TensorView weight;
   TensorView indices;
@@ -100,7 +100,7 @@ struct Bags {
   int64_t padding;
 };
 
-// Where bag `b` begins and ends in the indices.
+// Computes the range of bag `b` in the indices.
 absl::Status BagBounds(const Bags& bags, int64_t b, int64_t& begin, int64_t& end) {
   const auto offset = [&](int64_t i) {
     return ReadIndex(bags.offsets, i * bags.offsets.strides[0]);
@@ -115,7 +115,7 @@ absl::Status BagBounds(const Bags& bags, int64_t b, int64_t& begin, int64_t& end
   return absl::OkStatus();
 }
 
-// Index `i` of the bags; kOutOfRange when it is none.
+// Returns index `i` of the bags; kOutOfRange if it is not a row.
 absl::StatusOr<int64_t> BagIndex(const Bags& bags, int64_t i) {
   const int64_t index = ReadIndex(bags.indices, i * bags.indices.strides[0]);
   const int64_t rows = bags.weight.sizes[0];
@@ -123,7 +123,7 @@ absl::StatusOr<int64_t> BagIndex(const Bags& bags, int64_t i) {
   return index;
 }
 
-// Reduces feature `f` of a bag; `chosen` is the row that gave the maximum.
+// Reduces feature `f` of a bag; `chosen` is the row of the maximum.
 absl::StatusOr<double> ReduceBag(const Bags& bags, int64_t begin, int64_t end, int64_t f,
                                  int64_t& chosen) {
   const Reader<double> read(bags.weight);

@@ -19,14 +19,14 @@
 namespace belay {
 namespace {
 
-// One matrix of a batch.
+// Layout of one matrix of a batch.
 struct Place {
   int64_t offset = 0, row = 0, column = 0;
   int64_t operator()(int64_t i, int64_t k) const { return offset + i * row + k * column; }
 };
 
-// The matrices of `a` with those of `b` and the elements of `c` that belong to them: calls
-// fn(place in a, place in b, offset in c). `c` has the batch dimensions in front.
+// Iterates over the matrices of `a` and `b` and the elements of `c`: calls fn(place in a, place in
+// b, offset in c). `c` begins with the batch dimensions.
 template <class Fn>
 absl::Status ForEachMatrix(const TensorView& a, const TensorView& b, const TensorView& c, Fn&& fn) {
   const int rank = a.rank();
@@ -53,7 +53,7 @@ uint64_t MatrixScratchBytes(const KernelContext& context, const FactorCall<Kerne
   return ScratchBytesOf<std::complex<double>>(n * n * 2);
 }
 
-// The row of the largest element of column k, from row k on.
+// Row of the largest element of column k, from row k on.
 template <class T>
 int64_t PivotRow(const T* m, int64_t n, int64_t k) {
   int64_t best = k;
@@ -74,7 +74,8 @@ absl::Status Failed(int64_t info) {
       absl::StrCat("the matrix has no such factorization: it fails at order ", info));
 }
 
-// Gauss-Jordan elimination with row pivoting. The code is the first zero pivot counted from 1.
+// Gauss-Jordan elimination with row pivoting. The info code is the first zero pivot, counted from
+// 1.
 absl::Status Inverse(KernelContext& context, const FactorCall<KernelArguments>& call) {
   const TensorView* const a = call.a;
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> batch, call.Batch());
@@ -127,8 +128,8 @@ absl::Status Inverse(KernelContext& context, const FactorCall<KernelArguments>& 
   });
 }
 
-// The code is the order of the first leading minor that is not positive, and then the rest of the
-// factor is unspecified.
+// The info code is the order of the first leading minor that is not positive; the rest of the
+// factor is then unspecified.
 absl::Status Cholesky(KernelContext& context, const FactorCall<KernelArguments>& call) {
   const TensorView* const a = call.a;
   const bool upper = call.upper;
@@ -152,7 +153,7 @@ absl::Status Cholesky(KernelContext& context, const FactorCall<KernelArguments>&
             l[i * n + k] = 0;
             continue;
           }
-          // Only the triangle that the caller names is read.
+          // Reads only the triangle that the caller specifies.
           T sum = upper ? Conjugate(read(in(k, i))) : read(in(i, k));
           for (int64_t j = 0; j < k; ++j) sum -= l[i * n + j] * Conjugate(l[k * n + j]);
           if (i == k) {
@@ -175,8 +176,9 @@ absl::Status Cholesky(KernelContext& context, const FactorCall<KernelArguments>&
   });
 }
 
-// By LU factorization with row pivoting, which is a result, too; as in PyTorch that of the
-// transposed matrix when the input is real and contiguous. Pivots count rows from 1.
+// Computes the determinant by LU factorization with row pivoting, which is also returned. As in
+// PyTorch, it is that of the transposed matrix if the input is real and contiguous. Pivots count
+// rows from 1.
 absl::Status Det(KernelContext& context, const FactorCall<KernelArguments>& call) {
   const TensorView* const a = call.a;
   ABSL_ASSIGN_OR_RETURN(Dims<CheckedInt> shape, call.Batch());

@@ -1,5 +1,5 @@
-// Fourier transforms in double precision: powers of two by halving, other lengths as a convolution
-// with a chirp (Bluestein), so that every length takes n log n steps.
+// Fourier transforms in double precision. Radix-2 for powers of two, Bluestein's chirp convolution
+// for other lengths, so that every length takes n log n steps.
 
 #include <algorithm>
 #include <cmath>
@@ -21,15 +21,15 @@ using Complex = std::complex<double>;
 
 bool IsPowerOfTwo(int64_t n) { return (n & (n - 1)) == 0; }
 
-// The least power of two that holds a convolution of n elements with itself. Precondition: n is
-// below 2^61.
+// Smallest power of two for a convolution of n elements with itself. Precondition: n < 2^61.
 int64_t ConvolutionLength(int64_t n) {
   int64_t length = 1;
   while (length < 2 * n - 1) length *= 2;
   return length;
 }
 
-// e^(2 pi i k / n), or of -k; exact at quarters of the circle. Precondition: 0 <= k < n.
+// e^(2 pi i k / n), or with -k if `forward`; exact at multiples of a quarter turn. Precondition: 0
+// <= k < n.
 Complex Root(int64_t k, int64_t n, bool forward) {
   if (4 * k % n == 0) {
     constexpr double kCosine[] = {1, 0, -1, 0}, kSine[] = {0, 1, 0, -1};
@@ -40,7 +40,7 @@ Complex Root(int64_t k, int64_t n, bool forward) {
   return {std::cos(angle), forward ? -std::sin(angle) : std::sin(angle)};
 }
 
-// In place; n is a power of two.
+// In-place transform; n is a power of two.
 void TransformPowerOfTwo(Complex* x, int64_t n, bool forward) {
   for (int64_t i = 1, j = 0; i < n; ++i) {
     int64_t bit = n >> 1;
@@ -60,14 +60,14 @@ void TransformPowerOfTwo(Complex* x, int64_t n, bool forward) {
   }
 }
 
-// Elements of working memory for transforms of up to n elements: the line, the chirp and two
-// operands of a convolution.
+// Scratch elements for transforms of up to n elements: the line, the chirp and two operands of a
+// convolution.
 CheckedInt WorkLength(int64_t n) {
   if (n >= int64_t{1} << 40) return FloorDiv(CheckedInt(0), CheckedInt(0));
   return CheckedInt(2) * n + CheckedInt(2) * ConvolutionLength(std::max<int64_t>(n, 1));
 }
 
-// In place, not normalized. `work` has room for WorkLength(n) - n elements.
+// In-place transform, not normalized. `work` has space for WorkLength(n) - n elements.
 void Transform(Complex* x, int64_t n, bool forward, Complex* work) {
   if (IsPowerOfTwo(n)) return TransformPowerOfTwo(x, n, forward);
   // x_k c_k convolved with conj(c), times c again, where c_k = e^(-+ pi i k^2 / n).
@@ -93,7 +93,7 @@ void Transform(Complex* x, int64_t n, bool forward, Complex* work) {
   for (int64_t k = 0; k < n; ++k) x[k] = a[k] / static_cast<double>(length) * chirp[k];
 }
 
-// What the results are multiplied by: 1, 1 / sqrt(n) or 1 / n for n elements in the transform.
+// Scale of the results: 1, 1 / sqrt(n) or 1 / n for n elements in the transform.
 double ScaleOf(const FftParams& params, double n) {
   if (params.normalization == 0) return 1;
   return params.normalization == 1 ? 1 / std::sqrt(n) : 1 / n;
@@ -105,8 +105,8 @@ double CountOf(const Sizes& sizes, const Sizes& dims) {
   return count;
 }
 
-// Calls fn(offset in the one, in the other) for each line along `dim`. The sizes are those of the
-// one; the other may be of another size along `dim`.
+// Calls fn(offset in `one`, offset in `other`) for each line along `dim`. `sizes` are those of
+// `one`; `other` may have another size along `dim`.
 template <class Fn>
 void ForEachLine(const Sizes& sizes, int dim, const Strides& one, const Strides& other, Fn&& fn) {
   Sizes lines = sizes;
@@ -154,7 +154,7 @@ absl::Status RealFft(KernelContext& context, const RealFftCall<KernelArguments>&
   ForEachLine(self->sizes, last, self->strides, out->strides, [&](int64_t from, int64_t to) {
     for (int64_t i = 0; i < n; ++i) work[i] = in(from + i * self->strides[last]);
     Transform(work, n, true, work + n);
-    // The elements that are their own mirror images are real, be they finite or not.
+    // Elements that are their own mirror images are real, finite or not.
     work[0] = work[0].real();
     if (n % 2 == 0) work[n / 2] = work[n / 2].real();
     for (int64_t i = 0; i < kept; ++i) write(to + i * out->strides[last], work[i] * scale);
@@ -189,7 +189,7 @@ absl::Status InverseRealFft(KernelContext& context,
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape(dims));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, RealPart(self->dtype), shape));
   const double scale = ScaleOf(call.params, CountOf(out->sizes, dims));
-  // The halfway result is dense, before the working memory of lines.
+  // Scratch layout: the dense intermediate result, then the work elements of lines.
   ABSL_ASSIGN_OR_RETURN(Complex* const halfway,
                         WorkOf(context, LongestLine(self->sizes, dims, n), self->numel()));
   Complex* const work = halfway + self->numel();
@@ -206,7 +206,7 @@ absl::Status InverseRealFft(KernelContext& context,
   const Writer<double> write_real(*out);
   ForEachLine(out->sizes, last, out->strides, dense.strides, [&](int64_t to, int64_t from) {
     for (int64_t i = 0; i < half; ++i) work[i] = read(from + i * dense.strides[last]);
-    // The elements that are their own mirror images count as real.
+    // Elements that are their own mirror images are treated as real.
     work[0] = work[0].real();
     if (n % 2 == 0) work[half - 1] = work[half - 1].real();
     for (int64_t i = half; i < n; ++i) work[i] = std::conj(work[n - i]);
@@ -216,7 +216,7 @@ absl::Status InverseRealFft(KernelContext& context,
   return absl::OkStatus();
 }
 
-// A line along whichever dimension.
+// Scratch bytes of a line along any dimension.
 template <class Call>
 uint64_t LineScratchBytes(const KernelContext& context, const Call& call) {
   int64_t longest = 1;
@@ -224,7 +224,7 @@ uint64_t LineScratchBytes(const KernelContext& context, const Call& call) {
   return ScratchBytesOf<Complex>(WorkLength(longest));
 }
 
-// That, or a line of the output, and the whole input.
+// Scratch bytes of a line of the input or output, and of the whole input.
 uint64_t InverseScratchBytes(const KernelContext& context,
                              const InverseRealFftCall<KernelArguments>& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);

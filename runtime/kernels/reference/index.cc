@@ -1,4 +1,4 @@
-// Operators that read elements at places which tensors of indices or masks name.
+// Operators that read elements at positions given by index or mask tensors.
 
 #include <complex>
 #include <cstdint>
@@ -72,8 +72,8 @@ absl::Status Nonzero(KernelContext& context, const NonzeroCall<KernelArguments>&
   const TensorView from = *call.self;
   ABSL_RETURN_IF_ERROR(ExpectNumbers("self", from));
   const bool is_complex = IsComplex(from.dtype);
-  // Complex numbers by their parts, all others as double; integers do not become 0 on the way, NaN
-  // is not 0.
+  // Complex numbers are nonzero if one of their parts is; all others are compared as double. No
+  // integer becomes 0 by conversion, and NaN is not 0.
   const LoadFn<double> load = LoadAs<double>(from.dtype);
   const LoadFn<std::complex<double>> load_complex = LoadAs<std::complex<double>>(from.dtype);
   const auto is_nonzero = [&](int64_t offset) {
@@ -102,8 +102,8 @@ absl::Status Nonzero(KernelContext& context, const NonzeroCall<KernelArguments>&
   return absl::OkStatus();
 }
 
-// The number of boundaries of a row below the value, or not above it where `right`. NaN is above
-// all numbers.
+// Number of boundaries of a row that are less than the value, or not greater if `right`. NaN is
+// greater than all numbers.
 template <class T, class Boundary>
 int64_t LowerBound(int64_t size, T value, bool right, Boundary boundary) {
   int64_t begin = 0, end = size;
@@ -128,7 +128,7 @@ absl::Status Search(KernelContext& context, const SearchCall<KernelArguments>& c
   ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, call.dtype, values));
   const int last = boundaries.rank() - 1;
   const int64_t size = boundaries.sizes[last];
-  // The row that belongs to a value: the strides of boundaries and sorter, 0 along the row.
+  // Strides of boundaries and sorter for the row of a value; 0 along the row.
   Strides row_of(values.rank(), 0), sorter_row_of(values.rank(), 0);
   for (int d = 0; d < last; ++d) {
     row_of[d] = boundaries.strides[d];
@@ -141,7 +141,7 @@ absl::Status Search(KernelContext& context, const SearchCall<KernelArguments>& c
     using T = decltype(zero);
     if constexpr (!kIsComplex<T>) {
       const Reader<T> read_value(values), read_bound(boundaries);
-      // Elements as the common dtype holds them.
+      // Converts elements to the precision of the common dtype.
       const auto held = [&](T x) -> T {
         if constexpr (std::is_floating_point_v<T>) x = static_cast<T>(round(x));
         return x;

@@ -1,4 +1,4 @@
-// Products of matrices and vectors: one loop for all, over batches of strided matrices.
+// GEMM and matrix-vector products: one loop over batches of strided matrices.
 
 #include <algorithm>
 #include <complex>
@@ -17,12 +17,12 @@
 namespace belay {
 namespace {
 
-// Sums of integers wrap; all others are computed in double precision.
+// Accumulator type. Integers wrap; all others are computed in double precision.
 template <class T>
 using Accumulator = std::conditional_t<kIsComplex<T>, std::complex<double>,
                                        std::conditional_t<std::is_integral_v<T>, uint64_t, double>>;
 
-// A batch of matrices by the strides of its three dimensions.
+// A batch of matrices, with a stride for each of its three dimensions.
 struct Matrices {
   void* data = nullptr;
   int64_t batch = 0, row = 0, column = 0;
@@ -46,13 +46,13 @@ void Multiply(const Product& p) {
   using Acc = Accumulator<T>;
   constexpr int64_t kTile = 64;
   const Acc alpha = ScaleFrom<Acc>(p.alpha), beta = ScaleFrom<Acc>(p.beta);
-  // As in BLAS, a factor of zero leaves its operand out, NaN or not.
+  // As in BLAS, a factor of zero removes its operand, even if that has NaN.
   const bool add = p.addend.data != nullptr && beta != Acc();
   const int64_t depth = alpha == Acc() ? 0 : p.depth;
   Budget::Pace pace;
   for (int64_t n = 0; n < p.batches; ++n) {
     for (int64_t i = 0; i < p.rows; ++i) {
-      // Without depth there are no elements, and perhaps no memory to point into.
+      // If the depth is 0, there are no elements, and data may be null.
       const T* a =
           depth == 0 ? nullptr : static_cast<const T*>(p.a.data) + n * p.a.batch + i * p.a.row;
       for (int64_t j0 = 0; j0 < p.columns; j0 += kTile) {
@@ -86,9 +86,9 @@ void Multiply(const Product& p) {
   }
 }
 
-// The strides of a tensor whose last dimensions are `rank` dimensions of [batch, row, column]; a
-// missing one repeats, as does one of size 1, so that what is broadcast is, too. `last` is the
-// position of the tensor's last dimension among the three.
+// Maps the last dimensions of a tensor to [batch, row, column]. A missing dimension, or one of size
+// 1, repeats with stride 0, which implements broadcasting. `last` is the position of the tensor's
+// last dimension among the three.
 Matrices MatricesOf(const TensorView& t, int last) {
   Matrices m;
   m.data = t.data;
@@ -102,7 +102,7 @@ Matrices MatricesOf(const TensorView& t, int last) {
   return m;
 }
 
-// Without `kScaled`: a b. With it, beta * self + alpha * a b.
+// Without `kScaled`: a b. With `kScaled`: beta * self + alpha * a b.
 template <ProductForm kForm, bool kScaled>
 using CallOf = std::conditional_t<kScaled, ScaledSumCall<KernelArguments, kForm>,
                                   ProductCall<KernelArguments, kForm>>;
@@ -115,8 +115,8 @@ absl::Status MultiplyKernel(KernelContext& context, const CallOf<kForm, kScaled>
   p.dtype = a->dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, a->dtype, shape));
 
-  if (out->numel() == 0) return absl::OkStatus();  // of however many rows
-  // The vector of a product with a matrix is one column; a dot product is a row times a column.
+  if (out->numel() == 0) return absl::OkStatus();  // any number of rows
+  // The vector of a matrix-vector product is one column; a dot product is a row times a column.
   constexpr bool kVector = kForm == ProductForm::kMv || kForm == ProductForm::kDot;
   p.a = MatricesOf(*a, 2);
   p.b = MatricesOf(*b, kVector ? 1 : 2);
@@ -153,7 +153,7 @@ absl::Status GroupedMultiply(KernelContext& context,
   });
 }
 
-// Operand `i` of _trilinear over the dimensions to which all broadcast.
+// Returns operand `i` of _trilinear, broadcast to the common dimensions.
 absl::StatusOr<TensorView> Expanded(const TrilinearCall<KernelArguments>& call, int i) {
   const TensorView& t = *call.operands[i];
   const Sizes& expand = call.expand[i];
@@ -179,7 +179,7 @@ absl::Status Trilinear(KernelContext& context, const TrilinearCall<KernelArgumen
   ABSL_ASSIGN_OR_RETURN(const TensorView y, Expanded(call, 1));
   ABSL_ASSIGN_OR_RETURN(const TensorView z, Expanded(call, 2));
 
-  // Dimensions that stay, and those that are summed over: x, y, z, out.
+  // Kept and summed dimensions; strides of x, y, z, out.
   Sizes kept_sizes, sum_sizes;
   Strides kept[4], sum[3];
   Dims<CheckedInt> out_dims;
@@ -194,7 +194,7 @@ absl::Status Trilinear(KernelContext& context, const TrilinearCall<KernelArgumen
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, dtype, out_dims));
   ABSL_RETURN_IF_ERROR(CheckBroadcastSteps("_trilinear", sizes));
   kept[3] = out->strides;
-  int64_t summed = 1;  // for each element of the result
+  int64_t summed = 1;  // per element of the result
   for (const int64_t size : sum_sizes) summed *= size;
   Budget::Pace pace;
   DispatchDType<kFloatTypes>(dtype, [&](auto tag) {

@@ -1,6 +1,7 @@
-// Factorizations of matrices of any shape, systems of equations, matrix functions, in double
-// precision: LAPACK's conventions (row pivoting, signs of Householder reflections, orders of
-// eigenvalues and singular values), Jacobi's rotations for the latter two.
+// Factorizations of matrices of any shape, linear systems and matrix functions, in double
+// precision. Conventions are LAPACK's: row pivoting, signs of Householder reflections, order of
+// eigenvalues and singular values. Eigenvalues and singular values are computed by Jacobi
+// rotations.
 
 #include <algorithm>
 #include <cmath>
@@ -21,11 +22,11 @@
 namespace belay {
 namespace {
 
-// Rotations converge quadratically; each sweep visits all pairs.
+// Rotations converge quadratically; each sweep visits all pairs of columns.
 constexpr int kMostSweeps = 60;
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
-// The offset of the i-th item of a batch, whose dimensions are the first `dims` of the tensor.
+// Offset of item `i` of a batch, whose dimensions are the first `dims` of the tensor.
 int64_t BatchOffset(const TensorView& tensor, int dims, int64_t i) {
   int64_t offset = 0;
   for (int d = dims - 1; d >= 0; --d) {
@@ -40,7 +41,7 @@ int64_t BatchCount(const TensorView& tensor, int dims) {
   return count;
 }
 
-// A dense matrix in working memory, by rows.
+// A dense row-major matrix in scratch memory.
 template <class T>
 struct Matrix {
   T* data = nullptr;
@@ -59,7 +60,7 @@ void Load(const TensorView& from, int64_t item, const Matrix<T>& to) {
     }
   }
 }
-// at(i, k) for every element of the item.
+// Stores at(i, k) to every element of the item.
 template <class T, class Fn>
 void Store(const TensorView& to, int64_t item, Fn&& at) {
   const Writer<T> write(to);
@@ -79,7 +80,7 @@ void StoreVector(const TensorView& to, int64_t item, Fn&& at) {
   for (int64_t i = 0; i < to.sizes[rank - 1]; ++i) write(base + i * to.strides[rank - 1], at(i));
 }
 
-// `kCount` square matrices of complex numbers, of the larger of the matrix dimensions of `a`.
+// Scratch bytes of `kCount` square complex matrices of the larger matrix dimension of `a`.
 template <int kCount, class Call>
 uint64_t Scratch(const KernelContext& context, const Call& call) {
   const int rank = call.a->rank();
@@ -90,8 +91,8 @@ uint64_t Scratch(const KernelContext& context, const Call& call) {
 
 // --- Elimination ---
 
-// Replaces the matrix by its factors; pivot(k, row) says which row was exchanged with row k. The
-// code is the first zero pivot counted from 1.
+// Replaces the matrix by its LU factors. Calls pivot(k, row) for the row that was exchanged with
+// row k. Returns the first zero pivot, counted from 1.
 template <class T, class Fn>
 int64_t Factorize(const Matrix<T>& m, bool exchange, Fn&& pivot) {
   int64_t failed = 0;
@@ -128,7 +129,7 @@ absl::Status LuFactor(KernelContext& context, const LuFactorCall<KernelArguments
   ABSL_ASSIGN_OR_RETURN(const TensorView* info, OutputOf(context, 2, DType::kInt32, shape.batch));
   const int rank = a->rank();
   if (a->numel() ==
-      0) {  // matrices without elements: however many rows they have, there is no step
+      0) {  // no steps for matrices without elements, whatever their number of rows
     FillZero(*info);
     return absl::OkStatus();
   }
@@ -155,7 +156,7 @@ absl::Status LuFactor(KernelContext& context, const LuFactorCall<KernelArguments
   });
 }
 
-// x := the solution of M x = x for a triangular M, whose elements at(i, k) gives.
+// Solves M x = b for a triangular M with elements at(i, k); x holds b on entry.
 template <class T, class Fn>
 void SolveTriangle(int64_t n, bool upper, bool unit, Fn&& at, T* x) {
   for (int64_t step = 0; step < n; ++step) {
@@ -171,7 +172,7 @@ absl::Status SolveTriangular(KernelContext& context, const TriangularCall<Kernel
   const bool upper = call.upper, left = call.left, unit = call.unitriangular;
   ABSL_RETURN_IF_ERROR(call.CheckShapes());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, b->dtype, *b));
-  if (out->numel() == 0) return absl::OkStatus();  // of however many systems
+  if (out->numel() == 0) return absl::OkStatus();  // any number of systems
   const int rank = a->rank();
   return WithFactorType(a->dtype, [&](auto zero) -> absl::Status {
     using T = decltype(zero);
@@ -181,7 +182,7 @@ absl::Status SolveTriangular(KernelContext& context, const TriangularCall<Kernel
     T* const x = memory + n * n;
     const Reader<T> read(*b);
     const Writer<T> write(*out);
-    // Along `down` lie the unknowns of one system.
+    // The unknowns of one system are along `down`.
     const int down = left ? rank - 2 : rank - 1, across = left ? rank - 1 : rank - 2;
     Budget::Pace pace;
     for (int64_t item = 0; item < BatchCount(*a, rank - 2); ++item) {
@@ -192,7 +193,7 @@ absl::Status SolveTriangular(KernelContext& context, const TriangularCall<Kernel
           x[i] = read(from + column * b->strides[across] + i * b->strides[down]);
         }
         if (pace.Stop(n * n)) return absl::OkStatus();
-        // x M = b is Mᵀ xᵀ = bᵀ.
+        // x M = b is solved as Mᵀ xᵀ = bᵀ.
         SolveTriangle(
             n, upper == left, unit, [&](int64_t i, int64_t k) { return left ? m(i, k) : m(k, i); },
             x);
@@ -210,7 +211,7 @@ absl::Status LuSolve(KernelContext& context, const LuSolveCall<KernelArguments>&
   const bool left = call.left, adjoint = call.adjoint;
   ABSL_RETURN_IF_ERROR(call.CheckShapes());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, b->dtype, *b));
-  if (out->numel() == 0) return absl::OkStatus();  // of however many systems
+  if (out->numel() == 0) return absl::OkStatus();  // any number of systems
   const int rank = lu->rank();
   return WithFactorType(lu->dtype, [&](auto zero) -> absl::Status {
     using T = decltype(zero);
@@ -222,8 +223,8 @@ absl::Status LuSolve(KernelContext& context, const LuSolveCall<KernelArguments>&
     const Reader<int64_t> read_pivot(*pivots);
     const Writer<T> write(*out);
     const int down = left ? rank - 2 : rank - 1, across = left ? rank - 1 : rank - 2;
-    // With the unknowns on the left the transposed system is solved; of an adjoint one then the
-    // conjugate.
+    // With the unknowns on the left, the transposed system is solved. An adjoint system is then
+    // conjugated.
     const bool transposed = adjoint == left;
     const bool conjugated = adjoint;
     const auto value = [&](T v) { return conjugated ? Conjugate(v) : v; };
@@ -329,7 +330,7 @@ absl::Status Qr(KernelContext& context, const QrCall<KernelArguments>& call) {
 
 // --- Rotations ---
 
-// The rotation that makes the off-diagonal element of [[p, x], [x, q]] zero.
+// Rotation that zeros the off-diagonal element of [[p, x], [x, q]].
 struct Rotation {
   double c = 1, s = 0;
 };
@@ -355,7 +356,7 @@ void RotateRows(const Matrix<double>& m, int64_t i, int64_t k, Rotation r) {
   }
 }
 
-// Columns so that before(i, k) holds for all i < k, by selection.
+// Selection sort of columns, so that before(i, k) holds for all i < k.
 template <class Before, class Swap>
 void OrderColumns(int64_t n, Before&& before, Swap&& swap) {
   for (int64_t i = 0; i + 1 < n; ++i) {
@@ -380,7 +381,7 @@ absl::Status Eigh(KernelContext& context, const EighCall<KernelArguments>& call)
   const Dims<CheckedInt> empty = {CheckedInt(0)};
   ABSL_ASSIGN_OR_RETURN(const TensorView* out,
                         OutputOf(context, 1, a->dtype, vectors ? ToDims(a->sizes) : empty));
-  if (values->numel() == 0) return absl::OkStatus();  // of however many matrices
+  if (values->numel() == 0) return absl::OkStatus();  // any number of matrices
   ABSL_ASSIGN_OR_RETURN(double* const memory, ScratchArray<double>(context, CheckedInt(n) * n * 2));
   const Matrix<double> m = {memory, n, n}, v = {memory + n * n, n, n};
   Budget::Pace pace;
@@ -393,7 +394,7 @@ absl::Status Eigh(KernelContext& context, const EighCall<KernelArguments>& call)
         v(i, k) = i == k ? 1 : 0;
       }
     }
-    // Both triangles hold the same now.
+    // Both triangles are equal now.
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t k = 0; k < n; ++k) norm = std::hypot(norm, m(i, k));
     }
@@ -427,10 +428,10 @@ absl::Status Eigh(KernelContext& context, const EighCall<KernelArguments>& call)
   return absl::OkStatus();
 }
 
-// Makes column `k` a unit vector that is orthogonal to the columns before it, of the first axis
-// from `axis` on that is far enough from them; moves `axis` behind it. Those before are in the span
-// of the columns or nearly so, and stay there as columns are added: all columns of a matrix
-// together cost O(rows^3).
+// Replaces column `k` by a unit vector orthogonal to the columns before it. The vector is the
+// projection of the first axis from `axis` on that is far enough from their span; `axis` advances
+// past it. Rejected axes are (nearly) in the span and stay there as columns are added: all columns
+// of a matrix together cost O(rows^3).
 void CompleteColumn(const Matrix<double>& m, int64_t k, int64_t& axis) {
   while (axis < m.rows) {
     const int64_t tried = axis++;
@@ -444,7 +445,7 @@ void CompleteColumn(const Matrix<double>& m, int64_t k, int64_t& axis) {
     }
     double norm = 0;
     for (int64_t i = 0; i < m.rows; ++i) norm = std::hypot(norm, m(i, k));
-    // One of the axes is at least this far from any subspace of fewer dimensions.
+    // For any subspace of fewer dimensions, at least one axis has this distance.
     if (norm * norm * static_cast<double>(m.rows) < 0.5) continue;
     for (int64_t i = 0; i < m.rows; ++i) m(i, k) /= norm;
     return;
@@ -469,7 +470,7 @@ absl::Status Svd(KernelContext& context, const SvdCall<KernelArguments>& call) {
                vectors ? shape.With(full ? shape.columns : inner, shape.columns) : empty));
   if (u_out->numel() == 0 && values->numel() == 0 && v_out->numel() == 0) return absl::OkStatus();
   const int rank = a->rank();
-  // Of the transposed matrix when there are more columns than rows.
+  // Uses the transposed matrix if it has more columns than rows.
   const bool wide = a->sizes[rank - 1] > a->sizes[rank - 2];
   const int64_t tall = a->sizes[wide ? rank - 1 : rank - 2];
   const int64_t n = a->sizes[wide ? rank - 2 : rank - 1];
@@ -557,7 +558,7 @@ void Multiply(const Matrix<double>& x, const Matrix<double>& y, const Matrix<dou
   }
 }
 
-// Taylor's series of the matrix divided by a power of two, squared as often.
+// Taylor series of the matrix scaled by a power of two, then repeated squaring.
 absl::Status MatrixExp(KernelContext& context, const MatrixExpCall<KernelArguments>& call) {
   const TensorView* const a = call.a;
   ABSL_RETURN_IF_ERROR(call.CheckShapes());
@@ -586,7 +587,7 @@ absl::Status MatrixExp(KernelContext& context, const MatrixExpCall<KernelArgumen
         sum(i, k) = term(i, k) = i == k ? 1 : 0;
       }
     }
-    constexpr int kTerms = 18;  // 0.5^18 / 18! is far below what a double shows
+    constexpr int kTerms = 18;  // 0.5^18 / 18! is far below the precision of double
     for (int order = 1; order <= kTerms; ++order) {
       Multiply(term, m, next);
       for (int64_t i = 0; i < n; ++i) {
@@ -625,7 +626,7 @@ constexpr Kernel kKernels[] = {
 
 }  // namespace
 
-absl::Span<const Kernel> MatrixAlgebraKernels();  // reference_kernels.cc calls it
+absl::Span<const Kernel> MatrixAlgebraKernels();  // called by reference_kernels.cc
 absl::Span<const Kernel> MatrixAlgebraKernels() { return kKernels; }
 
 }  // namespace belay

@@ -1,5 +1,5 @@
-// Batch, layer and group normalization: (x - mean) / sqrt(var + eps) * weight + bias, where mean
-// and variance are those of a slice of the input, or given. Computed in double precision.
+// Batch, layer and group normalization: (x - mean) / sqrt(var + eps) * weight + bias. Mean and
+// variance are those of a slice of the input, or given. Computed in double precision.
 
 #include <cmath>
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace belay {
 namespace {
 
 struct Moments {
-  double mean = 0, var = 0;  // var is divided by the number of elements
+  double mean = 0, var = 0;  // biased variance: divided by the number of elements
 };
 
-// Of the elements of a slice that begins at `base`. Without elements the mean is 0 and the variance
-// NaN.
+// Computes the moments of a slice that begins at `base`. Without elements, the mean is 0 and the
+// variance NaN.
 Moments MomentsOf(const Reader<double>& in, int64_t base, const Sizes& sizes,
                   const Strides& strides) {
   Moments m;
@@ -117,7 +117,7 @@ absl::Status GroupNorm(KernelContext& context, const GroupNormCall<KernelArgumen
       const double rstd = 1 / std::sqrt(m.var + call.eps);
       write_mean(i * out_mean->strides[0] + g * out_mean->strides[1], m.mean);
       write_rstd(i * out_rstd->strides[0] + g * out_rstd->strides[1], rstd);
-      if (input->numel() == 0) continue;  // of however many channels
+      if (input->numel() == 0) continue;  // any number of channels
       for (int64_t c = g * per_group; c < (g + 1) * per_group; ++c) {
         const int64_t source = i * input->strides[0] + c * input->strides[1];
         const int64_t target = i * out->strides[0] + c * out->strides[1];

@@ -17,7 +17,7 @@
 namespace belay {
 namespace {
 
-// The three outputs; those that the mask leaves out are none.
+// The three outputs; null if excluded by the mask.
 struct Gradients {
   const TensorView* input = nullptr;
   const TensorView* weight = nullptr;
@@ -41,7 +41,7 @@ absl::StatusOr<Gradients> GradientsOf(KernelContext& context, uint32_t mask,
   return gradients;
 }
 
-// Sums over a slice that dx needs.
+// Sums over a slice, for dx.
 struct SliceSums {
   double g = 0, g_x = 0, count = 0;
   void Add(double g_value, double x) {
@@ -49,7 +49,7 @@ struct SliceSums {
     g_x += g_value * x;
     ++count;
   }
-  // `g_value` and `x`, normalized, of one element.
+  // dx of one element, from its `g_value` and its normalized `x`.
   double Gradient(double g_value, double x, double rstd) const {
     return rstd * (g_value - g / count - x * g_x / count);
   }
@@ -141,7 +141,7 @@ absl::Status GroupNormBackward(KernelContext& context,
   const auto rstd_at = [&](int64_t i, int64_t g) {
     return read_rstd(i * rstd->strides[0] + g * rstd->strides[1]);
   };
-  // Calls fn(dy, x, place in the plane) for each element of a channel.
+  // Calls fn(dy, x, position in the plane) for each element of a channel.
   const auto visit = [&](int64_t i, int64_t c, const Strides& third, auto&& fn) {
     const int64_t g_base = i * grad->strides[0] + c * grad->strides[1];
     const int64_t x_base = i * input->strides[0] + c * input->strides[1];
@@ -149,7 +149,7 @@ absl::Status GroupNormBackward(KernelContext& context,
       fn(dy(g_base + it.offset(0)), x(x_base + it.offset(1)), it.offset(2));
     }
   };
-  const bool empty = input->numel() == 0;  // with however many channels
+  const bool empty = input->numel() == 0;  // any number of channels
   if (out.input != nullptr && !empty) {
     const Writer<double> write(*out.input);
     const Strides out_plane = SelectDims(out.input->strides, 2);

@@ -1,4 +1,4 @@
-// Padding: with a constant, mirrored, and with the border repeated.
+// Padding: constant, reflection and replication.
 
 #include <algorithm>
 #include <cstdint>
@@ -27,10 +27,10 @@ absl::Status MirroredPad(KernelContext& context,
   const Padding<CheckedInt>& padding = call.padding;
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
   ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, in.dtype, dims));
-  // The numbers of MirroredShape keep this inside: each padding is less than the size where it
-  // reflects.
+  // MirroredShape guarantees that the position is inside: each padding is less than the reflected
+  // size.
   return CopyMapped(in, *out, [&](int d, int64_t i) {
-    // Only a large part that is taken away overflows, beyond the last element.
+    // Overflows only for a large negative padding; the position is then after the last element.
     const int64_t place =
         CheckedSub(i, padding.before[d].value()).value_or(std::numeric_limits<int64_t>::max());
     const int64_t last = in.sizes[d] - 1;

@@ -1,4 +1,4 @@
-// Pooling over windows of given or adaptive extent, in one to three dimensions, and its gradients.
+// Fixed and adaptive pooling in one to three dimensions, and its gradients.
 
 #include <algorithm>
 #include <cmath>
@@ -17,9 +17,9 @@
 namespace belay {
 namespace {
 
-using Wide = __int128;  // products of extents
+using Wide = __int128;  // for products of sizes
 
-// A tensor as images of three dimensions; missing ones are of size 1.
+// Views a tensor as images of three dimensions; missing ones have size 1.
 struct Images {
   Sizes leading;
   Strides leading_strides;
@@ -41,13 +41,13 @@ Images ImagesOf(const TensorView& t, int spatial) {
   return images;
 }
 
-// The places that a window covers in one dimension: first, first + step, … below last.
+// Positions of a window in one dimension: first, first + step, … below last.
 struct Window {
   int64_t first = 0, last = 1, step = 1;
-  int64_t padded_size = 1;  // with the padding that it covers, for averages
+  int64_t padded_size = 1;  // including the covered padding, for averages
 };
 
-// Windows by kernel, stride, padding and dilation.
+// Windows given by kernel, stride, padding and dilation.
 class FixedWindows {
  public:
   FixedWindows(const PoolParams& params, const Images& input) : input_(input) {
@@ -79,8 +79,8 @@ class FixedWindows {
           dilation_[3] = {1, 1, 1};
 };
 
-// Windows that divide `size` places evenly into `count`: [floor(i * size / count),
-// ceil((i + 1) * size / count)).
+// Windows that divide `size` positions evenly into `count`: [floor(i * size / count), ceil((i + 1)
+// * size / count)).
 Window EvenWindow(int64_t i, int64_t size, int64_t count) {
   Window w;
   w.first = static_cast<int64_t>(Wide{i} * size / count);
@@ -97,18 +97,18 @@ struct AdaptiveWindows {
   }
 };
 
-// How many places of an image windows cover.
+// Number of image positions of a window.
 int64_t CountOf(const Window& w) {
   return w.last <= w.first ? 0 : (w.last - w.first + w.step - 1) / w.step;
 }
 int64_t CountOf(const Window (&w)[3]) { return CountOf(w[0]) * CountOf(w[1]) * CountOf(w[2]); }
 
-// Calls fn(windows, input offset of the image, offsets of the place in both outputs) for every
-// place of every image.
+// Calls fn(windows, input offset of the image, offsets in both outputs) for every output position
+// of every image.
 template <class Windows, class Fn>
 void ForEachWindow(const Images& input, const Images& output, const Images& second,
                    const Windows& windows, Fn&& fn) {
-  // Without elements the other sizes may be large: no loop may count them.
+  // If the output is empty, its other sizes may be huge: no loop may iterate over them.
   if (output.size[0] == 0 || output.size[1] == 0 || output.size[2] == 0) return;
   Budget::Pace pace;
   for (StridedIterator<3> it(
@@ -141,7 +141,7 @@ void ForEachElement(const Window (&w)[3], const Images& images, Fn&& fn) {
   }
 }
 
-// What the sum over a window is divided by.
+// Divisor of the sum over a window.
 struct Divisor : PoolDivisor {
   Wide operator()(const Window (&w)[3]) const {
     if (override_by != 0) return override_by;
@@ -151,7 +151,8 @@ struct Divisor : PoolDivisor {
   }
 };
 
-// Averages. Each window has an element: padding is at most half of one, and it begins before its end.
+// Averages. Each window has an element: padding is at most half of it, and it begins before the end
+// of the image.
 template <class T, class Windows>
 void Average(const TensorView& self, const TensorView& out, const Windows& windows,
              const Divisor& divisor, const Images& input, const Images& output) {
@@ -198,8 +199,9 @@ absl::Status AdaptiveAvgPool(KernelContext& context,
   return absl::OkStatus();
 }
 
-// The largest element of each window and its number in its image. The first of equal ones; NaN is
-// the largest of all, and the last NaN of a window is reported, as in PyTorch.
+// Computes the largest element of each window and its position in its image. The first of equal
+// elements wins. NaN is the largest of all, and the last NaN of a window is returned, as in
+// PyTorch.
 template <class T, class Windows>
 void Maximum(const TensorView& self, const TensorView& out, const TensorView& indices,
              const Windows& windows, const Images& input, const Images& output, int spatial) {
@@ -210,7 +212,7 @@ void Maximum(const TensorView& self, const TensorView& out, const TensorView& in
                 [&](const Window(&w)[3], int64_t image, int64_t value_at, int64_t index_at) {
                   T best = std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
                                                        : std::numeric_limits<T>::lowest();
-                  // The first element, be there one or not.
+                  // Position of the window's first element, even if the window is empty.
                   int64_t index =
                       (w[0].first * input.size[1] + w[1].first) * input.size[2] + w[2].first;
                   ForEachElement(w, input, [&](int64_t z, int64_t y, int64_t x, int64_t at) {
@@ -260,17 +262,17 @@ absl::Status AdaptiveMaxPool(KernelContext& context,
   return absl::OkStatus();
 }
 
-// Room for the gradient of one image in double precision.
+// Scratch memory for the gradient of one image in double precision.
 absl::StatusOr<double*> ImageScratch(const KernelContext& context, const Images& images) {
   return ScratchArray<double>(context, CheckedInt(images.size[1]) * images.size[2]);
 }
 
-// Spreads gradients over images: `add(image, y, x, gradient offset, other offset)` adds the share
-// of place (y, x) to the dense image. `other` is a tensor of the gradient's shape.
+// Distributes gradients over images. `add(image, y, x, gradient offset, other offset)` adds the
+// gradient of position (y, x) to the dense image. `other` is a tensor of the gradient's shape.
 template <class Add>
 absl::Status Spread(KernelContext& context, const TensorView& grad, const TensorView& other,
                     const TensorView& out, Add&& add) {
-  if (out.numel() == 0) return absl::OkStatus();  // however large its other sizes are
+  if (out.numel() == 0) return absl::OkStatus();  // whatever its other sizes
   const Images from = ImagesOf(grad, 2), beside = ImagesOf(other, 2), to = ImagesOf(out, 2);
   ABSL_ASSIGN_OR_RETURN(double* image, ImageScratch(context, to));
   const Writer<double> write(out);
@@ -294,7 +296,7 @@ absl::Status Spread(KernelContext& context, const TensorView& grad, const Tensor
   return absl::OkStatus();
 }
 
-// Every element of a window has an equal share of the gradient.
+// Distributes the gradient equally over the elements of a window.
 template <class Windows>
 absl::Status SpreadEvenly(KernelContext& context, const TensorView& grad, const TensorView& out,
                           const Windows& windows, const Divisor& divisor) {
@@ -332,7 +334,7 @@ absl::Status AdaptiveAvgPoolBackward(KernelContext& context,
   return SpreadEvenly(context, *grad, *out, AdaptiveWindows{input, output}, Divisor());
 }
 
-// The gradient goes where the index says. kOutOfRange when that is outside the image.
+// Adds each gradient at its index. kOutOfRange if an index is outside the image.
 absl::Status MaxPoolBackward(KernelContext& context,
                              const MaxPoolBackwardCall<KernelArguments>& call) {
   const TensorView *const grad = call.grad_output, *const self = call.self;
@@ -355,7 +357,7 @@ absl::Status MaxPoolBackward(KernelContext& context,
                 });
 }
 
-// One image of the input in double precision.
+// Scratch bytes of one image of the input in double precision.
 template <class Call>
 uint64_t ImageScratchBytes(const KernelContext& context, const Call& call) {
   const int rank = call.self->rank();

@@ -1,5 +1,5 @@
-// The choice of scales and zero points for quantization. As in quantized.cc each step is rounded to
-// the dtype in which PyTorch's definition takes it.
+// Computation of scales and zero points for quantization. As in quantized.cc, each step is rounded
+// to the dtype of PyTorch's definition.
 
 #include "runtime/kernels/call/quantization_parameters.h"
 

@@ -1,7 +1,7 @@
-// Quantization and its inverse, per tensor, channel, row and group.
+// Quantization and dequantization per tensor, channel, row and group.
 //
-// Bits matter here: each arithmetic step is rounded to the dtype in which PyTorch's definition
-// (torch/ao/quantization/fx/_decomposed.py) takes it.
+// Results are bit-exact: each arithmetic step is rounded to the dtype of PyTorch's definition
+// (torch/ao/quantization/fx/_decomposed.py).
 
 #include <cmath>
 #include <cstdint>
@@ -88,7 +88,7 @@ struct Engine {
   }
 };
 
-// Quantized and dequantized again, in float32, with a division by the scale.
+// Quantizes and dequantizes in float32, with a division by the scale.
 absl::Status FakeQuantPerChannel(KernelContext& context,
                                  const FakeQuantPerChannelCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, *call.input));

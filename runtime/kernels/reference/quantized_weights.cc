@@ -1,5 +1,5 @@
-// Operators on quantized weights that are dequantized on the way: embeddings of 8, 4 and 2 bits,
-// and matrix products of floating point inputs with int8 weights.
+// Operators that dequantize weights: embeddings of 8, 4 and 2 bits, and GEMMs of floating-point
+// inputs with int8 weights.
 
 #include <algorithm>
 #include <cstdint>
@@ -51,14 +51,14 @@ absl::Status MixedProduct(KernelContext& context,
                           const MixedProductCall<KernelArguments, kLinear>& call) {
   ABSL_ASSIGN_OR_RETURN(const MixedProductOperands operands, OperandsOf(context, call));
   const TensorView &input = *operands.input, &out = *operands.out;
-  if (out.numel() == 0) return absl::OkStatus();  // of however many rows
+  if (out.numel() == 0) return absl::OkStatus();  // any number of rows
   const int64_t depth = input.sizes[1];
   const Reader<double> x(input), w(*operands.weight), scale(*operands.scales);
   const Writer<double> write(out);
   const RoundFn round = RoundingTo(input.dtype), round_sum = RoundingTo(out.dtype);
   for (int64_t i = 0; i < out.sizes[0]; ++i) {
     for (int64_t j = 0; j < out.sizes[1]; ++j) {
-      // Each step is rounded, as ExecuTorch's kernels do it, whose results are the standard.
+      // Each step is rounded as in ExecuTorch's kernels, whose results define the standard.
       double sum = 0;
       for (int64_t first = 0; first < depth; first += operands.group) {
         const double s = scale(operands.ParameterAt(*operands.scales, j, first));

@@ -1,5 +1,5 @@
-// Operators that use random numbers: `aten.<op>`, whose numbers are others at each call, and
-// `seeded.<op>`, whose numbers are a function of the generator's state that it is given.
+// Random operators. `aten.<op>` draws new numbers in each call; the numbers of `seeded.<op>` are a
+// function of the generator state argument.
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -27,8 +27,8 @@ using Seeded = SeededCall<Call, KernelArguments>;
 using Sized = SizedCall<KernelArguments>;
 using Like = LikeCall<KernelArguments>;
 
-// The bits of a significand: as many random bits a uniform number can have without being rounded
-// to 1.
+// Bits of the significand: the most random bits that a uniform number can have without rounding to
+// 1.
 int SignificandBits(DType dtype) {
   switch (RealPart(dtype)) {
     case DType::kFloat16:
@@ -42,7 +42,7 @@ int SignificandBits(DType dtype) {
   }
 }
 
-// Sets all elements: make(draws) gives one of class C++ type T.
+// Sets all elements: make(draws) returns an element of class C++ type T.
 template <class T, class Make>
 void FillElements(const TensorView& output, const RandomStream& random, Make&& make) {
   RunCursor cursor(output.sizes, output.strides);
@@ -59,7 +59,7 @@ void FillElements(const TensorView& output, const RandomStream& random, Make&& m
   }
 }
 
-// Uniform in [0, 1) or normal; the parts of a complex normal number have variance 1/2 each.
+// Uniform in [0, 1), or normal; each part of a complex normal number has variance 1/2.
 template <class Call, bool kNormal>
 absl::Status Random(KernelContext& context, const Seeded<RandomCall<Call>>& call) {
   ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, call));
@@ -112,11 +112,11 @@ absl::Status Randperm(KernelContext& context, const Seeded<RandpermCall<KernelAr
   return absl::OkStatus();
 }
 
-// How often something happens that happens `rate` times on average.
+// Draws from the Poisson distribution with mean `rate`.
 double Poisson(double rate, ElementDraws& draws) {
-  constexpr int kMostDraws = 1 << 16;  // which no sequence of numbers reaches
+  constexpr int kMostDraws = 1 << 16;  // never reached by a sequence of draws
   if (rate < 10) {
-    // As many as uniform numbers can be multiplied before exp(-rate) is reached.
+    // Counts uniform numbers until their product is at most exp(-rate).
     const double least = std::exp(-rate);
     double product = draws.Uniform(53);
     int count = 0;
@@ -163,14 +163,14 @@ absl::Status PoissonOf(KernelContext& context, const Seeded<PoissonCall<KernelAr
   return absl::OkStatus();
 }
 
-// Each element survives with probability 1 - p and is divided by it; the mask tells which did.
+// Keeps each element with probability 1 - p and divides it by 1 - p; the mask marks kept elements.
 absl::Status Dropout(KernelContext& context, const Seeded<DropoutCall<KernelArguments>>& call) {
   const TensorView* const input = call.input;
   const double p = call.p;
   ABSL_RETURN_IF_ERROR(ExpectNumbers("input", *input));
   ABSL_RETURN_IF_ERROR(call.CheckShapes());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input->dtype, *input));
-  // Without elements PyTorch's mask is of the input's dtype.
+  // For an input without elements, PyTorch's mask has the input's dtype.
   ABSL_ASSIGN_OR_RETURN(const TensorView* planned, context.PlannedOutput(1));
   const bool like_input = call.IsEmpty() && planned->dtype == input->dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* mask,
@@ -211,7 +211,7 @@ absl::Status Advance(KernelContext& context, const AdvanceCall<KernelArguments>&
   return absl::OkStatus();
 }
 
-// Both operators of a kernel; what the seeded one takes first is in its signature alone.
+// Both operators of a kernel. Only the signature shows the first argument of the seeded operator.
 #define BELAY_RANDOM_KERNELS(op, signature, name, run)                              \
   KernelRow<run>("aten." op, signature, name, KernelEngine::kReference),            \
       KernelRow<run>("seeded." op, "random_state offset " signature, "Seeded" name, \

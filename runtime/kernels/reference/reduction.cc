@@ -1,5 +1,5 @@
-// Operators that fold dimensions. Sums of floating point numbers are kept in double precision,
-// those of integers in int64, wrapping.
+// Reductions. Floating-point sums are accumulated in double precision, integer sums in wrapping
+// int64.
 
 #include <cmath>
 #include <complex>
@@ -18,7 +18,7 @@
 namespace belay {
 namespace {
 
-// out = all elements of a slice joined by `join`, starting from `start`.
+// out = join over all elements of a slice, starting from `start`.
 template <class T, class Join>
 void FoldInto(const Fold& fold, const TensorView& out, T start, Join join) {
   const Reader<T> in(*fold.self);
@@ -30,8 +30,7 @@ void FoldInto(const Fold& fold, const TensorView& out, T start, Join join) {
   });
 }
 
-// Elements are converted to the result's dtype first; bool sums with "or" and multiplies with
-// "and".
+// Elements are first converted to the result's dtype. For bool, sum is "or" and prod is "and".
 template <DimsAre kDims, bool kProduct>
 absl::Status Sum(KernelContext& context, const SumCall<KernelArguments, kDims>& call) {
   const Fold fold = FoldOf(call.fold);
@@ -53,8 +52,8 @@ absl::Status Sum(KernelContext& context, const SumCall<KernelArguments, kDims>& 
   return absl::OkStatus();
 }
 
-// PyTorch divides complex numbers by the complex number count + 0i: what is not finite in one part
-// makes the other NaN.
+// PyTorch divides complex numbers by the complex number count + 0i: a nonfinite part makes the
+// other part NaN.
 double DividedBy(double total, double count) { return total / count; }
 std::complex<double> DividedBy(std::complex<double> total, double count) {
   return {(total.real() + total.imag() * 0.0) / count, (total.imag() - total.real() * 0.0) / count};
@@ -84,7 +83,7 @@ absl::Status Mean(KernelContext& context, const MeanCall<KernelArguments, kDims>
   return absl::OkStatus();
 }
 
-// The first of the largest (smallest) elements of a slice and its number in row-major order.
+// First of the largest (smallest) elements of a slice, and its row-major position.
 template <bool kLargest, class T>
 struct Extreme {
   T best = 0;
@@ -145,7 +144,7 @@ absl::Status Truth(KernelContext& context, const TruthCall<KernelArguments, kDim
 double SquaredDistance(double a, double b) { return (a - b) * (a - b); }
 double SquaredDistance(std::complex<double> a, std::complex<double> b) { return std::norm(a - b); }
 
-// The sum of squared distances from the mean, over count - correction (at least 0).
+// Sum of squared distances from the mean, divided by count - correction (at least 0).
 absl::Status FillVariance(const Fold& fold, double correction, const TensorView& var,
                           const TensorView* mean) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -160,7 +159,7 @@ absl::Status FillVariance(const Fold& fold, double correction, const TensorView&
     const Writer<T> write_mean(mean == nullptr ? var : *mean);
     ForEachResult(fold, var, mean == nullptr ? var : *mean,
                   [&](int64_t base, int64_t var_at, int64_t mean_at) {
-                    // A running mean, which infinities turn into NaN as they do PyTorch's.
+                    // A running mean, for which infinities give NaN as in PyTorch.
                     T center = count > 0 ? T(0) : nothing;
                     double seen = 0, total = 0;
                     ForEachFolded(fold, in, base, [&](T x) { center += (x - center) / ++seen; });
@@ -190,7 +189,7 @@ absl::Status Var(KernelContext& context, const VarCall<KernelArguments>& call) {
   return FillVariance(fold, call.correction, *var, mean);
 }
 
-// (sum of |x|^order)^(1/order); the order 0 counts, and the infinite ones take the largest or
+// (sum of |x|^order)^(1/order). Order 0 counts nonzeros; infinite orders give the largest or
 // smallest |x|.
 absl::Status VectorNorm(KernelContext& context, const VectorNormCall<KernelArguments>& call) {
   const Fold fold = FoldOf(call.fold);

@@ -4,7 +4,7 @@
 
 namespace belay {
 
-// Families that nothing but the registry names.
+// Families that are used only here.
 absl::Span<const Kernel> MatrixAlgebraKernels();
 absl::Span<const Kernel> SpecialFunctionsKernels();
 

@@ -1,6 +1,5 @@
-// Images of other sizes, sampled at other places, or put together from patches. Places and weights
-// are computed in double precision, except that the nearest neighbor is chosen in float, as
-// PyTorch does.
+// Image resampling, grid sampling and col2im. Positions and weights are computed in double
+// precision, except that nearest neighbors are selected in float, as in PyTorch.
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +23,7 @@ namespace {
 // Calls fn(input image offset, y, x, output offset) for every pixel of the output.
 template <class Fn>
 void ForEachPixel(const TensorView& input, const TensorView& output, Fn&& fn) {
-  if (output.numel() == 0) return;  // of however many rows
+  if (output.numel() == 0) return;  // any number of rows
   for (int64_t n = 0; n < output.sizes[0]; ++n) {
     for (int64_t c = 0; c < output.sizes[1]; ++c) {
       const int64_t image = n * input.strides[0] + c * input.strides[1];
@@ -65,8 +64,8 @@ void FillNearest(const Upsample& u) {
                });
 }
 
-// What weighs the pixels around a place, by their distance in pixels: of the input or, when the
-// image shrinks, of the output.
+// Filters: weights of the pixels around a position by their distance. The unit is input pixels or,
+// when downscaling, output pixels.
 struct TriangleFilter {
   static constexpr double kReach = 1;
   static double At(double x) { return std::fmax(1 - std::fabs(x), 0); }
@@ -91,7 +90,7 @@ struct LanczosFilter {
   }
 };
 
-// A filter around a place.
+// A filter centered at a position.
 template <class Filter>
 struct Window {
   int64_t first = 0, last = 0;
@@ -103,7 +102,7 @@ struct Window {
 
 template <class Filter>
 Window<Filter> WindowAt(const Axis& axis, int64_t place, bool align_corners) {
-  // A size that stays is copied, whatever the scale.
+  // A dimension of unchanged size is copied, whatever the scale.
   if (axis.in == axis.out) return {place, place + 1, static_cast<double>(place) + 0.5, 1, 1};
   const double step = StepOf(axis, align_corners), width = std::fmax(step, 1);
   const double support = width * Filter::kReach;
@@ -116,9 +115,9 @@ Window<Filter> WindowAt(const Axis& axis, int64_t place, bool align_corners) {
   return t;
 }
 
-// The columns of an image that is one pixel wide are all blended with the weights of its first row,
-// as PyTorch does on one thread: its loop over a row runs down the column then. Not so where the
-// height stays or channels come last.
+// If the result has one column, all its rows are blended with the weights of the first row, as in
+// PyTorch on one thread: its row loop then runs down the column. This does not apply if the height
+// is unchanged or the layout is channels-last.
 bool BlendsFirstRowOnly(const Upsample& u) {
   const bool channels_last = u.output->strides[1] == 1 && u.output->sizes[1] > 1;
   return u.axes[1].out == 1 && u.axes[0].in != u.axes[0].out && !channels_last;
@@ -145,9 +144,10 @@ void FillAntialiased(const Upsample& u, bool align_corners) {
       });
 }
 
-// ---- Images of bytes, in whole numbers
+// ---- uint8 images, in integer arithmetic
 
-// The weights along one dimension for bytes: fn(index, weight) for each pixel that a place blends.
+// Weights along one dimension: calls fn(index, weight) for each pixel that contributes to a
+// position.
 struct LinearWeights {
   template <class Fn>
   static void At(const Axis& axis, int64_t place, bool align_corners, Fn&& fn) {
@@ -166,8 +166,7 @@ struct FilterWeights {
   }
 };
 
-// One dimension: weights as whole numbers of 16 bits, multiplied by a power of two that is the same
-// for all places.
+// One dimension: weights as 16-bit integers, scaled by one power of two for all positions.
 template <class Weights>
 class ByteAxis {
  public:
@@ -180,13 +179,13 @@ class ByteAxis {
     }
     while (shift_ < kMost && 0.5 + largest * std::ldexp(1.0, shift_ + 1) < 0x1p15) ++shift_;
   }
-  // The blend of bytes, rounded to a byte.
+  // Blends bytes and rounds to a byte.
   template <class Fn>
   int64_t Blend(int64_t place, Fn&& byte) const {
     int64_t sum = int64_t{1} << shift_ >> 1;
     Weights::At(axis_, place, align_corners_, [&](int64_t i, double w) {
       const double scaled = std::ldexp(w, shift_);
-      // A filter whose sum is next to nothing has no weights.
+      // A filter whose sum is nearly 0 has no weights.
       if (!(std::fabs(scaled) < 0x1p16)) return;
       sum += static_cast<int64_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5) * byte(i);
     });
@@ -199,8 +198,8 @@ class ByteAxis {
   int shift_ = 0;
 };
 
-// Columns first, each rounded to a byte, then rows. Of an image of one column PyTorch blends bytes
-// wrongly, or stops; here it is like the others.
+// Resamples columns, rounded to bytes, then rows. For images of one column, PyTorch gives wrong
+// results or crashes; here they are treated like all others.
 template <class Weights>
 void FillBytes(const Upsample& u, bool align_corners) {
   if (u.output->numel() == 0) return;
@@ -248,7 +247,7 @@ struct AntialiasedEngine {
 enum Interpolation : int64_t { kBilinear = 0, kNearest = 1, kBicubic = 2 };
 enum Padding : int64_t { kZeros = 0, kBorder = 1, kReflection = 2 };
 
-// Folds `x` into [low, high] as between two mirrors.
+// Reflects `x` into [low, high], as between two mirrors.
 double Reflect(double x, double low, double high) {
   if (low == high) return 0;
   const double span = high - low, distance = std::fabs(x - low);
@@ -257,13 +256,13 @@ double Reflect(double x, double low, double high) {
   return back ? span - rest + low : rest + low;
 }
 
-// One dimension of the input with its rules; places are in pixels.
+// Sampling rules of one dimension of the input; positions are in pixels.
 struct GridAxis {
   int64_t size = 1;
   int64_t padding = kZeros;
   bool align_corners = false;
 
-  bool narrow = false;  // compute places in float, so that the nearest pixel is PyTorch's
+  bool narrow = false;  // positions in float, to select PyTorch's nearest pixel
 
   double FromGrid(double x) const {
     return narrow ? Unnormalized(static_cast<float>(x)) : Unnormalized(x);
@@ -280,13 +279,13 @@ struct GridAxis {
     if (padding == kZeros || std::isnan(x)) return x;
     return std::clamp(x, 0.0, last);
   }
-  // The index of a whole number, or -1 outside of the image.
+  // Index of an integral position, or -1 outside the image.
   int64_t Index(double x) const {
     return x >= 0 && x < static_cast<double>(size) ? static_cast<int64_t>(x) : -1;
   }
 };
 
-// Weights of the four neighbors of a place that lies `t` behind the second of them.
+// Weights of the four neighbors of a position at distance `t` after the second one.
 void CubicWeights(double t, double (&w)[4]) {
   constexpr double kA = -0.75;
   const auto near = [](double x) { return ((kA + 2) * x - (kA + 3)) * x * x + 1; };
@@ -308,7 +307,8 @@ absl::Status GridSampler2d(KernelContext& context, const GridSampleCall<KernelAr
   const Reader<double> in(*input), place(*grid);
   const Writer<double> write(*out);
   ForEachPixel(*input, *out, [&](int64_t n, int64_t image, int64_t y, int64_t x, int64_t offset) {
-    // Outside of the image there are zeros; they are weighted, too, so that NaN is not lost.
+    // Pixels outside the image are zeros. They are also multiplied by their weights, so that NaN
+    // propagates.
     const auto pixel = [&](double row, double column) {
       const int64_t i = vertical.Index(row), k = horizontal.Index(column);
       return i < 0 || k < 0 ? 0.0 : in(image + i * input->strides[2] + k * input->strides[3]);
@@ -343,7 +343,7 @@ absl::Status GridSampler2d(KernelContext& context, const GridSampleCall<KernelAr
   return absl::OkStatus();
 }
 
-// Eight neighbors instead of four, or the nearest.
+// grid_sampler_3d: eight neighbors instead of four, or the nearest.
 absl::Status GridSampler3d(KernelContext& context, const GridSampleCall<KernelArguments, 3>& call) {
   const auto& [input, grid, interpolation, padding, align_corners] = call;
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
@@ -356,19 +356,19 @@ absl::Status GridSampler3d(KernelContext& context, const GridSampleCall<KernelAr
   }
   const Reader<double> in(*input), place(*grid);
   const Writer<double> write(*out);
-  // The grid's strides over the output's dimensions; channels share a place.
+  // Strides of the grid over the output's dimensions; channels share a position.
   const Strides steps = {grid->strides[0], 0, grid->strides[1], grid->strides[2], grid->strides[3]};
   const Strides images = {input->strides[0], input->strides[1], 0, 0, 0};
   for (StridedIterator<3> it(out->sizes, {out->strides, steps, images}); !it.done(); it.Next()) {
     double at[kSpatial];
     for (int d = 0; d < kSpatial; ++d) {
-      // x comes first: the last dimension.
+      // x, the last spatial dimension, is stored first.
       const double x = place(it.offset(1) + (kSpatial - 1 - d) * grid->strides[4]);
       at[d] = axes[d].Padded(axes[d].FromGrid(x));
-      // NaN gives what limiting it in PyTorch's order does.
+      // For NaN, PyTorch's order of clamping gives the last position.
       if (padding != kZeros && std::isnan(at[d])) at[d] = static_cast<double>(axes[d].size - 1);
     }
-    // What lies outside of the volume is left out, whatever its weight.
+    // Positions outside the volume are skipped, whatever their weight.
     const auto weighed = [&](const double(&where)[kSpatial], double weight) {
       int64_t offset = it.offset(2);
       for (int d = 0; d < kSpatial; ++d) {
@@ -401,7 +401,7 @@ absl::Status GridSampler3d(KernelContext& context, const GridSampleCall<KernelAr
 
 // ---- col2im
 
-// The place of the window that puts its element `k` at `pixel`, or -1.
+// Index of the window whose element `k` is at `pixel`, or -1.
 int64_t WindowPlace(const PatchParams& p, int d, int64_t pixel, int64_t k, int64_t places) {
   const int64_t start = pixel + p.padding[d] - k * p.dilation[d];
   if (start < 0 || start % p.stride[d] != 0) return -1;
@@ -414,7 +414,7 @@ absl::Status Col2Im(KernelContext& context, const Col2ImCall<KernelArguments>& c
   const PatchParams& p = call.params;
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, shape));
-  if (out->numel() == 0) return absl::OkStatus();  // of however many images
+  if (out->numel() == 0) return absl::OkStatus();  // any number of images
 
   int64_t places[2];
   for (int d = 0; d < 2; ++d) {

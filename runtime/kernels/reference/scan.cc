@@ -1,4 +1,4 @@
-// Running sums, products and extremes along one dimension.
+// Cumulative sums, products and extremes along one dimension.
 
 #include <cmath>
 #include <cstdint>
@@ -16,8 +16,8 @@
 namespace belay {
 namespace {
 
-// The rows of `self` along one dimension: calls fn(count, three offsets of the first element and
-// three steps).
+// Iterates over the rows of `self` along one dimension: calls fn(count, three offsets of the first
+// element and three steps).
 struct Row {
   int64_t count = 1;
   int64_t offset[3] = {};
@@ -42,7 +42,7 @@ void ForEachRow(const TensorView& self, int dim, const TensorView& first, const 
   }
 }
 
-// Elements are converted to the result's dtype first.
+// Elements are first converted to the result's dtype.
 template <bool kProduct>
 absl::Status Cumulate(KernelContext& context, const CumulateCall<KernelArguments>& call) {
   const TensorView* const self = call.self;
@@ -67,7 +67,7 @@ absl::Status Cumulate(KernelContext& context, const CumulateCall<KernelArguments
   return absl::OkStatus();
 }
 
-// The logarithm of the sum of exponentials, without leaving their range.
+// logcumsumexp, computed without overflow or underflow of the exponentials.
 absl::Status LogCumulate(KernelContext& context, const LogCumulateCall<KernelArguments>& call) {
   const TensorView* const self = call.self;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, *self));
@@ -89,7 +89,7 @@ absl::Status LogCumulate(KernelContext& context, const LogCumulateCall<KernelArg
   return absl::OkStatus();
 }
 
-// The last of equal elements is reported; NaN replaces every number, and the last NaN counts.
+// Returns the last of equal elements. NaN replaces every number, and the last NaN wins.
 template <bool kLargest>
 absl::Status RunningExtreme(KernelContext& context,
                             const RunningExtremeCall<KernelArguments>& call) {

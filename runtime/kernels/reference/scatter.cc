@@ -1,5 +1,5 @@
-// Operators that write elements at places which tensors of indices, masks or views name, into a
-// copy of their input.
+// Operators that write elements at positions given by index tensors, masks or views, into a copy of
+// their input.
 
 #include <algorithm>
 #include <cmath>
@@ -28,7 +28,7 @@
 namespace belay {
 namespace {
 
-// Output 0 as a copy of `self`.
+// Returns output 0 as a copy of `self`.
 absl::StatusOr<TensorView*> CloneToOutput(KernelContext& context, const TensorView& self) {
   ABSL_RETURN_IF_ERROR(ExpectNumbers("self", self));
   ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, self.dtype, self));
@@ -37,9 +37,8 @@ absl::StatusOr<TensorView*> CloneToOutput(KernelContext& context, const TensorVi
 }
 
 // ---- index_put
-// ----------------------------------------------------------------------------------------------------------
 
-// Whether the list holds one mask and no other index.
+// Whether the list has exactly one mask and no other index.
 bool IsOneMask(const ListView& list) {
   int masks = 0, others = 0;
   for (const EValue* element : list.elements) {
@@ -50,15 +49,15 @@ bool IsOneMask(const ListView& list) {
   return masks == 1 && others == 0;
 }
 
-// The first element. Precondition: it has one, of a dtype of kNumberTypes.
+// Returns the first element. Precondition: there is one, with a dtype of kNumberTypes.
 EValue FirstNumber(const TensorView& t) {
   if (IsComplex(t.dtype)) return EValue(Reader<std::complex<double>>(t)(0));
   if (IsFloatingPoint(t.dtype)) return EValue(Reader<double>(t)(0));
   return EValue(Reader<int64_t>(t)(0));
 }
 
-// Writes the values at the places of `out` that the indices name. One value for the places of one
-// mask may be of any dtype and rank.
+// Writes the values at the indexed positions of `out`. A single value for one mask may have any
+// dtype and rank.
 absl::Status PutInto(const KernelContext& context, const TensorView& out,
                      const IndexPutCall<KernelArguments>& call) {
   const TensorView* values = call.values;
@@ -106,18 +105,17 @@ absl::Status IndexPutInPlace(KernelContext& context, const IndexPutCall<KernelAr
 }
 
 // ---- scatter
-// ------------------------------------------------------------------------------------------------------------
 
 using Call = ScatterCall<KernelArguments>;
 
-// What the loop goes over.
+// Loop operands.
 struct ScatterOperands {
   int dim;
   TensorView index;
   TensorView src;
 };
 
-// `element` holds the number of a call without src.
+// `element` receives the scalar of a call without src.
 absl::StatusOr<ScatterOperands> OperandsOf(const Call& call, ScalarElement& element) {
   ABSL_RETURN_IF_ERROR(ExpectNumbers("self", *call.self));
   ScatterOperands operands = {0, *call.index, *call.index};
@@ -141,11 +139,11 @@ absl::Status ScatterInto(const TensorView& out, const ScatterOperands& operands,
                     });
 }
 
-// float16 and bfloat16 are summed and multiplied as float32 and rounded once, as PyTorch does: the
-// operands, wider, in scratch memory.
+// Copies of float16 and bfloat16 operands as float32 in scratch memory. They are summed and
+// multiplied in float32 and rounded once, as in PyTorch.
 class WideOperands {
  public:
-  // For `counted`, an int64 per element of self comes first.
+  // If `counted`, the scratch memory begins with one int64 per element of self.
   static uint64_t ScratchBytes(const Call& call, bool counted) {
     const uint64_t elements = static_cast<uint64_t>(call.self->numel());
     const uint64_t sources = call.src == nullptr ? 0 : static_cast<uint64_t>(call.src->numel());
@@ -153,7 +151,7 @@ class WideOperands {
            (IsNarrow(call.self->dtype) ? (elements + sources) * sizeof(float) : 0);
   }
 
-  // `out` and the source of `operands` as they are, or wider. Both must outlive the object.
+  // Uses `out` and the source of `operands` unchanged, or widened. Both must outlive the object.
   static absl::StatusOr<WideOperands> Create(const KernelContext& context, bool counted,
                                              bool tensor, const TensorView& out,
                                              const ScatterOperands& operands) {
@@ -176,12 +174,12 @@ class WideOperands {
     }
     return wide;
   }
-  // Precondition: the object stays where it is while they are used.
+  // Precondition: the object does not move while the operands are used.
   const ScatterOperands& operands() {
     if (is_number_) operands_.src.data = number_.data();
     return operands_;
   }
-  // Brings the result back.
+  // Copies the result to the original output.
   absl::Status Finish() const { return CopyElements(out, target_); }
 
   TensorView out;
@@ -220,7 +218,7 @@ Update UpdateFor(ScatterReduction reduction, Update none) {
   return Update::kAdd;
 }
 
-// `kUnnamed` is what a call does that names no reduction.
+// `kUnnamed`: update of calls that do not name a reduction.
 template <Update kUnnamed>
 absl::Status Scatter(KernelContext& context, const Call& call) {
   const Update update = UpdateFor(call.reduction, kUnnamed);
@@ -235,7 +233,7 @@ absl::Status Scatter(KernelContext& context, const Call& call) {
   return wide.Finish();
 }
 
-// The number that changes nothing under an update.
+// Neutral element of an update.
 template <class T>
 T NeutralElement(Update update) {
   const bool maximum = update == Update::kMaximum;
@@ -255,8 +253,7 @@ uint64_t ScatterReduceScratch(const KernelContext& context, const Call& call) {
   return WideOperands::ScratchBytes(call, /*counted=*/true);
 }
 
-// Divides each element by one more than the number that met it, or by that number where self does
-// not take part.
+// Divides each element by its number of updates, plus one if self is included.
 absl::Status DivideByCounts(const KernelContext& context, const TensorView& out,
                             const ScatterOperands& operands, bool include_self) {
   ABSL_ASSIGN_OR_RETURN(int64_t* const counts, ScratchArray<int64_t>(context, out.numel()));
@@ -312,7 +309,6 @@ absl::Status ScatterReduce(KernelContext& context, const Call& call) {
 }
 
 // ---- index_add, index_copy, index_fill
-// ----------------------------------------------------------------------------------
 
 absl::Status IndexAdd(KernelContext& context, const IndexUpdateCall<KernelArguments>& call) {
   ABSL_RETURN_IF_ERROR(ExpectNumbers("self", *call.self));
@@ -371,7 +367,6 @@ absl::Status IndexFill(KernelContext& context,
 }
 
 // ---- masks and views
-// ----------------------------------------------------------------------------------------------------
 
 absl::Status MaskedScatter(KernelContext& context, const MaskedScatterCall<KernelArguments>& call) {
   const TensorView *const self = call.self, *const mask = call.mask, *const source = call.source;

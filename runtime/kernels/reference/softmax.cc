@@ -1,4 +1,4 @@
-// Softmax and its logarithm along one dimension, in double precision.
+// Softmax and log-softmax along one dimension, in double precision.
 
 #include <cmath>
 #include <cstdint>
@@ -20,7 +20,7 @@ absl::Status Softmax(KernelContext& context, const SoftmaxCall<KernelArguments>&
   const int dim = call.dim;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, *self));
 
-  // The scalar tensor is a row of one.
+  // A tensor of rank 0 is a row of one element.
   const bool scalar = self->rank() == 0;
   const int64_t count = scalar ? 1 : self->sizes[dim];
   const int64_t in_step = scalar ? 0 : self->strides[dim];
@@ -33,7 +33,7 @@ absl::Status Softmax(KernelContext& context, const SoftmaxCall<KernelArguments>&
     double top = -std::numeric_limits<double>::infinity(), sum = 0;
     for (int64_t i = 0; i < count; ++i) {
       const double x = in(row.offset(0) + i * in_step);
-      if (!(x <= top)) top = x;  // NaN stays
+      if (!(x <= top)) top = x;  // keeps NaN
       if (std::isnan(top)) break;
     }
     for (int64_t i = 0; i < count; ++i) sum += std::exp(in(row.offset(0) + i * in_step) - top);

@@ -1,5 +1,5 @@
-// Operators that order the elements along one dimension. NaN counts as the largest number; equal
-// elements keep their order.
+// Operators that sort along one dimension. NaN is the largest number; equal elements keep their
+// order.
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@
 namespace belay {
 namespace {
 
-// An element of a row and where it stood.
+// An element of a row and its original position.
 template <class T>
 struct Entry {
   T value;
@@ -38,15 +38,15 @@ void SortRow(Entry<T>* row, int64_t count, bool descending) {
   });
 }
 
-// Reads each row along `dim`, sorts it in working memory, and calls fn(row, count, offset of the
-// row in `values`, in `indices`). Outputs have the row's dimension, of whatever size.
+// Reads each row along `dim`, sorts it in scratch memory, and calls fn(row, count, offset of the
+// row in `values`, in `indices`). Outputs have dimension `dim`, of any size.
 template <class T, class Fn>
 absl::Status ForEachSortedRow(const KernelContext& context, const TensorView& self, int dim,
                               bool descending, const Strides& values, const Strides& indices,
                               Fn&& fn) {
   const Fold fold = FoldOneDim(self, dim);
   const int64_t count = fold.count();
-  if (count == 0) return absl::OkStatus();  // of however many rows
+  if (count == 0) return absl::OkStatus();  // any number of rows
   ABSL_ASSIGN_OR_RETURN(Entry<T>* const row, ScratchArray<Entry<T>>(context, count));
   const Reader<T> in(self);
   Strides kept_values = values, kept_indices = indices;
@@ -102,12 +102,12 @@ absl::Status TopK(KernelContext& context, const TopKCall<KernelArguments>& call)
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* values, OutputOf(context, 0, self->dtype, shape));
   ABSL_ASSIGN_OR_RETURN(const TensorView* indices, OutputOf(context, 1, DType::kInt64, shape));
-  // A number is taken whatever k is.
+  // A tensor of rank 0 yields one element for any k.
   const int64_t take = self->rank() == 0 ? 1 : call.k.value();
   return TakeSorted(context, *self, call.dim, call.largest, take, *values, *indices);
 }
 
-// One element of each row: the one that stands `place`th in ascending order, or for `kNanWins` the
+// Selects one element of each row: the one at `place` in ascending order, or, with `kNanWins`, the
 // first NaN.
 template <bool kNanWins, class Call>
 absl::Status SelectSorted(KernelContext& context, const Call& call, int64_t place) {
@@ -149,7 +149,7 @@ absl::Status KthValue(KernelContext& context, const KthValueCall<KernelArguments
   return SelectSorted<false>(context, call, (call.k - CheckedInt(1)).value());
 }
 
-// One row along whichever dimension: which one it is may be known only at the call.
+// Scratch bytes of one row along any dimension, since the dimension may be known only at run time.
 template <class Call>
 uint64_t RowScratchBytes(const KernelContext& context, const Call& call) {
   int64_t longest = 1;

@@ -1,6 +1,6 @@
-// Special functions of real numbers, in double precision: at least that of float32 over the whole
-// domain, a few units in the last place of float64 where it matters most. NaN gives NaN; poles and
-// places outside the domain give what PyTorch gives there. And what else is pointwise but not core.
+// Special functions of real numbers and other non-core pointwise operators, in double precision.
+// The accuracy is at least that of float32 over the whole domain, and a few ULP of float64 for
+// common arguments. NaN gives NaN. Poles and arguments outside the domain give PyTorch's results.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -22,7 +22,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-// Series and continued fractions below converge in far fewer steps where they are used.
+// Step limit; the series and continued fractions below converge in far fewer steps on their ranges.
 constexpr int kMostSteps = 2000;
 
 // c[0] x^(n-1) + … + c[n-1]
@@ -42,13 +42,13 @@ double ScaledErfc(double x) {
          std::numbers::inv_sqrtpi;
 }
 
-// The inverse of the normal distribution function; infinite at 0 and 1.
+// Quantile function of the normal distribution; infinite at 0 and 1.
 double NormalQuantile(double p) {
   if (std::isnan(p) || p < 0 || p > 1) return kNotANumber;
   if (p == 0) return -kInfinity;
   if (p == 1) return kInfinity;
   if (p == 0.5) return 0;
-  // Acklam's rational approximation, then two of Halley's steps.
+  // Acklam's rational approximation, then two steps of Halley's method.
   constexpr double kCentralTop[] = {-3.969683028665376e+01, 2.209460984245205e+02,
                                     -2.759285104469687e+02, 1.383577518672690e+02,
                                     -3.066479806614716e+01, 2.506628277459239e+00};
@@ -79,7 +79,7 @@ double NormalQuantile(double p) {
   return upper ? -x : x;
 }
 
-// The inverse of erf; infinite at ±1.
+// Inverse of erf; infinite at ±1.
 double InverseErf(double y) {
   const double size = std::abs(y);
   if (std::isnan(y) || size > 1) return kNotANumber;
@@ -94,8 +94,7 @@ double InverseErf(double y) {
 }
 
 // exp(x) K_order(x) for x >= 2: the integral of exp(-x (cosh t - 1)) cosh(order t) over t >= 0
-// (Abramowitz, Stegun 9.6.24), by the trapezoidal rule, whose error vanishes exponentially for a
-// function like this one.
+// (Abramowitz, Stegun 9.6.24). The trapezoidal rule converges exponentially for such an integrand.
 double ScaledBesselKByIntegral(double order, double x) {
   const double step = std::min(0.25, 0.7 / std::sqrt(x));
   double sum = 0.5;
@@ -108,12 +107,13 @@ double ScaledBesselKByIntegral(double order, double x) {
   return sum * step;
 }
 
-// exp(x) K_kOrder(x) for the orders 0 and 1.
+// exp(x) K_kOrder(x) for orders 0 and 1.
 template <int kOrder>
 double ScaledBesselK(double x) {
   if (!(x > 0)) return x == 0 ? kInfinity : kNotANumber;
   if (x > 2) return x == kInfinity ? 0 : ScaledBesselKByIntegral(kOrder, x);
-  // The series of I0, I1 and K0 (Abramowitz, Stegun 9.6.10, 9.6.13), then I0 K1 + I1 K0 = 1 / x.
+  // Series of I0, I1 and K0 (Abramowitz, Stegun 9.6.10, 9.6.13); then I0 K1 + I1 K0 = 1 / x gives
+  // K1.
   const double quarter = x * x / 4;
   double term = 1, harmonic = 0, i0 = 1, i1 = 1, rest = 0;
   for (int k = 1; k < 30; ++k) {
@@ -137,7 +137,7 @@ double SphericalBesselJ0(double x) {
   return x == 0 ? 1 : std::sin(x) / x;
 }
 
-// Ai(x), the solution of w'' = x w that vanishes for large x.
+// Ai(x), the solution of w'' = x w that decays for large x.
 double AiryAi(double x) {
   if (std::isnan(x) || std::isinf(x)) return kNotANumber;
   const double size = std::abs(x), root = std::sqrt(size);
@@ -156,7 +156,7 @@ double AiryAi(double x) {
     return (std::sin(angle) * sums[0] - std::cos(angle) * sums[1]) /
            (std::sqrt(std::numbers::pi) * std::sqrt(root));
   }
-  // 10.4.2: terms grow to 10^6 before they vanish, which double would keep ten digits of.
+  // 10.4.2 in long double: terms grow to 10^6, after which double would keep only ten digits.
   const long double cube = static_cast<long double>(x) * x * x;
   long double f = 1, g = x, even = 1, odd = x;
   for (int k = 1; k < 60; ++k) {
@@ -200,7 +200,7 @@ double HurwitzZeta(double x, double q) {
     if (q == std::floor(q)) return kInfinity;
     if (x != std::floor(x)) return kNotANumber;
   }
-  // Euler and Maclaurin's formula: the first terms one by one, then the integral and corrections.
+  // Euler-Maclaurin formula: the first terms directly, then the integral and corrections.
   double sum = std::pow(q, -x), term = 0;
   double a = q;
   for (int i = 0; i < 9 || a <= 9; ++i) {
@@ -239,7 +239,7 @@ double HurwitzZeta(double x, double q) {
   return sum;
 }
 
-// Its derivative of order n >= 0.
+// Derivative of Digamma of order n >= 0.
 double Polygamma(double n, double x) {
   if (n == 0) return Digamma(x);
   const double sign = std::fmod(n, 2) == 0 ? -1 : 1;
@@ -278,7 +278,7 @@ double UpperGammaFraction(double a, double x) {
   return h * GammaFactor(a, x);
 }
 
-// NaN inside the domain.
+// Value of an incomplete gamma function at the edge of its domain; NaN inside the domain.
 double GammaAtEdge(double a, double x, double at_zero, double at_infinity) {
   if (std::isnan(a) || std::isnan(x) || x < 0 || a < 0) return kNotANumber;
   if (a == 0) return x > 0 ? at_infinity : kNotANumber;
@@ -290,7 +290,7 @@ bool InsideGamma(double a, double x) {
   return a > 0 && x > 0 && std::isfinite(a) && std::isfinite(x);
 }
 
-// The regularized incomplete gamma function of the first kind, and 1 minus it.
+// Regularized lower incomplete gamma function P(a, x), and Q(a, x) = 1 - P(a, x).
 double LowerGamma(double a, double x) {
   if (!InsideGamma(a, x)) return GammaAtEdge(a, x, 0, 1);
   return x < a + 1 ? LowerGammaSeries(a, x) : 1 - UpperGammaFraction(a, x);
@@ -301,7 +301,7 @@ double UpperGamma(double a, double x) {
   return x < a + 1 ? 1 - LowerGammaSeries(a, x) : UpperGammaFraction(a, x);
 }
 
-// I_n(x) e^-x for x >= 0 by its power series, or far out by the asymptotic one.
+// I_n(x) e^-x for x >= 0, by the power series or, for large x, the asymptotic series.
 double ScaledBesselI(int n, double x) {
   if (std::isinf(x)) return 0;
   if (x <= 30) {
@@ -326,13 +326,14 @@ double ScaledBesselI(int n, double x) {
   return sum / std::sqrt(2 * std::numbers::pi * x);
 }
 
-// The modified Bessel functions I0 and I1, times exp(-|x|).
+// Modified Bessel functions I0 and I1, times exp(-|x|).
 double ScaledBesselI0(double x) { return std::isnan(x) ? x : ScaledBesselI(0, std::abs(x)); }
 double ScaledBesselI1(double x) {
   return std::isnan(x) ? x : std::copysign(ScaledBesselI(1, std::abs(x)), x);
 }
 
-// x as mantissa * 2^exponent, the mantissa in [0.5, 1); zeros, infinities and NaN are mantissas.
+// Splits x into mantissa * 2^exponent, with |mantissa| in [0.5, 1). Zeros, infinities and NaN are
+// returned as mantissas.
 absl::Status Frexp(KernelContext& context, const FrexpCall<KernelArguments>& call) {
   const TensorView* const self = call.self;
   ABSL_ASSIGN_OR_RETURN(const TensorView* mantissas, OutputOf(context, 0, self->dtype, *self));
@@ -386,7 +387,7 @@ constexpr auto kY0 = [](double x) { return x == 0 ? -kInfinity : x < 0 ? kNotANu
 constexpr auto kY1 = [](double x) { return x == 0 ? -kInfinity : x < 0 ? kNotANumber : ::y1(x); };
 
 constexpr auto kNextAfter = [](FloatLike auto a, FloatLike auto b) { return std::nextafter(a, b); };
-// Half precision has its own neighbors: one step of the bits.
+// Half precision has its own neighbors: one step in the bits.
 template <class Narrow>
 constexpr auto kNarrowNextAfter = [](FloatLike auto a, FloatLike auto b) {
   using T = decltype(a);
@@ -417,7 +418,7 @@ absl::Status RunPolygamma(KernelContext& context, const PolygammaCall<KernelArgu
       }>);
 }
 
-// In T, where the least number has no magnitude and stays what it is.
+// |x| in T; the minimum of a signed type has no magnitude and is returned unchanged.
 template <IntegerLike T>
 T Magnitude(T x) {
   return x < T{0} ? static_cast<T>(uint64_t{0} - static_cast<uint64_t>(x)) : x;
@@ -426,14 +427,14 @@ template <IntegerLike T>
 bool IsMinusOne(T x) {
   return x < T{0} && x + 1 == 0;
 }
-// The magnitudes that Euclid's algorithm meets are T's, so that with the least number it may end
-// with a negative one, as PyTorch's does.
+// Euclid's algorithm with magnitudes in T. If an operand is the minimum of T, the result may be
+// negative, as in PyTorch.
 constexpr auto kGcd = [](IntegerLike auto a, IntegerLike auto b) {
   using T = decltype(a);
   T x = Magnitude(a), y = Magnitude(static_cast<T>(b));
   while (x != T{0}) {
     const T divisor = x;
-    // Of the least number and -1 there is no quotient.
+    // The quotient of the minimum and -1 overflows.
     x = IsMinusOne(divisor) ? T{0} : static_cast<T>(y % divisor);
     y = divisor;
   }
@@ -443,12 +444,12 @@ constexpr auto kLcm = [](IntegerLike auto a, IntegerLike auto b) {
   using T = decltype(a);
   const T divisor = kGcd(a, b);
   if (divisor == T{0}) return T{0};
-  // Of the least number and -1 the quotient is the former, wrapped.
+  // The quotient of the minimum and -1 wraps to the minimum.
   const T quotient = IsMinusOne(divisor) ? static_cast<T>(uint64_t{0} - static_cast<uint64_t>(a))
                                          : static_cast<T>(a / divisor);
   return Magnitude(static_cast<T>(static_cast<uint64_t>(quotient) * static_cast<uint64_t>(b)));
 };
-// The other operand of NaN.
+// If one operand is NaN, returns the other.
 constexpr auto kFmax = [](RealLike auto a, RealLike auto b) {
   return a != a ? b : b != b ? a : a < b ? b : a;
 };
@@ -499,7 +500,7 @@ constexpr Kernel kKernels[] = {
 
 }  // namespace
 
-absl::Span<const Kernel> SpecialFunctionsKernels();  // reference_kernels.cc calls it
+absl::Span<const Kernel> SpecialFunctionsKernels();  // called by reference_kernels.cc
 absl::Span<const Kernel> SpecialFunctionsKernels() { return kKernels; }
 
 }  // namespace belay

@@ -1,4 +1,4 @@
-// Operators on scalars: sizes and strides of tensors, elements as numbers, arithmetic, and
+// Operators on scalars: sizes and strides of tensors, elements as scalars, arithmetic, and
 // assertions.
 #include <algorithm>
 #include <complex>
@@ -42,8 +42,8 @@ absl::Status SymNumel(KernelContext& context, const OfTensorCall<KernelArguments
   return absl::OkStatus();
 }
 
-// Dense with these dimensions from the outermost to the innermost; those of size 1 may lie
-// anywhere.
+// Whether the tensor is dense with these dimensions from the outermost to the innermost. Dimensions
+// of size 1 are ignored.
 bool IsDenseInOrder(const TensorView& self, const DimOrder& order) {
   const Strides expected = DenseStrides(self.sizes, order);
   for (int d = 0; d < self.rank(); ++d) {
@@ -72,7 +72,7 @@ absl::Status SymIsContiguous(KernelContext& context,
   return absl::OkStatus();
 }
 
-// The first element as a number.
+// Returns the first element as a scalar.
 absl::StatusOr<EValue> FirstElement(const TensorView& self) {
   if (self.numel() < 1) {
     return absl::InvalidArgumentError(
@@ -111,7 +111,7 @@ bool IsTrue(const EValue& value) {
   return c != nullptr && *c != std::complex<double>();
 }
 
-// The check that the program carries failed: its data are not what it was exported for.
+// Error of a failed assertion of the program: the data violate an assumption of the export.
 absl::Status AssertionFailed(std::string_view message) {
   return absl::FailedPreconditionError(absl::StrCat("assertion failed: ", message));
 }

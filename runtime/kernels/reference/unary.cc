@@ -30,7 +30,7 @@ template <FloatLike T>
 T Log1p(T x) {
   return std::log1p(x);
 }
-// log|1 + z|, without cancellation for small z, and the angle.
+// log|1 + z|, without cancellation for small z, and the argument of 1 + z.
 Complex Log1p(Complex z) {
   const double x = z.real(), y = z.imag();
   const double angle = std::atan2(y, x + 1);
@@ -67,7 +67,7 @@ absl::Status Run(KernelContext& context, const Call<kRule>& call) {
   return RunPointwise(context, call, kUnary<kApply>);
 }
 
-// ~x; the negation for bool, whose elements compute as integers.
+// ~x; logical not for bool, whose elements are computed as integers.
 absl::Status BitwiseNot(KernelContext& context, const Call<kIntegerOrBoolRule>& call) {
   if (call.types.compute == DType::kBool) {
     return RunPointwise(context, call, kUnary<[](IntegerLike auto x) { return x == 0; }>);
@@ -75,7 +75,7 @@ absl::Status BitwiseNot(KernelContext& context, const Call<kIntegerOrBoolRule>& 
   return RunPointwise(context, call, kUnary<[](IntegerLike auto x) { return ~x; }>);
 }
 
-// The argument of a complex number; integers count as float32.
+// Argument (angle) of a complex number; integers are treated as float32.
 absl::Status AngleOf(KernelContext& context, const Call<kToFloatRule>& call) {
   PointwiseOperands<KernelArguments> real = call;
   real.types.result = RealPart(call.types.compute);

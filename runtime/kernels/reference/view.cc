@@ -1,5 +1,5 @@
-// View operators: the kernel of a view form and of its copy is the same, because a kernel's output
-// has memory of its own.
+// View operators. A view and its copy operator share one kernel, because a kernel's output has its
+// own memory.
 
 #include <complex>
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace {
 // Copies the elements that `layout`, in elements of `dtype`, selects from the bytes of `self`.
 absl::Status CopyReinterpreted(KernelContext& context, const TensorView& self, DType dtype,
                                const StridedDims<CheckedInt>& layout) {
-  // Seen as a row of elements of the new dtype, a tensor ends where its last old element does.
+  // Viewed as a row of elements of the new dtype, a tensor ends at its last old element.
   const CheckedInt bytes =
       (CheckedInt(LastOffset(self)) + 1) * CheckedInt(static_cast<int64_t>(DTypeSize(self.dtype)));
   TensorView row = TensorView::Contiguous(dtype, {}, self.data);
@@ -55,7 +55,7 @@ struct Conjugate {
   std::complex<double> operator()(std::complex<double> v) const { return std::conj(v); }
 };
 
-// out[i] = Fn(self[i]) in the type in which kernels compute on self's dtype.
+// out[i] = Fn(self[i]) in the compute type of self's dtype.
 template <class Fn>
 absl::Status MapElements(KernelContext& context,
                          const ViewCall<KernelArguments, IdentityRule>& call) {
