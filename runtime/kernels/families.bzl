@@ -1,6 +1,6 @@
-"""Where the families of kernels are: what belay_runtime (bazel/runtime.bzl) compiles again for an application."""
+"""Locations of the kernel families, which belay_runtime (bazel/runtime.bzl) recompiles for an application."""
 
-# A family: the target that has it, the file that has its table, and the function of namespace belay that gives the table.
+# A family: its target, the file with its table, and the function of namespace belay that returns the table.
 def _family(target, source, function):
     return struct(
         target = target,
@@ -9,7 +9,7 @@ def _family(target, source, function):
         function = function,
     )
 
-# In the order of standard_kernels.cc; kernel_families_test holds them together.
+# In the order of standard_kernels.cc; kernel_families_test compares both.
 HIGHWAY_FAMILIES = [
     _family("//runtime/kernels/conv", "conv_kernels.cc", "ConvHighwayKernels"),
     _family("//runtime/kernels/creation", "creation_kernels.cc", "CreationHighwayKernels"),
@@ -32,7 +32,7 @@ HIGHWAY_FAMILIES = [
     _family("//runtime/kernels/sort", "sort_kernels.cc", "SortHighwayKernels"),
 ]
 
-# The CPU backend's own, of namespace belay::cpu: what cpu_kernels.cc adds, in this order.
+# Families of the CPU backend, of namespace belay::cpu, in the order in which cpu_kernels.cc adds them.
 CPU_FAMILIES = [
     _family("//backends/cpu/kernels:" + file, file + ".cc", function)
     for file, function in [
@@ -53,11 +53,11 @@ CPU_FAMILIES = [
 ]
 
 def family_list(name, families):
-    """Writes <name>.inc, one BELAY_KERNEL_FAMILY(function, "file") for each; the includer defines the macro.
+    """Writes <name>.inc with one BELAY_KERNEL_FAMILY(function, "file") per family; the includer defines the macro.
 
     Args:
-      name: of the list.
-      families: as above.
+      name: name of the list.
+      families: families, as above.
     """
     native.genrule(
         name = name,

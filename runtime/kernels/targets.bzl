@@ -1,9 +1,9 @@
-"""Instruction sets that kernels are compiled for, where they are not all that Highway is asked for."""
+"""Instruction sets for kernels that are compiled for fewer of them than Highway's default."""
 
-# For kernels that do not multiply bfloat16. What Zen 4 and Sapphire Rapids have beyond Ice Lake that a kernel could use are dot
-# products of bfloat16 and arithmetic of float16. Without them one version, AVX3_DL, serves the three: a third less to compile, and
-# as much less code in applications. The flags come behind the -D of @highway, which is for all; builds for fewer instruction sets
-# keep theirs.
+# For kernels that do not multiply bfloat16. The only relevant instructions of Zen 4 and Sapphire Rapids that Ice Lake lacks are
+# bfloat16 dot products and float16 arithmetic. Without them one version, AVX3_DL, serves all three CPUs: a third less to compile,
+# and as much less code in applications. These flags follow the -D flag of @highway, which applies to all kernels. Builds for fewer
+# instruction sets keep their flags.
 COPTS_WITHOUT_BFLOAT16 = select({
     "//third_party/highway:x86_up_to_avx2": [],
     "//third_party/highway:x86_zen4": [],
