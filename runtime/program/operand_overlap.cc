@@ -58,8 +58,8 @@ bool OperandOverlap::ForEachElement(uint32_t list, const Visit& visit) const {
   return true;
 }
 
-bool OperandOverlap::MayLieOver(const Range& output, const Range& argument,
-                                OutputOverArgument over) const {
+bool OperandOverlap::AllowsOverlap(const Range& output, const Range& argument,
+                                   OutputOverArgument over) const {
   if (over == OutputOverArgument::kNever || output.begin != argument.begin ||
       output.end != argument.end) {
     return false;
@@ -72,7 +72,7 @@ bool OperandOverlap::MayLieOver(const Range& output, const Range& argument,
           out.dynamic_dims == in.dynamic_dims);
 }
 
-bool OperandOverlap::MayMeet(const Range& output, absl::Span<const uint32_t> arguments) const {
+bool OperandOverlap::MayIntersect(const Range& output, absl::Span<const uint32_t> arguments) const {
   bool may = output.is_list;
   for (const uint32_t argument : arguments) {
     const Range range = RangeOf(argument);
@@ -98,7 +98,7 @@ absl::Status OperandOverlap::CheckArgument(const Range& argument, bool in_place,
     --output;
     if (output->space != argument.space || output->end <= argument.begin) break;
     const bool same = output->value == argument.value;
-    if (same ? !in_place || ++output->uses > 1 : !MayLieOver(*output, argument, over)) {
+    if (same ? !in_place || ++output->uses > 1 : !AllowsOverlap(*output, argument, over)) {
       return OverlapError(output->value, argument.value, same, path);
     }
   }
@@ -108,7 +108,7 @@ absl::Status OperandOverlap::CheckArgument(const Range& argument, bool in_place,
 absl::Status OperandOverlap::Check(absl::Span<const uint32_t> arguments,
                                    absl::Span<const uint32_t> outputs, bool in_place,
                                    OutputOverArgument over, const MetadataPath& path) {
-  if (outputs.size() == 1 && !MayMeet(RangeOf(outputs[0]), arguments)) return absl::OkStatus();
+  if (outputs.size() == 1 && !MayIntersect(RangeOf(outputs[0]), arguments)) return absl::OkStatus();
   written_.clear();
   for (const uint32_t output : outputs) {
     // With more ranges than there are values, one is there twice, which is found below.
