@@ -54,7 +54,8 @@ class OperandOverlap {
   // Whether `over` allows this overlap of two different values. Both are tensors in the arena:
   // outside it, a value only overlaps itself.
   bool AllowsOverlap(const Range& output, const Range& argument, OutputOverArgument over) const;
-  // False for most calls, which have one output and nothing else to look at.
+  // Whether ranges may intersect. False for most calls, which have one output and need no more
+  // checks.
   bool MayIntersect(const Range& output, absl::Span<const uint32_t> arguments) const;
   absl::Status CheckArgument(const Range& argument, bool in_place, OutputOverArgument over,
                              const MetadataPath& path);
