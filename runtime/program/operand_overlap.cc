@@ -52,7 +52,7 @@ bool OperandOverlap::ForEachRange(uint32_t value, const Visit& visit) const {
 template <class Visit>
 bool OperandOverlap::ForEachElement(uint32_t list, const Visit& visit) const {
   for (const uint32_t element : std::get<ListPlan>(values_[list]).elements) {
-    const Range range = RangeOf(element);  // lists hold no lists
+    const Range range = RangeOf(element);  // lists are not nested
     if (range.begin != range.end && !visit(range)) return false;
   }
   return true;
@@ -84,7 +84,8 @@ bool OperandOverlap::MayIntersect(const Range& output, absl::Span<const uint32_t
 
 absl::Status OperandOverlap::CheckArgument(const Range& argument, bool in_place,
                                            OutputOverArgument over, const MetadataPath& path) {
-  // Outputs are disjoint: those that meet the argument are the ones before its end, backwards.
+  // Outputs are disjoint and sorted: walk back from the last one that begins before the argument's
+  // end.
   auto output = written_.end();
   if (written_.size() > 1) {
     Written end;
@@ -111,7 +112,7 @@ absl::Status OperandOverlap::Check(absl::Span<const uint32_t> arguments,
   if (outputs.size() == 1 && !MayIntersect(RangeOf(outputs[0]), arguments)) return absl::OkStatus();
   written_.clear();
   for (const uint32_t output : outputs) {
-    // With more ranges than there are values, one is there twice, which is found below.
+    // With more ranges than values, one occurs twice; the check below finds it.
     const auto add = [&](const Range& range) {
       written_.push_back({range});
       return written_.size() <= values_.size();
