@@ -1,4 +1,4 @@
-// The backends that programs may use: a value that is passed in.
+// The set of backends that programs may use: a value that is passed in.
 #ifndef BELAY_RUNTIME_BACKEND_BACKEND_REGISTRY_H_
 #define BELAY_RUNTIME_BACKEND_BACKEND_REGISTRY_H_
 
@@ -14,7 +14,7 @@ namespace belay {
 // registry.
 class BackendRegistry {
  public:
-  // kAlreadyExists when a backend of this id is there.
+  // kAlreadyExists if a backend with this id was added.
   absl::Status Add(const BackendRuntime* backend);
   const BackendRuntime* Find(std::string_view id) const;  // nullptr when unknown
   std::vector<std::string_view> Ids() const;              // sorted

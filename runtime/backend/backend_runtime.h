@@ -1,4 +1,4 @@
-// What a backend is on the device: it turns a blob into a handle, and a handle computes.
+// Backend interface on the device: a backend turns a blob into a handle, and the handle computes.
 #ifndef BELAY_RUNTIME_BACKEND_BACKEND_RUNTIME_H_
 #define BELAY_RUNTIME_BACKEND_BACKEND_RUNTIME_H_
 
@@ -26,66 +26,67 @@ struct CompileSpecView {
   std::string_view value;  // bytes
 };
 
-// What a delegate may see while it is made.
+// Information available to a delegate during Init.
 struct DelegateInitContext {
   std::string_view method;
   absl::Span<const CompileSpecView> compile_specs;
   const NamedDataMap* named_data;  // never null
-  // The first call's arguments and outputs at their largest sizes (tensors have no data yet); those
-  // of other calls are like them. What the blob says must agree.
+  // The first call's arguments and outputs at their maximum sizes (tensors have no data yet). Other
+  // calls have operands of the same kinds. The blob must be consistent with them.
   absl::Span<const EValue* const> arguments;
   absl::Span<const EValue* const> outputs;
-  // What is left of Limits::delegate_bytes for the delegates of the method; never null. A handle
-  // takes what it will hold from it before it allocates: copies, tables, what it keeps from call to
-  // call; all whose size the program decides. Not DelegateHandle::ScratchBytes.
+  // Remainder of Limits::delegate_bytes for the delegates of the method; never null. Before it
+  // allocates, a handle charges all memory that it keeps and whose size the program determines:
+  // copies, tables, state. DelegateHandle::ScratchBytes is not charged here.
   MemoryBudget* memory;
-  // Who works on a call, as the method's options say; null for nobody else. Outlives the handle,
-  // and is leased to the calling thread while the handle executes.
+  // Threads for a call, from the method's options; null: only the calling thread. Outlives the
+  // handle, and is leased to the calling thread while the handle executes.
   ThreadPool* threads = nullptr;
-  // Where the handle may log what it does, step by step, by the identifiers of its debug handle map
-  // (docs/profiling.md §2). Outlives the handle.
+  // Log for the handle's steps, by the identifiers of its debug handle map (docs/profiling.md §2).
+  // Outlives the handle.
   EventSink events = {};
 };
 
-// One loaded delegate, which serves every call of its lowered module in the method. Used by one
-// thread at a time. Freed by its destructor.
+// A loaded delegate, which serves every call of its lowered module in the method. Used by one
+// thread at a time. The destructor frees it.
 class DelegateHandle {
  public:
   virtual ~DelegateHandle() = default;
-  // Computes the outputs from the arguments. Arguments come in call order; each output gets its
-  // memory by `context.Output(i, sizes)`. Allocates nothing. Errors are passed on, annotated with
-  // backend, method and delegate.
+  // Computes the outputs from the arguments, which are in call order. Each output gets its memory
+  // from `context.Output(i, sizes)`. Allocates nothing. Errors are returned to the caller,
+  // annotated with backend, method and delegate.
   virtual absl::Status Execute(KernelContext& context) = 0;
-  // The same on account of a call of Method::Execute, which calls this. To be implemented by
-  // delegates that work step by step: they take each from `budget`, or hand it on.
+  // As Execute, charged to the budget of the enclosing Method::Execute. Delegates that work step by
+  // step override this: they charge each step to `budget`, or pass it on.
   virtual absl::Status ExecuteWithin(KernelContext& context, Budget& budget) {
     return Execute(context);
   }
-  // Working memory that a call needs: `context.scratch()` has as much, aligned to 64 bytes and with
-  // contents undefined. All delegates and kernels of a method work in the same memory, one after the
-  // other; what the largest needs is taken from Limits::delegate_bytes once. Asked when the handle
-  // was made.
+  // Working memory of a call: `context.scratch()` has at least this size, 64-byte aligned, contents
+  // undefined. All delegates and kernels of a method share the same memory, one at a time. The
+  // largest requirement is charged once to Limits::delegate_bytes. Called after the handle was
+  // created.
   virtual uint64_t ScratchBytes() const { return 0; }
-  // Gives what the delegate keeps from call to call its initial content. Allocates nothing.
+  // Resets the state that the delegate keeps between calls to its initial content. Allocates
+  // nothing.
   virtual void ResetState() {}
-  // The method that the delegate is, where its blob is a program file (program_delegate.h): for
-  // reports. Valid as long as the handle.
+  // For reports: the method that the delegate runs, if its blob is a program file
+  // (program_delegate.h). Valid as long as the handle.
   virtual const Method* method() const { return nullptr; }
 };
 
-// A backend. Stateless or thread-safe: several methods may be loaded at once. Must outlive its
+// A backend. Stateless or thread-safe: several methods may be loaded concurrently. Must outlive its
 // handles.
 class BackendRuntime {
  public:
   virtual ~BackendRuntime() = default;
   virtual std::string_view id() const = 0;
-  // The Bazel target that provides it, for messages: "//backends/demo:runtime".
+  // The Bazel target that provides the backend, for messages: "//backends/demo:runtime".
   virtual std::string_view target() const { return ""; }
-  // Checks all of `blob` (untrusted bytes, alive as long as the program) and prepares the call.
-  //   kInvalidArgument, kDataLoss  the blob is malformed or does not fit the call
-  //   kUnimplemented               the blob's version is newer, or it needs something this build
-  //                                lacks
-  //   kResourceExhausted           no memory, or `context.memory`
+  // Validates all of `blob` (untrusted bytes, alive as long as the program) and prepares the call.
+  //   kInvalidArgument, kDataLoss  the blob is malformed or inconsistent with the call
+  //   kUnimplemented               the blob has a newer version, or needs a feature missing in this
+  //                                build
+  //   kResourceExhausted           out of memory, or `context.memory`
   virtual absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(
       const DelegateInitContext& context, absl::Span<const std::byte> blob) const = 0;
 };

@@ -52,7 +52,7 @@ struct belay_cancellation {
 struct belay_method {
   std::unique_ptr<belay::ThreadPool> threads;
   std::optional<belay::Method> method;
-  bool has_outputs = false;  // of an execution that succeeded
+  bool has_outputs = false;  // after a successful execution
 };
 
 namespace {
@@ -62,7 +62,7 @@ using belay::EValue;
 using belay::Program;
 using belay::TensorView;
 
-// The numbers are the same on both sides.
+// The values must be identical in both enums.
 static_assert(BELAY_UNAUTHENTICATED == static_cast<int>(absl::StatusCode::kUnauthenticated));
 static_assert(BELAY_DATA_LOSS == static_cast<int>(absl::StatusCode::kDataLoss));
 static_assert(BELAY_FLOAT8_E8M0FNU == static_cast<int>(DType::kFloat8E8M0FNU) &&
@@ -83,7 +83,7 @@ absl::Status Missing(std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("expected ", what, ", got NULL"));
 }
 
-// What the caller knows of the structure, over the defaults of the rest.
+// Copies the fields that the caller's version of the structure has; the others keep their defaults.
 template <class Options>
 absl::StatusOr<Options> Known(const Options* given) {
   Options options = {};
@@ -93,7 +93,7 @@ absl::StatusOr<Options> Known(const Options* given) {
         absl::StrCat("struct_size: expected sizeof the options, got ", given->struct_size));
   }
   const size_t known = std::min(given->struct_size, sizeof(Options));
-  // A field that this library does not have may not be asked for.
+  // Fields unknown to this library must be 0.
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   for (size_t i = sizeof(Options); i < given->struct_size; ++i) {
     if (bytes[i] != 0) {
@@ -110,7 +110,7 @@ absl::Status NoMemory(std::string_view what) {
   return absl::ResourceExhaustedError(absl::StrCat("no memory for ", what));
 }
 
-// Puts what was made where the caller wants it.
+// Moves the created object to the output parameter.
 template <class T>
 belay_status Give(absl::StatusOr<std::unique_ptr<T>> made, T** place, belay_error** error) {
   if (!made.ok()) return Report(made.status(), error);
@@ -194,7 +194,7 @@ absl::StatusOr<std::unique_ptr<belay_method>> LoadMethod(const belay_program* pr
   return made;
 }
 
-// Checked: what it says of itself, not whether its memory is as large as that.
+// Validates the description, but not whether the memory is as large as described.
 absl::StatusOr<TensorView> ViewOf(const belay_tensor* tensor) {
   if (tensor == nullptr) return Missing("a tensor");
   const auto dtype = belay::DTypeFromProgramFile(static_cast<uint32_t>(tensor->dtype));
@@ -299,7 +299,7 @@ absl::Status Execute(belay_method* method, const belay_execute_options* given) {
   ABSL_ASSIGN_OR_RETURN(const belay_execute_options known, Known(given));
   belay::ExecuteOptions options;
   if (known.timeout_ns != 0) {
-    // A century is no bound, and no time of the clock that overflows.
+    // Clamped to a century, so that the time point does not overflow.
     constexpr uint64_t kMostTime = uint64_t{100} * 365 * 24 * 3600 * 1'000'000'000;
     options.deadline = std::chrono::steady_clock::now() +
                        std::chrono::nanoseconds(std::min(known.timeout_ns, kMostTime));
@@ -331,7 +331,7 @@ absl::StatusOr<T> OutputAs(const belay_method* method, size_t i, std::string_vie
       absl::StrCat("output ", i, ": expected ", expected, ", got ", value->KindName()));
 }
 
-// Puts what was found where the caller wants it.
+// Converts the result to the output parameter.
 template <class T, class To, class Convert>
 belay_status Put(const absl::StatusOr<T>& found, To* place, belay_error** error, Convert convert) {
   if (!found.ok()) return Report(found.status(), error);
@@ -406,10 +406,10 @@ belay_tensor belay_tensor_contiguous(belay_dtype dtype, int32_t rank, const int6
   tensor.rank = rank;
   tensor.data = data;
   if (rank < 0 || rank > BELAY_MAX_RANK || (sizes == nullptr && rank > 0)) {
-    tensor.rank = -1;  // what no function takes
+    tensor.rank = -1;  // rejected by all functions
     return tensor;
   }
-  // Wraps for sizes that no memory has, which whoever uses the tensor refuses.
+  // Wraps for sizes larger than memory; functions that use the tensor reject those.
   uint64_t stride = 1;
   for (int32_t d = rank - 1; d >= 0; --d) {
     tensor.sizes[d] = sizes[d];

@@ -1,4 +1,4 @@
-/* What the tests in C share: they print what fails, with its line, and exit with 1 if something does. */
+/* Expectations of the C tests: print failures with their line; main then exits with 1. */
 #ifndef BELAY_RUNTIME_C_TEST_EXPECTATIONS_H_
 #define BELAY_RUNTIME_C_TEST_EXPECTATIONS_H_
 
@@ -12,22 +12,22 @@
 
 static int failures = 0;
 
-#define EXPECT(condition)                                                     \
-  do {                                                                        \
-    if (!(condition)) {                                                       \
-      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-      ++failures;                                                             \
-    }                                                                         \
+#define EXPECT(condition)                                                       \
+  do {                                                                          \
+    if (!(condition)) {                                                         \
+      fprintf(stderr, "%s:%d: expected: %s\n", __FILE__, __LINE__, #condition); \
+      ++failures;                                                               \
+    }                                                                           \
   } while (0)
 
-/* What must be there for the rest to make sense. */
+/* As EXPECT, but exits on failure. */
 #define REQUIRE(condition) \
   do {                     \
     EXPECT(condition);     \
     if (failures) exit(1); \
   } while (0)
 
-/* Frees the error, which must have this status and say this. */
+/* Expects that the error has this status and that its message contains `part`. Frees it. */
 static inline void ExpectError(int line, belay_status got, belay_error* error, belay_status status,
                                const char* part) {
   const char* message = belay_error_message(error);
@@ -45,7 +45,7 @@ static inline void ExpectError(int line, belay_status got, belay_error* error, b
     ExpectError(__LINE__, got, error, (status), (part)); \
   } while (0)
 
-/* The program of TestProgramBytes. */
+/* Opens the program of TestProgramBytes. */
 static inline belay_program* Open(void) {
   size_t size = 0;
   const void* bytes = TestProgramBytes(&size);
@@ -69,12 +69,12 @@ static inline belay_method* Load(const belay_program* program, const char* name,
   return method;
 }
 
-/* The float tensor [n] over `data`. */
+/* Returns a float tensor [n] over `data`. */
 static inline belay_tensor Floats(int64_t n, float* data) {
   return belay_tensor_contiguous(BELAY_FLOAT32, 1, &n, data);
 }
 
-/* What main returns. */
+/* Returns the exit code of main. */
 static inline int Failed(void) {
   if (failures != 0) fprintf(stderr, "%d failed\n", failures);
   return failures != 0;

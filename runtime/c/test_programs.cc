@@ -57,7 +57,7 @@ std::string File() {
   return program.Serialize();
 }
 
-// What logs steps with and without a name: out = x.
+// out = x; logs steps with and without a name.
 class StepsHandle final : public DelegateHandle {
  public:
   explicit StepsHandle(EventSink events) : events_(events), copy_(events.Name("copy")) {}
@@ -121,7 +121,7 @@ AlignedBuffer Aligned(const std::string& file) {
 
 }  // namespace
 
-// The runtime's backends and this one.
+// The runtime's backends and StepsBackend.
 std::vector<const BackendRuntime*> MoreRuntimes() {
   static const StepsBackend backend;
   return {&backend};

@@ -1,4 +1,4 @@
-/* Programs for the tests in C; see test_programs.cc. */
+/* Programs for the C tests; see test_programs.cc. */
 #ifndef BELAY_RUNTIME_C_TEST_PROGRAMS_H_
 #define BELAY_RUNTIME_C_TEST_PROGRAMS_H_
 
@@ -8,22 +8,22 @@
 extern "C" {
 #endif
 
-/* The bytes of a program file, aligned; as long as the process. Its methods:
+/* Returns the aligned bytes of a program file, valid for the life of the process. Its methods:
  *   add(x f32[<=4], y f32[<=4]) = x + y, sizes equal
- *   count(x f32[2]) = the state "sum", to which x is added
+ *   count(x f32[2]) = the state "sum", after adding x
  *   numbers(a int, b float, c bool) = a, b, c
  *   forever(x f32[1]) = x, after an endless loop
  *   fixed(mode = "fast") = none, "fast", 7
- *   steps(x f32[2]) = x, by a delegate that logs the steps "copy" and 7 */
+ *   steps(x f32[2]) = x, from a delegate that logs the steps "copy" and 7 */
 const void* TestProgramBytes(size_t* size);
 
-/* Content for files. Likewise. */
+/* Contents of other files, with the same lifetime. */
 typedef enum TestFile {
-  TEST_PROGRAM_WITH_COMPANION, /* of a method "same"; the companion is called "weights" */
+  TEST_PROGRAM_WITH_COMPANION, /* has a method "same"; the companion is named "weights" */
   TEST_COMPANION,
-  TEST_PTE_PROGRAM,  /* ExecuTorch's, of relu(x f32[2,3]) */
-  TEST_PTE_EXTERNAL, /* that returns w f32[2], which is in a data file */
-  TEST_PTD           /* such a data file: w is [5, 6] */
+  TEST_PTE_PROGRAM,  /* ExecuTorch program: relu(x f32[2,3]) */
+  TEST_PTE_EXTERNAL, /* ExecuTorch program: returns w f32[2], stored in a data file */
+  TEST_PTD           /* the data file: w is [5, 6] */
 } TestFile;
 const void* TestFileBytes(TestFile file, size_t* size);
 

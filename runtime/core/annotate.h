@@ -1,4 +1,4 @@
-// Errors that say what they are about.
+// Adds context to error messages.
 #ifndef BELAY_RUNTIME_CORE_ANNOTATE_H_
 #define BELAY_RUNTIME_CORE_ANNOTATE_H_
 
@@ -8,8 +8,8 @@
 
 namespace belay {
 
-// The error with "what: " before its message: the file, method or input that it concerns. What is
-// no error stays as it is.
+// Returns the error with "what: " before its message, where `what` is the file, method or input
+// concerned. An OK status is returned unchanged.
 absl::Status Annotate(const absl::Status& status, std::string_view what);
 
 }  // namespace belay

@@ -27,14 +27,14 @@ absl::StatusOr<AlignedBuffer> AlignedBuffer::Create(uint64_t bytes) {
   const bool huge = bytes >= 2 * kHugePage;
   const uint64_t alignment = huge ? kHugePage : kArenaAlignment;
   if (bytes > static_cast<uint64_t>(PTRDIFF_MAX) - alignment) return NoMemory(bytes);
-  // calloc has pages of zeros, which nobody has to touch.
+  // calloc returns zero pages without touching them.
   buffer.allocation_ = std::calloc(1, static_cast<size_t>(bytes + alignment - 1));
   if (buffer.allocation_ == nullptr) return NoMemory(bytes);
   const auto address = reinterpret_cast<uintptr_t>(buffer.allocation_);
   const size_t shift = static_cast<size_t>((alignment - address % alignment) % alignment);
   buffer.data_ = static_cast<std::byte*>(buffer.allocation_) + shift;
   buffer.size_ = static_cast<size_t>(bytes);
-  // Advice: a system without huge pages refuses it.
+  // Only a hint: systems without huge pages reject it.
   if (huge) madvise(buffer.data_, buffer.size_ / kHugePage * kHugePage, MADV_HUGEPAGE);
   return buffer;
 }

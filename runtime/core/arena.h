@@ -10,15 +10,15 @@
 
 namespace belay {
 
-// The alignment of every arena and of every tensor in it: a cache line, and the widest vector.
+// Alignment of every arena and of every tensor in it: a cache line, and the widest vector register.
 inline constexpr size_t kArenaAlignment = 64;
 
-// A zeroed block of memory aligned to kArenaAlignment. Pages of a large one take memory when they are
-// first touched; from 4 MiB on they are huge where the system has such. Move-only.
+// A zeroed block of memory aligned to kArenaAlignment. The pages of a large block are committed on
+// first touch; from 4 MiB on they are huge pages if the system has them. Move-only.
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
-  // kResourceExhausted when there is not so much memory; never throws, never aborts.
+  // kResourceExhausted if the memory can't be allocated; never throws or aborts.
   static absl::StatusOr<AlignedBuffer> Create(uint64_t bytes);
   AlignedBuffer(AlignedBuffer&& other) noexcept;
   AlignedBuffer& operator=(AlignedBuffer&& other) noexcept;
@@ -29,7 +29,7 @@ class AlignedBuffer {
   absl::Span<std::byte> span() const { return absl::MakeSpan(data_, size_); }
 
  private:
-  void* allocation_ = nullptr;  // what data_ lies in
+  void* allocation_ = nullptr;  // the block that contains data_
   std::byte* data_ = nullptr;
   size_t size_ = 0;
 };

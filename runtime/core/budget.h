@@ -1,6 +1,6 @@
-// What a piece of work may take: opening, importing, lowering or executing a file that nobody
-// trusts. One object bounds all of it, whoever works on its account: instructions, delegates, the
-// programs inside of those; passes, decompositions, folded constants.
+// Resource budget for opening, importing, lowering or executing an untrusted file. One object
+// bounds the whole task, including nested work: instructions, delegates and the programs in them,
+// passes, decompositions, folded constants.
 #ifndef BELAY_RUNTIME_CORE_BUDGET_H_
 #define BELAY_RUNTIME_CORE_BUDGET_H_
 
@@ -14,33 +14,33 @@
 
 namespace belay {
 
-// As it is made: without bounds. What is taken is never given back. Used by one thread at a time,
-// but for Stop(), which the threads that help it ask as well.
+// Default-constructed: unlimited. Usage is cumulative. Used by one thread at a time, except Stop(),
+// which helper threads also call.
 struct Budget {
-  // An amount that may be used up.
+  // A consumable quantity.
   struct Quota {
     uint64_t allowed = UINT64_MAX;
     uint64_t taken = 0;
     uint64_t left() const { return allowed > taken ? allowed - taken : 0; }
   };
 
-  // Nothing begins after this time, and long loops end.
+  // No new unit of work starts after this time, and long loops stop.
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  // Nothing begins once it is true. Any thread may set it; it must live as long.
+  // No new unit of work starts once it is true. Any thread may set it; it must outlive the budget.
   const std::atomic<bool>* cancel = nullptr;
-  // Of programs, with those of delegates that work step by step.
+  // Instructions of programs, including delegates that execute step by step.
   Quota instructions;
-  // Multiply-adds, or what takes as long (runtime/kernel/work.h).
+  // Multiply-adds, or operations of similar cost (runtime/kernel/work.h).
   Quota work;
-  // Of graphs, made by anybody, erased ones included; see CountNode().
+  // Graph nodes, whatever created them, including erased ones; see CountNode().
   Quota nodes;
-  // Of elements that are computed, copied or made up while lowering.
+  // Bytes of elements that are computed, copied or created during lowering.
   Quota bytes;
 
-  // Ends when `other` does, too; null for none.
+  // Also ends when `other` does; null for none.
   void InheritEnd(const Budget* other);
 
-  // Before each instruction, which is counted, and its work. Allocates nothing unless it fails.
+  // Called before each instruction: counts it and its work. Allocates nothing unless it fails.
   //   kResourceExhausted, kCancelled, kDeadlineExceeded
   absl::Status TakeInstruction(uint64_t units = 0) {
     if (instructions.taken < instructions.allowed && units <= work.left() && cancel == nullptr &&
@@ -51,32 +51,32 @@ struct Budget {
     }
     return TakeBoundedInstruction(units);
   }
-  // Before that much work. Errors as above.
+  // Called before this amount of work. Errors as above.
   absl::Status TakeWork(uint64_t units);
-  // Before memory of that size is allocated; `what` it is for. kResourceExhausted.
+  // Called before an allocation of this size; `what` is its purpose. kResourceExhausted.
   absl::Status TakeBytes(uint64_t bytes, std::string_view what);
-  // A node with so many results was made; each counts, since each takes memory. Where that was one
-  // too many, the next Check() says so.
+  // Counts a new node; each result counts as a node, since each uses memory. If this exceeds the
+  // limit, the next Check() fails.
   void CountNode(uint64_t results = 1) { nodes.taken += results > 1 ? results : 1; }
-  // Between nodes, passes, and after what asks Stop().
+  // Called between nodes, between passes, and after loops that poll Stop().
   //   kResourceExhausted  more nodes than allowed
   //   kCancelled, kDeadlineExceeded
   absl::Status Check();
 
-  // Whether a loop of the calling thread's work should end, whatever it leaves behind: whoever
-  // called it asks Check() and drops the result. Costs a few nanoseconds without a deadline, about
-  // 30 with one: asked every 10 µs or more.
+  // Returns whether a loop in the calling thread's work should stop, with incomplete results. The
+  // loop's caller calls Check() and discards the result. Costs a few nanoseconds without a
+  // deadline, about 30 with one: poll at most every 10 µs.
   static bool Stop() {
     Budget* budget = Current();
     return budget != nullptr && budget->MustStop();
   }
-  // Whether Stop() was true: results are incomplete.
+  // Whether Stop() returned true: results are incomplete.
   bool cut_short() const { return cut_short_.load(std::memory_order_relaxed) != kNo; }
 
-  // Asks Stop() now and then: for loops whose rounds are short. One per loop and thread.
+  // Polls Stop() at intervals, for loops with short iterations. One per loop and thread.
   class Pace {
    public:
-    // `units` multiply-adds or the like come next.
+    // Called before the next `units` multiply-adds or similar operations.
     bool Stop(int64_t units) {
       left_ -= units;
       if (left_ > 0) [[likely]]
@@ -92,10 +92,10 @@ struct Budget {
     bool stopped_ = false;
   };
 
-  // The budget of the calling thread's work; null for none. Loops that are asked to end lie many
-  // calls below the one who knows why, and kernels' signatures are no place for it.
+  // The budget of the calling thread's work; null for none. Loops that must stop are many calls
+  // below the owner of the budget, and kernels do not pass it in their signatures.
   static Budget* Current();
-  // Current() while it lives; the one from before comes back then. Scopes nest.
+  // Sets Current() for its lifetime, then restores the previous budget. Scopes nest.
   class Scope {
    public:
     explicit Scope(Budget* budget);
@@ -118,7 +118,7 @@ struct Budget {
   std::atomic<Reason> cut_short_ = kNo;
 };
 
-// Current()'s Check(), TakeWork() and TakeBytes(); OK where there is no budget.
+// Check(), TakeWork() and TakeBytes() of Current(); OK without a budget.
 absl::Status CheckBudget();
 absl::Status TakeWork(uint64_t units);
 absl::Status TakeBytes(uint64_t bytes, std::string_view what);

@@ -1,4 +1,4 @@
-// Takes values and lists off the front of bytes from outside, such as the blob of a delegate:
+// Parses values and lists from the front of untrusted bytes, such as the blob of a delegate:
 //
 //   ByteReader reader(blob);
 //   ABSL_ASSIGN_OR_RETURN(const Header header, reader.Take<Header>("its header"));
@@ -6,8 +6,8 @@
 //                         reader.TakeList<Step>(header.steps, "its steps"));
 //   ABSL_RETURN_IF_ERROR(reader.ExpectEnd());
 //
-// Values lie there as in memory (little endian), without gaps between them, at any address. Their
-// contents may be anything.
+// Values are stored as in memory (little endian), packed, at any alignment. Their contents may be
+// anything.
 #ifndef BELAY_RUNTIME_CORE_BYTE_READER_H_
 #define BELAY_RUNTIME_CORE_BYTE_READER_H_
 
@@ -34,13 +34,13 @@ class ByteReader {
 
   absl::Span<const std::byte> rest() const { return rest_; }
 
-  // kDataLoss, naming `what`, when fewer bytes are left.
+  // kDataLoss, naming `what`, if fewer bytes are left.
   template <class T>
   absl::StatusOr<T> Take(std::string_view what) {
     ABSL_ASSIGN_OR_RETURN(const std::vector<T> one, TakeList<T>(1, what));
     return one[0];
   }
-  // The same; allocates nothing before the bytes were found to be there.
+  // As above; allocates only after checking that the bytes exist.
   template <class T>
   absl::StatusOr<std::vector<T>> TakeList(uint64_t count, std::string_view what) {
     static_assert(std::is_trivially_copyable_v<T> && std::endian::native == std::endian::little);
@@ -55,7 +55,7 @@ class ByteReader {
     rest_.remove_prefix(size);
     return values;
   }
-  // kDataLoss when bytes are left.
+  // kDataLoss if bytes are left.
   absl::Status ExpectEnd() const {
     if (rest_.empty()) return absl::OkStatus();
     return absl::DataLossError(

@@ -1,5 +1,5 @@
-// Arithmetic on numbers that came from a file or from a caller. Every size, offset and count from
-// outside goes through these; tools/lint holds it (docs/hardening.md §6 item 9).
+// Checked arithmetic for untrusted integers. Every size, offset and count from a file or a caller
+// uses these functions; tools/lint enforces it (docs/hardening.md §6 item 9).
 #ifndef BELAY_RUNTIME_CORE_CHECKED_MATH_H_
 #define BELAY_RUNTIME_CORE_CHECKED_MATH_H_
 
@@ -30,8 +30,8 @@ constexpr std::optional<T> CheckedMul(T a, T b) {
   return r;
 }
 
-// `value` rounded up to a multiple of `alignment`, a power of two. nullopt on overflow or when it
-// is none.
+// Returns `value` rounded up to a multiple of `alignment`. nullopt on overflow or if `alignment` is
+// not a power of two.
 constexpr std::optional<uint64_t> CheckedAlignUp(uint64_t value, uint64_t alignment) {
   if (alignment == 0 || (alignment & (alignment - 1)) != 0) return std::nullopt;
   const std::optional<uint64_t> sum = CheckedAdd<uint64_t>(value, alignment - 1);
@@ -39,14 +39,14 @@ constexpr std::optional<uint64_t> CheckedAlignUp(uint64_t value, uint64_t alignm
   return *sum & ~(alignment - 1);
 }
 
-// Whether [offset, offset + size) lies in [0, limit).
+// Whether [offset, offset + size) is contained in [0, limit).
 constexpr bool RangeFits(uint64_t offset, uint64_t size, uint64_t limit) {
   return offset <= limit && size <= limit - offset;
 }
 
-// An int64 that remembers overflow: once an operation overflowed, divided by zero, or used an
-// invalid operand, ok() is false for ever. Comparisons with an invalid number are false. Shape
-// formulas compute with it (runtime/kernel/shape_rules/dims.h).
+// An int64 with sticky overflow: after an operation overflows, divides by zero or uses an invalid
+// operand, ok() stays false. Comparisons with an invalid value are false. Shape formulas use it
+// (runtime/kernel/shape_rules/dims.h).
 class CheckedInt {
  public:
   constexpr CheckedInt() = default;

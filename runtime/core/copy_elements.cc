@@ -1,5 +1,5 @@
-// CopyElements, with all conversions: a file of its own, so that who never converts need not link
-// it.
+// CopyElements with all conversions. A separate file, so that binaries that never convert need not
+// link it.
 #include <cstdint>
 #include <type_traits>
 
@@ -16,7 +16,7 @@ namespace {
 constexpr DTypeSet kConvertibleTypes =
     kRealTypes | kComplexTypes | kUnsignedWideTypes | kFloat8Types;
 
-// A bool in memory may be any byte: reading it as bool would be undefined.
+// A stored bool may be any byte: loading it as bool would be undefined behavior.
 template <class T>
 T LoadElement(const void* base, int64_t offset) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -26,12 +26,12 @@ T LoadElement(const void* base, int64_t offset) {
   }
 }
 
-// Converts `count` elements from `f` on to those from `t` on.
+// Converts `count` elements, from index `f` to index `t`.
 using ConvertFn = void (*)(const void* from, int64_t f, int64_t from_step, void* to, int64_t t,
                            int64_t to_step, int64_t count);
 
-// There is one for each pair of dtypes: a loop of a few instructions, that no compiler makes more
-// of, and nothing else.
+// Instantiated for each pair of dtypes, so it must stay small: one loop of a few instructions that
+// compilers do not unroll.
 template <class From, class To>
 void ConvertElements(const void* from, int64_t f, int64_t from_step, void* to, int64_t t,
                      int64_t to_step, int64_t count) {

@@ -57,7 +57,7 @@ std::optional<DType> FindDType(Matches matches) {
   return std::nullopt;
 }
 
-// The types that promote among each other, in the order of the table below.
+// Index of the mutually promotable types, in the order of the table below.
 constexpr int kNumPromoting = 13;
 int PromotionIndex(DType dtype) {
   switch (dtype) {

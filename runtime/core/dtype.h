@@ -1,9 +1,8 @@
-// Element types of tensors, and the three numberings under which they are known outside.
+// Element types of tensors, and the three external numberings of them.
 //
-// Source: docs/pt2-format.md §7. A PT2 archive, c10 (which `.pte` files and debug output use) and
-// Belay's own program file number the same types differently. Each numbering has a type of its own,
-// so that a number of one can't be taken for a number of another; the only ways across are the
-// functions below.
+// Source: docs/pt2-format.md §7. A PT2 archive, c10 (used by `.pte` files and debug output) and
+// Belay's own program file number the same types differently. Each numbering has its own C++ type,
+// so that they can't be mixed up. The functions below are the only conversions.
 #ifndef BELAY_RUNTIME_CORE_DTYPE_H_
 #define BELAY_RUNTIME_CORE_DTYPE_H_
 
@@ -16,7 +15,7 @@
 
 namespace belay {
 
-// The values are those of the program file (runtime/schema/program.proto) and never change.
+// Values are those of the program file (runtime/schema/program.proto) and never change.
 enum class DType : uint8_t {
   kUint8 = 1,
   kInt8 = 2,
@@ -42,20 +41,20 @@ enum class DType : uint8_t {
 };
 inline constexpr int kNumDTypes = 22;  // One more than the largest value; 0 is never a type.
 
-// `ScalarType` of torch/_export/serde/schema.py: the numbers in a PT2 archive's JSON.
+// `ScalarType` of torch/_export/serde/schema.py: the values in a PT2 archive's JSON.
 struct Pt2ScalarType {
   int64_t value;
 };
-// c10::ScalarType: the numbers in `.pte` files.
+// c10::ScalarType: the values in `.pte` files.
 struct C10ScalarType {
   int64_t value;
 };
 
-// nullopt when the number names no type that Belay knows.
+// nullopt if Belay does not know the type.
 std::optional<DType> DTypeFromPt2(Pt2ScalarType type);
 std::optional<DType> DTypeFromC10(C10ScalarType type);
 std::optional<DType> DTypeFromProgramFile(uint32_t value);
-// nullopt: `dtype` has no number there.
+// nullopt if the numbering does not contain `dtype`.
 std::optional<Pt2ScalarType> DTypeToPt2(DType dtype);
 std::optional<C10ScalarType> DTypeToC10(DType dtype);
 
@@ -66,10 +65,10 @@ std::optional<DType> DTypeFromName(std::string_view name);
 std::string_view DTypeShortName(DType dtype);
 std::optional<DType> DTypeFromShortName(std::string_view name);
 
-// Bytes of one element: 1, 2, 4, 8 or 16. Also the alignment that typed access needs (half of it
-// for complex types). Inline: every instruction asks.
+// Bytes of one element: 1, 2, 4, 8 or 16. Also the alignment for typed access (half of it for
+// complex types). Inline: called for every instruction.
 constexpr size_t DTypeSize(DType dtype) {
-  // Indexed by DType; 0 is no type.
+  // Indexed by DType; 0 is not a type.
   constexpr uint8_t kSizes[] = {0, 1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 2, 2, 4, 8, 1, 1, 1, 1, 1};
   static_assert(std::size(kSizes) == kNumDTypes);
   const auto i = static_cast<size_t>(dtype);
@@ -80,15 +79,15 @@ bool IsFloatingPoint(DType dtype);  // float16, bfloat16, float32, float64 and a
 bool IsComplex(DType dtype);
 bool IsIntegral(DType dtype, bool include_bool);
 
-// The dtype of the real and the imaginary part; `dtype` itself when it is not complex.
+// Returns the dtype of the real and imaginary parts; `dtype` itself if it is not complex.
 DType RealPart(DType dtype);
 
-// torch.promote_types: the least type to which both convert, under PyTorch's rules. float8 and
-// unsigned 16/32/64-bit integers promote only with themselves and, as PyTorch does, with floating
-// point types (the unsigned ones); nullopt otherwise.
+// torch.promote_types: the smallest type to which both convert under PyTorch's rules. float8
+// promotes only with itself. Unsigned 16/32/64-bit integers promote with themselves and, as in
+// PyTorch, with floating point types. nullopt otherwise.
 std::optional<DType> PromoteTypes(DType a, DType b);
 
-// A set of dtypes as one word.
+// A set of dtypes, stored in one word.
 class DTypeSet {
  public:
   constexpr DTypeSet() = default;
@@ -101,7 +100,7 @@ class DTypeSet {
   constexpr DTypeSet operator&(DTypeSet o) const { return DTypeSet(bits_ & o.bits_); }
   constexpr bool operator==(const DTypeSet&) const = default;
 
-  // Public only because the type of a template argument (DispatchDType) has no private members.
+  // Public because types of template arguments (DispatchDType) can't have private members.
   uint32_t bits_ = 0;
 
  private:

@@ -21,7 +21,8 @@ uint32_t ShiftRoundToEven(uint32_t value, int shift) {
   return quotient + (rest > half || (rest == half && (quotient & 1) != 0) ? 1 : 0);
 }
 
-// A binary floating point format with subnormals; the exponent takes the bits above the mantissa.
+// A binary floating point format with subnormals. The exponent occupies the bits above the
+// mantissa.
 struct SmallFormat {
   int mantissa_bits;
   int bias;
@@ -32,9 +33,9 @@ constexpr SmallFormat kE5M2 = {2, 15};
 constexpr SmallFormat kE4M3FNUZ = {3, 8};
 constexpr SmallFormat kE5M2FNUZ = {2, 16};
 
-// The code (exponent and mantissa) of the finite float with the bits `magnitude`, whose sign bit is
-// 0, as if the exponent of the format had no upper limit: codes grow with the magnitude, so that
-// the caller finds overflow by comparison.
+// Returns the code (exponent and mantissa) of the finite float with the bits `magnitude` (sign bit
+// 0), assuming an unbounded exponent. Codes grow with the magnitude, so that callers detect
+// overflow by comparison.
 uint32_t EncodeMagnitude(SmallFormat format, uint32_t magnitude) {
   const int exponent = static_cast<int>(magnitude >> kFloatMantissaBits);
   const int rebias = kFloatBias - format.bias;
@@ -42,21 +43,21 @@ uint32_t EncodeMagnitude(SmallFormat format, uint32_t magnitude) {
     return ShiftRoundToEven(magnitude - (static_cast<uint32_t>(rebias) << kFloatMantissaBits),
                             kFloatMantissaBits - format.mantissa_bits);
   }
-  // Subnormal in the format: a multiple of 2^(1 - bias - mantissa_bits). A subnormal float gets a
-  // mantissa that is too large here, but rounds to 0 all the same.
+  // Subnormal in the target format: a multiple of 2^(1 - bias - mantissa_bits). For a subnormal
+  // float this mantissa is too large, but still rounds to 0.
   const uint32_t mantissa = (magnitude & 0x007fffff) | 0x00800000;
   const int shift = rebias + 1 - exponent + kFloatMantissaBits - format.mantissa_bits;
   return shift > 24 ? 0 : ShiftRoundToEven(mantissa, shift);
 }
 
-// The bits of the float that a finite code stands for.
+// Returns the float bits of a finite code.
 uint32_t DecodeMagnitude(SmallFormat format, uint32_t code) {
   const uint32_t exponent = code >> format.mantissa_bits;
   const int shift = kFloatMantissaBits - format.mantissa_bits;
   const uint32_t rebias = static_cast<uint32_t>(kFloatBias - format.bias);
   if (exponent != 0) return (code << shift) + (rebias << kFloatMantissaBits);
   if (code == 0) return 0;
-  // Subnormal: shift the leading one up to the place of the hidden bit.
+  // Subnormal: shift the leading one to the position of the hidden bit.
   const int lead = std::countl_zero(code) - (31 - format.mantissa_bits);
   const uint32_t mantissa = (code << lead) & ((uint32_t{1} << format.mantissa_bits) - 1);
   return ((rebias + 1 - static_cast<uint32_t>(lead)) << kFloatMantissaBits) | (mantissa << shift);
@@ -66,8 +67,8 @@ float Signed(bool negative, uint32_t magnitude) {
   return std::bit_cast<float>(magnitude | (negative ? 0x80000000u : 0u));
 }
 
-// The "fn" and IEEE-like formats: a sign bit, then codes up to `largest_finite`; what is larger
-// becomes `overflow`.
+// "fn" and IEEE-like formats: a sign bit, then codes up to `largest_finite`; larger magnitudes
+// become `overflow`.
 uint8_t EncodeSigned(SmallFormat format, uint32_t bits, uint8_t largest_finite, uint8_t overflow,
                      uint8_t nan) {
   const uint8_t sign = static_cast<uint8_t>((bits >> 24) & 0x80);
@@ -78,7 +79,7 @@ uint8_t EncodeSigned(SmallFormat format, uint32_t bits, uint8_t largest_finite, 
   return sign | (code > largest_finite ? overflow : static_cast<uint8_t>(code));
 }
 
-// The "fnuz" formats: no infinity, no negative zero, and its code means NaN.
+// "fnuz" formats: no infinity and no negative zero, whose code means NaN.
 uint8_t EncodeFnuz(SmallFormat format, uint32_t bits) {
   constexpr uint8_t kNan = 0x80;
   const uint8_t sign = static_cast<uint8_t>((bits >> 24) & 0x80);
@@ -94,9 +95,9 @@ float DecodeFnuz(SmallFormat format, uint8_t bits) {
   return Signed((bits & 0x80) != 0, DecodeMagnitude(format, bits & 0x7f));
 }
 
-// e8m0fnu has only an exponent: the sign is dropped, 0 becomes 2^-127, and NaN and infinity 0xff.
-// From the middle between two powers of two on it rounds up, except from 2^-127 itself, whose
-// mantissa looks like that middle.
+// e8m0fnu only has an exponent: the sign is dropped, 0 becomes 2^-127, and NaN and infinity become
+// 0xff. Rounds up from the midpoint between two powers of two, except for 2^-127 itself, whose
+// mantissa looks like that midpoint.
 uint8_t EncodeE8M0(uint32_t bits) {
   const uint32_t exponent = (bits >> kFloatMantissaBits) & 0xff;
   if (exponent == 0xff) return 0xff;

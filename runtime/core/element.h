@@ -1,6 +1,5 @@
-// C++ types for the elements that have none of their own, the map dtype ↔ C++ type, and the switch
-// over dtypes that kernels use. Conversions are IEEE round-to-nearest-even and are the only ones in
-// the project.
+// C++ types for elements without a built-in one, the map dtype ↔ C++ type, and the dtype switch
+// used by kernels. Conversions round to nearest even (IEEE) and are the only ones in the project.
 #ifndef BELAY_RUNTIME_CORE_ELEMENT_H_
 #define BELAY_RUNTIME_CORE_ELEMENT_H_
 
@@ -16,8 +15,8 @@ float HalfBitsToFloat(uint16_t bits);
 uint16_t FloatToHalfBits(float value);
 float BFloat16BitsToFloat(uint16_t bits);
 uint16_t FloatToBFloat16Bits(float value);
-// `dtype` is one of kFloat8Types. Values out of range saturate or become NaN/inf as PyTorch's
-// conversions do.
+// `dtype` is one of kFloat8Types. Out-of-range values saturate or become NaN/inf as in PyTorch's
+// conversions.
 float Float8BitsToFloat(DType dtype, uint8_t bits);
 uint8_t FloatToFloat8Bits(DType dtype, float value);
 
@@ -97,13 +96,13 @@ inline constexpr bool kIsReducedFloat =
 template <class T>
 inline constexpr bool kIsFloating = std::is_floating_point_v<T> || kIsReducedFloat<T>;
 
-// The type in which a kernel computes: float for the reduced floating point types, T otherwise.
+// Compute type of kernels: float for the reduced floating point types, T otherwise.
 template <class T>
 using ComputeType = std::conditional_t<kIsReducedFloat<T>, float, T>;
 
-// Converts between any two element types with C++'s rules, made total: complex → real drops the
-// imaginary part, anything → bool compares with zero, floating point → integer goes through int64
-// (saturating; NaN gives 0) and then wraps.
+// Converts between any two element types with C++'s rules, extended to be total. Complex → real
+// drops the imaginary part. Anything → bool compares with zero. Floating point → integer converts
+// to int64 (saturating; NaN gives 0) and then wraps.
 template <class To, class From>
 To ConvertElement(From value) {
   if constexpr (std::is_same_v<To, From>) {
@@ -141,8 +140,7 @@ To ConvertElement(From value) {
   }
 }
 
-// Calls `fn(DTypeTag<…>)` for `dtype` when it is in `kTypes` and returns true; returns false,
-// without a call, otherwise.
+// If `dtype` is in `kTypes`, calls `fn(DTypeTag<…>)` and returns true; otherwise returns false.
 //   DispatchDType<kFloatTypes>(t.dtype, [&](auto tag) { using T = CppType<tag.value>; … });
 template <DTypeSet kTypes, class Fn>
 bool DispatchDType(DType dtype, Fn&& fn) {

@@ -1,5 +1,5 @@
-// Walks over two tensors of equal sizes, run by run along the last dimension. For tensor_view's own
-// files.
+// Iterates over two tensors of equal sizes in runs along the last dimension. Internal to the files
+// of tensor_view.
 #ifndef BELAY_RUNTIME_CORE_ELEMENT_RUNS_H_
 #define BELAY_RUNTIME_CORE_ELEMENT_RUNS_H_
 
@@ -11,7 +11,7 @@
 namespace belay {
 
 // Calls fn(from_offset, to_offset, count, from_stride, to_stride) for each run along the last
-// dimension. Precondition: the tensors have elements.
+// dimension. Precondition: the tensors are not empty.
 template <class Fn>
 void ForEachRun(const TensorView& from, const TensorView& to, Fn fn) {
   if (from.rank() == 0) {

@@ -1,4 +1,4 @@
-// What kind of error a number of the system is.
+// Maps errno values to status codes.
 #ifndef BELAY_RUNTIME_CORE_ERRNO_CODE_H_
 #define BELAY_RUNTIME_CORE_ERRNO_CODE_H_
 
@@ -6,8 +6,8 @@
 
 namespace belay {
 
-// Of an errno that an operation on a file left: kNotFound, kPermissionDenied, kResourceExhausted
-// (a full disk), or kUnavailable for all others.
+// For the errno of a failed file operation: kNotFound, kPermissionDenied, kResourceExhausted (a
+// full disk), or kUnavailable for all others.
 absl::StatusCode CodeOfErrno(int error);
 
 }  // namespace belay

@@ -1,4 +1,4 @@
-// The values that instructions and kernels exchange: tensors, scalars, and lists of either.
+// Values that instructions and kernels exchange: tensors, scalars, and lists of either.
 #ifndef BELAY_RUNTIME_CORE_EVALUE_H_
 #define BELAY_RUNTIME_CORE_EVALUE_H_
 
@@ -27,14 +27,14 @@ struct None {
 
 class EValue;
 
-// Lists hold pointers to the slots of their elements, so that an element computed at run time (a
-// symbolic integer, a tensor) is seen through the list. The pointed-to array and slots belong to
-// whoever made the list (the Method, the interpreter).
+// A list of pointers to its elements' slots, so that elements computed at run time (a symbolic
+// integer, a tensor) are visible through the list. The creator of the list (the Method, the
+// interpreter) owns the array and the slots.
 struct ListView {
   absl::Span<EValue* const> elements;
 };
 
-// One value. A small variant, never an owner of memory.
+// A small variant that never owns memory.
 class EValue {
  public:
   EValue() : value_(None{}) {}
@@ -44,7 +44,7 @@ class EValue {
   EValue(bool v) : value_(v) {}                  // NOLINT
   EValue(std::complex<double> v) : value_(v) {}  // NOLINT
   EValue(std::string_view v) : value_(v) {}      // NOLINT  the bytes belong to the program
-  EValue(const void*) = delete;                  // a pointer would become a bool
+  EValue(const void*) = delete;                  // a pointer would convert to bool
   EValue(const TensorView& v) : value_(v) {}     // NOLINT
   EValue(ListView v) : value_(v) {}              // NOLINT
   EValue(DType v) : value_(v) {}                 // NOLINT
@@ -60,7 +60,8 @@ class EValue {
     return is<int64_t>() || is<double>() || is<bool>() || is<std::complex<double>>();
   }
 
-  // nullptr when the value is of another kind: the way to read a value whose kind a file decides.
+  // Returns nullptr if the value is of another kind. Use it for values whose kind is decided by a
+  // file.
   template <class T>
   const T* get_if() const {
     return std::get_if<T>(&value_);
@@ -70,10 +71,10 @@ class EValue {
     return std::get_if<T>(&value_);
   }
 
-  // The same for values of the same kind.
+  // Equal for values of the same kind.
   size_t kind() const { return value_.index(); }
 
-  // "none", "int", "tensor f32[2,3]", …: the kind, for messages.
+  // The kind, for messages: "none", "int", "tensor f32[2,3]", ….
   std::string KindName() const;
 
  private:

@@ -1,4 +1,4 @@
-// An open file of the system. POSIX.
+// RAII wrapper of a POSIX file descriptor.
 #ifndef BELAY_RUNTIME_CORE_FILE_DESCRIPTOR_H_
 #define BELAY_RUNTIME_CORE_FILE_DESCRIPTOR_H_
 
@@ -11,7 +11,7 @@
 
 namespace belay {
 
-// Owns a descriptor, or what `open` returned in its place: a negative number.
+// Owns a descriptor, or holds the negative result of a failed open().
 class FileDescriptor {
  public:
   explicit FileDescriptor(int fd) : fd_(fd) {}
@@ -21,16 +21,16 @@ class FileDescriptor {
   FileDescriptor(const FileDescriptor&) = delete;
   FileDescriptor& operator=(const FileDescriptor&) = delete;
   int get() const { return fd_; }
-  // Tells what the destructor does not: 0, or the errno of a write that fails only now. Where the
-  // call is interrupted, the descriptor is closed all the same.
+  // Closes and reports errors, which the destructor ignores: returns 0, or the errno of a write
+  // that fails at close. The descriptor is closed even if the call is interrupted.
   int Close() { return ::close(std::exchange(fd_, -1)) == 0 || errno == EINTR ? 0 : errno; }
 
  private:
   int fd_;
 };
 
-// openat(), again where a signal interrupts it. Paths are relative to `directory`, which is
-// AT_FDCWD for the working directory.
+// openat(), retried if a signal interrupts it. Paths are relative to `directory`; AT_FDCWD means
+// the working directory.
 inline int OpenRetrying(int directory, const char* path, int flags, mode_t mode = 0) {
   int fd;
   do {

@@ -16,10 +16,10 @@ struct FileKind {
   std::string_view name;
 };
 
-// Files that people have beside those that were meant. Magic numbers:
-// runtime/schema/file_format.md, APPNOTE.TXT of zip, numpy.lib.format, the protocol byte of pickle,
-// the file_identifier in ExecuTorch's program.fbs and TensorFlow Lite's schema.fbs, the
-// specifications of GGUF and Git LFS.
+// Files that users commonly pass by mistake. Magic numbers: runtime/schema/file_format.md,
+// APPNOTE.TXT of zip, numpy.lib.format, the protocol byte of pickle, the file_identifier in
+// ExecuTorch's program.fbs and TensorFlow Lite's schema.fbs, the specifications of GGUF and Git
+// LFS.
 constexpr FileKind kFileKinds[] = {
     {0, "BELAY\r\n\x1a"sv, "a program file of Belay"sv},
     {0, "BELAY\r\n\x1c"sv, "a companion file of a program of Belay"sv},

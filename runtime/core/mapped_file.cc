@@ -35,14 +35,14 @@ absl::Status CheckPath(const std::string& path) {
   return absl::OkStatus();
 }
 
-// Of one system call.
+// Maximum size of one system call.
 constexpr size_t kMaxTransfer = size_t{1} << 30;
 
-// A file of so many bytes is mostly weights, which a call reads from one end to the other: with pages
-// of 2 MiB it walks the page tables less often, and faults less often the first time.
+// Files of at least this size are mostly weights, which a call reads sequentially. With 2 MiB
+// pages, page-table walks and first-touch faults are rarer.
 constexpr uint64_t kLargeFile = uint64_t{4} << 20;
 
-// 0 or errno.
+// Returns 0 or errno.
 int WriteAll(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), std::min(bytes.size(), kMaxTransfer));
@@ -80,16 +80,16 @@ absl::Status WritePieces(FileDescriptor& file, const std::string& path,
       return SystemError("write", path, error);
     }
   }
-  // Without fsync a full disk may be noticed only after the rename. Pipes and some file systems
-  // answer EINVAL: they have nothing to wait for.
+  // Without fsync, a full disk may only be detected after the rename. Pipes and some file systems
+  // return EINVAL: they need no fsync.
   if (::fsync(file.get()) != 0 && errno != EINVAL && errno != ENOTSUP) {
     return SystemError("write", path, errno);
   }
   return absl::OkStatus();
 }
 
-// A name beside `path` that is unique among the threads and processes that write here; a leftover
-// of a dead one is skipped.
+// Returns a name next to `path`, unique among concurrent threads and processes. Skips leftovers of
+// dead processes.
 std::string TemporaryName(const std::string& path) {
   static std::atomic<uint64_t> counter{0};
   return absl::StrCat(path, ".tmp-", ::getpid(), "-", counter.fetch_add(1));
@@ -97,8 +97,8 @@ std::string TemporaryName(const std::string& path) {
 
 constexpr int kAttempts = 100;
 
-// A file without a name, of which nothing is left when the process is killed. -1 where the system
-// has none such.
+// Opens an unnamed file, which disappears if the process is killed. -1 if the system does not
+// support it.
 int OpenNameless(const std::string& path) {
 #ifdef O_TMPFILE
   const size_t slash = path.rfind('/');
@@ -109,7 +109,7 @@ int OpenNameless(const std::string& path) {
 #endif
 }
 
-// Gives the nameless file a temporary name. 0 or errno.
+// Links the unnamed file to a temporary name. Returns 0 or errno.
 int NameFile(int fd, const std::string& path, std::string& temporary) {
   const std::string link = absl::StrCat("/proc/self/fd/", fd);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -122,7 +122,7 @@ int NameFile(int fd, const std::string& path, std::string& temporary) {
   return EEXIST;
 }
 
-// Whether there is nothing to replace at `path`: a device, a pipe, a file that is open already.
+// Whether `path` can't be replaced: a device, a pipe, or an already open file.
 bool IsWrittenDirectly(const std::string& path) {
   for (const std::string_view open : {"/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/"}) {
     if (path.starts_with(open)) return true;
@@ -155,7 +155,7 @@ absl::Status Rename(FileDescriptor& file, const std::string& temporary, const st
 absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::string& path,
                                                                    const Options& options) {
   ABSL_RETURN_IF_ERROR(CheckPath(path));
-  // O_NONBLOCK: opening a named pipe must not wait for a writer.
+  // O_NONBLOCK: do not wait for a writer when opening a named pipe.
   FileDescriptor file(OpenRetrying(AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return SystemError("open", path, errno);
   struct stat info;
@@ -185,7 +185,7 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::FromDescriptor(
         absl::StrCat("no memory for the ", size, " bytes of ", path));
   }
   if (data == MAP_FAILED) return SystemError("map", path, errno);
-  // Advice: a system without huge pages, or whose file system has none, refuses it.
+  // Only a hint: systems and file systems without huge pages reject it.
   if (size >= kLargeFile) ::madvise(data, static_cast<size_t>(size), MADV_HUGEPAGE);
   file->bytes_ =
       absl::MakeConstSpan(static_cast<const std::byte*>(data), static_cast<size_t>(size));
@@ -210,7 +210,7 @@ absl::Status WriteFileAtomically(const std::string& path,
   std::string temporary;
   if (FileDescriptor nameless(OpenNameless(path)); nameless.get() >= 0) {
     ABSL_RETURN_IF_ERROR(WritePieces(nameless, path, pieces));
-    // Without /proc the bytes are written once more, below.
+    // Without /proc, the bytes are written again below.
     if (NameFile(nameless.get(), path, temporary) == 0) return Rename(nameless, temporary, path);
   }
   int fd = -1;

@@ -1,4 +1,4 @@
-// Reading files without copying them.
+// Memory-mapped or copied files.
 #ifndef BELAY_RUNTIME_CORE_MAPPED_FILE_H_
 #define BELAY_RUNTIME_CORE_MAPPED_FILE_H_
 
@@ -14,37 +14,40 @@
 
 namespace belay {
 
-// How the bytes of a file come into memory.
+// How a file's bytes are loaded.
 enum class FileAccess : uint8_t {
-  // In place: nothing is read that is not used, and processes share it. Whoever truncates the file
-  // while it is mapped ends the process that reads behind the new end (SIGBUS), and whoever changes
-  // it changes what was read. For files that only trusted processes can write to.
+  // Maps the file: unused pages are not read, and processes share them. If the file is truncated
+  // while mapped, a read past the new end kills the process (SIGBUS). If it is modified, the mapped
+  // bytes change. Use it for files that only trusted processes can write.
   kMap,
-  // Into private memory, at once. What happens to the file afterwards has no effect.
+  // Copies the file into private memory on open. Later changes of the file have no effect.
   kCopy,
 };
 
-// The bytes of a regular file, read-only. Immutable and thread-safe; the bytes live as long as the
-// object and begin at a page, which from 4 MiB on may be huge, where the file system has such (ext4
-// and xfs of Linux 6 for files that are read anew, tmpfs with huge=always), and in private memory.
-// Shared ownership, because tensors that lie in the file keep it alive.
+// The bytes of a regular file, read-only. Immutable and thread-safe. Tensors stored in the file
+// keep it alive through shared ownership. The bytes live as long as the object and are page
+// aligned. From 4 MiB on, private memory may use huge pages. So may mappings on file systems that
+// support them (ext4 and xfs of Linux 6 for newly read files, tmpfs with huge=always).
 class MappedFile {
  public:
   struct Options {
     FileAccess access = FileAccess::kMap;
     uint64_t max_bytes = UINT64_MAX;
   };
-  // kNotFound: no such file. kPermissionDenied. kInvalidArgument: not a regular file.
-  // kResourceExhausted: larger than `max_bytes`, which the message calls 'file_bytes', or than the
-  // memory there is. kUnavailable: any other failure of the operating system; or the file was
-  // truncated while it was copied. The message names the path. An empty file gives an empty span.
+  // Opens a file. Messages name the path. An empty file gives an empty span.
+  //   kNotFound           no such file
+  //   kPermissionDenied
+  //   kInvalidArgument    not a regular file
+  //   kResourceExhausted  above `max_bytes` ('file_bytes' in messages), or out of memory
+  //   kUnavailable        another failure of the operating system, or the file was truncated while
+  //                       it was copied
   static absl::StatusOr<std::shared_ptr<const MappedFile>> Open(const std::string& path,
                                                                 const Options& options);
   static absl::StatusOr<std::shared_ptr<const MappedFile>> Open(const std::string& path) {
     return Open(path, Options());
   }
-  // `size` bytes, which fstat() said, of a file that is open for reading. `path` is what messages
-  // call it. The descriptor stays the caller's.
+  // Loads `size` bytes, as reported by fstat(), from a file that is open for reading. `path` is its
+  // name in messages. The caller keeps ownership of the descriptor.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> FromDescriptor(int descriptor,
                                                                           uint64_t size,
                                                                           const std::string& path,
@@ -63,12 +66,14 @@ class MappedFile {
   absl::Span<const std::byte> bytes_;
 };
 
-// Writes `pieces` one after the other to `path` through a temporary file in the same directory,
-// renamed at the end: on any error (kUnavailable, kPermissionDenied, kNotFound for a missing
-// directory, kResourceExhausted for a full disk) neither the temporary file nor a changed `path` is
-// left. A process that is killed leaves nothing, or between naming and renaming a file
-// PATH.tmp-PID-N, which nobody reads and later calls step around. What is no regular file (a
-// device, a pipe, standard output as /dev/stdout) is written to directly.
+// Writes the concatenation of `pieces` to `path` through a temporary file in the same directory,
+// which is then renamed. On error, `path` is unchanged and the temporary file is removed.
+//   kUnavailable, kPermissionDenied
+//   kNotFound           missing directory
+//   kResourceExhausted  full disk
+// A killed process leaves no temporary file, except between naming and renaming: PATH.tmp-PID-N,
+// which is never read; later calls choose other names. A `path` that is not a regular file (a
+// device, a pipe, standard output as /dev/stdout) is written directly.
 absl::Status WriteFileAtomically(const std::string& path,
                                  absl::Span<const std::string_view> pieces);
 

@@ -1,4 +1,4 @@
-// How much of a limit is left to those who share it.
+// A memory limit shared by several users.
 #ifndef BELAY_RUNTIME_CORE_MEMORY_BUDGET_H_
 #define BELAY_RUNTIME_CORE_MEMORY_BUDGET_H_
 
@@ -9,19 +9,19 @@
 
 namespace belay {
 
-// Memory that is taken bit by bit and never given back. Nothing is allocated here: who allocates
-// what a file says takes it first. Used by one thread at a time.
+// Accounts for memory; usage is cumulative. Allocates nothing: code that allocates a size
+// determined by a file first calls Take(). Used by one thread at a time.
 class MemoryBudget {
  public:
-  // `limit` is the name of the limit, for messages. What is taken is taken from `whole` as well.
-  // Both must outlive the object.
+  // `limit` is the name of the limit, for messages. Every Take() is also charged to `whole`. Both
+  // must outlive the object.
   MemoryBudget(std::string_view limit, uint64_t bytes, MemoryBudget* whole = nullptr)
       : limit_(limit), bytes_(bytes), whole_(whole) {}
 
   uint64_t left() const { return bytes_ - taken_; }
 
-  // kResourceExhausted, naming `what`, the limit and the numbers, when less is left; nothing is
-  // taken then.
+  // kResourceExhausted, naming `what`, the limit and the sizes, if less is left; nothing is charged
+  // then.
   absl::Status Take(uint64_t bytes, std::string_view what);
 
  private:

@@ -10,7 +10,7 @@
 namespace belay {
 
 absl::Status CheckMemory(uint64_t bytes, std::string_view what) {
-  // Volatile: an allocation that nobody uses may be left out.
+  // Volatile: compilers may elide an unused allocation.
   void* volatile data = nullptr;
   if (bytes <= static_cast<uint64_t>(PTRDIFF_MAX)) {
     data = std::malloc(std::max<size_t>(static_cast<size_t>(bytes), 1));

@@ -1,8 +1,8 @@
-// Whether there is memory for what will be allocated in many small pieces.
+// Checks for available memory before many small allocations.
 //
-// The standard library's containers and Protocol Buffers end the process when they get no memory.
-// Who fills them as a file says computes a bound of all that they will hold, asks here first, and
-// fails with a status instead (runtime/README.md).
+// The standard library's containers and Protocol Buffers abort the process when an allocation
+// fails. Code that fills them from a file computes an upper bound of their size, calls
+// CheckMemory() first, and returns a status on failure (runtime/README.md).
 #ifndef BELAY_RUNTIME_CORE_MEMORY_CHECK_H_
 #define BELAY_RUNTIME_CORE_MEMORY_CHECK_H_
 
@@ -15,7 +15,7 @@
 
 namespace belay {
 
-// A sum of sizes of things that a file counts; stays at the largest number on overflow.
+// A sum of sizes determined by a file; saturates on overflow.
 class MemoryBound {
  public:
   void Add(uint64_t count, uint64_t bytes_each) {
@@ -28,8 +28,8 @@ class MemoryBound {
   uint64_t bytes_ = 0;
 };
 
-// kResourceExhausted, naming `what` and the bytes, when the allocator has no such block. Pages are
-// not touched. Nothing is reserved: another thread may take the memory in between.
+// kResourceExhausted, naming `what` and the bytes, if the allocator has no block of this size. Does
+// not touch pages. Reserves nothing: another thread may allocate the memory in the meantime.
 absl::Status CheckMemory(uint64_t bytes, std::string_view what);
 
 }  // namespace belay

@@ -1,4 +1,4 @@
-// Bytes by key: what a program keeps for its delegates.
+// Byte blobs by key that a program stores for its delegates.
 #ifndef BELAY_RUNTIME_CORE_NAMED_DATA_MAP_H_
 #define BELAY_RUNTIME_CORE_NAMED_DATA_MAP_H_
 
@@ -10,7 +10,7 @@
 
 namespace belay {
 
-// Bytes that the AOT side stored by key. Zero-copy; valid as long as the program.
+// Blobs stored by key at compile time. Zero-copy; valid as long as the program.
 class NamedDataMap {
  public:
   virtual ~NamedDataMap() = default;

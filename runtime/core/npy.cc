@@ -22,7 +22,7 @@ namespace belay {
 namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
-// NumPy itself refuses headers above 10000 bytes unless told that the file is trusted.
+// NumPy itself rejects headers above 10000 bytes unless the file is declared trusted.
 constexpr uint32_t kMaxHeaderSize = 10000;
 constexpr size_t kAlignment = 64;
 
@@ -42,7 +42,7 @@ absl::Status Malformed(std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("malformed .npy: ", what));
 }
 
-// For messages: what a file says, cut and free of control characters.
+// Truncates and strips control characters of a string from a file, for messages.
 std::string Quoted(std::string_view s) {
   constexpr size_t kMaxQuoted = 40;
   return absl::StrCat("'", absl::CHexEscape(ToAbsl(s.substr(0, kMaxQuoted))),
@@ -55,8 +55,8 @@ struct NpyHeader {
   Sizes sizes;
 };
 
-// The header is a Python dictionary literal with the keys 'descr', 'fortran_order' and 'shape',
-// each once.
+// Parses the header: a Python dictionary literal with exactly the keys 'descr', 'fortran_order' and
+// 'shape'.
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : rest_(text) {}
@@ -111,7 +111,7 @@ class HeaderParser {
     return Malformed(
         absl::StrCat("expected '", std::string_view(&c, 1), "' in the header at ", Quoted(rest_)));
   }
-  // No escapes: no name of a type or key has any.
+  // No escapes: names of types and keys contain none.
   absl::StatusOr<std::string_view> String() {
     SkipSpace();
     if (rest_.empty() || (rest_[0] != '\'' && rest_[0] != '"')) {
@@ -157,7 +157,7 @@ class HeaderParser {
       }
       sizes.push_back(size);
       if (Take(',')) continue;
-      // "(3)" is a number in Python; a tuple of one has a comma.
+      // "(3)" is an integer in Python; a tuple of one element has a comma.
       if (sizes.size() == 1) return Malformed("shape is not a tuple");
       ABSL_RETURN_IF_ERROR(Expect(')'));
       break;
@@ -190,7 +190,7 @@ uint32_t LittleEndian(std::string_view bytes) {
   return value;
 }
 
-// Takes the magic, the version and the header off `file`; what stays are the elements.
+// Removes the magic, the version and the header from `file`, which leaves the elements.
 absl::StatusOr<std::string_view> TakeHeader(std::string_view& file) {
   if (!file.starts_with(kMagic)) {
     return Malformed(
@@ -247,7 +247,7 @@ absl::StatusOr<NpyArray> ReadNpy(absl::Span<const std::byte> bytes) {
   }
   ABSL_ASSIGN_OR_RETURN(array.data, AlignedBuffer::Create(file.size()));
   TensorView source = array.view();
-  // Only read from: a view does not say who may write.
+  // Only used for reading: a view carries no write permission.
   source.data = const_cast<char*>(file.data());
   if (header.fortran_order) {
     DimOrder order;
@@ -291,7 +291,7 @@ absl::StatusOr<std::string> NpyBytes(const TensorView& tensor) {
   MemoryBound bound;
   bound.Add(1, begin);
   bound.Add(1, tensor.nbytes());
-  bound.Add(1, 1);  // A string ends with a zero.
+  bound.Add(1, 1);  // terminating zero of the string
   ABSL_RETURN_IF_ERROR(CheckMemory(bound.bytes(), "the bytes of a .npy file"));
   bytes.resize(begin + tensor.nbytes());
   ABSL_RETURN_IF_ERROR(CopyElements(

@@ -1,5 +1,4 @@
-// NumPy's `.npy` files: one tensor each, for inputs and outputs on the command line and for test
-// data.
+// NumPy's `.npy` files: one tensor each, for command-line inputs and outputs and for test data.
 #ifndef BELAY_RUNTIME_CORE_NPY_H_
 #define BELAY_RUNTIME_CORE_NPY_H_
 
@@ -24,24 +23,24 @@ struct NpyArray {
   TensorView view() const { return TensorView::Contiguous(dtype, sizes, data.data()); }
 };
 
-// Reads a whole file: versions 1 to 3, little endian, C and Fortran order. Untrusted input; memory
-// is taken only for elements that are there.
+// Parses a whole file: versions 1 to 3, little endian, C and Fortran order. The input is untrusted:
+// memory is only allocated for elements that are present.
 //   kInvalidArgument    not a .npy file, a malformed header, too few or too many bytes, a bool that
 //                       is neither 0 nor 1
-//   kUnimplemented      well formed, but big endian or of a type that has no DType (the message
+//   kUnimplemented      well formed, but big endian or of a type without a DType (the message
 //                       names it)
-//   kResourceExhausted  no memory
+//   kResourceExhausted  out of memory
 absl::StatusOr<NpyArray> ReadNpy(absl::Span<const std::byte> bytes);
 
-// The file of this name. Errors are those of MappedFile::Open and ReadNpy, and name it.
+// Reads the file at `path`. Errors are those of MappedFile::Open and ReadNpy, and name the path.
 absl::StatusOr<NpyArray> ReadNpyFile(const std::string& path);
 
-// The bytes of a version 1 file in C order, whatever the strides of `tensor`. kUnimplemented when
-// NumPy has no such type (bfloat16, complex32, float8): convert first. kResourceExhausted when
-// there is no memory for them.
+// Returns the bytes of a version 1 file in C order, whatever the strides of `tensor`.
+// kUnimplemented if NumPy lacks the dtype (bfloat16, complex32, float8): convert first.
+// kResourceExhausted if the bytes can't be allocated.
 absl::StatusOr<std::string> NpyBytes(const TensorView& tensor);
 
-// NpyBytes through WriteFileAtomically.
+// Writes NpyBytes with WriteFileAtomically.
 absl::Status WriteNpy(const std::string& path, const TensorView& tensor);
 
 }  // namespace belay

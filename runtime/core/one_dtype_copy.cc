@@ -10,7 +10,7 @@
 namespace belay {
 namespace {
 
-// Equal up to the strides of dimensions of size 1.
+// Equal, except strides of dimensions of size 1.
 bool SameLayout(const TensorView& a, const TensorView& b) {
   for (int d = 0; d < a.rank(); ++d) {
     if (a.sizes[d] != 1 && a.strides[d] != b.strides[d]) return false;
@@ -18,14 +18,14 @@ bool SameLayout(const TensorView& a, const TensorView& b) {
   return true;
 }
 
-// memcpy, because elements that are only moved need not be aligned.
+// memcpy, because elements need not be aligned to be copied.
 template <size_t kSize>
 void CopyBytes(const TensorView& from, const TensorView& to) {
   const std::byte* source = from.as<const std::byte>();
   std::byte* target = to.as<std::byte>();
   ForEachRun(from, to, [&](int64_t f, int64_t t, int64_t count, int64_t fs, int64_t ts) {
     if (fs == 1 && ts == 1) {
-      // A program file may have laid the two over each other.
+      // memmove, because a program file may let the two overlap.
       std::memmove(target + t * kSize, source + f * kSize, count * kSize);
       return;
     }

@@ -1,5 +1,5 @@
-// Copies elements as they are. Who never converts links this and not the table of all conversions,
-// which is larger than the rest of the runtime.
+// Copies elements without conversion. Binaries that never convert link this file instead of the
+// conversion table, which is larger than the rest of the runtime.
 #ifndef BELAY_RUNTIME_CORE_ONE_DTYPE_COPY_H_
 #define BELAY_RUNTIME_CORE_ONE_DTYPE_COPY_H_
 
@@ -8,7 +8,7 @@
 
 namespace belay {
 
-// As CopyElements, of tensors of one dtype. kInvalidArgument: sizes or dtypes differ.
+// CopyElements for tensors of the same dtype. kInvalidArgument: sizes or dtypes differ.
 absl::Status CopyElementsOfOneDType(const TensorView& from, const TensorView& to);
 
 }  // namespace belay

@@ -1,4 +1,4 @@
-// Messages that quote what a file says, made fit for a terminal.
+// Escapes untrusted strings in messages for terminals.
 #ifndef BELAY_RUNTIME_CORE_PRINTABLE_H_
 #define BELAY_RUNTIME_CORE_PRINTABLE_H_
 
@@ -9,18 +9,18 @@
 
 namespace belay {
 
-// Whether a message must not hold `c`: control characters, but for line feeds and tabs.
+// Whether messages must escape `c`: control characters, except line feeds and tabs.
 constexpr bool IsControl(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f;
 }
 
-// `text` with its control characters, but for line feeds and tabs, as \xHH: escape sequences of a
-// terminal are text. At most 16 KiB of it; what is cut off ends with "…".
+// Returns `text` with control characters, except line feeds and tabs, escaped as \xHH, so that
+// terminal escape sequences have no effect. Truncates to 16 KiB; a truncated result ends with "…".
 std::string Printable(std::string_view text);
 
-// The same code, and the message printable. Readers of untrusted bytes pass the errors that they
-// return through it.
+// Returns the same code with a printable message. Parsers of untrusted bytes apply it to the errors
+// that they return.
 absl::Status Printable(absl::Status status);
 
 }  // namespace belay

@@ -1,6 +1,6 @@
-// Python's integer arithmetic on int64: the one definition for what programs compute on sizes
-// (runtime/kernel/scalar_arithmetic.h) and for expressions over sizes (exir/symbolic). nullopt where
-// Python raises, or where the result is no int64.
+// Python's integer arithmetic on int64. The single definition for programs' arithmetic on sizes
+// (runtime/kernel/scalar_arithmetic.h) and for expressions over sizes (exir/symbolic). nullopt
+// where Python raises, or if the result does not fit in int64.
 #ifndef BELAY_RUNTIME_CORE_PYTHON_INTEGERS_H_
 #define BELAY_RUNTIME_CORE_PYTHON_INTEGERS_H_
 
@@ -21,7 +21,7 @@ constexpr std::optional<int64_t> PythonFloorDiv(int64_t a, int64_t b) {
 // a % b: with the sign of b.
 constexpr std::optional<int64_t> PythonMod(int64_t a, int64_t b) {
   if (b == 0) return std::nullopt;
-  if (b == -1) return 0;  // INT64_MIN % -1 is not defined in C++
+  if (b == -1) return 0;  // INT64_MIN % -1 is undefined in C++
   const int64_t remainder = a % b;
   return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
@@ -35,17 +35,17 @@ constexpr std::optional<int64_t> PythonShiftLeft(int64_t a, int64_t b) {
   return CheckedMul<int64_t>(a, int64_t{1} << b);
 }
 
-// a >> b: the sign fills.
+// a >> b: arithmetic shift.
 constexpr std::optional<int64_t> PythonShiftRight(int64_t a, int64_t b) {
   if (b < 0) return std::nullopt;
   return a >> (b > 63 ? 63 : b);
 }
 
-// a ** b. nullopt also for b < 0, whose result is no integer.
+// a ** b. nullopt also for b < 0, whose result is not an integer.
 constexpr std::optional<int64_t> PythonPow(int64_t a, int64_t b) {
   if (b < 0) return std::nullopt;
   int64_t result = 1;
-  // After 63 squarings at most, a is 0, 1 or -1, or has overflowed where it matters.
+  // After at most 63 squarings, a is 0, 1 or -1, or has overflowed if it is still needed.
   while (b > 0) {
     if ((b & 1) != 0) {
       const std::optional<int64_t> product = CheckedMul(result, a);
@@ -61,7 +61,7 @@ constexpr std::optional<int64_t> PythonPow(int64_t a, int64_t b) {
   return result;
 }
 
-// A double that has an int64's range, truncated. False for NaN.
+// Truncates a double in the range of int64; nullopt for others and NaN.
 constexpr std::optional<int64_t> TruncateToInt64(double value) {
   if (!(value >= -9223372036854775808.0 && value < 9223372036854775808.0)) return std::nullopt;
   return static_cast<int64_t>(value);

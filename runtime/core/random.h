@@ -1,5 +1,5 @@
-// Random numbers that are the same on every machine and with every standard library, so that a seed
-// means the same everywhere.
+// Random numbers that are identical on every machine and standard library, so that seeds are
+// portable.
 #ifndef BELAY_RUNTIME_CORE_RANDOM_H_
 #define BELAY_RUNTIME_CORE_RANDOM_H_
 
@@ -10,14 +10,14 @@
 
 namespace belay {
 
-// SplitMix64. A value.
+// SplitMix64. A value type.
 class Random {
  public:
-  // Small choices are these bytes, which must outlive it, as long as there are some, then random:
-  // near bytes give choices that are alike. For fuzzing.
+  // For fuzzing: small choices consume these bytes, which must outlive the object, and are random
+  // after the last one. Similar bytes give similar choices.
   explicit Random(std::string_view choices) : choices_(choices) {}
   explicit Random(uint64_t seed) : state_(seed) {}
-  // The generator of item `index` of a run with this seed.
+  // The generator for item `index` of a run with this seed.
   Random(uint64_t seed, uint64_t index) : state_(seed) { state_ = Next() ^ (index * kStep); }
 
   uint64_t Next() {
@@ -26,7 +26,7 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-  // In [0, n); 0 for n = 0.
+  // Uniform in [0, n); 0 for n = 0.
   size_t Below(size_t n) {
     if (n == 0) return 0;
     if (choices_.empty() || n > 256) return static_cast<size_t>(Next() % n);
@@ -35,13 +35,14 @@ class Random {
     return choice % n;
   }
   bool Chance(int percent) { return Below(100) < static_cast<size_t>(percent); }
-  // Precondition: there are some.
+  // Precondition: `items` is not empty.
   template <class T>
   const T& Pick(const std::vector<T>& items) {
     return items[Below(items.size())];
   }
   bool OneIn(size_t n) { return Below(n) == 0; }
-  // Mostly small, or near a power of two, or at an end: what index and size checks get wrong.
+  // Values that index and size checks often get wrong: mostly small, near a power of two, or
+  // extreme.
   uint64_t Interesting() {
     switch (Below(6)) {
       case 0:

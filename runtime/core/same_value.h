@@ -1,4 +1,4 @@
-// When two numbers of a program are the same one, which is not when they compare equal.
+// Identity of constants, which differs from operator==.
 #ifndef BELAY_RUNTIME_CORE_SAME_VALUE_H_
 #define BELAY_RUNTIME_CORE_SAME_VALUE_H_
 
@@ -9,7 +9,7 @@
 
 namespace belay {
 
-// Zeros have a sign, and one NaN is like another.
+// Distinguishes zeros by sign; all NaNs are equal.
 inline bool SameValue(double a, double b) {
   return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) ||
          (std::isnan(a) && std::isnan(b));

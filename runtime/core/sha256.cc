@@ -1,6 +1,6 @@
 #include "runtime/core/sha256.h"
 
-// The functions that can't fail, unlike those of EVP, which may not find their provider.
+// These functions can't fail, unlike those of EVP, which may not find their provider.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 

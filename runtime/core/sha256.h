@@ -12,8 +12,8 @@ namespace belay {
 
 inline constexpr size_t kSha256Bytes = 32;
 
-// The 32 bytes of the digest of the pieces one after the other. About 1.7 GB/s where the processor
-// has instructions for it.
+// Returns the 32-byte digest of the concatenation of the pieces. About 1.7 GB/s if the CPU has SHA
+// instructions.
 std::string Sha256(absl::Span<const std::string_view> pieces);
 std::string Sha256(std::string_view bytes);
 std::string Sha256(absl::Span<const std::byte> bytes);

@@ -104,7 +104,7 @@ std::optional<DimOrder> DimOrderOf(absl::Span<const int64_t> sizes,
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (strides[d] == 0 && sizes[d] > 1) return std::nullopt;
   }
-  // Insertion sort: stable, and without the buffer that std::stable_sort allocates.
+  // Insertion sort: stable, without the buffer of std::stable_sort.
   DimOrder order = ContiguousOrder(static_cast<int>(sizes.size()));
   for (int i = 1; i < order.size(); ++i) {
     const uint8_t d = order[i];

@@ -1,4 +1,4 @@
-// Shapes without allocation: up to kMaxRank dimensions in place.
+// Shapes without allocation: up to kMaxRank dimensions, stored inline.
 #ifndef BELAY_RUNTIME_CORE_SIZES_H_
 #define BELAY_RUNTIME_CORE_SIZES_H_
 
@@ -12,10 +12,10 @@
 
 namespace belay {
 
-// The largest rank of a tensor anywhere in Belay; the readers of files reject more.
+// Maximum rank of a tensor anywhere in Belay; file readers reject larger ranks.
 inline constexpr int kMaxRank = 16;
 
-// For lists as short as those here, which a call to memcmp costs more than.
+// Compares short lists, for which a call to memcmp would cost more.
 template <class T>
 bool SameList(absl::Span<const T> a, absl::Span<const T> b) {
   if (a.size() != b.size()) return false;
@@ -25,8 +25,7 @@ bool SameList(absl::Span<const T> a, absl::Span<const T> b) {
   return true;
 }
 
-// An inline vector of at most kMaxRank elements. Sizes, strides, and dimension lists are of this
-// type.
+// An inline vector of at most kMaxRank elements, used for sizes, strides and dimension lists.
 template <class T>
 class DimVector {
  public:
@@ -35,8 +34,7 @@ class DimVector {
   using const_iterator = const T*;
 
   constexpr DimVector() = default;
-  // Precondition: at most kMaxRank elements; check numbers that came from outside first, or use
-  // TryFrom.
+  // Precondition: at most kMaxRank elements. For untrusted counts, check first or use TryFrom.
   DimVector(absl::Span<const T> values) { assign(values); }  // NOLINT
   DimVector(std::initializer_list<T> values) {
     assign(absl::MakeConstSpan(values.begin(), values.size()));
@@ -44,7 +42,7 @@ class DimVector {
   DimVector(int rank, T fill) {
     for (int i = 0; i < rank; ++i) push_back(fill);
   }
-  // nullopt when there are too many.
+  // nullopt if there are too many values.
   static std::optional<DimVector> TryFrom(absl::Span<const T> values) {
     if (values.size() > kMaxRank) return std::nullopt;
     return DimVector(values);
@@ -104,18 +102,17 @@ class DimVector {
 
 using Sizes = DimVector<int64_t>;
 using Strides = DimVector<int64_t>;  // in elements
-// A permutation of 0 … rank-1: dimensions from the outermost (largest stride) to the innermost.
+// A permutation of 0 … rank-1, from the outermost dimension (largest stride) to the innermost.
 // {0,1,2,3} is contiguous, {0,2,3,1} channels last.
 using DimOrder = DimVector<uint8_t>;
 
-// Product of the sizes; 1 for rank 0. nullopt when a size is negative or when the product
-// overflows, also when it overflows only with sizes of 0 counted as 1: the dense strides of
-// whatever passes fit in int64.
+// Returns the product of the sizes; 1 for rank 0. nullopt if a size is negative or the product
+// overflows with sizes of 0 counted as 1. Hence the dense strides of accepted sizes fit in int64.
 std::optional<int64_t> NumElements(absl::Span<const int64_t> sizes);
 
-// Strides of a dense tensor of these sizes in this order. Sizes of 0 count as 1, as in PyTorch.
-// Precondition: `order` is a permutation of the dimensions (IsPermutation) and NumElements(sizes)
-// has a value.
+// Returns the strides of a dense tensor of these sizes in this order. Sizes of 0 count as 1, as in
+// PyTorch. Precondition: `order` is a permutation of the dimensions (IsPermutation) and
+// NumElements(sizes) has a value.
 Strides DenseStrides(absl::Span<const int64_t> sizes, absl::Span<const uint8_t> order);
 Strides ContiguousStrides(absl::Span<const int64_t> sizes);
 
@@ -125,12 +122,12 @@ DimOrder ContiguousOrder(int rank);
 DimOrder ChannelsLastOrder(int rank);
 bool IsPermutation(absl::Span<const uint8_t> order);
 
-// Row-major contiguous, strides of size-1 dimensions ignored; true when there are no elements.
+// Row-major contiguous, ignoring strides of size-1 dimensions; true for empty tensors.
 bool IsContiguous(absl::Span<const int64_t> sizes, absl::Span<const int64_t> strides);
-// Each element has its own place and there are no gaps, in some order of the dimensions.
+// Non-overlapping and without gaps, in some order of the dimensions.
 bool IsDense(absl::Span<const int64_t> sizes, absl::Span<const int64_t> strides);
-// The order with descending strides, ties broken by position (docs/edge-dialect.md §6 "TensorSpec").
-// nullopt when some stride is 0 on a dimension of size > 1.
+// Returns the dimensions by descending stride, ties broken by position (docs/edge-dialect.md §6
+// "TensorSpec"). nullopt if a dimension of size > 1 has stride 0.
 std::optional<DimOrder> DimOrderOf(absl::Span<const int64_t> sizes,
                                    absl::Span<const int64_t> strides);
 

@@ -1,5 +1,5 @@
-// Names that newer Abseil releases provide (absl/status/status_macros.h, absl/log/check.h), for the
-// base toolchain whose Abseil (20220623) lacks them. This header disappears on upgrade.
+// Macros of newer Abseil releases (absl/status/status_macros.h, absl/log/check.h) for the base
+// toolchain, whose Abseil (20220623) lacks them. An Abseil upgrade makes this header obsolete.
 #ifndef BELAY_RUNTIME_CORE_STATUS_MACROS_H_
 #define BELAY_RUNTIME_CORE_STATUS_MACROS_H_
 
@@ -21,8 +21,8 @@
   } while (false)
 #endif
 
-// Evaluates `expr`, a StatusOr<T>; returns its status unless it is OK, else assigns its value to
-// `lhs` (which may declare a variable).
+// Evaluates `expr`, a StatusOr<T>. Returns its status unless it is OK; otherwise assigns its value
+// to `lhs`, which may declare a variable.
 #ifndef ABSL_ASSIGN_OR_RETURN
 #define BELAY_CONCAT_INNER_(a, b) a##b
 #define BELAY_CONCAT_(a, b) BELAY_CONCAT_INNER_(a, b)
@@ -35,8 +35,7 @@
   lhs = std::move(statusor).value()
 #endif
 
-// For errors of the programmer only: nothing that a file or a caller's data can cause may reach
-// them.
+// For programming errors only: no file or caller data may trigger them.
 #ifndef ABSL_CHECK
 #define ABSL_CHECK(condition)                                                            \
   do {                                                                                   \

@@ -1,6 +1,6 @@
 // absl::StrCat and absl::StrAppend for std::string_view. In the base toolchain's Abseil (20220623,
-// as Debian builds it) absl::string_view is a type of its own, to which std::string_view does not
-// convert; where it is an alias, nothing is added.
+// as built by Debian), absl::string_view is a separate type to which std::string_view does not
+// convert. Where it is an alias, this header adds nothing.
 #ifndef BELAY_RUNTIME_CORE_STR_CAT_H_
 #define BELAY_RUNTIME_CORE_STR_CAT_H_
 
@@ -15,7 +15,7 @@
 #ifndef ABSL_USES_STD_STRING_VIEW
 namespace belay {
 
-// For functions of Abseil that take an absl::string_view.
+// For Abseil functions that take an absl::string_view.
 inline absl::string_view ToAbsl(std::string_view s) {
   return absl::string_view(s.data(), s.size());
 }

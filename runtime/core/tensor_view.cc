@@ -11,7 +11,7 @@
 namespace belay {
 namespace {
 
-// The distance in bytes from the first to behind the last element; nullopt on overflow.
+// Returns the bytes from the first element to the end of the last; nullopt on overflow.
 std::optional<uint64_t> SpanBytes(const TensorView& view) {
   uint64_t last = 0;
   for (int d = 0; d < view.rank(); ++d) {

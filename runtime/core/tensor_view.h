@@ -1,4 +1,4 @@
-// A tensor that somebody else owns: dtype, sizes, strides and a pointer.
+// Non-owning view of a tensor: dtype, sizes, strides and a data pointer.
 #ifndef BELAY_RUNTIME_CORE_TENSOR_VIEW_H_
 #define BELAY_RUNTIME_CORE_TENSOR_VIEW_H_
 
@@ -11,9 +11,9 @@
 
 namespace belay {
 
-// A plain value; copying it copies no elements. It says nothing about who may write: kernels write
-// to outputs only. Strides are in elements and >= 0; a stride of 0 repeats elements. `data` points
-// to the element with all indices 0 and may be null only when there are no elements.
+// A plain value; copying it copies no elements. It carries no write permission: kernels only write
+// to outputs. Strides are in elements and >= 0; a stride of 0 repeats elements. `data` points to
+// the element with all indices 0, and may be null only if the tensor is empty.
 struct TensorView {
   DType dtype = DType::kFloat32;
   Sizes sizes;
@@ -24,12 +24,12 @@ struct TensorView {
   static TensorView Contiguous(DType dtype, absl::Span<const int64_t> sizes, void* data);
 
   int rank() const { return sizes.size(); }
-  // Precondition: the sizes were validated (their product fits in int64), as those of every tensor
-  // in the runtime are.
+  // Precondition: the sizes were validated (their product fits in int64), as for every tensor in
+  // the runtime.
   int64_t numel() const;
   size_t nbytes() const {
     return static_cast<size_t>(numel()) * DTypeSize(dtype);
-  }  // of the elements, without gaps
+  }  // dense size of the elements
   bool is_contiguous() const { return IsContiguous(sizes, strides); }
 
   // Precondition: T is the C++ type of dtype (runtime/core/element.h), or a byte type.
@@ -38,24 +38,23 @@ struct TensorView {
     return static_cast<T*>(data);
   }
 
-  // "f32[2,3]", with the strides when not contiguous.
+  // "f32[2,3]", with strides if not contiguous.
   std::string ToString() const;
 };
 
-// Whether the two views may share bytes. Conservative: compares the spans from first to last
-// element.
+// Whether the views may share bytes. Conservative: compares the spans from first to last element.
 bool MayOverlap(const TensorView& a, const TensorView& b);
 
-// Copies elements by index, converting the dtype where the two differ. Sizes must be equal
+// Copies elements by index and converts the dtype if they differ. Sizes must be equal
 // (kInvalidArgument); views must not overlap unless identical. A dense copy of equal layout is one
 // memmove. complex32 converts to itself only.
 absl::Status CopyElements(const TensorView& from, const TensorView& to);
 
-// The offset in elements of the `index`-th element in row-major order. O(rank); loops use
-// StridedIterator instead.
+// Returns the offset in elements of the `index`-th element in row-major order. O(rank); loops
+// should use StridedIterator.
 int64_t ElementOffset(const TensorView& view, int64_t index);
 
-// Walks the elements of a shape in row-major order, keeping one offset per operand:
+// Iterates over the elements of a shape in row-major order, with one offset per operand:
 //   for (StridedIterator<2> it(sizes, {a.strides, b.strides}); !it.done(); it.Next())
 //   use(it.offset(0), it.offset(1));
 template <int kOperands>

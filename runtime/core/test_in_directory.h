@@ -1,4 +1,4 @@
-// A fixture for tests of files.
+// Fixture for tests of files.
 #ifndef BELAY_RUNTIME_CORE_TEST_IN_DIRECTORY_H_
 #define BELAY_RUNTIME_CORE_TEST_IN_DIRECTORY_H_
 
@@ -13,7 +13,7 @@
 
 namespace belay {
 
-// Each test has an empty directory of its own, named after it.
+// Gives each test an empty directory named after it.
 class TestInDirectory : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -25,12 +25,12 @@ class TestInDirectory : public ::testing::Test {
   }
 
   std::string Path(const std::string& name) const { return (directory_ / name).string(); }
-  // The path of what was written.
+  // Returns the path of the file.
   std::string Write(const std::string& name, const std::string& bytes) const {
     EXPECT_TRUE(std::ofstream(Path(name), std::ios::binary) << bytes) << Path(name);
     return Path(name);
   }
-  // "" when there is no such file.
+  // "" if the file does not exist.
   static std::string Read(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     return std::string(std::istreambuf_iterator<char>(file), {});

@@ -1,4 +1,4 @@
-// For tests: named data of their own.
+// In-memory NamedDataMap for tests.
 #ifndef BELAY_RUNTIME_CORE_TEST_NAMED_DATA_H_
 #define BELAY_RUNTIME_CORE_TEST_NAMED_DATA_H_
 
@@ -15,7 +15,7 @@
 
 namespace belay {
 
-// What was put into `entries`.
+// Serves `entries`.
 class TestNamedData final : public NamedDataMap {
  public:
   std::map<std::string, std::string, std::less<>> entries;

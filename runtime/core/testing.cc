@@ -17,7 +17,7 @@ uint64_t ReadSeed() {
     seed = std::string_view(given) == "random" ? std::random_device{}()
                                                : std::strtoull(given, nullptr, 10);
   }
-  // Before whatever may crash.
+  // Printed before anything that may crash.
   std::printf("seed: BELAY_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
   std::fflush(stdout);
   return seed;

@@ -1,4 +1,4 @@
-// For tests: statuses as gtest matchers, small tensors, and the seed of randomized tests.
+// Test helpers: status matchers, small tensors, and the seed of randomized tests.
 #ifndef BELAY_RUNTIME_CORE_TESTING_H_
 #define BELAY_RUNTIME_CORE_TESTING_H_
 
@@ -22,10 +22,9 @@
 
 namespace belay {
 
-// What every randomized test draws from. Fixed unless the environment sets BELAY_TEST_SEED: to a
-// number, or to "random" for another one in each process (bazel test
-// --test_env=BELAY_TEST_SEED=random). The first call prints it to stdout, which Bazel shows when
-// the test fails. Thread-safe.
+// Seed of all randomized tests. Fixed unless the environment sets BELAY_TEST_SEED to an integer, or
+// to "random" for a new seed in each process (bazel test --test_env=BELAY_TEST_SEED=random). The
+// first call prints it to stdout, which Bazel shows if the test fails. Thread-safe.
 uint64_t TestSeed();
 
 inline const absl::Status& StatusOf(const absl::Status& status) { return status; }
@@ -55,7 +54,7 @@ MATCHER_P(StatusIs, code, "") {
 #define EXPECT_OK(expr) EXPECT_THAT(expr, ::belay::IsOk())
 #define ASSERT_OK(expr) ASSERT_THAT(expr, ::belay::IsOk())
 
-// Ends the test unless `expr`, a StatusOr, is OK; else assigns its value to `lhs`, which may
+// Fails the test unless `expr`, a StatusOr, is OK; otherwise assigns its value to `lhs`, which may
 // declare a variable.
 #define ASSERT_OK_AND_ASSIGN(lhs, expr) \
   BELAY_ASSERT_OK_AND_ASSIGN_(BELAY_TESTING_CONCAT_(belay_statusor_, __LINE__), lhs, expr)
@@ -69,7 +68,8 @@ MATCHER_P(StatusIs, code, "") {
 inline void PrintTo(DType dtype, std::ostream* out) { *out << DTypeName(dtype); }
 inline void PrintTo(const TensorView& view, std::ostream* out) { *out << view.ToString(); }
 
-// The elements in row-major order, whatever the strides; float for reduced floating point types.
+// Returns the elements in row-major order, whatever the strides; as float for reduced floating
+// point types.
 template <class T>
 std::vector<ComputeType<T>> ToVector(const TensorView& view) {
   ABSL_CHECK(view.dtype == DTypeOf<T>);
@@ -80,8 +80,8 @@ std::vector<ComputeType<T>> ToVector(const TensorView& view) {
   return values;
 }
 
-// A tensor that owns its elements; nothing lies behind the last one, so that asan sees a kernel
-// that runs over.
+// A tensor that owns its elements. The allocation ends with the last element, so that asan detects
+// out-of-bounds accesses of kernels.
 class TestTensor {
  public:
   // Row-major contiguous: TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6}).
@@ -89,14 +89,14 @@ class TestTensor {
   static TestTensor Of(const Sizes& sizes, const std::vector<ComputeType<T>>& values) {
     return Dense<T>(sizes, ContiguousOrder(sizes.size()), values);
   }
-  // `values` are in row-major order of the indices, memory in `order`.
+  // `values` are in row-major order of the indices; memory is in `order`.
   template <class T>
   static TestTensor Dense(const Sizes& sizes, const DimOrder& order,
                           const std::vector<ComputeType<T>>& values) {
     return Strided<T>(sizes, DenseStrides(sizes, order), values);
   }
-  // `values` are in row-major order of the indices; with a stride of 0 the last of those that share
-  // a place stays.
+  // `values` are in row-major order of the indices. With a stride of 0, the last of the elements
+  // that share a position is kept.
   template <class T>
   static TestTensor Strided(const Sizes& sizes, const Strides& strides,
                             const std::vector<ComputeType<T>>& values) {

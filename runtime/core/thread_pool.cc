@@ -21,8 +21,8 @@ void Pause() {
 #endif
 }
 
-// Waits in a loop, for some microseconds without the system; from then on it lets other threads run that
-// want this CPU: the one that is waited for may be among them.
+// Busy-waits for some microseconds without system calls. Afterwards it yields periodically, since
+// the awaited thread may need this CPU.
 class Spin {
  public:
   void Once() {
@@ -38,11 +38,11 @@ class Spin {
 
 }  // namespace
 
-// A call is an epoch, an even number, of 64 bits: it never comes again, so that slots which a call does
-// not use are nobody's. Its parts are dealt out to as many slots as there are threads, at
-// most; a thread takes a slot by making its epoch odd, its own before others', which were left by
-// threads that did not come. So the calling thread waits for nobody who has not begun, whoever
-// comes late finds nothing, and ranges of one call after another meet the same caches.
+// A call is identified by an epoch, an even 64-bit integer that never repeats; slots not used by a
+// call keep an older epoch. The parts are divided among at most one slot per thread. A thread
+// claims a slot by making its epoch odd: first its own, then unclaimed slots of other threads. So
+// the calling thread never waits for a worker that has not started, and a late worker finds no
+// slot. Consecutive calls assign the same ranges to the same threads, which keeps caches warm.
 struct ThreadPool::Impl {
   struct alignas(64) Slot {
     std::atomic<uint64_t> epoch = 0;
@@ -60,7 +60,7 @@ struct ThreadPool::Impl {
   }
 
   void Run(int parts_of_call, absl::FunctionRef<void(int)> call) {
-    // All slots of the call before are done: nobody reads these.
+    // All slots of the previous call are done: no thread reads these fields.
     parts = parts_of_call;
     body = &call;
     budget = Budget::Current();
@@ -74,7 +74,7 @@ struct ThreadPool::Impl {
     for (Spin spin; done.load(std::memory_order_acquire) < used;) spin.Once();
   }
 
-  // Runs the parts of all slots that are left, its own first.
+  // Claims and runs the remaining slots, the thread's own first.
   void Take(size_t thread, uint64_t call_epoch) {
     for (size_t i = 0; i < slots.size(); ++i) {
       const size_t s = (thread + i) % slots.size();
@@ -104,7 +104,7 @@ struct ThreadPool::Impl {
   void Sleep(uint64_t seen) {
     const uint32_t ticket = wakes.load();
     sleepers.fetch_add(1);
-    // Whoever changes one of these afterwards sees the sleeper, and wakes it.
+    // Any thread that changes one of these afterwards sees the sleeper and wakes it.
     if (epoch.load() == seen && !stops.load() && !leased.load()) wakes.wait(ticket);
     sleepers.fetch_sub(1);
   }
@@ -113,21 +113,21 @@ struct ThreadPool::Impl {
     wakes.notify_all();
   }
 
-  // Of the call.
+  // State of the current call.
   int parts = 0;
   absl::FunctionRef<void(int)>* body = nullptr;
   Budget* budget = nullptr;
-  size_t used = 0;  // slots
+  size_t used = 0;  // number of slots
   std::vector<Slot> slots;
   alignas(64) std::atomic<size_t> done = 0;
   alignas(64) std::atomic<uint64_t> epoch = 0;
   std::atomic<bool> leased = false, stops = false;
   alignas(64) std::atomic<uint32_t> wakes = 0, sleepers = 0;
 
-  // The thread that the pool is leased to; the id of no thread for none.
+  // The thread that leased the pool; a default-constructed id for none.
   std::atomic<std::thread::id> owner = std::thread::id();
   std::atomic<bool> running = false;
-  std::vector<std::thread> workers;  // the last: they use all of the above
+  std::vector<std::thread> workers;  // last, since workers use all members above
 };
 
 ThreadPool::ThreadPool(int threads) : size_(threads) {
@@ -150,7 +150,7 @@ void ThreadPool::Run(int parts, absl::FunctionRef<void(int)> body) {
   };
   if (parts <= 1 || impl_ == nullptr) return alone();
   const bool mine = impl_->owner.load() == std::this_thread::get_id();
-  // A call inside of a call of the thread that holds the lease.
+  // A nested call of the thread that holds the lease.
   if (mine && impl_->running.load()) return alone();
   if (!mine && !TryAcquire()) return alone();
   impl_->running.store(true);

@@ -1,4 +1,4 @@
-// Threads for kernels: one call's work is divided among the threads of a pool that the caller owns.
+// Threads for kernels: divides one call's work among the threads of a caller-owned pool.
 #ifndef BELAY_RUNTIME_CORE_THREAD_POOL_H_
 #define BELAY_RUNTIME_CORE_THREAD_POOL_H_
 
@@ -8,12 +8,12 @@
 
 namespace belay {
 
-// A fixed number of threads, made once. Thread-safe: several methods may share a pool, on several
-// threads; who comes second works alone, as do calls inside of a call. No result may depend on how
-// work is divided.
+// A fixed number of threads, created once. Thread-safe: several methods on several threads may
+// share a pool. A caller that finds the pool in use runs serially, and so do nested calls. Results
+// must not depend on how work is divided.
 class ThreadPool {
  public:
-  // `threads` with the caller's own: 1 makes none. Precondition: 1 <= threads <= 256.
+  // `threads` includes the calling thread: 1 creates none. Precondition: 1 <= threads <= 256.
   explicit ThreadPool(int threads);
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -21,15 +21,15 @@ class ThreadPool {
 
   int size() const { return size_; }
 
-  // Calls body(part) for each part in [0, parts), on at most size() threads at a time, and returns
-  // when all have returned. Parts of threads that do not come, since other programs have their CPUs,
-  // run on those that do. Allocates nothing. Costs about 0.2 µs while a Lease is held, else what the
-  // system takes to wake a thread.
+  // Calls body(part) for each part in [0, parts) on at most size() threads at a time, and returns
+  // after all calls have returned. Work stealing: other threads run the parts of descheduled
+  // workers. Allocates nothing. Costs about 0.2 µs while a Lease is held, otherwise the time to
+  // wake a thread.
   void Run(int parts, absl::FunctionRef<void(int)> body);
 
-  // While it lives the threads wait for work in a loop instead of asleep, yielding their CPUs to other
-  // threads when the wait is long, and the pool is the calling thread's. Does nothing for a pool
-  // that is leased already, and for null.
+  // Reserves the pool for the calling thread. During its lifetime the workers spin instead of
+  // sleeping, and yield their CPUs if the wait is long. No-op for a pool that is already leased,
+  // and for null.
   class Lease {
    public:
     explicit Lease(ThreadPool* pool);
@@ -38,7 +38,7 @@ class ThreadPool {
     ~Lease();
 
    private:
-    ThreadPool* pool_;  // null when it holds nothing
+    ThreadPool* pool_;  // null if the lease is a no-op
   };
 
  private:

@@ -6,9 +6,9 @@
 namespace belay {
 namespace {
 
-// RFC 3629 §4: how many bytes follow a first byte, and what the first of them may be.
+// RFC 3629 §4: number of continuation bytes, and the range of the first one.
 struct Sequence {
-  int more;  // -1: no first byte
+  int more;  // -1: not a first byte
   uint8_t low, high;
 };
 

@@ -1,4 +1,4 @@
-// Whether bytes are text.
+// UTF-8 validation.
 #ifndef BELAY_RUNTIME_CORE_UTF8_H_
 #define BELAY_RUNTIME_CORE_UTF8_H_
 
@@ -7,7 +7,7 @@
 namespace belay {
 
 // Whether `text` is well-formed UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above
-// U+10FFFF. Linear.
+// U+10FFFF. Linear time.
 bool IsUtf8(std::string_view text);
 
 }  // namespace belay

@@ -1,4 +1,4 @@
-// What bounds one call of Method::Execute.
+// Bounds of one call of Method::Execute.
 #ifndef BELAY_RUNTIME_EXECUTOR_EXECUTE_OPTIONS_H_
 #define BELAY_RUNTIME_EXECUTOR_EXECUTE_OPTIONS_H_
 
@@ -9,19 +9,20 @@
 
 namespace belay {
 
-// Checked before each instruction, before the steps of delegates that take the budget of the call
-// (runtime/core/budget.h), and inside of kernels whose work grows faster than their operands:
-// products, convolutions, attention, distances. Others are as short as their operands are small.
+// Checked before each instruction, before the steps of delegates that use the call's budget
+// (runtime/core/budget.h), and inside kernels whose work grows faster than their operands (matmul,
+// convolution, attention, distances). Other kernels are as short as their operands are small.
 struct ExecuteOptions {
-  // No instruction begins after this time, and long ones end early.
+  // No instruction starts after this time, and long ones stop early.
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  // The same once it is true. Any thread may set it while Execute runs; it must live as long.
+  // Has the same effect once it is true. Any thread may set it while Execute runs; it must outlive
+  // the call.
   const std::atomic<bool>* cancel = nullptr;
-  // Instructions that the call may run, with those inside of delegates; 0: as many as
-  // Limits::executed_instructions says, which is never exceeded.
+  // Maximum number of instructions, including those inside delegates; 0:
+  // Limits::executed_instructions, which also bounds larger values.
   uint64_t executed_instructions = 0;
-  // Work that the call may do (runtime/kernel/work.h), with that of delegates' programs; 0: as much
-  // as Limits::executed_work says.
+  // Maximum work (runtime/kernel/work.h), including that of delegates' programs; 0:
+  // Limits::executed_work.
   uint64_t executed_work = 0;
 };
 

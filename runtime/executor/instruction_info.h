@@ -1,4 +1,4 @@
-// What an instruction became when its method was loaded.
+// Description of a loaded instruction.
 #ifndef BELAY_RUNTIME_EXECUTOR_INSTRUCTION_INFO_H_
 #define BELAY_RUNTIME_EXECUTOR_INSTRUCTION_INFO_H_
 
@@ -13,15 +13,15 @@ namespace belay {
 struct Kernel;
 class Method;
 
-// Which kernel or backend an instruction got, and what it works on, for reports.
+// For reports: the kernel or backend of an instruction, and its operands.
 struct InstructionInfo {
   std::string_view op;      // operator, "delegate", "move", "jump_if_false" or "jump"
   std::string_view kernel;  // kernel's name, or backend id
   std::string_view engine;  // "reference", "highway", or "delegate"; "" for moves and jumps
-  // Kernels that are preferred to this one, and did not accept the call (Kernel::accepts_call).
+  // Kernels of higher preference that did not accept the call (Kernel::accepts_call).
   std::vector<const Kernel*> declined = {};
-  std::string_view signature = {};  // of the kernel: the names of its arguments
-  // Tensors have the sizes of the last call, before the first their largest.
+  std::string_view signature = {};  // of the kernel: its argument names
+  // Tensors have the sizes of the last call; before the first call, their maximum sizes.
   std::vector<const EValue*> arguments = {}, outputs = {};
   uint64_t scratch_bytes = 0;
   const Method* method = nullptr;  // DelegateHandle::method()

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kDebugInfoNesting = 20;
 
-// False when there is none, or none that can be read: nobody has checked debug information.
+// Returns false if the element is missing or malformed: debug information is not validated at load.
 template <class Message>
 bool ReadElement(const WireList& list, uint64_t index, Message& message) {
   if (index >= list.count) return false;

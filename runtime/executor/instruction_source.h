@@ -1,4 +1,4 @@
-// Where in the model's source an instruction comes from, as far as the program says.
+// Source locations of instructions, from a program's debug information.
 #ifndef BELAY_RUNTIME_EXECUTOR_INSTRUCTION_SOURCE_H_
 #define BELAY_RUNTIME_EXECUTOR_INSTRUCTION_SOURCE_H_
 
@@ -9,8 +9,9 @@
 
 namespace belay {
 
-// " from node 'add_3' at model.py:12", for messages; "" when the program has no debug information
-// or it can't be read. `method` is one of the program's. Reads the debug segment: for errors only.
+// Returns " from node 'add_3' at model.py:12", for messages; "" if the program has no debug
+// information or it can't be parsed. `method` must belong to the program. Reads the debug segment:
+// only for errors.
 std::string InstructionSource(const Program& program, const MethodPlan& method, size_t instruction);
 
 }  // namespace belay

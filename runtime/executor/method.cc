@@ -25,10 +25,10 @@ struct Method::Impl {
   MethodCode code;
   ThreadPool* threads;
   EventSink events;
-  // Whether an output has another place than when calls were fixed last.
+  // Whether an output's address changed since calls were last fixed.
   bool moved_outputs;
 
-  // Fixes the calls whose tensors lie elsewhere than before.
+  // Fixes the calls whose tensors have new addresses.
   void FixMovedCalls() {
     const bool moved = inputs.TakeMoved();
     if (moved || moved_outputs) code.FixMovedCalls();

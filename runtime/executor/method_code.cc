@@ -25,10 +25,10 @@ namespace belay {
 
 namespace {
 
-// Enough for what is kept of a missing operator or backend, with all copies of its line.
+// Upper bound of the memory for a missing operator or backend, including all copies of its line.
 constexpr uint64_t kMissingEntry = 8192;
 
-// What to depend on for them.
+// Build target named in the message about missing kernels.
 constexpr std::string_view kKernelsTarget =
     "; Belay's kernels are those of //runtime/kernels:standard_kernels";
 
@@ -55,7 +55,7 @@ class MethodCode::ProgramNamedData final : public NamedDataMap {
   const Program& program_;
 };
 
-// Everything that a method needs and the registries lack, for one message.
+// Collects all missing kernels and backends of a method for one message.
 class MethodCode::Missing {
  public:
   void AddOperator(const std::string& name, size_t instruction, const std::string& reason) {
@@ -71,7 +71,7 @@ class MethodCode::Missing {
   std::string ToString(const Program& program, const MethodPlan& method,
                        const BackendRegistry& backends) const {
     std::vector<std::string> lines;
-    // Where it is used is looked up for the lines that are shown.
+    // Source locations are only looked up for lines that are shown.
     const auto add = [&](std::string_view kind, const std::string& name, const Entry& entry,
                          std::string_view reason) {
       if (lines.size() >= kMostListed) return;
@@ -100,7 +100,7 @@ class MethodCode::Missing {
  private:
   struct Entry {
     int count = 0;
-    size_t first = 0;  // instruction
+    size_t first = 0;  // instruction index
     std::string reason;
   };
   std::map<std::string, Entry> operators_;
@@ -164,16 +164,16 @@ absl::StatusOr<MethodCode> MethodCode::Resolve(const Program& program, SlotTable
 }
 
 void MethodCode::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
-  // The last is an overlay, in a list that grows by doubling.
+  // The last term is an overlay, in a vector that grows by doubling.
   constexpr uint64_t kOperand = sizeof(EValue*) + 3 * sizeof(uint32_t) + 3 * sizeof(Overlay);
-  // A call on inputs is in a list that grows by doubling.
+  // Calls on inputs are in a vector that grows by doubling.
   bound.Add(plan.instructions.size(), sizeof(Record) + 3 * sizeof(uint32_t));
   bound.Add(plan.operands.size(), kOperand);
   for (const DelegatePlan& delegate : plan.delegates) {
     bound.Add(1, 3 * sizeof(std::unique_ptr<DelegateHandle>));
     bound.Add(delegate.compile_specs.size(), 3 * sizeof(CompileSpecView));
   }
-  // What is missing, and the message that lists it.
+  // Missing operators and the message that lists them.
   for (const std::string& op : plan.operators) {
     bound.Add(1, kMissingEntry);
     bound.Add(op.size(), 2);
@@ -195,7 +195,7 @@ void MethodCode::AddOperands(const OperandRange& range, Record& record) {
   record.context = ContextOf(record, range.arguments, range.outputs);
 }
 
-// Scratch is set as far as it is known: none before Prepare().
+// Scratch is empty before Prepare().
 KernelContext MethodCode::ContextOf(const Record& record, size_t arguments, size_t outputs) {
   EValue* const* operands = operands_.data() + record.first_operand;
   return KernelContext(absl::MakeConstSpan(operands, arguments),
@@ -236,7 +236,8 @@ absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instru
 
 void MethodCode::AddOverlays(const KernelCallPlan& call, Record& record) {
   const absl::Span<const uint32_t> outputs = plan_->outputs_of(call.operands);
-  // The operators have one output, and those of the same bytes compare the number of elements.
+  // Elementwise operators have one output. Those with the same bytes compare the number of elements
+  // themselves.
   if (outputs.size() != 1 ||
       OutputOverArgumentOf(plan_->operators[call.op]) != OutputOverArgument::kElementwise) {
     return;
@@ -249,8 +250,8 @@ void MethodCode::AddOverlays(const KernelCallPlan& call, Record& record) {
   record.first_overlay = static_cast<uint32_t>(overlays_.size());
   for (const uint32_t value : plan_->arguments_of(call.operands)) {
     const TensorPlan* argument = slots_->tensor_plan(value);
-    // As validated, tensors that overlap have one place, and none is the output itself: these
-    // operators do not write to an argument.
+    // By validation, overlapping tensors have the same offset, and no argument is the output
+    // itself: these operators do not write to an argument.
     if (argument == nullptr || argument->location != TensorPlan::Location::kArena ||
         argument->offset != output->offset || argument->max_bytes == 0) {
       continue;
@@ -287,7 +288,8 @@ absl::Status MethodCode::Prepare(MemoryBudget* memory) {
   }
   uint64_t of_delegates = 0;
   for (const std::unique_ptr<DelegateHandle>& handle : handles_) {
-    of_delegates = std::max(of_delegates, handle->ScratchBytes());  // each is called, as validated
+    of_delegates =
+        std::max(of_delegates, handle->ScratchBytes());  // each delegate is called, by validation
   }
   ABSL_RETURN_IF_ERROR(delegates.Take(of_delegates, "working memory of delegates"));
   ABSL_ASSIGN_OR_RETURN(scratch_, AlignedBuffer::Create(std::max(scratch_needed_, of_delegates)));
@@ -386,7 +388,7 @@ bool MethodCode::IsFixed(absl::Span<const uint32_t> arguments) const {
 
 namespace {
 
-// Whether it holds of every tensor among the values and in lists of them.
+// Whether the predicate holds for every tensor among the values, including list elements.
 template <class Predicate>
 bool AllTensors(const MethodPlan& plan, const SlotTable& slots, absl::Span<const uint32_t> values,
                 Predicate holds) {
@@ -409,7 +411,7 @@ bool MethodCode::IsStatic(absl::Span<const uint32_t> values) const {
 
 bool MethodCode::StaysInPlace(absl::Span<const uint32_t> values) const {
   const auto moves = [&](uint32_t value) { return slots_->is_movable(value); };
-  return absl::c_none_of(values, moves) &&  // elements of lists are not movable
+  return absl::c_none_of(values, moves) &&  // list elements are not movable
          AllTensors(*plan_, *slots_, values, [](const TensorPlan& tensor) {
            return tensor.location != TensorPlan::Location::kExternal;
          });
@@ -453,7 +455,7 @@ bool MethodCode::ConditionHolds(const Record& record) const {
   const EValue& condition = slots_->slot(record.condition);
   if (const bool* value = condition.get_if<bool>()) return *value;
   const TensorView* tensor = condition.get_if<TensorView>();
-  return *tensor->as<const uint8_t>() != 0;  // one element, as validated
+  return *tensor->as<const uint8_t>() != 0;  // one element, by validation
 }
 
 class MethodCode::Unlogged {
@@ -462,7 +464,7 @@ class MethodCode::Unlogged {
   void End() {}
 };
 
-// Instructions end where the next ones begin.
+// The end of an instruction is the begin of the next one.
 class MethodCode::Logged {
  public:
   explicit Logged(EventSink events)

@@ -1,4 +1,4 @@
-// The instructions of a loaded method: kernels and delegates resolved, arguments in place.
+// Executable form of a method's instructions: resolved kernels and delegates with bound arguments.
 #ifndef BELAY_RUNTIME_EXECUTOR_METHOD_CODE_H_
 #define BELAY_RUNTIME_EXECUTOR_METHOD_CODE_H_
 
@@ -27,38 +27,40 @@ namespace belay {
 
 class MethodCode {
  public:
-  // Finds all kernels and backends. `program`, `slots`, `kernels`, `threads` (which may be null) and
-  // what the registries refer to must outlive the result, and so must the log of `events`.
+  // Resolves all kernels and backends. The result keeps references to `program`, `slots`,
+  // `kernels`, `threads` (which may be null), the contents of the registries, and the log of
+  // `events`.
   //   kNotFound           lists every operator without a kernel and every missing backend
   //   kResourceExhausted  Limits::scratch_bytes
   static absl::StatusOr<MethodCode> Resolve(const Program& program, SlotTable* slots,
                                             const KernelRegistry& kernels,
                                             const BackendRegistry& backends, ThreadPool* threads,
                                             EventSink events);
-  // What Resolve() holds at most, and Prepare() but for working memory and what the backends'
-  // handles have.
+  // Adds an upper bound of the memory used by Resolve() and by Prepare(), except working memory and
+  // the memory of the backends' handles.
   static void AddMemory(const MethodPlan& plan, MemoryBound& bound);
   MethodCode(MethodCode&&) noexcept;
   MethodCode& operator=(MethodCode&&) noexcept;
   ~MethodCode();
 
-  // Allocates working memory and makes the delegates. Once, after the slots have their memory.
-  //   kResourceExhausted  Limits::delegate_bytes, or `memory`, from which all is taken unless null
+  // Allocates working memory and creates the delegates. Call once, after the slots have their
+  // memory.
+  //   kResourceExhausted  Limits::delegate_bytes, or `memory`, which is charged unless null
   absl::Status Prepare(MemoryBudget* memory);
 
-  // Fixes the calls on inputs and movable outputs where these lie now (Kernel::fix_call). Before the
-  // first run, and after they got other places. Allocates nothing.
+  // Fixes the calls on inputs and movable outputs at their current addresses (Kernel::fix_call).
+  // Call before the first run, and whenever the addresses changed. Allocates nothing.
   void FixMovedCalls();
-  // Walks over the instructions. Allocates nothing unless it fails.
+  // Runs the instructions. Allocates nothing unless it fails.
   absl::Status Run(const ExecuteOptions& options);
-  // The same on account of another call.
+  // As Run, charged to the budget of an enclosing call.
   absl::Status RunWithin(Budget& budget);
 
-  // Of the delegates.
+  // Resets the state of the delegates.
   void ResetState();
 
   std::vector<InstructionInfo> Describe() const;
-  // Of working memory and of the kernels' calls.
+  // Size of working memory and of the kernels' calls.
   uint64_t memory_bytes() const { return scratch_.size() + calls_.size(); }
 
  private:
@@ -73,18 +75,18 @@ class MethodCode {
       kJump
     };
     Kind kind;
-    // Kernels: some operand's size is known at run time only, and so is what a call takes.
+    // Kernels: operand sizes, and hence the work of a call, are only known at run time.
     bool is_dynamic = false;
-    // Kernels: whether the call is read before each run: an argument is computed, or it could not
-    // be read.
+    // Kernels: the call is parsed before each run, since an argument is computed or parsing failed
+    // at load.
     bool reads_call = false;
-    WorkRule rule;                                  // kernels: by it
-    uint64_t work = 0;                              // what a call takes; 0 where that is dynamic
+    WorkRule rule;                                  // kernels: cost model
+    uint64_t work = 0;                              // work of a call; 0 if dynamic
     void (*run_fixed)(const void* call) = nullptr;  // kFixedKernel
-    const void* fixed_call = nullptr;               // kFixedKernel: what it takes
+    const void* fixed_call = nullptr;               // kFixedKernel: argument of run_fixed
     DelegateHandle* handle = nullptr;               // kDelegate
-    // Kernels and delegates: operands_[first_operand …), arguments and then outputs, and the
-    // outputs' values in output_values_[first_output …).
+    // Kernels and delegates: operands_[first_operand …), arguments followed by outputs. The value
+    // indices of the outputs are output_values_[first_output …).
     KernelContext context{{}, {}, nullptr, {}};
     size_t first_operand = 0;
     size_t first_output = 0;
@@ -95,32 +97,32 @@ class MethodCode {
     // Kernels: overlays_[first_overlay …).
     uint32_t first_overlay = 0, num_overlays = 0;
     const Kernel* kernel = nullptr;
-    size_t call = 0;  // where the kernel's call lies in calls_
+    size_t call = 0;  // offset of the kernel's call in calls_
     const BackendRuntime* backend = nullptr;
   };
-  // An output of dynamic sizes that lies over an argument (in_place_operators.h); values.
+  // A dynamically sized output placed over an argument (in_place_operators.h); value indices.
   struct Overlay {
     uint32_t argument, output;
   };
-  // What the backends' named data come from; at a fixed address.
+  // Serves named data to the backends; has a fixed address.
   class ProgramNamedData;
   class Missing;
 
-  // What the loop tells of each instruction.
+  // Observers of the instruction loop.
   class Logged;
   class Unlogged;
 
   MethodCode(const Program& program, SlotTable* slots, const KernelRegistry& kernels,
              ThreadPool* threads, EventSink events);
   void AddOperands(const OperandRange& range, Record& record);
-  // Whether a kernel that reads these arguments reads the same at every run: none of them is a
-  // scalar that is computed. Tensors are read through their slots.
+  // Whether a kernel parses the same call at every run: no argument is a computed scalar. Tensors
+  // are accessed through their slots.
   bool IsFixed(absl::Span<const uint32_t> arguments) const;
   absl::Status RunKernel(Record& record);
-  // Whether the sizes of all tensors among the values, and in lists, are known at load.
+  // Whether the sizes of all tensors among the values, including list elements, are known at load.
   bool IsStatic(absl::Span<const uint32_t> values) const;
-  // Whether all tensors among the values, and in lists, stay where they are: no inputs and no
-  // movable outputs.
+  // Whether the addresses of all tensors among the values, including list elements, are constant:
+  // no inputs and no movable outputs.
   bool StaysInPlace(absl::Span<const uint32_t> values) const;
   void FixCall(Record& record);
   KernelContext ContextOf(const Record& record, size_t arguments, size_t outputs);
@@ -129,20 +131,20 @@ class MethodCode {
   absl::Status MakeDelegate(const DelegateCallPlan& call, MemoryBudget& memory, Record& record);
   template <class Observer>
   absl::Status RunRecords(Budget& budget, Observer observer);
-  // After every kernel and delegate, also those that failed: all slots hold their kind again. The
-  // error is that of the first output that did not.
+  // Called after every kernel and delegate, even if it failed: restores slots whose value has
+  // another kind. Returns the error of the first such output.
   absl::Status CheckOutputs(const Record& record);
   void AddOverlays(const KernelCallPlan& call, Record& record);
-  // After a kernel, whose output may be wrong: it lies over arguments element by element, so that
-  // their sizes must be the same, not only their bounds. One that is broadcast is read again after
-  // it was written over.
+  // Called after a kernel whose output is placed over arguments elementwise; its result may be
+  // wrong. The actual sizes must be equal, not only their bounds: elements of a broadcast argument
+  // are read again after they were overwritten.
   absl::Status CheckOverlays(const Record& record) const;
   absl::Status Move(const Record& record);
   bool ConditionHolds(const Record& record) const;
-  // " (_operator.eq(5, 6) is false)": what an assertion on a scalar that failed asserts, with the
-  // numbers that it was computed of; "" for another call, and when they are no integers.
+  // Describes a failed scalar assertion with the integers it was computed from: " (_operator.eq(5,
+  // 6) is false)". "" for another call, and if they are not integers.
   std::string FailedCondition(const KernelCallPlan& assertion, size_t instruction) const;
-  // Says where in the program `status` comes from.
+  // Adds the location in the program to `status`.
   absl::Status Annotate(const absl::Status& status, size_t instruction) const;
 
   const Program* program_;
@@ -156,7 +158,8 @@ class MethodCode {
   std::vector<EValue*> operands_;
   std::vector<uint32_t> output_values_;
   std::vector<Overlay> overlays_;
-  std::vector<uint32_t> movable_calls_;  // records whose calls may be fixed once all have a place
+  std::vector<uint32_t>
+      movable_calls_;  // records whose calls can be fixed once all operands have an address
   std::vector<std::unique_ptr<DelegateHandle>> handles_;
   uint64_t scratch_needed_ = 0;
   size_t calls_needed_ = 0;

@@ -1,4 +1,4 @@
-// What a method says of its instructions: each by itself, and the one that failed.
+// Reports about instructions: descriptions, and error annotations.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -97,7 +97,7 @@ absl::Status MethodCode::Annotate(const absl::Status& status, size_t instruction
   std::string message = absl::StrCat(
       "method ", Quoted(plan_->name), ", instruction ", instruction, " (", what, ")",
       InstructionSource(*program_, *plan_, instruction), ": ", status.message(), condition);
-  // A kernel may say what a text of the file is: nothing that a terminal obeys.
+  // A kernel's message may quote a string from the file: replace terminal control characters.
   std::replace_if(message.begin(), message.end(), IsControl, '?');
   return absl::Status(status.code(), message);
 }

@@ -60,7 +60,7 @@ absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, MemoryBudget
       if (!constraint.symbol.empty()) inputs.terms_.push_back({i, &constraint});
     }
     if (tensor == nullptr) {
-      // The value is known already.
+      // The value is a constant.
       if (!std::holds_alternative<ScalarKind>(plan.values[input.value])) inputs.set_[i] = 1;
       continue;
     }
@@ -73,7 +73,7 @@ absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, MemoryBudget
     const std::optional<uint64_t> aligned =
         end.has_value() ? CheckedAlignUp(*end, kArenaAlignment) : std::nullopt;
     offsets[i] = bytes;
-    bytes = aligned.value_or(UINT64_MAX);  // which is more than any budget
+    bytes = aligned.value_or(UINT64_MAX);  // exceeds any budget
   }
   if (mutates) {
     inputs.spans_.reserve(tensors);
@@ -100,7 +100,7 @@ absl::StatusOr<MethodInputs> MethodInputs::Create(SlotTable* slots, MemoryBudget
 void MethodInputs::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
   bound.Add(plan.inputs.size(), 2 * sizeof(uint64_t) + sizeof(std::byte*) + sizeof(Span));
   for (const InputPlan& input : plan.inputs) {
-    bound.Add(input.constraints.size(), 3 * sizeof(Term));  // in a list that grows by doubling
+    bound.Add(input.constraints.size(), 3 * sizeof(Term));  // in a vector that grows by doubling
   }
 }
 
@@ -187,7 +187,7 @@ absl::Status MethodInputs::SetTensor(size_t i, const TensorPlan& tensor, const E
                                  "strides ",
                                  FormatSizes(planned.strides)));
   } else {
-    planned.data = copy_of_[i];  // for tensors of one dtype and one shape this cannot fail
+    planned.data = copy_of_[i];  // can't fail for tensors of one dtype and shape
     ABSL_RETURN_IF_ERROR(CopyElementsOfOneDType(*view, planned));
   }
   EValue& slot = slots_->slot(plan(i).value);
@@ -230,7 +230,7 @@ absl::Status MethodInputs::CheckConstant(size_t i, const EValue& value) const {
           const T* v = value.get_if<T>();
           return v != nullptr && *v == planned;
         } else {
-          return false;  // the validator lets nothing else be an input
+          return false;  // the validator allows no other kinds of inputs
         }
       },
       slots_->plan().values[plan(i).value]);
@@ -265,7 +265,7 @@ absl::Status MethodInputs::CheckSymbols() const {
     const SizeConstraint& c = *term.constraint;
     const EValue& slot = slots_->slot(plan(term.input).value);
     const TensorView* view = slot.get_if<TensorView>();
-    // Only tensors and ints have constraints, as validated.
+    // Only tensors and ints have constraints, by validation.
     const int64_t size =
         view != nullptr ? view->sizes[static_cast<int>(c.dim)] : *slot.get_if<int64_t>();
     const auto where = [&](const Term& t) {
@@ -295,7 +295,7 @@ absl::Status MethodInputs::CheckSymbols() const {
 absl::Status MethodInputs::CheckMutatedApart() {
   if (spans_.empty()) return absl::OkStatus();
   for (Span& span : spans_) {
-    // Inputs are dense in the planned order, as Set() made them. Slots keep their kind: tensors.
+    // Set() made inputs dense in the planned order. Slots keep their kind: tensors.
     const TensorView& view = *slots_->slot(plan(span.input).value).get_if<TensorView>();
     span.begin = reinterpret_cast<uintptr_t>(view.data);
     span.end = CheckedAdd<uintptr_t>(span.begin, view.nbytes()).value_or(UINTPTR_MAX);
@@ -303,7 +303,7 @@ absl::Status MethodInputs::CheckMutatedApart() {
   std::sort(spans_.begin(), spans_.end(), [](const Span& a, const Span& b) {
     return std::tie(a.begin, a.input) < std::tie(b.begin, b.input);
   });
-  // Those that end last of what begins before: of all, and of what is written to.
+  // The spans with the largest end among earlier ones: of all inputs, and of mutated inputs.
   const Span* last = nullptr;
   const Span* last_written = nullptr;
   for (const Span& span : spans_) {
@@ -317,7 +317,7 @@ absl::Status MethodInputs::CheckMutatedApart() {
           absl::StrCat(Describe(m), " is written to and shares memory with ", Describe(other)));
     }
     if (last == nullptr || span.end > last->end) last = &span;
-    if (written) last_written = &span;  // begins where all before it have ended
+    if (written) last_written = &span;  // begins after the end of all earlier ones
   }
   return absl::OkStatus();
 }

@@ -1,4 +1,4 @@
-// The inputs of a loaded method: what may be set, and whether all of it fits together.
+// Inputs of a loaded method: checks and copies.
 #ifndef BELAY_RUNTIME_EXECUTOR_METHOD_INPUTS_H_
 #define BELAY_RUNTIME_EXECUTOR_METHOD_INPUTS_H_
 
@@ -21,32 +21,32 @@ namespace belay {
 
 class MethodInputs {
  public:
-  // Reserves memory for inputs whose elements must be put in order. `slots` must outlive the
+  // Reserves memory for inputs whose elements may have to be reordered. `slots` must outlive the
   // result.
-  //   kResourceExhausted  no memory, or `memory`, from which it is taken
+  //   kResourceExhausted  out of memory, or `memory`, which is charged
   static absl::StatusOr<MethodInputs> Create(SlotTable* slots, MemoryBudget& memory);
 
-  // What Create() holds at most, but for the memory of inputs.
+  // Adds an upper bound of the memory used by Create(), except the memory of inputs.
   static void AddMemory(const MethodPlan& plan, MemoryBound& bound);
 
   // See Method::SetInput.
   absl::Status Set(size_t i, const EValue& value);
-  // Whether everything is there and agrees. Allocates nothing unless it fails. O(n log n) in the
-  // inputs. See Method::Execute.
+  // Checks that all inputs are set and consistent. Allocates nothing unless it fails. O(n log n) in
+  // the inputs. See Method::Execute.
   absl::Status CheckReady();
 
-  // Whether a tensor was given another place since this was asked last.
+  // Returns whether a tensor's address changed since the last call of this function.
   bool TakeMoved() { return std::exchange(moved_, false); }
 
   uint64_t memory_bytes() const { return copies_.size(); }
 
  private:
-  // One constraint with a symbol. Terms of one symbol follow each other.
+  // A constraint with a symbol. Terms of one symbol are adjacent.
   struct Term {
     uint32_t input;
     const SizeConstraint* constraint;
   };
-  // The addresses of an input's elements, from the first byte to behind the last.
+  // Address range of an input's elements, [begin, end).
   struct Span {
     uintptr_t begin, end;
     uint32_t input;
@@ -59,7 +59,7 @@ class MethodInputs {
   absl::Status SetScalar(size_t i, ScalarKind kind, const EValue& value);
   absl::Status CheckConstant(size_t i, const EValue& value) const;
   absl::Status CheckSizes(size_t i, const TensorPlan& tensor, const TensorView& view) const;
-  // "input 1 'mask': expected f32[1..8,3], got …"
+  // Formats "input 1 'mask': expected f32[1..8,3], got …".
   absl::Status Mismatch(size_t i, const EValue& got, std::string_view detail = "") const;
   std::string Describe(size_t i) const;
   std::string Expected(size_t i) const;
@@ -70,9 +70,9 @@ class MethodInputs {
   bool moved_ = false;
   std::vector<uint8_t> set_;
   std::vector<Term> terms_;
-  std::vector<Span> spans_;  // of the tensors, if the method mutates any; made anew by each call
+  std::vector<Span> spans_;  // of the tensors, if the method mutates any; recomputed by each call
   AlignedBuffer copies_;
-  std::vector<std::byte*> copy_of_;  // by input; null for what is never copied
+  std::vector<std::byte*> copy_of_;  // by input; null for inputs that are never copied
 };
 
 }  // namespace belay

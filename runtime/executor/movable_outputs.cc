@@ -12,7 +12,7 @@
 namespace belay {
 namespace {
 
-// What instructions do with each value, lists' elements included. There are no jumps.
+// Uses of each value by instructions, including uses as a list element. Precondition: no jumps.
 class Uses {
  public:
   explicit Uses(const MethodPlan& plan)
@@ -28,7 +28,7 @@ class Uses {
       } else {
         const auto& move = std::get<MovePlan>(plan.instructions[i]);
         Add(move.from, i, /*reads=*/true);
-        Add(move.to, i, /*reads=*/true);  // not by a call
+        Add(move.to, i, /*reads=*/true);  // not written by a call
       }
     }
     for (const uint32_t output : plan.outputs) output_[output] = 1;
@@ -45,7 +45,7 @@ class Uses {
   bool WrittenByOneCallAlone(uint32_t value) const {
     return writes_[value] == 1 && read_[value] == 0;
   }
-  // Whether `value` is of use once the call that writes `output` has begun.
+  // Whether `value` is used at or after the start of the call that writes `output`.
   bool IsUsedSince(uint32_t value, uint32_t output) const {
     return output_[value] != 0 || last_[value] >= last_[output];
   }
@@ -108,7 +108,7 @@ std::vector<uint32_t> MovableOutputs(const MethodPlan& plan) {
 
 void AddMovableOutputsMemory(const MethodPlan& plan, MemoryBound& bound) {
   bound.Add(plan.values.size(), sizeof(size_t) + 3 * sizeof(uint8_t));
-  // In a list that grows by doubling.
+  // In a vector that grows by doubling.
   bound.Add(std::min(plan.outputs.size(), kMostMovableOutputs), 3 * sizeof(uint32_t));
 }
 

@@ -1,4 +1,4 @@
-// Which outputs of a method may lie elsewhere than planned.
+// Finds the outputs of a method that may be placed in caller memory.
 #ifndef BELAY_RUNTIME_EXECUTOR_MOVABLE_OUTPUTS_H_
 #define BELAY_RUNTIME_EXECUTOR_MOVABLE_OUTPUTS_H_
 
@@ -11,18 +11,18 @@
 
 namespace belay {
 
-// Of more outputs, the others stay where they are: each costs a look at every value.
+// Outputs after the first 64 are never movable: each one costs a scan of all values.
 inline constexpr size_t kMostMovableOutputs = 64;
 
-// The values among plan.outputs that can be written to memory of the caller's instead of the arena,
-// each once. Those are tensors in the arena, of static sizes, with elements, that one call of a
-// kernel or delegate writes and no instruction reads, and whose place in the arena neither that call
-// nor a later one uses for another value, nor an output; so whatever the file says, the program
-// computes the same wherever they lie. None in a method with jumps.
-// O(values * min(outputs, kMostMovableOutputs) + operands + elements of lists).
+// Returns the values among plan.outputs that can be written to caller memory instead of the arena,
+// each once. Such a value is a non-empty tensor of static sizes in the arena. Exactly one kernel or
+// delegate call writes it, and no instruction reads it. Its arena range is used for no other value
+// by that call, later calls or outputs. Hence the program computes the same results wherever these
+// outputs are placed. A method with jumps has none. O(values * min(outputs, kMostMovableOutputs) +
+// operands + elements of lists).
 std::vector<uint32_t> MovableOutputs(const MethodPlan& plan);
 
-// What that holds at most.
+// Adds an upper bound of the memory used by MovableOutputs().
 void AddMovableOutputsMemory(const MethodPlan& plan, MemoryBound& bound);
 
 }  // namespace belay

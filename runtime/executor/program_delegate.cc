@@ -17,7 +17,7 @@ class ProgramDelegate final : public DelegateHandle {
                                                                 Program program,
                                                                 const KernelRegistry& kernels,
                                                                 const BackendRegistry& backends) {
-    // The method refers to the program, which must have its last address first.
+    // The method refers to the program, which must not move afterwards.
     auto handle = std::make_unique<ProgramDelegate>(std::move(program));
     ABSL_ASSIGN_OR_RETURN(
         Method method,
@@ -52,7 +52,7 @@ class ProgramDelegate final : public DelegateHandle {
     for (size_t i = 0; i < method_->num_inputs(); ++i) {
       ABSL_RETURN_IF_ERROR(method_->SetInput(i, context.argument(static_cast<int>(i))));
     }
-    // Arguments and outputs of a call are apart, as the program's validation saw to.
+    // Arguments and outputs of a call are disjoint, by validation.
     for (size_t i = 0; i < method_->num_outputs(); ++i) {
       const TensorView* output = context.output_slot(static_cast<int>(i))->get_if<TensorView>();
       if (output != nullptr) method_->SetOutputMemory(i, *output);
@@ -83,7 +83,7 @@ class ProgramDelegate final : public DelegateHandle {
       return absl::OkStatus();
     }
     ABSL_ASSIGN_OR_RETURN(const TensorView* output, context.Output(i, tensor->sizes));
-    if (tensor->data == output->data) return absl::OkStatus();  // written there
+    if (tensor->data == output->data) return absl::OkStatus();  // was written in place
     return CopyElements(*tensor, *output);
   }
 

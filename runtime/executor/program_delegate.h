@@ -1,4 +1,4 @@
-// A delegate that is a program: what backends make of a blob that is a program file.
+// A delegate that runs a program: for backends whose blobs are program files.
 #ifndef BELAY_RUNTIME_EXECUTOR_PROGRAM_DELEGATE_H_
 #define BELAY_RUNTIME_EXECUTOR_PROGRAM_DELEGATE_H_
 
@@ -14,17 +14,17 @@
 
 namespace belay {
 
-// Opens `blob` as a program file, which is checked like any other, and loads its method "forward"
-// for the call that `context` describes. The blob, the registries and the context's threads must
-// outlive the handle. Weights are used where the blob has them, or in the context's named data.
-//   kInvalidArgument  the program has not as many inputs and outputs as the call, or mutates an
-//                     input
-//   what Program::OpenBytes and Method::Load return
-// What the method loads and executes is logged as the context says (DelegateInitContext::events).
-// The handle uses arguments in place where Method::SetInput does, and copies results: a method's
-// outputs lie in its own memory.
-//   kInvalidArgument  a result is of another kind or dtype than the call's
-//   what Method::SetInput and Execute return
+// Opens `blob` as a program file, validated like any other, and loads its method "forward" for the
+// call described by `context`. The blob, the registries and the context's threads must outlive the
+// handle. Weights are used in place, in the blob or in the context's named data.
+//   kInvalidArgument  the program's numbers of inputs and outputs differ from the call's, or it
+//                     mutates an input
+//   errors of Program::OpenBytes and Method::Load
+// Loading and executing are logged as the context says (DelegateInitContext::events). The handle
+// uses arguments in place where Method::SetInput does, and copies results, since a method's outputs
+// are in its own memory. Its Execute returns
+//   kInvalidArgument  a result's kind or dtype differs from the call's
+//   errors of Method::SetInput and Execute
 absl::StatusOr<std::unique_ptr<DelegateHandle>> OpenProgramDelegate(
     const DelegateInitContext& context, absl::Span<const std::byte> blob, const Limits& limits,
     const KernelRegistry& kernels, const BackendRegistry& backends);

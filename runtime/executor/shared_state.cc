@@ -17,23 +17,23 @@
 namespace belay {
 namespace {
 
-// Of a buffer, around what the map holds of it and in the list of contents.
+// Overhead per buffer of its map entry and of its entry in the list of contents.
 constexpr uint64_t kEntry = 64 + 3 * 32;
 
-// What the program's segments hold, in the file and beside it.
+// Total bytes of the program's segments, including companion files.
 uint64_t SegmentBytes(const Program& program) {
   MemoryBound bound;
   for (const SegmentPlan& segment : program.segments()) bound.Add(1, segment.bytes.size());
   return bound.bytes();
 }
 
-// Which initial contents are equal. Constants lie once in a file as a rule, so that equal content
-// is at one address. What isn't is compared once: contents that were found equal are one from then
-// on, so that n of them need n - 1 comparisons. Where they do not overlap, that is less than the
-// program's bytes; a file in which they do may ask for no more.
+// Equivalence classes of initial contents. A constant usually occurs once in a file, so that equal
+// contents have the same address. Other pairs are compared at most once: equal contents are merged,
+// so that n contents need n - 1 comparisons. Without overlapping constants, this costs less than
+// the program's bytes; `max_bytes` rejects files with more.
 class InitialContents {
  public:
-  // Adds all, before the first Same().
+  // Add all contents before the first Same().
   void Add(const StatePlan& state) {
     if (state.initial.has_value()) contents_.push_back({*state.initial, 0});
   }
@@ -47,8 +47,8 @@ class InitialContents {
                     contents_.end());
     for (size_t i = 0; i < contents_.size(); ++i) contents_[i].equal = i;
   }
-  // Of buffers whose tensors are the same: what they have is of one size (plan.h).
-  //   kResourceExhausted  more than `max_bytes` would be compared, in all calls
+  // For buffers with equal tensors, whose contents have the same size (plan.h).
+  //   kResourceExhausted  the sum of compared bytes over all calls exceeds `max_bytes`
   absl::StatusOr<bool> Same(const StatePlan& a, const StatePlan& b, uint64_t max_bytes) {
     if (a.initial.has_value() != b.initial.has_value()) return false;
     if (!a.initial.has_value() || a.initial->data() == b.initial->data()) return true;
@@ -69,7 +69,7 @@ class InitialContents {
  private:
   struct Content {
     absl::Span<const std::byte> bytes;
-    size_t equal;  // another one, or itself
+    size_t equal;  // another content, or itself
   };
   static bool Before(const Content& a, const Content& b) {
     return std::pair(a.bytes.data(), a.bytes.size()) < std::pair(b.bytes.data(), b.bytes.size());

@@ -1,5 +1,5 @@
-// Memory for state buffers that methods have in common: a prefill and a decode step that work on
-// one cache.
+// Memory for state buffers shared by methods, such as the KV cache of a prefill and a decode
+// method.
 #ifndef BELAY_RUNTIME_EXECUTOR_SHARED_STATE_H_
 #define BELAY_RUNTIME_EXECUTOR_SHARED_STATE_H_
 
@@ -16,29 +16,29 @@
 
 namespace belay {
 
-// The state buffers of methods of one program, one per name. Given to Method::Load, which it must
-// outlive. Methods that share it run one at a time. Move-only.
+// The state buffers of several methods of one program, one per name. Passed to Method::Load; must
+// outlive the methods. Methods that share it must not run concurrently. Move-only.
 class SharedState {
  public:
-  // State of these methods, or of all for none. It has its initial content.
-  //   kNotFound           no such method
+  // Creates the state of these methods, or of all methods if empty, with its initial content.
+  //   kNotFound           unknown method
   //   kInvalidArgument    buffers of one name differ in dtype, sizes, order or initial content;
   //                       names the buffer and both methods
-  //   kResourceExhausted  no memory, or Limits::arena_bytes; or so many constants overlap that
-  //                       comparing initial contents would take more than the program's bytes
+  //   kResourceExhausted  out of memory, or Limits::arena_bytes; or constants overlap so that
+  //                       comparing initial contents would cost more than the program's bytes
   static absl::StatusOr<SharedState> Create(const Program& program,
                                             absl::Span<const std::string> methods = {});
 
-  // A view into the memory, as long as the object. What is written to it, the next call reads.
-  //   kNotFound lists the names there are
+  // Returns a view into the memory, valid as long as the object. The next call sees writes to it.
+  //   kNotFound  lists the names of all buffers
   absl::StatusOr<TensorView> Find(std::string_view name) const;
-  // Gives all buffers their initial content. What delegates keep to themselves is not among them.
+  // Resets all buffers to their initial content. Does not affect the internal state of delegates.
   void Reset();
 
-  // Content of all buffers in the order of their names, and back: a state can be put aside and
-  // taken up again, by the same program.
+  // Saves and restores the content of all buffers, in the order of their names, for use with the
+  // same program.
   std::string Save() const;
-  //   kInvalidArgument  not as many bytes as Save() gives
+  //   kInvalidArgument  the size differs from that of Save()
   absl::Status Restore(std::string_view saved);
 
   uint64_t memory_bytes() const { return memory_.size(); }
@@ -47,7 +47,7 @@ class SharedState {
   struct Buffer {
     TensorView view;
     uint64_t offset = 0, bytes = 0;
-    const MethodPlan* method = nullptr;  // the first that has it
+    const MethodPlan* method = nullptr;  // the first method that has it
     const StatePlan* plan = nullptr;
   };
   SharedState() = default;

@@ -48,7 +48,7 @@ absl::StatusOr<std::unique_ptr<SlotTable>> SlotTable::Create(const MethodPlan& p
 }
 
 void SlotTable::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
-  // The last is a copied constant, in a list that grows by doubling.
+  // The last term is a copied constant, in a vector that grows by doubling.
   constexpr uint64_t kValue = sizeof(EValue) + sizeof(uint8_t) + sizeof(const TensorPlan*) +
                               sizeof(void*) + sizeof(uint8_t) + sizeof(ListView) +
                               3 * sizeof(AlignedBuffer);
@@ -65,7 +65,8 @@ void SlotTable::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
 absl::StatusOr<void*> SlotTable::ConstantData(const TensorPlan& tensor, MemoryBudget& memory) {
   const std::byte* data = tensor.constant.data();
   const bool aligned = IsAlignedForElements(data, tensor.dtype);
-  // Nothing writes to a constant: no instruction has one as an output, and CheckMutable() refuses.
+  // Constants are never written: no instruction has one as an output, and CheckMutable() rejects
+  // them.
   if (aligned || tensor.constant.empty()) return const_cast<std::byte*>(data);
   ABSL_RETURN_IF_ERROR(memory.Take(tensor.constant.size(), "a copy of a misaligned constant"));
   ABSL_ASSIGN_OR_RETURN(AlignedBuffer copy, AlignedBuffer::Create(tensor.constant.size()));
@@ -137,7 +138,7 @@ absl::Status SlotTable::AllocateMemory(SharedState* shared) {
   }
   for (uint32_t v = 0; v < slots_.size(); ++v) {
     const TensorPlan* tensor = tensor_plans_[v];
-    if (tensor == nullptr || tensor->max_bytes == 0) continue;  // without elements: no memory
+    if (tensor == nullptr || tensor->max_bytes == 0) continue;  // empty: no memory
     if (tensor->location == TensorPlan::Location::kArena) {
       tensor_data_[v] = arena_.data() + tensor->offset;
     } else if (tensor->location == TensorPlan::Location::kState && shared == nullptr) {
@@ -193,7 +194,7 @@ absl::Status SlotTable::RestoreSlot(uint32_t value) {
 
 std::optional<uint32_t> SlotTable::ValueAt(const void* address) const {
   const uintptr_t first = reinterpret_cast<uintptr_t>(slots_.data());
-  // Very large for what lies before the slots.
+  // Wraps to a huge value for addresses before the slots.
   const uintptr_t distance = reinterpret_cast<uintptr_t>(address) - first;
   if (distance >= slots_.size() * sizeof(EValue)) return std::nullopt;
   return static_cast<uint32_t>(distance / sizeof(EValue));

@@ -1,4 +1,4 @@
-// The values of a loaded method, and the memory that its tensors lie in.
+// Values of a loaded method, and the memory of its tensors.
 #ifndef BELAY_RUNTIME_EXECUTOR_SLOT_TABLE_H_
 #define BELAY_RUNTIME_EXECUTOR_SLOT_TABLE_H_
 
@@ -22,47 +22,48 @@
 
 namespace belay {
 
-// Whether elements of the dtype may lie at `data`: complex numbers are aligned as their parts are.
+// Whether `data` is aligned for elements of the dtype. Complex types need the alignment of their
+// parts.
 bool IsAlignedForElements(const void* data, DType dtype);
 
-// One EValue per value of the plan, at a fixed address. Kernels get pointers to them. It is the
-// OutputAllocator of the method: outputs keep their planned place and are resized within the sizes
-// that were planned.
+// One EValue per value of the plan, at a fixed address; kernels get pointers to them. Also the
+// method's OutputAllocator: outputs keep their planned address and are resized within their planned
+// bounds.
 class SlotTable final : public OutputAllocator {
  public:
-  // Every tensor at its largest size; only constants have data. `plan` must outlive the result.
-  //   kResourceExhausted  no memory for constants that must be copied because they are misaligned;
-  //                       or `memory`, from which those, arena and state are taken
+  // Every tensor has its maximum sizes; only constants have data. `plan` must outlive the result.
+  //   kResourceExhausted  out of memory for copies of misaligned constants; or `memory`, which is
+  //                       charged for those, arena and state
   static absl::StatusOr<std::unique_ptr<SlotTable>> Create(const MethodPlan& plan,
                                                            MemoryBudget& memory);
 
-  // What Create() holds at most, but for copies of constants.
+  // Adds an upper bound of the memory used by Create(), except copies of constants.
   static void AddMemory(const MethodPlan& plan, MemoryBound& bound);
 
-  // Allocates arena and state and points the tensors into them. Once. State lies in `shared` if
-  // that is given, which must outlive the object.
-  //   kInvalidArgument  `shared` has no such buffer
+  // Allocates arena and state and points the tensors into them. Call once. If `shared` is given, it
+  // holds the state and must outlive the object.
+  //   kInvalidArgument  a buffer is missing in `shared`
   absl::Status AllocateMemory(SharedState* shared = nullptr);
-  // Gives all state its initial content. Precondition: AllocateMemory() succeeded.
+  // Resets all state to its initial content. Precondition: AllocateMemory() succeeded.
   void ResetState();
 
-  // Lets the value, one of MovableOutputs(), lie at `data` from now on, nullptr: where it was
-  // planned. Whether that is another place than before. Precondition: AllocateMemory() succeeded.
+  // Places the value, one of MovableOutputs(), at `data`; nullptr: at its planned address. Returns
+  // whether its address changed. Precondition: AllocateMemory() succeeded.
   bool MoveOutput(uint32_t value, void* data);
 
   const MethodPlan& plan() const { return plan_; }
   EValue& slot(uint32_t value) { return slots_[value]; }
   const EValue& slot(uint32_t value) const { return slots_[value]; }
-  // Where an instruction writes its output to: None is dropped.
+  // Destination of an instruction's output; an output that is None is dropped.
   EValue* output_slot(uint32_t value);
-  // nullptr when the value is no tensor.
+  // nullptr if the value is not a tensor.
   const TensorPlan* tensor_plan(uint32_t value) const { return tensor_plans_[value]; }
-  // Whether it is one of MovableOutputs().
+  // Whether the value is one of MovableOutputs().
   bool is_movable(uint32_t value) const { return absl::c_linear_search(movable_, value); }
   bool has_movable_outputs() const { return !movable_.empty(); }
 
-  // Whether the slot still holds a value of its kind, after an instruction wrote to it. If not, the
-  // slot is restored. Such a kernel and such a program do not fit together.
+  // Checks the kind of a slot's value after an instruction wrote to it. On a mismatch, restores the
+  // slot: the kernel and the program are incompatible.
   //   kInvalidArgument  names both kinds
   absl::Status CheckOutput(uint32_t value) {
     if (slots_[value].kind() == kinds_[value]) [[likely]]
@@ -78,7 +79,7 @@ class SlotTable final : public OutputAllocator {
  private:
   explicit SlotTable(const MethodPlan& plan) : plan_(plan) {}
   absl::Status MakeSlots(MemoryBudget& memory);
-  // nullopt when `address` is not inside the slots.
+  // nullopt if `address` is not inside the slots.
   std::optional<uint32_t> ValueAt(const void* address) const;
   absl::StatusOr<void*> ConstantData(const TensorPlan& tensor, MemoryBudget& memory);
   EValue InitialValue(uint32_t value);
@@ -88,7 +89,7 @@ class SlotTable final : public OutputAllocator {
   std::vector<EValue> slots_;
   std::vector<uint8_t> kinds_;  // as planned
   std::vector<const TensorPlan*> tensor_plans_;
-  std::vector<void*> tensor_data_;  // as planned, or where an output was moved; of inputs null
+  std::vector<void*> tensor_data_;  // planned address, or that of a moved output; null for inputs
   std::vector<uint32_t> movable_;
   std::vector<uint8_t> mutated_;  // the value is an input that the program may write to
   std::vector<EValue*> list_elements_;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# globals.sh BINARY ALLOWED: fails when the binary has a writable object of Belay's, or of Highway's, that ALLOWED does
-# not name, and when ALLOWED names one that is not there.
+# globals.sh BINARY ALLOWED: fails if the binary contains a writable object of Belay or Highway that ALLOWED does not
+# name, or if ALLOWED names one that the binary does not contain.
 set -euo pipefail
 
 binary="$1" allowed="$2"
@@ -15,7 +15,7 @@ if grep -Eq '__(asan|tsan|msan)_init' <<<"$symbols"; then
   exit 0
 fi
 
-# "section name", one a line. Constants with relocations (.data.rel.ro) are read-only when main() begins.
+# "section name", one per line. Constants with relocations (.data.rel.ro) are read-only when main() begins.
 objects="$(awk '{ for (i = 1; i <= NF; ++i) if ($i ~ /^\.(data|bss|tdata|tbss)(\.|$)/ && $i !~ /^\.data\.rel\.ro/) {
            section = $i
            line = $0

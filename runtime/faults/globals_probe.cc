@@ -1,4 +1,4 @@
-// Runs a program; linked with everything that the runtime has, for globals_test to look at.
+// Runs a program. Links everything in the runtime, so that globals_test can inspect the binary.
 #include <cstdio>
 
 #include "runtime/executor/method.h"

@@ -28,10 +28,10 @@ std::string_view NumberName(bool) { return "a bool"; }
 std::string_view NumberName(int64_t) { return "an int"; }
 std::string_view NumberName(double) { return "a float"; }
 
-// What an input that is a number may hold.
+// Dtypes accepted for scalar inputs.
 constexpr DTypeSet kNumberTypes = kRealTypes | kUnsignedWideTypes | kFloat8Types;
 
-// The number of another type that equals `value`; nullopt when there is none. NaN is a float.
+// Converts `value` exactly to another type; nullopt if impossible. NaN is a float.
 template <class To, class From>
 std::optional<To> Exactly(From value) {
   if constexpr (kIsReducedFloat<From>) {
@@ -60,7 +60,7 @@ std::optional<To> Exactly(From value) {
   }
 }
 
-// For messages.
+// Formats a scalar for messages.
 template <class T>
 std::string NumberText(T value) {
   if constexpr (kIsFloating<T>) {
@@ -72,7 +72,7 @@ std::string NumberText(T value) {
   }
 }
 
-// The one element of `array` as input i's number.
+// Converts the single element of `array` to the scalar of input i.
 template <class T>
 absl::StatusOr<EValue> ScalarOf(const MethodPlan& plan, size_t i, const NpyArray& array) {
   std::optional<T> number;
@@ -191,7 +191,7 @@ absl::StatusOr<NpyArray> RandomInput(const MethodPlan& plan, size_t i, uint64_t 
   array.dtype = tensor->dtype;
   array.sizes = tensor->sizes;
   for (const SizeConstraint& c : plan.inputs[i].constraints) {
-    // Sizes that hang on one symbol stay in step when all take their symbol's size.
+    // Sizes that depend on one symbol stay consistent if all use the symbol's size.
     const CheckedInt wanted = c.symbol.empty() ? CheckedInt(dynamic_size)
                                                : CheckedInt(c.multiplier) * dynamic_size + c.offset;
     if (!wanted.ok()) {

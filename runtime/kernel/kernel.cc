@@ -170,7 +170,7 @@ absl::StatusOr<int> KernelContext::OutputListSize(int i) const {
 }
 
 absl::StatusOr<const TensorView*> KernelContext::PlannedOutput(int i) const {
-  // Asked before CheckArity, when a kernel is chosen.
+  // May be called before CheckArity, when a kernel is selected.
   if (i < 0 || i >= num_outputs()) {
     return absl::InvalidArgumentError(
         absl::StrCat("there is no output ", i, ", there are ", num_outputs()));
@@ -181,7 +181,7 @@ absl::StatusOr<const TensorView*> KernelContext::PlannedOutput(int i) const {
 
 namespace {
 
-// Memory for a call that is read for one question.
+// Memory for a temporary parsed call.
 struct CallMemory {
   alignas(kCallAlignment) std::byte bytes[kMaxCallBytes];
 };

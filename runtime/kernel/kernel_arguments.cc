@@ -11,7 +11,7 @@
 namespace belay {
 namespace {
 
-// The next word of `text`, which it is taken from; "" at the end.
+// Removes and returns the first word of `text`; "" at the end.
 std::string_view NextWord(std::string_view& text) {
   const size_t end = text.find(' ');
   const std::string_view word = text.substr(0, end);
@@ -68,7 +68,7 @@ absl::StatusOr<T> KernelArguments::Get(std::string_view name,
   absl::StatusOr<T> value = (context_.*read)(i);
   if (value.ok()) [[likely]]
     return value;
-  // The context knows positions alone.
+  // The context only knows positions: replace the position by the name.
   const std::string position = absl::StrCat("argument ", i);
   std::string_view message(value.status().message().data(), value.status().message().size());
   if (message.starts_with(position)) message.remove_prefix(position.size());

@@ -1,7 +1,8 @@
-// The arguments of one call by the names of the operator's schema: what a call is read from.
+// Reads the arguments of one call by the names of the operator's schema.
 //
-// Every operator with parameters has one call struct beside its shape rule
-// (runtime/kernel/shape_rules/), a template over the class of arguments, and one reader:
+// Every operator with parameters has one call struct next to its shape rule
+// (runtime/kernel/shape_rules/). The struct is a template over the class of arguments and has one
+// parser:
 //
 //   template <class Arguments>
 //   struct PoolCall {
@@ -11,11 +12,11 @@
 //     static absl::StatusOr<PoolCall> Read(const Arguments& arguments);
 //   };
 //
-// The kernels of every engine take PoolCall<KernelArguments>, the compiler's meta kernel
+// The kernels of every engine use PoolCall<KernelArguments>; the compiler's meta kernel uses
 // PoolCall<MetaArguments> (exir/ops/meta_arguments.h). A class of arguments has
 //
-//   Dim                             a number that may be known only when the program runs
-//   TensorRef                       a pointer to what is known of a tensor
+//   Dim                             a scalar that may be known only at run time
+//   TensorRef                       a pointer to the known properties of a tensor
 //   SizesOf(TensorRef)              its sizes as dims
 //   bool Has(name)                  whether the operator has such an argument at all
 //   bool IsNone(name)
@@ -26,15 +27,15 @@
 //   StatusOr<Dims<Dim>> IntList(name)                           at most kMaxRank
 //   StatusOr<Sizes> StaticIntList(name)                         at most kMaxRank
 //   StatusOr<int> ListSize(name), StatusOr<Dim> ListInt(name, k)   of lists of any length
-//   StatusOr<LongIntListRef> LongIntList(name)                  one that the call keeps; elements:
+//   StatusOr<LongIntListRef> LongIntList(name)                  list kept in the call; elements:
 //                                                               CountOf(list), IntOf(list, k)
 //   StatusOr<double> Double(name), StatusOr<bool> Bool(name), StatusOr<DType> Dtype(name), …
-//   OperandRef                      a tensor or a number, and the dtype as which it promotes
+//   OperandRef                      a tensor or a scalar, and the dtype it promotes as
 //   StatusOr<OperandRef> Operand(name), StatusOr<OperandRef> Number(name)
-//   Status Error(message), Status ArgumentError(name, message)  for what a Read refuses
+//   Status Error(message), Status ArgumentError(name, message)  for errors found by a Read
 //
-// Errors are kInvalidArgument, naming the argument, what was expected and what it got. Asking for a
-// name that the operator has not is kInternal: a mistake in the kernel.
+// Errors are kInvalidArgument and name the argument, the expected and the actual value. Requesting
+// a name that the operator does not have is kInternal: a bug in the kernel.
 #ifndef BELAY_RUNTIME_KERNEL_KERNEL_ARGUMENTS_H_
 #define BELAY_RUNTIME_KERNEL_KERNEL_ARGUMENTS_H_
 
@@ -53,8 +54,8 @@
 
 namespace belay {
 
-// Reads a kernel's arguments. A lone int counts as a list of one. Cheap to make; the context and
-// the signature's text outlive it. What it hands out points into the slots of the call.
+// Reads a kernel's arguments. A single int counts as a list of one. Cheap to construct. The context
+// and the signature string must outlive it. Returned references point into the slots of the call.
 class KernelArguments {
  public:
   using Dim = CheckedInt;
@@ -79,64 +80,65 @@ class KernelArguments {
   absl::StatusOr<double> Double(std::string_view name) const;  // any real number
   absl::StatusOr<std::optional<double>> OptionalDouble(std::string_view name) const;
   absl::StatusOr<bool> Bool(std::string_view name) const;
-  // int64, double, bool or complex, as given.
+  // Returns int64, double, bool or complex, as passed.
   absl::StatusOr<EValue> Scalar(std::string_view name) const;
   absl::StatusOr<std::string_view> String(std::string_view name) const;
   absl::StatusOr<DType> Dtype(std::string_view name) const;
-  absl::StatusOr<DType> DtypeOr(std::string_view name, DType fallback) const;  // for none
+  absl::StatusOr<DType> DtypeOr(std::string_view name, DType fallback) const;  // if None
   absl::StatusOr<Dims<CheckedInt>> IntList(std::string_view name) const;
   absl::StatusOr<Sizes> StaticIntList(std::string_view name) const;
   absl::StatusOr<int> ListSize(std::string_view name) const;
   absl::StatusOr<CheckedInt> ListInt(std::string_view name, int k) const;
-  // An int[] argument of any length, as it stands in the call.
+  // An int[] argument of any length, by reference to its slot.
   using LongIntListRef = const EValue*;
   absl::StatusOr<LongIntListRef> LongIntList(std::string_view name) const;
   static int CountOf(LongIntListRef list);
   // Precondition: 0 <= k < CountOf(list).
   static absl::StatusOr<CheckedInt> IntOf(LongIntListRef list, int k);
   absl::StatusOr<ListView> List(std::string_view name) const;
-  // A bool[n] argument as bits; bit k stands for element k. n <= 32.
+  // A bool[n] argument as a bit mask: bit k is element k. n <= 32.
   absl::StatusOr<uint32_t> BoolMask(std::string_view name, int n) const;
-  // As it stands in the call: for operators that take anything. None for a name that is not there.
+  // The raw value, for operators that accept any kind. None for an unknown name.
   const EValue& operator[](std::string_view name) const;
   absl::StatusOr<double> ListDouble(std::string_view name, int k) const;  // of a list of floats
 
-  // A Scalar argument that becomes an element of `dtype`; whether it fits is seen on conversion.
+  // A Scalar argument that will be converted to an element of `dtype`; the conversion checks the
+  // range.
   using ScalarRef = EValue;
   absl::StatusOr<EValue> ScalarFor(std::string_view name, DType dtype) const {
     return Scalar(name);
   }
-  // A Tensor?[] argument; its elements are read with OptionalListTensor (tensor_list.h).
+  // A Tensor?[] argument; read its elements with OptionalListTensor (tensor_list.h).
   using TensorListRef = ListView;
   absl::StatusOr<ListView> OptionalTensorList(std::string_view name) const { return List(name); }
-  // A Tensor[] argument; its elements are read with ListTensor.
+  // A Tensor[] argument; read its elements with ListTensor.
   absl::StatusOr<ListView> TensorList(std::string_view name) const { return List(name); }
 
-  // An operand of a pointwise operator: a tensor, or a number in the place of one.
+  // An operand of a pointwise operator: a tensor, or a scalar in place of a tensor.
   struct OperandRef {
     const EValue* value = nullptr;       // in its slot; null for none
-    const TensorView* tensor = nullptr;  // null for a number
-    DType dtype = DType::kFloat32;       // the tensor's; of a number the category it promotes as
+    const TensorView* tensor = nullptr;  // null for a scalar
+    DType dtype = DType::kFloat32;       // of the tensor; for a scalar the category it promotes as
   };
   absl::StatusOr<OperandRef> Operand(std::string_view name) const;
-  absl::StatusOr<OperandRef> Number(std::string_view name) const;  // a number alone
-  // One that becomes an element of `dtype`; whether it fits is seen on conversion.
+  absl::StatusOr<OperandRef> Number(std::string_view name) const;  // scalars only
+  // A scalar that will be converted to an element of `dtype`; the conversion checks the range.
   absl::StatusOr<OperandRef> NumberFor(std::string_view name, DType dtype) const {
     return Number(name);
   }
 
-  // kInvalidArgument about the call, and about one argument.
+  // kInvalidArgument about the whole call, and about one argument.
   absl::Status Error(std::string_view message) const;
   absl::Status ArgumentError(std::string_view name, std::string_view message) const;
 
-  using Value = EValue;           // what operator[] gives
-  using Text = std::string_view;  // what String gives
+  using Value = EValue;           // returned by operator[]
+  using Text = std::string_view;  // returned by String
   absl::StatusOr<MemoryFormat> MemoryFormatOr(std::string_view name, MemoryFormat fallback) const;
 
  private:
   static constexpr int kMostArguments = 24;
-  int Position(std::string_view name) const;  // -1 for none of that name
-  // What `read` of the context gives for the argument; its error names the argument.
+  int Position(std::string_view name) const;  // -1 for an unknown name
+  // Returns the result of the context's accessor `read` for the argument; errors name the argument.
   template <class T>
   absl::StatusOr<T> Get(std::string_view name,
                         absl::StatusOr<T> (KernelContext::*read)(int) const) const;
@@ -179,7 +181,7 @@ auto Ask(const KernelContext& context, const void* call) {
   return kFunction(context, *static_cast<const Call*>(call));
 }
 
-// Calls that can be fixed have both functions.
+// Calls that can be fixed define both functions.
 template <class Call>
 concept Fixable = requires(Call& call, const Call& fixed, const KernelContext& context) {
   { call.Fix(context) } -> std::same_as<bool>;
@@ -198,22 +200,22 @@ void RunFixedCall(const void* call) {
 
 }  // namespace kernel_internal
 
-// What the function of a row runs: Call of `absl::Status Run(KernelContext&, const Call&)`.
+// Extracts Call from the signature of a row's function, `absl::Status Run(KernelContext&, const
+// Call&)`.
 template <auto kRun>
 using CallOfRun = typename kernel_internal::CallOfRun<decltype(kRun)>::type;
 
-// A row for a kernel whose call is read once: kRun is
+// Creates the table row of a kernel whose call is parsed once. kRun is
 //   absl::Status Run(KernelContext& context, const Call& call);
 // where Call has `static absl::StatusOr<Call> Read(const KernelArguments&)` and needs no
 // destructor. kAccepts and kScratchBytes, if any, are
 //   bool Accepts(const KernelContext& context, const Call& call);
 //   uint64_t ScratchBytes(const KernelContext& context, const Call& call);
-// A Call that has `bool Fix(const KernelContext&)` and `void RunFixed() const` can be fixed
-// (Kernel::fix_call).
-// A call that can't be read is not accepted by a row with kAccepts; one without takes it, and gives
-// the error when it runs. `signature` has the names of the schema's arguments in order, and the
-// number of results if that is not one: "self dim keepdim -> 2". exir/ops/kernel_signatures_test
-// holds it equal to the schema.
+// A Call with `bool Fix(const KernelContext&)` and `void RunFixed() const` can be fixed
+// (Kernel::fix_call). A row with kAccepts rejects a call that can't be parsed. A row without
+// kAccepts accepts it and returns the error at run time. `signature` lists the names of the
+// schema's arguments in order, and the number of results if it is not one: "self dim keepdim -> 2".
+// exir/ops/kernel_signatures_test checks it against the schema.
 template <auto kRun, auto kAccepts = nullptr, auto kScratchBytes = nullptr>
 constexpr Kernel KernelRow(std::string_view op, std::string_view signature, std::string_view name,
                            KernelEngine engine) {

@@ -18,7 +18,7 @@ absl::Status Duplicate(const Kernel& kernel) {
 }  // namespace
 
 absl::Status KernelRegistry::Add(absl::Span<const Kernel> kernels) {
-  // A registry of the new rows alone finds duplicates among them before anything changes here.
+  // Finds duplicates among the new rows before anything changes here.
   absl::flat_hash_map<std::string_view, std::vector<const Kernel*>> added;
   for (const Kernel& kernel : kernels) {
     std::vector<const Kernel*>& fresh = added[kernel.op];

@@ -1,4 +1,4 @@
-// The kernels that a program may use: a value that is built from tables and passed in.
+// The set of kernels that programs may use: a value that is built from tables and passed in.
 #ifndef BELAY_RUNTIME_KERNEL_KERNEL_REGISTRY_H_
 #define BELAY_RUNTIME_KERNEL_KERNEL_REGISTRY_H_
 
@@ -16,14 +16,14 @@ namespace belay {
 // (they are constants).
 class KernelRegistry {
  public:
-  // Adds rows; later ones are preferred. kAlreadyExists (nothing added) when an operator has a row
-  // of the same name.
+  // Adds rows; later ones are preferred. kAlreadyExists (nothing added) if an operator already has
+  // a row of the same name.
   absl::Status Add(absl::Span<const Kernel> kernels);
 
-  // The kernel that takes this call: the last added row of `op` whose Accepts() agrees; nullptr
-  // when there is none.
+  // Returns the last added row of `op` whose Accepts() returns true; nullptr if every row rejects
+  // the call.
   const Kernel* Find(std::string_view op, const KernelContext& context) const;
-  // All rows of `op` in the order of preference; empty when there are none.
+  // Returns all rows of `op`, most preferred first; empty for an unknown operator.
   std::vector<const Kernel*> Candidates(std::string_view op) const;
   bool Contains(std::string_view op) const { return rows_.contains(op); }
   // All operators, sorted.

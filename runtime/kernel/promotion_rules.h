@@ -1,5 +1,5 @@
-// The promotion rules of pointwise operators, by what they take and what they make of it. Rows of
-// operators (exir/ops) and their kernels name the same rule.
+// Promotion rules of pointwise operators, by supported dtypes and result type. The rows of an
+// operator (exir/ops) and of its kernels reference the same rule.
 #ifndef BELAY_RUNTIME_KERNEL_PROMOTION_RULES_H_
 #define BELAY_RUNTIME_KERNEL_PROMOTION_RULES_H_
 
@@ -9,15 +9,15 @@ namespace belay {
 
 inline constexpr DTypeSet kOrderedTypes = kNumericTypes | kBoolType;
 
-// Result in the common dtype, of: anything but float8 …
+// Result in the common dtype; supports all dtypes except float8 …
 inline constexpr PromotionRule kAnyRule = {kArithmeticTypes};
-inline constexpr PromotionRule kNoBoolRule = {kNumericTypes | kComplexTypes};  // … or bool,
-inline constexpr PromotionRule kOrderedRule = {kOrderedTypes};                 // … or complex,
-inline constexpr PromotionRule kNumericRule = {kNumericTypes};                 // … or either;
+inline constexpr PromotionRule kNoBoolRule = {kNumericTypes | kComplexTypes};  // … and bool,
+inline constexpr PromotionRule kOrderedRule = {kOrderedTypes};                 // … and complex,
+inline constexpr PromotionRule kNumericRule = {kNumericTypes};                 // … and both;
 inline constexpr PromotionRule kFloatOnlyRule = {kFloatTypes};
 inline constexpr PromotionRule kIntegerRule = {kIntegerTypes};
 inline constexpr PromotionRule kIntegerOrBoolRule = {kIntegerTypes | kBoolType};
-// integers count as float32;
+// integers are promoted to float32;
 inline constexpr PromotionRule kToFloatRule = {kArithmeticTypes, ResultType::kFloat};
 inline constexpr PromotionRule kOrderedToFloatRule = {kOrderedTypes, ResultType::kFloat};
 // result of type bool;

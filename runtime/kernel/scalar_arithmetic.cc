@@ -18,12 +18,12 @@ constexpr std::string_view kNames[] = {
     "|",         "<<",      ">>",      "trunc",   "ceil",    "floor", "sym_not", "sym_int",
     "sym_float", "sym_ite", "sym_max", "sym_min", "sym_sqrt"};
 
-// A real number: an int unless it is a float.
+// A real scalar: an int, or a float if is_float.
 struct Number {
   bool is_float = false;
   bool is_bool = false;
   int64_t integer = 0;
-  double real = 0;  // the value in both cases
+  double real = 0;  // the value as a double in both cases
 };
 
 absl::StatusOr<Number> ToNumber(ScalarOp op, const EValue& value) {
@@ -57,14 +57,14 @@ absl::StatusOr<EValue> ToInteger(ScalarOp op, double value) {
   return Checked(op, TruncateToInt64(value));
 }
 
-// a < b: -1, equal: 0, a > b: 1; 2 when one is NaN.
+// Returns -1 for a < b, 0 for a == b, 1 for a > b, 2 if one is NaN.
 int Order(const Number& a, const Number& b) {
   if (!a.is_float && !b.is_float) return a.integer < b.integer ? -1 : a.integer > b.integer ? 1 : 0;
   if (std::isnan(a.real) || std::isnan(b.real)) return 2;
   return a.real < b.real ? -1 : a.real > b.real ? 1 : 0;
 }
 
-// Rounded towards minus infinity, as Python does it. Precondition: b != 0.
+// floor(a / b), as in Python. Precondition: b != 0.
 double FloorQuotient(double a, double b) {
   const double remainder = std::fmod(a, b);
   double quotient = (a - remainder) / b;
@@ -74,7 +74,7 @@ double FloorQuotient(double a, double b) {
   return quotient - floored > 0.5 ? floored + 1 : floored;
 }
 
-// With the sign of b. Precondition: b != 0.
+// a % b with the sign of b. Precondition: b != 0.
 double Modulo(double a, double b) {
   const double remainder = std::fmod(a, b);
   if (remainder == 0) return std::copysign(0.0, b);

@@ -1,8 +1,8 @@
-// Python's arithmetic on numbers, as programs do it on sizes: _operator.*, math.*, torch.sym_*.
+// Python's scalar arithmetic as programs use it on sizes: _operator.*, math.*, torch.sym_*.
 //
-// int is int64_t and checked: an overflow is an error, so is a division by zero. Where an int and a
-// float meet, the result is a float; a bool counts as an int. The compiler folds constants with the
-// same functions.
+// int is a checked int64_t: overflow and division by zero are errors. An operation on an int and a
+// float gives a float; a bool counts as an int. The compiler folds constants with the same
+// functions.
 #ifndef BELAY_RUNTIME_KERNEL_SCALAR_ARITHMETIC_H_
 #define BELAY_RUNTIME_KERNEL_SCALAR_ARITHMETIC_H_
 
@@ -67,9 +67,9 @@ constexpr int ScalarOpArity(ScalarOp op) {
 }
 std::string_view ScalarOpName(ScalarOp op);  // "//", "sym_max": for messages
 
-// kInvalidArgument when an argument is not real, there are too few or too many, or the operation is
-// not defined there (division by zero, a negative shift, the root of a negative number);
-// kOutOfRange when the result is no int64.
+// kInvalidArgument if an argument is not real, the number of arguments is wrong, or the operation
+// is undefined (division by zero, a negative shift, the square root of a negative number);
+// kOutOfRange if the result does not fit in int64.
 absl::StatusOr<EValue> ApplyScalarOp(ScalarOp op, absl::Span<const EValue> arguments);
 
 }  // namespace belay

@@ -1,4 +1,4 @@
-// For tests of kernels: where their outputs get memory from.
+// Output allocators for kernel tests.
 #ifndef BELAY_RUNTIME_KERNEL_TEST_OUTPUTS_H_
 #define BELAY_RUNTIME_KERNEL_TEST_OUTPUTS_H_
 
@@ -15,7 +15,7 @@
 
 namespace belay {
 
-// Outputs are what the test planned: they have memory, and their sizes must be right already.
+// Outputs planned by the test: they have memory already, and resizing only accepts their sizes.
 class FixedOutputs final : public OutputAllocator {
  public:
   absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
@@ -25,8 +25,8 @@ class FixedOutputs final : public OutputAllocator {
   }
 };
 
-// Gives outputs contiguous memory of zeros, each up to 65536 elements. One that has memory and the
-// right sizes stays.
+// Allocates zeroed contiguous memory for outputs, up to 65536 elements each. Keeps an output that
+// has memory and the right sizes.
 class FreshOutputs final : public OutputAllocator {
  public:
   absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {

@@ -27,7 +27,7 @@ absl::Status NoCommonType(DType a, DType b) {
       absl::StrCat("dtypes ", DTypeName(a), " and ", DTypeName(b), " have no common dtype"));
 }
 
-// What an operand of a lower class adds to the dtype of the higher ones.
+// Combines the dtype of higher-priority operands with that of a lower priority.
 absl::StatusOr<std::optional<DType>> Combine(std::optional<DType> higher,
                                              std::optional<DType> lower) {
   if (!higher.has_value()) return lower;
@@ -36,7 +36,7 @@ absl::StatusOr<std::optional<DType>> Combine(std::optional<DType> higher,
     return IsComplex(*lower) ? std::optional<DType>(ToComplex(*higher)) : higher;
   }
   if (*higher != DType::kBool && !IsFloatingPoint(*lower) && !IsComplex(*lower)) return higher;
-  // Wide unsigned integers become complex beside an operand of a lower class only.
+  // Wide unsigned integers only become complex through an operand of lower priority.
   if (kUnsignedWideTypes.contains(*higher) && IsComplex(*lower)) return lower;
   const std::optional<DType> both = PromoteTypes(*higher, *lower);
   if (!both.has_value()) return NoCommonType(*higher, *lower);

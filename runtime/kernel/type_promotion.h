@@ -1,9 +1,9 @@
-// PyTorch's type promotion: in which dtype an operator computes, and which it returns.
+// PyTorch's type promotion: the dtype in which an operator computes, and the dtype it returns.
 //
 // Source: c10/core/ScalarType (promote_types) and aten/src/ATen/native/TypeProperties (result_type)
-// of PyTorch. Operands are of three classes; a lower class counts only where it is of a higher
-// category (bool < integral < floating point < complex): tensors with dimensions, tensors without,
-// and Python numbers. Meta kernels and kernels use the same rule.
+// of PyTorch. Operands have three priorities: tensors with dimensions, tensors of rank 0, and
+// Python scalars. A lower priority only counts if its category is higher (bool < integral <
+// floating point < complex). Meta kernels and kernels use the same rule.
 #ifndef BELAY_RUNTIME_KERNEL_TYPE_PROMOTION_H_
 #define BELAY_RUNTIME_KERNEL_TYPE_PROMOTION_H_
 
@@ -16,15 +16,16 @@
 
 namespace belay {
 
-// Collects operands; the order of adding does not matter.
+// Collects operands; their order does not matter.
 class TypePromotion {
  public:
   void AddTensor(DType dtype, int rank) { Add(rank > 0 ? dimensioned_ : zero_dim_, dtype); }
-  // `category` is what the number promotes as: int64, float32, bool or complex64 (ScalarCategory).
+  // `category` is the dtype the scalar promotes as: int64, float32, bool or complex64
+  // (ScalarCategory).
   void AddScalar(DType category) { Add(scalar_, category); }
 
-  // The common dtype. kInvalidArgument naming the two dtypes that have none (float8 and others,
-  // uint16 and int32), or when there was no operand.
+  // Returns the common dtype. kInvalidArgument if two dtypes have none (float8 and others, uint16
+  // and int32; names both), or without operands.
   absl::StatusOr<DType> Result() const;
 
  private:
@@ -33,21 +34,21 @@ class TypePromotion {
   std::optional<DType> clash_[2];
 };
 
-// The dtype as which a number promotes: int64, float32, bool or complex64; nullopt when it is no
-// number.
+// Returns the dtype a scalar promotes as: int64, float32, bool or complex64; nullopt if `value` is
+// not a scalar.
 std::optional<DType> ScalarCategory(const EValue& value);
 
-// What an operator makes of the common dtype of its operands.
+// How an operator's result dtype follows from the common dtype of its operands.
 enum class ResultType : uint8_t {
   kCommon,  // computes and returns it
-  kFloat,   // integers count as float32
+  kFloat,   // integers are promoted to float32
   kBool,    // computes in it, returns bool
   kReal,    // returns its real part: abs
 };
 
-// An operator's rule. A constant; the compiler's row and the kernel's row refer to the same one.
+// Promotion rule of an operator. A constant, shared by the compiler's row and the kernel's row.
 struct PromotionRule {
-  DTypeSet types;  // the common dtypes it takes, before integers become float32
+  DTypeSet types;  // supported common dtypes, before integers become float32
   ResultType result = ResultType::kCommon;
   bool operator==(const PromotionRule&) const = default;
 };
@@ -57,10 +58,10 @@ struct PromotedTypes {
   DType result;
 };
 
-// kInvalidArgument when there is no common dtype or the rule does not take it.
+// kInvalidArgument if the operands have no common dtype or the rule does not support it.
 absl::StatusOr<PromotedTypes> Promote(const PromotionRule& rule, const TypePromotion& operands);
 
-// "float16, float32": for messages.
+// Formats a set for messages: "float16, float32".
 std::string FormatDTypeSet(DTypeSet types);
 
 inline constexpr DTypeSet kIntegerTypes = kIntegralTypes | kUnsignedWideTypes;

@@ -8,15 +8,15 @@ namespace {
 
 using Kind = WorkRule::Kind;
 
-// An element that is read or written, in multiply-adds.
+// Cost of reading or writing an element, in multiply-adds.
 constexpr uint64_t kElement = 16;
 
 struct Row {
-  std::string_view op;  // or what its name begins with, up to a '*'
+  std::string_view op;  // name, or a prefix followed by '*'
   WorkRule rule;
 };
 
-// The first that matches. Asked once per instruction, at load.
+// The first match applies. Searched once per instruction, at load.
 constexpr Row kRows[] = {
     {"aten.mm.default", {Kind::kProduct, 0, 1}},
     {"aten.bmm.default", {Kind::kProduct, 0, 1}},
@@ -83,7 +83,7 @@ bool Matches(std::string_view pattern, std::string_view op) {
   return op.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
-// Sizes are not negative; products of sizes that do not fit mean tensors without elements.
+// Sizes are not negative. If the product of sizes overflows, the tensor is empty.
 uint64_t Times(uint64_t a, uint64_t b) {
   uint64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
@@ -122,7 +122,7 @@ uint64_t LastSize(const TensorView& tensor) {
   return tensor.sizes.empty() ? 1 : static_cast<uint64_t>(tensor.sizes.back());
 }
 
-// Rows of `a` times all of `b`, or times the matrix of `b` that is theirs.
+// rows(a) * elements of one matrix of b; batches are paired.
 uint64_t Product(const TensorView* a, const TensorView* b) {
   const uint64_t elements = Count(a), others = Count(b);
   if (elements == 0 || others == 0) return 0;
@@ -130,11 +130,11 @@ uint64_t Product(const TensorView* a, const TensorView* b) {
   for (int d = 0; d + 2 < b->rank(); ++d) {
     matrices = Times(matrices, static_cast<uint64_t>(b->sizes[d]));
   }
-  // A vector is a row, or a column of b's.
+  // A vector counts as a row, or as a column of b.
   return Times(elements / LastSize(*a), others / matrices);
 }
 
-// The places of an image [N, C, …] times so many weights.
+// Pixels of an image [N, C, …] times `weights`.
 uint64_t Places(const TensorView* image, uint64_t weights) {
   const uint64_t elements = Count(image);
   if (elements == 0) return 0;
@@ -211,8 +211,8 @@ uint64_t WorkOfOutputs(const WorkRule& rule, const KernelContext& context) {
   if (context.num_outputs() > 0 && context.output_slot(0) != nullptr) {
     const TensorView* output = context.output_slot(0)->get_if<TensorView>();
     if (rule.kind == Kind::kConvolution) {
-      // Transposed, the input is the one that is walked over; else it is smaller than strides make
-      // it look.
+      // A transposed convolution iterates over its input. Otherwise iterate over the output, since
+      // strides make the input look larger.
       const bool* transposed =
           context.num_arguments() == 9 ? context.argument(6).get_if<bool>() : nullptr;
       const bool backwards = transposed != nullptr && *transposed;

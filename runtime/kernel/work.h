@@ -1,5 +1,4 @@
-// How much work a call is, by the sizes of its operands: what limits on work count
-// (runtime/core/budget.h).
+// Cost model of calls, computed from operand sizes, for limits on work (runtime/core/budget.h).
 #ifndef BELAY_RUNTIME_KERNEL_WORK_H_
 #define BELAY_RUNTIME_KERNEL_WORK_H_
 
@@ -10,30 +9,30 @@
 
 namespace belay {
 
-// What grows faster than the operands of an operator. Elements are counted in any case.
+// The cost term of an operator that grows faster than its operands. Elements are always counted.
 struct WorkRule {
   enum class Kind : uint8_t {
-    kElements,     // nothing
-    kProduct,      // each row of argument `first` with all of argument `second`
-    kPairs,        // each element of `first` with each of `second`
-    kRows,         // each element of `first` with its row or column
-    kConvolution,  // each place of the output with all of argument 1
-    kChain,  // each place of `first`, which are images, with all of `second`, which may be a list
-    kGradient,  // the same of argument 0 instead of the output, three times
-    kWindow,    // each element of the output with a window, the ints of argument `first`
-    kBags,      // each element of argument 1 with a row of argument 0
+    kElements,     // no such term
+    kProduct,      // rows of argument `first` times elements of one matrix of `second`
+    kPairs,        // elements of `first` times elements of `second`
+    kRows,         // elements of `first` times the size of its last dimension
+    kConvolution,  // output pixels times elements of argument 1
+    kChain,        // pixels of `first`, an image, times elements of `second`, which may be a list
+    kGradient,     // 3 * pixels of `first` times elements of argument 2
+    kWindow,       // output elements times the window, given by the ints of argument `first`
+    kBags,         // elements of argument 1 times row length of argument 0
   };
   Kind kind = Kind::kElements;
   uint8_t first = 0, second = 1;
-  uint8_t factor = 1;  // of elements and the like: for operators that take long for each
+  uint8_t factor = 1;  // multiplies the cost of operators that are slow per element
 };
 
-// What is not listed counts elements.
+// Returns the rule of `op`; unlisted operators count elements.
 WorkRule WorkRuleOf(std::string_view op);
 
-// In multiply-adds or what takes as long. Saturates.
-//   of arguments: what they alone decide, kProduct included
-//   of outputs: the rest; they have their sizes
+// Cost in multiply-adds or operations of similar cost. Saturates.
+//   WorkOfArguments: the part determined by arguments only, kProduct included
+//   WorkOfOutputs: the rest; outputs must have their sizes
 uint64_t WorkOfArguments(const WorkRule& rule, const KernelContext& context);
 uint64_t WorkOfOutputs(const WorkRule& rule, const KernelContext& context);
 

@@ -38,7 +38,7 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> OpenCompanionFile(
   const FileDescriptor directory(
       OpenRetrying(AT_FDCWD, root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() < 0) return OpenError(name, errno);
-  // O_NONBLOCK: opening a named pipe must not wait for a writer.
+  // O_NONBLOCK: do not wait for a writer when opening a named pipe.
   const FileDescriptor file(
       OpenRetrying(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return OpenError(name, errno);

@@ -1,4 +1,4 @@
-// Files beside the program file that hold some of its segments.
+// Companion files, which store some segments of a program file.
 #ifndef BELAY_RUNTIME_PROGRAM_COMPANION_FILES_H_
 #define BELAY_RUNTIME_PROGRAM_COMPANION_FILES_H_
 
@@ -11,11 +11,11 @@
 
 namespace belay {
 
-// Opens the file `name` of directory `root`. Neither a symbolic link nor a file with a second name
-// is followed, and what was opened is what is checked.
+// Opens the file `name` of directory `root`. Follows neither symbolic links nor files with several
+// hard links, and checks the file that was actually opened.
 //   kNotFound, kPermissionDenied, kUnavailable  as MappedFile::Open
-//   kInvalidArgument    `name` is no base name, or no regular file with a single name
-//   kResourceExhausted  larger than `options` allow, or than the memory there is
+//   kInvalidArgument    `name` is not a base name, or not a regular file with one hard link
+//   kResourceExhausted  larger than `options` allow, or out of memory
 absl::StatusOr<std::shared_ptr<const MappedFile>> OpenCompanionFile(
     const std::string& root, const std::string& name, const MappedFile::Options& options);
 

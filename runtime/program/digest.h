@@ -1,4 +1,4 @@
-// Digests of a program's segments. A target of its own, since it needs a hash library.
+// Digests of a program's segments. A separate target, since it needs a hash library.
 #ifndef BELAY_RUNTIME_PROGRAM_DIGEST_H_
 #define BELAY_RUNTIME_PROGRAM_DIGEST_H_
 
@@ -7,9 +7,9 @@
 
 namespace belay {
 
-// Checks the digest of every segment, those in companion files included. Reads all of the program.
+// Checks the digest of every segment, including those in companion files. Reads the whole program.
 //   kDataLoss       names every segment that differs
-//   kUnimplemented  the format of the file has no digests
+//   kUnimplemented  the file's format has no digests
 absl::Status VerifyDigests(const Program& program);
 
 }  // namespace belay

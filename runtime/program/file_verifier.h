@@ -1,4 +1,4 @@
-// Whether a file may be opened, decided from its bytes alone.
+// Decides from a file's bytes whether it may be opened.
 #ifndef BELAY_RUNTIME_PROGRAM_FILE_VERIFIER_H_
 #define BELAY_RUNTIME_PROGRAM_FILE_VERIFIER_H_
 
@@ -11,17 +11,17 @@
 
 namespace belay {
 
-// An interface, so that programs that check no signatures link no cryptography (signature.h is an
-// implementation). Thread-safe.
+// An interface, so that binaries that check no signatures do not link cryptography (signature.h
+// implements it). Thread-safe.
 class FileVerifier {
  public:
   virtual ~FileVerifier() = default;
-  // Called before anything of a program file is read but for its size. `path` is "" when the
-  // program is opened from memory. Any error refuses the file.
+  // Called before any content of a program file is used, except its size. `path` is "" if the
+  // program is opened from memory. Any error rejects the file.
   virtual absl::Status VerifyFile(const std::string& path,
                                   absl::Span<const std::byte> file) const = 0;
-  // Called for every segment that lies in a companion file. `sha256` is what the verified program
-  // file says; `bytes` may be anything.
+  // Called for every segment in a companion file. `sha256` comes from the verified program file;
+  // `bytes` may be anything.
   virtual absl::Status VerifyDigest(absl::Span<const std::byte> bytes,
                                     std::string_view sha256) const = 0;
 };

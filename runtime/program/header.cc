@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kHeaderCrcAt = 60;
 
-// Precondition: the number lies in `bytes`.
+// Precondition: the integer is inside `bytes`.
 template <class T>
 T LittleEndian(absl::Span<const std::byte> bytes, size_t at) {
   T value = 0;
@@ -43,7 +43,7 @@ absl::Status CheckCrc(std::string_view what, absl::Span<const std::byte> bytes, 
                                           absl::StrFormat("%08x", expected)));
 }
 
-// Magic, header checksum, major version, declared size.
+// Checks magic, header checksum, major version and declared size.
 absl::Status CheckStart(absl::Span<const std::byte> file, const char (&magic)[8],
                         std::string_view what, size_t file_size_at) {
   if (file.size() >= sizeof(magic) && std::memcmp(file.data(), magic, sizeof(magic)) != 0) {
@@ -95,7 +95,7 @@ absl::StatusOr<FileHeader> ReadHeader(absl::Span<const std::byte> file, const Li
   header.major = LittleEndian<uint32_t>(file, 8);
   header.minor = LittleEndian<uint32_t>(file, 12);
   const uint64_t metadata_size = LittleEndian<uint64_t>(file, 16);
-  // Protocol Buffers count in int.
+  // Protocol Buffers use int for sizes.
   const uint64_t limit = std::min<uint64_t>(limits.metadata_bytes, INT32_MAX);
   if (metadata_size > limit) {
     return absl::ResourceExhaustedError(absl::StrCat(

@@ -19,7 +19,7 @@
 namespace belay {
 namespace {
 
-// The kind of scalar that a literal or a slot is.
+// Returns the scalar kind of a literal or slot.
 std::optional<ScalarKind> ScalarKindOf(const ValuePlan& value) {
   if (const auto* kind = std::get_if<ScalarKind>(&value)) return *kind;
   if (std::holds_alternative<int64_t>(value)) return ScalarKind::kInt;
@@ -98,12 +98,12 @@ class InstructionValidator {
   }
 
  private:
-  // What a value may be to an instruction.
+  // Permitted uses of a value in instructions.
   enum Flag : uint8_t {
     kWritable = 1,
     kList = 2,
-    kDropped = 4,  // as an output
-    kSingle = 8,   // no list
+    kDropped = 4,  // an output that is None
+    kSingle = 8,   // not a list
   };
   struct OperatorFacts {
     bool in_place;
@@ -121,7 +121,7 @@ class InstructionValidator {
         .Error(absl::StrCat(target, " is beyond the ", instructions_, " instructions"));
   }
 
-  // A list counts with its elements: they are looked at each time it is used.
+  // List elements count at each use, since each use visits them.
   absl::Status CountOperand(uint32_t value, const MetadataPath& path) {
     ++counted_;
     if (flags_[value] & kList) counted_ += std::get<ListPlan>(plan_.values[value]).elements.size();
@@ -129,7 +129,7 @@ class InstructionValidator {
     return path.LimitError("operands", counted_, operand_limit_);
   }
 
-  // Of one that is neither kWritable nor kDropped, which ReadOperands lets pass.
+  // For values that are neither kWritable nor kDropped, which ReadOperands passes on.
   absl::Status CheckOutput(uint32_t value, const MetadataPath& path) const {
     if (const auto* list = std::get_if<ListPlan>(&plan_.values[value])) {
       for (const uint32_t element : list->elements) {
@@ -146,8 +146,8 @@ class InstructionValidator {
                                    "mutated input, or a scalar slot that is no input"));
   }
 
-  // Checks the arguments or outputs of a call, writes them to `operands`, which has place for a
-  // number per byte, and says how many they are.
+  // Checks the arguments or outputs of a call, writes them to `operands` (which has room for one
+  // integer per byte) and sets `count`.
   template <bool kAreOutputs>
   absl::Status ReadOperands(const wire::Uint32s& numbers, std::string_view field,
                             const MetadataPath& path, uint32_t* operands, uint32_t& count) {
@@ -172,11 +172,12 @@ class InstructionValidator {
     return status;
   }
 
-  // Appends the operands of a call, checked, and says where they are.
+  // Checks and appends the operands of a call, and sets their range.
   template <class Call>
   absl::Status AppendOperands(const Call& call, const OperatorFacts& facts,
                               const MetadataPath& path, OperandRange& range) {
-    std::vector<uint32_t>& operands = plan_.operands;  // longer than what is there until the end
+    std::vector<uint32_t>& operands =
+        plan_.operands;  // has unused capacity at its end until finished
     const size_t needed = used_ + call.arguments.bytes.size() + call.outputs.bytes.size();
     if (operands.size() < needed) operands.resize(std::max(2 * operands.size(), needed));
     uint32_t* const first = operands.data() + used_;
@@ -217,7 +218,7 @@ class InstructionValidator {
         call, {.in_place = false, .over = OutputOverArgument::kNever}, path, plan.operands));
     std::optional<OperandRange>& first = first_calls_[call.delegate];
     if (first.has_value()) {
-      // The delegate is made for its first call and must fit the others.
+      // A delegate is initialized for its first call and must support the others.
       ABSL_RETURN_IF_ERROR(CheckAlike(plan_.arguments_of(*first), plan_.arguments_of(plan.operands),
                                       MetadataPath(path, "arguments")));
       ABSL_RETURN_IF_ERROR(CheckAlike(plan_.outputs_of(*first), plan_.outputs_of(plan.operands),
@@ -244,8 +245,8 @@ class InstructionValidator {
     return absl::OkStatus();
   }
 
-  // Whether a delegate that was made for one of the values can be given the other. Linear in the
-  // operands, which are counted.
+  // Whether a delegate initialized for one of the values accepts the other. Linear in the operands,
+  // which are counted.
   bool Alike(const ValuePlan& a, const ValuePlan& b) const {
     if (a.index() != b.index()) return false;
     if (const auto* tensor = std::get_if<TensorPlan>(&a)) {
@@ -343,7 +344,7 @@ class InstructionValidator {
   std::vector<uint8_t> flags_;                            // by value
   std::vector<std::optional<OperandRange>> first_calls_;  // by delegate
   const uint64_t operand_limit_;
-  uint64_t counted_ = 0;  // operands, lists with their elements
+  uint64_t counted_ = 0;  // operands, including list elements
   size_t used_ = 0;       // of MethodPlan::operands
 };
 

@@ -1,4 +1,4 @@
-// The instructions of a method: what they read, what they write, where they jump to.
+// Validates the instructions of a method: reads, writes and jump targets.
 #ifndef BELAY_RUNTIME_PROGRAM_INSTRUCTION_VALIDATOR_H_
 #define BELAY_RUNTIME_PROGRAM_INSTRUCTION_VALIDATOR_H_
 
@@ -10,8 +10,8 @@
 
 namespace belay {
 
-// Appends to plan.instructions and plan.operands what the messages, the method's instructions, say.
-// The rest of `plan` is validated already. `path` is the method's.
+// Appends the validated instructions of `messages` to plan.instructions and plan.operands. The rest
+// of `plan` must be validated already. `path` is the method's.
 absl::Status ValidateInstructions(const WireList& messages, const Limits& limits,
                                   const MetadataPath& path, MethodPlan& plan);
 

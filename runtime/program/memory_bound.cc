@@ -11,13 +11,13 @@
 namespace belay {
 namespace {
 
-// A block of the allocator around something small.
+// Allocator overhead and rounding of a small allocation.
 constexpr uint64_t kBlock = 32;
 constexpr uint64_t kHashEntry = 4 * (sizeof(std::string) + 1) + kBlock;
-// What a byte of text is copied to: a string, and the table of a set or the list that it is in.
+// Copies of a string's byte: in a string, and in the table of a set or list.
 constexpr uint64_t kTextByte = 4;
-// What becomes of a number, of which a byte may hold one: an entry of a list that grows by
-// doubling, and the same among the operands of one instruction.
+// An integer, which may take one byte: an entry of a vector that grows by doubling, and an entry
+// among the operands of one instruction.
 constexpr uint64_t kNumberByte = 6 * sizeof(uint32_t);
 
 struct Cost {
@@ -25,10 +25,10 @@ struct Cost {
   uint64_t per_byte;
 };
 
-// `plan` is what an element becomes. What is planned of a dimension is less than kNumberByte. Two
-// bytes make an element of a list in an element.
+// Cost of an element: its plan, plus a cost per byte. The plan of a dimension is smaller than
+// kNumberByte. An element of a nested list takes at least two bytes.
 constexpr Cost kValue = {.each = sizeof(ValuePlan) + kBlock + /*flags*/ 2 +
-                                 /*what an instruction writes to*/ 120,
+                                 /*written operands*/ 120,
                          .per_byte = kNumberByte};
 constexpr Cost kInput = {.each = sizeof(InputPlan) + 2 * kBlock,
                          .per_byte = kTextByte + (sizeof(SizeConstraint) + kBlock) / 2};
@@ -40,7 +40,7 @@ constexpr Cost kInstruction = {.each = sizeof(InstructionPlan), .per_byte = kNum
 constexpr Cost kState = {
     .each = sizeof(StatePlan) + kBlock + kHashEntry + 4 * sizeof(std::pair<uint64_t, uint32_t>),
     .per_byte = kTextByte};
-// Each may name a companion file: an entry of a map, and a mapping.
+// Each segment may name a companion file: a map entry, and a mapping.
 constexpr Cost kSegment = {.each = sizeof(SegmentPlan) + 1024, .per_byte = kTextByte};
 constexpr Cost kConstant = {.each = sizeof(absl::Span<const std::byte>), .per_byte = 0};
 constexpr Cost kNamedData = {.each = sizeof(NamedDataPlan) + kBlock, .per_byte = kTextByte};

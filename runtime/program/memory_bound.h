@@ -1,4 +1,4 @@
-// How much memory the small pieces may take that a program is made of.
+// Upper bound of the memory used by a program's small allocations.
 #ifndef BELAY_RUNTIME_PROGRAM_MEMORY_BOUND_H_
 #define BELAY_RUNTIME_PROGRAM_MEMORY_BOUND_H_
 
@@ -9,8 +9,8 @@
 
 namespace belay {
 
-// An upper bound of what validating the metadata holds at any time, whatever is in the lists. Looks
-// at their numbers and sizes only. UINT64_MAX on overflow.
+// Returns an upper bound of the memory that validating the metadata uses at any time, for any
+// contents of the lists. Only depends on their counts and sizes. UINT64_MAX on overflow.
 uint64_t PlansMemoryBound(const ProgramMessage& program, absl::Span<const MethodMessage> methods);
 
 }  // namespace belay

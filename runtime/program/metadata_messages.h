@@ -1,11 +1,9 @@
-// The messages of runtime/schema/program.proto as the runtime reads them: numbers are copied, text,
-// lists and messages inside are where they are in the file. Reading one looks at its own fields
-// only, checks that they are well-formed, and leaves all rules about their values to the
-// validators.
+// Parsed messages of runtime/schema/program.proto. Scalars are copied; strings, lists and nested
+// messages refer to the file. Parsing a message only reads its own fields and checks that they are
+// well-formed. The validators check all rules about values.
 //
-// metadata_messages.inc lists the fields. Each message X has a struct XMessage with a member per
-// field; the members of a oneof are together in a WireOneof, and XMessage::kY is the number of its
-// field y.
+// metadata_messages.inc lists the fields. Each message X has a struct XMessage with one member per
+// field. The members of a oneof share a WireOneof, and XMessage::kY is the field number of y.
 #ifndef BELAY_RUNTIME_PROGRAM_METADATA_MESSAGES_H_
 #define BELAY_RUNTIME_PROGRAM_METADATA_MESSAGES_H_
 
@@ -20,7 +18,7 @@
 
 namespace belay {
 
-// What fields of each kind are read as.
+// C++ types of the field kinds.
 namespace wire {
 using Bool = bool;
 using Uint32 = uint32_t;
@@ -37,7 +35,7 @@ using Texts = WireTexts;
 using Messages = WireMessages;
 }  // namespace wire
 
-// Read fills in `read`, which was default-constructed, from the message at `path`. Errors are
+// Read fills in `read`, which must be default-constructed, from the message at `path`. Errors are
 // WireReader's.
 #define BELAY_MESSAGE(message) struct message##Message {
 #define BELAY_FIELD(number, kind, name) wire::kind name{};

@@ -13,7 +13,7 @@ namespace belay {
 
 std::string MetadataPath::ToString() const {
   if (parent_ == nullptr) return "metadata";
-  // As deep as the schema, which is fixed.
+  // Recursion depth is bounded by the schema.
   std::string text = parent_->parent_ == nullptr ? "" : absl::StrCat(parent_->ToString(), ".");
   absl::StrAppend(&text, field_);
   if (indexed_) absl::StrAppend(&text, "[", index_, "]");

@@ -1,5 +1,4 @@
-// Where in the metadata something stands: "methods[0].values[12].tensor.sizes[1]". For error
-// messages.
+// Locations in the metadata for error messages: "methods[0].values[12].tensor.sizes[1]".
 #ifndef BELAY_RUNTIME_PROGRAM_METADATA_PATH_H_
 #define BELAY_RUNTIME_PROGRAM_METADATA_PATH_H_
 
@@ -13,8 +12,8 @@
 
 namespace belay {
 
-// One step of a path; the steps before it are found through `parent`. Making one costs nothing, so
-// that the way is known at every check, and text is made of it only when a check fails.
+// One step of a path, linked to its `parent`. Cheap to construct: every check can have a path,
+// which is only formatted if the check fails.
 class MetadataPath {
  public:
   // The metadata itself.
@@ -28,9 +27,9 @@ class MetadataPath {
 
   std::string ToString() const;
 
-  // kInvalidArgument: a rule of the format is broken here.
+  // kInvalidArgument: a rule of the format is violated here.
   absl::Status Error(std::string_view message) const;
-  // kResourceExhausted: there are more than the caller allows.
+  // kResourceExhausted: more than the caller allows.
   absl::Status LimitError(std::string_view limit, uint64_t got, uint64_t allowed) const;
 
  private:
@@ -40,14 +39,14 @@ class MetadataPath {
   bool indexed_ = false;
 };
 
-// `text` from a file, in quotes, with everything escaped that a terminal might interpret, and
-// shortened when it is long.
+// Quotes a string from a file: escapes everything that a terminal might interpret, and shortens
+// long strings.
 std::string Quoted(std::string_view text);
 
-// What a message lists of many things that a file may have.
+// Maximum number of items listed in a message.
 inline constexpr size_t kMostListed = 32;
-// "'a', 'b'": the texts with the separator between them. When there are `total` of them, more than
-// were given or than kMostListed, the message ends with how many are not shown.
+// Joins strings with a separator: "'a', 'b'". If `total` exceeds the given strings or kMostListed,
+// the result ends with the number of omitted ones.
 std::string ListFirst(absl::Span<const std::string> texts, std::string_view separator,
                       uint64_t total = 0);
 

@@ -246,7 +246,8 @@ class MethodValidator {
     return absl::OkStatus();
   }
 
-  // The caller's memory and the state have names outside: each tensor there is exactly one of them.
+  // Tensors in caller memory and state have external names: each must be exactly one input or state
+  // buffer.
   absl::Status CheckTensorsOwned() const {
     for (size_t v = 0; v < plan_.values.size(); ++v) {
       const auto* tensor = std::get_if<TensorPlan>(&plan_.values[v]);

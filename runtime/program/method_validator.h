@@ -1,4 +1,4 @@
-// One method: its values, inputs, outputs, state, delegates and instructions.
+// Validates one method: values, inputs, outputs, state, delegates and instructions.
 #ifndef BELAY_RUNTIME_PROGRAM_METHOD_VALIDATOR_H_
 #define BELAY_RUNTIME_PROGRAM_METHOD_VALIDATOR_H_
 

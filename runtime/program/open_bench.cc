@@ -1,5 +1,5 @@
-// How quickly large metadata are read and validated, beside what Protocol Buffers takes to parse
-// them alone.
+// Measures reading and validating large metadata, compared with only parsing them by Protocol
+// Buffers.
 //
 //   tools/bazel run --config=opt //runtime/program:open_bench
 #include <benchmark/benchmark.h>
@@ -21,7 +21,7 @@ absl::Span<const std::byte> Bytes(const std::string& text) {
   return absl::MakeConstSpan(reinterpret_cast<const std::byte*>(text.data()), text.size());
 }
 
-// A chain of calls over tensors in the arena, with what a lowered model has per instruction.
+// A chain of calls over arena tensors, with as much metadata per instruction as a lowered model.
 std::string ChainOf(int64_t instructions) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");

@@ -52,14 +52,14 @@ bool OperandOverlap::ForEachRange(uint32_t value, const Visit& visit) const {
 template <class Visit>
 bool OperandOverlap::ForEachElement(uint32_t list, const Visit& visit) const {
   for (const uint32_t element : std::get<ListPlan>(values_[list]).elements) {
-    const Range range = RangeOf(element);  // lists hold no lists
+    const Range range = RangeOf(element);  // lists are not nested
     if (range.begin != range.end && !visit(range)) return false;
   }
   return true;
 }
 
-bool OperandOverlap::MayLieOver(const Range& output, const Range& argument,
-                                OutputOverArgument over) const {
+bool OperandOverlap::AllowsOverlap(const Range& output, const Range& argument,
+                                   OutputOverArgument over) const {
   if (over == OutputOverArgument::kNever || output.begin != argument.begin ||
       output.end != argument.end) {
     return false;
@@ -72,7 +72,7 @@ bool OperandOverlap::MayLieOver(const Range& output, const Range& argument,
           out.dynamic_dims == in.dynamic_dims);
 }
 
-bool OperandOverlap::MayMeet(const Range& output, absl::Span<const uint32_t> arguments) const {
+bool OperandOverlap::MayIntersect(const Range& output, absl::Span<const uint32_t> arguments) const {
   bool may = output.is_list;
   for (const uint32_t argument : arguments) {
     const Range range = RangeOf(argument);
@@ -84,7 +84,8 @@ bool OperandOverlap::MayMeet(const Range& output, absl::Span<const uint32_t> arg
 
 absl::Status OperandOverlap::CheckArgument(const Range& argument, bool in_place,
                                            OutputOverArgument over, const MetadataPath& path) {
-  // Outputs are disjoint: those that meet the argument are the ones before its end, backwards.
+  // Outputs are disjoint and sorted: walk back from the last one that begins before the argument's
+  // end.
   auto output = written_.end();
   if (written_.size() > 1) {
     Written end;
@@ -98,7 +99,7 @@ absl::Status OperandOverlap::CheckArgument(const Range& argument, bool in_place,
     --output;
     if (output->space != argument.space || output->end <= argument.begin) break;
     const bool same = output->value == argument.value;
-    if (same ? !in_place || ++output->uses > 1 : !MayLieOver(*output, argument, over)) {
+    if (same ? !in_place || ++output->uses > 1 : !AllowsOverlap(*output, argument, over)) {
       return OverlapError(output->value, argument.value, same, path);
     }
   }
@@ -108,10 +109,10 @@ absl::Status OperandOverlap::CheckArgument(const Range& argument, bool in_place,
 absl::Status OperandOverlap::Check(absl::Span<const uint32_t> arguments,
                                    absl::Span<const uint32_t> outputs, bool in_place,
                                    OutputOverArgument over, const MetadataPath& path) {
-  if (outputs.size() == 1 && !MayMeet(RangeOf(outputs[0]), arguments)) return absl::OkStatus();
+  if (outputs.size() == 1 && !MayIntersect(RangeOf(outputs[0]), arguments)) return absl::OkStatus();
   written_.clear();
   for (const uint32_t output : outputs) {
-    // With more ranges than there are values, one is there twice, which is found below.
+    // With more ranges than values, one occurs twice; the check below finds it.
     const auto add = [&](const Range& range) {
       written_.push_back({range});
       return written_.size() <= values_.size();

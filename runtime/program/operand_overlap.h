@@ -1,4 +1,4 @@
-// Whether an instruction may write over something that it reads or also writes.
+// Checks that an instruction's outputs do not overlap its other operands.
 #ifndef BELAY_RUNTIME_PROGRAM_OPERAND_OVERLAP_H_
 #define BELAY_RUNTIME_PROGRAM_OPERAND_OVERLAP_H_
 
@@ -13,26 +13,25 @@
 
 namespace belay {
 
-// Kernels check an index where they read it and may use it later: were an output allowed to lie
-// over an argument, a file could change an index in between. One object serves all instructions of
-// a method, so that its memory is allocated once.
+// Kernels check an index when they read it and may use it later. If an output could overlap an
+// argument, a file could change the index in between. One object serves all instructions of a
+// method, so that its memory is allocated once.
 class OperandOverlap {
  public:
   // `values` must outlive it.
   explicit OperandOverlap(const std::vector<ValuePlan>& values) : values_(values) {}
 
-  // kInvalidArgument when the memory of an output overlaps that of another operand, where a list
-  // stands for its elements, and scalars and tensors without elements have no memory; an argument
-  // that is the output itself is allowed once if `in_place`, and another tensor in exactly the
-  // output's place in the arena if `over` allows it. O(n log n) in the operands, lists with their
-  // elements.
+  // kInvalidArgument if the memory of an output overlaps that of another operand. A list stands for
+  // its elements; scalars and empty tensors have no memory. Exceptions: if `in_place`, one argument
+  // may be the output itself. If `over` allows it, another tensor may be at exactly the output's
+  // position in the arena. O(n log n) in the operands, including list elements.
   absl::Status Check(absl::Span<const uint32_t> arguments, absl::Span<const uint32_t> outputs,
                      bool in_place, OutputOverArgument over, const MetadataPath& path);
 
  private:
-  // Operands overlap when they are in one space and their ranges meet. State, inputs and constants
-  // of different values are disjoint, so that their value's index serves as the range. Empty is the
-  // range of what has no memory, and of lists.
+  // Operands overlap if they are in the same space and their ranges intersect. Different state
+  // buffers, inputs and constants are disjoint, so that the value's index serves as the range.
+  // Values without memory and lists have an empty range.
   struct Range {
     TensorPlan::Location space = TensorPlan::Location::kConstant;
     bool is_list = false;
@@ -47,16 +46,17 @@ class OperandOverlap {
     uint32_t uses = 0;  // as an argument
   };
   Range RangeOf(uint32_t value) const;
-  // Calls `visit` with the ranges of a value that are not empty, until it returns false.
+  // Calls `visit` with the non-empty ranges of a value until it returns false.
   template <class Visit>
   bool ForEachRange(uint32_t value, const Visit& visit) const;
   template <class Visit>
   bool ForEachElement(uint32_t list, const Visit& visit) const;
-  // Of different values that overlap, which are tensors in the arena: outside it a value overlaps
-  // itself alone.
-  bool MayLieOver(const Range& output, const Range& argument, OutputOverArgument over) const;
-  // False for most calls, which have one output and nothing else to look at.
-  bool MayMeet(const Range& output, absl::Span<const uint32_t> arguments) const;
+  // Whether `over` allows this overlap of two different values. Both are tensors in the arena:
+  // outside it, a value only overlaps itself.
+  bool AllowsOverlap(const Range& output, const Range& argument, OutputOverArgument over) const;
+  // Whether ranges may intersect. False for most calls, which have one output and need no more
+  // checks.
+  bool MayIntersect(const Range& output, absl::Span<const uint32_t> arguments) const;
   absl::Status CheckArgument(const Range& argument, bool in_place, OutputOverArgument over,
                              const MetadataPath& path);
 

@@ -1,6 +1,6 @@
-// What a program file says, as validated values: made once when the file is opened (program.h),
-// after which nothing reads numbers from the file again. Every index below is in range, every size
-// fits, every range lies inside its memory.
+// Validated contents of a program file, created once when the file is opened (program.h).
+// Afterwards, no integers are read from the file again. Every index is in range, every size fits,
+// every range is inside its memory.
 #ifndef BELAY_RUNTIME_PROGRAM_PLAN_H_
 #define BELAY_RUNTIME_PROGRAM_PLAN_H_
 
@@ -21,8 +21,7 @@
 
 namespace belay {
 
-// Its dimensions are in its method's memory (MethodPlan::sizes, dim_orders), which it must not
-// outlive.
+// Its dimensions are stored in its method (MethodPlan::sizes, dim_orders), which must outlive it.
 struct TensorPlan {
   enum class Location : uint8_t { kConstant, kArena, kState, kExternal };
   DType dtype = DType::kFloat32;
@@ -30,9 +29,9 @@ struct TensorPlan {
   uint32_t dynamic_dims = 0;             // bit d
   absl::Span<const int64_t> sizes;       // upper bounds for dynamic dimensions
   absl::Span<const uint8_t> dim_order;   // a permutation
-  uint64_t offset = 0;                   // kArena, kState: the tensor at its largest lies inside
+  uint64_t offset = 0;                   // kArena, kState: the tensor at its maximum size is inside
   absl::Span<const std::byte> constant;  // kConstant: exactly the tensor's bytes
-  uint64_t max_bytes = 0;                // of all elements, at their most
+  uint64_t max_bytes = 0;                // of all elements, at maximum size
   bool is_static() const { return dynamic_dims == 0; }
 };
 enum class ScalarKind : uint8_t { kInt = 1, kDouble = 2, kBool = 3 };
@@ -58,13 +57,12 @@ struct SizeConstraint {
   uint32_t dim = 0;
   int64_t min = 0;
   int64_t max = 0;
-  std::string symbol;  // "" when it has none
+  std::string symbol;  // "" for none
   int64_t multiplier = 1;
   int64_t offset = 0;
 };
 struct InputPlan {
-  uint32_t value =
-      0;  // a tensor (external), a scalar slot, or a constant that the input must equal
+  uint32_t value = 0;  // external tensor, scalar slot, or a constant that the input must equal
   std::string name;
   std::vector<SizeConstraint> constraints;
   bool mutated = false;
@@ -84,7 +82,7 @@ struct DelegatePlan {
   std::vector<CompileSpecPlan> compile_specs;
 };
 
-// Which of MethodPlan::operands are those of a call: its arguments, then its outputs.
+// The range of a call in MethodPlan::operands: its arguments, followed by its outputs.
 struct OperandRange {
   uint32_t first = 0, arguments = 0, outputs = 0;
 };
@@ -97,7 +95,7 @@ struct DelegateCallPlan {
   OperandRange operands;
 };
 struct MovePlan {
-  // Of one kind (a literal or a slot to a slot; tensors of one dtype and rank).
+  // Of the same kind: a literal or slot to a slot; tensors of one dtype and rank.
   uint32_t from = 0, to = 0;
 };
 struct JumpIfFalsePlan {
@@ -110,17 +108,17 @@ struct JumpPlan {
 using InstructionPlan =
     std::variant<KernelCallPlan, DelegateCallPlan, MovePlan, JumpIfFalsePlan, JumpPlan>;
 
-// What instructions write to is a tensor in the arena or in the state, an input that is `mutated`,
-// a scalar slot that is no input, or a list of tensors in the arena or in the state; an output that
-// is None is dropped. The memory of an output is disjoint from that of all other operands of its
-// instruction, except that an operator whose name says that it works in place may have an argument
-// that is the output, and one of the tables of runtime/schema/in_place_operators.h an argument in
-// exactly the output's place. Every delegate is called; all its calls have operands of the same
-// kinds and sizes, literals of the same value.
-// Lists hold no lists. External tensors are inputs, and no two values are the same input.
+// A validated method. Instructions write to: a tensor in the arena or in the state, a `mutated`
+// input, a scalar slot that is not an input, or a list of tensors in the arena or in the state. An
+// output that is None is dropped. The memory of an output is disjoint from that of all other
+// operands of its instruction, with two exceptions. An operator whose name says that it works in
+// place may have an argument that is the output. An operator in the tables of
+// runtime/schema/in_place_operators.h may have an argument at exactly the output's position. Every
+// delegate is called. All calls of a delegate have operands of the same kinds and sizes, and equal
+// literals. Lists contain no lists. External tensors are inputs, and each input has its own value.
 struct MethodPlan {
   std::string name;
-  // Blocks of memory that hold the dimensions of all tensors in `values`.
+  // Storage of the dimensions of all tensors in `values`.
   std::vector<std::unique_ptr<int64_t[]>> sizes;
   std::vector<std::unique_ptr<uint8_t[]>> dim_orders;
   std::vector<ValuePlan> values;
@@ -129,7 +127,7 @@ struct MethodPlan {
   std::vector<std::string> operators;
   std::vector<DelegatePlan> delegates;
   std::vector<InstructionPlan> instructions;
-  std::vector<uint32_t> operands;  // values; of all calls, one after the other
+  std::vector<uint32_t> operands;  // value indices of all calls, concatenated
   uint64_t arena_bytes = 0;
   uint64_t state_bytes = 0;
   std::vector<StatePlan> state;

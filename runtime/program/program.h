@@ -1,9 +1,8 @@
-// Opens program files: checks everything, once, in every build, and gives a plan that may be
-// trusted.
+// Opens program files: validates everything, once, in every build, and returns a trusted plan.
 //
-// The wire contract is runtime/schema/file_format.md. Every index, offset, size, rank, shape,
-// alignment, jump target and list entry is checked in one pass in linear time. No content of a file
-// causes a crash, an exception, an unbounded allocation or an endless loop (docs/hardening.md §6).
+// The wire contract is runtime/schema/file_format.md. One pass in linear time checks every index,
+// offset, size, rank, shape, alignment, jump target and list entry. No content of a file causes a
+// crash, an exception, an unbounded allocation or an endless loop (docs/hardening.md §6).
 #ifndef BELAY_RUNTIME_PROGRAM_PROGRAM_H_
 #define BELAY_RUNTIME_PROGRAM_PROGRAM_H_
 
@@ -43,63 +42,63 @@ struct NamedDataPlan {
   uint64_t alignment = 1;
 };
 
-// Immutable; all const methods may be called from many threads. Move-only.
+// Immutable; all const methods are thread-safe. Move-only.
 class Program {
  public:
   struct Options {
     Limits limits;
-    // Where companion files are looked for, by base name only; "": the directory of the program
-    // file, or none when opened from bytes.
+    // Directory of companion files, which are found by base name only. "": the directory of the
+    // program file, or none if opened from bytes.
     std::string companion_root;
-    // Asked before anything of the file is read; nullptr: any file may be opened. See signature.h.
+    // Called before any content of the file is used; nullptr: every file may be opened. See
+    // signature.h.
     const FileVerifier* verifier = nullptr;
-    // kCopy where somebody who is not trusted might change or truncate the files while they are in
-    // use. Of files that are mapped, the metadata is copied and the segments are used in place.
+    // Use kCopy if untrusted processes could change or truncate the files while they are in use.
+    // With kMap, the metadata is copied and the segments are used in place.
     FileAccess access = FileAccess::kMap;
-    // The named data of the program around this one, for constants that lie there; nullptr: there is
-    // none. What it gives must outlive the program.
+    // Named data of the enclosing program, for constants stored there; nullptr for none. Its blobs
+    // must outlive the program.
     const NamedDataMap* named_data = nullptr;
   };
   // Maps (or copies) the file and validates it.
   //   kNotFound, kPermissionDenied, kUnavailable  the file can't be read
   //   kDataLoss           not a program file, truncated, or damaged (wrong magic, checksum, sizes)
   //   kUnimplemented      a newer format or an unknown required feature (both versions are named)
-  //   kInvalidArgument    a rule of runtime/schema/file_format.md is broken; the message names the
-  //                       rule, the place and the values
+  //   kInvalidArgument    a rule of runtime/schema/file_format.md is violated; the message names
+  //                       the rule, the location and the values
   //   kResourceExhausted  a limit
-  //   kNotFound           a constant is named data that Options::named_data has not; names the key
-  //   what Options::verifier returns
+  //   kNotFound           a constant's key is missing in Options::named_data; names the key
+  //   errors of Options::verifier
   static absl::StatusOr<Program> Open(const std::string& path, const Options& options);
   static absl::StatusOr<Program> Open(const std::string& path) { return Open(path, Options()); }
-  // The same from memory aligned to kSegmentAlignment or less (constants are copied when an element
-  // would be misaligned). `owner` keeps `bytes` alive.
+  // As Open, from memory aligned to kSegmentAlignment or less. Constants with misaligned elements
+  // are copied. `owner` keeps `bytes` alive.
   static absl::StatusOr<Program> OpenBytes(std::shared_ptr<const void> owner,
                                            absl::Span<const std::byte> bytes,
                                            const Options& options);
-  // A program out of what the reader of another format made of its file; checked as if it came from
-  // one of ours.
-  //   kInvalidArgument    a rule of runtime/schema/file_format.md §5 is broken
+  // Creates a program from the output of another format's reader, validated like Belay's own.
+  //   kInvalidArgument    a rule of runtime/schema/file_format.md §5 is violated
   //   kResourceExhausted  a limit
   static absl::StatusOr<Program> FromParts(ProgramParts parts, const Limits& limits);
 
   absl::Span<const MethodPlan> methods() const { return methods_; }
-  // kNotFound listing the methods there are.
+  // kNotFound, listing the program's methods.
   absl::StatusOr<const MethodPlan*> FindMethod(std::string_view name) const;
-  // Bytes by key, in place. kNotFound. O(log n).
+  // Returns the blob of a key, in place. kNotFound. O(log n).
   absl::StatusOr<absl::Span<const std::byte>> FindNamedData(std::string_view key) const;
   absl::Span<const NamedDataPlan> named_data() const { return named_data_; }
   absl::Span<const SegmentPlan> segments() const { return segments_; }
   absl::Span<const std::byte> bytes() const { return bytes_; }
   uint64_t metadata_bytes() const { return metadata_bytes_; }
-  // What methods(), segments() and so on take in memory, at most; as computed before they were
-  // made.
+  // Upper bound of the memory of methods(), segments() and so on, as computed before their
+  // creation.
   uint64_t plans_bytes() const { return plans_bytes_; }
-  // Of the file's format; the major version is kFormatMajor.
+  // Version of the file's format; the major version is kFormatMajor.
   uint32_t minor_version() const { return minor_version_; }
   const std::string& producer() const { return producer_; }
-  // What the file's format calls itself; "" for Belay's own.
+  // Name of the file's format; "" for Belay's own.
   const std::string& format() const { return format_; }
-  // Serialized schema.DebugInfo; empty when the file has none.
+  // Serialized schema.DebugInfo; empty if the file has none.
   absl::Span<const std::byte> debug_info() const { return debug_info_; }
   const Limits& limits() const { return limits_; }
 

@@ -1,5 +1,5 @@
-// A program that comes from a file of another format, for Program::FromParts: what that file's
-// reader made of it, in the words of runtime/schema/program.proto, and where the bytes are.
+// Input of Program::FromParts: a program of another file format, converted by that format's reader
+// to runtime/schema/program.proto and references to the file's bytes.
 #ifndef BELAY_RUNTIME_PROGRAM_PROGRAM_PARTS_H_
 #define BELAY_RUNTIME_PROGRAM_PROGRAM_PARTS_H_
 
@@ -15,22 +15,22 @@
 namespace belay {
 
 struct ProgramParts {
-  // A schema.Program in the wire format, of which `producer` and `methods` are read. All rules of
-  // runtime/schema/file_format.md §5 hold for it but one: tensors in the arena lie at any multiple
-  // of their element's size.
+  // A schema.Program in the wire format; only `producer` and `methods` are read. All rules of
+  // runtime/schema/file_format.md §5 apply, except that arena tensors only need the alignment of
+  // their element size.
   absl::Span<const std::byte> metadata;
-  // What the metadata refers to by index: segments (of which delegates have a blob), and constants,
-  // exactly a tensor's bytes each.
+  // Referenced by index from the metadata: segments (which hold blobs of delegates), and constants,
+  // each exactly a tensor's bytes.
   std::vector<SegmentPlan> segments;
   std::vector<absl::Span<const std::byte>> constants;
-  std::vector<NamedDataPlan> named_data;   // sorted by key, which is unique and not empty
-  absl::Span<const std::byte> debug_info;  // a schema.DebugInfo, or nothing; for messages
-  // The file, for reports: its name for the format, all of its bytes, and how many of them are no
-  // segments.
+  std::vector<NamedDataPlan> named_data;   // sorted by key; keys are unique and not empty
+  absl::Span<const std::byte> debug_info;  // a schema.DebugInfo, or empty; for messages
+  // For reports: the name of the file's format, all bytes of the file, and the number of bytes
+  // outside segments.
   std::string format;
   absl::Span<const std::byte> file;
   uint64_t metadata_bytes = 0;
-  // Keeps all those bytes alive, but for the metadata's, which are not needed any more afterwards.
+  // Keeps all these bytes alive, except the metadata's, which are not needed afterwards.
   std::shared_ptr<const void> owner;
 };
 

@@ -23,7 +23,7 @@
 namespace belay {
 namespace {
 
-// Whether the file requires kNamedConstants, the one feature there is.
+// Whether the file requires kNamedConstants, the only known feature.
 absl::StatusOr<bool> ReadFeatures(const WireList& features) {
   std::vector<std::string> unknown;
   uint64_t known = 0;
@@ -50,7 +50,7 @@ absl::Status ReadMetadata(absl::Span<const std::byte> bytes, const Limits& limit
               root, metadata);
 }
 
-// All that is allocated from here on, but for what CheckMemory knows itself.
+// Checks for all memory allocated from here on, except what CheckMemory uses itself.
 absl::StatusOr<uint64_t> CheckPlansMemory(const ProgramMessage& metadata,
                                           absl::Span<const MethodMessage> methods, uint64_t bytes) {
   const uint64_t plans_bytes = PlansMemoryBound(metadata, methods);
@@ -111,7 +111,7 @@ absl::StatusOr<Program> ProgramValidator::Validate(std::shared_ptr<const void> o
     ABSL_RETURN_IF_ERROR(options.verifier->VerifyFile(path, file));
   }
   ABSL_ASSIGN_OR_RETURN(const FileHeader header, ReadHeader(file, limits));
-  // A copy of the metadata can't change between two looks at it.
+  // A copy of the metadata can't change between two reads.
   AlignedBuffer copy;
   ABSL_ASSIGN_OR_RETURN(copy, AlignedBuffer::Create(header.metadata.size()));
   std::copy(header.metadata.begin(), header.metadata.end(), copy.data());
@@ -130,7 +130,7 @@ absl::StatusOr<Program> ProgramValidator::Validate(std::shared_ptr<const void> o
                         ValidateSegments(metadata.segments, header, file, options));
   if (options.verifier != nullptr) {
     for (const SegmentPlan& segment : segments.plans) {
-      if (segment.companion.empty()) continue;  // what the signature is of
+      if (segment.companion.empty()) continue;  // covered by the signature
       const absl::Status status = options.verifier->VerifyDigest(segment.bytes, segment.sha256);
       if (!status.ok()) {
         return absl::Status(

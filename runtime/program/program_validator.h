@@ -1,5 +1,5 @@
-// Turns the bytes of a program file into a Program, or says which rule of
-// runtime/schema/file_format.md they break.
+// Converts the bytes of a program file to a Program, or returns the rule of
+// runtime/schema/file_format.md that they violate.
 #ifndef BELAY_RUNTIME_PROGRAM_PROGRAM_VALIDATOR_H_
 #define BELAY_RUNTIME_PROGRAM_PROGRAM_VALIDATOR_H_
 

@@ -40,7 +40,7 @@ bool AllZero(absl::Span<const std::byte> bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
 }
 
-// The numbers of a segment that are right or wrong whatever the others are.
+// Checks the fields of a segment that can be validated independently of other segments.
 absl::StatusOr<SegmentPlan> ValidateFields(const SegmentMessage& segment,
                                            const MetadataPath& path) {
   SegmentPlan plan;
@@ -69,14 +69,14 @@ absl::StatusOr<SegmentPlan> ValidateFields(const SegmentMessage& segment,
   return plan;
 }
 
-// Places segments one after the other into the bytes of one file.
+// Assigns consecutive segments to the bytes of one file.
 class FileWalk {
  public:
-  // Segments begin behind the first `end` bytes.
+  // Segments begin after the first `end` bytes.
   FileWalk(absl::Span<const std::byte> bytes, uint64_t end) : bytes_(bytes), end_(end) {}
 
   absl::Status Place(SegmentPlan& plan, uint64_t size, const MetadataPath& path) {
-    // Always a number: a file has fewer than 2^63 bytes, and an alignment is at most 2^63.
+    // Never overflows: a file has fewer than 2^63 bytes, and an alignment is at most 2^63.
     const uint64_t expected = CheckedAlignUp(end_, plan.alignment).value_or(UINT64_MAX);
     if (plan.offset != expected) {
       return MetadataPath(path, "offset")
@@ -106,7 +106,7 @@ class FileWalk {
   uint64_t end_;
 };
 
-// The named data that a constant is.
+// Returns the named data referenced by a constant.
 absl::StatusOr<absl::Span<const std::byte>> NamedConstant(const ConstantMessage& constant,
                                                           const NamedDataMap* named_data,
                                                           const MetadataPath& path) {

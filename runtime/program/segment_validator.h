@@ -1,4 +1,4 @@
-// Segments, and the bytes in them that the rest of the metadata refers to.
+// Validates segments and the ranges in them that the rest of the metadata references.
 #ifndef BELAY_RUNTIME_PROGRAM_SEGMENT_VALIDATOR_H_
 #define BELAY_RUNTIME_PROGRAM_SEGMENT_VALIDATOR_H_
 
@@ -19,28 +19,28 @@ namespace belay {
 
 struct Segments {
   std::vector<SegmentPlan> plans;
-  // What keeps the companion files' bytes alive.
+  // Keep the companion files' bytes alive.
   std::vector<std::shared_ptr<const void>> owners;
 };
 
-// What the messages, the metadata's segments, say. Options::companion_root is "" when there is
-// none.
+// Validates `messages`, the metadata's segments. Options::companion_root is "" for none.
 absl::StatusOr<Segments> ValidateSegments(const WireList& messages, const FileHeader& header,
                                           absl::Span<const std::byte> file,
                                           const Program::Options& options);
 
-// [offset, offset + size) of a segment, which must be of this kind.
+// Returns [offset, offset + size) of a segment, which must be of this kind.
 absl::StatusOr<absl::Span<const std::byte>> SegmentRange(absl::Span<const SegmentPlan> segments,
                                                          uint64_t segment, SegmentPlan::Kind kind,
                                                          uint64_t offset, uint64_t size,
                                                          const MetadataPath& path);
-// All of a segment, which must be of this kind.
+// Returns a whole segment, which must be of this kind.
 absl::StatusOr<absl::Span<const std::byte>> WholeSegment(absl::Span<const SegmentPlan> segments,
                                                          uint64_t segment, SegmentPlan::Kind kind,
                                                          const MetadataPath& path);
 
-// Parallel to the messages, the metadata's constants. `named_data` is that of the program around, null
-// for none; `has_feature` says whether the program declares that it uses it.
+// Returns the constants, parallel to `messages`, the metadata's constants. `named_data` is the
+// enclosing program's, null for none. `has_feature`: the program declares that it uses named
+// constants.
 absl::StatusOr<std::vector<absl::Span<const std::byte>>> ValidateConstants(
     const WireList& messages, absl::Span<const SegmentPlan> segments,
     const NamedDataMap* named_data, bool has_feature);

@@ -46,7 +46,7 @@ absl::StatusOr<std::array<uint8_t, 32>> ParseKey(std::string_view text) {
   return key;
 }
 
-// The public key, and the secret one as libsodium wants it, which is wiped.
+// The public key, and the secret key in libsodium's form, which is wiped on destruction.
 struct ExpandedKey {
   explicit ExpandedKey(const Ed25519SecretKey& key) {
     crypto_sign_seed_keypair(public_key.data(), secret.data(), key.seed.data());
@@ -84,7 +84,8 @@ std::string FormatKey(const std::array<uint8_t, 32>& key) {
 }
 
 Ed25519SecretKey GenerateSecretKey() {
-  // Random numbers are thread-safe after this; it fails when the system has none, and so do they.
+  // Makes randomness thread-safe. Fails if the system has no source of randomness; then random
+  // numbers fail, too.
   std::ignore = sodium_init();
   Ed25519SecretKey key;
   randombytes_buf(key.seed.data(), key.seed.size());

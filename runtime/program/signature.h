@@ -1,6 +1,6 @@
-// Detached signatures of program files, checked before anything of a file is read. Ed25519 (RFC
-// 8032) over all bytes of the program file; what lies in companion files is covered by the digests
-// in it. A target of its own, since it needs a cryptographic library.
+// Detached signatures of program files, checked before any content of a file is used. Ed25519 (RFC
+// 8032) over all bytes of the program file. Digests in the program file cover the companion files.
+// A separate target, since it needs a cryptographic library.
 //
 //   const Ed25519Verifier verifier({.keys = {key}});
 //   Program::Open("model.belay", {.verifier = &verifier});  // and model.belay.sig
@@ -29,35 +29,34 @@ struct Ed25519SecretKey {
   std::array<uint8_t, 32> seed = {};
 };
 
-// Keys as text: 64 hexadecimal digits, white space around them ignored. kInvalidArgument.
+// Parses keys of 64 hexadecimal digits, ignoring surrounding whitespace. kInvalidArgument.
 absl::StatusOr<Ed25519PublicKey> ParsePublicKey(std::string_view text);
 absl::StatusOr<Ed25519SecretKey> ParseSecretKey(std::string_view text);
 std::string FormatKey(const std::array<uint8_t, 32>& key);
 
-// A new key from the system's source of randomness.
+// Creates a key from the system's randomness.
 Ed25519SecretKey GenerateSecretKey();
 Ed25519PublicKey PublicKeyOf(const Ed25519SecretKey& key);
 
-// What a signature file holds: the 8 bytes "BELAYSIG", the public key, the 64 bytes of the
-// signature.
+// Layout of a signature file: the 8 bytes "BELAYSIG", the public key, the 64-byte signature.
 inline constexpr size_t kSignatureFileBytes = 8 + 32 + 64;
-// The content of the signature file of `file`. Deterministic.
+// Returns the content of the signature file of `file`. Deterministic.
 std::string Sign(absl::Span<const std::byte> file, const Ed25519SecretKey& key);
 
-// Accepts files that one of its keys has signed. Immutable.
+// Accepts files signed by any of its keys. Immutable.
 class Ed25519Verifier final : public FileVerifier {
  public:
   struct Options {
     std::vector<Ed25519PublicKey> keys;
-    // The signature file's content. "": it is read from the program file's path and ".sig"; a
-    // program that is opened from memory has none then.
+    // Content of the signature file. "": read it from the program file's path + ".sig"; a program
+    // opened from memory then has no signature.
     std::string signature;
   };
   explicit Ed25519Verifier(Options options) : options_(std::move(options)) {}
 
-  //   kNotFound          there is no signature file
-  //   kDataLoss          it is no signature file, or not of these bytes
-  //   kPermissionDenied  signed with a key that is none of `keys`; names it
+  //   kNotFound          the signature file is missing
+  //   kDataLoss          not a signature file, or not a signature of these bytes
+  //   kPermissionDenied  signed with a key that is not among `keys`; names it
   absl::Status VerifyFile(const std::string& path, absl::Span<const std::byte> file) const override;
   // kDataLoss
   absl::Status VerifyDigest(absl::Span<const std::byte> bytes,

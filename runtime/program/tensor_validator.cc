@@ -13,7 +13,7 @@
 namespace belay {
 namespace {
 
-// The offset of a tensor in the arena or in the state.
+// Checks the offset of a tensor in the arena or in the state.
 absl::Status CheckPlace(const TensorPlan& tensor, uint64_t alignment, std::string_view memory,
                         uint64_t memory_bytes, const MetadataPath& path) {
   const uint64_t offset = tensor.offset, bytes = tensor.max_bytes;
@@ -39,7 +39,7 @@ absl::Status ValidateLayout(const TensorLayoutMessage& layout, const MetadataPat
   plan.dtype = *known;
   plan.sizes.clear();
   plan.dim_order.clear();
-  // Sizes of 0 count as 1 here, so that strides fit as well.
+  // Sizes of 0 count as 1, so that strides also fit.
   int64_t extent = static_cast<int64_t>(DTypeSize(*known));
   bool empty = false;
   absl::Status status;

@@ -1,4 +1,4 @@
-// What a tensor is in the metadata: dtype, sizes, order of the dimensions.
+// Validates a tensor's metadata: dtype, sizes, dim order.
 #ifndef BELAY_RUNTIME_PROGRAM_TENSOR_VALIDATOR_H_
 #define BELAY_RUNTIME_PROGRAM_TENSOR_VALIDATOR_H_
 
@@ -22,22 +22,22 @@ struct LayoutPlan {
   uint64_t max_bytes = 0;  // of all elements; fits in int64
 };
 
-// `path` is that of the message with the fields dtype, sizes and dim_order. Replaces all of `plan`,
-// in place because it is large.
+// Validates a layout and overwrites `plan`, in place because it is large. `path` is that of the
+// message with the fields dtype, sizes and dim_order.
 absl::Status ValidateLayout(const TensorLayoutMessage& layout, const MetadataPath& path,
                             LayoutPlan& plan);
 
-// The memory that the tensors of a method may lie in.
+// Memory in which a method's tensors may be placed.
 struct TensorMemory {
   absl::Span<const absl::Span<const std::byte>> constants;
   uint64_t arena_bytes = 0;
   uint64_t state_bytes = 0;
-  // Of tensors in the arena and in the state; at least an element's size.
+  // Alignment of tensors in the arena and in the state; at least an element's size.
   uint64_t alignment = kTensorAlignment;
 };
 
-// Fills in what `tensor` says beside its layout, which was validated. The dimensions of `plan` are
-// those of `layout` already.
+// Fills in everything except the dimensions of `plan`, which are those of the validated `layout`
+// already.
 absl::Status ValidateTensor(const TensorMessage& tensor, const LayoutPlan& layout,
                             const TensorMemory& memory, const MetadataPath& path, TensorPlan& plan);
 

@@ -15,7 +15,7 @@
 namespace belay {
 namespace {
 
-// Copies lists of one number per dimension to where they stay: blocks that it adds to `blocks`.
+// Copies per-dimension lists to their final memory: blocks appended to `blocks`.
 template <class T>
 class DimWriter {
  public:
@@ -39,7 +39,7 @@ class DimWriter {
   std::vector<std::unique_ptr<T[]>>& blocks_;
   T* next_ = nullptr;
   size_t left_ = 0;         // of the last block
-  size_t size_ = kMaxRank;  // of the last block, at least
+  size_t size_ = kMaxRank;  // of the last block; kMaxRank before the first
 };
 
 class ValueValidator {
@@ -124,7 +124,7 @@ class ValueValidator {
     ListMessage list;
     ABSL_RETURN_IF_ERROR(Read(message, path, list));
     const uint64_t count = list.elements.count();
-    list_elements_ += count;  // below the metadata's bytes
+    list_elements_ += count;  // less than the metadata's bytes
     if (list_elements_ > limits_.list_elements) {
       return path.LimitError("list_elements", list_elements_, limits_.list_elements);
     }
@@ -155,7 +155,7 @@ class ValueValidator {
   MethodPlan& plan_;
   DimWriter<int64_t> sizes_;
   DimWriter<uint8_t> dim_orders_;
-  LayoutPlan layout_;  // of the tensor that is read
+  LayoutPlan layout_;  // of the current tensor
   uint64_t list_elements_ = 0;
   uint64_t tensors_ = 0;
 };

@@ -1,4 +1,4 @@
-// The values of a method: literals, slots, tensors, lists.
+// Validates the values of a method: literals, slots, tensors, lists.
 #ifndef BELAY_RUNTIME_PROGRAM_VALUE_VALIDATOR_H_
 #define BELAY_RUNTIME_PROGRAM_VALUE_VALIDATOR_H_
 
@@ -18,7 +18,7 @@ namespace belay {
 absl::Status ValidateValues(const WireList& messages, const TensorMemory& memory,
                             const Limits& limits, const MetadataPath& path, MethodPlan& plan);
 
-// kInvalidArgument unless there is such a value. The values of `plan` are filled in.
+// kInvalidArgument unless `value` exists. The values of `plan` must be filled in.
 absl::Status CheckValue(const MethodPlan& plan, uint32_t value, const MetadataPath& path);
 
 }  // namespace belay

@@ -30,8 +30,8 @@ uint64_t CountNumbers(absl::Span<const std::byte> numbers) {
 const char WireReader::kTooDeep[] = "too deep";
 
 Varint ReadLongVarint(const uint8_t* at, const uint8_t* end) {
-  // Up to eight bytes at once: the first without a continuation bit is the last, and what is left
-  // of each byte, seven bits, is moved together in three steps.
+  // Decodes up to eight bytes at once: the first without a continuation bit is the last, and the
+  // seven-bit payloads are packed in three steps.
   if (end - at >= 8) [[likely]] {
     uint64_t bytes = LittleEndian64(at);
     const uint64_t ends = ~bytes & 0x8080808080808080;
@@ -46,7 +46,7 @@ Varint ReadLongVarint(const uint8_t* at, const uint8_t* end) {
   uint64_t number = 0;
   for (int shift = 0; at != end; shift += 7) {
     const uint64_t byte = *at++;
-    if (shift == 63 && byte > 1) return {};  // the tenth byte is the last in any case
+    if (shift == 63 && byte > 1) return {};  // the tenth byte is always the last
     number |= (byte & 0x7f) << shift;
     if (byte < 0x80) return {.end = at, .number = number};
   }
@@ -95,8 +95,8 @@ bool WireReader::Field::ReadValue(const uint8_t* end) {
   return true;
 }
 
-// A group is a message between two tags; none is known here, but a newer writer may use them. Those
-// that are open are counted, not remembered: each must end somewhere.
+// A group is a message between two tags. The schema has none, but newer writers may use them. Open
+// groups are only counted: each must end somewhere.
 bool WireReader::Field::ReadGroup(const uint8_t* end, uint32_t nesting) {
   Field inside;
   for (uint32_t open = 1; open > 0;) {

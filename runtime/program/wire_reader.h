@@ -1,9 +1,9 @@
-// Reads messages in the wire format of Protocol Buffers without making anything of them: numbers,
-// text and messages stay where they are in the file. No recursion, no allocation; linear.
+// Parses Protocol Buffers messages in place: scalars are decoded; strings and nested messages refer
+// to the file. No recursion, no allocation; linear time.
 //
-// Stricter than the format asks (runtime/schema/file_format.md §2), so that no two readers can
-// differ on a file: a field that is not repeated is there once at most, lists of numbers are packed,
-// numbers fit their type, a field has the wire type of its declaration.
+// Stricter than the wire format (runtime/schema/file_format.md §2), so that two readers can't
+// interpret a file differently. A field that is not repeated occurs at most once, lists of integers
+// are packed, integers fit their type, and a field has the wire type of its declaration.
 #ifndef BELAY_RUNTIME_PROGRAM_WIRE_READER_H_
 #define BELAY_RUNTIME_PROGRAM_WIRE_READER_H_
 
@@ -19,8 +19,8 @@
 #include "runtime/core/utf8.h"
 #include "runtime/program/metadata_path.h"
 
-// A reader that is not inline lives in memory and takes twice as long; code for small devices is
-// compiled for size.
+// Without inlining, the reader's state is in memory and reading takes twice as long. Code for small
+// devices is compiled for size.
 #ifdef __OPTIMIZE_SIZE__
 #define BELAY_WIRE_READER_INLINE
 #else
@@ -29,26 +29,26 @@
 
 namespace belay {
 
-// A message that was found and not read yet.
+// A message that was located but not parsed.
 struct WireMessage {
   absl::Span<const std::byte> bytes;
-  uint32_t nesting = 0;  // the limit of this name
-  uint32_t depth = 0;    // messages around it
-  // Whether there was one, which may be empty.
+  uint32_t nesting = 0;  // Limits::nesting
+  uint32_t depth = 0;    // number of enclosing messages
+  // Whether the field was present; the message may be empty.
   bool found() const { return bytes.data() != nullptr; }
 };
 
-// How many packed numbers there are if all end: bytes without a continuation bit.
+// Number of packed varints, if all are terminated: counts bytes without a continuation bit.
 uint64_t CountNumbers(absl::Span<const std::byte> bytes);
 
-// A packed list of numbers: uint32_t, or int64_t in two's complement.
+// A packed list of integers: uint32_t, or int64_t in two's complement.
 template <class T>
 struct WireNumbers {
   absl::Span<const std::byte> bytes;
   uint64_t count() const { return CountNumbers(bytes); }
 };
 
-// The elements of a repeated field, messages or strings, which may stand between other fields.
+// The elements of a repeated field (messages or strings), possibly interleaved with other fields.
 struct WireList {
   WireMessage in;  // from the first element to the end of the last
   uint32_t field = 0;
@@ -58,13 +58,13 @@ struct WireList {
 struct WireMessages : WireList {};
 struct WireTexts : WireList {};
 
-// A oneof, of whose members at most one is there.
+// A oneof: at most one member is present.
 struct WireOneof {
-  uint32_t field = 0;   // the number of the member, 0 without one
-  uint64_t number = 0;  // a number, a bool, or the bits of a double
-  WireMessage message;  // a message, or the bytes of a text
+  uint32_t field = 0;   // field number of the member, 0 for none
+  uint64_t number = 0;  // an integer, a bool, or the bits of a double
+  WireMessage message;  // a message, or the bytes of a string
 
-  // The member, as what Read reads. 0 or empty when it is another one.
+  // Returns the member in its C++ type. 0 or empty if another member is present.
   template <class T>
   T as() const {
     if constexpr (std::is_same_v<T, WireMessage>) {
@@ -79,16 +79,16 @@ struct WireOneof {
   }
 };
 
-// Where a varint ends, and what it is.
+// A decoded varint and the position after it.
 struct Varint {
-  const uint8_t* end = nullptr;  // null when it does not end in time or has more than 64 bits
+  const uint8_t* end = nullptr;  // null if it is unterminated or has more than 64 bits
   uint64_t number = 0;
 };
 
-// What of the varint at `at` lies beyond its first byte, which has a continuation bit.
+// Decodes a varint at `at` of more than one byte: its first byte has a continuation bit.
 Varint ReadLongVarint(const uint8_t* at, const uint8_t* end);
 
-// The varint at `at`, which must end before `end`.
+// Decodes the varint at `at`, which must end before `end`.
 inline Varint ReadVarint(const uint8_t* at, const uint8_t* end) {
   if (at == end) return {};
   if (*at < 0x80) [[likely]]
@@ -99,14 +99,14 @@ inline Varint ReadVarint(const uint8_t* at, const uint8_t* end) {
   return ReadLongVarint(at, end);
 }
 
-// Goes through the fields of one message:
+// Iterates over the fields of one message:
 //
 //   for (WireReader fields(message); fields.Next();) {
 //     switch (fields.number()) { case 1: fields.Read(name); break; … }  // unknown ones are skipped
 //   }
 //   return fields.Finish(path);
 //
-// What is wrong ends the loop and is said by Finish().
+// An error ends the loop and is returned by Finish().
 class WireReader {
  public:
   explicit WireReader(const WireMessage& message)
@@ -115,7 +115,7 @@ class WireReader {
         nesting_(message.nesting),
         depth_(message.depth) {}
 
-  // Moves to the next field. False at the end, and when there is no more that could be read.
+  // Moves to the next field. Returns false at the end, and if the rest can't be parsed.
   BELAY_WIRE_READER_INLINE bool Next() {
     if (at_ == end_ || problem_ != nullptr) return false;
     tag_ = at_;
@@ -151,7 +151,7 @@ class WireReader {
   }
   uint32_t number() const { return number_; }
 
-  // The field as one that is not repeated.
+  // Reads the field as a field that is not repeated.
   void Read(uint32_t& value) {
     if (!IsOnce(kVarint)) return;
     if (varint_ > UINT32_MAX) return Fail("the number has more than 32 bits");
@@ -188,7 +188,7 @@ class WireReader {
     if (depth_ >= nesting_) return Fail(kTooDeep);
     message = {.bytes = bytes(), .nesting = nesting_, .depth = depth_ + 1};
   }
-  // The field as the member of a oneof that has this type.
+  // Reads the field as the member of a oneof of this type.
   template <class T>
   void ReadMember(WireOneof& oneof) {
     if (oneof.field != 0 && oneof.field != number_)
@@ -206,7 +206,7 @@ class WireReader {
       oneof.number = static_cast<uint64_t>(value);
     }
   }
-  // The field as an element of a repeated one.
+  // Reads the field as an element of a repeated field.
   void Read(WireMessages& list) {
     if (depth_ >= nesting_) return Fail(kTooDeep);
     Add(list);
@@ -216,8 +216,8 @@ class WireReader {
     Add(list);
   }
 
-  // OK after the end. kDataLoss, saying what is wrong with which field of the message at `path`;
-  // kResourceExhausted when messages are nested too deep.
+  // OK if the whole message was parsed. kDataLoss, naming the error and the field of the message at
+  // `path`; kResourceExhausted if messages are nested too deep.
   absl::Status Finish(const MetadataPath& path) const {
     if (problem_ == nullptr) [[likely]]
       return absl::OkStatus();
@@ -237,29 +237,29 @@ class WireReader {
     kFixed32 = 5
   };
 
-  // Once: after a problem there is no next field.
+  // Called at most once: an error ends the iteration.
   void Fail(const char* problem) { problem_ = problem; }
   static absl::Status Error(const char* problem, uint32_t number, uint32_t nesting,
                             const MetadataPath& path);
-  // A field of any wire type. What is not inline takes and returns values: a reader whose address
-  // nobody knows lives in registers.
+  // A field of any wire type. Functions that are not inlined take and return values: a reader whose
+  // address does not escape stays in registers.
   struct Field {
-    const uint8_t* at = nullptr;  // behind it
+    const uint8_t* at = nullptr;  // past the field
     uint32_t number = 0;
     WireType type = kVarint;
     uint64_t varint = 0;
-    const uint8_t* value = nullptr;  // of a length-delimited or fixed one
+    const uint8_t* value = nullptr;  // of a length-delimited or fixed-size field
     size_t size = 0;
     const char* problem = nullptr;
     bool ReadTag(const uint8_t* end);
-    bool ReadValue(const uint8_t* end);  // all but groups
+    bool ReadValue(const uint8_t* end);  // all types except groups
     bool ReadGroup(const uint8_t* end, uint32_t nesting);
     bool Fail(const char* what) {
       problem = what;
       return false;
     }
   };
-  // `nesting` is what groups may have.
+  // `nesting` is the depth allowed for groups.
   static Field ReadField(const uint8_t* at, const uint8_t* end, uint32_t nesting);
   bool Is(WireType type) {
     if (type_ == type) [[likely]]
@@ -268,7 +268,7 @@ class WireReader {
     return false;
   }
   bool IsOnce(WireType type) {
-    const uint64_t bit = uint64_t{1} << number_;  // known numbers are below 64
+    const uint64_t bit = uint64_t{1} << number_;  // known field numbers are below 64
     if ((seen_ & bit) != 0) [[unlikely]] {
       Fail("it is there twice");
       return false;
@@ -286,7 +286,7 @@ class WireReader {
                .depth = depth_};
     list.field = number_;
     ++list.count;
-    list.total_bytes += size_;  // at most the file's
+    list.total_bytes += size_;  // at most the file size
   }
   static double Double(const uint8_t* value);
   std::string_view text() const {
@@ -301,7 +301,7 @@ class WireReader {
   const char* problem_ = nullptr;
   uint64_t seen_ = 0;  // bit n: field n was read
   uint32_t nesting_, depth_;
-  // This field.
+  // The current field.
   const uint8_t* tag_ = nullptr;
   const uint8_t* value_ = nullptr;
   size_t size_ = 0;
@@ -310,11 +310,11 @@ class WireReader {
   WireType type_ = kVarint;
 };
 
-// The elements of a list, in order.
+// Iterates over the elements of a list, in order.
 class WireElements {
  public:
   explicit WireElements(const WireList& list) : fields_(list.in), field_(list.field) {}
-  // Precondition: called at most list.count times. The list was read without an error.
+  // Precondition: called at most list.count times, and the list was parsed without an error.
   BELAY_WIRE_READER_INLINE WireMessage NextMessage() {
     Next();
     return {.bytes = fields_.bytes(), .nesting = fields_.nesting_, .depth = fields_.depth_ + 1};
@@ -326,7 +326,8 @@ class WireElements {
 
  private:
   BELAY_WIRE_READER_INLINE void Next() {
-    // Debug information may lie in a file that changed since the list was read: the search ends.
+    // Debug information may be in a file that changed since the list was parsed: the search
+    // terminates anyway.
     while (fields_.Next() && fields_.number() != field_) {
     }
   }
@@ -334,8 +335,8 @@ class WireElements {
   uint32_t field_;
 };
 
-// Calls `take` with each number of the list until it returns false. False when one can't be read or
-// has more bits than T; the numbers before it were taken.
+// Calls `take` with each integer of the list until it returns false. Returns false if one can't be
+// decoded or does not fit in T; `take` was called for those before it.
 template <class T, class Take>
 bool ForEachNumber(const WireNumbers<T>& numbers, const Take& take) {
   const auto* at = reinterpret_cast<const uint8_t*>(numbers.bytes.data());
@@ -350,7 +351,7 @@ bool ForEachNumber(const WireNumbers<T>& numbers, const Take& take) {
   return true;
 }
 
-// kDataLoss: the list of numbers at `path` can't be read.
+// kDataLoss: the list of integers at `path` can't be decoded.
 absl::Status NumbersError(const MetadataPath& path);
 
 }  // namespace belay

@@ -1,4 +1,4 @@
-// How companion files may be named (file_format.md §6).
+// Rules for names of companion files (file_format.md §6).
 #ifndef BELAY_RUNTIME_SCHEMA_COMPANION_NAME_H_
 #define BELAY_RUNTIME_SCHEMA_COMPANION_NAME_H_
 
@@ -6,9 +6,9 @@
 
 namespace belay {
 
-// Whether `name` may name a companion file: not empty, at most 255 bytes, no control characters of
-// ASCII, no directory separator of any system, not "." and not "..". That it is UTF-8, as all text
-// of the metadata, is checked elsewhere.
+// Whether `name` may name a companion file: not empty, at most 255 bytes, no ASCII control
+// characters, no directory separator of any system, not "." and not "..". UTF-8 is checked
+// elsewhere, as for all strings of the metadata.
 constexpr bool IsCompanionName(std::string_view name) {
   if (name.empty() || name.size() > 255 || name == "." || name == "..") return false;
   for (const char c : name) {

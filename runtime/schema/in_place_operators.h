@@ -1,6 +1,7 @@
-// Operators that write to an argument, and operators whose output may lie exactly over one of their
-// arguments (file_format.md §5): the compiler places such outputs, the reader allows them, and every
-// kernel of such an operator reads an element before it writes the element in the same place.
+// Operators that write to an argument, and operators whose output may be placed exactly over one of
+// their arguments (file_format.md §5). The compiler places such outputs and the reader allows them.
+// Every kernel of such an operator reads an element before it writes the element at the same
+// position.
 #ifndef BELAY_RUNTIME_SCHEMA_IN_PLACE_OPERATORS_H_
 #define BELAY_RUNTIME_SCHEMA_IN_PLACE_OPERATORS_H_
 
@@ -11,8 +12,8 @@
 
 namespace belay {
 
-// Whether the operator writes to an argument that is its output too: "aten.copy_.default", "copy_".
-// Its name without the overload ends with exactly one underscore.
+// Whether the operator writes to an argument that is also its output: "aten.copy_.default",
+// "copy_". The name without the overload ends with exactly one underscore.
 constexpr bool IsInPlaceOperator(std::string_view name) {
   const std::string_view base = name.substr(0, name.rfind('.'));
   return base.ends_with('_') && !base.ends_with("__");
@@ -20,10 +21,11 @@ constexpr bool IsInPlaceOperator(std::string_view name) {
 
 enum class OutputOverArgument : uint8_t {
   kNever,
-  // Element i of the output depends on element i of the argument: over an argument of the same
-  // dtype, sizes, dynamic dimensions and order.
+  // Output element i depends on argument element i. The output may be placed over an argument of
+  // the same dtype, sizes, dynamic dimensions and order.
   kElementwise,
-  // The output has the argument's bytes in the argument's order: over one of the same dtype.
+  // The output has the argument's bytes in the same order. It may be placed over an argument of the
+  // same dtype.
   kSameBytes,
 };
 

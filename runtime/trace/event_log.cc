@@ -8,7 +8,7 @@
 namespace belay {
 namespace {
 
-// 0 where the system has no such clock.
+// Returns 0 if the system has no such clock.
 int64_t ThreadCpuTime() {
 #ifdef CLOCK_THREAD_CPUTIME_ID
   timespec time{};

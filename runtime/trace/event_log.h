@@ -1,8 +1,8 @@
-// What happened when: a bounded log that methods and their delegates write while they load and
-// execute. Without one they log nothing and lose no time.
+// Bounded event log, written by methods and their delegates while they load and execute. Without a
+// log, nothing is recorded and no time is lost.
 //
-// What an event is of never changes and is not in it: an event names its owner, a method or a
-// delegate, and a number; Method::instructions() and the program's debug information say the rest
+// An event only stores what varies: its owner (a method or a delegate) and an id. Constant
+// information is in Method::instructions() and in the program's debug information
 // (docs/profiling.md).
 #ifndef BELAY_RUNTIME_TRACE_EVENT_LOG_H_
 #define BELAY_RUNTIME_TRACE_EVENT_LOG_H_
@@ -22,59 +22,62 @@ namespace belay {
 
 enum class EventKind : uint8_t {
   kLoad,          // of a method
-  kResolve,       // within it: kernels and backends are found,
-  kAllocate,      // memory is taken,
-  kInit,          // the delegate of number `id` is made
+  kResolve,       // within kLoad: kernels and backends are resolved,
+  kAllocate,      // memory is allocated,
+  kInit,          // delegate `id` is created
   kExecute,       // of a method
-  kInstruction,   // its instruction of number `id`
-  kDelegateCall,  // the same, where it calls a delegate
-  kStep,          // what a delegate did: `id` is its own identifier
+  kInstruction,   // instruction `id`
+  kDelegateCall,  // instruction `id`, a delegate call
+  kStep,          // a step of a delegate: `id` is its own identifier
 };
 // "load", "resolve", "allocate", "init", "execute", "instruction", "delegate_call", "step".
 std::string_view EventKindName(EventKind kind);
 
 struct Event {
   int64_t begin = 0, end = 0;  // nanoseconds of std::chrono::steady_clock
-  // Of kLoad and kExecute that are in no other event: nanoseconds that the calling thread worked. 0
-  // where nobody knows.
+  // For top-level kLoad and kExecute events: CPU time of the calling thread in nanoseconds. 0 if
+  // unknown.
   int64_t cpu = 0;
   int64_t id = 0;
   uint32_t owner = 0;  // index into EventLog::owners()
-  // Events that this one is in: the last ones before it of each smaller depth.
+  // Nesting depth. The enclosing events are the last earlier ones of each smaller depth.
   uint16_t depth = 0;
   EventKind kind = EventKind::kStep;
   bool named = false;  // kStep: `id` is an index into EventLog::names()
 };
 
-// Whose events they are.
+// The source of events.
 struct EventOwner {
   static constexpr uint32_t kNone = UINT32_MAX;
-  // A method's: the delegate that it is in, or none. A delegate's: its method. A smaller index.
+  // For a method: the delegate that contains it, or none. For a delegate: its method. A smaller
+  // index.
   uint32_t parent = kNone;
   bool is_delegate = false;
-  uint32_t delegate = 0;  // its number in the method
+  uint32_t delegate = 0;  // index of the delegate in its method
   std::string name;       // of the method, or the backend's id
 };
 
-// Used by one thread at a time: that of the methods that write to it. At a fixed address.
+// Used by one thread at a time, that of the methods that write to it. Has a fixed address.
 class EventLog {
  public:
-  // Room for so many events. kResourceExhausted when there is no memory for them.
+  // Allocates room for `capacity` events. kResourceExhausted if the memory can't be allocated.
   static absl::StatusOr<std::unique_ptr<EventLog>> Create(size_t capacity);
   virtual ~EventLog() = default;
 
-  // In the order in which they began. An event that is not over ends where it began.
+  // In the order of their begin. An unfinished event ends at its begin.
   absl::Span<const Event> events() const { return absl::MakeConstSpan(events_.data(), size_); }
-  // Events for which there was no room. They are the last: one that is there has all that it is in.
+  // Number of events dropped because the log was full. Only the last events are dropped, so that
+  // the events enclosing a logged event are also logged.
   uint64_t dropped() const { return dropped_; }
   absl::Span<const EventOwner> owners() const { return owners_; }
   absl::Span<const std::string> names() const { return names_; }
 
-  // Forgets the events, not owners and names. Not while something loads or executes.
+  // Removes the events; keeps owners and names. Must not be called while a method loads or
+  // executes.
   void Clear();
 
-  // For those who log. Return the index of what was added. Virtual, so that a binary that makes no
-  // log has no code for them.
+  // For loggers. Return the index of the added item. Virtual, so that binaries that create no log
+  // do not link them.
   virtual uint32_t AddMethod(uint32_t parent, std::string_view name);
   virtual uint32_t AddDelegate(uint32_t method, uint32_t delegate, std::string_view backend_id);
   virtual int64_t AddName(std::string_view name);
@@ -84,8 +87,8 @@ class EventLog {
                std::chrono::steady_clock::now().time_since_epoch())
         .count();
   }
-  // An event that begins; all until its End() is in it. Allocates nothing. When the log is full, the
-  // result is an event that nobody will see.
+  // Begins an event; events begun before its End() are nested in it. Allocates nothing. If the log
+  // is full, returns a dummy event.
   Event& Begin(EventKind kind, uint32_t owner, int64_t id, int64_t now) {
     Event* event = &unseen_;
     if (size_ < events_.size()) [[likely]] {
@@ -113,19 +116,20 @@ class EventLog {
   std::vector<std::string> names_;
 };
 
-// What a delegate calls one of its steps: a number or a name, as in its debug handle map
+// Identifier of a delegate's step: an integer or a name, as in its debug handle map
 // (docs/lowering.md §4.2).
 struct StepId {
   int64_t id = 0;
   bool named = false;
 };
 
-// Where a method or a delegate logs to, and as whom. A value; the log outlives who holds it.
+// The log and the owner of a method's or delegate's events. A value; the log must outlive its
+// copies.
 struct EventSink {
   EventLog* log = nullptr;  // nullptr: nothing is logged
   uint32_t owner = EventOwner::kNone;
 
-  // For delegates. A name must be added when the delegate is made:
+  // For delegates. Names must be added in Init:
   //   step.id = context.events.Name("conv_relu");              // in Init
   //   const int64_t begin = events_.Begin();                   // in Execute
   //   …
@@ -138,7 +142,7 @@ struct EventSink {
   void Step(StepId id, int64_t begin) const {
     if (log != nullptr) Step(id, begin, EventLog::Now());
   }
-  // One whose times are known, on EventLog::Now()'s clock and within the call.
+  // A step with known times, on EventLog::Now()'s clock and within the call.
   void Step(StepId id, int64_t begin, int64_t end) const {
     if (log == nullptr) return;
     Event& event = log->Begin(EventKind::kStep, owner, id.id, begin);
@@ -147,7 +151,7 @@ struct EventSink {
   }
 };
 
-// An event from here to the end of the block.
+// Logs an event for the enclosing scope.
 class ScopedEvent {
  public:
   ScopedEvent(EventSink sink, EventKind kind, int64_t id = 0) : log_(sink.log) {

@@ -31,7 +31,7 @@ class LinuxCounters final : public CounterSystem {
     attributes.config = ConfigOf(counter);
     attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     attributes.inherit = 1;
-    attributes.exclude_kernel = 1;  // what perf_event_paranoid = 2, the default, allows
+    attributes.exclude_kernel = 1;  // permitted by the default perf_event_paranoid = 2
     attributes.exclude_hv = 1;
     return static_cast<int>(syscall(SYS_perf_event_open, &attributes, /*pid=*/0, /*cpu=*/-1,
                                     /*group=*/-1, PERF_FLAG_FD_CLOEXEC));

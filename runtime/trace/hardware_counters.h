@@ -1,4 +1,4 @@
-// What the processor counts while something runs, where the kernel of the system allows it.
+// Hardware performance counters, if the operating system provides them.
 #ifndef BELAY_RUNTIME_TRACE_HARDWARE_COUNTERS_H_
 #define BELAY_RUNTIME_TRACE_HARDWARE_COUNTERS_H_
 
@@ -15,28 +15,28 @@ inline constexpr size_t kNumHardwareCounters = 3;
 // "cycles", "instructions", "cache_misses".
 std::string_view HardwareCounterName(HardwareCounter counter);
 
-// By HardwareCounter; nothing where nobody counts.
+// Indexed by HardwareCounter; nullopt if not counted.
 using HardwareCounts = std::array<std::optional<double>, kNumHardwareCounters>;
 
-// What the system gives: Linux' perf_event_open, and in tests what they like.
+// System interface: Linux' perf_event_open, or a fake in tests.
 class CounterSystem {
  public:
-  // As the system's counter stands: of it and of the time in which it was asked for and was there.
+  // A counter's value, and the times for which it was enabled and actually running.
   struct Reading {
     uint64_t value = 0, enabled = 0, running = 0;
   };
   virtual ~CounterSystem() = default;
-  // A counter of user code, of the calling thread and of those that it starts from now on; -1 when
-  // there is none or it is not allowed: in most containers.
+  // Opens a counter of user code of the calling thread and of threads that it starts later. Returns
+  // -1 if it is unavailable or not permitted, as in most containers.
   virtual int Open(HardwareCounter counter) = 0;
   virtual bool Read(int descriptor, Reading& reading) = 0;
   virtual void Close(int descriptor) = 0;
 };
-// Elsewhere than on Linux it has no counters. Lives as long as the process.
+// Provides no counters on systems other than Linux. Lives as long as the process.
 CounterSystem& StandardCounterSystem();
 
-// Of the thread that makes it and of those that it starts afterwards: made before a thread pool.
-// Never fails; a counter that is missing has no counts. Used by one thread at a time.
+// Counts the thread that creates it and threads that it starts later: create it before a thread
+// pool. Never fails; a missing counter has no counts. Used by one thread at a time.
 class HardwareCounters {
  public:
   explicit HardwareCounters(CounterSystem& system = StandardCounterSystem());
@@ -44,11 +44,11 @@ class HardwareCounters {
   HardwareCounters(const HardwareCounters&) = delete;
   HardwareCounters& operator=(const HardwareCounters&) = delete;
 
-  // Whether there is any.
+  // Whether any counter is available.
   bool available() const;
   void Start();
-  // What was counted since Start(). A counter that had to share the processor's few registers with
-  // others is scaled up to the whole time; one that never had a turn has no count.
+  // Returns the counts since Start(). A counter that was multiplexed with others is extrapolated to
+  // the whole time; one that never ran has no count.
   HardwareCounts Stop() const;
 
  private:

@@ -1,5 +1,5 @@
-// A backend whose delegates add a number: the blob is "add" and one digit, with a space between or
-// not.
+// A backend whose delegates add a constant: the blob is "add" and one digit, optionally separated
+// by a space.
 #ifndef BELAY_RUNTIME_EXECUTOR_TESTING_FAKE_BACKEND_H_
 #define BELAY_RUNTIME_EXECUTOR_TESTING_FAKE_BACKEND_H_
 
@@ -15,19 +15,19 @@
 
 namespace belay {
 
-// out = x + number, of f32 tensors, by way of a copy of x in working memory. Execute() is
-// kUnavailable when x holds a negative number.
+// out = x + constant for f32 tensors, through a copy of x in working memory. Execute() returns
+// kUnavailable if x contains a negative element.
 class FakeBackend : public BackendRuntime {
  public:
   std::string_view id() const override { return "fake"; }
   absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(
       const DelegateInitContext& context, absl::Span<const std::byte> blob) const override;
 
-  // What the last Init() saw. Not thread-safe.
+  // Description of the last Init(). Not thread-safe.
   const std::string& last_init() const { return last_init_; }
   int live_handles() const { return live_handles_; }
-  int resets() const { return resets_; }  // calls of ResetState, of all handles
-  // Where the working memory of the last call lay.
+  int resets() const { return resets_; }  // calls of ResetState on all handles
+  // Working memory of the last call.
   const void* last_scratch() const { return last_scratch_; }
 
  private:

@@ -13,7 +13,7 @@
 
 #include "gtest/gtest.h"
 
-// Sanitizers have an allocator of their own, behind which glibc's is out of reach.
+// Sanitizers replace the allocator, so that glibc's is not accessible.
 #if defined(__GLIBC__) && !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
 #define BELAY_TEST_HAS_QUOTA 1
 #else
@@ -28,8 +28,9 @@ MemoryQuota memory_quota;
 
 namespace {
 
-// The live blocks and what was asked for them: an attempt is to meet the same quotas as the one
-// before, whose blocks may have been cut from others. Open addressing; kRemoved is never reused.
+// Live blocks with their requested sizes. Usable sizes would vary between attempts with the state
+// of the allocator, but all attempts must see the same quotas. Open addressing; kRemoved is never
+// reused.
 struct LiveBlock {
   const void* data;
   size_t size;
@@ -116,7 +117,7 @@ int64_t BlockSize(void* data) { return static_cast<int64_t>(::malloc_usable_size
 [[maybe_unused]] void Removed(void* data, bool is_object) {
   if (!memory_quota.on || data == nullptr) return;
   LiveBlock& block = Slot(data);
-  if (block.data == nullptr) return;  // older than the quota
+  if (block.data == nullptr) return;  // allocated before the quota started
   memory_quota.live -= static_cast<int64_t>(block.size);
   block.data = &kRemoved;
   if (is_object) memory_quota.live_objects -= BlockSize(data);

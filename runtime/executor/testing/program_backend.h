@@ -12,7 +12,7 @@
 
 namespace belay {
 
-// "program". The registries, which the programs in blobs are loaded with, must outlive it.
+// Backend id "program". Loads the programs in blobs with the registries, which must outlive it.
 class ProgramBackend final : public BackendRuntime {
  public:
   ProgramBackend(const KernelRegistry& kernels, const BackendRegistry& backends)

@@ -308,7 +308,7 @@ std::string TestProgram::Serialize(const std::function<void(schema::Program&)>& 
     }
     for (const schema::Segment& own : metadata_.segments()) {
       if (own.companion().empty()) continue;
-      // As SerializeCompanion() places it.
+      // Same layout as SerializeCompanion().
       uint64_t members = 0;
       for (const schema::Segment& s : metadata_.segments()) {
         members += s.companion() == own.companion();
@@ -367,7 +367,7 @@ void FixHeader(std::string& file) {
 
 absl::StatusOr<Program> OpenFileBytes(std::string_view file, const Program::Options& options,
                                       size_t misalignment) {
-  // AlignedBuffer aligns to less than a segment.
+  // AlignedBuffer's alignment is smaller than a segment's.
   absl::StatusOr<AlignedBuffer> buffer =
       AlignedBuffer::Create(kSegmentAlignment + misalignment + file.size());
   ABSL_CHECK(buffer.ok());

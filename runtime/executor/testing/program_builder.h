@@ -1,4 +1,4 @@
-// Builds program files for tests: values, instructions, segments, and the bytes around them.
+// Builds program files for tests: values, instructions, segments, and the file around them.
 //
 //   TestProgram program;
 //   TestMethod method = program.AddMethod("forward");
@@ -36,7 +36,7 @@ struct TestConstraint {
 };
 
 // Adds to one method of a TestProgram, which must outlive it. Functions that add a value return its
-// index, those that add an instruction the instruction's.
+// index; those that add an instruction return the instruction's index.
 class TestMethod {
  public:
   explicit TestMethod(schema::Method* method) : method_(method) {}
@@ -49,7 +49,7 @@ class TestMethod {
   uint32_t String(std::string value);
   uint32_t List(const std::vector<uint32_t>& elements);
   uint32_t Slot(schema::ScalarSlot::Kind kind);
-  // Behind all earlier tensors in the arena; sizes of dynamic dimensions are the largest.
+  // Placed after all earlier arena tensors. Dynamic dimensions have their maximum sizes.
   uint32_t Arena(DType dtype, const Sizes& sizes, uint32_t dynamic_dims = 0);
   uint32_t ArenaInOrder(DType dtype, const Sizes& sizes, const DimOrder& order,
                         uint32_t dynamic_dims = 0);
@@ -63,7 +63,7 @@ class TestMethod {
   uint32_t MutatedInput(std::string name, DType dtype, const Sizes& sizes);
   uint32_t ScalarInput(std::string name, schema::ScalarSlot::Kind kind,
                        const std::vector<TestConstraint>& constraints = {});
-  // Makes a value that exists an input that must equal it.
+  // Makes an existing value an input that must equal it.
   void ConstantInput(std::string name, uint32_t value);
   void Output(uint32_t value) { method_->add_outputs(value); }
 
@@ -74,7 +74,7 @@ class TestMethod {
   uint32_t Move(uint32_t from, uint32_t to);
   uint32_t JumpIfFalse(uint32_t condition, uint32_t target = 0);
   uint32_t Jump(uint32_t target);
-  // Lets a jump end at the next instruction that will be added.
+  // Makes a jump target the next instruction that is added.
   void LandHere(uint32_t jump);
 
  private:
@@ -93,7 +93,7 @@ class TestProgram {
   TestMethod AddMethod(std::string name);
   // Returns the segment's index.
   uint32_t AddSegment(schema::Segment::Kind kind, std::string bytes, std::string companion = "");
-  // A constant in a segment of its own.
+  // Adds a constant in its own segment.
   template <class T>
   uint32_t AddConstant(const std::vector<T>& elements) {
     return AddConstantBytes(std::string_view(reinterpret_cast<const char*>(elements.data()),
@@ -105,10 +105,10 @@ class TestProgram {
 
   schema::Program& metadata() { return metadata_; }
 
-  // The bytes of the program file. `edit` changes the metadata after segments were laid out and
-  // before checksums are made, so that everything but the edit is right.
+  // Returns the bytes of the program file. `edit` changes the metadata after segment layout and
+  // before checksums are computed, so that only the edit is invalid.
   std::string Serialize(const std::function<void(schema::Program&)>& edit = nullptr) const;
-  // The bytes of a companion file.
+  // Returns the bytes of a companion file.
   std::string SerializeCompanion(const std::string& name) const;
 
  private:
@@ -116,11 +116,11 @@ class TestProgram {
   std::vector<std::string> segments_;
 };
 
-// Makes the checksums of a program file, or of a companion file, right again after bytes were
-// changed. `file` has at least a header.
+// Recomputes the checksums of a program file or companion file after its bytes changed. `file` has
+// at least a header.
 void FixHeader(std::string& file);
 
-// Opens a copy of `file` that is aligned to kSegmentAlignment, or that much beside it.
+// Opens a copy of `file` that is aligned to kSegmentAlignment, plus `misalignment` bytes.
 absl::StatusOr<Program> OpenFileBytes(std::string_view file, const Program::Options& options = {},
                                       size_t misalignment = 0);
 

@@ -1,4 +1,4 @@
-// A valid program that has one of everything, for tests that break it or walk over it.
+// A valid program that contains every kind of element, for tests that corrupt or traverse it.
 #ifndef BELAY_RUNTIME_EXECUTOR_TESTING_SAMPLE_PROGRAM_H_
 #define BELAY_RUNTIME_EXECUTOR_TESTING_SAMPLE_PROGRAM_H_
 
@@ -8,8 +8,8 @@ namespace belay {
 
 // Indices of values and instructions in the sample's method "forward", which is methods(0).
 struct SampleIndices {
-  // Inputs 0 to 5: f32[1..4,3] twice, of one symbol; an int from 0 to 10; f32[2,3] that is mutated;
-  // the float 0.5 and None.
+  // Inputs 0 to 5: two f32[1..4,3] with one symbol; an int in [0, 10]; a mutated f32[2,3]; the
+  // float 0.5; None.
   uint32_t x, y, n, m, half, none;
   uint32_t weight;                               // constant 0, f32[2,3]
   uint32_t state;                                // state 0 "counter", f32[2], initially constant 1

@@ -36,13 +36,13 @@ absl::Status AddInto(const TensorView& a, const TensorView& b, const TensorView&
   return absl::OkStatus();
 }
 
-// Calls, by what they are read as.
+// Call structs.
 struct NoArguments {
   static absl::StatusOr<NoArguments> Read(const KernelArguments&) { return NoArguments(); }
 };
 struct TensorCall {
   const TensorView* a = nullptr;
-  MutableArgument target;  // a, of kernels that write to it
+  MutableArgument target;  // a, for kernels that write to it
 
   static absl::StatusOr<TensorCall> Read(const KernelArguments& arguments) {
     TensorCall call;
@@ -53,7 +53,7 @@ struct TensorCall {
 };
 struct TensorsCall {
   const TensorView *a = nullptr, *b = nullptr;
-  MutableArgument target;  // a, of kernels that write to it
+  MutableArgument target;  // a, for kernels that write to it
 
   static absl::StatusOr<TensorsCall> Read(const KernelArguments& arguments) {
     TensorsCall call;
@@ -192,12 +192,12 @@ absl::Status WrongKind(KernelContext& context, const NoArguments&) {
   return absl::OkStatus();
 }
 
-// Leaves none in every output, and fails if its argument says so.
+// Sets every output to none, and fails if its argument says so.
 absl::Status Unset(KernelContext& context, const UnsetCall& call) {
   for (int i = 0; i < context.num_outputs(); ++i) context.SetScalarOutput(i, None{});
   return call.fail ? absl::InternalError("out of luck") : absl::OkStatus();
 }
-// Those with as many outputs as the signature says.
+// Accepts calls with as many outputs as the signature.
 bool AcceptsUnset(const KernelContext&, const UnsetCall&) { return true; }
 
 struct TwiceCall {

@@ -1,15 +1,15 @@
-// Kernels with simple meanings, for tests of the executor.
+// Simple kernels for tests of the executor.
 //
-//   test.add.Tensor(a, b) -> out         f32 of equal sizes; out may be of any dim order
+//   test.add.Tensor(a, b) -> out         f32 of equal sizes; out may have any dim order
 //   test.add_.Tensor(a!, b) -> a         in place
-//   test.write_argument.default(a!) -> () writes 1 to a, which is no output
+//   test.write_argument.default(a!) -> () writes 1 to a, which is not an output
 //   test.size.default(a, dim) -> int
 //   test.add_int.default(x, y) -> int
 //   test.less.default(x, y) -> bool      of ints
-//   test.less_tensor.default(a, b) -> out of f32 tensors of one element; out is bool
+//   test.less_tensor.default(a, b) -> out of one-element f32 tensors; out is bool
 //   test.split.default(a) -> list        along dimension 0, one slice per element of the list
-//   test.scratch.default(a) -> out       a + 1, by way of a.nbytes() bytes of scratch
-//   test.twice.default(a) -> out         2 a, of f32; 2 a + 1 by a call that was fixed, of one element
+//   test.scratch.default(a) -> out       a + 1, through a.nbytes() bytes of scratch
+//   test.twice.default(a) -> out         2 a, f32; a fixed call of one element computes 2 a + 1
 //   test.fail.default() -> ()            always kInternal "out of luck"
 //   test.none.default(a) -> none         sets its output to an int
 //   test.wrong_kind.default() -> any     sets its output to a string

@@ -40,7 +40,7 @@ absl::StatusOr<int64_t> ArangeLength(const RealNumber& start, const RealNumber& 
                                                    last, " by ", by, " is no 64-bit integer"));
   }
   const bool forward = by > 0, backward = by < 0;
-  // The numbers are compared as they are; only a range of int64 is counted in integers.
+  // The untruncated values are compared; only int64 ranges are counted in integers.
   if ((!forward && !backward) || (dtype == DType::kInt64 && TruncateToInt(step) == 0))
     return absl::InvalidArgumentError("the step must not be zero");
   if (forward ? first > last : first < last) {

@@ -1,4 +1,4 @@
-// The length of arange(start, end, step).
+// Computes the length of arange(start, end, step).
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_ARANGE_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_ARANGE_H_
 
@@ -12,13 +12,13 @@ namespace belay {
 
 using RealNumber = std::variant<int64_t, double>;
 
-// For a result of this dtype: integer dtypes cut the numbers to integers, and int64 counts without
-// rounding. kInvalidArgument when the step is zero or leads away from the end, when a number is not
-// finite, or when the length is no int64.
+// Length for a result of this dtype. Integer dtypes truncate the arguments to integers; int64
+// computes without rounding. kInvalidArgument if the step is zero or points away from the end, an
+// argument is not finite, or the length does not fit in int64.
 absl::StatusOr<int64_t> ArangeLength(const RealNumber& start, const RealNumber& end,
                                      const RealNumber& step, DType dtype);
 
-// Towards zero. Precondition: finite and within int64.
+// Rounds towards zero. Precondition: finite and within int64.
 int64_t TruncateToInt(const RealNumber& number);
 double ToDouble(const RealNumber& number);
 

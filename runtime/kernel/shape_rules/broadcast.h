@@ -1,4 +1,4 @@
-// Broadcasting: PyTorch's rule, aligned at the last dimension.
+// PyTorch's broadcasting rule: shapes are aligned at the last dimension.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_BROADCAST_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_BROADCAST_H_
 
@@ -6,14 +6,14 @@
 
 namespace belay {
 
-// What broadcasting asks of a dimension type beyond dims.h: AssumeEqual, whether two sizes may be
-// equal where they have to be. Of numbers, whether they are; of expressions, whether nothing speaks
-// against it (exir/symbolic/assumed_equalities.h).
+// Required of a dimension type in addition to dims.h: whether two sizes that must be equal may be
+// equal. For integers, whether they are equal. For expressions, whether no known constraint
+// contradicts it (exir/symbolic/assumed_equalities.h).
 inline bool AssumeEqual(const CheckedInt& a, const CheckedInt& b) { return a == b; }
 
-// The shape to which both broadcast. Of two sizes that may be equal, and of which neither is known to
-// be 1, the one that is a number, else that of `a`. kInvalidArgument naming both shapes and the
-// dimension when two sizes clash.
+// Returns the shape to which both broadcast. If two sizes may be equal and neither is known to be
+// 1, returns the constant one, otherwise that of `a`. kInvalidArgument naming both shapes and the
+// dimension if two sizes are incompatible.
 template <class D>
 absl::StatusOr<Dims<D>> BroadcastShape(absl::Span<const D> a, absl::Span<const D> b) {
   const size_t rank = std::max(a.size(), b.size());

@@ -1,4 +1,4 @@
-// Shapes of convolutions and of the patches that they see.
+// Shape rules and call structs of convolutions.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_CONVOLUTION_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_CONVOLUTION_H_
 
@@ -11,7 +11,7 @@
 
 namespace belay {
 
-// One number per spatial dimension: a list of one counts for all.
+// Returns one value per spatial dimension; a list of one applies to all.
 inline absl::StatusOr<Sizes> PerDimension(std::string_view name, absl::Span<const int64_t> list,
                                           int count) {
   if (list.size() == 1) return Sizes(count, list[0]);
@@ -20,7 +20,7 @@ inline absl::StatusOr<Sizes> PerDimension(std::string_view name, absl::Span<cons
       absl::StrCat(name, ": expected 1 or ", count, " numbers, got ", FormatSizes(list)));
 }
 
-// As many numbers as there are spatial dimensions.
+// Requires exactly one value per spatial dimension.
 inline absl::StatusOr<Sizes> ExactlyPerDimension(std::string_view name,
                                                  absl::Span<const int64_t> list, int count) {
   if (static_cast<int>(list.size()) == count) return Sizes(list);
@@ -39,8 +39,8 @@ inline absl::Status ExpectAtLeast(std::string_view name, absl::Span<const int64_
   return absl::OkStatus();
 }
 
-// Strides, paddings and what else says where a window lies: at least `least`, and of 32 bits, so that
-// kernels can compute the places that it reaches.
+// Checks window parameters (strides, paddings, …): at least `least`, and 32 bits, so that kernels
+// can compute the positions in a window without overflow.
 inline absl::Status ExpectWindowNumbers(std::string_view name, absl::Span<const int64_t> list,
                                         int64_t least) {
   ABSL_RETURN_IF_ERROR(ExpectAtLeast(name, list, least));
@@ -93,7 +93,7 @@ inline absl::StatusOr<ConvolutionParams> MakeConvolutionParams(
   return p;
 }
 
-// The gradients, unlike the convolution itself, want no output padding unless it is transposed.
+// Gradients, unlike the forward convolution, require zero output padding unless transposed.
 inline absl::Status CheckOutputPadding(const ConvolutionParams& p) {
   for (int64_t padding : p.output_padding) {
     if (!p.transposed && padding != 0) {
@@ -105,15 +105,15 @@ inline absl::Status CheckOutputPadding(const ConvolutionParams& p) {
   return absl::OkStatus();
 }
 
-// (n + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1: how many places a window has.
+// Number of window positions: (n + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1.
 template <class D>
 D WindowCount(const D& n, const D& kernel, int64_t stride, int64_t padding, int64_t dilation) {
   const D reach = D(dilation) * (kernel - D(int64_t{1})) + D(int64_t{1});
   return FloorDiv(n + D(int64_t{2}) * D(padding) - reach, D(stride)) + D(int64_t{1});
 }
 
-// input [n,c,…], weight [o,c/groups,…], or for transposed convolutions [c,o/groups,…] -> [n,o,…].
-// `bias` may be null; it is [o].
+// input [n,c,…], weight [o,c/groups,…] or, if transposed, [c,o/groups,…] -> [n,o,…]. `bias` is null
+// or [o].
 template <class D>
 absl::StatusOr<Dims<D>> ConvolutionShape(absl::Span<const D> input, absl::Span<const D> weight,
                                          const Dims<D>* bias, const ConvolutionParams& p) {
@@ -135,7 +135,7 @@ absl::StatusOr<Dims<D>> ConvolutionShape(absl::Span<const D> input, absl::Span<c
         "input: expected ", DimToString(channels), " channels for weight ", FormatDims<D>(weight),
         " and ", p.groups, " groups, got shape ", FormatDims<D>(input)));
   }
-  // Only a batch or channels may be none.
+  // Only the batch and channel dimensions may be empty.
   const auto is_zero = [](const D& size) { return KnownInt(size) == 0; };
   if (p.transposed && is_zero(weight[1])) {
     return absl::InvalidArgumentError(
@@ -166,7 +166,7 @@ absl::StatusOr<Dims<D>> ConvolutionShape(absl::Span<const D> input, absl::Span<c
                              D(p.dilation[s]) * (weight[d] - one) + D(p.output_padding[s]) + one
                        : WindowCount(input[d], weight[d], p.stride[s], p.padding[s], p.dilation[s]);
     const std::optional<int64_t> known = KnownInt(size);
-    // A transposed convolution may pad all of its output away.
+    // A transposed convolution may crop its whole output by padding.
     if (known.has_value() && *known < (p.transposed ? 0 : 1)) {
       return absl::InvalidArgumentError(
           absl::StrCat("convolution: input ", FormatDims<D>(input), " is too small for weight ",
@@ -179,7 +179,8 @@ absl::StatusOr<Dims<D>> ConvolutionShape(absl::Span<const D> input, absl::Span<c
 
 inline constexpr DTypeSet kConvolutionTypes = kIntegralTypes | kFloatTypes;
 
-// stride, padding, dilation, transposed, output_padding and groups, for an input of this rank.
+// Reads stride, padding, dilation, transposed, output_padding and groups, for an input of this
+// rank.
 template <class Arguments>
 absl::StatusOr<ConvolutionParams> ReadConvolutionParams(const Arguments& arguments, int rank) {
   ABSL_ASSIGN_OR_RETURN(const Sizes stride, arguments.StaticIntList("stride"));
@@ -192,10 +193,10 @@ absl::StatusOr<ConvolutionParams> ReadConvolutionParams(const Arguments& argumen
                                rank - 2);
 }
 
-// convolution: of one to three dimensions, all operands of one dtype.
+// convolution: one to three spatial dimensions, all operands of one dtype.
 template <class Arguments>
 struct ConvolutionCall {
-  typename Arguments::TensorRef input, weight, bias;  // the last null for none
+  typename Arguments::TensorRef input, weight, bias;  // bias: null for none
   ConvolutionParams params;
 
   static absl::StatusOr<ConvolutionCall> Read(const Arguments& arguments) {
@@ -216,7 +217,8 @@ struct ConvolutionCall {
   }
 };
 
-// convolution_backward: gradients of input, weight and bias, those of `output_mask`'s bits.
+// convolution_backward: gradients of input, weight and bias, as selected by the bits of
+// `output_mask`.
 template <class Arguments>
 struct ConvolutionBackwardCall {
   typename Arguments::TensorRef grad_output, input, weight;
@@ -234,7 +236,7 @@ struct ConvolutionBackwardCall {
     ABSL_ASSIGN_OR_RETURN(call.output_mask, arguments.BoolMask("output_mask", 3));
     return call;
   }
-  // The shape of the convolution's result, which the gradient must have.
+  // Returns the shape of the convolution's result, which the gradient must have.
   absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
     using D = typename Arguments::Dim;
     ABSL_ASSIGN_OR_RETURN(Dims<D> shape,

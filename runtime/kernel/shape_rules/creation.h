@@ -1,7 +1,7 @@
-// The calls of operators that make tensors out of sizes and numbers.
+// Calls of operators that create tensors from sizes and scalars.
 //
-// Arguments named layout, device, pin_memory and memory_format are not read: kernels know one of
-// each, and the result has its layout already.
+// The arguments layout, device, pin_memory and memory_format are not read. Kernels support one
+// layout and one device, and the output's memory format is already planned.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_CREATION_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_CREATION_H_
 
@@ -17,7 +17,7 @@
 
 namespace belay {
 
-// The argument `size`, of which no known number is negative.
+// Reads the argument `size`; rejects sizes known to be negative.
 template <class Arguments>
 absl::StatusOr<Dims<typename Arguments::Dim>> ReadSize(const Arguments& arguments) {
   using D = typename Arguments::Dim;
@@ -33,12 +33,12 @@ absl::StatusOr<Dims<typename Arguments::Dim>> ReadSize(const Arguments& argument
   return sizes;
 }
 
-// Operators of a size: empty, zeros, ones, full, their new_ forms, and rand, randn.
+// Operators of a size: empty, zeros, ones, full, their new_ variants, and rand, randn.
 template <class Arguments>
 struct SizedCall {
   Dims<typename Arguments::Dim> sizes;
   typename Arguments::OperandRef value;  // fill_value; null where the operator has none
-  DType dtype = DType::kFloat32;         // by default that of self, or the value's category
+  DType dtype = DType::kFloat32;         // default: of self, or the value's category
 
   static absl::StatusOr<SizedCall> Read(const Arguments& arguments) {
     SizedCall call;
@@ -63,7 +63,7 @@ template <class Arguments>
 struct LikeCall {
   typename Arguments::TensorRef self;
   typename Arguments::OperandRef value;  // fill_value; null where the operator has none
-  DType dtype = DType::kFloat32;         // by default that of self
+  DType dtype = DType::kFloat32;         // default: of self
 
   static absl::StatusOr<LikeCall> Read(const Arguments& arguments) {
     LikeCall call;
@@ -76,7 +76,7 @@ struct LikeCall {
   }
 };
 
-// A SizedCall or LikeCall whose numbers are random: floating point or complex ones.
+// A SizedCall or LikeCall of a random operator: floating point or complex dtypes.
 template <class Call>
 struct RandomCall : Call {
   template <class Arguments>
@@ -114,11 +114,11 @@ struct EmptyStridedCall {
   }
 };
 
-// fill, of the shape and dtype of self.
+// fill: shape and dtype of self.
 template <class Arguments>
 struct FillCall {
   typename Arguments::TensorRef self;
-  typename Arguments::OperandRef value;  // a number or a tensor without dimensions
+  typename Arguments::OperandRef value;  // a scalar or a tensor of rank 0
 
   static absl::StatusOr<FillCall> Read(const Arguments& arguments) {
     FillCall call;
@@ -145,12 +145,11 @@ struct ScalarTensorCall {
   }
 };
 
-// arange, without a start from 0 and without a step by 1. Its length is that of ArangeLength
-// (arange.h).
+// arange; start defaults to 0, step to 1. ArangeLength (arange.h) gives its length.
 template <class Arguments>
 struct ArangeCall {
-  typename Arguments::OperandRef start, end, step;  // start and step null for none
-  DType dtype = DType::kInt64;                      // by default int64, or float32 for floats
+  typename Arguments::OperandRef start, end, step;  // start, step: null for none
+  DType dtype = DType::kInt64;                      // default: int64, or float32 for floats
 
   static absl::StatusOr<ArangeCall> Read(const Arguments& arguments) {
     ArangeCall call;

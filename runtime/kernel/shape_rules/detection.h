@@ -1,4 +1,4 @@
-// Calls of torchvision's operators for detectors.
+// Calls of torchvision's detection operators.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_DETECTION_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_DETECTION_H_
 
@@ -12,7 +12,7 @@
 
 namespace belay {
 
-// nms: boxes f[n,4] of corners (x1, y1, x2, y2), a score of the same dtype for each.
+// nms: boxes f[n,4] as corners (x1, y1, x2, y2); scores [n] of the same dtype.
 template <class Arguments>
 struct NmsCall {
   typename Arguments::TensorRef dets, scores;
@@ -43,13 +43,13 @@ struct NmsCall {
   }
 };
 
-// roi_align: images [n,c,h,w], regions [k,5] of an image's number and corners.
+// roi_align: images [n,c,h,w], regions [k,5] as (image index, x1, y1, x2, y2).
 template <class Arguments>
 struct RoiAlignCall {
   typename Arguments::TensorRef input, rois;
   double spatial_scale = 1;
   typename Arguments::Dim pooled_height = 0, pooled_width = 0;
-  int64_t sampling_ratio = 0;  // samples in each direction of a bin; 0 and less: by its size
+  int64_t sampling_ratio = 0;  // samples per axis of a bin; <= 0: derived from its size
   bool aligned = false;
 
   static absl::StatusOr<RoiAlignCall> Read(const Arguments& arguments) {

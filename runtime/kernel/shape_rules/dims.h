@@ -1,12 +1,14 @@
-// Shape formulas are templates over the type of a dimension, so that each exists once: kernels
-// instantiate them with CheckedInt (numbers, overflow remembered), the compiler's meta kernels with
-// SymInt (exir/symbolic/sym_expr.h, expressions).
+// Dimension types of shape formulas.
+//
+// Shape formulas are templates over the dimension type, so that each formula exists once. Kernels
+// instantiate them with CheckedInt (integers with sticky overflow), the compiler's meta kernels
+// with SymInt (expressions; exir/symbolic/sym_expr.h).
 //
 // A dimension type D has: construction from int64_t; + - *; FloorDiv(D, D); operator== (true only
-// when known to be equal); KnownInt(const D&) → std::optional<int64_t>, the number if there is one;
-// SymMax(D, D) and SymMin(D, D). A formula that needs to know more than a symbolic size tells takes
-// the branch that holds for every size in the general case (sizes other than 0 and 1), which is the
-// assumption under which PyTorch exports.
+// if known to be equal); KnownInt(const D&) → std::optional<int64_t>, the value of a constant;
+// SymMax(D, D) and SymMin(D, D). If a formula's branch depends on an unknown symbolic size, it
+// takes the branch that holds for sizes other than 0 and 1. PyTorch export makes the same
+// assumption.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_DIMS_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_DIMS_H_
 
@@ -33,8 +35,8 @@ inline std::string DimToString(const CheckedInt& d) {
   return d.ok() ? absl::StrCat(d.value()) : "overflow";
 }
 
-// Sizes while a formula works on them. Inline, so that kernels stay free of allocation; symbolic
-// ones are vectors.
+// Container of sizes in formulas. Inline for integers, so that kernels do not allocate; a vector
+// for symbolic sizes.
 template <class D>
 struct DimsOf {
   using type = std::vector<D>;
@@ -46,15 +48,15 @@ struct DimsOf<CheckedInt> {
 template <class D>
 using Dims = typename DimsOf<D>::type;
 
-// kInvalidArgument when some size overflowed, is negative, or their product is too large for int64.
+// kInvalidArgument if a size overflowed or is negative, or if the number of elements exceeds int64.
 absl::StatusOr<Sizes> ToSizes(absl::Span<const CheckedInt> dims);
 Dims<CheckedInt> ToDims(absl::Span<const int64_t> sizes);
 
-// `dim` counted from 0. kOutOfRange "dim 3 is out of range [-2, 1]" unless -rank <= dim < rank; a
-// rank of 0 counts as 1.
+// Returns `dim` counted from 0. kOutOfRange "dim 3 is out of range [-2, 1]" unless -rank <= dim <
+// rank; rank 0 counts as 1.
 absl::StatusOr<int> NormalizeDim(int64_t dim, int rank);
 
-// The argument `dim` of a call, counted from 0.
+// Reads the argument `dim` of a call, counted from 0.
 template <class Arguments>
 absl::StatusOr<int> ReadDim(const Arguments& arguments, int rank) {
   const absl::StatusOr<int64_t> dim = arguments.StaticInt("dim");

@@ -1,4 +1,4 @@
-// Shapes of factorizations of matrices and of systems of equations.
+// Shape rules of matrix factorizations and linear solvers.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_FACTORIZATION_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_FACTORIZATION_H_
 
@@ -53,8 +53,8 @@ absl::StatusOr<MatrixShape<D>> MatricesShape(absl::Span<const D> dims) {
   return shape;
 }
 
-// A system of equations: the matrix is square, the right hand sides are as many rows (or columns
-// when the unknowns stand on the left), batches are equal.
+// Checks a linear system: the matrix is square, batches are equal, and the right-hand sides have as
+// many rows as the matrix. For `left` == false (unknowns on the left) they have as many columns.
 template <class D>
 absl::Status CheckSystem(absl::Span<const D> matrix, absl::Span<const D> sides, bool left) {
   if (absl::StatusOr<Dims<D>> batch = SquareBatch<D>(matrix); !batch.ok()) return batch.status();
@@ -69,7 +69,7 @@ absl::Status CheckSystem(absl::Span<const D> matrix, absl::Span<const D> sides, 
                                                  FormatDims<D>(sides)));
 }
 
-// The row exchanges of a square factorization: [...,n].
+// Checks the pivots (row exchanges) of a square factorization: [...,n].
 template <class D>
 absl::Status CheckPivots(absl::Span<const D> matrix, absl::Span<const D> pivots) {
   bool fits = pivots.size() + 1 == matrix.size();
@@ -91,12 +91,12 @@ inline absl::StatusOr<QrMode> ParseQrMode(std::string_view mode) {
 
 inline constexpr DTypeSet kFactorTypes = DTypeSet{DType::kFloat32, DType::kFloat64} | kComplexTypes;
 
-// linalg_inv_ex, linalg_cholesky_ex, _linalg_det: of square matrices.
+// linalg_inv_ex, linalg_cholesky_ex, _linalg_det, of square matrices.
 template <class Arguments>
 struct FactorCall {
   typename Arguments::TensorRef a;
   bool upper = false;         // linalg_cholesky_ex: the triangle that is read and written
-  bool check_errors = false;  // whether a matrix without the factorization is an error
+  bool check_errors = false;  // whether a matrix without such a factorization is an error
 
   static absl::StatusOr<FactorCall> Read(const Arguments& arguments) {
     FactorCall call;
@@ -110,7 +110,7 @@ struct FactorCall {
     }
     return call;
   }
-  // The batch dimensions.
+  // Returns the batch dimensions.
   absl::StatusOr<Dims<typename Arguments::Dim>> Batch() const {
     return SquareBatch<typename Arguments::Dim>(Arguments::SizesOf(a));
   }
@@ -137,10 +137,10 @@ struct LuFactorCall {
   }
 };
 
-// linalg_lu_solve, of the shape of `b`.
+// linalg_lu_solve; result shape is that of `b`.
 template <class Arguments>
 struct LuSolveCall {
-  typename Arguments::TensorRef a, pivots, b;  // the factors, their row exchanges, the sides
+  typename Arguments::TensorRef a, pivots, b;  // LU factors, pivots, right-hand sides
   bool left = true, adjoint = false;
 
   static absl::StatusOr<LuSolveCall> Read(const Arguments& arguments) {
@@ -159,7 +159,7 @@ struct LuSolveCall {
   }
 };
 
-// linalg_solve_triangular, of the shape of `b`.
+// linalg_solve_triangular; result shape is that of `b`.
 template <class Arguments>
 struct TriangularCall {
   typename Arguments::TensorRef a, b;
@@ -215,7 +215,7 @@ struct EighCall {
     ABSL_ASSIGN_OR_RETURN(call.vectors, arguments.Bool("compute_v"));
     return call;
   }
-  // The shape of the eigenvalues.
+  // Returns the shape of the eigenvalues.
   absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
     using D = typename Arguments::Dim;
     const auto& sizes = Arguments::SizesOf(a);
@@ -243,7 +243,7 @@ struct SvdCall {
   }
 };
 
-// linalg_matrix_exp, of the input's shape.
+// linalg_matrix_exp; result shape is the input's.
 template <class Arguments>
 struct MatrixExpCall {
   typename Arguments::TensorRef a;

@@ -1,4 +1,4 @@
-// Shapes of Fourier transforms.
+// Shape rules of Fourier transforms.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_FFT_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_FFT_H_
 
@@ -9,7 +9,7 @@
 
 namespace belay {
 
-// The transformed dimensions counted from 0. Each once; each with elements.
+// Returns the transformed dimensions, counted from 0. They must be distinct and not empty.
 template <class D>
 absl::StatusOr<Sizes> TransformedDims(absl::Span<const D> shape, absl::Span<const int64_t> dims) {
   const int rank = static_cast<int>(shape.size());
@@ -30,7 +30,7 @@ absl::StatusOr<Sizes> TransformedDims(absl::Span<const D> shape, absl::Span<cons
   return out;
 }
 
-// Real to complex: the last of `dims` keeps its first half (and the middle).
+// Real to complex. If one-sided, the last of `dims` keeps n / 2 + 1 elements.
 template <class D>
 absl::StatusOr<Dims<D>> RealFftShape(absl::Span<const D> shape, const Sizes& dims, bool onesided) {
   if (dims.empty()) return absl::InvalidArgumentError("dim: expected at least one dimension");
@@ -42,8 +42,8 @@ absl::StatusOr<Dims<D>> RealFftShape(absl::Span<const D> shape, const Sizes& dim
   return out;
 }
 
-// Complex to real: the last of `dims` becomes `last` elements, of which half (and the middle) must
-// be there.
+// Complex to real. The last of `dims` gets `last` elements; the input must have at least last / 2 +
+// 1.
 template <class D>
 absl::StatusOr<Dims<D>> InverseRealFftShape(absl::Span<const D> shape, const Sizes& dims,
                                             const D& last) {
@@ -60,7 +60,7 @@ absl::StatusOr<Dims<D>> InverseRealFftShape(absl::Span<const D> shape, const Siz
   return out;
 }
 
-// The dimensions and the normalization of a transform: 0, 1 or 2.
+// The dimensions and the normalization (0, 1 or 2) of a transform.
 struct FftParams {
   Sizes dims;  // as given
   int64_t normalization = 0;
@@ -124,7 +124,7 @@ struct InverseRealFftCall {
   }
 };
 
-// _fft_c2c, of the input's shape.
+// _fft_c2c; result shape is the input's.
 template <class Arguments>
 struct ComplexFftCall {
   typename Arguments::TensorRef self;

@@ -1,5 +1,5 @@
-// Calls of operators that read elements at places which tensors of indices or masks name, and of
-// index_put, which writes them there.
+// Calls of operators that read elements at positions given by index tensors or masks, and of
+// index_put, which writes to such positions.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_GATHER_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_GATHER_H_
 
@@ -23,7 +23,7 @@ struct GatherCall {
     ABSL_ASSIGN_OR_RETURN(call.index, arguments.Tensor("index", kIndexTypes));
     return call;
   }
-  // The dimension counted from 0.
+  // Returns the dimension counted from 0.
   absl::StatusOr<int> CheckShapes() const {
     return CheckGatherShapes<typename Arguments::Dim>("gather", Arguments::SizesOf(self), dim,
                                                       Arguments::SizesOf(index), nullptr);
@@ -52,7 +52,7 @@ struct IndexSelectCall {
 template <class Arguments>
 struct IndexCall {
   typename Arguments::TensorRef self;
-  typename Arguments::TensorListRef indices;  // one per dimension from the first, or none
+  typename Arguments::TensorListRef indices;  // one per leading dimension; elements may be None
 
   static absl::StatusOr<IndexCall> Read(const Arguments& arguments) {
     IndexCall call;
@@ -66,7 +66,7 @@ struct IndexCall {
 template <class Arguments>
 struct IndexPutCall {
   typename Arguments::TensorRef self, values;
-  MutableArgument target;  // self, where the call changes it
+  MutableArgument target;  // self, if the call mutates it
   typename Arguments::TensorListRef indices;
   bool accumulate = false;
 
@@ -91,7 +91,7 @@ struct MaskedSelectCall {
     ABSL_ASSIGN_OR_RETURN(call.mask, arguments.Tensor("mask", DTypeSet{DType::kBool}));
     return call;
   }
-  // What is selected from.
+  // Returns the broadcast shape of self and mask, from which elements are selected.
   absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
     return BroadcastShape<typename Arguments::Dim>(Arguments::SizesOf(self),
                                                    Arguments::SizesOf(mask));
@@ -109,15 +109,15 @@ struct NonzeroCall {
   }
 };
 
-// searchsorted and bucketize: places of `values` in rows of sorted `boundaries`, one row for each
-// row of values or one for all.
+// searchsorted and bucketize: insertion positions of `values` in rows of sorted `boundaries`. There
+// is one row of boundaries per row of values, or one for all.
 template <class Arguments>
 struct SearchCall {
   typename Arguments::TensorRef boundaries, values;
   typename Arguments::TensorRef sorter = nullptr;  // null for none
   bool right = false;
   DType dtype = DType::kInt64;          // of the result
-  DType search_type = DType::kFloat32;  // in which elements are compared
+  DType search_type = DType::kFloat32;  // common dtype of comparisons
 
   static absl::StatusOr<SearchCall> Read(const Arguments& arguments) {
     SearchCall call;

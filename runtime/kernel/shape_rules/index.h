@@ -1,9 +1,9 @@
-// Sizes of operators that take places from tensors of indices.
+// Shape rules of operators with index tensors.
 //
 // Source:
 // aten/src/ATen/native/{TensorAdvancedIndexing,ScatterGatherChecks,IndexingUtils,Embedding}.h of
-// PyTorch. Where PyTorch compares sizes, symbolic ones that may be equal pass: the kernel checks
-// the numbers.
+// PyTorch. Where PyTorch compares sizes, symbolic sizes that may be equal pass; the kernel checks
+// the integers.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_INDEX_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_INDEX_H_
 
@@ -23,7 +23,7 @@ namespace belay {
 
 inline constexpr DTypeSet kIndexTypes = {DType::kInt32, DType::kInt64};
 
-// Whether a tensor of sizes `from` expands to `to`.
+// Returns whether a tensor of sizes `from` expands to `to`.
 template <class D>
 bool MayExpandTo(absl::Span<const D> from, absl::Span<const D> to) {
   if (from.size() > to.size()) return false;
@@ -48,9 +48,10 @@ bool KnownEmpty(absl::Span<const D> sizes) {
   return std::any_of(sizes.begin(), sizes.end(), [](const D& size) { return KnownInt(size) == 0; });
 }
 
-// gather, scatter and their relatives: `index` has the rank of `self` and, but for dimension `dim`,
-// fits into it; it fits into `src` in all dimensions. Scalars count as vectors of one element. An
-// index without elements passes always. Returns the dimension counted from 0.
+// Checks gather, scatter and related operators. `index` has the rank of `self`, is no larger than
+// `self` in all dimensions except `dim`, and no larger than `src` in all dimensions. Scalars count
+// as vectors of one element. An index without elements always passes. Returns the dimension counted
+// from 0.
 template <class D>
 absl::StatusOr<int> CheckGatherShapes(std::string_view op, absl::Span<const D> self, int64_t dim,
                                       absl::Span<const D> index, const absl::Span<const D>* src) {
@@ -60,7 +61,7 @@ absl::StatusOr<int> CheckGatherShapes(std::string_view op, absl::Span<const D> s
   const auto rank_of = [](absl::Span<const D> sizes) { return std::max<size_t>(sizes.size(), 1); };
   bool fits =
       rank_of(index) == rank_of(self) && (src == nullptr || rank_of(*src) == rank_of(index));
-  // A size of a tensor that counts as a vector of one element when it is a scalar.
+  // Returns a size of a tensor; a scalar counts as a vector of one element.
   const auto size_of = [](absl::Span<const D> sizes, int i) {
     return sizes.empty() ? D(int64_t{1}) : sizes[i];
   };
@@ -95,9 +96,9 @@ absl::StatusOr<Dims<D>> IndexSelectShape(absl::Span<const D> self, int64_t dim,
   return out;
 }
 
-// index_add, index_copy and index_fill: `source` (null for index_fill) is a slice of `self` per
-// index; of index_copy, a self or source without dimensions is one of one element. Returns the
-// dimension counted from 0.
+// Checks index_add, index_copy and index_fill. `source` (null for index_fill) has one slice of
+// `self` per index. For index_copy, a self or source of rank 0 counts as a vector of one element.
+// Returns the dimension counted from 0.
 template <class D>
 absl::StatusOr<int> CheckIndexUpdateShapes(std::string_view op, absl::Span<const D> self,
                                            int64_t dim, absl::Span<const D> index,
@@ -156,19 +157,19 @@ struct EmbeddingCall {
   }
 };
 
-// embedding_dense_backward(grad_output, indices, num_weights): `gradient` has a row per index.
+// embedding_dense_backward(grad_output, indices, num_weights): `gradient` has one row per index.
 template <class D>
 absl::StatusOr<Dims<D>> EmbeddingGradientShape(absl::Span<const D> gradient,
                                                absl::Span<const D> indices, const D& rows) {
   bool fits = !gradient.empty() && !KnownNegative(rows);
   if (fits) {
     const D none(int64_t{0}), width = gradient.back();
-    // Sizes may be of any magnitude beside one that is 0.
+    // If one size is 0, the others may have any magnitude.
     const D elements = KnownEmpty(gradient) ? none : ProductOf(gradient);
     const D expected =
         KnownEmpty(indices) || KnownInt(width) == 0 ? none : ProductOf(indices) * width;
     if constexpr (std::is_same_v<D, CheckedInt>) {
-      fits = elements == expected;  // not if it overflows
+      fits = elements == expected;  // false on overflow
     } else {
       fits = !KnownDifferent(elements, expected);
     }
@@ -205,7 +206,7 @@ struct EmbeddingBackwardCall {
   }
 };
 
-// searchsorted: the dtype in which values and boundaries are compared.
+// searchsorted: returns the dtype in which values and boundaries are compared.
 inline absl::StatusOr<DType> SearchType(DType boundaries, int boundaries_rank, DType values,
                                         int values_rank) {
   constexpr DTypeSet kTypes = kIntegralTypes | kFloatTypes;
@@ -218,7 +219,7 @@ inline absl::StatusOr<DType> SearchType(DType boundaries, int boundaries_rank, D
       absl::StrCat("boundaries of ", DTypeName(boundaries), " for values of ", DTypeName(values)));
 }
 
-// searchsorted: `boundaries` is one row, or has a row for each of `values`.
+// searchsorted: `boundaries` is one row, or has one row per row of `values`.
 template <class D>
 absl::Status CheckSearchShapes(absl::Span<const D> boundaries, absl::Span<const D> values) {
   bool fits = !boundaries.empty();
@@ -232,7 +233,7 @@ absl::Status CheckSearchShapes(absl::Span<const D> boundaries, absl::Span<const 
                                                  FormatDims<D>(values)));
 }
 
-// _embedding_bag: the numbers of its reduction.
+// _embedding_bag: PyTorch's values of the argument `mode`.
 enum class BagMode : uint8_t { kSum = 0, kMean = 1, kMax = 2 };
 
 template <class D>
@@ -242,7 +243,7 @@ struct BagShape {
   D indices = D(int64_t{0});
 };
 
-// kInvalidArgument when ranks or sizes do not fit; `weights` is per_sample_weights, null when
+// kInvalidArgument if ranks or sizes are inconsistent; `weights` is per_sample_weights, null if
 // absent.
 template <class D>
 absl::StatusOr<BagShape<D>> EmbeddingBagShape(absl::Span<const D> weight,
@@ -271,7 +272,8 @@ absl::StatusOr<BagShape<D>> EmbeddingBagShape(absl::Span<const D> weight,
   return BagShape<D>{bags, weight[1], indices[0]};
 }
 
-// Whether offset2bag stays empty: PyTorch does not fill it in sums that it hands to a library.
+// Returns whether offset2bag stays empty: PyTorch does not fill it for sums that it delegates to a
+// library.
 inline bool BagSkipsOffsets(DType dtype, int64_t mode, int64_t padding_idx, bool unit_strides) {
   return static_cast<BagMode>(mode) == BagMode::kSum && padding_idx < 0 && unit_strides &&
          (dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBFloat16);
@@ -306,23 +308,23 @@ struct EmbeddingBagCall {
         Arguments::SizesOf(weight), Arguments::SizesOf(indices), Arguments::SizesOf(offsets), mode,
         per_sample_weights == nullptr ? nullptr : &weights_sizes, include_last_offset);
   }
-  // Of the results behind the first. Precondition: Shape() was no error.
+  // Dtype of the results after the first. Precondition: Shape() succeeded.
   DType IndexType() const {
     return indices->dtype == DType::kInt64 ? DType::kInt64 : offsets->dtype;
   }
 };
 
-// index.Tensor and index_put: where the dimensions of the result come from.
+// index.Tensor and index_put: the result's shape and the origin of its dimensions.
 template <class D>
 struct IndexedShape {
   Dims<D> sizes;
-  Dims<D> positions;  // what the index tensors broadcast to
-  int first = 0;      // where the dimensions of `positions` begin in `sizes`
+  Dims<D> positions;  // the broadcast shape of the index tensors
+  int first = 0;      // first dimension of `positions` within `sizes`
 };
 
-// `indices[d]` is the shape of the index tensor of dimension d, null where there is none; one entry
-// per dimension of `self`. The positions take the place of the indexed dimensions when those are
-// neighbors, and come first otherwise.
+// `indices` has one entry per dimension of `self`: the shape of its index tensor, or null. If the
+// indexed dimensions are adjacent, the positions replace them; otherwise the positions are the
+// leading dimensions.
 template <class D>
 absl::StatusOr<IndexedShape<D>> IndexShape(absl::Span<const D> self,
                                            absl::Span<const absl::Span<const D>* const> indices) {

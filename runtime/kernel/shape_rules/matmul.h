@@ -1,4 +1,4 @@
-// Shapes of products of matrices, and of distances between rows.
+// Shape rules of matmuls and of distances between rows.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_MATMUL_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_MATMUL_H_
 
@@ -23,8 +23,8 @@ absl::Status ExpectRank(std::string_view name, absl::Span<const D> dims, size_t 
       absl::StrCat(name, ": expected rank ", rank, ", got shape ", FormatDims<D>(dims)));
 }
 
-// A factor of a product of integers is cut to an integer, which must be one of the dtype; for
-// unsigned ones its magnitude must be. `name` is what it belongs to.
+// Integer matmuls truncate a factor (alpha, beta) to an integer, which must fit in the dtype; for
+// uint8, its magnitude must. `name` is the argument's name.
 inline absl::Status CheckIntegerFactor(std::string_view name, DType dtype, double factor) {
   const int bits = static_cast<int>(DTypeSize(dtype)) * 8;
   const double limit = dtype == DType::kUint8 ? 256.0 : std::ldexp(1.0, bits - 1);
@@ -82,7 +82,7 @@ absl::StatusOr<Dims<D>> DotShape(absl::Span<const D> a, absl::Span<const D> b) {
   return Dims<D>();
 }
 
-// OK when a tensor of shape `from` can be expanded to `to`.
+// OK if a tensor of shape `from` can be expanded to `to`.
 template <class D>
 absl::Status CheckExpandable(std::string_view name, absl::Span<const D> from,
                              absl::Span<const D> to) {
@@ -95,7 +95,7 @@ absl::Status CheckExpandable(std::string_view name, absl::Span<const D> from,
                                                  " does not expand to ", FormatDims<D>(to)));
 }
 
-// [...,p,m] and [...,r,m] -> [...,p,r], batches broadcast.
+// [...,p,m] and [...,r,m] -> [...,p,r]; batch dimensions broadcast.
 template <class D>
 absl::StatusOr<Dims<D>> CdistShape(absl::Span<const D> x1, absl::Span<const D> x2) {
   if (x1.size() < 2 || x2.size() < 2) {
@@ -118,7 +118,7 @@ absl::StatusOr<Dims<D>> CdistShape(absl::Span<const D> x1, absl::Span<const D> x
   return out;
 }
 
-// Pairs of different rows of an [n,m] matrix: n * (n - 1) / 2.
+// [n,m] -> [n * (n - 1) / 2]: one distance per pair of different rows.
 template <class D>
 absl::StatusOr<Dims<D>> PdistShape(absl::Span<const D> x) {
   ABSL_RETURN_IF_ERROR(ExpectRank<D>("pdist", x, 2));
@@ -127,8 +127,8 @@ absl::StatusOr<Dims<D>> PdistShape(absl::Span<const D> x) {
   return out;
 }
 
-// The shape to which the three operands of _trilinear broadcast, each after `expand` has inserted
-// dimensions of size 1 at the given places, and the shape left when the dimensions of `sum` go.
+// _trilinear: returns the shape of an operand after `expand` has inserted dimensions of size 1 at
+// the given positions.
 template <class D>
 absl::StatusOr<Dims<D>> ExpandedShape(absl::Span<const D> dims, absl::Span<const int64_t> expand,
                                       int rank) {
@@ -139,8 +139,7 @@ absl::StatusOr<Dims<D>> ExpandedShape(absl::Span<const D> dims, absl::Span<const
                                                    expand.size(), " new dimensions has not rank ",
                                                    rank));
   }
-  // Of `expand` each place is one of `rank` and another than the others when all of `dims` fit between
-  // them.
+  // All of `dims` are consumed only if the positions in `expand` are distinct and within `rank`.
   for (int i = 0; i < rank; ++i) {
     if (std::find(expand.begin(), expand.end(), i) != expand.end()) {
       out.push_back(D(int64_t{1}));
@@ -154,7 +153,7 @@ absl::StatusOr<Dims<D>> ExpandedShape(absl::Span<const D> dims, absl::Span<const
   return out;
 }
 
-// The dimension over which _trilinear is to go last, one of the broadcast ones.
+// Checks that _trilinear's unroll_dim is one of the broadcast dimensions.
 inline absl::Status CheckUnrolledDim(int64_t dim, int rank) {
   if (dim >= 0 && dim < rank) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -163,15 +162,15 @@ inline absl::Status CheckUnrolledDim(int64_t dim, int rank) {
 
 inline constexpr DTypeSet kMatrixTypes = kIntegralTypes | kFloatTypes | kComplexTypes;
 
-// What an operand of a sum of products is multiplied by: beta, alpha.
+// A factor of addmm and similar operators: alpha or beta.
 struct ProductFactor {
   std::complex<double> number = 1;  // real for real dtypes
-  int64_t integer = 1;              // for integral dtypes: the number, its fraction cut off
-  bool is_int = true;               // given as one
+  int64_t integer = 1;              // for integral dtypes: `number`, truncated
+  bool is_int = true;               // passed as an int
 };
 
-// The factor `name` of operands of `dtype`: with an imaginary part for complex ones alone. Unset if
-// it is not known yet.
+// Reads the factor `name` for operands of `dtype`; only complex dtypes accept an imaginary part.
+// Returns the default if the value is not known yet.
 template <class Arguments>
 absl::StatusOr<ProductFactor> ReadProductFactor(const Arguments& arguments, std::string_view name,
                                                 DType dtype) {
@@ -209,7 +208,7 @@ absl::StatusOr<Dims<D>> ProductShape(absl::Span<const D> a, absl::Span<const D> 
   return MatMulShape<D>(a, b, kForm == ProductForm::kBmm ? 1 : 0);
 }
 
-// mm, bmm, mv, dot: a b.
+// mm, bmm, mv, dot: a @ b.
 template <class Arguments, ProductForm kForm>
 struct ProductCall {
   static constexpr std::string_view kSecond = kForm == ProductForm::kMv    ? "vec"
@@ -229,7 +228,7 @@ struct ProductCall {
   }
 };
 
-// addmm, baddbmm, addmv: beta * self + alpha * a b.
+// addmm, baddbmm, addmv: beta * self + alpha * (a @ b).
 template <class Arguments, ProductForm kForm>
 struct ScaledSumCall {
   static constexpr std::string_view kFirst = kForm == ProductForm::kMm    ? "mat1"
@@ -251,7 +250,7 @@ struct ScaledSumCall {
     ABSL_ASSIGN_OR_RETURN(call.alpha, ReadProductFactor(arguments, "alpha", dtype));
     return call;
   }
-  // The shape of the product, to which `self` must expand.
+  // Returns the shape of a @ b, to which `self` must expand.
   absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
     using D = typename Arguments::Dim;
     ABSL_ASSIGN_OR_RETURN(Dims<D> shape,
@@ -261,13 +260,13 @@ struct ScaledSumCall {
   }
 };
 
-// _grouped_mm of rows that are sorted by group: [t,k] x [g,k,n] -> [t,n], each row times the matrix
-// of its group. Group i ends before row offsets[i]; rows behind the last group are 0.
+// _grouped_mm with rows sorted by group: [t,k] x [g,k,n] -> [t,n]. Each row is multiplied by the
+// matrix of its group. Group i ends before row offsets[i]; rows after the last group are 0.
 template <class Arguments>
 struct GroupedProductCall {
   typename Arguments::TensorRef a, b, offsets;
 
-  // kUnimplemented for products of other ranks, and for what PyTorch refuses as well: a bias, and a
+  // kUnimplemented for operands of other ranks, and for what PyTorch also rejects: a bias, and a
   // result of another dtype.
   static absl::StatusOr<GroupedProductCall> Read(const Arguments& arguments) {
     GroupedProductCall call;
@@ -304,13 +303,14 @@ struct GroupedProductCall {
   }
 };
 
-// _trilinear: three operands with new dimensions at `expand`, broadcast, multiplied, and summed.
+// _trilinear: inserts new dimensions into three operands at `expand`, broadcasts, multiplies and
+// sums.
 template <class Arguments>
 struct TrilinearCall {
   typename Arguments::TensorRef operands[3];  // of one dtype
   Sizes expand[3];
   int rank = 0;         // of the expanded operands
-  uint32_t summed = 0;  // bits of the dimensions over which products are summed
+  uint32_t summed = 0;  // bits of the dimensions that are summed
 
   static absl::StatusOr<TrilinearCall> Read(const Arguments& arguments) {
     constexpr std::string_view kNames[] = {"i1", "i2", "i3"},
@@ -330,11 +330,11 @@ struct TrilinearCall {
     ABSL_RETURN_IF_ERROR(CheckUnrolledDim(unrolled, call.rank));
     return call;
   }
-  // The sizes of operand `i` with its new dimensions.
+  // Returns the sizes of operand `i` with its new dimensions.
   absl::StatusOr<Dims<typename Arguments::Dim>> Expanded(int i) const {
     return ExpandedShape<typename Arguments::Dim>(Arguments::SizesOf(operands[i]), expand[i], rank);
   }
-  // The sizes to which all operands broadcast: those of the result and those summed over.
+  // Returns the broadcast shape of all operands: the result's dimensions and the summed ones.
   absl::StatusOr<Dims<typename Arguments::Dim>> Broadcast() const {
     using D = typename Arguments::Dim;
     ABSL_ASSIGN_OR_RETURN(Dims<D> sizes, Expanded(0));
@@ -348,7 +348,7 @@ struct TrilinearCall {
 
 inline constexpr DTypeSet kDistanceTypes = {DType::kFloat32, DType::kFloat64};
 
-// The order of the norm that a distance is: 0 or more, infinity included.
+// Reads the order p of a distance's p-norm: p >= 0, including infinity.
 template <class Arguments>
 absl::StatusOr<double> ReadDistanceOrder(const Arguments& arguments) {
   ABSL_ASSIGN_OR_RETURN(const double p, arguments.Double("p"));

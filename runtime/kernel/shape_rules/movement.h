@@ -1,5 +1,5 @@
-// Sizes and calls of operators that copy elements to new places: copies, joins, repetitions,
-// reversals, pixel shuffles.
+// Shape rules and calls of operators that copy elements to new positions: copies, concatenation,
+// repetition, flips, pixel shuffles.
 //
 // Source: aten/src/ATen/native/{PixelShuffle,Repeat,TensorShape,TensorTransformations}.cpp of
 // PyTorch.
@@ -16,8 +16,7 @@
 
 namespace belay {
 
-// clone, _to_copy and those of dim_order_ops: what else the arguments say is in the plan of the
-// output.
+// clone, _to_copy and the dim_order_ops. The planned output encodes the other arguments.
 template <class Arguments>
 struct CopyCall {
   typename Arguments::TensorRef self;
@@ -29,11 +28,11 @@ struct CopyCall {
   }
 };
 
-// copy, copy_: src, expanded, in the place of self.
+// copy, copy_: replaces self by src, expanded.
 template <class Arguments>
 struct CopyFromCall {
   typename Arguments::TensorRef self, src;
-  MutableArgument target;  // self, where the call changes it
+  MutableArgument target;  // self, if the call mutates it
 
   static absl::StatusOr<CopyFromCall> Read(const Arguments& arguments) {
     CopyFromCall call;
@@ -44,12 +43,12 @@ struct CopyFromCall {
   }
 };
 
-// The shape that `cat` joins to, grown by one operand after the other. Operands of shape [0] count
-// as nothing, whatever the other ranks are: PyTorch keeps this from its beginnings.
+// Accumulates the result shape of `cat`, operand by operand. As in PyTorch (a legacy rule),
+// operands of shape [0] are skipped, whatever the rank of the others.
 template <class D>
 class CatShape {
  public:
-  // kInvalidArgument when the operand does not fit the earlier ones.
+  // kInvalidArgument if the operand is incompatible with earlier ones.
   absl::Status Add(absl::Span<const D> sizes, int64_t dim) {
     if (sizes.empty()) {
       return absl::InvalidArgumentError(absl::StrCat("cat: operand ", count_, " is a scalar"));
@@ -83,8 +82,8 @@ class CatShape {
     return sizes.size() == 1 && KnownInt(sizes[0]) == 0;
   }
 
-  // kInvalidArgument when there was no operand. [0] when all of them counted as nothing.
-  // PyTorch does not look at the dimension then.
+  // kInvalidArgument without operands. [0] if all operands were skipped; PyTorch ignores `dim` in
+  // that case.
   absl::StatusOr<Dims<D>> Result() const {
     if (count_ == 0) return absl::InvalidArgumentError("cat: expected at least one tensor");
     if (started_) return sizes_;
@@ -92,7 +91,7 @@ class CatShape {
     nothing.push_back(D(int64_t{0}));
     return nothing;
   }
-  // Counted from 0. Precondition: an operand of more than nothing.
+  // Counted from 0. Precondition: not all operands were skipped.
   int dim() const { return dim_; }
 
  private:
@@ -119,7 +118,7 @@ struct JoinCall {
 template <class Arguments>
 struct FlipCall {
   typename Arguments::TensorRef self;
-  uint32_t mask = 0;  // of the dimensions that are reversed
+  uint32_t mask = 0;  // bits of the flipped dimensions
 
   static absl::StatusOr<FlipCall> Read(const Arguments& arguments) {
     FlipCall call;
@@ -136,7 +135,7 @@ template <class Arguments>
 struct RollCall {
   typename Arguments::TensorRef self;
   Dims<typename Arguments::Dim> shifts;
-  Sizes dims;  // one per shift, or none: the elements as one row
+  Sizes dims;  // one per shift; empty: self is flattened
 
   static absl::StatusOr<RollCall> Read(const Arguments& arguments) {
     RollCall call;
@@ -166,7 +165,7 @@ absl::StatusOr<Dims<D>> RepeatedShape(absl::Span<const D> sizes, absl::Span<cons
   const size_t added = repeats.size() - sizes.size();
   Dims<D> out;
   for (size_t d = 0; d < repeats.size(); ++d) {
-    // A negative number of nothing is nothing.
+    // An empty dimension may be repeated a negative number of times: it stays empty.
     if (KnownNegative(repeats[d]) && (d < added || KnownInt(sizes[d - added]) != 0)) {
       return absl::InvalidArgumentError(
           absl::StrCat("repeat: negative number in ", FormatDims<D>(repeats)));
@@ -193,11 +192,11 @@ struct RepeatCall {
   }
 };
 
-// repeat_interleave.Tensor: index k as often as repeats[k] says.
+// repeat_interleave.Tensor: index k is repeated repeats[k] times.
 template <class Arguments>
 struct RepeatedIndicesCall {
   typename Arguments::TensorRef repeats;
-  std::optional<typename Arguments::Dim> output_size;  // what repeats sums to
+  std::optional<typename Arguments::Dim> output_size;  // the sum of repeats
 
   static absl::StatusOr<RepeatedIndicesCall> Read(const Arguments& arguments) {
     RepeatedIndicesCall call;
@@ -214,14 +213,14 @@ struct RepeatedIndicesCall {
   }
 };
 
-// repeat_interleave.self_int: each element of a dimension, or of all as one row, `repeats` times.
+// repeat_interleave.self_int: repeats each element of a dimension, or of the flattened tensor.
 template <class Arguments>
 struct RepeatedElementsCall {
   using D = typename Arguments::Dim;
   typename Arguments::TensorRef self;
   D repeats = D(int64_t{1});
   int dim = 0;        // counted from 0
-  bool flat = false;  // the elements as one row
+  bool flat = false;  // self is flattened
 
   static absl::StatusOr<RepeatedElementsCall> Read(const Arguments& arguments) {
     RepeatedElementsCall call;
@@ -233,7 +232,7 @@ struct RepeatedElementsCall {
     }
     return call;
   }
-  // `elements`: how many self has.
+  // `elements` is self.numel().
   Dims<D> Shape(const D& elements) const {
     Dims<D> sizes = Arguments::SizesOf(self);
     if (flat || sizes.empty()) sizes = Dims<D>{elements};
@@ -258,8 +257,8 @@ struct TriangleCall {
   }
 };
 
-// pixel_shuffle: [.., c*r*r, h, w] becomes [.., c, h*r, w*r]; pixel_unshuffle is its inverse.
-// (PyTorch's pixel_unshuffle returns a tensor without elements as it is; callers see to that.)
+// pixel_shuffle: [.., c*r*r, h, w] -> [.., c, h*r, w*r]; pixel_unshuffle is its inverse. PyTorch's
+// pixel_unshuffle returns an empty tensor unchanged; callers handle that case.
 template <class D>
 absl::StatusOr<Dims<D>> PixelShuffleShape(absl::Span<const D> sizes, int64_t factor, bool inverse) {
   const std::string_view op = inverse ? "pixel_unshuffle" : "pixel_shuffle";
@@ -306,11 +305,11 @@ struct PixelShuffleCall {
   }
 };
 
-// resize_, and _empty_dim_order, which has no self: memory of this size.
+// resize_, and _empty_dim_order, which has no self: allocates memory of this size.
 template <class Arguments>
 struct ResizeCall {
   typename Arguments::TensorRef self = nullptr;
-  MutableArgument target;  // self, which the call changes
+  MutableArgument target;  // self, which the call mutates
   Dims<typename Arguments::Dim> size;
 
   static absl::StatusOr<ResizeCall> Read(const Arguments& arguments) {

@@ -1,4 +1,4 @@
-// Shapes of normalizations.
+// Shape rules of normalizations.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_NORM_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_NORM_H_
 
@@ -14,7 +14,7 @@
 
 namespace belay {
 
-// A parameter with one element per channel.
+// Checks a parameter that has one element per channel.
 template <class D>
 absl::Status CheckChannelVector(std::string_view name, absl::Span<const D> dims,
                                 const D& channels) {
@@ -31,7 +31,7 @@ absl::Status CheckBatchNormInput(absl::Span<const D> input) {
       absl::StrCat("input: expected at least two dimensions, got shape ", FormatDims<D>(input)));
 }
 
-// What statistics are taken of.
+// Checks that statistics are computed over at least one element.
 template <class D>
 absl::Status CheckHasElements(absl::Span<const D> input) {
   for (const D& size : input) {
@@ -43,8 +43,8 @@ absl::Status CheckHasElements(absl::Span<const D> input) {
   return absl::OkStatus();
 }
 
-// The last dimensions of `input` must be `normalized`. Returns the shape of the statistics: the
-// leading dimensions, then ones.
+// The trailing dimensions of `input` must equal `normalized`. Returns the shape of the statistics:
+// the leading dimensions, followed by ones.
 template <class D>
 absl::StatusOr<Dims<D>> LayerNormStatsShape(absl::Span<const D> input,
                                             absl::Span<const D> normalized) {
@@ -63,8 +63,8 @@ absl::StatusOr<Dims<D>> LayerNormStatsShape(absl::Span<const D> input,
   return out;
 }
 
-// [n,c,…] with n, c and the product of the rest given again. Returns the shape [n,group] of the
-// statistics.
+// Input [n,c,…]; n, c and the product of the other sizes are also passed explicitly. Returns the
+// shape [n,group] of the statistics.
 template <class D>
 absl::StatusOr<Dims<D>> GroupNormStatsShape(absl::Span<const D> input, const D& n, const D& c,
                                             const D& hxw, int64_t group) {
@@ -88,9 +88,9 @@ absl::StatusOr<Dims<D>> GroupNormStatsShape(absl::Span<const D> input, const D& 
   return out;
 }
 
-// The dtype of parameters and statistics: that of the parameters that are there (not null), else
-// the input's. kInvalidArgument unless all have one dtype: the input's, or float32 for a half
-// precision input.
+// Returns the dtype of parameters and statistics: that of the parameters that are present (not
+// null), otherwise the input's. kInvalidArgument unless all have one dtype: the input's, or float32
+// if the input is half precision.
 template <class TensorRef>
 absl::StatusOr<DType> NormParameterDtype(DType input, std::initializer_list<TensorRef> parameters) {
   std::optional<DType> dtype;
@@ -108,14 +108,14 @@ absl::StatusOr<DType> NormParameterDtype(DType input, std::initializer_list<Tens
   return dtype.value_or(input);
 }
 
-// `parameter` has this shape, unless it is null.
+// Checks that `parameter` is null or has this shape.
 template <class Arguments>
 absl::Status CheckNormParameter(std::string_view name, typename Arguments::TensorRef parameter,
                                 absl::Span<const typename Arguments::Dim> shape) {
   if (parameter == nullptr) return absl::OkStatus();
   return CheckSameShape<typename Arguments::Dim>(name, Arguments::SizesOf(parameter), shape);
 }
-// … one element per channel.
+// Checks that `parameter` is null or has one element per channel.
 template <class Arguments>
 absl::Status CheckNormChannels(std::string_view name, typename Arguments::TensorRef parameter,
                                const typename Arguments::Dim& channels) {
@@ -142,7 +142,7 @@ struct LayerNormCall {
                           NormParameterDtype(call.input->dtype, {call.weight, call.bias}));
     return call;
   }
-  // The shape of the statistics; checks the parameters.
+  // Returns the shape of the statistics; checks the parameters.
   absl::StatusOr<Dims<typename Arguments::Dim>> StatsShape() const {
     using D = typename Arguments::Dim;
     ABSL_ASSIGN_OR_RETURN(Dims<D> stats,
@@ -186,13 +186,13 @@ struct GroupNormCall {
   }
 };
 
-// _native_batch_norm_legit -> (out, save_mean, save_rstd); the form of inference has no `training`,
-// which it is not, and the form without statistics has no running ones and always trains.
+// _native_batch_norm_legit -> (out, save_mean, save_rstd). The no_training overload has no argument
+// `training` (false). The no_stats overload has no running statistics and always trains.
 template <class Arguments>
 struct BatchNormCall {
   typename Arguments::TensorRef input, weight, bias;  // the last two null for none
   typename Arguments::TensorRef running_mean = nullptr, running_var = nullptr;  // null for none
-  // The same, where the call changes them.
+  // The running statistics, if the call mutates them.
   MutableArgument new_mean, new_var;
   bool training = false;
   double momentum = 0, eps = 0;
@@ -237,7 +237,7 @@ struct BatchNormCall {
   }
 };
 
-// native_layer_norm_backward -> gradients of input, weight and bias, those of `output_mask`'s bits.
+// native_layer_norm_backward -> gradients of input, weight and bias, selected by `output_mask`.
 template <class Arguments>
 struct LayerNormBackwardCall {
   typename Arguments::TensorRef grad_out, input, mean, rstd, weight, bias;
@@ -271,7 +271,7 @@ struct LayerNormBackwardCall {
   }
 };
 
-// native_group_norm_backward, likewise.
+// native_group_norm_backward -> gradients of input, weight and bias, selected by `output_mask`.
 template <class Arguments>
 struct GroupNormBackwardCall {
   typename Arguments::TensorRef grad_out, input, mean, rstd, weight;

@@ -1,4 +1,4 @@
-// Sizes and calls of padding: with a constant, mirrored, and with the border repeated.
+// Shape rules and calls of constant, reflection and replication padding.
 //
 // Source: aten/src/ATen/native/{PadNd,ReflectionPad,ReplicationPadding}.cpp of PyTorch.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_PAD_H_
@@ -11,15 +11,15 @@
 
 namespace belay {
 
-// What is added before and after each dimension; negative numbers take away.
+// Padding before and after each dimension; negative values crop.
 template <class D>
 struct Padding {
   Dims<D> before;
   Dims<D> after;
 };
 
-// Reads PyTorch's list: (before, after) of the last dimension, then of the one before, and so on.
-// `count` dimensions, or as many as the list has when it is negative.
+// Reads PyTorch's list: (before, after) of the last dimension, then of the second to last, and so
+// on. Pads `count` dimensions; if negative, as many as the list has.
 template <class Arguments, class D = typename Arguments::Dim>
 absl::StatusOr<Padding<D>> ReadPadding(std::string_view op, const Arguments& arguments,
                                        std::string_view name, int rank, int count = -1) {
@@ -45,7 +45,7 @@ absl::StatusOr<Padding<D>> ReadPadding(std::string_view op, const Arguments& arg
   return padding;
 }
 
-// constant_pad_nd. kInvalidArgument when more is taken away than there is.
+// constant_pad_nd. kInvalidArgument if more is cropped than a dimension has.
 template <class D>
 absl::StatusOr<Dims<D>> PaddedShape(std::string_view op, absl::Span<const D> sizes,
                                     const Padding<D>& padding) {
@@ -86,8 +86,8 @@ struct ConstantPadCall {
 
 enum class PadMode : uint8_t { kReflect, kReplicate };
 
-// reflection_pad<n>d and replication_pad<n>d: `spatial` padded dimensions after channels and,
-// perhaps, a batch.
+// reflection_pad<n>d and replication_pad<n>d: `spatial` padded dimensions after the channel
+// dimension and an optional batch dimension.
 template <class D>
 absl::StatusOr<Dims<D>> MirroredShape(std::string_view op, PadMode mode, absl::Span<const D> sizes,
                                       int spatial, const Padding<D>& padding) {
@@ -102,7 +102,7 @@ absl::StatusOr<Dims<D>> MirroredShape(std::string_view op, PadMode mode, absl::S
                                                    FormatDims<D>(sizes)));
   }
   Dims<D> out;
-  bool something = false;  // one size of several may become zero, not all of them
+  bool something = false;  // padded sizes may become zero, but not all of them
   for (int d = 0; d < rank; ++d) {
     const D size = sizes[d] + padding.before[d] + padding.after[d];
     const bool padded = d >= rank - spatial;

@@ -1,6 +1,6 @@
-// The calls of pointwise operators: what they compute on and in which dtype, and their parameters.
+// Calls of pointwise operators: operands, compute dtype and parameters.
 //
-// Operands are tensors, or numbers in the place of tensors: exported programs have them where the
+// Operands are tensors, or scalars in place of tensors: exported programs pass scalars where the
 // schema says Tensor.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_POINTWISE_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_POINTWISE_H_
@@ -20,17 +20,17 @@ namespace belay {
 
 inline constexpr int kMaxOperands = 3;
 
-// What the calls below have in common.
+// Common base of the calls below.
 template <class Arguments>
 struct PointwiseOperands {
   typename Arguments::OperandRef operands[kMaxOperands];
   int count = 0;
   PromotedTypes types = {DType::kFloat32, DType::kFloat32};
 
-  // Precondition: fewer than kMaxOperands are there.
+  // Precondition: count < kMaxOperands.
   void Append(const typename Arguments::OperandRef& operand) { operands[count++] = operand; }
 
-  // That to which the operands broadcast.
+  // Returns the broadcast shape of the operands.
   absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
     using D = typename Arguments::Dim;
     Dims<D> shape;
@@ -47,11 +47,11 @@ struct PointwiseOperands {
 template <class Arguments>
 class OperandReader {
  public:
-  // Both outlive the reader.
+  // Both must outlive the reader.
   OperandReader(const Arguments& arguments, PointwiseOperands<Arguments>& call)
       : arguments_(arguments), call_(call) {}
 
-  // One that takes part in promotion.
+  // Adds an operand that takes part in promotion.
   absl::Status Add(std::string_view name) {
     ABSL_ASSIGN_OR_RETURN(const typename Arguments::OperandRef operand, arguments_.Operand(name));
     if (operand.tensor == nullptr) {
@@ -62,7 +62,7 @@ class OperandReader {
     call_.Append(operand);
     return absl::OkStatus();
   }
-  // A tensor of one of these dtypes that has no say in promotion.
+  // Adds a tensor operand of one of these dtypes that does not take part in promotion.
   absl::Status AddMask(std::string_view name, DTypeSet types) {
     ABSL_RETURN_IF_ERROR(arguments_.Tensor(name).status());
     ABSL_ASSIGN_OR_RETURN(const typename Arguments::OperandRef operand, arguments_.Operand(name));
@@ -73,11 +73,11 @@ class OperandReader {
     call_.Append(operand);
     return absl::OkStatus();
   }
-  // A number that is no operand.
+  // Promotes with a scalar that is not an operand.
   void PromoteWith(const typename Arguments::OperandRef& number) {
     promotion_.AddScalar(number.dtype);
   }
-  // Sets the call's types.
+  // Sets the call's dtypes.
   absl::Status Promote(const PromotionRule& rule) {
     const absl::StatusOr<PromotedTypes> types = belay::Promote(rule, promotion_);
     if (!types.ok()) return arguments_.Error(FromAbsl(types.status().message()));
@@ -91,7 +91,7 @@ class OperandReader {
   TypePromotion promotion_;
 };
 
-// Operators without parameters: of self, or of self and other (that powers call exponent).
+// Operators without parameters. Operands: self, or self and other (which pow calls exponent).
 template <class Arguments, int kCount, PromotionRule kRule>
 struct PlainCall : PointwiseOperands<Arguments> {
   static absl::StatusOr<PlainCall> Read(const Arguments& arguments) {
@@ -106,8 +106,8 @@ struct PlainCall : PointwiseOperands<Arguments> {
   }
 };
 
-// add, sub, rsub: one of the operands is multiplied by alpha, which is of a type that the dtype of
-// the result can take.
+// add, sub, rsub: alpha multiplies one operand. Its category must not exceed that of the result's
+// dtype.
 template <class Arguments, PromotionRule kRule>
 struct ScaledCall : PointwiseOperands<Arguments> {
   typename Arguments::OperandRef alpha;
@@ -132,7 +132,7 @@ struct ScaledCall : PointwiseOperands<Arguments> {
 
 enum class QuotientRounding { kNone, kTrunc, kFloor };
 
-// div with a rounding mode: true division without one.
+// div with a rounding mode; None means true division.
 template <class Arguments>
 struct DivModeCall : PointwiseOperands<Arguments> {
   QuotientRounding rounding = QuotientRounding::kNone;
@@ -156,7 +156,7 @@ struct DivModeCall : PointwiseOperands<Arguments> {
   }
 };
 
-// pow with a number as exponent, which is promoted but no operand.
+// pow with a scalar exponent, which takes part in promotion but is not an operand.
 template <class Arguments>
 struct PowerCall : PointwiseOperands<Arguments> {
   typename Arguments::OperandRef exponent;
@@ -177,11 +177,11 @@ struct PowerCall : PointwiseOperands<Arguments> {
   }
 };
 
-// atan2.out: the result is `out`, of any floating point or complex type.
+// atan2.out: the result is `out`, of any floating point or complex dtype.
 template <class Arguments>
 struct Atan2OutCall : PointwiseOperands<Arguments> {
   typename Arguments::TensorRef out;
-  MutableArgument target;  // the same, to write to
+  MutableArgument target;  // `out`, to write to
 
   static absl::StatusOr<Atan2OutCall> Read(const Arguments& arguments) {
     Atan2OutCall call;
@@ -212,10 +212,10 @@ struct WhereCall : PointwiseOperands<Arguments> {
   }
 };
 
-// masked_fill: operands self and mask, in the dtype of self.
+// masked_fill: operands self and mask; computes in the dtype of self.
 template <class Arguments>
 struct MaskedFillCall : PointwiseOperands<Arguments> {
-  typename Arguments::OperandRef value;  // a number or a tensor without dimensions
+  typename Arguments::OperandRef value;  // a scalar or a tensor of rank 0
 
   static absl::StatusOr<MaskedFillCall> Read(const Arguments& arguments) {
     MaskedFillCall call;
@@ -232,8 +232,8 @@ struct MaskedFillCall : PointwiseOperands<Arguments> {
   }
 };
 
-// clamp with numbers, of which one may be none. They take part in promotion unless self is of
-// floating point type.
+// clamp with scalars; one may be None. They take part in promotion unless self has a
+// floating point dtype.
 template <class Arguments>
 struct ClampCall : PointwiseOperands<Arguments> {
   typename Arguments::OperandRef min, max;
@@ -260,7 +260,7 @@ struct ClampCall : PointwiseOperands<Arguments> {
   }
 };
 
-// clamp with tensors, of which one may be none: operands self, then those that are there.
+// clamp with tensors; one may be None. Operands: self, then the tensors that are present.
 template <class Arguments>
 struct ClampTensorCall : PointwiseOperands<Arguments> {
   bool has_min = false, has_max = false;
@@ -281,7 +281,7 @@ struct ClampTensorCall : PointwiseOperands<Arguments> {
   }
 };
 
-// Operators of self and real numbers without a part in promotion: hardtanh, elu, leaky_relu.
+// Operators of self and real scalars that do not take part in promotion: hardtanh, elu, leaky_relu.
 template <class Arguments, PromotionRule kRule>
 struct WithNumbersCall : PointwiseOperands<Arguments> {
   typename Arguments::OperandRef numbers[3];
@@ -321,7 +321,7 @@ struct LogitCall : PointwiseOperands<Arguments> {
 // gelu.
 template <class Arguments>
 struct GeluCall : PointwiseOperands<Arguments> {
-  bool tanh = false;  // by the hyperbolic tangent, instead of the error function
+  bool tanh = false;  // tanh approximation instead of erf
 
   static absl::StatusOr<GeluCall> Read(const Arguments& arguments) {
     GeluCall call;
@@ -338,7 +338,7 @@ struct GeluCall : PointwiseOperands<Arguments> {
   }
 };
 
-// glu: of the two halves of self along dim.
+// glu: halves of self along dim.
 template <class Arguments>
 struct GluCall : PointwiseOperands<Arguments> {
   typename Arguments::TensorRef self;
@@ -364,7 +364,7 @@ struct GluCall : PointwiseOperands<Arguments> {
   }
 };
 
-// polygamma: operands n, a number that is not negative, and self.
+// polygamma: operands n, a scalar >= 0, and self.
 template <class Arguments>
 struct PolygammaCall : PointwiseOperands<Arguments> {
   static absl::StatusOr<PolygammaCall> Read(const Arguments& arguments) {

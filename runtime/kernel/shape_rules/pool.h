@@ -1,4 +1,4 @@
-// Shapes of pooling: windows of given or adaptive extent over the last dimensions.
+// Shape rules of pooling over the last dimensions, with fixed or adaptive windows.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_POOL_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_POOL_H_
 
@@ -14,8 +14,8 @@ struct PoolParams {
 inline constexpr DTypeSet kAveragePoolTypes = kFloatTypes | DTypeSet{DType::kInt64};
 inline constexpr DTypeSet kMaxPoolTypes = kIntegralTypes | kFloatTypes;
 
-// An empty stride means the kernel's. Where PyTorch wants exactly `spatial` numbers a list of one
-// counts for all, except that for one dimension nothing else is taken.
+// An empty stride means the kernel size. Where PyTorch expects `spatial` values, a list of one
+// applies to all; in one dimension, exactly one value is accepted.
 inline absl::StatusOr<PoolParams> MakePoolParams(absl::Span<const int64_t> kernel,
                                                  absl::Span<const int64_t> stride,
                                                  absl::Span<const int64_t> padding,
@@ -45,7 +45,7 @@ inline absl::StatusOr<PoolParams> MakePoolParams(absl::Span<const int64_t> kerne
   return p;
 }
 
-// How many windows there are. With ceil_mode the last one may reach beyond the padding, but begins
+// Number of windows. With ceil_mode, the last window may extend past the padding, but must start
 // before it.
 template <class D>
 D PooledSize(const D& n, const PoolParams& p, int d) {
@@ -59,7 +59,7 @@ D PooledSize(const D& n, const PoolParams& p, int d) {
   return SymMin(reached, begun);
 }
 
-// `spatial` last dimensions behind a channel dimension and perhaps a batch dimension, which alone
+// Expects an optional batch dimension, a channel dimension and `spatial` dimensions. Only the batch
 // may be empty.
 template <class D>
 absl::Status CheckPoolInput(absl::Span<const D> input, int spatial) {
@@ -75,7 +75,7 @@ absl::Status CheckPoolInput(absl::Span<const D> input, int spatial) {
                    " without empty dimensions but the batch, got shape ", FormatDims<D>(input)));
 }
 
-// avg_pool3d wants an input that is no smaller than the kernel, whatever the padding.
+// avg_pool3d requires an input at least as large as the kernel, regardless of padding.
 template <class D>
 absl::Status CheckHoldsKernel(absl::Span<const D> input, const PoolParams& p) {
   const int spatial = p.kernel.size(), leading = static_cast<int>(input.size()) - spatial;
@@ -108,7 +108,7 @@ absl::StatusOr<Dims<D>> PoolShape(absl::Span<const D> input, const PoolParams& p
   return out;
 }
 
-// The leading dimensions of `input` followed by the output size.
+// Returns the leading dimensions of `input`, followed by the output size.
 template <class D>
 absl::StatusOr<Dims<D>> AdaptivePoolShape(absl::Span<const D> input, absl::Span<const D> size,
                                           int spatial) {
@@ -118,7 +118,7 @@ absl::StatusOr<Dims<D>> AdaptivePoolShape(absl::Span<const D> input, absl::Span<
   }
   const int rank = static_cast<int>(input.size());
   bool fits = rank == spatial + 1 || rank == spatial + 2;
-  // In three dimensions the channels of a batch count too.
+  // In three dimensions, the channel dimension of a batch must not be empty either.
   const int first = !fits ? rank : spatial == 3 ? 1 : rank - spatial;
   for (int d = first; d < rank; ++d) fits = fits && KnownInt(input[d]) != 0;
   if (!fits) {
@@ -139,8 +139,8 @@ absl::StatusOr<Dims<D>> AdaptivePoolShape(absl::Span<const D> input, absl::Span<
   return out;
 }
 
-// The gradient of an adaptively pooled tensor: the pooled one's leading dimensions, and as many
-// more of any size but 0.
+// Checks the gradient of adaptive pooling: the leading dimensions of `input`, then `spatial`
+// dimensions of any size except 0.
 template <class D>
 absl::Status AdaptiveGradientShape(absl::Span<const D> gradient, absl::Span<const D> input,
                                    int spatial) {
@@ -156,7 +156,7 @@ absl::Status AdaptiveGradientShape(absl::Span<const D> gradient, absl::Span<cons
                                                  FormatDims<D>(input)));
 }
 
-// kernel_size, stride, padding, ceil_mode, and dilation of operators that have it.
+// Reads kernel_size, stride, padding, ceil_mode, and dilation if the operator has it.
 template <class Arguments>
 absl::StatusOr<PoolParams> ReadPoolParams(const Arguments& arguments, int spatial) {
   ABSL_ASSIGN_OR_RETURN(const Sizes kernel, arguments.StaticIntList("kernel_size"));
@@ -170,7 +170,7 @@ absl::StatusOr<PoolParams> ReadPoolParams(const Arguments& arguments, int spatia
   return MakePoolParams(kernel, stride, padding, dilation, ceil_mode, spatial);
 }
 
-// What a window's sum is divided by.
+// Divisor of a window's sum.
 struct PoolDivisor {
   int64_t override_by = 0;  // 0: the number of elements
   bool count_include_pad = true;
@@ -224,7 +224,7 @@ struct MaxPoolCall {
   }
 };
 
-// adaptive_avg_pool1d, _adaptive_avg_pool2d, adaptive_max_pool2d and their kin.
+// adaptive_avg_pool1d, _adaptive_avg_pool2d, adaptive_max_pool2d and similar operators.
 template <class Arguments, int kSpatial>
 struct AdaptivePoolCall {
   typename Arguments::TensorRef self;

@@ -1,5 +1,5 @@
-// The calls of operators that quantize and dequantize, per tensor, channel, row and group, and that
-// choose parameters. Results have the input's shape unless a call says otherwise.
+// Calls of operators that quantize, dequantize (per tensor, channel, row and group) and choose
+// parameters. Results have the input's shape unless a call says otherwise.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_QUANTIZATION_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_QUANTIZATION_H_
 
@@ -30,7 +30,7 @@ absl::StatusOr<QuantizedRange> ReadRange(const Arguments& arguments,
   return range;
 }
 
-// The input, which has the quantized dtype that the call names.
+// Reads the input, which must have the quantized dtype named by the call.
 template <class Arguments>
 absl::StatusOr<typename Arguments::TensorRef> ReadQuantizedInput(const Arguments& arguments) {
   ABSL_ASSIGN_OR_RETURN(const DType dtype, arguments.Dtype("dtype"));
@@ -38,7 +38,7 @@ absl::StatusOr<typename Arguments::TensorRef> ReadQuantizedInput(const Arguments
   return arguments.Tensor("input", DTypeSet{dtype});
 }
 
-// The dtype of a dequantized tensor; float32 for none.
+// Reads the dtype of a dequantized tensor; float32 for None.
 template <class Arguments>
 absl::StatusOr<DType> ReadFloatType(const Arguments& arguments, std::string_view name) {
   ABSL_ASSIGN_OR_RETURN(const DType dtype, arguments.DtypeOr(name, DType::kFloat32));
@@ -49,17 +49,17 @@ absl::StatusOr<DType> ReadFloatType(const Arguments& arguments, std::string_view
 
 // ---- Per tensor
 
-// How scale and zero point (and quant_min, quant_max) are given.
+// How scale and zero point (and quant_min, quant_max) are passed.
 enum class Given { kNumbers, kTensors, kTensorsAndRange };
 
-// Scale and zero point, and of kTensorsAndRange the range; as tensors they have one element each,
-// which only the run reads.
+// Scale and zero point; for kTensorsAndRange also the range. Tensors have one element each, which
+// is only read at run time.
 template <class Arguments, Given kGiven>
 struct TensorParameters {
   typename Arguments::TensorRef scale_tensor = nullptr, zero_point_tensor = nullptr;
   typename Arguments::TensorRef quant_min_tensor = nullptr, quant_max_tensor = nullptr;
-  double scale = 0;        // of kNumbers
-  int64_t zero_point = 0;  // the same
+  double scale = 0;        // if kNumbers
+  int64_t zero_point = 0;  // if kNumbers
 
   absl::Status ReadParameters(const Arguments& arguments) {
     if (kGiven == Given::kNumbers) {
@@ -95,7 +95,7 @@ template <class Arguments, Given kGiven>
 struct QuantizePerTensorCall : TensorParameters<Arguments, kGiven> {
   typename Arguments::TensorRef input;
   DType dtype = DType::kInt8;
-  QuantizedRange range;  // unless tensors give it
+  QuantizedRange range;  // unless passed as tensors
 
   static absl::StatusOr<QuantizePerTensorCall> Read(const Arguments& arguments) {
     QuantizePerTensorCall call;
@@ -111,14 +111,14 @@ struct QuantizePerTensorCall : TensorParameters<Arguments, kGiven> {
     if (kGiven == Given::kNumbers) ABSL_RETURN_IF_ERROR(CheckScale(call.scale));
     return call;
   }
-  // Python does not take the inverse of 0.
+  // PyTorch's Python implementation raises on the inverse of 0.
   static absl::Status CheckScale(double scale) {
     if (scale != 0) return absl::OkStatus();
     return absl::InvalidArgumentError("scale: expected a number other than 0");
   }
 };
 
-// dequantize_per_tensor. The numbers of the range are not looked at.
+// dequantize_per_tensor. The range is ignored.
 template <class Arguments, Given kGiven>
 struct DequantizePerTensorCall : TensorParameters<Arguments, kGiven> {
   typename Arguments::TensorRef input;
@@ -141,7 +141,7 @@ struct ChannelParameters {
   typename Arguments::TensorRef input, scales, zero_points;
   int axis = 0;  // counted from 0
 
-  // With the input read already.
+  // Precondition: the input was read.
   absl::Status ReadParameters(const Arguments& arguments, bool needs_zero_points) {
     ABSL_ASSIGN_OR_RETURN(const int64_t given, arguments.StaticInt("axis"));
     const auto& sizes = Arguments::SizesOf(input);
@@ -222,7 +222,7 @@ struct TokenParameters {
     ABSL_ASSIGN_OR_RETURN(zero_points, arguments.Tensor("zero_points", kRealTypes));
     return absl::OkStatus();
   }
-  // `exact`: there are as many numbers as rows.
+  // `exact`: requires one value per row.
   absl::Status CheckParameters(bool exact) const {
     ABSL_RETURN_IF_ERROR(CheckParameter("scales", scales, exact));
     return CheckParameter("zero_points", zero_points, exact);
@@ -238,7 +238,7 @@ struct TokenParameters {
     const absl::Span<const D> whole = sizes;
     if (!exact || KnownInt(whole.back()) == 0) return absl::OkStatus();
     const D none(int64_t{0});
-    // Sizes may be of any magnitude beside one that is 0.
+    // If one size is 0, the others may have any magnitude.
     const D rows = KnownEmpty<D>(whole) ? none : ProductOf<D>(whole.subspan(0, whole.size() - 1));
     const D numbers = KnownEmpty<D>(dims) ? none : ProductOf<D>(dims);
     if (!KnownDifferent(numbers, rows)) return absl::OkStatus();
@@ -266,7 +266,7 @@ struct QuantizePerTokenCall : TokenParameters<Arguments> {
   absl::Status CheckShapes() const { return this->CheckParameters(/*exact=*/true); }
 };
 
-// dequantize_per_token. The range and the quantized dtype are not looked at.
+// dequantize_per_token. The range and the quantized dtype are ignored.
 template <class Arguments>
 struct DequantizePerTokenCall : TokenParameters<Arguments> {
   DType dtype = DType::kFloat32;  // of the result
@@ -293,7 +293,7 @@ struct GroupParameters {
     ABSL_ASSIGN_OR_RETURN(group_size, arguments.StaticInt("group_size"));
     return absl::OkStatus();
   }
-  // How many there are in a row. Checks the shapes of the parameters, too.
+  // Returns the number of groups per row. Also checks the shapes of the parameters.
   absl::StatusOr<typename Arguments::Dim> Groups() const {
     using D = typename Arguments::Dim;
     const auto& sizes = Arguments::SizesOf(input);
@@ -326,7 +326,7 @@ struct QuantizePerGroupCall : GroupParameters<Arguments> {
   }
 };
 
-// dequantize_per_channel_group. The range and the quantized dtype are not looked at.
+// dequantize_per_channel_group. The range and the quantized dtype are ignored.
 template <class Arguments>
 struct DequantizePerGroupCall : GroupParameters<Arguments> {
   DType dtype = DType::kFloat32;  // of the result
@@ -342,7 +342,7 @@ struct DequantizePerGroupCall : GroupParameters<Arguments> {
 
 // ---- Choice of parameters
 
-// choose_qparams, choose_qparams_symmetric -> (scale, zero point), of one element each.
+// choose_qparams, choose_qparams_symmetric -> (scale, zero point), one element each.
 template <class Arguments>
 struct ChooseParametersCall {
   typename Arguments::TensorRef input;
@@ -366,8 +366,8 @@ struct ChooseParametersCall {
   }
 };
 
-// choose_qparams_per_token, symmetric for int8, and choose_qparams_per_token_asymmetric, which
-// makes parameters for int8 whatever the dtype -> (scales, zero points), one for each row.
+// choose_qparams_per_token (symmetric, int8) and choose_qparams_per_token_asymmetric (parameters
+// for int8 whatever the dtype) -> (scales, zero points), one per row.
 template <class Arguments, bool kSymmetric>
 struct ChoosePerTokenCall {
   typename Arguments::TensorRef input;
@@ -379,14 +379,14 @@ struct ChoosePerTokenCall {
     if (!kSymmetric || dtype == DType::kInt8) return call;
     return absl::InvalidArgumentError(absl::StrCat("dtype: expected int8, got ", DTypeName(dtype)));
   }
-  // Of both results.
+  // Shape of both results.
   absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
     const auto& sizes = Arguments::SizesOf(input);
     return TokenShape<typename Arguments::Dim>(sizes);
   }
 };
 
-// ---- The rest
+// ---- Other operators
 
 // convert_element_type.
 template <class Arguments>
@@ -402,13 +402,13 @@ struct ConvertElementTypeCall {
   }
 };
 
-// add: of each of a, b and the result a scale, a zero point and a range. The form that writes to
-// `out` has one.
+// add: a scale, a zero point and a range for each of a, b and the result. Only the out variant has
+// `out`.
 template <class Arguments>
 struct QuantizedAddCall {
   typename Arguments::TensorRef input, b;
   typename Arguments::TensorRef out = nullptr;  // null for none
-  MutableArgument target;                       // the same, to write to
+  MutableArgument target;                       // `out`, to write to
   double scale[3] = {};
   int64_t zero_point[3] = {};
   QuantizedRange range[3];

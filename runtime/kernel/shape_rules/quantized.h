@@ -1,4 +1,4 @@
-// What quantization asks of dtypes, ranges and the shapes of its parameters.
+// Checks of quantized dtypes, ranges and parameter shapes.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_QUANTIZED_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_QUANTIZED_H_
 
@@ -11,12 +11,12 @@
 
 namespace belay {
 
-// What floating point tensors may be quantized, and into what.
+// Floating point dtypes that can be quantized, and quantized dtypes.
 inline constexpr DTypeSet kQuantizableTypes = {DType::kFloat16, DType::kBFloat16, DType::kFloat32};
 inline constexpr DTypeSet kQuantizedTypes = {DType::kUint8, DType::kInt8, DType::kUint16,
                                              DType::kInt16, DType::kInt32};
 
-// The least and the largest number of a quantized dtype.
+// Returns the minimum and maximum of a quantized dtype.
 inline absl::StatusOr<std::pair<int64_t, int64_t>> QuantizedBounds(DType dtype) {
   if (!kQuantizedTypes.contains(dtype)) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -28,7 +28,7 @@ inline absl::StatusOr<std::pair<int64_t, int64_t>> QuantizedBounds(DType dtype) 
   return std::pair<int64_t, int64_t>(is_signed ? -count : 0, count - 1);
 }
 
-// quant_min and quant_max must be numbers of the dtype.
+// Checks that quant_min and quant_max are values of the dtype.
 inline absl::Status CheckQuantizedRange(DType dtype, int64_t quant_min, int64_t quant_max) {
   using Bounds = std::pair<int64_t, int64_t>;
   ABSL_ASSIGN_OR_RETURN(const Bounds bounds, QuantizedBounds(dtype));
@@ -38,7 +38,7 @@ inline absl::Status CheckQuantizedRange(DType dtype, int64_t quant_min, int64_t 
                                                  "'s [", bounds.first, ", ", bounds.second, "]"));
 }
 
-// A range in which parameters are chosen: it has zero in it and at least two numbers.
+// Checks a range for choosing parameters: it contains zero and at least two values.
 inline absl::Status CheckChosenRange(DType dtype, int64_t quant_min, int64_t quant_max) {
   ABSL_RETURN_IF_ERROR(QuantizedBounds(dtype).status());
   if (quant_min <= 0 && quant_max >= 0 && quant_min < quant_max) return absl::OkStatus();
@@ -47,7 +47,7 @@ inline absl::Status CheckChosenRange(DType dtype, int64_t quant_min, int64_t qua
                    quant_max, "]"));
 }
 
-// A tensor with one element.
+// Checks that a tensor has one element.
 template <class D>
 absl::Status CheckOneElement(std::string_view name, absl::Span<const D> dims) {
   const std::optional<int64_t> count = KnownInt(ProductOf<D>(dims));
@@ -56,7 +56,7 @@ absl::Status CheckOneElement(std::string_view name, absl::Span<const D> dims) {
       absl::StrCat(name, ": expected one element, got shape ", FormatDims<D>(dims)));
 }
 
-// One number per index of the input's dimension `axis`, or one for all.
+// Checks for one value per index of the input's dimension `axis`, or one for all.
 template <class D>
 absl::Status CheckChannelParameter(std::string_view name, absl::Span<const D> dims,
                                    absl::Span<const D> input, int axis) {
@@ -67,15 +67,15 @@ absl::Status CheckChannelParameter(std::string_view name, absl::Span<const D> di
       name, ": expected shape [", DimToString(input[axis]), "], got ", FormatDims<D>(dims)));
 }
 
-// The dimension `axis` of the input. kOutOfRange when there is none.
+// Returns the dimension `axis` of the input. kOutOfRange if it does not exist.
 template <class D>
 absl::StatusOr<int> ChannelAxis(absl::Span<const D> input, int64_t axis) {
   if (input.empty()) return absl::OutOfRangeError("axis: the scalar tensor has no channels");
   return NormalizeDim(axis, static_cast<int>(input.size()));
 }
 
-// One number per row of the last dimension: the input's shape with 1 at the end, or fewer leading
-// dimensions of it when they broadcast.
+// Checks for one value per row of the last dimension: the input's shape with a last size of 1. If
+// the parameter broadcasts, it may have fewer leading dimensions.
 template <class D>
 absl::Status CheckTokenParameter(std::string_view name, absl::Span<const D> dims,
                                  absl::Span<const D> input) {
@@ -89,8 +89,8 @@ absl::Status CheckTokenParameter(std::string_view name, absl::Span<const D> dims
       name, ": shape ", FormatDims<D>(dims), " is not that of the rows of ", FormatDims<D>(input)));
 }
 
-// How many groups of `group_size` elements each row of the matrix `input` has. A group larger than
-// the row is the row when there is one scale per row.
+// Returns the number of groups of `group_size` elements per row of the matrix `input`. If there is
+// one scale per row, a group may be larger than the row and covers it.
 template <class D>
 absl::StatusOr<D> GroupCount(absl::Span<const D> input, absl::Span<const D> scales,
                              int64_t group_size) {
@@ -113,7 +113,7 @@ absl::StatusOr<D> GroupCount(absl::Span<const D> input, absl::Span<const D> scal
   return FloorDiv(input[1], D(group_size));
 }
 
-// One number per group, [rows, groups], or one for all.
+// Checks for one value per group, [rows, groups], or one for all.
 template <class D>
 absl::Status CheckGroupParameter(std::string_view name, absl::Span<const D> dims, const D& rows,
                                  const D& groups) {
@@ -126,7 +126,8 @@ absl::Status CheckGroupParameter(std::string_view name, absl::Span<const D> dims
                                                  FormatDims<D>(dims)));
 }
 
-// The shape of per-row parameters: the input's with 1 at the end. Rows have elements.
+// Returns the shape of per-row parameters: the input's with a last size of 1. Rows must not be
+// empty.
 template <class D>
 absl::StatusOr<Dims<D>> TokenShape(absl::Span<const D> input) {
   if (input.empty()) {

@@ -1,4 +1,4 @@
-// Shapes of operators on quantized weights.
+// Shape rules of operators on quantized weights.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_QUANTIZED_WEIGHTS_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_QUANTIZED_WEIGHTS_H_
 
@@ -9,7 +9,7 @@
 
 namespace belay {
 
-// Elements of 4 and 2 bits have the range that their bits give; bytes say theirs.
+// Packed 4-bit and 2-bit elements use the full range of their bits; bytes use the call's range.
 inline absl::Status CheckPackedRange(int bits, int64_t quant_min, int64_t quant_max) {
   const int64_t half = int64_t{1} << (bits - 1);
   if (bits == 8 || (quant_min == -half && quant_max == half - 1)) return absl::OkStatus();
@@ -18,14 +18,13 @@ inline absl::Status CheckPackedRange(int bits, int64_t quant_min, int64_t quant_
                                                  " and ", quant_max));
 }
 
-// How the rows of an embedding's weight divide: [rows, width] elements after unpacking, in
-// `groups` groups each.
+// Layout of an embedding's weight: [rows, width] elements after unpacking, `groups` groups per row.
 template <class D>
 struct GroupedRows {
   D rows, width, groups;
 };
 
-// `per_byte` elements are packed in one byte. Scales and zero points are [rows] or [rows, groups].
+// One byte packs `per_byte` elements. Scales and zero points are [rows] or [rows, groups].
 template <class D>
 absl::StatusOr<GroupedRows<D>> EmbeddingRows(absl::Span<const D> weight, absl::Span<const D> scales,
                                              const Dims<D>* zero_points, int per_byte) {
@@ -59,7 +58,7 @@ absl::StatusOr<GroupedRows<D>> EmbeddingRows(absl::Span<const D> weight, absl::S
   return r;
 }
 
-// indices […] into rows of `width` -> […,width].
+// indices […] -> […,width].
 template <class D>
 absl::StatusOr<Dims<D>> EmbeddingShape(absl::Span<const D> indices, const D& width) {
   ABSL_RETURN_IF_ERROR(CheckRank(indices.size() + 1));
@@ -69,7 +68,7 @@ absl::StatusOr<Dims<D>> EmbeddingShape(absl::Span<const D> indices, const D& wid
   return out;
 }
 
-// The result's dtype, which is a floating point type; `fallback` where the call gives none.
+// Reads the result's dtype, a floating point dtype; `fallback` if the call has none.
 template <class Arguments>
 absl::StatusOr<DType> ReadDequantizedDtype(const Arguments& arguments, DType fallback) {
   DType dtype = fallback;
@@ -81,10 +80,10 @@ absl::StatusOr<DType> ReadDequantizedDtype(const Arguments& arguments, DType fal
       absl::StrCat("dtype: expected a floating point type, got ", DTypeName(dtype)));
 }
 
-// embedding_byte, embedding_4bit, embedding_2bit, with and without a dtype.
+// embedding_byte, embedding_4bit, embedding_2bit, with and without the argument dtype.
 template <class Arguments, int kBits>
 struct QuantizedEmbeddingCall {
-  typename Arguments::TensorRef weight, scales, zero_points, indices;  // zero_points null for none
+  typename Arguments::TensorRef weight, scales, zero_points, indices;  // zero_points: null for none
   DType dtype = DType::kFloat32;                                       // of the result
 
   static absl::StatusOr<QuantizedEmbeddingCall> Read(const Arguments& arguments) {
@@ -108,22 +107,22 @@ struct QuantizedEmbeddingCall {
     return EmbeddingRows<D>(Arguments::SizesOf(weight), Arguments::SizesOf(scales),
                             zero_points == nullptr ? nullptr : &zero_dims, 8 / kBits);
   }
-  // Of the result. `rows` is what Rows() gives.
+  // Shape of the result. `rows` is the result of Rows().
   absl::StatusOr<Dims<typename Arguments::Dim>> Shape(
       const GroupedRows<typename Arguments::Dim>& rows) const {
     return EmbeddingShape<typename Arguments::Dim>(Arguments::SizesOf(indices), rows.width);
   }
 };
 
-// The result [m,n] of a product, and how many scales each row of a linear weight has.
+// The result [m,n] of a matmul, and the number of scales per row of a linear weight.
 template <class D>
 struct MixedShape {
   Dims<D> out;
   D groups;
 };
 
-// input [m,k] and weight [k,n] with scales [k]; or for `linear` weight [n,k] with scales [n] or
-// [n,groups]. Zero points have the shape of the scales.
+// input [m,k], weight [k,n], scales [k]; for `linear` weight [n,k], scales [n] or [n,groups]. Zero
+// points have the shape of the scales.
 template <class D>
 absl::StatusOr<MixedShape<D>> MixedProductShape(absl::Span<const D> input,
                                                 absl::Span<const D> weight,
@@ -156,12 +155,12 @@ absl::StatusOr<MixedShape<D>> MixedProductShape(absl::Span<const D> input,
   return shape;
 }
 
-// mixed_mm and, where kLinear, mixed_linear. The forms that write to `out` have one.
+// mixed_mm and, if kLinear, mixed_linear. Only the out variants have `out`.
 template <class Arguments, bool kLinear>
 struct MixedProductCall {
-  typename Arguments::TensorRef input, weight, scales, zero_points;  // zero_points null for none
+  typename Arguments::TensorRef input, weight, scales, zero_points;  // zero_points: null for none
   typename Arguments::TensorRef out = nullptr;                       // null for none
-  MutableArgument target;                                            // the same, to write to
+  MutableArgument target;                                            // `out`, to write to
   DType dtype = DType::kFloat32;                                     // of the result
 
   static absl::StatusOr<MixedProductCall> Read(const Arguments& arguments) {
@@ -178,7 +177,7 @@ struct MixedProductCall {
     }
     return call;
   }
-  // Checks that `out` has the result's shape, too.
+  // Also checks that `out` has the result's shape.
   absl::StatusOr<MixedShape<typename Arguments::Dim>> Shape() const {
     using D = typename Arguments::Dim;
     Dims<D> zero_dims;

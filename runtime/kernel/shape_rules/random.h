@@ -13,7 +13,7 @@
 
 namespace belay {
 
-// The state of a method's generator: int64 [seed, numbers handed out].
+// Reads the state of a method's generator: int64 [seed, count of numbers drawn].
 template <class Arguments>
 absl::StatusOr<typename Arguments::TensorRef> ReadRandomState(const Arguments& arguments) {
   ABSL_ASSIGN_OR_RETURN(const typename Arguments::TensorRef state,
@@ -24,9 +24,9 @@ absl::StatusOr<typename Arguments::TensorRef> ReadRandomState(const Arguments& a
                                  "expected the two integers of a generator's state");
 }
 
-// A call of `seeded.<op>`: that of `aten.<op>` behind the generator's state and the number that the
-// call is given of those that the method hands out. Without a state, as `aten.<op>` is called, the
-// numbers are others at each call.
+// A call of `seeded.<op>`: the arguments of `aten.<op>`, preceded by the generator's state and the
+// call's offset in the method's sequence of random numbers. Called as `aten.<op>`, without a state,
+// it draws different numbers each time.
 template <class Call, class Arguments>
 struct SeededCall : Call {
   typename Arguments::TensorRef random_state = nullptr;
@@ -42,7 +42,7 @@ struct SeededCall : Call {
   }
 };
 
-// seeded.advance: the state after `count` more numbers were handed out.
+// seeded.advance: returns the state after `count` more numbers were drawn.
 template <class Arguments>
 struct AdvanceCall {
   typename Arguments::TensorRef random_state;
@@ -56,7 +56,7 @@ struct AdvanceCall {
   }
 };
 
-// randint: whole numbers from `low` to `high` - 1 in a tensor of any real dtype that holds them.
+// randint: integers in [low, high) in a tensor of any real dtype that can represent them.
 template <class Arguments>
 struct RandintCall {
   typename Arguments::Dim low = 0, high = 0;
@@ -97,7 +97,7 @@ struct RandintCall {
   }
 };
 
-// poisson, of rates of any floating point dtype.
+// poisson: rates of any floating point dtype.
 template <class Arguments>
 struct PoissonCall {
   typename Arguments::TensorRef self;
@@ -125,12 +125,12 @@ struct DropoutCall {
     }
     return call;
   }
-  // Without elements PyTorch returns a mask of the input's dtype and looks at nothing else.
+  // For an empty input, PyTorch returns a mask of the input's dtype and checks nothing else.
   bool IsEmpty() const {
     const auto& sizes = Arguments::SizesOf(input);
     return KnownEmpty<typename Arguments::Dim>(sizes);
   }
-  // Of what nothing is dropped, anything is taken.
+  // Without dropping (not training, or empty input), any dtype and p are accepted.
   absl::Status CheckShapes() const {
     if (!train || IsEmpty()) return absl::OkStatus();
     if (!kFloatTypes.contains(input->dtype)) {

@@ -1,4 +1,4 @@
-// Shapes of reductions over dimensions.
+// Shape rules of reductions over dimensions.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_REDUCTION_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_REDUCTION_H_
 
@@ -12,21 +12,21 @@
 
 namespace belay {
 
-// Bit d stands for dimension d. Precondition: rank <= kMaxRank.
+// Bit d of a mask is dimension d. Precondition: rank <= kMaxRank.
 inline uint32_t AllDims(int rank) { return (uint32_t{1} << rank) - 1; }
 inline bool HasDim(uint32_t mask, int d) { return (mask >> d & 1) != 0; }
 
-// Where an operator's dimensions stand in its schema.
+// Form of the `dim` argument in an operator's schema.
 enum class DimsAre : uint8_t {
-  kAll,          // not there: all are folded
+  kAll,          // absent: reduces all
   kOne,          // int
-  kOptionalOne,  // int?, none meaning all
-  kList,         // int[] or int[]?, none and empty meaning all
-  kExactList,    // int[]?, none meaning all and empty none
+  kOptionalOne,  // int?; None means all
+  kList,         // int[] or int[]?; None and empty mean all
+  kExactList,    // int[]?; None means all, empty means no dimension
 };
 
-// The dimensions that an operator's `dim` list folds: all for none and, unless `empty_is_none`, for
-// an empty list. The scalar tensor has a dimension 0 to name, which folds nothing.
+// Returns the mask of reduced dimensions: all for None and, unless `empty_is_none`, for an empty
+// list. A scalar tensor accepts dimension 0, which reduces nothing.
 inline absl::StatusOr<uint32_t> FoldedDims(std::optional<absl::Span<const int64_t>> dims, int rank,
                                            bool empty_is_none = false) {
   ABSL_RETURN_IF_ERROR(CheckRank(rank));
@@ -48,7 +48,7 @@ Dims<D> FoldedShape(absl::Span<const D> dims, uint32_t folded, bool keepdim) {
   return out;
 }
 
-// For reductions without an identity (max, argmax): every folded dimension must have elements.
+// For reductions without an identity (max, argmax): reduced dimensions must not be empty.
 template <class D>
 absl::Status CheckNotEmpty(absl::Span<const D> dims, uint32_t folded) {
   for (size_t d = 0; d < dims.size(); ++d) {
@@ -62,11 +62,11 @@ absl::Status CheckNotEmpty(absl::Span<const D> dims, uint32_t folded) {
 
 inline constexpr DTypeSet kSummableTypes = kRealTypes | kComplexTypes | kUnsignedWideTypes;
 
-// What every reduction has: `self`, `dim` and `keepdim`.
+// Arguments common to all reductions: `self`, `dim` and `keepdim`.
 template <class Arguments>
 struct FoldCall {
   typename Arguments::TensorRef self;
-  uint32_t mask = 0;  // of the dimensions that are folded
+  uint32_t mask = 0;  // bits of the reduced dimensions
   bool keepdim = false;
 
   static absl::StatusOr<FoldCall> Read(const Arguments& arguments, DTypeSet allowed,
@@ -92,13 +92,13 @@ struct FoldCall {
   Dims<typename Arguments::Dim> Shape() const {
     return FoldedShape<typename Arguments::Dim>(Arguments::SizesOf(self), mask, keepdim);
   }
-  // What an operator without an identity needs.
+  // For operators without an identity.
   absl::Status CheckHasElements() const {
     return CheckNotEmpty<typename Arguments::Dim>(Arguments::SizesOf(self), mask);
   }
 };
 
-// sum, prod: integers become int64 unless `dtype` says otherwise.
+// sum, prod: integers become int64 unless `dtype` is given.
 template <class Arguments, DimsAre kDims>
 struct SumCall {
   FoldCall<Arguments> fold;
@@ -129,7 +129,7 @@ struct MeanCall {
   }
 };
 
-// max, min, amax, amin and, where kPlaces, argmax and argmin.
+// max, min, amax, amin and, if kPlaces, argmax and argmin.
 template <class Arguments, DimsAre kDims, bool kPlaces>
 struct ExtremeCall {
   FoldCall<Arguments> fold;
@@ -143,7 +143,7 @@ struct ExtremeCall {
   }
 };
 
-// any, all: bool, but uint8 for uint8.
+// any, all: the result is bool, or uint8 for uint8.
 template <class Arguments, DimsAre kDims>
 struct TruthCall {
   FoldCall<Arguments> fold;
@@ -161,7 +161,7 @@ struct TruthCall {
 template <class Arguments>
 struct VarCall {
   FoldCall<Arguments> fold;
-  double correction = 1;  // no shape depends on it: the compiler need not know it
+  double correction = 1;  // shapes do not depend on it: it may be unknown at compile time
 
   static absl::StatusOr<VarCall> Read(const Arguments& arguments) {
     VarCall call;
@@ -179,7 +179,7 @@ struct VarCall {
   }
 };
 
-// The dtype in which a norm is computed: as complex as the input, and no narrower.
+// Checks the dtype in which a norm is computed: complex if the input is, and no narrower.
 inline absl::Status CheckNormDType(DType input, DType dtype) {
   if (IsComplex(input) != IsComplex(dtype) || PromoteTypes(input, dtype) != dtype ||
       !(IsFloatingPoint(dtype) || IsComplex(dtype))) {
@@ -193,7 +193,7 @@ template <class Arguments>
 struct VectorNormCall {
   FoldCall<Arguments> fold;
   double order = 2;
-  DType dtype = DType::kFloat32;  // in which it is computed
+  DType dtype = DType::kFloat32;  // dtype of the computation
 
   static absl::StatusOr<VectorNormCall> Read(const Arguments& arguments) {
     VectorNormCall call;
@@ -204,14 +204,14 @@ struct VectorNormCall {
     ABSL_RETURN_IF_ERROR(CheckNormDType(call.fold.self->dtype, call.dtype));
     return call;
   }
-  // The norms below 0 and the maximum norm have no value for a vector without elements.
+  // Norms of negative order and the infinity norm are undefined for empty vectors.
   absl::Status CheckShapes() const {
     const bool undefined = order < 0 || order > std::numeric_limits<double>::max();
     return undefined ? fold.CheckHasElements() : absl::OkStatus();
   }
 };
 
-// The input's shape with `k` elements at `dim`. kInvalidArgument unless 0 <= k <= its size.
+// Returns the input's shape with `k` elements at `dim`. kInvalidArgument unless 0 <= k <= its size.
 template <class D>
 absl::StatusOr<Dims<D>> TopKShape(absl::Span<const D> dims, int dim, const D& k) {
   const D size = dims.empty() ? D(int64_t{1}) : dims[dim];

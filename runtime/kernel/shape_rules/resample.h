@@ -1,4 +1,4 @@
-// Shapes of resampling and of images put together from patches.
+// Shape rules of resampling and of col2im.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_RESAMPLE_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_RESAMPLE_H_
 
@@ -16,14 +16,14 @@ namespace belay {
 inline constexpr DTypeSet kImageTypes = kFloatTypes | DTypeSet{DType::kUint8};
 inline constexpr DTypeSet kPatchTypes = kFloatTypes | kComplexTypes | kBoolType;
 
-// n * scale, rounded towards zero. kInvalidArgument when it is out of range.
+// Returns n * scale, rounded towards zero. kInvalidArgument if it is out of range.
 inline absl::StatusOr<CheckedInt> ScaledSize(const CheckedInt& n, double scale) {
   const double size = static_cast<double>(n.value()) * scale;
   if (n.ok() && size > -9e18 && size < 9e18) return CheckedInt(static_cast<int64_t>(size));
   return absl::InvalidArgumentError("scale_factors: out of range");
 }
 
-// input [n,c,h,w] -> [n,c,*size]. Sizes must be positive, and channels and pixels must exist.
+// input [n,c,h,w] -> [n,c,*size]. Sizes must be positive; channels and pixels must not be empty.
 template <class D>
 absl::StatusOr<Dims<D>> UpsampleShape(absl::Span<const D> input, absl::Span<const D> size) {
   if (input.size() != 4 || size.size() != 2) {
@@ -84,7 +84,8 @@ inline absl::StatusOr<PatchParams> MakePatchParams(absl::Span<const int64_t> ker
   return p;
 }
 
-// Patches [n,c*kh*kw,l] or without n -> [n,c,*size]; l must be the number of places of the window.
+// Patches [n,c*kh*kw,l] or [c*kh*kw,l] -> [n,c,*size] or [c,*size]; l is the number of window
+// positions.
 template <class D>
 absl::StatusOr<Dims<D>> Col2ImShape(absl::Span<const D> input, absl::Span<const D> size,
                                     const PatchParams& p) {
@@ -101,7 +102,7 @@ absl::StatusOr<Dims<D>> Col2ImShape(absl::Span<const D> input, absl::Span<const 
   const D& rows = input[rank - 2];
   const CheckedInt area = CheckedInt(p.kernel[0]) * p.kernel[1];
   const std::optional<int64_t> known_rows = KnownInt(rows);
-  // No more places in one dimension than in both: their product does not overflow.
+  // Each dimension has at most `most` positions, so that their product does not overflow.
   const int64_t most = KnownInt(input[rank - 1]).value_or(std::numeric_limits<int64_t>::max());
   D places(int64_t{1});
   bool fits = area.ok() && (!known_rows.has_value() || *known_rows % area.value() == 0);
@@ -126,15 +127,15 @@ absl::StatusOr<Dims<D>> Col2ImShape(absl::Span<const D> input, absl::Span<const 
   return out;
 }
 
-// upsample_nearest2d, upsample_bilinear2d, _upsample_bicubic2d_aa and their kin. The form for
-// vectors (.vec) has either an output size or a list of two scales, the others a size and perhaps
-// scales that refine places; nearest neighbors know no align_corners.
+// upsample_nearest2d, upsample_bilinear2d, _upsample_bicubic2d_aa and similar operators. The .vec
+// overloads have either an output size or a list of two scales; the others have a size and optional
+// scales for computing positions. Nearest has no align_corners.
 template <class Arguments>
 struct UpsampleCall {
   typename Arguments::TensorRef input;
   bool has_size = true;
   Dims<typename Arguments::Dim> output_size;  // if has_size
-  std::optional<double> scales[2];            // of height and width, output / input
+  std::optional<double> scales[2];            // height and width, output / input
   bool align_corners = false;
 
   static absl::StatusOr<UpsampleCall> Read(const Arguments& arguments) {
@@ -168,7 +169,7 @@ struct UpsampleCall {
     }
     return call;
   }
-  // Nothing for none and for a number that is not known yet: no shape depends on it.
+  // Returns nullopt for None and for a value that is not known yet: shapes do not depend on it.
   static absl::StatusOr<std::optional<double>> ReadScale(const Arguments& arguments,
                                                          std::string_view name) {
     std::optional<double> scale;
@@ -203,7 +204,7 @@ struct GridSampleCall {
     GridSampleCall call;
     ABSL_ASSIGN_OR_RETURN(call.input, arguments.Tensor("input", kFloatTypes));
     ABSL_ASSIGN_OR_RETURN(call.grid, arguments.Tensor("grid", DTypeSet{call.input->dtype}));
-    // Volumes are not sampled bicubically.
+    // Bicubic mode is only supported for images.
     ABSL_ASSIGN_OR_RETURN(call.interpolation,
                           ReadMode(arguments, "interpolation_mode", kSpatial == 3 ? 1 : 2));
     ABSL_ASSIGN_OR_RETURN(call.padding, ReadMode(arguments, "padding_mode", 2));

@@ -1,4 +1,4 @@
-// Two shapes that must be the same.
+// Check that two shapes are equal.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_SAME_SHAPE_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_SAME_SHAPE_H_
 
@@ -9,7 +9,7 @@
 
 namespace belay {
 
-// OK when `dims` is the shape that is expected.
+// OK if `dims` is the expected shape.
 template <class D>
 absl::Status CheckSameShape(std::string_view name, absl::Span<const D> dims,
                             absl::Span<const D> expected) {

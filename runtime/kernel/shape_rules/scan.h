@@ -1,5 +1,5 @@
-// The calls of running sums, products and extremes along one dimension. Results have the input's
-// shape.
+// Calls of cumulative operators (sum, product, max, min) along one dimension. Results have the
+// input's shape.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_SCAN_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_SCAN_H_
 
@@ -14,7 +14,7 @@ namespace belay {
 
 inline constexpr DTypeSet kSummableTypes = kRealTypes | kComplexTypes | kUnsignedWideTypes;
 
-// The dtype that sums have by themselves.
+// Default dtype of sums.
 inline DType SumDType(DType dtype) { return IsIntegral(dtype, true) ? DType::kInt64 : dtype; }
 
 // cumsum, cumprod.

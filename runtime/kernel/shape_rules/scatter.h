@@ -1,4 +1,4 @@
-// Calls of operators that write elements at places which tensors of indices or masks name.
+// Calls of operators that write elements at positions given by index tensors or masks.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_SCATTER_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_SCATTER_H_
 
@@ -10,10 +10,10 @@
 
 namespace belay {
 
-// What becomes of the elements that meet at one place.
+// How elements written to the same position are combined.
 enum class ScatterReduction : uint8_t { kNone, kSum, kProduct, kMean, kMaximum, kMinimum };
 
-// As scatter names it.
+// Parses the names used by scatter.
 inline absl::StatusOr<ScatterReduction> ScatterReductionOf(std::string_view reduce) {
   if (reduce == "add") return ScatterReduction::kSum;
   if (reduce == "multiply") return ScatterReduction::kProduct;
@@ -21,7 +21,7 @@ inline absl::StatusOr<ScatterReduction> ScatterReductionOf(std::string_view redu
       absl::StrCat("scatter: reduce must be 'add' or 'multiply', got '", reduce, "'"));
 }
 
-// As scatter_reduce names it, for elements of `dtype`.
+// Parses the names used by scatter_reduce, for elements of `dtype`.
 inline absl::StatusOr<ScatterReduction> ScatterReductionOf(std::string_view reduce, DType dtype) {
   if (reduce == "sum") return ScatterReduction::kSum;
   if (reduce == "prod") return ScatterReduction::kProduct;
@@ -35,14 +35,14 @@ inline absl::StatusOr<ScatterReduction> ScatterReductionOf(std::string_view redu
   return absl::InvalidArgumentError("scatter_reduce: booleans have no mean");
 }
 
-// scatter, scatter_add, scatter_reduce: of a tensor or of a number.
+// scatter, scatter_add, scatter_reduce, with a tensor or a scalar source.
 template <class Arguments>
 struct ScatterCall {
   typename Arguments::TensorRef self, index;
-  typename Arguments::TensorRef src = nullptr;  // null for a number
-  typename Arguments::ScalarRef value = {};     // the number
+  typename Arguments::TensorRef src = nullptr;  // null for a scalar
+  typename Arguments::ScalarRef value = {};     // the scalar
   int64_t dim = 0;
-  ScatterReduction reduction = ScatterReduction::kNone;  // where the call names one
+  ScatterReduction reduction = ScatterReduction::kNone;  // if the call names one
   bool include_self = true;
 
   static absl::StatusOr<ScatterCall> Read(const Arguments& arguments) {
@@ -67,7 +67,7 @@ struct ScatterCall {
     }
     return call;
   }
-  // The dimension counted from 0.
+  // Returns the dimension counted from 0.
   absl::StatusOr<int> CheckShapes() const {
     using D = typename Arguments::Dim;
     Dims<D> src_dims;
@@ -78,11 +78,11 @@ struct ScatterCall {
   }
 };
 
-// index_add, which has an alpha, index_copy and index_copy_.
+// index_add (which has an alpha), index_copy and index_copy_.
 template <class Arguments>
 struct IndexUpdateCall {
   typename Arguments::TensorRef self, index, source;
-  MutableArgument target;  // self, where the call changes it
+  MutableArgument target;  // self, if the call mutates it
   typename Arguments::ScalarRef alpha = {};
   int64_t dim = 0;
   bool adds = false;
@@ -100,7 +100,7 @@ struct IndexUpdateCall {
     }
     return call;
   }
-  // The dimension counted from 0.
+  // Returns the dimension counted from 0.
   absl::StatusOr<int> CheckShapes() const {
     using D = typename Arguments::Dim;
     const Dims<D> source_dims = Arguments::SizesOf(source);
@@ -110,7 +110,7 @@ struct IndexUpdateCall {
   }
 };
 
-// index_fill with a number or, where kTensor, a tensor without dimensions.
+// index_fill with a scalar or, if kTensor, a tensor of rank 0.
 template <class Arguments, bool kTensor>
 struct IndexFillCall {
   typename Arguments::TensorRef self, index;
@@ -134,7 +134,7 @@ struct IndexFillCall {
     }
     return call;
   }
-  // The dimension counted from 0.
+  // Returns the dimension counted from 0.
   absl::StatusOr<int> CheckShapes() const {
     using D = typename Arguments::Dim;
     return CheckIndexUpdateShapes<D>("index_fill", Arguments::SizesOf(self), dim,

@@ -1,7 +1,7 @@
-// Views that select some of the elements: select, slice, diagonal, windows, pieces.
+// Views that select a subset of the elements: select, slice, diagonal, unfold, split.
 //
-// Source: aten/src/ATen/native/TensorShape.cpp of PyTorch. A symbolic index or bound counts as not
-// negative when its sign is not known: a program writes the negative ones as numbers.
+// Source: aten/src/ATen/native/TensorShape.cpp of PyTorch. A symbolic index or bound of unknown
+// sign counts as non-negative: programs store negative ones as constants.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_SLICE_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_SLICE_H_
 
@@ -13,7 +13,7 @@
 
 namespace belay {
 
-// `in` without dimension `d`, at `index` of it.
+// Returns `in` without dimension `d`, at `index` in it.
 template <class D>
 StridedDims<D> SelectDims(const StridedDims<D>& in, int d, const D& index) {
   StridedDims<D> out;
@@ -26,7 +26,7 @@ StridedDims<D> SelectDims(const StridedDims<D>& in, int d, const D& index) {
   return out;
 }
 
-// `in` cut down to `length` places from `start` in dimension `d`, every `step`-th of them.
+// Returns `in` with `length` positions in dimension `d`, beginning at `start`, `step` apart.
 template <class D>
 StridedDims<D> SliceDims(StridedDims<D> in, int d, const D& start, const D& length,
                          int64_t step = 1) {
@@ -43,8 +43,8 @@ inline absl::StatusOr<int> DimOfNonScalar(std::string_view op, int64_t dim, int 
   return NormalizeDim(dim, rank);
 }
 
-// An index into `size` places, counted from the end when negative. kOutOfRange when it is known to
-// lie outside.
+// Normalizes an index into `size` positions; negative indices count from the end. kOutOfRange if it
+// is known to be outside.
 template <class D>
 absl::StatusOr<D> NormalizeIndex(const D& index, const D& size) {
   const D last = size - D(int64_t{1});
@@ -76,7 +76,8 @@ struct SelectRule {
   }
 };
 
-// A bound of a slice as Python reads it: from the end when negative, then moved into [0, size].
+// Normalizes a slice bound as Python does: negative bounds count from the end, then clamps to [0,
+// size].
 template <class D>
 D ClampBound(const D& bound, const D& size) {
   if (KnownInt(bound) == INT64_MAX) return size;
@@ -86,7 +87,7 @@ D ClampBound(const D& bound, const D& size) {
   return MinOf(MaxOf(from_start, zero), size);
 }
 
-// How many places `step` apart lie in `extent` places. Precondition: step > 0.
+// Returns ceil(extent / step). Precondition: step > 0.
 template <class D>
 D StepsIn(const D& extent, int64_t step) {
   if (step == 1) return extent;
@@ -196,7 +197,7 @@ struct DiagonalRule {
   }
 };
 
-// unfold: windows as a last dimension.
+// unfold: appends a dimension of windows.
 template <class Arguments>
 struct UnfoldRule {
   using D = typename Arguments::Dim;
@@ -228,8 +229,8 @@ struct UnfoldRule {
   }
 };
 
-// as_strided, as_strided_scatter and _reshape_alias, which has no offset. Whether the elements
-// exist is for the caller to check: the compiler does not know a storage's extent.
+// as_strided, as_strided_scatter and _reshape_alias, which has no offset. Callers must check that
+// the elements exist: the compiler does not know the size of a storage.
 template <class Arguments>
 struct AsStridedRule {
   using D = typename Arguments::Dim;
@@ -263,10 +264,10 @@ struct AsStridedRule {
   }
 };
 
-// A rule that cuts a dimension into pieces describes them one by one:
-//   absl::StatusOr<int> Count(in) const               how many; checks the parameters
-//   absl::Status ForEach(in, emit) const              calls emit(k, StridedDims) for each
-// More pieces than this are an error: the count comes from a file.
+// Rules that split a dimension describe the pieces one by one:
+//   absl::StatusOr<int> Count(in) const     number of pieces; checks the parameters
+//   absl::Status ForEach(in, emit) const    calls emit(k, StridedDims) for each
+// More pieces than kMaxPieces are an error: the count comes from a file.
 inline constexpr int64_t kMaxPieces = int64_t{1} << 16;
 
 template <class D>

@@ -1,4 +1,4 @@
-// The calls of softmax and its logarithm.
+// Calls of softmax and log_softmax.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_SOFTMAX_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_SOFTMAX_H_
 
@@ -11,7 +11,7 @@
 
 namespace belay {
 
-// _softmax, _log_softmax: along one dimension, of the same shape and dtype.
+// _softmax, _log_softmax along one dimension; the result has the same shape and dtype.
 template <class Arguments>
 struct SoftmaxCall {
   typename Arguments::TensorRef self;

@@ -1,4 +1,4 @@
-// The calls of operators that order the elements along one dimension.
+// Calls of operators that sort or select along one dimension.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_SORT_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_SORT_H_
 
@@ -51,7 +51,7 @@ struct TopKCall {
   }
 };
 
-// The shape of one element of each row along `dim`, of which there must be one.
+// Returns the shape of one selected element per row along `dim`, which must not be empty.
 template <class D>
 absl::StatusOr<Dims<D>> SelectedShape(absl::Span<const D> dims, int dim, bool keepdim) {
   ABSL_RETURN_IF_ERROR(CheckRank(dims.size()));
@@ -95,7 +95,7 @@ struct KthValueCall {
     ABSL_ASSIGN_OR_RETURN(call.keepdim, arguments.Bool("keepdim"));
     return call;
   }
-  // Checks `k`, too, which a program that is being loaded may not have computed yet.
+  // Also checks `k`, which may not be computed yet at program load.
   absl::StatusOr<Dims<typename Arguments::Dim>> Shape() const {
     using D = typename Arguments::Dim;
     if (KnownInt(k) == 0) return absl::InvalidArgumentError("k: expected at least 1, got 0");

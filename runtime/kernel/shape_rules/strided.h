@@ -1,12 +1,12 @@
-// Where a tensor's elements lie: what view operators compute with.
+// Strided layouts: the domain of view operators.
 //
-// A view operator is a function from the layout of its input and its parameters to the layout of
-// its result. It is written once, as a rule (view.h, slice.h): a template over the class of
-// arguments (runtime/kernel/kernel_arguments.h) that holds the parameters, with
+// A view operator maps the layout of its input and its parameters to the layout of its result. Each
+// is written once, as a rule (view.h, slice.h): a template over the class of arguments
+// (runtime/kernel/kernel_arguments.h) that holds the parameters, with
 //   static absl::StatusOr<Rule> Read(const Arguments& arguments);   unless there are no parameters
 //   absl::StatusOr<StridedDims<Dim>> Apply(const StridedDims<Dim>& in) const;
-// The compiler's meta kernel of the view form takes its result as it is, that of the `_copy` form
-// takes the sizes, and the kernels of both copy the elements that it selects.
+// The compiler's meta kernel of the view variant uses the result as is; that of the `_copy` variant
+// uses its sizes. The kernels of both copy the elements that the rule selects.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_STRIDED_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_STRIDED_H_
 
@@ -22,8 +22,8 @@
 
 namespace belay {
 
-// Sizes, strides and the place of the first element, all in elements. `offset` counts from the
-// input's first element in kernels and from the beginning of the storage in the compiler.
+// Sizes, strides and the offset of the first element, all in elements. `offset` is relative to the
+// input's first element in kernels, and to the start of the storage in the compiler.
 template <class D>
 struct StridedDims {
   Dims<D> sizes;
@@ -32,7 +32,7 @@ struct StridedDims {
   int rank() const { return static_cast<int>(sizes.size()); }
 };
 
-// What rules ask of a dimension type beyond dims.h: KnownLessEqual, nullopt when sizes do not tell.
+// Required of a dimension type in addition to dims.h; nullopt if the order is unknown.
 inline std::optional<bool> KnownLessEqual(const CheckedInt& a, const CheckedInt& b) {
   if (!a.ok() || !b.ok()) return std::nullopt;
   return a <= b;
@@ -43,7 +43,7 @@ bool KnownNegative(const D& d) {
   return KnownLessEqual(D(int64_t{0}), d) == false;
 }
 
-// The smaller and the larger one: decided where the sizes tell, an expression where they don't.
+// Minimum and maximum: one of the operands if the order is known, otherwise an expression.
 template <class D>
 D MinOf(const D& a, const D& b) {
   const std::optional<bool> ordered = KnownLessEqual(a, b);
@@ -57,8 +57,8 @@ D MaxOf(const D& a, const D& b) {
   return SymMax(a, b);
 }
 
-// Different whatever the symbols are: the only case in which a shape formula may refuse a pair of
-// sizes.
+// Returns whether two sizes differ for all values of the symbols. A shape formula may only reject a
+// pair of sizes in this case.
 template <class D>
 bool KnownDifferent(const D& a, const D& b) {
   const std::optional<int64_t> x = KnownInt(a), y = KnownInt(b);
@@ -67,7 +67,7 @@ bool KnownDifferent(const D& a, const D& b) {
   return difference.has_value() && *difference != 0;
 }
 
-// The same, where the order of the two tells, too.
+// As KnownDifferent, and also uses the known order of the two sizes.
 template <class D>
 bool KnownUnequal(const D& a, const D& b) {
   const D one = D(int64_t{1});
@@ -82,7 +82,7 @@ D ProductOf(absl::Span<const D> dims) {
   return product;
 }
 
-// Row-major strides. Sizes of 0 count as 1, as in PyTorch.
+// Returns row-major strides. Sizes of 0 count as 1, as in PyTorch.
 template <class D>
 Dims<D> ContiguousStridesOf(absl::Span<const D> sizes) {
   Dims<D> strides;
@@ -102,8 +102,8 @@ inline absl::Status CheckRank(size_t rank) {
       absl::StrCat("the result's rank ", rank, " is above the limit of ", kMaxRank));
 }
 
-// A mask of the dimensions in `dims`. kOutOfRange for one that does not exist, kInvalidArgument for
-// a repeated one.
+// Returns a mask of the dimensions in `dims`. kOutOfRange for one that does not exist,
+// kInvalidArgument for a repeated one.
 inline absl::StatusOr<uint32_t> DimMask(absl::Span<const int64_t> dims, int rank) {
   uint32_t mask = 0;
   for (int64_t dim : dims) {
@@ -116,12 +116,13 @@ inline absl::StatusOr<uint32_t> DimMask(absl::Span<const int64_t> dims, int rank
   return mask;
 }
 
-// The call of an operator that sees the tensor `self` through a rule, or replaces what the rule
-// selects.
+// The call of an operator that views the tensor `self` through a rule, or replaces the elements
+// that the rule selects.
 template <class Arguments, template <class> class Rule>
 struct ViewCall {
   typename Arguments::TensorRef self;
-  typename Arguments::TensorRef src = nullptr;  // what replaces the part, of operators that do
+  typename Arguments::TensorRef src =
+      nullptr;  // replaces the selected elements, for scatter operators
   Rule<Arguments> rule = {};
 
   static absl::StatusOr<ViewCall> Read(const Arguments& arguments) {

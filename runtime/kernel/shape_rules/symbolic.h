@@ -1,5 +1,4 @@
-// The calls of operators on scalars: arithmetic, properties of tensors, elements as numbers, and
-// assertions.
+// Calls of operators on scalars: arithmetic, tensor properties, item, and assertions.
 #ifndef BELAY_RUNTIME_KERNEL_SHAPE_RULES_SYMBOLIC_H_
 #define BELAY_RUNTIME_KERNEL_SHAPE_RULES_SYMBOLIC_H_
 
@@ -17,11 +16,10 @@
 
 namespace belay {
 
-// Arithmetic: one argument a, two a and b, or the three of sym_ite. What they are, the operation
-// checks.
+// Arithmetic: arguments a, or a and b, or the three of sym_ite. The operation checks their kinds.
 template <class Arguments, int kArity>
 struct ScalarCall {
-  const typename Arguments::Value* values[kArity] = {};  // in their slots
+  const typename Arguments::Value* values[kArity] = {};  // point into their slots
 
   static constexpr std::string_view Name(int k) {
     constexpr std::string_view kNames[] = {"a", "b"}, kNamesOfThree[] = {"b", "t", "f"};
@@ -34,7 +32,8 @@ struct ScalarCall {
   }
 };
 
-// Operators of a tensor alone: sym_numel, sym_storage_offset, _local_scalar_dense.
+// Operators with a tensor as their only argument: sym_numel, sym_storage_offset,
+// _local_scalar_dense.
 template <class Arguments>
 struct OfTensorCall {
   typename Arguments::TensorRef self;
@@ -46,7 +45,7 @@ struct OfTensorCall {
   }
 };
 
-// sym_size, sym_stride. kOutOfRange for a dimension that is not there.
+// sym_size, sym_stride. kOutOfRange for a dimension that does not exist.
 template <class Arguments>
 struct OfDimensionCall {
   typename Arguments::TensorRef self;
@@ -113,7 +112,7 @@ struct AssertTensorCall {
     }
     return call;
   }
-  // It has one element.
+  // Checks that self has one element.
   absl::Status CheckShapes() const {
     const auto& sizes = Arguments::SizesOf(self);
     typename Arguments::Dim count = int64_t{1};
@@ -125,13 +124,13 @@ struct AssertTensorCall {
   }
 };
 
-// _assert_tensor_metadata. Strides are the compiler's to choose and are not checked.
+// _assert_tensor_metadata. Strides are not checked: the compiler chooses them.
 template <class Arguments>
 struct AssertMetadataCall {
   typename Arguments::TensorRef tensor;
   bool has_sizes = false;
-  Dims<typename Arguments::Dim> sizes;  // as expected
-  DType dtype = DType::kFloat32;        // the same
+  Dims<typename Arguments::Dim> sizes;  // expected
+  DType dtype = DType::kFloat32;        // expected
 
   static absl::StatusOr<AssertMetadataCall> Read(const Arguments& arguments) {
     AssertMetadataCall call;
@@ -160,7 +159,7 @@ struct ConstrainRangeCall {
   }
 };
 
-// _linalg_check_errors: info is 0 where a factorization succeeded.
+// _linalg_check_errors: info is 0 for matrices whose factorization succeeded.
 template <class Arguments>
 struct CheckErrorsCall {
   typename Arguments::TensorRef info;

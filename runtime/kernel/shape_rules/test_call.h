@@ -1,5 +1,5 @@
-// What tests of the readers and formulas of this folder share: calls of tensors without memory and lists
-// of numbers, layouts, and short names.
+// Test helpers for the readers and formulas of this folder: calls with tensors without memory and
+// lists of scalars, layouts, and short names.
 //
 //   TestCall call("self dim keepdim", {Tensor({2, 3}), 1, false});
 //   EXPECT_OK(call.Read<SortCall<KernelArguments>>());
@@ -34,7 +34,7 @@ inline StridedDims<D> Dense(const Sizes& sizes) {
   const Dims<D> dims = ToDims(sizes);
   return {dims, ContiguousStridesOf<D>(dims), D(0)};
 }
-// "sizes strides offset", or the error's message.
+// Formats "sizes strides offset", or the error's message.
 inline std::string Text(const absl::StatusOr<StridedDims<D>>& dims) {
   if (!dims.ok()) return std::string(dims.status().message());
   return absl::StrCat(FormatDims<D>(dims->sizes), " ", FormatDims<D>(dims->strides), " ",
@@ -64,10 +64,10 @@ inline TestArgument Ints(const std::vector<int64_t>& numbers) {
   return TestArgument(std::vector<EValue>(numbers.begin(), numbers.end()));
 }
 
-// A size that no int64 is: formulas don't know it.
+// A size that overflowed int64: formulas treat it as unknown.
 inline CheckedInt Overflowed() { return CheckedInt(INT64_MAX) + CheckedInt(1); }
 
-// Arguments by name, in the order of the signature. Calls that are read from it point into it.
+// Arguments by name, in the order of the signature. Calls parsed from it point into it.
 class TestCall {
  public:
   TestCall(std::string_view signature, std::vector<TestArgument> arguments)
@@ -103,13 +103,13 @@ class TestCall {
   std::vector<EValue*> slots_;
 };
 
-// What a call of these arguments says of its reading.
+// Returns the status of parsing a call with these arguments.
 template <class Call>
 absl::Status ReadStatus(std::string_view signature, std::vector<TestArgument> arguments) {
   return TestCall(signature, std::move(arguments)).Read<Call>().status();
 }
 
-// What reading and `shape` of the call that was read say.
+// Parses a call with these arguments and returns its shape, or the error.
 template <class Call>
 auto ShapeOf(std::string_view signature, std::vector<TestArgument> arguments)
     -> decltype(std::declval<Call>().Shape()) {
@@ -125,8 +125,8 @@ absl::Status CheckShapesOf(std::string_view signature, std::vector<TestArgument>
   return StatusOf(checked);
 }
 
-// The call is read, and isn't when one argument of it that is not none is of a kind that no operator
-// takes there: the error names it.
+// Expects that the call parses. Then replaces each argument that is not None, in turn, by a kind
+// that no operator accepts there, and expects an error that names the argument.
 template <class Call>
 void ExpectArgumentsOfTheirKinds(std::string_view signature, std::vector<TestArgument> arguments) {
   SCOPED_TRACE(signature);

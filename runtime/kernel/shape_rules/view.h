@@ -1,4 +1,4 @@
-// Views that keep all elements: permutations, expansions, changes of shape and reinterpretations.
+// Views that keep all elements: permute, expand, reshape and reinterpretations.
 //
 // Source: aten/src/ATen/native/TensorShape.cpp, ATen/TensorUtils.cpp (computeStride) and
 // ATen/InferSize.h of PyTorch.
@@ -89,7 +89,8 @@ struct MatrixTransposeRule {
   }
 };
 
-// `in` as seen through `sizes`: sizes of 1 repeat, -1 keeps the size of an existing dimension.
+// Returns `in` expanded to `sizes`: dimensions of size 1 repeat; -1 keeps the size of an existing
+// dimension.
 template <class D>
 absl::StatusOr<StridedDims<D>> ExpandDims(const StridedDims<D>& in, absl::Span<const D> sizes) {
   ABSL_RETURN_IF_ERROR(CheckRank(sizes.size()));
@@ -152,7 +153,7 @@ struct ExpandRule {
   }
 };
 
-// Without those dimensions of `mask` whose size is known to be 1.
+// Removes the dimensions of `mask` whose size is known to be 1.
 template <class D>
 StridedDims<D> SqueezeDims(const StridedDims<D>& in, uint32_t mask) {
   StridedDims<D> out;
@@ -207,7 +208,7 @@ struct SqueezeDimsRule {
   }
 };
 
-// `in` with a dimension of size 1 before dimension `d`. Precondition: 0 <= d <= in.rank().
+// Inserts a dimension of size 1 before dimension `d`. Precondition: 0 <= d <= in.rank().
 template <class D>
 absl::StatusOr<StridedDims<D>> UnsqueezeDims(const StridedDims<D>& in, int d) {
   ABSL_RETURN_IF_ERROR(CheckRank(in.sizes.size() + 1));
@@ -241,8 +242,8 @@ struct UnsqueezeRule {
   }
 };
 
-// The sizes that `requested` means for a tensor of sizes `in`: at most one -1 is inferred.
-// kInvalidArgument when the numbers of elements are known to differ.
+// Resolves `requested` for a tensor of sizes `in`; infers at most one -1. kInvalidArgument if the
+// numbers of elements are known to differ.
 template <class D>
 absl::StatusOr<Dims<D>> InferViewSizes(absl::Span<const D> in, absl::Span<const D> requested) {
   const auto invalid = [&](std::string_view why) {
@@ -266,7 +267,7 @@ absl::StatusOr<Dims<D>> InferViewSizes(absl::Span<const D> in, absl::Span<const 
     if (KnownUnequal(ProductOf(requested), numel)) return invalid("numbers of elements differ");
     return out;
   }
-  // Equal factors cancel first, so that symbols which divide exactly leave no division.
+  // Cancels equal factors first, so that symbols that divide exactly need no division.
   D divisor = D(int64_t{1});
   D dividend = D(int64_t{1});
   uint32_t cancelled = 0;
@@ -291,8 +292,8 @@ absl::StatusOr<Dims<D>> InferViewSizes(absl::Span<const D> in, absl::Span<const 
   return out;
 }
 
-// The strides that show the elements of `in` under `sizes` without moving them; nullopt when there
-// are none. Precondition: the numbers of elements are equal.
+// Returns strides that view the elements of `in` under `sizes` without a copy; nullopt if
+// impossible. Precondition: the numbers of elements are equal.
 template <class D>
 std::optional<Dims<D>> ViewStrides(const StridedDims<D>& in, absl::Span<const D> sizes) {
   if (in.rank() == 0 || KnownInt(ProductOf<D>(in.sizes)) == 0) {
@@ -305,7 +306,7 @@ std::optional<Dims<D>> ViewStrides(const StridedDims<D>& in, absl::Span<const D>
   D in_elements = D(int64_t{1}), out_elements = D(int64_t{1});
   for (int d = in.rank() - 1; d >= 0; --d) {
     in_elements = in_elements * in.sizes[d];
-    // A run of dimensions that lie without gaps ends here.
+    // A run of dimensions without gaps between them ends here.
     if (d > 0 && (KnownInt(in.sizes[d - 1]) == 1 || in.strides[d - 1] == in_elements * base)) {
       continue;
     }
@@ -334,7 +335,7 @@ bool IsRowMajor(const StridedDims<D>& dims) {
   return true;
 }
 
-// `in` under `sizes`. kInvalidArgument when the elements would have to move.
+// Returns `in` viewed as `sizes`. kInvalidArgument if that requires a copy.
 template <class D>
 absl::StatusOr<StridedDims<D>> ViewDims(const StridedDims<D>& in, Dims<D> sizes) {
   std::optional<Dims<D>> strides = ViewStrides<D>(in, sizes);
@@ -347,7 +348,7 @@ absl::StatusOr<StridedDims<D>> ViewDims(const StridedDims<D>& in, Dims<D> sizes)
   return StridedDims<D>{std::move(sizes), *std::move(strides), in.offset};
 }
 
-// view, reshape and their kin.
+// view, reshape and similar operators.
 template <class Arguments>
 struct ReshapeCall {
   using D = typename Arguments::Dim;
@@ -366,8 +367,8 @@ struct ReshapeCall {
   }
 };
 
-// `in`, whose elements have `from` bytes, seen as elements of `to` bytes: the last dimension grows
-// or shrinks.
+// Reinterprets elements of `from` bytes as elements of `to` bytes: the last dimension grows or
+// shrinks.
 template <class D>
 absl::StatusOr<StridedDims<D>> ReinterpretDims(const StridedDims<D>& in, int64_t from, int64_t to) {
   if (from == to) return in;
@@ -408,7 +409,7 @@ absl::StatusOr<StridedDims<D>> ReinterpretDims(const StridedDims<D>& in, int64_t
   return out;
 }
 
-// Calls that see the elements as those of another `dtype`.
+// Calls that reinterpret the elements as another `dtype`.
 
 // view.dtype
 template <class Arguments>
@@ -429,7 +430,7 @@ struct ViewDtypeCall {
   }
 };
 
-// view_as_real: a last dimension for the real and the imaginary part.
+// view_as_real: appends a dimension for the real and the imaginary part.
 template <class Arguments>
 struct ViewAsRealCall {
   using D = typename Arguments::Dim;
@@ -458,7 +459,7 @@ struct ViewAsRealCall {
   }
 };
 
-// view_as_complex: its inverse.
+// view_as_complex: the inverse of view_as_real.
 template <class Arguments>
 struct ViewAsComplexCall {
   using D = typename Arguments::Dim;
