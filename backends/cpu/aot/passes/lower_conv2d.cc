@@ -32,12 +32,12 @@ using exir::SymInt;
 using exir::TensorMeta;
 using exir::ValueId;
 
-// winograd_conv2d is chosen when its expected cost is below this share of conv2d's.
+// Selects winograd_conv2d if its expected cost is below this fraction of conv2d's.
 constexpr double kWorthwhile = 0.75;
-// What reading a weight or transforming an element costs, in multiply-adds.
+// Cost of reading a weight or transforming an element, in multiply-adds.
 constexpr double kElementWork = 8;
 
-// The cost of winograd_conv2d relative to conv2d's: of each pair of an input and an output channel.
+// Cost of winograd_conv2d relative to conv2d, per pair of input and output channel.
 double WinogradShare(double results, double tiles, double channels, double out_channels) {
   constexpr double kProducts = kWinogradProducts, kTaps = 9;
   const double transforms = tiles * kProducts * kElementWork * (1 / channels + 1 / out_channels);
@@ -68,7 +68,7 @@ class Conv2dLowering : NodeLowering {
     const std::optional<QuantizedConstant> quantized =
         weight.has_value() ? std::nullopt : forms_.Constant(node.argument("weight"));
     if (quantized.has_value()) weight = quantized->elements;
-    // Of bfloat16, what has no kernel as it is becomes one of float32 later (widen_products.h).
+    // bfloat16 convolutions without a kernel are widened later (widen_products.h).
     const bool pairs = images != nullptr && images->dtype == DType::kBFloat16;
     if (pairs && !HasPairs(node, weight)) return false;
     const int64_t* groups = node.argument("groups").get_if<int64_t>();
@@ -108,7 +108,7 @@ class Conv2dLowering : NodeLowering {
     std::optional<QuantizedForm> form;
     if (quantized.has_value()) {
       form = forms_.DequantizedBytes(source.value);
-      // No product overflows: sizes are at most 2^24 each.
+      // No overflow: sizes are at most 2^24 each.
       const bool many =
           sizes[2] * sizes[3] > kMaxTerms || sizes[1] * sizes[2] * sizes[3] > kMaxTerms;
       if (!form.has_value()) {
@@ -166,7 +166,7 @@ class Conv2dLowering : NodeLowering {
     return true;
   }
 
-  // Whether bfloat16_conv2d has the types and channels of a convolution.
+  // Whether bfloat16_conv2d supports the convolution's types and channels.
   bool HasPairs(const Node& node, const std::optional<ConstantView>& weight) const {
     const Argument& bias = node.argument("bias");
     if (!bias.is_none()) {
@@ -208,20 +208,18 @@ class Conv2dLowering : NodeLowering {
                channels, n) < kWorthwhile;
   }
 
-  // Images, and by how much the convolution pads them: [rows, columns], or [top, left, bottom,
-  // right].
+  // Images and the convolution's padding of them: [rows, columns], or [top, left, bottom, right].
   struct Images {
     ValueId value;
     Argument::List padding;
   };
-  // If what gives the images pads them at their edges with this number, which stands for 0, the
-  // convolution does.
+  // Folds a pad node with the value `zero`, which represents 0, into the convolution's padding.
   Images Unpadded(const Images& images, int64_t zero) const {
     const NodeId producer = graph_.value(images.value).producer;
     if (!producer.valid() || graph_.node(producer).target->aten() != pad_) return images;
     const Node& node = graph_.node(producer);
     const ValueId* inner = node.value_argument("self");
-    // The last dimension first: left, right, top, bottom.
+    // Last dimension first: left, right, top, bottom.
     const Argument::List* list = node.argument("pad").get_if<Argument::List>();
     const Argument& value = node.argument("value");
     const bool with_zero =
@@ -241,7 +239,7 @@ class Conv2dLowering : NodeLowering {
     for (size_t from : {2, 0, 3, 1}) {
       const Argument& own = images.padding[padding.size() % images.padding.size()];
       const int64_t sum = *own.get_if<int64_t>() + around[from];
-      if (sum > int64_t{1} << 24) return images;  // as calls have it
+      if (sum > int64_t{1} << 24) return images;  // the limit of calls
       padding.emplace_back(sum);
     }
     return {*inner, std::move(padding)};
