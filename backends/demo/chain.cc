@@ -20,7 +20,7 @@ bool IsContiguousF32(const Graph& graph, ValueId value) {
          meta->layout == exir::Layout::kStrided && meta->is_contiguous();
 }
 
-// Arguments from `first` on are at their defaults.
+// Whether the arguments from `first` on have their default values.
 bool OthersAreDefault(const Node& node, size_t first) {
   for (size_t i = first; i < node.arguments.size(); ++i) {
     if (!(node.arguments[i] == exir::DefaultArgument(node.target->schema()->arguments[i]))) {
@@ -53,7 +53,7 @@ absl::StatusOr<Chain> ReadChain(const exir::ExportedProgram& program,
                      backend_id, " compiles: ", why));
   };
   Chain chain;
-  std::deque<ValueId> operands;  // still to be used
+  std::deque<ValueId> operands;  // not used yet
   std::vector<ValueId> user_inputs;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const ValueId input = graph.inputs()[i];

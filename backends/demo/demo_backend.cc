@@ -43,7 +43,7 @@ class Compiler {
   }
 
  private:
-  // Arguments before constants, as the blob numbers them.
+  // Numbers arguments before constants, as in the blob.
   absl::Status NumberInputs() {
     for (const bool constants : {false, true}) {
       for (size_t i = 0; i < graph_.inputs().size(); ++i) {

@@ -24,13 +24,13 @@
 namespace belay::xnnpack {
 namespace {
 
-constexpr uint32_t kMaxExternals = 4096;  // as its runtime allows
+constexpr uint32_t kMaxExternals = 4096;  // limit of ExecuTorch's runtime
 constexpr int64_t kMaxBytes = int64_t{1} << 47;
 constexpr std::string_view kTables = "the payload's tables";
 
 absl::Status Invalid(std::string message) { return absl::InvalidArgumentError(std::move(message)); }
 
-// Bytes per element; nullopt for datatypes that no value has here.
+// Bytes per element; nullopt for unsupported datatypes.
 std::optional<int64_t> ElementBytes(Datatype datatype) {
   switch (datatype) {
     case Datatype::FP32:
@@ -113,7 +113,7 @@ class Reader {
       return Invalid(absl::StrCat("constant ", index, " does not exist, there are ", data->size()));
     }
     const fb::ConstantDataOffset& entry = *data->Get(index);
-    // An empty key is none, as flatc's object API writes it.
+    // flatc's object API writes a missing key as an empty string.
     if (entry.named_key() != nullptr && entry.named_key()->size() > 0) {
       return named_data_.Find(
           std::string_view(entry.named_key()->data(), entry.named_key()->size()));
@@ -230,7 +230,7 @@ class Reader {
       return Invalid(absl::StrCat("expected ", channels, " scales, got ", count, " in ",
                                   bytes.size(), " bytes"));
     }
-    // At most the constant's bytes; but many values may be of one constant.
+    // At most the constant's bytes; but many values may share one constant.
     ABSL_RETURN_IF_ERROR(memory_.Take(count * sizeof(float), "scales"));
     ABSL_RETURN_IF_ERROR(CheckMemory(count * sizeof(float), "scales"));
     value.channel_scales.resize(count);
@@ -275,7 +275,7 @@ class Reader {
     return it->second;
   }
 
-  // Inputs and output by their ids; one that is left out is -1.
+  // Resolves ids of inputs and output to indices; an omitted input is -1.
   absl::Status Resolve(const Operands& operands, Node& node) const {
     node.flags = operands.flags;
     for (const uint32_t& id : operands.inputs) {
@@ -310,7 +310,7 @@ class Reader {
     if (const fb::OutputMinMax* bounds = wire.output_min_max(); bounds != nullptr) {
       node.min = bounds->output_min();
       node.max = bounds->output_max();
-      // Also false for what is no number.
+      // Also rejects NaN.
       if (!(node.min < node.max)) {
         return Invalid(absl::StrCat("expected bounds that are less and greater, got ", node.min,
                                     " and ", node.max));

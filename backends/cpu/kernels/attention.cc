@@ -94,7 +94,7 @@ bool Accepts(const KernelContext& context, const Call& call) {
   return call.Shape().ok() && FloatsOf(call).has_value();
 }
 
-// Computed for the maximum and for few queries: fewer queries at run time may select another
+// The size for the maximum number of queries also suffices for fewer, which may select another
 // algorithm.
 uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   return ScratchBytesOf<float>(CheckedInt(FloatsOf(call).value_or(0)) * context.num_threads());

@@ -29,7 +29,7 @@ absl::Status CheckTaken(const exir::ExportedProgram& program, exir::NodeId id, T
     weight = WeightOf(program, node.outputs[0].values[0]);
   }
   if (weight.has_value() && weight->is_quantized()) {
-    // It goes where its reader goes.
+    // The node is delegated together with its user.
     exir::NodeId reader = id;
     do {
       reader = graph.value(graph.node(reader).outputs[0].values[0]).users[0];

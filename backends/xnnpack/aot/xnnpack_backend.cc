@@ -17,7 +17,7 @@
 namespace belay::xnnpack {
 namespace {
 
-// Weights that are permuted go where they are read: each with its reader.
+// Groups permuted or dequantized weights with their users.
 std::vector<std::vector<exir::NodeId>> WeightGroups(const exir::ExportedProgram& program,
                                                     exir::GraphId graph, Target target) {
   std::vector<std::vector<exir::NodeId>> groups;
