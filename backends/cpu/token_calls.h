@@ -33,7 +33,7 @@ struct RmsNormCall {
   absl::StatusOr<Dims<D>> Shape() const {
     const Dims<D> shape = Dims<D>(Arguments::SizesOf(input));
     if (shape.empty()) {
-      return absl::InvalidArgumentError("input: expected a last dimension, got a single number");
+      return absl::InvalidArgumentError("input: expected a last dimension, got a scalar");
     }
     if (weight != nullptr) {
       ABSL_RETURN_IF_ERROR(

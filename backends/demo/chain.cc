@@ -48,9 +48,8 @@ absl::StatusOr<Chain> ReadChain(const exir::ExportedProgram& program,
                                                  exir::DescribeNode(graph, node)));
   };
   const auto no_chain = [&](std::string_view why) {
-    return absl::UnimplementedError(
-        absl::StrCat("the program is no chain from its inputs to one output, which is all that ",
-                     backend_id, " compiles: ", why));
+    return absl::UnimplementedError(absl::StrCat(
+        "backend ", backend_id, " supports only chains from the inputs to one output: ", why));
   };
   Chain chain;
   std::deque<ValueId> operands;  // not used yet

@@ -118,7 +118,7 @@ absl::StatusOr<exir::PreprocessResult> DemoBackend::Preprocess(
     exir::ExportedProgram program, absl::Span<const exir::CompileSpec> compile_specs) const {
   if (!compile_specs.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("unknown compile spec '", compile_specs[0].key, "'; there are none"));
+        absl::StrCat("unknown compile spec '", compile_specs[0].key, "'; the backend has none"));
   }
   return Compiler(program).Run();
 }

@@ -33,7 +33,7 @@ absl::StatusOr<Sizes> BroadcastSizes(const Sizes& a, const Sizes& b, bool bounds
 absl::StatusOr<Sizes> ProductSizes(const Sizes& a, const Sizes& b, bool bounds) {
   if (a.size() != 2 || b.size() != 2 || (!bounds && a[1] != b[0])) {
     return absl::InvalidArgumentError(
-        absl::StrCat("sizes ", FormatSizes(a), " and ", FormatSizes(b), " are no matrix product"));
+        absl::StrCat("sizes ", FormatSizes(a), " and ", FormatSizes(b), " do not form a matmul"));
   }
   return Sizes({a[0], b[1]});
 }
@@ -115,7 +115,7 @@ absl::StatusOr<Sizes> DemoResultSizes(DemoOp op, absl::Span<const Sizes> operand
       if (bounds) {
         if (operands[0].size() > 2) {
           return absl::InvalidArgumentError(
-              absl::StrCat("sizes ", FormatSizes(operands[0]), " are no matrix"));
+              absl::StrCat("sizes ", FormatSizes(operands[0]), " do not form a matrix"));
         }
         return product;
       }

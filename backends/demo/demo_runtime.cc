@@ -148,7 +148,7 @@ class DemoHandle final : public DelegateHandle {
                             : std::nullopt;
       if (!bytes.has_value() || constant.offset() % alignof(float) != 0 ||
           !RangeFits(constant.offset(), *bytes, blob.constants.size())) {
-        return absl::DataLossError(absl::StrCat("constant ", i, " lies outside of the blob"));
+        return absl::DataLossError(absl::StrCat("constant ", i, " is outside of the blob"));
       }
       bounds.push_back(*sizes);
       // Constants are never written.

@@ -56,7 +56,7 @@ class DeviceMemory {
     if (found == buffers_.end() || found->second.size() < bytes.size() ||
         !absl::c_all_of(bytes, [](unsigned char byte) { return byte == kMark; })) {
       return absl::FailedPreconditionError(
-          absl::StrCat(tensor.ToString(), " lies in the host's memory, not on the device"));
+          absl::StrCat(tensor.ToString(), " is in the host's memory, not on the device"));
     }
     tensor.data = found->second.data();
     return tensor;

@@ -103,8 +103,8 @@ void ForEachPosition(const Sizes& sizes, Function function) {
 
 // Returns the input index that tap `tap` of a window reads. -1 outside of the image, and between
 // the elements of a transposed convolution.
-int64_t ReadPlace(bool transposed, int64_t place, int64_t tap, int64_t stride, int64_t dilation,
-                  int64_t padding, int64_t size) {
+int64_t InputIndex(bool transposed, int64_t place, int64_t tap, int64_t stride, int64_t dilation,
+                   int64_t padding, int64_t size) {
   int64_t read = place * stride + tap * dilation - padding;
   if (transposed) {
     read = place + padding - tap * dilation;
@@ -123,11 +123,11 @@ void ForEachTap(const Node& node, const Operands& operands, const Position& at, 
   const bool transposed = node.type == NodeType::ConvTranspose2d;
   for (int64_t ky = 0; ky < w.kernel_height; ++ky) {
     const int64_t y =
-        ReadPlace(transposed, at.y, ky, w.stride_height, w.dilation_height, w.top, in[1]);
+        InputIndex(transposed, at.y, ky, w.stride_height, w.dilation_height, w.top, in[1]);
     if (y < 0) continue;
     for (int64_t kx = 0; kx < w.kernel_width; ++kx) {
       const int64_t x =
-          ReadPlace(transposed, at.x, kx, w.stride_width, w.dilation_width, w.left, in[2]);
+          InputIndex(transposed, at.x, kx, w.stride_width, w.dilation_width, w.left, in[2]);
       if (x < 0) continue;
       if (function(Input(operands) + ((at.n * in[1] + y) * in[2] + x) * in[3], ky, kx)) return;
     }

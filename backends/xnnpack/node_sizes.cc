@@ -162,8 +162,8 @@ absl::StatusOr<Sizes> ReshapeSizes(const Node& node, const Sizes& input) {
     known = known * result[inferred];
   }
   if (!(known == CheckedInt(numel))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(FormatSizes(input), " has not the elements of ", FormatSizes(node.numbers)));
+    return absl::InvalidArgumentError(absl::StrCat(
+        FormatSizes(input), " does not have as many elements as ", FormatSizes(node.numbers)));
   }
   return result;
 }
@@ -221,7 +221,7 @@ absl::StatusOr<Sizes> Unchecked(const Node& node, SizeList sizes) {
         perm.push_back(static_cast<uint8_t>(std::min<int64_t>(dim, 255)));
       if (!IsPermutation(perm)) {
         return absl::InvalidArgumentError(
-            absl::StrCat(FormatSizes(node.numbers), " is no permutation"));
+            absl::StrCat(FormatSizes(node.numbers), " is not a permutation"));
       }
       Sizes result;
       for (int64_t dim : node.numbers) result.push_back(input[static_cast<int>(dim)]);

@@ -46,7 +46,7 @@ absl::Status ToStatus(xnn_status status, std::string_view what) {
       return absl::ResourceExhaustedError(absl::StrCat("XNNPACK has no memory to ", what));
     case xnn_status_unsupported_parameter:
     case xnn_status_unsupported_hardware:
-      return absl::UnimplementedError(absl::StrCat("XNNPACK does not support to ", what));
+      return absl::UnimplementedError(absl::StrCat("XNNPACK does not support this: ", what));
     default:
       return absl::InvalidArgumentError(absl::StrCat("XNNPACK refuses to ", what));
   }
@@ -522,7 +522,7 @@ absl::StatusOr<Operator> Operator::Create(const Graph& graph, const Node& node) 
   xnn_operator_t op = nullptr;
   ABSL_ASSIGN_OR_RETURN(const Made made,
                         qint8 ? MakeQs8(graph, node, &op) : MakeF32(graph, node, &op));
-  ABSL_RETURN_IF_ERROR(ToStatus(made.status, "make the operator with these numbers"));
+  ABSL_RETURN_IF_ERROR(ToStatus(made.status, "create the operator with these parameters"));
   result.operator_.reset(op);
   result.set_up_ = made.set_up;
   result.channels_ = made.channels;
@@ -608,7 +608,7 @@ absl::Status Operator::Run(const Node& node, const Operands& operands) const {
         operands.sizes[0]->back(), " channels; the operator was made for ", channels_));
   }
   const Call call{operator_.get(), node, operands, channels_};
-  ABSL_RETURN_IF_ERROR(ToStatus(set_up_(call), "set the operator up for these sizes"));
+  ABSL_RETURN_IF_ERROR(ToStatus(set_up_(call), "set up the operator for these sizes"));
   return ToStatus(xnn_run_operator(operator_.get(), operands.threads), "run the operator");
 }
 

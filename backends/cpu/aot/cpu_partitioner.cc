@@ -108,7 +108,7 @@ class CpuPartitioner final : public exir::Partitioner {
     std::erase_if(result.nodes, [&](const exir::PartitionResult::NodeTag& tagged) {
       if (heavy.contains(tagged.tag)) return false;
       result.rejections.push_back({tagged.graph, tagged.node,
-                                   "no product or convolution is connected with it: nothing would "
+                                   "no matmul or convolution is connected with it: nothing would "
                                    "be gained"});
       return true;
     });
@@ -116,7 +116,7 @@ class CpuPartitioner final : public exir::Partitioner {
                   [&](const auto& entry) { return !heavy.contains(entry.first); });
     for (uint32_t g = 1; g < program.graphs.size(); ++g) {
       for (exir::NodeId node : program.graphs[exir::GraphId(g)].nodes()) {
-        result.rejections.push_back({exir::GraphId(g), node, "it is in a body of control flow"});
+        result.rejections.push_back({exir::GraphId(g), node, "it is in a control flow subgraph"});
       }
     }
     exir::TagConstantData(program, result);

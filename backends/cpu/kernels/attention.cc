@@ -21,7 +21,7 @@ absl::StatusOr<HeadStrides> StridesOf(std::string_view name, const TensorView& t
   const int last = t.rank() - 1;
   if (t.sizes[last] > 1 && t.strides[last] != 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, ": expected a last dimension that lies together, got ", t.ToString()));
+        absl::StrCat(name, ": expected a dense last dimension, got ", t.ToString()));
   }
   return HeadStrides{.batch = t.rank() == 4 ? t.strides[0] : 0,
                      .head = t.strides[last - 2],

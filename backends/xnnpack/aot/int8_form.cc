@@ -42,7 +42,7 @@ NodeId OnlyReader(const exir::Graph& graph, ValueId value) {
 }
 
 // Returns the int8 operand of the dequantize node that computes the value.
-std::optional<ValueId> BytesBehind(const exir::ExportedProgram& program, ValueId value) {
+std::optional<ValueId> Int8Operand(const exir::ExportedProgram& program, ValueId value) {
   const exir::Graph& graph = program.top();
   const NodeId producer = graph.value(value).producer;
   if (!Is(graph, producer, kDequantize) || !CheckConversion(program, producer).ok()) {
@@ -106,16 +106,16 @@ absl::Status CheckConversion(const exir::ExportedProgram& program, NodeId id) {
   const ValueId* input = node.value_argument("input");
   const std::optional<Quantization> numbers = NumbersOf(node);
   if (input == nullptr || !numbers.has_value()) {
-    return absl::UnimplementedError("its scale and zero point are none of int8 that are known");
+    return absl::UnimplementedError("its scale and zero point are not known int8 parameters");
   }
   const ValueId bytes = quantizes ? node.outputs[0].values[0] : *input;
   if (QuantizationOf(program, bytes) != numbers) {
-    return absl::UnimplementedError(
-        absl::StrCat("%", program.top().value(bytes).name, " is not of int8 with its scale"));
+    return absl::UnimplementedError(absl::StrCat("%", program.top().value(bytes).name,
+                                                 " is not int8 with this scale and zero point"));
   }
   if (quantizes && (node.argument("quant_min") != Argument(INT8_MIN) ||
                     node.argument("quant_max") != Argument(INT8_MAX))) {
-    return absl::UnimplementedError("its numbers are not from -128 to 127");
+    return absl::UnimplementedError("its range is not -128 to 127");
   }
   return absl::OkStatus();
 }
@@ -133,7 +133,7 @@ void ComputeOnInt8(const exir::ExportedProgram& program, NodeId id, Target targe
   for (auto& operand : quantized.operands) {
     const ValueId* real = std::get_if<ValueId>(&operand);
     const std::optional<ValueId> bytes =
-        real == nullptr ? std::nullopt : BytesBehind(program, *real);
+        real == nullptr ? std::nullopt : Int8Operand(program, *real);
     if (!bytes.has_value()) return;
     inputs.push_back(*QuantizationOf(program, *bytes));
     operand = *bytes;

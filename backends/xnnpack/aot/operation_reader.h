@@ -40,7 +40,7 @@ class OperationReader {
 
   absl::StatusOr<int64_t> Int(std::string_view name) const {
     if (const int64_t* number = node.argument(name).get_if<int64_t>()) return *number;
-    return WhyNot(absl::StrCat(name, " is not a number that is known"));
+    return WhyNot(absl::StrCat(name, " is not a known scalar"));
   }
   absl::StatusOr<bool> Bool(std::string_view name) const {
     if (const bool* flag = node.argument(name).get_if<bool>()) return *flag;

@@ -61,7 +61,7 @@ absl::Status ReadClamp(const OperationReader& r, Operation& operation) {
     *bound = static_cast<float>(number);
   }
   // The library requires min < max.
-  return operation.min < operation.max ? absl::OkStatus() : WhyNot("the bounds are no range");
+  return operation.min < operation.max ? absl::OkStatus() : WhyNot("the bounds are not a range");
 }
 
 absl::Status ReadSlope(const OperationReader& r, Operation& operation) {
@@ -264,7 +264,7 @@ absl::Status ReadAdaptive(const OperationReader& r, Operation& operation) {
   ABSL_RETURN_IF_ERROR(r.CheckStatic(input, 2));
   ABSL_RETURN_IF_ERROR(r.CheckStatic(input, 3));
   if (from[2] % to[2] != 0 || from[3] % to[3] != 0 || to == from) {
-    return WhyNot("its windows are not of one size, or of one element");
+    return WhyNot("its windows differ in size, or have one element");
   }
   operation.type = NodeType::AvgPooling2d;
   Window& w = operation.window;
@@ -276,7 +276,7 @@ absl::Status ReadAdaptive(const OperationReader& r, Operation& operation) {
 absl::Status ReadCat(const OperationReader& r, Operation& operation) {
   const Argument::List* list = r.node.argument("tensors").get_if<Argument::List>();
   if (list == nullptr || list->size() < 2 || list->size() > 5) {
-    return WhyNot("it has not 2 to 5 inputs");
+    return WhyNot("it does not have 2 to 5 inputs");
   }
   for (const Argument& element : *list) {
     ABSL_ASSIGN_OR_RETURN(const ValueId value, r.Tensor(element));

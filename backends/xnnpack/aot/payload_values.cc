@@ -129,7 +129,7 @@ absl::StatusOr<uint32_t> PayloadValues::NewConstant(ValueId value,
   const std::optional<Weight> constant = WeightOf(program_, value);
   if (!constant.has_value()) {
     return absl::UnimplementedError(
-        absl::StrCat("%", program_.top().value(value).name, " is no constant"));
+        absl::StrCat("%", program_.top().value(value).name, " is not a constant"));
   }
   ABSL_ASSIGN_OR_RETURN(exir::Storage bytes, constant->is_quantized()
                                                  ? Dequantized(*constant, order)

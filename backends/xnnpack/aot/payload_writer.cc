@@ -33,7 +33,7 @@ constexpr uint32_t kNoId = PayloadValues::kNoId;
 constexpr uint32_t kNoDebugHandle = 65535;
 
 // Index in NHWC of dimension i of NCHW.
-int64_t NchwPlace(int64_t i) {
+int64_t NhwcIndex(int64_t i) {
   constexpr int kPlaces[] = {0, 3, 1, 2};
   return kPlaces[i];
 }
@@ -422,7 +422,7 @@ class Writer {
       case NodeType::Concatenate4:
       case NodeType::Concatenate5: {
         fb::ConcatenateT fields;
-        fields.axis = n(nhwc ? NchwPlace(operation.numbers[0]) : operation.numbers[0]);
+        fields.axis = n(nhwc ? NhwcIndex(operation.numbers[0]) : operation.numbers[0]);
         uint32_t* const to[] = {&fields.input1_id, &fields.input2_id, &fields.input3_id,
                                 &fields.input4_id, &fields.input5_id};
         for (size_t i = 0; i < 5; ++i) *to[i] = i < inputs.size() ? inputs[i] : kNoId;

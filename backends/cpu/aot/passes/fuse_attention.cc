@@ -310,7 +310,7 @@ class AttentionFusion {
     const int rank = shape.rank();
     const auto no = [&](std::string_view why) {
       if (decisions_ != nullptr) {
-        decisions_->Left(node(last).name, absl::StrCat("no attention in one pass: ", why));
+        decisions_->Left(node(last).name, absl::StrCat("attention not fused: ", why));
       }
       return false;
     };
@@ -322,7 +322,7 @@ class AttentionFusion {
     inside_.push_back(*softmax);
     if (where.has_value()) {
       if (!IsEmptyRows(ValueOf(*where, "condition"), scores)) {
-        return no("what it chooses instead of softmax is not zeros for rows of -inf");
+        return no("it does not select zeros for rows of -inf");
       }
       inside_.push_back(*where);
       const NodeId zero = graph_.value(ValueOf(*where, "self")).producer;
@@ -332,9 +332,9 @@ class AttentionFusion {
     std::vector<NodeId> readers = inside_;
     readers.push_back(last);
     for (const Source& source : weights) {
-      if (!IsReadBy(source.value, readers)) return no("somebody else reads its weights");
+      if (!IsReadBy(source.value, readers)) return no("its weights have other users");
     }
-    if (!IsReadBy(soft, readers)) return no("somebody else reads its weights");
+    if (!IsReadBy(soft, readers)) return no("its weights have other users");
 
     // Match the scores: a matmul and an optional mask.
     Argument mask;
@@ -347,11 +347,11 @@ class AttentionFusion {
       }
       const std::optional<NodeId> sum = Producer(added, Op::kAdd);
       if (!sum.has_value() || constants_.Number(node(*sum).argument("alpha")) != 1.0) {
-        return no("its scores are neither a product nor its sum with a mask");
+        return no("its scores are neither a matmul nor a matmul plus a mask");
       }
       inside_.push_back(*sum);
       ValueId left = ValueOf(*sum, "self"), right = ValueOf(*sum, "other");
-      if (!left.valid() || !right.valid()) return no("its mask is a number");
+      if (!left.valid() || !right.valid()) return no("its mask is a scalar");
       product = Product(left);
       if (!product.has_value()) {
         std::swap(left, right);
@@ -359,10 +359,10 @@ class AttentionFusion {
       }
       if (!product.has_value() || MetaOf(left).sizes != shape.sizes ||
           !kDTypes.contains(MetaOf(right).dtype) || MetaOf(right).rank() > rank) {
-        return no("its scores are neither a product nor its sum with a mask");
+        return no("its scores are neither a matmul nor a matmul plus a mask");
       }
       if (!where.has_value() && !IsFinite(right)) {
-        return no("its mask may be -inf for all of a row, of which softmax makes NaN");
+        return no("its mask may be -inf for a whole row, where softmax returns NaN");
       }
       mask = right;
     }
@@ -375,7 +375,7 @@ class AttentionFusion {
     sizes[rank - 1] = MetaOf(queries[0].value).sizes.back();
     const std::optional<Source> query = Innermost(queries, sizes);
     if (!query.has_value() || !(query->repeated == SymInt(1))) {
-      return no("its queries are no reshape of [heads, queries, size]");
+      return no("its queries are not a reshape of [heads, queries, size]");
     }
     const std::vector<Source> transposed = Sources({ValueOf(dot, "mat2")}, false);
     const std::optional<NodeId> permute = Producer(transposed.back().value, Op::kPermute);
@@ -388,7 +388,7 @@ class AttentionFusion {
     const std::optional<Source> value = Innermost(Sources({ValueOf(last, "mat2")}, false), sizes);
     if (!key.has_value() || !value.has_value() || value->factor != 1 ||
         !(key->repeated == value->repeated)) {
-      return no("its keys and values are no reshapes of [heads, keys, size] of equal heads");
+      return no("its keys and values are not reshapes of [heads, keys, size] with equal heads");
     }
 
     // The result has the leading dimensions of the scores; its users, converted or not, reshape it.
@@ -404,7 +404,7 @@ class AttentionFusion {
           const bool reshapes =
               Is(reader, Op::kReshape) && node(reader).target->op() == "view_copy";
           if (!reshapes && (id != last || !Is(reader, Op::kCast))) {
-            return no("its result is read before it is reshaped");
+            return no("its result is used before it is reshaped");
           }
         }
         if (graph_.IsOutput(read)) return no("its result is returned before it is reshaped");

@@ -107,8 +107,9 @@ class ChainFusion {
     const Node& node = graph_.node(id);
     const int64_t weight = ElementsOf(MetaOf(*node.value_argument("weight"))).value_or(0);
     if (IsDepthwise(node) || weight <= kMostWeightElements) return "";
-    return absl::StrCat("every few rows would meet a weight of ", BytesText(weight * kElementBytes),
-                        ", at most ", BytesText(kMostWeightElements * kElementBytes), " pay");
+    return absl::StrCat("every few rows would reread a weight of ",
+                        BytesText(weight * kElementBytes), "; the limit is ",
+                        BytesText(kMostWeightElements * kElementBytes));
   }
 
   // Records why two possible neighbors are not fused into a chain.
@@ -139,9 +140,9 @@ class ChainFusion {
     std::string costs = ReasonAgainst(*next);
     const int64_t between = *ElementsOf(MetaOf(ResultOf(last)));
     if (between < kLeastElements) {
-      costs = absl::StrCat("the ", BytesText(between * kElementBytes),
-                           " in between stay in the cache, chains pay from ",
-                           BytesText(kLeastElements * kElementBytes), " on");
+      costs = absl::StrCat("the intermediate result of ", BytesText(between * kElementBytes),
+                           " stays in the cache; the minimum is ",
+                           BytesText(kLeastElements * kElementBytes));
     }
     if (costs.empty()) return next;
     Say(last, *next, costs);
@@ -188,9 +189,10 @@ class ChainFusion {
         if (id != chain[0]) between += *ElementsOf(MetaOf(InputOf(id)));
         absl::StrAppend(&stages, stages.empty() ? "" : ", ", graph_.node(id).name);
       }
-      decisions_->Made(last.name, absl::StrCat("conv2d_chain of ", stages, ": ",
-                                               BytesText(between * kElementBytes),
-                                               " in between exist a few rows at a time"));
+      decisions_->Made(
+          last.name,
+          absl::StrCat("conv2d_chain of ", stages, ": intermediate results of ",
+                       BytesText(between * kElementBytes), " are kept a few rows at a time"));
     }
     const ValueId replaced = ResultOf(chain.back());
     const ValueId result =

@@ -74,10 +74,10 @@ class Conv2dLowering : NodeLowering {
     const int64_t* groups = node.argument("groups").get_if<int64_t>();
     const bool* transposed = node.argument("transposed").get_if<bool>();
     if (images == nullptr || (images->dtype != DType::kFloat32 && !pairs) || images->rank() != 4) {
-      return Leave(id, "only images of float32 are convolved by packed weights");
+      return Leave(id, "only float32 images are supported with packed weights");
     }
     if (!weight.has_value() || weight->rank() != 4 || !weight->ToTensor().has_value()) {
-      return Leave(id, "its weight is no constant, so nothing is packed");
+      return Leave(id, "its weight is not constant, so it is not packed");
     }
     if (groups == nullptr || transposed == nullptr || *transposed) {
       return Leave(id, "it is transposed");
@@ -99,7 +99,7 @@ class Conv2dLowering : NodeLowering {
     const std::optional<Argument::List> padding = PairOf(node.argument("padding"), 0);
     const std::optional<Argument::List> dilation = PairOf(node.argument("dilation"), 1);
     if (!stride.has_value() || !padding.has_value() || !dilation.has_value()) {
-      return Leave(id, "its stride, padding or dilation is no pair of numbers up to 2^24");
+      return Leave(id, "its stride, padding or dilation is not a pair of integers up to 2^24");
     }
     Argument bias = node.argument("bias");
     Images source = Unpadded({*input, *padding}, 0);
@@ -112,12 +112,10 @@ class Conv2dLowering : NodeLowering {
       const bool many =
           sizes[2] * sizes[3] > kMaxTerms || sizes[1] * sizes[2] * sizes[3] > kMaxTerms;
       if (!form.has_value()) {
-        return Leave(
-            id,
-            "its weight is quantized, but not its images in a form that a quantized kernel takes");
+        return Leave(id, "its weight is quantized, but no quantized kernel supports its images");
       }
       if (quantized->axis.value_or(0) != 0) {
-        return Leave(id, "its weight has scales of something else than filters");
+        return Leave(id, "its weight has scales that are not per filter");
       }
       if (many) return Leave(id, "its sums have more terms than fit 32 bits");
       if (!quantized->HasUsualProducts(form->scale)) {

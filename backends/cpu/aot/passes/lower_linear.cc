@@ -77,12 +77,12 @@ class LinearLowering : NodeLowering {
     const Argument left = node.argument(op == addmm_ ? "mat1" : "self");
     const TensorMeta* rows = Tensor(left);
     if (rows != nullptr && rows->dtype == DType::kBFloat16) return LowerBFloat16(id, left);
-    if (FloatTensor(left) == nullptr) return Leave(id, "only products of float32 are packed");
+    if (FloatTensor(left) == nullptr) return Leave(id, "only float32 matmuls are packed");
     Argument bias;
     if (op == addmm_) {
       bias = node.argument("self");
       if (FloatTensor(bias) == nullptr || !IsRowOf(bias, node)) {
-        return Leave(id, "its bias is no row, or alpha or beta are not 1");
+        return Leave(id, "its bias is not a row, or alpha or beta is not 1");
       }
     }
     const Argument mat2 = node.argument("mat2");
@@ -108,12 +108,11 @@ class LinearLowering : NodeLowering {
   // Returns why no lowering supports this right side.
   std::string_view WhyNot(const Argument& mat2) const {
     if (forms_.Constant(mat2).has_value() || weight_only_.Find(mat2).has_value()) {
-      return "its right side is quantized, but not both sides in a form that a quantized kernel "
-             "takes";
+      return "its right side is quantized, but no quantized kernel supports both sides";
     }
     if (!views_.Find(mat2).has_value())
-      return "its right side is no constant, so nothing is packed";
-    return "its right side is no matrix of float32, int8 or bfloat16, or not of one batch";
+      return "its right side is not constant, so it is not packed";
+    return "its right side is not a float32, int8 or bfloat16 matrix, or is a batch of several";
   }
   // Formats "weight of 768 x 2048 packed as int4" for the constant that became `weight`.
   std::string PackedText(const ConstantView& right, std::string_view format) const {
