@@ -1,4 +1,4 @@
-// What a backend's compile-time side hands to the list of backends.
+// Interface of a backend's compile-time part to the list of backends.
 #ifndef BELAY_BACKENDS_AOT_BACKEND_H_
 #define BELAY_BACKENDS_AOT_BACKEND_H_
 
@@ -13,15 +13,15 @@
 namespace belay {
 
 struct AotBackend {
-  std::string_view name;  // the folder's
-  // All backends of the folder (a folder may hold several ids). They live as long as the process.
+  std::string_view name;  // the folder name
+  // All backends of the folder, which may have several ids. They live as long as the process.
   std::vector<const exir::Backend*> backends;
-  // Makes the partitioner that `--backend name` uses.
+  // Creates the partitioner that `--backend name` selects.
   std::unique_ptr<exir::Partitioner> (*create_partitioner)(
       absl::Span<const exir::CompileSpec> compile_specs);
 };
 
-// Backends beside those of backends.bzl: none, but in binaries that have a `belay_backend_set`
+// Additional backends beyond backends.bzl. Empty, except in binaries with a `belay_backend_set`
 // (bazel/defs.bzl), which defines it.
 std::vector<AotBackend> MoreAotBackends();
 

@@ -71,8 +71,8 @@ absl::StatusOr<std::unique_ptr<exir::Partitioner>> CreatePartitioner(
   }
   std::vector<std::string> known;
   for (std::string_view name : AotBackendNames()) known.emplace_back(name);
-  return absl::NotFoundError(
-      absl::StrCat("there is no backend '", backend, "'; there are: ", absl::StrJoin(known, ", ")));
+  return absl::NotFoundError(absl::StrCat("unknown backend '", backend,
+                                          "'; this build has: ", absl::StrJoin(known, ", ")));
 }
 
 }  // namespace belay

@@ -1,4 +1,4 @@
-// The compile-time sides of all backends in backends.bzl.
+// The compile-time parts of all backends in backends.bzl.
 #ifndef BELAY_BACKENDS_AOT_BACKENDS_H_
 #define BELAY_BACKENDS_AOT_BACKENDS_H_
 
@@ -16,12 +16,12 @@ namespace belay {
 // Lives as long as the process; immutable.
 const exir::BackendSet& AotBackends();
 
-// The default partitioner of a backend, by its folder's name. kNotFound listing the names there
-// are.
+// Creates the default partitioner of a backend, by its folder name. kNotFound, with the known
+// names.
 absl::StatusOr<std::unique_ptr<exir::Partitioner>> CreatePartitioner(
     std::string_view backend, absl::Span<const exir::CompileSpec> compile_specs);
 
-// The ids of a folder's backends, by its name; none for a name that there is not.
+// Returns the ids of a folder's backends; empty for an unknown name.
 std::vector<std::string_view> AotBackendIds(std::string_view backend);
 
 // Folder names, sorted.

@@ -32,7 +32,7 @@ TEST(AotBackendsTest, EachHasAPartitioner) {
   for (std::string_view name : AotBackendNames()) EXPECT_OK(CreatePartitioner(name, {}).status());
   EXPECT_THAT(CreatePartitioner("gpu", {}),
               StatusIs(absl::StatusCode::kNotFound,
-                       "there is no backend 'gpu'; there are: cpu, demo, null, xnnpack"));
+                       "unknown backend 'gpu'; this build has: cpu, demo, null, xnnpack"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The run-time sides of all backends in backends.bzl.
+// The runtimes of all backends in backends.bzl.
 #ifndef BELAY_BACKENDS_RUNTIME_BACKENDS_H_
 #define BELAY_BACKENDS_RUNTIME_BACKENDS_H_
 
@@ -8,11 +8,11 @@
 
 namespace belay {
 
-// Lives as long as the process; immutable. Programs that know what they need link just those
-// backends and build a BackendRegistry of their own.
+// Lives as long as the process; immutable. Applications that need only some backends link those and
+// build a BackendRegistry of their own.
 const BackendRegistry& RuntimeBackends();
 
-// Backends beside those of backends.bzl: none, but in binaries that have a `belay_backend_set`
+// Additional runtimes beyond backends.bzl. Empty, except in binaries with a `belay_backend_set`
 // (bazel/defs.bzl), which defines it.
 std::vector<const BackendRuntime*> MoreRuntimes();
 

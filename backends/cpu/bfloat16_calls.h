@@ -1,11 +1,11 @@
-// The calls of bfloat16_linear and bfloat16_conv2d: linear and conv2d (calls.h) of bfloat16.
+// Calls of bfloat16_linear and bfloat16_conv2d: linear and conv2d (calls.h) on bfloat16 tensors.
 //
-// Sums are of float32, and the bias is. The result, and what the epilogue makes of it step by step,
-// is rounded to bfloat16, as the operators that were fused would: sum and bias, `other` added, the
-// activation, `other` multiplied. low and high clamp as numbers of bfloat16.
+// Accumulators and the bias are float32. The result is rounded to bfloat16 after each step that
+// replaces an operator of the program: sum + bias, + other, activation, * other. low and high are
+// rounded to bfloat16 before they clamp.
 //
-// Weights are packed as pairs (runtime/kernels/packed/packed_weights.h), so what is summed for one
-// pixel or row is an even number of products.
+// Weights are packed in the VNNI-2 layout (runtime/kernels/packed/packed_weights.h). The number of
+// products per output element is therefore even.
 #ifndef BELAY_BACKENDS_CPU_BFLOAT16_CALLS_H_
 #define BELAY_BACKENDS_CPU_BFLOAT16_CALLS_H_
 
@@ -24,24 +24,25 @@ namespace belay::cpu {
 
 inline constexpr DTypeSet kBFloat16Alone = {DType::kBFloat16};
 
-// The channels of images as convolutions read them: few are copied, with zeros up to an even number.
-// Filters are packed likewise.
+// Channels that a convolution reads: fewer than kFewChannels are copied and padded with zeros to an
+// even number. Filters are packed with the same number of channels.
 inline int64_t PairedChannels(int64_t channels) {
   return channels < kFewChannels ? channels + channels % 2 : channels;
 }
-// Whether products of bfloat16 take images of so many channels.
+// Whether bfloat16 convolutions support this number of channels.
 inline bool HasPairsOfChannels(int64_t channels) {
   return channels > 0 && PairedChannels(channels) % 2 == 0;
 }
 
-// Elements of packed filters; nullopt when that is too much.
+// Elements of packed filters; nullopt on overflow.
 inline std::optional<int64_t> PackedPairFiltersSize(int64_t channels, int64_t taps,
                                                     int64_t out_channels) {
   const CheckedInt rows = CheckedInt(taps) * CheckedInt(PairedChannels(channels));
   return rows.ok() ? PackedPairsSize(rows.value(), out_channels) : std::nullopt;
 }
 
-// belay_cpu::bfloat16_linear: input [..., k], weight of [k, out_features] -> [..., out_features].
+// belay_cpu::bfloat16_linear: input [..., k], weight packed from [k, out_features] -> [...,
+// out_features]. k is even.
 template <class Arguments>
 struct BFloat16LinearCall {
   using D = typename Arguments::Dim;
@@ -72,7 +73,7 @@ struct BFloat16LinearCall {
   }
 };
 
-// belay_cpu::bfloat16_conv2d: conv2d's images, of an even number of channels or fewer than 8.
+// belay_cpu::bfloat16_conv2d: conv2d on images with an even number of channels, or fewer than 8.
 template <class Arguments>
 struct BFloat16Conv2dCall : Conv2dOperands<Arguments, /*kDepthwise=*/false> {
   using D = typename Arguments::Dim;

@@ -1,13 +1,15 @@
-// The calls of the CPU backend's operators: what their meta kernels and their kernels read.
+// Argument readers and shape rules of the CPU backend's operators, shared by meta kernels and
+// kernels.
 //
-// linear, conv2d and depthwise_conv2d end with an epilogue: they compute
+// linear, conv2d and depthwise_conv2d end with an epilogue. They compute
 //
 //   clamp(activation(sum + bias + other), low, high)        combine "add", or no `other`
 //   clamp(activation(sum + bias) * other, low, high)        combine "mul"
 //
-// where `other` has the shape of the result. relu is a clamp from 0 to infinity. Tensors are
-// float32 where nothing else is said. Weights are packed (runtime/kernels/packed/packed_weights.h). Source:
-// docs/performance.md §2.4.
+// where `other` has the shape of the result. relu is a clamp from 0 to infinity. Unless stated
+// otherwise, tensors are float32. Weights are packed (runtime/kernels/packed/packed_weights.h).
+//
+// Source: docs/performance.md §2.4.
 #ifndef BELAY_BACKENDS_CPU_CALLS_H_
 #define BELAY_BACKENDS_CPU_CALLS_H_
 
@@ -29,8 +31,8 @@ namespace belay::cpu {
 inline constexpr DTypeSet kFloat = {DType::kFloat32};
 inline constexpr DTypeSet kPooled = {DType::kFloat32, DType::kBFloat16, DType::kUint8};
 
-// kInvalidArgument unless `packed`, the argument `name`, is a list of so many elements as the
-// packed form has.
+// kInvalidArgument unless `packed`, the argument `name`, is a one-dimensional list of `expected`
+// elements. nullopt: the packed form is too large.
 template <class D>
 absl::Status CheckPackedSize(absl::Span<const D> packed, std::optional<int64_t> expected,
                              std::string_view name = "weight") {
@@ -44,7 +46,7 @@ absl::Status CheckPackedSize(absl::Span<const D> packed, std::optional<int64_t> 
   return absl::OkStatus();
 }
 
-// kInvalidArgument unless these are the sizes of a tensor of one element for each channel.
+// kInvalidArgument unless `sizes` are [channels].
 template <class D>
 absl::Status CheckPerChannel(std::string_view name, absl::Span<const D> sizes, const D& channels) {
   if (sizes.size() == 1 && !KnownDifferent(sizes[0], channels)) return absl::OkStatus();
@@ -52,7 +54,7 @@ absl::Status CheckPerChannel(std::string_view name, absl::Span<const D> sizes, c
                                                  "], got ", FormatDims<D>(sizes)));
 }
 
-// low and high, of which none is NaN.
+// low <= high; neither is NaN.
 struct Bounds {
   float low = 0, high = 0;
 
@@ -78,7 +80,7 @@ absl::StatusOr<Activation> ReadActivation(const Arguments& arguments) {
       absl::StrCat("activation: expected one of ", ActivationNames(), ", got '", name, "'"));
 }
 
-// Whether `combine` is "mul".
+// True if `combine` is "mul", false if it is "add"; else kInvalidArgument.
 template <class Arguments>
 absl::StatusOr<bool> ReadMultiply(const Arguments& arguments) {
   ABSL_ASSIGN_OR_RETURN(const auto combine, arguments.String("combine"));
@@ -87,7 +89,7 @@ absl::StatusOr<bool> ReadMultiply(const Arguments& arguments) {
       absl::StrCat("combine: expected 'add' or 'mul', got '", combine, "'"));
 }
 
-// bias, other, activation, combine, low and high.
+// Reads bias, other, activation, combine, low and high.
 template <class Arguments>
 struct EpilogueCall {
   using D = typename Arguments::Dim;
@@ -96,7 +98,7 @@ struct EpilogueCall {
   bool multiply = false;
   Bounds bounds;
 
-  // `result` is the dtype of the result, and so of `other`.
+  // `result` is the dtype of the result and of `other`.
   static absl::StatusOr<EpilogueCall> Read(const Arguments& arguments, DTypeSet result = kFloat) {
     EpilogueCall call;
     ABSL_ASSIGN_OR_RETURN(call.bias, arguments.OptionalTensor("bias", kFloat));
@@ -107,7 +109,8 @@ struct EpilogueCall {
     return call;
   }
 
-  // Of a result of this shape whose dimension `channels` the bias runs along.
+  // Checks the shapes of bias and `other` for a result of this shape. The bias runs along dimension
+  // `channels`.
   absl::Status CheckShapes(absl::Span<const D> result, int channels) const {
     if (bias != nullptr) {
       ABSL_RETURN_IF_ERROR(CheckPerChannel<D>("bias", Arguments::SizesOf(bias), result[channels]));
@@ -117,7 +120,7 @@ struct EpilogueCall {
   }
 };
 
-// The result's features or channels: kInvalidArgument unless at least 1.
+// Reads the number of output features or channels. kInvalidArgument if it is below 1.
 template <class Arguments>
 absl::StatusOr<int64_t> ReadFeatures(const Arguments& arguments, std::string_view name) {
   ABSL_ASSIGN_OR_RETURN(const int64_t features, arguments.StaticInt(name));
@@ -125,7 +128,7 @@ absl::StatusOr<int64_t> ReadFeatures(const Arguments& arguments, std::string_vie
   return features;
 }
 
-// The last of an input's sizes.
+// Returns the last size of an input. kInvalidArgument if it is symbolic or the input has rank 0.
 template <class D>
 absl::StatusOr<int64_t> FeaturesOf(absl::Span<const D> input) {
   const std::optional<int64_t> k = input.empty() ? std::nullopt : KnownInt(input.back());
@@ -161,7 +164,7 @@ struct LinearCall {
   }
 };
 
-// stride, padding, dilation and kernel_size of images, rows before columns.
+// kernel_size, stride, padding and dilation of 2-D windows, rows before columns.
 struct Window {
   std::array<int64_t, 2> kernel_size, stride, dilation;
   std::array<int64_t, 2> padding, padding_after;  // above and to the left; below and to the right
@@ -171,14 +174,14 @@ struct Window {
 template <class Arguments>
 absl::StatusOr<Window> ReadWindow(const Arguments& arguments) {
   Window window;
-  // `after`, for padding, may be given besides: [top, left, bottom, right].
+  // `padding` may also be given as [top, left, bottom, right]; `after` receives the last two.
   const auto read = [&](std::string_view name, int64_t least, std::array<int64_t, 2>& to,
                         std::array<int64_t, 2>* after = nullptr) -> absl::Status {
     ABSL_ASSIGN_OR_RETURN(const Sizes list, arguments.StaticIntList(name));
     const bool both = after != nullptr && list.size() == 4;
     if (!both) ABSL_RETURN_IF_ERROR(ExactlyPerDimension(name, list, 2).status());
     ABSL_RETURN_IF_ERROR(ExpectAtLeast(name, list, least));
-    // So that places of a window are far from the end of int64.
+    // Bounds the values so that window positions stay far from the limits of int64.
     for (int64_t value : list) {
       if (value > int64_t{1} << 24) {
         return absl::InvalidArgumentError(
@@ -196,30 +199,30 @@ absl::StatusOr<Window> ReadWindow(const Arguments& arguments) {
   return window;
 }
 
-// Whether winograd_conv2d computes it.
+// Whether winograd_conv2d supports the window.
 inline bool IsForWinograd(const Window& window) {
   constexpr std::array<int64_t, 2> kOnes = {1, 1}, kThrees = {3, 3};
   return window.kernel_size == kThrees && window.stride == kOnes && window.dilation == kOnes;
 }
 
-// Images of fewer channels may lie in any layout: convolutions copy them, with their padding.
+// Images with fewer channels may have any layout: convolutions copy them, with their padding.
 inline constexpr int64_t kFewChannels = 8;
 
-// A sum of products as taps of elements that lie together.
+// The terms of one output element: `count` taps of `size` contiguous elements each.
 struct TapSizes {
   int64_t count, size;
 };
-// Whether the pixels of each of a window's rows are neighbors in an image.
+// Whether the pixels of each row of the window are adjacent in the image.
 inline bool RowsAreDense(const Window& window) {
   return window.dilation[1] == 1 || window.kernel_size[1] == 1;
 }
-// Of a window on padded images of few channels: its rows where they are dense, else its pixels.
+// Taps of a window on padded images of few channels: window rows if they are dense, else pixels.
 inline TapSizes FewChannelTaps(int64_t channels, const Window& window) {
   if (!RowsAreDense(window)) return {window.taps(), channels};
   return {window.kernel_size[0], window.kernel_size[1] * channels};
 }
 
-// The channels of images [n, c, h, w].
+// Returns c of images [n, c, h, w]. kInvalidArgument for another rank or a symbolic c.
 template <class D>
 absl::StatusOr<int64_t> ChannelsOf(absl::Span<const D> images) {
   const std::optional<int64_t> channels = images.size() == 4 ? KnownInt(images[1]) : std::nullopt;
@@ -228,7 +231,8 @@ absl::StatusOr<int64_t> ChannelsOf(absl::Span<const D> images) {
       "input: expected images [n, c, h, w] of known channels, got ", FormatDims<D>(images)));
 }
 
-// [n, c, …]: how many places the window has in images [n, c, h, w], at least one each way.
+// Returns [n, c, window positions per dimension] for images [n, c, h, w]. kInvalidArgument if a
+// dimension has no position.
 template <class D>
 absl::StatusOr<Dims<D>> PlacesOf(const Window& window, const Dims<D>& images) {
   Dims<D> places = images;
@@ -246,7 +250,7 @@ absl::StatusOr<Dims<D>> PlacesOf(const Window& window, const Dims<D>& images) {
   return places;
 }
 
-// Floats of a packed weight; out_channels 0 for depthwise convolutions. nullopt when that is too much.
+// Elements of a packed weight; out_channels 0 means depthwise. nullopt on overflow.
 inline std::optional<int64_t> PackedConvolutionSize(int64_t channels, int64_t taps,
                                                     int64_t out_channels) {
   if (out_channels == 0) return PackedDepthwiseSize(channels, taps);
@@ -254,7 +258,7 @@ inline std::optional<int64_t> PackedConvolutionSize(int64_t channels, int64_t ta
   return rows.ok() ? PackedMatrixSize(rows.value(), out_channels) : std::nullopt;
 }
 
-// What the calls of convolutions have in common.
+// Operands that all convolution calls share.
 template <class Arguments, bool kDepthwise>
 struct Conv2dOperands {
   using D = typename Arguments::Dim;
@@ -273,7 +277,7 @@ struct Conv2dOperands {
     return absl::OkStatus();
   }
   absl::StatusOr<int64_t> Channels() const { return ChannelsOf<D>(Arguments::SizesOf(input)); }
-  // The result's shape, for a weight of `packed_size` elements.
+  // Returns the result's shape, given the element count of the packed weight.
   absl::StatusOr<Dims<D>> ShapeFor(std::optional<int64_t> packed_size) const {
     ABSL_RETURN_IF_ERROR(CheckPackedSize<D>(Arguments::SizesOf(weight), packed_size));
     ABSL_ASSIGN_OR_RETURN(Dims<D> out, PlacesOf<D>(window, Dims<D>(Arguments::SizesOf(input))));
@@ -282,10 +286,13 @@ struct Conv2dOperands {
   }
 };
 
-// belay_cpu::conv2d (kDepthwise false): input [n, c, h, w], weight of [taps * c, out_channels], the
-// taps row by row, channels innermost -> [n, out_channels, …], channels last. `padding` is [rows,
-// columns] on both sides, or [top, left, bottom, right], of zeros.
-// belay_cpu::depthwise_conv2d: every channel by itself; no out_channels; weight of [c, taps].
+// belay_cpu::conv2d (kDepthwise false): input [n, c, h, w], weight packed from [taps * c,
+// out_channels] -> [n, out_channels, …], channels last. Rows of the weight are ordered by tap, row
+// by row, channels innermost. `padding` is [rows, columns] for both sides, or [top, left, bottom,
+// right]; it pads with zeros.
+//
+// belay_cpu::depthwise_conv2d: one filter per channel, no out_channels, weight packed from [c,
+// taps].
 template <class Arguments, bool kDepthwise>
 struct Conv2dCall : Conv2dOperands<Arguments, kDepthwise> {
   using D = typename Arguments::Dim;
@@ -303,7 +310,7 @@ struct Conv2dCall : Conv2dOperands<Arguments, kDepthwise> {
   }
 
  protected:
-  // For a weight of `packed_size` elements.
+  // Like Shape(), given the element count of the packed weight.
   absl::StatusOr<Dims<D>> ShapeOf(std::optional<int64_t> packed_size) const {
     ABSL_ASSIGN_OR_RETURN(const Dims<D> out, this->ShapeFor(packed_size));
     ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(out, 1));
@@ -311,9 +318,9 @@ struct Conv2dCall : Conv2dOperands<Arguments, kDepthwise> {
   }
 };
 
-// belay_cpu::winograd_conv2d: conv2d of channels that lie together with filters of 3 by 3, stride and
-// dilation 1, transformed ahead of time (runtime/kernels/packed/winograd_weights.h): weight of
-// PackedWinogradSize elements.
+// belay_cpu::winograd_conv2d: conv2d on channels last images with 3x3 filters, stride 1 and
+// dilation 1. The weight is transformed ahead of time (runtime/kernels/packed/winograd_weights.h)
+// and has PackedWinogradSize elements.
 template <class Arguments>
 struct WinogradConv2dCall : Conv2dCall<Arguments, false> {
   using D = typename Arguments::Dim;
@@ -332,10 +339,9 @@ struct WinogradConv2dCall : Conv2dCall<Arguments, false> {
   }
 };
 
-// belay_cpu::max_pool2d: the maxima of the windows of images of float32, bfloat16 or uint8, without
-// where they are. NaN wins over every number.
-// `padding` is as for conv2d and at most half of the window, so that every window has a place in
-// the image; the dilation is 1.
+// belay_cpu::max_pool2d: window maxima of float32, bfloat16 or uint8 images, without indices. NaN
+// compares greater than every number. `padding` has the form that conv2d accepts and is at most
+// half of the window, so every window contains a pixel. The dilation is 1.
 template <class Arguments>
 struct MaxPool2dCall {
   using D = typename Arguments::Dim;
@@ -363,9 +369,13 @@ struct MaxPool2dCall {
   }
 };
 
-// belay_cpu::attention: query [..., heads, queries, size], key [..., kv_heads, keys, size], value
-// [..., kv_heads, keys, value_size] of one batch and rank 3 or 4; mask float32 (added) or bool (what
-// is seen), broadcast to [..., heads, queries, keys] -> [..., heads, queries, value_size].
+// belay_cpu::attention:
+//
+//   query [..., heads, queries, size], key [..., kv_heads, keys, size],
+//   value [..., kv_heads, keys, value_size] -> [..., heads, queries, value_size]
+//
+// All have the same batch and rank 3 or 4; heads is a multiple of kv_heads. The mask broadcasts to
+// [..., heads, queries, keys]. A float32 mask is added; in a bool mask true means visible.
 template <class Arguments>
 struct AttentionCall {
   using D = typename Arguments::Dim;

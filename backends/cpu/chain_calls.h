@@ -1,16 +1,16 @@
-// The call of belay_cpu::conv2d_chain: convolutions one behind the other, whose results in between
-// never exist as a whole.
+// The call of belay_cpu::conv2d_chain: consecutive convolutions whose intermediate results are
+// never materialized as a whole.
 //
 //   input [n, c, h, w] -> stage 0 -> stage 1 -> … -> [n, channels, …], channels last
 //
-// A stage is what depthwise_conv2d computes, or conv2d with 1x1 windows, stride 1 and no padding
-// (backends/cpu/calls.h), with its bias, its activation and its bounds; `other` belongs to the last
-// one. Its numbers are a part of the call's lists: out_channels 1 (0: depthwise), kernel_size 2,
-// stride 2, padding 4 (top, left, bottom, right), dilation 2, low 1, high 1; `activations` are names
-// with a space between them.
+// A stage computes depthwise_conv2d, or conv2d with 1x1 windows, stride 1 and no padding
+// (backends/cpu/calls.h), with its bias, activation and bounds. Only the last stage has `other`.
+// Each stage has these elements in the lists of the call: out_channels 1 (0: depthwise),
+// kernel_size 2, stride 2, padding 4 (top, left, bottom, right), dilation 2, low 1, high 1.
+// `activations` are names separated by spaces.
 //
-// No stage has more rows or columns than its input, so that the work is bounded by what is there:
-// each place of the input meets each weight at most once.
+// No stage has more rows or columns than its input. This bounds the work by the input: each input
+// position is multiplied with each weight at most once.
 #ifndef BELAY_BACKENDS_CPU_CHAIN_CALLS_H_
 #define BELAY_BACKENDS_CPU_CHAIN_CALLS_H_
 
@@ -30,11 +30,11 @@
 namespace belay::cpu {
 
 inline constexpr int kMaxChainStages = 8;
-// Columns of each stage's result at least: products of fewer rows sum in another order
-// (packed_gemm.h), which would show where work is divided.
+// Minimum number of columns of each stage's result. GEMMs with fewer rows accumulate in another
+// order (packed_gemm.h), so results would depend on how work is divided.
 inline constexpr int64_t kLeastChainWidth = 4;
 
-// Element k of a Tensor?[] in the compiler, as tensor_list.h has it for the runtime.
+// Returns element k of a Tensor?[] at compile time; tensor_list.h has the overload for the runtime.
 template <class Meta>
 absl::StatusOr<const Meta*> OptionalListTensor(const std::vector<const Meta*>& list, int k) {
   return list[static_cast<size_t>(k)];
@@ -48,7 +48,7 @@ struct ChainStage {
   EpilogueCall<Arguments> epilogue;  // `other` of the last stage only
 
   bool depthwise() const { return out_channels == 0; }
-  // Whether the stage is one of those above.
+  // Whether the stage is a depthwise convolution or a 1x1 window as described above.
   bool IsAllowed() const {
     constexpr std::array<int64_t, 2> kNone = {0, 0}, kOne = {1, 1};
     return depthwise() || (window.taps() == 1 && window.stride == kOne && window.padding == kNone &&
@@ -66,8 +66,8 @@ struct Conv2dChainCall {
 
   static absl::StatusOr<Conv2dChainCall> Read(const Arguments& arguments);
 
-  // What stage k makes of images [n, c, h, w]: kInvalidArgument when that is not what the call
-  // allows.
+  // Returns the result shape of stage k for images [n, c, h, w]. kInvalidArgument if the call
+  // violates the limits above.
   absl::StatusOr<Dims<D>> StageShape(int k, const Dims<D>& images) const;
   absl::StatusOr<Dims<D>> Shape() const {
     Dims<D> shape = Dims<D>(Arguments::SizesOf(input));
@@ -107,7 +107,7 @@ absl::StatusOr<Conv2dChainCall<Arguments>> Conv2dChainCall<Arguments>::Read(
                                                    " elements for ", call.count, " stages, got ",
                                                    length));
   }
-  // Numbers are far from the end of int64.
+  // Bounds the values far from the limits of int64.
   const auto read = [&](std::string_view name, int k, int64_t least, int64_t& to) -> absl::Status {
     ABSL_ASSIGN_OR_RETURN(const auto element, arguments.ListInt(name, k));
     const std::optional<int64_t> value = KnownInt(element);

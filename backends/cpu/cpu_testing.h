@@ -1,5 +1,5 @@
-// Programs that tests lower with the CPU partitioner, execute, and compare with the interpreter of the
-// program as it was.
+// Test fixture that lowers programs with the CPU partitioner, executes them, and compares with the
+// interpreted original program.
 #ifndef BELAY_BACKENDS_CPU_CPU_TESTING_H_
 #define BELAY_BACKENDS_CPU_CPU_TESTING_H_
 
@@ -32,10 +32,10 @@ std::vector<const BackendRuntime*> Runtimes();
 
 inline constexpr exir::Closeness kClose = {.atol = 1e-5, .rtol = 1e-5};
 
-// Few binary digits, so that sums of a few are exact.
+// Returns a value with few binary digits, so that sums of a few values are exact.
 inline float Draw(Random& random) { return static_cast<float>(random.Next() % 257) / 128 - 1; }
 
-// Of zeros.
+// Returns a tensor of zeros.
 exir::OwnedValue Tensor(DType dtype, std::vector<int64_t> sizes);
 
 template <class T = float>
@@ -46,9 +46,9 @@ exir::OwnedValue RandomTensor(std::vector<int64_t> sizes, Random& random) {
   return made;
 }
 
-// Constants of float32, bfloat16, float16 and int8 have random elements instead of the text's zeros, but for
-// scalars, which are `scalar`, and those called "scale…", which are powers of two; those called
-// "four…" have four bits.
+// Parses a program and fills constants of float32, bfloat16, float16 and int8 with random elements
+// instead of the text form's zeros. Exceptions: scalars are `scalar`, constants named "scale…" are
+// powers of two, and constants named "four…" have four bits.
 exir::ExportedProgram ParseWithNumbers(std::string_view text, const exir::OpRegistry& ops,
                                        float scalar = 3);
 
@@ -58,16 +58,16 @@ class CpuTest : public ::testing::Test {
 
   absl::StatusOr<exir::ExportedProgram> Lower(const exir::ExportedProgram& program);
 
-  // The file of one method, "forward", opened.
+  // Emits a program file with one method, "forward", and opens it.
   static absl::StatusOr<Program> Emit(exir::ExportedProgram lowered);
 
-  // Lowers the program and calls it with each of the inputs; all of it must be in one delegate.
-  // Writes the delegate's operators to `operators`.
+  // Lowers the program, expects that a single delegate holds all of it, and compares each call with
+  // the interpreter. Writes the delegate's operators to `operators`.
   void ExpectSame(std::string_view text, const exir::CallSequence& calls, float scalar = 3,
                   const exir::Closeness& closeness = kClose,
                   std::vector<std::string>* operators = nullptr);
 
-  // Of the first delegate, ascending.
+  // Operators of the first delegate, ascending.
   static std::vector<std::string> OperatorsOf(const exir::ExportedProgram& lowered);
 
   std::unique_ptr<exir::OpRegistry> ops_;
@@ -75,7 +75,7 @@ class CpuTest : public ::testing::Test {
   exir::BackendSet set_;
   BackendRegistry registry_;
   Random random_{TestSeed(), 1};
-  std::vector<exir::CompileSpec> compile_specs_;  // of Lower and ExpectSame
+  std::vector<exir::CompileSpec> compile_specs_;  // used by Lower and ExpectSame
 };
 
 }  // namespace belay::cpu

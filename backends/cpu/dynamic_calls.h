@@ -1,17 +1,18 @@
-// The call of dynamic_quantized_linear: linear, of an input that was quantized at run time by numbers
-// of its own and a weight of few bits.
+// The call of dynamic_quantized_linear: linear with an input that is quantized at run time and a
+// weight of 8 or 4 bits.
 //
 // With input [..., k] of int8 or uint8 and a weight [k, out_features] in groups of rows,
 //
-//   sum over groups g of scales[g] * (sum over rows p of g of (input[p] - input_zero) * weight[p])
+//   y = input_scale * (sum over groups g of scales[g] *
+//                      (sum over rows p of g of (input[p] - input_zero) * weight[p]))
 //
-// times input_scale is what linear's epilogue (calls.h) is given, and what the result is after it.
-// input_scales and input_zeros are of sizes [..., 1], or one number for the whole input. Weights,
-// scales and the sums of each group's weights, `weight_sums`, are packed
-// (runtime/kernels/packed/weight_only_weights.h). A group is at most kMaxTerms rows. Zero points that
-// the input's type does not have are kInvalidArgument at run time; a row whose scale is not finite is
-// NaN.
+// The result is linear's epilogue (calls.h) applied to y. input_scales and input_zeros have sizes
+// [..., 1], or one element for the whole input. Weights, scales and the weight sums of each group,
+// `weight_sums`, are packed (runtime/kernels/packed/weight_only_weights.h). A group has at most
+// kMaxTerms rows.
 //
+// Zero points outside the range of the input's type are kInvalidArgument at run time. A row whose
+// scale is not finite is NaN.
 // Source: docs/performance.md §2.5.
 #ifndef BELAY_BACKENDS_CPU_DYNAMIC_CALLS_H_
 #define BELAY_BACKENDS_CPU_DYNAMIC_CALLS_H_
@@ -81,7 +82,7 @@ struct DynamicQuantizedLinearCall {
     ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(shape, static_cast<int>(shape.size()) - 1));
     return shape;
   }
-  // Whether these sizes are of one number for all rows.
+  // Whether these sizes describe a single element, used for all rows.
   static bool IsOne(absl::Span<const D> sizes) {
     return std::all_of(sizes.begin(), sizes.end(),
                        [](const D& size) { return KnownInt(size) == int64_t{1}; });

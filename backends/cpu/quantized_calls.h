@@ -1,21 +1,23 @@
-// The calls of the CPU backend's operators on quantized tensors (backends/cpu/calls.h).
+// Calls of the CPU backend's operators on quantized tensors (backends/cpu/calls.h).
 //
 // A quantization is a scale and a list [zero_point, quant_min, quant_max] with 0 <= quant_min <=
-// zero_point <= quant_max <= 255: a real y becomes the uint8 clamp(round(y / scale) + zero_point,
-// quant_min, quant_max), as by quantized_decomposed::quantize_per_tensor, and a uint8 q the real (q -
-// zero_point) * scale. All quantized tensors are uint8: inside of a delegate int8 values are 128
-// more, and so are their zero point and range. Weights are int8 and packed
-// (runtime/kernels/packed/quantized_weights.h); their zero point is 0.
+// zero_point <= quant_max <= 255. As in quantized_decomposed::quantize_per_tensor:
+//
+//   q = clamp(round(y / scale) + zero_point, quant_min, quant_max)    quantize
+//   y = (q - zero_point) * scale                                      dequantize
+//
+// All quantized tensors are uint8. Inside a delegate, int8 values are stored plus 128, and so are
+// their zero point and range. Weights are int8, packed
+// (runtime/kernels/packed/quantized_weights.h), with zero point 0.
 //
 // quantized_linear, quantized_conv2d and quantized_depthwise_conv2d compute
 //
-//   y = clamp(activation((sum of input * weight) * scales + bias), low, high)
+//   y = clamp(activation(sum((input - input_zero_point) * weight) * scales + bias), low, high)
 //
-// where sums of products are integers, the input's zero point subtracted: `weight_sums` are those
-// of each channel's weights, and `scales` those of the input times those of the weight. With an
-// `inner` quantization y is quantized and dequantized again. With an `output` quantization the
-// result is that of y, in uint8; else it is y, in float32. No more than kMaxTerms products are
-// summed.
+// Sums are exact integers. `weight_sums` are the sums of each channel's weights. `scales` are the
+// input scale times the weight scales. With an `inner` quantization, y is quantized and dequantized
+// again. With an `output` quantization the result is y quantized to uint8; else it is y in float32.
+// A sum has at most kMaxTerms products.
 //
 // Source: docs/performance.md §2.5; runtime/kernels/packed/requantize.h.
 #ifndef BELAY_BACKENDS_CPU_QUANTIZED_CALLS_H_
@@ -35,18 +37,18 @@ namespace belay::cpu {
 
 inline constexpr DTypeSet kBytes = {DType::kUint8};
 
-// So many products of a byte, less its zero point, with a weight fit into int32.
+// Maximum number of products (byte - zero point) * weight whose sum fits into int32.
 inline constexpr int64_t kMaxTerms = int64_t{1} << 16;
 
 struct Quantization {
   double scale = 1;
   int32_t zero_point = 0, quant_min = 0, quant_max = 255;
 
-  // By which reals are multiplied: rounded as in quantize_per_tensor.
+  // Factor for reals, rounded as in quantize_per_tensor.
   float inverse_scale() const { return static_cast<float>(1 / scale); }
 };
 
-// kInvalidArgument unless float32 holds the scale and its inverse, and both are positive.
+// kInvalidArgument unless the scale and its inverse are positive, finite float32 values.
 inline absl::Status CheckScale(std::string_view name, double scale) {
   const auto is_usual = [](double value) {
     return std::isfinite(static_cast<float>(value)) && static_cast<float>(value) > 0;
@@ -83,7 +85,7 @@ absl::StatusOr<Quantization> ReadQuantization(const Arguments& arguments,
   q.quant_max = static_cast<int32_t>(range[2]);
   return q;
 }
-// nullopt when the scale is none.
+// nullopt if the scale argument is None.
 template <class Arguments>
 absl::StatusOr<std::optional<Quantization>> ReadOptionalQuantization(const Arguments& arguments,
                                                                      std::string_view scale_name,
@@ -93,7 +95,7 @@ absl::StatusOr<std::optional<Quantization>> ReadOptionalQuantization(const Argum
   return std::optional<Quantization>(q);
 }
 
-// scales, weight_sums, bias, input_zero_point, activation, low, high, inner and output.
+// Reads scales, weight_sums, bias, input_zero_point, activation, low, high, inner and output.
 template <class Arguments>
 struct QuantizedEpilogueCall {
   using D = typename Arguments::Dim;
@@ -129,14 +131,15 @@ struct QuantizedEpilogueCall {
   DType ResultType() const { return output.has_value() ? DType::kUint8 : DType::kFloat32; }
 };
 
-// kInvalidArgument when more than kMaxTerms products would be summed.
+// kInvalidArgument if a sum has more than kMaxTerms products.
 inline absl::Status CheckTerms(CheckedInt terms) {
   if (terms.ok() && terms.value() <= kMaxTerms) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("weight: expected at most ", kMaxTerms,
                                                  " products in a sum, got ", DimToString(terms)));
 }
 
-// belay_cpu::quantized_linear: input [..., k], weight of [k, out_features] -> [..., out_features].
+// belay_cpu::quantized_linear: input [..., k], weight packed from [k, out_features] -> [...,
+// out_features].
 template <class Arguments>
 struct QuantizedLinearCall {
   using D = typename Arguments::Dim;
@@ -164,15 +167,15 @@ struct QuantizedLinearCall {
   }
 };
 
-// The taps that the weight of quantized_conv2d is packed in.
+// The taps for which the weight of quantized_conv2d is packed.
 inline TapSizes PackedTaps(int64_t channels, const Window& window) {
   return channels < kFewChannels ? FewChannelTaps(channels, window)
                                  : TapSizes{window.taps(), channels};
 }
 
-// belay_cpu::quantized_conv2d (kDepthwise false) and quantized_depthwise_conv2d: as conv2d and
-// depthwise_conv2d; what is padded is the input's zero point. The weight is packed in
-// PackedTaps. Images of kFewChannels channels and more must lie channels last.
+// belay_cpu::quantized_conv2d (kDepthwise false) and quantized_depthwise_conv2d: like conv2d and
+// depthwise_conv2d, padded with the input's zero point. The weight is packed for PackedTaps. Images
+// with kFewChannels channels or more must be channels last.
 template <class Arguments, bool kDepthwise>
 struct QuantizedConv2dCall : Conv2dOperands<Arguments, kDepthwise> {
   using D = typename Arguments::Dim;
@@ -203,8 +206,8 @@ struct QuantizedConv2dCall : Conv2dOperands<Arguments, kDepthwise> {
   }
 };
 
-// belay_cpu::quantized_add: a and b of one shape, dequantized, added and quantized. All three lie
-// together: images, of rank 4, channels last, others row by row.
+// belay_cpu::quantized_add: quantize(dequantize(a) + dequantize(b)), a and b of one shape. All
+// three tensors are dense: rank 4 channels last, other ranks row-major.
 template <class Arguments>
 struct QuantizedAddCall {
   using D = typename Arguments::Dim;
@@ -235,8 +238,8 @@ struct QuantizedAddCall {
   }
 };
 
-// belay_cpu::lookup: for each byte of the input the one at its place in the table, of 256. The result
-// lies like the input, which lies together.
+// belay_cpu::lookup: result[i] = table[input[i]], with a table of 256 bytes. The input is dense,
+// and the result has its layout.
 template <class Arguments>
 struct LookupCall {
   using D = typename Arguments::Dim;

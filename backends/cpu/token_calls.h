@@ -1,4 +1,4 @@
-// The calls of rms_norm and rotary_embedding, which language models apply to rows of tokens
+// Calls of rms_norm and rotary_embedding, the row operators of language models
 // (runtime/kernels/packed/token_rows.h).
 #ifndef BELAY_BACKENDS_CPU_TOKEN_CALLS_H_
 #define BELAY_BACKENDS_CPU_TOKEN_CALLS_H_
@@ -14,8 +14,9 @@
 
 namespace belay::cpu {
 
-// belay_cpu::rms_norm: input [..., n], weight [n] or none -> the same shape: each row divided by the
-// root of the mean of its squares plus eps, and multiplied by the weight.
+// belay_cpu::rms_norm: input [..., n], weight [n] or None -> the same shape. For each row x:
+//
+//   x / sqrt(mean(x^2) + eps) * weight
 template <class Arguments>
 struct RmsNormCall {
   using D = typename Arguments::Dim;
@@ -32,7 +33,7 @@ struct RmsNormCall {
   absl::StatusOr<Dims<D>> Shape() const {
     const Dims<D> shape = Dims<D>(Arguments::SizesOf(input));
     if (shape.empty()) {
-      return absl::InvalidArgumentError("input: expected a last dimension, got a single number");
+      return absl::InvalidArgumentError("input: expected a last dimension, got a scalar");
     }
     if (weight != nullptr) {
       ABSL_RETURN_IF_ERROR(
@@ -42,9 +43,12 @@ struct RmsNormCall {
   }
 };
 
-// belay_cpu::rotary_embedding: input [..., 2 h] -> the same shape: element j of a row's first half and
-// element j of its second are turned by an angle. cosine and sine are of one shape, [..., h], or
-// [..., 2 h] of both halves, and their other dimensions broadcast to the input's.
+// belay_cpu::rotary_embedding: input [..., 2 h] -> the same shape. With a row's halves a and b:
+//
+//   [a * cosine - b * sine, a * sine + b * cosine]
+//
+// cosine and sine have one shape, [..., h], or [..., 2 h] for both halves. Their other dimensions
+// broadcast to the input's.
 template <class Arguments>
 struct RotaryEmbeddingCall {
   using D = typename Arguments::Dim;

@@ -1,7 +1,8 @@
-// The call of weight_only_linear: linear, of a weight that keeps the few bits it was stored in.
+// The call of weight_only_linear: linear with a weight that stays in its storage format of 4, 8 or
+// 16 bits.
 //
-// The input, the epilogue and the result are linear's (calls.h). Weights, scales and zero points
-// are packed (runtime/kernels/packed/weight_only_weights.h).
+// Input, epilogue and result are linear's (calls.h). Weights, scales and zero points are packed
+// (runtime/kernels/packed/weight_only_weights.h).
 #ifndef BELAY_BACKENDS_CPU_WEIGHT_ONLY_CALLS_H_
 #define BELAY_BACKENDS_CPU_WEIGHT_ONLY_CALLS_H_
 
@@ -19,8 +20,8 @@
 
 namespace belay::cpu {
 
-// A format as calls name it, and the dtype of the tensor that holds packed weights: of int4 the
-// words of eight.
+// A weight format, its name in calls, and the dtype of the tensor of packed weights. An int32
+// element holds eight int4 weights.
 struct WeightFormatRow {
   std::string_view name;
   WeightFormat format;
@@ -37,7 +38,7 @@ inline std::string_view NameOf(WeightFormat format) {
   return kWeightFormats[static_cast<size_t>(format)].name;
 }
 
-// The argument `format`. kInvalidArgument: there is none of that name.
+// Reads the argument `format`. kInvalidArgument for an unknown name.
 template <class Arguments>
 absl::StatusOr<const WeightFormatRow*> ReadWeightFormat(const Arguments& arguments) {
   ABSL_ASSIGN_OR_RETURN(const auto name, arguments.String("format"));
@@ -48,16 +49,16 @@ absl::StatusOr<const WeightFormatRow*> ReadWeightFormat(const Arguments& argumen
       absl::StrCat("format: expected 'int8', 'int4' or 'bf16', got '", name, "'"));
 }
 
-// kInvalidArgument unless scales of weights [k, …] may be those of groups of `group` rows.
+// kInvalidArgument unless weights [k, …] may have scales per group of `group` rows.
 inline absl::Status CheckGroup(int64_t group, int64_t k) {
   if (group % 8 == 0 || group >= k) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("group: expected a multiple of 8, or at least ", k, ", got ", group));
 }
 
-// belay_cpu::weight_only_linear: input [..., k], weight of [k, out_features] in `format` ->
-// [..., out_features]. Of integers, one scale for each column and `group` rows, and one zero point
-// if there are any; bf16 has neither, and group 0.
+// belay_cpu::weight_only_linear: input [..., k], weight packed from [k, out_features] in `format`
+// -> [..., out_features]. Integer formats have a scale and an optional zero point for each column
+// and `group` rows. bf16 has neither, and group 0.
 template <class Arguments>
 struct WeightOnlyLinearCall {
   using D = typename Arguments::Dim;

@@ -20,7 +20,7 @@ bool IsContiguousF32(const Graph& graph, ValueId value) {
          meta->layout == exir::Layout::kStrided && meta->is_contiguous();
 }
 
-// Arguments from `first` on are at their defaults.
+// Whether the arguments from `first` on have their default values.
 bool OthersAreDefault(const Node& node, size_t first) {
   for (size_t i = first; i < node.arguments.size(); ++i) {
     if (!(node.arguments[i] == exir::DefaultArgument(node.target->schema()->arguments[i]))) {
@@ -48,12 +48,11 @@ absl::StatusOr<Chain> ReadChain(const exir::ExportedProgram& program,
                                                  exir::DescribeNode(graph, node)));
   };
   const auto no_chain = [&](std::string_view why) {
-    return absl::UnimplementedError(
-        absl::StrCat("the program is no chain from its inputs to one output, which is all that ",
-                     backend_id, " compiles: ", why));
+    return absl::UnimplementedError(absl::StrCat(
+        "backend ", backend_id, " supports only chains from the inputs to one output: ", why));
   };
   Chain chain;
-  std::deque<ValueId> operands;  // still to be used
+  std::deque<ValueId> operands;  // not used yet
   std::vector<ValueId> user_inputs;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const ValueId input = graph.inputs()[i];

@@ -1,4 +1,4 @@
-// Chains: what the founding demos compile.
+// Linear chains of operators, the program form that the ExecuTorch demo backends compile.
 #ifndef BELAY_BACKENDS_DEMO_CHAIN_H_
 #define BELAY_BACKENDS_DEMO_CHAIN_H_
 
@@ -12,9 +12,9 @@
 
 namespace belay::demo {
 
-// A program in which each node works on what the node before it gave, the first on the first user
-// input. A node's second operand is the next of the program's constants, and after these the next
-// of its other user inputs. All are used, and the last result is the one output.
+// A program in which the first operand of each node is the previous node's result; of the first
+// node, the first user input. Second operands are the program's constants in order, then its other
+// user inputs in order. All of these are used, and the last result is the only output.
 struct Chain {
   std::vector<exir::NodeId> nodes;       // in order
   std::vector<exir::ValueId> constants;  // inputs that hold constants, in order
@@ -22,14 +22,14 @@ struct Chain {
 
 // Source: the C++ demo backend's convention (docs/lowering.md §6), which lets a blob name operators
 // only.
-//   kUnimplemented  `program` is no chain of `ops` (names of one- and two-operand operators) over
-//                   static contiguous float32 tensors, with other arguments at their defaults;
+//   kUnimplemented  `program` is not a chain of `ops` (names of one- and two-operand operators)
+//                   over static contiguous float32 tensors with default values for other arguments;
 //                   names the node and `backend_id`
 absl::StatusOr<Chain> ReadChain(const exir::ExportedProgram& program,
                                 absl::Span<const std::string_view> ops,
                                 std::string_view backend_id);
 
-// A blob that is text.
+// Returns a blob with the bytes of a string.
 exir::Storage TextStorage(std::string_view text);
 
 }  // namespace belay::demo

@@ -124,8 +124,8 @@ TEST(ChainBlobsTest, CallsFitTheBlob) {
     EXPECT_THAT(Load(First(), Ops("aten.sin.default"), loading),
                 StatusIs(kInvalid, HasSubstr(message)));
   };
-  refused({.arguments = {}}, "the call's first argument is no tensor");
-  refused({.arguments = {EValue(int64_t{3})}}, "the call's first argument is no tensor");
+  refused({.arguments = {}}, "the call's first argument is not a tensor");
+  refused({.arguments = {EValue(int64_t{3})}}, "the call's first argument is not a tensor");
   refused({.arguments = {Tensor({2}), Tensor({2})}}, "the call has 2 arguments");
   refused({.outputs = {}}, "and 0 outputs");
   refused({.outputs = {Tensor({2}), Tensor({2})}}, "and 2 outputs");
@@ -133,7 +133,7 @@ TEST(ChainBlobsTest, CallsFitTheBlob) {
   none.arguments = {};
   none.data.entries["s"] = "op:aten.sin.default";
   EXPECT_THAT(Load(NamedDataDemoRuntime(), "s", none),
-              StatusIs(kInvalid, HasSubstr("the call's first argument is no tensor")));
+              StatusIs(kInvalid, HasSubstr("the call's first argument is not a tensor")));
 }
 
 TEST(ChainBlobsTest, MemoryIsTakenFromTheBudget) {

@@ -168,7 +168,8 @@ std::optional<ChainOp> ChainOpFromName(std::string_view name) {
 absl::StatusOr<int64_t> ChainNumel(const DelegateInitContext& context) {
   const TensorView* first =
       context.arguments.empty() ? nullptr : context.arguments[0]->get_if<TensorView>();
-  if (first == nullptr) return absl::InvalidArgumentError("the call's first argument is no tensor");
+  if (first == nullptr)
+    return absl::InvalidArgumentError("the call's first argument is not a tensor");
   return first->numel();
 }
 

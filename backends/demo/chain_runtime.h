@@ -1,4 +1,4 @@
-// Interprets chains: the run-time side that the founding demos share.
+// Interprets chains; shared by the runtimes of the ExecuTorch demo backends.
 #ifndef BELAY_BACKENDS_DEMO_CHAIN_RUNTIME_H_
 #define BELAY_BACKENDS_DEMO_CHAIN_RUNTIME_H_
 
@@ -15,31 +15,34 @@ namespace belay::demo {
 
 enum class ChainOp : uint8_t { kSin, kSineSeries, kCos, kAdd, kSub, kMul, kDiv, kMm };
 
-// "aten.sin.default" → kSin and so on; nullopt when it is none. kSineSeries (x - x³/6) has no name.
+// "aten.sin.default" -> kSin, etc.; nullopt for an unknown name. kSineSeries (x - x³/6) has no
+// name.
 std::optional<ChainOp> ChainOpFromName(std::string_view name);
 
 struct ChainInstruction {
   ChainOp op;
-  int64_t numel;   // of its result
-  int64_t id = 0;  // what it is logged as
+  int64_t numel;   // of the result
+  int64_t id = 0;  // id in logs
 };
 
-// The first operand of an instruction is the result before it, of the first the call's argument 0.
-// A second operand is the next of `constants` (row-major f32, as many elements as the first operand
-// has; alive as long as the handle), then the next argument of the call. Intermediate results are
-// allocated here; for the lists' elements the caller has asked (memory_check.h).
+// Creates the handle of a chain. The first operand of an instruction is the previous result; of the
+// first instruction, argument 0 of the call. A second operand is the next of `constants`, then the
+// next argument. Constants are row-major f32, with as many elements as the first operand, and must
+// outlive the handle. Intermediate results are allocated here. The caller has checked the memory of
+// the lists (memory_check.h).
 //   kInvalidArgument    the instructions do not use exactly the call's arguments and the constants,
-//                       or the call has not one output
-//   kDataLoss           no instructions, a constant of another size, or one as an operand of kMm
-//   kResourceExhausted  no memory, `context.memory`, or more than 2^28 elements
-// The handle's Execute: kInvalidArgument when an argument is not a contiguous f32, or sizes do not
-// fit.
+//                       or the call does not have exactly one output
+//   kDataLoss           no instructions, a constant of another size, or a constant operand of kMm
+//   kResourceExhausted  allocation failed, `context.memory` is exhausted, or more than 2^28
+//                       elements
+// The handle's Execute: kInvalidArgument if an argument is not a contiguous f32, or sizes do not
+// match.
 absl::StatusOr<std::unique_ptr<DelegateHandle>> MakeChain(
     const DelegateInitContext& context, std::vector<ChainInstruction> instructions,
     std::vector<absl::Span<const std::byte>> constants = {});
 
-// The elements of argument 0, which is what every result of a chain without kMm has.
-//   kInvalidArgument  there is no such tensor
+// Returns the number of elements of argument 0, which every result of a chain without kMm has.
+//   kInvalidArgument  argument 0 is missing or not a tensor
 absl::StatusOr<int64_t> ChainNumel(const DelegateInitContext& context);
 
 }  // namespace belay::demo

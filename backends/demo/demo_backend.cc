@@ -43,7 +43,7 @@ class Compiler {
   }
 
  private:
-  // Arguments before constants, as the blob numbers them.
+  // Numbers arguments before constants, as in the blob.
   absl::Status NumberInputs() {
     for (const bool constants : {false, true}) {
       for (size_t i = 0; i < graph_.inputs().size(); ++i) {
@@ -118,7 +118,7 @@ absl::StatusOr<exir::PreprocessResult> DemoBackend::Preprocess(
     exir::ExportedProgram program, absl::Span<const exir::CompileSpec> compile_specs) const {
   if (!compile_specs.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("unknown compile spec '", compile_specs[0].key, "'; there are none"));
+        absl::StrCat("unknown compile spec '", compile_specs[0].key, "'; the backend has none"));
   }
   return Compiler(program).Run();
 }

@@ -1,4 +1,4 @@
-// The demo backend's compile-time side.
+// The compile-time part of the demo backend.
 #ifndef BELAY_BACKENDS_DEMO_DEMO_BACKEND_H_
 #define BELAY_BACKENDS_DEMO_DEMO_BACKEND_H_
 
@@ -11,8 +11,8 @@ class DemoBackend final : public exir::Backend {
  public:
   std::string_view id() const override { return "demo"; }
   std::string_view target() const override { return "//backends/demo:aot"; }
-  //   kUnimplemented    a node that the partitioner would not take (names it and why), a mutation
-  //   kInvalidArgument  a compile spec; there are none
+  //   kUnimplemented    a node that the partitioner rejects (with name and reason), or a mutation
+  //   kInvalidArgument  any compile spec
   absl::StatusOr<exir::PreprocessResult> Preprocess(
       exir::ExportedProgram program,
       absl::Span<const exir::CompileSpec> compile_specs) const override;

@@ -16,9 +16,9 @@ constexpr char kMagic[4] = {'D', 'E', 'M', 'O'};
 constexpr uint32_t kVersion = 1;
 constexpr size_t kHeaderBytes = 16;
 
-// What a byte of the message may become when it is parsed. Two bytes make an empty message, in a
-// block of the allocator and a list of pointers that grows by doubling; one byte makes a number of
-// eight bytes in such a list.
+// Maximum parsed memory per byte of the message. Two bytes can encode an empty message: an
+// allocator block and a pointer in a list that grows by doubling. One byte can encode an eight-byte
+// number in such a list.
 constexpr uint64_t kParsedBytesPerByte = 64;
 constexpr uint64_t kBlockAndPointer = 16 + 3 * sizeof(void*);
 static_assert(sizeof(DemoInstruction) + kBlockAndPointer <= 2 * kParsedBytesPerByte &&
@@ -72,7 +72,7 @@ absl::StatusOr<DemoBlob> ReadDemoBlob(absl::Span<const std::byte> blob) {
   if (!result.program.ParseFromArray(blob.data() + kHeaderBytes, static_cast<int>(size))) {
     return absl::DataLossError("the blob's program does not parse");
   }
-  // Of a size that an int holds.
+  // The size fits into an int.
   const uint64_t end = *CheckedAlignUp(kHeaderBytes + size, uint64_t{kDemoConstantAlignment});
   if (end < blob.size()) result.constants = blob.subspan(end);
   return result;

@@ -1,4 +1,4 @@
-// The frame around a DemoProgram: see demo_blob.proto.
+// The framing of a DemoProgram; see demo_blob.proto.
 #ifndef BELAY_BACKENDS_DEMO_DEMO_BLOB_H_
 #define BELAY_BACKENDS_DEMO_DEMO_BLOB_H_
 
@@ -20,8 +20,8 @@ struct DemoBlob {
   DemoProgram program;
   absl::Span<const std::byte> constants;  // into the blob
 };
-// kDataLoss when it is no such blob, kUnimplemented when its version is newer, kResourceExhausted
-// when there is no memory for it. What is in the program is not checked. Untrusted input.
+// kDataLoss if the bytes are not a demo blob, kUnimplemented for a newer version,
+// kResourceExhausted if memory is exhausted. Does not validate the program. Input is untrusted.
 absl::StatusOr<DemoBlob> ReadDemoBlob(absl::Span<const std::byte> blob);
 
 }  // namespace belay::demo

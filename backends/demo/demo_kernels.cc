@@ -33,12 +33,12 @@ absl::StatusOr<Sizes> BroadcastSizes(const Sizes& a, const Sizes& b, bool bounds
 absl::StatusOr<Sizes> ProductSizes(const Sizes& a, const Sizes& b, bool bounds) {
   if (a.size() != 2 || b.size() != 2 || (!bounds && a[1] != b[0])) {
     return absl::InvalidArgumentError(
-        absl::StrCat("sizes ", FormatSizes(a), " and ", FormatSizes(b), " are no matrix product"));
+        absl::StrCat("sizes ", FormatSizes(a), " and ", FormatSizes(b), " do not form a matmul"));
   }
   return Sizes({a[0], b[1]});
 }
 
-// Strides that repeat the view's elements over `sizes`, to which it broadcasts.
+// Returns strides that broadcast the view to `sizes`.
 Strides BroadcastStrides(const TensorView& view, const Sizes& sizes) {
   Strides strides(sizes.size(), 0);
   for (int d = 1; d <= view.rank(); ++d) {
@@ -69,7 +69,7 @@ void Binary(const TensorView& a, const TensorView& b, const TensorView& result, 
 void Product(const TensorView& a, const TensorView& b, const TensorView& result) {
   const float* pa = a.as<const float>();
   const float* pb = b.as<const float>();
-  if (result.numel() == 0) return;  // of however many rows
+  if (result.numel() == 0) return;  // for any number of rows
   for (int64_t i = 0; i < result.sizes[0]; ++i) {
     for (int64_t j = 0; j < result.sizes[1]; ++j) {
       double sum = 0;
@@ -115,7 +115,7 @@ absl::StatusOr<Sizes> DemoResultSizes(DemoOp op, absl::Span<const Sizes> operand
       if (bounds) {
         if (operands[0].size() > 2) {
           return absl::InvalidArgumentError(
-              absl::StrCat("sizes ", FormatSizes(operands[0]), " are no matrix"));
+              absl::StrCat("sizes ", FormatSizes(operands[0]), " do not form a matrix"));
         }
         return product;
       }
@@ -135,7 +135,7 @@ uint64_t DemoWork(DemoOp op, absl::Span<const Sizes> operands, const Sizes& resu
   const std::optional<int64_t> numel = NumElements(result);
   if (!numel.has_value()) return UINT64_MAX;
   const bool is_product = op == DEMO_OP_MM || op == DEMO_OP_ADDMM;
-  // Rows of the second of two factors; a sum of none is written all the same.
+  // Inner dimension of a matmul; an empty sum still writes an element.
   const int64_t inner = is_product ? std::max<int64_t>(operands.back()[0], 1) : 1;
   return CheckedMul(static_cast<uint64_t>(*numel), static_cast<uint64_t>(inner))
       .value_or(UINT64_MAX);
@@ -146,7 +146,7 @@ void RunDemoKernel(const DemoKernelCall& call, absl::Span<const TensorView> oper
   const float alpha = call.alpha, beta = call.beta;
   switch (call.op) {
     case DEMO_OP_RELU:
-      Unary(operands[0], result, [](float a) { return a <= 0 ? 0.0f : a; });  // NaN stays
+      Unary(operands[0], result, [](float a) { return a <= 0 ? 0.0f : a; });  // propagates NaN
       break;
     case DEMO_OP_SIGMOID:
       Unary(operands[0], result, [](float a) { return 1.0f / (1.0f + std::exp(-a)); });
@@ -168,7 +168,7 @@ void RunDemoKernel(const DemoKernelCall& call, absl::Span<const TensorView> oper
       break;
     case DEMO_OP_ADDMM:
       Product(operands[1], operands[2], result);
-      // As in PyTorch, what stands in `a` does not matter when beta is 0.
+      // As in PyTorch, `a` is ignored if beta is 0.
       Binary(operands[0], result, result, [&](float a, float product) {
         return beta == 0 ? alpha * product : beta * a + alpha * product;
       });

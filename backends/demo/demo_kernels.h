@@ -1,4 +1,4 @@
-// What the demo backend's instructions compute, plainly. All tensors are float32 with any strides.
+// Plain loops for the demo backend's instructions. All tensors are float32 with any strides.
 #ifndef BELAY_BACKENDS_DEMO_DEMO_KERNELS_H_
 #define BELAY_BACKENDS_DEMO_DEMO_KERNELS_H_
 
@@ -17,18 +17,17 @@ struct DemoKernelCall {
   float alpha = 1, beta = 1;
 };
 
-// How many operands the operator has; 0 when it is unknown.
+// Returns the number of operands; 0 for an unknown operator.
 int DemoOperandCount(DemoOp op);
 
-// The result's sizes. kInvalidArgument when the operands' sizes do not fit each other; with
-// `bounds` they are upper bounds, which need not: then the result is an upper bound for all sizes
-// below.
+// Returns the result's sizes. kInvalidArgument if the operands' sizes do not match. With `bounds`,
+// the operand sizes are upper bounds and need not match; the result is then an upper bound as well.
 absl::StatusOr<Sizes> DemoResultSizes(DemoOp op, absl::Span<const Sizes> operands, bool bounds);
 
-// The multiply-adds of it, or the elements of its result; of what no number of 64 bits is, the most.
+// Cost: multiply-adds, or elements of the result. Saturates at 64 bits.
 uint64_t DemoWork(DemoOp op, absl::Span<const Sizes> operands, const Sizes& result);
 
-// Precondition: `result` has the sizes that DemoResultSizes gives, and overlaps no operand.
+// Precondition: `result` has the sizes of DemoResultSizes and overlaps no operand.
 void RunDemoKernel(const DemoKernelCall& call, absl::Span<const TensorView> operands,
                    const TensorView& result);
 

@@ -77,14 +77,14 @@ TEST(DemoKernelsTest, SizesMustFit) {
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
   };
   refused(DEMO_OP_ADD, {{2}, {3}}, "sizes [2] and [3] do not broadcast");
-  refused(DEMO_OP_MM, {{2}, {2, 3}}, "sizes [2] and [2,3] are no matrix product");
-  refused(DEMO_OP_MM, {{2, 3}, {3}}, "are no matrix product");
-  refused(DEMO_OP_MM, {{2, 3}, {2, 3}}, "are no matrix product");
-  refused(DEMO_OP_ADDMM, {{1}, {2, 3}, {2, 3}}, "are no matrix product");
+  refused(DEMO_OP_MM, {{2}, {2, 3}}, "sizes [2] and [2,3] do not form a matmul");
+  refused(DEMO_OP_MM, {{2, 3}, {3}}, "do not form a matmul");
+  refused(DEMO_OP_MM, {{2, 3}, {2, 3}}, "do not form a matmul");
+  refused(DEMO_OP_ADDMM, {{1}, {2, 3}, {2, 3}}, "do not form a matmul");
   refused(DEMO_OP_ADDMM, {{3}, {2, 3}, {3, 4}}, "sizes [3] and [2,4] do not broadcast");
   refused(DEMO_OP_ADDMM, {{5, 2, 4}, {2, 3}, {3, 4}}, "sizes [5,2,4] do not broadcast to [2,4]");
   // Of upper bounds, what may be less may fit; ranks do not change.
-  refused(DEMO_OP_ADDMM, {{1, 2, 4}, {2, 3}, {3, 4}}, "sizes [1,2,4] are no matrix", true);
+  refused(DEMO_OP_ADDMM, {{1, 2, 4}, {2, 3}, {3, 4}}, "sizes [1,2,4] do not form a matrix", true);
   EXPECT_EQ(DemoResultSizes(DEMO_OP_ADD, std::vector<Sizes>{{2}, {3}}, true).value(), Sizes({3}));
   EXPECT_EQ(DemoResultSizes(DEMO_OP_MM, std::vector<Sizes>{{2, 3}, {2, 4}}, true).value(),
             Sizes({2, 4}));

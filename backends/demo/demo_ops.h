@@ -1,4 +1,4 @@
-// The operators that the demo backend takes.
+// The operators that the demo backend supports.
 #ifndef BELAY_BACKENDS_DEMO_DEMO_OPS_H_
 #define BELAY_BACKENDS_DEMO_DEMO_OPS_H_
 
@@ -11,8 +11,8 @@ namespace belay::demo {
 struct DemoOpRow {
   std::string_view name;  // OpOverload::name()
   DemoOp op;
-  int tensors;                // its first arguments, all of them tensors
-  int alpha = -1, beta = -1;  // positions of these arguments
+  int tensors;                // number of leading tensor arguments
+  int alpha = -1, beta = -1;  // indices of these arguments
 };
 
 inline constexpr DemoOpRow kDemoOps[] = {

@@ -14,7 +14,7 @@ namespace {
 
 std::string WhyNotTensor(const exir::Graph& graph, std::string_view what, exir::ValueId value) {
   const exir::TensorMeta* meta = graph.value(value).tensor();
-  if (meta == nullptr) return absl::StrCat(what, " is no tensor");
+  if (meta == nullptr) return absl::StrCat(what, " is not a tensor");
   if (meta->dtype != DType::kFloat32 || !meta->is_contiguous() ||
       meta->layout != exir::Layout::kStrided || meta->rank() > kMaxRank) {
     return absl::StrCat(what, " is ", exir::PrintType(*meta), ", not a contiguous f32");
@@ -36,7 +36,7 @@ std::string WhyNotDemo(const exir::Graph& graph, exir::NodeId id) {
   for (int i = 0; i < row->tensors; ++i) {
     const std::string what = absl::StrCat("'", node.target->schema()->arguments[i].name, "'");
     const exir::ValueId* value = node.arguments[i].get_if<exir::ValueId>();
-    if (value == nullptr) return absl::StrCat(what, " is no tensor");
+    if (value == nullptr) return absl::StrCat(what, " is not a tensor");
     std::string reason = WhyNotTensor(graph, what, *value);
     if (!reason.empty()) return reason;
   }
@@ -44,7 +44,7 @@ std::string WhyNotDemo(const exir::Graph& graph, exir::NodeId id) {
     if (i < 0) continue;
     const exir::Argument& argument = node.arguments[i];
     if (!argument.is<int64_t>() && !argument.is<double>()) {
-      return absl::StrCat("'", node.target->schema()->arguments[i].name, "' is no number");
+      return absl::StrCat("'", node.target->schema()->arguments[i].name, "' is not a scalar");
     }
   }
   for (exir::ValueId result : node.results()) {

@@ -1,4 +1,4 @@
-// Which nodes the demo backend takes.
+// Decides which nodes the demo backend supports.
 #ifndef BELAY_BACKENDS_DEMO_DEMO_PARTITIONER_H_
 #define BELAY_BACKENDS_DEMO_DEMO_PARTITIONER_H_
 
@@ -10,11 +10,11 @@
 
 namespace belay::demo {
 
-// "" when the backend compiles the node; else why it doesn't.
+// Returns "" if the backend supports the node, else the reason why not.
 std::string WhyNotDemo(const exir::Graph& graph, exir::NodeId node);
 
-// Takes every node that the backend compiles, in few large partitions, with its constants. Says for
-// each other node why not.
+// Groups all supported nodes into few large partitions, with their constants. Reports a reason for
+// every other node.
 std::unique_ptr<exir::Partitioner> CreateDemoPartitioner(
     std::vector<exir::CompileSpec> compile_specs);
 

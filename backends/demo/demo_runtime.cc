@@ -23,8 +23,8 @@ constexpr std::string_view kTables = "the blob's tables";
 struct Step {
   DemoKernelCall call;
   std::vector<uint32_t> operands = {};
-  int output = -1;    // the call's output that it writes, or -1: its own memory
-  size_t offset = 0;  // of that in the working memory
+  int output = -1;    // index of the call's output that it writes; -1: working memory
+  size_t offset = 0;  // in the working memory
   int64_t max_numel = 0;
 };
 
@@ -102,7 +102,7 @@ class DemoHandle final : public DelegateHandle {
     return Allocate(context);
   }
 
-  // Room for all that the blob counts, if there is memory for it.
+  // Reserves memory for everything that the blob counts.
   absl::Status Reserve(const DelegateInitContext& context, const DemoProgram& program,
                        std::vector<Sizes>& bounds) {
     const size_t arguments = context.arguments.size();
@@ -110,13 +110,13 @@ class DemoHandle final : public DelegateHandle {
     const auto instructions = static_cast<size_t>(program.instructions_size());
     const auto outputs = static_cast<size_t>(program.outputs_size());
     const size_t values = arguments + constants + instructions;
-    constexpr uint64_t kBlock = 32;  // of the allocator, around operands
+    constexpr uint64_t kBlock = 32;  // allocator block around operands
     MemoryBound bound;
     bound.Add(arguments, sizeof(int));
     bound.Add(values, sizeof(Sizes) + sizeof(TensorView));
     bound.Add(instructions, sizeof(Step) + kMaxOperands * sizeof(uint32_t) + kBlock);
     bound.Add(outputs, sizeof(uint32_t) + 1);
-    bound.Add(1, 4096);  // the handle, and the blocks of the lists
+    bound.Add(1, 4096);  // the handle, and blocks of the lists
     ABSL_RETURN_IF_ERROR(context.memory->Take(bound.bytes(), kTables));
     ABSL_RETURN_IF_ERROR(CheckMemory(bound.bytes(), kTables));
     argument_ranks_.reserve(arguments);
@@ -130,7 +130,7 @@ class DemoHandle final : public DelegateHandle {
 
   absl::Status AddConstants(const DelegateInitContext& context, const DemoBlob& blob,
                             std::vector<Sizes>& bounds) {
-    const std::byte* base = blob.constants.data();  // null where there are none
+    const std::byte* base = blob.constants.data();  // null if there are no constants
     if (reinterpret_cast<uintptr_t>(base) % alignof(float) != 0) {
       ABSL_RETURN_IF_ERROR(
           context.memory->Take(blob.constants.size(), "a copy of misaligned constants"));
@@ -148,10 +148,10 @@ class DemoHandle final : public DelegateHandle {
                             : std::nullopt;
       if (!bytes.has_value() || constant.offset() % alignof(float) != 0 ||
           !RangeFits(constant.offset(), *bytes, blob.constants.size())) {
-        return absl::DataLossError(absl::StrCat("constant ", i, " lies outside of the blob"));
+        return absl::DataLossError(absl::StrCat("constant ", i, " is outside of the blob"));
       }
       bounds.push_back(*sizes);
-      // Constants are only read.
+      // Constants are never written.
       values_.push_back(TensorView::Contiguous(DType::kFloat32, *sizes,
                                                const_cast<std::byte*>(base + constant.offset())));
     }
@@ -286,11 +286,11 @@ class DemoHandle final : public DelegateHandle {
   std::vector<int> argument_ranks_;
   std::vector<Step> steps_;
   std::vector<uint32_t> outputs_;  // their values
-  std::vector<bool> written_;      // by output: whether a step writes it
+  std::vector<bool> written_;      // per output: whether a step writes it
   std::vector<TensorView> values_;
   size_t first_result_ = 0;
   AlignedBuffer memory_;
-  AlignedBuffer constants_;  // a copy where the blob's own are not aligned
+  AlignedBuffer constants_;  // a copy if the blob's constants are not aligned
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The demo backend's run-time side: interprets demo_blob.proto.
+// The runtime of the demo backend: interprets demo_blob.proto.
 #ifndef BELAY_BACKENDS_DEMO_DEMO_RUNTIME_H_
 #define BELAY_BACKENDS_DEMO_DEMO_RUNTIME_H_
 
@@ -12,11 +12,12 @@ class DemoRuntime final : public BackendRuntime {
  public:
   std::string_view id() const override { return "demo"; }
   std::string_view target() const override { return "//backends/demo:runtime"; }
-  // Memory for intermediate results is taken here, for the largest sizes of the arguments.
+  // Allocates memory for intermediate results at the largest sizes of the arguments.
   //   kDataLoss           the blob is malformed
-  //   kInvalidArgument    it does not fit the call
-  //   kUnimplemented      its version or an operator is unknown
-  //   kResourceExhausted  intermediate results need more than 4 GiB, or than is left to delegates
+  //   kInvalidArgument    the blob does not match the call
+  //   kUnimplemented      an unknown version or operator
+  //   kResourceExhausted  intermediate results need more than 4 GiB, or more than the delegates'
+  //                       budget
   absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(
       const DelegateInitContext& context, absl::Span<const std::byte> blob) const override;
 };

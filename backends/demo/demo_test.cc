@@ -312,7 +312,7 @@ TEST(DemoTest, ConstantsMayLieAnywhere) {
     EXPECT_THAT(
         RunBlob(WriteDemoBlob(changed, std::vector<std::byte>(elements, elements + 12)),
                 {Tensor({2})}, Tensor({2}), {Tensor({2}, &x)}),
-        StatusIs(absl::StatusCode::kDataLoss, HasSubstr("constant 1 lies outside of the blob")));
+        StatusIs(absl::StatusCode::kDataLoss, HasSubstr("constant 1 is outside of the blob")));
   };
   second.set_offset(2);  // no place of a float
   refused(program);
@@ -441,9 +441,10 @@ TEST(DemoTest, PartitionerSaysWhatIsNoTensorAndNoNumber) {
                                                          Ops());
   std::vector<std::string> reasons;
   for (exir::NodeId id : program.top().nodes()) reasons.push_back(WhyNotDemo(program.top(), id));
-  EXPECT_THAT(reasons,
-              ElementsAre("'self' is no tensor", "'other' is no tensor", "'alpha' is no number",
-                          "the result is i64[2], not a contiguous f32", "the result is no tensor"));
+  EXPECT_THAT(
+      reasons,
+      ElementsAre("'self' is not a tensor", "'other' is not a tensor", "'alpha' is not a scalar",
+                  "the result is i64[2], not a contiguous f32", "the result is not a tensor"));
 }
 
 TEST(DemoTest, BackendTakesConstantsOfFloat32AndReturnsTensors) {

@@ -1,4 +1,4 @@
-// The demos that backend lowering was founded with, byte for byte in what they write.
+// Reimplementations of ExecuTorch's backend demos; their blobs are byte-for-byte identical.
 //
 // Source: docs/lowering.md §4.5, §6.
 #ifndef BELAY_BACKENDS_DEMO_EXECUTORCH_BACKENDS_H_
@@ -13,7 +13,7 @@ namespace belay::demo {
 
 // Writes "<count>version:0#op:demo::aten.sin.default, numel:1,
 // dtype:torch.float32<debug_handle>1#…" for chains (chain.h) of sin, mm and add.
-//   kUnimplemented  another operator, no such chain, a constant
+//   kUnimplemented  another operator, not a chain, a constant
 class CompilerDemoBackend final : public exir::Backend {
  public:
   std::string_view id() const override { return "BackendWithCompilerDemo"; }
@@ -23,10 +23,10 @@ class CompilerDemoBackend final : public exir::Backend {
       absl::Span<const exir::CompileSpec> compile_specs) const override;
 };
 
-// Shows delegate mappings: a relu after a convolution is one instruction of two nodes, a tan is
-// three instructions of one node, everything else is none:
-// "2#conv_relu_op,0,sin_decomp_from_tan,1,…". The blob has no operands, so its runtime can say what
-// the instructions are but not compute them.
+// Demonstrates delegate mappings. A relu after a convolution is one instruction for two nodes; a
+// tan is three instructions for one node; all other nodes have none:
+// "2#conv_relu_op,0,sin_decomp_from_tan,1,…". The blob has no operands, so its runtime can list the
+// instructions but not compute them.
 class DelegateMappingDemoBackend final : public exir::Backend {
  public:
   std::string_view id() const override { return "BackendWithDelegateMappingDemo"; }
@@ -36,10 +36,10 @@ class DelegateMappingDemoBackend final : public exir::Backend {
       absl::Span<const exir::CompileSpec> compile_specs) const override;
 };
 
-// Shows named data: for chains of sin, cos, add, sub, mul and div, each operator's definition is a
-// named blob with the operator's name as its key, and the delegate's own blob is the list of keys,
-// one a line. Delegates that use one operator share its blob.
-//   kUnimplemented  another operator, no such chain, a constant
+// Demonstrates named data, for chains of sin, cos, add, sub, mul and div. Each operator's
+// definition is a named blob with the operator's name as its key. The delegate's own blob lists the
+// keys, one per line. Delegates that use the same operator share its blob.
+//   kUnimplemented  another operator, not a chain, a constant
 class NamedDataDemoBackend final : public exir::Backend {
  public:
   std::string_view id() const override { return "BackendWithNamedDataMap"; }
@@ -49,12 +49,15 @@ class NamedDataDemoBackend final : public exir::Backend {
       absl::Span<const exir::CompileSpec> compile_specs) const override;
 };
 
-// Shows compiling all methods together. The blob of each partition is
-// "<id>#<nodes of all partitions of all methods>#<operators>#<specs>": operators joined by "+",
-// constants as "CONST<fqn>" among them where the program has them (at the start), specs as
-// <key>=<value in hex> joined by ",". Constants are named data, so methods share them. Takes chains
-// of sin, cos, add, sub, mul and div.
-//   kUnimplemented  another operator, no such chain, a constant whose name has one of "+#"
+// Demonstrates joint compilation of all methods, for chains of sin, cos, add, sub, mul and div. The
+// blob of each partition is
+//
+//   <id>#<nodes of all partitions of all methods>#<operators>#<specs>
+//
+// Operators are joined by "+", with constants as "CONST<fqn>" at their position in the program (at
+// the start). Specs are <key>=<value in hex> joined by ",". Constants are named data, so methods
+// share them.
+//   kUnimplemented  another operator, not a chain, a constant whose name contains "+" or "#"
 class PreprocessAllDemoBackend final : public exir::Backend {
  public:
   // `id`: "FirstBackendWithPreprocessAll" or "SecondBackendWithPreprocessAll".
@@ -71,7 +74,7 @@ class PreprocessAllDemoBackend final : public exir::Backend {
   std::string_view id_;
 };
 
-// aten.add.Tensor and aten.mm.default to BackendWithCompilerDemo, with the compile spec
+// Delegates aten.add.Tensor and aten.mm.default to BackendWithCompilerDemo, with the compile spec
 // max_value 4.
 std::unique_ptr<exir::Partitioner> CreateAddMulPartitionerDemo();
 

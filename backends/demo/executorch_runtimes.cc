@@ -23,19 +23,20 @@ std::string_view Text(absl::Span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A text that is read from the front.
+// Consumes a string from the front.
 class Reader {
  public:
   explicit Reader(absl::Span<const std::byte> blob) : size_(blob.size()), rest_(Text(blob)) {}
 
   bool done() const { return rest_.empty(); }
-  // Takes `text`; false when it is not there.
+  // Consumes `text`; returns false if it does not match.
   bool Take(std::string_view text) {
     if (!rest_.starts_with(text)) return false;
     rest_.remove_prefix(text.size());
     return true;
   }
-  // What comes before `end`, which goes too; nullopt when `end` is not there.
+  // Consumes the string up to and including `end` and returns the part before it; nullopt without
+  // `end`.
   std::optional<std::string_view> TakeUntil(char end) {
     const size_t size = rest_.find(end);
     if (size == std::string_view::npos) return std::nullopt;
@@ -64,8 +65,8 @@ absl::Status UnknownOperator() {
   return absl::UnimplementedError("the blob has an operator that this build does not know");
 }
 
-// What a byte of a text may become: two bytes ("a" and a line feed) name one instruction, seven
-// (CONSTa+) one constant and its copy, fifteen an instruction that is kept as a text; each in a
+// Maximum memory per byte of the blob. Two bytes ("a" and a line feed) can name an instruction,
+// seven (CONSTa+) a constant and its copy, and fifteen an instruction kept as a string; each in a
 // list that grows by doubling.
 constexpr uint64_t kTableBytesPerByte = 36;
 static_assert(3 * sizeof(ChainInstruction) <= 2 * kTableBytesPerByte &&
@@ -116,7 +117,7 @@ class MappingDemoHandle final : public DelegateHandle {
  public:
   MappingDemoHandle(EventSink events, std::vector<std::string> instructions)
       : events_(events), instructions_(std::move(instructions)) {}
-  // Logs what it would do: the instructions, by their identifiers.
+  // Logs the instructions by their ids.
   absl::Status Execute(KernelContext&) override {
     for (size_t i = 0; i < instructions_.size(); ++i) {
       events_.Step({.id = static_cast<int64_t>(i)}, events_.Begin());
@@ -164,7 +165,7 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> DelegateMappingDemoRuntime::Init
     const std::optional<std::string_view> name = reader.TakeUntil(',');
     bool known = false;
     for (std::string_view candidate : kNames) known = known || name == candidate;
-    // Identifiers are generated: 0, 1, 2, …
+    // Ids are generated: 0, 1, 2, …
     if (!known || reader.TakeNumber() != static_cast<int64_t>(instructions.size()) ||
         !reader.Take(",")) {
       return reader.Malformed();

@@ -10,7 +10,7 @@ namespace belay::demo {
 
 std::vector<const BackendRuntime*> Runtimes();
 
-// A blob of ExecutorBackend may hold another, which may hold none: three programs in one another.
+// A blob of ExecutorBackend may contain another one, which may not: three nested programs.
 std::vector<const BackendRuntime*> Runtimes() {
   static const std::vector<const BackendRuntime*>& runtimes = *[] {
     auto* result = new std::vector<const BackendRuntime*>{

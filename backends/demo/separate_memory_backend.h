@@ -1,5 +1,5 @@
-// A device whose memory is its own: how `target_device` and the copies at the borders of delegates
-// work together. Source: docs/lowering.md row 10.
+// A device with its own memory. Demonstrates `target_device` and copies at the boundaries of
+// delegates. Source: docs/lowering.md row 10.
 #ifndef BELAY_BACKENDS_DEMO_SEPARATE_MEMORY_BACKEND_H_
 #define BELAY_BACKENDS_DEMO_SEPARATE_MEMORY_BACKEND_H_
 
@@ -7,15 +7,15 @@
 
 namespace belay::demo {
 
-// Takes what DemoBackend takes, for the devices demo:0, demo:1, … and no others. The compile spec
-// target_device is its only one, and has to be there.
+// Supports the operators of DemoBackend on the devices demo:0, demo:1, … only. The compile spec
+// target_device is required, and the only one.
 class SeparateMemoryBackend final : public exir::Backend {
  public:
   std::string_view id() const override { return "SeparateMemoryDemo"; }
   std::string_view target() const override { return "//backends/demo:aot"; }
   bool SupportsDevice(const exir::Device& device) const override { return device.type == "demo"; }
   //   kInvalidArgument  other compile specs
-  // and what DemoBackend's fails with.
+  //   errors of DemoBackend
   absl::StatusOr<exir::PreprocessResult> Preprocess(
       exir::ExportedProgram program,
       absl::Span<const exir::CompileSpec> compile_specs) const override;

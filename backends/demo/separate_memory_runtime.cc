@@ -18,13 +18,13 @@
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/movement.h"
 
-// Newer versions of Abseil prefer a constructor of MutexLock that Debian 12's does not have.
+// Newer Abseil deprecates this constructor of MutexLock; Debian 12's Abseil has no other.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 namespace belay::demo {
 namespace {
 
-// The one device of the process.
+// Memory of the process's single device.
 class DeviceMemory {
  public:
   static DeviceMemory& Get() {
@@ -32,7 +32,8 @@ class DeviceMemory {
     return memory;
   }
 
-  // The dense tensor as it lies on the device, which makes room for it and marks its place.
+  // Allocates device memory for a dense tensor, marks its host memory, and returns the device
+  // tensor.
   absl::StatusOr<TensorView> Place(TensorView tensor) {
     const absl::MutexLock lock(&mutex_);
     AlignedBuffer& buffer = buffers_[tensor.data];
@@ -46,7 +47,8 @@ class DeviceMemory {
     return tensor;
   }
 
-  // kFailedPrecondition: it is none that Place was called for, or the host wrote to its place since.
+  // Returns the device tensor. kFailedPrecondition if Place was not called for it, or the host has
+  // overwritten its mark.
   absl::StatusOr<TensorView> Find(TensorView tensor) {
     const absl::MutexLock lock(&mutex_);
     const auto found = buffers_.find(tensor.data);
@@ -54,7 +56,7 @@ class DeviceMemory {
     if (found == buffers_.end() || found->second.size() < bytes.size() ||
         !absl::c_all_of(bytes, [](unsigned char byte) { return byte == kMark; })) {
       return absl::FailedPreconditionError(
-          absl::StrCat(tensor.ToString(), " lies in the host's memory, not on the device"));
+          absl::StrCat(tensor.ToString(), " is in the host's memory, not on the device"));
     }
     tensor.data = found->second.data();
     return tensor;
@@ -65,7 +67,7 @@ class DeviceMemory {
   static constexpr unsigned char kMark = 0xd5;
 
   absl::Mutex mutex_;
-  absl::flat_hash_map<const void*, AlignedBuffer> buffers_ ABSL_GUARDED_BY(mutex_);  // by place
+  absl::flat_hash_map<const void*, AlignedBuffer> buffers_ ABSL_GUARDED_BY(mutex_);  // by address
   MemoryBudget budget_ ABSL_GUARDED_BY(mutex_){"memory of the demo device", kMostBytes};
 };
 
@@ -81,7 +83,7 @@ absl::Status ToHost(KernelContext& context, const CopyCall<KernelArguments>& cal
   return CopyElements(there, *out);
 }
 
-// Outputs of a delegate's call, on the device.
+// Allocates the outputs of a delegate call on the device.
 class DeviceOutputs final : public OutputAllocator {
  public:
   DeviceOutputs(KernelContext& outer, const std::vector<EValue>& outputs)

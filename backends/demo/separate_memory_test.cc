@@ -113,7 +113,7 @@ TEST_F(SeparateMemoryTest, WithoutCopiesTheRuntimeFailsOnTheHostsMemory) {
   EXPECT_THAT(RunCalls(image),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("SeparateMemoryDemo"), HasSubstr("argument 0"),
-                             HasSubstr("lies in the host's memory, not on the device"))));
+                             HasSubstr("is in the host's memory, not on the device"))));
 }
 
 // Results lie where they were planned, or there is no memory for them.
@@ -148,7 +148,7 @@ TEST_F(SeparateMemoryTest, WhatLiesOnTheDeviceIsWhatWasCopiedThere) {
   constexpr std::string_view kToDevice = "et_copy._h2d_copy.default";
   constexpr std::string_view kToHost = "et_copy._d2h_copy.default";
   const auto hosts = StatusIs(absl::StatusCode::kFailedPrecondition,
-                              HasSubstr("lies in the host's memory, not on the device"));
+                              HasSubstr("is in the host's memory, not on the device"));
   const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
   TestTensor place = TestTensor::Zeros(DType::kFloat32, {4}),
              back = TestTensor::Zeros(DType::kFloat32, {4});

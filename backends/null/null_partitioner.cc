@@ -9,7 +9,7 @@
 namespace belay::null {
 namespace {
 
-// "" when the backend compiles the node; else why it doesn't.
+// Returns "" if the backend supports the node, else the reason why not.
 std::string WhyNot(const exir::Graph& graph, exir::NodeId node) {
   return absl::StrCat("operator ", graph.node(node).target->name(), " is not supported");
 }

@@ -1,4 +1,4 @@
-// Which nodes the backend takes.
+// Decides which nodes the backend supports.
 #ifndef BELAY_BACKENDS_NULL_NULL_PARTITIONER_H_
 #define BELAY_BACKENDS_NULL_NULL_PARTITIONER_H_
 
@@ -9,7 +9,7 @@
 
 namespace belay::null {
 
-// Takes nothing, and says so for each node.
+// Delegates nothing, and reports a reason for each node.
 std::unique_ptr<exir::Partitioner> CreateNullPartitioner(
     std::vector<exir::CompileSpec> compile_specs);
 

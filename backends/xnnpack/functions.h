@@ -1,5 +1,5 @@
-// Nodes that ExecuTorch's XNNPACK computes and that of 2022 does not: here, one number after the other,
-// so that a file with one of them runs at all.
+// Scalar reference loops for nodes that ExecuTorch's XNNPACK computes and the linked XNNPACK of
+// 2022 does not, so that files with such nodes still run.
 #ifndef BELAY_BACKENDS_XNNPACK_FUNCTIONS_H_
 #define BELAY_BACKENDS_XNNPACK_FUNCTIONS_H_
 
@@ -7,7 +7,7 @@
 
 namespace belay::xnnpack {
 
-// Precondition: a node of FP32 whose rule says `function`, with sizes of OutputSizes().
+// Precondition: an FP32 node whose rule has `function`, with sizes of OutputSizes().
 void ComputeFunction(const Node& node, const Operands& operands);
 
 }  // namespace belay::xnnpack

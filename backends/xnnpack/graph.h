@@ -1,4 +1,4 @@
-// The graph of a payload after every number in it was checked.
+// The validated graph of a payload.
 #ifndef BELAY_BACKENDS_XNNPACK_GRAPH_H_
 #define BELAY_BACKENDS_XNNPACK_GRAPH_H_
 
@@ -18,19 +18,19 @@ using Datatype = fb::Datatype;
 using NodeType = fb::NodeUnion;
 
 struct Value {
-  uint32_t id = 0;  // its name in the payload
+  uint32_t id = 0;  // id in the payload
   Datatype datatype = Datatype::INVALID;
-  Sizes sizes;  // the largest, in the order of memory
+  Sizes sizes;  // the largest, in memory order
   bool is_constant = false;
-  absl::Span<const std::byte> constant;  // its elements and perhaps more
+  absl::Span<const std::byte> constant;  // the bytes of its elements, possibly more
   float scale = 0;                       // QINT8, QINT32
   int32_t zero_point = 0;                // QINT8
-  std::vector<float> channel_scales;     // QCINT8, QCINT32: one per element of channel_dim
+  std::vector<float> channel_scales;     // QCINT8, QCINT32: one per index of channel_dim
   int channel_dim = 0;
-  int argument = -1, output = -1;  // of the call; at most one of the two is not -1
+  int argument = -1, output = -1;  // index in the call; at most one of the two is not -1
 };
 
-// The numbers of convolutions and pools; a kernel is also a pool's window.
+// Parameters of convolutions and pools; `kernel` is also the window of a pool.
 struct Window {
   int64_t top = 0, right = 0, bottom = 0, left = 0;  // padding
   int64_t kernel_height = 1, kernel_width = 1;
@@ -42,7 +42,7 @@ struct Window {
 
 struct Node {
   NodeType type = NodeType::NONE;
-  // Indices of values, in the order of the payload's fields. Of a bias that is not there: -1.
+  // Indices of values, in the order of the payload's fields; -1 for an omitted bias.
   std::vector<int> inputs;
   int output = -1;
   uint32_t flags = 0;
@@ -50,7 +50,7 @@ struct Node {
   float max = std::numeric_limits<float>::infinity();
   uint32_t debug_handle = 0;
   Window window;
-  // perm, new_shape, pre_paddings or offsets; height and width of StaticResizeBilinear2D; the axis.
+  // perm, new_shape, pre_paddings or offsets; height and width of StaticResizeBilinear2D; an axis.
   Sizes numbers;
   Sizes more_numbers;  // post_paddings, sizes
   float number = 0;    // slope or alpha, padding_value
@@ -58,7 +58,7 @@ struct Node {
 
 struct Graph {
   std::vector<Value> values;
-  std::vector<Node> nodes;  // in the order of execution
+  std::vector<Node> nodes;  // in execution order
 
   const Value* input(const Node& node, int i) const {
     return node.inputs[i] < 0 ? nullptr : &values[node.inputs[i]];

@@ -51,16 +51,16 @@ TEST(GraphNodesTest, RefusesNodeTypes) {
 TEST(GraphNodesTest, RefusesOperands) {
   Abs missing;
   missing.node.input_id = 9;
-  ExpectRefused(missing, kInvalid, "there is no value of id 9");
+  ExpectRefused(missing, kInvalid, "no value has id 9");
   Conv unnamed;  // of the operands, a bias alone may be left out
   unnamed.node.filter_id = kNoId;
-  ExpectRefused(unnamed, kInvalid, "there is no value of id 4294967295");
+  ExpectRefused(unnamed, kInvalid, "no value has id 4294967295");
   Conv biased;
   biased.node.bias_id = 9;
-  ExpectRefused(biased, kInvalid, "there is no value of id 9");
+  ExpectRefused(biased, kInvalid, "no value has id 9");
   Abs nowhere;
   nowhere.node.output_id = kNoId;
-  ExpectRefused(nowhere, kInvalid, "there is no value of id 4294967295");
+  ExpectRefused(nowhere, kInvalid, "no value has id 4294967295");
   Abs early;
   early.node.input_id = early.Tensor({2, 3});
   ExpectRefused(early, kInvalid, "input 2 was not computed before");
@@ -191,7 +191,7 @@ TEST(GraphNodesTest, RefusesSlopesAndBiasesThatAreComputed) {
   slopes.Binary(NodeType::PReLU, slopes.Input(0, {2, 3}), slopes.Input(1, {1, 3}),
                 slopes.Output(2, {2, 3}));
   EXPECT_THAT(Read(slopes.Serialize(), 2, 1),
-              StatusIs(kUnimplemented, HasSubstr("slopes that are no constant")));
+              StatusIs(kUnimplemented, HasSubstr("slopes that are not constant")));
   PayloadBuilder payload;
   fb::FullyConnectedT& node = payload.Add<fb::FullyConnectedT>(NodeType::FullyConnected);
   node.input1_id = payload.Input(0, {2, 3});
@@ -199,7 +199,7 @@ TEST(GraphNodesTest, RefusesSlopesAndBiasesThatAreComputed) {
   node.bias_id = payload.Input(1, {4});
   node.output_id = payload.Output(2, {2, 4});
   EXPECT_THAT(Read(payload.Serialize(), 2, 1),
-              StatusIs(kUnimplemented, HasSubstr("a filter or bias that is no constant")));
+              StatusIs(kUnimplemented, HasSubstr("a filter or bias that is not constant")));
 }
 
 TEST(GraphNodesTest, RefusesFiltersThatAreComputed) {
@@ -211,7 +211,7 @@ TEST(GraphNodesTest, RefusesFiltersThatAreComputed) {
   node.bias_id = kNoId;
   node.output_id = payload.Output(2, {2, 4});
   EXPECT_THAT(Read(payload.Serialize(), 2, 1),
-              StatusIs(kUnimplemented, HasSubstr("a filter or bias that is no constant")));
+              StatusIs(kUnimplemented, HasSubstr("a filter or bias that is not constant")));
 }
 
 TEST(GraphNodesTest, RefusesSizesThatNodesDoNotCompute) {

@@ -24,13 +24,13 @@
 namespace belay::xnnpack {
 namespace {
 
-constexpr uint32_t kMaxExternals = 4096;  // as its runtime allows
+constexpr uint32_t kMaxExternals = 4096;  // limit of ExecuTorch's runtime
 constexpr int64_t kMaxBytes = int64_t{1} << 47;
 constexpr std::string_view kTables = "the payload's tables";
 
 absl::Status Invalid(std::string message) { return absl::InvalidArgumentError(std::move(message)); }
 
-// Bytes per element; nullopt for datatypes that no value has here.
+// Bytes per element; nullopt for unsupported datatypes.
 std::optional<int64_t> ElementBytes(Datatype datatype) {
   switch (datatype) {
     case Datatype::FP32:
@@ -65,7 +65,7 @@ class Reader {
 
   absl::StatusOr<Graph> Read() {
     if (root_.values() == nullptr || root_.nodes() == nullptr) {
-      return Invalid("the graph has no list of values or none of nodes");
+      return Invalid("the graph has no list of values or no list of nodes");
     }
     if (root_.num_externs() > kMaxExternals) {
       return Invalid(absl::StrCat(root_.num_externs(), " external values, at most ", kMaxExternals,
@@ -107,13 +107,13 @@ class Reader {
         return Invalid(absl::StrCat("constant ", index, " does not exist, there are ",
                                     old == nullptr ? 0 : old->size()));
       }
-      return absl::UnimplementedError("constants in the tables, as payloads of XN00 have them");
+      return absl::UnimplementedError("constants in the tables, the format of XN00 payloads");
     }
     if (index >= data->size()) {
       return Invalid(absl::StrCat("constant ", index, " does not exist, there are ", data->size()));
     }
     const fb::ConstantDataOffset& entry = *data->Get(index);
-    // An empty key is none, as flatc's object API writes it.
+    // flatc's object API writes a missing key as an empty string.
     if (entry.named_key() != nullptr && entry.named_key()->size() > 0) {
       return named_data_.Find(
           std::string_view(entry.named_key()->data(), entry.named_key()->size()));
@@ -136,7 +136,7 @@ class Reader {
     } else {
       tensor = wire.value_as_TensorValue();
     }
-    if (tensor == nullptr) return Invalid("it is no tensor");
+    if (tensor == nullptr) return Invalid("it is not a tensor");
     Value value;
     value.id = tensor->id_out();
     value.datatype = tensor->datatype();
@@ -169,7 +169,7 @@ class Reader {
     ABSL_RETURN_IF_ERROR(ReadQuantization(quantized, value));
     ABSL_RETURN_IF_ERROR(ReadExternal(*tensor, value));
     if (!index_of_id_.emplace(value.id, static_cast<int>(graph_.values.size())).second) {
-      return Invalid(absl::StrCat("the id ", value.id, " is there already"));
+      return Invalid(absl::StrCat("the id ", value.id, " is a duplicate"));
     }
     written_.push_back(value.is_constant || value.argument >= 0);
     graph_.values.push_back(std::move(value));
@@ -205,7 +205,7 @@ class Reader {
     }
     if (!value.is_constant) {
       return absl::UnimplementedError(absl::StrCat("datatype ", DatatypeName(value.datatype),
-                                                   " of a value that is no constant"));
+                                                   " of a value that is not constant"));
     }
     if (quant->channel_dim() < 0 || quant->channel_dim() >= value.sizes.size()) {
       return Invalid(absl::StrCat("channel_dim ", quant->channel_dim(), " of sizes ",
@@ -230,7 +230,7 @@ class Reader {
       return Invalid(absl::StrCat("expected ", channels, " scales, got ", count, " in ",
                                   bytes.size(), " bytes"));
     }
-    // At most the constant's bytes; but many values may be of one constant.
+    // At most the constant's bytes; but many values may share one constant.
     ABSL_RETURN_IF_ERROR(memory_.Take(count * sizeof(float), "scales"));
     ABSL_RETURN_IF_ERROR(CheckMemory(count * sizeof(float), "scales"));
     value.channel_scales.resize(count);
@@ -262,7 +262,7 @@ class Reader {
         static_cast<int>(is_argument ? id : id - arguments_);
     std::vector<bool>& taken = is_argument ? argument_taken_ : output_taken_;
     const size_t index = is_argument ? id : id - arguments_;
-    if (taken[index]) return Invalid(absl::StrCat("external id ", id, " is there already"));
+    if (taken[index]) return Invalid(absl::StrCat("external id ", id, " is used twice"));
     taken[index] = true;
     return absl::OkStatus();
   }
@@ -271,11 +271,11 @@ class Reader {
 
   absl::StatusOr<int> Find(uint32_t id) const {
     const auto it = index_of_id_.find(id);
-    if (it == index_of_id_.end()) return Invalid(absl::StrCat("there is no value of id ", id));
+    if (it == index_of_id_.end()) return Invalid(absl::StrCat("no value has id ", id));
     return it->second;
   }
 
-  // Inputs and output by their ids; one that is left out is -1.
+  // Resolves ids of inputs and output to indices; an omitted input is -1.
   absl::Status Resolve(const Operands& operands, Node& node) const {
     node.flags = operands.flags;
     for (const uint32_t& id : operands.inputs) {
@@ -310,7 +310,7 @@ class Reader {
     if (const fb::OutputMinMax* bounds = wire.output_min_max(); bounds != nullptr) {
       node.min = bounds->output_min();
       node.max = bounds->output_max();
-      // Also false for what is no number.
+      // Also rejects NaN.
       if (!(node.min < node.max)) {
         return Invalid(absl::StrCat("expected bounds that are less and greater, got ", node.min,
                                     " and ", node.max));
@@ -371,7 +371,7 @@ class Reader {
       }
     }
     if (node.type == NodeType::PReLU && !graph_.input(node, 1)->is_constant) {
-      return absl::UnimplementedError("slopes that are no constant");
+      return absl::UnimplementedError("slopes that are not constant");
     }
     return absl::OkStatus();
   }
@@ -379,7 +379,7 @@ class Reader {
   static absl::Status CheckWeights(const Node& node, const Value& input, const Value& filter,
                                    const Value* bias, const Value& output) {
     if (!filter.is_constant || (bias != nullptr && !bias->is_constant)) {
-      return absl::UnimplementedError("a filter or bias that is no constant");
+      return absl::UnimplementedError("a filter or bias that is not constant");
     }
     if (input.datatype == Datatype::FP32) {
       if (filter.datatype == Datatype::FP32 &&
@@ -405,7 +405,7 @@ class Reader {
     return absl::UnimplementedError(absl::StrCat(
         "input ", DatatypeName(input.datatype), ", filter ", DatatypeName(filter.datatype),
         ", bias ", bias == nullptr ? "none" : DatatypeName(bias->datatype), ", output ",
-        DatatypeName(output.datatype), " is no combination that is supported"));
+        DatatypeName(output.datatype), " is not a supported combination"));
   }
 
   const fb::Graph& root_;

@@ -1,4 +1,4 @@
-// Payload → graph. Everything that is computed with later is checked here.
+// Parses a payload into a graph and validates everything that later computations depend on.
 #ifndef BELAY_BACKENDS_XNNPACK_GRAPH_READER_H_
 #define BELAY_BACKENDS_XNNPACK_GRAPH_READER_H_
 
@@ -12,23 +12,24 @@
 
 namespace belay::xnnpack {
 
-// What holds for the result:
-//   - each value has at most 6 dimensions, none of them 0, and fewer than 2^47 bytes; quantization
-//     parameters are there where its datatype has some, scales are positive normal numbers
+// Guarantees of the result:
+//   - each value has at most 6 dimensions, none of them 0, and fewer than 2^47 bytes; values of
+//     quantized datatypes have quantization parameters; scales are positive normal numbers
 //   - a constant has at least the bytes of its elements
-//   - a node's inputs were written by nodes before it or are constants or arguments; each value is
-//     written at most once, each output of the call exactly once, nothing else is
-//   - the datatypes of a node's operands are those that it has here, filters, biases and slopes are
-//     constants, and the sizes of its output are those that follow from its inputs (OutputSizes)
-// Constants are views of the payload or of named data. Nothing else of the payload is referred to.
+//   - a node's inputs are constants, arguments, or outputs of earlier nodes; each value is written
+//     at most once, and each output of the call exactly once; constants and arguments are not
+//     written
+//   - the operands of a node have supported datatypes; filters, biases and slopes are constants;
+//     the output has the sizes that follow from the inputs (OutputSizes)
+// Constants are views of the payload or of named data. Nothing else of the payload is referenced.
 //
 //   kDataLoss           the header or the FlatBuffer is damaged
-//   kInvalidArgument    a rule is broken, or the graph does not fit the call's numbers of arguments
-//                       and outputs; names value or node
-//   kNotFound           no named data for a key
-//   kUnimplemented      another version of the format; a node type, a datatype or a combination that
-//                       the library or this backend lacks; names it
-//   kResourceExhausted  `memory`, from which the tables are taken
+//   kInvalidArgument    a rule is violated, or the graph does not match the call's number of
+//                       arguments and outputs; names the value or node
+//   kNotFound           a key without named data
+//   kUnimplemented      another version of the format; a node type, datatype or combination that
+//                       the library or this backend does not support; names it
+//   kResourceExhausted  `memory`, which is charged for the tables
 absl::StatusOr<Graph> ReadGraph(absl::Span<const std::byte> payload, const NamedDataMap& named_data,
                                 size_t arguments, size_t outputs, MemoryBudget& memory);
 

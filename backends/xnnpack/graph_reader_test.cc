@@ -125,8 +125,9 @@ TEST(GraphReaderTest, RefusesAGraphWithoutLists) {
     fb::GraphBuilder graph(builder);
     if (values) graph.add_values(no_values);
     if (!values) graph.add_nodes(no_nodes);
-    EXPECT_THAT(Read(Finish(builder, graph), 0, 0),
-                StatusIs(kInvalid, HasSubstr("the graph has no list of values or none of nodes")));
+    EXPECT_THAT(
+        Read(Finish(builder, graph), 0, 0),
+        StatusIs(kInvalid, HasSubstr("the graph has no list of values or no list of nodes")));
   }
 }
 
@@ -181,7 +182,7 @@ TEST(GraphReaderTest, RefusesMoreExternalsThanItsRuntime) {
 TEST(GraphReaderTest, RefusesAValueThatIsNoTensor) {
   Abs payload;
   payload.graph().values[0]->value.Reset();
-  ExpectRefused(payload, kInvalid, "value 0: it is no tensor");
+  ExpectRefused(payload, kInvalid, "value 0: it is not a tensor");
 }
 
 TEST(GraphReaderTest, RefusesIds) {
@@ -190,7 +191,7 @@ TEST(GraphReaderTest, RefusesIds) {
   ExpectRefused(none, kInvalid, "value 0: it has no id");
   Abs same;
   same.tensor(1).id_out = 0;
-  ExpectRefused(same, kInvalid, "value 1: the id 0 is there already");
+  ExpectRefused(same, kInvalid, "value 1: the id 0 is a duplicate");
 }
 
 TEST(GraphReaderTest, RefusesDims) {
@@ -251,7 +252,7 @@ TEST(GraphReaderTest, RefusesExternals) {
                 "external id 1 is an output of the call, the value is an input");
   Abs twice;
   twice.Input(0, {2, 3});
-  ExpectRefused(twice, kInvalid, "external id 0 is there already");
+  ExpectRefused(twice, kInvalid, "external id 0 is used twice");
   Abs beyond;  // of the external values, but not of the call
   beyond.graph().num_externs = 5;
   beyond.tensor(0).external_id = 3;
@@ -354,7 +355,7 @@ TEST(GraphReaderTest, RefusesChannelScales) {
   ExpectRefused(missing, kInvalid, "value 2: constant 9 does not exist, there are 3");
   QuantizedConv variable;
   variable.QuantizeChannels(variable.x, Datatype::QCINT8, {1}, 0);
-  ExpectRefused(variable, kUnimplemented, "of a value that is no constant");
+  ExpectRefused(variable, kUnimplemented, "of a value that is not constant");
 }
 
 // Whatever is taken: too little of it is said to be, and enough is enough.

@@ -10,20 +10,20 @@
 namespace belay::xnnpack {
 namespace {
 
-// So many parts for each thread: one that got the slower ones leaves some to others.
+// Number of parts per thread, for load balancing by work stealing.
 constexpr size_t kPartsPerThread = 8;
 
 thread_local LibraryCalls calls_of_this_thread;
 
 ThreadPool* PoolOf(pthreadpool_t pool) { return reinterpret_cast<ThreadPool*>(pool); }
 
-// The register that decides what becomes of denormal numbers.
+// Bits of the floating-point control register that flush denormals.
 #if defined(__x86_64__)
 constexpr uint32_t kFlushDenormals = 0x8040;  // results and operands
 uint32_t FloatControl() { return _mm_getcsr(); }
 void SetFloatControl(uint32_t control) { _mm_setcsr(control); }
 #elif defined(__aarch64__)
-constexpr uint64_t kFlushDenormals = 0x1080000;  // of 32 and of 16 bits
+constexpr uint64_t kFlushDenormals = 0x1080000;  // for 32 and 16 bits
 uint64_t FloatControl() {
   uint64_t control;
   asm volatile("mrs %0, fpcr" : "=r"(control));
@@ -36,8 +36,8 @@ int FloatControl() { return 0; }
 void SetFloatControl(int) {}
 #endif
 
-// While it lives denormal numbers count as zero on the thread, if the flags say so: on each alike, or
-// results would depend on who computes them.
+// Flushes denormals on the current thread while in scope, if the flags request it. Every thread
+// must do so, or results would depend on the division of work.
 class DenormalsScope {
  public:
   explicit DenormalsScope(uint32_t flags) : before_(FloatControl()) {
@@ -56,11 +56,11 @@ class DenormalsScope {
 template <size_t kDims>
 struct Tile {
   size_t start[kDims];
-  size_t size[kDims];  // less at the end of a range
+  size_t size[kDims];  // smaller at the end of a range
 };
 
-// Calls visit(tile) for each tile of a grid, the last dimension running fastest; the tiles are divided
-// among the threads in parts of consecutive ones.
+// Calls visit(tile) for each tile of a grid, with the last dimension varying fastest. Threads get
+// parts of consecutive tiles.
 template <size_t kDims, class Visit>
 void ForEachTile(pthreadpool_t pool, uint32_t flags, const size_t (&range)[kDims],
                  const size_t (&tile_size)[kDims], Visit visit) {
@@ -69,7 +69,7 @@ void ForEachTile(pthreadpool_t pool, uint32_t flags, const size_t (&range)[kDims
   size_t total = 1;
   for (size_t d = 0; d < kDims; ++d) {
     counts[d] = range[d] == 0 ? 0 : (range[d] - 1) / tile_size[d] + 1;
-    total *= counts[d];  // no more than elements, which are in memory
+    total *= counts[d];  // at most the number of elements, which are in memory
   }
   if (total == 0) return;
   const auto visit_from_to = [&](size_t begin, size_t end) {
@@ -109,7 +109,7 @@ LibraryCalls LibraryCallsOfThisThread() { return calls_of_this_thread; }
 
 }  // namespace belay::xnnpack
 
-// --- In place of libpthreadpool: <pthreadpool.h> says what each does ---
+// --- Replacements for libpthreadpool; <pthreadpool.h> documents each ---
 
 using belay::xnnpack::ForEachTile;
 using belay::xnnpack::Tile;

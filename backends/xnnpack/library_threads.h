@@ -1,10 +1,11 @@
-// Who works on the library's operators: Belay's pool in place of one of libpthreadpool.
+// Runs the library's operators on Belay's thread pool instead of libpthreadpool's.
 //
-// XNNPACK divides an operator's work by functions pthreadpool_parallelize_…, of another shared library whose pools have
-// threads of their own. library_threads.cc defines those that XNNPACK calls over ThreadPool, and the dynamic linker takes
-// a program's own definitions before those of libraries. So a pthreadpool_t is a ThreadPool here, null for the calling
-// thread alone. pthreadpool_create, defined as well, makes none: whoever else uses libpthreadpool in the
-// process works on the calling thread, as its documentation allows.
+// XNNPACK divides an operator's work with the pthreadpool_parallelize_… functions of
+// libpthreadpool, a shared library whose pools own threads. library_threads.cc defines the
+// functions that XNNPACK calls, on top of ThreadPool. The dynamic linker prefers definitions of the
+// executable over those of libraries. A pthreadpool_t is therefore a ThreadPool here; null runs on
+// the calling thread. pthreadpool_create is defined as well and returns null: other users of
+// libpthreadpool in the process run on the calling thread, as its documentation allows.
 #ifndef BELAY_BACKENDS_XNNPACK_LIBRARY_THREADS_H_
 #define BELAY_BACKENDS_XNNPACK_LIBRARY_THREADS_H_
 
@@ -16,13 +17,14 @@
 
 namespace belay::xnnpack {
 
-// What the library takes for the pool, which must outlive its use. Used at once from several threads,
-// and inside of its own work, it does what the pool does. Results are the same for any number of threads.
+// Converts a pool to the library's handle. The pool must outlive its use. Concurrent and nested use
+// behaves as for ThreadPool. Results do not depend on the number of threads.
 inline pthreadpool_t LibraryPool(ThreadPool* threads) {
   return reinterpret_cast<pthreadpool_t>(threads);
 }
 
-// How often the calling thread came to the functions: to any of them that works, and with work for several threads.
+// Calls of the pthreadpool functions by this thread: all calls with work, and those divided among
+// several threads.
 struct LibraryCalls {
   uint64_t all = 0;
   uint64_t divided = 0;

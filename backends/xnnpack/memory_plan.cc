@@ -14,7 +14,7 @@ std::optional<MemoryPlan> PlanMemory(absl::Span<const Lifetime> lifetimes) {
   std::vector<uint64_t> slots;  // sizes
   std::vector<size_t> slot_of;
   std::multimap<uint64_t, size_t> free;     // by size
-  using Busy = std::pair<int64_t, size_t>;  // until when, slot
+  using Busy = std::pair<int64_t, size_t>;  // last step, slot
   std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy;
   for (const Lifetime& lifetime : lifetimes) {
     while (!busy.empty() && busy.top().first < lifetime.first) {

@@ -1,4 +1,4 @@
-// Where the results of nodes lie in one block of memory.
+// Plans the placement of node results in one block of memory.
 #ifndef BELAY_BACKENDS_XNNPACK_MEMORY_PLAN_H_
 #define BELAY_BACKENDS_XNNPACK_MEMORY_PLAN_H_
 
@@ -10,7 +10,7 @@
 
 namespace belay::xnnpack {
 
-// Something that is needed from step `first` to step `last`, both included.
+// A buffer that is live from step `first` through step `last`.
 struct Lifetime {
   int64_t first = 0, last = 0;
   uint64_t bytes = 0;
@@ -21,9 +21,9 @@ struct MemoryPlan {
   uint64_t bytes = 0;
 };
 
-// Places that are free again are used again, the smallest that is large enough, else the largest,
-// which grows. Lifetimes come in ascending order of `first`. O(n log n). nullopt when the sum does
-// not fit in 64 bits.
+// Reuses free slots: the smallest one that is large enough, else the largest one, which grows.
+// Lifetimes must be in ascending order of `first`. O(n log n). nullopt if the total exceeds 64
+// bits.
 std::optional<MemoryPlan> PlanMemory(absl::Span<const Lifetime> lifetimes);
 
 }  // namespace belay::xnnpack

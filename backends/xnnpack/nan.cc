@@ -13,7 +13,7 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr uint32_t kTransposedWeights = 1;
-// Half of the largest float32: roundings on the way make no sum twice as large.
+// Half of the largest float32: rounding never doubles an intermediate sum.
 constexpr double kLargestSum = std::numeric_limits<float>::max() / 2;
 
 const float* Input(const Operands& operands, int i = 0) {
@@ -28,9 +28,9 @@ float Element(const Value& constant, int64_t i) {
   return element;
 }
 
-// --- Element by element ---
+// --- Elementwise ---
 
-// Of dimension `dim` of the result, counted from the last: how far the next element is.
+// Stride of dimension `dim` of the result, counted from the last.
 int64_t BroadcastStride(const Sizes& sizes, int dim) {
   if (dim >= sizes.size() || sizes[sizes.size() - 1 - dim] == 1) return 0;
   int64_t stride = 1;
@@ -69,7 +69,7 @@ void RestoreClamp(const Operands& operands) {
   for (int64_t i = 0; i < count; ++i) out[i] = std::isnan(in[i]) ? in[i] : out[i];
 }
 
-// exp(x - max) / sum: NaN in the whole row where the largest is infinite.
+// exp(x - max) / sum: the whole row is NaN if the maximum is infinite.
 void RestoreSoftmax(const Operands& operands) {
   const int64_t columns = operands.output_sizes->back();
   const float* in = Input(operands);
@@ -77,7 +77,7 @@ void RestoreSoftmax(const Operands& operands) {
   for (int64_t row = 0; row < Rows(*operands.output_sizes); ++row, in += columns, out += columns) {
     float largest = -kInfinity;
     for (int64_t i = 0; i < columns; ++i) largest = !(in[i] <= largest) ? in[i] : largest;
-    // Once it is NaN, no comparison is true, and a number would replace it.
+    // Comparisons with NaN are false, so the running maximum may lose it.
     const bool any = std::any_of(in, in + columns, [](float x) { return std::isnan(x); });
     if (any || std::isinf(largest)) std::fill_n(out, columns, kNan);
   }
@@ -85,7 +85,7 @@ void RestoreSoftmax(const Operands& operands) {
 
 // --- Windows over images ---
 
-// One result of a node of images, at row y, column x and channel c of image n.
+// Position of one result: row y, column x and channel c of image n.
 struct Position {
   int64_t n, y, x, c;
 };
@@ -101,10 +101,10 @@ void ForEachPosition(const Sizes& sizes, Function function) {
   }
 }
 
-// Where tap `tap` of a window reads; -1 outside of the image, or between the elements of a transposed
-// convolution.
-int64_t ReadPlace(bool transposed, int64_t place, int64_t tap, int64_t stride, int64_t dilation,
-                  int64_t padding, int64_t size) {
+// Returns the input index that tap `tap` of a window reads. -1 outside of the image, and between
+// the elements of a transposed convolution.
+int64_t InputIndex(bool transposed, int64_t place, int64_t tap, int64_t stride, int64_t dilation,
+                   int64_t padding, int64_t size) {
   int64_t read = place * stride + tap * dilation - padding;
   if (transposed) {
     read = place + padding - tap * dilation;
@@ -114,8 +114,8 @@ int64_t ReadPlace(bool transposed, int64_t place, int64_t tap, int64_t stride, i
   return read < size ? std::max<int64_t>(read, -1) : -1;
 }
 
-// Calls function(elements, ky, kx), `elements` being the channels of the place that the tap reads, until it
-// says that it is enough.
+// Calls function(elements, ky, kx) for each tap until it returns that it is done; `elements` are
+// the channels at the input position of the tap.
 template <class Function>
 void ForEachTap(const Node& node, const Operands& operands, const Position& at, Function function) {
   const Window& w = node.window;
@@ -123,18 +123,18 @@ void ForEachTap(const Node& node, const Operands& operands, const Position& at, 
   const bool transposed = node.type == NodeType::ConvTranspose2d;
   for (int64_t ky = 0; ky < w.kernel_height; ++ky) {
     const int64_t y =
-        ReadPlace(transposed, at.y, ky, w.stride_height, w.dilation_height, w.top, in[1]);
+        InputIndex(transposed, at.y, ky, w.stride_height, w.dilation_height, w.top, in[1]);
     if (y < 0) continue;
     for (int64_t kx = 0; kx < w.kernel_width; ++kx) {
       const int64_t x =
-          ReadPlace(transposed, at.x, kx, w.stride_width, w.dilation_width, w.left, in[2]);
+          InputIndex(transposed, at.x, kx, w.stride_width, w.dilation_width, w.left, in[2]);
       if (x < 0) continue;
       if (function(Input(operands) + ((at.n * in[1] + y) * in[2] + x) * in[3], ky, kx)) return;
     }
   }
 }
 
-// Whether the library may have put a bound in the place of a NaN.
+// Whether the library may have replaced a NaN with a bound.
 bool IsBound(const Node& node, float result) { return !(result > node.min && result < node.max); }
 
 void RestoreConvolution(const Graph& graph, const Node& node, const Operands& operands) {
@@ -181,7 +181,7 @@ void RestoreLinear(const Graph& graph, const Node& node, const Operands& operand
   }
 }
 
-// Averages are NaN where their sum is, maxima where an element is.
+// An average is NaN if its sum is; a maximum is NaN if an element is.
 void RestorePool(const Node& node, const Operands& operands) {
   const bool average = node.type == NodeType::AvgPooling2d;
   float* out = Output(operands);
@@ -215,7 +215,7 @@ void RestoreGlobalAverage(const Node& node, const Operands& operands) {
 }  // namespace
 
 float LargestMagnitude(const void* numbers, int64_t count) {
-  // The bits of magnitudes are in the order of the numbers, and NaN comes behind infinity.
+  // Bit patterns of magnitudes are ordered like the numbers, and NaN follows infinity.
   constexpr int32_t kMagnitude = 0x7fffffff, kInfinityBits = 0x7f800000;
   int32_t largest = 0;
   for (int64_t i = 0; i < count; ++i) {

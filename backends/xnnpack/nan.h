@@ -1,7 +1,7 @@
-// NaN where the library loses it. XNNPACK of 2022 clamps the float32 results of many operators even when
-// no bounds are asked for, by an instruction that takes a NaN for the bound; its maxima and minima take
-// the other operand. PyTorch has NaN there. Where no NaN can be, which bounds of magnitudes show nearly
-// always, nothing is to be done; else RestoreNan() puts them back.
+// Restores NaN results that the library loses. XNNPACK of 2022 clamps the float32 results of many
+// operators even without bounds, by an instruction that replaces NaN with the bound. Its maxima and
+// minima return the other operand instead of NaN. PyTorch returns NaN there. Bounds of magnitudes
+// nearly always prove that no NaN can occur; otherwise RestoreNan() is called.
 #ifndef BELAY_BACKENDS_XNNPACK_NAN_H_
 #define BELAY_BACKENDS_XNNPACK_NAN_H_
 
@@ -13,30 +13,30 @@
 
 namespace belay::xnnpack {
 
-// The largest |x| of so many float32 numbers at any address; infinity when one is infinite or NaN. It
-// reads them once.
+// Returns the largest |x| of `count` float32 numbers at any alignment; infinity if one is infinite
+// or NaN. Reads them once.
 float LargestMagnitude(const void* numbers, int64_t count);
 
-// Whether the node's results lack NaN that its operands cause: it computes on FP32, and the library clamps
-// its results.
+// Whether the library loses NaN in the node's results: the node computes on FP32, and the library
+// clamps its results.
 bool LosesNan(const Graph& graph, const Node& node);
 
-// The largest |x| of a node's weights and of its bias; 0 of those that it does not have, or of other
-// datatypes than FP32.
+// The largest |x| of a node's weights and of its bias; 0 if absent or not FP32.
 struct WeightMagnitudes {
   float filter = 0, bias = 0;
 };
 WeightMagnitudes WeightMagnitudesOf(const Graph& graph, const Node& node);
 
-// At least the largest |x| of the node's results, and of every sum and product on the way to them;
-// infinity when some may be infinite or NaN, and of nodes about which nothing is known. `inputs` are such
-// bounds of the operands (not of weights).
+// Returns an upper bound of |x| over the node's results and all intermediate sums and products.
+// Infinity if one may be infinite or NaN, and for nodes without a known bound. `inputs` are such
+// bounds of the operands, except for weights.
 float ResultMagnitude(const Node& node, const WeightMagnitudes& weights,
                       absl::Span<const float> inputs, const Operands& operands);
 
-// Makes those results NaN which are NaN by the node's definition. The others stay as the library computed
-// them. Precondition: LosesNan(), and Value::constant is still there. Takes as long as plain loops over the
-// operands; of convolutions and linear layers, over those of the results that are one of the bounds.
+// Sets the results to NaN that are NaN by the node's definition; other results stay as the library
+// computed them. Precondition: LosesNan(), and Value::constant is still valid. Costs as much as
+// plain loops over the operands; for convolutions and linear layers, only over those of results
+// that equal a bound.
 void RestoreNan(const Graph& graph, const Node& node, const Operands& operands);
 
 }  // namespace belay::xnnpack

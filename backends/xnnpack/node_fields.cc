@@ -11,7 +11,7 @@
 namespace belay::xnnpack {
 namespace {
 
-// Of kernels, strides, paddings: what the library computes of them fits in 32 bits.
+// Limit of kernels, strides and padding, so that the library's 32-bit arithmetic does not overflow.
 constexpr uint32_t kMaxWindowNumber = 32767;
 
 absl::Status Invalid(std::string message) { return absl::InvalidArgumentError(std::move(message)); }
@@ -58,7 +58,7 @@ absl::StatusOr<Operands> ReadFields(const fb::Convolution& wire, Node& node) {
 
 absl::StatusOr<Operands> ReadFields(const fb::Pool& wire, Node& node) {
   Window& w = node.window;
-  // Averages have no dilation; the field is 0.
+  // Average pools have no dilation; the field is 0.
   const bool dilated = node.type == NodeType::MaxPooling2d;
   const uint32_t dilation_height = dilated ? wire.dilation_height() : 1;
   const uint32_t dilation_width = dilated ? wire.dilation_width() : 1;

@@ -1,4 +1,4 @@
-// What a node of a payload says besides its type: each type has a table of fields of its own.
+// Reads the type-specific fields of a payload's nodes.
 #ifndef BELAY_BACKENDS_XNNPACK_NODE_FIELDS_H_
 #define BELAY_BACKENDS_XNNPACK_NODE_FIELDS_H_
 
@@ -12,24 +12,24 @@
 
 namespace belay::xnnpack {
 
-// The values that a node reads and writes, by the payload's ids.
+// Ids in the payload of the values that a node reads and writes.
 struct Operands {
   std::vector<uint32_t> inputs;
   uint32_t output = 0;
   uint32_t flags = 0;
-  bool last_is_optional = false;  // the last input may be kInvalidId: there is none
+  bool last_is_optional = false;  // the last input may be kInvalidId: omitted
 };
 inline constexpr uint32_t kInvalidId = UINT32_MAX;
 
-// Fills the numbers of `node`, whose type is `wire`'s: window, numbers, more_numbers, number.
-//   kInvalidArgument  no fields; numbers that are not as many as the node says, or that no
-//                     window can have
-// Precondition: the verifier found the fields to be of the node's type and inside of the payload.
+// Sets the parameters of `node` from `wire`: window, numbers, more_numbers, number.
+//   kInvalidArgument  the fields are missing; a list does not have the declared length, or a window
+//                     has an impossible parameter
+// Precondition: the verifier accepted the fields for the node's type.
 absl::StatusOr<Operands> ReadNodeFields(const fb::Node& wire, Node& node);
 
-// The numbers of a list, which may be missing: as many as `count` says, if it says it, and no more
-// than a value can have dimensions; else kInvalidArgument. "4 numbers for 3 dimensions" is the
-// mistake that counts next to lists make.
+// Reads a list of numbers, which may be missing. kInvalidArgument unless it has `count` elements,
+// if given, and at most the maximum number of dimensions. Catches a count that contradicts its
+// list: "4 numbers for 3 dimensions".
 absl::StatusOr<Sizes> ReadNumbers(const flatbuffers::Vector<uint32_t>* numbers,
                                   std::optional<uint32_t> count);
 

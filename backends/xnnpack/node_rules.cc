@@ -23,7 +23,7 @@ constexpr NodeRule kRules[] = {
     {NodeType::Multiply, kYes, kYes},
     {NodeType::Subtract, kYes, kYes},
     {NodeType::Floor, kYes, kNo},
-    // Between the two.
+    // Converts between the two.
     {NodeType::Convert, kYes, kYes},
     {NodeType::GlobalAvgPooling2d, kYes, kYes},
     {NodeType::StaticReshape, kYes, kYes, kMoves},

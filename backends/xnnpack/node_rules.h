@@ -1,4 +1,4 @@
-// What each node type is here, one row each: which operands it computes with, and whether.
+// Support table: one row per node type.
 #ifndef BELAY_BACKENDS_XNNPACK_NODE_RULES_H_
 #define BELAY_BACKENDS_XNNPACK_NODE_RULES_H_
 
@@ -10,15 +10,15 @@ namespace belay::xnnpack {
 
 struct NodeRule {
   NodeType type;
-  // Whether the library (with what the backend itself moves) computes it on FP32, on QINT8.
+  // Whether the library, or the backend's own data movement, supports it on FP32 and on QINT8.
   bool fp32, qint8;
-  // Inputs and output must have the same quantization parameters: it only moves elements.
+  // Only moves elements: inputs and output must have the same quantization parameters.
   bool moves = false;
-  // The library does not have it on FP32, and functions.h computes it.
+  // The library does not support it on FP32; functions.h computes it.
   bool function = false;
 };
 
-// Null for a tag that no node type has.
+// Returns null for an unknown node type.
 const NodeRule* FindNodeRule(NodeType type);
 
 std::string_view NodeTypeName(NodeType type);  // "Conv2d"; "node type 99"

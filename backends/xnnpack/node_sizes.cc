@@ -25,14 +25,14 @@ absl::Status CheckRank(const Sizes& sizes, int rank) {
       absl::StrCat("expected an input of rank ", rank, ", got ", FormatSizes(sizes)));
 }
 
-// One entry per dimension of the input.
+// Requires one entry per dimension of the input.
 absl::Status CheckCount(const Sizes& numbers, const Sizes& input) {
   if (numbers.size() == input.size()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "expected a number per dimension of ", FormatSizes(input), ", got ", FormatSizes(numbers)));
 }
 
-// The places of a window of `kernel` elements along a dimension.
+// Number of positions of a window of `kernel` elements along a dimension.
 CheckedInt Places(CheckedInt size, CheckedInt padding, CheckedInt kernel, CheckedInt dilation,
                   CheckedInt stride) {
   return FloorDiv(size + padding - ((kernel - 1) * dilation + 1), stride) + 1;
@@ -94,7 +94,7 @@ absl::StatusOr<Sizes> ConvolutionSizes(const Node& node, SizeList sizes) {
 absl::StatusOr<Sizes> PoolSizes(const Node& node, const Sizes& input) {
   ABSL_RETURN_IF_ERROR(CheckRank(input, 4));
   const Window& w = node.window;
-  // A window that lies in the padding alone has no elements.
+  // A window that is entirely in the padding would be empty.
   if (std::max(w.top, w.bottom) >= w.kernel_height || std::max(w.left, w.right) >= w.kernel_width) {
     return absl::InvalidArgumentError("the padding is not less than the window");
   }
@@ -162,8 +162,8 @@ absl::StatusOr<Sizes> ReshapeSizes(const Node& node, const Sizes& input) {
     known = known * result[inferred];
   }
   if (!(known == CheckedInt(numel))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(FormatSizes(input), " has not the elements of ", FormatSizes(node.numbers)));
+    return absl::InvalidArgumentError(absl::StrCat(
+        FormatSizes(input), " does not have as many elements as ", FormatSizes(node.numbers)));
   }
   return result;
 }
@@ -221,7 +221,7 @@ absl::StatusOr<Sizes> Unchecked(const Node& node, SizeList sizes) {
         perm.push_back(static_cast<uint8_t>(std::min<int64_t>(dim, 255)));
       if (!IsPermutation(perm)) {
         return absl::InvalidArgumentError(
-            absl::StrCat(FormatSizes(node.numbers), " is no permutation"));
+            absl::StrCat(FormatSizes(node.numbers), " is not a permutation"));
       }
       Sizes result;
       for (int64_t dim : node.numbers) result.push_back(input[static_cast<int>(dim)]);
@@ -233,7 +233,7 @@ absl::StatusOr<Sizes> Unchecked(const Node& node, SizeList sizes) {
       ABSL_RETURN_IF_ERROR(CheckCount(node.numbers, input));
       ABSL_RETURN_IF_ERROR(CheckCount(node.more_numbers, input));
       Sizes result;
-      // Each is less than 2^32, but for the input's size.
+      // Every term is below 2^32, except the input's size.
       for (int i = 0; i < input.size(); ++i) {
         const CheckedInt size = CheckedInt(input[i]) + node.numbers[i] + node.more_numbers[i];
         if (!size.ok()) return absl::InvalidArgumentError("the padded size is too large");

@@ -1,4 +1,4 @@
-// The sizes of what nodes compute.
+// Shape inference and cost of nodes.
 #ifndef BELAY_BACKENDS_XNNPACK_NODE_SIZES_H_
 #define BELAY_BACKENDS_XNNPACK_NODE_SIZES_H_
 
@@ -11,17 +11,16 @@
 
 namespace belay::xnnpack {
 
-// The sizes of the node's output, by those of its inputs: `sizes[i]` is null for an input that is
-// not there. All sizes are in the order of memory, NHWC where the node is one of images; those of
-// the result are at least 1, or 0 when an input has no elements, and its number of elements fits in 63
-// bits.
-//   kInvalidArgument  the inputs do not fit each other or the node's numbers
+// Returns the sizes of the node's output for the given input sizes; `sizes[i]` is null for an
+// omitted input. All sizes are in memory order, NHWC for image nodes. Result sizes are at least 1,
+// or 0 if an input is empty. The number of elements fits into 63 bits.
+//   kInvalidArgument  the inputs do not match each other or the node's parameters
 absl::StatusOr<Sizes> OutputSizes(const Node& node, absl::Span<const Sizes* const> sizes);
 
-// Of an elementwise node of two inputs. kInvalidArgument: they do not fit each other.
+// Result sizes of an elementwise node with two inputs. kInvalidArgument if they do not broadcast.
 absl::StatusOr<Sizes> BroadcastSizes(const Sizes& a, const Sizes& b);
 
-// Multiply-adds, or what takes as long. Saturates.
+// Cost of the node in multiply-adds. Saturates.
 uint64_t WorkOf(const Node& node, absl::Span<const Sizes* const> sizes, const Sizes& output);
 
 }  // namespace belay::xnnpack

@@ -25,7 +25,7 @@ struct Operator::Call {
   const Operands& operands;
   int64_t channels;
 
-  // Of so many channels; of one element each where the operator does not know channels.
+  // Rows of `channels` elements; of one element if the operator has no channels.
   size_t rows() const {
     return static_cast<size_t>(*NumElements(*operands.sizes[0]) / std::max<int64_t>(channels, 1));
   }
@@ -35,7 +35,7 @@ namespace {
 
 constexpr uint32_t kTransposedWeights = 1, kAlignCorners = 8;
 constexpr int kMaxDims = 6;
-// Averages over many rows have an accumulator per channel on the stack.
+// Averages over many rows keep an accumulator per channel on the stack.
 constexpr int64_t kMaxAveragedChannels = 16384;
 
 absl::Status ToStatus(xnn_status status, std::string_view what) {
@@ -46,13 +46,13 @@ absl::Status ToStatus(xnn_status status, std::string_view what) {
       return absl::ResourceExhaustedError(absl::StrCat("XNNPACK has no memory to ", what));
     case xnn_status_unsupported_parameter:
     case xnn_status_unsupported_hardware:
-      return absl::UnimplementedError(absl::StrCat("XNNPACK does not support to ", what));
+      return absl::UnimplementedError(absl::StrCat("XNNPACK does not support this: ", what));
     default:
       return absl::InvalidArgumentError(absl::StrCat("XNNPACK refuses to ", what));
   }
 }
 
-// --- Setting up: by the kind of the library's function ---
+// --- Setup, by signature of the library's function ---
 
 using Call = Operator::Call;
 
@@ -98,7 +98,7 @@ xnn_status SetUp(const Call& call, xnn_status (*function)(xnn_operator_t, size_t
   return function(call.op, Size(input, 0), Size(input, 1) * Size(input, 2), InputData<In>(call),
                   OutputData<Out>(call), call.operands.threads);
 }
-// Images. A linear layer as a convolution has rows of one place.
+// Images. A linear layer that runs as a convolution has rows of one pixel.
 template <class In, class Out>
 xnn_status SetUp(const Call& call, xnn_status (*function)(xnn_operator_t, size_t, size_t, size_t,
                                                           const In*, Out*, pthreadpool_t)) {
@@ -121,7 +121,7 @@ xnn_status SetUp(const Call& call,
                   static_cast<uint32_t>(call.node.window.adjust_width), InputData<In>(call),
                   OutputData<Out>(call), call.operands.threads);
 }
-// Images of another size.
+// Resizing.
 template <class In, class Out>
 xnn_status SetUp(const Call& call,
                  xnn_status (*function)(xnn_operator_t, size_t, size_t, size_t, size_t, size_t,
@@ -146,16 +146,16 @@ xnn_status SetUpBy(const Call& call) {
   return SetUp(call, kFunction);
 }
 
-// --- Making ---
+// --- Creation ---
 
 int8_t Quantize(float number, const Value& value) {
   const float scaled = number / value.scale + static_cast<float>(value.zero_point);
-  // Of what is no number, the least.
+  // NaN becomes the minimum.
   if (!(scaled > INT8_MIN)) return INT8_MIN;
   return static_cast<int8_t>(std::lrint(std::min(scaled, static_cast<float>(INT8_MAX))));
 }
 
-// The elements of a constant at an address fit for them: its own, or `copy`.
+// Returns the elements of a constant at an aligned address: its own, or that of `copy`.
 template <class T>
 absl::StatusOr<const T*> Elements(const Value* value, AlignedBuffer& copy) {
   if (value == nullptr) return nullptr;
@@ -172,7 +172,7 @@ absl::StatusOr<const T*> Elements(const Value* value, AlignedBuffer& copy) {
 struct Made {
   xnn_status status;
   xnn_status (*set_up)(const Call& call);
-  int64_t channels = 0;  // as Operator::channels_
+  int64_t channels = 0;  // see Operator::channels_
 };
 
 using CreateRows = xnn_status (*)(size_t, size_t, size_t, uint32_t, xnn_operator_t*);
@@ -259,7 +259,7 @@ absl::StatusOr<Made> MakeWeightedQs8(const Graph& graph, const Node& node, xnn_o
                                                     out_zero, out.scale, min, max, flags, op),
                   SetUpBy<xnn_setup_fully_connected_nc_qs8>, channels};
     }
-    // The library has scales per channel for convolutions alone: this is one of 1×1.
+    // The library has per-channel scales only for convolutions, so use a 1x1 convolution.
     window.group_inputs = channels;
     window.group_outputs = out.sizes.back();
   }
@@ -418,7 +418,7 @@ absl::StatusOr<Made> MakeQs8(const Graph& graph, const Node& node, xnn_operator_
 #undef BELAY_BINARY
 }
 
-// --- What the library does not have ---
+// --- Nodes that the library does not have ---
 
 bool MovesElements(NodeType type) {
   switch (type) {
@@ -436,7 +436,7 @@ bool MovesElements(NodeType type) {
   }
 }
 
-// A dense tensor; which type of four bytes is all the same to a copy.
+// A dense tensor. For copies, any dtype of four bytes will do.
 TensorView Elements(const Sizes& sizes, const void* data, size_t element_bytes) {
   return TensorView::Contiguous(element_bytes == 1 ? DType::kInt8 : DType::kInt32, sizes,
                                 const_cast<void*>(data));
@@ -490,8 +490,8 @@ absl::Status InitializeLibrary() {
 }
 
 bool LibraryTakesThreads() {
-  // Whose functions the library found the dynamic linker decides: a process may have loaded the library
-  // before Belay. It is seen where one of its operators, without a pool, comes to work.
+  // The dynamic linker decides which functions the library uses, and a process may have loaded
+  // libpthreadpool before Belay. Detected by running one of the library's operators without a pool.
   static const bool takes = [] {
     constexpr size_t kElements = 1 + XNN_EXTRA_BYTES / sizeof(float);
     const float input[kElements] = {};
@@ -522,7 +522,7 @@ absl::StatusOr<Operator> Operator::Create(const Graph& graph, const Node& node) 
   xnn_operator_t op = nullptr;
   ABSL_ASSIGN_OR_RETURN(const Made made,
                         qint8 ? MakeQs8(graph, node, &op) : MakeF32(graph, node, &op));
-  ABSL_RETURN_IF_ERROR(ToStatus(made.status, "make the operator with these numbers"));
+  ABSL_RETURN_IF_ERROR(ToStatus(made.status, "create the operator with these parameters"));
   result.operator_.reset(op);
   result.set_up_ = made.set_up;
   result.channels_ = made.channels;
@@ -550,7 +550,7 @@ uint64_t Operator::Bytes(const Graph& graph, const Node& node) {
     case NodeType::Conv2d:
     case NodeType::DepthwiseConv2d:
     case NodeType::ConvTranspose2d: {
-      // Packed: each output channel has its filter, a bias and a scale.
+      // Packed weights: a filter, a bias and a scale per output channel.
       constexpr uint64_t kDepthwiseTaps = 25;
       if (w.group_inputs == 1 && w.group_outputs == 1 && taps <= kDepthwiseTaps) {
         bound.Add(round_up(w.groups, kChannelsTile), (taps + 8) * sizeof(float));
@@ -560,7 +560,7 @@ uint64_t Operator::Bytes(const Graph& graph, const Node& node) {
                      product({taps, round_up(w.group_inputs, kInputsTile)}) + 8}),
             sizeof(float));
       }
-      // A transposed one is many of a kernel's part each.
+      // A transposed convolution is split into subconvolutions, each with part of the kernel.
       if (node.type == NodeType::ConvTranspose2d) {
         bound.Add(product({static_cast<uint64_t>(w.stride_height),
                            static_cast<uint64_t>(w.stride_width)}),
@@ -570,7 +570,7 @@ uint64_t Operator::Bytes(const Graph& graph, const Node& node) {
     }
     case NodeType::AvgPooling2d:
     case NodeType::MaxPooling2d:
-      // Pointers to what each place of the output reads; rows are rounded up.
+      // Indirection buffer: a pointer per output position and tap; rows are rounded up.
       bound.Add(product({static_cast<uint64_t>(output[1]) + kChannelsTile,
                          static_cast<uint64_t>(output[2]) + kChannelsTile, taps}),
                 sizeof(void*));
@@ -608,7 +608,7 @@ absl::Status Operator::Run(const Node& node, const Operands& operands) const {
         operands.sizes[0]->back(), " channels; the operator was made for ", channels_));
   }
   const Call call{operator_.get(), node, operands, channels_};
-  ABSL_RETURN_IF_ERROR(ToStatus(set_up_(call), "set the operator up for these sizes"));
+  ABSL_RETURN_IF_ERROR(ToStatus(set_up_(call), "set up the operator for these sizes"));
   return ToStatus(xnn_run_operator(operator_.get(), operands.threads), "run the operator");
 }
 

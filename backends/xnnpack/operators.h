@@ -1,4 +1,4 @@
-// The library's operators for nodes of a graph.
+// Creates and runs the library's operators for nodes of a graph.
 #ifndef BELAY_BACKENDS_XNNPACK_OPERATORS_H_
 #define BELAY_BACKENDS_XNNPACK_OPERATORS_H_
 
@@ -15,33 +15,34 @@
 
 namespace belay::xnnpack {
 
-// What a node computes with, in one call.
+// Operands of a node in one call.
 struct Operands {
-  absl::Span<const Sizes* const> sizes;  // of the inputs, null for one that is not there
-  absl::Span<const void* const> inputs;  // of constants of a convolution or linear layer: unused
+  absl::Span<const Sizes* const> sizes;  // of the inputs; null if omitted
+  absl::Span<const void* const> inputs;  // unused for constants of convolutions and linear layers
   const Sizes* output_sizes;             // OutputSizes()
   void* output;
   pthreadpool_t threads = nullptr;  // LibraryPool()
 };
 
-// Computes one node. Used by one thread at a time. The library reads up to kOverread bytes behind
-// the end of an input; it writes into the output only.
+// Computes one node. Not thread-safe. The library may read up to kOverread bytes past the end of an
+// input; it writes within the output only.
 class Operator {
  public:
   static constexpr size_t kOverread = XNN_EXTRA_BYTES;
 
-  // The library's operator, with its weights packed; none for nodes that move elements or are functions. Refers to
-  // nothing of the graph. Precondition: the graph is one of ReadGraph, InitializeLibrary() was OK.
-  //   kUnimplemented      the library refuses the node's numbers
-  //   kInvalidArgument    it finds them wrong
-  //   kResourceExhausted  it gets no memory
+  // Creates the library's operator and packs its weights. Nodes that move data or have `function`
+  // in their rule need no operator of the library. Does not reference the graph afterwards.
+  // Precondition: the graph comes from ReadGraph, and InitializeLibrary() succeeded.
+  //   kUnimplemented      the library does not support the node's parameters
+  //   kInvalidArgument    the library rejects them as invalid
+  //   kResourceExhausted  the library cannot allocate memory
   static absl::StatusOr<Operator> Create(const Graph& graph, const Node& node);
-  // At least what the library allocates for Create and for Run with these sizes, when they are the
-  // largest. Saturates.
+  // Upper bound of the library's allocations for Create and for Run with sizes up to those of the
+  // graph. Saturates.
   static uint64_t Bytes(const Graph& graph, const Node& node);
 
-  // Errors as above; besides
-  //   kUnimplemented  the number of channels is another than in the graph
+  // Returns the errors of Create, and
+  //   kUnimplemented  the number of channels differs from the graph
   absl::Status Run(const Node& node, const Operands& operands) const;
 
   struct Call;
@@ -52,15 +53,16 @@ class Operator {
   };
   std::unique_ptr<xnn_operator, Delete> operator_;
   xnn_status (*set_up_)(const Call& call) = nullptr;
-  int64_t channels_ = 0;      // that the operator was made for; 0: it is the same for any number
-  size_t element_bytes_ = 4;  // of nodes that move
+  int64_t channels_ = 0;      // for which the operator was created; 0: any number
+  size_t element_bytes_ = 4;  // of nodes that move data
 };
 
-// Once per process, before anything else of the library. kUnimplemented: not on this machine.
+// Must be called once per process before other uses of the library. kUnimplemented if the library
+// does not support this machine.
 absl::Status InitializeLibrary();
 
-// Whether the library's functions for threads are those of library_threads.h. Where they are not, it
-// must be given no pool. After InitializeLibrary(), which was OK.
+// Whether the library calls the pthreadpool functions of library_threads.h. If not, pass it no
+// pool. Precondition: InitializeLibrary() succeeded.
 bool LibraryTakesThreads();
 
 }  // namespace belay::xnnpack

@@ -115,9 +115,9 @@ TEST_F(XnnpackTest, WeightsOfInt8StayWithoutQuantizedInputs) {
   EXPECT_TRUE(result.nodes.empty());
   std::vector<std::string> reasons;
   for (const auto& rejection : result.rejections) reasons.push_back(rejection.reason);
-  EXPECT_THAT(reasons, ElementsAre("what reads it does not compute on int8",
-                                   "what reads it does not compute on int8",
-                                   "its weight is of int8, but not its input and its result"));
+  EXPECT_THAT(reasons,
+              ElementsAre("its user does not compute on int8", "its user does not compute on int8",
+                          "its weight is int8, but its input or result is not"));
 }
 
 TEST_F(XnnpackTest, WeightsMayHaveOneScaleForAll) {

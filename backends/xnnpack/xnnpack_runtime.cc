@@ -53,15 +53,16 @@ Sizes Unpermuted(const Sizes& sizes, const DimOrder& order) {
   return result;
 }
 
-// A tensor of the call that is not the value's.
+// Error for a tensor of the call that does not match the value.
 absl::Status OtherTensor(const Value& value, const Sizes& sizes, const EValue& of_call) {
   return absl::InvalidArgumentError(absl::StrCat(
       "value ", value.id, " is ", FormatSizes(sizes), " of dtype ",
       DTypeName(DtypeOf(value.datatype)), " in the payload, the call has ", of_call.KindName()));
 }
 
-// The order of the dimensions in a tensor's memory; of those in which sizes of 1 may be anywhere, the
-// one with these sizes. A tensor without dimensions may have one of size 1 in the payload.
+// Returns the order of the dimensions in a tensor's memory. If dimensions of size 1 make it
+// ambiguous, the order that yields `sizes`. A tensor of rank 0 may have one dimension of size 1 in
+// the payload.
 absl::StatusOr<DimOrder> OrderOf(const Value& value, const Sizes& sizes, const EValue& of_call) {
   const TensorView* tensor = of_call.get_if<TensorView>();
   if (tensor != nullptr && tensor->dtype == DtypeOf(value.datatype)) {
@@ -130,23 +131,23 @@ class XnnpackHandle final : public DelegateHandle {
   uint64_t ScratchBytes() const override { return scratch_bytes_; }
 
  private:
-  // Where a value lies in a call, and its sizes there.
+  // Location and sizes of a value in a call.
   struct Place {
     Sizes sizes;
     void* data = nullptr;
     void* own = nullptr;  // memory of the delegate, or the call's working memory
-    DimOrder order;       // of the tensor of the call
-    TensorView tensor;    // of an output: the call's
+    DimOrder order;       // of the call's tensor
+    TensorView tensor;    // for an output: the call's
     bool is_read = false;
-    // An output that nodes read, or of other strides than the call's: it goes there at the end.
+    // An output that nodes use, or whose strides differ from the call's; copied at the end.
     bool is_copied = false;
-    // At least the largest |x| in this call; of constants in each. Infinity: not known, or there is an
-    // infinite one or a NaN, if it is exact.
+    // Upper bound of |x| in this call; for constants, in each call. Infinity: unknown, or if it is
+    // exact, an element is infinite or NaN.
     float magnitude = kInfinity;
     bool magnitude_is_exact = false;
   };
 
-  // --- Making ---
+  // --- Initialization ---
 
   absl::Status AddExternals(const DelegateInitContext& context) {
     for (const Node& node : graph_.nodes) {
@@ -154,8 +155,8 @@ class XnnpackHandle final : public DelegateHandle {
         if (input >= 0) places_[input].is_read = true;
       }
     }
-    // The sizes of the call count, as for ExecuTorch, whose files have others in the payload now and
-    // then: NHWC where a row-major tensor comes.
+    // The sizes of the call take precedence, as in ExecuTorch. Some of its files have other sizes
+    // in the payload: NHWC for a row-major tensor.
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       const Value& value = graph_.values[i];
       Place& place = places_[i];
@@ -190,7 +191,7 @@ class XnnpackHandle final : public DelegateHandle {
     return absl::OkStatus();
   }
 
-  // Of weights the operators have copies.
+  // Operators have their own copies of weights.
   bool IsOperand(const Node& node, size_t input) const {
     switch (node.type) {
       case NodeType::FullyConnected:
@@ -208,8 +209,8 @@ class XnnpackHandle final : public DelegateHandle {
     const auto end = static_cast<int64_t>(graph_.nodes.size());
     std::vector<Lifetime> lifetimes(graph_.values.size());
     std::vector<bool> needed(graph_.values.size(), false);
-    // Copies of arguments that can't be read where they are come first; what is copied to an output
-    // at the end stays.
+    // Copies of arguments that cannot be read in place are live from the start. Values that are
+    // copied to an output are live until the end.
     for (int value : arguments_) needed[value] = true;
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
@@ -225,7 +226,7 @@ class XnnpackHandle final : public DelegateHandle {
       lifetime.last = output.output >= 0 ? end + 1 : step;
       needed[node.output] = output.output < 0 || places_[node.output].is_copied;
     }
-    // Constants stay from call to call: a plan of their own, all at once.
+    // Constants persist between calls: a separate plan, all live at once.
     std::vector<Lifetime> constants, results;
     std::vector<int> constant_values;
     for (size_t i = 0; i < graph_.values.size(); ++i) {
@@ -262,7 +263,7 @@ class XnnpackHandle final : public DelegateHandle {
     return absl::OkStatus();
   }
 
-  // Puts results and copies into this memory, where they are not yet.
+  // Places results and copies in this memory, unless they are there already.
   void WorkIn(std::byte* scratch) {
     if (scratch == scratch_) return;
     scratch_ = scratch;
@@ -289,7 +290,8 @@ class XnnpackHandle final : public DelegateHandle {
 
   // --- A call ---
 
-  // The sizes of all values by those of the arguments. On failure they are computed anew next time.
+  // Computes the sizes of all values from those of the arguments. After a failure, the next call
+  // computes them again.
   absl::Status TakeSizes(KernelContext& context) {
     bool same = sizes_are_known_;
     sizes_are_known_ = false;
@@ -315,8 +317,8 @@ class XnnpackHandle final : public DelegateHandle {
     return absl::OkStatus();
   }
 
-  // Of a call with an argument that has no elements: nothing is computed. kUnimplemented when an output
-  // has some nevertheless, such as an average over none.
+  // Handles a call with an empty argument: nothing is computed. kUnimplemented if an output is not
+  // empty, such as an average over no elements.
   absl::Status GiveEmptyOutputs(KernelContext& context) {
     for (int index : outputs_) {
       const Place& place = places_[index];
@@ -359,7 +361,8 @@ class XnnpackHandle final : public DelegateHandle {
     return {list, node.inputs.size()};
   }
 
-  // Where it is, if it is dense and what lies behind it can be read; else a copy.
+  // Uses the argument in place if it is dense and the bytes past its end are readable; else copies
+  // it.
   absl::Status TakeArgument(KernelContext& context, int index) {
     Place& place = places_[index];
     ABSL_ASSIGN_OR_RETURN(const TensorView* tensor, context.Tensor(graph_.values[index].argument));
@@ -397,7 +400,8 @@ class XnnpackHandle final : public DelegateHandle {
     place.magnitude_is_exact = false;
   }
 
-  // A bound by those of the operands that are known already; with `look`, by the operands.
+  // Returns a bound from the known bounds of the operands. With `look`, computes unknown ones from
+  // the operands' elements.
   float MagnitudeOfResult(size_t index, const Operands& operands, bool look = false) {
     const Node& node = graph_.nodes[index];
     float bounds[kMaxInputs];
@@ -439,7 +443,7 @@ class XnnpackHandle final : public DelegateHandle {
     return absl::OkStatus();
   }
 
-  // What lies in the call's working memory.
+  // A value in the call's working memory.
   struct Working {
     int value = 0;
     uint64_t offset = 0;
@@ -451,14 +455,14 @@ class XnnpackHandle final : public DelegateHandle {
   std::vector<WeightMagnitudes> weights_;  // by node
   std::vector<int> arguments_, outputs_;   // values
   int num_arguments_, num_outputs_;
-  AlignedBuffer memory_;  // constants that nodes read
+  AlignedBuffer memory_;  // constants that nodes use
   std::vector<Working> working_;
   uint64_t scratch_bytes_ = 0;
-  std::byte* scratch_ = nullptr;  // where `working_` lies now
+  std::byte* scratch_ = nullptr;  // current address of the `working_` values
   pthreadpool_t threads_;
   EventSink events_;
-  bool is_empty_ = false;        // the call: an argument has no elements
-  bool sizes_are_known_ = true;  // those of the call at its largest, to begin with
+  bool is_empty_ = false;        // an argument of the call is empty
+  bool sizes_are_known_ = true;  // initially the maximum sizes
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The run-time side: ExecuTorch's XNNPACK payloads → the library's operators.
+// The runtime of the XNNPACK backend: executes ExecuTorch's XNNPACK payloads with the library.
 #ifndef BELAY_BACKENDS_XNNPACK_XNNPACK_RUNTIME_H_
 #define BELAY_BACKENDS_XNNPACK_XNNPACK_RUNTIME_H_
 
@@ -9,26 +9,28 @@
 
 namespace belay::xnnpack {
 
-// Executes payloads as ExecuTorch 1.5.0 and Belay write them, node by node. The library's operators
-// are divided among the threads of the call; results are the same for any number of them, and the
-// calling thread works alone where another libpthreadpool was loaded before (library_threads.h).
-// Weights are packed when the delegate is made and their bytes not looked at again. The memory of
-// results is planned for the sizes in the payload and used again as they die; a call may have
+// Executes payloads as written by ExecuTorch 1.5.0 and Belay, node by node.
+//
+// Operators are divided among the threads of the call, with the same results for any number of
+// threads. If another libpthreadpool was loaded first, only the calling thread is used
+// (library_threads.h). Weights are packed at initialization; their bytes are not read again. The
+// memory of results is planned for the sizes in the payload and reused as they die. A call may have
 // smaller sizes.
 class XnnpackRuntime final : public BackendRuntime {
  public:
   std::string_view id() const override { return kBackendId; }
   std::string_view target() const override { return "//backends/xnnpack:runtime"; }
-  //   kDataLoss, kInvalidArgument, kNotFound, kUnimplemented  as ReadGraph (graph_reader.h), and
-  //                       where the library refuses a node or the call's tensors are others
-  //   kResourceExhausted  no memory, or context.memory: it gives all that is held, of packed weights
-  //                       and tables of the library an upper bound
-  // The handle's ExecuteWithin takes each node and its multiply-adds from the budget, and logs a
-  // step of the node's debug handle. Besides errors of the budget:
-  //   kInvalidArgument  an argument of another dtype or rank, or sizes that do not fit the graph
-  //   kOutOfRange       a value would be larger than planned
-  //   kUnimplemented    sizes that change what operators were made for (channels)
-  // It allocates only where sizes of images differ from those of the call before.
+  //   kDataLoss, kInvalidArgument, kNotFound, kUnimplemented  as ReadGraph (graph_reader.h), and if
+  //                       the library rejects a node or the call's tensors do not match
+  //   kResourceExhausted  allocation failed, or context.memory is exhausted: it is charged for all
+  //                       memory held; packed weights and tables of the library are charged by an
+  //                       upper bound
+  // The handle's ExecuteWithin charges each node and its multiply-adds to the budget, and logs a
+  // step with the node's debug handle. Besides budget errors:
+  //   kInvalidArgument  an argument of another dtype or rank, or sizes that do not match the graph
+  //   kOutOfRange       a value would exceed its planned size
+  //   kUnimplemented    sizes for which operators would have to be recreated (channels)
+  // It allocates only if sizes of images differ from those of the previous call.
   absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(
       const DelegateInitContext& context, absl::Span<const std::byte> blob) const override;
 };

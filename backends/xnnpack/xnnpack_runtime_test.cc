@@ -320,7 +320,7 @@ TEST(XnnpackRuntimeTest, NamesWhatTheLibraryRefuses) {
   pool.output_id = payload.Output(1, {1, 2, 2, 1});
   EXPECT_THAT(Init(payload, Float({1, 2, 2, 1}), Float({1, 2, 2, 1})),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("node 0 (MaxPooling2d): XNNPACK refuses to make the operator")));
+                       HasSubstr("node 0 (MaxPooling2d): XNNPACK refuses to create the operator")));
 }
 
 TEST(XnnpackRuntimeTest, AveragesHaveAsManyChannelsAsTheStackHasRoomFor) {

@@ -314,7 +314,7 @@ TEST_F(XnnpackTest, ValuesMayBeReturnedMoreThanOnce) {
 TEST_F(XnnpackTest, SaysWhyNot) {
   const std::pair<std::string, std::string> cases[] = {
       {Program({}, "%x: f32[2,3] user_input", "%y: f32[2,3] = edge.aten.gelu.default(%x)"),
-       "this XNNPACK has no Gelu"},
+       "this XNNPACK does not support Gelu"},
       {Program({}, "%x: f32[2,3] user_input", "%y: f32[2,3] = edge.aten.erf.default(%x)"),
        "operator aten.erf.default is not supported"},
       {Program({}, "%x: i64[2,3] user_input", "%y: i64[2,3] = edge.aten.abs.default(%x)"),
@@ -329,7 +329,7 @@ TEST_F(XnnpackTest, SaysWhyNot) {
        "not over the last dimension"},
       {Program({}, "%x: f32[2,3] user_input, %z: f32[3,4] user_input",
                "%y: f32[2,4] = edge.aten.mm.default(%x, %z)"),
-       "mat2 is no constant of float32"},
+       "mat2 is not a float32 constant"},
       {Program({}, "%x: f32[2,3] user_input, %z: f32[2,3] user_input",
                "%y: f32[2,3] = edge.aten.add.Tensor(%x, %z, alpha=2)"),
        "alpha is not 1"},
@@ -345,7 +345,7 @@ TEST_F(XnnpackTest, SaysWhyNot) {
        "padding is counted"},
       {Program({}, "%x: f32[2,3] user_input",
                "%y: f32[3,2] = edge.aten.permute_copy.default(%x, [1,0])"),
-       "nothing that computes is connected with it"},
+       "its partition would only move elements"},
       {Program({}, "%x: f32[2,s0] user_input",
                "%y: f32[2,s0] = edge.aten._softmax.default(%x, -1, false)", "%y user_output",
                "s0: [1, 5]"),
@@ -364,12 +364,12 @@ TEST_F(XnnpackTest, SaysWhyNot) {
       {Program({}, "%x: f32[2,3] user_input",
                "%y: i8[2,3] = edge.quantized_decomposed.quantize_per_tensor.default(%x, 0.02, 3, "
                "-127, 127, dtype:i8)"),
-       "its numbers are not from -128 to 127"},
+       "its range is not -128 to 127"},
       {Program({}, "%x: f32[1,3,5,4] user_input",
                "%y: f32[1,3,2,2] = edge.aten._adaptive_avg_pool2d.default(%x, [2,2])"),
-       "its windows are not of one size, or of one element"},
+       "its windows differ in size, or have one element"},
       {Program({}, "%x: f32[2,3] user_input", "%y: f32[2,3] = edge.aten.clamp.default(%x, 2, 1)"),
-       "the bounds are no range"},
+       "the bounds are not a range"},
   };
   for (const auto& [text, reason] : cases) {
     const exir::ExportedProgram program = Parse(text, *ops_);

@@ -13,6 +13,6 @@ expect 1 'FAIL backend demo: took 0 nodes; --allow_undelegated makes this no fai
 expect 0 'backend demo: took 0 nodes' --cases="$cases" --only=topk_tuple_escapes --backend=demo --allow_undelegated
 expect 0 'skipped backend_fails: it has no methods, or expects an error' --cases="$cases" --only=backend_fails --backend=demo --allow_undelegated
 expect 0 '0 passed, 0 failed, 1 skipped' --cases="$cases" --only=backend_fails --backend=demo --allow_undelegated
-expect 2 "--backend: there is no backend 'npu'" "${linear[@]}" --backend=npu
+expect 2 "--backend: unknown backend 'npu'" "${linear[@]}" --backend=npu
 
 exit $((failures > 0))

@@ -26,7 +26,7 @@ expect 0 'backend null: took 0 nodes' --zoo="$zoo" "${model[@]}" --backend=null
 expect 0 'backend demo: took 6 nodes' --zoo="$zoo" "${model[@]}" --backend=demo
 # Whose id is not the folder's name.
 expect 0 'backend xnnpack: took 9 nodes' --zoo="$zoo" "${model[@]}" --backend=xnnpack
-expect 2 "--backend: there is no backend 'npu'" --zoo="$zoo" "${model[@]}" --backend=npu
+expect 2 "--backend: unknown backend 'npu'" --zoo="$zoo" "${model[@]}" --backend=npu
 # Nothing that the demo backend knows.
 nothing=(--zoo="$zoo" --only=sort_gather_scatter --archives=model.pt2 --backend=demo)
 expect 1 'FAIL backend demo: took 0 nodes' "${nothing[@]}"

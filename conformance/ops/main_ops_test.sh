@@ -16,6 +16,6 @@ expect 1 'FAIL backend demo: took 0 nodes; --allow_undelegated makes this no fai
 expect 1 '0 passed, 0 failed, 0 skipped' "${sort[@]}" --backend=demo
 expect 0 'backend demo: took 0 nodes' "${sort[@]}" --backend=demo --allow_undelegated
 expect 1 'FAIL backend demo: took 0 nodes' "${sort[@]}" --backend=null,demo
-expect 2 "--backend: there is no backend 'npu'" "${relu[@]}" --backend=npu
+expect 2 "--backend: unknown backend 'npu'" "${relu[@]}" --backend=npu
 
 exit $((failures > 0))

@@ -70,16 +70,15 @@ const NegativeBytes kDemo[] = {
        return blob;
      }},
     {"D1_constants_missing", "no bytes for the constants", kLoss,
-     "constant 0 lies outside of the blob", [] { return Demo(nullptr, 0); }},
-    {"D2_constant_offset", "a constant behind the blob", kLoss,
-     "constant 0 lies outside of the blob",
+     "constant 0 is outside of the blob", [] { return Demo(nullptr, 0); }},
+    {"D2_constant_offset", "a constant behind the blob", kLoss, "constant 0 is outside of the blob",
      [] { return Demo([](DemoProgram& p) { p.mutable_constants(0)->set_offset(4); }); }},
     {"D2_constant_offset_wraps", "offset + size of a constant wraps", kLoss,
-     "constant 0 lies outside of the blob",
+     "constant 0 is outside of the blob",
      [] {
        return Demo([](DemoProgram& p) { p.mutable_constants(0)->set_offset(~uint64_t{0} - 7); });
      }},
-    {"D2_constant_misaligned", "a constant at byte 2", kLoss, "constant 0 lies outside of the blob",
+    {"D2_constant_misaligned", "a constant at byte 2", kLoss, "constant 0 is outside of the blob",
      [] { return Demo([](DemoProgram& p) { p.mutable_constants(0)->set_offset(2); }, 40); }},
     {"D2_operand", "a value that is computed later", kLoss,
      "instruction 0 uses value 3, which is not computed before it",
@@ -98,7 +97,7 @@ const NegativeBytes kDemo[] = {
        return Demo(
            [](DemoProgram& p) { p.mutable_instructions(0)->mutable_operands()->RemoveLast(); });
      }},
-    {"D3_rank_17", "a constant of 17 dimensions", kLoss, "constant 0 lies outside of the blob",
+    {"D3_rank_17", "a constant of 17 dimensions", kLoss, "constant 0 is outside of the blob",
      [] {
        return Demo([](DemoProgram& p) {
          for (int i = 0; i < 15; ++i) p.mutable_constants(0)->add_sizes(1);
@@ -128,7 +127,7 @@ const NegativeBytes kDemo[] = {
      "expected a tensor of f32 of rank 3",
      [] { return Demo([](DemoProgram& p) { p.mutable_constants(0)->add_sizes(1); }, 24); }},
     {"D9_constant_overflow", "a constant of 2^62 x 2^62 elements", kLoss,
-     "constant 0 lies outside of the blob",
+     "constant 0 is outside of the blob",
      [] {
        return Demo([](DemoProgram& p) {
          p.mutable_constants(0)->set_sizes(0, int64_t{1} << 62);
@@ -136,7 +135,7 @@ const NegativeBytes kDemo[] = {
        });
      }},
     {"D9_constant_negative", "a constant of -1 x -6 elements", kLoss,
-     "constant 0 lies outside of the blob",
+     "constant 0 is outside of the blob",
      [] {
        return Demo([](DemoProgram& p) {
          p.mutable_constants(0)->set_sizes(0, -1);

@@ -158,7 +158,7 @@ TEST_F(CommandTest, LowerNamesBackendsThatExist) {
         LowerOptions{.input = kMlp, .output = Path("out.belay"), .backends = {"nosuch"}});
   });
   EXPECT_EQ(outcome.status, kBadUsage);
-  EXPECT_NE(outcome.errors.find("there is no backend 'nosuch'; there are: "), std::string::npos)
+  EXPECT_NE(outcome.errors.find("unknown backend 'nosuch'; this build has: "), std::string::npos)
       << outcome.errors;
 }
 

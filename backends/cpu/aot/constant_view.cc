@@ -53,7 +53,7 @@ bool Transpose(const Node& node, ConstantView& view) {
   return true;
 }
 
-// To the sizes of the node's result.
+// Applies an expansion to the sizes of the node's result.
 bool Expand(const TensorMeta& result, ConstantView& view) {
   const int added = result.rank() - view.rank();
   if (added < 0) return false;
@@ -69,7 +69,7 @@ bool Expand(const TensorMeta& result, ConstantView& view) {
 }
 
 bool Reshape(const TensorMeta& result, ConstantView& view) {
-  // Dimensions of size 1 come and go.
+  // Only dimensions of size 1 are added or removed.
   const SymInt one = 1;
   std::vector<int64_t> strides;
   int from = 0;
@@ -100,7 +100,7 @@ bool Reshape(const TensorMeta& result, ConstantView& view) {
   return true;
 }
 
-// Whether the operator's result is a view, which `view` then is.
+// Applies the operator to `view`. Returns false if the result is not a view.
 bool Apply(Kind kind, const Node& node, const TensorMeta& result, ConstantView& view) {
   switch (kind) {
     case Kind::kSame:
@@ -204,7 +204,7 @@ ConstantViews::ConstantViews(const exir::ExportedProgram& program)
 
 std::optional<ConstantView> ConstantViews::Find(exir::ValueId value) const {
   const exir::Graph& graph = program_.top();
-  std::vector<std::pair<const Node*, Kind>> views;  // from the end
+  std::vector<std::pair<const Node*, Kind>> views;  // last node first
   for (;;) {
     const exir::NodeId producer = graph.value(value).producer;
     if (!producer.valid()) break;

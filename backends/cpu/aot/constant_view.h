@@ -1,4 +1,4 @@
-// Values that are views of constants: what a weight is behind permutations, reshapes and expansions.
+// Values that are constants seen through permutations, reshapes and expansions.
 #ifndef BELAY_BACKENDS_CPU_AOT_CONSTANT_VIEW_H_
 #define BELAY_BACKENDS_CPU_AOT_CONSTANT_VIEW_H_
 
@@ -14,8 +14,8 @@
 
 namespace belay::cpu {
 
-// The elements of a constant, seen through other sizes and strides. Sizes may be symbolic where the
-// stride is 0: an expansion to a size that only the program's run tells.
+// A constant viewed with other sizes and strides. A size may be symbolic if its stride is 0: an
+// expansion to a size known at run time.
 struct ConstantView {
   exir::ValueId root;                            // the program's input
   const exir::ConstantTensor* tensor = nullptr;  // lives as long as the ConstantViews that found it
@@ -25,25 +25,26 @@ struct ConstantView {
   int rank() const { return static_cast<int>(sizes.size()); }
   // nullopt when a size is symbolic. Shares the constant's bytes.
   std::optional<exir::ConstantTensor> ToTensor() const;
-  // The elements in row-major order, of float32, bfloat16, float16, int64, int32 or int8. nullopt for
-  // other dtypes, when a size is symbolic, and without memory.
+  // Returns the elements in row-major order, for float32, bfloat16, float16, int64, int32 and int8.
+  // nullopt for other dtypes, if a size is symbolic, or if memory is exhausted.
   std::optional<std::vector<double>> Elements() const;
 };
 
-// Finds views of constants in the top graph of a program. Nodes, inputs and constants may come and
-// go meanwhile; of constants it knows those that there were when it was made.
+// Finds views of constants in the top graph of a program. Nodes, inputs and constants may be added
+// and erased meanwhile. Constants that are added after construction are not found.
 class ConstantViews {
  public:
   explicit ConstantViews(const exir::ExportedProgram& program);
 
-  // The value as a view of a parameter, buffer or tensor constant that nothing mutates: the constant
-  // itself, or what copying views (permute, transpose, expand, reshape, squeeze, unsqueeze, clone)
-  // make of it where strides can express that. nullopt for any other value. O(views between).
+  // Returns the value as a view of a parameter, buffer or tensor constant that nothing mutates. The
+  // value is the constant itself, or the result of copying views of it (permute, transpose, expand,
+  // reshape, squeeze, unsqueeze, clone) that strides can express. nullopt for any other value.
+  // O(views between).
   std::optional<ConstantView> Find(exir::ValueId value) const;
   std::optional<ConstantView> Find(const exir::Argument& argument) const;
 
-  // The number that the argument is: a literal, or the element of a constant of one element, of
-  // dtype float32, float64, bfloat16, float16, int64, int32 or bool. nullopt for anything else.
+  // Returns the argument as a scalar: a literal, or the element of a one-element constant of dtype
+  // float32, float64, bfloat16, float16, int64, int32 or bool. nullopt for anything else.
   std::optional<double> Number(const exir::Argument& argument) const;
 
  private:

@@ -20,8 +20,8 @@ namespace belay::cpu {
 
 namespace {
 
-// Constants of so many bytes are named data, smaller ones lie in the blob: an entry, a segment and
-// their alignment cost about 400 bytes.
+// Constants of at least this size are named data; smaller ones are stored in the blob. An entry, a
+// segment and their alignment cost about 400 bytes.
 constexpr size_t kSharedBytes = 1024;
 
 absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
@@ -60,7 +60,7 @@ absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
   return result;
 }
 
-// The backend while it compiles the partitions of one lowering, which share constants.
+// Compiles the partitions of one lowering, which share constants.
 class SharingBackend final : public exir::Backend {
  public:
   std::string_view id() const override { return kBackendId; }

@@ -1,4 +1,4 @@
-// The CPU backend's compile-time side.
+// The compile-time part of the CPU backend.
 #ifndef BELAY_BACKENDS_CPU_AOT_CPU_BACKEND_H_
 #define BELAY_BACKENDS_CPU_AOT_CPU_BACKEND_H_
 
@@ -6,28 +6,35 @@
 
 namespace belay::cpu {
 
-// The id of both sides.
+// The id shared by the compile-time and run-time parts.
 inline constexpr std::string_view kBackendId = "cpu";
 
-// Rewrites a program to the CPU dialect (backends/cpu/README.md) and emits it: the blob is a program
-// file of one method, "forward". Its memory is planned, and the plan proved, like any other's.
-// Constants of 1024 bytes and more are named data under their SHA-256 in hexadecimal digits, so that
-// all delegates of all methods have them once; smaller ones lie in the blob.
+// Rewrites a program to the CPU dialect (backends/cpu/README.md) and emits it. The blob is a
+// program file with one method, "forward". Its memory is planned and the plan is verified as for
+// any program. Constants of 1024 bytes or more become named data under their SHA-256 in
+// hexadecimal, so all delegates of all methods share them. Smaller constants are stored in the
+// blob.
 class CpuBackend final : public exir::Backend {
  public:
   std::string_view id() const override { return kBackendId; }
   std::string_view target() const override { return "//backends/cpu:aot"; }
-  // The debug handle map's identifiers are the handles that the blob's own debug information names
-  // for each instruction; a fused instruction stands for several handles.
-  // Compile specs: "precision" is "program", which is the default; "bfloat16": products and
-  // convolutions of float32 with constant weights compute in bfloat16 (passes/narrow_products.h); or
-  // "winograd": convolutions of 3 by 3 take fewer multiplications and round more (passes/lower_conv2d.h).
-  //   kInvalidArgument  another compile spec, or one twice
-  //   what the passes, EmitProgram and SerializeProgram return
+  // Keys of the debug handle map are the handles in the blob's debug information, one per
+  // instruction. A fused instruction maps to several handles.
+  //
+  // Compile specs: "precision" is one of
+  //
+  //   program   the default
+  //   bfloat16  float32 matmuls and convolutions with constant weights compute in bfloat16
+  //             (passes/narrow_products.h)
+  //   winograd  3x3 convolutions use fewer multiplications and round more (passes/lower_conv2d.h)
+  //
+  //   kInvalidArgument  an unknown or repeated compile spec
+  //   errors of the passes, EmitProgram and SerializeProgram
   absl::StatusOr<exir::PreprocessResult> Preprocess(
       exir::ExportedProgram program,
       absl::Span<const exir::CompileSpec> compile_specs) const override;
-  // Preprocess for each; bytes that several partitions have are digested and held once.
+  // Runs Preprocess for each partition. Bytes that several partitions share are hashed and held
+  // once.
   absl::StatusOr<exir::MethodResults> PreprocessMultimethod(exir::MethodPartitions methods,
                                                             int threads) const override;
 };

@@ -21,10 +21,10 @@ constexpr DTypeSet kHeavyTypes = {DType::kFloat32, DType::kBFloat16, DType::kFlo
 constexpr DTypeSet kTypes = {DType::kFloat32, DType::kBFloat16, DType::kFloat16, DType::kInt64,
                              DType::kInt32,   DType::kInt8,     DType::kUint8,   DType::kBool};
 
-// Scales that are computed may be float64.
+// Computed scales may be float64.
 constexpr DTypeSet kQuantizationTypes = kTypes | DTypeSet{DType::kFloat64};
 
-// Operators by name; true for heavy ones.
+// Supported operators by name; true for anchor operators.
 const absl::flat_hash_map<std::string_view, bool>& TakenOps() {
   static const auto& ops = *new absl::flat_hash_map<std::string_view, bool>{
 #define BELAY_CPU_TAKES(name) {name, false},
@@ -36,7 +36,7 @@ const absl::flat_hash_map<std::string_view, bool>& TakenOps() {
   return ops;
 }
 
-// Precondition: the operator is taken.
+// Precondition: the operator is supported.
 bool IsHeavy(const exir::Node& node) { return TakenOps().at(node.target->name()); }
 
 std::string WhyNotValue(const exir::Graph& graph, exir::ValueId value, DTypeSet types) {
@@ -61,8 +61,9 @@ std::string WhyNotValue(const exir::Graph& graph, exir::ValueId value, DTypeSet 
   return "";
 }
 
-// The program writes rows of a cache where it lies, or copies it once; a delegate would copy all of it
-// and its result would be copied again.
+// Returns why an update of a mutated buffer stays in the program; "" for other nodes. The program
+// writes rows of a cache in place, or copies it once. A delegate would copy all of it, and then
+// copy its result again.
 std::string WhyNotHere(const exir::ExportedProgram& program, exir::GraphId graph_id,
                        exir::NodeId id) {
   constexpr auto is_update = [](const exir::Node& node) {
@@ -85,7 +86,7 @@ std::string WhyNotHere(const exir::ExportedProgram& program, exir::GraphId graph
   return absl::StrCat("it updates a part of buffer '", spec.target, "'");
 }
 
-// Leaves partitions without heavy operators where they are.
+// Does not delegate partitions without anchor operators.
 class CpuPartitioner final : public exir::Partitioner {
  public:
   explicit CpuPartitioner(std::vector<exir::CompileSpec> compile_specs)
@@ -107,7 +108,7 @@ class CpuPartitioner final : public exir::Partitioner {
     std::erase_if(result.nodes, [&](const exir::PartitionResult::NodeTag& tagged) {
       if (heavy.contains(tagged.tag)) return false;
       result.rejections.push_back({tagged.graph, tagged.node,
-                                   "no product or convolution is connected with it: nothing would "
+                                   "no matmul or convolution is connected with it: nothing would "
                                    "be gained"});
       return true;
     });
@@ -115,7 +116,7 @@ class CpuPartitioner final : public exir::Partitioner {
                   [&](const auto& entry) { return !heavy.contains(entry.first); });
     for (uint32_t g = 1; g < program.graphs.size(); ++g) {
       for (exir::NodeId node : program.graphs[exir::GraphId(g)].nodes()) {
-        result.rejections.push_back({exir::GraphId(g), node, "it is in a body of control flow"});
+        result.rejections.push_back({exir::GraphId(g), node, "it is in a control flow subgraph"});
       }
     }
     exir::TagConstantData(program, result);

@@ -1,4 +1,4 @@
-// Which nodes the CPU backend takes.
+// Decides which nodes the CPU backend supports.
 #ifndef BELAY_BACKENDS_CPU_AOT_CPU_PARTITIONER_H_
 #define BELAY_BACKENDS_CPU_AOT_CPU_PARTITIONER_H_
 
@@ -10,15 +10,15 @@
 
 namespace belay::cpu {
 
-// "" when the backend computes the node; else why it doesn't: the operator is not in taken_ops.inc,
-// or a tensor is not a dense one of float32, int64, int32, int8, uint8 or bool (or an input of
-// bfloat16 that the node converts), or a product is not of float32, or a number is symbolic and no
+// Returns "" if the backend supports the node, else the reason. Reasons: the operator is not in
+// taken_ops.inc; a tensor is not dense with dtype float32, int64, int32, int8, uint8 or bool (or a
+// bfloat16 input that the node converts); a matmul is not float32; a scalar is symbolic and not an
 // integer.
 std::string WhyNotCpu(const exir::Graph& graph, exir::NodeId node);
 
-// Takes what the backend computes in the top graph in few large partitions, with its constants, and
-// of these the ones in which there is a product or a convolution: without, nothing would be gained.
-// Mutated buffers stay the program's. Says for each other node why not.
+// Groups supported nodes of the top graph into few large partitions, with their constants.
+// Partitions without a matmul or convolution are dropped, since delegation would gain nothing.
+// Mutated buffers stay in the program. Reports a reason for every other node.
 std::unique_ptr<exir::Partitioner> CreateCpuPartitioner(
     std::vector<exir::CompileSpec> compile_specs);
 

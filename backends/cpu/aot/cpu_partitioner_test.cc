@@ -126,8 +126,8 @@ TEST(CpuPartitioner, LeavesBodiesOfControlFlow) {
     graph false_graph(%x: f32[2,2]) { %z: f32[2,2] = edge.aten.relu.default(%x) return (%z) } })");
   EXPECT_THAT(answers,
               UnorderedElementsAre(Pair("r", "operator higher_order.cond is not supported"),
-                                   Pair("y", "it is in a body of control flow"),
-                                   Pair("z", "it is in a body of control flow")));
+                                   Pair("y", "it is in a control flow subgraph"),
+                                   Pair("z", "it is in a control flow subgraph")));
 }
 
 TEST(CpuPartitioner, SaysWhyNotBesideProducts) {

@@ -20,9 +20,10 @@ std::string Decisions::Text(const exir::ExportedProgram& program) const {
   for (exir::NodeId id : program.top().nodes()) {
     const exir::Node& node = program.top().node(id);
     const auto it = left_.find(node.name);
-    // What became an operator of the backend was not left.
+    // A node that became an operator of the backend was not missed.
     if (it == left_.end() || node.target->ns() == "belay_cpu") continue;
-    absl::StrAppend(&text, node.name, ": stays ", node.target->text_name(), ": ", it->second, "\n");
+    absl::StrAppend(&text, node.name, ": ", node.target->text_name(), " not lowered: ", it->second,
+                    "\n");
   }
   return text;
 }

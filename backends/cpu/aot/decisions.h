@@ -1,4 +1,4 @@
-// What passes decided for the nodes of a delegate, and why: for who asks why it is as quick as it is.
+// Fusion and lowering diagnostics of a delegate, printed by `belay lower --report`.
 #ifndef BELAY_BACKENDS_CPU_AOT_DECISIONS_H_
 #define BELAY_BACKENDS_CPU_AOT_DECISIONS_H_
 
@@ -12,18 +12,18 @@
 
 namespace belay::cpu {
 
-// Lines about nodes, by their names. One for a run of passes; they end up in
-// PreprocessResult::delegate_info, and so in the report of `belay lower`.
+// Remarks about nodes, by node name. One instance per run of passes. The remarks become
+// PreprocessResult::delegate_info, which `belay lower` prints.
 class Decisions {
  public:
-  // The node is now what the text says.
+  // Records that `node` was rewritten; `text` describes the new operator.
   void Made(std::string_view node, std::string text);
-  // The node stays as it is, and why. Counts if the node is there in the end, and only the last
-  // reason: a later pass may see what an earlier one did not.
+  // Records why `node` was not rewritten. Only the last reason counts, and only if the node exists
+  // after the last pass: a later pass may rewrite it.
   void Left(std::string_view node, std::string reason);
 
-  // What was made, in the order in which it was said, then what of `program`, as the passes left it,
-  // was left, in execution order: lines "node: text", each ended by a line feed.
+  // Formats one line "node: text" per remark. Rewritten nodes come first, in the order of
+  // recording. Missed nodes follow, in the execution order of `program` after the passes.
   std::string Text(const exir::ExportedProgram& program) const;
 
  private:
@@ -31,7 +31,7 @@ class Decisions {
   absl::flat_hash_map<std::string, std::string> left_;
 };
 
-// "1536 KiB", "200 bytes" below 10 KiB.
+// Formats a size: "1536 KiB"; below 10 KiB "200 bytes".
 std::string BytesText(int64_t bytes);
 
 }  // namespace belay::cpu

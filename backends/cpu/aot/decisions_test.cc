@@ -37,17 +37,19 @@ std::string Said(std::string_view constants, std::string_view inputs, std::strin
 }
 
 TEST(Decisions, Products) {
-  EXPECT_EQ(Said(R"(state "w": f32[8,4])",
-                 R"(%w: f32[8,4] parameter "w", %x: f32[2,4] user_input, %z: f32[8,3] user_input)",
-                 R"(%t: f32[4,8] = edge.aten.permute_copy.default(%w, [1,0])
+  EXPECT_EQ(
+      Said(R"(state "w": f32[8,4])",
+           R"(%w: f32[8,4] parameter "w", %x: f32[2,4] user_input, %z: f32[8,3] user_input)",
+           R"(%t: f32[4,8] = edge.aten.permute_copy.default(%w, [1,0])
                     %m: f32[2,8] = edge.aten.mm.default(%x, %t)
                     %y: f32[2,3] = edge.aten.mm.default(%m, %z))"),
-            "m: linear, weight of 4 x 8 packed as float32\n"
-            "y: stays edge.aten.mm.default: its right side is no constant, so nothing is packed\n");
-  EXPECT_EQ(Said(R"(state "w": f32[4,8] state "b": f32[8])",
-                 R"(%w: f32[4,8] parameter "w", %b: f32[8] parameter "b", %x: f32[2,4] user_input)",
-                 R"(%y: f32[2,8] = edge.aten.addmm.default(%b, %x, %w, beta=2.0))"),
-            "y: stays edge.aten.addmm.default: its bias is no row, or alpha or beta are not 1\n");
+      "m: linear, weight of 4 x 8 packed as float32\n"
+      "y: edge.aten.mm.default not lowered: its right side is not constant, so it is not packed\n");
+  EXPECT_EQ(
+      Said(R"(state "w": f32[4,8] state "b": f32[8])",
+           R"(%w: f32[4,8] parameter "w", %b: f32[8] parameter "b", %x: f32[2,4] user_input)",
+           R"(%y: f32[2,8] = edge.aten.addmm.default(%b, %x, %w, beta=2.0))"),
+      "y: edge.aten.addmm.default not lowered: its bias is not a row, or alpha or beta is not 1\n");
 }
 
 TEST(Decisions, ProductsOfFewBits) {
@@ -80,8 +82,9 @@ TEST(Decisions, ProductsOfFewBits) {
           R"(%d: f32[8,32] = edge.quantized_decomposed.dequantize_per_channel.default(%w, %s, none, 0, -127, 127, dtype:i8)
               %y: f32[2,32] = edge.aten.mm.default(%x, %d))",
           kNumbers),
-      HasSubstr("y: stays edge.aten.mm.default: its right side is quantized, but not both sides in "
-                "a form that a quantized kernel takes\n"));
+      HasSubstr(
+          "y: edge.aten.mm.default not lowered: its right side is quantized, but no quantized "
+          "kernel supports both sides\n"));
 }
 
 TEST(Decisions, Convolutions) {
@@ -99,14 +102,15 @@ TEST(Decisions, Convolutions) {
       Said(
           kState, kInputs,
           R"(%y: f32[1,8,7,7] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], false, [0,0], 2))"),
-      "y: stays edge.aten.convolution.default: its groups have more than one channel, or several "
+      "y: edge.aten.convolution.default not lowered: its groups have more than one channel, or "
+      "several "
       "filters\n");
   EXPECT_EQ(
       Said(
           R"(state "w": f32[4,2,3,3])",
           R"(%w: f32[4,2,3,3] parameter "w", %x: f32[1,4,9,9] user_input)",
           R"(%y: f32[1,2,11,11] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], true, [0,0], 1))"),
-      "y: stays edge.aten.convolution.default: it is transposed\n");
+      "y: edge.aten.convolution.default not lowered: it is transposed\n");
 }
 
 // Three of which the second result in between, of half a MiB, is worth a chain, and the first is not.
@@ -130,8 +134,9 @@ TEST(Decisions, Chains) {
       "channels_last: copies f32[1,32,64,64] to channels last for a\n"
       "contiguous: copies f32[1,16,64,64]{strides=[65536,1,1024,16]} to be contiguous for the "
       "result\n"
-      "a: no chain with b: the 256 KiB in between stay in the cache, chains pay from 512 KiB on\n"
-      "y: conv2d_chain of b, y: 512 KiB in between exist a few rows at a time\n");
+      "a: no chain with b: the intermediate result of 256 KiB stays in the cache; the minimum is "
+      "512 KiB\n"
+      "y: conv2d_chain of b, y: intermediate results of 512 KiB are kept a few rows at a time\n");
 }
 
 TEST(Decisions, ChainsOfLargeWeights) {
@@ -142,8 +147,8 @@ TEST(Decisions, ChainsOfLargeWeights) {
       R"(%a: f32[1,512,32,32] = edge.aten.convolution.default(%x, %wa, none, [1,1], [0,0], [1,1], false, [0,0], 1)
               %y: f32[1,16,32,32] = edge.aten.convolution.default(%a, %wy, none, [1,1], [0,0], [1,1], false, [0,0], 1))");
   EXPECT_THAT(said,
-              HasSubstr("a: no chain with y: every few rows would meet a weight of 512 KiB, at "
-                        "most 256 KiB pay\n"));
+              HasSubstr("a: no chain with y: every few rows would reread a weight of 512 KiB; "
+                        "the limit is 256 KiB\n"));
 }
 
 TEST(Decisions, Attention) {
@@ -159,14 +164,15 @@ TEST(Decisions, Attention) {
   };
   EXPECT_EQ(Said("", kInputs, body("%y: f32[2,5,7] = edge.aten.abs.default(%o)")),
             "o: attention, f32[2,5,8] to f32[2,6,8]\n");
-  EXPECT_EQ(Said("", kInputs,
-                 body("%r: f32[2,5,7] = edge.aten.bmm.default(%p, %v) "
-                      "%y: f32[2,5,7] = edge.aten.add.Tensor(%o, %r)")),
-            "s: stays edge.aten.bmm.default: its right side is no constant, so nothing is packed\n"
-            "o: stays edge.aten.bmm.default: no attention in one pass: somebody else reads its "
-            "weights\n"
-            "r: stays edge.aten.bmm.default: no attention in one pass: somebody else reads its "
-            "weights\n");
+  EXPECT_EQ(
+      Said("", kInputs,
+           body("%r: f32[2,5,7] = edge.aten.bmm.default(%p, %v) "
+                "%y: f32[2,5,7] = edge.aten.add.Tensor(%o, %r)")),
+      "s: edge.aten.bmm.default not lowered: its right side is not constant, so it is not packed\n"
+      "o: edge.aten.bmm.default not lowered: attention not fused: its weights have other "
+      "users\n"
+      "r: edge.aten.bmm.default not lowered: attention not fused: its weights have other "
+      "users\n");
 }
 
 TEST(Decisions, TheLastReasonCountsOfWhatIsThereInTheEnd) {
@@ -184,8 +190,8 @@ TEST(Decisions, TheLastReasonCountsOfWhatIsThereInTheEnd) {
   decisions.Made("gone", "was made");
   EXPECT_EQ(decisions.Text(program),
             "gone: was made\n"
-            "a: stays edge.aten.abs.default: other\n"
-            "b: stays edge.aten.neg.default: second\n");
+            "a: edge.aten.abs.default not lowered: other\n"
+            "b: edge.aten.neg.default not lowered: second\n");
 }
 
 TEST(Decisions, Bytes) {

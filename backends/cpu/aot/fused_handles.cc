@@ -6,15 +6,15 @@
 namespace belay::cpu {
 
 void FusedHandles::Fuse(exir::GraphEditor& editor, exir::NodeId into, exir::NodeId from) {
-  const int64_t swallowed = editor.graph().node(from).debug_handle;
-  if (swallowed == 0) return;
-  if (editor.graph().node(into).debug_handle == 0) editor.SetDebugHandle(into, swallowed);
+  const int64_t erased = editor.graph().node(from).debug_handle;
+  if (erased == 0) return;
+  if (editor.graph().node(into).debug_handle == 0) editor.SetDebugHandle(into, erased);
   const int64_t handle = editor.graph().node(into).debug_handle;
-  if (handle == swallowed) return;
-  // What the node that goes stood for, too.
+  if (handle == erased) return;
+  // Includes the handles that were fused into the erased node.
   std::vector<int64_t> added;
-  if (const auto it = fused_.find(swallowed); it != fused_.end()) added = it->second;
-  added.push_back(swallowed);
+  if (const auto it = fused_.find(erased); it != fused_.end()) added = it->second;
+  added.push_back(erased);
   std::vector<int64_t>& all = fused_[handle];
   all.insert(all.end(), added.begin(), added.end());
 }

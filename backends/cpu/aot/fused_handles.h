@@ -1,4 +1,4 @@
-// Which debug handles the nodes of a program stand for after passes have made one of several.
+// Maps nodes to the debug handles of the nodes that passes fused into them.
 #ifndef BELAY_BACKENDS_CPU_AOT_FUSED_HANDLES_H_
 #define BELAY_BACKENDS_CPU_AOT_FUSED_HANDLES_H_
 
@@ -12,19 +12,19 @@
 
 namespace belay::cpu {
 
-// A node has one debug handle, its own; this remembers the others. One for a run of passes.
+// Records additional debug handles; the node itself has only one. One instance per run of passes.
 class FusedHandles {
  public:
-  // The node `into` does from now on what `from`, which is about to go, did. A node without a
-  // handle gets that of the other.
+  // Adds the handles of `from`, which the caller is about to erase, to those of `into`. If `into`
+  // has no handle, it gets that of `from`.
   void Fuse(exir::GraphEditor& editor, exir::NodeId into, exir::NodeId from);
 
-  // Of all nodes of the program, by the handle that they have (an instruction's in the emitted
-  // program's debug information): the handles that they stand for, ascending, each once.
+  // Returns, for every node with a handle, all handles that it stands for, ascending and unique.
+  // The key is the node's own handle: an instruction's in the emitted debug information.
   exir::DebugHandleMap MapOf(const exir::ExportedProgram& program) const;
 
  private:
-  // By handle of a node: those of the nodes that it swallowed.
+  // Handle of a node -> handles of the nodes that were fused into it.
   absl::flat_hash_map<int64_t, std::vector<int64_t>> fused_;
 };
 

@@ -12,7 +12,7 @@ SharedConstants::Entry SharedConstants::Add(const exir::Storage& bytes) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (const auto it = entries_.find(content); it != entries_.end()) return it->second;
   }
-  // Outside of the lock: it takes long. Two threads may do it for the same bytes.
+  // Hashes outside of the lock, since it takes long. Two threads may hash the same bytes.
   Entry entry = {.bytes = bytes, .sha256 = Sha256(bytes.bytes)};
   const std::lock_guard<std::mutex> lock(mutex_);
   return entries_.try_emplace(content, std::move(entry)).first->second;

@@ -1,4 +1,4 @@
-// Constants that several delegates hold, each content once.
+// Deduplicates constants that several delegates hold.
 #ifndef BELAY_BACKENDS_CPU_AOT_SHARED_CONSTANTS_H_
 #define BELAY_BACKENDS_CPU_AOT_SHARED_CONSTANTS_H_
 
@@ -11,19 +11,20 @@
 
 namespace belay::cpu {
 
-// Thread-safe. What Add() gives does not depend on who came first but for where the bytes lie.
+// Thread-safe. The results of Add() do not depend on the order of calls, except for the address of
+// the bytes.
 class SharedConstants {
  public:
   struct Entry {
-    exir::Storage bytes;  // as they were given first
+    exir::Storage bytes;  // the first storage added with this content
     std::string sha256;   // 32 bytes
   };
-  // Costs a hash at the speed of memory, and a digest for bytes that were not there.
+  // Costs a hash at memory speed, and a SHA-256 digest for new content.
   Entry Add(const exir::Storage& bytes);
 
  private:
   std::mutex mutex_;
-  absl::flat_hash_map<exir::ContentKey, Entry> entries_;  // which hold the bytes
+  absl::flat_hash_map<exir::ContentKey, Entry> entries_;  // the entries own the bytes
 };
 
 }  // namespace belay::cpu

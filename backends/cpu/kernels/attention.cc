@@ -15,13 +15,13 @@ namespace {
 
 using Call = AttentionCall<KernelArguments>;
 
-// Of [.., heads, tokens, size]; the batch of rank 3 is one. kInvalidArgument unless the last
-// dimension lies together.
+// Strides of [.., heads, tokens, size]; rank 3 has a batch of one. kInvalidArgument unless the last
+// dimension is dense.
 absl::StatusOr<HeadStrides> StridesOf(std::string_view name, const TensorView& t) {
   const int last = t.rank() - 1;
   if (t.sizes[last] > 1 && t.strides[last] != 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, ": expected a last dimension that lies together, got ", t.ToString()));
+        absl::StrCat(name, ": expected a dense last dimension, got ", t.ToString()));
   }
   return HeadStrides{.batch = t.rank() == 4 ? t.strides[0] : 0,
                      .head = t.strides[last - 2],
@@ -62,7 +62,7 @@ absl::Status Attention(KernelContext& context, const Call& call) {
   g.causal = call.is_causal;
   if (call.mask != nullptr) {
     const TensorView& mask = *call.mask;
-    // Of the scores' dimension that is `back` from the end.
+    // Stride of the dimension of the scores at index `rank - back`.
     const auto stride = [&](int back) -> int64_t {
       const int d = mask.rank() - back;
       return d < 0 || mask.sizes[d] == 1 ? 0 : mask.strides[d];
@@ -94,7 +94,8 @@ bool Accepts(const KernelContext& context, const Call& call) {
   return call.Shape().ok() && FloatsOf(call).has_value();
 }
 
-// Of the most queries as of few: fewer at run time may take the way that needs least.
+// The size for the maximum number of queries also suffices for fewer, which may select another
+// algorithm.
 uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   return ScratchBytesOf<float>(CheckedInt(FloatsOf(call).value_or(0)) * context.num_threads());
 }

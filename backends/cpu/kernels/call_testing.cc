@@ -140,7 +140,7 @@ bool TestCall::IsTaken() const {
 
 namespace {
 
-// What follows in calls with an epilogue, and in those of quantized operators.
+// Trailing arguments of calls with an epilogue, and of calls of quantized operators.
 std::vector<EValue> With(std::vector<EValue> arguments, const std::vector<EValue>& more) {
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
@@ -273,7 +273,7 @@ TestCall LookupCall() {
   return TestCall("lookup", {T(kU8, {2, 5}), T(kU8, {256})}, T(kU8, {2, 5}));
 }
 
-// One of each operator.
+// One call per operator.
 std::vector<TestCall> AllCalls() {
   return {LinearCall(),          WeightOnlyLinearCall(),
           DynamicLinearCall(),   Conv2dCall(),

@@ -1,4 +1,4 @@
-// Calls of the backend's operators that their kernels take, for tests that change them.
+// Valid calls of the backend's operators, for tests that modify them.
 #ifndef BELAY_BACKENDS_CPU_KERNELS_CALL_TESTING_H_
 #define BELAY_BACKENDS_CPU_KERNELS_CALL_TESTING_H_
 
@@ -13,11 +13,11 @@
 
 namespace belay::cpu {
 
-// Values of calls. Their memory is of the process; the elements of tensors are zeros. The layout is
-// kRowMajor, kChannelsLast or kGaps.
+// Values for calls. Their memory lives as long as the process; tensors are zero-filled. The layout
+// is kRowMajor, kChannelsLast or kGaps.
 EValue T(DType dtype, const Sizes& sizes, Layout layout = Layout::kRowMajor);
 EValue Images(DType dtype, const Sizes& sizes);  // channels last
-// The tensor's sizes, type and order of dimensions, with gaps between elements.
+// A tensor with the same sizes, dtype and dimension order, and gaps between elements.
 EValue WithGaps(const EValue& tensor);
 EValue List(const std::vector<EValue>& elements);
 EValue Ints(const std::vector<int64_t>& numbers);
@@ -25,8 +25,8 @@ EValue Doubles(const std::vector<double>& numbers);
 inline EValue Text(std::string_view text) { return EValue(text); }
 inline EValue Int(int64_t number) { return EValue(number); }
 
-// A call of the operator's one kernel, with arguments in the order of its signature, and with a result
-// that keeps its sizes.
+// A call of the operator's only kernel. Arguments are in the order of its signature; the result
+// keeps its sizes.
 class TestCall {
  public:
   TestCall(std::string_view op, std::vector<EValue> arguments, EValue result);
@@ -37,15 +37,15 @@ class TestCall {
   const EValue& operator[](std::string_view name) const { return arguments_[At(name)]; }
   const EValue& result() const { return result_; }
 
-  // The same but for one argument, or the result.
+  // Copies with one argument, or the result, replaced.
   TestCall With(std::string_view name, EValue value) const;
   TestCall WithResult(EValue result) const;
 
-  // Runs the kernel, with all the working memory that it asks for or none. "", or the error's
-  // message: of kInvalidArgument, or kInternal without working memory, and with a result that was
-  // not touched; all else is a failure of the test.
+  // Runs the kernel with all the working memory that it requests, or none. Returns "" or the
+  // message of the error. Allowed errors are kInvalidArgument, or kInternal without working memory,
+  // and they must leave the result untouched; all else fails the test.
   std::string Run(bool scratch = true) const;
-  // Whether the kernel is chosen when a program is loaded.
+  // Whether the kernel is selected when a program is loaded.
   bool IsTaken() const;
 
  private:
@@ -57,7 +57,7 @@ class TestCall {
   std::vector<std::string> names_;
 };
 
-// Calls that are taken, with all that is optional.
+// Valid calls with all optional arguments present.
 TestCall LinearCall();
 TestCall WeightOnlyLinearCall();
 TestCall DynamicLinearCall();
@@ -76,7 +76,7 @@ TestCall QuantizedConv2dCall();
 TestCall QuantizedDepthwiseConv2dCall();
 TestCall QuantizedAddCall();
 TestCall LookupCall();
-// One of each operator.
+// One call per operator.
 std::vector<TestCall> AllCalls();
 
 }  // namespace belay::cpu

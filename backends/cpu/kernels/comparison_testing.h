@@ -1,4 +1,4 @@
-// Compares the backend's kernels with its operators in plain loops, on each instruction set.
+// Compares the backend's kernels with reference loops on each instruction set.
 #ifndef BELAY_BACKENDS_CPU_KERNELS_COMPARISON_TESTING_H_
 #define BELAY_BACKENDS_CPU_KERNELS_COMPARISON_TESTING_H_
 

@@ -1,7 +1,7 @@
-// belay_cpu::conv2d_chain: a few rows of the last result at a time, and of the results before it the
-// rows that these need. Of each of them the last rows are kept, in a ring, so that what a stage reads
-// was written just before and is still in the second-level cache. None is computed twice but at the
-// borders of the threads' parts.
+// belay_cpu::conv2d_chain: computes a few rows of the last result at a time, and the rows of
+// earlier results that these need. The last rows of each intermediate result are kept in a ring
+// buffer, so that a stage's input is still in the L2 cache. Rows are computed twice only at thread
+// boundaries.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -27,7 +27,7 @@ namespace {
 using Call = Conv2dChainCall<KernelArguments>;
 using CallStage = ChainStage<KernelArguments>;
 
-// Images that a stage reads, or makes.
+// Images that a stage reads or writes.
 struct Images {
   int64_t channels = 0, height = 0, width = 0;
   int64_t row() const { return width * channels; }  // floats
@@ -38,33 +38,33 @@ struct Images {
   }
 };
 
-// Rows of its result that a stage makes at a time: pairs, as depthwise convolutions like them, and
-// more of products that would have few rows otherwise.
+// Rows of its result that a stage computes at a time: an even number, which suits depthwise
+// convolutions, and more if a 1x1 convolution would have too few GEMM rows.
 int64_t RowsAtOnce(const CallStage& stage, int64_t width) {
   constexpr int64_t kWide = 48;
   return stage.depthwise() || width >= kWide ? 2 : 4;
 }
 
-// Which rows of its input a stage meets for rows [first, end) of its result: [first, end), some of
-// them perhaps outside.
+// Input rows [first, end) that rows of a stage's result depend on; some may be outside of the
+// image.
 struct RowRange {
   int64_t first, end;
 };
-RowRange RowsMet(const Window& w, int64_t first, int64_t end) {
+RowRange InputRows(const Window& w, int64_t first, int64_t end) {
   const int64_t reach = (w.kernel_size[0] - 1) * w.dilation[0];
   return {first * w.stride[0] - w.padding[0], (end - 1) * w.stride[0] - w.padding[0] + reach + 1};
 }
 
-// A stage at a call's sizes.
+// A stage with the sizes of a call.
 struct Stage {
   const CallStage* call = nullptr;
   Images in, out;
   int64_t rows_at_once = 0;
-  int64_t depth = 0;     // multiply-adds of an element
-  int64_t in_mask = -1;  // row y of the input lies at y & in_mask
-  EpilogueF32 epilogue;  // when it runs
-  // Working memory of a thread: the last rows of the input, unless that is the chain's own, which is
-  // whole; what the product needs.
+  int64_t depth = 0;     // multiply-adds per element
+  int64_t in_mask = -1;  // row y of the input is at y & in_mask
+  EpilogueF32 epilogue;  // set when it runs
+  // Per-thread working memory: a ring buffer of input rows, except for the chain's own input, and
+  // memory of the GEMM.
   CheckedInt ring = 0, tile = 0;  // floats
 
   Stage() = default;
@@ -75,8 +75,8 @@ struct Stage {
         rows_at_once(RowsAtOnce(call, out.width)),
         depth(call.window.taps() * (call.depthwise() ? 1 : in.channels)) {
     if (!is_first) {
-      const RowRange met = RowsMet(call.window, 0, rows_at_once);
-      const auto rows = static_cast<uint64_t>(std::min(met.end - met.first, in.height));
+      const RowRange needed = InputRows(call.window, 0, rows_at_once);
+      const auto rows = static_cast<uint64_t>(std::min(needed.end - needed.first, in.height));
       in_mask = static_cast<int64_t>(std::bit_ceil(rows)) - 1;
       ring = CheckedInt(in_mask + 1) * in.width * in.channels;
     }
@@ -97,7 +97,7 @@ struct Chain {
 
   Stage& last() { return stages[static_cast<size_t>(count - 1)]; }
 
-  // The errors of call.Shape(). Without epilogues.
+  // Returns the errors of call.Shape(). Leaves epilogues unset.
   static absl::StatusOr<Chain> Of(const Call& call) {
     Chain chain;
     chain.count = call.count;
@@ -123,7 +123,7 @@ struct Chain {
   }
 };
 
-// A thread's work on a chain.
+// Executes one thread's part of a chain.
 class ChainWorker {
  public:
   // `memory` has chain.thread_bytes bytes.
@@ -137,7 +137,8 @@ class ChainWorker {
     }
   }
 
-  // Rows [first, end) of all images' rows of the last result. Ends early when the budget says so.
+  // Computes rows [first, end) of the last result, counted over all images. Stops early if the
+  // budget is exhausted.
   void Run(int64_t first, int64_t end) {
     const int last = chain_.count - 1;
     const int64_t height = StageAt(last).out.height;
@@ -146,8 +147,9 @@ class ChainWorker {
       const int64_t from = first % height, to = std::min(height, from + end - first);
       done_[At(last)] = from;
       for (int k = last; k > 0; --k) {
-        const int64_t met = RowsMet(StageAt(k).call->window, done_[At(k)], done_[At(k)] + 1).first;
-        done_[At(k - 1)] = std::clamp(met, int64_t{0}, StageAt(k).in.height);
+        const int64_t needed =
+            InputRows(StageAt(k).call->window, done_[At(k)], done_[At(k)] + 1).first;
+        done_[At(k - 1)] = std::clamp(needed, int64_t{0}, StageAt(k).in.height);
       }
       Produce(last, to);
       first += to - from;
@@ -158,14 +160,14 @@ class ChainWorker {
   static size_t At(int k) { return static_cast<size_t>(k); }
   const Stage& StageAt(int k) const { return chain_.stages[At(k)]; }
 
-  // Makes the rows below `end` of stage k's result that are not made yet.
+  // Computes the rows of stage k's result below `end` that are not done yet.
   void Produce(int k, int64_t end) {
     const Stage& stage = StageAt(k);
     for (int64_t& done = done_[At(k)]; done < end;) {
       const int64_t rows = std::min(stage.rows_at_once, end - done);
       if (k > 0) {
-        const int64_t met = RowsMet(stage.call->window, done, done + rows).end;
-        Produce(k - 1, std::min(met, stage.in.height));
+        const int64_t needed = InputRows(stage.call->window, done, done + rows).end;
+        Produce(k - 1, std::min(needed, stage.in.height));
       }
       if (pace_.Stop(rows * stage.out.row() * stage.depth)) return;
       Compute(k, done, rows);
@@ -178,7 +180,7 @@ class ChainWorker {
     return k > 0 ? rings_[At(k)] : input_ + image_ * in.height * in.row();
   }
 
-  // Rows [y, y + rows) of stage k's result. What they meet lies in its input.
+  // Computes rows [y, y + rows) of stage k's result. The required input rows are available.
   void Compute(int k, int64_t y, int64_t rows) {
     const Stage& stage = StageAt(k);
     const bool is_last = k == chain_.count - 1;
@@ -204,7 +206,7 @@ class ChainWorker {
     g.ldc = g.n;
     g.b = stage.call->weight->as<const float>();
     if (stage.tile.value() != 0) g.tile = tiles_[At(k)];
-    // Runs of rows that lie together in both.
+    // Runs of rows that are contiguous in both buffers.
     const auto together = [](int64_t mask, int64_t y) {
       return mask < 0 ? INT64_MAX : mask + 1 - (y & mask);
     };
@@ -225,8 +227,8 @@ class ChainWorker {
   float* output_;
   int64_t image_ = 0;
   Budget::Pace pace_;
-  // By stage.
-  std::array<int64_t, kMaxChainStages> done_ = {};  // rows of its result below this are made
+  // Indexed by stage.
+  std::array<int64_t, kMaxChainStages> done_ = {};  // rows of its result below this are done
   std::array<float*, kMaxChainStages> rings_ = {}, tiles_ = {};
 };
 

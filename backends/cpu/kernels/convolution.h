@@ -1,4 +1,4 @@
-// Convolutions as products with packed filters, divided among threads.
+// Convolutions as GEMMs with packed filters, divided among threads.
 #ifndef BELAY_BACKENDS_CPU_KERNELS_CONVOLUTION_H_
 #define BELAY_BACKENDS_CPU_KERNELS_CONVOLUTION_H_
 
@@ -19,12 +19,12 @@
 
 namespace belay::cpu {
 
-// Elements of the copy of rows that a product of T may want, by AMX. Each file that has such products
-// says it for its T.
+// Elements of the row copy that a GEMM of T may need for AMX. Each file with such GEMMs specializes
+// it for its T.
 template <class T>
 CheckedInt RowCopySize(const TapSizes& taps);
 
-// The memory that a convolution works in: what patches take, then for each thread a copy of rows.
+// Working memory of a convolution: memory of the patches, then a row copy per thread.
 template <class T>
 struct ConvolutionMemory {
   ConvolutionMemory(const KernelContext& context, PatchWay way, const Sizes& images,
@@ -35,13 +35,14 @@ struct ConvolutionMemory {
         copy(RowCopySize<T>(taps)),
         bytes(patches_bytes + copy * CheckedInt(int64_t{sizeof(T)}) * context.num_threads()) {}
 
-  // Where the copy of thread `part` lies in `scratch`, which has `bytes` bytes; null when there is none.
+  // Returns the row copy of thread `part` in `scratch`, which has `bytes` bytes; null if none is
+  // needed.
   T* CopyOf(int part, std::byte* scratch) const {
     if (copy.value() == 0) return nullptr;
     return reinterpret_cast<T*>(scratch + patches_bytes.value()) + part * copy.value();
   }
 
-  // Those that a product reads at once, at most.
+  // Maximum number of rows that a GEMM reads at once.
   static constexpr int64_t kRows = kGroupRows;
 
   TapSizes taps;
@@ -51,8 +52,8 @@ struct ConvolutionMemory {
   CheckedInt bytes;
 };
 
-// The convolution of `in` by `filters` into `out`, which is channels last and has elements. Needs the
-// working memory that ConvolutionScratch says.
+// Convolves `in` with `filters` into `out`, which is channels last and not empty. Needs the working
+// memory that ConvolutionScratch returns.
 template <class T>
 absl::Status RunConvolution(const KernelContext& context, const TensorView& in,
                             const TensorView& filters, const Window& window,
@@ -90,8 +91,8 @@ absl::Status RunConvolution(const KernelContext& context, const TensorView& in,
   return absl::OkStatus();
 }
 
-// Of those of these ways beside kRows that take most: which one it is depends on sizes, in layouts that
-// look alike.
+// Bytes for the most demanding of `ways` and kRows. The way depends on sizes, and layouts do not
+// always distinguish them.
 template <class T>
 uint64_t ConvolutionScratch(const KernelContext& context, const Sizes& images, const Window& window,
                             std::initializer_list<PatchWay> ways) {

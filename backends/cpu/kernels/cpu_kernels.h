@@ -1,8 +1,8 @@
-// All kernels of the CPU backend's operators (kernel_tables.h), on the microkernels of
+// All kernels of the CPU backend's operators (kernel_tables.h), based on the microkernels of
 // runtime/kernels/packed.
 //
-// Images and rows are read in place when their channels, or features, lie together; images of other
-// layouts, and those with fewer than 8 channels, go through working memory a few rows at a time.
+// Images and rows with dense channels or features are read in place. Other layouts, and images with
+// fewer than 8 channels, go through working memory a few rows at a time.
 #ifndef BELAY_BACKENDS_CPU_KERNELS_CPU_KERNELS_H_
 #define BELAY_BACKENDS_CPU_KERNELS_CPU_KERNELS_H_
 
@@ -16,7 +16,7 @@ namespace belay::cpu {
 // kAlreadyExists as KernelRegistry::Add.
 absl::Status AddCpuKernels(KernelRegistry& registry);
 
-// All of them.
+// The kernel tables of all operators.
 absl::Span<const absl::Span<const Kernel>> CpuKernelTables();
 
 }  // namespace belay::cpu

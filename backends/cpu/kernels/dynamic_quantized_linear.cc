@@ -16,7 +16,7 @@ namespace {
 
 using Call = DynamicQuantizedLinearCall<KernelArguments>;
 
-// The bytes of all prepared rows.
+// Bytes of all prepared rows.
 CheckedInt Scratch(const Call& call, CheckedInt rows) {
   const auto k = static_cast<size_t>(call.input->sizes[call.input->rank() - 1]);
   const size_t row = DynamicRowBytes(call.format->format, k, static_cast<size_t>(call.group));

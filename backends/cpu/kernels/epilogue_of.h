@@ -1,4 +1,4 @@
-// The epilogue of a call whose result has its memory.
+// Builds the kernels' epilogue from a call with an allocated result.
 #ifndef BELAY_BACKENDS_CPU_KERNELS_EPILOGUE_OF_H_
 #define BELAY_BACKENDS_CPU_KERNELS_EPILOGUE_OF_H_
 
@@ -11,18 +11,17 @@
 
 namespace belay::cpu {
 
-// kInvalidArgument unless the bias lies together and `other` lies like `out`. Shapes are those that
-// EpilogueCall::CheckShapes allows.
-// Of float and BFloat16, which both have.
+// kInvalidArgument unless the bias is contiguous and `other` has the strides of `out`.
+// Precondition: EpilogueCall::CheckShapes. Defined for float and BFloat16.
 template <class T = float>
 absl::StatusOr<EpilogueOn<T>> EpilogueOf(const EpilogueCall<KernelArguments>& call,
                                          const TensorView& out);
-// kInvalidArgument unless what has an element for each channel lies together.
+// kInvalidArgument unless the per-channel tensors are contiguous.
 absl::StatusOr<QuantizedEpilogue> EpilogueOf(const QuantizedEpilogueCall<KernelArguments>& call);
 
-// kInvalidArgument naming the argument unless its elements lie together in row-major order.
+// kInvalidArgument, with the argument's name, unless the tensor is dense and row-major.
 absl::Status ExpectContiguous(std::string_view name, const TensorView& tensor);
-// The same unless it is dense images, channels last.
+// kInvalidArgument, with the argument's name, unless the tensor is dense channels last images.
 absl::Status ExpectChannelsLast(std::string_view name, const TensorView& tensor);
 
 }  // namespace belay::cpu

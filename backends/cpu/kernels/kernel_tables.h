@@ -1,7 +1,7 @@
-// The tables of the CPU backend's kernels, each in a file and a library of its own, so that an
-// application links those that it needs (the operators are described in calls.h, bfloat16_calls.h,
-// chain_calls.h, quantized_calls.h, weight_only_calls.h, dynamic_calls.h and token_calls.h of
-// backends/cpu).
+// The kernel tables of the CPU backend. Each is in a file and library of its own, so that
+// applications link only the kernels they need. The operators are described in calls.h,
+// bfloat16_calls.h, chain_calls.h, quantized_calls.h, weight_only_calls.h, dynamic_calls.h and
+// token_calls.h of backends/cpu.
 #ifndef BELAY_BACKENDS_CPU_KERNELS_KERNEL_TABLES_H_
 #define BELAY_BACKENDS_CPU_KERNELS_KERNEL_TABLES_H_
 

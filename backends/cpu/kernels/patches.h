@@ -1,4 +1,4 @@
-// How convolutions read the rows of their products: pieces of images, in place or of a padded copy.
+// Indirection buffers for convolutions: pointers to image patches, in place or in a padded copy.
 #ifndef BELAY_BACKENDS_CPU_KERNELS_PATCHES_H_
 #define BELAY_BACKENDS_CPU_KERNELS_PATCHES_H_
 
@@ -21,12 +21,12 @@
 namespace belay::cpu {
 
 enum class PatchWay {
-  kRows,    // 1x1: the pixels are the rows
+  kRows,    // 1x1: the pixels are the GEMM's rows
   kTaps,    // pixels in place
-  kPadded,  // a copy of the images, channels last and with their padding, in taps of FewChannelTaps
+  kPadded,  // a channels last copy with padding, in taps of FewChannelTaps
 };
 
-// The channels that products of T read of images that have so many.
+// Channels that a GEMM of T reads from images with `channels` channels.
 template <class T>
 int64_t ChannelsRead(int64_t channels) {
   return std::is_same_v<T, BFloat16> ? PairedChannels(channels) : channels;
@@ -44,21 +44,21 @@ PatchWay PatchWayOf(const TensorView& images, const Window& w) {
   return channels < kFewChannels ? PatchWay::kPadded : PatchWay::kTaps;
 }
 
-// The taps of a product that reads images in this way.
+// The taps of a GEMM that reads images in this way.
 template <class T>
 TapSizes TapsOf(PatchWay way, int64_t channels, const Window& window) {
   return way == PatchWay::kPadded ? FewChannelTaps(ChannelsRead<T>(channels), window)
                                   : TapSizes{window.taps(), channels};
 }
 
-// The memory that a convolution works in: a padded copy for all threads, and for each thread row
-// pointers, where taps lie from the first one on, and a pixel of padding.
+// Working memory: a padded copy shared by all threads. Per thread: row pointers, tap offsets
+// relative to the first tap, and a padding pixel.
 template <class T>
 struct PatchScratch {
   CheckedInt copy = 0;  // elements
   CheckedInt pointers = 0, offsets = 0, outside = 0;
 
-  // `rows` are those that a product reads at once.
+  // `rows` is the number of rows that a GEMM reads at once.
   static PatchScratch For(PatchWay way, int64_t rows, const Sizes& images, const Window& w) {
     if (way == PatchWay::kRows) return {};
     const int64_t channels = ChannelsRead<T>(images[1]);
@@ -73,7 +73,7 @@ struct PatchScratch {
     }
     return scratch;
   }
-  // Elements behind the copy that may be read.
+  // Elements after the copy that may be read.
   static constexpr int64_t kSlack = 4;
 
   CheckedInt copy_bytes() const { return Lines(copy * CheckedInt(int64_t{sizeof(T)})); }
@@ -90,11 +90,11 @@ struct PatchScratch {
   }
 };
 
-// What products read, and where: the `source` of RowPointers.
+// Shared state of a call's patches; its Readers are the `source` of RowPointers.
 template <class T>
 class Patches {
  public:
-  // Prepares a call: makes the padded copy, if `way` wants one, with `padding` as the elements
+  // Prepares a call. If `way` is kPadded, makes the padded copy, with `padding` as the elements
   // outside. `memory` has scratch.bytes(context.num_threads()) bytes.
   Patches(const KernelContext& context, PatchWay way, const TensorView& images,
           const TensorView& out, const Window& window, T padding, const PatchScratch<T>& scratch,
@@ -141,7 +141,7 @@ class Patches {
     }
     const T** pointers() const { return pointers_; }
 
-    // RowPointersFn and QuantizedRowPointersFn, of a Reader.
+    // Implements RowPointersFn and QuantizedRowPointersFn; `source` is a Reader.
     static void RowPointers(const void* source, size_t first, size_t count, size_t tap, size_t taps,
                             const T** pointers) {
       static_cast<const Reader*>(source)->Find(first, count, tap, taps, pointers);
@@ -159,7 +159,7 @@ class Patches {
       int64_t image = rest / p.out_height_;
       for (size_t i = 0; i < count; ++i) {
         const int64_t y0 = y * w.stride[0] - w.padding[0], x0 = x * w.stride[1] - w.padding[1];
-        // Not a pointer: the first tap may lie outside.
+        // An offset, not a pointer: the first tap may be outside of the image.
         const int64_t base = ((image * p.height_ + y0) * p.width_ + x0) * p.channels_;
         const T** to = pointers + i;
         if (y0 >= 0 && y0 + reach_y < p.height_ && x0 >= 0 && x0 + reach_x < p.width_) {
@@ -192,14 +192,14 @@ class Patches {
   };
 
  private:
-  // Rows [first, last) of all padded images.
+  // Copies rows [first, last) of all padded images.
   void CopyRows(const TensorView& images, int64_t first, int64_t last, T* copy) const {
     const int64_t height = images.sizes[2], width = images.sizes[3];
     const int64_t top = window_.padding[0], left = window_.padding[1];
     while (first < last) {
       const int64_t image = first / height_, y = first % height_ - top;
       const bool inside = y >= 0 && y < height;
-      // Up to where the padding begins or ends.
+      // Up to the beginning or end of the padding.
       const int64_t rows = std::min(last - first, inside  ? height - y
                                                   : y < 0 ? -y
                                                           : height_ - top - y);
@@ -226,8 +226,8 @@ class Patches {
   }
 
   const PatchScratch<T>& scratch_;
-  std::byte* memory_;  // of the threads
-  Window window_;      // on what data_ is
+  std::byte* memory_;  // per-thread part
+  Window window_;      // relative to data_
   int64_t out_height_, out_width_;
   int64_t channels_, height_, width_;
   const T* data_;  // [n, height, width, channels]

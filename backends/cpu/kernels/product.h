@@ -1,4 +1,4 @@
-// A product divided among threads.
+// Divides a GEMM among threads.
 #ifndef BELAY_BACKENDS_CPU_KERNELS_PRODUCT_H_
 #define BELAY_BACKENDS_CPU_KERNELS_PRODUCT_H_
 
@@ -14,25 +14,24 @@
 
 namespace belay::cpu {
 
-// What a multiply-add of bytes takes of one of floats, and one of T.
+// Cost of an int8 multiply-add, and of one of T, relative to float32.
 inline constexpr double kQuantizedWork = 0.25;
 template <class T>
 inline constexpr double kProductWork = static_cast<double>(sizeof(T)) / sizeof(float);
 
-// A product's rows and columns, the steps that ranges of them begin at, and its multiply-adds, or
-// what takes as long.
+// Rows and columns of a GEMM, the granularity of their ranges, and its cost in multiply-adds.
 struct ProductSize {
   int64_t rows, row_step, columns, column_step;
   double work;
 };
 
-// Each part reads all of the side that is not divided: from so many columns a row on, weights are
-// what should be read once.
+// Each part reads the whole undivided side. With at least this many columns per row, weights should
+// be read only once.
 inline constexpr int64_t kManyColumns = 8;
 
-// Divides a product by rows, or by columns where there are too few rows to go round or many more
-// columns, and calls body(part, first_row, last_row, first_column, last_column) for each part, which
-// has a number below context.num_threads() and working memory of its own.
+// Divides a GEMM by rows, or by columns if there are too few rows or many more columns than rows.
+// Calls body(part, first_row, last_row, first_column, last_column) for each part. Parts have
+// numbers below context.num_threads() and working memory of their own.
 inline void RunProduct(const KernelContext& context, const ProductSize& size,
                        absl::FunctionRef<void(int, size_t, size_t, size_t, size_t)> body) {
   const auto rows = static_cast<size_t>(size.rows), columns = static_cast<size_t>(size.columns);
@@ -50,8 +49,8 @@ inline void RunProduct(const KernelContext& context, const ProductSize& size,
   }
 }
 
-// Of the arguments of packed_gemm.h and quantized_gemm.h; `scale` is what a multiply-add takes of a
-// float's.
+// Size for the arguments of packed_gemm.h and quantized_gemm.h. `scale` is the cost of a
+// multiply-add relative to float32.
 template <class Args>
 ProductSize SizeOf(const Args& g, size_t row_step, size_t column_step, double scale = 1) {
   return {static_cast<int64_t>(g.m), static_cast<int64_t>(row_step), static_cast<int64_t>(g.n),
@@ -60,7 +59,7 @@ ProductSize SizeOf(const Args& g, size_t row_step, size_t column_step, double sc
               static_cast<double>(g.k * g.taps)};
 }
 
-// The product of rows that are `g.k` apart. Needs the working memory that RowProductScratch says.
+// Runs a GEMM with a row stride of `g.k`. Needs the working memory that RowProductScratch returns.
 template <class T>
 absl::Status RunRowProduct(const KernelContext& context, const ProductArgs<T>& g) {
   const auto tile = static_cast<int64_t>(TileSize<T>(g.k, g.k));
@@ -81,7 +80,7 @@ uint64_t RowProductScratch(const KernelContext& context, int64_t k) {
                            context.num_threads());
 }
 
-// Of a linear layer, whose result has elements.
+// Arguments of a linear layer whose result is not empty.
 template <class T>
 ProductArgs<T> LinearProduct(const TensorView& input, const TensorView& weight,
                              const EpilogueOn<T>& epilogue, const TensorView& out) {

@@ -97,7 +97,8 @@ bool Accepts(const KernelContext& context, const Call<kDepthwise>& call) {
   return call.Shape().ok();
 }
 
-// Of the way that takes most: which one it is depends on sizes, in layouts that look alike.
+// Bytes for the most demanding way. The way depends on sizes, and layouts do not always distinguish
+// them.
 uint64_t ScratchBytes(const KernelContext& context, const Call<false>& call) {
   uint64_t most = 0;
   for (PatchWay way : {PatchWay::kTaps, PatchWay::kPadded}) {

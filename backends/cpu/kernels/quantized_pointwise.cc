@@ -48,8 +48,7 @@ absl::Status Lookup(KernelContext& context, const TableCall& call) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kUint8, in));
   if (!IsDense(in.sizes, in.strides) || !HasStrides(*out, in.strides)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("input: expected a dense tensor that lies as the "
-                     "result, ",
+        absl::StrCat("input: expected a dense tensor with the layout of the result, ",
                      out->ToString(), ", got ", in.ToString()));
   }
   const uint8_t *from = in.as<const uint8_t>(), *table = call.table->as<const uint8_t>();

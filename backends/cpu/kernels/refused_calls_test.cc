@@ -111,7 +111,7 @@ TEST(RefusedCalls, TensorsWithGaps) {
     }
     EXPECT_THAT(call.WithResult(WithGaps(call.result())).Run(),
                 AnyOf(HasSubstr("result: expected "), HasSubstr("other: expected the layout"),
-                      HasSubstr("lies as the result")));
+                      HasSubstr("with the layout of the result")));
   }
 }
 
@@ -510,7 +510,7 @@ TEST(RefusedCalls, SumsOfQuantizedTensors) {
 TEST(RefusedCalls, LookupsThatLieElsewhere) {
   ExpectRefused(LookupCall(), {{"table", T(kU8, {255}), "table: expected shape [256], got [255]"},
                                {"table", T(kU8, {256, 1}), "table: expected shape [256], got"}});
-  const std::string_view error = "input: expected a dense tensor that lies as the result";
+  const std::string_view error = "input: expected a dense tensor with the layout of the result";
   EValue across = T(kU8, {2, 5});
   across.get_if<TensorView>()->strides = {1, 2};
   EXPECT_THAT(LookupCall().With("input", across).Run(), HasSubstr(error));

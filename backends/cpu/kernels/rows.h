@@ -1,4 +1,4 @@
-// Work on rows of images divided among threads.
+// Divides work on image rows among threads.
 #ifndef BELAY_BACKENDS_CPU_KERNELS_ROWS_H_
 #define BELAY_BACKENDS_CPU_KERNELS_ROWS_H_
 
@@ -12,13 +12,13 @@
 
 namespace belay::cpu {
 
-// Calls body(first, last) for pieces of [0, rows), rows > 0, which take `work` multiply-adds, or what
-// takes as long, in all. Ends early when the budget says so: a window may be as large as its image,
-// and then work grows with the square of what is there.
+// Calls body(first, last) for pieces of [0, rows), rows > 0. `work` is the total cost in
+// multiply-adds. Stops early if the budget is exhausted: a window may be as large as its image, and
+// then work grows quadratically with the input.
 inline void RunRows(const KernelContext& context, int64_t rows, double work,
                     absl::FunctionRef<void(int64_t, int64_t)> body) {
   ABSL_DCHECK(rows > 0);
-  // Of a piece: few microseconds. Pairs, as depthwise convolutions like them.
+  // A piece takes few microseconds. Its rows are even, which suits depthwise convolutions.
   constexpr double kPiece = 1 << 17, kMost = 1 << 30;
   const double row_work = work / static_cast<double>(rows);
   const auto step = static_cast<int64_t>(std::clamp(kPiece / (2 * row_work + 1), 1.0, kMost)) * 2;

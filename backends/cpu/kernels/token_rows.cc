@@ -16,7 +16,7 @@ namespace {
 using NormCall = RmsNormCall<KernelArguments>;
 using RotaryCall = RotaryEmbeddingCall<KernelArguments>;
 
-// The result of a call that keeps its input's shape. Both lie row by row.
+// Returns the result of a call that keeps its input's shape. Both must be row-major.
 template <class Call>
 absl::StatusOr<const TensorView*> ResultOf(KernelContext& context, const Call& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
@@ -42,7 +42,7 @@ absl::Status RmsNorm(KernelContext& context, const NormCall& call) {
   return absl::OkStatus();
 }
 
-// Where the angles of a row lie.
+// Returns the offset of the angles of a row.
 int64_t AnglesOf(const TensorView& angles, const Sizes& sizes, int64_t row) {
   int64_t offset = 0;
   const int lead = sizes.size() - angles.rank();

@@ -15,14 +15,14 @@ namespace {
 
 using Call = WinogradConv2dCall<KernelArguments>;
 
-// The convolution, and how many of its tiles are worked on at once.
+// The convolution and the number of tiles that are processed at once.
 struct Plan {
   WinogradArgs args;
   int64_t chunk = 0;
   CheckedInt scratch;  // floats
 };
 
-// Of results of this shape, whose elements can be counted.
+// Plans for a result of this shape, whose element count fits into int64.
 Plan PlanOf(const Call& call, const Dims<CheckedInt>& shape) {
   Plan plan;
   WinogradArgs& g = plan.args;

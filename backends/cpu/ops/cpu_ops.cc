@@ -28,7 +28,7 @@ using exir::SymInt;
 
 constexpr std::string_view kNamespace = "belay_cpu";
 
-// Of linear layers, and of what keeps its input's shape.
+// Meta kernel of linear layers and of operators that keep their input's shape.
 template <class Call, DType kResult = DType::kFloat32>
 absl::Status RowsMeta(MetaContext& context, const Call& call) {
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
@@ -36,7 +36,7 @@ absl::Status RowsMeta(MetaContext& context, const Call& call) {
   return absl::OkStatus();
 }
 
-// Of convolutions of floats, and of chains of them.
+// Meta kernel of floating-point convolutions and chains of them.
 template <class Call, DType kResult = DType::kFloat32>
 absl::Status Conv2dMeta(MetaContext& context, const Call& call) {
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
@@ -94,7 +94,7 @@ constexpr std::string_view kBFloat16Types = "input:A weight:A bias:B other:A ->:
 constexpr std::string_view kQuantizedTypes =
     "input:A weight:B scales:C weight_sums:D bias:C ->:E "
     "A={u8} B={i8} C={f32} D={i32} E={f32,u8}";
-constexpr exir::Tolerance kQuantizedTolerance = {1e-5, 1};  // a step of the quantized numbers
+constexpr exir::Tolerance kQuantizedTolerance = {1e-5, 1};  // one quantization step
 
 #define BELAY_CPU_QUANTIZED_EPILOGUE                                                  \
   "int input_zero_point, str activation, float low, float high, float? inner_scale, " \

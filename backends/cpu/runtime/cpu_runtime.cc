@@ -7,7 +7,7 @@ namespace belay::cpu {
 
 absl::StatusOr<std::unique_ptr<DelegateHandle>> CpuRuntime::Init(
     const DelegateInitContext& context, absl::Span<const std::byte> blob) const {
-  // Programs in blobs have no delegates.
+  // Programs in blobs may not contain delegates.
   static const BackendRegistry& none = *new BackendRegistry;
   return OpenProgramDelegate(context, blob, limits_, kernels_, none);
 }

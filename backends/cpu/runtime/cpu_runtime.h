@@ -1,4 +1,4 @@
-// The CPU backend's run-time side.
+// The runtime of the CPU backend.
 #ifndef BELAY_BACKENDS_CPU_RUNTIME_CPU_RUNTIME_H_
 #define BELAY_BACKENDS_CPU_RUNTIME_CPU_RUNTIME_H_
 
@@ -11,17 +11,18 @@
 namespace belay::cpu {
 
 // Loads the blob as a program file (backends/cpu/aot/cpu_backend.h) and executes its method
-// "forward". The file is checked like any other; delegates in it are refused.
+// "forward". The file is validated like any other; delegates inside it are refused.
 class CpuRuntime final : public BackendRuntime {
  public:
-  // What programs in blobs may use: the standard kernels and the backend's own. Must outlive the
-  // handles. What a program may ask for is also within the limits of the one around it.
+  // `kernels` are available to programs in blobs: the standard kernels and the backend's own. They
+  // must outlive the handles. Programs in blobs are also subject to the limits of the enclosing
+  // program.
   explicit CpuRuntime(const KernelRegistry& kernels, const Limits& limits = Limits())
       : kernels_(kernels), limits_(limits) {}
 
   std::string_view id() const override { return "cpu"; }
   std::string_view target() const override { return "//backends/cpu:runtime"; }
-  // As OpenProgramDelegate says (runtime/executor/program_delegate.h).
+  // See OpenProgramDelegate (runtime/executor/program_delegate.h).
   absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(
       const DelegateInitContext& context, absl::Span<const std::byte> blob) const override;
 

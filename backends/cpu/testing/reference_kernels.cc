@@ -31,8 +31,8 @@ const T& At(const TensorView& tensor, absl::Span<const int64_t> index) {
   return tensor.as<const T>()[offset];
 }
 
-// What the epilogue makes of a sum, at the place of the result; dimension `channels` is the bias's.
-// Of bfloat16 every step rounds.
+// Applies the epilogue to a sum at `index` of the result. The bias runs along dimension `channels`.
+// For bfloat16 every step rounds.
 template <class T = float>
 T Finish(const EpilogueCall<KernelArguments>& epilogue, double sum, absl::Span<const int64_t> index,
          size_t channels) {
@@ -51,7 +51,7 @@ T Finish(const EpilogueCall<KernelArguments>& epilogue, double sum, absl::Span<c
                               : std::clamp(result, epilogue.bounds.low, epilogue.bounds.high));
 }
 
-// Stores value(index) at each place of the result.
+// Stores value(index) at each index of the result.
 template <class T, class Value>
 absl::Status ForEachPlace(KernelContext& context, absl::Span<const CheckedInt> shape,
                           const Value& value) {
@@ -65,7 +65,7 @@ absl::Status ForEachPlace(KernelContext& context, absl::Span<const CheckedInt> s
   return absl::OkStatus();
 }
 
-// Calls `sum` for each place of the result and stores what the epilogue makes of it.
+// Calls `sum` for each index of the result and stores the sum after the epilogue.
 template <class T = float, class Sum>
 absl::Status ForEachResult(KernelContext& context, absl::Span<const CheckedInt> shape,
                            const EpilogueCall<KernelArguments>& epilogue, size_t channels,
@@ -93,7 +93,7 @@ absl::Status RunLinear(KernelContext& context, const LinearCall<KernelArguments>
       });
 }
 
-// Element (p, j) of packed weights of k rows, neither shifted nor scaled.
+// Element (p, j) of packed weights with k rows, without zero point and scale.
 double PackedNumber(const TensorView& weight, WeightFormat format, int64_t k, int64_t p,
                     int64_t j) {
   const int64_t block = j / kPanelColumns * ((k + 7) / 8) + p / 8;  // eight rows of a panel
@@ -130,8 +130,7 @@ absl::Status RunWeightOnlyLinear(KernelContext& context,
       });
 }
 
-// Calls visit(tap, place in the image, whether that is inside) for each tap of the window at
-// `index`.
+// Calls visit(tap, position in the image, is inside) for each tap of the window at `index`.
 template <class Visit>
 void ForEachTap(const Window& window, const Sizes& image, const Sizes& index, const Visit& visit) {
   for (int64_t tap = 0; tap < window.taps(); ++tap) {
@@ -147,7 +146,7 @@ void ForEachTap(const Window& window, const Sizes& image, const Sizes& index, co
   }
 }
 
-// The sum of a convolution by packed weights at a place of its result.
+// Convolution sum at an index of the result, with packed weights.
 double ConvolutionSum(const TensorView& input, const TensorView& packed, const Window& window,
                       bool depthwise, const Sizes& index) {
   const Sizes& in = input.sizes;
@@ -174,7 +173,7 @@ double ConvolutionSum(const TensorView& input, const TensorView& packed, const W
   return sum;
 }
 
-// Element (p, j) of a matrix of k rows that is packed as pairs.
+// Element (p, j) of a matrix with k rows in the VNNI-2 layout.
 double PairElement(const TensorView& packed, int64_t k, int64_t p, int64_t j) {
   const int64_t pair = (j / kPanelColumns * (k / 2) + p / 2) * kPanelColumns + j % kPanelColumns;
   return static_cast<float>(packed.as<const BFloat16>()[2 * pair + p % 2]);
@@ -232,7 +231,7 @@ absl::Status RunWinogradConv2d(KernelContext& context,
     const int64_t y = index[2] % 4, x = index[3] % 4;
     const int64_t panel = index[1] / kPanelColumns * channels;
     double sum = 0;
-    // Pixel (i, j) of the tile has a part in all of its products (p, q).
+    // Pixel (i, j) of the tile contributes to all of its transformed elements (p, q).
     for (int64_t i = 0; i < 6; ++i) {
       for (int64_t j = 0; j < 6; ++j) {
         Sizes at = {index[0], 0, index[2] - y - call.window.padding[0] + i,
@@ -255,7 +254,7 @@ absl::Status RunWinogradConv2d(KernelContext& context,
   });
 }
 
-// Stage by stage, each result whole.
+// Runs stage by stage and materializes each result.
 absl::Status RunConv2dChain(KernelContext& context, const Conv2dChainCall<KernelArguments>& call) {
   TensorView images = *call.input;
   std::vector<float> memory;
@@ -290,7 +289,7 @@ absl::Status RunAttention(KernelContext& context, const AttentionCall<KernelArgu
   if (output->numel() == 0) return absl::OkStatus();
   const int last = sizes.size() - 1, heads = last - 2, tokens = last - 1;
   const int64_t keys = call.key->sizes[tokens], shared = sizes[heads] / call.key->sizes[heads];
-  // Of the query at `index` and a key, masked; -inf for one that is not seen.
+  // Masked score of the query at `index` and a key; -inf if it is not visible.
   const auto score = [&](const Sizes& index, int64_t key) -> double {
     constexpr double kUnseen = -std::numeric_limits<double>::infinity();
     Sizes query_at = index, key_at = index;
@@ -344,7 +343,7 @@ float RealNumber(double scale, int32_t zero_point, int32_t number) {
   return static_cast<float>(number - zero_point) * static_cast<float>(scale);
 }
 
-// y of a sum of bytes, of which the zero point is not subtracted yet.
+// Computes y from a sum of bytes from which the zero point is not subtracted yet.
 float FinishReal(const QuantizedEpilogueCall<KernelArguments>& e, int64_t sum, int64_t channel) {
   sum -= int64_t{e.input_zero_point} * At<int32_t>(*e.weight_sums, {&channel, 1});
   float y = static_cast<float>(static_cast<int32_t>(sum)) * At(*e.scales, {&channel, 1});
@@ -355,7 +354,7 @@ float FinishReal(const QuantizedEpilogueCall<KernelArguments>& e, int64_t sum, i
   return RealNumber(e.inner->scale, e.inner->zero_point, QuantizedNumber(*e.inner, y));
 }
 
-// Calls `sum` for each place of the result and stores what the epilogue makes of it.
+// Calls `sum` for each index of the result and stores the sum after the epilogue.
 template <class Sum>
 absl::Status ForEachQuantizedResult(KernelContext& context, absl::Span<const CheckedInt> shape,
                                     const QuantizedEpilogueCall<KernelArguments>& epilogue,
@@ -369,7 +368,7 @@ absl::Status ForEachQuantizedResult(KernelContext& context, absl::Span<const Che
   });
 }
 
-// Element (tap, p, j) of a packed matrix of taps of k rows.
+// Element (tap, p, j) of a packed matrix with k rows per tap.
 int32_t PackedWeight(const TensorView& weight, int64_t taps, int64_t k, int64_t tap, int64_t p,
                      int64_t j) {
   constexpr int64_t kColumns = kQuantizedPanelColumns;
@@ -378,7 +377,7 @@ int32_t PackedWeight(const TensorView& weight, int64_t taps, int64_t k, int64_t 
   return weight.as<const int8_t>()[line * 64 + j % kColumns * 4 + p % 4];
 }
 
-// The weight of a channel in row y and column x of a window.
+// Weight of a channel at row y and column x of the window.
 int32_t PackedDepthwiseWeight(const TensorView& weight, const Window& window, int64_t channel,
                               int64_t y, int64_t x) {
   constexpr int64_t kBlock = kQuantizedDepthwiseChannels;
@@ -403,7 +402,7 @@ absl::Status RunQuantizedLinear(KernelContext& context,
   });
 }
 
-// Element i of a tensor of a few numbers, or its only one.
+// Element i of a tensor of scalars, or its only element.
 template <class T, class U>
 double NumberAt(const TensorView& numbers, int64_t i) {
   if (numbers.numel() == 1) i = 0;
@@ -525,7 +524,7 @@ absl::Status RunMaxPool2d(KernelContext& context, const MaxPool2dCall<KernelArgu
     return ForEachPlace<T>(context, shape, [&](const Sizes& index) {
       T most = least;
       ForEachTap(call.window, call.input->sizes, index, [&](int64_t, const Sizes& at, bool inside) {
-        if (!inside || most != most) return;  // NaN is the largest
+        if (!inside || most != most) return;  // NaN compares greater than every number
         const T x = At<T>(*call.input, at);
         if (!(x <= most)) most = x;
       });

@@ -1,5 +1,4 @@
-// The CPU backend's operators in plain loops, over doubles or integers: what its kernels are
-// compared with.
+// Reference kernels of the CPU backend's operators: plain loops over doubles or integers.
 #ifndef BELAY_BACKENDS_CPU_TESTING_REFERENCE_KERNELS_H_
 #define BELAY_BACKENDS_CPU_TESTING_REFERENCE_KERNELS_H_
 
@@ -8,7 +7,8 @@
 
 namespace belay::cpu {
 
-// One row for each of belay_cpu::*, of KernelEngine::kReference. Tensors may have any strides.
+// One row per operator of belay_cpu::*, with KernelEngine::kReference. Tensors may have any
+// strides.
 absl::Span<const Kernel> CpuReferenceKernels();
 
 }  // namespace belay::cpu

@@ -24,7 +24,7 @@ bool Is(const exir::Graph& graph, NodeId id, std::string_view op) {
   return id.valid() && graph.node(id).target->name() == op;
 }
 
-// The numbers of a node that quantizes or dequantizes.
+// Parameters of a quantize or dequantize node.
 std::optional<Quantization> NumbersOf(const exir::Node& node) {
   const double* scale = node.argument("scale").get_if<double>();
   const int64_t* zero_point = node.argument("zero_point").get_if<int64_t>();
@@ -35,14 +35,14 @@ std::optional<Quantization> NumbersOf(const exir::Node& node) {
   return Quantization{narrow, static_cast<int32_t>(*zero_point)};
 }
 
-// The node that alone reads the value, once; invalid if there is none.
+// Returns the sole user of the value, if it uses it once; else an invalid id.
 NodeId OnlyReader(const exir::Graph& graph, ValueId value) {
   const std::vector<NodeId>& users = graph.value(value).users;
   return users.size() == 1 && !graph.IsOutput(value) ? users[0] : NodeId();
 }
 
-// The tensor of int8 behind a dequantized one.
-std::optional<ValueId> BytesBehind(const exir::ExportedProgram& program, ValueId value) {
+// Returns the int8 operand of the dequantize node that computes the value.
+std::optional<ValueId> Int8Operand(const exir::ExportedProgram& program, ValueId value) {
   const exir::Graph& graph = program.top();
   const NodeId producer = graph.value(value).producer;
   if (!Is(graph, producer, kDequantize) || !CheckConversion(program, producer).ok()) {
@@ -51,8 +51,8 @@ std::optional<ValueId> BytesBehind(const exir::ExportedProgram& program, ValueId
   return *graph.node(producer).value_argument("input");
 }
 
-// Whether the library takes these scales: the range of its fixed-point numbers, which is the same
-// in that of 2022 and in ExecuTorch's.
+// Whether the library supports these scales: the range of its fixed-point multipliers, which is the
+// same in XNNPACK of 2022 and in ExecuTorch's.
 bool HasFittingScales(const Operation& operation, const std::vector<Quantization>& inputs,
                       const Quantization& output, const Weight* weight) {
   const auto in = [](float ratio, float least, float end) { return ratio >= least && ratio < end; };
@@ -75,7 +75,8 @@ bool HasFittingScales(const Operation& operation, const std::vector<Quantization
   }
 }
 
-// With a scale for each result, or one for all, and a bias that can be quantized with it.
+// Whether the weight has one scale, or one per output channel, and the bias can be quantized with
+// it.
 bool IsFittingWeight(const exir::ExportedProgram& program, const Operation& operation,
                      const Weight& weight) {
   const int results = operation.type == NodeType::FullyConnected ? 1 : 0;
@@ -105,16 +106,16 @@ absl::Status CheckConversion(const exir::ExportedProgram& program, NodeId id) {
   const ValueId* input = node.value_argument("input");
   const std::optional<Quantization> numbers = NumbersOf(node);
   if (input == nullptr || !numbers.has_value()) {
-    return absl::UnimplementedError("its scale and zero point are none of int8 that are known");
+    return absl::UnimplementedError("its scale and zero point are not known int8 parameters");
   }
   const ValueId bytes = quantizes ? node.outputs[0].values[0] : *input;
   if (QuantizationOf(program, bytes) != numbers) {
-    return absl::UnimplementedError(
-        absl::StrCat("%", program.top().value(bytes).name, " is not of int8 with its scale"));
+    return absl::UnimplementedError(absl::StrCat("%", program.top().value(bytes).name,
+                                                 " is not int8 with this scale and zero point"));
   }
   if (quantizes && (node.argument("quant_min") != Argument(INT8_MIN) ||
                     node.argument("quant_max") != Argument(INT8_MAX))) {
-    return absl::UnimplementedError("its numbers are not from -128 to 127");
+    return absl::UnimplementedError("its range is not -128 to 127");
   }
   return absl::OkStatus();
 }
@@ -132,7 +133,7 @@ void ComputeOnInt8(const exir::ExportedProgram& program, NodeId id, Target targe
   for (auto& operand : quantized.operands) {
     const ValueId* real = std::get_if<ValueId>(&operand);
     const std::optional<ValueId> bytes =
-        real == nullptr ? std::nullopt : BytesBehind(program, *real);
+        real == nullptr ? std::nullopt : Int8Operand(program, *real);
     if (!bytes.has_value()) return;
     inputs.push_back(*QuantizationOf(program, *bytes));
     operand = *bytes;

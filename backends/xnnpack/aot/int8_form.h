@@ -1,4 +1,4 @@
-// Static quantization: operations between dequantize_per_tensor and quantize_per_tensor.
+// Lowers operations between dequantize_per_tensor and quantize_per_tensor to int8.
 #ifndef BELAY_BACKENDS_XNNPACK_AOT_INT8_FORM_H_
 #define BELAY_BACKENDS_XNNPACK_AOT_INT8_FORM_H_
 
@@ -11,25 +11,27 @@
 
 namespace belay::xnnpack {
 
-// What a number of int8 means: scale * (q - zero_point).
+// Quantization parameters of int8 values: real = scale * (q - zero_point).
 struct Quantization {
   float scale = 1;
   int32_t zero_point = 0;
   bool operator==(const Quantization&) const = default;
 };
 
-// Of a tensor of int8: as the node that quantizes it says, else as one that dequantizes it does.
-// nullopt for any other, and for numbers that payloads don't have.
+// Parameters of an int8 tensor, from the node that quantizes it, else from a node that dequantizes
+// it. nullopt for any other value, and for parameters that payloads do not support.
 std::optional<Quantization> QuantizationOf(const exir::ExportedProgram& program,
                                            exir::ValueId value);
 
-// Precondition: quantize_per_tensor or dequantize_per_tensor. kUnimplemented: it is no Convert, and
-// why.
+// Precondition: `node` is quantize_per_tensor or dequantize_per_tensor. kUnimplemented, with the
+// reason, if payloads cannot represent it as a Convert.
 absl::Status CheckConversion(const exir::ExportedProgram& program, exir::NodeId node);
 
-// Makes of an operation on float32 one on int8 (Operation::int8), if all of its operands are
-// dequantized, its weight too, and its result, perhaps after relu, clamp or hardtanh, is quantized
-// and nothing else; and if XNNPACK computes that with these scales. Else the operation stays.
+// Converts a float32 operation to int8 (Operation::int8) if all of these are true, else leaves it
+// unchanged:
+// - all of its operands are dequantized, including the weight
+// - the only user of its result, optionally after relu, clamp or hardtanh, quantizes it
+// - XNNPACK supports the operation with these scales
 void ComputeOnInt8(const exir::ExportedProgram& program, exir::NodeId node, Target target,
                    Operation& operation);
 

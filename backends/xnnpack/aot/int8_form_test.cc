@@ -114,15 +114,15 @@ TEST_F(Int8FormTest, ConversionsSayWhyNot) {
   };
   EXPECT_EQ(why(Quantize("y", "x", "0.5, 3")), "");
   EXPECT_EQ(why(Dequantize("y", "i", "0.5, 3")), "");
-  const std::string unknown = "its scale and zero point are none of int8 that are known";
+  const std::string unknown = "its scale and zero point are not known int8 parameters";
   EXPECT_EQ(why(Quantize("y", "x", "0.5, 200")), unknown);
   EXPECT_EQ(why("%y: i8[2,4] = edge.quantized_decomposed.quantize_per_tensor.default(none, 0.5, 3, "
                 "-128, 127, dtype:i8)"),
             unknown);
   EXPECT_EQ(why(absl::StrCat(Quantize("a", "x", "0.5, 3"), Dequantize("y", "a", "0.25, 3"))),
-            "%a is not of int8 with its scale");
+            "%a is not int8 with this scale and zero point");
   for (const char* range : {"-127, 127", "-128, 126"}) {
-    EXPECT_EQ(why(Quantize("y", "x", "0.5, 3", range)), "its numbers are not from -128 to 127");
+    EXPECT_EQ(why(Quantize("y", "x", "0.5, 3", range)), "its range is not -128 to 127");
   }
 }
 
@@ -133,7 +133,7 @@ TEST_F(Int8FormTest, ConversionsThatAreNoneAreNotTaken) {
     const exir::NodeId id = program.top().value(exir::FindValue(program.top(), "y")).producer;
     EXPECT_THAT(ReadOperation(program, id, Target::kLocal),
                 StatusIs(absl::StatusCode::kUnimplemented,
-                         "its scale and zero point are none of int8 that are known"));
+                         "its scale and zero point are not known int8 parameters"));
   }
 }
 

@@ -29,7 +29,7 @@ absl::Status CheckTaken(const exir::ExportedProgram& program, exir::NodeId id, T
     weight = WeightOf(program, node.outputs[0].values[0]);
   }
   if (weight.has_value() && weight->is_quantized()) {
-    // It goes where its reader goes.
+    // The node is delegated together with its user.
     exir::NodeId reader = id;
     do {
       reader = graph.value(graph.node(reader).outputs[0].values[0]).users[0];
@@ -37,12 +37,12 @@ absl::Status CheckTaken(const exir::ExportedProgram& program, exir::NodeId id, T
     const absl::StatusOr<Operation> operation = ReadOperation(program, reader, target);
     return operation.ok() && operation->int8.has_value()
                ? absl::OkStatus()
-               : WhyNot("what reads it does not compute on int8");
+               : WhyNot("its user does not compute on int8");
   }
   ABSL_ASSIGN_OR_RETURN(const Operation operation, ReadOperation(program, id, target));
   if (operation.weight.has_value() && !operation.int8.has_value() &&
       WeightOf(program, *operation.weight)->is_quantized()) {
-    return WhyNot("its weight is of int8, but not its input and its result");
+    return WhyNot("its weight is int8, but its input or result is not");
   }
   return absl::OkStatus();
 }
@@ -97,7 +97,7 @@ absl::StatusOr<Operation> ReadOperation(const exir::ExportedProgram& program, ex
     return WhyNot(absl::StrCat("operator ", reader.node.target->name(), " is not supported"));
   }
   if (rule->type != NodeType::NONE && target == Target::kLocal && !FindNodeRule(rule->type)->fp32) {
-    return WhyNot(absl::StrCat("this XNNPACK has no ", NodeTypeName(rule->type)));
+    return WhyNot(absl::StrCat("this XNNPACK does not support ", NodeTypeName(rule->type)));
   }
   if (reader.node.outputs.empty() || reader.node.outputs[0].values.empty()) {
     return WhyNot("it has no result");

@@ -1,4 +1,4 @@
-// What a node of an edge program is as a node of a payload.
+// Maps nodes of edge programs to nodes of payloads.
 #ifndef BELAY_BACKENDS_XNNPACK_AOT_OPERATION_H_
 #define BELAY_BACKENDS_XNNPACK_AOT_OPERATION_H_
 
@@ -17,44 +17,44 @@
 
 namespace belay::xnnpack {
 
-// What the payload is for: compile spec "target", whose values are in this order.
+// Consumer of the payload. Values of the compile spec "target", in this order.
 enum class Target : uint8_t {
   kLocal,         // "local": what this backend's runtime executes
-  kExecuTorch15,  // "executorch-1.5": every node type that the runtime of ExecuTorch 1.5 has
+  kExecuTorch15,  // "executorch-1.5": all node types that ExecuTorch 1.5 executes
 };
-// kInvalidArgument: another key, another value, or one that is there twice.
+// kInvalidArgument: an unknown key or value, or a repeated key.
 absl::StatusOr<Target> TargetOf(absl::Span<const exir::CompileSpec> compile_specs);
 
-// In which order of the dimensions a node wants its operands.
+// The order of dimensions that a node requires of its operands.
 enum class Images : uint8_t {
-  kNhwc,    // of rank 4, and its result is so
-  kEither,  // element by element, or with numbers for each dimension
-  kRows,    // as the program has them
+  kNhwc,    // rank 4, and so is the result
+  kEither,  // elementwise, or with parameters per dimension
+  kRows,    // the program's order
 };
 
 struct Operation {
   NodeType type = NodeType::NONE;  // NONE: the result is the first operand
   Images images = Images::kEither;
-  // Tensors, and numbers for tensors of one element.
+  // Tensors, and scalars that represent one-element tensors.
   std::vector<std::variant<exir::ValueId, float>> operands;
-  // Constants: of convolutions and FullyConnected, behind the operand. WeightOf() has the weight;
-  // one of int8 is dequantized, if the operation does not compute on int8.
+  // Constants of convolutions and FullyConnected, which follow the operand. WeightOf() returns the
+  // weight. An int8 weight is dequantized unless the operation computes on int8.
   std::optional<exir::ValueId> weight, bias;
-  // The same where they are computed: of a batch norm, one number for each channel.
+  // Computed weight and bias of a batch norm, one element per channel.
   std::vector<float> scales, shifts;
   uint32_t flags = 0;
   float min = -std::numeric_limits<float>::infinity();
   float max = std::numeric_limits<float>::infinity();
   Window window;
-  // There if it computes on int8, with the nodes that take its result, the last of which quantizes
-  // it: they are part of it. Operands are of int8 then.
+  // Set if the operation computes on int8; its operands are then int8. `merged` are the users of
+  // the result that become part of the operation; the last one quantizes.
   struct Int8 {
     exir::ValueId result;
     std::vector<exir::NodeId> merged;
   };
   std::optional<Int8> int8;
-  // By type, as Node has them, for dimensions as the program has them. Of StaticReshape: 0 for the one
-  // that changes from call to call.
+  // By type, as in Node, for dimensions in the program's order. For StaticReshape, 0 marks the size
+  // that changes between calls.
   Sizes numbers, more_numbers;
   float number = 0;
 
@@ -64,24 +64,24 @@ struct Operation {
   }
 };
 
-// kUnimplemented, saying why, for a node that no payload for the target has.
+// kUnimplemented, with the reason, if payloads for the target cannot represent the node.
 absl::StatusOr<Operation> ReadOperation(const exir::ExportedProgram& program, exir::NodeId node,
                                         Target target);
 
-// Whether a delegate for the target should have the node: ReadOperation reads it, and nothing that is
-// of int8 in the program would become float32. kUnimplemented, saying why not.
+// OK if the node should be delegated: ReadOperation supports it, and no int8 tensor of the program
+// would become float32. Else kUnimplemented, with the reason.
 absl::Status CheckTaken(const exir::ExportedProgram& program, exir::NodeId node, Target target);
 
-// Whether the tensor is one of images in channels-last order, and not row-major as well.
+// Whether the tensor is images in channels last order that is not row-major as well.
 bool IsChannelsLast(const exir::TensorMeta& meta);
 
-// Whether relu, clamp and hardtanh may be bounds of it.
+// Whether relu, clamp and hardtanh may become bounds of the node.
 bool MayHaveBounds(NodeType type);
 
-// The largest sizes: those that come about when each symbol is as large as it may be. Precondition:
-// the value is an operand or result of an operation.
+// Returns the sizes with each symbol at its maximum. Precondition: the value is an operand or
+// result of an operation.
 Sizes SizesOf(const exir::ExportedProgram& program, exir::ValueId value);
-// nullopt: it has no upper bound, or is larger for a smaller symbol.
+// nullopt if the size has no upper bound, or decreases in a symbol.
 std::optional<int64_t> LargestSize(const exir::ExportedProgram& program, const exir::SymInt& size);
 
 }  // namespace belay::xnnpack

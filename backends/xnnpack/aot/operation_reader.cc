@@ -21,7 +21,7 @@ absl::StatusOr<double> OperationReader::NumberOf(const Argument& argument, std::
   if (const int64_t* number = argument.get_if<int64_t>()) return static_cast<double>(*number);
   if (const double* number = argument.get_if<double>()) return *number;
   if (const bool* flag = argument.get_if<bool>()) return *flag ? 1 : 0;
-  return WhyNot(absl::StrCat(name, " is not a number that is known"));
+  return WhyNot(absl::StrCat(name, " is not a known scalar"));
 }
 
 absl::StatusOr<std::vector<int64_t>> OperationReader::Ints(std::string_view name) const {
@@ -29,7 +29,7 @@ absl::StatusOr<std::vector<int64_t>> OperationReader::Ints(std::string_view name
   if (const int64_t* number = argument.get_if<int64_t>()) return std::vector<int64_t>{*number};
   std::vector<int64_t> numbers;
   if (argument.is_none()) return numbers;
-  const auto unknown = [&] { return WhyNot(absl::StrCat(name, " has sizes that are not known")); };
+  const auto unknown = [&] { return WhyNot(absl::StrCat(name, " has unknown sizes")); };
   const Argument::List* list = argument.get_if<Argument::List>();
   if (list == nullptr) return unknown();
   for (const Argument& element : *list) {
@@ -61,7 +61,7 @@ absl::StatusOr<int> OperationReader::Dim(int64_t dim, int rank) const {
 
 absl::StatusOr<ValueId> OperationReader::Tensor(const Argument& argument) const {
   const ValueId* value = argument.get_if<ValueId>();
-  if (value == nullptr) return WhyNot("an operand is no tensor");
+  if (value == nullptr) return WhyNot("an operand is not a tensor");
   ABSL_RETURN_IF_ERROR(CheckTensor(*value));
   return *value;
 }
@@ -97,7 +97,7 @@ absl::StatusOr<ValueId> OperationReader::Constant(std::string_view name, int ran
       value == nullptr ? std::nullopt : WeightOf(program, *value);
   if (!constant.has_value() ||
       (constant->tensor.dtype() != DType::kFloat32 && !constant->is_quantized())) {
-    return WhyNot(absl::StrCat(name, " is no constant of float32"));
+    return WhyNot(absl::StrCat(name, " is not a float32 constant"));
   }
   const Sizes& sizes = constant->tensor.sizes();
   if (sizes.size() != rank || std::any_of(sizes.begin(), sizes.end(), [](int64_t size) {

@@ -1,4 +1,4 @@
-// What rules of operators (operation_rules.h) ask of a node.
+// Accessors for node arguments, used by operation_rules.h.
 #ifndef BELAY_BACKENDS_XNNPACK_AOT_OPERATION_READER_H_
 #define BELAY_BACKENDS_XNNPACK_AOT_OPERATION_READER_H_
 
@@ -15,17 +15,17 @@
 
 namespace belay::xnnpack {
 
-// What payloads can have.
+// Limits of payloads.
 inline constexpr int kMaxDims = 6;
 inline constexpr int64_t kMaxSize = int64_t{1} << 24;
 inline constexpr int64_t kMaxWindowNumber = 32767;
 
-// kUnimplemented: why a node stays.
+// kUnimplemented with the reason why a node is not delegated.
 absl::Status WhyNot(std::string reason);
 
-// The arguments of a node by the names of its schema. Whatever a payload can't have is kUnimplemented,
-// naming argument or value. Program and node must outlive it. Precondition of all: the node has a
-// schema and a result.
+// Reads arguments of a node by the names of its schema. Anything that payloads cannot represent is
+// kUnimplemented and names the argument or value. Program and node must outlive it. Precondition of
+// all methods: the node has a schema and a result.
 class OperationReader {
  public:
   OperationReader(const exir::ExportedProgram& program, exir::NodeId id)
@@ -40,7 +40,7 @@ class OperationReader {
 
   absl::StatusOr<int64_t> Int(std::string_view name) const {
     if (const int64_t* number = node.argument(name).get_if<int64_t>()) return *number;
-    return WhyNot(absl::StrCat(name, " is not a number that is known"));
+    return WhyNot(absl::StrCat(name, " is not a known scalar"));
   }
   absl::StatusOr<bool> Bool(std::string_view name) const {
     if (const bool* flag = node.argument(name).get_if<bool>()) return *flag;
@@ -51,27 +51,27 @@ class OperationReader {
     return NumberOf(node.argument(name), name);
   }
   absl::StatusOr<std::vector<int64_t>> Ints(std::string_view name) const;
-  // For rows and columns; one number counts twice.
+  // Values for rows and columns; a single value is used twice.
   absl::StatusOr<std::pair<int64_t, int64_t>> Pair(std::string_view name, int64_t least,
                                                    std::pair<int64_t, int64_t> if_empty) const;
-  // A dimension of a tensor of this rank.
+  // A dimension index for a tensor of this rank, normalized.
   absl::StatusOr<int> Dim(int64_t dim, int rank) const;
 
-  // A tensor that payloads can have.
+  // A tensor that payloads support.
   absl::StatusOr<exir::ValueId> Tensor(const exir::Argument& argument) const;
   absl::StatusOr<exir::ValueId> Tensor(std::string_view name) const {
     return Tensor(node.argument(name));
   }
   absl::Status CheckTensor(exir::ValueId value, DType dtype = DType::kFloat32) const;
-  // In any order in memory; perhaps one that is dequantized.
+  // A constant with any strides, optionally dequantized.
   absl::StatusOr<exir::ValueId> Constant(std::string_view name, int rank) const;
-  // Its elements, one for each of so many channels.
+  // The elements of a constant with one element per channel.
   absl::StatusOr<std::vector<float>> Channels(std::string_view name, int64_t channels) const;
 
   absl::Status One(std::string_view name, Operation& operation) const;
-  // The operand, and one of rank 4.
+  // Appends the operand; OneImage requires rank 4.
   absl::Status OneImage(std::string_view name, Operation& operation) const;
-  // The size of this dimension is the same in all calls.
+  // Checks that this dimension has the same size in all calls.
   absl::Status CheckStatic(exir::ValueId value, int dim) const;
 };
 

@@ -33,7 +33,7 @@ absl::Status ReadBinary(const OperationReader& r, Operation& operation) {
     ABSL_ASSIGN_OR_RETURN(const ValueId value, r.Tensor(other));
     const Sizes self = SizesOf(r.program, std::get<ValueId>(operation.operands[0]));
     operation.operands.push_back(value);
-    // What is equal in each call may have other bounds.
+    // Sizes that are equal in each call may still have different upper bounds.
     const absl::Status fit = BroadcastSizes(self, SizesOf(r.program, value)).status();
     if (!fit.ok()) return WhyNot(absl::StrCat("at their largest, ", fit.message()));
   } else {
@@ -60,8 +60,8 @@ absl::Status ReadClamp(const OperationReader& r, Operation& operation) {
     ABSL_ASSIGN_OR_RETURN(const double number, OperationReader::NumberOf(argument, names.first));
     *bound = static_cast<float>(number);
   }
-  // The library wants bounds that differ.
-  return operation.min < operation.max ? absl::OkStatus() : WhyNot("the bounds are no range");
+  // The library requires min < max.
+  return operation.min < operation.max ? absl::OkStatus() : WhyNot("the bounds are not a range");
 }
 
 absl::Status ReadSlope(const OperationReader& r, Operation& operation) {
@@ -103,7 +103,7 @@ absl::Status ReadSoftmax(const OperationReader& r, Operation& operation) {
   return r.CheckStatic(r.result(), rank - 1);
 }
 
-// The last dimension times a constant that is stored [in, out].
+// Multiplies the last dimension by a constant stored as [in, out].
 absl::Status ReadLinear(const OperationReader& r, std::string_view input, std::string_view bias,
                         Operation& operation) {
   operation.images = Images::kRows;
@@ -172,7 +172,7 @@ absl::Status ReadConvolution(const OperationReader& r, Operation& operation) {
   return absl::OkStatus();
 }
 
-// With its statistics given, a product and a sum for each channel: a convolution of 1×1.
+// With given statistics, a scale and shift per channel: a 1x1 depthwise convolution.
 absl::Status ReadBatchNorm(const OperationReader& r, Operation& operation) {
   for (size_t i = 1; i < r.node.outputs.size(); ++i) {
     for (ValueId saved : r.node.outputs[i].values) {
@@ -252,7 +252,7 @@ absl::Status ReadMean(const OperationReader& r, Operation& operation) {
   }
   return absl::OkStatus();
 }
-// Windows of one size that do not overlap, if there are such.
+// Requires windows of equal size that do not overlap.
 absl::Status ReadAdaptive(const OperationReader& r, Operation& operation) {
   ABSL_RETURN_IF_ERROR(r.OneImage("self", operation));
   const ValueId input = std::get<ValueId>(operation.operands[0]);
@@ -264,7 +264,7 @@ absl::Status ReadAdaptive(const OperationReader& r, Operation& operation) {
   ABSL_RETURN_IF_ERROR(r.CheckStatic(input, 2));
   ABSL_RETURN_IF_ERROR(r.CheckStatic(input, 3));
   if (from[2] % to[2] != 0 || from[3] % to[3] != 0 || to == from) {
-    return WhyNot("its windows are not of one size, or of one element");
+    return WhyNot("its windows differ in size, or have one element");
   }
   operation.type = NodeType::AvgPooling2d;
   Window& w = operation.window;
@@ -276,7 +276,7 @@ absl::Status ReadAdaptive(const OperationReader& r, Operation& operation) {
 absl::Status ReadCat(const OperationReader& r, Operation& operation) {
   const Argument::List* list = r.node.argument("tensors").get_if<Argument::List>();
   if (list == nullptr || list->size() < 2 || list->size() > 5) {
-    return WhyNot("it has not 2 to 5 inputs");
+    return WhyNot("it does not have 2 to 5 inputs");
   }
   for (const Argument& element : *list) {
     ABSL_ASSIGN_OR_RETURN(const ValueId value, r.Tensor(element));
@@ -300,7 +300,7 @@ absl::Status ReadPermutation(const OperationReader& r, Operation& operation) {
   return absl::OkStatus();
 }
 
-// The result's sizes say all.
+// Determined by the result's sizes.
 absl::Status ReadReshape(const OperationReader& r, Operation& operation) {
   operation.images = Images::kRows;
   ABSL_RETURN_IF_ERROR(r.One("self", operation));
@@ -347,7 +347,7 @@ absl::Status ReadPad(const OperationReader& r, Operation& operation) {
   }
   const int rank = SizesOf(r.program, r.result()).size();
   operation.numbers = operation.more_numbers = Sizes(rank, 0);
-  // The last dimension first: before, behind.
+  // Last dimension first: before, after.
   for (size_t i = 0; i < pad.size(); ++i) {
     if (pad[i] < 0 || pad[i] > kMaxSize || i / 2 >= static_cast<size_t>(rank)) {
       return WhyNot("padding is negative");
@@ -358,7 +358,7 @@ absl::Status ReadPad(const OperationReader& r, Operation& operation) {
   return absl::OkStatus();
 }
 
-// A copy, or another order of memory, which payloads do not know.
+// A copy or a change of memory order, which payloads do not represent.
 absl::Status ReadAlias(const OperationReader& r, Operation& operation) {
   ABSL_RETURN_IF_ERROR(r.One("self", operation));
   const auto sizes_of = [&](ValueId value) -> const std::vector<exir::SymInt>& {

@@ -1,4 +1,4 @@
-// Which operators payloads have, and what each becomes: the table of the partitioner.
+// The table of supported operators and their conversion to payload nodes.
 #ifndef BELAY_BACKENDS_XNNPACK_AOT_OPERATION_RULES_H_
 #define BELAY_BACKENDS_XNNPACK_AOT_OPERATION_RULES_H_
 
@@ -12,14 +12,14 @@ namespace belay::xnnpack {
 
 struct OperationRule {
   std::string_view op;
-  // Fills in the operation, but for its type and what it computes on. kUnimplemented, saying why, for
-  // a call that no payload has.
+  // Fills in the operation, except for its type and int8 fields. kUnimplemented, with the reason,
+  // for a call that payloads cannot represent.
   absl::Status (*read)(const OperationReader& reader, Operation& operation);
   NodeType type;  // NONE: the result is the first operand
   DType result = DType::kFloat32;
 };
 
-// nullptr: there is none for this operator ("aten.add.Tensor").
+// Returns nullptr for an operator without a rule ("aten.add.Tensor").
 const OperationRule* FindOperationRule(std::string_view op);
 
 }  // namespace belay::xnnpack

@@ -111,8 +111,8 @@ TEST_F(OperationTest, OperandsAreTensorsOfFloat32) {
 TEST_F(OperationTest, OperandsAreNoSymbols) {
   EXPECT_EQ(Refusal("add.Tensor(%x, %n)"), "%n is symint(s0), expected a tensor of float32");
   EXPECT_EQ(Refusal("mul.Tensor(%n, %x)"), "%n is symint(s0), expected a tensor of float32");
-  EXPECT_EQ(Refusal("abs.default(none)"), "an operand is no tensor");
-  EXPECT_EQ(Refusal("cat.default([%x,3], 0)"), "an operand is no tensor");
+  EXPECT_EQ(Refusal("abs.default(none)"), "an operand is not a tensor");
+  EXPECT_EQ(Refusal("cat.default([%x,3], 0)"), "an operand is not a tensor");
 }
 
 TEST_F(OperationTest, SizesAreWhatPayloadsCanHave) {
@@ -136,7 +136,7 @@ TEST_F(OperationTest, SizesAreWhatPayloadsCanHave) {
 // --- Numbers ---
 
 TEST_F(OperationTest, NumbersAreKnown) {
-  const std::string unknown = " is not a number that is known";
+  const std::string unknown = " is not a known scalar";
   EXPECT_EQ(Refusal("clamp.default(%x, %n, none)"), "min" + unknown);
   EXPECT_EQ(Refusal("clamp.default(%x, none, %n)"), "max" + unknown);
   EXPECT_EQ(Refusal("hardtanh.default(%x, %n, 1)"), "min" + unknown);
@@ -154,9 +154,9 @@ TEST_F(OperationTest, NumbersAreKnown) {
   EXPECT_EQ(Refusal("slice_copy.Tensor(%x, 0, %n)"), "start" + unknown);
   EXPECT_EQ(Refusal("slice_copy.Tensor(%x, 0, 0, 2, %n)"), "step" + unknown);
   EXPECT_EQ(Refusal("constant_pad_nd.default(%x, [0,0], %n)"), "value" + unknown);
-  EXPECT_EQ(Refusal("constant_pad_nd.default(%x, [%n,0])"), "pad has sizes that are not known");
+  EXPECT_EQ(Refusal("constant_pad_nd.default(%x, [%n,0])"), "pad has unknown sizes");
   EXPECT_EQ(Refusal("%y: f32[1,3,1,1] = edge.aten.mean.dim(%z, %n, true)"),
-            "dim has sizes that are not known");
+            "dim has unknown sizes");
   EXPECT_EQ(Refusal("%y: f32[1,3,1,1] = edge.aten.mean.dim(%z, [2,3], %n)"),
             "keepdim is not known");
 }
@@ -205,9 +205,9 @@ TEST_F(OperationTest, DimensionsAreThoseOfTheTensor) {
 // --- Concatenation, slices, padding, copies ---
 
 TEST_F(OperationTest, ConcatenationsHaveTwoToFiveInputs) {
-  EXPECT_EQ(Refusal("cat.default([%x], 0)"), "it has not 2 to 5 inputs");
-  EXPECT_EQ(Refusal("cat.default([%x,%x,%x,%x,%x,%x], 0)"), "it has not 2 to 5 inputs");
-  EXPECT_EQ(Refusal("cat.default(%x, 0)"), "it has not 2 to 5 inputs");
+  EXPECT_EQ(Refusal("cat.default([%x], 0)"), "it does not have 2 to 5 inputs");
+  EXPECT_EQ(Refusal("cat.default([%x,%x,%x,%x,%x,%x], 0)"), "it does not have 2 to 5 inputs");
+  EXPECT_EQ(Refusal("cat.default(%x, 0)"), "it does not have 2 to 5 inputs");
   const NodeType types[] = {NodeType::Concatenate2, NodeType::Concatenate3, NodeType::Concatenate4,
                             NodeType::Concatenate5};
   std::string inputs = "%x";
@@ -262,7 +262,7 @@ TEST_F(OperationTest, CopiesDoNotExpand) {
 // --- Constants ---
 
 TEST_F(OperationTest, WeightsAreConstantsOfFloat32) {
-  const std::string not_constant = "mat2 is no constant of float32";
+  const std::string not_constant = "mat2 is not a float32 constant";
   EXPECT_EQ(Refusal("%y: f32[2,4] = edge.aten.mm.default(%x, none)"), not_constant);
   EXPECT_EQ(Refusal("%y: f32[2,4] = edge.aten.mm.default(%x, %d)"), not_constant);
   EXPECT_EQ(Refusal("%y: f32[2,4] = edge.aten.mm.default(%x, %m)"), not_constant);
@@ -286,8 +286,8 @@ TEST_F(OperationTest, ConvolutionsHaveNumbersInRange) {
   const std::string usual = ", [1,1], [0,0], [1,1], false, [0,0], 1";
   EXPECT_EQ(refusal("%z, %k, %kb" + usual), "it is taken");
   EXPECT_EQ(refusal("%z, %w, none" + usual), "weight is [3,4], expected rank 4");
-  EXPECT_EQ(refusal("%z, %zs, none" + usual), "weight is no constant of float32");
-  EXPECT_EQ(refusal("%z, %k, %x" + usual), "bias is no constant of float32");
+  EXPECT_EQ(refusal("%z, %zs, none" + usual), "weight is not a float32 constant");
+  EXPECT_EQ(refusal("%z, %k, %x" + usual), "bias is not a float32 constant");
   EXPECT_EQ(refusal("%z, %k, %k" + usual), "bias is [4,3,1,1], expected rank 1");
   EXPECT_EQ(refusal("%z, %tall, none" + usual), "the kernel is too large");
   EXPECT_EQ(refusal("%zc, %k, none" + usual), "the size of dimension 1 of %zc is not static");
@@ -300,7 +300,7 @@ TEST_F(OperationTest, ConvolutionsHaveNumbersInRange) {
   EXPECT_EQ(refusal("%z, %k, none, [1,1], [0,0], [1], %n, [0,0], 1"), "transposed is not known");
   EXPECT_EQ(refusal("%z, %k, none, [1,1], [0,0], [1], false, [-1], 1"), "output_padding is -1");
   EXPECT_EQ(refusal("%z, %k, none, [1,1], [0,0], [1], false, [0], %n"),
-            "groups is not a number that is known");
+            "groups is not a known scalar");
   for (const char* groups : {"0", "-1"}) {
     EXPECT_EQ(refusal(absl::StrCat("%z, %k, none, [1,1], [0,0], [1], false, [0], ", groups)),
               absl::StrCat("groups is ", groups));
@@ -356,8 +356,8 @@ TEST_F(OperationTest, BatchNormsAreOfConstantsAndGiveOneResult) {
   EXPECT_EQ(refusal("%z, none, %b, %few, %few"), "bias has other channels, or is quantized");
   EXPECT_EQ(refusal("%z, none, none, %b, %few"),
             "running_mean has other channels, or is quantized");
-  EXPECT_EQ(refusal("%z, none, none, %few, %x"), "running_var is no constant of float32");
-  EXPECT_EQ(refusal("%z, none, none, %few, %few", "%n"), "eps is not a number that is known");
+  EXPECT_EQ(refusal("%z, none, none, %few, %x"), "running_var is not a float32 constant");
+  EXPECT_EQ(refusal("%z, none, none, %few, %few", "%n"), "eps is not a known scalar");
   // Without a weight and a bias: 1 and 0, of a variance of 0.
   ASSERT_OK_AND_ASSIGN(
       const Operation norm,
@@ -433,7 +433,7 @@ TEST_F(OperationTest, AdaptiveAveragesAreOfWindowsOfOneSize) {
                                 "])"));
   };
   EXPECT_EQ(refusal("z", "2,3"), "it is taken");
-  const std::string unequal = "its windows are not of one size, or of one element";
+  const std::string unequal = "its windows differ in size, or have one element";
   EXPECT_EQ(refusal("z", "3,3"), unequal);
   EXPECT_EQ(refusal("z", "2,4"), unequal);
   EXPECT_EQ(refusal("z", "4,6"), unequal);

@@ -64,7 +64,7 @@ fb::TensorValueT& PayloadValues::tensor(uint32_t id) {
   return quantized == nullptr ? *value.AsTensorValue() : *quantized->tensor_value;
 }
 
-// `sizes` in the order of memory. `numbers`: of what is no FP32.
+// `sizes` are in memory order. `numbers`: quantization parameters of datatypes other than FP32.
 uint32_t PayloadValues::NewValue(const Sizes& sizes, Datatype datatype,
                                  const fb::QuantParamsUnion& numbers) {
   fb::TensorValueT tensor;
@@ -95,7 +95,7 @@ uint32_t PayloadValues::NewValue(ValueId value, Order order) {
   return NewValue(stored, Datatype::QINT8, OneScale(numbers->scale, numbers->zero_point));
 }
 
-// The entry of constant_data that has these bytes.
+// Returns the entry of constant_data with these bytes.
 absl::StatusOr<uint32_t> PayloadValues::EntryOf(exir::Storage bytes, std::string_view prefix) {
   const std::string digest = Sha256(bytes.bytes);
   const std::string key = absl::StrCat(prefix, absl::BytesToHexString(ToAbsl(digest)));
@@ -114,7 +114,7 @@ absl::StatusOr<uint32_t> PayloadValues::EntryOf(exir::Storage bytes, std::string
   return found->second;
 }
 
-// A constant of these elements.
+// Adds a constant with these elements.
 absl::StatusOr<uint32_t> PayloadValues::NewConstant(const Sizes& sizes, exir::Storage bytes,
                                                     Datatype datatype,
                                                     const fb::QuantParamsUnion& numbers) {
@@ -129,7 +129,7 @@ absl::StatusOr<uint32_t> PayloadValues::NewConstant(ValueId value,
   const std::optional<Weight> constant = WeightOf(program_, value);
   if (!constant.has_value()) {
     return absl::UnimplementedError(
-        absl::StrCat("%", program_.top().value(value).name, " is no constant"));
+        absl::StrCat("%", program_.top().value(value).name, " is not a constant"));
   }
   ABSL_ASSIGN_OR_RETURN(exir::Storage bytes, constant->is_quantized()
                                                  ? Dequantized(*constant, order)
@@ -142,7 +142,7 @@ absl::StatusOr<uint32_t> PayloadValues::NewConstant(ValueId value,
                      OneScale(numbers->scale, numbers->zero_point));
 }
 
-// A scale for all, or one for each place of this dimension.
+// One scale, or one per index of `channel_dim`.
 absl::StatusOr<fb::QuantParamsUnion> PayloadValues::Scales(const std::vector<float>& scales,
                                                            int channel_dim) {
   if (scales.size() == 1) return OneScale(scales[0], 0);
@@ -179,10 +179,10 @@ absl::StatusOr<uint32_t> PayloadValues::NewInt32Bias(const exir::ConstantTensor&
   for (size_t i = 0; i < numbers.size(); ++i) {
     float number;
     std::memcpy(&number, dense.bytes.data() + i * sizeof(float), sizeof(float));
-    // In float32, as ExecuTorch rounds it.
+    // Computed in float32, with ExecuTorch's rounding.
     const float steps = std::nearbyint(number * (1.0f / scales[i % scales.size()]));
     constexpr float kLeast = -0x1p31f, kMost = 0x1.fffffep30f;
-    // Of what is no number, the least.
+    // NaN becomes the minimum.
     numbers[i] = steps > kLeast ? static_cast<int32_t>(std::min(steps, kMost)) : INT32_MIN;
   }
   ABSL_ASSIGN_OR_RETURN(const fb::QuantParamsUnion wire, Scales(scales, 0));

@@ -1,4 +1,4 @@
-// The values of a payload and the bytes of its constants.
+// Values of a payload and the bytes of its constants.
 #ifndef BELAY_BACKENDS_XNNPACK_AOT_PAYLOAD_VALUES_H_
 #define BELAY_BACKENDS_XNNPACK_AOT_PAYLOAD_VALUES_H_
 
@@ -21,35 +21,35 @@ namespace belay::xnnpack {
 // The order of a value's dimensions in the payload.
 enum Order : uint8_t { kRowMajor, kChannelsLast };
 
-// Numbers of NCHW dimensions in the order NHWC.
+// Reorders per-dimension values from NCHW to NHWC.
 Sizes ToNhwc(const Sizes& of_dims);
 std::vector<uint32_t> ToWire(const Sizes& sizes);
 
-// Adds values to a payload, by which nodes name them, and constants to the named data beside it.
-// Equal bytes are stored once. Errors are those of the named data, and of the constants' bytes.
+// Adds values to a payload, and the bytes of constants to the named data. Equal bytes are stored
+// once. Returns errors of the named data and of reading constants.
 class PayloadValues {
  public:
   static constexpr uint32_t kNoId = UINT32_MAX;
 
-  // Of a program's values into a payload; both outlive this.
+  // Both must outlive this.
   PayloadValues(const exir::ExportedProgram& program, fb::GraphT& payload);
 
   fb::TensorValueT& tensor(uint32_t id);
 
-  // What stands for a value of the program, in this order.
+  // Adds a value that represents `value` in this order.
   uint32_t NewValue(exir::ValueId value, Order order);
-  // A constant tensor with its dimensions in this order in memory, as the program has it.
-  //   kUnimplemented  it is no constant
+  // Adds a constant tensor with its dimensions in this memory order, otherwise unchanged.
+  //   kUnimplemented  the value is not a constant
   absl::StatusOr<uint32_t> NewConstant(exir::ValueId value, absl::Span<const uint8_t> order);
-  // A weight of int8.
+  // Adds an int8 weight.
   absl::StatusOr<uint32_t> NewWeight(const Weight& weight, absl::Span<const uint8_t> order);
-  // A bias of float32 in steps of the input's scale times the weight's.
+  // Adds a float32 bias quantized to int32 with the scale input_scale * weight_scales[channel].
   absl::StatusOr<uint32_t> NewInt32Bias(const exir::ConstantTensor& bias, float input_scale,
                                         const std::vector<float>& weight_scales);
-  // A constant of these numbers.
+  // Adds a constant with these elements.
   absl::StatusOr<uint32_t> NewNumbers(const Sizes& sizes, const std::vector<float>& numbers);
 
-  // What is stored beside the payload.
+  // Named data of the payload.
   exir::NamedDataOutput named_data() const { return named_data_.output(); }
 
  private:
@@ -63,7 +63,7 @@ class PayloadValues {
 
   const exir::ExportedProgram& program_;
   fb::GraphT& payload_;
-  absl::flat_hash_map<std::string, uint32_t> constants_;  // by key: entry of constant_data
+  absl::flat_hash_map<std::string, uint32_t> constants_;  // key -> index in constant_data
   exir::NamedDataStore named_data_;
 };
 

@@ -29,11 +29,11 @@ namespace {
 using exir::ValueId;
 
 constexpr uint32_t kNoId = PayloadValues::kNoId;
-// Of nodes that the program does not have.
+// Debug handle of nodes that the program does not have.
 constexpr uint32_t kNoDebugHandle = 65535;
 
-// Where dimension i of NCHW is in NHWC.
-int64_t NchwPlace(int64_t i) {
+// Index in NHWC of dimension i of NCHW.
+int64_t NhwcIndex(int64_t i) {
   constexpr int kPlaces[] = {0, 3, 1, 2};
   return kPlaces[i];
 }
@@ -65,21 +65,21 @@ class Writer {
   }
 
  private:
-  // A value of the program: its ids in the payload, in each order that there is.
+  // Ids of a program value in the payload, per order.
   struct Entry {
     std::optional<uint32_t> ids[2];
-    Order order = kRowMajor;  // in which it came about
-    // The node that computes it and may have bounds; it has none yet.
+    Order order = kRowMajor;  // of the first id
+    // The node that computes it, if it may have bounds and has none yet.
     fb::NodeT* unbounded = nullptr;
-    // Of what is dequantized when something asks for it.
+    // Source of a lazily dequantized value.
     std::optional<ValueId> bytes;
     uint32_t handle = kNoDebugHandle;
   };
 
   // --- Values ---
 
-  // The value's id in this order: it has it, is a constant, or is dequantized or transposed now, the
-  // latter for the node of this handle.
+  // Returns the value's id in this order. If needed, adds the constant, dequantizes, or transposes;
+  // a transpose gets the debug handle `reader`.
   absl::StatusOr<uint32_t> IdOf(ValueId value, Order order, uint32_t reader) {
     const Entry& entry = entries_[value];
     if (entry.ids[order].has_value()) return *entry.ids[order];
@@ -113,7 +113,7 @@ class Writer {
     return id;
   }
 
-  // In which the program has it.
+  // The order that the value has in the program.
   Order OrderOf(ValueId value) const {
     return IsChannelsLast(*graph_.value(value).tensor()) ? kChannelsLast : kRowMajor;
   }
@@ -126,7 +126,7 @@ class Writer {
         return absl::UnimplementedError(
             absl::StrCat("%", graph_.value(input).name, " is state that changes"));
       }
-      // A size, which tensors have with them.
+      // A scalar size; the payload takes sizes from tensors.
       if (graph_.value(input).tensor() == nullptr) {
         ++payload_.num_externs;
         continue;
@@ -175,7 +175,7 @@ class Writer {
   fb::NodeT* NewNode(NodeType type, FieldsT fields, uint32_t debug_handle) {
     auto node = std::make_unique<fb::NodeT>();
     node->node.type = type;
-    node->node.value = new FieldsT(std::move(fields));  // which owns it
+    node->node.value = new FieldsT(std::move(fields));  // takes ownership
     node->debug_handle = debug_handle;
     payload_.nodes.push_back(std::move(node));
     return payload_.nodes.back().get();
@@ -187,8 +187,8 @@ class Writer {
     node.output_min_max->output_max = max;
   }
 
-  // What NHWC is worth for a node that takes either: if its first image is so, and all others of
-  // its operands can be.
+  // Order for a node that accepts either: NHWC if its first image has it and all other operands can
+  // have it.
   Order OrderFor(const Operation& operation) {
     if (operation.images == Images::kNhwc) return kChannelsLast;
     if (operation.images == Images::kRows) return kRowMajor;
@@ -204,7 +204,7 @@ class Writer {
     return any ? kChannelsLast : kRowMajor;
   }
 
-  // The steps of a node that others are part of stand for them, too.
+  // Steps of a node also stand for the nodes merged into it.
   void AddHandle(uint32_t handle, exir::NodeId merged) {
     const auto other = graph_.node(merged).debug_handle;
     if (handle == 0 || other == 0) return;
@@ -214,7 +214,7 @@ class Writer {
 
   absl::Status AddNode(exir::NodeId id) {
     const exir::Node& node = graph_.node(id);
-    // Weights are constants of their readers; what was merged is there.
+    // Weights are emitted as constants of their users; merged nodes are emitted already.
     if (merged_.contains(id) || (!node.outputs.empty() && !node.outputs[0].values.empty() &&
                                  WeightOf(program_, node.outputs[0].values[0]).has_value())) {
       return absl::OkStatus();
@@ -265,7 +265,7 @@ class Writer {
     if (operation.weight.has_value()) {
       const Weight constant = *WeightOf(program_, *operation.weight);
       DimOrder weight_order = WeightOrder(operation.type);
-      // A weight that lies as [out, in] stays so, and those of int8 have to.
+      // A weight stored as [out, in] keeps that order; int8 weights must have it.
       if (operation.type == NodeType::FullyConnected &&
           (operation.int8.has_value() || constant.tensor.strides()[0] == 1)) {
         weight_order = {1, 0};
@@ -304,8 +304,8 @@ class Writer {
     return absl::OkStatus();
   }
 
-  // What is dequantized waits for a reader that wants it so, and what is quantized again as it was
-  // is there already. False: it is a node.
+  // Defers dequantization until a user needs float32, and reuses the int8 value if it is quantized
+  // again with the same parameters. Returns false if the conversion must be a node.
   bool AddConvert(ValueId operand, ValueId result, uint32_t handle) {
     if (QuantizationOf(program_, operand).has_value()) {
       const Order order = entries_[operand].order;
@@ -422,7 +422,7 @@ class Writer {
       case NodeType::Concatenate4:
       case NodeType::Concatenate5: {
         fb::ConcatenateT fields;
-        fields.axis = n(nhwc ? NchwPlace(operation.numbers[0]) : operation.numbers[0]);
+        fields.axis = n(nhwc ? NhwcIndex(operation.numbers[0]) : operation.numbers[0]);
         uint32_t* const to[] = {&fields.input1_id, &fields.input2_id, &fields.input3_id,
                                 &fields.input4_id, &fields.input5_id};
         for (size_t i = 0; i < 5; ++i) *to[i] = i < inputs.size() ? inputs[i] : kNoId;
@@ -472,7 +472,7 @@ class Writer {
   fb::GraphT payload_;
   PayloadValues values_{program_, payload_};
   absl::flat_hash_map<ValueId, Entry> entries_;
-  absl::flat_hash_set<exir::NodeId> merged_;  // into nodes before them
+  absl::flat_hash_set<exir::NodeId> merged_;  // into earlier nodes
   exir::PreprocessResult result_;
 };
 

@@ -1,4 +1,4 @@
-// A sub-program → a payload, as ExecuTorch 1.5.0 writes it.
+// Serializes a sub-program to a payload in the format of ExecuTorch 1.5.0.
 #ifndef BELAY_BACKENDS_XNNPACK_AOT_PAYLOAD_WRITER_H_
 #define BELAY_BACKENDS_XNNPACK_AOT_PAYLOAD_WRITER_H_
 
@@ -9,13 +9,15 @@
 
 namespace belay::xnnpack {
 
-// Nodes in the program's order. Inputs and outputs lie in the dim order that they have in the program.
-// Images (NHWC in payloads) stay as they are through what does not care; a transpose comes where one
-// order is there and the other is wanted, once for each value. relu, clamp and hardtanh become bounds of the sum, product, convolution or linear layer that they
-// alone read. Constants are named data, under the SHA-256 of their bytes in hexadecimal. Step ids of
-// the debug handle map are the nodes' debug handles.
-//   kUnimplemented  a node that ReadOperation refuses, an output that is not a tensor that is
-//                   returned, or an argument that is returned; names it
+// Emits nodes in the program's order. Inputs and outputs keep their dim order in the program.
+//
+// Images (NHWC in payloads) keep their order through nodes that accept either. If a node requires
+// another order, a transpose is inserted, once per value. relu, clamp and hardtanh become bounds of
+// the sum, multiplication, convolution or linear layer whose sole consumer they are. Constants are
+// named data under their SHA-256 in hexadecimal. Step ids of the debug handle map are the debug
+// handles of the nodes.
+//   kUnimplemented  a node that ReadOperation rejects, an output that is not a user output tensor,
+//                   or an argument that is returned; names it
 absl::StatusOr<exir::PreprocessResult> WritePayload(const exir::ExportedProgram& program,
                                                     Target target);
 

@@ -15,7 +15,7 @@ namespace {
 using exir::Argument;
 using exir::ValueId;
 
-// The elements of a constant vector of one of these types.
+// Returns the elements of a constant vector of one of these types.
 template <class... Types>
 std::optional<std::vector<double>> Vector(const exir::ExportedProgram& program,
                                           const ValueId* value) {
@@ -37,7 +37,7 @@ std::optional<std::vector<double>> Vector(const exir::ExportedProgram& program,
   return numbers;
 }
 
-// Scales of a node that dequantizes a whole constant symmetrically.
+// Scales of a node that dequantizes an entire constant symmetrically.
 struct Dequantization {
   std::vector<float> scales;
   int channel_dim = 0;
@@ -178,7 +178,7 @@ std::optional<Weight> WeightOf(const exir::ExportedProgram& program, ValueId val
 
 absl::StatusOr<exir::Storage> Dequantized(const Weight& weight, absl::Span<const uint8_t> order) {
   ABSL_ASSIGN_OR_RETURN(const exir::Storage dense, weight.tensor.Dense(order));
-  // Elements between two of neighboring channels, whose dimension is one of the order's.
+  // Distance, in elements, between adjacent channels in the requested order.
   size_t step = 1;
   for (size_t i = order.size() - 1; order[i] != weight.channel_dim; --i) {
     step *= static_cast<size_t>(weight.tensor.sizes()[order[i]]);

@@ -17,7 +17,7 @@
 namespace belay::xnnpack {
 namespace {
 
-// Weights that are permuted go where they are read: each with its reader.
+// Groups permuted or dequantized weights with their users.
 std::vector<std::vector<exir::NodeId>> WeightGroups(const exir::ExportedProgram& program,
                                                     exir::GraphId graph, Target target) {
   std::vector<std::vector<exir::NodeId>> groups;
@@ -45,7 +45,7 @@ class XnnpackPartitioner final : public exir::Partitioner {
         {std::string(kBackendId), compile_specs_},
         [target](const exir::ExportedProgram& p, exir::GraphId graph, exir::NodeId node) {
           if (graph != exir::ExportedProgram::kTop) {
-            return std::string("it is in a body of control flow");
+            return std::string("it is in a control flow subgraph");
           }
           return std::string(CheckTaken(p, node, target).message());
         },
@@ -69,7 +69,7 @@ class XnnpackPartitioner final : public exir::Partitioner {
     std::erase_if(result.nodes, [&](const exir::PartitionResult::NodeTag& tagged) {
       if (computing.contains(tagged.tag)) return false;
       result.rejections.push_back(
-          {tagged.graph, tagged.node, "nothing that computes is connected with it"});
+          {tagged.graph, tagged.node, "its partition would only move elements"});
       return true;
     });
     std::erase_if(result.delegation,

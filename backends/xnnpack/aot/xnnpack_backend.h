@@ -1,4 +1,5 @@
-// The compile-time side: which nodes the backend takes, and sub-programs → payloads.
+// The compile-time part of the XNNPACK backend: partitioning, and conversion of sub-programs to
+// payloads.
 #ifndef BELAY_BACKENDS_XNNPACK_AOT_XNNPACK_BACKEND_H_
 #define BELAY_BACKENDS_XNNPACK_AOT_XNNPACK_BACKEND_H_
 
@@ -12,7 +13,7 @@
 
 namespace belay::xnnpack {
 
-// Compile specs: target=local (what the runtime of this backend executes; the default) or
+// Compile specs: target=local (default: what this backend's runtime executes) or
 // target=executorch-1.5.
 class XnnpackBackend final : public exir::Backend {
  public:
@@ -25,8 +26,9 @@ class XnnpackBackend final : public exir::Backend {
       absl::Span<const exir::CompileSpec> compile_specs) const override;
 };
 
-// Takes what CheckTaken takes, outside of bodies of control flow, in few large partitions; one
-// that would only move elements stays where it is. Partition() fails as TargetOf does.
+// Groups the nodes that CheckTaken accepts into few large partitions, outside of control flow
+// subgraphs. Partitions that only move elements are dropped. Partition() returns the errors of
+// TargetOf.
 std::unique_ptr<exir::Partitioner> CreateXnnpackPartitioner(
     std::vector<exir::CompileSpec> compile_specs);
 

@@ -32,7 +32,7 @@ inline absl::StatusOr<std::unique_ptr<DelegateHandle>> Init(const PayloadBuilder
                                                             EValue argument, EValue output,
                                                             uint64_t memory_bytes = 1 << 30,
                                                             ThreadPool* threads = nullptr) {
-  // Alive as long as the handle; threads do this at once.
+  // Lives as long as the handle; threads call this concurrently.
   static std::mutex mutex;
   static std::list<std::string> programs;
   const std::string& bytes = [&]() -> const std::string& {
@@ -57,7 +57,7 @@ inline absl::StatusOr<std::vector<float>> Call(DelegateHandle& handle, EValue ar
   EValue output = Float({1});
   EValue *arguments[] = {&argument}, *outputs[] = {&output};
   FreshOutputs allocator;
-  // Somewhere else in each call, and with anything in it.
+  // A new address in each call, with arbitrary contents.
   ABSL_ASSIGN_OR_RETURN(AlignedBuffer scratch, AlignedBuffer::Create(handle.ScratchBytes()));
   std::fill(scratch.span().begin(), scratch.span().end(), std::byte{0xff});
   KernelContext context(arguments, outputs, &allocator, scratch.span());

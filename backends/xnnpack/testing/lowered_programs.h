@@ -1,5 +1,5 @@
-// From edge programs to results: lowered with the XNNPACK partitioner, executed, and compared with
-// the interpreter of the program as it was.
+// Test fixture that lowers programs with the XNNPACK partitioner, executes them, and compares with
+// the interpreted original program.
 #ifndef BELAY_BACKENDS_XNNPACK_TESTING_LOWERED_PROGRAMS_H_
 #define BELAY_BACKENDS_XNNPACK_TESTING_LOWERED_PROGRAMS_H_
 
@@ -44,7 +44,7 @@ inline constexpr exir::Closeness kClose = {.atol = 1e-5, .rtol = 1e-5};
 
 inline float Draw(Random& random) { return static_cast<float>(random.Next() % 257) / 64 - 2; }
 
-// Sizes that change have `dynamic` elements.
+// Symbolic sizes become `dynamic`.
 inline exir::OwnedValue RandomTensor(const exir::TensorMeta& meta, Random& random,
                                      int64_t dynamic) {
   Sizes sizes;
@@ -57,10 +57,11 @@ inline exir::OwnedValue RandomTensor(const exir::TensorMeta& meta, Random& rando
   return *std::move(made);
 }
 
-// Constants have random elements instead of the text's zeros: those of int8 any, those called s…
-// small positive ones, as scales are; int64, zero points, stays 0. They and the inputs are the same at
-// each run: XNNPACK may round the other way what lies between two steps of a quantized network, and a
-// step in its middle is several at its end. These elements stay away from there.
+// Parses a program and fills constants with random elements instead of the text form's zeros. int8
+// gets any values, constants named s… get small positive values as scales, and int64 zero points
+// stay 0. Constants and inputs are the same in each run: XNNPACK may round ties of a quantized
+// network differently, and a step within it becomes several at its end. These elements avoid such
+// ties.
 inline exir::ExportedProgram Parse(std::string_view text, const exir::OpRegistry& ops) {
   exir::ExportedProgram program = exir::ParseOrDie(text, ops);
   Random random(7);
@@ -96,8 +97,8 @@ class XnnpackTest : public ::testing::Test {
     return exir::ToBackend(program, *Aot().create_partitioner(compile_specs), set_);
   }
 
-  // Lowers the program, all of which must be in one delegate but for what computes sizes, and calls
-  // it. Returns the delegate's node types.
+  // Lowers the program and calls it. Expects that one delegate holds everything except the
+  // computation of sizes. Returns the delegate's node types.
   std::vector<std::string> ExpectSame(std::string_view text, exir::Closeness close = kClose,
                                       const std::vector<exir::CompileSpec>& specs = {}) {
     const exir::ExportedProgram program = Parse(text, *ops_);
@@ -178,10 +179,10 @@ class XnnpackTest : public ::testing::Test {
   exir::BackendSet set_;
   BackendRegistry registry_;
   Random random_{1};
-  std::vector<float> specials_;  // what some elements of inputs are
+  std::vector<float> specials_;  // special values for some elements of inputs
 };
 
-// A program of one node; `constants`: "w: f32[2,3]"; `ranges`: "s0: [1, 5]".
+// Returns the text of a one-node program; `constants`: "w: f32[2,3]"; `ranges`: "s0: [1, 5]".
 inline std::string Program(const std::vector<std::string>& constants, const std::string& inputs,
                            const std::string& body, const std::string& result = "%y user_output",
                            const std::string& ranges = "") {

@@ -1,5 +1,4 @@
-// Builds payloads for tests, through the object API that flatc makes of the schema: a right one to
-// start from, which a test then breaks.
+// Builds valid payloads for tests through flatc's object API; a test then modifies them.
 //
 //   PayloadBuilder payload;
 //   const uint32_t x = payload.Input(0, {2, 3}), y = payload.Output(1, {2, 3});
@@ -28,32 +27,33 @@ class PayloadBuilder {
   uint32_t Tensor(std::vector<uint32_t> dims);
   uint32_t Input(uint32_t external_id, std::vector<uint32_t> dims);
   uint32_t Output(uint32_t external_id, std::vector<uint32_t> dims);
-  // With its elements in the payload.
+  // Stores its elements in the payload.
   uint32_t Constant(std::vector<uint32_t> dims, const std::vector<float>& elements);
   fb::TensorValueT& tensor(uint32_t id);
 
-  // Makes values quantized; of QINT8 and QINT32, of QCINT8 and QCINT32.
+  // Sets quantization parameters: Quantize for QINT8 and QINT32, QuantizeChannels for QCINT8 and
+  // QCINT32.
   void Quantize(uint32_t id, Datatype datatype, float scale, int32_t zero_point);
   void QuantizeChannels(uint32_t id, Datatype datatype, std::vector<float> scales,
                         int32_t channel_dim);
 
-  // The last node's fields, as the type has them, are in what is returned.
+  // Appends a node and returns its fields.
   template <class FieldsT>
   FieldsT& Add(NodeType type, FieldsT fields = {}) {
     graph_.nodes.push_back(std::make_unique<fb::NodeT>());
     fb::NodeUnionUnion& node = graph_.nodes.back()->node;
     node.type = type;
     auto* added = new FieldsT(std::move(fields));
-    node.value = added;  // which owns it
+    node.value = added;  // takes ownership
     return *added;
   }
   fb::UnaryT& Unary(NodeType type, uint32_t input, uint32_t output);
   fb::BinaryT& Binary(NodeType type, uint32_t input1, uint32_t input2, uint32_t output);
   void Bounds(float min, float max);  // of the last node
 
-  // With the header and the constants.
+  // Serializes with header and constants.
   std::string Serialize() const;
-  // The FlatBuffer alone, under an identifier.
+  // Serializes only the FlatBuffer, with this identifier.
   std::string SerializeGraph(const char* identifier = "XN01") const;
 
  private:

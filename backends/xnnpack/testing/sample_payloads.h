@@ -1,4 +1,4 @@
-// Payloads that tests start from, and ReadGraph() of them.
+// Sample payloads for tests, and ReadGraph() of them.
 #ifndef BELAY_BACKENDS_XNNPACK_TESTING_SAMPLE_PAYLOADS_H_
 #define BELAY_BACKENDS_XNNPACK_TESTING_SAMPLE_PAYLOADS_H_
 

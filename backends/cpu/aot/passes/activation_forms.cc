@@ -53,7 +53,7 @@ std::optional<ClampForm> ActivationForms::Clamp(NodeId id) const {
   const std::optional<float> low = bound(hardtanh ? "min_val" : "min", -kInfinity);
   const std::optional<float> high = bound(hardtanh ? "max_val" : "max", kInfinity);
   if (!low.has_value() || !high.has_value()) return std::nullopt;
-  // Where they cross, everything is the upper one.
+  // If the bounds cross, the upper one wins, as in PyTorch.
   return ClampForm{std::min(*low, *high), *high};
 }
 
@@ -106,7 +106,7 @@ std::optional<std::vector<NodeId>> ActivationForms::SixSteps(NodeId first, Value
 
 bool ActivationForms::DividesBySix(NodeId id, ValueId value) const {
   if (const std::optional<Argument> six = Beside(id, value, Op::kDiv)) {
-    // With a rounding mode it is another operator.
+    // div with a rounding mode is another overload.
     return constants_.Number(*six) == 6.0;
   }
   const std::optional<Argument> sixth = Factor(id, value);
@@ -130,7 +130,7 @@ std::optional<ActivationForm> ActivationForms::FindGated(ValueId value, NodeId g
   std::optional<std::vector<NodeId>> steps = SixSteps(gate, value);
   if (!steps.has_value()) return std::nullopt;
   ActivationForm form{"hardswish", *std::move(steps)};
-  // Divided before the product or after it.
+  // The division may precede or follow the multiplication.
   std::optional<NodeId> next = OnlyReader(Result(form.nodes.back()));
   const bool before = next.has_value() && DividesBySix(*next, Result(form.nodes.back()));
   if (before) {
@@ -168,7 +168,7 @@ std::optional<ActivationForm> ActivationForms::Find(ValueId value) const {
     if (!form.has_value()) form = FindGated(value, users[1], users[0]);
   }
   if (!form.has_value()) return std::nullopt;
-  // Between the steps of several, other types round.
+  // Dtypes other than float32 round between the nodes of a decomposition.
   const exir::TensorMeta* meta = program_.top().value(value).tensor();
   if (form->nodes.size() > 1 && (meta == nullptr || meta->dtype != DType::kFloat32)) {
     return std::nullopt;

@@ -1,4 +1,4 @@
-// Activation functions in the forms in which programs have them: as operators, and decomposed.
+// Matches activation functions, as single operators and in decomposed form.
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_ACTIVATION_FORMS_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_ACTIVATION_FORMS_H_
 
@@ -17,35 +17,37 @@ struct ClampForm {
   float low, high;
 };
 
-// Nodes that compute a function of a value and do nothing else: all readers of the value are among
-// them, and nothing but them reads what lies between it and the result of the last.
+// Nodes that together compute one function of a value. They include all users of the value.
+// Intermediate results have no users outside the match.
 struct ActivationForm {
   std::string_view activation;      // runtime/kernels/packed/epilogue.h
   std::vector<exir::NodeId> nodes;  // in execution order
 };
 
-// Recognizes forms in the top graph of a program, which may change meanwhile but for its constants.
-// Only float32 tensors of the sizes of the value count, and bfloat16 for forms of one node.
+// Matches patterns in the top graph of a program. The program may change meanwhile, except for its
+// constants. Tensors must be float32, or bfloat16 for single-node matches, and have the sizes of
+// the value.
 class ActivationForms {
  public:
   // Both must outlive this.
   ActivationForms(const exir::ExportedProgram& program, const ConstantViews& constants);
 
-  // relu, clamp with numbers, hardtanh. nullopt for another node and for bounds that are NaN.
+  // relu, clamp with scalar bounds, hardtanh. nullopt for another node or NaN bounds.
   std::optional<ClampForm> Clamp(exir::NodeId node) const;
 
-  // sigmoid, tanh, gelu, silu, hardsigmoid, hardswish, and of the last three
+  // Matches sigmoid, tanh, gelu, silu, hardsigmoid and hardswish, and decompositions of the last
+  // three:
   //   mul(x, sigmoid(x)),  div(clamp(add(x, 3), 0, 6), 6),
   //   div(mul(x, clamp(add(x, 3), 0, 6)), 6),  mul(x, div(clamp(add(x, 3), 0, 6), 6))
-  // with factors in either order, clamps as one or as two, and multiplication by 1/6 for division.
+  // Factors may be in either order, a clamp may be split in two, and div by 6 may be mul by 1/6.
   std::optional<ActivationForm> Find(exir::ValueId value) const;
 
-  // The one node that reads the value, and reads it once; nullopt when there are more, or it is
-  // returned.
+  // Returns the only user of the value. nullopt if there are several, or the value is a graph
+  // output.
   std::optional<exir::NodeId> OnlyReader(exir::ValueId value) const;
 
-  // What is added to (multiplied with) the value by this node: its other operand. nullopt for another
-  // node, and for sums with alpha.
+  // Returns the other operand if `node` adds to (multiplies) the value. nullopt for another node or
+  // a sum with alpha other than 1.
   std::optional<exir::Argument> Addend(exir::NodeId node, exir::ValueId value) const;
   std::optional<exir::Argument> Factor(exir::NodeId node, exir::ValueId value) const;
 
@@ -61,10 +63,10 @@ class ActivationForms {
   const exir::Node& node(exir::NodeId id) const { return program_.top().node(id); }
   exir::ValueId Result(exir::NodeId id) const { return node(id).outputs[0].values[0]; }
   const Row* RowOf(exir::NodeId id) const { return table_.Find(node(id).target); }
-  // The operand of a sum or product beside the value.
+  // Returns the operand that is not `value`, if `node` is of this kind.
   std::optional<exir::Argument> Beside(exir::NodeId node, exir::ValueId value, Op kind) const;
   bool IsLike(exir::ValueId a, exir::ValueId b) const;
-  // add(value, 3) and the clamps to [0, 6] behind it.
+  // Matches add(value, 3) and the following clamps to [0, 6].
   std::optional<std::vector<exir::NodeId>> SixSteps(exir::NodeId first, exir::ValueId value) const;
   bool DividesBySix(exir::NodeId node, exir::ValueId value) const;
   std::optional<ActivationForm> FindGated(exir::ValueId value, exir::NodeId gate,

@@ -27,19 +27,19 @@ using exir::SymInt;
 using exir::TensorMeta;
 using exir::ValueId;
 
-// Whether the elements lie in the same places. Dimensions of one element do not count.
-bool LiesAlike(const TensorMeta& a, const TensorMeta& b) {
+// Whether both layouts place elements at the same offsets. Dimensions of size 1 do not count.
+bool HasSameLayout(const TensorMeta& a, const TensorMeta& b) {
   for (int d = 0; d < a.rank(); ++d) {
     if (!(a.sizes[d] == SymInt(1)) && !(a.strides[d] == b.strides[d])) return false;
   }
   return true;
 }
 
-// What an operator wants of an operand.
+// Layout that an operator requires of an operand.
 enum class Wish : uint8_t { kAny, kContiguous, kChannelsLast, kLastTogether };
 
 Wish WishOf(const exir::OpOverload& target, std::string_view argument, const TensorMeta& meta) {
-  // Packed weights and biases have one dimension.
+  // Packed weights and biases are one-dimensional.
   if (target.ns() != "belay_cpu" || meta.rank() < 2 || IsCpuOp(target, "lookup")) return Wish::kAny;
   if (IsOverImages(target)) {
     const bool copies = IsCpuOp(target, "conv2d") || IsCpuOp(target, "quantized_conv2d") ||
@@ -47,7 +47,7 @@ Wish WishOf(const exir::OpOverload& target, std::string_view argument, const Ten
     const bool few = argument == "input" && meta.sizes[1].AsInt().value_or(0) < kFewChannels;
     return few && copies ? Wish::kAny : Wish::kChannelsLast;
   }
-  // As convolutions give them.
+  // The layout of convolution results.
   if (IsCpuOp(target, "quantized_add") && meta.rank() == 4) return Wish::kChannelsLast;
   if (IsCpuOp(target, "attention")) {
     return argument == "mask" ? Wish::kAny : Wish::kLastTogether;
@@ -68,8 +68,8 @@ class LayoutAssignment {
         copy_(program.ops->ToEdge(program.ops->Find("dim_order_ops._to_dim_order_copy.default"))),
         permute_(program.ops->Find("aten.permute_copy.default")) {}
 
-  // Conversions that give another dtype the order in which the operand lies anyway follow it from now
-  // on, wherever it will lie.
+  // Removes the dim_order of conversions to another dtype that keep their operand's order. They
+  // then follow the operand's layout, whatever it becomes.
   bool FreeConversions() {
     bool changed = false;
     for (NodeId id : graph_.NodeList()) {
@@ -78,7 +78,8 @@ class LayoutAssignment {
       const ValueId* value = node.operand().get_if<ValueId>();
       const TensorMeta* from = value == nullptr ? nullptr : graph_.value(*value).tensor();
       const TensorMeta* to = graph_.value(node.results()[0]).tensor();
-      if (from == nullptr || to == nullptr || from->dtype == to->dtype || !LiesAlike(*from, *to)) {
+      if (from == nullptr || to == nullptr || from->dtype == to->dtype ||
+          !HasSameLayout(*from, *to)) {
         continue;
       }
       editor_.SetArgument(id, *node.target->ArgumentIndex("dim_order"), Argument());
@@ -87,7 +88,7 @@ class LayoutAssignment {
     return changed;
   }
 
-  // Gives what operators get and what is returned the right layout.
+  // Inserts copies so that operands and graph outputs have the required layouts.
   bool Convert(const std::vector<std::optional<TensorMeta>>& returned) {
     for (NodeId id : graph_.NodeList()) {
       const exir::OpOverload& target = *graph_.node(id).target;
@@ -108,8 +109,8 @@ class LayoutAssignment {
       const TensorMeta& wanted = *returned[k];
       const bool channels_last =
           wanted.rank() == 4 &&
-          LiesAlike(wanted, exir::DenseInFormat(wanted.dtype, wanted.sizes, true));
-      if (LiesAlike(*graph_.value(*value).tensor(), wanted)) continue;
+          HasSameLayout(wanted, exir::DenseInFormat(wanted.dtype, wanted.sizes, true));
+      if (HasSameLayout(*graph_.value(*value).tensor(), wanted)) continue;
       if (!wanted.is_contiguous() && !channels_last) continue;
       outputs[k] = InOrder(*value, !wanted.is_contiguous(), NodeId());
     }
@@ -117,7 +118,7 @@ class LayoutAssignment {
     return changed_;
   }
 
-  // Makes permutations before and behind attention move nothing.
+  // Retypes permutations before and after attention so that they move no data.
   bool ShareWithAttention() {
     bool changed = false;
     for (NodeId id : graph_.NodeList()) {
@@ -138,7 +139,8 @@ class LayoutAssignment {
                                          [&](NodeId user) { return by(graph_.node(user)); });
   }
 
-  // Dimension d of the result is dimension dims[d] of the operand. nullopt when they are not known.
+  // Dimension d of the result is dimension dims[d] of the operand. nullopt if they are not
+  // literals.
   std::optional<std::vector<size_t>> DimsOf(const exir::Node& permute) const {
     const Argument::List* list = permute.argument("dims").get_if<Argument::List>();
     if (list == nullptr) return std::nullopt;
@@ -160,7 +162,7 @@ class LayoutAssignment {
     return true;
   }
 
-  // A permutation for attention alone lies as its operand.
+  // Gives a permutation that only attention uses the layout of its operand.
   bool ShareOperand(ValueId value) {
     const NodeId producer = graph_.value(value).producer;
     if (!producer.valid() || graph_.node(producer).target->aten() != permute_) return false;
@@ -175,7 +177,7 @@ class LayoutAssignment {
     return Retype(value, std::move(strides));
   }
 
-  // What is only permuted lies as the permutation.
+  // Gives a value that only permutations use the layout of the first permutation's result.
   bool ShareResult(ValueId value) {
     const bool alone =
         IsRead(value, [&](const exir::Node& reader) { return reader.target->aten() == permute_; });
@@ -189,11 +191,11 @@ class LayoutAssignment {
     return Retype(value, std::move(strides));
   }
 
-  // The value itself or a copy, made before `reader` or at the end.
+  // Returns the value, or a copy in the requested layout, inserted before `reader` or at the end.
   ValueId InOrder(ValueId value, bool channels_last, NodeId reader) {
     const TensorMeta& meta = *graph_.value(value).tensor();
     TensorMeta wanted = exir::DenseInFormat(meta.dtype, meta.sizes, channels_last);
-    if (LiesAlike(meta, wanted)) return value;
+    if (HasSameLayout(meta, wanted)) return value;
     const auto [it, inserted] = copies_.try_emplace({value, channels_last});
     if (!inserted) return it->second;
     changed_ = true;
@@ -212,7 +214,7 @@ class LayoutAssignment {
       node.provenance = graph_.node(source).provenance;
       node.debug_handle = graph_.node(source).debug_handle;
     }
-    // Inserting may move `meta`.
+    // InsertOp may invalidate `meta`.
     const std::string type = decisions_ == nullptr ? "" : exir::PrintType(meta);
     it->second = editor_.InsertOp(reader, std::move(node), std::move(wanted));
     if (decisions_ != nullptr) {

@@ -6,22 +6,23 @@
 
 namespace belay::cpu {
 
-// Infers the layout of every value (exir/ir/infer.h), where convolutions give images channels last
-// and standard operators hand on what they get, and inserts copies where an operator wants another:
+// Infers the layout of every value (exir/ir/infer.h) and inserts copies where an operator needs
+// another layout. Convolutions return channels last images; standard operators propagate the layout
+// of their inputs.
 //
-//   convolutions  `input` and `other` channels last, and so max_pool2d; conv2d and quantized_conv2d
-//                 take an `input` of few channels as it lies
+//   convolutions  `input` and `other` channels last; max_pool2d likewise. conv2d and
+//                 quantized_conv2d accept an `input` of few channels in any layout
 //   linear        contiguous tensors
 //   quantized_add images channels last, other tensors contiguous
-//   attention     queries, keys and values whose last dimension lies together
+//   attention     queries, keys and values with a dense last dimension
 //
-// A value is copied once to an order, before its first reader. Results that are returned are in the
-// order that the program declared for them before, if it is contiguous or channels last. Where two
-// orders are the same bytes, nothing is copied.
+// A value is copied to a given layout once, before its first user. Graph outputs keep their
+// declared layout if it is contiguous or channels last. If two layouts are the same bytes, nothing
+// is copied.
 //
-// Permutations between attention and others get, or are given, such an order that they move nothing,
-// and the emitter leaves them out. Nothing may infer layouts anew after that. Top graph only.
-// `decisions`, null for nobody who asks, must outlive the pass.
+// Permutations between attention and other operators get layouts in which they move no data, and
+// the emitter removes them. Layouts must not be inferred again after this pass. Top graph only.
+// `decisions` may be null; else it must outlive the pass.
 exir::Pass AssignLayouts(Decisions* decisions = nullptr);
 
 }  // namespace belay::cpu

@@ -1,4 +1,4 @@
-// The operators that tests of the CPU backend's passes rewrite, and numbers for constants.
+// Operator registry and constant values for tests of the CPU backend's passes.
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_CPU_PASS_TESTING_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_CPU_PASS_TESTING_H_
 
@@ -12,10 +12,10 @@
 
 namespace belay::cpu {
 
-// The standard operators and belay_cpu::*; the same registry at every call.
+// The standard operators and belay_cpu::*. Returns the same registry at every call.
 const exir::OpRegistry& CpuPassTestOps();
 
-// What all elements of a program's constants of these dtypes are: in the text form they are zeros.
+// Element values for a program's constants, by dtype. The text form has only zeros.
 struct Numbers {
   int8_t i8 = 9;
   int32_t i32 = 0;
@@ -23,8 +23,8 @@ struct Numbers {
 };
 void Fill(exir::ExportedProgram& program, const Numbers& numbers);
 
-// The pass changes nothing of the program, with these numbers, and says so. The program need not
-// verify: passes take no number, size or type for granted that they ask for.
+// Expects that the pass changes nothing in the program, with these constants, and returns false.
+// The program need not verify: passes check every scalar, size and type that they depend on.
 void ExpectLeftAsItIs(std::string_view program,
                       const std::function<absl::StatusOr<bool>(exir::ExportedProgram&)>& pass,
                       const Numbers& numbers = {});

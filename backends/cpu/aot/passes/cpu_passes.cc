@@ -32,17 +32,17 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       RemoveCopies(handles),
       SimplifyQuantization(handles),
       narrow_products,
-      // All of float32 and integers, and those of bfloat16 that have a kernel; the rest is widened.
+      // Float32, integers, and bfloat16 that has a kernel; WidenProducts converts the rest.
       LowerLinear(handles, &decisions),
       lower_conv2d,
       WidenProducts(),
-      // What was widened. Weights are taken through their views, so that computing constants
-      // transposes none.
+      // Lowers the widened operators. Weights are matched through their views, so that constant
+      // propagation does not transpose them.
       LowerLinear(handles, &decisions),
       lower_conv2d,
       LowerLookup(handles),
       exir::PropagateConstants(),
-      // Weights that were computed just now.
+      // Lowers operators whose weights became constants.
       narrow_products,
       LowerLinear(handles, &decisions),
       lower_conv2d,

@@ -1,4 +1,4 @@
-// The list of the CPU backend's passes.
+// The pass pipeline of the CPU backend.
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_CPU_PASSES_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_CPU_PASSES_H_
 
@@ -10,15 +10,16 @@
 
 namespace belay::cpu {
 
-// How products with constant weights compute: compile spec "precision", whose values are in this order.
+// Precision of matmuls and convolutions with constant weights. Values of the compile spec
+// "precision", in this order.
 enum class Precision {
   kProgram,   // "program": in the program's own dtypes
-  kBFloat16,  // "bfloat16": those of float32 in bfloat16 (narrow_products.h)
-  kWinograd,  // "winograd": convolutions of 3 by 3 by fewer multiplications (lower_conv2d.h)
+  kBFloat16,  // "bfloat16": float32 ones in bfloat16 (narrow_products.h)
+  kWinograd,  // "winograd": 3x3 convolutions by Winograd (lower_conv2d.h)
 };
 
-// From an edge program to one of standard operators and belay_cpu::* (backends/cpu/README.md), in
-// order. `handles` and `decisions` must outlive them.
+// Returns the passes, in order, that lower an edge program to standard operators and belay_cpu::*
+// (backends/cpu/README.md). `handles` and `decisions` must outlive them.
 std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles, Decisions& decisions);
 
 }  // namespace belay::cpu

@@ -1,4 +1,4 @@
-// The arguments that all of the CPU backend's operators with an epilogue end with.
+// Trailing arguments of the CPU backend's operators with an epilogue.
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_EPILOGUE_ARGUMENTS_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_EPILOGUE_ARGUMENTS_H_
 
@@ -9,7 +9,7 @@
 
 namespace belay::cpu {
 
-// activation, combine, low and high of an epilogue that does nothing.
+// Appends activation, combine, low and high of an identity epilogue.
 inline void AppendEmptyEpilogue(std::vector<exir::Argument>& arguments) {
   arguments.insert(arguments.end(), {"none", "add", -std::numeric_limits<double>::infinity(),
                                      std::numeric_limits<double>::infinity()});

@@ -11,20 +11,21 @@
 
 namespace belay::cpu {
 
-// dim_order_ops._to_dim_order_copy to another dtype, in the top graph of a program, of which
-// `editor` is.
+// Inserts dim_order_ops._to_dim_order_copy to another dtype. Edits the top graph of a program
+// through `editor`.
 class FloatCasts {
  public:
   FloatCasts(const exir::ExportedProgram& program, exir::GraphEditor& editor)
       : editor_(editor),
         cast_(program.ops->ToEdge(program.ops->Find("dim_order_ops._to_dim_order_copy.default"))) {}
 
-  // The value, a tensor, as `dtype`, by a node before `reader` and of its provenance that is called
-  // `name`. In the value's layout, or row by row if that is no memory format: conversions give those.
+  // Inserts a node named `name` before `before` that converts the tensor `value` to `dtype`. It
+  // gets the provenance of `reader`. The result has the value's layout if that is a memory format,
+  // else it is row-major.
   exir::ValueId Insert(exir::ValueId value, DType dtype, exir::NodeId before, exir::NodeId reader,
                        std::string_view name);
-  // Makes `node`, of one result, the conversion of `value`, whose layout the result has: a memory
-  // format.
+  // Replaces `node`, which has one result, with the conversion of `value`. The result keeps its
+  // layout, which must be a memory format.
   void Become(exir::NodeId node, exir::ValueId value);
 
  private:

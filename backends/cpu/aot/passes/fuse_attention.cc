@@ -68,9 +68,9 @@ constexpr Row kRows[] = {
     {"dim_order_ops._to_dim_order_copy.default", Op::kCast},
 };
 
-// The dtypes that attention is in: sums are float32, and others are widened to it.
+// Supported dtypes. Accumulators are float32; other dtypes are widened.
 constexpr DTypeSet kDTypes = {DType::kFloat32, DType::kBFloat16, DType::kFloat16};
-// The least number of such a dtype that is not -inf.
+// The lowest finite value of the dtype.
 double LeastOf(DType dtype) {
   return dtype == DType::kFloat32    ? -0x1.fffffep127
          : dtype == DType::kBFloat16 ? -0x1.fep127
@@ -79,11 +79,12 @@ double LeastOf(DType dtype) {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A value behind reshapes, conversions, factors and repetitions: [.., rows, columns] of the same rows.
+// A value found through reshapes, conversions, scalar factors and repetitions: [.., rows, columns]
+// with the same rows.
 struct Source {
   ValueId value;
   double factor = 1;
-  SymInt repeated = 1;  // how many neighbors of what was read here are the same
+  SymInt repeated = 1;  // number of adjacent equal copies in the final value
 };
 
 class AttentionFusion {
@@ -120,7 +121,7 @@ class AttentionFusion {
   }
   const TensorMeta& MetaOf(ValueId value) const { return *graph_.value(value).tensor(); }
 
-  // The operand of a reshape that keeps the last two dimensions.
+  // Returns the operand of a reshape that keeps the last two dimensions.
   std::optional<ValueId> Reshaped(ValueId value) const {
     const std::optional<NodeId> reshape = Producer(value, Op::kReshape);
     if (!reshape.has_value()) return std::nullopt;
@@ -132,7 +133,7 @@ class AttentionFusion {
     }
     return operand;
   }
-  // The operand of a conversion between the dtypes of attention.
+  // Returns the operand of a conversion between supported dtypes.
   std::optional<ValueId> Converted(ValueId value) const {
     const std::optional<NodeId> cast = Producer(value, Op::kCast);
     if (!cast.has_value()) return std::nullopt;
@@ -142,7 +143,7 @@ class AttentionFusion {
     }
     return operand;
   }
-  // The operand of a multiplication or division by a number, and the factor.
+  // Returns the operand of a multiplication or division by a scalar, and the factor.
   std::optional<std::pair<ValueId, double>> Scaled(ValueId value) const {
     const std::optional<NodeId> mul = Producer(value, Op::kMul), div = Producer(value, Op::kDiv);
     if (!mul.has_value() && !div.has_value()) return std::nullopt;
@@ -157,8 +158,8 @@ class AttentionFusion {
     return std::pair<ValueId, double>(operand, mul.has_value() ? *number : 1 / *number);
   }
 
-  // The value and all that it is a reshape, a conversion, a multiple or a repetition of, from the
-  // outside. `inside` says that the nodes between are part of what is fused.
+  // Returns the value and its sources through reshapes, conversions, scalar factors and
+  // repetitions, outermost first. `inside`: the nodes between become part of the fusion.
   std::vector<Source> Sources(Source source, bool inside) {
     std::vector<Source> sources = {source};
     for (;;) {
@@ -191,8 +192,8 @@ class AttentionFusion {
     return sources;
   }
 
-  // The innermost of these sizes; of keys and values `heads` is that of the queries, which a smaller
-  // number of heads repeats.
+  // Returns the innermost source with these sizes. For keys and values, sizes[heads] is that of the
+  // queries, and a smaller number of heads may be repeated.
   std::optional<Source> Innermost(const std::vector<Source>& sources,
                                   const std::vector<SymInt>& sizes) const {
     for (auto it = sources.rbegin(); it != sources.rend(); ++it) {
@@ -208,7 +209,7 @@ class AttentionFusion {
     return std::nullopt;
   }
 
-  // The number that all elements are.
+  // Returns the scalar that all elements equal.
   std::optional<double> Fill(ValueId value) const {
     if (const std::optional<NodeId> fill = Producer(value, Op::kFill)) {
       const Argument& number =
@@ -218,7 +219,7 @@ class AttentionFusion {
     return constants_.Number(Argument(value));
   }
 
-  // Whether the condition says which rows of the scores are -inf alone.
+  // Whether the condition selects the rows of the scores that are entirely -inf.
   bool IsEmptyRows(ValueId condition, ValueId scores) {
     const std::optional<NodeId> none = Producer(condition, Op::kNot);
     if (!none.has_value()) return false;
@@ -242,12 +243,12 @@ class AttentionFusion {
     return dim == Argument(-1) || dim == Argument(int64_t{MetaOf(value).rank() - 1});
   }
 
-  // Whether no element is -inf: nor NaN, for that matter.
+  // Whether no element is -inf or NaN.
   bool IsFinite(ValueId mask) const {
     for (;;) {
       std::optional<NodeId> view = Producer(mask, Op::kReshape);
       if (!view.has_value()) view = Producer(mask, Op::kExpand);
-      // What widens makes no number infinite.
+      // Widening never yields an infinity from a finite value.
       if (!view.has_value() && MetaOf(mask).dtype == DType::kFloat32 &&
           Converted(mask).has_value()) {
         view = Producer(mask, Op::kCast);
@@ -270,7 +271,7 @@ class AttentionFusion {
            std::all_of(elements->begin(), elements->end(), [&](double x) { return x >= least; });
   }
 
-  // Whether nobody but these reads the value.
+  // Whether only these nodes use the value.
   bool IsReadBy(ValueId value, const std::vector<NodeId>& readers) const {
     if (graph_.IsOutput(value)) return false;
     const std::vector<NodeId>& users = graph_.value(value).users;
@@ -279,7 +280,7 @@ class AttentionFusion {
     });
   }
 
-  // The product that the scores are, [.., queries, keys], times the factor.
+  // Returns the matmul that computes the scores, [.., queries, keys], with its factor.
   std::optional<Source> Product(ValueId scores) {
     const size_t before = inside_.size();
     const std::vector<Source> sources = Sources({scores}, /*inside=*/true);
@@ -292,7 +293,7 @@ class AttentionFusion {
   }
 
   bool Fuse(NodeId last) {
-    // The weights: softmax of the scores.
+    // Match the weights: softmax of the scores.
     const ValueId factor = ValueOf(last, "self");
     const std::vector<Source> weights = Sources({factor}, /*inside=*/true);
     if (weights.back().factor != 1 || !(weights.back().repeated == SymInt(1))) return false;
@@ -309,7 +310,7 @@ class AttentionFusion {
     const int rank = shape.rank();
     const auto no = [&](std::string_view why) {
       if (decisions_ != nullptr) {
-        decisions_->Left(node(last).name, absl::StrCat("no attention in one pass: ", why));
+        decisions_->Left(node(last).name, absl::StrCat("attention not fused: ", why));
       }
       return false;
     };
@@ -321,21 +322,21 @@ class AttentionFusion {
     inside_.push_back(*softmax);
     if (where.has_value()) {
       if (!IsEmptyRows(ValueOf(*where, "condition"), scores)) {
-        return no("what it chooses instead of softmax is not zeros for rows of -inf");
+        return no("it does not select zeros for rows of -inf");
       }
       inside_.push_back(*where);
       const NodeId zero = graph_.value(ValueOf(*where, "self")).producer;
       if (zero.valid() && node(zero).operand() == Argument(soft)) inside_.push_back(zero);
     }
-    // Nobody else wants them.
+    // The weights must have no other users.
     std::vector<NodeId> readers = inside_;
     readers.push_back(last);
     for (const Source& source : weights) {
-      if (!IsReadBy(source.value, readers)) return no("somebody else reads its weights");
+      if (!IsReadBy(source.value, readers)) return no("its weights have other users");
     }
-    if (!IsReadBy(soft, readers)) return no("somebody else reads its weights");
+    if (!IsReadBy(soft, readers)) return no("its weights have other users");
 
-    // The scores: a product, and maybe a mask.
+    // Match the scores: a matmul and an optional mask.
     Argument mask;
     std::optional<Source> product = Product(scores);
     if (!product.has_value()) {
@@ -346,11 +347,11 @@ class AttentionFusion {
       }
       const std::optional<NodeId> sum = Producer(added, Op::kAdd);
       if (!sum.has_value() || constants_.Number(node(*sum).argument("alpha")) != 1.0) {
-        return no("its scores are neither a product nor its sum with a mask");
+        return no("its scores are neither a matmul nor a matmul plus a mask");
       }
       inside_.push_back(*sum);
       ValueId left = ValueOf(*sum, "self"), right = ValueOf(*sum, "other");
-      if (!left.valid() || !right.valid()) return no("its mask is a number");
+      if (!left.valid() || !right.valid()) return no("its mask is a scalar");
       product = Product(left);
       if (!product.has_value()) {
         std::swap(left, right);
@@ -358,23 +359,23 @@ class AttentionFusion {
       }
       if (!product.has_value() || MetaOf(left).sizes != shape.sizes ||
           !kDTypes.contains(MetaOf(right).dtype) || MetaOf(right).rank() > rank) {
-        return no("its scores are neither a product nor its sum with a mask");
+        return no("its scores are neither a matmul nor a matmul plus a mask");
       }
       if (!where.has_value() && !IsFinite(right)) {
-        return no("its mask may be -inf for all of a row, of which softmax makes NaN");
+        return no("its mask may be -inf for a whole row, where softmax returns NaN");
       }
       mask = right;
     }
     const NodeId dot = *Producer(product->value, Op::kBmm);
     inside_.push_back(dot);
 
-    // Its factors.
+    // Match the operands of the matmul.
     const std::vector<Source> queries = Sources({ValueOf(dot, "self")}, false);
     std::vector<SymInt> sizes = shape.sizes;
     sizes[rank - 1] = MetaOf(queries[0].value).sizes.back();
     const std::optional<Source> query = Innermost(queries, sizes);
     if (!query.has_value() || !(query->repeated == SymInt(1))) {
-      return no("its queries are no reshape of [heads, queries, size]");
+      return no("its queries are not a reshape of [heads, queries, size]");
     }
     const std::vector<Source> transposed = Sources({ValueOf(dot, "mat2")}, false);
     const std::optional<NodeId> permute = Producer(transposed.back().value, Op::kPermute);
@@ -387,10 +388,10 @@ class AttentionFusion {
     const std::optional<Source> value = Innermost(Sources({ValueOf(last, "mat2")}, false), sizes);
     if (!key.has_value() || !value.has_value() || value->factor != 1 ||
         !(key->repeated == value->repeated)) {
-      return no("its keys and values are no reshapes of [heads, keys, size] of equal heads");
+      return no("its keys and values are not reshapes of [heads, keys, size] with equal heads");
     }
 
-    // Its result has the scores' leading dimensions; who reads it, converted or not, reshapes them.
+    // The result has the leading dimensions of the scores; its users, converted or not, reshape it.
     sizes[rank - 2] = shape.sizes[rank - 2];
     std::vector<NodeId> results = {last};
     if (rank != MetaOf(result).rank()) {
@@ -403,7 +404,7 @@ class AttentionFusion {
           const bool reshapes =
               Is(reader, Op::kReshape) && node(reader).target->op() == "view_copy";
           if (!reshapes && (id != last || !Is(reader, Op::kCast))) {
-            return no("its result is read before it is reshaped");
+            return no("its result is used before it is reshaped");
           }
         }
         if (graph_.IsOutput(read)) return no("its result is returned before it is reshaped");
@@ -446,7 +447,7 @@ class AttentionFusion {
     return true;
   }
 
-  // Those that give the result as it is now.
+  // Removes reshapes that return the result unchanged.
   void RemoveReshapes(NodeId id) {
     const ValueId result = node(id).results()[0];
     const std::vector<NodeId> users = graph_.value(result).users;
@@ -469,7 +470,7 @@ class AttentionFusion {
   const NodeKinds<Row> kinds_;
   const ConstantViews constants_;
   FloatCasts casts_;
-  std::vector<NodeId> inside_;  // what becomes part of the attention that is looked at
+  std::vector<NodeId> inside_;  // nodes of the current match
 };
 
 }  // namespace

@@ -7,24 +7,26 @@
 
 namespace belay::cpu {
 
-// Attention as it is decomposed becomes belay_cpu::attention:
+// Fuses decomposed attention into belay_cpu::attention:
 //
-//   bmm(weights, value)
+//   scores  = bmm(query, permute(key)) [+ mask]
 //   weights = where(all of a row of scores is -inf, 0, softmax(scores)), or softmax(scores)
-//   scores = bmm(query, permute(key)) + mask, or without a mask
+//   bmm(weights, value)
 //
-// with reshapes of the dimensions before the last two and factors that are numbers wherever they may
-// stand, and keys and values that are repeated for the heads that share them. Softmax alone gives
-// NaN where all of a row is -inf, and belay_cpu::attention zeros: it is taken without a mask, and
-// with one that is never -inf (a constant, or a choice between numbers).
+// Reshapes of the leading dimensions and scalar factors may occur at any point. Keys and values may
+// be repeated for the heads that share them.
 //
-// Conversions between float32 and bfloat16 or float16 may stand anywhere as well, as WidenProducts leaves
-// them: all is float32 then, and queries, keys, values and a mask of other dtypes are widened before it,
-// so that scores and weights are rounded no more.
+// If all of a row is -inf, plain softmax returns NaN and belay_cpu::attention zeros. Plain softmax
+// is therefore matched only without a mask, or with a mask that is never -inf: a constant, or a
+// select between scalars.
 //
-// Left as it is: weights that somebody else reads, products of other dtypes than float32, a number of
-// heads that only the program's run tells. Top graph only. `handles` and `decisions`, null for nobody who asks,
-// must outlive the pass.
+// Conversions between float32 and bfloat16 or float16, as WidenProducts emits them, may also occur
+// at any point. Everything then computes in float32: queries, keys, values and a mask of other
+// dtypes are widened first, and scores and weights are not rounded any more.
+//
+// Not fused: weights with other users, matmuls of other dtypes than float32, a number of heads
+// known only at run time. Top graph only. `handles` must outlive the pass; so must `decisions`,
+// which may be null.
 exir::Pass FuseAttention(FusedHandles& handles, Decisions* decisions = nullptr);
 
 }  // namespace belay::cpu

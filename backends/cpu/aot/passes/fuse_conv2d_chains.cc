@@ -22,11 +22,11 @@ using exir::TensorMeta;
 using exir::ValueId;
 
 constexpr int64_t kElementBytes = 4;
-constexpr int64_t kLeastElements = 512 * 1024 / kElementBytes;       // of a result in between
-constexpr int64_t kMostWeightElements = 256 * 1024 / kElementBytes;  // of a product
-constexpr int kMostWindows = 4;                                      // of more than a row
+constexpr int64_t kLeastElements = 512 * 1024 / kElementBytes;       // of an intermediate result
+constexpr int64_t kMostWeightElements = 256 * 1024 / kElementBytes;  // of a 1x1 convolution
+constexpr int kMostWindows = 4;                                      // of more than one row
 
-// The elements of a tensor of known sizes.
+// Returns the number of elements; nullopt if a size is symbolic.
 std::optional<int64_t> ElementsOf(const TensorMeta& meta) {
   CheckedInt count = 1;
   for (const exir::SymInt& size : meta.sizes) {
@@ -69,7 +69,7 @@ class ChainFusion {
 
  private:
   static Argument Pair(int64_t n) { return Argument(Argument::List{n, n}); }
-  // Whether all of the numbers are 0.
+  // Whether the padding is 0 on all sides.
   static bool IsNone(const Argument& padding) {
     const auto* list = padding.get_if<Argument::List>();
     return list != nullptr && std::all_of(list->begin(), list->end(),
@@ -82,7 +82,7 @@ class ChainFusion {
 
   bool IsWindow(NodeId id) const { return graph_.node(id).argument("kernel_size") != Pair(1); }
 
-  // Whether the call of a chain allows it.
+  // Whether belay_cpu::conv2d_chain allows the node as a stage.
   bool CanBeStage(NodeId id) const {
     const Node& node = graph_.node(id);
     if (!IsCpuOp(*node.target, "conv2d") && !IsDepthwise(node)) return false;
@@ -102,23 +102,24 @@ class ChainFusion {
     return *result.sizes[3].AsInt() >= kLeastChainWidth;
   }
 
-  // Why a chain with this stage would be slower; "" if it would not.
+  // Returns why a chain with this stage would be slower, or "".
   std::string ReasonAgainst(NodeId id) const {
     const Node& node = graph_.node(id);
     const int64_t weight = ElementsOf(MetaOf(*node.value_argument("weight"))).value_or(0);
     if (IsDepthwise(node) || weight <= kMostWeightElements) return "";
-    return absl::StrCat("every few rows would meet a weight of ", BytesText(weight * kElementBytes),
-                        ", at most ", BytesText(kMostWeightElements * kElementBytes), " pay");
+    return absl::StrCat("every few rows would reread a weight of ",
+                        BytesText(weight * kElementBytes), "; the limit is ",
+                        BytesText(kMostWeightElements * kElementBytes));
   }
 
-  // Of two stages that could be neighbors in a chain.
+  // Records why two possible neighbors are not fused into a chain.
   void Say(NodeId stage, NodeId next, std::string_view why_not) const {
     if (decisions_ == nullptr) return;
     decisions_->Made(graph_.node(stage).name,
                      absl::StrCat("no chain with ", graph_.node(next).name, ": ", why_not));
   }
 
-  // The node that could be the stage behind this one.
+  // Returns the node that can follow this stage.
   std::optional<NodeId> Neighbor(NodeId stage) const {
     const ValueId result = ResultOf(stage);
     const std::vector<NodeId>& users = graph_.value(result).users;
@@ -131,7 +132,7 @@ class ChainFusion {
     return users[0];
   }
 
-  // The node that is the stage behind the last one: there is one, and it pays.
+  // Returns the next stage of the chain, if one can follow and is worthwhile.
   std::optional<NodeId> Next(const std::vector<NodeId>& chain) const {
     const NodeId last = chain.back();
     const std::optional<NodeId> next = Neighbor(last);
@@ -139,9 +140,9 @@ class ChainFusion {
     std::string costs = ReasonAgainst(*next);
     const int64_t between = *ElementsOf(MetaOf(ResultOf(last)));
     if (between < kLeastElements) {
-      costs = absl::StrCat("the ", BytesText(between * kElementBytes),
-                           " in between stay in the cache, chains pay from ",
-                           BytesText(kLeastElements * kElementBytes), " on");
+      costs = absl::StrCat("the intermediate result of ", BytesText(between * kElementBytes),
+                           " stays in the cache; the minimum is ",
+                           BytesText(kLeastElements * kElementBytes));
     }
     if (costs.empty()) return next;
     Say(last, *next, costs);
@@ -188,9 +189,10 @@ class ChainFusion {
         if (id != chain[0]) between += *ElementsOf(MetaOf(InputOf(id)));
         absl::StrAppend(&stages, stages.empty() ? "" : ", ", graph_.node(id).name);
       }
-      decisions_->Made(last.name, absl::StrCat("conv2d_chain of ", stages, ": ",
-                                               BytesText(between * kElementBytes),
-                                               " in between exist a few rows at a time"));
+      decisions_->Made(
+          last.name,
+          absl::StrCat("conv2d_chain of ", stages, ": intermediate results of ",
+                       BytesText(between * kElementBytes), " are kept a few rows at a time"));
     }
     const ValueId replaced = ResultOf(chain.back());
     const ValueId result =

@@ -7,15 +7,16 @@
 
 namespace belay::cpu {
 
-// belay_cpu::depthwise_conv2d, and conv2d with windows of one pixel, one behind the other become one
-// belay_cpu::conv2d_chain, which keeps a few rows of each result in between, where such a result
-// would not stay in the second-level cache until it is read: at 512 KiB. Same bits.
+// Fuses consecutive belay_cpu::depthwise_conv2d and 1x1 conv2d into one belay_cpu::conv2d_chain,
+// which keeps only a few rows of each intermediate result. Applies if an intermediate result
+// exceeds 512 KiB, so that it would leave the L2 cache before it is used. Bit-identical results.
 //
-// A result in between has one reader. Images are channels last (after AssignLayouts) of known sizes;
-// no stage makes them larger. A product's weight has at most 256 KiB, since all of it meets every few
-// rows. At most four stages have windows of more than a row: at the borders of the threads' parts
-// their rows are computed twice. Top graph only. `handles` and `decisions`, null for nobody who asks,
-// must outlive the pass.
+// Requirements: an intermediate result has one user; images are channels last (after AssignLayouts)
+// with known sizes; no stage enlarges them. The weight of a 1x1 stage has at most 256 KiB, since it
+// is reread for every few rows. At most four stages have windows of more than one row, since their
+// rows at thread boundaries are computed twice.
+//
+// Top graph only. `handles` must outlive the pass; so must `decisions`, which may be null.
 exir::Pass FuseConv2dChains(FusedHandles& handles, Decisions* decisions = nullptr);
 
 }  // namespace belay::cpu

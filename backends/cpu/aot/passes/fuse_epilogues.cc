@@ -50,7 +50,7 @@ class EpilogueFusion : NodeLowering {
   }
 
  private:
-  // What the epilogue of an operator holds already, or has no room for.
+  // Which slots of an epilogue are in use or unavailable.
   struct State {
     bool bias, other, multiply, activation, clamp;
     bool inner = false, output = false;
@@ -72,8 +72,8 @@ class EpilogueFusion : NodeLowering {
   ValueId ResultOf(NodeId id) const { return graph_.node(id).outputs[0].values[0]; }
   const TensorMeta& MetaOf(ValueId value) const { return *graph_.value(value).tensor(); }
 
-  // `id` computes from now on what the last of `nodes` gives, and stands where that stood.
-  void Swallow(NodeId id, const std::vector<NodeId>& nodes) {
+  // Fuses `nodes` into `id`, which then computes the last node's result at its position.
+  void FuseInto(NodeId id, const std::vector<NodeId>& nodes) {
     const ValueId result = ResultOf(id), last = ResultOf(nodes.back());
     editor_.MoveBefore(id, nodes.back());
     editor_.SetType(result, graph_.value(last).type);
@@ -94,7 +94,7 @@ class EpilogueFusion : NodeLowering {
     if (!state.activation && !state.clamp && !state.multiply) {
       if (const std::optional<ActivationForm> form = activations_.Find(result)) {
         SetArgument(id, "activation", std::string(form->activation));
-        Swallow(id, form->nodes);
+        FuseInto(id, form->nodes);
         return true;
       }
     }
@@ -124,8 +124,8 @@ class EpilogueFusion : NodeLowering {
     return false;
   }
 
-  // The reader quantizes what a quantized operator gives as real numbers, or dequantizes what it
-  // quantizes.
+  // Fuses a quantization of the real result of a quantized operator, or a dequantization of its
+  // quantized result.
   bool FuseQuantization(NodeId id, const State& state) {
     const std::optional<NodeId> reader = activations_.OnlyReader(ResultOf(id));
     if (!reader.has_value()) return false;
@@ -147,7 +147,7 @@ class EpilogueFusion : NodeLowering {
       SetArgument(id, "output_scale", Argument());
       SetArgument(id, "output_range", Argument::List());
     }
-    Swallow(id, {*reader});
+    FuseInto(id, {*reader});
     return true;
   }
 
@@ -167,7 +167,7 @@ class EpilogueFusion : NodeLowering {
     }
     ABSL_ASSIGN_OR_RETURN(const ValueId bias, constants_.Vector(*view));
     SetArgument(id, "bias", bias);
-    Swallow(id, {sum});
+    FuseInto(id, {sum});
     return true;
   }
 
@@ -180,20 +180,20 @@ class EpilogueFusion : NodeLowering {
       return false;
     }
     SetArgument(id, "other", *value);
-    Swallow(id, {reader});
+    FuseInto(id, {reader});
     return true;
   }
 
   void FuseClamp(NodeId id, NodeId reader, ClampForm clamp) {
     const double low = *graph_.node(id).argument("low").get_if<double>();
     const double high = *graph_.node(id).argument("high").get_if<double>();
-    // As PyTorch takes them.
+    // PyTorch rounds the bounds to bfloat16.
     if (MetaOf(ResultOf(id)).dtype == DType::kBFloat16) {
       clamp = {BFloat16(clamp.low), BFloat16(clamp.high)};
     }
     SetArgument(id, "low", std::clamp<double>(low, clamp.low, clamp.high));
     SetArgument(id, "high", std::clamp<double>(high, clamp.low, clamp.high));
-    Swallow(id, {reader});
+    FuseInto(id, {reader});
   }
 
   FusedHandles& handles_;

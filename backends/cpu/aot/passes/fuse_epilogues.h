@@ -6,22 +6,22 @@
 
 namespace belay::cpu {
 
-// What alone reads the result of a belay_cpu operator with an epilogue becomes part of it, as often
-// as the epilogue has room (backends/cpu/calls.h and quantized_calls.h), in this order:
+// Fuses the sole consumer of a belay_cpu operator with an epilogue into it, repeatedly, while the
+// epilogue has free slots (backends/cpu/calls.h and quantized_calls.h):
 //
-//   a constant that is added along the channels     the bias, of an operator without one
-//   an activation (ActivationForms)                 unless something stands behind it already
-//   a tensor of the same sizes that is added        before an activation or a clamp
-//   a tensor of the same sizes that is multiplied   unless one was added, or behind a clamp
-//   relu, clamp, hardtanh                           the bounds, of several their composition
+//   add of a constant along the channels   becomes the bias, if the operator has none
+//   an activation (ActivationForms)        unless an activation, multiplication or clamp is fused
+//   add of a tensor of the same sizes      before any activation, multiplication or clamp
+//   mul by a tensor of the same sizes      unless a tensor was added or a clamp is fused
+//   relu, clamp, hardtanh                  become the bounds; several are composed
 //
-// and of a quantized operator, which takes no tensors,
+// Quantized operators have no `other`. They also fuse
 //
-//   quantize_per_tensor to uint8                    the output's quantization
-//   dequantize_per_tensor behind that               makes it the inner one; another may come
+//   quantize_per_tensor to uint8           the output quantization
+//   dequantize_per_tensor after it         turns it into the inner one; another may follow
 //
-// The operator then stands where the last of them stood. Of two operators whose results are added,
-// the later one takes the sum. Top graph only. `handles` must outlive the pass.
+// The operator moves to the position of the last fused node. If two operators' results are added,
+// the later operator fuses the sum. Top graph only. `handles` must outlive the pass.
 exir::Pass FuseEpilogues(FusedHandles& handles);
 
 }  // namespace belay::cpu

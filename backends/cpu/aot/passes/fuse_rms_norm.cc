@@ -39,14 +39,14 @@ class RmsNormFusion : NodeLowering {
   }
 
  private:
-  // The node of this kind that gives an argument.
+  // Returns the producer of the argument, if it is of this kind.
   std::optional<NodeId> Producer(const Argument& argument, Op kind) const {
     const ValueId* value = argument.get_if<ValueId>();
     return value == nullptr ? std::nullopt : kinds_.Producer(*value, kind);
   }
   ValueId ResultOf(NodeId id) const { return graph_.node(id).results()[0]; }
 
-  // What is squared.
+  // Returns x if the argument is x^2.
   std::optional<ValueId> Squared(const Argument& argument) const {
     if (const std::optional<NodeId> power = Producer(argument, Op::kPower)) {
       const ValueId* base = graph_.node(*power).value_argument("self");
@@ -61,7 +61,7 @@ class RmsNormFusion : NodeLowering {
     return squares ? std::optional(*factor) : std::nullopt;
   }
 
-  // The other factor of a product with the value.
+  // Returns the other factor if `product` multiplies the value.
   std::optional<ValueId> Beside(NodeId product, ValueId value) const {
     if (!kinds_.Is(product, Op::kMul)) return std::nullopt;
     const ValueId* self = graph_.node(product).value_argument("self");
@@ -117,7 +117,7 @@ class RmsNormFusion : NodeLowering {
     return changed;
   }
 
-  // What alone reads the product multiplies it with this row.
+  // Returns the row by which the sole user multiplies the result.
   std::optional<ValueId> WeightOf(NodeId product, const TensorMeta& shape) const {
     const ValueId value = ResultOf(product);
     const std::vector<NodeId>& users = graph_.value(value).users;

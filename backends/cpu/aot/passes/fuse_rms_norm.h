@@ -6,9 +6,13 @@
 
 namespace belay::cpu {
 
-// mul(x, rsqrt(add(mean(x * x, the last dimension), eps))) of float32, with x * x as a product or a
-// power, becomes belay_cpu::rms_norm; a product of that alone with a tensor of the last dimension's size
-// becomes its weight. Top graph only. `handles` must outlive the pass.
+// Fuses float32 RMS norms:
+//
+//   x * rsqrt(mean(x^2, last dimension) + eps)      ->  rms_norm(x, eps)
+//   x * rsqrt(mean(x^2, last dimension) + eps) * w  ->  rms_norm(x, w, eps)
+//
+// x^2 is x * x or a power; w has the size of the last dimension. Top graph only. `handles` must
+// outlive the pass.
 exir::Pass FuseRmsNorm(FusedHandles& handles);
 
 }  // namespace belay::cpu

@@ -55,7 +55,7 @@ class RotaryFusion : NodeLowering {
     return producer;
   }
   const TensorMeta& MetaOf(ValueId value) const { return *graph_.value(value).tensor(); }
-  // The size of the last dimension of a float32 tensor, if it is known.
+  // Returns the last size of a float32 tensor, if it is known.
   std::optional<int64_t> Features(ValueId value) const {
     const TensorMeta* meta = graph_.value(value).tensor();
     if (meta == nullptr || meta->dtype != DType::kFloat32 || meta->rank() < 1) return std::nullopt;
@@ -65,7 +65,7 @@ class RotaryFusion : NodeLowering {
     return dim == Argument(-1) || dim == Argument(int64_t{rank - 1});
   }
 
-  // Both operands of a product, sum or difference.
+  // Returns both operands of a multiplication, addition or subtraction.
   std::optional<Pair> Operands(NodeId id) const {
     const Node& node = graph_.node(id);
     const ValueId *self = node.value_argument("self"), *other = node.value_argument("other");
@@ -78,7 +78,7 @@ class RotaryFusion : NodeLowering {
     return producer.has_value() ? Operands(*producer) : std::nullopt;
   }
 
-  // The row of which the value is a half, and which.
+  // The row whose half a value is, and which half.
   struct Half {
     ValueId row;
     int index = 0;
@@ -97,7 +97,7 @@ class RotaryFusion : NodeLowering {
     }
     inside_.push_back(producer);
     if (Is(producer, Op::kSplit)) {
-      // Of two: a piece of half the size and another one.
+      // A split into two halves.
       const std::vector<ValueId>& pieces = node.outputs[0].values;
       if (pieces.size() != 2) return std::nullopt;
       return Half{*row, value == pieces[0] ? 0 : 1};
@@ -109,7 +109,7 @@ class RotaryFusion : NodeLowering {
     return std::nullopt;
   }
 
-  // A product of a half, or of the row itself, and the other factor.
+  // A half, or the row itself, times another factor.
   struct Term {
     Half half;
     ValueId factor;
@@ -124,7 +124,7 @@ class RotaryFusion : NodeLowering {
     return std::nullopt;
   }
 
-  // Both pieces that a node puts one behind the other in rows.
+  // Returns both operands of a concatenation along rows.
   std::optional<Pair> Pieces(NodeId id) const {
     const Argument::List* list = graph_.node(id).argument("tensors").get_if<Argument::List>();
     if (list == nullptr || list->size() != 2) return std::nullopt;
@@ -137,7 +137,7 @@ class RotaryFusion : NodeLowering {
     return Pair(*first, *second);
   }
 
-  // Whether the value has a number for each of the last `features`, and broadcasts to the row.
+  // Whether the value has a last dimension of `features` and broadcasts to the row.
   bool AreAngles(ValueId value, ValueId row, int64_t features) const {
     if (Features(value) != features) return false;
     const std::vector<SymInt>&of = MetaOf(value).sizes, &to = MetaOf(row).sizes;
@@ -198,7 +198,7 @@ class RotaryFusion : NodeLowering {
     }
     return false;
   }
-  // x of cat(-b, a).
+  // Returns x if the value is cat(-b, a).
   std::optional<ValueId> RowOfTurned(ValueId value) {
     const std::optional<NodeId> cat = Producer(value, Op::kCat);
     const std::optional<Pair> pieces = cat.has_value() ? Pieces(*cat) : std::nullopt;
@@ -213,7 +213,7 @@ class RotaryFusion : NodeLowering {
 
   FusedHandles& handles_;
   const NodeKinds<Row> kinds_;
-  std::vector<NodeId> inside_;  // what the rotation consists of
+  std::vector<NodeId> inside_;  // nodes of the current match
 };
 
 }  // namespace

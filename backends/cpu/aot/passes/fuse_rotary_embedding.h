@@ -6,12 +6,11 @@
 
 namespace belay::cpu {
 
-// Rotations of float32 rows in halves a and b of x become belay_cpu::rotary_embedding, as models write
-// them:
+// Fuses rotations of float32 rows x with halves a and b into belay_cpu::rotary_embedding:
 //   cat(a * cosine - b * sine, a * sine + b * cosine)
-//   x * cosine + cat(-b, a) * sine, cosine and sine of whole rows
-// with factors and addends in either order, and halves split or sliced. Top graph only. `handles` must
-// outlive the pass.
+//   x * cosine + cat(-b, a) * sine, with cosine and sine of full rows
+// Factors and addends may be in either order; halves may be split or sliced. Top graph only.
+// `handles` must outlive the pass.
 exir::Pass FuseRotaryEmbedding(FusedHandles& handles);
 
 }  // namespace belay::cpu

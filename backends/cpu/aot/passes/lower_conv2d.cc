@@ -32,12 +32,12 @@ using exir::SymInt;
 using exir::TensorMeta;
 using exir::ValueId;
 
-// winograd_conv2d is chosen when its expected cost is below this share of conv2d's.
+// Selects winograd_conv2d if its expected cost is below this fraction of conv2d's.
 constexpr double kWorthwhile = 0.75;
-// What reading a weight or transforming an element costs, in multiply-adds.
+// Cost of reading a weight or transforming an element, in multiply-adds.
 constexpr double kElementWork = 8;
 
-// The cost of winograd_conv2d relative to conv2d's: of each pair of an input and an output channel.
+// Cost of winograd_conv2d relative to conv2d, per pair of input and output channel.
 double WinogradShare(double results, double tiles, double channels, double out_channels) {
   constexpr double kProducts = kWinogradProducts, kTaps = 9;
   const double transforms = tiles * kProducts * kElementWork * (1 / channels + 1 / out_channels);
@@ -68,16 +68,16 @@ class Conv2dLowering : NodeLowering {
     const std::optional<QuantizedConstant> quantized =
         weight.has_value() ? std::nullopt : forms_.Constant(node.argument("weight"));
     if (quantized.has_value()) weight = quantized->elements;
-    // Of bfloat16, what has no kernel as it is becomes one of float32 later (widen_products.h).
+    // bfloat16 convolutions without a kernel are widened later (widen_products.h).
     const bool pairs = images != nullptr && images->dtype == DType::kBFloat16;
     if (pairs && !HasPairs(node, weight)) return false;
     const int64_t* groups = node.argument("groups").get_if<int64_t>();
     const bool* transposed = node.argument("transposed").get_if<bool>();
     if (images == nullptr || (images->dtype != DType::kFloat32 && !pairs) || images->rank() != 4) {
-      return Leave(id, "only images of float32 are convolved by packed weights");
+      return Leave(id, "only float32 images are supported with packed weights");
     }
     if (!weight.has_value() || weight->rank() != 4 || !weight->ToTensor().has_value()) {
-      return Leave(id, "its weight is no constant, so nothing is packed");
+      return Leave(id, "its weight is not constant, so it is not packed");
     }
     if (groups == nullptr || transposed == nullptr || *transposed) {
       return Leave(id, "it is transposed");
@@ -99,7 +99,7 @@ class Conv2dLowering : NodeLowering {
     const std::optional<Argument::List> padding = PairOf(node.argument("padding"), 0);
     const std::optional<Argument::List> dilation = PairOf(node.argument("dilation"), 1);
     if (!stride.has_value() || !padding.has_value() || !dilation.has_value()) {
-      return Leave(id, "its stride, padding or dilation is no pair of numbers up to 2^24");
+      return Leave(id, "its stride, padding or dilation is not a pair of integers up to 2^24");
     }
     Argument bias = node.argument("bias");
     Images source = Unpadded({*input, *padding}, 0);
@@ -108,16 +108,14 @@ class Conv2dLowering : NodeLowering {
     std::optional<QuantizedForm> form;
     if (quantized.has_value()) {
       form = forms_.DequantizedBytes(source.value);
-      // No product overflows: sizes are at most 2^24 each.
+      // No overflow: sizes are at most 2^24 each.
       const bool many =
           sizes[2] * sizes[3] > kMaxTerms || sizes[1] * sizes[2] * sizes[3] > kMaxTerms;
       if (!form.has_value()) {
-        return Leave(
-            id,
-            "its weight is quantized, but not its images in a form that a quantized kernel takes");
+        return Leave(id, "its weight is quantized, but no quantized kernel supports its images");
       }
       if (quantized->axis.value_or(0) != 0) {
-        return Leave(id, "its weight has scales of something else than filters");
+        return Leave(id, "its weight has scales that are not per filter");
       }
       if (many) return Leave(id, "its sums have more terms than fit 32 bits");
       if (!quantized->HasUsualProducts(form->scale)) {
@@ -166,7 +164,7 @@ class Conv2dLowering : NodeLowering {
     return true;
   }
 
-  // Whether bfloat16_conv2d has the types and channels of a convolution.
+  // Whether bfloat16_conv2d supports the convolution's types and channels.
   bool HasPairs(const Node& node, const std::optional<ConstantView>& weight) const {
     const Argument& bias = node.argument("bias");
     if (!bias.is_none()) {
@@ -208,20 +206,18 @@ class Conv2dLowering : NodeLowering {
                channels, n) < kWorthwhile;
   }
 
-  // Images, and by how much the convolution pads them: [rows, columns], or [top, left, bottom,
-  // right].
+  // Images and the convolution's padding of them: [rows, columns], or [top, left, bottom, right].
   struct Images {
     ValueId value;
     Argument::List padding;
   };
-  // If what gives the images pads them at their edges with this number, which stands for 0, the
-  // convolution does.
+  // Folds a pad node with the value `zero`, which represents 0, into the convolution's padding.
   Images Unpadded(const Images& images, int64_t zero) const {
     const NodeId producer = graph_.value(images.value).producer;
     if (!producer.valid() || graph_.node(producer).target->aten() != pad_) return images;
     const Node& node = graph_.node(producer);
     const ValueId* inner = node.value_argument("self");
-    // The last dimension first: left, right, top, bottom.
+    // Last dimension first: left, right, top, bottom.
     const Argument::List* list = node.argument("pad").get_if<Argument::List>();
     const Argument& value = node.argument("value");
     const bool with_zero =
@@ -241,7 +237,7 @@ class Conv2dLowering : NodeLowering {
     for (size_t from : {2, 0, 3, 1}) {
       const Argument& own = images.padding[padding.size() % images.padding.size()];
       const int64_t sum = *own.get_if<int64_t>() + around[from];
-      if (sum > int64_t{1} << 24) return images;  // as calls have it
+      if (sum > int64_t{1} << 24) return images;  // the limit of calls
       padding.emplace_back(sum);
     }
     return {*inner, std::move(padding)};

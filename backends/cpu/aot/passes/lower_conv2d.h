@@ -6,20 +6,24 @@
 
 namespace belay::cpu {
 
-// aten.convolution over images becomes belay_cpu::conv2d, or belay_cpu::depthwise_conv2d where every
-// channel has one filter of its own, with the weight packed; zeros that are padded around its input
-// become its padding. Of bfloat16 it becomes belay_cpu::bfloat16_conv2d, if that has its channels
-// (backends/cpu/bfloat16_calls.h) and the bias is a constant; WidenProducts takes those that are left.
-// Constants that nothing reads any more go. Layouts stay as declared: AssignLayouts makes them what the
-// operators want and give.
+// Lowers aten.convolution over images, with the weight packed:
 //
-// With `winograd`, those of float32 with filters of 3 by 3, stride and dilation 1, become
-// belay_cpu::winograd_conv2d where sizes are known and its expected cost, with the transforms and the
-// reading of larger filters, is below three quarters of conv2d's.
+//   one filter per channel   ->  belay_cpu::depthwise_conv2d
+//   other float32            ->  belay_cpu::conv2d
+//   bfloat16                 ->  belay_cpu::bfloat16_conv2d
 //
-// Left as they are: other dtypes, weights that are no constants or have no elements,
-// transposed convolutions, other groups, numbers above 2^24, one and three dimensions. Top graph
-// only. `decisions`, null for nobody who asks, must outlive the pass.
+// bfloat16_conv2d requires a supported number of channels (backends/cpu/bfloat16_calls.h) and a
+// constant bias; WidenProducts handles the rest. Zero padding around the input becomes the
+// operator's padding. Constants that are no longer used are erased. Layouts stay as declared;
+// AssignLayouts adapts them.
+//
+// With `winograd`, float32 convolutions with 3x3 filters, stride 1 and dilation 1 become
+// belay_cpu::winograd_conv2d. Sizes must be known, and the expected cost, with transforms and the
+// larger filters, must be below three quarters of conv2d's.
+//
+// Not lowered: other dtypes, weights that are empty or not constant, transposed convolutions, other
+// groups, scalars above 2^24, and one or three spatial dimensions. Top graph only. `decisions` may
+// be null; else it must outlive the pass.
 exir::Pass LowerConv2d(Decisions* decisions = nullptr, bool winograd = false);
 
 }  // namespace belay::cpu

@@ -55,7 +55,7 @@ class LinearLowering : NodeLowering {
     return meta == nullptr || meta->dtype != DType::kFloat32 ? nullptr : meta;
   }
 
-  // The constant matrix that the right side is; of a batch, the one that all of it is.
+  // Returns the constant matrix of the right side. For a batch, all of it must be one matrix.
   static std::optional<ConstantView> AsMatrix(std::optional<ConstantView> view) {
     if (!view.has_value()) return std::nullopt;
     if (view->rank() == 3) {
@@ -77,12 +77,12 @@ class LinearLowering : NodeLowering {
     const Argument left = node.argument(op == addmm_ ? "mat1" : "self");
     const TensorMeta* rows = Tensor(left);
     if (rows != nullptr && rows->dtype == DType::kBFloat16) return LowerBFloat16(id, left);
-    if (FloatTensor(left) == nullptr) return Leave(id, "only products of float32 are packed");
+    if (FloatTensor(left) == nullptr) return Leave(id, "only float32 matmuls are packed");
     Argument bias;
     if (op == addmm_) {
       bias = node.argument("self");
       if (FloatTensor(bias) == nullptr || !IsRowOf(bias, node)) {
-        return Leave(id, "its bias is no row, or alpha or beta are not 1");
+        return Leave(id, "its bias is not a row, or alpha or beta is not 1");
       }
     }
     const Argument mat2 = node.argument("mat2");
@@ -90,14 +90,14 @@ class LinearLowering : NodeLowering {
                              &LinearLowering::LowerDynamic, &LinearLowering::LowerWeightOnly}) {
       ABSL_ASSIGN_OR_RETURN(const bool lowered, (this->*lower)(id, left, mat2, bias));
       if (!lowered) continue;
-      // The numbers of dynamically quantized rows would not follow.
+      // Parameters of dynamically quantized rows would not match the new shape.
       if (lower != &LinearLowering::LowerDynamic) AbsorbReshapes(id);
       return true;
     }
     return Leave(id, WhyNot(mat2));
   }
 
-  // Whether the sum of addmm is that of the product and a row.
+  // Whether the bias of addmm is a row of the result.
   bool IsRowOf(const Argument& bias, const Node& sum) const {
     const TensorMeta *meta = Tensor(bias), *result = Tensor(sum.results()[0]);
     return meta != nullptr && result != nullptr && meta->dtype == result->dtype &&
@@ -105,17 +105,16 @@ class LinearLowering : NodeLowering {
            IsOne(sum.argument("alpha")) && IsOne(sum.argument("beta"));
   }
 
-  // Why no form of product took this right side.
+  // Returns why no lowering supports this right side.
   std::string_view WhyNot(const Argument& mat2) const {
     if (forms_.Constant(mat2).has_value() || weight_only_.Find(mat2).has_value()) {
-      return "its right side is quantized, but not both sides in a form that a quantized kernel "
-             "takes";
+      return "its right side is quantized, but no quantized kernel supports both sides";
     }
     if (!views_.Find(mat2).has_value())
-      return "its right side is no constant, so nothing is packed";
-    return "its right side is no matrix of float32, int8 or bfloat16, or not of one batch";
+      return "its right side is not constant, so it is not packed";
+    return "its right side is not a float32, int8 or bfloat16 matrix, or is a batch of several";
   }
-  // "weight of 768 x 2048 packed as int4", of the constant that became `weight`.
+  // Formats "weight of 768 x 2048 packed as int4" for the constant that became `weight`.
   std::string PackedText(const ConstantView& right, std::string_view format) const {
     return absl::StrCat("weight of ", *right.sizes[0].AsInt(), " x ", *right.sizes[1].AsInt(),
                         " packed as ", format);
@@ -134,7 +133,7 @@ class LinearLowering : NodeLowering {
     return true;
   }
 
-  // What has no kernel as it is becomes a product of float32 later (widen_products.h).
+  // Matmuls without a bfloat16 kernel are widened later (widen_products.h).
   absl::StatusOr<bool> LowerBFloat16(NodeId id, const Argument& left) {
     const Node& node = graph_.node(id);
     const std::optional<ConstantView> right = AsMatrix(views_.Find(node.argument("mat2")));
@@ -186,7 +185,7 @@ class LinearLowering : NodeLowering {
     return true;
   }
 
-  // The reshape [..., k] -> [m, k] that gives the argument.
+  // Returns the reshape [..., k] -> [m, k] that produces the argument.
   std::optional<NodeId> ReshapeToRows(const Argument& argument) const {
     const ValueId* value = argument.get_if<ValueId>();
     const NodeId producer = value == nullptr ? NodeId() : graph_.value(*value).producer;
@@ -199,7 +198,7 @@ class LinearLowering : NodeLowering {
     return keeps_rows ? std::optional(producer) : std::nullopt;
   }
 
-  // Of rows that lie behind a reshape, the product comes before it.
+  // If the rows are a reshape of the input, inserts the matmul before the reshape.
   absl::StatusOr<bool> LowerDynamic(NodeId id, const Argument& left, const Argument& mat2,
                                     const Argument& bias) {
     std::optional<NodeId> reshape;
@@ -297,8 +296,8 @@ class LinearLowering : NodeLowering {
     return text;
   }
 
-  // What alone reads the product, and multiplies its columns with constants, gives the form its
-  // scales if it has none: sums are scaled last either way.
+  // If the form has no scales and the sole user multiplies the columns with constants, these become
+  // the scales. The order of operations is unchanged: sums are scaled last.
   void AbsorbScales(NodeId id, WeightOnlyForm& form) {
     const bool has_none =
         !form.scales.empty() && form.zeros.empty() &&
@@ -330,7 +329,7 @@ class LinearLowering : NodeLowering {
     editor_.EraseNode(reader);
   }
 
-  // view([..., k] -> [m, k]), linear, view([m, n] -> [..., n]) is a linear of [..., k].
+  // view([..., k] -> [m, k]), linear, view([m, n] -> [..., n])  ->  linear of [..., k].
   void AbsorbReshapes(NodeId id) {
     const ValueId left = *graph_.node(id).operand().get_if<ValueId>();
     const ValueId result = graph_.node(id).results()[0];

@@ -7,22 +7,23 @@
 
 namespace belay::cpu {
 
-// mm, addmm and bmm whose right side is a constant matrix, in any form that ConstantViews sees
-// through, become belay_cpu::linear with that matrix packed; a batch of the same matrix is one. Where
-// the left side is a reshape to rows and the result is reshaped back, both reshapes go. Constants
-// that nothing reads any more go.
+// Lowers mm, addmm and bmm with a constant right-hand matrix, or any view of one that ConstantViews
+// supports:
 //
-// Of bfloat16 they become belay_cpu::bfloat16_linear (backends/cpu/bfloat16_calls.h), if k is even and
-// the bias a constant row; WidenProducts takes those that are left.
+//   float32                              ->  belay_cpu::linear
+//   bfloat16, even k, constant bias row  ->  belay_cpu::bfloat16_linear (bfloat16_calls.h)
+//   weight of int8 or bfloat16           ->  belay_cpu::weight_only_linear (WeightOnlyForms)
+//   both sides dequantized               ->  belay_cpu::quantized_linear (QuantizedForms)
+//   input quantized by run-time scalars  ->  belay_cpu::dynamic_quantized_linear
 //
-// A matrix that is made of int8 or bfloat16 (WeightOnlyForms) is packed as that, for
-// belay_cpu::weight_only_linear; where both sides are dequantized, as QuantizedForms has it, the
-// product becomes belay_cpu::quantized_linear, or belay_cpu::dynamic_quantized_linear if the input was
-// quantized by numbers that are known at run time alone. A reshape to rows comes behind the latter.
+// The matrix is packed in its format. A batch of the same matrix counts as one matrix. If the left
+// side is a reshape to rows and the result is reshaped back, both reshapes are removed; with
+// dynamic_quantized_linear the reshape to rows moves after the operator. Constants that are no
+// longer used are erased. WidenProducts handles the remaining bfloat16 matmuls.
 //
-// Left as they are: other dtypes, a left side that is dequantized otherwise, sides
-// without elements in k or n, and addmm with alpha or beta other than 1 or a bias that is not a
-// row. Top graph only. `handles` and `decisions`, null for nobody who asks, must outlive the pass.
+// Not lowered: other dtypes, a left side that is dequantized in another way, empty k or n, addmm
+// with alpha or beta other than 1 or with a bias that is not a row. Top graph only. `handles` must
+// outlive the pass; so must `decisions`, which may be null.
 exir::Pass LowerLinear(FusedHandles& handles, Decisions* decisions = nullptr);
 
 }  // namespace belay::cpu

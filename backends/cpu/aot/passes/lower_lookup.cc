@@ -38,20 +38,21 @@ class LookupLowering : NodeLowering {
   }
 
  private:
-  // What is computed of one dequantized tensor.
+  // The nodes that compute a function of one dequantized tensor.
   struct Function {
-    std::optional<ValueId> real;  // that tensor
+    std::optional<ValueId> real;  // the tensor
     std::vector<NodeId> nodes;    // in execution order
-    size_t met = 0;  // nodes, collected or to be: what bounds how deep a program is seen
+    size_t met = 0;  // nodes visited; bounds the depth of the search
   };
 
-  // Whether the value is a constant that leaves a table's one dimension as it is.
+  // Whether the value is a constant that broadcasts to the table's single dimension without
+  // changing its size.
   bool IsNumber(ValueId value) const {
     const TensorMeta* meta = graph_.value(value).tensor();
     return meta != nullptr && meta->rank() <= 1 && views_.Number(value).has_value();
   }
 
-  // Adds what gives `value` to the function; false when it is not of one tensor.
+  // Adds the nodes that compute `value`. Returns false if it depends on more than one tensor.
   bool Collect(ValueId value, Function& function) const {
     if (function.real == value) return true;
     const NodeId producer = graph_.value(value).producer;
@@ -126,7 +127,7 @@ class LookupLowering : NodeLowering {
     return true;
   }
 
-  // What the 256 values of a byte mean, as dequantize_per_tensor computes it.
+  // The reals of the 256 byte values, as dequantize_per_tensor computes them.
   absl::StatusOr<ValueId> Reals(const QuantizedForm& form) {
     std::vector<std::byte> bytes(kByteValues * sizeof(float));
     for (int64_t i = 0; i < kByteValues; ++i) {

@@ -6,12 +6,13 @@
 
 namespace belay::cpu {
 
-// Pointwise operators between a dequantized uint8 tensor, the only one that they read beside
-// numbers, and its quantization become belay_cpu::lookup, of a table of what they make of each of
-// the 256 values of a byte: the same operators on a constant, for PropagateConstants to compute.
-// Sigmoid, hardswish in its parts, and the like. Left as they are: operators whose results others
-// read or that are not float32 of the tensor's sizes, and more than 16 of them. Top graph only.
-// `handles` must outlive the pass.
+// Replaces pointwise operators between a dequantized uint8 tensor and its quantization with
+// belay_cpu::lookup. The tensor is their only input except scalars, as for sigmoid or a decomposed
+// hardswish. The table is emitted as the same operators on a constant of the 256 byte values, which
+// PropagateConstants evaluates.
+//
+// Not lowered: operators whose results have other users or are not float32 of the tensor's sizes,
+// and more than 16 operators. Top graph only. `handles` must outlive the pass.
 exir::Pass LowerLookup(FusedHandles& handles);
 
 }  // namespace belay::cpu

@@ -18,7 +18,7 @@ using exir::NodeId;
 using exir::TensorMeta;
 using exir::ValueId;
 
-// Makes the node's first result another operator's; false when it is not one of those.
+// Replaces the node's first result with that of `op`. Returns false if the node does not match.
 absl::StatusOr<bool> Lower(exir::GraphEditor& editor, const exir::OpOverload* op, NodeId id) {
   const exir::Graph& graph = editor.graph();
   const Node& node = graph.node(id);

@@ -5,9 +5,9 @@
 
 namespace belay::cpu {
 
-// aten.max_pool2d_with_indices of float32 or uint8 images whose indices nothing reads becomes
-// belay_cpu::max_pool2d, which computes none, on all threads. Left as they are: other dtypes, images
-// without a batch, dilation, and ceil_mode. Top graph only.
+// Lowers aten.max_pool2d_with_indices of float32, bfloat16 or uint8 images with unused indices to
+// belay_cpu::max_pool2d, which computes no indices and runs on all threads. Not lowered: other
+// dtypes, images without a batch, dilation, and ceil_mode. Top graph only.
 exir::Pass LowerMaxPool2d();
 
 }  // namespace belay::cpu

@@ -1,4 +1,4 @@
-// How passes that rewrite nodes one by one go through a program.
+// Helpers for passes that rewrite nodes one by one.
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_NODES_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_NODES_H_
 
@@ -16,17 +16,17 @@
 
 namespace belay::cpu {
 
-// Calls `lower` of every node of the top graph, of which `editor` is, that is still there when it is
-// its turn, in execution order; it returns whether it changed something. If any did, dead nodes go
-// afterwards, and parameters, buffers and tensor constants that nothing uses any more. Returns
-// whether any did, or the first error.
+// Calls `lower` for every node of the top graph, in execution order, and skips nodes that were
+// erased meanwhile. `lower` returns whether it changed the graph. If any call did, erases dead
+// nodes and unused parameters, buffers and tensor constants. Returns whether any call changed the
+// graph, or the first error. `editor` edits the top graph of `program`.
 absl::StatusOr<bool> LowerNodes(exir::ExportedProgram& program, exir::GraphEditor& editor,
                                 absl::FunctionRef<absl::StatusOr<bool>(exir::NodeId)> lower);
 
-// What it does in the end.
+// Erases dead nodes and unused constant inputs.
 void EraseUnused(exir::ExportedProgram& program, exir::GraphEditor& editor);
 
-// What passes that know quantized tensors have at hand: for classes of one pass.
+// Common state and helpers of lowering passes; a base class for one pass each.
 class NodeLowering {
  protected:
   explicit NodeLowering(exir::ExportedProgram& program, Decisions* decisions = nullptr)
@@ -37,7 +37,7 @@ class NodeLowering {
         forms_(program, views_),
         decisions_(decisions) {}
 
-  // The tensor that the argument is; null when it is none.
+  // Returns the tensor of the argument; null if it is not a tensor.
   const exir::TensorMeta* Tensor(const exir::Argument& argument) const {
     const exir::ValueId* value = argument.get_if<exir::ValueId>();
     return value == nullptr ? nullptr : graph_.value(*value).tensor();
@@ -52,11 +52,11 @@ class NodeLowering {
     editor_.SetArgument(id, *graph_.node(id).target->ArgumentIndex(name), std::move(value));
   }
 
-  // What the node becomes; for who asks.
+  // Records that the node becomes `what`.
   void Say(exir::NodeId id, std::string what) const {
     if (decisions_ != nullptr) decisions_->Made(graph_.node(id).name, std::move(what));
   }
-  // false: the node stays as it is, and why.
+  // Records why the node is not rewritten. Returns false.
   bool Leave(exir::NodeId id, std::string_view reason) const {
     if (decisions_ != nullptr) decisions_->Left(graph_.node(id).name, std::string(reason));
     return false;
@@ -67,7 +67,7 @@ class NodeLowering {
   const exir::Graph& graph_;
   const ConstantViews views_;
   const QuantizedForms forms_;
-  Decisions* decisions_;  // null: nobody asks
+  Decisions* decisions_;  // may be null
 };
 
 }  // namespace belay::cpu

@@ -26,7 +26,7 @@ class AddLowering : NodeLowering {
   }
 
  private:
-  // `id` quantizes the sum.
+  // `id` is the node that quantizes the sum.
   absl::StatusOr<bool> Lower(NodeId id) {
     const std::optional<QuantizedForm> to = forms_.Quantize(id);
     if (!to.has_value() || !to->IsCallable() || activations_.OnlyReader(to->input) != id) {

@@ -6,10 +6,10 @@
 
 namespace belay::cpu {
 
-// A sum of two dequantized uint8 tensors of one shape that is only quantized again, to uint8,
-// becomes belay_cpu::quantized_add. For after SimplifyQuantization, which makes a clamp in between
-// part of the quantization. Left as they are: sums with alpha, and of tensors that broadcast. Top
-// graph only. `handles` must outlive the pass.
+// Fuses quantize(dequantize(a) + dequantize(b)), all uint8 of one shape, into
+// belay_cpu::quantized_add. The sum has no other user. Runs after SimplifyQuantization, which folds
+// a clamp in between into the quantization. Not lowered: sums with alpha and sums that broadcast.
+// Top graph only. `handles` must outlive the pass.
 exir::Pass LowerQuantizedAdd(FusedHandles& handles);
 
 }  // namespace belay::cpu

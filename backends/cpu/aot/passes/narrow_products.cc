@@ -26,9 +26,9 @@ using exir::NodeId;
 using exir::TensorMeta;
 using exir::ValueId;
 
-// Operators that stay in bfloat16 when all of their tensor operands are results of narrowed products.
-// Multiplications by a number and permutations are left out: in front of attention, which computes in
-// float32, FuseAttention has to find them as they are.
+// Operators that stay bfloat16 if all their tensor operands are results of narrowed operators.
+// Multiplications by a scalar and permutations are not listed: FuseAttention, which computes in
+// float32, must find them unchanged.
 constexpr std::string_view kFollowers[] = {
     "aten._adaptive_avg_pool2d.default",
     "aten.abs.default",
@@ -77,7 +77,7 @@ class ProductNarrowing : NodeLowering {
   }
 
  private:
-  // The constant of float32 and this rank that the argument is, with sizes that are known.
+  // Returns the argument if it is a float32 constant of this rank with known sizes.
   std::optional<ConstantView> Constant(const Argument& argument, int rank) const {
     std::optional<ConstantView> view = views_.Find(argument);
     if (!view.has_value() || view->rank() != rank || view->tensor->dtype() != DType::kFloat32 ||
@@ -87,11 +87,11 @@ class ProductNarrowing : NodeLowering {
     return view;
   }
 
-  // The arguments of a product that are rounded.
+  // Names of the arguments that are rounded.
   struct Operands {
     std::string_view input, weight, bias;  // bias: "" for none
   };
-  // nullopt: it is none that has a kernel of bfloat16.
+  // nullopt if no bfloat16 kernel supports the node.
   std::optional<Operands> OperandsOf(const Node& node) const {
     const exir::OpOverload* op = node.target->aten();
     const bool convolves = op == convolution_;
@@ -135,16 +135,16 @@ class ProductNarrowing : NodeLowering {
     return true;
   }
 
-  // A node of another operator, whose tensors are results of those that were narrowed.
+  // Converts a follower operator whose tensor operands are all results of narrowed operators.
   absl::StatusOr<bool> Follow(NodeId id) {
     const Node& node = graph_.node(id);
     if (!followers_.contains(node.target)) return false;
-    // The places of maxima, which are integers, are the only other results that there are.
+    // Only max pools have other results: their integer indices.
     if (!IsFloat32(node.outputs[0].values[0])) return false;
     std::vector<ValueId> reals;
     bool follows = true;
     for (const Argument& argument : node.arguments) {
-      // A dtype that the result shall have.
+      // An explicit dtype of the result.
       follows = follows && !argument.is<DType>();
       ForEachValue(argument, [&](ValueId value) {
         if (!IsFloat32(value)) return;
@@ -158,22 +158,22 @@ class ProductNarrowing : NodeLowering {
     return true;
   }
 
-  // What the value is moved elements of, up to where that is known in bfloat16; and the values from
-  // it to this one, the last one first.
+  // The source of a value through data movement, up to a value that is known in bfloat16, and the
+  // values from there to this one, last one first.
   struct MovedValue {
     ValueId from;
     std::vector<ValueId> through;
   };
   MovedValue Moved(ValueId value) const {
     MovedValue moved = Moved(value, exir::kReshapesBytes | exir::kPermutesBytes | exir::kCutsBytes);
-    // What is not known is rounded as late as its reshapes let it: what computes it may want to give
+    // An unknown source is rounded right before its reshapes, so that its producer can still return
     // it permuted.
     return IsKnown(moved.from) ? moved : Moved(value, exir::kReshapesBytes);
   }
-  // `traits`: of what moves them, any of these.
+  // Follows operators with any of `traits`.
   MovedValue Moved(ValueId value, uint32_t traits) const {
     MovedValue moved = {value, {}};
-    constexpr size_t kMost = 16;  // models have a few in a row
+    constexpr size_t kMost = 16;  // models have a few in sequence
     while (moved.through.size() < kMost && !IsKnown(moved.from)) {
       const NodeId producer = graph_.value(moved.from).producer;
       const Node* node = producer.valid() ? &graph_.node(producer) : nullptr;
@@ -182,15 +182,15 @@ class ProductNarrowing : NodeLowering {
       const ValueId* operand = moves ? node->operand().get_if<ValueId>() : nullptr;
       if (operand == nullptr) break;
       moved.through.push_back(moved.from);
-      moved.from = *operand;  // of the same dtype, as the traits say
+      moved.from = *operand;  // same dtype, by the traits
     }
     return moved;
   }
 
   bool IsKnown(ValueId value) const { return widened_.contains(value) || rounded_.contains(value); }
 
-  // The value as bfloat16, for `reader`: of what is moved, that is, so that several views of one value
-  // share it, and products find their reshapes.
+  // Returns the value in bfloat16, for `reader`. Converts the source of data movement, so that
+  // several views of one value share the conversion and matmuls find their reshapes.
   ValueId Narrow(ValueId value, NodeId reader) {
     MovedValue moved = Moved(value);
     const auto known = widened_.find(moved.from);
@@ -201,7 +201,7 @@ class ProductNarrowing : NodeLowering {
     } else if (const auto it = rounded_.find(moved.from); it != rounded_.end()) {
       narrow = it->second;
     } else {
-      // Where the value is: views for other products may come before this one's.
+      // Inserted right after the value: views for other users may precede this one.
       const NodeId producer = graph_.value(moved.from).producer;
       const NodeId next = producer.valid() ? graph_.next(producer) : *graph_.nodes().begin();
       narrow = casts_.Insert(moved.from, DType::kBFloat16, next, reader, "narrow");
@@ -220,7 +220,7 @@ class ProductNarrowing : NodeLowering {
     }
     return narrow;
   }
-  // Makes the first result bfloat16, with its float32 behind it for all that read it.
+  // Changes the first result to bfloat16 and inserts a conversion to float32 for all its users.
   void WidenResult(NodeId id) {
     const ValueId result = graph_.node(id).outputs[0].values[0];
     TensorMeta meta = *graph_.value(result).tensor();
@@ -229,7 +229,7 @@ class ProductNarrowing : NodeLowering {
     const ValueId wide = casts_.Insert(result, DType::kFloat32, graph_.next(id), id, "wide");
     editor_.ReplaceAllUses(result, wide);
     SetArgument(graph_.value(wide).producer, "self", result);
-    // What is laid out otherwise would give others other layouts.
+    // With other strides, users of the bfloat16 value would get another layout.
     if (graph_.value(wide).tensor()->strides != meta.strides) return;
     widened_.emplace(wide, result);
   }
@@ -238,7 +238,7 @@ class ProductNarrowing : NodeLowering {
   FloatCasts casts_;
   const exir::OpOverload *mm_, *addmm_, *convolution_;
   const exir::OpTable<std::string_view> followers_;
-  // Values of float32 in bfloat16: those that are the same numbers, and others.
+  // float32 value -> bfloat16 value: exact ones, and rounded ones.
   absl::flat_hash_map<ValueId, ValueId> widened_, rounded_;
 };
 

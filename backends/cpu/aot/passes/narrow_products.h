@@ -5,13 +5,15 @@
 
 namespace belay::cpu {
 
-// For the compile spec precision=bfloat16: mm, addmm and convolution of float32 with constant
-// weights, where bfloat16_linear and bfloat16_conv2d have kernels for them, compute in bfloat16.
-// Their operands are rounded to it, weights and biases now and inputs before them, each once; sums
-// are of float32 and rounded to bfloat16, and what needs float32 gets it back behind them. What
-// works element by element, takes maxima or means by windows, or joins, of nothing but such results
-// stays bfloat16, as under PyTorch's autocast; softmax, norms, attention and sums with what is
-// float32 do not. Top graph only. Comes before LowerLinear and LowerConv2d.
+// For the compile spec precision=bfloat16: computes float32 mm, addmm and convolution with constant
+// weights in bfloat16, where bfloat16_linear and bfloat16_conv2d support them.
+//
+// Weights and biases are rounded at compile time, inputs at run time, each once. Accumulators are
+// float32 and rounded to bfloat16. Users that need float32 get a conversion.
+//
+// Pointwise operators, max and mean pools and concatenations stay bfloat16 if all their inputs are
+// such results, as under PyTorch's autocast. Softmax, norms, attention and sums with float32
+// operands stay float32. Top graph only. Runs before LowerLinear and LowerConv2d.
 exir::Pass NarrowProducts();
 
 }  // namespace belay::cpu

@@ -1,4 +1,4 @@
-// Kinds of nodes, by a table of operators: what passes ask that match what models write.
+// Classifies nodes by a table of operators, for pattern matching.
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_NODE_KINDS_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_NODE_KINDS_H_
 
@@ -11,8 +11,8 @@
 
 namespace belay::cpu {
 
-// `Row` has an operator's name, `op`, and a `kind` (exir/op/op_table.h). The graph, the registry and the
-// rows must outlive it; the graph may change meanwhile.
+// `Row` has the operator's name, `op`, and a `kind` (exir/op/op_table.h). The graph, the registry
+// and the rows must outlive this; the graph may change meanwhile.
 template <class Row>
 class NodeKinds {
  public:
@@ -21,7 +21,7 @@ class NodeKinds {
   NodeKinds(const exir::Graph& graph, const exir::OpRegistry& ops, absl::Span<const Row> rows)
       : graph_(graph), table_(ops, rows) {}
 
-  // Whether there is such a node and it is of this kind.
+  // Whether the id is valid and the node is of this kind.
   bool Is(exir::NodeId id, Kind kind) const {
     const Row* row = id.valid() ? table_.Find(graph_.node(id).target) : nullptr;
     return row != nullptr && row->kind == kind;

@@ -25,8 +25,8 @@ namespace {
 using exir::ConstantTensor;
 using exir::Storage;
 
-// Strides of the elements of a matrix [k, n] in the order in which the constant has them, so that
-// nothing is copied in between.
+// Strides of a matrix [k, n] in the storage order of the constant, so that no transposed copy is
+// made.
 struct MatrixOrder {
   explicit MatrixOrder(const ConstantView& matrix)
       : k(*matrix.sizes[0].AsInt()), n(*matrix.sizes[1].AsInt()) {
@@ -84,10 +84,10 @@ absl::StatusOr<exir::ValueId> PackedConstants::Add(const ConstantView& view, con
   if (const auto it = made_.find(key); it != made_.end()) return it->second;
   if (!count.has_value()) return TooLarge(tensor->sizes());
   ABSL_ASSIGN_OR_RETURN(const Storage elements, tensor->Dense(order));
-  // Columns are padded, each of them to a panel, where there are few.
+  // Columns are padded to a full panel; with few columns the packed form is much larger.
   ABSL_RETURN_IF_ERROR(TakeBytes(static_cast<uint64_t>(*count) * sizeof(To),
                                  absl::StrCat("a packed constant ", FormatSizes(tensor->sizes()))));
-  // Its pages are zeros without being written first, and large ones are few.
+  // AlignedBuffer pages are zero without being written, and large pages reduce their number.
   ABSL_ASSIGN_OR_RETURN(AlignedBuffer buffer,
                         AlignedBuffer::Create(static_cast<uint64_t>(*count) * sizeof(To)));
   make(reinterpret_cast<const From*>(elements.bytes.data()), reinterpret_cast<To*>(buffer.data()));
@@ -204,7 +204,7 @@ absl::StatusOr<exir::ValueId> PackedConstants::DepthwiseFilters(const ConstantVi
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::Sums(const ConstantView& weight, int channels) {
-  // The channels first.
+  // Channels first.
   DimOrder order = {static_cast<uint8_t>(channels)};
   int64_t terms = 1;
   for (int d = 0; d < weight.rank(); ++d) {

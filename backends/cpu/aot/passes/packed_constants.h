@@ -1,4 +1,4 @@
-// Constants that passes make of a program's own: packed weights, biases, sums and scales.
+// Derives constants from a program's own: packed weights, biases, sums and scales.
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_PACKED_CONSTANTS_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_PACKED_CONSTANTS_H_
 
@@ -16,10 +16,9 @@
 
 namespace belay::cpu {
 
-// Adds inputs to the top graph of a program, of which `editor` is. What was made of the same elements
-// in the same way before is the same input. A constant is called after the one that it was made of:
-// "fc.weight" packed is "fc.weight_packed0", a bias "fc.weight_bias0", with the first number that is
-// free.
+// Adds constant inputs to the top graph of a program through `editor`. The same elements derived in
+// the same way yield the same input. A constant is named after its source: "fc.weight" packed is
+// "fc.weight_packed0", a bias "fc.weight_bias0", with the first free number.
 //   kResourceExhausted  no memory, or more bytes than the budget allows (runtime/core/budget.h)
 //   kInvalidArgument    the packed form is too large
 class PackedConstants {
@@ -27,48 +26,47 @@ class PackedConstants {
   PackedConstants(exir::ExportedProgram& program, exir::GraphEditor& editor)
       : program_(program), editor_(editor) {}
 
-  // Weights of float32, bfloat16 or int8 as the kernels for them read them (packed_weights.h and
-  // quantized_weights.h of runtime/kernels/packed), those of bfloat16 as pairs. Precondition of all:
-  // static.
-  // B [k, n] of A B.
+  // Packed weights of float32, bfloat16 or int8 in the layouts of their kernels (packed_weights.h
+  // and quantized_weights.h of runtime/kernels/packed). bfloat16 is packed in the VNNI-2 layout.
+  // Precondition of all: static sizes. B [k, n] of the matmul A B.
   absl::StatusOr<exir::ValueId> Matrix(const ConstantView& matrix);
-  // B [k, n], of bfloat16 or int8, for products with weights of that format (weight_only_weights.h).
-  // Precondition: elements that the format has.
+  // B [k, n], of bfloat16 or int8, for matmuls with weights in `format` (weight_only_weights.h).
+  // Precondition: the elements are in the range of the format.
   absl::StatusOr<exir::ValueId> WeightOnlyMatrix(const ConstantView& matrix, WeightFormat format);
-  // The weight [o, c, h, w] of a convolution as the matrix [h * w * c, o]; of int8 in PackedTaps of
-  // `window`, whose size is that of the weight (Conv2dCall and QuantizedConv2dCall).
+  // Convolution weight [o, c, h, w] as the matrix [h * w * c, o]. int8 is packed for PackedTaps of
+  // `window`, whose kernel_size is that of the weight (Conv2dCall and QuantizedConv2dCall).
   absl::StatusOr<exir::ValueId> Filters(const ConstantView& weight, const Window& window);
-  // That of [o, c, 3, 3] for belay_cpu::winograd_conv2d (winograd_weights.h). Precondition: float32.
+  // Weight [o, c, 3, 3] for belay_cpu::winograd_conv2d (winograd_weights.h). Precondition: float32.
   absl::StatusOr<exir::ValueId> WinogradFilters(const ConstantView& weight);
   // The weight [c, 1, h, w] of a depthwise convolution.
   absl::StatusOr<exir::ValueId> DepthwiseFilters(const ConstantView& weight);
 
-  // The same tensor of float32, row by row. Precondition: static, of bfloat16 or float16.
+  // The tensor converted to float32, row-major. Precondition: static, of bfloat16 or float16.
   absl::StatusOr<exir::ValueId> Widened(const ConstantView& view);
-  // The same tensor of bfloat16, rounded, row by row. Precondition: static, of float32.
+  // The tensor rounded to bfloat16, row-major. Precondition: static, of float32.
   absl::StatusOr<exir::ValueId> Narrowed(const ConstantView& view);
-  // All elements in row-major order as a tensor of float32 and one dimension; the constant itself
-  // when it is that. Precondition: float32 or bfloat16.
+  // All elements in row-major order as a one-dimensional float32 tensor. Returns the constant
+  // itself if it has that form. Precondition: float32 or bfloat16.
   absl::StatusOr<exir::ValueId> Vector(const ConstantView& elements);
-  // Of int8: for each place of dimension `channels` the sum of the elements there, as int32.
+  // For int8: the sum over each index of dimension `channels`, as int32.
   absl::StatusOr<exir::ValueId> Sums(const ConstantView& weight, int channels);
-  // These floats, called after the constant of `after`.
+  // These floats, as a constant named after that of `after`.
   absl::StatusOr<exir::ValueId> Floats(const ConstantView& after, std::string_view suffix,
                                        absl::Span<const float> floats);
-  // The sums of each group of rows of `weight` [k, n], of int8, packed as those scales are.
+  // Sums of each group of rows of int8 `weight` [k, n], packed in the layout of its scales.
   absl::StatusOr<exir::ValueId> GroupSums(const ConstantView& weight, int64_t group);
-  // Scales or zero points [groups, n] of `weight` [k, n], packed for the same products.
+  // Scales or zero points [groups, n] of `weight` [k, n], packed for the same matmuls.
   absl::StatusOr<exir::ValueId> GroupFloats(const ConstantView& weight, std::string_view suffix,
                                             int64_t group, absl::Span<const float> floats);
 
  private:
-  // What is made of elements: how it is called, and how it is made, where others are called alike.
+  // Name suffix of a derived constant, and its derivation where several share a suffix.
   struct Form {
     std::string suffix, way = {};
   };
-  // The constant of `count` elements, of `sizes` if there are any and else of one dimension, that
-  // `make` makes of the view's elements in `order`. One that is of the same elements, form and types
-  // is taken for it.
+  // Returns the constant of `count` elements that `make` computes from the view's elements in
+  // `order`. Without `sizes` it is one-dimensional. A constant with the same elements, form and
+  // types is reused.
   template <class From, class To, class Make>
   absl::StatusOr<exir::ValueId> Add(const ConstantView& view, const Form& form,
                                     absl::Span<const uint8_t> order, std::optional<int64_t> count,
@@ -79,7 +77,7 @@ class PackedConstants {
 
   exir::ExportedProgram& program_;
   exir::GraphEditor& editor_;
-  absl::btree_map<std::string, exir::ValueId> made_;  // by what was made of which elements
+  absl::btree_map<std::string, exir::ValueId> made_;  // key: derivation and source elements
 };
 
 }  // namespace belay::cpu

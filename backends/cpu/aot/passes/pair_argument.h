@@ -1,4 +1,4 @@
-// Arguments that are numbers for rows and columns.
+// Arguments with one scalar each for rows and columns.
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_PAIR_ARGUMENT_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_PAIR_ARGUMENT_H_
 
@@ -9,7 +9,7 @@
 
 namespace belay::cpu {
 
-// Two numbers of at least `least` and at most 2^24; one counts twice. nullopt for anything else.
+// Returns two integers from `least` to 2^24; a single one is used twice. nullopt for anything else.
 inline std::optional<exir::Argument::List> PairOf(const exir::Argument& argument, int64_t least) {
   const auto* list = argument.get_if<exir::Argument::List>();
   if (list == nullptr || list->empty() || list->size() > 2) return std::nullopt;

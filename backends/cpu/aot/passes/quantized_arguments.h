@@ -1,4 +1,4 @@
-// The arguments that quantized products and convolutions have in common.
+// Arguments that quantized matmuls and convolutions share.
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_QUANTIZED_ARGUMENTS_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_QUANTIZED_ARGUMENTS_H_
 
@@ -11,14 +11,14 @@
 
 namespace belay::cpu {
 
-// input, weight, scales, weight_sums and bias: of what `input` dequantizes with a weight, packed
-// already, whose dimension `channels` gives the result's. Adds constants. Precondition: the weight
-// has one scale, or one for each channel.
+// Returns input, weight, scales, weight_sums and bias of a call on the tensor that `input`
+// dequantizes. `packed` is the packed weight; its dimension `channels` becomes the result's
+// channels. Adds constants. Precondition: the weight has one scale, or one per channel.
 absl::StatusOr<std::vector<exir::Argument>> QuantizedOperands(
     const QuantizedForm& input, const QuantizedConstant& weight, exir::ValueId packed, int channels,
     const exir::Argument& bias, const QuantizedForms& forms, PackedConstants& constants);
 
-// input_zero_point and what follows: an epilogue that does nothing but scale.
+// Appends input_zero_point and an epilogue that only scales.
 void AppendEmptyEpilogue(std::vector<exir::Argument>& arguments, const QuantizedForm& input);
 
 }  // namespace belay::cpu

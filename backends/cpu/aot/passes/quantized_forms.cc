@@ -160,7 +160,7 @@ std::optional<DequantizeParameters> QuantizedForms::ParametersOf(NodeId id) cons
     if (*zero_point != 0) p.zeros = {static_cast<double>(*zero_point)};
     return p;
   }
-  // float64 would be multiplied with as such.
+  // float64 scales would be multiplied in float64.
   std::optional<std::vector<double>> scales =
       ElementsOf(node.argument("scales"), {DType::kFloat32});
   if (!scales.has_value()) return std::nullopt;

@@ -1,4 +1,4 @@
-// Quantized tensors as programs have them: behind quantize and dequantize nodes.
+// Matches quantize and dequantize nodes.
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_QUANTIZED_FORMS_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_QUANTIZED_FORMS_H_
 
@@ -11,96 +11,96 @@
 
 namespace belay::cpu {
 
-// What a node quantizes to, or dequantizes from.
+// Quantization parameters of a quantize or dequantize node.
 struct QuantizedForm {
   exir::ValueId input;  // of the node
   double scale = 1;
   int64_t zero_point = 0, quant_min = 0, quant_max = 0;
   DType dtype = DType::kUint8;
 
-  // Whether both mean the same reals by the same bytes.
+  // Whether the same bytes represent the same reals.
   bool IsLike(const QuantizedForm& other) const {
     return scale == other.scale && zero_point == other.zero_point && dtype == other.dtype;
   }
-  // Whether the operators of backends/cpu/quantized_calls.h can be given it: uint8, and the zero
-  // point in the range.
+  // Whether the operators of backends/cpu/quantized_calls.h support it: uint8, and the zero point
+  // is within the range.
   bool IsCallable() const {
     return dtype == DType::kUint8 && 0 <= quant_min && quant_min <= zero_point &&
            zero_point <= quant_max && quant_max <= 255;
   }
-  // What `real` is quantized to, as quantize_per_tensor computes it. Precondition: not NaN.
+  // Quantizes `real` as quantize_per_tensor does. Precondition: not NaN.
   int64_t Quantized(float real) const;
-  // [zero_point, quant_min, quant_max] as calls have it.
+  // [zero_point, quant_min, quant_max], an argument of calls.
   exir::Argument::List Range() const { return {zero_point, quant_min, quant_max}; }
 };
 
-// How a dequantize node makes float32 of its input.
+// Parameters with which a dequantize node converts its input to float32.
 struct DequantizeParameters {
   exir::Argument input;
   std::vector<double> scales =
-      {};  // one, one for each place of `axis`, or [rows, groups] row by row
-  std::vector<double> zeros = {};  // likewise; none where all are 0
+      {};  // one, one per index of `axis`, or [rows, groups] row-major
+  std::vector<double> zeros = {};  // likewise; empty if all are 0
   std::optional<int> axis = {};    // per channel
-  int64_t group_size = 0;          // per channel and group: of the last dimension's places
+  int64_t group_size = 0;          // per channel and group: elements of the last dimension
 };
 
-// A scale from 2^-100 to 2^100: then no product of a number of 8 bits overflows or becomes
-// subnormal, and quantizing what was dequantized gives it back.
+// Whether the scale is from 2^-100 to 2^100. Then products with 8-bit values neither overflow nor
+// become subnormal, and quantizing a dequantized value restores it.
 bool IsUsualScale(double scale);
 
-// A constant int8 tensor, dequantized with zero points 0 by one scale or one for each place of a
-// dimension.
+// An int8 constant, dequantized with zero points 0 and one scale or one per index of a dimension.
 struct QuantizedConstant {
   ConstantView elements;
-  std::vector<float> scales;  // one, or one for each place of `axis`
+  std::vector<float> scales;  // one, or one per index of `axis`
   std::optional<int> axis;    // nullopt: one scale
 
-  // Whether each scale times this one is usual, too: sums of products are scaled by that.
+  // Whether each scale times `scale`, the factor of accumulated sums, is usual as well.
   bool HasUsualProducts(double scale) const;
 };
 
-// A tensor of int8 or uint8 that is dynamically quantized: by numbers that the program computes.
+// A dynamically quantized int8 or uint8 tensor: the program computes scale and zero point.
 struct DynamicForm {
   exir::ValueId input;  // of the node that dequantizes it: [..., k]
-  // Of float32 or float64, and of int8, int32 or int64: [..., 1], or one element.
+  // Scales of float32 or float64, zero points of int8, int32 or int64: [..., 1], or one element.
   exir::ValueId scales, zero_points;
 };
 
-// Recognizes forms in the top graph of a program, which may change meanwhile but for its constants.
+// Matches patterns in the top graph of a program, which may change meanwhile except for its
+// constants.
 class QuantizedForms {
  public:
   // Both must outlive this.
   QuantizedForms(const exir::ExportedProgram& program, const ConstantViews& views);
 
-  // quantize_per_tensor of a float32 tensor, and dequantize_per_tensor to one, by numbers that are
-  // literals; int8 or uint8, a zero point that these have, and a usual scale. nullopt for all else.
+  // Match quantize_per_tensor of a float32 tensor and dequantize_per_tensor to one, with literal
+  // parameters: int8 or uint8, a zero point in that range, and a usual scale. nullopt for all else.
   std::optional<QuantizedForm> Quantize(exir::NodeId node) const;
   std::optional<QuantizedForm> Dequantize(exir::NodeId node) const;
 
-  // Of dequantize_per_tensor by literals, and of dequantize_per_channel and
-  // dequantize_per_channel_group by constants; float32 all. nullopt for all else. Zero points may be
-  // converted to int64 before, as they are where torchao's were decomposed.
+  // Matches dequantize_per_tensor with literals, and dequantize_per_channel,
+  // dequantize_per_channel_group and dequantize_per_token with constants, all to float32. nullopt
+  // for all else. Zero points may be converted to int64 first, as in decomposed torchao operators.
   std::optional<DequantizeParameters> ParametersOf(exir::NodeId node) const;
 
-  // Of the node that gives the argument.
+  // Dequantize() of the node that produces the argument.
   std::optional<QuantizedForm> Dequantized(const exir::Argument& argument) const;
-  // The same, of uint8 alone: an operand of the operators of backends/cpu/quantized_calls.h.
+  // The same for uint8 only: operands of the operators of backends/cpu/quantized_calls.h.
   std::optional<QuantizedForm> DequantizedBytes(const exir::Argument& argument) const;
 
-  // What dequantize_per_tensor.tensor or dequantize_per_token makes float32. nullopt for all else.
+  // Matches dequantize_per_tensor.tensor and dequantize_per_token to float32. nullopt for all else.
   std::optional<DynamicForm> DequantizedDynamically(const exir::Argument& argument) const;
 
-  // dequantize_per_tensor or dequantize_per_channel, with usual scales and zero points 0, of an int8
-  // constant or of a view of one.
+  // Matches dequantize_per_tensor or dequantize_per_channel, with usual scales and zero points 0,
+  // of an int8 constant or a view of one.
   std::optional<QuantizedConstant> Constant(const exir::Argument& argument) const;
 
-  // The same of an int32 constant of one dimension: what it is dequantized to.
+  // Dequantizes an int32 constant of one dimension that matches the same way.
   std::optional<std::vector<float>> DequantizedVector(const exir::Argument& argument) const;
 
   bool IsDequantizePerChannel(exir::NodeId node) const;
 
  private:
-  // Of the node that gives the argument, as Constant wants it.
+  // Parameters of the node that produces the argument, as Constant() requires them.
   std::optional<DequantizeParameters> SymmetricParametersOf(const exir::Argument& argument) const;
   std::optional<QuantizedForm> FormOf(exir::NodeId node, const exir::OpOverload* op) const;
   std::optional<std::vector<double>> ElementsOf(const exir::Argument& argument,

@@ -55,7 +55,7 @@ class CopySimplification {
  private:
   ValueId Operand(NodeId id) const { return *graph_.node(id).operand().get_if<ValueId>(); }
 
-  // The permutation as numbers from 0 on; nullopt when it is none.
+  // Returns the normalized dims of a permutation; nullopt if they are not one.
   std::optional<std::vector<int64_t>> Dims(NodeId id) const {
     const Argument::List* list = graph_.node(id).argument("dims").get_if<Argument::List>();
     if (list == nullptr) return std::nullopt;
@@ -69,7 +69,7 @@ class CopySimplification {
     return dims;
   }
 
-  // Takes what a node of the same kind takes that gives the operand.
+  // If the operand comes from a node of the same kind, merges that node into this one.
   bool Compose(NodeId id, Kind kind) {
     const NodeId inner = graph_.value(Operand(id)).producer;
     if (!inner.valid()) return false;

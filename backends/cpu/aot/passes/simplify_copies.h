@@ -6,14 +6,14 @@
 
 namespace belay::cpu {
 
-// Removes copies between what other passes fuse: a clone, conversion, expansion, reshape or
-// permutation that gives what it gets goes, whatever the layouts, since AssignLayouts copies where
-// an operator needs another one. What is returned stays. Top graph only. `handles` must outlive the
-// pass.
+// Removes clones, conversions, expansions, reshapes and permutations that return their input
+// unchanged, so that other passes see through them. Layouts are ignored, since AssignLayouts
+// inserts copies where an operator needs another one. Copies that are graph outputs stay. Top graph
+// only. `handles` must outlive the pass.
 exir::Pass RemoveCopies(FusedHandles& handles);
 
-// The same, and a permutation of a permutation becomes one, and so does a reshape of a reshape: for
-// after those passes that recognize either.
+// RemoveCopies, and merges a permutation of a permutation, and a reshape of a reshape, into one.
+// Runs after the passes that match either.
 exir::Pass SimplifyCopies(FusedHandles& handles);
 
 }  // namespace belay::cpu

@@ -34,7 +34,7 @@ class QuantizationSimplification : NodeLowering {
 
   bool Run() {
     for (NodeId id : graph_.NodeList()) MakeUnsigned(id);
-    // What goes meanwhile is the node itself and what comes before it.
+    // Only the node itself and earlier nodes are erased meanwhile.
     for (NodeId id : graph_.NodeList()) {
       for (to_hoist_ = {id}; !to_hoist_.empty();) {
         const NodeId next = to_hoist_.back();
@@ -103,7 +103,7 @@ class QuantizationSimplification : NodeLowering {
     for (size_t i = 0; i < readers.size(); ++i) SetParameters(readers[i], to[i]);
   }
 
-  // ---- Quantization upwards
+  // ---- Hoisting quantize
 
   void Hoist(NodeId id) {
     for (;;) {
@@ -122,8 +122,8 @@ class QuantizationSimplification : NodeLowering {
     }
   }
 
-  // The range of `form` where numbers were clamped to [low, high] before; nullopt for one that does
-  // not have the zero point.
+  // Narrows the range of `form` to a clamp of the bytes to [low, high]; nullopt if the zero point
+  // is outside.
   static std::optional<QuantizedForm> Narrowed(QuantizedForm form, int64_t low, int64_t high) {
     form.quant_min = std::clamp(form.quant_min, low, high);
     form.quant_max = std::clamp(form.quant_max, low, high);
@@ -132,7 +132,7 @@ class QuantizationSimplification : NodeLowering {
 
   bool TakeClamp(NodeId id, const QuantizedForm& form, NodeId clamp, ClampForm bounds) {
     const Argument operand = graph_.node(clamp).operand();
-    // Bounds that are no integers make float32 of what are.
+    // A clamp of an integer tensor with non-integer bounds returns float32.
     if (!operand.is<ValueId>() || !IsFloat32(*operand.get_if<ValueId>())) return false;
     const std::optional<QuantizedForm> narrow =
         Narrowed(form, form.Quantized(bounds.low), form.Quantized(bounds.high));
@@ -144,7 +144,7 @@ class QuantizationSimplification : NodeLowering {
     return true;
   }
 
-  // `id` quantizes what `dequantize` made of numbers of the form `before`.
+  // Removes `id`, which quantizes the result of `dequantize` of bytes of the form `before`.
   void Cancel(NodeId id, const QuantizedForm& form, NodeId dequantize,
               const QuantizedForm& before) {
     const ValueId quantized = before.input, result = ResultOf(id);
@@ -171,7 +171,7 @@ class QuantizationSimplification : NodeLowering {
     editor_.EraseNode(dequantize);
   }
 
-  // Maxima by windows that all have a place in the image, without where they are.
+  // A max pool without dilation and with unused indices.
   bool IsMaxPool(NodeId id) const {
     const Node& node = graph_.node(id);
     if (node.target->aten() != max_pool_) return false;
@@ -190,7 +190,7 @@ class QuantizationSimplification : NodeLowering {
            node.outputs[0].kind == exir::NodeOutput::Kind::kValue;
   }
 
-  // `id` quantizes what `mover`, which nothing else reads, makes of its operand: now the operand.
+  // Moves `id` before `mover`, whose result it quantizes and which has no other user.
   bool MoveAbove(NodeId id, const QuantizedForm& form, NodeId mover) {
     const bool pads = graph_.node(mover).target->aten() == pad_;
     if (!pads && !IsMovement(mover) && !IsMaxPool(mover)) return false;
@@ -226,7 +226,7 @@ class QuantizationSimplification : NodeLowering {
     return true;
   }
 
-  // A node like `id`, before `before`.
+  // Inserts a copy of `id` before `before`.
   NodeId Copy(NodeId id, NodeId before) {
     const Node& node = graph_.node(id);
     const ValueId made = editor_.InsertOp(before, exir::NodeLike(node, node.arguments),
@@ -234,9 +234,9 @@ class QuantizationSimplification : NodeLowering {
     return graph_.value(made).producer;
   }
 
-  // ---- Dequantization downwards
+  // ---- Sinking dequantize
 
-  // What moves what `id` dequantizes moves the numbers; returns the dequantizations behind it.
+  // Moves the dequantization `id` after each user that moves data. Returns the new dequantizations.
   std::vector<NodeId> Sink(NodeId id) {
     std::vector<NodeId> sunk;
     const ValueId real = ResultOf(id);
@@ -257,7 +257,7 @@ class QuantizationSimplification : NodeLowering {
     return sunk;
   }
 
-  // Where the dimension is behind a permutation.
+  // Returns the index of the dimension after a permutation.
   std::optional<Argument> AxisBehind(NodeId permutation, const Argument& axis) const {
     const Node& node = graph_.node(permutation);
     const auto* from = axis.get_if<int64_t>();
@@ -274,7 +274,7 @@ class QuantizationSimplification : NodeLowering {
       }
       return std::nullopt;
     }
-    // A transposition, of all two dimensions if it does not say which.
+    // A transposition; without arguments, of both dimensions of a matrix.
     int64_t a = 0, b = 1;
     if (node.target->ArgumentIndex("dim0").has_value()) {
       a = normalized(node.argument("dim0"));
@@ -290,7 +290,7 @@ class QuantizationSimplification : NodeLowering {
     const Argument quantized = graph_.node(id).argument("input");
     const DType dtype = graph_.value(*quantized.get_if<ValueId>()).tensor()->dtype;
     const ValueId moved = ResultOf(mover);
-    // A dequantization of its own behind it, with the type that the result had.
+    // A dequantization of its own after the node, with the type that the result had.
     const NodeId sunk = Copy(id, graph_.next(mover));
     editor_.SetType(ResultOf(sunk), graph_.value(moved).type);
     editor_.ReplaceAllUses(moved, ResultOf(sunk));
@@ -304,7 +304,7 @@ class QuantizationSimplification : NodeLowering {
   FusedHandles& handles_;
   const ActivationForms activations_;
   const exir::OpOverload *pad_, *max_pool_;
-  std::vector<NodeId> to_hoist_;  // copies of what is hoisted, in a list since programs may be deep
+  std::vector<NodeId> to_hoist_;  // worklist of copies; programs may be too deep for recursion
   bool changed_ = false;
 };
 

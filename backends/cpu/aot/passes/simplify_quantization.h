@@ -6,21 +6,20 @@
 
 namespace belay::cpu {
 
-// Brings quantize_per_tensor close to what computes its input, and dequantizations close to what
-// reads them, so that what lies between moves bytes, and little is left to compute:
+// Moves quantize_per_tensor next to the producer of its input and dequantizations next to their
+// users, so that operators in between move bytes:
 //
-//   int8 tensors that are only dequantized           are uint8: 128 more, and so their zero point
-//   quantize of a clamp                              quantizes to a narrower range
-//   quantize of what moves elements, pads them with  comes before it
-//     a number, or takes maxima by a window
-//   quantize of what was dequantized in the same     goes; if it has the narrower range, that of
-//     way                                            the one before becomes so
-//   dequantize before what moves elements, or takes  comes behind it; per channel only before
-//     maxima by a window                             permutations
+//   int8 tensors that are only dequantized      become uint8: 128 is added, also to the zero point
+//   quantize(clamp(x))                          quantize to a narrower range
+//   quantize of data movement, scalar padding,  moves before it
+//     or max_pool2d
+//   quantize(dequantize(q)), same parameters    is removed; q's quantize gets the narrower range
+//   dequantize before data movement or          moves after it; per channel only over permutations
+//     max_pool2d
 //
-// All of this is exact, since quantizing is monotone, but for NaN, which no quantized number is.
-// What is moved over has no other reader. Left as it is: parameters that QuantizedForms does not
-// take, and maxima with dilation or whose places are read. Top graph only. `handles` must outlive
+// All of this is exact, since quantizing is monotone, except for NaN, which has no quantized value.
+// The operator that is moved over has no other user. Unchanged: parameters that QuantizedForms does
+// not support, and max pools with dilation or used indices. Top graph only. `handles` must outlive
 // the pass.
 exir::Pass SimplifyQuantization(FusedHandles& handles);
 

@@ -44,7 +44,7 @@ WeightOnlyForms::WeightOnlyForms(const exir::ExportedProgram& program, const Con
       transpose_(program.ops->Find("aten.transpose_copy.int")),
       t_(program.ops->Find("aten.t_copy.default")) {}
 
-// The node whose result is the argument, if that is a float32 matrix.
+// Returns the producer of the argument, if the argument is a float32 matrix.
 std::optional<NodeId> WeightOnlyForms::Producer(const Argument& argument) const {
   const ValueId* value = argument.get_if<ValueId>();
   if (value == nullptr || !program_.top().value(*value).producer.valid()) return std::nullopt;
@@ -65,7 +65,7 @@ std::optional<DequantizeParameters> WeightOnlyForms::ParametersOf(NodeId id,
   return by_columns ? std::move(p) : std::nullopt;
 }
 
-// Of a converted constant times scales.
+// Parameters of a converted constant times scales.
 std::optional<DequantizeParameters> WeightOnlyForms::ProductParameters(const Node& node,
                                                                        bool transposed) const {
   for (const auto& [left, right] : {std::pair("self", "other"), {"other", "self"}}) {
@@ -77,7 +77,7 @@ std::optional<DequantizeParameters> WeightOnlyForms::ProductParameters(const Nod
     if (!scales.has_value() || scales->tensor->dtype() != DType::kFloat32 || scales->rank() > 2) {
       continue;
     }
-    // Along the columns alone.
+    // Scales may vary along the columns only.
     const int rows = (transposed ? 1 : 0) - (2 - scales->rank());
     if (rows >= 0 && !(scales->sizes[rows] == SymInt(1))) continue;
     std::optional<std::vector<double>> elements = scales->Elements();
@@ -131,7 +131,7 @@ std::optional<WeightOnlyForm> WeightOnlyForms::Find(const Argument& argument) co
   if (p->group_size < k && p->group_size % 8 != 0) return std::nullopt;
   const auto columns = static_cast<size_t>(n);
   const auto groups = static_cast<size_t>((k + p->group_size - 1) / p->group_size);
-  // As [groups, n].
+  // Arranges parameters as [groups, n].
   const auto arranged = [&](const std::vector<double>& from) -> std::optional<std::vector<float>> {
     if (from.size() != 1 && from.size() != columns * groups) return std::nullopt;
     std::vector<float> to(columns * groups);

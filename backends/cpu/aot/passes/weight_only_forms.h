@@ -1,4 +1,4 @@
-// Constant matrices of few bits as programs have them: behind what makes floats of them.
+// Matches constant matrices of few bits together with the nodes that convert them to float32.
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_WEIGHT_ONLY_FORMS_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_WEIGHT_ONLY_FORMS_H_
 
@@ -22,28 +22,29 @@ struct WeightOnlyForm {
   std::vector<float> zeros;   // likewise, if one is not 0
 };
 
-// Recognizes them in the top graph of a program, which may change meanwhile but for its constants.
+// Matches patterns in the top graph of a program, which may change meanwhile except for its
+// constants.
 class WeightOnlyForms {
  public:
   // All must outlive this.
   WeightOnlyForms(const exir::ExportedProgram& program, const ConstantViews& views,
                   const QuantizedForms& quantized);
 
-  // Of a float32 matrix that a node makes of an int8 constant, or of a view of one:
+  // Matches a float32 matrix computed from an int8 constant, or a view of one, by
   //
-  //   dequantize_per_tensor, by literals
-  //   dequantize_per_channel, of columns
-  //   dequantize_per_channel_group, transposed, in groups of a multiple of 8 or of all rows
-  //   a conversion to float32, alone or times a constant that has one scale, or one for each column
+  //   dequantize_per_tensor, with literals
+  //   dequantize_per_channel, over columns
+  //   dequantize_per_channel_group, transposed, in groups of a multiple of 8 rows or of all rows
+  //   a conversion to float32, optionally times a constant with one scale, or one per column
   //
-  // or of a bfloat16 constant by conversion; all of that also behind transpositions. Integers that
-  // all are from -8 to 7 make int4: the constant decides, since a node's range clamps nothing.
-  // nullopt for anything else, among it unusual scales and zero points that are no integers from -128
-  // to 127.
+  // or from a bfloat16 constant by conversion. Transpositions may follow each of these. Integers
+  // from -8 to 7 select int4; only the constant decides, since a node's declared range does not
+  // clamp. nullopt for anything else, including unusual scales and zero points other than integers
+  // from -128 to 127.
   std::optional<WeightOnlyForm> Find(const exir::Argument& argument) const;
 
  private:
-  // `transposed`: the matrix is that of the node transposed.
+  // `transposed`: the matrix is the transpose of the node's result.
   std::optional<DequantizeParameters> ParametersOf(exir::NodeId node, bool transposed) const;
   std::optional<DequantizeParameters> ProductParameters(const exir::Node& node,
                                                         bool transposed) const;

@@ -58,7 +58,7 @@ class ProductWidening : NodeLowering {
       const bool stays = !convolves && narrow.dtype == DType::kBFloat16 && meta->rank() > 1;
       ABSL_ASSIGN_OR_RETURN(argument, Wide(*value, !stays, id));
     }
-    // The node becomes the conversion of what a new one computes.
+    // The node becomes the conversion of a new float32 node's result.
     TensorMeta wide = narrow;
     wide.dtype = DType::kFloat32;
     const ValueId computed = editor_.InsertOp(
@@ -67,7 +67,7 @@ class ProductWidening : NodeLowering {
     return true;
   }
 
-  // The value as float32, for `reader`. `now`: a constant becomes one of float32.
+  // Returns the value in float32, for `reader`. `now`: a constant becomes a float32 constant.
   absl::StatusOr<ValueId> Wide(ValueId value, bool now, NodeId reader) {
     const auto [it, inserted] = wide_.try_emplace({value, now});
     if (!inserted) return it->second;

@@ -5,11 +5,12 @@
 
 namespace belay::cpu {
 
-// mm, addmm, bmm and convolution of bfloat16 or float16 compute in float32: their operands are made
-// that before them, each once, and their results what they were behind them, rounded once, as in
-// PyTorch, which sums in float32. Weights of convolutions, and float16 ones of products, become float32
-// constants; bfloat16 ones of products stay, for belay_cpu::weight_only_linear. Top graph only. Comes
-// behind LowerLinear and LowerConv2d, which take those of bfloat16 that have kernels of their own.
+// Computes bfloat16 and float16 mm, addmm, bmm and convolution in float32: converts operands, each
+// once, and rounds the result once. This matches PyTorch, which accumulates in float32.
+//
+// Convolution weights and float16 matmul weights become float32 constants. bfloat16 matmul weights
+// stay, for belay_cpu::weight_only_linear. Top graph only. Runs after LowerLinear and LowerConv2d,
+// which lower the bfloat16 operators that have kernels.
 exir::Pass WidenProducts();
 
 }  // namespace belay::cpu
