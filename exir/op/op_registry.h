@@ -137,8 +137,8 @@ class OpRegistry {
   // it has no kernel: neither meta, composite explicit nor composite implicit.
   absl::StatusOr<const OpOverload*> ToBackend(const OpOverload* overload) const;
 
-  // Looks up by parts, in the dialect; `overload` is "" for operators without overloads. kNotFound as Lookup; in
-  // the backend dialect also the errors of ToBackend.
+  // Looks up by parts, in the dialect; `overload` is "" for operators without overloads.
+  // kNotFound as Lookup; in the backend dialect also the errors of ToBackend.
   absl::StatusOr<const OpOverload*> LookupIn(Dialect dialect, std::string_view ns,
                                              std::string_view op,
                                              std::string_view overload = "default") const;
