@@ -30,7 +30,7 @@ class FlopCounter {
   }
 
  private:
-  // nullptr for what is no tensor, or one without dimensions.
+  // Returns nullptr if it is not a tensor, or has rank 0.
   const TensorMeta* Operand(std::string_view name) const {
     const ValueId* value = node_.value_argument(name);
     const TensorMeta* tensor = value == nullptr ? nullptr : graph_.value(*value).tensor();
@@ -55,9 +55,10 @@ class FlopCounter {
     return operand == nullptr ? 0 : 2 * Numel(result) * Most(operand->sizes.back());
   }
 
-  // Each element of the result is a sum over a filter; of a transposed one, each element of the
-  // image goes into a filter's worth of them. Weights are [to, from / groups, kernel...], or
-  // [from, to / groups, kernel...].
+  // Each output element is a dot product with a filter. Transposed: each input element is
+  // multiplied with a filter.
+  //   normal:      weight[out_channels, in_channels / groups, kernel...]
+  //   transposed:  weight[in_channels, out_channels / groups, kernel...]
   double Convolution(const TensorMeta& result) const {
     const TensorMeta *image = Operand("input"), *weight = Operand("weight");
     if (image == nullptr || weight == nullptr) return 0;
@@ -67,7 +68,7 @@ class FlopCounter {
     return 2 * Numel(transposed ? *image : result) * (Numel(*weight) / filters);
   }
 
-  // Scores of all pairs of queries and keys, and their sums of values.
+  // scores[q, k] = query[q] . key[k]; result[q] = sum over k of scores[q, k] * value[k].
   double Attention() const {
     const TensorMeta *query = Operand("query"), *key = Operand("key"), *value = Operand("value");
     if (query == nullptr || key == nullptr || value == nullptr || query->sizes.size() < 2 ||

@@ -1,4 +1,4 @@
-// How much of a program's arithmetic is where: for reports of what was delegated.
+// Counts floating-point operations of programs and nodes, for delegation reports.
 #ifndef BELAY_EXIR_FLOP_COUNT_H_
 #define BELAY_EXIR_FLOP_COUNT_H_
 
@@ -6,13 +6,13 @@
 
 namespace belay::exir {
 
-// The floating-point operations of one execution of a node, by the rules of PyTorch's
-// torch.utils.flop_counter: products of matrices, convolutions and attention count, two for each
-// multiplication and addition; all else is 0. Sizes are those that the symbols' ranges allow at
-// most. Of a delegate call: those of the nodes it stands for, bodies included, each body once.
+// Returns the floating-point operations of one execution of `node`, by the rules of PyTorch's
+// torch.utils.flop_counter. Matmuls, convolutions and attention count 2 per multiply-add; all other
+// operators count 0. Symbolic sizes count with the maximum of their range. A delegate call counts
+// the nodes of its original program, subgraphs included, each subgraph once.
 double FlopsOf(const ExportedProgram& program, const Graph& graph, const Node& node);
 
-// Those of all nodes of a program, each body of control flow once.
+// Returns the sum over all nodes of a program, each control-flow subgraph once.
 double FlopsOf(const ExportedProgram& program);
 
 }  // namespace belay::exir

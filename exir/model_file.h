@@ -1,5 +1,6 @@
-// Files with programs to lower: archives (.pt2, exir/import/import.h) and saved programs (.bir,
-// exir/serialize/saved_programs.h), told apart by how they begin.
+// Reads the files that lowering starts from: archives (.pt2, exir/import/import.h) and saved
+// programs (.bir, exir/serialize/saved_programs.h). The first bytes of a file decide which format
+// it has.
 #ifndef BELAY_EXIR_MODEL_FILE_H_
 #define BELAY_EXIR_MODEL_FILE_H_
 
@@ -15,24 +16,25 @@
 
 namespace belay::exir {
 
-// Whether the file holds saved programs. Errors of MappedFile::Open.
+// Returns whether the file holds saved programs. Errors are those of MappedFile::Open.
 absl::StatusOr<bool> IsSavedProgramsFile(const std::string& path);
 
-// The models of an archive, or the methods that were saved, in the file's order. Errors of the
-// reader, which name the path.
+// Returns the models of an archive, or the saved methods, in file order. Errors are the reader's
+// and name the path.
 absl::StatusOr<std::vector<std::string>> ModelNames(const std::string& path);
 
-// The bytes of a file, about: 0 for what is not there or no regular file.
+// Returns the approximate size of a file; 0 if it does not exist or is not a regular file.
 uint64_t FileBytes(const std::string& path);
 
-// Imports models. Saved programs are read once, however many of them are asked for, and share their
-// bytes. Thread-compatible; `ops` must outlive it and the programs.
+// Imports models. Reads each file of saved programs once; all programs of the file share its bytes.
+// Thread-compatible; `ops` must outlive the reader and the programs.
 class ModelReader {
  public:
   explicit ModelReader(const OpRegistry& ops) : ops_(ops) {}
 
-  // The program of `options.model_name`, or the only one when that is "". Errors of the reader;
-  // kNotFound also for saved programs without one of the name, which lists those there are.
+  // Returns the program of `options.model_name`, or the only program if the name is "". Errors are
+  // the reader's. If saved programs contain no program of this name: kNotFound, listing the
+  // available names.
   absl::StatusOr<ExportedProgram> Import(const std::string& path,
                                          const ImportOptions& options = {});
 
@@ -41,7 +43,8 @@ class ModelReader {
   absl::btree_map<std::string, MethodPrograms> saved_;  // by path
 };
 
-// What is in the file; the entries of saved programs are their texts and storages.
+// Lists the contents of the file. For saved programs, the entries are their text forms and
+// storages.
 absl::StatusOr<ArchiveInfo> InspectModelFile(const std::string& path);
 
 }  // namespace belay::exir

@@ -37,7 +37,7 @@
 namespace belay::exir {
 namespace {
 
-// Times phases and tells the caller how far the whole is.
+// Measures phases and reports the overall progress to the caller.
 class PhaseClock {
  public:
   PhaseClock(const PipelineOptions& options, PipelineReport* report)
@@ -70,7 +70,7 @@ class PhaseClock {
   absl::Time start_;
 };
 
-// Works within the limits, and within those of the calling thread.
+// Applies the limits, and the deadline and cancellation of the calling thread.
 class LoweringBudget {
  public:
   LoweringBudget(const LoweringLimits& limits, uint64_t archive_bytes) : scope_(&budget_) {
@@ -85,8 +85,8 @@ class LoweringBudget {
   Budget::Scope scope_;
 };
 
-// What the files of the programs have, about: elements that are repeated count once, and a node takes
-// several hundred bytes of JSON.
+// Estimates the file size of the programs: repeated elements count once, and a node takes several
+// hundred bytes of JSON.
 uint64_t StoredBytes(const MethodPrograms& methods) {
   uint64_t bytes = 0;
   for (const auto& [name, program] : methods) {
@@ -118,7 +118,7 @@ bool IsDelegateCall(const Node& node, const OpRegistry& ops) {
   return node.target == ops.CallDelegate();
 }
 
-// What the partitioners said of nodes, by method, graph and node; each reason once.
+// Rejection reasons of the partitioners by method, graph and node; each reason once.
 using Reasons =
     absl::btree_map<std::tuple<std::string, std::string, std::string>, std::vector<std::string>>;
 
@@ -184,7 +184,8 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
   report.delegation.push_back(std::move(left));
 }
 
-// What edge programs are held to: all but E2, since Belay runs operators that are not core too.
+// Verification rules of edge programs: all but E2, because Belay also runs operators that are not
+// core.
 EdgeVerifierOptions EdgeRules(bool dim_order, bool any_order = false) {
   EdgeVerifierOptions rules;
   rules.dim_order = dim_order;
@@ -194,7 +195,7 @@ EdgeVerifierOptions EdgeRules(bool dim_order, bool any_order = false) {
   return rules;
 }
 
-// Symbols that are part of a tensor's size get an upper bound where they have none.
+// Gives an upper bound to unbounded symbols that occur in a tensor's size.
 void BoundSizes(ExportedProgram& program, int64_t most) {
   for (const Graph& graph : program.graphs) {
     const auto bound = [&](ValueId id) {
@@ -229,9 +230,9 @@ absl::Status VerifyMethods(const MethodPrograms& methods) {
   return VerifyMethodsAs(methods, EdgeRules(ToEdgeOptions().dim_order));
 }
 
-// What runs on each method after the last round.
+// The passes that run on each method after the last round.
 std::vector<Pass> FinalPasses(const MethodPrograms& methods, const PipelineOptions& options) {
-  // State is the methods' together: what one writes to is no constant of another.
+  // Methods share state: a tensor that one method writes to is not constant in another.
   absl::btree_set<std::string> changing;
   for (const auto& [name, program] : methods) {
     const absl::btree_set<std::string_view> mutated = MutatedState(program.signature);
@@ -265,7 +266,7 @@ std::vector<MethodPartitioners> RoundsOf(const MethodPrograms& methods,
   return rounds;
 }
 
-// Methods that options are for exist.
+// Checks that the methods named in options exist.
 template <typename T>
 absl::Status CheckMethodNames(const MethodPrograms& methods, std::string_view what,
                               const PerMethod<T>& options) {
@@ -307,7 +308,7 @@ absl::Status AddConstantMethods(const PipelineOptions& options, MethodPrograms& 
   return absl::OkStatus();
 }
 
-// Passes that the caller looks at.
+// Pass manager options with the caller's observers.
 PassManagerOptions ObservedPasses(const PipelineOptions& options) {
   PassManagerOptions passes;
   passes.after_pass = [&options](const PassReport& pass, const ExportedProgram& program) {
@@ -317,8 +318,7 @@ PassManagerOptions ObservedPasses(const PipelineOptions& options) {
   return passes;
 }
 
-// Passes on one method, in the clock's running phase.
-// `phase` says in messages which passes these are.
+// Runs passes on one method, in the clock's running phase. `phase` names the passes in messages.
 absl::Status RunOn(std::string_view phase, const std::string& method, ExportedProgram& program,
                    const std::vector<Pass>& passes, const PassManagerOptions& options,
                    PipelineReport* report) {
@@ -431,7 +431,7 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
         report->unchecked_guards.push_back({name, guard});
       }
     }
-    // Lowering makes symbols, too.
+    // Lowering also creates symbols.
     if (options.unbounded_size.has_value()) BoundSizes(program, *options.unbounded_size);
     if (const std::vector<Pass>& passes = options.transform_passes.Of(name); !passes.empty()) {
       ABSL_RETURN_IF_ERROR(

@@ -1,4 +1,4 @@
-// The front door: Import → ToEdge → ToBackend → ToProgram.
+// The lowering pipeline: Import -> ToEdge -> ToBackend -> ToProgram.
 //
 //   auto ops = CreateStandardOps();
 //   ABSL_ASSIGN_OR_RETURN(ProgramImage image,
@@ -46,12 +46,12 @@ struct DelegationReport {
   double flops = 0;  // of those nodes (exir/flop_count.h)
   uint64_t constant_bytes = 0;
 };
-// What the backend says of a delegate (PreprocessResult::delegate_info), by lines.
+// Diagnostics of a backend about one delegate (PreprocessResult::delegate_info), split into lines.
 struct DelegateInfo {
   std::string method, backend_id, node;  // the delegate call
   std::vector<std::string> lines;
 };
-// What the exporter assumed of a method's inputs and the program does not check
+// An assumption of the exporter about a method's inputs that the program does not check
 // (exir/passes/guards_to_assertions.h).
 struct UncheckedGuard {
   std::string method, guard;
@@ -62,14 +62,15 @@ struct PipelineReport {
   std::vector<MemoryReport> memory;
   std::vector<DelegationReport> delegation;
   std::vector<LeftOverNode> left_over;
-  std::vector<DelegateInfo> delegate_info;  // of delegates of which something is said
+  std::vector<DelegateInfo> delegate_info;  // only delegates whose backend reports something
   std::vector<UncheckedGuard> unchecked_guards;
-  // What was probably not meant but has one safe meaning, one line each (ImportOptions::notes,
-  // ToBackendOptions::notes), and operators that a partitioner asked to keep in vain.
+  // Warnings, one line each: probably unintended input that has one safe interpretation
+  // (ImportOptions::notes, ToBackendOptions::notes), and operators that a partitioner asked to
+  // preserve but that are decomposed anyway.
   std::vector<std::string> notes;
 };
 
-// A list for all methods, but for those that have one of their own.
+// A list for all methods, with overrides per method.
 template <typename T>
 struct PerMethod {
   std::vector<T> all;
@@ -81,24 +82,24 @@ struct PerMethod {
   }
 };
 
-// What lowering may take, all methods together. Crossing a limit is kResourceExhausted, naming it.
-// The calling thread's Budget, if it has one, is left alone, but for its deadline and cancellation,
-// which hold as well.
+// Resource limits of one lowering, for all methods together. Exceeding a limit is
+// kResourceExhausted and names the limit. If the calling thread has a Budget, its limits are not
+// used and nothing is charged to it; its deadline and cancellation also apply.
 struct LoweringLimits {
-  // In proportion to the bytes of the archives, as docs/hardening.md §5 says.
+  // Proportional to the size of the archives (docs/hardening.md §5).
   static constexpr uint64_t kInProportion = UINT64_MAX;
-  // Made by the reader, passes and decompositions, those that are erased again included.
+  // Nodes created by the reader, passes and decompositions, including nodes that are erased later.
   uint64_t nodes = kInProportion;
-  // Of elements that are copied in another order, expanded or folded.
+  // Bytes of constants that are reordered, expanded or folded.
   uint64_t memory_bytes = kInProportion;
   uint64_t work = kInProportion;  // of folding (runtime/kernel/work.h)
   std::optional<std::chrono::steady_clock::time_point> deadline;  // kDeadlineExceeded
-  // kCancelled once it is true. Any thread may set it; it must live as long as the call.
+  // kCancelled once it is true. Any thread may set it; it must outlive the call.
   const std::atomic<bool>* cancel = nullptr;
 };
 
-// Lets `budget` allow what the limits say, for archives of so many bytes; deadlines and cancellation
-// are left as they are. For who imports or makes edge programs in steps of his own:
+// Sets the limits in `budget` for archives of `archive_bytes` bytes. Does not change its deadline
+// and cancellation. For callers that run import or ToEdge as separate steps:
 //   Budget budget;
 //   AllowLowering({}, archive_bytes, budget);
 //   const Budget::Scope scope(&budget);
@@ -107,41 +108,42 @@ void AllowLowering(const LoweringLimits& limits, uint64_t archive_bytes, Budget&
 struct PipelineOptions {
   LoweringLimits limits;
   ImportOptions import;
-  // The most that a size may be which the program gives no upper bound (a Dim without max=, a size
-  // that the data decide): memory is planned for it, and larger inputs are refused. Without it such
-  // a program is an error.
+  // Upper bound for sizes to which the program gives none (a Dim without max=, a data-dependent
+  // size). Memory is planned for this bound, and larger inputs are rejected. If unset, such a
+  // program is an error.
   std::optional<int64_t> unbounded_size;
   std::optional<int64_t> random_seed = 0;  // as ToEdgeOptions::random_seed
-  // Run on each edge program before it is partitioned, in this order; what they give must still be
-  // an edge program. ExecuTorch's transform_passes (docs/lowering.md row 18).
+  // Run on each edge program before partitioning, in this order. Their results must be valid edge
+  // programs. ExecuTorch's transform_passes (docs/lowering.md row 18).
   PerMethod<Pass> transform_passes;
-  // In priority order: round i applies the i-th partitioner of each method that has so many.
+  // In priority order: round i applies the i-th partitioner of each method that has one.
   PerMethod<const Partitioner*> partitioners;
   const BackendSet* backends = nullptr;  // needed when there are partitioners
   ToBackendOptions to_backend;
-  // After the last round, in what the delegates left and composite kernels made of it: batch norms become part of the convolutions
-  // and products before them (exir/passes/merge_batch_norm.h), then what depends on constants alone
-  // is computed (exir/passes/propagate_constants.h). Delegates fold for themselves.
+  // After the last round, optimizes the nodes that were not delegated, including those that
+  // composite kernels were expanded to. First merges batch norms into preceding convolutions and
+  // matmuls (exir/passes/merge_batch_norm.h), then folds constants
+  // (exir/passes/propagate_constants.h). Delegates are not affected: backends fold their own
+  // programs.
   bool fold_constants = true;
-  // By how many bytes folding may make a method's constants grow, all together. Weights that are
-  // only permuted or merged cost nothing, since they replace what they come from.
+  // Bytes by which folding may grow the constants of a method in total. Weights that are only
+  // permuted or merged cost nothing because they replace the originals.
   uint64_t fold_budget = uint64_t{1} << 20;
-  // Before that: dequantize → operator → quantize becomes an operator on quantized numbers
-  // (exir/passes/fuse_quantized_ops.h). What depends on constants alone is computed then even
-  // without `fold_constants`. ExecuTorch's do_quant_fusion_and_const_prop.
+  // Before folding, replaces dequantize -> operator -> quantize by a quantized operator
+  // (exir/passes/fuse_quantized_ops.h). Also folds constants, even if `fold_constants` is false.
+  // ExecuTorch's do_quant_fusion_and_const_prop.
   bool quant_fusion_and_const_prop = false;
-  // Run on every method after that, in this order; what they give must still be an edge
-  // program.
+  // Run on every method after that, in this order. Their results must be valid edge programs.
   std::vector<Pass> passes;
-  // Methods without inputs that return these values (numbers, bools, texts), after the others:
-  // {"get_max_seq_len", {2048}}. ExecuTorch's constant_methods.
+  // Methods without inputs that return these values (numbers, bools, strings), emitted after the
+  // other methods: {"get_max_seq_len", {2048}}. ExecuTorch's constant_methods.
   std::vector<std::pair<std::string, std::vector<Argument>>> constant_methods;
   EmitOptions emit;
-  // Called when a phase starts or a pass ended: phase or pass name, and how much of the whole is
-  // done, in [0, 1].
+  // Called when a phase starts and when a pass ends, with its name and the completed fraction of
+  // the lowering, in [0, 1].
   std::function<void(std::string_view phase, double done)> progress;
   std::function<void(const PassReport&, const ExportedProgram&)> after_pass;
-  // Called once delegates have what they take, before the passes on the rest.
+  // Called after all delegates are created, before the passes on the remaining nodes.
   std::function<void(const MethodPrograms&)> after_to_backend;
 };
 
@@ -151,72 +153,78 @@ struct ToEdgeOptions {
   DecomposeOptions decompose;
   // false: operators keep memory formats instead of becoming dim_order_ops (_skip_dim_order).
   bool dim_order = true;
-  // Whether the result is verified: rules E1 and E3 to E7 of the edge dialect. Operators need not
-  // be core: Belay runs others as well, and emission lists those that it can't run.
+  // Verifies the result: rules E1 and E3 to E7 of the edge dialect. Operators need not be core:
+  // Belay runs others as well, and emission lists those that it cannot run.
   bool check_ir_validity = true;
-  // The first seed of the generator of a program that asks for random numbers
-  // (exir/passes/seed_random_ops.h). nullopt: operators stay as they are, and their numbers are others
-  // at each call, for runtimes with a generator of their own.
+  // Initial seed of the random generator of a program that uses random numbers
+  // (exir/passes/seed_random_ops.h). nullopt: random operators are not changed. Their results
+  // differ from call to call; this is for runtimes with a generator of their own.
   std::optional<int64_t> random_seed = 0;
 };
 
-// An edge program of a program of any dialect. A TRAINING program (what torch.export.save writes by
-// default) is made functional and ATEN first: regions are inlined, composite operators decomposed,
-// writes replaced. In both, operators that have a decomposition are decomposed, but for those that
-// `decompose.keep` keeps; who keeps some sees to it that they end up in delegates (KeepFor,
-// CheckPreservedOps in exir/backend/partitioner_sequence.h).
-//   kUnimplemented       the program does what Belay does not know; lists all such nodes where it
-//                        can
-//   kFailedPrecondition  what came is not an edge program (exir/passes/edge_verifier.h); all
-//                        violations
+// Converts a program of any dialect to an edge program. A TRAINING program (the default of
+// torch.export.save) is first functionalized to ATEN: regions are inlined, composite operators
+// decomposed, mutations replaced. In both dialects, operators that have a decomposition are
+// decomposed, except those in `decompose.keep`. Callers that keep operators must ensure that all of
+// them are delegated (KeepFor, CheckPreservedOps in exir/backend/partitioner_sequence.h).
+//   kUnimplemented       the program uses unsupported features; lists all such nodes where
+//                        possible
+//   kFailedPrecondition  the result is not a valid edge program (exir/passes/edge_verifier.h);
+//                        lists all violations
 absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program, const ToEdgeOptions& options = {},
                                        std::vector<PassReport>* reports = nullptr);
 
-// Keeps what the partitioners ask to keep (Partitioner::OpsToNotDecompose) of `program`, but for
-// operators that write or whose results are aliases, which never stay, and those that OpsToKeep
-// leaves out (exir/backend/partitioner_sequence.h); a line for each goes to `notes` unless that is null.
+// Returns options that keep the operators of `program` that the partitioners ask to preserve
+// (Partitioner::OpsToNotDecompose). Operators that write or return aliases are never kept, nor
+// those that OpsToKeep omits (exir/backend/partitioner_sequence.h). If `notes` is not null, it
+// receives a line for each of these.
 DecomposeOptions KeepFor(const ExportedProgram& program,
                          absl::Span<const Partitioner* const> partitioners,
                          std::vector<std::string>* notes = nullptr);
 
-// Where lowering may stop.
+// A stage at which lowering can stop.
 enum class Stage : uint8_t {
-  kAten,     // as it was exported; a TRAINING program is functional and ATEN from here on
+  kAten,     // as exported; a TRAINING program is functional and ATEN from here on
   kEdge,     // edge programs, transform passes done
-  kLowered,  // and delegates
+  kLowered,  // edge programs with delegates
 };
-// The programs at a stage, to be saved (exir/serialize/saved_programs.h), or changed and given to
-// LowerPrograms, which goes on from there. Programs that are further than the stage stay as they
-// are. Errors as LowerPrograms.
+// Lowers the programs up to `stage`. The result may be saved (exir/serialize/saved_programs.h), or
+// changed and passed to LowerPrograms, which continues from this stage. Programs that are already
+// past the stage are returned unchanged. Errors as LowerPrograms.
 absl::StatusOr<MethodPrograms> LowerToStage(MethodPrograms methods, Stage stage,
                                             const PipelineOptions& options,
                                             PipelineReport* report = nullptr);
 
-// Where a method comes from.
+// The source file of a method.
 struct MethodArchive {
   std::string method, path;
   std::string model = {};  // ImportOptions::model_name, unless ""
 };
 
-// The programs of archives, or of saved programs (exir/model_file.h), within `options.limits`. Errors
-// are annotated with the method.
+// Imports programs from archives or files of saved programs (exir/model_file.h), within
+// `options.limits`. Errors are annotated with the method.
 absl::StatusOr<MethodPrograms> ImportMethods(const std::vector<MethodArchive>& methods,
                                              const OpRegistry& ops, const PipelineOptions& options,
                                              PipelineReport* report = nullptr);
 
-// Archives → program, within `options.limits`. Errors are annotated with the phase, the method and
-// the path. After ToEdge, after `options.transform_passes`, after each round and after
-// `options.passes` every method is verified to be an edge program (kFailedPrecondition, VerifyEdge's
-// message), but that operators need not be core: those without a kernel are listed when the program
-// is emitted or loaded. After the last round, operators that no backend took and that have nothing but
-// a composite implicit kernel become what it makes of them (PromoteBackendOps). Last, functions on
-// scalars become executorch_prim operators (EdgeToBackendOps).
-//   kInvalidArgument  options name a method that there is not; a constant method has the name of
-//                     another method, returns nothing, or what is no number, bool or text
+// Lowers archives to a program, within `options.limits`. Errors are annotated with the phase, the
+// method and the path.
+//
+// Every method is verified to be an edge program after ToEdge, after `options.transform_passes`,
+// after each round and after `options.passes` (kFailedPrecondition, VerifyEdge's message).
+// Operators need not be core: those without a kernel are listed when the program is emitted or
+// loaded.
+//
+// After the last round, operators that were not delegated and that have only a composite implicit
+// kernel are expanded by it (PromoteBackendOps). Last, functions on scalars become executorch_prim
+// operators (EdgeToBackendOps).
+//   kInvalidArgument  options name an unknown method; a constant method has the name of another
+//                     method, returns nothing, or returns a value that is not a number, bool or
+//                     string
 absl::StatusOr<ProgramImage> LowerFiles(const std::vector<MethodArchive>& methods,
                                         const OpRegistry& ops, const PipelineOptions& options,
                                         PipelineReport* report = nullptr);
-// The same from programs already read.
+// Lowers programs that are already imported.
 absl::StatusOr<ProgramImage> LowerPrograms(MethodPrograms methods, const PipelineOptions& options,
                                            PipelineReport* report = nullptr);
 

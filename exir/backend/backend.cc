@@ -34,8 +34,8 @@ absl::StatusOr<MethodResults> Backend::PreprocessMultimethod(MethodPartitions me
       jobs.push_back({&partitions[i], method, i, std::nullopt});
     }
   }
-  // Jobs are taken in order, so those before a failed one are done too, and the first error does
-  // not depend on the number of threads.
+  // Jobs start in order, so all jobs before a failed one run, and the first error does not depend
+  // on the number of threads.
   std::atomic<size_t> next = 0;
   std::atomic<bool> failed = false;
   const auto work = [&] {
@@ -60,7 +60,7 @@ absl::StatusOr<MethodResults> Backend::PreprocessMultimethod(MethodPartitions me
     std::vector<PreprocessResult> done;
     for (size_t i = 0; i < partitions.size(); ++i) {
       Job& job = jobs[next_job++];
-      // Only jobs behind the first that failed have no result.
+      // Only jobs after the first failed one have no result.
       if (!job.result->ok()) {
         return AnnotatePartition(job.result->status(), method, i, partitions[i].tag);
       }

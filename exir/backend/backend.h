@@ -1,7 +1,7 @@
-// What a backend is ahead of time: it compiles sub-programs to blobs.
+// The ahead-of-time interface of a backend: compiles subprograms to blobs.
 //
-// Source: docs/lowering.md §1 rows 1–7, §3. Backends are values in a registry that is passed in; nothing
-// registers itself.
+// Source: docs/lowering.md §1 rows 1–7, §3. Backends are values in a registry that callers pass in;
+// there is no static registration.
 #ifndef BELAY_EXIR_BACKEND_BACKEND_H_
 #define BELAY_EXIR_BACKEND_BACKEND_H_
 
@@ -24,8 +24,8 @@ struct PreprocessResult {
   std::string delegate_info = {};  // opaque, for reports; never serialized
 };
 
-// One partition as a backend gets it. The program is the backend's own: isolated from the owner,
-// constants shared.
+// One partition, as passed to a backend. The backend owns the program; it is independent of the
+// original program and shares its constants.
 struct PartitionInput {
   ExportedProgram program;
   std::vector<CompileSpec> compile_specs;
@@ -35,36 +35,38 @@ struct PartitionInput {
 using MethodPartitions = std::vector<std::pair<std::string, std::vector<PartitionInput>>>;
 using MethodResults = std::vector<std::pair<std::string, std::vector<PreprocessResult>>>;
 
-// Stateless; all functions may be called from several threads at once.
+// Stateless; all functions may be called concurrently.
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view id() const = 0;
-  // The Bazel targets that provide the two sides, for messages: "//backends/demo:aot".
+  // The Bazel targets of the ahead-of-time and the runtime part, for messages:
+  // "//backends/demo:aot".
   virtual std::string_view target() const { return ""; }
-  // Whether its runtime takes and gives tensors that lie on the device, which a compile spec names
-  // (exir/backend/transforms/target_device.h). Lowering for another is refused.
+  // Returns whether the backend's runtime accepts and returns tensors on the device that a compile
+  // spec names (exir/backend/transforms/target_device.h). Lowering for other devices is rejected.
   virtual bool SupportsDevice(const Device& device) const { return device.type == "cpu"; }
 
   // Compiles an edge program whose constants are inputs of kind parameter, buffer or tensor
-  // constant. May change it freely. Errors are passed to the caller annotated with backend, method,
+  // constant. May modify `program`. Errors are passed to the caller annotated with backend, method,
   // tag and partition index.
   virtual absl::StatusOr<PreprocessResult> Preprocess(
       ExportedProgram program, absl::Span<const CompileSpec> compile_specs) const = 0;
   // Compiles all partitions of all methods together. The reply must have the same methods, each
-  // with as many results as it had partitions; the caller checks. At most so many threads may be
-  // used, and the reply must not depend on their number. Default: Preprocess for each, in order;
-  // the first error in that order is returned, annotated with method, partition index and tag.
+  // with one result per partition; the caller checks this. May use up to `threads` threads; the
+  // reply must not depend on their number. Default: calls Preprocess for each partition in order.
+  // Of its errors the first in that order is returned, annotated with method, partition index and
+  // tag.
   virtual absl::StatusOr<MethodResults> PreprocessMultimethod(MethodPartitions methods,
                                                               int threads) const;
 };
 
-// Thread-compatible; backends are referenced and must outlive it.
+// Thread-compatible. Stores pointers: backends must outlive the set.
 class BackendSet {
  public:
-  // kAlreadyExists when there is one of this id.
+  // kAlreadyExists if a backend with this id exists.
   absl::Status Add(const Backend* backend);
-  // kNotFound "Backend X was not found", listing the ids there are.
+  // kNotFound "Backend X was not found", listing the known ids.
   absl::StatusOr<const Backend*> Find(std::string_view id) const;
   std::vector<std::string_view> Ids() const;  // sorted
 

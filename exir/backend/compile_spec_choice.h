@@ -10,9 +10,9 @@
 
 namespace belay::exir {
 
-// For backends with one compile spec, `key`: which of `values` it has, by its index. Without compile
-// specs 0, the default.
-//   kInvalidArgument  another key, another value, or one that is there twice
+// Parses the compile specs of a backend that has a single option, `key`. Returns the index of its
+// value in `values`; 0, the default, without compile specs.
+//   kInvalidArgument  unknown key, unknown value, or a duplicate key
 absl::StatusOr<size_t> CompileSpecChoice(absl::Span<const CompileSpec> compile_specs,
                                          std::string_view key,
                                          absl::Span<const std::string_view> values);

@@ -13,7 +13,7 @@
 namespace belay::exir {
 namespace {
 
-// The user inputs and the outputs that a call passes, as positions in the original program.
+// Positions in the original program of the user inputs and the outputs that a call passes.
 struct Interface {
   std::vector<size_t> inputs, outputs;
 };
@@ -43,10 +43,10 @@ absl::StatusOr<Interface> InterfaceOf(const ExportedProgram& original) {
   return result;
 }
 
-// What the module's symbols are in the program that calls it.
+// Maps the module's symbols to expressions of the calling program.
 class SymbolBindings {
  public:
-  // `expected` is the type of an input, `came` of the argument.
+  // `expected` is the type of an input, `came` that of the argument.
   absl::Status Bind(const ValueType& expected, const ValueType& came, const SymRanges& ranges) {
     if (const TensorMeta* tensor = std::get_if<TensorMeta>(&expected)) {
       const TensorMeta* argument = std::get_if<TensorMeta>(&came);
@@ -70,8 +70,8 @@ class SymbolBindings {
     return expected.index() == came.index() ? absl::OkStatus() : Mismatch(expected, came);
   }
 
-  // The type with the program's symbols. Symbols that no argument binds (sizes that data decide)
-  // get names that the program does not have, with their ranges.
+  // Returns the type with the program's symbols. Symbols that no argument binds (data-dependent
+  // sizes) get names that are unused in the program, with their ranges.
   ValueType Apply(const ValueType& type, const SymRanges& ranges, ExportedProgram& program) {
     const auto apply = [&](const SymExpr& expr) {
       if (expr.AsInt().has_value()) return expr;
@@ -105,7 +105,7 @@ class SymbolBindings {
         absl::StrCat("expected ", PrintType(expected), ", got ", PrintType(came)));
   }
 
-  // False when they can't be equal as far as numbers tell.
+  // Returns false if the expressions cannot be equal, as far as constants show.
   bool BindExpression(const SymExpr& expected, const SymExpr& came, const SymRanges& ranges) {
     const std::optional<int64_t> number = came.AsInt();
     if (expected.kind() == SymExpr::Kind::kSymbol) {
@@ -129,7 +129,7 @@ class SymbolBindings {
   absl::btree_map<std::string, SymExpr> bound_;
 };
 
-// The type of a literal that a module returns.
+// Returns the type of a literal that a module returns.
 ValueType LiteralType(const Argument& literal) {
   ConstantType type;
   if (const int64_t* i = literal.get_if<int64_t>()) type.value = *i;
@@ -243,8 +243,8 @@ absl::StatusOr<ExportedProgram> ProgramOfModule(
       program.signature.inputs.push_back(original.signature.inputs[i]);
     }
   }
-  // Symbols of the module are the program's own, also those that only data decide: the ranges are
-  // put back after the call renamed them against themselves.
+  // The module's symbols become the program's own, also data-dependent ones. InsertDelegateCall
+  // renames symbols that exist already, so the ranges are restored after it.
   ExportedProgram called = program.Clone();
   called.ranges.clear();
   ABSL_ASSIGN_OR_RETURN(
@@ -255,7 +255,7 @@ absl::StatusOr<ExportedProgram> ProgramOfModule(
   const std::vector<NodeOutput> results = called.top().node(node).outputs;
   for (size_t k = 0; k < interface.outputs.size(); ++k) {
     const Argument& output = original.top().outputs()[interface.outputs[k]];
-    // Literals are what they are.
+    // Literals need no value of the call.
     if (output.is<ValueId>()) {
       outputs.emplace_back(results[k].values[0]);
     } else {

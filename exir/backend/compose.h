@@ -1,4 +1,4 @@
-// Puts a lowered module into other programs, or makes it a program of its own.
+// Inserts a lowered module into other programs, or wraps it as a program of its own.
 //
 // Source: docs/lowering.md rows 22, 23, 25.
 #ifndef BELAY_EXIR_BACKEND_COMPOSE_H_
@@ -14,26 +14,29 @@
 
 namespace belay::exir {
 
-// Calls the module: inserts a node into the graph of the edge program, before `before` (at the end
-// when that is invalid), and returns it. The arguments are values of the graph, one for each user
-// input of the module's original program, in order; the node's results are its outputs but for the
-// mutations of its own buffers and parameters, with their types, the module's symbols replaced by
-// what stands in their places in the arguments' shapes. The module is shared, and one that the
-// program has already is not added again. The call gets a debug handle of its own.
-//   kInvalidArgument  another number of arguments, an argument that is no value of the graph, or of
-//                     another type than the input: names the input, what was expected and what
-//                     came; the program is not of the edge dialect, or has no such graph
-//   kUnimplemented    the original program has inputs or outputs that no call can pass (tokens,
+// Inserts a call of the module into a graph of the edge program, before `before` (at the end if
+// that is invalid), and returns the node. The arguments are values of the graph, one for each user
+// input of the module's original program, in order.
+//
+// The node's results are the outputs of that program without the mutations of its own buffers and
+// parameters. In their types, the module's symbols are replaced by the corresponding expressions of
+// the arguments' shapes. The module is shared; if the program already has it, it is not added
+// again. The call gets a new debug handle.
+//   kInvalidArgument  a wrong number of arguments, an argument that is not a value of the graph or
+//                     has another type than the input: names the input, the expected and the actual
+//                     type; the program is not of the edge dialect, or has no such graph
+//   kUnimplemented    the original program has inputs or outputs that a call cannot pass (tokens,
 //                     custom objects, gradients)
-// On error nothing changed. O(module's signature + nodes of the program and its delegates).
+// On error the program is unchanged. O(module's signature + nodes of the program and its
+// delegates).
 absl::StatusOr<NodeId> InsertDelegateCall(ExportedProgram& program, GraphId graph, NodeId before,
                                           std::shared_ptr<const LoweredBackendModule> module,
                                           std::vector<Argument> arguments,
                                           std::string name = "executorch_call_delegate");
 
-// The program that does nothing but call the module: its inputs are the user inputs of the original
-// program, its outputs what the call returns, with the names and the pytree specs that they had.
-// Mutations of user inputs stay mutations. Errors as InsertDelegateCall.
+// Returns a program that only calls the module. Its inputs are the user inputs of the original
+// program, its outputs are the results of the call, with their original names and pytree specs.
+// Mutations of user inputs remain mutations. Errors as InsertDelegateCall.
 absl::StatusOr<ExportedProgram> ProgramOfModule(std::shared_ptr<const LoweredBackendModule> module);
 
 }  // namespace belay::exir

@@ -14,7 +14,7 @@ bool WritesToItsTensors(const ExportedProgram& program) {
                      [](const OutputSpec& spec) { return IsStateMutation(spec.kind); });
 }
 
-// nullptr for a node that calls no delegate.
+// Returns nullptr for a node that is not a delegate call.
 const ModuleId* CalledModule(const Node& node) {
   return node.argument("module").get_if<ModuleId>();
 }

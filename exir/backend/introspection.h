@@ -1,4 +1,4 @@
-// Looks at lowered programs: which calls there are, what was delegated, what was not.
+// Queries on lowered programs: delegate calls, delegated nodes, and nodes that were not delegated.
 //
 // Source: docs/lowering.md rows 49, 55.
 #ifndef BELAY_EXIR_BACKEND_INTROSPECTION_H_
@@ -16,40 +16,42 @@
 
 namespace belay::exir {
 
-// A delegate call; `module` lives as long as the program.
+// A delegate call. `module` is valid for the lifetime of the program.
 struct DelegateCall {
   GraphId graph;
   NodeId node;
   ModuleId id;
-  const LoweredBackendModule* module = nullptr;  // never null: a program's modules are none
+  const LoweredBackendModule* module = nullptr;  // never null: modules of a program are never null
 };
-// Those of one graph, in its order.
+// Returns the delegate calls of one graph in graph order.
 std::vector<DelegateCall> DelegateCalls(const ExportedProgram& program, GraphId graph);
-// Those of all graphs, in order of the graphs' ids. Delegates inside of delegates do not count.
+// Returns those of all graphs, in order of the graph ids. Delegates inside delegates do not count.
 std::vector<DelegateCall> DelegateCalls(const ExportedProgram& program);
 
-// Whether what a call gives depends on earlier calls: the module writes to tensors that it owns, or
-// a module that it calls does.
+// Returns whether the results of a call depend on earlier calls: the module, or a module that it
+// calls, writes to tensors that it owns.
 bool KeepsState(const LoweredBackendModule& module);
 
-// The largest debug handle in all graphs, and in all programs of delegates, theirs included.
+// Returns the largest debug handle of all graphs and of all programs of delegates, nested delegates
+// included.
 int64_t MaxDebugHandle(const ExportedProgram& program);
 
-// A body of control flow: `node` of the graph has it as argument.
+// A control-flow subgraph: an argument of `node`.
 struct ControlFlowBody {
   NodeId node;
   size_t argument = 0;
   GraphId body;
 };
-// The bodies of a graph's own nodes (not of bodies within them), of all kinds of control flow, in
+// Returns the subgraphs of a graph's own nodes (not nested ones), of all kinds of control flow, in
 // order of the nodes and their arguments.
 std::vector<ControlFlowBody> ControlFlowBodies(const Graph& graph);
-// Calls `fn` for each node of the top graph, then of its bodies, then of theirs (breadth first).
+// Calls `fn` for each node of the top graph, then of its subgraphs, then of theirs (breadth first).
 void ForEachNode(const ExportedProgram& program, const std::function<void(GraphId, NodeId)>& fn);
-// Whether any graph calls one of the operators; ATen, edge and backend overloads are the same.
+// Returns whether any graph calls one of the operators. ATen, edge and backend overloads compare
+// equal.
 bool CallsAnyOf(const ExportedProgram& program, const std::vector<const OpOverload*>& ops);
 
-// The nodes of a graph that are no delegate calls.
+// Returns the nodes of a graph that are not delegate calls.
 std::vector<NodeId> NonLoweredNodes(const Graph& graph);
 
 struct DelegationInfo {
@@ -62,8 +64,8 @@ struct DelegationInfo {
   // One line per operator and a line "Total".
   std::string ToTable() const;
 };
-// Counts nodes of all graphs, and of all graphs of the delegates' programs (a delegate inside of a
-// delegate counts by its own nodes).
+// Counts nodes of all graphs, and of all graphs of the delegates' programs. A nested delegate
+// counts by its own nodes.
 DelegationInfo CountDelegation(const ExportedProgram& program);
 
 }  // namespace belay::exir

@@ -23,7 +23,7 @@ constexpr size_t kFingerprintBytes = 32;
 
 using Entries = absl::btree_map<std::string, NamedDataEntry>;
 
-// The entries of one file in the order of their buffers, which are numbered as data are added.
+// The entries of one file in the order of their buffers, which are numbered in insertion order.
 struct FileEntries {
   std::string tag;
   std::vector<const Entries::value_type*> entries;
@@ -68,7 +68,7 @@ NamedDataEntry* NamedDataStore::Find(std::string_view key) {
 
 absl::Status NamedDataStore::Add(std::string_view key, Storage data,
                                  const NamedDataOptions& options) {
-  // What no program file can hold: it would be written, and refused when it is read.
+  // Rejects entries that a program file cannot contain; they would be rejected on reading.
   if (key.empty()) return absl::InvalidArgumentError("the key of named data is empty");
   if (!IsUtf8(key)) {
     return absl::InvalidArgumentError(
@@ -176,7 +176,8 @@ absl::Status NamedDataStore::Externalize(uint64_t cap, std::string_view prefix) 
     return absl::InvalidArgumentError(absl::StrCat(
         "external data tag prefix ", absl::CHexEscape(ToAbsl(prefix)), " is not UTF-8"));
   }
-  // A buffer's keys are sorted, and so are the buffers by them: program_data is.
+  // The keys of a buffer are sorted, and the buffers are sorted by them, because program_data is
+  // sorted.
   std::vector<std::pair<size_t, std::vector<std::string>>> groups;
   absl::flat_hash_map<size_t, size_t> group_of_buffer;
   for (const auto& [key, entry] : output_.program_data) {
@@ -204,7 +205,7 @@ absl::Status NamedDataStore::Externalize(uint64_t cap, std::string_view prefix) 
     std::sort(keys.begin(), keys.end());
     const std::string joined = absl::StrJoin(keys, absl::string_view("\0", 1));
     tags.push_back(absl::StrCat(prefix, "_", absl::BytesToHexString(Sha256(joined))));
-    // Keys are unique over all files, so a file of this tag can only hold others.
+    // Keys are unique over all files, so an existing file of this tag has other content.
     if (output_.external_data.contains(tags.back())) {
       return absl::AlreadyExistsError(
           absl::StrCat("external data tag ", tags.back(), " is there with other content"));

@@ -1,7 +1,7 @@
-// Blobs by key that delegates share. Equal bytes are stored once.
+// Stores blobs by key for all delegates. Equal bytes are stored once.
 //
-// Source: docs/lowering.md §3.7, tables/named_data_store. A key that is added again keeps the least
-// common multiple of its alignments (docs/lowering.md §7.17).
+// Source: docs/lowering.md §3.7, tables/named_data_store. If a key is added again, its alignment
+// becomes the least common multiple of both (docs/lowering.md §7.17).
 #ifndef BELAY_EXIR_BACKEND_NAMED_DATA_STORE_H_
 #define BELAY_EXIR_BACKEND_NAMED_DATA_STORE_H_
 
@@ -21,34 +21,35 @@ namespace belay::exir {
 
 struct NamedDataOptions {
   int64_t alignment = 1;
-  // The companion file that holds it; "" for the program file.
+  // Companion file of the blob; "" for the program file.
   std::string external_tag;
   std::optional<NamedDataEntry::TensorLayout> layout;
   std::string sha256 = {};  // NamedDataEntry::sha256
 };
 
-// A value. Bytes are shared, not copied. Thread-compatible.
+// A value type. Copies share the bytes. Thread-compatible.
 class NamedDataStore {
  public:
-  // Keys are unique over the program file and all companion files. The same key with the same bytes
-  // is no change but for the alignment.
+  // Adds a blob. Keys are unique over the program file and all companion files. Adding the same key
+  // with the same bytes changes only the alignment.
   //   kInvalidArgument  the key is empty, it or the tag is not UTF-8, or the alignment is not
   //                     positive
-  //   kAlreadyExists    the key is there with other bytes; nothing changed
+  //   kAlreadyExists    the key exists with other bytes; the store is unchanged
   absl::Status Add(std::string_view key, Storage data, const NamedDataOptions& options = {});
-  // The elements of a tensor that is dense in row-major or channels-last order, as they are stored,
-  // with its layout.
-  //   kInvalidArgument  it is in neither order, or options.layout is another one
+  // Adds the elements of a tensor as stored, with its layout. The tensor must be dense in row-major
+  // or channels-last order.
+  //   kInvalidArgument  it is in neither order, or options.layout differs from it
   absl::Status AddTensor(std::string_view key, const ConstantTensor& tensor,
                          const NamedDataOptions& options = {});
   // Adds all entries: those of the program file, then the external ones, in the order of their
-  // buffers. On a conflict those before it stay.
+  // buffers. On a conflict, the entries before it remain.
   absl::Status Merge(const NamedDataOutput& output);
-  // Moves the program file's entries to companion files of at most `cap` bytes each (a buffer
-  // counts once): buffers in the order of their keys, a new file when the next would not fit. A
-  // file's tag is `prefix`_ and the SHA-256 of its keys joined by NUL. On error nothing changed.
-  //   kInvalidArgument  cap is 0, the prefix is empty or not UTF-8, or a buffer alone exceeds cap
-  //   kAlreadyExists    a file of this tag is there with other content
+  // Moves the program file's entries to companion files of at most `cap` bytes each; a buffer
+  // counts once. Buffers are taken in the order of their keys; a new file starts when the next
+  // buffer would not fit. A file's tag is `prefix`_ and the SHA-256 of its keys joined by NUL. On
+  // error the store is unchanged.
+  //   kInvalidArgument  cap is 0, the prefix is empty or not UTF-8, or one buffer exceeds cap
+  //   kAlreadyExists    a file of this tag exists with other content
   absl::Status Externalize(uint64_t cap, std::string_view prefix);
 
   const NamedDataOutput& output() const { return output_; }
@@ -59,7 +60,7 @@ class NamedDataStore {
 
   NamedDataOutput output_;
   absl::flat_hash_map<std::string, std::string> file_of_key_;  // external tag, or ""
-  // Buffers by length and first bytes.
+  // Indices of buffers by length and first bytes.
   absl::flat_hash_map<std::string, std::vector<size_t>> candidates_;
 };
 

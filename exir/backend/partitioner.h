@@ -1,7 +1,7 @@
-// What decides which parts of a program go to which backend.
+// The interface of partitioners, which assign nodes of a program to backends.
 //
-// Source: docs/lowering.md §1c. A partitioner reads a const program and answers with tags, so it can't
-// change what it partitions: purity by type.
+// Source: docs/lowering.md §1c. A partitioner reads a const program and returns tags; the type
+// guarantees that it cannot change the program.
 #ifndef BELAY_EXIR_BACKEND_PARTITIONER_H_
 #define BELAY_EXIR_BACKEND_PARTITIONER_H_
 
@@ -23,10 +23,9 @@ struct DelegationSpec {
   std::vector<CompileSpec> compile_specs;
 };
 
-// Tags: all nodes (of one graph) with the same tag become one delegate call. A node without a tag
-// stays, and so does one whose tag is not in `delegation`: such tags mean nothing, on whatever they
-// are. When a node with bodies (cond) is
-// tagged, its bodies move with it and tags inside them mean nothing.
+// Tags: all nodes of one graph with the same tag become one delegate call. Nodes without a tag are
+// not delegated. Tags that are not in `delegation` are ignored, on nodes and on inputs. If a node
+// with subgraphs (cond) is tagged, its subgraphs move with it, and tags inside them are ignored.
 struct PartitionResult {
   struct NodeTag {
     GraphId graph = ExportedProgram::kTop;
@@ -34,21 +33,23 @@ struct PartitionResult {
     std::string tag;
   };
   // A constant (parameter, buffer, tensor constant) that moves into the delegate of this tag. Top
-  // graph only. When nodes of other tags use it as well, each of their delegates gets it too; when
-  // nodes that stay use it, the program keeps it besides. A mutated buffer moves only when the same
-  // delegate has all its uses and computes its new value; otherwise it stays and is an argument.
+  // graph only. If nodes of other tags also use it, each of their delegates gets it as well. If
+  // nodes that are not delegated use it, the program also keeps it. A mutated buffer moves only if
+  // the same delegate has all its uses and computes its new value; otherwise it remains in the
+  // program and is passed as an argument.
   struct InputTag {
     ValueId input;
     std::string tag;
   };
   std::vector<NodeTag> nodes;
   std::vector<InputTag> inputs;
-  // Constants that must not be duplicated when users outside the tag exist (docs/lowering.md row 33).
+  // Constants that must not be duplicated if users outside the tag exist (docs/lowering.md row 33).
   std::vector<ValueId> no_copy;
-  // Tag → where it goes. The order is the order of work. An empty map delegates nothing.
+  // Maps a tag to its backend and compile specs. Tags are processed in this order. An empty map
+  // delegates nothing.
   std::vector<std::pair<std::string, DelegationSpec>> delegation;
-  bool has_delegation = true;  // false: an answer without a map, which is an error
-  // Why nodes were not taken, for reports: one reason per node.
+  bool has_delegation = true;  // false: the partitioner returned no map, which is an error
+  // Why a node was not delegated, for reports: one reason per node.
   struct Rejection {
     GraphId graph = ExportedProgram::kTop;
     NodeId node;
@@ -57,7 +58,7 @@ struct PartitionResult {
   std::vector<Rejection> rejections;
 };
 
-// Operators that should reach the partitioner undecomposed, and which nodes of them (docs/lowering.md
+// Operators that should reach the partitioner undecomposed, and for which nodes (docs/lowering.md
 // row 19).
 struct PreservedOps {
   std::vector<const OpOverload*> ops;
@@ -68,7 +69,7 @@ struct PreservedOps {
 class Partitioner {
  public:
   virtual ~Partitioner() = default;
-  // Must give the same answer for the same program. Errors are passed to the caller.
+  // Must be deterministic: the same program gives the same answer. Errors are passed to the caller.
   virtual absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const = 0;
   virtual PreservedOps OpsToNotDecompose(const ExportedProgram&) const { return {}; }
 };

@@ -1,4 +1,5 @@
-// Several partitioners in order of priority, and operators that were kept for them.
+// Lowers with several partitioners in order of priority, and checks operators that were preserved
+// for them.
 //
 // Source: docs/lowering.md rows 18, 19.
 #ifndef BELAY_EXIR_BACKEND_PARTITIONER_SEQUENCE_H_
@@ -14,24 +15,26 @@
 
 namespace belay::exir {
 
-// Applies each round to what the one before it left; earlier delegates are ordinary nodes to later
-// partitioners.
+// Applies each round to the result of the previous one. Earlier delegate calls are ordinary nodes
+// to later partitioners.
 //   kFailedPrecondition  an operator that a partitioner asked to preserve, at a node that its
 //                        filter accepts, is neither decomposed nor delegated after the last round;
-//                        lists all such nodes, bodies included. Quantization primitives may stay.
-//   whatever ToBackend returns, or `check` says about what a round gave, annotated with the round
-//   when there are several
+//                        lists all such nodes, subgraphs included. Quantization primitives may
+//                        remain.
+//   errors of ToBackend, and of `check` on the result of a round, annotated with the round if there
+//   are several
 absl::StatusOr<MethodPrograms> ToBackendInSequence(
     const MethodPrograms& methods, absl::Span<const MethodPartitioners> rounds,
     const BackendSet& backends, const ToBackendOptions& options = {},
     const std::function<absl::Status(const MethodPrograms&)>& check = nullptr);
 
-// The operators of a request that are kept: all, or with a filter those that can be kept at some
-// nodes and decomposed at others, as ExecuTorch has it. Those write to nothing, return no aliases,
-// and are not on a list of operators that conversions of dtypes and numbers make.
+// Returns the operators of a request that decomposition keeps. Without a filter: all. With a
+// filter, as in ExecuTorch: only operators that can be kept at some nodes and decomposed at others.
+// Those do not write, return no aliases, and are not always decomposed (kAlwaysDecomposed:
+// operators that dtype and scalar conversions emit).
 std::vector<const OpOverload*> OpsToKeep(const PreservedOps& preserved);
 
-// The check alone.
+// Only the check of ToBackendInSequence for preserved operators that remain.
 absl::Status CheckPreservedOps(const MethodPrograms& methods,
                                const MethodPartitioners& partitioners);
 

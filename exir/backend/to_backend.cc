@@ -37,12 +37,12 @@ std::shared_ptr<const LoweredBackendModule> MakeModule(std::string_view backend_
 struct PlannedMethod {
   const std::string* name;
   const ExportedProgram* program;
-  PartitionResult answer = {};  // the plan points into it
+  PartitionResult answer = {};  // the plan has pointers into it
   MethodPlan plan = {};
   LoweredPartitions lowered = {};  // by position in plan.by_backend
 };
 
-// Lowering is for edge programs (docs/lowering.md rows 11, 12).
+// Lowering requires edge programs (docs/lowering.md rows 11, 12).
 absl::Status VerifyEdgeProgram(const ExportedProgram& program) {
   ABSL_RETURN_IF_ERROR(Verify(program));
   if (program.dialect == IrDialect::kEdge) return absl::OkStatus();
@@ -98,7 +98,7 @@ absl::Status CheckReply(std::string_view backend,
   return absl::OkStatus();
 }
 
-// Gives all partitions for the backend to it, and keeps what it makes of them.
+// Passes all partitions for the backend to it, and stores the results.
 absl::Status LowerBackend(const Backend& backend, std::vector<PlannedMethod>& methods,
                           int threads) {
   MethodPartitions inputs;
@@ -169,7 +169,8 @@ absl::StatusOr<PlannedMethod> PlanMethod(const std::string& name, const Exported
   return method;
 }
 
-// State of all methods by name: who has it, and who writes to it, in the order of the methods.
+// State of all methods by name: the methods that have it and those that write to it, in method
+// order.
 struct StateOfMethods {
   explicit StateOfMethods(const MethodPrograms& methods) {
     for (const auto& [name, program] : methods) {
@@ -183,7 +184,7 @@ struct StateOfMethods {
       }
     }
   }
-  // What a method must know of the others.
+  // Returns the state of the other methods.
   StateElsewhere Elsewhere(const std::string& method) const {
     StateElsewhere elsewhere;
     Add(present, method, elsewhere.present);
@@ -294,7 +295,7 @@ absl::StatusOr<ExportedProgram> ToBackend(const ExportedProgram& program,
 absl::StatusOr<NamedDataOutput> CollectNamedData(const MethodPrograms& methods) {
   NamedDataStore store;
   for (const auto& [name, program] : methods) {
-    // Calls as they stand, then those of the bodies, depth first.
+    // Calls in graph order, then those of the subgraphs, depth first.
     std::vector<GraphId> pending;
     if (program.graphs.size() > 0) pending.push_back(ExportedProgram::kTop);
     while (!pending.empty()) {

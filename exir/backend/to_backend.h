@@ -1,9 +1,9 @@
-// Lowering: replaces partitions of edge programs by delegate calls. Source: docs/lowering.md §1b, §2,
-// §3, §11.
+// Lowering: replaces partitions of edge programs by delegate calls. Source: docs/lowering.md §1b,
+// §2, §3, §11.
 //
-// There is one path for a whole program, one method and many methods. It is all or nothing (on
-// error the inputs are as they were, since callers keep or clone them), deterministic, and
-// independent of the number of threads.
+// Whole programs, one method and several methods use the same implementation. Lowering is
+// deterministic and independent of the number of threads. It is all or nothing: the inputs are
+// const and unchanged on error.
 #ifndef BELAY_EXIR_BACKEND_TO_BACKEND_H_
 #define BELAY_EXIR_BACKEND_TO_BACKEND_H_
 
@@ -21,74 +21,75 @@
 
 namespace belay::exir {
 
-// Name → program, in method order. Names are unique.
+// (name, program) in method order. Names are unique.
 using MethodPrograms = std::vector<std::pair<std::string, ExportedProgram>>;
-// Method → partitioner; methods that are not in it are left as they are.
+// (method, partitioner). Methods that are not listed are not partitioned.
 using MethodPartitioners = std::vector<std::pair<std::string, const Partitioner*>>;
 
-// Why a partitioner did not take a node (PartitionResult::rejections). Names stay while nodes around
-// them go into delegates.
+// Why a partitioner did not delegate a node (PartitionResult::rejections). Names remain valid when
+// surrounding nodes move into delegates.
 struct Refusal {
   std::string method, graph, node;  // Graph::name, Node::name
   std::string reason;
 };
 
 struct ToBackendOptions {
-  // Partitions of one backend may be preprocessed by so many threads; results are committed in
+  // Maximum number of threads that preprocess partitions of one backend. Results are committed in
   // order.
   int threads = 1;
-  // Scoped successor of `validation_disabled()`: skips the checks of the partitioner's answer that
-  // lowering itself does not need.
+  // false: skips the checks of the partitioner's answer that lowering itself does not need. Scoped
+  // successor of `validation_disabled()`.
   bool validate_partitions = true;
-  // Filled with what was probably not meant but has one safe meaning, one line each: a tag that is
-  // not in the map, a constant that stays although it was tagged, or moves to another tag than its
-  // own.
+  // Receives warnings, one line each, about probably unintended input that has one safe
+  // interpretation: a tag that is not in the map, a tagged constant that does not move, or one that
+  // moves to another tag than its own.
   std::vector<std::string>* notes = nullptr;
-  // Gets what each partitioner refused, in the order of the methods.
+  // Receives the nodes that each partitioner rejected, in method order.
   std::vector<Refusal>* refusals = nullptr;
 };
 
-// The whole program to one backend.
+// Lowers the whole program to one backend.
 //   kNotFound            the backend is unknown (checked before any work)
 //   kFailedPrecondition  the program is not of the edge dialect (names the first node; row 11), or
 //                        does not verify
 //   kUnimplemented       the compile specs ask for a device that the backend does not support
-//   whatever the backend's Preprocess returns, annotated
+//   errors of the backend's Preprocess, annotated
 absl::StatusOr<std::shared_ptr<const LoweredBackendModule>> ToBackend(
     std::string_view backend_id, const ExportedProgram& program,
     absl::Span<const CompileSpec> compile_specs, const BackendSet& backends);
 
-// What a partitioner marks, to the backends it names. Partitions of one graph that carry the same
-// tag become one delegate call; bodies of control flow that stays are lowered too. Calls are
-// numbered (ModuleId) by backend, in the order in which the tags first name them, and then in graph
-// order, bodies after the graph that holds them. Nodes that stay keep their order as far as data
-// flow allows.
-//   kNotFound            a backend that a tag names is unknown
+// Lowers the partitions that a partitioner tags to the backends that it names. All nodes of one
+// graph with the same tag become one delegate call. Subgraphs of control flow that is not delegated
+// are lowered too. Delegate calls are numbered (ModuleId) by backend, in the order in which tags
+// first name it, and then in graph order, each graph before its subgraphs. Nodes that are not
+// delegated keep their order as far as data flow allows.
+//   kNotFound            a tag names an unknown backend
 //   kUnimplemented       a tag's compile specs ask for a device that its backend does not support
-//   kInvalidArgument     the partitioner's answer is wrong: tags without a map, an empty tag, a tag
-//                        twice in the map, a tag on a user input, a node tagged twice, a no_copy
-//                        constant with users elsewhere. Names tag, node, user.
+//   kInvalidArgument     the partitioner's answer is invalid: tags without a map, an empty tag, a
+//                        duplicate tag in the map, a tag on a user input, a node tagged twice, or
+//                        a no_copy constant with users elsewhere. Names tag, node and user.
 //   kFailedPrecondition  the program is not of the edge dialect (names the first node), or does not
-//                        verify; a partition is not convex, or two need each
-//                        other: names the tag and prints the path that leaves and re-enters it
+//                        verify; a partition is not convex, or two depend on each other: names the
+//                        tag and prints the path that leaves and re-enters it
 //   kAlreadyExists       two delegates store different bytes under one key
-//   kInternal            a backend's reply does not fit what it was given
-//   whatever a backend returns, annotated with backend, method, partition index and tag
+//   kInternal            a backend's reply does not match its input
+//   errors of a backend, annotated with backend, method, partition index and tag
 absl::StatusOr<ExportedProgram> ToBackend(const ExportedProgram& program,
                                           const Partitioner& partitioner,
                                           const BackendSet& backends,
                                           const ToBackendOptions& options = {});
 
-// The same for several methods at once; backends see all methods together (PreprocessMultimethod).
-//   kInvalidArgument  a partitioner for a method that does not exist, two for one method, a method
-//                     name twice
+// The same for several methods at once. Backends see all methods together (PreprocessMultimethod).
+//   kInvalidArgument  a partitioner for an unknown method, two partitioners for one method, a
+//                     duplicate method name
 absl::StatusOr<MethodPrograms> ToBackend(const MethodPrograms& methods,
                                          const MethodPartitioners& partitioners,
                                          const BackendSet& backends,
                                          const ToBackendOptions& options = {});
 
-// The named data of all delegates that the methods call, equal bytes once, in the order of the
-// calls in the top graph and then in the bodies, depth first (docs/lowering.md row 47).
+// Returns the named data of all delegates that the methods call. Equal bytes are stored once. The
+// order is that of the calls in the top graph and then in the subgraphs, depth first
+// (docs/lowering.md row 47).
 //   kAlreadyExists  two delegates store different bytes under one key; names the method and the
 //                   backend of the later
 absl::StatusOr<NamedDataOutput> CollectNamedData(const MethodPrograms& methods);

@@ -1,4 +1,4 @@
-// Decompositions: what a composite or non-core operator means in terms of others.
+// Decompositions of composite and non-core operators into other operators.
 #ifndef BELAY_EXIR_BUILDER_DECOMPOSITION_TABLE_H_
 #define BELAY_EXIR_BUILDER_DECOMPOSITION_TABLE_H_
 
@@ -12,31 +12,35 @@
 
 namespace belay::exir {
 
-// A composite kernel (exir/op/op_registry.h) without state, as tables have it. Makes the nodes (at the
-// builder's place) and gives one argument per return of the operator: a list for Tensor[]. May use
-// operators that are decomposed in their turn. What the operator returns as an alias of its input
-// must be an alias here (the input itself, or views of it), and what it returns fresh must be fresh
-// (clone), because decomposition comes before functionalization. Errors go to the builder.
+// A stateless composite kernel (exir/op/op_registry.h), for tables. Emits nodes at the builder's
+// insertion point and returns one argument per return of the operator: a list for Tensor[]. May
+// call operators that are decomposed in turn. Errors go to the builder.
+//
+// Decomposition runs before functionalization, so aliasing must match the operator. A result that
+// aliases an input must be the input itself or a view of it; any other result must not alias an
+// input (clone).
 using DecomposeFn = std::vector<Argument> (*)(OpBuilder& b, const OpCall& call);
 
-// A row of a family's table.
+// A row of an operator family's table.
 struct Decomposition {
   std::string_view op;  // "aten.linear.default"; its schema is a row in exir/ops
   DecomposeFn decompose = nullptr;
 };
 
-// What `kernel` makes of the call: as many results as the operator has returns, or none and the
-// builder has failed. Fails before the kernel runs for a list of a wrong length (OpCall::CheckLists),
-// so that a kernel may index lists of as many elements as the schema says; with kInternal when it
-// gives another number of results.
+// Runs `kernel` on the call. Returns one result per return of the operator, or none if the builder
+// has failed. Fails before the kernel runs if a list has a wrong length (OpCall::CheckLists), so
+// kernels may index lists up to the length that the schema gives. Fails with kInternal if the
+// kernel returns another number of results.
 std::vector<Argument> RunDecomposition(const CompositeFn& kernel, OpBuilder& b, const OpCall& call);
 
 // Immutable.
 class DecompositionTable {
  public:
-  // The rows must outlive the table (they are constants). A later row of the same operator counts.
+  // The rows must outlive the table (they are constants). Of several rows for one operator, the
+  // last is used.
   explicit DecompositionTable(absl::Span<const absl::Span<const Decomposition>> families);
-  // Of an edge overload, the row of the one that it wraps; nullptr when there is none.
+  // Returns the row of the operator, for an edge overload the row of its ATen overload; nullptr if
+  // there is none.
   const Decomposition* Find(const OpOverload* op) const;
   // Sorted.
   std::vector<std::string_view> Ops() const;

@@ -17,12 +17,12 @@
 namespace belay::exir {
 namespace {
 
-// Decompositions that use operators that are decomposed, and expressions in expressions.
+// Limit for nested decompositions, and for nested expressions.
 constexpr int kMaxDepth = 32;
 
 bool IsSymbol(const SymExpr& expr) { return expr.kind() == SymExpr::Kind::kSymbol; }
 
-// a and b of `expr` = a * symbol + b, when it is that and a is not zero.
+// Returns a and b if `expr` = a * symbol + b with a != 0.
 std::optional<std::pair<int64_t, int64_t>> LinearIn(const SymExpr& expr, const SymExpr& symbol) {
   const auto at = [&](int64_t value) {
     return expr
@@ -45,7 +45,7 @@ OpBuilder::OpBuilder(ExportedProgram& program, GraphEditor& editor, const Decomp
     : program_(program), editor_(editor), table_(table), symbols_(program) {}
 
 OpBuilder::~OpBuilder() {
-  // Not before: editors of the program's graphs would lose them.
+  // Not earlier: pushing to program_.graphs would invalidate editors of its graphs.
   for (Graph& body : own_bodies_) program_.graphs.push_back(std::move(body));
 }
 
@@ -188,7 +188,7 @@ absl::StatusOr<std::vector<Argument>> OpBuilder::Insert(const OpOverload* op,
   }
   absl::StatusOr<std::vector<MetaValue>> inferred = InferOutputs(graph(), op, arguments, &symbols_);
   if (!inferred.ok()) return inferred.status();
-  // Scalars that are known need no node.
+  // Constant scalars need no node.
   if (op->dialect() == Dialect::kScalar || op->has_trait(kSymbolic)) {
     if (inferred->size() == 1) {
       const MetaValue& result = (*inferred)[0];
@@ -340,7 +340,7 @@ absl::StatusOr<OpBuilder::Definition> OpBuilder::Define(const SymExpr& expr, int
   }
   std::string key = expr.ToString();
   if (const auto known = defined_.find(key); known != defined_.end()) {
-    // What made it may have been replaced since.
+    // The producer may have been erased since.
     if (!known->second.after.valid() || graph().contains(known->second.after)) return known->second;
   }
   Definition result;
@@ -358,7 +358,7 @@ absl::StatusOr<OpBuilder::Definition> OpBuilder::Define(const SymExpr& expr, int
     for (const auto& [function, scalar_op] : kFunctions) {
       if (expr.name() == function) op = scalar_op;
     }
-    // A power is a product.
+    // A power becomes repeated multiplication.
     const std::optional<int64_t> exponent =
         expr.name() == "Pow" ? expr.arguments()[1].AsInt() : std::nullopt;
     if (exponent.has_value() && *exponent >= 2 && *exponent <= kMaxRank &&
@@ -397,7 +397,7 @@ absl::StatusOr<OpBuilder::Definition> OpBuilder::Define(const SymExpr& expr, int
 }
 
 absl::StatusOr<OpBuilder::Definition> OpBuilder::DefineSymbol(const SymExpr& symbol) {
-  // The value, and which of its dimensions; -1 for a scalar.
+  // Finds a value and its dimension; -1 for a scalar.
   const auto find = [&](ValueId value, const auto& accepts) -> std::optional<int64_t> {
     const ValueType& type = graph().value(value).type;
     if (const auto* scalar = std::get_if<SymIntType>(&type)) {
@@ -442,7 +442,7 @@ absl::StatusOr<OpBuilder::Definition> OpBuilder::DefineSymbol(const SymExpr& sym
       graph().name(), "' defines the symbol"));
 }
 
-// --- Questions ---
+// --- Queries ---
 
 TensorMeta OpBuilder::meta(const Argument& tensor) {
   if (!ok()) return {};

@@ -1,5 +1,4 @@
-// Makes operator nodes at a place of a graph, with result types that the operators' meta kernels
-// infer.
+// Inserts operator nodes into a graph; the operators' meta kernels infer the result types.
 //
 //   OpBuilder b(program, editor);
 //   b.MoveTo(node);                                        // inserts before it, as part of it
@@ -8,12 +7,12 @@
 //   Argument z = b.Call("aten.view.default", {y, {b.size(y, 0), -1}});
 //   ABSL_RETURN_IF_ERROR(b.status());
 //
-// Errors stick: the first one is kept, and from then on calls make no nodes, give None, and
-// questions about tensors give float32 without dimensions, so that code which makes nodes need not
-// look at each step.
+// Errors are sticky: the first one is kept. After it, calls emit no nodes and return None, and
+// queries about tensors return a rank-0 float32 tensor. So callers need not check each step.
 //
-// A size that is an expression becomes the value that computes it: a number as it is, else
-// arithmetic on sym_size nodes right after what defines the symbols, made once per graph.
+// A size that is an expression becomes the value that computes it: a literal, or arithmetic on
+// sym_size nodes. These nodes are placed right after the definition of their symbols and created
+// once per graph.
 #ifndef BELAY_EXIR_BUILDER_OP_BUILDER_H_
 #define BELAY_EXIR_BUILDER_OP_BUILDER_H_
 
@@ -35,7 +34,7 @@
 
 namespace belay::exir {
 
-// What a call takes: an argument of the graph, or an expression (or a list of them) that the
+// An argument of a call: an argument of the graph, or an expression (or a list of them) that the
 // builder computes. Lists nest: {x, y} of tensors, {1, size} of sizes.
 class OpArgument {
  public:
@@ -59,66 +58,69 @@ using OpKeywords = std::vector<std::pair<std::string_view, OpArgument>>;
 
 class DecompositionTable;
 
-// Thread-compatible. Only one per graph at a time, because it remembers what it has computed.
+// Thread-compatible. Caches computed sizes, so only one builder may exist per graph at a time.
 class OpBuilder {
  public:
-  // `program` and `editor`, which is of one of its graphs, must outlive the builder. Calls of
-  // operators without a meta kernel are decomposed by the operator's composite kernel, or by `table`.
+  // `program` and `editor` (of one of its graphs) must outlive the builder. Calls of operators
+  // without a meta kernel are decomposed by the operator's composite kernel, or by `table`.
   OpBuilder(ExportedProgram& program, GraphEditor& editor,
             const DecompositionTable* table = nullptr);
   OpBuilder(const OpBuilder&) = delete;
   OpBuilder& operator=(const OpBuilder&) = delete;
   ~OpBuilder();
 
-  // New nodes come before `node` and have its provenance, debug handle and tag.
+  // Inserts further nodes before `node`, with its provenance, debug handle and tag.
   void MoveTo(NodeId node);
-  // New nodes come last, without provenance.
+  // Appends further nodes at the end, without provenance.
   void MoveToEnd();
 
-  // A node of the overload with this name ("aten.add.Tensor"), arguments by position, then by name,
-  // then by default; numbers are spelled as the schema wants them. Gives the result: a list for
-  // Tensor[], None for an operator that returns nothing, the first result when there are several.
-  // Fails with kNotFound for an operator that the registry does not know, kInvalidArgument for
-  // arguments that it does not take, and whatever its meta kernel says. Operators on scalars whose
-  // result is a number make no node. An operator without a meta kernel is decomposed at once.
+  // Emits a node of the overload with this name ("aten.add.Tensor"). Arguments are taken by
+  // position, then by name, then by default; scalars are converted to the types of the schema.
+  // Returns the result: a list for Tensor[], None for an operator that returns nothing, the first
+  // result if there are several. Operators on scalars whose result is a literal emit no node. An
+  // operator without a meta kernel is decomposed immediately.
+  //
+  // Fails with kNotFound for unknown operators, kInvalidArgument for invalid arguments, and the
+  // errors of the meta kernel.
   Argument Call(std::string_view op, std::vector<OpArgument> arguments, OpKeywords keywords = {});
-  // All results.
+  // As Call; returns all results.
   std::vector<Argument> CallAll(std::string_view op, std::vector<OpArgument> arguments,
                                 OpKeywords keywords = {});
   std::vector<Argument> CallAll(const OpOverload* op, std::vector<Argument> arguments);
-  // A body for a higher-order operator: it takes tensors of these types and returns what `make` makes
-  // of them, with a builder for it. The name is a wish. The program has the body when this builder is
-  // gone.
+  // Creates a subgraph for a higher-order operator. Its inputs have these types; its outputs are
+  // the results of `make`, which gets a builder for the subgraph. The name is made unique. The
+  // subgraph is added to the program when this builder is destroyed.
   using MakeBody =
       absl::FunctionRef<std::vector<Argument>(OpBuilder&, const std::vector<Argument>& inputs)>;
   GraphId AddBody(std::string_view name, const std::vector<TensorMeta>& inputs, MakeBody make);
-  // A node of a higher-order operator ("higher_order.scan") whose results have these types.
+  // Emits a node of a higher-order operator ("higher_order.scan") whose results have these types.
   std::vector<Argument> CallHigherOrder(std::string_view op, std::vector<Argument> arguments,
                                         const std::vector<TensorMeta>& results);
-  // Whether the meta kernel accepts the call. Makes nothing (but the values of sizes).
+  // Returns whether the meta kernel accepts the call. Emits no nodes except for values of sizes.
   bool Accepts(std::string_view op, std::vector<OpArgument> arguments, OpKeywords keywords = {});
-  // The value of an expression; a number stays a number.
+  // Returns the value of an expression; a constant expression gives a literal.
   Argument Size(const SymExpr& expr);
   Argument Resolve(const OpArgument& argument);
 
-  // What is known of a value. Of anything but a tensor: an error, and float32 without dimensions.
+  // Returns the metadata of a tensor. For other arguments: fails, and returns a rank-0 float32
+  // tensor.
   TensorMeta meta(const Argument& tensor);
   DType dtype(const Argument& tensor) { return meta(tensor).dtype; }
   int64_t rank(const Argument& tensor) { return meta(tensor).rank(); }
   std::vector<SymInt> sizes(const Argument& tensor) { return meta(tensor).sizes; }
   SymInt size(const Argument& tensor, int64_t dim);  // negative dims count from the end
   bool IsTensor(const Argument& argument) const;
-  // `dim` counted from the start; an error when it is none of a tensor of this rank (a tensor
-  // without dimensions counts as having one).
+  // Returns `dim` counted from the start. Fails if it is out of range for a tensor of this rank
+  // (rank 0 counts as rank 1).
   int64_t WrapDim(int64_t dim, int64_t rank);
-  // The smallest and largest that the expression can be.
+  // Returns the smallest and largest value of the expression.
   SymRange Range(const SymExpr& expr) const { return expr.Range(program_.ranges); }
 
   const absl::Status& status() const { return status_; }
   bool ok() const { return status_.ok(); }
-  // Keeps the first.
+  // Only the first error is kept.
   void Fail(absl::Status status);
-  // kInvalidArgument and kUnimplemented.
+  // Fail with kInvalidArgument and with kUnimplemented.
   void Invalid(std::string_view message);
   void Unsupported(std::string_view message);
 
@@ -126,11 +128,11 @@ class OpBuilder {
   const Graph& graph() const { return editor_.graph(); }
   GraphEditor& editor() { return editor_; }
   const OpRegistry& ops() const { return *program_.ops; }
-  // Whether a call made it since the builder was moved.
+  // Returns whether a call created the value since the last MoveTo.
   bool Made(ValueId value) const { return made_.contains(value); }
 
  private:
-  // Symbols for sizes that only the data decide: u<n>, not yet in the program.
+  // Creates symbols u<n> for data-dependent sizes; the names are unused in the program.
   class Symbols : public SymbolSource {
    public:
     explicit Symbols(ExportedProgram& program) : program_(program) {}
@@ -140,7 +142,7 @@ class OpBuilder {
     ExportedProgram& program_;
     int64_t next_ = -1;
   };
-  // A value and the node after which it exists; invalid for what the graph begins with.
+  // A value and the node after which it exists; invalid if it exists from the start of the graph.
   struct Definition {
     Argument value;
     NodeId after;
@@ -152,8 +154,8 @@ class OpBuilder {
   absl::StatusOr<std::vector<Argument>> TryCall(std::string_view op,
                                                 const std::vector<OpArgument>& arguments,
                                                 const OpKeywords& keywords);
-  // The overload that stands for this ATen one in the program's dialect: in an edge program the
-  // edge overload, of the copying variant for a view.
+  // Returns the overload for this ATen overload in the program's dialect: in an edge program the
+  // edge overload, for a view that of its copying variant.
   const OpOverload* InDialect(const OpOverload* op) const;
   absl::StatusOr<std::vector<Argument>> Insert(const OpOverload* op,
                                                std::vector<Argument> arguments);
@@ -163,20 +165,20 @@ class OpBuilder {
   Definition Compute(std::string_view op, std::vector<Argument> arguments, NodeId after,
                      SymExpr result);
   NodeId Later(NodeId a, NodeId b) const;
-  // The node before which something that needs `after` goes.
+  // Returns the node before which to insert a node that depends on `after`.
   NodeId Behind(NodeId after) const;
 
   ExportedProgram& program_;
   GraphEditor& editor_;
   const DecompositionTable* table_;
-  int depth_ = 0;  // of decompositions that decompose
+  int depth_ = 0;  // nesting depth of decompositions
   NodeId before_;
-  GraphEditor::NewNode like_;  // provenance and the like of what is made
+  GraphEditor::NewNode like_;  // provenance etc. of new nodes
   Symbols symbols_;
   absl::btree_map<std::string, Definition> defined_;  // by expression
   absl::flat_hash_set<ValueId> made_;
   std::vector<Graph> own_bodies_;
-  std::vector<Graph>* bodies_ = &own_bodies_;  // of a builder for a body: those of the outer one
+  std::vector<Graph>* bodies_ = &own_bodies_;  // of a subgraph's builder: those of the outer one
   absl::Status status_;
 };
 

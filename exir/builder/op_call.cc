@@ -11,7 +11,7 @@
 namespace belay::exir {
 namespace {
 
-// What PyTorch expands from one number to all spatial dimensions.
+// Arguments that PyTorch expands from one number to all spatial dimensions.
 bool DescribesWindow(std::string_view name) {
   static constexpr std::string_view kNames[] = {"dilation", "kernel_size", "output_padding",
                                                 "padding", "stride"};

@@ -1,4 +1,4 @@
-// A call that is to be decomposed: the operator's arguments by name.
+// A call to be decomposed: access to the operator's arguments by name.
 #ifndef BELAY_EXIR_BUILDER_OP_CALL_H_
 #define BELAY_EXIR_BUILDER_OP_CALL_H_
 
@@ -12,39 +12,39 @@
 
 namespace belay::exir {
 
-// Reading an argument as what it is not makes the builder fail with kInvalidArgument that names it,
-// and gives an empty value. Names are the schema's. A value; the overload and the builder outlive
-// it.
+// Reading an argument as a wrong type makes the builder fail with kInvalidArgument, which names the
+// argument, and returns an empty value. Argument names are the schema's. A value type; the overload
+// and the builder must outlive it.
 class OpCall {
  public:
-  // Precondition: `op` has a schema, `arguments` has one per schema argument.
+  // Precondition: `op` has a schema, and `arguments` has one element per schema argument.
   OpCall(OpBuilder& builder, const OpOverload* op, std::vector<Argument> arguments)
       : builder_(builder), op_(op), arguments_(std::move(arguments)) {}
 
-  // kInvalidArgument that names the argument for a list whose length the schema says (`int[2]`) and
-  // that has another one. Of what describes a window (stride and the like) one number counts for
-  // all, and none where that is the default; the lengths of other lists of any number (`int[1]
-  // dim`) are the operator's.
+  // Checks the lengths of lists for which the schema gives one (`int[2]`); kInvalidArgument names
+  // the argument. For arguments that describe a window (stride etc.), a single number applies to
+  // all dimensions, and an empty list is allowed if it is the default. Lists of any length (`int[1]
+  // dim`) are checked by the operator.
   absl::Status CheckLists() const;
 
   const OpOverload* op() const { return op_; }
   const std::vector<Argument>& arguments() const { return arguments_; }
-  // As it stands in the call.
+  // The argument as in the call.
   const Argument& operator[](std::string_view name) const;
   bool IsNone(std::string_view name) const { return (*this)[name].is_none(); }
-  // The elements of a list; none for None.
+  // The elements of a list; empty for None.
   std::vector<Argument> List(std::string_view name) const;
-  std::vector<int64_t> Ints(std::string_view name) const;    // numbers only
-  std::vector<SymInt> SymInts(std::string_view name) const;  // computed ones too
-  int64_t Int(std::string_view name) const;                  // a number
+  std::vector<int64_t> Ints(std::string_view name) const;    // literals only
+  std::vector<SymInt> SymInts(std::string_view name) const;  // literals or computed
+  int64_t Int(std::string_view name) const;                  // a literal
   std::optional<int64_t> OptionalInt(std::string_view name) const;
-  SymInt Sym(std::string_view name) const;     // or a computed one
+  SymInt Sym(std::string_view name) const;     // a literal or computed
   double Double(std::string_view name) const;  // ints too
   bool Bool(std::string_view name) const;
   std::string String(std::string_view name) const;
   DType DtypeOr(std::string_view name, DType fallback) const;  // the fallback for None
   MemoryFormat MemoryFormatOr(std::string_view name, MemoryFormat fallback) const;
-  // The argument as it is, or `fallback` for None.
+  // The argument unchanged, or `fallback` for None.
   Argument Or(std::string_view name, Argument fallback) const;
 
  private:

@@ -120,7 +120,7 @@ DType PromotedDtype(OpBuilder& b, const Argument& x, const Argument& y) {
 
 Argument PromotedNumber(OpBuilder& b, const Argument& number, const Argument& tensor) {
   const DType dtype = PromotedDtype(b, number, tensor);
-  // A conversion between integers wraps, and scalar_tensor refuses.
+  // A conversion between integers wraps; scalar_tensor rejects values out of range.
   const bool wraps = number.is<int64_t>() && IsIntegral(dtype, /*include_bool=*/false);
   return Cast(b, ScalarTensor(b, number, wraps ? DType::kInt64 : dtype), dtype);
 }

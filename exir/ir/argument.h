@@ -1,9 +1,9 @@
-// What may stand in an argument of a node or among the outputs of a graph.
+// An argument of a node or an output of a graph.
 //
-// Every kind of docs/pt2-format.md §6 "Argument tags" has a representation: single values and literals
-// are alternatives of their own; every list tag (as_tensors, as_ints, as_sym_ints,
-// as_optional_tensors, as_nested_tensors, as_int_lists, …) is a List of arguments, because an
-// operator's schema, not the tag, says what the elements are.
+// Represents every kind of docs/pt2-format.md §6 "Argument tags". Single values and literals have
+// their own alternatives. Every list tag (as_tensors, as_ints, as_sym_ints, as_optional_tensors,
+// as_nested_tensors, as_int_lists, …) is a List of arguments, because the operator's schema, not
+// the tag, gives the element type.
 #ifndef BELAY_EXIR_IR_ARGUMENT_H_
 #define BELAY_EXIR_IR_ARGUMENT_H_
 
@@ -53,7 +53,8 @@ class Argument {
   Argument(T value) : value_(std::move(value)) {}  // NOLINT
   Argument(int value);                             // NOLINT
   Argument(const char* value);                     // NOLINT
-  // In the .cc: sixteen alternatives cost every file that includes this a tenth of a second otherwise.
+  // Defined in the .cc: inlining the sixteen alternatives costs a tenth of a second in every
+  // including file.
   Argument(const Argument& other);
   Argument(Argument&& other) noexcept;
   Argument& operator=(const Argument& other);
@@ -82,19 +83,19 @@ class Argument {
   Variant value_;
 };
 
-// Calls `fn` for each value (or its mutable reference) in `argument`, in order, lists and
-// dictionaries included.
+// Calls `fn` for each value (or its mutable reference) in `argument`, in order, including those in
+// lists and dictionaries.
 void ForEachValue(const Argument& argument, const std::function<void(ValueId)>& fn);
 void ForEachValueRef(Argument& argument, const std::function<void(ValueId&)>& fn);
 void ForEachGraph(const Argument& argument, const std::function<void(GraphId)>& fn);
 
-// What a call that leaves `argument` out passes: its default, with ints made floats where the type
-// is float and a lone element of a list repeated as often as the schema says. None when it has no
-// default.
+// Returns the value of an argument that a call omits: its schema default. Ints become floats if the
+// type is float, and a single element of a list is repeated to the schema's length. None if there
+// is no default.
 Argument DefaultArgument(const SchemaArgument& argument);
 
-// The arguments of a call in the schema's order: what is `given`, by name, and DefaultArgument of the
-// others. What the operator does not take is passed over.
+// Returns the arguments of a call in schema order: those `given` by name, and DefaultArgument of
+// the others. Names that the schema does not have are ignored.
 std::vector<Argument> ArgumentsByName(const FunctionSchema& schema,
                                       std::vector<std::pair<std::string_view, Argument>> given);
 

@@ -137,7 +137,7 @@ bool GivesOutput(const SchemaType& type, const Graph& graph, const NodeOutput& o
       case BaseType::kScalar:
         return IsRealNumber(kind);
       default:
-        return true;  // nothing that an archive has a type for
+        return true;  // archives have no type for other kinds
     }
   };
   if (output.kind == NodeOutput::Kind::kNone)

@@ -1,4 +1,4 @@
-// Whether an argument is one that a schema's type takes.
+// Checks arguments against schema types.
 #ifndef BELAY_EXIR_IR_ARGUMENT_KIND_H_
 #define BELAY_EXIR_IR_ARGUMENT_KIND_H_
 
@@ -9,19 +9,21 @@
 
 namespace belay::exir {
 
-// A value counts by its type: a symbolic integer is an int wherever a number may be symbolic, which
-// is everywhere (schema.h). Beyond the letter of the schema, as PyTorch and its exporter do:
-//   - numbers stand for tensors (add.Tensor(x, 2)),
-//   - ints stand for floats,
-//   - a lone element stands for a list of declared length.
+// Returns whether a schema type accepts the argument. A value counts by its type: a symbolic
+// integer is an int wherever a number may be symbolic, which is everywhere (schema.h). More
+// permissive than the schema, as PyTorch and its exporter are:
+//   - numbers are accepted for tensors (add.Tensor(x, 2)),
+//   - ints are accepted for floats,
+//   - a single element is accepted for a list of declared length.
 // Precondition: the values in `argument` are of `graph`.
 bool TakesArgument(const SchemaType& type, const Graph& graph, const Argument& argument);
 
-// Whether an output of this kind and these types of values is what a return of this type gives:
-// lists for lists, symbolic scalars for numbers, and for tensors also nothing (undefined tensors).
+// Returns whether an output of this kind with these types of values matches a return of this type:
+// lists for lists, symbolic scalars for numbers. For tensors, no value is also accepted (undefined
+// tensors).
 bool GivesOutput(const SchemaType& type, const Graph& graph, const NodeOutput& output);
 
-// "tensor", "int", "list", …: the kind, for messages.
+// Returns the kind for messages: "tensor", "int", "list", ….
 std::string ArgumentKindName(const Graph& graph, const Argument& argument);
 
 }  // namespace belay::exir

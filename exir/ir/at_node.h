@@ -1,4 +1,4 @@
-// Errors that name the node at which they came up.
+// Annotates errors with a node.
 #ifndef BELAY_EXIR_IR_AT_NODE_H_
 #define BELAY_EXIR_IR_AT_NODE_H_
 
@@ -7,8 +7,7 @@
 
 namespace belay::exir {
 
-// The error, followed by the line "  at <DescribeNode(graph, node)>". What is no error stays as it
-// is.
+// Appends the line "  at <DescribeNode(graph, node)>" to an error. Returns OK unchanged.
 absl::Status AtNode(const absl::Status& status, const Graph& graph, NodeId node);
 
 }  // namespace belay::exir

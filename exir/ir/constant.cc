@@ -17,8 +17,8 @@
 namespace belay::exir {
 namespace {
 
-// A copy of a tensor that repeats its elements (strides of 0) may be larger than the bytes that it
-// comes from; this is the most that a few bytes may be blown up to where there is no budget.
+// Limit for the dense copy of a tensor with repeated elements (strides of 0), which may be much
+// larger than its storage. Applies without a budget.
 constexpr uint64_t kMaxExpandedBytes = uint64_t{1} << 32;
 
 template <class T>
@@ -39,7 +39,7 @@ ConstantTensor MakeScalar(DType dtype, T value) {
   return *std::move(tensor);
 }
 
-// Copies `count` elements that lie `stride` elements apart to consecutive places.
+// Copies `count` elements with a distance of `stride` elements to contiguous memory.
 void CopyRow(const std::byte* from, std::byte* to, int64_t count, int64_t stride, size_t size) {
   if (stride == 1) {
     std::memcpy(to, from, static_cast<size_t>(count) * size);
@@ -152,7 +152,7 @@ ConstantTensor ConstantTensor::ScalarInt(DType dtype, int64_t value) {
 }
 
 TensorView ConstantTensor::view() const {
-  // The pointer of a tensor without elements stays inside the storage, whatever its offset says.
+  // For tensors without elements the pointer stays inside the storage, regardless of the offset.
   int64_t count = 1;
   for (int64_t size : sizes_) count = size == 0 ? 0 : count;
   const size_t offset = count == 0 ? 0 : static_cast<size_t>(storage_offset_) * DTypeSize(dtype_);
@@ -187,7 +187,7 @@ absl::StatusOr<Storage> ConstantTensor::Dense(absl::Span<const uint8_t> order) c
                      bytes, " bytes, but at most ", kMaxExpandedBytes, " may come from the ",
                      storage_.bytes.size(), " bytes of its storage"));
   }
-  // Who copies many tensors that show the same few bytes is stopped, too.
+  // Also limits repeated expansion of the same few bytes.
   if (Budget* budget = Budget::Current()) {
     ABSL_RETURN_IF_ERROR(budget->TakeBytes(
         bytes, absl::StrCat("a dense copy of ", DTypeShortName(dtype_), FormatSizes(sizes_))));
@@ -195,7 +195,7 @@ absl::StatusOr<Storage> ConstantTensor::Dense(absl::Span<const uint8_t> order) c
   ABSL_ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::Create(bytes));
   auto owner = std::make_shared<const AlignedBuffer>(std::move(buffer));
   std::byte* to = owner->data();
-  // The innermost dimension is a row; the others are walked.
+  // The innermost dimension is copied as a row; the others are iterated.
   const int64_t row = sizes.empty() ? 1 : sizes.back();
   const int64_t stride = sizes.empty() ? 1 : strides.back();
   if (!sizes.empty()) {

@@ -1,4 +1,4 @@
-// Constant tensors: immutable bytes that several tensors, programs and threads may share.
+// Constant tensors: immutable bytes shared by tensors, programs and threads.
 #ifndef BELAY_EXIR_IR_CONSTANT_H_
 #define BELAY_EXIR_IR_CONSTANT_H_
 
@@ -15,23 +15,23 @@
 
 namespace belay::exir {
 
-// Bytes and whoever keeps them alive (a mapped archive, a buffer). Two tensors share storage when
-// the data pointers are equal.
+// Bytes and their owner (a mapped archive, a buffer). Two tensors share storage if the data
+// pointers are equal.
 struct Storage {
   std::shared_ptr<const void> owner;
   absl::Span<const std::byte> bytes;
 
   static Storage Own(std::vector<std::byte> bytes);
-  // Zeros, aligned to a page, that take address space but no memory. kResourceExhausted when there
-  // is not so much.
+  // Returns page-aligned zeros that use address space but no memory. kResourceExhausted if the
+  // address space is too small.
   static absl::StatusOr<Storage> Zeros(uint64_t bytes);
 };
 
-// A view into a storage. Every constructor checks that all elements lie inside it.
+// A view of a storage. Every factory checks that all elements are inside it.
 class ConstantTensor {
  public:
-  // kInvalidArgument when a size, stride or offset is negative; kOutOfRange when an element lies
-  // outside the storage. Strides and offset are in elements.
+  // kInvalidArgument if a size, stride or offset is negative; kOutOfRange if an element is outside
+  // the storage. Strides and offset are in elements.
   static absl::StatusOr<ConstantTensor> Create(DType dtype, Sizes sizes, Strides strides,
                                                int64_t storage_offset, Storage storage);
   // Row-major contiguous, from the start of the storage.
@@ -45,15 +45,15 @@ class ConstantTensor {
   const Strides& strides() const { return strides_; }
   int64_t storage_offset() const { return storage_offset_; }
   const Storage& storage() const { return storage_; }
-  // Read-only by contract although TensorView's pointer is not const. Unaligned storage is
-  // possible: readers that need alignment use Dense().
+  // Read-only by contract although TensorView's pointer is not const. The storage may be unaligned;
+  // readers that need alignment use Dense().
   TensorView view() const;
   bool is_contiguous() const { return IsContiguous(sizes_, strides_); }
-  // The elements in row-major order (empty `order`), or in `order`, a dim order: the storage's own
-  // bytes when they are that already and aligned to the element size, else a copy.
-  //   kInvalidArgument    `order` is no permutation of the dimensions
-  //   kResourceExhausted  no memory for the copy, or an expanded tensor that would be blown up
-  //                       beyond 4 GiB
+  // Returns the elements in row-major order (empty `order`), or in dim order `order`. Returns the
+  // storage's own bytes if they are already in this order and aligned to the element size;
+  // otherwise a copy.
+  //   kInvalidArgument    `order` is not a permutation of the dimensions
+  //   kResourceExhausted  no memory for the copy, or an expanded tensor would exceed 4 GiB
   absl::StatusOr<Storage> Dense(absl::Span<const uint8_t> order = {}) const;
 
  private:

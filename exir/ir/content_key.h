@@ -1,4 +1,4 @@
-// Bytes as the key of a hash table.
+// A hash table key for byte strings.
 #ifndef BELAY_EXIR_IR_CONTENT_KEY_H_
 #define BELAY_EXIR_IR_CONTENT_KEY_H_
 
@@ -11,8 +11,8 @@
 
 namespace belay::exir {
 
-// Equal where the bytes are. They are hashed once, when the key is made, at the speed of memory, and
-// compared where hashes are equal; whoever holds the key keeps them alive.
+// Two keys are equal if their bytes are equal. Hashes the bytes once, at construction, at memory
+// speed; compares bytes only if the hashes are equal. Does not own the bytes.
 class ContentKey {
  public:
   explicit ContentKey(const Storage& storage)
@@ -31,7 +31,7 @@ class ContentKey {
   }
 
  private:
-  // Not std::string_view, which Abseil may hash by the standard library's slower function.
+  // Not std::string_view, which Abseil may hash by the slower function of the standard library.
   absl::string_view bytes_;
   size_t hash_;
 };

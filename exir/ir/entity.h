@@ -10,7 +10,7 @@
 
 namespace belay::exir {
 
-// An index that can't be taken for one of another kind. Default-constructed ids are invalid.
+// A typed index; ids of different kinds do not convert. Default-constructed ids are invalid.
 template <class Tag>
 class Id {
  public:

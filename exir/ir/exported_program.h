@@ -1,5 +1,5 @@
-// A program: graphs, signature, constants, ranges of symbols, and lowered modules. The unit that
-// every stage takes and gives.
+// A program: graphs, signature, constants, symbol ranges, and lowered modules. Input and output of
+// every stage.
 #ifndef BELAY_EXIR_IR_EXPORTED_PROGRAM_H_
 #define BELAY_EXIR_IR_EXPORTED_PROGRAM_H_
 
@@ -21,17 +21,17 @@ namespace belay::exir {
 
 struct LoweredBackendModule;  // exir/ir/lowered_backend_module.h
 
-// Which operators may stand in the graphs (docs/pt2-format.md §13).
+// Determines which operators the graphs may contain (docs/pt2-format.md §13).
 enum class IrDialect : uint8_t { kTraining, kAten, kEdge };
 std::string_view IrDialectName(IrDialect dialect);  // "TRAINING", "ATEN", "EDGE"
 
 // Tensors by fully qualified name.
 using ConstantMap = absl::btree_map<std::string, ConstantTensor>;
 
-// Move-only; Clone() copies graphs and maps and shares all bytes and lowered modules. Nothing in it
-// points into it, so it may be moved freely. Thread-compatible.
+// Move-only; Clone() copies graphs and maps and shares all bytes and lowered modules. Contains no
+// pointers into itself, so it may be moved freely. Thread-compatible.
 struct ExportedProgram {
-  // In the .cc, so that files that only read programs do not compile them.
+  // Defined in the .cc, so that files that only read programs do not compile it.
   explicit ExportedProgram(const OpRegistry* ops);
   ExportedProgram(ExportedProgram&& other) noexcept;
   ExportedProgram& operator=(ExportedProgram&& other) noexcept;
@@ -42,29 +42,30 @@ struct ExportedProgram {
   const Graph& top() const { return graphs[kTop]; }
   Graph& top() { return graphs[kTop]; }
 
-  // The tensor behind an input of kind parameter, buffer or tensor constant; nullptr when there is
-  // none. Looks into the map that the spec says first, then into the other (docs/pt2-format.md §4).
+  // Returns the tensor of an input of kind parameter, buffer or tensor constant; nullptr if there
+  // is none. Searches the map that the spec selects first, then the other (docs/pt2-format.md §4).
   const ConstantTensor* FindConstant(const InputSpec& spec) const;
-  // The position among the top graph's inputs of the value; nullopt when it is none.
+  // Returns the position of the value among the top graph's inputs; nullopt if it is not an input.
   std::optional<size_t> InputIndex(ValueId value) const;
-  // Drops the bodies that no node refers to any more (V7 of the verifier) and renumbers the others,
-  // keeping their order. Returns how many. Precondition: there is a top graph. O(program).
+  // Erases the subgraphs that no node refers to (V7 of the verifier) and renumbers the others,
+  // keeping their order. Returns the number of erased graphs. Precondition: there is a top graph.
+  // O(program).
   size_t EraseUnusedBodies();
 
   const OpRegistry* ops;  // outlives the program
   IrDialect dialect = IrDialect::kAten;
   PrimaryMap<GraphId, Graph>
-      graphs;  // [0] is the top graph; the others are bodies of higher-order operators
+      graphs;  // [0] is the top graph; the others are subgraphs of higher-order operators
   GraphSignature signature;
   ConstantMap state_dict;  // parameters and persistent buffers
   ConstantMap constants;   // tensor constants and non-persistent buffers
   SymRanges ranges;        // by symbol; a symbol without entry is [0, ∞)
-  // Trace-time values of symbols, where the archive gives them.
+  // Trace-time values of symbols, if the archive gives them.
   absl::btree_map<std::string, int64_t> hints;
   // Pytree specs of the call as the archive has them (docs/pt2-format.md §12); "" when unknown.
   std::string in_spec, out_spec;
-  // Python expressions over the inputs that the exporter assumed; for people (docs/pt2-format.md §14
-  // item 28).
+  // Python expressions over the inputs that the exporter assumed; informational (docs/pt2-format.md
+  // §14 item 28).
   std::vector<std::string> guards;
   PrimaryMap<ModuleId, std::shared_ptr<const LoweredBackendModule>> lowered_modules;
 

@@ -43,7 +43,7 @@ struct CustomObjectType {
 struct TokenType {
   bool operator==(const TokenType&) const = default;
 };
-// A graph input that was specialized at export: it takes exactly this value (docs/pt2-format.md §8
+// A graph input that was specialized at export: it accepts only this value (docs/pt2-format.md §8
 // constant_input).
 struct ConstantType {
   std::variant<None, int64_t, double, bool, std::string> value;
@@ -53,11 +53,11 @@ using ValueType = std::variant<TensorMeta, SymIntType, SymFloatType, SymBoolType
                                TokenType, ConstantType>;
 
 struct Value {
-  std::string name;  // for people; unique in its graph
+  std::string name;  // for display; unique in its graph
   ValueType type;
   NodeId producer;  // invalid for a graph input
-  // One entry per place in which a node uses it (a node that uses it twice is in it twice), in no
-  // particular order. Uses as a graph output are not in it.
+  // One entry per use by a node (a node that uses it twice is listed twice), in no particular
+  // order. Does not include uses as graph output.
   std::vector<NodeId> users;
 
   const TensorMeta* tensor() const { return std::get_if<TensorMeta>(&type); }
@@ -78,7 +78,7 @@ struct NodeOutput {
   bool operator==(const NodeOutput&) const = default;
 };
 
-// Where a node comes from. Texts are shared between nodes and never null-checked: empty means
+// The source location of a node. Strings are shared between nodes and never null: empty means
 // unknown.
 struct Provenance {
   std::shared_ptr<const std::string>
@@ -91,15 +91,15 @@ struct Provenance {
       function;  // the function of torch that was called: "builtin_function_or_method.linear"
   std::shared_ptr<const std::string>
       origin;  // name of the oldest `from_node` ancestor with its graph id: "relu@1397"
-  // "model.py:12"; "" when unknown.
+  // "model.py:12"; "" if unknown.
   std::string ToString() const;
   friend bool operator==(const Provenance& a, const Provenance& b);
 };
 
 struct Node {
-  std::string name;  // for people; unique among the graph's nodes
+  std::string name;  // for display; unique among the graph's nodes
   const OpOverload* target = nullptr;
-  // With a schema: one per schema argument, defaults filled in. Without: as many as the call has.
+  // With a schema: one per schema argument, including defaults. Without: as many as the call has.
   std::vector<Argument> arguments;
   // Only for targets without a schema: the names of `arguments` ("" for positional ones).
   std::vector<std::string> argument_names;
@@ -108,19 +108,19 @@ struct Node {
   int64_t debug_handle = 0;    // 0: none yet (docs/lowering.md §4.1)
   std::string delegation_tag;  // "": not tagged
 
-  // The argument that the operator calls so (OpOverload::ArgumentIndex); None when it has none of
-  // the name, or the call is shorter.
+  // Returns the argument with this name (OpOverload::ArgumentIndex); None if the operator has no
+  // such argument or the call is shorter.
   const Argument& argument(std::string_view argument_name) const;
-  // The same where it is a value; nullptr where it is something else.
+  // The same if it is a value; nullptr otherwise.
   const ValueId* value_argument(std::string_view argument_name) const {
     return argument(argument_name).get_if<ValueId>();
   }
-  // The first argument, what most operators compute their result of: `self`, `input`, `tensors`. None
-  // for a call without arguments.
+  // Returns the first argument, the main operand of most operators: `self`, `input`, `tensors`.
+  // None for a call without arguments.
   const Argument& operand() const;
 
-  // The produced values in order, lists opened: position k here is what external contracts call
-  // getitem index k.
+  // Returns the produced values in order, with lists flattened. Position k is getitem index k in
+  // external contracts.
   std::vector<ValueId> results() const;
 };
 
@@ -128,7 +128,7 @@ struct Node {
 
 class Graph {
  public:
-  // In the .cc, so that files that only read graphs do not compile them.
+  // Defined in the .cc, so that files that only read graphs do not compile it.
   Graph();
   Graph(const Graph& other);
   Graph(Graph&& other) noexcept;
@@ -151,14 +151,15 @@ class Graph {
   size_t value_id_limit() const { return values_.size(); }
 
   // Execution order.
-  NodeId first() const { return first_; }  // invalid when there is none
+  NodeId first() const { return first_; }  // invalid if the graph is empty
   NodeId last() const { return last_; }
   NodeId next(NodeId id) const { return nodes_[id].next; }
   NodeId previous(NodeId id) const { return nodes_[id].previous; }
   class NodeRange;
   NodeRange nodes() const;  // for (NodeId id : graph.nodes()); the graph must not change meanwhile
   std::vector<NodeId> NodeList() const;
-  // A number for each live node that grows in execution order, for comparing positions. O(nodes).
+  // Returns a number for each live node, increasing in execution order, for comparing positions.
+  // O(nodes).
   SecondaryMap<NodeId, uint32_t> Positions() const;
 
   bool IsInput(ValueId id) const { return !values_[id].producer.valid(); }
@@ -166,7 +167,7 @@ class Graph {
 
  private:
   friend class GraphEditor;
-  friend class GraphBreaker;  // in the verifier's test: makes what no editor makes
+  friend class GraphBreaker;  // in the verifier's test: creates invalid graphs
   struct Entry {
     Node node;
     NodeId previous, next;

@@ -42,7 +42,7 @@ void GraphEditor::SetName(std::string name) { graph_.name_ = std::move(name); }
 
 // --- Names ---
 
-// A name that is free for values (`value`) and nodes (`node`).
+// Returns a name that is unused by values (if `value`) and nodes (if `node`).
 std::string GraphEditor::Unique(std::string_view wish, bool value, bool node) {
   std::string name(wish);
   const auto is_free = [&](const std::string& candidate) {
@@ -56,7 +56,7 @@ std::string GraphEditor::Unique(std::string_view wish, bool value, bool node) {
   do {
     candidate = absl::StrCat(name, "_", suffix++);
   } while (!is_free(candidate));
-  // The candidate itself is not taken yet; the next search starts with it.
+  // The candidate itself is unused; the next search starts with it.
   names_[name].next_suffix = suffix - 1;
   return candidate;
 }
@@ -76,7 +76,7 @@ void GraphEditor::RenameValue(ValueId value, std::string_view wish) {
 
 // --- Values ---
 
-// `name` must be free for values.
+// Precondition: `name` is unused by values.
 ValueId GraphEditor::NewValue(std::string name, ValueType type, NodeId producer) {
   names_[name].value = true;
   Value value;
@@ -86,8 +86,8 @@ ValueId GraphEditor::NewValue(std::string name, ValueType type, NodeId producer)
   return graph_.values_.push_back(std::move(value));
 }
 
-// Gives the name back and frees what the value holds. The producer stays: the value does not turn
-// into an input.
+// Releases the name and the memory of the value. The producer is kept, so that the value does not
+// look like an input.
 void GraphEditor::FreeValue(ValueId value) {
   ABSL_DCHECK(!IsUsed(value));
   Value& v = graph_.values_[value];
@@ -326,7 +326,7 @@ void GraphEditor::SetArguments(NodeId node, std::vector<Argument> arguments,
   for (const Argument& argument : n.arguments) AddUses(node, argument);
 }
 
-// Replaces in a part of an argument of `node`, or of the outputs when `node` is invalid.
+// Replaces in a part of an argument of `node`, or of the graph outputs if `node` is invalid.
 size_t GraphEditor::ReplaceIn(NodeId node, Argument& argument, ValueId from, const Argument& to) {
   size_t count = 0;
   if (const ValueId* value = argument.get_if<ValueId>()) {

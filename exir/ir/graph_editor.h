@@ -1,5 +1,5 @@
-// The only way to change a graph. Keeps use lists, order and unique names; everything else is the
-// verifier's business.
+// The only way to change a graph. Maintains use lists, order and unique names; all other invariants
+// are checked by the verifier.
 #ifndef BELAY_EXIR_IR_GRAPH_EDITOR_H_
 #define BELAY_EXIR_IR_GRAPH_EDITOR_H_
 
@@ -12,28 +12,31 @@
 
 namespace belay::exir {
 
-// Operations are O(size of what they touch), independent of the graph's size, except where said;
-// making an editor is O(graph). Preconditions are on ids being live. `graph` must outlive the
-// editor, and only one editor may exist for it at a time. Names are wishes everywhere: values get
-// one that no other value has, nodes one that no other node has ("x" becomes "x_1", …); a value
-// whose wish is its node's shares the name that the node gets. Ids are never reused, names are.
+// Operations are O(size of what they change), independent of the graph's size, unless noted;
+// constructing an editor is O(graph). Precondition everywhere: ids are live. `graph` must outlive
+// the editor, and only one editor may exist for it at a time.
+//
+// Requested names are made unique ("x" becomes "x_1", …): a value's among the values, a node's
+// among the nodes. A value whose requested name is that of its node gets the node's final name. Ids
+// are never reused, names are.
 class GraphEditor {
  public:
   explicit GraphEditor(Graph& graph);
   const Graph& graph() const { return graph_; }
 
   void SetName(std::string name);
-  // A name that neither a value nor a node has: `wish`, or `wish_1`, `wish_2`, … Reserves nothing.
+  // Returns a name that neither a value nor a node has: `wish`, or `wish_1`, `wish_2`, … Does not
+  // reserve it.
   std::string UniqueName(std::string_view wish);
 
-  // Values without a producer. The name is made unique.
+  // Adds a value without a producer. The name is made unique.
   ValueId AddInput(std::string_view name, ValueType type);
   ValueId InsertInput(size_t position, std::string_view name, ValueType type);
   // Precondition: no users and not an output. O(inputs), as InsertInput.
   void EraseInput(ValueId value);
 
   struct NewNode {
-    std::string name;  // wish
+    std::string name;  // requested name
     const OpOverload* target = nullptr;
     std::vector<Argument> arguments;
     std::vector<std::string> argument_names = {};
@@ -43,16 +46,16 @@ class GraphEditor {
   };
   struct NewOutput {
     NodeOutput::Kind kind = NodeOutput::Kind::kValue;
-    std::vector<std::pair<std::string, ValueType>> values;  // name wishes and types
+    std::vector<std::pair<std::string, ValueType>> values;  // requested names and types
   };
-  // Inserts before `before`; at the end when `before` is invalid. Values are created for the
+  // Inserts a node before `before`; at the end if `before` is invalid. Creates the values of the
   // outputs.
   NodeId InsertNode(NodeId before, NewNode node, std::vector<NewOutput> outputs);
-  // One output that is a value named like the node. Returns the value.
+  // Inserts a node with one output, a value with the node's name. Returns the value.
   ValueId InsertOp(NodeId before, NewNode node, ValueType type);
   // Precondition: no result has users or is an output.
   void EraseNode(NodeId node);
-  void MoveBefore(NodeId node, NodeId before);  // at the end when `before` is invalid
+  void MoveBefore(NodeId node, NodeId before);  // at the end if `before` is invalid
   // Rearranges all nodes. Precondition: `order` is a permutation of the live nodes. O(nodes).
   void Reorder(const std::vector<NodeId>& order);
 
@@ -63,32 +66,33 @@ class GraphEditor {
   void SetDelegationTag(NodeId node, std::string tag);
   void SetDebugHandle(NodeId node, int64_t handle);
   void SetProvenance(NodeId node, Provenance provenance);
-  // Replaces the k-th output by one without values. Precondition: its values are unused.
+  // Makes the k-th output one without values (kNone). Precondition: its values are unused.
   void DropOutput(NodeId node, size_t k);
 
   void SetType(ValueId value, ValueType type);
   void RenameValue(ValueId value, std::string_view wish);
-  // In all nodes and in the outputs. Returns the number of places. A `from` inside `to` stays.
+  // Replaces uses in all nodes and graph outputs. Returns the number of uses. A `from` inside `to`
+  // is kept.
   size_t ReplaceAllUses(ValueId from, Argument to);
-  // In one node only.
+  // Replaces uses in one node only.
   size_t ReplaceUsesIn(NodeId node, ValueId from, Argument to);
   void SetOutputs(std::vector<Argument> outputs);
 
-  // Erases nodes without side effects (kSideEffect, mutable schemas, higher-order and delegate
-  // calls, operators that return nothing) whose results are unused, from the end to the start.
-  // O(nodes). Returns how many. Opaque operators are kept.
+  // Erases nodes with unused results and without side effects, from the end to the start. Kept as
+  // nodes with side effects: kSideEffect, mutable schemas, higher-order and delegate calls,
+  // operators that return nothing, opaque operators. Returns the number of erased nodes. O(nodes).
   size_t EraseDeadNodes();
 
  private:
-  // Where each node stands in a long list of users, so that one entry is found and removed at once.
-  // Short lists are searched.
+  // Positions of each node in a long list of users, to find and remove an entry in O(1). Short
+  // lists are searched.
   struct UseIndex {
     absl::flat_hash_map<NodeId, std::vector<uint32_t>> positions;  // of the entries of a node
     std::vector<uint32_t>
         slots;  // parallel to the users: the entry's index in its node's `positions`
   };
   struct NameState {
-    bool value = false, node = false;  // in use for one
+    bool value = false, node = false;  // whether an entity has the name
     uint32_t next_suffix = 1;
   };
 
@@ -106,7 +110,7 @@ class GraphEditor {
 
   Graph& graph_;
   absl::flat_hash_map<std::string, NameState> names_;
-  absl::flat_hash_map<ValueId, uint32_t> output_uses_;  // places in the graph's outputs
+  absl::flat_hash_map<ValueId, uint32_t> output_uses_;  // number of uses as graph outputs
   absl::flat_hash_map<ValueId, UseIndex> use_indices_;
 };
 

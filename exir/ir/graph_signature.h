@@ -1,4 +1,4 @@
-// What each input and output of a program's top graph is. Source: docs/pt2-format.md §8.
+// The kind of each input and output of a program's top graph. Source: docs/pt2-format.md §8.
 #ifndef BELAY_EXIR_IR_GRAPH_SIGNATURE_H_
 #define BELAY_EXIR_IR_GRAPH_SIGNATURE_H_
 
@@ -37,7 +37,8 @@ std::optional<InputKind> InputKindFromName(std::string_view name);
 std::optional<OutputKind> OutputKindFromName(std::string_view name);
 bool NamesTensor(InputKind kind);  // parameters, buffers and tensor constants
 bool IsMutation(OutputKind kind);  // of a buffer, a parameter or a user input
-// Of a buffer or a parameter: the program's own tensors, whose new value no caller receives.
+// Of a buffer or a parameter: the program's own tensors, whose new value is not returned to
+// callers.
 bool IsStateMutation(OutputKind kind);
 
 // Parallel to the top graph's inputs.
@@ -64,7 +65,8 @@ struct GraphSignature {
   bool operator==(const GraphSignature&) const = default;
 };
 
-// The names of the buffers and parameters that the program writes to, as views of `signature`.
+// Returns the names of the buffers and parameters that the program writes to, as views of
+// `signature`.
 absl::btree_set<std::string_view> MutatedState(const GraphSignature& signature);
 
 }  // namespace belay::exir

@@ -32,8 +32,8 @@ MetaValue TypeToMetaValue(const ValueType& type) {
   return None{};
 }
 
-// Placeholder symbols for sizes that only data decide: their names never reach a program, because
-// RefreshLayouts keeps the sizes that the program has.
+// Creates placeholder symbols for data-dependent sizes. Their names never reach a program, because
+// RefreshLayouts keeps the sizes of the program.
 class AnonymousSymbols : public SymbolSource {
  public:
   SymExpr Fresh(SymRange) override { return SymExpr::Symbol(absl::StrCat("anonymous", next_++)); }
@@ -42,7 +42,7 @@ class AnonymousSymbols : public SymbolSource {
   int next_ = 0;
 };
 
-// Whether the inferred tensor contradicts the declared one.
+// Returns whether the inferred tensor contradicts the declared one.
 bool Contradicts(const TensorMeta& declared, const TensorMeta& inferred) {
   if (declared.dtype != inferred.dtype || declared.rank() != inferred.rank()) return true;
   for (int d = 0; d < declared.rank(); ++d) {
@@ -63,7 +63,7 @@ absl::StatusOr<bool> RefreshValue(GraphEditor& editor, NodeId node, ValueId valu
                       PrintType(*declared), ", its operator gives ", PrintType(*meta))),
                   editor.graph(), node);
   }
-  // The order of the dimensions is inferred, the sizes are the program's.
+  // Uses the inferred dim order with the sizes of the program.
   const absl::StatusOr<DimOrder> order = DimOrderOf(*meta);
   if (!order.ok()) return false;
   TensorMeta updated = TensorMeta::Dense(declared->dtype, declared->sizes, *order);

@@ -1,4 +1,4 @@
-// Runs an operator's meta kernel on a node: what shapes, dtypes and strides its results have.
+// Runs an operator's meta kernel on a node to infer shapes, dtypes and strides of its results.
 #ifndef BELAY_EXIR_IR_INFER_H_
 #define BELAY_EXIR_IR_INFER_H_
 
@@ -10,27 +10,28 @@
 
 namespace belay::exir {
 
-// The argument as a meta kernel sees it. kUnimplemented for kinds that no operator with a schema
-// takes (graphs, modules).
+// Converts an argument for a meta kernel. kUnimplemented for kinds that no operator with a schema
+// accepts (graphs, modules).
 absl::StatusOr<MetaValue> ToMetaValue(const Graph& graph, const Argument& argument);
 
-// One per return of the operator; a list for Tensor[].
+// Returns one value per return of the operator; a list for Tensor[].
 //   kUnimplemented  the operator has no meta kernel
-//   whatever the meta kernel returns, annotated with the node
-// `symbols` may be null when no result has a size that only data decide.
+//   errors of the meta kernel, annotated with the node
+// `symbols` may be null if no result has a data-dependent size.
 absl::StatusOr<std::vector<MetaValue>> InferOutputs(const Graph& graph, const OpOverload* target,
                                                     const std::vector<Argument>& arguments,
                                                     SymbolSource* symbols);
 
-// The type of a value that is this result. Precondition: not none and not a list.
+// Returns the type of a value for this result. Precondition: neither none nor a list.
 ValueType ToValueType(const MetaValue& value);
 
 // Replaces the strides of each node's results by those that the meta kernel infers, in execution
-// order in all graphs, so that changed operators (views made copies) are followed by right layouts.
-// Dtypes and sizes stay as they are: they are compared, and a difference is kInvalidArgument (an
-// archive may declare what it wants) naming the node, both types and the operator. Sizes are
-// compared where both are numbers. Nodes without a meta kernel keep their types. Returns whether a
-// type changed. O(nodes).
+// order in all graphs, so that layouts are correct after operators change (views replaced by
+// copies). Returns whether a type changed.
+//
+// Dtypes and sizes are not changed but compared; sizes only if both are numbers. A difference is
+// kInvalidArgument, because archives may declare wrong types; the message names the node, both
+// types and the operator. Nodes without a meta kernel keep their types. O(nodes).
 absl::StatusOr<bool> RefreshLayouts(ExportedProgram& program);
 
 }  // namespace belay::exir

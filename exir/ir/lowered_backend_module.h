@@ -1,6 +1,5 @@
-// What a backend made of a part of a program. Immutable once it is in a program; shared by copies
-// of the program. How it comes about: exir/backend/to_backend.h. Source: docs/lowering.md §1 rows 3,
-// 7, 21.
+// The compiled form of a partition. Immutable once it is in a program; shared by copies of the
+// program. Created by exir/backend/to_backend.h. Source: docs/lowering.md §1 rows 3, 7, 21.
 #ifndef BELAY_EXIR_IR_LOWERED_BACKEND_MODULE_H_
 #define BELAY_EXIR_IR_LOWERED_BACKEND_MODULE_H_
 
@@ -17,19 +16,19 @@
 
 namespace belay::exir {
 
-// Opaque to everybody but the backend. Order is preserved and keys may repeat.
+// Interpreted only by the backend. Order is preserved and keys may repeat.
 struct CompileSpec {
   std::string key;
   std::string value;  // bytes
   bool operator==(const CompileSpec&) const = default;
 };
 
-// A backend's own ids for its instructions (all ints or all strings) → debug handles, ascending
-// (docs/lowering.md §4).
+// Maps a backend's own ids for its instructions (all ints or all strings) to debug handles,
+// ascending (docs/lowering.md §4).
 using DelegateId = std::variant<int64_t, std::string>;
 using DebugHandleMap = absl::btree_map<DelegateId, std::vector<int64_t>>;
 
-// Where a named blob lies and what it is (docs/lowering.md §3.7).
+// Location and metadata of a named blob (docs/lowering.md §3.7).
 struct NamedDataEntry {
   size_t buffer = 0;       // index into NamedDataOutput::buffers
   uint64_t alignment = 1;  // any positive number
@@ -40,14 +39,13 @@ struct NamedDataEntry {
     bool operator==(const TensorLayout&) const = default;
   };
   std::optional<TensorLayout> layout;
-  std::string sha256 =
-      {};  // of the bytes, where it is known: 32 bytes, which nobody computes again
+  std::string sha256 = {};  // 32 bytes, if known; not recomputed
 };
 struct NamedDataOutput {
   std::vector<Storage> buffers;
   absl::btree_map<std::string, NamedDataEntry>
       program_data;  // key → entry, stored in the program file
-  // external file tag → key → entry, stored in companion files
+  // external file tag -> key -> entry, stored in companion files
   absl::btree_map<std::string, absl::btree_map<std::string, NamedDataEntry>> external_data;
   bool empty() const { return program_data.empty() && external_data.empty(); }
 };
@@ -55,7 +53,7 @@ struct NamedDataOutput {
 struct LoweredBackendModule {
   LoweredBackendModule(std::string backend_id, ExportedProgram original)
       : backend_id(std::move(backend_id)), original(std::move(original)) {}
-  // Move-only, as ExportedProgram is, and cloned as that is.
+  // Move-only like ExportedProgram, with a Clone() like it.
   LoweredBackendModule(LoweredBackendModule&&) = default;
   LoweredBackendModule& operator=(LoweredBackendModule&&) = default;
   LoweredBackendModule Clone() const {
@@ -69,13 +67,13 @@ struct LoweredBackendModule {
   }
 
   std::string backend_id;
-  Storage processed;  // the blob that the backend's runtime gets
+  Storage processed;  // input of the backend's runtime
   std::vector<CompileSpec> compile_specs;
-  // The edge program it replaces: what interpreting the call means.
+  // The edge program that it replaces; interpreting it defines the semantics of the call.
   ExportedProgram original;
   NamedDataOutput named_data;
   DebugHandleMap debug_handle_map;
-  std::string delegate_info;  // the backend's own text for reports; never serialized
+  std::string delegate_info;  // the backend's diagnostics for reports; never serialized
 };
 
 }  // namespace belay::exir

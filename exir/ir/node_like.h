@@ -1,4 +1,4 @@
-// Nodes that make the call of another one with other operands.
+// Copies of a node with other operands.
 #ifndef BELAY_EXIR_IR_NODE_LIKE_H_
 #define BELAY_EXIR_IR_NODE_LIKE_H_
 
@@ -8,7 +8,7 @@
 
 namespace belay::exir {
 
-// All that `node` is, for GraphEditor to insert, but with these arguments.
+// Returns a copy of `node` with these arguments, for GraphEditor to insert.
 GraphEditor::NewNode NodeLike(const Node& node, std::vector<Argument> arguments);
 
 }  // namespace belay::exir

@@ -1,4 +1,4 @@
-// Everything that is wrong with a program, to be reported at once.
+// Collects all problems of a program for one error message.
 #ifndef BELAY_EXIR_IR_PROBLEM_LIST_H_
 #define BELAY_EXIR_IR_PROBLEM_LIST_H_
 
@@ -11,24 +11,25 @@
 
 namespace belay::exir {
 
-// The first `max_bytes` bytes, cut between characters of UTF-8, and "…" for the rest.
+// Returns the first `max_bytes` bytes, cut between UTF-8 characters, and "…" if more follow.
 std::string Shortened(std::string_view text, size_t max_bytes = 400);
 
-// Takes a constant amount of memory however much is added, and makes a message of less than 64 KiB.
-// Texts are what a file says: control characters are escaped (runtime/core/printable.h), and what
-// is beyond a thousand bytes is left out.
+// Uses constant memory regardless of the number of problems; the message is less than 64 KiB.
+// Strings are untrusted: control characters are escaped (runtime/core/printable.h), and strings are
+// cut after a thousand bytes.
 class ProblemList {
  public:
-  // `subject` makes the text of what has the problem ("input 'x'"); it is called only when the
-  // problem will be shown.
+  // `subject` returns the name of the object with the problem ("input 'x'"). It is called only if
+  // the problem will be shown.
   template <class Subject>
   void Add(Subject subject, std::string_view problem) {
     if (count_++ < kMaxLines && bytes_ < kMaxBytes) AddLine(subject(), problem);
   }
   size_t size() const { return count_; }
 
-  // OK when there is none; else an error with a line "subject: problem" for each in the order in
-  // which they came, at most 100, then how many more. Below `heading` lines are indented.
+  // Returns OK without problems. Otherwise an error with one line "subject: problem" each,
+  // in insertion order, at most 100, then the number of the others. Lines are indented if there is
+  // a `heading`.
   absl::Status ToStatus(absl::StatusCode code, std::string_view heading = "") const;
 
  private:
@@ -37,7 +38,7 @@ class ProblemList {
 
   void AddLine(std::string_view subject, std::string_view problem);
 
-  std::vector<std::string> lines_;  // the first of them
+  std::vector<std::string> lines_;  // the lines that are shown
   size_t count_ = 0;
   size_t bytes_ = 0;  // of the lines
 };

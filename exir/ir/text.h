@@ -1,10 +1,9 @@
-// The text form: prints programs and graphs, and parses what it printed.
+// Text form: prints and parses programs and graphs.
 //
-// ParseProgram(PrintProgram(p)) is a program equal to p (Equal below) but for the constants' bytes,
-// which the text does not carry: it declares each constant's dtype, sizes, strides and which share
-// a storage, and the parser gives it zeros. With a list of storages beside it the text is all of a
-// program: it says `storage#3` where those bytes are meant (exir/serialize/saved_programs.h makes a
-// file of both).
+// ParseProgram(PrintProgram(p)) equals p (Equal below) except for the bytes of constants. The text
+// declares each constant's dtype, sizes, strides and shared storages, and the parser fills it with
+// zeros. With a separate list of storages the text is complete: `storage#3` refers to an entry of
+// the list. exir/serialize/saved_programs.h writes both to a file.
 //
 //   program aten {                                       // or training, edge
 //     ranges { s77: [1, 512] u0: [-inf, inf] }
@@ -17,7 +16,7 @@
 //     constants {
 //       state "fc.weight": f32[10,32]
 //       state "fc.tied": f32[32,10]{strides=[1,32]} shares state "fc.weight"
-//       constant "scale": f32[] storage#0                 // with a list beside the text
+//       constant "scale": f32[] storage#0                 // with a separate list of storages
 //     }
 //     graph(%p_fc_weight: f32[10,32] parameter "fc.weight",
 //           %b_scale: f32[] buffer "scale" nonpersistent,
@@ -26,7 +25,7 @@
 //       %a: f32[…], [%b: …, %c: …], none = some.op.multi(%x, alpha=2.5) tag="t0"
 //       return (%a user_output, 3 user_output, %b buffer_mutation "scale")
 //     }
-//     graph true_graph_0(…) { … }          // bodies, referred to by position: graph#1
+//     graph true_graph_0(…) { … }          // subgraphs, referred to by position: graph#1
 //     module#0 backend "demo" specs ["key": "value"] {
 //       blob "…"                           // base64, or storage#1
 //       buffer "…"
@@ -38,17 +37,21 @@
 //     }
 //   }
 //
-// Tensor types are `f32[2,s0]` with `{strides=[…],offset=…,device=cuda:0,layout=…,grad}` only where
-// they differ from contiguous, 0, cpu, strided, false; other types are symint(2*s0), symfloat(…),
-// symbool(…), object("cls"), token, const(3). Expressions that hold brackets or quotes are quoted.
-// Arguments at their schema default are left out; those after one that is left out, and
-// keyword-only ones, are named. Literals: 3, 2.5 (always with '.', 'e', inf or nan), true, none,
-// "text" (escapes: \n, \t, \", \\, \xHH), (1+2j), dtype:f32, format:channels_last, layout:strided,
-// device:cpu, [..], {"k": v}, graph#1, module#0, op:"aten.add.Tensor", %value. Names that are no
-// words are quoted: %"a name". A node's name is printed, as `name="…"`, where it differs from its
-// first result's; without one, a node without results gets a name from its operator. Inputs and
-// outputs of the top graph without a kind have no entry in the signature, which is not well formed.
-// Comments: // to the end of the line.
+// Tensor types are `f32[2,s0]`, with `{strides=[…],offset=…,device=cuda:0,layout=…,grad}` only for
+// values that differ from contiguous, 0, cpu, strided, false. Other types are symint(2*s0),
+// symfloat(…), symbool(…), object("cls"), token, const(3). Expressions that contain brackets or
+// quotes are quoted.
+//
+// Arguments equal to their schema default are omitted; later arguments and keyword-only arguments
+// are then named. Literals: 3, 2.5 (always with '.', 'e', inf or nan), true, none, "text" (escapes:
+// \n, \t, \", \\, \xHH), (1+2j), dtype:f32, format:channels_last, layout:strided, device:cpu, [..],
+// {"k": v}, graph#1, module#0, op:"aten.add.Tensor", %value. Names that are not words are quoted:
+// %"a name".
+//
+// A node's name is printed as `name="…"` if it differs from its first result's; a node without
+// results and without `name` is named after its operator. Inputs and outputs of the top graph
+// without a kind have no entry in the signature; such programs are not well formed. Comments start
+// with // and end with the line.
 #ifndef BELAY_EXIR_IR_TEXT_H_
 #define BELAY_EXIR_IR_TEXT_H_
 
@@ -63,30 +66,29 @@
 
 namespace belay::exir {
 
-// Canonical and complete: values are printed under their names. Lowered modules are printed with
-// their original program nested (docs/lowering.md row 49 "print_delegated_graph"): `module#0 backend
-// "demo" specs [...] { program … }`.
+// Prints canonically and completely; values are printed under their names. Lowered modules are
+// printed with their nested original program (docs/lowering.md row 49 "print_delegated_graph"):
+// `module#0 backend "demo" specs [...] { program … }`.
 //
-// With `storages`, bytes of constants and delegates are appended to it and named by number; those
-// that are in it already are not appended again.
+// With `storages`, the bytes of constants and delegates are appended to it and referred to by
+// index. Bytes that it already contains are not appended again.
 std::string PrintProgram(const ExportedProgram& program, std::vector<Storage>* storages = nullptr);
-// One node as in the program, without provenance: what error messages show. "%mm: f32[2,4] =
+// Prints one node as in the program, without provenance, for error messages. "%mm: f32[2,4] =
 // aten.mm.default(%x, %w)"
 std::string PrintNode(const Graph& graph, NodeId node);
 std::string PrintType(const ValueType& type);
 std::string PrintArgument(const Graph& graph, const Argument& argument);
-// PrintNode and the source line where it is known: `… (model.py:12)`. The usual subject of an
-// error.
+// Returns PrintNode and the source line if known: `… (model.py:12)`. The usual subject of an error.
 std::string DescribeNode(const Graph& graph, NodeId node);
 
-// kInvalidArgument with line, column, what was expected and what came. Unknown operators become
-// opaque ones of `ops`. Untrusted input: linear time, bounded nesting. `storages` are what the text
-// names by number; constants share them.
+// kInvalidArgument with line, column, expected and actual token. Unknown operators become opaque
+// operators of `ops`. Untrusted input: linear time, bounded nesting. `storages` are the bytes that
+// the text refers to by index; constants share them.
 absl::StatusOr<ExportedProgram> ParseProgram(std::string_view text, const OpRegistry& ops,
                                              absl::Span<const Storage> storages = {});
 
-// Equal in everything that the text form shows (ids may differ; order, names, types, metadata may
-// not).
+// Returns whether everything that the text form shows is equal: order, names, types and metadata.
+// Ids may differ.
 bool Equal(const ExportedProgram& a, const ExportedProgram& b);
 
 }  // namespace belay::exir

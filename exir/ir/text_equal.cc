@@ -7,7 +7,7 @@
 namespace belay::exir {
 namespace {
 
-// Compares two graphs node by node; values correspond by the places that define them.
+// Compares two graphs node by node; values correspond if their definitions do.
 class GraphComparison {
  public:
   GraphComparison(const Graph& a, const Graph& b) : a_(a), b_(b) {}
@@ -75,7 +75,7 @@ class GraphComparison {
   bool SameArgument(const Argument& a, const Argument& b) const {
     if (a.variant().index() != b.variant().index()) return false;
     if (const ValueId* value = a.get_if<ValueId>()) {
-      // Values that nothing before defines are shown by their numbers.
+      // Undefined values are shown by their ids.
       const auto it = counterpart_.find(*value);
       return (it == counterpart_.end() ? *value : it->second) == *b.get_if<ValueId>();
     }
@@ -97,7 +97,7 @@ class GraphComparison {
   absl::flat_hash_map<ValueId, ValueId> counterpart_;
 };
 
-// Declarations of tensors, and which share a storage; not their elements.
+// Compares declarations of tensors and which share a storage, not elements.
 class ConstantComparison {
  public:
   bool Equal(const ConstantMap& a, const ConstantMap& b) {
@@ -109,7 +109,8 @@ class ConstantComparison {
  private:
   using FirstIndex = absl::flat_hash_map<const std::byte*, size_t>;
 
-  // The index of the first tensor in the same storage; the tensor's own when there is none.
+  // Returns the index of the first tensor in the same storage; the tensor's own index if it is the
+  // first.
   static size_t SharedWith(FirstIndex& first, const ConstantTensor& tensor, size_t index) {
     if (tensor.storage().bytes.empty()) return index;
     return first.emplace(tensor.storage().bytes.data(), index).first->second;

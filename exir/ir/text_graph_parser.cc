@@ -31,7 +31,7 @@ absl::StatusOr<Graph> GraphParser::Parse(GraphSignature* signature) {
   return graph;
 }
 
-// "%x: f32[2]", the definition of a value.
+// Parses "%x: f32[2]", the definition of a value.
 absl::StatusOr<std::pair<std::string, ValueType>> GraphParser::Result(const Scope& scope) {
   ABSL_RETURN_IF_ERROR(parser_.Punctuation('%'));
   const size_t offset = lexer_.offset();
@@ -48,7 +48,7 @@ absl::StatusOr<std::pair<std::string, ValueType>> GraphParser::Result(const Scop
 absl::Status GraphParser::Input(GraphEditor& editor, Scope& scope, GraphSignature* signature) {
   ABSL_ASSIGN_OR_RETURN(auto definition, Result(scope));
   scope[definition.first] = editor.AddInput(definition.first, std::move(definition.second));
-  // An input without a kind has no entry in the signature, which the verifier finds.
+  // An input without a kind has no entry in the signature; the verifier reports it.
   if (signature == nullptr || lexer_.kind() != Lexer::Kind::kWord) return absl::OkStatus();
   InputSpec spec;
   const std::optional<InputKind> kind = InputKindFromName(lexer_.text());
@@ -117,7 +117,7 @@ absl::Status GraphParser::ParseNode(GraphEditor& editor, Scope& scope,
                                     absl::flat_hash_set<std::string>& node_names) {
   const size_t start = lexer_.offset();
   ABSL_ASSIGN_OR_RETURN(std::vector<GraphEditor::NewOutput> outputs, Results(scope));
-  // Results of one node are not in the scope while it is read.
+  // The scope of a node does not contain its own results.
   std::vector<std::string> names;
   absl::flat_hash_set<std::string> distinct;
   for (const GraphEditor::NewOutput& output : outputs) {
@@ -131,7 +131,7 @@ absl::Status GraphParser::ParseNode(GraphEditor& editor, Scope& scope,
   GraphEditor::NewNode node;
   ABSL_ASSIGN_OR_RETURN(const std::string target, parser_.Name("a result or an operator"));
   node.target = FindOperator(target);
-  // A name with an empty part ("aten.cat.") is one that no print would give back.
+  // Rejects names with an empty part ("aten.cat."), which would not print the same.
   if (FindOperator(node.target->text_name()) != node.target) {
     return lexer_.ErrorAt(start, absl::StrCat(Quote(target), " is no operator's full name"));
   }
@@ -200,7 +200,7 @@ absl::Status GraphParser::CallWithSchema(const FunctionSchema& schema, GraphEdit
                                                    Quote(name), ": ", schema.ToString()));
       }
       index = static_cast<size_t>(*found);
-      position = given.size();  // nothing positional after a name
+      position = given.size();  // no positional arguments after a named one
     }
     if (index >= given.size()) {
       return lexer_.ErrorAt(offset, absl::StrCat("a positional argument too many for ",

@@ -26,7 +26,8 @@ class GraphParser {
   GraphParser(ValueParser& parser, const OpRegistry& ops)
       : parser_(parser), lexer_(parser.lexer()), ops_(ops) {}
 
-  // What follows the word "graph". `signature` is filled for the top graph, null for bodies.
+  // Parses the text after the word "graph". `signature` is filled for the top graph, null for
+  // subgraphs.
   absl::StatusOr<Graph> Parse(GraphSignature* signature);
 
  private:

@@ -16,8 +16,8 @@ bool IsWordStart(char c) { return absl::ascii_isalpha(static_cast<unsigned char>
 bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
 bool IsWordCharacter(char c) { return IsWordStart(c) || IsDigit(c) || c == '.'; }
 
-// Length of the well-formed UTF-8 sequence of several bytes at the start of `text`; 0 when there is
-// none.
+// Returns the length of the well-formed multi-byte UTF-8 sequence at the start of `text`; 0 if
+// malformed.
 size_t Utf8Length(std::string_view text) {
   const auto byte = [text](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t lead = byte(0);
@@ -29,7 +29,7 @@ size_t Utf8Length(std::string_view text) {
   for (size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
   }
-  // Overlong forms, surrogates, and numbers beyond U+10FFFF.
+  // Overlong forms, surrogates, and code points above U+10FFFF.
   const uint8_t second = byte(1);
   if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second >= 0xa0) ||
       (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second >= 0x90)) {

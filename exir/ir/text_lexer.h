@@ -1,4 +1,5 @@
-// Words, numbers, strings and punctuation of the text form (text.h), and how they are spelled.
+// Lexer of the text form (text.h) for words, numbers, strings and punctuation, and the functions
+// that print them.
 #ifndef BELAY_EXIR_IR_TEXT_LEXER_H_
 #define BELAY_EXIR_IR_TEXT_LEXER_H_
 
@@ -13,15 +14,16 @@
 
 namespace belay::exir {
 
-// Spelling; what a Lexer reads back.
+// Printing; a Lexer reads it back.
 
-// `name` itself when it is a word that means nothing else, else a quoted string.
+// Returns `name` itself if it is a word and not a keyword, else a quoted string.
 std::string QuoteUnlessWord(std::string_view name);
-// In quotes; control characters and bytes that are no UTF-8 as \xHH.
+// Returns `text` in quotes, with control characters and invalid UTF-8 as \xHH.
 std::string Quote(std::string_view text);
-// The shortest text that reads back to the same bits; always with '.', 'e', "inf" or "nan".
+// Returns the shortest string that parses to the same bits; always contains '.', 'e', "inf" or
+// "nan".
 std::string FormatDouble(double value);
-// "(1+2j)"; "complex:[nan,2.0]" when a part is no number.
+// "(1+2j)"; "complex:[nan,2.0]" if a part is NaN.
 std::string FormatComplex(std::complex<double> value);
 
 class Lexer {
@@ -30,15 +32,15 @@ class Lexer {
     kEnd,
     kWord,         // letters, digits, '_' and '.'; does not start with a digit
     kNumber,       // digits, '.', exponent, maybe with a sign; "-inf"; maybe 'j' at its end
-    kString,       // decoded
+    kString,       // content is decoded
     kPunctuation,  // any other character
-    kInvalid,      // a string without end or with a bad escape
+    kInvalid,      // an unterminated string or one with an invalid escape
   };
 
   explicit Lexer(std::string_view text) : text_(text) { Next(); }
 
   Kind kind() const { return kind_; }
-  // The spelling; the decoded content of a string.
+  // The spelling; for strings the decoded content.
   std::string_view text() const {
     return kind_ == Kind::kString ? std::string_view(decoded_) : spelling_;
   }
@@ -47,17 +49,17 @@ class Lexer {
   }
   bool IsWord(std::string_view word) const { return kind_ == Kind::kWord && spelling_ == word; }
   size_t offset() const { return start_; }  // of the current token
-  // The first character behind the current token that is no space; 0 at the end.
+  // Returns the first character after the current token that is not a space; 0 at the end.
   char Following() const;
   void Next();
-  // Takes, from the current token on, raw text up to (not including) one of `stops` outside of
-  // parentheses, without spaces around. The token after it becomes current.
+  // Consumes raw text from the current token up to (not including) one of `stops` outside of
+  // parentheses, without surrounding spaces. The next token becomes current.
   std::string_view TakeRaw(std::string_view stops);
   bool IsName() const { return kind_ == Kind::kWord || kind_ == Kind::kString; }
 
-  // kInvalidArgument with line, column, what was expected and the current token.
+  // Returns kInvalidArgument with line, column, the expected production and the current token.
   absl::Status Expected(std::string_view what) const;
-  // The same with any message, at `offset`.
+  // Returns kInvalidArgument with line, column and any message, at `offset`.
   absl::Status ErrorAt(size_t offset, std::string_view message) const;
 
  private:
@@ -74,8 +76,8 @@ class Lexer {
   std::string_view problem_;
 };
 
-// The number, if the text is one in full. Integers are decimal; doubles as FormatDouble spells
-// them.
+// Parse `text` completely as a number; nullopt otherwise. Integers are decimal; doubles as printed
+// by FormatDouble.
 std::optional<int64_t> ParseInt64(std::string_view text);
 std::optional<uint64_t> ParseUint64(std::string_view text);
 std::optional<double> ParseDouble(std::string_view text);

@@ -1,4 +1,5 @@
-// Words of the text form for things that have no names elsewhere. Part of text.h's implementation.
+// Keywords of the text form for enumerations that have no other names. Part of text.h's
+// implementation.
 #ifndef BELAY_EXIR_IR_TEXT_NAMES_H_
 #define BELAY_EXIR_IR_TEXT_NAMES_H_
 
@@ -37,7 +38,7 @@ constexpr std::string_view NameIn(const std::pair<E, std::string_view> (&names)[
   }
   return "unknown";
 }
-// nullptr when no value has the name.
+// Returns nullptr if no value has the name.
 template <class E, size_t kSize>
 constexpr const E* ValueIn(const std::pair<E, std::string_view> (&names)[kSize],
                            std::string_view name) {

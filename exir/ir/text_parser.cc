@@ -20,8 +20,8 @@
 namespace belay::exir {
 namespace {
 
-constexpr int kMaxPrograms = 16;  // within one another, as originals of lowered modules
-// Of all constants in a text. They are zero pages that take no memory, but an address range.
+constexpr int kMaxPrograms = 16;  // nesting limit of original programs of lowered modules
+// Limit for all constants of a text. They are zero pages, which use address space but no memory.
 constexpr uint64_t kMaxConstantBytes = uint64_t{1} << 36;
 constexpr uint64_t kConstantAlignment = 64;
 
@@ -48,13 +48,13 @@ class ProgramParser {
     Sizes sizes;
     Strides strides;
     int64_t offset = 0;
-    size_t storage = 0;              // which of the program's storages, or
-    const Storage* given = nullptr;  // one of those beside the text
+    size_t storage = 0;              // index of one of the program's storages, or
+    const Storage* given = nullptr;  // one of the storages given with the text
     size_t position;
   };
   struct DeclaredConstants {
     std::vector<DeclaredConstant> tensors;
-    absl::flat_hash_map<std::string, size_t> state, constant;  // by name, into `tensors`
+    absl::flat_hash_map<std::string, size_t> state, constant;  // name -> index in `tensors`
     std::vector<uint64_t> storage_bytes;
   };
 
@@ -68,7 +68,7 @@ class ProgramParser {
   absl::Status ModuleItem(LoweredBackendModule& module, bool& has_program);
   absl::StatusOr<NamedDataEntry> NamedData(const NamedDataOutput& data);
   absl::StatusOr<Storage> Bytes();
-  // "#3", after "storage".
+  // Parses "#3", after "storage".
   absl::StatusOr<const Storage*> GivenStorage();
 
   ValueParser parser_;
@@ -267,7 +267,7 @@ absl::Status ProgramParser::Constant(ExportedProgram& program, DeclaredConstants
     tensor.storage = constants.storage_bytes.size();
     constants.storage_bytes.push_back(1);
   }
-  // Where the last element ends; ConstantTensor::Create says later what is wrong with the rest.
+  // End of the last element; ConstantTensor::Create checks the rest later.
   CheckedInt end = CheckedInt(tensor.offset) + 1;
   bool empty = tensor.sizes.size() != tensor.strides.size();
   for (int d = 0; !empty && d < tensor.sizes.size(); ++d) {
@@ -291,14 +291,14 @@ absl::Status ProgramParser::Constant(ExportedProgram& program, DeclaredConstants
   return absl::OkStatus();
 }
 
-// Gives all declared constants their place in one block of zeros.
+// Places all declared constants in one block of zeros.
 absl::Status ProgramParser::Materialize(DeclaredConstants& constants) {
   if (constants.tensors.empty()) return absl::OkStatus();
   std::vector<uint64_t> begins;
   uint64_t total = 0;
   for (uint64_t bytes : constants.storage_bytes) {
     begins.push_back(total);
-    // No overflow: each is at most kMaxConstantBytes, and the sum is checked after each.
+    // No overflow: each is at most kMaxConstantBytes, and the sum is checked after each addition.
     total += (bytes + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment;
     if (total + constant_bytes_ > kMaxConstantBytes) {
       return lexer_.ErrorAt(

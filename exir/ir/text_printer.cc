@@ -15,8 +15,8 @@
 namespace belay::exir {
 namespace {
 
-// Whether the parser, which takes an expression up to the next ',' or bracket outside of
-// parentheses, gets it whole.
+// Returns whether the parser reads the expression back completely: it reads up to the next ',' or
+// bracket outside of parentheses.
 bool IsPlainExpression(std::string_view text) {
   constexpr std::string_view kNotPlain = "\"[]{}/";
   int depth = 0;
@@ -55,7 +55,7 @@ void AppendDevice(std::string& out, const Device& device) {
   if (device.index.has_value()) absl::StrAppend(&out, ":", *device.index);
 }
 
-// Separates by commas whatever is given after the first.
+// Joins items with commas.
 class Details {
  public:
   explicit Details(std::string& out) : out_(out) {}
@@ -210,7 +210,7 @@ void AppendCall(std::string& out, const Graph& graph, const Node& node) {
   out += node.target == nullptr ? "<no operator>" : QuoteUnlessWord(node.target->text_name());
   out += '(';
   const FunctionSchema* schema = node.target == nullptr ? nullptr : node.target->schema();
-  // A wrong number of arguments is shown as it is.
+  // Calls with a wrong number of arguments are printed positionally.
   if (schema != nullptr && schema->arguments.size() != node.arguments.size()) schema = nullptr;
   bool first = true;
   bool positional = true;
@@ -264,7 +264,7 @@ void AppendNode(std::string& out, const Graph& graph, const Node& node) {
   AppendCall(out, graph, node);
 }
 
-// What follows the call: where it comes from, and what passes noted.
+// Appends the part after the call: source location, and annotations of passes.
 void AppendNotes(std::string& out, const Graph& graph, const Node& node) {
   const Provenance& from = node.provenance;
   const auto is_set = [](const auto& text) { return text != nullptr && !text->empty(); };
@@ -356,7 +356,7 @@ class ProgramPrinter {
     if (program.state_dict.empty() && program.constants.empty()) return;
     Line() += "constants {\n";
     ++depth_;
-    // By the first tensor in it, as the text calls it.
+    // Storage -> the first tensor in it, as printed.
     absl::flat_hash_map<const std::byte*, std::string> storages;
     const auto print = [&](std::string_view word, const ConstantMap& map) {
       for (const auto& [name, tensor] : map) {
@@ -431,7 +431,7 @@ class ProgramPrinter {
     Line() += "}\n";
   }
 
-  // " storage#3"; false where the text holds the bytes itself, and where there are none.
+  // Appends " storage#3". Returns false if the text contains the bytes, and if there are no bytes.
   bool AppendStorage(const Storage& storage) {
     if (storages_ == nullptr || storage.bytes.empty()) return false;
     const auto [it, is_new] = numbers_.emplace(
@@ -512,7 +512,7 @@ class ProgramPrinter {
 
   std::string& out_;
   std::vector<Storage>* const storages_;
-  // Of the storages, by what they are.
+  // Storage -> its index.
   absl::flat_hash_map<std::pair<const std::byte*, size_t>, size_t> numbers_;
   size_t depth_ = 0;
 };

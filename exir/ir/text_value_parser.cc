@@ -270,7 +270,7 @@ absl::StatusOr<Argument> ValueParser::Number() {
 }
 
 absl::StatusOr<Argument> ValueParser::Complex() {
-  lexer_.Next();  // the '(' by which the caller knows it
+  lexer_.Next();  // the '(' that the caller has seen
   ABSL_ASSIGN_OR_RETURN(const double real, Double());
   std::string_view text = lexer_.text();
   if (lexer_.kind() != Lexer::Kind::kNumber || (text[0] != '+' && text[0] != '-') ||

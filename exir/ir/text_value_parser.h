@@ -19,7 +19,8 @@
 
 namespace belay::exir {
 
-// The largest graph or module that an argument named, to be compared with how many there are.
+// The largest graph or module index in arguments, to be checked against the number of graphs and
+// modules.
 struct HighestReference {
   int64_t index = -1;
   size_t offset = 0;  // in the text
@@ -28,18 +29,18 @@ struct HighestReference {
   }
 };
 
-// Every function takes what its name says from the lexer, or returns kInvalidArgument with the
-// place.
+// Each function consumes the named production from the lexer, or returns kInvalidArgument with the
+// position.
 class ValueParser {
  public:
   explicit ValueParser(std::string_view text) : lexer_(text) {}
   Lexer& lexer() { return lexer_; }
 
-  // The text of the current token, whatever it is.
+  // Consumes the current token, of any kind, and returns its text.
   std::string Take();
   absl::Status Punctuation(char c);
   absl::Status Word(std::string_view word);
-  // Takes the character if it is there.
+  // Consumes the character if it is the current token.
   bool TakePunctuation(char c);
   bool TakeWord(std::string_view word);
   absl::StatusOr<std::string> Name(std::string_view what);  // a word or a string
@@ -52,7 +53,7 @@ class ValueParser {
   absl::StatusOr<SymExpr> Expression(std::string_view stops);
   absl::StatusOr<std::vector<SymExpr>> Expressions();  // "[s0,2]"
   absl::StatusOr<ValueType> Type();
-  // Values are looked up in `scope`; graph#k and module#k are noted, not checked.
+  // Values are looked up in `scope`; references graph#k and module#k are recorded, not checked.
   absl::StatusOr<Argument> ParseArgument(const absl::flat_hash_map<std::string, ValueId>& scope);
 
   HighestReference highest_graph, highest_module;

@@ -1,4 +1,4 @@
-// Where symbolic expressions stand in the type of a value.
+// Visits the symbolic expressions in the type of a value.
 #ifndef BELAY_EXIR_IR_TYPE_EXPRESSIONS_H_
 #define BELAY_EXIR_IR_TYPE_EXPRESSIONS_H_
 

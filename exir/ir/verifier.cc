@@ -65,7 +65,7 @@ class Verifier {
 
   // --- Graphs: V1 – V6, V11 – V14 ---
 
-  // Whether a value of the graph is defined at the point that the walk has reached.
+  // Whether a value of the graph is defined at the current point of the walk.
   enum class State : uint8_t { kUndefined, kDefined };
 
   void VerifyGraph(uint32_t index) {
@@ -113,8 +113,7 @@ class Verifier {
     VerifyUseLists(graph);
   }
 
-  // False when the node names values that the graph does not have, of which nothing else can be
-  // said.
+  // Returns false if the node uses values that are not in the graph; then other checks are skipped.
   bool VerifyUses(const Graph& graph, NodeId id, const SecondaryMap<ValueId, State>& states) {
     bool known = true;
     for (const Argument& argument : graph.node(id).arguments) {
@@ -201,8 +200,8 @@ class Verifier {
     }
     for (size_t k = 0; k < node.outputs.size(); ++k) {
       const SchemaType& type = schema->returns[k].type;
-      // Nothing in a tensor's place is one of several results that nobody asked for: passes follow
-      // the lone result of an operator.
+      // A missing tensor is allowed only among several results: passes use the only result of an
+      // operator.
       const bool lone_nothing = node.outputs.size() == 1 && type.base == BaseType::kTensor &&
                                 !type.optional && node.outputs[k].kind == NodeOutput::Kind::kNone;
       if (!lone_nothing && GivesOutput(type, graph, node.outputs[k])) continue;
@@ -251,8 +250,8 @@ class Verifier {
     }
   }
 
-  // All symbols that something defines: ranges, inputs of any graph, and nodes that make unbacked
-  // ones.
+  // Collects all symbols with a definition: ranges, inputs of any graph, and nodes that create
+  // unbacked ones.
   void CollectSymbols() {
     for (const auto& [symbol, range] : program_.ranges) symbols_.insert(symbol);
     const auto define = [this](const SymExpr& expr) {
@@ -317,7 +316,8 @@ class Verifier {
     const auto inputs =
         std::count_if(signature.inputs.begin(), signature.inputs.end(),
                       [](const InputSpec& spec) { return spec.kind == InputKind::kUserInput; });
-    // Mutated buffers and parameters of the module are its own state and stay inside.
+    // Mutated buffers and parameters of the module are its own state and are not results of the
+    // call.
     const auto outputs =
         std::count_if(signature.outputs.begin(), signature.outputs.end(),
                       [](const OutputSpec& spec) { return !IsStateMutation(spec.kind); });
@@ -335,7 +335,7 @@ class Verifier {
     }
   }
 
-  // --- Bodies: V7 ---
+  // --- Subgraphs: V7 ---
 
   void VerifyBodies() {
     const size_t count = program_.graphs.size();
@@ -369,7 +369,7 @@ class Verifier {
     while (!pending.empty()) {
       const uint32_t graph = pending.back();
       pending.pop_back();
-      // Each for the first time: a body is among the bodies of one graph only.
+      // Visits each once: a subgraph belongs to one graph only.
       for (uint32_t body : bodies[graph]) {
         pending.push_back(body);
         reached[body] = true;
@@ -442,12 +442,12 @@ class Verifier {
     }
   }
 
-  // What an output mutates: the inputs by kind and name.
+  // Mutable inputs by kind and name.
   using Targets = absl::flat_hash_map<std::pair<InputKind, std::string>, ValueId>;
 
   void VerifyMutations() {
     const Graph& top = program_.top();
-    if (top.inputs().size() != program_.signature.inputs.size()) return;  // V8 said so
+    if (top.inputs().size() != program_.signature.inputs.size()) return;  // V8 reported it
     Targets targets;
     for (size_t i = 0; i < top.inputs().size(); ++i) {
       const InputSpec& spec = program_.signature.inputs[i];

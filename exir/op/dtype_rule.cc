@@ -35,7 +35,7 @@ std::string SetText(DTypeSet set) {
   return absl::StrCat("{", absl::StrJoin(names, ","), "}");
 }
 
-// "real", "float+bool", "{f32,f64}".
+// Parses "real", "float+bool", "{f32,f64}".
 absl::StatusOr<DTypeSet> ParseSet(std::string_view text) {
   DTypeSet set;
   for (const std::string& part : Split(text, '+')) {
@@ -68,7 +68,7 @@ bool IsAlias(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c); });
 }
 
-// Reads one row.
+// Parses one row.
 class RowParser {
  public:
   explicit RowParser(const std::vector<DTypeRule::Slot>& slots) : slots_(slots) {

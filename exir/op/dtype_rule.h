@@ -1,16 +1,16 @@
-// Which dtypes an edge operator's tensors may have together (docs/edge-dialect.md §4).
+// Legal combinations of the dtypes of an edge operator's tensors (docs/edge-dialect.md §4).
 //
 // A rule has rows; a row binds every tensor argument and every tensor return to an alias, and every
-// alias to a set of dtypes. An assignment of dtypes is legal when some row accepts it: each dtype
-// is in its alias's set, and all tensors of one alias have the same one.
+// alias to a set of dtypes. An assignment of dtypes is legal if some row accepts it: each dtype is
+// in its alias's set, and all tensors of one alias have the same one.
 //
-// The text (OpDef::dtypes): rows are separated by '|', words by spaces.
-//   self:A           the tensor argument `self` (of any tensor type; a list stands for its first
+// Grammar (OpDef::dtypes): rows are separated by '|', words by spaces.
+//   self:A           the tensor argument `self` (of any tensor type; a list counts by its first
 //                    element) has alias A
 //   ->:A             the only tensor return; ->1:A the return at position 1; ->values:A the one of
 //                    that name
 //   A=real           alias A's set; sets join with '+': A=float+bool
-//   index:{i32,i64}  short for an alias that nothing else has
+//   index:{i32,i64}  short for an alias that is not used elsewhere
 // Aliases start with a capital letter. Sets:
 //   any       the legal dtypes below
 //   int       uint8 int8 int16 int32 int64
@@ -34,7 +34,7 @@
 
 namespace belay::exir {
 
-// What an edge program's tensors may be.
+// The legal dtypes of tensors in an edge program.
 inline constexpr DTypeSet kEdgeTypes = kRealTypes | kComplexTypes | DTypeSet{DType::kUint16};
 
 class DTypeRule {
@@ -46,38 +46,38 @@ class DTypeRule {
     bool optional = false;    // Tensor?, Tensor?[] and Tensor[]?: may have no dtype
   };
   struct Row {
-    std::vector<int> alias;      // of each slot
-    std::vector<DTypeSet> sets;  // of each alias
+    std::vector<int> alias;      // by slot
+    std::vector<DTypeSet> sets;  // by alias
   };
   struct NamedDType {
-    std::string_view name;       // a slot's, either way
-    std::optional<DType> dtype;  // nullopt for None and for an empty list: accepted everywhere
+    std::string_view name;       // name of an argument slot or a return slot
+    std::optional<DType> dtype;  // nullopt for None and for an empty list: always accepted
   };
 
-  // kInvalidArgument when the text does not follow the grammar, names a tensor that the schema does
-  // not have, or a row leaves one out. An empty text is one row in which every tensor has an alias
-  // of its own with all legal dtypes.
+  // kInvalidArgument if the string does not follow the grammar, names a tensor that the schema does
+  // not have, or a row omits one. An empty string is one row in which every tensor has its own
+  // alias with all legal dtypes.
   static absl::StatusOr<DTypeRule> Create(const FunctionSchema& schema, std::string_view text);
 
   const std::vector<Slot>& slots() const { return slots_; }
   const std::vector<Row>& rows() const { return rows_; }
 
-  // Whether some row accepts the dtypes, one per slot.
+  // Returns whether some row accepts the dtypes, one per slot.
   bool Accepts(absl::Span<const std::optional<DType>> dtypes) const;
-  // kInvalidArgument for an unknown or repeated name, for a tensor that is not optional and
-  // missing, and when no row accepts; the message lists what came and what the rows take.
+  // kInvalidArgument for an unknown or repeated name, for a missing tensor that is not optional,
+  // and if no row accepts; the message lists the actual dtypes and what the rows accept.
   absl::Status Validate(absl::Span<const NamedDType> dtypes) const;
-  // The dtypes that a slot may still have when these are given: what the rows that accept them
-  // leave. kInvalidArgument for an unknown name.
+  // Returns the dtypes that a slot may have given these, by the rows that accept them.
+  // kInvalidArgument for an unknown name.
   absl::StatusOr<DTypeSet> Allowed(std::string_view name,
                                    absl::Span<const NamedDType> given = {}) const;
 
-  // The rows in the grammar above.
+  // Returns the rows in the grammar above.
   std::string ToString() const;
 
  private:
   absl::StatusOr<size_t> FindSlot(std::string_view name) const;
-  // What each alias of the row is bound to by the dtypes; nothing when the row does not accept
+  // Returns the dtype of each alias of the row for these dtypes; nullopt if the row does not accept
   // them.
   std::optional<std::vector<std::optional<DType>>> Bind(
       const Row& row, absl::Span<const std::optional<DType>> dtypes) const;

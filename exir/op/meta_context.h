@@ -1,5 +1,5 @@
-// What a meta kernel sees: an operator's arguments, tensors by their metadata, and a place for the
-// results'.
+// The interface of meta kernels: an operator's arguments, with tensors as metadata, and slots for
+// the results.
 #ifndef BELAY_EXIR_OP_META_CONTEXT_H_
 #define BELAY_EXIR_OP_META_CONTEXT_H_
 
@@ -16,15 +16,15 @@ namespace belay::exir {
 
 struct MetaValue;
 using MetaList = std::vector<MetaValue>;
-// An argument or a result. Integers and booleans that the program computes are expressions;
-// literals are int expressions, doubles and bools. A symbolic float or bool that has no number is a
-// SymExpr too.
+// An argument or a result. Computed integers and booleans are expressions. Literals are constant
+// int expressions, doubles and bools. A symbolic float or bool without a known value is also a
+// SymExpr.
 struct MetaValue {
   std::variant<None, TensorMeta, SymExpr, double, bool, std::complex<double>, std::string, DType,
                MemoryFormat, Layout, Device, MetaList>
       value;
 
-  // In the .cc: the alternatives cost every file that includes this otherwise.
+  // Defined in the .cc: inlining the alternatives is costly for every including file.
   MetaValue();  // None
   template <class T>
   MetaValue(T v) : value(std::move(v)) {}  // NOLINT
@@ -40,16 +40,16 @@ struct MetaValue {
   bool is_none() const { return std::holds_alternative<None>(value); }
 };
 
-// Makes symbols for sizes that only the data decide (nonzero, item). One per program, so that names
-// never repeat.
+// Creates symbols for data-dependent sizes (nonzero, item). One per program, so that names are
+// unique.
 class SymbolSource {
  public:
   virtual ~SymbolSource() = default;
   virtual SymExpr Fresh(SymRange range) = 0;
 };
 
-// Arguments are in schema order with defaults filled in. Accessors give kInvalidArgument, naming
-// the argument and what came, when the value is of another kind. Indices are those of the schema
+// Arguments are in schema order with defaults filled in. If the value is of another kind, accessors
+// return kInvalidArgument with the argument and the actual kind. Indices are those of the schema
 // (precondition: in range).
 class MetaContext {
  public:
@@ -66,9 +66,9 @@ class MetaContext {
   absl::StatusOr<std::vector<const TensorMeta*>> TensorList(
       int i) const;  // of Tensor[] and Tensor?[]; nullptr for none
   absl::StatusOr<SymInt> Int(int i) const;
-  absl::StatusOr<int64_t> StaticInt(int i) const;  // a number, not an expression
+  absl::StatusOr<int64_t> StaticInt(int i) const;  // a constant, not an expression
   absl::StatusOr<std::vector<SymInt>> IntList(
-      int i) const;  // a lone int is repeated list_size times
+      int i) const;  // a single int is repeated list_size times
   absl::StatusOr<std::vector<int64_t>> StaticIntList(int i) const;
   absl::StatusOr<double> Double(int i) const;
   absl::StatusOr<bool> Bool(int i) const;
@@ -76,15 +76,15 @@ class MetaContext {
   absl::StatusOr<DType> Dtype(int i) const;
   absl::StatusOr<DType> DtypeOr(int i, DType fallback) const;
   absl::StatusOr<MemoryFormat> MemoryFormatOr(int i, MemoryFormat fallback) const;
-  // The dtype category a Scalar argument promotes as: int64, float32 ("default float"), bool or
-  // complex64.
+  // Returns the dtype as which a Scalar argument takes part in promotion: int64, float32 ("default
+  // float"), bool or complex64.
   absl::StatusOr<DType> ScalarCategory(int i) const;
 
   void SetOutput(int i, MetaValue value) { outputs_[i] = std::move(value); }
   void SetTensor(int i, DType dtype, std::vector<SymInt> sizes);
   const std::vector<MetaValue>& outputs() const { return outputs_; }
-  // kFailedPrecondition when the caller has no source of symbols (shapes must be known where it
-  // stands).
+  // kFailedPrecondition if the caller has no symbol source (contexts in which shapes must be
+  // known).
   absl::StatusOr<SymExpr> FreshSymbol(SymRange range);
 
  private:

@@ -14,7 +14,7 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 
-// Newer versions of Abseil prefer a constructor of MutexLock that Debian 12's does not have.
+// Newer versions of Abseil deprecate this constructor of MutexLock; Debian 12's lacks the new one.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 namespace belay::exir {
@@ -25,7 +25,7 @@ constexpr std::string_view kCallDelegate = "executorch_call_delegate";
 
 struct HigherOrderOp {
   std::string_view name;
-  // Of the arguments that each call begins with; what else it has follows.
+  // Names of the leading arguments of each call; others may follow.
   std::array<std::string_view, 5> arguments = {};
 };
 constexpr HigherOrderOp kHigherOrderOps[] = {
@@ -52,7 +52,7 @@ bool IsOneOf(std::string_view name, absl::Span<const std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Functions that have no overloads.
+// Functions without overloads.
 bool IsPlainNamespace(std::string_view ns) {
   return ns == kHigherOrderNamespace || IsOneOf(ns, kScalarNamespaces);
 }
@@ -64,8 +64,8 @@ struct NameParts {
   }
 };
 
-// "aten.add.Tensor", "aten.relu" (overload "default"), "_operator.mul". Text without a dot is all
-// operator.
+// "aten.add.Tensor", "aten.relu" (overload "default"), "_operator.mul". A name without a dot is
+// only an operator.
 NameParts SplitName(std::string_view name) {
   NameParts parts;
   const size_t first = name.find('.');
@@ -95,7 +95,7 @@ std::optional<int> OpOverload::ArgumentIndex(std::string_view name) const {
 }
 
 struct OpRegistry::Impl {
-  // A row that is not one of the tables'.
+  // A row that is not from the tables; owns its strings.
   struct OwnedDef {
     std::string schema, dtypes;
     OpDef def;
@@ -137,8 +137,8 @@ struct OpRegistry::Impl {
     return result;
   }
 
-  // The overload of a row. kInvalidArgument when the row is wrong, kAlreadyExists when there is one
-  // of the name.
+  // Adds the overload of a row. kInvalidArgument if the row is invalid, kAlreadyExists if the name
+  // exists.
   absl::StatusOr<const OpOverload*> AddRow(const OpDef& def) {
     ABSL_ASSIGN_OR_RETURN(FunctionSchema schema, FunctionSchema::Parse(def.schema));
     const bool scalar = IsOneOf(schema.ns, kScalarNamespaces);
@@ -159,7 +159,7 @@ struct OpRegistry::Impl {
     return AddKnown(std::move(overload));
   }
 
-  // A copy of the row that may be changed.
+  // Returns a copy of the row that may be modified.
   OwnedDef& Own(const OpDef& def) {
     owned_defs.push_back(std::make_unique<OwnedDef>());
     OwnedDef& owned = *owned_defs.back();
@@ -171,7 +171,8 @@ struct OpRegistry::Impl {
     return owned;
   }
 
-  // The row of a known overload, to be changed; all overloads that have it see the change.
+  // Returns the row of a known overload for modification; all overloads that have it see the
+  // change.
   OpDef& MutableRow(const OpOverload* op) {
     for (const auto& owned : owned_defs) {
       if (&owned->def == op->def_) return owned->def;
@@ -188,13 +189,13 @@ struct OpRegistry::Impl {
     return changed;
   }
 
-  // A known overload, to be changed.
+  // Returns a known overload for modification.
   OpOverload& Mutable(const OpOverload* op) {
     return **std::find_if(known.begin(), known.end(),
                           [&](const auto& overload) { return overload.get() == op; });
   }
 
-  // The wrapper of `aten` in `dialect`, made when there is none.
+  // Returns the wrapper of `aten` in `dialect`; creates it if needed.
   const OpOverload* Wrap(const OpOverload* aten, Dialect dialect, std::string_view prefix,
                          absl::flat_hash_map<const OpOverload*, const OpOverload*>& wrappers)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
@@ -409,7 +410,7 @@ absl::StatusOr<const OpOverload*> OpRegistry::ToBackend(const OpOverload* overlo
     const auto it = impl_->backend_of.find(aten);
     if (it != impl_->backend_of.end()) return it->second;
   }
-  // Says no for operators that the registry does not know, too.
+  // Also rejects opaque operators.
   ABSL_RETURN_IF_ERROR(LookupPacket(Dialect::kBackend, aten->ns(), aten->op()).status());
   if (!aten->has_meta_kernel() && !aten->has_composite_explicit_kernel() &&
       !aten->has_composite_implicit_kernel()) {

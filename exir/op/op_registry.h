@@ -1,9 +1,9 @@
 // Operator overloads with stable identity, in dialects.
 //
-// A registry is a value that is built from tables of OpDef and then passed to whoever reads, makes
-// or checks programs. Looking up the same overload twice gives the same pointer; pointers live as
-// long as the registry. What the tables don't have may be defined later; what was found before
-// stays what it is, and sees kernels that it gets.
+// A registry is a value that is built from tables of OpDef and passed to code that reads, creates
+// or checks programs. Looking up the same overload twice gives the same pointer; pointers are valid
+// for the lifetime of the registry. Operators that are not in the tables may be defined later.
+// Existing pointers do not change; kernels that are set later are visible through them.
 #ifndef BELAY_EXIR_OP_OP_REGISTRY_H_
 #define BELAY_EXIR_OP_OP_REGISTRY_H_
 
@@ -25,21 +25,20 @@ class Argument;   // exir/ir/argument.h
 class OpBuilder;  // exir/builder/op_builder.h
 class OpCall;     // exir/builder/op_call.h
 
-// What an operator does, in terms of others: makes the nodes of a call and gives a result for each
-// return. The builder calls it (RunDecomposition in exir/builder/decomposition_table.h says what it
-// has to keep to).
+// Expands an operator into others: emits the nodes of a call and returns a result for each return.
+// The builder calls it; RunDecomposition in exir/builder/decomposition_table.h states its contract.
 using CompositeFn = std::function<std::vector<Argument>(OpBuilder& b, const OpCall& call)>;
 
-// What becomes of a call that no backend took (docs/lowering.md §5.5).
+// How a call that was not delegated is lowered (docs/lowering.md §5.5).
 enum class CompositeKind : uint8_t {
-  kImplicit,  // the nodes that the function makes take its place
-  kExplicit,  // it stays, one operator
+  kImplicit,  // replaced by the nodes that the function emits
+  kExplicit,  // kept as one operator
 };
 
 enum class Dialect : uint8_t {
   kAten,         // torch.ops.<ns>.<op>.<overload>, any namespace
   kEdge,         // the same with dtype constraints
-  kBackend,      // operators for after partitioning
+  kBackend,      // operators for use after partitioning
   kHigherOrder,  // cond, while_loop, map_impl, scan, executorch_call_delegate: no schema
   kScalar,       // Python functions on scalars: _operator.mul, torch.sym_max, math.trunc
 };
@@ -53,23 +52,23 @@ class OpOverload {
   std::string_view overload() const {
     return overload_;
   }  // "Tensor", "default"; "" for higher-order and scalar functions
-  // Without the dialect: "aten.add.Tensor", "higher_order.cond", "_operator.mul". Kernels have this
-  // name.
+  // The name without the dialect: "aten.add.Tensor", "higher_order.cond", "_operator.mul". Kernels
+  // are registered under it.
   const std::string& name() const { return name_; }
-  // With it, as the text form writes it: "edge.aten.add.Tensor", "backend.…"; equal to name() for
-  // the others.
+  // The name with the dialect, as in the text form: "edge.aten.add.Tensor", "backend.…"; equal to
+  // name() for the others.
   const std::string& text_name() const { return text_name_; }
-  // nullptr for higher-order operators and for operators that the registry does not know.
+  // nullptr for higher-order operators and opaque operators.
   const FunctionSchema* schema() const { return schema_; }
   const OpDef* def() const { return def_; }
   bool known() const { return def_ != nullptr || dialect_ == Dialect::kHigherOrder; }
   bool has_trait(OpTrait trait) const { return def_ != nullptr && (def_->traits & trait) != 0; }
-  // Where the argument of this name stands: the schema's, or one of those that a higher-order
-  // operator begins with (op_registry.cc names them). nullopt when there is none of the name.
+  // Returns the position of the argument with this name: one of the schema, or one of the leading
+  // arguments of a higher-order operator (listed in op_registry.cc). nullopt if not found.
   std::optional<int> ArgumentIndex(std::string_view name) const;
   // The ATen overload that an edge or backend overload wraps; itself otherwise.
   const OpOverload* aten() const { return aten_ == nullptr ? this : aten_; }
-  // What a backend operator needs one of (docs/lowering.md §5.3).
+  // A backend operator needs at least one of these (docs/lowering.md §5.3).
   bool has_meta_kernel() const { return def_ != nullptr && def_->meta != nullptr; }
   bool has_composite_explicit_kernel() const {
     return composite_kernel() != nullptr && aten()->composite_kind_ == CompositeKind::kExplicit;
@@ -78,8 +77,8 @@ class OpOverload {
     return has_trait(kComposite) ||
            (composite_kernel() != nullptr && aten()->composite_kind_ == CompositeKind::kImplicit);
   }
-  // What OpRegistry::SetCompositeKernel gave; nullptr without. Rows of tables that have the trait
-  // kComposite have theirs in exir/decompositions.
+  // The kernel set by OpRegistry::SetCompositeKernel; nullptr if unset. Rows of tables that
+  // have the trait kComposite have theirs in exir/decompositions.
   const CompositeFn* composite_kernel() const { return aten()->composite_kernel_; }
 
  private:
@@ -111,9 +110,8 @@ class OpPacket {
   std::string ns_, op_, name_, text_name_;
 };
 
-// Thread-safe but for the functions that are not const: lookups may create entries (opaque, edge
-// and backend overloads), under a lock of the registry's own; nothing may be looked up while
-// something is defined.
+// Const functions are thread-safe: lookups may create entries (opaque, edge and backend overloads)
+// under an internal lock. Non-const functions must not run concurrently with any other function.
 class OpRegistry {
  public:
   // kInvalidArgument listing every row whose schema does not parse; kAlreadyExists for a repeated
@@ -122,55 +120,56 @@ class OpRegistry {
       absl::Span<const absl::Span<const OpDef>> tables);
   ~OpRegistry();
 
-  // A known overload by its name ("aten.add.Tensor"; "aten.relu" means "aten.relu.default"), in the
-  // ATen, scalar or higher-order dialect. nullptr when unknown.
+  // Returns a known overload by its name ("aten.add.Tensor"; "aten.relu" means
+  // "aten.relu.default"), in the ATen, scalar or higher-order dialect. nullptr if unknown.
   const OpOverload* Find(std::string_view name) const;
-  // kNotFound naming the namespace, the operator or the overload that does not exist, with the
-  // overloads there are.
+  // The same with an error. kNotFound naming the unknown namespace, operator or overload, with the
+  // available overloads.
   absl::StatusOr<const OpOverload*> Lookup(std::string_view name) const;
-  // Find, or an overload without schema for a name that is unknown: what a reader makes of custom
-  // operators.
+  // Returns Find, or an opaque overload (without schema) for an unknown name. Readers create these
+  // for custom operators.
   const OpOverload* FindOrOpaque(std::string_view name) const;
-  // The edge overload of an ATen overload. Precondition: `aten` is of this registry. An overload of
-  // another dialect is returned as it is.
+  // Returns the edge overload of an ATen overload. Precondition: `aten` is of this registry.
+  // Returns an overload of another dialect unchanged.
   const OpOverload* ToEdge(const OpOverload* aten) const;
-  // The backend overload of an ATen or edge overload (docs/lowering.md §5.2, §5.3). kInvalidArgument
-  // when its namespace is not one of backend operators, kFailedPrecondition as long as it has no
-  // kernel: neither meta, composite explicit nor composite implicit.
+  // Returns the backend overload of an ATen or edge overload (docs/lowering.md §5.2, §5.3).
+  // kInvalidArgument if its namespace does not allow backend operators, kFailedPrecondition while
+  // it has no kernel: neither meta, composite explicit nor composite implicit.
   absl::StatusOr<const OpOverload*> ToBackend(const OpOverload* overload) const;
 
-  // Lookup by parts, in the dialect; `overload` is "" where there are none. kNotFound as Lookup,
-  // the errors of ToBackend in the backend dialect.
+  // Looks up by parts, in the dialect; `overload` is "" for operators without overloads.
+  // kNotFound as Lookup; in the backend dialect also the errors of ToBackend.
   absl::StatusOr<const OpOverload*> LookupIn(Dialect dialect, std::string_view ns,
                                              std::string_view op,
                                              std::string_view overload = "default") const;
   absl::StatusOr<const OpPacket*> LookupPacket(Dialect dialect, std::string_view ns,
                                                std::string_view op) const;
-  // The known overloads of an operator, sorted by name.
+  // Returns the known overloads of an operator, sorted by name.
   std::vector<const OpOverload*> Overloads(std::string_view ns, std::string_view op) const;
 
-  // --- Operators that the tables don't have ---
+  // --- Operators that are not in the tables ---
 
-  // kInvalidArgument when the schema or the dtype rule does not parse and for the trait kComposite
-  // (SetCompositeKernel takes the function), kAlreadyExists when there is an operator of the name.
-  // Texts are copied. An opaque overload of this name that was made before stays opaque.
+  // kInvalidArgument if the schema or the dtype rule does not parse, and for the trait kComposite
+  // (use SetCompositeKernel instead). kAlreadyExists if there is an operator of this name. Copies
+  // the strings. An opaque overload of this name that already exists remains opaque.
   absl::StatusOr<const OpOverload*> Define(const OpDef& def);
-  // Gives an operator a kernel, in all dialects, also where it was looked up before. `name` as
-  // Lookup has it, with its errors. kInvalidArgument for no kernel and for an operator without
-  // schema, kAlreadyExists for one that has such a kernel.
+  // Sets an operator's meta kernel, in all dialects, also for existing lookups. `name` and its
+  // errors as in Lookup. kInvalidArgument for a null kernel and for an operator without schema,
+  // kAlreadyExists if it has a meta kernel.
   absl::Status SetMetaKernel(std::string_view name, MetaFn meta);
-  // One for each operator, of either kind: PyTorch's lib.impl(op, kernel, "CompositeExplicitAutograd").
-  // Besides, kInvalidArgument for an operator that writes to an argument or gives a view of one. What
-  // the kernel holds must live as long as the registry.
+  // Sets an operator's only composite kernel, of either kind: PyTorch's lib.impl(op, kernel,
+  // "CompositeExplicitAutograd"). Also kInvalidArgument for an operator that writes to an argument
+  // or returns a view of one. Objects that the kernel references must live as long as the registry.
   absl::Status SetCompositeKernel(std::string_view name, CompositeKind kind, CompositeFn kernel);
-  // Operators of the namespace may be backend operators from now on.
+  // Allows backend operators in the namespace.
   void AllowBackendNamespace(std::string_view ns);
-  // Any dialect, by text_name(); nullptr when unknown. "edge.mylib.op.default" of a namespace that
-  // has no known operator is the edge overload of an opaque one.
+  // Returns the overload of any dialect with this text_name(); nullptr if unknown.
+  // "edge.mylib.op.default" of a namespace without known operators is the edge overload of an
+  // opaque one.
   const OpOverload* FindText(std::string_view text_name) const;
   const OpOverload* CallDelegate() const;  // higher_order.executorch_call_delegate
 
-  // All known overloads of the ATen and scalar dialects, by name.
+  // Returns all known overloads of the ATen and scalar dialects, by name.
   std::vector<const OpOverload*> Known() const;
 
  private:

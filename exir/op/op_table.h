@@ -1,4 +1,4 @@
-// Rows of a table by the operator that they are about, matched by handle.
+// A table with rows keyed by operator, looked up by OpOverload handle.
 //
 //   struct Rule { std::string_view op; bool to_float; };
 //   constexpr Rule kRules[] = {{"aten.add.Tensor", false}, {"aten.div.Tensor", true}};
@@ -16,9 +16,9 @@
 
 namespace belay::exir {
 
-// `Row` is the name of an ATen, scalar or higher-order overload ("aten.add.Tensor"), or has it as its
-// member `op`. Rows of operators that the registry does not know are passed over. Immutable; the rows
-// and the registry must outlive it.
+// `Row` is the name of an ATen, scalar or higher-order overload ("aten.add.Tensor"), or has a
+// member `op` with this name. Rows of operators that are not in the registry are ignored.
+// Immutable; the rows and the registry must outlive it.
 template <class Row>
 class OpTable {
  public:
@@ -27,7 +27,7 @@ class OpTable {
       if (const OpOverload* op = ops.Find(NameOf(row))) rows_.emplace(op, &row);
     }
   }
-  // The row of the overload, of any dialect; nullptr when there is none.
+  // Returns the row of the overload, of any dialect; nullptr if not found.
   const Row* Find(const OpOverload* op) const {
     const auto it = rows_.find(op->aten());
     return it == rows_.end() ? nullptr : it->second;

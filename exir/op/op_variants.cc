@@ -21,7 +21,8 @@ bool IsWritten(const SchemaArgument& argument) {
   return argument.alias.has_value() && argument.alias->write;
 }
 
-// "add" of "add_", "__and__" of "__iand__"; nullopt for the name of an operator that is not in-place.
+// "add_" -> "add", "__iand__" -> "__and__"; nullopt if the name is not that of an in-place
+// operator.
 std::optional<std::string> WithoutInPlace(std::string_view op) {
   if (IsInPlaceOperator(op)) return std::string(op.substr(0, op.size() - 1));
   if (op.starts_with("__i") && op.ends_with("__")) return absl::StrCat("__", op.substr(3));
@@ -37,7 +38,7 @@ struct Parameter {
   SchemaType type;
   bool keyword_only = false;
   bool operator==(const Parameter& o) const {
-    // An operator with symbolic sizes takes numbers too.
+    // Symbolic sizes and ints compare equal.
     SchemaType a = type, b = o.type;
     a.symbolic = b.symbolic = false;
     return std::tie(name, keyword_only) == std::tie(o.name, o.keyword_only) && a == b;
@@ -136,8 +137,8 @@ bool SameSignature(const FunctionSchema& a, const FunctionSchema& b) {
   return first == second;
 }
 
-// foo_functional, which returns besides what foo returns the new value of each argument that foo
-// writes; nullptr when there is none.
+// Returns foo_functional for foo: it returns the results of foo and then the new value of each
+// argument that foo writes. nullptr if not found.
 const OpOverload* FunctionalOfMutable(const OpRegistry& ops, const OpOverload& op) {
   const OpOverload* found =
       ops.Find(absl::StrCat(op.ns(), ".", op.op(), "_functional.", op.overload()));
@@ -184,7 +185,7 @@ absl::StatusOr<const OpOverload*> ToVariant(const OpRegistry& ops, const OpOverl
 const OpOverload* ToViewCopy(const OpRegistry& ops, const OpOverload* view) {
   const OpOverload* copy =
       ops.Find(absl::StrCat(view->ns(), ".", view->op(), "_copy.", view->overload()));
-  // What has an overload's name has a schema.
+  // Known overloads have schemas.
   if (copy == nullptr || copy->schema()->arguments.size() != view->schema()->arguments.size()) {
     return nullptr;
   }

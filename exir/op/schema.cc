@@ -29,7 +29,7 @@ struct TypeName {
   bool symbolic;
 };
 
-// The first row of a base type without `symbolic` is its canonical name.
+// The first row of a base type without `symbolic` has its canonical name.
 constexpr TypeName kTypeNames[] = {
     {"Tensor", BaseType::kTensor, false},
     {"int", BaseType::kInt, false},
@@ -62,7 +62,7 @@ constexpr MemoryFormatName kMemoryFormats[] = {
     {3, "channels_last_3d", MemoryFormat::kChannelsLast3d},
 };
 
-// All of `text` as a decimal number; "nan" and "inf" are doubles.
+// Parses all of `text` as a decimal number; "nan" and "inf" are doubles.
 template <class T>
 bool ReadNumber(std::string_view text, T& value) {
   const std::from_chars_result r = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -92,7 +92,7 @@ std::string DoubleText(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   std::string text;
-  // Ends: 17 digits tell every double from the others.
+  // Terminates: 17 digits distinguish all doubles.
   for (int digits = 1;; ++digits) {
     text = absl::StrFormat("%.*g", digits, value);
     double back;
@@ -156,7 +156,7 @@ bool AliasSetsMeet(const AliasAnnotation& a, const AliasAnnotation& b) {
   return false;
 }
 
-// Reads one schema from left to right. Has no recursion: types nest only as far as the postfixes of
+// Parses one schema from left to right. No recursion: types nest only as far as the suffixes of
 // SchemaType.
 class Parser {
  public:
@@ -198,7 +198,7 @@ class Parser {
     return Error(absl::StrCat("'", token, "'"));
   }
   static bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-  // "" when no word starts here.
+  // Returns "" if no word starts here.
   std::string_view Word() {
     SkipSpace();
     size_t end = pos_;
@@ -299,9 +299,8 @@ class Parser {
     return absl::OkStatus();
   }
 
-  // What follows the name of a type that Belay treats as opaque: ".torch.classes.X", and for those
-  // that are made of others "(str, Tensor)". Behind any other name a parenthesis is an alias
-  // annotation: "t(a!)".
+  // Skips the rest of an opaque type after its name: ".torch.classes.X", or "(str, Tensor)" for
+  // composed types. After any other name, a parenthesis is an alias annotation: "t(a!)".
   absl::Status SkipOpaqueType(std::string_view name) {
     while (pos_ < text_.size() && text_[pos_] == '.') {
       ++pos_;
@@ -324,8 +323,8 @@ class Parser {
     return Error("')'");
   }
 
-  // "(a)", "(a!)", "(a|b)", "(a -> *)", "(a! -> a|b)". What the value may become is not kept: the
-  // return says it.
+  // Parses "(a)", "(a!)", "(a|b)", "(a -> *)", "(a! -> a|b)". The sets after -> are not kept: the
+  // return has them.
   absl::Status ParseAlias(std::optional<AliasAnnotation>& alias) {
     if (pos_ >= text_.size() || text_[pos_] != '(') return absl::OkStatus();
     ++pos_;
@@ -360,7 +359,7 @@ class Parser {
     return status.ok() ? status : Error("a default value of the argument's type");
   }
 
-  // A number or a word. The status carries no message; ParseDefault makes one.
+  // Parses a number or a word. The status has no message; ParseDefault adds one.
   absl::Status ParseElementDefault(const SchemaType& type, SchemaDefault& value) {
     SkipSpace();
     size_t end = pos_;
@@ -430,7 +429,7 @@ class Parser {
   }
 
   absl::Status ParseListDefault(const SchemaType& type, SchemaDefault& value) {
-    ++pos_;  // the '[' by which the caller knows a list
+    ++pos_;  // the '[' that the caller has seen
     std::vector<SchemaDefault> elements;
     if (!Consume("]")) {
       do {

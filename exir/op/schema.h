@@ -2,9 +2,8 @@
 // alpha=1) -> Tensor".
 //
 // Source: PyTorch's aten/src/ATen/native/README.md ("func") and the schemas that torch prints.
-// Understood: all base types below, optional (`?`), lists (`[]`, `[2]`), defaults, keyword-only
-// arguments (after `*`), alias annotations (`(a)`,
-// `(a!)`, `(a -> *)`), named and multiple returns.
+// Supported: all base types below, optional (`?`), lists (`[]`, `[2]`), defaults, keyword-only
+// arguments (after `*`), alias annotations (`(a)`, `(a!)`, `(a -> *)`), named and multiple returns.
 #ifndef BELAY_EXIR_OP_SCHEMA_H_
 #define BELAY_EXIR_OP_SCHEMA_H_
 
@@ -42,13 +41,13 @@ struct SchemaType {
   bool symbolic = false;          // written SymInt, SymFloat or SymBool
   bool element_optional = false;  // Tensor?[]
   bool list = false;              // []
-  std::optional<int> list_size;   // [2]: a lone element is repeated so often
-  bool optional = false;          // the whole: Tensor?, int[]?
+  std::optional<int> list_size;   // [2]: a single element is repeated to this length
+  bool optional = false;          // the whole type: Tensor?, int[]?
   bool operator==(const SchemaType&) const = default;
   std::string ToString() const;
 };
 
-// A default as it stands in the schema. Lists are of ints, floats or bools.
+// A default value as written in the schema. Lists are of ints, floats or bools.
 using SchemaDefault = std::variant<None, int64_t, double, bool, std::string, DType, MemoryFormat,
                                    std::vector<int64_t>, std::vector<double>, std::vector<bool>>;
 
@@ -80,16 +79,17 @@ struct FunctionSchema {
   std::vector<SchemaArgument> arguments;
   std::vector<SchemaReturn> returns;
 
-  // kInvalidArgument with the position and what was expected there. Untrusted input: linear time,
+  // kInvalidArgument with the position and the expected production. Untrusted input: linear time,
   // bounded nesting.
   static absl::StatusOr<FunctionSchema> Parse(std::string_view text);
 
-  // The canonical text; Parse(ToString()) gives an equal schema.
+  // Returns the canonical form; Parse(ToString()) gives an equal schema.
   std::string ToString() const;
-  // nullopt when there is none of that name.
+  // nullopt if there is no argument of this name.
   std::optional<int> ArgumentIndex(std::string_view name) const;
   bool IsMutable() const;  // some argument is written to
-  // Some return aliases some argument and nothing is written: a view operator.
+  // Returns whether this is a view operator: some return aliases some argument and nothing is
+  // written.
   bool IsView() const;
 };
 

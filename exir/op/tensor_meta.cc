@@ -10,7 +10,7 @@
 namespace belay::exir {
 namespace {
 
-// A size as it counts for the strides of the dimensions outside it: 0 counts as 1, as in PyTorch.
+// The factor of a size in the strides of outer dimensions: 0 counts as 1, as in PyTorch.
 SymInt StrideFactor(const SymInt& size) { return size.AsInt() == 0 ? SymInt(1) : size; }
 
 bool IsPrime(int64_t n) {
@@ -20,8 +20,8 @@ bool IsPrime(int64_t n) {
   return n > 1;
 }
 
-// `exprs` as numbers, with distinct primes from `base` on for the symbols. nullopt when one of them
-// can't be computed.
+// Evaluates `exprs` with distinct primes from `base` on for the symbols. nullopt if one cannot be
+// computed.
 std::optional<std::vector<int64_t>> Sample(const std::vector<SymInt>& exprs, int64_t base) {
   std::vector<std::string> symbols;
   for (const SymInt& e : exprs) e.CollectSymbols(symbols);
@@ -113,7 +113,7 @@ absl::StatusOr<DimOrder> DimOrderOf(const TensorMeta& meta) {
                        " has stride 0: an expanded tensor has no dim order"));
     }
   }
-  // Large numbers first: a product of many symbols may overflow with them.
+  // Large numbers first: products of many symbols may overflow with them.
   for (const int64_t base : {1009, 101, 11, 2}) {
     const std::optional<std::vector<int64_t>> strides = Sample(meta.strides, base);
     if (!strides.has_value()) continue;

@@ -1,4 +1,4 @@
-// What the compiler knows about a tensor: everything but its elements.
+// Compile-time metadata of a tensor: everything except its elements.
 #ifndef BELAY_EXIR_OP_TENSOR_META_H_
 #define BELAY_EXIR_OP_TENSOR_META_H_
 
@@ -13,7 +13,7 @@
 
 namespace belay::exir {
 
-// The numbers are those of the PT2 archive (docs/pt2-format.md §7).
+// Values are those of the PT2 archive (docs/pt2-format.md §7).
 enum class Layout : uint8_t {
   kUnknown = 0,
   kSparseCoo = 1,
@@ -41,7 +41,7 @@ struct TensorMeta {
   bool requires_grad = false;
 
   static TensorMeta Contiguous(DType dtype, std::vector<SymInt> sizes);
-  // Dense with the dimensions in this order. Precondition: `order` is a permutation of the
+  // Returns a dense tensor with dim order `order`. Precondition: `order` is a permutation of the
   // dimensions.
   static TensorMeta Dense(DType dtype, std::vector<SymInt> sizes, absl::Span<const uint8_t> order);
 
@@ -52,12 +52,12 @@ struct TensorMeta {
   bool operator==(const TensorMeta&) const = default;
 };
 
-// Row-major strides of these sizes.
+// Returns the row-major strides of these sizes.
 std::vector<SymInt> ContiguousStrides(const std::vector<SymInt>& sizes);
 
-// The dimensions from the largest stride to the smallest, ties by position. Symbols are compared by
-// trying large distinct numbers for them. kInvalidArgument when a dimension of size ≠ 1 has stride
-// 0 (an expanded tensor has no dim order).
+// Returns the dimensions from the largest stride to the smallest, ties by position. Symbols are
+// compared by substituting large distinct numbers. kInvalidArgument if a dimension of size ≠ 1 has
+// stride 0 (an expanded tensor has no dim order).
 absl::StatusOr<DimOrder> DimOrderOf(const TensorMeta& meta);
 
 }  // namespace belay::exir

@@ -1,4 +1,5 @@
-// Operators of two tensors, or a tensor and a number, and the selections where and masked_fill.
+// Binary operators of tensors, or of a tensor and a scalar, and the selections where and
+// masked_fill.
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,7 +14,7 @@ namespace {
 
 constexpr uint32_t kTraits = kCore | kPointwise;
 
-// Those whose operands a pass brings to one dtype; the others take what PyTorch promotes.
+// Operators whose operands a pass casts to one dtype; the others accept what PyTorch promotes.
 constexpr std::string_view kSame = "self:A other:A ->:A A=any";
 constexpr std::string_view kSameFloat = "self:A other:A ->:A A=float+complex";
 constexpr std::string_view kSameReal = "self:A other:A ->:A A=real";
@@ -39,7 +40,7 @@ absl::Status InferSub(MetaContext& context) {
   return InferPointwise<ScaledCall<MetaArguments, kNoBoolRule>>(context);
 }
 
-// Of a number and a tensor. The result is contiguous.
+// Scalar base, tensor exponent. The result is contiguous.
 absl::Status InferPowScalar(MetaContext& context,
                             const PlainCall<MetaArguments, 2, kNoBoolRule>& call) {
   ABSL_RETURN_IF_ERROR(MetaArguments(context).Number("self").status());
@@ -54,7 +55,7 @@ absl::Status InferAtan2Out(MetaContext& context, const Atan2OutCall<MetaArgument
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, PointwiseShape(context, call));
   if (shape == out.sizes) {
     context.SetOutput(0, out);
-  } else if (out.NumElements().AsInt() == 0) {  // PyTorch resizes an empty one
+  } else if (out.NumElements().AsInt() == 0) {  // PyTorch resizes an empty result
     context.SetTensor(0, out.dtype, std::move(shape));
   } else {
     return MetaArguments(context).ArgumentError(
@@ -190,7 +191,7 @@ constexpr OpDef kOps[] = {
      kTraits | kAlwaysDecomposed, kSame, kRounded},
     {"aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
      &InferPointwise<WhereCall<MetaArguments>>, kTraits, "", kExact},
-    // The shifts under the names of Python's operators.
+    // The shifts by the names of Python's operators.
     Shift("aten::__lshift__.Scalar(Tensor self, Scalar other) -> Tensor"),
     Shift("aten::__lshift__.Tensor(Tensor self, Tensor other) -> Tensor"),
     Shift("aten::__rshift__.Scalar(Tensor self, Scalar other) -> Tensor"),

@@ -1,4 +1,4 @@
-// Operators that have no kernel: they decompose into others. Only their schemas are known.
+// Operators without kernels, which are decomposed. Declares only their schemas.
 
 #include "exir/ops/families.h"
 

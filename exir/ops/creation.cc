@@ -1,4 +1,4 @@
-// Operators that make tensors out of sizes and numbers.
+// Operators that create tensors from sizes and scalars.
 #include <cmath>
 #include <complex>
 #include <optional>
@@ -19,7 +19,7 @@
 namespace belay::exir {
 namespace {
 
-// Devices are ignored: programs run on one.
+// Devices are ignored: programs run on one device.
 absl::Status SetResult(MetaContext& context, absl::StatusOr<TensorMeta> result) {
   if (!result.ok()) return MetaError(context, FromAbsl(result.status().message()));
   const Layout* layout = MetaArguments(context)["layout"].get_if<Layout>();
@@ -73,8 +73,8 @@ absl::Status InferScalarTensor(MetaContext& context, const ScalarTensorCall<Meta
   return SetResult(context, TensorMeta::Contiguous(call.dtype, {}));
 }
 
-// A number of a range, if it is known. Precondition: ArangeCall read it, so that it is a float, a
-// bool, complex or an expression.
+// Returns a scalar argument of a range if it is known. Precondition: ArangeCall has read it, so it
+// is a float, a bool, complex or an expression.
 std::optional<RealNumber> NumberOf(const MetaValue& value) {
   if (const double* real = value.get_if<double>()) return RealNumber(*real);
   if (const bool* boolean = value.get_if<bool>()) return RealNumber(int64_t{*boolean});
@@ -86,8 +86,8 @@ std::optional<RealNumber> NumberOf(const MetaValue& value) {
   return std::nullopt;
 }
 
-// A number of a range of which one is symbolic. Floats that are whole, or are cut to integers in a
-// range of int64, are integers.
+// Returns a scalar argument of a range with a symbolic argument. Integral floats are integers; so
+// are other floats in an int64 range, truncated.
 absl::StatusOr<SymExpr> RangeNumber(const MetaContext& context, const MetaValue& value,
                                     DType dtype) {
   constexpr double kMost = 0x1p53;
@@ -102,7 +102,7 @@ absl::StatusOr<SymExpr> RangeNumber(const MetaContext& context, const MetaValue&
   return MetaError(context, "a range must be of numbers");
 }
 
-// The length of a range of which a number is symbolic: ceil((end - start) / step).
+// Returns the length of a range with a symbolic argument: ceil((end - start) / step).
 absl::StatusOr<SymInt> SymbolicLength(const MetaContext& context, const MetaValue& start,
                                       const MetaValue& end, const MetaValue& step, DType dtype) {
   ABSL_ASSIGN_OR_RETURN(const SymExpr first, RangeNumber(context, start, dtype));
@@ -138,7 +138,7 @@ absl::Status InferArange(MetaContext& context, const ArangeCall<MetaArguments>& 
   return SetResult(context, TensorMeta::Contiguous(call.dtype, {length}));
 }
 
-// Of the operator and of the seeded one, whose state is checked.
+// For the operator and its seeded variant, whose state is checked.
 template <class Call>
 using Seeded = SeededCall<Call, MetaArguments>;
 

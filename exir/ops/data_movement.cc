@@ -1,4 +1,4 @@
-// Operators that copy elements to new places: copies, joins, reversals, repetitions.
+// Data movement: copies, concatenations, flips, repetitions.
 
 #include <algorithm>
 #include <optional>
@@ -100,7 +100,7 @@ absl::Status StackMeta(MetaContext& context, const JoinCall<MetaArguments>& call
   ABSL_ASSIGN_OR_RETURN(const int d, NormalizeDim(call.dim, tensors[0]->rank() + 1));
   ABSL_ASSIGN_OR_RETURN(const DType dtype, types.Result());
   const SymInt count(static_cast<int64_t>(tensors.size()));
-  // PyTorch joins along the dimension and splits it then, so that a layout stays.
+  // PyTorch concatenates along the dimension and then splits it, so the layout is kept.
   const bool channels_last = d < tensors[0]->rank() && !HasNoElements(*tensors[0]) &&
                              std::all_of(
                                  tensors.begin(), tensors.end(),
@@ -125,8 +125,8 @@ absl::Status FlipMeta(MetaContext& context, const FlipCall<MetaArguments>& call)
   return SetDense(context, *call.self, std::move(out));
 }
 
-// What rolls along one dimension is two parts that are joined, and has their layout if both have
-// one. A part without elements has none.
+// A roll along one dimension concatenates two slices and has their layout if both have the same. An
+// empty slice has none.
 TensorMeta RolledLike(const TensorMeta& self, int d, const SymInt& shift) {
   const std::optional<int64_t> by = shift.AsInt(), size = self.sizes[d].AsInt();
   bool channels_last = LooksChannelsLast(self);
@@ -144,7 +144,7 @@ TensorMeta RolledLike(const TensorMeta& self, int d, const SymInt& shift) {
 absl::Status RollMeta(MetaContext& context, const RollCall<MetaArguments>& call) {
   const TensorMeta* const self = call.self;
   const Sizes& dims = call.dims;
-  if (dims.size() == 1 && HasNoElements(*self)) {  // PyTorch does not look at the dimension then
+  if (dims.size() == 1 && HasNoElements(*self)) {  // PyTorch does not check the dimension then
     ABSL_ASSIGN_OR_RETURN(TensorMeta same, ResultLike(self->dtype, *self, MemoryFormat::kPreserve));
     return SetDense(context, *self, std::move(same));
   }
@@ -166,7 +166,7 @@ absl::Status RepeatInterleaveTensorMeta(MetaContext& context,
                                         const RepeatedIndicesCall<MetaArguments>& call) {
   SymInt size;
   if (call.repeats->sizes[0].AsInt() == 0) {
-    size = SymInt(0);  // whatever output_size says
+    size = SymInt(0);  // regardless of output_size
   } else if (call.output_size.has_value()) {
     size = *call.output_size;
     if (KnownNegative(size)) {
@@ -213,7 +213,7 @@ absl::Status PixelShuffleMeta(MetaContext& context, const PixelShuffleCall<MetaA
                   DenseInFormat(self->dtype, std::move(sizes), LooksChannelsLast(*self)));
 }
 
-// resize_: unchanged when it has this size.
+// resize_: no change if it already has this size.
 absl::Status ResizeMeta(MetaContext& context, const ResizeCall<MetaArguments>& call) {
   const MetaArguments arguments(context);
   ABSL_ASSIGN_OR_RETURN(const MemoryFormat format,
@@ -269,7 +269,7 @@ constexpr OpDef kOps[] = {
      kJoined},
     {"aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", &MetaKernel<&TriangleMeta>, 0, kSame},
     {"aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", &MetaKernel<&TriangleMeta>, 0, kSame},
-    // To a device and back; which one is in the types (docs/lowering.md row 10).
+    // Copies to a device and back; the types have the devices (docs/lowering.md row 10).
     {"et_copy::_d2h_copy(Tensor self) -> Tensor", &MetaKernel<&CloneMeta>, 0, kSame},
     {"et_copy::_h2d_copy(Tensor self) -> Tensor", &MetaKernel<&CloneMeta>, 0, kSame},
 };

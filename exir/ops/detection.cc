@@ -1,4 +1,4 @@
-// torchvision's operators for detectors, by the schemas that it registers.
+// torchvision's detection operators, with the schemas that it registers.
 #include "runtime/kernel/shape_rules/detection.h"
 
 #include <optional>
@@ -10,7 +10,7 @@
 namespace belay::exir {
 namespace {
 
-// As many of the boxes as nothing better covers.
+// The result size is the number of boxes that are not suppressed.
 absl::Status NmsMeta(MetaContext& context, const NmsCall<MetaArguments>& call) {
   const std::optional<int64_t> boxes = call.dets->sizes[0].AsInt();
   ABSL_ASSIGN_OR_RETURN(

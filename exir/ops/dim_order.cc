@@ -1,5 +1,5 @@
-// dim_order_ops: copies and allocations that say where elements lie by a list of dimensions instead
-// of a memory format (docs/edge-dialect.md §3 row 13).
+// dim_order_ops: copies and allocations with a dim order argument instead of a memory format
+// (docs/edge-dialect.md §3 row 13).
 
 #include <algorithm>
 #include <utility>
@@ -15,8 +15,8 @@
 namespace belay::exir {
 namespace {
 
-// A tensor of `sizes` in the dim order of the argument, which is that of a memory format:
-// contiguous or channels last.
+// Returns a tensor of `sizes` in the dim order of the argument, which must be that of a memory
+// format: contiguous or channels last.
 absl::StatusOr<TensorMeta> InDimOrder(const MetaArguments& arguments, DType dtype,
                                       std::vector<SymInt> sizes) {
   ABSL_ASSIGN_OR_RETURN(const Sizes order, arguments.StaticIntList("dim_order"));
@@ -36,7 +36,7 @@ absl::StatusOr<TensorMeta> InDimOrder(const MetaArguments& arguments, DType dtyp
   return DenseInFormat(dtype, std::move(sizes), !contiguous);
 }
 
-// No dim order preserves that of the input; no dtype likewise.
+// Dim order None preserves that of the input; the same for dtype.
 absl::Status CopyMeta(MetaContext& context, const CopyCall<MetaArguments>& call) {
   const TensorMeta& self = *call.self;
   const MetaArguments arguments(context);

@@ -1,4 +1,4 @@
-// Rows of a table: lookups, bags of lookups, and the gradient of a lookup.
+// Embedding lookups, embedding bags, and the gradient of a lookup.
 
 #include <utility>
 #include <vector>

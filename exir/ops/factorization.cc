@@ -10,7 +10,7 @@
 namespace belay::exir {
 namespace {
 
-// LAPACK's layout: contiguous, but each matrix by columns.
+// LAPACK's layout: contiguous batches of column-major matrices.
 absl::Status SetColumnMajor(MetaContext& context, int i, const TensorMeta& like) {
   ABSL_RETURN_IF_ERROR(CheckRank(like.rank()));
   DimOrder order = ContiguousOrder(like.rank());
@@ -19,7 +19,7 @@ absl::Status SetColumnMajor(MetaContext& context, int i, const TensorMeta& like)
   return absl::OkStatus();
 }
 
-// A matrix and the codes that say where the computation failed: inverse, Cholesky.
+// A matrix and error codes (info): inverse, Cholesky.
 absl::Status MatrixAndInfoMeta(MetaContext& context, const FactorCall<MetaArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> batch, call.Batch());
   context.SetTensor(1, DType::kInt32, std::move(batch));

@@ -13,8 +13,8 @@
 namespace belay::exir {
 namespace {
 
-// The layout that PyTorch's transforms give their results: other dimensions first, by descending
-// stride, then the transformed ones in the order in which they stand.
+// Returns the layout of the results of PyTorch's transforms: other dimensions first, by descending
+// stride, then the transformed ones in their given order.
 TensorMeta TransformResult(const TensorMeta& self, DType dtype, std::vector<SymInt> sizes,
                            const std::vector<int>& dims) {
   std::vector<int> order;
@@ -37,7 +37,7 @@ absl::Status RealFftMeta(MetaContext& context, const RealFftCall<MetaArguments>&
   return absl::OkStatus();
 }
 
-// A complex transform of `dims`.
+// Returns the result of a complex transform of `dims`.
 TensorMeta ComplexFftResult(const TensorMeta& self, std::vector<int> dims) {
   if (dims.empty()) return self;
   SortByStride(self, dims.begin(), dims.end());
@@ -49,7 +49,7 @@ absl::Status InverseRealFftMeta(MetaContext& context,
   const TensorMeta* const self = call.self;
   ABSL_ASSIGN_OR_RETURN(const Sizes dims, call.TransformedDims());
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape(dims));
-  // All dimensions but the last are transformed first.
+  // All dimensions except the last are transformed first.
   const TensorMeta halfway =
       ComplexFftResult(*self, std::vector<int>(dims.begin(), dims.end() - 1));
   context.SetOutput(0, TransformResult(halfway, RealPart(self->dtype), std::move(shape),

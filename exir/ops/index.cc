@@ -1,4 +1,4 @@
-// Operators that read elements at places which tensors of indices or masks name.
+// Operators that read elements at positions given by index tensors or masks.
 
 #include <optional>
 #include <utility>
@@ -35,7 +35,7 @@ absl::Status IndexSelectMeta(MetaContext& context, const IndexSelectCall<MetaArg
   return absl::OkStatus();
 }
 
-// A new symbol for a number of elements out of a tensor of these sizes.
+// Returns a new symbol for the number of selected elements of a tensor of these sizes.
 absl::StatusOr<SymInt> SomeOf(MetaContext& context, const SymInt& elements) {
   const std::optional<int64_t> known = elements.AsInt();
   return context.FreshSymbol({.min = 0, .max = known.value_or(SymRange::kUnboundedAbove)});
@@ -48,7 +48,7 @@ absl::Status MaskedSelectMeta(MetaContext& context, const MaskedSelectCall<MetaA
   return absl::OkStatus();
 }
 
-// nonzero(self): a row of indices per element, stored column by column.
+// nonzero(self): result [number of elements, rank], column-major.
 absl::Status NonzeroMeta(MetaContext& context, const NonzeroCall<MetaArguments>& call) {
   const TensorMeta* const self = call.self;
   ABSL_RETURN_IF_ERROR(CheckRank(self->sizes.size()));

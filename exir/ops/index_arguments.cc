@@ -13,7 +13,7 @@ namespace {
 
 bool IsMask(DType dtype) { return dtype == DType::kBool || dtype == DType::kUint8; }
 
-// What the index tensors that are no masks broadcast to; nullopt when there are none.
+// Returns the broadcast shape of the index tensors that are not masks; nullopt without any.
 absl::StatusOr<std::optional<std::vector<SymInt>>> IntegerPositions(
     const std::vector<const TensorMeta*>& indices) {
   std::optional<std::vector<SymInt>> positions;
@@ -25,7 +25,7 @@ absl::StatusOr<std::optional<std::vector<SymInt>>> IntegerPositions(
   return positions;
 }
 
-// How many places the masks select; all of them select the same number or one.
+// Returns the number of elements that the masks select; all masks select the same number or one.
 absl::StatusOr<SymInt> SelectedPlaces(MetaContext& context,
                                       const std::vector<const TensorMeta*>& indices) {
   ABSL_ASSIGN_OR_RETURN(const std::optional<std::vector<SymInt>> positions,
@@ -47,7 +47,7 @@ absl::StatusOr<IndexArguments> IndexArgumentsOf(MetaContext& context,
                                                 const std::vector<const TensorMeta*>& indices,
                                                 const TensorMeta& self) {
   ABSL_RETURN_IF_ERROR(CheckRank(self.sizes.size()));
-  // Everything that can be wrong comes before a symbol is made.
+  // All checks precede the creation of a symbol.
   size_t dims = 0;
   bool has_mask = false;
   for (size_t k = 0; k < indices.size(); ++k) {
@@ -109,7 +109,7 @@ std::vector<SymInt> IndexResultStrides(const TensorMeta& self, const IndexArgume
   const int rank = static_cast<int>(sizes.size());
   const int positions = static_cast<int>(indices.shape.positions.size());
   const int first = indices.shape.first;
-  // The strides of each operand over the dimensions of the result, 0 where it does not move.
+  // The strides of each operand over the dimensions of the result; 0 where it is broadcast.
   std::vector<std::vector<SymInt>> operands(1, std::vector<SymInt>(rank));
   int r = first == 0 ? positions : 0;
   for (size_t d = 0; d < self.sizes.size(); ++d) {
@@ -126,7 +126,7 @@ std::vector<SymInt> IndexResultStrides(const TensorMeta& self, const IndexArgume
     }
     operands.push_back(std::move(moves));
   }
-  // Each operand as the loop sees it: of the result's shape, without moving where its stride is 0.
+  // Each operand broadcast to the result's shape, with stride 0 where it does not vary.
   std::vector<TensorMeta> seen(operands.size());
   std::vector<const TensorMeta*> pointers;
   for (size_t k = 0; k < operands.size(); ++k) {

@@ -1,4 +1,4 @@
-// The Tensor?[] of index and index_put: which dimensions it indexes, and what comes out.
+// The Tensor?[] argument of index and index_put: indexed dimensions and result sizes.
 #ifndef BELAY_EXIR_OPS_INDEX_ARGUMENTS_H_
 #define BELAY_EXIR_OPS_INDEX_ARGUMENTS_H_
 
@@ -11,8 +11,8 @@
 namespace belay::exir {
 
 struct IndexArguments {
-  // Of each dimension of self: the shape and strides of what indexes it. A mask counts as one
-  // vector per dimension.
+  // Per dimension of self: the shape and strides of its index tensor. A mask counts as one vector
+  // per dimension.
   struct Dimension {
     bool indexed = false;
     std::vector<SymInt> sizes;
@@ -22,15 +22,15 @@ struct IndexArguments {
   IndexedShape<SymInt> shape;
 };
 
-// What the index tensors (null for none) mean for `self`. Places that a mask selects get a new
-// symbol, unless other index tensors say how many there are. kInvalidArgument naming the index
-// tensor when it does not fit.
+// Resolves the index tensors (null for None) against `self`. The number of elements that a mask
+// selects is a new symbol, unless other index tensors determine it. kInvalidArgument naming the
+// index tensor if it does not fit.
 absl::StatusOr<IndexArguments> IndexArgumentsOf(MetaContext& context,
                                                 const std::vector<const TensorMeta*>& indices,
                                                 const TensorMeta& self);
 
-// The strides that PyTorch gives to the result of index: those of a loop that walks `self` and the
-// index tensors with the smallest strides innermost.
+// Returns the strides that PyTorch gives to the result of index: those of a loop over `self` and
+// the index tensors with the smallest strides innermost.
 std::vector<SymInt> IndexResultStrides(const TensorMeta& self, const IndexArguments& indices);
 
 }  // namespace belay::exir

@@ -11,8 +11,8 @@
 namespace belay::exir {
 namespace {
 
-// The expression with a large number for every symbol, different ones for different symbols in all
-// likelihood. nullopt when it can't be computed.
+// Evaluates the expression with a large number for every symbol, very likely distinct. nullopt if
+// it cannot be computed.
 std::optional<int64_t> Sample(const SymInt& e) {
   return e.EvaluateInt([](std::string_view name) -> std::optional<int64_t> {
     uint32_t hash = 2166136261u;
@@ -26,7 +26,7 @@ std::optional<int64_t> Sample(const SymInt& e) {
 bool LooksChannelsLast(const TensorMeta& meta) {
   const int rank = meta.rank();
   if (rank != 4 && rank != 5) return false;
-  // From the innermost dimension of channels last outwards.
+  // From the innermost dimension of channels last to the outermost.
   std::vector<int> order = {1};
   for (int d = rank - 1; d >= 2; --d) order.push_back(d);
   order.push_back(0);
@@ -36,7 +36,7 @@ bool LooksChannelsLast(const TensorMeta& meta) {
   for (int d : order) {
     const std::optional<int64_t> size = Sample(meta.sizes[d]), stride = Sample(meta.strides[d]);
     if (!size.has_value() || !stride.has_value() || *size == 0 || *stride < least) return false;
-    // [n,1,1,1] and the like: contiguous wins.
+    // [n,1,1,1] and similar sizes: contiguous has priority.
     if (d == 0 && least == *channel_stride) return false;
     if (__builtin_mul_overflow(*stride, std::max<int64_t>(*size, 1), &least)) return false;
   }
@@ -51,7 +51,7 @@ TensorMeta DenseInFormat(DType dtype, std::vector<SymInt> sizes, bool channels_l
 
 void SortByStride(const TensorMeta& meta, std::vector<int>::iterator begin,
                   std::vector<int>::iterator end) {
-  // Insertion keeps ties in order.
+  // Insertion sort is stable.
   for (auto it = begin; it != end; ++it) {
     for (auto to = it; to != begin; --to) {
       if (Sample(meta.strides[*to]).value_or(0) <= Sample(meta.strides[*(to - 1)]).value_or(0))

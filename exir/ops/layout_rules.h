@@ -1,5 +1,5 @@
-// Channels last in, channels last out: which memory format convolutions, pools and the like pass
-// on, by PyTorch's rules.
+// PyTorch's rules for the memory format of the results of convolutions, pools and similar
+// operators: channels-last inputs give channels-last outputs.
 #ifndef BELAY_EXIR_OPS_LAYOUT_RULES_H_
 #define BELAY_EXIR_OPS_LAYOUT_RULES_H_
 
@@ -9,14 +9,14 @@
 
 namespace belay::exir {
 
-// Whether the strides are those of channels last (rank 4) or channels last 3d (rank 5), perhaps
-// with gaps. False where contiguous is as good a reading.
+// Returns whether the strides are those of channels last (rank 4) or channels last 3d (rank 5),
+// possibly with gaps. False if they are also valid as contiguous.
 bool LooksChannelsLast(const TensorMeta& meta);
 
-// A dense tensor in channels last where `channels_last`, else contiguous.
+// Returns a dense tensor in channels-last format if `channels_last`, else contiguous.
 TensorMeta DenseInFormat(DType dtype, std::vector<SymInt> sizes, bool channels_last);
 
-// Sorts dimensions from the largest stride to the smallest, ties as they stand.
+// Sorts dimensions from the largest stride to the smallest; stable.
 void SortByStride(const TensorMeta& meta, std::vector<int>::iterator begin,
                   std::vector<int>::iterator end);
 

@@ -1,4 +1,4 @@
-// Products of matrices and vectors.
+// Matrix-matrix and matrix-vector multiplications.
 
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr Tolerance kProduct = {1e-5, 1e-6};
 
-// Products and scaled sums.
+// Multiplications and scaled sums (addmm etc.).
 template <class Call>
 absl::Status ProductMeta(MetaContext& context, const Call& call) {
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());

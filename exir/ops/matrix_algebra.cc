@@ -1,4 +1,4 @@
-// Factorizations of matrices of any shape, systems of equations, matrix functions.
+// Factorizations of matrices of any shape, systems of linear equations, matrix functions.
 
 #include <utility>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace belay::exir {
 namespace {
 
-// LAPACK's layout: contiguous, but each matrix by columns.
+// LAPACK's layout: contiguous batches of column-major matrices.
 absl::Status SetColumnMajor(MetaContext& context, int i, DType dtype, std::vector<SymInt> sizes) {
   ABSL_RETURN_IF_ERROR(CheckRank(static_cast<int64_t>(sizes.size())));
   DimOrder order = ContiguousOrder(static_cast<int>(sizes.size()));
@@ -31,7 +31,7 @@ absl::Status LuFactorMeta(MetaContext& context, const LuFactorCall<MetaArguments
   return SetColumnMajor(context, 0, a->dtype, a->sizes);
 }
 
-// Unknowns of the shape of the right hand sides.
+// The solution has the shape of the right-hand sides.
 template <class Call>
 absl::Status SolveMeta(MetaContext& context, const Call& call) {
   ABSL_RETURN_IF_ERROR(call.CheckShapes());

@@ -1,5 +1,6 @@
-// The arguments of a meta kernel by the names of the operator's schema: what calls are read from in
-// the compiler. runtime/kernel/kernel_arguments.h says what a class of arguments has.
+// Access to the arguments of a meta kernel by the names of the operator's schema. Compiler
+// counterpart of runtime/kernel/kernel_arguments.h, which documents the concept of an arguments
+// class.
 #ifndef BELAY_EXIR_OPS_META_ARGUMENTS_H_
 #define BELAY_EXIR_OPS_META_ARGUMENTS_H_
 
@@ -21,8 +22,8 @@
 
 namespace belay::exir {
 
-// Numbers that only the program's run tells are expressions; asking for a number where there is one
-// is an error. Cheap to make; the context must outlive it.
+// Numbers that are known only at run time are expressions; reading one as a constant is an error.
+// Cheap to create; the context must outlive it.
 class MetaArguments {
  public:
   using Dim = SymInt;
@@ -49,7 +50,7 @@ class MetaArguments {
   absl::StatusOr<DType> Dtype(std::string_view name) const;
   absl::StatusOr<DType> DtypeOr(std::string_view name, DType fallback) const;
   absl::StatusOr<MemoryFormat> MemoryFormatOr(std::string_view name, MemoryFormat fallback) const;
-  // The dtype category a Scalar argument promotes as (MetaContext::ScalarCategory).
+  // The dtype as which a Scalar argument takes part in promotion (MetaContext::ScalarCategory).
   absl::StatusOr<DType> ScalarCategory(std::string_view name) const;
   absl::StatusOr<std::vector<SymInt>> IntList(std::string_view name) const;
   absl::StatusOr<Sizes> StaticIntList(std::string_view name) const;
@@ -61,42 +62,43 @@ class MetaArguments {
   static int CountOf(const LongIntListRef& list) { return static_cast<int>(list.size()); }
   static absl::StatusOr<SymInt> IntOf(const LongIntListRef& list, int k) { return list[k]; }
   absl::StatusOr<uint32_t> BoolMask(std::string_view name, int n) const;
-  // As it stands in the call. None for a name that is not there.
+  // The argument as in the call. None for an unknown name.
   const MetaValue& operator[](std::string_view name) const;
-  // int64, double, bool or complex, as given; none for a number that is not known.
+  // Returns int64, double, bool or complex, as passed; none for a number that is known only at run
+  // time.
   absl::StatusOr<EValue> Scalar(std::string_view name) const;
   absl::StatusOr<double> ListDouble(std::string_view name, int k) const;
 
-  // A Scalar argument that becomes an element of `dtype`: the category it promotes as.
-  // kInvalidArgument for a complex number that a real type does not hold.
+  // A Scalar argument that is converted to `dtype`; represented by its promotion dtype.
+  // kInvalidArgument for a complex number if `dtype` is real.
   using ScalarRef = DType;
   absl::StatusOr<DType> ScalarFor(std::string_view name, DType dtype) const;
-  // A Tensor?[] argument; null for none.
+  // A Tensor?[] argument; null for None.
   using TensorListRef = std::vector<const TensorMeta*>;
   absl::StatusOr<TensorListRef> OptionalTensorList(std::string_view name) const {
     return TensorList(name);
   }
 
-  // An operand of a pointwise operator: a tensor, or a number in the place of one.
+  // An operand of a pointwise operator: a tensor, or a scalar in place of one.
   struct OperandRef {
-    const MetaValue* value = nullptr;    // null for none
-    const TensorMeta* tensor = nullptr;  // null for a number
-    DType dtype = DType::kFloat32;       // the tensor's; of a number the category it promotes as
+    const MetaValue* value = nullptr;    // null for None
+    const TensorMeta* tensor = nullptr;  // null for a scalar
+    DType dtype = DType::kFloat32;       // of a tensor; for a scalar its promotion dtype
   };
   absl::StatusOr<OperandRef> Operand(std::string_view name) const;
-  absl::StatusOr<OperandRef> Number(std::string_view name) const;  // a number alone
-  // One that becomes an element of `dtype`, as ScalarFor.
+  absl::StatusOr<OperandRef> Number(std::string_view name) const;  // must be a scalar
+  // A scalar that is converted to `dtype`, as ScalarFor.
   absl::StatusOr<OperandRef> NumberFor(std::string_view name, DType dtype) const;
 
-  // kInvalidArgument about the call ("aten::add.Tensor: <message>"), and about one argument.
+  // Returns kInvalidArgument about the call ("aten::add.Tensor: <message>"), or about one argument.
   absl::Status Error(std::string_view message) const;
   absl::Status ArgumentError(std::string_view name, std::string_view message) const;
 
-  using Value = MetaValue;   // what operator[] gives
-  using Text = std::string;  // what String gives
+  using Value = MetaValue;   // result of operator[]
+  using Text = std::string;  // result of String
 
  private:
-  int Position(std::string_view name) const;  // -1 for none of that name
+  int Position(std::string_view name) const;  // -1 for an unknown name
   template <class T>
   absl::StatusOr<T> Get(std::string_view name,
                         absl::StatusOr<T> (MetaContext::*read)(int) const) const;
@@ -115,7 +117,7 @@ struct CallOfInfer<absl::Status (*)(MetaContext&, const Call&)> {
 
 }  // namespace meta_internal
 
-// The meta kernel (OpDef::meta) of an operator whose call is read by Call::Read: kInfer is
+// The meta kernel (OpDef::meta) of an operator whose arguments Call::Read parses. kInfer is
 //   absl::Status Infer(MetaContext& context, const Call& call);
 template <auto kInfer>
 absl::Status MetaKernel(MetaContext& context) {

@@ -18,7 +18,7 @@ absl::StatusOr<const TensorMeta*> TensorOf(const MetaContext& context, int i, DT
                                                  ", got ", DTypeName(tensor->dtype)));
 }
 
-// `n` is a number of outputs of an operator, and so below 32.
+// `n` is the number of outputs of an operator, so it is below 32.
 absl::StatusOr<uint32_t> BoolMask(const MetaContext& context, int i, int n) {
   const MetaList* list = context.argument(i).get_if<MetaList>();
   if (list == nullptr || static_cast<int>(list->size()) != n) {

@@ -1,4 +1,4 @@
-// What meta kernels check of their arguments, and how they hand shape formulas over.
+// Common argument checks of meta kernels, and adapters for shape formulas.
 #ifndef BELAY_EXIR_OPS_META_CHECKS_H_
 #define BELAY_EXIR_OPS_META_CHECKS_H_
 
@@ -13,10 +13,10 @@ namespace belay::exir {
 
 using SymDims = absl::Span<const SymInt>;
 
-// Argument `i` as a tensor of one of these dtypes. kInvalidArgument naming it otherwise.
+// Returns argument `i` as a tensor of one of these dtypes; otherwise kInvalidArgument naming it.
 absl::StatusOr<const TensorMeta*> TensorOf(const MetaContext& context, int i, DTypeSet allowed);
 
-// A bool[`n`] argument as bits; bit k stands for element k.
+// Returns a bool[`n`] argument as bits; bit k is element k.
 absl::StatusOr<uint32_t> BoolMask(const MetaContext& context, int i, int n);
 
 }  // namespace belay::exir

@@ -1,4 +1,4 @@
-// Padding: with a constant, mirrored, and with the border repeated.
+// Padding: constant, reflection, and replication.
 
 #include <utility>
 #include <vector>
@@ -13,7 +13,7 @@
 namespace belay::exir {
 namespace {
 
-// Whether no number of the padding is above 0.
+// Returns whether no padding amount is above 0.
 bool TakesAwayOnly(const Padding<SymInt>& padding) {
   bool away = true;
   for (const auto* numbers : {&padding.before, &padding.after}) {
@@ -26,7 +26,7 @@ absl::Status ConstantPadMeta(MetaContext& context, const ConstantPadCall<MetaArg
   const TensorMeta* const self = call.self;
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> sizes, call.Shape());
   TensorMeta out = DenseInFormat(self->dtype, sizes, LooksChannelsLast(*self));
-  if (TakesAwayOnly(call.padding)) {  // PyTorch clones the part that stays
+  if (TakesAwayOnly(call.padding)) {  // PyTorch clones the remaining slice
     TensorMeta part = *self;
     part.sizes = std::move(sizes);
     ABSL_ASSIGN_OR_RETURN(out, ResultLike(self->dtype, part, MemoryFormat::kPreserve));

@@ -1,5 +1,5 @@
-// The meta kernels of pointwise operators: promotion, broadcasting and layout, the counterpart of
-// the kernels' driver.
+// Meta kernels of pointwise operators: promotion, broadcasting and layout. Counterpart of the
+// kernels' pointwise driver.
 #ifndef BELAY_EXIR_OPS_POINTWISE_H_
 #define BELAY_EXIR_OPS_POINTWISE_H_
 
@@ -16,27 +16,27 @@
 
 namespace belay::exir {
 
-// "aten::add.Tensor: <message>", kInvalidArgument.
+// Returns kInvalidArgument "aten::add.Tensor: <message>".
 absl::Status MetaError(const MetaContext& context, std::string_view message);
-// "aten::add.Tensor: argument 'alpha': <message>".
+// Returns kInvalidArgument "aten::add.Tensor: argument 'alpha': <message>".
 absl::Status ArgumentError(const MetaContext& context, int i, std::string_view message);
 
-// Argument `i`, a number of which the operator takes the real value. kInvalidArgument for a complex
-// number that has an imaginary part.
+// Checks argument `i`, a number whose real value the operator uses. kInvalidArgument for a complex
+// number with an imaginary part.
 absl::Status CheckRealNumber(const MetaContext& context, int i);
 
-// Argument `i`, which the operator writes: kInvalidArgument when some of its elements are one place
+// Checks argument `i`, which the operator writes: kInvalidArgument if some of its elements overlap
 // in memory.
 absl::Status CheckWritable(const MetaContext& context, int i, const TensorMeta& tensor);
 
-// The size to which the operands broadcast.
+// Returns the size to which the operands broadcast.
 absl::StatusOr<std::vector<SymInt>> PointwiseShape(const MetaContext& context,
                                                    const PointwiseOperands<MetaArguments>& call);
-// Sets output 0: its shape broadcast, its strides by TensorIterator's rule.
+// Sets output 0: broadcast shape, strides by TensorIterator's rule.
 absl::Status SetPointwise(MetaContext& context, const PointwiseOperands<MetaArguments>& call,
                           DType result);
 
-// The meta kernel of an operator whose call is a Call and whose result is of the call's dtype.
+// The meta kernel of an operator with arguments `Call` and a result of the call's dtype.
 template <class Call>
 absl::Status InferPointwise(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const Call call, Call::Read(MetaArguments(context)));

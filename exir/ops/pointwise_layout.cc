@@ -14,8 +14,8 @@
 namespace belay::exir {
 namespace {
 
-// An operand with numbers for its symbols, its strides aligned with those of the result; 0 where it
-// is broadcast.
+// An operand with numbers substituted for its symbols. Strides are aligned with those of the
+// result; 0 where it is broadcast.
 struct Sampled {
   std::vector<int64_t> sizes;    // its own
   std::vector<int64_t> strides;  // its own
@@ -42,7 +42,7 @@ void Collect(const std::vector<SymInt>& exprs, std::vector<std::string>& symbols
   for (const SymInt& e : exprs) e.CollectSymbols(symbols);
 }
 
-// nullopt when some size or stride can't be computed for any choice of numbers.
+// nullopt if some size or stride cannot be computed for any choice of numbers.
 std::optional<std::vector<Sampled>> Sample(const std::vector<SymInt>& sizes,
                                            absl::Span<const TensorMeta* const> operands,
                                            std::vector<int64_t>& shape) {
@@ -54,7 +54,7 @@ std::optional<std::vector<Sampled>> Sample(const std::vector<SymInt>& sizes,
   }
   std::sort(symbols.begin(), symbols.end());
   symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
-  // Large numbers first; a product of many symbols may overflow with them.
+  // Large numbers first: products of many symbols may overflow with them.
   for (const int64_t base : {1009, 101, 11}) {
     std::optional<std::vector<int64_t>> result = Evaluate(sizes, symbols, base);
     std::vector<Sampled> sampled;
@@ -77,8 +77,8 @@ std::optional<std::vector<Sampled>> Sample(const std::vector<SymInt>& sizes,
   return std::nullopt;
 }
 
-// What TensorIterator::compute_fast_setup_type finds: the strides that the operands share. nullptr:
-// sort instead.
+// Returns the layout that the operands share, as TensorIterator::compute_fast_setup_type does.
+// nullptr: sort instead.
 const TensorMeta* SharedLayout(absl::Span<const TensorMeta* const> operands,
                                absl::Span<const Sampled> sampled,
                                const std::vector<int64_t>& shape) {
@@ -103,7 +103,7 @@ bool IsChannelsLast(const Sampled& s) {
   return true;
 }
 
-// Whether dimension `a` comes outside of `b` (1), inside (-1), or nobody cares (0).
+// Returns 1 if dimension `a` is outside `b`, -1 if inside, 0 if ambiguous.
 int Compare(int a, int b, absl::Span<const Sampled> operands, const std::vector<int64_t>& shape) {
   for (const Sampled& s : operands) {
     const int64_t x = s.aligned[a], y = s.aligned[b];
@@ -114,8 +114,8 @@ int Compare(int a, int b, absl::Span<const Sampled> operands, const std::vector<
   return 0;
 }
 
-// The dimensions from the innermost to the outermost: an insertion sort that leaves ambiguous ones
-// in place.
+// Returns the dimensions from innermost to outermost: an insertion sort that keeps the order of
+// ambiguous ones.
 std::vector<int> Permutation(absl::Span<const Sampled> operands,
                              const std::vector<int64_t>& shape) {
   const int rank = static_cast<int>(shape.size());

@@ -1,9 +1,10 @@
-// Which strides the results of pointwise operators have: the rule of PyTorch's TensorIterator.
+// Computes the strides of the results of pointwise operators by the rule of PyTorch's
+// TensorIterator.
 //
-// Source: aten/src/ATen/TensorIterator.cpp ("Computing output strides"). Operands that agree on a
-// dense layout pass it on; otherwise dimensions are sorted by the strides of the operands, the
-// first ones first, and the result is dense in that order. Symbolic sizes and strides are compared
-// by trying large numbers for their symbols.
+// Source: aten/src/ATen/TensorIterator.cpp ("Computing output strides"). If the operands agree on a
+// dense layout, the result has it. Otherwise dimensions are sorted by the strides of the operands,
+// with the first operands first, and the result is dense in that order. Symbolic sizes and strides
+// are compared by substituting large numbers for their symbols.
 #ifndef BELAY_EXIR_OPS_POINTWISE_LAYOUT_H_
 #define BELAY_EXIR_OPS_POINTWISE_LAYOUT_H_
 
@@ -16,17 +17,17 @@
 
 namespace belay::exir {
 
-// The result of these operands. Precondition: they broadcast to `sizes`.
+// Returns the result of these operands. Precondition: they broadcast to `sizes`.
 TensorMeta PointwiseResult(DType dtype, std::vector<SymInt> sizes,
                            absl::Span<const TensorMeta* const> operands);
 
-// What empty_like and its kin make for a memory format: kPreserve keeps a dense layout and
-// otherwise follows the rule above. kInvalidArgument when a channels-last format does not fit the
-// rank.
+// Returns the result of empty_like and similar operators for a memory format. kPreserve keeps a
+// dense layout and otherwise follows the rule above. kInvalidArgument if a channels-last format
+// does not fit the rank.
 absl::StatusOr<TensorMeta> ResultLike(DType dtype, const TensorMeta& self, MemoryFormat format);
 
-// Contiguous or channels last. kInvalidArgument when the format does not fit the rank, or is
-// kPreserve.
+// Returns a tensor in contiguous or channels-last format. kInvalidArgument if the format does not
+// fit the rank, or is kPreserve.
 absl::StatusOr<TensorMeta> ResultInFormat(DType dtype, std::vector<SymInt> sizes,
                                           MemoryFormat format);
 

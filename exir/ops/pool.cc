@@ -1,4 +1,4 @@
-// Pooling over windows of given or adaptive extent, and its gradients.
+// Pooling with fixed or adaptive windows, and its gradients.
 
 #include <vector>
 
@@ -11,8 +11,7 @@
 namespace belay::exir {
 namespace {
 
-// One-dimensional pooling is two-dimensional pooling of images one pixel high; what is channels
-// last is decided on those.
+// 1-d pooling is 2-d pooling of images of height 1; channels last is decided on those.
 bool LooksChannelsLast1d(const TensorMeta& meta) {
   if (meta.rank() != 3) return false;
   TensorMeta image = meta;

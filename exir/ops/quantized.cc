@@ -1,4 +1,4 @@
-// Quantization and its inverse, per tensor, channel, row and group, and the choice of parameters.
+// Quantize and dequantize, per tensor, channel, row and group, and the choice of parameters.
 
 #include <string_view>
 #include <utility>
@@ -13,14 +13,14 @@
 namespace belay::exir {
 namespace {
 
-// A result of the input's shape and layout.
+// Sets a result with the input's shape and layout.
 absl::Status SetLike(MetaContext& context, DType dtype, const TensorMeta& input) {
   ABSL_ASSIGN_OR_RETURN(TensorMeta result, ResultLike(dtype, input, MemoryFormat::kPreserve));
   context.SetOutput(0, std::move(result));
   return absl::OkStatus();
 }
 
-// The result is of the call's dtype.
+// The result has the dtype of the call.
 template <class Call>
 absl::Status LikeInputMeta(MetaContext& context, const Call& call) {
   ABSL_RETURN_IF_ERROR(call.CheckShapes());
@@ -36,7 +36,7 @@ absl::Status FakeQuantPerChannelMeta(MetaContext& context,
 template <class Call>
 absl::Status PerGroupMeta(MetaContext& context, const Call& call) {
   ABSL_ASSIGN_OR_RETURN(const SymInt groups, call.Groups());
-  // The input is reshaped to rows of a group each, and so made contiguous unless a row is a group.
+  // The input is reshaped to one row per group; this makes it contiguous unless a row is a group.
   if (groups.AsInt() == 1) return SetLike(context, call.dtype, *call.input);
   context.SetTensor(0, call.dtype, call.input->sizes);
   return absl::OkStatus();

@@ -1,5 +1,5 @@
-// Operators on quantized weights that are dequantized on the way: embeddings of 8, 4 and 2 bits,
-// and matrix products of floating point inputs with int8 weights.
+// Operators that dequantize their weights on the fly: embeddings of 8, 4 and 2 bits, and matmuls of
+// floating-point inputs with int8 weights.
 
 #include <utility>
 #include <vector>

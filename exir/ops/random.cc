@@ -1,4 +1,4 @@
-// Operators on given tensors that use random numbers.
+// Operators that combine given tensors with random numbers.
 
 #include "runtime/kernel/shape_rules/random.h"
 #include "exir/ops/families.h"
@@ -9,7 +9,7 @@
 namespace belay::exir {
 namespace {
 
-// Of the operator and of the seeded one, whose state is checked.
+// For the operator and its seeded variant, whose state is checked.
 template <class Call>
 using Seeded = SeededCall<Call, MetaArguments>;
 
@@ -34,8 +34,8 @@ absl::Status AdvanceMeta(MetaContext& context, const AdvanceCall<MetaArguments>&
   return SetLike(context, 0, DType::kInt64, *call.random_state);
 }
 
-// A seeded operator is that of ATen with the state of a generator before its arguments: a function
-// of its arguments like any other, which may be moved, repeated and computed by a delegate
+// A seeded operator is the ATen operator with a generator state before its arguments. It is a pure
+// function of its arguments, which may be moved, repeated and computed by a delegate
 // (exir/passes/seed_random_ops.h).
 #define BELAY_SEED "Tensor random_state, int offset, "
 

@@ -1,4 +1,4 @@
-// Operators that fold dimensions.
+// Reductions.
 
 #include "runtime/kernel/shape_rules/reduction.h"
 #include "exir/ops/families.h"
@@ -21,7 +21,7 @@ constexpr auto kMeanMeta = &MetaKernel<&FoldMeta<MeanCall<MetaArguments, kDims>>
 template <DimsAre kDims>
 constexpr auto kTruthMeta = &MetaKernel<&FoldMeta<TruthCall<MetaArguments, kDims>>>;
 
-// max, min, amax, amin and, with places, max.dim and min.dim.
+// max, min, amax, amin and, with indices, max.dim and min.dim.
 template <DimsAre kDims, bool kPlaces>
 absl::Status ExtremeMeta(MetaContext& context,
                          const ExtremeCall<MetaArguments, kDims, false>& call) {
@@ -38,7 +38,7 @@ absl::Status ArgExtremeMeta(MetaContext& context,
   return absl::OkStatus();
 }
 
-// var, with the mean as second result.
+// var, optionally with the mean as second result.
 template <bool kMean>
 absl::Status VarMeta(MetaContext& context, const VarCall<MetaArguments>& call) {
   const DType dtype = call.fold.self->dtype;

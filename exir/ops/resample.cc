@@ -1,4 +1,4 @@
-// Images of other sizes, sampled at other places, or put together from patches.
+// Resizing, grid sampling, and assembling images from patches.
 
 #include <cmath>
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace belay::exir {
 
-// n * scale, rounded towards zero: UpsampleCall asks for it by the type of `n`.
+// n * scale, rounded toward zero. UpsampleCall selects this function by the type of `n`.
 static absl::StatusOr<SymInt> ScaledSize(const SymInt& n, double scale) {
   if (const std::optional<int64_t> known = n.AsInt()) {
     ABSL_ASSIGN_OR_RETURN(const CheckedInt scaled, belay::ScaledSize(CheckedInt(*known), scale));

@@ -1,4 +1,4 @@
-// Running sums, products and extremes along one dimension.
+// Cumulative sums, products and extremes along one dimension.
 
 #include "runtime/kernel/shape_rules/scan.h"
 #include "exir/ops/families.h"

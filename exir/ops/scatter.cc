@@ -1,5 +1,5 @@
-// Operators that write elements at places which tensors of indices, masks or views name, into a
-// copy of their input.
+// Operators that write elements at positions given by indices, masks or views, into a copy of their
+// input.
 
 #include <utility>
 #include <vector>
@@ -24,8 +24,8 @@ absl::Status SetClone(MetaContext& context, const TensorMeta& self) {
   return absl::OkStatus();
 }
 
-// Whether index_put is PyTorch's masked_fill, which takes one value of any dtype and rank: a mask
-// alone among the indices, and nothing to add to.
+// Returns whether index_put is PyTorch's masked_fill, which accepts one value of any dtype and
+// rank: the only index is a mask, and it does not accumulate.
 bool IsMaskedFill(const IndexPutCall<MetaArguments>& call) {
   int masks = 0, others = 0;
   for (const TensorMeta* index : call.indices) {
@@ -61,7 +61,7 @@ absl::Status ScatterMeta(MetaContext& context, const ScatterCall<MetaArguments>&
   return absl::OkStatus();
 }
 
-// PyTorch's meta functions of index_copy and index_fill take no other.
+// PyTorch's meta functions of index_copy and index_fill accept no other dtype.
 absl::Status ExpectInt64Index(const TensorMeta& index) {
   if (index.dtype == DType::kInt64) return absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -1,4 +1,4 @@
-// Softmax and its logarithm.
+// Softmax and log-softmax.
 
 #include "runtime/kernel/shape_rules/softmax.h"
 #include "exir/ops/families.h"

@@ -1,4 +1,4 @@
-// Operators that order the elements along one dimension.
+// Sorting and selection along one dimension.
 
 #include <vector>
 

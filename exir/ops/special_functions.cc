@@ -1,4 +1,4 @@
-// Special functions and what else is pointwise but not core.
+// Special functions and other pointwise operators that are not core.
 #include <utility>
 
 #include "exir/ops/families.h"
@@ -73,7 +73,7 @@ constexpr OpDef kOps[] = {
           kSpecial, {1.1, 10}),
     OfTwo("aten::special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", kToFloat, kSpecial,
           {1.1, 10}),
-    // PyTorch calls the argument x (exir/decompositions/special_functions.cc).
+    // PyTorch names the argument x (exir/decompositions/special_functions.cc).
     Function("special::airy_ai(Tensor self) -> Tensor", {-10, 10}),
     Function("special::scaled_modified_bessel_k0(Tensor self) -> Tensor", {0.1, 10}),
     Function("special::scaled_modified_bessel_k1(Tensor self) -> Tensor", {0.1, 10}),

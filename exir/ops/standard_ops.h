@@ -1,5 +1,5 @@
-// The operators that Belay knows: core ATen, its view copies, dim_order_ops, quantized_decomposed,
-// and arithmetic on scalars.
+// The operators that Belay supports: core ATen, its view copies, dim_order_ops,
+// quantized_decomposed, and arithmetic on scalars.
 #ifndef BELAY_EXIR_OPS_STANDARD_OPS_H_
 #define BELAY_EXIR_OPS_STANDARD_OPS_H_
 
@@ -10,8 +10,8 @@
 
 namespace belay::exir {
 
-// A registry of all families. Fails only when a table is wrong (OpRegistry::Create), which a test
-// excludes.
+// Creates a registry of all families. Fails only if a table is invalid (OpRegistry::Create), which
+// a test excludes.
 absl::StatusOr<std::unique_ptr<OpRegistry>> CreateStandardOps();
 
 }  // namespace belay::exir

@@ -35,7 +35,8 @@ TensorMeta CopyOf(const TensorMeta& base, std::vector<SymInt> sizes) {
 TensorMeta SameStrides(const TensorMeta& like) {
   TensorMeta out = PointwiseResult(like.dtype, like.sizes, {&like});
   out.device = like.device;
-  // From the innermost dimension outwards, each step must lead beyond all that lies inside.
+  // From the innermost dimension outwards, each stride must exceed the extent of the inner
+  // dimensions.
   const absl::StatusOr<DimOrder> order = DimOrderOf(like);
   if (!order.ok()) return out;
   SymInt extent = 1;

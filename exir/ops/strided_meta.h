@@ -1,4 +1,4 @@
-// Tensors seen through the layouts that shape rules compute (runtime/kernel/shape_rules/strided.h).
+// Converts between tensors and the layouts of shape rules (runtime/kernel/shape_rules/strided.h).
 #ifndef BELAY_EXIR_OPS_STRIDED_META_H_
 #define BELAY_EXIR_OPS_STRIDED_META_H_
 
@@ -11,16 +11,17 @@
 
 namespace belay::exir {
 
-// The layout of a tensor. kInvalidArgument when its rank is above the limit or it has not as many
-// strides as sizes.
+// Returns the layout of a tensor. kInvalidArgument if its rank is above the limit or the numbers of
+// strides and sizes differ.
 absl::StatusOr<StridedDims<SymInt>> LayoutOf(const TensorMeta& meta);
 
-// A tensor of another layout on the storage of `base`.
+// Returns a tensor with this layout on the storage of `base`.
 TensorMeta ViewOf(const TensorMeta& base, StridedDims<SymInt> layout);
-// A contiguous tensor with a storage of its own, on the device of `base`.
+// Returns a contiguous tensor with its own storage, on the device of `base`.
 TensorMeta CopyOf(const TensorMeta& base, std::vector<SymInt> sizes);
-// A tensor with a storage of its own and the strides of `like`, gaps included (PyTorch's
-// clone_preserve_strides); in the order of its strides when elements of `like` share memory.
+// Returns a tensor with its own storage and the strides of `like`, gaps included (PyTorch's
+// clone_preserve_strides). If elements of `like` overlap, the result is dense in the order of its
+// strides.
 TensorMeta SameStrides(const TensorMeta& like);
 
 }  // namespace belay::exir

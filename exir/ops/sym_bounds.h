@@ -1,4 +1,4 @@
-// What the sizes' expressions tell about their order.
+// Order relations between symbolic sizes.
 #ifndef BELAY_EXIR_OPS_SYM_BOUNDS_H_
 #define BELAY_EXIR_OPS_SYM_BOUNDS_H_
 
@@ -8,10 +8,9 @@
 
 namespace belay::exir {
 
-// Whether a <= b for all sizes that the symbols may stand for; nullopt when it depends on them. A
-// symbol of the inputs
-// ("s77") stands for 2 or more, the assumption under which PyTorch exports; one that data decide
-// ("u0") for 0 or more.
+// Returns whether a <= b for all values of the symbols; nullopt if it depends on them. A symbol of
+// the inputs ("s77") is at least 2, the assumption under which PyTorch exports; a data-dependent
+// symbol ("u0") is at least 0.
 std::optional<bool> KnownLessEqual(const SymExpr& a, const SymExpr& b);
 
 }  // namespace belay::exir

@@ -1,5 +1,4 @@
-// Operators on scalars: sizes and strides of tensors, elements as numbers, arithmetic, and
-// assertions.
+// Scalar operators: sizes and strides of tensors, elements as scalars, arithmetic, and assertions.
 #include <complex>
 #include <optional>
 #include <string_view>
@@ -20,7 +19,7 @@ namespace {
 
 using ValueKind = SymExpr::ValueKind;
 
-// The expression that a scalar argument is. kInvalidArgument for other kinds.
+// Returns a scalar argument as an expression. kInvalidArgument for other kinds.
 absl::StatusOr<SymExpr> ExprOf(const MetaContext& context, std::string_view name,
                                const MetaValue& value) {
   if (const SymExpr* expr = value.get_if<SymExpr>()) return *expr;
@@ -29,7 +28,7 @@ absl::StatusOr<SymExpr> ExprOf(const MetaContext& context, std::string_view name
   return MetaArguments(context).ArgumentError(name, "expected a real number");
 }
 
-// The number that an expression is, if it is one.
+// Returns the value of a constant expression.
 std::optional<EValue> NumberOf(const SymExpr& e) {
   if (e.kind() == SymExpr::Kind::kFloat) return EValue(*e.AsFloat());
   if (const std::optional<int64_t> integer = e.AsInt()) return EValue(*integer);
@@ -43,7 +42,7 @@ MetaValue ToMetaValue(const EValue& value) {
   return *value.get_if<bool>();
 }
 
-// As an int or a float: bools count as 0 and 1.
+// Converts bools to ints 0 and 1; ints and floats are unchanged.
 SymExpr Arithmetic(const SymExpr& e) {
   if (e.value_kind() != ValueKind::kBool) return e;
   if (const std::optional<bool> value = e.AsBool()) return SymExpr(*value ? 1 : 0);
@@ -63,14 +62,14 @@ SymExpr Call(std::string_view name, const SymExpr& a, const SymExpr& b) {
   return SymExpr::Function(name, {a, b});
 }
 
-// A rounding to int.
+// Rounds to int.
 SymExpr Rounded(std::string_view name, const SymExpr& e) {
   const SymExpr number = Arithmetic(e);
   return IsFloat(number) ? Call(name, number) : number;
 }
 
-// The expression of an operation of which not all arguments are numbers. nullopt when there is
-// none.
+// Returns the expression of an operation with at least one symbolic argument. nullopt if it has no
+// expression.
 std::optional<SymExpr> Symbolic(ScalarOp op, const std::vector<SymExpr>& x) {
   const SymExpr a = Arithmetic(x[0]);
   if (op == ScalarOp::kNeg) return SymExpr(-1) * a;
@@ -200,8 +199,7 @@ absl::Status InferIsContiguous(MetaContext& context, const IsContiguousCall<Meta
   return absl::OkStatus();
 }
 
-// A number that only the data decide. Symbols are ints: a float is one converted, a bool one
-// compared.
+// A data-dependent scalar. Symbols are ints: a float is a converted symbol, a bool a comparison.
 absl::Status InferLocalScalarDense(MetaContext& context, const OfTensorCall<MetaArguments>& call) {
   const TensorMeta* const self = call.self;
   const std::optional<int64_t> count = self->NumElements().AsInt();

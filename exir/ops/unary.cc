@@ -1,4 +1,4 @@
-// Operators of one tensor without parameters.
+// Unary operators without parameters.
 #include "exir/ops/families.h"
 #include "exir/ops/pointwise.h"
 
@@ -13,15 +13,15 @@ constexpr std::string_view kToBool = "self:any ->:bool";
 
 constexpr uint32_t kTraits = kCore | kPointwise;
 
-// Takes anything, integers as float32.
+// Accepts all dtypes, integers as float32.
 constexpr OpDef Function(std::string_view schema, Domain domain = {}) {
   return {schema, &InferUnary<kToFloatRule>, kTraits, kToFloat, kTranscendental, domain};
 }
-// Real numbers in, the same dtype out.
+// Accepts real numbers; the result has the same dtype.
 constexpr OpDef Rounding(std::string_view schema) {
   return {schema, &InferUnary<kNumericRule>, kTraits, kNumeric, kExact};
 }
-// Anything in, bool out.
+// Accepts all dtypes; the result is bool.
 constexpr OpDef Test(std::string_view schema) {
   return {schema, &InferUnary<kAnyToBoolRule>, kTraits, kToBool, kExact};
 }

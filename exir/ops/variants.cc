@@ -1,5 +1,5 @@
-// In-place and out variants. Only their schemas are known; functionalization replaces them by the
-// overloads that return what they write.
+// In-place and out variants. Declares only their schemas; functionalization replaces them by the
+// functional overloads.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,9 +14,10 @@
 namespace belay::exir {
 namespace {
 
-// --- Those that are derived from the functional overload (DeriveVariant) ---
+// --- Variants that are derived from the functional overload (DeriveVariant) ---
 
-// add_.Scalar of add.Scalar. Sorted, without the namespace.
+// Functional overloads with an in-place variant, e.g. add.Scalar for add_.Scalar. Sorted, without
+// the namespace.
 constexpr std::string_view kInPlace =
     "__and__.Scalar __and__.Tensor __lshift__.Scalar __lshift__.Tensor __or__.Scalar "
     "__or__.Tensor __rshift__.Scalar __rshift__.Tensor __xor__.Scalar __xor__.Tensor abs "
@@ -47,7 +48,8 @@ constexpr std::string_view kInPlace =
     "swapdims t tan tanh threshold tril triu true_divide.Scalar true_divide.Tensor trunc uniform "
     "unsqueeze xlogy.Scalar_Other xlogy.Tensor zero";
 
-// add.Scalar_out of add.Scalar, relu.out of relu. Sorted, without the namespace.
+// Functional overloads with an out variant, e.g. add.Scalar for add.Scalar_out, relu for relu.out.
+// Sorted, without the namespace.
 constexpr std::string_view kOut =
     "__lshift__.Scalar __lshift__.Tensor __rshift__.Scalar __rshift__.Tensor "
     "_adaptive_avg_pool2d _adaptive_avg_pool2d_backward _adaptive_avg_pool3d _cdist_forward "
@@ -102,11 +104,11 @@ constexpr std::string_view kOut =
     "upsample_nearest2d.vec upsample_nearest3d var.correction var_mean.correction vdot view_copy "
     "view_copy.dtype where.self zero";
 
-// Variants to which PyTorch gave another name.
+// Variants with irregular names.
 struct Named {
   std::string_view functional;
   std::string_view variant;    // of the same operator: an out variant; of another: an in-place one
-  std::string_view outs = "";  // the out arguments' names, where they differ too
+  std::string_view outs = "";  // names of the out arguments if irregular
 };
 // Sorted.
 constexpr Named kNamed[] = {
@@ -170,7 +172,7 @@ constexpr Named kNamed[] = {
     {"xlogy.Tensor", "xlogy.OutTensor"},
 };
 
-// --- Those that no functional overload has the signature of ---
+// --- Variants without a functional overload of the same signature ---
 
 constexpr OpDef kOps[] = {
     {.schema = "aten::bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, "

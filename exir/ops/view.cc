@@ -1,5 +1,5 @@
-// View operators and their copies. Each pair is one rule of runtime/kernel/shape_rules: the view
-// form gets the layout that the rule computes, the copy form its sizes, contiguous.
+// View operators and their copies. Each pair uses one rule of runtime/kernel/shape_rules: the view
+// has the layout that the rule computes, the copy has its sizes, contiguous.
 
 #include <utility>
 #include <vector>
@@ -48,7 +48,7 @@ absl::Status PiecesMeta(MetaContext& context, const Call<Rule>& call) {
   return absl::OkStatus();
 }
 
-// view, and view_copy where kCopies.
+// view, or view_copy if kCopies.
 template <bool kCopies>
 absl::Status ReshapedMeta(MetaContext& context, const ReshapeCall<MetaArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(const Layout in, LayoutOf(*call.self));
@@ -62,13 +62,13 @@ absl::Status ReshapedMeta(MetaContext& context, const ReshapeCall<MetaArguments>
   return absl::OkStatus();
 }
 
-// reshape: a view where there is one, else a copy.
+// reshape: a view if strides allow it, else a copy.
 absl::Status ReshapeMeta(MetaContext& context, const ReshapeCall<MetaArguments>& call) {
   if (ReshapedMeta<false>(context, call).ok()) return absl::OkStatus();
   return ReshapedMeta<true>(context, call);
 }
 
-// A view that reads the elements as another dtype.
+// A view of the elements as another dtype.
 template <template <class> class ReinterpretCall, bool kCopies>
 absl::Status ReinterpretedMeta(MetaContext& context, const ReinterpretCall<MetaArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(const Layout in, LayoutOf(*call.self));

@@ -10,8 +10,8 @@
 
 namespace belay::exir {
 
-// A value. `run` returns whether it changed the program; on error the program is unspecified but
-// valid to destroy (the pass manager works on a clone of its caller's).
+// A value type. `run` returns whether it changed the program. On error the program is unspecified
+// but valid to destroy (the pass manager runs passes on a clone of its caller's program).
 struct Pass {
   std::string name;  // "replace_view_ops", as --dump-after takes it
   std::function<absl::StatusOr<bool>(ExportedProgram&)> run;

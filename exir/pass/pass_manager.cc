@@ -32,7 +32,7 @@ absl::StatusOr<ExportedProgram> RunPasses(ExportedProgram program, absl::Span<co
     const std::string before = options.check_changed ? PrintProgram(program) : "";
     const absl::Time start = absl::Now();
     const absl::StatusOr<bool> changed = pass.run(program);
-    // Also of nodes that a pass made without asking.
+    // Also detects nodes that a pass created without checking the budget.
     absl::Status status = changed.ok() ? CheckBudget() : changed.status();
     if (!status.ok()) return Annotate(status, absl::StrCat("pass ", pass.name));
     report.seconds = absl::ToDoubleSeconds(absl::Now() - start);

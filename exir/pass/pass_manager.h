@@ -13,7 +13,7 @@
 
 namespace belay::exir {
 
-// What one pass did, for reports.
+// Statistics of one pass, for reports.
 struct PassReport {
   std::string name;
   double seconds = 0;
@@ -22,17 +22,17 @@ struct PassReport {
 };
 
 struct PassManagerOptions {
-  // Compares the text form before and after each pass with what the pass said. Costs two prints per
-  // pass; on in tests and debug builds.
+  // Compares the text form before and after each pass with the pass's return value. Costs two
+  // prints per pass; on in tests and debug builds.
   bool check_changed = false;
-  // Called after each pass with the program as it is then (--dump-after, progress).
+  // Called after each pass with the current program (--dump-after, progress).
   std::function<void(const PassReport&, const ExportedProgram&)> after_pass;
 };
 
-// Runs `passes` on the program and gives it back changed.
-//   whatever a pass returns, annotated with its name
+// Runs `passes` on the program and returns the result.
+//   errors of a pass, annotated with its name
 //   kInternal  the program does not verify after a pass (Verify's message), or check_changed found
-//              a false answer
+//              a wrong return value
 absl::StatusOr<ExportedProgram> RunPasses(ExportedProgram program, absl::Span<const Pass> passes,
                                           const PassManagerOptions& options = {},
                                           std::vector<PassReport>* reports = nullptr);

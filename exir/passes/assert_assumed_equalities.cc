@@ -17,7 +17,7 @@
 namespace belay::exir {
 namespace {
 
-// Symbols of sizes that only data decide: nothing but the node's own kernel can check them.
+// Symbols of data-dependent sizes: only the node's own kernel can check them.
 class NewSymbols : public SymbolSource {
  public:
   SymExpr Fresh(SymRange) override { return SymExpr::Symbol("new"); }
@@ -44,7 +44,7 @@ class Asserter {
       NewSymbols symbols;
       if (!InferOutputs(graph, node.target, node.arguments, &symbols).ok()) continue;
       for (const auto& [a, b] : assumed.pairs()) {
-        // For the sizes that were traced it is 1, which is broadcast.
+        // In the traced sizes it is 1, which broadcasts.
         if (IsOne(a) || IsOne(b)) continue;
         const SymRange difference = (a - b).Range(program_.ranges);
         if (difference.min > 0 || difference.max < 0) {
@@ -63,14 +63,14 @@ class Asserter {
  private:
   bool IsOne(const SymExpr& size) const { return size.Range(traced_) == SymRange{1, 1}; }
 
-  // Either way round.
+  // Independent of the order of a and b.
   static std::pair<std::string, std::string> KeyOf(const SymExpr& a, const SymExpr& b) {
     std::pair<std::string, std::string> key(a.ToString(), b.ToString());
     if (key.second < key.first) std::swap(key.first, key.second);
     return key;
   }
 
-  // What an assertion that is there says.
+  // Records the equality of an existing assertion.
   void Note(const Node& assertion) {
     const ValueId* condition = assertion.arguments[0].get_if<ValueId>();
     if (condition == nullptr) return;
@@ -91,13 +91,13 @@ class Asserter {
     const Argument equal = builder_->Call("_operator.eq", {builder_->Size(a), builder_->Size(b)});
     builder_->Call("aten._assert_scalar.default", {equal, Argument(message)});
     if (builder_->ok()) return true;
-    builder_.reset();  // what it made goes with the dead code
+    builder_.reset();  // dead code elimination erases its nodes
     return false;
   }
 
   ExportedProgram& program_;
   GraphEditor editor_;
-  SymRanges traced_;  // torch.export takes sizes of the inputs for 2 or more
+  SymRanges traced_;  // torch.export assumes sizes of inputs >= 2
   std::optional<OpBuilder> builder_;
   absl::flat_hash_set<std::pair<std::string, std::string>> known_;
 };

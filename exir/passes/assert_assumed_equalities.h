@@ -5,12 +5,12 @@
 
 namespace belay::exir {
 
-// Makes the equalities of sizes that shape formulas assumed (exir/symbolic/assumed_equalities.h)
-// something that the program checks where it relies on it: in front of the first node of a graph that
-// assumes one there is an `_assert_scalar`, with the node's source line, that says what is assumed and
-// by which node. What the graph asserts already, and what the ranges of the symbols prove, is not
-// asserted again. An equality of a size that the graph can't compute is left to the kernels, whose
-// shape formulas are the same: they refuse all different sizes but 1.
+// Converts equalities of sizes that shape formulas assume (exir/symbolic/assumed_equalities.h) to
+// runtime checks. Before the first node of a graph that assumes an equality, inserts an
+// `_assert_scalar` with the node's source line; its message gives the equality and the node.
+// Equalities that the graph already asserts, or that the ranges of the symbols prove, are not
+// asserted again. An equality of a size that the graph cannot compute is left to the kernels, whose
+// shape formulas are the same: they reject all different sizes except 1.
 //   kInvalidArgument  the ranges disprove it; the message names the node and both sizes
 // Source: docs/pt2-format.md §10.
 Pass AssertAssumedEqualities();

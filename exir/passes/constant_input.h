@@ -1,4 +1,4 @@
-// Tensors of a program that passes read, add and drop.
+// Helpers for passes that read, add and erase tensors of a program.
 #ifndef BELAY_EXIR_PASSES_CONSTANT_INPUT_H_
 #define BELAY_EXIR_PASSES_CONSTANT_INPUT_H_
 
@@ -19,57 +19,56 @@
 
 namespace belay::exir {
 
-// "<prefix><n>" with the first n from `next` on that names no tensor of the program. Moves `next`
-// behind it.
+// Returns "<prefix><n>" with the first n >= `next` that is not the name of a tensor of the program.
+// Sets `next` to n + 1.
 std::string UnusedTensorName(const ExportedProgram& program, std::string_view prefix, int& next);
-// `wish`, or "<wish>_1", "<wish>_2", …
+// Returns `wish` or "<wish>_1", "<wish>_2", …, the first that is unused.
 std::string UnusedTensorName(const ExportedProgram& program, std::string_view wish);
 
-// The position of the first input that is the user's: parameters, buffers and constants are before
-// it.
+// Returns the position of the first user input; parameters, buffers and constants precede it.
 size_t EndOfConstants(const ExportedProgram& program);
 
-// Makes an input of the top graph, of which `top` is an editor, and of the signature. Its tensor,
-// called `target`, is the caller's to add: a buffer to the state, a constant to the constants.
+// Inserts an input into the top graph, whose editor is `top`, and into the signature. The caller
+// adds its tensor `target`: a buffer to the state, a constant to the constants.
 ValueId InsertConstantInput(ExportedProgram& program, GraphEditor& top, size_t position,
                             std::string_view name, std::string_view target, ValueType type,
                             InputKind kind = InputKind::kTensorConstant);
 
-// Erases the inputs of the top graph, of which `top` is an editor, that `erased` is true of, with their
-// part of the signature and the tensors that no other input names. Returns whether there were any.
-// `erased` is asked once for each, of its position before. Precondition: they have no users and are
-// not returned.
+// Erases the inputs of the top graph, whose editor is `top`, for which `erased` is true. Also
+// erases their entries in the signature and the tensors that no other input names. Returns whether
+// any were erased. `erased` is called once per input with its original position. Precondition: they
+// have no users and are not returned.
 bool EraseInputs(ExportedProgram& program, GraphEditor& top,
                  absl::FunctionRef<bool(size_t position)> erased);
 
-// The inputs of the top graph whose tensors stay what they are: parameters, buffers and constants,
-// but for what the program writes to, what shares its storage, and what the program returns the
-// gradient of, which somebody trains. What is added and dropped is in the graph at once, and in the
-// signature and the maps of tensors after Finish().
+// The inputs of the top graph whose tensors are constant: parameters, buffers and constants.
+// Excludes tensors that the program writes to, that share storage with those, and those whose
+// gradient the program returns, because they are trained. Added and erased inputs are in the graph
+// immediately, and in the signature and the tensor maps after Finish().
 class ConstantInputs {
  public:
-  // `program` and `top`, the editor of its top graph, must outlive this. `changing` names more
-  // tensors that do not stay: those that another method of the program writes to.
+  // `program` and `top`, the editor of its top graph, must outlive this. `changing` names further
+  // tensors that are not constant: those that another method of the program writes to.
   ConstantInputs(ExportedProgram& program, GraphEditor& top,
                  const absl::btree_set<std::string>& changing);
 
-  // nullptr for a value that is none of these inputs.
+  // Returns nullptr for a value that is not one of these inputs.
   const ConstantTensor* Find(ValueId input) const;
-  // Its fully qualified name. Precondition: Find.
+  // Returns its fully qualified name. Precondition: Find does not return nullptr.
   const std::string& NameOf(ValueId input) const { return kept_.at(input).name; }
   absl::Span<const ValueId> inputs() const { return order_; }
 
-  // What a file no longer holds when these inputs, each once, are dropped together: equal storage
-  // is there once, however many inputs read it.
+  // Returns the bytes that a file saves if these distinct inputs are all erased. Equal storage
+  // counts once and only if no other input uses it.
   uint64_t FreedBytes(absl::Span<const ValueId> inputs) const;
 
-  // A tensor constant behind the others. Precondition: no tensor is called `fqn`.
+  // Adds a tensor constant after the existing ones. Precondition: `fqn` is unused.
   ValueId Add(std::string_view name, const std::string& fqn, ConstantTensor tensor,
               TensorMeta type);
-  // Precondition: no users and not returned when Finish is called. Returns FreedBytes. A second
-  // time is nothing.
+  // Erases an input. Precondition: no users and not returned when Finish is called. Returns
+  // FreedBytes. A second call has no effect.
   uint64_t Drop(ValueId input);
-  // O(inputs) but for what dropping an input costs.
+  // O(inputs), plus the cost of erasing inputs.
   void Finish();
 
  private:
@@ -85,7 +84,7 @@ class ConstantInputs {
   size_t end_;  // EndOfConstants
   std::vector<ValueId> order_;
   absl::flat_hash_map<ValueId, Kept> kept_;
-  absl::flat_hash_map<Place, size_t> readers_;  // inputs, also those that are not kept
+  absl::flat_hash_map<Place, size_t> readers_;  // input counts, also those not in kept_
   std::vector<InputSpec> added_;
   absl::flat_hash_set<ValueId> dropped_;
 };

@@ -31,7 +31,7 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
   ABSL_ASSIGN_OR_RETURN(bool changed, Convert(program.state_dict));
   ABSL_ASSIGN_OR_RETURN(const bool constants_changed, Convert(program.constants));
   changed |= constants_changed;
-  // The inputs' types follow the tensors, whatever the archive said of their strides.
+  // Updates the inputs' types to the tensors, regardless of the strides in the archive.
   GraphEditor editor(program.top());
   const Graph& graph = editor.graph();
   for (size_t i = 0; i < graph.inputs().size(); ++i) {

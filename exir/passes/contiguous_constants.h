@@ -5,9 +5,8 @@
 
 namespace belay::exir {
 
-// Makes constants whose dimensions are in neither the contiguous nor the channels-last order
-// contiguous. Of the passes to edge, the one that copies weights, and only those. Source:
-// docs/edge-dialect.md §3 row 15.
+// Makes constants contiguous whose dimensions are in neither contiguous nor channels-last order.
+// The only ToEdge pass that copies weights. Source: docs/edge-dialect.md §3 row 15.
 Pass ContiguousConstants();
 
 }  // namespace belay::exir

@@ -24,8 +24,7 @@ constexpr Rule kRules[] = {
     {"aten.empty.memory_format", "dim_order_ops._empty_dim_order.default"},
 };
 
-// nullopt for an order that no memory format has: the operators know it only as that of their
-// input.
+// nullopt for a dim order of no memory format: the operators can only preserve it.
 std::optional<DimOrder> OrderFor(const Graph& graph, const Node& node, MemoryFormat format) {
   const TensorMeta* out = graph.value(node.outputs[0].values[0]).tensor();
   switch (format) {
@@ -67,7 +66,7 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       MemoryFormat format = MemoryFormat::kPreserve;
       if (const auto* f = node.argument("memory_format").get_if<MemoryFormat>()) format = *f;
       const std::optional<DimOrder> order = OrderFor(graph, node, format);
-      // What the operators have in common, by name.
+      // The arguments that the operators have in common, by name.
       std::vector<std::pair<std::string_view, Argument>> given;
       for (size_t i = 0; i < node.arguments.size(); ++i) {
         given.emplace_back(node.target->schema()->arguments[i].name, node.arguments[i]);

@@ -5,9 +5,9 @@
 
 namespace belay::exir {
 
-// Replaces operators that take a memory format (`_to_copy`, `clone`, `empty.memory_format`) by
-// those of `dim_order_ops`, which name the order of the dimensions: preserve means the input's
-// order. Source: docs/edge-dialect.md §3 row 13.
+// Replaces operators with a memory format argument (`_to_copy`, `clone`, `empty.memory_format`) by
+// those of `dim_order_ops`, which have a dim order instead. Preserve means the input's order.
+// Source: docs/edge-dialect.md §3 row 13.
 Pass ReplaceMemoryFormatOps();
 
 }  // namespace belay::exir

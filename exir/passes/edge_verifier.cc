@@ -21,8 +21,8 @@
 namespace belay::exir {
 namespace {
 
-// Operators that are neither core nor view_copy and may stand in edge programs. By name: the registry
-// need not know them.
+// Operators that are neither core nor view_copy but are allowed in edge programs. By name, because
+// the registry may not have them.
 constexpr std::string_view kCoreExceptions[] = {
     "aten._upsample_bilinear2d_aa.default",
     "aten.dequantize.self",
@@ -58,7 +58,7 @@ class EdgeChecker {
             "it is a view");
       }
     }
-    // Delegates' programs after the program that calls them, each once.
+    // Programs of delegates after the programs that call them, each once.
     std::vector<std::pair<const ExportedProgram*, std::string>> pending = {{&program, ""}};
     absl::flat_hash_set<const LoweredBackendModule*> seen;
     for (size_t i = 0; i < pending.size(); ++i) {
@@ -150,7 +150,7 @@ class EdgeChecker {
     const TensorMeta* tensor = graph.value(value).tensor();
     return tensor == nullptr ? std::nullopt : std::optional(tensor->dtype);
   }
-  // A list stands for its first tensor.
+  // A list counts by its first tensor.
   static std::optional<DType> DTypeOf(const Graph& graph, const Argument& argument) {
     if (const ValueId* value = argument.get_if<ValueId>()) return DTypeOf(graph, *value);
     if (const Argument::List* list = argument.get_if<Argument::List>()) {
@@ -196,7 +196,7 @@ class EdgeChecker {
     std::unique_ptr<const DTypeRule>& rule = rules_[op.aten()];
     if (rule == nullptr) {
       absl::StatusOr<DTypeRule> created = DTypeRule::Create(*op.schema(), op.def()->dtypes);
-      if (!created.ok()) return nullptr;  // the registry refuses such rows
+      if (!created.ok()) return nullptr;  // the registry rejects such rows
       rule = std::make_unique<const DTypeRule>(*std::move(created));
     }
     return rule.get();

@@ -5,7 +5,7 @@
 
 namespace belay::exir {
 
-// Erases nodes whose results nobody uses and that have no side effect, in all graphs. Source:
+// Erases nodes with unused results and without side effects, in all graphs. Source:
 // docs/edge-dialect.md §3 row 16.
 Pass EliminateDeadCode();
 

@@ -18,8 +18,8 @@
 namespace belay::exir {
 namespace {
 
-// Between these, quantizing what was dequantized rounds to the number that was there, whatever its
-// distance from the zero point: no product overflows or becomes subnormal.
+// Between these scales, quantize(dequantize(q)) == q for every distance from the zero point: the
+// multiplication neither overflows nor gives a subnormal.
 constexpr double kLeastScale = 0x1p-100, kMostScale = 0x1p100;
 
 struct Quantization {
@@ -44,11 +44,11 @@ std::optional<Quantization> QuantizationOf(const Node& node) {
 
 bool IsByte(DType dtype) { return dtype == DType::kInt8 || dtype == DType::kUint8; }
 
-// Whether no number of the dtype is outside of the range, and the numbers survive a round trip.
+// Returns whether the range covers all numbers of the dtype, and all numbers survive a round trip.
 bool IsLossless(const Quantization& q) {
   if (!(q.scale >= kLeastScale && q.scale <= kMostScale)) return false;
   const int64_t least = q.dtype == DType::kInt8 ? -128 : 0;
-  // float32 holds the difference from the zero point.
+  // float32 represents the difference from the zero point exactly.
   constexpr int64_t kMostZeroPoint = 1 << 15;
   return IsByte(q.dtype) && q.low <= least && q.high >= least + 255 &&
          q.zero_point >= -kMostZeroPoint && q.zero_point <= kMostZeroPoint;
@@ -87,7 +87,7 @@ class Fusion {
 
  private:
   const OpOverload* Aten(std::string_view name) const { return program_.ops->Find(name); }
-  // In the program's dialect.
+  // Finds the operator in the program's dialect.
   const OpOverload* Find(std::string_view name) const {
     const OpOverload* op = Aten(name);
     if (op == nullptr || program_.dialect != IrDialect::kEdge) return op;
@@ -99,7 +99,7 @@ class Fusion {
     return value == nullptr ? nullptr : graph_.value(*value).tensor();
   }
 
-  // The node that gives the argument alone, one value, if it is one of `op`.
+  // Returns the node that computes the argument if it is a call of `op` with one result.
   const Node* Producer(const Argument& argument, const OpOverload* op) const {
     const ValueId* value = argument.get_if<ValueId>();
     if (value == nullptr) return nullptr;
@@ -113,14 +113,14 @@ class Fusion {
     return graph_.value(value).users.size() == 1 && !graph_.IsOutput(value);
   }
 
-  // The dequantization to float32 that gives the argument.
+  // Returns the dequantization to float32 that computes the argument.
   const Node* DequantizedBy(const Argument& argument) const {
     const Node* node = Producer(argument, dequantize_);
     if (node == nullptr || Tensor(argument)->dtype != DType::kFloat32) return nullptr;
     return QuantizationOf(*node).has_value() ? node : nullptr;
   }
 
-  // Inserts a call before `before`, with what it gives inferred.
+  // Inserts a call before `before` and infers its result type.
   absl::StatusOr<ValueId> Insert(NodeId before, const OpOverload* target,
                                  std::vector<Argument> arguments) {
     ABSL_ASSIGN_OR_RETURN(const std::vector<MetaValue> results,
@@ -136,7 +136,7 @@ class Fusion {
     return editor_.InsertOp(before, std::move(call), ToValueType(results[0]));
   }
 
-  // `id` quantizes. What it quantizes may be computed on quantized numbers.
+  // Fuses the producer of the input of `id` if `id` is a quantize node.
   bool FuseInto(NodeId id) {
     const Node& quantize = graph_.node(id);
     const std::optional<Quantization> to = QuantizationOf(quantize);
@@ -156,7 +156,7 @@ class Fusion {
     return false;
   }
 
-  // `last` moves elements, and maybe what it moves was moved before, down to a dequantization.
+  // Fuses a chain of data movement nodes that ends in `last` and starts at a dequantize node.
   bool FuseMovement(NodeId id, NodeId last, const Quantization& to) {
     if (!IsLossless(to)) return false;
     const auto source = [&](const Argument& argument) -> const Argument* {
@@ -166,7 +166,7 @@ class Fusion {
       const TensorMeta* numbers = Tensor(input);
       return numbers != nullptr && numbers->dtype == to.dtype ? &input : nullptr;
     };
-    std::vector<NodeId> chain = {last};  // from the end
+    std::vector<NodeId> chain = {last};  // from last to first
     for (;;) {
       const ValueId* moved = graph_.node(chain.back()).operand().get_if<ValueId>();
       if (moved == nullptr || !IsReadOnce(*moved)) break;
@@ -221,7 +221,7 @@ class Fusion {
         ta->sizes != tb->sizes) {
       return false;
     }
-    // What relu makes 0 is quantized to the zero point, within the range.
+    // relu's 0 quantizes to the zero point, clamped to the range.
     const int64_t low = relu ? std::clamp(to.zero_point, to.low, to.high) : to.low;
     absl::StatusOr<ValueId> sum =
         Insert(id, target,
@@ -243,8 +243,8 @@ class Fusion {
     return ReplaceResult(id, {*sum});
   }
 
-  // Gives a new value the sizes of the one in whose place it stands, which are in the program's own
-  // symbols. False when it lies otherwise in memory.
+  // Gives a new value the sizes of the value that it replaces, which use the program's own symbols.
+  // Returns false if the memory layout differs.
   bool TakeSizes(ValueId value, ValueId like) {
     TensorMeta type = *graph_.value(value).tensor();
     const TensorMeta& declared = *graph_.value(like).tensor();
@@ -260,7 +260,7 @@ class Fusion {
     }
   }
 
-  // The result of `id` is the last of the new values from now on, if it is like it.
+  // Replaces the result of `id` by the last of the new values, if the types match.
   bool ReplaceResult(NodeId id, const std::vector<ValueId>& values) {
     const ValueId old = graph_.node(id).outputs[0].values[0], value = values.back();
     if (graph_.value(value).tensor()->dtype != graph_.value(old).tensor()->dtype ||
@@ -276,7 +276,7 @@ class Fusion {
   // ---- Embeddings
 
   struct Rows {
-    Argument weight, scales, zero_points;  // none for what is no quantized weight
+    Argument weight, scales, zero_points;  // none if the weight is not quantized
     int64_t low = 0, high = 0;
   };
 
@@ -304,7 +304,8 @@ class Fusion {
     const TensorMeta *weight = Tensor(rows.weight), *scales = Tensor(rows.scales);
     const ValueId old = graph_.node(id).outputs[0].values[0];
     const TensorMeta* result = graph_.value(old).tensor();
-    // The dequantized weight is float32: other scales are converted first, which rounds elsewhere.
+    // The dequantized weight is float32: scales of other dtypes are converted first, which rounds
+    // differently.
     if (weight == nullptr || scales == nullptr || !IsByte(weight->dtype) ||
         scales->dtype != DType::kFloat32 || result->dtype != DType::kFloat32) {
       return false;
@@ -354,7 +355,7 @@ class Fusion {
     return false;
   }
 
-  // Zero points as float32, which is what embeddings take; none stays none.
+  // Returns zero points as float32, as embeddings require; none for none.
   std::optional<Argument> AsFloat(NodeId before, const Argument& zero_points) {
     if (zero_points.is_none()) return Argument();
     const TensorMeta* meta = Tensor(zero_points);
@@ -385,9 +386,9 @@ class Fusion {
     return NamesTensor(spec.kind) ? program_.FindConstant(spec) : nullptr;
   }
 
-  // The weight, a value, with several numbers in a byte, as embedding_4bit (the first in the upper
-  // half) and embedding_2bit (the first in the lowest bits) read it; nullopt when it is no constant,
-  // rows do not fill bytes or a number is out of range.
+  // Packs the elements of the weight into bytes, in the order of embedding_4bit (first element in
+  // the upper half) and embedding_2bit (first element in the lowest bits). nullopt if the weight is
+  // not constant, rows do not fill bytes, or a number is out of range.
   std::optional<ConstantTensor> Pack(const Argument& weight, int bits) const {
     const ConstantTensor* tensor = ConstantOf(*weight.get_if<ValueId>());
     const int per_byte = 8 / bits;
@@ -413,7 +414,7 @@ class Fusion {
     return *std::move(constant);
   }
 
-  // A constant input beside `like`, named after it.
+  // Adds a constant input next to `like`, named after it.
   Argument AddConstant(ConstantTensor tensor, const Argument& like) {
     const size_t position = *program_.InputIndex(*like.get_if<ValueId>()) + 1;
     const std::string fqn = UnusedTensorName(
@@ -431,7 +432,7 @@ class Fusion {
   GraphId id_;
   GraphEditor editor_;
   const Graph& graph_;
-  // Of the ATen dialect; null where the registry has none.
+  // Of the ATen dialect; null if not in the registry.
   const OpOverload *const quantize_, *const dequantize_, *const dequantize_channels_,
                                                              *const dequantize_groups_,
                                                                  *const add_, *const relu_,

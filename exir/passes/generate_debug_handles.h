@@ -5,8 +5,8 @@
 
 namespace belay::exir {
 
-// Numbers the nodes that have no debug handle yet: from 1 (or above the largest there is), breadth
-// first over the top graph and then the bodies of control flow; nodes of one origin share a handle.
+// Numbers the nodes that have no debug handle: from 1 (or above the largest existing one), breadth
+// first over the top graph and then the control-flow subgraphs. Nodes of one origin share a handle.
 // Source: docs/lowering.md §4.1.
 Pass GenerateDebugHandles();
 

@@ -24,12 +24,12 @@ namespace belay::exir {
 namespace {
 
 constexpr std::string_view kPlaceholder = "guard_operand_";
-// Each goes through the whole program. Further equalities are asserted like other guards.
+// Each replacement visits the whole program. Further equalities are only asserted.
 constexpr int kMaxReplacements = 256;
 
-// ---- Text → expression
+// ---- Guard -> expression
 
-// Reads "['x']", "[0]", ".size()" and the like from a position of a guard.
+// Parses "['x']", "[0]", ".size()" etc. from a position of a guard.
 class PathReader {
  public:
   PathReader(std::string_view text, size_t position) : text_(text), pos_(position) {}
@@ -67,7 +67,7 @@ class PathReader {
   size_t pos_;
 };
 
-// As torch.export names a placeholder after where its value stands in the arguments.
+// Appends as torch.export names a placeholder after the path of its value in the arguments.
 void AppendName(std::string_view key, std::string& name) {
   if (!name.empty()) name += '_';
   for (char c : key) {
@@ -78,7 +78,7 @@ void AppendName(std::string_view key, std::string& name) {
 
 class GuardReader {
  public:
-  // The program's types may change meanwhile, its inputs may not.
+  // The program's types may change during the lifetime, its inputs may not.
   explicit GuardReader(const ExportedProgram& program) : program_(program) {
     const Graph& graph = program.top();
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
@@ -92,7 +92,7 @@ class GuardReader {
     }
   }
 
-  // nullopt when the guard speaks of something else than sizes and whole numbers of inputs.
+  // nullopt if the guard refers to anything except sizes and whole numbers of inputs.
   std::optional<SymExpr> Read(std::string_view guard) {
     if (guard.find(kPlaceholder) != std::string_view::npos) return std::nullopt;
     std::string text;
@@ -104,7 +104,7 @@ class GuardReader {
       PathReader path(guard, at + 1);
       std::optional<SymExpr> operand = inside_word ? std::nullopt : Operand(path);
       if (!operand.has_value()) return std::nullopt;
-      // In parentheses, so that what follows makes no other name of it.
+      // Parenthesized, so that following text does not extend the name.
       absl::StrAppend(&text, std::string(guard.substr(from, at - from)), "(",
                       std::string(kPlaceholder), operands.size(), ")");
       operands.push_back(*std::move(operand));
@@ -113,7 +113,7 @@ class GuardReader {
     text += guard.substr(from);
     const absl::StatusOr<SymExpr> parsed = ParseSymExpr(text);
     if (!parsed.ok()) return std::nullopt;
-    // Whatever else is a name, is no number of this program.
+    // Any other name is not a number of this program.
     std::vector<std::string> symbols;
     parsed->CollectSymbols(symbols);
     for (const std::string& symbol : symbols) {
@@ -123,12 +123,12 @@ class GuardReader {
       size_t index = 0;
       const std::string_view digits = symbol.substr(kPlaceholder.size());
       std::from_chars(digits.data(), digits.data() + digits.size(), index);
-      return operands[index];  // only the names made above begin so
+      return operands[index];  // only the names generated above have this prefix
     });
   }
 
  private:
-  // "['x']", then further keys, then ".size()[k]" for a tensor.
+  // Parses "['x']", then further keys, then ".size()[k]" for a tensor.
   std::optional<SymExpr> Operand(PathReader& path) {
     const std::optional<std::string_view> argument = path.Key();
     if (!argument.has_value()) return std::nullopt;
@@ -160,8 +160,8 @@ class GuardReader {
     return number == nullptr ? std::nullopt : std::optional<SymExpr>(number->expr);
   }
 
-  // The user input of this name. Invalid when there is none, and when another may be meant: names
-  // that would be equal have numbers behind them.
+  // Returns the user input of this name. Invalid if there is no such input, and if the name is
+  // ambiguous: colliding names have numeric suffixes.
   ValueId Find(std::string_view name) const {
     const std::string key(name);
     const auto found = inputs_.find(key);
@@ -170,11 +170,11 @@ class GuardReader {
   }
 
   const ExportedProgram& program_;
-  absl::flat_hash_map<std::string, ValueId> inputs_;  // of the user, by name
+  absl::flat_hash_map<std::string, ValueId> inputs_;  // user inputs by name
   absl::flat_hash_set<std::string> ambiguous_;
 };
 
-// ---- What follows from what every call checks
+// ---- Implied by the checks of every call
 
 bool IsTrue(const SymExpr& e, const SymRanges& ranges) {
   if (e.AsBool().has_value()) return *e.AsBool();
@@ -189,8 +189,8 @@ bool IsTrue(const SymExpr& e, const SymRanges& ranges) {
   return false;
 }
 
-// Whether each call compares the dimension: a number, or multiplier * symbol + offset. Normal sums
-// have their number last, normal products first.
+// Returns whether each call checks the dimension: a number, or multiplier * symbol + offset.
+// Normalized sums have their number last, normalized products first.
 bool IsCompared(const SymExpr& size) {
   SymExpr rest = size;
   if (rest.kind() == SymExpr::Kind::kAdd && rest.arguments().size() == 2) {
@@ -235,8 +235,8 @@ void ReplaceInTypes(ExportedProgram& program, Replace replaced) {
   }
 }
 
-// `whole` divided by (whole // divisor) is the divisor when the division leaves nothing: what
-// reshape(-1, divisor) makes of it.
+// Replaces `whole` // (whole // divisor) by the divisor, assuming that divisor divides whole. Such
+// sizes result from reshape(-1, divisor).
 SymExpr WithoutDivisions(const SymExpr& e, const SymExpr& whole, const SymExpr& divisor) {
   if (e.arguments().empty()) return e;
   std::vector<SymExpr> arguments;
@@ -255,13 +255,13 @@ SymExpr WithoutDivisions(const SymExpr& e, const SymExpr& whole, const SymExpr& 
   return result;
 }
 
-// Known functions have as many arguments as they take, and a number is the second of an equality:
-// ParseSymExpr.
+// ParseSymExpr checks that known functions have the right number of arguments, and puts a number
+// second in an equality.
 bool IsEquality(const SymExpr& e) {
   return e.kind() == SymExpr::Kind::kFunction && e.name() == "Eq";
 }
 
-// The two sides of "whole % divisor == 0" with a number as divisor.
+// Returns whole and divisor of "whole % divisor == 0" with a constant divisor.
 std::optional<std::pair<SymExpr, SymExpr>> AsDivisible(const SymExpr& condition) {
   if (!IsEquality(condition) || condition.arguments()[1].AsInt() != 0) return std::nullopt;
   const SymExpr& rest = condition.arguments()[0];
@@ -273,7 +273,7 @@ std::optional<std::pair<SymExpr, SymExpr>> AsDivisible(const SymExpr& condition)
   return std::pair(rest.arguments()[0], rest.arguments()[1]);
 }
 
-// Two expressions of which neither is a number; the one that is written shorter second.
+// Returns the two sides of an equality, neither of them a number; the shorter one second.
 std::optional<std::pair<SymExpr, SymExpr>> AsEquality(const SymExpr& condition) {
   if (!IsEquality(condition)) return std::nullopt;
   SymExpr a = condition.arguments()[0], b = condition.arguments()[1];
@@ -282,8 +282,8 @@ std::optional<std::pair<SymExpr, SymExpr>> AsEquality(const SymExpr& condition) 
   return std::pair(std::move(a), std::move(b));
 }
 
-// A symbol that an equality says is an expression of others, so that the sizes of which it speaks
-// are one and operators find them equal.
+// A symbol that an equality defines by other symbols, so that the sizes on both sides are the same
+// expression.
 struct Definition {
   std::string symbol;
   SymExpr expr;
@@ -298,10 +298,10 @@ std::optional<Definition> AsDefinition(const ExportedProgram& program, const Sym
     std::vector<std::string> others;
     expr.CollectSymbols(others);
     bool usable = std::find(others.begin(), others.end(), symbol.name()) == others.end();
-    // Memory is planned for the most that a size can be.
+    // Memory is planned for the maximum of each size.
     const SymRange own = symbol.Range(program.ranges), range = expr.Range(program.ranges);
     usable = usable && (range.max != SymRange::kUnboundedAbove || own.max == range.max);
-    // Numbers that are inputs stay what they are, and sizes do not become numbers.
+    // Number inputs are not replaced, and sizes do not become numbers.
     others.push_back(std::string(symbol.name()));
     for (ValueId input : graph.inputs()) {
       const auto* number = std::get_if<SymIntType>(&graph.value(input).type);
@@ -315,7 +315,7 @@ std::optional<Definition> AsDefinition(const ExportedProgram& program, const Sym
   return std::nullopt;
 }
 
-// ---- Expression → nodes
+// ---- Expression -> nodes
 
 class Assertions {
  public:
@@ -326,20 +326,20 @@ class Assertions {
     Move();
   }
 
-  // False when there is no operator for something in it.
+  // Returns false if a part of the expression has no operator.
   bool Add(const SymExpr& condition, const std::string& message) {
     const std::optional<Argument> value = Bool(condition, 0);
     if (value.has_value()) {
       builder_->Call("aten._assert_scalar.default", {*value, Argument(message)});
     }
     if (value.has_value() && builder_->ok()) return true;
-    // What was made and is not read goes with the dead code.
+    // Dead code elimination erases the unused nodes.
     builder_.emplace(program_, editor_);
     Move();
     return false;
   }
 
-  // The dimension as it comes has a symbol of its own, or it would be its expression.
+  // The actual dimension needs a symbol of its own; otherwise it would be folded to its expression.
   // `guard` may be empty.
   void AddSize(ValueId input, int dim, std::string_view guard) {
     const SymExpr size = graph_.value(input).tensor()->sizes[dim];
@@ -436,7 +436,7 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
   int replacements = 0;
   for (std::string& guard : program.guards) {
     const std::optional<SymExpr> expr = reader.Read(guard);
-    // False in the exporter's call: it does not mean what was read.
+    // False in the exporter's call: the guard was misinterpreted.
     const bool refuted = expr.has_value() &&
                          expr->EvaluateBool([&](std::string_view symbol) -> std::optional<int64_t> {
                            const auto hint = program.hints.find(std::string(symbol));

@@ -5,20 +5,23 @@
 
 namespace belay::exir {
 
-// Makes what the exporter assumed of the inputs something that the program checks before it
-// computes. A guard ("L['x'].size()[0] % 4 == 0", a Python expression over the call's arguments)
-// becomes an `_assert_scalar` at the start of the top graph, whose message is the guard; one that
-// follows from what every call checks (sizes' ranges, dimensions with one symbol) needs none. Both
-// leave ExportedProgram::guards: what stays there can't be checked, because it asks for more than
-// sizes and whole numbers, names no input, or was false in the exporter's own call. Nothing of the
-// text is executed.
+// Converts the exporter's assumptions about inputs to checks at the start of the program. A guard
+// ("L['x'].size()[0] % 4 == 0", a Python expression over the call's arguments) becomes an
+// `_assert_scalar` at the start of the top graph, with the guard as message. A guard that follows
+// from the checks of every call (ranges of sizes, dimensions with one symbol) needs no assertion.
+// Both kinds are removed from ExportedProgram::guards.
 //
-// An equality that gives a symbol of a size ("(L['x'].size()[0] // 2) == L['y'].size()[0]") puts
-// what it says in the symbol's place in the whole program, so that operators find the sizes equal;
-// one between other expressions puts the shorter in the place of the longer.
-// "whole % 4 == 0" makes whole // (whole // 4), which reshape(-1, 4) gives, 4.
-// A dimension of an input whose size is an expression that inputs are not compared by, such as
-// s0 // 2, is asserted to have it. Source: docs/pt2-format.md §10, §14 item 28.
+// Guards that remain there cannot be checked: they refer to values other than sizes and whole
+// numbers, name no input, or were false in the exporter's own call. Guards are parsed, never
+// executed.
+//
+// An equality that gives a symbol of a size ("(L['x'].size()[0] // 2) == L['y'].size()[0]")
+// substitutes the expression for the symbol in the whole program, so that operators find the sizes
+// equal. An equality between other expressions substitutes the shorter for the longer. "whole % 4
+// == 0" rewrites whole // (whole // 4), the result of reshape(-1, 4), to 4.
+//
+// An input dimension whose size is an expression that calls do not check, such as s0 // 2, is also
+// asserted. Source: docs/pt2-format.md §10, §14 item 28.
 Pass GuardsToAssertions();
 
 }  // namespace belay::exir

@@ -21,7 +21,7 @@
 namespace belay::exir {
 namespace {
 
-// Half the distance of 1 from the next number.
+// Half the distance from 1 to the next number.
 double UnitRoundoff(DType dtype) {
   switch (dtype) {
     case DType::kFloat64:
@@ -35,22 +35,22 @@ double UnitRoundoff(DType dtype) {
   }
 }
 
-// Which channel of the result an element of a weight belongs to.
+// Maps elements of a weight to channels of the result.
 struct Channels {
   int axis = 0;
-  // Of a transposed convolution: the rows of the weight are divided into so many groups, each with
-  // channels of its own.
+  // Transposed convolution: the rows of the weight are divided into this many groups, each with its
+  // own channels.
   int64_t groups = 1;
 
   int64_t Count(const Sizes& sizes) const { return sizes[axis] * groups; }
 };
 
-// What computes the input of a batch norm.
+// The producer of a batch norm's input.
 struct Producer {
   NodeId node;
   std::string_view weight_name, bias_name;  // arguments; "" when the operator takes no bias
-  ValueId weight;                           // the constant, maybe permuted on its way
-  NodeId permutation;                       // invalid when it is not
+  ValueId weight;                           // the constant, possibly behind a permutation
+  NodeId permutation;                       // invalid without a permutation
   Channels channels;
 };
 
@@ -71,8 +71,8 @@ std::optional<std::vector<double>> Numbers(const ConstantTensor& tensor) {
   return numbers;
 }
 
-// The weight with each channel multiplied by its factor; nullopt when the dtype does not hold it.
-// In the weight's order of dimensions if that is contiguous or channels last.
+// Returns the weight with each channel multiplied by its factor; nullopt if the dtype cannot
+// represent it. Keeps the weight's dim order if that is contiguous or channels last.
 std::optional<ConstantTensor> Scaled(const ConstantTensor& weight, const Channels& channels,
                                      const std::vector<double>& factors) {
   const Sizes& sizes = weight.sizes();
@@ -84,14 +84,14 @@ std::optional<ConstantTensor> Scaled(const ConstantTensor& weight, const Channel
   const absl::StatusOr<Storage> dense = weight.Dense(order);
   if (!dense.ok()) return std::nullopt;
   std::vector<std::byte> scaled(dense->bytes.size());
-  // The error of each channel's weights and their sum of magnitudes.
+  // Per channel: the sum of rounding errors and the sum of magnitudes.
   std::vector<double> error(factors.size()), magnitude(factors.size());
   const int axis = channels.axis;
-  const int64_t rows = sizes[0] / channels.groups;  // of a group
+  const int64_t rows = sizes[0] / channels.groups;  // per group
   DispatchDType<kFloatTypes>(weight.dtype(), [&](auto tag) {
     using T = CppType<tag.value>;
     const int64_t count = static_cast<int64_t>(scaled.size() / sizeof(T));
-    // So many elements one behind the other are of one channel.
+    // Number of consecutive elements of one channel.
     const int64_t run = channels.groups == 1 ? strides[axis] : std::min(strides[axis], strides[0]);
     for (int64_t start = 0; start < count; start += run) {
       const int64_t group = channels.groups == 1 ? 0 : start / strides[0] % sizes[0] / rows;
@@ -123,7 +123,7 @@ std::optional<ConstantTensor> Scaled(const ConstantTensor& weight, const Channel
   return *std::move(result);
 }
 
-// nullopt when a number is not finite.
+// nullopt if a number is not finite.
 std::optional<ConstantTensor> Vector(DType dtype, const std::vector<double>& numbers) {
   std::vector<std::byte> bytes(numbers.size() * DTypeSize(dtype));
   bool finite = true;
@@ -172,8 +172,8 @@ class Merge {
     return value == nullptr ? nullptr : constants_.Find(*value);
   }
 
-  // One number per channel: those of the argument, or `otherwise` where there is none. Nullopt when
-  // it is not constant, or another number of them.
+  // Returns one number per channel: those of the argument, or `otherwise` for None. nullopt if it
+  // is not constant or has another size.
   std::optional<std::vector<double>> PerChannel(const Argument& argument, size_t channels,
                                                 double otherwise) const {
     if (argument.is_none()) return std::vector<double>(channels, otherwise);
@@ -188,7 +188,8 @@ class Merge {
     return factor == Argument(1) || factor == Argument(1.0);
   }
 
-  // What computes `value` out of a constant weight, if a factor and a shift per channel can go there.
+  // Returns the node that computes `value` with a constant weight, if a factor and a shift per
+  // channel can be merged into it.
   std::optional<Producer> ProducerOf(ValueId value) const {
     Producer producer;
     producer.node = graph_.value(value).producer;
@@ -205,7 +206,7 @@ class Merge {
     } else {
       return std::nullopt;
     }
-    // Of a batch norm's input, dimension 1 is the channel.
+    // Dimension 1 of a batch norm's input is the channel.
     if (!convolution && Type(value).rank() != 2) return std::nullopt;
     if (op == "aten.addmm.default" &&
         !(IsOne(node.argument("beta")) && IsOne(node.argument("alpha")))) {
@@ -290,7 +291,7 @@ class Merge {
         old.push_back(*value);
       }
     }
-    // Those that nothing else reads, also not the producer as what it multiplies.
+    // Only constants without other users, and not those that the producer also uses as its input.
     const NodeId reader = producer->permutation.valid() ? producer->permutation : producer->node;
     std::erase_if(old, [&](ValueId value) {
       const std::vector<NodeId>& users = graph_.value(value).users;
@@ -308,13 +309,13 @@ class Merge {
     return true;
   }
 
-  // The argument that the weight is multiplied with.
+  // Returns the name of the argument that is multiplied by the weight.
   std::string_view InputName(const Producer& producer) const {
     if (producer.weight_name == "weight") return "input";
     return producer.bias_name.empty() ? "self" : "mat1";
   }
 
-  // False, with nothing changed, when the registry lacks the operator with a bias.
+  // Returns false without changes if the registry lacks the operator with a bias.
   bool Apply(const Producer& producer, NodeId norm, ConstantTensor weight, ConstantTensor bias) {
     const OpOverload* addmm = nullptr;
     if (producer.bias_name.empty()) {
@@ -340,7 +341,7 @@ class Merge {
         constants_.Add(absl::StrCat(name, "_merged_bias"), bias_fqn, std::move(bias), bias_type);
 
     const NodeId reader = producer.permutation.valid() ? producer.permutation : producer.node;
-    // What the weight is multiplied with may be the same constant, which stays.
+    // The other factor may be the same constant, which is kept.
     const std::string_view weight_name =
         producer.permutation.valid() ? "self" : producer.weight_name;
     const std::optional<int> place = graph_.node(reader).target->ArgumentIndex(weight_name);

@@ -10,33 +10,37 @@
 namespace belay::exir {
 
 struct MergeBatchNormOptions {
-  // By how much the program's constants may grow, all together. They shrink unless a weight or a
-  // statistic is read elsewhere, too, and stays.
+  // Maximum growth of the program's constants in total. They shrink unless a weight or a statistic
+  // has other users and is kept.
   uint64_t max_growth_bytes = 0;
-  // Tensors that are no constants because another method of the program writes to them.
+  // Tensors that are not constant because another method of the program writes to them.
   absl::btree_set<std::string> changing = {};
 };
 
-// Makes a batch norm with given statistics part of what computes its input:
+// Merges batch norms with given statistics into the producers of their inputs:
 //
-//   convolution, of any rank, transposed and in groups, too   with or without bias
-//   addmm, mm, linear of a matrix                             the weight as it lies, or permuted
+//   convolution, of any rank, also transposed and grouped     with or without bias
+//   addmm, mm, linear of a matrix                             the weight as stored, or permuted
 //
 //   weight' = weight · f    bias' = (bias - mean) · f + shift    f = scale / sqrt(var + eps)
 //
-// computed in double and rounded once to the weight's dtype, also where it is float16 or bfloat16.
-// The new constants are called "<weight>_merged" and "<weight>_merged_bias", after the weight's
-// name. Only in the top graph; so are batch norms behind a batch norm.
+// computed in double and rounded once to the weight's dtype, including float16 and bfloat16. The
+// new constants are named "<weight>_merged" and "<weight>_merged_bias", after the weight's name.
+// Top graph only. A batch norm of a batch norm is merged as well.
 //
-// Left as it is: a batch norm without such a producer; one whose other results, or whose input, is
-// read elsewhere; operands that are not constant (ConstantInputs in exir/passes/constant_input.h)
-// or quantized; and one whose new numbers the dtype does not hold: one that is infinite or NaN, or
-// a channel whose weights are so small that, rounded, they are off by more than the dtype's unit
-// roundoff u times the sum of their magnitudes. So a result differs from the exact one, for
-// |input| <= x and a kernel that sums within c, by at most (u + c) · (x · Σ|weight'| + |bias'|).
+// Not merged:
+// - a batch norm without such a producer;
+// - one whose other results, or whose input, have other users;
+// - operands that are not constant (ConstantInputs in exir/passes/constant_input.h) or quantized;
+// - one whose merged values the dtype cannot represent: infinite or NaN, or a channel with weights
+//   so small that rounding changes them by more than the dtype's unit roundoff u times the sum of
+//   their magnitudes.
 //
-// A backend runs this and then PropagateConstants on the program that its Preprocess is given, whose
-// constants are its own:
+// So for |input| <= x and a kernel that accumulates within c, the error is at most
+//   (u + c) · (x · Σ|weight'| + |bias'|).
+//
+// Backends run this and then PropagateConstants on the program that Preprocess gets; they own its
+// constants:
 //
 //   ABSL_ASSIGN_OR_RETURN(program, RunPasses(std::move(program), {MergeBatchNorm(),
 //                                                                 PropagateConstants()}));

@@ -1,4 +1,4 @@
-// The operators that pass tests rewrite.
+// The operator registry of pass tests.
 #ifndef BELAY_EXIR_PASSES_PASS_TESTING_H_
 #define BELAY_EXIR_PASSES_PASS_TESTING_H_
 
@@ -6,7 +6,7 @@
 
 namespace belay::exir {
 
-// The standard operators; the same registry at every call.
+// Returns the standard operators; the same registry in every call.
 const OpRegistry& PassTestOps();
 
 }  // namespace belay::exir

@@ -14,14 +14,14 @@ namespace {
 
 struct Rule {
   std::string_view op;
-  bool int_to_float;  // two integers divide as floating point numbers
+  bool int_to_float;  // integer division gives floating point
 };
 constexpr Rule kRules[] = {
     {"aten.add.Tensor", false},      {"aten.sub.Tensor", false}, {"aten.mul.Tensor", false},
     {"aten.minimum.default", false}, {"aten.div.Tensor", true},  {"aten.div.Tensor_mode", true},
 };
 
-// A copy of the value in this dtype, before the node.
+// Inserts a cast of the value to this dtype before the node.
 ValueId InsertCast(GraphEditor& editor, NodeId before, const OpOverload* to_copy, ValueId operand,
                    DType dtype) {
   TensorMeta meta = *editor.graph().value(operand).tensor();
@@ -35,7 +35,7 @@ ValueId InsertCast(GraphEditor& editor, NodeId before, const OpOverload* to_copy
       std::move(meta));
 }
 
-// Operators that bring what they put into their result to its dtype: the argument.
+// Operators that require the result's dtype for an argument.
 struct IntoResult {
   std::string_view op, argument;
 };
@@ -45,7 +45,7 @@ constexpr IntoResult kIntoResult[] = {
     {"aten.slice_scatter.default", "src"},
 };
 
-// Whether something was cast.
+// Returns whether something was cast.
 bool CastIntoResult(GraphEditor& editor, NodeId id, std::string_view argument,
                     const OpOverload* to_copy) {
   const Graph& graph = editor.graph();
@@ -80,7 +80,7 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       }
       const Rule* rule = rules.Find(target);
       if (rule == nullptr) continue;
-      const Node& node = graph.node(id);  // until something is inserted
+      const Node& node = graph.node(id);  // valid until an insertion
       const ValueId *self = node.value_argument("self"), *other = node.value_argument("other");
       if (self == nullptr || other == nullptr) continue;
       const TensorMeta* a = graph.value(*self).tensor();
@@ -90,8 +90,8 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       promotion.AddTensor(a->dtype, a->rank());
       promotion.AddTensor(b->dtype, b->rank());
       absl::StatusOr<DType> common = promotion.Result();
-      if (!common.ok()) continue;  // the operator's own check will say what is wrong
-      // With a rounding mode, integers stay integers.
+      if (!common.ok()) continue;  // the operator's own check reports the error
+      // With a rounding mode, integer division gives integers.
       const bool to_float = rule->int_to_float && node.argument("rounding_mode").is_none();
       if (to_float && IsIntegral(*common, /*include_bool=*/true)) common = DType::kFloat32;
       if (to_copy == nullptr)

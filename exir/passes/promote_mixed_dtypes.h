@@ -5,9 +5,9 @@
 
 namespace belay::exir {
 
-// Inserts `_to_copy(dtype)` so that the operands of add, sub, mul, div and minimum have the dtype
-// to which they promote, and what cat, select_scatter and slice_scatter put into their result has
-// its dtype. Source: docs/edge-dialect.md §3 row 11.
+// Inserts `_to_copy(dtype)` so that the operands of add, sub, mul, div and minimum have their
+// promoted dtype, and so that all inputs of cat, select_scatter and slice_scatter have the result's
+// dtype. Source: docs/edge-dialect.md §3 row 11.
 Pass PromoteMixedDtypes();
 
 }  // namespace belay::exir

@@ -27,12 +27,12 @@
 namespace belay::exir {
 namespace {
 
-// How many nodes are looked at to see what a result would free. What lies further away is not
-// counted as freed, which can only forbid.
+// Limit for the number of nodes visited to find what a result would free. Constants beyond it do
+// not count as freed, which can only prevent folding.
 constexpr size_t kMaxFreedNodes = 256;
 
-// Work is counted in steps of about a nanosecond: so many in any case, for each byte of a constant
-// and for each call.
+// Work is counted in steps of about a nanosecond: a base amount, and amounts per byte of constants
+// and per call.
 constexpr double kFreeSteps = 1 << 30, kStepsPerByte = 16, kStepsPerCall = 1000;
 
 bool HasOneOf(const OpOverload* target, std::initializer_list<OpTrait> traits) {
@@ -76,7 +76,7 @@ class Propagation {
       for (ValueId value : graph_.node(id).results()) constant_.insert(value);
     }
     bool changed = false;
-    // From the end: a node is asked after all that read it.
+    // In reverse order: a node follows all its users.
     for (auto it = order.rbegin(); it != order.rend(); ++it) {
       const NodeId id = *it;
       if (!graph_.contains(id) || !IsNeeded(id)) continue;
@@ -92,7 +92,8 @@ class Propagation {
   }
 
  private:
-  // The tensor's bytes; nullopt when a size is not known, or they are more than a result may have.
+  // Returns the tensor's bytes; nullopt if a size is unknown, or if they exceed the limit of a
+  // result.
   std::optional<uint64_t> Bytes(ValueId value) const {
     const TensorMeta* meta = graph_.value(value).tensor();
     if (meta == nullptr) return std::nullopt;
@@ -120,7 +121,7 @@ class Propagation {
            });
   }
 
-  // Of the results that are used.
+  // Returns the bytes of the used results.
   uint64_t ResultBytes(NodeId id) const {
     uint64_t total = 0;
     for (ValueId value : graph_.node(id).results()) {
@@ -135,7 +136,7 @@ class Propagation {
                        [&](ValueId value) { return returned_.contains(value); });
   }
 
-  // Whether something that stays reads a result, or it is returned.
+  // Returns whether a node that is kept uses a result, or the program returns one.
   bool IsNeeded(NodeId id) const {
     if (IsReturned(id)) return true;
     for (ValueId value : graph_.node(id).results()) {
@@ -146,7 +147,7 @@ class Propagation {
     return false;
   }
 
-  // What goes when the node goes, as far as kMaxFreedNodes nodes show.
+  // Returns the bytes freed if the node is erased, as far as kMaxFreedNodes nodes show.
   uint64_t FreedBytes(NodeId id) const {
     absl::flat_hash_set<NodeId> gone = {id};
     std::vector<NodeId> work = {id};
@@ -185,16 +186,15 @@ class Propagation {
 
   // ---- Computing
 
-  // About how long a node takes: most operators look at each element a few times; what is not known
-  // to, is taken for a product of matrices, or the inverse of one.
+  // Estimates the work of a node. Known operators read each element a few times; others are assumed
+  // to be as expensive as a matmul or a matrix inverse.
   double StepsOf(NodeId id) const {
     const Node& node = graph_.node(id);
     double elements = 0;
-    const auto count =
-        [&](ValueId value) {  // a constant, or the result of a node that IsComputable
-          const DType dtype = graph_.value(value).tensor()->dtype;
-          elements += static_cast<double>(Bytes(value).value_or(0) / DTypeSize(dtype));
-        };
+    const auto count = [&](ValueId value) {  // a constant, or the result of a computable node
+      const DType dtype = graph_.value(value).tensor()->dtype;
+      elements += static_cast<double>(Bytes(value).value_or(0) / DTypeSize(dtype));
+    };
     for (const Argument& argument : node.arguments) ForEachValue(argument, count);
     for (ValueId value : node.results()) count(value);
     const bool linear = HasOneOf(
@@ -202,7 +202,7 @@ class Propagation {
     return kStepsPerCall + elements * (linear ? 1 : std::sqrt(elements));
   }
 
-  // The node, behind the nodes that it needs and whose results are not there.
+  // Returns the node, preceded by its dependencies without results.
   std::vector<NodeId> ConeOf(NodeId id) const {
     std::vector<NodeId> cone, stack = {id};
     absl::flat_hash_set<NodeId> seen, done;
@@ -224,8 +224,8 @@ class Propagation {
     return cone;
   }
 
-  // Computes the node and what it needs. What nothing reads any more is let go of at once, but for
-  // results that will be asked for themselves. False when a call fails, and when it takes too much.
+  // Computes the node and its dependencies. Frees results after their last use, except those that
+  // become constants themselves. Returns false if a call fails, and if it takes too many steps.
   bool Compute(NodeId id) {
     if (steps_ <= 0 || failed_.contains(id)) return false;
     const std::vector<ValueId> wanted = graph_.node(id).results();
@@ -264,7 +264,7 @@ class Propagation {
     return true;
   }
 
-  // The node and all that is computed from it.
+  // Marks the node and all nodes that depend on it as failed.
   void Fail(NodeId id) {
     std::vector<NodeId> work = {id};
     while (!work.empty()) {
@@ -346,8 +346,8 @@ class Propagation {
 
   // ---- Replacing
 
-  // The tensor in memory that is its own: channels last where that is what the graph declares,
-  // row-major otherwise, as constants are.
+  // Returns the tensor with its own memory: channels last if the graph declares this, row-major
+  // otherwise, as constants are.
   static absl::StatusOr<ConstantTensor> MakeConstant(const OwnedValue& value,
                                                      const TensorMeta& meta) {
     ABSL_ASSIGN_OR_RETURN(ConstantTensor tensor, value.ToConstant());
@@ -367,7 +367,7 @@ class Propagation {
     return DimOrderOf(tensor.sizes, tensor.strides) == ChannelsLastOrder(tensor.rank());
   }
 
-  // Makes constants of the node's results; false when they stay.
+  // Replaces the node's results by constants; returns false if it is kept.
   absl::StatusOr<bool> Replace(NodeId id) {
     if (IsReturned(id) || graph_.node(id).target->has_trait(kCreation)) return false;
     const uint64_t bytes = ResultBytes(id);
@@ -389,7 +389,8 @@ class Propagation {
     return true;
   }
 
-  // The constant that the node permutes, in place, if all that read it are products that take it so.
+  // Returns the constant that the node permutes, as a view, if all users are matmuls that accept
+  // this layout.
   std::optional<ConstantTensor> Permuted(NodeId id) const {
     const Node& node = graph_.node(id);
     if (node.target->name() != "aten.permute_copy.default") return std::nullopt;
@@ -425,7 +426,7 @@ class Propagation {
     editor_.ReplaceAllUses(value, input);
   }
 
-  // Erases the node and, from it upwards, computed or computable nodes that nothing reads any more.
+  // Erases the node and, transitively, its computed or computable producers that become unused.
   void EraseWithProducers(NodeId first) {
     std::vector<NodeId> work = {first};
     while (!work.empty()) {
@@ -462,13 +463,13 @@ class Propagation {
   const KernelRegistry& kernels_;
   const PropagateConstantsOptions& options_;
   ConstantInputs constants_;
-  uint64_t max_bytes_;  // of one result
-  double steps_;        // that may still be made
+  uint64_t max_bytes_;  // limit for one result
+  double steps_;        // remaining
   absl::flat_hash_set<ValueId> returned_;
-  absl::flat_hash_set<ValueId> constant_;   // known now
-  absl::flat_hash_set<NodeId> computable_;  // nodes whose results are
-  absl::flat_hash_set<NodeId> left_;        // of those: stay nevertheless
-  absl::flat_hash_set<NodeId> failed_;      // and can't be computed
+  absl::flat_hash_set<ValueId> constant_;   // values that are known now
+  absl::flat_hash_set<NodeId> computable_;  // nodes whose results are constant
+  absl::flat_hash_set<NodeId> left_;        // computable, but kept
+  absl::flat_hash_set<NodeId> failed_;      // computable, but the call failed
   absl::flat_hash_map<ValueId, std::unique_ptr<OwnedValue>> data_;
   uint64_t live_bytes_ = 0;  // of data_
   uint64_t added_ = 0, freed_ = 0;
@@ -482,7 +483,7 @@ Pass PropagateConstants(PropagateConstantsOptions options) {
           [options = std::move(options)](ExportedProgram& program) -> absl::StatusOr<bool> {
             KernelRegistry kernels;
             ABSL_RETURN_IF_ERROR(AddReferenceKernels(kernels));
-            // Quicker, with the reference kernels' bits.
+            // Faster, bit-identical to the reference kernels.
             ABSL_RETURN_IF_ERROR(kernels.Add(MovementKernels()));
             return Propagation(program, kernels, options).Run();
           }};

@@ -10,35 +10,39 @@
 namespace belay::exir {
 
 struct PropagateConstantsOptions {
-  // By how much the program's constants may grow, all together; what goes because nothing reads it
-  // any more counts against what comes.
+  // Maximum growth of the program's constants in total. Constants that become unused count against
+  // new ones.
   uint64_t max_growth_bytes = uint64_t{1} << 20;
-  // By how much one node may make them grow.
+  // Maximum growth by one node.
   uint64_t max_node_growth_bytes = uint64_t{1} << 18;
-  // Of one result, also of those that only other constants are computed from.
+  // Maximum size of one result, including intermediate results that only other constants use.
   uint64_t max_tensor_bytes = uint64_t{1} << 30;
-  // Tensors that are no constants because another method of the program writes to them.
+  // Tensors that are not constant because another method of the program writes to them.
   absl::btree_set<std::string> changing = {};
 };
 
-// Computes now what depends on nothing but parameters, buffers, constants and literals, and makes
-// it a constant "_prop_tensor_constant<N>"; constants that nothing reads any more go. Only in the
-// top graph. Results are bit for bit what the reference kernels compute when the program runs;
-// other kernels are within their bounds of that.
+// Folds nodes that depend only on parameters, buffers, constants and literals into constants
+// "_prop_tensor_constant<N>", and erases constants that become unused. Top graph only. Results are
+// bit-identical to those of the reference kernels at run time; other kernels are within their
+// tolerances of that.
 //
-// A weight that may not grow the program because its original stays, and that a product of matrices
-// reads transposed (mat2 of mm and addmm), becomes a constant with the original's bytes and
-// permuted strides: such a constant is neither contiguous nor channels last
-// (EdgeVerifierOptions::any_order), and costs nothing in the file.
+// A weight that a matmul reads transposed (mat2 of mm and addmm), and that may not grow the program
+// because its original is kept, becomes a constant with the original's bytes and permuted strides.
+// Such a constant is neither contiguous nor channels last (EdgeVerifierOptions::any_order), and
+// costs nothing in the file.
 //
-// Not constant: what ConstantInputs (exir/passes/constant_input.h) leaves out. Not computed: random
-// operators, those with effects or with sizes that data decide, results that are returned, fills and
-// the like, which are smaller as nodes (but what is computed from them is), and dequantizations,
-// which would undo what quantization saved. A call that fails is left for the runtime to fail.
+// Inputs that ConstantInputs (exir/passes/constant_input.h) excludes are not constant. Not folded:
+// - random operators, and those with side effects or data-dependent sizes;
+// - results that the program returns;
+// - fills and similar operators, which are smaller as nodes (but nodes computed from them are
+//   folded);
+// - dequantizations, which would undo the savings of quantization.
 //
-// No result may be larger than all constants together and the growth allowed. The work is bounded
-// by the constants' bytes: some steps for each, plus a second's worth; what would take longer, such
-// as a product of two large weights, stays. Source: docs/edge-dialect.md §6 row 1.
+// A call that fails is kept, and fails at run time.
+//
+// No result may be larger than all constants together plus the allowed growth. The work is bounded
+// by the constants' bytes: some steps per byte plus a second's worth. Nodes that would take longer,
+// such as a matmul of two large weights, are kept. Source: docs/edge-dialect.md §6 row 1.
 Pass PropagateConstants(PropagateConstantsOptions options = {});
 
 }  // namespace belay::exir

@@ -30,7 +30,7 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       for (const Argument& argument : *tensors) {
         const ValueId* value = argument.get_if<ValueId>();
         const TensorMeta* tensor = value == nullptr ? nullptr : graph.value(*value).tensor();
-        // The dtype of the result takes part of all inputs, so one that decides it must stay.
+        // Type promotion includes all inputs, so an input that decides the result dtype is kept.
         if (tensor != nullptr && IsEmpty(*tensor) && tensor->dtype == out->dtype) continue;
         kept.push_back(argument);
       }

@@ -5,8 +5,8 @@
 
 namespace belay::exir {
 
-// Removes inputs of `cat` that have no elements; a `cat` of nothing but such inputs becomes
-// `full(shape, 0)`. Source: docs/edge-dialect.md §3 row 9.
+// Removes inputs of `cat` that have no elements; a `cat` with only such inputs becomes `full(shape,
+// 0)`. Source: docs/edge-dialect.md §3 row 9.
 Pass PruneEmptyTensors();
 
 }  // namespace belay::exir

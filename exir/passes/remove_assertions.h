@@ -5,8 +5,8 @@
 
 namespace belay::exir {
 
-// Erases `aten._assert_tensor_metadata`: what it asserts at run time, the types of an exported
-// program state already. Source: docs/edge-dialect.md §3 row 1.
+// Erases `aten._assert_tensor_metadata`: the types of an exported program already state what it
+// asserts. Source: docs/edge-dialect.md §3 row 1.
 Pass RemoveAssertions();
 
 }  // namespace belay::exir

@@ -9,7 +9,7 @@
 namespace belay::exir {
 namespace {
 
-// Equal in all that a consumer can see.
+// Returns whether the tensors are equal for all users.
 bool SameTensor(const TensorMeta& a, const TensorMeta& b) {
   return a.dtype == b.dtype && a.sizes == b.sizes && a.strides == b.strides &&
          a.device == b.device && a.layout == b.layout;
@@ -32,7 +32,7 @@ bool IsCandidate(const Ops& ops, const Node& node) {
   return op == ops.dropout && node.argument("train") == Argument(false);
 }
 
-// Whether numbers of the type can be outside of what a node clamps to.
+// Returns whether a node's clamping range covers all numbers of the type.
 bool IsWholeRange(const Node& node) {
   const int64_t* low = node.argument("quant_min").get_if<int64_t>();
   const int64_t* high = node.argument("quant_max").get_if<int64_t>();
@@ -43,8 +43,8 @@ bool IsWholeRange(const Node& node) {
   return false;
 }
 
-// Quantizing what was dequantized with the same parameters gives what was there before. `node` is
-// the dequantization.
+// Removes quantize(dequantize(x)) with equal parameters, which returns x. `node` is the dequantize
+// node.
 void RemoveRequantization(const Ops& ops, Graph& graph, GraphEditor& editor, NodeId id) {
   constexpr std::string_view kParameters[] = {"scale", "zero_point", "quant_min", "quant_max",
                                               "dtype"};
@@ -72,10 +72,10 @@ void RemoveRequantization(const Ops& ops, Graph& graph, GraphEditor& editor, Nod
   }
 }
 
-// What a graph returns, and whether it may return another value of the same type in its place. A
-// slice is a view, and dropout outside of training is its input: PyTorch's caller gets an alias of
-// the source, too. Bodies of control flow may not return what they are given, and the new value of
-// a buffer is another one than the buffer.
+// Maps each returned value to whether another value of the same type may be returned in its place.
+// Allowed for slices, which are views, and for dropout outside of training, which returns its
+// input: PyTorch also returns an alias of the source. Control-flow subgraphs may not return their
+// inputs, and the new value of a buffer must differ from the buffer.
 absl::flat_hash_map<ValueId, bool> ReturnedValues(const ExportedProgram& program,
                                                   const Graph& graph) {
   const bool is_top = &graph == &program.top();
@@ -96,7 +96,7 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
   for (Graph& graph : program.graphs) {
     GraphEditor editor(graph);
     const absl::flat_hash_map<ValueId, bool> returned = ReturnedValues(program, graph);
-    std::vector<NodeId> dequantizations;  // of what had no effect
+    std::vector<NodeId> dequantizations;  // of removed nodes' operands
     for (NodeId id : graph.NodeList()) {
       const Node& node = graph.node(id);
       if (!IsCandidate(ops, node)) continue;

@@ -5,11 +5,12 @@
 
 namespace belay::exir {
 
-// Removes nodes that give back their input: `aten.to.dtype` and `_to_copy` to the same dtype,
-// layout and shape, `dropout` outside training, `slice_copy` of the whole. Where such a node stood
-// between a dequantization and a quantization with the same parameters, that goes too, if it clamps
-// nothing. Of results that a program returns, only a slice's and a dropout's go: PyTorch's caller
-// gets an alias of the input there, too. Source: docs/edge-dialect.md §3 rows 8, 10.
+// Removes nodes that return their input unchanged: `aten.to.dtype` and `_to_copy` to the same
+// dtype, layout and shape, `dropout` outside training, `slice_copy` of the whole dimension. If such
+// a node was between a dequantize and a quantize node with the same parameters, this pair is
+// removed too, unless it clamps. Of results that a program returns, only those of slices and
+// dropouts are replaced: PyTorch also returns an alias of the input for them. Source:
+// docs/edge-dialect.md §3 rows 8, 10.
 Pass RemoveNoops();
 
 }  // namespace belay::exir

@@ -5,8 +5,8 @@
 
 namespace belay::exir {
 
-// Drops inputs of kind parameter that nothing uses, with their tensors (unless another input names
-// the same one). Buffers stay, since state may be read from outside. Source: docs/edge-dialect.md §3
+// Erases unused inputs of kind parameter, with their tensors (unless another input names the same
+// tensor). Buffers are kept, because state may be read externally. Source: docs/edge-dialect.md §3
 // row 0.
 Pass RemoveUnusedParameters();
 

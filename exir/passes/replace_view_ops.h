@@ -6,9 +6,9 @@
 namespace belay::exir {
 
 // Retargets operators whose result aliases an argument (view, permute, slice, t, …) to their
-// `*_copy` variants, so that every value of an edge program owns its elements. Layouts that follow
-// from it are the business of RefreshLayoutsPass. kUnimplemented listing every view operator that
-// has none. Source: docs/edge-dialect.md §3 rows 2, 4, 5.
+// `*_copy` variants, so that every value of an edge program owns its elements. RefreshLayoutsPass
+// updates the layouts. kUnimplemented listing every view operator without a copy variant. Source:
+// docs/edge-dialect.md §3 rows 2, 4, 5.
 Pass ReplaceViewOps();
 
 }  // namespace belay::exir

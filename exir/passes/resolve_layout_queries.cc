@@ -41,7 +41,7 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       } else {
         continue;
       }
-      // A size that is computed from this very value stays as it is.
+      // A size that depends on this value is not replaced.
       const ValueId* same = value.get_if<ValueId>();
       if (same != nullptr && *same == result) continue;
       editor.ReplaceAllUses(result, value);

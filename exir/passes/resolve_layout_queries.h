@@ -5,10 +5,10 @@
 
 namespace belay::exir {
 
-// Replaces sym_storage_offset, sym_stride and sym_is_contiguous by their values: numbers, or
-// arithmetic on sizes. They ask for the layout that PyTorch's views have; in an edge program views
-// are copies, so later the answer would be another one. Comes before ReplaceViewOps.
-//   what the meta kernel returns; kUnimplemented when a size in the answer can't be computed
+// Replaces sym_storage_offset, sym_stride and sym_is_contiguous by their values: literals, or
+// arithmetic on sizes. These operators query the layout of PyTorch's views. In an edge program
+// views are copies, so this pass must run before ReplaceViewOps.
+//   errors of the meta kernel; kUnimplemented if a size in the result cannot be computed
 Pass ResolveLayoutQueries();
 
 }  // namespace belay::exir

@@ -24,8 +24,8 @@ class Lifter {
  public:
   explicit Lifter(ExportedProgram& program) : program_(program), top_(program.top()) {}
 
-  // A new constant's value in the top graph: each use has its own, so that each goes where its user
-  // goes. Bodies get none: they have no constants of their own.
+  // Returns the value of a new constant in the top graph. Each use has its own, so that each can
+  // move with its user. Not for subgraphs, which have no constants.
   ValueId Lift(ConstantTensor constant) {
     const DType dtype = constant.dtype();
     const std::string fqn = UnusedTensorName(program_, "_lifted_tensor_constant", next_);
@@ -44,9 +44,10 @@ class Lifter {
 struct Literal {
   DType dtype;
   std::complex<double> value;
-  int64_t bits = 0;  // of an integer or a truth value: the number itself
+  int64_t bits = 0;  // of an integer or a bool: the value
 
-  // Whether float32 parts hold it; integers are never made floats here.
+  // Returns whether float32 (both parts) represents it exactly; integers are never converted to
+  // floats here.
   bool exact() const {
     const auto holds = [](double x) {
       return std::isnan(x) || static_cast<double>(static_cast<float>(x)) == x;
@@ -72,7 +73,7 @@ ConstantTensor ComplexConstant(DType dtype, Part real, Part imaginary) {
   std::memcpy(bytes.data(), parts, sizeof(parts));
   absl::StatusOr<ConstantTensor> tensor =
       ConstantTensor::Contiguous(dtype, {}, Storage::Own(std::move(bytes)));
-  ABSL_CHECK(tensor.ok());  // the bytes are as many as the dtype has
+  ABSL_CHECK(tensor.ok());  // the size matches the dtype
   return *std::move(tensor);
 }
 
@@ -92,7 +93,7 @@ ConstantTensor ConstantOf(const Literal& literal, DType dtype) {
   }
 }
 
-// Of integers int64, as PyTorch has it: products of sizes need not fit int32.
+// int64 for integers, as in PyTorch: products of sizes may exceed int32.
 std::optional<DType> SymbolicDType(const ValueType& type) {
   if (std::holds_alternative<SymIntType>(type)) return DType::kInt64;
   if (std::holds_alternative<SymFloatType>(type)) return DType::kFloat32;
@@ -100,9 +101,9 @@ std::optional<DType> SymbolicDType(const ValueType& type) {
   return std::nullopt;
 }
 
-// The dtype of the tensor that stands for a number of dtype `natural` among the node's operands:
-// one with which they promote as with the number, which counts less than any tensor. `exact`:
-// float32 holds the number, or both of its parts.
+// Returns the dtype of the tensor for a scalar of dtype `natural` among the node's operands. With
+// it, operands promote as with the scalar, which has lower priority than any tensor. `exact`:
+// float32 represents the scalar, or both of its parts, exactly.
 DType DTypeAmong(const Graph& graph, const Node& node, DType natural, bool exact) {
   TypePromotion with_number, with_tensor;
   for (const Argument& argument : node.arguments) {
@@ -115,8 +116,7 @@ DType DTypeAmong(const Graph& graph, const Node& node, DType natural, bool exact
   with_number.AddScalar(natural);
   with_tensor.AddTensor(natural, 0);
   const absl::StatusOr<DType> wanted = with_number.Result(), given = with_tensor.Result();
-  if (!wanted.ok() || !given.ok())
-    return natural;  // the operator's own check will say what is wrong
+  if (!wanted.ok() || !given.ok()) return natural;  // the operator's own check reports the error
   if (!exact && (*wanted == DType::kFloat64 || *wanted == DType::kComplex128)) {
     if (natural == DType::kFloat32) return DType::kFloat64;
     if (natural == DType::kComplex64) return DType::kComplex128;
@@ -124,7 +124,7 @@ DType DTypeAmong(const Graph& graph, const Node& node, DType natural, bool exact
   return *wanted == *given || !node.target->has_trait(kPointwise) ? natural : *wanted;
 }
 
-// Whether a half precision dtype holds the number.
+// Returns whether a half-precision dtype represents the number exactly.
 bool HalfHolds(DType dtype, double value) {
   const bool bfloat = dtype == DType::kBFloat16;
   int exponent = 0;
@@ -134,9 +134,8 @@ bool HalfHolds(DType dtype, double value) {
   return value == 0 || (in_range && mantissa == std::trunc(mantissa));
 }
 
-// The overload for a number in the place of the second tensor, where PyTorch multiplies or divides
-// by it in float32; a tensor of the half precision dtype would round the number, as PyTorch does
-// before it adds.
+// The overload with a scalar in place of the second tensor. PyTorch multiplies and divides by such
+// a scalar in float32; a half-precision tensor would round it. For additions PyTorch rounds it too.
 struct ScalarOverload {
   std::string_view op, scalar;
 };
@@ -145,8 +144,8 @@ constexpr ScalarOverload kScalarOverloads[] = {
     {"aten.mul.Tensor", "aten.mul.Scalar"},
 };
 
-// Whether the number in the place of `other` rounds in the dtype of `self`. `number`: nullopt when it
-// is not known yet.
+// Returns whether the scalar argument `other` would be rounded to the dtype of `self`. `number`:
+// nullopt if it is not known.
 bool RoundsInHalf(const Graph& graph, const Node& node, std::optional<double> number) {
   const ValueId* value = node.value_argument("self");
   const TensorMeta* meta = value == nullptr ? nullptr : graph.value(*value).tensor();
@@ -154,7 +153,7 @@ bool RoundsInHalf(const Graph& graph, const Node& node, std::optional<double> nu
          !(number.has_value() && HalfHolds(meta->dtype, *number));
 }
 
-// Calls of the operators that make tensors, before the node that they are for.
+// Emits the operators that create tensors, before their user.
 class TensorMaker {
  public:
   TensorMaker(const OpRegistry& ops, GraphEditor& editor, NodeId user)
@@ -172,7 +171,7 @@ class TensorMaker {
   }
 
  private:
-  // With `dtype`, what is given, and all other arguments at their defaults.
+  // Calls with `dtype`, the given arguments, and defaults for all others.
   absl::StatusOr<ValueId> Call(std::string_view op, std::string name, DType dtype,
                                std::vector<std::pair<std::string_view, Argument>> given) {
     const OpOverload* target = ops_.Find(op);
@@ -200,7 +199,7 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
     if (GraphId(g) != ExportedProgram::kTop) body.emplace(program.graphs[GraphId(g)]);
     GraphEditor& editor = body.has_value() ? *body : lifter.top();
     const Graph& graph = editor.graph();
-    // Whether the number stays one, in the overload for numbers.
+    // Keeps the scalar by using the scalar overload, if appropriate; returns whether it did.
     const auto keep_number = [&](NodeId id, std::string_view argument,
                                  std::optional<double> number) -> absl::StatusOr<bool> {
       const Node& node = graph.node(id);
@@ -244,8 +243,8 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
             if (kept) break;
           }
           const DType dtype = DTypeAmong(graph, graph.node(id), *natural, /*exact=*/false);
-          // Among narrow integers, the only others that an integer becomes, the number wraps, which a
-          // cast does; making the tensor refuses what does not fit.
+          // If an integer scalar gets another dtype, that is a narrower integer, to which it wraps:
+          // a cast wraps, while creating the tensor rejects numbers out of range.
           const bool wraps = *natural == DType::kInt64;
           ABSL_ASSIGN_OR_RETURN(ValueId tensor,
                                 make.ScalarTensor(*value, wraps ? DType::kInt64 : dtype));

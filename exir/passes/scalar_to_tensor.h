@@ -5,16 +5,18 @@
 
 namespace belay::exir {
 
-// Replaces numbers that stand where the schema wants a tensor: a literal becomes a constant of rank
-// 0 (float32, int64, bool or complex64, as torch.tensor gives), stored as a persistent buffer
-// `_lifted_tensor_constant<n>` before the first user input, in bodies `aten.full`; a symbolic value
-// becomes `aten.scalar_tensor` (int64, float32 or bool). Each use has its own; the file has equal
-// bytes once. Where such a tensor would promote the operands otherwise than the number does, or
-// float32 (the parts of complex64) would round it among float64 or complex128 operands, it has
-// their dtype, to which a symbolic integer is cast: it wraps. A number that multiplies or divides
-// half precision, which would round it or, of a symbolic one, may, stays one in the overload for
-// numbers. Source: docs/edge-dialect.md §3 rows 6, 7, 14; row 7 has int32 for symbolic integers, which
-// need not fit it.
+// Replaces scalars in arguments for which the schema requires a tensor.
+// - A literal becomes a constant of rank 0 (float32, int64, bool or complex64, as torch.tensor
+//   gives). It is a persistent buffer `_lifted_tensor_constant<n>` before the first user input; in
+//   subgraphs it is `aten.full`.
+// - A symbolic value becomes `aten.scalar_tensor` (int64, float32 or bool).
+//
+// Each use has its own constant; the file stores equal bytes once. The tensor gets the dtype of the
+// operands instead if it would change their promotion, or if float32 (the parts of complex64) would
+// round it among float64 or complex128 operands. A symbolic integer is cast to this dtype and
+// wraps. A scalar that multiplies or divides half-precision operands is kept, in the overload for
+// scalars, if half precision would round it or, for a symbolic one, might. Source:
+// docs/edge-dialect.md §3 rows 6, 7, 14; row 7 has int32 for symbolic integers, which may not fit.
 Pass ScalarToTensor();
 
 }  // namespace belay::exir

@@ -29,7 +29,7 @@ class Seeder {
  public:
   explicit Seeder(ExportedProgram& program) : program_(program) {}
 
-  // What stands for the node's operator; nullptr when it needs no random numbers.
+  // Returns the seeded variant of the node's operator; nullptr if it needs no random numbers.
   const OpOverload* SeededOf(const Node& node) const {
     if (!node.target->has_trait(kNondeterministic) || node.target->ns() != "aten") return nullptr;
     const bool* train = node.argument("train").get_if<bool>();
@@ -38,7 +38,7 @@ class Seeder {
         absl::StrCat("seeded.", node.target->op(), ".", node.target->overload()));
   }
 
-  // Whether a node of the graph, or of a body in it, needs random numbers.
+  // Returns whether a node of the graph, or of a nested subgraph, needs random numbers.
   bool NeedsState(const Graph& graph) const {
     for (NodeId id : graph.nodes()) {
       const Node& node = graph.node(id);
@@ -70,7 +70,7 @@ class Seeder {
   int64_t count() const { return count_; }
 
  private:
-  // Of the node, if it has some.
+  // Seeds the subgraphs of the node, if any.
   absl::Status SeedBodies(GraphEditor& editor, NodeId id, ValueId state) {
     std::vector<GraphId> bodies;
     for (const Argument& argument : editor.graph().node(id).arguments) {
@@ -87,7 +87,7 @@ class Seeder {
                         " are not supported: draw them before the loop, for all iterations")),
                     editor.graph(), id);
     }
-    // Branches that take nothing need no list of operands.
+    // Branches without operands may omit the list.
     const size_t position = static_cast<size_t>(*node.target->ArgumentIndex("operands"));
     std::vector<Argument> arguments = node.arguments;
     std::vector<std::string> names = node.argument_names;
@@ -130,7 +130,7 @@ absl::StatusOr<bool> Run(ExportedProgram& program, int64_t seed) {
                        .target = program.ops->Find("seeded.advance.default"),
                        .arguments = {Argument(state), Argument(seeder.count())}},
                       StateType());
-  // Before what the user gets.
+  // Before the user outputs.
   std::vector<OutputSpec>& specs = program.signature.outputs;
   const auto place = std::find_if(specs.begin(), specs.end(), [](const OutputSpec& spec) {
     return spec.kind != OutputKind::kToken && spec.kind != OutputKind::kBufferMutation;

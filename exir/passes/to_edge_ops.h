@@ -5,8 +5,8 @@
 
 namespace belay::exir {
 
-// Retargets every ATen overload to its edge overload and makes the program one of the edge dialect.
-// Operators on symbolic scalars stay as they are. Source: docs/edge-dialect.md §3 row 12 and §5 (list
+// Retargets every ATen overload to its edge overload and sets the program's dialect to edge.
+// Operators on symbolic scalars are unchanged. Source: docs/edge-dialect.md §3 row 12 and §5 (list
 // of exempt operators).
 Pass ToEdgeOps();
 

@@ -26,7 +26,7 @@ std::vector<Pass> ToEdgePasses(bool dim_order) {
       RemoveAssertions(),
       ResolveLayoutQueries(),
       ReplaceViewOps(),
-      // Before layouts are inferred, so that they start from what the constants will be in the
+      // Before layouts are inferred, so that inference starts from the constants of the output
       // file.
       ContiguousConstants(),
       RefreshLayoutsPass(),

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int32_t kHost = -1;
 
-// Those who use an input: partitions, or the host, in the order of their first uses.
+// The users of an input, partitions or the host, in the order of their first uses.
 struct UserGroup {
   int32_t partition;
   NodeId first;  // invalid: the graph's outputs
@@ -204,7 +204,7 @@ class Assigner {
   // --- Mutated buffers ---
 
   void AssignMutated() {
-    // By target: tied placeholders are one buffer.
+    // By target: placeholders of tied tensors are one buffer.
     absl::flat_hash_map<std::string_view, std::vector<size_t>> placeholders;
     for (size_t i = 0; i < tags_.size(); ++i) {
       const InputSpec& spec = program_.signature.inputs[i];

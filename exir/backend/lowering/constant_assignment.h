@@ -13,17 +13,17 @@
 namespace belay::exir {
 
 // Fills constants and mutations of the partitions of the top graph, and which inputs and outputs
-// leave the program. A tagged constant goes to each delegate that uses it, once (no bytes are
-// copied), and leaves the program unless something that stays uses it. The first user keeps the
-// name, the others see `<name>_copy_0`, …
+// move into delegates. A tagged constant goes to each delegate that uses it, once; no bytes are
+// copied. It leaves the program unless a node that is not delegated uses it. The first delegate
+// keeps the name, the others use `<name>_copy_0`, …
 //
-// A mutated buffer goes to a delegate only when that has all uses of the buffer and computes its
-// new value; everything else would give two owners their own states. Mutated parameters stay. So does
-// what another method writes to, and a mutated buffer that another method has too: methods share state
-// by its name, and a delegate's is its own. Each is noted.
-// Tags that are not in the map mean nothing.
-//   kInvalidArgument  a tag on an input that is no constant, two tags on one input, a no_copy
-//                     constant whose users don't all have its tag
+// A mutated buffer moves to a delegate only if that delegate has all uses of the buffer and
+// computes its new value; otherwise two owners would have separate states. Mutated parameters do
+// not move. Tensors that another method writes to do not move, nor do mutated buffers that another
+// method also has: methods share state by name, and a delegate's state is private. Each such case
+// adds a note. Tags that are not in the map are ignored.
+//   kInvalidArgument  a tag on an input that is not a constant, two tags on one input, a no_copy
+//                     constant with users that do not have its tag
 // O(inputs + outputs + uses).
 absl::Status AssignConstants(const ExportedProgram& program, const PartitionResult& answer,
                              const StateElsewhere& elsewhere, bool validate, MethodPlan& plan,

@@ -10,25 +10,25 @@
 
 namespace belay::exir {
 
-// What ids of the source program are in the copy.
+// Maps ValueIds of the source program to ValueIds of the copy.
 using ValueMap = absl::flat_hash_map<ValueId, ValueId>;
 
-// Makes a program out of parts of `from`, which must outlive the copier. Bytes and lowered modules
-// are shared. Tags are not copied, everything else about nodes is.
+// Builds a program from parts of `from`, which must outlive the copier. Bytes and lowered modules
+// are shared. Copies everything about nodes except tags.
 class ProgramCopier {
  public:
-  // The copy has as many empty graphs as `graphs` (ids of `from`; the first becomes the top graph,
-  // the others keep their order by id), the dialect, the ranges and the hints.
+  // Creates one empty graph for each of `graphs` (ids of `from`). The first becomes the top graph;
+  // the others keep their order by id. Copies dialect, ranges and hints.
   ProgramCopier(const ExportedProgram& from, std::vector<GraphId> graphs);
 
   ExportedProgram& copy() { return copy_; }
   GraphId MapGraph(GraphId id) const { return graphs_.at(id); }
 
-  // Appends a copy of the node; its results are added to `values`. Precondition: `values` has what
-  // it uses. Modules get the next free id when they are met first.
+  // Appends a copy of the node and adds its results to `values`. Precondition: `values` has all
+  // operands. A module gets the next free id at its first use.
   NodeId CopyNode(const Graph& from, NodeId node, GraphEditor& editor, ValueMap& values);
   Argument MapArgument(const Argument& argument, const ValueMap& values);
-  // Copies all of a body. Precondition: it is one of `graphs`.
+  // Copies a subgraph completely. Precondition: it is one of `graphs`.
   void CopyBody(GraphId id);
 
  private:
@@ -38,7 +38,7 @@ class ProgramCopier {
   absl::flat_hash_map<ModuleId, ModuleId> modules_;
 };
 
-// Appends the bodies that the node refers to, and theirs.
+// Appends the subgraphs that the node refers to, and the subgraphs of those.
 void CollectBodies(const ExportedProgram& program, const Node& node, std::vector<GraphId>& bodies);
 
 }  // namespace belay::exir

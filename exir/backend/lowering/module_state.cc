@@ -29,8 +29,8 @@ StatefulCalls FindStatefulCalls(const ExportedProgram& program) {
   }
   if (stateful.empty()) return {};
   StatefulCalls calls(program.graphs.size());
-  // Each graph before its bodies, so that backwards what bodies call is known before the node that
-  // has them.
+  // Each graph precedes its subgraphs. In reverse order, the calls of subgraphs are known before
+  // the node that has them.
   struct Visit {
     GraphId graph;
     size_t parent;
@@ -74,14 +74,14 @@ absl::Status CheckStatefulCalls(const ExportedProgram& program, const StatefulCa
   struct Place {
     const Graph* graph;
     NodeId node;
-    const Partition* partition;  // null: it stays
+    const Partition* partition;  // null: not delegated
   };
   absl::flat_hash_map<ModuleId, Place> places;
   for (const GraphPlan& graph_plan : plan.graphs) {
     const Graph& graph = program.graphs[graph_plan.graph];
     for (const StatefulCall& call : calls[graph_plan.graph.index()]) {
       const int32_t p = graph_plan.partition_of[call.node.index()];
-      // Bodies of nodes that stay have plans of their own.
+      // Subgraphs of nodes that are not delegated have their own plans.
       if (p < 0 && !call.direct) continue;
       const Place place{&graph, call.node, p < 0 ? nullptr : &graph_plan.partitions[p]};
       const auto [it, added] = places.try_emplace(call.module, place);

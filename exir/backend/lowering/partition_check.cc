@@ -13,7 +13,7 @@
 namespace belay::exir {
 namespace {
 
-// The tags of all graphs as indices into answer.delegation.
+// Tags of all graphs as indices into answer.delegation.
 class TagTable {
  public:
   static constexpr int32_t kNone = -1;
@@ -119,7 +119,7 @@ GraphPlan GroupByTag(const ExportedProgram& program, GraphId id, const TagTable&
   return plan;
 }
 
-// Each call of a module with the next one of it. A node is among the calls of a module once.
+// Pairs each call of a module with its next call. A node is listed once per module.
 std::vector<std::pair<NodeId, NodeId>> InSequence(const std::vector<StatefulCall>& calls) {
   std::vector<std::pair<NodeId, NodeId>> pairs;
   absl::flat_hash_map<ModuleId, NodeId> last;
@@ -140,7 +140,7 @@ void FindBoundary(const ExportedProgram& program, const MethodPlan& method, Grap
     if (top && method.output_moves[k]) continue;
     ForEachValue(graph.outputs()[k], [&](ValueId value) { returned[value.index()] = true; });
   }
-  // The partition that last took the value as an argument, or owns it.
+  // The last partition that has the value as argument, or owns it.
   std::vector<int32_t> taken_by(graph.value_id_limit(), -1);
   for (size_t p = 0; p < plan.partitions.size(); ++p) {
     Partition& partition = plan.partitions[p];

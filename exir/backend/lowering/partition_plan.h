@@ -1,5 +1,5 @@
-// How one program is cut: what lowering works out from a partitioner's answer before it builds
-// anything. Part of the implementation of to_backend.h.
+// The partitioning plan of one program, computed from the partitioner's answer before anything is
+// built. Part of the implementation of to_backend.h.
 #ifndef BELAY_EXIR_BACKEND_LOWERING_PARTITION_PLAN_H_
 #define BELAY_EXIR_BACKEND_LOWERING_PARTITION_PLAN_H_
 
@@ -17,7 +17,7 @@ namespace belay::exir {
 // A constant that a delegate owns.
 struct OwnedConstant {
   size_t input;      // position among the top graph's inputs
-  std::string name;  // of the sub-program's input
+  std::string name;  // of the subprogram's input
 };
 // A mutation that moves into a delegate.
 struct OwnedMutation {
@@ -37,7 +37,7 @@ struct Partition {
   std::vector<ValueId> results = {};          // of the call, in order of definition
 };
 
-// A node that stays, or all nodes of a partition.
+// A node that is not delegated, or all nodes of a partition.
 struct PlanUnit {
   NodeId node;
   int32_t partition = -1;  // >= 0: index into GraphPlan::partitions
@@ -46,26 +46,26 @@ struct PlanUnit {
 struct GraphPlan {
   GraphId graph;
   std::vector<Partition> partitions = {};  // in the order of the tags
-  std::vector<int32_t> partition_of = {};  // by node index; -1: stays
-  // Nodes that use no result of each other, but must keep their order: (earlier, later).
+  std::vector<int32_t> partition_of = {};  // by node index; -1: not delegated
+  // (earlier, later): nodes without data dependence whose order must be kept.
   std::vector<std::pair<NodeId, NodeId>> in_sequence = {};
-  std::vector<PlanUnit> order = {};  // a topological order of what the graph becomes
+  std::vector<PlanUnit> order = {};  // a topological order of the resulting graph
 };
 
-// The state of the other methods of a program by name, each with a method that has it: all buffers and
-// parameters, and those that some method writes to.
+// State of the other methods: maps a tensor name to a method that has it. `present`: all buffers
+// and parameters; `written`: those that a method writes to.
 struct StateElsewhere {
   absl::flat_hash_map<std::string, std::string> present = {}, written = {};
 };
 
 struct MethodPlan {
-  // The top graph, then the bodies of nodes that stay: depth first, in the order of the nodes and
-  // their arguments.
+  // The top graph, then the subgraphs of nodes that are not delegated: depth first, in the order of
+  // the nodes and their arguments.
   std::vector<GraphPlan> graphs;
-  // By position in the top graph: whether input or output leave the program.
+  // By position in the top graph: whether the input or output moves into a delegate.
   std::vector<bool> input_moves, output_moves;
-  // By backend in the order in which tags first name them: partitions as (index into graphs, index
-  // into partitions), in the order in which the backend gets them.
+  // Partitions by backend, as (index into graphs, index into partitions), in the order in which the
+  // backend gets them. Backends are in the order in which tags first name them.
   std::vector<std::pair<std::string, std::vector<std::pair<size_t, size_t>>>> by_backend;
 
   bool empty() const { return by_backend.empty(); }

@@ -35,8 +35,8 @@ class Contraction {
                              : PlanUnit{Host(unit), -1};
   }
 
-  // fn(from node, to node) for each use of a result of the unit by another unit, and for each node
-  // of another unit that must follow one of this.
+  // Calls fn(from node, to node) for each use of a result of the unit by another unit, and for each
+  // node of another unit that must follow one of this unit.
   template <class Fn>
   void ForEachEdge(size_t unit, const Fn& fn) const {
     if (!IsPartition(unit)) {
@@ -79,12 +79,12 @@ std::string NodeWithTag(const Graph& graph, const GraphPlan& plan, NodeId node) 
   return text;
 }
 
-// `pending[unit]`: uses of results of units that were not placed; a unit with any is on a cycle or
-// behind one.
+// `pending[unit]`: number of uses of results of unplaced units. A unit with pending > 0 is on a
+// cycle or after one.
 absl::Status CycleError(const Graph& graph, const GraphPlan& plan, const Contraction& contraction,
                         const std::vector<uint32_t>& pending) {
-  // Going from unit to unit against the uses ends in a cycle. The partition of the last tag on it
-  // is the one to blame.
+  // Following uses backwards from unit to unit ends in a cycle. The error names the partition of
+  // the last tag on it.
   std::vector<size_t> predecessor(contraction.num_units(), contraction.num_units());
   size_t unit = contraction.num_units();
   for (size_t u = 0; u < contraction.num_units(); ++u) {
@@ -102,7 +102,7 @@ absl::Status CycleError(const Graph& graph, const GraphPlan& plan, const Contrac
     if (!contraction.IsPartition(u)) continue;
     if (!contraction.IsPartition(blamed) || u > blamed) blamed = u;
   }
-  // The shortest way from its results to its arguments, of which the cycle is one.
+  // The shortest path from its results to its arguments; the cycle is one such path.
   struct Step {
     NodeId from, to;
   };
@@ -135,8 +135,8 @@ absl::Status CycleError(const Graph& graph, const GraphPlan& plan, const Contrac
   return absl::FailedPreconditionError(message);
 }
 
-// Where each partition stands: at its last node of which something else uses a result, or at its
-// first node when there is none.
+// The position of each partition: its last node with a result that is used outside, or its first
+// node if there is none such.
 std::vector<NodeId> Places(const Graph& graph, const GraphPlan& plan,
                            const Contraction& contraction) {
   std::vector<bool> returned(graph.value_id_limit(), false);
@@ -148,7 +148,7 @@ std::vector<NodeId> Places(const Graph& graph, const GraphPlan& plan,
     NodeId place = plan.partitions[p].nodes.front();
     contraction.ForEachEdge(p, [&](NodeId from, NodeId) { place = from; });
     const std::vector<NodeId>& nodes = plan.partitions[p].nodes;
-    // Behind the place that was found, which is one of the nodes.
+    // Nodes after this position, which is one of the nodes.
     for (size_t i = nodes.size() - 1; nodes[i] != place; --i) {
       const std::vector<ValueId> results = graph.node(nodes[i]).results();
       if (std::any_of(results.begin(), results.end(),

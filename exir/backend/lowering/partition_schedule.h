@@ -10,11 +10,12 @@
 
 namespace belay::exir {
 
-// Fills plan.order: of all topological orders the one that is smallest by original position, a
-// partition standing where the last of its nodes stood that others use. plan.in_sequence counts
-// like data flow. There is one exactly when all partitions are convex and none need each other.
-//   kFailedPrecondition  there is none: names a tag on the cycle and prints a shortest path that
-//                        leaves its partition and comes back
+// Fills plan.order with the topological order that is smallest by original position. The position
+// of a partition is that of its last node with users outside of it. Edges of plan.in_sequence count
+// as data flow. An order exists if and only if all partitions are convex and no two depend on each
+// other.
+//   kFailedPrecondition  no such order exists: names a tag on the cycle and prints a shortest path
+//                        that leaves its partition and comes back
 // O((nodes + uses) log nodes).
 absl::Status OrderContracted(const Graph& graph, GraphPlan& plan);
 

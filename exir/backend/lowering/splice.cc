@@ -52,7 +52,7 @@ class Splicer {
     return graphs;
   }
 
-  // Modules that stay come first, in their order.
+  // Modules that are not delegated come first, in their order.
   void KeepModules() {
     std::vector<bool> kept(program_.lowered_modules.size());
     for (const GraphPlan& plan : plan_.graphs) {
@@ -102,7 +102,7 @@ class Splicer {
 
   void InsertCall(const Graph& graph, const Partition& partition, const Call& call,
                   GraphEditor& editor, ValueMap& values) {
-    // The line of its first node; the origin is that of no single one.
+    // The source line of its first node. The origin is empty because there are several.
     Provenance provenance = graph.node(partition.nodes.front()).provenance;
     provenance.origin = nullptr;
     provenance.module = nullptr;
@@ -128,7 +128,7 @@ class Splicer {
     }
   }
 
-  // Tensors that only moved inputs named are gone.
+  // Removes tensors that only moved inputs named.
   void MoveState() {
     ExportedProgram& copy = copier_.copy();
     absl::flat_hash_set<std::string> kept, moved;

@@ -25,7 +25,7 @@ ExportedProgram BuildSubprogram(const ExportedProgram& owner, const Partition& p
       const ValueId input = graph.inputs()[constant.input];
       values[input] = editor.AddInput(constant.name, graph.value(input).type);
       program.signature.inputs.push_back(spec);
-      // What verifies has all of its constants.
+      // A verified program has all of its constants.
       const ConstantTensor& tensor = *owner.FindConstant(spec);
       const bool is_state =
           kind == InputKind::kParameter || (kind == InputKind::kBuffer && spec.persistent);

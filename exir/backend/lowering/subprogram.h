@@ -8,8 +8,8 @@
 
 namespace belay::exir {
 
-// Inputs: the constants it owns (parameters, buffers, tensor constants, each in the owner's order),
-// then the call's arguments. Outputs: the mutations it owns, then the call's results. Tensors share
+// Inputs: the owned constants (parameters, buffers, tensor constants, each in the owner's order),
+// then the call's arguments. Outputs: the owned mutations, then the call's results. Tensors share
 // the owner's bytes. O(partition).
 ExportedProgram BuildSubprogram(const ExportedProgram& owner, const Partition& partition);
 

@@ -13,13 +13,13 @@
 namespace belay::exir {
 namespace {
 
-// A node, or the taking of one result of a node with several.
+// A node, or the getitem of one result of a node with several.
 struct Step {
   NodeId node;
   ValueId result = {};  // invalid: the node itself
 };
 
-// Steps and groups of steps, and which of them are supported.
+// Units (steps and groups of steps) and which of them are supported.
 class Units {
  public:
   Units(const Graph& graph, const std::function<bool(NodeId)>& supported,
@@ -46,8 +46,8 @@ class Units {
     }
   }
 
-  // Moves the nodes into the unit of the first, and with them what takes results from one of them
-  // for another.
+  // Moves the nodes into the unit of the first one, and with them the getitems of results that one
+  // of the nodes produces and another uses.
   void Join(const std::vector<NodeId>& nodes) {
     const size_t to = unit_[nodes.front().index()];
     for (NodeId node : nodes) {
@@ -74,7 +74,7 @@ class Units {
     }
   }
 
-  // Units from the inputs to the outputs; those on a cycle, or behind one, are missing.
+  // Units from inputs to outputs. Omits units on a cycle or after one.
   std::vector<size_t> TopologicalOrder() const {
     std::vector<uint32_t> pending(members_.size());
     for (size_t u = 0; u < members_.size(); ++u) {
@@ -92,8 +92,8 @@ class Units {
     return order;
   }
 
-  // By unit: the number of the cycle that it is on; -1 when it is on none. Units that need each
-  // other are on one cycle. (Tarjan's strongly connected components, without recursion.)
+  // By unit: the number of its cycle; -1 if it is on none. Units that depend on each other are on
+  // one cycle. (Tarjan's strongly connected components, iterative.)
   std::vector<int32_t> Cycles() const {
     std::vector<uint32_t> begin(members_.size() + 1, 0), users;
     for (size_t u = 0; u < members_.size(); ++u) {
@@ -143,8 +143,8 @@ class Units {
     return cycles;
   }
 
-  // By unit: supported ones have the number of their partition, counted from the outputs; the
-  // others the largest number of a partition that they lead to, or -1.
+  // By unit: the number of its partition, counted from the outputs, if it is supported; otherwise
+  // the largest number of a partition that depends on it, or -1.
   std::vector<int32_t> Levels(const std::vector<size_t>& order) const {
     std::vector<int32_t> levels(members_.size(), -1);
     for (size_t i = order.size(); i-- > 0;) {
@@ -197,15 +197,15 @@ class Units {
 
   const Graph& graph_;
   std::vector<Step> steps_;
-  std::vector<size_t> unit_;      // by node
-  std::vector<size_t> taken_at_;  // by value: the unit that takes it; empty: none is taken
+  std::vector<size_t> unit_;                // by node
+  std::vector<size_t> taken_at_;            // by value: the unit of its getitem; empty: no getitems
   std::vector<std::vector<Step>> members_;  // by unit, numbered in graph order
   std::vector<bool> supported_;
 };
 
-// The units with as many groups joined as can be without a cycle. Where groups are on a cycle, the
-// later half of them is left out and tried again with what was kept, a bounded number of times; a
-// group that closes a cycle with what was kept alone is single nodes for good.
+// Joins as many groups as possible without a cycle. If groups are on a cycle, the later half of
+// them is removed and tried again together with the kept groups, a bounded number of times. A group
+// that forms a cycle with the kept groups, without other candidates, is split into single nodes.
 Units KeepTogether(const Units& singles, const std::vector<std::vector<NodeId>>& groups) {
   constexpr int kAttempts = 8;
   std::vector<size_t> kept, candidates(groups.size());
@@ -247,7 +247,7 @@ Units KeepTogether(const Units& singles, const std::vector<std::vector<NodeId>>&
   return join({});
 }
 
-// `id_of`: which of a partition's units gives it its id.
+// `id_of`: index of the unit of a partition that determines its id.
 std::vector<PartitionProposal> Propose(const Graph& graph, const Units& units,
                                        const ProposalOptions& options, int id_of) {
   const std::vector<int32_t> levels = units.Levels(units.TopologicalOrder());
@@ -256,7 +256,7 @@ std::vector<PartitionProposal> Propose(const Graph& graph, const Units& units,
     if (units.supported(u)) num_levels = std::max(num_levels, levels[u] + 1);
   }
   // Ids count supported units from the outputs. A partition has the id of its second unit: the
-  // smaller one is merged into the larger, and of two single units the newer is kept.
+  // smaller partition is merged into the larger, and of two single units the newer is kept.
   std::vector<PartitionProposal> proposals(static_cast<size_t>(num_levels));
   std::vector<int> met(static_cast<size_t>(num_levels), 0);
   std::vector<bool> done(units.size(), false);
@@ -274,7 +274,7 @@ std::vector<PartitionProposal> Propose(const Graph& graph, const Units& units,
   for (PartitionProposal& proposal : proposals) {
     std::reverse(proposal.nodes.begin(), proposal.nodes.end());
   }
-  // What only takes results goes where their nodes go.
+  // Partitions of getitems only follow their producers.
   proposals.erase(std::remove_if(proposals.begin(), proposals.end(),
                                  [](const PartitionProposal& p) { return p.nodes.empty(); }),
                   proposals.end());

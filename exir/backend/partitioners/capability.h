@@ -1,9 +1,10 @@
-// Proposes partitions of the nodes that a backend supports: few and large, each convex, no two in
-// need of each other.
+// Proposes partitions of the nodes that a backend supports: few and large, each convex, no two
+// dependent on each other.
 //
 // Source: docs/lowering.md §2.24, §2.25, §11.9. The partitions are those of torch 2.13's
-// CapabilityBasedPartitioner, found in linear time; where that would propose partitions that need
-// each other (a way back through a third partition and an unsupported node), this keeps them apart.
+// CapabilityBasedPartitioner, computed in linear time. That algorithm can propose mutually
+// dependent partitions (a path back through a third partition and an unsupported node); this one
+// keeps them separate.
 #ifndef BELAY_EXIR_BACKEND_PARTITIONERS_CAPABILITY_H_
 #define BELAY_EXIR_BACKEND_PARTITIONERS_CAPABILITY_H_
 
@@ -18,45 +19,45 @@
 namespace belay::exir {
 
 struct PartitionProposal {
-  int64_t id = 0;             // growing, with gaps
+  int64_t id = 0;             // increasing, with gaps
   std::vector<NodeId> nodes;  // in graph order
 };
 
-// The results of nodes that have several, or a list of them, that other nodes or the graph's
-// outputs take, in order: where ExecuTorch's graphs have a node that takes one (getitem).
+// Returns the used results of nodes with several results or list results, in order. Users are other
+// nodes and graph outputs. ExecuTorch's graphs have a getitem node for each.
 std::vector<ValueId> TakenResults(const Graph& graph);
 
 struct ProposalOptions {
   // False: partitions with at most one compute node are dropped.
   bool allow_single_node = true;
   // OpOverload::name() of operators that do not count as compute nodes, and of those that count
-  // double.
+  // twice.
   std::vector<std::string> non_compute_ops = {"aten.view.default", "aten.view_copy.default"};
   std::vector<std::string> allowed_single_node_ops = {};
-  // Whether a node that takes this result of a node with several, as ExecuTorch's graphs have one
-  // for each that is used, would be supported. One that is not keeps its node and those that use
-  // the result apart. Unset: there are no such nodes.
+  // Returns whether the getitem node of this result would be supported; ExecuTorch's graphs have
+  // one for each used result of a multi-result node. If not, the producer and the users of the
+  // result are in different partitions. Unset: without getitem nodes.
   std::function<bool(ValueId)> supports_result = nullptr;
 };
 
-// A node joins the last partition (seen from the outputs) that it can join: one that no way from it
-// re-enters. Unconnected nodes may share a partition. O(nodes + uses).
+// Adds each node to the last partition (in reverse graph order) that it can join without creating a
+// path that re-enters the partition. Unconnected nodes may share a partition. O(nodes + uses).
 std::vector<PartitionProposal> ProposePartitions(const Graph& graph,
                                                  const std::function<bool(NodeId)>& supported,
                                                  const ProposalOptions& options = {});
 
-// The same, with the supported nodes of each group kept together. Groups that need each other can't
-// all be kept together: later ones are treated as single nodes, and so is a group that needs itself
-// (a way leaves and re-enters it). A group that conflicts with none of those that are kept is kept,
-// but for the ends of long chains of conflicts.
+// The same, with the supported nodes of each group kept in one partition. If groups depend on each
+// other, the later ones are split into single nodes. A group that a path leaves and re-enters is
+// split as well. A group without conflicts with kept groups is kept, except at the ends of long
+// chains of conflicts.
 //   kInvalidArgument  a node is in two groups, or is not in the graph
 // O((nodes + uses) * log groups).
 absl::StatusOr<std::vector<PartitionProposal>> ProposeGroupedPartitions(
     const Graph& graph, const std::vector<std::vector<NodeId>>& groups,
     const std::function<bool(NodeId)>& supported, const ProposalOptions& options = {});
 
-// docs/lowering.md row 37: takes the nodes of the lists and what `supported` takes besides, which may be
-// null. `together`: each list is a group.
+// docs/lowering.md row 37: partitions the nodes of the lists and those that `supported` accepts
+// (may be null). `together`: each list is a group.
 //   kInvalidArgument  neither lists nor `supported`; otherwise as ProposeGroupedPartitions
 absl::StatusOr<std::vector<PartitionProposal>> ProposeFromNodeLists(
     const Graph& graph, const std::vector<std::vector<NodeId>>& lists,

@@ -28,7 +28,8 @@ absl::StatusOr<PartitionResult> AllNodePartitioner::Partition(
 
 namespace {
 
-// Tags what `propose` proposes for each graph. Numbers of tags go on from graph to graph.
+// Tags the partitions that `propose` returns for each graph. Numbers of tags continue from graph to
+// graph.
 absl::StatusOr<PartitionResult> TagProposals(
     const ExportedProgram& program, const DelegationSpec& delegation,
     const CapabilityPartitionerOptions& options,
@@ -92,13 +93,13 @@ absl::StatusOr<PartitionResult> PatternPartitioner::Partition(
           ABSL_ASSIGN_OR_RETURN(std::vector<std::vector<NodeId>> occurrences,
                                 FindPattern(graph, pattern->top(), options_.match));
           for (std::vector<NodeId>& occurrence : occurrences) {
-            // A node belongs to the first pattern that has it.
+            // A node belongs to the first pattern that matches it.
             std::erase_if(occurrence, [&](NodeId node) { return matched[node.index()]; });
             for (NodeId node : occurrence) matched[node.index()] = true;
             if (!occurrence.empty()) found.push_back(std::move(occurrence));
           }
         }
-        // Asked of nodes in no occurrence.
+        // Called for nodes without an occurrence.
         const auto supported = [&](NodeId node) {
           std::string reason = options_.support == nullptr ? "no pattern matches"
                                                            : options_.support(program, id, node);

@@ -1,4 +1,4 @@
-// Partitioners that are made of a description of what a backend takes.
+// Partitioners that are configured by a description of what a backend supports.
 //
 // Source: docs/lowering.md rows 36–38.
 #ifndef BELAY_EXIR_BACKEND_PARTITIONERS_CAPABILITY_PARTITIONER_H_
@@ -17,7 +17,7 @@
 
 namespace belay::exir {
 
-// Tags everything but user inputs with one tag, the backend's id.
+// Tags all nodes, parameters, buffers and tensor constants with one tag, the backend's id.
 class AllNodePartitioner final : public Partitioner {
  public:
   explicit AllNodePartitioner(DelegationSpec delegation) : delegation_(std::move(delegation)) {}
@@ -29,16 +29,17 @@ class AllNodePartitioner final : public Partitioner {
 
 struct CapabilityPartitionerOptions {
   ProposalOptions proposal = {};
-  // A partition's tag is this and a number, which goes on from graph to graph.
+  // A partition's tag is this prefix and a number. Numbers continue from graph to graph.
   std::string tag_prefix = "tag";
   bool tag_constants = true;         // TagConstantData
   bool tag_mutated_buffers = false;  // TagMutatedBuffers
-  bool bodies = true;                // of control flow, too
-  // Nodes of a graph that belong together (ProposeGroupedPartitions). May be empty.
+  bool bodies = true;                // also partition control-flow subgraphs
+  // Nodes of a graph that should be in one partition (ProposeGroupedPartitions). May be empty.
   std::function<std::vector<std::vector<NodeId>>(const ExportedProgram&, GraphId)> groups = nullptr;
 };
 
-// Tags what `support` takes, in few large partitions, and says for each other node why not.
+// Tags the nodes that `support` accepts, in few large partitions, and reports the reason for every
+// other node.
 class CapabilityPartitioner final : public Partitioner {
  public:
   using Options = CapabilityPartitionerOptions;
@@ -56,15 +57,15 @@ class CapabilityPartitioner final : public Partitioner {
 
 struct PatternPartitionerOptions {
   PatternMatchOptions match = {};
-  // Takes these nodes besides, and reasons for the others. May be null.
+  // Also tags the nodes that this accepts, and reports its reasons for the others. May be null.
   SupportFn support = nullptr;
   bool keep_together = false;  // each occurrence is a group
   // `groups` is not used.
   CapabilityPartitionerOptions capability = {};
 };
 
-// Tags where patterns occur (FindPattern); a pattern's inputs are never tagged. Each is a program
-// of one graph, in any dialect.
+// Tags occurrences of patterns (FindPattern); inputs of a pattern are never tagged. Each pattern is
+// a program with one graph, in any dialect.
 class PatternPartitioner final : public Partitioner {
  public:
   PatternPartitioner(DelegationSpec delegation,
@@ -73,7 +74,7 @@ class PatternPartitioner final : public Partitioner {
       : delegation_(std::move(delegation)),
         patterns_(std::move(patterns)),
         options_(std::move(options)) {}
-  // kInvalidArgument when there are neither patterns nor `support`, and as FindPattern.
+  // kInvalidArgument if there are neither patterns nor `support`; otherwise errors of FindPattern.
   absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const override;
 
  private:
@@ -82,21 +83,22 @@ class PatternPartitioner final : public Partitioner {
   PatternPartitionerOptions options_;
 };
 
-// What to do with one operator (docs/lowering.md row 38).
+// Configuration of one operator (docs/lowering.md row 38).
 struct NodeConfig {
-  // OpOverload::name(), or the same without the namespace: "add.Tensor" is that operator of any
-  // namespace that has no configuration of its own.
+  // OpOverload::name(), or the same without the namespace: "add.Tensor" applies to that operator in
+  // every namespace without its own configuration.
   std::string op;
-  SupportFn check;  // may be empty: always
-  // The nodes of the same graph that go with it, itself included. May be empty: itself.
+  SupportFn check;  // may be empty: always supported
+  // Returns the nodes of the same graph to partition with it, including the node. May be empty: the
+  // node only.
   std::function<std::vector<NodeId>(const ExportedProgram&, GraphId, NodeId)> nodes;
-  const OpOverload* preserve = nullptr;  // an operator that must not be decomposed before
+  const OpOverload* preserve = nullptr;  // must not be decomposed before
 };
 
-// Looks up each node's configuration by operator. Lists that overlap are one partition.
+// Looks up each node's configuration by operator. Overlapping lists are one partition.
 class ConfigPartitioner final : public Partitioner {
  public:
-  // kInvalidArgument for two configurations under one name.
+  // kInvalidArgument for two configurations of one name.
   static absl::StatusOr<ConfigPartitioner> Create(DelegationSpec delegation,
                                                   std::vector<NodeConfig> configs);
   absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const override;

@@ -1,4 +1,4 @@
-// Which nodes a backend takes, said by functions that are put together.
+// Composable predicates that tell which nodes a backend supports.
 //
 // Source: docs/lowering.md rows 37, 39.
 #ifndef BELAY_EXIR_BACKEND_PARTITIONERS_OPERATOR_SUPPORT_H_
@@ -13,29 +13,30 @@
 
 namespace belay::exir {
 
-// "" when the node is taken, else why not. Thread-safe and without side effects.
+// Returns "" if the node is supported, otherwise the reason why not. Thread-safe and without side
+// effects.
 using SupportFn = std::function<std::string(const ExportedProgram&, GraphId, NodeId)>;
 
-// Operators by OpOverload::name(): "aten.add.Tensor".
+// Supports operators by OpOverload::name(): "aten.add.Tensor".
 SupportFn SupportOps(std::vector<std::string> names);
-// What any of them takes; the reason of the last otherwise.
+// Supports nodes that any of `supports` accepts; otherwise the reason of the last.
 SupportFn AnySupport(std::vector<SupportFn> supports);
-// What all of them take; the first reason otherwise.
+// Supports nodes that all of `supports` accept; otherwise the first reason.
 SupportFn AllSupport(std::vector<SupportFn> supports);
 
-// Rejections, to be combined by AllSupport. Names match in full, or, with `substring`, in part.
-// What is compared is the operator's name, with its dialect or without.
+// Rejections, for use in AllSupport. Names match in full, or as a substring if `substring`.
+// Compared with the operator's name, with and without its dialect.
 SupportFn DontPartitionOps(std::vector<std::string> op_names, bool substring = false);
-// The function of torch that the node comes from: "linear", or "builtin_function_or_method.linear".
+// Compared with the source function of torch: "linear", or "builtin_function_or_method.linear".
 SupportFn DontPartitionFunctions(std::vector<std::string> function_names, bool substring = false);
 SupportFn DontPartitionNames(std::vector<std::string> node_names, bool substring = false);
-// The innermost module of the source, by the path of its class ("torch.nn.modules.linear.Linear")
-// or of itself ("layers.0.attn"). A name with a dot is compared with the whole path, another one
-// with its last component.
+// Compared with the innermost source module, by the path of its class
+// ("torch.nn.modules.linear.Linear") or its own path ("layers.0.attn"). A name with a dot is
+// compared with the whole path, another name with the last component.
 SupportFn DontPartitionModules(std::vector<std::string> module_names, bool substring = false);
 
-// A table of name, operator, module, function and reason, one line per node (the first reason of
-// each), in graph order; "No nodes rejected." when there are none.
+// Returns a table of name, operator, module, function and reason, one line per node (its first
+// reason), in graph order; "No nodes rejected." if empty.
 std::string FormatRejections(const ExportedProgram& program,
                              const std::vector<PartitionResult::Rejection>& rejections);
 

@@ -12,16 +12,16 @@
 namespace belay::exir {
 namespace {
 
-// How a pattern's node is found once those before it are.
+// How to find the match of a pattern node given the earlier ones.
 struct Step {
   NodeId node;
-  // A value of the pattern that the node uses and that is bound by then; invalid for the first
-  // node, and for nodes that are bound by then themselves, because another uses what they compute.
+  // An operand of the node that is already bound. Invalid for the first node, and for nodes that
+  // are already bound because a bound node uses their result.
   ValueId used;
 };
 
-// The pattern's nodes: from the last one against the uses, then along the uses, until all are
-// there.
+// Orders the pattern's nodes: backwards from the last one along operands, then along uses, until
+// all are reached.
 absl::StatusOr<std::vector<Step>> PlanSteps(const Graph& pattern) {
   if (!pattern.last().valid()) {
     return absl::InvalidArgumentError("expected a pattern with nodes, got none");
@@ -53,7 +53,7 @@ absl::StatusOr<std::vector<Step>> PlanSteps(const Graph& pattern) {
         });
       }
     }
-    // A further node that uses something bound, results of nodes before inputs.
+    // Another node that uses a bound value; results of nodes before inputs.
     Step found;
     for (bool inputs : {false, true}) {
       for (NodeId id : pattern.nodes()) {
@@ -92,7 +92,7 @@ class Matcher {
     }
   }
 
-  // The occurrence whose last pattern node is this one.
+  // Returns the occurrence whose last pattern node matches this node.
   std::optional<std::vector<NodeId>> MatchAt(NodeId last) {
     State state;
     if (!BindNode(steps_[0].node, last, state) || !Extend(1, state)) return std::nullopt;
@@ -101,12 +101,12 @@ class Matcher {
 
  private:
   struct State {
-    absl::flat_hash_map<NodeId, NodeId> nodes;      // of the pattern → of the graph
-    absl::flat_hash_map<ValueId, Argument> values;  // the pattern's inputs → what stands there
+    absl::flat_hash_map<NodeId, NodeId> nodes;      // pattern node -> graph node
+    absl::flat_hash_map<ValueId, Argument> values;  // pattern input -> matched argument
     absl::flat_hash_set<NodeId> taken;
   };
 
-  // Binds the steps from `step` on; `state` is that of the occurrence when it returns true.
+  // Binds the steps from `step` on. If it returns true, `state` is the occurrence.
   bool Extend(size_t step, State& state) {
     for (; step < steps_.size(); ++step) {
       const Step& next = steps_[step];
@@ -129,7 +129,7 @@ class Matcher {
   }
 
   std::optional<ValueId> ValueOf(ValueId pattern_value, const State& state) const {
-    // A step uses only what the steps before it bound, to a node with as many results.
+    // A step uses only values bound by earlier steps, which match nodes with as many results.
     const NodeId producer = pattern_.value(pattern_value).producer;
     if (!producer.valid()) {
       const ValueId* value = state.values.at(pattern_value).get_if<ValueId>();
@@ -142,7 +142,7 @@ class Matcher {
     return to[k];
   }
 
-  // Binds the node and all that it is computed from.
+  // Binds the node and all nodes that it depends on.
   bool BindNode(NodeId pattern_node, NodeId node, State& state) {
     std::vector<std::pair<NodeId, NodeId>> pending = {{pattern_node, node}};
     while (!pending.empty()) {
@@ -203,7 +203,7 @@ class Matcher {
     return !has_values && (options_.ignore_literals || wanted == given);
   }
 
-  // Whether nothing outside uses what the pattern keeps to itself.
+  // Returns whether values that the pattern does not return are unused outside the occurrence.
   bool IsContained(const State& state) const {
     for (const auto& [p, g] : state.nodes) {
       const std::vector<ValueId> from = pattern_.node(p).results();

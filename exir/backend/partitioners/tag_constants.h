@@ -1,4 +1,4 @@
-// Tags the constants that delegates take along. Called after the nodes are tagged.
+// Tags the constants that move into delegates. Called after the nodes are tagged.
 //
 // Source: docs/lowering.md rows 34, 35, §11.2.
 #ifndef BELAY_EXIR_BACKEND_PARTITIONERS_TAG_CONSTANTS_H_
@@ -9,11 +9,11 @@
 
 namespace belay::exir {
 
-// Tags every parameter, buffer and tensor constant that nodes with a tag use and that nothing
-// mutates, with the smallest of its users' tags. Inputs that have a tag keep it. O(uses + tags).
+// Tags every parameter, buffer and tensor constant that tagged nodes use and that is not mutated,
+// with the smallest of its users' tags. Inputs that already have a tag keep it. O(uses + tags).
 void TagConstantData(const ExportedProgram& program, PartitionResult& result);
 
-// The same for the buffers that the program mutates.
+// The same for buffers that the program mutates.
 void TagMutatedBuffers(const ExportedProgram& program, PartitionResult& result);
 
 }  // namespace belay::exir

@@ -1,4 +1,4 @@
-// Lowering as text in, text out, with partitions that the text marks.
+// Lowering from text form to text form, with partitions given by tags in the text.
 #ifndef BELAY_EXIR_BACKEND_TESTING_EXPECT_LOWERED_H_
 #define BELAY_EXIR_BACKEND_TESTING_EXPECT_LOWERED_H_
 
@@ -13,7 +13,8 @@
 
 namespace belay::exir {
 
-// A partitioner that also tags these constants (name of the input, tag), or all that it can.
+// Returns a partitioner that also tags these constants (name of the input, tag), or all that it
+// can.
 TextPartitioner Constants(std::vector<std::pair<std::string, std::string>> constants);
 TextPartitioner AllConstants();
 
@@ -22,7 +23,7 @@ absl::StatusOr<ExportedProgram> Lower(const ExportedProgram& program,
                                       const TextPartitioner& partitioner,
                                       std::vector<std::string>* notes = nullptr);
 
-// `text` lowered is `expected`, and the program that was lowered is as it was.
+// Expects that `text` lowers to `expected` and that the input program is unchanged.
 void ExpectLowered(std::string_view text, const TextPartitioner& partitioner,
                    std::string_view expected, std::vector<std::string>* notes = nullptr);
 

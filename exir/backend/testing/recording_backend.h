@@ -13,7 +13,7 @@
 
 namespace belay::exir {
 
-// A backend whose blob is what a function makes of the program; by default "".
+// A backend whose blob is computed from the program by a function; "" by default.
 class FunctionBackend final : public Backend {
  public:
   using Function = std::function<absl::StatusOr<PreprocessResult>(ExportedProgram,
@@ -32,7 +32,7 @@ class FunctionBackend final : public Backend {
   Function function_;
 };
 
-// A backend that answers for all methods at once by a function.
+// A backend that implements PreprocessMultimethod by a function.
 class MultimethodBackend final : public Backend {
  public:
   using Function = std::function<absl::StatusOr<MethodResults>(MethodPartitions)>;
@@ -53,20 +53,20 @@ class MultimethodBackend final : public Backend {
   Function function_;
 };
 
-// Marks what the text of the program marks: nodes with `tag="…"`. Constants are named here. A tag
-// goes to the backend that is named with it, or to "recorder".
+// Returns the tags of the text form: nodes with `tag="…"`. Tags of constants are given here. A tag
+// maps to the backend that `delegation` gives for it, or to "recorder".
 struct TextPartitioner final : public Partitioner {
   absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const override;
 
   std::vector<std::pair<std::string, std::string>> constants;  // name of the input, tag
   std::vector<std::string> no_copy;                            // names of inputs
   bool tag_constants = false;  // TagConstantData and TagMutatedBuffers
-  // In this order; tags that are not here follow in the order in which they come up.
+  // In this order; tags that are not listed follow in order of appearance.
   std::vector<std::pair<std::string, DelegationSpec>> delegation;
   bool only_given_delegation = false;
 };
 
-// Bytes of a text.
+// Returns the bytes of a string.
 Storage TextStorage(std::string_view text);
 std::string TextOf(const Storage& storage);
 

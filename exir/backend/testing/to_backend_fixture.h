@@ -1,4 +1,4 @@
-// What tests of lowering that ask for errors begin with.
+// Fixture of tests that expect errors of lowering.
 #ifndef BELAY_EXIR_BACKEND_TESTING_TO_BACKEND_FIXTURE_H_
 #define BELAY_EXIR_BACKEND_TESTING_TO_BACKEND_FIXTURE_H_
 
@@ -26,13 +26,13 @@ inline constexpr std::string_view kTwoNodes = R"(program edge {
   }
 })";
 
-// With a backend "recorder".
+// Has a backend "recorder".
 class ToBackendTest : public ::testing::Test {
  protected:
   ToBackendTest() { EXPECT_TRUE(backends_.Add(&recorder_).ok()); }
 
   ExportedProgram Parse(std::string_view text) { return ParseOrDie(text, TestOps()); }
-  // Of lowering the text, which is as it was afterwards.
+  // Returns the error of lowering the program; expects that the program is unchanged.
   absl::Status Error(std::string_view text, const Partitioner& partitioner) {
     const ExportedProgram program = Parse(text);
     const std::string before = PrintProgram(program);
@@ -45,7 +45,7 @@ class ToBackendTest : public ::testing::Test {
   BackendSet backends_;
 };
 
-// The status has this code, and a message with all of these parts.
+// Expects this code, and a message that contains all of these parts.
 inline void ExpectError(const absl::Status& status, absl::StatusCode code,
                         std::vector<std::string> parts) {
   EXPECT_EQ(status.code(), code) << status;

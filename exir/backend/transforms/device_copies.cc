@@ -33,7 +33,7 @@ class DeviceCopier {
   }
 
  private:
-  // Where the delegate's tensors lie; nullopt for other nodes too.
+  // Returns the device of the delegate's tensors; nullopt also for other nodes.
   absl::StatusOr<std::optional<Device>> DeviceOf(NodeId id) const {
     const Node& node = editor_.graph().node(id);
     if (node.target != program_.ops->CallDelegate()) return std::optional<Device>();
@@ -42,7 +42,7 @@ class DeviceCopier {
     return TargetDevice(program_.lowered_modules[*module]->compile_specs);
   }
 
-  // A copy of `value` that lies on `device`, before the node; part of the call.
+  // Inserts a copy of `value` to `device` before the node, with the call's provenance.
   absl::StatusOr<ValueId> Copy(std::string_view op, ValueId value, const Device& device,
                                NodeId before, NodeId call) {
     const Graph& graph = editor_.graph();
@@ -97,7 +97,7 @@ class DeviceCopier {
 
   const ExportedProgram& program_;
   GraphEditor editor_;
-  // By the value that the host has.
+  // By the host value.
   absl::flat_hash_map<std::pair<ValueId, std::string>, ValueId> on_device_;
   std::vector<ValueId> to_host_;
   bool changed_ = false;

@@ -1,4 +1,4 @@
-// Copies at the borders of delegates whose tensors lie on a device.
+// Inserts copies at the borders of delegates whose tensors reside on a device.
 //
 // Source: docs/lowering.md row 10.
 #ifndef BELAY_EXIR_BACKEND_TRANSFORMS_DEVICE_COPIES_H_
@@ -8,12 +8,12 @@
 
 namespace belay::exir {
 
-// In all graphs: each tensor that a delegate with a `target_device` other than the CPU takes becomes a
-// copy on the device (`et_copy._h2d_copy`), made once for all delegates there, and each that it gives
-// lies there, with a copy for the host behind it (`et_copy._d2h_copy`) where something else than a
-// delegate of the device uses it. The types of the values say where they lie. Sizes and other numbers
-// are never on a device.
-//   kInvalidArgument  a compile spec names no device
+// Applies to delegates whose `target_device` is not the CPU, in all graphs. Each tensor argument is
+// copied to the device (`et_copy._h2d_copy`), once for all delegates on that device. Each tensor
+// result resides on the device. If it has users other than delegates on the same device, a copy to
+// the host follows (`et_copy._d2h_copy`). The types of the values name the device. Sizes and other
+// scalars are never on a device.
+//   kInvalidArgument  the value of a `target_device` compile spec is not a device
 //   kNotFound         the registry has no et_copy operators
 Pass InsertDeviceCopies();
 

@@ -1,5 +1,5 @@
-// Gives each user of a dequantized value a dequantize node of its own, so that partitions can each
-// take theirs along.
+// Gives each user of a dequantized value its own dequantize node, so that each partition can
+// include one.
 //
 // Source: docs/lowering.md row 54.
 #ifndef BELAY_EXIR_BACKEND_TRANSFORMS_DUPLICATE_DEQUANTIZE_H_
@@ -9,8 +9,8 @@
 
 namespace belay::exir {
 
-// The first user keeps the node; each further one gets a copy right behind it, also where it uses
-// the value inside a list. A value that is returned keeps the node for that.
+// The first user keeps the node; each other user gets a copy directly after it, also if the use is
+// inside a list. If the value is a graph output, the output keeps the original node.
 Pass DuplicateDequantize();
 
 }  // namespace belay::exir

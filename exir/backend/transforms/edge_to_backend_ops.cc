@@ -11,13 +11,13 @@ namespace {
 constexpr std::string_view kPrimNamespace = "executorch_prim";
 constexpr std::string_view kPrimOverload = "Scalar";
 
-// What the target becomes; itself when it stays.
+// Returns the backend overload for the target, or `target` if there is none to use.
 const OpOverload* BackendOf(const OpRegistry& ops, const OpOverload* target) {
   if (target->dialect() == Dialect::kScalar) {
-    // Operators have the names of the functions.
+    // executorch_prim operators have the names of the functions.
     const absl::StatusOr<const OpOverload*> found =
         ops.LookupIn(Dialect::kBackend, kPrimNamespace, target->op(), kPrimOverload);
-    // What has a kernel has a schema, and so has a function: unknown ones are of another dialect.
+    // Operators with a kernel and functions have schemas; opaque operators are of another dialect.
     const bool fits =
         found.ok() && (*found)->schema()->arguments.size() == target->schema()->arguments.size();
     return fits ? *found : target;

@@ -1,7 +1,7 @@
-// Edge operators → backend operators, for after partitioning.
+// Converts edge operators to backend operators, after partitioning.
 //
-// Source: docs/lowering.md §5.9. Which operators are replaced does not depend on what was looked up
-// before (docs/lowering.md §7.26): it is those that have a backend overload, all of them.
+// Source: docs/lowering.md §5.9. Replaces all operators that have a backend overload, independent
+// of earlier lookups in the registry (docs/lowering.md §7.26).
 #ifndef BELAY_EXIR_BACKEND_TRANSFORMS_EDGE_TO_BACKEND_OPS_H_
 #define BELAY_EXIR_BACKEND_TRANSFORMS_EDGE_TO_BACKEND_OPS_H_
 
@@ -9,9 +9,9 @@
 
 namespace belay::exir {
 
-// In all graphs: Python functions on scalars (_operator.add, torch.sym_max, …) become
-// executorch_prim operators, and overloads of namespaces of backend operators that have a kernel
-// become backend overloads. What the registry has no backend operator for stays as it is.
+// In all graphs, Python functions on scalars (_operator.add, torch.sym_max, …) become
+// executorch_prim operators. Overloads with a kernel in namespaces of backend operators become
+// backend overloads. Operators without a backend operator in the registry are unchanged.
 Pass EdgeToBackendOps();
 
 }  // namespace belay::exir

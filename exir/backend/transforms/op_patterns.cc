@@ -50,7 +50,7 @@ absl::Status CheckPattern(std::string_view ns, std::string_view name, const Func
   return same("outputs", schema.returns.size(), pattern.signature.outputs.size());
 }
 
-// "ns::rest" → rest. An error when it names another namespace.
+// "ns::rest" -> "rest". Fails if it names another namespace.
 absl::StatusOr<std::string_view> WithoutNamespace(std::string_view ns, std::string_view name) {
   const size_t end = name.substr(0, name.find('(')).find("::");
   if (end == std::string_view::npos) return name;
@@ -71,8 +71,8 @@ Argument MapArgument(const Argument& argument, const Bindings& bindings) {
   return mapped;
 }
 
-// Binds the values of a node of the pattern to what its copy gives. False when that is a list of
-// another length: one that the sizes decide.
+// Binds the values of a pattern node to the results of its copy. Returns false if a list has
+// another length, which sizes can determine.
 bool Bind(const NodeOutput& output, const Argument& result, Bindings& bindings) {
   if (output.kind == NodeOutput::Kind::kNone) return true;
   if (output.kind == NodeOutput::Kind::kValue) {
@@ -85,7 +85,8 @@ bool Bind(const NodeOutput& output, const Argument& result, Bindings& bindings) 
   return true;
 }
 
-// The kernel of an operator that stands for the pattern: its nodes, on the call's arguments.
+// The kernel of an operator bound to the pattern: emits the pattern's nodes on the call's
+// arguments.
 std::vector<Argument> CallPattern(const ExportedProgram& pattern, OpBuilder& b,
                                   const OpCall& call) {
   const Graph& graph = pattern.top();
@@ -144,7 +145,7 @@ absl::StatusOr<const OpOverload*> OpPatterns::BindPatternToOp(std::string_view n
   ABSL_ASSIGN_OR_RETURN(const std::string_view local, WithoutNamespace(ns, name));
   const OpOverload* op = nullptr;
   if (local.find('(') != std::string_view::npos) {
-    // A schema: checked in full before it defines anything.
+    // A schema is checked completely before it defines anything.
     const std::string text = absl::StrCat(ns, "::", local);
     ABSL_ASSIGN_OR_RETURN(const FunctionSchema schema, FunctionSchema::Parse(text));
     ABSL_RETURN_IF_ERROR(CheckPattern(ns, name, schema, pattern));

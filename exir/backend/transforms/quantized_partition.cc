@@ -12,10 +12,10 @@
 namespace belay::exir {
 namespace {
 
-// What is to be replaced, found before anything changes.
+// The nodes to replace, found before any change.
 struct Plan {
   std::vector<Argument> arguments;
-  std::vector<NodeId> dequantizes, quantizes;  // of quantizes, all go
+  std::vector<NodeId> dequantizes, quantizes;  // all of `quantizes` are erased
   NodeId last;                                 // of the nodes
 };
 
@@ -72,14 +72,13 @@ absl::StatusOr<Plan> MakePlan(const Graph& graph, const absl::flat_hash_set<Node
   return plan;
 }
 
-// Whether all that the call needs is computed before `place`, and is still before it if `place`'s
-// own operands count.
+// Checks that all operands of the call are computed before `place`.
 absl::Status CheckPlace(const Graph& graph, const Plan& plan,
                         const SecondaryMap<NodeId, uint32_t>& positions, NodeId place) {
   absl::Status status;
   for (const Argument& argument : plan.arguments) {
     ForEachValue(argument, [&](ValueId value) {
-      // Inputs of the graph have no producer, and 0 as its position.
+      // Graph inputs have no producer; their position is 0.
       const NodeId producer = graph.value(value).producer;
       if (!status.ok() || positions.get(producer) < positions.get(place)) return;
       status = absl::FailedPreconditionError(
@@ -107,7 +106,7 @@ absl::StatusOr<QuantizedReplacement> ReplaceQuantizedPartition(Graph& graph,
   if (inside.empty()) return absl::InvalidArgumentError("the partition has no nodes");
   const SecondaryMap<NodeId, uint32_t> positions = graph.Positions();
   ABSL_ASSIGN_OR_RETURN(Plan plan, MakePlan(graph, inside, positions));
-  // Everything that reads the results comes behind the first quantize node.
+  // All users of the results come after the first quantize node.
   const NodeId place =
       *std::min_element(plan.quantizes.begin(), plan.quantizes.end(),
                         [&](NodeId a, NodeId b) { return positions.get(a) < positions.get(b); });
@@ -172,7 +171,7 @@ RemovedConversions RemoveFirstQuantizeAndLastDequantize(ExportedProgram& program
       return node.target->has_trait(kQuantizes) && node.target == first.target &&
              node.arguments == first.arguments && node.argument("input") == Argument(input);
     });
-    // What is mutated stays as it is.
+    // Mutated inputs are not changed.
     const bool mutated = std::any_of(program.signature.outputs.begin(),
                                      program.signature.outputs.end(), [&](const OutputSpec& spec) {
                                        return spec.kind == OutputKind::kUserInputMutation &&

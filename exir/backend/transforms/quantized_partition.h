@@ -1,8 +1,8 @@
-// Quantized computations between integers: one operator in place of dequantize → compute →
-// quantize, or the inner computation without its outermost conversions.
+// Rewrites dequantize -> compute -> quantize to one quantized operator, or removes the outermost
+// conversions of a program.
 //
-// Source: docs/lowering.md row 57. For backends, which change their programs in Preprocess, and for
-// passes.
+// Source: docs/lowering.md row 57. For passes, and for backends that rewrite their programs in
+// Preprocess.
 #ifndef BELAY_EXIR_BACKEND_TRANSFORMS_QUANTIZED_PARTITION_H_
 #define BELAY_EXIR_BACKEND_TRANSFORMS_QUANTIZED_PARTITION_H_
 
@@ -15,28 +15,29 @@
 namespace belay::exir {
 
 struct QuantizedReplacement {
-  NodeId node;  // what computes now
-  // What was around it and is erased; ids of the graph before.
+  NodeId node;  // the new node
+  // The erased quantize and dequantize nodes; ids are those of the graph before the rewrite.
   std::vector<NodeId> dequantizes, quantizes;
 };
 
-// Replaces `nodes` of a graph, the dequantize nodes that they read and the quantize nodes that read
-// them by one call of `op`. Its arguments are, in the order of the nodes' operands, what was
-// dequantized, and the operands that come from elsewhere; then come `more`. Its results are those
-// of the quantize nodes, with their types and names. Provenance and debug handle are those of the
-// last of the nodes. A dequantize node that something else reads too stays.
-//   kInvalidArgument     `nodes` is empty or not in the graph; nothing is dequantized ("no
-//                        dequantize") or nothing quantized; a result is used otherwise than by
-//                        quantize nodes; `op` takes another number of arguments or returns
-//   kFailedPrecondition  a way from the nodes leads back to them, so that no place is right
-// On error nothing changed.
+// Replaces `nodes` of a graph, the dequantize nodes of their operands and the quantize nodes of
+// their results by one call of `op`. The call's arguments are the quantized values and the operands
+// from other nodes, in the order of the nodes' operands, followed by `more`. The call's results
+// have the types and names of the quantize nodes' results. Provenance and debug handle are those of
+// the last of `nodes`. A dequantize node that has other users is kept.
+//   kInvalidArgument     `nodes` is empty or not in the graph; no operand is dequantized ("no
+//                        dequantize") or no result quantized; a result has a user that is not a
+//                        quantize node; `op` has another number of arguments or returns
+//   kFailedPrecondition  a path from the nodes leads back to them, so that no position is valid
+// On error nothing changes.
 absl::StatusOr<QuantizedReplacement> ReplaceQuantizedPartition(
     Graph& graph, absl::Span<const NodeId> nodes, const OpOverload* op,
     const std::vector<Argument>& more = {});
 
-// Lets the program take and give integers where it converts: a user input whose only users are
-// quantize nodes of the same parameters becomes their result, and a user output that a dequantize
-// node makes becomes what it reads. Returns how many inputs and outputs changed.
+// Removes conversions at the inputs and outputs of the program. A user input whose only users are
+// quantize nodes with the same parameters is replaced by their quantized result. A user output
+// computed by a dequantize node is replaced by the operand of that node. Returns the number of
+// changed inputs and outputs.
 struct RemovedConversions {
   size_t quantizes = 0, dequantizes = 0;
 };

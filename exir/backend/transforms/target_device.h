@@ -1,4 +1,4 @@
-// The compile spec that says on which device a delegate's tensors lie.
+// The compile spec that selects the device of a delegate's tensors.
 //
 // Source: docs/lowering.md row 10.
 #ifndef BELAY_EXIR_BACKEND_TRANSFORMS_TARGET_DEVICE_H_
@@ -16,12 +16,12 @@ namespace belay::exir {
 
 inline constexpr std::string_view kTargetDeviceKey = "target_device";
 
-// "cuda:1", "CPU": the type in any case, the index 0 when there is none. Any type: backends say which
-// they support. kInvalidArgument for one that is not letters and digits, and for an index that is no
-// number.
+// Parses "cuda:1" or "CPU": case-insensitive type, default index 0. Accepts any type; backends
+// decide which they support. kInvalidArgument for a type with characters other than letters and
+// digits, and for a non-numeric index.
 absl::StatusOr<Device> ParseTargetDevice(std::string_view text);
 
-// What the first spec with the key says; nullopt when there is none.
+// Returns the device of the first spec with the key; nullopt without one.
 absl::StatusOr<std::optional<Device>> TargetDevice(absl::Span<const CompileSpec> compile_specs);
 
 }  // namespace belay::exir

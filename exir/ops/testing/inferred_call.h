@@ -1,4 +1,4 @@
-// What the meta kernel says of a call that is a text.
+// Runs a meta kernel on a call in text form.
 #ifndef BELAY_EXIR_OPS_TESTING_INFERRED_CALL_H_
 #define BELAY_EXIR_OPS_TESTING_INFERRED_CALL_H_
 
@@ -54,8 +54,8 @@ inline std::string Print(const MetaValue& value) {
   return PrintType(ToValueType(value));
 }
 
-// What a call of the inputs below gives: "f32[2,3], i64[2,3]", and behind it the ranges of new symbols;
-// or the text of its error.
+// Returns the result types of a call on the inputs below: "f32[2,3], i64[2,3]", followed by the
+// ranges of new symbols; or the error message.
 inline std::string Inferred(std::string_view call, bool makes_symbols = true) {
   const std::string name(call.substr(0, call.find('(')));
   const OpOverload* op = InferredOps().Find(name);
@@ -102,7 +102,7 @@ inline std::string Inferred(std::string_view call, bool makes_symbols = true) {
           "%f: symfloat(ToFloat(s0)) user_input, %q: symbool(Eq(s0, 3)) user_input) {\n",
           results, results.empty() ? "" : " = ", call, "\nreturn () } }"),
       InferredOps());
-  // A tensor of 17 dimensions, which no text has.
+  // A tensor of rank 17, which no test call contains as text.
   std::vector<SymInt> sizes(17, SymInt(1));
   sizes.back() = SymInt(2);
   GraphEditor(program.top())
@@ -113,7 +113,7 @@ inline std::string Inferred(std::string_view call, bool makes_symbols = true) {
   const absl::StatusOr<std::vector<MetaValue>> outputs =
       InferOutputs(graph, node.target, node.arguments, makes_symbols ? &symbols : nullptr);
   if (!outputs.ok()) {
-    // Without the node, which the call says.
+    // Without the node, which the call already shows.
     const std::string message(outputs.status().message());
     return message.substr(0, message.find("\n"));
   }

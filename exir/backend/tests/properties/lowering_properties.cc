@@ -29,7 +29,7 @@ bool IsCall(const Node& node) {
   return node.target->name() == "higher_order.executorch_call_delegate";
 }
 
-// Marks what the nodes carry, and constants as the case says.
+// Returns the tags of the nodes, and the case's tags of constants.
 class CasePartitioner final : public Partitioner {
  public:
   explicit CasePartitioner(const LoweringCase& lowering_case) : case_(lowering_case) {}
@@ -55,7 +55,7 @@ class CasePartitioner final : public Partitioner {
   const LoweringCase& case_;
 };
 
-// Its blob is its program in text form; the map has an entry for each node.
+// Preprocess whose blob is the program in text form. Its map has an entry for each node.
 absl::StatusOr<PreprocessResult> Record(ExportedProgram program, absl::Span<const CompileSpec>) {
   DelegateMappingBuilder builder(DelegateMappingBuilder::Identifiers::kGenerated);
   for (NodeId node : program.top().nodes()) {
@@ -65,7 +65,7 @@ absl::StatusOr<PreprocessResult> Record(ExportedProgram program, absl::Span<cons
   PreprocessResult result;
   result.processed = TextStorage(PrintProgram(program));
   result.debug_handle_map = builder.mapping();
-  // The program is the backend's own: what it does to it must not be seen.
+  // The backend owns the program, so this change must have no effect elsewhere.
   for (Graph& graph : program.graphs) GraphEditor(graph).SetOutputs({});
   return result;
 }
@@ -94,8 +94,8 @@ void CollectOrigins(const ExportedProgram& program, bool inside_too, Origins& or
   }
 }
 
-// The delegate that each node should be in, as "graph/tag"; "" where it should stay. Nodes inside a
-// tagged node's bodies go with it.
+// The delegate that each node should be in, as "graph/tag"; "" if not delegated. Nodes inside a
+// tagged node's subgraphs go with it.
 void ExpectedPlaces(const ExportedProgram& program, const std::set<std::string>& tags, GraphId id,
                     const std::string& inherited, std::map<std::string, std::string>& places) {
   const Graph& graph = program.graphs[id];
@@ -119,8 +119,8 @@ std::string CheckPlaces(const ExportedProgram& before, const ExportedProgram& af
   ExpectedPlaces(before, tags, ExportedProgram::kTop, "", places);
   Origins stayed;
   CollectOrigins(after, false, stayed);
-  std::map<std::string, std::string> delegate_of;  // place → the delegate that its nodes are in
-  std::map<std::string, std::string> place_of;     // and back
+  std::map<std::string, std::string> delegate_of;  // tag and graph -> the delegate of its nodes
+  std::map<std::string, std::string> place_of;     // the inverse
   Origins moved;
   for (uint32_t m = 0; m < after.lowered_modules.size(); ++m) {
     const std::string delegate = absl::StrCat(m);
@@ -231,7 +231,7 @@ std::string CheckModules(const ExportedProgram& program) {
 
 // --- (f) ---
 
-// Whether the graph has no order in which each tag's nodes stand together.
+// Returns whether the graph has no order in which the nodes of each tag are contiguous.
 bool IsCyclic(const Graph& graph, const std::set<std::string>& tags) {
   std::map<std::string, size_t> unit_of_tag;
   std::vector<size_t> unit(graph.node_id_limit());
@@ -288,7 +288,7 @@ bool HasCycle(const ExportedProgram& program, const std::set<std::string>& tags,
 
 // --- (a) ---
 
-// Bit by bit: the same kernels ran on the same numbers.
+// Bitwise comparison: the same kernels ran on the same numbers.
 std::string CompareRuns(const ExportedProgram& before, const ExportedProgram& after,
                         const KernelRegistry& kernels, uint64_t seed) {
   absl::StatusOr<Interpreter> expected = Interpreter::Create(before, kernels);

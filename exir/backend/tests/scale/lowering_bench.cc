@@ -1,4 +1,4 @@
-// What lowering costs per node, and that this does not grow with the program.
+// Measures the cost of lowering per node, which must not grow with the size of the program.
 //
 //   tools/bazel run --config=opt //exir/backend/tests/scale:lowering_bench
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kNodes[] = {1'000, 10'000, 100'000};
 constexpr size_t kPartitions[] = {1, 100, 1'000};
-constexpr size_t kNodesPerRound = 100'000;  // small programs are lowered so often that all count
+constexpr size_t kNodesPerRound = 100'000;  // small programs are lowered repeatedly
 
 struct Row {
   size_t nodes, partitions;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kRows = 256, kColumns = 1024;
 constexpr size_t kNodesPerParameter = 100;
-constexpr size_t kSkip = 7;  // how far back a skip connection reaches
+constexpr size_t kSkip = 7;  // distance of skip connections
 
 }  // namespace
 

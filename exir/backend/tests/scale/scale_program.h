@@ -9,16 +9,16 @@
 
 namespace belay::exir {
 
-// A program of `nodes` operators on f32[256,1024] in a long chain with skip connections. Every
-// hundredth takes a parameter of 1 MiB, whose bytes are address space only: who touches them is
-// seen in the process's memory. The nodes carry tags "t0", "t1", … in runs of nodes / `partitions`;
-// the first node of each run has none when the runs are longer than one.
+// Creates a chain of `nodes` operators on f32[256,1024] with skip connections. Every hundredth node
+// uses a parameter of 1 MiB. The bytes of parameters are only address space, so code that touches
+// them shows in the memory use of the process. The nodes have tags "t0", "t1", … in runs of nodes /
+// `partitions`; if runs are longer than one, the first node of each run is untagged.
 //   kInvalidArgument    more partitions than nodes, or none
 //   kResourceExhausted  no address space
 absl::StatusOr<ExportedProgram> CreateScaleProgram(const OpRegistry& ops, size_t nodes,
                                                    size_t partitions);
 
-// The most memory that the process has had so far, in bytes.
+// Returns the peak memory of the process in bytes.
 size_t PeakMemory();
 
 }  // namespace belay::exir

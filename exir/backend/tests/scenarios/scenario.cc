@@ -24,7 +24,7 @@ const OpRegistry& StandardOps() {
 
 std::string OpName(const OpOverload& op) { return op.name(); }
 
-// The operators of all graphs, in order of their ids.
+// Returns the operators of all graphs, in order of their ids.
 std::vector<std::string> OpNames(const ExportedProgram& program) {
   std::vector<std::string> names;
   for (const Graph& graph : program.graphs) {
@@ -89,9 +89,9 @@ class TotalBackend final : public Backend {
   std::string id_;
 };
 
-// The parser gives constants zeros, with which many a wrong program computes what the right one does.
-// Gives each storage numbers instead of which none is 0 and no two are equal; tensors that share a
-// storage go on doing so.
+// Replaces the zeros that the parser gives constants, with which many wrong programs compute the
+// right result. Fills each storage with nonzero distinct numbers; tensors that share a storage
+// still share it.
 void FillConstants(ExportedProgram& program) {
   std::map<const std::byte*, Storage> filled;  // by the zeros' address
   int number = 0;
@@ -116,7 +116,7 @@ void FillConstants(ExportedProgram& program) {
   }
 }
 
-// A value for an input, different for each input and call.
+// Creates an input value, different for each input and call.
 struct Input {
   std::optional<TestTensor> tensor;
   EValue value;
@@ -154,7 +154,7 @@ Input MakeInput(const ValueType& type, size_t index, int call) {
   return input;
 }
 
-// What a value holds, element by element.
+// Returns the elements of a value.
 std::vector<double> Numbers(const EValue& value) {
   if (const int64_t* number = value.get_if<int64_t>()) return {static_cast<double>(*number)};
   if (const double* number = value.get_if<double>()) return {*number};
@@ -253,7 +253,7 @@ void ScenarioTest::ExpectSameResults(const ExportedProgram& expected, const Expo
       const std::vector<double> more = Numbers(a[i].value());
       numbers.insert(numbers.end(), more.begin(), more.end());
     }
-    // Inputs that were mutated, and state, wherever it lives now.
+    // Mutated inputs and state, in the program or in a delegate.
     for (size_t i = 0; i < values[0].size(); ++i) ExpectSame(values[0][i], values[1][i]);
     for (const std::string& name : original.StateNames()) {
       ASSERT_OK_AND_ASSIGN(const TensorView state, original.GetState(name));

@@ -1,5 +1,5 @@
-// What the tests of ExecuTorch's scenarios share: programs from text, backends, and the comparison
-// of a lowered program with what was lowered, by executing both.
+// Fixture for the tests of ExecuTorch's scenarios: parses programs, provides backends, and compares
+// a lowered program with the original by executing both.
 #ifndef BELAY_EXIR_BACKEND_TESTS_SCENARIOS_SCENARIO_H_
 #define BELAY_EXIR_BACKEND_TESTS_SCENARIOS_SCENARIO_H_
 
@@ -22,37 +22,38 @@
 
 namespace belay::exir {
 
-// Backends: "recorder" gives the names of the operators, joined by ','; "first" and "second" do as
-// the multi-method demo does: <id>#<number of operators of all partitions>#<operators>#<specs>,
-// with CONST<name> for each constant in front.
+// Backend "recorder" writes the names of the operators, joined by ','. Backends "first" and
+// "second" write the format of the multi-method demo, <id>#<number of operators of all
+// partitions>#<operators>#<specs>, with CONST<name> for each constant in front.
 class ScenarioTest : public ::testing::Test {
  protected:
   ScenarioTest();
 
-  // Verified. Constants have numbers, of which none is 0.
+  // Parses and verifies. Constants get nonzero elements.
   ExportedProgram Parse(std::string_view text) const;
-  // With TextPartitioner: nodes with `tag="…"`, all constants their users have tags for.
+  // Lowers with TextPartitioner: nodes with `tag="…"`, and all constants that their users have tags
+  // for.
   absl::StatusOr<ExportedProgram> LowerTagged(
       const ExportedProgram& program,
       std::vector<std::pair<std::string, DelegationSpec>> delegation = {}) const;
-  // All nodes of these operators, in few large partitions, to a backend.
+  // Lowers all nodes of these operators, in few large partitions, to a backend.
   absl::StatusOr<ExportedProgram> LowerOps(const ExportedProgram& program,
                                            std::vector<std::string> ops,
                                            std::string backend = "recorder") const;
 
-  // Both give the same results and the same state, call after call, and not zeros alone. Booleans
-  // alternate, other inputs have small numbers of both signs.
+  // Expects the same results and the same state from both programs in repeated calls, and that not
+  // all elements are 0. Boolean inputs alternate, other inputs are small numbers of both signs.
   void ExpectSameResults(const ExportedProgram& expected, const ExportedProgram& came,
                          int calls = 3) const;
 
-  // Operators of the nodes of a graph, delegate calls as "delegate".
+  // Returns the operators of the nodes of a graph, delegate calls as "delegate".
   static std::vector<std::string> OpsOf(const ExportedProgram& program,
                                         GraphId graph = ExportedProgram::kTop);
   static std::vector<std::string> OpsOfModule(const LoweredBackendModule& module) {
     return OpsOf(module.original);
   }
   static std::vector<std::string> Payloads(const ExportedProgram& program);
-  // How many constants of kind parameter, and of others, are inputs.
+  // Returns the number of inputs of kind parameter, and of the other constant kinds.
   static size_t CountParameters(const ExportedProgram& program);
   static size_t CountOtherConstants(const ExportedProgram& program);
   static size_t CountMutations(const ExportedProgram& program);
