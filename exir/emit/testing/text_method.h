@@ -1,6 +1,6 @@
 // Parses methods from text, for tests of the stages after MethodBuilder. One statement per line:
 //
-//   input %x: f32[4,16]          provided by the caller; `state %s: f32[2]`, `constant 7 %c: f32[2]`
+//   input %x: f32[4,16]           from the caller; `state %s: f32[2]`, `constant 7 %c: f32[2]`
 //   %v: f32[8,8] = aten.view_copy.default(%x, [8,8])
 //   [%a: f32[2,16], %b: f32[2,16]] = aten.split_copy.Tensor(%x, 2, 0)      the results are a list
 //   = aten._assert_async.msg(%t)
