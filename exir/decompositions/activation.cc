@@ -39,7 +39,7 @@ std::vector<Argument> Selu(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.elu.default", {c["self"], kAlpha, kScale})};
 }
 
-// The first half of a dimension, gated by the second.
+// Gates the first half of a dimension by the second.
 std::vector<Argument> Glu(OpBuilder& b, const OpCall& c) {
   return Computed(b, c["self"], [&](const Argument& x) {
     const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
@@ -49,7 +49,7 @@ std::vector<Argument> Glu(OpBuilder& b, const OpCall& c) {
     if (!b.ok()) return Argument();
     const SymInt half = FloorDiv(size, SymInt(2));
     if (!(half + half == size)) {
-      // Fails at run time when the size is odd. No -1: without elements it would be ambiguous.
+      // Fails at run time if the size is odd. A size of -1 would be ambiguous for empty tensors.
       std::vector<SymInt> parts = b.sizes(x);
       parts[dim] = half;
       parts.insert(parts.begin() + dim, SymInt(2));
@@ -64,12 +64,12 @@ std::vector<Argument> Glu(OpBuilder& b, const OpCall& c) {
   });
 }
 
-// Keeps what is further than lambda from zero.
+// |x| <= lambda ? 0 : x
 std::vector<Argument> HardShrink(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
   return {Where(b, Binary(b, "le", Unary(b, "abs", x), c["lambd"]), 0, x)};
 }
-// And moves it towards zero. x * 0 keeps NaN.
+// x > lambda ? x - lambda : x < -lambda ? x + lambda : x * 0 (which keeps NaN)
 std::vector<Argument> SoftShrink(OpBuilder& b, const OpCall& c) {
   return Computed(b, c["self"], [&](const Argument& x) {
     return Where(b, Binary(b, "gt", Unary(b, "abs", x), c["lambd"]),
@@ -92,7 +92,7 @@ std::vector<Argument> LogSigmoidForward(OpBuilder& b, const OpCall& c) {
   return {Cast(b, LogSigmoidOf(b, x), dtype), Cast(b, decay, dtype)};
 }
 
-// log(p / (1 - p)), p kept away from 0 and 1 by eps.
+// log(p / (1 - p)), with p clamped to [eps, 1 - eps].
 std::vector<Argument> Logit(OpBuilder& b, const OpCall& c) {
   return ComputedFloat(b, c["self"], [&](const Argument& x) {
     const bool free = c.IsNone("eps") || c.Double("eps") < 0;
@@ -101,7 +101,7 @@ std::vector<Argument> Logit(OpBuilder& b, const OpCall& c) {
   });
 }
 
-// log(1 + exp(beta x)) / beta, x itself where that is as good.
+// log(1 + exp(beta x)) / beta, or x above the threshold.
 Argument SoftplusOf(OpBuilder& b, const Argument& x, double beta, double threshold) {
   const Argument scaled = beta == 1 ? x : Mul(b, x, beta);
   const Argument log = Unary(b, "log1p", Unary(b, "exp", scaled));
@@ -121,7 +121,7 @@ std::vector<Argument> Mish(OpBuilder& b, const OpCall& c) {
 Argument Leaky(OpBuilder& b, const Argument& x, const Argument& slope) {
   return Where(b, Binary(b, "gt", x, 0), x, Mul(b, x, slope));
 }
-// One slope, or one per channel.
+// Slope: one for all, or one per channel.
 std::vector<Argument> PRelu(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
   Argument weight = c["weight"];

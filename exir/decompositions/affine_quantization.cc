@@ -1,4 +1,5 @@
-// torchao's quantization by blocks of any shape, in the steps of torchao's own definitions.
+// torchao's block-wise quantization with arbitrary block shapes, in the steps of torchao's
+// definitions.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -15,8 +16,8 @@
 namespace belay::exir {
 namespace {
 
-// A tensor cut into blocks: the sizes in which a block is some dimensions, those dimensions, and the
-// sizes of one number for each block.
+// A tensor split into blocks: the sizes in which separate dimensions index inside a block, these
+// dimensions, and the sizes of a tensor with one element per block.
 struct Blocks {
   std::vector<SymInt> sizes;
   std::vector<int64_t> inner;
@@ -95,9 +96,9 @@ std::vector<Argument> Quantize(OpBuilder& b, const OpCall& c) {
   return {Cast(b, Reshape(b, Clamp(b, shifted, limits.min, limits.max), b.sizes(input)), dtype)};
 }
 
-// As one node, which backends recognize and nothing folds, where the blocks are those of one: bytes by
-// rows, or a matrix by groups of a row's neighbors. Each of its operations is exact or that of the
-// definition.
+// Emits a single node that backends recognize and that is not constant-folded. Requires a block
+// shape that such a node supports: bytes with one scale per row, or a matrix with groups along its
+// rows. Each operation is exact or equal to that of the definition.
 std::optional<Argument> DequantizeAtOnce(OpBuilder& b, const OpCall& c) {
   const Argument &input = c["input"], &scale = c["scale"];
   const DType dtype = b.dtype(input);
@@ -142,7 +143,7 @@ std::vector<Argument> Dequantize(OpBuilder& b, const OpCall& c) {
   return {Cast(b, Reshape(b, numbers, b.sizes(input)), dtype)};
 }
 
-// The smallest number that has all its bits.
+// Smallest normal number of the dtype.
 double SmallestNormal(DType dtype) {
   switch (dtype) {
     case DType::kFloat16:
@@ -166,7 +167,7 @@ std::vector<Argument> ChooseParameters(OpBuilder& b, const OpCall& c) {
   const DType dtype = b.dtype(input);
   const double eps = c.IsNone("eps") ? SmallestNormal(dtype) : c.Double("eps");
   const Argument cut = Reshape(b, input, blocks.sizes);
-  // 0 is always among the numbers. Without dimensions to fold, each number is a block.
+  // The range always includes 0. Without dimensions to reduce, each element is a block.
   const auto fold = [&](std::string_view op, std::string_view with_zero) {
     const Argument folded = blocks.inner.empty() ? cut : b.Call(op, {cut, blocks.inner, keep});
     return b.Call(with_zero, {folded, b.Call("aten.full_like.default", {folded, 0})});

@@ -15,9 +15,9 @@ struct Attended {
   Argument output, scores;
 };
 
-// softmax(query key^T scale + mask) value, as PyTorch's _scaled_dot_product_attention_math. A row
-// whose scores are all -inf gives zeros. `shared`: several heads of the query may share one of the
-// key.
+// softmax(query @ key^T * scale + mask) @ value, as in PyTorch's
+// _scaled_dot_product_attention_math. Rows with only -inf scores give zeros. `shared` enables
+// grouped-query attention (several query heads share a key head).
 Attended Attend(OpBuilder& b, const OpCall& c, bool shared) {
   const Argument query = c["query"];
   Argument key = c["key"], value = c["value"];
@@ -36,7 +36,7 @@ Attended Attend(OpBuilder& b, const OpCall& c, bool shared) {
     value = b.Call("aten.repeat_interleave.self_int", {value, times, -3});
   }
   const SymInt length = b.size(query, -2), source = b.size(key, -2);
-  // PyTorch multiplies both operands with the root of the scale, for precision in half.
+  // PyTorch multiplies both operands by sqrt(scale), for precision in half.
   Argument scaled_query, scaled_key;
   const Argument transposed = Transpose(b, key, -2, -1);
   if (c["scale"].is_none() && !b.size(query, -1).AsInt().has_value()) {
@@ -49,7 +49,7 @@ Attended Attend(OpBuilder& b, const OpCall& c, bool shared) {
     const double scale = c["scale"].is_none()
                              ? 1.0 / std::sqrt(static_cast<double>(*b.size(query, -1).AsInt()))
                              : c.Double("scale");
-    // A negative scale has no root.
+    // A negative scale has no real square root.
     const double root = std::sqrt(std::abs(scale));
     scaled_query = Mul(b, query, scale < 0 ? -root : root);
     scaled_key = Mul(b, transposed, root);
@@ -87,7 +87,7 @@ std::vector<Argument> ScaledDotProductAttention(OpBuilder& b, const OpCall& c) {
   return {Attend(b, c, c.Bool("enable_gqa")).output};
 }
 
-// And the logarithm of each row's sum.
+// Also returns the logsumexp of each row.
 std::vector<Argument> FlashAttention(OpBuilder& b, const OpCall& c) {
   const Attended attended = Attend(b, c, false);
   if (!b.ok()) return {};
@@ -96,11 +96,11 @@ std::vector<Argument> FlashAttention(OpBuilder& b, const OpCall& c) {
           b.Call("aten.logsumexp.default", {scores, std::vector<int64_t>{-1}, false})};
 }
 
-// --- The layers that PyTorch fuses in inference ---
+// --- Layers that PyTorch fuses in inference ---
 
-// Multi-head attention of sequences that one matrix projects to queries, keys and values. The mask
-// is true where nothing is attended to: of kind 0 one per pair of places, 1 one per key, 2 of all
-// four dimensions. The result, and the weights of every head.
+// Multi-head attention in which one matrix projects sequences to queries, keys and values. Returns
+// the result and the weights of every head. The mask is true at ignored positions. Mask kind 0: one
+// element per pair of positions; 1: one per key; 2: all four dimensions.
 std::pair<Argument, Argument> FusedAttention(OpBuilder& b, const OpCall& c,
                                              const std::vector<Argument>& sequences,
                                              std::string_view heads_name) {

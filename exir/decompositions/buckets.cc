@@ -1,4 +1,4 @@
-// Elements gathered into buckets: histograms by value, segments by place.
+// Groups elements into buckets: histograms by value, segments by position.
 
 #include <cstdint>
 #include <limits>
@@ -15,7 +15,7 @@ namespace {
 
 // --- Histograms ---
 
-// A list of numbers; `count` of them.
+// Returns a list of exactly `count` numbers.
 std::vector<double> Numbers(OpBuilder& b, const OpCall& c, std::string_view name, size_t count) {
   std::vector<double> numbers;
   for (const Argument& element : c.List(name)) {
@@ -26,8 +26,8 @@ std::vector<double> Numbers(OpBuilder& b, const OpCall& c, std::string_view name
   return numbers;
 }
 
-// How much lies between neighboring edges, which grow; the last interval holds its end. What lies
-// outside, and NaN, is not counted.
+// Sums the weights between neighboring ascending edges; the last interval includes its end. Values
+// outside, and NaN, are not counted.
 std::vector<Argument> Counts(OpBuilder& b, const OpCall& c, const Argument& x,
                              const Argument& edges, const SymInt& bins) {
   const DType dtype = b.dtype(x);
@@ -63,7 +63,7 @@ Argument Values(OpBuilder& b, const OpCall& c) {
   return Reshape(b, c["self"], {-1});
 }
 
-// So many intervals of one width, between two numbers or from the least element to the greatest.
+// A given number of equal-width intervals, between two numbers or from the minimum to the maximum.
 std::vector<Argument> HistogramOfCount(OpBuilder& b, const OpCall& c) {
   const int64_t bins = c.Int("bins");
   constexpr int64_t kMost = int64_t{1} << 20;
@@ -108,7 +108,7 @@ std::vector<Argument> HistogramOfEdges(OpBuilder& b, const OpCall& c) {
 
 // --- Segments ---
 
-// Consecutive rows, so many (lengths) or from here to there (offsets), become one.
+// Reduces segments of consecutive rows, given by lengths or by offsets.
 std::vector<Argument> SegmentReduce(OpBuilder& b, const OpCall& c) {
   const Argument& data = c["data"];
   const std::string reduce = c.String("reduce");
@@ -146,14 +146,14 @@ std::vector<Argument> SegmentReduce(OpBuilder& b, const OpCall& c) {
     ends = Slice(b, lengths, 0, 1, count);
     lengths = Sub(b, ends, Slice(b, lengths, 0, 0, count - SymInt(1)));
   }
-  // A row belongs to the first segment that ends behind it.
+  // A row belongs to the first segment that ends after it.
   const std::vector<SymInt> sizes = b.sizes(data);
   if (!b.ok()) return {};
   Argument segment =
       b.Call("aten.searchsorted.Tensor", {ends, Arange(b, sizes[0])}, {{"right", true}});
   std::vector<SymInt> column(sizes.size(), SymInt(1)), out = sizes;
   const SymInt segments = b.size(ends, 0);
-  // Unchecked lengths may leave rows over.
+  // Unchecked lengths may leave trailing rows.
   const bool rest = c.Bool("unsafe");
   out[0] = rest ? segments + SymInt(1) : segments;
   column[0] = sizes[0];
@@ -167,7 +167,7 @@ std::vector<Argument> SegmentReduce(OpBuilder& b, const OpCall& c) {
     column[0] = segments;
     const Argument count = Reshape(b, lengths, column);
     const Argument mean = Div(b, result, Cast(b, count, dtype));
-    // Of nothing: what it starts with, if something was given.
+    // An empty segment gives the initial value, if there is one.
     result = started ? Where(b, b.Call("aten.eq.Scalar", {count, 0}), result, mean) : mean;
   }
   return {result};

@@ -1,4 +1,4 @@
-// Sums of products over named dimensions, and what is built from products of matrices.
+// Tensor contractions over labeled dimensions, and operators that consist of matmuls.
 
 #include <algorithm>
 #include <limits>
@@ -13,7 +13,7 @@
 namespace belay::exir {
 namespace {
 
-// A tensor whose dimensions have labels, all different.
+// A tensor whose dimensions have distinct labels.
 struct Labeled {
   Argument tensor;
   std::vector<int> labels;
@@ -26,7 +26,7 @@ int64_t Place(const std::vector<int>& labels, int label) {
   return std::find(labels.begin(), labels.end(), label) - labels.begin();
 }
 
-// Sums the dimensions away of which `drop` says so.
+// Sums over the dimensions for which `drop` returns true.
 template <class Fn>
 Labeled SumAway(OpBuilder& b, Labeled x, Fn drop) {
   std::vector<int64_t> dims;
@@ -43,7 +43,7 @@ Labeled SumAway(OpBuilder& b, Labeled x, Fn drop) {
   return {Cast(b, Sum(b, x.tensor, dims), dtype), std::move(left)};
 }
 
-// The dimensions in the order of `labels`, which x has all.
+// Permutes the dimensions to the order of `labels`, which x must all have.
 Argument Arrange(OpBuilder& b, const Labeled& x, const std::vector<int>& labels) {
   std::vector<int64_t> order;
   for (int label : labels) order.push_back(Place(x.labels, label));
@@ -60,9 +60,9 @@ std::vector<SymInt> SizesOf(OpBuilder& b, const Labeled& x, const std::vector<in
   return sizes;
 }
 
-// Sums over what both have and `keep` does not need.
+// Multiplies x and y, and sums over their common labels that are not in `keep`.
 Labeled Contract(OpBuilder& b, Labeled x, Labeled y, const std::vector<int>& keep) {
-  // A dimension of size 1 against a larger one is broadcast: it says nothing.
+  // Drop dimensions of size 1 that are broadcast against a larger one.
   const auto drop_ones = [&](Labeled& one, const Labeled& other) {
     for (size_t d = one.labels.size(); d-- > 0 && b.ok();) {
       if (!Has(other.labels, one.labels[d])) continue;
@@ -114,9 +114,9 @@ Labeled Contract(OpBuilder& b, Labeled x, Labeled y, const std::vector<int>& kee
 
 // --- einsum ---
 
-constexpr int kEllipsis = 1000;  // its dimensions, counted from the last
+constexpr int kEllipsis = 1000;  // labels of its dimensions, counted from the last
 
-// The labels of one operand; repeated ones stay. Empty after an error.
+// Returns the labels of one operand, including repeated ones. Empty after an error.
 std::vector<int> ParseLabels(OpBuilder& b, std::string_view text, int64_t rank) {
   std::vector<int> labels;
   const size_t dots = text.find("...");
@@ -135,12 +135,12 @@ std::vector<int> ParseLabels(OpBuilder& b, std::string_view text, int64_t rank) 
   return labels;
 }
 
-// Repeated labels become one: the diagonal.
+// Replaces repeated labels by one: the diagonal.
 Labeled Diagonals(OpBuilder& b, Labeled x) {
   for (size_t d = 0; d < x.labels.size() && b.ok(); ++d) {
     for (size_t e = x.labels.size(); e-- > d + 1;) {
       if (x.labels[e] != x.labels[d]) continue;
-      // The diagonal goes last.
+      // The diagonal becomes the last dimension.
       x.tensor = b.Call("aten.diagonal.default",
                         {x.tensor, 0, static_cast<int64_t>(d), static_cast<int64_t>(e)});
       const int label = x.labels[d];
@@ -192,7 +192,7 @@ std::vector<Argument> Einsum(OpBuilder& b, const OpCall& c) {
   int64_t dots = 0;
   for (const auto& [label, times] : count) dots += label >= kEllipsis;
   if (arrow == equation.npos) {
-    // The ellipsis, then what occurs once, sorted.
+    // The ellipsis, then labels that occur once, sorted.
     for (int64_t k = dots; k-- > 0;) output.push_back(kEllipsis + static_cast<int>(k));
     for (const auto& [label, times] : count) {
       if (times == 1 && label < kEllipsis) output.push_back(label);
@@ -220,9 +220,9 @@ std::vector<Argument> Einsum(OpBuilder& b, const OpCall& c) {
   return {Arrange(b, result, output)};
 }
 
-// --- The others ---
+// --- Other contractions ---
 
-// Sums over pairs of dimensions; what is left of x, then of y.
+// Sums over pairs of dimensions; returns the remaining dimensions of x, then those of y.
 Argument ContractDims(OpBuilder& b, const Argument& x, const Argument& y,
                       const std::vector<int64_t>& x_dims, const std::vector<int64_t>& y_dims) {
   Labeled first{x, {}}, second{y, {}};
@@ -349,9 +349,9 @@ std::vector<Argument> MatrixPower(OpBuilder& b, const OpCall& c) {
   return {result};
 }
 
-// x^0, x^1, … in a new last dimension.
+// x^0, x^1, … along a new last dimension.
 Argument Powers(OpBuilder& b, const Argument& vector, const Argument& count) {
-  // Of integers as int64.
+  // Integers are computed in int64.
   const bool integers = IsIntegral(b.dtype(vector), /*include_bool=*/true);
   const Argument x = integers ? Cast(b, vector, DType::kInt64) : vector;
   const DType dtype = b.dtype(x);
@@ -390,7 +390,7 @@ std::vector<Argument> LinalgCross(OpBuilder& b, const OpCall& c) {
   if (!b.ok()) return {};
   return {CrossAlong(b, x, y, dim)};
 }
-// Without a dimension, the first of size 3.
+// The default dimension is the first of size 3.
 std::vector<Argument> Cross(OpBuilder& b, const OpCall& c) {
   const Argument &x = c["self"], &y = c["other"];
   if (!c.IsNone("dim")) return LinalgCross(b, c);
@@ -402,7 +402,7 @@ std::vector<Argument> Cross(OpBuilder& b, const OpCall& c) {
   return {};
 }
 
-// What transformers calls where it can't call _grouped_mm.
+// transformers calls it where _grouped_mm is unavailable.
 std::vector<Argument> GroupedMmFallback(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten._grouped_mm.default", {c["input"], c["weight"], c["offs"]})};
 }

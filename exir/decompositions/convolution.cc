@@ -1,4 +1,4 @@
-// Convolutions by their number of dimensions.
+// Convolutions for each number of spatial dimensions.
 
 #include <algorithm>
 #include <optional>
@@ -13,7 +13,7 @@
 namespace belay::exir {
 namespace {
 
-// Convolutions with N spatial dimensions, strides and the like by number.
+// Convolution with kSpatial spatial dimensions and numeric padding.
 template <int kSpatial, bool kTransposed>
 std::vector<Argument> Convolution(OpBuilder& b, const OpCall& c) {
   Argument input = c["input"];
@@ -34,7 +34,7 @@ std::vector<Argument> NamedPadding(OpBuilder& b, const OpCall& c) {
   const std::string padding = c.String("padding");
   const std::vector<int64_t> stride = c.Ints("stride"), dilation = c.Ints("dilation");
   const bool batched = b.rank(input) != kSpatial + 1;
-  // _convolution_mode's lists are of any length.
+  // The lists of _convolution_mode may have any length.
   for (const std::vector<int64_t>* list : {&stride, &dilation}) {
     if (b.ok() && list->size() != 1 && list->size() != kSpatial) {
       b.Invalid(absl::StrCat(list == &stride ? "stride" : "dilation", ": expected 1 or ", kSpatial,
@@ -71,7 +71,7 @@ std::vector<Argument> NamedPadding(OpBuilder& b, const OpCall& c) {
   return {batched ? result : Squeeze(b, result, 0)};
 }
 
-// With flags for libraries, which do not matter.
+// Ignores flags for libraries.
 std::vector<Argument> ConvolutionWithFlags(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.convolution.default", {c.arguments().begin(), c.arguments().begin() + 9})};
 }
@@ -94,7 +94,7 @@ std::vector<Argument> ThnnConv2d(OpBuilder& b, const OpCall& c) {
                                               c["padding"], one, false, none, 1})};
 }
 
-// Time, batch, channels; the weight is of positions, channels in, channels out.
+// Layout [time, batch, channels]; weight [position, channels in, channels out].
 std::vector<Argument> ConvTbc(OpBuilder& b, const OpCall& c) {
   if (b.rank(c["self"]) != 3 || b.rank(c["weight"]) != 3) b.Invalid("conv_tbc: expected rank 3");
   if (!b.ok()) return {};

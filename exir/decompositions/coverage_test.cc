@@ -1,4 +1,4 @@
-// Which composite operators decompose: COVERAGE.md says it, and why the others do not.
+// Checks that COVERAGE.md lists the composite operators with a decomposition, and the reasons of others.
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -14,14 +14,12 @@ namespace {
 
 constexpr std::string_view kFile = "exir/decompositions/COVERAGE.md";
 
-// Why a composite operator that is known has no decomposition.
+// Reason why a known composite operator has no decomposition.
 struct Reason {
   std::string_view op, reason;
 };
-constexpr std::string_view kScalarResult =
-    "its result is a constant of the trace; never in an archive";
-constexpr std::string_view kBackendOnly =
-    "what PyTorch calls inside; archives have the operator above it";
+constexpr std::string_view kScalarResult = "constant during tracing; never in an archive";
+constexpr std::string_view kBackendOnly = "internal to PyTorch; archives have its caller";
 constexpr Reason kReasons[] = {
 #include "exir/decompositions/coverage_reasons.inc"
 };
@@ -59,12 +57,12 @@ Coverage Collect() {
 std::string Text(const Coverage& coverage) {
   std::ostringstream text;
   text << "# Composite operators\n\n"
-       << "Checked by `coverage_test`, which prints this page when it is out of date.\n\n"
+       << "Checked by `coverage_test`, which prints this page if it is out of date.\n\n"
        << "## Without a decomposition (" << coverage.uncovered.size() << ")\n\n"
-       << "| operator | why |\n| --- | --- |\n";
+       << "| operator | reason |\n| --- | --- |\n";
   for (const auto& [op, reason] : coverage.uncovered)
     text << "| " << op << " | " << reason << " |\n";
-  text << "\n## With one (" << coverage.rows << " overloads)\n\n";
+  text << "\n## With a decomposition (" << coverage.rows << " overloads)\n\n";
   for (const auto& [op, overloads] : coverage.covered) {
     text << "- " << op << ": " << overloads << "\n";
   }
@@ -81,7 +79,7 @@ TEST(CoverageTest, EveryCompositeOperatorDecomposesOrHasAReason) {
   }
 }
 
-TEST(CoverageTest, ThePageIsUpToDate) {
+TEST(CoverageTest, PageIsUpToDate) {
   std::ifstream file{std::string(kFile)};
   std::stringstream content;
   content << file.rdbuf();

@@ -1,4 +1,4 @@
-// Tensors out of sizes and numbers, and conversions.
+// Tensor creation from sizes and scalars, and conversions.
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ std::vector<Argument> Eye(OpBuilder& b, const OpCall& c) {
   return {Cast(b, b.Call("aten.eq.Tensor", {rows, Arange(b, m)}), dtype)};
 }
 
-// A conversion that returns its input when it changes nothing.
+// Converts x; returns it unchanged if the conversion is an identity.
 Argument Convert(OpBuilder& b, const Argument& x, DType dtype, MemoryFormat format, bool copy) {
   if (!copy && b.dtype(x) == dtype && format == MemoryFormat::kPreserve) return x;
   if (b.dtype(x) == dtype) return b.Call("aten.clone.default", {x}, {{"memory_format", format}});
@@ -68,7 +68,7 @@ std::vector<Argument> ArangeEnd(OpBuilder& b, const OpCall& c) {
                  {{"dtype", c["dtype"]}})};
 }
 
-// Any values, laid out as the caller says.
+// Unspecified values in the given dimension order.
 std::vector<Argument> EmptyPermuted(OpBuilder& b, const OpCall& c) {
   const std::vector<SymInt> sizes = c.SymInts("size");
   const std::vector<int64_t> layout = c.Ints("physical_layout");
@@ -88,12 +88,12 @@ std::vector<Argument> EmptyPermuted(OpBuilder& b, const OpCall& c) {
   return {physical == sizes ? memory : Permute(b, memory, place)};
 }
 
-// The end belongs to it.
+// Unlike arange, includes the end.
 std::vector<Argument> Range(OpBuilder& b, const OpCall& c) {
   const bool has_step = c.op()->schema()->ArgumentIndex("step").has_value();
   const DType dtype = c.DtypeOr("dtype", DType::kFloat32);
   const bool integers = IsIntegral(dtype, /*include_bool=*/true);
-  // Integers are counted from an integer by an integer.
+  // Integer dtypes use integer start and step.
   const auto number = [&](const Argument& given) {
     return integers ? NumberIn(b, given, DType::kInt64) : given;
   };
@@ -117,8 +117,8 @@ std::vector<Argument> Range(OpBuilder& b, const OpCall& c) {
   return {Cast(b, Add(b, Mul(b, index, by), first), dtype)};
 }
 
-// Rows and columns of the places on one side of a diagonal, row by row: the k-th place is in the
-// row in which the running count of places passes k.
+// Row and column indices of the elements on one side of a diagonal, in row-major order. The k-th
+// element is in the row in which the cumulative count exceeds k.
 template <bool kUpper>
 std::vector<Argument> TriangleIndices(OpBuilder& b, const OpCall& c) {
   const int64_t rows = c.Int("row"), columns = c.Int("col"), offset = c.Int("offset");
@@ -128,8 +128,8 @@ std::vector<Argument> TriangleIndices(OpBuilder& b, const OpCall& c) {
     b.Invalid("a matrix too large");
   }
   if (!b.ok()) return {};
-  // Row i has clamp(i + shift, 0, columns) places on the lower side: none, then one more in each
-  // row, then all.
+  // Row i has clamp(i + shift, 0, columns) elements on the lower side: none at first, then one more
+  // in each row, then all.
   const int64_t shift = offset + (kUpper ? 0 : 1);
   const int64_t first = std::clamp<int64_t>(-shift, 0, rows);
   const int64_t last = std::clamp<int64_t>(columns - shift, first, rows);
@@ -150,7 +150,7 @@ std::vector<Argument> TriangleIndices(OpBuilder& b, const OpCall& c) {
   return {Cast(b, Cat(b, {Unsqueeze(b, at, 0), Unsqueeze(b, column, 0)}, 0), dtype)};
 }
 
-// --- Complex numbers of their parts ---
+// --- Complex numbers from their parts ---
 
 Argument ComplexOf(OpBuilder& b, const Argument& real, const Argument& imaginary) {
   const std::vector<SymInt> sizes = BroadcastSizes(b, {real, imaginary});
@@ -182,14 +182,14 @@ std::vector<Argument> FrequencyBins(OpBuilder& b, const OpCall& c) {
   return {Mul(b, Cast(b, index, dtype), 1 / (static_cast<double>(n) * d))};
 }
 
-// --- Even steps ---
+// --- Evenly spaced numbers ---
 
-// In what PyTorch computes numbers of this dtype.
+// Compute dtype of PyTorch for this dtype.
 DType StepDtype(DType dtype) {
   return IsIntegral(dtype, true) ? DType::kFloat64 : ComputeDtype(dtype);
 }
-// `steps` numbers from `start` to `end`, computed from the nearer end. Either may be a tensor
-// without dimensions. Integers run from an integer to an integer.
+// `steps` numbers from `start` to `end`, computed from the nearer end. Either may be a
+// 0-dimensional tensor. Integer dtypes use integer ends.
 Argument LinearSteps(OpBuilder& b, const OpCall& c, DType dtype) {
   const DType compute = StepDtype(dtype);
   const int64_t steps = c.Int("steps");
@@ -238,7 +238,7 @@ std::vector<Argument> LogSpace(OpBuilder& b, const OpCall& c) {
 
 // --- Windows ---
 
-// a - b cos(t) + c cos(2 t) over a period, which the last element ends unless `periodic`.
+// a - b cos(t) + c cos(2 t) over a period; includes its end unless `periodic`.
 Argument CosineWindow(OpBuilder& b, const OpCall& call, double first, double second, double third) {
   const int64_t length = call.Int("window_length");
   const bool periodic =
@@ -266,10 +266,10 @@ std::vector<Argument> BlackmanWindow(OpBuilder& b, const OpCall& c) {
   return {CosineWindow(b, c, 0.42, 0.5, 0.08)};
 }
 
-// Of `length` + 1 points when `periodic`, the last of which goes.
+// If `periodic`, has `length` + 1 points, the last of which is dropped.
 struct OpenWindow {
   int64_t length = 0;
-  double last = 0;  // the place of the last point
+  double last = 0;  // position of the last point
   DType dtype = DType::kFloat32, compute = DType::kFloat32;
 };
 OpenWindow WindowOf(OpBuilder& b, const OpCall& c) {
@@ -305,14 +305,14 @@ std::vector<Argument> KaiserWindow(OpBuilder& b, const OpCall& c) {
   return {Cast(b, Div(b, top, whole), window.dtype)};
 }
 
-// --- The same tensor ---
+// --- Identities ---
 
 std::vector<Argument> ContiguousIn(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
   const MemoryFormat format = c.MemoryFormatOr("memory_format", MemoryFormat::kContiguous);
   if (format == MemoryFormat::kPreserve) b.Invalid("contiguous: preserve is no format");
   if (format == MemoryFormat::kContiguous) return {Contiguous(b, x)};
-  // x itself when its elements lie so already.
+  // Returns x itself if it has this layout already.
   const Argument copy = b.Call("aten.clone.default", {x}, {{"memory_format", format}});
   return {b.ok() && b.meta(copy).strides == b.meta(x).strides ? x : copy};
 }
@@ -324,7 +324,7 @@ std::vector<Argument> Zeroed(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.full_like.default", {c["self"], 0})};
 }
 
-// --- Facts, which are numbers ---
+// --- Properties as scalars ---
 
 std::vector<Argument> SizeOf(OpBuilder& b, const OpCall& c) {
   return {b.Size(b.size(c["self"], c.Int("dim")))};
@@ -342,7 +342,7 @@ std::vector<Argument> IsComplexNumber(OpBuilder& b, const OpCall& c) {
   return {Argument(IsComplex(b.dtype(c["self"])))};
 }
 
-// What tracing has asked and taken for a constant: archives have the node without its result.
+// Queries that tracing evaluated to constants; archives have such nodes without results.
 std::vector<Argument> Answered(OpBuilder&, const OpCall&) { return {}; }
 
 constexpr Decomposition kDecompositions[] = {

@@ -14,10 +14,11 @@
 namespace belay::exir {
 namespace {
 
-// How often the result of a decomposition may be decomposed again.
+// Maximum depth of repeated decomposition.
 constexpr int kMaxGenerations = 32;
 
-// What a node is replaced by; nullptr when it stays. `made`: a kernel made the node.
+// Returns the decomposition of a node; nullptr to keep it. `made`: a decomposition created the
+// node.
 using KernelOf = std::function<CompositeFn(const ExportedProgram&, GraphId, NodeId, bool made)>;
 
 class Decomposer {
@@ -43,7 +44,7 @@ class Decomposer {
       absl::Status status = Replace(kernel, id);
       if (!status.ok()) return status;
       changed = true;
-      // What was inserted comes next.
+      // Continue with the inserted nodes.
       id = previous.valid() ? graph.next(previous) : graph.first();
     }
     return changed;
@@ -105,13 +106,13 @@ class Decomposer {
     const TensorMeta* declared = graph.value(old).tensor();
     if (declared != nullptr) {
       const TensorMeta* inferred = value == nullptr ? nullptr : graph.value(*value).tensor();
-      // A result that nobody uses may be left out.
+      // Unused results may be omitted.
       if (inferred == nullptr && result.is_none() && graph.value(old).users.empty() &&
           !graph.IsOutput(old)) {
         return absl::OkStatus();
       }
       if (inferred == nullptr || !Agrees(*declared, *inferred)) {
-        // What nobody uses may be of another size: PyTorch's kernels differ among themselves.
+        // Unused results may have other sizes: PyTorch's kernels are inconsistent.
         if (inferred != nullptr && graph.value(old).users.empty() && !graph.IsOutput(old)) {
           return absl::OkStatus();
         }
@@ -139,7 +140,7 @@ class Decomposer {
     return absl::OkStatus();
   }
 
-  // Sizes are compared where both are numbers: the program knows equalities between symbols.
+  // Compares sizes only if both are static: the program may imply equalities between symbols.
   static bool Agrees(const TensorMeta& declared, const TensorMeta& inferred) {
     if (declared.dtype != inferred.dtype || declared.rank() != inferred.rank()) return false;
     for (int d = 0; d < declared.rank(); ++d) {

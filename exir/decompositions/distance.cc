@@ -1,4 +1,4 @@
-// Lengths of vectors, distances and angles between them.
+// Vector norms, distances and angles.
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@ bool Has(const OpCall& c, std::string_view name) {
   return c.op()->schema()->ArgumentIndex(name).has_value();
 }
 
-// The norm over `dims`, which may be None for all.
+// Norm over `dims`; None means all dimensions.
 Argument VectorNorm(OpBuilder& b, const Argument& x, const OpArgument& order,
                     const OpArgument& dims, bool keep, const Argument& dtype = Argument()) {
   return b.Call("aten.linalg_vector_norm.default", {x, order, dims, keep}, {{"dtype", dtype}});
@@ -27,7 +27,7 @@ Argument VectorNorm(OpBuilder& b, const Argument& x, const OpArgument& order,
 
 // --- Norms ---
 
-// norm.*: order 2 when none is given; no dimensions are all.
+// norm.*: the default order is 2; an empty list means all dimensions.
 std::vector<Argument> Norm(OpBuilder& b, const OpCall& c) {
   const bool has_dims = Has(c, "dim") && !c.Ints("dim").empty();
   const Argument order = Has(c, "p") ? c.Or("p", 2) : Argument(2);
@@ -36,7 +36,7 @@ std::vector<Argument> Norm(OpBuilder& b, const OpCall& c) {
                      Has(c, "dtype") ? c["dtype"] : Argument())};
 }
 
-// Of the matrices in two dimensions, which are different and counted from the start.
+// Singular values of the matrices in `dims`, two distinct nonnegative dimensions.
 Argument SingularValues(OpBuilder& b, const Argument& x, const std::vector<int64_t>& dims) {
   std::vector<int64_t> order;
   for (int64_t d = 0; d < b.rank(x); ++d) {
@@ -47,7 +47,7 @@ Argument SingularValues(OpBuilder& b, const Argument& x, const std::vector<int64
       b.CallAll("aten._linalg_svd.default", {Permute(b, x, order), false, false});
   return b.ok() ? svd[1] : Argument();
 }
-// The two dimensions that a norm folded, of size 1, when they are kept.
+// If `keep`, restores the two reduced dimensions with size 1.
 Argument Kept(OpBuilder& b, Argument norm, std::vector<int64_t> dims, bool keep) {
   if (!keep) return norm;
   std::sort(dims.begin(), dims.end());
@@ -55,7 +55,7 @@ Argument Kept(OpBuilder& b, Argument norm, std::vector<int64_t> dims, bool keep)
   return norm;
 }
 
-// Of matrices in two dimensions: the largest or smallest sum of a row or column.
+// Norm of the matrices in two dimensions: the maximum or minimum of row or column sums.
 Argument MatrixNorm(OpBuilder& b, Argument x, double order, std::vector<int64_t> dims, bool keep) {
   if (dims.size() != 2) b.Invalid("matrix norm: expected two dimensions");
   if (!b.ok()) return Argument();
@@ -103,7 +103,7 @@ std::vector<Argument> LinalgMatrixNorm(OpBuilder& b, const OpCall& c) {
   }
   return {MatrixNorm(b, x, c.Double("ord"), c.Ints("dim"), c.Bool("keepdim"))};
 }
-// Vectors or matrices, by how many dimensions there are.
+// Vector or matrix norm, depending on the number of dimensions.
 std::vector<Argument> LinalgNorm(OpBuilder& b, const OpCall& c) {
   const Argument x = WithDtype(b, c, c["self"]);
   const bool keep = c.Bool("keepdim"), all = c.IsNone("dim");
@@ -115,7 +115,7 @@ std::vector<Argument> LinalgNorm(OpBuilder& b, const OpCall& c) {
   return {MatrixNorm(b, x, c.Double("ord"), dims, keep)};
 }
 
-// Over all dimensions but one, which stays.
+// Norm over all dimensions except one.
 Argument NormExcept(OpBuilder& b, const Argument& x, int64_t order, int64_t dim) {
   if (dim == -1) return VectorNorm(b, x, order, Argument(), false);
   std::vector<int64_t> dims = AllDims(b.rank(x));
@@ -127,7 +127,7 @@ Argument NormExcept(OpBuilder& b, const Argument& x, int64_t order, int64_t dim)
 std::vector<Argument> NormExceptDim(OpBuilder& b, const OpCall& c) {
   return {NormExcept(b, c["v"], c.Int("pow"), c.Int("dim"))};
 }
-// v scaled to the lengths g, and the lengths that it had.
+// Returns v scaled to the norms g, and the original norms.
 std::vector<Argument> WeightNormInterface(OpBuilder& b, const OpCall& c) {
   const Argument norm = NormExcept(b, c["v"], 2, c.Int("dim"));
   return {Mul(b, c["v"], Div(b, c["g"], norm)), norm};
@@ -136,7 +136,7 @@ std::vector<Argument> WeightNorm(OpBuilder& b, const OpCall& c) {
   return {WeightNormInterface(b, c)[0]};
 }
 
-// Slices longer than maxnorm become that long.
+// Scales slices with a norm above maxnorm down to it.
 std::vector<Argument> Renorm(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
   if (b.rank(x) < 2) b.Invalid("renorm: expected at least two dimensions");

@@ -71,11 +71,11 @@ std::string TypeOf(const Values& values, bool symbolic) {
   return PrintType(TensorMeta::Contiguous(values.dtype, sizes));
 }
 
-// The program of one node.
+// Prints the program with one node.
 std::string ProgramOf(std::string_view call, const std::vector<Values>& inputs,
                       const std::vector<Values>& results, const ExpectOptions& options,
                       bool symbolic) {
-  // Only programs before functionalization write their inputs.
+  // Only TRAINING programs write their inputs.
   std::string text =
       absl::StrCat("program ", options.written.empty() ? "aten" : "training", " {\n");
   std::set<int64_t> sizes;
@@ -116,7 +116,7 @@ absl::StatusOr<ExportedProgram> Decomposed(const std::string& text) {
   return program;
 }
 
-// The results, and after them the inputs if `written`.
+// Returns the results, followed by the inputs if `written`.
 absl::StatusOr<std::vector<Values>> Run(const ExportedProgram& program,
                                         const std::vector<Values>& inputs, bool written) {
   ABSL_ASSIGN_OR_RETURN(Interpreter interpreter,

@@ -1,9 +1,9 @@
-// Tests of decompositions by values.
+// Value tests of decompositions.
 //
 //   ExpectValues("aten.celu.default(%a, 2.0)", {F({2}, {-1, 1})}, {F({2}, {-0.7869387, 1})});
 //
-// makes a program of one node, decomposes it, executes what comes out with the reference kernels
-// and compares.
+// creates a program with one node, decomposes it, executes the result with the reference kernels
+// and compares the values.
 #ifndef BELAY_EXIR_DECOMPOSITIONS_EXPECT_VALUES_H_
 #define BELAY_EXIR_DECOMPOSITIONS_EXPECT_VALUES_H_
 
@@ -20,14 +20,14 @@
 
 namespace belay::exir {
 
-// What these tests work with, made once: all operators, and the reference kernels.
+// Shared fixtures, created once: all operators, and the reference kernels.
 const OpRegistry& StandardOpsOfTests();
 const KernelRegistry& ReferenceKernelsOfTests();
 
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// A tensor: its elements in row-major order.
+// A tensor with its elements in row-major order.
 struct Values {
   DType dtype = DType::kFloat32;
   std::vector<int64_t> sizes;
@@ -40,7 +40,7 @@ inline Values B(Sizes64 sizes, std::vector<double> v) { return {DType::kBool, si
 inline Values H(Sizes64 sizes, std::vector<double> v) { return {DType::kFloat16, sizes, v}; }
 inline Values D(Sizes64 sizes, std::vector<double> v) { return {DType::kFloat64, sizes, v}; }
 inline Values U8(Sizes64 sizes, std::vector<double> v) { return {DType::kUint8, sizes, v}; }
-// `fn` of each element.
+// Applies `fn` to each element.
 template <class Fn>
 Values Map(Values x, Fn fn) {
   for (double& element : x.elements) element = fn(element);
@@ -51,30 +51,29 @@ Values Map(Values x, const Values& y, Fn fn) {
   for (size_t i = 0; i < x.elements.size(); ++i) x.elements[i] = fn(x.elements[i], y.elements[i]);
   return x;
 }
-// Float32 elements from a fixed sequence between -2 and 2; another one for each seed.
+// Float32 elements in [-2, 2] from a fixed sequence per seed.
 Values Random(Sizes64 sizes, uint32_t seed = 1);
 
 struct ExpectOptions {
   double rtol = 1e-5;
   double atol = 1e-6;
-  // Besides with sizes that are numbers, the program is made with a symbol for every size of an
-  // input above 1.
+  // Also runs the program with a symbol for every input size above 1, in addition to static sizes.
   bool symbolic = true;
-  // The result is one list of the expected tensors.
+  // Whether the result is one list of the expected tensors.
   bool list = false;
-  // What the inputs hold afterwards, if the call writes some.
+  // Expected contents of the inputs after the call, if it writes to them.
   std::vector<Values> written = {};
 };
 
-// `call` calls its inputs %a, %b, %c, …. What the call gives has the dtype, the sizes and, within
-// the tolerance, the elements of `expected`; NaN equals NaN. What is left after decomposition has
-// no row in the table.
+// `call` refers to its inputs as %a, %b, %c, …. Expects results with the dtype, the sizes and,
+// within the tolerance, the elements of `expected`; NaN equals NaN. Expects that no node remains
+// that has a row in the table.
 void ExpectValues(std::string_view call, const std::vector<Values>& inputs,
                   const std::vector<Values>& expected, ExpectOptions options = {});
-// The same for what the operator's own reference kernel gives.
+// Same, with the results of the operator's own reference kernel as expectation.
 void ExpectAsKernel(std::string_view call, const std::vector<Values>& inputs, size_t results = 1,
                     ExpectOptions options = {});
-// Decomposition fails. The result is declared as `declared`.
+// Expects that decomposition fails. The result is declared with the type of `declared`.
 void ExpectDecompositionError(std::string_view call, const std::vector<Values>& inputs,
                               const std::vector<Values>& declared, absl::StatusCode code,
                               std::string_view message);

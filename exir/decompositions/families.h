@@ -1,4 +1,4 @@
-// The tables of all families, one function each (families.inc).
+// Decomposition tables of all families, one function each (families.inc).
 #ifndef BELAY_EXIR_DECOMPOSITIONS_FAMILIES_H_
 #define BELAY_EXIR_DECOMPOSITIONS_FAMILIES_H_
 

@@ -1,4 +1,4 @@
-// Operators on lists of tensors: the operator of one tensor for each.
+// Operators on lists of tensors: apply the single-tensor operator to each element.
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -10,7 +10,7 @@
 namespace belay::exir {
 namespace {
 
-// Lists of the call are taken element by element, everything else as it is. The schemas of the two
+// Iterates over list arguments and passes all others unchanged. Precondition: the schemas of both
 // operators begin with the same arguments.
 template <OpName kOp>
 std::vector<Argument> Each(OpBuilder& b, const OpCall& c) {
@@ -33,7 +33,7 @@ std::vector<Argument> Each(OpBuilder& b, const OpCall& c) {
   return {Argument(std::move(results))};
 }
 
-// The norm of each.
+// Norm of each tensor.
 std::vector<Argument> Norms(OpBuilder& b, const OpCall& c) {
   Argument::List results;
   for (const Argument& x : c.List("self")) {
@@ -43,7 +43,7 @@ std::vector<Argument> Norms(OpBuilder& b, const OpCall& c) {
   return {Argument(std::move(results))};
 }
 
-// The same, written to the elements of the first list.
+// Same, in place on the elements of the first list.
 template <OpName kOp>
 std::vector<Argument> EachWritten(OpBuilder& b, const OpCall& c) {
   const std::vector<Argument> values = Each<kOp>(b, c);

@@ -1,4 +1,4 @@
-// Fourier transforms, of one dimension and of several.
+// Fourier transforms of one and of several dimensions.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace {
 
 enum Direction { kForward, kInverse };
 
-// How results are scaled: 0 not at all, 1 by the root of the number of elements, 2 by it.
+// Normalization of results by n elements: 0 none, 1 by sqrt(n), 2 by n.
 int64_t Normalization(OpBuilder& b, const OpCall& c, Direction direction) {
   const std::string norm = c.IsNone("norm") ? "backward" : c.String("norm");
   if (norm == "ortho") return 1;
@@ -38,7 +38,7 @@ Argument Conjugate(OpBuilder& b, const Argument& x) {
   return IsComplex(b.dtype(x)) ? b.Call("aten._conj_physical.default", {x}) : x;
 }
 
-// Cut, or continued with zeros, to `size` elements.
+// Truncates or zero-pads to `size` elements.
 Argument Resize(OpBuilder& b, const Argument& x, int64_t dim, const SymInt& size) {
   const SymInt now = b.size(x, dim);
   if (!b.ok() || now == size) return x;
@@ -56,10 +56,10 @@ Argument Resize(OpBuilder& b, const Argument& x, int64_t dim, const SymInt& size
   return b.Call("aten.constant_pad_nd.default", {x, pad, 0});
 }
 
-// The dimensions of a transform, and the sizes that are asked for.
+// Dimensions of a transform and the requested sizes.
 struct Dims {
   std::vector<int64_t> dims;
-  std::vector<std::optional<SymInt>> sizes;  // as many
+  std::vector<std::optional<SymInt>> sizes;  // parallel to `dims`
 };
 Dims OneDim(OpBuilder& b, const OpCall& c) {
   Dims result;
@@ -121,8 +121,8 @@ std::vector<Argument> OfReal(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten._fft_r2c.default", {x, dims.dims, norm, true})};
 }
 
-// The half of a symmetric spectrum becomes real: sizes the halved dimension and gives its full
-// size.
+// Resizes the halved dimension of a Hermitian spectrum before a transform to real; `full` receives
+// its full size.
 Argument ResizeHalf(OpBuilder& b, Argument x, Dims& dims, SymInt& full) {
   const int64_t last = dims.dims.back();
   full = dims.sizes.back().has_value() ? *dims.sizes.back()
@@ -141,7 +141,7 @@ std::vector<Argument> ToReal(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten._fft_c2r.default", {x, dims.dims, norm, full})};
 }
 
-// Of a signal that is symmetric in time: forward, real.
+// Forward transform of a Hermitian-symmetric signal; the result is real.
 template <GetDims kDims>
 std::vector<Argument> OfSymmetric(OpBuilder& b, const OpCall& c) {
   Dims dims = kDims(b, c);
@@ -183,19 +183,19 @@ std::vector<Argument> Shift(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.roll.default", {x, shifts, dims})};
 }
 
-// --- Short transforms of overlapping frames ---
+// --- Short-time Fourier transforms ---
 
 struct Frames {
   int64_t length = 0, hop = 0;
   Argument window;  // of `length` elements, or None
 };
-// Where a window is shorter than a frame, zeros stand around it.
+// A window shorter than a frame is centered and zero-padded.
 Frames FramesOf(OpBuilder& b, const OpCall& c, DType dtype) {
   Frames frames;
   frames.length = c.Int("n_fft");
   frames.hop = c.OptionalInt("hop_length").value_or(frames.length / 4);
   const int64_t width = c.OptionalInt("win_length").value_or(frames.length);
-  constexpr int64_t kMost = int64_t{1} << 40;  // so that what is computed of it fits
+  constexpr int64_t kMost = int64_t{1} << 40;  // avoids overflow
   if (frames.length < 1 || frames.hop < 1 || width < 1 || width > frames.length ||
       frames.length > kMost || frames.hop > kMost) {
     b.Invalid("a short Fourier transform needs positive lengths, the window's at most n_fft");
@@ -226,7 +226,7 @@ std::vector<Argument> ShortTransform(OpBuilder& b, const OpCall& c) {
   const bool has_center = c.op()->schema()->ArgumentIndex("center").has_value();
   if (has_center && c.Bool("center")) {
     const int64_t side = frames.length / 2;
-    // Padding of several dimensions wants channels.
+    // Non-constant padding requires batch and channel dimensions.
     x = Squeeze(b,
                 b.Call("aten.pad.default",
                        {Unsqueeze(b, x, 0), std::vector<int64_t>{side, side}, c["pad_mode"]}),
@@ -253,7 +253,7 @@ std::vector<Argument> ShortTransform(OpBuilder& b, const OpCall& c) {
   return {complex_result ? result : b.Call("aten.view_as_real.default", {result})};
 }
 
-// The frames, weighted again and added where they overlap, over what their weights add up to.
+// Overlap-add of the windowed frames, divided by the sum of the squared windows.
 std::vector<Argument> InverseShortTransform(OpBuilder& b, const OpCall& c) {
   Argument x = c["self"];
   if (!IsComplex(b.dtype(x))) b.Invalid("istft: expected complex numbers");
@@ -275,7 +275,7 @@ std::vector<Argument> InverseShortTransform(OpBuilder& b, const OpCall& c) {
     b.Invalid(absl::StrCat("istft: expected ", one_sided ? half : frames.length,
                            " frequencies, got ", *bins));
   }
-  // The result is real: the other half of the frequencies says nothing more.
+  // The result is real, so the other half of the spectrum is redundant.
   if (!one_sided) x = Slice(b, x, 2, 0, half);
   const Argument parts = b.Call("aten._fft_c2r.default", {x, last, norm, frames.length});
   int64_t total;

@@ -1,4 +1,4 @@
-// Numerical gradients along dimensions: differences of neighbors.
+// Numerical gradients: differences of neighbors along dimensions.
 
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@ bool Has(const OpCall& c, std::string_view name) {
   return c.op()->schema()->ArgumentIndex(name).has_value() && !c.IsNone(name);
 }
 
-// The hyperplanes of one dimension, counted from its start or, if negative, from its end.
+// Slices along one dimension, indexed from its start or, if negative, from its end.
 class Planes {
  public:
   Planes(OpBuilder& b, const Argument& x, int64_t dim)
@@ -25,7 +25,7 @@ class Planes {
     const SymInt from = i < 0 ? size_ + SymInt(i) : SymInt(i);
     return Slice(b_, x_, dim_, from, from + SymInt(1));
   }
-  // All but so many at the start and at the end.
+  // All slices except `front` at the start and `back` at the end.
   Argument Inner(int64_t front, int64_t back) const {
     return Slice(b_, x_, dim_, SymInt(front), size_ - SymInt(back));
   }
@@ -51,7 +51,7 @@ Argument Weigh(OpBuilder& b, const std::vector<Weighed>& terms) {
   return sum;
 }
 
-// Between points of one distance.
+// Gradient with uniform spacing.
 Argument Uniform(OpBuilder& b, const Argument& x, int64_t dim, const OpArgument& step,
                  int64_t order) {
   const Planes p(b, x, dim);
@@ -67,14 +67,14 @@ Argument Uniform(OpBuilder& b, const Argument& x, int64_t dim, const OpArgument&
   return Cat(b, {Div(b, first, step), inner, Div(b, last, step)}, dim);
 }
 
-// Between points whose coordinates are a vector: one per point, or, as PyTorch broadcasts, three
-// whose two distances all points have.
+// Gradient with a vector of coordinates: one per point, or, as PyTorch broadcasts, three whose two
+// distances apply to all points.
 Argument AtCoordinates(OpBuilder& b, const Argument& x, int64_t dim, const Argument& places,
                        int64_t order) {
   if (b.rank(places) != 1) b.Invalid("gradient: expected vectors of coordinates");
   if (!b.ok()) return Argument();
   SymInt count = b.size(places, 0);
-  // Of one that is unknown nothing but as many as points can be told.
+  // An unknown count is assumed to be the number of points.
   const SymInt size = b.size(x, dim);
   if (!count.AsInt().has_value() || !size.AsInt().has_value()) count = size;
   if (b.Range(count).max <= order) {
@@ -90,7 +90,7 @@ Argument AtCoordinates(OpBuilder& b, const Argument& x, int64_t dim, const Argum
   const auto sum = [&](const Argument& u, const Argument& v) { return Add(b, u, v); };
   const auto product = [&](const Argument& u, const Argument& v) { return Mul(b, u, v); };
   const auto negative = [&](const Argument& u) { return Unary(b, "neg", u); };
-  // Of three points with distances u and v, the derivative in the middle one.
+  // Derivative at the middle of three points with distances u and v.
   const auto middle = [&](const Argument& u, const Argument& v, const Argument& x0,
                           const Argument& x1, const Argument& x2) {
     return Weigh(b, {{negative(Div(b, v, product(u, sum(u, v)))), x0},
@@ -104,7 +104,7 @@ Argument AtCoordinates(OpBuilder& b, const Argument& x, int64_t dim, const Argum
     first = Div(b, Sub(b, p.At(1), p.At(0)), d.At(0));
     last = Div(b, Sub(b, p.At(-1), p.At(-2)), d.At(-1));
   } else {
-    // In the outer one of three points, with the distances from it outwards.
+    // Derivative at an outer point of three, with the distances from it inwards.
     const auto outer = [&](const Argument& near, const Argument& far, const Argument& x0,
                            const Argument& x1, const Argument& x2) {
       return Weigh(
@@ -118,8 +118,8 @@ Argument AtCoordinates(OpBuilder& b, const Argument& x, int64_t dim, const Argum
   return Cat(b, {first, inner, last}, dim);
 }
 
-// One gradient per dimension: of all, of those in `dim`, or of one. The spacing is a number for all
-// or one per dimension, a number or a vector of coordinates.
+// One gradient per dimension: all, those in `dim`, or a single one. Spacing: one scalar for all, or
+// per dimension a scalar or a vector of coordinates.
 std::vector<Argument> Gradient(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
   const int64_t rank = b.rank(x), order = c.Int("edge_order");

@@ -1,4 +1,4 @@
-// Reading and writing elements by position.
+// Reads and writes elements by position.
 
 #include <algorithm>
 #include <cstdint>
@@ -20,7 +20,7 @@ std::vector<Argument> MaskedFill(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.where.self", {c["mask"], filler, self})};
 }
 
-// Whole slices at the positions `index` of dimension `dim` replaced by `source`.
+// Replaces whole slices at the positions `index` of dimension `dim` by `source`.
 Argument PutSlices(OpBuilder& b, const OpCall& c, const Argument& source, bool accumulate) {
   Argument self = c["self"];
   const int64_t rank = b.rank(self);
@@ -54,7 +54,7 @@ std::vector<Argument> IndexFill(OpBuilder& b, const OpCall& c) {
                     false)};
 }
 
-// --- Counted through all dimensions ---
+// --- Flat indices ---
 
 std::vector<Argument> Take(OpBuilder& b, const OpCall& c) {
   const Argument flat = Reshape(b, c["self"], {-1});
@@ -79,7 +79,7 @@ std::vector<Argument> TakeAlongDim(OpBuilder& b, const OpCall& c) {
   std::vector<SymInt> from = b.sizes(self), to = b.sizes(indices);
   if (from.size() != to.size()) b.Invalid("take_along_dim: as many dimensions as indices");
   if (!b.ok() || from.empty()) return {b.Call("aten.gather.default", {self, dim, indices})};
-  // Only the others broadcast.
+  // All dimensions except `dim` broadcast.
   for (size_t d = 0; d < from.size(); ++d) {
     if (static_cast<int64_t>(d) == dim) continue;
     if (from[d] == SymInt(1)) from[d] = to[d];
@@ -87,12 +87,12 @@ std::vector<Argument> TakeAlongDim(OpBuilder& b, const OpCall& c) {
   }
   if (!(from == b.sizes(self))) self = Expand(b, self, from);
   if (!(to == b.sizes(indices))) indices = Expand(b, indices, to);
-  // Positions count modulo the size.
+  // Indices wrap modulo the size.
   const Argument wrapped = Binary(b, "remainder", indices, b.Size(from[dim]));
   return {b.Call("aten.gather.default", {self, dim, wrapped})};
 }
 
-// --- Indices in range ---
+// --- Bounded indices ---
 
 std::vector<Argument> ClampedIndices(OpBuilder& b, const OpCall& c) {
   std::vector<Argument> indices = c.List("indices");
@@ -103,7 +103,7 @@ std::vector<Argument> ClampedIndices(OpBuilder& b, const OpCall& c) {
   }
   return indices;
 }
-// `fill` where the mask does not hold.
+// Uses `fill` where the mask is false.
 std::vector<Argument> MaskedIndex(OpBuilder& b, const OpCall& c) {
   if (b.meta(c["self"]).NumElements() == SymInt(0))
     b.Unsupported("_unsafe_masked_index of nothing");
@@ -116,7 +116,7 @@ std::vector<Argument> MaskedIndexPut(OpBuilder& b, const OpCall& c) {
       b.Call("aten.index_put.default", {c["self"], Argument(ClampedIndices(b, c)), values, true})};
 }
 
-// --- Which ---
+// --- Membership and nonzero positions ---
 
 std::vector<Argument> OneHot(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];
@@ -127,7 +127,7 @@ std::vector<Argument> OneHot(OpBuilder& b, const OpCall& c) {
   return {Cast(b, hot, DType::kInt64)};
 }
 
-// Whether each element is among others.
+// Whether each element occurs in the test elements.
 std::vector<Argument> IsIn(OpBuilder& b, const OpCall& c) {
   const std::vector<Argument>& arguments = c.arguments();
   const Argument &elements = arguments[0], &tests = arguments[1];
@@ -145,7 +145,7 @@ std::vector<Argument> IsIn(OpBuilder& b, const OpCall& c) {
   return {c.Bool("invert") ? Unary(b, "logical_not", found) : found};
 }
 
-// A tensor of positions per dimension.
+// One index tensor per dimension.
 std::vector<Argument> NonzeroPerDimension(OpBuilder& b, const OpCall& c) {
   Argument x = c.arguments()[0];
   if (b.rank(x) == 0) x = Unsqueeze(b, x, 0);
@@ -155,7 +155,7 @@ std::vector<Argument> NonzeroPerDimension(OpBuilder& b, const OpCall& c) {
   return {Argument(results)};
 }
 
-// --- Bags of embeddings ---
+// --- Embedding bags ---
 
 std::vector<Argument> EmbeddingBag(OpBuilder& b, const OpCall& c) {
   const bool padded =
@@ -171,7 +171,7 @@ std::vector<Argument> EmbeddingBag(OpBuilder& b, const OpCall& c) {
                     c["sparse"], c["per_sample_weights"], c["include_last_offset"], padding});
 }
 
-// As many positions as the caller says.
+// Returns a given number of positions.
 std::vector<Argument> NonzeroStatic(OpBuilder& b, const OpCall& c) {
   const SymInt size = c.Sym("size");
   const Argument found = Unary(b, "nonzero", c["self"]);
@@ -215,7 +215,7 @@ std::vector<Argument> PlaceOfNumber(OpBuilder& b, const OpCall& c) {
                   {"sorter", c["sorter"]}})};
 }
 
-// How often each number occurs, or the sum of its weights.
+// Counts the occurrences of each number, or sums their weights.
 std::vector<Argument> BinCount(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];
   ExpectAtLeast(b, b.size(self, 0), 1, "bincount of a tensor without elements");
@@ -236,9 +236,9 @@ std::vector<Argument> BinCount(OpBuilder& b, const OpCall& c) {
                  {zeros, Argument(Argument::List{Cast(b, self, DType::kInt64)}), amount, true})};
 }
 
-// --- Different elements ---
+// --- Unique elements ---
 
-// Where an element of a line, or a row of a matrix, differs from the one before it; the first does.
+// True where an element (or a matrix row) differs from its predecessor; true for the first.
 Argument Beginnings(OpBuilder& b, const Argument& lines) {
   const SymInt count = b.size(lines, 0);
   Argument differs = b.Call(
@@ -246,7 +246,7 @@ Argument Beginnings(OpBuilder& b, const Argument& lines) {
   if (b.rank(lines) == 2) differs = b.Call("aten.any.dim", {differs, 1, false});
   return Cat(b, {Full(b, {SymInt(1)}, true, DType::kBool), differs}, 0);
 }
-// The distances between the positions, to the end for the last.
+// Differences of consecutive positions; `end` follows the last one.
 Argument Lengths(OpBuilder& b, const Argument& positions, const SymInt& end) {
   const Argument last = Full(b, {SymInt(1)}, end, DType::kInt64);
   const Argument ends = Cat(b, {positions, last}, 0);
@@ -273,7 +273,7 @@ std::vector<Argument> Unique(OpBuilder& b, const OpCall& c) {
   const Argument none = Full(b, {SymInt(0)}, 0, DType::kInt64);
   std::vector<Argument> results = {b.Call("aten.index_select.default", {sorted[0], 0, positions}),
                                    none, none};
-  // PyTorch gives the places for consecutive elements only when asked.
+  // For consecutive elements, PyTorch returns the inverse only on request.
   if (c.Bool("return_inverse")) {
     Argument number = Sub(b, b.Call("aten.cumsum.default", {starts, 0}), 1);
     if (kSorts) number = b.Call("aten.scatter.src", {number, 0, sorted[1], number});
@@ -283,7 +283,7 @@ std::vector<Argument> Unique(OpBuilder& b, const OpCall& c) {
   return results;
 }
 
-// Rows along a dimension, in the order of their first differing elements.
+// Slices along a dimension in lexicographic order.
 std::vector<Argument> UniqueAlong(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];
   const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(self));
@@ -302,7 +302,7 @@ std::vector<Argument> UniqueAlong(OpBuilder& b, const OpCall& c) {
   }
   ExpectAtLeast(b, count, 1, "different rows of what has none");
   if (!b.ok()) return {};
-  // By the last column first; each sort keeps the order of the one before among equals.
+  // Sort by the last column first; stable sorts keep the previous order among equals.
   Argument order = Arange(b, count);
   for (int64_t k = *columns; k-- > 0 && b.ok();) {
     const Argument keys = b.Call("aten.index_select.default", {Select(b, rows, 1, k), 0, order});
@@ -325,7 +325,7 @@ std::vector<Argument> UniqueAlong(OpBuilder& b, const OpCall& c) {
   return results;
 }
 
-// The start is a tensor: its element is added to the places.
+// `start` is a tensor: add it to the indices.
 std::vector<Argument> NarrowByTensor(OpBuilder& b, const OpCall& c) {
   const Argument &x = c["self"], &start = c["start"];
   const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
@@ -338,7 +338,7 @@ std::vector<Argument> NarrowByTensor(OpBuilder& b, const OpCall& c) {
 }
 
 constexpr Decomposition kDecompositions[] = {
-    // Its padding of -1 is none.
+    // padding_idx = -1 means none.
     {"aten._embedding_bag_forward_only.default", Same<"aten._embedding_bag.default">},
     {"aten._unique2.default", Unique<true>},
     {"aten._unsafe_index.Tensor", Same<"aten.index.Tensor">},

@@ -1,4 +1,4 @@
-// One tensor out of several.
+// Joins several tensors into one.
 
 #include <algorithm>
 #include <cstdint>
@@ -27,7 +27,7 @@ Argument CatCalled(OpBuilder& b, const std::vector<Argument>& tensors, int64_t d
   if (tensors.empty()) b.Invalid("expected at least one tensor");
   return b.ok() ? Cat(b, tensors, dim) : Argument();
 }
-// hstack, vstack and dstack: along the dimension that they mean, which there is then.
+// hstack, vstack and dstack: concatenate along their dimension, which is added if missing.
 template <int kDim>
 std::vector<Argument> StackAlong(OpBuilder& b, const OpCall& c) {
   constexpr const char* kAtLeast[] = {"aten.atleast_2d.default", "aten.atleast_1d.default",
@@ -45,7 +45,7 @@ std::vector<Argument> ColumnStack(OpBuilder& b, const OpCall& c) {
   return {CatCalled(b, tensors, 1)};
 }
 
-// Zeros beside the blocks.
+// Zeros outside the diagonal blocks.
 std::vector<Argument> BlockDiag(OpBuilder& b, const OpCall& c) {
   std::vector<Argument> blocks = c.List("tensors");
   SymInt columns = 0;
@@ -103,7 +103,7 @@ std::vector<Argument> CartesianProd(OpBuilder& b, const OpCall& c) {
   return {CatCalled(b, columns, 1)};
 }
 
-// Sequences made as long as the longest.
+// Pads sequences to the longest one.
 std::vector<Argument> PadSequence(OpBuilder& b, const OpCall& c) {
   std::vector<Argument> sequences = c.List("sequences");
   const std::string side = c.String("padding_side");
@@ -125,8 +125,8 @@ std::vector<Argument> PadSequence(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.stack.default", {Argument(sequences), c.Bool("batch_first") ? 0 : 1})};
 }
 
-// Each tensor with zeros behind it, so that dimension `dim` is cut into `num_chunks`, and the pieces
-// side by side.
+// Zero-pads each tensor so that dimension `dim` splits into `num_chunks`, then concatenates the
+// chunks.
 std::vector<Argument> ChunkCat(OpBuilder& b, const OpCall& c) {
   const int64_t chunks = c.Int("num_chunks");
   if (chunks < 1) b.Invalid("_chunk_cat: expected at least one chunk");

@@ -1,4 +1,4 @@
-// Products of matrices.
+// Matmuls.
 
 #include <algorithm>
 #include <optional>
@@ -12,7 +12,7 @@
 namespace belay::exir {
 namespace {
 
-// All dimensions but the last as one.
+// Flattens all dimensions except the last.
 Argument AsMatrix(OpBuilder& b, const Argument& x) {
   if (b.rank(x) == 2) return x;
   const std::vector<SymInt> sizes = b.sizes(x);
@@ -27,7 +27,7 @@ std::vector<Argument> Linear(OpBuilder& b, const OpCall& c) {
   if (!b.ok()) return {};
   if (sizes.empty()) b.Invalid("linear: the input has no dimensions");
   if (b.rank(weight) == 1) {
-    // A single unit: the last dimension goes.
+    // A single output feature: the last dimension disappears.
     Argument dot = b.Call("aten.matmul.default", {input, weight});
     return {bias.is_none() ? dot : Add(b, dot, bias)};
   }
@@ -40,7 +40,7 @@ std::vector<Argument> Linear(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.view.default", {result, sizes})};
 }
 
-// The sum in x's own dtype, integers too.
+// Sum in the dtype of x, also for integers.
 Argument SumKept(OpBuilder& b, const Argument& x, const std::vector<int64_t>& dims) {
   const DType dtype = b.dtype(x);
   if (!IsIntegral(dtype, /*include_bool=*/true)) return Sum(b, x, dims);
@@ -58,7 +58,7 @@ std::vector<Argument> MatrixVector(OpBuilder& b, const OpCall& c) {
   return {SumKept(b, Mul(b, c["self"], c["vec"]), {1})};
 }
 
-// The batch dimensions of both, broadcast.
+// Broadcast batch dimensions of both.
 std::vector<SymInt> BroadcastBatch(OpBuilder& b, const std::vector<SymInt>& x,
                                    const std::vector<SymInt>& y) {
   const size_t rank = std::max(x.size(), y.size());
@@ -87,7 +87,7 @@ std::vector<Argument> MatMul(OpBuilder& b, const OpCall& c) {
     return {Squeeze(b, b.Call("aten.mm.default", {Unsqueeze(b, x, 0), y}), 0)};
   if (xr == 2 && yr == 2) return {b.Call("aten.mm.default", {x, y})};
   if (!b.ok()) return {};
-  // A matrix or a vector on the right: the batch is rows.
+  // If the right operand is a matrix or vector, fold the batch dimensions into rows.
   if (yr <= 2) {
     std::vector<SymInt> sizes = b.sizes(x);
     const Argument matrix = yr == 1 ? Unsqueeze(b, y, 1) : y;
@@ -121,7 +121,7 @@ std::vector<Argument> Outer(OpBuilder& b, const OpCall& c) {
   return {Mul(b, Unsqueeze(b, c["self"], 1), c["vec2"])};
 }
 
-// beta * self + alpha * product, both factors in the dtype of the product.
+// beta * self + alpha * product, with both factors in the dtype of the product.
 Argument ScaledSum(OpBuilder& b, const OpCall& c, Argument product) {
   const Argument alpha = NumberIn(b, c["alpha"], b.dtype(product));
   const Argument beta = NumberIn(b, c["beta"], b.dtype(product));
@@ -139,7 +139,7 @@ std::vector<Argument> AddBatchedMatMul(OpBuilder& b, const OpCall& c) {
   return {ScaledSum(b, c, SumKept(b, product, {0}))};
 }
 std::vector<Argument> AddMatrixVector(OpBuilder& b, const OpCall& c) {
-  // Without rows PyTorch gives what there is to add to as it is, of one element too.
+  // Without rows, PyTorch returns beta * self unexpanded, also if self has one element.
   if (b.size(c["mat"], 0) == SymInt(0) && c["beta"] != Argument(0) && c["beta"] != Argument(0.0)) {
     return {Mul(b, c["self"], NumberIn(b, c["beta"], b.dtype(c["self"])))};
   }
@@ -167,7 +167,7 @@ std::vector<Argument> AddOuter(OpBuilder& b, const OpCall& c) {
                  {holds(c["beta"]) ? self : nothing, holds(c["alpha"]) ? product : nothing})};
 }
 
-// The factorization of an _ex operator, checked.
+// Factorization of an _ex operator with an error check.
 Argument Checked(OpBuilder& b, const std::vector<Argument>& factors, std::string_view api) {
   if (factors.size() < 2) return Argument();
   b.Call("aten._linalg_check_errors.default", {factors[1], std::string(api)},
@@ -185,7 +185,7 @@ std::vector<Argument> Determinant(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten._linalg_det.default", {c.arguments()[0]})};
 }
 
-// Multiplied and summed in another dtype.
+// Multiplies and accumulates in another dtype.
 std::vector<Argument> BaddbmmIn(OpBuilder& b, const OpCall& c) {
   const DType dtype = c.DtypeOr("out_dtype", b.dtype(c["batch1"]));
   return {
@@ -212,13 +212,13 @@ std::vector<Argument> AddmmActivation(OpBuilder& b, const OpCall& c) {
   return {Unary(b, c.Bool("use_gelu") ? "gelu" : "relu", sum)};
 }
 
-// Bytes multiplied as 32-bit integers.
+// int8 matmul with 32-bit accumulation.
 std::vector<Argument> ByteMatMul(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.mm.default",
                  {Cast(b, c["self"], DType::kInt32), Cast(b, c["mat2"], DType::kInt32)})};
 }
 
-// Rows of bytes as weights, with a scale each.
+// int8 weights with one scale per row.
 std::vector<Argument> BytePackedMatMul(OpBuilder& b, const OpCall& c) {
   const DType dtype = b.dtype(c["self"]), compute = ComputeDtype(dtype);
   const Argument weights = Transpose(b, Cast(b, c["mat2"], compute), 0, 1);

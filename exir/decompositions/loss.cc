@@ -24,7 +24,7 @@ Argument Weighted(OpBuilder& b, const Argument& loss, const Argument& weight) {
   return weight.is_none() ? loss : Mul(b, loss, weight);
 }
 Argument Positive(OpBuilder& b, const Argument& x) { return Clamp(b, x, 0, Argument()); }
-// (margin - x) kept positive.
+// max(margin - x, 0)
 Argument Hinge(OpBuilder& b, double margin, const Argument& x) {
   return Positive(b, NumberMinus(b, margin, x));
 }
@@ -57,7 +57,7 @@ std::vector<Argument> SmoothL1Loss(OpBuilder& b, const OpCall& c) {
 
 // --- Probabilities ---
 
-// target * log(p) + (1 - target) * log(1 - p), logarithms not below -100.
+// target * log(p) + (1 - target) * log(1 - p), with logarithms clamped to at least -100.
 std::vector<Argument> BinaryCrossEntropy(OpBuilder& b, const OpCall& c) {
   const Argument &p = c["self"], &target = c["target"];
   const Argument no = Clamp(b, Unary(b, "log1p", Neg(b, p)), -100, Argument());
@@ -101,7 +101,7 @@ std::vector<Argument> PoissonNllLoss(OpBuilder& b, const OpCall& c) {
 
 int64_t ClassDim(OpBuilder& b, const Argument& x) { return b.rank(x) < 2 ? 0 : 1; }
 
-// A weight per class, in the class dimension of x.
+// Class weights, reshaped to the class dimension of x.
 Argument ClassWeight(OpBuilder& b, const Argument& weight, const Argument& x) {
   std::vector<SymInt> sizes(std::max<int64_t>(b.rank(x), 1), SymInt(1));
   sizes[ClassDim(b, x)] = b.size(weight, 0);
@@ -110,10 +110,10 @@ Argument ClassWeight(OpBuilder& b, const Argument& weight, const Argument& x) {
 
 struct Nll {
   Argument losses;        // one per target, 0 for ignored ones
-  Argument kept;          // which are not ignored
-  Argument total_weight;  // of those
+  Argument kept;          // mask of targets that are not ignored
+  Argument total_weight;  // sum of their weights
 };
-// The negative log likelihood of the target classes. `x` is [C] or [N, C, …], `target` x without C.
+// Negative log likelihood of the target classes. `x` is [C] or [N, C, …], `target` is x without C.
 Nll NllOf(OpBuilder& b, Argument x, const Argument& target, const Argument& weight,
           const SymInt& ignored) {
   const int64_t dim = ClassDim(b, x);
@@ -154,7 +154,7 @@ std::vector<Argument> NllLossForward(OpBuilder& b, const OpCall& c) {
           none ? ScalarTensor(b, 0.0, b.dtype(x)) : nll.total_weight};
 }
 
-// The target is a probability per class.
+// The target has one probability per class.
 std::vector<Argument> CrossEntropyOfProbabilities(OpBuilder& b, const OpCall& c,
                                                   const Argument& log, double smoothing) {
   const int64_t dim = ClassDim(b, log);
@@ -190,7 +190,7 @@ std::vector<Argument> CrossEntropy(OpBuilder& b, const OpCall& c) {
   const std::optional<int64_t> classes = b.size(x, dim).AsInt();
   if (!classes.has_value()) b.Unsupported("label smoothing over an unknown number of classes");
   if (!b.ok()) return {};
-  // What every class contributes.
+  // Contribution of each class.
   const Argument each =
       Neg(b, Sum(b, weight.is_none() ? log : Mul(b, log, ClassWeight(b, weight, log)), {dim}));
   const Nll smooth{Where(b, nll.kept, each, 0), nll.kept, nll.total_weight};
@@ -244,7 +244,7 @@ std::vector<Argument> TripletMarginLoss(OpBuilder& b, const OpCall& c) {
   return Reduced(b, c, Positive(b, Add(b, Sub(b, near, far), c.Double("margin"))));
 }
 
-// [N, C] and [N], as these losses take one sample too.
+// Adds a batch dimension: [N, C] and [N]; these losses also accept a single sample.
 Argument Batched(OpBuilder& b, const Argument& x, int64_t rank) {
   Argument result = x;
   for (int64_t r = b.rank(x); r < rank; ++r) result = Unsqueeze(b, result, 0);
@@ -272,7 +272,7 @@ std::vector<Argument> MultiMarginLoss(OpBuilder& b, const OpCall& c) {
   return {b.rank(c["target"]) == 0 ? Squeeze(b, each, 0) : each};
 }
 
-// Targets up to the first -1. Gives the loss and which classes are targets.
+// Uses targets before the first -1. Returns the loss and the mask of target classes.
 std::vector<Argument> MultilabelMargin(OpBuilder& b, const OpCall& c) {
   const Argument x = Batched(b, c["self"], 2), target = Batched(b, c["target"], 2);
   const SymInt classes = b.size(x, 1);
@@ -281,7 +281,7 @@ std::vector<Argument> MultilabelMargin(OpBuilder& b, const OpCall& c) {
   const Argument end =
       b.Call("aten.amin.default", {Where(b, is_end, index, Full(b, {}, classes, DType::kInt64)),
                                    std::vector<int64_t>{-1}, true});
-  const Argument valid = b.Call("aten.lt.Tensor", {index, end});  // [N, C], of targets
+  const Argument valid = b.Call("aten.lt.Tensor", {index, end});  // [N, C], mask of targets
   const Argument chosen = Where(b, valid, target, 0);
   const Argument labels = Unsqueeze(b, Where(b, valid, target, -1), 2);
   const Argument is_target =

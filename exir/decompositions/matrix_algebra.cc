@@ -1,4 +1,4 @@
-// Systems of equations, and what follows from factorizations of matrices.
+// Linear systems, and operators based on matrix factorizations.
 
 #include <algorithm>
 #include <cstdint>
@@ -26,7 +26,7 @@ Argument Adjoint(OpBuilder& b, const Argument& x) {
 Argument MatMul(OpBuilder& b, const Argument& x, const Argument& y) {
   return b.Call("aten.matmul.default", {x, y});
 }
-// Fails where a code says that the factorization did.
+// Fails at run time if `info` reports a failed factorization.
 void Check(OpBuilder& b, const Argument& info, bool is_matrix, std::string_view api) {
   b.Call("aten._linalg_check_errors.default", {info, std::string(api)}, {{"is_matrix", is_matrix}});
 }
@@ -35,9 +35,9 @@ bool IsMatrix(OpBuilder& b, const Argument& x) {
   return b.rank(x) == 2;
 }
 
-// --- Systems of equations ---
+// --- Linear systems ---
 
-// Both with the batch dimensions that they broadcast to.
+// Broadcasts the batch dimensions of both.
 void BroadcastBatches(OpBuilder& b, Argument& x, Argument& y) {
   if (b.rank(x) < 2 || b.rank(y) < 2) b.Invalid("expected matrices");
   if (!b.ok()) return;
@@ -58,7 +58,7 @@ void BroadcastBatches(OpBuilder& b, Argument& x, Argument& y) {
   y = expanded(y, ys);
 }
 
-// result, LU, pivots, info
+// Returns result, LU, pivots, info.
 std::vector<Argument> SolveResults(OpBuilder& b, Argument matrix, Argument sides, bool left) {
   if (b.rank(matrix) < 2) b.Invalid("linalg_solve: expected a matrix");
   if (!b.ok()) return {};
@@ -106,7 +106,7 @@ std::vector<Argument> LuFactor(OpBuilder& b, const OpCall& c) {
   return {results[0], results[1]};
 }
 
-// An identity matrix for each of a batch.
+// A batch of identity matrices.
 Argument Identities(OpBuilder& b, const std::vector<SymInt>& batch, int64_t rows, int64_t columns,
                     DType dtype) {
   const Argument eye = b.Call("aten.eye.m", {rows, columns}, {{"dtype", dtype}});
@@ -114,7 +114,7 @@ Argument Identities(OpBuilder& b, const std::vector<SymInt>& batch, int64_t rows
   wide.insert(wide.end(), {SymInt(rows), SymInt(columns)});
   return Expand(b, eye, wide);
 }
-// P, L and U of what a factorization packs into one matrix and a list of swapped rows.
+// Unpacks P, L and U from a packed LU matrix and a list of pivots.
 std::vector<Argument> Unpacked(OpBuilder& b, const Argument& lu, const Argument& pivots, bool data,
                                bool permutation) {
   if (b.rank(lu) < 2) b.Invalid("expected a matrix");
@@ -130,7 +130,7 @@ std::vector<Argument> Unpacked(OpBuilder& b, const Argument& lu, const Argument&
   const int64_t k = std::min(*m, *n), dim = b.rank(lu) - 2;
   std::vector<Argument> results(3, Full(b, {SymInt(0)}, 0, dtype));
   if (permutation) {
-    // Solving with the swaps alone undoes them; the rows behind the last swap stay.
+    // Solving with only the row swaps inverts them; rows after the last pivot stay.
     Argument all = pivots;
     if (*m > k) {
       std::vector<SymInt> wide = batch;
@@ -165,7 +165,7 @@ Argument SolveTriangle(OpBuilder& b, Argument matrix, Argument sides, bool upper
   return b.Call("aten.linalg_solve_triangular.default", {matrix, sides},
                 {{"upper", upper}, {"left", true}, {"unitriangular", unit}});
 }
-// A X = b of the older interface; the matrix comes back.
+// Solves A X = b with the older interface, which also returns the matrix.
 std::vector<Argument> TriangularSolve(OpBuilder& b, const OpCall& c) {
   const bool transposed = c.Bool("transpose");
   const Argument matrix = transposed ? Transposed(b, c["A"]) : c["A"];
@@ -174,7 +174,7 @@ std::vector<Argument> TriangularSolve(OpBuilder& b, const OpCall& c) {
       Clone(b, c["A"])};
 }
 
-// With A = L Lᴴ or Uᴴ U.
+// Solves with A = L Lᴴ or Uᴴ U.
 Argument CholeskySolution(OpBuilder& b, const Argument& factor, const Argument& sides, bool upper) {
   const Argument other = Adjoint(b, factor);
   const Argument between = SolveTriangle(b, upper ? other : factor, sides, /*upper=*/false);
@@ -200,13 +200,13 @@ std::vector<Argument> Cholesky(OpBuilder& b, const OpCall& c) {
   return {results[0]};
 }
 
-// The equations that a tensor stands for, as a matrix.
+// Reshapes a tensor equation to a matrix equation and solves it.
 std::vector<Argument> TensorSolve(OpBuilder& b, const OpCall& c) {
   const Argument& other = c["other"];
   Argument self = c["self"];
   const int64_t rank = b.rank(self);
   if (!c.IsNone("dims")) {
-    // These go last.
+    // Move these dimensions to the end.
     std::vector<int64_t> order, last;
     for (int64_t dim : c.Ints("dims")) last.push_back(b.WrapDim(dim, rank));
     for (int64_t d = 0; d < rank; ++d) {
@@ -242,13 +242,15 @@ std::vector<Argument> TensorInverse(OpBuilder& b, const OpCall& c) {
 
 // --- Determinants ---
 
-// PyTorch factors the transposed matrix of what lies by rows, which LAPACK reads by columns.
+// Whether PyTorch factors the transposed matrix: LAPACK is column-major, so row-major is
+// transposed.
 bool FactorsTransposed(OpBuilder& b, const Argument& matrix) {
   const TensorMeta meta = b.meta(matrix);
   return meta.is_contiguous() && !IsComplex(meta.dtype);
 }
 
-// sign, log|det|, LU, pivots: of the factors, because the determinant itself soon is no float.
+// Returns sign, log|det|, LU, pivots. Computed from the factors, because the determinant easily
+// overflows.
 std::vector<Argument> SignAndLog(OpBuilder& b, const Argument& matrix) {
   const std::vector<Argument> factors =
       b.CallAll("aten.linalg_lu_factor_ex.default",
@@ -274,7 +276,7 @@ std::vector<Argument> SignAndLogDet(OpBuilder& b, const OpCall& c) {
   if (b.ok()) results.resize(2);
   return results;
 }
-// NaN where the determinant is negative.
+// NaN for negative determinants.
 std::vector<Argument> LogDet(OpBuilder& b, const OpCall& c) {
   const std::vector<Argument> results = SignAndLog(b, c["self"]);
   if (!b.ok()) return {};
@@ -299,7 +301,7 @@ std::vector<Argument> Svd(OpBuilder& b, const OpCall& c) {
 std::vector<Argument> SvdValues(OpBuilder& b, const OpCall& c) {
   return {SingularValues(b, c["A"])};
 }
-// U, S, V instead of its adjoint.
+// Returns U, S and V, not the adjoint of V.
 std::vector<Argument> OldSvd(OpBuilder& b, const OpCall& c) {
   if (!c.Bool("compute_uv")) b.Unsupported("svd without vectors");
   std::vector<Argument> results =
@@ -313,8 +315,8 @@ std::vector<Argument> OldQr(OpBuilder& b, const OpCall& c) {
                    {c["self"], std::string(c.Bool("some") ? "reduced" : "complete")});
 }
 
-// Below which singular values count as zero: the larger of an absolute number and a share of the
-// largest value, which is the precision times the larger dimension when nobody says.
+// Threshold of singular values: max(absolute, relative * largest value). The default of `relative`
+// is eps * max(rows, columns).
 Argument Threshold(OpBuilder& b, const OpCall& c, const Argument& matrix, const Argument& values) {
   const auto number = [&](std::string_view name) -> std::optional<Argument> {
     if (!Has(c, name)) return std::nullopt;
@@ -336,7 +338,7 @@ Argument Threshold(OpBuilder& b, const OpCall& c, const Argument& matrix, const 
       b, absolute.has_value() ? 0.0 : precision * static_cast<double>(std::max(*rows, *columns)),
       b.dtype(values));
   Argument share = relative.value_or(by_default);
-  // An absolute number of zero leaves the share as nobody says it.
+  // An absolute threshold of zero keeps the default relative one.
   if (absolute.has_value() && !relative.has_value() && !Has(c, "tol")) {
     const Argument usual = ScalarTensor(
         b, precision * static_cast<double>(std::max(*rows, *columns)), b.dtype(values));
@@ -346,12 +348,12 @@ Argument Threshold(OpBuilder& b, const OpCall& c, const Argument& matrix, const 
   const Argument limit = Mul(b, largest, share);
   return absolute.has_value() ? b.Call("aten.maximum.default", {limit, *absolute}) : limit;
 }
-// Whether a dimension of the matrices is 0: there are no singular values.
+// Whether a matrix dimension is 0, so that there are no singular values.
 bool IsEmpty(OpBuilder& b, const Argument& matrix) {
   if (b.rank(matrix) < 2) b.Invalid("expected a matrix");
   return b.ok() && (b.size(matrix, -1).AsInt() == 0 || b.size(matrix, -2).AsInt() == 0);
 }
-// Zeros of the sizes of the batch and these.
+// Zeros of sizes [batch…, last…].
 Argument BatchOfZeros(OpBuilder& b, const Argument& matrix, const std::vector<SymInt>& last,
                       DType dtype) {
   std::vector<SymInt> sizes = b.sizes(matrix);
@@ -415,9 +417,9 @@ std::vector<Argument> NuclearNorm(OpBuilder& b, const OpCall& c) {
                  {c["self"], std::string("nuc"), dims, c["keepdim"]})};
 }
 
-// --- Reflections ---
+// --- Householder reflections ---
 
-// The first columns of the product of I - tau v vᴴ, v standing below the diagonal.
+// First columns of the product of all I - tau v vᴴ; the vectors v are stored below the diagonal.
 std::vector<Argument> HouseholderProduct(OpBuilder& b, const OpCall& c) {
   const Argument &input = c.arguments()[0], &tau = c.arguments()[1];
   const std::optional<int64_t> count = b.size(tau, -1).AsInt();

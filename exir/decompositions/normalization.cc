@@ -1,4 +1,4 @@
-// Normalization, softmax.
+// Normalization and softmax.
 
 #include <cstdint>
 #include <limits>
@@ -17,9 +17,8 @@ std::vector<Argument> LayerNorm(OpBuilder& b, const OpCall& c) {
                  {c["input"], c["normalized_shape"], c["weight"], c["bias"], c["eps"]})};
 }
 
-// The running mean and variance, those that there are, moved towards those of the batch, with the
-// precision that this is computed with: PyTorch's meta kernel of the functional forms leaves them
-// so.
+// Updates the existing running statistics with those of the batch. The results keep the compute
+// dtype, as in PyTorch's meta kernel of the functional forms.
 std::vector<Argument> MixedStatistics(OpBuilder& b, const OpCall& c) {
   const Argument& input = c["input"];
   std::vector<int64_t> others = AllDims(b.rank(input));
@@ -40,8 +39,8 @@ std::vector<Argument> MixedStatistics(OpBuilder& b, const OpCall& c) {
           })};
 }
 
-// The result, and the batch's mean and inverse deviation. In training mode the running statistics
-// are written.
+// Returns the result, and the batch's mean and inverse standard deviation. In training mode, writes
+// the running statistics.
 std::vector<Argument> BatchNormResults(OpBuilder& b, const OpCall& c) {
   const Argument &input = c["input"], &mean = c["running_mean"], &var = c["running_var"];
   const bool training = c.Bool("training");
@@ -60,7 +59,7 @@ std::vector<Argument> BatchNormResults(OpBuilder& b, const OpCall& c) {
   if (!var.is_none()) b.Call("aten.copy_.default", {var, mixed[1]});
   return results;
 }
-// The statistics come back instead of being written.
+// Returns the statistics instead of writing them.
 std::vector<Argument> FunctionalBatchNorm(OpBuilder& b, const OpCall& c) {
   const Argument &input = c["input"], &mean = c["running_mean"], &var = c["running_var"];
   const bool legit = c.op()->schema()->ArgumentIndex("training").has_value();
@@ -76,11 +75,11 @@ std::vector<Argument> FunctionalBatchNorm(OpBuilder& b, const OpCall& c) {
       b.CallAll("aten._native_batch_norm_legit.no_stats",
                 {input, c["weight"], c["bias"], true, c["momentum"], c["eps"]});
   if (!b.ok()) return {};
-  if (!legit) results.push_back(Full(b, {SymInt(0)}, 0, DType::kUint8));  // what the gradient needs
+  if (!legit) results.push_back(Full(b, {SymInt(0)}, 0, DType::kUint8));  // reserve, for gradients
   for (const Argument& mixed : MixedStatistics(b, c)) results.push_back(mixed);
   return results;
 }
-// As in evaluation.
+// Same as in evaluation mode.
 std::vector<Argument> BatchNormWithoutUpdate(OpBuilder& b, const OpCall& c) {
   std::vector<Argument> results = b.CallAll("aten._native_batch_norm_legit_no_training.default",
                                             {c["input"], c["weight"], c["bias"], c["running_mean"],
@@ -105,7 +104,7 @@ std::vector<Argument> GroupNorm(OpBuilder& b, const OpCall& c) {
                   c["num_groups"], c["eps"]})};
 }
 
-// A batch norm of one sample whose channels are all samples' channels.
+// Batch norm of a single sample with batch * channels channels.
 std::vector<Argument> InstanceNorm(OpBuilder& b, const OpCall& c) {
   const Argument& input = c["input"];
   const std::vector<SymInt> sizes = b.sizes(input);
@@ -122,7 +121,7 @@ std::vector<Argument> InstanceNorm(OpBuilder& b, const OpCall& c) {
       b.Call("aten.batch_norm.default",
              {Reshape(b, input, flat), repeated("weight"), repeated("bias"), mean, var,
               c["use_input_stats"], c["momentum"], c["eps"], c["cudnn_enabled"]});
-  // What each sample made of the running statistics, averaged.
+  // Average the running statistics over the samples.
   const auto update = [&](std::string_view name, const Argument& written) {
     const Argument samples = b.Call("aten.view.default", {written, {sizes[0], sizes[1]}});
     b.Call("aten.copy_.default", {c[name], Mean(b, samples, {0})});
@@ -151,7 +150,7 @@ std::vector<Argument> RmsNorm(OpBuilder& b, const OpCall& c) {
   return {Cast(b, result, dtype)};
 }
 
-// softmax and log_softmax with a dtype to compute in.
+// softmax and log_softmax with a compute dtype.
 std::vector<Argument> SoftmaxAs(OpBuilder& b, const OpCall& c, std::string_view op) {
   const Argument& x = c["self"];
   const Argument input = Cast(b, x, c.DtypeOr("dtype", b.dtype(x)));

@@ -1,4 +1,4 @@
-// Elementwise operators that are others in disguise, or a few others.
+// Elementwise operators that are synonyms or short combinations of others.
 
 #include <cmath>
 #include <complex>
@@ -18,7 +18,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
-// x op y, where either may be a number.
+// x op y, either may be a scalar.
 Argument AnyBinary(OpBuilder& b, std::string_view name, const Argument& x, const Argument& y) {
   if (b.IsTensor(x)) return Binary(b, name, x, y);
   const Argument number = PromotedNumber(b, x, y);
@@ -39,11 +39,11 @@ std::vector<Argument> ReverseSub(OpBuilder& b, const OpCall& c) {
   if (b.IsTensor(other)) return {b.Call("aten.sub.Tensor", {other, self}, {{"alpha", c["alpha"]}})};
   const DType own = b.dtype(self);
   if (own == DType::kFloat16 || own == DType::kBFloat16) {
-    // The number is rounded like the tensor's elements.
+    // The scalar is rounded to the tensor's dtype.
     return {
         b.Call("aten.sub.Tensor", {ScalarTensor(b, other, own), self}, {{"alpha", c["alpha"]}})};
   }
-  // Before the sign changes: an unsigned integer has none.
+  // Promote before negating: unsigned integers have no negative values.
   const DType dtype = Promote(b, {&self, &other});
   const Argument scaled = c["alpha"] == Argument(1) ? self : Mul(b, self, c["alpha"]);
   return {Cast(b, NumberMinus(b, other, scaled), dtype)};
@@ -60,7 +60,7 @@ std::vector<Argument> AddCombined(OpBuilder& b, const OpCall& c) {
   return {Cast(b, Add(b, self, term), dtype)};
 }
 
-// start + weight * (end - start), from the nearer end.
+// start + weight * (end - start), computed from the nearer end.
 std::vector<Argument> Lerp(OpBuilder& b, const OpCall& c) {
   Argument start = c["self"], end = c["end"], weight = c["weight"];
   const bool tensor = b.IsTensor(weight);
@@ -94,7 +94,7 @@ std::vector<Argument> RemainderOfNumber(OpBuilder& b, const OpCall& c) {
   return {AnyBinary(b, "remainder", c["self"], c["other"])};
 }
 
-// In double.
+// Computed in float64.
 std::vector<Argument> FloatPower(OpBuilder& b, const OpCall& c) {
   const Argument &base = c["self"], &exponent = c["exponent"];
   const auto wide = [&](const Argument& x) {
@@ -137,7 +137,7 @@ std::vector<Argument> Frac(OpBuilder& b, const OpCall& c) {
 std::vector<Argument> Sgn(OpBuilder& b, const OpCall& c) {
   const Argument& z = c["self"];
   if (IsComplex(b.dtype(z))) {
-    // z / |z|, and 0 of 0.
+    // z / |z|, and 0 for z = 0.
     const Argument size = Unary(b, "abs", z);
     return {Div(b, z, Where(b, Binary(b, "eq", size, 0), 1.0, size))};
   }
@@ -153,7 +153,7 @@ std::vector<Argument> RoundDecimals(OpBuilder& b, const OpCall& c) {
                         : Mul(b, Unary(b, "round", Div(b, x, scale)), scale);
   });
 }
-// The sign's bit: of -0 and of NaN too.
+// The sign bit, also of -0 and NaN.
 std::vector<Argument> SignBit(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
   if (b.dtype(x) == DType::kBool) return {b.Call("aten.full_like.default", {x, false})};
@@ -171,7 +171,7 @@ std::vector<Argument> Heaviside(OpBuilder& b, const OpCall& c) {
 
 // --- Special functions ---
 
-// x * log(y), 0 where x is 0, NaN where y is.
+// x * log(y); 0 where x is 0, NaN where y is NaN.
 template <bool kPlusOne>
 std::vector<Argument> XLogY(OpBuilder& b, const OpCall& c) {
   Argument x = c["self"], y = c["other"];
@@ -199,14 +199,14 @@ std::vector<Argument> Sinc(OpBuilder& b, const OpCall& c) {
   });
 }
 
-// The normal distribution's integral.
+// Cumulative distribution function of the normal distribution.
 std::vector<Argument> NormalIntegral(OpBuilder& b, const OpCall& c) {
   return ComputedFloat(b, c["self"], [&](const Argument& x) {
     return Mul(b, Add(b, Unary(b, "erf", Mul(b, x, std::numbers::sqrt2 / 2)), 1), 0.5);
   });
 }
 
-// log(e^x + e^y), or with 2.
+// log(e^x + e^y), or log2(2^x + 2^y).
 template <bool kTwo>
 std::vector<Argument> LogAddExp(OpBuilder& b, const OpCall& c) {
   Argument x = c["self"], y = c["other"];
@@ -222,9 +222,9 @@ std::vector<Argument> LogAddExp(OpBuilder& b, const OpCall& c) {
   return {Cast(b, Where(b, same, x, Add(b, larger, rest)), dtype)};
 }
 
-// --- Questions ---
+// --- Predicates ---
 
-// The largest finite number.
+// Largest finite number of the dtype.
 double Largest(DType dtype) {
   switch (dtype) {
     case DType::kFloat64:
@@ -242,7 +242,7 @@ std::vector<Argument> NanToNum(OpBuilder& b, const OpCall& c) {
   const DType dtype = b.dtype(x);
   if (IsIntegralTensor(b, x)) return {Clone(b, x)};
   if (IsComplex(dtype)) b.Unsupported("nan_to_num of complex numbers");
-  // A number beyond the largest becomes infinite.
+  // Scalars above the largest finite number become infinite.
   const auto number = [&](std::string_view name, double otherwise) {
     const double value = c.IsNone(name) ? otherwise : c.Double(name);
     if (!(std::abs(value) > Largest(dtype))) return ScalarTensor(b, value, dtype);
@@ -288,7 +288,7 @@ std::vector<Argument> IsClose(OpBuilder& b, const OpCall& c) {
     either(b.Call("aten.logical_and.default", {Unary(b, "isnan", x), Unary(b, "isnan", y)}));
   }
   if (rtol == 0 && atol == 0) return {close};
-  // Half precision rounds at each step.
+  // In half precision, each step rounds.
   const DType dtype = ResultFloat(PromotedDtype(b, x, y));
   const Argument p = Cast(b, x, dtype), q = Cast(b, y, dtype);
   const Argument allowed = Add(b, Unary(b, "abs", Mul(b, q, rtol)), atol);
@@ -299,9 +299,9 @@ std::vector<Argument> IsClose(OpBuilder& b, const OpCall& c) {
   return {close};
 }
 
-// --- Choices ---
+// --- Selection ---
 
-// where with numbers, which promote as numbers do.
+// where with scalars, which promote as scalars do.
 std::vector<Argument> WhereNumbers(OpBuilder& b, const OpCall& c) {
   Argument x = c["self"], y = c["other"];
   const bool x_tensor = b.IsTensor(x), y_tensor = b.IsTensor(y);
@@ -311,7 +311,7 @@ std::vector<Argument> WhereNumbers(OpBuilder& b, const OpCall& c) {
     y = ScalarTensor(b, y, dtype);
     return {b.Call("aten.where.self", {c["condition"], x, y})};
   }
-  // Half stays half: nothing is computed.
+  // Half precision stays: nothing is computed.
   x = x_tensor ? Cast(b, c["self"], dtype) : ScalarTensor(b, x, dtype);
   y = y_tensor ? Cast(b, c["other"], dtype) : ScalarTensor(b, y, dtype);
   return {b.Call("aten.where.self", {c["condition"], x, y})};
@@ -335,7 +335,7 @@ std::vector<Argument> Conj(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten._conj_physical.default", {x})};
 }
 
-// --- A number on the left ---
+// --- Scalar left operands ---
 
 std::vector<Argument> BitwiseOfNumber(OpBuilder& b, const OpCall& c, std::string_view name) {
   return {AnyBinary(b, name, c["self"], c["other"])};
@@ -358,7 +358,7 @@ std::vector<Argument> RightShift(OpBuilder& b, const OpCall& c) {
 
 // --- Fake quantization ---
 
-// round(x / scale) + zero_point, in float32 or float64: 0-dimensional scales do not widen half.
+// round(x / scale) + zero_point, in float32 or float64: 0-dimensional scales do not promote half.
 Argument Steps(OpBuilder& b, const Argument& x, const Argument& inverse,
                const OpArgument& zero_point) {
   const Argument wide = Cast(b, x, ComputeDtype(b.dtype(x)));
@@ -367,7 +367,7 @@ Argument Steps(OpBuilder& b, const Argument& x, const Argument& inverse,
 // (clamp(steps) - zero_point) * scale
 Argument FakeQuantized(OpBuilder& b, const OpCall& c, const Argument& x, const Argument& inverse,
                        const OpArgument& scale, const OpArgument& zero_point) {
-  // A step fits into float32, in which PyTorch goes on.
+  // The steps fit into float32, PyTorch's compute dtype from here on.
   const Argument steps = Cast(b, Steps(b, x, inverse, zero_point), DType::kFloat32);
   return Mul(b, Sub(b, Clamp(b, steps, c["quant_min"], c["quant_max"]), zero_point), scale);
 }
@@ -391,7 +391,7 @@ std::vector<Argument> FakeQuantizePerChannel(OpBuilder& b, const OpCall& c) {
   return {Cast(b, FakeQuantized(b, c, x, inverse, scale, zero_point), b.dtype(x))};
 }
 
-// With a mask of what was in range.
+// Also returns a mask of the elements in range.
 template <bool kPerChannel>
 std::vector<Argument> FakeQuantizeWithMask(OpBuilder& b, const OpCall& c) {
   std::vector<Argument> results =
@@ -414,7 +414,7 @@ std::vector<Argument> FakeQuantizeWithMask(OpBuilder& b, const OpCall& c) {
   return results;
 }
 
-// --- Of the special functions ---
+// --- More special functions ---
 
 // log((1 + erf(x / √2)) / 2)
 std::vector<Argument> LogNormalCdf(OpBuilder& b, const OpCall& c) {
@@ -427,7 +427,7 @@ std::vector<Argument> LogNormalCdf(OpBuilder& b, const OpCall& c) {
     return Where(b, Binary(b, "lt", x, -1.0), far, near);
   });
 }
-// The sum of lgamma(x - i / 2), and what does not depend on x.
+// Sum of lgamma(x - i / 2), plus a constant.
 std::vector<Argument> MultivariateLogGamma(OpBuilder& b, const OpCall& c) {
   const int64_t p = c.Int("p");
   if (p < 1 || p > 1024) b.Invalid("mvlgamma: expected 1 <= p <= 1024");

@@ -20,7 +20,7 @@ std::vector<Argument> MaxPool3d(OpBuilder& b, const OpCall& c) {
       b.Call("aten.max_pool3d_with_indices.default", {c.arguments().begin(), c.arguments().end()})};
 }
 
-// One output per channel is a mean.
+// A single output per channel is a mean.
 std::vector<Argument> AdaptiveAvgPool2d(OpBuilder& b, const OpCall& c) {
   const std::vector<SymInt> output = c.SymInts("output_size");
   if (output == std::vector<SymInt>{1, 1}) return {Mean(b, c["self"], {-1, -2}, true)};
@@ -61,7 +61,7 @@ std::vector<Argument> AdaptiveMaxPool1d(OpBuilder& b, const OpCall& c) {
   return {Squeeze(b, pooled[0], -2), Squeeze(b, pooled[1], -2)};
 }
 
-// Elements go to where they came from, zeros elsewhere.
+// Scatters elements to their original positions; zeros elsewhere.
 template <int kSpatial>
 std::vector<Argument> MaxUnpool(OpBuilder& b, const OpCall& c) {
   const Argument &x = c["self"], &indices = c["indices"];
@@ -83,8 +83,8 @@ std::vector<Argument> MaxUnpool(OpBuilder& b, const OpCall& c) {
   return {Reshape(b, placed, sizes)};
 }
 
-// Where the windows of a dimension begin: evenly, from a place that a number from 0 to 1 says (per
-// image and channel), and the last one at the end.
+// Window starts along a dimension: evenly spaced from an offset given by a sample in [0, 1] (per
+// image and channel); the last window ends at the border.
 Argument WindowStarts(OpBuilder& b, const Argument& sample, int64_t size, int64_t out,
                       int64_t kernel) {
   const DType dtype = b.dtype(sample);
@@ -101,7 +101,7 @@ Argument WindowStarts(OpBuilder& b, const Argument& sample, int64_t size, int64_
   return Cat(b, {even, last}, -1);
 }
 
-// The largest element of windows of one size, and its place in the image.
+// Maxima of fixed-size windows, and their positions in the image.
 template <int kSpatial>
 std::vector<Argument> FractionalMaxPool(OpBuilder& b, const OpCall& c) {
   const std::vector<int64_t> kernel = c.Ints("kernel_size"), out = c.Ints("output_size");
@@ -111,7 +111,7 @@ std::vector<Argument> FractionalMaxPool(OpBuilder& b, const OpCall& c) {
   if (!b.ok()) return {};
   Argument x = rank == kSpatial + 1 ? Unsqueeze(b, c["self"], 0) : c["self"];
   const std::vector<SymInt> sizes = b.sizes(x);
-  // Flat places in the image, of [batch, channels, out…, kernel…], dimension by dimension.
+  // Flat image positions [batch, channels, out…, kernel…], built dimension by dimension.
   Argument places = Full(b, std::vector<int64_t>(2 + 2 * kSpatial, 1), 0, DType::kInt64);
   int64_t count = 1;
   for (int d = 0; d < kSpatial && b.ok(); ++d) {
@@ -122,7 +122,7 @@ std::vector<Argument> FractionalMaxPool(OpBuilder& b, const OpCall& c) {
       b.Invalid("fractional_max_pool: the windows do not fit into the image");
     }
     if (!b.ok()) return {};
-    // In two dimensions the samples are of the last one first.
+    // In 2D, samples are stored with the last dimension first.
     const Argument sample = Select(b, c["random_samples"], 2, kSpatial == 2 ? 1 - d : d);
     std::vector<SymInt> start_shape = {sizes[0], sizes[1]}, offset_shape = {1, 1};
     for (int k = 0; k < kSpatial; ++k) start_shape.push_back(k == d ? out[d] : 1);

@@ -1,4 +1,4 @@
-// Random numbers of all distributions, from uniform and normal ones.
+// Random numbers of all distributions, derived from uniform and normal ones.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -15,7 +15,7 @@
 namespace belay::exir {
 namespace {
 
-// A tensor of this dtype and the sizes and layout of `like`.
+// Uniform numbers of this dtype with the sizes and layout of `like`.
 Argument Uniform(OpBuilder& b, const Argument& like, DType dtype) {
   return b.Call("aten.rand_like.default", {like}, {{"dtype", dtype}});
 }
@@ -23,8 +23,8 @@ Argument Normal(OpBuilder& b, const Argument& like) {
   return b.Call("aten.randn_like.default", {like});
 }
 
-// A row of an operator whose numbers are a function of uniform ones in [0, 1), which are doubles:
-// those of float32 are multiples of 2^-24, which logarithms and tangents make visible. The
+// Table row of an operator whose numbers are a function of uniform ones in [0, 1). These are
+// doubles: float32 numbers are multiples of 2^-24, which logarithms and tangents make visible. The
 // generator of an archive is always the default one.
 template <Argument (*kOf)(OpBuilder&, const OpCall&, const Argument&)>
 std::vector<Argument> OfUniform(OpBuilder& b, const OpCall& c) {
@@ -33,7 +33,7 @@ std::vector<Argument> OfUniform(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];
   return {Cast(b, kOf(b, c, Uniform(b, self, DType::kFloat64)), b.dtype(self))};
 }
-// log(1 - u), which is exact for small ones: of an exponential number, its negative.
+// log(1 - u), exact for small u. Its negative is exponentially distributed.
 Argument LogOfRest(OpBuilder& b, const Argument& uniform) {
   return Unary(b, "log1p", Unary(b, "neg", uniform));
 }
@@ -50,7 +50,7 @@ Argument CauchyOf(OpBuilder& b, const OpCall& c, const Argument& uniform) {
   const Argument angle = Mul(b, Sub(b, uniform, 0.5), std::numbers::pi);
   return Add(b, Mul(b, Unary(b, "tan", angle), c["sigma"]), c["median"]);
 }
-// How many tries the first success takes.
+// Number of trials up to the first success.
 Argument GeometricOf(OpBuilder& b, const OpCall& c, const Argument& uniform) {
   const double p = c.Double("p");
   if (!(p > 0 && p < 1)) b.Invalid(absl::StrCat("p: expected a number between 0 and 1, got ", p));
@@ -65,7 +65,7 @@ Argument UniformOf(OpBuilder& b, const OpCall& c, const Argument& uniform) {
   return Add(b, Mul(b, uniform, to - from), from);
 }
 
-// 1 with the probability that p says, a tensor or a number.
+// 1 with probability p, a tensor or a scalar.
 Argument Trial(OpBuilder& b, const Argument& like, const Argument& p) {
   const bool exact = b.IsTensor(p) && b.dtype(p) == DType::kFloat64;
   const Argument uniform = Uniform(b, like, exact ? DType::kFloat64 : DType::kFloat32);
@@ -77,7 +77,7 @@ std::vector<Argument> Bernoulli(OpBuilder& b, const OpCall& c) {
   return {Trial(b, c["self"], has_p ? c["p"] : c["self"])};
 }
 
-// mean + std * z.
+// mean + std * z
 Argument Normals(OpBuilder& b, const OpCall& c, const Argument& z) {
   if (!c.IsNone("generator")) b.Unsupported("a generator of the caller's");
   if (!b.IsTensor(c["std"]) && !(c.Double("std") >= 0)) {
@@ -91,7 +91,7 @@ std::vector<Argument> NormalLike(OpBuilder& b, const OpCall& c) {
 std::vector<Argument> LogNormal(OpBuilder& b, const OpCall& c) {
   return {Unary(b, "exp", Normals(b, c, Normal(b, c["self"])))};
 }
-// Of tensors that broadcast, in the dtype of the mean.
+// Normal numbers for broadcast mean and std, in the dtype of the mean.
 std::vector<Argument> NormalOf(OpBuilder& b, const OpCall& c) {
   const Argument& mean = c["mean"];
   const Argument& std = c["std"];
@@ -108,7 +108,7 @@ std::vector<Argument> NormalSized(OpBuilder& b, const OpCall& c) {
       b.Call("aten.randn.default", {c["size"]}, {{"dtype", c.DtypeOr("dtype", DType::kFloat32)}}))};
 }
 
-// --- Whole numbers ---
+// --- Integers ---
 
 Argument Integers(OpBuilder& b, const OpArgument& low, const OpArgument& high,
                   const OpArgument& size, DType dtype) {
@@ -123,8 +123,8 @@ std::vector<Argument> RandintLike(OpBuilder& b, const OpCall& c) {
   return {Integers(b, has_low ? c["low"] : Argument(0), c["high"], b.sizes(self),
                    c.DtypeOr("dtype", b.dtype(self)))};
 }
-// Behind the largest number of an integer dtype, or behind the last before which a floating point
-// one has all. Of int64 the largest is left out.
+// Exclusive upper bound: one past the largest integer of the dtype; for floating point, the end of
+// the range in which all integers are representable. For int64 the largest is excluded.
 int64_t EndOf(DType dtype) {
   switch (dtype) {
     case DType::kBool:
@@ -159,7 +159,7 @@ std::vector<Argument> Randoms(OpBuilder& b, const OpCall& c) {
   return {Integers(b, given("from", 0), given("to", EndOf(dtype)), b.sizes(self), dtype)};
 }
 
-// Places of weights, drawn with probabilities in their proportion.
+// Indices drawn with probabilities proportional to the weights.
 std::vector<Argument> Multinomial(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];
   const int64_t rank = b.rank(self);
@@ -182,7 +182,7 @@ std::vector<Argument> Multinomial(OpBuilder& b, const OpCall& c) {
         replaces ? "multinomial: expected a positive weight in each row"
                  : "multinomial: expected as many positive weights in each row as are drawn");
   if (!replaces) {
-    // The smallest of exponential numbers with the weights as rates.
+    // Take the smallest of exponential numbers with the weights as rates.
     const Argument exponential =
         Unary(b, "neg", LogOfRest(b, Uniform(b, weights, DType::kFloat64)));
     const Argument keys = Div(b, weights, exponential);
@@ -206,8 +206,8 @@ std::vector<Argument> Dropout(OpBuilder& b, const OpCall& c) {
   }
   return {c["input"]};
 }
-// Dropout of whole channels, and one that keeps mean and variance (Klambauer et al.,
-// "Self-normalizing neural networks", 2017: what is dropped becomes the value that SELU saturates at).
+// Dropout of whole channels, and alpha dropout, which keeps mean and variance (Klambauer et al.,
+// "Self-normalizing neural networks", 2017: dropped elements become SELU's saturation value).
 template <bool kChannels, bool kAlpha>
 std::vector<Argument> OtherDropout(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["input"];
@@ -232,8 +232,8 @@ std::vector<Argument> OtherDropout(OpBuilder& b, const OpCall& c) {
   return {Add(b, Mul(b, x, Mul(b, kept, scale)), shift)};
 }
 
-// rrelu: below 0 the slope is random in training, else in the middle. The noise, the slopes, comes
-// back from the second operator.
+// rrelu: negative elements have a random slope in training, otherwise the mean slope. The second
+// operator returns the noise, which is the slopes.
 std::vector<Argument> Slopes(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
   const double lower = c.Double("lower"), upper = c.Double("upper");

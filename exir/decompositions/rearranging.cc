@@ -1,4 +1,4 @@
-// Elements elsewhere, several times, or among others: copies.
+// Copies that move, repeat or insert elements.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,8 +14,8 @@
 namespace belay::exir {
 namespace {
 
-// Wrapped around in the last dimensions, the last one first; negative numbers cut instead, before
-// anything is wrapped.
+// Circular padding of the last dimensions, the last one first. Negative numbers crop, before any
+// wrapping.
 Argument Circular(OpBuilder& b, const Argument& x, const std::vector<SymInt>& pad) {
   Argument result = x;
   bool copied = false;
@@ -85,7 +85,7 @@ std::vector<Argument> PadEnum(OpBuilder& b, const OpCall& c) {
 }
 std::vector<Argument> PadCircular(OpBuilder& b, const OpCall& c) { return PadIn(b, c, "circular"); }
 
-// --- Several times ---
+// --- Repetition ---
 
 std::vector<Argument> RepeatInterleave(OpBuilder& b, const OpCall& c) {
   Argument x = c["self"];
@@ -107,7 +107,7 @@ std::vector<Argument> RepeatInterleave(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.view.default", {copy, result})};
 }
 
-// As often as a tensor says.
+// Repetition counts from a tensor.
 std::vector<Argument> RepeatInterleaveTensor(OpBuilder& b, const OpCall& c) {
   Argument x = c["self"], repeats = c["repeats"];
   if (c.IsNone("dim")) x = Reshape(b, x, {-1});
@@ -125,7 +125,7 @@ std::vector<Argument> Tile(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.repeat.default", {c["self"], times})};
 }
 
-// --- Turned ---
+// --- Flips and rotations ---
 
 template <int kDim>
 std::vector<Argument> FlipDim(OpBuilder& b, const OpCall& c) {
@@ -184,7 +184,7 @@ std::vector<Argument> Roll(OpBuilder& b, const OpCall& c) {
 
 // --- Matrices ---
 
-// column - row compared with a number, for matrices of these sizes.
+// Mask `(column - row) compare diagonal` for matrices of these sizes.
 Argument DiagonalMask(OpBuilder& b, std::string_view compare, const SymInt& rows,
                       const SymInt& columns, const OpArgument& diagonal) {
   const Argument distance = Sub(b, Arange(b, columns), Unsqueeze(b, Arange(b, rows), 1));
@@ -199,7 +199,7 @@ std::vector<Argument> Triangle(OpBuilder& b, const OpCall& c) {
   return {Where(b, mask, x, 0)};
 }
 
-// The last dimension on a diagonal of matrices in dimensions dim1 and dim2.
+// Places the last dimension on a diagonal of matrices in dimensions dim1 and dim2.
 Argument DiagonalEmbedded(OpBuilder& b, const Argument& x, int64_t offset, int64_t dim1,
                           int64_t dim2) {
   const int64_t rank = b.rank(x) + 1;
@@ -242,7 +242,7 @@ std::vector<Argument> Trace(OpBuilder& b, const OpCall& c) {
 
 // --- Images ---
 
-// [..., C r r, H, W] to [..., C, H r, W r].
+// [..., C r r, H, W]  ->  [..., C, H r, W r]
 std::vector<Argument> PixelShuffle(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
   const int64_t r = c.Int("upscale_factor"), rank = b.rank(x);
@@ -294,7 +294,7 @@ std::vector<Argument> ChannelShuffle(OpBuilder& b, const OpCall& c) {
   return {Reshape(b, Transpose(b, Reshape(b, x, parts), 1, 2), sizes)};
 }
 
-// [N, C, H, W] to [N, C kh kw, windows].
+// [N, C, H, W]  ->  [N, C kh kw, windows]
 std::vector<Argument> Im2Col(OpBuilder& b, const OpCall& c) {
   Argument x = c["self"];
   const std::vector<int64_t> kernel = c.Ints("kernel_size"), dilation = c.Ints("dilation"),
@@ -308,7 +308,7 @@ std::vector<Argument> Im2Col(OpBuilder& b, const OpCall& c) {
     if (kernel[d] < 1 || dilation[d] < 1 || stride[d] < 1 || padding[d] < 0) {
       b.Invalid("im2col: a size is not positive");
     }
-    constexpr int64_t kMost = int64_t{1} << 31;  // so that products fit
+    constexpr int64_t kMost = int64_t{1} << 31;  // avoids overflow of products
     if (kernel[d] >= kMost || dilation[d] >= kMost || stride[d] >= kMost || padding[d] >= kMost) {
       b.Invalid("im2col: a size is too large");
     }
@@ -320,7 +320,7 @@ std::vector<Argument> Im2Col(OpBuilder& b, const OpCall& c) {
     x = b.Call("aten.constant_pad_nd.default", {x, pad, 0});
   }
   SymInt windows = 1;
-  // [kernel, window]: where each window's element is.
+  // [kernel, window]: position of each window element.
   const auto index = [&](int d) {
     const SymInt reach = SymInt(dilation[d]) * SymInt(kernel[d] - 1) + SymInt(1);
     const SymInt count = FloorDiv(b.size(x, 2 + d) - reach, SymInt(stride[d])) + SymInt(1);

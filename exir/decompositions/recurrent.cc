@@ -1,4 +1,4 @@
-// Recurrent layers: a few steps are written out, many are a loop.
+// Recurrent layers: short sequences are unrolled, long ones become a loop.
 
 #include <algorithm>
 #include <array>
@@ -13,13 +13,13 @@
 namespace belay::exir {
 namespace {
 
-// One direction of one layer: its weights.
+// Weights of one direction of one layer.
 struct Layer {
   Argument input_weight, hidden_weight, input_bias, hidden_bias;  // biases may be None
-  Argument projection = {};  // of the hidden state, which then is shorter than the cell's; or None
-  bool transposed = false;   // what steps multiply by: hidden_weight and projection
+  Argument projection = {};  // of the hidden state, to a smaller size than the cell's; or None
+  bool transposed = false;   // hidden_weight and projection are pre-transposed
 
-  // What steps need.
+  // Weights used in each step.
   std::array<Argument*, 3> OfSteps() { return {&hidden_weight, &hidden_bias, &projection}; }
 };
 
@@ -33,7 +33,7 @@ Argument HiddenGates(OpBuilder& b, const Layer& layer, const Argument& hidden) {
   return Gates(b, hidden, layer.hidden_weight, layer.hidden_bias, layer.transposed);
 }
 
-// What a step gives: its output is state[0].
+// Computes the next state; the output is state[0].
 using Step = std::vector<Argument> (*)(OpBuilder&, const Layer&, const Argument& projected,
                                        const std::vector<Argument>& state);
 
@@ -75,7 +75,7 @@ std::vector<Argument> RnnStep(OpBuilder& b, const Layer& layer, const Argument& 
   return {Unary(b, kRelu ? "relu" : "tanh", sum)};
 }
 
-// A layer and direction over a sequence: the outputs of all steps, and the state after the last.
+// Results of one layer and direction: the outputs of all steps, and the final state.
 struct Sequence {
   Argument outputs;
   std::vector<Argument> state;
@@ -92,7 +92,7 @@ Sequence Unrolled(OpBuilder& b, const Layer& layer, Step step, const Argument& p
   return {Cat(b, outputs, 0), std::move(state)};
 }
 
-// The same as a scan over the rows of `projected`.
+// Same, as a scan over the rows of `projected`.
 Sequence Looped(OpBuilder& b, Layer layer, Step step, Argument projected,
                 const std::vector<Argument>& state, bool backwards, const std::string& name) {
   const auto flipped = [&](const Argument& x) {
@@ -101,7 +101,7 @@ Sequence Looped(OpBuilder& b, Layer layer, Step step, Argument projected,
   const auto type = [&](const Argument& x) {
     return TensorMeta::Contiguous(b.dtype(x), b.sizes(x));
   };
-  // Once, not in each step.
+  // Transpose once, outside the loop.
   for (Argument* weight : {&layer.hidden_weight, &layer.projection}) {
     if (!weight->is_none()) *weight = Transpose(b, *weight, 0, 1);
   }
@@ -141,12 +141,12 @@ Sequence Looped(OpBuilder& b, Layer layer, Step step, Argument projected,
   return {outputs, std::move(results)};
 }
 
-// More steps than this, in all layers and directions together, are a loop: written out, each is a
-// dozen nodes.
+// Maximum of unrolled steps over all layers and directions, each about a dozen nodes. Above it,
+// emits a loop.
 constexpr int64_t kMostWrittenOut = 1024;
 
-// All layers and directions over a sequence. `states` are one tensor [layers * directions, batch,
-// hidden] per kind of state (h; for LSTM h and c). Gives the output and the final states.
+// Runs all layers and directions over a sequence; returns the output and the final states. `states`
+// has one tensor [layers * directions, batch, hidden] per kind of state (h; for LSTM h and c).
 std::vector<Argument> Recurrence(OpBuilder& b, const OpCall& c, std::vector<Argument> states,
                                  Step step) {
   const std::vector<Argument> weights = c.List("params");
@@ -155,7 +155,7 @@ std::vector<Argument> Recurrence(OpBuilder& b, const OpCall& c, std::vector<Argu
   const int64_t layers = c.Int("num_layers"), directions = two_ways ? 2 : 1;
   if (!b.ok()) return {};
   const double dropout = c.Bool("train") ? c.Double("dropout") : 0;
-  // An LSTM whose states differ in size projects the hidden one.
+  // If the state sizes of an LSTM differ, it projects the hidden state.
   const bool projects =
       states.size() == 2 && b.size(states[0], -1) != b.size(states[1], -1) && b.ok();
   const int64_t per_layer = (biases ? 4 : 2) + (projects ? 1 : 0);
@@ -181,7 +181,7 @@ std::vector<Argument> Recurrence(OpBuilder& b, const OpCall& c, std::vector<Argu
       const Argument* w = &weights[index * per_layer];
       const Layer parameters{w[0], w[1], biases ? w[2] : Argument(), biases ? w[3] : Argument(),
                              projects ? w[per_layer - 1] : Argument()};
-      // All steps' inputs at once.
+      // Project the inputs of all steps at once.
       const Argument projected = Gates(b, input, parameters.input_weight, parameters.input_bias);
       std::vector<Argument> state;
       for (const Argument& all : states) state.push_back(Select(b, all, 0, index));
@@ -216,7 +216,7 @@ std::vector<Argument> Rnn(OpBuilder& b, const OpCall& c) {
   return Recurrence(b, c, {c["hx"]}, RnnStep<kRelu>);
 }
 
-// One step. `states` as above, without the dimension of layers.
+// A single step. `states` as above, without the layer dimension.
 std::vector<Argument> Cell(OpBuilder& b, const OpCall& c, const std::vector<Argument>& states,
                            Step step) {
   const Layer layer{c["w_ih"], c["w_hh"], c["b_ih"], c["b_hh"]};

@@ -1,4 +1,4 @@
-// Folds over dimensions.
+// Reductions over dimensions.
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 bool Has(const OpCall& c, std::string_view name) {
   return c.op()->schema()->ArgumentIndex(name).has_value();
 }
-// Counted from the start; all of them for None and for an empty list.
+// Nonnegative reduction dimensions; all for None and for an empty list.
 std::vector<int64_t> Dims(OpBuilder& b, const OpCall& c, const Argument& x) {
   std::vector<int64_t> dims;
   if (Has(c, "dim") && !c.IsNone("dim")) {
@@ -30,7 +30,7 @@ std::vector<int64_t> Dims(OpBuilder& b, const OpCall& c, const Argument& x) {
   for (int64_t& dim : dims) dim = b.WrapDim(dim, b.rank(x));
   return dims;
 }
-// A result of an operator with several; None after an error.
+// One result of an operator with several; None after an error.
 Argument Result(const std::vector<Argument>& results, size_t index) {
   return index < results.size() ? results[index] : Argument();
 }
@@ -40,7 +40,7 @@ std::vector<Argument> SumDefault(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.sum.dim_IntList", {c["self"], all}, {{"dtype", c["dtype"]}})};
 }
 
-// Everything holds when nothing does not.
+// all(x) = not any(not x)
 std::vector<Argument> All(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
   const Argument fails = Unary(b, "logical_not", x);
@@ -78,7 +78,7 @@ std::vector<Argument> NanMean(OpBuilder& b, const OpCall& c) {
   return {Div(b, NanSum(b, c)[0], count)};
 }
 
-// max + log(sum(exp(x - max))), where an infinite maximum counts as 0.
+// max + log(sum(exp(x - max))), with an infinite maximum replaced by 0.
 std::vector<Argument> LogSumExp(OpBuilder& b, const OpCall& c) {
   return ComputedFloat(b, c["self"], [&](const Argument& x) {
     const std::vector<int64_t> dims = Dims(b, c, x);
@@ -97,7 +97,7 @@ std::vector<Argument> LogSumExp(OpBuilder& b, const OpCall& c) {
 
 // --- Variance ---
 
-// The correction that `unbiased` or `correction` says; the default is 1.
+// Correction from `unbiased` or `correction`; the default is 1.
 Argument Correction(const OpCall& c) {
   if (Has(c, "unbiased")) return c.Bool("unbiased") ? 1 : 0;
   return c.Or("correction", 1);
@@ -139,7 +139,7 @@ Argument Covariance(OpBuilder& b, const Argument& self, const OpArgument& correc
       IsComplex(b.dtype(x)) ? b.Call("aten._conj_physical.default", {centered}) : centered;
   const Argument products = b.Call("aten.mm.default", {centered, Transpose(b, conjugate, 0, 1)});
   const Argument result = Div(b, products, static_cast<double>(std::max<int64_t>(degrees, 0)));
-  // Of one variable the result is a number.
+  // A single variable gives a 0-dimensional result.
   const bool many = b.rank(self) == 2 && b.size(self, 0).AsInt() != 1;
   return many ? result : Reshape(b, result, std::vector<int64_t>());
 }
@@ -159,7 +159,7 @@ std::vector<Argument> Corrcoef(OpBuilder& b, const OpCall& c) {
   return {Unary(b, "view_as_complex", parts)};
 }
 
-// --- Order ---
+// --- Order statistics ---
 
 std::vector<Argument> ArgSort(OpBuilder& b, const OpCall& c) {
   if (!Has(c, "stable")) {
@@ -171,7 +171,7 @@ std::vector<Argument> ArgSort(OpBuilder& b, const OpCall& c) {
 std::vector<Argument> MSort(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.sort.default", {c["self"], 0})};
 }
-// NaN, when there are no elements for certain.
+// Returns NaN if the tensor is statically empty.
 std::optional<Argument> MedianOfNothing(OpBuilder& b, const Argument& x) {
   if (!IsFloatingPoint(b.dtype(x)) || b.meta(x).NumElements() != SymInt(0)) return std::nullopt;
   return ScalarTensor(b, std::numeric_limits<double>::quiet_NaN(), b.dtype(x));
@@ -181,7 +181,7 @@ std::vector<Argument> Median(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.median.dim", {Reshape(b, c["self"], {-1}), 0})};
 }
 
-// Between the two sorted elements nearest to q (n - 1).
+// Interpolates between the two sorted elements nearest to q (n - 1).
 template <bool kIgnoreNan>
 std::vector<Argument> Quantile(OpBuilder& b, const OpCall& c) {
   Argument x = c["self"];
@@ -199,7 +199,7 @@ std::vector<Argument> Quantile(OpBuilder& b, const OpCall& c) {
   const int64_t dim = all ? 0 : b.WrapDim(c.Int("dim"), rank);
   if (all || rank == 0) x = Reshape(b, x, {-1});
   if (!b.ok()) return {};
-  // The dimension goes last.
+  // Move the dimension to the end.
   x = Transpose(b, x, all ? 0 : dim, -1);
   const SymInt count = b.size(x, -1);
   Argument q = b.IsTensor(c["q"]) ? c["q"] : ScalarTensor(b, c["q"], dtype);
@@ -231,16 +231,16 @@ std::vector<Argument> Quantile(OpBuilder& b, const OpCall& c) {
         mode == "linear" ? Sub(b, place, below) : Mul(b, Sub(b, above, below), 0.5);
     result = b.Call("aten.lerp.Tensor", {result, at(above), weight});
   }
-  // NaN comes last in the order, and makes the result NaN.
+  // NaN sorts last, and makes the result NaN.
   if (!kIgnoreNan) {
     const Argument nan = b.Call("aten.any.dim", {Unary(b, "isnan", x), -1, true});
     result = Where(b, nan, std::numeric_limits<double>::quiet_NaN(), result);
   }
-  // [others…, q] becomes [q, others…].
+  // [others…, q]  ->  [q, others…]
   if (keep) {
     std::vector<SymInt> sizes(std::max<int64_t>(rank, 0), SymInt(1));
     if (!all && rank > 0) {
-      // q stands at rank - 1 and x's last dimension at `dim`.
+      // q is dimension rank - 1, and the last dimension of x is dimension `dim`.
       std::vector<int64_t> order = {rank - 1};
       for (int64_t d = 0; d < rank; ++d) {
         order.push_back(d == dim ? rank : d == rank - 1 ? dim : d);
@@ -252,13 +252,13 @@ std::vector<Argument> Quantile(OpBuilder& b, const OpCall& c) {
     }
   } else {
     const int64_t last = b.rank(result) - 1;
-    // The dimension that was exchanged with the last one is among the others: back to the order.
+    // Undo the exchange of the dimension with the last one.
     std::vector<int64_t> order = {last};
     for (int64_t d = 0; d < last; ++d) {
       if (d != dim) order.push_back(d);
     }
     if (!all && dim < last) {
-      // x's last dimension stands at `dim`, and comes last.
+      // The last dimension of x is dimension `dim`, and becomes the last one.
       order.push_back(dim);
     }
     result = Permute(b, result, order);
@@ -266,7 +266,7 @@ std::vector<Argument> Quantile(OpBuilder& b, const OpCall& c) {
   return {q_rank == 0 ? Squeeze(b, result, 0) : result};
 }
 
-// The lower of the two middle elements that are numbers; NaN of none.
+// The lower of the two middle elements that are not NaN; NaN if there are none.
 std::vector<Argument> NanMedianAlong(OpBuilder& b, const Argument& self, int64_t dim_argument,
                                      bool keep) {
   if (!IsFloatingPoint(b.dtype(self))) {
@@ -301,7 +301,7 @@ std::vector<Argument> NanMedian(OpBuilder& b, const OpCall& c) {
   return {results[0]};
 }
 
-// The smallest of the most frequent elements, and where its last one stood.
+// The smallest of the most frequent elements, and the position of its last occurrence.
 std::vector<Argument> Mode(OpBuilder& b, const OpCall& c) {
   const bool scalar = b.rank(c["self"]) == 0;
   const Argument x = scalar ? Unsqueeze(b, c["self"], 0) : c["self"];
@@ -327,7 +327,7 @@ std::vector<Argument> Mode(OpBuilder& b, const OpCall& c) {
 
 // --- Counts ---
 
-// How many elements lie in each of `bins` equal intervals; the last holds its end.
+// Counts the elements in each of `bins` equal intervals; the last one includes its end.
 std::vector<Argument> Histogram(OpBuilder& b, const OpCall& c) {
   const int64_t bins = c.Int("bins");
   const double low = c.Double("min"), high = c.Double("max");
@@ -346,12 +346,12 @@ std::vector<Argument> Histogram(OpBuilder& b, const OpCall& c) {
   if (low == high) {
     from = b.Call("aten.amin.default", {x, all});
     to = b.Call("aten.amax.default", {x, all});
-    // One value stands in the middle of a range around it.
+    // If all values are equal, use a range around this value.
     const Argument same = b.Call("aten.eq.Tensor", {from, to});
     from = Where(b, same, Sub(b, from, 1), from);
     to = Where(b, same, Add(b, to, 1), to);
   }
-  // Each step rounds to the elements' dtype, as PyTorch's do.
+  // Each step rounds to the elements' dtype, as in PyTorch.
   const Argument scaled = Mul(b, Sub(b, x, from), ScalarTensor(b, bins, dtype));
   const Argument place = Cast(b, Div(b, scaled, Sub(b, to, from)), DType::kInt64);
   const Argument inside = b.Call("aten.logical_and.default", {b.Call("aten.ge.Tensor", {x, from}),
@@ -361,7 +361,7 @@ std::vector<Argument> Histogram(OpBuilder& b, const OpCall& c) {
                                             Cast(b, inside, dtype), true})};
 }
 
-// --- Differences and areas ---
+// --- Differences and integrals ---
 
 std::vector<Argument> Diff(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];
@@ -386,14 +386,14 @@ std::vector<Argument> Diff(OpBuilder& b, const OpCall& c) {
   return {x};
 }
 
-// The areas of the strips between neighbors.
+// Integrates by the trapezoidal rule.
 template <bool kCumulative>
 std::vector<Argument> Trapezoid(OpBuilder& b, const OpCall& c) {
   const Argument& y = c["y"];
   const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(y));
   if (!b.ok()) return {};
   if (!kCumulative && !Has(c, "x") && b.rank(y) > 0 && b.Range(b.size(y, dim)).min > 0) {
-    // Of even strips: everything but half of the ends.
+    // Uniform spacing: the sum without half of the ends.
     const Argument ends = Add(b, Select(b, y, dim, 0), Select(b, y, dim, -1));
     return {Mul(b, Sub(b, Sum(b, y, {dim}), Mul(b, ends, 0.5)), c["dx"])};
   }
@@ -401,7 +401,7 @@ std::vector<Argument> Trapezoid(OpBuilder& b, const OpCall& c) {
   const auto earlier = [&](const Argument& v, int64_t d) {
     return Slice(b, v, d, 0, b.size(v, d) - SymInt(1));
   };
-  // Halved at the end: integers stay integers, as narrow as they are, until then.
+  // Divide by 2 at the end: until then, integers keep their dtype.
   Argument strips = Add(b, later(y, dim), earlier(y, dim));
   if (Has(c, "x")) {
     Argument x = c["x"];
@@ -420,7 +420,7 @@ std::vector<Argument> Trapezoid(OpBuilder& b, const OpCall& c) {
               2.0)};
 }
 
-// The opposite of expanding to self's sizes.
+// Inverse of expanding to self's sizes.
 std::vector<Argument> SumToSize(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];
   const std::vector<SymInt> sizes = b.sizes(self), wanted = c.SymInts("size");

@@ -1,4 +1,4 @@
-// Resampling of images and sequences.
+// Resamples images and sequences.
 
 #include <algorithm>
 #include <cmath>
@@ -11,10 +11,10 @@
 namespace belay::exir {
 namespace {
 
-// What is resampled to what: one entry per spatial dimension.
+// Output sizes and scales, one per spatial dimension.
 struct Target {
   std::vector<SymInt> sizes;
-  std::vector<Argument> scales;  // as the overloads with a scale per dimension take them
+  std::vector<Argument> scales;  // in the form of the overloads with a scale per dimension
 };
 
 std::optional<double> Number(const Argument& argument) {
@@ -25,7 +25,7 @@ std::optional<double> Number(const Argument& argument) {
 
 const Argument& InputOf(const OpCall& c) { return c.arguments()[0]; }
 
-// Of the overloads with a list of sizes or a list of factors.
+// Target of the overloads with a list of sizes or a list of factors.
 Target FromLists(OpBuilder& b, const OpCall& c, int64_t spatial) {
   Target target;
   const Argument& input = InputOf(c);
@@ -57,7 +57,7 @@ Target FromLists(OpBuilder& b, const OpCall& c, int64_t spatial) {
   return target;
 }
 
-// Of one size per dimension, with scales under their own names.
+// Target of the overloads with a size list and separate scale arguments.
 Target FromSizes(const OpCall& c, int spatial) {
   Target target;
   target.sizes = c.SymInts("output_size");
@@ -71,8 +71,8 @@ Target FromSizes(const OpCall& c, int spatial) {
   return target;
 }
 
-// With as many sizes and scales as spatial dimensions, which the input has behind two others; fails
-// otherwise.
+// Target with one size and scale per spatial dimension. Fails unless the input has batch, channels
+// and these dimensions.
 template <int kSpatial, bool kLists>
 Target TargetOf(OpBuilder& b, const OpCall& c) {
   if (b.rank(InputOf(c)) != kSpatial + 2) b.Invalid("expected a batch of channels of images");
@@ -89,16 +89,16 @@ Target TargetOf(OpBuilder& b, const OpCall& c) {
   return target;
 }
 
-// --- Nearest and linear: along one or two dimensions they are what kernels do ---
+// --- Nearest and linear: kernels support one and two dimensions ---
 
-// `resize` takes an image, its new size and the factors.
+// `resize(image, size, factors)` resizes an image.
 template <class Fn>
 Argument OneDimension(OpBuilder& b, const Argument& x, const Target& target, Fn resize) {
   return Squeeze(
       b, resize(Unsqueeze(b, x, 2), {SymInt(1), target.sizes[0]}, {Argument(), target.scales[0]}),
       2);
 }
-// First height and width, then depth.
+// Resizes height and width, then depth.
 template <class Fn>
 Argument ThreeDimensions(OpBuilder& b, const Argument& x, const Target& target, Fn resize) {
   const std::vector<SymInt> in = b.sizes(x);
@@ -146,10 +146,10 @@ std::vector<Argument> AntiAliased(OpBuilder& b, const OpCall& c) {
                             target.scales[1]})};
 }
 
-// --- By indices along each dimension ---
+// --- By index along each dimension ---
 
-// in / out in float32 or float64, or what the caller says: a number, or a tensor without dimensions
-// where only the run tells.
+// in / out in float32 or float64, or the caller's scale: a scalar, or a 0-dimensional tensor for a
+// run-time value.
 Argument Ratio(OpBuilder& b, const SymInt& in, const SymInt& out, const Argument& scale,
                DType dtype) {
   const std::optional<double> factor = Number(scale);
@@ -177,7 +177,7 @@ std::vector<Argument> NearestExact(OpBuilder& b, const OpCall& c) {
   Argument x = InputOf(c);
   for (int64_t d = 0; d < kSpatial && b.ok(); ++d) {
     const SymInt& out = target.sizes[static_cast<size_t>(d)];
-    // PyTorch looks places up in float32, of float64 images too.
+    // PyTorch computes positions in float32, also for float64 images.
     const Argument ratio =
         Ratio(b, b.size(x, d + 2), out, target.scales[static_cast<size_t>(d)], DType::kFloat32);
     const Argument middle = Add(b, Cast(b, Arange(b, out), DType::kFloat32), 0.5);
@@ -186,7 +186,7 @@ std::vector<Argument> NearestExact(OpBuilder& b, const OpCall& c) {
   return {x};
 }
 
-// The weights of the four neighbors of a place that is `t` behind the second.
+// Weights of the four neighbors of a position with fraction `t` after the second neighbor.
 std::vector<Argument> CubicWeights(OpBuilder& b, const Argument& t) {
   constexpr double kA = -0.75;
   const auto near = [&](const Argument& x) {
@@ -202,7 +202,8 @@ std::vector<Argument> CubicWeights(OpBuilder& b, const Argument& t) {
   return {far(Add(b, t, 1.0)), near(t), near(rest), far(Add(b, rest, 1.0))};
 }
 
-// How far apart the output's places lie in the input, as Ratio. nullopt after an error.
+// Distance of neighboring output positions in the input; Ratio without `corners`. nullopt after an
+// error.
 std::optional<Argument> StepOf(OpBuilder& b, const SymInt& in, const SymInt& out, bool corners,
                                const Argument& scale, DType dtype) {
   if (!corners) return Ratio(b, in, out, scale, dtype);
@@ -214,8 +215,8 @@ std::optional<Argument> StepOf(OpBuilder& b, const SymInt& in, const SymInt& out
   return Argument(steps > 0 ? (static_cast<double>(*in.AsInt()) - 1) / steps : 0.0);
 }
 
-// How many bits behind the point PyTorch gives the weights of bytes, so that the largest fits into
-// 16 bits: one bit less where a place meets an element, whose weight then is 1.
+// Fixed-point bits of PyTorch's weights for bytes, so that the largest weight fits into 16 bits.
+// One bit less if a position coincides with an element, whose weight is then 1.
 int BitsOfWeights(const SymInt& out, bool corners, const Argument& step) {
   constexpr int64_t kMost = int64_t{1} << 20;
   const std::optional<double> distance = Number(step);
@@ -229,8 +230,8 @@ int BitsOfWeights(const SymInt& out, bool corners, const Argument& step) {
   return 15;
 }
 
-// Along the width, then along the height. Bytes, which PyTorch computes with integers, are rounded
-// after each.
+// Resizes the width, then the height. Bytes, which PyTorch computes with integers, are rounded
+// after each pass.
 template <bool kLists>
 std::vector<Argument> Bicubic(OpBuilder& b, const OpCall& c) {
   const Target target = TargetOf<2, kLists>(b, c);
@@ -273,7 +274,8 @@ std::vector<Argument> Bicubic(OpBuilder& b, const OpCall& c) {
 
 // --- Grids ---
 
-// Coordinates of the middles of `size` cells of [-1, 1], or of its ends and what lies between.
+// `size` coordinates in [-1, 1]: the cell centers or, with `corners`, evenly spaced including the
+// ends.
 Argument Coordinates(OpBuilder& b, const SymInt& size, bool corners, DType dtype) {
   const std::optional<int64_t> count = size.AsInt();
   if (!count.has_value()) {
@@ -299,7 +301,7 @@ std::vector<Argument> AffineGrid(OpBuilder& b, const OpCall& c) {
     std::vector<SymInt> wide = places;
     wide.push_back(SymInt(1));
     std::vector<Argument> columns;
-    // x comes first: the last dimension.
+    // x is first: the last dimension.
     for (int64_t d = spatial; d-- > 0 && b.ok();) {
       std::vector<SymInt> sizes(static_cast<size_t>(spatial) + 1, SymInt(1));
       sizes[static_cast<size_t>(d)] = places[static_cast<size_t>(d)];

@@ -67,14 +67,14 @@ std::vector<Argument> MatrixTranspose(OpBuilder& b, const OpCall& c) {
   return {b.rank(x) < 2 ? x : Transpose(b, x, 0, 1)};
 }
 
-// The sizes of x with those of `dim` replaced.
+// Replaces dimension `dim` of x by several sizes.
 std::vector<Argument> Unflatten(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
   std::vector<SymInt> sizes = b.sizes(x), inner = c.SymInts("sizes");
   if (sizes.empty()) b.Invalid("unflatten: the input has no dimensions");
   const int64_t dim = b.WrapDim(c.Int("dim"), sizes.size());
   if (!b.ok()) return {};
-  // At most one of the sizes is left to be found.
+  // At most one size is -1 and gets inferred.
   SymInt known = 1;
   int64_t open = -1;
   for (size_t i = 0; i < inner.size(); ++i) {
@@ -112,7 +112,7 @@ std::vector<Argument> ViewAsSizes(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.view.default", {c["self"], c["size"]})};
 }
 
-// Matrices transposed; conjugated too where the name says so.
+// Transposes matrices; also conjugates if kConjugate.
 template <bool kConjugate>
 std::vector<Argument> LastTransposed(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
@@ -129,7 +129,7 @@ std::vector<Argument> LinalgDiagonal(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.diagonal.default", {c["A"], c["offset"], c["dim1"], c["dim2"]})};
 }
 
-// Dimensions whose size is known to be 1 go.
+// Removes dimensions of static size 1.
 std::vector<Argument> SqueezeAll(OpBuilder& b, const OpCall& c) {
   const std::vector<SymInt> sizes = b.sizes(c["self"]);
   std::vector<int64_t> ones;
@@ -157,7 +157,7 @@ std::vector<Argument> Narrow(OpBuilder& b, const OpCall& c) {
   return {Slice(b, x, dim, start, end)};
 }
 
-// --- At least some dimensions ---
+// --- Minimum rank ---
 
 Argument AtLeast(OpBuilder& b, const Argument& x, int64_t count) {
   const int64_t rank = b.rank(x);
@@ -184,7 +184,7 @@ std::vector<Argument> BroadcastTensors(OpBuilder& b, const OpCall& c) {
   return {Argument(results)};
 }
 
-// --- Pieces along a dimension, views all of them ---
+// --- Splits along a dimension, all of them views ---
 
 constexpr int64_t kMostPieces = 1 << 20;
 
@@ -216,7 +216,7 @@ std::vector<Argument> Split(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.split_with_sizes.default", {x, sizes, dim})};
 }
 
-// As even as rounding up makes them, so that there may be fewer.
+// Chunks of equal size, rounded up, so that there may be fewer chunks.
 std::vector<Argument> Chunk(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
   const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x)), chunks = c.Int("chunks");
@@ -225,8 +225,8 @@ std::vector<Argument> Chunk(OpBuilder& b, const OpCall& c) {
   const std::optional<int64_t> length = size.AsInt();
   if (!b.ok()) return {};
   if (!length.has_value()) {
-    // There are as many as were asked for, or the program would have another number of results; a
-    // size of which fewer come is an error when it comes.
+    // The program has a fixed number of results, so the number of chunks is as requested. A size
+    // that gives fewer chunks is a run-time error.
     const SymInt each = FloorDiv(size + SymInt(chunks - 1), SymInt(chunks));
     std::vector<SymInt> sizes(static_cast<size_t>(chunks), each);
     sizes.back() = size - each * SymInt(chunks - 1);
@@ -239,7 +239,7 @@ std::vector<Argument> Chunk(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.split_with_sizes.default", {x, sizes, dim})};
 }
 
-// At positions, as slices.
+// Splits at positions, as slices.
 Argument SplitAt(OpBuilder& b, const Argument& x, int64_t dim, const std::vector<SymInt>& indices) {
   Argument::List parts;
   SymInt start = 0;
@@ -250,7 +250,7 @@ Argument SplitAt(OpBuilder& b, const Argument& x, int64_t dim, const std::vector
   parts.push_back(Slice(b, x, dim, start, b.size(x, dim)));
   return Argument(parts);
 }
-// As many pieces as asked for, the first ones longer by one; all the same when `even`.
+// Splits into `sections` pieces, the first ones longer by one; all equal if `even`.
 Argument SplitInto(OpBuilder& b, const Argument& x, int64_t dim, int64_t sections, bool even) {
   if (sections < 1 || sections > kMostPieces) b.Invalid("split: the number of sections");
   const SymInt size = b.size(x, dim);
@@ -277,7 +277,7 @@ std::vector<Argument> TensorSplit(OpBuilder& b, const OpCall& c) {
   }
   return {SplitInto(b, x, dim, c.Int("sections"), false)};
 }
-// hsplit, vsplit, dsplit: along the dimension that they mean.
+// hsplit, vsplit, dsplit: split along their dimension.
 template <int kDim>
 std::vector<Argument> SplitDim(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];

@@ -1,5 +1,4 @@
-// Special functions: orthogonal polynomials of a degree that is a number, by their recurrences, and
-// other names.
+// Special functions: orthogonal polynomials of constant degree by their recurrences, and synonyms.
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -29,10 +28,10 @@ constexpr Recurrence kLaguerre = {
 constexpr Recurrence kLegendre = {
     1, 0, [](double k) { return std::array{(2 * k + 1) / (k + 1), 0.0, k / (k + 1)}; }};
 
-// Of x, or of 2 x - 1. A negative degree gives 0.
+// Evaluates at x, or at 2 x - 1 if kShifted. A negative degree gives 0.
 template <const Recurrence& kRule, bool kShifted = false>
 std::vector<Argument> Polynomial(OpBuilder& b, const OpCall& c) {
-  constexpr int64_t kMost = 256;  // each degree becomes nodes
+  constexpr int64_t kMost = 256;  // each degree emits nodes
   const double given = c.Double("n");
   if (!b.ok()) return {};
   if (!(given < kMost)) {

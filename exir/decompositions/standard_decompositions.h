@@ -1,4 +1,4 @@
-// Belay's decompositions.
+// Belay's standard decompositions.
 #ifndef BELAY_EXIR_DECOMPOSITIONS_STANDARD_DECOMPOSITIONS_H_
 #define BELAY_EXIR_DECOMPOSITIONS_STANDARD_DECOMPOSITIONS_H_
 
@@ -6,7 +6,7 @@
 
 namespace belay::exir {
 
-// All families. The same table at every call.
+// Returns the table of all families; every call returns the same object.
 const DecompositionTable& StandardDecompositions();
 
 }  // namespace belay::exir

@@ -20,8 +20,7 @@ uint64_t AlignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-// The least alignment that segments may have and that suits both; nullopt when it is above
-// kMaxAlignment.
+// Smallest valid segment alignment that satisfies both; nullopt above kMaxAlignment.
 std::optional<uint64_t> SegmentAlignment(uint64_t a, uint64_t b) {
   if (a > kMaxAlignment || b > kMaxAlignment) return std::nullopt;
   const uint64_t wanted = std::lcm(a, b);
@@ -78,7 +77,7 @@ absl::Status ConstantPool::AddNamedData(absl::Span<const NamedDataOutput* const>
   struct Buffer {
     Storage storage;
     uint64_t alignment = 1;
-    std::string sha256;  // where it is known
+    std::string sha256;  // if known
     std::optional<uint32_t> segment = std::nullopt;
   };
   absl::flat_hash_map<Id, size_t> index;

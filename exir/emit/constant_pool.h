@@ -1,4 +1,4 @@
-// Bytes that go into segments, each content once.
+// Deduplicated bytes of a program's segments.
 #ifndef BELAY_EXIR_EMIT_CONSTANT_POOL_H_
 #define BELAY_EXIR_EMIT_CONSTANT_POOL_H_
 
@@ -18,39 +18,41 @@
 
 namespace belay::exir {
 
-// Of a segment: the largest page there commonly is. A file has that many bytes before each one.
+// Maximum segment alignment: the largest common page size. A file has up to as many bytes of
+// padding before each segment.
 inline constexpr uint64_t kMaxAlignment = uint64_t{1} << 21;
 
-// The key of the named data of a surrounding program that the bytes are, or "" (emitter.h).
+// Returns the named-data key under which an enclosing program holds the bytes, or "" (emitter.h).
 using NameConstant = std::function<absl::StatusOr<std::string>(const Storage& bytes)>;
 
-// Fills an image's segments and constant table. Equal bytes are there once. Costs a hash at the
-// speed of memory, and a comparison where hashes are equal.
+// Fills an image's segments and constant table. Equal bytes are stored once. Costs a hash at memory
+// bandwidth, and a comparison if hashes are equal.
 class ConstantPool {
  public:
-  // `image` must outlive the pool, and keep what the pool added.
+  // `image` must outlive the pool and keep everything that the pool added.
   explicit ConstantPool(ProgramImage* image, NameConstant name = nullptr)
       : image_(image), name_(std::move(name)) {}
 
-  // The index in metadata.constants of a tensor's elements, dense in this order of the dimensions.
-  //   kResourceExhausted  a tensor of another layout has to be copied and there is no memory for it
-  //   what the function that names constants returns
+  // Adds a tensor's elements, dense in this dimension order; returns the index in
+  // metadata.constants.
+  //   kResourceExhausted  out of memory while copying a tensor of another layout
+  //   errors of the NameConstant function
   absl::StatusOr<uint32_t> AddTensor(const ConstantTensor& tensor, absl::Span<const uint8_t> order);
-  // The index of a segment of its own that holds a delegate's blob.
+  // Adds a segment for a delegate's blob; returns its index.
   uint32_t AddDelegateBlob(const Storage& blob);
-  // All named data of the modules, once per content; aligned to the least common multiple of what
-  // its keys ask for.
-  //   kAlreadyExists    one key with different content; names the key and both sizes
-  //   kInvalidArgument  an alignment above kMaxAlignment, alone or with those of equal bytes
+  // Adds all named data of the modules, once per content. The alignment is the least common
+  // multiple of those that the keys of the content request.
+  //   kAlreadyExists    one key with different contents; names the key and both sizes
+  //   kInvalidArgument  an alignment above kMaxAlignment, of one key or combined over equal bytes
   absl::Status AddNamedData(absl::Span<const NamedDataOutput* const> outputs);
 
  private:
   ProgramImage* image_;
   NameConstant name_;
-  std::vector<Storage> named_;  // what is held elsewhere, for constants_
+  std::vector<Storage> named_;  // bytes held by an enclosing program, for constants_
   int constants_segment_ = -1;
   uint64_t constants_size_ = 0;
-  // The image's storages hold the bytes.
+  // The keys refer to bytes of the image's storages.
   absl::flat_hash_map<ContentKey, uint32_t> constants_, blobs_;
 };
 

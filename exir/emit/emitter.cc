@@ -18,8 +18,8 @@
 namespace belay::exir {
 namespace {
 
-// Of the program's delegates. What delegates inside of them ask for is the business of the backend
-// that took them in: it merges their data into its own, or has it in its blob.
+// Collects the named data of the program's delegates. Delegates nested in them are excluded. Their
+// enclosing backend merges their data into its own, or stores it in its blob.
 void CollectNamedData(const ExportedProgram& program, std::vector<const NamedDataOutput*>& out) {
   for (const auto& module : program.lowered_modules) {
     out.push_back(&module->named_data);
@@ -73,7 +73,7 @@ absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods, const Em
     absl::StatusOr<WrittenMethod> written =
         MethodBuilder(name, program, changed, options, pool).Build();
     if (absl::IsUnimplemented(written.status())) {
-      // Of all methods at once.
+      // Collect the errors of all methods.
       unsupported.push_back(absl::StrCat("method '", name, "': ", written.status().message()));
       continue;
     }

@@ -1,4 +1,4 @@
-// Edge programs → instructions, values, planned memory.
+// Lowers edge programs to instructions, values and planned memory.
 #ifndef BELAY_EXIR_EMIT_EMITTER_H_
 #define BELAY_EXIR_EMIT_EMITTER_H_
 
@@ -15,32 +15,33 @@ namespace belay::exir {
 
 struct EmitOptions {
   bool debug_info = true;
-  // Write to buffers and mutated inputs as soon as nothing reads the old content any more, where
-  // an operator can (in_place_state.h), instead of copying all of it at the end. A call that fails
-  // or is stopped then leaves them partly written; otherwise each holds its old or its new content,
-  // whole (runtime/executor/method.h).
+  // Updates buffers and mutated inputs in place after the last use of the old content, if the
+  // operator supports it (in_place_state.h). Otherwise they are copied back at the end. With this
+  // option, a call that fails or is stopped leaves them partially written. Without it, each holds
+  // either its complete old content or its complete new content (runtime/executor/method.h).
   bool write_state_in_place = false;
   MethodMemoryOptions memory;
-  // For programs inside of others, as delegates' blobs: asked once for each constant's bytes, gives
-  // the key of the named data of the program around that they are, or "" for what this program holds
-  // itself. Whoever it is sees to it that the data are there. Without it all are held here.
+  // For programs nested in others, such as delegates' blobs. Called once for each constant's bytes;
+  // returns the named-data key under which the enclosing program holds them, or "" to store them in
+  // this program. The function must make sure that the data exist. If null, this program stores all
+  // constants.
   NameConstant name_constant = nullptr;
 };
 
-// What became of the memory of a method.
+// Memory-planning statistics of a method.
 struct MemoryReport {
   std::string method;
   MethodMemory memory;
   uint64_t state_bytes = 0;
 };
 
-// Methods are emitted sorted by name; constants and delegate blobs are stored once per content,
-// over all methods.
-//   kInvalidArgument     a program is not of the edge dialect, or no memory can be planned for a
-//                        tensor (a dynamic size without a bound: names the node, the dimension and
-//                        the symbol)
-//   kUnimplemented       something that instructions can't express yet; all such nodes are listed
-//   kInternal            the memory-plan checker refused the plan
+// Emits the methods sorted by name. Constants and delegate blobs are stored once per content over
+// all methods.
+//   kInvalidArgument     a program is not of the edge dialect, or the memory of a tensor cannot be
+//                        planned (a dynamic size without an upper bound: names the node, the
+//                        dimension and the symbol)
+//   kUnimplemented       nodes that instructions cannot express; lists all of them
+//   kInternal            the memory-plan checker rejected the plan
 absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods,
                                          const EmitOptions& options = {},
                                          std::vector<MemoryReport>* memory = nullptr);

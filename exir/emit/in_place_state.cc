@@ -13,7 +13,7 @@ namespace {
 struct Form {
   std::string_view op, in_place;
 };
-// What has a kernel in place that writes only what changes.
+// Operators with an in-place kernel that writes only the changed elements.
 constexpr Form kForms[] = {
     {"aten.index_copy.default", "aten.index_copy_.default"},
     {"aten.index_put.default", "aten.index_put_.default"},
@@ -33,7 +33,7 @@ class Search {
     for (NodeId id : graph_.nodes()) position_[id.index()] = position++;
   }
 
-  // Adds the nodes that turn `input` into `written`, unless one of them can't work in place.
+  // Adds the chain of nodes from `input` to `written`, unless one of them cannot run in place.
   void AddChain(ValueId input, ValueId written, InPlaceNodes& nodes) const {
     const TensorMeta* buffer = graph_.value(input).tensor();
     if (buffer == nullptr) return;
@@ -59,7 +59,7 @@ class Search {
  private:
   bool DiesAt(ValueId value, NodeId last) const {
     const std::vector<NodeId>& users = graph_.value(value).users;
-    // A node that uses it twice is there twice.
+    // A node with two uses occurs twice.
     if (std::count(users.begin(), users.end(), last) != 1) return false;
     for (NodeId user : users) {
       if (position_[user.index()] > position_[last.index()]) return false;

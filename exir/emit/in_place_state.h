@@ -1,4 +1,4 @@
-// Which updates of buffers can be made where the buffer is (docs/edge-dialect.md §6, reinplace).
+// Finds buffer updates that can run in place (docs/edge-dialect.md §6, reinplace).
 #ifndef BELAY_EXIR_EMIT_IN_PLACE_STATE_H_
 #define BELAY_EXIR_EMIT_IN_PLACE_STATE_H_
 
@@ -9,14 +9,14 @@
 
 namespace belay::exir {
 
-// Node of the top graph → the operator that does the same in place.
+// Maps nodes of the top graph to the equivalent in-place operators.
 using InPlaceNodes = absl::flat_hash_map<NodeId, std::string_view>;
 
-// Nodes whose first argument is a buffer or a user input that the program mutates, or what such a
-// node made of one, and whose result is what is written back in the end: a chain of updates without
-// gaps. Of each, the first argument has no other use at or behind the node, in the node's other
-// arguments, in bodies of control flow or among the outputs, and the result has the buffer's dtype,
-// sizes and strides. Linear in the uses.
+// Returns the nodes of update chains: the first argument is a buffer or a mutated user input, or
+// the result of such a node; the last result of the chain is written back. The first argument of
+// each node has no other use at or after the node, in its other arguments, in control-flow
+// subgraphs or among the outputs. The result has the buffer's dtype, sizes and strides. Linear in
+// the uses.
 InPlaceNodes FindInPlaceNodes(const ExportedProgram& program);
 
 }  // namespace belay::exir

@@ -14,7 +14,7 @@
 namespace belay::exir {
 namespace {
 
-// Orders the instructions between one jump or target and the next.
+// Schedules the instructions of one basic block.
 class BlockOrder {
  public:
   BlockOrder(const schema::Method& method, const StorageSharing& sharing,
@@ -47,26 +47,26 @@ class BlockOrder {
 
  private:
   struct Node {
-    std::vector<uint32_t> storages;  // that it touches; ascending, each once
+    std::vector<uint32_t> storages;  // accessed storages, ascending, without duplicates
     std::vector<uint32_t> followers;
     uint32_t waits_for = 0;
     uint32_t version = 0;
     bool ready = false, done = false;
-    bool only_effect = false;  // it gives nothing
+    bool only_effect = false;  // has effects and no results
   };
   struct Storage {
-    uint32_t users = 0;  // not done yet
-    uint64_t sum = 0;    // of their numbers, so that the last one is known
+    uint32_t users = 0;  // unscheduled users
+    uint64_t sum = 0;    // sum of their indices, which identifies the last one
     bool alive = false;
-    bool stays = false;  // a later block needs it
+    bool stays = false;  // live-out: a later block uses it
   };
-  // What runs first: effects, then what grows least, then what was written first.
+  // Priority: effects first, then the smallest memory growth, then the original order.
   using Entry = std::tuple<int, int64_t, uint32_t, uint32_t>;
 
   void Connect() {
     struct Access {
       std::optional<uint32_t> writer;
-      std::vector<uint32_t> readers;  // since then
+      std::vector<uint32_t> readers;  // since the last write
     };
     absl::flat_hash_map<uint32_t, Access> accesses;
     std::optional<uint32_t> last_effect;
@@ -144,7 +144,7 @@ class BlockOrder {
       storage.alive = true;
       --storage.users;
       storage.sum -= node;
-      // The one that is left frees it now.
+      // The last user now frees the storage, so its priority changes.
       if (storage.users == 1 && nodes_[storage.sum].ready) Push(static_cast<uint32_t>(storage.sum));
     }
     for (uint32_t follower : nodes_[node].followers) {
@@ -174,7 +174,7 @@ std::vector<uint32_t> WrittenOrder(const schema::Method& method) {
 std::vector<uint32_t> FrugalOrder(const schema::Method& method, const StorageSharing& sharing,
                                   const std::vector<bool>& effects) {
   const std::vector<uint32_t> starts = BlockStarts(method);
-  // By storage: from the first block that touches it to the last; results are needed behind all.
+  // By storage: the first and the last block that access it; results are live after the last block.
   std::vector<Interval> blocks(method.values_size());
   const auto touch = [&](uint32_t value, uint32_t block) {
     if (const auto place = sharing.PlaceOf(value)) blocks[place->storage].Add({block, block});

@@ -1,4 +1,4 @@
-// In which order instructions run.
+// Schedules the instructions of a method.
 #ifndef BELAY_EXIR_EMIT_INSTRUCTION_ORDER_H_
 #define BELAY_EXIR_EMIT_INSTRUCTION_ORDER_H_
 
@@ -11,14 +11,14 @@
 
 namespace belay::exir {
 
-// 0, 1, 2, …: as written.
+// Returns the original order 0, 1, 2, ….
 std::vector<uint32_t> WrittenOrder(const schema::Method& method);
 
-// An order in which less is alive at once, usually: of the instructions that could run, the one
-// that needs least more memory than it frees runs first, the first written of equals. Instructions
-// stay between the jumps and targets that they stand between; what one reads or writes and another
-// writes keeps its order, and so do those with `effects` (by instruction), which come as early as
-// they can. O(n log n) in instructions and operands; deterministic.
+// List scheduling that usually lowers the peak of live memory. Picks the ready instruction with the
+// smallest (allocated - freed) bytes; ties go to the original order. Instructions stay between the
+// jumps and jump targets that surround them. Data dependences (read/write, write/read, write/write)
+// are preserved. Instructions with `effects` (by instruction) also keep their order, and those
+// without results run as early as possible. O(n log n) in instructions and operands; deterministic.
 std::vector<uint32_t> FrugalOrder(const schema::Method& method, const StorageSharing& sharing,
                                   const std::vector<bool>& effects);
 

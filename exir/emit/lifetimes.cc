@@ -21,8 +21,8 @@ std::vector<Interval> ComputeIntervals(const schema::Method& method,
   }
   const uint32_t end = static_cast<uint32_t>(order.size());
   for (uint32_t output : method.outputs()) intervals[output].Add({end, end});
-  // Inner loops end before the loops around them, so one sweep in order of the ends extends through
-  // all levels.
+  // Inner loops end before the enclosing loops, so one sweep in order of the ends covers all
+  // levels.
   for (const Interval& loop : loops) {
     for (Interval& interval : intervals) {
       if (interval.first < loop.first && interval.last >= loop.first) {

@@ -1,4 +1,4 @@
-// When values of a method are in use.
+// Live intervals of a method's values.
 #ifndef BELAY_EXIR_EMIT_LIFETIMES_H_
 #define BELAY_EXIR_EMIT_LIFETIMES_H_
 
@@ -12,7 +12,7 @@
 
 namespace belay::exir {
 
-// From one position in the order of instructions to another, both included.
+// Positions in the instruction order, both ends inclusive.
 struct Interval {
   uint32_t first = std::numeric_limits<uint32_t>::max();
   uint32_t last = 0;
@@ -24,10 +24,10 @@ struct Interval {
   }
 };
 
-// By value, when the instructions run in this order: from the first that mentions it to the last;
-// around a loop for values that are older than the loop; to the end of the method for results.
-// Conservative where branches meet. Jumps count targets in the order as written, so that `order`
-// may only change stretches between jumps and their targets.
+// Returns live intervals by value for this order: from the first instruction that uses the value to
+// the last. They span a loop for values older than the loop, and extend to the end of the method
+// for results. Conservative at control-flow joins. Jump targets refer to the original order, so
+// `order` may permute only instructions between jumps and their targets.
 std::vector<Interval> ComputeIntervals(const schema::Method& method,
                                        absl::Span<const uint32_t> order);
 

@@ -52,12 +52,12 @@ class Checker {
  private:
   struct Step {
     std::vector<uint32_t> reads, writes;  // arena tensors, as slots
-    std::vector<uint32_t> next;           // positions that may follow; size() is the end
+    std::vector<uint32_t> next;           // successor positions; size() is the end
     bool moves_nothing = false;           // elided, or a kept view in place
   };
   struct Block {
     uint32_t begin, end;       // positions
-    std::vector<size_t> next;  // blocks; blocks_.size() is the end
+    std::vector<size_t> next;  // successor blocks; blocks_.size() is the end
   };
 
   void Problem(std::string text) {
@@ -70,7 +70,7 @@ class Checker {
   const schema::Instruction& Written(uint32_t i) const {
     return written_.instructions(static_cast<int>(i));
   }
-  // Of the instruction at a position.
+  // The instruction at a position.
   const schema::Instruction& At(uint32_t position) const {
     return Written(planned_.order[position]);
   }
@@ -121,7 +121,7 @@ class Checker {
     return true;
   }
 
-  // What an instruction as written reads and writes, list elements one by one.
+  // Collects the reads and writes of an instruction of `written`; lists are expanded.
   void Accesses(uint32_t i, std::vector<uint32_t>& reads, std::vector<uint32_t>& writes) const {
     const schema::Instruction& instruction = Written(i);
     const auto add = [&](uint32_t value, std::vector<uint32_t>& to) {
@@ -186,7 +186,7 @@ class Checker {
       }
     }
     struct Last {
-      std::optional<uint32_t> writer, reader;  // instructions; the reader that runs last
+      std::optional<uint32_t> writer, reader;  // instructions; `reader` is the one that runs last
     };
     std::vector<Last> last(written_.values_size());
     std::optional<uint32_t> effect;
@@ -222,12 +222,12 @@ class Checker {
       m->clear_values();
       m->clear_instructions();
       m->clear_arena_bytes();
-      m->clear_operators();  // instructions are compared with their operators' names
+      m->clear_operators();  // instructions are compared by operator name
     }
     if (now.SerializeAsString() != before.SerializeAsString()) {
       Problem("O2: inputs, outputs, state or delegates changed");
     }
-    // How many instructions are left before a position.
+    // Number of kept instructions before each position.
     std::vector<uint32_t> left(planned_.order.size() + 1, 0);
     for (uint32_t p = 0; p < planned_.order.size(); ++p) {
       left[p + 1] = left[p] + (planned_.elided[planned_.order[p]] ? 0 : 1);
@@ -252,7 +252,7 @@ class Checker {
       bool same_operator = true;
       if (expected.has_kernel() && found.has_kernel()) {
         same_operator = OperatorName(method_, found) == OperatorName(written_, expected);
-        // Its number may be another.
+        // The operator's index may differ.
         expected.mutable_kernel()->set_operator_(found.kernel().operator_());
       }
       if (!same_operator || expected.SerializeAsString() != found.SerializeAsString()) {
@@ -268,7 +268,7 @@ class Checker {
           before.tensor().location_case() == schema::Tensor::kArenaOffset &&
           (now.tensor().location_case() == schema::Tensor::kArenaOffset ||
            now.tensor().location_case() == schema::Tensor::kConstant)) {
-        // Who writes to a constant is refused by M4, and who elides its copy must show V1.
+        // M4 rejects writes to constants, and V1 verifies elided copies of them.
         now.mutable_tensor()->clear_location();
         before.mutable_tensor()->clear_location();
       }
@@ -418,7 +418,7 @@ class Checker {
         Problem(absl::StrCat("V1: instruction ", i, " can't be left out: ", problem));
       }
     }
-    // A value whose place became that of a constant has no writer that runs.
+    // A value that was moved to a constant has no writer that runs.
     std::vector<bool> copied(written_.values_size());
     for (uint32_t i = 0; i < planned_.elided.size(); ++i) {
       std::vector<uint32_t> reads, writes;
@@ -460,7 +460,7 @@ class Checker {
     }
   }
 
-  // M4, forwards: which tensors are certainly written when a block starts.
+  // M4, forward analysis: tensors that are definitely written at the start of a block.
   void CheckDefinitions() {
     std::vector<Bits> written(blocks_.size() + 1, Bits(values_.size(), /*all=*/true));
     written[0] = Bits(values_.size());
@@ -501,9 +501,9 @@ class Checker {
     }
   }
 
-  // Liveness, backwards over blocks, then M1 within each.
+  // Backward liveness over blocks, then M1 within each block.
   void CheckWrites() {
-    std::vector<Bits> live(blocks_.size() + 1, Bits(values_.size()));  // before the block
+    std::vector<Bits> live(blocks_.size() + 1, Bits(values_.size()));  // live-in
     for (uint32_t slot : results_) live[blocks_.size()].Set(slot);
     std::vector<Bits> after(blocks_.size(), Bits(values_.size()));
     bool changed = true;
@@ -558,7 +558,7 @@ class Checker {
   const PlannedMethod& planned_;
   const schema::Method& written_;
   const std::vector<uint32_t>& shapes_;
-  std::vector<int> slots_;        // value → slot, -1 for values outside the arena
+  std::vector<int> slots_;        // value → slot, -1 outside the arena
   std::vector<uint32_t> values_;  // slot → value
   std::vector<Region> regions_;   // by slot
   std::vector<Step> steps_;       // by position

@@ -1,5 +1,5 @@
-// Proves that a memory plan is right, from the emitted method and from what it was planned from.
-// Shares no code with the planners, with what orders and shares, or with the emitter.
+// Verifies a memory plan from the emitted method and the method from which it was planned. Shares
+// no code with the planners, the scheduler, storage sharing, or the emitter.
 #ifndef BELAY_EXIR_EMIT_MEMORY_CHECKER_H_
 #define BELAY_EXIR_EMIT_MEMORY_CHECKER_H_
 
@@ -11,42 +11,43 @@
 
 namespace belay::exir {
 
-// How a method came from one that was written without regard to memory.
+// Describes how a method was derived from the one written without regard to memory.
 struct PlannedMethod {
   const schema::Method& written;
-  // Instructions of `written` as they run, also those that are elided.
+  // Instructions of `written` in execution order, including elided ones.
   const std::vector<uint32_t>& order;
   const std::vector<bool>& elided;       // by instruction of `written`
   const std::vector<bool>& has_effects;  // by instruction of `written`
 };
 
-// Checks that `method` computes what `planned.written` does, each of whose values has memory of its
-// own:
-//   O1  `order` has each instruction once; instructions stay between the jumps and jump targets
-//       that they stand between; reads and writes of one value keep their order, and so do
+// Checks that `method` computes the same as `planned.written`, in which every value has its own
+// memory:
+//   O1  `order` contains each instruction once; instructions stay between the jumps and jump
+//       targets that surround them; reads and writes of one value keep their order, and so do
 //       instructions with effects, delegates, and operators without results;
-//   O2  `method` has the same values, but for places in memory, inputs, outputs and state, and
-//       exactly the instructions that are not elided, jumps leading to where they led;
-//   V1  an elided instruction only hands on bytes: its results are in the very bytes of its
-//       argument (or its operands in those of its result) that the operator would have copied,
+//   O2  `method` has the same values except for memory offsets, inputs, outputs and state, and
+//       exactly the instructions that are not elided, with equivalent jump targets;
+//   V1  an elided instruction only forwards bytes: its results occupy the same bytes of its
+//       argument (or its operands those of its result) that the operator would have copied,
 //       recomputed index by index from the operator's definition, and are static.
-// And by data flow over the instructions (jumps included; a value read by a later iteration of a
-// loop is live around it; outputs are live to the end; a list keeps its elements alive):
-//   M1  what an instruction writes shares no byte with another value that is live after it, but for
-//       one that holds the same bytes: a kept view's argument and its other views;
-//   M2  every arena tensor lies inside the arena and every state tensor inside the state, aligned
-//       to 64;
-//   M3  no two state buffers overlap;
+// And by data-flow analysis over the instructions (jumps included; a value read by a later
+// iteration of a loop is live throughout it; outputs are live to the end; a list keeps its elements
+// alive):
+//   M1  the bytes written by an instruction overlap no other value that is live after it, except
+//       values with the same bytes: the argument of a kept view and its other views;
+//   M2  every arena tensor is inside the arena and every state tensor inside the state, aligned to
+//       64;
+//   M3  state buffers do not overlap;
 //   M4  no instruction writes to a constant, and each arena tensor is written before it is read on
 //       every path;
-//   M5  the outputs of one instruction overlap neither each other nor its inputs, but where
-//       in_place_operators.h allows it and the symbolic sizes agree (`shapes`, by value).
-// kInternal with one line per violation: both values, their ranges and the instruction.
-// O(n log n) in instructions and operands times the nesting of loops.
+//   M5  the outputs of one instruction overlap neither each other nor its inputs, except where
+//       in_place_operators.h permits it and the symbolic sizes agree (`shapes`, by value).
+// Returns kInternal with one line per violation: both values, their ranges and the instruction. O(n
+// log n) in instructions and operands, times the loop nesting depth.
 absl::Status CheckMemoryPlan(const schema::Method& method, const PlannedMethod& planned,
                              const std::vector<uint32_t>& shapes);
 
-// The same of a method that was not changed.
+// Same, for a method that was not rearranged.
 absl::Status CheckMemoryPlan(const schema::Method& method);
 
 }  // namespace belay::exir

@@ -9,9 +9,9 @@ namespace belay::exir {
 namespace {
 
 constexpr uint64_t kAlignment = 64;
-// Above this one planner has to do, which looks at what is alive only.
+// Above this, only one planner runs, whose cost depends on the live tensors.
 constexpr size_t kManyTensors = 4000;
-// How often a plan is improved, and above which number of tensors less often.
+// Number of improvement rounds, and the tensor count above which fewer rounds run.
 constexpr size_t kRounds = 40;
 constexpr size_t kSeveralTensors = 500;
 constexpr size_t kFewRounds = 4;
@@ -22,7 +22,7 @@ bool Overlap(const Lifetime& a, const Lifetime& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-// One after the other, no reuse: what every other plan must beat.
+// Consecutive offsets without reuse: the baseline.
 MemoryPlan Bump(absl::Span<const Lifetime> lifetimes) {
   MemoryPlan plan;
   plan.planner = "bump";
@@ -33,8 +33,8 @@ MemoryPlan Bump(absl::Span<const Lifetime> lifetimes) {
   return plan;
 }
 
-// Places tensors in this order, each into the smallest hole that fits between those already placed
-// that are alive at the same time, or behind all of them.
+// Places tensors in this order, each into the smallest sufficient hole between placed tensors with
+// overlapping lifetimes, or after all of them.
 MemoryPlan BestFit(absl::Span<const Lifetime> lifetimes, const std::vector<uint32_t>& order,
                    std::string_view name) {
   struct Placed {
@@ -71,8 +71,8 @@ MemoryPlan BestFit(absl::Span<const Lifetime> lifetimes, const std::vector<uint3
   return plan;
 }
 
-// The same for many tensors, in the order in which they begin: only those that are alive then are
-// looked at.
+// Best fit for many tensors, in the order of their first use. Considers only the tensors alive
+// then.
 MemoryPlan InOrderOfTime(absl::Span<const Lifetime> lifetimes) {
   std::vector<uint32_t> order(lifetimes.size());
   std::iota(order.begin(), order.end(), 0);
@@ -129,7 +129,7 @@ uint64_t Length(const Lifetime& l) { return uint64_t{l.last} - l.first + 1; }
 
 uint64_t MemoryLowerBound(absl::Span<const Lifetime> lifetimes) {
   struct Event {
-    uint64_t at;  // 2*i: begins at i; 2*i + 1: ended after i
+    uint64_t at;  // 2*i: starts at i; 2*i + 1: ends after i
     int64_t bytes;
   };
   std::vector<Event> events;
@@ -158,7 +158,7 @@ MemoryPlan PlanMemory(absl::Span<const Lifetime> lifetimes) {
   std::vector<uint32_t> best_order(lifetimes.size());
   std::iota(best_order.begin(), best_order.end(), 0);
   const auto consider = [&](std::string_view name, const std::vector<uint32_t>& order) {
-    if (best.arena_bytes == bound) return;  // can't be better
+    if (best.arena_bytes == bound) return;  // optimal
     MemoryPlan plan = BestFit(lifetimes, order, name);
     if (plan.arena_bytes >= best.arena_bytes) return;
     best = std::move(plan);
@@ -174,8 +174,8 @@ MemoryPlan PlanMemory(absl::Span<const Lifetime> lifetimes) {
            }));
   consider("best_fit_by_area",
            SortedBy(lifetimes, [](L a, L b) { return a.bytes * Length(a) > b.bytes * Length(b); }));
-  // What stands out at the top is placed before all else, again and again. The order changes each
-  // time: what is first in it lies at 0 and is at no top that is above the bound.
+  // Repeatedly move tensors that reach the top of the arena to the front of the order. The order
+  // changes each time: its first tensor is at offset 0 and reaches no top above the bound.
   const size_t rounds = lifetimes.size() > kSeveralTensors ? kFewRounds : kRounds;
   for (size_t round = 0; round < rounds && best.arena_bytes > bound; ++round) {
     const MemoryPlan now = BestFit(lifetimes, best_order, "best_fit_by_conflicts");

@@ -1,4 +1,4 @@
-// Places tensors in one arena so that those alive at the same time do not overlap.
+// Assigns arena offsets so that tensors with overlapping lifetimes do not overlap in memory.
 #ifndef BELAY_EXIR_EMIT_MEMORY_PLANNER_H_
 #define BELAY_EXIR_EMIT_MEMORY_PLANNER_H_
 
@@ -11,8 +11,7 @@
 
 namespace belay::exir {
 
-// A tensor to place: its size at its largest, and the instructions (inclusive) between which it
-// holds a value.
+// A tensor to place: its maximum size, and its live interval in instructions (inclusive).
 struct Lifetime {
   uint64_t bytes = 0;
   uint32_t first = 0;
@@ -25,13 +24,13 @@ struct MemoryPlan {
   std::string_view planner;
 };
 
-// The most bytes (each tensor rounded up to 64) alive at once: no plan is smaller.
+// Maximum of the bytes alive at once, with each tensor rounded up to 64. No plan is smaller.
 uint64_t MemoryLowerBound(absl::Span<const Lifetime> lifetimes);
 
-// Tries all planners (bump; greedy by size, best fit; greedy by lifetime; …), improves the best one
-// by placing first what stands out at its top, and returns the smallest plan; the first of equals.
-// Deterministic. O(n²) per planner up to 4000 tensors; above that one planner runs, in O(n) times
-// the number of tensors alive at once.
+// Runs all planners (bump; greedy by size, best fit; greedy by lifetime; …) and returns the
+// smallest plan, the first of equals. The best plan is improved by placing first the tensors that
+// exceed the rest at its top. Deterministic. O(n²) per planner up to 4000 tensors. Above that, one
+// planner runs, in O(n) times the number of tensors alive at once.
 MemoryPlan PlanMemory(absl::Span<const Lifetime> lifetimes);
 
 }  // namespace belay::exir

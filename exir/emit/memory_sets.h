@@ -1,4 +1,4 @@
-// Sets that the memory checker computes with: of tensors, and of bytes that live tensors cover.
+// Data structures of the memory checker: sets of tensors, and bytes covered by live tensors.
 #ifndef BELAY_EXIR_EMIT_MEMORY_SETS_H_
 #define BELAY_EXIR_EMIT_MEMORY_SETS_H_
 
@@ -9,14 +9,14 @@
 
 namespace belay::exir {
 
-// A set of tensors as bits; there is one per stretch between jumps.
+// A bit set of tensors; one exists per basic block.
 class Bits {
  public:
   explicit Bits(size_t size, bool all = false) : words_((size + 63) / 64, all ? ~uint64_t{0} : 0) {}
   void Set(size_t i) { words_[i / 64] |= uint64_t{1} << (i % 64); }
   void Clear(size_t i) { words_[i / 64] &= ~(uint64_t{1} << (i % 64)); }
   bool Get(size_t i) const { return (words_[i / 64] >> (i % 64)) & 1; }
-  // Whether something was added.
+  // Returns whether the set grew.
   bool Add(const Bits& other) {
     bool changed = false;
     for (size_t w = 0; w < words_.size(); ++w) {
@@ -47,7 +47,7 @@ struct Region {
   bool operator==(const Region&) const = default;
 };
 
-// How many live tensors cover each byte.
+// Counts the live tensors that cover each byte.
 class Coverage {
  public:
   explicit Coverage(const std::vector<Region>& regions) {

@@ -25,8 +25,8 @@ uint64_t AlignUp(uint64_t value) {
   return (value + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
 }
 
-// Random numbers come in the order in which they are asked for; delegates and what is not known may
-// do anything; operators without results are there for what they do.
+// Random numbers depend on the order of their calls. Delegates and unknown operators may have any
+// effect. Operators without results exist for their effects.
 bool HasEffects(const WrittenMethod& written, const schema::Instruction& instruction) {
   if (instruction.has_delegate()) return true;
   if (!instruction.has_kernel()) return false;
@@ -122,7 +122,7 @@ void MethodBuilder::AddConstraint(schema::Input& input, uint32_t dim, const SymE
   constraint->set_min(range.min);
   constraint->set_max(range.max);
   constraint->set_multiplier(1);
-  // symbol, k*symbol, symbol + c and k*symbol + c can be compared between inputs.
+  // Constraints between inputs support symbol, k*symbol, symbol + c and k*symbol + c.
   SymExpr rest = expr;
   if (expr.kind() == SymExpr::Kind::kAdd && expr.arguments().size() == 2) {
     for (int k = 0; k < 2; ++k) {
@@ -295,7 +295,7 @@ absl::Status MethodBuilder::AddInputs() {
       case InputKind::kCustomObject:
         unsupported_.Add([&] { return absl::StrCat("input '", value.name, "'"); },
                          absl::StrCat("custom object ", spec.target));
-        top_[id] = AddNone();  // so that nodes that use it can be looked at
+        top_[id] = AddNone();  // so that its users can be checked
         break;
     }
   }
@@ -354,8 +354,7 @@ absl::Status MethodBuilder::AddOutputs() {
                          absl::StrCat("of kind ", std::string(OutputKindName(spec.kind))));
     }
   }
-  // A value that is an input or state and is written back to below is needed as it was: it is
-  // copied away first.
+  // The old content of an input or state is needed if it is written back below: copy it first.
   const auto is_written = [&](ValueIndex value) {
     return std::any_of(write_backs.begin(), write_backs.end(),
                        [&](const WriteBack& w) { return w.to == value && w.from != w.to; });
@@ -407,7 +406,7 @@ absl::Status MethodBuilder::EmitNode(const Graph& graph, NodeId id, Scope& scope
   }
   if (!node.target->known() || node.target->dialect() == Dialect::kHigherOrder) {
     AddUnknownOperator(node.target->name(), node);
-    // Values for the results, so that later nodes can be looked at too.
+    // Add result values, so that later nodes can be checked too.
     return AddResults(graph, id, scope).status();
   }
   std::vector<ValueIndex> arguments;
@@ -512,7 +511,7 @@ absl::Status MethodBuilder::EmitDelegateCall(const Graph& graph, NodeId id, Scop
   call->set_delegate(delegate);
   for (ValueIndex v : arguments) call->add_arguments(v);
   for (ValueIndex v : outputs) call->add_outputs(v);
-  // The handles of everything the delegate computes, for symbolizing its events.
+  // The debug handles of all nodes in the delegate, for symbolizing its events.
   schema::InstructionDebugInfo* info = debug_.mutable_instructions(debug_.instructions_size() - 1);
   info->clear_debug_handles();
   for (const Graph& inner : lowered.original.graphs) {

@@ -23,26 +23,26 @@
 
 namespace belay::exir {
 
-// One use only: Build() once. The program and the pool must outlive it.
+// Single use: call Build() once. The program and the pool must outlive it.
 class MethodBuilder {
  public:
-  // Buffers that some method of the program changes, with their initial content. They are state in
+  // Buffers that any method of the program mutates, with their initial contents. They are state in
   // every method that has the same buffer, so that methods can share it.
   using ChangedBuffers = absl::flat_hash_map<std::string, std::vector<const ConstantTensor*>>;
 
   MethodBuilder(const std::string& name, const ExportedProgram& program,
                 const ChangedBuffers& changed, const EmitOptions& options, ConstantPool& pool);
 
-  // Values, instructions and debug info; arena tensors have no offsets yet. Errors as
-  // EmitProgram's.
+  // Builds values, instructions and debug info; arena tensors have no offsets yet. Errors of
+  // EmitProgram.
   absl::StatusOr<WrittenMethod> Build();
 
  private:
   using ValueIndex = uint32_t;
-  // What the values of one graph instance became; a body that is emitted twice has two.
+  // Emitted values of one graph instance; a subgraph that is emitted twice has two scopes.
   using Scope = SecondaryMap<ValueId, std::optional<ValueIndex>>;
 
-  // How a higher-order operator is emitted.
+  // Emission function of a higher-order operator.
   struct HigherOrder {
     std::string_view op;
     absl::Status (MethodBuilder::*emit)(const Graph& graph, NodeId id, Scope& scope);
@@ -50,36 +50,37 @@ class MethodBuilder {
   static const HigherOrder kHigherOrder[6];
 
   absl::Status AddInputs();
-  // What a mutation is written back to; nullopt when the program has no such input.
+  // The input to which a mutation is written back; nullopt if the program has no such input.
   std::optional<ValueIndex> WrittenInput(const OutputSpec& spec) const;
   absl::Status AddOutputs();
   absl::Status EmitGraph(const Graph& graph, Scope& scope);
   absl::Status EmitNode(const Graph& graph, NodeId id, Scope& scope);
   absl::Status EmitDelegateCall(const Graph& graph, NodeId id, Scope& scope);
-  // The index of the module's entry. Calls of one module whose operands are alike share it, so that
-  // the backend makes it once and it keeps one state (docs/lowering.md §7.18).
-  //   kUnimplemented  calls of a module that keeps state whose operands are not alike
+  // Returns the index of the module's delegate entry. Calls of one module with equal operand types
+  // share it, so that the backend initializes it once and it has one state (docs/lowering.md
+  // §7.18).
+  //   kUnimplemented  calls of a stateful module with different operand types
   absl::StatusOr<uint32_t> DelegateIndex(ModuleId module, const std::vector<ValueIndex>& arguments,
                                          const std::vector<ValueIndex>& outputs);
-  // What a delegate that takes the value may rely on: everything but where it lies.
+  // Properties of the value on which a delegate may rely: all except its memory location.
   std::string OperandForm(ValueIndex value) const;
   absl::Status EmitCond(const Graph& graph, NodeId id, Scope& scope);
   absl::Status EmitWhileLoop(const Graph& graph, NodeId id, Scope& scope);
   absl::Status EmitMap(const Graph& graph, NodeId id, Scope& scope);
   absl::Status EmitScan(const Graph& graph, NodeId id, Scope& scope);
-  // A loop over the rows of tensors: results are the carried values (`initial`, where there are
-  // some), then the stacked others.
+  // Emits a loop over tensor rows. Results are the carried values (`initial`, if any), then the
+  // stacked ones.
   absl::Status EmitRowLoop(const Graph& graph, NodeId id, Scope& scope);
-  // The value of a size of the result of a loop over rows, which the loop may never compute: that of
-  // an operand, or a sum, product, quotient, maximum or minimum of such. nullopt when it is none of
-  // these; what was computed of it on the way stays and is not used. All values among the node's
-  // arguments are in the scope.
+  // Value of a size of a row loop's result, needed because the loop may have no iteration. It is a
+  // size of an operand, or a sum, product, quotient, maximum or minimum of such sizes; otherwise
+  // nullopt. In that case, partial computations stay in the method, unused. All values among the
+  // node's arguments must be in the scope.
   std::optional<ValueIndex> ComputeSize(const Graph& graph, NodeId id, const Scope& scope,
                                         const SymInt& size);
   absl::Status EmitWithEffects(const Graph& graph, NodeId id, Scope& scope);
-  // Moves what a body gives to what the loop carries, in an order that loses nothing.
+  // Moves a subgraph's outputs to the loop-carried values, as a parallel copy.
   void CarryOver(std::vector<ValueIndex> outputs, const std::vector<ValueIndex>& carried);
-  // Emits a body whose inputs are the given values; returns the values of its outputs.
+  // Emits a subgraph with the given input values; returns its output values.
   absl::StatusOr<std::vector<ValueIndex>> EmitBody(const Graph& body,
                                                    const std::vector<ValueIndex>& operands);
 
@@ -87,28 +88,28 @@ class MethodBuilder {
                                            const Scope& scope);
   absl::StatusOr<std::vector<ValueIndex>> OperandValues(const Graph& graph, const Argument& list,
                                                         const Scope& scope);
-  // A value for each result; lists get a list value. One index per output of the node.
+  // Adds one value per result; lists get a list value. Returns one index per output of the node.
   absl::StatusOr<std::vector<ValueIndex>> AddResults(const Graph& graph, NodeId id, Scope& scope);
   absl::StatusOr<ValueIndex> AddResult(const Graph& graph, ValueId id);
   absl::StatusOr<schema::Tensor> DescribeTensor(const TensorMeta& meta, std::string_view name);
-  // Notes a size without an upper bound, once per symbol.
+  // Records a size without an upper bound, once per symbol.
   void AddUnbounded(const SymInt& size, int dim, std::string_view name);
   absl::Status AddState(size_t input, const TensorMeta& meta, Scope& scope);
-  // Whether another method changes this buffer: one of its name, type and initial content.
+  // Whether another method mutates this buffer: one with the same name, type and initial content.
   absl::StatusOr<bool> IsChangedElsewhere(const InputSpec& spec, const ConstantTensor& constant,
                                           uint32_t index, absl::Span<const uint8_t> order);
   void AddConstraint(schema::Input& input, uint32_t dim, const SymExpr& expr);
 
   ValueIndex AddValue(schema::Value value);
-  // The number of a tensor's symbolic sizes, the same for the same sizes; 0 for static ones.
+  // Id of a tensor's symbolic sizes: equal for equal sizes; 0 for static ones.
   uint32_t ShapeNumber(const TensorMeta& meta);
-  // Equal literals share a value.
+  // Equal literals share one value.
   ValueIndex AddLiteral(const schema::Value& value);
   ValueIndex AddInt(int64_t number);
   ValueIndex AddNone();
   ValueIndex AddScalarSlot(schema::ScalarSlot::Kind kind);
   ValueIndex AddList(const std::vector<ValueIndex>& elements);
-  // An arena tensor like `like` (which may be of any location).
+  // Adds an arena tensor of the type of `like`, which may be in any location.
   ValueIndex AddTemporaryLike(ValueIndex like);
   uint32_t OperatorIndex(const std::string& name);
   schema::Instruction& AddInstruction();
@@ -117,10 +118,10 @@ class MethodBuilder {
   void AddMove(ValueIndex from, ValueIndex to);
   bool IsInputOrState(ValueIndex value) const;
   void AddUnknownOperator(const std::string& op, const Node& node);
-  // kUnimplemented with all that can't be emitted.
+  // kUnimplemented that lists everything that cannot be emitted.
   absl::Status UnsupportedError() const;
-  // That, and kInvalidArgument with all sizes without an upper bound: both together where there are
-  // both.
+  // UnsupportedError, or kInvalidArgument that lists all sizes without an upper bound. If both
+  // occur, one error contains both.
   absl::Status Problems() const;
 
   const std::string& name_;
@@ -136,14 +137,14 @@ class MethodBuilder {
   NodeId current_node_;
   absl::flat_hash_map<std::string, ValueIndex> literals_;
   absl::flat_hash_map<std::string, uint32_t> operators_;
-  absl::flat_hash_map<std::string, uint32_t> delegates_;  // by module and forms of the operands
-  absl::flat_hash_set<ModuleId> delegated_;               // the modules of these
-  std::vector<uint32_t> shapes_;                          // by value; those behind its end are 0
+  absl::flat_hash_map<std::string, uint32_t> delegates_;  // by module and operand types
+  absl::flat_hash_set<ModuleId> delegated_;               // modules in delegates_
+  std::vector<uint32_t> shapes_;                          // by value; 0 past the end
   absl::flat_hash_map<std::string, uint32_t> shape_numbers_;
   ProblemList unsupported_;
   ProblemList unbounded_;
   absl::flat_hash_set<std::string> unbounded_symbols_;
-  // Operators that nothing here knows → where they are used.
+  // Maps unknown operators to their uses.
   absl::btree_map<std::string, std::vector<std::string>> unknown_operators_;
 };
 

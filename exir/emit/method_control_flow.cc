@@ -1,4 +1,4 @@
-// Bodies: branches, loops, loops over the rows of tensors, and operators with effects.
+// Emits subgraphs: branches, loops, row loops, and operators with effects.
 #include <optional>
 #include <string>
 #include <utility>
@@ -90,7 +90,7 @@ absl::Status MethodBuilder::EmitWhileLoop(const Graph& graph, NodeId id, Scope& 
     return absl::InvalidArgumentError(absl::StrCat("while_loop carries ", initial.size(),
                                                    " values and has ", results.size(), " results"));
   }
-  // The results are the carried values themselves.
+  // The carried values are the results.
   std::vector<ValueIndex> carried;
   for (size_t i = 0; i < results.size(); ++i) {
     ABSL_ASSIGN_OR_RETURN(const ValueIndex value, AddResult(graph, results[i]));
@@ -121,7 +121,7 @@ absl::Status MethodBuilder::EmitWhileLoop(const Graph& graph, NodeId id, Scope& 
 
 void MethodBuilder::CarryOver(std::vector<ValueIndex> outputs,
                               const std::vector<ValueIndex>& carried) {
-  // A carried value that is handed on to another place must not be overwritten before it was read.
+  // A carried value that moves to another position must not be overwritten before it is read.
   for (size_t i = 0; i < outputs.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {
       if (outputs[i] != carried[k]) continue;
@@ -152,7 +152,7 @@ std::optional<MethodBuilder::ValueIndex> MethodBuilder::ComputeSize(const Graph&
                                                                     const Scope& scope,
                                                                     const SymInt& size) {
   if (const std::optional<int64_t> number = size.AsInt()) return AddInt(*number);
-  // The same size of an operand.
+  // An equal size of an operand.
   std::optional<std::pair<ValueId, int64_t>> found;
   for (const Argument& argument : graph.node(id).arguments) {
     ForEachValue(argument, [&](ValueId value) {
@@ -168,7 +168,7 @@ std::optional<MethodBuilder::ValueIndex> MethodBuilder::ComputeSize(const Graph&
     AddKernelCall("aten.sym_size.int", {*scope.get(found->first), dim}, {result});
     return result;
   }
-  // Or computed of such.
+  // Or an expression of such sizes.
   std::string op;
   if (size.kind() == SymExpr::Kind::kAdd) op = "executorch_prim.add.Scalar";
   if (size.kind() == SymExpr::Kind::kMul) op = "executorch_prim.mul.Scalar";
@@ -215,7 +215,7 @@ absl::Status MethodBuilder::EmitRowLoop(const Graph& graph, NodeId id, Scope& sc
         "body '", body.name(), "' takes ", body.inputs().size(), " operands, the call has ",
         initial.size() + mapped.size() + additional.size()));
   }
-  // The results are the carried values themselves, and the tensors that take the rows.
+  // The results are the carried values and the tensors that collect the rows.
   std::vector<ValueIndex> carried, stacked;
   const ValueIndex zero = AddInt(0), one = AddInt(1), none = AddNone();
   const ValueIndex count = AddScalarSlot(schema::ScalarSlot::INT);
@@ -233,7 +233,7 @@ absl::Status MethodBuilder::EmitRowLoop(const Graph& graph, NodeId id, Scope& sc
       return absl::InvalidArgumentError("a result of a loop over rows is no tensor with rows");
     }
     stacked.push_back(value);
-    // So that it has its sizes when there are no rows.
+    // Sets its sizes in case there are no rows.
     std::vector<ValueIndex> sizes = {count};
     for (int d = 1; d < meta->rank(); ++d) {
       const std::optional<ValueIndex> size = ComputeSize(graph, id, scope, meta->sizes[d]);
@@ -280,8 +280,8 @@ absl::Status MethodBuilder::EmitRowLoop(const Graph& graph, NodeId id, Scope& sc
 }
 
 absl::Status MethodBuilder::EmitWithEffects(const Graph& graph, NodeId id, Scope& scope) {
-  // Behind `operator` come its arguments; results are the token, then the operator's. The order of
-  // instructions is that of the nodes, so tokens are nothing.
+  // `operator` is followed by its arguments; results are the token, then the operator's results.
+  // Instructions keep the node order, so tokens are not emitted.
   const Node& node = graph.node(id);
   const OperatorName* name = node.argument("operator").get_if<OperatorName>();
   const OpOverload* op = name == nullptr ? nullptr : program_.ops->Find(name->name);

@@ -1,4 +1,4 @@
-// What the stages after MethodBuilder ask about a method again and again.
+// Queries about a method, shared by the stages after MethodBuilder.
 #ifndef BELAY_EXIR_EMIT_METHOD_FACTS_H_
 #define BELAY_EXIR_EMIT_METHOD_FACTS_H_
 
@@ -23,7 +23,7 @@ inline uint64_t TensorBytes(const schema::Tensor& tensor) {
   return bytes;
 }
 
-// Calls `fn` with a value or, for a list, with its elements. Lists hold no lists.
+// Calls `fn` with a value or, for a list, with each of its elements. Lists do not nest.
 inline void ForEachElement(const schema::Method& method, uint32_t value,
                            absl::FunctionRef<void(uint32_t)> fn) {
   const schema::Value& v = method.values(static_cast<int>(value));
@@ -31,21 +31,20 @@ inline void ForEachElement(const schema::Method& method, uint32_t value,
   for (uint32_t element : v.list().elements()) fn(element);
 }
 
-// The values that an instruction reads and writes, elements of lists one by one. What an operator
-// that works in place writes to is among both.
+// Values that an instruction reads and writes; lists are expanded to their elements. The
+// destination of an in-place operator is in both.
 struct Operands {
   std::vector<uint32_t> reads, writes;
 };
 Operands OperandsOf(const schema::Method& method, const schema::Instruction& instruction);
 
-// By value: how many instructions write it.
+// Counts, by value, the instructions that write it.
 std::vector<uint32_t> CountWriters(const schema::Method& method);
 
-// Where stretches that are only entered at their start and left at their end begin; ascending, 0
-// and the number of instructions included.
+// Start positions of the basic blocks, ascending; includes 0 and the number of instructions.
 std::vector<uint32_t> BlockStarts(const schema::Method& method);
 
-// The name of a kernel call's operator; "" for other instructions.
+// Name of a kernel call's operator; "" for other instructions.
 std::string_view OperatorOf(const schema::Method& method, const schema::Instruction& instruction);
 
 }  // namespace belay::exir

@@ -17,17 +17,17 @@
 namespace belay::exir {
 namespace {
 
-// Of the candidates so many are planned.
+// Number of candidates that are planned.
 constexpr size_t kPlanned = 3;
-// Methods with more instructions are arranged in one way only.
+// Larger methods use a single arrangement.
 constexpr int kManyInstructions = 20'000;
 
-// One order and one way to share.
+// A combination of instruction order and storage sharing.
 struct Candidate {
   StorageSharing sharing;
   std::vector<uint32_t> order;
   std::vector<uint32_t> storages;   // ascending
-  std::vector<Lifetime> lifetimes;  // parallel
+  std::vector<Lifetime> lifetimes;  // parallel to `storages`
   uint64_t lower_bound = 0;
 };
 
@@ -74,7 +74,7 @@ std::vector<Candidate> Candidates(const WrittenMethod& written,
       candidates.push_back(std::move(candidate));
     }
   }
-  // The most promising; of equals the first: as written, with the fewest instructions.
+  // Rank by promise. Of equals, the first wins: original order, fewest instructions.
   std::vector<size_t> ranking(candidates.size());
   std::iota(ranking.begin(), ranking.end(), 0);
   std::sort(ranking.begin(), ranking.end(), [&](size_t a, size_t b) {
@@ -87,7 +87,7 @@ std::vector<Candidate> Candidates(const WrittenMethod& written,
   return promising;
 }
 
-// Operators whose calls are all elided are not named.
+// Removes operators whose calls are all elided.
 void DropUnusedOperators(schema::Method& method) {
   std::vector<int> renamed(method.operators_size(), -1);
   int count = 0;
@@ -105,7 +105,7 @@ void DropUnusedOperators(schema::Method& method) {
   for (std::string& name : names) method.add_operators(std::move(name));
 }
 
-// Puts tensors in their places and drops what is elided.
+// Assigns memory locations and removes elided instructions.
 void Apply(const Candidate& candidate, const MemoryPlan& plan, schema::Method& method,
            schema::MethodDebugInfo& debug) {
   std::vector<uint64_t> offset_of(method.values_size());

@@ -1,5 +1,4 @@
-// Gives the arena tensors of a method their places: what shares memory, in which order instructions
-// run, where storages lie.
+// Plans the memory of a method's arena tensors: storage sharing, instruction order, offsets.
 #ifndef BELAY_EXIR_EMIT_METHOD_MEMORY_H_
 #define BELAY_EXIR_EMIT_METHOD_MEMORY_H_
 
@@ -14,35 +13,35 @@
 namespace belay::exir {
 
 struct MethodMemoryOptions {
-  bool share = true;    // views, joins and results over dying operands
-  bool reorder = true;  // instructions
+  bool share = true;    // views, concatenations and results over dying operands
+  bool reorder = true;  // schedule instructions for less memory
 };
 
-// Instructions and values as they were written, with what the memory depends on besides.
+// Instructions and values in their original order, with additional inputs of memory planning.
 struct WrittenMethod {
   schema::Method method;
   schema::MethodDebugInfo debug;
-  // By instruction: its place among others like it matters: random numbers, assertions, output.
+  // By instruction: its order among such instructions matters: random numbers, assertions, output.
   std::vector<bool> has_effects;
   // By value: equal for tensors of equal symbolic sizes.
   std::vector<uint32_t> shapes;
-  // By index in method.operators: what the registry knows of it; null when it knows nothing.
+  // By index in method.operators: the registry's overload; null if unknown.
   std::vector<const OpOverload*> operators;
 };
 
 struct MethodMemory {
-  std::string planner;  // the one whose plan was taken
+  std::string planner;  // planner of the chosen plan
   uint64_t arena_bytes = 0;
-  uint64_t lower_bound = 0;          // the most bytes alive at once
-  uint64_t written_lower_bound = 0;  // the same if nothing were shared or reordered
+  uint64_t lower_bound = 0;          // the maximum of bytes alive at once
+  uint64_t written_lower_bound = 0;  // the same without sharing and reordering
   uint32_t elided_instructions = 0;
   bool reordered = false;
 };
 
-// Tries orders and ways to share, plans the most promising, takes the smallest arena, and has the
-// result proved by CheckMemoryPlan. Changes instructions, debug info and places in memory of
-// `written`, whose other parts mean nothing any more. Deterministic.
-//   kInternal  the checker refused the plan
+// Tries combinations of orders and sharing, plans the most promising ones, and keeps the smallest
+// arena. CheckMemoryPlan verifies the result. Updates instructions, debug info and memory offsets
+// of `written`, whose other parts become meaningless. Deterministic.
+//   kInternal  the checker rejected the plan
 absl::StatusOr<MethodMemory> ArrangeMemory(WrittenMethod& written,
                                            const MethodMemoryOptions& options);
 

@@ -1,4 +1,4 @@
-// The values of a method: literals, tensors, lists, and what stands in an argument.
+// Creates the values of a method: literals, tensors, lists, and arguments.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -134,13 +134,13 @@ absl::StatusOr<schema::Tensor> MethodBuilder::DescribeTensor(const TensorMeta& m
     SymRange range = meta.sizes[d].Range(program_.ranges);
     if (range.max == SymRange::kUnboundedAbove) {
       AddUnbounded(meta.sizes[d], d, name);
-      range.max = 1;  // nothing comes of the method
+      range.max = 1;  // the method is not emitted in this case
     }
     tensor.add_sizes(range.max);
     dynamic |= uint32_t{1} << d;
   }
   tensor.set_dynamic_dims(dynamic);
-  // Any order is right as long as producer and consumers agree, which they do through this value.
+  // Any order is valid if producer and consumers agree; they do through this value.
   const absl::StatusOr<DimOrder> found = DimOrderOf(meta);
   const DimOrder order = found.ok() ? *found : ContiguousOrder(meta.rank());
   tensor.set_dim_order(std::string(order.begin(), order.end()));
@@ -231,7 +231,7 @@ absl::StatusOr<MethodBuilder::ValueIndex> MethodBuilder::ArgumentValue(const Gra
         using T = std::decay_t<decltype(v)>;
         if constexpr (std::is_same_v<T, None> || std::is_same_v<T, Layout> ||
                       std::is_same_v<T, Device>) {
-          // Layout and device say nothing at run time: there is one of each.
+          // Layout and device are meaningless at run time: there is only one of each.
           value.mutable_none();
         } else if constexpr (std::is_same_v<T, int64_t>) {
           value.set_int_(v);

@@ -1,4 +1,4 @@
-// A program that is ready to be written: the metadata, and the bytes that its segments will hold.
+// A program ready for serialization: its metadata and the bytes of its segments.
 #ifndef BELAY_EXIR_EMIT_PROGRAM_IMAGE_H_
 #define BELAY_EXIR_EMIT_PROGRAM_IMAGE_H_
 
@@ -16,16 +16,15 @@ namespace belay::exir {
 struct ProgramImage {
   struct Segment {
     schema::Segment::Kind kind = schema::Segment::UNKNOWN;
-    // Written one after the other, each aligned to 64 bytes; `metadata.constants` has their
-    // offsets.
+    // Written consecutively, each aligned to 64 bytes; `metadata.constants` has their offsets.
     std::vector<Storage> pieces;
     uint64_t alignment = 128;
     std::string companion;    // "": the program file
-    std::string sha256 = {};  // of the bytes, where it is known
+    std::string sha256 = {};  // digest of the bytes, if known
   };
   schema::Program metadata;
   std::vector<Segment> segments;
-  schema::DebugInfo debug;  // empty: none is written
+  schema::DebugInfo debug;  // not written if empty
 };
 
 }  // namespace belay::exir

@@ -11,7 +11,7 @@
 namespace belay::exir {
 namespace {
 
-// What an elementwise operator's output must have in common with what it lies over.
+// Required equal properties of an elementwise operator's output and the operand that it overwrites.
 bool SameTensor(const schema::Tensor& a, const schema::Tensor& b) {
   return a.dtype() == b.dtype() && a.dynamic_dims() == b.dynamic_dims() &&
          a.dim_order() == b.dim_order() &&
@@ -41,7 +41,7 @@ StorageSharing::StorageSharing(const schema::Method& method,
 }
 
 StorageSharing::Place StorageSharing::Find(uint32_t value) const {
-  // Two walks: to the root, then everything on the way is linked to it.
+  // Union-find with path compression: walk to the root, then relink the path.
   uint32_t root = value;
   uint64_t offset = 0;
   while (links_[root].parent != root) {
@@ -85,7 +85,7 @@ bool StorageSharing::ShareView(uint32_t i, const SharingOptions& options) {
     taken += bytes_[Find(piece.value).storage];
   }
   if (tensor.location_case() == schema::Tensor::kConstant) {
-    // A part of a constant would be another constant.
+    // A slice of a constant would need another constant.
     if (pieces->size() != 1 || (*pieces)[0].slice) return false;
     constants_[(*pieces)[0].value] = tensor.constant();
     in_arena_[(*pieces)[0].value] = false;
@@ -168,7 +168,7 @@ void StorageSharing::ShareViews(const SharingOptions& options) {
 void StorageSharing::ShareDyingOperands(absl::Span<const uint32_t> order,
                                         absl::Span<const uint32_t> shapes) {
   std::vector<Interval> intervals = ComputeIntervals(*method_, order);
-  // Of the storage of a root, over all that lies in it.
+  // By root: live interval of its storage, over all values in it.
   std::vector<Interval> alive(intervals.size());
   for (uint32_t v = 0; v < intervals.size(); ++v) {
     if (in_arena_[v]) alive[Find(v).storage].Add(intervals[v]);
@@ -199,7 +199,7 @@ void StorageSharing::ShareDyingOperands(absl::Span<const uint32_t> order,
           alive[storage].last != position) {
         continue;
       }
-      // All that the operator reads there, it reads in step.
+      // All operands in this storage must be read elementwise in step with the result.
       bool in_step = true;
       for (uint32_t other : call.arguments()) {
         ForEachElement(*method_, other, [&](uint32_t element) {

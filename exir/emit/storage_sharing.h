@@ -1,6 +1,5 @@
-// Which values of a method lie in the same memory: views in what they are views of, operands of a
-// concatenation in its result, results of elementwise operators over operands that are not needed
-// any more.
+// Storage sharing (aliasing) of a method's values: views share with their source, operands of a
+// concatenation with its result, and results of elementwise operators with dying operands.
 #ifndef BELAY_EXIR_EMIT_STORAGE_SHARING_H_
 #define BELAY_EXIR_EMIT_STORAGE_SHARING_H_
 
@@ -16,39 +15,39 @@
 namespace belay::exir {
 
 struct SharingOptions {
-  bool slices = true;  // views of parts that are smaller than half of the whole
+  bool slices = true;  // views of less than half of their source
   bool joins = true;   // operands of concatenations in the result
 };
 
-// Storages and where values lie in them. A storage is as large as the first value that it was made
-// for; those merged into it lie inside.
+// Storages and the offsets of values in them. A storage is as large as the first value for which it
+// was created; merged storages are inside it.
 class StorageSharing {
  public:
-  // Every arena tensor in a storage of its own. `operators` are those of the method
+  // Initially every arena tensor has its own storage. `operators` are those of the method
   // (WrittenMethod::operators). Both must outlive the object.
   StorageSharing(const schema::Method& method, absl::Span<const OpOverload* const> operators);
 
-  // Places results of calls that only hand on bytes in the storage of what they hand on. Static
-  // ones need no instruction; dynamic ones keep theirs, which then copies bytes onto themselves.
-  // Only values that one instruction writes take part.
+  // Places results of calls that only forward bytes in the storage of their source. Static ones
+  // need no instruction. Dynamic ones keep theirs, which then copies the bytes onto themselves.
+  // Only values with a single writer qualify.
   void ShareViews(const SharingOptions& options);
 
-  // Places results of elementwise operators over an operand whose storage is not touched later.
-  // `order` are the instructions as they will run; `shapes` tells dynamic sizes apart (by value;
-  // equal for equal symbolic sizes).
+  // Places results of elementwise operators over an operand whose storage has no later use. `order`
+  // is the execution order. `shapes` distinguishes dynamic sizes (by value; equal for equal
+  // symbolic sizes).
   void ShareDyingOperands(absl::Span<const uint32_t> order, absl::Span<const uint32_t> shapes);
 
   struct Place {
     uint32_t storage = 0;
     uint64_t offset = 0;
   };
-  // nullopt for what is not in the arena.
+  // nullopt for values outside the arena.
   std::optional<Place> PlaceOf(uint32_t value) const;
-  // Storages that others were merged into have the index of one of their values.
+  // Merged storages are represented by the index of one of their values.
   uint64_t bytes(uint32_t storage) const { return bytes_[storage]; }
-  // By instruction: it does nothing any more.
+  // By instruction: whether it became a no-op and is removed.
   const std::vector<bool>& elided() const { return elided_; }
-  // By value: the constant that it is a view of.
+  // By value: the constant of which it is a view.
   const std::vector<std::optional<uint32_t>>& constants() const { return constants_; }
 
  private:
@@ -68,8 +67,8 @@ class StorageSharing {
   absl::Span<const OpOverload* const> operators_;
   std::vector<bool> in_arena_;       // by value
   mutable std::vector<Link> links_;  // by value
-  std::vector<uint64_t> bytes_;      // by value; of roots
-  std::vector<bool> holds_output_;   // by value; of roots
+  std::vector<uint64_t> bytes_;      // by value; valid for roots
+  std::vector<bool> holds_output_;   // by value; valid for roots
   std::vector<uint32_t> writers_;    // by value
   std::vector<bool> elided_;         // by instruction
   std::vector<std::optional<uint32_t>> constants_;

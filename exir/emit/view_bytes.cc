@@ -11,7 +11,7 @@
 namespace belay::exir {
 namespace {
 
-// A tensor as elements in memory, strides in bytes.
+// Memory layout of a tensor, strides in bytes.
 struct ByteLayout {
   uint64_t element = 0;
   uint32_t dtype = 0;
@@ -23,7 +23,7 @@ struct ByteLayout {
     for (int64_t size : sizes) n *= size;
     return n;
   }
-  // (size, stride) of the dimensions that are longer than 1.
+  // (size, stride) of the dimensions with sizes above 1.
   std::vector<std::pair<int64_t, int64_t>> Extents() const {
     std::vector<std::pair<int64_t, int64_t>> extents;
     for (int d = 0; d < rank(); ++d) {
@@ -71,7 +71,7 @@ std::optional<int> WrapDim(std::optional<int64_t> dim, int rank) {
   return static_cast<int>(*dim < 0 ? *dim + rank : *dim);
 }
 
-// The same elements in the same order of memory: `to` has the sizes of `from`, up to ones.
+// Whether `to` has the same elements in the same memory order, with the sizes of `from` up to ones.
 bool SameExtents(const ByteLayout& from, const ByteLayout& to) {
   return from.dtype == to.dtype && from.Extents() == to.Extents();
 }
@@ -81,8 +81,8 @@ bool IsReshape(const ByteLayout& from, const ByteLayout& to) {
   return (from.IsRowMajor() && to.IsRowMajor()) || from.Extents() == to.Extents();
 }
 
-// `from` with its dimensions in the order that the call says: `dims`, or `dim0` and `dim1` exchanged,
-// or the other way around.
+// Permutes the dimensions of `from` as the call does: `dims`, `dim0` and `dim1` exchanged, or
+// reversed.
 std::optional<ByteLayout> Permuted(const KernelCallView& call, const ByteLayout& from) {
   std::vector<int> order(from.rank());
   for (int d = 0; d < from.rank(); ++d) order[d] = d;
@@ -111,14 +111,14 @@ std::optional<ByteLayout> Permuted(const KernelCallView& call, const ByteLayout&
   return result;
 }
 
-// Part [start, start + length) of dimension `dim`.
+// Slice [start, start + length) of dimension `dim`.
 struct Part {
   int dim;
   int64_t start, length;
   bool drop_dim = false;
 };
 
-// The parts of `from` that a list of results is: of a given length, or single rows.
+// Slices of `from` for a list of results: of a given length, or single rows.
 std::optional<std::vector<Part>> AllParts(const KernelCallView& call, const ByteLayout& from,
                                           const std::vector<ByteLayout>& results) {
   const std::optional<int> dim = WrapDim(call.Int("dim"), from.rank());
@@ -136,8 +136,8 @@ std::optional<std::vector<Part>> AllParts(const KernelCallView& call, const Byte
   return parts;
 }
 
-// The part of `from` that the result is: from `start` on, in steps of 1 where there is a `step`, or
-// the row `index`.
+// Slice of `from` for a single result: from `start` with step 1 (if there is a `step`), or the row
+// `index`.
 std::optional<std::vector<Part>> OnePart(const KernelCallView& call, const ByteLayout& from,
                                          const std::vector<ByteLayout>& results) {
   const std::optional<int> dim = WrapDim(call.Int("dim"), from.rank());
@@ -242,7 +242,7 @@ bool HasBytesOfArgument(const KernelCallView& view) {
   const schema::Tensor &a = from.tensor(), &b = to.tensor();
   if (a.dtype() != b.dtype() || TensorBytes(a) != TensorBytes(b)) return false;
   if (view.has_trait(kKeepsBytes)) return a.dim_order() == b.dim_order();
-  // Sizes of 1 are not known here, so that only tensors in row-major order of all dimensions count.
+  // Sizes of 1 are unknown here, so that only row-major tensors qualify.
   return view.has_trait(kReshapesBytes) &&
          std::is_sorted(a.dim_order().begin(), a.dim_order().end()) &&
          std::is_sorted(b.dim_order().begin(), b.dim_order().end());

@@ -1,4 +1,4 @@
-// Which calls only hand on bytes of their argument.
+// Finds calls that only forward bytes of their argument.
 #ifndef BELAY_EXIR_EMIT_VIEW_BYTES_H_
 #define BELAY_EXIR_EMIT_VIEW_BYTES_H_
 
@@ -12,38 +12,38 @@
 
 namespace belay::exir {
 
-// A kernel call of a method, its arguments by the names that the operator gives them. What it refers
-// to must outlive it.
+// A kernel call of a method, with access to its arguments by their schema names. Referenced objects
+// must outlive it.
 struct KernelCallView {
   const schema::Method& method;
   const schema::KernelCall& call;
-  const OpOverload* op = nullptr;  // null: the registry does not know it
+  const OpOverload* op = nullptr;  // null if unknown to the registry
 
   bool has_trait(OpTrait trait) const { return op != nullptr && op->has_trait(trait); }
-  // nullptr when the operator has none of the name.
+  // Returns nullptr if the operator has no argument of this name.
   const schema::Value* argument(std::string_view name) const;
-  // nullopt when it is no literal integer.
+  // Returns nullopt if it is not a literal integer.
   std::optional<int64_t> Int(std::string_view name) const;
 };
 
-// Element `piece` of the result of a call: where in the bytes of its argument it lies as one run.
+// Location of a result of a call: a contiguous range of its argument's bytes.
 struct ViewPiece {
-  uint32_t value = 0;  // of the result
+  uint32_t value = 0;  // index of the result
   uint64_t offset = 0;
-  bool slice = false;  // the operator takes a part
+  bool slice = false;  // the operator selects a part
 };
 
-// When all results of a kernel call are, for any content, runs of the bytes of its first argument:
-// views, reshapes, permutations that move no element, slices of the outermost dimension. Static
-// tensors only. nullopt: they are not, or it is not known.
+// Returns the byte ranges if all results of a kernel call are, for any content, contiguous ranges
+// of the first argument's bytes: views, reshapes, permutations that move no element, slices of the
+// outermost dimension. Static tensors only. nullopt if they are not, or if unknown.
 std::optional<std::vector<ViewPiece>> ViewOfArgument(const KernelCallView& call);
 
-// The result of a call has the bytes of its first argument, at any of their dynamic sizes, and
-// runtime/schema/in_place_operators.h lets it lie over the argument.
+// Whether the result has the bytes of the first argument for all dynamic sizes, and
+// runtime/schema/in_place_operators.h permits it to alias the argument.
 bool HasBytesOfArgument(const KernelCallView& call);
 
-// When the result of a kernel call is its operands one behind the other: their values and where
-// they lie in the result. Static tensors only.
+// Returns the operands and their offsets if the result of a kernel call is the concatenation of its
+// operands in memory. Static tensors only.
 std::optional<std::vector<ViewPiece>> JoinedOperands(const KernelCallView& call);
 
 }  // namespace belay::exir

@@ -18,8 +18,8 @@ constexpr int kSamples = 1000;
 
 using Index = std::vector<int64_t>;
 
-// A tensor value of the method and the addresses of its elements. Constants and the arena are
-// spaces of their own.
+// A tensor value of the method with the addresses of its elements. Constants and the arena are
+// separate address spaces.
 class Elements {
  public:
   Elements(const schema::Method& method, uint32_t value) {
@@ -59,7 +59,7 @@ class Elements {
     for (size_t d = 0; d < sizes.size(); ++d) address += index[d] * strides_[d];
     return address;
   }
-  // Element number `number` in row-major order.
+  // Index of element `number` in row-major order.
   Index IndexOf(int64_t number) const {
     Index index(sizes.size());
     for (size_t d = sizes.size(); d-- > 0;) {
@@ -75,7 +75,7 @@ class Elements {
   }
 
   std::vector<int64_t> sizes;
-  int64_t bytes = 0;  // of an element
+  int64_t bytes = 0;  // element size
   int64_t count = 0;
   uint32_t dtype = 0;
   int64_t space = -2;
@@ -86,7 +86,7 @@ class Elements {
   int64_t begin_ = 0;
 };
 
-// The numbers of the elements to look at.
+// Row-major numbers of the elements to check.
 std::set<int64_t> Probes(const Elements& a, const Elements& b) {
   std::set<int64_t> probes;
   if (a.count <= kAllElements) {
@@ -110,8 +110,7 @@ std::set<int64_t> Probes(const Elements& a, const Elements& b) {
   return probes;
 }
 
-// Whether element `index` of `part` lies where element map(index) of `whole` does, whose places are
-// known.
+// Checks that element `index` of `part` has the address of element map(index) of `whole`.
 std::string Compare(const Elements& part, const Elements& whole,
                     const std::function<Index(const Index&)>& map) {
   if (!part.known) return "its tensors are not static ones in memory that is known";
@@ -176,7 +175,7 @@ class Prover {
       if (!order.has_value()) return "its dimensions are unknown";
       return Compare(to, from, [&](const Index& i) {
         if (i.size() != order->size())
-          return Index(order->size() + 1);  // is in no tensor of its rank
+          return Index(order->size() + 1);  // an invalid index: wrong rank
         Index result(i.size());
         for (size_t d = 0; d < i.size(); ++d) result[(*order)[d]] = i[d];
         return result;
@@ -218,7 +217,7 @@ class Prover {
     return std::find(names.begin(), names.end(), op_) != names.end();
   }
 
-  // Index of a part → index of the whole.
+  // Maps an index of the part to one of the whole.
   static std::function<Index(const Index&)> Shift(int64_t dim, int64_t start, bool dropped) {
     return [=](const Index& index) {
       Index result = index;

@@ -1,5 +1,5 @@
-// Calls a program in one of the engines — the interpreter or the runtime —, keeps what each call left
-// behind, and says where two engines differ.
+// Calls a program in one of the engines (the interpreter or the runtime), records the outcome of
+// each call, and reports differences between two engines.
 //
 //   ABSL_ASSIGN_OR_RETURN(Interpreter oracle, Interpreter::Create(program, reference_kernels));
 //   ABSL_ASSIGN_OR_RETURN(const Program file, OpenImage(image));
@@ -25,29 +25,29 @@
 
 namespace belay::exir {
 
-// The program as a runtime gets it: the bytes of its file, in memory. What SerializeProgram and
-// Program::OpenBytes return; the image may go.
+// Opens the serialized program from memory. Errors of SerializeProgram and Program::OpenBytes. The
+// image may be destroyed afterwards.
 absl::StatusOr<Program> OpenImage(const ProgramImage& image);
 
-// What one call left behind. Everything is a copy.
+// Outcome of one call; all values are copies.
 struct CallOutcome {
-  absl::Status status;  // that of the call; nothing else is there when it failed
+  absl::Status status;  // status of the call; the other fields are empty on error
   std::vector<OwnedValue> outputs;
   std::vector<OwnedValue> inputs;                  // after the call
-  absl::btree_map<std::string, OwnedValue> state;  // what the engine knows by name
+  absl::btree_map<std::string, OwnedValue> state;  // named state of the engine
 };
 
 // Calls with dense copies of the inputs, one for each user input, specialized ones included.
-//   status: what Interpreter::Run, Method::SetInput and Method::Execute return; kInvalidArgument for
-//   another number of inputs
+//   status: errors of Interpreter::Run, Method::SetInput and Method::Execute; kInvalidArgument for
+//   a wrong number of inputs
 CallOutcome RunCall(Interpreter& interpreter, absl::Span<const EValue> inputs);
 CallOutcome RunCall(Method& method, absl::Span<const EValue> inputs);
 
-// What is called one after the other, on the same state: the inputs of each call.
+// Inputs of consecutive calls on the same state.
 using CallSequence = std::vector<std::vector<OwnedValue>>;
 std::vector<EValue> ValuesOf(const std::vector<OwnedValue>& owned);
 
-// Until a call fails, which then is the last outcome.
+// Stops after the first failed call, which is then the last outcome.
 template <class Engine>
 std::vector<CallOutcome> RunCalls(Engine& engine, const CallSequence& calls) {
   std::vector<CallOutcome> outcomes;
@@ -58,10 +58,10 @@ std::vector<CallOutcome> RunCalls(Engine& engine, const CallSequence& calls) {
   return outcomes;
 }
 
-// How alike the parts of two outcomes must be: all as `others` says, but those that have a row of
+// Required closeness for the parts of two outcomes: `others`, except for parts with an entry of
 // their own.
 struct CallCloseness {
-  CallCloseness(const Closeness& all) : others(all) {}  // NOLINT: one for all
+  CallCloseness(const Closeness& all) : others(all) {}  // one for all
 
   Closeness others;
   absl::btree_map<size_t, Closeness> outputs, inputs;  // by position; inputs: after the call
@@ -72,12 +72,12 @@ struct CallDifference {
   std::string where;  // "outputs", "output 0", "input 0 afterwards", "state 'n'"
   std::string difference;
 };
-// Everything that differs in two calls that succeeded. State is compared that both know: a
-// delegate's has no name in the runtime.
+// Lists all differences of two successful calls. Compares only state that both engines name: a
+// delegate's state has no name in the runtime.
 std::vector<CallDifference> CompareCalls(const CallOutcome& want, const CallOutcome& got,
                                          const CallCloseness& closeness);
 
-// "" or the first difference, with the number of its call. Two calls that failed are equal.
+// Returns "" or the first difference, with the index of its call. Two failed calls are equal.
 std::string FirstDifference(absl::Span<const CallOutcome> want, absl::Span<const CallOutcome> got,
                             const CallCloseness& closeness);
 

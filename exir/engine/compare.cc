@@ -23,7 +23,7 @@ T Load(const std::byte* at) {
   return value;
 }
 
-// The parts of an element: itself, or real and imaginary.
+// Parts of an element: the element itself, or real and imaginary part.
 struct Parts {
   explicit Parts(DType element)
       : dtype(IsComplex(element) ? RealPart(element) : element),
@@ -66,7 +66,7 @@ bool Matches(const Parts& parts, const std::byte* want, const std::byte* got,
   return true;
 }
 
-// With all the digits that tell it from others where `exact`.
+// Formats an element; `exact` prints all digits that distinguish it from other values.
 std::string Text(const Parts& parts, const std::byte* at, bool exact) {
   const auto part = [&](const std::byte* p) {
     return absl::StrFormat("%.*g", exact ? 17 : 6, FloatAt(parts.dtype, p));
@@ -85,7 +85,7 @@ std::string Expected(const Parts& parts, const std::byte* want, const std::byte*
   return absl::StrCat("expected ", Text(parts, want, exact), ", got ", Text(parts, got, exact));
 }
 
-// The number as a tensor of rank 0 that lies in `storage`; nullopt for what is no number.
+// Returns a scalar as a tensor of rank 0 stored in `storage`; nullopt for non-scalars.
 std::optional<TensorView> AsTensor(const EValue& value, std::complex<double>& storage) {
   const auto store = [&]<class T>(const T* number) -> std::optional<TensorView> {
     if (number == nullptr) return std::nullopt;

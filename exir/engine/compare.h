@@ -1,4 +1,4 @@
-// Compares what was computed with what was expected: the one rule for all engines and harnesses.
+// Compares actual with expected values: the single rule for all engines and harnesses.
 #ifndef BELAY_EXIR_ENGINE_COMPARE_H_
 #define BELAY_EXIR_ENGINE_COMPARE_H_
 
@@ -10,47 +10,47 @@
 
 namespace belay::exir {
 
-// How alike the elements of tensors, and numbers, must be. Integers and bools are always equal;
+// Required closeness of tensor elements and scalars. Integers and bools must always be equal;
 // complex numbers are compared by part.
 struct Closeness {
   enum class Elements : uint8_t {
-    kAny,       // floating point numbers and elements of tensors are not looked at
+    kAny,       // ignores floating-point scalars and tensor elements
     kClose,     // |got - want| <= atol + rtol * |want|, or both NaN, or the same infinity
     kSameBits,  // any NaN equals any other
     kIdentical,
   };
   Elements elements = Elements::kClose;
   double atol = 0, rtol = 0;
-  // float16 and bfloat16 get at least what their precision needs.
+  // float16 and bfloat16 get at least the tolerance that their precision needs.
   bool by_precision = false;
-  // Where one is infinite or NaN, the other may be anything.
+  // If one side is infinite or NaN, the other may be anything.
   bool finite_only = false;
 };
 inline constexpr Closeness kAnyElements = {.elements = Closeness::Elements::kAny};
 inline constexpr Closeness kSameBits = {.elements = Closeness::Elements::kSameBits};
 inline constexpr Closeness kIdentical = {.elements = Closeness::Elements::kIdentical};
 
-// OK when dtype and sizes are equal and every element is close. Otherwise kFailedPrecondition: dtype
-// and sizes, or how many elements differ and the first of them (its index in row-major order, what
-// was expected, what there is). Strides do not matter.
+// OK if dtype and sizes are equal and every element is close. Otherwise kFailedPrecondition: dtype
+// and sizes, or the number of mismatches and the first one (its index in row-major order, expected,
+// actual). Strides are ignored.
 absl::Status CompareTensors(const TensorView& want, const TensorView& got,
                             const Closeness& closeness);
 
-// The same for values of any kind; kinds must be equal. Lists are kUnimplemented.
+// Same, for values of any kind; kinds must be equal. Lists are kUnimplemented.
 absl::Status CompareValues(const EValue& want, const EValue& got, const Closeness& closeness);
 
-// The same for a recording, in which a number is a tensor of rank 0.
+// Same, for recordings, in which a scalar is a tensor of rank 0.
 absl::Status CompareRecorded(const TensorView& want, const EValue& got, const Closeness& closeness);
 
-// How far floating point numbers are from what they should be.
+// Deviation of floating-point numbers from their expected values.
 struct Deviation {
   double absolute = 0;
-  double relative = 0;  // to what is expected, where that is not 0
+  double relative = 0;  // relative to the expected value, if that is not 0
 
   void Widen(const Deviation& other);
 };
-// The largest of all elements, or parts of complex ones, that are finite in both; 0 for other dtypes,
-// and where dtype or sizes differ.
+// Maximum over all elements, or parts of complex ones, that are finite in both. 0 for other dtypes,
+// and if dtype or sizes differ.
 Deviation LargestDeviation(const EValue& want, const EValue& got);
 
 }  // namespace belay::exir

@@ -11,8 +11,8 @@ struct Row {
   AutocastRule rule;
 };
 
-// Sorted. PyTorch has no rule for einsum, tensordot and chains of products: they are made of
-// products, which have one.
+// Sorted. PyTorch has no rule for einsum, tensordot and chained matmuls: they consist of matmuls,
+// which have one.
 constexpr Row kRows[] = {
     {"aten._addmm_activation.default", AutocastRule::kLower},
     {"aten._convolution.deprecated", AutocastRule::kLower},

@@ -25,31 +25,32 @@ namespace {
 
 constexpr std::string_view kPrefix = "torch._functorch.predispatch.";
 
-// "_add_batch_dim" of the functions that torch.vmap records, "" for others.
+// Returns the name of a function recorded by torch.vmap, such as "_add_batch_dim"; "" for other
+// nodes.
 std::string_view VmapFunction(const Node& node) {
   std::string_view name = node.target->name();
   if (!name.starts_with(kPrefix)) return "";
   return name.substr(kPrefix.size());
 }
 
-// How a batch of an operator is computed. Pointwise operators are not listed.
+// Batching rule of an operator. Pointwise operators are not listed.
 enum class Form : uint8_t {
-  kNothing,  // it says what the mapped function saw, and there is nothing to see at run time
-  kSame,     // on one tensor, and does not care how many dimensions there are
-  kDims,     // on one tensor, of which it names dimensions
-  kNewDim,   // the same, and they may be one more
+  kNothing,  // checks types of the mapped function; dropped
+  kSame,     // one tensor, of any rank
+  kDims,     // one tensor and arguments that name its dimensions
+  kNewDim,   // the same, dimensions may be one past the last
   kPermute,
   kReshape,
   kExpand,
   kJoin,
-  kMatrix,    // product of matrices
-  kMatrices,  // of a batch of them
+  kMatrix,    // matmul
+  kMatrices,  // batched matmul
   kIndex,
 };
 struct Row {
   std::string_view op;
   Form form;
-  std::string_view dims = "dim";  // the argument with dimensions
+  std::string_view dims = "dim";  // name of the dimension argument
 };
 // Sorted.
 constexpr Row kRows[] = {
@@ -94,7 +95,7 @@ constexpr Row kRows[] = {
     {"aten.view.default", Form::kReshape},
 };
 
-// A tensor with the dimensions of some levels in front.
+// A tensor with the batch dimensions of some vmap levels in front.
 struct Batched {
   Argument tensor;
   std::vector<int64_t> levels;  // ascending
@@ -165,7 +166,7 @@ class Batcher {
     return absl::InvalidArgumentError(
         absl::StrCat("vmap: expected argument ", i, " to be a number"));
   }
-  // What stands at the place: batched or not.
+  // Value of an argument, batched or not.
   Batched At(const Argument& argument) {
     const ValueId* value = argument.get_if<ValueId>();
     if (value != nullptr) {
@@ -174,7 +175,7 @@ class Batcher {
     }
     return {argument, {}};
   }
-  // The rank that the mapped function sees.
+  // Rank inside the mapped function.
   int64_t Rank(const Batched& x) {
     return builder_.rank(x.tensor) - static_cast<int64_t>(x.levels.size());
   }
@@ -206,7 +207,7 @@ class Batcher {
     ABSL_ASSIGN_OR_RETURN(const int64_t level, IntAt(node, 1));
     ABSL_ASSIGN_OR_RETURN(const int64_t dim_argument, IntAt(node, 3));
     const Argument size = node.arguments[2];
-    const ValueId old = node.outputs[0].values[0];  // what is made below moves nodes
+    const ValueId old = node.outputs[0].values[0];  // editing below moves nodes
     Batched x = At(node.operand());
     const auto place = std::find(x.levels.begin(), x.levels.end(), level);
     if (place != x.levels.end()) {
@@ -215,7 +216,7 @@ class Batcher {
       x.tensor = Moved(x.tensor, place - x.levels.begin(), Count(x) - 1 + dim);
       x.levels.erase(place);
     } else {
-      // The same for every element of the batch.
+      // Equal for all elements of the batch: expand.
       const int64_t dim = builder_.WrapDim(dim_argument, Rank(x) + 1);
       if (!builder_.ok()) return builder_.status();
       x.tensor = Unsqueeze(builder_, x.tensor, Count(x) + dim);
@@ -246,9 +247,9 @@ class Batcher {
     return Permute(builder_, x, order);
   }
 
-  // With a dimension for each of `levels` (of size 1 where it has none) and then `rank` others.
+  // Reshapes x to one dimension for each of `levels` (size 1 if x lacks it), then `rank` others.
   Argument Aligned(const Batched& x, const std::vector<int64_t>& levels, int64_t rank) {
-    if (x.levels.empty()) return x.tensor;  // broadcasting does it
+    if (x.levels.empty()) return x.tensor;  // broadcasting suffices
     Argument result = x.tensor;
     const int64_t missing = rank - Rank(x);
     for (int64_t i = 0; i < missing; ++i) result = Unsqueeze(builder_, result, Count(x));
@@ -259,7 +260,7 @@ class Batcher {
     }
     return result;
   }
-  // The same, every level of its size and the other dimensions there.
+  // Same, with every level expanded to its size and the other dimensions unchanged.
   Argument Full(const Batched& x, const std::vector<int64_t>& levels) {
     Argument result = x.tensor;
     for (size_t i = 0; i < levels.size(); ++i) {
@@ -276,7 +277,7 @@ class Batcher {
     const Node node = editor_.graph().node(id);
     const Row* row = rows_.Find(node.target);
     std::vector<Argument> arguments = node.arguments;
-    // All tensors of the call and the levels of any.
+    // All tensors of the call and the union of their levels.
     std::set<int64_t> all;
     int64_t rank = 0;
     for (const Argument& argument : arguments) {
@@ -310,7 +311,7 @@ class Batcher {
         return Call(id, node.target, std::move(arguments), levels);
       case Form::kDims:
       case Form::kNewDim: {
-        if (self.levels != levels) break;  // the tensor that is batched is another
+        if (self.levels != levels) break;  // another argument is batched
         arguments.front() = self.tensor;
         Argument& dims = arguments[*node.target->ArgumentIndex(row->dims)];
         const int64_t seen = Rank(self) + (row->form == Form::kNewDim ? 1 : 0);
@@ -359,7 +360,7 @@ class Batcher {
     return unknown();
   }
 
-  // self[indices], where every index is a tensor: the levels of self are indexed, too.
+  // Batches self[indices] with a tensor for every index: the levels of self are indexed, too.
   absl::Status BatchIndex(NodeId id, const Batched& self, const Argument& argument,
                           const std::vector<int64_t>& levels) {
     const Argument::List* list = argument.get_if<Argument::List>();
@@ -385,7 +386,7 @@ class Batcher {
     return Replace(id, result, levels);
   }
 
-  // The list of sizes with those of the levels in front.
+  // Prepends the sizes of the levels to the list of sizes.
   OpArgument Sizes(const std::vector<int64_t>& levels, const Argument& sizes) {
     OpArgument::List all;
     for (int64_t level : levels) all.push_back(sizes_.at(level));
@@ -397,8 +398,8 @@ class Batcher {
     return all;
   }
 
-  // Dimensions as the mapped function counts them, which sees `rank`, behind `count` others. None
-  // and no dimensions at all are all that it sees.
+  // Shifts dimensions of the mapped function, which has rank `rank`, by `count`. None and an empty
+  // list mean all dimensions of the mapped function.
   absl::StatusOr<Argument> ShiftedDims(const Argument& dims, int64_t rank, int64_t count) {
     if (const int64_t* dim = dims.get_if<int64_t>()) {
       const int64_t wrapped = builder_.WrapDim(*dim, rank);

@@ -1,4 +1,4 @@
-// Gives the operators that torch.vmap mapped their batch dimensions.
+// Materializes the batch dimensions of operators mapped by torch.vmap.
 #ifndef BELAY_EXIR_FUNCTIONALIZE_BATCH_REGIONS_H_
 #define BELAY_EXIR_FUNCTIONALIZE_BATCH_REGIONS_H_
 
@@ -6,12 +6,12 @@
 
 namespace belay::exir {
 
-// Between _add_batch_dim and _remove_batch_dim an archive shows tensors as the mapped function sees
-// them: without the dimensions that vmap maps over. Here they get them, in front of the others in
-// the order of the levels, and every operator between becomes one on batches. Comes after
-// decomposition, so that few kinds of operators are left.
-//   kUnimplemented    an operator whose batched form is not known, with its node
-//   kInvalidArgument  calls that do not fit together
+// Between _add_batch_dim and _remove_batch_dim, an archive has tensors as the mapped function sees
+// them: without the dimensions over which vmap maps. This pass adds these dimensions in front of
+// the others, in the order of the levels, and converts every operator in between to a batched one.
+// Runs after decomposition, when few kinds of operators remain.
+//   kUnimplemented    an operator without a batching rule, with its node
+//   kInvalidArgument  mismatched calls
 Pass BatchRegions();
 
 }  // namespace belay::exir

@@ -34,7 +34,7 @@ struct Special {
   std::string_view functional;  // "" when `compute` does it
   std::vector<Argument> (*compute)(OpBuilder& b, const OpCall& call) = nullptr;
 };
-// Where the functional variant is not what takes the operator's place, or there is none. Sorted.
+// Operators whose replacement is not their functional variant, or that have none. Sorted.
 constexpr Special kSpecial[] = {
     {"aten.__ilshift__.Scalar", Kind::kValues, "aten.bitwise_left_shift.Tensor_Scalar"},
     {"aten.__ilshift__.Tensor", Kind::kValues, "aten.bitwise_left_shift.Tensor"},
@@ -90,7 +90,7 @@ std::optional<FunctionalForm> FunctionalFormOf(const OpRegistry& ops, const OpOv
     case SchemaKind::kFunctional:
       return std::nullopt;
     case SchemaKind::kInplace:
-      // One written argument, the first, and the result is it.
+      // Only the first argument is written, and it is the result.
       if (returns != 1 || !same_returns || !WritesExactly(schema, 0, 1)) return std::nullopt;
       return FunctionalForm{(*functional)->schema()->IsView() ? Kind::kView : Kind::kValues,
                             *functional};

@@ -1,4 +1,4 @@
-// What an operator that writes becomes in a functional program.
+// Functional forms of operators that write to their arguments.
 #ifndef BELAY_EXIR_FUNCTIONALIZE_FUNCTIONAL_FORM_H_
 #define BELAY_EXIR_FUNCTIONALIZE_FUNCTIONAL_FORM_H_
 
@@ -12,20 +12,20 @@ namespace belay::exir {
 
 struct FunctionalForm {
   enum class Kind : uint8_t {
-    kValues,  // gives the new value of what is written, the first argument
+    kValues,  // returns the new value of the written (first) argument
     kAlias,   // writes nothing: detach_
-    kView,    // only changes what the tensor shows: squeeze_ becomes squeeze
-    kOut,     // gives the new values of the last arguments, one for each return; takes the others
-    kBoth,    // gives what the operator gives, and then the new values of what it writes, in order
+    kView,    // only changes the view of the tensor: squeeze_ becomes squeeze
+    kOut,     // takes the arguments without the outputs (the last ones); returns their new values
+    kBoth,    // returns the operator's results, then the new values of the written arguments
   };
   Kind kind = Kind::kValues;
-  // The functional variant (exir/op/op_variants.h); null for kAlias and where `compute` does it.
+  // The functional variant (exir/op/op_variants.h); null for kAlias and if `compute` is set.
   const OpOverload* op = nullptr;
   std::vector<Argument> (*compute)(OpBuilder& b, const OpCall& call) = nullptr;
 };
 
-// Of an operator whose schema writes. `op` gives as many results as the kind says. nullopt when
-// there is none: the message of the error is the caller's.
+// Returns the form of an operator whose schema declares writes. The kind determines the number of
+// results of `op`. nullopt if no form exists; the caller reports the error.
 std::optional<FunctionalForm> FunctionalFormOf(const OpRegistry& ops, const OpOverload& op);
 
 }  // namespace belay::exir

@@ -27,7 +27,7 @@ bool Writes(const SchemaArgument& argument) {
   return argument.alias.has_value() && argument.alias->write;
 }
 
-// The argument of which a result is a view, or which it is; -1 when it is a tensor of its own.
+// Returns the argument that a result aliases (view or identity); -1 for a new tensor.
 int AliasedArgument(const FunctionSchema& schema, const SchemaReturn& result) {
   if (!result.alias.has_value()) return -1;
   for (size_t i = 0; i < schema.arguments.size(); ++i) {
@@ -68,7 +68,7 @@ class GraphFunctionalizer {
     builder_.MoveTo(id);
     const FunctionSchema* schema = graph.node(id).target->schema();
     if (schema != nullptr && schema->IsMutable()) return ReplaceWrite(id);
-    // Operands as they are now.
+    // Replace operands by their current values.
     const std::vector<Argument> original = graph.node(id).arguments;
     for (size_t i = 0; i < original.size(); ++i) {
       Argument argument = original[i];
@@ -85,7 +85,7 @@ class GraphFunctionalizer {
     return absl::OkStatus();
   }
 
-  // The value that holds what `value` shows now.
+  // Returns the value with the current contents of `value`.
   ValueId Now(ValueId value) {
     const auto found = view_of_.find(value);
     return found == view_of_.end() ? value : found->second->Current(builder_);
@@ -102,7 +102,7 @@ class GraphFunctionalizer {
     return *view;
   }
 
-  // The node's results as views of the operands that it had in the program.
+  // Records the node's results as views of its original operands.
   void NoteViews(NodeId id, const std::vector<Argument>& original) {
     const Node& node = editor_.graph().node(id);
     const FunctionSchema& schema = *node.target->schema();
@@ -129,12 +129,12 @@ class GraphFunctionalizer {
     }
     if (form.kind == FunctionalForm::Kind::kOut) return ReplaceOut(form, id, arguments);
     if (form.kind == FunctionalForm::Kind::kBoth) return ReplaceBoth(form, id, arguments);
-    const ValueId* written = node.operand().get_if<ValueId>();  // FunctionalFormOf: the first alone
+    const ValueId* written = node.operand().get_if<ValueId>();  // only the first, FunctionalFormOf
     if (written == nullptr)
       return absl::UnimplementedError("a write to something that is no tensor");
     View* view = &ViewOf(*written);
     if (form.kind == FunctionalForm::Kind::kView) {
-      // One, as the operator that writes has (FunctionalFormOf).
+      // One result, like the in-place operator (FunctionalFormOf).
       const std::vector<Argument> shown = builder_.CallAll(form.op, arguments);
       ABSL_RETURN_IF_ERROR(builder_.status());
       if (!builder_.IsTensor(shown[0])) return absl::InternalError("a view that is no tensor");
@@ -144,7 +144,7 @@ class GraphFunctionalizer {
     } else if (form.kind == FunctionalForm::Kind::kValues) {
       ABSL_RETURN_IF_ERROR(WriteValues(form, node, arguments, *view));
     }
-    // The operator's result is what it wrote.
+    // The in-place operator returns the written argument.
     for (ValueId value : node.results()) view_of_[value] = view;
     replaced_.push_back(id);
     return absl::OkStatus();
@@ -222,8 +222,8 @@ class GraphFunctionalizer {
     const std::vector<SymInt> sizes = builder_.sizes(target);
     Argument value = Cast(builder_, values[0], dtype);
     if (const std::vector<SymInt> made = builder_.sizes(value); made != sizes) {
-      // What is copied may be broadcast; a result that is larger than what it is written to may
-      // not. Sizes that are not known may be equal.
+      // The source may be broadcast to the destination, but not vice versa. Unknown sizes may be
+      // equal.
       const auto may_equal = [](const SymInt& a, const SymInt& b) {
         return !a.AsInt().has_value() || !b.AsInt().has_value() || a == b;
       };
@@ -254,7 +254,7 @@ class GraphFunctionalizer {
     std::vector<OutputSpec> specs;
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
       const ValueId input = graph.inputs()[i];
-      // Of the input itself, not of a view that took its name (squeeze_).
+      // Use the input itself, not a view that took its name (squeeze_).
       const auto found = whole_.find(input);
       if (found == whole_.end() || found->second->memory().version == 0) continue;
       if (graph_id_ != ExportedProgram::kTop) {
@@ -287,7 +287,7 @@ class GraphFunctionalizer {
       case InputKind::kUserInput:
         return OutputSpec{OutputKind::kUserInputMutation, name};
       case InputKind::kTensorConstant:
-        // It has a state from now on.
+        // The constant becomes state.
         spec.kind = InputKind::kBuffer;
         spec.persistent = false;
         return OutputSpec{OutputKind::kBufferMutation, spec.target};
@@ -303,12 +303,12 @@ class GraphFunctionalizer {
   OpBuilder builder_;
   std::deque<SharedMemory> memories_;
   std::deque<View> views_;
-  absl::flat_hash_map<ValueId, View*> view_of_;  // by value of the program
+  absl::flat_hash_map<ValueId, View*> view_of_;  // by program value
   absl::flat_hash_map<ValueId, View*> whole_;    // by owner
   std::vector<NodeId> replaced_;
 };
 
-// What writes and has no functional variant that could take its place.
+// Lists writing nodes without a functional replacement.
 std::vector<std::string> Missing(const ExportedProgram& program, const DecompositionTable& table) {
   std::vector<std::string> missing;
   for (const Graph& graph : program.graphs) {

@@ -18,7 +18,7 @@
 namespace belay::exir {
 namespace {
 
-// The dtype of the region; none outside of one and where it is switched off.
+// Dtype of the region; nullopt outside of regions and where autocast is disabled.
 using Autocast = std::optional<DType>;
 
 absl::Status Wrong(const Graph& graph, NodeId node, std::string_view what) {
@@ -34,7 +34,7 @@ class Inliner {
 
   absl::StatusOr<bool> Run() {
     bool changed = false;
-    // Callers before what they call, because a body in a region is in the region.
+    // Process callers first, because subgraphs called in a region belong to the region.
     std::vector<std::pair<GraphId, Autocast>> pending = {{ExportedProgram::kTop, std::nullopt}};
     while (!pending.empty()) {
       const auto [id, autocast] = pending.back();
@@ -78,7 +78,7 @@ class Inliner {
     return changed;
   }
 
-  // Bodies of control flow in a region are in the region.
+  // Control-flow subgraphs in a region belong to the region.
   void NoteBodies(const Node& node, Autocast autocast) {
     if (!autocast.has_value()) return;
     for (const Argument& argument : node.arguments) {
@@ -86,7 +86,7 @@ class Inliner {
     }
   }
 
-  // Replaces the call of a region by the nodes of its body.
+  // Replaces the call of a region by the nodes of its subgraph.
   absl::Status Inline(GraphEditor& editor, NodeId call, Autocast autocast) {
     const Node node = editor.graph().node(call);
     ABSL_ASSIGN_OR_RETURN(const std::vector<Argument> results,
@@ -102,8 +102,8 @@ class Inliner {
     return absl::OkStatus();
   }
 
-  // Copies the body that `region` calls before `place`. `outer` maps values of the graph in which
-  // the region stands; none when that is the editor's. Gives the body's outputs.
+  // Copies the subgraph of `region` before `place`; returns its outputs. `outer` maps values of the
+  // graph that contains the region; empty if that is the editor's graph.
   absl::StatusOr<std::vector<Argument>> CopyBody(GraphEditor& editor, NodeId place,
                                                  const Node& region, const ValueMap& outer,
                                                  Autocast autocast) {
@@ -124,7 +124,7 @@ class Inliner {
       }
     }
     inlined_ = true;
-    // Bodies that are called twice, in bodies that are called twice.
+    // Nested subgraphs that are called repeatedly can grow exponentially.
     if (absl::Status status = CheckBudget(); !status.ok()) {
       return AtNode(status, editor.graph(), place);
     }
@@ -198,7 +198,7 @@ class Inliner {
     return id;
   }
 
-  // Casts before `node` what autocast casts.
+  // Inserts autocast's casts before `node`.
   absl::StatusOr<bool> CastOperands(GraphEditor& editor, NodeId node, Autocast autocast) {
     if (!autocast.has_value()) return false;
     const Graph& graph = editor.graph();

@@ -1,4 +1,4 @@
-// Puts the bodies of regions that only set a mode in the place of their call.
+// Inlines the subgraphs of regions that only set a mode.
 #ifndef BELAY_EXIR_FUNCTIONALIZE_INLINE_REGIONS_H_
 #define BELAY_EXIR_FUNCTIONALIZE_INLINE_REGIONS_H_
 
@@ -6,11 +6,11 @@
 
 namespace belay::exir {
 
-// wrap_with_set_grad_enabled: gradients do not matter to inference. wrap_with_autocast: operators
-// inside, in nested regions and in the bodies of control flow too, get the casts that PyTorch's
-// autocast makes on the CPU, because the archive has only their results' types (autocast_rules.h).
-//   kInvalidArgument  a region whose arguments are not (mode…, body, operands…), or whose body does
-//                     not take the operands
+// wrap_with_set_grad_enabled: inference needs no gradients. wrap_with_autocast: operators inside,
+// including nested regions and control-flow subgraphs, get the casts of PyTorch's CPU autocast
+// (autocast_rules.h). The archive has only the types of their results.
+//   kInvalidArgument  a region whose arguments are not (mode…, subgraph, operands…), or whose
+//                     subgraph does not accept the operands
 Pass InlineRegions();
 
 }  // namespace belay::exir

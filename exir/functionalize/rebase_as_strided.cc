@@ -16,7 +16,7 @@
 namespace belay::exir {
 namespace {
 
-// Operators that count places in memory.
+// Operators with a storage offset argument.
 struct CountsPlaces {
   std::string_view op;
   bool scatter = false;
@@ -27,7 +27,7 @@ constexpr CountsPlaces kCountsPlaces[] = {
     {"aten.as_strided_scatter.default", /*scatter=*/true},
 };
 
-// The value that owns the memory of `value`; nullopt when elements are reinterpreted on the way.
+// Returns the value that owns the storage of `value`; nullopt if a view reinterprets the dtype.
 std::optional<ValueId> Owner(const Graph& graph, ValueId value) {
   for (;;) {
     const NodeId producer = graph.value(value).producer;

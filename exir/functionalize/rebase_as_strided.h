@@ -1,4 +1,4 @@
-// Makes as_strided count places from the beginning of its operand.
+// Rebases as_strided, so that its offset counts from the beginning of its operand.
 #ifndef BELAY_EXIR_FUNCTIONALIZE_REBASE_AS_STRIDED_H_
 #define BELAY_EXIR_FUNCTIONALIZE_REBASE_AS_STRIDED_H_
 
@@ -6,13 +6,13 @@
 
 namespace belay::exir {
 
-// In PyTorch as_strided counts places in the memory that its operand shares with others: of a
-// slice, it reaches what lies before and beside the slice. Once views are copies there is nothing
-// beside it. So as_strided of a view becomes as_strided, at the same place of the memory, of the
-// tensor that owns the memory, its dimensions permuted to the order in which they lie there.
-// as_strided_scatter too.
-//   kUnimplemented  one list of all nodes where that is not possible: the memory begins before an
-//                   input, its elements do not lie without gaps, or their type was reinterpreted
+// PyTorch's as_strided indexes the storage that its operand shares with other tensors. On a slice,
+// it can reach elements before and outside the slice, which do not exist once views are copies.
+// Therefore as_strided of a view becomes as_strided of the tensor that owns the storage, at the
+// same offset. The owner's dimensions are permuted to their memory order. Also handles
+// as_strided_scatter.
+//   kUnimplemented  one list of all nodes where this is impossible: the storage begins before an
+//                   input, its elements are not contiguous, or their dtype was reinterpreted
 Pass RebaseAsStrided();
 
 }  // namespace belay::exir

@@ -1,4 +1,4 @@
-// The list of passes that make a functional ATEN program of a TRAINING one.
+// Pass list that converts a TRAINING program to a functional ATEN program.
 #ifndef BELAY_EXIR_FUNCTIONALIZE_TRAINING_TO_ATEN_H_
 #define BELAY_EXIR_FUNCTIONALIZE_TRAINING_TO_ATEN_H_
 
@@ -9,9 +9,9 @@
 
 namespace belay::exir {
 
-// In this order: regions are inlined; operators decomposed, so that only real views are aliases;
-// as_strided based on the owner of its memory; writes replaced; what the functional variants brought
-// decomposed; and the dialect is ATEN.
+// Runs in this order: inline regions; decompose operators, so that only true views are aliases;
+// rebase as_strided to the owner of its storage; functionalize writes; decompose the results of
+// functional variants; set the dialect to ATEN.
 std::vector<Pass> TrainingToAtenPasses(const DecomposeOptions& options = {});
 
 }  // namespace belay::exir

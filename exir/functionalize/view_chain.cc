@@ -50,7 +50,7 @@ Argument NarrowBack(const Write& w) {
   return w.b.Call("aten.slice_scatter.default",
                   {w.base, w.value, dim, start, start + w.call.Sym("length")});
 }
-// Only where nothing is repeated.
+// Only without repeated elements.
 Argument ExpandBack(const Write& w) {
   if (w.b.rank(w.base) == w.b.rank(w.value) && w.b.sizes(w.base) == w.b.sizes(w.value)) {
     return w.value;
@@ -59,7 +59,7 @@ Argument ExpandBack(const Write& w) {
   w.b.Unsupported("a write to an expanded tensor, of which several elements share memory");
   return Argument();
 }
-// The pieces of split, split_with_sizes and unbind, by their sizes.
+// Writes to the pieces of split, split_with_sizes and unbind, by their sizes.
 Argument SplitBack(const Write& w) {
   const int64_t dim = w.call.Int("dim");
   SymInt start = 0;
@@ -85,7 +85,7 @@ Argument ComplexBack(const Write& w) { return Unary(w.b, "view_as_real", w.value
 struct Row {
   std::string_view op;
   WriteFn write;
-  // Whether each element of the view is an element of the base, and one alone.
+  // Whether the view maps its elements one-to-one to elements of the base.
   bool picks = true;
 };
 constexpr Row kInverses[] = {
@@ -114,23 +114,23 @@ constexpr Row kInverses[] = {
     {"aten.view_as_complex.default", ComplexBack, false},
 };
 
-// Whether the view shows all of its base as it is.
+// Whether the view is an identity.
 bool IsAlias(const OpOverload& op) {
   const std::string_view name = op.aten()->name();
   return name == "aten.alias.default" || name == "aten.detach.default" ||
          name == "aten.lift_fresh.default";
 }
 
-// Chains up to this length are followed step by step.
+// Chains up to this length are processed step by step.
 constexpr size_t kLongChain = 16;
 
-// The numbers of a tensor's elements, in its sizes.
+// Row-major element indices of a tensor, in its shape.
 Argument ElementNumbers(OpBuilder& b, const Argument& tensor) {
   const std::vector<SymInt> sizes = b.sizes(tensor);
   return Reshape(b, Arange(b, Product(sizes)), sizes);
 }
 
-// `base` with `value` at the elements of these numbers.
+// Returns `base` with `value` scattered to the elements with these indices.
 Argument PutByNumber(OpBuilder& b, const Argument& base, const Argument& numbers,
                      const Argument& value) {
   const Argument flat =
@@ -140,8 +140,9 @@ Argument PutByNumber(OpBuilder& b, const Argument& base, const Argument& numbers
   return Reshape(b, flat, b.sizes(base));
 }
 
-// Views that only pick elements (diagonal, as_strided, unfold): the view of the elements' numbers
-// says where each goes. as_strided counts places in memory, so the base must be contiguous.
+// Writes through views that only select elements (diagonal, as_strided, unfold): the same view of
+// the element indices gives the destinations. as_strided indexes memory, so the base must be
+// contiguous.
 Argument WriteByNumber(const Write& w, const std::vector<Argument>& arguments, size_t operand) {
   OpBuilder& b = w.b;
   const bool strided = w.call.op()->aten() == b.ops().Find("aten.as_strided.default");
@@ -244,7 +245,7 @@ Argument View::Shown(OpBuilder& b, const Argument& parent) const {
   std::vector<Argument> arguments = arguments_;
   arguments[operand_] = parent;
   if (op_->aten() == b.ops().Find("aten.view.default")) {
-    // The memory's value need not have the strides that the view was made for.
+    // The current value may have other strides than the view assumed: reshape.
     const OpCall call(b, op_, std::move(arguments));
     return Reshape(b, call["self"], call["size"]);
   }

@@ -1,5 +1,5 @@
-// How values lie over one another: which tensors share a storage, and how to follow a write through
-// one of them to the others.
+// Alias analysis: tracks which tensors share a storage, and propagates a write through one of them
+// to the others.
 #ifndef BELAY_EXIR_FUNCTIONALIZE_VIEW_CHAIN_H_
 #define BELAY_EXIR_FUNCTIONALIZE_VIEW_CHAIN_H_
 
@@ -11,31 +11,33 @@
 
 namespace belay::exir {
 
-// The memory that some values share, as one functional value that changes with each write.
+// A storage shared by several values, represented by one functional value that changes with each
+// write.
 struct SharedMemory {
-  ValueId owner;  // the value that made it
+  ValueId owner;  // the value that allocated it
   uint64_t version = 0;
 };
 
-// A view of memory: the whole, or an operator applied to another view of it. What it refers to must
-// outlive it. Chains of views may be long: nothing here recurses, and N views and M writes make
-// nodes in proportion to N + M. Where a chain is longer than some steps, the numbers of the elements
-// that it shows are computed once; reading and writing go by them.
+// A view of a storage: the whole, or an operator applied to another view of it. Referenced objects
+// must outlive it. Chains of views may be long: nothing here recurses, and N views and M writes
+// create O(N + M) nodes. In long chains, the element indices of the view are computed once; reads
+// and writes then use these indices (gather, scatter).
 class View {
  public:
-  // The whole.
+  // Creates a view of the whole storage.
   explicit View(SharedMemory& memory) : memory_(&memory), current_(memory.owner) {}
-  // The `result`-th result (an element, when the operator gives a list) of the view operator on
-  // `parent`, which is the argument number `operand`. `value` is that result, as things are now.
+  // Creates the view that is the `result`-th result (an element, if the operator returns a list) of
+  // the view operator on `parent`, its argument number `operand`. `value` is that result with the
+  // current contents.
   View(View& parent, const OpOverload* op, std::vector<Argument> arguments, size_t operand,
        size_t result, ValueId value);
 
-  // What the view shows now: makes the nodes that compute it when the memory has changed since it
-  // was computed last.
+  // Returns the view's current value. Emits the nodes that recompute it if the storage changed
+  // after its last computation.
   ValueId Current(OpBuilder& b);
-  // Makes the nodes that write `value`, of the view's sizes and dtype, through to the memory.
-  // Afterwards Current() is `value`. Errors go to the builder: kUnimplemented for a view of which
-  // elements lie over one another.
+  // Emits the nodes that write `value`, of the view's sizes and dtype, through to the storage.
+  // Afterwards Current() is `value`. Errors go to the builder: kUnimplemented for a view with
+  // overlapping elements.
   void Write(OpBuilder& b, ValueId value);
 
   const SharedMemory& memory() const { return *memory_; }
@@ -44,14 +46,14 @@ class View {
  private:
   bool UpToDate() const { return current_version_ == memory_->version; }
   void SetCurrent(ValueId value);
-  // What the operator shows of `parent`, which has the sizes of the parent.
+  // Applies the view operator to `parent`, which has the sizes of the parent.
   Argument Shown(OpBuilder& b, const Argument& parent) const;
-  void Recompute(OpBuilder& b);  // from the parent, which is up to date
-  // Whether it goes by numbers.
+  void Recompute(OpBuilder& b);  // from the up-to-date parent
+  // Whether it uses element indices.
   bool IsLong(OpBuilder& b) const;
-  bool Picks(OpBuilder& b) const;  // whether elements have numbers: nothing is repeated or changed
+  bool Picks(OpBuilder& b) const;  // elements are neither repeated nor changed
   View& Whole();
-  Argument Numbers(OpBuilder& b);  // of the elements that it shows
+  Argument Numbers(OpBuilder& b);  // storage indices of the view's elements
 
   SharedMemory* memory_;
   View* parent_ = nullptr;  // null for the whole
@@ -60,13 +62,13 @@ class View {
   size_t operand_ = 0, result_ = 0;
   ValueId current_;
   uint64_t current_version_ = 0;
-  bool is_alias_ = false;            // of the parent: shows all of it, as it is
-  size_t depth_ = 0;                 // operators between it and the whole, without aliases
-  std::optional<Argument> numbers_;  // once they are computed
+  bool is_alias_ = false;            // identity view of the parent
+  size_t depth_ = 0;                 // operators between it and the whole storage, without aliases
+  std::optional<Argument> numbers_;  // cached result of Numbers()
 };
 
-// `base` with `value` in the place of what the view operator shows of it: the inverse of a view.
-// `arguments` are the operator's; the argument number `operand` is not looked at. Gives None after
+// Inverse of a view operator: returns `base` with the part that the operator selects replaced by
+// `value`. `arguments` are the operator's; argument number `operand` is ignored. Returns None after
 // an error.
 Argument WriteThroughView(OpBuilder& b, const OpOverload* op,
                           const std::vector<Argument>& arguments, size_t operand, size_t result,

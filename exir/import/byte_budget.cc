@@ -37,7 +37,7 @@ absl::Status ByteBudget::Take(uint64_t bytes, std::string_view what) {
 }
 
 absl::StatusOr<Storage> AllocateZeros(uint64_t bytes, std::string_view what) {
-  // One byte more, so that even an empty allocation has an address of its own.
+  // Allocate one extra byte, so that even an empty allocation has a unique address.
   return Wrap(TooLarge(bytes) ? nullptr : std::calloc(bytes + 1, 1), bytes, what);
 }
 

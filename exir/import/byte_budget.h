@@ -1,4 +1,4 @@
-// Counts down the bytes that reading a file may allocate for one purpose.
+// Byte budget for the allocations that reading a file makes for one purpose.
 #ifndef BELAY_EXIR_IMPORT_BYTE_BUDGET_H_
 #define BELAY_EXIR_IMPORT_BYTE_BUDGET_H_
 
@@ -12,11 +12,12 @@ namespace belay::exir {
 
 class ByteBudget {
  public:
-  // `limit_name` is for messages and must outlive the budget (a literal).
+  // `limit_name` appears in messages and must outlive the budget (a literal).
   ByteBudget(std::string_view limit_name, uint64_t bytes)
       : limit_name_(limit_name), limit_(bytes), remaining_(bytes) {}
 
-  // kResourceExhausted, naming the limit, `what` and its size, when `bytes` are no longer there.
+  // kResourceExhausted if fewer than `bytes` remain; the message names the limit, `what` and its
+  // size.
   absl::Status Take(uint64_t bytes, std::string_view what);
 
  private:
@@ -25,10 +26,10 @@ class ByteBudget {
   uint64_t remaining_;
 };
 
-// Bytes that are all zero, or whose content does not matter yet. Pages are touched only when they
-// are used. kResourceExhausted when the system has no memory left.
+// Allocates zeroed bytes, also for content that is written later. Pages are committed on first use.
+// kResourceExhausted if the system is out of memory.
 absl::StatusOr<Storage> AllocateZeros(uint64_t bytes, std::string_view what);
-// As above; `data` receives the writable address, to be used before the storage is given away.
+// Same; `data` receives the writable address. Write only before sharing the storage.
 absl::StatusOr<Storage> AllocateBytes(uint64_t bytes, std::string_view what, std::byte** data);
 
 }  // namespace belay::exir

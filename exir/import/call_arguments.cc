@@ -9,7 +9,7 @@
 namespace belay::exir {
 namespace {
 
-// Canonical form of a value that is no list.
+// Returns the canonical form of a non-list value.
 Argument CanonicalElement(const SchemaType& type, Argument value) {
   if (type.base == BaseType::kFloat) {
     if (const int64_t* number = value.get_if<int64_t>()) return static_cast<double>(*number);
@@ -41,7 +41,7 @@ Argument CanonicalArgument(const SchemaType& type, Argument value) {
     return value;
   }
   if (!IsNumber(value)) return value;
-  // A schema's lengths of lists are positive.
+  // List lengths in a schema are positive.
   return Argument::List(static_cast<size_t>(type.list_size.value_or(1)),
                         CanonicalElement(type, std::move(value)));
 }

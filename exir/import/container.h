@@ -1,4 +1,4 @@
-// Which kind of archive a file is, and where things are in it. Source: docs/pt2-format.md §1–§3.
+// Detects the kind of an archive and locates its entries. Source: docs/pt2-format.md §1–§3.
 #ifndef BELAY_EXIR_IMPORT_CONTAINER_H_
 #define BELAY_EXIR_IMPORT_CONTAINER_H_
 
@@ -20,38 +20,39 @@ enum class ContainerEra : uint8_t {
   kPickledWeights,  // torch 2.8: a PT2 archive with weights by torch.save
   kRawWeights,      // torch 2.9 and later: a PT2 archive with one raw file per storage
 };
-// "flat archive (torch < 2.8)", ….
+// Name for messages, such as "flat archive (torch < 2.8)".
 std::string_view ContainerEraName(ContainerEra era);
 
-// An opened archive. Cheap to read from repeatedly; entries are checked when they are read.
+// An open archive. Repeated lookups are cheap; entries are checked when they are read.
 class Container {
  public:
-  // Whatever ZipReader::Open returns, and
-  //   kInvalidArgument   not a zip file, or one with nothing that is known
-  //   kUnimplemented     something else that PyTorch writes (AOTInductor, TorchScript, torch.save),
-  //                      a version of the container that is not known, big-endian data
+  // Errors of ZipReader::Open, and
+  //   kInvalidArgument   not a zip file, or a zip file without any known entry
+  //   kUnimplemented     another format of PyTorch (AOTInductor, TorchScript, torch.save), an
+  //                      unknown version of the container, or big-endian data
   //   kNotFound          an archive without a model
   static absl::StatusOr<Container> Open(Storage file, const ImportOptions& options);
 
-  // Of the whole file; kFlat or not. Whether weights are pickled may differ between the models of
-  // an archive.
+  // Whether the whole file is kFlat. In other archives, models may differ in whether their weights
+  // are pickled.
   bool flat() const { return flat_; }
   ContainerEra EraOf(std::string_view model) const;
-  // In the archive's order. A flat archive has one, called "model".
+  // In the archive's order. A flat archive has one model, named "model".
   const std::vector<std::string>& model_names() const { return model_names_; }
-  // The model that `wish` means (ImportOptions::model_name). kNotFound listing those there are.
+  // Resolves ImportOptions::model_name. kNotFound lists the models of the archive.
   absl::StatusOr<std::string> ResolveModel(std::string_view wish) const;
 
-  // An entry by its path below the root folder; nullptr when there is none.
+  // Finds an entry by its path below the root folder; nullptr if missing.
   const ZipReader::Entry* Find(std::string_view path) const;
-  // kNotFound, or whatever ZipReader::Read returns.
+  // kNotFound, and errors of ZipReader::Read.
   absl::StatusOr<Storage> Read(std::string_view path, ByteBudget& inflated) const;
-  // The JSON of a model, and its path for messages. kResourceExhausted above max_json_bytes.
+  // Reads the JSON of a model; `path` receives its path for messages. kResourceExhausted above
+  // max_json_bytes.
   absl::StatusOr<Storage> ReadModel(std::string_view model, ByteBudget& inflated,
                                     std::string* path) const;
-  // As Read, for any JSON document.
+  // Same as Read, for any JSON document.
   absl::StatusOr<Storage> ReadJson(std::string_view path, ByteBudget& inflated) const;
-  // The text of the entry `version` of a flat archive; "" when there is none.
+  // Content of the entry `version` of a flat archive; "" if missing.
   const std::string& flat_version() const { return flat_version_; }
 
   const ZipReader& zip() const { return zip_; }

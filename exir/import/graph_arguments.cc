@@ -1,5 +1,5 @@
-// The arguments and results of nodes: the union Argument of docs/pt2-format.md §6, read in the two ways
-// in which it is used.
+// Reads the arguments and results of nodes: both uses of the union Argument of docs/pt2-format.md
+// §6.
 #include <complex>
 #include <optional>
 #include <utility>
@@ -20,7 +20,7 @@ absl::StatusOr<std::string_view> ReadName(JsonRef ref) {
   return s[0].String();
 }
 
-// A list whose elements `read` reads.
+// Reads a list; `read` reads each element.
 template <class Read>
 absl::StatusOr<Argument> ListOf(JsonRef ref, Read read) {
   Argument::List list;
@@ -68,7 +68,7 @@ absl::StatusOr<Argument> GraphReader::ReadOptionalTensor(JsonRef ref, Scope& sco
   return u.UnknownTag("as_tensor or as_none");
 }
 
-// SymIntArgument, SymFloatArgument, SymBoolArgument.
+// Reads SymIntArgument, SymFloatArgument, SymBoolArgument.
 absl::StatusOr<Argument> GraphReader::ReadSymUse(JsonRef ref, Scope& scope,
                                                  std::string_view constant_tag) {
   JsonUnion u;
@@ -160,7 +160,7 @@ absl::StatusOr<Argument> GraphReader::ReadLiteral(const JsonUnion& u, Scope& sco
     if (name.empty()) return value.Error("not the name of an operator");
     return Argument(OperatorName{std::move(name)});
   }
-  // Whatever a later version of the format adds.
+  // Kinds added by later versions of the format.
   ReportUnsupported(scope, absl::StrCat("an argument has the unknown kind '", Shortened(tag), "'"));
   return Argument();
 }
@@ -175,7 +175,7 @@ absl::StatusOr<Argument> GraphReader::ReadPlainArgument(const JsonUnion& u, Scop
   if (tag == "as_optional_tensor") return ReadOptionalTensor(value, scope);
   if (tag == "as_custom_obj") {
     ABSL_ASSIGN_OR_RETURN(const std::string_view name, ReadName(value));
-    // Objects among the inputs are reported by their class, those among the constants here.
+    // Custom objects among the inputs are reported by their class, those among the constants here.
     if (scope.names.contains(name)) return Use(name, value, scope);
     ReportUnsupported(scope, absl::StrCat("uses '", Shortened(name), "', a custom object"));
     return Argument();
@@ -199,7 +199,7 @@ absl::StatusOr<Argument> GraphReader::ReadArgument(JsonRef ref, Scope& scope, in
 absl::Status GraphReader::AddResult(std::string_view name, BorderArgument::Kind kind, bool token,
                                     JsonRef where, Scope& scope, GraphEditor::NewOutput& output) {
   if (name.empty()) return where.Error("the name is empty");
-  // Before its type is made: many results of one name would make it again and again.
+  // Check before creating the type: many results with one name would create it repeatedly.
   if (!scope.result_names.insert(name).second) {
     return where.Error(absl::StrCat("a value called '", name.substr(0, 200), "' is there already"));
   }

@@ -19,7 +19,7 @@ constexpr std::string_view kEdgeOpsPlain = "executorch.exir.dialects.edge.ops.";
 constexpr std::string_view kBackendOps = "executorch.exir.dialects.backend._ops.";
 constexpr std::string_view kBackendOpsPlain = "executorch.exir.dialects.backend.ops.";
 
-// Higher-order operators that name things which are not in the program.
+// Higher-order operators that refer to objects outside the program.
 struct Refused {
   std::string_view name;
   std::string_view why;
@@ -93,7 +93,7 @@ absl::StatusOr<Argument> GraphReader::ReadBody(JsonRef ref, int depth) {
   ABSL_RETURN_IF_ERROR(s.Read(ref, kFields));
   ABSL_ASSIGN_OR_RETURN(const std::string_view name, s[0].String());
   ABSL_RETURN_IF_ERROR(CheckDepth(ref, depth + 1));
-  // The id is taken first, so that bodies are numbered in the order in which they are met.
+  // Reserve the id first, so that subgraphs are numbered in the order of their first use.
   const GraphId id = program_.graphs.push_back(Graph());
   auto scope = std::make_unique<Scope>();
   scope->editor.SetName(std::string(name));
@@ -170,8 +170,8 @@ absl::Status GraphReader::ReadOutputs(Scope& scope, const ArchiveSignature* sign
 
 absl::StatusOr<ValueType> GraphReader::FindType(std::string_view name, BorderArgument::Kind kind,
                                                 JsonRef where, Scope& scope, std::string* problem) {
-  // The table of the kind first. Lists of values may be tagged as tensors whatever they are: then
-  // the others, in order.
+  // Search the table of the kind first. Lists may be tagged as tensors whatever their values are,
+  // so search the other tables in order afterwards.
   const simdjson::dom::element* entry = nullptr;
   size_t table = 0;
   for (size_t t = 0; t < kNumValueTables && entry == nullptr; ++t) {
@@ -208,7 +208,7 @@ absl::StatusOr<ValueType> GraphReader::FindType(std::string_view name, BorderArg
     ABSL_ASSIGN_OR_RETURN(SymExpr expression, types_.ReadSymBool(value));
     return ValueType(SymBoolType{std::move(expression)});
   }
-  // No table holds constants: a custom object.
+  // Constants are in no table, so this is a custom object.
   static constexpr JsonField kFields[] = {{"class_fqn"}};
   JsonStruct<1> s;
   ABSL_RETURN_IF_ERROR(s.Read(value, kFields));
@@ -350,7 +350,7 @@ absl::Status GraphReader::FinishNode(JsonRef ref, Scope& scope, NodeReading& rea
     outputs.push_back(std::move(output));
     return absl::OkStatus();
   }));
-  // Older archives do not name nodes: then the only result does, or the operator.
+  // Older archives do not name nodes. Use the name of the only result, or of the operator.
   if (node.name.empty() && outputs.size() == 1 && outputs[0].values.size() == 1) {
     node.name = outputs[0].values[0].first;
   }
@@ -362,7 +362,7 @@ absl::Status GraphReader::FinishNode(JsonRef ref, Scope& scope, NodeReading& rea
         *schema, std::move(reading.given), node.target->dialect() == Dialect::kScalar);
     if (!complete.ok()) return ref.Error(FromAbsl(complete.status().message()));
     node.arguments = *std::move(complete);
-    // Functions without results leave nothing, or one None.
+    // Functions without results produce no output, or a single None.
     if (schema->returns.empty() && outputs.size() == 1 &&
         outputs[0].kind == NodeOutput::Kind::kNone) {
       outputs.clear();

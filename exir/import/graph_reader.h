@@ -1,5 +1,5 @@
-// Reads graphs: inputs, nodes, the bodies of higher-order operators, outputs. Source: docs/pt2-format.md
-// §6, §9, §14.
+// Reads graphs: inputs, nodes, subgraphs of higher-order operators, outputs. Source:
+// docs/pt2-format.md §6, §9, §14.
 #ifndef BELAY_EXIR_IMPORT_GRAPH_READER_H_
 #define BELAY_EXIR_IMPORT_GRAPH_READER_H_
 
@@ -23,12 +23,12 @@
 
 namespace belay::exir {
 
-// One use per program. What is malformed ends the reading (kInvalidArgument, kResourceExhausted);
-// what is well formed but not supported goes to the report, and something harmless stands in its
-// place.
+// Single use, one reader per program. Malformed content aborts reading (kInvalidArgument,
+// kResourceExhausted). Well-formed but unsupported content is added to the report, and a harmless
+// placeholder is used instead.
 class GraphReader {
  public:
-  // All must outlive the reader.
+  // All arguments must outlive the reader.
   GraphReader(const ImportOptions& options, ValueTypeReader* types, ProvenanceReader* provenance,
               UnsupportedReport* unsupported, ExportedProgram* program)
       : options_(options),
@@ -37,7 +37,7 @@ class GraphReader {
         unsupported_(*unsupported),
         program_(*program) {}
 
-  // Fills the program's graphs; the top graph's inputs are what the signature says.
+  // Fills the program's graphs; the signature defines the top graph's inputs.
   absl::Status ReadTop(JsonRef graph, const ArchiveSignature& signature);
 
  private:
@@ -45,7 +45,7 @@ class GraphReader {
   struct NodeReading;
 
   absl::Status ReadGraph(JsonRef ref, Scope& scope, const ArchiveSignature* signature, int depth);
-  // Kept out of the functions that recurse: their variables would be on the stack once per level.
+  // Kept out of the recursive functions, to keep their stack frames small.
   ABSL_ATTRIBUTE_NOINLINE absl::Status ReadTablesAndInputs(JsonRef ref, Scope& scope,
                                                            const ArchiveSignature* signature);
   ABSL_ATTRIBUTE_NOINLINE absl::Status ReadOutputs(Scope& scope, const ArchiveSignature* signature,
@@ -63,7 +63,7 @@ class GraphReader {
   absl::StatusOr<GraphEditor::NewOutput> ReadNodeOutput(JsonRef ref, Scope& scope, bool token);
   absl::Status AddResult(std::string_view name, BorderArgument::Kind kind, bool token,
                          JsonRef where, Scope& scope, GraphEditor::NewOutput& output);
-  // `problem`: why the value may not be used; "" when it may.
+  // `problem` receives the reason if the value must not be used, "" otherwise.
   absl::StatusOr<ValueType> FindType(std::string_view name, BorderArgument::Kind kind,
                                      JsonRef where, Scope& scope, std::string* problem);
 
@@ -89,9 +89,9 @@ class GraphReader {
   absl::flat_hash_map<std::string_view, const OpOverload*> targets_;
 };
 
-// The name under which the registry knows an archive's target: "torch.ops.aten.add.Tensor" →
-// "aten.add.Tensor". For targets of ExecuTorch's own dialects it is the name in the text form:
-// "edge.aten.add.Tensor". "" when it is no acceptable name.
+// Maps an archive's target to the registry's operator name: "torch.ops.aten.add.Tensor" →
+// "aten.add.Tensor". Targets of ExecuTorch's own dialects map to the name of the text form:
+// "edge.aten.add.Tensor". Returns "" for an invalid name.
 std::string OperatorNameOfTarget(std::string_view target);
 
 }  // namespace belay::exir

@@ -1,4 +1,4 @@
-// What is known about a graph while it is read. An implementation detail of graph_reader.
+// State of GraphReader for one graph. An implementation detail of graph_reader.
 #ifndef BELAY_EXIR_IMPORT_GRAPH_SCOPE_H_
 #define BELAY_EXIR_IMPORT_GRAPH_SCOPE_H_
 
@@ -13,7 +13,7 @@
 
 namespace belay::exir {
 
-// The tables of a graph that say what type a value has, in the order in which names are looked up.
+// A table of a graph that maps value names to types; listed in lookup order.
 struct ValueTable {
   std::string_view field;
   BorderArgument::Kind kind;
@@ -27,7 +27,7 @@ inline constexpr ValueTable kValueTables[] = {
 };
 inline constexpr size_t kNumValueTables = std::size(kValueTables);
 
-// A node that is being read. On the heap, because nodes with bodies nest.
+// State for the node being read. Heap-allocated, because nodes with subgraphs nest.
 struct GraphReader::NodeReading {
   JsonPath inputs_path, outputs_path;
   JsonRef inputs, outputs;
@@ -35,12 +35,12 @@ struct GraphReader::NodeReading {
   std::vector<GivenArgument> given;
 };
 
-// Names are those of the archive; they are local to the graph.
+// Value names are those of the archive; they are local to the graph.
 struct GraphReader::Scope {
   static constexpr JsonField kFields[] = {{"inputs"},
                                           {"outputs"},
                                           {"nodes"},
-                                          // As kValueTables.
+                                          // Same order as kValueTables.
                                           {"tensor_values"},
                                           {"sym_int_values"},
                                           {"sym_float_values", false},
@@ -57,11 +57,11 @@ struct GraphReader::Scope {
   Graph graph;
   GraphEditor editor{graph};
   absl::flat_hash_map<std::string_view, simdjson::dom::element> tables[kNumValueTables];
-  absl::flat_hash_map<std::string_view, ValueId> names;  // of what is defined so far
-  absl::flat_hash_map<ValueId, std::string> problems;    // of values that may not be used
-  std::vector<Result> results;                           // of the node that is being read
-  absl::flat_hash_set<std::string_view> result_names;    // the names among them
-  std::string where;                                     // what is being read, for messages
+  absl::flat_hash_map<std::string_view, ValueId> names;  // values defined so far
+  absl::flat_hash_map<ValueId, std::string> problems;    // reasons why values must not be used
+  std::vector<Result> results;                           // results of the current node
+  absl::flat_hash_set<std::string_view> result_names;    // their names
+  std::string where;                                     // current position, for messages
 };
 
 }  // namespace belay::exir

@@ -24,7 +24,7 @@
 namespace belay::exir {
 namespace {
 
-// A verified program is what the caller gets; that it is not one is the file's fault.
+// Verifies the program; failures are reported as errors of the file.
 absl::Status VerifyImported(const ExportedProgram& program) {
   const absl::Status status = Verify(program);
   if (status.ok()) return status;
@@ -32,13 +32,13 @@ absl::Status VerifyImported(const ExportedProgram& program) {
       absl::StrCat("the program is not well formed: ", FromAbsl(status.message())));
 }
 
-// "f32[4,3]".
+// Returns, for example, "f32[4,3]".
 std::string DescribeTensor(DType dtype, absl::Span<const int64_t> sizes) {
   return absl::StrCat(DTypeShortName(dtype), FormatSizes(sizes));
 }
 
-// Checks that each input that names a tensor finds it, with the dtype and the sizes that the graph
-// gives the input.
+// Attaches tensors to the inputs that name them. Checks that each exists, with the dtype and the
+// sizes of the graph input.
 absl::Status AttachPayloads(Payloads payloads, ExportedProgram& program,
                             UnsupportedReport& unsupported) {
   program.state_dict = std::move(payloads.weights);
@@ -53,7 +53,7 @@ absl::Status AttachPayloads(Payloads payloads, ExportedProgram& program,
     const ConstantTensor* tensor = program.FindConstant(spec);
     if (tensor == nullptr) {
       auto unusable = payloads.unusable.find(spec.target);
-      if (unusable == payloads.unusable.end()) {  // a part of a tensor that can't be read
+      if (unusable == payloads.unusable.end()) {  // a component of a tensor that cannot be read
         unusable = payloads.unusable.find(spec.target.substr(0, spec.target.rfind('.')));
       }
       if (unusable == payloads.unusable.end()) {
@@ -79,7 +79,7 @@ absl::Status AttachPayloads(Payloads payloads, ExportedProgram& program,
   return absl::OkStatus();
 }
 
-// Where a tensor's elements lie. Its layout was checked when it was made.
+// Address range of a tensor's elements. Its layout was checked on creation.
 struct Extent {
   const std::byte* begin = nullptr;
   const std::byte* end = nullptr;
@@ -95,8 +95,9 @@ Extent ExtentOf(const ConstantTensor& tensor) {
   return {base + tensor.storage_offset() * size, base + (last + 1) * size};
 }
 
-// A program gives each name memory of its own. That is right for tied weights that are only read,
-// but a write to one of them would not be seen through the others (docs/pt2-format.md §14 item 17).
+// Reports mutated tensors that share memory. A program gives each name its own memory. That is
+// correct for tied weights that are only read, but a write to one would not be visible through the
+// others (docs/pt2-format.md §14 item 17).
 void ReportMutatedAliases(const ExportedProgram& program, UnsupportedReport& unsupported) {
   const absl::btree_set<std::string_view> mutated = MutatedState(program.signature);
   if (mutated.empty()) return;
@@ -114,7 +115,7 @@ void ReportMutatedAliases(const ExportedProgram& program, UnsupportedReport& uns
   std::sort(named.begin(), named.end(), [](const Named& a, const Named& b) {
     return std::less<>()(a.extent.begin, b.extent.begin);
   });
-  // The furthest end so far, among all and among the mutated ones.
+  // Maximum end so far, over all tensors and over the mutated ones.
   const Named* furthest = nullptr;
   const Named* furthest_mutated = nullptr;
   const auto reaches = [](const Named* a, const Named& b) {
@@ -155,7 +156,7 @@ absl::StatusOr<ExportedProgram> Import(const Container& container, const OpRegis
                           ReadModelHeader(document.root(), container.flat_version()));
     absl::StatusOr<ExportedProgram> read =
         ReadProgram(document.root(), header, ops, options, &unsupported);
-    // What is missing after something unsupported is a consequence of it.
+    // Unsupported content takes precedence: missing parts may be a consequence of it.
     if (!read.ok()) return unsupported.empty() ? read.status() : unsupported.ToStatus();
     program = *std::move(read);
   }

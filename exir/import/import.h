@@ -1,11 +1,11 @@
-// The reader of `.pt2` archives: what torch.export.save wrote becomes an ExportedProgram.
+// Imports `.pt2` archives: converts the output of torch.export.save to an ExportedProgram.
 //
 //   ABSL_ASSIGN_OR_RETURN(auto ops, CreateStandardOps());
 //   ABSL_ASSIGN_OR_RETURN(ExportedProgram program, ImportFile("model.pt2", *ops));
 //
-// Archives of torch 2.5 and later are read (docs/pt2-format.md §1, §16), in both dialects. Weights stay
-// where they are in the file and are never copied. The file may come from anybody: whatever is in
-// it, the outcome is a verified program or an error.
+// Supports archives of torch 2.5 and later (docs/pt2-format.md §1, §16), in both dialects. Weights
+// stay in the file and are never copied. The file may be untrusted: for any content, the result is
+// a verified program or an error.
 #ifndef BELAY_EXIR_IMPORT_IMPORT_H_
 #define BELAY_EXIR_IMPORT_IMPORT_H_
 
@@ -23,24 +23,23 @@
 
 namespace belay::exir {
 
-// Errors name the entry of the archive, the place in it, and the node with its source line.
-//   kNotFound           no such file, no such model, an entry that another one names is missing
+// Errors name the entry of the archive, the position in it, and the node with its source line.
+//   kNotFound           no such file, no such model, or a referenced entry is missing
 //   kDataLoss           the file is truncated or damaged
 //   kInvalidArgument    not an archive, or its content contradicts itself or the format
-//   kUnimplemented      something that is not supported; everything of that kind in the graphs is
-//                       listed at once. Operators that `ops` does not know are no error: they
-//                       become opaque ones
+//   kUnimplemented      unsupported content; the message lists all such content of the graphs.
+//                       Operators unknown to `ops` are not errors: they become opaque operators
 //   kResourceExhausted  a limit of `options`, by its name
 // `ops` must outlive the program.
 absl::StatusOr<ExportedProgram> ImportFile(const std::string& path, const OpRegistry& ops,
                                            const ImportOptions& options = {});
-// As ImportFile, from memory. `owner` keeps `bytes` alive and is shared by the program's constants.
+// Same as ImportFile, from memory. `owner` keeps `bytes` alive; the program's constants share it.
 absl::StatusOr<ExportedProgram> ImportBytes(std::shared_ptr<const void> owner,
                                             absl::Span<const std::byte> bytes,
                                             const OpRegistry& ops,
                                             const ImportOptions& options = {});
 
-// What an archive is, without importing it.
+// Summary of an archive, available without importing it.
 struct ArchiveInfo {
   struct Model {
     std::string name;
@@ -53,15 +52,15 @@ struct ArchiveInfo {
   struct Entry {
     std::string name;
     uint64_t bytes = 0;
-    uint64_t bytes_in_file = 0;  // fewer when it is deflated
+    uint64_t bytes_in_file = 0;  // smaller than the size if deflated
   };
   uint64_t file_bytes = 0;
   std::vector<Model> models;
   std::vector<Entry> entries;  // in the archive's order
 };
 
-// Errors as above, but for the content of the programs: a model of a schema version that can't be
-// imported is shown, too.
+// Same errors, except those about the content of programs: models of an unsupported schema version
+// are listed, too.
 absl::StatusOr<ArchiveInfo> InspectArchiveFile(const std::string& path,
                                                const ImportOptions& options = {});
 absl::StatusOr<ArchiveInfo> InspectArchive(std::shared_ptr<const void> owner,

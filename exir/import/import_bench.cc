@@ -1,4 +1,4 @@
-// How fast archives are read, in bytes of JSON per second.
+// Measures import throughput in bytes of JSON per second.
 //
 //   bazel run --config=opt //exir/import:import_bench -- [archive.pt2 …]
 #include <benchmark/benchmark.h>
@@ -17,7 +17,7 @@
 namespace belay::exir {
 namespace {
 
-// The bytes of all models/*.json, or of the program of a flat archive.
+// Total bytes of all models/*.json, or of the program of a flat archive.
 int64_t JsonBytes(const ArchiveInfo& info) {
   int64_t bytes = 0;
   for (const ArchiveInfo::Entry& entry : info.entries) {

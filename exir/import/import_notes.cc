@@ -21,7 +21,7 @@ void ForEachValueOf(const Graph& graph, Fn fn) {
   }
 }
 
-// "1 tensor", "2 tensors".
+// Returns "1 tensor", "2 tensors".
 std::string Counted(size_t count, std::string_view what) {
   return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
 }
@@ -31,7 +31,7 @@ std::string Counted(size_t count, std::string_view what) {
 std::vector<std::string> ImportNotes(const ExportedProgram& program, const NoteNames& zero_filled) {
   NoteNames elsewhere, unused;
   absl::flat_hash_set<std::string> used;
-  std::vector<std::string> symbols;  // of one expression
+  std::vector<std::string> symbols;  // symbols of one expression
   const auto use = [&](const SymExpr& expression) {
     if (expression.AsInt().has_value()) return;
     symbols.clear();

@@ -5,7 +5,8 @@
 namespace belay::exir {
 
 ImportOptions OptionsForArchive(const ImportOptions& options, uint64_t archive_bytes) {
-  // torch.export.save deflates nothing: what is much larger than its archive is no model's.
+  // torch.export.save does not compress, so content much larger than the archive is not from a
+  // model.
   const uint64_t inflated = 16 * std::min(archive_bytes, uint64_t{1} << 50);
   ImportOptions resolved = options;
   if (resolved.max_json_bytes == ImportOptions::kInProportion) {

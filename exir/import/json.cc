@@ -46,8 +46,8 @@ absl::Status Mismatch(const JsonRef& ref, std::string_view expected) {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// The length of the integer at the start of `text`: its sign and digits. 0 when something else
-// stands there, or a number with a fraction or an exponent.
+// Returns the length of the integer at the start of `text`, sign and digits. 0 for anything else,
+// and for a number with a fraction or an exponent.
 size_t IntegerLength(std::string_view text) {
   size_t end = text.starts_with('-') ? 1 : 0;
   while (end < text.size() && IsDigit(text[end])) ++end;
@@ -57,8 +57,8 @@ size_t IntegerLength(std::string_view text) {
   return has_digits && !goes_on ? end : 0;
 }
 
-// An integer that 64 bits do not hold, as a double, or as the text of an infinity where that has
-// none either. nullopt: the integer may stay.
+// Converts an integer beyond 64 bits to a double, or to the string of an infinity if it exceeds the
+// range of doubles. nullopt: the integer fits.
 std::optional<std::string> LongIntegerAsDouble(std::string_view integer) {
   constexpr size_t kDigitsOfDoubles = 308;
   const bool negative = integer[0] == '-';
@@ -70,9 +70,9 @@ std::optional<std::string> LongIntegerAsDouble(std::string_view integer) {
   return negative ? "\"-Infinity\"" : "\"Infinity\"";
 }
 
-// What Python writes and simdjson refuses, in other words: quotes around NaN, Infinity and
-// -Infinity outside strings, and integers that 64 bits do not hold as doubles. nullopt when there
-// are none: the usual case.
+// Rewrites tokens that Python writes and simdjson rejects. Quotes NaN, Infinity and -Infinity
+// outside strings, and converts integers beyond 64 bits to doubles. nullopt if there are none,
+// which is the common case.
 std::optional<std::string> WithoutPythonNumbers(std::string_view text) {
   static constexpr std::string_view kTokens[] = {"NaN", "Infinity", "-Infinity"};
   std::string out;
@@ -102,7 +102,7 @@ std::optional<std::string> WithoutPythonNumbers(std::string_view text) {
       const std::optional<std::string> number = LongIntegerAsDouble(text.substr(i, length));
       if (number.has_value()) replace(i, length, *number);
     }
-    // To the end of the token, digits of fractions and exponents included.
+    // Skip to the end of the token, including digits of fractions and exponents.
     while (i + 1 < text.size() &&
            (IsDigit(text[i + 1]) || text[i + 1] == '.' || text[i + 1] == 'e' ||
             text[i + 1] == 'E' || text[i + 1] == '+' || text[i + 1] == '-')) {
@@ -204,7 +204,7 @@ absl::Status ReadJsonFields(JsonRef ref, absl::Span<const JsonField> fields,
     paths[i] = JsonPath(ref.path, fields[i].name);
     present[i] = false;
   }
-  // Writers keep the order of the table: each field is searched from where the last one was found.
+  // Writers usually keep the table's order, so start searching after the last field found.
   size_t next = 0;
   for (const simdjson::dom::key_value_pair field : object) {
     for (size_t k = 0; k < fields.size(); ++k) {
@@ -247,7 +247,7 @@ absl::Status JsonUnion::UnknownTag(std::string_view expected) const {
 
 absl::StatusOr<JsonDocument> JsonDocument::Parse(absl::Span<const std::byte> text,
                                                  std::string_view name, const JsonLimits& limits) {
-  // simdjson counts in 32 bits.
+  // simdjson uses 32-bit sizes.
   const uint64_t max_bytes = std::min<uint64_t>(limits.max_bytes, 0xfffffff0);
   if (text.size() > max_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat(

@@ -1,9 +1,10 @@
-// A thin strict layer over simdjson for documents whose shape is known. Source: docs/pt2-format.md §5.
+// A thin strict layer over simdjson for documents with a known schema. Source: docs/pt2-format.md
+// §5.
 //
-// Values are read through JsonRef, which knows where it stands, so that every error says so:
+// Values are read through JsonRef, which tracks its path, so that every error reports it:
 // "models/model.json: graph_module.graph.nodes[12].inputs[1].arg: expected an integer, found a
-// string". Structs accept unknown fields and refuse repeated ones; unions have exactly one key. All
-// errors about content are kInvalidArgument. Nothing here recurses.
+// string". Structs accept unknown fields and reject repeated ones; unions have exactly one key. All
+// errors about content are kInvalidArgument. No function here recurses.
 #ifndef BELAY_EXIR_IMPORT_JSON_H_
 #define BELAY_EXIR_IMPORT_JSON_H_
 
@@ -22,7 +23,7 @@
 
 namespace belay::exir {
 
-// Where a value stands: a chain of stack frames, turned into text only when there is an error.
+// Path of a value: a chain of stack frames, formatted only on error.
 class JsonPath {
  public:
   JsonPath() = default;
@@ -41,18 +42,18 @@ class JsonPath {
   Kind kind_ = Kind::kDocument;
 };
 
-// A value and its place. Valid as long as the document and the path. The root comes from the
-// document, each other one from one that it is in.
+// A value and its path. Valid as long as the document and the path are. The root is returned by the
+// document, every other value by its parent.
 struct JsonRef {
   simdjson::dom::element value;
   const JsonPath* path = nullptr;
 
   bool is_null() const { return value.is_null(); }
-  // kInvalidArgument about this value.
+  // Returns kInvalidArgument about this value.
   absl::Status Error(std::string_view message) const;
   absl::StatusOr<int64_t> Int() const;
   absl::StatusOr<bool> Bool() const;
-  // Also integers and the strings "NaN", "Infinity", "-Infinity".
+  // Also accepts integers and the strings "NaN", "Infinity", "-Infinity".
   absl::StatusOr<double> Double() const;
   absl::StatusOr<std::string_view> String() const;
   absl::StatusOr<simdjson::dom::array> Array() const;
@@ -60,7 +61,7 @@ struct JsonRef {
 };
 
 // Calls `fn(JsonRef) -> absl::Status` for each element of an array, or `fn(std::string_view,
-// JsonRef)` for each field of an object, until one fails.
+// JsonRef)` for each field of an object. Stops at the first error.
 template <class Fn>
 absl::Status ForEachElement(JsonRef ref, Fn&& fn) {
   ABSL_ASSIGN_OR_RETURN(const simdjson::dom::array array, ref.Array());
@@ -86,7 +87,7 @@ struct JsonField {
   bool required = true;
 };
 
-// The fields of an object by their position in a table:
+// Fields of an object, indexed by their position in a table:
 //   static constexpr JsonField kFields[] = {{"name"}, {"index", false}};
 //   JsonStruct<2> s;  ABSL_RETURN_IF_ERROR(s.Read(ref, kFields));  s[0].String() …
 template <size_t N>
@@ -97,7 +98,7 @@ class JsonStruct {
   JsonStruct& operator=(const JsonStruct&) = delete;
 
   absl::Status Read(JsonRef ref, const JsonField (&fields)[N]);
-  // Whether the field is there and not null.
+  // Whether the field is present and not null.
   bool has(size_t i) const { return present_[i] && !values_[i].is_null(); }
   // Precondition: has(i), or the field is required.
   JsonRef operator[](size_t i) const { return {values_[i], &paths_[i]}; }
@@ -118,7 +119,7 @@ class JsonUnion {
   absl::Status Read(JsonRef ref);
   std::string_view tag() const { return tag_; }
   JsonRef value() const { return {value_, &path_}; }
-  // kInvalidArgument: the tag is none that is known here.
+  // Returns kInvalidArgument: unknown tag.
   absl::Status UnknownTag(std::string_view expected) const;
 
  private:
@@ -133,13 +134,13 @@ struct JsonLimits {
   size_t max_depth = 1024;
 };
 
-// A parsed document; owns all strings that its values give.
+// A parsed document; owns all strings that its values return.
 class JsonDocument {
  public:
-  // `name` is what errors call the document. kInvalidArgument: not JSON (bare NaN, Infinity and
-  // -Infinity are taken for strings of the same letters; integers that neither int64 nor uint64
-  // holds for the nearest double, or for an infinity). kResourceExhausted: too large, too deep, or
-  // no memory.
+  // `name` is the document's name in errors. Bare NaN, Infinity and -Infinity are read as strings
+  // of these letters. Integers beyond both int64 and uint64 become the nearest double or an
+  // infinity. kInvalidArgument: not JSON. kResourceExhausted: too large, too deeply nested, or out
+  // of memory.
   static absl::StatusOr<JsonDocument> Parse(absl::Span<const std::byte> text, std::string_view name,
                                             const JsonLimits& limits);
   JsonRef root() const { return {state_->document.root(), &state_->path}; }
@@ -154,7 +155,7 @@ class JsonDocument {
   std::unique_ptr<State> state_;
 };
 
-// Implementation details only below.
+// Implementation details below.
 
 absl::Status ReadJsonFields(JsonRef ref, absl::Span<const JsonField> fields,
                             simdjson::dom::element* values, JsonPath* paths, bool* present);

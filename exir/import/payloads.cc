@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kMaxConfigDepth = 32;
 
-// A tensor_meta whose numbers are all known.
+// A tensor_meta without symbolic numbers.
 struct StaticLayout {
   DType dtype = DType::kFloat32;
   std::vector<int64_t> sizes, strides;
@@ -57,7 +57,7 @@ class PayloadReader {
         zero_filled_(zero_filled),
         payloads_(payloads) {}
 
-  // A torch.save file with a dictionary.
+  // Reads a torch.save file that contains a dictionary.
   absl::Status ReadPickled(std::string_view path, ConstantMap& into) {
     ABSL_ASSIGN_OR_RETURN(Storage file, container_.Read(path, inflated_));
     ABSL_ASSIGN_OR_RETURN(std::vector<SavedTensor> tensors,
@@ -72,7 +72,7 @@ class PayloadReader {
     return absl::OkStatus();
   }
 
-  // {"config": {fqn: PayloadMeta}}, with the records in `folder`.
+  // Reads {"config": {fqn: PayloadMeta}}, with the records in `folder`.
   absl::Status ReadConfig(std::string_view path, std::string_view folder, ConstantMap& into) {
     ABSL_ASSIGN_OR_RETURN(const Storage text, container_.ReadJson(path, inflated_));
     ABSL_ASSIGN_OR_RETURN(
@@ -100,7 +100,7 @@ class PayloadReader {
   }
 
  private:
-  // What an entry is made of: itself, called "", or the attributes of a subclass.
+  // Tensors of an entry: the entry itself, named "", or the attributes of a subclass.
   using Tensors = std::vector<std::pair<std::string, ConstantTensor>>;
 
   absl::StatusOr<Tensors> ReadEntry(std::string_view fqn, JsonRef meta, std::string_view folder) {
@@ -130,7 +130,7 @@ class PayloadReader {
     return Tensors{{"", *std::move(tensor)}};
   }
 
-  // The record, read once however many tensors lie in it.
+  // Reads the record once, however many tensors it contains.
   absl::StatusOr<Storage> ReadRecord(std::string_view fqn, const std::string& path) {
     if (const auto it = records_.find(path); it != records_.end()) return it->second;
     absl::StatusOr<Storage> record = container_.Read(path, inflated_);
@@ -139,7 +139,7 @@ class PayloadReader {
     return record;
   }
 
-  // The tensors in the record, which is parsed once however many names it has.
+  // Returns the tensors in the record, which is parsed once, however many names it has.
   absl::StatusOr<Tensors> ReadPickledRecord(std::string_view fqn, const std::string& path) {
     auto it = pickled_.find(path);
     if (it == pickled_.end()) {
@@ -163,7 +163,7 @@ class PayloadReader {
     return tensors;
   }
 
-  // torch makes zeros of tensors without data (fake and meta tensors).
+  // Fills with zeros, as torch does for tensors without data (fake and meta tensors).
   absl::StatusOr<ConstantTensor> ZeroFilled(std::string_view fqn, StaticLayout layout) {
     layout.storage_offset = 0;
     ABSL_ASSIGN_OR_RETURN(const uint64_t bytes, BytesNeeded(fqn, layout.View()));
@@ -184,7 +184,7 @@ class PayloadReader {
   absl::flat_hash_map<std::string, absl::StatusOr<Tensors>> pickled_;
 };
 
-// The first of `paths` that is in the archive; "" when none is.
+// Returns the first of `paths` that exists in the archive; "" if none does.
 std::string FirstPresent(const Container& container, absl::Span<const std::string> paths) {
   for (const std::string& path : paths) {
     if (container.Find(path) != nullptr) return path;
@@ -228,7 +228,7 @@ absl::StatusOr<Payloads> ReadPayloads(const Container& container, std::string_vi
   for (const Part& part : parts) {
     const std::string config = flat ? "" : FirstPresent(container, part.configs);
     const std::string pickle = FirstPresent(container, part.pickles);
-    // A model without either has no tensors; references to some are errors of their own.
+    // A model without either has no tensors; unresolved references are reported separately.
     if (!config.empty()) {
       ABSL_RETURN_IF_ERROR(reader.ReadConfig(config, part.folder, *part.into));
     } else if (!pickle.empty()) {

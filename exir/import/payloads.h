@@ -1,5 +1,4 @@
-// Reads the tensors of a model from its archive, whatever the era. Source: docs/pt2-format.md §3, §4,
-// §11.
+// Reads the tensors of a model from an archive of any era. Source: docs/pt2-format.md §3, §4, §11.
 #ifndef BELAY_EXIR_IMPORT_PAYLOADS_H_
 #define BELAY_EXIR_IMPORT_PAYLOADS_H_
 
@@ -19,15 +18,15 @@ namespace belay::exir {
 struct Payloads {
   ConstantMap weights;    // parameters and persistent buffers
   ConstantMap constants;  // tensor constants and non-persistent buffers
-  // Named in the archive, but not usable (custom objects, tensor subclasses), and why: an error
-  // only when the program refers to it.
+  // Payloads of the archive that cannot be used (custom objects, tensor subclasses), with the
+  // reason. An error only if the program refers to them.
   absl::btree_map<std::string, absl::Status> unusable;
-  NoteNames zero_filled;  // those with elements, but an empty record
+  NoteNames zero_filled;  // tensors with elements but an empty record
 };
 
-// Stored records are used in place and never copied; names with the same record share it. Corrupt
-// payloads are errors whether or not the program refers to them. `inflated` and `zero_filled` are
-// what may be allocated.
+// Uses stored records in place without copying; names with the same record share it. Corrupt
+// payloads are errors even if the program does not refer to them. `inflated` and `zero_filled` are
+// the allocation budgets.
 absl::StatusOr<Payloads> ReadPayloads(const Container& container, std::string_view model,
                                       const ImportOptions& options, ByteBudget& inflated,
                                       ByteBudget& zero_filled);

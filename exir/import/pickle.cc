@@ -68,7 +68,7 @@ class Machine {
       ABSL_ASSIGN_OR_RETURN(const uint64_t opcode, Number(1));
       if (opcode == kStop) break;
       ABSL_RETURN_IF_ERROR(Step(static_cast<uint8_t>(opcode)));
-      // An instruction makes one value or one mark at most.
+      // An instruction creates at most one value or one mark.
       if (pickle_.values.size() > max_values_ || marks_.size() > max_values_) {
         return absl::ResourceExhaustedError(
             absl::StrCat("pickle, byte ", opcode_at_,
@@ -82,16 +82,17 @@ class Machine {
   }
 
  private:
-  // What instructions may make of the bytes, at their most.
+  // Checks an upper bound of the memory that the instructions can allocate.
   absl::Status CheckMemoryForAll() const {
-    // A value while its list grows by doubling, the block of its first items, and a mark.
+    // Per value: the value while its list grows by doubling, the block of its first items, and a
+    // mark.
     constexpr uint64_t kValue = 3 * (sizeof(PickleValue) + sizeof(size_t)) + 32;
-    // A value that is remembered is pushed by two bytes, and moved to the items of another; it is
-    // remembered by five.
+    // Per byte: a memoized value is pushed by two bytes and moved to the items of another. It is
+    // memoized by five.
     constexpr uint64_t kByte = 12;
     MemoryBound bound;
     bound.Add(std::min<uint64_t>(bytes_.size(), max_values_), kValue);
-    bound.Add(1, kValue);  // the one that is too many
+    bound.Add(1, kValue);  // the value that exceeds the limit
     bound.Add(bytes_.size(), kByte);
     return CheckMemory(bound.bytes(), absl::StrCat("a pickle of ", bytes_.size(), " bytes"));
   }
@@ -144,10 +145,10 @@ class Machine {
     value.kind = kind;
     return value;
   }
-  // How many values stand above the last mark.
+  // Number of values above the last mark.
   size_t Above() const { return stack_.size() - (marks_.empty() ? 0 : marks_.back()); }
   PickleValue& Top() { return pickle_.values[stack_.back()]; }
-  // Pushes a value that has the last `count` values as items.
+  // Pushes a value whose items are the last `count` values.
   absl::Status Collect(Kind kind, size_t count) {
     if (Above() < count) return Error("the stack is too short");
     std::vector<uint32_t> items(stack_.end() - static_cast<ptrdiff_t>(count), stack_.end());
@@ -155,7 +156,7 @@ class Machine {
     Push(kind).items = std::move(items);
     return absl::OkStatus();
   }
-  // The number of values above the last mark, which goes away.
+  // Pops the last mark; returns the number of values above it.
   absl::StatusOr<size_t> PopMark() {
     if (marks_.empty()) return Error("there is no mark");
     const size_t count = stack_.size() - marks_.back();
@@ -267,8 +268,8 @@ class Machine {
       case kNewObj:  // a class called by object.__new__: as little done as of any call
         return Reduce();
       case kBuild:
-        // Attributes of the object below (an OrderedDict's _metadata, a tensor's state): not
-        // needed.
+        // Attributes of the object below (an OrderedDict's _metadata, a tensor's state) are
+        // ignored.
         if (Above() < 2) return Error("the stack is too short");
         stack_.pop_back();
         return absl::OkStatus();
@@ -298,7 +299,7 @@ class Machine {
                                   "' (call run_decompositions() on the exported program before it "
                                   "is saved: tensors of other classes become plain ones)"));
     }
-    // "module\nname" in the pickle; both names are free of spaces, or they would not be allowed.
+    // The pickle has "module\nname". Spaces in either name would be rejected by the allow-list.
     Push(Kind::kGlobal).text =
         std::string_view(reinterpret_cast<const char*>(bytes_.data()) + begin, at_ - begin - 1);
     return absl::OkStatus();
@@ -319,7 +320,7 @@ class Machine {
       const PickleValue& pairs = pickle_.values[arguments.items[0]];
       if (pairs.kind != Kind::kList && pairs.kind != Kind::kTuple)
         return Error("OrderedDict takes a list");
-      // The same list may be passed again and again.
+      // Bound the copies: the same list may be passed repeatedly.
       const uint64_t copies = 2 * pairs.items.size();
       copied_ += copies;
       if (copied_ > bytes_.size()) return Error("lists are copied too often");
@@ -345,7 +346,7 @@ class Machine {
   uint64_t copied_ = 0;
   Pickle pickle_;
   std::vector<uint32_t> stack_;
-  std::vector<size_t> marks_;  // heights of the stack
+  std::vector<size_t> marks_;  // stack heights
   absl::flat_hash_map<uint32_t, uint32_t> memo_;
 };
 

@@ -1,9 +1,8 @@
-// A parser for the subset of Python's pickle language that torch.save uses for tensors. Source:
+// Parses the subset of Python's pickle language that torch.save uses for tensors. Source:
 // docs/pt2-format.md §11.
 //
-// Nothing is executed and nothing is imported: the result is a tree of plain values in which a call
-// is just a name with its arguments. Opcodes and names outside the allow-lists end the parsing.
-// Nothing recurses.
+// Executes and imports nothing: the result is a tree of plain values, in which a call is only a
+// name with its arguments. Opcodes and names outside the allow-lists abort parsing. Never recurses.
 #ifndef BELAY_EXIR_IMPORT_PICKLE_H_
 #define BELAY_EXIR_IMPORT_PICKLE_H_
 
@@ -46,12 +45,12 @@ struct Pickle {
   const PickleValue& operator[](uint32_t index) const { return values[index]; }
 };
 
-// `allowed` says which globals may be named ("torch._utils _rebuild_tensor_v2");
-// collections.OrderedDict always may.
-//   kUnimplemented    an opcode or a global that is not allowed, an integer beyond int64
-//   kDataLoss         the pickle ends too early
-//   kInvalidArgument  it makes no sense
-//   kResourceExhausted  it makes more than `max_values` values, or there is no memory for them
+// `allowed` tells which globals are permitted ("torch._utils _rebuild_tensor_v2");
+// collections.OrderedDict always is.
+//   kUnimplemented      a forbidden opcode or global, or an integer beyond int64
+//   kDataLoss           the pickle is truncated
+//   kInvalidArgument    the pickle is malformed
+//   kResourceExhausted  the pickle creates more than `max_values` values, or memory is exhausted
 // Time and memory are linear in the number of bytes.
 absl::StatusOr<Pickle> ParsePickle(absl::Span<const std::byte> bytes,
                                    absl::FunctionRef<bool(std::string_view)> allowed,

@@ -17,15 +17,15 @@
 namespace belay::exir {
 namespace {
 
-// torch 2.5 wrote 7.3, which has the encoding of 8 with fewer fields; 0.0 is what some tools write.
+// torch 2.5 wrote 7.3, which is version 8's encoding with fewer fields. Some tools write 0.0.
 constexpr int64_t kNewestMajor = 8;
 constexpr int64_t kOldestMajor = 7;
-// JSON levels from one graph to the body of one of its nodes, and around the outermost graph.
+// JSON levels between a graph and the subgraph of one of its nodes, and around the top graph.
 constexpr size_t kLevelsPerGraph = 8;
 constexpr size_t kOuterLevels = 32;
-// Bounds beyond this mean "unbounded": writers used several numbers of this size.
+// Bounds beyond this mean "unbounded": writers use various numbers of this magnitude.
 constexpr int64_t kHuge = int64_t{1} << 62;
-// The least size of a dynamic dimension while torch.export traces.
+// The minimum size of a dynamic dimension during torch.export tracing.
 constexpr int64_t kTracedMinimum = 2;
 
 absl::StatusOr<SchemaVersion> ParseVersionText(std::string_view text) {
@@ -59,7 +59,7 @@ IrDialect DialectOf(const ModelHeader& header) {
   return dialect;
 }
 
-// One end of a range. Missing, infinite and huge numbers are `unbounded`.
+// Reads one end of a range. Missing, infinite and huge numbers are `unbounded`.
 absl::StatusOr<int64_t> ReadBound(JsonRef ref, int64_t unbounded) {
   std::string_view text;
   if (ref.value.get(text) == simdjson::SUCCESS &&
@@ -95,7 +95,8 @@ absl::Status ReadRanges(JsonRef ref, ValueTypeReader& types, SymRanges& ranges) 
     // Ranges of composite expressions follow from those of their symbols.
     ABSL_ASSIGN_OR_RETURN(const SymExpr symbol, types.ParseExpression(key, value));
     if (symbol.kind() != SymExpr::Kind::kSymbol) return absl::OkStatus();
-    // Of a size of the inputs 2 is what tracing assumes, not what the program asks for.
+    // For input sizes, a minimum of 2 is an assumption of tracing, not a requirement of the
+    // program.
     if (symbol.name().starts_with('s') && range.min == kTracedMinimum) range.min = 0;
     ranges.emplace(std::string(symbol.name()), range);
     return absl::OkStatus();
@@ -121,7 +122,7 @@ absl::Status ReadCallGraph(JsonRef ref, ExportedProgram& program) {
   });
 }
 
-// Erases the assertions that these symbols are at most so large.
+// Erases assertions that these symbols have these upper bounds.
 void EraseBoundAssertions(const absl::btree_map<std::string, int64_t>& bounds,
                           ExportedProgram& program) {
   if (bounds.empty()) return;
@@ -144,8 +145,8 @@ void EraseBoundAssertions(const absl::btree_map<std::string, int64_t>& bounds,
   }
 }
 
-// The exporter bounds what masked_select selects by the elements of its input, and asserts it. But a
-// mask with more of them repeats the input.
+// Corrects the bounds of masked_select results. The exporter bounds and asserts them by the number
+// of input elements, but a larger mask broadcasts the input.
 void BoundMaskedSelections(ExportedProgram& program) {
   absl::btree_map<std::string, int64_t> wrong;
   const auto largest = [&](const TensorMeta& tensor, int back) {
@@ -186,7 +187,7 @@ void BoundMaskedSelections(ExportedProgram& program) {
   EraseBoundAssertions(wrong, program);
 }
 
-// The specs of the program, with mutated user inputs under the names that their values have now.
+// Sets the specs of the program; mutated user inputs use the current names of their values.
 absl::Status SetSignature(const ArchiveSignature& signature, JsonRef where,
                           ExportedProgram& program) {
   absl::flat_hash_map<std::string_view, size_t> user_inputs;
@@ -241,7 +242,7 @@ absl::StatusOr<ModelHeader> ReadModelHeader(JsonRef model, std::string_view flat
   } else {
     return model.Error("the field 'schema_version' is missing");
   }
-  // Other versions may write the rest in other ways.
+  // Other versions may encode the remaining fields differently.
   if (!CheckSchemaVersion(header.schema).ok()) return header;
   if (s.has(1)) {
     ABSL_ASSIGN_OR_RETURN(const std::string_view text, s[1].String());

@@ -1,5 +1,5 @@
-// Reads models/<name>.json: everything of an exported program but its tensors. Source:
-// docs/pt2-format.md §6, §8–§10, §12.
+// Reads models/<name>.json: an exported program without its tensors. Source: docs/pt2-format.md §6,
+// §8–§10, §12.
 #ifndef BELAY_EXIR_IMPORT_PROGRAM_READER_H_
 #define BELAY_EXIR_IMPORT_PROGRAM_READER_H_
 
@@ -23,7 +23,7 @@ struct SchemaVersion {
   bool operator==(const SchemaVersion&) const = default;
 };
 
-// What a model says about itself.
+// Version fields of a model.
 struct ModelHeader {
   SchemaVersion schema;
   std::string torch_version;           // "" when unknown
@@ -31,19 +31,19 @@ struct ModelHeader {
   std::vector<std::pair<std::string, int64_t>> opset;
 };
 
-// How deep a document may nest so that its graphs nest at most `max_nesting` deep.
+// JSON depth limit that allows graphs to nest `max_nesting` deep.
 JsonLimits LimitsOfModel(const ImportOptions& options);
 
-// Of any version. `flat_version` is the text of the entry `version` of a flat archive, for models
-// that have none in the JSON.
+// Reads the header of a model of any version. `flat_version` is the content of a flat archive's
+// entry `version`, used if the JSON has no version.
 absl::StatusOr<ModelHeader> ReadModelHeader(JsonRef model, std::string_view flat_version);
 
-// kUnimplemented for versions that this reader does not know, naming both.
+// kUnimplemented for unsupported versions; the message names both versions.
 absl::Status CheckSchemaVersion(const SchemaVersion& version);
 
-// The program without `state_dict` and `constants`. kInvalidArgument for malformed content, with
-// its path. What is well formed but not supported goes to `unsupported`; then the program is good
-// for nothing.
+// Reads the program without `state_dict` and `constants`. kInvalidArgument for malformed content,
+// with its path. Well-formed but unsupported content is added to `unsupported`; the program is then
+// unusable.
 absl::StatusOr<ExportedProgram> ReadProgram(JsonRef model, const ModelHeader& header,
                                             const OpRegistry& ops, const ImportOptions& options,
                                             UnsupportedReport* unsupported);

@@ -18,7 +18,7 @@ bool InsideTorch(std::string_view file) {
          file.starts_with("torch\\") || file.find("\\torch\\") != std::string_view::npos;
 }
 
-// One line of a stack trace: `  File "model.py", line 12, in forward`.
+// Parses one line of a stack trace: `  File "model.py", line 12, in forward`.
 bool ParseFrame(std::string_view text, std::string_view* file, int64_t* line) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   if (!text.starts_with(kFrame)) return false;
@@ -36,7 +36,7 @@ bool ParseFrame(std::string_view text, std::string_view* file, int64_t* line) {
 
 bool FindUserFrame(std::string_view stack_trace, std::string_view* file, int64_t* line) {
   bool inside_torch = false;
-  // From the end: the innermost frame comes last.
+  // Scan backwards: the innermost frame is last.
   while (!stack_trace.empty()) {
     const size_t newline = stack_trace.rfind('\n');
     const size_t begin = newline == std::string_view::npos ? 0 : newline + 1;
@@ -56,7 +56,7 @@ bool FindUserFrame(std::string_view stack_trace, std::string_view* file, int64_t
 
 namespace {
 
-// The `path,type` of the last entry of nn_module_stack; "" when there is none.
+// Returns `path,type` of the last entry of nn_module_stack; "" if the stack is empty.
 std::string_view InnermostEntry(std::string_view nn_module_stack) {
   // Entries are `key,path,type`, joined by ';'. Types may contain anything inside brackets, but
   // come last in an entry, so the last ';' outside brackets begins the last entry.
@@ -115,7 +115,7 @@ std::shared_ptr<const std::string> ProvenanceReader::FindOrigin(std::string_view
   simdjson::dom::element sources;
   if (parser_.parse(from_node.data(), from_node.size()).get(sources) != simdjson::SUCCESS)
     return nullptr;
-  // The last source of the last source …, down to one that has none: the oldest ancestor.
+  // Follow the last source repeatedly, up to the oldest ancestor, which has none.
   simdjson::dom::array list;
   simdjson::dom::object oldest;
   bool found = false;

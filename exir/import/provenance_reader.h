@@ -1,4 +1,4 @@
-// Where a node comes from, out of the metadata that the exporter left. Source: docs/pt2-format.md §9
+// Reads the provenance of a node from the exporter's metadata. Source: docs/pt2-format.md §9
 // "Metadata".
 #ifndef BELAY_EXIR_IMPORT_PROVENANCE_READER_H_
 #define BELAY_EXIR_IMPORT_PROVENANCE_READER_H_
@@ -13,8 +13,8 @@
 
 namespace belay::exir {
 
-// Metadata are notes for people: what can't be understood is left out, never an error. Equal texts
-// are stored once; the texts given must outlive the reader.
+// Metadata is informational: unparsable parts are skipped and never an error. Equal strings are
+// stored once; input strings must outlive the reader.
 class ProvenanceReader {
  public:
   // `metadata` is a node's {string: string} object.
@@ -32,17 +32,18 @@ class ProvenanceReader {
   absl::flat_hash_map<std::string, std::shared_ptr<const std::string>> texts_;
   absl::flat_hash_map<std::string_view, SourceLine> source_lines_;
   absl::flat_hash_map<std::string_view, std::shared_ptr<const std::string>> origins_;
-  simdjson::dom::parser parser_;  // for the JSON inside from_node
+  simdjson::dom::parser parser_;  // for JSON nested in from_node
 };
 
-// The innermost frame of a Python stack trace that is neither inside torch nor generated code; of
-// what torch's own modules made, the innermost one inside torch. False when there is none.
+// Finds the innermost frame of a Python stack trace that is neither inside torch nor in generated
+// code. For code of torch's own modules it is the innermost frame inside torch. False if there is
+// none.
 bool FindUserFrame(std::string_view stack_trace, std::string_view* file, int64_t* line);
-// The path of the innermost module of nn_module_stack: "layers.0.attn". "" when there is none.
+// Path of the innermost module of nn_module_stack: "layers.0.attn". "" if the stack is empty.
 std::string_view InnermostModule(std::string_view nn_module_stack);
-// And its class: "torch.nn.modules.linear.Linear".
+// Class of that module: "torch.nn.modules.linear.Linear".
 std::string_view InnermostModuleType(std::string_view nn_module_stack);
-// What torch_fn says was called: "builtin_function_or_method.linear".
+// The called function according to torch_fn: "builtin_function_or_method.linear".
 std::string_view CalledFunction(std::string_view torch_fn);
 
 }  // namespace belay::exir

@@ -10,7 +10,7 @@
 namespace belay::exir {
 namespace {
 
-// {"name": …}, with or without further fields.
+// Reads {"name": …}, with or without further fields.
 absl::StatusOr<std::string_view> ReadName(JsonRef ref) {
   static constexpr JsonField kFields[] = {{"name"}};
   JsonStruct<1> s;
@@ -18,7 +18,7 @@ absl::StatusOr<std::string_view> ReadName(JsonRef ref) {
   return s[0].String();
 }
 
-// A constant of ConstantValue or of Argument; nullopt when the tag is none of these.
+// Reads a constant of ConstantValue or of Argument; nullopt for other tags.
 absl::StatusOr<std::optional<ConstantType>> ReadConstant(const JsonUnion& u) {
   ConstantType constant;
   const JsonRef value = u.value();
@@ -39,7 +39,7 @@ absl::StatusOr<std::optional<ConstantType>> ReadConstant(const JsonUnion& u) {
   return constant;
 }
 
-// A SymIntArgument, SymFloatArgument or SymBoolArgument: a name, or a constant under
+// Reads a SymIntArgument, SymFloatArgument or SymBoolArgument: a name, or a constant under
 // `constant_tag`.
 absl::StatusOr<BorderArgument> ReadSymArgument(JsonRef ref, BorderArgument::Kind kind,
                                                std::string_view constant_tag) {
@@ -86,7 +86,7 @@ constexpr OutputTag kOutputTags[] = {
     {"token", OutputKind::kToken, ""},
 };
 
-// The struct that all tags with a bare name share: {"arg": {"name": …}, <target_field>: …,
+// Reads the struct shared by all tags with only a name: {"arg": {"name": …}, <target_field>: …,
 // "persistent": …}.
 absl::Status ReadNamedSpec(JsonRef ref, std::string_view target_field, std::string_view* name,
                            std::string* target, bool* persistent) {

@@ -1,4 +1,4 @@
-// The signature of an exported program as the archive writes it. Source: docs/pt2-format.md §8.
+// Reads the signature of an exported program. Source: docs/pt2-format.md §8.
 #ifndef BELAY_EXIR_IMPORT_SIGNATURE_READER_H_
 #define BELAY_EXIR_IMPORT_SIGNATURE_READER_H_
 
@@ -13,24 +13,24 @@
 
 namespace belay::exir {
 
-// What may stand for one value at the border of a graph.
+// A value at the boundary of a graph.
 struct BorderArgument {
   enum class Kind : uint8_t { kTensor, kSymInt, kSymFloat, kSymBool, kCustomObject, kConstant };
   Kind kind = Kind::kTensor;
   std::string_view name;        // "" for constants
-  std::string_view class_name;  // of kCustomObject
-  ConstantType constant;        // of kConstant
+  std::string_view class_name;  // for kCustomObject
+  ConstantType constant;        // for kConstant
   bool operator==(const BorderArgument&) const = default;
 };
 
-// A case of the union Argument that is one of these. kInvalidArgument for others.
+// Reads a case of the union Argument that is one of these kinds. kInvalidArgument for others.
 absl::StatusOr<BorderArgument> ReadBorderArgument(JsonRef ref);
 
 struct ArchiveSignature {
   struct Input {
     InputSpec spec;
-    BorderArgument argument;      // with the spec's name also for constants
-    bool any_value_kind = false;  // the spec gives a bare name, not its kind
+    BorderArgument argument;      // constants also have the spec's name
+    bool any_value_kind = false;  // the spec has only a name, no kind
   };
   struct Output {
     OutputSpec spec;  // target: as in the archive

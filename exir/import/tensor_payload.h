@@ -1,4 +1,4 @@
-// Makes a constant tensor of a storage in an archive. Shared by the raw and the pickled payloads.
+// Creates constant tensors from storages of an archive, for raw and pickled payloads.
 #ifndef BELAY_EXIR_IMPORT_TENSOR_PAYLOAD_H_
 #define BELAY_EXIR_IMPORT_TENSOR_PAYLOAD_H_
 
@@ -12,7 +12,7 @@
 
 namespace belay::exir {
 
-// Sizes and strides as a file declares them, in elements.
+// Layout as a file declares it; sizes and strides in elements.
 struct TensorLayout {
   DType dtype = DType::kFloat32;
   absl::Span<const int64_t> sizes;
@@ -20,13 +20,13 @@ struct TensorLayout {
   int64_t storage_offset = 0;
 };
 
-// The bytes from the start of a storage to the end of the last element. kInvalidArgument, naming
-// the tensor, when the numbers are negative, overflow or do not match each other; kUnimplemented
-// for more than kMaxRank dimensions.
+// Returns the bytes from the start of a storage to the end of the last element. kInvalidArgument,
+// naming the tensor, if numbers are negative, overflow or mismatch; kUnimplemented for more than
+// kMaxRank dimensions.
 absl::StatusOr<uint64_t> BytesNeeded(std::string_view tensor, const TensorLayout& layout);
 
-// kDataLoss "… needs 128 bytes, but <where> has 100" when the storage is too short or no whole
-// number of elements.
+// kDataLoss "… needs 128 bytes, but <where> has 100" if the storage is too short or its size is not
+// a multiple of the element size.
 absl::StatusOr<ConstantTensor> MakeTensor(std::string_view tensor, const TensorLayout& layout,
                                           Storage storage, std::string_view where);
 

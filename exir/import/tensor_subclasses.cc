@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kAccess = "export.access_subclass_inner_tensor.default";
 
-// The name of the attribute that the node reads of `input`; null when it does something else.
+// Returns the attribute of `input` that the node reads; null for other nodes.
 const std::string* AttributeRead(const Node& node, ValueId input) {
   if (node.target->name() != kAccess || node.arguments.size() != 2 || node.outputs.size() != 1 ||
       node.outputs[0].kind != NodeOutput::Kind::kValue) {

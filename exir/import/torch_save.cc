@@ -42,11 +42,11 @@ constexpr std::string_view kPlainGlobals[] = {kRebuildTensorV2,
                                               kUntypedStorage,
                                               kSize,
                                               kDevice};
-// Subclasses of tensors that are read as the tensors which they consist of.
+// Tensor subclasses that are flattened to their component tensors.
 constexpr std::string_view kSubclasses[] = {"torchao.quantization\nInt8Tensor",
                                             "torchao.quantization\nIntxUnpackedToInt8Tensor"};
 
-// What else they have for attributes: how they were quantized, which nothing here asks for.
+// Types of their other attributes: quantization settings, which are ignored.
 constexpr std::string_view kAttributes[] = {
     "torch\nint1",
     "torch\nint2",
@@ -99,7 +99,7 @@ std::optional<DType> DTypeOfStorage(std::string_view global) {
   return std::nullopt;
 }
 
-// "torch\nfloat32".
+// Maps, for example, "torch\nfloat32".
 std::optional<DType> DTypeOfGlobal(std::string_view global) {
   if (!global.starts_with(kTorch)) return std::nullopt;
   return DTypeFromName(global.substr(kTorch.size()));
@@ -128,13 +128,12 @@ class TensorReader {
         verify_(verify),
         inflated_(inflated) {}
 
-  // Whether the value is a tensor or a parameter. Anything else among the entries is left to
-  // whoever needs it.
+  // Whether the value is a tensor or a parameter. Other entries are left to the callers.
   bool IsTensor(uint32_t index) const { return FindTensorCall(index) != nullptr; }
   bool IsSubclass(uint32_t index) const { return FindSubclassState(index) != nullptr; }
 
-  // Adds the value under its name; of a subclass that is known, the tensors among its attributes
-  // under "name.attribute".
+  // Adds the value under its name. For a known subclass, adds the tensors among its attributes as
+  // "name.attribute".
   void AddTo(std::vector<SavedTensor>& tensors, uint32_t index, std::string_view name) {
     const PickleValue* state = FindSubclassState(index);
     if (state == nullptr) {
@@ -196,7 +195,7 @@ class TensorReader {
     return absl::InvalidArgumentError(absl::StrCat(what_, ": tensor '", name, "': ", why));
   }
 
-  // The call of _rebuild_tensor behind any parameters; nullptr when there is none.
+  // Returns the call of _rebuild_tensor, inside any parameter wrappers; nullptr if there is none.
   const PickleValue* FindTensorCall(uint32_t index) const {
     const PickleValue* call = FindCall(index);
     if (call == nullptr) return nullptr;
@@ -204,7 +203,7 @@ class TensorReader {
     return callee == kRebuildTensorV2 || callee == kRebuildTensorV3 ? call : nullptr;
   }
 
-  // The attributes of a subclass of tensors that is known; nullptr for anything else.
+  // Returns the attributes of a known tensor subclass; nullptr for anything else.
   const PickleValue* FindSubclassState(uint32_t index) const {
     const PickleValue* call = FindCall(index);
     if (call == nullptr || pickle_[call->items[0]].text != kRebuildFromType) return nullptr;
@@ -217,9 +216,9 @@ class TensorReader {
     return state.kind == Kind::kDict ? &state : nullptr;
   }
 
-  // The call behind any parameters; nullptr when there is none.
+  // Returns the call inside any parameter wrappers; nullptr if there is none.
   const PickleValue* FindCall(uint32_t index) const {
-    // A parameter holds a tensor; parameters of parameters are not written, but harmless.
+    // A parameter holds a tensor. Nested parameters are never written, but harmless.
     for (int level = 0; level < 4; ++level) {
       const PickleValue& value = pickle_[index];
       if (value.kind != Kind::kCall) return nullptr;
@@ -232,7 +231,7 @@ class TensorReader {
     return nullptr;
   }
 
-  // A tuple of ints, or torch.Size of one.
+  // Reads a tuple of ints, or a torch.Size of one.
   bool ReadInts(uint32_t index, std::vector<int64_t>& out) const {
     const PickleValue* value = &pickle_[index];
     if (value->kind == Kind::kCall && pickle_[value->items[0]].text == kSize) {
@@ -240,7 +239,7 @@ class TensorReader {
       if (arguments.size() != 1) return false;
       value = &pickle_[arguments[0]];
     }
-    // PyTorch's own limit.
+    // The rank limit of PyTorch.
     if (value->kind != Kind::kTuple || value->items.size() > 64) return false;
     for (uint32_t item : value->items) {
       if (pickle_[item].kind != Kind::kInt) return false;
@@ -249,7 +248,7 @@ class TensorReader {
     return true;
   }
 
-  // ('storage', class, key, location, numel).
+  // Reads ('storage', class, key, location, numel).
   absl::StatusOr<StoredBytes> ReadStorage(uint32_t index, std::string_view name) {
     const PickleValue& persistent = pickle_[index];
     if (persistent.kind != Kind::kPersistent)

@@ -1,5 +1,5 @@
-// Reads tensors from a file that torch.save wrote, without executing its pickle. Source:
-// docs/pt2-format.md §11.
+// Reads tensors from a torch.save file without executing its pickle. Source: docs/pt2-format.md
+// §11.
 #ifndef BELAY_EXIR_IMPORT_TORCH_SAVE_H_
 #define BELAY_EXIR_IMPORT_TORCH_SAVE_H_
 
@@ -16,16 +16,16 @@ namespace belay::exir {
 
 struct SavedTensor {
   std::string name;  // the key in the dictionary; "" when the file is one tensor
-  // kUnimplemented for an entry that is no plain tensor. A subclass of tensors that is known is the
-  // tensors of which it consists, with the attributes' names: "weight.qdata", or "qdata".
+  // kUnimplemented for entries that are not plain tensors. Known tensor subclasses are flattened to
+  // their component tensors, named after the attributes: "weight.qdata", or "qdata".
   absl::StatusOr<ConstantTensor> tensor;
   bool in_dictionary = false;  // whether the file is a dictionary, not this tensor
 };
 
-// The entries of the dictionary in the file, or the one tensor; no bytes are an empty dictionary.
-// Tensors that share a storage in the file share it here. `what` names the file in messages. Errors
-// are those of the zip file and the pickle, and kDataLoss for storages that are shorter than
-// declared.
+// Returns the entries of the dictionary in the file, or its single tensor. An empty file is an
+// empty dictionary. Tensors that share a storage in the file share it here. `what` names the file
+// in messages. Errors are those of the zip file and the pickle, and kDataLoss for storages shorter
+// than declared.
 absl::StatusOr<std::vector<SavedTensor>> ReadTorchSave(Storage file, std::string_view what,
                                                        const ImportOptions& options,
                                                        ByteBudget& inflated);

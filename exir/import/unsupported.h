@@ -1,4 +1,4 @@
-// Collects everything in an archive that can't be imported, to be reported at once.
+// Collects all unsupported content of an archive, for a single report.
 #ifndef BELAY_EXIR_IMPORT_UNSUPPORTED_H_
 #define BELAY_EXIR_IMPORT_UNSUPPORTED_H_
 
@@ -9,7 +9,7 @@
 
 namespace belay::exir {
 
-// Takes a constant amount of memory however much is added.
+// Memory is constant, however many problems are added.
 class UnsupportedReport {
  public:
   // `where`: "node 'mul_3' (torch.ops.aten.mul.Tensor, model.py:12)", "input 'x'".
@@ -17,7 +17,7 @@ class UnsupportedReport {
     problems_.Add([where] { return where; }, what);
   }
   bool empty() const { return problems_.size() == 0; }
-  // OK when empty; else kUnimplemented with a line for each, as ProblemList has them.
+  // OK if empty; otherwise kUnimplemented with one line per problem, formatted by ProblemList.
   absl::Status ToStatus() const;
 
  private:

@@ -12,11 +12,11 @@ namespace {
 
 constexpr size_t kMaxDeviceBytes = 64;
 
-// By their numbers.
+// Indexed by the serialized number.
 constexpr std::string_view kLayoutNames[] = {"unknown",    "sparse_coo", "sparse_csr", "sparse_csc",
                                              "sparse_bsr", "sparse_bsc", "_mkldnn",    "strided"};
 
-// The product of those sizes that are numbers must be one, too.
+// Checks the sizes, and that the product of the static ones is representable.
 absl::Status CheckSizes(const std::vector<SymInt>& sizes, JsonRef ref) {
   int64_t count = 1;
   for (const SymInt& size : sizes) {
@@ -51,7 +51,7 @@ absl::StatusOr<SymExpr> ValueTypeReader::ReadExpression(JsonRef ref) {
     JsonUnion hint;
     ABSL_RETURN_IF_ERROR(hint.Read(s[1]));
     if (hint.tag() == "as_int") {
-      // A hint decides nothing, and torch writes products of sizes that no int64 holds.
+      // Hints are only informational, and torch writes products of sizes beyond int64.
       const absl::StatusOr<int64_t> value = hint.value().Int();
       if (value.ok()) hints_.try_emplace(std::string(expression.name()), *value);
     }

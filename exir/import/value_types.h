@@ -1,5 +1,5 @@
-// Reads what an archive says about values: tensor metas, symbolic expressions, enumerations.
-// Source: docs/pt2-format.md §6, §7, §10.
+// Reads types of values: tensor metadata, symbolic expressions, enumerations. Source:
+// docs/pt2-format.md §6, §7, §10.
 #ifndef BELAY_EXIR_IMPORT_VALUE_TYPES_H_
 #define BELAY_EXIR_IMPORT_VALUE_TYPES_H_
 
@@ -17,29 +17,29 @@
 
 namespace belay::exir {
 
-// A tensor's meta, and why Belay can't have such a tensor ("" when it can): dtypes without a name
-// here, too many dimensions, layouts other than strided. The last can be described, so it matters
-// only where the tensor is used.
+// Tensor metadata, and the reason why Belay does not support such a tensor ("" if it does): unnamed
+// dtypes, too many dimensions, layouts other than strided. The last is representable, so it matters
+// only if the tensor is used.
 struct TensorMetaReading {
   TensorMeta meta;
   std::string problem;
   bool only_use_matters = false;
 };
 
-// Keeps each distinct expression once. Texts that it was given must outlive it.
+// Interns expressions. Input strings must outlive the reader.
 class ValueTypeReader {
  public:
-  // {"as_expr": …} or {"as_int": …}, {"as_float": …}, {"as_bool": …}.
+  // Accepts {"as_expr": …} or {"as_int": …}, {"as_float": …}, {"as_bool": …}.
   absl::StatusOr<SymExpr> ReadSymInt(JsonRef ref);
   absl::StatusOr<SymExpr> ReadSymFloat(JsonRef ref);
   absl::StatusOr<SymExpr> ReadSymBool(JsonRef ref);
-  // kInvalidArgument also for negative sizes, for strides of another rank, for element counts
-  // beyond int64.
+  // kInvalidArgument also for negative sizes, strides of another rank, and element counts beyond
+  // int64.
   absl::StatusOr<TensorMetaReading> ReadTensorMeta(JsonRef ref);
-  // An expression's text, as in the keys of range_constraints.
+  // Parses an expression string, as in the keys of range_constraints.
   absl::StatusOr<SymExpr> ParseExpression(std::string_view text, JsonRef where);
 
-  // Trace-time values of the bare symbols met so far; not of those that no int64 holds.
+  // Trace-time values of the bare symbols seen so far, except values beyond int64.
   absl::btree_map<std::string, int64_t>& hints() { return hints_; }
 
  private:
@@ -49,7 +49,7 @@ class ValueTypeReader {
 };
 
 absl::StatusOr<Device> ReadDevice(JsonRef ref);
-// The enumerations' numbers. kInvalidArgument for numbers that the schema does not have.
+// Map enumeration numbers. kInvalidArgument for numbers that the schema does not define.
 absl::StatusOr<Layout> ReadLayout(JsonRef ref);
 absl::StatusOr<MemoryFormat> ReadMemoryFormat(JsonRef ref);
 

@@ -33,12 +33,12 @@ constexpr uint16_t kSaturated16 = 0xffff;
 constexpr uint16_t kEncrypted = 1 << 0 | 1 << 6 | 1 << 13;
 constexpr uint16_t kDataDescriptor = 1 << 3;
 constexpr uint16_t kPatchData = 1 << 5;
-// No deflate stream expands by more (two bits per 258 bytes).
+// Maximum expansion of deflate (two bits per 258 bytes).
 constexpr uint64_t kMaxDeflateRatio = 1032;
 
 using Bytes = absl::Span<const std::byte>;
 
-// Little-endian numbers. Precondition: in range.
+// Reads little-endian numbers. Precondition: in range.
 template <class T>
 T Get(Bytes b, uint64_t at) {
   T value = 0;
@@ -59,7 +59,7 @@ absl::Status Corrupt(const Args&... args) {
   return absl::DataLossError(absl::StrCat("zip: ", args...));
 }
 
-// A name fit for a message, whatever is in it.
+// Sanitizes an arbitrary name for messages.
 std::string Printable(std::string_view name) {
   std::string out;
   for (char c : name.substr(0, 120)) out += c < 0x20 || c == 0x7f ? '?' : c;
@@ -67,7 +67,7 @@ std::string Printable(std::string_view name) {
   return out;
 }
 
-// --- The end record: where the central directory lies ---
+// --- The end record: location of the central directory ---
 
 struct Directory {
   uint64_t offset = 0;
@@ -90,8 +90,8 @@ absl::StatusOr<uint64_t> FindEndRecord(Bytes file) {
       "no end record at the end of the file: it is truncated, or something was appended");
 }
 
-// The zip64 end record, when a locator stands before the classic one. `end` becomes where the
-// directory must end.
+// Reads the zip64 end record if its locator precedes the classic end record. `end` becomes the
+// required end of the directory.
 absl::StatusOr<Directory> ReadZip64End(Bytes file, uint64_t locator_at, uint64_t& end) {
   const Bytes locator = file.subspan(locator_at, kZip64LocatorBytes);
   const uint64_t at = Get64(locator, 8);
@@ -169,7 +169,7 @@ absl::Status CheckName(std::string_view name) {
   return absl::OkStatus();
 }
 
-// Takes from an extra field what the 32-bit fields leave to zip64.
+// Reads from an extra field the values that the 32-bit fields delegate to zip64.
 absl::Status ReadZip64Extra(Bytes extra, std::string_view name, uint64_t* size,
                             uint64_t* compressed_size, uint64_t* offset) {
   const bool need_size = *size == kSaturated32, need_compressed = *compressed_size == kSaturated32;
@@ -204,7 +204,7 @@ struct CentralEntry {
   uint16_t method = 0;
 };
 
-// Reads the record at `at`, which becomes the offset of the next one.
+// Reads the record at `at`, and advances `at` to the next one.
 absl::StatusOr<CentralEntry> ReadCentral(Bytes file, uint64_t end, uint64_t& at) {
   if (!RangeFits(at, kCentralBytes, end) || Get32(file, at) != kCentralSignature) {
     return Corrupt("no directory entry at offset ", at, " where one must be");
@@ -260,7 +260,7 @@ absl::StatusOr<CentralEntry> ReadCentral(Bytes file, uint64_t end, uint64_t& at)
   return central;
 }
 
-// Finds the data through the local header and compares the two headers.
+// Locates the data through the local header, and compares the two headers.
 absl::Status ReadLocal(Bytes file, uint64_t end, CentralEntry& central) {
   ZipReader::Entry& entry = central.entry;
   const std::string name = Printable(entry.name);
@@ -289,7 +289,7 @@ absl::Status ReadLocal(Bytes file, uint64_t end, CentralEntry& central) {
   }
   const uint32_t crc = Get32(record, 14);
   uint64_t compressed_size = Get32(record, 18), size = Get32(record, 22);
-  // With a data descriptor the local fields may be left empty.
+  // With a data descriptor, the local fields may be empty.
   const bool streamed = (flags & kDataDescriptor) != 0;
   if (streamed && (size == 0 || size == kSaturated32) &&
       (compressed_size == 0 || compressed_size == kSaturated32) &&
@@ -329,8 +329,8 @@ absl::Status Inflate(Bytes from, std::byte* to, uint64_t size) {
   constexpr uint64_t kChunk = uint64_t{1} << 30;
   uint64_t read = 0, written = 0;
   int result = Z_OK;
-  // One byte more than declared, to notice a stream that goes on; AllocateBytes gives it. A step
-  // that neither takes nor gives anything is Z_BUF_ERROR, so this ends.
+  // One byte more than declared, to detect an overlong stream; AllocateBytes provides it. A step
+  // without input and output returns Z_BUF_ERROR, so the loop terminates.
   while (result == Z_OK && written <= size) {
     const uint64_t in = std::min(kChunk, from.size() - read),
                    out = std::min(kChunk, size + 1 - written);

@@ -1,11 +1,11 @@
-// A strict reader of ZIP files over bytes in memory. Source: docs/pt2-format.md §2; docs/hardening.md §3 P4,
-// §6 item 11.
+// A strict reader of ZIP files over bytes in memory. Source: docs/pt2-format.md §2;
+// docs/hardening.md §3 P4, §6 item 11.
 //
-// Everything is checked when the file is opened: the central directory rules, the local headers
-// must agree with it wherever they carry values, entries may neither overlap nor leave the file nor
-// share a name. Nothing is ever unpacked to disk. Understood: stored and deflated entries, zip64,
-// data descriptors. Refused: encryption, several disks, other compression, links, names that are
-// absolute or contain `..` or backslashes, bytes after the end record.
+// All checks happen on opening. The central directory is authoritative; local headers must agree
+// with it wherever they carry values. Entries may neither overlap, nor exceed the file, nor share a
+// name. Nothing is ever unpacked to disk. Supported: stored and deflated entries, zip64, data
+// descriptors. Rejected: encryption, multiple disks, other compression, links, absolute names,
+// names that contain `..` or backslashes, bytes after the end record.
 #ifndef BELAY_EXIR_IMPORT_ZIP_READER_H_
 #define BELAY_EXIR_IMPORT_ZIP_READER_H_
 
@@ -34,19 +34,18 @@ class ZipReader {
     bool deflated = false;
   };
 
-  // kDataLoss for what is truncated or contradicts itself, kInvalidArgument for names that are not
-  // acceptable, kUnimplemented for features that are refused, kResourceExhausted for more than
-  // `max_entries` entries. `file.owner` keeps the bytes alive and is passed on to whoever reads
-  // stored entries.
+  // kDataLoss for truncated or contradictory content, kInvalidArgument for invalid names,
+  // kUnimplemented for rejected features, kResourceExhausted for more than `max_entries` entries.
+  // `file.owner` keeps the bytes alive and is shared with the storages of stored entries.
   static absl::StatusOr<ZipReader> Open(Storage file, uint64_t max_entries);
 
-  // In the order of the central directory; folders are left out.
+  // In the order of the central directory, without folders.
   absl::Span<const Entry> entries() const { return entries_; }
-  // nullptr when there is none.
+  // Returns nullptr if missing.
   const Entry* Find(std::string_view name) const;
-  // The content: the file's own bytes when stored, otherwise a new allocation taken from `budget`.
-  // kDataLoss when the checksum (compared when `verify_checksum` and it is not zero) or the size is
-  // wrong.
+  // Returns the content: the file's own bytes if stored, otherwise a new allocation charged to
+  // `budget`. kDataLoss if the checksum or the size is wrong. The checksum is compared if
+  // `verify_checksum` is set and it is not zero.
   absl::StatusOr<Storage> Read(const Entry& entry, ByteBudget& budget, bool verify_checksum) const;
 
  private:

@@ -1,4 +1,4 @@
-// Nodes: operators, control flow, delegate calls.
+// Executes nodes: operators, control flow, delegate calls.
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -84,7 +84,7 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::Execute(Frame& frame,
     results = RunDelegate(frame, id, run);
   } else {
     // wrap_with_set_grad_enabled(enabled, body, …), wrap_with_autocast(device, dtype, enabled,
-    // cache, body, …): what is computed does not depend on the mode.
+    // cache, body, …): results do not depend on the mode.
     const auto body = std::find_if(node.arguments.begin(), node.arguments.end(),
                                    [](const Argument& a) { return a.is<GraphId>(); });
     if (body == node.arguments.end()) {
@@ -111,7 +111,7 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::Execute(Frame& frame,
 absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunOperator(
     Frame& frame, const OpOverload& op, absl::Span<const Argument> arguments,
     absl::Span<const NodeOutput> outputs, RunState& run) {
-  // What has neither was not prepared (CheckNode).
+  // CheckNode rejects operators with neither a kernel nor a composite kernel.
   if (!HasKernel(op)) return RunComposite(frame, op, arguments, outputs, run);
   std::vector<Operand> operands;
   for (const Argument& argument : arguments) {
@@ -132,7 +132,7 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunOperator(
 
 namespace {
 
-// A call's argument in a graph of its own: tensors become inputs.
+// Converts an argument for a call in its own graph: tensors become inputs.
 Argument ToArgument(const OwnedValue& datum, GraphEditor& editor, std::vector<EValue>& inputs) {
   const EValue& value = datum.value();
   if (datum.tensor() != nullptr) {
@@ -183,7 +183,7 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunComposite(
         results.push_back(returns[i]);
       }
     }
-  }  // The program has the bodies that the kernel made.
+  }  // the program owns subgraphs created by the kernel
   program.signature.inputs.resize(inputs.size());
   program.signature.outputs.resize(results.size());
   editor.SetOutputs(std::move(results));
@@ -283,7 +283,7 @@ absl::StatusOr<bool> Truth(const OwnedValue& datum) {
       absl::StrCat("expected one bool, got ", datum.value().KindName()));
 }
 
-// The extent of dimension 0, which all must share.
+// Returns the common size of dimension 0.
 absl::StatusOr<int64_t> Rows(const std::vector<OwnedValue>& tensors) {
   int64_t rows = -1;
   for (const OwnedValue& datum : tensors) {
@@ -347,9 +347,9 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunBody(Frame& outer,
   return results;
 }
 
-// What a branch or a loop gives is new: what it hands on of what it was given is copied, and so is
-// what it gives twice, as the runtime does. PyTorch exports no such body, and no write to a result
-// reaches an operand, or another result.
+// Copies results of branches and loops that alias operands or other results, as the runtime does.
+// PyTorch exports no subgraph with such results, and a write to a result must not reach an operand
+// or another result.
 absl::StatusOr<std::vector<OwnedValue>> OwnResults(std::vector<OwnedValue> results,
                                                    absl::Span<const OwnedValue> operands) {
   for (auto it = results.begin(); it != results.end(); ++it) {
@@ -412,7 +412,7 @@ absl::StatusOr<OwnedValue> Interpreter::Impl::Stack(const Frame& frame,
   Sizes sizes;
   DType dtype = DType::kFloat32;
   if (rows.empty()) {
-    // Without rows, only the declaration says what a row would be.
+    // Without rows, only the declared type determines the row type.
     const TensorMeta* meta = std::get_if<TensorMeta>(&type);
     if (meta == nullptr || meta->rank() == 0 || meta->rank() > kMaxRank) {
       return absl::InvalidArgumentError("rows can't be stacked to a value that is no tensor");
@@ -491,7 +491,7 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunMap(Frame& frame, 
 
 absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunScan(Frame& frame, const Node& node,
                                                                    RunState& run) {
-  // Results are the carried values, then the stacked others.
+  // Results are the carried values, then the stacked ones.
   ABSL_ASSIGN_OR_RETURN(std::vector<OwnedValue> carried,
                         EvaluateList(frame, node.argument("initial")));
   ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> scanned,
@@ -539,7 +539,8 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunScan(Frame& frame,
 absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunWithEffects(Frame& frame,
                                                                           const Node& node,
                                                                           RunState& run) {
-  // with_effects(token, operator, its arguments…); results are the token, then the operator's.
+  // with_effects(token, operator, its arguments…); results are the token, then those of the
+  // operator.
   const OpOverload* op = program_.ops->Find(node.argument("operator").get_if<OperatorName>()->name);
   const size_t first = *node.target->ArgumentIndex("operator") + 1;
   ABSL_ASSIGN_OR_RETURN(

@@ -20,8 +20,7 @@ bool IsUserInput(const InputSpec& spec) {
   return spec.kind == InputKind::kUserInput || spec.kind == InputKind::kConstantInput;
 }
 
-// Higher-order operators that are executed here, by name, with the number of their arguments (-1:
-// any).
+// Supported higher-order operators, by name, with their number of arguments (-1: any).
 constexpr std::pair<std::string_view, int> kHigherOrder[] = {
     {"higher_order.cond", 4},
     {"higher_order.while_loop", 4},
@@ -89,7 +88,7 @@ void Interpreter::Impl::FindLastUses(GraphId id) {
   LastUses& uses = last_uses_[id.index()];
   for (uint32_t v = 0; v < graph.value_id_limit(); ++v) {
     const NodeId node = last.get(ValueId(v));
-    // The program's inputs stay: mutations are written to them at the end.
+    // Keep the program's inputs: mutations are written to them at the end.
     if (id == ExportedProgram::kTop && graph.IsInput(ValueId(v))) continue;
     if (node.valid()) uses[node].push_back(ValueId(v));
   }
@@ -121,7 +120,7 @@ absl::Status Interpreter::Impl::Prepare(int nesting, std::vector<std::string>& m
     }
   }
 
-  // Tensors that the program writes to are state.
+  // Written tensors of the program are state.
   const absl::btree_set<std::string_view> mutated = MutatedState(program_.signature);
   const Graph& top = program_.top();
   constants_.resize(top.inputs().size());
@@ -138,7 +137,7 @@ absl::Status Interpreter::Impl::Prepare(int nesting, std::vector<std::string>& m
           absl::StrCat("constant '", spec.target, "' has no tensor in the program"));
     }
     ABSL_ASSIGN_OR_RETURN(OwnedValue datum, OwnedValue::Constant(*constant));
-    // Operators of TRAINING programs write to buffers without saying so in the signature.
+    // In TRAINING programs, operators write to buffers without a signature entry.
     const bool written =
         mutated.contains(spec.target) ||
         (program_.dialect == IrDialect::kTraining && spec.kind == InputKind::kBuffer);
@@ -146,7 +145,7 @@ absl::Status Interpreter::Impl::Prepare(int nesting, std::vector<std::string>& m
       constants_[i] = std::move(datum);
       continue;
     }
-    // Inputs of one name are one tensor.
+    // Inputs with the same name are the same tensor.
     const auto [it, inserted] = state_.try_emplace(spec.target, State{i, std::move(datum)});
     if (inserted) {
       ABSL_ASSIGN_OR_RETURN(constants_[i], it->second.initial.Copy());
@@ -230,7 +229,7 @@ absl::Status Interpreter::Impl::Bind(const ValueType& type, const OwnedValue& da
   if (const TensorMeta* meta = std::get_if<TensorMeta>(&type)) {
     const TensorView* tensor = datum.tensor();
     if (tensor == nullptr || tensor->rank() != meta->rank()) return absl::OkStatus();
-    // Symbols that stand alone first: they decide the others.
+    // Bind bare symbols first: they determine the expressions.
     for (const bool alone : {true, false}) {
       for (int d = 0; d < meta->rank(); ++d) {
         if ((meta->sizes[d].kind() == SymExpr::Kind::kSymbol) != alone) continue;
@@ -311,7 +310,7 @@ absl::Status Interpreter::Impl::BindInputs(absl::Span<const EValue> inputs, Fram
     }
     ABSL_RETURN_IF_ERROR(CheckInput(what, value.type, datum));
   }
-  // Symbols that stand alone in some input decide those that stand in expressions of others.
+  // Two rounds: bare symbols of any input determine symbols inside expressions of others.
   for (int round = 0; round < 2; ++round) {
     for (size_t i = 0; i < top.inputs().size(); ++i) {
       const Value& value = top.value(top.inputs()[i]);
@@ -331,7 +330,7 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::TakeResults(Frame& fr
     const OutputSpec& spec = program_.signature.outputs[i];
     if (spec.kind == OutputKind::kToken) continue;
     ABSL_ASSIGN_OR_RETURN(const OwnedValue value, Evaluate(frame, top.outputs()[i]));
-    // Copied before anything is written: it may be a view of what is.
+    // Copy before writing anything: the value may be a view of a written tensor.
     ABSL_ASSIGN_OR_RETURN(OwnedValue copy, value.Copy());
     if (!IsMutation(spec.kind)) {
       results.push_back(std::move(copy));

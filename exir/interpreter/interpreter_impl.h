@@ -1,4 +1,4 @@
-// The interpreter's insides: state, one run, frames. Included by its two files only.
+// Implementation of the interpreter: state, one run, frames. Included only by its two source files.
 #ifndef BELAY_EXIR_INTERPRETER_INTERPRETER_IMPL_H_
 #define BELAY_EXIR_INTERPRETER_INTERPRETER_IMPL_H_
 
@@ -17,35 +17,35 @@ class Interpreter::Impl {
  public:
   Impl(const ExportedProgram& program, const KernelRegistry& kernels, InterpreterOptions options);
 
-  // What all programs of one Run share.
+  // State shared by all programs of one Run.
   struct RunState {
     int64_t iterations = 0;
     std::vector<std::string> callers;
   };
 
-  // Makes state, constants and the interpreters of delegates. `missing` collects what can't be
-  // executed.
+  // Creates state, constants and the interpreters of delegates. `missing` collects everything that
+  // cannot be executed.
   absl::Status Prepare(int nesting, std::vector<std::string>& missing);
   absl::StatusOr<std::vector<OwnedValue>> Run(absl::Span<const EValue> inputs, RunState& run);
 
-  // nullptr when there is none.
+  // Returns nullptr if unknown.
   OwnedValue* FindState(std::string_view name);
   absl::Status ResetState();
   void CollectStateNames(std::vector<std::string>& names) const;
 
  private:
   using Symbols = absl::btree_map<std::string, int64_t>;
-  // The values of one execution of one graph.
+  // Values of one execution of one graph.
   struct Frame {
     const Graph* graph;
     GraphId id;
     std::vector<OwnedValue> values;
     Symbols symbols;
   };
-  // A graph's values that no later node uses, by the node after which they are free.
+  // Maps each node to the values of a graph whose last use it is.
   using LastUses = SecondaryMap<NodeId, std::vector<ValueId>>;
 
-  // Whether a kernel of the registry executes it; composite kernels are for those without.
+  // Whether the registry has a kernel for it. If not, its composite kernel is used.
   bool HasKernel(const OpOverload& op) const {
     return op.has_meta_kernel() && kernels_.Contains(op.name());
   }
@@ -57,8 +57,8 @@ class Interpreter::Impl {
   absl::StatusOr<std::vector<OwnedValue>> TakeResults(Frame& frame);
   absl::Status CheckInput(const std::string& what, const ValueType& type,
                           const OwnedValue& datum) const;
-  // Learns symbols from a value of this type, and checks the sizes that are known. kInvalidArgument
-  // saying what was expected and what came.
+  // Binds the symbols of this type to the value's sizes, and checks known sizes. kInvalidArgument
+  // states expected and actual.
   absl::Status Bind(const ValueType& type, const OwnedValue& datum, Symbols& symbols) const;
   absl::Status BindSymbol(const SymExpr& expr, int64_t value, const std::string& what,
                           Symbols& symbols) const;
@@ -67,12 +67,12 @@ class Interpreter::Impl {
   absl::Status RunGraph(Frame& frame, RunState& run);
   absl::Status RunNode(Frame& frame, NodeId id, RunState& run);
   absl::StatusOr<std::vector<OwnedValue>> Execute(Frame& frame, NodeId id, RunState& run);
-  // What the values of `outputs` are; undefined results are left out.
+  // Returns the values of `outputs` without undefined results.
   absl::StatusOr<std::vector<OwnedValue>> RunOperator(Frame& frame, const OpOverload& op,
                                                       absl::Span<const Argument> arguments,
                                                       absl::Span<const NodeOutput> outputs,
                                                       RunState& run);
-  // The same by the operator's composite kernel: executes what it makes of the call.
+  // Same, with the operator's composite kernel: executes the nodes that it creates for the call.
   absl::StatusOr<std::vector<OwnedValue>> RunComposite(Frame& frame, const OpOverload& op,
                                                        absl::Span<const Argument> arguments,
                                                        absl::Span<const NodeOutput> outputs,
@@ -100,13 +100,13 @@ class Interpreter::Impl {
   const KernelRegistry& kernels_;
   InterpreterOptions options_;
   std::vector<LastUses> last_uses_;    // by graph
-  std::vector<OwnedValue> constants_;  // by input of the top graph; state too
+  std::vector<OwnedValue> constants_;  // by input of the top graph; includes state
   struct State {
     size_t input;
     OwnedValue initial;
   };
   absl::btree_map<std::string, State> state_;
-  // One for all calls of a module: they share its state.
+  // One for all calls of a module, which share its state.
   absl::btree_map<ModuleId, std::unique_ptr<Impl>> delegates_;
 };
 

@@ -14,7 +14,7 @@
 namespace belay::exir {
 namespace {
 
-// Stands for a bound that the meta kernel does not know: large enough for every kernel's scratch.
+// Bound used if the meta kernel does not know one: large enough for every kernel's scratch memory.
 constexpr int64_t kUnknownBound = 4096;
 
 class FreshSymbols : public SymbolSource {
@@ -30,7 +30,7 @@ class FreshSymbols : public SymbolSource {
   SymRanges ranges_;
 };
 
-// Gives results memory when kernels ask, and guards what must not be written.
+// Allocates results when kernels resize them, and protects read-only values.
 class ResultMemory : public OutputAllocator {
  public:
   explicit ResultMemory(uint64_t max_bytes) : max_bytes_(max_bytes) {}
@@ -62,7 +62,7 @@ class ResultMemory : public OutputAllocator {
     ABSL_ASSIGN_OR_RETURN(
         OwnedValue datum,
         OwnedValue::Allocate(tensor.dtype, *wanted, DenseStrides(*wanted, order), max_bytes_));
-    *it->second = std::move(datum);  // `tensor` is in it
+    *it->second = std::move(datum);  // `datum` owns `tensor`
     return absl::OkStatus();
   }
 
@@ -115,13 +115,13 @@ EValue LiteralValue(const MetaValue& literal) {
                              std::is_same_v<T, MemoryFormat>) {
           return EValue(v);
         } else {
-          return EValue();  // none; kernels know one layout and one device, and are given none
+          return EValue();  // none: kernels have a single layout and device
         }
       },
       literal.value);
 }
 
-// The argument that return `i` shares its memory with; -1 for a result of its own.
+// Returns the argument that shares its memory with return `i`; -1 for a new result.
 int SharedArgument(const FunctionSchema& schema, size_t i, bool written) {
   const auto& alias = schema.returns[i].alias;
   if (!alias.has_value() || alias->write != written) return -1;
@@ -224,7 +224,7 @@ class Call {
     return OwnedValue::Planned(meta.dtype, bounds, belay::ContiguousStrides(bounds));
   }
 
-  // True when the result will be a view, and needs no kernel; never of a composite operator.
+  // Returns true if the result is a view that needs no kernel; never for composite operators.
   absl::StatusOr<bool> MakeResult(size_t i, const MetaValue& meta) {
     CallResult& result = results_[i];
     const int written = SharedArgument(schema_, i, true);
@@ -296,8 +296,8 @@ class Call {
     return true;
   }
 
-  // Composite operators may give views or copies: what they computed shows which the inferred
-  // layout is.
+  // Composite operators may return views or copies; the computed result decides which layout the
+  // meta kernel inferred.
   absl::Status ReplaceByViews(const MetaContext& context) {
     for (size_t i : views_) {
       const OwnedValue& self = *arguments_[0].datum;
@@ -345,7 +345,7 @@ class Call {
   std::deque<std::vector<EValue*>> lists_;
   std::vector<EValue*> argument_slots_, output_slots_;
   std::vector<CallResult> results_;
-  std::vector<std::pair<size_t, int>> written_;  // result → argument that it is
+  std::vector<std::pair<size_t, int>> written_;  // result → written argument that it aliases
   std::vector<size_t> views_;                    // results that may be views of argument 0
 };
 

@@ -1,4 +1,4 @@
-// Calls one operator on run-time values: infers what its results are, allocates them, runs its
+// Calls one operator on run-time values: infers result types, allocates the results, runs the
 // kernel.
 #ifndef BELAY_EXIR_INTERPRETER_OPERATOR_CALL_H_
 #define BELAY_EXIR_INTERPRETER_OPERATOR_CALL_H_
@@ -17,8 +17,8 @@ namespace belay::exir {
 
 // An argument: a run-time value, a literal, or a list of either.
 struct Operand {
-  OwnedValue* datum = nullptr;  // must outlive the call; operators that write to it write here
-  MetaValue literal;  // when there is no datum and no list; layouts and devices reach no kernel
+  OwnedValue* datum = nullptr;  // must outlive the call; in-place operators write to it
+  MetaValue literal;  // if neither datum nor list; kernels never see layouts and devices
   std::optional<std::vector<Operand>> list;
 
   static Operand Of(OwnedValue* datum) { return {.datum = datum, .literal = {}, .list = {}}; }
@@ -34,23 +34,23 @@ struct Operand {
 struct CallResult {
   bool is_list = false;
   std::vector<OwnedValue>
-      values;  // exactly one unless it is a list; none (OwnedValue) for undefined tensors
+      values;  // exactly one unless it is a list; `none` for undefined tensors
 };
 
 struct CallOptions {
-  // Of which engine kernels may be. Any when empty.
+  // Restricts kernels to one engine; any if empty.
   std::optional<KernelEngine> engine = KernelEngine::kReference;
   uint64_t max_tensor_bytes = uint64_t{4} << 30;
-  // View operators ("Tensor(a)" results) give views of their argument's memory. Otherwise they give
-  // copies.
+  // View operators ("Tensor(a)" results) return views of their argument's memory. If false, they
+  // return copies.
   bool views = true;
 };
 
-// Arguments are in schema order with defaults filled in.
-//   kUnimplemented      the operator has no schema or meta kernel, or no kernel that takes the call
-//   kFailedPrecondition the call writes to a value that must not change
+// `arguments` are in schema order with defaults filled in.
+//   kUnimplemented      the operator has no schema or meta kernel, or no kernel supports the call
+//   kFailedPrecondition the call writes to a read-only value
 //   kResourceExhausted  a result is larger than the limit
-//   whatever meta kernel and kernel return
+//   errors of the meta kernel and of the kernel
 absl::StatusOr<std::vector<CallResult>> CallOperator(const OpOverload& op,
                                                      absl::Span<Operand> arguments,
                                                      const KernelRegistry& kernels,

@@ -13,7 +13,7 @@
 namespace belay::exir {
 namespace {
 
-// Number of elements from the first to behind the last, 0 when there are none.
+// Number of elements in the memory extent (first to last, inclusive); 0 for empty tensors.
 absl::StatusOr<int64_t> Extent(const Sizes& sizes, const Strides& strides) {
   const std::optional<int64_t> count = NumElements(sizes);
   if (!count.has_value() || sizes.size() != strides.size()) {
@@ -70,7 +70,7 @@ absl::StatusOr<OwnedValue> OwnedValue::Constant(const ConstantTensor& constant) 
   if (view.numel() == 0 || reinterpret_cast<uintptr_t>(view.data) % element == 0) {
     datum.value_ = EValue(view);
     datum.owner_ = constant.storage().owner;
-    // Read-only by contract, like the view: writable_ says so.
+    // Read-only by contract, like the view: writable_ is false.
     datum.storage_ = const_cast<std::byte*>(constant.storage().bytes.data());
     datum.storage_bytes_ = constant.storage().bytes.size();
     return datum;

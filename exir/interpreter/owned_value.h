@@ -1,4 +1,4 @@
-// A run-time value together with the memory that it lies in.
+// A run-time value together with its memory.
 #ifndef BELAY_EXIR_INTERPRETER_OWNED_VALUE_H_
 #define BELAY_EXIR_INTERPRETER_OWNED_VALUE_H_
 
@@ -16,36 +16,36 @@
 
 namespace belay::exir {
 
-// Copying a OwnedValue copies no elements: copies and views share memory, which lives as long as one of
-// them (borrowed memory: as long as its owner says). Thread-compatible.
+// Copying an OwnedValue copies no elements. Copies and views share memory, which lives as long as
+// any of them (borrowed memory: as long as its owner guarantees). Thread-compatible.
 class OwnedValue {
  public:
   OwnedValue() = default;  // none
-  // A number, dtype or none.
+  // A scalar, dtype or none.
   static OwnedValue Scalar(EValue value);
   static OwnedValue String(std::string_view text);
-  // Memory of the caller's, which must outlive all that is computed from it.
+  // Borrows the caller's memory, which must outlive everything computed from it.
   static OwnedValue Borrow(const TensorView& tensor, bool writable);
-  // Shares the constant's bytes; copies them when they are not aligned to the dtype.
+  // Shares the constant's bytes; copies them if they are not aligned to the dtype.
   static absl::StatusOr<OwnedValue> Constant(const ConstantTensor& constant);
-  // A tensor with memory of its own, zeroed. Sizes whose strides lie over each other or are
-  // negative are kInvalidArgument; more than `max_bytes` are kResourceExhausted.
+  // Allocates a zeroed tensor. kInvalidArgument for negative sizes or overlapping strides;
+  // kResourceExhausted above `max_bytes`.
   static absl::StatusOr<OwnedValue> Allocate(DType dtype, const Sizes& sizes,
                                              const Strides& strides, uint64_t max_bytes);
-  // A tensor that gets its memory when a kernel resizes it; `sizes` are upper bounds.
+  // A tensor whose memory is allocated when a kernel resizes it; `sizes` are upper bounds.
   static OwnedValue Planned(DType dtype, const Sizes& sizes, const Strides& strides);
 
-  // The tensor over the same storage. `offset` counts elements of `dtype` from the beginning of the
-  // storage, as PyTorch does. kOutOfRange when some element lies outside. Precondition: a tensor.
+  // Creates a tensor over the same storage. `offset` counts elements of `dtype` from the beginning
+  // of the storage, as in PyTorch. kOutOfRange if an element is outside. Precondition: a tensor.
   absl::StatusOr<OwnedValue> View(DType dtype, const Sizes& sizes, const Strides& strides,
                                   int64_t offset) const;
   // The index-th slice along dimension 0. Preconditions: a tensor of rank >= 1, index in range.
   OwnedValue Slice(int64_t index) const;
-  // A dense copy in the same order of dimensions, that shares nothing. What is no tensor is
-  // returned as it is.
+  // Returns a dense copy with the same dimension order and no shared memory. Returns non-tensors
+  // unchanged.
   absl::StatusOr<OwnedValue> Copy() const;
-  // The tensor as a constant that shares its memory, which nobody may write to from then on.
-  // Preconditions: a tensor, and no borrowed memory.
+  // Returns the tensor as a constant that shares its memory, which must not be written from then
+  // on. Preconditions: a tensor, and no borrowed memory.
   absl::StatusOr<ConstantTensor> ToConstant() const;
 
   const EValue& value() const { return value_; }
@@ -53,11 +53,11 @@ class OwnedValue {
   const TensorView* tensor() const { return value_.get_if<TensorView>(); }
   bool is_none() const { return value_.is_none(); }
   bool writable() const { return writable_; }
-  // Whether both are tensors over one storage.
+  // Whether both are tensors over the same storage.
   bool SharesStorage(const OwnedValue& other) const {
     return storage_ != nullptr && storage_ == other.storage_;
   }
-  // Dtype, sizes, strides and place in the storage. Precondition: a tensor.
+  // Dtype, sizes, strides and storage offset. Precondition: a tensor.
   TensorMeta Meta() const;
 
  private:

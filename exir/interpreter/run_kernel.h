@@ -1,4 +1,4 @@
-// Chooses the kernel of an operator for a call, and runs it.
+// Selects the kernel of an operator for a call, and runs it.
 #ifndef BELAY_EXIR_INTERPRETER_RUN_KERNEL_H_
 #define BELAY_EXIR_INTERPRETER_RUN_KERNEL_H_
 
@@ -11,13 +11,14 @@
 
 namespace belay::exir {
 
-// The preferred kernel that takes the call; of this engine alone, if one is named. nullptr when
-// there is none.
+// Returns the preferred kernel that supports the call, restricted to `engine` if it is set. nullptr
+// if no kernel does.
 const Kernel* ChooseKernel(const KernelRegistry& kernels, std::string_view op,
                            std::optional<KernelEngine> engine, const KernelContext& context);
 
-// Gives the kernel the scratch memory that it asks for. kResourceExhausted when there is not so
-// much; what the thread's Budget says, from which the work is taken; else what the kernel returns.
+// Runs the kernel with the scratch memory that it requests. Charges the work to the thread's
+// Budget. kResourceExhausted if the scratch memory cannot be allocated; errors of the Budget and of
+// the kernel.
 absl::Status RunKernel(const Kernel& kernel, absl::Span<EValue* const> arguments,
                        absl::Span<EValue* const> outputs, OutputAllocator* allocator);
 

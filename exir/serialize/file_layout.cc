@@ -38,7 +38,7 @@ void SealHeader(std::string& head, uint32_t content_crc) {
   Put<uint32_t>(head, 60, Crc32(std::string_view(head).substr(0, 60)));
 }
 
-// Behind `head`, segment after segment.
+// Appends a segment after the existing content.
 void AppendSegment(const schema::Segment& segment, const SegmentBytes& bytes, FilePieces& file) {
   AppendZeros(file.pieces, segment.offset() - file.size);
   file.pieces.insert(file.pieces.end(), bytes.pieces.begin(), bytes.pieces.end());
@@ -72,8 +72,8 @@ void AppendZeros(std::vector<std::string_view>& pieces, uint64_t count) {
 }
 
 FilePieces LayOutProgramFile(schema::Program metadata, absl::Span<const SegmentBytes> segments) {
-  // Offsets depend on the metadata's size, which depends on the offsets: repeated until it stands
-  // still, which it does because larger offsets never encode shorter.
+  // Offsets depend on the metadata's size, which depends on the offsets: iterate to a fixed point.
+  // This terminates because larger offsets never encode shorter.
   std::string bytes;
   uint64_t metadata_size = 0, first = 0, end = 0;
   for (;;) {

@@ -1,5 +1,5 @@
-// The bytes around metadata and segments: header, padding, offsets, checksums
-// (runtime/schema/file_format.md §2, §6). Knows nothing of what is in the segments.
+// Lays out a file around metadata and segments: header, padding, offsets, checksums
+// (runtime/schema/file_format.md §2, §6). Segment contents are opaque.
 #ifndef BELAY_EXIR_SERIALIZE_FILE_LAYOUT_H_
 #define BELAY_EXIR_SERIALIZE_FILE_LAYOUT_H_
 
@@ -15,37 +15,36 @@
 
 namespace belay::exir {
 
-// The same message gives the same bytes.
+// Serializes equal messages to equal bytes.
 std::string SerializeDeterministic(const google::protobuf::MessageLite& message);
 
-// The bytes of one segment, one piece after the other. They are not copied.
+// Consecutive pieces of one segment, not copied.
 struct SegmentBytes {
   std::vector<std::string_view> pieces;
   uint64_t size = 0;
 };
 
-// The next multiple of `alignment`. Precondition: it fits.
+// Rounds up to a multiple of `alignment`. Precondition: the result fits.
 constexpr uint64_t AlignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-// Appends zeros that live for ever.
+// Appends zeros with static storage duration.
 void AppendZeros(std::vector<std::string_view>& pieces, uint64_t count);
 
-// A file as pieces that are written one after the other. They point into segments' bytes, or into
-// `owned`.
+// Consecutive pieces of a file. They point into segments' bytes, or into `owned`.
 struct FilePieces {
   std::vector<std::string_view> pieces;
   std::vector<std::unique_ptr<std::string>> owned;
   uint64_t size = 0;
 };
 
-// The program file. metadata.segments have kind, size, alignment and digest; those in the program
-// file get their offsets here, those in companion files have theirs. `segments` is parallel to
-// metadata.segments; what belongs to companion files is not looked at.
+// Lays out the program file. metadata.segments have kind, size, alignment and digest. Offsets of
+// segments in the program file are set here; those in companion files must be set already.
+// `segments` is parallel to metadata.segments; entries of companion files are ignored.
 FilePieces LayOutProgramFile(schema::Program metadata, absl::Span<const SegmentBytes> segments);
 
-// A companion file that holds the segments `members` of the metadata, which get their offsets.
+// Lays out a companion file with the segments `members` of the metadata, and sets their offsets.
 FilePieces LayOutCompanion(schema::Program& metadata, absl::Span<const SegmentBytes> segments,
                            absl::Span<const int> members);
 

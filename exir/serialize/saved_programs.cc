@@ -54,13 +54,13 @@ bool AreZeros(absl::Span<const std::byte> bytes) {
   return true;
 }
 
-// The message, checked but for what it says of the storages, and the bytes that they lie in.
+// The message, checked except for its storage entries, and the bytes of the storages.
 struct Contents {
   schema::SavedPrograms message;
   absl::Span<const std::byte> data;
 };
 
-// Where the storages lie, checked against the file and their digests.
+// Locates the storages; checks them against the file size and their digests.
 absl::StatusOr<std::vector<Storage>> StoragesOf(const Contents& contents,
                                                 const std::shared_ptr<const void>& owner) {
   const schema::SavedPrograms& message = contents.message;
@@ -71,7 +71,7 @@ absl::StatusOr<std::vector<Storage>> StoragesOf(const Contents& contents,
     const schema::SavedPrograms::Storage& storage = message.storages(i);
     const std::string name = absl::StrCat("storage#", i);
     if (storage.size() == 0) return Invalid(absl::StrCat(name, ": expected bytes, got none"));
-    const uint64_t expected = AlignUp(end, kStorageAlignment);  // `end` lies in the file
+    const uint64_t expected = AlignUp(end, kStorageAlignment);  // `end` is inside the file
     if (storage.offset() != expected) {
       return Invalid(
           absl::StrCat(name, ": expected the offset ", expected, ", got ", storage.offset()));

@@ -38,7 +38,7 @@ SegmentBytes JoinPieces(const std::vector<Storage>& storages) {
   return result;
 }
 
-// TAG-DIGEST.data
+// Returns TAG-DIGEST.data.
 absl::StatusOr<std::string> CompanionName(const std::string& tag, const std::string& digests) {
   std::string name = absl::StrCat(tag, "-");
   absl::StrAppend(&name, absl::BytesToHexString(Sha256(digests).substr(0, 16)), ".data");
@@ -48,7 +48,7 @@ absl::StatusOr<std::string> CompanionName(const std::string& tag, const std::str
                    "': the tag can't be part of a file's base name, which is text in UTF-8"));
 }
 
-// Gives companion files their names and bytes, and their segments offsets.
+// Sets names and bytes of companion files, and offsets of their segments.
 absl::Status LayOutCompanions(absl::Span<const SegmentBytes> segments, schema::Program& metadata,
                               SerializedProgram& result) {
   std::map<std::string, std::vector<int>> by_tag;
@@ -69,7 +69,7 @@ absl::Status LayOutCompanions(absl::Span<const SegmentBytes> segments, schema::P
   return absl::OkStatus();
 }
 
-// Whether the file is there, of its own and with these bytes.
+// Whether the path is a regular file with these bytes, without symbolic or further hard links.
 bool IsThere(const std::string& path, const SerializedCompanion& companion) {
   struct stat info;
   if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink != 1) {

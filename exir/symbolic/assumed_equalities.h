@@ -1,7 +1,7 @@
-// Equalities of sizes that can be neither proved nor disproved, of which shape formulas take for
-// granted that they hold: what torch.export does, too. One place records them
-// (AssertAssumedEqualities makes checks of them that run at each call), so that a formula needs no
-// more than AssumeEqual in the place of ==. Source: docs/pt2-format.md §10.
+// Equalities of sizes that can be neither proved nor disproved; shape formulas assume that they
+// hold, as torch.export does. They are recorded centrally, so that a formula only uses AssumeEqual
+// instead of ==. AssertAssumedEqualities turns them into run-time checks. Source:
+// docs/pt2-format.md §10.
 #ifndef BELAY_EXIR_SYMBOLIC_ASSUMED_EQUALITIES_H_
 #define BELAY_EXIR_SYMBOLIC_ASSUMED_EQUALITIES_H_
 
@@ -12,8 +12,8 @@
 
 namespace belay::exir {
 
-// While one lives, what AssumeEqual assumes on this thread goes into the youngest. Without one it is
-// assumed all the same.
+// Records the assumptions of AssumeEqual on this thread during its lifetime; the innermost object
+// gets them. Without one they are assumed but not recorded.
 class AssumedEqualities {
  public:
   AssumedEqualities();
@@ -21,7 +21,7 @@ class AssumedEqualities {
   AssumedEqualities(const AssumedEqualities&) = delete;
   AssumedEqualities& operator=(const AssumedEqualities&) = delete;
 
-  // In the order in which they were assumed, each once.
+  // In the order of their assumption, without duplicates.
   const std::vector<std::pair<SymExpr, SymExpr>>& pairs() const { return pairs_; }
 
  private:
@@ -30,9 +30,8 @@ class AssumedEqualities {
   AssumedEqualities* const outer_;
 };
 
-// What shape formulas ask of two sizes that have to be equal (shape_rules/broadcast.h): false when
-// they differ by a number other than 0, whatever the symbols are. Where they are the same expression
-// there is nothing to assume.
+// Used by shape formulas for two sizes that must be equal (shape_rules/broadcast.h). False if they
+// differ by a nonzero constant for all symbol values. Identical expressions record no assumption.
 bool AssumeEqual(const SymExpr& a, const SymExpr& b);
 
 }  // namespace belay::exir

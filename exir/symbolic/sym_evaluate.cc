@@ -1,4 +1,4 @@
-// SymExpr::Evaluate…: exact on integers and fractions, doubles where floats are.
+// Evaluates expressions: exact on integers and fractions, double precision on floats.
 #include <cmath>
 
 #include "exir/symbolic/sym_expr.h"
@@ -28,7 +28,7 @@ std::optional<SymValue> EvaluateArithmetic(const SymExpr& e, const SymbolFn& sym
   return SymValue::Number(result);
 }
 
-// Only as many arguments as decide.
+// Short-circuit evaluation of And and Or.
 std::optional<SymValue> EvaluateJunction(const SymExpr& e, const SymbolFn& symbol) {
   const bool decisive = e.name() == "Or";
   bool unknown = false;

@@ -32,7 +32,7 @@ bool IsFloatFunction(std::string_view name) {
   }
   return false;
 }
-// Those whose result is a float when an argument is.
+// Whether the result is a float if any argument is.
 bool IsPolymorphic(Kind kind, std::string_view name) {
   if (kind == Kind::kAdd || kind == Kind::kMul) return true;
   for (std::string_view n : {"Abs", "FloorDiv", "Max", "Min", "Mod", "Pow", "PythonMod", "Where"}) {
@@ -56,7 +56,7 @@ ValueKind ValueKindOf(Kind kind, std::string_view name, const std::vector<SymExp
   return ValueKind::kInt;
 }
 
-// Numbers, truth values, symbols, products and powers, other functions, sums.
+// Sort rank: numbers, truth values, symbols, products and powers, other functions, sums.
 int Rank(const SymExpr& e) {
   switch (e.kind()) {
     case Kind::kInt:
@@ -82,7 +82,7 @@ bool IsIdentifier(std::string_view name) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
   });
 }
-// Words that infix text reads as something else than a symbol.
+// Words of the infix grammar that are not symbols.
 bool IsReserved(std::string_view name) {
   for (std::string_view n :
        {"true", "false", "True", "False", "and", "or", "not", "oo", "int_oo", "inf", "nan"}) {
@@ -159,7 +159,7 @@ void AppendSymbols(const SymExpr& e, std::vector<std::string_view>& out) {
 std::string AddText(const SymExpr& e) {
   std::string text;
   for (const SymExpr& argument : e.arguments()) {
-    const std::string term = argument.ToString();  // no sum: they are flat
+    const std::string term = argument.ToString();  // never a sum: sums are flat
     const bool negative = IsNegativeNumber(argument) || (argument.kind() == Kind::kMul &&
                                                          IsNegativeNumber(argument.arguments()[0]));
     if (!text.empty() && negative) {
@@ -178,7 +178,7 @@ SymExpr SymExprAccess::Make(Kind kind, std::string_view name, std::vector<SymExp
   for (const SymExpr& a : arguments) {
     node->depth = std::max(node->depth, 1 + (a.node_ == nullptr ? 1 : a.node_->depth));
     node->nodes += a.node_ == nullptr ? 1 : a.node_->nodes;
-    // With a separator and parentheses.
+    // Includes a separator and parentheses.
     node->text += 5 + (a.node_ == nullptr ? kMaxSymNumberText : a.node_->text);
   }
   node->text += name.size();

@@ -24,7 +24,7 @@
 
 namespace belay::exir {
 
-// What a symbol may be. Both ends inclusive; kUnboundedAbove means no upper bound is known.
+// Range of a symbol. Both ends inclusive; kUnboundedAbove means no upper bound is known.
 struct SymRange {
   static constexpr int64_t kUnboundedAbove = std::numeric_limits<int64_t>::max();
   static constexpr int64_t kUnboundedBelow = std::numeric_limits<int64_t>::min();
@@ -54,19 +54,19 @@ class SymExpr {
   static SymExpr Float(double value);
   static SymExpr Bool(bool value);
   static SymExpr Symbol(std::string_view name);
-  // Normalizes and folds. A known function of more or fewer arguments than it takes is an Opaque,
-  // which evaluates to nothing, and so is a Rational that is no number. The usual synonyms map to one
-  // name: "Equality" → "Eq", "StrictLessThan" → "Lt"; "PythonMod" and "Mod" are both Python's modulo
-  // on ints of equal sign and stay distinct otherwise.
+  // Normalizes and folds. A known function with a wrong number of arguments becomes an Opaque,
+  // which has no value, and so does a Rational that is not a number. Common synonyms map to one
+  // name: "Equality" → "Eq", "StrictLessThan" → "Lt". "PythonMod" and "Mod" are both Python's
+  // modulo on ints of equal sign, and otherwise stay distinct.
   static SymExpr Function(std::string_view name, std::vector<SymExpr> arguments);
 
   Kind kind() const;
-  // What it evaluates to, as far as its heads tell: relations are bools, ToFloat and the like
-  // floats, symbols named zf… and zuf… too, the rest ints.
+  // Type of its value as far as the heads determine it. Relations are bools; ToFloat and similar
+  // functions are floats, and so are symbols named zf… and zuf…; all others are ints.
   enum class ValueKind : uint8_t { kInt, kFloat, kBool };
   ValueKind value_kind() const;
-  std::optional<int64_t> AsInt() const;   // the number, if it is one
-  std::optional<double> AsFloat() const;  // of kInt and kFloat
+  std::optional<int64_t> AsInt() const;   // the value, if it is a constant
+  std::optional<double> AsFloat() const;  // for kInt and kFloat
   std::optional<bool> AsBool() const;
   std::string_view name() const;                // of kSymbol and kFunction, "" otherwise
   absl::Span<const SymExpr> arguments() const;  // of kAdd, kMul, kFunction
@@ -75,27 +75,27 @@ class SymExpr {
   friend SymExpr operator-(const SymExpr& a, const SymExpr& b);
   friend SymExpr operator*(const SymExpr& a, const SymExpr& b);
   friend bool operator==(const SymExpr& a, const SymExpr& b);
-  // A total order by structure, for sorting.
+  // A structural total order, for sorting.
   friend bool operator<(const SymExpr& a, const SymExpr& b);
 
-  // nullopt when a symbol is unbound, a function unknown, a division by zero or an overflow occurs.
+  // nullopt for unbound symbols, unknown functions, division by zero and overflow.
   std::optional<int64_t> EvaluateInt(
       const std::function<std::optional<int64_t>(std::string_view)>& symbol) const;
   std::optional<double> EvaluateFloat(
       const std::function<std::optional<int64_t>(std::string_view)>& symbol) const;
   std::optional<bool> EvaluateBool(
       const std::function<std::optional<int64_t>(std::string_view)>& symbol) const;
-  // Bounds by interval arithmetic, saturating at the SymRange limits. A symbol without an entry is
-  // [0, unbounded).
+  // Bounds by interval arithmetic, saturating at the SymRange limits. Symbols without an entry have
+  // the range [0, unbounded).
   SymRange Range(const SymRanges& ranges) const;
-  // Replaces symbols; those for which `replacement` returns nullopt stay.
+  // Replaces symbols, except those for which `replacement` returns nullopt.
   SymExpr Substitute(
       const std::function<std::optional<SymExpr>(std::string_view)>& replacement) const;
-  // Adds the names of the symbols in it, sorted and without repetition when the result is.
+  // Adds the names of its symbols. If `out` is sorted without duplicates, it stays so.
   void CollectSymbols(std::vector<std::string>& out) const;
 
-  // Infix text: "2*s0 + 1", "FloorDiv(s0, 2)", "Eq(s0, 4)", "0.5", "true". ParseSymExpr reads it
-  // back to an equal expression.
+  // Infix string: "2*s0 + 1", "FloorDiv(s0, 2)", "Eq(s0, 4)", "0.5", "true". ParseSymExpr parses it
+  // to an equal expression.
   std::string ToString() const;
 
  private:
@@ -106,7 +106,7 @@ class SymExpr {
   std::shared_ptr<const Node> node_;
 };
 
-// What shape formulas ask of a dimension (runtime/kernel/shape_rules/dims.h).
+// Interface of shape formulas to a dimension (runtime/kernel/shape_rules/dims.h).
 using SymInt = SymExpr;
 inline std::optional<int64_t> KnownInt(const SymExpr& e) { return e.AsInt(); }
 SymExpr FloorDiv(const SymExpr& a, const SymExpr& b);
@@ -114,10 +114,10 @@ SymExpr SymMax(const SymExpr& a, const SymExpr& b);
 SymExpr SymMin(const SymExpr& a, const SymExpr& b);
 inline std::string DimToString(const SymExpr& e) { return e.ToString(); }
 
-// One tolerant parser for both spellings: sympy srepr ("Add(Symbol('s0', integer=True),
-// Integer(1))") and infix ("s0 + 1", "2*s0", "s0//2", "s0**2", comparisons, parentheses, function
-// calls). Untrusted input: nesting at most 200, length at most 64 KiB, kInvalidArgument with the
-// position otherwise.
+// Parses both notations: sympy srepr ("Add(Symbol('s0', integer=True), Integer(1))") and infix ("s0
+// + 1", "2*s0", "s0//2", "s0**2", comparisons, parentheses, function calls). Accepts untrusted
+// input. kInvalidArgument with the position on errors, above a nesting of 200 or a length of 64
+// KiB.
 absl::StatusOr<SymExpr> ParseSymExpr(std::string_view text);
 
 }  // namespace belay::exir

@@ -1,4 +1,4 @@
-// SymExpr::Function: canonical names, constant folding, and the exact simplifications.
+// SymExpr::Function: canonical names, constant folding, and exact simplifications.
 #include <algorithm>
 #include <utility>
 
@@ -20,7 +20,7 @@ constexpr std::pair<std::string_view, std::string_view> kSynonyms[] = {
     {"StrictGreaterThan", "Gt"}, {"GreaterThan", "Ge"},
     {"PowByNatural", "Pow"},     {"ceiling", "CeilToInt"},
     {"floor", "FloorToInt"},     {"sqrt", "OpaqueUnaryFn_sqrt"},
-    {"CleanDiv", "FloorDiv"},  // which says that nothing remains
+    {"CleanDiv", "FloorDiv"},  // asserts a remainder of 0
 };
 
 SymExpr Raw(std::string_view name, std::vector<SymExpr> arguments) {
@@ -33,8 +33,7 @@ std::optional<SymValue> ValueOf(const SymExpr& e) {
   return std::nullopt;
 }
 
-// The constant that the call is, when all arguments are constants and the function is defined
-// there.
+// Folds the call to a constant, if all arguments are constants in the function's domain.
 std::optional<SymExpr> Fold(std::string_view name, const std::vector<SymExpr>& arguments) {
   std::vector<SymValue> values;
   for (const SymExpr& a : arguments) {
@@ -47,7 +46,7 @@ std::optional<SymExpr> Fold(std::string_view name, const std::vector<SymExpr>& a
   return result->is_bool ? SymExpr::Bool(result->boolean) : FromNumber(result->number);
 }
 
-// Whether it is an integer wherever it has a value: no floats, no fractions, no negative powers.
+// Whether every value of the expression is an integer: no floats, fractions or negative powers.
 bool IsIntegral(const SymExpr& e) {
   if (e.value_kind() != ValueKind::kInt || IsFunction(e, kRational) || IsOpaque(e)) return false;
   if (e.kind() == Kind::kAdd || e.kind() == Kind::kMul) {
@@ -60,7 +59,8 @@ bool IsIntegral(const SymExpr& e) {
   return true;
 }
 
-// a // d for a number d > 0: terms with a coefficient that d divides come out, the rest is reduced.
+// Simplifies a // d for d > 0: moves out the terms with coefficients divisible by d, reduces the
+// rest.
 SymExpr FloorDivByNumber(const SymExpr& a, int64_t d) {
   if (IsFunction(a, kFloorDiv) && a.arguments()[1].AsInt().has_value() &&
       *a.arguments()[1].AsInt() > 0) {
@@ -87,14 +87,15 @@ SymExpr FloorDivByNumber(const SymExpr& a, int64_t d) {
     }
     rest.push_back(std::move(term));
   }
-  if (rest.empty()) return Sum(out);  // else d divides none of them: common < d
-  // (4*s + 2*t + 1) // 4 = s + (2*t + 1) // 4: the number does not matter to the common divisor of
-  // the others.
+  if (rest.empty()) return Sum(out);  // otherwise d divides none: common < d
+  // (4*s + 2*t + 1) // 4 = s + (2*t + 1) // 4: the constant term does not limit the common divisor
+  // of the others.
   for (SymTerm& term : rest) term.coefficient.num /= common;
   divisor = d / common;
   const SymExpr numerator = FromPolynomial(SymPolynomial(std::move(rest)));
   if (common > 1 || !out.empty()) {
-    // What remains may be a quotient itself. Fewer terms or a smaller divisor: that ends.
+    // The rest may be a quotient itself. Each step has fewer terms or a smaller divisor, so this
+    // terminates.
     out.push_back(FloorDivByNumber(numerator, divisor));
   } else if (const std::optional<SymExpr> folded = Fold(kFloorDiv, {numerator, SymExpr(divisor)})) {
     out.push_back(*folded);
@@ -132,7 +133,7 @@ SymExpr Modulo(std::string_view name, std::vector<SymExpr> x) {
   return Raw(name, {reduced, b});
 }
 
-// Whether a is less than b (-1), equal (0) or greater (1), when it is so whatever the symbols are.
+// Returns -1, 0 or 1 if a < b, a == b or a > b for all symbol values; nullopt if unknown.
 std::optional<int> ConstantOrder(const SymExpr& a, const SymExpr& b) {
   if (a == b) return 0;
   if (a.value_kind() == ValueKind::kBool || b.value_kind() == ValueKind::kBool) return std::nullopt;
@@ -140,13 +141,13 @@ std::optional<int> ConstantOrder(const SymExpr& a, const SymExpr& b) {
   if (left.has_value() && right.has_value()) return CompareNumbers(*left, *right);
   const SymNumber zero = SymNumber::Int(0);
   if (const std::optional<SymNumber> d = NumberOf(a - b)) return CompareNumbers(*d, zero);
-  // The least integer has no opposite: of such a difference only one of the two is a number.
+  // Try both differences: INT64_MIN has no negation, so only one of them may be representable.
   if (const std::optional<SymNumber> d = NumberOf(b - a)) return CompareNumbers(zero, *d);
   return std::nullopt;
 }
 
-// Max and Min: flat, sorted, without repetition, and without those that another one beats by a
-// constant.
+// Simplifies Max and Min: flat, sorted, without duplicates, without arguments that another one
+// dominates by a constant.
 SymExpr Extremum(std::string_view name, std::vector<SymExpr> x) {
   std::vector<SymExpr> flat;
   for (SymExpr& e : x) {
@@ -161,8 +162,8 @@ SymExpr Extremum(std::string_view name, std::vector<SymExpr> x) {
   constexpr size_t kMaxCompared = 8;  // pairwise
   if (flat.size() <= kMaxCompared) {
     const int wanted = name == "Max" ? 1 : -1;
-    // All pairs: two that the same one beats need not compare with each other, their difference
-    // may be no int64.
+    // Compare all pairs: if one argument dominates two others, the difference of these may exceed
+    // int64.
     std::vector<bool> beaten(flat.size());
     for (size_t i = 0; i < flat.size(); ++i) {
       for (size_t j = i + 1; j < flat.size(); ++j) {
@@ -180,8 +181,8 @@ SymExpr Extremum(std::string_view name, std::vector<SymExpr> x) {
   return Raw(name, std::move(flat));
 }
 
-// And and Or: flat, sorted, without repetition; `unit` changes nothing, its opposite decides.
-// Precondition: not all are constants.
+// Simplifies And and Or: flat, sorted, without duplicates. `unit` is the neutral element, its
+// opposite is absorbing. Precondition: not all arguments are constants.
 SymExpr Junction(std::string_view name, std::vector<SymExpr> x) {
   const bool unit = name == "And";
   std::vector<SymExpr> flat;
@@ -226,7 +227,7 @@ SymExpr Relation(std::string_view name, std::vector<SymExpr> x) {
     if (name == "Gt") return SymExpr::Bool(*order > 0);
     return SymExpr::Bool(*order >= 0);
   }
-  if ((name == "Eq" || name == "Ne") && x[0] < x[1]) std::swap(x[0], x[1]);  // numbers last
+  if ((name == "Eq" || name == "Ne") && x[0] < x[1]) std::swap(x[0], x[1]);  // constants last
   return Raw(name, std::move(x));
 }
 
@@ -237,7 +238,7 @@ SymExpr Choice(std::vector<SymExpr> x) {
   return Raw("Where", std::move(x));
 }
 
-// Rounding an integer changes nothing.
+// Rounding an integer is the identity.
 SymExpr Rounding(std::string_view name, SymExpr e) {
   if (IsIntegral(e)) return e;
   return Raw(name, {std::move(e)});
@@ -262,7 +263,7 @@ SymExpr SymExpr::Function(std::string_view name, std::vector<SymExpr> x) {
   }
   if (name == "Identity" && x.size() == 1) return x[0];
   if (name == kOpaque) return SymExprAccess::MakeOpaque();
-  // Whoever meets a known function relies on its arguments.
+  // Users of known functions rely on the number of arguments.
   const std::optional<SymArity> arity = ArityOfSymFunction(name);
   if (arity.has_value() && (x.size() < arity->min || x.size() > arity->max))
     return SymExprAccess::MakeOpaque();

@@ -1,4 +1,4 @@
-// Private to the implementation of SymExpr: what an expression is made of.
+// Private to the implementation of SymExpr: expression nodes.
 #ifndef BELAY_EXIR_SYMBOLIC_SYM_NODE_H_
 #define BELAY_EXIR_SYMBOLIC_SYM_NODE_H_
 
@@ -14,49 +14,49 @@
 
 namespace belay::exir {
 
-// So that what recurses needs less than 256 KiB of stack, also without optimization (docs/hardening.md
+// Bounds recursion to less than 256 KiB of stack, also in unoptimized builds (docs/hardening.md
 // §6.8).
 inline constexpr int kMaxSymDepth = 100;
 inline constexpr size_t kMaxSymNodes = 8192;
-inline constexpr size_t kMaxSymText = size_t{64} << 10;  // bytes, of what is read and printed
+inline constexpr size_t kMaxSymText = size_t{64} << 10;  // bytes of parsed and printed strings
 inline constexpr size_t kMaxSymNumberText = 24;          // bytes: "-1.7976931348623157e+308"
 inline constexpr std::string_view kOpaque = "Opaque";
 inline constexpr std::string_view kRational = "Rational";
 inline constexpr std::string_view kPow = "Pow";
 inline constexpr std::string_view kFloorDiv = "FloorDiv";
 
-// Immutable once made.
+// Immutable after construction.
 struct SymExpr::Node {
   Kind kind = Kind::kFloat;
   ValueKind value_kind = ValueKind::kInt;
   bool boolean = false;
   int depth = 1;
-  size_t nodes = 1;                 // as a tree
-  size_t text = kMaxSymNumberText;  // bytes of ToString(), at most
+  size_t nodes = 1;                 // tree size
+  size_t text = kMaxSymNumberText;  // upper bound of the bytes of ToString()
   double number = 0;
   std::string name;
   std::vector<SymExpr> arguments;
 };
 
-// Makes nodes as they are given, without normalizing.
+// Creates nodes without normalizing.
 struct SymExprAccess {
   using Kind = SymExpr::Kind;
-  // An Opaque when the node would exceed the limits.
+  // Returns an Opaque if the node would exceed the limits.
   static SymExpr Make(Kind kind, std::string_view name, std::vector<SymExpr> arguments);
   static SymExpr MakeOpaque();
   static SymExpr MakeFloat(double value);
   static SymExpr MakeBool(bool value);
   static SymExpr MakeSymbol(std::string_view name);
-  // A total order by structure; Opaques by identity, which differs from run to run.
+  // A structural total order; Opaques are ordered by identity, which differs from run to run.
   static int Compare(const SymExpr& a, const SymExpr& b) { return Compare(a, b, true); }
-  // The same but for Opaques, which are all alike: what is sorted by it and stays in its order
-  // otherwise is printed in the same order by every run.
+  // Same, except that all Opaques are equal. A stable sort with it prints the same order in every
+  // run.
   static int CompareForms(const SymExpr& a, const SymExpr& b) { return Compare(a, b, false); }
   static int Compare(const SymExpr& a, const SymExpr& b, bool by_identity);
 };
 
-// Sorts by `compare`, which is less than 0 when its first argument comes first; what is alike stays
-// in its order. std::stable_sort, but for the function of <memory> that is deprecated.
+// Stable sort; `compare` returns less than 0 if its first argument comes first. Same as
+// std::stable_sort, which uses a deprecated function of <memory>.
 template <class Container, class Compare>
 void SortStably(Container& items, const Compare& compare) {
   const auto precedes = [&](const auto& a, const auto& b) { return compare(a, b) < 0; };
@@ -73,7 +73,7 @@ void SortStably(Container& items, const Compare& compare) {
   items = std::move(sorted);
 }
 
-// The one name of a function that has several.
+// Canonical name of a function with synonyms.
 std::string_view CanonicalSymName(std::string_view name);
 
 inline bool IsFunction(const SymExpr& e, std::string_view name) {

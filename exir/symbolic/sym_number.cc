@@ -30,7 +30,7 @@ std::optional<int64_t> CeilDivInts(int64_t a, int64_t b) {
   if (!floor.has_value()) return std::nullopt;
   return a % b == 0 ? *floor : *floor + 1;
 }
-// With the sign of a, as in C.
+// Remainder with the sign of a, as in C.
 std::optional<int64_t> ModInts(int64_t a, int64_t b) {
   if (b == 0) return std::nullopt;
   return b == -1 ? 0 : a % b;
@@ -70,7 +70,7 @@ Result TruncToFloatFn(Arguments a) {
   return Number(SymNumber::Real(std::trunc(a[0].number.AsDouble())));
 }
 
-// Rounding a fraction is exact; doubles are rounded as they are.
+// Exact for fractions; doubles are rounded directly.
 Result FloorToIntFn(Arguments a) {
   const SymNumber& x = a[0].number;
   return x.is_float ? ToInt(std::floor(x.real)) : Int(PythonFloorDiv(x.num, x.den));
@@ -84,7 +84,7 @@ Result TruncToIntFn(Arguments a) {
   return x.is_float ? ToInt(std::trunc(x.real)) : Int(x.num / x.den);
 }
 Result RoundToIntFn(Arguments a) {
-  const SymNumber& x = a[0].number;  // halves to even, as Python's round
+  const SymNumber& x = a[0].number;  // half to even, as Python's round
   if (x.is_float) return ToInt(std::nearbyint(x.real));
   const int64_t floor = *PythonFloorDiv(x.num, x.den);  // den > 0
   const int64_t below = *PythonMod(x.num, x.den), above = x.den - below;
@@ -201,7 +201,7 @@ constexpr FunctionRow kFunctions[] = {
 
 std::optional<SymNumber> SymNumber::Rational(int64_t num, int64_t den) {
   if (den == 0) return std::nullopt;
-  // The magnitudes as unsigned numbers: that of INT64_MIN has no other place.
+  // Use unsigned magnitudes: that of INT64_MIN does not fit int64.
   const auto magnitude = [](int64_t x) {
     return x < 0 ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
   };
@@ -220,7 +220,7 @@ std::optional<SymNumber> SymNumber::Real(double value) {
   if (std::isnan(value)) return std::nullopt;
   return SymNumber{
       true, 0, 1,
-      value == 0 ? 0.0 : value};  // no negative zero: it would be equal and print otherwise
+      value == 0 ? 0.0 : value};  // normalize -0.0: it is equal but prints differently
 }
 
 std::optional<SymNumber> Add(const SymNumber& a, const SymNumber& b) {
@@ -235,8 +235,8 @@ std::optional<SymNumber> Add(const SymNumber& a, const SymNumber& b) {
 
 std::optional<SymNumber> Multiply(const SymNumber& a, const SymNumber& b) {
   if (a.is_float || b.is_float) return SymNumber::Real(a.AsDouble() * b.AsDouble());
-  // Reduced crosswise first, so that only a result that does not fit overflows.
-  // Denominators are greater than 0, so that both quotients are numbers.
+  // Cross-reduce first, so that it overflows only if the result does not fit. Denominators are
+  // greater than 0, so both quotients are numbers.
   const SymNumber x = *SymNumber::Rational(a.num, b.den), y = *SymNumber::Rational(b.num, a.den);
   const std::optional<int64_t> num = CheckedMul(x.num, y.num), den = CheckedMul(x.den, y.den);
   if (!num || !den) return std::nullopt;

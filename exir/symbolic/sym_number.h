@@ -12,11 +12,10 @@
 
 namespace belay::exir {
 
-// A number. Arithmetic gives nullopt on overflow and division by zero; a result that is not a
-// number (NaN) is none either.
+// A number. Arithmetic returns nullopt on overflow, division by zero, and for NaN.
 struct SymNumber {
   bool is_float = false;
-  int64_t num = 0;  // the fraction is reduced and den > 0, when !is_float
+  int64_t num = 0;  // if !is_float: a reduced fraction with den > 0
   int64_t den = 1;
   double real = 0;
 
@@ -36,10 +35,10 @@ struct SymNumber {
 std::optional<SymNumber> Add(const SymNumber& a, const SymNumber& b);
 std::optional<SymNumber> Multiply(const SymNumber& a, const SymNumber& b);
 std::optional<SymNumber> Power(const SymNumber& base, int64_t exponent);
-// -1, 0 or 1.
+// Returns -1, 0 or 1.
 int CompareNumbers(const SymNumber& a, const SymNumber& b);
 
-// What an expression evaluates to.
+// Value of an expression.
 struct SymValue {
   bool is_bool = false;
   bool boolean = false;
@@ -53,12 +52,12 @@ struct SymValue {
   }  // as a truth value, not 0
 };
 
-// The functions of docs/pt2-format.md §10 under their canonical names. nullopt for unknown functions,
-// arguments outside the function's domain, and overflow. Precondition: of a known function there are
-// as many arguments as it takes (SymExpr::Function).
+// Evaluates the functions of docs/pt2-format.md §10 under their canonical names. nullopt for
+// unknown functions, arguments outside the function's domain, and overflow. Precondition: known
+// functions get the right number of arguments (SymExpr::Function).
 std::optional<SymValue> ApplySymFunction(std::string_view name,
                                          absl::Span<const SymValue> arguments);
-// How many arguments the function takes; nullopt for unknown functions.
+// Number of arguments of a function; nullopt for unknown functions.
 struct SymArity {
   size_t min = 0;
   size_t max = 0;

@@ -1,4 +1,4 @@
-// ParseSymExpr. One recursive-descent parser for srepr and infix: srepr is calls of known heads.
+// ParseSymExpr: one recursive-descent parser for srepr and infix; srepr consists of calls.
 #include <cctype>
 #include <charconv>
 #include <initializer_list>
@@ -22,8 +22,8 @@ namespace {
 bool IsWordStart(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
 
-// Precedence from the loosest: or · and · not · comparison · | · & · shifts · + - · * / // % · sign
-// · **.
+// Precedence, lowest first: or · and · not · comparison · | · & · shifts + - · * / // % · sign ·
+// **.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -58,7 +58,7 @@ class Parser {
     pos_ += token.size();
     return true;
   }
-  // A keyword such as "and": not the start of a longer word.
+  // Consumes a keyword such as "and", but not the prefix of a longer word.
   bool ConsumeWord(std::string_view word) {
     SkipSpace();
     if (text_.substr(pos_, word.size()) != word) return false;
@@ -68,7 +68,7 @@ class Parser {
     return true;
   }
 
-  // Counts what nests; every recursion goes through here.
+  // Counts the nesting depth; every recursion uses it.
   class Nesting {
    public:
     explicit Nesting(int& depth) : depth_(depth) { ++depth_; }
@@ -151,7 +151,7 @@ class Parser {
     bool negative = false;
     for (;;) {
       std::optional<SymExpr> first;
-      // The sign of a product is that of its first factor; that of a quotient may not be.
+      // The sign of a product may move to its first factor; that of a quotient may not.
       if (negative && ConsumeLeast({"**", "/", "%"})) {
         first = SymExpr(std::numeric_limits<int64_t>::min());
         negative = false;
@@ -169,7 +169,7 @@ class Parser {
   }
 
   Result Multiplication(std::optional<SymExpr> first) {
-    std::vector<SymFactor> factors;  // collected, so that a product is normalized as a whole
+    std::vector<SymFactor> factors;  // collected, to normalize the whole product at once
     const auto product = [&factors] { return ProductOf(std::exchange(factors, {})); };
     if (first.has_value()) {
       factors.push_back({*std::move(first), 1});
@@ -198,7 +198,8 @@ class Parser {
     }
   }
 
-  // Behind a minus: the least int64, which has no positive counterpart. Not before any of these.
+  // After a minus: consumes the magnitude of INT64_MIN, which has no positive counterpart. Not if
+  // one of `operators` follows.
   bool ConsumeLeast(std::initializer_list<std::string_view> operators) {
     constexpr std::string_view kLeast = "9223372036854775808";
     SkipSpace();
@@ -220,14 +221,14 @@ class Parser {
     return ProductOf(std::move(factors));
   }
 
-  // The product; of a single factor that factor, which need not be a number.
+  // Returns the product. A single factor is returned as it is, since it need not be a number.
   static SymExpr ProductOf(std::vector<SymFactor> factors) {
     return factors.size() == 1 && factors[0].exponent == 1 ? factors[0].base
                                                            : Product(std::move(factors));
   }
 
-  // A power with the signs before it. That of a sum is not computed here: whether it is expanded
-  // depends on the product that it is part of.
+  // Parses a power with the signs before it. Powers of sums are not computed here: whether they are
+  // expanded depends on the surrounding product.
   absl::Status AddFactor(std::vector<SymFactor>& factors) {
     bool negative = false;
     bool invert = false;
@@ -287,7 +288,7 @@ class Parser {
     bool is_float = false;
     while (end < text_.size()) {
       const char c = text_[end];
-      // The first character is a digit or a point: there is one before each sign.
+      // The first character is a digit or a point, so every sign has a predecessor.
       const bool sign_of_exponent =
           (c == '+' || c == '-') && (text_[end - 1] == 'e' || text_[end - 1] == 'E');
       if (!IsDigit(c) && c != '.' && c != 'e' && c != 'E' && !sign_of_exponent) break;
@@ -312,7 +313,7 @@ class Parser {
         std::from_chars(token.data(), token.data() + token.size(), value);
     return r.ec == std::errc() && r.ptr == token.data() + token.size();
   }
-  // A float that no double holds is infinite or 0: sympy's exponents have no end.
+  // Floats beyond the range of double become infinity or 0: sympy's exponents are unbounded.
   static bool Read(std::string_view token, double& value) {
     const std::from_chars_result r =
         std::from_chars(token.data(), token.data() + token.size(), value);
@@ -333,7 +334,7 @@ class Parser {
       ++pos_;
       name = Identifier();
     }
-    // Names in other places than those of the operators would not be read back.
+    // Operator names used as symbols could not be parsed again.
     if (name == "and" || name == "or" || name == "not") return Error("an expression");
     SkipSpace();
     if (Peek() == '(') return Call(name);
@@ -359,8 +360,8 @@ class Parser {
     return value;
   }
 
-  // What may follow the arguments: keyword arguments (sympy's assumptions and precisions), which
-  // are skipped, and the closing parenthesis.
+  // Parses the end of a call: keyword arguments (sympy's assumptions and precisions), which are
+  // skipped, and the closing parenthesis.
   absl::Status EndOfCall() {
     for (;;) {
       Consume(",");

@@ -15,7 +15,7 @@ constexpr size_t kMaxExpandedTerms = 256;
 constexpr size_t kMaxDividendTerms = 64;
 constexpr size_t kMaxDivisorTerms = 8;
 
-// Higher powers and longer products come first, the number last: s0**2 + s0 + 1.
+// Orders higher powers and longer products first, the constant last: s0**2 + s0 + 1.
 int CompareMonomials(const SymMonomial& a, const SymMonomial& b, bool by_identity) {
   for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
     if (const int c = SymExprAccess::Compare(a[i].base, b[i].base, by_identity); c != 0) return c;
@@ -24,7 +24,7 @@ int CompareMonomials(const SymMonomial& a, const SymMonomial& b, bool by_identit
   return a.size() == b.size() ? 0 : a.size() > b.size() ? -1 : 1;
 }
 
-// Sorts and merges the factors; false on overflow.
+// Sorts and merges the factors; returns false on overflow.
 bool NormaliseMonomial(SymMonomial& m) {
   SortStably(m, [](const SymFactor& a, const SymFactor& b) {
     return SymExprAccess::CompareForms(a.base, b.base);
@@ -48,12 +48,12 @@ bool NormaliseMonomial(SymMonomial& m) {
 SymFactor ToFactor(const SymExpr& e) {
   if (IsFunction(e, kPow)) {
     const std::optional<int64_t> exponent = e.arguments()[1].AsInt();
-    if (exponent.has_value()) return {e.arguments()[0], *exponent};  // never 0: that is 1
+    if (exponent.has_value()) return {e.arguments()[0], *exponent};  // never 0: that folds to 1
   }
   return {e, 1};
 }
 
-// What a constant counts for in sums and products, where truth values are 0 and 1.
+// Numeric value of a constant in sums and products; truth values are 0 and 1.
 std::optional<SymNumber> Summand(const SymExpr& e) {
   if (const std::optional<bool> b = e.AsBool()) return SymNumber::Int(*b ? 1 : 0);
   return NumberOf(e);
@@ -68,7 +68,7 @@ SymTerm ToTerm(const SymExpr& e) {
   }
   for (const SymExpr& argument : e.arguments()) {
     if (const std::optional<SymNumber> n = NumberOf(argument)) {
-      term.coefficient = *n;  // a normal product has at most one
+      term.coefficient = *n;  // a normalized product has at most one
     } else {
       term.monomial.push_back(ToFactor(argument));
     }
@@ -106,7 +106,7 @@ std::optional<SymPolynomial> MultiplyPolynomials(const SymPolynomial& a, const S
 
 bool IsPositiveSum(const SymFactor& f) { return f.base.kind() == Kind::kAdd && f.exponent > 0; }
 
-// How many terms expanding gives at most; more than the limit when it may not be expanded.
+// Upper bound of the number of expanded terms; above the limit if it must not be expanded.
 size_t ExpandedTerms(const SymMonomial& m) {
   size_t product = 1;
   bool has_sum = false, has_several = false;
@@ -117,11 +117,11 @@ size_t ExpandedTerms(const SymMonomial& m) {
     const size_t n = f.base.arguments().size();
     for (int64_t e = 0; e < f.exponent && product <= kMaxExpandedTerms; ++e) product *= n;
   }
-  // One sum times a product is no more than the sum.
+  // A single sum times a product has as many terms as the sum.
   return has_several ? product : 1;
 }
 
-// Whether a product of these is expanded, and not yet.
+// Whether a product of these factors has to be expanded.
 bool Expands(const SymMonomial& m) {
   return std::any_of(m.begin(), m.end(), IsPositiveSum) && ExpandedTerms(m) <= kMaxExpandedTerms;
 }
@@ -159,7 +159,7 @@ SymExpr FromPolynomial(const std::optional<SymPolynomial>& p) {
   std::vector<SymExpr> summands;
   bool expanded = false;
   for (const SymTerm& term : *p) {
-    // Where two terms were multiplied, a factor that kept others from being expanded may be gone.
+    // Multiplying two terms may cancel a factor that prevented the expansion of others.
     if (Expands(term.monomial)) {
       std::vector<SymFactor> factors = term.monomial;
       factors.push_back({FromNumber(term.coefficient), 1});
@@ -226,8 +226,8 @@ SymExpr Sum(absl::Span<const SymExpr> summands) {
 
 SymExpr Product(std::vector<SymFactor> factors) {
   SymTerm all{SymNumber::Int(1), {}};
-  // Products and powers among the factors are replaced by what they are made of; each step makes
-  // them smaller.
+  // Replace products and powers among the factors by their components; each step makes them
+  // smaller.
   while (!factors.empty()) {
     const SymFactor f = std::move(factors.back());
     factors.pop_back();
@@ -249,7 +249,7 @@ SymExpr Product(std::vector<SymFactor> factors) {
     }
   }
   if (all.coefficient.is_zero()) return FromNumber(all.coefficient);
-  // In the order in which they were given, which is what Opaques keep.
+  // Restore the given order, which Opaques keep.
   std::reverse(all.monomial.begin(), all.monomial.end());
   if (!NormaliseMonomial(all.monomial)) return SymExprAccess::MakeOpaque();
   if (ExpandedTerms(all.monomial) > kMaxExpandedTerms) return FromTerm(all);
@@ -274,8 +274,8 @@ std::optional<SymPolynomial> ExactQuotient(const SymPolynomial& dividend,
     return std::nullopt;
   std::vector<SymTerm> quotient;
   SymPolynomial rest = dividend;
-  // Each step removes the leading term. The order of terms need not be one in which this always
-  // ends, hence the count; what it finds is right in any order.
+  // Each step removes the leading term. The term order does not guarantee termination, hence the
+  // limit; a quotient that is found is correct in any order.
   for (size_t step = 0; !rest.empty(); ++step) {
     if (step == kMaxDividendTerms) return std::nullopt;
     std::optional<SymTerm> term = DivideTerms(rest.front(), divisor.front());

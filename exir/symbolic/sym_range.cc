@@ -1,5 +1,6 @@
-// SymExpr::Range: interval arithmetic, on integers where all numbers are such, else on doubles that
-// are rounded outwards. The range of a float is the least interval of integers around its own.
+// SymExpr::Range: interval arithmetic, on integers if all numbers are integers, otherwise on
+// doubles with outward rounding. The range of a float is the smallest enclosing interval of
+// integers.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -22,10 +23,10 @@ constexpr int64_t kBelow = SymRange::kUnboundedBelow;
 constexpr SymRange kEverything = {kBelow, kAbove};
 constexpr SymRange kTruthValues = {0, 1};
 
-// Both ends of int64 stand for infinities, and what does not fit becomes one. But no value is at
-// least infinite, and none is at most minus that: such ends are numbers that did not fit, or the
-// last int64 itself, of which further sums know only that they are as large as the one before it.
-// The negative of a finite end is finite, too.
+// INT64_MIN and INT64_MAX stand for infinities; results that do not fit become one. But no value is
+// at least +infinity or at most -infinity. Such inner ends are numbers that did not fit, or
+// INT64_MAX itself; further sums only know that they are as large as the next smaller number.
+// Negating a finite end gives a finite end.
 SymRange WithFiniteInnerEnds(SymRange r) {
   return {std::min(r.min, kAbove - 1), std::max(r.max, -(kAbove - 1))};
 }
@@ -43,7 +44,7 @@ int64_t MultiplyEnds(int64_t a, int64_t b) {
     return (a < 0) == (b < 0) ? kAbove : kBelow;
   return Saturate(static_cast<__int128>(a) * b);
 }
-// Rounded down. Precondition: b > 0.
+// Floor division. Precondition: b > 0.
 int64_t DivideEnds(int64_t a, int64_t b) {
   if (a == kAbove || a == kBelow) return a;
   if (b == kAbove) return a < 0 ? -1 : 0;
@@ -63,7 +64,7 @@ SymRange MultiplyRanges(SymRange a, SymRange b) {
 }
 SymRange Hull(SymRange a, SymRange b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
 
-// A divisor is not 0, so that [0, …] is [1, …]. False when its sign is open.
+// A divisor is not 0, so [0, …] becomes [1, …]. Returns false if its sign is unknown.
 bool DivisorIsPositive(SymRange& d, bool& negative) {
   if (d.min == 0) d.min = 1;
   if (d.max == 0) d.max = -1;
@@ -95,7 +96,7 @@ SymRange ModRange(SymRange a, SymRange d, bool python) {
 SymRange PowRange(SymRange base, int64_t exponent) {
   const auto power = [exponent](int64_t x) {
     int64_t result = 1;
-    // 64 doublings leave int64; 0, 1 and -1 stay where they are, by parity.
+    // 64 doublings exceed int64; 0, 1 and -1 are periodic with the parity.
     const int64_t steps = exponent <= 64 ? exponent : 64 + (exponent & 1);
     for (int64_t i = 0; i < steps; ++i) result = MultiplyEnds(result, x);
     return result;
@@ -110,7 +111,7 @@ SymRange BitwiseRange(bool is_and, SymRange a, SymRange b) {
   SymRange result = kEverything;
   const auto is_finite = [](SymRange r) { return r.min != kBelow && r.max != kAbove; };
   if (is_finite(a) && is_finite(b)) {
-    // Numbers of as many bits, as two's complement has them.
+    // All numbers with this many bits, in two's complement.
     uint64_t bits = 0;
     for (const int64_t end : {a.min, a.max, b.min, b.max})
       bits |= static_cast<uint64_t>(end < 0 ? ~end : end);
@@ -127,8 +128,8 @@ SymRange BitwiseRange(bool is_and, SymRange a, SymRange b) {
   return result;
 }
 
-// An infinite end says nothing about what stands there and decides nothing: inner ends are finite
-// (WithFiniteInnerEnds), so that no two ends that are compared are both infinite.
+// Outer infinite ends are unknown and decide nothing. Inner ends are finite (WithFiniteInnerEnds),
+// so that two compared ends are never both infinite.
 SymRange RelationRange(std::string_view name, SymRange a, SymRange b) {
   const SymRange yes = {1, 1}, no = {0, 0};
   if (name == "Gt" || name == "Ge") {
@@ -156,7 +157,7 @@ bool IsRelation(std::string_view name) {
   return false;
 }
 
-// Whether a number is not 0.
+// Range of `x != 0`.
 SymRange TruthRange(SymRange r) {
   if (r.min > 0 || r.max < 0) return {1, 1};
   return r.min == 0 && r.max == 0 ? SymRange{0, 0} : kTruthValues;
@@ -193,7 +194,7 @@ SymRange FunctionRange(const SymExpr& e, const std::vector<SymRange>& r) {
     if (name == n) return r[0];
   }
   if (name == kPow) {
-    // Of a negative exponent the power is a fraction (RealFunction).
+    // With a negative exponent the power is a fraction (RealFunction).
     const std::optional<int64_t> exponent = e.arguments()[1].AsInt();
     if (exponent.has_value()) return PowRange(r[0], *exponent);
     return r[0].min >= 1 ? SymRange{1, kAbove} : kEverything;
@@ -232,7 +233,7 @@ double Above(double x, bool exact) { return exact ? x : std::nextafter(x, kInfin
 Reals HullOf(std::initializer_list<Reals> intervals) {
   Reals hull = {kInfinity, -kInfinity};
   for (const Reals& r : intervals) {
-    if (std::isnan(r.min)) return kAllReals;  // then the other end is none either
+    if (std::isnan(r.min)) return kAllReals;  // then the other end is NaN, too
     hull = {std::min(hull.min, r.min), std::max(hull.max, r.max)};
   }
   return hull;
@@ -240,7 +241,7 @@ Reals HullOf(std::initializer_list<Reals> intervals) {
 Reals Around(double x, bool exact) { return {Below(x, exact), Above(x, exact)}; }
 
 Reals AddReals(Reals a, Reals b) {
-  // Exact when what each has put into the sum is all of it.
+  // The sum is exact if subtracting either operand gives the other one.
   const auto end = [](double x, double y) {
     const double sum = x + y;
     return Around(sum, std::isinf(x) || std::isinf(y) || (sum - x == y && sum - y == x));
@@ -249,7 +250,7 @@ Reals AddReals(Reals a, Reals b) {
 }
 Reals MultiplyReals(Reals a, Reals b) {
   const auto end = [](double x, double y) {
-    if (x == 0 || y == 0) return Reals{0, 0};  // also 0 times what is unbounded
+    if (x == 0 || y == 0) return Reals{0, 0};  // also 0 times infinity
     const double product = x * y;
     if (std::isinf(product))
       return std::isinf(x) || std::isinf(y) ? Reals{product, product} : Around(product, false);
@@ -257,7 +258,7 @@ Reals MultiplyReals(Reals a, Reals b) {
   };
   return HullOf({end(a.min, b.min), end(a.min, b.max), end(a.max, b.min), end(a.max, b.max)});
 }
-// Everything when the divisor may be 0.
+// Returns everything if the divisor may be 0.
 Reals DivideReals(Reals a, Reals b) {
   if (b.min <= 0 && b.max >= 0) return kAllReals;
   const auto end = [](double x, double y) {
@@ -270,8 +271,7 @@ Reals DivideReals(Reals a, Reals b) {
   };
   return HullOf({end(a.min, b.min), end(a.min, b.max), end(a.max, b.min), end(a.max, b.max)});
 }
-// std::pow is off by less than one unit in the last place, and by none where it gives an integer
-// small enough.
+// The error of std::pow is less than one ulp; sufficiently small integer results are exact.
 Reals PowReals(Reals base, Reals exponent) {
   const auto end = [](double x, double y) {
     const double power = std::pow(x, y);
@@ -285,7 +285,7 @@ Reals PowReals(Reals base, Reals exponent) {
                    end(base.max, exponent.min), end(base.max, exponent.max)});
   }
   if (base.min >= 0) return {0, kInfinity};
-  // Of negative numbers there are integer powers only.
+  // Negative bases have only integer powers.
   const double y = exponent.min;
   if (y != exponent.max || y < 0 || y != std::trunc(y) || std::isinf(y)) return kAllReals;
   const Reals ends = HullOf({end(base.min, y), end(base.max, y)});
@@ -317,21 +317,21 @@ Reals RealsOf(SymRange r) {
           r.max == kAbove ? kInfinity : end(r.max).max};
 }
 
-// What is known of an expression's value; each interval follows from the other one.
+// Known bounds of an expression's value; each interval follows from the other.
 struct Bounds {
   explicit Bounds(SymRange r) : integers(r), reals(RealsOf(WithFiniteInnerEnds(r))) {}
   explicit Bounds(Reals r) : integers(IntegersAround(r)), reals(r), integral(false) {}
   SymRange integers;
   Reals reals;
-  bool integral = true;  // no float and no fraction
+  bool integral = true;  // neither float nor fraction
 };
 
-// The functions that make floats, and what others do with them. nullopt: the function is one on
-// integers, or it knows no better than from the integers around its arguments.
+// Bounds of functions that return floats, and of others on floats. nullopt: an integer function, or
+// no better bound than from the integers around its arguments.
 std::optional<Reals> RealFunction(std::string_view name, const std::vector<Bounds>& x) {
   if (name == "IntTrueDiv") {
     Reals divisor = x[1].reals;
-    if (x[1].integral) {  // and not 0
+    if (x[1].integral) {  // nonzero
       if (divisor.min == 0) divisor.min = 1;
       if (divisor.max == 0) divisor.max = -1;
     }
@@ -344,7 +344,7 @@ std::optional<Reals> RealFunction(std::string_view name, const std::vector<Bound
   if (name == "OpaqueUnaryFn_sqrt")
     return PowReals({std::max(x[0].reals.min, 0.0), std::max(x[0].reals.max, 0.0)}, {0.5, 0.5});
   if (name == "RoundDecimal" && x[1].reals.min >= 0) return AddReals(x[0].reals, {-0.5, 0.5});
-  // Of a negative power of an integer too.
+  // Also a negative power of an integer.
   if (name == kPow && x[1].reals.min < 0) return PowReals(x[0].reals, x[1].reals);
   if (std::all_of(x.begin(), x.end(), [](const Bounds& b) { return b.integral; })) {
     return std::nullopt;
@@ -378,7 +378,7 @@ std::optional<Reals> RealFunction(std::string_view name, const std::vector<Bound
   return std::nullopt;
 }
 
-// Rounding a float to an integer. nullopt: the function is another one.
+// Bounds of rounding a float to an integer. nullopt for other functions.
 std::optional<SymRange> RoundingRange(std::string_view name, const std::vector<Bounds>& x) {
   if (x.size() != 1 || x[0].integral) return std::nullopt;
   double (*round)(double) = nullptr;

@@ -1,4 +1,4 @@
-// For tests of expressions.
+// Helpers for tests of expressions.
 #ifndef BELAY_EXIR_SYMBOLIC_SYM_TESTING_H_
 #define BELAY_EXIR_SYMBOLIC_SYM_TESTING_H_
 
@@ -10,14 +10,14 @@
 
 namespace belay::exir {
 
-// The expression; a failure of the test and a symbol when the text is none.
+// Parses the expression. If the text is invalid, fails the test and returns a symbol.
 inline SymExpr Parse(std::string_view text) {
   const absl::StatusOr<SymExpr> e = ParseSymExpr(text);
   EXPECT_TRUE(e.ok()) << e.status();
   return e.ok() ? *e : SymExpr::Symbol("parse_error");
 }
 
-// How the expression is written in its normal form.
+// String of the expression in normal form.
 inline std::string Text(std::string_view text) { return Parse(text).ToString(); }
 
 }  // namespace belay::exir

@@ -1,4 +1,4 @@
-// The named data of a lowered module, as its program file gives them to the delegate.
+// Named data of a lowered module, as a program file provides them to the delegate.
 #ifndef BELAY_EXIR_TESTING_MODULE_DATA_H_
 #define BELAY_EXIR_TESTING_MODULE_DATA_H_
 

@@ -1,4 +1,4 @@
-// Programs from text, for tests.
+// Programs parsed from text, for tests.
 #ifndef BELAY_EXIR_TESTING_PROGRAMS_H_
 #define BELAY_EXIR_TESTING_PROGRAMS_H_
 
@@ -9,13 +9,13 @@
 
 namespace belay::exir {
 
-// Prints what is wrong and ends the process when the text does not parse. The program need not
+// If the text does not parse, prints the error and terminates the process. The program need not
 // verify.
 ExportedProgram ParseOrDie(std::string_view text, const OpRegistry& ops);
 
-// The value of that name in the top graph (in `graph`); ends the process when there is none.
+// Finds a value by name in the graph; terminates the process if it is missing.
 ValueId FindValue(const Graph& graph, std::string_view name);
-// The node of that name.
+// Finds a node by name.
 NodeId FindNode(const Graph& graph, std::string_view name);
 
 }  // namespace belay::exir

@@ -22,17 +22,17 @@
 
 namespace belay::exir {
 
-// What Pass::run is.
+// Signature of Pass::run.
 using RunPass = std::function<absl::StatusOr<bool>(ExportedProgram&)>;
 
-// The program `before` verifies; `pass` says that it changed it; what comes out verifies and is
-// `after`, in the text form, names included.
+// Expects that `before` verifies, that `pass` reports a change, and that the result verifies and
+// equals `after` in the text form, names included.
 void ExpectRewrite(std::string_view before, const RunPass& pass, std::string_view after,
                    const OpRegistry& ops = TestOps());
-// The pass says that it changed nothing, and it didn't.
+// Expects that the pass reports no change and makes none.
 void ExpectUnchanged(std::string_view before, const RunPass& pass,
                      const OpRegistry& ops = TestOps());
-// The pass fails with this code and a message that contains `message`.
+// Expects that the pass fails with this code and a message that contains `message`.
 void ExpectPassError(std::string_view before, const RunPass& pass, absl::StatusCode code,
                      std::string_view message, const OpRegistry& ops = TestOps());
 

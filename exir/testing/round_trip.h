@@ -1,4 +1,4 @@
-// Checks that the text form loses nothing.
+// Checks that the text form is lossless.
 #ifndef BELAY_EXIR_TESTING_ROUND_TRIP_H_
 #define BELAY_EXIR_TESTING_ROUND_TRIP_H_
 
@@ -6,7 +6,7 @@
 
 namespace belay::exir {
 
-// Prints, parses and prints again: nothing may be lost, and the text may not change.
+// Prints, parses and prints again. Expects equal text and no loss.
 void ExpectRoundTrip(const ExportedProgram& program);
 
 }  // namespace belay::exir

@@ -1,5 +1,5 @@
-// A small registry for tests of the IR: schemas only, no meta kernels. It stands alone, so that
-// tests of lower layers need no operator library.
+// A small registry for tests of the IR: schemas only, no meta kernels. It has no dependencies, so
+// that tests of lower layers need no operator library.
 #ifndef BELAY_EXIR_TESTING_TEST_OPS_H_
 #define BELAY_EXIR_TESTING_TEST_OPS_H_
 
@@ -7,9 +7,9 @@
 
 namespace belay::exir {
 
-// Some forty operators of every shape of schema: defaults, keyword-only arguments, lists, optional
-// lists, several returns, lists as returns, no returns, mutation, views, scalar functions,
-// data-dependent shapes. The same registry at every call.
+// Returns about forty operators that cover all kinds of schemas: defaults, keyword-only arguments,
+// lists, optional lists, multiple returns, list returns, no returns, mutation, views, scalar
+// functions, data-dependent shapes. Every call returns the same registry.
 const OpRegistry& TestOps();
 
 }  // namespace belay::exir

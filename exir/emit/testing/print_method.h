@@ -1,4 +1,4 @@
-// Methods as text, for tests of what the emitter makes.
+// Prints methods, for tests of the emitter.
 #ifndef BELAY_EXIR_EMIT_TESTING_PRINT_METHOD_H_
 #define BELAY_EXIR_EMIT_TESTING_PRINT_METHOD_H_
 
@@ -10,10 +10,11 @@
 
 namespace belay::exir {
 
-// Tensors are a place and a number: x for who calls, a for the arena, s for state, c for constants.
+// Tensors print as location and index: x for caller-provided, a for the arena, s for state, c for
+// constants.
 std::string PrintValue(const schema::Method& method, uint32_t v);
 
-// A line an instruction, "return …" last.
+// One line per instruction, "return …" last.
 std::vector<std::string> PrintLines(const schema::Method& method);
 
 }  // namespace belay::exir

@@ -1,5 +1,5 @@
-// Pieces of a program's JSON for ProgramJson (archive.h): nodes, their arguments, and entries of
-// the value tables.
+// JSON fragments for ProgramJson (archive.h): nodes, their arguments, and entries of the value
+// tables.
 #ifndef BELAY_EXIR_IMPORT_TESTING_NODE_JSON_H_
 #define BELAY_EXIR_IMPORT_TESTING_NODE_JSON_H_
 
@@ -15,7 +15,7 @@ namespace belay::exir {
 
 using Changes = std::vector<std::pair<std::string, std::string>>;
 
-// A NamedArgument; "" is by position.
+// A NamedArgument; the name "" means positional.
 inline std::string Input(const std::string& name, const std::string& arg, int kind = 1) {
   return absl::StrCat("{\"name\": \"", name, "\", \"arg\": ", arg, ", \"kind\": ", kind, "}");
 }
@@ -33,14 +33,14 @@ inline std::string NodeJson(const std::string& target, const std::vector<std::st
                       " y\"}, \"name\": \"",
                       name, "\"}");
 }
-// An entry of tensor_values; f32[2,3] unless said otherwise.
+// An entry of tensor_values; f32[2,3] by default.
 inline std::string Tensor(const std::string& name, const std::string& meta = MetaJson({2, 3})) {
   return absl::StrCat("\"", name, "\": ", meta);
 }
-// Changes that put nodes before those of the program, and entries into its tables.
+// Changes that insert nodes before those of the program, and entries into its tables.
 inline Changes WithNodes(const std::string& nodes, const std::string& tensors = "",
                          const std::string& sym_ints = "") {
-  // The tables first: bodies in `nodes` have tables of their own.
+  // Change the tables first: subgraphs in `nodes` have tables of their own.
   Changes changes;
   if (!tensors.empty()) {
     changes.push_back({"\"tensor_values\": {", "\"tensor_values\": {" + tensors + ", "});

@@ -31,7 +31,7 @@ uint32_t Crc(const std::string& content) {
       crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size()));
 }
 
-// As PyTorch pads: id "FB", filled with 'Z'.
+// Pads like PyTorch: id "FB", filled with 'Z'.
 std::string Padding(size_t data_offset, uint32_t alignment) {
   if (alignment == 0) return "";
   const size_t length = (alignment - (data_offset + 4) % alignment) % alignment;

@@ -1,5 +1,5 @@
-// Writes ZIP files for tests: good ones as PyTorch and as Python write them, and ones that are
-// wrong in one chosen way.
+// Writes ZIP files for tests: valid ones in the style of PyTorch and Python, and ones with a single
+// chosen fault.
 #ifndef BELAY_EXIR_IMPORT_TESTING_ZIP_WRITER_H_
 #define BELAY_EXIR_IMPORT_TESTING_ZIP_WRITER_H_
 
@@ -17,10 +17,10 @@ struct ZipWriterEntry {
   std::string content = {};
   bool deflate = false;
   bool streamed = false;   // flag bit 3: empty local fields, and a data descriptor
-  uint32_t alignment = 0;  // of the data, by a local extra field; 0: none
-  bool zip64 = false;      // the directory entry leaves its numbers to a zip64 field
+  uint32_t alignment = 0;  // data alignment by a local extra field; 0: none
+  bool zip64 = false;      // the directory entry stores its numbers in a zip64 field
 
-  // Lies. In both headers, unless the name says which.
+  // Wrong values, written to both headers unless the name says which.
   uint16_t more_flags = 0;
   std::optional<uint16_t> method = {};
   std::optional<uint32_t> crc32 = {};
@@ -35,7 +35,7 @@ struct ZipWriterEntry {
   uint16_t disk = 0;
   uint32_t unix_mode = 0;        // with "made by Unix"
   std::string extra = {};        // further extra fields of the directory entry
-  std::string local_extra = {};  // and of the local header
+  std::string local_extra = {};  // same, of the local header
 };
 
 struct ZipWriterEnd {
@@ -52,7 +52,7 @@ struct ZipWriterEnd {
 
 std::string WriteZip(const std::vector<ZipWriterEntry>& entries, const ZipWriterEnd& end = {});
 
-// The text as bytes that own themselves.
+// Returns a storage that owns the bytes of `text`.
 Storage ToStorage(std::string text);
 
 }  // namespace belay::exir

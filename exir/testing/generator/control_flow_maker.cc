@@ -1,4 +1,4 @@
-// The part of ProgramMaker that makes conditions and loops.
+// Generates conditions and loops for ProgramMaker.
 #include <algorithm>
 #include <utility>
 
@@ -18,7 +18,7 @@ TensorMeta Stacked(const TensorMeta& element, const SymExpr& count) {
   return TensorMeta::Contiguous(element.dtype, std::move(sizes));
 }
 
-// `count` times the element.
+// Repeats the element `count` times along a new dimension.
 std::optional<OwnedValue> Stack(const OwnedValue& element, int64_t count) {
   const TensorView& view = *element.tensor();
   if (view.rank() >= kMaxRank) return std::nullopt;
@@ -36,7 +36,7 @@ std::optional<OwnedValue> Stack(const OwnedValue& element, int64_t count) {
 }  // namespace
 
 GraphId ProgramMaker::Keep(Graph graph) {
-  // What nobody uses may fail in one engine and be dropped by another.
+  // Unused nodes may fail in one engine and be dropped by another.
   GraphEditor(graph).EraseDeadNodes();
   return made_.program.graphs.push_back(std::move(graph));
 }
@@ -46,7 +46,7 @@ void ProgramMaker::FillBody(Scope& body, int nesting) {
   const int calls = static_cast<int>(random_.Below(4));
   for (int i = 0; i < calls; ++i) AddSomeCall(body);
   if (nesting + 1 < kMaxNesting && random_.Chance(15)) AddControlFlow(body, nesting + 1);
-  // Something of a type that may be returned.
+  // Returns a value of a type that a subgraph may return.
   if (const auto value = PickFloat(body)) {
     constexpr std::string_view kOps[] = {"aten.sin.default", "aten.neg.default", "aten.abs.default",
                                          "aten.tanh.default"};

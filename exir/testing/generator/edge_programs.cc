@@ -28,7 +28,7 @@ const Sizes& Row() {
   return sizes;
 }
 
-// Numbers that grow.
+// Ascending numbers.
 std::vector<std::byte> Ramp(int64_t count, float first) {
   std::vector<std::byte> bytes(static_cast<size_t>(count) * sizeof(float));
   for (int64_t i = 0; i < count; ++i) {
@@ -42,8 +42,8 @@ class DeckMaker {
  public:
   explicit DeckMaker(const OpRegistry& ops) : ops_(ops) {}
 
-  // One more operator, with calls on float32 tensors of these sizes; in `given`, its first
-  // arguments, ValueId(k) is the k-th tensor.
+  // Adds an operator with calls on float32 tensors of these sizes. `given` has its first arguments,
+  // in which ValueId(k) is the k-th tensor.
   void Add(std::string_view op, const std::vector<std::vector<Sizes>>& tensors,
            const std::vector<Argument>& given) {
     OperatorCalls& calls = deck_.emplace_back();
@@ -100,8 +100,8 @@ std::vector<const OperatorCalls*> Pointers(const std::vector<OperatorCalls>& cal
   return pointers;
 }
 
-// Rows: parameters, of which two are tied, buffers, one of them not persistent, a constant; some of
-// other kinds share one storage.
+// Row tensors: parameters (two tied), buffers (one not persistent), and a constant; some of
+// different kinds share one storage.
 std::vector<std::pair<InputSpec, ConstantTensor>> Constants() {
   std::vector<Storage> storages;
   for (int i = 0; i < 4; ++i)
@@ -168,7 +168,7 @@ void TagNodes(Random& random, int tags, ExportedProgram& program) {
     int run = static_cast<int>(random.Below(static_cast<size_t>(tags)));
     for (NodeId node : graph.NodeList()) {
       if (runs) {
-        // A run ends with a change of the tag, and no tag begins twice.
+        // A run ends when the tag changes, and each tag has only one run.
         if (run < tags && random.Chance(25)) ++run;
         const bool tagged = run < tags && (percent > 60 || run % 2 == 0);
         editor.SetDelegationTag(node, tagged ? absl::StrCat("t", run) : "");

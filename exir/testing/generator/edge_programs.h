@@ -1,4 +1,4 @@
-// Random programs of the edge dialect, for tests of lowering and of engines: a fixed deck.
+// Random programs of the edge dialect from a fixed deck, for tests of lowering and engines.
 #ifndef BELAY_EXIR_TESTING_GENERATOR_EDGE_PROGRAMS_H_
 #define BELAY_EXIR_TESTING_GENERATOR_EDGE_PROGRAMS_H_
 
@@ -11,13 +11,13 @@
 
 namespace belay::exir {
 
-// Programs of a few float32 operators (elementwise ones, sum, max with indices, split, cat, full) on
-// matrices and rows, some with a dynamic number of rows. They run to their end on any inputs. All
-// programs name their constants alike: the same name is the same tensor, some share one storage.
+// Generates programs of a few float32 operators (elementwise, sum, max with indices, split, cat,
+// full) on matrices and rows, some with a dynamic number of rows. They run to completion on any
+// inputs. Constants with the same name are the same tensor in all programs; some share one storage.
 class RandomEdgePrograms {
  public:
-  // `ops` has the standard operators; it and the random numbers must outlive the generator. Of
-  // `options` the dialect, the sizes and the constants are set here.
+  // `ops` has the standard operators; `ops` and `random` must outlive the generator. The
+  // constructor overrides the dialect, the sizes and the constants of `options`.
   RandomEdgePrograms(Random& random, const OpRegistry& ops,
                      RandomProgramOptions options = {.max_calls = 20});
   ExportedProgram Next();
@@ -27,8 +27,8 @@ class RandomEdgePrograms {
   RandomPrograms programs_;
 };
 
-// Marks nodes (Node::delegation_tag) with "t0" to "t<tags-1>": in half of the cases runs of
-// neighbors, which always can be delegated, in the others anything.
+// Marks nodes (Node::delegation_tag) with "t0" to "t<tags-1>". Half of the programs tag runs of
+// neighbors, which can always be delegated; the others tag arbitrary nodes.
 void TagNodes(Random& random, int tags, ExportedProgram& program);
 
 }  // namespace belay::exir

@@ -18,12 +18,12 @@ constexpr int64_t kMaxElements = 4096;
 constexpr uint64_t kMaxBytes = 1 << 20;
 constexpr int kMaxValues = 40;
 
-// Whose result's type for other sizes is not the general one.
+// Whether the result type for some sizes differs from the general symbolic type.
 bool IsStaticOnly(const OpOverload& op) {
   constexpr std::string_view kNames[] = {
-      // running statistics of a fixed size do not fit channels that are a symbol once decomposed
+      // after decomposition, fixed-size running statistics do not match symbolic channels
       "_native_batch_norm_legit",
-      "_reshape_alias",  // strides are those of one size, and some paths take the size alone
+      "_reshape_alias",  // strides are valid for one size, and some code paths use only the size
       "_reshape_alias_copy",
       "native_dropout",     // the mask of an empty input has the input's dtype
       "pixel_unshuffle",    // an empty image keeps its sizes
@@ -37,7 +37,7 @@ ValueType TypeOf(const ConstantTensor& constant) {
                                 {constant.sizes().begin(), constant.sizes().end()});
 }
 
-// Whether no two elements share a place.
+// Whether no two elements overlap in memory.
 bool HasOwnPlaces(const TensorView& view) {
   const auto order = DimOrderOf(view.sizes, view.strides);
   if (!order.has_value()) return false;
@@ -68,7 +68,8 @@ RandomProgram ProgramMaker::Make() {
   made_.program.graphs.push_back(Graph());
   made_.dynamic = options_.dynamic_sizes && random_.Chance(40);
   const bool control_flow = options_.control_flow && random_.Chance(20);
-  // Bodies are added as they are made: editors refer to graphs, so the top graph is added last.
+  // Subgraphs are added when they are complete. Editors hold graph references, so add the top graph
+  // last.
   Graph top;
   {
     Scope scope(top, nullptr);
@@ -78,7 +79,7 @@ RandomProgram ProgramMaker::Make() {
       if (!random_.Chance(50)) continue;
       AddConstant(scope, spec, constant, TypeOf(constant));
     }
-    constexpr int kMore = 10;  // where none succeeded
+    constexpr int kMore = 10;  // additional attempts if none succeeded
     for (int i = 0; i < calls + (top.num_nodes() == 0 ? kMore : 0); ++i) {
       AddSomeCall(scope);
       if (control_flow && random_.Chance(40)) AddControlFlow(scope, 0);
@@ -86,7 +87,7 @@ RandomProgram ProgramMaker::Make() {
     AddOutputs(scope);
   }
   made_.program.graphs[ExportedProgram::kTop] = std::move(top);
-  // Those inside of a body that was given up.
+  // Erase subgraphs of abandoned subgraphs.
   made_.program.EraseUnusedBodies();
   return std::move(made_);
 }
@@ -126,7 +127,7 @@ bool ProgramMaker::AddCall(Scope& scope, const OperatorCalls& calls, const Sampl
       ForEachValueRef(argument, [&](ValueId& id) { id = bound[id.index()]; });
     }
     if (how.symbols) {
-      // Numbers that are a symbol's value may mean the symbol.
+      // A number equal to a symbol's value may be replaced by the symbol.
       for (size_t i = 0; i < arguments.size(); ++i) {
         if (!calls.op->schema()->arguments[i].type.symbolic) continue;
         Argument::List* list = arguments[i].get_if<Argument::List>();
@@ -195,7 +196,7 @@ Operand ProgramMaker::ToOperand(Scope& scope, const Argument& argument) const {
 
 bool ProgramMaker::Try(Scope& scope, const OpOverload& op, std::vector<Argument> arguments,
                        bool unspecified) {
-  // Of a program, calls of other sizes are made, for which what was assumed need not hold.
+  // Programs are also called with other sizes, for which the assumptions need not hold.
   AssumedEqualities assumed;
   const auto metas = InferOutputs(scope.editor.graph(), &op, arguments, this);
   if (!metas.ok() || !assumed.pairs().empty()) return false;
@@ -247,7 +248,7 @@ bool ProgramMaker::TryInPlace(Scope& scope, const OpOverload& op, std::vector<Ar
     return false;
   }
   if (op.op() == "copy_") {
-    // The source must fit for all values of the symbols.
+    // The source must be valid for all symbol values.
     const ValueId* source = arguments[1].get_if<ValueId>();
     if (source == nullptr) return false;
     const std::vector<SymExpr>& from = Meta(scope, *source).sizes;
@@ -259,7 +260,7 @@ bool ProgramMaker::TryInPlace(Scope& scope, const OpOverload& op, std::vector<Ar
     }
   }
   if (!NeedsVariant(op)) {
-    // What such an operator writes may not lie over what it reads.
+    // The destination of such an operator must not overlap its other operands.
     std::vector<const TensorView*> views;
     for (const Argument& argument : arguments) {
       ForEachValue(argument, [&](ValueId id) {
@@ -283,7 +284,7 @@ bool ProgramMaker::TryInPlace(Scope& scope, const OpOverload& op, std::vector<Ar
     const std::optional<int> i = op.schema()->ArgumentIndex(argument.name);
     variant_arguments.push_back(i.has_value() ? arguments[*i] : DefaultArgument(argument));
   }
-  AssumedEqualities assumed;  // as in Try
+  AssumedEqualities assumed;  // see Try
   const auto metas = InferOutputs(scope.editor.graph(), *variant, variant_arguments, nullptr);
   if (!metas.ok() || metas->size() != 1 || !assumed.pairs().empty()) return false;
   const TensorMeta* result = (*metas)[0].get_if<TensorMeta>();
@@ -311,7 +312,7 @@ bool ProgramMaker::TryInPlace(Scope& scope, const OpOverload& op, std::vector<Ar
 std::optional<ValueId> ProgramMaker::Call(Scope& scope, std::string_view name,
                                           std::vector<Argument> given) {
   const OpOverload* op = ops_.Find(name);
-  // Questions about sizes are ATen's in every dialect.
+  // Size queries are ATen operators in every dialect.
   if (options_.dialect == IrDialect::kEdge && !name.starts_with("aten.sym_")) {
     op = ops_.FindText(absl::StrCat("edge.", name));
   }
@@ -355,7 +356,7 @@ ValueId ProgramMaker::Bind(Scope& scope, const SampleTensor& sample, How how) {
       const TensorView& view = *known.datum.tensor();
       if (view.dtype == sample.dtype && view.sizes == sample.sizes) fitting.push_back(known.id);
     }
-    // Recent ones more often, so that there are chains.
+    // Prefer recent values, to form chains.
     if (!fitting.empty()) return random_.Chance(50) ? fitting.back() : random_.Pick(fitting);
   }
   return NewSource(scope, sample, how.symbols);
@@ -429,7 +430,7 @@ ValueId ProgramMaker::AddConstant(Scope& scope, InputSpec spec, const ConstantTe
   ABSL_CHECK(value.ok());
   const bool state = spec.kind != InputKind::kTensorConstant && spec.persistent;
   (state ? made_.program.state_dict : made_.program.constants).emplace(spec.target, constant);
-  // State and constants come before user inputs.
+  // State and constants precede user inputs.
   std::vector<InputSpec>& inputs = made_.program.signature.inputs;
   const auto position = std::find_if(inputs.begin(), inputs.end(), [](const InputSpec& s) {
     return s.kind == InputKind::kUserInput;

@@ -1,4 +1,4 @@
-// Makes one random program. Private to RandomPrograms.
+// Generates one random program. Private to RandomPrograms.
 #ifndef BELAY_EXIR_TESTING_GENERATOR_PROGRAM_MAKER_H_
 #define BELAY_EXIR_TESTING_GENERATOR_PROGRAM_MAKER_H_
 
@@ -25,30 +25,30 @@ class ProgramMaker : private SymbolSource {
   RandomProgram Make();
 
  private:
-  // A tensor of the program and what it is on the first call.
+  // A tensor of the program and its contents in the first call.
   struct Known {
     ValueId id;
     OwnedValue datum;
   };
-  // A graph that is being made.
+  // A graph under construction.
   struct Scope {
     Scope(Graph& graph, Scope* outer) : editor(graph), outer(outer) {}
     GraphEditor editor;
     Scope* outer;                    // null for the top graph
-    std::vector<Argument> operands;  // of a body: what its call gives it, in the outer graph
+    std::vector<Argument> operands;  // for a subgraph: its operands in the outer graph
     std::deque<Known> values;
-    std::map<uint32_t, OwnedValue> data;   // of every value, scalars included
-    std::map<std::string, ValueId> sizes;  // the value that is a symbol
+    std::map<uint32_t, OwnedValue> data;   // contents of every value, scalars included
+    std::map<std::string, ValueId> sizes;  // values that hold symbols
   };
   struct How {
-    bool reuse = false;    // values that are there, where they fit
+    bool reuse = false;    // reuse matching existing values
     bool symbols = false;  // sizes of new tensors may be symbols
   };
 
   SymExpr Fresh(SymRange range) override;
 
-  // Calls. Each returns false, and leaves the program as it was but for new inputs, when the
-  // operator does not take the call.
+  // Calls. Each returns false if the operator does not support the call; the program is then
+  // unchanged except for new inputs.
   bool AddSomeCall(Scope& scope);
   bool AddCall(Scope& scope, const OperatorCalls& calls, const SampleCall& sample);
   bool Try(Scope& scope, const OpOverload& op, std::vector<Argument> arguments, bool unspecified);
@@ -57,8 +57,8 @@ class ProgramMaker : private SymbolSource {
                 std::vector<GraphEditor::NewOutput> outputs);
   bool SizesAreLegal(const MetaValue& meta) const;
   Operand ToOperand(Scope& scope, const Argument& argument) const;
-  // The first result of a call, with defaults for what is not given; nothing when the operator does
-  // not take it. `op` is an operator of ATen and means that of the program's dialect.
+  // Returns the first result of a call, with defaults for omitted arguments; nullopt if the
+  // operator does not support it. `op` is an ATen operator and is mapped to the program's dialect.
   std::optional<ValueId> Call(Scope& scope, std::string_view op, std::vector<Argument> given);
   std::optional<ValueId> SizeValue(Scope& scope, int64_t size);
 
@@ -74,7 +74,7 @@ class ProgramMaker : private SymbolSource {
     return *scope.editor.graph().value(id).tensor();
   }
   std::optional<ValueId> PickFloat(Scope& scope);
-  // The last value of the type.
+  // Returns the last value of the same type.
   ValueId LastLike(const Scope& scope, ValueId like) const;
 
   // Control flow.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kMaxBytes = 1 << 20;
 
-// Every hundredth or so of the elements.
+// Replaces about 2% of the elements by NaN or an infinity.
 template <class T>
 void Poison(const TensorView& tensor, Random& random) {
   T* elements = tensor.as<T>();
@@ -41,7 +41,7 @@ RandomPrograms::RandomPrograms(Random& random, const OpRegistry& ops, const Kern
 
 const OperatorCalls& RandomPrograms::Deal() {
   if (next_ == deck_.size()) next_ = 0;
-  // Shuffled as it is dealt: near random numbers begin with the same calls.
+  // Shuffle while dealing: similar random sequences start with the same calls.
   std::swap(deck_[next_], deck_[next_ + random_.Below(deck_.size() - next_)]);
   return *deck_[next_++];
 }

@@ -1,11 +1,11 @@
-// Random well-typed programs over the operators of a deck: all that have conformance vectors
+// Random well-typed programs over a deck of operators: all with conformance vectors
 // (conformance/differential), or a few of the edge dialect (edge_programs.h).
 //
-// A program is made call by call: an operator, one of its sample calls, and for each tensor of the
-// sample either a value that the program has already (of the same dtype and sizes) or a new input,
-// parameter, buffer or constant with the sample's contents. Every call is executed while the
-// program is made, so that programs run to their end on the first inputs, with values from the
-// operators' own domains. The same random numbers give the same programs on every machine.
+// A program is built call by call: an operator, and one of its sample calls. Each tensor of the
+// sample is bound to an existing value of the same dtype and sizes, or to a new input, parameter,
+// buffer or constant with the sample's contents. Every call is executed during generation. Programs
+// therefore run to completion on the first inputs, with values from the operators' own domains.
+// Equal random numbers give equal programs on every machine.
 #ifndef BELAY_EXIR_TESTING_GENERATOR_RANDOM_PROGRAM_H_
 #define BELAY_EXIR_TESTING_GENERATOR_RANDOM_PROGRAM_H_
 
@@ -27,27 +27,28 @@
 namespace belay::exir {
 
 struct RandomProgramOptions {
-  int max_calls = 8;  // of a top graph; bodies have up to 3
-  // kTraining: operators that write to their first argument, through views too; such calls of the
-  // deck are left out otherwise. kEdge: the operators of the deck are those of the edge dialect;
-  // every node has a debug handle (some share one) and a Provenance::origin of its own.
+  int max_calls = 8;  // of a top graph; subgraphs have up to 3
+  // kTraining: includes operators that write to their first argument, also through views; other
+  // dialects omit such calls of the deck. kEdge: the deck has the operators of the edge dialect;
+  // every node has a debug handle (some share one) and its own Provenance::origin.
   IrDialect dialect = IrDialect::kAten;
   bool control_flow = true, mutation = true, dynamic_sizes = true;
-  // Where set, every size of this value is one symbol, in programs with dynamic sizes, and no other
-  // is, so that calls which fit once fit always. Else each from 2 on may be one or not.
+  // If set, every size of this value is one symbol, in programs with dynamic sizes, and no other
+  // size is. Calls that are valid once are then always valid. If not set, each size from 2 on may
+  // be a symbol.
   std::optional<int64_t> dynamic_size = {};
-  int64_t least_size = 0;  // of symbols
-  // The contiguous parameters, buffers and constants of the programs; each has about half of them.
-  // Where there are none, they are made of samples and have names of their own.
+  int64_t least_size = 0;  // minimum of symbols
+  // Contiguous parameters, buffers and constants; each program uses about half of them. If empty,
+  // they are created from samples and have unique names.
   std::vector<std::pair<InputSpec, ConstantTensor>> constants = {};
 };
 
-// A program, and what it can be called with.
+// A program with inputs for a call.
 struct RandomProgram {
   explicit RandomProgram(const OpRegistry* ops) : program(ops) {}
 
   ExportedProgram program;
-  // Of the user inputs, in order.
+  // Samples of the user inputs, in order.
   std::vector<SampleTensor> samples;
   std::vector<const OpOverload*> called;
   bool dynamic = false, mutates = false, control_flow = false;
@@ -55,15 +56,15 @@ struct RandomProgram {
 
 class RandomPrograms {
  public:
-  // `deck`: the operators to deal, each as often as any other. All must outlive the generator.
+  // `deck`: the operators to deal, each equally often. All arguments must outlive the generator.
   RandomPrograms(Random& random, const OpRegistry& ops, const KernelRegistry& kernels,
                  std::vector<const OperatorCalls*> deck, RandomProgramOptions options = {});
 
-  // Verifies, unless an operator's meta kernel is wrong.
+  // Returns a program that verifies, unless an operator's meta kernel is wrong.
   RandomProgram Next();
 
  private:
-  // The next of a shuffled deck.
+  // Returns the next operator of a shuffled deck.
   const OperatorCalls& Deal();
 
   Random& random_;
@@ -74,9 +75,9 @@ class RandomPrograms {
   RandomProgramOptions options_;
 };
 
-// Inputs for one more call: symbols get values from their ranges, elements are drawn from those of
-// the samples, one for each user input; some floats become NaN or infinite. Without samples elements
-// are eighths from -2 to 2. Precondition: user inputs are tensors.
+// Creates inputs for one more call. Symbols get values from their ranges. Elements are drawn from
+// those of the samples, one per user input; some floats become NaN or infinite. Without samples,
+// elements are multiples of 1/8 from -2 to 2. Precondition: user inputs are tensors.
 std::vector<OwnedValue> MakeInputs(const ExportedProgram& program, Random& random,
                                    absl::Span<const SampleTensor> samples = {});
 

@@ -1,4 +1,4 @@
-// Calls that operators are known to take, as material for random programs.
+// Valid calls of operators, as building blocks of random programs.
 #ifndef BELAY_EXIR_TESTING_GENERATOR_SAMPLE_CALL_H_
 #define BELAY_EXIR_TESTING_GENERATOR_SAMPLE_CALL_H_
 
@@ -19,7 +19,7 @@ namespace belay::exir {
 struct SampleTensor {
   DType dtype = DType::kFloat32;
   Sizes sizes;
-  Strides strides;  // dense, in some order of the dimensions
+  Strides strides;  // dense, in any dimension order
   std::vector<std::byte> bytes;
 
   TensorView view() const;  // read-only by contract
@@ -28,10 +28,11 @@ struct SampleTensor {
 
 struct SampleCall {
   std::string id;
-  // One per schema argument; ValueId(k) stands for tensors[k].
+  // One per schema argument; ValueId(k) refers to tensors[k].
   std::vector<Argument> arguments;
   std::vector<SampleTensor> tensors;
-  // Of what the operator gives only the type is specified: random numbers, uninitialized memory.
+  // Only the types of the results are specified, not their values: random numbers, uninitialized
+  // memory.
   bool unspecified = false;
 };
 

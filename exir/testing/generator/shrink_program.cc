@@ -27,7 +27,7 @@ class Shrinker {
   }
 
  private:
-  // Keeps the change if what comes out still fails.
+  // Keeps the change if the resulting program still fails.
   bool Try(const std::function<bool(ExportedProgram&)>& change) {
     if (budget_ <= 0) return false;
     ExportedProgram candidate = program_.Clone();
@@ -73,7 +73,7 @@ class Shrinker {
     return changed;
   }
 
-  // Removes a node, after earlier values of the same types took the places of its results.
+  // Removes a node after replacing its results by earlier values of the same types.
   bool Nodes() {
     bool changed = false;
     for (uint32_t g = static_cast<uint32_t>(program_.graphs.size()); g-- > 0;) {
@@ -102,7 +102,7 @@ class Shrinker {
     return true;
   }
 
-  // The latest value of the type before the node.
+  // Returns the latest value of this type before the node.
   static std::optional<ValueId> Earlier(const Graph& graph, NodeId node, const ValueType& type) {
     for (NodeId n = graph.previous(node); n.valid(); n = graph.previous(n)) {
       for (ValueId value : graph.node(n).results()) {

@@ -1,4 +1,4 @@
-// Makes programs that show a fault smaller.
+// Reduces programs that reproduce a fault.
 #ifndef BELAY_EXIR_TESTING_GENERATOR_SHRINK_PROGRAM_H_
 #define BELAY_EXIR_TESTING_GENERATOR_SHRINK_PROGRAM_H_
 
@@ -8,9 +8,9 @@
 
 namespace belay::exir {
 
-// Makes the program smaller as long as it still `fails`: drops tags, outputs, and nodes, and lets
-// values take the place of others of their type. Calls `fails` at most `budget` times. `fails` sees
-// only programs that verify. Precondition: fails(program).
+// Reduces the program while it still `fails`: drops tags, outputs and nodes, and replaces values by
+// others of the same type. Calls `fails` at most `budget` times, only with programs that verify.
+// Precondition: fails(program).
 void ShrinkProgram(ExportedProgram& program,
                    const std::function<bool(const ExportedProgram&)>& fails, int budget = 2000);
 

@@ -1,4 +1,4 @@
-// Operators that write to their first argument, and what stands for them.
+// Replaces in-place operators by functional equivalents.
 #ifndef BELAY_EXIR_TESTING_GENERATOR_WRITES_AS_COPIES_H_
 #define BELAY_EXIR_TESTING_GENERATOR_WRITES_AS_COPIES_H_
 
@@ -8,12 +8,12 @@
 
 namespace belay::exir {
 
-// Whether the interpreter knows the in-place operator only by its functional variant
+// Whether the interpreter supports the in-place operator only through its functional variant
 // (exir/op/op_variants.h).
 bool NeedsVariant(const OpOverload& op);
 
-// The program with a call of the functional variant and a copy_ in the place of each call of an
-// operator that NeedsVariant. kNotFound when there is no variant.
+// Replaces each call of an operator that NeedsVariant by its functional variant and a copy_.
+// kNotFound for operators without a variant.
 absl::StatusOr<ExportedProgram> WritesAsCopies(const ExportedProgram& program);
 
 }  // namespace belay::exir
