@@ -22,7 +22,7 @@ int ReportBadUsage(const absl::Status& status);
 struct LowerOptions {
   std::string input, output, report, html, dump_after, external_constants, stage;
   std::string format = "belay";       // or "pte": ExecuTorch's
-  int64_t max_size = 0;               // replaces missing upper bounds of sizes; 0: they are an error
+  int64_t max_size = 0;               // upper bound of unbounded sizes; 0: an error
   int64_t random_seed = 0;            // exir::PipelineOptions::random_seed
   double min_delegated_flops = 0;     // a share; below it the result is kNegative, without a file
   std::vector<std::string> methods;   // name=path, or name=path:model
@@ -72,7 +72,7 @@ struct VerifyOptions {
   int calls = 1;         // on the same state
   int64_t max_size = 0;  // as LowerOptions::max_size, if the archive is lowered
   double atol = 1e-5, rtol = 1e-4;
-  std::vector<std::string> expected;  // files: the program is compared with them, without an archive
+  std::vector<std::string> expected;  // files of expected outputs; without an archive
   std::string reduce, dump, against;  // directories; "" for none
   bool json = false;
   CommandLimits limits;

@@ -25,7 +25,7 @@ struct OptionRules {
   bool required = false;
   bool not_empty = false;                  // an empty string is rejected
   bool repeatable = false;                 // of a list: each occurrence appends
-  bool one_value = false;                  // of a list: one value per occurrence, so that arguments may follow
+  bool one_value = false;                  // of a list: one value per occurrence
   int most_values = 0;                     // of a list; 0: unlimited
   std::optional<double> least = {};        // of a number
   std::optional<double> most = {};         // used together with `least`
