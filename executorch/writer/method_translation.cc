@@ -259,7 +259,7 @@ void MethodTranslator::AddDelegates() {
     out->id = delegate.backend_id();
     out->processed = std::make_unique<BackendDelegateDataReferenceT>();
     out->processed->location = DataLocation::SEGMENT;
-    out->processed->index = delegate.segment();  // index in the image; replaced by the file's index later
+    out->processed->index = delegate.segment();  // in the image; replaced later
     for (const schema::CompileSpec& spec : delegate.compile_specs()) {
       auto entry = std::make_unique<CompileSpecT>();
       entry->key = spec.key();

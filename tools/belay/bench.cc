@@ -1,4 +1,4 @@
-// `belay bench`: how long loading and executing take.
+// `belay bench`: measures load and execution times.
 #include <sys/resource.h>
 
 #include <fstream>

@@ -32,7 +32,7 @@ absl::StatusOr<BackendSpec> ParseCompileSpec(const std::string& text) {
                      {text.substr(colon + 1, equals - colon - 1), text.substr(equals + 1)}};
 }
 
-// "METHOD:NAMES" or "NAMES": the names, with the method before each list of its own.
+// Parses "METHOD:NAMES" or "NAMES".
 struct ChosenNames {
   std::string method;  // "": all that have no list of their own
   std::vector<std::string> names;
@@ -51,7 +51,7 @@ absl::StatusOr<Partitioners> ChooseBackends(const std::vector<std::string>& back
                                             const std::vector<std::string>& compile_specs) {
   std::vector<ChosenNames> chosen;
   for (const std::string& text : backends) {
-    const size_t colon = text.rfind(':');  // No backend has one in its name.
+    const size_t colon = text.rfind(':');  // Backend names have no colon.
     if (colon == 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("--backend takes NAMES or METHOD:NAMES, not '", OneLine(text), "'"));

@@ -15,23 +15,23 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of a command, and what its files add to it.
+// Default limits of a command, and the increments per byte of its files.
 constexpr double kLeastSeconds = 8, kSecondsPerByte = 1.0 / (1 << 20);
 constexpr uint64_t kLeastMemory = uint64_t{896} << 20, kMemoryPerByte = 16;
-// How long a command has, once its time is over, to say so itself and where it was.
+// After the deadline, time for the command to report the timeout and its position itself.
 constexpr std::chrono::milliseconds kGrace(250);
-// Between two looks; as much memory as can be filled meanwhile is what limits on it are exceeded by.
+// Polling interval; memory limits may be exceeded by the memory that is filled in this time.
 constexpr std::chrono::milliseconds kInterval(5);
 
-// Nothing here may allocate, nor wait for a lock that the command's thread may hold.
+// Must not allocate or wait for locks that the command's thread may hold.
 [[noreturn]] void End(const char* message, int length) {
-  // A closed standard error changes nothing.
+  // Write errors are ignored: stderr may be closed.
   [[maybe_unused]] const ssize_t written =
       ::write(STDERR_FILENO, message, static_cast<size_t>(std::max(length, 0)));
   ::_exit(kBadInput);
 }
 
-// The process's memory without what is mapped from files; 0 where the system does not say.
+// Returns the process's memory without mapped files; 0 if the system does not report it.
 uint64_t MemoryInUse(int statm) {
   char text[256];
   const ssize_t length = ::pread(statm, text, sizeof(text) - 1, 0);
@@ -120,7 +120,7 @@ void WithinLimits::Update() {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto bytes = static_cast<double>(file_bytes_);
   bounds_.seconds = limits_.timeout < 0 ? kLeastSeconds + kSecondsPerByte * bytes : limits_.timeout;
-  // Ten years are as good as none.
+  // Ten years count as unlimited.
   constexpr double kMostSeconds = 3e8;
   bounds_.deadline.reset();
   if (bounds_.seconds > 0 && bounds_.seconds < kMostSeconds) {

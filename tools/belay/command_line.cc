@@ -16,7 +16,7 @@
 namespace belay::tools {
 namespace {
 
-// A number that is at least `least`; NaN is none, and a number without a sign has none.
+// Accepts numbers >= `least`; rejects NaN, and signs of unsigned numbers.
 template <class T>
 CLI::Validator AtLeast(T least) {
   std::ostringstream name;
@@ -36,7 +36,7 @@ CLI::Validator AtLeast(T least) {
       name.str());
 }
 
-// A text whose absence means something else than an empty one.
+// Rejects the empty string, which differs from an omitted option.
 CLI::Validator NotEmpty() {
   return CLI::Validator(
       [](std::string& text) { return std::string(text.empty() ? "takes a name" : ""); }, "");
@@ -50,7 +50,7 @@ CLI::Option* AddVariable(CLI::App& app, const Option& option, T& variable) {
   } else {
     CLI::Option* const added = app.add_option(option.name, variable, option.help);
     if constexpr (std::is_arithmetic_v<T>) {
-      // A number that may not be given stands for none.
+      // A default outside of the allowed range means "unset".
       if (!rules.least.has_value() || static_cast<double>(variable) >= *rules.least) {
         added->capture_default_str();
       }
@@ -79,13 +79,13 @@ void AddOption(CLI::App& app, const Option& option) {
   for (const std::string& other : rules.excludes) added->excludes(app.get_option(other));
 }
 
-// Asked before parsing: CLI11 says of an unknown one that a subcommand is required.
+// Checked before parsing: for an unknown subcommand, CLI11 only reports that one is required.
 bool HasSubcommand(const CLI::App& app, const std::string& name) {
   const auto has_name = [&](const CLI::App* subcommand) { return subcommand->get_name() == name; };
   return !app.get_subcommands(has_name).empty();
 }
 
-// " (did you mean …?)", where one of the names is like it.
+// Returns " (did you mean …?)" if one of the names is similar.
 std::string Suggestion(const std::string& wrong, const std::vector<std::string>& names) {
   const std::string nearest = NearestName(wrong, names);
   return nearest.empty() ? "" : " (did you mean " + nearest + "?)";
@@ -103,7 +103,7 @@ std::string FailureMessage(const CLI::App* parsed, const CLI::Error& problem) {
   std::string what = problem.what();
   const std::vector<CLI::App*> chosen = parsed->get_subcommands();
   if (problem.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
-    // CLI11 names them in the opposite order.
+    // CLI11 lists them in reverse order.
     what = "not expected:";
     for (const std::string& argument : parsed->remaining(/*recurse=*/true)) {
       what += " " + argument;
@@ -149,7 +149,7 @@ int RunCommandLine(std::vector<std::string> arguments, const std::vector<Command
   }
   app.failure_message(&FailureMessage);
   try {
-    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+    std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 requires
     app.parse(arguments);
   } catch (const CLI::ParseError& problem) {
     return app.exit(problem, out, error) == 0 ? kDone : kBadUsage;

@@ -1,4 +1,4 @@
-// `belay inspect`: what is in an archive or a program file.
+// `belay inspect`: prints the content of an archive or a program file.
 #include <string>
 #include <vector>
 
@@ -20,7 +20,7 @@ absl::StatusOr<bool> IsProgram(const std::string& path) {
   return IsProgramFile(file->bytes());
 }
 
-// What is wrong with the options taken together, or "".
+// Returns an error in the combination of options, or "".
 std::string Problem(const InspectOptions& options) {
   std::vector<std::string> read = options.data;
   read.push_back(options.file);

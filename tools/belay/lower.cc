@@ -1,4 +1,4 @@
-// `belay lower`: archives → a program file.
+// `belay lower`: lowers archives to a program file.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,8 +41,8 @@ namespace {
 
 bool IsPte(const LowerOptions& options) { return options.format == "pte"; }
 
-// Methods that no --backend is for go to cpu, where the program runs anyway: ExecuTorch has none of
-// Belay's backends.
+// Methods without a --backend are delegated to cpu if Belay runs the program. ExecuTorch has none
+// of Belay's backends.
 std::vector<std::string> BackendsOf(const LowerOptions& options) {
   std::vector<std::string> backends = options.backends;
   const bool for_all = std::any_of(backends.begin(), backends.end(), [](const std::string& text) {
@@ -52,7 +52,7 @@ std::vector<std::string> BackendsOf(const LowerOptions& options) {
   return backends;
 }
 
-// NAME=VALUE of --constant-method: JSON, a list for several values.
+// Parses NAME=VALUE of --constant-method; VALUE is JSON, a list for several values.
 absl::StatusOr<std::pair<std::string, std::vector<exir::Argument>>> ParseConstantMethod(
     const std::string& text) {
   const size_t equals = text.find('=');
@@ -90,14 +90,14 @@ struct MethodOption {
   std::string archive;  // FILE or FILE:MODEL
 };
 
-// The methods of saved programs, where that is what the file holds; none else.
+// Returns the methods of a file of saved programs; empty for other files.
 absl::StatusOr<std::vector<std::string>> SavedMethods(const std::string& file) {
   const absl::StatusOr<bool> saved = exir::IsSavedProgramsFile(file);
   if (!saved.ok() || !*saved) return std::vector<std::string>();
   return exir::ModelNames(file);
 }
 
-// `saved`: those of the input, which become methods under their names.
+// `saved`: the methods of the input file, which keep their names.
 absl::StatusOr<std::vector<MethodOption>> MethodsOf(const LowerOptions& options,
                                                     const std::vector<std::string>& saved) {
   std::vector<MethodOption> methods;
@@ -133,7 +133,7 @@ absl::StatusOr<std::vector<MethodOption>> MethodsOf(const LowerOptions& options,
   return methods;
 }
 
-// No file is written over another one that the command reads or writes.
+// Checks that no output replaces another input or output file of the command.
 absl::Status CheckFiles(const LowerOptions& options, const std::vector<MethodOption>& methods) {
   for (const std::string& beside : {options.report, options.html}) {
     if (!IsSameFile(beside, options.output)) continue;
@@ -157,7 +157,7 @@ absl::Status CheckFiles(const LowerOptions& options, const std::vector<MethodOpt
         absl::StrCat("--format takes 'belay' or 'pte', not '", OneLine(options.format), "'"));
   }
   const std::string& companion = options.external_constants;
-  // A digest of 32 digits comes behind it.
+  // A digest of 32 digits is appended.
   const std::string name = absl::StrCat(companion, "-", std::string(32, '0'), ".data");
   if (!companion.empty() && !(IsUtf8(companion) && IsCompanionName(name))) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -174,7 +174,7 @@ exir::Stage StageOf(const std::string& name) {
                           : exir::Stage::kLowered;
 }
 
-// The archives with the models that become the methods.
+// Selects the models that become the methods.
 absl::StatusOr<std::vector<exir::MethodArchive>> ChooseModels(
     const std::vector<MethodOption>& methods) {
   std::vector<exir::MethodArchive> archives;
@@ -185,7 +185,7 @@ absl::StatusOr<std::vector<exir::MethodArchive>> ChooseModels(
   return archives;
 }
 
-// The file in the format that is asked for.
+// Serializes to the format of the options.
 absl::StatusOr<exir::SerializedProgram> Serialize(const LowerOptions& options,
                                                   const exir::ProgramImage& image,
                                                   const exir::OpRegistry& ops) {
@@ -196,11 +196,11 @@ absl::StatusOr<exir::SerializedProgram> Serialize(const LowerOptions& options,
       image, {.companions = true, .constants_companion = options.external_constants});
 }
 
-// What is written beside the program: its path, "" for not at all, and its content.
+// A report to write with the program: its path ("" to skip it) and its content.
 using ReportFile = std::pair<std::string, std::string>;
 
-// The reports first: when one can't be written there is no program, and when the program can't be
-// written they go, too, unless they took the place of others.
+// Writes the reports first: if one fails, no program is written. If writing the program fails,
+// removes the reports, unless they replaced existing files.
 absl::Status WriteReportsAndProgram(const std::vector<ReportFile>& reports,
                                     const exir::SerializedProgram& program,
                                     const std::string& output) {
@@ -269,7 +269,7 @@ int Lower(const LowerOptions& options) {
   if (IsPte(options)) {
     pipeline.transform_passes.all = {pte::RowMajorTensors()};
     pipeline.passes = pte::PortablePasses();
-    pipeline.random_seed.reset();  // ExecuTorch has a generator of its own
+    pipeline.random_seed.reset();  // ExecuTorch has its own generator
   }
   if (options.max_size > 0) pipeline.unbounded_size = options.max_size;
   pipeline.progress = [&](std::string_view phase, double done) { progress.Update(phase, done); };

@@ -1,4 +1,4 @@
-// `belay ops`: every operator and what supports it.
+// `belay ops`: lists operators and their support.
 #include <iomanip>
 #include <iostream>
 #include <memory>
@@ -24,13 +24,13 @@ int Ops(const OpsOptions& options) {
   KernelRegistry kernels;
   if (const absl::Status status = AddStandardKernels(kernels); !status.ok()) return Report(status);
   nlohmann::json list = nlohmann::json::array();
-  std::vector<std::string> names;  // that could have been meant
+  std::vector<std::string> names;  // candidates for suggestions
   bool found = false;
   for (const exir::OpOverload* op : (*ops)->Known()) {
     if (!absl::StrContains(op->name(), options.name)) {
       names.push_back(op->name());
       const std::vector<std::string> parts = absl::StrSplit(op->name(), '.');
-      names.push_back(parts[1]);  // behind the namespace
+      names.push_back(parts[1]);  // without the namespace
       continue;
     }
     found = true;

@@ -1,4 +1,4 @@
-// `belay profile`: where the time of a call goes.
+// `belay profile`: measures the time of a call by instruction.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -71,7 +71,7 @@ absl::Status ProfileMethod(const ProfileOptions& options) {
   if (!options.limits.empty()) {
     ABSL_ASSIGN_OR_RETURN(limits, ReadJson(options.limits));
   }
-  HardwareCounters counters;  // before there are threads, so that these are counted
+  HardwareCounters counters;  // created before other threads, so that they are counted
   ABSL_ASSIGN_OR_RETURN(const auto log, EventLog::Create(static_cast<size_t>(options.max_events)));
   ABSL_ASSIGN_OR_RETURN(
       const auto session,
@@ -87,7 +87,7 @@ absl::Status ProfileMethod(const ProfileOptions& options) {
   for (size_t i = 0; i < inputs.values.size(); ++i) {
     ABSL_RETURN_IF_ERROR(method.SetInput(i, inputs.values[i]));
   }
-  ABSL_RETURN_IF_ERROR(method.Execute());  // to warm up, and for the sizes
+  ABSL_RETURN_IF_ERROR(method.Execute());  // warm-up; also sets the sizes
   CodeMap code(method);
   Profile profile(code);
   uint64_t dropped = 0;
@@ -130,7 +130,7 @@ absl::Status ProfileMethod(const ProfileOptions& options) {
   return absl::OkStatus();
 }
 
-// What is wrong with the options taken together, or "".
+// Returns an error in the combination of options, or "".
 std::string Problem(const ProfileOptions& options) {
   std::vector<std::string> read = options.inputs;
   read.push_back(options.program);

@@ -13,7 +13,7 @@
 namespace belay::tools {
 namespace {
 
-// Of Belay's magic; what follows is for finding damage.
+// The first bytes of Belay's magic; the others detect damage.
 constexpr size_t kNameBytes = 5;
 
 }  // namespace

@@ -26,13 +26,13 @@
 namespace belay::tools {
 namespace {
 
-// One call: of which method, with what.
+// One call: a method and its inputs.
 struct Call {
   std::string method;
   std::string folder;  // with input_<i>.npy
 };
 
-// What one call is given.
+// Creates the inputs of one call.
 absl::StatusOr<CallInputs> MakeInputs(const Method& method, const Call& call,
                                       const RunOptions& options) {
   const MethodPlan& plan = method.plan();
@@ -53,18 +53,18 @@ absl::Status WriteOutputs(const Method& method, const std::string& directory) {
   return absl::OkStatus();
 }
 
-// DIR or METHOD=DIR.
+// Parses DIR or METHOD=DIR.
 Call ParseCall(const std::string& text, const std::string& method) {
   const size_t split = text.find('=');
   if (split == std::string::npos || std::filesystem::exists(text)) return {method, text};
   return {text.substr(0, split), text.substr(split + 1)};
 }
 
-// The methods that are called, by name, on one state.
+// The called methods by name, on a shared state.
 struct Methods {
   std::unique_ptr<Session> session;
   std::unique_ptr<SharedState> state;
-  // On `state`; empty when one method is called.
+  // Share `state`; empty if only one method is called.
   std::map<std::string, std::unique_ptr<Method>> others;
 
   Method& operator[](const std::string& name) {
@@ -112,7 +112,7 @@ absl::StatusOr<int> RunAll(const RunOptions& options) {
   nlohmann::json report;
   report["load_ms"] = 1e3 * session->load_seconds;
   report["calls"] = nlohmann::json::array();
-  std::set<std::string> bits;  // outputs that have no type in .npy
+  std::set<std::string> bits;  // outputs of types that .npy does not have
   for (size_t c = 0; c < calls.size(); ++c) {
     Method& method = methods[calls[c].method];
     ABSL_ASSIGN_OR_RETURN(const CallInputs inputs, MakeInputs(method, calls[c], options));

@@ -31,7 +31,7 @@ absl::StatusOr<std::string> ReadKey(const std::string& path) {
   return std::string(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
 }
 
-// A new file with these permissions; never over an existing one.
+// Creates a file with these permissions; never replaces an existing one.
 absl::Status WriteNew(const std::string& path, const std::string& text, mode_t mode) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (fd < 0) {

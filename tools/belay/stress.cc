@@ -1,4 +1,4 @@
-// `belay stress`: mutations of a file are errors, or execute within limits.
+// `belay stress`: checks that mutations of a file are rejected, or execute within limits.
 
 #include <chrono>
 #include <iostream>
@@ -54,7 +54,7 @@ absl::StatusOr<int> StressFile(const StressOptions& options) {
   InstallCrashReport(absl::StrCat("belay: a mutation ended the process; to reproduce it: --seed ",
                                   options.seed, " --mutations 1 --first "));
 #if GOOGLE_PROTOBUF_VERSION < 4022000
-  const google::protobuf::LogSilencer quiet;  // it reports strings that are not UTF-8
+  const google::protobuf::LogSilencer quiet;  // suppresses reports of strings that are not UTF-8
 #endif
   std::map<std::pair<std::string_view, std::string>, uint64_t> counts;
   std::map<std::string_view, uint64_t> kinds;

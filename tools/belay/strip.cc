@@ -1,4 +1,4 @@
-// `belay strip`: a program file without its debug information.
+// `belay strip`: removes the debug information of a program file.
 #include <iostream>
 #include <memory>
 #include <string>
@@ -20,7 +20,7 @@ namespace {
 
 absl::StatusOr<exir::FilePieces> WithoutDebugInfo(const Program& program) {
   if (program.minor_version() > kFormatMinor) {
-    // There may be fields that refer to segments and that are unknown here.
+    // Unknown fields may refer to segments.
     return absl::UnimplementedError(
         absl::StrCat("the program has format version ", kFormatMajor, ".", program.minor_version(),
                      ", this command rewrites up to version ", kFormatMajor, ".", kFormatMinor));
@@ -44,7 +44,7 @@ absl::StatusOr<exir::FilePieces> WithoutDebugInfo(const Program& program) {
             absl::StrCat("segment ", i, " with debug information is in the companion file '",
                          segment.companion(), "', which other programs may use"));
       }
-      continue;  // nothing but debug_segment refers to it, as validated
+      continue;  // only debug_segment refers to it (validated)
     }
     *after.add_segments() = segment;
     const absl::Span<const std::byte> bytes = program.segments()[i].bytes;

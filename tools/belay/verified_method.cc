@@ -20,12 +20,12 @@ namespace belay::tools {
 
 namespace {
 
-// "f32 of rank 2", "no tensor".
+// Prints "f32 of rank 2".
 std::string Shown(DType dtype, size_t rank) {
   return absl::StrCat(DTypeShortName(dtype), " of rank ", rank);
 }
 
-// Whether the method has the inputs that lowering the program gives it.
+// Checks that the method has the inputs of the lowered program.
 absl::Status CheckSameInputs(const exir::ExportedProgram& program, const MethodPlan& plan) {
   std::vector<const exir::Value*> wanted;
   for (size_t i = 0; i < program.signature.inputs.size(); ++i) {

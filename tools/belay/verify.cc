@@ -1,4 +1,4 @@
-// `belay verify`: what a program file computes against what its archive means.
+// `belay verify`: compares the results of a program file with those of its archive.
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -50,7 +50,7 @@ struct Finding {
   exir::CallDifference difference;
 };
 
-// Everything that differs.
+// Returns all differences.
 std::vector<Finding> Differences(int call, const exir::CallOutcome& want,
                                  const exir::CallOutcome& got, const exir::Closeness& closeness) {
   std::vector<Finding> findings;
@@ -79,9 +79,9 @@ absl::StatusOr<std::vector<Finding>> CompareCall(Method& method, const exir::Cal
   return Differences(call, expected, got, closeness);
 }
 
-// --- Finding out where it comes from ---
+// --- Locating a difference ---
 
-// What the archive is, and how it is lowered.
+// The archive, and the options for lowering it.
 struct Subject {
   const VerifyOptions& options;
   const exir::ExportedProgram& edge;
@@ -90,7 +90,7 @@ struct Subject {
   const exir::Closeness& closeness;
 };
 
-// Partitioners for the backends whose delegates a program has, as far as they take its archive.
+// Creates partitioners for the backends of a program's delegates, if they support its archive.
 Partitioners PartitionersOf(const MethodPlan& plan, const exir::ExportedProgram& program) {
   Partitioners partitioners;
   std::set<std::string_view> wanted;
@@ -111,8 +111,8 @@ Partitioners PartitionersOf(const MethodPlan& plan, const exir::ExportedProgram&
   return partitioners;
 }
 
-// The first thing that making an edge program of the archive's changes in this call; nullopt when
-// there is none.
+// Returns the first difference between the archive's program and its edge program in this call;
+// nullopt if they are equal.
 absl::StatusOr<std::optional<Finding>> EdgeDifference(const Subject& subject,
                                                       const ReferenceProgram& reference,
                                                       const exir::CallOutcome& expected, int call) {
@@ -128,7 +128,7 @@ absl::StatusOr<std::optional<Finding>> EdgeDifference(const Subject& subject,
   return std::move(findings[0]);
 }
 
-// How the parts of the archive's program are lowered. The partitioners must outlive it.
+// Options for lowering parts of the archive's program. The partitioners must outlive the result.
 LoweringSetup MakeSetup(const Subject& subject, const Partitioners& partitioners) {
   LoweringSetup setup{.partitioners = partitioners.chosen.Of(subject.options.method),
                       .aot = &AotBackends(),
@@ -140,15 +140,15 @@ LoweringSetup MakeSetup(const Subject& subject, const Partitioners& partitioners
   return setup;
 }
 
-// Where a difference comes from, as far as it could be found out.
+// Origin of a difference, if it could be located.
 struct Origin {
-  std::optional<NodeDifference> node;  // lowering makes it
-  std::string reduced;                 // what became of making it small; "" when nobody asked
-  std::optional<Finding> edge;         // or it is there before anything is lowered
-  std::string unknown;                 // or why there is no answer; "" when all is right
+  std::optional<NodeDifference> node;  // introduced by lowering
+  std::string reduced;                 // result of reducing it; "" if not requested
+  std::optional<Finding> edge;         // introduced before lowering
+  std::string unknown;                 // reason if not located; "" without a difference
 };
 
-// Looks for the node, and writes the smallest part of the program with it where that is asked for.
+// Searches for the node and, on request, writes the smallest failing part of the program.
 absl::Status FindNode(const Subject& subject, const MethodPlan& plan, const Partitioners& chosen,
                       Origin& origin) {
   const bool by_file = subject.options.backends.empty();
@@ -189,7 +189,7 @@ Origin FindOrigin(const Subject& subject, const ReferenceProgram& reference,
   return origin;
 }
 
-// The values inside of the archive's program, written or compared, as the options say.
+// Writes or compares the intermediate values of the archive's program, by the options.
 absl::Status UseDumps(const VerifyOptions& options, const exir::ExportedProgram& program,
                       const KernelRegistry& kernels, const InputsOfCall& inputs,
                       const exir::Closeness& closeness, std::optional<DumpComparison>& against) {
@@ -209,8 +209,8 @@ absl::Status UseDumps(const VerifyOptions& options, const exir::ExportedProgram&
 
 // --- Printing ---
 
-// On standard error: what the file was compared with. The list of what can't be interpreted is in
-// the JSON report.
+// Prints to stderr what the file was compared with. The operators that can't be interpreted are
+// listed in the JSON report.
 void PrintReference(std::string_view why_edge, const std::set<std::string>& decomposed) {
   std::cerr << "belay: compared with the archive's program";
   if (why_edge.empty() && !decomposed.empty()) {
@@ -347,7 +347,7 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
   Method& method = *session->method;
   if (const auto state = method.GetState(exir::kRandomState); state.ok()) {
     exir::ToEdgeOptions seeded;
-    seeded.random_seed = state->as<int64_t>()[0];  // the file's own
+    seeded.random_seed = state->as<int64_t>()[0];  // the seed in the file
     ABSL_ASSIGN_OR_RETURN(edge, exir::ToEdge(archive.Clone(), seeded));
   }
   KernelRegistry reference_kernels;
@@ -367,7 +367,7 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
   std::optional<DumpComparison> against;
   ABSL_RETURN_IF_ERROR(UseDumps(options, archive, reference_kernels, inputs, closeness, against));
   std::vector<Finding> findings;
-  std::vector<exir::Deviation> deviations;  // of each output, in all calls
+  std::vector<exir::Deviation> deviations;  // of each output, over all calls
   Origin origin;
   for (int call = 0; call < options.calls && findings.empty(); ++call) {
     ABSL_ASSIGN_OR_RETURN(const CallInputs given, inputs(call));
@@ -398,7 +398,7 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
   return status;
 }
 
-// Compares with files, and needs no archive.
+// Compares with files instead of an archive.
 absl::StatusOr<int> VerifyRecorded(const VerifyOptions& options) {
   std::vector<std::string> files = options.inputs;
   files.push_back(options.program);
