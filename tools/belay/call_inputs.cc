@@ -51,8 +51,8 @@ absl::StatusOr<CallInputs> ReadInputs(const MethodPlan& plan,
       if (!given.ok()) return Annotate(given.status(), *paths[i]);
       if (IsFixed(plan, i) && !SameNumber(*given, value)) {
         return absl::InvalidArgumentError(
-            absl::StrCat(*paths[i], ": ", Describe(plan, i), " was fixed at export to ",
-                         NumberText(value), "; the array holds ", NumberText(*given)));
+            absl::StrCat(*paths[i], ": ", Describe(plan, i), " was fixed at export: expected ",
+                         NumberText(value), ", got ", NumberText(*given)));
       }
       value = *given;
     }
@@ -76,11 +76,12 @@ absl::StatusOr<CallInputs> InputsFromFiles(const MethodPlan& plan,
         Describe(plan, free[files.size()]), " is missing: ", files.size(), " files were given"));
   }
   if (files.size() != free.size() && files.size() != all.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(files.size(), " input files were given, the method takes ", free.size(),
-                     free.size() == all.size()
-                         ? ""
-                         : absl::StrCat(", or ", all.size(), " with those fixed at export")));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "expected ", free.size(),
+        free.size() == all.size()
+            ? " input files"
+            : absl::StrCat(" input files, or ", all.size(), " with those fixed at export"),
+        ", got ", files.size()));
   }
   const std::vector<size_t>& given = files.size() == free.size() ? free : all;
   std::vector<std::optional<std::string>> paths(plan.inputs.size());
@@ -125,7 +126,7 @@ absl::StatusOr<CallInputs> InputsFromFolder(const MethodPlan& plan, const std::s
   }
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     if (paths[i].has_value() || !InputTakesArray(plan, i) || IsFixed(plan, i)) continue;
-    return absl::NotFoundError(absl::StrCat(Describe(plan, i), " is missing: there is no file ",
+    return absl::NotFoundError(absl::StrCat(Describe(plan, i), " is missing: expected the file ",
                                             folder, "/input_", i, ".npy"));
   }
   return ReadInputs(plan, paths);

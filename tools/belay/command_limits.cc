@@ -45,7 +45,7 @@ uint64_t MemoryInUse(int statm) {
 }
 
 [[noreturn]] void NoMemory() {
-  constexpr char kMessage[] = "belay: the system has no memory left\n";
+  constexpr char kMessage[] = "belay: out of memory\n";
   End(kMessage, static_cast<int>(sizeof(kMessage)) - 1);
 }
 
@@ -74,19 +74,20 @@ std::vector<Option> WithLimits(std::vector<Option> options, CommandLimits* limit
   options.push_back(
       {"--timeout",
        &limits->timeout,
-       "seconds after which the command gives up, 0 for no limit; if not given 8, and "
-       "1 more for each MiB of the files",
+       "time limit of the command in seconds, 0 for none; default: 8, plus 1 per MiB of "
+       "its files",
        {.least = 0}});
-  options.push_back({"--limit-memory", &limits->memory,
-                     "bytes that the process, a program's arena, or copies of weights may take; if "
-                     "not given in proportion to the files"});
+  options.push_back(
+      {"--limit-memory", &limits->memory,
+       "limit in bytes of the process, of a program's arena, and of copies of weights; "
+       "default: proportional to the files"});
   options.push_back({"--limit-work", &limits->work,
-                     "multiply-adds that one call, or folding constants, may take; if not given in "
-                     "proportion to the files"});
+                     "limit in multiply-adds of one call, and of constant folding; default: "
+                     "proportional to the files"});
   if (lowers) {
     options.push_back({"--limit-nodes", &limits->nodes,
-                       "nodes that lowering may make; if not given 50000, and 1 for each byte of "
-                       "the archives"});
+                       "limit of nodes created by lowering; default: 50000, plus 1 per byte of the "
+                       "archives"});
   }
   return options;
 }
@@ -147,7 +148,7 @@ void WithinLimits::Watch() {
     const uint64_t used = statm < 0 ? 0 : MemoryInUse(statm);
     if (used > bounds_.memory_bytes) {
       End(message, std::snprintf(message, sizeof(message),
-                                 "belay: takes %llu bytes of memory, more than the %llu that the "
+                                 "belay: uses %llu bytes of memory, more than the %llu that the "
                                  "limit '--limit-memory' allows\n",
                                  static_cast<unsigned long long>(used),
                                  static_cast<unsigned long long>(bounds_.memory_bytes)));

@@ -30,7 +30,7 @@ CLI::Validator AtLeast(T least) {
           return std::string();
         }
         std::ostringstream problem;
-        problem << "takes a number of at least " << least << ", not " << text;
+        problem << "expected a number of at least " << least << ", got " << text;
         return problem.str();
       },
       name.str());
@@ -39,7 +39,10 @@ CLI::Validator AtLeast(T least) {
 // Rejects the empty string, which differs from an omitted option.
 CLI::Validator NotEmpty() {
   return CLI::Validator(
-      [](std::string& text) { return std::string(text.empty() ? "takes a name" : ""); }, "");
+      [](std::string& text) {
+        return std::string(text.empty() ? "expected a nonempty string" : "");
+      },
+      "");
 }
 
 template <class T>
@@ -112,7 +115,7 @@ std::string FailureMessage(const CLI::App* parsed, const CLI::Error& problem) {
     }
   }
   return "belay: " + OneLine(what) + "\n'belay " +
-         (chosen.empty() ? "" : chosen[0]->get_name() + " ") + "--help' says what there is.\n";
+         (chosen.empty() ? "" : chosen[0]->get_name() + " ") + "--help' lists the options.\n";
 }
 
 }  // namespace
@@ -123,13 +126,13 @@ Option EngineOption(std::string* engine) {
 }
 
 Option ThreadsOption(int* threads) {
-  return {"--threads", threads, "threads to execute with", {.least = 1, .most = 256}};
+  return {"--threads", threads, "number of threads", {.least = 1, .most = 256}};
 }
 
 int RunCommandLine(std::vector<std::string> arguments, const std::vector<Command>& commands,
                    std::ostream& out, std::ostream& error) {
   CLI::App app(
-      "Lowers PyTorch programs for edge devices and runs what it makes.\n"
+      "Lowers PyTorch programs for edge devices and runs the results.\n"
       "Exit status: 0 done, 1 negative result, 2 bad usage, 3 bad input, 4 unsupported.",
       "belay");
   app.require_subcommand(1);
@@ -141,8 +144,8 @@ int RunCommandLine(std::vector<std::string> arguments, const std::vector<Command
   if (!arguments.empty() && !arguments[0].starts_with('-') && !HasSubcommand(app, arguments[0])) {
     std::vector<std::string> names;
     for (const Command& command : commands) names.push_back(command.name);
-    error << "belay: there is no subcommand " << OneLine(arguments[0])
-          << Suggestion(arguments[0], names) << "; there are:";
+    error << "belay: unknown subcommand " << OneLine(arguments[0])
+          << Suggestion(arguments[0], names) << "; expected one of:";
     for (const std::string& name : names) error << " " << name;
     error << "\n";
     return kBadUsage;

@@ -187,7 +187,7 @@ void PrintSizes(const json& sizes, uint64_t file_bytes) {
     }
     std::cout << "\n";
   }
-  std::cout << "  " << file_bytes << " bytes in all (100 %)\n";
+  std::cout << "  " << file_bytes << " bytes in total (100 %)\n";
 }
 
 }  // namespace
@@ -214,7 +214,8 @@ absl::Status InspectArchive(const InspectOptions& options) {
               << (info.models.size() == 1 ? " model\n" : " models\n");
     if (options.verify) {
       std::cout << "  all checksums match";
-      if (without_checksum > 0) std::cout << " (" << without_checksum << " entries have none)";
+      if (without_checksum > 0)
+        std::cout << " (" << without_checksum << " entries have no checksum)";
       std::cout << "\n";
     }
   }

@@ -151,7 +151,7 @@ absl::Status InspectProgram(const InspectOptions& options) {
     for (const json& entry : (*out)["size"]) {
       std::cout << "  " << entry["bytes"] << " bytes: " << Text(entry["owner"]) << "\n";
     }
-    std::cout << "  " << program.bytes().size() << " bytes in all (100 %)\n";
+    std::cout << "  " << program.bytes().size() << " bytes in total (100 %)\n";
   }
   return DrawGraphs(options, program);
 }

@@ -157,13 +157,13 @@ void PrintLowerReport(const exir::PipelineReport& report, uint64_t file_bytes,
   std::cout << Bold(OneLine(path)) << ": " << WithUnit(static_cast<double>(file_bytes), "B")
             << ", lowered in " << Duration(seconds);
   if (longest != nullptr) {
-    std::cout << ", of which " << longest->name << " took " << Duration(longest->seconds);
+    std::cout << ", longest phase: " << longest->name << ", " << Duration(longest->seconds);
   }
   std::cout << "\n";
   for (const exir::MemoryReport& m : report.memory) {
     std::cout << "method " << Bold(OneLine(m.method)) << ": "
               << WithUnit(static_cast<double>(m.memory.arena_bytes), "B")
-              << " for activations (alive at once "
+              << " for activations (peak live size "
               << WithUnit(static_cast<double>(m.memory.lower_bound), "B") << "), "
               << WithUnit(static_cast<double>(m.state_bytes), "B") << " of state\n";
     PrintDelegation(report, m.method);

@@ -60,7 +60,7 @@ int Ops(const OpsOptions& options) {
   }
   if (!found) {
     const std::string nearest = NearestName(options.name, names);
-    std::cerr << "belay: no operator's name holds '" << OneLine(options.name) << "'"
+    std::cerr << "belay: no operator name contains '" << OneLine(options.name) << "'"
               << (nearest.empty() ? "" : " (did you mean " + nearest + "?)") << "\n";
     return kNegative;
   }
@@ -72,15 +72,15 @@ Command OpsCommand() {
   const auto ops = std::make_shared<OpsOptions>();
   return {
       .name = "ops",
-      .about = "Lists every operator and what supports it.",
+      .about = "Lists operators and their support.",
       .options = {{"name",
                    &ops->name,
-                   "part of the names of those that are listed; if not given all",
+                   "lists only operators whose name contains this string",
                    {.not_empty = true}},
                   {"--json", &ops->json, "prints JSON"}},
       .footer =
-          "Columns: shapes are known (meta), reference kernel, Highway kernel, becomes other\n"
-          "operators when it is lowered, unless a backend keeps it (decomposes).\n"
+          "Columns: shape inference (meta), reference kernel, Highway kernel, replaced by other\n"
+          "operators during lowering unless a backend keeps it (decomposes).\n"
           "Example: belay ops conv",
       .owned = ops,
       .run = [ops] { return Ops(*ops); },

@@ -51,8 +51,8 @@ class Reducer {
     ABSL_RETURN_IF_ERROR(Record());
     std::vector<NodeId> kept = Grow();
     if (!best_.has_value()) {
-      return absl::NotFoundError(absl::StrCat(
-          "no part of the program with '", program_.top().node(node_).name, "' differs by itself"));
+      return absl::NotFoundError(absl::StrCat("no separately lowered part of the program with '",
+                                              program_.top().node(node_).name, "' differs"));
     }
     Shrink(std::move(kept));
     return *std::move(best_);

@@ -145,8 +145,8 @@ absl::StatusOr<int> RunAll(const RunOptions& options) {
   }
   if (!options.output_dir.empty() && !bits.empty()) {
     report["outputs_as_bits"] = bits;
-    std::cerr << "belay: files of these outputs hold bits as unsigned integers, since .npy has no "
-                 "such type: ";
+    std::cerr << "belay: these outputs are written as unsigned integers of the same bits, because "
+                 ".npy has no such type: ";
     const char* separator = "";
     for (const std::string& output : bits) std::cerr << std::exchange(separator, ", ") << output;
     std::cerr << "\n";
@@ -172,12 +172,12 @@ Command RunCommand() {
            {"--method", &run->method, "the method"},
            {"--input",
             &run->inputs,
-            ".npy files in the order of the method's inputs (repeatable); those of inputs "
-            "fixed at export all or none",
+            ".npy files in the order of the method's inputs (repeatable); for inputs fixed "
+            "at export, all or none",
             {.repeatable = true}},
            {"--random-inputs",
             &run->seed,
-            "draws the inputs with this seed instead",
+            "uses random inputs with this seed",
             {.excludes = {"--input"}}},
            {"--sequence",
             &run->sequence,
@@ -186,15 +186,15 @@ Command RunCommand() {
             {.repeatable = true, .excludes = {"--input", "--random-inputs"}}},
            {"--output-dir",
             &run->output_dir,
-            "writes the results there as 0.npy, 1.npy, …",
+            "writes the outputs to this folder as 0.npy, 1.npy, …",
             {.not_empty = true}},
-           {"--repeat", &run->repeat, "executes so many times", {.least = 1}},
+           {"--repeat", &run->repeat, "number of executions", {.least = 1}},
            DataOption(&run->data),
            EngineOption(&run->engine),
            ThreadsOption(&run->threads),
            {"--copy", &run->copy,
-            "reads the program's files into memory instead of mapping them: for files that "
-            "somebody may truncate meanwhile"},
+            "reads the program's files into memory instead of mapping them: for files that may "
+            "be truncated while in use"},
            {"--json", &run->json, "prints a report as JSON"}},
           &run->limits),
       .footer = "Example: belay run model.belay --input x.npy --output-dir results",

@@ -19,7 +19,7 @@ absl::Status AddEngine(const std::string& engine, KernelRegistry& kernels) {
   if (engine == "reference") return AddReferenceKernels(kernels);
   if (engine == "highway") return AddStandardKernels(kernels);
   return absl::InvalidArgumentError(
-      absl::StrCat("there is no engine '", engine, "'; there are: highway, reference"));
+      absl::StrCat("unknown engine '", engine, "'; expected: highway, reference"));
 }
 
 absl::StatusOr<std::unique_ptr<Method>> LoadMethod(const Program& program, const std::string& name,

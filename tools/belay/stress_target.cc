@@ -85,7 +85,7 @@ class ProgramTarget final : public StressTarget {
     if (InputTakesArray(plan, i)) {
       const auto* tensor = std::get_if<TensorPlan>(&plan.values[plan.inputs[i].value]);
       if (tensor != nullptr && tensor->max_bytes > kMaxMemory) {
-        return absl::ResourceExhaustedError("an input of more bytes than are tried");
+        return absl::ResourceExhaustedError("an input is too large to try");
       }
       ABSL_ASSIGN_OR_RETURN(array, RandomInput(plan, i, /*seed=*/1, DynamicSizeFor(program, 2)));
       ABSL_ASSIGN_OR_RETURN(value, InputFromNpy(plan, i, array));

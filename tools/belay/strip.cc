@@ -23,12 +23,12 @@ absl::StatusOr<exir::FilePieces> WithoutDebugInfo(const Program& program) {
     // Unknown fields may refer to segments.
     return absl::UnimplementedError(
         absl::StrCat("the program has format version ", kFormatMajor, ".", program.minor_version(),
-                     ", this command rewrites up to version ", kFormatMajor, ".", kFormatMinor));
+                     ", this command supports versions up to ", kFormatMajor, ".", kFormatMinor));
   }
   schema::Program before;
   if (!before.ParseFromArray(program.bytes().data() + kHeaderBytes,
                              static_cast<int>(program.metadata_bytes()))) {
-    return absl::InternalError("the metadata was read before and can't be read now");
+    return absl::InternalError("the metadata can no longer be parsed");
   }
   schema::Program after = before;
   after.clear_segments();
@@ -89,7 +89,7 @@ Command StripCommand() {
       .options = {{"program", &strip->file, "the program file", {.required = true}},
                   {"-o,--output",
                    &strip->output,
-                   "where to; by default the file is replaced",
+                   "output file; by default, the program file is replaced",
                    {.not_empty = true}}},
       .footer = "Example: belay strip model.belay -o model.stripped.belay",
       .owned = strip,

@@ -69,7 +69,7 @@ absl::StatusOr<int> DumpValues(const ExportedProgram& program, const KernelRegis
       Observe(program, kernels, inputs, [&](NodeId, const std::string& name, const EValue& value) {
         if (!IsFileName(name)) {
           return absl::InvalidArgumentError(
-              absl::StrCat("expected a value's name that can be a file's, got ", Quoted(name)));
+              absl::StrCat("expected a value name that is a valid file name, got ", Quoted(name)));
         }
         ++files;
         return WriteNpyValue(value, PathOf(directory, name));
@@ -98,8 +98,8 @@ absl::StatusOr<DumpComparison> CompareWithDump(const ExportedProgram& program,
         return absl::OkStatus();
       }));
   if (comparison.compared == 0) {
-    return absl::NotFoundError(absl::StrCat(
-        directory, ": expected <name>.npy for values of the program, there is none of them"));
+    return absl::NotFoundError(
+        absl::StrCat(directory, ": expected <name>.npy for values of the program, found none"));
   }
   return comparison;
 }

@@ -68,8 +68,8 @@ absl::StatusOr<std::vector<Finding>> CompareCall(Method& method, const exir::Cal
   ABSL_RETURN_IF_ERROR(got.status);
   if (expected.outputs.size() != got.outputs.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "the archive's program gives ", expected.outputs.size(), " results, the file's ",
-        got.outputs.size(), ": it was made from another archive"));
+        "expected ", expected.outputs.size(), " outputs of the archive's program, got ",
+        got.outputs.size(), ": the file was lowered from another archive"));
   }
   deviations.resize(got.outputs.size());
   for (size_t i = 0; i < got.outputs.size(); ++i) {
@@ -166,9 +166,10 @@ absl::Status FindNode(const Subject& subject, const MethodPlan& plan, const Part
     return absl::OkStatus();
   }
   ABSL_RETURN_IF_ERROR(WriteFailure(*failure, directory));
-  origin.reduced = absl::StrCat(failure->program.top().num_nodes(), " of ",
-                                subject.edge.top().num_nodes(), " nodes are enough: ", directory,
-                                "/program.bir with its inputs and outputs; ", failure->difference);
+  origin.reduced =
+      absl::StrCat(failure->program.top().num_nodes(), " of ", subject.edge.top().num_nodes(),
+                   " nodes reproduce the difference: ", directory,
+                   "/program.bir with its inputs and outputs; ", failure->difference);
   return absl::OkStatus();
 }
 
@@ -217,7 +218,7 @@ void PrintReference(std::string_view why_edge, const std::set<std::string>& deco
     std::cerr << ", with the decompositions of " << OneLine(absl::StrJoin(decomposed, ", "));
   }
   if (!why_edge.empty()) {
-    std::cerr << " after it was made an edge program; as it is, it can't be interpreted: "
+    std::cerr << ", converted to an edge program because the original can't be interpreted: "
               << OneLine(why_edge.substr(0, why_edge.find('\n')));
   }
   std::cerr << "\n";
@@ -254,7 +255,7 @@ void PrintDeviations(const std::vector<exir::Deviation>& deviations,
               << deviations[i].relative << "\n";
   }
   std::cout << "allowed: " << closeness.atol << " + " << closeness.rtol
-            << " of what is expected, more where float16 and bfloat16 can't be as exact\n";
+            << " of the expected value, more for float16 and bfloat16\n";
 }
 
 void PrintJson(const VerifyOptions& options, const std::string& why_edge,
@@ -292,7 +293,7 @@ void PrintJson(const VerifyOptions& options, const std::string& why_edge,
 }
 
 void PrintDump(const DumpComparison& against) {
-  std::cout << "of the values in the directory " << against.compared << " were compared";
+  std::cout << against.compared << " values of the directory were compared";
   if (!against.node.has_value()) {
     std::cout << ", all are close\n";
     return;
@@ -305,8 +306,8 @@ void PrintOrigin(const Origin& origin) {
   if (origin.node.has_value()) {
     const NodeDifference& node = *origin.node;
     std::cout << "the first node that differs"
-              << (node.cut     ? " when the program ends there"
-                  : node.alone ? " when it alone is looked at"
+              << (node.cut     ? " if the program is cut after it"
+                  : node.alone ? " if it is the only additional output"
                                : "")
               << ": " << OneLine(node.node) << "\n  "
               << (node.backend.empty()
@@ -315,17 +316,17 @@ void PrintOrigin(const Origin& origin) {
               << "\n  " << OneLine(node.difference) << "\n";
     if (!origin.reduced.empty()) std::cout << OneLine(origin.reduced) << "\n";
   } else if (origin.edge.has_value()) {
-    std::cout << "it is there before anything is lowered, in the edge program made of the archive: "
+    std::cout << "the difference exists before lowering, in the archive's edge program: "
               << OneLine(origin.edge->difference.where) << ": "
               << OneLine(origin.edge->difference.difference) << "\n";
   } else if (!origin.unknown.empty()) {
-    std::cout << "which node differs first could not be found out: " << ForTerminal(origin.unknown)
-              << "\n";
+    std::cout << "the first node that differs could not be determined: "
+              << ForTerminal(origin.unknown) << "\n";
   } else {
     std::cout
-        << "every node of the archive's program gives what it should when it is lowered now: the "
-           "file was made from another archive, by another version, or is damaged (belay inspect "
-           "--verify), or the state of earlier calls matters\n";
+        << "every node of the archive's program is correct when lowered now: the file was lowered "
+           "from another archive or by another version, or is damaged (belay inspect --verify), "
+           "or the state of earlier calls matters\n";
   }
 }
 
@@ -410,7 +411,7 @@ absl::StatusOr<int> VerifyRecorded(const VerifyOptions& options) {
   Method& method = *session->method;
   if (options.expected.size() != method.num_outputs()) {
     return absl::InvalidArgumentError(absl::StrCat("expected a file for each of ",
-                                                   method.num_outputs(), " results, got ",
+                                                   method.num_outputs(), " outputs, got ",
                                                    options.expected.size(), " times --expected"));
   }
   const exir::Closeness closeness{.atol = options.atol, .rtol = options.rtol, .by_precision = true};
@@ -462,8 +463,8 @@ Command VerifyCommand() {
   return {
       .name = "verify",
       .about =
-          "Compares what a program file computes with what its archive means, and names the "
-          "first node that differs.",
+          "Compares the results of a program file with those of its archive, and names the first "
+          "node that differs.",
       .options = WithLimits(
           {{"files",
             &verify->files,
@@ -471,51 +472,49 @@ Command VerifyCommand() {
             "archive is lowered",
             {.required = true, .most_values = 2}},
            {"--reference", &verify->reference,
-            "the archive; then the one file named is the program"},
+            "the archive; the only other file is then the program"},
            {"--method", &verify->method, "the method"},
            {"--input",
             &verify->inputs,
-            ".npy files in the order of the method's inputs (repeatable); random numbers without "
-            "it",
+            ".npy files in the order of the method's inputs (repeatable); default: random "
+            "numbers",
             {.repeatable = true}},
            {"--random-inputs",
             &verify->seed,
             "the seed of random inputs",
             {.excludes = {"--input"}}},
-           {"--calls", &verify->calls, "how many calls, on the same state", {.least = 1}},
+           {"--calls", &verify->calls, "number of calls, on the same state", {.least = 1}},
            {"--max-size",
             &verify->max_size,
-            "the most that a size may be which the archive gives no upper bound, when it is "
-            "lowered",
+            "upper bound of sizes for which the archive has none, if it is lowered",
             {.least = 1}},
            {"--backend",
             &verify->backends,
-            "backends to lower with, comma separated; those of the program file else",
+            "backends to lower with, comma separated; default: those of the program file",
             {.one_value = true}},
            {"--expected",
             &verify->expected,
-            "a .npy file for each result: the program, the one file named, is compared with these "
-            "instead of an archive (repeatable)",
+            "a .npy file for each output: compares the program, the only file, with these instead "
+            "of an archive (repeatable)",
             {.repeatable = true, .excludes = {"--reference"}}},
            {"--reduce", &verify->reduce,
-            "where something differs, writes the smallest part of the program that still does to "
-            "this directory: program.bir, input_<i>.npy, output_<i>.npy"},
+            "on a difference, writes the smallest part of the program that still differs to this "
+            "directory: program.bir, input_<i>.npy, output_<i>.npy"},
            {"--dump", &verify->dump,
-            "writes what each node of the archive's program computes to this directory, by the "
-            "names of its values"},
+            "writes the values of all nodes of the archive's program to this directory, by name"},
            {"--against", &verify->against,
-            "compares what each node computes with the arrays of those names in this directory"},
-           {"--atol", &verify->atol, "the absolute difference that is allowed", {.least = 0}},
-           {"--rtol", &verify->rtol, "the relative difference that is allowed", {.least = 0}},
+            "compares the values of all nodes with the arrays of these names in this directory"},
+           {"--atol", &verify->atol, "allowed absolute difference", {.least = 0}},
+           {"--rtol", &verify->rtol, "allowed relative difference", {.least = 0}},
            DataOption(&verify->data),
            EngineOption(&verify->engine),
            {"--json", &verify->json, "prints JSON"}},
           &verify->limits, /*lowers=*/true),
       .footer =
-          "Of an archive with several models, the one called like the method is meant, and for\n"
-          "'forward' also one called 'model'; FILE:MODEL names another.\n"
+          "Of an archive with several models, uses the model with the method's name, and for\n"
+          "'forward' also one named 'model'; FILE:MODEL selects another.\n"
           "Example: belay verify model.pt2 model.belay --input x.npy\n"
-          "Exit status 1 when something differs.",
+          "Exit status 1 on a difference.",
       .owned = verify,
       .run =
           [verify] {
@@ -532,8 +531,8 @@ Command VerifyCommand() {
       .problem =
           [verify] {
             if (verify->files.size() < 2) return "";
-            if (!verify->expected.empty()) return "verify takes one file besides --expected";
-            return verify->reference.empty() ? "" : "verify takes one file besides --reference";
+            if (!verify->expected.empty()) return "verify takes only one file with --expected";
+            return verify->reference.empty() ? "" : "verify takes only one file with --reference";
           },
   };
 }
