@@ -1,10 +1,11 @@
-// list_kernels ARGUMENTS: writes which kernels and backends programs need. ARGUMENTS is a file of lines KEY=VALUE:
-//   output=PATH        where the list is written; its lines are described in runtime.bzl
+// list_kernels ARGUMENTS: lists the kernels and backends that programs need. ARGUMENTS is a file of
+// lines KEY=VALUE:
+//   output=PATH        output path of the list; runtime.bzl describes its lines
 //   program=PATH       a program file; repeatable
 //   over_kernels=ID    a backend of BACKENDS_OVER_KERNELS; repeatable
-//   own_operator=NAME  an operator whose kernel the application brings; repeatable
-// Loads every method with all kernels and backends, which says what each call gets. Exit status 1, and nothing written, when
-// one can't be loaded: a kernel or a backend is missing.
+//   own_operator=NAME  an operator whose kernel the application provides; repeatable
+// Loads every method with all kernels and backends to find the selected ones. Exit status 1 and no
+// output if one can't be loaded: a kernel or a backend is missing.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -65,7 +66,7 @@ absl::StatusOr<Arguments> ReadArguments(const char* path) {
   return arguments;
 }
 
-// All families in the order of preference. Those of backends over kernels come last.
+// Returns all families in order of preference; those of backends over kernels are last.
 std::vector<KernelFamily> AllFamilies() {
   std::vector<KernelFamily> families = StandardKernelFamilies();
 #define BELAY_KERNEL_FAMILY(function, file) \
@@ -75,7 +76,7 @@ std::vector<KernelFamily> AllFamilies() {
   return families;
 }
 
-// id of a backend -> namespace below belay.
+// Maps backend ids to namespaces in belay.
 std::map<std::string, std::string, std::less<>> BackendNamespaces() {
   std::map<std::string, std::string, std::less<>> result;
 #define BELAY_BACKEND(name) \
@@ -85,7 +86,7 @@ std::map<std::string, std::string, std::less<>> BackendNamespaces() {
   return result;
 }
 
-// Who needs a kernel (operator, name) or a backend (id): names of program files.
+// Names of the program files that need a kernel (operator, name) or a backend (id).
 struct Needs {
   std::map<std::pair<std::string, std::string>, std::set<std::string>> kernels;
   std::map<std::string, std::set<std::string>> backends;
@@ -145,7 +146,7 @@ absl::Status ReadNothing(const KernelContext&, std::string_view, void*) { return
 
 absl::Status Main(const char* path) {
   ABSL_ASSIGN_OR_RETURN(const Arguments arguments, ReadArguments(path));
-  // Those of the application take every call.
+  // The application's own kernels accept every call.
   std::vector<Kernel> own;
   for (const std::string& op : arguments.own_operators) {
     own.push_back({.op = op, .name = "own", .engine = KernelEngine::kReference});

@@ -1,6 +1,6 @@
-// run_cases PROGRAM METHOD ATOL RTOL FOLDER…: calls the method with the inputs of each folder, all on
-// one state, and compares what it returns. Exit status 0 when everything is close, 1 when not, 2 when
-// it could not be executed.
+// run_cases PROGRAM METHOD ATOL RTOL FOLDER…: calls the method with the inputs of each folder, all
+// on one state, and compares the outputs. Exit status 0 if all are close, 1 if not, 2 if execution
+// fails.
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -26,7 +26,7 @@ struct Test {
   std::vector<std::string> folders;
 };
 
-// One call; the number of outputs that were compared. kFailedPrecondition: a difference.
+// Executes one call; returns the number of compared outputs. kFailedPrecondition: a difference.
 absl::StatusOr<int> RunFolder(Method& method, const Test& test, const std::string& folder) {
   ABSL_ASSIGN_OR_RETURN(const tools::CallInputs inputs,
                         tools::InputsFromFolder(method.plan(), folder));

@@ -1,4 +1,4 @@
-// What the sources that belay_runtime writes call.
+// Functions called by the sources that belay_runtime generates.
 #ifndef BELAY_BAZEL_SELECTED_REGISTRIES_H_
 #define BELAY_BAZEL_SELECTED_REGISTRIES_H_
 
@@ -12,10 +12,11 @@
 
 namespace belay {
 
-// The rows of the tables that have an operator: tables keep the places of those that were left out.
+// Registers the rows that have an operator: rows that were not selected are empty but keep their
+// positions in the tables.
 KernelRegistry RowsThatAreThere(std::initializer_list<absl::Span<const Kernel>> tables);
 
-// Those of `backends` with one of these names.
+// Registers the backends whose name is in `ids`.
 BackendRegistry NamedBackends(std::initializer_list<std::string_view> ids,
                               std::initializer_list<std::vector<const BackendRuntime*>> backends);
 

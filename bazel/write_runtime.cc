@@ -1,15 +1,16 @@
-// write_runtime ARGUMENTS: writes the sources of a belay_runtime from a list of kernels (runtime.bzl has its format).
-// ARGUMENTS is a file of lines KEY=VALUE:
+// write_runtime ARGUMENTS: writes the sources of a belay_runtime from a list of kernels
+// (runtime.bzl has its format). ARGUMENTS is a file of lines KEY=VALUE:
 //   name=NAME            of the target, for messages
-//   list=PATH            what list_kernels wrote
-//   header=PATH, include=PATH   the header that is written, and the path by which it is included
-//   registry=PATH        the source that is written beside the tables
+//   list=PATH            the output of list_kernels
+//   header=PATH, include=PATH   output path of the header, and the path by which it is included
+//   registry=PATH        output path of the registry source
 //   namespace=NAME       of the functions in the header
-//   table=SOURCE=PATH    a source of kernels, and the table that is written for it; empty if no row is needed
+//   table=SOURCE=PATH    a source of kernels, and the output path of its table; empty if no row is
+//                        needed
 //   backends=FUNCTION    that can be linked: "cpu::RuntimesOver"
-//   more_backends=FUNCTION   the same of backends that are not Belay's, whose ids are not known here
-// Exit status 1 when the list needs what can't be linked. Uses nothing but the standard library, so that it is built quickly for
-// the machine that builds.
+//   more_backends=FUNCTION   the same for out-of-tree backends, whose ids are not known here
+// Exit status 1 if the list needs what can't be linked. Depends only on the standard library, so
+// that it builds quickly for the host.
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -29,7 +30,7 @@ struct Backend {
 };
 struct Arguments {
   std::map<std::string, std::string> values;
-  std::vector<std::pair<std::string, std::string>> tables;  // source, what is written
+  std::vector<std::pair<std::string, std::string>> tables;  // source, output path
   std::set<std::string> backends, more_backends;
 };
 
@@ -59,7 +60,7 @@ std::pair<std::string, std::string> SplitName(const std::string& function) {
   return {function.substr(0, colons), function.substr(colons + 2)};
 }
 
-// A table of its own for each runtime, so that a binary may hold several, and all kernels besides.
+// Names tables by runtime, so that a binary may contain several runtimes and all kernels.
 std::string OwnName(const std::string& function, const std::string& space) {
   std::string name = space + "_" + SplitName(function).second;
   for (size_t i; (i = name.find("::")) != std::string::npos;) name.replace(i, 2, "_");
@@ -71,7 +72,7 @@ std::string Declaration(const std::string& function, const std::string& space) {
          OwnName(function, space) + "();\n}\n";
 }
 
-// `source`, in which a row is made only if it is one of `rows`: what the others compute is never compiled.
+// Returns `source` with only the rows of `rows`: other kernels are never compiled.
 std::string Table(const std::string& source, const std::vector<const Kernel*>& rows,
                   const std::string& space) {
   if (rows.empty()) return "// Made by belay_runtime: no kernel of " + source + " is needed.\n";

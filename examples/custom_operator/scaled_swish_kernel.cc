@@ -12,8 +12,8 @@ namespace {
 using belay::DType;
 using belay::TensorView;
 
-// What a call holds, read once when a program is loaded, by the names of the operator's schema. A
-// program file decides what stands in an argument: the reader checks all of it.
+// Operands of a call, read once at load by the names of the operator's schema. Program files are
+// untrusted: the reader checks all arguments.
 struct ScaledSwishCall {
   const TensorView* x = nullptr;
   double scale = 0;
@@ -39,7 +39,7 @@ absl::Status ScaledSwish(belay::KernelContext& context, const ScaledSwishCall& c
   return absl::OkStatus();
 }
 
-// Asked when a program is loaded: another kernel of the operator may take what this one does not.
+// Called at load; other kernels of the operator may support calls that this one does not.
 bool Accepts(const belay::KernelContext& context, const ScaledSwishCall& call) {
   const auto out = context.PlannedOutput(0);
   return call.x->is_contiguous() && out.ok() && (*out)->is_contiguous();

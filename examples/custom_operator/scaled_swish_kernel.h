@@ -1,4 +1,4 @@
-// zoo::scaled_swish for the device.
+// Kernel of zoo::scaled_swish.
 #ifndef SCALED_SWISH_KERNEL_H_
 #define SCALED_SWISH_KERNEL_H_
 

@@ -6,7 +6,8 @@
 namespace custom_operator {
 namespace {
 
-// What torch.library's register_fake is in Python: the result is like x. Sizes may be symbols.
+// Counterpart of torch.library's register_fake in Python: the result is like x. Sizes may be
+// symbols.
 absl::Status InferScaledSwish(belay::exir::MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const belay::exir::TensorMeta* x, context.Tensor(0));
   context.SetOutput(0, *x);

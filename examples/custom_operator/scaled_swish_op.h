@@ -1,4 +1,4 @@
-// zoo::scaled_swish for the compiler.
+// Defines zoo::scaled_swish for the compiler.
 #ifndef SCALED_SWISH_OP_H_
 #define SCALED_SWISH_OP_H_
 
@@ -7,7 +7,7 @@
 
 namespace custom_operator {
 
-// Call it before a program is read: what was read before stays without the operator. Errors as
+// Must be called before programs are read: earlier programs do not know the operator. Errors as
 // OpRegistry::Define.
 absl::Status DefineScaledSwish(belay::exir::OpRegistry& ops);
 

@@ -48,10 +48,10 @@ absl::Status LowerToFile(const DigitsOptions& options, exir::PipelineReport* rep
   return exir::WriteProgramFile(image, options.program);
 }
 
-// What the network needs: of the CPU backend's kernels those of its operators; for what is left to
-// others reference kernels, which do everything, and Highway's where these are too slow. What is not
-// named is neither compiled nor linked. An application for any model has AddStandardKernels and
-// RuntimeBackends instead.
+// Selects kernels for this network: CPU-backend kernels for its delegated operators, reference
+// kernels for all others, and Highway's where those are too slow. Kernels that are not named are
+// neither compiled nor linked. Applications for any model use AddStandardKernels and
+// RuntimeBackends.
 absl::Status AddKernels(KernelRegistry& kernels) {
   ABSL_RETURN_IF_ERROR(AddReferenceKernels(kernels));
   for (const absl::Span<const Kernel> table :
@@ -62,7 +62,7 @@ absl::Status AddKernels(KernelRegistry& kernels) {
   return absl::OkStatus();
 }
 
-// The class with the highest score.
+// Returns the class with the highest score.
 int ArgMax(const float* scores) {
   return static_cast<int>(std::max_element(scores, scores + 10) - scores);
 }
@@ -75,7 +75,7 @@ absl::StatusOr<DigitsResult> RunDigits(const DigitsOptions& options) {
   ABSL_RETURN_IF_ERROR(LowerToFile(options, &result.lowering));
   result.lower_ms = MillisecondsSince(start);
 
-  // Step 2: what a device does. It needs kernels, backends and the file; nothing of the compiler.
+  // Step 2: on the device. It needs kernels, backends and the file, but not the compiler.
   KernelRegistry kernels;
   ABSL_RETURN_IF_ERROR(AddKernels(kernels));
   const cpu::CpuRuntime cpu_runtime(kernels);
@@ -117,8 +117,7 @@ absl::StatusOr<DigitsResult> RunDigits(const DigitsOptions& options) {
     result.correct += result.predicted.back() == label ? 1 : 0;
   }
 
-  // Step 4: one image at a time, which is what the latency of a device means. The size of the batch
-  // is dynamic.
+  // Step 4: one image at a time, which measures a device's latency. The batch size is dynamic.
   std::vector<double> latencies;
   TensorView one = images.view();
   one.sizes[0] = 1;

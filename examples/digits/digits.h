@@ -1,4 +1,5 @@
-// The main job: a trained classifier of handwritten digits, from PyTorch's archive to answers.
+// The main use case: runs a trained classifier of handwritten digits, starting from PyTorch's
+// archive.
 #ifndef BELAY_EXAMPLES_DIGITS_DIGITS_H_
 #define BELAY_EXAMPLES_DIGITS_DIGITS_H_
 
@@ -16,8 +17,8 @@ struct DigitsOptions {
   std::string archive;   // the exported classifier
   std::string images;    // [n, 1, 8, 8] float32
   std::string labels;    // [n] int64
-  std::string program;   // where to write the program file
-  bool delegate = true;  // what it can to the CPU backend; else kernels do everything
+  std::string program;   // output path of the program file
+  bool delegate = true;  // delegates to the CPU backend; false: kernels only
 };
 
 struct DigitsResult {
@@ -31,8 +32,8 @@ struct DigitsResult {
   uint64_t peak_rss_bytes = 0;
 };
 
-// Lowers the archive, writes the program file, opens it and runs all images. Errors are those of
-// the stages: kNotFound for a network of other operators, whose kernels are not linked.
+// Lowers the archive, writes the program file, opens it and runs all images. Returns the errors of
+// the stages; kNotFound if the network has operators whose kernels are not linked.
 absl::StatusOr<DigitsResult> RunDigits(const DigitsOptions& options);
 
 }  // namespace belay::examples

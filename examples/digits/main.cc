@@ -1,4 +1,4 @@
-// Lowers the digits classifier, runs it over all test images, and prints what came of it.
+// Lowers the digits classifier, runs it over all test images, and prints the results.
 #include <unistd.h>
 
 #include <cstdio>

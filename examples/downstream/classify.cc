@@ -1,4 +1,4 @@
-// What a device does with a program file: opens it, executes it, reads the answer.
+// Runs on the device: opens a program file, executes it, and reads the result.
 //   classify PROGRAM IMAGES.npy LABELS.npy
 #include <algorithm>
 #include <cstdio>
@@ -15,12 +15,12 @@
 
 namespace {
 
-// How many images [n, 1, 8, 8] get the score of their label [n] as the highest.
+// Counts the images [n, 1, 8, 8] whose label [n] has the highest score.
 absl::StatusOr<std::string> Classify(const std::string& path, const std::string& images_path,
                                      const std::string& labels_path) {
   belay::KernelRegistry kernels;
   ABSL_RETURN_IF_ERROR(belay::AddStandardKernels(kernels));
-  const belay::BackendRegistry backends;  // the program was lowered to none
+  const belay::BackendRegistry backends;  // the program has no delegates
   ABSL_ASSIGN_OR_RETURN(const belay::Program program, belay::Program::Open(path));
   ABSL_ASSIGN_OR_RETURN(belay::Method method,
                         belay::Method::Load(program, "forward", kernels, backends));

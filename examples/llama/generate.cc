@@ -23,12 +23,12 @@ double MillisecondsSince(absl::Time start) {
   return absl::ToDoubleMilliseconds(absl::Now() - start);
 }
 
-// The token that `method` holds most likely to follow these, the first of which is at `position`.
+// Returns the most likely token after these; the first of them is at `position`.
 absl::StatusOr<int64_t> Next(Method& method, std::vector<int64_t> tokens, int64_t position) {
   const auto count = static_cast<int64_t>(tokens.size());
   std::vector<int64_t> positions(tokens.size());
   std::iota(positions.begin(), positions.end(), position);
-  // Both are used in place: they live until Execute returned.
+  // Both inputs are used in place: they must live until Execute returns.
   ABSL_RETURN_IF_ERROR(method.SetInput(
       0, EValue(TensorView::Contiguous(DType::kInt64, Sizes{1, count}, tokens.data()))));
   ABSL_RETURN_IF_ERROR(method.SetInput(
@@ -55,7 +55,7 @@ absl::StatusOr<Generation> Generate(const GenerateOptions& options) {
   ThreadPool threads(options.threads);
   absl::Time start = absl::Now();
   ABSL_ASSIGN_OR_RETURN(const Program program, Program::Open(options.program));
-  // What the methods have in common: without it each had a cache of its own.
+  // Shares the cache between the methods; otherwise each would have its own.
   ABSL_ASSIGN_OR_RETURN(SharedState state, SharedState::Create(program, {"prefill", "decode"}));
   const MethodOptions load = {.state = &state, .threads = &threads};
   ABSL_ASSIGN_OR_RETURN(Method prefill,

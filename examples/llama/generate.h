@@ -24,12 +24,12 @@ struct Generation {
   uint64_t file_bytes = 0, state_bytes = 0, peak_rss_bytes = 0;
 };
 
-// Opens the program, gives the prompt to prefill and each token to decode, and takes the one of the
-// largest logit. Both methods take tokens i64[1,n] and their positions i64[n], give f32[1,vocabulary],
-// and keep what they have seen in state that they share.
+// Opens the program, runs prefill on the prompt and decode on each token, with greedy sampling (the
+// largest logit). Both methods take tokens i64[1,n] and their positions i64[n], return
+// f32[1,vocabulary], and share a cache as state.
 //   kInvalidArgument  no prompt; logits of another type
-//   what Program::Open, Method::Load, SetInput and Execute return: kOutOfRange for a prompt longer
-//   than prefill takes
+//   errors of Program::Open, Method::Load, SetInput and Execute: kOutOfRange for a prompt longer
+//   than prefill supports
 absl::StatusOr<Generation> Generate(const GenerateOptions& options);
 
 }  // namespace belay::examples

@@ -23,7 +23,7 @@ ABSL_FLAG(int, threads, 1, "threads that work on a call");
 
 namespace {
 
-// As the user wrote it, though `bazel run` starts elsewhere.
+// Resolves a path relative to the caller's directory; `bazel run` starts elsewhere.
 std::string Path(const std::string& path) {
   const char* directory = std::getenv("BUILD_WORKING_DIRECTORY");
   return directory == nullptr ? path : (std::filesystem::path(directory) / path).string();

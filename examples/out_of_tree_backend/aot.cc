@@ -1,4 +1,4 @@
-// What a belay_backend_set (bazel/defs.bzl) looks for on the compiler's side.
+// Compile-time entry point that a belay_backend_set (bazel/defs.bzl) requires.
 #include <memory>
 
 #include "backends/aot_backend.h"

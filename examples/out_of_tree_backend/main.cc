@@ -1,4 +1,5 @@
-// Lowers an exported program to the npu, runs it, and compares with the same program without.
+// Lowers an exported program to the npu, runs it, and compares the results with those without the
+// npu.
 //
 //   tools/bazel run //examples/out_of_tree_backend -- [archive.pt2]
 #include <cstdio>
@@ -25,7 +26,7 @@ namespace {
 using belay::EValue;
 using belay::TensorView;
 
-// The bytes of all outputs for inputs that are filled with a simple pattern.
+// Returns the bytes of all outputs for inputs with a simple pattern.
 absl::StatusOr<std::string> Execute(const belay::exir::ProgramImage& image,
                                     const belay::BackendRegistry& backends) {
   ABSL_ASSIGN_OR_RETURN(const belay::exir::SerializedProgram file,
@@ -106,8 +107,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: out_of_tree_backend archive.pt2\n");
     return 2;
   }
-  // Bazel runs a binary elsewhere than where it was called: the last argument, if any, is the
-  // user's.
+  // `bazel run` changes the working directory; the last argument, if any, is a path of the user.
   const char* directory = std::getenv("BUILD_WORKING_DIRECTORY");
   std::string archive = argv[argc - 1];
   if (argc > 2 && directory != nullptr && archive[0] != '/') {

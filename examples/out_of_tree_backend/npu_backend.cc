@@ -38,7 +38,8 @@ const OpRow* FindOp(const Node& node) {
   return nullptr;
 }
 
-// Why the npu does not take the node; "" when it does. Partitioner and compiler share it.
+// Returns the reason why the npu does not support the node, or "". Used by partitioner and
+// compiler.
 std::string WhyNot(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const OpRow* row = FindOp(node);
@@ -88,7 +89,7 @@ absl::StatusOr<belay::exir::PreprocessResult> NpuBackend::Preprocess(
     const OpRow& row = *FindOp(node);
     const uint32_t a = registers.at(*node.arguments[0].get_if<ValueId>());
     const uint32_t b = row.tensors == 2 ? registers.at(*node.arguments[1].get_if<ValueId>()) : a;
-    // Which instruction comes from which node: for profilers and error messages.
+    // Maps instructions to nodes, for profilers and error messages.
     if (node.debug_handle != 0) {
       handles[static_cast<int64_t>(instructions.size())] = {node.debug_handle};
     }
@@ -123,7 +124,7 @@ absl::StatusOr<belay::exir::PreprocessResult> NpuBackend::Preprocess(
 std::unique_ptr<belay::exir::Partitioner> CreateNpuPartitioner() {
   belay::exir::CapabilityPartitionerOptions options;
   options.tag_prefix = "npu_";
-  options.tag_constants = false;  // constants are arguments like others
+  options.tag_constants = false;  // constants are passed as arguments
   return std::make_unique<belay::exir::CapabilityPartitioner>(
       belay::exir::DelegationSpec{"npu", {}},
       [](const ExportedProgram& program, GraphId graph, NodeId node) {

@@ -1,4 +1,4 @@
-// The compile-time side: which nodes the npu takes, and what it makes of them.
+// The compile-time side: selects nodes for the npu and compiles them.
 #ifndef NPU_BACKEND_H_
 #define NPU_BACKEND_H_
 
@@ -13,14 +13,14 @@ namespace npu {
 class NpuBackend final : public belay::exir::Backend {
  public:
   std::string_view id() const override { return "npu"; }
-  //   kUnimplemented    a node that the partitioner would not have taken, or state
-  //   kInvalidArgument  a compile spec; there are none
+  //   kUnimplemented    a node that the partitioner does not support, or state
+  //   kInvalidArgument  any compile spec; the backend has none
   absl::StatusOr<belay::exir::PreprocessResult> Preprocess(
       belay::exir::ExportedProgram program,
       absl::Span<const belay::exir::CompileSpec> compile_specs) const override;
 };
 
-// Takes add, mul and relu of contiguous f32 tensors of one static size, in few large partitions.
+// Selects add, mul and relu of contiguous f32 tensors of one static size, in few large partitions.
 std::unique_ptr<belay::exir::Partitioner> CreateNpuPartitioner();
 
 }  // namespace npu

@@ -1,4 +1,4 @@
-// The contract between compiler and device: what a blob of the "npu" backend looks like.
+// The contract between compiler and device: the format of the "npu" backend's blobs.
 #ifndef NPU_BLOB_H_
 #define NPU_BLOB_H_
 
@@ -8,10 +8,9 @@ namespace npu {
 
 inline constexpr uint32_t kMagic = 0x3155504e;  // "NPU1"
 
-// The machine: registers that hold one f32 tensor each. The first hold the call's arguments; each
-// instruction works element by element and writes the next register. A blob is a header,
-// `instructions` instructions and the registers of the `outputs` outputs, little-endian, without
-// gaps.
+// The machine has registers of one f32 tensor each; the first ones hold the call's arguments. Each
+// instruction is elementwise and writes the next register. A blob is a header, `instructions`
+// instructions, and the registers of the `outputs` outputs. Little-endian, without gaps.
 struct BlobHeader {
   uint32_t magic = kMagic;
   uint32_t arguments = 0;

@@ -30,7 +30,8 @@ class NpuHandle final : public belay::DelegateHandle {
     ABSL_RETURN_IF_ERROR(context.CheckArity(arguments, static_cast<int>(outputs.size())));
     for (int i = 0; i < arguments; ++i) {
       ABSL_ASSIGN_OR_RETURN(const TensorView* argument, context.Tensor(i));
-      // Layout and size are what Init saw: the program is static, the executor holds to its plan.
+      // Layout and sizes equal those at Init: the program is static, and the executor follows its
+      // plan.
       if (argument->sizes != registers[i].sizes || !argument->is_contiguous()) {
         return absl::InvalidArgumentError(absl::StrCat("argument ", i, " is ", argument->ToString(),
                                                        ", expected ", registers[i].ToString()));
@@ -70,14 +71,14 @@ class NpuHandle final : public belay::DelegateHandle {
   std::vector<Instruction> instructions;
   std::vector<uint32_t> outputs;  // registers
   std::vector<TensorView> registers;
-  std::vector<AlignedBuffer> memory;  // of the registers that instructions write
+  std::vector<AlignedBuffer> memory;  // of registers that instructions write
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<belay::DelegateHandle>> NpuRuntime::Init(
     const belay::DelegateInitContext& context, absl::Span<const std::byte> blob) const {
-  // The blob is bytes from outside: nothing in it is believed before it is checked.
+  // The blob is untrusted: everything is checked before use.
   ByteReader reader(blob);
   ABSL_ASSIGN_OR_RETURN(const BlobHeader header, reader.Take<BlobHeader>("the blob's header"));
   if (header.magic != kMagic) return absl::DataLossError("the blob is no NPU1 blob");
@@ -91,7 +92,7 @@ absl::StatusOr<std::unique_ptr<belay::DelegateHandle>> NpuRuntime::Init(
         "the blob has ", header.arguments, " arguments and ", header.outputs,
         " outputs, the call has ", context.arguments.size(), " and ", context.outputs.size()));
   }
-  // Of what all delegates of a method may hold together.
+  // Charges the limit that all delegates of a method share.
   const CheckedInt registers = CheckedInt(header.arguments) + CheckedInt(header.instructions);
   const CheckedInt tables = registers * CheckedInt(sizeof(TensorView) + sizeof(AlignedBuffer)) +
                             CheckedInt(static_cast<int64_t>(blob.size()));

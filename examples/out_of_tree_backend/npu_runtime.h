@@ -1,4 +1,4 @@
-// The run-time side: checks blobs and executes them. Sees nothing of the compiler.
+// The run-time side: checks and executes blobs. Does not depend on the compiler.
 #ifndef NPU_RUNTIME_H_
 #define NPU_RUNTIME_H_
 
@@ -11,7 +11,7 @@ class NpuRuntime final : public belay::BackendRuntime {
   std::string_view id() const override { return "npu"; }
   //   kDataLoss           the blob is malformed
   //   kUnimplemented      an unknown instruction
-  //   kInvalidArgument    it does not fit the call
+  //   kInvalidArgument    the blob does not match the call
   //   kResourceExhausted  no memory for its registers
   absl::StatusOr<std::unique_ptr<belay::DelegateHandle>> Init(
       const belay::DelegateInitContext& context, absl::Span<const std::byte> blob) const override;

@@ -1,4 +1,4 @@
-// What a belay_backend_set (bazel/defs.bzl) looks for on the device's side.
+// Run-time entry point that a belay_backend_set (bazel/defs.bzl) requires.
 #include <vector>
 
 #include "npu_runtime.h"

@@ -3,9 +3,10 @@
 //
 //   0  u32  offset of the root table, from byte 0
 //   4       file identifier: ET12 (.pte), FT01 (.ptd); it belongs to FlatBuffers
-//   8       magic of the header that follows; anything else: there is no header and no segment
+//   8       magic of the header that follows; with other bytes, the file has no header and no
+//           segment
 //  12  u32  length of the header
-//  16       its fields
+//  16       the header's fields
 #ifndef BELAY_EXECUTORCH_FORMAT_FILE_HEADER_H_
 #define BELAY_EXECUTORCH_FORMAT_FILE_HEADER_H_
 
@@ -17,15 +18,16 @@ namespace belay::pte {
 inline constexpr size_t kHeaderOffset = 8;
 inline constexpr std::string_view kProgramHeaderMagic = "eh00";
 inline constexpr std::string_view kFlatTensorHeaderMagic = "FH01";
-// A program's header: u64 size of the FlatBuffer with this header, u64 file offset that segments
-// count from (0: no segments), u64 bytes of segments. The old form lacks the last.
+// A program's header: u64 size of the FlatBuffer including this header, u64 file offset of the
+// segment base (0: no segments), u64 bytes of segments. The old header lacks the last field.
 inline constexpr size_t kProgramHeaderSize = 32;
 inline constexpr size_t kOldProgramHeaderSize = 24;
-// A .ptd's header: u64 FlatBuffer offset, u64 its size, u64 segment base, u64 bytes of segments.
+// A .ptd's header: u64 FlatBuffer offset, u64 FlatBuffer size, u64 segment base, u64 bytes of
+// segments.
 inline constexpr size_t kFlatTensorHeaderSize = 40;
-// How far a header moves what lies behind it.
+// A header shifts the bytes after it by a multiple of this.
 inline constexpr size_t kHeaderAlignment = 16;
-// Segments begin at multiples of it.
+// Alignment of segment offsets.
 inline constexpr size_t kSegmentAlignment = 128;
 
 }  // namespace belay::pte

@@ -8,9 +8,9 @@
 namespace belay::pte {
 namespace {
 
-// Operators, and the arguments that they all take. "aten::" is not written. Behind '=' stands what
-// the rule of portable_operators.h does not give: the overload of the functional operator, or '-'
-// where there is none.
+// Operators that share a list of arguments. The prefix "aten::" is omitted. "=" introduces an
+// exception to the rule of portable_operators.h: the overload of the functional operator, or '-' if
+// it has none.
 struct Row {
   std::string_view operators;
   std::string_view arguments;
@@ -184,7 +184,7 @@ constexpr Row kRows[] = {
     {"view_copy.out", "Tensor self, int[] size, Tensor! out"},
     {"where.self_out", "Tensor condition, Tensor self, Tensor other, Tensor! out"},
     {"dim_order_ops::_empty_dim_order.out", "int[] size, int[]? dim_order, Tensor! out"},
-    // kernels/quantized, a library of its own.
+    // kernels/quantized, a separate library.
     {"quantized_decomposed::quantize_per_tensor.out",
      "Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype, "
      "Tensor! out"},
@@ -258,14 +258,14 @@ constexpr std::pair<std::string_view, ArgumentKind> kKinds[] = {
     {"str", ArgumentKind::kString},    {"MemoryFormat", ArgumentKind::kMemoryFormat},
 };
 
-// Behind " -> "; out tensors have nothing there.
+// Suffixes after " -> "; rows with out tensors have none.
 constexpr std::pair<std::string_view, PortableOperator::Result> kResults[] = {
     {"self", PortableOperator::Result::kSelf},
     {"value", PortableOperator::Result::kValue},
     {"none", PortableOperator::Result::kNone},
 };
 
-// What stands before the first `mark`, and what behind it: nothing where there is none.
+// Splits `text` at the first `mark`; without one, the second part is empty.
 std::pair<std::string_view, std::string_view> Cut(std::string_view text, std::string_view mark) {
   const size_t at = text.find(mark);
   if (at == std::string_view::npos) return {text, {}};

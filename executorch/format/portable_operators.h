@@ -1,17 +1,17 @@
-// The operators that ExecuTorch 1.5.0's runtime has, with the values that a call of each takes:
-// docs/pte-format.md §12 and §13.
+// The operators of ExecuTorch 1.5.0's runtime and the values of their calls: docs/pte-format.md §12
+// and §13.
 //
-// A call holds one value per argument, then one more where the operator has a result
-// (PortableOperator::Result). Reader and writer derive what they do from this table; Belay's own
-// operators are functional, and `functional` says which of them an operator is:
+// A call has one value per argument, followed by one more if the operator has a result
+// (PortableOperator::Result). Both the reader and the writer are driven by this table. Belay's own
+// operators are functional; `functional` maps each row to one of them:
 //
 //   aten::relu.out            aten.relu.default        "out" is the default overload
 //   aten::add.Scalar_out      aten.add.Scalar          "_out" is dropped
 //   aten::copy_               aten.copy_.default       no overload is the default one
 //   aten::add.out             aten.add.Tensor          exceptions: rows of the table say so
 //
-// Arguments of the functional operator go by the same names. Those it has besides (dtype, layout,
-// device, pin_memory) are facts of the out tensor here.
+// Arguments of the functional operator have the same names. Its additional arguments (dtype,
+// layout, device, pin_memory) are properties of the out tensor here.
 #ifndef BELAY_EXECUTORCH_FORMAT_PORTABLE_OPERATORS_H_
 #define BELAY_EXECUTORCH_FORMAT_PORTABLE_OPERATORS_H_
 
@@ -25,7 +25,7 @@
 
 namespace belay::pte {
 
-// What a value must be: docs/pte-format.md §8, "Kinds".
+// Kind of value that an argument requires: docs/pte-format.md §8, "Kinds".
 enum class ArgumentKind : uint8_t {
   kTensor,
   kScalar,  // Int, Double or Bool
@@ -40,35 +40,35 @@ enum class ArgumentKind : uint8_t {
 struct PortableArgument {
   std::string_view name;
   ArgumentKind kind = ArgumentKind::kTensor;
-  bool optional = false;          // Null will do
+  bool optional = false;          // Null is accepted
   bool list = false;              // IntList, DoubleList, BoolList, TensorList
   bool element_optional = false;  // OptionalTensorList
-  bool written = false;           // out tensors, and what an in-place operator changes
+  bool written = false;           // out tensors, and the operand that an in-place operator mutates
 };
 
 struct PortableOperator {
-  // What the value behind the arguments is.
+  // Kind of the value after the arguments.
   enum class Result : uint8_t {
-    kOut,    // the out tensor again, or a TensorList of them; its content is not used
+    kOut,    // the out tensor again, or a TensorList of them; its content is unused
     kSelf,   // the first argument again: in-place operators
-    kValue,  // takes the result: prim operators, et_view
-    kNone,   // there is none: et_copy_index
+    kValue,  // receives the result: prim operators, et_view
+    kNone,   // no such value: et_copy_index
   };
   std::string name;        // "aten::add.out", as programs have it; overload "": "aten::copy_"
   std::string functional;  // "aten.add.Tensor"; "": Belay has no operator that is the same
   std::vector<PortableArgument> arguments;
   Result result = Result::kOut;
-  size_t outs = 0;  // so many of the last arguments are out tensors, or one list of them
+  size_t outs = 0;  // number of trailing arguments that are out tensors, or one list of them
 
-  // How many values a call has, exactly.
+  // Exact number of values of a call.
   size_t call_size() const { return arguments.size() + (result == Result::kNone ? 0 : 1); }
 };
 
-// All of them; names are unique. They live as long as the process. Thread-safe.
+// Returns all operators; names are unique. The span has static storage duration. Thread-safe.
 absl::Span<const PortableOperator> PortableOperators();
-// By `name`; nullptr when there is none.
+// Finds an operator by `name`; nullptr if unknown.
 const PortableOperator* FindPortable(std::string_view name);
-// By `functional`; nullptr when there is none.
+// Finds an operator by `functional`; nullptr if unknown.
 const PortableOperator* FindPortableOfFunctional(std::string_view functional);
 
 }  // namespace belay::pte

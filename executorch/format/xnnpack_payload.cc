@@ -51,7 +51,7 @@ absl::StatusOr<PayloadParts> SplitPayload(absl::Span<const std::byte> payload) {
                                             " bytes at ", graph, " is not inside the payload's ",
                                             payload.size()));
   }
-  // Two numbers of 32 bits.
+  // The sum of two 32-bit numbers.
   const uint64_t graph_end = graph + graph_size;
   if (!RangeFits(constants, constants_size, payload.size()) || constants < graph_end) {
     return absl::DataLossError(absl::StrCat("the payload's header: ", constants_size,
@@ -77,7 +77,7 @@ absl::StatusOr<const fb::Graph*> VerifiedGraph(const AlignedBuffer& tables) {
   }
   flatbuffers::Verifier::Options options;
   options.max_depth = 16;
-  // A table takes four bytes, and four more where it is referred to, if it is not shared.
+  // A table takes four bytes, plus four per reference unless it is shared.
   options.max_tables = static_cast<flatbuffers::uoffset_t>(tables.size() / 4);
   const auto* bytes = reinterpret_cast<const uint8_t*>(tables.data());
   flatbuffers::Verifier verifier(bytes, tables.size(), options);

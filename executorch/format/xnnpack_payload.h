@@ -1,10 +1,10 @@
-// A payload of XnnpackBackend as bytes (docs/xnnpack-payload.md §1): what lies around its graph, and
-// the graph's tables. Its meaning is backends/xnnpack's. Numbers are little-endian.
+// Framing of XnnpackBackend payloads (docs/xnnpack-payload.md §1): the header, and the tables of
+// the graph. backends/xnnpack interprets the graph. Numbers are little-endian.
 //
-//    0  4 zeros                        14  u32  bytes of the FlatBuffer
-//    4  XH00                           18  u32  where the constant region begins
-//    8  u16  length of this header     22  u64  its bytes
-//   10  u32  where the FlatBuffer is   30  2 zeros
+//    0  4 zeros                           14  u32  size of the FlatBuffer
+//    4  XH00                              18  u32  offset of the constant region
+//    8  u16  length of this header        22  u64  size of the constant region
+//   10  u32  offset of the FlatBuffer     30  2 zeros
 #ifndef BELAY_EXECUTORCH_FORMAT_XNNPACK_PAYLOAD_H_
 #define BELAY_EXECUTORCH_FORMAT_XNNPACK_PAYLOAD_H_
 
@@ -23,38 +23,41 @@ namespace fb {
 struct Graph;  // xnnpack_payload_generated.h
 }  // namespace fb
 
-// The backend id of its delegates.
+// Backend id of XNNPACK delegates.
 inline constexpr std::string_view kBackendId = "XnnpackBackend";
 
 inline constexpr std::string_view kHeaderMagic = "XH00";
 inline constexpr size_t kHeaderMagicOffset = 4;
 inline constexpr size_t kHeaderSize = 30;
-// Where the FlatBuffer begins, and what its padded size is a multiple of.
+// The FlatBuffer begins at kFlatBufferOffset; its size is padded to a multiple of
+// kPayloadAlignment.
 inline constexpr size_t kPayloadAlignment = 16;
 inline constexpr size_t kFlatBufferOffset = 32;
 
-// TensorValue::flags of a value that is an argument of the call, or one of its outputs.
+// TensorValue::flags bits of arguments of the call and of its outputs.
 inline constexpr uint32_t kExternalInput = 1, kExternalOutput = 2;
 
 struct PayloadParts {
   absl::Span<const std::byte> flatbuffer, constants;
 };
 
-// Where the parts are; nothing in them is looked at. Bytes without the magic are a FlatBuffer from
-// end to end, as old payloads are.
-//   kDataLoss  the header is cut off, or a part is not inside the payload
+// Locates the FlatBuffer and the constant region without reading their contents. Bytes without the
+// magic are one FlatBuffer, as in old payloads.
+//   kDataLoss  the header is truncated, or a part is not inside the payload
 absl::StatusOr<PayloadParts> SplitPayload(absl::Span<const std::byte> payload);
 
-// Whether these are the tables of version XN01, which is what 1.5.0 writes, by their identifier.
+// Returns whether the tables have the identifier of version XN01, which ExecuTorch 1.5.0 writes.
 bool HasGraphIdentifier(absl::Span<const std::byte> flatbuffer);
 
-// The root of PayloadParts::flatbuffer, copied to `tables`, which must outlive it. All below it was
-// found inside; values of the schema may still be anything, and fields that are absent are null.
-//   kDataLoss       too short, or an offset, a vector, a string or a table is not inside
-//   kUnimplemented  another identifier than XN01 and XN00
+// Verifies the tables and returns the root. `tables` is a copy of PayloadParts::flatbuffer and must
+// outlive the result. All nested offsets are in bounds; values of the schema are not checked, and
+// absent fields are null.
+//   kDataLoss       too short, or an offset, a vector, a string or a table is out of bounds
+//   kUnimplemented  an identifier other than XN01 and XN00
 absl::StatusOr<const fb::Graph*> VerifiedGraph(const AlignedBuffer& tables);
 
-// The payload of a FlatBuffer, with an empty constant region. Precondition: less than 2^31 bytes.
+// Returns a payload with this FlatBuffer and an empty constant region. Precondition: fewer than
+// 2^31 bytes.
 std::string JoinPayload(absl::Span<const std::byte> flatbuffer);
 
 }  // namespace belay::xnnpack

@@ -1,4 +1,4 @@
-// Tensors that a program takes from another file, .ptd (docs/pte-format.md §10).
+// Tensors that a program loads from external data files, .ptd (docs/pte-format.md §10).
 #ifndef BELAY_EXECUTORCH_READER_DATA_FILE_H_
 #define BELAY_EXECUTORCH_READER_DATA_FILE_H_
 
@@ -17,29 +17,29 @@
 
 namespace belay::pte {
 
-// What lies under one key. Without a layout it is a backend's.
+// The data of one key. Without a layout, it is backend data.
 struct ExternalData {
   std::optional<TensorLayout> layout;
-  absl::Span<const std::byte> bytes;  // of a tensor: at least its bytes
+  absl::Span<const std::byte> bytes;  // for a tensor: at least its size in bytes
 };
 
-// The tensors and blobs of data files, by key. Bytes stay where they are.
+// Maps keys to the tensors and blobs of data files. Bytes are not copied.
 class DataFiles {
  public:
-  // Adds all of a file, which `owner` keeps alive; nothing was added after an error.
+  // Adds all entries of a file; `owner` keeps its bytes alive. On error, adds nothing.
   //   kDataLoss, kUnimplemented, kResourceExhausted  as ReadFlatFile and VerifiedRoot; a newer
   //                     version of the format is kUnimplemented
-  //   kInvalidArgument  keys that are missing, empty, no UTF-8 or there already; segments or
-  //                     layouts that break a rule: all that are, the place and the numbers of each
+  //   kInvalidArgument  missing, empty, non-UTF-8 or duplicate keys; segments or layouts that break
+  //                     a rule. Lists all of them, with positions and numbers
   //   kUnimplemented    a layout of a dtype that Belay does not have
   absl::Status Add(std::shared_ptr<const void> owner, absl::Span<const std::byte> file,
                    const Limits& limits);
 
-  // nullptr when no file has it.
+  // Returns nullptr if no file has the key.
   const ExternalData* Find(std::string_view key) const;
   const std::map<std::string, ExternalData, std::less<>>& entries() const { return entries_; }
-  uint64_t file_bytes() const { return file_bytes_; }  // of all files together
-  // What keeps the bytes alive.
+  uint64_t file_bytes() const { return file_bytes_; }  // of all files
+  // Owners of the bytes.
   const std::vector<std::shared_ptr<const void>>& owners() const { return owners_; }
 
  private:

@@ -14,7 +14,7 @@ absl::StatusOr<std::optional<uint32_t>> DelegateOutputs(std::string_view backend
                                                         MemoryBudget& budget) {
   if (backend_id != xnnpack::kBackendId) return std::nullopt;
   const absl::StatusOr<xnnpack::PayloadParts> parts = xnnpack::SplitPayload(payload);
-  // The tables of XN00 hold the weights, and are refused anyway.
+  // XN00 tables hold the weights; the backend refuses them anyway.
   if (!parts.ok() || !xnnpack::HasGraphIdentifier(parts->flatbuffer)) return std::nullopt;
   ABSL_RETURN_IF_ERROR(budget.Take(parts->flatbuffer.size(), "the tables of a delegate"));
   ABSL_ASSIGN_OR_RETURN(const AlignedBuffer tables,

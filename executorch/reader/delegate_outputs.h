@@ -1,5 +1,5 @@
-// How many of the last arguments of a delegate's call are its outputs, where the delegate's payload
-// says so: the call itself does not.
+// Number of trailing arguments of a delegate call that are outputs, read from the delegate's
+// payload: the call itself does not record it.
 #ifndef BELAY_EXECUTORCH_READER_DELEGATE_OUTPUTS_H_
 #define BELAY_EXECUTORCH_READER_DELEGATE_OUTPUTS_H_
 
@@ -14,10 +14,10 @@
 
 namespace belay::pte {
 
-// The outputs that a payload of XnnpackBackend declares, whatever else is wrong with it; nullopt of
-// other backends', and of bytes that are no payload of version XN01: whoever loads the delegate says
-// what is wrong with them. Takes the bytes of the tables that it copies from `budget`, and as much
-// time as it takes to read them once.
+// Returns the number of outputs that an XnnpackBackend payload declares, even if the payload is
+// otherwise invalid. Returns nullopt for other backends and for bytes that are not a payload of
+// version XN01; loading the delegate reports those errors. Charges the bytes of the copied tables
+// to `budget`. Linear in the size of the tables.
 //   kResourceExhausted  `budget`, or memory
 absl::StatusOr<std::optional<uint32_t>> DelegateOutputs(std::string_view backend_id,
                                                         absl::Span<const std::byte> payload,

@@ -18,7 +18,7 @@ namespace belay::pte {
 namespace {
 
 constexpr size_t kIdentifierOffset = 4, kIdentifierSize = 4;
-// The runtime reads so much to look for a header.
+// ExecuTorch's runtime reads this many bytes to find a header.
 constexpr size_t kLeastFileBytes = 64;
 
 struct Format {
@@ -30,7 +30,7 @@ constexpr Format kProgramFormat = {"program file (.pte)", "ET12", kProgramHeader
 constexpr Format kDataFormat = {"data file (.ptd)", "FT01", kFlatTensorHeaderMagic,
                                 kFlatTensorHeaderSize};
 
-// Precondition of both: the bytes are there.
+// Precondition of both: the range is inside the file.
 std::string_view Text(absl::Span<const std::byte> file, size_t at, size_t size) {
   return {reinterpret_cast<const char*>(file.subspan(at).data()), size};
 }
@@ -58,7 +58,7 @@ absl::Status CheckIdentifier(const Format& format, absl::Span<const std::byte> f
   return absl::DataLossError(absl::StrCat("not a ", format.name, ": ", DescribeFirstBytes(file)));
 }
 
-// What the header says: where the tables end, and the segments.
+// Reads the size of the tables and the range of the segments.
 absl::Status ReadHeader(FlatFileKind kind, const Format& format, FlatFile& flat) {
   const absl::Span<const std::byte> file = flat.bytes;
   const uint64_t size = LittleEndian<uint32_t>(file, kHeaderOffset + 4);
@@ -147,7 +147,7 @@ absl::StatusOr<absl::Span<const std::byte>> SegmentBytes(const FlatFile& file, u
                                                    " are not inside the file's ",
                                                    file.segment_bytes, " bytes of segments"));
   }
-  // Both lie in the file, as its header was checked.
+  // Both ranges are inside the file: the header was checked.
   return file.bytes.subspan(file.segment_base).subspan(offset, size);
 }
 

@@ -41,7 +41,7 @@ class Placer {
       }
     }
     ABSL_RETURN_IF_ERROR(problems.ToStatus());
-    // Bases of views come before them.
+    // The base of a view precedes the view.
     for (const Step& step : facts_.steps) {
       if (step.op == nullptr || !IsView(*step.op)) continue;
       ValueFacts& view = values_[step.args->Get(2)];
@@ -60,7 +60,7 @@ class Placer {
                                                      limits_.arena_bytes));
   }
 
-  // Where a tensor of so many bytes lies behind the memory, which takes it in.
+  // Appends `bytes` to `memory` and returns the offset.
   absl::StatusOr<uint64_t> Append(uint64_t bytes, uint64_t& memory) const {
     const std::optional<uint64_t> begin = CheckedAlignUp(memory, kTensorAlignment);
     if (!begin.has_value()) return TooMuch(UINT64_MAX);
@@ -74,8 +74,8 @@ class Placer {
     return !value.written && value.view_of < 0 && !value.input;
   }
 
-  // overlapped_: planned tensors that share bytes with another one. aliases_: the ranges of those
-  // that nothing writes to, so that their content is somebody else's.
+  // Sets overlapped_ (planned tensors that share bytes with another one) and aliases_ (the ranges
+  // of tensors that no instruction writes, so that their content is another tensor's).
   void FindOverlaps() {
     overlapped_.assign(values_.size(), false);
     std::vector<Range> ranges;
@@ -96,13 +96,13 @@ class Placer {
       if (k > 0 && ranges[k].begin < ranges[k - 1].end) overlapped_[ranges[k - 1].value] = true;
       end = std::max(end, ranges[k].end);
     }
-    // From here on the end of all up to each.
+    // Replaces each end by the maximum end so far.
     for (size_t k = 1; k < aliases_.size(); ++k) {
       aliases_[k].end = std::max(aliases_[k].end, aliases_[k - 1].end);
     }
   }
 
-  // Whether a tensor that nothing writes to lies over this one.
+  // Returns whether a tensor that no instruction writes overlaps this one.
   bool IsReadThroughAlias(const ValueFacts& value) const {
     const std::optional<uint64_t> end = CheckedAdd(value.offset, value.layout.bytes);
     const auto behind = std::lower_bound(
@@ -157,7 +157,7 @@ class Placer {
   }
 
   absl::Status PlaceView(const ValueFacts& base, ValueFacts& view) {
-    // The dtype is the same.
+    // Both have the same dtype.
     const bool same_bytes = base.layout.bytes == view.layout.bytes;
     const bool alone = !view.several_views && !view.written && !view.updated;
     if (same_bytes && alone && (base.place == Place::kArena || base.place == Place::kCopiedInput)) {

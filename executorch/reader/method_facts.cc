@@ -21,7 +21,7 @@ std::string MethodFacts::SourceOf(const Step& step) const {
   const Frame& frame = *frames->Get(frames->size() - 1);
   const std::string_view file =
       frame.filename() == nullptr ? std::string_view() : frame.filename()->string_view();
-  // All instructions may share one name, which is looked at for each.
+  // All instructions may share one name, which is checked for each.
   if (file.empty() || file.size() > kMostPathBytes || !IsUtf8(file)) return "";
   return absl::StrCat(file, ":", frame.lineno());
 }

@@ -24,8 +24,7 @@ namespace {
 using Place = ValueFacts::Place;
 using Result = PortableOperator::Result;
 
-// What Belay calls an operator that `functional` does not name: kernels of this folder
-// (prim_kernels.h).
+// Belay's names of operators without `functional`; their kernels are in prim_kernels.h.
 struct OtherName {
   std::string_view portable, name;
 };
@@ -38,8 +37,8 @@ constexpr OtherName kOtherNames[] = {
     {"executorch_prim::round.Scalar", "executorch_prim.round.Scalar"},
 };
 
-// Operators that take dtype, layout, device and pin_memory, and which argument the first of them
-// is.
+// Operators with the arguments dtype, layout, device and pin_memory, and the index of the first of
+// them.
 struct Creation {
   std::string_view functional;
   size_t position;
@@ -132,7 +131,7 @@ class MethodWriter {
   }
 
  private:
-  // Of the instructions from `first` on, which the step became: none, one or several.
+  // Adds the source of the step's instructions, which begin at `first`; there may be none.
   absl::Status AddSource(const Step& step, int first) {
     const std::string source = facts_.SourceOf(step);
     if (source.empty()) return absl::OkStatus();
@@ -191,14 +190,14 @@ class MethodWriter {
       default:
         break;
     }
-    value.mutable_none();  // also where a list was: lists come later
+    value.mutable_none();  // also for lists, which are appended later
   }
 
   void WriteLayout(const ValueFacts& facts, bool dynamic, schema::Tensor& tensor) {
     tensor.set_dtype(static_cast<uint32_t>(facts.layout.dtype));
     for (const int64_t size : facts.layout.sizes) tensor.add_sizes(size);
     tensor.set_dim_order(facts.layout.dim_order.data(), facts.layout.dim_order.size());
-    // Which dimensions change, the file does not say.
+    // The file does not record which dimensions are dynamic.
     if (dynamic) tensor.set_dynamic_dims((uint32_t{1} << facts.layout.sizes.size()) - 1);
   }
 
@@ -227,7 +226,7 @@ class MethodWriter {
     if (extra != nullptr && extra->fully_qualified_name() != nullptr) {
       name = extra->fully_qualified_name()->str();
     }
-    // Names are what state is shared by, each by one tensor; the file need not have any.
+    // State is shared by name, so names must be unique; the file may not have them.
     if (name.empty() || !IsUtf8(name) || !state_names_.insert(name).second) {
       name = absl::StrCat("value ", index);
       while (!state_names_.insert(name).second) name.push_back('\'');
@@ -237,7 +236,7 @@ class MethodWriter {
     if (facts.content.has_value()) state.set_initial(parts_.AddConstant(*facts.content) + 1);
   }
 
-  // A value that the file does not have.
+  // Appends a value that the file does not have.
   uint32_t AddValue(schema::Value value) {
     *method_.add_values() = std::move(value);
     return static_cast<uint32_t>(method_.values_size() - 1);
@@ -313,7 +312,7 @@ class MethodWriter {
     }
   }
 
-  // --- Inputs, and what is there before the first instruction ---
+  // --- Inputs and initial contents ---
 
   absl::Status WriteInput(uint32_t i) {
     const uint32_t index = static_cast<uint32_t>(plan_.inputs()->Get(i));
@@ -344,8 +343,8 @@ class MethodWriter {
     return absl::OkStatus();
   }
 
-  // Scalars that are computed, and are something else than zero before: what they are, they are
-  // given at the first call only.
+  // Writes the nonzero initial values of computed scalars; they are assigned only at the first
+  // call.
   void WriteFirstContents() {
     std::vector<std::pair<uint32_t, schema::Value>> contents;
     for (uint32_t v = 0; v < facts_.values.size(); ++v) {
@@ -394,7 +393,7 @@ class MethodWriter {
       case InstructionArguments::JumpFalseCall:
         return WriteJump(step);
       default:
-        return absl::OkStatus();  // FreeCall: memory is the method's
+        return absl::OkStatus();  // FreeCall: the method owns the memory
     }
   }
 
@@ -405,7 +404,7 @@ class MethodWriter {
     return it->second;
   }
 
-  // A list has an index of its own.
+  // Lists have new indices.
   uint32_t Translated(uint32_t value) const { return lists_[value] != 0 ? lists_[value] : value; }
 
   absl::StatusOr<uint32_t> WriteArgument(const PortableArgument& argument, uint32_t index) {
@@ -431,7 +430,7 @@ class MethodWriter {
                      argument.kind == ArgumentKind::kDtype ? "dtype" : "memory format"));
   }
 
-  // A view that lies where its base lies needs no instruction, unless its sizes change.
+  // A view at the offset of its base needs no instruction, unless its sizes change.
   bool IsViewInPlace(const Step& step) const {
     const ValueFacts& base = facts_.values[step.args->Get(0)];
     const ValueFacts& view = facts_.values[step.args->Get(2)];
@@ -513,7 +512,7 @@ class MethodWriter {
     return absl::OkStatus();
   }
 
-  // The runtime lets `to` name the tensor `from`; here its content goes over.
+  // ExecuTorch's runtime makes `to` an alias of the tensor `from`; here its content is copied.
   void WriteMove(const Step& step) {
     const ValueFacts &from = facts_.values[step.from], &to = facts_.values[step.to];
     if (step.from == step.to) return;
@@ -560,7 +559,7 @@ class MethodWriter {
   std::map<std::string, uint32_t> operators_;
   std::map<uint32_t, uint32_t> delegates_;
   std::set<std::string> state_names_;
-  std::vector<std::pair<int, uint32_t>> jumps_;  // instructions, and the steps they go to
+  std::vector<std::pair<int, uint32_t>> jumps_;  // instructions, and their target steps
 };
 
 }  // namespace

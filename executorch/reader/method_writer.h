@@ -1,5 +1,5 @@
-// A method in Belay's words: the message that the validators of runtime/program check as they check
-// a program file's own.
+// Translates a method to Belay's metadata message. The validators of runtime/program check it like
+// the metadata of a program file.
 #ifndef BELAY_EXECUTORCH_READER_METHOD_WRITER_H_
 #define BELAY_EXECUTORCH_READER_METHOD_WRITER_H_
 
@@ -19,12 +19,12 @@
 
 namespace belay::pte {
 
-// Where methods put what they refer to by index.
+// Collects the constants and blobs that methods refer to by index.
 class PartsBuilder {
  public:
   PartsBuilder(const ProgramFile& file, ProgramParts& parts) : file_(file), parts_(parts) {}
   uint32_t AddConstant(absl::Span<const std::byte> bytes);
-  // The segment that is this blob; each is there once.
+  // Returns the segment index of the blob; equal blobs share one segment.
   uint32_t AddBlob(absl::Span<const std::byte> bytes);
   const ProgramFile& file() const { return file_; }
 
@@ -34,16 +34,15 @@ class PartsBuilder {
   absl::flat_hash_map<std::pair<const std::byte*, size_t>, uint32_t> blobs_;
 };
 
-// Values keep their indices; lists and what the file has no value for come behind them. Errors name
+// Values keep their indices; lists and values that the file does not have are appended. Errors name
 // the method, and the value, instruction or delegate.
-//   kInvalidArgument    a dtype or memory format of an argument that is no such number, or
-//                       computed; a delegate without id, data, or with a compile spec without key or
-//                       value
-//   kUnimplemented      what Belay's instructions do not express: a condition of several elements,
+//   kInvalidArgument    a dtype or memory format argument that is computed or not a valid number; a
+//                       delegate without id or data, or with a compile spec without key or value
+//   kUnimplemented      not expressible in Belay's instructions: a condition of several elements,
 //                       an input that instructions compute
-//   kResourceExhausted  `budget`, from which source lines are taken: many instructions may share the
-//                       long name of a file
-// `debug` gets the source lines of the instructions, as far as the file says them.
+//   kResourceExhausted  `budget`, which is charged for source lines: many instructions may share a
+//                       long file name
+// `debug` receives the source lines of instructions where the file has them.
 absl::Status WriteMethod(const MethodFacts& facts, PartsBuilder& parts, MemoryBudget& budget,
                          schema::Method& method, schema::MethodDebugInfo& debug);
 

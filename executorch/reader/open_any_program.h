@@ -1,4 +1,4 @@
-// Opens program files of Belay and of ExecuTorch alike, by what is in them, whatever they are called.
+// Opens program files of Belay and of ExecuTorch, detected by content; file names do not matter.
 #ifndef BELAY_EXECUTORCH_READER_OPEN_ANY_PROGRAM_H_
 #define BELAY_EXECUTORCH_READER_OPEN_ANY_PROGRAM_H_
 
@@ -12,14 +12,14 @@
 
 namespace belay::pte {
 
-// Whether the file begins as a program of ExecuTorch does. Errors of MappedFile::Open.
+// Returns whether the file begins like an ExecuTorch program. Errors of MappedFile::Open.
 absl::StatusOr<bool> IsProgramFileAt(const std::string& path);
 
 // As belay::Program::Open or OpenProgram.
-//   kInvalidArgument  data files, and a program of Belay's own: it names its companions itself
+//   kInvalidArgument  data files with one of Belay's programs, which names its companions itself
 absl::StatusOr<belay::Program> OpenAnyProgram(const std::string& path, const OpenOptions& options);
 
-// The same from memory, which must outlive the result. Without data files.
+// Opens a program in memory, which must outlive the result. Without data files.
 absl::StatusOr<belay::Program> OpenAnyProgramBytes(absl::Span<const std::byte> file,
                                                    const belay::Program::Options& options);
 

@@ -32,7 +32,7 @@ namespace {
 constexpr std::string_view kFormatName = "ET12";
 constexpr std::string_view kProducer = "ExecuTorch";
 
-// All plans, sorted by name.
+// Returns all plans, sorted by name.
 absl::StatusOr<std::vector<const ExecutionPlan*>> SortedPlans(const ProgramFile& file,
                                                               const Limits& limits) {
   const auto& list = *file.root().execution_plan();
@@ -40,7 +40,7 @@ absl::StatusOr<std::vector<const ExecutionPlan*>> SortedPlans(const ProgramFile&
     return absl::ResourceExhaustedError(absl::StrCat(
         "execution_plan: ", list.size(), " methods, the limit 'methods' is ", limits.methods));
   }
-  // Texts may be shared: what is looked at is counted before.
+  // Strings may be shared: their sizes are added up before they are read.
   MemoryBound names;
   for (const ExecutionPlan* plan : list) {
     names.Add(1, plan->name() == nullptr ? 0 : plan->name()->size());
@@ -87,7 +87,7 @@ absl::Status TranslateMethod(const ExecutionPlan& plan, const ProgramFile& file,
   return WriteMethod(facts, parts, budget, method, debug);
 }
 
-// The program's own, and all of the data files': delegates see both.
+// Returns the named data of the program and of all data files: delegates have access to both.
 absl::StatusOr<std::vector<NamedDataPlan>> AllNamedData(const ProgramFile& file,
                                                         const DataFiles& data,
                                                         const Limits& limits) {
@@ -115,8 +115,7 @@ absl::StatusOr<std::vector<NamedDataPlan>> AllNamedData(const ProgramFile& file,
   return all;
 }
 
-// Constants and named data, for reports; delegates' blobs are there already. In the order of the
-// file.
+// Adds constants and named data, for reports, in file order; delegates' blobs were added before.
 void AddOtherSegments(const ProgramFile& file, absl::Span<const NamedDataPlan> named_data,
                       std::vector<SegmentPlan>& segments) {
   const auto add = [&](SegmentPlan::Kind kind, uint64_t index) {
@@ -128,7 +127,7 @@ void AddOtherSegments(const ProgramFile& file, absl::Span<const NamedDataPlan> n
     segments.push_back(std::move(segment));
   };
   add(SegmentPlan::Kind::kConstants, file.root().constant_segment()->segment_index());
-  // The first one is all that is read; the file may say the same one very often.
+  // Only the first one is used; the file may repeat it very often.
   const auto* contents = file.root().mutable_data_segments();
   if (contents != nullptr && contents->size() != 0) {
     add(SegmentPlan::Kind::kConstants, contents->Get(0)->segment_index());
@@ -138,11 +137,11 @@ void AddOtherSegments(const ProgramFile& file, absl::Span<const NamedDataPlan> n
       add(SegmentPlan::Kind::kNamedData, named->segment_index());
     }
   }
-  // Where each is in the file; blobs may lie between the tables, which are a copy.
+  // File offsets. Blobs may be stored between the tables, which are a copy.
   const auto address = [](const std::byte* at) { return reinterpret_cast<uintptr_t>(at); };
   const absl::Span<const std::byte> whole = file.flat().bytes;
   for (SegmentPlan& segment : segments) {
-    // Wraps around for what lies before the file.
+    // Wraps around for addresses before the file.
     const uintptr_t offset = address(segment.bytes.data()) - address(whole.data());
     segment.offset = offset <= whole.size() ? offset : 0;
     segment.alignment = 1;
@@ -159,7 +158,7 @@ absl::Span<const std::byte> BytesOf(const std::string& text) {
   return absl::MakeConstSpan(reinterpret_cast<const std::byte*>(text.data()), text.size());
 }
 
-// False when it would be too large for a message.
+// Returns false if the message would be too large.
 bool Serialize(google::protobuf::MessageLite& message, std::string& bytes) {
   const bool fits = message.ByteSizeLong() <= INT32_MAX && message.SerializeToString(&bytes);
   message.Clear();

@@ -75,7 +75,7 @@ struct CopyIndexCall {
   }
 };
 
-// Rows that are there keep their content because they are the outermost dimension.
+// Existing rows keep their content, because rows are the outermost dimension.
 absl::Status CopyIndex(KernelContext& context, const CopyIndexCall& call) {
   const TensorView& from = *call.from;
   ABSL_ASSIGN_OR_RETURN(const TensorView* planned, context.PlannedOutput(0));

@@ -1,5 +1,4 @@
-// What is wrong with a file, collected: a reader that has found one broken rule of a kind goes on
-// and tells of all of them.
+// Collects the problems of a file, so that a reader reports all broken rules of a kind at once.
 #ifndef BELAY_EXECUTORCH_READER_PROBLEMS_H_
 #define BELAY_EXECUTORCH_READER_PROBLEMS_H_
 
@@ -17,12 +16,12 @@ class Problems {
  public:
   void Add(absl::Status problem) {
     if (problem.ok()) return;
-    // A broken rule says more about a file than what this reader lacks.
+    // A broken rule takes precedence over an unsupported feature.
     if (count_ == 0 || absl::IsInvalidArgument(problem)) code_ = problem.code();
     if (++count_ <= kMostListed) messages_.emplace_back(problem.message());
   }
   bool empty() const { return count_ == 0; }
-  // All that was added in one, the messages in order, the first ones of very many; OK without any.
+  // Joins the messages in order, at most kMostListed of them; OK if empty.
   absl::Status ToStatus() const {
     if (empty()) return absl::OkStatus();
     return absl::Status(code_, ListFirst(messages_, "; ", count_));

@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint32_t kVersion = 0;
 
-// One of a list, or what is wrong.
+// Error for an index that `list` does not have.
 template <class T>
 absl::Status NoSuch(std::string_view what, uint64_t index, const T* list) {
   return absl::InvalidArgumentError(absl::StrCat(what, " ", index, " does not exist, there are ",
@@ -106,7 +106,7 @@ absl::StatusOr<absl::Span<const std::byte>> ProgramFile::Constant(uint32_t index
 absl::StatusOr<absl::Span<const std::byte>> ProgramFile::InitialContent(uint32_t index,
                                                                         uint64_t bytes) const {
   const auto* entries = root_->mutable_data_segments();
-  // The runtime looks at the first one only.
+  // ExecuTorch's runtime uses only the first one.
   const absl::StatusOr<absl::Span<const std::byte>> found = Subsegment(
       entries == nullptr || entries->size() == 0 ? nullptr : entries->Get(0), index, bytes);
   if (found.ok()) return found;

@@ -22,9 +22,9 @@ namespace {
 
 using Result = PortableOperator::Result;
 
-constexpr size_t kMostNameBytes = 100;  // of an operator, as the runtime has it
-// What an instruction becomes on its way, and in Belay's metadata; its operands; a delegate or a
-// compile spec.
+constexpr size_t kMostNameBytes = 100;  // of an operator, as in ExecuTorch's runtime
+// Upper bounds of memory: an instruction during translation; an instruction in Belay's metadata; an
+// operand; a delegate or a compile spec.
 constexpr uint64_t kStepBytes = sizeof(Step) + 512;
 constexpr uint64_t kWrittenBytes = 16;
 constexpr uint64_t kWrittenOperandBytes = 4;
@@ -34,7 +34,7 @@ absl::Status Broken(std::string message) { return absl::InvalidArgumentError(std
 
 std::string_view KindName(KernelTypes kind) { return EnumNameKernelTypes(kind); }
 
-// The kind of value that an argument takes, besides Null where it is optional.
+// Returns the kind of an argument's value, which may also be Null if it is optional.
 KernelTypes KindOf(const PortableArgument& argument) {
   switch (argument.kind) {
     case ArgumentKind::kTensor:
@@ -151,7 +151,7 @@ class StepReader {
     return problems.ToStatus();
   }
 
-  // Also that lists are there.
+  // Also checks that the lists exist.
   absl::Status FindOperators() {
     if (plan_.chains() == nullptr || plan_.chains()->size() == 0) {
       return Broken(absl::StrCat(facts_.name, ": chains are missing"));
@@ -230,7 +230,7 @@ class StepReader {
     return CheckMemory(bound.bytes(), absl::StrCat("the instructions of ", facts_.name));
   }
 
-  // Of the method's own texts, and of its delegates': they may be shared with others.
+  // Bytes of the strings of the method and of its delegates, which may be shared with others.
   MemoryBound TextBytes() const {
     MemoryBound text;
     const auto add = [&](const auto* vector) {
@@ -347,7 +347,7 @@ class StepReader {
                                DTypeName(result.layout.dtype)));
   }
 
-  // A tensor, or each one of a list.
+  // Applies `use` to a tensor, or to each tensor of a list.
   template <class Use>
   void ForEachTensor(ValueFacts& value, const Use& use) {
     if (value.is_tensor()) return use(value);
@@ -392,7 +392,7 @@ class StepReader {
     return value.computed.value_or(DeclaredKind(value));
   }
 
-  // Of what the runtime computes, which replaces the value of whatever kind it had.
+  // Kind of the computed scalar; ExecuTorch's runtime replaces the value, whatever its kind was.
   ScalarKind ResultKind(const Step& step) {
     const std::string_view name = step.op->name;
     const ValueFacts& first = Argument(step, 0);
@@ -440,8 +440,8 @@ class StepReader {
     return absl::OkStatus();
   }
 
-  // The call does not say where its inputs end; its delegate may. All calls of a delegate have as
-  // many outputs.
+  // The call does not record the number of outputs; the delegate may. All calls of a delegate have
+  // the same number.
   absl::StatusOr<uint32_t> CountOutputs(const Step& step) {
     const auto known = outputs_of_.find(step.delegate);
     if (known != outputs_of_.end()) return std::min(known->second, step.args->size());
@@ -457,13 +457,13 @@ class StepReader {
     if (delegate.id() == nullptr) return std::nullopt;
     const absl::StatusOr<absl::Span<const std::byte>> payload =
         file_.Processed(delegate.processed());
-    // What is wrong with it is said where the delegate is translated.
+    // Translating the delegate reports the error.
     if (!payload.ok()) return std::nullopt;
     return DelegateOutputs(delegate.id()->string_view(), *payload, budget_);
   }
 
-  // The last tensors that nothing has written before. A view that the writer left out, because its
-  // tensor lies where the viewed one does, is mistaken for an output if it comes last.
+  // Counts the trailing tensors that no step has written before. ExecuTorch's writer omits a view
+  // at the offset of its base; such a view is mistaken for an output if it is the last argument.
   uint32_t CountUnwritten(const Step& step) {
     uint32_t count = 0;
     while (count < step.args->size()) {
@@ -510,7 +510,7 @@ class StepReader {
     }
     const int64_t target = jump.destination_instruction();
     if (target < 0) return Broken(absl::StrCat("destination ", target, " is negative"));
-    // Behind the chain is its end.
+    // The position after the chain's last instruction is its end.
     const std::optional<uint64_t> destination =
         CheckedAdd<uint64_t>(first, static_cast<uint64_t>(target));
     step.target = static_cast<uint32_t>(std::min<uint64_t>(destination.value_or(end), end));
@@ -528,7 +528,7 @@ class StepReader {
   const ExecutionPlan& plan_;
   std::vector<ValueFacts>& values_;
   std::vector<NamedOperator> operators_;
-  std::map<std::string, std::string> unknown_;  // operators, and where the first call is
+  std::map<std::string, std::string> unknown_;  // operators, and the position of the first call
   std::map<uint32_t, uint32_t> outputs_of_;     // by delegate
 };
 

@@ -10,7 +10,7 @@
 namespace belay::pte {
 namespace {
 
-constexpr int kScalarTypes = 30;  // the runtime refuses larger numbers
+constexpr int kScalarTypes = 30;  // ExecuTorch's runtime refuses larger numbers
 
 }  // namespace
 
@@ -31,7 +31,7 @@ absl::StatusOr<TensorLayout> ReadLayout(int8_t scalar_type,
   if (sizes->size() > kMaxRank) {
     return absl::InvalidArgumentError(absl::StrCat("rank ", sizes->size(), " is above ", kMaxRank));
   }
-  // Sizes of 0 count as 1 here, so that strides fit as well.
+  // Sizes of 0 count as 1 here, so that strides do not overflow either.
   int64_t extent = static_cast<int64_t>(DTypeSize(layout.dtype));
   bool empty = false;
   for (const int32_t size : *sizes) {

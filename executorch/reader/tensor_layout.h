@@ -19,10 +19,10 @@ struct TensorLayout {
   uint64_t bytes = 0;  // of all elements; fits in int64
 };
 
-// What the three fields of a table say; either vector may be null.
-//   kInvalidArgument  no number of a dtype, a vector that is missing, a rank above kMaxRank, a
-//                     negative size, bytes beyond 63 bits, a dim order that is no permutation
-//   kUnimplemented    a dtype that ExecuTorch has and Belay has not; names its number
+// Reads the three fields of a table; either vector may be null.
+//   kInvalidArgument  an invalid dtype number, a missing vector, a rank above kMaxRank, a negative
+//                     size, a byte size of 2^63 or more, a dim order that is not a permutation
+//   kUnimplemented    a dtype of ExecuTorch that Belay does not have; the message has its number
 absl::StatusOr<TensorLayout> ReadLayout(int8_t scalar_type,
                                         const flatbuffers::Vector<int32_t>* sizes,
                                         const flatbuffers::Vector<uint8_t>* dim_order);

@@ -19,10 +19,10 @@
 namespace belay::pte {
 namespace {
 
-// What a value becomes on its way, and an element of a list; at most.
+// Upper bounds of memory during translation: a value, and an element of a list.
 constexpr uint64_t kValueBytes = sizeof(ValueFacts) + 512;
 constexpr uint64_t kElementBytes = 64;
-// And in Belay's metadata.
+// The same in Belay's metadata.
 constexpr uint64_t kWrittenBytes = 24;
 constexpr uint64_t kWrittenElementBytes = 4;
 
@@ -44,7 +44,7 @@ class ValueReader {
     for (uint32_t v = 0; v < values->size(); ++v) {
       problems.Add(At(v, ReadValue(*values->Get(v), facts_.values[v])));
     }
-    // Elements may come later in the file.
+    // Elements may be stored after their list.
     for (uint32_t v = 0; v < values->size(); ++v) {
       problems.Add(At(v, CheckElements(v, facts_.values[v])));
     }
@@ -62,7 +62,7 @@ class ValueReader {
         absl::StrCat(facts_.name, ": ", got, " ", limit, ", the limit '", limit, "' is ", allowed));
   }
 
-  // The pools become one arena.
+  // Concatenates the pools to one arena.
   absl::Status ReadPools() {
     const auto* sizes = facts_.plan->non_const_buffer_sizes();
     if (sizes == nullptr) {
@@ -97,7 +97,7 @@ class ValueReader {
     return absl::OkStatus();
   }
 
-  // Lists and texts may be shared in the file: what they become is counted before it is made.
+  // Lists and strings may be shared in the file: their memory is counted before the first copy.
   absl::Status CheckCounts(const flatbuffers::Vector<flatbuffers::Offset<EValue>>& values) {
     if (values.size() > limits_.values) {
       return LimitError("values", values.size(), limits_.values);
@@ -260,7 +260,7 @@ class ValueReader {
                                    EnumNameKernelTypes(facts_.values[element].kind), ", expected ",
                                    EnumNameKernelTypes(kind)));
       }
-      // The runtime makes values in order, and reads tensors when it makes their list.
+      // ExecuTorch's runtime creates values in order, and reads tensors when it creates their list.
       if (kind == KernelTypes::Tensor && element > self) {
         return Broken(absl::StrCat("element ", k, ", value ", element, ", comes after the list"));
       }
@@ -269,7 +269,7 @@ class ValueReader {
   }
 
   absl::Status CheckElements(uint32_t self, const ValueFacts& facts) const {
-    if (facts.value->val() == nullptr) return absl::OkStatus();  // told already
+    if (facts.value->val() == nullptr) return absl::OkStatus();  // already reported
     switch (facts.kind) {
       case KernelTypes::IntList:
         return CheckItems(self, facts.value->val_as_IntList(), KernelTypes::Int, false);

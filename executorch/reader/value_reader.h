@@ -1,4 +1,4 @@
-// The values of a method (docs/pte-format.md §4, §5), and the pools that they lie in (§6).
+// Reads the values of a method (docs/pte-format.md §4, §5) and their memory pools (§6).
 #ifndef BELAY_EXECUTORCH_READER_VALUE_READER_H_
 #define BELAY_EXECUTORCH_READER_VALUE_READER_H_
 
@@ -12,13 +12,13 @@
 namespace belay::pte {
 
 // Sets facts.values and facts.arena_bytes from facts.plan. Each error names the method and the
-// value; those of all values are told at once.
-//   kInvalidArgument    a rule is broken: an unknown or empty kind, a list with an element that is
-//                       none of the values it may hold, a tensor's layout or memory, a pool's size
-//   kUnimplemented      shapes without bounds, memory of another device, dtypes Belay has not
+// value; the errors of all values are reported at once.
+//   kInvalidArgument    an unknown or empty kind, a list element of a kind that the list does not
+//                       support, an invalid layout or memory of a tensor, an invalid pool size
+//   kUnimplemented      shapes without bounds, memory of another device, dtypes that Belay lacks
 //   kNotFound           external tensors that no data file has; names the keys
 //   kResourceExhausted  Limits::values, ::tensors, ::list_elements, ::arena_bytes, their memory, or
-//                       `budget`, from which what is copied is taken: tables may be shared
+//                       `budget`, which is charged for copies because tables may be shared
 absl::Status ReadValues(const ProgramFile& file, const DataFiles& data, const Limits& limits,
                         MemoryBudget& budget, MethodFacts& facts);
 

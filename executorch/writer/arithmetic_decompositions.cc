@@ -1,4 +1,4 @@
-// Functions of elements, products and sums, random numbers.
+// Elementwise functions, matmuls, sums, and random numbers.
 
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +23,7 @@ using exir::SymInt;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// linalg_vector_norm: ord is a number, no dim is all of them.
+// linalg_vector_norm with a numeric `ord`; an empty `dim` means all dimensions.
 std::vector<Argument> VectorNorm(OpBuilder& b, const OpCall& c) {
   const double order = c.Double("ord");
   const DType result = c.DtypeOr("dtype", b.dtype(c["self"]));
@@ -48,7 +48,7 @@ std::vector<Argument> VectorNorm(OpBuilder& b, const OpCall& c) {
   return {exir::Cast(b, norm, result)};
 }
 
-// The kernel on integers is wrong for some operands of different signs.
+// ExecuTorch's integer kernel is wrong for some operands of different signs.
 std::vector<Argument> Remainder(OpBuilder& b, const OpCall& c) {
   const Argument x = c["self"], y = c["other"];
   const Argument quotient = b.Call(b.IsTensor(y) ? "aten.div.Tensor_mode" : "aten.div.Scalar_mode",
@@ -56,19 +56,19 @@ std::vector<Argument> Remainder(OpBuilder& b, const OpCall& c) {
   return {exir::Sub(b, x, exir::Mul(b, quotient, y))};
 }
 
-// The fast kernel multiplies by the reciprocal of a divisor of one element, which may round to another
-// number; the one with a mode divides.
+// The fast kernel multiplies by the reciprocal of a divisor of one element, which may round
+// differently; the overload with a mode divides.
 std::vector<Argument> Divide(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.div.Tensor_mode", {c["self"], c["other"]}, {{"rounding_mode", Argument()}})};
 }
 
-// mm has a fast kernel, addmm has not.
+// mm has a fast kernel; addmm does not.
 std::vector<Argument> AddMm(OpBuilder& b, const OpCall& c) {
   return {exir::Add(b, b.Call("aten.mm.default", {c["mat1"], c["mat2"]}), c["self"])};
 }
 
-// Squares must not overflow: those of float32 don't in float64, and of float64 the larger number is
-// divided out. Infinity also where the other is NaN.
+// Avoids overflow of squares: float32 is computed in float64, and float64 is divided by the larger
+// operand. An infinite operand gives infinity even if the other is NaN.
 std::vector<Argument> Hypot(OpBuilder& b, const OpCall& c) {
   Argument x = c["self"], y = c["other"];
   const DType result = exir::Promote(b, {&x, &y}, /*to_float=*/true);
@@ -89,7 +89,7 @@ std::vector<Argument> Hypot(OpBuilder& b, const OpCall& c) {
   return {exir::Cast(b, exir::Where(b, infinite, kInfinity, hypot), result)};
 }
 
-// Of -0 the reciprocal is less than 0.
+// Detects -0 by its negative reciprocal.
 std::vector<Argument> CopySign(OpBuilder& b, const OpCall& c) {
   Argument x = c["self"], other = c["other"];
   const DType result = exir::Promote(b, {&x, &other}, /*to_float=*/true);
@@ -110,7 +110,7 @@ constexpr char kLeftScalars[] = "aten.bitwise_left_shift.Tensor_Scalar";
 constexpr char kRightTensors[] = "aten.bitwise_right_shift.Tensor";
 constexpr char kRightScalars[] = "aten.bitwise_right_shift.Tensor_Scalar";
 
-// Three tensors multiplied, each with dimensions of one element put in, and summed up.
+// sum(unsqueeze(i1) * unsqueeze(i2) * unsqueeze(i3)), each unsqueezed at its own dimensions.
 std::vector<Argument> Trilinear(OpBuilder& b, const OpCall& c) {
   const auto expanded = [&](std::string_view tensor, std::string_view expand) {
     Argument x = c[tensor];
@@ -130,8 +130,8 @@ std::vector<Argument> Trilinear(OpBuilder& b, const OpCall& c) {
   return {exir::Cast(b, dims.empty() ? product : exir::Sum(b, product, dims), result)};
 }
 
-// Rows in groups, one behind the other and each up to its offset, by a matrix per group: all rows by
-// all of them, of which each row keeps its group's.
+// Group g has the rows offs[g - 1] .. offs[g] - 1 and the matrix mat2[g]. Multiplies all rows by
+// all matrices, and keeps the product of each row with its group's matrix.
 std::vector<Argument> GroupedMm(OpBuilder& b, const OpCall& c) {
   const Argument x = c["self"], y = c["mat2"];
   const DType result = c.DtypeOr("out_dtype", b.dtype(x));
@@ -164,7 +164,7 @@ std::vector<Argument> Angle(OpBuilder& b, const OpCall& c) {
   });
 }
 
-// The larger or smaller one, or the one that is no NaN.
+// fmax or fmin: if one operand is NaN, returns the other one.
 template <OpName kExtreme>
 std::vector<Argument> NumberExtreme(OpBuilder& b, const OpCall& c) {
   Argument x = c["self"], y = c["other"];

@@ -1,6 +1,6 @@
-// Modified Bessel functions: Chebyshev series of what is smooth in them, computed in double precision
-// whatever the dtype is. The coefficients are those of the functions' interpolations at 60 Chebyshev
-// nodes, to 17 digits.
+// Modified Bessel functions as Chebyshev series of their smooth parts, computed in double precision
+// for every dtype. The coefficients are those of interpolations at 60 Chebyshev nodes, to 17
+// digits.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ using exir::Argument;
 using exir::OpBuilder;
 using exir::OpCall;
 
-// e^-x I0(x) for x in [0, 8], by x / 4 - 1.
+// e^-x I0(x) for x in [0, 8], in t = x / 4 - 1.
 constexpr double kI0Small[] = {
     0.33839763720473804,     -0.3046826723431984,     0.17162090152220878,
     -0.094901097048047644,   0.049305284239670708,    -0.023737414805899469,
@@ -31,7 +31,7 @@ constexpr double kI0Small[] = {
     -1.7268262914415557e-11, 2.9550526631296398e-12,  -4.8564467831119295e-13,
     7.6761854986049356e-14,  -1.1685332877993452e-14, 1.715391285555133e-15,
     -2.4312798465479547e-16, 3.3307945188222381e-17,  -4.4153416464793394e-18};
-// e^-x sqrt(x) I0(x) from 8 on, by 16 / x - 1.
+// e^-x sqrt(x) I0(x) for x >= 8, in t = 16 / x - 1.
 constexpr double kI0Large[] = {
     0.40224520550705442,     0.0033691164782556941,   6.889758346916824e-5,
     2.8913705208347565e-6,   2.0489185894690637e-7,   2.2666689904981781e-8,
@@ -42,7 +42,7 @@ constexpr double kI0Large[] = {
     1.7725601330565264e-15,  -3.4254856196772191e-16, -2.8276239805165835e-16,
     3.4612228676974611e-17,  4.46562142029676e-17,    -4.8305044859441821e-18,
     -7.233180487874754e-18};
-// e^-x I1(x) / x for x in [0, 8], by x / 4 - 1.
+// e^-x I1(x) / x for x in [0, 8], in t = x / 4 - 1.
 constexpr double kI1Small[] = {
     0.12629359322181683,     -0.17641651835783406,    0.1026436586898471,
     -0.052945981208094991,   0.024726449030626517,    -0.010564084894626198,
@@ -54,7 +54,7 @@ constexpr double kI1Small[] = {
     -1.9839743977649437e-12, 3.2237933659455747e-13,  -5.0421855047279117e-14,
     7.6006842947354069e-15,  -1.1055969477353863e-15, 1.5536319577362005e-16,
     -2.1114212143581661e-17, 2.7779141127610464e-18};
-// e^-x sqrt(x) I1(x) from 8 on, by 16 / x - 1.
+// e^-x sqrt(x) I1(x) for x >= 8, in t = 16 / x - 1.
 constexpr double kI1Large[] = {
     0.38928811750914006,     -0.0097610974913614684,  -0.00011058893876262372,
     -3.8825648088776904e-6,  -2.5122362378702089e-7,  -2.6314688468895195e-8,
@@ -65,12 +65,12 @@ constexpr double kI1Large[] = {
     -1.8803547755107824e-15, 3.3082023109209283e-16,  2.9626289976459501e-16,
     -3.209525921993424e-17,  -4.6503053684893583e-17, 4.4143483230717079e-18,
     7.5172963108421048e-18};
-// K0(x) + log(x / 2) I0(x) for x in (0, 2], by x^2 / 2 - 1.
+// K0(x) + log(x / 2) I0(x) for x in (0, 2], in t = x^2 / 2 - 1.
 constexpr double kK0Small[] = {
     -0.26766369661695138,   0.34428989992462849,   0.035979936515361502,  0.0012646154114469259,
     2.2862121031194518e-5,  2.5347910790261495e-7, 1.9045163772202089e-9, 1.0349695257633625e-11,
     4.2598161427910826e-14, 1.3744654358807509e-16};
-// e^x sqrt(x) K0(x) from 2 on, by 4 / x - 1.
+// e^x sqrt(x) K0(x) for x >= 2, in t = 4 / x - 1.
 constexpr double kK0Large[] = {
     1.2201515410329777,      -0.031448101311964501,   0.0015698838857300534,
     -0.00012849549581627803, 1.3949813718876499e-5,   -1.8317555227191195e-6,
@@ -80,13 +80,13 @@ constexpr double kK0Large[] = {
     -2.9800969231481784e-13, 8.0328907750683744e-14,  -2.2275133267462964e-14,
     6.340076476276646e-15,   -1.8485933779209072e-15, 5.5120559994043334e-16,
     -1.6782311257549006e-16, 5.2103917776435541e-17,  -1.6475805939842633e-17};
-// x (K1(x) - log(x / 2) I1(x)) for x in (0, 2], by x^2 / 2 - 1.
+// x (K1(x) - log(x / 2) I1(x)) for x in (0, 2], in t = x^2 / 2 - 1.
 constexpr double kK1Small[] = {
     0.76265011366947389,     -0.35315596077654488,    -0.12261118082265715,
     -0.0069757238596398644,  -0.00017302889575130521, -2.4334061415659682e-6,
     -2.2133876307347259e-8,  -1.4114883926335278e-10, -6.666901694199329e-13,
     -2.4274498505193659e-15, -7.0238634793862876e-18};
-// e^x sqrt(x) K1(x) from 2 on, by 4 / x - 1.
+// e^x sqrt(x) K1(x) for x >= 2, in t = 4 / x - 1.
 constexpr double kK1Large[] = {
     1.3603130952422213,      0.10392373657681724,     -0.0028578168596227794,
     0.00019521551847135163,  -1.936197974166083e-5,   2.4064849478372171e-6,
@@ -97,7 +97,7 @@ constexpr double kK1Large[] = {
     -7.0198370892147689e-15, 2.0387031662398609e-15,  -6.0570472706430178e-16,
     1.8380935752430454e-16,  -5.6894628491936484e-17, 1.7940510478863573e-17};
 
-// By Clenshaw's recurrence.
+// Evaluates a Chebyshev series by Clenshaw's recurrence.
 Argument Chebyshev(OpBuilder& b, absl::Span<const double> coefficients, const Argument& x) {
   const auto constant = [&](double value) { return b.Call("aten.full_like.default", {x, value}); };
   const Argument twice = exir::Mul(b, x, 2.0);
@@ -126,7 +126,7 @@ Argument ScaledI(OpBuilder& b, int n, const Argument& x) {
   return exir::Where(b, exir::Binary(b, "le", x, 8.0), near, exir::Div(b, far, Root(b, x)));
 }
 
-// e^x K_n(x); of 0 infinity, of less NaN.
+// e^x K_n(x); infinity at 0, NaN for negative x.
 Argument ScaledK(OpBuilder& b, int n, const Argument& x) {
   const Argument series = Chebyshev(b, n == 0 ? absl::MakeConstSpan(kK0Small) : kK1Small,
                                     exir::Sub(b, exir::Mul(b, exir::Mul(b, x, x), 0.5), 1.0));
@@ -170,7 +170,7 @@ std::vector<Argument> BesselK(OpBuilder& b, const OpCall& c) {
   });
 }
 
-// sin(x) / x, by its series near 0.
+// sin(x) / x; near 0 by its series.
 std::vector<Argument> SphericalJ0(OpBuilder& b, const OpCall& c) {
   return InDouble(b, c.arguments()[0], [&](const Argument& x) {
     const Argument square = exir::Mul(b, x, x);

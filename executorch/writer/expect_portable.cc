@@ -26,7 +26,7 @@
 namespace belay::pte {
 namespace {
 
-// The program of one node, with the results that its meta kernel gives.
+// Returns the program of one node, with the results of its meta kernel.
 absl::StatusOr<exir::ExportedProgram> ProgramOf(std::string_view call,
                                                 const std::vector<exir::Values>& inputs,
                                                 size_t results, bool symbolic) {
@@ -75,7 +75,7 @@ absl::Status MakePortable(exir::ExportedProgram& program) {
   return exir::Verify(program);
 }
 
-// What the writer says.
+// Returns the writer's status.
 absl::Status Write(exir::ExportedProgram program) {
   ABSL_RETURN_IF_ERROR(exir::EdgeToBackendOps().run(program).status());
   exir::MethodPrograms programs;
@@ -142,7 +142,7 @@ void ExpectPortable(std::string_view call, const std::vector<exir::Values>& inpu
     const absl::Status made = MakePortable(*program);
     const std::string text = exir::PrintProgram(*program);
     ASSERT_TRUE(made.ok()) << made << "\n" << text;
-    // Kernels take tensors of one order only.
+    // ExecuTorch's kernels require operands of one memory order.
     ASSERT_EQ(text.find("strides="), std::string::npos) << text;
     const absl::Status written = Write(program->Clone());
     ASSERT_TRUE(written.ok()) << written << "\n" << text;

@@ -1,4 +1,4 @@
-// Tests of decompositions for ExecuTorch by values.
+// Tests decompositions for ExecuTorch by comparing values.
 #ifndef BELAY_EXECUTORCH_WRITER_EXPECT_PORTABLE_H_
 #define BELAY_EXECUTORCH_WRITER_EXPECT_PORTABLE_H_
 
@@ -11,16 +11,17 @@
 namespace belay::pte {
 
 struct PortableOptions {
-  double tolerance = 0;  // of the larger one of 1 and the magnitude of an element
-  // Besides with sizes that are numbers, with a symbol for every size of an input above 1.
+  double tolerance = 0;  // relative to max(1, |element|)
+  // Also tests with a symbol for every input size above 1.
   bool symbolic = true;
-  // Elements are looked at; of random numbers only types are.
+  // Compares elements; false for random numbers, where only types are compared.
   bool values = true;
 };
 
-// An edge program of one node, which calls its inputs %a, %b, %c … ("aten.sort.default(%a, 0)"):
-// after PortablePasses all tensors are row-major, it can be written as a .pte file, and gives, with the reference kernels, the
-// dtypes, sizes and elements that it gave before. NaN equals NaN.
+// Builds an edge program of one node whose inputs are %a, %b, %c … ("aten.sort.default(%a, 0)").
+// Expects that after PortablePasses all tensors are row-major and the program can be written as a
+// .pte file. With the reference kernels, dtypes, sizes and elements must equal those of the
+// original program. NaN equals NaN.
 void ExpectPortable(std::string_view call, const std::vector<exir::Values>& inputs, size_t results,
                     const PortableOptions& options = {});
 

@@ -47,7 +47,7 @@ T* MethodTranslator::AddInstruction(T instruction) {
   return place;
 }
 
-// One frame: file and line, the module as what calls and the node as what is called there.
+// Writes one frame: file and line, the module as the caller and the node as the callee.
 void MethodTranslator::AddSource() {
   if (debug_ == nullptr) return;
   auto frames = std::make_unique<FrameListT>();
@@ -83,14 +83,14 @@ void MethodTranslator::AddCall(std::string_view op, Calls arguments) {
   AddInstruction(std::move(call));
 }
 
-// to, row, index, count: the loop has given `to` its sizes where there are no rows, and ExecuTorch's
-// operator gives it one row more each time.
+// Arguments: to, row, index, count. For zero rows, the loop has already set the sizes of `to`.
+// ExecuTorch's operator grows `to` by one row per call.
 void MethodTranslator::TranslateSetRow(const schema::KernelCall& call) {
   AddCall("executorch_prim::et_copy_index.tensor",
           {Value(call.arguments(0)), Value(call.arguments(1)), Value(call.arguments(2))});
 }
 
-// ExecuTorch's has the sign of the first operand, Python's that of the second.
+// ExecuTorch's remainder has the sign of the first operand, Python's that of the second.
 void MethodTranslator::TranslateRemainder(const schema::KernelCall& call) {
   const Index a = Value(call.arguments(0)), b = Value(call.arguments(1));
   const Index result = Value(call.outputs(0));
@@ -107,7 +107,7 @@ void MethodTranslator::TranslateInequality(const schema::KernelCall& call) {
   AddCall("executorch_prim::sym_not.Scalar", {equal, Value(call.outputs(0))});
 }
 
-// The memory plan has put the result where the operand is; the view gives it its sizes.
+// The memory plan aliases the result with the operand; et_view sets only the sizes.
 void MethodTranslator::TranslateView(const schema::KernelCall& call) {
   const PortableArgument sizes = {.name = "size", .kind = ArgumentKind::kInt, .list = true};
   AddCall(
@@ -123,7 +123,7 @@ void MethodTranslator::Translate(const schema::KernelCall& call) {
   if (name == "aten.view_copy.default" && LieTogether(call.arguments(0), call.outputs(0))) {
     return TranslateView(call);
   }
-  // Where elements lie is given by dimensions.
+  // The dim order replaces the memory format.
   const bool empty = name == "aten.empty.memory_format";
   const PortableOperator* op =
       empty ? FindPortable("dim_order_ops::_empty_dim_order.out") : FindPortableOfFunctional(name);
@@ -135,7 +135,7 @@ void MethodTranslator::Translate(const schema::KernelCall& call) {
   for (size_t i = 0; i + op->outs < op->arguments.size(); ++i) {
     const PortableArgument& argument = op->arguments[i];
     if (argument.name == "dim_order") {
-      // Must be that of the result; None is that of the operand.
+      // Must equal the result's dim order; None would mean the operand's.
       const std::string& order = Source(call.outputs(0)).tensor().dim_order();
       arguments.push_back(Ints(std::vector<int64_t>(order.begin(), order.end())));
       continue;
@@ -153,7 +153,7 @@ void MethodTranslator::Translate(const schema::KernelCall& call) {
     outs.push_back(ArgumentValue(call.outputs(static_cast<int>(i)), out));
   }
   arguments.insert(arguments.end(), outs.begin(), outs.end());
-  // All have a result: what has none is no functional operator (TranslateSetRow).
+  // Functional operators always have a result; those without one are handled by TranslateSetRow.
   if (op->result == PortableOperator::Result::kOut) {
     arguments.push_back(outs.size() == 1 ? outs[0] : TensorList(outs));
   } else if (op->result == PortableOperator::Result::kSelf) {
@@ -172,8 +172,8 @@ void MethodTranslator::Translate(const schema::DelegateCall& call) {
   AddInstruction(std::move(out));
 }
 
-// ExecuTorch moves a tensor's handle, so that two values would be one tensor from then on: tensors
-// are copied.
+// ExecuTorch moves a tensor's handle, so that both values would alias one tensor; tensors are
+// copied instead.
 void MethodTranslator::Translate(const schema::Move& move) {
   const schema::Value& from = Source(move.from());
   const schema::Value& to = Source(move.to());
@@ -199,7 +199,7 @@ void MethodTranslator::Translate(const schema::Move& move) {
 }
 
 void MethodTranslator::AddInstructions() {
-  // Some instructions become several.
+  // Some instructions expand to several.
   std::vector<Index> starts;
   std::vector<std::pair<JumpFalseCallT*, uint32_t>> jumps;
   const auto jump = [&](Index condition, uint32_t target) {
@@ -239,7 +239,7 @@ void MethodTranslator::AddInstructions() {
 
 void MethodTranslator::AddMethodInputs() {
   for (const schema::Input& input : method_.inputs()) {
-    // ExecuTorch takes no other number than the one that the file holds.
+    // ExecuTorch accepts only the scalar that the file holds.
     if (Source(input.value()).has_scalar()) {
       Problem(absl::StrCat("input '", input.name(),
                            "' is a number that differs from call to call: ExecuTorch's inputs are "
@@ -259,7 +259,7 @@ void MethodTranslator::AddDelegates() {
     out->id = delegate.backend_id();
     out->processed = std::make_unique<BackendDelegateDataReferenceT>();
     out->processed->location = DataLocation::SEGMENT;
-    out->processed->index = delegate.segment();  // of the image; the file's is set later
+    out->processed->index = delegate.segment();  // in the image; replaced later
     for (const schema::CompileSpec& spec : delegate.compile_specs()) {
       auto entry = std::make_unique<CompileSpecT>();
       entry->key = spec.key();

@@ -1,7 +1,7 @@
-// One method of a program image → an execution plan of ExecuTorch's.
+// Translates one method of a program image to ExecuTorch's execution plan.
 //
-// Both are lists of values and instructions over planned memory, so that each instruction has its
-// counterpart (README.md): values keep their order, places in memory stay what they are.
+// Both are lists of values and instructions over planned memory, so instructions map one to one
+// (README.md). Values keep their order and memory offsets.
 #ifndef BELAY_EXECUTORCH_WRITER_METHOD_TRANSLATION_H_
 #define BELAY_EXECUTORCH_WRITER_METHOD_TRANSLATION_H_
 
@@ -21,11 +21,11 @@
 
 namespace belay::pte {
 
-// Constants in the order in which tensors use them.
+// Constants in the order of their first use by tensors.
 class UsedConstants {
  public:
-  // A tensor's data_buffer_idx: the place of the constant, counted from 1. `index` counts the
-  // image's constants.
+  // Returns a tensor's data_buffer_idx: the 1-based position of the constant. `index` is an index
+  // into the image's constants.
   uint32_t Add(uint32_t index) {
     const auto [it, added] = places_.try_emplace(index, constants_.size() + 1);
     if (added) constants_.push_back(index);
@@ -38,14 +38,15 @@ class UsedConstants {
   absl::flat_hash_map<uint32_t, uint32_t> places_;
 };
 
-// A constant of the file of external data.
+// A constant in the external data file.
 struct ExternalConstant {
   uint32_t constant = 0;
   schema::Tensor layout;  // dtype, sizes, dim order
 };
 
-// Where buffers that live on lie: one of the same name, layout and first content in the same place in
-// every method, so that a host may give methods the same memory. Multiples of 16.
+// Assigns offsets to persistent buffers, in multiples of 16. Buffers of the same name, layout and
+// initial content have the same offset in every method, so that a host may share their memory
+// between methods.
 class StatePlaces {
  public:
   uint64_t Add(const schema::StateBuffer& state, const schema::Tensor& tensor);
@@ -56,20 +57,20 @@ class StatePlaces {
   uint64_t bytes_ = 0;
 };
 
-// What the tensors of all methods refer to.
+// Data shared by the tensors of all methods.
 struct ProgramData {
   StatePlaces state;
   UsedConstants constants;  // constant_segment
   UsedConstants initial;    // mutable_data_segments[0]
-  // Whether constants lie in a file of their own, and then those, by key.
+  // Whether constants are stored in an external data file, and those constants by key.
   bool external = false;
   std::map<std::string, ExternalConstant> external_constants;
 };
 
-// Translates `image.metadata.methods(index)`. What ExecuTorch's runtime does not have is added to
-// `problems`, each with its node and source line where the image has debug info; the plan means
-// nothing then. The size of the memory of `data.state` is the caller's to set. `bytes` are those of the image's constants. The image must be one that EmitProgram
-// made: its indices are not checked.
+// Translates `image.metadata.methods(index)`. Features that ExecuTorch's runtime lacks are added to
+// `problems`, each with its node and source line if the image has debug info; the plan is then
+// meaningless. The caller sets the size of the memory of `data.state`. `bytes` are the image's
+// constants. Precondition: EmitProgram created the image; its indices are not checked.
 std::unique_ptr<ExecutionPlanT> TranslateMethod(const exir::ProgramImage& image, int index,
                                                 absl::Span<const exir::Storage> bytes,
                                                 const exir::OpRegistry& ops, ProgramData& data,

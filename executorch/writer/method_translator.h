@@ -18,9 +18,9 @@
 
 namespace belay::pte {
 
-// The memory that planned tensors lie in; 0 is reserved (docs/pte-format.md §6).
+// Memory id of planned tensors; 0 is reserved (docs/pte-format.md §6).
 inline constexpr uint32_t kArena = 1;
-// Buffers that live on: ExecuTorch's pool of what methods share.
+// Memory id of persistent buffers: ExecuTorch's pool that methods share.
 inline constexpr uint32_t kState = 2;
 inline constexpr std::string_view kSetRow = "belay.set_row_.default";
 
@@ -54,7 +54,7 @@ class MethodTranslator {
   void TranslateRemainder(const schema::KernelCall& call);
   void TranslateInequality(const schema::KernelCall& call);
   void TranslateView(const schema::KernelCall& call);
-  // Whether both are tensors of the arena that begin at the same place.
+  // Returns whether both are arena tensors at the same offset.
   bool LieTogether(uint32_t a, uint32_t b) const {
     const schema::Tensor &x = Source(a).tensor(), &y = Source(b).tensor();
     return x.location_case() == schema::Tensor::kArenaOffset &&
@@ -62,16 +62,17 @@ class MethodTranslator {
            x.arena_offset() == y.arena_offset();
   }
 
-  // The value of what is a tensor, or a number that is computed; of a literal, one of its kind.
+  // Returns the plan value of a tensor, a computed scalar, or a literal (by the literal's own
+  // kind).
   Index Value(uint32_t value);
-  // What the operator takes of this value; a problem where it is no such thing.
+  // Returns the plan value for an argument; adds a problem if its kind does not match.
   Index ArgumentValue(uint32_t value, const PortableArgument& argument);
   Index ListValue(const schema::List& list, const PortableArgument& argument);
-  // As a number of that kind: what the schema says, whatever the literal is.
+  // Converts a scalar to the kind in the schema, whatever the literal's kind is.
   Index NumberValue(uint32_t value, const PortableArgument& argument);
   Index TensorList(std::vector<Index> tensors);
 
-  // Equal ones are one value.
+  // Equal literals share one value.
   template <class T>
   Index Literal(T literal, std::string_view content);
   Index Null() { return Literal(NullT(), ""); }
@@ -105,12 +106,12 @@ class MethodTranslator {
 
   std::unique_ptr<ExecutionPlanT> plan_ = std::make_unique<ExecutionPlanT>();
   ChainT* chain_ = nullptr;
-  bool has_sources_ = false;   // some instruction's source line is known
-  int at_ = -1;                // the instruction that is being translated; -1: none
+  bool has_sources_ = false;   // the source line of at least one instruction is known
+  int at_ = -1;                // the instruction being translated; -1: none
   std::vector<Index> values_;  // by value of the method; -1: literals, which have one per kind
   absl::flat_hash_map<std::string, Index> literals_;
   absl::flat_hash_map<std::string, Index> operators_;
-  absl::flat_hash_set<uint32_t> row_by_row_;  // tensors that loops fill
+  absl::flat_hash_set<uint32_t> row_by_row_;  // tensors that loops fill row by row
 };
 
 }  // namespace belay::pte

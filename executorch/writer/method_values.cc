@@ -1,4 +1,4 @@
-// The values of a method: tensors, numbers and lists, and which literals they are.
+// Translates the values of a method: tensors, scalars, lists and literals.
 #include <limits>
 #include <optional>
 #include <string>
@@ -16,7 +16,7 @@
 namespace belay::pte {
 namespace {
 
-// The number that ExecuTorch knows the dtype by.
+// Returns ExecuTorch's number of the dtype.
 std::optional<int8_t> ScalarType(DType dtype) {
   const std::optional<C10ScalarType> type = DTypeToC10(dtype);
   if (!type.has_value() || type->value > 29) return std::nullopt;
@@ -92,7 +92,7 @@ void MethodTranslator::AddTensor(uint32_t value, const schema::Tensor& tensor) {
       if (data_.external) {
         schema::Tensor layout = tensor;
         layout.clear_location();
-        // The same bytes may be tensors of several layouts.
+        // Equal bytes may have different tensor layouts.
         const std::string content = Sha256(bytes_[tensor.constant()].bytes);
         const std::string key = absl::BytesToHexString(
             Sha256(absl::StrCat(layout.SerializeAsString(), content)).substr(0, 16));
@@ -134,7 +134,7 @@ void MethodTranslator::AddTensors() {
     if (value.has_tensor()) {
       AddTensor(v, value.tensor());
     } else if (value.has_scalar()) {
-      // Each is a value of its own: instructions write to it.
+      // Not shared: instructions write to it.
       switch (value.scalar().kind()) {
         case schema::ScalarSlot::DOUBLE:
           values_[v] = AddValue(DoubleT());
@@ -231,8 +231,7 @@ MethodTranslator::Index MethodTranslator::ListValue(const schema::List& list,
     ints.items.assign(items.begin(), items.end());
     return Literal(std::move(ints), key);
   }
-  // There are no lists but these and those of reals and truth values, which hold no values of their
-  // own.
+  // The remaining lists are of doubles or bools; they hold literals instead of value indices.
   DoubleListT reals;
   BoolListT truths;
   for (uint32_t value : list.elements()) {
@@ -253,7 +252,7 @@ MethodTranslator::Index MethodTranslator::ListValue(const schema::List& list,
 MethodTranslator::Index MethodTranslator::ArgumentValue(uint32_t value,
                                                         const PortableArgument& argument) {
   const schema::Value& source = Source(value);
-  // Where elements lie is what the out tensor says.
+  // The out tensor determines the memory order.
   if (argument.kind == ArgumentKind::kMemoryFormat) return Null();
   if (!argument.list) return NumberValue(value, argument);
   if (source.has_none() && argument.optional) return Null();

@@ -1,4 +1,4 @@
-// Orders, places in an order, and results that run along a dimension.
+// Sorting, positions in a sorted order, and scans along a dimension.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,17 +17,17 @@ using exir::OpBuilder;
 using exir::OpCall;
 using exir::SymInt;
 
-// Sizes of ExecuTorch's have 31 bits.
+// ExecuTorch's sizes have 31 bits.
 constexpr int64_t kMostSize = int64_t{1} << 31;
 
-// 0, 1, … along the dimension, of one element in the others.
+// Returns 0, 1, … along the dimension; size 1 in the others.
 Argument Places(OpBuilder& b, const Argument& x, int64_t dim) {
   std::vector<SymInt> sizes(static_cast<size_t>(b.rank(x)), SymInt(1));
   sizes[dim] = b.size(x, dim);
   return exir::Reshape(b, exir::Arange(b, b.size(x, dim)), sizes);
 }
 
-// What stands `step` before each element along the dimension; of the first ones, the first.
+// result[i] = x[max(i - step, 0)] along the dimension.
 Argument Before(OpBuilder& b, const Argument& x, int64_t dim, int64_t step) {
   const Argument places = exir::Sub(b, exir::Arange(b, b.size(x, dim)), step);
   return b.Call("aten.index_select.default", {x, dim, exir::Clamp(b, places, 0, Argument())});
@@ -42,8 +42,8 @@ std::vector<Argument> Topk(OpBuilder& b, const Argument& x, int64_t dim, bool la
   return all;
 }
 
-// Values and indices; equals keep their order. topk orders a whole line, but equals anyhow: a second
-// one orders different numbers, which are the group of equals times the length, plus the place.
+// Stable sort; returns values and indices. topk sorts a whole line, but not stably. A second topk
+// sorts the unique keys `group * length + index`, where `group` numbers the runs of equal values.
 std::vector<Argument> SortLines(OpBuilder& b, const Argument& x, int64_t dim, bool descending) {
   const DType dtype = b.dtype(x);
   dim = b.WrapDim(dim, b.rank(x));
@@ -51,7 +51,7 @@ std::vector<Argument> SortLines(OpBuilder& b, const Argument& x, int64_t dim, bo
   if (b.rank(x) == 0) {
     return {exir::Clone(b, x), exir::Full(b, std::vector<int64_t>(), 0, DType::kInt64)};
   }
-  // topk takes no truth values.
+  // topk does not support bool.
   const Argument keys = dtype == DType::kBool ? exir::Cast(b, x, DType::kUint8) : x;
   const std::vector<Argument> ordered = Topk(b, keys, dim, descending);
   const Argument before = Before(b, ordered[0], dim, 1);
@@ -72,7 +72,7 @@ std::vector<Argument> Sort(OpBuilder& b, const OpCall& c) {
   return SortLines(b, c["self"], c.Int("dim"), c.Bool("descending"));
 }
 
-// Element `place` of each line in its order, and where it was. `place` has one element per line.
+// Gathers element `place` of each sorted line, and its index. `place` has one element per line.
 std::vector<Argument> Pick(OpBuilder& b, const OpCall& c, const std::vector<Argument>& sorted,
                            int64_t dim, const Argument& place) {
   std::vector<Argument> picked;
@@ -83,7 +83,7 @@ std::vector<Argument> Pick(OpBuilder& b, const OpCall& c, const std::vector<Argu
   return picked;
 }
 
-// The same element of each line.
+// Returns the same position for each line.
 Argument SamePlace(OpBuilder& b, const Argument& x, int64_t dim, const SymInt& place) {
   std::vector<SymInt> sizes = b.sizes(x);
   sizes[dim] = 1;
@@ -98,7 +98,7 @@ std::vector<Argument> KthValue(OpBuilder& b, const OpCall& c) {
   return Pick(b, c, sorted, dim, SamePlace(b, x, dim, c.Sym("k") - SymInt(1)));
 }
 
-// The lower one of the two in the middle; the first NaN where there is one, all of which are last.
+// The lower of the two middle elements; the first NaN if there is one. NaNs sort last.
 std::vector<Argument> Median(OpBuilder& b, const OpCall& c) {
   const Argument x = c["self"];
   const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
@@ -115,8 +115,8 @@ std::vector<Argument> Median(OpBuilder& b, const OpCall& c) {
   return Pick(b, c, sorted, dim, place);
 }
 
-// Each element combined with all before it in its line: with those of a step of one, then of two
-// (which have those before them), of four … `combine` gives the results of earlier and later ones.
+// Inclusive scan along `dim` (Hillis-Steele): combines each element with the one `step` before it,
+// for step = 1, 2, 4, … `combine(earlier, later)` returns the combined results.
 template <class Combine>
 std::vector<Argument> RunAlong(OpBuilder& b, std::vector<Argument> lines, int64_t dim,
                                Combine combine) {
@@ -141,7 +141,7 @@ std::vector<Argument> RunningProduct(OpBuilder& b, const OpCall& c) {
   const DType result =
       c.DtypeOr("dtype", IsIntegral(own, /*include_bool=*/true) ? DType::kInt64 : own);
   if (!b.ok()) return {};
-  // Converted first, as PyTorch does.
+  // Converts before multiplying, as PyTorch does.
   const Argument start = exir::Cast(b, exir::Cast(b, x, result), exir::ComputeDtype(result));
   if (b.rank(x) == 0) return {exir::Clone(b, exir::Cast(b, x, result))};
   const auto multiply = [&](const std::vector<Argument>& earlier,
@@ -151,7 +151,7 @@ std::vector<Argument> RunningProduct(OpBuilder& b, const OpCall& c) {
   return {exir::Cast(b, RunAlong(b, {start}, dim, multiply)[0], result)};
 }
 
-// The last one of equals, and from the first NaN on the last NaN.
+// Equal elements: the last index. From the first NaN on: the last NaN.
 template <bool kLargest>
 std::vector<Argument> RunningExtreme(OpBuilder& b, const OpCall& c) {
   const Argument x = c["self"];
@@ -172,7 +172,7 @@ std::vector<Argument> RunningExtreme(OpBuilder& b, const OpCall& c) {
   return RunAlong(b, {x, places}, dim, choose);
 }
 
-// How many of the last dimension of `sorted` stand before each value: all are compared.
+// Counts the elements of the last dimension of `sorted` before each value, by comparing all pairs.
 Argument PlacesAmong(OpBuilder& b, const OpCall& c, const Argument& sorted, const Argument& values,
                      bool right) {
   const Argument line = b.rank(sorted) == 1 ? sorted : exir::Unsqueeze(b, sorted, -2);

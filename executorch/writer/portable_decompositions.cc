@@ -20,13 +20,14 @@ const TensorMeta* TensorOf(const Graph& graph, const Node& node, std::string_vie
   return value == nullptr ? nullptr : graph.value(*value).tensor();
 }
 
-// The kernel of reals is right, and a quotient would lose digits.
+// The floating-point kernel is correct, and a quotient would lose digits.
 bool KeepsRemainder(const Graph& graph, const Node& node) {
   const TensorMeta* result = graph.value(node.results()[0]).tensor();
   return result == nullptr || !IsIntegral(result->dtype, /*include_bool=*/true);
 }
 
-// But for what the kernel with a reciprocal takes: several float32 or float64 by one of them.
+// All calls except those of the reciprocal kernel: several float32 or float64 divided by one
+// element.
 bool KeepsDivision(const Graph& graph, const Node& node) {
   const TensorMeta *x = TensorOf(graph, node, "self"), *y = TensorOf(graph, node, "other");
   if (x == nullptr || y == nullptr || x->dtype != y->dtype) return true;
@@ -37,7 +38,7 @@ bool KeepsDivision(const Graph& graph, const Node& node) {
 bool KeepsAddMm(const Graph& graph, const Node& node) {
   const TensorMeta* result = graph.value(node.results()[0]).tensor();
   if (result == nullptr) return true;
-  // A product in half precision would be rounded once more.
+  // A separate matmul in half precision would round once more.
   if (result->dtype != DType::kFloat32 && result->dtype != DType::kFloat64) return true;
   const auto is_one = [&](std::string_view name) {
     const Argument& factor = node.argument(name);
@@ -48,7 +49,7 @@ bool KeepsAddMm(const Graph& graph, const Node& node) {
   return !is_one("beta") || !is_one("alpha");
 }
 
-// Windows of sizes that are computed.
+// Image sizes that are symbolic.
 bool KeepsAdaptiveMaxPool(const Graph& graph, const Node& node) {
   const TensorMeta* image = TensorOf(graph, node, "self");
   if (image == nullptr) return true;
@@ -59,7 +60,7 @@ bool KeepsAdaptiveMaxPool(const Graph& graph, const Node& node) {
              [](const exir::SymInt& size) { return size.AsInt().has_value(); });
 }
 
-// Groups of columns, and of what the products sum over.
+// Groups along columns or along the reduction dimension.
 bool KeepsGroupedMm(const Graph& graph, const Node& node) {
   const TensorMeta *x = TensorOf(graph, node, "self"), *y = TensorOf(graph, node, "mat2");
   if (x == nullptr || y == nullptr || y->rank() != 3) return true;

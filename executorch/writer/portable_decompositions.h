@@ -1,5 +1,5 @@
-// Of operators that Belay runs as they are and ExecuTorch 1.5.0 does not have (or has wrong or slow):
-// what they are in operators that it has.
+// Decomposes operators that Belay executes directly, but ExecuTorch 1.5.0 lacks (or implements
+// wrongly or slowly), into operators that it has.
 #ifndef BELAY_EXECUTORCH_WRITER_PORTABLE_DECOMPOSITIONS_H_
 #define BELAY_EXECUTORCH_WRITER_PORTABLE_DECOMPOSITIONS_H_
 
@@ -9,7 +9,7 @@
 
 namespace belay::pte {
 
-// Rows of one kind, a file each.
+// Rows by category, one file each.
 absl::Span<const exir::Decomposition> ArithmeticDecompositions();
 absl::Span<const exir::Decomposition> BesselDecompositions();
 absl::Span<const exir::Decomposition> OrderDecompositions();
@@ -19,8 +19,8 @@ absl::Span<const exir::Decomposition> WindowDecompositions();
 // All of them. Thread-safe.
 const exir::DecompositionTable& PortableDecompositions();
 
-// Of a node that the table has: whether it stays as it is, since ExecuTorch's kernel does this call
-// right and fast, or since no decomposition covers it, so that the writer refuses it by name.
+// Returns whether a node that the table covers stays unchanged: either ExecuTorch's kernel is
+// correct and fast for this call, or no decomposition covers it and the writer refuses it by name.
 bool IsBetterKept(const exir::ExportedProgram& program, exir::GraphId graph, exir::NodeId id);
 
 }  // namespace belay::pte

@@ -43,8 +43,7 @@ exir::TensorMeta Contiguous(const exir::TensorMeta& meta) {
   return dense;
 }
 
-// Whether elements of the sizes lie as in row-major order: dimensions of one element may stand
-// anywhere.
+// Returns whether the order is row-major; dimensions of size 1 may be anywhere.
 bool IsRowMajor(const exir::TensorMeta& meta, const DimOrder& order) {
   std::vector<uint8_t> dims;
   for (uint8_t d : order) {
@@ -53,7 +52,7 @@ bool IsRowMajor(const exir::TensorMeta& meta, const DimOrder& order) {
   return std::is_sorted(dims.begin(), dims.end());
 }
 
-// A caller's tensor that is channels last stays so, and is copied; false for all others.
+// Returns whether the input is a channels-last user input, which keeps its order and is copied.
 bool IsChannelsLastInput(const exir::ExportedProgram& program, size_t input,
                          const exir::TensorMeta& meta) {
   if (program.signature.inputs[input].kind != exir::InputKind::kUserInput) return false;
@@ -66,10 +65,10 @@ bool HasOtherOrder(const exir::Graph& graph, exir::ValueId value) {
   return meta != nullptr && meta->strides != Contiguous(*meta).strides;
 }
 
-// Values of a graph that lie in another order.
+// Values of a graph that are not row-major.
 using OtherOrders = absl::flat_hash_set<exir::ValueId>;
 
-// What nodes give becomes row-major, but for `kept`.
+// Makes the results of all nodes row-major, except `kept`.
 void MakeResultsRowMajor(exir::Graph& graph, const OtherOrders& kept) {
   exir::GraphEditor editor(graph);
   for (exir::NodeId id : graph.NodeList()) {
@@ -86,7 +85,7 @@ void MakeResultsRowMajor(exir::Graph& graph, const OtherOrders& kept) {
   }
 }
 
-// What nodes give in another order than row-major.
+// Returns the results of nodes that are not row-major.
 OtherOrders FindOtherOrders(const exir::Graph& graph) {
   OtherOrders found;
   for (exir::NodeId id : graph.NodeList()) {
@@ -97,7 +96,7 @@ OtherOrders FindOtherOrders(const exir::Graph& graph) {
   return found;
 }
 
-// Every tensor becomes row-major, also state and constants, which are written so then.
+// Makes all tensors row-major, including state and constants, which are then written in this order.
 absl::StatusOr<bool> RunContiguous(exir::ExportedProgram& program) {
   const exir::OpOverload* copy =
       program.ops->ToEdge(program.ops->Find("dim_order_ops._to_dim_order_copy.default"));
@@ -122,7 +121,7 @@ absl::StatusOr<bool> RunContiguous(exir::ExportedProgram& program) {
   }
   exir::Graph& top = program.top();
   exir::GraphEditor editor(top);
-  // A node that copies to this order: first (before its operand's other uses) or last.
+  // Inserts a copy to this order: first (before the operand's other uses) or last.
   const auto insert_copy = [&](exir::ValueId value, const DimOrder& order, bool first) {
     exir::TensorMeta meta = Contiguous(*top.value(value).tensor());
     meta = exir::TensorMeta::Dense(meta.dtype, meta.sizes, order);
@@ -168,7 +167,7 @@ std::vector<exir::Pass> PortablePasses() {
   exir::DecomposeOptions options;
   options.table = &PortableDecompositions();
   options.keep = IsBetterKept;
-  // One pass, because decompositions give ATen operators, which become edge operators as all did.
+  // One pass: decompositions emit ATen operators, which must be converted to edge operators again.
   std::vector<exir::Pass> steps = {exir::Decompose(options), exir::ReplaceViewOps(),
                                    exir::ReplaceMemoryFormatOps(), exir::ToEdgeOps()};
   const auto decompose =
@@ -177,7 +176,8 @@ std::vector<exir::Pass> PortablePasses() {
     std::vector<OtherOrders> kept;
     for (const exir::Graph& graph : program.graphs) kept.push_back(FindOtherOrders(graph));
     for (const exir::Pass& step : steps) ABSL_RETURN_IF_ERROR(step.run(program).status());
-    // Decompositions look through views, whose copies are row-major now, and so is what they compute.
+    // Decompositions look through views. Their copies are row-major now, and so are the results
+    // computed from them.
     kept.resize(program.graphs.size());
     for (uint32_t g = 0; g < program.graphs.size(); ++g) {
       MakeResultsRowMajor(program.graphs[exir::GraphId(g)], kept[g]);

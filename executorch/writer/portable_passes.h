@@ -1,5 +1,4 @@
-// What a program must be before it becomes one of ExecuTorch's: made of operators that its runtime
-// has, as far as they can be.
+// Passes that rewrite a program to operators of ExecuTorch's runtime, as far as possible.
 #ifndef BELAY_EXECUTORCH_WRITER_PORTABLE_PASSES_H_
 #define BELAY_EXECUTORCH_WRITER_PORTABLE_PASSES_H_
 
@@ -9,14 +8,14 @@
 
 namespace belay::pte {
 
-// For PipelineOptions::transform_passes. Tensors become row-major, because kernels want all of theirs
-// in one order: a caller's that is channels last is copied first. Before the program is partitioned,
-// since delegates keep the order of what they take and give.
+// For PipelineOptions::transform_passes. Converts tensors to row-major, because ExecuTorch's
+// kernels require one order for all operands; a channels-last input is copied first. Runs before
+// partitioning, since delegates keep the memory order of their inputs and outputs.
 exir::Pass RowMajorTensors();
 
-// For PipelineOptions::passes. Assertions go, as they do when ExecuTorch lowers a program, with
-// what was computed for them alone; the rest is decomposed (portable_decompositions.h). Operators that are
-// left and have no counterpart are refused when the program is written.
+// For PipelineOptions::passes. Removes assertions and the nodes that only they use, as ExecuTorch's
+// lowering does, and decomposes the rest (portable_decompositions.h). Writing the program refuses
+// remaining operators without a counterpart.
 std::vector<exir::Pass> PortablePasses();
 
 }  // namespace belay::pte

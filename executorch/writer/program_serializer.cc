@@ -25,7 +25,8 @@ namespace {
 using exir::AlignUp;
 
 constexpr uint64_t kConstantAlignment = 16;
-// Of the image. A FlatBuffer takes less than 2 GiB, and up to ten times as much as the image's.
+// Limit of the image's metadata: a FlatBuffer holds less than 2 GiB and takes up to ten times as
+// much space.
 constexpr uint64_t kMostMetadata = uint64_t{64} << 20;
 
 std::string_view View(const exir::Storage& storage) {
@@ -43,7 +44,7 @@ std::vector<exir::Storage> BytesOfConstants(const exir::ProgramImage& image) {
   return bytes;
 }
 
-// Segments, one behind the other.
+// Consecutive segments.
 class Segments {
  public:
   // Returns the index.
@@ -65,7 +66,7 @@ class Segments {
   std::vector<std::pair<uint64_t, uint64_t>> places_;  // offset, size
 };
 
-// Constants one behind the other, with a place 0 that nothing is at.
+// Concatenates constants; position 0 is reserved and empty.
 exir::SegmentBytes JoinConstants(const std::vector<uint32_t>& constants,
                                  absl::Span<const exir::Storage> bytes,
                                  SubsegmentOffsetsT& offsets) {
@@ -85,7 +86,7 @@ void AppendNumber(std::string& bytes, uint64_t number, int width) {
   for (int i = 0; i < width; ++i) bytes.push_back(static_cast<char>(number >> (8 * i)));
 }
 
-// The finished FlatBuffer with a header behind its identifier (docs/pte-format.md §1).
+// Inserts a header after the identifier of a finished FlatBuffer (docs/pte-format.md §1).
 std::string InsertHeader(const flatbuffers::FlatBufferBuilder& buffer, std::string_view magic,
                          size_t length, absl::Span<const uint64_t> fields) {
   const std::string_view bytes(reinterpret_cast<const char*>(buffer.GetBufferPointer()),
@@ -105,7 +106,7 @@ std::string InsertHeader(const flatbuffers::FlatBufferBuilder& buffer, std::stri
   return out;
 }
 
-// The first bytes of a file, then its segments, the first at a multiple of kSegmentAlignment.
+// Appends the head of a file, then its segments, the first at a multiple of kSegmentAlignment.
 void LayOut(std::string head, const Segments& segments, std::vector<std::string_view>& pieces,
             uint64_t& size, exir::SerializedProgram& result) {
   result.owned.push_back(std::make_unique<std::string>(std::move(head)));
@@ -117,8 +118,8 @@ void LayOut(std::string head, const Segments& segments, std::vector<std::string_
   size = AlignUp(size, kSegmentAlignment) + segments.size();
 }
 
-// The file of external constants (docs/pte-format.md §10): a segment for each content, a key for each
-// tensor.
+// Adds the external data file (docs/pte-format.md §10): one segment per distinct content, one key
+// per tensor.
 void AddExternalFile(const std::string& name, const ProgramData& data,
                      absl::Span<const exir::Storage> bytes, exir::SerializedProgram& result) {
   ptd::FlatTensorT flat;
@@ -135,7 +136,7 @@ void AddExternalFile(const std::string& name, const ProgramData& data,
     entry->segment_index = place - 1;
     entry->tensor_layout = std::make_unique<ptd::TensorLayoutT>();
     const schema::Tensor& layout = external.layout;
-    // TranslateMethod has refused what has no number.
+    // TranslateMethod has refused dtypes without a number.
     const auto type = DTypeToC10(static_cast<DType>(layout.dtype()));
     entry->tensor_layout->scalar_type = static_cast<int8_t>(type.value_or(C10ScalarType{0}).value);
     for (int64_t size : layout.sizes()) {
@@ -161,7 +162,7 @@ void AddExternalFile(const std::string& name, const ProgramData& data,
          segments, file.pieces, file.size, result);
 }
 
-// Everything but the methods: segments, and where what is in them lies.
+// Adds everything except the methods: segments, and the offsets of their contents.
 absl::StatusOr<Segments> AddSegments(const exir::ProgramImage& image, const ProgramData& data,
                                      absl::Span<const exir::Storage> bytes, ProgramT& program) {
   Segments segments;
@@ -174,7 +175,7 @@ absl::StatusOr<Segments> AddSegments(const exir::ProgramImage& image, const Prog
     initial->segment_index = segments.Add(JoinConstants(data.initial.constants(), bytes, *initial));
     program.mutable_data_segments.push_back(std::move(initial));
   }
-  // Payloads and named data, as they are used first.
+  // Payloads and named data, in the order of their first use.
   absl::flat_hash_map<uint32_t, uint32_t> places;
   const auto place = [&](uint32_t index) {
     const auto [it, added] = places.try_emplace(index, 0);

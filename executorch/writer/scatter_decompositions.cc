@@ -1,4 +1,4 @@
-// What lands at one place is combined: scattered elements, bags of rows.
+// Scatters with a reduction, and embedding bags.
 
 #include <cstdint>
 #include <limits>
@@ -20,7 +20,7 @@ using exir::OpBuilder;
 using exir::OpCall;
 using exir::SymInt;
 
-// Smaller than all elements of the dtype, or larger.
+// Returns the smallest or largest value of the dtype.
 Argument Bound(DType dtype, bool smallest) {
   if (IsFloatingPoint(dtype)) {
     const double infinity = std::numeric_limits<double>::infinity();
@@ -33,7 +33,7 @@ Argument Bound(DType dtype, bool smallest) {
   return smallest ? -largest - 1 : largest;
 }
 
-// `block` in the place of the first elements of `x` in all dimensions from `dim` on.
+// Replaces the first elements of `x` by `block`, in all dimensions from `dim` on.
 Argument PutFirst(OpBuilder& b, const Argument& x, const Argument& block, int64_t dim) {
   while (dim < b.rank(x) && b.size(x, dim) == b.size(block, dim)) ++dim;
   if (!b.ok() || dim >= b.rank(x)) return block;
@@ -42,7 +42,7 @@ Argument PutFirst(OpBuilder& b, const Argument& x, const Argument& block, int64_
   return b.Call("aten.slice_scatter.default", {x, part, dim, 0, count, 1});
 }
 
-// The first elements of `x`, as many as `like` has in each dimension but `but`.
+// Slices `x` to the sizes of `like` in every dimension except `but`.
 Argument First(OpBuilder& b, Argument x, const Argument& like, int64_t but) {
   for (int64_t dim = 0; dim < b.rank(x) && b.ok(); ++dim) {
     if (dim == but || b.size(x, dim) == b.size(like, dim)) continue;
@@ -54,13 +54,13 @@ Argument First(OpBuilder& b, Argument x, const Argument& like, int64_t but) {
 struct Scatter {
   Argument self;
   int64_t dim = 0;
-  Argument index;  // of the same rank as self and src, which has its sizes
+  Argument index;  // same rank as self and src; src has its sizes
   Argument src;
   std::string_view reduce;
   bool include_self = true;
 };
 
-// What takes no part where something lands has the identity there.
+// If self is excluded, the scattered positions start with the identity.
 Argument Start(OpBuilder& b, const Scatter& s, double identity) {
   if (s.include_self) return s.self;
   return b.Call("aten.scatter.value", {s.self, s.dim, s.index, identity});
@@ -78,8 +78,8 @@ Argument ScatterMean(OpBuilder& b, const Scatter& s) {
   return b.Call("aten.div.Tensor_mode", {sum, count}, {{"rounding_mode", std::string("floor")}});
 }
 
-// Each place of a line with each element that may land there: [.., place, element]. What is there
-// already is one more element, or the identity.
+// Compares each position of a line with the index of each scattered element: [.., position,
+// element]. The existing element, or the identity, is one more element of the reduction.
 Argument ScatterByComparison(OpBuilder& b, const Scatter& s, const Argument& identity) {
   const auto last = [&](const Argument& x) { return exir::Transpose(b, x, s.dim, -1); };
   const Argument block = last(First(b, s.self, s.index, s.dim));
@@ -133,7 +133,7 @@ std::vector<Argument> ScatterReduce(OpBuilder& b, const OpCall& c) {
                        .include_self = c.Bool("include_self")});
 }
 
-// The older form.
+// The older overloads of aten.scatter.
 std::vector<Argument> ScatterOf(OpBuilder& b, const OpCall& c, const Argument& src) {
   return Scattered(b, {.self = c["self"],
                        .dim = c.Int("dim"),
@@ -148,7 +148,7 @@ std::vector<Argument> ScatterNumber(OpBuilder& b, const OpCall& c) {
   return ScatterOf(b, c, exir::Full(b, b.sizes(c["index"]), c["value"], b.dtype(c["self"])));
 }
 
-// `values` added up by bag.
+// Sums `values` by bag.
 Argument ByBag(OpBuilder& b, const Argument& bag, const SymInt& bags, const Argument& values) {
   std::vector<SymInt> sizes = b.sizes(values);
   if (!b.ok()) return {};
@@ -157,7 +157,7 @@ Argument ByBag(OpBuilder& b, const Argument& bag, const SymInt& bags, const Argu
                                            Argument(Argument::List{bag}), values, true});
 }
 
-// Results, bag of each index, how many indices each bag has, and the rows of the maxima.
+// Returns the results, the bag of each index, the size of each bag, and the rows of the maxima.
 std::vector<Argument> EmbeddingBag(OpBuilder& b, const OpCall& c) {
   const Argument weight = c["weight"], indices = c["indices"];
   const auto mode = static_cast<BagMode>(c.Int("mode"));
@@ -167,7 +167,7 @@ std::vector<Argument> EmbeddingBag(OpBuilder& b, const OpCall& c) {
       b.dtype(indices) == DType::kInt64 ? DType::kInt64 : b.dtype(c["offsets"]);
   const SymInt begun = b.size(c["offsets"], 0);
   const SymInt bags = c.Bool("include_last_offset") ? begun - SymInt(1) : begun;
-  // The last bag that begins at the index or before it.
+  // The last bag whose offset is not greater than the index.
   const Argument places = exir::Unsqueeze(b, exir::Arange(b, b.size(indices, 0)), 1);
   const Argument begins = exir::Binary(b, "le", c["offsets"], places);
   const Argument bag = exir::Sub(b, exir::Sum(b, exir::Cast(b, begins, DType::kInt64), {1}), 1);
@@ -184,7 +184,7 @@ std::vector<Argument> EmbeddingBag(OpBuilder& b, const OpCall& c) {
   const Argument is_counted = exir::Unsqueeze(b, counts, 1);
   Argument result, chosen;
   if (mode == BagMode::kMax) {
-    // A bag without elements has a 0, of row 0.
+    // An empty bag has result 0 and row 0.
     const Argument is_in =
         b.Call("aten.logical_and.default",
                {exir::Binary(b, "eq", bag, exir::Unsqueeze(b, exir::Arange(b, bags), 1)), counts});
@@ -211,7 +211,7 @@ std::vector<Argument> EmbeddingBag(OpBuilder& b, const OpCall& c) {
     chosen = exir::Full(b, {bags}, 0, DType::kInt64);
   }
   const auto as_index = [&](const Argument& x) { return exir::Cast(b, x, index_type); };
-  // What stands behind the last bag counts as of the first one.
+  // Indices after the last bag are assigned to bag 0.
   const Argument of = c.Bool("include_last_offset")
                           ? exir::Where(b, exir::Binary(b, "lt", bag, bags), bag, 0)
                           : bag;

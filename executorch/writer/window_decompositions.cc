@@ -1,4 +1,4 @@
-// Averages and maxima over windows.
+// Average and max pooling.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,7 +19,7 @@ using exir::OpBuilder;
 using exir::OpCall;
 using exir::SymInt;
 
-// A number per dimension: one counts for all, none are those of the kernel.
+// One number per dimension: a single number applies to all; an empty list means the kernel's sizes.
 std::vector<int64_t> PerDimension(const OpCall& c, std::string_view name, size_t count) {
   std::vector<int64_t> numbers = c.Ints(name);
   if (numbers.empty()) numbers = c.Ints("kernel_size");
@@ -27,8 +27,8 @@ std::vector<int64_t> PerDimension(const OpCall& c, std::string_view name, size_t
   return numbers;
 }
 
-// The average over the last two dimensions and then that over the one before them: how many elements
-// a window has is the product of how many it has in each dimension.
+// Separable: averages over the last two dimensions and then over the one before them. The element
+// count of a window is the product of the counts per dimension.
 std::vector<Argument> AvgPool3d(OpBuilder& b, const OpCall& c) {
   const std::vector<int64_t> kernel = PerDimension(c, "kernel_size", 3),
                              stride = PerDimension(c, "stride", 3),
@@ -38,7 +38,7 @@ std::vector<Argument> AvgPool3d(OpBuilder& b, const OpCall& c) {
   const std::vector<SymInt> image(sizes.end() - 3, sizes.end());
   sizes.resize(sizes.size() - 3);
   const SymInt count = exir::Product(sizes);
-  // The sum over a plane is its average when one is what it is divided by.
+  // With divisor 1, an average pool returns the sum over the plane.
   const auto pool = [&](const Argument& x, const std::vector<int64_t>& window,
                         const std::vector<int64_t>& step, const std::vector<int64_t>& border,
                         const Argument& divisor) {
@@ -73,8 +73,8 @@ std::vector<Argument> AvgPool1d(OpBuilder& b, const OpCall& c) {
                     -2)};
 }
 
-// Places along one dimension: `out` windows, the last places of shorter ones repeated.
-// [window, place in it].
+// Returns input positions along one dimension as [window, element], for `out` windows; shorter
+// windows repeat their last position.
 Argument WindowPlaces(OpBuilder& b, int64_t size, int64_t out, int64_t& longest) {
   longest = 1;
   for (int64_t i = 0; i < out; ++i) {
@@ -88,7 +88,7 @@ Argument WindowPlaces(OpBuilder& b, int64_t size, int64_t out, int64_t& longest)
   return b.Call("aten.minimum.default", {exir::Add(b, first, exir::Arange(b, longest)), last});
 }
 
-// The largest element of each window, and its place in the image.
+// Returns the largest element of each window and its position in the image.
 template <int kSpatial>
 std::vector<Argument> AdaptiveMaxPool(OpBuilder& b, const OpCall& c) {
   const std::vector<int64_t> out = c.Ints("output_size");
@@ -96,7 +96,7 @@ std::vector<Argument> AdaptiveMaxPool(OpBuilder& b, const OpCall& c) {
   if (!b.ok() || sizes.size() < kSpatial) return {};
   const std::vector<SymInt> image(sizes.end() - kSpatial, sizes.end());
   sizes.resize(sizes.size() - kSpatial);
-  // Of [windows…, places in a window…].
+  // Shape [windows…, elements of a window…].
   Argument places = exir::Full(b, std::vector<int64_t>(2 * kSpatial, 1), 0, DType::kInt64);
   int64_t windows = 1, elements = 1;
   for (int d = 0; d < kSpatial && b.ok(); ++d) {
@@ -118,7 +118,7 @@ std::vector<Argument> AdaptiveMaxPool(OpBuilder& b, const OpCall& c) {
   const std::vector<Argument> largest = b.CallAll("aten.max.dim", {all, -1, true});
   if (!b.ok()) return {};
   Argument chosen = largest[1];
-  if (IsFloatingPoint(b.dtype(all))) {  // the last NaN, where max has the first
+  if (IsFloatingPoint(b.dtype(all))) {  // the last NaN; max returns the first
     const Argument nans =
         exir::Where(b, exir::Unary(b, "isnan", all), exir::Arange(b, elements), -1);
     const Argument last = b.Call("aten.amax.default", {nans, std::vector<int64_t>{-1}, true});

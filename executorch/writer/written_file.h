@@ -1,4 +1,4 @@
-// For tests: programs as the pipeline gives them to the writer, and the files that it makes of them.
+// Test helpers: emit program images, write them as .pte files, and print the files.
 #ifndef BELAY_EXECUTORCH_WRITER_WRITTEN_FILE_H_
 #define BELAY_EXECUTORCH_WRITER_WRITTEN_FILE_H_
 
@@ -19,15 +19,16 @@
 
 namespace belay::pte {
 
-// The standard ones.
+// The standard operators.
 const exir::OpRegistry& Ops();
 
-// Of edge programs in the text form, by method; a failure of the test where one does not parse or
-// can't be emitted.
+// Emits edge programs in text form, by method. Fails the test if one does not parse or can't be
+// emitted.
 exir::ProgramImage Emit(const std::vector<std::pair<std::string, std::string>>& methods);
 inline exir::ProgramImage Emit(const std::string& text) { return Emit({{"forward", text}}); }
 
-// A written file, as ExecuTorch's runtime looks at it. A failure of the test where it is refused.
+// A written file through the schema of ExecuTorch's runtime. Fails the test if the image is
+// refused.
 class File {
  public:
   explicit File(const exir::ProgramImage& image, const SerializeOptions& options = {});
@@ -41,7 +42,7 @@ class File {
     return *plan(method).values[index]->val.AsTensor();
   }
 
-  // Literals as they are, tensors and computed numbers as %index.
+  // Prints literals verbatim, tensors and computed scalars as %index.
   std::string Value(int64_t index) const;
   // "aten::add.out(%0, %1, 1, %2, %2)", "move 1 -> %4", "if not %3 goto 7".
   std::vector<std::string> Instructions() const;
@@ -51,7 +52,7 @@ class File {
   std::unique_ptr<ProgramT> program;
 };
 
-// What the writer says of it.
+// Returns the writer's error.
 absl::Status Refusal(const exir::ProgramImage& image);
 
 }  // namespace belay::pte

@@ -64,7 +64,7 @@ class InputMaker {
     const ValuePlan& value = plan_.values[input.value];
     if (const auto* tensor = std::get_if<TensorPlan>(&value)) {
       if (tensor->max_bytes > kMaxInputBytes) {
-        return absl::ResourceExhaustedError("an input of more bytes than are tried");
+        return absl::ResourceExhaustedError("an input is too large to try");
       }
       Sizes sizes = tensor->sizes;
       for (const SizeConstraint& c : input.constraints) {

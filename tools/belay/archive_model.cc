@@ -42,8 +42,8 @@ absl::StatusOr<ArchiveModel> ChooseModel(const std::string& text, const std::str
   std::vector<std::string> shown;
   for (const std::string& name : names) shown.push_back(Quoted(name));
   return Annotate(absl::NotFoundError(absl::StrCat("the archive has no model ", Quoted(wanted[0]),
-                                                   ", it has ", ListFirst(shown, ", "),
-                                                   "; FILE:MODEL names the one to take")),
+                                                   "; the archive has: ", ListFirst(shown, ", "),
+                                                   "; select one with FILE:MODEL")),
                   chosen.path);
 }
 

@@ -1,4 +1,4 @@
-// Which model of an archive a command means.
+// Selects the model of an archive that a command names.
 #ifndef BELAY_TOOLS_BELAY_ARCHIVE_MODEL_H_
 #define BELAY_TOOLS_BELAY_ARCHIVE_MODEL_H_
 
@@ -13,14 +13,13 @@ struct ArchiveModel {
   std::string model;  // ImportOptions::model_name; "": the only one
 };
 
-// FILE or FILE:MODEL as a path and a model's name: what is the name of a file is no FILE:MODEL.
+// Splits FILE:MODEL into a path and a model's name. A string that names an existing file is a path.
 ArchiveModel ParseArchiveModel(const std::string& text);
 
-// The model that becomes `method`: MODEL where it is named, the only one where there is one, of
-// several the one that is called like the method, and for the method "forward" also one called
-// "model".
+// Selects the model that becomes `method`: MODEL if named; the only model; the model with the
+// method's name; or, for the method "forward", a model named "model".
 //   kNotFound  none of them: lists the archive's models
-//   whatever opening the archive returns
+//   errors of opening the archive
 // Errors name the path.
 absl::StatusOr<ArchiveModel> ChooseModel(const std::string& text, const std::string& method);
 

@@ -1,4 +1,4 @@
-// `belay bench`: how long loading and executing take.
+// `belay bench`: measures load and execution times.
 #include <sys/resource.h>
 
 #include <fstream>
@@ -117,7 +117,7 @@ Command BenchCommand() {
   const auto bench = std::make_shared<BenchOptions>();
   return {
       .name = "bench",
-      .about = "Measures loading and executing a method, with random inputs or those of files.",
+      .about = "Measures loading and executing a method, with random inputs or inputs from files.",
       .options = {{"program", &bench->program, "the program file", {.required = true}},
                   {"--method", &bench->method, "the method"},
                   {"--input",
@@ -126,13 +126,13 @@ Command BenchCommand() {
                    {.repeatable = true}},
                   {"--random-inputs",
                    &bench->seed,
-                   "draws the inputs with this seed",
+                   "uses random inputs with this seed",
                    {.excludes = {"--input"}}},
                   {"--dynamic-size",
                    &bench->dynamic_size,
-                   "of random inputs, where it is free",
+                   "size of dynamic dimensions of random inputs",
                    {.least = 1, .excludes = {"--input"}}},
-                  {"--seconds", &bench->seconds, "how long to measure", {.least = 0.001}},
+                  {"--seconds", &bench->seconds, "measuring time in seconds", {.least = 0.001}},
                   ThreadsOption(&bench->threads),
                   DataOption(&bench->data),
                   EngineOption(&bench->engine),

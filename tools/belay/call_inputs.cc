@@ -25,7 +25,7 @@ std::string Describe(const MethodPlan& plan, size_t i) {
 
 bool IsFixed(const MethodPlan& plan, size_t i) { return !ConstantInput(plan, i).is_none(); }
 
-// Of what an array may stand for: an int, a float or a bool.
+// Prints the scalar that an array stands for: an int, a float or a bool.
 std::string NumberText(const EValue& value) {
   if (const auto* v = value.get_if<int64_t>()) return absl::StrCat(*v);
   if (const auto* v = value.get_if<double>()) return absl::StrCat(*v);
@@ -38,7 +38,7 @@ bool SameNumber(const EValue& a, const EValue& b) {
          same(a.get_if<bool>(), b.get_if<bool>()) || same(a.get_if<double>(), b.get_if<double>());
 }
 
-// `paths[i]` is input i's file; none where the program's own value is meant.
+// `paths[i]` is input i's file; nullopt for the program's own value.
 absl::StatusOr<CallInputs> ReadInputs(const MethodPlan& plan,
                                       const std::vector<std::optional<std::string>>& paths) {
   CallInputs inputs;
@@ -51,8 +51,8 @@ absl::StatusOr<CallInputs> ReadInputs(const MethodPlan& plan,
       if (!given.ok()) return Annotate(given.status(), *paths[i]);
       if (IsFixed(plan, i) && !SameNumber(*given, value)) {
         return absl::InvalidArgumentError(
-            absl::StrCat(*paths[i], ": ", Describe(plan, i), " was fixed at export to ",
-                         NumberText(value), "; the array holds ", NumberText(*given)));
+            absl::StrCat(*paths[i], ": ", Describe(plan, i), " was fixed at export: expected ",
+                         NumberText(value), ", got ", NumberText(*given)));
       }
       value = *given;
     }
@@ -65,7 +65,7 @@ absl::StatusOr<CallInputs> ReadInputs(const MethodPlan& plan,
 
 absl::StatusOr<CallInputs> InputsFromFiles(const MethodPlan& plan,
                                            const std::vector<std::string>& files) {
-  std::vector<size_t> all, free;  // inputs that take a file, and those that need one
+  std::vector<size_t> all, free;  // inputs that accept a file, and those that require one
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     if (!InputTakesArray(plan, i)) continue;
     all.push_back(i);
@@ -76,11 +76,12 @@ absl::StatusOr<CallInputs> InputsFromFiles(const MethodPlan& plan,
         Describe(plan, free[files.size()]), " is missing: ", files.size(), " files were given"));
   }
   if (files.size() != free.size() && files.size() != all.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(files.size(), " input files were given, the method takes ", free.size(),
-                     free.size() == all.size()
-                         ? ""
-                         : absl::StrCat(", or ", all.size(), " with those fixed at export")));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "expected ", free.size(),
+        free.size() == all.size()
+            ? " input files"
+            : absl::StrCat(" input files, or ", all.size(), " with those fixed at export"),
+        ", got ", files.size()));
   }
   const std::vector<size_t>& given = files.size() == free.size() ? free : all;
   std::vector<std::optional<std::string>> paths(plan.inputs.size());
@@ -107,7 +108,7 @@ absl::StatusOr<CallInputs> InputsFromFolder(const MethodPlan& plan, const std::s
     const std::string digits =
         name.substr(kBefore.size(), name.size() - kBefore.size() - kAfter.size());
     size_t index = 0;
-    // As numbers are printed: input_007.npy is no input's file.
+    // Canonical numbers only: input_007.npy is not a valid name.
     if (!absl::SimpleAtoi(digits, &index) || absl::StrCat(index) != digits) continue;
     if (index >= plan.inputs.size()) {
       return absl::InvalidArgumentError(
@@ -125,7 +126,7 @@ absl::StatusOr<CallInputs> InputsFromFolder(const MethodPlan& plan, const std::s
   }
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     if (paths[i].has_value() || !InputTakesArray(plan, i) || IsFixed(plan, i)) continue;
-    return absl::NotFoundError(absl::StrCat(Describe(plan, i), " is missing: there is no file ",
+    return absl::NotFoundError(absl::StrCat(Describe(plan, i), " is missing: expected the file ",
                                             folder, "/input_", i, ".npy"));
   }
   return ReadInputs(plan, paths);

@@ -1,4 +1,4 @@
-// The inputs of one call of a method, from files or drawn.
+// The inputs of one call of a method, from files or random.
 #ifndef BELAY_TOOLS_BELAY_CALL_INPUTS_H_
 #define BELAY_TOOLS_BELAY_CALL_INPUTS_H_
 
@@ -13,32 +13,32 @@
 
 namespace belay::tools {
 
-// One of each per input of the method.
+// One array and one value per input of the method.
 struct CallInputs {
   std::vector<NpyArray> arrays;
-  std::vector<EValue> values;  // that lie in them
+  std::vector<EValue> values;  // point into `arrays`
 };
 
-// From `.npy` files in the order of the inputs that take one: a file for each, or for each that was
-// not fixed at export; which of both it is, their number says. kInvalidArgument when it is neither,
-// when a fixed input is given another value than its own, and whatever reading the files and
-// InputFromNpy return.
+// Reads `.npy` files in the order of the inputs that take an array. The number of files decides
+// whether they are for all inputs or only for inputs that were not fixed at export.
+// kInvalidArgument: neither number matches, or a fixed input gets another value than its own; also
+// the errors of reading the files and of InputFromNpy.
 absl::StatusOr<CallInputs> InputsFromFiles(const MethodPlan& plan,
                                            const std::vector<std::string>& files);
 
-// From the files input_<i>.npy of a folder, `i` being the input's index. Inputs that were fixed at
-// export may be left out. kNotFound when there is no such folder or a file is missing,
-// kInvalidArgument for a file of an input that there is not or that takes none, and as above.
+// Reads the files input_<i>.npy of a folder, where `i` is the input's index. Inputs that were fixed
+// at export may be omitted. kNotFound: the folder or a file is missing. kInvalidArgument: a file of
+// an unknown input or of one that takes no array; also as above.
 absl::StatusOr<CallInputs> InputsFromFolder(const MethodPlan& plan, const std::string& folder);
 
-// RandomInput for each that takes an array.
+// Calls RandomInput for each input that takes an array.
 absl::StatusOr<CallInputs> RandomInputs(const MethodPlan& plan, uint64_t seed,
                                         int64_t dynamic_size);
 
-// A value of a call in a line: "f32[2,3]", "int 3", "None".
+// Describes a value in one line: "f32[2,3]", "int 3", "None".
 std::string DescribeValue(const EValue& value);
-// The same with the elements of a tensor that has at most 16 real ones: "f32[3] = [0.5, 1, 2]", in
-// row-major order.
+// Also prints the elements of a tensor with at most 16 real elements, in row-major order: "f32[3] =
+// [0.5, 1, 2]".
 std::string DescribeElements(const EValue& value);
 
 }  // namespace belay::tools

@@ -84,7 +84,8 @@ TEST_F(CallInputsTest, AnotherNumberOfFilesIsRefused) {
   EXPECT_THAT(FromFiles({"x.npy"}),
               StatusIs(kInvalidArgument, HasSubstr("input 3 'y' is missing")));
   EXPECT_THAT(FromFiles({"x.npy", "two.npy", "y.npy", "y.npy"}),
-              StatusIs(kInvalidArgument, HasSubstr("the method takes 2, or 3")));
+              StatusIs(kInvalidArgument,
+                       HasSubstr("expected 2 input files, or 3 with those fixed at export")));
 }
 
 TEST_F(CallInputsTest, FoldersNameInputsByTheirIndex) {
@@ -136,11 +137,11 @@ TEST_F(CallInputsTest, FixedNumbersOfAllKinds) {
   };
   const Case cases[] = {
       {2.5, TestTensor::Of<double>({}, {2.5}), TestTensor::Of<double>({}, {3}),
-       "to 2.5; the array holds 3"},
+       "expected 2.5, got 3"},
       {true, TestTensor::Of<bool>({}, {true}), TestTensor::Of<bool>({}, {false}),
-       "to true; the array holds false"},
+       "expected true, got false"},
       {false, TestTensor::Of<bool>({}, {false}), TestTensor::Of<bool>({}, {true}),
-       "to false; the array holds true"},
+       "expected false, got true"},
   };
   for (const Case& c : cases) {
     MethodPlan plan = Plan();

@@ -1,4 +1,4 @@
-// What a command's function prints and returns, for tests.
+// Captures the output and exit status of a command's function, for tests.
 #ifndef BELAY_TOOLS_BELAY_CAPTURED_OUTCOME_H_
 #define BELAY_TOOLS_BELAY_CAPTURED_OUTCOME_H_
 

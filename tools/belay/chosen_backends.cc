@@ -26,13 +26,13 @@ absl::StatusOr<BackendSpec> ParseCompileSpec(const std::string& text) {
   if (colon == std::string::npos || equals == std::string::npos || colon == 0 ||
       equals == colon + 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--compile-spec takes BACKEND:KEY=VALUE, not '", OneLine(text), "'"));
+        absl::StrCat("--compile-spec: expected BACKEND:KEY=VALUE, got '", OneLine(text), "'"));
   }
   return BackendSpec{text.substr(0, colon),
                      {text.substr(colon + 1, equals - colon - 1), text.substr(equals + 1)}};
 }
 
-// "METHOD:NAMES" or "NAMES": the names, with the method before each list of its own.
+// Parses "METHOD:NAMES" or "NAMES".
 struct ChosenNames {
   std::string method;  // "": all that have no list of their own
   std::vector<std::string> names;
@@ -51,10 +51,10 @@ absl::StatusOr<Partitioners> ChooseBackends(const std::vector<std::string>& back
                                             const std::vector<std::string>& compile_specs) {
   std::vector<ChosenNames> chosen;
   for (const std::string& text : backends) {
-    const size_t colon = text.rfind(':');  // No backend has one in its name.
+    const size_t colon = text.rfind(':');  // Backend names have no colon.
     if (colon == 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--backend takes NAMES or METHOD:NAMES, not '", OneLine(text), "'"));
+          absl::StrCat("--backend: expected NAMES or METHOD:NAMES, got '", OneLine(text), "'"));
     }
     const bool all = colon == std::string::npos;
     ChosenNames& list = NamesOf(all ? "" : text.substr(0, colon), chosen);
@@ -67,8 +67,9 @@ absl::StatusOr<Partitioners> ChooseBackends(const std::vector<std::string>& back
   for (ChosenNames& c : chosen) {
     const bool none = std::find(c.names.begin(), c.names.end(), kNone) != c.names.end();
     if (none && c.names.size() > 1) {
-      return absl::InvalidArgumentError(absl::StrCat("--backend takes 'none' alone, not '",
-                                                     OneLine(absl::StrJoin(c.names, ",")), "'"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("--backend: 'none' excludes other backends, got '",
+                       OneLine(absl::StrJoin(c.names, ",")), "'"));
     }
     if (none) c.names.clear();
     names.insert(names.end(), c.names.begin(), c.names.end());
@@ -78,9 +79,9 @@ absl::StatusOr<Partitioners> ChooseBackends(const std::vector<std::string>& back
     ABSL_ASSIGN_OR_RETURN(BackendSpec spec, ParseCompileSpec(text));
     if (std::find(names.begin(), names.end(), spec.backend) == names.end()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "--compile-spec '", OneLine(text), "' is for a backend that --backend does not choose; ",
-          names.empty() ? "it chooses none"
-                        : absl::StrCat("it chooses ", OneLine(absl::StrJoin(names, ",")))));
+          "--compile-spec '", OneLine(text), "' is for a backend that --backend does not select; ",
+          names.empty() ? "selected: none"
+                        : absl::StrCat("selected: ", OneLine(absl::StrJoin(names, ",")))));
     }
     specs.push_back(std::move(spec));
   }

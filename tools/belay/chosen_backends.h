@@ -1,4 +1,4 @@
-// The backends that --backend and --compile-spec ask for.
+// Creates the backends that --backend and --compile-spec select.
 #ifndef BELAY_TOOLS_BELAY_CHOSEN_BACKENDS_H_
 #define BELAY_TOOLS_BELAY_CHOSEN_BACKENDS_H_
 
@@ -12,16 +12,16 @@
 
 namespace belay::tools {
 
-// In order of priority, for all methods or for some.
+// Partitioners in order of priority, for all methods or for single ones.
 struct Partitioners {
   std::vector<std::unique_ptr<exir::Partitioner>> owned;
-  exir::PerMethod<const exir::Partitioner*> chosen;  // of those
+  exir::PerMethod<const exir::Partitioner*> chosen;  // pointers into `owned`
 };
 
-// `backends` are names, comma separated, or "none", each for all methods or, after "METHOD:", for
-// one; `compile_specs` are BACKEND:KEY=VALUE. Any error is bad usage: a backend that there is not,
-// "none" beside others, a specification that is malformed or of a backend that is not chosen, and
-// what the backend says of its own.
+// `backends` are comma-separated names or "none", for all methods or, with the prefix "METHOD:",
+// for one. `compile_specs` are BACKEND:KEY=VALUE. All errors are bad usage: unknown backends,
+// "none" combined with others, malformed compile specs or those of an unselected backend, and the
+// backend's own errors.
 absl::StatusOr<Partitioners> ChooseBackends(const std::vector<std::string>& backends,
                                             const std::vector<std::string>& compile_specs);
 

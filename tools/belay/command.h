@@ -1,5 +1,5 @@
-// The subcommands of `belay`. Each function gets the options and returns the process's exit status;
-// the file where it is defined says how the command line sets the options.
+// The subcommands of `belay`. Each function takes its options and returns the process's exit
+// status. The defining file also declares the command-line options that set them.
 #ifndef BELAY_TOOLS_BELAY_COMMAND_H_
 #define BELAY_TOOLS_BELAY_COMMAND_H_
 
@@ -14,17 +14,17 @@
 
 namespace belay::tools {
 
-// Prints "belay: …" on stderr and gives the status that the error's code stands for.
+// Prints "belay: …" on stderr and returns the exit status for the error code.
 int Report(const absl::Status& status);
-// The same for what is wrong with the options: kBadUsage.
+// Prints an error in the options and returns kBadUsage.
 int ReportBadUsage(const absl::Status& status);
 
 struct LowerOptions {
   std::string input, output, report, html, dump_after, external_constants, stage;
   std::string format = "belay";       // or "pte": ExecuTorch's
-  int64_t max_size = 0;               // of sizes without an upper bound; 0: they are an error
+  int64_t max_size = 0;               // upper bound of unbounded sizes; 0: an error
   int64_t random_seed = 0;            // exir::PipelineOptions::random_seed
-  double min_delegated_flops = 0;     // a share; with less the result is kNegative, and no file
+  double min_delegated_flops = 0;     // a share; below it the result is kNegative, without a file
   std::vector<std::string> methods;   // name=path, or name=path:model
   std::vector<std::string> backends;  // [METHOD:]NAMES; "none" for none; see --backend when empty
   std::vector<std::string> compile_specs;     // BACKEND:KEY=VALUE
@@ -44,7 +44,7 @@ struct RunOptions {
   std::vector<std::string> data;  // files
   std::vector<std::string> inputs;
   std::vector<std::string> sequence;
-  std::optional<uint64_t> seed;  // draws the inputs
+  std::optional<uint64_t> seed;  // of random inputs
   int repeat = 1;
   int threads = 1;
   bool copy = false;  // the program's files instead of mapping them
@@ -66,13 +66,13 @@ struct VerifyOptions {
   std::string archive, program;  // without a program file, the archive is lowered in memory
   std::string method = "forward", engine = "highway";
   std::vector<std::string> data;      // files
-  std::vector<std::string> inputs;    // files; random ones when there are none
-  std::vector<std::string> backends;  // names; those of the program file when empty
+  std::vector<std::string> inputs;    // files; empty: random inputs
+  std::vector<std::string> backends;  // names; if empty, those of the program file
   uint64_t seed = 0;
   int calls = 1;         // on the same state
-  int64_t max_size = 0;  // as LowerOptions::max_size, where the archive is lowered
+  int64_t max_size = 0;  // as LowerOptions::max_size, if the archive is lowered
   double atol = 1e-5, rtol = 1e-4;
-  std::vector<std::string> expected;  // files: the program is compared with them, without archive
+  std::vector<std::string> expected;  // files of expected outputs; without an archive
   std::string reduce, dump, against;  // directories; "" for none
   bool json = false;
   CommandLimits limits;
@@ -82,7 +82,7 @@ int Verify(const VerifyOptions& options);
 struct BenchOptions {
   std::string program, method = "forward", engine = "highway";
   std::vector<std::string> data;    // files
-  std::vector<std::string> inputs;  // files; random ones when there are none
+  std::vector<std::string> inputs;  // files; empty: random inputs
   uint64_t seed = 1;
   int64_t dynamic_size = 4;
   double seconds = 1;
@@ -94,7 +94,7 @@ int Bench(const BenchOptions& options);
 struct ProfileOptions {
   std::string program, method = "forward", engine = "highway";
   std::vector<std::string> data;             // files
-  std::vector<std::string> inputs;           // files; random ones when there are none
+  std::vector<std::string> inputs;           // files; empty: random inputs
   std::string trace, html, compare, limits;  // files; "" for none
   uint64_t seed = 1;
   int64_t dynamic_size = 4;
@@ -107,10 +107,10 @@ struct ProfileOptions {
 int ProfileProgram(const ProfileOptions& options);
 
 struct OpsOptions {
-  std::string name;  // part of the names of those that are listed
+  std::string name;  // substring of the listed names
   bool json = false;
 };
-// kNegative when there is none of the name.
+// kNegative if no name matches.
 int Ops(const OpsOptions& options);
 
 struct StripOptions {
@@ -121,7 +121,7 @@ int Strip(const StripOptions& options);
 
 struct StressOptions {
   std::string file;
-  std::string write;  // the first mutation's bytes are written there
+  std::string write;  // output path for the first mutation's bytes
   uint64_t mutations = 1000, seed = 1, first = 0;
   bool json = false;
 };
@@ -143,10 +143,10 @@ struct VerifySignatureOptions {
   std::string file;
   std::vector<std::string> keys;
 };
-// kNegative when the signature is not of the file, or of no such key.
+// kNegative if the signature does not match the file, or is of an unknown key.
 int VerifySignature(const VerifySignatureOptions& options);
 
-// What the command line knows of each.
+// Command-line descriptions of the subcommands.
 Command LowerCommand();
 Command RunCommand();
 Command InspectCommand();
@@ -160,7 +160,7 @@ Command SignCommand();
 Command VerifySignatureCommand();
 Command OpsCommand();
 
-// All of them, in the order of the help.
+// Returns all commands in the order of the help.
 std::vector<Command> AllCommands();
 
 }  // namespace belay::tools

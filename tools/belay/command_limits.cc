@@ -15,23 +15,23 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of a command, and what its files add to it.
+// Default limits of a command, and the increments per byte of its files.
 constexpr double kLeastSeconds = 8, kSecondsPerByte = 1.0 / (1 << 20);
 constexpr uint64_t kLeastMemory = uint64_t{896} << 20, kMemoryPerByte = 16;
-// How long a command has, once its time is over, to say so itself and where it was.
+// After the deadline, time for the command to report the timeout and its position itself.
 constexpr std::chrono::milliseconds kGrace(250);
-// Between two looks; as much memory as can be filled meanwhile is what limits on it are exceeded by.
+// Polling interval; memory limits may be exceeded by the memory that is filled in this time.
 constexpr std::chrono::milliseconds kInterval(5);
 
-// Nothing here may allocate, nor wait for a lock that the command's thread may hold.
+// Must not allocate or wait for locks that the command's thread may hold.
 [[noreturn]] void End(const char* message, int length) {
-  // A closed standard error changes nothing.
+  // Write errors are ignored: stderr may be closed.
   [[maybe_unused]] const ssize_t written =
       ::write(STDERR_FILENO, message, static_cast<size_t>(std::max(length, 0)));
   ::_exit(kBadInput);
 }
 
-// The process's memory without what is mapped from files; 0 where the system does not say.
+// Returns the process's memory without mapped files; 0 if the system does not report it.
 uint64_t MemoryInUse(int statm) {
   char text[256];
   const ssize_t length = ::pread(statm, text, sizeof(text) - 1, 0);
@@ -45,7 +45,7 @@ uint64_t MemoryInUse(int statm) {
 }
 
 [[noreturn]] void NoMemory() {
-  constexpr char kMessage[] = "belay: the system has no memory left\n";
+  constexpr char kMessage[] = "belay: out of memory\n";
   End(kMessage, static_cast<int>(sizeof(kMessage)) - 1);
 }
 
@@ -74,19 +74,20 @@ std::vector<Option> WithLimits(std::vector<Option> options, CommandLimits* limit
   options.push_back(
       {"--timeout",
        &limits->timeout,
-       "seconds after which the command gives up, 0 for no limit; if not given 8, and "
-       "1 more for each MiB of the files",
+       "time limit of the command in seconds, 0 for none; default: 8, plus 1 per MiB of "
+       "its files",
        {.least = 0}});
-  options.push_back({"--limit-memory", &limits->memory,
-                     "bytes that the process, a program's arena, or copies of weights may take; if "
-                     "not given in proportion to the files"});
+  options.push_back(
+      {"--limit-memory", &limits->memory,
+       "limit in bytes of the process, of a program's arena, and of copies of weights; "
+       "default: proportional to the files"});
   options.push_back({"--limit-work", &limits->work,
-                     "multiply-adds that one call, or folding constants, may take; if not given in "
-                     "proportion to the files"});
+                     "limit in multiply-adds of one call, and of constant folding; default: "
+                     "proportional to the files"});
   if (lowers) {
     options.push_back({"--limit-nodes", &limits->nodes,
-                       "nodes that lowering may make; if not given 50000, and 1 for each byte of "
-                       "the archives"});
+                       "limit of nodes created by lowering; default: 50000, plus 1 per byte of the "
+                       "archives"});
   }
   return options;
 }
@@ -120,7 +121,7 @@ void WithinLimits::Update() {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto bytes = static_cast<double>(file_bytes_);
   bounds_.seconds = limits_.timeout < 0 ? kLeastSeconds + kSecondsPerByte * bytes : limits_.timeout;
-  // Ten years are as good as none.
+  // Ten years count as unlimited.
   constexpr double kMostSeconds = 3e8;
   bounds_.deadline.reset();
   if (bounds_.seconds > 0 && bounds_.seconds < kMostSeconds) {
@@ -147,7 +148,7 @@ void WithinLimits::Watch() {
     const uint64_t used = statm < 0 ? 0 : MemoryInUse(statm);
     if (used > bounds_.memory_bytes) {
       End(message, std::snprintf(message, sizeof(message),
-                                 "belay: takes %llu bytes of memory, more than the %llu that the "
+                                 "belay: uses %llu bytes of memory, more than the %llu that the "
                                  "limit '--limit-memory' allows\n",
                                  static_cast<unsigned long long>(used),
                                  static_cast<unsigned long long>(bounds_.memory_bytes)));

@@ -1,4 +1,5 @@
-// What a command may take: --timeout and --limit-…, and what holds them where nothing asks.
+// Resource limits of a command: --timeout and --limit-…, with a watchdog for code that does not
+// check them.
 #ifndef BELAY_TOOLS_BELAY_COMMAND_LIMITS_H_
 #define BELAY_TOOLS_BELAY_COMMAND_LIMITS_H_
 
@@ -19,34 +20,34 @@
 
 namespace belay::tools {
 
-// As given. Without a value: in proportion to the command's files (docs/hardening.md §5).
+// The options. If unset, limits are proportional to the command's files (docs/hardening.md §5).
 struct CommandLimits {
-  double timeout = -1;  // seconds; 0 for none, negative when not given
+  double timeout = -1;  // seconds; 0: no limit, negative: unset
   std::optional<uint64_t> memory, work, nodes;
 
-  // Of programs, and of lowering.
+  // Limits for opening programs, and for lowering.
   Program::Options ForPrograms(FileAccess access = FileAccess::kMap) const;
   exir::LoweringLimits ForLowering() const;
 };
 
-// Appends --timeout, --limit-memory and --limit-work, and --limit-nodes for commands that lower.
+// Appends --timeout, --limit-memory and --limit-work; also --limit-nodes for commands that lower.
 std::vector<Option> WithLimits(std::vector<Option> options, CommandLimits* limits,
                                bool lowers = false);
 
-// While it lives the command works within its limits: its thread has a Budget, and another thread
-// watches. Where the time or the memory of the process is over and the command goes on, because some
-// loop asks nobody, the watching thread says so on standard error and ends the process with
-// kBadInput. Files are written whole or not at all (WriteFileAtomically), so nothing half done is
-// left behind. One at a time.
+// Scope in which a command runs within its limits: the thread has a Budget, and a watchdog thread
+// is started. If the time or memory limit is exceeded and the command continues, because some loop
+// does not check the Budget, the watchdog reports it on stderr and ends the process with kBadInput.
+// Files are written whole or not at all (WriteFileAtomically), so no partial files remain. At most
+// one instance at a time.
 class WithinLimits {
  public:
-  // `files` are those that the command reads; who is not there counts as empty.
+  // `files` are the command's input files; missing files count as empty.
   WithinLimits(const CommandLimits& limits, const std::vector<std::string>& files);
   WithinLimits(const WithinLimits&) = delete;
   WithinLimits& operator=(const WithinLimits&) = delete;
   ~WithinLimits();
 
-  // Companions of a program that was opened count as files.
+  // Adds the companion files of an opened program to the input files.
   void Add(const Program& program);
 
  private:

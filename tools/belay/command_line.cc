@@ -16,7 +16,7 @@
 namespace belay::tools {
 namespace {
 
-// A number that is at least `least`; NaN is none, and a number without a sign has none.
+// Accepts numbers >= `least`; rejects NaN, and signs of unsigned numbers.
 template <class T>
 CLI::Validator AtLeast(T least) {
   std::ostringstream name;
@@ -30,16 +30,19 @@ CLI::Validator AtLeast(T least) {
           return std::string();
         }
         std::ostringstream problem;
-        problem << "takes a number of at least " << least << ", not " << text;
+        problem << "expected a number of at least " << least << ", got " << text;
         return problem.str();
       },
       name.str());
 }
 
-// A text whose absence means something else than an empty one.
+// Rejects the empty string, which differs from an omitted option.
 CLI::Validator NotEmpty() {
   return CLI::Validator(
-      [](std::string& text) { return std::string(text.empty() ? "takes a name" : ""); }, "");
+      [](std::string& text) {
+        return std::string(text.empty() ? "expected a nonempty string" : "");
+      },
+      "");
 }
 
 template <class T>
@@ -50,7 +53,7 @@ CLI::Option* AddVariable(CLI::App& app, const Option& option, T& variable) {
   } else {
     CLI::Option* const added = app.add_option(option.name, variable, option.help);
     if constexpr (std::is_arithmetic_v<T>) {
-      // A number that may not be given stands for none.
+      // A default outside of the allowed range means "unset".
       if (!rules.least.has_value() || static_cast<double>(variable) >= *rules.least) {
         added->capture_default_str();
       }
@@ -79,13 +82,13 @@ void AddOption(CLI::App& app, const Option& option) {
   for (const std::string& other : rules.excludes) added->excludes(app.get_option(other));
 }
 
-// Asked before parsing: CLI11 says of an unknown one that a subcommand is required.
+// Checked before parsing: for an unknown subcommand, CLI11 only reports that one is required.
 bool HasSubcommand(const CLI::App& app, const std::string& name) {
   const auto has_name = [&](const CLI::App* subcommand) { return subcommand->get_name() == name; };
   return !app.get_subcommands(has_name).empty();
 }
 
-// " (did you mean …?)", where one of the names is like it.
+// Returns " (did you mean …?)" if one of the names is similar.
 std::string Suggestion(const std::string& wrong, const std::vector<std::string>& names) {
   const std::string nearest = NearestName(wrong, names);
   return nearest.empty() ? "" : " (did you mean " + nearest + "?)";
@@ -103,7 +106,7 @@ std::string FailureMessage(const CLI::App* parsed, const CLI::Error& problem) {
   std::string what = problem.what();
   const std::vector<CLI::App*> chosen = parsed->get_subcommands();
   if (problem.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
-    // CLI11 names them in the opposite order.
+    // CLI11 lists them in reverse order.
     what = "not expected:";
     for (const std::string& argument : parsed->remaining(/*recurse=*/true)) {
       what += " " + argument;
@@ -112,7 +115,7 @@ std::string FailureMessage(const CLI::App* parsed, const CLI::Error& problem) {
     }
   }
   return "belay: " + OneLine(what) + "\n'belay " +
-         (chosen.empty() ? "" : chosen[0]->get_name() + " ") + "--help' says what there is.\n";
+         (chosen.empty() ? "" : chosen[0]->get_name() + " ") + "--help' lists the options.\n";
 }
 
 }  // namespace
@@ -123,13 +126,13 @@ Option EngineOption(std::string* engine) {
 }
 
 Option ThreadsOption(int* threads) {
-  return {"--threads", threads, "threads to execute with", {.least = 1, .most = 256}};
+  return {"--threads", threads, "number of threads", {.least = 1, .most = 256}};
 }
 
 int RunCommandLine(std::vector<std::string> arguments, const std::vector<Command>& commands,
                    std::ostream& out, std::ostream& error) {
   CLI::App app(
-      "Lowers PyTorch programs for edge devices and runs what it makes.\n"
+      "Lowers PyTorch programs for edge devices and runs the results.\n"
       "Exit status: 0 done, 1 negative result, 2 bad usage, 3 bad input, 4 unsupported.",
       "belay");
   app.require_subcommand(1);
@@ -141,15 +144,15 @@ int RunCommandLine(std::vector<std::string> arguments, const std::vector<Command
   if (!arguments.empty() && !arguments[0].starts_with('-') && !HasSubcommand(app, arguments[0])) {
     std::vector<std::string> names;
     for (const Command& command : commands) names.push_back(command.name);
-    error << "belay: there is no subcommand " << OneLine(arguments[0])
-          << Suggestion(arguments[0], names) << "; there are:";
+    error << "belay: unknown subcommand " << OneLine(arguments[0])
+          << Suggestion(arguments[0], names) << "; expected one of:";
     for (const std::string& name : names) error << " " << name;
     error << "\n";
     return kBadUsage;
   }
   app.failure_message(&FailureMessage);
   try {
-    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+    std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 requires
     app.parse(arguments);
   } catch (const CLI::ParseError& problem) {
     return app.exit(problem, out, error) == 0 ? kDone : kBadUsage;

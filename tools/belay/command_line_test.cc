@@ -148,8 +148,9 @@ TEST(CommandLineTest, NumbersAreAtLeastWhatTheyMustBe) {
   for (const char* seconds : {"abc", "0", "-1", "inf", "nan"}) {
     const Outcome outcome = Parse({"bench", "m.belay", "--seconds", seconds});
     EXPECT_EQ(outcome.status, kBadUsage) << seconds;
-    EXPECT_NE(outcome.error.find(std::string("takes a number of at least 0.001, not ") + seconds),
-              std::string::npos)
+    EXPECT_NE(
+        outcome.error.find(std::string("expected a number of at least 0.001, got ") + seconds),
+        std::string::npos)
         << outcome.error;
   }
   EXPECT_EQ(Parse({"bench", "m.belay", "--seconds", "0.001"}).status, 14);
@@ -158,7 +159,7 @@ TEST(CommandLineTest, NumbersAreAtLeastWhatTheyMustBe) {
 TEST(CommandLineTest, OptionsStandBehindASubcommand) {
   const Outcome outcome = Parse({"--nosuch"});
   EXPECT_EQ(outcome.status, kBadUsage);
-  EXPECT_NE(outcome.error.find("'belay --help' says what there is.\n"), std::string::npos)
+  EXPECT_NE(outcome.error.find("'belay --help' lists the options.\n"), std::string::npos)
       << outcome.error;
 }
 

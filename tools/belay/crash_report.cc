@@ -6,13 +6,13 @@
 #include <csignal>
 #include <string>
 
-// Sanitizers call this instead of leaving by a signal; absent without them.
+// Called by sanitizers, which do not exit by a signal; null without them.
 extern "C" void __sanitizer_set_death_callback(void (*callback)()) __attribute__((weak));
 
 namespace belay::tools {
 namespace {
 
-// The only state of the process that handlers see. Written before the first mutation.
+// The only process state that the handlers access. Written before the first mutation.
 constinit char crash_message[128] = {};
 constinit std::atomic<uint64_t> current_mutation = 0;
 constinit std::atomic<bool> armed = false;
@@ -35,7 +35,7 @@ void ReportCrash() {
 
 void OnSignal(int signal) {
   ReportCrash();
-  ::raise(signal);  // the handler is the default again
+  ::raise(signal);  // the default handler was restored
 }
 
 }  // namespace

@@ -156,7 +156,7 @@ TEST_F(FailingStepsTest, LaterCallsThatFailSayWhy) {
 
 TEST_F(FailingStepsTest, StressTakesFilesThatExecute) {
   Expect([&] { return Stress({.file = fails_, .write = {}, .mutations = 1}); }, kBadInput,
-         "fails.belay: the file itself fails (execute): ");
+         "fails.belay: the unmodified file fails (execute): ");
   const fs::path before = fs::current_path();
   fs::current_path(directory_);  // the companions are in "."
   Expect([&] { return Stress({.file = "good.belay", .write = {}, .mutations = 1}); }, kDone, "");
@@ -168,7 +168,7 @@ TEST_F(FailingStepsTest, StressTakesFilesThatExecute) {
   method.Output(method.Int(1));
   const std::string input = Write("input.belay", program.Serialize());
   Expect([&] { return Stress({.file = input, .write = {}, .mutations = 1}); }, kBadInput,
-         "the file itself fails (input): an input of more bytes than are tried");
+         "the unmodified file fails (input): an input is too large to try");
 }
 
 TEST_F(FailingStepsTest, ArchivesThatCannotBeLoweredSayWhy) {
@@ -199,10 +199,10 @@ TEST_F(FailingStepsTest, WhatExportAssumedAndNobodyChecksIsTold) {
   options.json = true;
   const Outcome outcome = Capture([&] { return Lower(options); });
   ASSERT_EQ(outcome.status, kDone) << outcome.errors;
-  EXPECT_EQ(
-      outcome.errors,
-      "belay: method forward: the exporter assumed of the inputs what the program can't check: " +
-          guard + "\n");
+  EXPECT_EQ(outcome.errors,
+            "belay: method forward: the program can't check this assumption of the exporter about "
+            "its inputs: " +
+                guard + "\n");
   EXPECT_EQ(nlohmann::json::parse(outcome.output)["unchecked_guards"][0]["guard"], guard);
 }
 
@@ -292,11 +292,11 @@ TEST_F(FailingStepsTest, InputsMustFit) {
 TEST_F(FailingStepsTest, EnginesAreThoseThatThereAre) {
   for (const auto& [name, command] : Executing(good_, {}, "steam")) {
     SCOPED_TRACE(name);
-    Expect(command, kBadInput, "there is no engine 'steam'; there are: highway, reference");
+    Expect(command, kBadInput, "unknown engine 'steam'; expected: highway, reference");
   }
   for (const std::string& program : {good_, std::string()}) {
     Expect([&] { return Verify({.archive = archive_, .program = program, .engine = "steam"}); },
-           kBadInput, "there is no engine 'steam'");
+           kBadInput, "unknown engine 'steam'");
   }
 }
 
@@ -336,13 +336,14 @@ TEST_F(FailingStepsTest, FilesAreWrittenWhereThereIsAFolder) {
 TEST_F(FailingStepsTest, FilesOfOtherArchivesAreToldApart) {
   const std::string two = Write("two.belay", ReluProgram({2, 3}, 2).Serialize());
   Expect([&] { return Verify({.archive = archive_, .program = two}); }, kBadInput,
-         "the archive's program gives 1 results, the file's 2: it was made from another archive");
+         "expected 1 outputs of the archive's program, got 2: the file was lowered from another "
+         "archive");
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
   method.Output(method.ScalarInput("n", schema::ScalarSlot::INT));
   const std::string scalar = Write("scalar.belay", program.Serialize());
   Expect([&] { return Verify({.archive = archive_, .program = scalar}); }, kBadInput,
-         "its input 0 'n' is no tensor");
+         "its input 0 'n' is not a tensor");
 }
 
 // What differs in a later call alone is no node's fault; the edge program is interpreted as often.
@@ -372,7 +373,7 @@ TEST_F(FailingStepsTest, ArchivesOfOtherInputsAreToldApart) {
   ASSERT_OK(exir::WriteSavedPrograms(programs, Path("n.bir")));
   Expect([&] { return Verify({.archive = Path("n.bir"), .program = good_}); }, kBadInput,
          "it has 1 inputs, the archive's program 3; its input 0 'x' is f32 of rank 2, that of the "
-         "archive's program 'n' is no tensor");
+         "archive's program 'n' is not a tensor");
 }
 
 TEST_F(FailingStepsTest, DifferencesAreLookedForInWhatWasAskedFor) {
@@ -406,7 +407,7 @@ TEST_F(FailingStepsTest, FoldersOfASequenceMayHaveAnyName) {
 TEST_F(FailingStepsTest, NamesThatAreLikeNoneHaveNoSuggestion) {
   const Outcome outcome = Capture([] { return Ops({.name = "zzzzqqqqxxxxkkkk"}); });
   EXPECT_EQ(outcome.status, kNegative);
-  EXPECT_EQ(outcome.errors, "belay: no operator's name holds 'zzzzqqqqxxxxkkkk'\n");
+  EXPECT_EQ(outcome.errors, "belay: no operator name contains 'zzzzqqqqxxxxkkkk'\n");
 }
 
 // --- Pages and graphs ---
@@ -444,14 +445,14 @@ TEST_F(FailingStepsTest, TwoFilesAreNotWrittenToOneName) {
   };
   const std::string same = Path("same");
   EXPECT_THAT(problem({ProfileCommand()}, {"profile", good_, "--trace", same, "--html", same}),
-              HasSubstr("--trace and --html would write to one file, " + same));
+              HasSubstr("--trace and --html would write to the same file, " + same));
   EXPECT_THAT(problem({ProfileCommand()}, {"profile", good_, "--html", good_}),
-              HasSubstr("--html would be written over " + good_ + ", which is read"));
+              HasSubstr("--html would overwrite the input file " + good_));
   EXPECT_THAT(
       problem({InspectCommand()}, {"inspect", good_, "--dot", same, "--model-explorer", same}),
-      HasSubstr("--model-explorer and --dot would write to one file, " + same));
+      HasSubstr("--model-explorer and --dot would write to the same file, " + same));
   EXPECT_THAT(problem({InspectCommand()}, {"inspect", good_, "--dot", good_}),
-              HasSubstr("the graph would be written over " + good_ + ", which is read"));
+              HasSubstr("the graph would overwrite the input file " + good_));
 }
 
 }  // namespace

@@ -239,7 +239,7 @@ TEST_F(FileCommandsTest, StressRefusesAFileThatIsBrokenAlready) {
   const Outcome outcome =
       Capture([&] { return Stress({.file = file, .write = {}, .mutations = 10}); });
   EXPECT_EQ(outcome.status, kBadInput);
-  EXPECT_THAT(outcome.errors, HasSubstr("the file itself fails (open)"));
+  EXPECT_THAT(outcome.errors, HasSubstr("the unmodified file fails (open)"));
 }
 
 // --- signatures ---
@@ -321,7 +321,7 @@ TEST_F(FileCommandsTest, AnyFileMayBeSigned) {
   const Outcome verified =
       Capture([&] { return VerifySignature({.file = file, .keys = {Path("a.pub")}}); });
   EXPECT_EQ(verified.status, kDone) << verified.errors;
-  EXPECT_THAT(verified.output, HasSubstr("notes.txt: the signature is right"));
+  EXPECT_THAT(verified.output, HasSubstr("notes.txt: the signature is valid"));
 }
 
 TEST_F(FileCommandsTest, KeysAreShortFilesThatAreThere) {

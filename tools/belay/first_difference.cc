@@ -15,14 +15,14 @@ using exir::ExportedProgram;
 using exir::NodeId;
 using exir::ValueId;
 
-// Nodes that are looked at together.
+// Maximum number of nodes per group.
 constexpr size_t kTogether = 256;
 
-// What a program gives besides its own results, or instead of them.
+// Whether taps are added to a program's outputs, or replace them.
 enum class Results { kBesides, kInstead };
 
-// The program with the nodes' results as its last results, or as its only ones: then without what
-// nobody needs for them.
+// Returns the program with the nodes' results appended to its outputs or replacing them. In the
+// latter case, nodes that they do not need are removed.
 ExportedProgram Tap(const ExportedProgram& program, absl::Span<const NodeId> nodes, Results results,
                     std::vector<NodeId>& node_of_tap) {
   ExportedProgram tapped = program.Clone();
@@ -50,7 +50,7 @@ ExportedProgram Tap(const ExportedProgram& program, absl::Span<const NodeId> nod
   return tapped;
 }
 
-// Which backend has the node, by its name.
+// Returns the backend that computes the node, found by the node's name.
 std::string BackendOf(const ExportedProgram& lowered, const std::string& node) {
   for (const auto& module : lowered.lowered_modules) {
     for (const exir::Graph& graph : module->original.graphs) {
@@ -75,7 +75,7 @@ class Search {
           Look(absl::MakeConstSpan(nodes).subspan(start, kTogether), Results::kBesides);
       if (found.has_value()) return found;
     }
-    // What the first of the two finds may only be the end of what the other one sees.
+    // The first search may find only a later symptom of the node that the second one finds.
     const std::optional<Found> besides = Halve(nodes, Results::kBesides);
     const std::optional<Found> instead =
         Halve(absl::MakeConstSpan(nodes).first(besides.has_value() ? besides->index : nodes.size()),
@@ -95,8 +95,8 @@ class Search {
     size_t index;
     NodeDifference node;
   };
-  // The first node that differs when one is looked at at a time. Once a value is wrong, most that
-  // are computed from it are.
+  // Bisects for the first node that differs when tapped separately. Valid because values computed
+  // from a wrong value are mostly wrong as well.
   std::optional<Found> Halve(absl::Span<const NodeId> nodes, Results results) {
     std::optional<Found> first;
     size_t low = 0, high = nodes.size();
@@ -113,7 +113,7 @@ class Search {
     return first;
   }
 
-  // The first of the nodes that differs. Nothing, too, where the program can't be lowered so.
+  // Returns the first of the nodes that differs; nullopt also if this program can't be lowered.
   std::optional<NodeDifference> Look(absl::Span<const NodeId> nodes, Results results) {
     std::vector<NodeId> node_of_tap;
     const ExportedProgram tapped = Tap(program_, nodes, results, node_of_tap);
@@ -142,7 +142,7 @@ class Search {
   const absl::Span<const EValue> inputs_;
   const LoweringSetup& setup_;
   const exir::Closeness& closeness_;
-  absl::Status failed_;  // the first failure of lowering or executing
+  absl::Status failed_;  // first error of lowering or executing
 };
 
 }  // namespace

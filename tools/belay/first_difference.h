@@ -1,5 +1,4 @@
-// Finds the first node of a program whose value is not what it should be once the program was
-// lowered.
+// Finds the first node of a program whose value is wrong after lowering.
 #ifndef BELAY_TOOLS_BELAY_FIRST_DIFFERENCE_H_
 #define BELAY_TOOLS_BELAY_FIRST_DIFFERENCE_H_
 
@@ -19,19 +18,18 @@ struct NodeDifference {
   exir::NodeId id;         // in the top graph
   std::string node;        // in text form, with its source line
   std::string backend;     // whose delegate computes it; "" for a kernel
-  std::string difference;  // where, what was expected, what came
-  // Only seen when no other value was looked at: something was fused; or only when nothing behind it
-  // was there, either.
+  std::string difference;  // location, expected and actual
+  // `alone`: only seen when no other value was an output, so fusion is involved. `cut`: only seen
+  // when the nodes after it were removed as well.
   bool alone = false, cut = false;
 };
 
-// Gives the nodes of the top graph as further results, some at a time: the program with them is
-// lowered and executed, and interpreted, and the values are compared in order. So a node is found
-// inside of a delegate, too, which gets further results. Where the values of all are as they should
-// be, or a backend can't give them, looks by halves for the first whose value differs when it alone is
-// a further result, and then when it is the only one: the program ends there, and so does the part
-// that a delegate gets. nullopt when there is none. `inputs` are not changed.
-//   whatever lowering and executing return, when nothing was found where they did not fail
+// Adds nodes of the top graph as outputs, in groups; lowers, executes and interprets the program
+// with them, and compares the values in order. This also finds nodes inside delegates, which get
+// the outputs. If all values match, or a backend cannot return them, bisects for the first node
+// that differs as the only added output. Then bisects with the node as the only output, where the
+// program and its delegates end. Returns nullopt if nothing differs. `inputs` are unchanged.
+//   errors of lowering and executing, if no difference was found where both succeeded
 absl::StatusOr<std::optional<NodeDifference>> FindFirstDifference(
     const exir::ExportedProgram& program, absl::Span<const EValue> inputs,
     const LoweringSetup& setup, const exir::Closeness& closeness);

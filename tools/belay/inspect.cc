@@ -1,4 +1,4 @@
-// `belay inspect`: what is in an archive or a program file.
+// `belay inspect`: prints the content of an archive or a program file.
 #include <string>
 #include <vector>
 
@@ -20,18 +20,19 @@ absl::StatusOr<bool> IsProgram(const std::string& path) {
   return IsProgramFile(file->bytes());
 }
 
-// What is wrong with the options taken together, or "".
+// Returns an error in the combination of options, or "".
 std::string Problem(const InspectOptions& options) {
   std::vector<std::string> read = options.data;
   read.push_back(options.file);
   for (const std::string& written : {options.model_explorer, options.dot}) {
     for (const std::string& file : read) {
       if (!IsSameFile(written, file)) continue;
-      return absl::StrCat("the graph would be written over ", OneLine(file), ", which is read");
+      return absl::StrCat("the graph would overwrite the input file ", OneLine(file));
     }
   }
   if (!IsSameFile(options.model_explorer, options.dot)) return "";
-  return absl::StrCat("--model-explorer and --dot would write to one file, ", OneLine(options.dot));
+  return absl::StrCat("--model-explorer and --dot would write to the same file, ",
+                      OneLine(options.dot));
 }
 
 }  // namespace
@@ -48,8 +49,8 @@ Command InspectCommand() {
   return {
       .name = "inspect",
       .about =
-          "Shows what is in an archive (.pt2), saved programs (.bir) or a program file (.belay, "
-          ".pte).",
+          "Prints the content of an archive (.pt2), of saved programs (.bir) or of a program file "
+          "(.belay, .pte).",
       .options = WithLimits(
           {{"file", &inspect->file, "the file", {.required = true}},
            DataOption(&inspect->data),
@@ -61,15 +62,17 @@ Command InspectCommand() {
             &inspect->model_explorer,
             "writes the graphs for Google's Model Explorer to this file (JSON)",
             {.not_empty = true}},
-           {"--dot", &inspect->dot, "writes the graphs for Graphviz", {.not_empty = true}},
-           {"--size", &inspect->size, "accounts for every byte of the file"},
+           {"--dot",
+            &inspect->dot,
+            "writes the graphs for Graphviz to this file (DOT)",
+            {.not_empty = true}},
+           {"--size", &inspect->size, "prints the size of every part of the file"},
            {"--verify", &inspect->verify,
             "checks the digest of every segment of a program file, or the checksum of every "
             "entry of an archive"}},
           &inspect->limits),
       .footer =
-          "All models of an archive are shown; exit status 4 when one is of a version that can't "
-          "be\n"
+          "Shows all models of an archive; exit status 4 if one is of a version that can't be\n"
           "imported.\n"
           "Example: belay inspect model.belay --size\n"
           "         belay inspect model.pt2 --model-explorer model.json --dot model.dot",

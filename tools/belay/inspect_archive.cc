@@ -34,9 +34,9 @@ namespace {
 using exir::ArchiveInfo;
 using nlohmann::json;
 
-// --- What is in it ---
+// --- Content ---
 
-// The sizes add up to the file's.
+// The sizes add up to the file size.
 json SizeByOwner(const ArchiveInfo& info) {
   json owners = json::array();
   uint64_t rest = info.file_bytes;
@@ -50,7 +50,7 @@ json SizeByOwner(const ArchiveInfo& info) {
   return owners;
 }
 
-// Reads every entry, whatever it is for, and compares its checksum. How many have none.
+// Reads every entry and compares its checksum. Returns the number of entries without a checksum.
 absl::StatusOr<uint64_t> VerifyEntries(const std::string& path) {
   ABSL_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
   const absl::Span<const std::byte> bytes = file->bytes();
@@ -79,7 +79,7 @@ json HeaderJson(const ArchiveInfo::Model& model) {
            {"torch_version", model.torch_version},
            {"verifiers", model.verifiers},
            {"opset", json::object()}};
-  if (model.schema_major > 0) {  // no saved program has a schema
+  if (model.schema_major > 0) {  // saved programs have no schema version
     out["schema"] = absl::StrCat(model.schema_major, ".", model.schema_minor);
   }
   for (const auto& [name, version] : model.opset) out["opset"][name] = version;
@@ -128,7 +128,7 @@ absl::Status AddProgramJson(const exir::ExportedProgram& program, json& out) {
          {"target", program.signature.outputs[i].target},
          {"value", exir::PrintArgument(program.top(), program.top().outputs()[i])}});
   }
-  // Guards that no program of it would check stay in what the pass leaves.
+  // Guards that the lowered program does not check are those that the pass leaves.
   exir::ExportedProgram checked = program.Clone();
   ABSL_RETURN_IF_ERROR(exir::GuardsToAssertions().run(checked).status());
   const absl::flat_hash_set<std::string_view> left(checked.guards.begin(), checked.guards.end());
@@ -138,7 +138,7 @@ absl::Status AddProgramJson(const exir::ExportedProgram& program, json& out) {
   return absl::OkStatus();
 }
 
-// --- How it is printed ---
+// --- Printing ---
 
 std::string Text(const json& text) { return OneLine(text.get<std::string>()); }
 
@@ -187,14 +187,14 @@ void PrintSizes(const json& sizes, uint64_t file_bytes) {
     }
     std::cout << "\n";
   }
-  std::cout << "  " << file_bytes << " bytes in all (100 %)\n";
+  std::cout << "  " << file_bytes << " bytes in total (100 %)\n";
 }
 
 }  // namespace
 
 absl::Status InspectArchive(const InspectOptions& options) {
   ABSL_ASSIGN_OR_RETURN(const ArchiveInfo info, exir::InspectModelFile(options.file));
-  // Saved programs are digested whenever they are read.
+  // Reading saved programs always verifies their digests.
   ABSL_ASSIGN_OR_RETURN(const bool saved, exir::IsSavedProgramsFile(options.file));
   uint64_t without_checksum = 0;
   if (options.verify && !saved) {
@@ -205,7 +205,7 @@ absl::Status InspectArchive(const InspectOptions& options) {
            {"file_bytes", info.file_bytes},
            {"size", SizeByOwner(info)},
            {"models", json::array()}};
-  // The text form of one program can be read back: nothing stands around it.
+  // The text form of a single program can be parsed again, so it is printed without headings.
   const bool headings =
       !options.json && (!options.graph || options.size || options.verify || info.models.size() > 1);
   if (headings) {
@@ -214,7 +214,8 @@ absl::Status InspectArchive(const InspectOptions& options) {
               << (info.models.size() == 1 ? " model\n" : " models\n");
     if (options.verify) {
       std::cout << "  all checksums match";
-      if (without_checksum > 0) std::cout << " (" << without_checksum << " entries have none)";
+      if (without_checksum > 0)
+        std::cout << " (" << without_checksum << " entries have no checksum)";
       std::cout << "\n";
     }
   }

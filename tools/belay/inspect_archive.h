@@ -7,10 +7,10 @@
 
 namespace belay::tools {
 
-// Prints to standard output: every model of the archive, with what its header says and, where it
-// can be imported, its program. Where one can't be imported, everything is printed nonetheless and
-// the first model's error is the result. Besides, whatever InspectArchiveFile returns, and with
-// --verify kDataLoss for an entry that is damaged. The message names the path once.
+// Prints every model of the archive to standard output: its header and, if it can be imported, its
+// program. If a model can't be imported, the others are still printed and the first model's error
+// is returned. Also returns errors of InspectArchiveFile and, with --verify, kDataLoss for a
+// damaged entry. The message names the path once.
 absl::Status InspectArchive(const InspectOptions& options);
 
 }  // namespace belay::tools

@@ -8,10 +8,10 @@
 
 namespace belay::tools {
 
-// Whether a graph is to be written at all.
+// Returns whether the options request a graph.
 bool WantsGraph(const InspectOptions& options);
 
-// Writes those that are asked for. Errors as WriteFileAtomically.
+// Writes the requested graphs. Errors as WriteFileAtomically.
 absl::Status WriteGraphs(const InspectOptions& options, const DrawnProgram& program);
 
 }  // namespace belay::tools

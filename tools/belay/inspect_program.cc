@@ -22,10 +22,10 @@ namespace {
 
 using nlohmann::json;
 
-// A text of the file.
+// A string from the file.
 std::string Text(const json& text) { return OneLine(text.get<std::string>()); }
 
-// A number, or the list or group of numbers that a value's field is.
+// A number, or a list or object of numbers in a value's field.
 std::string FieldText(const json& field) {
   return field.dump(-1, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace);
 }
@@ -63,7 +63,7 @@ std::string InstructionText(const json& method, const json& instruction) {
   return absl::StrCat("unless %", instruction["jump_if_false"].get<uint64_t>(), " go to ", target);
 }
 
-// Values with what they are, then instructions.
+// Prints values with their descriptions, then instructions.
 void PrintCode(const json& method) {
   size_t index = 0;
   for (const json& value : method["values"]) {
@@ -79,7 +79,7 @@ void PrintCode(const json& method) {
   }
 }
 
-// ", dimension 0 from 1 to 4 (2*s0 + 1)" for each dimension that changes.
+// ", dimension 0 from 1 to 4 (2*s0 + 1)" for each dynamic dimension.
 std::string RangesText(const json& input) {
   std::string text;
   if (!input.contains("constraints")) return text;
@@ -151,7 +151,7 @@ absl::Status InspectProgram(const InspectOptions& options) {
     for (const json& entry : (*out)["size"]) {
       std::cout << "  " << entry["bytes"] << " bytes: " << Text(entry["owner"]) << "\n";
     }
-    std::cout << "  " << program.bytes().size() << " bytes in all (100 %)\n";
+    std::cout << "  " << program.bytes().size() << " bytes in total (100 %)\n";
   }
   return DrawGraphs(options, program);
 }

@@ -7,8 +7,8 @@
 
 namespace belay::tools {
 
-// Prints to standard output. Whatever Program::Open, VerifyDigests and ProgramJson return; the
-// message names the path once.
+// Prints to standard output. Errors of Program::Open, VerifyDigests and ProgramJson; the message
+// names the path once.
 absl::Status InspectProgram(const InspectOptions& options);
 
 }  // namespace belay::tools

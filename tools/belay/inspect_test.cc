@@ -78,7 +78,7 @@ TEST_F(InspectTest, SizesOfAnArchiveAddUpToTheFile) {
   }
   EXPECT_THAT(Run({.file = file, .size = true}).output,
               AllOf(HasSubstr("24 bytes: model/data/weights/weight_0\n"),
-                    HasSubstr(absl::StrCat(Read(file).size(), " bytes in all (100 %)"))));
+                    HasSubstr(absl::StrCat(Read(file).size(), " bytes in total (100 %)"))));
 }
 
 TEST_F(InspectTest, VerifyReadsEveryEntryOfAnArchive) {
@@ -108,7 +108,7 @@ TEST_F(InspectTest, TellsWhichEntriesAreInflatedAndWhichHaveNoChecksum) {
   const std::string file = Write("m.pt2", exir::WriteZip(entries));
   const Outcome outcome = Run({.file = file, .size = true, .verify = true});
   ASSERT_EQ(outcome.status, kDone) << outcome.errors;
-  EXPECT_THAT(outcome.output, AllOf(HasSubstr("all checksums match (1 entries have none)\n"),
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("all checksums match (1 entries have no checksum)\n"),
                                     HasSubstr("model/extra/long (5000 inflated)\n"),
                                     HasSubstr("  0 bytes: model/extra/empty\n")));
 }

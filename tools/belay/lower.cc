@@ -1,4 +1,4 @@
-// `belay lower`: archives → a program file.
+// `belay lower`: lowers archives to a program file.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,8 +41,8 @@ namespace {
 
 bool IsPte(const LowerOptions& options) { return options.format == "pte"; }
 
-// Methods that no --backend is for go to cpu, where the program runs anyway: ExecuTorch has none of
-// Belay's backends.
+// Methods without a --backend are delegated to cpu if Belay runs the program. ExecuTorch has none
+// of Belay's backends.
 std::vector<std::string> BackendsOf(const LowerOptions& options) {
   std::vector<std::string> backends = options.backends;
   const bool for_all = std::any_of(backends.begin(), backends.end(), [](const std::string& text) {
@@ -52,15 +52,14 @@ std::vector<std::string> BackendsOf(const LowerOptions& options) {
   return backends;
 }
 
-// NAME=VALUE of --constant-method: JSON, a list for several values.
+// Parses NAME=VALUE of --constant-method; VALUE is JSON, a list for several values.
 absl::StatusOr<std::pair<std::string, std::vector<exir::Argument>>> ParseConstantMethod(
     const std::string& text) {
   const size_t equals = text.find('=');
   const auto bad = [&] {
     return absl::InvalidArgumentError(
-        absl::StrCat("--constant-method takes NAME=VALUE, a number, true, false, a \"text\" or a "
-                     "[list] of them, "
-                     "not '",
+        absl::StrCat("--constant-method: expected NAME=VALUE with a number, true, false, a "
+                     "\"string\" or a [list] of them, got '",
                      OneLine(text), "'"));
   };
   if (equals == 0 || equals == std::string::npos || !IsUtf8(text)) return bad();
@@ -90,14 +89,14 @@ struct MethodOption {
   std::string archive;  // FILE or FILE:MODEL
 };
 
-// The methods of saved programs, where that is what the file holds; none else.
+// Returns the methods of a file of saved programs; empty for other files.
 absl::StatusOr<std::vector<std::string>> SavedMethods(const std::string& file) {
   const absl::StatusOr<bool> saved = exir::IsSavedProgramsFile(file);
   if (!saved.ok() || !*saved) return std::vector<std::string>();
   return exir::ModelNames(file);
 }
 
-// `saved`: those of the input, which become methods under their names.
+// `saved`: the methods of the input file, which keep their names.
 absl::StatusOr<std::vector<MethodOption>> MethodsOf(const LowerOptions& options,
                                                     const std::vector<std::string>& saved) {
   std::vector<MethodOption> methods;
@@ -109,7 +108,7 @@ absl::StatusOr<std::vector<MethodOption>> MethodsOf(const LowerOptions& options,
     const size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--method takes NAME=FILE, not '", OneLine(text), "'"));
+          absl::StrCat("--method: expected NAME=FILE, got '", OneLine(text), "'"));
     }
     MethodOption method{text.substr(0, equals), text.substr(equals + 1)};
     if (!IsUtf8(method.name)) {
@@ -123,7 +122,7 @@ absl::StatusOr<std::vector<MethodOption>> MethodsOf(const LowerOptions& options,
           absl::StrCat("the method '", OneLine(method.name), "' is given twice",
                        options.input.empty() || method.name != "forward"
                            ? ""
-                           : "; the archive without a name is 'forward'"));
+                           : "; the unnamed archive is 'forward'"));
     }
     methods.push_back(std::move(method));
   }
@@ -133,36 +132,35 @@ absl::StatusOr<std::vector<MethodOption>> MethodsOf(const LowerOptions& options,
   return methods;
 }
 
-// No file is written over another one that the command reads or writes.
+// Checks that no output replaces another input or output file of the command.
 absl::Status CheckFiles(const LowerOptions& options, const std::vector<MethodOption>& methods) {
   for (const std::string& beside : {options.report, options.html}) {
     if (!IsSameFile(beside, options.output)) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("the report can't be written to the program's file ", options.output));
+        absl::StrCat("the report and the program would write to the same file, ", options.output));
   }
   if (IsSameFile(options.report, options.html)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--report and --html would write to one file, ", options.html));
+        absl::StrCat("--report and --html would write to the same file, ", options.html));
   }
   for (const MethodOption& method : methods) {
     const std::string archive = ParseArchiveModel(method.archive).path;
     for (const std::string& written : {options.output, options.report, options.html}) {
       if (!IsSameFile(written, archive)) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat(written, " can't be written: it is the archive ", archive));
+          absl::StrCat(written, " can't be written: it is the input archive ", archive));
     }
   }
   if (options.format != "belay" && options.format != "pte") {
     return absl::InvalidArgumentError(
-        absl::StrCat("--format takes 'belay' or 'pte', not '", OneLine(options.format), "'"));
+        absl::StrCat("--format: expected 'belay' or 'pte', got '", OneLine(options.format), "'"));
   }
   const std::string& companion = options.external_constants;
-  // A digest of 32 digits comes behind it.
+  // A digest of 32 digits is appended.
   const std::string name = absl::StrCat(companion, "-", std::string(32, '0'), ".data");
   if (!companion.empty() && !(IsUtf8(companion) && IsCompanionName(name))) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--external-constants takes the beginning of a file's name, without folders, in UTF-8, not "
-        "'",
+        "--external-constants: expected a prefix for a file name, without folders, in UTF-8, got '",
         OneLine(companion), "'"));
   }
   return absl::OkStatus();
@@ -174,7 +172,7 @@ exir::Stage StageOf(const std::string& name) {
                           : exir::Stage::kLowered;
 }
 
-// The archives with the models that become the methods.
+// Selects the models that become the methods.
 absl::StatusOr<std::vector<exir::MethodArchive>> ChooseModels(
     const std::vector<MethodOption>& methods) {
   std::vector<exir::MethodArchive> archives;
@@ -185,7 +183,7 @@ absl::StatusOr<std::vector<exir::MethodArchive>> ChooseModels(
   return archives;
 }
 
-// The file in the format that is asked for.
+// Serializes to the format of the options.
 absl::StatusOr<exir::SerializedProgram> Serialize(const LowerOptions& options,
                                                   const exir::ProgramImage& image,
                                                   const exir::OpRegistry& ops) {
@@ -196,11 +194,11 @@ absl::StatusOr<exir::SerializedProgram> Serialize(const LowerOptions& options,
       image, {.companions = true, .constants_companion = options.external_constants});
 }
 
-// What is written beside the program: its path, "" for not at all, and its content.
+// A report to write with the program: its path ("" to skip it) and its content.
 using ReportFile = std::pair<std::string, std::string>;
 
-// The reports first: when one can't be written there is no program, and when the program can't be
-// written they go, too, unless they took the place of others.
+// Writes the reports first: if one fails, no program is written. If writing the program fails,
+// removes the reports, unless they replaced existing files.
 absl::Status WriteReportsAndProgram(const std::vector<ReportFile>& reports,
                                     const exir::SerializedProgram& program,
                                     const std::string& output) {
@@ -256,8 +254,8 @@ int Lower(const LowerOptions& options) {
                     [&](const MethodOption& method) { return method.name == name; })) {
       continue;
     }
-    return ReportBadUsage(absl::InvalidArgumentError(absl::StrCat(
-        "--backend is given for the method '", OneLine(name), "', which there is not")));
+    return ReportBadUsage(absl::InvalidArgumentError(
+        absl::StrCat("--backend: unknown method '", OneLine(name), "'")));
   }
   pipeline.backends = &AotBackends();
   pipeline.to_backend.threads = options.threads;
@@ -269,7 +267,7 @@ int Lower(const LowerOptions& options) {
   if (IsPte(options)) {
     pipeline.transform_passes.all = {pte::RowMajorTensors()};
     pipeline.passes = pte::PortablePasses();
-    pipeline.random_seed.reset();  // ExecuTorch has a generator of its own
+    pipeline.random_seed.reset();  // ExecuTorch has its own generator
   }
   if (options.max_size > 0) pipeline.unbounded_size = options.max_size;
   pipeline.progress = [&](std::string_view phase, double done) { progress.Update(phase, done); };
@@ -301,7 +299,7 @@ int Lower(const LowerOptions& options) {
   const auto image = exir::LowerPrograms(*std::move(programs), pipeline, &report);
   if (!image.ok()) return Report(image.status());
   if (!options.dump_after.empty() && !dumped) {
-    std::cerr << "belay: --dump-after: no pass is called '" << OneLine(options.dump_after)
+    std::cerr << "belay: --dump-after: unknown pass '" << OneLine(options.dump_after)
               << "'; the passes are:";
     std::set<std::string_view> listed;
     for (const auto& pass : report.passes) {
@@ -312,8 +310,8 @@ int Lower(const LowerOptions& options) {
   }
   if (const double share = DelegatedFlops(report); share < options.min_delegated_flops) {
     std::cerr << "belay: delegates compute " << 100 * share
-              << " % of the floating-point operations, --min-delegated-flops asks for "
-              << 100 * options.min_delegated_flops << " %; not delegated are:\n";
+              << " % of the floating-point operations, --min-delegated-flops requires "
+              << 100 * options.min_delegated_flops << " %; not delegated:\n";
     for (const auto& n : report.left_over) {
       if (n.flops == 0) continue;
       std::cerr << "  method " << OneLine(n.method) << ": " << OneLine(n.node) << ", "
@@ -334,7 +332,7 @@ int Lower(const LowerOptions& options) {
   if (!written.ok()) return Report(written);
   for (const auto& g : report.unchecked_guards) {
     std::cerr << "belay: method " << OneLine(g.method)
-              << ": the exporter assumed of the inputs what the program can't check: "
+              << ": the program can't check this assumption of the exporter about its inputs: "
               << OneLine(g.guard) << "\n";
   }
   for (const std::string& note : report.notes) std::cerr << "belay: " << OneLine(note) << "\n";
@@ -370,64 +368,64 @@ Command LowerCommand() {
             {.not_empty = true}},
            {"--backend",
             &lower->backends,
-            "[METHOD:]NAMES: backends in order of priority, comma separated, of all methods or of "
-            "one (repeatable); 'none' for none; if not given 'cpu', with --format=pte 'none'",
+            "[METHOD:]NAMES: backends in order of priority, comma separated, for all methods or "
+            "for "
+            "one (repeatable), or 'none'; default: 'cpu', with --format=pte 'none'",
             {.repeatable = true, .one_value = true}},
            {"--compile-spec",
             &lower->compile_specs,
-            "BACKEND:KEY=VALUE, given to the backend (repeatable)",
+            "BACKEND:KEY=VALUE: a compile spec of the backend (repeatable)",
             {.repeatable = true, .one_value = true}},
            {"--constant-method",
             &lower->constant_methods,
-            "NAME=VALUE: a method without inputs that returns a number, true, false, a \"text\" or "
-            "a "
-            "[list] of them (repeatable)",
+            "NAME=VALUE: a method without inputs that returns a number, true, false, a \"string\" "
+            "or "
+            "a [list] of them (repeatable)",
             {.repeatable = true, .one_value = true}},
            {"--external-constants",
             &lower->external_constants,
-            "writes constants and named data to NAME-DIGEST.data beside the program file; with "
+            "writes constants and named data to NAME-DIGEST.data next to the program file; with "
             "--format=pte constants to NAME.ptd",
             {.not_empty = true}},
            {"--report", &lower->report, "writes a JSON report to this file", {.not_empty = true}},
            {"--html",
             &lower->html,
-            "writes a page for a browser: graph, who computes what and why, memory, constants",
+            "writes an HTML page: graph, delegation with reasons, memory, constants",
             {.not_empty = true}},
            {"--max-size",
             &lower->max_size,
-            "the most that a size may be which the program gives no upper bound",
+            "upper bound of sizes for which the program has none",
             {.least = 1}},
            {"--random-seed",
             &lower->random_seed,
-            "the seed with which the random numbers of the program begin, 0 if not given",
+            "initial seed of the program's random numbers; default: 0",
             {}},
            {"--min-delegated-flops",
             &lower->min_delegated_flops,
-            "the least share of the floating-point operations (products, convolutions, "
-            "attention) that delegates must compute, 0 to 1; with less, status 1 and no file",
+            "minimum share of floating-point operations (matmuls, convolutions, attention) in "
+            "delegates, 0 to 1; below it, exit status 1 and no file",
             {.least = 0, .most = 1}},
            {"--dump-after",
             &lower->dump_after,
-            "prints the program as it is after this pass",
+            "prints the program after this pass",
             {.not_empty = true}},
            {"--threads",
             &lower->threads,
             "threads for backends' preprocessing",
             {.least = 1, .most = 1024}},
            {"--write-state-in-place", &lower->write_state_in_place,
-            "updates buffers where they are; a call that fails leaves them half written"},
+            "updates buffers in place; a failed call leaves them partially written"},
            {"--no-fold-constants", &lower->no_fold_constants,
-            "leaves to each call what depends on constants alone, and batch norms as they are"},
+            "keeps operators whose operands are all constant, and batch norms, in the program"},
            {"--fold-budget",
             &lower->fold_budget,
-            "by how many bytes folded constants may make the file larger",
+            "maximum growth of the file by folded constants, in bytes",
             {.least = 0, .excludes = {"--no-fold-constants"}}},
            {"--quant-fusion-and-const-prop", &lower->quant_fusion_and_const_prop,
-            "computes on quantized numbers where there is an operator for it"},
+            "uses quantized operators where available"},
            {"--stage",
             &lower->stage,
-            "stops there and writes the programs as they are then (.bir), for lower, inspect and "
-            "verify",
+            "stops at this stage and writes the programs (.bir), for lower, inspect and verify",
             {.one_of = {"aten", "edge", "lowered"},
              .excludes = {"--format", "--external-constants", "--report", "--html",
                           "--min-delegated-flops", "--dump-after"}}},
@@ -437,9 +435,9 @@ Command LowerCommand() {
             {.excludes = {"--dump-after", "--stage"}}}},
           &lower->limits, /*lowers=*/true),
       .footer =
-          "Of an archive with several models, --method NAME=FILE takes the one called NAME, "
-          "and an\n"
-          "archive without a name the one called 'forward' or 'model'; FILE:MODEL takes MODEL.\n"
+          "Of an archive with several models, --method NAME=FILE uses the model NAME, and an "
+          "archive\n"
+          "without a name uses 'forward' or 'model'; FILE:MODEL uses MODEL.\n"
           "Example: belay lower model.pt2 -o model.belay --backend demo --report report.json\n"
           "         belay lower --method prefill=llm.pt2 --method decode=llm.pt2:step -o "
           "llm.belay\n"

@@ -45,13 +45,13 @@ TEST_F(LowerOptionsTest, CompileSpecsBelongToBackendsThatAreChosen) {
     for (const std::vector<std::string>& backends :
          std::vector<std::vector<std::string>>{{}, {"none"}, {"demo"}}) {
       options.backends = backends;
-      ExpectBadUsage(options, "takes BACKEND:KEY=VALUE");
+      ExpectBadUsage(options, "expected BACKEND:KEY=VALUE");
     }
   }
   options.compile_specs = {"other:k=v"};
   for (const char* backends : {"none", "demo"}) {
     options.backends = {backends};
-    ExpectBadUsage(options, "'other:k=v' is for a backend that --backend does not choose");
+    ExpectBadUsage(options, "'other:k=v' is for a backend that --backend does not select");
   }
 }
 
@@ -89,7 +89,7 @@ TEST_F(LowerOptionsTest, TooLittleDelegatedIsNegativeAndWritesNothing) {
 TEST_F(LowerOptionsTest, NoneStandsAlone) {
   LowerOptions options = Options();
   options.backends = {"none,demo"};
-  ExpectBadUsage(options, "takes 'none' alone");
+  ExpectBadUsage(options, "'none' excludes other backends");
 }
 
 TEST_F(LowerOptionsTest, BackendsOfOneMethodAreItsOwn) {
@@ -107,9 +107,9 @@ TEST_F(LowerOptionsTest, BackendsOfOneMethodAreItsOwn) {
   }
   EXPECT_THAT(delegation, ::testing::ElementsAre("forward: ", "other: demo", "other: "));
   options.backends = {"prefill:demo"};
-  ExpectBadUsage(options, "--backend is given for the method 'prefill', which there is not");
+  ExpectBadUsage(options, "--backend: unknown method 'prefill'");
   options.backends = {":demo"};
-  ExpectBadUsage(options, "--backend takes NAMES or METHOD:NAMES, not ':demo'");
+  ExpectBadUsage(options, "--backend: expected NAMES or METHOD:NAMES, got ':demo'");
 }
 
 TEST_F(LowerOptionsTest, ConstantMethodsAreNumbersBoolsAndTexts) {
@@ -129,7 +129,7 @@ TEST_F(LowerOptionsTest, ConstantMethodsAreNumbersBoolsAndTexts) {
   for (const char* bad : {"x", "=1", "x=", "x={}", "x=null", "x=[]", "x=[[1]]", "x=1e999",
                           "x=18446744073709551615", "x\xff=1"}) {
     options.constant_methods = {bad};
-    ExpectBadUsage(options, "--constant-method takes NAME=VALUE");
+    ExpectBadUsage(options, "--constant-method: expected NAME=VALUE");
   }
 }
 
@@ -137,7 +137,7 @@ TEST_F(LowerOptionsTest, MethodsAreOfFiles) {
   for (const char* bad : {"=x.pt2", "decode", "decode="}) {
     LowerOptions options = Options();
     options.methods = {bad};
-    ExpectBadUsage(options, "--method takes NAME=FILE");
+    ExpectBadUsage(options, "--method: expected NAME=FILE");
   }
 }
 
@@ -176,9 +176,9 @@ TEST_F(LowerOptionsTest, MethodsHaveDifferentNamesInUtf8) {
   ExpectBadUsage(options, "'a' is given twice\n");
   options = Options();
   options.methods = {std::string("=") + kMlp};
-  ExpectBadUsage(options, "takes NAME=FILE");
+  ExpectBadUsage(options, "expected NAME=FILE");
   options.methods = {"a="};
-  ExpectBadUsage(options, "takes NAME=FILE");
+  ExpectBadUsage(options, "expected NAME=FILE");
   options.methods = {std::string("a\xff=") + kMlp};
   ExpectBadUsage(options, "not UTF-8");
 }

@@ -10,8 +10,8 @@
 
 namespace belay::tools {
 
-// `report` is LowerReportJson's, `drawn` the programs as they were after delegation, `image` what was
-// made of them. The same but for times, whatever folder the program is written to.
+// `report` is the result of LowerReportJson, `drawn` the programs after delegation, `image` the
+// emitted program. Deterministic except for times; does not depend on the output folder.
 std::string LowerPage(const std::string& output, const nlohmann::json& report,
                       const DrawnProgram& drawn, const exir::ProgramImage& image);
 

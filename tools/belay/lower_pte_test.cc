@@ -63,7 +63,7 @@ TEST_F(LowerPteTest, OtherFormatsAreBadUsage) {
   options.format = "onnx";
   const Outcome outcome = Capture([&] { return Lower(options); });
   EXPECT_EQ(outcome.status, kBadUsage);
-  EXPECT_THAT(outcome.errors, HasSubstr("--format takes 'belay' or 'pte', not 'onnx'"));
+  EXPECT_THAT(outcome.errors, HasSubstr("--format: expected 'belay' or 'pte', got 'onnx'"));
 }
 
 }  // namespace

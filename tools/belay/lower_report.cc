@@ -16,7 +16,8 @@ using nlohmann::json;
 
 namespace {
 
-// Who computes how much of the method: a line for each backend, and one for what is left.
+// Prints the share of each backend in the method's operations, one line each, and the kernels'
+// share.
 void PrintDelegation(const exir::PipelineReport& report, const std::string& method) {
   double flops = 0;
   size_t nodes = 0;
@@ -41,8 +42,8 @@ void PrintDelegation(const exir::PipelineReport& report, const std::string& meth
   }
 }
 
-// Why nodes of the method were left to kernels: the most frequent reasons, with where the first such
-// nodes come from. Nothing where no partitioner was asked.
+// Prints the most frequent reasons why nodes of the method were not delegated, with the source of
+// the first such nodes. Prints nothing without partitioners.
 void PrintRefusals(const exir::PipelineReport& report, const std::string& method) {
   constexpr size_t kReasons = 4, kPlaces = 2;
   std::map<std::string, std::vector<const exir::LeftOverNode*>> by_reason;
@@ -156,13 +157,13 @@ void PrintLowerReport(const exir::PipelineReport& report, uint64_t file_bytes,
   std::cout << Bold(OneLine(path)) << ": " << WithUnit(static_cast<double>(file_bytes), "B")
             << ", lowered in " << Duration(seconds);
   if (longest != nullptr) {
-    std::cout << ", of which " << longest->name << " took " << Duration(longest->seconds);
+    std::cout << ", longest phase: " << longest->name << ", " << Duration(longest->seconds);
   }
   std::cout << "\n";
   for (const exir::MemoryReport& m : report.memory) {
     std::cout << "method " << Bold(OneLine(m.method)) << ": "
               << WithUnit(static_cast<double>(m.memory.arena_bytes), "B")
-              << " for activations (alive at once "
+              << " for activations (peak live size "
               << WithUnit(static_cast<double>(m.memory.lower_bound), "B") << "), "
               << WithUnit(static_cast<double>(m.state_bytes), "B") << " of state\n";
     PrintDelegation(report, m.method);

@@ -1,4 +1,4 @@
-// What `lower` says of its work.
+// Reports of `belay lower`.
 #ifndef BELAY_TOOLS_BELAY_LOWER_REPORT_H_
 #define BELAY_TOOLS_BELAY_LOWER_REPORT_H_
 
@@ -10,15 +10,15 @@
 
 namespace belay::tools {
 
-// The share of the methods' floating-point operations (exir/flop_count.h) that delegates compute; 1
-// when there are none.
+// Returns the share of the methods' floating-point operations (exir/flop_count.h) that delegates
+// compute; 1 if there are no operations.
 double DelegatedFlops(const exir::PipelineReport& report);
 
-// The report of --report and --json.
+// Returns the report of --report and --json.
 nlohmann::json LowerReportJson(const exir::PipelineReport& report, uint64_t file_bytes);
 
-// The short one, to standard output, in words: the file, and of each method its memory, who computes
-// how much, and the most frequent reasons why not a backend. `path` is the program's.
+// Prints the short report to standard output: the file, and per method its memory, the share of
+// each backend, and the most frequent reasons against delegation. `path` is the program's.
 void PrintLowerReport(const exir::PipelineReport& report, uint64_t file_bytes,
                       const std::string& path);
 

@@ -36,7 +36,7 @@ absl::StatusOr<BothOutcomes> RunBoth(const exir::ExportedProgram& program,
   both.got = exir::RunCall(method, inputs);
   ABSL_RETURN_IF_ERROR(both.got.status);
   if (both.expected.outputs.size() != both.got.outputs.size()) {
-    return absl::InternalError("the program lost results when it was lowered");
+    return absl::InternalError("lowering dropped outputs of the program");
   }
   return both;
 }

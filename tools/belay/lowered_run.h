@@ -1,4 +1,4 @@
-// Lowers a program in memory and executes what comes of it.
+// Lowers a program in memory and executes the result.
 #ifndef BELAY_TOOLS_BELAY_LOWERED_RUN_H_
 #define BELAY_TOOLS_BELAY_LOWERED_RUN_H_
 
@@ -18,23 +18,23 @@
 
 namespace belay::tools {
 
-// How programs are lowered and executed.
+// Options for lowering and executing.
 struct LoweringSetup {
-  std::vector<const exir::Partitioner*> partitioners;  // in their sequence
+  std::vector<const exir::Partitioner*> partitioners;  // in order of priority
   const exir::BackendSet* aot = nullptr;
   const BackendRegistry* runtime = nullptr;
   const KernelRegistry* kernels = nullptr;
-  const KernelRegistry* reference = nullptr;   // of the interpreter
+  const KernelRegistry* reference = nullptr;   // for the interpreter
   std::optional<int64_t> unbounded_size = {};  // PipelineOptions::unbounded_size
 };
 
-// One call of a program, interpreted, and lowered and executed; both succeeded, with as many outputs.
+// Outcomes of one call, interpreted and lowered; both succeeded with the same number of outputs.
 struct BothOutcomes {
   exir::CallOutcome expected, got;
-  exir::ExportedProgram lowered;  // who computes what, once all partitioners are done
+  exir::ExportedProgram lowered;  // after all partitioners
 };
 
-// `inputs` are not changed. Errors of lowering, interpreting and executing.
+// `inputs` are unchanged. Errors of lowering, interpreting and executing.
 absl::StatusOr<BothOutcomes> RunBoth(const exir::ExportedProgram& program,
                                      absl::Span<const EValue> inputs, const LoweringSetup& setup);
 

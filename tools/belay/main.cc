@@ -13,8 +13,7 @@
 
 namespace {
 
-// `bazel run` starts the binary elsewhere than the caller; relative paths mean the caller's
-// directory.
+// `bazel run` changes the working directory; relative paths refer to the caller's directory.
 void EnterCallersDirectory() {
   if (const char* directory = std::getenv("BUILD_WORKING_DIRECTORY")) {
     std::error_code ignored;
@@ -22,7 +21,7 @@ void EnterCallersDirectory() {
   }
 }
 
-// Standard output is a file, too, that may be on a full disk.
+// Standard output may be a file on a full disk.
 int AfterWritingOutput(int status) {
   std::cout.flush();
   const bool failed = !std::cout.good() || std::fflush(stdout) != 0;
@@ -36,7 +35,7 @@ int AfterWritingOutput(int status) {
 int main(int argc, char** argv) {
   using namespace belay::tools;
   EnterCallersDirectory();
-  std::signal(SIGXFSZ, SIG_IGN);  // too large a file is an error of the write
+  std::signal(SIGXFSZ, SIG_IGN);  // writes report an oversized file as an error
   return AfterWritingOutput(
       RunCommandLine(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc),
                      AllCommands(), std::cout, std::cerr));

@@ -7,7 +7,7 @@
 namespace belay::tools {
 namespace {
 
-// The optimal string alignment distance.
+// Optimal string alignment distance.
 size_t Distance(std::string_view a, std::string_view b) {
   const size_t width = b.size() + 1;
   std::vector<size_t> cells((a.size() + 1) * width);

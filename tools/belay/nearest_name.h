@@ -1,4 +1,4 @@
-// "Did you mean …?"
+// Suggestions for misspelled names: "Did you mean …?"
 #ifndef BELAY_TOOLS_BELAY_NEAREST_NAME_H_
 #define BELAY_TOOLS_BELAY_NEAREST_NAME_H_
 
@@ -8,9 +8,9 @@
 
 namespace belay::tools {
 
-// The name that is probably meant by `wrong`: the first of those with the fewest characters inserted,
-// deleted, replaced or swapped with the next one, where these are at most a third of the longer one's.
-// "" when there is none. O(names × length²); of names beyond 100 bytes only equal ones count.
+// Returns the first name at minimum edit distance from `wrong`, if that is at most a third of the
+// longer name. Edits insert, delete or replace one character, or swap two adjacent ones. Returns ""
+// otherwise. O(names × length²); names beyond 100 bytes only match exactly.
 std::string NearestName(std::string_view wrong, const std::vector<std::string>& names);
 
 }  // namespace belay::tools

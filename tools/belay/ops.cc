@@ -1,4 +1,4 @@
-// `belay ops`: every operator and what supports it.
+// `belay ops`: lists operators and their support.
 #include <iomanip>
 #include <iostream>
 #include <memory>
@@ -24,13 +24,13 @@ int Ops(const OpsOptions& options) {
   KernelRegistry kernels;
   if (const absl::Status status = AddStandardKernels(kernels); !status.ok()) return Report(status);
   nlohmann::json list = nlohmann::json::array();
-  std::vector<std::string> names;  // that could have been meant
+  std::vector<std::string> names;  // candidates for suggestions
   bool found = false;
   for (const exir::OpOverload* op : (*ops)->Known()) {
     if (!absl::StrContains(op->name(), options.name)) {
       names.push_back(op->name());
       const std::vector<std::string> parts = absl::StrSplit(op->name(), '.');
-      names.push_back(parts[1]);  // behind the namespace
+      names.push_back(parts[1]);  // without the namespace
       continue;
     }
     found = true;
@@ -60,7 +60,7 @@ int Ops(const OpsOptions& options) {
   }
   if (!found) {
     const std::string nearest = NearestName(options.name, names);
-    std::cerr << "belay: no operator's name holds '" << OneLine(options.name) << "'"
+    std::cerr << "belay: no operator name contains '" << OneLine(options.name) << "'"
               << (nearest.empty() ? "" : " (did you mean " + nearest + "?)") << "\n";
     return kNegative;
   }
@@ -72,15 +72,15 @@ Command OpsCommand() {
   const auto ops = std::make_shared<OpsOptions>();
   return {
       .name = "ops",
-      .about = "Lists every operator and what supports it.",
+      .about = "Lists operators and their support.",
       .options = {{"name",
                    &ops->name,
-                   "part of the names of those that are listed; if not given all",
+                   "lists only operators whose name contains this string",
                    {.not_empty = true}},
                   {"--json", &ops->json, "prints JSON"}},
       .footer =
-          "Columns: shapes are known (meta), reference kernel, Highway kernel, becomes other\n"
-          "operators when it is lowered, unless a backend keeps it (decomposes).\n"
+          "Columns: shape inference (meta), reference kernel, Highway kernel, replaced by other\n"
+          "operators during lowering unless a backend keeps it (decomposes).\n"
           "Example: belay ops conv",
       .owned = ops,
       .run = [ops] { return Ops(*ops); },

@@ -36,8 +36,8 @@ TEST_F(PrintedOutputTest, LowerSaysWhoComputesHowMuchAndWhyNot) {
   ASSERT_EQ(outcome.status, kDone) << outcome.errors;
   EXPECT_THAT(
       outcome.output,
-      AllOf(ContainsRegex("p\\.belay: [0-9.]+ kB, lowered in .*, of which .* took "),
-            ContainsRegex("method forward: [0-9.]+ kB for activations \\(alive at once "),
+      AllOf(ContainsRegex("p\\.belay: [0-9.]+ kB, lowered in .*, longest phase: .*, "),
+            ContainsRegex("method forward: [0-9.]+ kB for activations \\(peak live size "),
             ContainsRegex("  cpu: [0-9]+ of [0-9]+ nodes in [0-9]+ delegates, [0-9.]+ % of "),
             ContainsRegex("  demo: "), ContainsRegex("  kernels: [0-9]+ of [0-9]+ nodes, "),
             ContainsRegex("  not delegated, 18 nodes: operator aten.clamp.default is not "

@@ -12,7 +12,7 @@
 namespace belay::tools {
 
 std::string ForTerminal(std::string_view text) {
-  constexpr size_t kPiece = 16 << 10;  // of which Printable leaves nothing out
+  constexpr size_t kPiece = 16 << 10;  // Printable does not truncate pieces of this size
   std::string shown;
   for (; !text.empty(); text.remove_prefix(std::min(kPiece, text.size()))) {
     shown += Printable(text.substr(0, kPiece));
@@ -37,7 +37,7 @@ std::string OneLine(std::string_view text) {
 std::string WithUnit(double number, std::string_view unit) {
   constexpr std::string_view kSteps[] = {"", "k", "M", "G", "T", "P", "E"};
   size_t step = 0;
-  // What would be rounded to 1000.
+  // Numbers that would be rounded to 1000.
   for (; number >= 999.5 && step + 1 < std::size(kSteps); ++step) number /= 1000;
   const int digits = step == 0 || number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2;
   return absl::StrFormat("%.*f %s%s", digits, number, std::string(kSteps[step]), std::string(unit));

@@ -1,4 +1,4 @@
-// Texts for people and for machines, made of what files say.
+// Formats untrusted strings and numbers for terminals, messages and JSON.
 #ifndef BELAY_TOOLS_BELAY_PRINTING_H_
 #define BELAY_TOOLS_BELAY_PRINTING_H_
 
@@ -9,27 +9,26 @@
 
 namespace belay::tools {
 
-// `text`, of any length, with its control characters but for line feeds and tabs as \xHH
-// (runtime/core/printable.h): for messages and programs of several lines.
+// Escapes the control characters of `text` except line feeds and tabs as \xHH
+// (runtime/core/printable.h), at any length: for messages and multi-line programs.
 std::string ForTerminal(std::string_view text);
 
-// A name in a line of output: line feeds and tabs are \xHH as well, and what is beyond 16 KiB is
-// cut off.
+// Also escapes line feeds and tabs, and truncates after 16 KiB: for a name in a line of output.
 std::string OneLine(std::string_view text);
 
-// Three digits and a unit in steps of 1000: "1.23 MB", "17 B", "0 FLOP".
+// Formats three digits and a unit in steps of 1000: "1.23 MB", "17 B", "0 FLOP".
 std::string WithUnit(double number, std::string_view unit);
 
-// The same for seconds: "1.23 s", "45.6 ms".
+// Formats seconds: "1.23 s", "45.6 ms".
 std::string Duration(double seconds);
 
-// The text in bold where standard output is a terminal and the variable NO_COLOR is empty or not set
-// (no-color.org), else as it is.
+// Returns `text` in bold if standard output is a terminal and NO_COLOR is empty or unset
+// (no-color.org), otherwise unchanged.
 std::string Bold(const std::string& text);
 
-// What --json prints and reports hold, with a line feed at the end. A list or object of numbers and
-// texts stands on one line, others have a line for each part, indented by one space. Bytes that are not UTF-8
-// (paths may have such, and names in archives) are U+FFFD.
+// Formats JSON as --json prints it, with a final line feed. A list or object of numbers and strings
+// is on one line; others have a line per element, indented by one space. Bytes that are not UTF-8
+// (in paths and archive names) become U+FFFD.
 std::string JsonText(const nlohmann::json& json);
 
 }  // namespace belay::tools

@@ -1,4 +1,4 @@
-// `belay profile`: where the time of a call goes.
+// `belay profile`: measures the time of a call by instruction.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -71,7 +71,7 @@ absl::Status ProfileMethod(const ProfileOptions& options) {
   if (!options.limits.empty()) {
     ABSL_ASSIGN_OR_RETURN(limits, ReadJson(options.limits));
   }
-  HardwareCounters counters;  // before there are threads, so that these are counted
+  HardwareCounters counters;  // created before other threads, so that they are counted
   ABSL_ASSIGN_OR_RETURN(const auto log, EventLog::Create(static_cast<size_t>(options.max_events)));
   ABSL_ASSIGN_OR_RETURN(
       const auto session,
@@ -87,7 +87,7 @@ absl::Status ProfileMethod(const ProfileOptions& options) {
   for (size_t i = 0; i < inputs.values.size(); ++i) {
     ABSL_RETURN_IF_ERROR(method.SetInput(i, inputs.values[i]));
   }
-  ABSL_RETURN_IF_ERROR(method.Execute());  // to warm up, and for the sizes
+  ABSL_RETURN_IF_ERROR(method.Execute());  // warm-up; also sets the sizes
   CodeMap code(method);
   Profile profile(code);
   uint64_t dropped = 0;
@@ -105,7 +105,7 @@ absl::Status ProfileMethod(const ProfileOptions& options) {
   json report = ProfileJson(profile);
   if (dropped != 0) {
     report["missing"].push_back(
-        absl::StrCat(dropped, " events of a call, for which there was no room: see --max-events"));
+        absl::StrCat(dropped, " events of a call were dropped: see --max-events"));
   }
   if (!options.limits.empty()) {
     const absl::Status roofs = AddRoofs(limits, options.threads, report);
@@ -130,7 +130,7 @@ absl::Status ProfileMethod(const ProfileOptions& options) {
   return absl::OkStatus();
 }
 
-// What is wrong with the options taken together, or "".
+// Returns an error in the combination of options, or "".
 std::string Problem(const ProfileOptions& options) {
   std::vector<std::string> read = options.inputs;
   read.push_back(options.program);
@@ -140,11 +140,11 @@ std::string Problem(const ProfileOptions& options) {
     for (const auto& [option, written] :
          {std::pair("--trace", options.trace), std::pair("--html", options.html)}) {
       if (!IsSameFile(written, file)) continue;
-      return absl::StrCat(option, " would be written over ", OneLine(file), ", which is read");
+      return absl::StrCat(option, " would overwrite the input file ", OneLine(file));
     }
   }
   if (IsSameFile(options.trace, options.html)) {
-    return absl::StrCat("--trace and --html would write to one file, ", OneLine(options.html));
+    return absl::StrCat("--trace and --html would write to the same file, ", OneLine(options.html));
   }
   return "";
 }
@@ -158,46 +158,48 @@ Command ProfileCommand() {
   return {
       .name = "profile",
       .about =
-          "Shows where the time of a call goes: by instruction, operator, module, source line "
-          "and backend.",
+          "Measures the time of a call by instruction, operator, module, source line and backend.",
       .options =
           {{"program", &profile->program, "the program file", {.required = true}},
            {"--method", &profile->method, "the method"},
-           {"--runs", &profile->runs, "calls, after one to warm up", {.least = 1, .most = 100'000}},
+           {"--runs",
+            &profile->runs,
+            "number of calls, after one to warm up",
+            {.least = 1, .most = 100'000}},
            {"--input",
             &profile->inputs,
             ".npy files in the order of the method's inputs (repeatable)",
             {.repeatable = true}},
            {"--random-inputs",
             &profile->seed,
-            "draws the inputs with this seed",
+            "uses random inputs with this seed",
             {.excludes = {"--input"}}},
            {"--dynamic-size",
             &profile->dynamic_size,
-            "of random inputs, where it is free",
+            "size of dynamic dimensions of random inputs",
             {.least = 1, .excludes = {"--input"}}},
-           {"--rows", &profile->rows, "of each table", {.least = 1}},
+           {"--rows", &profile->rows, "maximum number of rows of each table", {.least = 1}},
            {"--trace",
             &profile->trace,
-            "writes what loading and the last call did, in time: for ui.perfetto.dev, or as JSON "
-            "when the name ends in .json",
+            "writes a timeline of loading and the last call for ui.perfetto.dev, or as JSON if the "
+            "name ends in .json",
             {.not_empty = true}},
            {"--html",
             &profile->html,
-            "writes a page for a browser: the graph with times, and the tables",
+            "writes an HTML page: the graph with times, and the tables",
             {.not_empty = true}},
            {"--compare",
             &profile->compare,
-            "what --json printed before: shows what became slower or faster instead",
+            "an earlier output of --json: prints only the differences from it",
             {.not_empty = true, .excludes = {"--html"}}},
            {"--limits",
             &profile->limits,
-            "what //tools/bench:limits printed on this machine: shows how near each instruction is "
-            "to what the machine can do",
+            "the output of //tools/bench:limits on this machine: shows each instruction's share of "
+            "the machine's limit",
             {.not_empty = true}},
            {"--max-events",
             &profile->max_events,
-            "of one call, 40 bytes of memory each",
+            "maximum number of events per call, 40 bytes of memory each",
             {.least = 1, .most = 1e9}},
            ThreadsOption(&profile->threads),
            DataOption(&profile->data),

@@ -145,7 +145,7 @@ TEST_F(ProfileCommandTest, SaysHowManyEventsHadNoRoom) {
   options.max_events = 2;
   const Outcome outcome = Profiled(options);
   ASSERT_EQ(outcome.status, kDone) << outcome.errors;
-  EXPECT_THAT(outcome.output, HasSubstr("for which there was no room: see --max-events"));
+  EXPECT_THAT(outcome.output, HasSubstr("were dropped: see --max-events"));
 }
 
 TEST_F(ProfileCommandTest, WritesNoTraceOverWhatItReads) {
@@ -153,7 +153,7 @@ TEST_F(ProfileCommandTest, WritesNoTraceOverWhatItReads) {
   const Command command = ProfileCommand();
   std::static_pointer_cast<ProfileOptions>(command.owned)->program = program;
   std::static_pointer_cast<ProfileOptions>(command.owned)->trace = program;
-  EXPECT_THAT(command.problem(), HasSubstr("--trace would be written over"));
+  EXPECT_THAT(command.problem(), HasSubstr("--trace would overwrite the input file"));
   std::static_pointer_cast<ProfileOptions>(command.owned)->trace = Path("other");
   EXPECT_EQ(command.problem(), "");
 }

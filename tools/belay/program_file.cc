@@ -13,7 +13,7 @@
 namespace belay::tools {
 namespace {
 
-// Of Belay's magic; what follows is for finding damage.
+// The first bytes of Belay's magic; the others detect damage.
 constexpr size_t kNameBytes = 5;
 
 }  // namespace
@@ -39,7 +39,7 @@ absl::StatusOr<Program> OpenProgramFile(const std::string& path, const pte::Open
 Option DataOption(std::vector<std::string>* data_files) {
   return {"--data",
           data_files,
-          "data files (.ptd) that a program of ExecuTorch takes tensors from (repeatable)",
+          "data files (.ptd) with tensors of an ExecuTorch program (repeatable)",
           {.repeatable = true}};
 }
 

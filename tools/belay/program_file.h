@@ -1,4 +1,4 @@
-// The one place where commands open a program file: Belay's own, or ExecuTorch's (.pte).
+// Opens program files for all commands: Belay's own, or ExecuTorch's (.pte).
 #ifndef BELAY_TOOLS_BELAY_PROGRAM_FILE_H_
 #define BELAY_TOOLS_BELAY_PROGRAM_FILE_H_
 
@@ -15,18 +15,19 @@
 
 namespace belay::tools {
 
-// Whether a file begins as a program file of either kind does.
+// Returns whether a file begins like a program file of either kind.
 bool IsProgramFile(absl::Span<const std::byte> file);
 
-// By what the file is, whatever it is called. `data_files` are for .pte alone; Belay's programs
-// name their companions themselves (kInvalidArgument). Else as Program::Open and pte::OpenProgram.
+// Detects the kind by content; the file name does not matter. `data_files` are only for .pte;
+// Belay's programs name their companions themselves (kInvalidArgument). Otherwise as Program::Open
+// and pte::OpenProgram.
 absl::StatusOr<Program> OpenProgramFile(const std::string& path, const pte::OpenOptions& options);
 
-// --data.
+// Returns the option --data.
 Option DataOption(std::vector<std::string>* data_files);
 
-// The size of dynamic dimensions of random inputs: `wanted`, but the largest of a .pte, which does
-// not say which of an input's dimensions change.
+// Returns the size of dynamic dimensions of random inputs: `wanted`, or the upper bound for a .pte,
+// which does not record which dimensions of an input are dynamic.
 int64_t DynamicSizeFor(const Program& program, int64_t wanted);
 
 }  // namespace belay::tools

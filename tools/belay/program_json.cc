@@ -64,8 +64,8 @@ json Number(double value) {
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
-// The backend of each blob. Segments that are empty may be at one address, so several delegates may
-// have one blob; then it is the last one's.
+// Maps blobs to backends. Empty segments may share one address, so several delegates may share a
+// blob; then the last one wins.
 using BackendOfBlob = absl::flat_hash_map<std::pair<const std::byte*, size_t>, const std::string*>;
 BackendOfBlob BackendsOf(const Program& program) {
   BackendOfBlob backends;
@@ -76,14 +76,14 @@ BackendOfBlob BackendsOf(const Program& program) {
   return backends;
 }
 
-// Every byte of the file by owner; the sizes add up to the file's.
+// Assigns every byte of the file to an owner; the sizes add up to the file size.
 json SizeByOwner(const Program& program) {
   const BackendOfBlob backends = BackendsOf(program);
   json owners = json::array();
   const auto add = [&](const std::string& owner, uint64_t bytes) {
     owners.push_back({{"owner", owner}, {"bytes", bytes}});
   };
-  // Other formats have their header in the metadata, and segments that lie anywhere.
+  // Other formats have their header inside the metadata, and segments at any offset.
   const bool own = program.format().empty();
   if (own) add("header", kHeaderBytes);
   add("metadata", program.metadata_bytes());
@@ -97,7 +97,7 @@ json SizeByOwner(const Program& program) {
   });
   for (const SegmentPlan* in_file : segments) {
     const SegmentPlan& segment = *in_file;
-    if (segment.offset < at) continue;  // a part of what was counted
+    if (segment.offset < at) continue;  // overlaps a counted segment
     padding += segment.offset - at;
     at = segment.offset + segment.bytes.size();
     std::string owner(SegmentName(segment.kind));
@@ -112,7 +112,7 @@ json SizeByOwner(const Program& program) {
   return owners;
 }
 
-// Finds the segment that a constant lies in.
+// Finds the segments of constants.
 class ConstantPlaces {
  public:
   explicit ConstantPlaces(absl::Span<const SegmentPlan> segments) : segments_(segments) {
@@ -125,7 +125,7 @@ class ConstantPlaces {
     });
   }
 
-  // Which segment, and where in it; only the size of what is in none.
+  // Returns the segment and the offset in it; only the size if no segment has the constant.
   json Find(absl::Span<const std::byte> constant) const {
     const auto behind =
         std::upper_bound(by_address_.begin(), by_address_.end(), constant.data(),
@@ -146,7 +146,7 @@ class ConstantPlaces {
 
  private:
   absl::Span<const SegmentPlan> segments_;
-  std::vector<size_t> by_address_;  // of those that have bytes
+  std::vector<size_t> by_address_;  // of nonempty segments
 };
 
 json TensorJson(const ConstantPlaces& places, const TensorPlan& tensor) {

@@ -1,4 +1,4 @@
-// What is in a program file, as JSON: everything that its metadata say.
+// Describes a program file as JSON: all of its metadata.
 #ifndef BELAY_TOOLS_BELAY_PROGRAM_JSON_H_
 #define BELAY_TOOLS_BELAY_PROGRAM_JSON_H_
 
@@ -8,8 +8,8 @@
 
 namespace belay::tools {
 
-// Reads no constants. The sizes by owner add up to the file's. kResourceExhausted when there is no
-// memory for it and for its text: a file may refer to one long text from many places.
+// Does not read constants. The sizes by owner add up to the file size. kResourceExhausted: not
+// enough memory for the JSON and its string; a file may refer to one long string many times.
 absl::StatusOr<nlohmann::json> ProgramJson(const Program& program);
 
 }  // namespace belay::tools

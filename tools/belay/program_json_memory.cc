@@ -9,13 +9,13 @@
 namespace belay::tools {
 namespace {
 
-// A field: an entry of a map with its key, and its line in the text, which grows by doubling.
+// A field: a map entry with its key, and its line in the output string, which grows by doubling.
 constexpr uint64_t kField = 256;
 // An object or a list, and the lines around it.
 constexpr uint64_t kObject = 200;
 // A number in a list that grows by doubling, and its line.
 constexpr uint64_t kNumber = 160;
-// A byte of a text: in a string and a copy of it, and in the text, where it may take six bytes.
+// A character: in a string, in its copy, and in the output, where it may take six bytes.
 constexpr uint64_t kTextByte = 20;
 
 class JsonMemory {
@@ -35,10 +35,10 @@ class JsonMemory {
   MemoryBound bound_;
 };
 
-// Sizes as text: "f32[4,3]".
+// Bytes of printed sizes: "f32[4,3]".
 uint64_t SizesText(const TensorPlan& tensor) { return 32 + 21 * tensor.sizes.size(); }
 
-// What names a value: its type, or the text that it is.
+// Description of a value: its type, or the string itself.
 void AddDescription(const ValuePlan& value, JsonMemory& memory) {
   memory.Text(32);
   if (const auto* tensor = std::get_if<TensorPlan>(&value)) memory.Text(SizesText(*tensor));
@@ -77,7 +77,7 @@ void AddMethod(const MethodPlan& method, JsonMemory& memory) {
   memory.Object(/*fields=*/15);
   for (const std::string* text : {&method.name, &method.in_spec, &method.out_spec})
     memory.Text(text->size());
-  // Their indices, and what they are.
+  // Their indices and descriptions.
   memory.Numbers(method.outputs.size());
   memory.Numbers(method.outputs.size());
   for (const uint32_t output : method.outputs) AddDescription(method.values[output], memory);
@@ -94,7 +94,7 @@ void AddMethod(const MethodPlan& method, JsonMemory& memory) {
   for (const InstructionPlan& instruction : method.instructions)
     AddInstruction(method, instruction, memory);
   for (const std::string& op : method.operators) {
-    // How often it is called: in a table first.
+    // The number of calls, first counted in a table.
     memory.Object(/*fields=*/2);
     memory.Text(2 * op.size());
   }
@@ -131,12 +131,12 @@ uint64_t ProgramJsonMemory(const Program& program) {
     memory.Object(/*fields=*/3);
     memory.Text(data.key.size());
   }
-  // The header, the metadata and the padding are owners, too.
+  // The header, the metadata and the padding are owners as well.
   memory.Object(3 * 2);
   for (const SegmentPlan& segment : program.segments()) {
     memory.Object(/*fields=*/6);
     memory.Text(2 * segment.sha256.size() + segment.companion.size());
-    // As the owner of bytes; among the places of constants; a delegate's blob.
+    // A segment counts as an owner of bytes, in the index of constants, and as a delegate's blob.
     memory.Object(/*fields=*/4);
     memory.Text(16 + (segment.kind == SegmentPlan::Kind::kDelegate ? longest_backend : 0));
   }

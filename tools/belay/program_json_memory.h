@@ -1,4 +1,4 @@
-// How much memory the description of a program as JSON may take.
+// Memory bound for the JSON description of a program.
 #ifndef BELAY_TOOLS_BELAY_PROGRAM_JSON_MEMORY_H_
 #define BELAY_TOOLS_BELAY_PROGRAM_JSON_MEMORY_H_
 
@@ -8,8 +8,8 @@
 
 namespace belay::tools {
 
-// An upper bound, in bytes, of what ProgramJson (program_json.h) makes and of the text that is
-// printed of it. Linear time; allocates nothing.
+// Returns an upper bound, in bytes, for the result of ProgramJson (program_json.h) and its printed
+// string. Linear time; does not allocate.
 uint64_t ProgramJsonMemory(const Program& program);
 
 }  // namespace belay::tools

@@ -1,4 +1,4 @@
-// Progress on a terminal, once a phase has lasted two seconds.
+// Shows progress on a terminal once a phase has lasted two seconds.
 #ifndef BELAY_TOOLS_BELAY_PROGRESS_H_
 #define BELAY_TOOLS_BELAY_PROGRESS_H_
 
@@ -9,12 +9,12 @@
 
 namespace belay::tools {
 
-// Writes to stderr, and only when that is a terminal. Not thread-safe.
+// Writes to stderr only if it is a terminal. Not thread-safe.
 class Progress {
  public:
   Progress();
   ~Progress();  // clears the line
-  // `done` in [0, 1] of the whole. Shows phase, per cent and the time left.
+  // `done` is the fraction of the whole, in [0, 1]. Shows phase, percentage and remaining time.
   void Update(std::string_view phase, double done);
 
  private:

@@ -27,10 +27,10 @@ using exir::NodeId;
 using exir::OwnedValue;
 using exir::ValueId;
 
-// Nodes, as few as there may be.
+// A set of nodes to be minimized.
 using NodeSet = absl::flat_hash_set<NodeId>;
 
-// Whether the caller gives the input.
+// Returns whether the caller provides the input.
 bool IsGiven(exir::InputKind kind) {
   return kind == exir::InputKind::kUserInput || kind == exir::InputKind::kConstantInput;
 }
@@ -51,8 +51,8 @@ class Reducer {
     ABSL_RETURN_IF_ERROR(Record());
     std::vector<NodeId> kept = Grow();
     if (!best_.has_value()) {
-      return absl::NotFoundError(absl::StrCat(
-          "no part of the program with '", program_.top().node(node_).name, "' differs by itself"));
+      return absl::NotFoundError(absl::StrCat("no separately lowered part of the program with '",
+                                              program_.top().node(node_).name, "' differs"));
     }
     Shrink(std::move(kept));
     return *std::move(best_);
@@ -61,7 +61,7 @@ class Reducer {
  private:
   const Graph& top() const { return program_.top(); }
 
-  // Calls fn(node, value) with each value that the node reads and another one computes.
+  // Calls fn(node, value) for each operand of the node that another node computes.
   template <class Fn>
   void ForEachComputed(NodeId node, Fn fn) const {
     for (const exir::Argument& argument : top().node(node).arguments) {
@@ -72,8 +72,8 @@ class Reducer {
     }
   }
 
-  // What `node` is computed from, the nearest first, and the values of all that. The call that gives
-  // them shows that there are as many inputs as the program takes.
+  // Records the transitive operands of `node`, nearest first, and their values. The recording call
+  // also checks the number of inputs.
   absl::Status Record() {
     NodeSet seen = {node_};
     std::vector<NodeId> next = {node_};
@@ -98,12 +98,12 @@ class Reducer {
     return exir::RunCall(interpreter, inputs_).status;
   }
 
-  // The nodes of `kept`, which has node_, by themselves.
+  // Extracts the nodes of `kept`, which include node_, as a program.
   absl::StatusOr<ReducedFailure> PartOf(const NodeSet& kept) const {
     ReducedFailure part{.program = program_.Clone(), .inputs = {}, .outputs = {}, .difference = {}};
     ExportedProgram& program = part.program;
     exir::GraphEditor editor(program.top());
-    std::vector<OwnedValue> given;  // for each input of the graph; nothing for constants
+    std::vector<OwnedValue> given;  // by graph input; nullopt for constants
     size_t next = 0;
     for (const exir::InputSpec& spec : program.signature.inputs) {
       given.emplace_back();
@@ -151,8 +151,8 @@ class Reducer {
     return part;
   }
 
-  // Whether the nodes, lowered by themselves, give something else; what is left of them is the best
-  // part then. A part that is no program, or that nobody can execute, gives nothing.
+  // Returns whether the extracted nodes give a different result when lowered; then records the part
+  // as the best one. Returns false for invalid parts and those that cannot be executed.
   bool Differs(const NodeSet& kept) {
     absl::StatusOr<ReducedFailure> part = PartOf(kept);
     if (!part.ok() || !exir::Verify(part->program).ok()) return false;
@@ -168,7 +168,7 @@ class Reducer {
     return true;
   }
 
-  // The nearest nodes with which the result differs; empty when there are none.
+  // Returns the nearest nodes with which the result differs; empty if it never does.
   std::vector<NodeId> Grow() {
     for (size_t count = 0;; count = std::max<size_t>(2 * count, 1)) {
       count = std::min(count, before_.size());
@@ -179,7 +179,7 @@ class Reducer {
     }
   }
 
-  // Leaves out groups, the farthest first.
+  // Removes groups of nodes, the farthest first.
   void Shrink(std::vector<NodeId> kept) {
     for (size_t group = (kept.size() + 1) / 2; group > 0; group /= 2) {
       for (size_t end = kept.size(); end > 0;) {

@@ -1,4 +1,4 @@
-// Makes a program that is lowered wrongly as small as it can be and still be lowered wrongly.
+// Reduces a wrongly lowered program to a minimal part that still fails.
 #ifndef BELAY_TOOLS_BELAY_REDUCE_FAILURE_H_
 #define BELAY_TOOLS_BELAY_REDUCE_FAILURE_H_
 
@@ -17,27 +17,27 @@
 
 namespace belay::tools {
 
-// A part of a program, with a call of which the lowered part gives something else.
+// A part of a program, and a call whose lowered result is wrong.
 struct ReducedFailure {
   exir::ExportedProgram program;
-  std::vector<exir::OwnedValue> inputs, outputs;  // of the call, as they should be
+  std::vector<exir::OwnedValue> inputs, outputs;  // of the call; outputs are the expected ones
   std::string difference;
 };
 
-// Looks for the fewest nodes before and with `node`, of the top graph, whose result differs when
-// they are lowered by themselves. What was computed before them is an input, with the value that it
-// has in this call of the whole program. First nodes are added until the result differs, those that
-// are nearest first; then groups of them are left out, larger ones first, as long as it still does.
-//   kNotFound  the result of `node` is right in every part that was tried: what is wrong needs more
-//              of the program, or sizes that are not known in a part
-//   whatever interpreting the whole program returns
+// Searches for the smallest set of top-graph nodes that includes `node` and still gives a wrong
+// result when lowered separately. Values computed before the set are its inputs, with their values
+// in this call of the whole program. First adds the nearest predecessors until the result differs;
+// then removes groups of nodes, largest first, while it still differs.
+//   kNotFound  the result of `node` is correct in every part that was tried: the failure needs more
+//              of the program, or sizes that are unknown in a part
+//   errors of interpreting the whole program
 absl::StatusOr<ReducedFailure> ReduceFailure(const exir::ExportedProgram& program,
                                              absl::Span<const EValue> inputs, exir::NodeId node,
                                              const LoweringSetup& setup,
                                              const exir::Closeness& closeness);
 
-// Writes DIRECTORY/program.bir, input_<i>.npy and output_<i>.npy, which `belay verify` and
-// `belay_program_test` take, and makes the directory. Errors of writing files.
+// Creates the directory and writes DIRECTORY/program.bir, input_<i>.npy and output_<i>.npy, the
+// inputs of `belay verify` and `belay_program_test`. Errors of writing files.
 absl::Status WriteFailure(const ReducedFailure& failure, const std::string& directory);
 
 }  // namespace belay::tools

@@ -54,7 +54,7 @@ absl::StatusOr<ReferenceProgram> ReferenceProgram::Create(const exir::ExportedPr
                                                           InputsOfCall inputs) {
   absl::StatusOr<exir::Interpreter> interpreter =
       edge.state_dict.contains(std::string(exir::kRandomState))
-          ? absl::UnimplementedError("it asks for random numbers, which lowering seeds")
+          ? absl::UnimplementedError("it uses random numbers, whose seed lowering sets")
           : CreateInterpreter(archive, kernels);
   std::string why_edge;
   if (!interpreter.ok()) {

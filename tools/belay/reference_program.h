@@ -1,4 +1,4 @@
-// What an archive means, for `verify`.
+// Reference results of an archive, for `verify`.
 #ifndef BELAY_TOOLS_BELAY_REFERENCE_PROGRAM_H_
 #define BELAY_TOOLS_BELAY_REFERENCE_PROGRAM_H_
 
@@ -16,37 +16,38 @@
 
 namespace belay::tools {
 
-// The inputs of the call with this number.
+// Returns the inputs of the call with this number.
 using InputsOfCall = std::function<absl::StatusOr<CallInputs>(int call)>;
 
-// One more call. The error is the interpreter's, or that of making the inputs.
+// Interprets one more call. Errors of the interpreter and of `inputs`.
 absl::StatusOr<exir::CallOutcome> Interpret(exir::Interpreter& interpreter,
                                             const InputsOfCall& inputs, int call);
 
-// `archive` with those operators replaced by their decompositions (exir/decompositions) that the
-// interpreter has no kernel for, and the names of these in `decomposed`; unchanged, and none, where
-// all can be executed. What can't be replaced stays.
+// Returns `archive` with the operators that the interpreter has no kernel for replaced by their
+// decompositions (exir/decompositions), and their names in `decomposed`. Operators without a
+// decomposition stay. If all operators have kernels, the program is unchanged and `decomposed`
+// empty.
 exir::ExportedProgram WithoutComposites(exir::ExportedProgram archive,
                                         const KernelRegistry& kernels,
                                         std::set<std::string>& decomposed);
 
-// Interprets the program as the archive has it, so that nothing that lowering does stands on both
-// sides of a comparison. Where the interpreter does not execute that one, the edge program made of
-// it stands for it, from the first call on. Move-only.
+// Interprets the archive's own program, so that no lowering pass affects both sides of a
+// comparison. If the interpreter cannot execute it, interprets the edge program instead, from the
+// first call on. Move-only.
 class ReferenceProgram {
  public:
-  // kUnimplemented, as Interpreter::Create, where neither program can be interpreted. The programs
-  // and the kernels must outlive the result.
+  // kUnimplemented, as Interpreter::Create, if neither program can be interpreted. The programs and
+  // the kernels must outlive the result.
   static absl::StatusOr<ReferenceProgram> Create(const exir::ExportedProgram& archive,
                                                  const exir::ExportedProgram& edge,
                                                  const KernelRegistry& kernels,
                                                  InputsOfCall inputs);
 
-  // Precondition: the calls 0 to call - 1 were run, in this order. What interpreting the edge
-  // program returns, when that of the archive fails.
+  // Precondition: the calls 0 to call - 1 were run, in this order. If interpreting the archive
+  // fails, returns the errors of the edge program.
   absl::StatusOr<exir::CallOutcome> Run(int call);
 
-  // Why the edge program was interpreted; "" when the archive's was.
+  // Reason for interpreting the edge program; "" if the archive's program was interpreted.
   const std::string& why_edge() const { return why_edge_; }
 
  private:

@@ -26,13 +26,13 @@
 namespace belay::tools {
 namespace {
 
-// One call: of which method, with what.
+// One call: a method and its inputs.
 struct Call {
   std::string method;
   std::string folder;  // with input_<i>.npy
 };
 
-// What one call is given.
+// Creates the inputs of one call.
 absl::StatusOr<CallInputs> MakeInputs(const Method& method, const Call& call,
                                       const RunOptions& options) {
   const MethodPlan& plan = method.plan();
@@ -53,18 +53,18 @@ absl::Status WriteOutputs(const Method& method, const std::string& directory) {
   return absl::OkStatus();
 }
 
-// DIR or METHOD=DIR.
+// Parses DIR or METHOD=DIR.
 Call ParseCall(const std::string& text, const std::string& method) {
   const size_t split = text.find('=');
   if (split == std::string::npos || std::filesystem::exists(text)) return {method, text};
   return {text.substr(0, split), text.substr(split + 1)};
 }
 
-// The methods that are called, by name, on one state.
+// The called methods by name, on a shared state.
 struct Methods {
   std::unique_ptr<Session> session;
   std::unique_ptr<SharedState> state;
-  // On `state`; empty when one method is called.
+  // Share `state`; empty if only one method is called.
   std::map<std::string, std::unique_ptr<Method>> others;
 
   Method& operator[](const std::string& name) {
@@ -112,7 +112,7 @@ absl::StatusOr<int> RunAll(const RunOptions& options) {
   nlohmann::json report;
   report["load_ms"] = 1e3 * session->load_seconds;
   report["calls"] = nlohmann::json::array();
-  std::set<std::string> bits;  // outputs that have no type in .npy
+  std::set<std::string> bits;  // outputs of types that .npy does not have
   for (size_t c = 0; c < calls.size(); ++c) {
     Method& method = methods[calls[c].method];
     ABSL_ASSIGN_OR_RETURN(const CallInputs inputs, MakeInputs(method, calls[c], options));
@@ -145,8 +145,8 @@ absl::StatusOr<int> RunAll(const RunOptions& options) {
   }
   if (!options.output_dir.empty() && !bits.empty()) {
     report["outputs_as_bits"] = bits;
-    std::cerr << "belay: files of these outputs hold bits as unsigned integers, since .npy has no "
-                 "such type: ";
+    std::cerr << "belay: these outputs are written as unsigned integers of the same bits, because "
+                 ".npy has no such type: ";
     const char* separator = "";
     for (const std::string& output : bits) std::cerr << std::exchange(separator, ", ") << output;
     std::cerr << "\n";
@@ -172,12 +172,12 @@ Command RunCommand() {
            {"--method", &run->method, "the method"},
            {"--input",
             &run->inputs,
-            ".npy files in the order of the method's inputs (repeatable); those of inputs "
-            "fixed at export all or none",
+            ".npy files in the order of the method's inputs (repeatable); for inputs fixed "
+            "at export, all or none",
             {.repeatable = true}},
            {"--random-inputs",
             &run->seed,
-            "draws the inputs with this seed instead",
+            "uses random inputs with this seed",
             {.excludes = {"--input"}}},
            {"--sequence",
             &run->sequence,
@@ -186,15 +186,15 @@ Command RunCommand() {
             {.repeatable = true, .excludes = {"--input", "--random-inputs"}}},
            {"--output-dir",
             &run->output_dir,
-            "writes the results there as 0.npy, 1.npy, …",
+            "writes the outputs to this folder as 0.npy, 1.npy, …",
             {.not_empty = true}},
-           {"--repeat", &run->repeat, "executes so many times", {.least = 1}},
+           {"--repeat", &run->repeat, "number of executions", {.least = 1}},
            DataOption(&run->data),
            EngineOption(&run->engine),
            ThreadsOption(&run->threads),
            {"--copy", &run->copy,
-            "reads the program's files into memory instead of mapping them: for files that "
-            "somebody may truncate meanwhile"},
+            "reads the program's files into memory instead of mapping them: for files that may "
+            "be truncated while in use"},
            {"--json", &run->json, "prints a report as JSON"}},
           &run->limits),
       .footer = "Example: belay run model.belay --input x.npy --output-dir results",

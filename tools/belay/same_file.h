@@ -1,4 +1,4 @@
-// Whether two paths lead to one file.
+// Compares the identity of two files.
 #ifndef BELAY_TOOLS_BELAY_SAME_FILE_H_
 #define BELAY_TOOLS_BELAY_SAME_FILE_H_
 
@@ -6,8 +6,8 @@
 
 namespace belay::tools {
 
-// Compares device and inode of files that are there, whatever leads to them; of files that are not
-// there yet, the paths without dots and links. False for an empty path.
+// Compares device and inode of existing files, through links. For files that do not exist, compares
+// the normalized paths. False for an empty path.
 bool IsSameFile(const std::string& a, const std::string& b);
 
 }  // namespace belay::tools

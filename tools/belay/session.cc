@@ -19,7 +19,7 @@ absl::Status AddEngine(const std::string& engine, KernelRegistry& kernels) {
   if (engine == "reference") return AddReferenceKernels(kernels);
   if (engine == "highway") return AddStandardKernels(kernels);
   return absl::InvalidArgumentError(
-      absl::StrCat("there is no engine '", engine, "'; there are: highway, reference"));
+      absl::StrCat("unknown engine '", engine, "'; expected: highway, reference"));
 }
 
 absl::StatusOr<std::unique_ptr<Method>> LoadMethod(const Program& program, const std::string& name,
@@ -28,7 +28,7 @@ absl::StatusOr<std::unique_ptr<Method>> LoadMethod(const Program& program, const
   ABSL_RETURN_IF_ERROR(program.FindMethod(name).status());
   absl::StatusOr<Method> method = Method::Load(program, name, kernels, RuntimeBackends(), options);
   if (method.ok()) return std::make_unique<Method>(*std::move(method));
-  // The method is there: what was not found is what it is executed with.
+  // The method exists, so kNotFound refers to a kernel or a backend.
   if (absl::IsNotFound(method.status())) {
     return absl::UnimplementedError(method.status().message());
   }

@@ -1,4 +1,4 @@
-// A loaded method with all kernels and backends that this binary has.
+// A loaded method with all kernels and backends of this binary.
 #ifndef BELAY_TOOLS_BELAY_SESSION_H_
 #define BELAY_TOOLS_BELAY_SESSION_H_
 
@@ -16,27 +16,27 @@
 
 namespace belay::tools {
 
-// Owns what the method needs to outlive it.
+// Owns the objects that must outlive the method.
 struct Session {
   KernelRegistry kernels;
   std::unique_ptr<ThreadPool> threads;
   std::unique_ptr<Program> program;
   std::unique_ptr<Method> method;
-  double load_seconds = 0;  // from the path to a method that can be executed
+  double load_seconds = 0;  // from opening the path to a loaded method
 };
 
-// Kernels of "highway" (with reference kernels for the rest) or of "reference", and those of
-// ExecuTorch's own operators; kInvalidArgument for another engine.
+// Adds the kernels of "highway" (with reference kernels for other operators) or of "reference", and
+// those of ExecuTorch's own operators. kInvalidArgument: unknown engine.
 absl::Status AddEngine(const std::string& engine, KernelRegistry& kernels);
 
-// Method::Load with the backends of this binary. Kernels and backends that it has not are
-// kUnimplemented, all of them listed; kNotFound is a method that the program has not.
+// Calls Method::Load with the backends of this binary. kUnimplemented: missing kernels and
+// backends, all listed; kNotFound: unknown method.
 absl::StatusOr<std::unique_ptr<Method>> LoadMethod(const Program& program, const std::string& name,
                                                    const KernelRegistry& kernels,
                                                    const MethodOptions& options = {});
 
-// `threads` work on each instruction, 1 to 256; the method logs to `events`; `options` are those of
-// OpenProgramFile. Errors name the path.
+// Each instruction uses `threads` threads, 1 to 256; the method logs to `events`; `options` are
+// those of OpenProgramFile. Errors name the path.
 absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::string& path,
                                                      const std::string& method,
                                                      const std::string& engine, int threads = 1,

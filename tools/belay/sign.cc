@@ -31,7 +31,7 @@ absl::StatusOr<std::string> ReadKey(const std::string& path) {
   return std::string(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
 }
 
-// A new file with these permissions; never over an existing one.
+// Creates a file with these permissions; never replaces an existing one.
 absl::Status WriteNew(const std::string& path, const std::string& text, mode_t mode) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (fd < 0) {
@@ -107,7 +107,7 @@ int VerifySignature(const VerifySignatureOptions& options) {
     status = Program::Open(options.file, open).status();
   }
   if (status.ok()) {
-    std::cout << options.file << ": the signature is right\n";
+    std::cout << options.file << ": the signature is valid\n";
     return kDone;
   }
   Report(status);
@@ -121,8 +121,9 @@ Command KeygenCommand() {
   const auto keygen = std::make_shared<KeygenOptions>();
   return {
       .name = "keygen",
-      .about = "Makes a key pair: NAME.key and NAME.pub.",
-      .options = {{"name", &keygen->name, "where to", {.required = true}}},
+      .about = "Creates a key pair: NAME.key and NAME.pub.",
+      .options =
+          {{"name", &keygen->name, "path of the key pair, without extension", {.required = true}}},
       .footer = "Example: belay keygen release",
       .owned = keygen,
       .run = [keygen] { return Keygen(*keygen); },
@@ -133,7 +134,7 @@ Command SignCommand() {
   const auto sign = std::make_shared<SignOptions>();
   return {
       .name = "sign",
-      .about = "Signs a file: writes FILE.sig beside it.",
+      .about = "Signs a file: writes FILE.sig next to it.",
       .options = {{"file", &sign->file, "the file", {.required = true}},
                   {"--key", &sign->key, "the secret key, from keygen", {.required = true}}},
       .footer = "Example: belay sign model.belay --key release.key",
@@ -150,7 +151,7 @@ Command VerifySignatureCommand() {
       .options = {{"file", &verify->file, "the file", {.required = true}},
                   {"--key",
                    &verify->keys,
-                   "public keys that are trusted (repeatable)",
+                   "trusted public keys (repeatable)",
                    {.required = true, .repeatable = true}}},
       .footer = "Example: belay verify-signature model.belay --key release.pub",
       .owned = verify,

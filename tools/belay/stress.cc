@@ -1,4 +1,4 @@
-// `belay stress`: mutations of a file are errors, or execute within limits.
+// `belay stress`: checks that mutations of a file are rejected, or execute within limits.
 
 #include <chrono>
 #include <iostream>
@@ -43,7 +43,7 @@ absl::StatusOr<int> StressFile(const StressOptions& options) {
   const StressOutcome whole = target->Try(valid);
   if (!whole.status.ok()) {
     return Annotate(whole.status,
-                    absl::StrCat(options.file, ": the file itself fails (", whole.stage, ")"));
+                    absl::StrCat(options.file, ": the unmodified file fails (", whole.stage, ")"));
   }
   const mutate::Mutator mutator({std::move(valid)});
   if (!options.write.empty()) {
@@ -54,7 +54,7 @@ absl::StatusOr<int> StressFile(const StressOptions& options) {
   InstallCrashReport(absl::StrCat("belay: a mutation ended the process; to reproduce it: --seed ",
                                   options.seed, " --mutations 1 --first "));
 #if GOOGLE_PROTOBUF_VERSION < 4022000
-  const google::protobuf::LogSilencer quiet;  // it reports strings that are not UTF-8
+  const google::protobuf::LogSilencer quiet;  // suppresses reports of strings that are not UTF-8
 #endif
   std::map<std::pair<std::string_view, std::string>, uint64_t> counts;
   std::map<std::string_view, uint64_t> kinds;
@@ -118,11 +118,11 @@ Command StressCommand() {
   return {
       .name = "stress",
       .about =
-          "Breaks a program file (.belay) or an archive (.pt2) in many ways, and reads, loads "
-          "and executes what comes out: each mutation is an error or stays within limits.",
-      .options = {{"file", &stress->file, "the file, which is not changed", {.required = true}},
-                  {"--mutations", &stress->mutations, "how many", {.least = 1}},
-                  {"--seed", &stress->seed, "what the mutations depend on"},
+          "Mutates a program file (.belay) or an archive (.pt2), and reads, loads and executes the "
+          "results: each mutation must be an error or stay within limits.",
+      .options = {{"file", &stress->file, "the file; it is not modified", {.required = true}},
+                  {"--mutations", &stress->mutations, "number of mutations", {.least = 1}},
+                  {"--seed", &stress->seed, "seed of the mutations"},
                   {"--first", &stress->first, "the index of the first mutation"},
                   {"--write",
                    &stress->write,

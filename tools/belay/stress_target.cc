@@ -43,7 +43,7 @@ class ProgramTarget final : public StressTarget {
   }
 
   StressOutcome Try(const std::string& bytes) const override {
-    // In place where the file is aligned, as when it is mapped.
+    // Aligned, so that it is read in place as if mapped.
     absl::StatusOr<AlignedBuffer> buffer = AlignedBuffer::Create(bytes.size());
     if (!buffer.ok()) return {"open", buffer.status()};
     std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(),
@@ -70,7 +70,7 @@ class ProgramTarget final : public StressTarget {
       absl::Status status = SetInput(program, plan, i, arrays[i], *method);
       if (!status.ok()) return {"input", std::move(status)};
     }
-    for (int call = 0; call < 2; ++call) {  // state is changed by the first
+    for (int call = 0; call < 2; ++call) {  // the first call changes the state
       absl::Status status =
           method->Execute({.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2)});
       if (!status.ok()) return {"execute", std::move(status)};
@@ -85,7 +85,7 @@ class ProgramTarget final : public StressTarget {
     if (InputTakesArray(plan, i)) {
       const auto* tensor = std::get_if<TensorPlan>(&plan.values[plan.inputs[i].value]);
       if (tensor != nullptr && tensor->max_bytes > kMaxMemory) {
-        return absl::ResourceExhaustedError("an input of more bytes than are tried");
+        return absl::ResourceExhaustedError("an input is too large to try");
       }
       ABSL_ASSIGN_OR_RETURN(array, RandomInput(plan, i, /*seed=*/1, DynamicSizeFor(program, 2)));
       ABSL_ASSIGN_OR_RETURN(value, InputFromNpy(plan, i, array));
@@ -102,7 +102,7 @@ class ArchiveTarget final : public StressTarget {
   static absl::StatusOr<std::unique_ptr<StressTarget>> Create() {
     auto target = std::make_unique<ArchiveTarget>();
     ABSL_ASSIGN_OR_RETURN(target->ops_, exir::CreateStandardOps());
-    // As a damaged entry is refused by its checksum otherwise.
+    // Otherwise checksums would reject every damaged entry.
     target->options_.verify_checksums = false;
     return target;
   }

@@ -1,4 +1,4 @@
-// What is done with a broken file: as much as with a good one, within tight limits.
+// Processes a broken file like a valid one, within tight limits.
 #ifndef BELAY_TOOLS_BELAY_STRESS_TARGET_H_
 #define BELAY_TOOLS_BELAY_STRESS_TARGET_H_
 
@@ -10,7 +10,7 @@
 
 namespace belay::tools {
 
-// How far it got, and why not further.
+// The stage that was reached, and the error that stopped it.
 struct StressOutcome {
   std::string_view stage;
   absl::Status status;
@@ -23,13 +23,13 @@ class StressTarget {
   virtual StressOutcome Try(const std::string& bytes) const = 0;
 };
 
-// Opens a program, loads each of its methods and executes it twice on random inputs, with 256 MB of
-// memory, 100'000 instructions and two seconds for each call. Stages "open", "load", "input",
-// "execute". Companion files are looked for in `companion_root`; "": there are none.
+// Opens a program, loads each of its methods and executes it twice on random inputs. Limits per
+// call: 256 MB of memory, 100'000 instructions and two seconds. Stages "open", "load", "input",
+// "execute". Companion files are opened in `companion_root`; "": without companions.
 absl::StatusOr<std::unique_ptr<StressTarget>> CreateProgramTarget(
     const std::string& companion_root);
 
-// Imports an archive, whatever the checksums of its entries say, and makes an edge program of it.
+// Imports an archive, ignoring the checksums of its entries, and converts it to an edge program.
 // Stages "import", "to_edge".
 absl::StatusOr<std::unique_ptr<StressTarget>> CreateArchiveTarget();
 

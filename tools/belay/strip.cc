@@ -1,4 +1,4 @@
-// `belay strip`: a program file without its debug information.
+// `belay strip`: removes the debug information of a program file.
 #include <iostream>
 #include <memory>
 #include <string>
@@ -20,15 +20,15 @@ namespace {
 
 absl::StatusOr<exir::FilePieces> WithoutDebugInfo(const Program& program) {
   if (program.minor_version() > kFormatMinor) {
-    // There may be fields that refer to segments and that are unknown here.
+    // Unknown fields may refer to segments.
     return absl::UnimplementedError(
         absl::StrCat("the program has format version ", kFormatMajor, ".", program.minor_version(),
-                     ", this command rewrites up to version ", kFormatMajor, ".", kFormatMinor));
+                     ", this command supports versions up to ", kFormatMajor, ".", kFormatMinor));
   }
   schema::Program before;
   if (!before.ParseFromArray(program.bytes().data() + kHeaderBytes,
                              static_cast<int>(program.metadata_bytes()))) {
-    return absl::InternalError("the metadata was read before and can't be read now");
+    return absl::InternalError("the metadata can no longer be parsed");
   }
   schema::Program after = before;
   after.clear_segments();
@@ -44,7 +44,7 @@ absl::StatusOr<exir::FilePieces> WithoutDebugInfo(const Program& program) {
             absl::StrCat("segment ", i, " with debug information is in the companion file '",
                          segment.companion(), "', which other programs may use"));
       }
-      continue;  // nothing but debug_segment refers to it, as validated
+      continue;  // only debug_segment refers to it (validated)
     }
     *after.add_segments() = segment;
     const absl::Span<const std::byte> bytes = program.segments()[i].bytes;
@@ -89,7 +89,7 @@ Command StripCommand() {
       .options = {{"program", &strip->file, "the program file", {.required = true}},
                   {"-o,--output",
                    &strip->output,
-                   "where to; by default the file is replaced",
+                   "output file; by default, the program file is replaced",
                    {.not_empty = true}}},
       .footer = "Example: belay strip model.belay -o model.stripped.belay",
       .owned = strip,

@@ -9,7 +9,7 @@
 
 namespace belay::tools {
 
-// The bytes of one whose models are "prefill", relu(x + w), and `second`, -(x + w).
+// Returns an archive with the models "prefill", relu(x + w), and `second`, -(x + w).
 inline std::string TwoModelArchive(const std::string& second = "decode") {
   const exir::ArchiveFiles relu = exir::DefaultFiles(exir::ProgramJson());
   const exir::ArchiveFiles neg = exir::DefaultFiles(
@@ -17,7 +17,7 @@ inline std::string TwoModelArchive(const std::string& second = "decode") {
   exir::ArchiveFiles files;
   const auto add = [&](const exir::ArchiveFiles& model, const std::string& name, bool first) {
     for (const auto& [path, content] : model) {
-      constexpr char kModel[] = "/model";  // as the files of a model begin
+      constexpr char kModel[] = "/model";  // prefix of a model's files
       const size_t at = path.find(kModel);
       std::string renamed = path;
       if (at != std::string::npos) renamed.replace(at, sizeof(kModel) - 1, "/" + name);

@@ -25,7 +25,7 @@ namespace {
 using exir::ExportedProgram;
 using exir::NodeId;
 
-// The archive decides what values are called.
+// Value names come from the archive and are untrusted.
 bool IsFileName(std::string_view name) {
   return !name.empty() && name[0] != '.' && absl::c_all_of(name, [](char c) {
     return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-';
@@ -35,12 +35,12 @@ bool IsFileName(std::string_view name) {
 using ValueObserver =
     std::function<absl::Status(NodeId node, const std::string& name, const EValue& value)>;
 
-// One call, of which `observer` sees every value of the top graph that has a file.
+// Interprets one call; `observer` receives every value of the top graph that has a file.
 absl::Status Observe(const ExportedProgram& program, const KernelRegistry& kernels,
                      absl::Span<const EValue> inputs, const ValueObserver& observer) {
   exir::InterpreterOptions options;
   options.observer = [&](const exir::NodeEvent& event) {
-    if (!event.callers.empty()) return absl::OkStatus();  // in a body
+    if (!event.callers.empty()) return absl::OkStatus();  // in a subgraph
     const exir::Graph& graph = event.program.top();
     const std::vector<exir::ValueId> results = graph.node(event.node).results();
     for (size_t k = 0; k < results.size(); ++k) {
@@ -69,7 +69,7 @@ absl::StatusOr<int> DumpValues(const ExportedProgram& program, const KernelRegis
       Observe(program, kernels, inputs, [&](NodeId, const std::string& name, const EValue& value) {
         if (!IsFileName(name)) {
           return absl::InvalidArgumentError(
-              absl::StrCat("expected a value's name that can be a file's, got ", Quoted(name)));
+              absl::StrCat("expected a value name that is a valid file name, got ", Quoted(name)));
         }
         ++files;
         return WriteNpyValue(value, PathOf(directory, name));
@@ -98,8 +98,8 @@ absl::StatusOr<DumpComparison> CompareWithDump(const ExportedProgram& program,
         return absl::OkStatus();
       }));
   if (comparison.compared == 0) {
-    return absl::NotFoundError(absl::StrCat(
-        directory, ": expected <name>.npy for values of the program, there is none of them"));
+    return absl::NotFoundError(
+        absl::StrCat(directory, ": expected <name>.npy for values of the program, found none"));
   }
   return comparison;
 }

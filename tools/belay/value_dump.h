@@ -1,5 +1,5 @@
-// The values inside of a program, as files: written, and compared with those that somebody else
-// wrote.
+// Writes the intermediate values of a program to files, and compares them with files of another
+// source.
 #ifndef BELAY_TOOLS_BELAY_VALUE_DUMP_H_
 #define BELAY_TOOLS_BELAY_VALUE_DUMP_H_
 
@@ -15,26 +15,26 @@
 
 namespace belay::tools {
 
-// Interprets one call of the program and writes what each node of its top graph computes to
-// DIRECTORY/<name>.npy, by the value's name; None, strings and lists have no file. Makes the
-// directory. Returns how many files.
-//   kInvalidArgument  a name that is no file's: other characters than letters, digits, '_', '.' and
-//                     '-', or a '.' at the beginning
-//   what interpreting and writing return
+// Interprets one call of the program and writes the value of each node of the top graph to
+// DIRECTORY/<name>.npy, by the value's name; None, strings and lists are skipped. Creates the
+// directory. Returns the number of files.
+//   kInvalidArgument  a name that is not a valid file name: characters other than letters, digits,
+//                     '_', '.' and '-', or a leading '.'
+//   errors of interpreting and writing
 absl::StatusOr<int> DumpValues(const exir::ExportedProgram& program, const KernelRegistry& kernels,
                                absl::Span<const EValue> inputs, const std::string& directory);
 
 struct DumpComparison {
   int compared = 0;
-  // The first node in execution order whose value is not close to its file's.
+  // The first node in execution order whose value is not close to the value in its file.
   std::optional<std::string> node;  // in text form, with its source line
   std::string difference;
 };
 
-// Compares the same values with the files of the directory that are there: those that PyTorch wrote
-// while it interpreted the graph, for instance (docs/profiling.md).
+// Compares the same values with the existing files of the directory, for example those that PyTorch
+// wrote while interpreting the graph (docs/profiling.md).
 //   kNotFound  none of the values has a file
-//   what interpreting and reading return
+//   errors of interpreting and reading
 absl::StatusOr<DumpComparison> CompareWithDump(const exir::ExportedProgram& program,
                                                const KernelRegistry& kernels,
                                                absl::Span<const EValue> inputs,

@@ -100,7 +100,7 @@ TEST_F(ValueDumpTest, NamesThatLeadElsewhereAreRefused) {
       at += name.size();
     }
     EXPECT_THAT(Dump(hostile), StatusIs(absl::StatusCode::kInvalidArgument,
-                                        HasSubstr("a value's name that can be a file's")));
+                                        HasSubstr("a value name that is a valid file name")));
   }
 }
 

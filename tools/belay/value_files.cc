@@ -17,7 +17,7 @@ absl::Status MakeDirectory(const std::string& path) {
   std::filesystem::create_directories(path, error);
   if (!error) return absl::OkStatus();
   return absl::PermissionDeniedError(
-      absl::StrCat("can't make the directory ", path, ": ", error.message()));
+      absl::StrCat("can't create the directory ", path, ": ", error.message()));
 }
 
 absl::Status WriteNpyValue(const EValue& value, const std::string& path) {

@@ -9,11 +9,11 @@
 
 namespace belay::tools {
 
-// And those above it. kPermissionDenied when it can't be made.
+// Creates the directory and its parents. kPermissionDenied: it can't be created.
 absl::Status MakeDirectory(const std::string& path);
 
-// As an array in a `.npy` file (runtime/io/npy_values.h), whole or not at all. kInvalidArgument for
-// None, strings and lists, which have none.
+// Writes a value as a `.npy` file (runtime/io/npy_values.h), whole or not at all. kInvalidArgument
+// for None, strings and lists, which have no array.
 absl::Status WriteNpyValue(const EValue& value, const std::string& path);
 
 }  // namespace belay::tools

@@ -20,12 +20,12 @@ namespace belay::tools {
 
 namespace {
 
-// "f32 of rank 2", "no tensor".
+// Prints "f32 of rank 2".
 std::string Shown(DType dtype, size_t rank) {
   return absl::StrCat(DTypeShortName(dtype), " of rank ", rank);
 }
 
-// Whether the method has the inputs that lowering the program gives it.
+// Checks that the method has the inputs of the lowered program.
 absl::Status CheckSameInputs(const exir::ExportedProgram& program, const MethodPlan& plan) {
   std::vector<const exir::Value*> wanted;
   for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
@@ -42,15 +42,16 @@ absl::Status CheckSameInputs(const exir::ExportedProgram& program, const MethodP
     const auto* want = std::get_if<exir::TensorMeta>(&wanted[i]->type);
     const auto* have = std::get_if<TensorPlan>(&plan.values[plan.inputs[i].value]);
     const std::string wanted_type =
-        want == nullptr ? "no tensor" : Shown(want->dtype, want->sizes.size());
-    const std::string type = have == nullptr ? "no tensor" : Shown(have->dtype, have->sizes.size());
+        want == nullptr ? "not a tensor" : Shown(want->dtype, want->sizes.size());
+    const std::string type =
+        have == nullptr ? "not a tensor" : Shown(have->dtype, have->sizes.size());
     if (type == wanted_type) continue;
     problems.push_back(absl::StrCat("its input ", i, " ", Quoted(plan.inputs[i].name), " is ", type,
                                     ", that of the archive's program ", Quoted(wanted[i]->name),
                                     " is ", wanted_type));
   }
   if (problems.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("the program was made from another archive: ",
+  return absl::InvalidArgumentError(absl::StrCat("the program was lowered from another archive: ",
                                                  ListFirst(problems, "; ", problems.size())));
 }
 

@@ -1,4 +1,4 @@
-// The method that `verify` looks at.
+// Opens the method that `verify` checks.
 #ifndef BELAY_TOOLS_BELAY_VERIFIED_METHOD_H_
 #define BELAY_TOOLS_BELAY_VERIFIED_METHOD_H_
 
@@ -13,9 +13,9 @@
 
 namespace belay::tools {
 
-// The method of the program file, or, where `options` name none, of `program` lowered in memory
-// with the partitioners. Errors are those of opening, of lowering and of loading, and
-//   kInvalidArgument  the file was not made of the program: other inputs. Says so, and which
+// Opens the method of the program file. If `options` name no file, lowers `program` in memory with
+// the partitioners. Errors of opening, lowering and loading, and
+//   kInvalidArgument  the file was not created from the program: its inputs differ. Names them
 absl::StatusOr<std::unique_ptr<Session>> OpenVerifiedMethod(
     const VerifyOptions& options, const exir::ExportedProgram& program,
     const std::vector<const exir::Partitioner*>& partitioners);

@@ -1,4 +1,4 @@
-// `belay verify`: what a program file computes against what its archive means.
+// `belay verify`: compares the results of a program file with those of its archive.
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -50,7 +50,7 @@ struct Finding {
   exir::CallDifference difference;
 };
 
-// Everything that differs.
+// Returns all differences.
 std::vector<Finding> Differences(int call, const exir::CallOutcome& want,
                                  const exir::CallOutcome& got, const exir::Closeness& closeness) {
   std::vector<Finding> findings;
@@ -68,8 +68,8 @@ absl::StatusOr<std::vector<Finding>> CompareCall(Method& method, const exir::Cal
   ABSL_RETURN_IF_ERROR(got.status);
   if (expected.outputs.size() != got.outputs.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "the archive's program gives ", expected.outputs.size(), " results, the file's ",
-        got.outputs.size(), ": it was made from another archive"));
+        "expected ", expected.outputs.size(), " outputs of the archive's program, got ",
+        got.outputs.size(), ": the file was lowered from another archive"));
   }
   deviations.resize(got.outputs.size());
   for (size_t i = 0; i < got.outputs.size(); ++i) {
@@ -79,9 +79,9 @@ absl::StatusOr<std::vector<Finding>> CompareCall(Method& method, const exir::Cal
   return Differences(call, expected, got, closeness);
 }
 
-// --- Finding out where it comes from ---
+// --- Locating a difference ---
 
-// What the archive is, and how it is lowered.
+// The archive, and the options for lowering it.
 struct Subject {
   const VerifyOptions& options;
   const exir::ExportedProgram& edge;
@@ -90,7 +90,7 @@ struct Subject {
   const exir::Closeness& closeness;
 };
 
-// Partitioners for the backends whose delegates a program has, as far as they take its archive.
+// Creates partitioners for the backends of a program's delegates, if they support its archive.
 Partitioners PartitionersOf(const MethodPlan& plan, const exir::ExportedProgram& program) {
   Partitioners partitioners;
   std::set<std::string_view> wanted;
@@ -111,8 +111,8 @@ Partitioners PartitionersOf(const MethodPlan& plan, const exir::ExportedProgram&
   return partitioners;
 }
 
-// The first thing that making an edge program of the archive's changes in this call; nullopt when
-// there is none.
+// Returns the first difference between the archive's program and its edge program in this call;
+// nullopt if they are equal.
 absl::StatusOr<std::optional<Finding>> EdgeDifference(const Subject& subject,
                                                       const ReferenceProgram& reference,
                                                       const exir::CallOutcome& expected, int call) {
@@ -128,7 +128,7 @@ absl::StatusOr<std::optional<Finding>> EdgeDifference(const Subject& subject,
   return std::move(findings[0]);
 }
 
-// How the parts of the archive's program are lowered. The partitioners must outlive it.
+// Options for lowering parts of the archive's program. The partitioners must outlive the result.
 LoweringSetup MakeSetup(const Subject& subject, const Partitioners& partitioners) {
   LoweringSetup setup{.partitioners = partitioners.chosen.Of(subject.options.method),
                       .aot = &AotBackends(),
@@ -140,15 +140,15 @@ LoweringSetup MakeSetup(const Subject& subject, const Partitioners& partitioners
   return setup;
 }
 
-// Where a difference comes from, as far as it could be found out.
+// Origin of a difference, if it could be located.
 struct Origin {
-  std::optional<NodeDifference> node;  // lowering makes it
-  std::string reduced;                 // what became of making it small; "" when nobody asked
-  std::optional<Finding> edge;         // or it is there before anything is lowered
-  std::string unknown;                 // or why there is no answer; "" when all is right
+  std::optional<NodeDifference> node;  // introduced by lowering
+  std::string reduced;                 // result of reducing it; "" if not requested
+  std::optional<Finding> edge;         // introduced before lowering
+  std::string unknown;                 // reason if not located; "" without a difference
 };
 
-// Looks for the node, and writes the smallest part of the program with it where that is asked for.
+// Searches for the node and, on request, writes the smallest failing part of the program.
 absl::Status FindNode(const Subject& subject, const MethodPlan& plan, const Partitioners& chosen,
                       Origin& origin) {
   const bool by_file = subject.options.backends.empty();
@@ -166,9 +166,10 @@ absl::Status FindNode(const Subject& subject, const MethodPlan& plan, const Part
     return absl::OkStatus();
   }
   ABSL_RETURN_IF_ERROR(WriteFailure(*failure, directory));
-  origin.reduced = absl::StrCat(failure->program.top().num_nodes(), " of ",
-                                subject.edge.top().num_nodes(), " nodes are enough: ", directory,
-                                "/program.bir with its inputs and outputs; ", failure->difference);
+  origin.reduced =
+      absl::StrCat(failure->program.top().num_nodes(), " of ", subject.edge.top().num_nodes(),
+                   " nodes reproduce the difference: ", directory,
+                   "/program.bir with its inputs and outputs; ", failure->difference);
   return absl::OkStatus();
 }
 
@@ -189,7 +190,7 @@ Origin FindOrigin(const Subject& subject, const ReferenceProgram& reference,
   return origin;
 }
 
-// The values inside of the archive's program, written or compared, as the options say.
+// Writes or compares the intermediate values of the archive's program, by the options.
 absl::Status UseDumps(const VerifyOptions& options, const exir::ExportedProgram& program,
                       const KernelRegistry& kernels, const InputsOfCall& inputs,
                       const exir::Closeness& closeness, std::optional<DumpComparison>& against) {
@@ -209,15 +210,15 @@ absl::Status UseDumps(const VerifyOptions& options, const exir::ExportedProgram&
 
 // --- Printing ---
 
-// On standard error: what the file was compared with. The list of what can't be interpreted is in
-// the JSON report.
+// Prints to stderr what the file was compared with. The operators that can't be interpreted are
+// listed in the JSON report.
 void PrintReference(std::string_view why_edge, const std::set<std::string>& decomposed) {
   std::cerr << "belay: compared with the archive's program";
   if (why_edge.empty() && !decomposed.empty()) {
     std::cerr << ", with the decompositions of " << OneLine(absl::StrJoin(decomposed, ", "));
   }
   if (!why_edge.empty()) {
-    std::cerr << " after it was made an edge program; as it is, it can't be interpreted: "
+    std::cerr << ", converted to an edge program because the original can't be interpreted: "
               << OneLine(why_edge.substr(0, why_edge.find('\n')));
   }
   std::cerr << "\n";
@@ -254,7 +255,7 @@ void PrintDeviations(const std::vector<exir::Deviation>& deviations,
               << deviations[i].relative << "\n";
   }
   std::cout << "allowed: " << closeness.atol << " + " << closeness.rtol
-            << " of what is expected, more where float16 and bfloat16 can't be as exact\n";
+            << " of the expected value, more for float16 and bfloat16\n";
 }
 
 void PrintJson(const VerifyOptions& options, const std::string& why_edge,
@@ -292,7 +293,7 @@ void PrintJson(const VerifyOptions& options, const std::string& why_edge,
 }
 
 void PrintDump(const DumpComparison& against) {
-  std::cout << "of the values in the directory " << against.compared << " were compared";
+  std::cout << against.compared << " values of the directory were compared";
   if (!against.node.has_value()) {
     std::cout << ", all are close\n";
     return;
@@ -305,8 +306,8 @@ void PrintOrigin(const Origin& origin) {
   if (origin.node.has_value()) {
     const NodeDifference& node = *origin.node;
     std::cout << "the first node that differs"
-              << (node.cut     ? " when the program ends there"
-                  : node.alone ? " when it alone is looked at"
+              << (node.cut     ? " if the program is cut after it"
+                  : node.alone ? " if it is the only additional output"
                                : "")
               << ": " << OneLine(node.node) << "\n  "
               << (node.backend.empty()
@@ -315,17 +316,17 @@ void PrintOrigin(const Origin& origin) {
               << "\n  " << OneLine(node.difference) << "\n";
     if (!origin.reduced.empty()) std::cout << OneLine(origin.reduced) << "\n";
   } else if (origin.edge.has_value()) {
-    std::cout << "it is there before anything is lowered, in the edge program made of the archive: "
+    std::cout << "the difference exists before lowering, in the archive's edge program: "
               << OneLine(origin.edge->difference.where) << ": "
               << OneLine(origin.edge->difference.difference) << "\n";
   } else if (!origin.unknown.empty()) {
-    std::cout << "which node differs first could not be found out: " << ForTerminal(origin.unknown)
-              << "\n";
+    std::cout << "the first node that differs could not be determined: "
+              << ForTerminal(origin.unknown) << "\n";
   } else {
     std::cout
-        << "every node of the archive's program gives what it should when it is lowered now: the "
-           "file was made from another archive, by another version, or is damaged (belay inspect "
-           "--verify), or the state of earlier calls matters\n";
+        << "every node of the archive's program is correct when lowered now: the file was lowered "
+           "from another archive or by another version, or is damaged (belay inspect --verify), "
+           "or the state of earlier calls matters\n";
   }
 }
 
@@ -347,7 +348,7 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
   Method& method = *session->method;
   if (const auto state = method.GetState(exir::kRandomState); state.ok()) {
     exir::ToEdgeOptions seeded;
-    seeded.random_seed = state->as<int64_t>()[0];  // the file's own
+    seeded.random_seed = state->as<int64_t>()[0];  // the seed in the file
     ABSL_ASSIGN_OR_RETURN(edge, exir::ToEdge(archive.Clone(), seeded));
   }
   KernelRegistry reference_kernels;
@@ -367,7 +368,7 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
   std::optional<DumpComparison> against;
   ABSL_RETURN_IF_ERROR(UseDumps(options, archive, reference_kernels, inputs, closeness, against));
   std::vector<Finding> findings;
-  std::vector<exir::Deviation> deviations;  // of each output, in all calls
+  std::vector<exir::Deviation> deviations;  // of each output, over all calls
   Origin origin;
   for (int call = 0; call < options.calls && findings.empty(); ++call) {
     ABSL_ASSIGN_OR_RETURN(const CallInputs given, inputs(call));
@@ -398,7 +399,7 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
   return status;
 }
 
-// Compares with files, and needs no archive.
+// Compares with files instead of an archive.
 absl::StatusOr<int> VerifyRecorded(const VerifyOptions& options) {
   std::vector<std::string> files = options.inputs;
   files.push_back(options.program);
@@ -410,7 +411,7 @@ absl::StatusOr<int> VerifyRecorded(const VerifyOptions& options) {
   Method& method = *session->method;
   if (options.expected.size() != method.num_outputs()) {
     return absl::InvalidArgumentError(absl::StrCat("expected a file for each of ",
-                                                   method.num_outputs(), " results, got ",
+                                                   method.num_outputs(), " outputs, got ",
                                                    options.expected.size(), " times --expected"));
   }
   const exir::Closeness closeness{.atol = options.atol, .rtol = options.rtol, .by_precision = true};
@@ -462,8 +463,8 @@ Command VerifyCommand() {
   return {
       .name = "verify",
       .about =
-          "Compares what a program file computes with what its archive means, and names the "
-          "first node that differs.",
+          "Compares the results of a program file with those of its archive, and names the first "
+          "node that differs.",
       .options = WithLimits(
           {{"files",
             &verify->files,
@@ -471,51 +472,49 @@ Command VerifyCommand() {
             "archive is lowered",
             {.required = true, .most_values = 2}},
            {"--reference", &verify->reference,
-            "the archive; then the one file named is the program"},
+            "the archive; the only other file is then the program"},
            {"--method", &verify->method, "the method"},
            {"--input",
             &verify->inputs,
-            ".npy files in the order of the method's inputs (repeatable); random numbers without "
-            "it",
+            ".npy files in the order of the method's inputs (repeatable); default: random "
+            "numbers",
             {.repeatable = true}},
            {"--random-inputs",
             &verify->seed,
             "the seed of random inputs",
             {.excludes = {"--input"}}},
-           {"--calls", &verify->calls, "how many calls, on the same state", {.least = 1}},
+           {"--calls", &verify->calls, "number of calls, on the same state", {.least = 1}},
            {"--max-size",
             &verify->max_size,
-            "the most that a size may be which the archive gives no upper bound, when it is "
-            "lowered",
+            "upper bound of sizes for which the archive has none, if it is lowered",
             {.least = 1}},
            {"--backend",
             &verify->backends,
-            "backends to lower with, comma separated; those of the program file else",
+            "backends to lower with, comma separated; default: those of the program file",
             {.one_value = true}},
            {"--expected",
             &verify->expected,
-            "a .npy file for each result: the program, the one file named, is compared with these "
-            "instead of an archive (repeatable)",
+            "a .npy file for each output: compares the program, the only file, with these instead "
+            "of an archive (repeatable)",
             {.repeatable = true, .excludes = {"--reference"}}},
            {"--reduce", &verify->reduce,
-            "where something differs, writes the smallest part of the program that still does to "
-            "this directory: program.bir, input_<i>.npy, output_<i>.npy"},
+            "on a difference, writes the smallest part of the program that still differs to this "
+            "directory: program.bir, input_<i>.npy, output_<i>.npy"},
            {"--dump", &verify->dump,
-            "writes what each node of the archive's program computes to this directory, by the "
-            "names of its values"},
+            "writes the values of all nodes of the archive's program to this directory, by name"},
            {"--against", &verify->against,
-            "compares what each node computes with the arrays of those names in this directory"},
-           {"--atol", &verify->atol, "the absolute difference that is allowed", {.least = 0}},
-           {"--rtol", &verify->rtol, "the relative difference that is allowed", {.least = 0}},
+            "compares the values of all nodes with the arrays of these names in this directory"},
+           {"--atol", &verify->atol, "allowed absolute difference", {.least = 0}},
+           {"--rtol", &verify->rtol, "allowed relative difference", {.least = 0}},
            DataOption(&verify->data),
            EngineOption(&verify->engine),
            {"--json", &verify->json, "prints JSON"}},
           &verify->limits, /*lowers=*/true),
       .footer =
-          "Of an archive with several models, the one called like the method is meant, and for\n"
-          "'forward' also one called 'model'; FILE:MODEL names another.\n"
+          "Of an archive with several models, uses the model with the method's name, and for\n"
+          "'forward' also one named 'model'; FILE:MODEL selects another.\n"
           "Example: belay verify model.pt2 model.belay --input x.npy\n"
-          "Exit status 1 when something differs.",
+          "Exit status 1 on a difference.",
       .owned = verify,
       .run =
           [verify] {
@@ -532,8 +531,8 @@ Command VerifyCommand() {
       .problem =
           [verify] {
             if (verify->files.size() < 2) return "";
-            if (!verify->expected.empty()) return "verify takes one file besides --expected";
-            return verify->reference.empty() ? "" : "verify takes one file besides --reference";
+            if (!verify->expected.empty()) return "verify takes only one file with --expected";
+            return verify->reference.empty() ? "" : "verify takes only one file with --reference";
           },
   };
 }

@@ -70,7 +70,7 @@ TEST_F(VerifyTest, TheEdgeProgramStandsForAnArchiveThatCantBeInterpreted) {
                         .program = ""};
   const Outcome text = Capture([&] { return Verify(options); });
   EXPECT_EQ(text.status, kDone) << text.errors;
-  EXPECT_THAT(text.errors, HasSubstr("after it was made an edge program; as it is, it can't be "
+  EXPECT_THAT(text.errors, HasSubstr("converted to an edge program because the original can't be "
                                      "interpreted: "));
   options.json = true;
   const Outcome outcome = Capture([&] { return Verify(options); });
@@ -90,7 +90,7 @@ TEST_F(VerifyTest, RandomNumbersAreThoseOfTheFilesSeed) {
     options.calls = 2;
     const Outcome outcome = Capture([&] { return Verify(options); });
     EXPECT_EQ(outcome.status, kDone) << outcome.output << outcome.errors;
-    EXPECT_THAT(outcome.errors, HasSubstr("it asks for random numbers, which lowering seeds"));
+    EXPECT_THAT(outcome.errors, HasSubstr("it uses random numbers, whose seed lowering sets"));
   }
 }
 
@@ -99,8 +99,8 @@ TEST_F(VerifyTest, AFileOfAnotherArchiveDiffersThoughLoweringIsRight) {
   const std::string program = LowerFile(WriteArchive("other.pt2", /*negated=*/true));
   const Outcome outcome = Capture([&] { return Verify({.archive = archive, .program = program}); });
   EXPECT_EQ(outcome.status, kNegative) << outcome.errors;
-  EXPECT_THAT(outcome.output, AllOf(HasSubstr("call 0, output 0: "),
-                                    HasSubstr("gives what it should when it is lowered now")));
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("call 0, output 0: "), HasSubstr("is correct when lowered now")));
 }
 
 TEST_F(VerifyTest, AFileOfAnotherArchiveIsCalledThatWhenItsInputsAreOthers) {
@@ -108,10 +108,11 @@ TEST_F(VerifyTest, AFileOfAnotherArchiveIsCalledThatWhenItsInputsAreOthers) {
                               .program = LowerFile(WriteArchive("m.pt2"))};
   const Outcome outcome = Capture([&] { return Verify(options); });
   EXPECT_EQ(outcome.status, kBadInput) << outcome.output;
-  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("the program was made from another archive: it has 1 "
-                                              "inputs, the archive's program 2; "),
-                                    HasSubstr("its input 0 'x' is f32 of rank 2, that of the "
-                                              "archive's program '")));
+  EXPECT_THAT(outcome.errors,
+              AllOf(HasSubstr("the program was lowered from another archive: it has 1 "
+                              "inputs, the archive's program 2; "),
+                    HasSubstr("its input 0 'x' is f32 of rank 2, that of the "
+                              "archive's program '")));
 }
 
 TEST_F(VerifyTest, ADifferenceIsToldWhenItsNodeCantBeLocated) {
@@ -150,7 +151,7 @@ TEST_F(VerifyTest, ADifferenceIsToldWithWhyItsNodeIsNotKnown) {
   options.program = Write("q.belay", bytes);
   const Outcome text = Capture([&] { return Verify(options); });
   EXPECT_EQ(text.status, kNegative) << text.errors;
-  EXPECT_THAT(text.output, HasSubstr("\nwhich node differs first could not be found out: "));
+  EXPECT_THAT(text.output, HasSubstr("\nthe first node that differs could not be determined: "));
   options.json = true;
   const auto report =
       nlohmann::json::parse(Capture([&] { return Verify(options); }).output, nullptr, false);
@@ -228,7 +229,7 @@ TEST_F(VerifyTest, ComparesWithRecordedResultsWithoutAnArchive) {
   options.expected = {expected, expected};
   const Outcome surplus = Capture([&] { return Verify(options); });
   EXPECT_EQ(surplus.status, kBadInput);
-  EXPECT_THAT(surplus.errors, HasSubstr("expected a file for each of 1 results, got 2 times"));
+  EXPECT_THAT(surplus.errors, HasSubstr("expected a file for each of 1 outputs, got 2 times"));
   options.expected = {Write("damaged.npy", "none")};
   const Outcome damaged = Capture([&] { return Verify(options); });
   EXPECT_EQ(damaged.status, kBadInput);
@@ -245,7 +246,7 @@ TEST_F(VerifyTest, ValuesInsideAreWrittenAndCompared) {
   options.against = Path("dump");
   const Outcome equal = Capture([&] { return Verify(options); });
   EXPECT_EQ(equal.status, kDone) << equal.errors;
-  EXPECT_THAT(equal.output, HasSubstr("2 were compared, all are close\n"));
+  EXPECT_THAT(equal.output, HasSubstr("2 values of the directory were compared, all are close\n"));
   options.archive = WriteArchive("other.pt2", /*negated=*/true);
   const Outcome differs = Capture([&] { return Verify(options); });
   EXPECT_EQ(differs.status, kNegative) << differs.errors;
@@ -270,7 +271,7 @@ TEST_F(VerifyTest, TheSmallestPartThatDiffersIsWritten) {
   options.reduce = Path("small");
   const Outcome text = Capture([&] { return Verify(options); });
   EXPECT_EQ(text.status, kNegative) << text.errors;
-  EXPECT_THAT(text.output, HasSubstr("\n1 of 2 nodes are enough: " + Path("small") +
+  EXPECT_THAT(text.output, HasSubstr("\n1 of 2 nodes reproduce the difference: " + Path("small") +
                                      "/program.bir with its inputs and outputs; "));
   for (const char* file : {"program.bir", "input_0.npy", "output_0.npy"}) {
     EXPECT_TRUE(std::filesystem::exists(Path("small") + "/" + file)) << file;
@@ -278,7 +279,8 @@ TEST_F(VerifyTest, TheSmallestPartThatDiffersIsWritten) {
   options.json = true;
   const auto report =
       nlohmann::json::parse(Capture([&] { return Verify(options); }).output, nullptr, false);
-  EXPECT_THAT(report["reduced"].get<std::string>(), HasSubstr("1 of 2 nodes are enough: "));
+  EXPECT_THAT(report["reduced"].get<std::string>(),
+              HasSubstr("1 of 2 nodes reproduce the difference: "));
   // A difference is told though it can't be written.
   options.reduce = Write("file", "none");
   const auto failed =
@@ -316,7 +318,7 @@ TEST_F(VerifyTest, TheCommandTakesAProgramAndWhatItIsComparedWith) {
     const Outcome surplus = verify({archive, program, option, file});
     EXPECT_EQ(surplus.status, kBadUsage);
     EXPECT_THAT(surplus.errors,
-                HasSubstr(std::string("verify takes one file besides ") + option + "\n"));
+                HasSubstr(std::string("verify takes only one file with ") + option + "\n"));
   }
   EXPECT_EQ(verify({program, "--expected", expected, "--reference", archive}).status, kBadUsage);
 }

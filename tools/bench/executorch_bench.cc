@@ -1,9 +1,11 @@
-// Times a program of ExecuTorch, without Python around its calls. peers.py compiles it against the installed package:
+// Times an ExecuTorch program, without Python around its calls. peers.py compiles it against the
+// installed package:
 //
-//   executorch_bench PROGRAM THREADS WARM_UP_SECONDS SECONDS OUTPUT_PREFIX [DTYPE:SIZE,SIZE,…:FILE …]
+//   executorch_bench PROGRAM THREADS WARM_UP_SECONDS SECONDS OUTPUT_PREFIX [DTYPE:SIZE,SIZE,…:FILE
+//   …]
 //
-// An input is a file of bare numbers; DTYPE f32 or i64. Output i goes to OUTPUT_PREFIX<i>, bare as
-// well. Prints the JSON of `belay bench` and "output_sizes" with the sizes of each output.
+// An input is a file of raw numbers; DTYPE is f32 or i64. Output i is written to OUTPUT_PREFIX<i>,
+// raw as well. Prints the JSON of `belay bench` and "output_sizes" with the sizes of each output.
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/tensor/tensor.h>
 #include <executorch/runtime/platform/runtime.h>
@@ -20,7 +22,7 @@
 #include <string>
 #include <vector>
 
-// The package exports these and has no header for them.
+// The package exports these symbols without a header.
 namespace executorch::extension::threadpool {
 class ThreadPool {
  public:

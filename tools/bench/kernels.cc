@@ -1,10 +1,11 @@
-// The packed microkernels (runtime/kernels/packed) on the shapes of models, one thread, as JSON:
+// Benchmarks the packed microkernels (runtime/kernels/packed) on shapes of models, with one thread,
+// as JSON:
 //
 //   tools/bazel run --config=opt //tools/bench:kernels [-- SECONDS]    per row; 0.2
 //
-// For each row the least and the median time of a call, and what it must do: operations (two for
-// each product) and bytes of constants, which bench.py divides by the limits of the machine. Rows
-// whose constants are read once per token take them from memory: call by call from another copy.
+// Each row has the minimum and median time of a call, its operations (two per multiply-add), and
+// its bytes of constants; bench.py divides them by the limits of the machine. If constants are read
+// once per token, each call uses another copy, so that they are read from memory.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -33,7 +34,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-// Numbers of the size of activations, none of them subnormal.
+// Random numbers in the range of activations, none of them subnormal.
 Floats Numbers(int64_t count) {
   Floats numbers(count);
   uint32_t state = 1;
@@ -44,7 +45,7 @@ Floats Numbers(int64_t count) {
   return numbers;
 }
 
-// A call that can be repeated, and what it must do.
+// A repeatable call and its work.
 struct Kernel {
   double operations = 0;
   double constant_bytes = 0;
@@ -52,21 +53,21 @@ struct Kernel {
   std::function<void()> call;
 };
 
-// More than a cache holds.
+// Larger than any cache.
 constexpr int64_t kFarBytes = int64_t{256} << 20;
 
-// The same of bfloat16.
+// The same in bfloat16.
 std::vector<BFloat16> BFloat16Numbers(int64_t count) {
   const Floats numbers = Numbers(count);
   return std::vector<BFloat16>(numbers.begin(), numbers.end());
 }
 
-// C [m, n] = A [m, k] B, of float or BFloat16.
+// C[m, n] = A[m, k] * B[k, n], in float or BFloat16.
 template <class T = float>
 Kernel Product(int64_t m, int64_t n, int64_t k) {
   constexpr bool kPairs = sizeof(T) < sizeof(float);
   const int64_t size = kPairs ? *PackedPairsSize(k, n) : *PackedMatrixSize(k, n);
-  // A product of few rows is one of decoding.
+  // GEMMs with few rows occur in decoding.
   const bool from_memory = m < 4;
   const int64_t bytes = size * static_cast<int64_t>(sizeof(T));
   const int64_t copies = from_memory ? std::max<int64_t>(1, kFarBytes / bytes) : 1;
@@ -99,7 +100,7 @@ Kernel Product(int64_t m, int64_t n, int64_t k) {
           }};
 }
 
-// Bytes and words that are any.
+// Arbitrary bytes and words.
 template <class T>
 std::vector<T> Bits(int64_t count) {
   std::vector<T> bits(static_cast<size_t>(count));
@@ -113,7 +114,7 @@ std::vector<T> Bits(int64_t count) {
 
 constexpr int64_t kGroup = 32;  // rows that share scales
 
-// The same with weights of few bits: of floats, or, `dynamic`, of bytes that are quantized by rows.
+// The same with weights of few bits. A has floats or, if `dynamic`, bytes quantized by rows.
 Kernel FewBits(WeightFormat format, bool dynamic, int64_t m, int64_t n, int64_t k) {
   const bool from_memory = m < 4;
   const int64_t group = format == WeightFormat::kInt4 ? kGroup : k;
@@ -181,7 +182,7 @@ Kernel FewBits(WeightFormat format, bool dynamic, int64_t m, int64_t n, int64_t 
   return made;
 }
 
-// A convolution with a window of 3x3 and padding 1 on an image [size, size, channels].
+// Convolution with a 3x3 window and padding 1 on an image [size, size, channels].
 struct Image {
   int64_t size, channels, stride, out_size;
   Floats pixels, zeros;
@@ -235,7 +236,7 @@ Kernel Convolution(int64_t size, int64_t channels, int64_t out_channels, int64_t
           }};
 }
 
-// A depthwise one, otherwise alike.
+// Depthwise convolution with the same parameters.
 Kernel Depthwise(int64_t size, int64_t channels, int64_t stride) {
   struct State {
     Floats in, weight, out;
@@ -263,7 +264,7 @@ Kernel Depthwise(int64_t size, int64_t channels, int64_t stride) {
           }};
 }
 
-// Heads of `size` numbers; operations without those of softmax.
+// Head dimension `size`; the operations exclude softmax.
 Kernel Attention(int64_t heads, int64_t kv_heads, int64_t queries, int64_t keys, int64_t size) {
   struct State {
     Floats query, key, value, out, scratch;
@@ -296,7 +297,7 @@ Kernel Attention(int64_t heads, int64_t kv_heads, int64_t queries, int64_t keys,
 struct Row {
   const char* model;
   const char* what;
-  const char* peak;  // of limits.cc
+  const char* peak;  // figure of limits.cc
   std::function<Kernel()> make;
 };
 
@@ -380,7 +381,7 @@ double Now() {
 nlohmann::json Measure(const Row& row, double seconds) {
   const Kernel kernel = row.make();
   kernel.call();
-  // The clock takes its time, too: calls in groups of 20 us and more.
+  // Amortizes the clock's own cost: calls are timed in groups of 20 us or more.
   int64_t group = 1;
   for (;; group *= 2) {
     const double start = Now();

@@ -1,12 +1,12 @@
-// What the machine can do, measured, as JSON: the figures that kernels are compared with
-// (docs/performance.md §1, §4).
+// Measures the limits of the machine that kernels are compared with (docs/performance.md §1, §4),
+// as JSON:
 //
 //   tools/bazel run --config=opt //tools/bench:limits [-- SECONDS]    per figure; 0.2
-//   tools/bazel run --config=opt //tools/bench:limits -- --line       line_round_trip_ns alone
+//   tools/bazel run --config=opt //tools/bench:limits -- --line       only line_round_trip_ns
 //
-// Each figure is measured in short repetitions: "best" is what the hardware allows, "median" tells
-// how disturbed the machine was. "_t2": two threads at once, where the process may use two CPUs.
-// null: the CPU has no instruction for it.
+// Each figure is measured in short repetitions: "best" is the hardware limit, "median" shows how
+// disturbed the machine was. "_t2": two threads at once, if the process may use two CPUs. null: the
+// CPU has no such instruction.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -40,11 +40,12 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Independent sums: enough to hide the latency (4 or 5 cycles) of all pipes, and no more than there
-// are registers for.
+// Independent accumulators: enough to hide the latency (4 or 5 cycles) of all pipes, but not more
+// than there are registers.
 constexpr int kSums = (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) ? 24 : 12;
 
-// `rounds` times kSums multiply-adds of vectors; returns the operations, two for each product.
+// Executes `rounds` times kSums multiply-adds of vectors; returns the operations, two per
+// multiply-add.
 double FusedMultiplyAdds(int64_t rounds) {
   const hn::ScalableTag<float> d;
   hn::Vec<decltype(d)> sums[kSums];
@@ -60,13 +61,13 @@ double FusedMultiplyAdds(int64_t rounds) {
   return 2.0 * rounds * kSums * hn::Lanes(d);
 }
 
-// The same of dot products of four bytes. 0 where no one instruction does them: the compiler would
-// move the parts of it that do not change out of the loop.
+// The same for dot products of four bytes. Returns 0 without a native instruction: the compiler
+// would hoist the loop-invariant parts of an emulation.
 double ByteDots(int64_t rounds) {
 #if (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL) || \
     (HWY_ARCH_ARM && defined(HWY_NATIVE_I8_I8_SUMOFMULQUADACCUMULATE))
   const hn::ScalableTag<int32_t> d;
-  // Arm's first instruction for it takes two signed ones.
+  // Arm's basic dot-product instruction has two signed operands.
   const hn::Repartition<std::conditional_t<HWY_ARCH_X86 != 0, uint8_t, int8_t>, decltype(d)> du;
   const hn::Repartition<int8_t, decltype(d)> di;
   hn::Vec<decltype(d)> sums[kSums];
@@ -86,7 +87,7 @@ double ByteDots(int64_t rounds) {
 #endif
 }
 
-// The same of dot products of two bfloat16.
+// The same for dot products of two bfloat16.
 double Bfloat16Dots(int64_t rounds) {
 #if HWY_NATIVE_DOT_BF16
   const hn::ScalableTag<float> d;
@@ -108,7 +109,7 @@ double Bfloat16Dots(int64_t rounds) {
 #endif
 }
 
-// Reads `bytes`, a multiple of 4 KiB, from an aligned place.
+// Reads `bytes`, a multiple of 4 KiB, from aligned memory.
 void Read(const uint8_t* data, size_t bytes) {
   const hn::ScalableTag<uint64_t> d;
   constexpr int kVectors = 8;
@@ -143,7 +144,7 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Dependent additions: each waits for the one before it, a cycle each on every CPU there is.
+// Dependent additions: latency-bound, one cycle each on every CPU.
 double Additions(int64_t count) {
   uint64_t x = 0;
   constexpr int kUnrolled = 32;
@@ -157,10 +158,10 @@ double Additions(int64_t count) {
   return static_cast<double>(count);
 }
 
-// Of one repetition: shorter than what a scheduler gives a process that shares the CPU.
+// Seconds per repetition: shorter than a scheduler's time slice on a shared CPU.
 constexpr double kRepetition = 1e-3;
 
-// work(count) does about `count` of something and returns how much of what is measured that was.
+// work(count) does about `count` units of work and returns the amount in the measured unit.
 using Work = absl::FunctionRef<double(int64_t)>;
 
 nlohmann::json Summary(std::vector<double> figures) {
@@ -172,7 +173,7 @@ class Meter {
  public:
   explicit Meter(double seconds) : seconds_(seconds) {}
 
-  // Work per nanosecond, by `threads` threads at once.
+  // Work per nanosecond of `threads` concurrent threads.
   nlohmann::json Rate(int threads, Work work) const {
     const int64_t count = CountFor(kRepetition, work);
     ThreadPool pool(threads);
@@ -190,16 +191,16 @@ class Meter {
     return Summary(std::move(rates));
   }
 
-  // Nanoseconds until a cache line that one thread wrote was written by another and read again. On
-  // machines with several last-level caches it tells whether both threads share one: a hypervisor
-  // may move them apart, and all programs whose threads share data are slower then.
+  // Nanoseconds for a cache line written by one thread to be rewritten by another and read back. On
+  // machines with several last-level caches, it shows whether both threads share one. A hypervisor
+  // may separate them; then all programs whose threads share data are slower.
   nlohmann::json LineRoundTrip() const {
     constexpr int kTrips = 200;
     struct alignas(128) Line {
       std::atomic<int64_t> value = 0;
     };
     Line there, back;
-    // The line's next value. Whoever writes it may have to wait for this thread's CPU.
+    // The line's next value. Its writer may have to wait for this thread's CPU.
     const auto next_of = [](const Line& line, int64_t value) {
       int64_t next;
       for (int i = 1; (next = line.value.load(std::memory_order_acquire)) == value; ++i) {
@@ -230,7 +231,7 @@ class Meter {
     return {{"best", ns.front()}, {"median", ns[ns.size() / 2]}};
   }
 
-  // Nanoseconds of handing a part to a second thread and waiting for it.
+  // Nanoseconds for handing a part to a second thread and waiting for it.
   nlohmann::json ForkJoin(bool spinning) const {
     ThreadPool pool(2);
     std::optional<ThreadPool::Lease> lease;
@@ -258,7 +259,7 @@ class Meter {
   double seconds_;
 };
 
-// The bytes of CPU 0's data cache of this level as Linux tells it, else nullopt.
+// Bytes of CPU 0's data cache of this level as reported by Linux; else nullopt.
 std::optional<int64_t> CacheBytes(int level) {
   for (int index = 0;; ++index) {
     const std::string folder = absl::StrCat("/sys/devices/system/cpu/cpu0/cache/index", index, "/");
@@ -295,15 +296,15 @@ nlohmann::json Limits(double seconds) {
   rates("bf16_dot_gflops", [](int64_t n) { return HWY_DYNAMIC_DISPATCH(Bfloat16Dots)(n); });
   out["clock_ghz_after"] = meter.Rate(1, Additions);
 
-  // Half of a cache: the rest is for whatever else lies there. Of a shared third level 8 MiB at
-  // most; of memory so much that no cache holds a part worth counting.
+  // Uses half of a cache, since the rest holds other data; of a shared L3, at most 8 MiB. For
+  // memory, uses at least four times the L3.
   constexpr int64_t kPiece = 4096;
   const int64_t memory = std::clamp<int64_t>(4 * l3, 256 << 20, 1 << 30);
   const auto data = hwy::AllocateAligned<uint8_t>(memory);
   std::fill_n(data.get(), memory, 1);
   const auto read = [&](const std::string& name, int64_t bytes) {
     const int64_t pieces = bytes / kPiece;
-    // Where the next reader goes on. Two threads read in turn, which a cache of each of them holds.
+    // Shared read position: the threads alternate, so that each one's cache holds its part.
     std::atomic<int64_t> next = 0;
     rates(absl::StrCat("read_", name, "_gbs"), [&](int64_t n) {
       for (int64_t i = next.fetch_add(n), end = i + n; i < end;) {

@@ -1,4 +1,4 @@
-// One color for each backend, the same in every picture of a program.
+// Assigns one color to each backend, the same in every picture of a program.
 #ifndef BELAY_TOOLS_GRAPH_BACKEND_COLORS_H_
 #define BELAY_TOOLS_GRAPH_BACKEND_COLORS_H_
 
@@ -10,8 +10,8 @@
 
 namespace belay::tools {
 
-// In the order in which the program's delegates first name backends; the ninth has the first's color
-// again.
+// Colors in the order in which the program's delegates first name their backends; the ninth backend
+// has the first color again.
 class BackendColors {
  public:
   explicit BackendColors(const DrawnProgram& program) {
@@ -21,7 +21,7 @@ class BackendColors {
       }
     }
   }
-  // "#rrggbb". Precondition: the backend is one of the program's.
+  // Returns "#rrggbb". Precondition: the backend is one of the program's.
   const char* Of(const std::string& backend) const {
     static constexpr const char* kColors[] = {"#8ecae6", "#b7e4a0", "#ffd08a", "#d9b8f1",
                                               "#f7a8b8", "#9be0d0", "#e6d784", "#c4c9e8"};

@@ -11,8 +11,8 @@
 namespace belay::tools {
 namespace {
 
-// A quoted string: JSON's escapes for quotes, backslashes and line feeds are DOT's too, and entities
-// of HTML would be replaced.
+// Quotes a string. JSON's escapes for quotes, backslashes and line feeds are valid in DOT; "&" is
+// escaped because DOT replaces HTML entities.
 std::string Quoted(std::string_view text) {
   return nlohmann::json(absl::StrReplaceAll(std::string(text), {{"&", "&amp;"}}))
       .dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace);

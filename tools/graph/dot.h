@@ -1,4 +1,4 @@
-// Graphviz.
+// Writes Graphviz DOT.
 #ifndef BELAY_TOOLS_GRAPH_DOT_H_
 #define BELAY_TOOLS_GRAPH_DOT_H_
 
@@ -9,9 +9,9 @@
 
 namespace belay::tools {
 
-// One digraph with a cluster for each graph of each method; nodes are colored by backend, edges have
-// types, dashed ones lead from a node to the bodies that it executes. Texts are quoted; bytes that are
-// not UTF-8 are U+FFFD.
+// Returns one digraph with a cluster per graph of each method. Nodes are colored by backend, edges
+// are labeled with types, and dashed edges lead from a node to the subgraphs that it executes.
+// Strings are quoted; bytes that are not UTF-8 become U+FFFD.
 std::string DotText(std::string_view label, const DrawnProgram& program);
 
 }  // namespace belay::tools

@@ -22,8 +22,8 @@ using exir::Graph;
 using exir::GraphId;
 using exir::ValueId;
 
-// Who produces a value in the drawing. Values of a delegate that is opened come from nodes of the
-// graph around it.
+// Producer of a value in the drawing. Values of an expanded delegate are produced by nodes of the
+// enclosing graph.
 struct Producer {
   uint32_t node = 0, output = 0;
 };
@@ -35,7 +35,7 @@ class Drawing {
 
   void Draw(const ExportedProgram& program) {
     GraphIndex(program, ExportedProgram::kTop, std::nullopt);
-    // Drawing a graph may add bodies behind it.
+    // Drawing a graph may append its subgraphs.
     for (size_t i = 0; i < pending_.size(); ++i) {
       const auto [from, id] = pending_[i];
       DrawnGraph drawn = std::move(method_.graphs[i]);
@@ -48,7 +48,7 @@ class Drawing {
   }
 
  private:
-  // The number of a graph that is drawn now or later.
+  // Returns the index of a graph, which is drawn now or later.
   uint32_t GraphIndex(const ExportedProgram& program, GraphId id,
                       std::optional<uint32_t> delegate) {
     const auto [it, added] = graphs_.try_emplace({&program, id.index()}, method_.graphs.size());
@@ -59,7 +59,7 @@ class Drawing {
     return it->second;
   }
 
-  // What stands for an input. `spec` is null in bodies.
+  // Adds the node of an input. `spec` is null in subgraphs.
   void DrawInput(const ExportedProgram& program, const Graph& graph, ValueId id,
                  const exir::InputSpec* spec, DrawnGraph& drawn, Producers& producers) {
     const exir::Value& value = graph.value(id);
@@ -108,7 +108,7 @@ class Drawing {
     drawn.nodes.push_back(std::move(node));
   }
 
-  // Values, and lists of nothing else, become edges, all else an attribute.
+  // Values, and lists of only values, become edges; other arguments become attributes.
   static void AddArgument(const Graph& graph, const exir::Argument& argument,
                           const std::string& name, const Producers& producers, DrawnNode& node) {
     exir::ForEachValue(argument, [&](ValueId value) {
@@ -174,8 +174,8 @@ class Drawing {
     return absl::StrCat(argument);
   }
 
-  // The nodes of what the call stands for: its inputs are the constants that it owns and, in order,
-  // the arguments of the call; its outputs that are no mutations are, in order, the results.
+  // Draws the delegate's original nodes. Its inputs are the constants that it owns and the
+  // arguments of the call, in order. Its outputs, except mutations, are the results, in order.
   void OpenDelegate(const exir::Node& call, const exir::LoweredBackendModule& lowered,
                     uint32_t index, DrawnGraph& drawn, Producers& producers) {
     const ExportedProgram& inner = lowered.original;
@@ -183,7 +183,7 @@ class Drawing {
     const std::optional<uint32_t> around = drawn.delegate;
     drawn.delegate = index;
     Producers inside;
-    size_t argument = 1;  // behind the module
+    size_t argument = 1;  // after the module
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
       const exir::InputSpec& spec = inner.signature.inputs[i];
       if (spec.kind != exir::InputKind::kUserInput) {

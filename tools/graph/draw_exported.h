@@ -9,10 +9,10 @@
 
 namespace belay::tools {
 
-// Delegates are opened: their nodes stand where the call was, marked with the delegate, so that the
-// graph is the model's whatever became of its parts. A module that is called several times is opened
-// once; its other calls are nodes. Bodies are graphs of their own. Precondition: the program
-// verifies. O(program, delegates included).
+// Delegates are expanded: their nodes replace the call and are marked with the delegate, so that
+// the drawing matches the model's structure. A module with several calls is expanded once; its
+// other calls are nodes. Subgraphs are separate graphs. Precondition: the program verifies.
+// O(program, delegates included).
 DrawnMethod DrawExported(std::string name, const exir::ExportedProgram& program);
 
 }  // namespace belay::tools

@@ -22,7 +22,7 @@
 namespace belay::tools {
 namespace {
 
-// Of the pieces of a join that are drawn as operands of who reads it.
+// Maximum number of writers of a join that are drawn as operands of its user.
 constexpr int kMostWriters = 16;
 
 std::string TypeText(const ValuePlan& value) {
@@ -33,7 +33,7 @@ std::string TypeText(const ValuePlan& value) {
   return "";
 }
 
-// Of what no instruction computes; "" for what is no literal.
+// Prints a literal; "" for other values that no instruction computes.
 std::string LiteralText(const ValuePlan& value) {
   struct Visitor {
     std::string operator()(None) const { return "none"; }
@@ -99,7 +99,7 @@ class MethodDrawing {
     return tensor == nullptr ? 0 : tensor->max_bytes;
   }
 
-  // A node that stands for a value from outside.
+  // Adds a node for an input, a constant or a state.
   uint32_t Stand(uint32_t value, std::string name, std::string op) {
     const auto index = static_cast<uint32_t>(graph_.nodes.size());
     graph_.nodes.push_back({.name = name,
@@ -127,7 +127,7 @@ class MethodDrawing {
     }
   }
 
-  // False for a literal.
+  // Returns false for a literal.
   bool AddEdge(uint32_t value, const std::string& name, DrawnNode& node) {
     const auto* tensor = std::get_if<TensorPlan>(&plan_.values[value]);
     if (!producers_[value].has_value() && tensor != nullptr &&
@@ -143,7 +143,7 @@ class MethodDrawing {
            std::holds_alternative<ScalarKind>(plan_.values[value]);
   }
 
-  // Of a tensor that no instruction writes: a view, or a join, whose bytes others wrote in place.
+  // Adds the writers of a tensor that no instruction writes itself: a view, or an in-place join.
   void AddWriters(const TensorPlan& tensor, const std::string& name, DrawnNode& node) const {
     auto it = arena_.upper_bound(tensor.offset);
     if (it != arena_.begin() && std::prev(it)->second.end > tensor.offset) --it;
@@ -153,7 +153,7 @@ class MethodDrawing {
     }
   }
 
-  // From now on these bytes are the producer's.
+  // Records the producer as the last writer of these bytes.
   void TakeArena(const TensorPlan& tensor, const Producer& producer) {
     const uint64_t end = tensor.offset + tensor.max_bytes;
     auto it = arena_.upper_bound(tensor.offset);
@@ -200,7 +200,7 @@ class MethodDrawing {
       node.attributes.emplace_back("target", absl::StrCat(jump->target));
     }
     node.attributes.emplace_back("instruction", absl::StrCat(index));
-    // Constants that the node reads first stand before it.
+    // Constants are placed before their first user.
     const auto number = static_cast<uint32_t>(graph_.nodes.size());
     const auto write = [&](uint32_t value) {
       const auto result = static_cast<uint32_t>(node.results.size());
@@ -214,7 +214,7 @@ class MethodDrawing {
     };
     for (const uint32_t output : outputs) {
       const ValuePlan& value = plan_.values[output];
-      if (std::holds_alternative<None>(value)) continue;  // dropped
+      if (std::holds_alternative<None>(value)) continue;  // dropped result
       if (const auto* list = std::get_if<ListPlan>(&value)) {
         for (const uint32_t element : list->elements) write(element);
       } else {
@@ -231,12 +231,12 @@ class MethodDrawing {
     uint64_t end = 0;
     Producer producer;
   };
-  std::map<uint64_t, ArenaPiece> arena_ = {};  // by begin; who wrote last; pieces do not overlap
+  std::map<uint64_t, ArenaPiece> arena_ = {};  // disjoint, by begin; last writers
   std::vector<std::optional<Producer>> producers_;             // by value
   std::vector<std::pair<uint32_t, uint32_t>> constants_ = {};  // value and node
 };
 
-// A list that many instructions read is drawn once for each.
+// A list is drawn once per user, so its size counts for each.
 uint64_t MemoryFor(const MethodPlan& method) {
   MemoryBound bound;
   bound.Add(method.values.size() + method.instructions.size(), sizeof(DrawnNode) + 512);

@@ -1,4 +1,4 @@
-// Draws program files: what is executed, in order.
+// Draws program files: the instructions in execution order.
 #ifndef BELAY_TOOLS_GRAPH_DRAW_PROGRAM_FILE_H_
 #define BELAY_TOOLS_GRAPH_DRAW_PROGRAM_FILE_H_
 
@@ -8,12 +8,12 @@
 
 namespace belay::tools {
 
-// A node for each instruction, under the name of the node of the model where the file has debug data,
-// else "instruction 7"; one for each input, for each constant that is read and for each state. An
-// edge comes from the instruction before it, in file order, that last wrote to the value, or to its
-// bytes where views share memory (of a join, from the first 16 that wrote a piece); what a loop hands
-// on to its next turn has none. Jumps say in their attributes where they lead. Delegates are closed.
-// kResourceExhausted when there is no memory for it. O(file · log(file)).
+// Creates a node per instruction, named after its model node if the file has debug data, else
+// "instruction 7". Inputs, constants that are read, and states have a node each. The source of an
+// edge is the preceding instruction, in file order, that last wrote the value, or its bytes if
+// views share memory. For a join, edges come from the first 16 writers of its pieces. Loop-carried
+// values have no edge. Attributes of jumps name their targets. Delegates are not expanded.
+// kResourceExhausted: not enough memory. O(file · log(file)).
 absl::StatusOr<DrawnProgram> DrawProgramFile(const Program& program);
 
 }  // namespace belay::tools

@@ -1,7 +1,7 @@
-// A program as viewers of graphs want it: nodes with names, types and edges, nothing to look up.
+// A program for graph viewers: nodes with names, types and edges, all self-contained.
 //
-// What is drawn of an exported program (draw_exported.h) and of a program file (draw_program_file.h),
-// and written for each viewer (model_explorer.h, dot.h, report_page.h).
+// Drawn from exported programs (draw_exported.h) and program files (draw_program_file.h), and
+// written in the formats of viewers (model_explorer.h, dot.h, report_page.h).
 #ifndef BELAY_TOOLS_GRAPH_DRAWN_PROGRAM_H_
 #define BELAY_TOOLS_GRAPH_DRAWN_PROGRAM_H_
 
@@ -13,9 +13,9 @@
 
 namespace belay::tools {
 
-// Texts are those of the file, any bytes: who writes them escapes them.
+// Strings are copied from the file and may have any bytes: writers must escape them.
 struct DrawnEdge {
-  uint32_t node = 0;     // of the same graph: who produces the value; later ones where a loop is
+  uint32_t node = 0;     // producer, in the same graph; a later node in a loop
   uint32_t output = 0;   // which of its results
   std::string argument;  // what the consumer calls it: "self"
 };
@@ -28,25 +28,25 @@ struct DrawnNode {
   std::string source = {}, module = {};  // "model.py:12", "layers.0.attn"; "" where unknown
   std::vector<DrawnEdge> operands = {};
   std::vector<DrawnResult> results = {};
-  std::vector<std::pair<std::string, std::string>> attributes = {};  // other arguments, as text
-  std::vector<uint32_t> bodies = {};  // graphs of the method that it executes
+  std::vector<std::pair<std::string, std::string>> attributes = {};  // other arguments, as strings
+  std::vector<uint32_t> bodies = {};  // indices of the method's subgraphs that it executes
   std::optional<uint32_t> delegate =
-      {};            // of the method: which one computes the node, or is called
+      {};            // of the method: the delegate that computes or is called by the node
   double flops = 0;  // exir/flop_count.h
-  // An operator, and not what only stands for values that come and go.
+  // False for inputs, constants, states and outputs.
   bool is_operator = true;
 };
 
 struct DrawnGraph {
   std::string name;  // "" for the top graph; "true_graph_0"
   std::vector<DrawnNode> nodes = {};
-  std::optional<uint32_t> delegate = {};  // that the graph, a body, is in
+  std::optional<uint32_t> delegate = {};  // that contains this subgraph
 };
 struct DrawnDelegate {
   std::string backend;
   uint64_t blob_bytes = 0;
-  std::string call = {};  // name of the first node that calls it, where its nodes stand instead
-  std::optional<uint32_t> inside = {};  // another one, before it in the list
+  std::string call = {};  // name of the first calling node, which its nodes replace
+  std::optional<uint32_t> inside = {};  // enclosing one, earlier in the list
 };
 struct DrawnConstant {
   std::string name, kind, type;  // "fc.weight", "parameter", "f32[4,3]"

@@ -1,4 +1,4 @@
-// Names that a page, a JSON file or a DOT file must survive.
+// Names that a page, a JSON file or a DOT file must escape correctly.
 #ifndef BELAY_TOOLS_GRAPH_HOSTILE_NAMES_H_
 #define BELAY_TOOLS_GRAPH_HOSTILE_NAMES_H_
 
@@ -6,8 +6,8 @@
 
 namespace belay::tools {
 
-// Ends scripts and attributes, calls a function, has line ends of JavaScript, bytes that are not UTF-8
-// and a NUL.
+// A name that ends scripts and attributes, calls a function, and has JavaScript line terminators,
+// bytes that are not UTF-8 and a NUL.
 inline std::string HostileName() {
   return std::string("</script><img src=x onerror=alert(1)>\"'`&amp;\\<!--\n\xe2\x80\xa8\xff") +
          '\0' + "${x}";

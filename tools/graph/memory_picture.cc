@@ -20,7 +20,7 @@ json MemoryPicture(const schema::Method& method, const schema::MethodDebugInfo* 
            {"state_bytes", method.state_bytes()},
            {"instructions", json::array()},
            {"tensors", json::array()}};
-  std::vector<std::string> names(method.values_size());  // "": nobody writes it
+  std::vector<std::string> names(method.values_size());  // "": never written
   std::vector<uint32_t> order(method.instructions_size());
   std::iota(order.begin(), order.end(), 0);
   for (const uint32_t i : order) {

@@ -1,4 +1,4 @@
-// A memory plan as rectangles: time × arena.
+// A memory plan as rectangles: time × arena offset.
 #ifndef BELAY_TOOLS_GRAPH_MEMORY_PICTURE_H_
 #define BELAY_TOOLS_GRAPH_MEMORY_PICTURE_H_
 
@@ -7,10 +7,11 @@
 
 namespace belay::tools {
 
-// {"arena_bytes", "state_bytes", "instructions": names, "tensors": [{"name", "type", "bytes",
-// "offset", "first", "last"}]}: tensors of the arena in the order of the values, each from the first
-// instruction that mentions it to the last (exir/emit/lifetimes.h). They are called like the node that
-// first writes them. `debug` is null where there is none; instructions have numbers then.
+// Returns {"arena_bytes", "state_bytes", "instructions": names, "tensors": [{"name", "type",
+// "bytes", "offset", "first", "last"}]}. Arena tensors are in the order of the values; "first" and
+// "last" are the first and last instruction that refer to one (exir/emit/lifetimes.h). Tensors are
+// named after the node that first writes them. If `debug` is null, instructions are named by
+// number.
 nlohmann::json MemoryPicture(const schema::Method& method, const schema::MethodDebugInfo* debug);
 
 }  // namespace belay::tools

@@ -1,4 +1,4 @@
-// Google's Model Explorer: its JSON graph collection, which it opens as a file.
+// Writes the JSON graph collection of Google's Model Explorer, which opens it as a file.
 #ifndef BELAY_TOOLS_GRAPH_MODEL_EXPLORER_H_
 #define BELAY_TOOLS_GRAPH_MODEL_EXPLORER_H_
 
@@ -9,9 +9,9 @@
 
 namespace belay::tools {
 
-// {"label", "graphs": [{"id", "nodes": […]}]}: a graph for each graph of each method, the first
-// without a suffix. Nodes are numbered; they are folded by module ("namespace"), those of a delegate
-// are colored by its backend, bodies are "subgraphIds", types are on the edges ("tensor_shape").
+// Returns {"label", "graphs": [{"id", "nodes": […]}]}, with one graph per graph of each method; the
+// first has no suffix. Nodes are numbered and grouped by module ("namespace"). Delegated nodes have
+// their backend's color, subgraphs are "subgraphIds", and types are on the edges ("tensor_shape").
 nlohmann::json ModelExplorerJson(std::string label, const DrawnProgram& program);
 
 }  // namespace belay::tools

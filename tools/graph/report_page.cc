@@ -76,7 +76,7 @@ std::string ReportPage(const json& data) {
   constexpr std::string_view kPlace = "@DATA@";
   const std::string_view page(reinterpret_cast<const char*>(kReportPage), kReportPageSize);
   const size_t place = page.find(kPlace);
-  // Outside of texts JSON has none of these.
+  // In JSON, these characters only occur in strings.
   const std::string text =
       absl::StrReplaceAll(data.dump(-1, ' ', /*ensure_ascii=*/true, json::error_handler_t::replace),
                           {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}});

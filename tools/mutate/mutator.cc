@@ -13,7 +13,7 @@
 namespace belay::mutate {
 namespace {
 
-// What a segment may grow by when its size is edited.
+// Maximum growth of a segment whose size is edited.
 constexpr uint64_t kMaxSegmentGrowth = 4096;
 
 template <class T>
@@ -41,12 +41,12 @@ std::string_view MetadataOf(std::string_view file) {
                      static_cast<size_t>(std::min<uint64_t>(size, file.size() - kHeaderBytes)));
 }
 
-// Puts the old segments' bytes where the new metadata wants segments, and says where that is. Wild
-// sizes stay as they are, for the reader to refuse.
+// Moves the bytes of the old segments to the offsets in the new metadata, and updates those
+// offsets. Invalid sizes are kept, so that the reader refuses them.
 std::string LayOut(std::string_view file, const schema::Program& before, schema::Program& after) {
   std::string metadata = after.SerializeAsString();
   std::string result;
-  for (int round = 0; round < 4; ++round) {  // offsets are part of what they depend on
+  for (int round = 0; round < 4; ++round) {  // offsets depend on their size
     result.assign(kHeaderBytes, '\0');
     result += metadata;
     uint64_t first = 0;
@@ -125,7 +125,7 @@ std::string EditProgramFile(Random& random, std::string_view file) {
       !random.OneIn(16)) {
     return LayOut(file, before, after);
   }
-  // The metadata as it was written, before the bytes that follow.
+  // Keeps the edited metadata verbatim, followed by the remaining bytes.
   std::string result(file.substr(0, kHeaderBytes));
   result += edited;
   result += file.substr(kHeaderBytes + metadata.size());
@@ -189,7 +189,7 @@ Mutation Mutator::Mutate(uint64_t seed, uint64_t index) const {
   const std::string& file = files_[random.Below(files_.size())];
   const bool program = IsProgramFile(file);
   Mutation mutation;
-  // Half of all mutations of programs are edits of fields: they get deepest.
+  // Half of all mutations of programs are field edits: they reach the deepest code.
   mutation.kind = static_cast<MutationKind>(random.Below(program ? 8 : 4));
   if (mutation.kind > MutationKind::kEditFields) mutation.kind = MutationKind::kEditFields;
   if (mutation.kind == MutationKind::kEditFields) {
@@ -197,7 +197,7 @@ Mutation Mutator::Mutate(uint64_t seed, uint64_t index) const {
     return mutation;
   }
   mutation.bytes = file;
-  // In a program the metadata is small, and what matters.
+  // A program's metadata is small, and mutations of it are the most effective.
   const bool inside = program && !random.OneIn(4);
   std::string part = inside ? std::string(MetadataOf(file)) : std::string();
   std::string& target = inside ? part : mutation.bytes;

@@ -1,10 +1,10 @@
-// Makes broken files of valid ones: for the stress command, the fuzz targets and their tests.
+// Mutates valid files into broken ones: for the stress command, the fuzz targets and their tests.
 //
 //   const Mutator mutator({valid, another});
 //   for (uint64_t i = 0; i < 20000; ++i) Try(mutator.Mutate(seed, i).bytes);
 //
-// In program files the checksums and sizes around a mutation are put right again, most of the time:
-// otherwise nothing would get past the header.
+// In program files, the checksums and sizes around a mutation are usually recomputed: otherwise
+// every mutation would fail at the header.
 #ifndef BELAY_TOOLS_MUTATE_MUTATOR_H_
 #define BELAY_TOOLS_MUTATE_MUTATOR_H_
 
@@ -21,8 +21,8 @@ enum class MutationKind : uint8_t {
   kFlipBits,    // of some bytes
   kSetNumbers,  // 1 to 8 bytes become an interesting number
   kTruncate,    // or extended
-  kSplice,      // a range is removed, repeated, moved, or comes from another file
-  kEditFields,  // of a program file's metadata, decoded and encoded again
+  kSplice,      // a range is removed, repeated, moved, or copied from another file
+  kEditFields,  // edits a program file's metadata, decoded and re-encoded
 };
 std::string_view MutationKindName(MutationKind kind);
 
@@ -34,30 +34,30 @@ struct Mutation {
 // Immutable; thread-safe.
 class Mutator {
  public:
-  // Files to start from and to take pieces of; at least one. Any bytes will do, program files get
-  // edits of their fields, too.
+  // `files` are the seeds and the donors of spliced ranges; at least one. Any bytes are allowed;
+  // program files also get edits of their fields.
   explicit Mutator(std::vector<std::string> files);
 
-  // Depends on the files, the seed and the index alone. At most twice the size of the files and
-  // 128 kB. Linear in the size of a file.
+  // Depends only on the files, the seed and the index. The result is at most twice the size of the
+  // files plus 128 kB. Linear in the size of a file.
   Mutation Mutate(uint64_t seed, uint64_t index) const;
 
  private:
   std::vector<std::string> files_;
 };
 
-// The steps, for fuzz targets with mutators of their own.
+// Single steps, for fuzz targets with custom mutators.
 bool IsProgramFile(std::string_view file);
-// Sizes and checksums in the header of a program file; the metadata ends with the file at the
-// latest. No effect on files without a header.
+// Recomputes the sizes and checksums in a program file's header; the metadata is clipped to the
+// file. No effect on files without a header.
 void FixHeader(std::string& file);
-// Edits the fields of the metadata, lays the segments out again as the new metadata says, and makes
-// the header right. Files whose metadata can't be decoded come back as they are.
+// Edits the fields of the metadata, moves the segments to their new offsets, and recomputes the
+// header. Returns files unchanged if their metadata can't be decoded.
 std::string EditProgramFile(Random& random, std::string_view file);
 void FlipBits(Random& random, std::string& bytes);
 void SetNumbers(Random& random, std::string& bytes);
 void Truncate(Random& random, std::string& bytes);
-// `donor` may be the bytes' own origin.
+// `donor` may be the original of `bytes`.
 void Splice(Random& random, std::string_view donor, std::string& bytes);
 
 }  // namespace belay::mutate

@@ -6,7 +6,7 @@
 namespace belay::mutate {
 namespace {
 
-// Of a schema with more levels the rest is bytes.
+// Deeper levels are kept as bytes.
 constexpr int kMaxDepth = 12;
 constexpr size_t kMaxGrowth = 64 << 10;
 
@@ -136,7 +136,7 @@ WireField UnknownField(Random& random) {
   return field;
 }
 
-// Numbers one after the other: repeated fields of integers.
+// Edits a packed repeated field of varints.
 void EditPacked(Random& random, std::string& bytes) {
   std::vector<uint64_t> values;
   for (std::string_view rest = bytes; !rest.empty();) {
@@ -176,7 +176,7 @@ void EditBytes(Random& random, std::string& bytes) {
 }
 
 void EditContent(Random& random, const std::vector<Place>& places, WireField& field) {
-  if (field.is_message) {  // it may have been a guess
+  if (field.is_message) {  // the parse may have been a guess
     field.bytes = WriteWire(field.children);
     field.children.clear();
     field.is_message = false;
@@ -203,7 +203,7 @@ size_t SizeOf(const WireField& field) {
   return bytes.size();
 }
 
-// One edit; places are those of the tree before it.
+// Applies one edit; places refer to the tree before it.
 void EditOnce(Random& random, std::vector<WireField>& fields, size_t& growth) {
   std::vector<Place> places;
   Collect(fields, places);
@@ -213,7 +213,7 @@ void EditOnce(Random& random, std::vector<WireField>& fields, size_t& growth) {
   }
   const size_t edit = random.Below(12);
   Place place = places[random.Below(places.size())];
-  if (edit > 5) {  // leaves are what holds the numbers
+  if (edit > 5) {  // the numbers are in the leaves
     for (int tries = 0; tries < 20 && place.field().is_message; ++tries) {
       place = places[random.Below(places.size())];
     }
@@ -223,7 +223,7 @@ void EditOnce(Random& random, std::vector<WireField>& fields, size_t& growth) {
     case 0:
       place.list->erase(at);
       break;
-    case 1: {  // once more, or very often
+    case 1: {  // duplicate once or many times
       const WireField copy = *at;
       const size_t bytes = std::max<size_t>(SizeOf(copy), 1);
       const size_t room = (kMaxGrowth - std::min(growth, kMaxGrowth)) / bytes;
@@ -235,7 +235,7 @@ void EditOnce(Random& random, std::vector<WireField>& fields, size_t& growth) {
     case 2:
       std::swap(place.field(), (*place.list)[random.Below(place.list->size())]);
       break;
-    case 3: {  // a copy of another field, under its own number or this one's
+    case 3: {  // a copy of another field, with its own or this field's number
       WireField copy = places[random.Below(places.size())].field();
       if (random.OneIn(2)) copy.number = at->number;
       growth += SizeOf(copy);

@@ -1,5 +1,4 @@
-// A Protocol Buffers message as a tree of fields, without its schema, to be edited and written
-// again.
+// A Protocol Buffers message as an editable tree of fields, parsed without its schema.
 #ifndef BELAY_TOOLS_MUTATE_WIRE_TREE_H_
 #define BELAY_TOOLS_MUTATE_WIRE_TREE_H_
 
@@ -19,21 +18,20 @@ struct WireField {
   uint32_t number = 1;
   Type type = Type::kVarint;
   uint64_t value = 0;               // kVarint, kFixed64, kFixed32
-  std::string bytes;                // kBytes that are no message
-  std::vector<WireField> children;  // kBytes that are
+  std::string bytes;                // kBytes that do not parse as a message
+  std::vector<WireField> children;  // kBytes that parse as one
   bool is_message = false;
 };
 
-// Bytes that could be a message (all of them fields, none of number 0, no groups) become one, which
-// is a guess: short strings and packed numbers may look like messages, too. Writing gives the same
-// bytes if they were written as writers do, without superfluous zeros in varints. nullopt: `bytes`
-// themselves are no message.
+// Parses bytes that could be a message: fields only, no field number 0, no groups. This is a guess,
+// since short strings and packed numbers may look like messages. Writing reproduces the bytes if
+// their varints have no superfluous zeros. Returns nullopt if `bytes` are not a message.
 std::optional<std::vector<WireField>> ParseWire(std::string_view bytes);
 std::string WriteWire(const std::vector<WireField>& fields);
 
-// Changes some fields, anywhere in the tree: numbers get interesting values or those of other
-// fields; bytes are flipped, cut, extended; fields are removed, repeated, swapped, moved,
-// renumbered; unknown ones come. The result is at most about 64 kB larger. Linear in the tree.
+// Edits some fields anywhere in the tree. Numbers get boundary values or those of other fields;
+// bytes are flipped, cut or extended. Fields are removed, repeated, swapped, moved, renumbered or
+// added. The result is at most about 64 kB larger. Linear in the tree.
 void EditFields(Random& random, std::vector<WireField>& fields);
 
 }  // namespace belay::mutate

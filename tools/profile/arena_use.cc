@@ -8,7 +8,7 @@
 namespace belay::tools {
 namespace {
 
-// Instructions, both included; what nobody mentions has first > last.
+// Live range in instructions, both ends included; first > last if unused.
 struct Interval {
   size_t first = SIZE_MAX, last = 0;
   void Add(size_t at) {
@@ -48,7 +48,7 @@ std::vector<Interval> IntervalsOf(const MethodPlan& plan) {
     }
   }
   for (const uint32_t output : plan.outputs) mention(output, plan.instructions.size());
-  // Inner loops end before those around them, so that one sweep extends through all levels.
+  // Inner loops end before the enclosing ones, so one pass extends through all levels.
   for (const Interval& loop : loops) {
     for (Interval& interval : intervals) {
       if (interval.first < loop.first && interval.last >= loop.first) {
@@ -59,8 +59,7 @@ std::vector<Interval> IntervalsOf(const MethodPlan& plan) {
   return intervals;
 }
 
-// The bytes that at least one of a changing set of ranges covers: a tree over the stretches between
-// all borders.
+// Number of bytes covered by a changing set of ranges: a segment tree over the sorted borders.
 class Coverage {
  public:
   explicit Coverage(std::vector<uint64_t> borders) : borders_(std::move(borders)) {
@@ -68,7 +67,7 @@ class Coverage {
     borders_.erase(std::unique(borders_.begin(), borders_.end()), borders_.end());
     nodes_.resize(4 * borders_.size() + 4);
   }
-  // `by` is 1 or -1. Both ends are borders.
+  // Adds or removes a range: `by` is 1 or -1, and both ends are borders.
   void Add(uint64_t begin, uint64_t end, int by) {
     Add(1, 0, borders_.size() - 1, IndexOf(begin), IndexOf(end), by);
   }
@@ -83,7 +82,7 @@ class Coverage {
     return static_cast<size_t>(std::lower_bound(borders_.begin(), borders_.end(), border) -
                                borders_.begin());
   }
-  // A node stands for the stretches [low, high) of borders.
+  // `node` covers the borders [low, high).
   void Add(size_t node, size_t low, size_t high, size_t begin, size_t end, int by) {
     if (end <= low || high <= begin) return;
     Node& self = nodes_[node];

@@ -1,4 +1,4 @@
-// How much of a method's arena is in use when.
+// Arena bytes in use at each instruction of a method.
 #ifndef BELAY_TOOLS_PROFILE_ARENA_USE_H_
 #define BELAY_TOOLS_PROFILE_ARENA_USE_H_
 
@@ -9,10 +9,10 @@
 
 namespace belay::tools {
 
-// For each instruction: the bytes of the arena, as planned for the largest sizes, that hold a tensor
-// which an instruction up to this one mentions and this one or a later one, too. Around a loop for
-// what is older than it; to the end for results (the same as in exir/emit/lifetimes.h). A place that
-// two tensors have at once, an output over its argument, counts once.
+// Returns, for each instruction, the arena bytes (planned at the largest sizes) of live tensors. A
+// tensor is live from the first to the last instruction that refers to it. Tensors older than a
+// loop are live throughout the loop, and results until the end, as in exir/emit/lifetimes.h. Bytes
+// that two tensors share (an output that aliases its argument) count once.
 std::vector<uint64_t> ArenaUse(const MethodPlan& plan);
 
 }  // namespace belay::tools

@@ -12,7 +12,8 @@
 namespace belay::tools {
 namespace {
 
-// nullptr when the program has none of the method, or none that can be read: nobody has checked it.
+// Returns nullptr if the program has no readable debug data of the method; debug data is
+// unverified.
 const schema::MethodDebugInfo* DebugOf(const Method& method, schema::DebugInfo& debug) {
   const Program& program = method.program();
   const absl::Span<const std::byte> bytes = program.debug_info();
@@ -28,7 +29,7 @@ const schema::MethodDebugInfo* DebugOf(const Method& method, schema::DebugInfo& 
   return fits ? &info : nullptr;
 }
 
-// What the nodes have, each once, in their order.
+// Joins the distinct values of a field of the nodes, in their order.
 std::string Joined(const std::vector<ModelNode>& nodes, std::string ModelNode::* field,
                    std::string_view separator) {
   std::vector<std::string_view> seen;
@@ -117,7 +118,7 @@ void CodeMap::AddMethod(const Method& method, const std::string& path,
     }
     if (const auto* call = std::get_if<DelegateCallPlan>(&plan.instructions[i])) {
       site.is_delegate_call = true;
-      site.source = site.module = "";  // it is many nodes, of which the call has the first one's
+      site.source = site.module = "";  // these would be the first node's only
       site.backend = std::string(info.kernel);
       site.name = absl::StrCat("delegate ", call->delegate, " (", site.backend, ")");
       inner.emplace(call->delegate, info.method);

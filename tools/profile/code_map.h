@@ -1,5 +1,4 @@
-// What the events of a method are of: instructions and steps of delegates, and where in the model
-// they come from.
+// Maps the events of a method to instructions and delegate steps, and to their source in the model.
 //
 // Source: docs/lowering.md §4.6–4.8, docs/profiling.md §3.
 #ifndef BELAY_TOOLS_PROFILE_CODE_MAP_H_
@@ -25,14 +24,14 @@ struct ModelNode {
   std::string node, op, source, module;
 };
 
-// A kernel that is preferred to the one that an instruction has, and why it is not it.
+// A kernel preferred over the selected one, and the reason why it was not selected.
 struct DeclinedKernel {
   std::string kernel, reason;  // declined.h
 };
 
 // An instruction, or a step of a delegate.
 struct CodeSite {
-  // The methods and delegates that it is in: "forward", "forward / delegate 0 (cpu) / forward".
+  // The enclosing methods and delegates: "forward", "forward / delegate 0 (cpu) / forward".
   std::string path = {};
   std::string name = {};     // "conv2d_3"; "instruction 7", "step 2" where the program does not say
   std::string op = {};       // of a step: those of its nodes, "step" without any
@@ -40,18 +39,18 @@ struct CodeSite {
   std::string kernel = {}, engine = {}, operands = {};
   std::vector<DeclinedKernel> declined = {};
   std::string source = {}, module = {};  // of a step or a fused node, all of them: "m.py:3, m.py:5"
-  std::vector<ModelNode> nodes = {};     // that it stands for, as the delegate's map says
+  std::vector<ModelNode> nodes = {};     // that it computes, by the delegate's debug map
   uint64_t bytes_read = 0, bytes_written = 0, scratch_bytes = 0;
-  uint64_t arena_bytes = 0;  // of its method's arena that are in use then (arena_use.h)
+  uint64_t arena_bytes = 0;  // of its method's arena in use at this site (arena_use.h)
   double operations = 0;
   bool is_delegate_call = false;
 };
 
-// What a method's instructions work in, and where that is most.
+// Memory use of a method, and where it peaks.
 struct MethodMemory {
   std::string path;          // as CodeSite::path
   uint64_t arena_bytes = 0;  // of the whole arena
-  uint64_t peak_bytes = 0;   // the most of it that is in use at once
+  uint64_t peak_bytes = 0;   // maximum in use at once
   std::string peak_at = {};  // CodeSite::name; "" without instructions
   uint64_t scratch_bytes = 0;
   std::string scratch_at = {};  // "" where no kernel needs any
@@ -59,29 +58,29 @@ struct MethodMemory {
 
 class CodeMap {
  public:
-  // `method` was loaded with a log, and was executed: tensors have the sizes that they had then.
-  // The log outlives the map, the method need not.
+  // Precondition: `method` was loaded with a log and was executed; tensors have the sizes of the
+  // last call. The log must outlive the map; the method need not.
   explicit CodeMap(const Method& method);
 
-  // In the order of the instructions; behind them steps, as SiteOf() was asked for them, which
-  // invalidates the span.
+  // Instructions in execution order, followed by delegate steps in the order of their first
+  // SiteOf() call. SiteOf() may invalidate the span.
   absl::Span<const CodeSite> sites() const { return sites_; }
-  // The index of what an event is of. nullopt for what has none: loading, a method as a whole.
+  // Returns the site index of an event; nullopt if it has none (loading, or a method as a whole).
   std::optional<size_t> SiteOf(const Event& event);
-  // For people: "conv2d_3", "execute forward", "init delegate 0".
+  // Human-readable name: "conv2d_3", "execute forward", "init delegate 0".
   std::string NameOf(const Event& event);
-  // What could not be found out, and why; a line each.
+  // Facts that could not be determined, with reasons; one line each.
   std::vector<std::string> missing() const { return missing_; }
-  // Of the method and of those in its delegates.
+  // Memory of the method and of the methods in its delegates.
   const std::vector<MethodMemory>& memory() const { return memory_; }
   const EventLog& log() const { return log_; }
 
  private:
-  // What a delegate's debug information says.
+  // Debug information of a delegate.
   struct DelegateFacts {
     std::string path, backend;
     std::map<std::pair<int64_t, std::string>, std::vector<ModelNode>> nodes_of = {};  // by id
-    bool unknown_step = false;  // was reported
+    bool unknown_step = false;  // an unknown step was reported
   };
   void AddMethod(const Method& method, const std::string& path, const DelegateFacts* around);
   DelegateFacts FactsOf(const schema::DelegateDebugInfo* debug, std::string path,
@@ -91,7 +90,7 @@ class CodeMap {
   std::vector<CodeSite> sites_;
   std::vector<std::string> missing_;
   std::vector<MethodMemory> memory_;
-  std::map<uint32_t, size_t> first_site_;        // of a method, by owner
+  std::map<uint32_t, size_t> first_site_;        // of each method, by owner
   std::map<uint32_t, DelegateFacts> delegates_;  // by owner
   std::map<std::pair<uint32_t, std::pair<int64_t, bool>>, size_t> steps_;
 };

@@ -18,12 +18,12 @@
 namespace belay::tools {
 namespace {
 
-// Those that kernels are made for.
+// Dtypes that kernels support.
 constexpr DType kAsked[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kFloat64,
                             DType::kInt8,    DType::kUint8,   DType::kInt16,    DType::kInt32,
                             DType::kInt64,   DType::kBool};
 
-// The operands of an instruction, as they were when kernels were chosen but for data, to be changed.
+// A modifiable copy of an instruction's operands as they were at kernel selection, without data.
 class Call {
  public:
   Call(const Kernel& kernel, const MethodPlan& plan, const KernelCallPlan& call,
@@ -63,7 +63,8 @@ class Call {
   }
 
  private:
-  // What a slot holds is what the plan says of it: tensors are planned, and lists as long as planned.
+  // The plan determines the kind of each slot: tensors are planned, and lists have their planned
+  // length.
   EValue* Copy(uint32_t value, const EValue& now) {
     EValue& copy = values_.emplace_back(now);
     if (TensorView* tensor = copy.get_if<TensorView>()) {
@@ -85,7 +86,7 @@ class Call {
 
   const Kernel& kernel_;
   const MethodPlan& plan_;
-  std::deque<EValue> values_;  // at fixed addresses
+  std::deque<EValue> values_;  // a deque, for stable addresses
   std::deque<std::vector<EValue*>> lists_;
   std::vector<EValue*> arguments_, outputs_;
   std::vector<TensorView*> tensors_;
@@ -98,7 +99,7 @@ std::string Either(const std::vector<std::string>& names) {
   return absl::StrCat(absl::StrJoin(names.begin(), names.end() - 1, ", "), " or ", names.back());
 }
 
-// Which dtypes it takes in the place of that of the first tensor; "" when none, or there is none.
+// Lists the dtypes of the first tensor that the kernel accepts; "" if none, or without tensors.
 std::string DTypesTaken(Call& call, bool contiguous) {
   if (call.tensors().empty()) return "";
   const DType now = call.tensors()[0]->dtype;
@@ -119,7 +120,7 @@ std::string NumberText(const EValue& value) {
   return absl::StrCat(*value.get_if<double>());
 }
 
-// Which numbers it takes in the place of the argument's.
+// Lists the numbers that the kernel accepts for the argument.
 std::string NumbersTaken(const Call& call, EValue& argument) {
   std::vector<EValue> others;
   if (argument.is<bool>()) others = {EValue(false), EValue(true)};
@@ -139,7 +140,7 @@ std::string NumbersTaken(const Call& call, EValue& argument) {
   return taken.empty() ? "" : absl::StrCat(Either(taken), ", not ", NumberText(now));
 }
 
-// "takes 'self' only contiguous" when that alone would do; "" when layouts do not decide.
+// Returns "takes 'self' only contiguous" if that change is sufficient; "" if layouts do not decide.
 std::string LayoutTaken(Call& call, const std::vector<std::string>& names) {
   for (size_t k = 0; k < std::min(names.size(), call.arguments().size()); ++k) {
     TensorView* const tensor = call.arguments()[k]->get_if<TensorView>();

@@ -1,4 +1,4 @@
-// Why an instruction did not get a kernel that is preferred to its own.
+// Explains why an instruction did not get a preferred kernel.
 #ifndef BELAY_TOOLS_PROFILE_DECLINED_H_
 #define BELAY_TOOLS_PROFILE_DECLINED_H_
 
@@ -10,11 +10,12 @@
 
 namespace belay::tools {
 
-// For people, by asking the kernel itself about calls that differ in one thing: "takes f32, not f64",
-// "takes 'self' only contiguous", "takes 'ord' = 1 or 2, not 3"; what it says of a call that it can't
-// read. "does not take these arguments" when no one thing decides. Kernels are asked as at load, with
-// all tensors at their largest sizes. Nothing of it happens unless somebody asks.
-// Precondition: the kernel is one of `instruction`.declined, which is the one of `call` in `plan`.
+// Returns a human-readable reason, found by querying the kernel about calls that differ in one
+// property: "takes f32, not f64", "takes 'self' only contiguous", "takes 'ord' = 1 or 2, not 3". If
+// the kernel reports that it cannot read a call, returns that error. Returns "does not take these
+// arguments" if no single property decides. Kernels are queried as at load, with all tensors at
+// their largest sizes; nothing is computed before this call. Precondition: the kernel is one of
+// `instruction`.declined, and `call` is that instruction's call in `plan`.
 std::string WhyDeclined(const Kernel& kernel, const MethodPlan& plan, const KernelCallPlan& call,
                         const InstructionInfo& instruction);
 

@@ -13,7 +13,7 @@ namespace belay::tools {
 namespace {
 
 enum class Rule : uint8_t {
-  kProduct,      // sums over the last dimension of `factor`
+  kProduct,      // reduces over the last dimension of `factor`
   kConvolution,  // of `factor`, [n, c, …], with `weight`
   kWindow,       // of `factor`, [n, c, …], with windows of `kernel_size` whose weights are packed
   kDepthwise,    // the same, each channel by itself
@@ -59,7 +59,7 @@ const Row* FindRow(std::string_view op) {
   return nullptr;
 }
 
-// nullptr when the kernel has no such argument.
+// Returns nullptr if the kernel has no such argument.
 const EValue* Argument(const InstructionInfo& instruction, std::string_view name) {
   std::string_view rest = instruction.signature;
   for (const EValue* argument : instruction.arguments) {
@@ -71,7 +71,7 @@ const EValue* Argument(const InstructionInfo& instruction, std::string_view name
   return nullptr;
 }
 
-// nullptr for what is no tensor, or one without dimensions.
+// Returns nullptr if the argument is not a tensor, or has no dimensions.
 const TensorView* Tensor(const InstructionInfo& instruction, std::string_view name) {
   const EValue* value = Argument(instruction, name);
   const TensorView* tensor = value == nullptr ? nullptr : value->get_if<TensorView>();
@@ -80,7 +80,7 @@ const TensorView* Tensor(const InstructionInfo& instruction, std::string_view na
 
 double Numel(const TensorView& tensor) { return static_cast<double>(tensor.numel()); }
 
-// The numbers of a list, 0 for what is none.
+// Returns the ints of a list; 0 for other elements.
 std::vector<double> Ints(const InstructionInfo& instruction, std::string_view name) {
   const EValue* argument = Argument(instruction, name);
   const ListView* list = argument == nullptr ? nullptr : argument->get_if<ListView>();
@@ -145,7 +145,7 @@ double Attention(const InstructionInfo& instruction) {
          (depth + static_cast<double>(value->sizes[value->rank() - 1]));
 }
 
-// Calls `fn` with each tensor of the values and of the lists among them.
+// Calls `fn` with each tensor, including those in lists.
 template <class Fn>
 void ForEachTensor(const std::vector<const EValue*>& values, const Fn& fn) {
   for (const EValue* value : values) {

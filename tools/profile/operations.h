@@ -1,4 +1,4 @@
-// What a call computes and moves: for reports.
+// Arithmetic operations and memory traffic of a call, for reports.
 #ifndef BELAY_TOOLS_PROFILE_OPERATIONS_H_
 #define BELAY_TOOLS_PROFILE_OPERATIONS_H_
 
@@ -9,18 +9,18 @@
 
 namespace belay::tools {
 
-// The arithmetic operations of an instruction with the sizes that its operands have now, counted
-// as exir/flop_count.h does: two for each multiplication and addition of products of matrices,
-// convolutions and attention, also of those that the CPU backend makes. 0: none are known.
+// Returns the arithmetic operations of an instruction at the current sizes of its operands, counted
+// as in exir/flop_count.h. Each multiply-add of matmul, convolution and attention counts as two,
+// including the CPU backend's operators. 0: unknown.
 double OperationsOf(const InstructionInfo& instruction);
 
-// Of all tensors, those in lists included.
+// Bytes of all tensors, including those in lists.
 struct OperandBytes {
   uint64_t read = 0, written = 0;
 };
 OperandBytes BytesOf(const InstructionInfo& instruction);
 
-// "f32[1,3], f32[3] -> f32[1]": the tensors.
+// Returns the types of the tensors: "f32[1,3], f32[3] -> f32[1]".
 std::string OperandText(const InstructionInfo& instruction);
 
 }  // namespace belay::tools

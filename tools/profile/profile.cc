@@ -49,7 +49,7 @@ void Profile::AddRun(absl::Span<const Event> events, const HardwareCounts& count
       cpu.back() += static_cast<double>(last.event->cpu);
       outside.back() += own;
     } else {
-      // What has no site is its caller's own: a method inside of a delegate.
+      // Time without a site (a method inside of a delegate) counts for its caller.
       open.back().children += last.site.has_value() ? total : total - own;
     }
   };
@@ -60,7 +60,7 @@ void Profile::AddRun(absl::Span<const Event> events, const HardwareCounts& count
     if (executing) open.push_back({&event, code_.SiteOf(event)});
   }
   while (!open.empty()) close();
-  // Of sites that this run did not see.
+  // Sites that this run did not execute.
   for (size_t s = 0; s < code_.sites().size(); ++s) TimesOf(s);
 }
 

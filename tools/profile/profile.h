@@ -1,4 +1,4 @@
-// Adds up the events of many calls.
+// Accumulates the events of many calls.
 #ifndef BELAY_TOOLS_PROFILE_PROFILE_H_
 #define BELAY_TOOLS_PROFILE_PROFILE_H_
 
@@ -14,32 +14,32 @@
 
 namespace belay::tools {
 
-// Of one site: an entry per run. A site that was executed several times in a run has their sum.
+// Times of one site, with one entry per run: the sum over all executions of the site in that run.
 struct SiteTimes {
-  std::vector<double> own;    // ns in it and in nothing that is logged inside of it
+  std::vector<double> own;    // ns, without nested events
   std::vector<double> total;  // ns
   uint64_t count = 0;         // in all runs
 };
 
 class Profile {
  public:
-  // `code` outlives it.
+  // `code` must outlive the profile.
   explicit Profile(CodeMap& code) : code_(code) {}
 
-  // The events of one call of Method::Execute. Those of loading are left out. Steps of a delegate
-  // that were at the same time count with what they took together, at most what the call took.
-  // `counted` is what the processor counted during the call.
+  // Adds the events of one call of Method::Execute; load events are ignored. Concurrent steps of a
+  // delegate count with their combined time, at most the duration of the call. `counted` are the
+  // hardware counters of the call.
   void AddRun(absl::Span<const Event> events, const HardwareCounts& counted = {});
 
   size_t runs() const { return wall.size(); }
   const CodeMap& code() const { return code_; }
-  // By index of the site; one for each.
+  // Times of all sites, by site index.
   const std::vector<SiteTimes>& sites() const { return sites_; }
 
-  // An entry per run, in ns: of the whole call; of the calling thread; of what is in no instruction.
-  // outside + all SiteTimes::own = wall.
+  // One entry per run, in ns: the wall time of the call, the CPU time of the calling thread, and
+  // the time outside of instructions. outside + sum(SiteTimes::own) = wall.
   std::vector<double> wall, cpu, outside;
-  // By HardwareCounter, an entry per run that had it.
+  // By HardwareCounter; one entry per run in which it was counted.
   std::array<std::vector<double>, kNumHardwareCounters> counts;
 
  private:
@@ -49,7 +49,7 @@ class Profile {
   std::vector<SiteTimes> sites_;
 };
 
-// The value below which the share p of them lies. Precondition: there is one.
+// Returns the value at quantile `p`. Precondition: `values` is not empty.
 double Percentile(std::vector<double> values, double p);
 
 }  // namespace belay::tools

@@ -27,7 +27,7 @@ double Sum(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-// `times` and `whole` in ns, an entry per run.
+// `times` and `whole` are in ns, one entry per run.
 json Figures(const std::vector<double>& times, const std::vector<double>& whole) {
   const double wall = Sum(whole);
   return {{"mean_ms", Sum(times) / static_cast<double>(times.size()) / kMs},
@@ -50,7 +50,7 @@ void SortByTime(json& rows) {
             [&](const json& a, const json& b) { return key(a) < key(b); });
 }
 
-// Billions per second of what was counted per call.
+// Adds rates in billions per second from the counts per call.
 void AddRates(json& row, double operations, double bytes) {
   const double seconds = row["p50_ms"].get<double>() / 1e3;
   if (seconds <= 0) return;
@@ -86,7 +86,7 @@ json InstructionRow(const CodeSite& site, const SiteTimes& times, const Profile&
   }
   if (site.is_delegate_call) {
     row["total_p50_ms"] = Percentile(times.total, 0.5) / kMs;
-    return row;  // its rates would be those of what is inside
+    return row;  // rates would be those of the nested instructions
   }
   row["bytes_read"] = site.bytes_read;
   row["bytes_written"] = site.bytes_written;
@@ -97,7 +97,7 @@ json InstructionRow(const CodeSite& site, const SiteTimes& times, const Profile&
   return row;
 }
 
-// Sums of sites by what `key` says of each.
+// Sums up sites by `key`.
 json GroupRows(const Profile& profile, const std::function<std::string(const CodeSite&)>& key) {
   struct Group {
     std::vector<double> times;
@@ -236,8 +236,8 @@ std::string HardwareText(const json& hardware) {
   return absl::StrCat(absl::StrJoin(parts, ", "), " per call (p50)\n");
 }
 
-// Kernels that declined where a reference kernel came to work, with the reason, those first that more
-// time was spent without.
+// Lists kernels that declined an instruction with a reference kernel, with the reason, ordered by
+// the time of these instructions.
 std::string DeclinedText(const json& instructions, size_t most) {
   struct Group {
     double share = 0;
@@ -272,7 +272,7 @@ std::string DeclinedText(const json& instructions, size_t most) {
 
 // --- Comparing ---
 
-// The times of the instructions of a profile, by what they are. False when it is none.
+// Reads the times of a profile's instructions by identity. Returns false if it is not a profile.
 bool ReadTimes(const json& profile, std::map<std::string, double>& times, double& whole) {
   const auto number = [](const json& object, const char* name, double& value) {
     const auto it = object.find(name);

@@ -1,4 +1,4 @@
-// A profile as JSON, as tables for people, and beside another one.
+// Reports of a profile: as JSON, as tables, and compared with another profile.
 #ifndef BELAY_TOOLS_PROFILE_PROFILE_REPORT_H_
 #define BELAY_TOOLS_PROFILE_PROFILE_REPORT_H_
 
@@ -12,26 +12,26 @@
 namespace belay::tools {
 
 // All figures, times in milliseconds per call:
-//   runs, wall_ms, cpu_ms, outside_ms   the calls; `outside_ms` is what is in no instruction
-//   hardware                            cycles, instructions, cache_misses of a call (p50), those that
-//                                       the system counts; left out where it counts none
-//   memory                              of each method: its arena, the most of it that is in use, the
-//                                       most that a kernel works in, and the instructions of both
-//   missing                             what could not be found out, a line each
-//   instructions                        each that was executed, the slowest first
+//   runs, wall_ms, cpu_ms, outside_ms   the calls; `outside_ms` is the time outside of instructions
+//   hardware                            cycles, instructions, cache_misses of a call (p50), where
+//                                       the system counts them; omitted if it counts none
+//   memory                              of each method: arena size, peak use, the largest kernel
+//                                       workspace, and the instructions of both maxima
+//   missing                             facts that could not be determined, one line each
+//   instructions                        each executed instruction, slowest first
 //   by_operator, by_module, by_source, by_backend   sums of those
 // A row has `name`, `share` (of the wall time), `mean_ms`, `p50_ms`, `p90_ms`, `count` (per call);
-// its shares and those of "outside of instructions" add up to 1. An instruction says which kernels
-// are preferred to its own and why they declined. Precondition: there was a run.
+// the shares of the rows and of "outside of instructions" add up to 1. An instruction lists the
+// preferred kernels that declined it, with reasons. Precondition: at least one run.
 nlohmann::json ProfileJson(const Profile& profile);
 
-// What ProfileJson made, in words; at most `rows` of each table.
+// Formats the result of ProfileJson as tables, at most `rows` rows each.
 std::string ProfileText(const nlohmann::json& profile, size_t rows);
 
-// What became slower and faster from `before` to `now`, by instruction: those that differ by 5 % and
-// by 0.2 % of the whole, the slowest-grown first. Instructions are the same when path, name and
-// operator are; what is on one side only is listed as well.
-//   kInvalidArgument  `before`, which may come from a file, is no profile
+// Lists instructions that became slower or faster from `before` to `now`, largest slowdown first:
+// those that differ by 5 % and by 0.2 % of the whole. Instructions match by path, name and
+// operator; unmatched ones are listed as well.
+//   kInvalidArgument  `before`, which may come from a file, is not a profile
 absl::StatusOr<std::string> CompareProfiles(const nlohmann::json& before,
                                             const nlohmann::json& now);
 

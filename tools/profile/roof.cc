@@ -29,7 +29,7 @@ absl::Status Missing(std::string_view what) {
       absl::StrCat("expected what //tools/bench:limits prints, got nothing for '", what, "'"));
 }
 
-// A number above 0 where `path` leads to in objects.
+// Reads a positive number at limits[first][second].
 absl::StatusOr<double> Number(const json& limits, std::string_view first, std::string_view second) {
   const auto outer = limits.find(first);
   if (outer == limits.end() || !outer->is_object()) return Missing(first);
@@ -42,14 +42,14 @@ absl::StatusOr<double> Number(const json& limits, std::string_view first, std::s
 
 absl::StatusOr<Machine> ReadMachine(const json& limits, int threads) {
   if (!limits.is_object()) return Missing("f32_fma_gflops_t1");
-  // A machine with one CPU has no figures for two.
+  // A machine with one CPU has no two-thread figures.
   const std::string team = threads > 1 && limits.contains("f32_fma_gflops_t2") ? "_t2" : "_t1";
   Machine machine;
   ABSL_ASSIGN_OR_RETURN(machine.f32, Number(limits, "f32_fma_gflops" + team, "best"));
   if (machine.f32 == 0) return Missing("f32_fma_gflops" + team);
   const auto dots = [&](const std::string& name) {
     const double rate = Number(limits, name + team, "best").value_or(0);
-    return rate > 0 ? rate : machine.f32;  // null where the CPU has no instruction for it
+    return rate > 0 ? rate : machine.f32;  // null if the CPU has no such instruction
   };
   machine.int8 = dots("int8_dot_gops");
   machine.bf16 = dots("bf16_dot_gflops");
@@ -59,7 +59,7 @@ absl::StatusOr<Machine> ReadMachine(const json& limits, int threads) {
     Level& level = machine.levels[k];
     if (!is_memory) {
       ABSL_ASSIGN_OR_RETURN(level.bytes, Number(limits, "cache_bytes", kLevels[k]));
-      if (level.bytes == 0) continue;  // there is no such cache
+      if (level.bytes == 0) continue;  // the machine does not have this level
     }
     ABSL_ASSIGN_OR_RETURN(level.bytes_per_ns,
                           Number(limits, absl::StrCat("read_", kLevels[k], "_gbs", team), "best"));

@@ -1,4 +1,4 @@
-// How near instructions are to what the machine can do.
+// Roofline: compares the time of instructions with the limits of the machine.
 #ifndef BELAY_TOOLS_PROFILE_ROOF_H_
 #define BELAY_TOOLS_PROFILE_ROOF_H_
 
@@ -7,13 +7,15 @@
 
 namespace belay::tools {
 
-// Gives each instruction of `profile` (profile_report.h) whose operations or bytes are known "roof":
-// the time that it takes at least, by the limits of the machine, over the time that it took. At least
-// it takes its operations at the rate of multiply-adds (dot products where its first operand is int8
-// or bfloat16 and the machine has them), and its operands' bytes at that of the nearest cache that
-// holds them all. `limits` is what //tools/bench:limits prints, perhaps from a file; of its figures
-// the best, of one thread or, for more, of two.
-//   kInvalidArgument  `limits` is not that; names what is missing. Nothing changed
+// Adds "roof" to each instruction of `profile` (profile_report.h) whose operations or bytes are
+// known:
+//   roof = minimum time / measured time
+// The minimum time is the larger of compute and memory time. Compute time uses the machine's
+// multiply-add rate, or its dot-product rate if the first operand is int8 or bfloat16 and the
+// machine has such instructions. Memory time uses the bandwidth of the nearest cache that holds all
+// operands. `limits` is the output of //tools/bench:limits, perhaps from a file; the best figure
+// for one thread is used, or for two if `threads` is larger.
+//   kInvalidArgument  `limits` is not such an output; names what is missing. `profile` is unchanged
 absl::Status AddRoofs(const nlohmann::json& limits, int threads, nlohmann::json& profile);
 
 }  // namespace belay::tools

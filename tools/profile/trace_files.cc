@@ -17,15 +17,15 @@ constexpr uint64_t kProcessTrack = 1, kThreadTrack = 2, kArenaTrack = 3;
 constexpr int kProcess = 1, kThread = 1;
 constexpr char kArena[] = "arena in use";
 
-// How much of the arena of the outermost method is in use from which time on: at each of its
-// instructions, and nothing around its calls.
+// Arena bytes of the outermost method that are in use from a time on: one entry per instruction,
+// and 0 outside of its calls.
 struct ArenaCount {
   int64_t time;
   uint64_t bytes;
 };
 std::vector<ArenaCount> ArenaCounts(absl::Span<const Event> events, CodeMap& code) {
   std::vector<ArenaCount> counts;
-  std::optional<int64_t> end;  // of the call that the events are in
+  std::optional<int64_t> end;  // of the enclosing call
   for (const Event& event : events) {
     if (end.has_value() && event.begin >= *end) {
       counts.push_back({*end, 0});
@@ -44,7 +44,7 @@ std::vector<ArenaCount> ArenaCounts(absl::Span<const Event> events, CodeMap& cod
   return counts;
 }
 
-// What a viewer shows of an event besides its name: texts and numbers.
+// Details of an event that a viewer shows next to its name: strings and numbers.
 struct Details {
   std::vector<std::pair<std::string_view, std::string>> texts;
   std::vector<std::pair<std::string_view, double>> numbers;
@@ -119,7 +119,7 @@ std::string PerfettoTrace(absl::Span<const Event> events, CodeMap& code) {
     packet.mutable_track_event()->set_counter_value(static_cast<int64_t>(count.bytes));
   }
 
-  std::vector<int64_t> ends;  // of the slices that are open
+  std::vector<int64_t> ends;  // of the open slices
   const auto end = [&] {
     perfetto::TracePacket& packet = AddPacket(trace);
     packet.set_timestamp(static_cast<uint64_t>(ends.back()));

@@ -1,4 +1,4 @@
-// Events as files for trace viewers.
+// Writes events as files for trace viewers.
 #ifndef BELAY_TOOLS_PROFILE_TRACE_FILES_H_
 #define BELAY_TOOLS_PROFILE_TRACE_FILES_H_
 
@@ -11,11 +11,12 @@
 
 namespace belay::tools {
 
-// Perfetto's protobuf format, which ui.perfetto.dev opens: one thread of slices, nested as the
-// events are, and a counter: how much of the arena is in use. `events` are in the order and with the depths in which a log has them.
+// Returns Perfetto's protobuf format, which ui.perfetto.dev opens. It has one thread of slices,
+// nested as the events are, and a counter track of the arena bytes in use. `events` are in the
+// order and with the depths of a log.
 std::string PerfettoTrace(absl::Span<const Event> events, CodeMap& code);
 
-// The same as JSON, in the format of Chrome's traces (complete events, microseconds), which those
+// Returns the same as JSON, in Chrome's trace format (complete events, microseconds), which those
 // viewers open as well.
 nlohmann::json JsonTrace(absl::Span<const Event> events, CodeMap& code);
 

@@ -1,4 +1,4 @@
-// All kernels and backends, as belay_runtime's header would give them.
+// All kernels and backends, with the interface of belay_runtime's generated header.
 #ifndef BELAY_TOOLS_SIZE_ALL_REGISTRIES_H_
 #define BELAY_TOOLS_SIZE_ALL_REGISTRIES_H_
 

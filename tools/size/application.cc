@@ -1,5 +1,5 @@
-// application PROGRAM INPUT.npy: calls the method "forward" with one tensor, and says where each row of the result is
-// largest. An application as small as they come: what it holds is the runtime that it was linked with.
+// application PROGRAM INPUT.npy: calls the method "forward" with one tensor, and prints the argmax
+// of each row of the result. A minimal application: its size is that of the linked runtime.
 #include REGISTRIES  // application::Kernels() and Backends()
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The smallest program that runs programs: opens a file, loads a method with the kernels and
-// backends it was linked with (none), executes it. What it holds is the core runtime.
+// The smallest program that runs programs: opens a file, loads a method with the linked kernels and
+// backends (none), and executes it. Its size is that of the core runtime.
 #include <cstdio>
 #include <memory>
 

@@ -1,4 +1,4 @@
-// Methods of built files, ready to be executed with the reference kernels.
+// Loads methods of built files with the reference kernels.
 #ifndef BELAY_EXECUTORCH_READER_TESTING_LOADED_METHOD_H_
 #define BELAY_EXECUTORCH_READER_TESTING_LOADED_METHOD_H_
 
@@ -16,11 +16,11 @@
 
 namespace belay::pte {
 
-// The method "forward" and what it needs.
+// The method "forward" and the objects that it depends on.
 struct LoadedMethod {
-  // Sets the inputs, and executes.
+  // Sets the inputs and executes.
   absl::Status Call(const std::vector<belay::EValue>& inputs);
-  // And gives the first output, a tensor of floats.
+  // Calls the method and returns the first output, a tensor of floats.
   absl::StatusOr<std::vector<float>> Execute(const std::vector<belay::EValue>& inputs);
   const MethodPlan& plan() const { return method->plan(); }
   // Precondition: the value is a tensor.
@@ -34,7 +34,7 @@ struct LoadedMethod {
   std::unique_ptr<Method> method;
 };
 
-// What OpenPte or Method::Load returns where one of them fails.
+// Errors of OpenPte and Method::Load.
 absl::StatusOr<std::unique_ptr<LoadedMethod>> Load(const PteBuilder& pte);
 
 }  // namespace belay::pte

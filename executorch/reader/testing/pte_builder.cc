@@ -28,7 +28,7 @@ std::string_view Bytes(const std::vector<float>& elements) {
   return {reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(float)};
 }
 
-// Puts a header behind the identifier, as if it were a part of the buffer.
+// Inserts a header after the identifier, as if it were a part of the buffer.
 std::string WithHeader(std::string_view buffer, std::string header) {
   header.resize(AlignUp(header.size(), kHeaderAlignment));
   uint32_t root = 0;
@@ -221,7 +221,7 @@ void PteBuilder::AddNamedData(std::string key, std::string_view bytes) {
 
 std::string PteBuilder::Serialize() const {
   std::string data;
-  // Packing reads the objects alone; a copy gets the segments.
+  // Packing reads only the objects; the segments are added to a copy.
   flatbuffers::FlatBufferBuilder builder;
   builder.ForceVectorAlignment(0, 1, 16);
   auto* program = const_cast<ProgramT*>(&program_);

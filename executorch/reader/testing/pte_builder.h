@@ -1,5 +1,5 @@
-// Builds ExecuTorch's files for tests, through the object API that flatc makes of the schemas: a
-// right one to start from, which a test then breaks.
+// Builds ExecuTorch's files for tests through flatc's object API: a test starts from a valid file
+// and then breaks it.
 //
 //   PteBuilder pte;
 //   const int32_t x = pte.Tensor({2, 3}), y = pte.Tensor({2, 3});
@@ -42,11 +42,11 @@ class PteBuilder {
   int32_t IntList(std::vector<int64_t> values);  // of value indices
   int32_t TensorList(std::vector<int32_t> values);
   int32_t OptionalTensorList(std::vector<int32_t> values);
-  // In pool 1, behind all others.
+  // Planned in pool 1, after the existing tensors.
   int32_t Tensor(std::vector<int32_t> sizes, int8_t scalar_type = kFloatType);
   // Without memory.
   int32_t Unplanned(std::vector<int32_t> sizes, int8_t scalar_type = kFloatType);
-  // In a data file, under this name.
+  // External, in a data file under this name.
   int32_t External(std::vector<int32_t> sizes, std::string name);
   // With the elements in segment 0.
   int32_t Constant(std::vector<int32_t> sizes, const std::vector<float>& elements);
@@ -62,7 +62,7 @@ class PteBuilder {
   // Returns the instruction's index.
   int32_t JumpFalse(int32_t condition, int32_t destination);
   void Free(int32_t value);
-  // Of a delegate whose blob is a segment of its own.
+  // Calls a delegate whose blob is a segment of its own.
   void Delegate(std::string id, std::string_view blob, std::vector<int32_t> args);
   int32_t next_instruction();
   InstructionT& instruction(size_t i) { return *method().chains[0]->instructions[i]; }
@@ -71,7 +71,7 @@ class PteBuilder {
   uint32_t AddSegment(std::string_view bytes);
   void AddNamedData(std::string key, std::string_view bytes);
 
-  // The file; with a header when there are segments.
+  // Returns the file; it has a header if there are segments.
   std::string Serialize() const;
 
  private:
@@ -89,12 +89,12 @@ class PteBuilder {
   std::vector<std::string> segments_;  // the others
 };
 
-// A data file: header, FlatBuffer, segments, which `root` describes.
+// Returns a data file: header, FlatBuffer, and the segments that `root` describes.
 std::string SerializeData(const ptd::FlatTensorT& root, std::string_view segments);
-// One tensor of floats under each key.
+// Returns a data file with one tensor of floats per key.
 std::string DataFileOf(const std::vector<std::pair<std::string, std::vector<float>>>& tensors);
 
-// Opens an aligned copy.
+// Opens an aligned copy of the file.
 absl::StatusOr<belay::Program> OpenPte(std::string_view file,
                                        const belay::Program::Options& options = {},
                                        const DataFiles& data = {});

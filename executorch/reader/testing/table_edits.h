@@ -1,4 +1,4 @@
-// Edits of the tables of a built file, for what flatc's objects do not write.
+// Edits the tables of a built file in ways that flatc's object API cannot.
 #ifndef BELAY_EXECUTORCH_READER_TESTING_TABLE_EDITS_H_
 #define BELAY_EXECUTORCH_READER_TESTING_TABLE_EDITS_H_
 
@@ -11,29 +11,29 @@
 
 namespace belay::pte {
 
-// At byte `at`, which the file has.
+// Writes `number` at byte `at`. Precondition: it is inside the file.
 template <class T>
 void Put(std::string& file, size_t at, T number) {
   std::memcpy(file.data() + at, &number, sizeof(number));
 }
 
-// Where something that the file's accessors gave lies in it.
+// Returns the offset of an object that the file's accessors returned.
 inline size_t PlaceIn(const std::string& file, const void* object) {
   return static_cast<size_t>(static_cast<const char*>(object) - file.data());
 }
 
-// Where a field lies (VT_ of its table), which the table has.
+// Returns the offset of a field (VT_ of its table). Precondition: the table has the field.
 inline size_t FieldIn(const std::string& file, const void* table, flatbuffers::voffset_t field) {
   return PlaceIn(file, table) +
          static_cast<const flatbuffers::Table*>(table)->GetOptionalFieldOffset(field);
 }
 
-// Makes the reference at `at` one to a table, vector or string that lies behind it.
+// Redirects the reference at `at` to a table, vector or string at the later offset `to`.
 inline void Refer(std::string& file, size_t at, size_t to) {
   Put<flatbuffers::uoffset_t>(file, at, static_cast<flatbuffers::uoffset_t>(to - at));
 }
 
-// Makes all elements of a vector of tables the first one, which is there once then.
+// Redirects all elements of a vector of tables to the first one.
 template <class List>
 void ShareFirst(std::string& file, const List& list) {
   const size_t begin = PlaceIn(file, list.Data());
@@ -43,8 +43,8 @@ void ShareFirst(std::string& file, const List& list) {
   }
 }
 
-// Takes a field away: the table gets a vtable of its own, without the field, behind a file that has
-// no segments.
+// Removes a field: appends a vtable without it, for this table only. Precondition: the file has no
+// segments.
 inline void Remove(std::string& file, const void* table, flatbuffers::voffset_t field) {
   using flatbuffers::ReadScalar;
   const size_t at = PlaceIn(file, table);

@@ -73,7 +73,7 @@ function showOverview(section, method, onChoose) {
   const notes = [];
   if (REPORT) {
     for (const guard of REPORT.unchecked_guards) {
-      if (guard.method === method.name) notes.push(`The exporter assumed of the inputs what the program can't check: ${guard.guard}`);
+      if (guard.method === method.name) notes.push(`The program can't check this assumption of the exporter about its inputs: ${guard.guard}`);
     }
     notes.push(...REPORT.notes);
   }

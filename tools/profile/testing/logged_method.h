@@ -1,5 +1,5 @@
-// A program in text form, lowered, opened and loaded with a log, perhaps with kernels that are preferred
-// to the standard ones: for tests.
+// Test helper: lowers a program in text form, opens it and loads it with a log, optionally with
+// kernels preferred over the standard ones.
 #ifndef BELAY_TOOLS_PROFILE_TESTING_LOGGED_METHOD_H_
 #define BELAY_TOOLS_PROFILE_TESTING_LOGGED_METHOD_H_
 
@@ -33,7 +33,7 @@ inline const exir::OpRegistry& TestOps() {
   return ops;
 }
 
-// The nodes of `ops` go to the backend; one round for each of `rounds`.
+// Delegates the nodes of `ops` to the backend; one delegation pass per element of `rounds`.
 struct DelegationRound {
   std::string backend_id;
   std::vector<std::string> ops;
@@ -76,7 +76,7 @@ class LoggedMethod {
   EventLog& log() { return *log_; }
   const Program& program() const { return *program_; }
 
-  // One call with inputs of ones; the log has its events alone.
+  // Executes one call with inputs of ones; afterwards the log has only its events.
   absl::Status Execute() {
     std::vector<TestTensor> tensors;
     for (size_t i = 0; i < method_->num_inputs(); ++i) {

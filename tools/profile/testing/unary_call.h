@@ -1,4 +1,4 @@
-// The call of an operator of one tensor, for kernels that tests make.
+// The call of an operator of one tensor, for kernels defined in tests.
 #ifndef BELAY_TOOLS_PROFILE_TESTING_UNARY_CALL_H_
 #define BELAY_TOOLS_PROFILE_TESTING_UNARY_CALL_H_
 
