@@ -1,4 +1,4 @@
-// What decompositions compute is what PyTorch gives.
+// Compares the results of decompositions with PyTorch's.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ namespace {
 
 using exir::ExportedProgram;
 
-// Cases that are not as PyTorch's, and why.
+// Cases whose results differ from PyTorch's, with the reason.
 struct Exception {
   std::string_view op, id, reason;
 };

@@ -1,4 +1,5 @@
-// The second reader (read_program.py) says the same of every program of the zoo as the runtime's.
+// Compares the output of the second reader (read_program.py) with the runtime's, for every program
+// of the zoo.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -58,7 +59,7 @@ ReaderOutput RunReader(const std::vector<std::string>& files) {
 
 class FormatTest : public TestInDirectory {
  protected:
-  // What both readers say of these files is the same.
+  // Expects that both readers print the same for these files.
   static void ExpectSame(const std::vector<std::string>& files) {
     const ReaderOutput output = RunReader(files);
     ASSERT_EQ(output.status, 0) << (output.lines.empty() ? "" : output.lines.back());
@@ -82,7 +83,7 @@ std::vector<std::string> Archives() {
   return archives;
 }
 
-// In parts, so that shards share the work.
+// Split into parts for sharding.
 class ZooFormatTest : public FormatTest, public ::testing::WithParamInterface<int> {};
 constexpr int kParts = 8;
 
@@ -95,7 +96,7 @@ TEST_P(ZooFormatTest, IsReadAlike) {
   ASSERT_GT(archives.size(), 90u);
   for (size_t i = static_cast<size_t>(GetParam()); i < archives.size(); i += kParts) {
     exir::PipelineOptions options;
-    // Every other one with delegates, and some with a companion file.
+    // Every second one with delegates, and some with a companion file.
     if (i / kParts % 2 == 1) {
       options.partitioners.all = {demo.get()};
       options.backends = &AotBackends();
@@ -123,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(Parts, ZooFormatTest, ::testing::Range(0, kParts));
 TEST_F(FormatTest, OneOfEverythingIsReadAlike) {
   TestProgram program = SampleProgram();
   TestMethod method(program.metadata().mutable_methods(0));
-  // Numbers that JSON lacks, negative ones, and the largest.
+  // Numbers that JSON lacks, negative numbers, and the largest.
   method.Double(std::numeric_limits<double>::infinity());
   method.Double(-std::numeric_limits<double>::infinity());
   method.Double(std::numeric_limits<double>::quiet_NaN());
@@ -144,7 +145,7 @@ TEST_F(FormatTest, OneOfEverythingIsReadAlike) {
   ExpectSame({file, empty, Write("split.belay", split.Serialize())});
 }
 
-// Unknown fields of a newer minor version, on every level; the two readers ignore the same.
+// Unknown fields of a newer minor version, at every level; both readers ignore them.
 TEST_F(FormatTest, UnknownOptionalFieldsAreIgnoredByBoth) {
   SampleIndices v;
   const std::string unknown("\xc0\x3e\x05\xca\x3e\x03xyz", 9);  // 1000: 5, 1001: "xyz"

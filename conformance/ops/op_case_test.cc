@@ -19,7 +19,7 @@ std::string File(const std::string& cases) {
              "cases": [)" +
          cases + "]}";
 }
-// A case whose first argument is `value`.
+// Returns a case with `value` as first argument.
 std::string WithArgument(const std::string& value) {
   return File(R"({"id": "a", "args": [)" + value +
               R"(], "kwargs": {}, "expect": [], "check": "bits", "tags": []})");
@@ -129,7 +129,7 @@ TEST(OpCaseTest, FindsTheFilesOfAFolderOrBesideAFile) {
     ASSERT_OK_AND_ASSIGN(const std::vector<std::string> found, OpCaseFiles(path));
     EXPECT_EQ(found, files) << path;
   }
-  // A folder that there is not is no file in another.
+  // A missing folder is not treated as a file of another folder.
   for (const std::string& path : {folder + "/none", std::string()}) {
     EXPECT_THAT(OpCaseFiles(path), StatusIs(absl::StatusCode::kNotFound)) << path;
   }

@@ -6,7 +6,7 @@
 #include "runtime/core/testing.h"
 #include "runtime/kernel/kernel_arguments.h"
 
-// A harness is worth what it finds: each test gives it an operator that is wrong in one way.
+// Tests that the harness finds faults: each test runs an operator with one fault.
 namespace belay::conformance {
 namespace {
 
@@ -48,7 +48,7 @@ absl::Status DataDependentMeta(MetaContext& c) {
 
 struct SelfCall {
   const TensorView* self = nullptr;
-  MutableArgument target;  // self, of the kernel that writes to it
+  MutableArgument target;  // self, for the kernel that writes to it
 
   static absl::StatusOr<SelfCall> Read(const KernelArguments& arguments) {
     SelfCall call;
@@ -58,7 +58,7 @@ struct SelfCall {
   }
 };
 
-// Twice the input, of the sizes `sizes(input)`.
+// Computes 2 * input, with the sizes `sizes(input)`.
 absl::Status Double(KernelContext& c, const SelfCall& call) {
   const TensorView* const self = call.self;
   ABSL_ASSIGN_OR_RETURN(TensorView * out, c.Output(0, self->sizes));
@@ -144,7 +144,7 @@ class OpRunnerTest : public ::testing::Test {
     EXPECT_EQ(runner_.SkipReason(file), "");
     return runner_.Run(file, op_case);
   }
-  // What fails for {1, 2, 3} → {2, 4, 6}; "" when nothing does.
+  // Returns the failed check for {1, 2, 3} → {2, 4, 6}; "" if none.
   std::string Check(const std::string& op) const {
     OpCase c;
     c.args.emplace_back(Tensor({1, 2, 3}));
@@ -190,7 +190,7 @@ TEST_F(OpRunnerTest, ErrorsMustBeRejected) {
   c.args.emplace_back(Tensor({1}));
   c.error = CaseError{"shape", "no"};
   EXPECT_EQ(Run("right", c).check, "error");
-  EXPECT_EQ(Run("unwritten", c).check, "error");  // not finished is not a rejection
+  EXPECT_EQ(Run("unwritten", c).check, "error");  // kUnimplemented is not a rejection
   std::get<CaseTensor>(c.args[0]).dtype = DType::kInt32;
   EXPECT_EQ(Run("right", c).check, "");
 }

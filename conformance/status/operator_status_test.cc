@@ -52,7 +52,7 @@ TEST_F(OperatorStatusTest, NothingOfAnOperatorIsForgotten) {
   for (const std::string& line : Missing()) ADD_FAILURE() << line;
 }
 
-// A planted operator is the newcomer's: a row in a table, and nothing else.
+// Adds an operator like a newcomer would: a row in a table, and nothing else.
 TEST_F(OperatorStatusTest, NamesAllThatANewOperatorLacksOnce) {
   ASSERT_OK(ops_->Define({.schema = "mine::op(Tensor self) -> Tensor",
                           .meta = ops_->Find("aten.relu.default")->def()->meta}));

@@ -1,4 +1,4 @@
-// The files here are the seeds, byte for byte, and what fuzzers found.
+// The corpora contain exactly the seeds, byte for byte, and files found by fuzzers.
 #include "fuzz/corpus/seeds.h"
 
 #include <cstdint>

@@ -16,7 +16,7 @@ namespace {
 using exir::ZipWriterEnd;
 using exir::ZipWriterEntry;
 
-// Besides those of exir::DefaultFiles.
+// In addition to those of exir::DefaultFiles.
 constexpr std::string_view kMorePaths[] = {
     "data/weights/model.pt",
     "data/constants/model.pt",
@@ -119,7 +119,7 @@ std::string GenerateContainer(ByteSource& source) {
     if (source.Chance(8)) Lie(source, entry);
     entries.push_back(std::move(entry));
   };
-  // What a valid archive has: left out, or with other content, now and then.
+  // Entries of a valid archive; some are omitted or have other contents.
   for (const auto& [path, content] : files) {
     if (source.Chance(6)) continue;
     add(path, source.Chance(10) ? std::string(source.Text(256)) : content);

@@ -1,4 +1,4 @@
-// Classes C, P3 and P4 of `.pt2`: the zip file and what it says about itself.
+// Classes C, P3 and P4 of `.pt2`: the zip file and its headers.
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,14 +39,14 @@ std::string WithoutEntry(const std::string& path) {
   exir::SetFile(files, path, nullptr);
   return exir::PackArchive(files);
 }
-// A zip file of an entry that lies.
+// Returns a zip file with one entry whose headers are wrong.
 std::string Lie(ZipWriterEntry entry, const ZipWriterEnd& end = {}) {
   if (entry.name.empty()) entry.name = "m/archive_format";
   if (entry.content.empty()) entry.content = "pt2";
   return WriteZip({std::move(entry), {.name = "m/other", .content = "abc"}}, end);
 }
-// The classic end record is the file's last; a number of the zip64 record lies at fixed places
-// before it.
+// Overwrites an integer of the zip64 record. The classic end record is the last of the file; the
+// zip64 record is at a fixed offset before it.
 std::string WithZip64(size_t at, uint64_t value) {
   std::string file = Valid();
   constexpr size_t kRecordBytes = 56;

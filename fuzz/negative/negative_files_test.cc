@@ -46,7 +46,7 @@ absl::Status Read(const NegativeFile& file) {
 
 class NegativeFileTest : public ::testing::TestWithParam<NegativeFile> {
  protected:
-  const google::protobuf::LogSilencer quiet_;  // it reports strings that are not UTF-8
+  const google::protobuf::LogSilencer quiet_;  // protobuf logs strings that are not UTF-8
 };
 
 TEST_P(NegativeFileTest, IsRefused) {
@@ -106,7 +106,7 @@ TEST(NegativeFilesTest, AreThoseOfTheCorpus) {
   }
 }
 
-// Whatever backends there are, such blobs do no harm.
+// No backend accepts or crashes on malformed blobs.
 TEST(NegativeFilesTest, NoBackendTrustsABlob) {
   std::set<std::string> backends;
   for (const NegativeFile& file : Files()) {

@@ -1,5 +1,5 @@
-// Kernels whose tensors have no elements do nothing, however large the other sizes are: a loop that
-// counts them would not end, a product of them would overflow.
+// Kernels on tensors without elements return at once, even if other sizes are huge: a loop over
+// those sizes would not end, and their product would overflow.
 #include <cstdint>
 #include <memory>
 #include <set>

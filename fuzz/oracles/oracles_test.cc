@@ -68,7 +68,7 @@ TEST(RoundTripTest, HoldsForWhatIsPrintedRight) {
   ASSERT_OK_AND_ASSIGN(array.data, AlignedBuffer::Create(24));
   EXPECT_OK(CheckRoundTrip(array));
   array.dtype = DType::kBFloat16;
-  EXPECT_OK(CheckRoundTrip(array));  // NumPy has no such type
+  EXPECT_OK(CheckRoundTrip(array));  // NumPy lacks this type
 }
 
 TEST(RoundTripTest, ShowsBothTextsOtherwise) {
@@ -116,7 +116,7 @@ TEST_F(ExecutionTest, GoesAllTheWay) {
 
 TEST_F(ExecutionTest, SaysWhereItEnded) {
   EXPECT_EQ(Run("").stage, "open");
-  EXPECT_EQ(Run(SampleProgram().Serialize()).stage, "load");  // no such blob
+  EXPECT_EQ(Run(SampleProgram().Serialize()).stage, "load");  // invalid blob
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
   method.Call("test.fail.default", {}, {});

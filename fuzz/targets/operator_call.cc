@@ -1,5 +1,5 @@
-// One-operator programs: every kernel, with arguments of the kinds that its schema says and of any
-// value, dtype and size.
+// One-operator programs: every kernel, with arguments of the schema's kinds and of any value, dtype
+// and size.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
