@@ -25,7 +25,7 @@ std::string Cases(const std::vector<std::string>& ops) {
   return folder;
 }
 
-TEST(BackendStatusTest, SaysWhatIsTakenOfEachOperatorAndWhyNotTheRest) {
+TEST(BackendStatusTest, ReportsSupportedCallsAndReasons) {
   ASSERT_OK_AND_ASSIGN(const std::string text,
                        BackendStatus("demo",
                                      Cases({"aten.relu.default", "aten.glu.default",
@@ -43,7 +43,7 @@ TEST(BackendStatusTest, SaysWhatIsTakenOfEachOperatorAndWhyNotTheRest) {
                               "aten.topk.default |\n"));
 }
 
-TEST(BackendStatusTest, OffersOperandsAsParametersToo) {
+TEST(BackendStatusTest, TriesOperandsAsParameters) {
   // The backend prepacks weights, which must be constant.
   ASSERT_OK_AND_ASSIGN(const std::string text,
                        BackendStatus("xnnpack", Cases({"aten.addmm.default"}), ""));
@@ -61,14 +61,14 @@ TEST(BackendStatusTest, FindsTheFolderOfAFile) {
   EXPECT_THAT(text, Not(HasSubstr("| operator | calls |")));
 }
 
-TEST(BackendStatusTest, NoBackendAndNoVectorsAreErrors) {
+TEST(BackendStatusTest, RejectsUnknownBackendsAndMissingVectors) {
   EXPECT_THAT(BackendStatus("npu", "conformance/opcases", ""),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("no backend 'npu'")));
   EXPECT_THAT(BackendStatus("null", "conformance/backend", ""),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("no vectors")));
 }
 
-TEST(FirstDifferentLineTest, NamesTheFirst) {
+TEST(FirstDifferentLineTest, ReturnsFirstDifference) {
   EXPECT_EQ(FirstDifferentLine("a\nb\n", "a\nb\n"), "");
   EXPECT_EQ(FirstDifferentLine("a\nb\nc\n", "a\nx\ny\n"), "line 2 is      b\nand should be  x");
   EXPECT_EQ(FirstDifferentLine("a\n", "a\nb\n"), "line 2 is      (missing)\nand should be  b");

@@ -81,7 +81,7 @@ class DecompositionCasesTest : public ::testing::TestWithParam<std::string> {
 exir::OpRegistry* DecompositionCasesTest::ops_;
 KernelRegistry* DecompositionCasesTest::kernels_;
 
-TEST_P(DecompositionCasesTest, GivesWhatPyTorchGave) {
+TEST_P(DecompositionCasesTest, MatchesPyTorch) {
   ASSERT_OK_AND_ASSIGN(const OpCaseFile file, ReadOpCaseFile(std::string(kDecompositionCases) +
                                                              "/" + GetParam() + ".json"));
   const exir::OpOverload* op = ops_->Find(file.op);

@@ -187,7 +187,7 @@ class RefusedArgumentsTest : public ::testing::TestWithParam<std::string> {
 exir::OpRegistry* RefusedArgumentsTest::ops_;
 uint64_t RefusedArgumentsTest::seed_;
 
-TEST_P(RefusedArgumentsTest, GiveAStatus) {
+TEST_P(RefusedArgumentsTest, ReturnStatus) {
   ASSERT_OK_AND_ASSIGN(const OpCaseFile file, ReadOpCaseFile(std::string(kDecompositionCases) +
                                                              "/" + GetParam() + ".json"));
   const exir::OpOverload* op = ops_->Find(file.op);

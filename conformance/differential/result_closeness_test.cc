@@ -66,7 +66,7 @@ TEST_F(ResultClosenessTest, GrowsAlongTheGraph) {
             "bits");
 }
 
-TEST_F(ResultClosenessTest, NothingIsBoundBehindAStepBehindRounding) {
+TEST_F(ResultClosenessTest, StepsAfterRoundingHaveNoBound) {
   const std::string rounded = "%a: f32[3] = edge.aten.exp.default(%x)\n";
   EXPECT_EQ(OfNodes(rounded + "%r: f32[3] = edge.aten.floor.default(%a)"), "any");
   EXPECT_EQ(OfNodes(rounded + "%r: b8[3] = edge.aten.lt.Scalar(%a, 1)"), "any");
@@ -84,7 +84,7 @@ TEST_F(ResultClosenessTest, NothingIsBoundBehindAStepBehindRounding) {
             "close");
 }
 
-TEST_F(ResultClosenessTest, StepsWithinOneOperatorAreItsOwn) {
+TEST_F(ResultClosenessTest, StepsWithinOneOperatorKeepBounds) {
   EXPECT_EQ(OfNodes("%a: f32[3] = edge.aten.exp.default(%x) handle=7\n"
                     "%r: f32[3] = edge.aten.floor.default(%a) handle=7"),
             "close");
@@ -98,13 +98,13 @@ TEST_F(ResultClosenessTest, StepsWithinOneOperatorAreItsOwn) {
             "any");
 }
 
-TEST_F(ResultClosenessTest, TypesAreNoValues) {
+TEST_F(ResultClosenessTest, TypesDoNotDependOnValues) {
   EXPECT_EQ(OfNodes("%a: f32[3] = edge.aten.exp.default(%x)\n"
                     "%r: i64[3] = edge.aten.full_like.default(%a, 1, dtype=dtype:i64)"),
             "bits");
 }
 
-TEST_F(ResultClosenessTest, ControlFlowIsAStepThatItsBodiesDecide) {
+TEST_F(ResultClosenessTest, ControlFlowIsAStepOfItsSubgraphs) {
   const auto bodies = [](std::string_view no) {
     return absl::StrCat("graph yes(%y: f32[3]) { %z: f32[3] = edge.aten.neg.default(%y)\n",
                         "return (%z) }\ngraph no(%y: f32[3]) { %z: f32[3] = edge.aten.", no,
@@ -122,7 +122,7 @@ TEST_F(ResultClosenessTest, ControlFlowIsAStepThatItsBodiesDecide) {
       "any");
 }
 
-TEST_F(ResultClosenessTest, StateIsWhatTheNextCallFinds) {
+TEST_F(ResultClosenessTest, StateReachesNextCall) {
   const exir::CallCloseness closeness = Of(R"(program edge {
     constants { state "m": f32[3]  state "n": f32[3]  state "o": f32[3] }
     graph(%m: f32[3] buffer "m", %n: f32[3] buffer "n", %o: f32[3] buffer "o",

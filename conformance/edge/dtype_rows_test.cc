@@ -135,7 +135,7 @@ exir::ExportedProgram ProgramOf(const OpOverload& op, const DTypeRule& rule, con
   return program;
 }
 
-TEST(DtypeRowsTest, AllowWhatPyTorchComputesAndRefuseTheRest) {
+TEST(DtypeRowsTest, MatchPyTorch) {
   ASSERT_OK_AND_ASSIGN(const auto ops, exir::CreateStandardOps());
   std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::directory_iterator("conformance/opcases")) {

@@ -46,7 +46,7 @@ constexpr std::string_view kNotCore[] = {
     "aten.var_mean.correction",
 };
 
-TEST(EdgeVerifierZooTest, EveryConvertedModelIsAnEdgeProgram) {
+TEST(EdgeVerifierZooTest, ConvertedModelsVerify) {
   const absl::StatusOr<std::unique_ptr<OpRegistry>> ops = CreateStandardOps();
   ASSERT_TRUE(ops.ok());
   std::vector<std::string> paths;

@@ -87,7 +87,7 @@ std::vector<std::string> Archives() {
 class ZooFormatTest : public FormatTest, public ::testing::WithParamInterface<int> {};
 constexpr int kParts = 8;
 
-TEST_P(ZooFormatTest, IsReadAlike) {
+TEST_P(ZooFormatTest, ReadersAgree) {
   ASSERT_OK_AND_ASSIGN(const auto ops, exir::CreateStandardOps());
   ASSERT_OK_AND_ASSIGN(const auto demo, CreatePartitioner("demo", {}));
   std::vector<std::string> files;
@@ -121,7 +121,7 @@ TEST_P(ZooFormatTest, IsReadAlike) {
 
 INSTANTIATE_TEST_SUITE_P(Parts, ZooFormatTest, ::testing::Range(0, kParts));
 
-TEST_F(FormatTest, OneOfEverythingIsReadAlike) {
+TEST_F(FormatTest, ReadersAgreeOnAllFeatures) {
   TestProgram program = SampleProgram();
   TestMethod method(program.metadata().mutable_methods(0));
   // Numbers that JSON lacks, negative numbers, and the largest.
@@ -146,7 +146,7 @@ TEST_F(FormatTest, OneOfEverythingIsReadAlike) {
 }
 
 // Unknown fields of a newer minor version, at every level; both readers ignore them.
-TEST_F(FormatTest, UnknownOptionalFieldsAreIgnoredByBoth) {
+TEST_F(FormatTest, BothIgnoreUnknownOptionalFields) {
   SampleIndices v;
   const std::string unknown("\xc0\x3e\x05\xca\x3e\x03xyz", 9);  // 1000: 5, 1001: "xyz"
   std::string file = SampleProgram(&v).Serialize([&](schema::Program& program) {
@@ -177,7 +177,7 @@ TEST_F(FormatTest, UnknownOptionalFieldsAreIgnoredByBoth) {
   EXPECT_EQ(of_newer["methods"], of_plain["methods"]);
 }
 
-TEST_F(FormatTest, BothRefuseWhatTheyDoNotKnow) {
+TEST_F(FormatTest, BothRejectUnknownFeatures) {
   const std::string required = Write("required.belay", SampleProgram().Serialize([](auto& program) {
     program.add_required_features("time travel");
   }));

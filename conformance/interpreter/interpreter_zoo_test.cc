@@ -79,7 +79,7 @@ class InterpreterZooTest : public ::testing::TestWithParam<std::string> {
   }
 };
 
-TEST_P(InterpreterZooTest, GivesWhatPyTorchGave) {
+TEST_P(InterpreterZooTest, MatchesPyTorch) {
   const auto* exception = std::find_if(std::begin(kExceptions), std::end(kExceptions),
                                        [](const Exception& e) { return e.model == GetParam(); });
   ASSERT_OK_AND_ASSIGN(const Manifest manifest,

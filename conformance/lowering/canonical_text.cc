@@ -60,7 +60,7 @@ std::string Named(std::string_view line, const std::function<std::string(size_t)
 }
 
 // Returns a rank within its group for each object, by the color refinement described in the header.
-std::vector<size_t> NumberThings(const Strings& lines, const Strings& groups) {
+std::vector<size_t> RankObjects(const Strings& lines, const Strings& groups) {
   std::vector<size_t> numbers(groups.size());
   for (size_t known = 0; true;) {
     std::vector<Strings> views(groups.size());  // the lines that name an object, relative to it
@@ -78,7 +78,7 @@ std::vector<size_t> NumberThings(const Strings& lines, const Strings& groups) {
       std::sort(views[i].begin(), views[i].end());
       alike[groups[i]][{numbers[i], views[i]}].push_back(i);
     }
-    size_t told_apart = 0;
+    size_t distinguished = 0;
     std::optional<std::pair<Strings, size_t>> next;  // the object to individualize
     for (const auto& [group, ranks] : alike) {
       size_t rank = 0;
@@ -88,17 +88,17 @@ std::vector<size_t> NumberThings(const Strings& lines, const Strings& groups) {
         const bool first = !next.has_value() || view.second < next->first;
         if (things.size() > 1 && first) next.emplace(view.second, things.front());
       }
-      told_apart += ranks.size();
+      distinguished += ranks.size();
     }
     if (!next.has_value()) return numbers;
     // Increments the ranks of the others, which places them after the individualized object.
-    if (told_apart == known) {
+    if (distinguished == known) {
       for (size_t i = 0; i < groups.size(); ++i) {
         const bool same = groups[i] == groups[next->second] && numbers[i] == numbers[next->second];
         if (same && i != next->second) ++numbers[i];
       }
     }
-    known = told_apart;
+    known = distinguished;
   }
 }
 
@@ -108,8 +108,8 @@ struct Freedom {
   std::set<std::pair<std::string, std::string>> graphs;  // of methods, unordered
   std::set<size_t> delegates;                            // unordered
   std::set<size_t> counted;  // their debug maps are compared by the number of handles
-  bool numbers = false;  // an unordered graph calls delegates, so their numbers are arbitrary
-  bool moved = false;    // an order differs for that reason
+  bool numbers = false;      // an unordered graph calls delegates, so their numbers are arbitrary
+  bool moved = false;        // an order differs for that reason
 };
 
 Freedom FreedomOf(const Json& document, const CompareOptions& options) {
@@ -214,7 +214,7 @@ class Writer {
     }
     Add("partitioners", "partitions", partitions);
     Add("merged", "named data", StoredData(Member(document, "merged_named_data"), freedom_.moved));
-    numbers_ = NumberThings(lines_, groups_);
+    numbers_ = RankObjects(lines_, groups_);
   }
 
   // Returns all compared lines, sorted.

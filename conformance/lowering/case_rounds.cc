@@ -401,7 +401,7 @@ class CasePartitioner final : public exir::Partitioner {
           if (Member(named, "with_attrs") != true) break;
           exir::ForEachValue(argument, [&](exir::ValueId value) {
             const NodeId producer = graph.value(value).producer;
-            if (!producer.valid() || !IsNumberOfBody(graph.node(producer))) return;
+            if (!producer.valid() || !IsSubgraphScalar(graph.node(producer))) return;
             result.nodes.push_back({place.first, producer, tag});
           });
         }
@@ -445,7 +445,7 @@ class CasePartitioner final : public exir::Partitioner {
     const auto support = [&](const ExportedProgram& p, GraphId graph, NodeId node) -> std::string {
       current = graph;
       const exir::Node& n = p.graphs[graph].node(node);
-      const bool known = ops_.contains(OpName(n)) && !IsNumberOfBody(n);
+      const bool known = ops_.contains(OpName(n)) && !IsSubgraphScalar(n);
       return known || grouped.contains({graph, node}) ? "" : "not supported";
     };
     options.proposal.supports_result = [&](exir::ValueId value) {

@@ -39,7 +39,7 @@ class CaseRunnerTest : public ::testing::Test {
 
 // `patch` (RFC 6902) of expected.json, or of `file`. The report must contain `report`; "" marks an
 // edit that is not a fault.
-TEST_F(CaseRunnerTest, EachPlantedFaultIsReported) {
+TEST_F(CaseRunnerTest, ReportsInjectedFaults) {
   ASSERT_OK_AND_ASSIGN(const Json faults,
                        ReadJsonFile(absl::StrCat(kFolder, "planted_faults.json")));
   ASSERT_GE(faults.size(), 100u);
@@ -57,7 +57,7 @@ TEST_F(CaseRunnerTest, EachPlantedFaultIsReported) {
 
 // Rows without a case in the tree are covered by a case with a modified case.json (`patch`), and
 // with ExecuTorch's result according to docs/lowering.md.
-TEST_F(CaseRunnerTest, EachDifferenceIsReachedByACase) {
+TEST_F(CaseRunnerTest, CasesCoverAllDifferences) {
   std::set<std::string> reached;
   const auto run = [&](const LoweringCase& lowering_case) {
     ASSERT_OK(CheckLoweringCase(lowering_case));
@@ -85,7 +85,7 @@ TEST_F(CaseRunnerTest, EachDifferenceIsReachedByACase) {
   }
 }
 
-TEST_F(CaseRunnerTest, WhatAPartitionerDoesToItsCopyHasNoEffect) {
+TEST_F(CaseRunnerTest, PartitionersEditOnlyTheirCopy) {
   for (const char* action : {"retarget", "literal", "kwarg", "swap_args", "add_dead_node",
                              "rewire_output", "move_before", "meta"}) {
     ASSERT_OK_AND_ASSIGN(LoweringCase lowering_case, Read("single_op"));
@@ -97,7 +97,7 @@ TEST_F(CaseRunnerTest, WhatAPartitionerDoesToItsCopyHasNoEffect) {
 
 // A difference excuses only what it concerns: runs the same cases without the cause of the
 // difference.
-TEST_F(CaseRunnerTest, CasesThatShouldDifferAndDoNotFail) {
+TEST_F(CaseRunnerTest, MissingDifferencesFail) {
   ASSERT_OK_AND_ASSIGN(LoweringCase single, Read("single_op"));
   single.directory = absl::StrCat(kFolder, "cases/param_returned");
   EXPECT_NE(Failure(single), "");

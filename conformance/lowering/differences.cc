@@ -157,7 +157,7 @@ constexpr Difference kDifferences[] = {
     {.reference = "§7.9",
      .reason =
          "a partitioner gets a const program: what it does to a copy of its own has no effect",
-     .test = "CaseRunnerTest.WhatAPartitionerDoesToItsCopyHasNoEffect",
+     .test = "CaseRunnerTest.PartitionersEditOnlyTheirCopy",
      .cases = "graph_dead_node_added graph_reordered graph_retargeted validation_disabled",
      .case_has = R"re("tamper":)re",
      .concerns = "^. (?:operator|state|signature) "},

@@ -39,8 +39,8 @@ bool IsDelegateCall(const Node& node) {
   return node.target->name() == "higher_order.executorch_call_delegate";
 }
 
-// Returns the tensor of IsNumberOfBody().
-exir::ConstantTensor NumberOf(const Node& node) {
+// Returns the tensor of IsSubgraphScalar().
+exir::ConstantTensor ScalarTensorOf(const Node& node) {
   const DType dtype = *node.arguments[2].get_if<DType>();
   const Argument& number = node.arguments[1];
   if (const auto* v = number.get_if<double>()) return exir::ConstantTensor::Scalar(dtype, *v);
@@ -55,7 +55,7 @@ struct Body {
 };
 
 // Returns the subgraphs of the nodes of the graph with this path.
-std::vector<Body> BodiesOf(const Graph& graph, const std::string& path) {
+std::vector<Body> SubgraphsOf(const Graph& graph, const std::string& path) {
   std::map<std::string, int> count;
   std::vector<Body> bodies;
   for (const exir::ControlFlowBody& found : exir::ControlFlowBodies(graph)) {
@@ -260,11 +260,11 @@ class Writer {
                              {"input", input["kind"]},
                              {"type", Type(graph.value(value).type)}});
     }
-    const std::vector<Body> bodies = BodiesOf(graph, path);
+    const std::vector<Body> bodies = SubgraphsOf(graph, path);
     for (NodeId node_id : graph.nodes()) {
       const Node& node = graph.node(node_id);
-      if (IsNumberOfBody(node)) {
-        inputs_[node.results()[0]] = ContentRef(NumberOf(node));
+      if (IsSubgraphScalar(node)) {
+        inputs_[node.results()[0]] = ContentRef(ScalarTensorOf(node));
         continue;
       }
       const auto own = static_cast<int64_t>(ids_.size());
@@ -396,13 +396,14 @@ std::vector<std::pair<std::string, GraphId>> PathsOf(const ExportedProgram& prog
   std::vector<std::pair<std::string, GraphId>> paths;
   const auto add = [&](const auto& self, const std::string& path, GraphId id) -> void {
     paths.emplace_back(path, id);
-    for (const Body& body : BodiesOf(program.graphs[id], path)) self(self, body.path, body.graph);
+    for (const Body& body : SubgraphsOf(program.graphs[id], path))
+      self(self, body.path, body.graph);
   };
   add(add, "", ExportedProgram::kTop);
   return paths;
 }
 
-bool IsNumberOfBody(const Node& node) {
+bool IsSubgraphScalar(const Node& node) {
   if (!node.name.starts_with("scalar") || node.target->name() != "aten.full.default" ||
       node.arguments.size() < 3 || node.results().size() != 1 || !node.arguments[2].is<DType>()) {
     return false;
@@ -416,7 +417,7 @@ bool IsNumberOfBody(const Node& node) {
 std::vector<NodeId> NodesOf(const Graph& graph) {
   std::vector<NodeId> nodes;
   for (NodeId node : graph.nodes()) {
-    if (!IsNumberOfBody(graph.node(node))) nodes.push_back(node);
+    if (!IsSubgraphScalar(graph.node(node))) nodes.push_back(node);
   }
   return nodes;
 }

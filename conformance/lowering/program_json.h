@@ -21,7 +21,7 @@ namespace belay::conformance {
 std::vector<std::pair<std::string, exir::GraphId>> PathsOf(const exir::ExportedProgram& program);
 // Returns whether a node creates the tensor of a scalar in a subgraph. ExecuTorch stores it as an
 // attribute of the subgraph, so the JSON has it as a constant, not as a node.
-bool IsNumberOfBody(const exir::Node& node);
+bool IsSubgraphScalar(const exir::Node& node);
 // Returns all other nodes, in order.
 std::vector<exir::NodeId> NodesOf(const exir::Graph& graph);
 // Returns the operator's name as in the cases: "aten.add.Tensor", "cond",

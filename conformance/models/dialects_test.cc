@@ -132,7 +132,7 @@ class DialectsTest : public ::testing::Test {
   BackendRegistry backends_;
 };
 
-TEST_F(DialectsTest, BothComputeTheSame) {
+TEST_F(DialectsTest, DialectsAgree) {
   int compared = 0;
   for (const fs::path& folder : Folders({"model.pt2", "training.pt2"})) {
     SCOPED_TRACE(folder.string());
@@ -172,7 +172,7 @@ TEST_F(DialectsTest, BothComputeTheSame) {
 }
 
 // Quantized values may differ by one step.
-TEST_F(DialectsTest, QuantFusionAndFoldingChangeNoResult) {
+TEST_F(DialectsTest, QuantFusionAndFoldingKeepResults) {
   int compared = 0, smaller = 0;
   for (const fs::path& folder : Folders({"model.pt2"})) {
     SCOPED_TRACE(folder.string());

@@ -183,7 +183,7 @@ TEST_F(DynamicSizesTest, RuntimeAndInterpreterAgreeWhileSizesGrowAndShrink) {
   EXPECT_GT(agreed, 5 * models);
 }
 
-TEST_F(DynamicSizesTest, ASizeBeyondItsBoundsIsRefusedWithDimensionBoundAndValue) {
+TEST_F(DynamicSizesTest, RejectsSizesOutOfBounds) {
   int refused = 0;
   for (const std::string& path : Archives()) {
     SCOPED_TRACE(path);

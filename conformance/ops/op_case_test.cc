@@ -72,7 +72,7 @@ TEST(OpCaseTest, ReadsEveryKindOfValue) {
   EXPECT_OK(Argument(R"({"string": "none"})"));
 }
 
-TEST(OpCaseTest, RefusesValuesItDoesNotKnow) {
+TEST(OpCaseTest, RejectsUnknownKindsOfValues) {
   for (
       const char* value :
       {R"({"widget": 1})", R"({"int": 1, "bool": true})", R"({})", R"(3)", R"({"int": 1.5})",
@@ -89,7 +89,7 @@ TEST(OpCaseTest, RefusesValuesItDoesNotKnow) {
   }
 }
 
-TEST(OpCaseTest, RefusesCasesThatAreIncompleteOrHaveUnknownFields) {
+TEST(OpCaseTest, RejectsMissingAndUnknownFields) {
   for (
       const char* op_case : {
           R"({"id": "a"})",
@@ -120,7 +120,7 @@ TEST(OpCaseTest, MessagesNameTheCaseAndTheField) {
                        HasSubstr("case a.args[0].tensor: data has 1 bytes, expected 2")));
 }
 
-TEST(OpCaseTest, FindsTheFilesOfAFolderOrBesideAFile) {
+TEST(OpCaseTest, ListsFilesOfFolder) {
   const std::string folder = ::testing::TempDir() + "/cases";
   std::filesystem::create_directories(folder);
   for (const char* name : {"/b.json", "/a.json", "/README.txt"}) std::ofstream(folder + name) << "";

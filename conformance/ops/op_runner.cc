@@ -107,7 +107,7 @@ absl::StatusOr<std::vector<CaseValue>> BindArguments(const FunctionSchema& schem
 
 // as_strided counts offsets from the beginning of its input's storage, even if the input is a view.
 // In Belay, a tensor begins with its first element, so the input becomes the whole storage.
-void ShowWholeStorage(const FunctionSchema& schema, std::vector<CaseValue>& values) {
+void ExtendToStorage(const FunctionSchema& schema, std::vector<CaseValue>& values) {
   if (schema.op != "as_strided" && schema.op != "as_strided_copy") return;
   CaseTensor* self = std::get_if<CaseTensor>(&values[0]);
   if (self == nullptr || self->storage_offset == 0 || !self->data.has_value()) return;
@@ -210,7 +210,7 @@ Difference CompareMeta(const CaseTensor& want, const TensorMeta& got) {
 
 // Returns whether the operator asks for a layout, which tensors of the runtime cannot answer. The
 // edge conversion replaces such calls by the result of their meta kernel.
-bool IsAnsweredByTheCompiler(const exir::OpOverload& op, const KernelRegistry& kernels) {
+bool IsCompileTimeQuery(const exir::OpOverload& op, const KernelRegistry& kernels) {
   return op.has_trait(exir::kSymbolic) && op.has_meta_kernel() && !kernels.Contains(op.name());
 }
 
@@ -234,7 +234,7 @@ class CaseRun {
     }
     status = MakeOutputs();
     if (!status.ok()) return Rejected("meta", status);
-    if (IsAnsweredByTheCompiler(op_, kernels)) {
+    if (IsCompileTimeQuery(op_, kernels)) {
       if (case_.error.has_value()) return Fail("error", "expected a rejection, got a result");
       for (size_t i = 0; i < output_slots_.size(); ++i) {
         const exir::SymInt* number = context_->outputs()[i].get_if<exir::SymInt>();
@@ -284,7 +284,7 @@ class CaseRun {
 
   absl::Status MakeArguments() {
     ABSL_ASSIGN_OR_RETURN(std::vector<CaseValue> values, BindArguments(schema_, case_));
-    ShowWholeStorage(schema_, values);
+    ExtendToStorage(schema_, values);
     for (size_t i = 0; i < values.size(); ++i) {
       const auto& alias = schema_.arguments[i].alias;
       absl::StatusOr<Argument> argument =
@@ -445,7 +445,7 @@ std::string OpRunner::SkipReason(const OpCaseFile& file) const {
   const exir::OpOverload* op = ops_.Find(file.op);
   if (op == nullptr || op->schema() == nullptr) return "the operator is not declared";
   if (op->def()->meta == nullptr) return "the operator has no meta kernel";
-  if (engine_ == KernelEngine::kReference && IsAnsweredByTheCompiler(*op, kernels_)) return "";
+  if (engine_ == KernelEngine::kReference && IsCompileTimeQuery(*op, kernels_)) return "";
   const std::vector<const Kernel*> kernels = kernels_.Candidates(op->name());
   const bool any = std::any_of(kernels.begin(), kernels.end(),
                                [&](const Kernel* k) { return k->engine == engine_; });

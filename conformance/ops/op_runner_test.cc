@@ -156,9 +156,9 @@ class OpRunnerTest : public ::testing::Test {
   const OpRunner runner_{*ops_, kernels_, kReference};
 };
 
-TEST_F(OpRunnerTest, ARightKernelPasses) { EXPECT_EQ(Check("right"), ""); }
+TEST_F(OpRunnerTest, AcceptsCorrectKernel) { EXPECT_EQ(Check("right"), ""); }
 TEST_F(OpRunnerTest, FindsWrongValues) { EXPECT_EQ(Check("value"), "values"); }
-TEST_F(OpRunnerTest, FindsWritesBehindTheEnd) { EXPECT_EQ(Check("overrun"), "memory"); }
+TEST_F(OpRunnerTest, FindsOutOfBoundsWrites) { EXPECT_EQ(Check("overrun"), "memory"); }
 TEST_F(OpRunnerTest, FindsWritesToInputs) { EXPECT_EQ(Check("input"), "memory"); }
 TEST_F(OpRunnerTest, FindsKernelErrors) { EXPECT_EQ(Check("unwritten"), "kernel"); }
 TEST_F(OpRunnerTest, FindsWrongShapes) { EXPECT_EQ(Check("shape"), "meta"); }
@@ -166,7 +166,7 @@ TEST_F(OpRunnerTest, FindsWrongSymbolicShapes) { EXPECT_EQ(Check("symbolic"), "s
 TEST_F(OpRunnerTest, FindsWrongStrides) { EXPECT_EQ(Check("layout"), "layout"); }
 TEST_F(OpRunnerTest, InPlaceOperatorsReturnTheirArgument) { EXPECT_EQ(Check("in_place"), ""); }
 
-TEST_F(OpRunnerTest, SizesMayDependOnData) {
+TEST_F(OpRunnerTest, SupportsDataDependentSizes) {
   OpCase c;
   c.args.emplace_back(Tensor({1, 2, 3}));
   c.expect = std::vector<CaseValue>{Tensor({1, 2})};
@@ -207,7 +207,7 @@ TEST_F(OpRunnerTest, ArgumentsMustFitTheSchema) {
   EXPECT_EQ(Run("right", c).check, "case");
 }
 
-TEST_F(OpRunnerTest, SaysWhyItSkips) {
+TEST_F(OpRunnerTest, ReportsSkipReasons) {
   OpCaseFile file;
   file.op = "t.unknown.default";
   EXPECT_EQ(runner_.SkipReason(file), "the operator is not declared");

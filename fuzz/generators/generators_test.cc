@@ -34,7 +34,7 @@ std::string RandomBytes(uint64_t index, size_t size) {
   return bytes;
 }
 
-TEST(ByteSourceTest, GivesWhatTheBytesSay) {
+TEST(ByteSourceTest, DecodesBytes) {
   ByteSource source(
       std::string_view("\x05\x01\x02\xff\x03"
                        "abcdef",
@@ -48,7 +48,7 @@ TEST(ByteSourceTest, GivesWhatTheBytesSay) {
   EXPECT_TRUE(source.empty());
 }
 
-TEST(ByteSourceTest, EndsWithZerosForEver) {
+TEST(ByteSourceTest, ReturnsZerosAtEnd) {
   ByteSource source("");
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(source.Below(7), 0u);
@@ -74,7 +74,7 @@ TEST(ByteSourceTest, StaysWithinBounds) {
   EXPECT_TRUE(low && high);
 }
 
-TEST(TensorGeneratorTest, EveryElementIsItsOwnMemory) {
+TEST(TensorGeneratorTest, ElementsDoNotOverlap) {
   for (uint64_t index = 0; index < 500; ++index) {
     const std::string bytes = RandomBytes(index, 300);
     ByteSource source(bytes);
@@ -95,7 +95,7 @@ TEST(TensorGeneratorTest, EveryElementIsItsOwnMemory) {
   }
 }
 
-TEST(TensorGeneratorTest, RefusesWhatIsTooMuch) {
+TEST(TensorGeneratorTest, RejectsLargeTensors) {
   ByteSource source("");
   EXPECT_THAT(FillTensor(source, DType::kFloat64, {1 << 20}, {1}),
               StatusIs(absl::StatusCode::kResourceExhausted));
@@ -126,7 +126,7 @@ TEST(ProgramGeneratorTest, ManyFilesAreValid) {
   EXPECT_LT(opened, kFiles * 9 / 10);
 }
 
-TEST(ProgramGeneratorTest, DelegatesGetTheirBlob) {
+TEST(ProgramGeneratorTest, DelegatesReceiveTheirBlob) {
   int opened = 0;
   for (uint64_t index = 0; index < 500; ++index) {
     const std::string bytes = RandomBytes(index, 100);
@@ -195,7 +195,7 @@ TEST(EdgeProgramGeneratorTest, ProgramsVerify) {
 }
 
 // A changed byte near the end changes little, so that coverage guides the fuzzer.
-TEST(EdgeProgramGeneratorTest, NearBytesGiveNearPrograms) {
+TEST(EdgeProgramGeneratorTest, SimilarBytesGiveSimilarPrograms) {
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<exir::OpRegistry> ops, exir::CreateStandardOps());
   const std::string bytes(60, '\3');
   std::string changed = bytes;

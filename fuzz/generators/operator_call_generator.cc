@@ -41,7 +41,7 @@ class CallGenerator {
       : source_(source), op_(op), method_(program_.AddMethod("forward")) {
     dtype_ = GenerateDType(source_);
     sizes_ = GenerateSizes(source_, kMaxRank, kMaxElements);
-    if (style == TensorSizes::kVastBesideZero) MakeVast();
+    if (style == TensorSizes::kHugeEmptyTensors) MakeHuge();
   }
 
   std::string Generate() {
@@ -72,7 +72,7 @@ class CallGenerator {
   };
 
   // In tensors without elements, the other sizes may be huge, if their product fits int64.
-  void MakeVast() {
+  void MakeHuge() {
     if (sizes_.empty()) return;
     const int rank = sizes_.size();
     const auto zero = static_cast<int>(source_.Below(static_cast<uint64_t>(rank)));

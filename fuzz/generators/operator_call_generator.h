@@ -17,7 +17,7 @@ std::vector<const exir::OpOverload*> CallableOperators(const exir::OpRegistry& o
 
 enum class TensorSizes : uint8_t {
   kSmall,
-  kVastBesideZero,  // most tensors have no elements; other sizes are up to 2^59
+  kHugeEmptyTensors,  // most tensors have no elements; other sizes are up to 2^59
 };
 
 // Generates a program whose method "forward" calls one of `operators` once. Most of the time,
