@@ -21,10 +21,10 @@
 namespace belay::conformance {
 namespace {
 
-// What a backend says to the calls of an operator.
+// A backend's answers for the calls of an operator.
 struct OperatorRow {
   size_t calls = 0, whole = 0, in_part = 0;
-  std::set<DType> dtypes;  // of the first tensor in calls that are taken as a whole
+  std::set<DType> dtypes;  // of the first tensor in calls that are delegated completely
   std::string reason;      // of the first call that is not
 };
 
@@ -61,7 +61,7 @@ void Add(OperatorRow& row, const exir::OpOverload& op, const OpCase& op_case,
   if (row.reason.empty()) row.reason = best->reason.empty() ? "no reason given" : best->reason;
 }
 
-// As the cell of a table.
+// Escapes a string for a table cell.
 std::string Cell(const std::string& text) {
   return absl::StrReplaceAll(text, {{"|", "\\|"}, {"\n", " "}});
 }
@@ -85,7 +85,7 @@ absl::StatusOr<std::string> BackendStatus(const std::string& backend, const std:
     if (row.calls == 0) continue;
     ++offered;
     if (row.whole + row.in_part == 0) {
-      // Reasons that differ in the operator's name alone are one.
+      // Merges reasons that differ only in the operator's name.
       refused[absl::StrReplaceAll(row.reason, {{file.op, "…"}})].push_back(file.op);
       continue;
     }

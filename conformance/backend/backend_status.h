@@ -1,4 +1,4 @@
-// Which operators a backend takes, as a table for people.
+// Generates the page of operators that a backend supports.
 #ifndef BELAY_CONFORMANCE_BACKEND_BACKEND_STATUS_H_
 #define BELAY_CONFORMANCE_BACKEND_BACKEND_STATUS_H_
 
@@ -8,15 +8,16 @@
 
 namespace belay::conformance {
 
-// The text of a backend's status page: the operators with conformance vectors in `cases` (a folder,
-// or a file in it), how many of their calls the default partitioner of `backend` takes, for which
-// dtypes, and why not the others. `command` is said to have written it.
-//   kNotFound         there is no such backend, or no vectors
+// Returns a backend's status page. It lists the operators with conformance vectors in `cases` (a
+// folder, or a file in it). For each, it shows how many calls the default partitioner of `backend`
+// accepts, for which dtypes, and why it rejects the others. The page names `command` as its
+// generator.
+//   kNotFound         unknown backend, or no vectors
 //   kInvalidArgument  a vector does not parse
 absl::StatusOr<std::string> BackendStatus(const std::string& backend, const std::string& cases,
                                           const std::string& command);
 
-// "" when they are equal; otherwise the first line that differs, as it is and as it should be.
+// Returns "" if the strings are equal; otherwise the first line that differs, actual and expected.
 std::string FirstDifferentLine(const std::string& is, const std::string& should_be);
 
 }  // namespace belay::conformance

@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// The vectors of these operators in a folder of their own.
+// Returns a folder with the vectors of these operators.
 std::string Cases(const std::vector<std::string>& ops) {
   namespace fs = std::filesystem;
   const std::string folder = ::testing::TempDir() + "/cases";
@@ -25,7 +25,7 @@ std::string Cases(const std::vector<std::string>& ops) {
   return folder;
 }
 
-TEST(BackendStatusTest, SaysWhatIsTakenOfEachOperatorAndWhyNotTheRest) {
+TEST(BackendStatusTest, ReportsSupportedCallsAndReasons) {
   ASSERT_OK_AND_ASSIGN(const std::string text,
                        BackendStatus("demo",
                                      Cases({"aten.relu.default", "aten.glu.default",
@@ -35,16 +35,16 @@ TEST(BackendStatusTest, SaysWhatIsTakenOfEachOperatorAndWhyNotTheRest) {
   EXPECT_THAT(text, HasSubstr("\ndemo takes calls of 2 of 4 operators.\n"));
   EXPECT_THAT(text, HasSubstr("\n| aten.relu.default | 13 of 50 | 0 | f32 | 'self' is f64[8,8], "
                               "not a contiguous f32 |\n"));
-  // One of the nodes that glu is in the edge dialect.
+  // One of the nodes into which glu is decomposed in the edge dialect.
   EXPECT_THAT(text, HasSubstr("\n| aten.glu.default | 0 of 43 | 33 |  | operator "
                               "aten.split_with_sizes_copy.default is not supported |\n"));
-  // Both for the same reason, but for the name.
+  // Both for the same reason, except for the operator's name.
   EXPECT_THAT(text, HasSubstr("\n| operator … is not supported | aten.sort.default "
                               "aten.topk.default |\n"));
 }
 
-TEST(BackendStatusTest, OffersOperandsAsParametersToo) {
-  // The backend packs weights, which must be known.
+TEST(BackendStatusTest, TriesOperandsAsParameters) {
+  // The backend prepacks weights, which must be constant.
   ASSERT_OK_AND_ASSIGN(const std::string text,
                        BackendStatus("xnnpack", Cases({"aten.addmm.default"}), ""));
   EXPECT_THAT(text, HasSubstr("xnnpack takes calls of 1 of 1 operators."));
@@ -61,14 +61,14 @@ TEST(BackendStatusTest, FindsTheFolderOfAFile) {
   EXPECT_THAT(text, Not(HasSubstr("| operator | calls |")));
 }
 
-TEST(BackendStatusTest, NoBackendAndNoVectorsAreErrors) {
+TEST(BackendStatusTest, RejectsUnknownBackendsAndMissingVectors) {
   EXPECT_THAT(BackendStatus("npu", "conformance/opcases", ""),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("no backend 'npu'")));
   EXPECT_THAT(BackendStatus("null", "conformance/backend", ""),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("no vectors")));
 }
 
-TEST(FirstDifferentLineTest, NamesTheFirst) {
+TEST(FirstDifferentLineTest, ReturnsFirstDifference) {
   EXPECT_EQ(FirstDifferentLine("a\nb\n", "a\nb\n"), "");
   EXPECT_EQ(FirstDifferentLine("a\nb\nc\n", "a\nx\ny\n"), "line 2 is      b\nand should be  x");
   EXPECT_EQ(FirstDifferentLine("a\n", "a\nb\n"), "line 2 is      (missing)\nand should be  b");

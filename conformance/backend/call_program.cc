@@ -17,7 +17,7 @@ using exir::Argument;
 using exir::ExportedProgram;
 using exir::ValueId;
 
-// Tensors alone and in lists, in order.
+// Appends single tensors and tensors in lists, in order.
 absl::Status Flatten(const exir::Graph& graph, const Argument& result,
                      std::vector<Argument>& outputs) {
   if (const auto* list = result.get_if<Argument::List>()) {

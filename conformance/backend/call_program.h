@@ -1,4 +1,5 @@
-// Conformance vectors of operators (conformance/opcases) as programs of one call, for backends.
+// Converts conformance vectors of operators (conformance/opcases) to single-call programs for
+// backends.
 #ifndef BELAY_CONFORMANCE_BACKEND_CALL_PROGRAM_H_
 #define BELAY_CONFORMANCE_BACKEND_CALL_PROGRAM_H_
 
@@ -17,30 +18,31 @@
 
 namespace belay::conformance {
 
-// Backends that pack weights take only those that are known when they compile: to be tried one
-// after the other. nullopt: all tensors of the call are inputs of the program; else the tensor that
-// is one, and all others are parameters.
+// The tensor of the call that is the only input of the program; all other tensors are parameters.
+// nullopt: all tensors are inputs. Backends that prepack weights accept only constant weights, so
+// callers try these values in turn.
 using OnlyInput = std::optional<size_t>;
 inline constexpr OnlyInput kOnlyInputs[] = {std::nullopt, 0, 1, 2};
 
 struct CallProgram {
   exir::ExportedProgram program;         // edge dialect
-  std::vector<exir::OwnedValue> inputs;  // of a call, one for each user input
+  std::vector<exir::OwnedValue> inputs;  // of a call, one per user input
 };
 
-// The call as an edge program, in which what partitioners ask to keep is not decomposed (KeepFor in
-// exir/pipeline.h).
-//   kUnimplemented  a case that expects an error, or a result that is no tensor; a tensor that
-//                   ToSampleCall can't represent; there is no such tensor, or no other one
-//   whatever the operator's meta kernel and ToEdge return
+// Returns the call as an edge program. Operators that partitioners ask to keep are not decomposed
+// (KeepFor in exir/pipeline.h).
+//   kUnimplemented  the case expects an error, or a result that is not a tensor;
+//                   ToSampleCall cannot represent a tensor;
+//                   `only_input` is out of range, or the call has no other tensor
+//   errors of the operator's meta kernel and of ToEdge
 absl::StatusOr<CallProgram> MakeCallProgram(
     const exir::OpOverload& op, const OpCase& op_case, OnlyInput only_input,
     const exir::OpRegistry& ops, absl::Span<const exir::Partitioner* const> partitioners);
 
-// What a partitioner says to a program.
+// A partitioner's answer for a program.
 struct Offer {
   size_t nodes = 0, taken = 0;
-  std::string reason = {};  // of the first node that was not taken
+  std::string reason = {};  // of the first rejected node
   bool whole() const { return taken == nodes; }
 };
 absl::StatusOr<Offer> OfferTo(const exir::Partitioner& partitioner,

@@ -1,5 +1,5 @@
-// The backends that a harness delegates to, and what they took of its programs: a harness that
-// compares a backend which took nothing compares nothing.
+// The backends that a harness delegates to, with the number of nodes that each accepted. A
+// comparison with a backend that accepted no nodes would be vacuous.
 #ifndef BELAY_CONFORMANCE_BACKEND_CHOSEN_BACKENDS_H_
 #define BELAY_CONFORMANCE_BACKEND_CHOSEN_BACKENDS_H_
 
@@ -19,24 +19,25 @@ namespace belay::conformance {
 
 class ChosenBackends {
  public:
-  // The default partitioners of backends by their folders' names, in order of priority. kNotFound
-  // as CreatePartitioner (backends/aot_backends.h).
+  // Creates the default partitioners of backends by folder name, in order of priority. kNotFound as
+  // CreatePartitioner (backends/aot_backends.h).
   static absl::StatusOr<ChosenBackends> Create(const std::vector<std::string>& names);
 
   const std::vector<const exir::Partitioner*>& partitioners() const { return partitioners_; }
-  // Lets the pipeline delegate to them, and counts what they have in the end. Must outlive its use.
+  // Adds the partitioners to the pipeline, and counts the nodes of the final delegates. This must
+  // outlive `options`.
   void AddTo(exir::PipelineOptions& options);
-  // Counts the nodes in the delegates of a lowered program, by the backends' folders.
+  // Counts the nodes in the delegates of a lowered program, by backend folder.
   void Count(const exir::ExportedProgram& lowered);
 
-  // A line for each: how many nodes it took. False when one that is not `null` took none, unless
-  // that is allowed.
+  // Prints one line per backend with its number of nodes. Returns false if a backend other than
+  // `null` has no nodes, unless `allow_undelegated`.
   bool Report(std::ostream& out, bool allow_undelegated) const;
 
  private:
   struct Chosen {
     std::string name;
-    std::vector<std::string> ids;  // of the folder's backends
+    std::vector<std::string> ids;  // backend ids of the folder
   };
   std::vector<Chosen> chosen_;
   std::vector<std::unique_ptr<exir::Partitioner>> owned_;

@@ -16,7 +16,7 @@
 namespace belay::conformance {
 namespace {
 
-constexpr int64_t kUnboundedSize = 4096;  // of results whose size the data decide
+constexpr int64_t kUnboundedSize = 4096;  // for results with data-dependent sizes
 
 CaseResult Fail(std::string check, std::string detail) {
   return {CaseOutcome::kFailed, std::move(check), std::move(detail)};
@@ -25,7 +25,7 @@ CaseResult Fail(std::string check, const absl::Status& status) {
   return Fail(std::move(check), status.ToString());
 }
 
-// Expected tensors alone and in lists, in order; null where nothing is specified.
+// Returns the expected tensors, single and in lists, in order; null if unspecified.
 std::vector<const CaseTensor*> Expected(const OpCase& op_case) {
   std::vector<const CaseTensor*> tensors;
   for (const CaseValue& value : *op_case.expect) {

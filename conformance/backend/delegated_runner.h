@@ -1,5 +1,5 @@
-// Runs conformance cases of operators through backends: what they take of a call is compiled and
-// executed by them, the rest by kernels, and the results are compared as those of kernels are.
+// Runs conformance cases of operators through backends. Backends compile and execute the nodes that
+// they accept, kernels execute the rest. Results are compared by the rules for kernels.
 #ifndef BELAY_CONFORMANCE_BACKEND_DELEGATED_RUNNER_H_
 #define BELAY_CONFORMANCE_BACKEND_DELEGATED_RUNNER_H_
 
@@ -13,13 +13,13 @@ namespace belay::conformance {
 
 class DelegatedRunner {
  public:
-  // All must outlive the runner. `backends` counts the nodes that are taken.
+  // All must outlive the runner. `backends` counts the delegated nodes.
   DelegatedRunner(const exir::OpRegistry& ops, const KernelRegistry& kernels,
                   ChosenBackends& backends)
       : ops_(ops), kernels_(kernels), backends_(backends) {}
 
-  // Skipped are cases that no backend takes a node of, and those that are no program of tensors
-  // (MakeCallProgram). Checks besides those of OpRunner: "lower", "load", "execute".
+  // Skips cases without a delegated node, and cases that MakeCallProgram does not support. Has
+  // three checks in addition to those of OpRunner: "lower", "load", "execute".
   CaseResult Run(const OpCaseFile& file, const OpCase& op_case);
 
  private:

@@ -1,4 +1,4 @@
-// Writes a backend's status page, or says whether it is current (belay_backend_status in
+// Writes a backend's status page, or checks that it is current (belay_backend_status in
 // bazel/defs.bzl).
 #include <cstdlib>
 #include <fstream>

@@ -1,4 +1,4 @@
-// Every program that a released version wrote loads and computes what it did.
+// Every program written by a released version loads and computes the same results.
 #include <algorithm>
 #include <filesystem>
 #include <ostream>
@@ -38,7 +38,7 @@ std::vector<std::string> Frozen() {
 class CompatTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(CompatTest, LoadsAndComputesTheSame) {
-  // Companion files are opened without following links, and test data are links.
+  // Companion files are opened without following links, but test data are links.
   const fs::path folder = fs::path(::testing::TempDir()) / "compat" / GetParam();
   fs::remove_all(folder);
   fs::create_directories(folder);
@@ -66,8 +66,8 @@ INSTANTIATE_TEST_SUITE_P(All, CompatTest, ::testing::ValuesIn(Frozen()), [](cons
   return name;
 });
 
-// Folders are only ever added.
-TEST(CompatFoldersTest, AreAllThere) { EXPECT_GE(Frozen().size(), 15u); }
+// Folders are never removed.
+TEST(CompatFoldersTest, NoneIsMissing) { EXPECT_GE(Frozen().size(), 15u); }
 
 }  // namespace
 }  // namespace belay

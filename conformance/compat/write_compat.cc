@@ -1,5 +1,5 @@
-// Adds programs to the frozen ones: write_compat DIRECTORY, from the root of the workspace. What is
-// there already is never touched.
+// Adds programs to the frozen ones: write_compat DIRECTORY, from the root of the workspace. Never
+// changes existing files.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -86,7 +86,7 @@ absl::Status Add(const Frozen& row, const fs::path& folder, const exir::OpRegist
   return absl::OkStatus();
 }
 
-// y = cos(sin(x)), by a backend that looks its operators up by key.
+// y = cos(sin(x)), with a backend that looks up its operators by key.
 absl::Status AddNamedData(const fs::path& folder) {
   TestProgram program;
   program.metadata().set_producer("belay");
@@ -144,7 +144,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: write_compat DIRECTORY\n");
     return 2;
   }
-  // `bazel run` begins elsewhere.
+  // `bazel run` changes the working directory.
   if (const char* root = std::getenv("BUILD_WORKSPACE_DIRECTORY")) {
     std::filesystem::current_path(root);
   }

@@ -1,4 +1,4 @@
-// Conformance vectors as programs of one call.
+// Converts conformance vectors to single-call programs.
 #ifndef BELAY_CONFORMANCE_DECOMPOSITIONS_CASE_PROGRAM_H_
 #define BELAY_CONFORMANCE_DECOMPOSITIONS_CASE_PROGRAM_H_
 
@@ -16,13 +16,13 @@ namespace belay::conformance {
 
 inline constexpr std::string_view kDecompositionCases = "conformance/decompositions/cases";
 
-// The names of the files in the folder, without ".json" and sorted: one per operator.
+// Returns the names of the files in the folder, without ".json", sorted. One file per operator.
 std::vector<std::string> DecompositionCaseFiles();
-// A name of an operator as part of the name of a test.
+// Converts an operator's name to a part of a test's name.
 std::string TestNameOf(std::string op);
 
-// The program of one node, the call, with the results that the case expects. kUnimplemented for
-// results that are no tensors.
+// Returns a program of one node, the call, with the results that the case expects. kUnimplemented
+// if a result is not a tensor.
 absl::StatusOr<exir::ExportedProgram> ProgramOf(const exir::OpOverload& op, const SampleCall& call,
                                                 const OpCase& op_case, const exir::OpRegistry& ops);
 

@@ -1,4 +1,4 @@
-// What decompositions compute is what PyTorch gives.
+// Compares the results of decompositions with PyTorch's.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ namespace {
 
 using exir::ExportedProgram;
 
-// Cases that are not as PyTorch's, and why.
+// Cases whose results differ from PyTorch's, with the reason.
 struct Exception {
   std::string_view op, id, reason;
 };
@@ -81,7 +81,7 @@ class DecompositionCasesTest : public ::testing::TestWithParam<std::string> {
 exir::OpRegistry* DecompositionCasesTest::ops_;
 KernelRegistry* DecompositionCasesTest::kernels_;
 
-TEST_P(DecompositionCasesTest, GivesWhatPyTorchGave) {
+TEST_P(DecompositionCasesTest, MatchesPyTorch) {
   ASSERT_OK_AND_ASSIGN(const OpCaseFile file, ReadOpCaseFile(std::string(kDecompositionCases) +
                                                              "/" + GetParam() + ".json"));
   const exir::OpOverload* op = ops_->Find(file.op);

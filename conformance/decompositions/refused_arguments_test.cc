@@ -1,7 +1,6 @@
-// Calls with arguments that PyTorch refuses, or that nobody thought of: decomposition gives a
-// status, in bounded time. The calls are those of the vectors with a few random changes: empty,
-// short and long lists, operands without dimensions or with huge ones, dimensions out of range,
-// huge and negative numbers.
+// Decomposes calls with invalid or unusual arguments: returns a status in bounded time. The calls
+// are those of the vectors with a few random changes: empty, short and long lists; operands of rank
+// 0 or with huge dimensions; dimensions out of range; huge and negative numbers.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -87,7 +86,7 @@ class Changes {
                                           std::numeric_limits<double>::quiet_NaN()};
     return kDoubles[Below(std::size(kDoubles))];
   }
-  // Of one element of the type; None where nothing else can be made.
+  // Returns an element of the type; None if no other value can be created.
   Argument Element(const SchemaType& type) {
     static constexpr const char* kTexts[] = {"",      "sum",    "same",   "fro",  "nuc",
                                              "ii",    "..",     "a,,->b", "mean", "left",
@@ -140,7 +139,7 @@ class Changes {
       }
       return;
     }
-    if (argument.is<ValueId>()) return;  // tensors change themselves
+    if (argument.is<ValueId>()) return;  // tensors are changed elsewhere
     const Argument element = Element(type);
     if (element.is_none()) return;
     argument = type.list ? Argument(Argument::List(Below(4), element)) : element;
@@ -188,12 +187,12 @@ class RefusedArgumentsTest : public ::testing::TestWithParam<std::string> {
 exir::OpRegistry* RefusedArgumentsTest::ops_;
 uint64_t RefusedArgumentsTest::seed_;
 
-TEST_P(RefusedArgumentsTest, GiveAStatus) {
+TEST_P(RefusedArgumentsTest, ReturnStatus) {
   ASSERT_OK_AND_ASSIGN(const OpCaseFile file, ReadOpCaseFile(std::string(kDecompositionCases) +
                                                              "/" + GetParam() + ".json"));
   const exir::OpOverload* op = ops_->Find(file.op);
   ASSERT_NE(op, nullptr) << file.op;
-  const bool prints = std::getenv("BELAY_TEST_PRINT") != nullptr;  // the last call, in a crash
+  const bool prints = std::getenv("BELAY_TEST_PRINT") != nullptr;  // shows the crashing call
   Changes changes(seed_);
   for (const OpCase& op_case : file.cases) {
     const absl::StatusOr<SampleCall> call = ToSampleCall(*op, op_case);

@@ -17,7 +17,7 @@ using exir::Argument;
 using exir::OpOverload;
 using exir::ValueId;
 
-// The case's tensor with strides of its own where they are dense, contiguous otherwise.
+// Converts the case's tensor. Keeps its strides if they are dense; otherwise it becomes contiguous.
 absl::StatusOr<SampleTensor> ToSampleTensor(const CaseTensor& tensor) {
   if (!tensor.data.has_value()) return absl::UnimplementedError("a tensor without contents");
   SampleTensor sample{.dtype = tensor.dtype,
@@ -37,7 +37,7 @@ absl::StatusOr<SampleTensor> ToSampleTensor(const CaseTensor& tensor) {
   return sample;
 }
 
-// Arguments of the call; tensors go to `tensors` and leave their number.
+// Converts arguments of the call. Appends tensors to `tensors` and replaces them by their index.
 class ArgumentMaker {
  public:
   explicit ArgumentMaker(std::vector<SampleTensor>& tensors) : tensors_(tensors) {}
@@ -75,7 +75,7 @@ class ArgumentMaker {
   std::vector<SampleTensor>& tensors_;
 };
 
-// as_strided counts places in the storage of its argument, which a dense copy does not have.
+// as_strided counts offsets in the storage of its argument, which a dense copy does not have.
 bool DependsOnStorage(const OpOverload& op) {
   return op.op() == "as_strided" || op.op() == "as_strided_copy" ||
          op.op() == "sym_storage_offset" || op.op() == "sym_stride" ||
@@ -88,14 +88,14 @@ bool IsWhole(const CaseValue& value) {
          (tensor->storage_offset == 0 && IsContiguous(tensor->sizes, tensor->strides));
 }
 
-// Calls on which PyTorch's kernel and its shape function, which exporters ask, or the dtypes of the
-// edge dialect differ.
+// Returns whether PyTorch's kernel contradicts its shape function, which the exporter uses, or the
+// dtypes of the edge dialect.
 bool IsContradictory(const OpOverload& op, const SampleCall& call) {
   return (op.op() == "pixel_unshuffle" || op.op() == "native_dropout") &&
          call.tensors[0].bytes.empty();
 }
 
-// The calls of `from` for the operator `op`, which has fewer arguments or others in other places.
+// Converts the calls of `from` to calls of `op`, which has fewer or reordered arguments.
 std::vector<SampleCall> CallsOfVariant(const OpOverload& op, const OperatorCalls& from) {
   const exir::FunctionSchema& schema = *op.schema();
   std::vector<SampleCall> calls;
@@ -108,7 +108,7 @@ std::vector<SampleCall> CallsOfVariant(const OpOverload& op, const OperatorCalls
       if (i.has_value()) taken[*i] = true;
       made.arguments.push_back(i.has_value() ? call.arguments[*i] : DefaultArgument(argument));
     }
-    // What the variant has besides must be at its default.
+    // Arguments that only the variant has must have their default values.
     bool same = true;
     for (size_t i = 0; i < taken.size(); ++i) {
       same &= taken[i] || call.arguments[i] == DefaultArgument(from.op->schema()->arguments[i]);

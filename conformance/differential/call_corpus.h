@@ -1,5 +1,4 @@
-// Calls that operators are known to take: the conformance vectors (conformance/opcases) as
-// arguments for random programs.
+// Calls from the conformance vectors (conformance/opcases), as arguments for random programs.
 #ifndef BELAY_CONFORMANCE_DIFFERENTIAL_CALL_CORPUS_H_
 #define BELAY_CONFORMANCE_DIFFERENTIAL_CALL_CORPUS_H_
 
@@ -21,23 +20,24 @@ using exir::SampleTensor;
 
 class CallCorpus {
  public:
-  // All calls that are not errors, whose tensors have at most `max_elements` elements and specified
-  // contents; views are made dense. An operator that writes its first argument and has no vectors
-  // gets those of its functional variant where the results have the type of that argument.
+  // Reads all calls that are not errors, whose tensors have at most `max_elements` elements and
+  // specified contents. Views become dense tensors. If an operator that writes its first argument
+  // has no vectors, it uses those of its functional variant whose results have the type of that
+  // argument.
   static absl::StatusOr<CallCorpus> Read(const std::string& folder, const exir::OpRegistry& ops,
                                          int64_t max_elements = 1024);
 
-  // Of operators with vectors, sorted by name; some may have no call.
+  // Operators with vectors, sorted by name. An operator may have no calls.
   absl::Span<const OperatorCalls> functional() const { return functional_; }
-  // Those whose schema writes to an argument.
+  // Operators whose schema writes to an argument.
   absl::Span<const OperatorCalls> in_place() const { return in_place_; }
 
  private:
   std::vector<OperatorCalls> functional_, in_place_;
 };
 
-// The case as a call of the operator; kInvalidArgument for arguments that it does not have,
-// kUnimplemented for tensors without contents and for views that a dense tensor can't stand for.
+// Converts the case to a call of the operator. kInvalidArgument: unknown arguments. kUnimplemented:
+// tensors without contents, and views that a dense tensor cannot represent.
 absl::StatusOr<SampleCall> ToSampleCall(const exir::OpOverload& op, const OpCase& op_case);
 
 }  // namespace belay::conformance

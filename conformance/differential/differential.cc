@@ -32,17 +32,17 @@ namespace {
 using exir::ExportedProgram;
 using exir::OpOverload;
 
-// Of results that are decomposed into other operators than the interpreter runs; a step of bfloat16
-// is more than that already.
+// For results decomposed into other operators than the interpreter's. The rounding step of bfloat16
+// is larger.
 constexpr exir::Closeness kDecomposed = {
     .atol = 1e-3, .rtol = 1e-3, .by_precision = true, .finite_only = true};
 
-// Whether the operator's results have no specified contents.
+// Returns whether the contents of the operator's results are unspecified.
 bool Unspecified(const OpOverload& op) {
   return op.has_trait(exir::kNondeterministic) || op.op().find("empty") != std::string_view::npos;
 }
 
-// Lets outputs be anything whose contents are not specified.
+// Allows any values for outputs with unspecified contents.
 exir::CallCloseness WithoutUnspecified(const ExportedProgram& program,
                                        exir::CallCloseness closeness) {
   size_t position = 0;
@@ -59,8 +59,8 @@ exir::CallCloseness WithoutUnspecified(const ExportedProgram& program,
   return closeness;
 }
 
-// What lowering meets: of operators that write, their functional variant. Others that write, such as
-// index_copy_, have the same bits.
+// Returns the operator that lowering processes: the functional variant of an operator that writes.
+// Others that write, such as index_copy_, give the same bits.
 const OpOverload* FunctionalOf(const ExportedProgram& program, const OpOverload* op) {
   if (NeedsVariant(*op) ||
       (op->schema() != nullptr && KindOf(*op->schema()) == exir::SchemaKind::kMutable)) {
@@ -70,10 +70,10 @@ const OpOverload* FunctionalOf(const ExportedProgram& program, const OpOverload*
   return op;
 }
 
-// The operators that lowering meets, by Provenance::origin of their nodes.
+// The operators that lowering processes, by Provenance::origin of their nodes.
 using Operations = std::map<std::string, const OpOverload*, std::less<>>;
 
-// Gives each node an origin of its own, which what lowering makes of it keeps, and so its debug handle.
+// Gives each node a unique origin. Nodes lowered from it keep the origin, and so its debug handle.
 Operations NameOrigins(ExportedProgram& program) {
   Operations operations;
   for (exir::Graph& graph : program.graphs) {
@@ -90,12 +90,13 @@ Operations NameOrigins(ExportedProgram& program) {
   return operations;
 }
 
-// Operators whose operands have one dtype in the edge dialect (exir/passes/promote_mixed_dtypes.h) and
-// that otherwise compute with a number as it is: of float16 and bfloat16 the number is rounded before.
+// Operators whose operands have one dtype in the edge dialect (exir/passes/promote_mixed_dtypes.h).
+// Otherwise they compute with a scalar as it is; in the edge dialect the scalar is first rounded to
+// float16 or bfloat16.
 constexpr std::string_view kOneDType[] = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor",
                                           "aten.div.Tensor", "aten.div.Tensor_mode"};
 
-// Whether an operand is a number that was rounded for this node.
+// Returns whether an operand is a scalar that was rounded for this node.
 bool RoundsNumber(const exir::Graph& graph, const exir::Node& node) {
   const OpOverload& op = *node.target->aten();
   if (std::find(std::begin(kOneDType), std::end(kOneDType), op.name()) == std::end(kOneDType)) {
@@ -120,8 +121,8 @@ bool RoundsNumber(const exir::Graph& graph, const exir::Node& node) {
   return false;
 }
 
-// How alike results of a program and of its edge program must be. What follows from a number that was
-// rounded is bounded by nothing: it may be subtracted from one like it.
+// Closeness of the results of a program and of its edge program. Results that depend on a rounded
+// scalar have no bound, since a nearly equal value may be subtracted.
 exir::CallCloseness ClosenessOfEdge(const ExportedProgram& edge, const Operations& operations) {
   return ClosenessOfResults(
       edge, kDecomposed, [&](const exir::Graph& graph, const exir::Node& node) {
@@ -134,8 +135,8 @@ exir::CallCloseness ClosenessOfEdge(const ExportedProgram& edge, const Operation
       });
 }
 
-// How alike results of kernels must be that are chosen when the sizes are known, and before: for the
-// largest.
+// Closeness of the results of kernels selected for the actual sizes and kernels selected for the
+// maximum sizes.
 exir::CallCloseness ClosenessOfChoice(const ExportedProgram& edge) {
   if (edge.ranges.empty()) return exir::kSameBits;
   return ClosenessOfResults(edge, kDecomposed, [](const exir::Graph&, const exir::Node& node) {
@@ -172,7 +173,7 @@ absl::StatusOr<std::vector<exir::CallOutcome>> Execute(const Program& program,
   return exir::RunCalls(method, calls);
 }
 
-// Without what differs from program to program.
+// Removes the parts that differ from program to program.
 std::string Reason(const absl::Status& status) {
   std::string text(status.message());
   text = text.substr(0, text.find('\n'));
@@ -198,12 +199,12 @@ Verdict CheckProgram(const DifferentialSetup& setup, const ExportedProgram& prog
   }
   auto oracle = WritesAsCopies(program);
   if (!oracle.ok()) return Problem("writes as copies", oracle.status());
-  // Lowering drops what nobody uses, and with it what is wrong with its operands.
+  // Lowering removes dead nodes, and with them errors of their operands.
   for (exir::Graph& graph : oracle->graphs) exir::GraphEditor(graph).EraseDeadNodes();
   auto wanted = Interpret(*oracle, setup.reference, all_calls);
   if (!wanted.ok()) return Problem("interpreter", wanted.status());
-  // Where a call fails for sizes other than those that the program was made with, or in a body,
-  // anything may come: a decomposition may take what its operator does not.
+  // If a call fails for other sizes than the sample inputs', or in a subgraph, any outcome is
+  // allowed: a decomposition may accept arguments that its operator rejects.
   exir::CallSequence calls = all_calls;
   if (!wanted->back().status.ok() && (!program.ranges.empty() || program.graphs.size() > 1)) {
     wanted->pop_back();
@@ -266,10 +267,10 @@ DifferentialReport RunDifferential(const DifferentialSetup& setup,
   if (options.training) add(setup.corpus.in_place());
   if (deck.empty()) return report;
   for (int i = 0; i < options.programs; ++i) {
-    // A generator for each, so that a seed is enough to make a program again.
+    // Each program has its own generator, so its seed suffices to recreate it.
     const uint64_t seed = options.seed * 1'000'003 + static_cast<uint64_t>(i);
     Random random(seed);
-    // Rotated, so that all operators are dealt over the programs.
+    // Rotates the first two, so that all operators are used.
     std::vector<const OperatorCalls*> dealt;
     const size_t count = std::min<size_t>(deck.size(), 12);
     for (size_t k = 0; k < count; ++k) {

@@ -1,4 +1,4 @@
-// Interpreter and runtime give the same on random programs of all operators.
+// Interpreter and runtime agree on random programs of all operators.
 #include "conformance/differential/differential.h"
 
 #include <cstdlib>
@@ -13,7 +13,7 @@ namespace {
 constexpr int kChunks = 8;
 constexpr int kProgramsPerChunk = 250;
 
-// Operators with vectors that no lowered program calls, and why.
+// Operators with vectors that no lowered program calls, with the reason.
 struct Exception {
   std::string_view op, reason;
 };
@@ -54,7 +54,7 @@ TEST_P(DifferentialTest, EnginesAgreeOnFunctionalPrograms) {
   options.programs = kProgramsPerChunk;
   const DifferentialReport report = RunDifferential(SharedSetup(), options);
   ExpectNoProblems(report);
-  // Usual are 35, 25, 12 and 1 %; where the deck is poor in what control flow is made of, 4 %.
+  // Typical shares are 35, 25, 12 and 1 %; 4 % if few operators fit control flow.
   EXPECT_GT(report.dynamic * 100, report.programs * 10);
   EXPECT_GT(report.mutating * 100, report.programs * 5);
   EXPECT_GT(report.control_flow, 0);
@@ -71,7 +71,7 @@ TEST_P(DifferentialTest, EnginesAgreeOnTrainingPrograms) {
   EXPECT_GT(report.mutating * 100, report.programs * 20);
 }
 
-// Every operator, alone and in a chain with others.
+// Calls every operator, as a single node and in a chain with others.
 TEST_P(DifferentialTest, EveryOperatorIsCalled) {
   const CallCorpus& corpus = SharedSetup().corpus;
   size_t index = 0;

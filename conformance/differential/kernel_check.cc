@@ -36,7 +36,7 @@ double EpsilonOf(DType dtype) {
   }
 }
 
-// The largest finite absolute value; 0 of what is no tensor of floats.
+// Returns the largest finite absolute value; 0 if the value is not a floating-point tensor.
 double Magnitude(const OwnedValue& value) {
   const TensorView* view = value.tensor();
   double largest = 0;
@@ -50,13 +50,13 @@ double Magnitude(const OwnedValue& value) {
   return largest;
 }
 
-// Follows an interpretation and calls each operator of the top graph once more.
+// Observes an interpretation and repeats each operator of the top graph with the reference kernel.
 class KernelCheck {
  public:
   KernelCheck(const ExportedProgram& program, const KernelRegistry& reference)
       : program_(program), reference_(reference) {}
 
-  // Before each call: the interpreter's state is what the program reads.
+  // Called before each call: the program reads the interpreter's state.
   absl::Status Start(const std::vector<OwnedValue>& user_inputs,
                      const exir::Interpreter& interpreter) {
     values_.clear();
@@ -112,10 +112,10 @@ class KernelCheck {
         const double scale =
             tensor == nullptr ? 0 : EpsilonOf(tensor->dtype) / EpsilonOf(DType::kFloat32);
         const exir::Tolerance& tolerance = op.def()->tolerance;
-        // What is summed may cancel out: a small result is as exact as its summands are large.
+        // Terms of a sum may cancel: the error of a small result scales with its terms.
         const bool sums = !op.has_trait(exir::kPointwise) && !op.has_trait(exir::kDataMovement);
-        // Whether zeros of the padding meet what they are multiplied with is the kernel's choice,
-        // and so is what the mean of infinities is.
+        // It is up to the kernel whether padding zeros are multiplied (0 * inf is NaN), and what
+        // the mean of infinities is.
         const bool padded = op.op() == "convolution" || op.op().ends_with("_norm");
         const double around = sums ? std::max(magnitude, Magnitude(want)) : 0;
         const absl::Status status =

@@ -1,4 +1,4 @@
-// Compares kernels with each other while a program is interpreted.
+// Compares kernels with reference kernels while a program is interpreted.
 #ifndef BELAY_CONFORMANCE_DIFFERENTIAL_KERNEL_CHECK_H_
 #define BELAY_CONFORMANCE_DIFFERENTIAL_KERNEL_CHECK_H_
 
@@ -11,11 +11,11 @@
 
 namespace belay::conformance {
 
-// Interprets with the kernels that the runtime prefers, and compares every result of every node of
-// the top graph with that of the reference kernel on the same arguments, within the operator's
-// tolerance (OpDef::tolerance, scaled to the dtype). A call in which one differs fails with
-// kFailedPrecondition, which names the first node, with the element.
-//   what Interpreter::Create returns
+// Interprets `program` with the kernels that the runtime prefers. Compares every result of every
+// node of the top graph with the reference kernel's result on the same arguments, within the
+// operator's tolerance (OpDef::tolerance, scaled to the dtype). On a difference, the call fails
+// with kFailedPrecondition, which names the first node and the element.
+//   errors of Interpreter::Create
 absl::StatusOr<std::vector<exir::CallOutcome>> InterpretAndCheckKernels(
     const exir::ExportedProgram& program, const KernelRegistry& kernels,
     const KernelRegistry& reference, const exir::CallSequence& calls);

@@ -1,4 +1,4 @@
-// Compares the engines on any number of random programs.
+// Compares all engines on random programs.
 #include <cstdio>
 
 #include "absl/flags/flag.h"

@@ -18,7 +18,7 @@ using exir::Node;
 using exir::NodeId;
 using exir::ValueId;
 
-// Operators of floating point numbers whose results are such, too.
+// Discontinuous operators with floating-point operands and results.
 constexpr std::string_view kSteps[] = {
     "ceil",
     "copysign",
@@ -42,7 +42,7 @@ constexpr std::string_view kSteps[] = {
     "trunc",
 };
 
-// Results whose values are decided by the type of the operand alone.
+// Returns whether the results depend only on the operand's type.
 bool ReadsTypesOnly(const exir::OpOverload& op) {
   return op.has_trait(exir::kCreation) || op.op() == "sym_size" || op.op() == "sym_numel" ||
          op.op() == "sym_stride" || op.op() == "sym_storage_offset";
@@ -54,11 +54,11 @@ bool IsReal(const exir::Value& value) {
                          : (kFloatTypes | kComplexTypes).contains(meta->dtype);
 }
 
-// What is known of a value.
+// Properties of a value.
 struct Known {
   Agreement all = Agreement::kSameBits;
-  Agreement from_outside = Agreement::kSameBits;  // without what its own operator adds
-  int64_t operation = 0;                          // the debug handle of its node; 0: none
+  Agreement from_outside = Agreement::kSameBits;  // without the contribution of its own operator
+  int64_t operation = 0;                          // debug handle of its node; 0: none
 };
 
 class Analysis {
@@ -66,7 +66,7 @@ class Analysis {
   Analysis(const ExportedProgram& program, NodeAgreement agreement)
       : program_(program), agreement_(agreement) {}
 
-  // In the order of the outputs. `state` is what the call finds.
+  // In the order of the outputs. `state` is the state before the call.
   std::vector<Agreement> Outputs(const std::map<std::string, Agreement>& state) {
     known_.clear();
     const Graph& graph = program_.top();
@@ -125,7 +125,7 @@ class Analysis {
 
   const ExportedProgram& program_;
   const NodeAgreement agreement_;
-  std::map<uint32_t, Known> known_;  // by value of the top graph
+  std::map<uint32_t, Known> known_;  // by value id in the top graph
 };
 
 }  // namespace

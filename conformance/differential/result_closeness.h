@@ -1,6 +1,6 @@
-// How alike the results of a program must be when it is computed in two ways that differ in some
-// nodes only. Rounding that differs in one node is a bound in the next, but for a step: behind the
-// floor, the comparison or the conversion to an integer of nearly the same number is any number.
+// Computes how closely the results of two executions of a program must agree if only some nodes may
+// differ. A rounding difference in one node gives a bound for its users, unless a user is
+// discontinuous: floor, comparisons and conversions to integers have no bound.
 #ifndef BELAY_CONFORMANCE_DIFFERENTIAL_RESULT_CLOSENESS_H_
 #define BELAY_CONFORMANCE_DIFFERENTIAL_RESULT_CLOSENESS_H_
 
@@ -12,26 +12,29 @@
 
 namespace belay::conformance {
 
-// From the strictest to none.
+// Ordered from the strictest to the weakest.
 enum class Agreement : uint8_t {
   kSameBits,
-  kClose,  // rounded otherwise
-  kAny,    // no bound holds
+  kClose,  // equal up to rounding
+  kAny,    // no bound
 };
 
-// What a node adds to that of its operands.
+// Returns the agreement of a node's results for equal operands.
 using NodeAgreement = absl::FunctionRef<Agreement(const exir::Graph&, const exir::Node&)>;
 
-// Whether the operator's results jump where an operand passes some number: what makes integers,
-// bools or sizes of floating point numbers, and what rounds them.
+// Returns whether the operator is discontinuous in a floating-point operand: it computes integers,
+// bools or sizes from floating-point numbers, or rounds them.
 bool IsStep(const exir::Graph& graph, const exir::Node& node);
 
-// The closeness of each output, input afterwards and state of `program`, which has no operators that
-// write: kSameBits where no node before it is another; `close` behind nodes of kClose; kAnyElements
-// behind nodes of kAny, and behind steps behind nodes of kClose. Nodes of one debug handle are one
-// operator decomposed: steps among them are the operator's own and count for what comes from outside
-// alone. State that a call leaves is what the next finds. Control flow counts as one node, all of its
-// bodies as steps. O(nodes), once more for each state that changes.
+// Returns the closeness of each output, mutated input and state tensor of `program`, which must be
+// functional (no operators that write).
+//   kSameBits     all nodes that it depends on are kSameBits
+//   `close`       it depends on nodes of kClose
+//   kAnyElements  it depends on nodes of kAny, or on a step (IsStep) after nodes of kClose
+// Nodes with the same debug handle are one decomposed operator. Steps among them count only for
+// operands from outside the operator. State that a call leaves is an input of the next call.
+// Control flow counts as one node, with all of its subgraphs as steps. O(nodes), repeated for each
+// state tensor that changes.
 exir::CallCloseness ClosenessOfResults(const exir::ExportedProgram& program,
                                        const exir::Closeness& close, NodeAgreement agreement);
 

@@ -32,7 +32,7 @@ class ResultClosenessTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_OK_AND_ASSIGN(ops_, exir::CreateStandardOps()); }
 
-  // Of a program in which exponentials are close, and sines anything.
+  // The closeness for a program in which `exp` is kClose and `sin` is kAny.
   exir::CallCloseness Of(const std::string& text) {
     const exir::ExportedProgram program = exir::ParseOrDie(text, *ops_);
     return ClosenessOfResults(program, kNear, [](const exir::Graph&, const exir::Node& node) {
@@ -41,7 +41,7 @@ class ResultClosenessTest : public ::testing::Test {
                                           : Agreement::kSameBits;
     });
   }
-  // The closeness of the value %r that `nodes` compute of %x, of 3 elements.
+  // The closeness of the value %r that `nodes` compute from %x: f32[3].
   std::string_view OfNodes(const std::string& nodes, const std::string& more_graphs = "") {
     return Name(Of("program edge { graph(%x: f32[3] user_input) {\n" + nodes +
                    "\nreturn (%r user_output) }\n" + more_graphs + "}")
@@ -66,7 +66,7 @@ TEST_F(ResultClosenessTest, GrowsAlongTheGraph) {
             "bits");
 }
 
-TEST_F(ResultClosenessTest, NothingIsBoundBehindAStepBehindRounding) {
+TEST_F(ResultClosenessTest, StepsAfterRoundingHaveNoBound) {
   const std::string rounded = "%a: f32[3] = edge.aten.exp.default(%x)\n";
   EXPECT_EQ(OfNodes(rounded + "%r: f32[3] = edge.aten.floor.default(%a)"), "any");
   EXPECT_EQ(OfNodes(rounded + "%r: b8[3] = edge.aten.lt.Scalar(%a, 1)"), "any");
@@ -77,34 +77,34 @@ TEST_F(ResultClosenessTest, NothingIsBoundBehindAStepBehindRounding) {
   EXPECT_EQ(OfNodes(rounded + "%b: b8[3] = edge.aten.lt.Scalar(%a, 1)\n"
                               "%r: f32[3] = edge.aten.where.self(%b, %x, %x)"),
             "any");
-  // Steps of what is the same.
+  // Steps of bitwise equal values.
   EXPECT_EQ(OfNodes("%r: f32[3] = edge.aten.floor.default(%x)"), "bits");
   EXPECT_EQ(OfNodes("%b: f32[3] = edge.aten.floor.default(%x)\n"
                     "%r: f32[3] = edge.aten.exp.default(%b)"),
             "close");
 }
 
-TEST_F(ResultClosenessTest, StepsWithinOneOperatorAreItsOwn) {
+TEST_F(ResultClosenessTest, StepsWithinOneOperatorKeepBounds) {
   EXPECT_EQ(OfNodes("%a: f32[3] = edge.aten.exp.default(%x) handle=7\n"
                     "%r: f32[3] = edge.aten.floor.default(%a) handle=7"),
             "close");
   EXPECT_EQ(OfNodes("%a: f32[3] = edge.aten.exp.default(%x) handle=7\n"
                     "%r: f32[3] = edge.aten.floor.default(%a) handle=8"),
             "any");
-  // What comes from outside stays so on the way through the operator.
+  // An operand from outside the operator counts as outside in all of its nodes.
   EXPECT_EQ(OfNodes("%a: f32[3] = edge.aten.exp.default(%x) handle=6\n"
                     "%b: f32[3] = edge.aten.neg.default(%a) handle=7\n"
                     "%r: f32[3] = edge.aten.floor.default(%b) handle=7"),
             "any");
 }
 
-TEST_F(ResultClosenessTest, TypesAreNoValues) {
+TEST_F(ResultClosenessTest, TypesDoNotDependOnValues) {
   EXPECT_EQ(OfNodes("%a: f32[3] = edge.aten.exp.default(%x)\n"
                     "%r: i64[3] = edge.aten.full_like.default(%a, 1, dtype=dtype:i64)"),
             "bits");
 }
 
-TEST_F(ResultClosenessTest, ControlFlowIsAStepThatItsBodiesDecide) {
+TEST_F(ResultClosenessTest, ControlFlowIsAStepOfItsSubgraphs) {
   const auto bodies = [](std::string_view no) {
     return absl::StrCat("graph yes(%y: f32[3]) { %z: f32[3] = edge.aten.neg.default(%y)\n",
                         "return (%z) }\ngraph no(%y: f32[3]) { %z: f32[3] = edge.aten.", no,
@@ -122,7 +122,7 @@ TEST_F(ResultClosenessTest, ControlFlowIsAStepThatItsBodiesDecide) {
       "any");
 }
 
-TEST_F(ResultClosenessTest, StateIsWhatTheNextCallFinds) {
+TEST_F(ResultClosenessTest, StateReachesNextCall) {
   const exir::CallCloseness closeness = Of(R"(program edge {
     constants { state "m": f32[3]  state "n": f32[3]  state "o": f32[3] }
     graph(%m: f32[3] buffer "m", %n: f32[3] buffer "n", %o: f32[3] buffer "o",

@@ -1,5 +1,6 @@
-// The dtype rules of the edge dialect against PyTorch: what it computes is allowed, or excluded on
-// purpose; what no row allows is refused, by name.
+// Compares the dtype rules of the edge dialect with PyTorch. Combinations that PyTorch supports are
+// allowed, or excluded with a reason. Combinations without a row are rejected with the operator's
+// name.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -31,14 +32,14 @@ using exir::ValueId;
 
 using DTypes = std::vector<std::optional<DType>>;
 
-// Operators that have no row: any combination of legal dtypes will do.
+// Operators without a row: any combination of legal dtypes is allowed.
 const std::map<std::string_view, std::string_view>& AnyCombination() {
   static const auto& reasons = *new std::map<std::string_view, std::string_view>{
 #include "conformance/edge/any_dtypes.inc"
   };
   return reasons;
 }
-// Operators that PyTorch calls with dtypes that the edge dialect does not have.
+// Operators that PyTorch supports with dtypes that the edge dialect rejects.
 const std::map<std::string_view, std::string_view>& Narrower() {
   static const auto& reasons = *new std::map<std::string_view, std::string_view>{
 #include "conformance/edge/narrower_dtypes.inc"
@@ -56,7 +57,7 @@ std::optional<DType> DTypeOf(const CaseValue& value) {
   return std::nullopt;
 }
 
-// One per slot of the rule; nullopt when the case has no such tensor.
+// Returns one dtype per slot of the rule; nullopt if the case has no such tensor.
 DTypes DTypesOf(const exir::FunctionSchema& schema, const DTypeRule& rule, const OpCase& op_case) {
   std::map<std::string, std::optional<DType>> arguments;
   for (size_t i = 0; i < op_case.args.size(); ++i) {
@@ -91,7 +92,7 @@ std::string Text(const DTypeRule& rule, const DTypes& dtypes) {
   return text;
 }
 
-// An edge program of one call in which tensors have these dtypes, by slot.
+// Returns an edge program of one call whose tensors have these dtypes, by slot.
 exir::ExportedProgram ProgramOf(const OpOverload& op, const DTypeRule& rule, const DTypes& dtypes,
                                 const exir::OpRegistry& ops) {
   exir::ExportedProgram program(&ops);
@@ -134,7 +135,7 @@ exir::ExportedProgram ProgramOf(const OpOverload& op, const DTypeRule& rule, con
   return program;
 }
 
-TEST(DtypeRowsTest, AllowWhatPyTorchComputesAndRefuseTheRest) {
+TEST(DtypeRowsTest, MatchPyTorch) {
   ASSERT_OK_AND_ASSIGN(const auto ops, exir::CreateStandardOps());
   std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::directory_iterator("conformance/opcases")) {
@@ -169,7 +170,7 @@ TEST(DtypeRowsTest, AllowWhatPyTorchComputesAndRefuseTheRest) {
     if (rule.slots().empty()) continue;
     EXPECT_TRUE(accepted.has_value()) << file.op << ": " << rule.ToString();
     if (!accepted.has_value() || op->schema()->IsMutable()) continue;
-    // Another dtype in one place.
+    // Replaces the dtype of one slot.
     for (size_t slot = 0; slot < accepted->size(); ++slot) {
       for (DType dtype : {DType::kBool, DType::kUint8, DType::kInt32, DType::kInt64,
                           DType::kFloat16, DType::kFloat32, DType::kFloat64, DType::kComplex64,

@@ -1,4 +1,4 @@
-// Every archive of conformance/models, converted, follows the rules of the edge dialect.
+// Converts every archive of conformance/models and verifies it as an edge program.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Operators that PyTorch does not count as core, has no decomposition for (or left alone in
-// archives of the ATen dialect), and that Belay has kernels for.
+// Operators with kernels in Belay that are not core ATen and that PyTorch does not decompose (or
+// keeps in archives of the ATen dialect).
 constexpr std::string_view kNotCore[] = {
     "aten.__lshift__.Scalar",
     "aten.__rshift__.Scalar",
@@ -46,7 +46,7 @@ constexpr std::string_view kNotCore[] = {
     "aten.var_mean.correction",
 };
 
-TEST(EdgeVerifierZooTest, EveryConvertedModelIsAnEdgeProgram) {
+TEST(EdgeVerifierZooTest, ConvertedModelsVerify) {
   const absl::StatusOr<std::unique_ptr<OpRegistry>> ops = CreateStandardOps();
   ASSERT_TRUE(ops.ok());
   std::vector<std::string> paths;
@@ -64,11 +64,11 @@ TEST(EdgeVerifierZooTest, EveryConvertedModelIsAnEdgeProgram) {
   size_t verified = 0;
   for (const std::string& path : paths) {
     absl::StatusOr<ExportedProgram> program = ImportFile(path, **ops, {});
-    if (!program.ok()) continue;  // the importer's own tests say which may
+    if (!program.ok()) continue;  // tested with the importer
     ToEdgeOptions to_edge;
     to_edge.check_ir_validity = false;
     absl::StatusOr<ExportedProgram> edge = ToEdge(*std::move(program), to_edge);
-    if (!edge.ok()) continue;  // so do the models'
+    if (!edge.ok()) continue;  // tested with the models
     ++verified;
     EXPECT_OK(VerifyEdge(*edge, options)) << path;
   }

@@ -28,7 +28,7 @@ std::string Dump(std::string_view bytes) {
   return text;
 }
 
-// Whether the line begins with an offset and a colon.
+// Returns whether the line begins with an offset and a colon.
 bool IsDumpLine(std::string_view line) {
   return line.size() > kOffsetDigits + 2 && line[kOffsetDigits] == ':' &&
          std::all_of(line.begin(), line.begin() + kOffsetDigits,

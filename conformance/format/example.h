@@ -9,12 +9,12 @@
 
 namespace belay {
 
-// The program file that the page dumps.
+// Returns the program file that the page dumps.
 std::string ExampleFile();
 
-// The page with the bytes of the example's dump put right; what is written beside the bytes stays.
-// A line of it begins with its offset, "00000010: 4f00 …". kInvalidArgument when there is no dump
-// or it leaves out bytes that are not zero.
+// Returns the page with the bytes of the example's dump updated; the notes beside the bytes stay. A
+// line of the dump begins with its offset, "00000010: 4f00 …". kInvalidArgument: there is no dump,
+// or the dump omits bytes that are not zero.
 absl::StatusOr<std::string> WithExample(std::string_view page);
 
 }  // namespace belay

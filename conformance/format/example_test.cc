@@ -19,14 +19,14 @@ std::string Page() {
                      (*file)->bytes().size());
 }
 
-TEST(ExampleTest, ThePageShowsItsBytes) {
+TEST(ExampleTest, PageIsCurrent) {
   ASSERT_OK_AND_ASSIGN(const std::string right, WithExample(Page()));
   EXPECT_TRUE(right == Page())
       << "run tools/bazel run //conformance/format:write_example -- "
          "\"$PWD/runtime/schema/file_format.md\", and look at what is written beside the bytes";
 }
 
-TEST(ExampleTest, IsWhatThePageSays) {
+TEST(ExampleTest, MatchesPage) {
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(ExampleFile()));
   ASSERT_EQ(program.methods().size(), 1u);
   EXPECT_EQ(program.methods()[0].name, "f");
@@ -34,7 +34,7 @@ TEST(ExampleTest, IsWhatThePageSays) {
   EXPECT_EQ(program.bytes().size(), 260u);
 }
 
-TEST(ExampleTest, ChangedBytesArePutRightAndTextStays) {
+TEST(ExampleTest, UpdatesBytesAndKeepsNotes) {
   const std::string page = Page();
   const size_t at = page.find("00000100: 0000 c03f");
   ASSERT_NE(at, std::string::npos);
@@ -44,7 +44,7 @@ TEST(ExampleTest, ChangedBytesArePutRightAndTextStays) {
   EXPECT_EQ(right, page);
 }
 
-TEST(ExampleTest, LinesMayBeLeftOutOnlyWhereAllIsZero) {
+TEST(ExampleTest, OnlyZeroLinesMayBeOmitted) {
   EXPECT_THAT(WithExample("no dump"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("leaves out byte 0")));
   EXPECT_THAT(WithExample("00001000: 0000\n"),

@@ -1,4 +1,5 @@
-// The second reader (read_program.py) says the same of every program of the zoo as the runtime's.
+// Compares the output of the second reader (read_program.py) with the runtime's, for every program
+// of the zoo.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -58,7 +59,7 @@ ReaderOutput RunReader(const std::vector<std::string>& files) {
 
 class FormatTest : public TestInDirectory {
  protected:
-  // What both readers say of these files is the same.
+  // Expects that both readers print the same for these files.
   static void ExpectSame(const std::vector<std::string>& files) {
     const ReaderOutput output = RunReader(files);
     ASSERT_EQ(output.status, 0) << (output.lines.empty() ? "" : output.lines.back());
@@ -82,11 +83,11 @@ std::vector<std::string> Archives() {
   return archives;
 }
 
-// In parts, so that shards share the work.
+// Split into parts for sharding.
 class ZooFormatTest : public FormatTest, public ::testing::WithParamInterface<int> {};
 constexpr int kParts = 8;
 
-TEST_P(ZooFormatTest, IsReadAlike) {
+TEST_P(ZooFormatTest, ReadersAgree) {
   ASSERT_OK_AND_ASSIGN(const auto ops, exir::CreateStandardOps());
   ASSERT_OK_AND_ASSIGN(const auto demo, CreatePartitioner("demo", {}));
   std::vector<std::string> files;
@@ -95,7 +96,7 @@ TEST_P(ZooFormatTest, IsReadAlike) {
   ASSERT_GT(archives.size(), 90u);
   for (size_t i = static_cast<size_t>(GetParam()); i < archives.size(); i += kParts) {
     exir::PipelineOptions options;
-    // Every other one with delegates, and some with a companion file.
+    // Every second one with delegates, and some with a companion file.
     if (i / kParts % 2 == 1) {
       options.partitioners.all = {demo.get()};
       options.backends = &AotBackends();
@@ -120,10 +121,10 @@ TEST_P(ZooFormatTest, IsReadAlike) {
 
 INSTANTIATE_TEST_SUITE_P(Parts, ZooFormatTest, ::testing::Range(0, kParts));
 
-TEST_F(FormatTest, OneOfEverythingIsReadAlike) {
+TEST_F(FormatTest, ReadersAgreeOnAllFeatures) {
   TestProgram program = SampleProgram();
   TestMethod method(program.metadata().mutable_methods(0));
-  // Numbers that JSON lacks, negative ones, and the largest.
+  // Numbers that JSON lacks, negative numbers, and the largest.
   method.Double(std::numeric_limits<double>::infinity());
   method.Double(-std::numeric_limits<double>::infinity());
   method.Double(std::numeric_limits<double>::quiet_NaN());
@@ -144,8 +145,8 @@ TEST_F(FormatTest, OneOfEverythingIsReadAlike) {
   ExpectSame({file, empty, Write("split.belay", split.Serialize())});
 }
 
-// Unknown fields of a newer minor version, on every level; the two readers ignore the same.
-TEST_F(FormatTest, UnknownOptionalFieldsAreIgnoredByBoth) {
+// Unknown fields of a newer minor version, at every level; both readers ignore them.
+TEST_F(FormatTest, BothIgnoreUnknownOptionalFields) {
   SampleIndices v;
   const std::string unknown("\xc0\x3e\x05\xca\x3e\x03xyz", 9);  // 1000: 5, 1001: "xyz"
   std::string file = SampleProgram(&v).Serialize([&](schema::Program& program) {
@@ -176,7 +177,7 @@ TEST_F(FormatTest, UnknownOptionalFieldsAreIgnoredByBoth) {
   EXPECT_EQ(of_newer["methods"], of_plain["methods"]);
 }
 
-TEST_F(FormatTest, BothRefuseWhatTheyDoNotKnow) {
+TEST_F(FormatTest, BothRejectUnknownFeatures) {
   const std::string required = Write("required.belay", SampleProgram().Serialize([](auto& program) {
     program.add_required_features("time travel");
   }));

@@ -1,4 +1,4 @@
-// Puts the bytes of the example of a page right: write_example FILE.md
+// Updates the bytes of the example in a page: write_example FILE.md
 #include <cstdio>
 #include <string>
 

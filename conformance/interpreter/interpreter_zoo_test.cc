@@ -1,4 +1,4 @@
-// The interpreter gives what PyTorch gave: models as they were exported, and as edge programs.
+// Compares the interpreter with PyTorch: models as exported, and as edge programs.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view kZoo = "conformance/models/zoo";
 
-// What can't be executed, and why.
+// Models that cannot be executed, with the reason.
 struct Exception {
   std::string_view model;
   std::string_view reason;
@@ -79,7 +79,7 @@ class InterpreterZooTest : public ::testing::TestWithParam<std::string> {
   }
 };
 
-TEST_P(InterpreterZooTest, GivesWhatPyTorchGave) {
+TEST_P(InterpreterZooTest, MatchesPyTorch) {
   const auto* exception = std::find_if(std::begin(kExceptions), std::end(kExceptions),
                                        [](const Exception& e) { return e.model == GetParam(); });
   ASSERT_OK_AND_ASSIGN(const Manifest manifest,

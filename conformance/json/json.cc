@@ -61,7 +61,8 @@ absl::Status CheckSchema(const Json& value, const Json& schema, std::string_view
           absl::StrCat(place, ": expected ", type, ", got ", value.dump().substr(0, 200)));
     }
     if (status.ok()) return status;
-    // Of what has another kind, or not this field, another alternative may be meant.
+    // Ranks how far an alternative matched. A mismatch of the value's own kind, or a missing field,
+    // ranks lowest: another alternative may be the intended one.
     const auto distance = [&](const absl::Status& s) -> size_t {
       const std::string_view text = FromAbsl(s.message());
       const size_t length = text.find(": ");

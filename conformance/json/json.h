@@ -1,7 +1,8 @@
-// JSON as the cases have it, described by a schema.
+// Reads the JSON of the conformance cases and checks it against a schema.
 //
-// nlohmann's library reads it, because the format needs what the JSON of Protocol Buffers loses: the
-// order of methods and keyword arguments, and that 2 is not 2.0 as an operator's argument.
+// Uses nlohmann's library because the format needs two things that protobuf's JSON mapping loses:
+// the order of methods and keyword arguments, and the distinction between 2 and 2.0 as an
+// operator's argument.
 #ifndef BELAY_CONFORMANCE_JSON_JSON_H_
 #define BELAY_CONFORMANCE_JSON_JSON_H_
 
@@ -16,24 +17,25 @@ namespace belay::conformance {
 
 using Json = nlohmann::ordered_json;
 
-// kInvalidArgument, with the path, when the file does not hold one JSON document.
+// kInvalidArgument, with the path: the file does not contain exactly one JSON document.
 absl::StatusOr<Json> ReadJsonFile(const std::string& path);
 
-// The member; null, which has no elements, when there is none or `json` is no object.
+// Returns the member `key`. Returns null, which has no elements, if it is missing or `json` is not
+// an object.
 const Json& Member(const Json& json, std::string_view key);
-// The text; "" for another kind of value, or another kind of member.
+// Returns the string; "" if the value (or the member) is not a string.
 std::string Text(const Json& json);
 inline std::string Text(const Json& json, std::string_view key) { return Text(Member(json, key)); }
 
-// Whether `value` is of a type. `schema` has the types that have names: another name for a type, or
-// an object with the type of each field, where "field?" may be missing and no other may be there but
-// those of the objects that "..." names.
-//   string integer boolean null any   what they are called
+// Checks that `value` has a type. `schema` maps type names either to another type, or to an object
+// with the type of each field. "field?" marks an optional field. Other fields are errors, except
+// those of the objects listed under "...".
+//   string integer boolean null any   the JSON types
 //   =word                             this string (or `true`)
 //   [type] {type}                     an array or an object of values of that type
 //   type|type                         either
-// kInvalidArgument: the place of the first value that is something else, and what was expected
-// there; of alternatives, what the one says that came furthest.
+// kInvalidArgument: the path of the first mismatch, and the expected type. For alternatives, the
+// error of the alternative that matched furthest.
 absl::Status CheckSchema(const Json& value, const Json& schema, std::string_view type,
                          const std::string& place = "");
 

@@ -16,7 +16,7 @@ const Json kSchema = Json::parse(R"({
   "a": {"kind": "=a", "...": "c", "names?": "{string}"}, "c": {"n": "integer"},
   "b": {"kind": "=b|=c", "x?": "any", "y?": "boolean|=auto"}})");
 
-TEST(CheckSchemaTest, SaysWhatIsWrongAndWhere) {
+TEST(CheckSchemaTest, ReportsPathAndExpectedType) {
   EXPECT_OK(CheckSchema(Json::parse(R"([{"kind": "a", "n": 2, "names": {"v": "w"}}, null,
                                         {"kind": "c", "x": [1.5], "y": "auto"}])"),
                         kSchema, "list"));

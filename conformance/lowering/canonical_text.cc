@@ -30,13 +30,13 @@ std::optional<int64_t> Number(const AnyJson& json, const char* key) {
   return there ? std::optional(json[key].template get<int64_t>()) : std::nullopt;
 }
 
-// --- Names of what has none ---
+// --- Names of unnamed objects ---
 //
-// In a line, "‹7›" stands for the number of the eighth thing to be named, and "‹=2*x7 + x8›" for a
-// size of symbols that are such things.
+// In a line, "‹7›" is a placeholder for the rank of the eighth object, and "‹=2*x7 + x8›" for a
+// size whose symbols are such objects.
 constexpr std::string_view kBegin = "‹", kEnd = "›";
 
-// The line with what `name` makes of each thing.
+// Returns the line with each placeholder replaced by `name` of the object.
 std::string Named(std::string_view line, const std::function<std::string(size_t)>& name) {
   const auto name_of = [&](std::string_view digits) {
     size_t thing = 0;
@@ -59,11 +59,11 @@ std::string Named(std::string_view line, const std::function<std::string(size_t)
   return text.append(line);
 }
 
-// A number for each thing of a group, as the header says.
-std::vector<size_t> NumberThings(const Strings& lines, const Strings& groups) {
+// Returns a rank within its group for each object, by the color refinement described in the header.
+std::vector<size_t> RankObjects(const Strings& lines, const Strings& groups) {
   std::vector<size_t> numbers(groups.size());
   for (size_t known = 0; true;) {
-    std::vector<Strings> views(groups.size());  // the lines that name a thing, from where it stands
+    std::vector<Strings> views(groups.size());  // the lines that name an object, relative to it
     for (const std::string& line : lines) {
       std::set<size_t> named;
       Named(line, [&](size_t thing) { return named.insert(thing), ""; });
@@ -78,8 +78,8 @@ std::vector<size_t> NumberThings(const Strings& lines, const Strings& groups) {
       std::sort(views[i].begin(), views[i].end());
       alike[groups[i]][{numbers[i], views[i]}].push_back(i);
     }
-    size_t told_apart = 0;
-    std::optional<std::pair<Strings, size_t>> next;  // to be set apart
+    size_t distinguished = 0;
+    std::optional<std::pair<Strings, size_t>> next;  // the object to individualize
     for (const auto& [group, ranks] : alike) {
       size_t rank = 0;
       for (const auto& [view, things] : ranks) {
@@ -88,28 +88,28 @@ std::vector<size_t> NumberThings(const Strings& lines, const Strings& groups) {
         const bool first = !next.has_value() || view.second < next->first;
         if (things.size() > 1 && first) next.emplace(view.second, things.front());
       }
-      told_apart += ranks.size();
+      distinguished += ranks.size();
     }
     if (!next.has_value()) return numbers;
-    // Those behind it have a higher number.
-    if (told_apart == known) {
+    // Increments the ranks of the others, which places them after the individualized object.
+    if (distinguished == known) {
       for (size_t i = 0; i < groups.size(); ++i) {
         const bool same = groups[i] == groups[next->second] && numbers[i] == numbers[next->second];
         if (same && i != next->second) ++numbers[i];
       }
     }
-    known = told_apart;
+    known = distinguished;
   }
 }
 
-// --- What does not count ---
+// --- Ignored orders ---
 
 struct Freedom {
-  std::set<std::pair<std::string, std::string>> graphs;  // of methods, whose order does not count
-  std::set<size_t> delegates;                            // whose order does not count
-  std::set<size_t> counted;  // whose debug maps are compared by numbers of handles
-  bool numbers = false;  // whether an open graph calls delegates, so that their numbers are open
-  bool moved = false;    // whether something stands in another order for that reason
+  std::set<std::pair<std::string, std::string>> graphs;  // of methods, unordered
+  std::set<size_t> delegates;                            // unordered
+  std::set<size_t> counted;  // their debug maps are compared by the number of handles
+  bool numbers = false;      // an unordered graph calls delegates, so their numbers are arbitrary
+  bool moved = false;        // an order differs for that reason
 };
 
 Freedom FreedomOf(const Json& document, const CompareOptions& options) {
@@ -135,7 +135,8 @@ Freedom FreedomOf(const Json& document, const CompareOptions& options) {
     const bool unknown = !nodes.empty() && std::all_of(nodes.begin(), nodes.end(), is_empty);
     if (!options.handles_are_known || unknown) freedom.counted.insert(d);
   }
-  // Nobody can say which is which of delegates whose numbers are open.
+  // Delegates with arbitrary numbers cannot be identified, so the property applies to all
+  // delegates.
   for (std::set<size_t>* some : {&freedom.delegates, &freedom.counted}) {
     const size_t all = freedom.numbers && !some->empty() ? delegates.size() : 0;
     for (size_t d = 0; d < all; ++d) some->insert(d);
@@ -143,7 +144,8 @@ Freedom FreedomOf(const Json& document, const CompareOptions& options) {
   return freedom;
 }
 
-// Stored data, if there are any; without numbers of buffers, which go by order, if that moved.
+// Returns the stored data, if any. If the order differs, omits buffer numbers, which follow the
+// order.
 Json StoredData(Json data, bool moved) {
   if (data.contains("error")) return {{"error", true}};
   if (Member(data, "buffers") == 0) return Json();
@@ -157,7 +159,7 @@ Json StoredData(Json data, bool moved) {
 // --- The lines of a document ---
 
 struct GraphKey {
-  size_t owner;  // a delegate, or behind those a method
+  size_t owner;  // a delegate's index; methods follow the delegates
   std::string path;
   auto operator<=>(const GraphKey&) const = default;
 };
@@ -184,7 +186,7 @@ class Writer {
         if (entry.contains("id")) places_[&entry] = nodes++;
         if (const auto delegate = Callee(entry)) callers_.emplace(*delegate, graph);
         for (const auto& [label, body] : Member(entry, "graphs").items()) {
-          // Paths grow, so that no graph is in itself.
+          // Paths get longer, so a graph cannot contain itself.
           const bool inner = Text(body).size() > graph.path.size();
           if (inner) bodies_[{graph.owner, Text(body)}] = {graph, &entry, label};
         }
@@ -212,17 +214,17 @@ class Writer {
     }
     Add("partitioners", "partitions", partitions);
     Add("merged", "named data", StoredData(Member(document, "merged_named_data"), freedom_.moved));
-    numbers_ = NumberThings(lines_, groups_);
+    numbers_ = RankObjects(lines_, groups_);
   }
 
-  // All that is compared, sorted.
+  // Returns all compared lines, sorted.
   Strings Lines() const {
     Strings lines;
     for (const std::string& line : lines_) lines.push_back(Final(line));
     std::sort(lines.begin(), lines.end());
     return lines;
   }
-  // The names of what stands in an order that may not count, in the order of the document.
+  // Returns the names of the objects whose order may be ignored, in the document's order.
   std::string Order() const { return Final(order_); }
 
  private:
@@ -233,13 +235,13 @@ class Writer {
                ? freedom_.delegates.contains(owner)
                : freedom_.graphs.contains({methods_[owner - delegates_.size()], path});
   }
-  // The delegate that an entry calls, if there is one.
+  // Returns the delegate that an entry calls, if any.
   std::optional<size_t> Callee(const Json& entry) const {
     const std::optional<int64_t> number = Number(entry, "delegate");
     const bool there = number.has_value() && IsDelegate(static_cast<size_t>(*number));
     return there ? std::optional<size_t>(*number) : std::nullopt;
   }
-  // What a graph returns.
+  // Returns the results of a graph.
   static Json Results(const Json& entries) {
     for (const Json& entry : entries) {
       if (entry["kind"] != "output") continue;
@@ -277,7 +279,7 @@ class Writer {
                ? absl::StrCat("delegate ", DelegateName(owner), " program", no_body)
                : absl::StrCat("method ", methods_[owner - delegates_.size()], no_body);
   }
-  // The result of a delegate's calls that is at this place.
+  // Returns the name of result `place` of a delegate's calls.
   std::string ResultName(size_t delegate, int64_t place) {
     const Json results = Results(*graphs_.at({delegate, ""}));
     for (size_t k = 0; k < results.size(); ++k) {
@@ -345,7 +347,7 @@ class Writer {
     Add(about, name, content);
   }
 
-  // What the document says, with names.
+  // Returns the document's value with canonical names.
   SortedJson Canonical(const GraphKey& graph, const SortedJson& value, bool is_size = false) {
     const auto size = is_size && value.is_string() ? exir::ParseSymExpr(value.get<std::string>())
                                                    : absl::NotFoundError("no size");
@@ -371,7 +373,7 @@ class Writer {
     const SortedJson out = reference.contains("out") ? reference["out"] : SortedJson();
     const std::string result = out.is_null() ? "" : "." + out.dump();
     if (const std::optional<int64_t> input = Number(reference, "input")) {
-      // Inputs of methods and bodies have the numbers that the document gives.
+      // Inputs of methods and subgraphs keep the document's numbers.
       const bool open = IsDelegate(graph.owner) && graph.path.empty() && IsOpen(graph);
       return Name(open, graph, "in", *input) + result;
     }
@@ -400,7 +402,7 @@ class Writer {
         if (Text(node, "op") != "getitem") nodes.insert(node);
       }
       if (nodes.empty() && !counted) continue;
-      // Generated ids number nodes in their order.
+      // Generated ids number nodes in order.
       const std::string key = freedom_.moved && map["keys"] == "int" ? "" : id;
       handles.insert(SortedJson::array(
           {map["keys"], key, counted ? SortedJson(list.size()) : SortedJson(nodes)}));
@@ -435,7 +437,7 @@ class Writer {
                    : "wrong recording: " + absl::Utf8SafeCEscape(bytes);
     }
     if (!freedom_.moved) return absl::Utf8SafeCEscape(bytes);
-    // It may list what stands in another order: the words of all count, without numbers of nodes.
+    // The blob may list reordered objects: compares its words as a multiset, without node numbers.
     static const std::regex kWord(R"([\w.%@]+)");
     for (std::sregex_iterator it(bytes.begin(), bytes.end(), kWord), end; it != end; ++it) {
       words_.insert(it->str()[0] == '%' ? "%" : it->str());
@@ -443,13 +445,13 @@ class Writer {
     return "words";
   }
 
-  // Delegates of one backend are made graph by graph, and in a graph in its order. The backends'
-  // turns go by whose delegate stands first, which may be open.
+  // Delegates of one backend are created graph by graph, in the order of each graph. The order of
+  // backends follows their first delegates, which may be unordered.
   void AddResultsOrder() {
     std::map<std::string, std::vector<SortedJson>> orders;  // by backend
     for (size_t d = 0; d < delegates_.size(); ++d) {
       std::string name = DelegateName(d);
-      // From call to call out of delegates in delegates.
+      // Walks up from nested delegates to their callers.
       size_t owner = d;
       for (size_t depth = 0; depth <= d && callers_.contains(owner); ++depth) {
         const GraphKey& caller = callers_.at(owner);
@@ -469,20 +471,20 @@ class Writer {
   std::vector<const Json*> delegates_;
   Strings methods_;
   std::map<GraphKey, const Json*> graphs_;
-  std::map<const Json*, size_t> places_;  // of nodes in their graphs
-  // Of which node of which graph, and as what.
+  std::map<const Json*, size_t> places_;  // positions of nodes in their graphs
+  // Graph, node and argument label of each subgraph.
   std::map<GraphKey, std::tuple<GraphKey, const Json*, std::string>> bodies_;
-  std::map<size_t, GraphKey> callers_;   // the first, by delegate
-  std::map<int64_t, const Json*> seen_;  // nodes of the graph that is written, by id
+  std::map<size_t, GraphKey> callers_;   // the first caller, by delegate
+  std::map<int64_t, const Json*> seen_;  // nodes of the current graph, by id
   std::map<std::pair<std::string, std::string>, size_t> things_;
-  Strings groups_;  // by thing
+  Strings groups_;  // by object
   Strings lines_;
   std::string order_;
   std::multiset<std::string> words_;  // of blobs
-  std::vector<size_t> numbers_;       // by thing
+  std::vector<size_t> numbers_;       // by object
 };
 
-// Merged data aligned for all delegates that store a key.
+// Raises the alignment of merged data to that of all delegates that store the key.
 void AlignMergedData(Json& document) {
   const Json flat = document["merged_named_data"].flatten();
   for (const auto& [place, value] : flat.items()) {
@@ -516,7 +518,7 @@ std::string CompareDocuments(Json expected, Json actual, const CompareOptions& o
     freedom.moved = moved;
     sides.clear();
     for (const Json* document : {&expected, &actual}) sides.emplace_back(*document, freedom);
-    // Where the order counts, it is among the lines.
+    // If the order counts, the lines contain it.
     if (!open || sides[0].Order() == sides[1].Order()) break;
   }
   const Strings lines[] = {sides[0].Lines(), sides[1].Lines()};

@@ -32,13 +32,12 @@ using exir::Interpreter;
 using exir::LoweredBackendModule;
 using exir::OwnedValue;
 
-// Those of the program that made the files.
+// Tolerances of the script that recorded the files.
 constexpr exir::Closeness kCloseness = {.atol = 1e-4, .rtol = 1e-4};
 constexpr size_t kCalls = 3;
 constexpr std::string_view kModuleSpec = "conformance_module";
 
-// --- The run-time sides of the backends: a delegate computes what the program computes that was
-// lowered, in the interpreter. ---
+// --- Runtimes of the backends: a delegate interprets the program from which it was lowered. ---
 
 class Handle final : public DelegateHandle {
  public:
@@ -68,13 +67,13 @@ class Handle final : public DelegateHandle {
   Interpreter interpreter;
 };
 
-// Blobs of test backends do not hold what is needed to compute, so each delegate gets one more
-// compile spec that says which module it is.
+// Blobs of test backends do not contain an executable program. So each delegate gets one more
+// compile spec, with the index of its module.
 class CaseRuntimes {
  public:
   explicit CaseRuntimes(const KernelRegistry& kernels) : kernels_(kernels) {}
 
-  // The program with those specs, for emission.
+  // Returns the program with those specs, for emission.
   ExportedProgram Prepare(const ExportedProgram& lowered) {
     ExportedProgram program = lowered.Clone();
     for (std::shared_ptr<const LoweredBackendModule>& module : program.lowered_modules) {
@@ -88,9 +87,9 @@ class CaseRuntimes {
     }
     return program;
   }
-  // A runtime for each backend that the prepared programs name.
+  // Has a runtime for each backend that the prepared programs name.
   const BackendRegistry& registry() const { return registry_; }
-  // Of the delegates that were loaded since it was cleared, while they live.
+  // Delegates loaded since the last clear(), while they exist.
   std::vector<Interpreter*>& loaded() { return loaded_; }
 
  private:
@@ -139,7 +138,7 @@ class CaseRuntimes {
   std::vector<Interpreter*> loaded_;
 };
 
-// A method whose delegates own state, too.
+// A method with delegates that own state.
 struct MethodWithDelegates {
   Method& method;
   CaseRuntimes& runtimes;
@@ -161,7 +160,7 @@ CallOutcome RunCall(MethodWithDelegates& engine, absl::Span<const EValue> inputs
 
 // --- The files of one method; `prefix` begins their names ---
 
-// NumPy has no bfloat16: its bits are recorded. Other files have the dtype that there must be.
+// NumPy has no bfloat16: files have its bits. Other files have the expected dtype.
 template <class Tensor>
 Leaf LeafOf(const Tensor* tensor, std::string file) {
   const bool bits = tensor != nullptr && tensor->dtype == DType::kBFloat16;
@@ -174,7 +173,7 @@ Leaf LeafOf(const OwnedValue* value, std::string file) {
   return LeafOf(value == nullptr ? nullptr : value->tensor(), std::move(file));
 }
 
-// The inputs of one call.
+// Reads the inputs of one call.
 absl::StatusOr<std::vector<OwnedValue>> ReadInputs(const std::string& directory,
                                                    const std::string& prefix,
                                                    const ExportedProgram& program) {
@@ -194,7 +193,7 @@ absl::StatusOr<std::vector<OwnedValue>> ReadInputs(const std::string& directory,
   return conformance::ReadInputs(directory, recorded);
 }
 
-// `knows_state`: every state that was recorded must be there.
+// `knows_state`: all recorded state must be present.
 absl::Status CheckRecorded(const std::string& directory, const std::string& prefix,
                            const Json& after, const CallOutcome& call, bool knows_state) {
   Manifest manifest;
@@ -220,7 +219,7 @@ absl::Status CheckRecorded(const std::string& directory, const std::string& pref
   return CheckCase(directory, recorded, manifest, call);
 }
 
-// The program in operators that have kernels: those that were kept for a partitioner are
+// Returns the program in operators that have kernels: operators kept for a partitioner are
 // decomposed, in the delegates' programs too.
 absl::StatusOr<ExportedProgram> Executable(const ExportedProgram& program) {
   ExportedProgram copy = program.Clone();
@@ -233,7 +232,7 @@ absl::StatusOr<ExportedProgram> Executable(const ExportedProgram& program) {
   return copy;
 }
 
-// The program as a runtime gets it: from files, which are gone when it is open.
+// Opens the program from files, as a runtime does. The files are deleted once it is open.
 absl::StatusOr<Program> Open(const exir::ProgramImage& image) {
   std::error_code error;
   const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
@@ -308,7 +307,7 @@ absl::Status CheckNumerics(const std::string& directory, const Json& after,
                           Method::Load(*program, name, standard,
                                        backends == nullptr ? runtimes.registry() : *backends));
     MethodWithDelegates executed = {method, runtimes};
-    // What a delegate of a real backend owns has no name outside of it.
+    // State owned by a delegate of a real backend has no name outside of it.
     ABSL_RETURN_IF_ERROR(
         Annotate(check(exir::RunCalls(executed, calls), backends == nullptr), name + ", runtime"));
   }

@@ -1,5 +1,5 @@
-// Executes what a case lowered and compares it with what PyTorch recorded, and with the program as
-// it was before it was lowered.
+// Executes the lowered programs of a case. Compares the results with PyTorch's recorded results and
+// with the program before lowering.
 #ifndef BELAY_CONFORMANCE_LOWERING_CASE_NUMERICS_H_
 #define BELAY_CONFORMANCE_LOWERING_CASE_NUMERICS_H_
 
@@ -12,16 +12,16 @@
 
 namespace belay::conformance {
 
-// `directory` has input_<i>.npy, output_<i>.npy and, for what a call changes, the files that
-// `after` (of case.json) names; with several methods the names of inputs and outputs begin with the
-// method's. Each method is called three times on the same state, in the interpreter and in the
-// runtime: results of the first call are compared with the files, those of all calls with `source`,
+// `directory` has input_<i>.npy, output_<i>.npy and, for state that a call changes, the files named
+// by `after` (of case.json). With several methods, the names of inputs and outputs begin with the
+// method's name. Each method is called three times on the same state, in the interpreter and in the
+// runtime. Results of the first call are compared with the files, those of all calls with `source`,
 // interpreted.
 //   kFailedPrecondition  the first difference
-//   whatever execution returns
-// `not_executed` gets the methods that were not executed in the runtime because the program can't
-// be emitted, and why. Delegates are executed by `backends`, which keep state to themselves; where
-// that is null by the interpreter, whoever made them.
+//   errors of execution
+// `not_executed` receives the methods that the runtime did not execute because the program cannot
+// be emitted, with the reason. `backends` execute delegates; state that a delegate owns is not
+// compared then. If null, the interpreter executes the delegates of all backends.
 absl::Status CheckNumerics(const std::string& directory, const Json& after,
                            const exir::MethodPrograms& source, const exir::MethodPrograms& lowered,
                            std::vector<std::string>& not_executed,

@@ -39,9 +39,9 @@ using exir::PreprocessResult;
 using Result = absl::StatusOr<PreprocessResult>;
 using Specs = absl::Span<const exir::CompileSpec>;
 
-// What a backend makes of one program. It may change it.
+// Compiles one program for a backend. May modify it.
 using Compile = std::function<Result(const CaseBackends&, ExportedProgram&, Specs)>;
-// What it makes of all partitions that come with one call.
+// Compiles all partitions of one call.
 using CompileAll = std::function<absl::StatusOr<MethodResults>(const MethodPartitions&)>;
 
 PreprocessResult Blob(std::string_view text) {
@@ -154,7 +154,7 @@ Result Nest(const CaseBackends& backends, ExportedProgram& program, Specs specs)
   return Blob(text == "outer" ? "outer{}" : text);
 }
 
-// A result for each partition: what `text` says, then which partition it is.
+// Returns a result for each partition: `text`, then the partition's number.
 MethodResults Replies(const MethodPartitions& methods, const std::string& text) {
   MethodResults results;
   for (const auto& [method, partitions] : methods) {
@@ -202,7 +202,7 @@ absl::StatusOr<MethodResults> Reply(const MethodPartitions& methods) {
       if (mode == "empty_bytes") reply.processed = exir::Storage();
     }
   }
-  // Results are values, so none can be missing in the middle of a list.
+  // Results are values, so an entry of a list cannot be missing.
   if (mode == "none_entry")
     return absl::UnimplementedError("ReplyBackend: there is no empty result");
   return results;
@@ -236,7 +236,7 @@ class CaseBackend final : public exir::Backend {
       return exir::Backend::PreprocessMultimethod(std::move(methods), threads);
     }
     ABSL_ASSIGN_OR_RETURN(MethodResults results, compile_all_(methods));
-    // ExecuTorch makes the modules in the order of the reply.
+    // ExecuTorch creates the modules in the order of the reply.
     for (auto& [method, replies] : results) {
       for (PreprocessResult& reply : replies) reply.delegate_info = absl::StrCat(owner_.made++);
     }
@@ -294,7 +294,7 @@ absl::Status TagConstants(const ExportedProgram& program, const Json& mode,
   for (const Json& entry : mode) {
     if (mode.is_string() || !IsFor(entry, method)) continue;
     bool hit = false;
-    int64_t nth = 0;  // of the tensor constants
+    int64_t nth = 0;  // index among the tensor constants
     for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
       const exir::InputSpec& spec = program.signature.inputs[i];
       const bool is_constant = spec.kind == exir::InputKind::kTensorConstant;
@@ -311,9 +311,9 @@ absl::Status TagConstants(const ExportedProgram& program, const Json& mode,
   return absl::OkStatus();
 }
 
-// Operators as PyTorch's partitioner names them: those of the edge dialect after its module, those
-// of higher order after theirs. Other names are those of no node: its default "torch.ops.aten.view"
-// is that of no edge operator.
+// Converts the qualified names of PyTorch's partitioner: module prefix and operator for the edge
+// dialect, `torch.ops.` for higher-order operators. Other names match no node; its default
+// "torch.ops.aten.view" is not the name of an edge operator.
 std::vector<std::string> ReadQualifiedNames(const Json& names) {
   constexpr std::string_view kEdge = "executorch.exir.dialects.edge._ops.", kTorch = "torch.ops.";
   std::vector<std::string> ops;
@@ -380,10 +380,10 @@ class CasePartitioner final : public exir::Partitioner {
   absl::Status TagNodes(const ExportedProgram& program, PartitionResult& result) const {
     for (const Json& named : Member(round_, "tags")) {
       const std::string tag = Text(named, "tag"), op = Text(named, "op");
-      // Results, bodies and modules are not nodes in Belay.
+      // In Belay, results, subgraphs and modules are not nodes.
       if (!IsFor(named, method_) || op == "getitem" || op == "get_attr") continue;
       if (named.contains("output")) {
-        // Nor is what a graph returns: there is no id to tag it by.
+        // Graph outputs are not nodes either: there is no id to tag.
         result.nodes.push_back({ExportedProgram::kTop, NodeId(), tag});
       } else if (named.contains("user_input")) {
         int64_t index = named["user_input"].get<int64_t>();
@@ -396,12 +396,12 @@ class CasePartitioner final : public exir::Partitioner {
         ABSL_ASSIGN_OR_RETURN(const NodePlace place, FindNode(program, named));
         result.nodes.push_back({place.first, place.second, tag});
         const Graph& graph = program.graphs[place.first];
-        // Numbers that are operands are attributes of a body.
+        // Scalar operands are attributes of a subgraph.
         for (const Argument& argument : graph.node(place.second).arguments) {
           if (Member(named, "with_attrs") != true) break;
           exir::ForEachValue(argument, [&](exir::ValueId value) {
             const NodeId producer = graph.value(value).producer;
-            if (!producer.valid() || !IsNumberOfBody(graph.node(producer))) return;
+            if (!producer.valid() || !IsSubgraphScalar(graph.node(producer))) return;
             result.nodes.push_back({place.first, producer, tag});
           });
         }
@@ -417,7 +417,7 @@ class CasePartitioner final : public exir::Partitioner {
     return absl::OkStatus();
   }
 
-  // Capability and group partitioning.
+  // Tags the proposals of capability and group partitioning.
   absl::Status TagProposals(const ExportedProgram& program, PartitionResult& result) const {
     std::map<GraphId, std::vector<std::vector<NodeId>>> groups;
     std::set<NodePlace> grouped;
@@ -445,7 +445,7 @@ class CasePartitioner final : public exir::Partitioner {
     const auto support = [&](const ExportedProgram& p, GraphId graph, NodeId node) -> std::string {
       current = graph;
       const exir::Node& n = p.graphs[graph].node(node);
-      const bool known = ops_.contains(OpName(n)) && !IsNumberOfBody(n);
+      const bool known = ops_.contains(OpName(n)) && !IsSubgraphScalar(n);
       return known || grouped.contains({graph, node}) ? "" : "not supported";
     };
     options.proposal.supports_result = [&](exir::ValueId value) {

@@ -41,16 +41,16 @@ constexpr char kSchema[] =
 #include "conformance/lowering/case_schema.inc"
     ;
 
-using Values = std::vector<Argument>;  // several results until one is chosen
+using Values = std::vector<Argument>;  // several results until one is selected
 
 constexpr size_t kMaxText = 1000;  // bounds the recursion
 
-// The ATen program of a line of Python, "forward(x, y) = relu(inner(x) + inner(y))", whose parameters
-// are tensors. `inner(…)` calls the lowered module; all other names are operators ("relu":
-// aten.relu.default, "add": aten.add.Tensor). There are +, -, *, /, numbers, parentheses, indices of
-// results ("inner(x)[1]") and several results separated by commas. "let (a, b) = inner(x) in …" names
-// the results of what it computes for what follows. Makes nodes in the order in which Python would.
-// Errors stick to the builder.
+// Parses a line of Python, "forward(x, y) = relu(inner(x) + inner(y))", to an ATen program.
+// Parameters are tensors. `inner(…)` calls the lowered module; all other names are operators
+// ("relu": aten.relu.default, "add": aten.add.Tensor). Supports +, -, *, /, numbers, parentheses,
+// indices of results ("inner(x)[1]") and several results separated by commas. "let (a, b) =
+// inner(x) in …" names results for the following expression. Creates nodes in Python's evaluation
+// order. The builder keeps the first error.
 class Composer {
  public:
   Composer(const std::string& function, Module inner, exir::OpBuilder& builder)
@@ -84,7 +84,7 @@ class Composer {
   void Expect(const std::string& token) {
     if (!Take(token)) builder_.Invalid("expected '" + token + "', got '" + Peek() + "'");
   }
-  // Those before the next "=".
+  // Reads the names before the next "=".
   std::vector<std::string> Names() {
     std::vector<std::string> names;
     for (; !Peek().empty() && Peek() != "="; ++next_) {
@@ -94,7 +94,8 @@ class Composer {
     return names;
   }
 
-  // An operand, and what binds more than `least`; several values where commas do.
+  // Reads an operand and all operators that bind more tightly than `least`; several values if
+  // separated by commas.
   Values Read(int least) {
     static const std::map<std::string, std::pair<int, const char*>> kSigns = {
         {",", {1, ""}},    {"+", {2, "add"}}, {"-", {2, "sub"}},
@@ -176,7 +177,7 @@ class Composer {
 
   Values CallInner(Values arguments) {
     ExportedProgram& program = builder_.program();
-    program.dialect = exir::IrDialect::kEdge;  // whose calls these are
+    program.dialect = exir::IrDialect::kEdge;  // the dialect of these calls
     const absl::StatusOr<exir::NodeId> call = exir::InsertDelegateCall(
         program, ExportedProgram::kTop, {}, inner_, std::move(arguments), "inner");
     program.dialect = exir::IrDialect::kAten;
@@ -188,7 +189,7 @@ class Composer {
   const Module inner_;
   exir::OpBuilder& builder_;
   std::vector<std::string> tokens_;
-  size_t next_ = 0;                       // token
+  size_t next_ = 0;                       // index of the next token
   std::map<std::string, Values> values_;  // by name
 };
 
@@ -203,7 +204,7 @@ class Runner {
         chosen_(chosen) {}
 
   CaseOutcome Run() {
-    // The lines that differ. Errors are those of the case; that of lowering is lowering_error_.
+    // The lines that differ. Errors belong to the case; lowering's own error is lowering_error_.
     absl::StatusOr<std::string> difference = entry_ == "compose" ? RunCompose() : RunMethods();
     if (!difference.ok()) return {difference.status().ToString()};
     CaseOutcome outcome;
@@ -233,7 +234,7 @@ class Runner {
   absl::StatusOr<std::string> RunMethods() {
     for (const auto& [name, file] : Member(case_, "methods").items()) {
       ABSL_ASSIGN_OR_RETURN(ExportedProgram program, Import(Text(file)));
-      // Only this entry asks partitioners what to keep.
+      // Only this entry point asks partitioners which operators to keep.
       std::vector<std::unique_ptr<exir::Partitioner>> partitioners;
       std::vector<const exir::Partitioner*> asked;
       if (chosen_ != nullptr) asked = chosen_->partitioners();
@@ -245,8 +246,8 @@ class Runner {
       }
       exir::ToEdgeOptions options = OptionsToEdge();
       options.decompose = exir::KeepFor(program, asked);
-      // ExecuTorch drops what the exporter assumed of sizes, and Belay makes assertions of it:
-      // nodes that no case counts.
+      // ExecuTorch drops the exporter's guards on sizes. Belay converts them to assertions, whose
+      // nodes the cases do not expect.
       ExportedProgram guarded = program.Clone();
       if (chosen_ == nullptr) program.guards.clear();
       absl::StatusOr<ExportedProgram> edge = exir::ToEdge(std::move(program), options);
@@ -292,7 +293,7 @@ class Runner {
     return text;
   }
 
-  // Fills lowered_, or lowering_error_.
+  // Sets lowered_ or lowering_error_.
   absl::Status LowerAll(const Json& rounds) {
     partitions_ = Json::array();
     lowered_.clear();
@@ -385,7 +386,7 @@ class Runner {
     return case_["rounds"].empty() ? "" : Outcome();
   }
 
-  // --- Judgment ---
+  // --- Comparison ---
 
   Json Document(const MethodPrograms& programs) const {
     const DocumentSource source = {backends_.fqns, handles_};
@@ -403,7 +404,7 @@ class Runner {
                              .handles_are_known = entry_ == "manager"});
   }
 
-  // The lines that differ, or an error that does not fit.
+  // Returns the lines that differ, or an error that does not match.
   std::string Outcome() {
     if (expected_.contains("error"))
       return CompareError(case_, expected_["error"], lowering_error_);
@@ -442,8 +443,8 @@ class Runner {
   HandlePlaces handles_;
   Json partitions_ = Json::array();
   MethodPrograms source_, lowered_;  // edge programs before and after
-  MethodPrograms guarded_;           // before, with assertions of what the exporter assumed
-  Json compared_, actual_;           // the documents that were compared last
+  MethodPrograms guarded_;           // before, with the exporter's guards as assertions
+  Json compared_, actual_;           // the documents of the last comparison
   absl::Status lowering_error_;
   Module whole_;
 };

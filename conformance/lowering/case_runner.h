@@ -14,26 +14,26 @@
 namespace belay::conformance {
 
 struct LoweringCase {
-  std::string directory;  // has the programs and the arrays; its last part is the case's name
+  std::string directory;  // has the programs and the arrays; its last component is the case's name
   Json description;       // case.json
   Json expected;          // expected.json
 };
-// kInvalidArgument, with the place, when a document is not what case_schema.inc describes, or the
-// description names a method that is not there.
+// kInvalidArgument, with the path: a document does not match case_schema.inc, or the description
+// names an unknown method.
 absl::StatusOr<LoweringCase> ReadLoweringCase(const std::string& directory);
 absl::Status CheckLoweringCase(const LoweringCase& lowering_case);
 
 struct CaseOutcome {
   std::string failure = "";                // "" when the case passed
-  const Difference* difference = nullptr;  // of a case that passed: what is different on purpose
+  const Difference* difference = nullptr;  // of a case that passed: the intended difference
   std::vector<std::string> not_executed =
       {};  // methods, and why the runtime could not execute them
 };
-// Lowers the programs as the case says, compares with what it expects (canonical_text.h,
-// differences.h), and executes what was lowered (case_numerics.h). A failed case never ends the
-// process. With `chosen`, the case must have methods: they are lowered by those backends' default
-// partitioners, which count what they take, and executed with the backends' run-time sides. What
-// the case says of partitioners and expects of lowered programs does not matter then.
+// Lowers the programs as the case describes, compares with the expected outcome (canonical_text.h,
+// differences.h), and executes the lowered programs (case_numerics.h). A failed case never ends the
+// process. With `chosen`, the case must have methods: they are lowered with the default
+// partitioners of those backends, which count their nodes, and executed with the backends'
+// runtimes. The case's partitioners and expected lowered programs are then ignored.
 CaseOutcome RunLoweringCase(const LoweringCase& lowering_case, const exir::OpRegistry& ops,
                             ChosenBackends* chosen = nullptr);
 

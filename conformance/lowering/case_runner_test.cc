@@ -1,5 +1,5 @@
-// Cases with faults that are planted in memory, each of which must be reported; and each deliberate
-// difference, which some case must show.
+// Injects faults into cases in memory, each of which must be reported. Checks that each intended
+// difference is covered by a case.
 #include "conformance/lowering/case_runner.h"
 
 #include <memory>
@@ -28,7 +28,7 @@ class CaseRunnerTest : public ::testing::Test {
   absl::StatusOr<LoweringCase> Read(const std::string& name) {
     return ReadLoweringCase(absl::StrCat(kFolder, "cases/", name));
   }
-  // Why the case fails, if it does.
+  // Returns why the case fails; "" if it passes.
   std::string Failure(const LoweringCase& lowering_case) {
     const absl::Status status = CheckLoweringCase(lowering_case);
     return status.ok() ? RunLoweringCase(lowering_case, *ops_).failure : status.ToString();
@@ -37,9 +37,9 @@ class CaseRunnerTest : public ::testing::Test {
   std::unique_ptr<exir::OpRegistry> ops_;
 };
 
-// `patch` (RFC 6902) of expected.json, or of `file`; what is reported has `report`, which is "" for an
-// edit that is no fault.
-TEST_F(CaseRunnerTest, EachPlantedFaultIsReported) {
+// `patch` (RFC 6902) of expected.json, or of `file`. The report must contain `report`; "" marks an
+// edit that is not a fault.
+TEST_F(CaseRunnerTest, ReportsInjectedFaults) {
   ASSERT_OK_AND_ASSIGN(const Json faults,
                        ReadJsonFile(absl::StrCat(kFolder, "planted_faults.json")));
   ASSERT_GE(faults.size(), 100u);
@@ -55,9 +55,9 @@ TEST_F(CaseRunnerTest, EachPlantedFaultIsReported) {
   }
 }
 
-// Rows without a case of the tree are shown by a case with another case.json (`patch`) and with
-// what docs/lowering.md says that ExecuTorch makes of it.
-TEST_F(CaseRunnerTest, EachDifferenceIsReachedByACase) {
+// Rows without a case in the tree are covered by a case with a modified case.json (`patch`), and
+// with ExecuTorch's result according to docs/lowering.md.
+TEST_F(CaseRunnerTest, CasesCoverAllDifferences) {
   std::set<std::string> reached;
   const auto run = [&](const LoweringCase& lowering_case) {
     ASSERT_OK(CheckLoweringCase(lowering_case));
@@ -85,7 +85,7 @@ TEST_F(CaseRunnerTest, EachDifferenceIsReachedByACase) {
   }
 }
 
-TEST_F(CaseRunnerTest, WhatAPartitionerDoesToItsCopyHasNoEffect) {
+TEST_F(CaseRunnerTest, PartitionersEditOnlyTheirCopy) {
   for (const char* action : {"retarget", "literal", "kwarg", "swap_args", "add_dead_node",
                              "rewire_output", "move_before", "meta"}) {
     ASSERT_OK_AND_ASSIGN(LoweringCase lowering_case, Read("single_op"));
@@ -95,8 +95,9 @@ TEST_F(CaseRunnerTest, WhatAPartitionerDoesToItsCopyHasNoEffect) {
   }
 }
 
-// A difference excuses only what it concerns: the same cases without what makes them different.
-TEST_F(CaseRunnerTest, CasesThatShouldDifferAndDoNotFail) {
+// A difference excuses only what it concerns: runs the same cases without the cause of the
+// difference.
+TEST_F(CaseRunnerTest, MissingDifferencesFail) {
   ASSERT_OK_AND_ASSIGN(LoweringCase single, Read("single_op"));
   single.directory = absl::StrCat(kFolder, "cases/param_returned");
   EXPECT_NE(Failure(single), "");

@@ -15,7 +15,7 @@ namespace {
 
 using Lines = Difference::Lines;
 
-// What the pattern's parentheses have, wherever it is found in lines that begin with `about`.
+// Returns the captured groups of all matches of the pattern in lines that begin with `about`.
 std::multiset<std::string> Captures(const Lines& lines, const char* about, const char* pattern) {
   const std::regex begin(about), regex(pattern);
   std::multiset<std::string> captures;
@@ -36,8 +36,8 @@ constexpr char kOwned[] = R"(delegate \S+, owns)", kInputs[] = "signature of .*,
                kTarget[] = R"re("target":"([^"]*)")re",
                kMutation[] = R"re("kind":"buffer_mutation","target":"([^"]*)")re";
 
-// Buffers that a delegate or a method writes, and of which there is more than one copy: inputs of
-// methods, and what delegates own.
+// Returns buffers that a delegate or a method writes and that have more than one copy. Copies are
+// inputs of methods, and tensors owned by delegates.
 std::set<std::string> BuffersInTwoPlaces(const Lines& lines) {
   std::multiset<std::string> copies = Captures(lines, kOwned, kName);
   copies.merge(Captures(lines, kInputs, kTarget));
@@ -50,14 +50,14 @@ std::set<std::string> BuffersInTwoPlaces(const Lines& lines) {
   return buffers;
 }
 
-// ExecuTorch makes copies, of which one becomes stale, or takes the buffer from a program that
+// ExecuTorch creates copies, one of which becomes stale, or removes the buffer from a program that
 // still writes it.
 bool BufferInTwoPlaces(const Json&, const Lines& expected) {
   return !BuffersInTwoPlaces(expected).empty() ||
          AnyHas(expected, "^error .*does not point to a buffer that exists");
 }
 
-// Each of them is an input of a method, which writes it, and no delegate has it.
+// Each of them is an input of a method that writes it, and no delegate owns it.
 bool BufferStays(const Lines& expected, const Lines& actual) {
   const auto owned = Captures(actual, kOwned, kName),
              written = Captures(actual, kOutputs, kMutation),
@@ -68,9 +68,9 @@ bool BufferStays(const Lines& expected, const Lines& actual) {
   });
 }
 
-// ExecuTorch decomposes once for each partitioner, so what one keeps, the next decomposes.
+// ExecuTorch decomposes once per partitioner, so the next decomposition removes kept operators.
 bool KeptForOneOfSeveral(const Json& description, const Lines&) {
-  std::set<std::set<std::string>> kept;  // the operators and filters of each round
+  std::set<std::set<std::string>> kept;  // operators and filters of each round
   for (const Json& round : Member(description, "rounds")) {
     std::set<std::string> own;
     for (const Json& op : Member(round, "ops_to_not_decompose")) {
@@ -81,17 +81,17 @@ bool KeptForOneOfSeveral(const Json& description, const Lines&) {
   return Text(description, "entry") == "transform_and_lower" && kept.size() > 1;
 }
 
-// One constant of a name as two inputs of a graph: a copy for each user.
+// A constant that appears as two inputs of a graph: one copy per user.
 #define CONSTANT_TWICE R"re(^(?:method|delegate).*, inputs: .*"target":"([^"]*)".*"target":"\1")re"
 
-// A tuple that crosses the border of a delegate: a result of a result, a node with several results
-// as a whole, an input that is a list.
+// A tuple that crosses the boundary of a delegate: a result of a result, a node with several
+// results as a whole, or an input that is a list.
 #define TUPLE                                                                                              \
   R"re("%\d+\.\[|"in\d+\.\d|^delegate \S+ program, (?:out\d+: .*"value":"%\d+\.all|in\d+: .*"type":\[))re" \
   R"re(|, inputs: .*"kind":"placeholder","type":\[)re"
 
 constexpr Difference kDifferences[] = {
-    // At gather, ExecuTorch finds users of a tagged constant that it did not give a copy.
+    // At gather, ExecuTorch finds users of a tagged constant that have no copy of it.
     {.reference = "§7.5",
      .reason = "a constant that is returned or stands in a list is given to the delegate and kept",
      .test = "ConstantOwnershipTest.ConstantThatIsReturnedIsNoError",
@@ -130,7 +130,7 @@ constexpr Difference kDifferences[] = {
      .test = "SpliceTest.SecondRoundKeepsOrSwallowsDelegates",
      .cases = "module_untagged",
      .expected_has = R"re(^error .*Node\.meta (?!getitem)\w+ is missing val field)re"},
-    // Where a result is tagged otherwise than its node, ExecuTorch may fail in several ways.
+    // If a result's tag differs from its node's, ExecuTorch may fail in several ways.
     {.reference = "§11.3",
      .reason = "each used result of a node with several crosses by itself; results are no nodes "
                "that could be tagged",
@@ -157,7 +157,7 @@ constexpr Difference kDifferences[] = {
     {.reference = "§7.9",
      .reason =
          "a partitioner gets a const program: what it does to a copy of its own has no effect",
-     .test = "CaseRunnerTest.WhatAPartitionerDoesToItsCopyHasNoEffect",
+     .test = "CaseRunnerTest.PartitionersEditOnlyTheirCopy",
      .cases = "graph_dead_node_added graph_reordered graph_retargeted validation_disabled",
      .case_has = R"re("tamper":)re",
      .concerns = "^. (?:operator|state|signature) "},
@@ -182,9 +182,10 @@ constexpr Difference kDifferences[] = {
      .code = absl::StatusCode::kInternal},
 };
 
-// --- What a difference does not concern ---
+// --- Parts that a difference does not concern ---
 
-// What there is, whatever graph or delegate has it; the first word says what.
+// Returns all operators, tensors, backends etc. without their graph or delegate. The first word is
+// the kind.
 std::multiset<std::string> Inventory(const Lines& lines) {
   std::multiset<std::string> inventory;
   const auto add = [&](const char* what, const char* about, const char* pattern) {
@@ -192,7 +193,7 @@ std::multiset<std::string> Inventory(const Lines& lines) {
       inventory.insert(absl::StrCat(what, " ", text));
     }
   };
-  // Copies into inputs are made at emission here, so that they don't count as nodes.
+  // Belay creates copies into inputs at emission, so they do not count as nodes.
   const auto busy = Captures(
       lines, "", R"re(^delegate (\S+) program.*, %\d+: .*"op":"(?!aten\.copy_?\.default"))re");
   for (const std::string& backend : Captures(lines, "", R"re(^delegate (\S+, backend: .*))re")) {
@@ -206,7 +207,7 @@ std::multiset<std::string> Inventory(const Lines& lines) {
   add("signature", "signature of", R"re(^(.*))re");
   add("state", "state of", R"re(^(.*))re");
   add("caller", "signature of", R"re("kind":("user_[^"]*"))re");
-  // A copy of a tensor counts as the one that it is of.
+  // A copy of a tensor counts as the original.
   const auto tensors =
       Captures(lines, R"(delegate \S+, owns|state of .*, (?:state_dict|constants))",
                R"re("((?!sha256:)[^"]*)")re");
@@ -216,14 +217,14 @@ std::multiset<std::string> Inventory(const Lines& lines) {
   return inventory;
 }
 
-// By backend and program, what else there is to say of each delegate; but for blobs of backends
-// that list other partitions than the delegate's.
+// Maps backend and program to the other lines of each such delegate. Omits blobs of backends that
+// list partitions of other delegates.
 std::map<std::string, std::multiset<std::string>> DelegatesByProgram(const Lines& lines) {
   const std::regex own_line(
       R"re(^(delegate (D\d+))(?:( program.*|, backend.*)|, (?:owns|named_data|blob).*))re");
   const std::regex says_more(
       R"re(, backend: \["(?:Echo|PreprocessAll|OtherPreprocessAll|Reply)Backend")re");
-  std::map<std::string, std::string> programs, rests;  // by name
+  std::map<std::string, std::string> programs, rests;  // by delegate name
   for (const std::string& line : lines) {
     std::smatch match;
     if (!std::regex_match(line, match, own_line)) continue;
@@ -232,17 +233,17 @@ std::map<std::string, std::multiset<std::string>> DelegatesByProgram(const Lines
   std::map<std::string, std::multiset<std::string>> delegates;
   for (const auto& [name, program] : programs) {
     std::string& rest = rests[name];
-    if (std::regex_search(program, says_more)) rest = rest.substr(rest.find('\n'));  // the blob
+    if (std::regex_search(program, says_more)) rest = rest.substr(rest.find('\n'));  // blob
     delegates[program].insert(rest);
   }
   return delegates;
 }
 
-// The lines of `expected` and `actual` that differ although no difference of this kind explains it;
-// "" for none. Compared are delegates' backends and compile specs, signatures, state, all operators,
-// all named tensors, proposals, and whatever belongs to a delegate whose program is as expected.
-// Blobs that are expected must be what they say. When all graphs are equal, nothing of lowering
-// differs, and nothing is explained.
+// Returns the lines of `expected` and `actual` that differ although a difference of this kind does
+// not explain it; "" if none. Compares delegates' backends and compile specs, signatures, state,
+// all operators, all named tensors, proposals, and all lines of delegates whose program is as
+// expected. Expected blobs must match. If all graphs are equal, lowering does not differ, and
+// nothing is explained.
 std::string CompareUnaffected(const Lines& expected, const Lines& actual, const char* concerns) {
   const Lines lines[] = {expected, actual};
   const auto wrong = Captures(lines[0], "delegate", R"re(^(.*, blob: "wrong .*))re");
@@ -275,20 +276,20 @@ std::string CompareUnaffected(const Lines& expected, const Lines& actual, const 
 
 using Code = absl::StatusCode;
 
-// A kind of error: what "<stage> <class>: <message>" of the expected error begins with, and what
-// Belay says of it, where $1, $2, … are what the first has in parentheses and TAG is one of the
-// case's tags. Both are regular expressions.
+// A kind of error. The first string matches the beginning of the expected error, "<stage> <class>:
+// <message>". The second matches Belay's message; $1, $2, … are the groups of the first, and TAG is
+// one of the case's tags. Both are regular expressions.
 struct Rule {
   const char* expected;
   Code code;
   const char* says;
 };
 
-// A node by the name that FX gave it: the first word of its operator, which begins Belay's name of
-// it as well, or the placeholder.
+// A node by its FX name: the first word of its operator, with which Belay's name begins as well, or
+// the placeholder.
 #define NODE "(?:aten_)?([a-z]_\\w+|[a-z0-9]+)\\w*"
 
-// The first that fits counts.
+// The first match counts.
 constexpr Rule kRules[] = {
     {R"(\w+ NotImplementedError: Backend (\S+) was not found)", Code::kNotFound,
      "Backend $1 was not found"},
@@ -300,7 +301,7 @@ constexpr Rule kRules[] = {
      Code::kInvalidArgument,
      R"(constant data node \($1\) is tagged with \($2\).* has user \($3\w*\) which has tag \($4\))"},
     {R"(\w+ \w+: output node \w+ should not be tagged)", Code::kInvalidArgument, "TAG"},
-    // ExecuTorch takes the empty tag for none; Belay says so (§7.7).
+    // ExecuTorch treats the empty tag as no tag; Belay reports it (§7.7).
     {R"(\w+ \w+: placeholder node .* should not be tagged: (\w+))", Code::kInvalidArgument,
      "should not be tagged: $1\\b|has an empty tag"},
     {"fuse \\w+: .*found dependency cycles", Code::kFailedPrecondition,

@@ -25,7 +25,7 @@ ABSL_FLAG(bool, allow_undelegated, false,
 namespace belay::conformance {
 namespace {
 
-// Exit statuses, as those of the belay command.
+// Exit statuses of the belay command.
 constexpr int kDone = 0, kNegative = 1, kBadUsage = 2, kBadInput = 3;
 
 int Main() {
@@ -35,7 +35,7 @@ int Main() {
     std::cerr << "--cases=DIR is missing\n";
     return kBadUsage;
   }
-  // `bazel run` starts elsewhere than the caller; a relative path means the caller's.
+  // `bazel run` changes the working directory; relative paths refer to the caller's.
   const char* caller = std::getenv("BUILD_WORKING_DIRECTORY");
   if (caller != nullptr && directory.is_relative()) directory = fs::path(caller) / directory;
   std::error_code error;

@@ -39,8 +39,8 @@ bool IsDelegateCall(const Node& node) {
   return node.target->name() == "higher_order.executorch_call_delegate";
 }
 
-// The tensor of IsNumberOfBody().
-exir::ConstantTensor NumberOf(const Node& node) {
+// Returns the tensor of IsSubgraphScalar().
+exir::ConstantTensor ScalarTensorOf(const Node& node) {
   const DType dtype = *node.arguments[2].get_if<DType>();
   const Argument& number = node.arguments[1];
   if (const auto* v = number.get_if<double>()) return exir::ConstantTensor::Scalar(dtype, *v);
@@ -49,13 +49,13 @@ exir::ConstantTensor NumberOf(const Node& node) {
 }
 
 struct Body {
-  NodeId node;  // has it as `label`
+  NodeId node;  // has the subgraph as its argument `label`
   std::string label, path;
   GraphId graph;
 };
 
-// The bodies of the nodes of a graph that has this path.
-std::vector<Body> BodiesOf(const Graph& graph, const std::string& path) {
+// Returns the subgraphs of the nodes of the graph with this path.
+std::vector<Body> SubgraphsOf(const Graph& graph, const std::string& path) {
   std::map<std::string, int> count;
   std::vector<Body> bodies;
   for (const exir::ControlFlowBody& found : exir::ControlFlowBodies(graph)) {
@@ -154,7 +154,7 @@ class Writer {
     const Node& node = graph.node(producer);
     const std::vector<ValueId> results = node.results();
     Json ref = {{"node", ids_.at(producer)}};
-    // The only result of a delegate is the node itself when it is no tensor.
+    // The only result of a delegate call that is not a tensor is the node itself.
     if (!IsDelegateCall(node) || results.size() != 1 || graph.value(value).tensor() != nullptr) {
       ref["out"] = std::find(results.begin(), results.end(), value) - results.begin();
     }
@@ -197,7 +197,8 @@ class Writer {
       if (node.arguments[i].is<GraphId>() || node.arguments[i].is<exir::ModuleId>()) continue;
       Json value = Arg(graph, node.arguments[i]);
       const exir::SchemaArgument* declared = schema == nullptr ? nullptr : &schema->arguments[i];
-      // As the makers of the cases tell defaults: 1.0 is 1, but true is not.
+      // The scripts that generate the cases compare defaults with Python's ==, except for bools:
+      // 1.0 equals 1, but true does not.
       const bool is_default = declared != nullptr && declared->default_value.has_value() &&
                               value == Arg(graph, exir::DefaultArgument(*declared));
       if (declared == nullptr || !declared->keyword_only) {
@@ -214,7 +215,7 @@ class Writer {
 
   // --- Graphs ---
 
-  // What the signature says of an input, which inputs_ gets.
+  // Returns the signature entry of an input, which is stored in inputs_.
   Json InputJson(const InputSpec& spec, ValueId value, size_t user) {
     if (!exir::NamesTensor(spec.kind) && spec.kind != InputKind::kCustomObject) {
       inputs_[value] = {{"input", user}};
@@ -231,7 +232,7 @@ class Writer {
     return input;
   }
 
-  // What it says of an output of the top graph, whose inputs are inputs_.
+  // Returns the signature entry of an output of the top graph, whose inputs are inputs_.
   Json OutputJson(const exir::OutputSpec& spec) const {
     Json output = {{"kind", exir::OutputKindName(spec.kind)}};
     if (!spec.target.empty()) output["target"] = spec.target;
@@ -259,11 +260,11 @@ class Writer {
                              {"input", input["kind"]},
                              {"type", Type(graph.value(value).type)}});
     }
-    const std::vector<Body> bodies = BodiesOf(graph, path);
+    const std::vector<Body> bodies = SubgraphsOf(graph, path);
     for (NodeId node_id : graph.nodes()) {
       const Node& node = graph.node(node_id);
-      if (IsNumberOfBody(node)) {
-        inputs_[node.results()[0]] = ContentRef(NumberOf(node));
+      if (IsSubgraphScalar(node)) {
+        inputs_[node.results()[0]] = ContentRef(ScalarTensorOf(node));
         continue;
       }
       const auto own = static_cast<int64_t>(ids_.size());
@@ -317,7 +318,7 @@ class Writer {
   const DelegateIndex& delegate_index_;
   Json signature_ = {{"inputs", Json::array()}, {"outputs", Json::array()}};
   std::map<std::string, SymExpr> symbols_;  // d0, d1, … in order of first appearance
-  std::map<ValueId, Json> inputs_;          // of the graph that is written
+  std::map<ValueId, Json> inputs_;          // of the current graph
   std::map<NodeId, int64_t> ids_;
 };
 
@@ -395,13 +396,14 @@ std::vector<std::pair<std::string, GraphId>> PathsOf(const ExportedProgram& prog
   std::vector<std::pair<std::string, GraphId>> paths;
   const auto add = [&](const auto& self, const std::string& path, GraphId id) -> void {
     paths.emplace_back(path, id);
-    for (const Body& body : BodiesOf(program.graphs[id], path)) self(self, body.path, body.graph);
+    for (const Body& body : SubgraphsOf(program.graphs[id], path))
+      self(self, body.path, body.graph);
   };
   add(add, "", ExportedProgram::kTop);
   return paths;
 }
 
-bool IsNumberOfBody(const Node& node) {
+bool IsSubgraphScalar(const Node& node) {
   if (!node.name.starts_with("scalar") || node.target->name() != "aten.full.default" ||
       node.arguments.size() < 3 || node.results().size() != 1 || !node.arguments[2].is<DType>()) {
     return false;
@@ -415,7 +417,7 @@ bool IsNumberOfBody(const Node& node) {
 std::vector<NodeId> NodesOf(const Graph& graph) {
   std::vector<NodeId> nodes;
   for (NodeId node : graph.nodes()) {
-    if (!IsNumberOfBody(graph.node(node))) nodes.push_back(node);
+    if (!IsSubgraphScalar(graph.node(node))) nodes.push_back(node);
   }
   return nodes;
 }
@@ -457,7 +459,7 @@ HandlePlaces HandlesOf(const exir::MethodPrograms& programs) {
 }
 
 Json LoweredDocument(const exir::MethodPrograms& programs, const DocumentSource& source) {
-  std::map<int64_t, std::pair<const LoweredBackendModule*, std::string>> made;  // with its method
+  std::map<int64_t, std::pair<const LoweredBackendModule*, std::string>> made;  // with their method
   const auto add = [&](const auto& self, const std::string& name,
                        const ExportedProgram& program) -> void {
     for (const auto& module : program.lowered_modules) {
@@ -487,7 +489,7 @@ Json ModuleDocument(const LoweredBackendModule& module, const std::string& metho
   const DelegateIndex none = [](const LoweredBackendModule&) { return int64_t{-1}; };
   Json json = DelegateJson(module, method, source, none);
   json.update(ProgramJson(module.original, source.fqns, none));
-  json.erase("constants_owned");  // what `state` says
+  json.erase("constants_owned");  // redundant with `state`
   return ModuleDocument(json, method);
 }
 

@@ -29,7 +29,7 @@ std::string RefText(const Json& a) {
       {"device", "device:"},  {"layout", "layout:"}, {"memory_format", "memory_format:"}};
   if (a.is_array()) return absl::StrCat("[", Join(a, ",", RefText), "]");
   if (a.is_number_float()) return FloatText(a.get<double>());
-  // As json.dumps() of Python writes strings, and numbers, `true` and `null`.
+  // Formats strings, numbers, `true` and `null` like Python's json.dumps().
   if (!a.is_object() || a.empty()) return a.dump(-1, ' ', /*ensure_ascii=*/true);
   const std::string& key = a.begin().key();
   const Json &value = a.front(), &out = Member(a, "out");
@@ -40,7 +40,7 @@ std::string RefText(const Json& a) {
   const std::string name = value.is_string()   ? Text(value)
                            : value.is_object() ? "sha256:" + Text(value, "sha256")
                                                : value.dump();
-  // Several numbers where a result of a result is taken.
+  // A result of a result has several indices.
   return absl::StrCat(prefix->second, name, out.empty() ? "" : ".",
                       out.is_array() ? Join(out, ".", RefText)
                       : out.empty()  ? ""

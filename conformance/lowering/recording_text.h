@@ -1,4 +1,4 @@
-// What the cases' RecordingBackend writes (FORMAT.md).
+// The recording that the cases' RecordingBackend writes as its blob (FORMAT.md).
 #ifndef BELAY_CONFORMANCE_LOWERING_RECORDING_TEXT_H_
 #define BELAY_CONFORMANCE_LOWERING_RECORDING_TEXT_H_
 
@@ -11,9 +11,9 @@
 
 namespace belay::conformance {
 
-// Of graphs as expected.json has them; `backend_ids` by delegate index.
+// Of graphs in the form of expected.json; `backend_ids` by delegate index.
 std::string RecordingText(const Json& graphs, const std::vector<std::string>& backend_ids);
-// Of a program; `fqns`: the tensors that the exported program names.
+// Of a program; `fqns`: the tensors named by the exported program.
 std::string RecordingText(const exir::ExportedProgram& program, const std::set<std::string>& fqns);
 
 }  // namespace belay::conformance

@@ -1,5 +1,5 @@
-// A model saved in both dialects computes the same in both, on inputs that nobody recorded: what
-// run_decompositions made of it in PyTorch, and what Belay makes of the program as it was traced.
+// Compares models saved in two dialects on unrecorded inputs: the program after PyTorch's
+// run_decompositions, and Belay's conversion of the traced program.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Models that are not compared, and why.
+// Models that are not compared, with the reason.
 struct Exception {
   std::string_view model, reason;
 };
@@ -52,7 +52,7 @@ class DialectsTest : public ::testing::Test {
     ops_ = *std::move(ops);
   }
 
-  // Of the models that have all these archives.
+  // Folders of the models that have all these archives.
   static std::vector<fs::path> Folders(std::vector<std::string_view> archives) {
     std::vector<fs::path> folders;
     for (const char* zoo : {"conformance/models/zoo", "conformance/models/more"}) {
@@ -81,8 +81,8 @@ class DialectsTest : public ::testing::Test {
     return loaded;
   }
 
-  // The recorded inputs of a case, floating point numbers moved. Everything else stays: it may be
-  // an index, a length, a mask.
+  // Returns the recorded inputs of a case with perturbed floating-point numbers. Other values stay,
+  // since they may be indices, lengths or masks.
   static absl::StatusOr<std::vector<NpyArray>> Inputs(const fs::path& folder, const ModelCase& c,
                                                       uint32_t seed) {
     std::mt19937_64 random(TestSeed() + seed);
@@ -132,7 +132,7 @@ class DialectsTest : public ::testing::Test {
   BackendRegistry backends_;
 };
 
-TEST_F(DialectsTest, BothComputeTheSame) {
+TEST_F(DialectsTest, DialectsAgree) {
   int compared = 0;
   for (const fs::path& folder : Folders({"model.pt2", "training.pt2"})) {
     SCOPED_TRACE(folder.string());
@@ -149,13 +149,13 @@ TEST_F(DialectsTest, BothComputeTheSame) {
     ASSERT_OK(aten.status());
     ASSERT_OK(training.status());
     ASSERT_EQ(aten->method->num_outputs(), training->method->num_outputs());
-    // State goes on from call to call.
+    // State persists from call to call.
     for (uint32_t seed = 1; seed <= 3; ++seed) {
       ASSERT_OK_AND_ASSIGN(const auto first, Inputs(folder, manifest.cases[0], seed));
       ASSERT_OK_AND_ASSIGN(const auto second, Inputs(folder, manifest.cases[0], seed));
       const absl::Status a = Run(*aten->method, first), b = Run(*training->method, second);
       ASSERT_EQ(a.code(), b.code()) << a << " / " << b;
-      if (!a.ok()) continue;  // an assertion of the program
+      if (!a.ok()) continue;  // an assertion of the program failed
       ++compared;
       for (size_t k = 0; k < aten->method->num_outputs(); ++k) {
         ExpectSame(aten->method->GetOutput(k), training->method->GetOutput(k), manifest,
@@ -171,8 +171,8 @@ TEST_F(DialectsTest, BothComputeTheSame) {
   EXPECT_GT(compared, 60);
 }
 
-// Numbers that quantization rounds may differ by a step.
-TEST_F(DialectsTest, QuantFusionAndFoldingChangeNoResult) {
+// Quantized values may differ by one step.
+TEST_F(DialectsTest, QuantFusionAndFoldingKeepResults) {
   int compared = 0, smaller = 0;
   for (const fs::path& folder : Folders({"model.pt2"})) {
     SCOPED_TRACE(folder.string());

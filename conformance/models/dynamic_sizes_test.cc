@@ -1,6 +1,6 @@
-// Every model with dynamic sizes at its smallest, middle and largest sizes, on one loaded method
-// whose sizes grow and shrink: the runtime computes what the interpreter computes. One size beyond
-// a bound is refused with dimension, bound and value.
+// Executes every model with dynamic sizes at its smallest, middle and largest sizes, on one loaded
+// method whose sizes grow and shrink. The runtime's results must equal the interpreter's. A size
+// out of bounds is rejected with dimension, bound and value.
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -37,7 +37,7 @@ struct Range {
 
 int64_t DivideUp(int64_t a, int64_t b) { return a <= 0 ? 0 : (a + b - 1) / b; }
 
-// A dynamic model, loaded, and what interprets it.
+// A loaded dynamic model and its interpreter.
 struct Model {
   std::unique_ptr<exir::ExportedProgram> edge;
   std::unique_ptr<Program> program;
@@ -65,7 +65,7 @@ class DynamicSizesTest : public ::testing::Test {
     return paths;
   }
 
-  // False: it can't be lowered, or has no dynamic sizes.
+  // Returns false if it cannot be lowered or has no dynamic sizes.
   bool Load(const std::string& path, Model& model) {
     auto imported = exir::ImportFile(path, *ops_, {});
     if (!imported.ok()) return false;
@@ -73,7 +73,8 @@ class DynamicSizesTest : public ::testing::Test {
     if (!edge.ok()) return false;
     exir::MethodPrograms methods;
     methods.emplace_back("forward", edge->Clone());
-    // Merged batch norms round elsewhere than the interpreter; computed constants are the same bits.
+    // Folded batch norms round differently from the interpreter; propagated constants are bitwise
+    // equal.
     const auto image = exir::LowerPrograms(
         std::move(methods), {.fold_constants = false, .passes = {exir::PropagateConstants()}});
     if (!image.ok()) return false;
@@ -97,7 +98,7 @@ class DynamicSizesTest : public ::testing::Test {
     return !model.symbols.empty();
   }
 
-  // The plan without what runs.
+  // Returns the plan without instructions.
   static MethodPlan InputsOf(const MethodPlan& plan) {
     MethodPlan inputs;
     inputs.values = plan.values;
@@ -105,11 +106,11 @@ class DynamicSizesTest : public ::testing::Test {
     return inputs;
   }
 
-  // Inputs for these values of the symbols.
+  // Returns inputs for these values of the symbols.
   static std::vector<EValue> Inputs(const MethodPlan& plan,
                                     const std::map<std::string, int64_t>& symbols, uint64_t seed,
                                     std::vector<NpyArray>& arrays) {
-    MethodPlan fixed = InputsOf(plan);  // with the sizes that are wanted
+    MethodPlan fixed = InputsOf(plan);  // with the requested sizes
     std::vector<EValue> values;
     std::deque<Sizes> wanted;
     arrays.resize(plan.inputs.size());
@@ -173,7 +174,7 @@ TEST_F(DynamicSizesTest, RuntimeAndInterpreterAgreeWhileSizesGrowAndShrink) {
       seed += 100;
       const exir::CallOutcome want = exir::RunCall(*model.interpreter, inputs);
       const exir::CallOutcome got = exir::RunCall(*model.method, inputs);
-      // What the program itself forbids (a guard between inputs) both refuse.
+      // If the program itself rejects the sizes (a guard between inputs), both must fail.
       agreed += want.status.ok() ? 1 : 0;
       EXPECT_EQ(exir::FirstDifference({want}, {got}, exir::Closeness()), "") << "step " << step;
     }
@@ -182,7 +183,7 @@ TEST_F(DynamicSizesTest, RuntimeAndInterpreterAgreeWhileSizesGrowAndShrink) {
   EXPECT_GT(agreed, 5 * models);
 }
 
-TEST_F(DynamicSizesTest, ASizeBeyondItsBoundsIsRefusedWithDimensionBoundAndValue) {
+TEST_F(DynamicSizesTest, RejectsSizesOutOfBounds) {
   int refused = 0;
   for (const std::string& path : Archives()) {
     SCOPED_TRACE(path);

@@ -1,5 +1,5 @@
-// What loading costs, and how much of it is validation, over the programs of the zoo. How quickly
-// large metadata are read and validated, says //runtime/program:open_bench.
+// Measures loading, and the share of validation, for the programs of the zoo.
+// //runtime/program:open_bench measures reading and validation of large metadata.
 //
 //   tools/bazel run --config=opt //conformance/models:load_bench
 #include <benchmark/benchmark.h>
@@ -40,7 +40,8 @@ absl::Span<const std::byte> Bytes(const std::string& text) {
   return absl::MakeConstSpan(reinterpret_cast<const std::byte*>(text.data()), text.size());
 }
 
-// Header, checksum and wire format, as opening a program does it, without any rule of the format.
+// Reads header, checksum and wire format like Program::Open, without checking any rule of the
+// format.
 void Parse(absl::Span<const std::byte> file) {
   const absl::StatusOr<FileHeader> header = ReadHeader(file, Limits());
   ABSL_CHECK(header.ok());
@@ -56,8 +57,8 @@ double Median(std::vector<double>& values) {
   return values[values.size() / 2];
 }
 
-// Opening reads and validates in one. Validation is counted as what it takes beyond parsing with
-// Protocol Buffers; loading is opening and Method::Load.
+// Opening parses and validates in one pass. Validation time is opening time minus the time of
+// parsing with Protocol Buffers. Loading is opening and Method::Load.
 void LoadModel(benchmark::State& state, const std::string& bytes, const KernelRegistry& kernels) {
   std::vector<double> parse, open, load;
   for (auto _ : state) {

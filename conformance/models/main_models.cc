@@ -1,5 +1,5 @@
-// Runs the models of a zoo: lowers each archive, executes every recorded case, compares with what
-// PyTorch gave. What was not executed is listed with the reason.
+// Runs the models of a zoo: lowers each archive, executes every recorded case, and compares with
+// PyTorch's results. Lists skipped archives with the reason.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -50,7 +50,7 @@ ABSL_FLAG(std::string, programs, "",
 namespace belay::conformance {
 namespace {
 
-// Bazel's sharding: this process takes every n-th item.
+// Bazel's sharding: this process runs every n-th item.
 std::pair<size_t, size_t> Shard() {
   const char* total = std::getenv("TEST_TOTAL_SHARDS");
   const char* index = std::getenv("TEST_SHARD_INDEX");
@@ -99,7 +99,7 @@ std::string FirstLine(const absl::Status& status) {
 int Run() {
   namespace fs = std::filesystem;
   std::string zoo = absl::GetFlag(FLAGS_zoo);
-  // `bazel run` starts elsewhere than the caller; a relative path means the caller's.
+  // `bazel run` changes the working directory; relative paths refer to the caller's.
   if (const char* cwd = std::getenv("BUILD_WORKING_DIRECTORY");
       cwd != nullptr && fs::path(zoo).is_relative()) {
     zoo = (fs::path(cwd) / zoo).string();
@@ -122,7 +122,7 @@ int Run() {
     std::cerr << added << "\n";
     return 2;
   }
-  // The zoo has a model with an operator of its own.
+  // The zoo has a model with a custom operator.
   for (const absl::Status& status : {custom_operator::DefineScaledSwish(**ops),
                                      kernels.Add(custom_operator::ScaledSwishKernels())}) {
     if (status.ok()) continue;
@@ -157,7 +157,7 @@ int Run() {
   const auto [shard, shards] = Shard();
   size_t index = 0;
   int passed = 0, failed = 0;
-  std::vector<std::string> skipped, unsupported;  // what was not executed, with the reason
+  std::vector<std::string> skipped, unsupported;  // not executed, with the reason
   for (const std::string& name : only) {
     if (!std::binary_search(names.begin(), names.end(), name)) {
       std::cout << "FAIL " << name << ": there is no such model\n";

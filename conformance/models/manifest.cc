@@ -13,7 +13,7 @@
 namespace belay::conformance {
 namespace {
 
-// Fields of type `any` are facts that no case depends on.
+// Fields of type `any` are not used.
 constexpr char kSchema[] = R"json({
  "manifest": {"name?": "string", "archives": "{string}", "cases": "[case]", "atol?": "number", "rtol?": "number",
   "stateful_sequence?": "boolean", "...": "facts"},

@@ -1,5 +1,5 @@
-// The manifest of a model folder: what a case feeds and what must come out. The format is described
-// in README.md.
+// Manifest of a model folder: inputs and expected results of each case. README.md describes the
+// format.
 #ifndef BELAY_CONFORMANCE_MODELS_MANIFEST_H_
 #define BELAY_CONFORMANCE_MODELS_MANIFEST_H_
 
@@ -13,12 +13,12 @@
 namespace belay::conformance {
 
 struct Leaf {
-  // "tensor", "int", "float", "bool", "str", "none"; not in a manifest: "array", a tensor of the
-  // file's dtype.
+  // "tensor", "int", "float", "bool", "str" or "none". In addition, not in manifests: "array", a
+  // tensor of the file's dtype.
   std::string kind;
   DType dtype = DType::kFloat32;  // of a tensor
   std::vector<int64_t> shape;
-  std::string file;  // "" where there is none
+  std::string file;  // "" if there is no file
 };
 struct ModelCase {
   std::vector<Leaf> inputs, outputs;
@@ -33,8 +33,8 @@ struct Manifest {
   bool stateful_sequence = false;
 };
 
-// kInvalidArgument naming the place for unknown fields, missing ones and wrong types: what is not
-// understood is not skipped.
+// kInvalidArgument names the path of unknown fields, missing fields and wrong types. Nothing is
+// skipped.
 absl::StatusOr<Manifest> ReadManifest(const std::string& path);
 
 }  // namespace belay::conformance

@@ -1,7 +1,9 @@
-// How much memory plans take: for each model the arena, the most bytes alive at once in the order
-// and with the sharing that were chosen (no plan is smaller), the same for the program as written
-// with nothing shared, and the arena's ratios to both; the geometric means over all models at the
-// end.
+// Reports the quality of memory plans. For each model:
+// - the arena;
+// - the peak of live bytes in the chosen order with the chosen sharing, a lower bound of any plan;
+// - the peak of live bytes of the program as written, without sharing;
+// - the arena's ratios to both.
+// Geometric means over all models follow at the end.
 //
 //   tools/bazel run --config=opt //conformance/models:memory_bench -- [--zoo=DIR] [--archive=FILE]
 #include <algorithm>

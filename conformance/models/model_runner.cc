@@ -18,7 +18,7 @@
 namespace belay::conformance {
 namespace {
 
-// The array in the dtype of a tensor, which NumPy may not have.
+// Returns the array in the dtype of the leaf, which NumPy may lack.
 TensorView AsLeaf(const NpyArray& array, const Leaf& leaf) {
   TensorView view = array.view();
   if (leaf.kind == "tensor" && DTypeSize(view.dtype) == DTypeSize(leaf.dtype)) {
@@ -62,7 +62,8 @@ absl::Status RunCase(const std::string& folder, const ModelCase& model_case,
   return CheckCase(folder, model_case, manifest, exir::RunCall(method, inputs));
 }
 
-// Of all recorded leaves: what a size that the program leaves unbounded gets as its bound.
+// Returns the largest size of all recorded leaves. It is the bound of sizes that the program leaves
+// unbounded.
 int64_t LargestSize(const Manifest& manifest) {
   int64_t largest = 64;
   for (const ModelCase& model_case : manifest.cases) {

@@ -1,4 +1,4 @@
-// Lowers one archive of a model folder, runs all its cases, and compares.
+// Lowers one archive of a model folder, executes all its cases, and compares the results.
 #ifndef BELAY_CONFORMANCE_MODELS_MODEL_RUNNER_H_
 #define BELAY_CONFORMANCE_MODELS_MODEL_RUNNER_H_
 
@@ -25,30 +25,32 @@ struct Engine {
   exir::PipelineOptions pipeline;
 };
 
-// The inputs of a case, from its files; none where there is no file. What is no tensor is a number of
-// the file's dtype. Errors are those of ReadNpyFile, and kInvalidArgument where a file has no number.
+// Reads the inputs of a case from its files; an input without a file is None. Leaves that are not
+// tensors become scalars of the file's dtype. Errors of ReadNpyFile; kInvalidArgument: a file has
+// no element for a scalar.
 absl::StatusOr<std::vector<exir::OwnedValue>> ReadInputs(const std::string& folder,
                                                          const ModelCase& model_case);
 
-// What a call left behind against what was recorded, whichever engine ran it. OK, the call's own
-// error, kNotFound for state that there is not, or kFailedPrecondition: the value and the element
-// that differ are named. Precondition: the inputs were those of the case.
+// Compares the results of a call, of any engine, with the recorded ones. Precondition: the inputs
+// were those of the case.
+//   the call's own error
+//   kNotFound            unknown state
+//   kFailedPrecondition  names the value and the element that differ
 absl::Status CheckCase(const std::string& folder, const ModelCase& model_case,
                        const Manifest& manifest, const exir::CallOutcome& got);
 
-// Archive `archive` (a file name) of the model in `folder`, lowered. Errors are those of LowerFiles.
+// Lowers the archive `archive` (a file name) of the model in `folder`. Errors of LowerFiles.
 absl::StatusOr<exir::ProgramImage> LowerModel(const std::string& folder, const Manifest& manifest,
                                               const std::string& archive, const Engine& engine);
 
-// Lowers it and executes it. OK when every case matches within the manifest's tolerance.
-//   kFailedPrecondition  a result differs: case, output and element are named
-//   kUnimplemented       the model needs something that is not supported yet: everything missing is
-//                        listed
-//   anything else        lowering, loading or executing failed
+// Lowers and executes the archive. OK if every case matches within the manifest's tolerance.
+//   kFailedPrecondition  a result differs; names case, output and element
+//   kUnimplemented       lists everything unsupported that the model needs
+//   other codes          lowering, loading or executing failed
 absl::Status RunModel(const std::string& folder, const Manifest& manifest,
                       const std::string& archive, const Engine& engine);
 
-// The same cases, of a method that is loaded already; kFailedPrecondition as above.
+// Executes the same cases on a loaded method. kFailedPrecondition as above.
 absl::Status RunCases(const std::string& folder, const Manifest& manifest, Method& method);
 
 }  // namespace belay::conformance

@@ -1,5 +1,5 @@
-// Program files of a zoo that another build made, for another machine perhaps: lowering gives the same
-// bytes everywhere, and these compute the same everywhere.
+// Checks program files that another build wrote, possibly on another machine: lowering gives the
+// same bytes on every machine, and the files compute the same results.
 #ifndef BELAY_CONFORMANCE_MODELS_PROGRAM_FILES_H_
 #define BELAY_CONFORMANCE_MODELS_PROGRAM_FILES_H_
 
@@ -11,15 +11,15 @@
 
 namespace belay::conformance {
 
-// Writes the program of an archive to the file `program`. Errors are those of LowerModel and of
+// Lowers an archive and writes the program to the file `program`. Errors of LowerModel and
 // WriteProgramFile.
 absl::Status WriteModel(const std::string& folder, const Manifest& manifest,
                         const std::string& archive, const Engine& engine,
                         const std::string& program);
 
 // Lowers the archive, and executes its cases on the file `program`.
-//   kFailedPrecondition  lowering gives other bytes than are in the file, or a case's result differs
-//   anything else        lowering, reading, loading or executing failed
+//   kFailedPrecondition  the lowered bytes differ from the file, or a case's result differs
+//   other codes          lowering, reading, loading or executing failed
 absl::Status RunSameProgram(const std::string& folder, const Manifest& manifest,
                             const std::string& archive, const Engine& engine,
                             const std::string& program);

@@ -1,5 +1,5 @@
-// Programs of the zoo are shared by threads, with all kernels and the demo backend: what each
-// computes is, bit by bit, what one thread alone computes.
+// Shares programs of the zoo between threads, with all kernels and the demo backend. The results of
+// each thread must be bitwise equal to single-threaded results.
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -44,7 +44,7 @@ absl::Status LowerAndOpen(const std::string& model, Lowered& lowered) {
   return absl::OkStatus();
 }
 
-// The outputs of two calls, one after the other on the same state, as the bytes of .npy files.
+// Returns the outputs of two consecutive calls on the same state, as the bytes of .npy files.
 absl::StatusOr<std::vector<std::string>> Compute(const Program& program,
                                                  const KernelRegistry& kernels) {
   ABSL_ASSIGN_OR_RETURN(Method method,
@@ -86,7 +86,8 @@ TEST(ZooThreadsTest, ProgramsAreShared) {
       --waiting;
       while (waiting > 0) std::this_thread::yield();
       for (int round = 0; round < kRounds; ++round) {
-        // Two threads at a time on each program, and all on all in the end.
+        // Two threads share each program per round; over all rounds, each thread runs every
+        // program.
         const size_t k = static_cast<size_t>(t / 2 + round) % programs.size();
         const auto results = Compute(*programs[k].program, kernels);
         ASSERT_OK(results);

@@ -12,11 +12,11 @@ namespace belay::conformance {
 namespace {
 
 constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
-constexpr int64_t kUnknownBound = 4096;  // a size for which the meta kernel knows no bound
+constexpr int64_t kUnknownBound = 4096;  // a size without a bound in the meta kernel
 constexpr std::byte kGuardByte{0x5C};
 constexpr std::byte kUnwrittenByte{0xA5};
 
-// nullopt when some expression needs an unknown symbol.
+// nullopt if an expression needs an unknown symbol.
 std::optional<std::vector<int64_t>> Numbers(
     const std::vector<exir::SymInt>& exprs,
     const std::map<std::string, int64_t, std::less<>>& symbols) {
@@ -157,7 +157,7 @@ absl::Status CaseMemory::Resize(TensorView& tensor, absl::Span<const int64_t> si
     return absl::InvalidArgumentError(absl::StrCat("the meta kernel gave rank ", meta.rank(),
                                                    ", the kernel ", FormatSizes(*wanted)));
   }
-  // A size that is a symbol tells what the symbol is; all others must agree.
+  // A size that is a symbol defines the symbol; all others must agree.
   std::map<std::string, int64_t, std::less<>> symbols;
   for (int d = 0; d < wanted->size(); ++d) {
     const exir::SymRange range = meta.sizes[d].Range(*it->second.ranges);

@@ -1,4 +1,4 @@
-// The memory of one case: tensors with guards on both sides, values with stable addresses, and the
+// Memory of one case: tensors with guard bytes on both sides, values with stable addresses, and the
 // allocator of results.
 #ifndef BELAY_CONFORMANCE_OPS_CASE_MEMORY_H_
 #define BELAY_CONFORMANCE_OPS_CASE_MEMORY_H_
@@ -18,7 +18,7 @@
 
 namespace belay::conformance {
 
-// Bytes between two guards that nobody may change.
+// Bytes between two guards that must not be written.
 class GuardedBuffer {
  public:
   // Filled with a pattern. kResourceExhausted above 1 GiB.
@@ -26,7 +26,7 @@ class GuardedBuffer {
   std::byte* data() const { return buffer_.data() + kGuard; }
   size_t size() const { return buffer_.size() - 2 * kGuard; }
   bool guards_intact() const;
-  // Remembers the contents, to ask later whether they are the same.
+  // Records the contents for unchanged().
   void Seal() { sealed_.assign(reinterpret_cast<const char*>(data()), size()); }
   bool unchanged() const {
     return sealed_ == std::string_view(reinterpret_cast<const char*>(data()), size());
@@ -38,7 +38,7 @@ class GuardedBuffer {
   std::string sealed_;
 };
 
-// Symbols for sizes that depend on data, with the range that the meta kernel gave them.
+// Symbols of data-dependent sizes, with the ranges given by the meta kernel.
 class CaseSymbols : public exir::SymbolSource {
  public:
   exir::SymExpr Fresh(exir::SymRange range) override;
@@ -48,24 +48,25 @@ class CaseSymbols : public exir::SymbolSource {
   exir::SymRanges ranges_;
 };
 
-// Owns everything that the arguments and results of one case point to. Thread-compatible.
+// Owns all memory that the arguments and results of one case point to. Thread-compatible.
 class CaseMemory : public OutputAllocator {
  public:
   EValue* NewValue(EValue value);
   EValue* NewList(std::vector<EValue*> elements);
   std::string_view NewString(const std::string& text) { return strings_.emplace_back(text); }
 
-  // A tensor with the case's contents. Its bytes must stay as they are unless `writable`.
+  // Creates a tensor with the case's contents. Its bytes must not change unless `writable`.
   absl::StatusOr<EValue*> NewInput(const CaseTensor& tensor, bool writable);
-  // A result as the meta kernel describes it. With symbolic sizes it gets memory when the kernel
-  // resizes it; until then it has its largest sizes. `meta` and `ranges` must outlive this.
+  // Creates a result as described by the meta kernel. With symbolic sizes, memory is allocated when
+  // the kernel resizes it; until then it has its maximum sizes. `meta` and `ranges` must outlive
+  // this.
   absl::StatusOr<EValue*> NewOutput(const exir::TensorMeta& meta, const exir::SymRanges& ranges);
-  // Lets the kernel resize an argument that it writes to (resize_) to what the meta kernel says.
+  // Allows the kernel to resize a mutable argument (resize_) to the sizes of the meta kernel.
   void MakeResizable(EValue* argument, const exir::TensorMeta& meta, const exir::SymRanges& ranges);
 
   absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override;
 
-  // kInternal when a guard or an input that is not writable was written.
+  // kInternal: a guard or a read-only input was written.
   absl::Status CheckUntouched() const;
 
  private:

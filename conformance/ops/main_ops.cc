@@ -42,10 +42,10 @@ ABSL_FLAG(
 namespace belay::conformance {
 namespace {
 
-// Exit statuses, as those of the belay command.
+// Exit statuses of the belay command.
 constexpr int kDone = 0, kNegative = 1, kBadUsage = 2, kBadInput = 3;
 
-// Matches everything when the pattern is empty.
+// An empty pattern matches everything.
 class Filter {
  public:
   Filter() = default;
@@ -54,7 +54,7 @@ class Filter {
   ~Filter() {
     if (compiled_) regfree(&regex_);
   }
-  // False when it is no regular expression.
+  // Returns false if `pattern` is not a regular expression.
   bool Compile(const std::string& pattern) {
     if (pattern.empty()) return true;
     compiled_ = regcomp(&regex_, pattern.c_str(), REG_EXTENDED | REG_NOSUB) == 0;
@@ -69,7 +69,7 @@ class Filter {
   bool compiled_ = false;
 };
 
-// Bazel's sharding: this process takes every n-th file.
+// Bazel's sharding: this process runs every n-th file.
 std::pair<size_t, size_t> Shard() {
   const char* total = std::getenv("TEST_TOTAL_SHARDS");
   const char* index = std::getenv("TEST_SHARD_INDEX");
@@ -78,14 +78,15 @@ std::pair<size_t, size_t> Shard() {
   return {std::strtoul(index, nullptr, 10), std::max(1ul, std::strtoul(total, nullptr, 10))};
 }
 
-// The path as the caller means it: `bazel run` starts elsewhere.
+// Resolves a path relative to the caller's working directory, which `bazel run` changes.
 std::string FromCaller(const std::string& path) {
   const char* caller = std::getenv("BUILD_WORKING_DIRECTORY");
   const bool moves = caller != nullptr && !path.empty() && path[0] != '/';
   return moves ? absl::StrCat(caller, "/", path) : path;
 }
 
-// The reasons by "operator case". nullopt when the file can't be read or a line has no reason.
+// Returns the reasons by "operator case". nullopt: the file cannot be read, or a line has no
+// reason.
 std::optional<std::map<std::string, std::string>> ReadKnownFailures(const std::string& path) {
   std::map<std::string, std::string> reasons;
   if (path.empty()) return reasons;
@@ -179,7 +180,7 @@ int Run() {
   }
   DelegatedRunner delegated(**ops, kernels, *backends);
   const bool delegates = !backends->partitioners().empty();
-  size_t undelegated = 0;  // calls that no backend takes
+  size_t undelegated = 0;  // calls that no backend supports
   const auto [shard, shards] = Shard();
   Counts counts;
   if (auto known = ReadKnownFailures(absl::GetFlag(FLAGS_known_failures)); known.has_value()) {

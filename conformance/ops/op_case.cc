@@ -34,7 +34,7 @@ absl::StatusOr<T> As(element value, std::string_view place) {
   return result;
 }
 
-// The fields of an object; kInvalidArgument for a field that is not in `known` or comes twice.
+// Returns the fields of an object. kInvalidArgument: a field is not in `known` or is repeated.
 absl::StatusOr<std::map<std::string_view, element>> Fields(element value,
                                                            absl::Span<const std::string_view> known,
                                                            std::string_view place) {
@@ -51,7 +51,7 @@ absl::StatusOr<std::map<std::string_view, element>> Fields(element value,
   return result;
 }
 
-// One field of an object that must have it.
+// Returns a required field of an object.
 absl::StatusOr<element> Field(const std::map<std::string_view, element>& fields,
                               std::string_view name, std::string_view place) {
   const auto it = fields.find(name);

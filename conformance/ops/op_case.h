@@ -1,7 +1,7 @@
-// Conformance vectors of operators, as they stand in a file (conformance/opcases/README.md says what each field
-// means).
+// Conformance vectors of operators, parsed from JSON. conformance/opcases/README.md defines the
+// fields.
 //
-// Reading is strict: an unknown field, an unknown kind of value or a tensor whose bytes do not fit
+// Parsing is strict. An unknown field, an unknown kind of value, or a tensor whose bytes do not fit
 // its shape is an error.
 #ifndef BELAY_CONFORMANCE_OPS_OP_CASE_H_
 #define BELAY_CONFORMANCE_OPS_OP_CASE_H_
@@ -26,14 +26,14 @@ namespace belay::conformance {
 struct CaseTensor {
   DType dtype = DType::kFloat32;
   Sizes sizes;
-  Strides strides;  // in elements; contiguous when the file has none
+  Strides strides;  // in elements; contiguous if the file has none
   int64_t storage_offset = 0;
-  // From element 0 of the storage to the last element used. nullopt when the contents are not
-  // specified.
+  // From element 0 of the storage to the last element used. nullopt if the contents are
+  // unspecified.
   std::optional<std::string> data;
 };
 
-struct CaseAny {};     // a result of which nothing is specified
+struct CaseAny {};     // a result that is not compared
 struct CaseLayout {};  // strided
 struct CaseDevice {};  // cpu
 
@@ -54,7 +54,7 @@ struct OpCase {
   std::string id;
   std::vector<CaseValue> args;
   std::vector<std::pair<std::string, CaseValue>> kwargs;
-  // Exactly one of the two.
+  // Exactly one of the two is set.
   std::optional<std::vector<CaseValue>> expect;
   std::optional<CaseError> error;
   std::vector<std::pair<std::string, CaseValue>> mutated;
@@ -66,19 +66,19 @@ struct OpCase {
 
 struct OpCaseFile {
   std::string op;      // "aten.add.Tensor"
-  std::string schema;  // as PyTorch prints it
+  std::string schema;  // as printed by PyTorch
   std::string family;
   std::map<std::string, bool> tags;
   std::vector<OpCase> cases;
 };
 
-// kInvalidArgument naming the case and the field.
+// kInvalidArgument names the case and the field.
 absl::StatusOr<OpCaseFile> ParseOpCaseFile(std::string_view json);
-// The same with the path in the message; kNotFound when it can't be read.
+// Same, with the path in the message. kNotFound if the file cannot be read.
 absl::StatusOr<OpCaseFile> ReadOpCaseFile(const std::string& path);
 
-// The JSON files of a folder, or of the folder in which a given file is, sorted. kNotFound when
-// there are none.
+// Returns the JSON files of a folder, or of the folder that contains the given file, sorted.
+// kNotFound if the folder has none.
 absl::StatusOr<std::vector<std::string>> OpCaseFiles(const std::string& folder_or_file);
 
 }  // namespace belay::conformance

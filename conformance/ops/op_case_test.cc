@@ -19,7 +19,7 @@ std::string File(const std::string& cases) {
              "cases": [)" +
          cases + "]}";
 }
-// A case whose first argument is `value`.
+// Returns a case with `value` as first argument.
 std::string WithArgument(const std::string& value) {
   return File(R"({"id": "a", "args": [)" + value +
               R"(], "kwargs": {}, "expect": [], "check": "bits", "tags": []})");
@@ -72,7 +72,7 @@ TEST(OpCaseTest, ReadsEveryKindOfValue) {
   EXPECT_OK(Argument(R"({"string": "none"})"));
 }
 
-TEST(OpCaseTest, RefusesValuesItDoesNotKnow) {
+TEST(OpCaseTest, RejectsUnknownKindsOfValues) {
   for (
       const char* value :
       {R"({"widget": 1})", R"({"int": 1, "bool": true})", R"({})", R"(3)", R"({"int": 1.5})",
@@ -89,7 +89,7 @@ TEST(OpCaseTest, RefusesValuesItDoesNotKnow) {
   }
 }
 
-TEST(OpCaseTest, RefusesCasesThatAreIncompleteOrHaveUnknownFields) {
+TEST(OpCaseTest, RejectsMissingAndUnknownFields) {
   for (
       const char* op_case : {
           R"({"id": "a"})",
@@ -120,7 +120,7 @@ TEST(OpCaseTest, MessagesNameTheCaseAndTheField) {
                        HasSubstr("case a.args[0].tensor: data has 1 bytes, expected 2")));
 }
 
-TEST(OpCaseTest, FindsTheFilesOfAFolderOrBesideAFile) {
+TEST(OpCaseTest, ListsFilesOfFolder) {
   const std::string folder = ::testing::TempDir() + "/cases";
   std::filesystem::create_directories(folder);
   for (const char* name : {"/b.json", "/a.json", "/README.txt"}) std::ofstream(folder + name) << "";
@@ -129,7 +129,7 @@ TEST(OpCaseTest, FindsTheFilesOfAFolderOrBesideAFile) {
     ASSERT_OK_AND_ASSIGN(const std::vector<std::string> found, OpCaseFiles(path));
     EXPECT_EQ(found, files) << path;
   }
-  // A folder that there is not is no file in another.
+  // A missing folder is not treated as a file of another folder.
   for (const std::string& path : {folder + "/none", std::string()}) {
     EXPECT_THAT(OpCaseFiles(path), StatusIs(absl::StatusCode::kNotFound)) << path;
   }

@@ -16,7 +16,7 @@ exir::Closeness ClosenessOf(const OpCase& op_case) {
 
 Difference ToDifference(const absl::Status& status) { return Difference(status.message()); }
 
-// nullopt for what no operator returns.
+// nullopt for kinds that no operator returns.
 std::optional<EValue> ToEValue(const CaseValue& value) {
   return std::visit(
       []<class T>(const T& v) -> std::optional<EValue> {

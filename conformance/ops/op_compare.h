@@ -1,4 +1,4 @@
-// The rules by which a result is compared with the expected one (conformance/opcases/README.md, "Checks").
+// Compares results with expected ones by the rules of conformance/opcases/README.md, "Checks".
 #ifndef BELAY_CONFORMANCE_OPS_OP_COMPARE_H_
 #define BELAY_CONFORMANCE_OPS_OP_COMPARE_H_
 
@@ -9,15 +9,16 @@
 
 namespace belay::conformance {
 
-// What a message needs: "" when all is well, otherwise what was expected and what came.
+// A message with the expected and the actual value; "" if they agree.
 using Difference = std::string;
 
-// dtype, shape, and the elements by index as `op_case` says.
+// Compares dtype, shape and elements. `op_case` selects the comparison of each element by its
+// index.
 Difference CompareTensor(const CaseTensor& want, const TensorView& got, const OpCase& op_case);
-// A number or a bool against a value of the same kind. `want` is none of the tensor kinds.
+// Compares a scalar or a bool with a value of the same kind. `want` is not one of the tensor kinds.
 Difference CompareScalar(const CaseValue& want, const EValue& got, const OpCase& op_case);
-// The strides; those of dimensions of size 1 do not count, nor those of tensors with at most one
-// element.
+// Compares strides. Ignores strides of dimensions of size 1, and all strides of tensors with at
+// most one element.
 Difference CompareLayout(const CaseTensor& want, const TensorView& got);
 
 }  // namespace belay::conformance

@@ -39,14 +39,14 @@ OpCase Values(double rtol, double atol) {
   return {.check = CaseCheck::kValues, .rtol = rtol, .atol = atol};
 }
 
-TEST(OpCompareTest, BitsAreBits) {
+TEST(OpCompareTest, ComparesBits) {
   EXPECT_TRUE(Same({1, kNan, kInf}, {1, -kNan, kInf}, Bits()));
   EXPECT_FALSE(Same({0}, {-0.0f}, Bits()));
   EXPECT_FALSE(Same({1}, {std::nextafter(1.0f, 2.0f)}, Bits()));
   EXPECT_FALSE(Same({kNan}, {1}, Bits()));
 }
 
-TEST(OpCompareTest, ValuesAreWithinTheTolerance) {
+TEST(OpCompareTest, ValuesAreWithinTolerance) {
   EXPECT_TRUE(Same({0, 100}, {-0.0f, 101}, Values(0.01, 0)));
   EXPECT_FALSE(Same({100}, {101.5}, Values(0.01, 0)));
   EXPECT_TRUE(Same({0}, {0.5}, Values(0, 0.5)));
@@ -56,13 +56,13 @@ TEST(OpCompareTest, ValuesAreWithinTheTolerance) {
   EXPECT_TRUE(Same({kNan}, {kNan}, Values(0, 0)));
 }
 
-TEST(OpCompareTest, IntegersAreEqualWhateverTheTolerance) {
+TEST(OpCompareTest, IntegersIgnoreTolerance) {
   const CaseTensor want = Want<int32_t>(DType::kInt32, {1}, {100});
   EXPECT_TRUE(CompareTensor(want, TestTensor::Of<int32_t>({1}, {100}), Values(1, 1)).empty());
   EXPECT_FALSE(CompareTensor(want, TestTensor::Of<int32_t>({1}, {101}), Values(1, 1)).empty());
 }
 
-TEST(OpCompareTest, PartsOfComplexNumbersAreComparedEach) {
+TEST(OpCompareTest, ComparesRealAndImaginaryParts) {
   const CaseTensor want = Want<float>(DType::kComplex64, {1}, {1000, 1});
   EXPECT_TRUE(
       CompareTensor(want, TestTensor::Of<std::complex<float>>({1}, {{1001, 1}}), Values(0.01, 0))
@@ -83,7 +83,7 @@ TEST(OpCompareTest, ElementsAreComparedByIndex) {
             "1 of 4 elements differ; element 2: expected 3, got 9");
 }
 
-TEST(OpCompareTest, DtypeAndShapeMatchAlways) {
+TEST(OpCompareTest, ComparesDtypeAndShape) {
   const OpCase meta = {.check = CaseCheck::kMeta};
   EXPECT_EQ(CompareTensor(Floats({1}), TestTensor::Of<float>({1}, {2}), meta), "");
   EXPECT_EQ(CompareTensor(Floats({1}), TestTensor::Of<float>({1, 1}, {2}), meta),
@@ -91,13 +91,13 @@ TEST(OpCompareTest, DtypeAndShapeMatchAlways) {
   EXPECT_NE(CompareTensor(Floats({1}), TestTensor::Of<double>({1}, {2}), meta), "");
 }
 
-TEST(OpCompareTest, LayoutOfSmallTensorsDoesNotCount) {
+TEST(OpCompareTest, IgnoresStridesOfSmallTensors) {
   CaseTensor want = Floats({1});
   want.strides = {77};
   EXPECT_EQ(CompareLayout(want, TestTensor::Of<float>({1}, {1})), "");
 }
 
-TEST(OpCompareTest, ScalarsAreOfTheSameKind) {
+TEST(OpCompareTest, ComparesKindsOfScalars) {
   EXPECT_EQ(CompareScalar(int64_t{3}, EValue(int64_t{3}), Bits()), "");
   EXPECT_NE(CompareScalar(int64_t{3}, EValue(3.0), Bits()), "");
   EXPECT_NE(CompareScalar(true, EValue(int64_t{1}), Bits()), "");

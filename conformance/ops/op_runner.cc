@@ -29,7 +29,7 @@ std::string StatusText(const absl::Status& status) {
   return absl::StrCat(absl::StatusCodeToString(status.code()), ": ", std::string(status.message()));
 }
 
-// What counts as a rejection of wrong arguments. An operator that is not finished rejects nothing.
+// Returns whether the code rejects wrong arguments. kUnimplemented is not a rejection.
 bool IsRejection(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
@@ -55,8 +55,8 @@ CaseValue FromDefault(const SchemaDefault& value) {
   return std::visit([](const auto& v) { return CaseValue(v); }, value);
 }
 
-// PyTorch's conversions at the call: a lone number for a list of fixed length is repeated, an int
-// for a float widens.
+// PyTorch's conversions at the call: a scalar for a list of fixed length is repeated; an int for a
+// float is converted.
 CaseValue Coerce(CaseValue value, const exir::SchemaType& type) {
   if (type.base == exir::BaseType::kFloat) {
     if (const int64_t* i = std::get_if<int64_t>(&value)) value = static_cast<double>(*i);
@@ -73,7 +73,7 @@ CaseValue Coerce(CaseValue value, const exir::SchemaType& type) {
   return value;
 }
 
-// One value per schema argument. kInvalidArgument for unknown, repeated and missing arguments.
+// Returns one value per schema argument. kInvalidArgument: unknown, repeated or missing arguments.
 absl::StatusOr<std::vector<CaseValue>> BindArguments(const FunctionSchema& schema,
                                                      const OpCase& op_case) {
   std::vector<std::optional<CaseValue>> bound(schema.arguments.size());
@@ -105,9 +105,9 @@ absl::StatusOr<std::vector<CaseValue>> BindArguments(const FunctionSchema& schem
   return values;
 }
 
-// as_strided counts places from the beginning of its input's storage, whatever the input shows of
-// it. In Belay a tensor begins with its first element, so the input becomes the whole storage.
-void ShowWholeStorage(const FunctionSchema& schema, std::vector<CaseValue>& values) {
+// as_strided counts offsets from the beginning of its input's storage, even if the input is a view.
+// In Belay, a tensor begins with its first element, so the input becomes the whole storage.
+void ExtendToStorage(const FunctionSchema& schema, std::vector<CaseValue>& values) {
   if (schema.op != "as_strided" && schema.op != "as_strided_copy") return;
   CaseTensor* self = std::get_if<CaseTensor>(&values[0]);
   if (self == nullptr || self->storage_offset == 0 || !self->data.has_value()) return;
@@ -117,7 +117,7 @@ void ShowWholeStorage(const FunctionSchema& schema, std::vector<CaseValue>& valu
   self->storage_offset = 0;
 }
 
-// One argument as the kernel and as the meta kernel see it.
+// One argument, for the kernel and for the meta kernel.
 struct Argument {
   EValue* slot = nullptr;
   MetaValue meta;
@@ -153,7 +153,7 @@ class ArgumentMaker {
   }
   absl::StatusOr<Argument> operator()(DType v) { return Make(v, v); }
   absl::StatusOr<Argument> operator()(MemoryFormat v) { return Make(v, v); }
-  // Kernels know one layout and one device, and are given none.
+  // Kernels support one layout and one device; these arguments are None for them.
   absl::StatusOr<Argument> operator()(CaseLayout) { return Make(None{}, exir::Layout::kStrided); }
   absl::StatusOr<Argument> operator()(CaseDevice) { return Make(None{}, exir::Device{}); }
 
@@ -179,8 +179,8 @@ class ArgumentMaker {
   bool writable_;
 };
 
-// The argument that the return is: the one that is written under the same alias. -1 for a result of
-// its own.
+// Returns the index of the argument that the return aliases: the argument written under the same
+// alias. -1 if the return is a new value.
 int WrittenArgument(const FunctionSchema& schema, const exir::SchemaReturn& ret) {
   if (!ret.alias.has_value() || !ret.alias->write) return -1;
   for (size_t i = 0; i < schema.arguments.size(); ++i) {
@@ -198,7 +198,7 @@ std::string MetaText(const TensorMeta& meta) {
   return text + "]";
 }
 
-// "" when the inferred tensor can be the expected one.
+// Returns "" if the inferred tensor can be the expected one.
 Difference CompareMeta(const CaseTensor& want, const TensorMeta& got) {
   bool same = want.dtype == got.dtype && want.sizes.size() == got.rank();
   for (int d = 0; same && d < got.rank(); ++d) {
@@ -208,13 +208,13 @@ Difference CompareMeta(const CaseTensor& want, const TensorMeta& got) {
   return same ? "" : absl::StrCat("expected ", MetaText(MetaOf(want)), ", got ", MetaText(got));
 }
 
-// Everything of one run. A failure is a CaseResult that comes back early.
-// Questions about a layout that no tensor of the runtime can answer: the edge conversion replaces
-// them by what their meta kernel says.
-bool IsAnsweredByTheCompiler(const exir::OpOverload& op, const KernelRegistry& kernels) {
+// Returns whether the operator asks for a layout, which tensors of the runtime cannot answer. The
+// edge conversion replaces such calls by the result of their meta kernel.
+bool IsCompileTimeQuery(const exir::OpOverload& op, const KernelRegistry& kernels) {
   return op.has_trait(exir::kSymbolic) && op.has_meta_kernel() && !kernels.Contains(op.name());
 }
 
+// State of one run. Each check returns a CaseResult on failure.
 class CaseRun {
  public:
   CaseRun(const exir::OpOverload& op, const OpCase& op_case)
@@ -234,7 +234,7 @@ class CaseRun {
     }
     status = MakeOutputs();
     if (!status.ok()) return Rejected("meta", status);
-    if (IsAnsweredByTheCompiler(op_, kernels)) {
+    if (IsCompileTimeQuery(op_, kernels)) {
       if (case_.error.has_value()) return Fail("error", "expected a rejection, got a result");
       for (size_t i = 0; i < output_slots_.size(); ++i) {
         const exir::SymInt* number = context_->outputs()[i].get_if<exir::SymInt>();
@@ -249,7 +249,7 @@ class CaseRun {
     const KernelContext plan(argument_slots_, output_slots_, &memory_, {});
     const Kernel* kernel = exir::ChooseKernel(kernels, op_.name(), engine, plan);
     if (kernel == nullptr) {
-      // Refusing a wrong call in Accepts() is as good as an error.
+      // Rejection of a wrong call in Accepts() counts as an error.
       if (case_.error.has_value()) return {};
       return {CaseOutcome::kSkipped, "",
               absl::StrCat("no ", KernelEngineName(engine), " kernel accepts the call")};
@@ -284,7 +284,7 @@ class CaseRun {
 
   absl::Status MakeArguments() {
     ABSL_ASSIGN_OR_RETURN(std::vector<CaseValue> values, BindArguments(schema_, case_));
-    ShowWholeStorage(schema_, values);
+    ExtendToStorage(schema_, values);
     for (size_t i = 0; i < values.size(); ++i) {
       const auto& alias = schema_.arguments[i].alias;
       absl::StatusOr<Argument> argument =
@@ -337,7 +337,7 @@ class CaseRun {
       return got.is_none() ? "" : "expected none, got a result";
     if (got.get_if<TensorMeta>() != nullptr || got.is_none())
       return "expected a scalar, got something else";
-    // A scalar that inference knows must be the right one.
+    // A scalar known to shape inference must be equal.
     const SymExpr* e = got.get_if<SymExpr>();
     const int64_t* i = std::get_if<int64_t>(&want);
     if (e != nullptr && i != nullptr && e->AsInt().has_value() && *e->AsInt() != *i) {
@@ -379,7 +379,7 @@ class CaseRun {
     return absl::OkStatus();
   }
 
-  // `layout` collects the first difference in strides; the other checks come first.
+  // `layout` receives the first difference in strides, which is reported only if there is no other.
   Difference CompareValue(const CaseValue& want, const EValue& got, Difference& layout) const {
     if (std::holds_alternative<CaseAny>(want)) return "";
     if (const CaseTensor* tensor = std::get_if<CaseTensor>(&want)) {
@@ -445,7 +445,7 @@ std::string OpRunner::SkipReason(const OpCaseFile& file) const {
   const exir::OpOverload* op = ops_.Find(file.op);
   if (op == nullptr || op->schema() == nullptr) return "the operator is not declared";
   if (op->def()->meta == nullptr) return "the operator has no meta kernel";
-  if (engine_ == KernelEngine::kReference && IsAnsweredByTheCompiler(*op, kernels_)) return "";
+  if (engine_ == KernelEngine::kReference && IsCompileTimeQuery(*op, kernels_)) return "";
   const std::vector<const Kernel*> kernels = kernels_.Candidates(op->name());
   const bool any = std::any_of(kernels.begin(), kernels.end(),
                                [&](const Kernel* k) { return k->engine == engine_; });

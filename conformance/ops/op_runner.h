@@ -15,24 +15,24 @@ enum class CaseOutcome : uint8_t { kPassed, kFailed, kSkipped };
 
 struct CaseResult {
   CaseOutcome outcome = CaseOutcome::kPassed;
-  // What failed: "meta" (shape inference), "kernel" (it returned an error), "values", "layout"
-  // (strides), "mutated", "memory" (it wrote where it must not), "error" (it accepted what must be
-  // rejected), "symbolic", "case" (the file).
+  // The check that failed: "meta" (shape inference), "kernel" (it returned an error), "values",
+  // "layout" (strides), "mutated", "memory" (an out-of-bounds or forbidden write), "error" (it
+  // accepted invalid arguments), "symbolic", "case" (the file).
   std::string check;
-  std::string detail;  // what was expected and what came; the reason when skipped
+  std::string detail;  // expected and actual; the reason if skipped
 };
 
-// Thread-safe: const and without state.
+// Thread-safe: all methods are const and stateless.
 class OpRunner {
  public:
-  // Both must outlive the runner. Only kernels of `engine` are run.
+  // Both must outlive the runner. Runs only kernels of `engine`.
   OpRunner(const exir::OpRegistry& ops, const KernelRegistry& kernels, KernelEngine engine)
       : ops_(ops), kernels_(kernels), engine_(engine) {}
 
-  // Why the whole file is skipped: the operator is unknown, has no meta kernel or no kernel of the
-  // engine. "" when it runs.
+  // Returns why the whole file is skipped: the operator is unknown, or has no meta kernel or no
+  // kernel of the engine. "" if it runs.
   std::string SkipReason(const OpCaseFile& file) const;
-  // Differences between the file's facts and the operator's declaration: schema, tags. Empty when
+  // Returns the differences between the file and the operator's declaration: schema, tags. Empty if
   // they agree.
   std::vector<std::string> CheckDeclaration(const OpCaseFile& file) const;
   // Precondition: SkipReason(file) is empty.

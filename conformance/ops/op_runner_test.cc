@@ -6,7 +6,7 @@
 #include "runtime/core/testing.h"
 #include "runtime/kernel/kernel_arguments.h"
 
-// A harness is worth what it finds: each test gives it an operator that is wrong in one way.
+// Tests that the harness finds faults: each test runs an operator with one fault.
 namespace belay::conformance {
 namespace {
 
@@ -48,7 +48,7 @@ absl::Status DataDependentMeta(MetaContext& c) {
 
 struct SelfCall {
   const TensorView* self = nullptr;
-  MutableArgument target;  // self, of the kernel that writes to it
+  MutableArgument target;  // self, for the kernel that writes to it
 
   static absl::StatusOr<SelfCall> Read(const KernelArguments& arguments) {
     SelfCall call;
@@ -58,7 +58,7 @@ struct SelfCall {
   }
 };
 
-// Twice the input, of the sizes `sizes(input)`.
+// Computes 2 * input, with the sizes `sizes(input)`.
 absl::Status Double(KernelContext& c, const SelfCall& call) {
   const TensorView* const self = call.self;
   ABSL_ASSIGN_OR_RETURN(TensorView * out, c.Output(0, self->sizes));
@@ -144,7 +144,7 @@ class OpRunnerTest : public ::testing::Test {
     EXPECT_EQ(runner_.SkipReason(file), "");
     return runner_.Run(file, op_case);
   }
-  // What fails for {1, 2, 3} → {2, 4, 6}; "" when nothing does.
+  // Returns the failed check for {1, 2, 3} → {2, 4, 6}; "" if none.
   std::string Check(const std::string& op) const {
     OpCase c;
     c.args.emplace_back(Tensor({1, 2, 3}));
@@ -156,9 +156,9 @@ class OpRunnerTest : public ::testing::Test {
   const OpRunner runner_{*ops_, kernels_, kReference};
 };
 
-TEST_F(OpRunnerTest, ARightKernelPasses) { EXPECT_EQ(Check("right"), ""); }
+TEST_F(OpRunnerTest, AcceptsCorrectKernel) { EXPECT_EQ(Check("right"), ""); }
 TEST_F(OpRunnerTest, FindsWrongValues) { EXPECT_EQ(Check("value"), "values"); }
-TEST_F(OpRunnerTest, FindsWritesBehindTheEnd) { EXPECT_EQ(Check("overrun"), "memory"); }
+TEST_F(OpRunnerTest, FindsOutOfBoundsWrites) { EXPECT_EQ(Check("overrun"), "memory"); }
 TEST_F(OpRunnerTest, FindsWritesToInputs) { EXPECT_EQ(Check("input"), "memory"); }
 TEST_F(OpRunnerTest, FindsKernelErrors) { EXPECT_EQ(Check("unwritten"), "kernel"); }
 TEST_F(OpRunnerTest, FindsWrongShapes) { EXPECT_EQ(Check("shape"), "meta"); }
@@ -166,7 +166,7 @@ TEST_F(OpRunnerTest, FindsWrongSymbolicShapes) { EXPECT_EQ(Check("symbolic"), "s
 TEST_F(OpRunnerTest, FindsWrongStrides) { EXPECT_EQ(Check("layout"), "layout"); }
 TEST_F(OpRunnerTest, InPlaceOperatorsReturnTheirArgument) { EXPECT_EQ(Check("in_place"), ""); }
 
-TEST_F(OpRunnerTest, SizesMayDependOnData) {
+TEST_F(OpRunnerTest, SupportsDataDependentSizes) {
   OpCase c;
   c.args.emplace_back(Tensor({1, 2, 3}));
   c.expect = std::vector<CaseValue>{Tensor({1, 2})};
@@ -190,7 +190,7 @@ TEST_F(OpRunnerTest, ErrorsMustBeRejected) {
   c.args.emplace_back(Tensor({1}));
   c.error = CaseError{"shape", "no"};
   EXPECT_EQ(Run("right", c).check, "error");
-  EXPECT_EQ(Run("unwritten", c).check, "error");  // not finished is not a rejection
+  EXPECT_EQ(Run("unwritten", c).check, "error");  // kUnimplemented is not a rejection
   std::get<CaseTensor>(c.args[0]).dtype = DType::kInt32;
   EXPECT_EQ(Run("right", c).check, "");
 }
@@ -207,7 +207,7 @@ TEST_F(OpRunnerTest, ArgumentsMustFitTheSchema) {
   EXPECT_EQ(Run("right", c).check, "case");
 }
 
-TEST_F(OpRunnerTest, SaysWhyItSkips) {
+TEST_F(OpRunnerTest, ReportsSkipReasons) {
   OpCaseFile file;
   file.op = "t.unknown.default";
   EXPECT_EQ(runner_.SkipReason(file), "the operator is not declared");

@@ -23,7 +23,7 @@ std::optional<int64_t> SizeOf(std::string_view symbol) {
   return r.ec == std::errc() ? std::optional<int64_t>(size) : std::nullopt;
 }
 
-// False when the value has a tensor that is not contiguous.
+// Returns false if the value has a tensor that is not contiguous.
 bool MakeSymbolic(MetaValue& value) {
   if (MetaList* list = std::get_if<MetaList>(&value.value)) {
     for (MetaValue& element : *list) {
@@ -54,7 +54,7 @@ std::string Text(const std::vector<SymInt>& exprs) {
 bool SameAtSizes(const std::vector<SymInt>& want, const std::vector<SymInt>& got) {
   if (want.size() != got.size()) return false;
   for (size_t i = 0; i < want.size(); ++i) {
-    // Sizes that depend on data have symbols of their own, and nothing to compare.
+    // Data-dependent sizes have new symbols, which are not compared.
     if (want[i].AsInt().has_value() && got[i].EvaluateInt(&SizeOf) != want[i].AsInt()) return false;
   }
   return true;
@@ -86,7 +86,7 @@ Difference Compare(const MetaValue& want, const MetaValue& got) {
   if (!SameAtSizes(tensor->sizes, other.sizes)) {
     return absl::StrCat("expected sizes ", Text(tensor->sizes), ", got ", Text(other.sizes));
   }
-  // Strides tell nothing of tensors without elements.
+  // Strides of tensors without elements are meaningless.
   const bool empty = tensor->NumElements().AsInt() == 0;
   for (int d = 0; d < tensor->rank() && !empty; ++d) {
     if (tensor->sizes[d].AsInt() != 1 && !SameAtSizes({tensor->strides[d]}, {other.strides[d]})) {

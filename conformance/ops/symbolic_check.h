@@ -1,4 +1,4 @@
-// Whether a meta kernel is right for sizes that are symbols.
+// Checks meta kernels on symbolic sizes.
 #ifndef BELAY_CONFORMANCE_OPS_SYMBOLIC_CHECK_H_
 #define BELAY_CONFORMANCE_OPS_SYMBOLIC_CHECK_H_
 
@@ -10,10 +10,11 @@
 
 namespace belay::conformance {
 
-// Runs the meta kernel once more with every size above 1 replaced by a symbol (equal sizes by one
-// symbol) and compares the results, evaluated at the sizes, with `outputs`, those for numbers. Only
-// for arguments whose tensors are contiguous. A meta kernel may refuse symbols beside numbers that
-// it can't relate to them; what it accepts must be right. "" when it is.
+// Runs the meta kernel again with every size above 1 replaced by a symbol; equal sizes share a
+// symbol. Evaluates the results at the sizes and compares them with `outputs`, the results for
+// concrete sizes. Only for arguments whose tensors are contiguous. A meta kernel may reject symbols
+// mixed with numbers that it cannot relate to them. Results that it returns must be right. Returns
+// "" if they are.
 Difference CheckSymbolicSizes(const exir::OpOverload& op,
                               const std::vector<exir::MetaValue>& arguments,
                               const std::vector<exir::MetaValue>& outputs);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr char kUpdate[] = "tools/bazel run //conformance/status";
 
-// The operator of a row of a table; "" for other lines.
+// Returns the operator of a table row; "" for other lines.
 std::string OperatorOf(const std::string& line) {
   if (!absl::StartsWith(line, "| ")) return "";
   const std::string cell = line.substr(2, line.find(" |", 2) - 2);
@@ -41,7 +41,7 @@ bool HasReferenceKernel(const KernelRegistry& kernels, const std::string& op) {
   });
 }
 
-// Whether it computes something itself.
+// Returns whether the operator needs its own kernel and vectors.
 bool IsPrimary(const exir::OpOverload& op) {
   return op.schema() != nullptr && op.has_meta_kernel() && !op.has_trait(exir::kComposite) &&
          KindOf(*op.schema()) == exir::SchemaKind::kFunctional;

@@ -1,5 +1,5 @@
-// Writes the pages that follow from the operators there are, in the checkout that `bazel run` was
-// called in: conformance/STATUS.md, conformance/opcases/INDEX.md, and those of backends.
+// Writes the pages generated from the operators, in the checkout in which `bazel run` was called:
+// conformance/STATUS.md, conformance/opcases/INDEX.md, and those of backends.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -18,7 +18,7 @@
 namespace belay::conformance {
 namespace {
 
-using Page = std::pair<std::string, std::string>;  // path and text
+using Page = std::pair<std::string, std::string>;  // path and contents
 
 absl::StatusOr<std::vector<Page>> Pages(const std::string& folder) {
   ABSL_ASSIGN_OR_RETURN(const std::vector<OpCaseFile> files, ReadOpCaseFiles(folder));

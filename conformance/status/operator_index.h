@@ -1,4 +1,4 @@
-// Which vectors each operator has, as a table for people.
+// Generates the page of conformance vectors by operator.
 #ifndef BELAY_CONFORMANCE_STATUS_OPERATOR_INDEX_H_
 #define BELAY_CONFORMANCE_STATUS_OPERATOR_INDEX_H_
 
@@ -12,15 +12,16 @@
 
 namespace belay::conformance {
 
-// All vectors of a folder, sorted by operator. Errors as OpCaseFiles and ReadOpCaseFile.
+// Reads all vectors of a folder, sorted by operator. Errors of OpCaseFiles and ReadOpCaseFile.
 absl::StatusOr<std::vector<OpCaseFile>> ReadOpCaseFiles(const std::string& folder);
 
-// The first tensor among the arguments; null without.
+// Returns the first tensor among the arguments; null if there is none.
 const CaseTensor* FirstTensor(const OpCase& op_case);
 const CaseTensor* FirstTensor(const CaseValue& value);
 
-// The text of conformance/opcases/INDEX.md, as make_opcases.py writes it: families, and one row per
-// operator with the number of its cases and errors, the dtypes of first tensors, and its tags.
+// Returns the contents of conformance/opcases/INDEX.md, identical to the output of make_opcases.py:
+// families, and one row per operator with its numbers of cases and errors, dtypes of first tensors,
+// and tags.
 std::string OperatorIndex(absl::Span<const OpCaseFile> files);
 
 }  // namespace belay::conformance

@@ -8,7 +8,7 @@
 namespace belay::conformance {
 namespace {
 
-// Of the first tensor among the arguments, else among the results.
+// Returns the first tensor among the arguments, else among the results.
 const CaseTensor* FirstTensorOfAll(const OpCase& op_case) {
   const CaseTensor* tensor = FirstTensor(op_case);
   for (const CaseValue& value : *op_case.expect) {

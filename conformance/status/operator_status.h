@@ -1,4 +1,4 @@
-// What each operator has, as a table for people.
+// Generates the page of operators with their shape inference and kernels.
 #ifndef BELAY_CONFORMANCE_STATUS_OPERATOR_STATUS_H_
 #define BELAY_CONFORMANCE_STATUS_OPERATOR_STATUS_H_
 
@@ -11,9 +11,9 @@
 
 namespace belay::conformance {
 
-// The text of conformance/STATUS.md: one row per operator overload of the vectors, made from the
-// registries: whether it has shape inference and kernels, and the dtypes of its first tensor in
-// vectors that expect a result. In the order of `files`.
+// Returns the contents of conformance/STATUS.md: one row per operator overload that has vectors, in
+// the order of `files`. Columns from the registries: shape inference and kernels. From the vectors:
+// the dtypes of the first tensor in vectors that expect a result.
 std::string OperatorStatus(absl::Span<const OpCaseFile> files, const exir::OpRegistry& ops,
                            const KernelRegistry& kernels);
 

@@ -48,12 +48,12 @@ class OperatorStatusTest : public ::testing::Test {
   OperatorFiles files_;
 };
 
-TEST_F(OperatorStatusTest, NothingOfAnOperatorIsForgotten) {
+TEST_F(OperatorStatusTest, OperatorsAreComplete) {
   for (const std::string& line : Missing()) ADD_FAILURE() << line;
 }
 
-// A planted operator is the newcomer's: a row in a table, and nothing else.
-TEST_F(OperatorStatusTest, NamesAllThatANewOperatorLacksOnce) {
+// Adds an operator like a newcomer would: a row in a table, and nothing else.
+TEST_F(OperatorStatusTest, ReportsMissingPartsOfNewOperator) {
   ASSERT_OK(ops_->Define({.schema = "mine::op(Tensor self) -> Tensor",
                           .meta = ops_->Find("aten.relu.default")->def()->meta}));
   EXPECT_THAT(Missing(), ElementsAre("mine.op.default: no reference kernel, a row in "
@@ -73,7 +73,7 @@ TEST_F(OperatorStatusTest, NamesAllThatANewOperatorLacksOnce) {
                                      "runtime/kernels/reference/<family>.cc"));
 }
 
-TEST_F(OperatorStatusTest, NamesVectorsOfNoOperator) {
+TEST_F(OperatorStatusTest, ReportsVectorsWithoutOperator) {
   files_.cases.push_back({.op = "mine.op.default", .schema = "", .family = "unary"});
   files_.status = OperatorStatus(files_.cases, *ops_, kernels_);
   files_.index = OperatorIndex(files_.cases);
@@ -81,7 +81,7 @@ TEST_F(OperatorStatusTest, NamesVectorsOfNoOperator) {
                                      "exir/ops/<family>.cc"));
 }
 
-TEST_F(OperatorStatusTest, NamesRowsThatAreOldOrInVain) {
+TEST_F(OperatorStatusTest, ReportsStaleAndUnnecessaryRows) {
   const std::string row = "| aten.relu.default | yes | yes |";
   const size_t at = files_.status.find(row);
   ASSERT_NE(at, std::string::npos);
@@ -92,7 +92,7 @@ TEST_F(OperatorStatusTest, NamesRowsThatAreOldOrInVain) {
                                      HasSubstr("mine.op.default: a row in INDEX, but no vectors")));
 }
 
-TEST_F(OperatorStatusTest, ShowsTheFirstOtherLineThatIsOld) {
+TEST_F(OperatorStatusTest, ShowsFirstStaleLine) {
   const size_t at = files_.status.find("280 operators");
   if (at != std::string::npos) files_.status.replace(at, 3, "281");
   files_.status += "x";
@@ -101,7 +101,7 @@ TEST_F(OperatorStatusTest, ShowsTheFirstOtherLineThatIsOld) {
   EXPECT_THAT(missing[0], HasSubstr("STATUS: run tools/bazel run //conformance/status: line "));
 }
 
-TEST_F(OperatorStatusTest, NamesLinesOfTheListThatNothingNeeds) {
+TEST_F(OperatorStatusTest, ReportsUnnecessaryListLines) {
   files_.without_vectors.insert("aten.relu.default");
   files_.without_vectors.insert("mine.op.default");
   EXPECT_THAT(
@@ -110,7 +110,7 @@ TEST_F(OperatorStatusTest, NamesLinesOfTheListThatNothingNeeds) {
                   "mine.op.default: no such operator, but a line in without_vectors.txt"));
 }
 
-TEST(OperatorIndexTest, AFolderWithoutVectorsIsAnError) {
+TEST(OperatorIndexTest, RejectsFolderWithoutVectors) {
   EXPECT_THAT(ReadOpCaseFiles("conformance/status"), StatusIs(absl::StatusCode::kNotFound));
 }
 

@@ -20,7 +20,7 @@ using exir::ArchiveFiles;
 using exir::ZipWriterEnd;
 using exir::ZipWriterEntry;
 
-// An entry as if it were deflated, in one block that is stored: the same bytes with every zlib.
+// Returns an entry in deflate format with one stored block: the same bytes with every zlib version.
 ZipWriterEntry Deflated(std::string name, const std::string& content) {
   ZipWriterEntry entry;
   entry.name = std::move(name);
@@ -42,7 +42,7 @@ ZipWriterEntry Deflated(std::string name, const std::string& content) {
 
 ArchiveFiles Files() { return exir::DefaultFiles(exir::ProgramJson()); }
 
-// As Python's zipfile would have written it.
+// Returns an archive as written by Python's zipfile.
 std::string DeflatedArchive() {
   std::vector<ZipWriterEntry> entries;
   for (const auto& [path, content] : Files()) {
@@ -57,7 +57,7 @@ std::string DeflatedArchive() {
   return exir::WriteZip(entries);
 }
 
-// The era before archives had a folder.
+// Returns an archive of the old layout without a top-level folder.
 std::string FlatArchive() {
   const std::string pickle = "\x80\x02}q\1.";
   std::vector<ZipWriterEntry> entries;
@@ -74,7 +74,7 @@ std::string FlatArchive() {
   return exir::WriteZip(entries);
 }
 
-// --- Pickles: as exir/import/torch_save_test.cc has them ---
+// --- Pickles, as in exir/import/torch_save_test.cc ---
 
 std::string Text(const std::string& text) {
   return std::string("X") + static_cast<char>(text.size()) + std::string(3, '\0') + text;

@@ -38,7 +38,7 @@ void AddBlobSeeds(Seeds& seeds) {
   const auto add = [&](const char* corpus, std::string name, std::string bytes) {
     seeds.push_back({corpus, std::move(name), std::move(bytes)});
   };
-  // In the order of backends/demo/runtimes.cc; where that changes, fuzzers find the way again.
+  // In the order of backends/demo/runtimes.cc. If that changes, regenerate the corpus.
   add("backend_blob_demo", "demo", DelegateCall(0, 1, 1) + DemoProgramBlob());
   add("backend_blob_demo", "demo_no_arguments", DelegateCall(0, 0, 1) + DemoProgramBlob());
   add("backend_blob_demo", "compiler",

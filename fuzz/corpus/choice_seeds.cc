@@ -8,8 +8,8 @@
 namespace belay::fuzz {
 namespace {
 
-// So many texts of random bytes, some of them mostly small numbers, which generators take for the
-// plain choices.
+// Adds `count` strings of random bytes. Some have mostly small values, which generators decode as
+// the common choices.
 void AddRandom(Seeds& seeds, const std::string& corpus, int count, size_t size) {
   for (int i = 0; i < count; ++i) {
     Random random(1, static_cast<uint64_t>(i));

@@ -1,5 +1,5 @@
-// Writes the seeds into a folder: `bazel run //fuzz/corpus:make_corpus -- $PWD/fuzz/corpus`. Files
-// that fuzzers found stay; other files that are no seeds are removed from the corpora.
+// Writes the seeds into a folder: `bazel run //fuzz/corpus:make_corpus -- $PWD/fuzz/corpus`. Keeps
+// files found by fuzzers; removes all other files that are not seeds from the corpora.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>

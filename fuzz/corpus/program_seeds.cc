@@ -14,7 +14,7 @@ namespace {
 
 constexpr DType kF32 = DType::kFloat32;
 
-// The sample with a blob that its backend understands.
+// Returns the sample with a valid blob for its backend.
 std::string Sample() {
   std::string file = SampleProgram().Serialize();
   file.replace(file.rfind("blob"), 4, "add1");
@@ -79,7 +79,7 @@ std::string TwoMethods() {
   return program.Serialize();
 }
 
-// Programs of real operators, for all kernels and backends.
+// Programs of standard operators, for all kernels and backends.
 
 std::string Mlp() {
   TestProgram program;
@@ -199,7 +199,7 @@ std::string Companion() {
   return program.SerializeCompanion("weights.data");
 }
 
-// The first mutations of each kind, and of some: what the fuzzer would find at once.
+// Adds the first mutations of some files, at least one of each kind.
 void AddMutations(Seeds& seeds, const std::string& corpus, const std::vector<std::string>& files,
                   uint64_t seed, uint64_t count) {
   const mutate::Mutator mutator(files);

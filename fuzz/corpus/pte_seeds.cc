@@ -61,7 +61,7 @@ std::string Branch() {
   return pte.Serialize();
 }
 
-// Row by row, as `map` is exported; with buffers and views.
+// Computes row by row, as `map` is exported; with buffers and views.
 std::string Loop() {
   PteBuilder pte;
   const int32_t x = pte.Tensor({3, 2}), out = pte.Tensor({3, 2}), row = pte.Tensor({2});
@@ -111,7 +111,7 @@ std::string TwoMethods() {
   return pte.Serialize();
 }
 
-// With where each instruction comes from, and one that says nothing.
+// With the source location of each instruction, one of them empty.
 std::string Traced() {
   PteBuilder pte;
   const int32_t x = pte.Tensor({2, 3}), y = pte.Tensor({2, 3});
@@ -137,7 +137,8 @@ std::string Traced() {
   return pte.Serialize();
 }
 
-// Two delegates of XNNPACK, which share the method's working memory, around a kernel; rows up to two.
+// Two XNNPACK delegates, which share the method's scratch memory, with a kernel between them; up to
+// two rows.
 std::string XnnpackDelegates(bool quantized, bool dynamic) {
   PteBuilder pte;
   const int32_t x = pte.Tensor({2, 3}), a = pte.Tensor({2, 3}), b = pte.Tensor({2, 3});

@@ -1,4 +1,4 @@
-// The seeds of the fuzz targets, from which their corpora start.
+// The seeds of the fuzz targets' corpora.
 #ifndef BELAY_FUZZ_CORPUS_SEEDS_H_
 #define BELAY_FUZZ_CORPUS_SEEDS_H_
 
@@ -9,29 +9,29 @@
 namespace belay::fuzz {
 
 struct Seed {
-  std::string corpus;  // the folder
-  std::string name;    // the file
+  std::string corpus;  // folder name
+  std::string name;    // file name
   std::string bytes;
 };
 using Seeds = std::vector<Seed>;
 
-// Files with names that begin like this are not made here: fuzzers found them.
+// Prefix of the names of files that fuzzers found. They are not generated here.
 inline constexpr std::string_view kFoundPrefix = "found_";
 
-// Of all targets. The same at every call and on every machine: nothing here depends on the compiler
-// of programs, on zlib, or on the order of operators.
+// Returns the seeds of all targets. They are the same at every call and on every machine: nothing
+// here depends on the program compiler, on zlib, or on the order of operators.
 Seeds AllSeeds();
 
-// Of program files and what lies beside and in them.
+// Adds seeds of program files and their companion and embedded data.
 void AddProgramSeeds(Seeds& seeds);
-// Of ExecuTorch's program and data files.
+// Adds seeds of ExecuTorch's program and data files.
 void AddPteSeeds(Seeds& seeds);
 void AddBlobSeeds(Seeds& seeds);
-// `call`: the choices before a payload, of one argument and one output of f32[2,3].
+// `call`: the generator's choices before a payload, for one argument and one output of f32[2,3].
 void AddXnnpackSeeds(Seeds& seeds, const std::string& call);
 void AddArchiveSeeds(Seeds& seeds);
 void AddTextSeeds(Seeds& seeds);
-// Of targets whose inputs are choices for a generator.
+// Adds seeds of targets whose inputs are choices for a generator.
 void AddChoiceSeeds(Seeds& seeds);
 
 }  // namespace belay::fuzz

@@ -1,4 +1,4 @@
-// The files here are the seeds, byte for byte, and what fuzzers found.
+// The corpora contain exactly the seeds, byte for byte, and files found by fuzzers.
 #include "fuzz/corpus/seeds.h"
 
 #include <cstdint>
@@ -32,7 +32,7 @@ std::map<std::string, std::string> Files() {
   return files;
 }
 
-TEST(SeedsTest, AreWhatIsHere) {
+TEST(SeedsTest, MatchCorpus) {
   std::map<std::string, std::string> files = Files();
   for (const Seed& seed : AllSeeds()) {
     const std::string path = seed.corpus + "/" + seed.name;
@@ -55,7 +55,7 @@ TEST(SeedsTest, AreFewAndSmall) {
   EXPECT_LE(total, 1u << 20);
 }
 
-TEST(SeedsTest, HaveNamesOfTheirOwn) {
+TEST(SeedsTest, HaveUniqueNames) {
   std::map<std::string, int> names;
   for (const Seed& seed : AllSeeds()) ++names[seed.corpus + "/" + seed.name];
   for (const auto& [name, count] : names) EXPECT_EQ(count, 1) << name;

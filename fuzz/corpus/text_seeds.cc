@@ -180,7 +180,7 @@ std::string Npy(DType dtype, const Sizes& sizes, char fill) {
   return *bytes;
 }
 
-// With a header of one's own.
+// With an arbitrary header.
 std::string NpyOf(std::string_view header, size_t bytes, char major = 1) {
   std::string file("\x93NUMPY", 6);
   file.push_back(major);
@@ -193,7 +193,7 @@ std::string NpyOf(std::string_view header, size_t bytes, char major = 1) {
   return file + text + std::string(bytes, '\1');
 }
 
-// As the target sample_inputs reads one: whether there is one, its length, its bytes.
+// Encodes a file for the target sample_inputs: a presence flag, its length, its bytes.
 std::string Given(const std::string& file) {
   std::string bytes(1, '\0');
   bytes.push_back(static_cast<char>(file.size() & 0xff));
@@ -237,7 +237,7 @@ void AddArrays(Seeds& seeds) {
   seeds.push_back({"sample_inputs", "missing", "\xff\xff\xff\xff\xff"});
 }
 
-// The programs in text form that verify, in one file with their bytes.
+// Adds the programs in text form that verify, in one file with their bytes.
 void AddSavedPrograms(Seeds& seeds) {
   const auto ops = exir::CreateStandardOps();
   if (!ops.ok()) return;

@@ -1,4 +1,5 @@
-// Payloads of XNNPACK. The call's tensors are f32[2,3] (blob_seeds.cc); images are made of them.
+// XNNPACK payloads. The call's tensors are f32[2,3] (blob_seeds.cc); 4-D images are reshaped from
+// them.
 #include <cstdint>
 #include <string>
 #include <utility>

@@ -1,5 +1,5 @@
-// Reads choices out of the bytes that a fuzzer gives, so that small changes of the bytes are small
-// changes of what is generated.
+// Decodes choices from a fuzzer's bytes, so that small changes of the bytes cause small changes of
+// the generated value.
 #ifndef BELAY_FUZZ_GENERATORS_BYTE_SOURCE_H_
 #define BELAY_FUZZ_GENERATORS_BYTE_SOURCE_H_
 
@@ -11,8 +11,8 @@
 
 namespace belay::fuzz {
 
-// Total: once the bytes are used up every number is 0, every text empty and every Chance() false,
-// so that what is generated ends. The bytes must outlive it.
+// All methods are total. At the end of the bytes every number is 0, every string is empty and every
+// Chance() is false, so generators terminate. The bytes must outlive this.
 class ByteSource {
  public:
   explicit ByteSource(std::string_view bytes) : bytes_(bytes) {}
@@ -23,9 +23,9 @@ class ByteSource {
   size_t size() const { return bytes_.size(); }
 
   uint8_t Byte() { return static_cast<uint8_t>(Take(1)); }
-  // Little endian, as many bytes as there are, 8 at most.
+  // Reads a little-endian integer of up to 8 bytes; fewer at the end.
   uint64_t Number() { return Take(8); }
-  // In [0, n); 0 for n = 0. Takes as few bytes as the range needs.
+  // In [0, n); 0 for n = 0. Reads as few bytes as the range needs.
   uint64_t Below(uint64_t n) {
     if (n <= 1) return 0;
     size_t bytes = 1;
@@ -38,9 +38,10 @@ class ByteSource {
     if (span == ~uint64_t{0}) return static_cast<int64_t>(Number());
     return static_cast<int64_t>(static_cast<uint64_t>(low) + Below(span + 1));
   }
-  // True for about so many of a hundred bytes.
+  // True with a probability of about `percent` / 100.
   bool Chance(int percent) { return !empty() && Byte() * 100 >= (100 - percent) * 256; }
-  // A number that index and size checks get wrong: small, negative, or near a power of two.
+  // Returns a value that often breaks index and size checks: small, negative, or near a power of
+  // two.
   int64_t Interesting() {
     switch (Below(4)) {
       case 0:
@@ -58,13 +59,13 @@ class ByteSource {
     return choices[Below(n)];
   }
 
-  // The next bytes; fewer when there are not so many.
+  // Reads the next `n` bytes; fewer at the end.
   std::string_view Bytes(size_t n) {
     const std::string_view taken = bytes_.substr(0, std::min(n, bytes_.size()));
     bytes_.remove_prefix(taken.size());
     return taken;
   }
-  // A length, below `limit`, and so many bytes.
+  // Reads a length below `limit`, and that many bytes.
   std::string_view Text(size_t limit) { return Bytes(static_cast<size_t>(Below(limit))); }
   std::string_view Rest() { return Bytes(bytes_.size()); }
 

@@ -16,7 +16,7 @@ namespace {
 using exir::ZipWriterEnd;
 using exir::ZipWriterEntry;
 
-// Besides those of exir::DefaultFiles.
+// In addition to those of exir::DefaultFiles.
 constexpr std::string_view kMorePaths[] = {
     "data/weights/model.pt",
     "data/constants/model.pt",
@@ -34,7 +34,7 @@ constexpr std::string_view kMorePaths[] = {
     "",
 };
 
-void Lie(ByteSource& source, ZipWriterEntry& entry) {
+void CorruptFields(ByteSource& source, ZipWriterEntry& entry) {
   const auto number = [&] { return static_cast<uint64_t>(source.Interesting()); };
   switch (source.Below(13)) {
     case 0:
@@ -78,7 +78,7 @@ void Lie(ByteSource& source, ZipWriterEntry& entry) {
   }
 }
 
-void Lie(ByteSource& source, ZipWriterEnd& end) {
+void CorruptFields(ByteSource& source, ZipWriterEnd& end) {
   const auto number = [&] { return static_cast<uint64_t>(source.Interesting()); };
   switch (source.Below(6)) {
     case 0:
@@ -116,10 +116,10 @@ std::string GenerateContainer(ByteSource& source) {
     entry.streamed = source.Chance(50);
     entry.alignment = source.Chance(30) ? 64 : 0;
     entry.zip64 = source.Chance(15);
-    if (source.Chance(8)) Lie(source, entry);
+    if (source.Chance(8)) CorruptFields(source, entry);
     entries.push_back(std::move(entry));
   };
-  // What a valid archive has: left out, or with other content, now and then.
+  // Entries of a valid archive; some are omitted or have other contents.
   for (const auto& [path, content] : files) {
     if (source.Chance(6)) continue;
     add(path, source.Chance(10) ? std::string(source.Text(256)) : content);
@@ -130,7 +130,7 @@ std::string GenerateContainer(ByteSource& source) {
   }
   ZipWriterEnd end;
   end.zip64 = source.Chance(30);
-  if (source.Chance(10)) Lie(source, end);
+  if (source.Chance(10)) CorruptFields(source, end);
   return exir::WriteZip(entries, end);
 }
 

@@ -1,4 +1,4 @@
-// Archives made of a fuzzer's bytes.
+// Generates archives from a fuzzer's bytes.
 #ifndef BELAY_FUZZ_GENERATORS_CONTAINER_GENERATOR_H_
 #define BELAY_FUZZ_GENERATORS_CONTAINER_GENERATOR_H_
 
@@ -8,11 +8,12 @@
 
 namespace belay::fuzz {
 
-// A zip file with entries that a `.pt2` archive has, and others. Its headers tell the truth most of
-// the time, and so does what is in it.
+// Returns a zip file with entries of a `.pt2` archive, and others. Most of the time, its headers
+// and contents are valid.
 std::string GenerateContainer(ByteSource& source);
 
-// A file of torch.save whose `data.pkl` is this, with storages "0" to "2" of 64, 24 and 0 bytes.
+// Returns a torch.save file with `pickle` as `data.pkl`, and storages "0" to "2" of 64, 24 and 0
+// bytes.
 std::string TorchSaveFile(std::string pickle);
 
 }  // namespace belay::fuzz

@@ -1,4 +1,4 @@
-// The beginning of a seed for the fuzz target of a backend's blobs.
+// Prefix of a seed for the fuzz target of backends' blobs.
 #ifndef BELAY_FUZZ_GENERATORS_DELEGATE_CALL_H_
 #define BELAY_FUZZ_GENERATORS_DELEGATE_CALL_H_
 
@@ -6,10 +6,11 @@
 
 namespace belay::fuzz {
 
-// What makes GenerateDelegateFile() call the `backend`-th backend with so many arguments and
-// outputs, at most four and three, all of them f32[2,3]. A seed is this and a blob.
+// Returns the bytes that make GenerateDelegateFile() call backend number `backend` with the given
+// numbers of arguments (at most four) and outputs (at most three), all of type f32[2,3]. A seed is
+// this prefix followed by a blob.
 inline std::string DelegateCall(char backend, int arguments, int outputs) {
-  // A float32; two dimensions, small ones, of 2 and 3; none dynamic.
+  // A float32; two small dimensions, of 2 and 3; none dynamic.
   const std::string tensor("\xff\x02\xff\x02\xff\x03\x00", 7);
   std::string choices(1, backend);
   choices.push_back(static_cast<char>(arguments));

@@ -1,4 +1,4 @@
-// Edge programs made of a fuzzer's bytes.
+// Generates edge programs from a fuzzer's bytes.
 #ifndef BELAY_FUZZ_GENERATORS_EDGE_PROGRAM_GENERATOR_H_
 #define BELAY_FUZZ_GENERATORS_EDGE_PROGRAM_GENERATOR_H_
 
@@ -8,9 +8,9 @@
 
 namespace belay::fuzz {
 
-// What exir/testing/generator/edge_programs.h makes of the rest of the source: well typed, executable,
-// small, with control flow, mutation and dynamic sizes in some. `ops` has the standard operators
-// and must outlive the program.
+// Runs exir/testing/generator/edge_programs.h on the rest of the source. The programs are
+// well-typed, executable and small; some have control flow, mutation or dynamic sizes. `ops` has
+// the standard operators and must outlive the program.
 exir::ExportedProgram GenerateEdgeProgram(ByteSource& source, const exir::OpRegistry& ops);
 
 }  // namespace belay::fuzz

@@ -26,7 +26,7 @@
 namespace belay::fuzz {
 namespace {
 
-// `index`: equal numbers give equal bytes.
+// Equal `index` gives equal bytes.
 std::string RandomBytes(uint64_t index, size_t size) {
   Random random(TestSeed(), index);
   std::string bytes(size, '\0');
@@ -34,7 +34,7 @@ std::string RandomBytes(uint64_t index, size_t size) {
   return bytes;
 }
 
-TEST(ByteSourceTest, GivesWhatTheBytesSay) {
+TEST(ByteSourceTest, DecodesBytes) {
   ByteSource source(
       std::string_view("\x05\x01\x02\xff\x03"
                        "abcdef",
@@ -48,7 +48,7 @@ TEST(ByteSourceTest, GivesWhatTheBytesSay) {
   EXPECT_TRUE(source.empty());
 }
 
-TEST(ByteSourceTest, EndsWithZerosForEver) {
+TEST(ByteSourceTest, ReturnsZerosAtEnd) {
   ByteSource source("");
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(source.Below(7), 0u);
@@ -74,7 +74,7 @@ TEST(ByteSourceTest, StaysWithinBounds) {
   EXPECT_TRUE(low && high);
 }
 
-TEST(TensorGeneratorTest, EveryElementIsItsOwnMemory) {
+TEST(TensorGeneratorTest, ElementsDoNotOverlap) {
   for (uint64_t index = 0; index < 500; ++index) {
     const std::string bytes = RandomBytes(index, 300);
     ByteSource source(bytes);
@@ -95,7 +95,7 @@ TEST(TensorGeneratorTest, EveryElementIsItsOwnMemory) {
   }
 }
 
-TEST(TensorGeneratorTest, RefusesWhatIsTooMuch) {
+TEST(TensorGeneratorTest, RejectsLargeTensors) {
   ByteSource source("");
   EXPECT_THAT(FillTensor(source, DType::kFloat64, {1 << 20}, {1}),
               StatusIs(absl::StatusCode::kResourceExhausted));
@@ -107,7 +107,7 @@ TEST(TensorGeneratorTest, RefusesWhatIsTooMuch) {
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-// Enough of what comes out gets past the reader, and the bytes decide alone.
+// Enough files pass the reader, and the output depends only on the bytes.
 TEST(ProgramGeneratorTest, ManyFilesAreValid) {
   const std::vector<std::string_view> operators = {"test.add.Tensor", "test.size.default"};
   std::set<std::string> different;
@@ -126,7 +126,7 @@ TEST(ProgramGeneratorTest, ManyFilesAreValid) {
   EXPECT_LT(opened, kFiles * 9 / 10);
 }
 
-TEST(ProgramGeneratorTest, DelegatesGetTheirBlob) {
+TEST(ProgramGeneratorTest, DelegatesReceiveTheirBlob) {
   int opened = 0;
   for (uint64_t index = 0; index < 500; ++index) {
     const std::string bytes = RandomBytes(index, 100);
@@ -141,7 +141,7 @@ TEST(ProgramGeneratorTest, DelegatesGetTheirBlob) {
                                 delegate.blob.size());
     EXPECT_TRUE(bytes.ends_with(blob));
   }
-  EXPECT_GT(opened, 100);  // the others have names that are no UTF-8
+  EXPECT_GT(opened, 100);  // the others have names that are not UTF-8
 }
 
 TEST(ContainerGeneratorTest, SomeArchivesAreImported) {
@@ -194,15 +194,14 @@ TEST(EdgeProgramGeneratorTest, ProgramsVerify) {
   EXPECT_GT(different.size(), 190u);
 }
 
-// A byte near the end changes little: what makes coverage a guide.
-TEST(EdgeProgramGeneratorTest, NearBytesGiveNearPrograms) {
+// A changed byte near the end changes little, so that coverage guides the fuzzer.
+TEST(EdgeProgramGeneratorTest, SimilarBytesGiveSimilarPrograms) {
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<exir::OpRegistry> ops, exir::CreateStandardOps());
   const std::string bytes(60, '\3');
   std::string changed = bytes;
   changed[40] = '\5';
   ByteSource a(bytes), b(changed);
-  // Inputs are made when a call needs them, and are printed first: lines are compared, not their
-  // beginnings.
+  // Inputs are created on demand and printed first, so sets of lines are compared, not prefixes.
   const auto lines = [&](ByteSource& source) {
     std::istringstream text(exir::PrintProgram(GenerateEdgeProgram(source, *ops)));
     std::multiset<std::string> lines;

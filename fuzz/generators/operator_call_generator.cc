@@ -29,7 +29,7 @@ constexpr int kMaxRank = 5;
 constexpr int64_t kMaxElements = 256;
 constexpr int64_t kMaxOutputElements = 4096;
 
-// Sizes that only the data decide get a bound.
+// Gives bounds to data-dependent sizes.
 class BoundedSymbols : public exir::SymbolSource {
  public:
   SymExpr Fresh(exir::SymRange) override { return SymExpr::Symbol("bounded"); }
@@ -41,7 +41,7 @@ class CallGenerator {
       : source_(source), op_(op), method_(program_.AddMethod("forward")) {
     dtype_ = GenerateDType(source_);
     sizes_ = GenerateSizes(source_, kMaxRank, kMaxElements);
-    if (style == TensorSizes::kVastBesideZero) MakeVast();
+    if (style == TensorSizes::kHugeEmptyTensors) MakeHuge();
   }
 
   std::string Generate() {
@@ -71,8 +71,8 @@ class CallGenerator {
     MetaValue meta;
   };
 
-  // Without elements the other sizes may be of any magnitude, as long as their product is a number.
-  void MakeVast() {
+  // In tensors without elements, the other sizes may be huge, if their product fits int64.
+  void MakeHuge() {
     if (sizes_.empty()) return;
     const int rank = sizes_.size();
     const auto zero = static_cast<int>(source_.Below(static_cast<uint64_t>(rank)));
@@ -104,7 +104,7 @@ class CallGenerator {
     }
     std::vector<SymExpr> symbolic(sizes.begin(), sizes.end());
     TensorMeta meta = TensorMeta::Contiguous(dtype_, std::move(symbolic));
-    // A vast tensor that got elements is an input, which nobody has to hold.
+    // Tensors with huge sizes and elements become inputs, which need no allocation.
     const bool small = NumElements(sizes).value_or(INT64_MAX) <= kMaxOutputElements;
     if (source_.Chance(30) && small) {
       const auto bytes = static_cast<size_t>(*NumElements(sizes)) * DTypeSize(dtype_);
@@ -203,7 +203,7 @@ class CallGenerator {
     return {method_.List(elements), std::move(metas)};
   }
 
-  // None for what can't be inferred.
+  // None if it cannot be inferred.
   std::vector<MetaValue> Infer(const exir::FunctionSchema& schema, std::vector<MetaValue> metas) {
     std::vector<MetaValue> none(schema.returns.size());
     if (!op_.has_meta_kernel()) return none;
@@ -249,7 +249,7 @@ class CallGenerator {
         if (!size.has_value()) dynamic_dims |= uint32_t{1} << d;
         sizes.push_back(size.value_or(16));
       }
-      // Those of no elements stay as they are.
+      // Sizes of empty tensors stay.
       if (NumElements(sizes) != 0) {
         for (int64_t& size : sizes) size = std::clamp<int64_t>(size, 0, kMaxOutputElements);
       }

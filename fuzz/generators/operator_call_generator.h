@@ -1,4 +1,4 @@
-// One-operator programs made of a fuzzer's bytes: what kernels must survive.
+// Generates one-operator programs from a fuzzer's bytes, to test that kernels reject bad arguments.
 #ifndef BELAY_FUZZ_GENERATORS_OPERATOR_CALL_GENERATOR_H_
 #define BELAY_FUZZ_GENERATORS_OPERATOR_CALL_GENERATOR_H_
 
@@ -11,18 +11,18 @@
 
 namespace belay::fuzz {
 
-// Overloads with a schema, of the ATen dialect and without composite ones: what a program file may
-// call. By name.
+// Returns the overloads that a program file may call: overloads with a schema, of the ATen dialect,
+// without composite ones. Sorted by name.
 std::vector<const exir::OpOverload*> CallableOperators(const exir::OpRegistry& ops);
 
 enum class TensorSizes : uint8_t {
   kSmall,
-  kVastBesideZero,  // most tensors have no elements, and other sizes of up to 2^59
+  kHugeEmptyTensors,  // most tensors have no elements; other sizes are up to 2^59
 };
 
-// A program whose method "forward" calls one of `operators` once: arguments of the kinds that its
-// schema says, most of the time, and outputs of the types that it infers, or of any. Tensors are
-// inputs or constants and have few elements.
+// Generates a program whose method "forward" calls one of `operators` once. Most of the time,
+// arguments have the kinds of the operator's schema, and outputs have the inferred types. Tensors
+// are inputs or constants and have few elements.
 std::string GenerateOperatorCallFile(ByteSource& source,
                                      absl::Span<const exir::OpOverload* const> operators,
                                      TensorSizes sizes);

@@ -15,7 +15,7 @@ namespace {
 constexpr int kMaxRank = 4;
 constexpr int64_t kMaxElements = 64;
 
-// A tensor's largest sizes and which of them are dynamic.
+// Maximum sizes of a tensor, and which of them are dynamic.
 struct Shape {
   Sizes sizes;
   uint32_t dynamic_dims = 0;

@@ -1,5 +1,5 @@
-// Program files made of a fuzzer's bytes: well formed most of the time, so that what lies behind
-// the reader's checks is reached, too.
+// Generates program files from a fuzzer's bytes. Most are well-formed, so that code after the
+// reader's checks is covered, too.
 #ifndef BELAY_FUZZ_GENERATORS_PROGRAM_GENERATOR_H_
 #define BELAY_FUZZ_GENERATORS_PROGRAM_GENERATOR_H_
 
@@ -12,17 +12,17 @@
 
 namespace belay::fuzz {
 
-// A method "forward" with up to 10 values of all kinds, inputs, state, constants, a delegate of
-// "fake", named data, and up to 8 instructions that call `operators` or jump. Nothing keeps it from
-// being wrong: an operator gets any values.
+// Generates a method "forward" with up to 10 values of all kinds, inputs, state, constants, a
+// delegate of "fake", named data, and up to 8 instructions that call `operators` or jump. Programs
+// may be invalid: operators are called with arbitrary values.
 TestProgram GenerateProgram(ByteSource& source, absl::Span<const std::string_view> operators);
 
-// Its bytes. Fields of the metadata are edited (mutator.h) in some.
+// Returns the bytes of such a program. Some have edited metadata fields (mutator.h).
 std::string GenerateProgramFile(ByteSource& source, absl::Span<const std::string_view> operators);
 
-// A program whose method "forward" is one call of a delegate that `backend` makes of the blob,
-// which is the rest of the source. Arguments, outputs, compile specs and named data come from the
-// source's first bytes.
+// Generates a program whose method "forward" calls one delegate of `backend`. The first bytes of
+// the source give arguments, outputs, compile specs and named data; the rest is the delegate's
+// blob.
 std::string GenerateDelegateFile(ByteSource& source, const std::string& backend);
 
 }  // namespace belay::fuzz

@@ -17,7 +17,7 @@ constexpr int64_t kMaxBytes = 1 << 20;
 }  // namespace
 
 DType GenerateDType(ByteSource& source) {
-  // Every second one is a float32: most kernels and examples are.
+  // Half are float32, as in most kernels and examples.
   const uint64_t choice = source.Below(2 * (kNumDTypes - 1));
   return choice + 1 < kNumDTypes ? static_cast<DType>(choice + 1) : DType::kFloat32;
 }

@@ -1,4 +1,4 @@
-// Tensors, and their sizes and strides, made of a fuzzer's bytes.
+// Generates tensors, sizes and strides from a fuzzer's bytes.
 #ifndef BELAY_FUZZ_GENERATORS_TENSOR_GENERATOR_H_
 #define BELAY_FUZZ_GENERATORS_TENSOR_GENERATOR_H_
 
@@ -14,19 +14,20 @@ namespace belay::fuzz {
 DType GenerateDType(ByteSource& source);
 // At most `max_rank` dimensions and `max_elements` elements; sizes of 0 and 1 are frequent.
 Sizes GenerateSizes(ByteSource& source, int max_rank, int64_t max_elements);
-// A permutation; row-major most of the time.
+// Returns a permutation, row-major most of the time.
 DimOrder GenerateDimOrder(ByteSource& source, int rank);
 
-// Owns its elements; nothing lies behind the last one.
+// Owns its elements. The allocation ends after the last element.
 struct GeneratedTensor {
   TensorView view;
   AlignedBuffer memory;
 };
-// Elements are the source's bytes (zeros once they are used up), bools 0 or 1. Strides are those of
-// any order, with gaps sometimes.
-//   kInvalidArgument, kResourceExhausted  the sizes have no number of elements, or too many
+// Elements are the source's bytes (zeros at its end); bools are 0 or 1. Strides have any dimension
+// order, sometimes with gaps.
+//   kInvalidArgument    the number of elements overflows
+//   kResourceExhausted  too many elements
 absl::StatusOr<GeneratedTensor> GenerateTensor(ByteSource& source, DType dtype, const Sizes& sizes);
-// The same with these strides, none of them negative.
+// Same, with the given strides, which must not be negative.
 absl::StatusOr<GeneratedTensor> FillTensor(ByteSource& source, DType dtype, const Sizes& sizes,
                                            const Strides& strides);
 

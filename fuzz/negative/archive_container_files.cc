@@ -1,4 +1,4 @@
-// Classes C, P3 and P4 of `.pt2`: the zip file and what it says about itself.
+// Classes C, P3 and P4 of `.pt2`: the zip file and its headers.
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,14 +39,14 @@ std::string WithoutEntry(const std::string& path) {
   exir::SetFile(files, path, nullptr);
   return exir::PackArchive(files);
 }
-// A zip file of an entry that lies.
-std::string Lie(ZipWriterEntry entry, const ZipWriterEnd& end = {}) {
+// Returns a zip file with one entry whose headers are wrong.
+std::string Malformed(ZipWriterEntry entry, const ZipWriterEnd& end = {}) {
   if (entry.name.empty()) entry.name = "m/archive_format";
   if (entry.content.empty()) entry.content = "pt2";
   return WriteZip({std::move(entry), {.name = "m/other", .content = "abc"}}, end);
 }
-// The classic end record is the file's last; a number of the zip64 record lies at fixed places
-// before it.
+// Overwrites an integer of the zip64 record. The classic end record is the last of the file; the
+// zip64 record is at a fixed offset before it.
 std::string WithZip64(size_t at, uint64_t value) {
   std::string file = Valid();
   constexpr size_t kRecordBytes = 56;
@@ -66,18 +66,19 @@ constexpr NegativeBytes kArchives[] = {
        return file;
      }},
     {"C1_directory_inside_end_record", "a directory that begins in the end record", kLoss,
-     "the central directory (offset", [] { return Lie({}, {.directory_offset = 0xfffffff0}); }},
+     "the central directory (offset",
+     [] { return Malformed({}, {.directory_offset = 0xfffffff0}); }},
     {"C2_directory_size", "a directory of 4 GiB", kLoss, "the central directory (offset",
-     [] { return Lie({}, {.directory_size = 0xfffffff0}); }},
+     [] { return Malformed({}, {.directory_size = 0xfffffff0}); }},
     {"C2_something_appended", "bytes behind the end record", kLoss, "something was appended",
      [] { return Valid() + "junk"; }},
     {"C2_something_before", "bytes before the archive", kLoss,
      "zip:", [] { return "PK\3\4junk" + Valid(); }},
     {"C3_local_offset", "a local header near 2^32", kLoss, "no local header at offset 4294967279",
-     [] { return Lie({.header_offset = 0xffffffef}); }},
+     [] { return Malformed({.header_offset = 0xffffffef}); }},
     {"C3_size_beyond_directory", "an entry of more bytes than the file has", kLoss,
      "do not lie before the central directory",
-     [] { return Lie({.size = 100000, .compressed_size = 100000}); }},
+     [] { return Malformed({.size = 100000, .compressed_size = 100000}); }},
     {"C4_zip64_directory_offset", "a directory near 2^64", kLoss,
      "zip:", [] { return WithZip64(48, ~uint64_t{0} - 100); }},
     {"C4_zip64_directory_size", "a directory of nearly 2^64 bytes", kLoss,
@@ -91,17 +92,18 @@ constexpr NegativeBytes kArchives[] = {
     {"C4_zip64_record_size", "an end record whose size wraps", kLoss,
      "does not end where its locator begins", [] { return WithZip64(4, ~uint64_t{0} - 3); }},
     {"C5_no_entries", "an end record without entries", kLoss, "more than its 0 entries",
-     [] { return Lie({}, {.entries = 0}); }},
+     [] { return Malformed({}, {.entries = 0}); }},
     {"C5_empty_archive", "a zip file of nothing", kInvalid, "the archive is empty",
      [] { return WriteZip({}); }},
     {"C6_saturated_without_zip64", "32 bits that refer to 64 which are not there", kLoss,
-     "refers to a zip64 end record that is not there", [] { return Lie({}, {.entries = 0xffff}); }},
+     "refers to a zip64 end record that is not there",
+     [] { return Malformed({}, {.entries = 0xffff}); }},
     {"C6_end_records_contradict", "two end records of different numbers", kLoss,
      "the two end records contradict each other",
-     [] { return Lie({}, {.zip64 = true, .entries = 5}); }},
+     [] { return Malformed({}, {.zip64 = true, .entries = 5}); }},
     {"C6_zip64_entries_2_40", "2^40 entries", kExhausted, "more than max_zip_entries",
      [] {
-       return Lie({}, {.zip64 = true, .entries = 0xffff, .zip64_entries = uint64_t{1} << 40});
+       return Malformed({}, {.zip64 = true, .entries = 0xffff, .zip64_entries = uint64_t{1} << 40});
      }},
     {"C7_newer_schema", "schema version 9.0", kNewer,
      "the program has schema version 9.0; this reader knows",
@@ -137,15 +139,15 @@ constexpr NegativeBytes kArchives[] = {
     {"T1_version", "an archive without archive_version", kMissing, "archive_version",
      [] { return WithoutEntry("archive_version"); }},
     {"P3_dot_dot", "an entry above the root", kInvalid, "contains a '.' or '..' component",
-     [] { return Lie({.name = "m/../../etc/passwd"}); }},
+     [] { return Malformed({.name = "m/../../etc/passwd"}); }},
     {"P3_absolute", "an entry by absolute path", kInvalid, "is absolute",
-     [] { return Lie({.name = "/etc/passwd"}); }},
+     [] { return Malformed({.name = "/etc/passwd"}); }},
     {"P3_backslash", "an entry by a path of Windows", kInvalid, "contains a backslash",
-     [] { return Lie({.name = "m\\a"}); }},
+     [] { return Malformed({.name = "m\\a"}); }},
     {"P3_symbolic_link", "an entry that is a symbolic link", kInvalid, "is a symbolic link",
-     [] { return Lie({.content = "/etc/passwd", .unix_mode = 0120777}); }},
+     [] { return Malformed({.content = "/etc/passwd", .unix_mode = 0120777}); }},
     {"P3_control_character", "an entry with a NUL in its name", kInvalid,
-     "contains a control character", [] { return Lie({.name = std::string("m/a\0b", 5)}); }},
+     "contains a control character", [] { return Malformed({.name = std::string("m/a\0b", 5)}); }},
     {"P3_outside_root", "an entry outside the archive's folder", kInvalid,
      "lies outside the archive's folder",
      [] {
@@ -153,29 +155,33 @@ constexpr NegativeBytes kArchives[] = {
                         {.name = "other/archive_version", .content = "0"}});
      }},
     {"P4_directory_overflow", "more entries than the directory holds", kLoss,
-     "entries do not fit a central directory", [] { return Lie({}, {.entries = 60000}); }},
+     "entries do not fit a central directory", [] { return Malformed({}, {.entries = 60000}); }},
     {"P4_one_entry_more", "an entry more than there are", kLoss, "no directory entry at offset",
-     [] { return Lie({.name = "m/" + std::string(100, 'x')}, {.entries = 3}); }},
+     [] { return Malformed({.name = "m/" + std::string(100, 'x')}, {.entries = 3}); }},
     {"P4_local_size", "a local header of another size than the directory", kLoss,
-     "the local header has another size or checksum", [] { return Lie({.local_size = 1000}); }},
+     "the local header has another size or checksum",
+     [] { return Malformed({.local_size = 1000}); }},
     {"P4_local_name", "a local header of another name", kLoss, "the local header has another name",
-     [] { return Lie({.local_name = "m/archive_fOrmat"}); }},
+     [] { return Malformed({.local_name = "m/archive_fOrmat"}); }},
     {"P4_local_checksum", "a local header of another checksum", kLoss,
-     "the local header has another size or checksum", [] { return Lie({.local_crc32 = 1}); }},
+     "the local header has another size or checksum", [] { return Malformed({.local_crc32 = 1}); }},
     {"P4_local_method", "a local header of another method", kLoss,
-     "the local header has other flags or another method", [] { return Lie({.local_method = 8}); }},
+     "the local header has other flags or another method",
+     [] { return Malformed({.local_method = 8}); }},
     {"P4_checksum", "content of another checksum", kLoss, "archive_format",
-     [] { return Lie({.crc32 = 1}); }},
+     [] { return Malformed({.crc32 = 1}); }},
     {"P4_declares_2_GB", "2.2 GB declared in a small file", kLoss, "declares 2200000000 bytes",
-     [] { return Lie({.deflate = true, .size = 2200000000}); }},
+     [] { return Malformed({.deflate = true, .size = 2200000000}); }},
     {"P4_deflated_longer", "deflated data longer than declared", kLoss,
      "the deflated data are damaged",
-     [] { return Lie({.content = "pt2 and more than it says", .deflate = true, .size = 3}); }},
+     [] {
+       return Malformed({.content = "pt2 and more than it says", .deflate = true, .size = 3});
+     }},
     {"P4_deflated_shorter", "deflated data shorter than declared", kLoss,
      "the deflated data are damaged",
-     [] { return Lie({.content = "pt2", .deflate = true, .size = 30}); }},
+     [] { return Malformed({.content = "pt2", .deflate = true, .size = 30}); }},
     {"P4_deflated_garbage", "no deflated data at all", kLoss, "the deflated data are damaged",
-     [] { return Lie({.content = "\xff\xff\xff", .method = uint16_t{8}}); }},
+     [] { return Malformed({.content = "\xff\xff\xff", .method = uint16_t{8}}); }},
     {"P4_duplicate", "two entries of one name", kLoss, "two entries are called",
      [] {
        return WriteZip({{.name = "m/archive_format", .content = "pt2"},
@@ -187,11 +193,11 @@ constexpr NegativeBytes kArchives[] = {
                         {.name = "m/a", .content = "pt3", .header_offset = 0}});
      }},
     {"P4_encrypted", "an encrypted entry", kNewer, "is encrypted",
-     [] { return Lie({.more_flags = 1}); }},
+     [] { return Malformed({.more_flags = 1}); }},
     {"P4_method_99", "compression method 99", kNewer, "has compression method 99",
-     [] { return Lie({.method = uint16_t{99}}); }},
+     [] { return Malformed({.method = uint16_t{99}}); }},
     {"P4_disks", "several disks", kNewer, "spread over several disks",
-     [] { return Lie({}, {.disk = 1}); }},
+     [] { return Malformed({}, {.disk = 1}); }},
     {"P4_bomb", "64 MB of JSON in 64 kB", kExhausted, "max_json_bytes",
      [] {
        return WriteZip({{.name = "m/archive_format", .content = "pt2"},

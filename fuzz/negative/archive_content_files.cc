@@ -1,4 +1,4 @@
-// Classes T, N, I, B, P1 and P2 of `.pt2`: what the JSON documents and the payloads say.
+// Classes T, N, I, B, P1 and P2 of `.pt2`: contents of the JSON documents and payloads.
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,11 +35,11 @@ std::string Change(const std::string& from, const std::string& to) { return Pack
 std::string WithModel(const std::string& json) {
   return exir::PackArchive(exir::DefaultFiles(json));
 }
-// The tensor x with another description.
+// Returns a model whose tensor x has other metadata.
 std::string WithX(const std::string& meta) {
   return Change("\"x\": " + MetaJson({2, 3}), "\"x\": " + meta);
 }
-// The weight w with another entry in the config.
+// Returns a model whose weight w has another entry in the config.
 std::string WithWeight(const std::string& entry) {
   exir::ArchiveFiles files = exir::DefaultFiles(ModelJson());
   const std::string config = "{\"config\": {" + entry + "}}";
@@ -87,7 +87,7 @@ std::string Body(const std::string& nodes) {
          "\"is_single_tensor_return\": false, \"custom_obj_values\": {}, \"sym_float_values\": {}}";
 }
 const NegativeBytes kArchives[] = {
-    // T1: what is required and absent, field by field.
+    // T1: missing required fields.
     {"T1_graph_module", "a model without graph_module", kInvalid, "'graph_module' is missing",
      [] { return Change("\"graph_module\"", "\"graph_modul\""); }},
     {"T1_graph", "a graph module without graph", kInvalid, "'graph' is missing",
@@ -130,7 +130,7 @@ const NegativeBytes kArchives[] = {
            "\"schema_version\": {\"major\": 8, \"minor\": 20}}");
      }},
 
-    // T2: values of another type, and text that is none.
+    // T2: values of wrong types, and invalid strings.
     {"T2_name_is_number", "a name that is a number", kInvalid,
      "expected a string, found an integer",
      [] { return Change("\"parameter_name\": \"w\"", "\"parameter_name\": 3"); }},
@@ -164,7 +164,7 @@ const NegativeBytes kArchives[] = {
     {"T3_target", "an operator with a blank in its name", kInvalid, "not the name of an operator",
      [] { return Change("torch.ops.aten.relu.default", "torch.ops.aten.relu default"); }},
 
-    // T4: names of nothing.
+    // T4: undefined names.
     {"T4_argument", "an argument that no node gives", kInvalid, "nothing",
      [] { return WithArgument(TensorArg("nothing")); }},
     {"T4_output", "an output that no node gives", kInvalid, "nothing",

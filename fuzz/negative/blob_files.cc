@@ -1,4 +1,4 @@
-// Classes D: blobs of delegates that take f32[2,3] and give f32[2,3].
+// Classes D: blobs of delegates with one f32[2,3] argument and one f32[2,3] output.
 #include <string>
 #include <vector>
 
@@ -19,7 +19,7 @@ constexpr auto kMissing = absl::StatusCode::kNotFound;
 using demo::DemoInstruction;
 using demo::DemoProgram;
 
-// out = relu(x + c), c of f32[2,3] in the blob.
+// out = relu(x + c); the constant c: f32[2,3] is in the blob.
 std::string Demo(void (*edit)(DemoProgram& program) = nullptr, size_t constant_bytes = 24) {
   DemoProgram program;
   program.set_num_arguments(1);

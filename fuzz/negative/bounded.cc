@@ -13,8 +13,8 @@ namespace {
 
 constexpr uint64_t kMemoryBytes = 64 << 20;
 constexpr uint64_t kStackBytes = 256 << 10;
-constexpr rlim_t kProcessorSeconds = 1;    // of its own, however busy the machine is
-constexpr unsigned kWatchdogSeconds = 60;  // for what waits
+constexpr rlim_t kProcessorSeconds = 1;    // CPU time, independent of load
+constexpr unsigned kWatchdogSeconds = 60;  // in case it blocks
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitizer = true;

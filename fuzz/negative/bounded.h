@@ -1,4 +1,4 @@
-// Does something in little memory and time.
+// Runs a function with little memory and time.
 #ifndef BELAY_FUZZ_NEGATIVE_BOUNDED_H_
 #define BELAY_FUZZ_NEGATIVE_BOUNDED_H_
 
@@ -9,13 +9,13 @@
 
 namespace belay::fuzz {
 
-// Code and message, as text.
+// Returns code and message as a string.
 std::string OutcomeText(const absl::Status& status);
 
-// What `read` gives in a process of its own, which has 64 MB of memory, 256 KiB of stack and a
-// second of processor time (docs/hardening.md §6.6 to §6.8); by which signal it ended, if it did.
-// Under a sanitizer, which needs memory of its own and ends the process itself, it is called in
-// this one.
+// Returns the outcome of `read` in a child process with 64 MB of memory, 256 KiB of stack and one
+// second of processor time (docs/hardening.md §6.6 to §6.8), or the signal that ended the process.
+// Sanitizers need more memory and end the process themselves, so under a sanitizer `read` runs in
+// this process.
 std::string OutcomeInBounds(absl::FunctionRef<absl::Status()> read);
 
 }  // namespace belay::fuzz

@@ -1,4 +1,4 @@
-// The valid programs that negative companion files and signatures belong to.
+// The valid programs to which negative companion files and signatures belong.
 #ifndef BELAY_FUZZ_NEGATIVE_COMPANION_PROGRAM_H_
 #define BELAY_FUZZ_NEGATIVE_COMPANION_PROGRAM_H_
 
@@ -11,7 +11,7 @@ namespace belay::fuzz {
 // Has two segments in "model.data".
 std::string CompanionProgram();
 
-// What negative signatures claim to sign, by this key.
+// The program that negative signatures claim to sign, with this key.
 std::string SignedProgram();
 Ed25519SecretKey SigningKey();
 

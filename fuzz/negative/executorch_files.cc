@@ -1,5 +1,5 @@
-// ExecuTorch's files (.pte, .ptd) and payloads of XNNPACK delegates. What its CVEs of 2025 were is
-// named in the rows (docs/hardening.md §3 has the classes).
+// ExecuTorch's files (.pte, .ptd) and XNNPACK payloads. Rows name the CVEs of 2025 that they
+// reproduce (docs/hardening.md §3 has the classes).
 #include <cstring>
 #include <memory>
 #include <string>
@@ -22,7 +22,7 @@ constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
 
 // --- Programs ---
 
-// y = relu(x), with a constant that nothing needs.
+// y = relu(x), with an unused constant.
 struct Relu : pte::PteBuilder {
   int32_t x = Tensor({2, 3}), y = Tensor({2, 3}), w = Constant({2}, {1, 2});
   Relu() {
@@ -44,7 +44,7 @@ std::string Patched(size_t at, T value) {
 }
 #define BELAY_PTE(...) [] { return Edited([](Relu& p) { __VA_ARGS__; }); }
 
-// A list whose length counts more elements than the file has bytes.
+// A list with more elements than the file has bytes.
 std::string EndlessList() {
   Relu relu;
   const int32_t one = relu.Int(1), two = relu.Int(2);
@@ -57,7 +57,7 @@ std::string EndlessList() {
   return file;
 }
 
-// Row `index` of a tensor of 3 becomes another tensor.
+// Replaces row `index` of a tensor with 3 rows.
 std::string CopyIndex(int64_t index) {
   pte::PteBuilder pte;
   const int32_t to = pte.Tensor({3, 2}), from = pte.Constant({2}, {1, 2});
@@ -141,7 +141,7 @@ const NegativeBytes kPrograms[] = {
      "external tensor 'w'", BELAY_PTE(p.External({2}, "w"))},
 };
 
-// --- Data files, of which a program takes "w", f32[2] ---
+// --- Data files; a program reads "w", f32[2], from them ---
 
 std::string Data() { return pte::DataFileOf({{"w", {1, 2}}}); }
 template <class T>
@@ -150,7 +150,7 @@ std::string DataWith(size_t at, T value) {
   PutNumber<T>(file, at, value);
   return file;
 }
-// "w" of these sizes in a segment of 8 bytes at this offset.
+// "w" with these sizes in a segment of 8 bytes at this offset.
 std::string DataOf(std::vector<int32_t> sizes, uint64_t offset = 0, uint32_t segment = 0) {
   ptd::FlatTensorT root;
   root.segments.push_back(std::make_unique<ptd::DataSegmentT>());

@@ -1,4 +1,4 @@
-// The JSON of the small model of exir/import/testing, without its indentation.
+// The JSON of the small model of exir/import/testing, without indentation.
 #ifndef BELAY_FUZZ_NEGATIVE_MODEL_JSON_H_
 #define BELAY_FUZZ_NEGATIVE_MODEL_JSON_H_
 
@@ -8,10 +8,10 @@
 
 namespace belay::fuzz {
 
-// As exir::ProgramJson.
+// Same arguments as exir::ProgramJson.
 inline std::string ModelJson(const exir::Changes& changes = {}) {
   std::string compact;
-  bool at_start = false;  // of a line; no string in the model holds a line break
+  bool at_start = false;  // of a line; strings in the model have no line breaks
   for (const char c : exir::ProgramJson(changes)) {
     at_start = c == '\n' || (at_start && c == ' ');
     if (!at_start) compact.push_back(c);

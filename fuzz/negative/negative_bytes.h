@@ -1,4 +1,4 @@
-// A row of a table of broken input, and how it must be refused.
+// A row of a table of malformed input, with the expected error.
 #ifndef BELAY_FUZZ_NEGATIVE_NEGATIVE_BYTES_H_
 #define BELAY_FUZZ_NEGATIVE_NEGATIVE_BYTES_H_
 
@@ -8,12 +8,12 @@
 
 namespace belay::fuzz {
 
-// Bytes that a function makes, for any reader.
+// Bytes created by a function, for any reader.
 struct NegativeBytes {
   const char* name;  // "D1_not_empty": the class of docs/hardening.md §3, what it is
-  const char* what;  // what is wrong with it, in a few words
+  const char* what;  // short description of the defect
   absl::StatusCode code;
-  const char* message;  // a piece of the error's
+  const char* message;  // substring of the error message
   std::string (*bytes)();
 };
 

@@ -1,4 +1,4 @@
-// One file that must be refused, and how.
+// A file that must be rejected, with the expected error.
 #ifndef BELAY_FUZZ_NEGATIVE_NEGATIVE_FILE_H_
 #define BELAY_FUZZ_NEGATIVE_NEGATIVE_FILE_H_
 
@@ -11,7 +11,7 @@
 
 namespace belay::fuzz {
 
-// Who reads the file; the name's extension says it.
+// The reader of the file, given by the name's extension.
 enum class NegativeReader : uint8_t {
   kProgram,       // .belay: opened, its methods loaded with all kernels and backends, and executed
   kCompanion,     // .data: "model.data" beside CompanionProgram()
@@ -25,7 +25,7 @@ enum class NegativeReader : uint8_t {
   kExecuTorchData,     // .ptd: of a program that takes "w", f32[2], from it
 };
 
-// What stands at the file's place.
+// The kind of directory entry at the file's path.
 enum class NegativePlacement : uint8_t { kFile, kSymbolicLink, kHardLink, kDirectory };
 
 struct NegativeFile {
@@ -33,17 +33,17 @@ struct NegativeFile {
       name;  // "C1_header_short.belay": the class of docs/hardening.md §3, what it is, the reader
   NegativeReader reader;
   absl::StatusCode code;
-  std::string message;  // a piece of the error's
-  std::string what;     // what is wrong with it, in a few words
+  std::string message;  // substring of the error message
+  std::string what;     // short description of the defect
   std::string bytes;
-  NegativePlacement placement = NegativePlacement::kFile;  // links lead to the bytes
+  NegativePlacement placement = NegativePlacement::kFile;  // links point to a file with `bytes`
 
   std::string_view class_id() const { return std::string_view(name).substr(0, name.find('_')); }
-  // For blobs: the backend.
+  // For blobs: the backend id.
   std::string_view extension() const { return std::string_view(name).substr(name.rfind('.') + 1); }
 };
 
-// A class that no file can have for any reader of this project, and why.
+// A class that cannot occur in a file of any reader of this project, with the reason.
 struct ImpossibleClass {
   std::string_view class_id;
   std::string_view why;

@@ -1,7 +1,7 @@
-// The negative corpus: files that every reader of this project must refuse with the right error.
+// The negative corpus: files that every reader of this project must reject with the right error.
 //
-// One family of classes of docs/hardening.md §3 and one reader is a function below; each of its files is
-// a row of a table beside it.
+// Each function below creates the files of one reader and one family of classes of
+// docs/hardening.md §3. Each file is a row of a table in the .cc file.
 #ifndef BELAY_FUZZ_NEGATIVE_NEGATIVE_FILES_H_
 #define BELAY_FUZZ_NEGATIVE_NEGATIVE_FILES_H_
 
@@ -14,18 +14,18 @@
 
 namespace belay::fuzz {
 
-// All files, sorted by name. Always the same bytes.
+// Returns all files, sorted by name. The bytes are always the same.
 std::vector<NegativeFile> NegativeFiles();
 
-// Classes of §3, in its order.
+// Returns the classes of §3, in its order.
 absl::Span<const std::string_view> NegativeClasses();
-// Those of them that have no file.
+// Returns the classes that have no file.
 absl::Span<const ImpossibleClass> ImpossibleClasses();
 
-// The table of the corpus, as corpus/INDEX.md has it.
+// Returns the table of the corpus, the contents of corpus/INDEX.md.
 std::string NegativeIndex(absl::Span<const NegativeFile> files);
 
-// By family.
+// Files by family.
 std::vector<NegativeFile> ProgramContainerFiles();    // C, A, P1, P3 of .belay
 std::vector<NegativeFile> ProgramTableFiles();        // T, P1, P2 of .belay
 std::vector<NegativeFile> ProgramTensorFiles();       // N of .belay

@@ -46,10 +46,10 @@ absl::Status Read(const NegativeFile& file) {
 
 class NegativeFileTest : public ::testing::TestWithParam<NegativeFile> {
  protected:
-  const google::protobuf::LogSilencer quiet_;  // it reports strings that are not UTF-8
+  const google::protobuf::LogSilencer quiet_;  // protobuf logs strings that are not UTF-8
 };
 
-TEST_P(NegativeFileTest, IsRefused) {
+TEST_P(NegativeFileTest, IsRejected) {
   const NegativeFile& file = GetParam();
   const std::string outcome = OutcomeInBounds([&] { return Read(file); });
   EXPECT_THAT(outcome, ::testing::StartsWith(absl::StatusCodeToString(file.code) + ": "))
@@ -91,7 +91,7 @@ std::string ReadFile(const std::filesystem::path& path) {
 constexpr char kUpdate[] =
     "run tools/bazel run //fuzz/negative:write_negative_files -- \"$PWD/fuzz/negative/corpus\"";
 
-TEST(NegativeFilesTest, AreThoseOfTheCorpus) {
+TEST(NegativeFilesTest, MatchCorpus) {
   const std::filesystem::path corpus = "fuzz/negative/corpus";
   std::set<std::string> expected = {"INDEX.md"};
   for (const NegativeFile& file : Files()) {
@@ -106,8 +106,8 @@ TEST(NegativeFilesTest, AreThoseOfTheCorpus) {
   }
 }
 
-// Whatever backends there are, such blobs do no harm.
-TEST(NegativeFilesTest, NoBackendTrustsABlob) {
+// No backend accepts or crashes on malformed blobs.
+TEST(NegativeFilesTest, BackendsRejectMalformedBlobs) {
   std::set<std::string> backends;
   for (const NegativeFile& file : Files()) {
     if (file.reader == NegativeReader::kBlob) backends.insert(std::string(file.extension()));

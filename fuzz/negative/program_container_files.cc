@@ -1,4 +1,4 @@
-// Classes C, A, P1 and P3: the frame of a program file, and where its bytes lie.
+// Classes C, A, P1 and P3: container of a program file, and offsets of its parts.
 #include <string>
 
 #include "fuzz/negative/negative_files.h"
@@ -18,7 +18,7 @@ constexpr uint64_t kMax64 = ~uint64_t{0};
 
 std::string Sample() { return SampleProgram().Serialize(); }
 
-// The sample with a number of its header replaced.
+// Returns the sample with an integer of its header replaced.
 template <class T>
 std::string WithHeader(size_t at, T value) {
   std::string file = Sample();
@@ -251,7 +251,7 @@ const ProgramEdit kEdits[] = {
 std::vector<NegativeFile> ProgramContainerFiles() {
   std::vector<NegativeFile> files = FilesOf(kFrames, NegativeReader::kProgram, ".belay");
   Append(files, FilesOf(kEdits));
-  // A program whose companion file is not there.
+  // A program whose companion file is missing.
   TestProgram program;
   program.AddSegment(schema::Segment::NAMED_DATA, "weights", "elsewhere.data");
   files.push_back({.name = "P3_companion_missing.belay",

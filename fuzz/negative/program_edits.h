@@ -1,4 +1,4 @@
-// Negative program files as edits of the sample program: rows of a table.
+// Negative program files as edits of the sample program, in table rows.
 #ifndef BELAY_FUZZ_NEGATIVE_PROGRAM_EDITS_H_
 #define BELAY_FUZZ_NEGATIVE_PROGRAM_EDITS_H_
 
@@ -12,7 +12,7 @@
 
 namespace belay::fuzz {
 
-// Changes the sample's metadata; sizes, places and checksums around it are right.
+// Edits the sample's metadata. Sizes, offsets and checksums of the file are recomputed.
 struct ProgramEdit {
   const char* name;  // without ".belay"
   const char* what;
@@ -22,15 +22,15 @@ struct ProgramEdit {
 };
 
 std::vector<NegativeFile> FilesOf(absl::Span<const ProgramEdit> edits);
-// Of any reader; `extension` with the dot.
+// For any reader; `extension` includes the dot.
 std::vector<NegativeFile> FilesOf(absl::Span<const NegativeBytes> rows, NegativeReader reader,
                                   const std::string& extension);
 void Append(std::vector<NegativeFile>& files, std::vector<NegativeFile> more);
 
-// A program file of these bytes of metadata and no segments, with a right header.
+// Returns a program file with a valid header, these bytes as metadata, and no segments.
 std::string FileOfMetadata(const std::string& metadata);
 
-// Makes the header's own checksum right, and no other: numbers in the header may be anything.
+// Recomputes only the header's own checksum, so that header fields can have any values.
 void FixHeaderChecksum(std::string& file);
 
 #define BELAY_EDIT(...) \

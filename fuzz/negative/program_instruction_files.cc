@@ -1,4 +1,4 @@
-// Classes I: instructions that read, write or jump where they must not.
+// Classes I: instructions with invalid reads, writes or jumps.
 #include <string>
 
 #include "fuzz/negative/negative_files.h"

@@ -1,5 +1,4 @@
-// Classes K, N8 and those of P2 about operators: programs that are valid files, and calls that no
-// kernel can make.
+// Classes K, N8 and operator errors of P2: valid program files with calls that kernels must reject.
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +14,7 @@ constexpr auto kRange = absl::StatusCode::kOutOfRange;
 constexpr DType kF32 = DType::kFloat32;
 constexpr int64_t kHuge = int64_t{1} << 62;
 
-// A method of one call over constants of zeros.
+// A method with one call on constants of zeros.
 class Call {
  public:
   Call() : method_(program_.AddMethod("forward")) {}
@@ -42,7 +41,7 @@ class Call {
     for (const int64_t value : values) elements.push_back(method_.Int(value));
     return Value(method_.List(elements));
   }
-  // The arguments so far become one list.
+  // Replaces the arguments so far by one list of them.
   Call& List() {
     const uint32_t list = method_.List(arguments_);
     arguments_ = {list};

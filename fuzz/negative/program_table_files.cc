@@ -1,4 +1,4 @@
-// Classes T, P1 and P2: fields that are absent, unknown, or refer to nothing.
+// Classes T, P1 and P2: missing fields, unknown fields and dangling references.
 #include <string>
 
 #include "fuzz/negative/negative_files.h"
@@ -11,8 +11,9 @@ constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kMissing = absl::StatusCode::kNotFound;
 
 const ProgramEdit kEdits[] = {
-    // T1: what every optional part of a flatbuffer can be. A list that is absent is an empty one
-    // here, a string "", a number 0: wrong where something refers to it, or where it must not be.
+    // T1: missing optional parts, as in FlatBuffers. In protobuf, a missing list is empty, a
+    // missing string is "" and a missing number is 0: errors where something refers to it, or where
+    // it is required.
     {"T1_methods_name", "a method without a name", kInvalid, "methods[0].name: is empty",
      BELAY_EDIT(method.clear_name())},
     {"T1_values", "a method without values", kInvalid, "inputs[0].value: value 0 does not exist",
@@ -73,7 +74,7 @@ const ProgramEdit kEdits[] = {
      BELAY_EDIT(method.mutable_values(static_cast<int>(v.flag))
                     ->mutable_scalar()
                     ->set_kind(static_cast<schema::ScalarSlot::Kind>(7)))},
-    // An unknown member of a union is an unknown field, which leaves the union without a member.
+    // An unknown member of a union is an unknown field, so the union has no member.
     {"T3_value_kind", "a value of a kind that does not exist", kInvalid,
      "values[14].kind: is missing or unknown",
      BELAY_EDIT(schema::Value& value = *method.mutable_values(static_cast<int>(v.three));

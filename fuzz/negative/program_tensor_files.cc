@@ -1,4 +1,4 @@
-// Classes N: tensors, their sizes and their places.
+// Classes N: tensors, sizes and offsets.
 #include <string>
 
 #include "fuzz/negative/negative_files.h"

@@ -1,4 +1,4 @@
-// Numbers and Protocol Buffers fields in bytes, for files that no writer would write.
+// Encodes integers and Protocol Buffers fields, for files that no writer would produce.
 #ifndef BELAY_FUZZ_NEGATIVE_RAW_BYTES_H_
 #define BELAY_FUZZ_NEGATIVE_RAW_BYTES_H_
 
@@ -9,7 +9,7 @@
 
 namespace belay::fuzz {
 
-// Little endian, over what is there. Precondition: it fits.
+// Overwrites bytes at `at` with `value`, little-endian. Precondition: it fits.
 template <class T>
 void PutNumber(std::string& bytes, size_t at, T value) {
   for (size_t i = 0; i < sizeof(T); ++i) bytes[at + i] = static_cast<char>(value >> (8 * i));
@@ -21,7 +21,7 @@ inline std::string Varint(uint64_t value) {
   bytes.push_back(static_cast<char>(value));
   return bytes;
 }
-// A field with a length before it, which may lie.
+// Encodes a length-delimited field. `length` may be wrong.
 inline std::string LengthField(uint32_t number, uint64_t length, std::string_view content) {
   return Varint(uint64_t{number} << 3 | 2) + Varint(length) + std::string(content);
 }

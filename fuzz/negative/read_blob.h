@@ -1,4 +1,4 @@
-// Gives a delegate's blob to its backend, as part of a program file.
+// Runs a backend on a delegate's blob, as part of a program file.
 #ifndef BELAY_FUZZ_NEGATIVE_READ_BLOB_H_
 #define BELAY_FUZZ_NEGATIVE_READ_BLOB_H_
 
@@ -12,11 +12,11 @@
 
 namespace belay::fuzz {
 
-// What a service would set that reads strangers' files in little memory.
+// Limits for a service that reads untrusted files with little memory.
 Limits TightLimits();
 
-// What comes of a program that calls a delegate of this backend with f32[2,3], and gets f32[2,3]
-// from it: opened, loaded and executed within TightLimits(). OK when the blob was accepted.
+// Opens, loads and executes a program within TightLimits(). It calls a delegate of this backend
+// with one f32[2,3] argument and one f32[2,3] output. Returns OK if the blob is accepted.
 absl::Status ReadBlob(std::string_view backend, const std::string& blob,
                       const KernelRegistry& kernels, const BackendRegistry& backends);
 

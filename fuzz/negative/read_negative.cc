@@ -78,7 +78,7 @@ absl::Status ReadProgramFile(const NegativeFile& file, const std::string& direct
     return program.ok() ? Run(*program) : program.status();
   };
   const absl::Status mapped = run(Program::Open(Write(directory, file.name, file.bytes), Tight()));
-  // Without a directory companion files are missing, too.
+  // Without a directory, companion files are missing as well.
   const absl::Status in_memory = run(OpenFileBytes(file.bytes, Tight()));
   if (mapped.code() != in_memory.code()) {
     return absl::InternalError(absl::StrCat("the file gives ", mapped.ToString(),

@@ -1,4 +1,4 @@
-// Gives a negative file to its reader.
+// Runs the reader of a negative file on it.
 #ifndef BELAY_FUZZ_NEGATIVE_READ_NEGATIVE_H_
 #define BELAY_FUZZ_NEGATIVE_READ_NEGATIVE_H_
 
@@ -10,12 +10,12 @@
 
 namespace belay::fuzz {
 
-// What a service would set that reads strangers' files in little memory, as TightLimits()
+// Limits for a service that imports untrusted files with little memory; matches TightLimits()
 // (fuzz/negative/read_blob.h).
 exir::ImportOptions TightImportOptions();
 
-// What the reader says; OK when it accepts the file. `directory` exists, is empty, and is the
-// caller's to remove. Programs are read from the file and from memory, with the same outcome.
+// Returns the reader's status; OK if it accepts the file. `directory` exists and is empty; the
+// caller removes it. Programs are read from the file and from memory, with the same outcome.
 absl::Status ReadNegative(const NegativeFile& file, const std::string& directory);
 
 }  // namespace belay::fuzz

@@ -1,4 +1,4 @@
-// `.pt`: weights as torch.save writes them, a zip file with a pickle that is never executed.
+// `.pt`: weights saved by torch.save, a zip file with a pickle that is never executed.
 #include <string>
 #include <utility>
 #include <vector>

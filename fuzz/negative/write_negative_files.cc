@@ -2,7 +2,7 @@
 //
 //   tools/bazel run //fuzz/negative:write_negative_files -- "$PWD/fuzz/negative/corpus"
 //
-// What is not a plain file there (links) is only in the table.
+// Entries that are not plain files (links) are only in the table.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>

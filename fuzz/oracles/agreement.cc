@@ -35,7 +35,7 @@ constexpr int kCalls = 2;
 struct Reference {
   std::vector<exir::CallOutcome> calls;
   double largest = 1;    // of all intermediate values
-  bool decides = false;  // somewhere a rounding error may change what is computed
+  bool decides = false;  // a rounding error may change the control flow or an index
 };
 
 void Observe(const exir::NodeEvent& event, Reference& reference) {
@@ -49,7 +49,7 @@ void Observe(const exir::NodeEvent& event, Reference& reference) {
     }
     for (StridedIterator<1> it(tensor->sizes, {tensor->strides}); !it.done(); it.Next()) {
       const double value = std::abs(static_cast<double>(tensor->as<float>()[it.offset(0)]));
-      // Infinities and NaN make the bound infinite: what comes of them later depends on rounding.
+      // Infinities and NaN make the bound infinite, since later results depend on rounding.
       reference.largest = std::isfinite(value) ? std::max(reference.largest, value) : INFINITY;
     }
   }
@@ -105,7 +105,7 @@ absl::Status AgreementChecker::Check(const ExportedProgram& program, uint64_t se
   for (int k = 0; k < kCalls; ++k) calls.push_back(exir::MakeInputs(program, random));
   const absl::StatusOr<Reference> want = Interpret(program, reference_, calls);
   if (!want.ok()) return violated("interpreter", want.status());
-  // A rounding error of a few ULP in one factor is multiplied by the others.
+  // A rounding error of a few ULP in one factor is scaled by the others.
   const double largest = want->largest;
   exir::Closeness close = exir::kAnyElements;
   if (!want->decides && std::isfinite(largest)) close = {.atol = 1e-5 * largest * largest};

@@ -1,4 +1,4 @@
-// Every engine that can run a program gives the same results.
+// Checks that all engines that can execute a program give the same results.
 #ifndef BELAY_FUZZ_ORACLES_AGREEMENT_H_
 #define BELAY_FUZZ_ORACLES_AGREEMENT_H_
 
@@ -11,16 +11,16 @@
 
 namespace belay::fuzz {
 
-// Runs edge programs in the interpreter, and lowered in the runtime: with the reference kernels,
-// with the kernels that are preferred, and delegated to each backend of backends.bzl.
+// Executes edge programs in the interpreter, and lowered in the runtime: with the reference
+// kernels, with the preferred kernels, and delegated to each backend of backends.bzl.
 class AgreementChecker {
  public:
   static absl::StatusOr<std::unique_ptr<AgreementChecker>> Create();
 
-  // Two calls on random inputs of this seed. Results, mutated inputs and state are those of the
-  // interpreter: bit by bit with the reference kernels; otherwise within a bound that grows with
-  // the largest intermediate value, for programs without control flow and without indices (where a
-  // rounding error decides, anything may come).
+  // Executes two calls on random inputs of this seed. Compares results, mutated inputs and state
+  // with the interpreter's. With reference kernels they must be bitwise equal. Otherwise, they must
+  // agree within a bound that grows with the largest intermediate value; programs with control flow
+  // or indices are not compared, since a rounding error may change any result.
   //   kInternal  names the engine, the call and the result, and prints the program
   // Precondition: user inputs are tensors.
   absl::Status Check(const exir::ExportedProgram& program, uint64_t seed) const;

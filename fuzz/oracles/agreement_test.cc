@@ -39,7 +39,7 @@ TEST_F(AgreementTest, HoldsForGeneratedPrograms) {
   }
 }
 
-TEST_F(AgreementTest, HoldsForWhatTheDemoBackendTakes) {
+TEST_F(AgreementTest, HoldsForDemoBackendPrograms) {
   EXPECT_OK(checker_->Check(exir::ParseOrDie(R"(program edge {
   graph(%x: f32[2,3] user_input, %y: f32[2,3] user_input) {
     %a: f32[2,3] = edge.aten.add.Tensor(%x, %y)
@@ -52,7 +52,7 @@ TEST_F(AgreementTest, HoldsForWhatTheDemoBackendTakes) {
                             1));
 }
 
-// A program that no engine can run is no agreement.
+// A program that no engine can execute does not count as agreement.
 TEST_F(AgreementTest, NamesTheEngineAndPrintsTheProgram) {
   const absl::Status status = checker_->Check(exir::ParseOrDie(R"(program edge {
   graph(%x: f32[2,3] user_input) {

@@ -30,7 +30,7 @@ namespace {
 constexpr uint64_t kMaxInputBytes = 16 << 10;
 constexpr std::chrono::seconds kDeadline{1};
 
-// Something that is wrong when memory is: sanitizers see the reads.
+// Reads all bytes, so that sanitizers detect invalid memory.
 uint64_t Sum(absl::Span<const std::byte> bytes) {
   uint64_t sum = 0;
   for (const std::byte b : bytes) sum = sum * 31 + static_cast<uint8_t>(b);
@@ -46,7 +46,7 @@ uint64_t Sum(const TensorView& tensor) {
   return sum;
 }
 
-// What the constraint allows that is nearest to the size at 2.
+// Returns the size nearest to 2 that the constraint allows.
 int64_t SizeForTwo(const SizeConstraint& c) {
   const std::optional<int64_t> twice = CheckedMul<int64_t>(2, c.multiplier);
   const std::optional<int64_t> size = twice ? CheckedAdd(*twice, c.offset) : std::nullopt;
@@ -180,7 +180,7 @@ Execution Execute(const absl::StatusOr<Program>& program, const Engines& engines
                   ByteSource& inputs) {
   if (!program.ok()) return {"open", program.status()};
   uint64_t sum = program->producer().size() + Sum(program->debug_info());
-  // Damage that opening need not see.
+  // Corruption that opening does not detect.
   sum += VerifyDigests(*program).message().size();
   for (const SegmentPlan& segment : program->segments()) sum += Sum(segment.bytes);
   for (const NamedDataPlan& data : program->named_data()) {
@@ -193,7 +193,7 @@ Execution Execute(const absl::StatusOr<Program>& program, const Engines& engines
     Execution one = ExecuteMethod(*program, plan, engines, inputs, sum);
     if (execution.status.ok()) execution = std::move(one);
   }
-  // What was summed up must not be optimized away.
+  // Prevents the compiler from removing the sum.
   asm volatile("" : : "r"(sum));
   return execution;
 }

@@ -16,41 +16,42 @@
 
 namespace belay::fuzz {
 
-// So small that whatever stays within them is quick.
+// Limits small enough that files within them are executed quickly.
 Limits TightLimits();
 
 struct Engines {
   const KernelRegistry& kernels;
   const BackendRegistry& backends;
   Limits limits = TightLimits();
-  // Where companion files are.
+  // Folder of companion files.
   std::string companion_root = {};
-  // The engines are those of runtime/executor/testing, some of which fail on purpose with codes
-  // that no real one may use.
+  // The engines are those of runtime/executor/testing. Some of them fail on purpose with codes that
+  // real engines must not use.
   bool test_doubles = false;
 };
 
-// How far it got, and why not further.
+// The last stage reached, and its status.
 struct Execution {
   std::string_view stage;  // "open", "load", "input", "execute"
   absl::Status status;
 };
 
-// Inputs' elements, and sizes within their bounds, are the bytes of `inputs`. Every method is
-// called twice, since the first call changes state; all bytes of outputs are read, as are segments,
-// named data and names. The file's bytes lie in memory of exactly their size.
+// Executes all methods. The bytes of `inputs` give the elements of inputs, and sizes within their
+// bounds. Every method is called twice, since the first call changes state. All bytes of outputs,
+// segments, named data and names are read. The file's bytes are in an allocation of exactly their
+// size.
 Execution Execute(std::string_view file, const Engines& engines, ByteSource& inputs);
 
-// The same of a program that somebody else has opened.
+// Same, for an open program.
 Execution Execute(const absl::StatusOr<Program>& program, const Engines& engines,
                   ByteSource& inputs);
 
-// Execute(), and CheckTyped() of what comes.
+// Runs Execute(), then CheckTyped() on its status.
 absl::Status CheckExecution(std::string_view file, const Engines& engines, ByteSource& inputs);
 absl::Status CheckExecution(const absl::StatusOr<Program>& program, const Engines& engines,
                             ByteSource& inputs);
 
-// The bytes of a file, aligned as when it is mapped, with nothing behind the last one.
+// Copies a file's bytes to an allocation of exactly their size, aligned as a memory-mapped file.
 std::shared_ptr<const std::byte> CopyExactly(std::string_view file);
 
 }  // namespace belay::fuzz

@@ -24,18 +24,18 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(RequireTest, EndsTheProcessForWhatDoesNotHold) {
+TEST(RequireTest, AbortsOnViolation) {
   Require(absl::OkStatus());
   EXPECT_DEATH(Require(absl::InternalError("the moon is up")), "the moon is up");
 }
 
-TEST(TypedStatusTest, TakesSuccessAndDocumentedErrors) {
+TEST(TypedStatusTest, AcceptsSuccessAndDocumentedErrors) {
   EXPECT_OK(CheckTyped("open", absl::OkStatus(), kReaderCodes));
   EXPECT_OK(CheckTyped("open", absl::DataLossError("cut\n\tshort"), kReaderCodes));
   EXPECT_OK(CheckTyped("run", absl::OutOfRangeError("far"), kExecutionCodes));
 }
 
-TEST(TypedStatusTest, SaysWhatIsWrongWithOthers) {
+TEST(TypedStatusTest, ReportsOtherErrors) {
   EXPECT_THAT(CheckTyped("open", absl::InternalError("oh"), kReaderCodes),
               StatusIs(absl::StatusCode::kInternal,
                        HasSubstr("open: an error of no documented kind: INTERNAL: oh")));
@@ -49,7 +49,7 @@ TEST(TypedStatusTest, SaysWhatIsWrongWithOthers) {
               StatusIs(absl::StatusCode::kInternal, HasSubstr("control characters")));
 }
 
-TEST(RoundTripTest, HoldsForWhatIsPrintedRight) {
+TEST(RoundTripTest, HoldsForPrintedValues) {
   for (const std::string_view text :
        {"2*s0 + 1", "FloorDiv(s0, 2)", "Eq(s0, 4)", "0.5*s", "Opaque() + 2*Opaque()"}) {
     ASSERT_OK_AND_ASSIGN(const exir::SymExpr expression, exir::ParseSymExpr(text));
@@ -68,10 +68,10 @@ TEST(RoundTripTest, HoldsForWhatIsPrintedRight) {
   ASSERT_OK_AND_ASSIGN(array.data, AlignedBuffer::Create(24));
   EXPECT_OK(CheckRoundTrip(array));
   array.dtype = DType::kBFloat16;
-  EXPECT_OK(CheckRoundTrip(array));  // NumPy has no such type
+  EXPECT_OK(CheckRoundTrip(array));  // NumPy lacks this type
 }
 
-TEST(RoundTripTest, ShowsBothTextsOtherwise) {
+TEST(RoundTripTest, ShowsBothStringsOnFailure) {
   EXPECT_THAT(CheckRoundTrip(exir::SymExpr::Function("a function", {exir::SymExpr(1)})),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("a function(1)")));
   exir::FunctionSchema schema;
@@ -104,7 +104,7 @@ class ExecutionTest : public ::testing::Test {
   BackendRegistry backends_;
 };
 
-TEST_F(ExecutionTest, GoesAllTheWay) {
+TEST_F(ExecutionTest, ReachesLastStage) {
   std::string file = SampleProgram().Serialize();
   file.replace(file.rfind("blob"), 4, "add1");
   const Execution execution = Run(file);
@@ -114,9 +114,9 @@ TEST_F(ExecutionTest, GoesAllTheWay) {
   EXPECT_OK(CheckExecution(file, {.kernels = kernels_, .backends = backends_}, inputs));
 }
 
-TEST_F(ExecutionTest, SaysWhereItEnded) {
+TEST_F(ExecutionTest, ReportsStageOfFailure) {
   EXPECT_EQ(Run("").stage, "open");
-  EXPECT_EQ(Run(SampleProgram().Serialize()).stage, "load");  // no such blob
+  EXPECT_EQ(Run(SampleProgram().Serialize()).stage, "load");  // invalid blob
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
   method.Call("test.fail.default", {}, {});
@@ -125,7 +125,7 @@ TEST_F(ExecutionTest, SaysWhereItEnded) {
   EXPECT_THAT(execution.status, StatusIs(absl::StatusCode::kInternal));
 }
 
-TEST_F(ExecutionTest, EndlessLoopsEnd) {
+TEST_F(ExecutionTest, StopsInfiniteLoops) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
   method.Jump(0);
@@ -134,7 +134,7 @@ TEST_F(ExecutionTest, EndlessLoopsEnd) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("executed_instructions")));
 }
 
-TEST_F(ExecutionTest, BigInputsAreNotMade) {
+TEST_F(ExecutionTest, DoesNotAllocateBigInputs) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
   method.Output(method.Input("x", DType::kFloat32, {1 << 7, 1 << 7}));

@@ -1,4 +1,4 @@
-// What a fuzz target does when a property does not hold.
+// Reports a violated property in a fuzz target.
 #ifndef BELAY_FUZZ_ORACLES_REQUIRE_H_
 #define BELAY_FUZZ_ORACLES_REQUIRE_H_
 
@@ -9,7 +9,7 @@
 
 namespace belay::fuzz {
 
-// Prints the status and ends the process, which fuzzers take for a finding, unless it is OK.
+// Unless the status is OK, prints it and aborts, which fuzzers report as a finding.
 inline void Require(const absl::Status& property) {
   if (property.ok()) return;
   std::fprintf(stderr, "property violated: %s\n", property.ToString().c_str());

@@ -11,7 +11,7 @@
 namespace belay::fuzz {
 namespace {
 
-// What an opaque expression stands for is not known: it equals itself alone.
+// An opaque expression has no known meaning: it equals only itself.
 constexpr std::string_view kOpaque = "Opaque(";
 
 absl::Status Violation(std::string_view what, std::string_view printed, std::string_view came) {

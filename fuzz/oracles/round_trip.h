@@ -1,4 +1,4 @@
-// What is printed or written is read back as the same.
+// Checks that printing or writing and then reading gives the same value.
 #ifndef BELAY_FUZZ_ORACLES_ROUND_TRIP_H_
 #define BELAY_FUZZ_ORACLES_ROUND_TRIP_H_
 
@@ -11,13 +11,13 @@
 
 namespace belay::fuzz {
 
-// Each is kInternal, with both texts, when the property does not hold.
+// Each returns kInternal, with both strings, if the property does not hold.
 
 absl::Status CheckRoundTrip(const exir::SymExpr& expression);
 absl::Status CheckRoundTrip(const exir::FunctionSchema& schema);
 // Through the text form.
 absl::Status CheckRoundTrip(const exir::ExportedProgram& program, const exir::OpRegistry& ops);
-// Through the bytes of a file. Types that NumPy lacks have none and pass.
+// Through the bytes of a file. Types that NumPy lacks cannot be written and pass.
 absl::Status CheckRoundTrip(const NpyArray& array);
 
 }  // namespace belay::fuzz

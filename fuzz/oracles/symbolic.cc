@@ -15,7 +15,7 @@ namespace {
 
 using exir::SymExpr;
 
-// `range`: of the expression; both of its ends stand for infinity where they are those of int64.
+// `range`: the range of the expression. Its ends denote infinity if they are those of int64.
 template <class T>
 absl::Status CheckValue(const SymExpr& expression, const exir::SymRange& range,
                         std::optional<T> value, std::optional<T> folded) {
@@ -54,7 +54,7 @@ absl::Status CheckSymExpr(const SymExpr& expression) {
       const std::optional<int64_t> number = symbol(name);
       return number.has_value() ? std::optional<SymExpr>(SymExpr(*number)) : std::nullopt;
     });
-    // All are asked of every expression; what is not of its kind only has to come back.
+    // Evaluates every expression in all ways; ways of another kind only have to return.
     const std::optional<int64_t> integer = expression.EvaluateInt(symbol);
     const std::optional<double> real = expression.EvaluateFloat(symbol);
     const std::optional<bool> truth = expression.EvaluateBool(symbol);
@@ -66,7 +66,7 @@ absl::Status CheckSymExpr(const SymExpr& expression) {
         ABSL_RETURN_IF_ERROR(CheckValue(expression, range, truth, substituted.AsBool()));
         break;
       case SymExpr::ValueKind::kFloat:
-        // Sums of floats are not the same in every order.
+        // Floating-point sums depend on the order.
         ABSL_RETURN_IF_ERROR(CheckValue<double>(expression, range, real, std::nullopt));
         break;
     }

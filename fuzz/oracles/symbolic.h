@@ -1,4 +1,4 @@
-// What holds for every symbolic expression.
+// Properties that hold for every symbolic expression.
 #ifndef BELAY_FUZZ_ORACLES_SYMBOLIC_H_
 #define BELAY_FUZZ_ORACLES_SYMBOLIC_H_
 
@@ -7,8 +7,9 @@
 
 namespace belay::fuzz {
 
-// kInternal, with the expression, unless it is read back as it is printed, its values lie in its
-// range, and putting numbers in its symbols' places gives what it evaluates to.
+// Checks three properties: parsing the printed form gives the same expression; values are within
+// its range; substituting numbers for its symbols equals evaluation. kInternal, with the
+// expression, if one does not hold.
 absl::Status CheckSymExpr(const exir::SymExpr& expression);
 
 }  // namespace belay::fuzz

@@ -23,7 +23,7 @@ struct Head {
   std::string_view name;
   size_t min_arguments, max_arguments;
 };
-// docs/pt2-format.md §10, and what infix text and older programs have besides.
+// docs/pt2-format.md §10, and further functions of infix strings and older programs.
 constexpr Head kHeads[] = {
     {"Add", 1, 3},
     {"Mul", 1, 3},
@@ -102,7 +102,7 @@ std::vector<SymExpr> Operands() {
   return operands;
 }
 
-// As a file says it; none when it may not (a "Rational" of anything but a fraction).
+// As parsed from a file; an error if invalid (a "Rational" that is not a fraction).
 absl::StatusOr<SymExpr> Call(std::string_view name, const std::vector<SymExpr>& arguments) {
   std::string text = absl::StrCat(name, "(");
   for (size_t i = 0; i < arguments.size(); ++i) {

@@ -1,5 +1,4 @@
-// Never crashes, and says why not: what comes back for bytes from outside is success or an error of
-// a documented kind.
+// Checks that readers of untrusted bytes return success or an error of a documented kind.
 #ifndef BELAY_FUZZ_ORACLES_TYPED_STATUS_H_
 #define BELAY_FUZZ_ORACLES_TYPED_STATUS_H_
 
@@ -10,21 +9,21 @@
 
 namespace belay::fuzz {
 
-// What readers of files may return.
+// Codes that readers of files may return.
 inline constexpr std::initializer_list<absl::StatusCode> kReaderCodes = {
     absl::StatusCode::kDataLoss, absl::StatusCode::kInvalidArgument,
     absl::StatusCode::kUnimplemented, absl::StatusCode::kResourceExhausted,
     absl::StatusCode::kNotFound};
-// What loading and executing what was read may return besides.
+// Codes that loading and executing a file may return.
 inline constexpr std::initializer_list<absl::StatusCode> kExecutionCodes = {
     absl::StatusCode::kDataLoss,           absl::StatusCode::kInvalidArgument,
     absl::StatusCode::kUnimplemented,      absl::StatusCode::kResourceExhausted,
     absl::StatusCode::kNotFound,           absl::StatusCode::kOutOfRange,
     absl::StatusCode::kFailedPrecondition, absl::StatusCode::kDeadlineExceeded};
 
-// OK when `status` is, or when it has one of the codes and a message that can be shown: not empty,
-// at most 64 kB, no control characters but line feeds and tabs. Otherwise kInternal, which says
-// what is wrong and where (`stage`).
+// Returns OK if `status` is OK, or has one of the codes and a printable message: not empty, at most
+// 64 kB, no control characters except line feeds and tabs. Otherwise returns kInternal, which names
+// the defect and the `stage`.
 absl::Status CheckTyped(std::string_view stage, const absl::Status& status,
                         std::initializer_list<absl::StatusCode> allowed);
 

@@ -1,5 +1,5 @@
-// The fuzz target of delegates' blobs; blob_fuzzer() of //fuzz:fuzz_target.bzl makes one of it for
-// a backend.
+// Fuzz target of delegates' blobs; blob_fuzzer() of //fuzz:fuzz_target.bzl instantiates it for a
+// backend.
 #ifndef BELAY_FUZZ_TARGETS_BACKEND_BLOB_H_
 #define BELAY_FUZZ_TARGETS_BACKEND_BLOB_H_
 
@@ -9,10 +9,10 @@
 
 namespace belay::fuzz {
 
-// The backends that read the blobs: what the target is linked with defines it. The input's first
-// bytes choose one of them and the call (GenerateDelegateFile in
-// fuzz/generators/program_generator.h), the rest is the blob; it is loaded and executed within
-// limits, and every error must be one that runtime sides may return.
+// Returns the backends under test; defined by a library linked into the target. The first bytes of
+// the input choose a backend and the call (GenerateDelegateFile in
+// fuzz/generators/program_generator.h); the rest is the blob. It is loaded and executed within
+// limits, and every error must have a code that backend runtimes may return.
 std::vector<const BackendRuntime*> FuzzedRuntimes();
 
 }  // namespace belay::fuzz

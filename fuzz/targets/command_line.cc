@@ -1,4 +1,4 @@
-// Command lines: one argument per line. What the subcommands get keeps what their help promises.
+// Command lines, one argument per line. Parsed options must obey the rules in their help.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace {
 
 using namespace belay::tools;
 
-// No parser gives it.
+// An exit status that no parser returns.
 constexpr int kCalled = 77;
 
-// Whether a value keeps the rules of its option.
+// Returns whether a value obeys the rules of its option.
 bool Keeps(const OptionRules&, bool) { return true; }
 bool Keeps(const OptionRules&, const std::optional<uint64_t>&) { return true; }
 bool Keeps(const OptionRules& rules, const std::string& text) {
@@ -39,8 +39,8 @@ bool Keeps(const OptionRules& rules, const Number& number) {
          (!rules.most.has_value() || static_cast<double>(number) <= *rules.most);
 }
 
-// The subcommands, each of which looks at its options instead of running: they are what they are
-// without a command line, or keep their rules.
+// Returns the subcommands, each of which checks its options instead of running: they have their
+// default values or obey their rules.
 std::vector<Command> CheckingCommands() {
   std::vector<Command> commands = AllCommands();
   for (Command& command : commands) {

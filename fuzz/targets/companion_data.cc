@@ -1,4 +1,4 @@
-// Companion files: the header alone, and beside a program file that says they hold a constant.
+// Companion files: only the header, and with a program file that refers to a constant in them.
 #include <unistd.h>
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace belay;
 
-// Where the companion file is written to: once per process, removed at its end.
+// Folder of the companion file: created once per process, removed at its end.
 class Folder {
  public:
   Folder() {
@@ -34,7 +34,7 @@ class Folder {
   }
   const std::string& path() const { return path_; }
   std::string File() const { return path_ + "/weights.data"; }
-  // A new file each time: the old one may be mapped.
+  // Creates a new file each time, since the old one may be mapped.
   void Write(const std::string& bytes) const {
     ::unlink(File().c_str());
     std::FILE* file = std::fopen(File().c_str(), "wb");

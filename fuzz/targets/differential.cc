@@ -1,4 +1,4 @@
-// Programs that a generator makes of the bytes: interpreter, runtime and every backend agree.
+// Generated programs: interpreter, runtime and every backend agree.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

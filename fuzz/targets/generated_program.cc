@@ -1,4 +1,4 @@
-// Program files that a generator makes of the bytes: any operators on any values, with jumps.
+// Generated program files: any operators on any values, with jumps.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

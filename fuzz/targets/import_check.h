@@ -1,4 +1,4 @@
-// What holds for every archive.
+// Properties that hold for every archive.
 #ifndef BELAY_FUZZ_TARGETS_IMPORT_CHECK_H_
 #define BELAY_FUZZ_TARGETS_IMPORT_CHECK_H_
 
@@ -9,12 +9,12 @@
 
 namespace belay::fuzz {
 
-// So small that archives that stay within them are read quickly. Checksums are not compared: a
-// damaged entry would be refused for that alone.
+// Limits small enough that archives within them are read quickly. Checksums are not verified, since
+// otherwise nearly every mutated entry would be rejected.
 exir::ImportOptions TightImportOptions();
 
-// Inspecting and importing give a typed status; a program that is imported verifies and survives
-// its text form, and the notes about it are lines for a terminal.
+// Checks that inspecting and importing return a typed status. An imported program must verify and
+// survive a round trip through its text form; its notes must be printable lines.
 absl::Status CheckImport(std::string archive, exir::ImportOptions options);
 
 }  // namespace belay::fuzz

@@ -1,5 +1,5 @@
-// Programs that were lowered from real models, mutated field by field: loaded with all kernels and
-// backends, and executed.
+// Programs lowered from zoo models, with mutated fields: loaded with all kernels and backends, and
+// executed.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Named data: what the store that backends fill holds is what a map would hold, and what a program
-// file gives back by key.
+// Named data: compares the backends' store with a map, also after a round trip through a program
+// file.
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -22,7 +22,7 @@ namespace {
 
 using namespace belay;
 
-// Keys and what the store must hold under them.
+// Keys and the expected contents of the store.
 using Model = std::map<std::string, std::string>;
 
 void Violated(std::string_view what) { fuzz::Require(absl::InternalError(std::string(what))); }
@@ -49,7 +49,7 @@ void CheckAdd(fuzz::ByteSource& source, exir::NamedDataStore& store, Model& mode
   }
 }
 
-// Every entry of `output` has the model's bytes; returns how many there are.
+// Checks that every entry of `output` has the model's bytes; returns the number of entries.
 size_t CheckEntries(const exir::NamedDataOutput& output, const Model& model) {
   size_t entries = 0;
   const auto check = [&](const std::string& key, const exir::NamedDataEntry& entry) {
@@ -66,7 +66,7 @@ size_t CheckEntries(const exir::NamedDataOutput& output, const Model& model) {
   return entries;
 }
 
-// Through a program file, whose fields are edited by some bytes.
+// Checks a round trip through a program file, some of whose fields are edited.
 void CheckFile(fuzz::ByteSource& source, const Model& model) {
   TestProgram program;
   for (const auto& [key, data] : model) program.AddNamedData(key, data);

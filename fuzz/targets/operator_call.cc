@@ -1,5 +1,5 @@
-// One-operator programs: every kernel, with arguments of the kinds that its schema says and of any
-// value, dtype and size.
+// One-operator programs: every kernel, with arguments of the schema's kinds and of any value, dtype
+// and size.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const bool highway = (kind & 1) != 0;
   const std::string file = fuzz::GenerateOperatorCallFile(
       source, operators,
-      (kind >> 1) % 8 == 7 ? fuzz::TensorSizes::kVastBesideZero : fuzz::TensorSizes::kSmall);
+      (kind >> 1) % 8 == 7 ? fuzz::TensorSizes::kHugeEmptyTensors : fuzz::TensorSizes::kSmall);
   fuzz::Require(fuzz::CheckExecution(
       file, {.kernels = highway ? preferred : reference, .backends = backends}, source));
   return 0;

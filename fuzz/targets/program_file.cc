@@ -1,5 +1,5 @@
-// Program files: opened under tight limits, loaded with test kernels and executed within a budget
-// of instructions. What has a wrong checksum is tried with the right one, too.
+// Program files: opened under tight limits, loaded with test kernels and executed within an
+// instruction budget. Files with a wrong checksum are also tried with the right one.
 #include <cstddef>
 #include <cstdint>
 #include <string>

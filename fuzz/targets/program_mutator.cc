@@ -1,5 +1,5 @@
-// The mutator of the targets whose inputs are program files: edits the fields of the metadata and
-// the bytes of the segments, and puts sizes and checksums right again.
+// Custom mutator of the targets whose inputs are program files: edits metadata fields and segment
+// bytes, and recomputes sizes and checksums.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "tools/mutate/mutator.h"
 
-// Of the engine; absent where corpora are replayed.
+// Provided by the fuzzing engine; absent when corpora are replayed.
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size)
     __attribute__((weak));
 
@@ -43,7 +43,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   return file.size();
 }
 
-// Fields of one file among those of another.
+// Inserts fields of one file into another.
 extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* data1, size_t size1,
                                             const uint8_t* data2, size_t size2, uint8_t* out,
                                             size_t max_out_size, unsigned int seed) {

@@ -1,5 +1,4 @@
-// Archives that a generator makes of the bytes: the zip format's headers, and which entries there
-// are.
+// Generated archives: headers of the zip format, and sets of entries.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// The JSON of a program, in an archive that is right otherwise.
+// The JSON of a program, in an otherwise valid archive.
 #include <cstddef>
 #include <cstdint>
 #include <string>

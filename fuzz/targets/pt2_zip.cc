@@ -1,4 +1,4 @@
-// Archives (`.pt2`), as they are.
+// Raw archives (`.pt2`).
 #include <cstddef>
 #include <cstdint>
 #include <string>

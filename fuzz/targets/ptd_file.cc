@@ -1,4 +1,4 @@
-// Data files of ExecuTorch (.ptd): alone, and with a program that takes a tensor from one.
+// ExecuTorch data files (.ptd): separately, and with a program that reads a tensor from one.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const auto& [key, entry] : files.entries()) {
     for (const std::byte byte : entry.bytes) sum += static_cast<uint8_t>(byte);
   }
-  // What was summed up must not be optimized away.
+  // Prevents the compiler from removing the sum.
   asm volatile("" : : "r"(sum));
   return 0;
 }

@@ -1,5 +1,5 @@
-// Programs of ExecuTorch (.pte): opened under tight limits, loaded with the reference kernels and
-// delegates of XNNPACK, and executed within a budget of instructions.
+// ExecuTorch programs (.pte): opened under tight limits, loaded with the reference kernels and the
+// XNNPACK backend, and executed within an instruction budget.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-// Protocol Buffers before 22 write to stderr what is wrong with a message: not thousands of times a
+// Silences protobuf's logging: versions before 22 print parse errors to stderr, thousands per
 // second.
 #include "google/protobuf/stubs/common.h"
 #if GOOGLE_PROTOBUF_VERSION < 4022000

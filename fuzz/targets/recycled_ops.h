@@ -1,4 +1,4 @@
-// Operators for reading many programs.
+// An operator registry for reading many programs.
 #ifndef BELAY_FUZZ_TARGETS_RECYCLED_OPS_H_
 #define BELAY_FUZZ_TARGETS_RECYCLED_OPS_H_
 
@@ -6,8 +6,8 @@
 
 namespace belay::fuzz {
 
-// The standard operators. Readers add to the registry what they don't know, so that it is made anew
-// from time to time: the result is valid until the next call. For one thread.
+// Returns a registry with the standard operators. Readers add unknown operators to it, so it is
+// recreated from time to time: the result is valid until the next call. Not thread-safe.
 const exir::OpRegistry& RecycledOps();
 
 }  // namespace belay::fuzz

@@ -10,7 +10,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
-// Arguments are files, and folders of files. Fails when there are none.
+// Arguments are files and folders of files. Fails if there are no files.
 int main(int argc, char** argv) {
   namespace fs = std::filesystem;
   std::vector<fs::path> files;
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
       return 1;
     }
     const std::string bytes(std::istreambuf_iterator<char>(in), {});
-    // Said before it is tried, so that a crash is known by its file.
+    // Printed before the run, so that a crash can be attributed to a file.
     std::printf("%s\n", path.filename().c_str());
     std::fflush(stdout);
     LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());

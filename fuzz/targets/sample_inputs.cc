@@ -1,5 +1,5 @@
-// Inputs for a method, as `belay run --input` takes them: `.npy` files for a program with tensors
-// of static and dynamic sizes, numbers, and an input that it writes to.
+// Inputs of a method as in `belay run --input`: `.npy` files for a program with tensors of static
+// and dynamic sizes, scalars, and a mutated input.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -22,7 +22,7 @@ namespace {
 
 using namespace belay;
 
-// The sample, with a blob that its backend understands.
+// The sample program with a valid blob for its backend.
 const Program& Sample() {
   static const Program& program = *[] {
     std::string file = SampleProgram().Serialize();

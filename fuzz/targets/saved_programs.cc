@@ -1,5 +1,5 @@
-// Files of saved programs. The digests of the input are made right first: no mutation would hit
-// them.
+// Files of saved programs. Digests of the input are recomputed first, since mutations would
+// invalidate them.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kHeader = 64;
 constexpr size_t kMostStorages = 64;
 
-// The file with the digests of what it holds, as far as it can be read.
+// Returns the file with digests recomputed, as far as it can be parsed.
 std::string WithDigests(std::string file) {
   if (file.size() < kHeader) return file;
   uint64_t size = 0;
@@ -34,7 +34,7 @@ std::string WithDigests(std::string file) {
       storage.set_sha256(
           Sha256(std::string_view(file).substr(begin + storage.offset(), storage.size())));
     }
-    // Only where it stays where it is.
+    // Only if the size does not change.
     const std::string repaired = message.SerializeAsString();
     if (repaired.size() == size) text = repaired;
   }
@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                         absl::StatusCode::kDataLoss, absl::StatusCode::kResourceExhausted,
                         absl::StatusCode::kFailedPrecondition}));
   if (!methods.ok()) return 0;
-  // What was read is saved and read again to the same bytes.
+  // Saving the programs, reading them and saving them again gives the same bytes.
   const std::string saved = exir::SavePrograms(*methods).ToString();
   const absl::Span<const std::byte> again(reinterpret_cast<const std::byte*>(saved.data()),
                                           saved.size());

@@ -1,4 +1,4 @@
-// Symbolic expressions, in sympy's spelling and in infix.
+// Symbolic expressions, in sympy notation and in infix notation.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Registries of kernels and backends that are simple enough to be looked through.
+// Registries of simple kernels and backends.
 #ifndef BELAY_FUZZ_TARGETS_TEST_DOUBLES_H_
 #define BELAY_FUZZ_TARGETS_TEST_DOUBLES_H_
 
@@ -7,7 +7,7 @@
 
 namespace belay::fuzz {
 
-// TestKernels(), and a FakeBackend. Made at the first call, and never destroyed.
+// TestKernels(), and a FakeBackend. Created at the first call, never destroyed.
 const KernelRegistry& KernelDoubles();
 const BackendRegistry& BackendDoubles();
 

@@ -1,4 +1,4 @@
-// Programs in text form: what parses is printed and parsed again, and verified.
+// Programs in text form: parsed programs survive a round trip and are verified.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Pickles of tensors, as torch.save writes weights and sample inputs: read without being executed.
+// Pickles of tensors by torch.save (weights, sample inputs), parsed without execution.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const exir::SavedTensor& saved : *tensors) {
     fuzz::Require(fuzz::CheckTyped("tensor", Printable(saved.tensor.status()), fuzz::kReaderCodes));
     if (!saved.tensor.ok()) continue;
-    // Every element lies in the storage.
+    // All elements must be within the storage.
     const TensorView view = saved.tensor->view();
     const auto element = static_cast<int64_t>(DTypeSize(view.dtype));
     uint64_t sum = 0, steps = 0;
