@@ -77,6 +77,14 @@ says layering "testonly = True" exir/import/BUILD.bazel "$(library //exir/ops:al
 says layering "tools/lint/layers.txt" runtime/core/BUILD.bazel "$(library //exir/op)"
 plant layering "SIMD outside kernels" runtime/executor/BUILD.bazel "$(library @highway//:hwy)"
 plant layering "a package without a row" exir/novelty/BUILD.bazel "$(library //exir/ir)"
+plant language "a nominal clause" exir/ir/a.h '// What a graph has.'
+plant language "a phrase in a document" exir/ir/README.md 'Passes are listed one behind the other.'
+write exir/ir/README.md '```' 'one behind the other' '```'
+expect pass language "a phrase in a code block"
+write tools/lint/language_budget.txt 'exir/ir headers 1'
+says language "--update" exir/ir/a.h '// Returns a graph.'
+rm "$tree/exir/ir/README.md" "$tree/tools/lint/language_budget.txt"
+find "$tree" -type d -empty -delete
 for name in format naming layering; do expect pass "$name" "a clean tree, again"; done
 
 # What files include.
