@@ -46,7 +46,7 @@ class AmxTilesTest : public testing::Test {
     std::fill_n(sums, kAmxRows * kAmxColumns, kUntouched);
     {
       AmxTiles<T> tiles(rows, lines % kAmxLines);
-      for (int repeat = 0; repeat < 2; ++repeat) {  // the second clears sums
+      for (int repeat = 0; repeat < 2; ++repeat) {  // the second run clears the sums
         tiles.Clear();
         for (size_t l = 0; l < lines; l += kAmxLines) {
           const T* from = a.data() + l * kWord;

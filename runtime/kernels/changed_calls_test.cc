@@ -80,7 +80,7 @@ TEST_F(CallCorpus, ReportsOutputAllocationFailures) {
       for (int i = 0; i < resizes; ++i) {
         const CallOutcome outcome = RunCall(*kernels, row.call, {.failing_resize = i});
         EXPECT_THAT(outcome.status,
-                    StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("spent")))
+                    StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("allocation failed")))
             << "resize " << i;
       }
     }

@@ -156,7 +156,7 @@ TEST_F(DataMovementKernelTest, SplitMustFitTheOutputList) {
   EValue list = ListOf({planned, planned});
   EXPECT_THAT(Run("aten.split_copy.Tensor", arguments, {&list}),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("makes 3 pieces, the output list has 2")));
+                       HasSubstr("expected an output list of 3 elements, got 2")));
   list = ListOf({planned, planned, planned});
   ASSERT_OK(Run("aten.split_copy.Tensor", arguments, {&list}));
   const ListView pieces = *list.get_if<ListView>();
