@@ -252,7 +252,7 @@ CallOutcome RunTwice(const KernelRegistry* kernels, const Kernel* kernel, const 
 std::vector<std::string> SplitOutsideOfBrackets(std::string_view text, char separator) {
   std::vector<std::string> parts;
   int depth = 0;
-  bool elements = false;  // behind "]=", where commas separate elements of a tensor
+  bool elements = false;  // inside "]=…", whose commas separate elements of a tensor
   std::string part;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];

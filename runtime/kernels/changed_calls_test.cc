@@ -1,7 +1,9 @@
-// Runs valid calls (calls.txt) and mutations of them that a program file may contain: an argument
-// or an output of another kind, dtype, shape or size, missing arguments or outputs, failing
-// allocation of outputs, no scratch memory. A kernel must return a specific error or compute the
-// requested result. The kernels of both engines must agree.
+// Runs valid calls (calls.txt) and mutations of them that a program file may contain:
+// - an argument or an output of another kind, dtype, shape or size;
+// - missing arguments or outputs;
+// - failing allocation of outputs, or no scratch memory.
+// A kernel must return a specific error or compute the requested result. The kernels of both
+// engines must agree.
 #include <algorithm>
 #include <atomic>
 #include <cmath>

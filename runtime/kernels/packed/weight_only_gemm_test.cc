@@ -273,7 +273,7 @@ TEST_P(WeightOnlyGemmTest, ResultsDoNotDependOnTheRange) {
   }
 }
 
-// As the product's epilogues, whose functions these are.
+// Checks both settings of ExecutesVectorsInHalves().
 TEST_P(WeightOnlyGemmTest, HalfVectorsGiveTheSameBits) {
   const bool halves = ExecutesVectorsInHalves();
   for (size_t m : {1, 3, 5}) {
