@@ -372,7 +372,7 @@ struct OfElements {
   std::string_view message, argument;
 };
 constexpr OfElements kOfElements[] = {{"NaN", ""},
-                                      {"no such factorization", ""},
+                                      {"cannot be factorized", ""},
                                       {"scale: expected a number other than 0", "scale"},
                                       {"quant_min, quant_max", "quant_min"}};
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kPartColumns = 16;
 
-// Numbers whose products and sums are exact.
+// Draws numbers with exact products and sums.
 template <class T>
 T Drawn(std::mt19937_64& random) {
   if constexpr (sizeof(T) == 1) {
@@ -34,7 +34,7 @@ class AmxTilesTest : public testing::Test {
   void ExpectExactSums(size_t rows, size_t lines, size_t parts) {
     using Sum = typename AmxTiles<T>::Sum;
     using B = typename AmxTiles<T>::B;
-    constexpr size_t kWord = 4 / sizeof(T);  // elements of A that a line meets
+    constexpr size_t kWord = 4 / sizeof(T);  // elements of A per line
     const size_t depth = lines * kWord, stride = depth + 3;
     std::vector<T> a(rows * stride);
     std::vector<B> b(2 * lines * kAmxLineStep);
@@ -46,7 +46,7 @@ class AmxTilesTest : public testing::Test {
     std::fill_n(sums, kAmxRows * kAmxColumns, kUntouched);
     {
       AmxTiles<T> tiles(rows, lines % kAmxLines);
-      for (int repeat = 0; repeat < 2; ++repeat) {  // The second one begins anew.
+      for (int repeat = 0; repeat < 2; ++repeat) {  // the second run clears the sums
         tiles.Clear();
         for (size_t l = 0; l < lines; l += kAmxLines) {
           const T* from = a.data() + l * kWord;
@@ -92,7 +92,7 @@ TEST_F(AmxTilesTest, SumsAreExactForAllRowsLinesAndParts) {
   }
 }
 
-TEST_F(AmxTilesTest, KernelsUseItUnlessToldOtherwise) {
+TEST_F(AmxTilesTest, KernelsUseAmxUnlessDisabled) {
   EXPECT_TRUE(UsesAmx());
   SetUsesAmx(false);
   EXPECT_FALSE(UsesAmx());

@@ -1,4 +1,4 @@
-// What kernels of both engines answer to the calls of answers.txt: what stands there, or the same.
+// Runs the calls of answers.txt on both engines and compares with the stated results.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST_F(CallCorpus, Answers) {
+TEST_F(CallCorpus, MatchesExpectedResults) {
   for (const std::string& line : LinesOf("runtime/kernels/answers.txt")) {
     const size_t result = line.find(" =>"), error = line.find(" !! ");
     const TextCall call =
@@ -42,8 +42,8 @@ TEST_F(CallCorpus, Answers) {
   }
 }
 
-// Large tensors are divided among threads, which give the same bits and the same errors.
-TEST_F(CallCorpus, ThreadsGiveTheSame) {
+// Large tensors are divided among threads; bits and errors must not change.
+TEST_F(CallCorpus, ThreadsDoNotChangeResults) {
   ThreadPool threads(3);
   for (const char* text :
        {"aten._to_copy.default f32[3,100000] float16 none none none false none -> f16",
@@ -63,9 +63,10 @@ TEST_F(CallCorpus, ThreadsGiveTheSame) {
   }
 }
 
-// Of n draws of a rate the mean lies within 5 sqrt(rate / n) of it but once in a million times, and so
-// does the variance within 5 sqrt((2 rate + 1) rate / n).
-TEST_F(CallCorpus, PoissonNumbersAreAsOftenAsTheRateSays) {
+// Allowed error of n draws, which fails once in a million times:
+//   mean      5 sqrt(rate / n)
+//   variance  5 sqrt((2 rate + 1) rate / n)
+TEST_F(CallCorpus, PoissonMeanAndVarianceMatchTheRate) {
   constexpr int kDraws = 20000;
   for (const double rate : {0.5, 3.0, 9.9, 10.0, 50.0, 1000.0}) {
     const CallOutcome outcome = RunCall(
@@ -81,9 +82,9 @@ TEST_F(CallCorpus, PoissonNumbersAreAsOftenAsTheRateSays) {
   }
 }
 
-// Sizes of which places have no 64 bits, or no 32 where kernels have these. The tensors have one
-// element everywhere.
-TEST_F(CallCorpus, TooLargeToPlace) {
+// Sizes whose positions do not fit 64 bits, or 32 bits in kernels that use these. The tensors have
+// stride 0.
+TEST_F(CallCorpus, RejectsPositionOverflow) {
   const char* strided =
       "aten.convolution.default f32[1,1,1,4294967296]:r f32[1,1,1,1] none [1,2147483647] [0,0] "
       "[1,1] false [0,0] 1 -> f32";
@@ -96,8 +97,8 @@ TEST_F(CallCorpus, TooLargeToPlace) {
             "INVALID_ARGUMENT: upsample: the image is too wide");
 }
 
-// A loop that takes long asks now and then whether it should end.
-TEST_F(CallCorpus, LongCallsEndWhenAsked) {
+// Long loops poll the cancellation flag.
+TEST_F(CallCorpus, LongCallsCanBeCancelled) {
   const std::atomic<bool> cancel = true;
   for (
       const char* text : {

@@ -1,5 +1,5 @@
 // A program may call an operator with any number of arguments and outputs of any kind. Choosing a
-// kernel, asking for its scratch and running it are total: each says no, or does it.
+// kernel, computing its scratch size and running it must either succeed or return an error.
 #include <array>
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace belay {
 namespace {
 
-// Nothing is written: no output can be had.
+// Fails every allocation, so that nothing is written.
 class NoOutputs final : public OutputAllocator {
  public:
   absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
@@ -51,7 +51,7 @@ class AnyCallTest : public ::testing::Test {
   Random random_{TestSeed()};
 };
 
-TEST_F(AnyCallTest, IsRefusedOrDone) {
+TEST_F(AnyCallTest, SucceedsOrReturnsError) {
   KernelRegistry kernels;
   ASSERT_OK(AddStandardKernels(kernels));
   std::array<std::byte, 64> scratch;
@@ -63,7 +63,7 @@ TEST_F(AnyCallTest, IsRefusedOrDone) {
         std::vector<EValue> arguments(call % (kMaxArguments + 1));
         std::vector<EValue> outputs(call / (kMaxArguments + 1) % (kMaxOutputs + 1));
         std::vector<EValue*> argument_slots, output_slots;
-        // Tensors alone get furthest.
+        // Arguments that are all tensors pass the most checks.
         const size_t kinds = random_.Below(2) == 0 ? tensors_.size() : values_.size();
         for (EValue& value : arguments) {
           value = values_[random_.Below(kinds)];

@@ -29,7 +29,7 @@ std::complex<double> Number(std::string_view text) {
   const char* at = copy.c_str();
   char* end = nullptr;
   const double first = std::strtod(at, &end);
-  if (end == at) Fail("no number", text);
+  if (end == at) Fail("expected a number, got", text);
   if (*end == 'j') return {0, first};
   if (*end == '\0') return {first, 0};
   return {first, std::strtod(end, nullptr)};
@@ -118,7 +118,8 @@ class Outputs final : public OutputAllocator {
   void AddLayout(const TensorView* tensor, char layout) { layouts_.emplace_back(tensor, layout); }
 
   absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
-    if (outcome_.resizes++ == faults_.failing_resize) return absl::ResourceExhaustedError("spent");
+    if (outcome_.resizes++ == faults_.failing_resize)
+      return absl::ResourceExhaustedError("allocation failed");
     if (std::find(fixed_.begin(), fixed_.end(), &tensor) != fixed_.end()) {
       if (tensor.sizes.span() == sizes) return absl::OkStatus();
       return absl::InvalidArgumentError(
@@ -126,7 +127,7 @@ class Outputs final : public OutputAllocator {
     }
     const std::optional<int64_t> count = NumElements(sizes);
     if (!count.has_value() || *count > kMostTestElements) {
-      return absl::OutOfRangeError("more elements than a test has");
+      return absl::OutOfRangeError("too many elements for a test");
     }
     if (tensor.data != nullptr && tensor.sizes.span() == sizes) return absl::OkStatus();  // "self"
     tensor.sizes = Sizes(sizes);
@@ -200,7 +201,8 @@ CallOutcome Run(const KernelRegistry* kernels, const Kernel* kernel, const TextC
   const KernelContext plan(arguments, outputs, &allocator, {}, faults.threads);
   if (kernel == nullptr) kernel = kernels->Find(call.op, plan);
   if (kernel == nullptr) {
-    outcome.status = absl::NotFoundError(absl::StrCat("no kernel of ", call.op));
+    outcome.status =
+        absl::NotFoundError(absl::StrCat("no kernel of ", call.op, " accepts the call"));
     return outcome;
   }
   outcome.kernel =
@@ -208,12 +210,12 @@ CallOutcome Run(const KernelRegistry* kernels, const Kernel* kernel, const TextC
   outcome.scratch_bytes = kernel->ScratchBytes(plan);
   if (faults.plan_only) return outcome;
   if (outcome.scratch_bytes > uint64_t{1} << 30 && !faults.no_scratch) {
-    outcome.status = absl::UnavailableError("much working memory");
+    outcome.status = absl::UnavailableError("too much scratch memory for a test");
     return outcome;
   }
   absl::StatusOr<AlignedBuffer> scratch =
       AlignedBuffer::Create(faults.no_scratch ? 0 : outcome.scratch_bytes);
-  if (!scratch.ok()) Fail("no working memory", call.ToString());
+  if (!scratch.ok()) Fail("cannot allocate scratch memory", call.ToString());
   KernelContext context(arguments, outputs, &allocator, scratch->span(), faults.threads);
   outcome.status = kernel->Run(context);
   for (const EValue* slot : outputs) outcome.outputs.push_back(*slot);
@@ -250,7 +252,7 @@ CallOutcome RunTwice(const KernelRegistry* kernels, const Kernel* kernel, const 
 std::vector<std::string> SplitOutsideOfBrackets(std::string_view text, char separator) {
   std::vector<std::string> parts;
   int depth = 0;
-  bool elements = false;  // behind "]=", where commas separate elements of a tensor
+  bool elements = false;  // inside "]=…", whose commas separate elements of a tensor
   std::string part;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -281,7 +283,7 @@ TextCall TextCall::Parse(std::string_view text) {
       (outputs ? call.outputs : call.arguments).push_back(std::move(word));
     }
   }
-  if (!outputs) Fail("no call", text);
+  if (!outputs) Fail("expected a call, got", text);
   return call;
 }
 
@@ -329,7 +331,7 @@ EValue ValueMemory::Tensor(DType dtype, const Sizes& sizes, char layout,
 }
 
 EValue ValueMemory::Value(std::string_view text) {
-  if (text.empty()) Fail("no value", text);
+  if (text.empty()) Fail("expected a value, got", text);
   if (text == "none") return EValue();
   if (text == "true" || text == "false") return EValue(text == "true");
   if (text.front() == '\'') {
@@ -351,7 +353,7 @@ EValue ValueMemory::Value(std::string_view text) {
   const size_t open = text.find('['), close = text.find(']');
   if (open != std::string_view::npos && close != std::string_view::npos) {
     const std::optional<DType> dtype = DTypeFromShortName(text.substr(0, open));
-    if (!dtype.has_value()) Fail("no dtype", text);
+    if (!dtype.has_value()) Fail("unknown dtype", text);
     Sizes sizes;
     for (const std::string& size :
          SplitOutsideOfBrackets(text.substr(open + 1, close - open - 1), ',')) {
@@ -391,7 +393,7 @@ CallOutcome RunCall(const Kernel& kernel, const TextCall& call, const CallFaults
 
 std::vector<std::string> ArgumentNames(const KernelRegistry& kernels, std::string_view op) {
   const std::vector<const Kernel*> candidates = kernels.Candidates(op);
-  if (candidates.empty()) Fail("no kernel", op);
+  if (candidates.empty()) Fail("unknown operator", op);
   const std::string signature(candidates[0]->signature);
   std::vector<std::string> names =
       absl::StrSplit(signature.substr(0, signature.find("->")), ' ', absl::SkipEmpty());

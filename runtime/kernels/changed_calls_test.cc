@@ -1,7 +1,9 @@
-// Calls that kernels take (calls.txt), and the same with something changed, as a program file may say
-// it: an argument or an output of another kind, dtype, shape or size, too few of either, outputs that
-// get no memory, no working memory. A kernel refuses it with an error that says what is wrong, or does
-// what it is asked for; and the kernels of both engines do the same.
+// Runs valid calls (calls.txt) and mutations of them that a program file may contain:
+// - an argument or an output of another kind, dtype, shape or size;
+// - missing arguments or outputs;
+// - failing allocation of outputs, or no scratch memory.
+// A kernel must return a specific error or compute the requested result. The kernels of both
+// engines must agree.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -30,7 +32,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST_F(CallCorpus, AreFineUnchanged) {
+TEST_F(CallCorpus, UnchangedCallsSucceed) {
   std::set<std::string> operators;
   for (const CorpusCall& row : *calls_) {
     operators.insert(row.call.op);
@@ -48,7 +50,7 @@ TEST_F(CallCorpus, AreFineUnchanged) {
   }
 }
 
-TEST_F(CallCorpus, TooFewArgumentsOrOutputs) {
+TEST_F(CallCorpus, RejectsMissingArgumentsOrOutputs) {
   for (const CorpusCall& row : *calls_) {
     for (const auto& [engine, kernels] :
          {std::pair{"reference", reference_}, {"standard", standard_}}) {
@@ -70,8 +72,8 @@ TEST_F(CallCorpus, TooFewArgumentsOrOutputs) {
   }
 }
 
-// The error of the memory's owner is the error of the call, whichever output it is about.
-TEST_F(CallCorpus, OutputsWithoutMemory) {
+// An error of the output allocator is the error of the call, for every output.
+TEST_F(CallCorpus, ReportsOutputAllocationFailures) {
   for (const CorpusCall& row : *calls_) {
     for (const auto& [engine, kernels] :
          {std::pair{"reference", reference_}, {"standard", standard_}}) {
@@ -80,20 +82,20 @@ TEST_F(CallCorpus, OutputsWithoutMemory) {
       for (int i = 0; i < resizes; ++i) {
         const CallOutcome outcome = RunCall(*kernels, row.call, {.failing_resize = i});
         EXPECT_THAT(outcome.status,
-                    StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("spent")))
+                    StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("allocation failed")))
             << "resize " << i;
       }
     }
   }
 }
 
-TEST_F(CallCorpus, NoWorkingMemory) {
+TEST_F(CallCorpus, RejectsMissingScratchMemory) {
   for (const CorpusCall& row : *calls_) {
     for (const auto& [engine, kernels] :
          {std::pair{"reference", reference_}, {"standard", standard_}}) {
       SCOPED_TRACE(absl::StrCat(engine, ": ", row.call.ToString()));
       const CallOutcome outcome = RunCall(*kernels, row.call, {.no_scratch = true});
-      // It may not need what it asked for.
+      // The kernel may not need the scratch memory that it requested.
       if (outcome.scratch_bytes == 0 || outcome.status.ok()) {
         EXPECT_OK(outcome.status);
         if (IsRandom(row.call)) continue;
@@ -105,8 +107,8 @@ TEST_F(CallCorpus, NoWorkingMemory) {
   }
 }
 
-// What a call writes to may be a constant, or overlap an argument that it reads.
-TEST_F(CallCorpus, ArgumentsThatMustNotBeWritten) {
+// The target of a mutating call may be a constant, or overlap an argument that the call reads.
+TEST_F(CallCorpus, RejectsWritesToConstantsAndAliases) {
   for (const CorpusCall& row : *calls_) {
     for (const auto& [engine, kernels] :
          {std::pair{"reference", reference_}, {"standard", standard_}}) {
@@ -119,18 +121,18 @@ TEST_F(CallCorpus, ArgumentsThatMustNotBeWritten) {
   }
 }
 
-TEST_F(CallCorpus, OutputsOfAnotherKind) {
+TEST_F(CallCorpus, RejectsOutputsOfOtherKinds) {
   for (const CorpusCall& row : *calls_) {
     for (const auto& [engine, kernels] :
          {std::pair{"reference", reference_}, {"standard", standard_}}) {
       for (size_t i = 0; i < row.call.outputs.size(); ++i) {
         const std::string& output = row.call.outputs[i];
-        if (output == "none" || output == "self") continue;  // a symbol; the slot of argument 0
+        if (output == "none" || output == "self") continue;  // a symbol, or the slot of argument 0
         SCOPED_TRACE(absl::StrCat(engine, ": ", row.call.ToString(), " output ", i));
         EXPECT_THAT(RunCall(*kernels, row.call.WithOutput(i, "3")).status,
                     StatusIs(absl::StatusCode::kInvalidArgument,
                              HasSubstr(absl::StrCat("output ", i, ": expected"))));
-        // Another size than that which the output must keep.
+        // A fixed output of another size.
         if (output.front() == '[') {
           EXPECT_THAT(RunCall(*kernels, row.call.WithOutput(i, "[f32]")).status,
                       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("pieces")));
@@ -148,8 +150,8 @@ TEST_F(CallCorpus, OutputsOfAnotherKind) {
   }
 }
 
-// A kernel writes in the output's dtype or says which it expects.
-TEST_F(CallCorpus, OutputsOfAnotherDtype) {
+// A kernel writes in the output's dtype, or its error names the expected dtype.
+TEST_F(CallCorpus, EnginesAgreeOnOutputDtypes) {
   for (const CorpusCall& row : *calls_) {
     for (size_t i = 0; i < row.call.outputs.size(); ++i) {
       const std::string& output = row.call.outputs[i];
@@ -173,8 +175,8 @@ TEST_F(CallCorpus, OutputsOfAnotherDtype) {
 
 // ---- Arguments
 
-// Arguments that no kernel reads: kernels know one of what they choose, or the compiler has looked at
-// them and the output's dtype and layout say the rest. `op` is a part of the operator's name.
+// Arguments that kernels ignore: only one value is supported, or the compiler has checked them and
+// the output's dtype and layout contain their information. `op` is a part of the operator's name.
 bool IsIgnored(std::string_view op, std::string_view name) {
   struct Ignored {
     std::string_view op, name;
@@ -214,17 +216,17 @@ bool IsIgnored(std::string_view op, std::string_view name) {
   });
 }
 
-TEST_F(CallCorpus, ArgumentsOfAnotherKind) {
+TEST_F(CallCorpus, RejectsArgumentsOfOtherKinds) {
   for (const CorpusCall& row : *calls_) {
     for (const auto& [engine, kernels] :
          {std::pair{"reference", reference_}, {"standard", standard_}}) {
       for (size_t i = 0; i < row.names.size(); ++i) {
         if (IsIgnored(row.call.op, row.names[i])) continue;
-        // No argument that is not a dtype may be one, and none that is may be text.
+        // Only dtype arguments accept a dtype, and they accept no other strings.
         const bool dtype = DTypeFromName(row.call.arguments[i]).has_value() ||
                            absl::StrContains(row.names[i], "dtype");
         const TextCall call = row.call.With(i, dtype ? "'x'" : "float32");
-        // A bias of _grouped_mm is refused whatever it is, and numbers of symbols have no names.
+        // _grouped_mm rejects every bias; symbolic scalars have no argument names.
         const absl::StatusCode code =
             absl::StrContains(call.op, "_grouped_mm") && row.names[i] == "bias"
                 ? absl::StatusCode::kUnimplemented
@@ -238,7 +240,7 @@ TEST_F(CallCorpus, ArgumentsOfAnotherKind) {
   }
 }
 
-TEST_F(CallCorpus, ListsOfOtherElements) {
+TEST_F(CallCorpus, RejectsListsWithOtherElements) {
   for (const CorpusCall& row : *calls_) {
     for (const auto& [engine, kernels] :
          {std::pair{"reference", reference_}, {"standard", standard_}}) {
@@ -261,9 +263,9 @@ TEST_F(CallCorpus, ListsOfOtherElements) {
   }
 }
 
-// ---- What both engines do
+// ---- Agreement of both engines
 
-// Calls of both engines end, and in the same way.
+// Expects that the calls of both engines terminate with the same outcome.
 void ExpectAgreement(const KernelRegistry& reference_kernels,
                      const KernelRegistry& standard_kernels, const TextCall& call) {
   const CallOutcome reference = RunCall(reference_kernels, call);
@@ -284,7 +286,7 @@ void ExpectAgreement(const KernelRegistry& reference_kernels,
   EXPECT_TRUE(AreAlike(a, b)) << a << "\n" << b;
 }
 
-TEST_F(CallCorpus, OneOtherArgument) {
+TEST_F(CallCorpus, EnginesAgreeOnOneChangedArgument) {
   for (const CorpusCall& row : *calls_) {
     for (size_t i = 0; i < row.names.size(); ++i) {
       for (const std::string& value : ChangedArgument(row.call.arguments[i])) {
@@ -294,7 +296,7 @@ TEST_F(CallCorpus, OneOtherArgument) {
   }
 }
 
-TEST_F(CallCorpus, TensorsOfAnotherDtype) {
+TEST_F(CallCorpus, EnginesAgreeOnOtherTensorDtypes) {
   for (const CorpusCall& row : *calls_) {
     for (const char* dtype :
          {"f64", "f16", "bf16", "i64", "i32", "i8", "u8", "b8", "c64", "c128"}) {
@@ -312,8 +314,8 @@ TEST_F(CallCorpus, TensorsOfAnotherDtype) {
   }
 }
 
-// Two arguments that are tensors of other shapes.
-TEST_F(CallCorpus, TwoOtherTensors) {
+// Changes two tensor arguments to other shapes.
+TEST_F(CallCorpus, EnginesAgreeOnTwoChangedTensors) {
   for (const CorpusCall& row : *calls_) {
     for (size_t i = 0; i < row.names.size(); ++i) {
       for (size_t k = i + 1; k < row.names.size(); ++k) {
@@ -328,9 +330,9 @@ TEST_F(CallCorpus, TwoOtherTensors) {
   }
 }
 
-// Loops over windows of so many places that their number, times those of the image, has no 64 bits
-// end like others when they are asked to.
-TEST_F(CallCorpus, VastWindowsEndWhenAsked) {
+// Loops over huge windows can be cancelled. The number of window positions times image positions
+// does not fit 64 bits.
+TEST_F(CallCorpus, HugeWindowsCanBeCancelled) {
   const std::atomic<bool> cancel = true;
   for (const char* text :
        {"aten.max_pool2d_with_indices.default f32[1,1,64,255] [268435456,268435456] [1,1] "

@@ -1,5 +1,5 @@
-// Kernels that are chosen when a program is loaded, and run with what it computes since: numbers, of
-// which the executor knows none then, and smaller sizes. They do the same as the reference kernels.
+// Kernels are chosen when a program is loaded and run with values computed later: scalars that were
+// unknown then, and smaller sizes. The results must equal those of the reference kernels.
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -14,9 +14,9 @@
 namespace belay {
 namespace {
 
-// The tensor with another size, which it may have when a program runs.
+// Variants of a tensor with another size, which it may have at run time.
 std::vector<std::string> OtherSizes(const std::string& text) {
-  // Dtype, number of dimensions, and layout.
+  // Dtype, rank and layout.
   const auto kind = [](const std::string& tensor) {
     const size_t open = tensor.find('['), close = tensor.find(']');
     const auto commas =
@@ -32,8 +32,8 @@ std::vector<std::string> OtherSizes(const std::string& text) {
   return changed;
 }
 
-// What the executor puts in the place of a number that the program computes when it chooses a kernel
-// (SlotTable): "" when the argument has none.
+// Placeholder of the executor for a scalar computed at run time when a kernel is chosen
+// (SlotTable); empty if the argument has none.
 std::string Placeholder(const std::string& text) {
   if (text == "true" || text == "false") return "false";
   if (IsNumber(text) && text.back() != 'j') {
@@ -46,7 +46,7 @@ std::string Placeholder(const std::string& text) {
   return ListOf(elements);
 }
 
-// Whether a value may come to stand in the place of another: of the same kind, and lists as long.
+// Whether a value may replace another at run time: the same kind, and lists of equal length.
 bool IsOfTheSameKind(const std::string& text, const std::string& other) {
   const auto kind = [](const std::string& value) {
     return value.front() == '['                               ? '['
@@ -60,9 +60,9 @@ bool IsOfTheSameKind(const std::string& text, const std::string& other) {
          (text == "[]") == (other == "[]");
 }
 
-class ChosenForAnother : public CallCorpus {
+class ChosenKernelTest : public CallCorpus {
  protected:
-  // The kernel that takes the call, if it is not the reference kernel.
+  // Returns the kernel that accepts the call, unless it is the reference kernel.
   static const Kernel* Chosen(const TextCall& call) {
     const std::string name = RunCall(*standard_, call).kernel;
     for (const Kernel* kernel : standard_->Candidates(call.op)) {
@@ -74,7 +74,7 @@ class ChosenForAnother : public CallCorpus {
     SCOPED_TRACE(absl::StrCat(std::string(kernel.name), ": ", call.ToString()));
     const CallOutcome wanted = RunCall(*reference_, call);
     CallOutcome outcome = RunCall(kernel, call);
-    // No memory was taken for what is more than there was to be.
+    // The scratch limit of the test was exceeded, so no memory was allocated.
     if (outcome.status.code() == absl::StatusCode::kUnavailable) {
       outcome = RunCall(kernel, call, {.no_scratch = true});
     }
@@ -86,7 +86,7 @@ class ChosenForAnother : public CallCorpus {
   }
 };
 
-TEST_F(ChosenForAnother, Number) {
+TEST_F(ChosenKernelTest, OtherScalars) {
   int chosen = 0;
   for (const CorpusCall& row : *calls_) {
     for (size_t i = 0; i < row.names.size(); ++i) {
@@ -104,8 +104,9 @@ TEST_F(ChosenForAnother, Number) {
   EXPECT_GT(chosen, 100);
 }
 
-// A number that it would not have been chosen for: it may say so, but not give another result.
-TEST_F(ChosenForAnother, NumberThatItDoesNotTake) {
+// A scalar for which the kernel would not have been chosen: it may return an error, but no other
+// result.
+TEST_F(ChosenKernelTest, UnsupportedScalars) {
   int refused = 0;
   for (const CorpusCall& row : *calls_) {
     const Kernel* kernel = Chosen(row.call);
@@ -127,7 +128,7 @@ TEST_F(ChosenForAnother, NumberThatItDoesNotTake) {
   EXPECT_GT(refused, 20);
 }
 
-TEST_F(ChosenForAnother, Size) {
+TEST_F(ChosenKernelTest, OtherSizes) {
   for (const CorpusCall& row : *calls_) {
     const Kernel* kernel = Chosen(row.call);
     if (kernel == nullptr) continue;
@@ -146,8 +147,9 @@ TEST_F(ChosenForAnother, Size) {
   }
 }
 
-// No program changes a layout that was planned; a kernel that reads one alone looks all the same.
-TEST_F(ChosenForAnother, LayoutThatItDoesNotTake) {
+// Programs do not change planned layouts, but a kernel that supports only one layout still checks
+// it.
+TEST_F(ChosenKernelTest, UnsupportedLayouts) {
   const TextCall call = TextCall::Parse(
       "aten.max_pool2d_with_indices.default f32[1,2,4,4]:l [2,2] [2,2] [0,0] [1,1] false -> f32:l "
       "i64:l");
@@ -163,8 +165,8 @@ TEST_F(ChosenForAnother, LayoutThatItDoesNotTake) {
   }
 }
 
-// When a program is loaded tensors may have no memory yet.
-TEST_F(ChosenForAnother, TensorsWithoutMemory) {
+// When a program is loaded, tensors may have no memory yet.
+TEST_F(ChosenKernelTest, TensorsWithoutMemory) {
   for (const CorpusCall& row : *calls_) {
     TextCall call = row.call;
     for (std::string& argument : call.arguments) {

@@ -1,4 +1,4 @@
-// Kernels of elementwise operators give the same result when the output lies over an argument.
+// Elementwise kernels give the same result if the output aliases an argument.
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -20,8 +20,8 @@
 namespace belay {
 namespace {
 
-// What stands in an argument: T a tensor of the output's sizes, B one that is broadcast, M a mask,
-// 0 a tensor without dimensions, S a number, I an int, N none, F a string.
+// Argument kinds: T tensor of the output's sizes, B broadcast tensor, M mask, 0 tensor of rank 0, S
+// scalar, I int, N none, F string.
 constexpr std::string_view kForms[] = {"T",   "TT",  "TB",  "BT",  "TS",  "ST",  "TTI",  "TBI",
                                        "BTI", "TSI", "TTF", "TSF", "TN",  "TSS", "TSSS", "TNS",
                                        "TG",  "MTT", "MTB", "MBT", "TMS", "TM0", "TTT",  "TNN",
@@ -76,8 +76,8 @@ class InPlaceTest : public testing::Test {
     return memory;
   }
 
-  // Runs one form of an operator on separate memory and over each argument that may be; whether the
-  // kernel takes it at all.
+  // Runs one argument form of an operator on separate memory and over each argument that allows it.
+  // Returns whether a kernel accepts the call.
   bool RunForm(const KernelRegistry& kernels, std::string_view op, std::string_view form,
                DType dtype, DType out_dtype, const Sizes& sizes, std::string_view text) {
     std::vector<Memory> tensors(form.size());
@@ -145,7 +145,7 @@ class InPlaceTest : public testing::Test {
     return std::vector<std::byte>(data, data + output.nbytes());
   }
 
-  // How many forms of the operator ran.
+  // Returns the number of the operator's argument forms that ran.
   int RunForms(const KernelRegistry& kernels, std::string_view op, DType dtype,
                const Sizes& sizes) {
     int forms = 0;
@@ -166,7 +166,7 @@ class InPlaceTest : public testing::Test {
   int in_place_runs_ = 0;
 };
 
-TEST_F(InPlaceTest, ReferenceKernelsWriteOverAnArgumentOfEveryListedOperator) {
+TEST_F(InPlaceTest, ReferenceKernelsSupportAliasingForListedOperators) {
   for (std::string_view op : kElementwiseOperators) {
     const int before = in_place_runs_;
     for (DType dtype : kDTypes) {
@@ -178,7 +178,7 @@ TEST_F(InPlaceTest, ReferenceKernelsWriteOverAnArgumentOfEveryListedOperator) {
   }
 }
 
-TEST_F(InPlaceTest, HighwayKernelsWriteOverAnArgumentAtEveryLength) {
+TEST_F(InPlaceTest, HighwayKernelsSupportAliasingAtEveryLength) {
   for (const std::string& set : InstructionSets()) {
     SCOPED_TRACE(set);
     ASSERT_TRUE(UseInstructionSet(set).ok());

@@ -15,10 +15,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The best of what kernels that Highway compiles choose from now.
+// The best target that Highway's dispatch currently selects.
 std::string BestTarget() { return hwy::TargetName(hwy::SupportedAndGeneratedTargets().front()); }
 
-TEST(InstructionSetTest, AChosenSetIsTheBestUntilAnotherIsChosen) {
+TEST(InstructionSetTest, SelectedSetStaysUntilTheNextSelection) {
   const std::vector<std::string> sets = InstructionSets();
   const std::string best = BestTarget();
   for (const std::string& name : sets) {
@@ -32,7 +32,7 @@ TEST(InstructionSetTest, AChosenSetIsTheBestUntilAnotherIsChosen) {
   EXPECT_EQ(UsesAmx(), HasAmx());
 }
 
-TEST(InstructionSetTest, WhatTheCpuLacksIsRefusedAndChangesNothing) {
+TEST(InstructionSetTest, RejectsUnsupportedSetsWithoutSideEffects) {
   const std::string least = InstructionSets().back();
   ASSERT_OK(UseInstructionSet(least));
   EXPECT_THAT(

@@ -111,7 +111,7 @@ class Allocator : public OutputAllocator {
   absl::Status Resize(TensorView& tensor, absl::Span<const int64_t> sizes) override {
     if (tensor.data != nullptr) {
       if (tensor.sizes.span() == sizes) return absl::OkStatus();
-      return absl::InvalidArgumentError("the output has other sizes");
+      return absl::InvalidArgumentError("expected an output of the planned sizes");
     }
     tensor.sizes = Sizes(sizes);
     tensor.strides = StridesFor(tensor.sizes, layout_);
@@ -310,7 +310,7 @@ bool KernelComparison::Run(const KernelRegistry& registry, const KernelCall& cal
   const KernelContext plan(memory.arguments, memory.results, &allocator, {}, threads);
   const Kernel* kernel = registry.Find(call.op, plan);
   if (kernel == nullptr) {
-    *error = "no kernel takes the call";
+    *error = "no kernel accepts the call";
     return false;
   }
   const size_t bytes = kernel->ScratchBytes(plan);
@@ -329,7 +329,7 @@ bool KernelComparison::Run(const KernelRegistry& registry, const KernelCall& cal
     return false;
   }
   if (planned != nullptr && !ComputesFixed(*kernel, *memory.context, memory.views)) {
-    *error = "the fixed call computes something else";
+    *error = "the fixed call gives another result";
   }
   for (Block& block : memory.outputs) {
     if (!block.guards_intact()) *error = "wrote outside of its output";
@@ -402,7 +402,7 @@ bool KernelComparison::Compare(const KernelCall& call, bool may_refuse) {
     MakeArguments(call, magnitudes);
     magnitudes.TakeMagnitudes(call);
     if (!Run(reference_, call, magnitudes, nullptr, nullptr, &error)) {
-      ADD_FAILURE() << Describe(call) << ": the reference kernel, of magnitudes: " << error;
+      ADD_FAILURE() << Describe(call) << ": the reference kernel on magnitudes: " << error;
       return false;
     }
   }
@@ -417,7 +417,7 @@ bool KernelComparison::Compare(const KernelCall& call, bool may_refuse) {
     EXPECT_TRUE(UseInstructionSet(set).ok());
     error.clear();
     if (!Run(highway_, call, memory, &planned, &threads_, &error)) {
-      if (!may_refuse || error != "no kernel takes the call") {
+      if (!may_refuse || error != "no kernel accepts the call") {
         ADD_FAILURE() << Describe(call) << " on " << set << ": " << error;
       }
       return false;

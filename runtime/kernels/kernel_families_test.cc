@@ -14,7 +14,7 @@
 namespace belay {
 namespace {
 
-// "operator: kernel, kernel" in the order of preference.
+// "operator: kernel, kernel" in order of preference.
 std::vector<std::string> Preferences(const KernelRegistry& registry) {
   std::vector<std::string> lines;
   for (const std::string_view op : registry.Operators()) {
@@ -26,7 +26,7 @@ std::vector<std::string> Preferences(const KernelRegistry& registry) {
   return lines;
 }
 
-TEST(KernelFamiliesTest, TogetherTheyAreTheStandardKernels) {
+TEST(KernelFamiliesTest, FamiliesAddUpToStandardKernels) {
   KernelRegistry standard, families;
   ASSERT_OK(AddStandardKernels(standard));
   for (const KernelFamily& family : StandardKernelFamilies()) {
@@ -37,8 +37,8 @@ TEST(KernelFamiliesTest, TogetherTheyAreTheStandardKernels) {
          "kernel_families.cc), or in standard_kernels.cc";
 }
 
-// Nothing is added behind what is there already: a row would hide its equal.
-TEST(KernelFamiliesTest, RowsThatAreThereAlreadyAreAnError) {
+// A duplicate row is an error, since it would be hidden by the existing one.
+TEST(KernelFamiliesTest, RejectsDuplicateRows) {
   for (const KernelFamily& family : StandardKernelFamilies()) {
     KernelRegistry registry;
     ASSERT_OK(registry.Add(family.rows));
@@ -47,7 +47,7 @@ TEST(KernelFamiliesTest, RowsThatAreThereAlreadyAreAnError) {
   }
 }
 
-TEST(KernelFamiliesTest, AFileIsNamedAfterItsReferenceFamily) {
+TEST(KernelFamiliesTest, ReferenceFamilyNamesItsFile) {
   const std::vector<KernelFamily> families = StandardKernelFamilies();
   const auto found = std::find_if(families.begin(), families.end(), [](const KernelFamily& family) {
     return family.function == "belay::DataMovementKernels";

@@ -1,6 +1,6 @@
-// Calls that a program file may make and no exporter does: arguments at the limits of their types,
-// vast sizes beside one that is 0, operands that broadcast to more than all memory. They end, at
-// once, and are right or refused, by the kernels of all engines.
+// Calls that a program file may contain but no exporter writes: arguments at the limits of their
+// types, huge sizes next to a size of 0, operands that broadcast to more than all memory. The
+// kernels of all engines must return the right result or an error, without delay.
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -49,7 +49,7 @@ class OddArgumentsTest : public ::testing::Test, public OutputAllocator {
     return List(std::vector<EValue>(ints.begin(), ints.end()));
   }
 
-  // What the kernels of both registries that take the call give.
+  // Expects this outcome from the kernels of both registries that accept the call.
   void Expect(absl::StatusCode code, std::string_view op, std::vector<EValue> arguments,
               const std::vector<DType>& dtypes) {
     SCOPED_TRACE(std::string(op));
@@ -113,13 +113,13 @@ TEST_F(OddArgumentsTest, ImagesWithoutElements) {
          {Tensor(kF32, {1, 1, 1, 1}), Tensor(kF32, {1, 1, kVast, 0})}, {kF32});
 }
 
-TEST_F(OddArgumentsTest, ShiftsOfVastDimensions) {
+TEST_F(OddArgumentsTest, ShiftsOfHugeDimensions) {
   Expect(kOk, "aten.roll.default",
          {Tensor(kU8, {INT64_MAX, 0}), Ints({INT64_MAX - 1, INT64_MAX - 1}), Ints({0, 0})}, {kU8});
 }
 
 // All weights of the filter are 0.
-TEST_F(OddArgumentsTest, ScalesNextToNothing) {
+TEST_F(OddArgumentsTest, TinyScales) {
   for (const std::string_view op :
        {"aten._upsample_bilinear2d_aa.default", "aten._upsample_bicubic2d_aa.default"}) {
     Expect(kOk, op,
@@ -128,7 +128,7 @@ TEST_F(OddArgumentsTest, ScalesNextToNothing) {
   }
 }
 
-TEST_F(OddArgumentsTest, OperandsThatBroadcastToMoreThanMemory) {
+TEST_F(OddArgumentsTest, OperandsThatBroadcastBeyondMemory) {
   std::vector<EValue> indices;
   for (int d = 0; d < kMaxRank; ++d) {
     Sizes sizes(kMaxRank, 1);
@@ -147,13 +147,13 @@ TEST_F(OddArgumentsTest, OperandsThatBroadcastToMoreThanMemory) {
          {kF32});
 }
 
-TEST_F(OddArgumentsTest, TopNoneOfANumber) {
+TEST_F(OddArgumentsTest, TopKOfAScalarTensorWithZeroK) {
   Expect(kOk, "aten.topk.default",
          {Tensor(kF32, {}), EValue(int64_t{0}), EValue(int64_t{0}), EValue(true), EValue(true)},
          {kF32, DType::kInt64});
 }
 
-// A window of 2^56 places, of which the image meets 256.
+// A window of 2^56 positions, of which 256 are inside the image.
 TEST_F(OddArgumentsTest, WindowsLargerThanTheirImage) {
   constexpr int64_t kKernel = int64_t{1} << 28;
   Expect(kOk, "aten.avg_pool2d.default",
@@ -162,8 +162,8 @@ TEST_F(OddArgumentsTest, WindowsLargerThanTheirImage) {
          {kF32});
 }
 
-// What an operator writes to need not be an output, whose place the file's validation proves.
-TEST_F(OddArgumentsTest, AWrittenArgumentOverAnotherOne) {
+// The target of an operator need not be an output, whose memory the file's validation checks.
+TEST_F(OddArgumentsTest, RejectsTargetsThatAliasArguments) {
   const EValue self = Tensor(kF32, {2, 300}), index = List({Tensor(DType::kInt64, {1})});
   EValue values = self;
   TensorView& row = *values.get_if<TensorView>();

@@ -81,9 +81,9 @@ class IndexWalk {
   const Sizes& positions() const { return positions_; }
   int first_position() const { return first_; }
 
-  // Calls fn(self_offset, result_offset) for each position: the offsets of its block's first
-  // element in `self` and in a tensor of the result's sizes with these strides. kOutOfRange at the
-  // first index that is out of range.
+  // Calls fn(self_offset, result_offset) for each position. The offsets are those of its block's
+  // first element in `self`, and in a tensor of the result's sizes with these strides. kOutOfRange
+  // at the first index that is out of range.
   template <class Fn>
   absl::Status Run(const Strides& result_strides, Fn&& fn) const;
 

@@ -59,7 +59,7 @@ absl::StatusOr<IntegerBounds> CutBounds(const EValue& low, const EValue& high, D
     ABSL_ASSIGN_OR_RETURN(bound, ConvertScalar(k == 0 ? low : high, DType::kInt64));
     if (dtype == DType::kUint8 && *bound.get_if<int64_t>() < 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat(k == 0 ? "min_val" : "max_val", ": a negative bound for uint8"));
+          absl::StrCat(k == 0 ? "min_val" : "max_val", ": expected a nonnegative bound for uint8"));
     }
   }
   return bounds;

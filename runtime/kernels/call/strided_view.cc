@@ -80,8 +80,9 @@ std::optional<TensorView> WithSizes(const TensorView& view, const Sizes& sizes) 
 
 absl::Status CopyReshapedWith(CopyFn copy, const TensorView& from, const TensorView& to) {
   if (from.numel() != to.numel()) {
-    return absl::InvalidArgumentError(absl::StrCat("the elements of ", from.ToString(),
-                                                   " are not as many as those of ", to.ToString()));
+    return absl::InvalidArgumentError(absl::StrCat("cannot copy ", from.ToString(), " to ",
+                                                   to.ToString(),
+                                                   ": the numbers of elements differ"));
   }
   if (const std::optional<TensorView> source = WithSizes(from, to.sizes)) {
     return copy(*source, to);
@@ -90,8 +91,9 @@ absl::Status CopyReshapedWith(CopyFn copy, const TensorView& from, const TensorV
     return copy(from, *target);
   }
   if (from.dtype != to.dtype) {
-    return absl::UnimplementedError(absl::StrCat("copying ", from.ToString(), " to ", to.ToString(),
-                                                 " with another shape, order and dtype at once"));
+    return absl::UnimplementedError(absl::StrCat("cannot copy ", from.ToString(), " to ",
+                                                 to.ToString(),
+                                                 ": shape, memory order and dtype all differ"));
   }
   const size_t bytes = DTypeSize(from.dtype);
   StridedIterator<1> source(from.sizes, {from.strides});

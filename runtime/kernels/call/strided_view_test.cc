@@ -19,8 +19,8 @@ constexpr auto kOutOfRange = absl::StatusCode::kOutOfRange,
 
 CheckedInt Overflowed() { return CheckedInt(INT64_MAX) + CheckedInt(1); }
 
-// What a rule may make of the numbers in a call: nothing leads out of the tensor.
-TEST(ViewOfTest, StaysInside) {
+// For all numbers that a rule may compute from a call, no view leads outside the tensor.
+TEST(ViewOfTest, StaysInBounds) {
   const TestTensor base = TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
   const auto view = [&](Dims<CheckedInt> sizes, Dims<CheckedInt> strides, CheckedInt offset) {
     return ViewOf(base, {std::move(sizes), std::move(strides), offset});
@@ -34,16 +34,16 @@ TEST(ViewOfTest, StaysInside) {
   EXPECT_THAT(view({2, 2}, {Overflowed(), 1}, 0), StatusIs(kOutOfRange));
   EXPECT_THAT(view({2, 2}, {INT64_MAX, 1}, 1), StatusIs(kOutOfRange));
   EXPECT_THAT(view({2, -1}, {3, 1}, 0), StatusIs(kInvalid));
-  // The strides of single elements lead nowhere, and nothing is nowhere.
+  // The strides of single elements are not used, and an empty view is valid everywhere.
   ASSERT_OK_AND_ASSIGN(const TensorView one, view({1, 1}, {Overflowed(), -7}, 5));
   EXPECT_THAT(ToVector<float>(one), ElementsAre(6));
   EXPECT_OK(view({0, 9}, {100, 100}, 100));
-  // Nor is anything in a tensor without elements.
+  // A tensor without elements has no nonempty view.
   const TestTensor none = TestTensor::Of<float>({0}, {});
   EXPECT_THAT(ViewOf(none, {{1}, {1}, 0}), StatusIs(kOutOfRange));
 }
 
-TEST(CopyReshapedTest, WhateverTheLayouts) {
+TEST(CopyReshapedTest, AnyLayouts) {
   const std::vector<float> numbers = {1, 2, 3, 4, 5, 6};
   const DimOrder reversed = {1, 0};
   const TestTensor row_major = TestTensor::Of<float>({2, 3}, numbers),
@@ -65,23 +65,23 @@ TEST(CopyReshapedTest, WhateverTheLayouts) {
       StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("another shape, order and dtype")));
   const TestTensor fewer = TestTensor::Of<float>({5}, std::vector<float>(5, 0.0f));
   EXPECT_THAT(CopyReshaped(row_major.view(), fewer.view()),
-              StatusIs(kInvalid, HasSubstr("are not as many as those of")));
+              StatusIs(kInvalid, HasSubstr("the numbers of elements differ")));
 }
 
-TEST(ConvertScalarTest, TakesNumbersAlone) {
+TEST(ConvertScalarTest, AcceptsOnlyNumbers) {
   EXPECT_THAT(ConvertScalar(EValue(), DType::kFloat32),
               StatusIs(kInvalid, "expected a number, got none"));
   EXPECT_THAT(ConvertScalar(EValue(1.0), DType::kComplex32),
               StatusIs(kInvalid, "dtype complex32 is not supported"));
 }
 
-TEST(ScalarElementTest, IsOfADtypeThatHasElements) {
+TEST(ScalarElementTest, RejectsUnsupportedDtypes) {
   const TestTensor number = TestTensor::Of<float>({}, {2.5f});
   EXPECT_OK(ScalarElement::Load(number.view(), DType::kInt32));
   EXPECT_FALSE(ScalarElement::Load(number.view(), DType::kComplex32).ok());
 }
 
-TEST(TensorListTest, NoneIsATensorWhereItMayBe) {
+TEST(TensorListTest, NoneIsAllowedInOptionalLists) {
   EValue none, number = int64_t{3};
   EValue* const slots[] = {&none, &number, nullptr};
   const ListView list{slots};

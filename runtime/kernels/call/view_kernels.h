@@ -39,7 +39,7 @@ absl::Status CopyPieces(KernelContext& context, const ViewCall<KernelArguments, 
   ABSL_ASSIGN_OR_RETURN(const int planned, context.OutputListSize(0));
   if (count != planned) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the call makes ", count, " pieces, the output list has ", planned));
+        absl::StrCat("expected an output list of ", count, " elements, got ", planned));
   }
   return call.rule.ForEach(in, [&](int k, const StridedDims<CheckedInt>& piece) -> absl::Status {
     ABSL_ASSIGN_OR_RETURN(const TensorView view, ViewOf(*call.self, piece));

@@ -75,7 +75,8 @@ struct SetRowCall {
     ABSL_ASSIGN_OR_RETURN(call.index, arguments.StaticInt("index"));
     ABSL_ASSIGN_OR_RETURN(call.count, arguments.StaticInt("count"));
     if (call.index >= 0 && call.index < call.count) return call;
-    return absl::InvalidArgumentError(absl::StrCat("row ", call.index, " of ", call.count));
+    return absl::InvalidArgumentError(
+        absl::StrCat("index: expected a row below ", call.count, ", got ", call.index));
   }
 };
 
@@ -83,14 +84,15 @@ template <CopyFn kCopy>
 absl::Status SetRow(KernelContext& context, const SetRowCall& call) {
   const TensorView* const row = call.row;
   if (row->rank() >= kMaxRank) {
-    return absl::InvalidArgumentError(absl::StrCat("a row of rank ", row->rank()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("row: expected a rank below ", kMaxRank, ", got ", row->rank()));
   }
   Sizes sizes = {call.count};
   for (int64_t size : row->sizes) sizes.push_back(size);
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));
   if (out->dtype != row->dtype) {
-    return absl::InvalidArgumentError(absl::StrCat("a row of dtype ", DTypeName(row->dtype),
-                                                   " in a tensor of ", DTypeName(out->dtype)));
+    return absl::InvalidArgumentError(absl::StrCat("row: expected dtype ", DTypeName(out->dtype),
+                                                   ", got ", DTypeName(row->dtype)));
   }
   TensorView place = *row;
   place.strides = Strides(absl::MakeConstSpan(out->strides.data() + 1, row->rank()));

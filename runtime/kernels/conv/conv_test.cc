@@ -1,4 +1,4 @@
-// Convolutions of all kinds against the reference kernel.
+// All kinds of convolutions against the reference kernel.
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
 
@@ -27,7 +27,7 @@ KernelCall CallOf(const Form& f, int spatial, bool transposed, DType dtype, Layo
   }
   std::vector<int64_t> stride, padding, dilation, output_padding;
   for (int d = 0; d < spatial; ++d) {
-    // Never smaller than the window.
+    // Not smaller than the window.
     input.push_back(std::max(f.size - d, f.dilation * (f.kernel - 1) + 1 - 2 * f.padding));
     weight.push_back(f.kernel);
     stride.push_back(f.stride);
@@ -49,7 +49,7 @@ KernelCall CallOf(const Form& f, int spatial, bool transposed, DType dtype, Layo
       output_padding,
       EValue(f.groups)};
   call.outputs = {dtype};
-  // The terms of a sum, the bias, and the rounding of the result.
+  // Terms of a sum, the bias, and the rounding of the result.
   double terms = static_cast<double>(f.channels / f.groups);
   for (int d = 0; d < spatial; ++d) terms *= static_cast<double>(f.kernel);
   call.max_ulp = terms + 4;
@@ -58,7 +58,7 @@ KernelCall CallOf(const Form& f, int spatial, bool transposed, DType dtype, Layo
   return call;
 }
 
-TEST(ConvTest, EveryFormInOneTwoAndThreeDimensions) {
+TEST(ConvTest, EveryKindInOneTwoAndThreeDimensions) {
   KernelComparison comparison;
   for (const Form& form : kForms) {
     for (int spatial : {1, 2, 3}) {

@@ -1,4 +1,4 @@
-// Tensors of one number and of counted numbers against the reference kernels: equal bits.
+// Constant tensors and arithmetic sequences against the reference kernels: equal bits.
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
 
@@ -41,7 +41,7 @@ TEST(CreationTest, ArangeOfEveryTypeAndLength) {
   for (DType dtype : kDTypes) {
     if (dtype == DType::kBool) continue;
     for (int64_t n : KernelComparison::Lengths(dtype)) {
-      if (DTypeSize(dtype) < 4 && n > 127) continue;  // beyond the dtype
+      if (DTypeSize(dtype) < 4 && n > 127) continue;  // exceeds the dtype
       for (Layout layout : {Layout::kRowMajor, Layout::kGaps}) {
         KernelCall call = {"aten.arange.start_step",
                            {EValue(int64_t{0}), EValue(n), EValue(int64_t{1}), EValue(dtype),

@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// The elements of `t` from the k-th on, as a tensor of these sizes and strides.
+// Returns the elements of `t` from the k-th on, with these sizes and strides.
 TensorView PartOf(const TensorView& t, int64_t k, const Sizes& sizes, const Strides& strides) {
   TensorView part = t;
   part.sizes = sizes;
@@ -20,7 +20,8 @@ TensorView PartOf(const TensorView& t, int64_t k, const Sizes& sizes, const Stri
   return part;
 }
 
-// As if the source had been copied elsewhere first, where both lie in a row; else as CopyElements.
+// If both tensors are contiguous, as with a temporary copy of the source; otherwise as
+// CopyElements.
 TEST(CopyStridedTest, OverlappingTensors) {
   const std::vector<float> numbers = {1, 2, 3, 4, 5, 6};
   const TestTensor up = TestTensor::Of<float>({6}, numbers);
@@ -33,7 +34,7 @@ TEST(CopyStridedTest, OverlappingTensors) {
   EXPECT_EQ(ToVector<float>(apart.view()), ToVector<float>(whole.view()));
 }
 
-TEST(CopyStridedTest, OtherSizesAndDtypesAreErrors) {
+TEST(CopyStridedTest, RejectsSizesAndDtypesThatDiffer) {
   const TestTensor a = TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6}),
                    b = TestTensor::Zeros(DType::kFloat32, {3, 2}),
                    c = TestTensor::Zeros(DType::kComplex32, {2, 3});
@@ -43,7 +44,7 @@ TEST(CopyStridedTest, OtherSizesAndDtypesAreErrors) {
   EXPECT_FALSE(CopyStrided(a, c).ok());
 }
 
-TEST(ConvertRunTest, InPlaceNothingMoves) {
+TEST(ConvertRunTest, InPlaceIdentityKeepsElements) {
   uint8_t bytes[] = {0, 1, 2, 255};
   ConvertRun(DType::kUint8, bytes, DType::kUint8, bytes, 4);
   ConvertRun(DType::kUint8, bytes, DType::kInt8, bytes, 4);

@@ -1,6 +1,6 @@
-// Products of matrices against the reference kernels. The allowed error is that of gemm.h for both
-// together: the Highway kernel adds in float, the reference kernel in double; alpha, the addend and
-// beta round three times more, the two results once each.
+// GEMM against the reference kernels. The allowed error covers both: the Highway kernel accumulates
+// in float (gemm.h), the reference kernel in double. alpha, the addend and beta add three
+// roundings, the two results one each.
 #include <atomic>
 #include <vector>
 
@@ -33,7 +33,7 @@ KernelCall Addmm(DType dtype, const Sizes& addend, int64_t m, int64_t k, int64_t
   return call;
 }
 
-TEST(GemmTest, EndsInTheMiddleWhenAsked) {
+TEST(GemmTest, CanBeCancelled) {
   constexpr size_t kSize = 512;
   const std::vector<float> factor(kSize * kSize, 1.0f);
   std::vector<float> product(kSize * kSize, -1.0f), scratch(GemmScratch(kSize));
@@ -55,7 +55,7 @@ TEST(GemmTest, EndsInTheMiddleWhenAsked) {
   EXPECT_EQ(product.back(), static_cast<float>(kSize));
 }
 
-TEST(GemmTest, AllRemaindersOfTiles) {
+TEST(GemmTest, AllTileTails) {
   KernelComparison comparison;
   for (DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
     for (int64_t m : {0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 25, 30}) {
@@ -93,11 +93,11 @@ TEST(GemmTest, LayoutsBatchesAndAddends) {
   }
 }
 
-TEST(GemmTest, GroupsOfRowsWithAMatrixEach) {
+TEST(GemmTest, GroupedRows) {
   KernelComparison comparison;
   for (DType dtype : {DType::kFloat32, DType::kBFloat16}) {
     for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps}) {
-      // A group without rows, groups of one and of many, rows behind the last.
+      // An empty group, groups of one and of many rows, and rows after the last group.
       for (const std::vector<int32_t>& ends :
            {std::vector<int32_t>{0, 1, 14, 14, 20}, {3, 3, 9, 15, 17}, {0, 0, 0, 0, 0}}) {
         TestTensor offsets = TestTensor::Of<int32_t>({5}, ends);

@@ -1,4 +1,4 @@
-// Products of integer matrices against the reference kernels: equal bits.
+// GEMM of integers against the reference kernels: equal bits.
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
 
@@ -26,7 +26,7 @@ KernelCall Addmm(DType dtype, const Sizes& addend, int64_t m, int64_t k, int64_t
   return call;
 }
 
-TEST(IntegerGemmTest, AllRemaindersOfTiles) {
+TEST(IntegerGemmTest, AllTileTails) {
   KernelComparison comparison;
   for (DType dtype : kDTypes) {
     for (int64_t m : {0, 1, 2, 3, 4, 5, 8, 11, 12, 13, 25}) {

@@ -1,4 +1,4 @@
-// Products of floats with int8 weights against the reference kernels: equal bits.
+// GEMM of floats with int8 weights against the reference kernels: equal bits.
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
 
@@ -21,7 +21,7 @@ KernelCall MixedMm(int64_t m, int64_t k, int64_t n, bool zero_points,
            ZeroPoints({k}, layout, zero_points)}};
 }
 
-// As many groups as scales per row; 0: scales are a vector.
+// `groups` scales per row; 0: scales are a vector.
 KernelCall MixedLinear(int64_t m, int64_t k, int64_t n, int64_t groups, bool zero_points,
                        Layout layout = Layout::kRowMajor) {
   const Sizes scales = groups == 0 ? Sizes{n} : Sizes{n, groups};
@@ -31,7 +31,7 @@ KernelCall MixedLinear(int64_t m, int64_t k, int64_t n, int64_t groups, bool zer
            Positive(scales, layout), ZeroPoints(scales, layout, zero_points), EValue()}};
 }
 
-TEST(MixedGemmTest, AllRemaindersOfTilesAndGroups) {
+TEST(MixedGemmTest, AllTileAndGroupTails) {
   KernelComparison comparison;
   for (int64_t m : {0, 1, 2, 3, 5, 6, 7, 13}) {
     for (int64_t n : {1, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 65}) {

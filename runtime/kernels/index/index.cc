@@ -20,7 +20,7 @@ size_t AddPlacesImpl(const int64_t* HWY_RESTRICT index, size_t n, const IndexedD
   for (size_t i = 0; i < n; ++i) {
     const int64_t x = index[i];
     outside |= (x < least ? 1 : 0) | (x >= size ? 1 : 0);
-    // An index out of range may be any number. Its place is not used, but the arithmetic must not
+    // An index out of range may be any number. Its offset is not used, but the arithmetic must not
     // overflow.
     const uint64_t place = static_cast<uint64_t>(x) + (x < 0 ? static_cast<uint64_t>(size) : 0);
     places[i] = static_cast<int64_t>(static_cast<uint64_t>(places[i]) +

@@ -11,7 +11,7 @@ namespace {
 constexpr DType kDTypes[] = {DType::kFloat32, DType::kBFloat16, DType::kInt64, DType::kInt8};
 constexpr Layout kLayouts[] = {Layout::kRowMajor, Layout::kReversed, Layout::kGaps};
 
-// Indices below `below`, or if that is negative from it on.
+// Indices in [0, below), or, if `below` is negative, in [below, -below).
 TestTensorSpec Places(const Sizes& sizes, int64_t below, DType dtype = DType::kInt64,
                       Layout layout = Layout::kRowMajor) {
   return {dtype, sizes, layout, Values::kNormal, below};
@@ -52,7 +52,7 @@ TEST(IndexTest, EmbeddingOfEveryLayout) {
   }
 }
 
-// The sizes of index tensors into dimensions of {5, 6, 7}.
+// Sizes of index tensors into dimensions of {5, 6, 7}.
 using IndexSizes = std::vector<std::optional<Sizes>>;
 constexpr int64_t kSelf[] = {5, 6, 7};
 
@@ -162,7 +162,7 @@ TEST(IndexTest, PutOfRowsOfEveryLayout) {
   for (DType dtype : kDTypes) {
     for (int64_t n : KernelComparison::Lengths(dtype)) {
       for (Layout layout : kLayouts) {
-        // The last of two values at one place stays.
+        // If two values have the same position, the last one wins.
         ASSERT_TRUE(comparison.Compare(
             {"aten.index_put.default",
              {TestTensorSpec{dtype, {2, 6, n}},

@@ -142,7 +142,7 @@ TEST(MovementTest, EveryConversionAtEveryLength) {
   }
 }
 
-TEST(MovementTest, JoinsAndPieces) {
+TEST(MovementTest, JoinsAndSplits) {
   KernelComparison comparison;
   for (DType dtype : kDTypes) {
     for (Layout layout : kLayouts) {
@@ -175,7 +175,7 @@ TEST(MovementTest, JoinsAndPieces) {
   }
 }
 
-TEST(MovementTest, CopiesFromOtherShapes) {
+TEST(MovementTest, CopiesBroadcastSources) {
   KernelComparison comparison;
   for (DType from : {DType::kFloat32, DType::kInt64, DType::kFloat16}) {
     ASSERT_TRUE(comparison.Compare({"aten.copy.default",
@@ -184,7 +184,7 @@ TEST(MovementTest, CopiesFromOtherShapes) {
   }
 }
 
-TEST(MovementTest, PartsReplaced) {
+TEST(MovementTest, ReplacesParts) {
   KernelComparison comparison;
   for (DType dtype : kDTypes) {
     for (Layout layout : kLayouts) {

@@ -13,7 +13,7 @@ constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16}
 constexpr Layout kLayouts[] = {Layout::kRowMajor, Layout::kReversed, Layout::kGaps,
                                Layout::kChannelsLast};
 
-// The dtype of parameters: the input's, or float32.
+// `parameter`: dtype of weight and bias, the input's or float32.
 KernelCall LayerNorm(DType dtype, DType parameter, const Sizes& sizes, Ints normalized,
                      Layout layout, bool affine) {
   KernelCall call;
@@ -24,7 +24,7 @@ KernelCall LayerNorm(DType dtype, DType parameter, const Sizes& sizes, Ints norm
                     affine ? TestArgument(weight) : TestArgument(EValue()), EValue(1e-5)};
   const DType stats = affine ? parameter : dtype;
   call.outputs = {dtype, stats, stats};
-  // The results are within 16; the means of these numbers cancel to a thousandth of the numbers.
+  // The results are within 16; the means cancel to a thousandth of the elements.
   call.max_ulp = 4096;
   call.ulp_of = UlpOf::kLargest;
   return call;
@@ -51,7 +51,8 @@ KernelCall GroupNorm(DType dtype, DType parameter, const Sizes& sizes, int64_t g
   return call;
 }
 
-// kRunning does not train here: it would write to its arguments, for which `conformance` has cases.
+// kRunning does not train here, since it would write to its arguments; `conformance` has cases for
+// that.
 enum class BatchForm { kInference, kRunning, kNoStats };
 
 KernelCall BatchNorm(DType dtype, DType parameter, const Sizes& sizes, Layout layout,
@@ -81,7 +82,7 @@ TEST(NormTest, EveryLength) {
   for (DType dtype : kDTypes) {
     for (DType parameter : {dtype, DType::kFloat32}) {
       for (int64_t n : KernelComparison::Lengths(dtype)) {
-        // One element has no variance: what its rounding leaves is scaled by 1 / sqrt(eps).
+        // A single element has no variance: its rounding error is scaled by 1 / sqrt(eps).
         if (n > 1) {
           ASSERT_TRUE(comparison.Compare(
               LayerNorm(dtype, parameter, {3, n}, {n}, Layout::kRowMajor, n % 2 == 0)));
@@ -99,7 +100,7 @@ TEST(NormTest, EveryLength) {
   }
 }
 
-TEST(NormTest, ScalesThatFloat32DoesNotHoldAndInfiniteOnes) {
+TEST(NormTest, ScalesOutsideFloat32) {
   KernelComparison comparison;
   // 1 / sqrt(variance) is 100 and 0.01.
   const TestTensor weight = TestTensor::Of<float>({5}, {3e38f, -3e37f, 1e-40f, 0.0f, HUGE_VALF});

@@ -24,8 +24,8 @@ struct Sizes {
   int64_t batch, heads, kv_heads, queries, keys, head_size, value_size;
 };
 
-// [batch, tokens, heads, size], seen as [batch, heads, tokens, size]: heads interleave, as linear
-// layers leave them.
+// [batch, tokens, heads, size], viewed as [batch, heads, tokens, size]: the layout that linear
+// layers produce.
 HeadStrides Interleaved(int64_t heads, int64_t tokens, int64_t size) {
   return {.batch = tokens * heads * size, .head = size, .token = heads * size};
 }
@@ -69,9 +69,9 @@ struct Problem {
 
   int64_t groups() const { return s.batch * s.kv_heads; }
 
-  // Errors of a score shift its weight by as much: a score is off by (size + 4) * 2^-24 times the
-  // sum of its absolute products, which is below 4 * size * scale here; the sum over keys adds its
-  // own (keys + 4) * 2^-24, and softmax 8 units in the last place.
+  // An error of a score changes its weight by the same relative amount. A score has an error of
+  // (size + 4) * 2^-24 times the sum of its absolute products, which is below 4 * size * scale
+  // here. The sum over keys adds (keys + 4) * 2^-24, and softmax 8 ULP.
   void Check() {
     const double score_error = static_cast<double>(s.head_size + 6) * 0x1p-24 * 4 *
                                    static_cast<double>(s.head_size) * g.scale +
@@ -156,13 +156,13 @@ TEST_P(AttentionTest, Causal) {
   }
 }
 
-TEST_P(AttentionTest, MasksAreAddedOrChoose) {
+TEST_P(AttentionTest, AdditiveAndBoolMasks) {
   for (const Sizes& s : kShapes) {
     for (bool bits : {false, true}) {
       Problem p(s, random_);
       const auto count = static_cast<size_t>(s.queries * s.keys);
       for (size_t i = 0; i < count; ++i) {
-        // Some rows see nothing.
+        // Some queries attend to no keys.
         const bool seen = random_() % 3 != 0 && i / static_cast<size_t>(s.keys) % 4 != 1;
         if (bits) {
           p.mask_bits.push_back(seen);
@@ -183,7 +183,7 @@ TEST_P(AttentionTest, MasksAreAddedOrChoose) {
   }
 }
 
-TEST_P(AttentionTest, AMaskMayBeOneNumberForAllKeys) {
+TEST_P(AttentionTest, MaskMayBroadcastOverKeys) {
   Problem p({1, 2, 2, 6, 9, 8, 8}, random_);
   AttentionGroups(p.g, 0, p.groups());
   const std::vector<float> want(p.out.data(), p.out.data() + p.out.size());
@@ -194,7 +194,7 @@ TEST_P(AttentionTest, AMaskMayBeOneNumberForAllKeys) {
   EXPECT_EQ(std::memcmp(want.data(), p.out.data(), want.size() * sizeof(float)), 0);
 }
 
-TEST_P(AttentionTest, AResultDoesNotDependOnTheRange) {
+TEST_P(AttentionTest, ResultsDoNotDependOnTheRange) {
   Problem p({2, 6, 3, 5, 11, 12, 12}, random_);
   AttentionGroups(p.g, 0, p.groups());
   const std::vector<float> want(p.out.data(), p.out.data() + p.out.size());
@@ -206,7 +206,7 @@ TEST_P(AttentionTest, AResultDoesNotDependOnTheRange) {
   }
 }
 
-TEST_P(AttentionTest, NanReachesItsRowOnly) {
+TEST_P(AttentionTest, NanAffectsOnlyItsRow) {
   for (int64_t queries : {2, 6}) {
     Problem p({1, 1, 1, queries, 9, 8, 8}, random_);
     p.q[8 + 3] = std::numeric_limits<float>::quiet_NaN();
@@ -215,8 +215,8 @@ TEST_P(AttentionTest, NanReachesItsRowOnly) {
   }
 }
 
-// Few queries and many go different ways.
-TEST_P(AttentionTest, EndsInTheMiddleWhenAsked) {
+// Few and many queries use different code.
+TEST_P(AttentionTest, CanBeCancelled) {
   const std::atomic<bool> cancel = true;
   for (int64_t queries : {4, 64}) {
     Problem p({1, 1, 1, queries, 600, 64, 64}, random_);
@@ -232,7 +232,7 @@ TEST_P(AttentionTest, EndsInTheMiddleWhenAsked) {
   }
 }
 
-TEST(AttentionFloatsTest, OverflowIsNone) {
+TEST(AttentionFloatsTest, OverflowIsNullopt) {
   EXPECT_EQ(AttentionFloats(1, 5, 64, 64), 10);
   EXPECT_EQ(AttentionFloats(1, std::numeric_limits<int64_t>::max(), 1, 1), std::nullopt);
   EXPECT_EQ(AttentionFloats(9, int64_t{1} << 40, int64_t{1} << 30, 1), std::nullopt);

@@ -20,14 +20,14 @@ namespace {
 using Problem = ProductProblem<BFloat16>;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr double kUnit = 0x1p-8;  // of rounding to bfloat16, relative
+constexpr double kUnit = 0x1p-8;  // relative error of rounding to bfloat16
 
 class BFloat16GemmTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override { ASSERT_OK(UseInstructionSet(GetParam())); }
   void TearDown() override { ASSERT_OK(UseInstructionSet(InstructionSets().front())); }
 
-  // How far sums are from exact ones, as the header promises, with the bias as one more addend.
+  // The header's error bound of sums; the bias is one more addend.
   static double Bound(const Problem& p, double magnitude) {
     const auto terms = static_cast<double>(p.k * p.taps);
     return (terms + 9) * 0x1p-23 * magnitude + terms * 0x1p-125;
@@ -65,8 +65,8 @@ TEST_P(BFloat16GemmTest, RowsColumnsAndDepthsAroundTheTile) {
   }
 }
 
-TEST_P(BFloat16GemmTest, GroupsOfTilesAndLongSums) {
-  // 2048 elements apart: copied, kCopiedRows in a group.
+TEST_P(BFloat16GemmTest, TileGroupsAndLongSums) {
+  // Rows 2048 elements apart: copied, kCopiedRows in a group.
   const size_t shapes[][3] = {{13, 200, 2048},        {kCopiedRows + 3, 40, 2048},
                               {3, 70, 5000},          {kGroupRows + 30, 33, 50},
                               {25, 40, 2 * 2304 + 2}, {kGroupRows + 1, 35, 1000}};
@@ -76,11 +76,11 @@ TEST_P(BFloat16GemmTest, GroupsOfTilesAndLongSums) {
   }
 }
 
-TEST_P(BFloat16GemmTest, RowsInPieces) {
+TEST_P(BFloat16GemmTest, IndirectRows) {
   for (size_t m : {size_t{1}, size_t{2}, size_t{12}, size_t{13}, size_t{29}, kGroupRows + 5}) {
     for (size_t taps : {2, 9}) {
       for (size_t k : {2, 8, 18, 100, 600}) {
-        if (m > 29 && k * taps > 1500) continue;  // slow, and nothing new
+        if (m > 29 && k * taps > 1500) continue;  // slow, covered by smaller cases
         Problem p(m, 37, k, taps, random_);
         MultiplyAndCheck(p);
       }
@@ -88,20 +88,20 @@ TEST_P(BFloat16GemmTest, RowsInPieces) {
   }
 }
 
-TEST_P(BFloat16GemmTest, NoProductsLeaveTheBias) { ExpectTheBiasOfNoProducts<BFloat16>(random_); }
+TEST_P(BFloat16GemmTest, ZeroDepthGivesTheBias) { ExpectTheBiasOfNoProducts<BFloat16>(random_); }
 
-TEST_P(BFloat16GemmTest, AResultDoesNotDependOnTheRange) {
+TEST_P(BFloat16GemmTest, ResultsDoNotDependOnTheRange) {
   const size_t shapes[][2] = {{3, 50}, {14, 50}, {40, 50}, {40, 700}, {kCopiedRows + 5, 2048}};
   for (const auto& [m, k] : shapes) ExpectSameForAnyDivision<BFloat16>(m, k, random_);
 }
 
-TEST_P(BFloat16GemmTest, TouchesNothingOutsideOfTheRange) {
+TEST_P(BFloat16GemmTest, WritesOnlyTheRange) {
   ExpectNothingOutsideOfTheRange<BFloat16>(10, random_);
 }
 
-// Every step of the epilogue rounds, so that what the sum is rounded to decides all that follows but
-// for the activation, which may fall on the other side of a tie.
-TEST_P(BFloat16GemmTest, EveryStepOfAnEpilogueRounds) {
+// Every step of the epilogue rounds. The rounded sum thus determines all later steps exactly,
+// except for the activation, which may round a tie the other way.
+TEST_P(BFloat16GemmTest, RoundsEachEpilogueStep) {
   for (int activation = 0; activation <= static_cast<int>(Activation::kGeluTanh); ++activation) {
     for (int combine : {0, 1, 2}) {  // nothing, add, multiply
       Problem p(14, 43, 12, 1, random_);
@@ -121,7 +121,7 @@ TEST_P(BFloat16GemmTest, EveryStepOfAnEpilogueRounds) {
         if (combine == 1) x = BFloat16(x + other);
         const double exact = ExactActivation(g.epilogue.activation, x);
         double want = activation == 0 ? exact : double{BFloat16(static_cast<float>(exact))};
-        // A step of bfloat16 beside a tie.
+        // One bfloat16 step, for a value near a tie.
         double bound = activation == 0 ? 0 : 2 * kUnit * std::abs(exact) + 4e-7 * std::abs(x);
         if (combine == 2) {
           want = BFloat16(static_cast<float>(want) * other);
@@ -135,7 +135,7 @@ TEST_P(BFloat16GemmTest, EveryStepOfAnEpilogueRounds) {
   }
 }
 
-TEST_P(BFloat16GemmTest, RoundsToNearestWithTiesToEven) {
+TEST_P(BFloat16GemmTest, RoundsTiesToEven) {
   Problem p(1, 6, 2, 1, random_);
   p.a[0] = BFloat16(1.0f), p.a[1] = BFloat16(1.0f);
   const float first[] = {1, 1, 1, 1, -1, 1},
@@ -150,11 +150,11 @@ TEST_P(BFloat16GemmTest, RoundsToNearestWithTiesToEven) {
   for (size_t j = 0; j < 6; ++j) EXPECT_EQ(static_cast<float>(p.c[j]), want[j]) << j;
 }
 
-TEST_P(BFloat16GemmTest, OtherMayBeTheResult) {
+TEST_P(BFloat16GemmTest, OtherMayAliasTheResult) {
   for (size_t k : {6, 4700}) ExpectOtherMayBeTheResult<BFloat16>(k, random_);
 }
 
-TEST_P(BFloat16GemmTest, NanStaysNanAndInfinitiesAreClamped) {
+TEST_P(BFloat16GemmTest, PropagatesNanAndClampsInfinities) {
   for (int activation = 0; activation <= static_cast<int>(Activation::kGeluTanh); ++activation) {
     Problem p(13, 35, 4, 1, random_);
     p.a[4 * 4 + 1] = BFloat16(std::numeric_limits<float>::quiet_NaN());

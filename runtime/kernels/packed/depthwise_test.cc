@@ -18,7 +18,7 @@
 namespace belay {
 namespace {
 
-// Images of 2 x height x width, with all of their memory guarded.
+// Images of 2 x height x width, all in guarded memory.
 struct Problem {
   DepthwiseArgs g;
   GuardedFloats in, weight, packed, bias, other, out;
@@ -45,7 +45,7 @@ struct Problem {
   }
   int64_t rows() const { return g.batch * g.out_height; }
 
-  // Every element within the bound that the header promises.
+  // Expects every element within the header's error bound.
   void Check() {
     const int64_t taps = g.kernel_height * g.kernel_width;
     for (int64_t r = 0; r < rows(); ++r) {
@@ -98,7 +98,7 @@ TEST_P(DepthwiseTest, WindowsSizesAndChannels) {
   }
 }
 
-TEST_P(DepthwiseTest, AResultDoesNotDependOnTheRange) {
+TEST_P(DepthwiseTest, ResultsDoNotDependOnTheRange) {
   Problem p(24, 9, 11, {3, 3, 1, 1, 1}, random_);
   DepthwiseRows(p.g, 0, p.rows());
   const std::vector<float> whole(p.out.data(), p.out.data() + p.out.size());
@@ -110,8 +110,8 @@ TEST_P(DepthwiseTest, AResultDoesNotDependOnTheRange) {
   }
 }
 
-// Input and result in rings of the last rows, a few rows at a time.
-TEST_P(DepthwiseTest, RowsMayLieInRings) {
+// Input and result are ring buffers of the last rows; a few rows are computed at a time.
+TEST_P(DepthwiseTest, RowsInRingBuffers) {
   for (const TestWindow& w : {TestWindow{3, 3, 1, 1, 1}, TestWindow{3, 3, 2, 1, 1},
                               TestWindow{5, 5, 1, 2, 1}, TestWindow{3, 3, 1, 2, 2}}) {
     for (Activation activation : {Activation::kNone, Activation::kHardswish}) {
@@ -120,7 +120,7 @@ TEST_P(DepthwiseTest, RowsMayLieInRings) {
       p.g.epilogue.activation = activation;
       DepthwiseRows(p.g, 0, p.rows());
       const int64_t in_row = p.g.width * p.g.channels, out_row = p.g.out_width * p.g.channels;
-      // Of the input the rows that two rows of results meet, at most.
+      // At most the input rows that two rows of results read.
       constexpr int64_t kInRows = 8, kOutRows = 4;
       GuardedFloats in(static_cast<size_t>(kInRows * in_row));
       GuardedFloats out(static_cast<size_t>(kOutRows * out_row), 7.0f);
@@ -131,7 +131,7 @@ TEST_P(DepthwiseTest, RowsMayLieInRings) {
       ring.out_row_mask = kOutRows - 1;
       int64_t written = 0;
       for (int64_t y = 0; y < p.rows();) {
-        const int64_t end = std::min(p.rows(), y + 1 + y % 2);  // pairs that begin at odd rows, too
+        const int64_t end = std::min(p.rows(), y + 1 + y % 2);  // also pairs that begin at odd rows
         const int64_t reach = (w.height - 1) * w.dilation;
         const int64_t met = std::min(p.g.height, (end - 1) * w.stride - w.padding + reach + 1);
         for (; written < met; ++written) {
@@ -151,8 +151,8 @@ TEST_P(DepthwiseTest, RowsMayLieInRings) {
   }
 }
 
-// As the product's epilogues, whose functions these are.
-TEST_P(DepthwiseTest, EpiloguesWorkOnWhatWasSummed) {
+// Same epilogue functions as for GEMM.
+TEST_P(DepthwiseTest, EveryEpilogue) {
   for (int64_t channels : {8, 21}) {
     for (int activation = 0; activation <= static_cast<int>(Activation::kGeluTanh); ++activation) {
       for (int combine : {0, 1, 2}) {
@@ -183,7 +183,7 @@ TEST_P(DepthwiseTest, EpiloguesWorkOnWhatWasSummed) {
   }
 }
 
-TEST_P(DepthwiseTest, PaddingAddsNothingToInfinities) {
+TEST_P(DepthwiseTest, PaddingDoesNotChangeInfinities) {
   Problem p(16, 3, 3, {3, 3, 1, 1, 1}, random_);
   for (size_t i = 0; i < p.packed.size(); ++i) p.packed[i] = std::numeric_limits<float>::infinity();
   for (size_t i = 0; i < p.in.size(); ++i) p.in[i] = 1;

@@ -21,7 +21,7 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr WeightFormat kFormats[] = {WeightFormat::kInt8, WeightFormat::kInt4};
 
-// A product and its parts, with all memory that kernels touch guarded.
+// A GEMM with its operands; all memory that kernels access is guarded.
 struct Problem {
   size_t m, n, k, group, groups;
   WeightFormat format;
@@ -128,7 +128,7 @@ struct Problem {
     }
     return sum;
   }
-  // Every element within the bound that the header promises; the bias is one more addend.
+  // Expects every element within the header's error bound; the bias is one more addend.
   void Check() {
     DynamicGemmArgs g = Args();
     g.epilogue.bias = bias.data();
@@ -170,7 +170,7 @@ TEST_P(DynamicGemmTest, RowsColumnsDepthsAndGroups) {
   }
 }
 
-TEST_P(DynamicGemmTest, ExtremesOfAllNumbersFit) {
+TEST_P(DynamicGemmTest, ExtremeOperandsDoNotOverflow) {
   for (WeightFormat format : kFormats) {
     for (bool is_signed : {false, true}) {
       for (bool high : {false, true}) {
@@ -188,14 +188,14 @@ TEST_P(DynamicGemmTest, ExtremesOfAllNumbersFit) {
   }
 }
 
-TEST_P(DynamicGemmTest, NoProductsLeaveTheBias) {
+TEST_P(DynamicGemmTest, ZeroDepthGivesTheBias) {
   for (WeightFormat format : kFormats) {
     Problem p(format, 5, 7, 0, 32, true, random_);
     p.Check();
   }
 }
 
-TEST_P(DynamicGemmTest, AResultDoesNotDependOnTheRange) {
+TEST_P(DynamicGemmTest, ResultsDoNotDependOnTheRange) {
   for (WeightFormat format : kFormats) {
     for (size_t m : {1, 3, 9}) {
       Problem p(format, m, 100, 90, 32, true, random_);
@@ -215,7 +215,7 @@ TEST_P(DynamicGemmTest, AResultDoesNotDependOnTheRange) {
   }
 }
 
-TEST_P(DynamicGemmTest, ARangeOfNothingIsNotWritten) {
+TEST_P(DynamicGemmTest, EmptyRangeWritesNothing) {
   Problem p(WeightFormat::kInt8, 3, 70, 90, 32, true, random_);
   std::fill(p.c.data(), p.c.data() + p.c.size(), kNan);
   for (const auto& [first_row, last_row, first_column, last_column] :
@@ -225,7 +225,7 @@ TEST_P(DynamicGemmTest, ARangeOfNothingIsNotWritten) {
   for (size_t i = 0; i < p.c.size(); ++i) EXPECT_TRUE(std::isnan(p.c[i])) << i;
 }
 
-TEST_P(DynamicGemmTest, ARowWhoseScaleIsNanIsNan) {
+TEST_P(DynamicGemmTest, NanScaleGivesNanRow) {
   Problem p(WeightFormat::kInt8, 3, 20, 40, 40, true, random_);
   p.rows[1].scale = kNan;
   p.Prepare();
@@ -233,7 +233,7 @@ TEST_P(DynamicGemmTest, ARowWhoseScaleIsNanIsNan) {
   for (size_t i = 0; i < p.c.size(); ++i) EXPECT_EQ(std::isnan(p.c[i]), i / p.n == 1);
 }
 
-TEST_P(DynamicGemmTest, EpiloguesWorkOnWhatWasSummed) {
+TEST_P(DynamicGemmTest, EveryEpilogue) {
   for (size_t m : {1, 6}) {
     for (bool multiply : {false, true}) {
       for (Activation activation : {Activation::kNone, Activation::kHardswish}) {

@@ -28,7 +28,7 @@ class PackedGemmTest : public testing::TestWithParam<std::string> {
   void SetUp() override { ASSERT_OK(UseInstructionSet(GetParam())); }
   void TearDown() override { ASSERT_OK(UseInstructionSet(InstructionSets().front())); }
 
-  // Every element within the bound that the header promises; the bias is one more addend.
+  // Expects every element within the header's error bound; the bias is one more addend.
   static void Check(Problem& p) {
     const PackedGemmArgs g = p.Args();
     for (size_t i = 0; i < p.m; ++i) {
@@ -62,8 +62,8 @@ TEST_P(PackedGemmTest, RowsColumnsAndDepthsAroundTheTile) {
   }
 }
 
-TEST_P(PackedGemmTest, GroupsOfTilesAndDepthsInSeveralGoes) {
-  // 1024 floats apart: copied, kCopiedRows in a group.
+TEST_P(PackedGemmTest, TileGroupsAndKBlocks) {
+  // Rows 1024 floats apart: copied, kCopiedRows in a group.
   const size_t shapes[][3] = {{13, 200, 1024},
                               {kCopiedRows + 3, 40, 1024},
                               {3, 70, 5000},
@@ -80,12 +80,12 @@ TEST_P(PackedGemmTest, GroupsOfTilesAndDepthsInSeveralGoes) {
   }
 }
 
-TEST_P(PackedGemmTest, RowsInPieces) {
+TEST_P(PackedGemmTest, IndirectRows) {
   for (size_t m : {size_t{1}, size_t{2}, size_t{12}, size_t{13}, size_t{29}, kGroupRows + 5}) {
     for (size_t taps : {2, 9}) {
-      // 9 * 100 and 2 * 400: goes of several taps and of one; 700: of a part of one.
+      // 9 * 100 and 2 * 400: K blocks of several taps and of one tap; 700: of a part of a tap.
       for (size_t k : {1, 8, 19, 100, 400, 700}) {
-        if (m > 29 && k * taps > 1500) continue;  // slow, and nothing new
+        if (m > 29 && k * taps > 1500) continue;  // slow, covered by smaller cases
         Problem p(m, 37, k, taps, random_);
         PackedGemmArgs g = p.Args();
         g.epilogue.bias = p.bias.data();
@@ -96,8 +96,8 @@ TEST_P(PackedGemmTest, RowsInPieces) {
   }
 }
 
-// A tap is deeper than what is done in one go.
-TEST_P(PackedGemmTest, RowsInDeepPieces) {
+// A tap is deeper than a K block.
+TEST_P(PackedGemmTest, IndirectRowsDeeperThanAKBlock) {
   for (size_t m : {1, 13}) {
     Problem p(m, 37, kBlockDepth + 100, 2, random_);
     PackedGemmArgs g = p.Args();
@@ -107,18 +107,16 @@ TEST_P(PackedGemmTest, RowsInDeepPieces) {
   }
 }
 
-TEST_P(PackedGemmTest, NoProductsLeaveTheBias) { ExpectTheBiasOfNoProducts<float>(random_); }
+TEST_P(PackedGemmTest, ZeroDepthGivesTheBias) { ExpectTheBiasOfNoProducts<float>(random_); }
 
-TEST_P(PackedGemmTest, AResultDoesNotDependOnTheRange) {
+TEST_P(PackedGemmTest, ResultsDoNotDependOnTheRange) {
   const size_t shapes[][2] = {{3, 50}, {14, 50}, {40, 50}, {40, 700}, {kCopiedRows + 5, 1024}};
   for (const auto& [m, k] : shapes) ExpectSameForAnyDivision<float>(m, k, random_);
 }
 
-TEST_P(PackedGemmTest, TouchesNothingOutsideOfTheRange) {
-  ExpectNothingOutsideOfTheRange<float>(9, random_);
-}
+TEST_P(PackedGemmTest, WritesOnlyTheRange) { ExpectNothingOutsideOfTheRange<float>(9, random_); }
 
-TEST_P(PackedGemmTest, ARangeOfNothingIsNotWritten) {
+TEST_P(PackedGemmTest, EmptyRangeWritesNothing) {
   Problem p(3, 70, 9, 1, random_);
   for (const auto& [first_row, last_row, first_column, last_column] :
        {std::array<size_t, 4>{2, 2, 0, 70}, {3, 2, 0, 70}, {0, 3, 32, 32}, {0, 3, 64, 32}}) {
@@ -150,8 +148,8 @@ TEST_P(PackedGemmTest, EveryEpilogue) {
             magnitude += std::abs(other);
           }
           double want = ExactActivation(g.epilogue.activation, x);
-          // The slopes of all of them are below 1.2 in size, and they are computed to a few units
-          // in the last place of their argument or result, erf to 3e-7 absolutely.
+          // All slopes are below 1.2 in magnitude. Activations are accurate to a few ULP of their
+          // argument or result, erf to 3e-7 absolutely.
           double bound = 1.2 * 15 * 0x1p-24 * magnitude +
                          (activation == 0
                               ? 0
@@ -169,8 +167,8 @@ TEST_P(PackedGemmTest, EveryEpilogue) {
   }
 }
 
-// There is nothing to multiply by.
-TEST_P(PackedGemmTest, AMultiplicationWithoutFactorsIsNone) {
+// Epilogue with multiplication, but without `other`.
+TEST_P(PackedGemmTest, MultiplyWithoutOtherIsIdentity) {
   for (const Activation activation : {Activation::kNone, Activation::kTanh}) {
     Problem p(5, 37, 9, 1, random_);
     PackedGemmArgs g = p.Args();
@@ -183,11 +181,11 @@ TEST_P(PackedGemmTest, AMultiplicationWithoutFactorsIsNone) {
   }
 }
 
-TEST_P(PackedGemmTest, OtherMayBeTheResult) {
+TEST_P(PackedGemmTest, OtherMayAliasTheResult) {
   for (size_t k : {size_t{6}, 2 * kBlockDepth}) ExpectOtherMayBeTheResult<float>(k, random_);
 }
 
-TEST_P(PackedGemmTest, EpiloguesComeOnceHoweverManyGoes) {
+TEST_P(PackedGemmTest, EpilogueRunsOnceForSeveralKBlocks) {
   const size_t k = 2 * kBlockDepth + 3;
   Problem p(14, 43, k, 1, random_);
   for (size_t i = 0; i < p.a.size(); ++i) p.a[i] = p.b[i % p.b.size()] = 0;
@@ -208,7 +206,7 @@ TEST_P(PackedGemmTest, EpiloguesComeOnceHoweverManyGoes) {
   }
 }
 
-TEST_P(PackedGemmTest, NanStaysNan) {
+TEST_P(PackedGemmTest, PropagatesNan) {
   for (int activation = 0; activation <= static_cast<int>(Activation::kGeluTanh); ++activation) {
     Problem p(13, 35, 3, 1, random_);
     p.a[4 * 3 + 1] = kNan;
@@ -223,7 +221,7 @@ TEST_P(PackedGemmTest, NanStaysNan) {
   }
 }
 
-TEST_P(PackedGemmTest, InfinitiesAreClamped) {
+TEST_P(PackedGemmTest, ClampsInfinities) {
   Problem p(2, 3, 1, 1, random_);
   p.a[0] = kInf;
   p.b[0] = 1, p.b[1] = -1, p.b[2] = 2;

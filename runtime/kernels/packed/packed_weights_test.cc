@@ -9,7 +9,7 @@
 namespace belay {
 namespace {
 
-TEST(PackedWeightsTest, AMatrixIsPanelsOf32Columns) {
+TEST(PackedWeightsTest, MatrixHasPanelsOf32Columns) {
   constexpr int64_t kRows = 3, kColumns = 35;
   std::vector<float> b(kRows * kColumns);
   for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i + 1);
@@ -27,7 +27,7 @@ TEST(PackedWeightsTest, AMatrixIsPanelsOf32Columns) {
   }
 }
 
-TEST(PackedWeightsTest, PairsAreNeighborsInAColumn) {
+TEST(PackedWeightsTest, PairsHaveVnni2Layout) {
   constexpr int64_t kRows = 4, kColumns = 35;
   std::vector<BFloat16> b, transposed(kRows * kColumns, BFloat16(0.0f));
   for (int i = 0; i < kRows * kColumns; ++i) b.push_back(BFloat16(static_cast<float>(i + 1)));
@@ -53,14 +53,14 @@ TEST(PackedWeightsTest, PairsAreNeighborsInAColumn) {
   }
 }
 
-TEST(PackedWeightsTest, OddRowsHaveNoPairs) {
+TEST(PackedWeightsTest, PairsRejectOddDepth) {
   EXPECT_EQ(PackedPairsSize(3, 4), std::nullopt);
   EXPECT_EQ(PackedPairsSize(-2, 4), std::nullopt);
   EXPECT_EQ(PackedPairsSize(0, 4), 0);
   EXPECT_EQ(PackedPairsSize(std::numeric_limits<int64_t>::max() - 1, 4), std::nullopt);
 }
 
-TEST(PackedWeightsTest, StridesSayHowTheMatrixLies) {
+TEST(PackedWeightsTest, PacksStridedMatrices) {
   const float transposed[] = {1, 2, 3, 4, 5, 6};  // [n, k] = [3, 2]
   std::vector<float> packed(2 * 32);
   PackMatrix(transposed, 2, 3, 1, 2, packed.data());
@@ -71,7 +71,7 @@ TEST(PackedWeightsTest, StridesSayHowTheMatrixLies) {
   EXPECT_EQ(packed[32], 2);
 }
 
-TEST(PackedWeightsTest, DepthwiseIsBlocksOf16Channels) {
+TEST(PackedWeightsTest, DepthwiseHasBlocksOf16Channels) {
   constexpr int64_t kChannels = 18, kTaps = 2;
   std::vector<float> weight(kChannels * kTaps);
   for (size_t i = 0; i < weight.size(); ++i) weight[i] = static_cast<float>(i + 1);
@@ -86,7 +86,7 @@ TEST(PackedWeightsTest, DepthwiseIsBlocksOf16Channels) {
   }
 }
 
-TEST(PackedWeightsTest, SizesThatNoMemoryHoldsAreNone) {
+TEST(PackedWeightsTest, SizeOverflowIsNullopt) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   EXPECT_EQ(PackedMatrixSize(0, 0), 0);
   EXPECT_EQ(PackedMatrixSize(5, 0), 0);

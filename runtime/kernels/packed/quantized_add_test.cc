@@ -18,7 +18,7 @@ class QuantizedAddTest : public testing::TestWithParam<std::string> {
   void SetUp() override { ASSERT_OK(UseInstructionSet(GetParam())); }
   void TearDown() override { ASSERT_OK(UseInstructionSet(InstructionSets().front())); }
 
-  // Adds all of `n` numbers and compares.
+  // Adds `n` elements and compares.
   void Check(QuantizedAddArgs g, size_t n, GuardedSide side) {
     GuardedArray<uint8_t> a(n, 0, side), b(n, 0, side), out(n, 0, side);
     a.Fill(random_);
@@ -32,7 +32,7 @@ class QuantizedAddTest : public testing::TestWithParam<std::string> {
       const float y = static_cast<float>(b[i] - g.b_zero_point) * g.b_scale;
       ASSERT_EQ(out[i], QuantizedReal(g, x + y)) << n << " at " << i;
     }
-    // By pieces, in place.
+    // In parts, in place.
     const std::vector<uint8_t> whole(out.data(), out.data() + n);
     g.out = a.data();
     QuantizedAdd(g, 0, n / 3);
@@ -59,7 +59,7 @@ TEST_P(QuantizedAddTest, EveryLength) {
   }
 }
 
-TEST_P(QuantizedAddTest, ZeroPointsAtTheEnds) {
+TEST_P(QuantizedAddTest, ExtremeZeroPoints) {
   for (int32_t a_zero : {0, 255}) {
     for (int32_t b_zero : {0, 255}) {
       for (int32_t zero : {0, 128, 255}) {
@@ -75,7 +75,7 @@ TEST_P(QuantizedAddTest, ZeroPointsAtTheEnds) {
   }
 }
 
-TEST_P(QuantizedAddTest, SumsBeyondAllIntegers) {
+TEST_P(QuantizedAddTest, HugeSums) {
   for (float scale : {1e20f, 3e38f}) {
     Check({.a_scale = scale, .b_scale = scale, .a_zero_point = 100, .b_zero_point = 140}, 300,
           GuardedSide::kEnd);

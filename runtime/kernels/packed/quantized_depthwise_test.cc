@@ -17,7 +17,7 @@
 namespace belay {
 namespace {
 
-// Images of 2 x size x size, with all of their memory guarded.
+// Images of 2 x size x size, all in guarded memory.
 struct Problem {
   QuantizedDepthwiseArgs g;
   GuardedArray<uint8_t> in, bytes;
@@ -89,7 +89,7 @@ struct Problem {
     return sum;
   }
 
-  // Both results, of an epilogue without an activation, to the bit.
+  // Compares the float and uint8 results of an epilogue without an activation bit by bit.
   void Check() {
     Run(true, 0, rows());
     Run(false, 0, rows());
@@ -135,12 +135,12 @@ TEST_P(QuantizedDepthwiseTest, WindowsSizesAndChannels) {
 }
 
 // One row at a time.
-TEST_P(QuantizedDepthwiseTest, RowsOfManyResults) {
+TEST_P(QuantizedDepthwiseTest, LongRows) {
   Problem p(7, 259, {3, 3, 1, 1, 1}, random_);
   p.Check();
 }
 
-TEST_P(QuantizedDepthwiseTest, SumsOfExtremes) {
+TEST_P(QuantizedDepthwiseTest, ExtremeOperands) {
   for (uint8_t value : {0, 255}) {
     for (int8_t factor : {-128, 127}) {
       for (int32_t zero_point : {0, 255}) {
@@ -156,7 +156,7 @@ TEST_P(QuantizedDepthwiseTest, SumsOfExtremes) {
   }
 }
 
-TEST_P(QuantizedDepthwiseTest, ClampsAndNumbersBeyondAllIntegers) {
+TEST_P(QuantizedDepthwiseTest, ClampsAndHugeValues) {
   for (float value : {1.0f, 3e9f, std::numeric_limits<float>::infinity()}) {
     Problem p(70, 6, {3, 3, 1, 1, 1}, random_);
     p.bias[3] = value;
@@ -169,7 +169,7 @@ TEST_P(QuantizedDepthwiseTest, ClampsAndNumbersBeyondAllIntegers) {
   }
 }
 
-TEST_P(QuantizedDepthwiseTest, RoundsInBetween) {
+TEST_P(QuantizedDepthwiseTest, InnerQuantization) {
   for (int64_t channels : {64, 70}) {
     Problem p(channels, 6, {3, 3, 1, 1, 1}, random_);
     QuantizedEpilogue& e = p.g.epilogue;
@@ -190,7 +190,7 @@ TEST_P(QuantizedDepthwiseTest, WithoutBiasAndZeroPoint) {
   p.Check();
 }
 
-TEST_P(QuantizedDepthwiseTest, ActivationsComeBeforeTheClamp) {
+TEST_P(QuantizedDepthwiseTest, ActivationPrecedesClamp) {
   Problem p(40, 6, {3, 3, 1, 1, 1}, random_);
   QuantizedEpilogue& e = p.g.epilogue;
   e.activation = Activation::kHardswish;
@@ -208,7 +208,7 @@ TEST_P(QuantizedDepthwiseTest, ActivationsComeBeforeTheClamp) {
   }
 }
 
-TEST_P(QuantizedDepthwiseTest, AResultDoesNotDependOnTheRange) {
+TEST_P(QuantizedDepthwiseTest, ResultsDoNotDependOnTheRange) {
   Problem p(88, 11, {3, 3, 1, 1, 1}, random_);
   p.Run(true, 0, p.rows());
   const std::vector<uint8_t> whole(p.bytes.data(), p.bytes.data() + p.bytes.size());

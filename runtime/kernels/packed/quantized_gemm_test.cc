@@ -22,7 +22,7 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// A B and its parts, with all of their memory guarded.
+// Operands of A B, all in guarded memory.
 struct Problem {
   size_t m, n, k, taps;
   GuardedArray<uint8_t> a, bytes;
@@ -77,7 +77,7 @@ struct Problem {
     }
   }
 
-  // A's rows lie tap by tap: [taps][m][k].
+  // Rows of A are stored tap by tap: [taps][m][k].
   static void RowPointers(const void* source, size_t first, size_t count, size_t tap, size_t taps,
                           const uint8_t** pointers) {
     Problem& p = *static_cast<Problem*>(const_cast<void*>(source));
@@ -121,7 +121,7 @@ struct Problem {
     return sum;
   }
 
-  // Both results, of an epilogue without an activation, to the bit.
+  // Compares the float and uint8 results of an epilogue without an activation bit by bit.
   void Check() {
     QuantizedGemm(Args(true));
     QuantizedGemm(Args(false));
@@ -158,7 +158,7 @@ TEST_P(QuantizedGemmTest, RowsColumnsAndDepthsAroundTheTile) {
   }
 }
 
-TEST_P(QuantizedGemmTest, RowsInPieces) {
+TEST_P(QuantizedGemmTest, IndirectRows) {
   for (size_t m : {1, 2, 12, 13, 29}) {
     for (size_t taps : {2, 9}) {
       for (size_t k : {1, 3, 8, 19}) {
@@ -170,7 +170,7 @@ TEST_P(QuantizedGemmTest, RowsInPieces) {
   }
 }
 
-TEST_P(QuantizedGemmTest, RowsAndDepthsAroundTheTilesOfAmx) {
+TEST_P(QuantizedGemmTest, RowsAndDepthsAroundAmxTiles) {
   for (size_t m : {4, 5, 15, 16, 17, 31, 32, 33, 49, 64, 71}) {
     for (size_t n : {16, 32, 48, 63, 97}) {
       for (size_t k : {4, 60, 63, 64, 68, 127, 128, 192}) {
@@ -185,12 +185,12 @@ TEST_P(QuantizedGemmTest, RowsAndDepthsAroundTheTilesOfAmx) {
 }
 
 TEST_P(QuantizedGemmTest, BlocksOfColumns) {
-  // So deep that a block is one pair of panels.
+  // Deep enough that a block has only one pair of panels.
   Problem p(3, 70, 20000, 1, random_);
   p.Check();
 }
 
-TEST_P(QuantizedGemmTest, SumsOfExtremes) {
+TEST_P(QuantizedGemmTest, ExtremeOperands) {
   for (int a : {0, 255}) {
     for (int b : {-128, 127}) {
       for (int32_t zero_point : {0, 255}) {
@@ -207,7 +207,7 @@ TEST_P(QuantizedGemmTest, SumsOfExtremes) {
   }
 }
 
-TEST_P(QuantizedGemmTest, NoProductsLeaveTheBias) {
+TEST_P(QuantizedGemmTest, ZeroDepthGivesTheBias) {
   Problem p(3, 5, 0, 1, random_);
   p.Check();
 }
@@ -222,7 +222,7 @@ TEST_P(QuantizedGemmTest, WithoutBiasAndZeroPoint) {
   }
 }
 
-TEST_P(QuantizedGemmTest, ClampsOfNumbersAndOfBytes) {
+TEST_P(QuantizedGemmTest, ClampsFloatAndByteResults) {
   const float bounds[][2] = {{0, kInf}, {0, 6}, {-kInf, 0.3f}, {-0.11f, 0.1f}, {50, 60}, {2, 1}};
   for (const auto& [low, high] : bounds) {
     for (int32_t quant_min : {0, 100}) {
@@ -239,7 +239,7 @@ TEST_P(QuantizedGemmTest, ClampsOfNumbersAndOfBytes) {
   }
 }
 
-TEST_P(QuantizedGemmTest, RoundsInBetween) {
+TEST_P(QuantizedGemmTest, InnerQuantization) {
   for (float value : {1.0f, kInf, kNan, 3e9f}) {
     for (const auto& [scale, inverse] : {std::pair(0.3f, 5.0f), {1e-3f, 1e4f}, {1e20f, 1e20f}}) {
       for (size_t n : {24, 40}) {
@@ -263,8 +263,8 @@ TEST_P(QuantizedGemmTest, RoundsInBetween) {
   }
 }
 
-TEST_P(QuantizedGemmTest, RoundsToEachByteInBetween) {
-  // Sums -128 to 127, which the inner quantization makes bytes 0 to 255.
+TEST_P(QuantizedGemmTest, InnerQuantizationToEveryByte) {
+  // Sums -128 to 127, which the inner quantization maps to bytes 0 to 255.
   Problem p(1, 256, 1, 1, GuardedSide::kEnd);
   p.a[0] = 1;
   for (size_t j = 0; j < p.n; ++j) {
@@ -283,8 +283,8 @@ TEST_P(QuantizedGemmTest, RoundsToEachByteInBetween) {
   p.Check();
 }
 
-TEST_P(QuantizedGemmTest, TiesGoToEven) {
-  // Sums 1 to 64 by halves.
+TEST_P(QuantizedGemmTest, RoundsTiesToEven) {
+  // Sums 1 to 64, multiplied by 0.5.
   Problem p(1, 64, 1, 1, GuardedSide::kEnd);
   p.a[0] = 1;
   for (size_t j = 0; j < p.n; ++j) {
@@ -297,7 +297,7 @@ TEST_P(QuantizedGemmTest, TiesGoToEven) {
   p.Check();
 }
 
-TEST_P(QuantizedGemmTest, NumbersBeyondAllIntegersAndNan) {
+TEST_P(QuantizedGemmTest, HugeValuesAndNan) {
   for (float value : {kInf, -kInf, kNan, 3e38f, 3e9f}) {
     for (size_t n : {33, 64}) {
       Problem p(13, n, 9, 1, random_);
@@ -311,7 +311,7 @@ TEST_P(QuantizedGemmTest, NumbersBeyondAllIntegersAndNan) {
   }
 }
 
-TEST_P(QuantizedGemmTest, AResultDoesNotDependOnTheRange) {
+TEST_P(QuantizedGemmTest, ResultsDoNotDependOnTheRange) {
   for (bool quantizes : {false, true}) {
     for (size_t m : {3, 14, 40}) {
       Problem p(m, 100, 50, 1, random_);
@@ -332,7 +332,7 @@ TEST_P(QuantizedGemmTest, AResultDoesNotDependOnTheRange) {
   }
 }
 
-TEST_P(QuantizedGemmTest, TouchesNothingOutsideOfTheRange) {
+TEST_P(QuantizedGemmTest, WritesOnlyTheRange) {
   Problem p(20, 70, 9, 1, random_);
   p.epilogue.quant_min = p.epilogue.zero_point = 1;
   QuantizedGemmRange(p.Args(true), 3, 17, 32, 70);
@@ -346,7 +346,7 @@ TEST_P(QuantizedGemmTest, TouchesNothingOutsideOfTheRange) {
   }
 }
 
-TEST_P(QuantizedGemmTest, ARangeOfNothingIsNotWritten) {
+TEST_P(QuantizedGemmTest, EmptyRangeWritesNothing) {
   Problem p(3, 70, 9, 1, random_);
   p.epilogue.quant_min = p.epilogue.zero_point = 1;
   for (const auto& [first_row, last_row, first_column, last_column] :
@@ -356,7 +356,7 @@ TEST_P(QuantizedGemmTest, ARangeOfNothingIsNotWritten) {
   for (size_t i = 0; i < p.bytes.size(); ++i) EXPECT_EQ(p.bytes[i], 0) << i;
 }
 
-TEST_P(QuantizedGemmTest, ActivationsComeBeforeTheClamp) {
+TEST_P(QuantizedGemmTest, ActivationPrecedesClamp) {
   for (int activation = 1; activation <= static_cast<int>(Activation::kGeluTanh); ++activation) {
     Problem p(14, 43, 11, 1, random_);
     p.epilogue.activation = static_cast<Activation>(activation);

@@ -8,10 +8,10 @@
 namespace belay {
 namespace {
 
-// Never zero, so that it is told from what is missing.
+// Never zero, to distinguish elements from padding.
 int8_t Nonzero(int64_t i) { return static_cast<int8_t>(i % 127 + 1); }
 
-TEST(QuantizedWeightsTest, AMatrixIsPanelsOfLinesOfFourRows) {
+TEST(QuantizedWeightsTest, MatrixHasVnni4Panels) {
   constexpr int64_t kTaps = 2, kRows = 6, kColumns = 19;
   std::vector<int8_t> b(kTaps * kRows * kColumns);
   for (size_t i = 0; i < b.size(); ++i) b[i] = Nonzero(static_cast<int64_t>(i));
@@ -32,7 +32,7 @@ TEST(QuantizedWeightsTest, AMatrixIsPanelsOfLinesOfFourRows) {
   }
 }
 
-TEST(QuantizedWeightsTest, StridesSayHowTheMatrixLies) {
+TEST(QuantizedWeightsTest, PacksStridedMatrices) {
   const int8_t transposed[] = {1, 2, 3, 4, 5, 6};  // [n, k] = [3, 2]
   std::vector<int8_t> packed(64, -1);
   PackQuantizedMatrix(transposed, 1, 2, 3, 0, 1, 2, packed.data());
@@ -40,7 +40,7 @@ TEST(QuantizedWeightsTest, StridesSayHowTheMatrixLies) {
   EXPECT_EQ(std::vector<int8_t>(packed.begin(), packed.begin() + 13), want);
 }
 
-TEST(QuantizedWeightsTest, DepthwiseIsBlocksOf64ChannelsInTheOrderOfInterleavedPixels) {
+TEST(QuantizedWeightsTest, DepthwiseHasInterleavedBlocksOf64Channels) {
   constexpr int64_t kChannels = 70, kHeight = 5, kWidth = 2;
   std::vector<int8_t> weight(kChannels * kHeight * kWidth);
   for (size_t i = 0; i < weight.size(); ++i) weight[i] = Nonzero(static_cast<int64_t>(i));
@@ -60,7 +60,7 @@ TEST(QuantizedWeightsTest, DepthwiseIsBlocksOf64ChannelsInTheOrderOfInterleavedP
   }
 }
 
-TEST(QuantizedWeightsTest, SizesThatNoMemoryHoldsAreNone) {
+TEST(QuantizedWeightsTest, SizeOverflowIsNullopt) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   EXPECT_EQ(PackedQuantizedMatrixSize(1, 0, 0), 0);
   EXPECT_EQ(PackedQuantizedMatrixSize(1, 5, 0), 0);

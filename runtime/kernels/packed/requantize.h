@@ -18,9 +18,9 @@ namespace belay {
 //        - inner_zero_point) * inner_scale                               if `rounds`
 //   q = clamp(round(y * inverse_scale) + zero_point, quant_min, quant_max)
 //
-// Computed in float32; each operation is rounded separately, ties to even. This is what the
-// operators between a dequantize and a quantize compute (quantized_decomposed, whose kernel also
-// multiplies by the inverse), except that the sum is exact instead of rounded.
+// Computed in float32; each operation is rounded separately, ties to even. The operators between a
+// dequantize and a quantize compute the same (quantized_decomposed, whose kernel also multiplies by
+// the inverse). Only the sum differs: it is exact here and rounded there.
 //
 // Without an activation, all instruction sets give the same bits. A NaN y, which requires a
 // nonfinite scale or bias, is quantized as minus infinity. `rounds` represents a quantize and a

@@ -5,7 +5,7 @@
 namespace belay {
 namespace {
 
-TEST(RowTilesTest, CoverAllRowsInTilesThatDifferByOneRow) {
+TEST(RowTilesTest, TilesCoverAllRowsAndDifferByAtMostOne) {
   for (size_t tile_rows : {4, 6, 12}) {
     for (size_t rows = 1; rows < 5 * tile_rows; ++rows) {
       const RowTiles tiles(rows, tile_rows, 2 * tile_rows);

@@ -49,14 +49,14 @@ TEST_P(TokenRowsTest, RmsNormOfAllLengths) {
   }
 }
 
-TEST_P(TokenRowsTest, RmsNormOfSpecialNumbers) {
+TEST_P(TokenRowsTest, RmsNormOfSpecialValues) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   float zeros[3] = {}, out[3];
   RmsNormRows(zeros, nullptr, 1e-5f, 1, 3, out);
   for (float x : out) EXPECT_EQ(x, 0);
   RmsNormRows(zeros, nullptr, 0, 1, 3, out);
   for (float x : out) EXPECT_TRUE(std::isnan(x));
-  // Squares that overflow give 0, as the operators do.
+  // If the squares overflow, the result is 0, as with separate operators.
   const float large[3] = {1e30f, 1, 2};
   RmsNormRows(large, nullptr, 1e-5f, 1, 3, out);
   for (float x : out) EXPECT_EQ(x, 0);

@@ -22,7 +22,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr WeightFormat kFormats[] = {WeightFormat::kInt8, WeightFormat::kInt4,
                                      WeightFormat::kBFloat16};
 
-// A W and its parts, with all of their memory guarded.
+// Operands of A W, all in guarded memory.
 struct Problem {
   size_t m, n, k, group;
   WeightFormat format;
@@ -137,7 +137,7 @@ struct Problem {
     }
     return sum;
   }
-  // Every element within the bound that the header promises; the bias is one more addend.
+  // Expects every element within the header's error bound; the bias is one more addend.
   void Check() {
     WeightOnlyGemmArgs g = Args();
     g.epilogue.bias = bias.data();
@@ -181,8 +181,8 @@ TEST_P(WeightOnlyGemmTest, RowsColumnsDepthsAndGroups) {
   }
 }
 
-TEST_P(WeightOnlyGemmTest, ManyRowsOfAWay) {
-  // 1024 floats apart.
+TEST_P(WeightOnlyGemmTest, RowsAtCacheWayDistance) {
+  // Rows 1024 floats apart.
   for (WeightFormat format : kFormats) {
     for (size_t m : {1, 9}) {
       Problem p(format, m, 40, 1024, 128, true, random_);
@@ -191,7 +191,7 @@ TEST_P(WeightOnlyGemmTest, ManyRowsOfAWay) {
   }
 }
 
-TEST_P(WeightOnlyGemmTest, WeightsThatAreZeroAddNothing) {
+TEST_P(WeightOnlyGemmTest, ZeroWeightsAddNothing) {
   for (WeightFormat format : kFormats) {
     for (size_t m : {1, 4, 5}) {
       for (size_t k : {24, 200}) {
@@ -208,7 +208,7 @@ TEST_P(WeightOnlyGemmTest, WeightsThatAreZeroAddNothing) {
   }
 }
 
-TEST_P(WeightOnlyGemmTest, NumbersOfAllMagnitudes) {
+TEST_P(WeightOnlyGemmTest, OperandsOfAllMagnitudes) {
   for (WeightFormat format : kFormats) {
     for (size_t m : {1, 3, 5}) {
       Problem p(format, m, 33, 256, 32, false, random_);
@@ -220,7 +220,7 @@ TEST_P(WeightOnlyGemmTest, NumbersOfAllMagnitudes) {
   }
 }
 
-TEST_P(WeightOnlyGemmTest, InfinitiesStayAndNanStays) {
+TEST_P(WeightOnlyGemmTest, PropagatesInfinitiesAndNan) {
   for (WeightFormat format : kFormats) {
     for (size_t m : {1, 4, 5}) {
       Problem p(format, m, 33, 160, 160, false, random_);
@@ -246,14 +246,14 @@ TEST_P(WeightOnlyGemmTest, InfinitiesStayAndNanStays) {
   }
 }
 
-TEST_P(WeightOnlyGemmTest, NoProductsLeaveTheBias) {
+TEST_P(WeightOnlyGemmTest, ZeroDepthGivesTheBias) {
   for (size_t m : {1, 5}) {
     Problem p(WeightFormat::kInt4, m, 5, 0, 32, false, random_);
     p.Check();
   }
 }
 
-TEST_P(WeightOnlyGemmTest, AResultDoesNotDependOnTheRange) {
+TEST_P(WeightOnlyGemmTest, ResultsDoNotDependOnTheRange) {
   for (WeightFormat format : kFormats) {
     for (size_t m : {1, 3, 4, 14}) {
       Problem p(format, m, 100, 90, 32, true, random_);
@@ -273,8 +273,8 @@ TEST_P(WeightOnlyGemmTest, AResultDoesNotDependOnTheRange) {
   }
 }
 
-// As the product's epilogues, whose functions these are.
-TEST_P(WeightOnlyGemmTest, HalvesOfVectorsGiveTheSameBits) {
+// Checks both settings of ExecutesVectorsInHalves().
+TEST_P(WeightOnlyGemmTest, HalfVectorsGiveTheSameBits) {
   const bool halves = ExecutesVectorsInHalves();
   for (size_t m : {1, 3, 5}) {
     for (bool zeros : {false, true}) {
@@ -290,7 +290,7 @@ TEST_P(WeightOnlyGemmTest, HalvesOfVectorsGiveTheSameBits) {
   SetExecutesVectorsInHalves(halves);
 }
 
-TEST_P(WeightOnlyGemmTest, EpiloguesWorkOnWhatWasSummed) {
+TEST_P(WeightOnlyGemmTest, EveryEpilogue) {
   for (size_t m : {3, 6}) {
     for (int activation = 0; activation <= static_cast<int>(Activation::kGeluTanh); ++activation) {
       for (int combine : {0, 1, 2}) {  // nothing, add, multiply
@@ -329,7 +329,7 @@ TEST_P(WeightOnlyGemmTest, EpiloguesWorkOnWhatWasSummed) {
 INSTANTIATE_TEST_SUITE_P(, WeightOnlyGemmTest, testing::ValuesIn(InstructionSets()),
                          [](const auto& info) { return info.param; });
 
-TEST(WeightOnlyPackingTest, BytesAreRowsOf32Columns) {
+TEST(WeightOnlyPackingTest, Int8HasRowsOf32Columns) {
   const int8_t b[] = {1, 2, 3, 4, 5, 6};  // [n, k] = [3, 2]
   ASSERT_EQ(PackedWeightsSize(WeightFormat::kInt8, 2, 3), 8 * 32);
   std::vector<int8_t> packed(8 * 32, -1);
@@ -340,7 +340,7 @@ TEST(WeightOnlyPackingTest, BytesAreRowsOf32Columns) {
   }
 }
 
-TEST(WeightOnlyPackingTest, FourBitsOfEightRowsAreAWord) {
+TEST(WeightOnlyPackingTest, Int4HasWordsOfEightRows) {
   const int8_t b[] = {-8, -7, -6, -5, 4, 5, 6, 7, 1};  // a column of 9 rows
   ASSERT_EQ(PackedWeightsSize(WeightFormat::kInt4, 9, 1), 2 * 32 * 4);
   std::vector<uint32_t> packed(2 * 32);
@@ -350,7 +350,7 @@ TEST(WeightOnlyPackingTest, FourBitsOfEightRowsAreAWord) {
   EXPECT_EQ(packed[32], 0x8888'8889u);
 }
 
-TEST(WeightOnlyPackingTest, ScalesAreGroupsOfPanels) {
+TEST(WeightOnlyPackingTest, ScalesAreGroupedByPanel) {
   std::vector<float> scales(3 * 40);
   for (size_t i = 0; i < scales.size(); ++i) scales[i] = static_cast<float>(i + 1);
   ASSERT_EQ(PackedScalesSize(90, 40, 32), 2 * 3 * 32);
@@ -362,7 +362,7 @@ TEST(WeightOnlyPackingTest, ScalesAreGroupsOfPanels) {
   }
 }
 
-TEST(WeightOnlyPackingTest, SizesThatCannotBeAreNone) {
+TEST(WeightOnlyPackingTest, InvalidSizesAreNullopt) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   EXPECT_EQ(PackedWeightsSize(WeightFormat::kInt8, -1, 4), std::nullopt);
   EXPECT_EQ(PackedWeightsSize(WeightFormat::kInt4, 4, -1), std::nullopt);

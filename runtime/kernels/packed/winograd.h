@@ -11,11 +11,16 @@
 // transformed ahead of time, in double, and take four times the memory.
 //
 // Accuracy: at most (channels + 24) * 2^-24 * S from the exact result. S is the same expression
-// with absolute values of all matrices and operands, plus |bias| and |other|. Each path from an
-// operand to the result is rounded once by the filter, three times each way by B^T, `channels`
-// times and some by the GEMM, three times each way by A^T, and by bias and `other`. If all operands
-// are equally large, S is 28 times the plain sum |a b| in one corner of a tile and 256 times in the
-// opposite one. Results thus differ from the plain convolution; Winograd is only used on request.
+// with absolute values of all matrices and operands, plus |bias| and |other|. Roundings on each
+// path from an operand to the result:
+// - the filter: once;
+// - B^T and A^T: three times each way;
+// - the GEMM: `channels` times and some;
+// - bias and `other`: once each.
+//
+// If all operands are equally large, S is 28 times the plain sum |a b| in one corner of a tile and
+// 256 times in the opposite one. Results thus differ from the plain convolution; Winograd is only
+// used on request.
 //
 // Instruction sets give different bits, and so do chunks of fewer than four tiles. The division of
 // steps into ranges makes no difference.

@@ -21,7 +21,7 @@ namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// What tap t weighs of pixel p in result r, in one direction, with the matrices' absolute values.
+// Weight of pixel p and tap t in result r, in one dimension, with the matrices' absolute values.
 double Weight(int64_t r, int64_t p, int64_t t) {
   double sum = 0;
   for (int i = 0; i < 6; ++i)
@@ -33,7 +33,7 @@ struct Shape {
   int64_t batch, channels, height, width, out_channels, padding_y, padding_x;
 };
 
-// A convolution with all of its memory guarded.
+// A convolution, all in guarded memory.
 struct Problem {
   WinogradArgs g;
   GuardedFloats in, filters, packed, bias, other, out;
@@ -65,11 +65,11 @@ struct Problem {
     g.out = out.data();
     g.epilogue.bias = bias.data();
   }
-  // After filters were changed.
+  // Must be called after filters were changed.
   void Pack() { PackWinograd(filters.data(), g.channels, g.out_channels, packed.data()); }
 
   void Run() { Run(g.tiles(), g.tiles(), kWinogradProducts); }
-  // In chunks of so many tiles, and steps of so many tiles and products.
+  // Runs chunks of `chunk` tiles, in steps of `tiles` tiles and `products` GEMMs.
   void Run(int64_t chunk, int64_t tiles, int64_t products) {
     for (int64_t first = 0; first < g.tiles(); first += chunk) {
       const int64_t count = std::min(chunk, g.tiles() - first);
@@ -86,11 +86,11 @@ struct Problem {
     }
   }
 
-  // Result (image, y, x, o) before bias and `other`, and S of the header.
+  // Returns result (image, y, x, o) before bias and `other`, and S of the header.
   double Sum(int64_t image, int64_t y, int64_t x, int64_t o, double* magnitude) {
     double sum = 0;
     *magnitude = 0;
-    // The tile's pixels, of which each result's magnitude has all.
+    // Each result's magnitude includes all pixels of the tile.
     const int64_t top = y / 4 * 4 - g.padding_y, left = x / 4 * 4 - g.padding_x;
     for (int64_t py = 0; py < 6; ++py) {
       for (int64_t px = 0; px < 6; ++px) {
@@ -114,7 +114,7 @@ struct Problem {
     return sum;
   }
 
-  // Calls body(index, sum, magnitude) for every result, or for one of `step`.
+  // Calls body(index, sum, magnitude) for every `step`-th result.
   template <class Body>
   void ForResults(size_t step, Body body) {
     for (size_t at = 0; at < out.size(); at += step) {
@@ -142,7 +142,7 @@ constexpr Shape kShapes[] = {
     {1, 33, 1, 1, 70, 1, 1}, {1, 4, 13, 10, 1024, 1, 0},
 };
 
-TEST_P(WinogradTest, IsWithinItsBound) {
+TEST_P(WinogradTest, ErrorIsWithinTheBound) {
   for (const Shape& shape : kShapes) {
     Problem p(shape, random_);
     p.g.epilogue.other = p.other.data();
@@ -158,8 +158,8 @@ TEST_P(WinogradTest, IsWithinItsBound) {
   }
 }
 
-// Of these numbers errors come within a factor of 2^9 of it.
-TEST_P(WinogradTest, TheBoundIsNearWhatIsRounded) {
+// For these inputs, errors reach the bound within a factor of 2^9.
+TEST_P(WinogradTest, BoundIsTight) {
   std::mt19937_64 always_the_same(1);
   Problem p({1, 1, 16, 16, 16, 1, 1}, always_the_same);
   p.Run();
@@ -171,7 +171,7 @@ TEST_P(WinogradTest, TheBoundIsNearWhatIsRounded) {
 }
 
 TEST_P(WinogradTest, IntegersAreExact) {
-  // Filters of multiples of 576 = 24^2, so that transformed ones are integers.
+  // Filters are multiples of 576 = 24^2, so that transformed filters are integers.
   Problem p({1, 4, 9, 6, 35, 1, 1}, random_);
   std::uniform_int_distribution<int> numbers(-2, 2);
   for (size_t i = 0; i < p.in.size(); ++i) p.in[i] = static_cast<float>(numbers(random_));
@@ -187,7 +187,7 @@ TEST_P(WinogradTest, IntegersAreExact) {
   });
 }
 
-TEST_P(WinogradTest, AnyDivisionGivesTheSameBits) {
+TEST_P(WinogradTest, ResultsDoNotDependOnTheDivision) {
   Problem p({2, 19, 11, 14, 37, 1, 1}, random_);
   p.g.epilogue.activation = Activation::kSilu;
   p.Run();
@@ -199,7 +199,7 @@ TEST_P(WinogradTest, AnyDivisionGivesTheSameBits) {
   }
 }
 
-TEST_P(WinogradTest, FinishesAsTheEpilogueSays) {
+TEST_P(WinogradTest, EveryEpilogue) {
   Problem p({1, 8, 6, 7, 21, 1, 1}, random_);
   p.Run();
   const std::vector<float> sums(p.out.data(), p.out.data() + p.out.size());
@@ -221,7 +221,7 @@ TEST_P(WinogradTest, FinishesAsTheEpilogueSays) {
   }
 }
 
-TEST_P(WinogradTest, WhatIsAddedMayLieWhereResultsGo) {
+TEST_P(WinogradTest, OtherMayAliasTheResult) {
   Problem p({1, 8, 9, 5, 20, 1, 1}, random_);
   p.g.epilogue.other = p.other.data();
   p.Run();
@@ -230,9 +230,9 @@ TEST_P(WinogradTest, WhatIsAddedMayLieWhereResultsGo) {
   EXPECT_EQ(std::memcmp(p.out.data(), p.other.data(), p.out.size() * sizeof(float)), 0);
 }
 
-TEST_P(WinogradTest, NaNStaysInItsTile) {
+TEST_P(WinogradTest, NanAffectsOnlyItsTile) {
   Problem p({1, 8, 12, 12, 8, 1, 1}, random_);
-  p.in[0] = kNaN;  // pixel (0, 0): of the first tile alone
+  p.in[0] = kNaN;  // pixel (0, 0) is only in the first tile
   p.Run();
   p.ForResults(1, [&](size_t at, double sum, double) {
     const size_t y = at / 8 / 12, x = at / 8 % 12;
@@ -244,7 +244,7 @@ TEST_P(WinogradTest, NaNStaysInItsTile) {
   });
 }
 
-TEST(WinogradSizesTest, AreOfWholePanelsAndRefuseWhatIsTooLarge) {
+TEST(WinogradSizesTest, RoundUpToPanelsAndRejectOverflow) {
   EXPECT_EQ(PackedWinogradSize(5, 33), 36 * 5 * 64);
   EXPECT_EQ(PackedWinogradSize(-1, 4), std::nullopt);
   EXPECT_EQ(PackedWinogradSize(int64_t{1} << 40, int64_t{1} << 18), std::nullopt);

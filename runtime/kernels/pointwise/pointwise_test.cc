@@ -49,7 +49,7 @@ bool IsBinary(const Row& row) {
 }
 bool HasNumber(const Row& row) { return Contains(row.op, ".Scalar"); }
 
-// What follows the tensors of a call.
+// Arguments that follow the tensors of a call.
 std::vector<TestArgument> Parameters(const Row& row) {
   if (Contains(row.read, "Scaled<")) return {EValue(int64_t{2})};
   if (row.op == "aten.clamp.default") return {EValue(int64_t{-1}), EValue(int64_t{3})};
@@ -62,7 +62,7 @@ std::vector<TestArgument> Parameters(const Row& row) {
   return {};
 }
 
-// Tensors of these sizes for the row's operands.
+// Returns a call of the row with operands of these sizes.
 KernelCall CallOf(const Row& row, DType dtype, const Sizes& a, const Sizes& b, Values values,
                   Layout layout_a = Layout::kRowMajor, Layout layout_b = Layout::kRowMajor) {
   KernelCall call;
@@ -91,7 +91,7 @@ KernelCall CallOf(const Row& row, DType dtype, const Sizes& a, const Sizes& b, V
   return call;
 }
 
-// glu halves its last dimension; operators with numbers may refuse some dtypes (int8 minus a
+// glu halves its last dimension. Operators with scalars may reject some dtypes (int8 minus a
 // negative bound, bool scaled by 2).
 TEST(PointwiseTest, EveryOperatorInEveryDtypeAtEveryLength) {
   KernelComparison comparison;
@@ -99,8 +99,8 @@ TEST(PointwiseTest, EveryOperatorInEveryDtypeAtEveryLength) {
     const int64_t factor = row.op == "aten.glu.default" ? 2 : 1;
     int taken = 0;
     for (DType dtype : kDTypes) {
-      // Whether the row takes the dtype at all, the vectors of //conformance:ops decide; here,
-      // whatever is taken is right.
+      // The vectors of //conformance:ops check which dtypes a row accepts; this test checks the
+      // results of accepted calls.
       const bool real = dtype == DType::kFloat32;
       KernelCall probe = CallOf(row, dtype, {4 * factor}, {4}, Values::kPositive);
       const bool integer_only =
@@ -134,12 +134,12 @@ TEST(PointwiseTest, EveryOperatorInEveryDtypeAtEveryLength) {
   }
 }
 
-// Layouts, threads and instruction sets put other numbers beside a number.
+// Layouts, threads and instruction sets change the neighbors of an element.
 TEST(PointwiseTest, ResultsDoNotDependOnNeighbors) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   float numbers[64];
   for (int i = 0; i < 64; ++i) numbers[i] = 0.17f * static_cast<float>(i - 20);
-  // Each in a vector of its own, among numbers that every loop takes.
+  // One special value per vector, among ordinary numbers.
   const float odd[] = {1e6f, -kInf, std::nanf(""), 1e-42f};
   for (int i = 0; i < 4; ++i) numbers[16 * i + 5] = odd[i];
   constexpr PointwiseOp kOps[] = {
@@ -205,7 +205,7 @@ TEST(PointwiseTest, EveryLayoutAndBroadcast) {
   }
 }
 
-// Large enough for several threads, and no multiple of what a part begins at.
+// Large enough for several threads, and not a multiple of the parts' alignment.
 TEST(PointwiseTest, LargeTensorsAreDivided) {
   KernelComparison comparison;
   const TestTensorSpec large = {DType::kFloat32, {3, 30'011}};
@@ -214,7 +214,7 @@ TEST(PointwiseTest, LargeTensorsAreDivided) {
   ASSERT_TRUE(comparison.Compare({"aten.lt.Tensor", {large, large}, {DType::kBool}}));
 }
 
-TEST(PointwiseTest, FormsOfOperatorsWithParameters) {
+TEST(PointwiseTest, OverloadsWithScalarParameters) {
   KernelComparison comparison;
   const auto tensor = [](DType dtype) { return TestTensorSpec{dtype, {131}}; };
   for (DType dtype : {DType::kFloat32, DType::kFloat16, DType::kInt64}) {
@@ -246,8 +246,8 @@ TEST(PointwiseTest, FormsOfOperatorsWithParameters) {
                                     {dtype},
                                     4,
                                     UlpOf::kLargest}));
-    // A number in full precision meets half precision; a tensor without dimensions is rounded or
-    // not, as PyTorch does.
+    // A full-precision scalar with a half-precision tensor. A tensor of rank 0 is rounded or not,
+    // as in PyTorch.
     for (const char* op : {"aten.mul.Tensor", "aten.div.Tensor", "aten.maximum.default"}) {
       ASSERT_TRUE(
           comparison.Compare({op, {tensor(dtype), TestTensorSpec{DType::kFloat32, {}}}, {dtype}}));

@@ -1,4 +1,4 @@
-// Pools against the reference kernels.
+// Pooling against the reference kernels.
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
 
@@ -38,7 +38,7 @@ TEST(PoolTest, WindowsOfAllShapes) {
   }
 }
 
-TEST(PoolTest, MaximaOfImagesWhoseChannelsLieTogether) {
+TEST(PoolTest, ChannelsLastMaxima) {
   KernelComparison comparison;
   for (int64_t channels : {2, 3, 8, 17, 40}) {
     for (int64_t kernel : {1, 2, 3}) {

@@ -103,8 +103,8 @@ bool QuantizeDense(const QuantizedGrid& grid, const QuantizeStep& step) {
 }
 
 // Dequantizes n contiguous elements of one of kSmallIntegers.
-void DequantizeTogether(DType dtype, const void* in, size_t n, float zero, float scale,
-                        float* out) {
+void DequantizeContiguous(DType dtype, const void* in, size_t n, float zero, float scale,
+                          float* out) {
   if (dtype == DType::kInt8)
     return DequantizeInt8Run(static_cast<const int8_t*>(in), n, zero, scale, out);
   if (dtype == DType::kUint8)
@@ -125,8 +125,8 @@ bool DequantizeDense(const QuantizedGrid& grid) {
   if (!(grid.in == grid.out) || !IsDense(grid.sizes, grid.in)) return false;
   const double zero = grid.zero_point(0), scale = grid.scale(0);
   if (!IsExact(zero, scale)) return false;
-  DequantizeTogether(in.dtype, in.data, static_cast<size_t>(out.numel()), static_cast<float>(zero),
-                     static_cast<float>(scale), out.as<float>());
+  DequantizeContiguous(in.dtype, in.data, static_cast<size_t>(out.numel()),
+                       static_cast<float>(zero), static_cast<float>(scale), out.as<float>());
   return true;
 }
 
@@ -143,10 +143,10 @@ bool DequantizeRuns(const QuantizedGrid& grid) {
        !it.done(); it.Next()) {
     const double zero = grid.zero_point(it.offset(3)), scale = grid.scale(it.offset(2));
     if (!IsExact(zero, scale)) return false;
-    DequantizeTogether(grid.input->dtype,
-                       grid.input->as<const std::byte>() + it.offset(0) * in_bytes,
-                       static_cast<size_t>(runs.length), static_cast<float>(zero),
-                       static_cast<float>(scale), grid.output->as<float>() + it.offset(1));
+    DequantizeContiguous(grid.input->dtype,
+                         grid.input->as<const std::byte>() + it.offset(0) * in_bytes,
+                         static_cast<size_t>(runs.length), static_cast<float>(zero),
+                         static_cast<float>(scale), grid.output->as<float>() + it.offset(1));
   }
   return true;
 }

@@ -1,4 +1,4 @@
-// Quantization and its inverse against the reference kernels: equal bits.
+// Quantization and dequantization against the reference kernels: equal bits.
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
 
@@ -51,8 +51,8 @@ TEST(QuantizeTest, PerTensor) {
   }
 }
 
-// An upper end that the dtype does not have, which PyTorch takes: what it has with the same bits.
-TEST(QuantizeTest, RangesThatEndBelowTheDtypeWrap) {
+// An upper bound outside the dtype's range, which PyTorch accepts: the result wraps.
+TEST(QuantizeTest, RangesBelowTheDtypeWrap) {
   KernelComparison comparison;
   for (const Quantized& q : {Quantized{DType::kUint8, 0, -128}, Quantized{DType::kUint8, 5, -1},
                              Quantized{DType::kInt8, 7, -8}}) {
@@ -106,7 +106,7 @@ TEST(QuantizeTest, PerTokenAndGroup) {
                                EValue(DType::kInt8), EValue(DType::kFloat32)},
                               {DType::kFloat32}}));
     }
-    if (n == 1) continue;  // no group
+    if (n == 1) continue;  // no groups
     ASSERT_TRUE(comparison.Compare({"quantized_decomposed.quantize_per_channel_group.default",
                                     {TestTensorSpec{DType::kFloat32, {5, 4 * n}}, Scales({5, 4}),
                                      ZeroPoints({5, 4}, DType::kInt32), EValue(int64_t{-8}),
@@ -121,12 +121,12 @@ TEST(QuantizeTest, PerTokenAndGroup) {
   }
 }
 
-TEST(QuantizeTest, OneDenseTensorOfEveryLength) {
+TEST(QuantizeTest, DenseTensorOfEveryLength) {
   KernelComparison comparison;
   for (const Quantized& q : kQuantized) {
     if (q.dtype == DType::kInt32) continue;
     for (int64_t n : KernelComparison::Lengths(q.dtype)) {
-      // Zero points at the edge of what floats hold, and beyond.
+      // Zero points at the limit of exact floats, and beyond.
       for (int64_t zero_point : {int64_t{0}, int64_t{-5}, int64_t{1} << 22, int64_t{1} << 25}) {
         KernelCall call = {
             "quantized_decomposed.dequantize_per_tensor.default",
@@ -140,12 +140,12 @@ TEST(QuantizeTest, OneDenseTensorOfEveryLength) {
   }
 }
 
-TEST(QuantizeTest, ColumnsOfEveryNumber) {
+TEST(QuantizeTest, EveryNumberOfColumns) {
   KernelComparison comparison;
   for (const Quantized& q : kQuantized) {
     if (q.dtype == DType::kInt32) continue;
     for (int64_t n : KernelComparison::Lengths(q.dtype)) {
-      if (n == 0) continue;  // without scales
+      if (n == 0) continue;  // no scales
       for (int64_t axis : {0, 1}) {
         const Sizes channels = {axis == 0 ? 3 : n};
         ASSERT_TRUE(comparison.Compare(
@@ -159,7 +159,7 @@ TEST(QuantizeTest, ColumnsOfEveryNumber) {
   }
 }
 
-TEST(QuantizeTest, SumsOfEveryTypeLengthAndLayout) {
+TEST(QuantizeTest, AddOfEveryTypeLengthAndLayout) {
   KernelComparison comparison;
   for (const Quantized& q : kQuantized) {
     if (q.dtype == DType::kInt32) continue;
@@ -180,12 +180,12 @@ TEST(QuantizeTest, SumsOfEveryTypeLengthAndLayout) {
   }
 }
 
-TEST(QuantizeTest, ParametersOfTensorsAndRows) {
+TEST(QuantizeTest, ChoosesParametersOfTensorsAndRows) {
   KernelComparison comparison;
   for (DType dtype : kFloats) {
     for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps}) {
       for (int64_t n : KernelComparison::Lengths(dtype)) {
-        if (n == 0) continue;  // has no extent
+        if (n == 0) continue;  // no extent
         for (const char* op : {"quantized_decomposed.choose_qparams.tensor",
                                "quantized_decomposed.choose_qparams_symmetric.tensor"}) {
           ASSERT_TRUE(comparison.Compare(

@@ -1,4 +1,4 @@
-// Embeddings of quantized weights against the reference kernels: equal bits.
+// Embeddings with quantized weights against the reference kernels: equal bits.
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
 

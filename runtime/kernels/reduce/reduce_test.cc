@@ -17,7 +17,7 @@ constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16,
                              DType::kFloat64, DType::kInt64,   DType::kInt32,
                              DType::kInt8,    DType::kUint8,   DType::kBool};
 
-// What follows self.
+// Arguments that follow self.
 enum class Form { kAll, kOneDim, kDims, kDimsAndDtype, kVar, kNorm };
 
 struct Row {
@@ -69,7 +69,7 @@ std::vector<DType> Results(const Row& row, DType dtype) {
   return {};
 }
 
-// The call of a row over these dimensions; operators of one dimension take the first.
+// Returns a call of the row over these dimensions; operators of one dimension use the first.
 KernelCall CallOf(const Row& row, const TestTensorSpec& self, std::vector<int64_t> dims,
                   bool keepdim) {
   KernelCall call;
@@ -77,8 +77,9 @@ KernelCall CallOf(const Row& row, const TestTensorSpec& self, std::vector<int64_
   call.arguments = {self};
   call.outputs = Results(row, self.dtype);
   if (row.max_ulp != 0) {
-    // Both kernels add in double, in different orders, and round once. In float64 the orders show:
-    // n terms, for variances squares of distances from a mean of n terms, and the last operations.
+    // Both kernels add in double, in different orders, and round once. In float64 the order is
+    // visible: n terms, for variances squared distances from a mean of n terms, and the last
+    // operations.
     int64_t n = 1;
     for (int64_t size : self.sizes) n *= size;
     call.max_ulp = self.dtype == DType::kFloat64 ? 4 * static_cast<double>(n) + 8 : row.max_ulp;
@@ -157,7 +158,7 @@ TEST(ReduceTest, EveryLayoutAndSetOfDimensions) {
   }
 }
 
-TEST(ReduceTest, NanInfinitiesAndNothing) {
+TEST(ReduceTest, NanInfinitiesAndEmptyTensors) {
   KernelComparison comparison;
   for (const Row& row : kRows) {
     for (DType dtype : {DType::kFloat32, DType::kBFloat16}) {
@@ -165,7 +166,7 @@ TEST(ReduceTest, NanInfinitiesAndNothing) {
         ASSERT_TRUE(comparison.Compare(
             CallOf(row, {dtype, {20, 20}, Layout::kRowMajor, Values::kSpecial, 0}, {dim}, false)));
       }
-      // No results, and where that is allowed results of nothing.
+      // No results, and, if allowed, results without elements.
       ASSERT_TRUE(comparison.Compare(
           CallOf(row, {dtype, {row.form == Form::kAll ? 1 : 0, 4}}, {1}, false)));
       const bool extreme =
@@ -178,7 +179,7 @@ TEST(ReduceTest, NanInfinitiesAndNothing) {
   }
 }
 
-// What the kernel makes of the factors as one row.
+// Returns the kernel's product of the factors as one row.
 template <class T>
 T ProductOf(const std::vector<T>& factors) {
   class StaticOutputs final : public OutputAllocator {
@@ -200,7 +201,7 @@ T ProductOf(const std::vector<T>& factors) {
   return *product.view().template as<T>();
 }
 
-// Factors that are not 1, by their places; those kReduceLanes apart share a lane.
+// Factors other than 1, by position; factors kReduceLanes apart share a lane.
 template <class T>
 std::vector<T> Factors(const std::vector<std::pair<int64_t, double>>& placed) {
   std::vector<T> factors(4 * kReduceLanes, T{1});
@@ -215,8 +216,8 @@ T OneAfterTheOther(const std::vector<T>& factors) {
   return static_cast<T>(product);
 }
 
-// A subnormal number has few bits, of which none come back when it is multiplied.
-TEST(ReduceTest, ProductsHaveTheOrderOfTheReferenceWhereAnotherLosesBitsOrOverflows) {
+// A subnormal number has few bits; multiplying it does not restore the lost ones.
+TEST(ReduceTest, ProductsUseReferenceOrderIfTheyCouldUnderflowOrOverflow) {
   constexpr int64_t kNextRow = kReduceLanes;
   const double third = 4.0 / 3;
   const struct {
@@ -249,7 +250,7 @@ TEST(ReduceTest, ProductsHaveTheOrderOfTheReferenceWhereAnotherLosesBitsOrOverfl
   }
 }
 
-TEST(ReduceTest, ProductsOfFloatsKeepTheirBitsThoughALaneIsSubnormalOnTheWay) {
+TEST(ReduceTest, FloatProductsSurviveSubnormalPartialProducts) {
   std::vector<float> factors(24 * kReduceLanes, 1.0f);
   for (int64_t row = 0; row < 24; ++row) {
     // The first lane falls to 1e-320 and rises again; the second one keeps the product near 1.
@@ -259,7 +260,7 @@ TEST(ReduceTest, ProductsOfFloatsKeepTheirBitsThoughALaneIsSubnormalOnTheWay) {
   EXPECT_EQ(ProductOf(factors), OneAfterTheOther(factors));
 }
 
-TEST(ReduceTest, FormsWithoutDimensionsAndWithOtherDtypes) {
+TEST(ReduceTest, OverloadsWithoutDimensionsAndWithOtherDtypes) {
   KernelComparison comparison;
   const TestTensorSpec floats = {DType::kFloat32, {7, 300}}, halves = {DType::kFloat16, {7, 300}},
                        ints = {DType::kInt32, {7, 300}};

@@ -183,7 +183,7 @@ absl::Status Resize(KernelContext& context, const ResizeCall<KernelArguments>& c
   const DType dtype = self->dtype;
   ABSL_ASSIGN_OR_RETURN(TensorView * out, context.Output(0, sizes));
   if (out->dtype != dtype)
-    return absl::InvalidArgumentError("resize_: the output is another tensor");
+    return absl::InvalidArgumentError("resize_: expected self as the output, got another tensor");
   for (StridedIterator<1> it(out->sizes, {out->strides}); !it.done(); it.Next()) {
     const int64_t place = it.offset(0);
     if (place < kept) {

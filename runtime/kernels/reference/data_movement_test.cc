@@ -1,5 +1,5 @@
-// Kernels of views, copies, indexing and padding where the conformance cases don't reach: operators
-// without cases, wrong numbers, and arguments that a hostile program would choose.
+// Kernels of views, copies, indexing and padding beyond the conformance cases: operators without
+// cases, wrong arguments, and hostile arguments.
 
 #include <cstdint>
 #include <deque>
@@ -51,7 +51,7 @@ class DataMovementKernelTest : public ::testing::Test {
     return kernel->Run(context);
   }
 
-  // The single output of the call.
+  // Returns the single output of the call.
   absl::StatusOr<TensorView> Run(std::string_view op, DType dtype, int rank,
                                  std::vector<EValue> arguments) {
     TensorView planned;
@@ -86,14 +86,14 @@ TestTensor Count(const Sizes& sizes) {
   return TestTensor::Of<float>(sizes, values);
 }
 
-TEST_F(DataMovementKernelTest, ViewMovesElementsWhenTheInputLiesOtherwise) {
+TEST_F(DataMovementKernelTest, ViewCopiesInputsOfOtherLayouts) {
   const TestTensor self = TestTensor::Dense<float>({2, 3}, {1, 0}, {0, 1, 2, 3, 4, 5});
   ASSERT_OK_AND_ASSIGN(const TensorView out,
                        Run("aten.view.default", DType::kFloat32, 1, {self.view(), List({6})}));
   EXPECT_THAT(ToVector<float>(out), ElementsAre(0, 1, 2, 3, 4, 5));
 }
 
-TEST_F(DataMovementKernelTest, DimensionsAndRanksAreChecked) {
+TEST_F(DataMovementKernelTest, ChecksDimensionsAndRanks) {
   const TestTensor self = Count({2, 3});
   const TestTensor deep = Count(Sizes(16, 1));
   const auto run = [&](std::string_view op, std::vector<EValue> arguments) {
@@ -115,7 +115,7 @@ TEST_F(DataMovementKernelTest, DimensionsAndRanksAreChecked) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected tensor, got int")));
 }
 
-TEST_F(DataMovementKernelTest, HugeNumbersNeitherOverflowNorReach) {
+TEST_F(DataMovementKernelTest, HandlesHugeSizesAndOffsets) {
   const TestTensor self = Count({4, 3});
   const auto slice = [&](int64_t start, int64_t end, int64_t step) {
     return Run("aten.slice_copy.Tensor", DType::kFloat32, 2,
@@ -147,7 +147,7 @@ TEST_F(DataMovementKernelTest, HugeNumbersNeitherOverflowNorReach) {
   EXPECT_EQ(out.numel(), 12);
 }
 
-TEST_F(DataMovementKernelTest, PiecesMustFitTheOutputList) {
+TEST_F(DataMovementKernelTest, SplitMustFitTheOutputList) {
   const TestTensor self = Count({5});
   std::deque<EValue> arguments = {self.view(), int64_t{2}, int64_t{0}};
   TensorView planned;
@@ -156,14 +156,14 @@ TEST_F(DataMovementKernelTest, PiecesMustFitTheOutputList) {
   EValue list = ListOf({planned, planned});
   EXPECT_THAT(Run("aten.split_copy.Tensor", arguments, {&list}),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("makes 3 pieces, the output list has 2")));
+                       HasSubstr("expected an output list of 3 elements, got 2")));
   list = ListOf({planned, planned, planned});
   ASSERT_OK(Run("aten.split_copy.Tensor", arguments, {&list}));
   const ListView pieces = *list.get_if<ListView>();
   EXPECT_THAT(ToVector<float>(*pieces.elements[2]->get_if<TensorView>()), ElementsAre(4));
 }
 
-TEST_F(DataMovementKernelTest, ReinterpretationStaysWithinTheBytes) {
+TEST_F(DataMovementKernelTest, ReinterpretationStaysInBounds) {
   const TestTensor bytes = TestTensor::Of<uint8_t>({2, 4}, {1, 0, 0, 0, 2, 0, 0, 0});
   ASSERT_OK_AND_ASSIGN(TensorView out, Run("aten.view_copy.dtype", DType::kInt32, 2,
                                            {bytes.view(), EValue(DType::kInt32)}));
@@ -174,7 +174,7 @@ TEST_F(DataMovementKernelTest, ReinterpretationStaysWithinTheBytes) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected int32, got int16")));
 }
 
-TEST_F(DataMovementKernelTest, IndexCountsFromBothEndsAndNoFurther) {
+TEST_F(DataMovementKernelTest, IndicesCountFromBothEndsInBounds) {
   const TestTensor self = Count({3, 2});
   const auto run = [&](std::vector<int64_t> index) -> absl::StatusOr<TensorView> {
     const int64_t count = static_cast<int64_t>(index.size());
@@ -190,8 +190,8 @@ TEST_F(DataMovementKernelTest, IndexCountsFromBothEndsAndNoFurther) {
   EXPECT_THAT(run({kMin}), StatusIs(absl::StatusCode::kOutOfRange));
 }
 
-// An index tensor that lies over the memory which the kernel writes would change while it is used.
-TEST_F(DataMovementKernelTest, IndicesThatTheKernelOverwritesAreRefused) {
+// An index tensor that aliases the kernel's output would change while it is used.
+TEST_F(DataMovementKernelTest, RejectsIndicesThatAliasTheOutput) {
   TestTensor self = TestTensor::Of<int64_t>({4}, {1, 2, 3, 0});
   const TestTensor values = TestTensor::Of<int64_t>({4}, {kMax, kMax, kMax, kMax});
   EValue slot(self.view());
@@ -206,7 +206,7 @@ TEST_F(DataMovementKernelTest, IndicesThatTheKernelOverwritesAreRefused) {
                                              HasSubstr("overlaps that of argument 1")));
 }
 
-TEST_F(DataMovementKernelTest, MutableKernelsWriteTheirArgument) {
+TEST_F(DataMovementKernelTest, MutatingKernelsWriteTheirArgument) {
   TestTensor self = Count({2, 2});
   const TestTensor row = TestTensor::Of<int64_t>({2}, {7, 8});
   EValue slot(self.view());
@@ -237,7 +237,7 @@ TEST_F(DataMovementKernelTest, MutableKernelsWriteTheirArgument) {
   EXPECT_THAT(ToVector<float>(self), ElementsAre(7, 8, 0, 1));
 }
 
-TEST_F(DataMovementKernelTest, SlicesAreAddedCopiedAndFilled) {
+TEST_F(DataMovementKernelTest, IndexAddCopyAndFill) {
   const TestTensor self = Count({3, 2});
   const TestTensor index = TestTensor::Of<int64_t>({2}, {2, 2});
   const TestTensor source = TestTensor::Of<float>({2, 2}, {10, 20, 30, 40});
@@ -257,11 +257,11 @@ TEST_F(DataMovementKernelTest, SlicesAreAddedCopiedAndFilled) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("do not fit")));
 }
 
-TEST_F(DataMovementKernelTest, ScatterReducesByName) {
+TEST_F(DataMovementKernelTest, ScatterReductionsByName) {
   const TestTensor self = TestTensor::Of<BFloat16>({2}, {1, 1});
   const TestTensor index = TestTensor::Of<int32_t>({300}, std::vector<int32_t>(300, 0));
   const TestTensor ones = TestTensor::Of<BFloat16>({300}, std::vector<float>(300, 1));
-  // One rounding at the end: 301 is 300 in bfloat16, while steps of one end at 256.
+  // Rounded once at the end: 301 is 300 in bfloat16, whereas adding one by one would stop at 256.
   ASSERT_OK_AND_ASSIGN(TensorView out, Run("aten.scatter.reduce", DType::kBFloat16, 1,
                                            {self.view(), int64_t{0}, index.view(), ones.view(),
                                             EValue(std::string_view("add"))}));
@@ -276,7 +276,7 @@ TEST_F(DataMovementKernelTest, ScatterReducesByName) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("got 'mean'")));
 }
 
-TEST_F(DataMovementKernelTest, PartsAreReplaced) {
+TEST_F(DataMovementKernelTest, ReplacesParts) {
   const TestTensor self = Count({2, 3});
   const TestTensor src = TestTensor::Of<float>({2}, {8, 9});
   ASSERT_OK_AND_ASSIGN(TensorView out,
@@ -294,7 +294,7 @@ TEST_F(DataMovementKernelTest, PartsAreReplaced) {
   EXPECT_THAT(ToVector<float>(out), ElementsAre(8, 8, 9, 9));
 }
 
-TEST_F(DataMovementKernelTest, SearchFindsTheFirstOrThePlaceBehindTheLast) {
+TEST_F(DataMovementKernelTest, SearchsortedLeftAndRight) {
   const TestTensor sorted = TestTensor::Of<float>({4}, {1, 3, 3, 5});
   const TestTensor values = TestTensor::Of<float>({2, 2}, {3, 0, 6, 5});
   const auto search = [&](bool right, EValue side, EValue sorter) {
@@ -312,7 +312,7 @@ TEST_F(DataMovementKernelTest, SearchFindsTheFirstOrThePlaceBehindTheLast) {
   EXPECT_THAT(ToVector<int32_t>(out), ElementsAre(3, 0, 4, 4));
 }
 
-TEST_F(DataMovementKernelTest, ScratchThatIsTooSmallIsAnError) {
+TEST_F(DataMovementKernelTest, RejectsSmallScratchMemory) {
   const TestTensor self = Count({3}), mask = TestTensor::Of<bool>({3}, {true, false, true});
   EValue a(self.view()), b = ListOf({mask.view()});
   TensorView planned;
@@ -326,9 +326,9 @@ TEST_F(DataMovementKernelTest, ScratchThatIsTooSmallIsAnError) {
               StatusIs(absl::StatusCode::kInternal));
 }
 
-// Every kernel with arguments of the right number and of any kind: whatever comes back, nothing is
-// read or written outside (asan watches).
-class HostileArguments : public DataMovementKernelTest {
+// Runs every kernel with the right number of arguments of any kind. Whatever the outcome, no access
+// is outside of memory (checked by ASan).
+class HostileArgumentsTest : public DataMovementKernelTest {
  protected:
   int64_t Pick(int64_t n) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
 
@@ -432,7 +432,7 @@ class HostileArguments : public DataMovementKernelTest {
   std::deque<TestTensor> tensors_;
 };
 
-TEST_F(HostileArguments, NeverReachOutside) {
+TEST_F(HostileArgumentsTest, NeverAccessOutOfBounds) {
   int succeeded = 0;
   for (const std::string_view op : registry_.Operators()) {
     for (int arity = 1; arity <= 9; ++arity) {
@@ -447,11 +447,11 @@ TEST_F(HostileArguments, NeverReachOutside) {
         const absl::Status status = Run(op, arguments, {&output});
         succeeded += status.ok() ? 1 : 0;
         Forget();
-        if (absl::StrContains(status.message(), " arguments and ")) break;  // not this arity
+        if (absl::StrContains(status.message(), " arguments and ")) break;  // another arity
       }
     }
   }
-  EXPECT_GT(succeeded, 1000);  // not all of it is refused at the door
+  EXPECT_GT(succeeded, 1000);  // not all calls are rejected by the first check
 }
 
 }  // namespace

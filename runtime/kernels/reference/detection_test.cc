@@ -1,4 +1,4 @@
-// torchvision's operators where the models of conformance/models/more don't go.
+// torchvision's operators beyond the models of conformance/models/more.
 #include <cmath>
 #include <cstdint>
 #include <string_view>
@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// The elements of what the operator gives.
+// Returns the elements of the operator's result.
 template <class T>
 absl::StatusOr<std::vector<T>> Run(std::string_view op, std::vector<EValue> arguments,
                                    DType dtype) {
@@ -53,8 +53,8 @@ TEST(NmsTest, EqualScoresKeepTheirOrderAndNanIsTheLargest) {
   EXPECT_THAT(*Nms(apart, {1, 2, NAN}, 0.5), ElementsAre(2, 1, 0));
 }
 
-TEST(NmsTest, WhatOverlapsNoMoreThanTheThresholdStays) {
-  const std::vector<float> half = {0, 0, 2, 1, 1, 0, 3, 1};  // they share a third
+TEST(NmsTest, KeepsBoxesUpToTheThreshold) {
+  const std::vector<float> half = {0, 0, 2, 1, 1, 0, 3, 1};  // intersection over union is a third
   EXPECT_THAT(*Nms(half, {1, 2}, 0.3), ElementsAre(1));
   EXPECT_THAT(*Nms(half, {1, 2}, 0.34), ElementsAre(1, 0));
 }
@@ -74,7 +74,7 @@ absl::StatusOr<std::vector<float>> Align(const Sizes& sizes, const std::vector<f
                     DType::kFloat32);
 }
 
-TEST(RoiAlignTest, WhatLiesOutsideOfTheImageIsZero) {
+TEST(RoiAlignTest, SamplesOutsideTheImageAreZero) {
   const Sizes sizes = {1, 1, 2, 2};
   EXPECT_THAT(*Align(sizes, {1, 2, 3, 4}, {0, 9, 9, 11, 11}), ElementsAre(0));
   EXPECT_THAT(*Align(sizes, {1, 2, 3, 4}, {0, 0.5, 0.5, 1.5, 1.5}), ElementsAre(2.5));
@@ -82,7 +82,7 @@ TEST(RoiAlignTest, WhatLiesOutsideOfTheImageIsZero) {
   EXPECT_THAT(*Align(sizes, {1, 2, 3, 4}, {0, 5, 5, 1, 1}), ElementsAre(0));
 }
 
-TEST(RoiAlignTest, RegionsOfNoImageAndWithoutEndAreErrors) {
+TEST(RoiAlignTest, RejectsInvalidImagesAndHugeRegions) {
   const auto error = [](const std::vector<float>& region) {
     return std::string(Align({1, 1, 2, 2}, {1, 2, 3, 4}, region).status().message());
   };

@@ -71,7 +71,7 @@ void SwapRows(T* m, int64_t n, int64_t i, int64_t k) {
 
 absl::Status Failed(int64_t info) {
   return absl::InvalidArgumentError(
-      absl::StrCat("the matrix has no such factorization: it fails at order ", info));
+      absl::StrCat("the matrix cannot be factorized: failed at order ", info));
 }
 
 // Gauss-Jordan elimination with row pivoting. The info code is the first zero pivot, counted from

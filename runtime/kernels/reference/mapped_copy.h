@@ -25,8 +25,7 @@ void Copy(const TensorView& from, const TensorView& to, Map& map) {
   }
   const int last = rank - 1;
   int64_t index[kMaxRank] = {};
-  int64_t from_offset[kMaxRank + 1] = {},
-                                 to_offset[kMaxRank + 1] = {};  // of dimensions before d
+  int64_t from_offset[kMaxRank + 1] = {}, to_offset[kMaxRank + 1] = {};  // of dimensions before d
   int d = 0;
   while (true) {
     for (; d < last; ++d) {

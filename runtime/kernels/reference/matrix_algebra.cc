@@ -128,8 +128,7 @@ absl::Status LuFactor(KernelContext& context, const LuFactorCall<KernelArguments
       OutputOf(context, 1, DType::kInt32, shape.With(SymMin(shape.rows, shape.columns))));
   ABSL_ASSIGN_OR_RETURN(const TensorView* info, OutputOf(context, 2, DType::kInt32, shape.batch));
   const int rank = a->rank();
-  if (a->numel() ==
-      0) {  // no steps for matrices without elements, whatever their number of rows
+  if (a->numel() == 0) {  // no steps for matrices without elements, whatever their number of rows
     FillZero(*info);
     return absl::OkStatus();
   }
@@ -236,7 +235,8 @@ absl::Status LuSolve(KernelContext& context, const LuSolveCall<KernelArguments>&
       const auto exchange = [&](int64_t k) -> absl::Status {
         const int64_t row = read_pivot(pivots_at + k * pivots->strides[rank - 2]) - 1;
         if (row < 0 || row >= n) {
-          return absl::InvalidArgumentError(absl::StrCat("pivots: ", row + 1, " is no row"));
+          return absl::InvalidArgumentError(
+              absl::StrCat("pivots: expected a row from 1 to ", n, ", got ", row + 1));
         }
         std::swap(x[k], x[row]);
         return absl::OkStatus();

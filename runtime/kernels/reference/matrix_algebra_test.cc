@@ -1,4 +1,4 @@
-// Factorizations by what they are for: their products give the matrix back.
+// Checks factorizations by multiplying their factors.
 #include <cmath>
 #include <cstdint>
 #include <deque>
@@ -21,7 +21,7 @@ struct Shape {
 constexpr Shape kShapes[] = {{1, 1}, {3, 3}, {5, 3},  {3, 5}, {6, 6},
                              {0, 0}, {4, 0}, {60, 2}, {2, 60}};
 
-// One matrix of doubles by rows.
+// A row-major matrix of doubles.
 struct Dense {
   int64_t rows, columns;
   std::vector<double> values;
@@ -30,7 +30,7 @@ struct Dense {
 Dense Zeros(int64_t rows, int64_t columns) {
   return {rows, columns, std::vector<double>(static_cast<size_t>(rows * columns), 0.0)};
 }
-// `which`: equal numbers give equal elements.
+// Equal values of `which` give equal elements.
 Dense Random(Shape shape, uint64_t which) {
   std::mt19937_64 random(TestSeed() + which);
   Dense m = Zeros(shape.rows, shape.columns);
@@ -106,7 +106,7 @@ class MatrixAlgebraTest : public ::testing::Test {
 
 constexpr DType kF64 = DType::kFloat64;
 
-TEST_F(MatrixAlgebraTest, QrIsOrthogonalTimesTriangular) {
+TEST_F(MatrixAlgebraTest, QrGivesOrthogonalAndTriangularFactors) {
   for (const Shape shape : kShapes) {
     for (const char* mode : {"reduced", "complete"}) {
       const Dense a = Random(shape, 1);
@@ -125,7 +125,7 @@ TEST_F(MatrixAlgebraTest, QrIsOrthogonalTimesTriangular) {
   }
 }
 
-TEST_F(MatrixAlgebraTest, SingularValuesFallAndGiveTheMatrix) {
+TEST_F(MatrixAlgebraTest, SingularValuesDescendAndReconstructTheMatrix) {
   for (const Shape shape : kShapes) {
     for (const bool full : {false, true}) {
       for (const bool singular : {false, true}) {
@@ -153,7 +153,7 @@ TEST_F(MatrixAlgebraTest, SingularValuesFallAndGiveTheMatrix) {
   }
 }
 
-TEST_F(MatrixAlgebraTest, EigenvaluesRiseAndGiveTheMatrix) {
+TEST_F(MatrixAlgebraTest, EigenvaluesAscendAndReconstructTheMatrix) {
   for (const int64_t n : {0, 1, 2, 5, 8}) {
     const Dense random = Random({n, n}, 3);
     Dense a = random;
@@ -175,9 +175,9 @@ TEST_F(MatrixAlgebraTest, EigenvaluesRiseAndGiveTheMatrix) {
   }
 }
 
-TEST_F(MatrixAlgebraTest, SystemsAreSolvedFromEitherSide) {
-  // Far from singular: an element outweighs all others of its row and its column. LU decomposition
-  // has to swap rows for it, the diagonal of a triangle is where it must not be small.
+TEST_F(MatrixAlgebraTest, SolvesSystemsFromBothSides) {
+  // Far from singular: one element dominates its row and its column. LU decomposition must swap
+  // rows for it; triangular systems need it on the diagonal.
   Dense a = Random({4, 4}, 4), swapped = a;
   for (int64_t i = 0; i < 4; ++i) {
     a.values[i * 4 + i] += 5;
@@ -226,7 +226,7 @@ TEST_F(MatrixAlgebraTest, ExponentialOfDiagonalAndNilpotentMatrices) {
   ExpectNear(Matrix(out[0]), {2, 2, {1, 7, 0, 1}}, "nilpotent");
 }
 
-TEST_F(MatrixAlgebraTest, WrongArgumentsAreNamed) {
+TEST_F(MatrixAlgebraTest, ErrorsNameTheWrongArgument) {
   std::vector<EValue> out;
   const EValue a = Tensor(Random({3, 3}, 7)), b = Tensor(Random({2, 3}, 7));
   EXPECT_THAT(Run("aten.linalg_solve_triangular.default",
@@ -239,7 +239,7 @@ TEST_F(MatrixAlgebraTest, WrongArgumentsAreNamed) {
   TestTensor pivots = TestTensor::Of<int32_t>({3}, {1, 9, 3});
   EXPECT_THAT(Run("aten.linalg_lu_solve.default",
                   {a, EValue(pivots.view()), a, EValue(true), EValue(false)}, {kF64}, out),
-              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("9 is no row")));
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr(", got 9")));
   const EValue zero = Tensor(Zeros(2, 2));
   EXPECT_THAT(Run("aten.linalg_lu_factor_ex.default", {zero, EValue(true), EValue(true)},
                   {kF64, DType::kInt32, DType::kInt32}, out),

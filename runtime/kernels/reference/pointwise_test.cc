@@ -1,5 +1,5 @@
-// The kernels of the pointwise, creation and scalar families on what the conformance cases don't
-// have: dtypes without vectors, arguments of wrong kinds, long and odd layouts.
+// Kernels of the pointwise, creation and scalar families beyond the conformance cases: dtypes
+// without vectors, arguments of wrong kinds, long and unusual layouts.
 #include "runtime/kernels/call/pointwise.h"
 
 #include <cmath>
@@ -57,7 +57,7 @@ TestTensor Vector(const std::vector<ComputeType<T>>& values) {
 }
 
 TEST_F(PointwiseKernelTest, RunsLongerThanABufferOverOddLayouts) {
-  // 7 * 191 elements, transposed; every second of a broadcast row; written through transposed
+  // 7 * 191 elements, transposed; every second element of a broadcast row; output with transposed
   // strides.
   const Sizes sizes = {7, 191};
   std::vector<float> values(7 * 191), expected;
@@ -134,7 +134,7 @@ TEST_F(PointwiseKernelTest, UnsignedWideIntegersKeepTheirRange) {
   EXPECT_THAT(ToVector<uint16_t>(sum.view()), ElementsAre(1));
 }
 
-TEST_F(PointwiseKernelTest, NumbersRoundToTheTensorsTypeForComparison) {
+TEST_F(PointwiseKernelTest, ComparisonsRoundScalarsToTheTensorDtype) {
   const TestTensor a = Vector<Half>({0.1f});
   TestTensor out = TestTensor::Zeros(DType::kBool, {1});
   ASSERT_OK(Run("aten.eq.Scalar", {a.view(), EValue(0.1)}, out));
@@ -144,7 +144,7 @@ TEST_F(PointwiseKernelTest, NumbersRoundToTheTensorsTypeForComparison) {
   EXPECT_THAT(ToVector<bool>(out.view()), ElementsAre(true));  // 300 wraps to 44, as in PyTorch
 }
 
-TEST_F(PointwiseKernelTest, BoolsOfAnyByteAreTrue) {
+TEST_F(PointwiseKernelTest, NonzeroBoolBytesAreTrue) {
   TestTensor a = TestTensor::Zeros(DType::kBool, {2});
   static_cast<uint8_t*>(a.view().data)[0] = 2;
   TestTensor out = TestTensor::Zeros(DType::kBool, {2});
@@ -152,7 +152,7 @@ TEST_F(PointwiseKernelTest, BoolsOfAnyByteAreTrue) {
   EXPECT_THAT(ToVector<bool>(out.view()), ElementsAre(false, true));
 }
 
-TEST_F(PointwiseKernelTest, OutputOfAnotherTypeOrShapeIsRejected) {
+TEST_F(PointwiseKernelTest, RejectsOutputsOfOtherDtypesOrShapes) {
   const TestTensor a = Vector<float>({1, 2});
   EXPECT_THAT(
       Run("aten.relu.default", {a.view()}, TestTensor::Zeros(DType::kInt32, {2})),
@@ -166,8 +166,8 @@ TEST_F(PointwiseKernelTest, OutputOfAnotherTypeOrShapeIsRejected) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected dtype float32, got int8")));
 }
 
-// Operators that models use and the conformance cases lack.
-TEST_F(PointwiseKernelTest, OperatorsWithoutCases) {
+// Operators that models use but that have no conformance cases.
+TEST_F(PointwiseKernelTest, OperatorsWithoutConformanceCases) {
   const TestTensor a = Vector<float>({-2, 0, std::nanf(""), 3});
   TestTensor out = TestTensor::Zeros(DType::kFloat32, {4});
   const float pi = std::acos(-1.0f);
@@ -201,8 +201,8 @@ TEST_F(PointwiseKernelTest, OperatorsWithoutCases) {
   EXPECT_THAT(ToVector<int32_t>(filled.view()), ElementsAre(2, 2));
 }
 
-// Whatever kinds stand in the arguments, there is an error or a result.
-TEST_F(PointwiseKernelTest, EveryKernelSurvivesArgumentsOfEveryKind) {
+// Arguments of any kinds give an error or a result.
+TEST_F(PointwiseKernelTest, EveryKernelHandlesArgumentsOfEveryKind) {
   const TestTensor f = Vector<float>({1, 0, -3}), i = Vector<int8_t>({1, 0, -3}),
                    b = Vector<bool>({true, false, true});
   const TestTensor c = Vector<std::complex<float>>({{1, 1}, {0, 0}, {2, -3}});
@@ -259,7 +259,7 @@ TEST_F(PointwiseKernelTest, EveryKernelSurvivesArgumentsOfEveryKind) {
   EXPECT_GT(results, 100);
 }
 
-TEST_F(PointwiseKernelTest, AssertionsSayWhatFailed) {
+TEST_F(PointwiseKernelTest, AssertionErrorsHaveTheMessage) {
   EXPECT_OK(
       Run("aten._assert_scalar.default", {EValue(true), EValue(std::string_view("m"))}, nullptr));
   EXPECT_THAT(Run("aten._assert_scalar.default",
@@ -304,7 +304,7 @@ TEST_F(PointwiseKernelTest, ScaledSumIsRoundedOnce) {
   EXPECT_THAT(ToVector<float>(out.view()), ElementsAre(-(0x1p-12f + 0x1p-13f + 0x1p-25f)));
 }
 
-TEST_F(PointwiseKernelTest, NumbersBeyondTheArithmeticAreRefused) {
+TEST_F(PointwiseKernelTest, RejectsScalarsOutOfRange) {
   const TestTensor x = Vector<float>({-1.0f});
   TestTensor out = TestTensor::Zeros(DType::kFloat32, {1});
   EXPECT_THAT(Run("aten.leaky_relu.default", {EValue(x.view()), EValue(1e300)}, out),
@@ -351,7 +351,7 @@ TEST(ConvertScalarTest, FollowsScalarTo) {
   EXPECT_EQ(convert(EValue(int64_t{-1}), DType::kUint8), "255");
   EXPECT_EQ(convert(EValue(int64_t{256}), DType::kUint8), "error");
   EXPECT_EQ(convert(EValue(int64_t{-300}), DType::kUint8), "error");
-  EXPECT_EQ(convert(EValue(127.9), DType::kInt8), "error");  // PyTorch compares before it cuts
+  EXPECT_EQ(convert(EValue(127.9), DType::kInt8), "error");  // the range check precedes truncation
   EXPECT_EQ(convert(EValue(-1.5), DType::kInt8), "-1");
   EXPECT_EQ(convert(EValue(9223372036854775808.0), DType::kInt64), "error");
   EXPECT_EQ(convert(EValue(std::nan("")), DType::kInt64), "error");

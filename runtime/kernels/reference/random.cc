@@ -95,7 +95,8 @@ absl::Status Randperm(KernelContext& context, const Seeded<RandpermCall<KernelAr
   const DType dtype = call.dtype;
   ABSL_RETURN_IF_ERROR(ConvertScalar(EValue(n), dtype).status());
   if (IsFloatingPoint(dtype) && n > (int64_t{1} << SignificandBits(dtype)) + 1) {
-    return absl::InvalidArgumentError(absl::StrCat(DTypeName(dtype), " can't count to ", n));
+    return absl::InvalidArgumentError(
+        absl::StrCat("n: ", DTypeName(dtype), " cannot represent all integers up to ", n));
   }
   ABSL_ASSIGN_OR_RETURN(TensorView * output, CreatedOutput(context, dtype, {n}));
   const RandomStream random(call, output->data);

@@ -11,7 +11,7 @@ namespace {
 using Block = std::array<uint32_t, 4>;
 
 TEST(PhiloxTest, KnownAnswers) {
-  // Those of the authors' Random123 library (kat_vectors).
+  // Known answers of the authors' Random123 library (kat_vectors).
   EXPECT_EQ(Philox4x32({0, 0, 0, 0}, 0), (Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(Philox4x32({UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX}, UINT64_MAX),
             (Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
@@ -19,7 +19,7 @@ TEST(PhiloxTest, KnownAnswers) {
             (Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-TEST(ElementDrawsTest, EachDrawIsAHalfOfTheElementsBlocks) {
+TEST(ElementDrawsTest, EachDrawIsHalfOfABlock) {
   ElementDraws draws(7, 3, 5);
   for (uint32_t block = 0; block < 3; ++block) {
     const Block out = Philox4x32({5, block << 16, 3, 0}, 7);

@@ -115,9 +115,9 @@ Window<Filter> WindowAt(const Axis& axis, int64_t place, bool align_corners) {
   return t;
 }
 
-// If the result has one column, all its rows are blended with the weights of the first row, as in
-// PyTorch on one thread: its row loop then runs down the column. This does not apply if the height
-// is unchanged or the layout is channels-last.
+// If the result has one column, all its rows are blended with the weights of the first row. PyTorch
+// does so on one thread, since its row loop then runs down the column. This does not apply if the
+// height is unchanged or the layout is channels-last.
 bool BlendsFirstRowOnly(const Upsample& u) {
   const bool channels_last = u.output->strides[1] == 1 && u.output->sizes[1] > 1;
   return u.axes[1].out == 1 && u.axes[0].in != u.axes[0].out && !channels_last;

@@ -21,7 +21,7 @@ struct Row {
   std::vector<double> arguments, values;
 };
 
-// The operator of numbers, as tensors without dimensions.
+// Applies the operator to scalars, as tensors of rank 0.
 double Apply(std::string_view op, std::vector<EValue> arguments) {
   static const KernelRegistry& registry = *[] {
     auto* all = new KernelRegistry;
@@ -63,7 +63,7 @@ void ExpectClose(double got, double want, std::string_view what) {
   }
 }
 
-TEST(SpecialFunctionsTest, OfOneNumber) {
+TEST(SpecialFunctionsTest, UnaryFunctions) {
   const Row rows[] = {
       {"aten.special_erfcx.default",
        {-2, 0, 0.5, 3, 30, kNan},
@@ -110,7 +110,7 @@ TEST(SpecialFunctionsTest, OfOneNumber) {
       {"special.spherical_bessel_j0.default",
        {-3, 0, 0.25, 12, kInfinity},
        {0.047040002686622407, 1.0, 0.98961583701809172, -0.044714409833369581, 0.0}},
-      // Those of mpmath: PyTorch's has eight digits between -2 and -4.
+      // Values of mpmath: PyTorch's have only eight digits between -2 and -4.
       {"special.airy_ai.default",
        {-20, -7, -3, -1, 0, 0.5, 1.9, 2.1, 12, kInfinity},
        {-0.17640612707798469, 0.18428083525050564, -0.37881429367765807, 0.53556088329235212,
@@ -125,7 +125,7 @@ TEST(SpecialFunctionsTest, OfOneNumber) {
   }
 }
 
-TEST(SpecialFunctionsTest, OfTwoNumbers) {
+TEST(SpecialFunctionsTest, BinaryFunctions) {
   const struct {
     double a, x, lower, upper;
   } gamma[] = {
@@ -224,7 +224,7 @@ TEST(SpecialFunctionsTest, HalfPrecisionHasItsOwnNeighbors) {
   EXPECT_GT(BitsAfter<BFloat16>(std::numeric_limits<float>::quiet_NaN(), 1) & 0x7fff, 0x7f80);
 }
 
-TEST(SpecialFunctionsTest, PolygammaOfANegativeOrderIsRefused) {
+TEST(SpecialFunctionsTest, PolygammaRejectsNegativeOrders) {
   KernelRegistry registry;
   ASSERT_OK(AddReferenceKernels(registry));
   const TestTensor place = TestTensor::Of<double>({}, {1}), out = TestTensor::Of<double>({}, {0});
@@ -237,7 +237,7 @@ TEST(SpecialFunctionsTest, PolygammaOfANegativeOrderIsRefused) {
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-TEST(SpecialFunctionsTest, NanLosesAgainstNumbers) {
+TEST(SpecialFunctionsTest, FmaxAndFminIgnoreNan) {
   EXPECT_EQ(Of("aten.fmax.default", kNan, 2), 2);
   EXPECT_EQ(Of("aten.fmax.default", 3, kNan), 3);
   EXPECT_EQ(Of("aten.fmin.default", 3, 2), 2);

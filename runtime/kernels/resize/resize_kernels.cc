@@ -15,8 +15,8 @@ namespace {
 
 constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kUint8};
 
-// Scratch memory for rows of `in` and `out` elements: positions and weights of the columns, two
-// rows of the input, their blend, and a row of the output.
+// Scratch memory for rows of `in` and `out` elements. It has positions and weights of the columns,
+// two rows of the input, their blend, and a row of the output.
 struct Room {
   int64_t* place;           // [out], for nearest neighbor
   int32_t *first, *second;  // [out]

@@ -1,4 +1,4 @@
-// Resized images against the reference kernels.
+// Image resampling against the reference kernels.
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
 
@@ -32,7 +32,7 @@ TEST(ResizeTest, EverySizeLayoutAndDtype) {
   }
 }
 
-TEST(ResizeTest, SizesThatRefinePlacesByScales) {
+TEST(ResizeTest, ScalesRefinePositions) {
   KernelComparison comparison;
   const TestTensorSpec image = {DType::kFloat32, {1, 2, 6, 9}};
   ASSERT_TRUE(comparison.Compare({"aten.upsample_nearest2d.default",

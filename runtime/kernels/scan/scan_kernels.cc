@@ -41,8 +41,8 @@ void ScanRows(const TensorView& in, const TensorView& out, int dim, DType type,
 
 // Scans the rows along `dim` of a row-major tensor of T; adjacent rows are scanned together.
 template <class T, class Acc>
-void ScanBeside(const TensorView& in, const TensorView& out, int dim,
-                void (*step)(const T*, size_t, Acc*, T*)) {
+void ScanAdjacentRows(const TensorView& in, const TensorView& out, int dim,
+                      void (*step)(const T*, size_t, Acc*, T*)) {
   int64_t beside = 1;
   for (int d = dim + 1; d < in.rank(); ++d) beside *= in.sizes[d];
   const int64_t count = in.sizes[dim], block = count * beside;
@@ -67,7 +67,7 @@ void Scan(const TensorView& in, const TensorView& out, int dim, DType type,
   const bool beside = in.dtype == type && out.dtype == type && in.is_contiguous() &&
                       out.is_contiguous() && in.rank() > 0 && dim < in.rank() - 1;
   if (beside) {
-    ScanBeside<T, Acc>(in, out, dim, step);
+    ScanAdjacentRows<T, Acc>(in, out, dim, step);
   } else {
     ScanRows<T, Acc>(in, out, dim, type, sum);
   }

@@ -1,4 +1,4 @@
-// Running sums against the reference kernel: equal bits.
+// Cumulative sums against the reference kernel: equal bits.
 #include "gtest/gtest.h"
 #include "runtime/kernels/kernel_comparison.h"
 

@@ -13,8 +13,8 @@ HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
 
-// Returns the maximum of a row without NaN. A row of only NaN gives NaN, to distinguish it from a row
-// of -inf. For other rows with NaN, the result is unspecified.
+// Returns the maximum of a row without NaN. A row of only NaN gives NaN, to distinguish it from a
+// row of -inf. For other rows with NaN, the result is unspecified.
 HWY_INLINE float MaxOf(const float* HWY_RESTRICT in, size_t n) {
   const hn::ScalableTag<float> d;
   // If one operand is NaN, x86 returns the second one, Arm the number.

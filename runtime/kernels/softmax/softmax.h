@@ -8,8 +8,8 @@
 //   and (n / 4 + 2) u for adding positive numbers (Higham, "Accuracy and Stability of Numerical
 //   Algorithms", 2002, §4.2);
 // - the division and the rounding of the expected result: 2 u.
-// The logarithm's error is no larger, since the largest element is added to the others exactly: s /
-// (1 + s) <= ln(1 + s).
+// The logarithm's error is no larger, since the largest element is added to the others exactly:
+// s / (1 + s) <= ln(1 + s).
 #ifndef BELAY_RUNTIME_KERNELS_SOFTMAX_SOFTMAX_H_
 #define BELAY_RUNTIME_KERNELS_SOFTMAX_SOFTMAX_H_
 

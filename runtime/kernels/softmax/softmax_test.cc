@@ -1,4 +1,4 @@
-// Softmax and its logarithm against the reference kernels.
+// Softmax and log-softmax against the reference kernels.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -52,7 +52,7 @@ TEST(SoftmaxTest, EveryLayoutAndDimension) {
   }
 }
 
-TEST(SoftmaxTest, ABoolIsADimension) {
+TEST(SoftmaxTest, AcceptsBoolAsDimension) {
   KernelComparison comparison;
   for (const char* op : kOps) {
     KernelCall call = CallOf(op, {DType::kFloat16, {3, 5, 7}}, 1);
