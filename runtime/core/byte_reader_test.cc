@@ -38,7 +38,7 @@ TEST(ByteReaderTest, TakesValuesAndListsInOrder) {
   EXPECT_OK(reader.ExpectEnd());
 }
 
-TEST(ByteReaderTest, BytesThatAreNotThereAreAnErrorAndTakeNothing) {
+TEST(ByteReaderTest, MissingBytesAreAnErrorAndConsumeNothing) {
   const std::vector<std::byte> bytes = Bytes({1, 2, 3, 4, 5, 6, 7});
   ByteReader reader(bytes);
   EXPECT_THAT(reader.Take<Header>("its header"),
@@ -56,7 +56,7 @@ TEST(ByteReaderTest, BytesThatAreNotThereAreAnErrorAndTakeNothing) {
   EXPECT_EQ(reader.rest().size(), 3u);
 }
 
-TEST(ByteReaderTest, NothingCanBeTakenOfNothing) {
+TEST(ByteReaderTest, EmptyInputHasNoValues) {
   ByteReader reader({});
   ASSERT_OK_AND_ASSIGN(const std::vector<uint64_t> none, reader.TakeList<uint64_t>(0, "nothing"));
   EXPECT_TRUE(none.empty());

@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const testing::TestParamInfo<FormatCase>& info) { return info.param.name; });
 
 // Rounded like a number, the largest payloads would become -0.
-TEST(BFloat16Test, EveryNanIsTheSame) {
+TEST(BFloat16Test, NansAreCanonical) {
   for (const uint32_t bits : {0x7f800001u, 0x7fffffffu, 0xff800001u, 0xffffffffu}) {
     EXPECT_EQ(FloatToBFloat16Bits(std::bit_cast<float>(bits)), 0x7fc0) << bits;
   }
@@ -179,7 +179,7 @@ TEST(Float8E8M0Test, RoundsAsPyTorchDoes) {
   EXPECT_EQ(encode(kNan), 0xff);
 }
 
-TEST(ElementTypeTest, EachTypeHasTheSizeOfItsDType) {
+TEST(ElementTypeTest, CppTypeSizesMatchDTypes) {
   int types = 0;
   for (int i = 1; i < kNumDTypes; ++i) {
     DispatchDType<kAllTypes>(static_cast<DType>(i), [&](auto tag) {

@@ -8,7 +8,7 @@
 namespace belay {
 namespace {
 
-TEST(RandomTest, NumbersAreTheSameEverywhere) {
+TEST(RandomTest, NumbersArePortable) {
   Random random(0);
   EXPECT_EQ(random.Next(), 0xe220a8397b1dcdafu);
   EXPECT_EQ(random.Next(), 0x6e789e6aa1b965f4u);

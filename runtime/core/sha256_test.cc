@@ -21,7 +21,7 @@ TEST(Sha256Test, KnownDigests) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-TEST(Sha256Test, PiecesAreOneText) {
+TEST(Sha256Test, ConcatenatesPieces) {
   const std::string_view pieces[] = {"a", "", "bc"};
   EXPECT_EQ(Sha256(pieces), Sha256(std::string_view("abc")));
 }

@@ -28,7 +28,7 @@ TEST(ThreadPoolTest, EveryPartRunsOnce) {
   }
 }
 
-TEST(ThreadPoolTest, PartsRunAtTheSameTime) {
+TEST(ThreadPoolTest, PartsRunConcurrently) {
   ThreadPool pool(2);
   const ThreadPool::Lease lease(&pool);
   // Each part waits for the other: alone it would wait forever.
@@ -41,7 +41,7 @@ TEST(ThreadPoolTest, PartsRunAtTheSameTime) {
 }
 
 // The other thread is asleep, or does not get a CPU: nobody waits for it.
-TEST(ThreadPoolTest, PartsOfThreadsThatDoNotComeRunAllTheSame) {
+TEST(ThreadPoolTest, OtherThreadsStealPartsOfMissingWorkers) {
   ThreadPool pool(3);
   std::atomic<int> waiting = 0, count = 0;
   std::atomic<bool> go = false;
@@ -62,7 +62,7 @@ TEST(ThreadPoolTest, PartsOfThreadsThatDoNotComeRunAllTheSame) {
 }
 
 // Calls one behind the other, whose threads come early, late and not at all.
-TEST(ThreadPoolTest, LateThreadsTakeNothingOfTheNextCall) {
+TEST(ThreadPoolTest, LateWorkersDoNotJoinTheNextCall) {
   ThreadPool pool(4);
   for (int i = 0; i < 20'000; ++i) {
     const int parts = 2 + i % 6;
@@ -73,7 +73,7 @@ TEST(ThreadPoolTest, LateThreadsTakeNothingOfTheNextCall) {
 }
 
 // Without a lease the pool is taken for one call.
-TEST(ThreadPoolTest, ACallLeavesThePoolToOtherThreads) {
+TEST(ThreadPoolTest, CallReleasesThePool) {
   ThreadPool pool(2);
   pool.Run(2, [](int) {});
   std::atomic<int> arrived = 0, met = 0;
@@ -91,7 +91,7 @@ TEST(ThreadPoolTest, ACallLeavesThePoolToOtherThreads) {
   EXPECT_EQ(met.load(), 2);  // alone, the first part would have waited in vain
 }
 
-TEST(ThreadPoolTest, CallsInsideOfCallsWorkAlone) {
+TEST(ThreadPoolTest, NestedCallsRunSerially) {
   ThreadPool pool(3);
   const ThreadPool::Lease lease(&pool);
   std::atomic<int> count = 0;
@@ -99,7 +99,7 @@ TEST(ThreadPoolTest, CallsInsideOfCallsWorkAlone) {
   EXPECT_EQ(count.load(), 15);
 }
 
-TEST(ThreadPoolTest, WhoComesSecondWorksAlone) {
+TEST(ThreadPoolTest, CallerOfABusyPoolRunsSerially) {
   ThreadPool pool(2);
   std::atomic<int> count = 0;
   std::vector<std::thread> threads;
@@ -115,7 +115,7 @@ TEST(ThreadPoolTest, WhoComesSecondWorksAlone) {
   EXPECT_EQ(count.load(), 4 * 200 * 3);
 }
 
-TEST(ThreadPoolTest, LeasesNestAndTakeNull) {
+TEST(ThreadPoolTest, LeasesNestAndAcceptNull) {
   const ThreadPool::Lease none(nullptr);
   ThreadPool pool(2);
   const ThreadPool::Lease outer(&pool);

@@ -44,7 +44,7 @@ constexpr Case kCases[] = {
 
 class Utf8Test : public ::testing::TestWithParam<Case> {};
 
-TEST_P(Utf8Test, IsToldFromOtherBytes) { EXPECT_EQ(IsUtf8(GetParam().text), GetParam().valid); }
+TEST_P(Utf8Test, IsValidated) { EXPECT_EQ(IsUtf8(GetParam().text), GetParam().valid); }
 
 INSTANTIATE_TEST_SUITE_P(All, Utf8Test, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });

@@ -134,7 +134,7 @@ TEST_F(EventsTest, LoadingAndExecutingAreLogged) {
   EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(3));
 }
 
-TEST_F(EventsTest, JumpsAndMovesAreInstructionsAndALoopLogsEachRound) {
+TEST_F(EventsTest, LogsJumpsMovesAndEachLoopIteration) {
   const uint32_t x = forward_.Input("x", kF32, {1});
   const uint32_t go = forward_.Slot(schema::ScalarSlot::BOOL);
   const uint32_t yes = forward_.Bool(true), no = forward_.Bool(false);
@@ -152,7 +152,7 @@ TEST_F(EventsTest, JumpsAndMovesAreInstructionsAndALoopLogsEachRound) {
   ExpectNested();
 }
 
-TEST_F(EventsTest, DelegatesLogStepsByNumberAndByName) {
+TEST_F(EventsTest, DelegatesLogStepsByIdAndName) {
   const uint32_t blob = program_.AddSegment(schema::Segment::DELEGATE, "x");
   const uint32_t x = forward_.Input("x", kF32, {1}), y = forward_.Arena(kF32, {1});
   forward_.Delegate("stepping", blob, {x}, {y});
@@ -170,7 +170,7 @@ TEST_F(EventsTest, DelegatesLogStepsByNumberAndByName) {
   EXPECT_EQ(delegate.delegate, 0u);
 }
 
-TEST_F(EventsTest, ProgramsInDelegatesLogInsideOfTheCall) {
+TEST_F(EventsTest, ProgramsInDelegatesLogWithinTheCall) {
   TestProgram inner;
   const uint32_t inner_blob = inner.AddSegment(schema::Segment::DELEGATE, "x");
   TestMethod method = inner.AddMethod("forward");
@@ -205,7 +205,7 @@ TEST_F(EventsTest, ProgramsInDelegatesLogInsideOfTheCall) {
   EXPECT_EQ(nested->instructions()[1].method, nullptr);
 }
 
-TEST_F(EventsTest, AnInstructionThatFailsIsTheLastEventAndEnds) {
+TEST_F(EventsTest, FailingInstructionIsTheLastEventAndEnds) {
   const uint32_t blob = program_.AddSegment(schema::Segment::DELEGATE, "add1");
   const uint32_t x = forward_.Input("x", kF32, {1}), y = forward_.Arena(kF32, {1});
   forward_.Delegate("fake", blob, {x}, {y});
@@ -223,7 +223,7 @@ TEST_F(EventsTest, AnInstructionThatFailsIsTheLastEventAndEnds) {
                                    " instruction 1 of forward"));
 }
 
-TEST_F(EventsTest, AFullLogChangesNoResult) {
+TEST_F(EventsTest, FullLogDoesNotChangeResults) {
   const uint32_t x = forward_.Input("x", kF32, {1}), y = forward_.Arena(kF32, {1});
   for (int i = 0; i < 10; ++i) forward_.Call("test.add.Tensor", {x, x}, {y});
   forward_.Output(y);
@@ -235,7 +235,7 @@ TEST_F(EventsTest, AFullLogChangesNoResult) {
   EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(2));
 }
 
-TEST_F(EventsTest, InstructionsSayWhatTheyWorkOnAndWhichKernelsDeclined) {
+TEST_F(EventsTest, InstructionsListOperandsAndDeclinedKernels) {
   static const Kernel picky = [] {
     for (Kernel row : TestKernels()) {
       if (row.op != "test.add.Tensor") continue;

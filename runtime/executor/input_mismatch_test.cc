@@ -155,7 +155,7 @@ class InputMismatchTest : public MethodTest {
   int refused_ = 0, read_ = 0;
 };
 
-TEST_F(InputMismatchTest, IsRefusedOrReadRight) {
+TEST_F(InputMismatchTest, IsRejectedOrReadCorrectly) {
   for (const Planned& planned : AllPlanned()) {
     SCOPED_TRACE(planned.name);
     Method method = LoadPlanned(planned);
@@ -287,7 +287,7 @@ TEST_F(InputMismatchTest, IsRefusedOrReadRight) {
 }
 
 // The same for computed values: what a kernel reads is what the caller has.
-TEST_F(AddTest, EveryStrideOfBothOperandsComputesTheSame) {
+TEST_F(AddTest, StridesDoNotChangeResults) {
   Build({2, 3, 2});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   std::vector<float> memory(1000);

@@ -91,7 +91,7 @@ std::string SampleFile() {
   return file;
 }
 
-TEST_F(MemoryQuotaTest, WhicheverAllocationFailsIsAnErrorAndLeavesNothing) {
+TEST_F(MemoryQuotaTest, EveryFailingAllocationIsAnErrorWithoutLeaks) {
   SetFile(SampleFile());
   ASSERT_OK(OpenAndLoad());  // what the fake backend remembers has its memory now
   const std::set<std::string> messages = FailEachAllocation([this] { return OpenAndLoad(); });
@@ -102,7 +102,7 @@ TEST_F(MemoryQuotaTest, WhicheverAllocationFailsIsAnErrorAndLeavesNothing) {
 }
 
 // The same of Method::Load alone, which needs less.
-TEST_F(MemoryQuotaTest, AMethodThatFindsNoMemoryLeavesNothing) {
+TEST_F(MemoryQuotaTest, MethodLoadFailsWithoutLeaks) {
   SetFile(SampleFile());
   ASSERT_OK(OpenAndLoad());
   ASSERT_OK_AND_ASSIGN(const Program program, Program::OpenBytes(nullptr, bytes_, options_));
@@ -113,7 +113,7 @@ TEST_F(MemoryQuotaTest, AMethodThatFindsNoMemoryLeavesNothing) {
 }
 
 // Copies of inputs and of constants, whose memory is asked for before that of the arena.
-TEST_F(MemoryQuotaTest, CopiesThatFindNoMemoryAreErrors) {
+TEST_F(MemoryQuotaTest, FailingCopiesAreErrors) {
   TestProgram made;
   TestMethod method = made.AddMethod("forward");
   method.Input("x", DType::kFloat32, {1 << 18});
@@ -126,7 +126,7 @@ TEST_F(MemoryQuotaTest, CopiesThatFindNoMemoryAreErrors) {
   EXPECT_THAT(messages, ::testing::Contains("no memory for 2097152 bytes"));
 }
 
-TEST_F(MemoryQuotaTest, SharedStateThatFindsNoMemoryLeavesNothing) {
+TEST_F(MemoryQuotaTest, SharedStateFailsWithoutLeaks) {
   TestProgram made;
   made.AddMethod("forward").State("s", DType::kFloat32, {1 << 18});
   SetFile(made.Serialize());
@@ -137,7 +137,7 @@ TEST_F(MemoryQuotaTest, SharedStateThatFindsNoMemoryLeavesNothing) {
 }
 
 // What other formats are made of.
-TEST_F(MemoryQuotaTest, PartsThatFindNoMemoryLeaveNothing) {
+TEST_F(MemoryQuotaTest, ProgramPartsFailWithoutLeaks) {
   TestProgram made;
   TestMethod method = made.AddMethod("forward");
   for (int i = 0; i < 1000; ++i) method.Int(i);
@@ -180,7 +180,7 @@ std::string Repeat(const std::string& text, int count) {
 }
 
 // What costs the parser and the validators most for its bytes.
-TEST_F(MemoryQuotaTest, NothingTakesMoreThanWasAskedFor) {
+TEST_F(MemoryQuotaTest, MemoryStaysWithinCheckedBound) {
   constexpr int kMany = 20'000;
   const auto method = [](const std::string& content) { return Field(5, Field(1, "m") + content); };
   std::vector<std::pair<std::string, std::string>> cases;
@@ -232,7 +232,7 @@ TEST_F(MemoryQuotaTest, NothingTakesMoreThanWasAskedFor) {
   }
 }
 
-TEST_F(MemoryQuotaTest, DamagedProgramsTakeNoMoreThanWasAskedFor) {
+TEST_F(MemoryQuotaTest, DamagedProgramsStayWithinCheckedBound) {
   const std::string valid = SampleFile();
   SetFile(valid);
   ASSERT_OK(OpenAndLoad());  // what the fake backend remembers has its memory now

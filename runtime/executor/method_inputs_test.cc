@@ -21,7 +21,7 @@ constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kOutOfRange = absl::StatusCode::kOutOfRange;
 constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
 
-TEST_F(AddTest, NamesInputsThatWereNeverSet) {
+TEST_F(AddTest, NamesUnsetInputs) {
   Build({1});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   EXPECT_THAT(method.Execute(), StatusIs(absl::StatusCode::kFailedPrecondition,
@@ -33,7 +33,7 @@ TEST_F(AddTest, NamesInputsThatWereNeverSet) {
 }
 
 // What needs no memory must be set, too.
-TEST_F(MethodTest, NamesScalarsAndTensorsWithoutElementsThatWereNeverSet) {
+TEST_F(MethodTest, NamesUnsetScalarsAndEmptyTensors) {
   forward_.ScalarInput("n", schema::ScalarSlot::INT);
   forward_.Input("empty", kF32, {0});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
@@ -47,7 +47,7 @@ TEST_F(MethodTest, NamesScalarsAndTensorsWithoutElementsThatWereNeverSet) {
 }
 
 // A kernel that leaves something else in the slot takes the caller's memory out of it.
-TEST_F(MethodTest, AMutatedInputThatWasOverwrittenIsToBeSetAgain) {
+TEST_F(MethodTest, OverwrittenMutatedInputMustBeSetAgain) {
   forward_.Call("test.wrong_kind.default", {}, {forward_.MutatedInput("m", kF32, {1})});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const TestTensor m = TestTensor::Of<float>({1}, {1});
@@ -57,7 +57,7 @@ TEST_F(MethodTest, AMutatedInputThatWasOverwrittenIsToBeSetAgain) {
                                          "not all inputs are set: input 0 'm'"));
 }
 
-TEST_F(AddTest, RefusesInputsThatDoNotFit) {
+TEST_F(AddTest, RejectsMismatchedInputs) {
   Build({4, 3}, {{.dim = 0, .min = 2, .max = 4, .symbol = "s0"}});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const auto set = [&](DType dtype, const Sizes& sizes) {
@@ -82,7 +82,7 @@ TEST_F(AddTest, RefusesInputsThatDoNotFit) {
   EXPECT_THAT(method.SetInput(0, view), StatusIs(kInvalid, HasSubstr("2 sizes and 1 strides")));
 }
 
-TEST_F(AddTest, InputsOfOneSymbolMustAgree) {
+TEST_F(AddTest, InputsWithSameSymbolMustAgree) {
   Build({4, 3}, {{.dim = 0, .min = 1, .max = 4, .symbol = "batch"}});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const TestTensor a = TestTensor::Zeros(kF32, {3, 3});
@@ -97,7 +97,7 @@ TEST_F(AddTest, InputsOfOneSymbolMustAgree) {
   EXPECT_OK(method.Execute());
 }
 
-TEST_F(AddTest, AnyStridesAreRight) {
+TEST_F(AddTest, AcceptsAnyStrides) {
   Build({2, 3});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const TestTensor a = TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
@@ -128,7 +128,7 @@ TEST_F(AddTest, MisalignedInputsAreCopied) {
   EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(2, 4, 6));
 }
 
-TEST_F(AddTest, AnInputIsUsedInPlace) {
+TEST_F(AddTest, InputIsUsedInPlace) {
   Build({2});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const TestTensor a = TestTensor::Of<float>({2}, {1, 2});
@@ -241,7 +241,7 @@ TEST_F(MethodTest, MutatedInputsAreWrittenInPlace) {
               StatusIs(kInvalid, HasSubstr("the program writes to it")));
 }
 
-TEST_F(MethodTest, MutatedInputsShareMemoryWithNone) {
+TEST_F(MethodTest, RejectsMutatedInputsWithSharedMemory) {
   forward_.MutatedInput("a", DType::kUint8, {4});
   forward_.Input("b", DType::kUint8, {8});
   forward_.MutatedInput("c", DType::kUint8, {2});
@@ -283,7 +283,7 @@ TEST_F(MethodTest, MutatedInputsShareMemoryWithNone) {
 }
 
 // Compared one by one, 2^20 mutated inputs would be 2^40 pairs.
-TEST(MethodInputsTest, ManyMutatedInputsAreComparedInTheirOrder) {
+TEST(MethodInputsTest, OverlapCheckSortsManyMutatedInputs) {
   constexpr size_t kMany = size_t{1} << 20;
   const int64_t sizes[] = {1};
   const uint8_t order[] = {0};
@@ -316,7 +316,7 @@ TEST(MethodInputsTest, ManyMutatedInputsAreComparedInTheirOrder) {
                                            "input 5 ''")));
 }
 
-TEST_F(MethodTest, InputsAskForNoMoreMemoryThanTheLimit) {
+TEST_F(MethodTest, InputCopiesAreLimited) {
   forward_.Input("x", kF32, {int64_t{1} << 50});
   EXPECT_THAT(Load(), StatusIs(kExhausted, HasSubstr("'arena_bytes'")));
   for (int i = 0; i < 3; ++i) forward_.Input("more", kF32, {int64_t{1} << 60});
@@ -327,7 +327,7 @@ TEST_F(MethodTest, InputsAskForNoMoreMemoryThanTheLimit) {
                                                      "limit 'arena_bytes'")));
 }
 
-TEST_F(MethodTest, ArenaStateAndCopiesOfInputsHaveOneLimit) {
+TEST_F(MethodTest, ArenaStateAndInputCopiesShareOneLimit) {
   forward_.Arena(kF32, {16});
   forward_.State("s", kF32, {16});
   forward_.Input("x", kF32, {16});
@@ -355,7 +355,7 @@ TEST_F(MethodTest, CopiesOfMisalignedConstantsAreLimited) {
                                              "the limit 'arena_bytes' of 63, of which 15")));
 }
 
-TEST_F(MethodTest, ConstantsWithoutElementsAreNotCopied) {
+TEST_F(MethodTest, EmptyConstantsAreNotCopied) {
   const uint32_t none = forward_.Constant(program_.AddConstant<float>({}), kF32, {0});
   forward_.Output(none);
   ASSERT_OK_AND_ASSIGN(Method method, LoadFile(program_.Serialize(), {}, /*misalignment=*/2));

@@ -84,7 +84,7 @@ TEST_F(OverlayTest, SizesMustBeEqualAtEachCall) {
 }
 
 // The kernel's error stays: it is said before anything of the overlay.
-TEST_F(OverlayTest, SizesThatDoNotFitAreTheKernelsError) {
+TEST_F(OverlayTest, MismatchedSizesAreTheKernelsError) {
   ASSERT_OK_AND_ASSIGN(Method method, Load(/*over_first=*/true));
   const TestTensor three = TestTensor::Zeros(kF32, {3}), two = TestTensor::Zeros(kF32, {2});
   ASSERT_OK(method.SetInput(0, three.view()));
@@ -95,7 +95,7 @@ TEST_F(OverlayTest, SizesThatDoNotFitAreTheKernelsError) {
 }
 
 // What has no elements lies over nothing, wherever it is: a + b of other sizes is right.
-TEST_F(OverlayTest, TensorsWithoutElementsLieOverNothing) {
+TEST_F(OverlayTest, EmptyTensorsAreNotOverlays) {
   struct Case {
     Sizes a, b, out;
     uint32_t dynamic_dims;
@@ -127,7 +127,7 @@ TEST_F(OverlayTest, TensorsWithoutElementsLieOverNothing) {
 }
 
 // State and inputs that are written to lie beside the arena.
-TEST_F(OverlayTest, OutputsOutsideTheArenaLieOverNothing) {
+TEST_F(OverlayTest, OutputsOutsideTheArenaAreNotOverlays) {
   TestProgram made;
   TestMethod method = made.AddMethod("forward");
   const uint32_t x = method.Input("x", kF32, {2}), m = method.MutatedInput("m", kF32, {2});
@@ -145,7 +145,7 @@ TEST_F(OverlayTest, OutputsOutsideTheArenaLieOverNothing) {
 }
 
 // The loader looks for arguments under the output, and there is none.
-TEST_F(OverlayTest, AnOutputThatIsDroppedLiesOverNothing) {
+TEST_F(OverlayTest, DroppedOutputIsNotAnOverlay) {
   TestProgram made;
   TestMethod method = made.AddMethod("forward");
   const uint32_t x = method.Input("x", kF32, {2});

@@ -35,7 +35,7 @@ class SlotKindsTest : public MethodTest {
   }
 };
 
-TEST_F(SlotKindsTest, AMoveFindsTensorsAgain) {
+TEST_F(SlotKindsTest, MoveSeesRestoredTensors) {
   for (const Case& c : kCases) {
     TestProgram program;
     TestMethod method = program.AddMethod("forward");
@@ -48,7 +48,7 @@ TEST_F(SlotKindsTest, AMoveFindsTensorsAgain) {
   }
 }
 
-TEST_F(SlotKindsTest, StateIsThereAgain) {
+TEST_F(SlotKindsTest, StateSlotIsRestored) {
   for (const Case& c : kCases) {
     TestProgram program;
     TestMethod method = program.AddMethod("forward");
@@ -62,7 +62,7 @@ TEST_F(SlotKindsTest, StateIsThereAgain) {
   }
 }
 
-TEST_F(SlotKindsTest, AJumpFindsItsConditionAgain) {
+TEST_F(SlotKindsTest, JumpSeesRestoredCondition) {
   for (const Case& c : kCases) {
     TestProgram program;
     TestMethod method = program.AddMethod("forward");
@@ -75,7 +75,7 @@ TEST_F(SlotKindsTest, AJumpFindsItsConditionAgain) {
   }
 }
 
-TEST_F(SlotKindsTest, OfTensorsThatADelegateLeft) {
+TEST_F(SlotKindsTest, DelegateOutputsAreRestored) {
   class UnsetHandle final : public DelegateHandle {
    public:
     explicit UnsetHandle(bool fails) : fails_(fails) {}

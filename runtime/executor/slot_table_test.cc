@@ -39,7 +39,7 @@ class SlotTableTest : public ::testing::Test {
 };
 
 // A kernel may hold a tensor that it made itself.
-TEST_F(SlotTableTest, TensorsOfOthersAreNotResized) {
+TEST_F(SlotTableTest, RejectsForeignTensors) {
   TensorView other = *slots_->slot(1).get_if<TensorView>();
   EXPECT_THAT(
       slots_->Resize(other, {3}),
@@ -61,7 +61,7 @@ TEST_F(SlotTableTest, SizesStayWithinTheirBounds) {
   EXPECT_EQ(tensor.sizes, Sizes({0}));
 }
 
-TEST_F(SlotTableTest, OnlyItsOwnTensorsAreMutable) {
+TEST_F(SlotTableTest, ForeignTensorsAreNotMutable) {
   const EValue other = slots_->slot(1);
   // Before the slots, behind them, elsewhere, and a slot that holds no tensor.
   for (const EValue* argument : std::initializer_list<const EValue*>{
@@ -74,7 +74,7 @@ TEST_F(SlotTableTest, OnlyItsOwnTensorsAreMutable) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not mutate")));
 }
 
-TEST_F(SlotTableTest, TheMemoryOfListsIsThatOfTheirElements) {
+TEST_F(SlotTableTest, ListMemoryBoundCountsElements) {
   MemoryBound before, after;
   SlotTable::AddMemory(plan_, before);
   std::get<ListPlan>(plan_.values[2]).elements.resize(1001, 1);

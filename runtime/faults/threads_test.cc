@@ -144,7 +144,7 @@ TEST_F(ThreadsTest, ProgramsAreShared) {
   EXPECT_EQ(bias_.inits(), kThreads * kRounds);
 }
 
-TEST_F(ThreadsTest, OneFileIsOpenedByAll) {
+TEST_F(ThreadsTest, OneFileIsOpenedConcurrently) {
   ASSERT_OK(WriteFileAtomically(path_, {FileOf(3)}));
   InThreads([&](int thread) {
     for (int round = 0; round < 20; ++round) {
@@ -156,7 +156,7 @@ TEST_F(ThreadsTest, OneFileIsOpenedByAll) {
   });
 }
 
-TEST_F(ThreadsTest, FilesAreReplacedWhileTheyAreUsed) {
+TEST_F(ThreadsTest, FilesAreReplacedWhileInUse) {
   ASSERT_OK(WriteFileAtomically(path_, {FileOf(1)}));
   InThreads([&](int thread) {
     for (int round = 0; round < 20; ++round) {
@@ -184,7 +184,7 @@ TEST_F(ThreadsTest, ProgramsOutliveTheThreadThatOpenedThem) {
 }
 
 // Each call has its own flag, deadline and count; one does not stop another.
-TEST_F(ThreadsTest, CallsAreStoppedOneByOne) {
+TEST_F(ThreadsTest, CallsAreStoppedIndividually) {
   TestProgram endless;
   endless.AddMethod("forward").Jump(0);
   Program::Options options;

@@ -62,7 +62,7 @@ TEST(ScalarArithmeticTest, ShiftsOutOfRangeAreErrors) {
   EXPECT_EQ(Apply(ScalarOp::kRShift, {I(-5), I(200)}), "-1");
 }
 
-TEST(ScalarArithmeticTest, FloatsWinAndBoolsAreIntegers) {
+TEST(ScalarArithmeticTest, FloatsDominateAndBoolsAreIntegers) {
   EXPECT_EQ(Apply(ScalarOp::kAdd, {I(1), F(0.5)}), "1.5.");
   EXPECT_EQ(Apply(ScalarOp::kAdd, {B(true), B(true)}), "2");
   EXPECT_EQ(Apply(ScalarOp::kAnd, {B(true), B(false)}), "false");
@@ -94,7 +94,7 @@ TEST(ScalarArithmeticTest, RoundingToIntegers) {
   EXPECT_EQ(Apply(ScalarOp::kIfThenElse, {B(false), I(1), I(2)}), "2");
 }
 
-TEST(ScalarArithmeticTest, MixedNumbersAreComparedAsFloats) {
+TEST(ScalarArithmeticTest, MixedKindsAreComparedAsFloats) {
   const double nan = std::nan("");
   EXPECT_EQ(Apply(ScalarOp::kLt, {I(2), F(2.5)}), "true");
   EXPECT_EQ(Apply(ScalarOp::kGt, {F(2.5), I(2)}), "true");
@@ -126,7 +126,7 @@ TEST(ScalarArithmeticTest, FloatsAreDividedAsPythonDoes) {
   EXPECT_EQ(Apply(ScalarOp::kMod, {F(-6), F(2)}), "0.");
 }
 
-TEST(ScalarArithmeticTest, PowersThatAreNoRealNumberAreErrors) {
+TEST(ScalarArithmeticTest, PowersWithoutRealResultAreErrors) {
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(Apply(ScalarOp::kPow, {I(0), I(-1)}), "error");
   EXPECT_EQ(Apply(ScalarOp::kPow, {F(0), F(-0.5)}), "error");
@@ -137,7 +137,7 @@ TEST(ScalarArithmeticTest, PowersThatAreNoRealNumberAreErrors) {
   EXPECT_EQ(Apply(ScalarOp::kPow, {F(4), F(0.5)}), "2.");
 }
 
-TEST(ScalarArithmeticTest, BitsAreThoseOfIntegersAndBools) {
+TEST(ScalarArithmeticTest, BitwiseOperatorsTakeIntegersAndBools) {
   EXPECT_EQ(Apply(ScalarOp::kOr, {B(true), B(false)}), "true");
   EXPECT_EQ(Apply(ScalarOp::kOr, {B(false), B(false)}), "false");
   EXPECT_EQ(Apply(ScalarOp::kOr, {I(6), I(3)}), "7");

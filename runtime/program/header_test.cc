@@ -78,7 +78,7 @@ const FrameCase kFrameCases[] = {
 
 class FrameTest : public ::testing::TestWithParam<FrameCase> {};
 
-TEST_P(FrameTest, IsRefused) {
+TEST_P(FrameTest, IsRejectd) {
   std::string file = SampleProgram().Serialize();
   GetParam().damage(file);
   if (GetParam().fix_checksums) FixHeader(file);
@@ -102,7 +102,7 @@ std::string WithMetadataSize(uint64_t size) {
 }
 
 // runtime/core, which uses no other package, has the magics once more.
-TEST(HeaderTest, FilesOfBelayAreKnownByTheirFirstBytes) {
+TEST(HeaderTest, FirstBytesIdentifyBelayFiles) {
   const auto describe = [](const char(&magic)[8]) {
     return DescribeFirstBytes(
         absl::MakeConstSpan(reinterpret_cast<const std::byte*>(magic), sizeof(magic)));
@@ -115,21 +115,21 @@ TEST(HeaderTest, MetadataMustFitIntoTheFile) {
   EXPECT_THAT(OpenFileBytes(WithMetadataSize(1)), StatusIs(kLoss, HasSubstr("do not fit")));
 }
 
-TEST(HeaderTest, SizesOfMetadataDoNotWrap) {
+TEST(HeaderTest, MetadataSizeDoesNotWrap) {
   Program::Options options;
   options.limits.metadata_bytes = ~uint64_t{0};
   EXPECT_THAT(OpenFileBytes(WithMetadataSize(~uint64_t{0} - 63), options),
               StatusIs(kExhausted, HasSubstr("'metadata_bytes' is 2147483647")));
 }
 
-TEST(HeaderTest, ANewerMinorVersionIsAccepted) {
+TEST(HeaderTest, NewerMinorVersionIsAccepted) {
   std::string file = SampleProgram().Serialize();
   Store<uint32_t>(file, 12, 7);
   FixHeader(file);
   EXPECT_OK(OpenFileBytes(file));
 }
 
-TEST(HeaderTest, DeeplyNestedUnknownFieldsAreRefused) {
+TEST(HeaderTest, DeeplyNestedUnknownFieldsAreRejectd) {
   std::string nested;
   for (int i = 0; i < 100000; ++i) nested += "\xfb\x01";  // field 31, group starts
   for (int i = 0; i < 100000; ++i) nested += "\xfc\x01";

@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
 
-TEST(LimitsTest, AreInProportionToTheFile) {
+TEST(LimitsTest, AreProportionalToTheFile) {
   const Limits empty = LimitsOfFile(Limits(), 0);
   EXPECT_EQ(empty.arena_bytes, 384 * kMiB);
   EXPECT_EQ(empty.delegate_bytes, 384 * kMiB);
@@ -25,7 +25,7 @@ TEST(LimitsTest, AreInProportionToTheFile) {
   EXPECT_EQ(almost.scratch_bytes, UINT64_MAX);
 }
 
-TEST(LimitsTest, AreWhatTheCallerSays) {
+TEST(LimitsTest, UseExplicitValues) {
   Limits limits;
   limits.arena_bytes = 1;
   limits.executed_work = 2;
@@ -35,7 +35,7 @@ TEST(LimitsTest, AreWhatTheCallerSays) {
   EXPECT_EQ(LimitsOfDelegate(limits).arena_bytes, 1u);
 }
 
-TEST(LimitsTest, OfADelegateAreThoseOfTheMethodAround) {
+TEST(LimitsTest, DelegatesInheritLimitsOfTheMethod) {
   const Limits limits = LimitsOfDelegate(Limits());
   EXPECT_EQ(limits.arena_bytes, uint64_t{1} << 40);
   EXPECT_EQ(limits.delegate_bytes, uint64_t{1} << 40);

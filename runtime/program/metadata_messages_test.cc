@@ -129,7 +129,7 @@ Rows RowsOf(const Descriptor& message) {
   return rows;
 }
 
-TEST(MetadataMessagesTest, TheTableIsTheSchema) {
+TEST(MetadataMessagesTest, TableMatchesSchema) {
   const Table table = TableOfReader();
   // Every message that can be reached through fields that are read, and no other one.
   std::set<std::string> reached = {"Program", "DebugInfo"};
@@ -314,7 +314,7 @@ bool IsConstantOf(std::string constant, std::string name) {
 #define BELAY_END(message) }
 #include "runtime/program/metadata_messages.inc"
 
-TEST(MetadataMessagesTest, AnEmptyMessageInsideIsFound) {
+TEST(MetadataMessagesTest, EmptyNestedMessageIsFound) {
   const std::string bytes("\x32\0", 2);
   NamedDataMessage data;
   EXPECT_FALSE(data.layout.found());

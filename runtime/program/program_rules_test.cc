@@ -554,7 +554,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, RuleTest, ::testing::ValuesIn(kRuleCases),
 
 // --- Lists of numbers that have no end ---
 
-TEST(NumbersTest, T2NumbersOfAListEnd) {
+TEST(NumbersTest, T2ListNumbersMustTerminate) {
   constexpr uint32_t kLast = 0x7e;  // of the list that is broken
   const std::pair<void (*)(schema::Method& method, const SampleIndices& v), const char*> lists[] = {
       {[](schema::Method& method, const SampleIndices& v) {

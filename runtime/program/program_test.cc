@@ -50,14 +50,14 @@ TEST(ProgramTest, OpensAValidProgram) {
   EXPECT_OK(VerifyDigests(program));
 }
 
-TEST(ProgramTest, NamesTheMethodsThereAre) {
+TEST(ProgramTest, UnknownMethodErrorListsMethods) {
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(SampleProgram().Serialize()));
   EXPECT_THAT(program.FindMethod("backward"),
               StatusIs(absl::StatusCode::kNotFound,
                        "no method 'backward' in the program, which has 'forward', 'other'"));
 }
 
-TEST(ProgramTest, SaysThatThereIsNoMethod) {
+TEST(ProgramTest, UnknownMethodErrorOfEmptyProgram) {
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(TestProgram().Serialize()));
   EXPECT_THAT(
       program.FindMethod("forward"),
@@ -71,13 +71,13 @@ TEST(ProgramTest, FindsNamedData) {
   EXPECT_THAT(program.FindNamedData("look"), StatusIs(absl::StatusCode::kNotFound));
 }
 
-TEST(ProgramTest, AnEmptyProgramIsValid) {
+TEST(ProgramTest, EmptyProgramIsValid) {
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(TestProgram().Serialize()));
   EXPECT_TRUE(program.methods().empty());
   EXPECT_EQ(program.bytes().size(), kHeaderBytes);
 }
 
-TEST(ProgramTest, OpensAFile) {
+TEST(ProgramTest, OpensFile) {
   const std::string path = ::testing::TempDir() + "/sample.belay";
   std::ofstream(path, std::ios::binary) << SampleProgram().Serialize();
   ASSERT_OK_AND_ASSIGN(const Program program, Program::Open(path));
@@ -112,7 +112,7 @@ TEST(DigestTest, NamesTheSegmentsThatDiffer) {
                              HasSubstr("segment 3 (11 bytes"))));
 }
 
-TEST(MetadataPathTest, PrintsTheWay) {
+TEST(MetadataPathTest, PrintsPath) {
   const MetadataPath root;
   const MetadataPath method(root, "methods", 0), value(method, "values", 12);
   const MetadataPath tensor(value, "tensor"), size(tensor, "sizes", 1);
@@ -120,7 +120,7 @@ TEST(MetadataPathTest, PrintsTheWay) {
   EXPECT_EQ(root.ToString(), "metadata");
 }
 
-TEST(MetadataPathTest, QuotesWhatATerminalMightInterpret) {
+TEST(MetadataPathTest, EscapesTerminalCharacters) {
   EXPECT_EQ(Quoted("a\x1b[2J"), "'a\\x1b[2J'");
   EXPECT_EQ(Quoted(std::string(1000, 'a')).size(), 1 + 100 + std::string("…'").size());
 }
@@ -170,7 +170,7 @@ TEST_P(LimitTest, IsEnforced) {
 INSTANTIATE_TEST_SUITE_P(All, LimitTest, ::testing::ValuesIn(kLimitCases),
                          [](const auto& info) { return info.param.name; });
 
-TEST(ProgramTest, AnArenaIsInProportionToTheFile) {
+TEST(ProgramTest, ArenaLimitIsProportionalToTheFile) {
   TestProgram sample = SampleProgram();
   sample.metadata().mutable_methods(0)->set_arena_bytes(int64_t{1} << 30);
   const std::string file = sample.Serialize();
@@ -186,7 +186,7 @@ TEST(ProgramTest, AnArenaIsInProportionToTheFile) {
 }
 
 // The least limit with which the sample opens is what it has: one less is refused.
-TEST(ProgramTest, LimitsAreTheLargestNumbersThatAreAllowed) {
+TEST(ProgramTest, LimitsAreInclusive) {
   const std::string file = SampleProgram().Serialize();
   const std::pair<const char*, uint64_t Limits::*> limits[] = {
       {"file_bytes", &Limits::file_bytes},
@@ -220,7 +220,7 @@ TEST(ProgramTest, LimitsAreTheLargestNumbersThatAreAllowed) {
 }
 
 // A list of two counts as itself and two more, as an argument and as an output, at each use.
-TEST(ProgramTest, ElementsOfListsCountAsOperands) {
+TEST(ProgramTest, ListElementsCountAsOperands) {
   TestProgram made;
   TestMethod method = made.AddMethod("forward");
   const uint32_t x = method.Arena(DType::kFloat32, {1}), y = method.Arena(DType::kFloat32, {1});
@@ -236,7 +236,7 @@ TEST(ProgramTest, ElementsOfListsCountAsOperands) {
               StatusIs(kExhausted, HasSubstr("12 exceeds the limit 'operands' of 11")));
 }
 
-TEST(ProgramTest, ArenaAndStateTogetherDoNotWrap) {
+TEST(ProgramTest, ArenaPlusStateDoesNotWrap) {
   const std::string file = SampleProgram().Serialize(
       [](schema::Program& program) { program.mutable_methods(0)->set_arena_bytes(~uint64_t{0}); });
   EXPECT_THAT(OpenFileBytes(file), StatusIs(kExhausted, HasSubstr("'arena_bytes'")));

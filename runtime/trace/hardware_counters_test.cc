@@ -64,7 +64,7 @@ TEST(HardwareCountersTest, CountsFromStartToStop) {
   EXPECT_THAT(system.open, IsEmpty());
 }
 
-TEST(HardwareCountersTest, ACounterThatHadToShareIsScaledUp) {
+TEST(HardwareCountersTest, MultiplexedCounterIsScaled) {
   FakeSystem system;
   system.there = {kCycles, kInstructions};
   HardwareCounters counters(system);
@@ -74,7 +74,7 @@ TEST(HardwareCountersTest, ACounterThatHadToShareIsScaledUp) {
   EXPECT_THAT(counters.Stop(), ElementsAre(Optional(400.0), std::nullopt, std::nullopt));
 }
 
-TEST(HardwareCountersTest, WhatTheSystemRefusesIsAbsent) {
+TEST(HardwareCountersTest, RejectedCounterIsAbsent) {
   FakeSystem system;
   {
     HardwareCounters counters(system);
@@ -93,7 +93,7 @@ TEST(HardwareCountersTest, WhatTheSystemRefusesIsAbsent) {
   EXPECT_THAT(one.Stop(), ElementsAre(std::nullopt, Optional(2.0), std::nullopt));
 }
 
-TEST(HardwareCountersTest, ACounterThatCanNoLongerBeReadHasNoCount) {
+TEST(HardwareCountersTest, UnreadableCounterHasNoCount) {
   FakeSystem system;
   system.there = {kCycles, kInstructions};
   HardwareCounters counters(system);
@@ -105,7 +105,7 @@ TEST(HardwareCountersTest, ACounterThatCanNoLongerBeReadHasNoCount) {
 
 #ifdef __linux__
 // The kernel of the system writes three words, of which a pipe is made here.
-TEST(HardwareCountersTest, TheStandardSystemReadsWholeCounters) {
+TEST(HardwareCountersTest, StandardSystemReadsWholeCounters) {
   CounterSystem::Reading reading;
   EXPECT_FALSE(StandardCounterSystem().Read(-1, reading));
   int ends[2];
@@ -126,7 +126,7 @@ TEST(HardwareCountersTest, TheStandardSystemReadsWholeCounters) {
 #endif
 
 // The one of this machine, which may have counters or not.
-TEST(HardwareCountersTest, TheStandardSystemCountsOrIsSilent) {
+TEST(HardwareCountersTest, StandardSystemCountsOrReportsNothing) {
   HardwareCounters counters;
   counters.Start();
   volatile uint64_t work = 0;

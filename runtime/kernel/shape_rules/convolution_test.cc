@@ -36,7 +36,7 @@ TEST(ConvolutionTest, HasOneToThreeDimensions) {
   EXPECT_THAT(Shape({1, 2, 5, 5}, {4, 2, 3}, Params(2)), StatusIs(kInvalid, HasSubstr("rank 4")));
 }
 
-TEST(ConvolutionTest, OnlyABatchOrChannelsMayBeNone) {
+TEST(ConvolutionTest, OnlyBatchOrChannelsMayBeEmpty) {
   EXPECT_EQ(*Shape({0, 2, 5}, {4, 2, 3}, Params(1)), Sizes({0, 4, 3}));
   EXPECT_THAT(Shape({1, 2, 0}, {4, 2, 3}, Params(1)),
               StatusIs(kInvalid, HasSubstr("has no elements at dimension 2")));
@@ -53,7 +53,7 @@ TEST(ConvolutionTest, OnlyABatchOrChannelsMayBeNone) {
   EXPECT_EQ(*Shape({1, 2, 5}, {2, 4, 3}, Params(1, /*transposed=*/true)), Sizes({1, 4, 7}));
 }
 
-TEST(ConvolutionTest, SizesThatAreNotKnownAreNotRefused) {
+TEST(ConvolutionTest, AcceptsUnknownSizes) {
   const Dims<D> input = {D(1), D(2), Overflowed()}, weight = ToDims({4, 2, 3});
   ASSERT_OK_AND_ASSIGN(const Dims<D> longer,
                        ConvolutionShape<D>(input, weight, nullptr, Params(1)));
@@ -64,7 +64,7 @@ TEST(ConvolutionTest, SizesThatAreNotKnownAreNotRefused) {
   EXPECT_FALSE(shape[1].ok() || shape[2].ok());
 }
 
-TEST(ConvolutionTest, BiasesHaveANumberForEachChannel) {
+TEST(ConvolutionTest, BiasHasOneElementPerChannel) {
   const auto shape = [](const Dims<D>& bias) {
     return ConvolutionShape<D>(ToDims({1, 2, 5}), ToDims({4, 2, 3}), &bias, Params(1)).status();
   };

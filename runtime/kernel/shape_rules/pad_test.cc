@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(PadTest, TakesNoMoreAwayThanThereIs) {
+TEST(PadTest, CropsAtMostTheSize) {
   const auto padded = [](const Sizes& sizes, const Sizes& before, const Sizes& after) {
     return PaddedShape<D>("pad", ToDims(sizes), {ToDims(before), ToDims(after)});
   };
@@ -25,7 +25,7 @@ TEST(PadTest, TakesNoMoreAwayThanThereIs) {
   EXPECT_THAT(padded({3}, {-4}, {5}), StatusIs(kInvalid, HasSubstr("leaves nothing of size 3")));
 }
 
-TEST(PadTest, MirrorsLeaveSomething) {
+TEST(PadTest, MirroredPadKeepsElements) {
   const auto mirrored = [](PadMode mode, const Sizes& sizes, const Sizes& before,
                            const Sizes& after) {
     return MirroredShape<D>("pad", mode, ToDims(sizes), 2, {ToDims(before), ToDims(after)});
