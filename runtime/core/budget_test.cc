@@ -108,7 +108,7 @@ TEST(BudgetTest, LoopsStopAtDeadlineAndOnCancel) {
   cancel = true;
   EXPECT_TRUE(Budget::Stop());
   EXPECT_TRUE(budget.cut_short());
-  // What was cut short stays so.
+  // Stop() is sticky.
   cancel = false;
   EXPECT_TRUE(Budget::Stop());
   EXPECT_THAT(budget.Check(), StatusIs(absl::StatusCode::kCancelled));
@@ -158,7 +158,7 @@ TEST(BudgetTest, InheritsEndOfEnclosingBudget) {
   Budget endless;
   within.InheritEnd(&endless);
   EXPECT_EQ(within.deadline, around.deadline);
-  // An earlier end stays.
+  // An earlier deadline is kept.
   within.deadline = *around.deadline - std::chrono::hours(1);
   within.InheritEnd(&around);
   EXPECT_LT(*within.deadline, *around.deadline);

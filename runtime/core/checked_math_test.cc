@@ -73,7 +73,7 @@ TEST(CheckedIntTest, InvalidResultsStayInvalid) {
 TEST(CheckedIntTest, ComparisonsWithInvalidValuesAreFalse) {
   const CheckedInt overflow = CheckedInt(INT64_MAX) + 1;
   EXPECT_FALSE(overflow == overflow);
-  // Whichever is invalid, and although its value is 0.
+  // Either operand may be invalid, even with value 0.
   for (const auto& [a, b] : {std::pair(overflow, CheckedInt(0)),
                              {overflow, CheckedInt(1)},
                              {CheckedInt(0), overflow},

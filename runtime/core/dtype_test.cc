@@ -50,7 +50,7 @@ TEST(DTypeTest, UnknownNumbersAreNullopt) {
   for (int64_t v : {int64_t{-1}, int64_t{0}, int64_t{14}, int64_t{36}, INT64_MAX, INT64_MIN}) {
     EXPECT_EQ(DTypeFromPt2({v}), std::nullopt) << v;
   }
-  // 12 to 14 are quantized types, 16 a width that nothing uses here.
+  // 12 to 14 are quantized types, 16 is an unused width.
   for (int64_t v : {int64_t{-1}, int64_t{12}, int64_t{14}, int64_t{16}, int64_t{45}, INT64_MIN}) {
     EXPECT_EQ(DTypeFromC10({v}), std::nullopt) << v;
   }
@@ -112,8 +112,8 @@ TEST(DTypeSetTest, ContainsItsElements) {
   EXPECT_EQ(kRealTypes & kFloatTypes, kFloatTypes);
 }
 
-// PyTorch's promotion graph: a type converts to its successors, and two types promote to the least
-// one that both reach.
+// PyTorch's promotion graph: a type converts to its successors, and two types promote to the
+// smallest type reachable from both.
 bool Reaches(DType from, DType to) {
   static const std::vector<std::pair<DType, DType>>& edges =
       *new std::vector<std::pair<DType, DType>>{

@@ -30,7 +30,7 @@ TEST_F(FileDescriptorTest, MissingFileIsNotRetried) {
   EXPECT_EQ(errno, ENOENT);
 }
 
-// Opening a pipe waits for a writer, and a signal interrupts the wait.
+// Opening a pipe blocks until there is a writer; a signal interrupts it.
 TEST_F(FileDescriptorTest, OpenRetriesAfterSignal) {
   ASSERT_EQ(::mkfifo(Path("pipe").c_str(), 0600), 0);
   struct sigaction action = {}, before;

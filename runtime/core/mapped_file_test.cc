@@ -118,7 +118,7 @@ TEST_F(MappedFileTest, FailedWriteLeavesNoFile) {
 
 TEST_F(MappedFileTest, FullDiskIsResourceExhaustedAndKeepsOldFile) {
   EXPECT_OK(WriteFileAtomically(Path("f"), {"old"}));
-  // A limit on the size of files stops the write midway, as a full disk does.
+  // A file size limit stops the write midway, as a full disk does.
   rlimit before;
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   rlimit small = before;
@@ -166,11 +166,11 @@ TEST_F(MappedFileTest, SkipsLeftoverTemporaryFiles) {
   EXPECT_EQ(CountFiles(), kLeftovers + 1);
 }
 
-// Tries names one after the other, those for a nameless file first.
+// Names are tried in order, those for an unnamed file first.
 TEST_F(MappedFileTest, FailsWithoutFreeTemporaryName) {
   const std::string prefix = Path("f") + ".tmp-" + std::to_string(::getpid()) + "-";
   EXPECT_OK(WriteFileAtomically(Path("f"), {"old"}));
-  // One name is free at 2000, and the next one is more than a hundred names behind it.
+  // One name is free at 2000; the next free one is more than a hundred names later.
   for (int i = 0; i < 3000; ++i) {
     if (i != 2000 && i != 2151) std::ofstream(prefix + std::to_string(i)) << "partial";
   }
@@ -219,7 +219,7 @@ TEST_F(MappedFileTest, WritesOpenFilesDirectly) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("cannot open /dev/fd/")));
 }
 
-// A full pipe lets the writer wait, and a signal interrupts the wait.
+// A full pipe blocks the writer; a signal interrupts it.
 TEST_F(MappedFileTest, WriteRetriesAfterSignal) {
   ASSERT_EQ(::mkfifo(Path("pipe").c_str(), 0600), 0);
   struct sigaction action = {}, before;
@@ -250,7 +250,7 @@ std::string Text(const MappedFile& file) {
   return std::string(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
 }
 
-// Whose pages may be huge.
+// Large enough for huge pages.
 TEST_F(MappedFileTest, ReadsLargeFilesCompletely) {
   std::string large((size_t{4} << 20) + 4097, 'a');
   large.back() = 'z';

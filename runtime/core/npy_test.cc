@@ -22,7 +22,7 @@ absl::Span<const std::byte> Bytes(std::string_view s) {
   return absl::MakeConstSpan(reinterpret_cast<const std::byte*>(s.data()), s.size());
 }
 
-// What numpy.save writes for np.array([[1, 2, 3], [4, 5, 6]], dtype='<f4').
+// Output of numpy.save for np.array([[1, 2, 3], [4, 5, 6]], dtype='<f4').
 std::string NumpyFloatFile() {
   std::string file("\x93NUMPY\x01\x00v\x00", 10);
   file += "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
@@ -95,7 +95,7 @@ TEST(ReadNpyTest, AcceptsAnyKeyOrderAndQuotes) {
 TEST(ReadNpyTest, EveryPrefixOfAFileIsAnError) {
   const std::string file = NumpyFloatFile();
   for (size_t size = 0; size < file.size(); ++size) {
-    // A copy of exactly this size, so that asan sees a read behind it.
+    // A copy of exactly this size, so that asan detects reads past the end.
     const std::vector<char> prefix(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size));
     EXPECT_THAT(ReadNpy(Bytes(std::string_view(prefix.data(), size))),
                 StatusIs(absl::StatusCode::kInvalidArgument))
@@ -243,7 +243,7 @@ TEST(NpyBytesTest, ScalarsAndEmptyTensorsRoundTrip) {
 }
 
 TEST(NpyBytesTest, RejectsTensorsLargerThanMemory) {
-  // One element in memory, repeated.
+  // One element in memory, repeated by a stride of 0.
   uint8_t element = 7;
   TensorView view = TensorView::Contiguous(DType::kUint8, {int64_t{1} << 60}, &element);
   view.strides[0] = 0;
@@ -251,7 +251,7 @@ TEST(NpyBytesTest, RejectsTensorsLargerThanMemory) {
                                        HasSubstr("no memory for the bytes of a .npy file")));
 }
 
-// NumPy refuses it, too, unless it is told that the file is trusted.
+// NumPy also rejects it, unless the file is declared trusted.
 TEST(ReadNpyTest, LimitsHeaderSize) {
   for (const size_t length : {10000, 10001}) {
     std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (), }";

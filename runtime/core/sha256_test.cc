@@ -8,7 +8,7 @@
 namespace belay {
 namespace {
 
-// FIPS 180-2, appendix B; the empty text by its definition.
+// FIPS 180-2, appendix B; the empty string by definition.
 TEST(Sha256Test, KnownDigests) {
   EXPECT_EQ(absl::BytesToHexString(Sha256(std::string_view())),
             "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");

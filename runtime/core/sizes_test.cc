@@ -46,7 +46,7 @@ TEST(NumElementsTest, RejectsNegativeSizesAndOverflow) {
   EXPECT_EQ(NumElements({-2, -2}), std::nullopt);
   EXPECT_EQ(NumElements({kBig, 2}), std::nullopt);
   EXPECT_EQ(NumElements({int64_t{1} << 32, int64_t{1} << 32}), std::nullopt);
-  // The strides would overflow although there are no elements, whatever the place of the 0.
+  // Strides would overflow although the tensor is empty, wherever the 0 is.
   EXPECT_EQ(NumElements({0, kBig, kBig}), std::nullopt);
   EXPECT_EQ(NumElements({kBig, kBig, 0}), std::nullopt);
 }
@@ -89,7 +89,7 @@ TEST(IsContiguousTest, IgnoresStridesOfSizeOne) {
   EXPECT_FALSE(IsContiguous({2, 3}, {0, 1}));
   EXPECT_FALSE(IsContiguous({2, 3}, {1}));
   constexpr int64_t kHalf = int64_t{1} << 32;
-  EXPECT_FALSE(IsContiguous({kHalf, kHalf}, {kHalf, 1}));  // more elements than there are numbers
+  EXPECT_FALSE(IsContiguous({kHalf, kHalf}, {kHalf, 1}));  // the number of elements overflows
 }
 
 TEST(IsDenseTest, AcceptsAnyOrderWithoutGapsOrRepeats) {

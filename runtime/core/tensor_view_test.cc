@@ -113,7 +113,7 @@ TEST(CopyElementsTest, ConvertsBetweenAllTypes) {
     for (int k = 1; k < kNumDTypes; ++k) {
       const DType a = static_cast<DType>(i), b = static_cast<DType>(k);
       if (a == DType::kComplex32 || b == DType::kComplex32) continue;
-      // 1 is a value of every type.
+      // 1 is representable in every type.
       const TestTensor ones = TestTensor::Of<float>({2}, {1, 1});
       const TestTensor from = TestTensor::Zeros(a, {2});
       const TestTensor to = TestTensor::Zeros(b, {2});
@@ -175,7 +175,7 @@ TEST(MayOverlapTest, ComparesTheSpansOfBytes) {
   EXPECT_FALSE(MayOverlap(strided, TensorView::Contiguous(DType::kInt8, {1}, bytes + 40)));
 }
 
-// A distance that is no number of 64 bits: a step, a sum of steps, or the bytes of it.
+// The span exceeds 64 bits: in a step, a sum of steps, or its bytes.
 TEST(MayOverlapTest, SpansBeyondMemoryMayOverlapAnything) {
   uint8_t bytes[64] = {};
   const TensorView far_away = TensorView::Contiguous(DType::kInt8, {1}, bytes + 63);

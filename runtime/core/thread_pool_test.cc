@@ -31,7 +31,7 @@ TEST(ThreadPoolTest, EveryPartRunsOnce) {
 TEST(ThreadPoolTest, PartsRunConcurrently) {
   ThreadPool pool(2);
   const ThreadPool::Lease lease(&pool);
-  // Each part waits for the other: alone it would wait forever.
+  // Each part waits for the other: run serially, it would wait forever.
   std::atomic<int> arrived = 0;
   pool.Run(2, [&](int) {
     ++arrived;
@@ -40,7 +40,7 @@ TEST(ThreadPoolTest, PartsRunConcurrently) {
   EXPECT_EQ(arrived.load(), 2);
 }
 
-// The other thread is asleep, or does not get a CPU: nobody waits for it.
+// Other threads are asleep or descheduled: the call does not wait for them.
 TEST(ThreadPoolTest, OtherThreadsStealPartsOfMissingWorkers) {
   ThreadPool pool(3);
   std::atomic<int> waiting = 0, count = 0;
@@ -54,14 +54,14 @@ TEST(ThreadPoolTest, OtherThreadsStealPartsOfMissingWorkers) {
     });
   });
   while (waiting.load() == 0) std::this_thread::yield();
-  // The pool is the other thread's: this one works alone, whatever its threads do.
+  // The other thread holds the pool: this one runs serially, whatever the workers do.
   EXPECT_EQ(CountsOf(pool, 5), std::vector<int>(5, 1));
   go.store(true);
   other.join();
   EXPECT_EQ(count.load(), 3);
 }
 
-// Calls one behind the other, whose threads come early, late and not at all.
+// Consecutive calls whose workers arrive early, late or not at all.
 TEST(ThreadPoolTest, LateWorkersDoNotJoinTheNextCall) {
   ThreadPool pool(4);
   for (int i = 0; i < 20'000; ++i) {
@@ -72,7 +72,7 @@ TEST(ThreadPoolTest, LateWorkersDoNotJoinTheNextCall) {
   }
 }
 
-// Without a lease the pool is taken for one call.
+// Without a lease, the pool is reserved for one call.
 TEST(ThreadPoolTest, CallReleasesThePool) {
   ThreadPool pool(2);
   pool.Run(2, [](int) {});
@@ -88,7 +88,7 @@ TEST(ThreadPoolTest, CallReleasesThePool) {
     });
   });
   other.join();
-  EXPECT_EQ(met.load(), 2);  // alone, the first part would have waited in vain
+  EXPECT_EQ(met.load(), 2);  // run serially, the first part would have timed out
 }
 
 TEST(ThreadPoolTest, NestedCallsRunSerially) {

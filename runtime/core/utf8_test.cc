@@ -14,7 +14,7 @@ struct Case {
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
-// The borders of RFC 3629's table, from both sides.
+// Both sides of the boundaries in RFC 3629's table.
 constexpr Case kCases[] = {
     {"Empty", "", true},
     {"Ascii", "aten.add.Tensor", true},

@@ -71,7 +71,7 @@ TEST_F(DelegateTest, ShareScratchMemory) {
   forward_.Delegate("fake", blob, {x_value}, {again});
   forward_.Output(again);
   Program::Options options;
-  options.limits.delegate_bytes = 16;  // what one of them needs
+  options.limits.delegate_bytes = 16;  // enough for one of them
   ASSERT_OK_AND_ASSIGN(Method method, Load(options));
   EXPECT_EQ(fake_.live_handles(), 2);
   const TestTensor x = TestTensor::Of<float>({3}, {1, 2, 3});

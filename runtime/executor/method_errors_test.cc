@@ -24,7 +24,7 @@ constexpr DType kF32 = DType::kFloat32;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kNotFound = absl::StatusCode::kNotFound;
 
-// Takes no number.
+// A kernel whose call rejects ints.
 struct NumberCall {
   int64_t x = 0;
   static absl::StatusOr<NumberCall> Read(const KernelArguments& arguments) {
@@ -131,7 +131,7 @@ TEST_F(MethodTest, DamagedDebugInfoIsIgnored) {
   EXPECT_THAT(Load()->Execute(), StatusIs(absl::StatusCode::kInternal, HasSubstr("out of luck")));
 }
 
-// Debug information may end early, or break off in what it says of an instruction.
+// Debug information may be shorter than the method, or truncated within an instruction.
 TEST_F(MethodTest, PartialDebugInfoIsShown) {
   forward_.Int(0);
   forward_.Move(forward_.Int(1), forward_.Slot(schema::ScalarSlot::INT));
@@ -141,7 +141,7 @@ TEST_F(MethodTest, PartialDebugInfoIsShown) {
                 StatusIs(absl::StatusCode::kInternal,
                          "method 'forward', instruction 1 ('test.fail.default'): out of luck"));
   };
-  const auto field = [](const std::string& bytes) {  // of number 1
+  const auto field = [](const std::string& bytes) {  // field number 1
     return std::string({'\x0a', static_cast<char>(bytes.size())}) + bytes;
   };
   const std::string move = field(field("move"));
@@ -173,7 +173,7 @@ TEST_F(MethodTest, SlotsKeepTheirKind) {
                                                         "kernel computed string")));
   kernel->set_outputs(0, flag);
   EXPECT_THAT(run_twice(), StatusIs(kInvalid, HasSubstr("planned is bool")));
-  // An int into a slot for a bool.
+  // Sets a bool slot to an int.
   forward_.proto().set_operators(0, "test.size.default");
   kernel->add_arguments(x);
   kernel->add_arguments(zero);
@@ -182,7 +182,7 @@ TEST_F(MethodTest, SlotsKeepTheirKind) {
               StatusIs(kInvalid, HasSubstr("planned is bool, the kernel computed int")));
 }
 
-// The condition that failed is computed two instructions before, of two numbers.
+// The failing condition is computed two instructions earlier, from two ints.
 TEST_F(MethodTest, FailedAssertionsShowOperandsOfCondition) {
   ASSERT_OK(AddStandardKernels(kernels_));
   const uint32_t n = forward_.ScalarInput("n", schema::ScalarSlot::INT);
@@ -205,7 +205,7 @@ TEST_F(MethodTest, FailedAssertionsShowOperandsOfCondition) {
   EXPECT_THAT(method.Execute(),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        EndsWith("n is small (test.less.default(7, 5) is false)")));
-  // Numbers that are no integers are not shown.
+  // Values that are not integers are not shown.
   ASSERT_OK(method.SetInput(0, int64_t{3}));
   EXPECT_THAT(method.Execute(),
               StatusIs(absl::StatusCode::kFailedPrecondition, EndsWith("f is small")));
@@ -267,7 +267,7 @@ TEST_F(MethodTest, DescribesScalarMoves) {
   EXPECT_THAT(instructions[0].outputs, ElementsAre(&method.GetOutput(0)));
 }
 
-// Says what its argument is.
+// Quotes its argument in its error.
 struct QuoteCall {
   std::string_view text;
   static absl::StatusOr<QuoteCall> Read(const KernelArguments& arguments) {

@@ -32,7 +32,7 @@ TEST_F(AddTest, NamesUnsetInputs) {
                                          "not all inputs are set: input 1 'b'"));
 }
 
-// What needs no memory must be set, too.
+// Inputs without memory must be set, too.
 TEST_F(MethodTest, NamesUnsetScalarsAndEmptyTensors) {
   forward_.ScalarInput("n", schema::ScalarSlot::INT);
   forward_.Input("empty", kF32, {0});
@@ -46,7 +46,7 @@ TEST_F(MethodTest, NamesUnsetScalarsAndEmptyTensors) {
   EXPECT_OK(method.Execute());
 }
 
-// A kernel that leaves something else in the slot takes the caller's memory out of it.
+// A kernel that overwrites the slot removes the caller's memory from it.
 TEST_F(MethodTest, OverwrittenMutatedInputMustBeSetAgain) {
   forward_.Call("test.wrong_kind.default", {}, {forward_.MutatedInput("m", kF32, {1})});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
@@ -200,7 +200,7 @@ TEST_F(MethodTest, ConstantInputsMustBeEqual) {
   forward_.ConstantInput("s", forward_.String("mean"));
   forward_.ConstantInput("none", forward_.None());
   ASSERT_OK_AND_ASSIGN(Method method, Load());
-  EXPECT_OK(method.Execute());  // they are known
+  EXPECT_OK(method.Execute());  // the constants are known
   EXPECT_OK(method.SetInput(0, int64_t{3}));
   EXPECT_THAT(method.SetInput(0, int64_t{4}),
               StatusIs(kInvalid,
@@ -249,20 +249,20 @@ TEST_F(MethodTest, RejectsMutatedInputsWithSharedMemory) {
   forward_.MutatedInput("e", DType::kUint8, {0});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   struct Case {
-    int a, b, c, d, e;  // where they begin
+    int a, b, c, d, e;  // their start offsets
     const char* message;
   };
   const Case cases[] = {
       {0, 4, 12, 14, 0, nullptr},
       {20, 12, 10, 2, 24, nullptr},
-      // Two that are read may lie over each other.
+      // Two inputs that are only read may overlap.
       {0, 4, 12, 4, 5, nullptr},
       {0, 5, 13, 7, 6, "input 2 'c' is written to and shares memory with input 3 'd'"},
       {0, 3, 20, 12, 0, "input 0 'a' is written to and shares memory with input 1 'b'"},
       {7, 0, 20, 12, 0, "input 0 'a' is written to and shares memory with input 1 'b'"},
       {0, 8, 3, 20, 0, "input 2 'c' is written to and shares memory with input 0 'a'"},
       {2, 8, 2, 20, 0, "input 2 'c' is written to and shares memory with input 0 'a'"},
-      // Inside of one that begins long before, with another between.
+      // Inside one that starts much earlier, with another in between.
       {20, 0, 6, 1, 0, "input 2 'c' is written to and shares memory with input 3 'd'"},
       {20, 0, 6, 10, 0, "input 2 'c' is written to and shares memory with input 1 'b'"},
   };
@@ -282,7 +282,7 @@ TEST_F(MethodTest, RejectsMutatedInputsWithSharedMemory) {
   }
 }
 
-// Compared one by one, 2^20 mutated inputs would be 2^40 pairs.
+// Pairwise comparison of 2^20 mutated inputs would need 2^40 steps.
 TEST(MethodInputsTest, OverlapCheckSortsManyMutatedInputs) {
   constexpr size_t kMany = size_t{1} << 20;
   const int64_t sizes[] = {1};
@@ -307,7 +307,7 @@ TEST(MethodInputsTest, OverlapCheckSortsManyMutatedInputs) {
   const auto set = [&](size_t i, size_t place) {
     return inputs.Set(i, TensorView::Contiguous(DType::kUint8, Sizes({1}), memory.data() + place));
   };
-  // An odd number: each place once.
+  // An odd multiplier: visits each position once.
   for (size_t i = 0; i < kMany; ++i) ASSERT_OK(set(i, i * 77777 % kMany));
   EXPECT_OK(inputs.CheckReady());
   ASSERT_OK(set(5, 6 * 77777));
@@ -321,7 +321,7 @@ TEST_F(MethodTest, InputCopiesAreLimited) {
   EXPECT_THAT(Load(), StatusIs(kExhausted, HasSubstr("'arena_bytes'")));
   for (int i = 0; i < 3; ++i) forward_.Input("more", kF32, {int64_t{1} << 60});
   EXPECT_THAT(Load(), StatusIs(kExhausted, HasSubstr("'arena_bytes'")));
-  // 2^64 bytes and more: the sum stays at the largest number.
+  // 2^64 bytes and more: the sum saturates.
   for (int i = 0; i < 2; ++i) forward_.Input("more", kF32, {int64_t{1} << 60});
   EXPECT_THAT(Load(), StatusIs(kExhausted, HasSubstr("of 18446744073709551615 bytes exceeds the "
                                                      "limit 'arena_bytes'")));
@@ -341,7 +341,7 @@ TEST_F(MethodTest, ArenaStateAndInputCopiesShareOneLimit) {
                                              "bytes exceeds the limit 'arena_bytes' of 191")));
 }
 
-// Any number of values may be one constant.
+// Any number of values may share one constant.
 TEST_F(MethodTest, CopiesOfMisalignedConstantsAreLimited) {
   const uint32_t constant = program_.AddConstant<float>({1, 2, 3, 4});
   for (int i = 0; i < 4; ++i) forward_.Constant(constant, kF32, {4});

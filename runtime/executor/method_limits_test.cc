@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 constexpr DType kF32 = DType::kFloat32;
 constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
 
-// Ends when it must, and succeeds.
+// Stops when the budget says so, and returns OK.
 struct NoArguments {
   static absl::StatusOr<NoArguments> Read(const KernelArguments&) { return NoArguments(); }
 };
@@ -56,7 +56,7 @@ class LoopTest : public MethodTest {
     forward_.Output(i);
   }
 
-  // With x as what is added.
+  // Loads the loop with input x set.
   absl::StatusOr<Method> LoadLoop(const Program::Options& options = {}) {
     ABSL_ASSIGN_OR_RETURN(Method method, Load(options));
     ABSL_RETURN_IF_ERROR(method.SetInput(0, x_.view()));
@@ -121,7 +121,7 @@ TEST_F(LoopTest, StopsAtWorkLimit) {
   ASSERT_OK(method.Execute());
 }
 
-// What the arguments take counts before the call, what the output takes behind it.
+// The arguments' share is charged before the call, the output's after it.
 TEST_F(AddTest, DynamicWorkUsesActualSizes) {
   Build({1000}, {{.dim = 0, .min = 0, .max = 1000}});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
@@ -137,7 +137,7 @@ TEST_F(AddTest, DynamicWorkUsesActualSizes) {
       StatusIs(kExhausted, HasSubstr("takes 3200 units of work, 3199 are left of the 3199")));
 }
 
-// The kernel ends when it is asked to, and says nothing of it.
+// The kernel stops when asked, without returning an error.
 TEST_F(MethodTest, CutShortCallFails) {
   ASSERT_OK(kernels_.Add(kRunOn));
   forward_.Call("test.run_on.default", {}, {});
@@ -234,7 +234,7 @@ TEST_F(MethodTest, ScratchIsChargedToMemoryBudget) {
   constexpr uint64_t kPlenty = 1 << 30;
   MemoryBudget plenty("memory", kPlenty);
   ASSERT_OK(load(plenty));
-  // What is left for the scratch is a byte too little; the 16 bytes of the kernel's call come last.
+  // Leaves one byte too little for the scratch; the 16 bytes of the kernel's call are charged last.
   MemoryBudget little("memory", kPlenty - plenty.left() - 16 - 1);
   EXPECT_THAT(load(little),
               StatusIs(kExhausted, HasSubstr("working memory of kernels of 400 bytes exceeds")));

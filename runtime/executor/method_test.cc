@@ -78,7 +78,7 @@ TEST_F(MethodTest, InputsAndStatePassThrough) {
   EXPECT_THAT(Floats(method.GetOutput(2)), ElementsAre(1, 2));
 }
 
-// state += x, each call.
+// state += x at each call.
 TEST_F(MethodTest, StatePersistsUntilReset) {
   const uint32_t x = forward_.Input("x", kF32, {2});
   const uint32_t s = forward_.State("s", kF32, {2}, program_.AddConstant<float>({10, 20}) + 1);
@@ -246,11 +246,12 @@ TEST_F(MethodTest, CallsOnStationaryTensorsAreFixed) {
     return to;
   };
   twice(twice(x, {1}), {1});
-  twice(twice(y, {1}, 1), {1}, 1);  // of any size
+  twice(twice(y, {1}, 1), {1}, 1);  // dynamic size
   twice(c, {1});
-  twice(pair, {2});  // not for this kernel
+  twice(pair, {2});  // not supported by the fixed path
   ASSERT_OK_AND_ASSIGN(Method method, Load());
-  // An input is where the caller says: in one place with other content, and in another place.
+  // Inputs are in caller memory: once with new content at the same address, once at another
+  // address.
   TestTensor first = TestTensor::Of<float>({1}, {1}), other = TestTensor::Of<float>({1}, {1});
   float value = 1;
   for (TestTensor* given : {&first, &first, &other, &first}) {
@@ -279,7 +280,7 @@ TEST_F(MethodTest, CallsOnStationaryTensorsAreFixedWithoutInputs) {
   EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(11));
 }
 
-// Neither an input nor a movable output: fixed when the method is loaded.
+// Neither an input nor a movable output: fixed at load.
 TEST_F(MethodTest, CallsBetweenTensorsOfTheMethodAreFixed) {
   const uint32_t c = forward_.Constant(program_.AddConstant<float>({5}), kF32, {1});
   const uint32_t middle = forward_.Arena(kF32, {1}), last = forward_.Arena(kF32, {1});

@@ -144,7 +144,7 @@ TEST_F(MovableOutputsTest, AllowEarlierUsesOfSameMemory) {
   EXPECT_THAT(Movable({c}), ElementsAre(c));
 }
 
-// The call writes over its argument element by element.
+// The call overwrites its argument elementwise.
 TEST_F(MovableOutputsTest, ExcludeOutputsOverArguments) {
   const uint32_t a = Arena(0), b = Arena(0);
   Call({kX}, {a});

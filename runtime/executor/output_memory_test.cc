@@ -1,4 +1,4 @@
-// Outputs in memory of the caller's: Method::SetOutputMemory, and delegates that are programs.
+// Outputs in caller memory: Method::SetOutputMemory, and delegates that are programs.
 #include <cstdint>
 #include <vector>
 
@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 
 constexpr DType kF32 = DType::kFloat32;
 
-// y = 2 x, or 2 x + 1 where the call was fixed, which it is for one element.
+// y = 2 x, or 2 x + 1 if the call was fixed, which requires one element.
 class OutputMemoryTest : public MethodTest {
  protected:
   void Build(const Sizes& sizes) {
@@ -117,7 +117,7 @@ TEST_F(OutputMemoryTest, RejectsOutputsThatAreRead) {
   EXPECT_TRUE(method.SetOutputMemory(1, y.view()));
 }
 
-// A kernel that breaks the slot finds it again where the output lies.
+// After a kernel overwrote the slot, it is restored with the moved address.
 TEST_F(OutputMemoryTest, RestoredSlotsUseCallerMemory) {
   const uint32_t y = forward_.Arena(kF32, {2});
   forward_.Call("test.wrong_kind.default", {}, {y});
@@ -162,7 +162,7 @@ TEST_F(DelegateOutputTest, ResultsAreWrittenInPlace) {
   EXPECT_THAT(ToVector<float>(memory.view()), ElementsAre(6, 8));
 }
 
-// One handle serves both calls, whose results lie apart.
+// One handle serves both calls, whose results have different addresses.
 TEST_F(DelegateOutputTest, EachCallHasItsOwnOutput) {
   const uint32_t x = forward_.Input("x", kF32, {2});
   const uint32_t a = forward_.Arena(kF32, {2}), b = forward_.Arena(kF32, {2});

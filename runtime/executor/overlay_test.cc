@@ -1,4 +1,4 @@
-// Outputs of elementwise operators that lie over an argument: right results, or an error.
+// Outputs of elementwise operators placed over an argument: correct results, or an error.
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -20,7 +20,7 @@ using ::testing::Not;
 constexpr DType kF32 = DType::kFloat32;
 constexpr int64_t kBound = 1000;
 
-// a = relu(x); b = relu(y); out = a + b, over a or over b.
+// a = relu(x); b = relu(y); out = a + b, placed over a or over b.
 class OverlayTest : public ::testing::Test {
  protected:
   OverlayTest() { EXPECT_OK(AddStandardKernels(kernels_)); }
@@ -54,7 +54,7 @@ class OverlayTest : public ::testing::Test {
 TEST_F(OverlayTest, SizesMustBeEqualAtEachCall) {
   for (const bool over_first : {true, false}) {
     ASSERT_OK_AND_ASSIGN(Method method, Load(over_first));
-    // By turns, so that neither operand has the sizes of the call before.
+    // Alternates, so that neither operand has the sizes of the previous call.
     const std::pair<int64_t, int64_t> sizes[] = {
         {kBound, kBound}, {1, kBound}, {kBound, 1}, {3, 3}, {1, 3},
         {1, 1},           {3, 1},      {0, 1},      {1, 0}, {kBound, kBound}};
@@ -83,7 +83,7 @@ TEST_F(OverlayTest, SizesMustBeEqualAtEachCall) {
   }
 }
 
-// The kernel's error stays: it is said before anything of the overlay.
+// The kernel's error takes precedence over the overlay check.
 TEST_F(OverlayTest, MismatchedSizesAreTheKernelsError) {
   ASSERT_OK_AND_ASSIGN(Method method, Load(/*over_first=*/true));
   const TestTensor three = TestTensor::Zeros(kF32, {3}), two = TestTensor::Zeros(kF32, {2});
@@ -94,7 +94,7 @@ TEST_F(OverlayTest, MismatchedSizesAreTheKernelsError) {
                                                Not(HasSubstr("lies over")))));
 }
 
-// What has no elements lies over nothing, wherever it is: a + b of other sizes is right.
+// Empty tensors are never overlays, whatever their offset: a + b of other sizes is valid.
 TEST_F(OverlayTest, EmptyTensorsAreNotOverlays) {
   struct Case {
     Sizes a, b, out;
@@ -126,7 +126,7 @@ TEST_F(OverlayTest, EmptyTensorsAreNotOverlays) {
   }
 }
 
-// State and inputs that are written to lie beside the arena.
+// State and mutated inputs are outside the arena.
 TEST_F(OverlayTest, OutputsOutsideTheArenaAreNotOverlays) {
   TestProgram made;
   TestMethod method = made.AddMethod("forward");
@@ -144,7 +144,7 @@ TEST_F(OverlayTest, OutputsOutsideTheArenaAreNotOverlays) {
   EXPECT_THAT(ToVector<float>(written.view()), ElementsAreArray({1.0f, 0.0f}));
 }
 
-// The loader looks for arguments under the output, and there is none.
+// The loader looks for arguments under the output, which is dropped.
 TEST_F(OverlayTest, DroppedOutputIsNotAnOverlay) {
   TestProgram made;
   TestMethod method = made.AddMethod("forward");

@@ -26,7 +26,7 @@ class ProgramDelegateTest : public MethodTest {
     EXPECT_OK(backends_.Add(&program_backend_));
   }
 
-  // A call of the blob, as it is now, on these arguments.
+  // Loads a call of the current blob on these arguments.
   absl::StatusOr<Method> LoadCall(const std::vector<uint32_t>& arguments,
                                   const std::vector<uint32_t>& outputs) {
     const uint32_t segment = program_.AddSegment(schema::Segment::DELEGATE, blob_.Serialize());
@@ -115,7 +115,7 @@ TEST_F(ProgramDelegateTest, RejectsResultsOfOtherSizes) {
               StatusIs(kInvalid, HasSubstr("planned is 1, computed was 2 ([2])")));
 }
 
-// What is no output of a call in the program lies elsewhere and is copied.
+// Values that are not an output of a call in the program are stored elsewhere and copied.
 TEST_F(ProgramDelegateTest, InputsPassThrough) {
   const uint32_t a = inner_.Input("a", kF32, {2});
   inner_.Output(a);
@@ -177,7 +177,7 @@ TEST_F(ProgramDelegateTest, RejectsInconsistentInputs) {
               StatusIs(kInvalid, HasSubstr("the sizes of two inputs do not fit together")));
 }
 
-// Who calls it without a method, with operands of its own.
+// Calls the handle without a method, with its own operands.
 TEST_F(ProgramDelegateTest, RejectsCallsWithOtherOperands) {
   inner_.Output(inner_.ScalarInput("n", schema::ScalarSlot::INT));
   const std::string blob = blob_.Serialize();
@@ -202,7 +202,7 @@ TEST_F(ProgramDelegateTest, RejectsCallsWithOtherOperands) {
   EXPECT_EQ(*result.get_if<int64_t>(), 7);
 }
 
-// The program's inputs lie where the arguments of the call do.
+// The program's inputs have the addresses of the call's arguments.
 TEST_F(ProgramDelegateTest, InnerCallsAreFixedAtArgumentAddresses) {
   const uint32_t a = inner_.Input("a", kF32, {1}), b = inner_.Arena(kF32, {1});
   inner_.Call("test.twice.default", {a}, {b});

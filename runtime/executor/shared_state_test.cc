@@ -61,7 +61,7 @@ TEST_F(SharedStateTest, MethodsSeeWritesOfOthers) {
   ASSERT_OK_AND_ASSIGN(SharedState state, SharedState::Create(*program));
   ASSERT_OK_AND_ASSIGN(Method first, LoadShared(*program, "forward", &state));
   Run(first, x_);
-  // Loading leaves the state as it is.
+  // Loading does not change the state.
   ASSERT_OK_AND_ASSIGN(Method second, LoadShared(*program, "second", &state));
   Run(second, x_);
   ASSERT_OK_AND_ASSIGN(const TensorView s, state.Find("s"));
@@ -70,7 +70,7 @@ TEST_F(SharedStateTest, MethodsSeeWritesOfOthers) {
   EXPECT_THAT(ToVector<float>(t), ElementsAre(1, 2));
   ASSERT_OK_AND_ASSIGN(const TensorView seen, first.GetState("s"));
   EXPECT_EQ(seen.data, s.data);
-  // One that does not share has its own.
+  // A method that does not share has its own state.
   ASSERT_OK_AND_ASSIGN(Method alone, LoadShared(*program, "forward", nullptr));
   ASSERT_OK_AND_ASSIGN(const TensorView own, alone.GetState("s"));
   EXPECT_THAT(ToVector<float>(own), ElementsAre(10, 20));
@@ -145,7 +145,7 @@ TEST_F(SharedStateTest, NamesBuffersThatCanNotBeShared) {
               StatusIs(kInvalid, HasSubstr("shared is none of this name")));
 }
 
-// The same sizes in another order: the elements would be others.
+// The same sizes in another order: elements would be permuted.
 TEST_F(SharedStateTest, RejectsDifferentStrides) {
   for (const auto& [name, order] :
        {std::pair("t_columns", std::string("\1\0", 2)), {"t_rows", std::string("\0\1", 2)}}) {
@@ -171,7 +171,7 @@ TEST_F(SharedStateTest, RejectsDifferentDTypes) {
                                           "'third'")));
 }
 
-// Contents of two sizes begin at one place, and two that are empty are at two.
+// Contents of two sizes start at one address, and two empty ones at two addresses.
 TEST(SharedStateContentTest, ContentsMayStartAtTheSameAddress) {
   TestProgram made;
   const uint32_t segment =
@@ -226,8 +226,7 @@ TEST(SharedStateContentTest, EqualContentsMayHaveDifferentAddresses) {
                                            "content")));
 }
 
-// Each of 256 methods has 512 buffers of 64 MiB; that all are equal would be found after comparing
-// 8 TiB.
+// Each of 256 methods has 512 buffers of 64 MiB: proving all equal would compare 8 TiB.
 TEST(SharedStateContentTest, BoundsComparisonOfOverlappingConstants) {
   constexpr uint64_t kMethods = 256, kBuffers = 512, kBytes = uint64_t{1} << 26;
   TestProgram made;
@@ -247,13 +246,13 @@ TEST(SharedStateContentTest, BoundsComparisonOfOverlappingConstants) {
     }
   }
   Program::Options options;
-  options.limits.arena_bytes = uint64_t{1} << 40;  // Not what is tested here.
+  options.limits.arena_bytes = uint64_t{1} << 40;  // not tested here
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(made.Serialize(), options));
   EXPECT_THAT(SharedState::Create(program),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("constants overlap")));
 }
 
-// Each method is within the limit, both together are not.
+// Each method is within the limit, but not both together.
 TEST(SharedStateLimitTest, MemoryIsLimited) {
   TestProgram made;
   for (const char* name : {"s", "t"}) made.AddMethod(name).State(name, kF32, {2});

@@ -1,6 +1,5 @@
-// Whatever a kernel or a delegate leaves in its outputs, and whether it fails or not: every slot
-// holds its kind afterwards, so that the next call and everything else that reads slots may rely on
-// it.
+// Whatever a kernel or delegate leaves in its outputs, and whether it fails or not, every slot
+// holds a value of its kind afterwards. Later calls and all other readers of slots rely on it.
 #include <cstdint>
 #include <memory>
 #include <vector>

@@ -155,7 +155,7 @@ TEST(NpyValuesTest, RandomInputsRejectOverflowingSizes) {
   EXPECT_EQ(array.sizes, Sizes{5});
 }
 
-// A bound may be far above what anybody means.
+// A bound may be far larger than useful sizes.
 TEST(NpyValuesTest, RandomInputsUseSmallDynamicSizes) {
   constexpr int64_t kSize[] = {int64_t{1} << 40};
   constexpr uint8_t kOrder[] = {0};
@@ -188,7 +188,7 @@ TEST(NpyValuesTest, DynamicSizesWithoutSymbolAreAsRequested) {
   tensor.sizes = kSize;
   tensor.dim_order = kOrder;
   MethodPlan plan = PlanOf(tensor);
-  // What a formula without its symbol says does not count.
+  // Without a symbol, multiplier and offset are ignored.
   plan.inputs[0].constraints = {{0, 0, 8, "", /*multiplier=*/2, /*offset=*/1}};
   ASSERT_OK_AND_ASSIGN(const NpyArray array, RandomInput(plan, 0, 3, 5));
   EXPECT_EQ(array.sizes, Sizes({5, 3}));
@@ -221,7 +221,7 @@ TEST(NpyValuesTest, DTypesMissingInNumPyAreStoredAsBits) {
 }
 
 TEST(NpyValuesTest, TensorDTypesAreNotChecked) {
-  const MethodPlan plan = PlanOf(TensorPlan{});  // of float32
+  const MethodPlan plan = PlanOf(TensorPlan{});  // float32
   const NpyArray array = ArrayOf(int8_t{3});
   ASSERT_OK_AND_ASSIGN(const EValue value, InputFromNpy(plan, 0, array));
   ASSERT_NE(value.get_if<TensorView>(), nullptr);
@@ -248,7 +248,7 @@ TEST(NpyValuesTest, ConstantInputsHaveProgramConstants) {
   EXPECT_EQ(*ConstantInput(PlanOf(0.5), 0).get_if<double>(), 0.5);
   EXPECT_EQ(*ConstantInput(PlanOf(true), 0).get_if<bool>(), true);
   EXPECT_TRUE(ConstantInput(PlanOf(None()), 0).is_none());
-  // Not fixed.
+  // Not constants.
   EXPECT_TRUE(ConstantInput(PlanOf(ScalarKind::kInt), 0).is_none());
   EXPECT_TRUE(ConstantInput(PlanOf(TensorPlan{}), 0).is_none());
 }

@@ -160,7 +160,7 @@ TEST_F(KernelArgumentsTest, NamesAfterTheCallsArgumentsAreAbsent) {
 TEST_F(KernelArgumentsTest, EmptyResultCountMatchesNoCall) {
   const KernelContext context = Context({int64_t{1}}, {});
   EXPECT_THAT(KernelArguments(context, "dim -> many").CheckArity(), StatusIs(kInvalid));
-  // As many names as there is room for, whatever stands behind them.
+  // The maximum number of names, whatever follows them.
   std::string names;
   for (int i = 0; i < 30; ++i) absl::StrAppend(&names, i == 0 ? "" : " ", "a", i);
   EXPECT_THAT(KernelArguments(context, names).CheckArity(),
@@ -213,7 +213,7 @@ TEST_F(KernelArgumentsTest, MasksHaveAtMost32Bits) {
   EXPECT_THAT(arguments.BoolMask("more", 33), StatusIs(kInvalid, HasSubstr("argument 'more'")));
 }
 
-// A call that is read by name, run, asked and measured.
+// A call that is parsed by name, run, queried and measured.
 TEST_F(KernelArgumentsTest, OperandsAreTensorsOrScalars) {
   TensorView view;
   view.dtype = DType::kInt8;

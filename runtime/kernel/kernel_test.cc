@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
-// Accepts sizes up to those that the tensor has; its memory stays where it is.
+// Accepts sizes up to those of the tensor; keeps its memory.
 class BoundedAllocator : public OutputAllocator {
  public:
   absl::Status CheckMutable(const EValue&) override { return writable; }
@@ -38,7 +38,7 @@ class BoundedAllocator : public OutputAllocator {
 
 class KernelContextTest : public testing::Test {
  protected:
-  // A context with these arguments and outputs, which live in the fixture.
+  // Returns a context with these arguments and outputs, which are stored in the fixture.
   KernelContext Context(std::vector<EValue> arguments, std::vector<EValue> outputs = {}) {
     arguments_ = std::move(arguments);
     outputs_ = std::move(outputs);
@@ -95,7 +95,7 @@ TEST_F(KernelContextTest, AllocatorDecidesMutability) {
   allocator_.writable = absl::InvalidArgumentError("a constant");
   EXPECT_THAT(Context({None{}, t.view()}).MutableTensor({1}),
               StatusIs(kInvalid, "argument 1: a constant"));
-  // Nobody knows of constants where nobody allocates.
+  // Without an allocator, constants are unknown.
   EValue slot(t.view());
   EValue* const arguments[] = {&slot};
   EXPECT_OK(KernelContext(arguments, {}, nullptr, {}).MutableTensor({0}).status());

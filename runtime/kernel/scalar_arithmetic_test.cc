@@ -16,7 +16,7 @@ EValue I(int64_t v) { return EValue(v); }
 EValue F(double v) { return EValue(v); }
 EValue B(bool v) { return EValue(v); }
 
-// The result as text with its kind, "error" when there is none.
+// Formats the result with its kind; "error" on failure.
 std::string Apply(ScalarOp op, const std::vector<EValue>& arguments) {
   const absl::StatusOr<EValue> result = ApplyScalarOp(op, arguments);
   if (!result.ok()) return "error";
@@ -78,7 +78,7 @@ TEST(ScalarArithmeticTest, ComparisonsWithNanAreFalseButNotEqual) {
     EXPECT_EQ(Apply(op, {F(nan), F(1)}), "false");
   }
   EXPECT_EQ(Apply(ScalarOp::kNe, {F(nan), F(nan)}), "true");
-  // Exact where doubles are not.
+  // Exact beyond the precision of doubles.
   EXPECT_EQ(Apply(ScalarOp::kLt, {I(kMax - 1), I(kMax)}), "true");
 }
 
@@ -111,7 +111,7 @@ TEST(ScalarArithmeticTest, MixedKindsAreComparedAsFloats) {
   EXPECT_EQ(Apply(ScalarOp::kMax, {I(2), F(3)}), "3.");
 }
 
-// As CPython's float_divmod.
+// Matches CPython's float_divmod.
 TEST(ScalarArithmeticTest, FloatsAreDividedAsPythonDoes) {
   EXPECT_EQ(Apply(ScalarOp::kFloorDiv, {F(7), F(2)}), "3.");
   EXPECT_EQ(Apply(ScalarOp::kFloorDiv, {F(7), F(-2)}), "-4.");

@@ -129,7 +129,7 @@ TEST(TypePromotionTest, ReportsFirstConflict) {
   EXPECT_THAT(p.Result(), StatusIs(absl::StatusCode::kInvalidArgument,
                                    "dtypes uint16 and int32 have no common dtype"));
   EXPECT_THAT(Promote(kAnyRule, p), StatusIs(absl::StatusCode::kInvalidArgument));
-  TypePromotion lower;  // of a number beside tensors without dimensions
+  TypePromotion lower;  // of a scalar and rank-0 tensors
   lower.AddTensor(DType::kFloat8E5M2, 0);
   lower.AddTensor(DType::kFloat32, 0);
   EXPECT_THAT(lower.Result(), StatusIs(absl::StatusCode::kInvalidArgument));

@@ -7,7 +7,7 @@
 namespace belay {
 namespace {
 
-// A call of tensors without memory.
+// A call with tensors without memory.
 class Call {
  public:
   Call(std::vector<Sizes> arguments, std::vector<Sizes> outputs) {
@@ -67,7 +67,7 @@ TEST(WorkTest, ConvolutionChainCountsInputPixelsTimesWeights) {
             64u * (512 + 144) + 16 * (1024 + 512 + 144));
 }
 
-// The slots of `values`.
+// Returns the slots of `values`.
 std::vector<EValue*> SlotsOf(std::vector<EValue>& values) {
   std::vector<EValue*> slots;
   for (EValue& value : values) slots.push_back(&value);
@@ -125,8 +125,9 @@ TEST(WorkTest, WindowsCountPerOutputElement) {
     return WorkOfOutputs(rule, KernelContext(all.first(2), all.subspan(2), nullptr, {}));
   };
   EXPECT_EQ(work(EValue(ListView{both})), 4u * 6 + 16 * 4);
-  EXPECT_EQ(work(EValue(ListView{odd})), 4u * 3 + 16 * 4);  // what is no size counts as 1
-  EXPECT_EQ(work(three), 4u * 9 + 16 * 4);                  // in both directions
+  EXPECT_EQ(work(EValue(ListView{odd})),
+            4u * 3 + 16 * 4);               // anything other than a size counts as 1
+  EXPECT_EQ(work(three), 4u * 9 + 16 * 4);  // in both directions
   EXPECT_EQ(work(minus), 4u + 16 * 4);
   EXPECT_EQ(work(none), 4u + 16 * 4);
   // Without such an argument there is no window.
@@ -180,7 +181,7 @@ TEST(WorkTest, Saturates) {
   const int64_t many = int64_t{1} << 40;
   const WorkRule rule = WorkRuleOf("aten.mm.default");
   EXPECT_EQ(WorkOfArguments(rule, Call({{many, 1}, {1, many}}, {}).context()), UINT64_MAX);
-  // Also where the number of matrices alone is no 64-bit integer.
+  // Even if the number of matrices overflows int64.
   const int64_t half = int64_t{1} << 32;
   EXPECT_EQ(WorkOfArguments(rule, Call({{half, half, 1, 1}, {half, half, 1, 1}}, {}).context()),
             UINT64_MAX);

@@ -56,7 +56,7 @@ TEST_F(CompanionTest, IsFoundNextToTheProgram) {
   ASSERT_OK_AND_ASSIGN(const absl::Span<const std::byte> bytes, program.FindNamedData("w"));
   EXPECT_EQ(Text(bytes), "weights");
   EXPECT_OK(VerifyDigests(program));
-  // Limits are in proportion to the program file and to the segments beside it.
+  // Limits are proportional to the program file plus its companion segments.
   EXPECT_EQ(program.limits().arena_bytes,
             (uint64_t{384} << 20) + 16 * (program.bytes().size() + 7 + 12));
 }
@@ -95,7 +95,7 @@ TEST_F(CompanionTest, IsRejectdWithAnotherNumberOfSegments) {
 TEST_F(CompanionTest, MustHoldItsDigests) {
   const std::string bytes = program_.SerializeCompanion("model.data");
   std::string cut = bytes.substr(0, kHeaderBytes + 2 * kDigestBytes - 1);
-  cut[16] = static_cast<char>(cut.size());  // the size that it says it has
+  cut[16] = static_cast<char>(cut.size());  // the declared size
   std::fill(cut.begin() + 17, cut.begin() + 24, '\0');
   FixHeader(cut);
   Write("model.data", cut);
@@ -103,7 +103,7 @@ TEST_F(CompanionTest, MustHoldItsDigests) {
                                                 "of 127")));
 }
 
-// A companion file whose size is the one that it says, and whose header is right.
+// Fixes the declared size and the header of a companion file.
 std::string WithSize(std::string bytes) {
   for (size_t i = 0; i < 8; ++i) bytes[16 + i] = static_cast<char>(bytes.size() >> (8 * i));
   FixHeader(bytes);
@@ -148,7 +148,7 @@ TEST_F(CompanionTest, MustBeDirectlyInTheRoot) {
   EXPECT_THAT(OpenCompanionFile(root_ + "/missing", "model.data", {}).status(),
               StatusIs(absl::StatusCode::kNotFound));
   EXPECT_THAT(OpenCompanionFile(root_ + "/model.belay", "model.data", {}).status(),
-              StatusIs(absl::StatusCode::kNotFound));  // no directory
+              StatusIs(absl::StatusCode::kNotFound));  // missing directory
   EXPECT_THAT(OpenCompanionFile(std::string(100'000, 'r'), "model.data", {}).status(),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("'model.data': ")));
 }

@@ -32,7 +32,7 @@ uint64_t MetadataSize(const std::string& file) {
   return size;
 }
 
-// --- One case per rule of the file's frame ---
+// --- One case per rule of header and file layout ---
 
 struct FrameCase {
   const char* name;
@@ -88,8 +88,8 @@ TEST_P(FrameTest, IsRejectd) {
 INSTANTIATE_TEST_SUITE_P(Rules, FrameTest, ::testing::ValuesIn(kFrameCases),
                          [](const auto& info) { return info.param.name; });
 
-// The metadata's size, with a right checksum of the header: what the metadata's own checksum covers
-// does not exist then.
+// Sets the metadata size and fixes the header's checksum. The file has no bytes for the metadata's
+// own checksum.
 std::string WithMetadataSize(uint64_t size) {
   std::string file = SampleProgram().Serialize().substr(0, kHeaderBytes);
   Store<uint64_t>(file, 16, 0);
@@ -101,7 +101,7 @@ std::string WithMetadataSize(uint64_t size) {
   return file;
 }
 
-// runtime/core, which uses no other package, has the magics once more.
+// runtime/core, which depends on no other package, repeats the magics.
 TEST(HeaderTest, FirstBytesIdentifyBelayFiles) {
   const auto describe = [](const char(&magic)[8]) {
     return DescribeFirstBytes(

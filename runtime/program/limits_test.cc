@@ -19,7 +19,7 @@ TEST(LimitsTest, AreProportionalToTheFile) {
   const Limits huge = LimitsOfFile(Limits(), UINT64_MAX / 2);
   EXPECT_EQ(huge.arena_bytes, UINT64_MAX);
   EXPECT_EQ(huge.executed_work, UINT64_MAX);
-  // 16 times the file is a number, with what an empty file has it is none any more.
+  // 16 * file size fits, but overflows when the limit of an empty file is added.
   const Limits almost = LimitsOfFile(Limits(), UINT64_MAX / 16);
   EXPECT_EQ(almost.arena_bytes, UINT64_MAX);
   EXPECT_EQ(almost.scratch_bytes, UINT64_MAX);

@@ -1,4 +1,4 @@
-// Constants that are named data of the program around (runtime/schema/file_format.md §4).
+// Constants in the named data of the enclosing program (runtime/schema/file_format.md §4).
 #include <string>
 #include <vector>
 
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kMissing = absl::StatusCode::kNotFound;
 
-// Has 24 bytes under "w".
+// Named data with 24 bytes under "w".
 class Around final : public NamedDataMap {
  public:
   absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view key) const override {
@@ -27,7 +27,7 @@ class Around final : public NamedDataMap {
   std::vector<std::byte> bytes_ = std::vector<std::byte>(24, std::byte{7});
 };
 
-// Returns a constant of f32[2,3] that is named data.
+// A program that returns a constant f32[2,3] stored as named data.
 class NamedConstantsTest : public ::testing::Test {
  protected:
   NamedConstantsTest() {

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A method whose output is a tensor of two floats at `offset` of an arena of 16 bytes.
+// Returns a method whose output is a tensor of two floats at `offset` in a 16-byte arena.
 std::string Metadata(uint64_t offset) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");

@@ -93,7 +93,7 @@ TEST(ProgramTest, ErrorsNameTheFile) {
 }
 
 TEST(ProgramTest, UnknownFieldsAreIgnored) {
-  // What a newer minor version may add: field 1000 of the program, of wire type varint.
+  // A possible addition of a newer minor version: field 1000 of the program, of wire type varint.
   const std::string file = SampleProgram().Serialize([](schema::Program& program) {
     ASSERT_TRUE(program.MergeFromString(std::string("\xc0\x3e\x05", 3)));
   });
@@ -179,13 +179,13 @@ TEST(ProgramTest, ArenaLimitIsProportionalToTheFile) {
   Program::Options options;
   options.limits.arena_bytes = uint64_t{1} << 31;
   EXPECT_OK(OpenFileBytes(file, options));
-  // Its segments count once.
+  // Its segments are counted once.
   const std::string small = SampleProgram().Serialize();
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(small));
   EXPECT_EQ(program.limits().arena_bytes, (uint64_t{384} << 20) + 16 * small.size());
 }
 
-// The least limit with which the sample opens is what it has: one less is refused.
+// The sample opens with limits equal to its counts; one less is rejected.
 TEST(ProgramTest, LimitsAreInclusive) {
   const std::string file = SampleProgram().Serialize();
   const std::pair<const char*, uint64_t Limits::*> limits[] = {
@@ -219,7 +219,7 @@ TEST(ProgramTest, LimitsAreInclusive) {
   }
 }
 
-// A list of two counts as itself and two more, as an argument and as an output, at each use.
+// A list of two counts as three operands, as an argument and as an output, at each use.
 TEST(ProgramTest, ListElementsCountAsOperands) {
   TestProgram made;
   TestMethod method = made.AddMethod("forward");
@@ -250,12 +250,12 @@ uint64_t MetadataSize(const std::string& file) {
   return size;
 }
 
-// Flipped bytes, with right checksums so that the damage gets through to the validator.
+// Flipped bytes with fixed checksums, so that the damage reaches the validator.
 TEST(ProgramTest, SurvivesRandomDamage) {
   const std::string valid = SampleProgram().Serialize();
   std::mt19937_64 random(TestSeed());
   const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
-  const google::protobuf::LogSilencer quiet;  // it reports strings that are not UTF-8
+  const google::protobuf::LogSilencer quiet;  // it logs strings that are not UTF-8
   int opened = 0;
   for (int i = 0; i < 20000; ++i) {
     std::string file = valid;

@@ -88,7 +88,7 @@ TEST_F(SignatureTest, RejectsAnyChangeBeforeParsing) {
     damaged[at] = static_cast<char>(damaged[at] ^ 4);
     const std::string path = Write("p.belay", damaged);
     Write("p.belay.sig", signature);
-    // Not what the parser would say of a wrong magic or checksum.
+    // The verifier's error, not the parser's about a wrong magic or checksum.
     ASSERT_THAT(Open(path, PublicKeyOf(secret_)),
                 StatusIs(absl::StatusCode::kDataLoss, HasSubstr("the program was changed")));
   }
@@ -114,7 +114,7 @@ TEST_F(SignatureTest, ChecksTheSizeLimitFirst) {
   options.limits.file_bytes = 100;
   EXPECT_THAT(Program::Open(path, options),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("'file_bytes'")));
-  // There is no signature of it, which would be said otherwise.
+  // The file has no signature; without the size limit, that would be the error.
   EXPECT_THAT(OpenFileBytes(SampleProgram().Serialize(), options),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("'file_bytes'")));
 }
@@ -139,7 +139,7 @@ TEST_F(SignatureTest, CoversCompanionFiles) {
   std::string companion = program.SerializeCompanion("weights");
   Write("weights", companion);
   EXPECT_OK(Open(path, PublicKeyOf(secret_)));
-  companion.back() = 'x';  // the header, which has the right digest, stays
+  companion.back() = 'x';  // the header, which has the right digest, is unchanged
   Write("weights", companion);
   EXPECT_OK(Program::Open(path));
   EXPECT_THAT(
@@ -160,7 +160,7 @@ TEST_F(SignatureTest, KeysAreHexadecimal) {
     EXPECT_THAT(ParsePublicKey(wrong), StatusIs(absl::StatusCode::kInvalidArgument,
                                                 HasSubstr("a key has 64 hexadecimal digits")));
   }
-  // The neighbors of the digits, as the first digit of a byte and as the second.
+  // The ASCII neighbors of the digits, as the first and the second digit of a byte.
   for (const char neighbor : {'/', ':', '@', 'G', '`', 'g'}) {
     for (const size_t at : {20, 21}) {
       std::string wrong = digits;

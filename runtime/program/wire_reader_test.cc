@@ -148,7 +148,7 @@ TEST_P(BadMessageTest, NamesErrorAndField) {
 INSTANTIATE_TEST_SUITE_P(All, BadMessageTest, ::testing::ValuesIn(kBadCases),
                          [](const auto& info) { return info.param.name; });
 
-// A number is read in one way far from the end and in another near it.
+// Varints are decoded differently near the end of the buffer.
 TEST(WireReaderTest, ReadsVarintsOfAllLengthsAtAllPositions) {
   std::vector<uint64_t> numbers = {0};
   for (int bit = 0; bit < 64; ++bit) {
@@ -220,7 +220,7 @@ TEST(WireReaderTest, SkipsUnknownFields) {
       "\xa0\x01\x80\x01"
       "\xa1\x01" +
       Repeat("a", 8) + "\xa2\x01\x02zz" + "\xa5\x01" + Repeat("a", 4) +
-      // A group in a group, with a number and bytes.
+      // A nested group with an integer and bytes.
       "\xa3\x01\xab\x01\x08\x05\x12\x01z\xac\x01\xa4\x01" + "\x08\x03";
   Everything read;
   ASSERT_OK(ReadEverything(Message(bytes), read));
@@ -255,7 +255,7 @@ TEST(WireReaderTest, ElementSearchTerminatesInChangedBytes) {
   Everything read;
   ASSERT_OK(ReadEverything(Message(bytes), read));
   ASSERT_EQ(read.messages.count, 2u);
-  bytes.assign(bytes.size(), '\xff');  // a tag without end
+  bytes.assign(bytes.size(), '\xff');  // an unterminated tag
   WireElements messages(read.messages);
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(messages.NextMessage().bytes.empty());
 }
@@ -271,7 +271,7 @@ TEST(WireReaderTest, CountsMessageNesting) {
   }
   Everything read;
   EXPECT_THAT(ReadEverything(Message(group, 1), read), StatusIs(kExhausted));
-  // However many there are, nothing recurses.
+  // Nesting of any depth does not recurse.
   EXPECT_THAT(ReadEverything(Message(Repeat("\xa3\x01", 1 << 20), 1 << 21), read),
               StatusIs(kLoss, HasSubstr("a group has no end")));
 }

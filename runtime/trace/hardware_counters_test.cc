@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Optional;
 
-// A system with the counters that a test wants, each of which stands where the test puts it.
+// A system with the counters of a test, with values set by the test.
 class FakeSystem final : public CounterSystem {
  public:
   int Open(HardwareCounter counter) override {
@@ -85,7 +85,7 @@ TEST(HardwareCountersTest, RejectedCounterIsAbsent) {
   system.there = {kInstructions};
   HardwareCounters one(system);
   EXPECT_TRUE(one.available());
-  one.Start();  // which can't be read yet
+  one.Start();  // it can't be read yet
   system.stands[kInstructions] = {7, 1, 1};
   EXPECT_THAT(one.Stop(), ElementsAre(std::nullopt, std::nullopt, std::nullopt));
   one.Start();
@@ -104,7 +104,7 @@ TEST(HardwareCountersTest, UnreadableCounterHasNoCount) {
 }
 
 #ifdef __linux__
-// The kernel of the system writes three words, of which a pipe is made here.
+// The kernel writes three words; a pipe simulates it.
 TEST(HardwareCountersTest, StandardSystemReadsWholeCounters) {
   CounterSystem::Reading reading;
   EXPECT_FALSE(StandardCounterSystem().Read(-1, reading));
@@ -125,7 +125,7 @@ TEST(HardwareCountersTest, StandardSystemReadsWholeCounters) {
 }
 #endif
 
-// The one of this machine, which may have counters or not.
+// This machine's counters, which may be unavailable.
 TEST(HardwareCountersTest, StandardSystemCountsOrReportsNothing) {
   HardwareCounters counters;
   counters.Start();

@@ -30,9 +30,9 @@ TEST(ArangeLengthTest, CountsTheStepsBeforeTheEnd) {
   EXPECT_EQ(*Length(I(5), I(5), I(1), kI64), 0);
   EXPECT_EQ(*Length(0.0, 1.0, 0.3, kF32), 4);
   EXPECT_EQ(*Length(1.0, 0.0, -0.5, kF32), 2);
-  // As the formula says, and so PyTorch: not even the first.
+  // As in PyTorch's formula: not even the first element.
   EXPECT_EQ(*Length(0.0, 1.0, kInfinity, kF32), 0);
-  // int64 cuts the numbers first; other integers count in floats.
+  // int64 truncates the arguments first; other integers compute in floats.
   EXPECT_EQ(*Length(0.5, 3.5, 1.9, kI64), 3);
   EXPECT_EQ(*Length(0.5, 3.5, 1.9, kI32), 2);
 }

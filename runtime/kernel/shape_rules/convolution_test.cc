@@ -40,7 +40,7 @@ TEST(ConvolutionTest, OnlyBatchOrChannelsMayBeEmpty) {
   EXPECT_EQ(*Shape({0, 2, 5}, {4, 2, 3}, Params(1)), Sizes({0, 4, 3}));
   EXPECT_THAT(Shape({1, 2, 0}, {4, 2, 3}, Params(1)),
               StatusIs(kInvalid, HasSubstr("has no elements at dimension 2")));
-  // A place that is missing does not count beside a batch or channels that are.
+  // An empty spatial dimension is an error even if the batch or the channels are empty.
   EXPECT_THAT(Shape({0, 2, 0}, {4, 2, 3}, Params(1)),
               StatusIs(kInvalid, HasSubstr("is too small for weight")));
   EXPECT_THAT(Shape({1, 0, 0}, {4, 0, 3}, Params(1)),

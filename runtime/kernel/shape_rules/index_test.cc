@@ -19,7 +19,7 @@ TEST(IndexTest, ExpandOnlyChangesOnes) {
   EXPECT_TRUE(MayExpandTo<D>(ToDims({1}), ToDims({2, 3})));
   EXPECT_FALSE(MayExpandTo<D>(ToDims({2}), ToDims({2, 3})));
   EXPECT_FALSE(MayExpandTo<D>(ToDims({2, 3}), ToDims({3})));
-  EXPECT_TRUE(MayExpandTo<D>(Dims<D>{Overflowed()}, ToDims({2, 3})));  // not known to be another
+  EXPECT_TRUE(MayExpandTo<D>(Dims<D>{Overflowed()}, ToDims({2, 3})));  // not known to differ
 }
 
 absl::StatusOr<int> Gather(const Sizes& self, int64_t dim, const Sizes& index,
@@ -34,7 +34,7 @@ TEST(IndexTest, GatherIndexFitsSelf) {
   EXPECT_EQ(*Gather({2, 3}, -1, {2, 9}), 1);
   EXPECT_EQ(*Gather({}, 0, {1}), 0);
   EXPECT_EQ(*Gather({1}, 0, {}), 0);
-  EXPECT_EQ(*Gather({2, 3}, 0, {0}), 0);  // without elements, of any shape
+  EXPECT_EQ(*Gather({2, 3}, 0, {0}), 0);  // empty, any shape
   EXPECT_THAT(Gather({2, 3}, 1, {3, 3}),
               StatusIs(kInvalid,
                        "scatter: index [3,3] does not fit into self [2,3] along "
@@ -180,7 +180,7 @@ TEST(IndexTest, ChecksEmbeddingBagShapes) {
               StatusIs(kInvalid, HasSubstr("without a last offset")));
 }
 
-// What PyTorch hands to a library.
+// Sums that PyTorch delegates to a library.
 TEST(IndexTest, PlainFloatSumsSkipOffset2Bag) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
     EXPECT_TRUE(BagSkipsOffsets(dtype, 0, -1, true));

@@ -25,11 +25,11 @@ TEST(QuantizationTest, TokensHaveExactlyOneParameterEach) {
   EXPECT_OK(PerToken({1, 3, 4}, {3, 1}));
   EXPECT_THAT(PerToken({2, 3, 4}, {3, 1}),
               StatusIs(kInvalid, "scales: shape [3,1] has not one number for each of 6 rows"));
-  EXPECT_OK(PerToken({2, 3, 0}, {3, 1}));  // rows without elements need none
+  EXPECT_OK(PerToken({2, 3, 0}, {3, 1}));  // empty rows need no parameters
   EXPECT_OK(PerToken({0, 3, 4}, {0, 3, 1}));
   EXPECT_THAT(PerToken({0, 3, 4}, {3, 1}), StatusIs(kInvalid, HasSubstr("each of 0 rows")));
   EXPECT_THAT(PerToken({3, 4}, {2, 1}), StatusIs(kInvalid, HasSubstr("is not that of the rows")));
-  // Dequantizing, they broadcast.
+  // For dequantization, they broadcast.
   EXPECT_OK(CheckShapesOf<DequantizePerTokenCall<K>>(
       "input scales zero_points output_dtype",
       {Tensor({2, 3, 4}, DType::kInt8), Tensor({3, 1}), Tensor({3, 1}), DType::kFloat32}));

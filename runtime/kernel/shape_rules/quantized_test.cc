@@ -41,7 +41,7 @@ TEST(QuantizedTest, ChosenRangeContainsZero) {
 
 TEST(QuantizedTest, PerTensorParameterHasOneElement) {
   EXPECT_OK(CheckOneElement<D>("scale", ToDims({1, 1})));
-  EXPECT_OK(CheckOneElement<D>("scale", Dims<D>{Overflowed()}));  // may be
+  EXPECT_OK(CheckOneElement<D>("scale", Dims<D>{Overflowed()}));  // may be one element
   EXPECT_THAT(CheckOneElement<D>("scale", ToDims({2})),
               StatusIs(kInvalid, "scale: expected one element, got shape [2]"));
 }
@@ -64,7 +64,7 @@ TEST(QuantizedTest, GroupsDivideRows) {
     return GroupCount<D>(input, scales, size);
   };
   EXPECT_EQ(*groups(ToDims({3, 8}), ToDims({3, 2}), 4), D(2));
-  // One that is larger than the row, and one scale for it.
+  // A group larger than the row, with one scale per row.
   EXPECT_EQ(*groups(ToDims({3, 8}), ToDims({3, 1}), 16), D(1));
   EXPECT_THAT(groups(ToDims({3, 8}), ToDims({3, 2}), 16), StatusIs(kInvalid, HasSubstr("divide")));
   EXPECT_THAT(groups(ToDims({3, 8}), {}, 16), StatusIs(kInvalid, HasSubstr("divide")));

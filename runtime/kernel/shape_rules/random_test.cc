@@ -57,7 +57,7 @@ TEST(RandomStateTest, IsTwoIntegers) {
   }
   EXPECT_THAT(ReadStatus<AdvanceCall<K>>("random_state count", {Tensor({2}), 1}),
               StatusIs(kInvalid, HasSubstr("got float32")));
-  // As `aten.<op>` is called, without one.
+  // As `aten.<op>`, without a state.
   EXPECT_OK((ReadStatus<SeededCall<PoissonCall<K>, K>>("self", {Tensor({2})})));
 }
 

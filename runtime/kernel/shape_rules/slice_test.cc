@@ -83,7 +83,7 @@ TEST(SliceTest, PiecesAreCounted) {
   EXPECT_THAT((SplitRule<K>{D(3), 0}.Count({{Overflowed()}, {D(1)}, D(0)})), StatusIs(kInvalid));
 }
 
-// What `rule` cuts [4,2] into, up to the piece of which it is told an error.
+// Formats the pieces into which `rule` splits [4,2], up to the piece at which `emit` fails.
 template <class Rule>
 std::string Pieces(const Rule& rule, const Sizes& sizes, int fails_at = -1) {
   std::string text;
