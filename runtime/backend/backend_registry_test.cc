@@ -31,7 +31,7 @@ TEST(BackendRegistryTest, FindsBackendsById) {
   EXPECT_THAT(registry.Ids(), ::testing::ElementsAre("dsp", "npu"));
 }
 
-TEST(BackendRegistryTest, RefusesASecondBackendOfOneId) {
+TEST(BackendRegistryTest, RejectsDuplicateBackendIds) {
   const NamedBackend one("npu"), two("npu");
   BackendRegistry registry;
   ASSERT_OK(registry.Add(&one));

@@ -5,12 +5,12 @@
 namespace belay {
 namespace {
 
-TEST(AnnotateTest, PutsWhatAnErrorIsAboutBeforeItsMessage) {
+TEST(AnnotateTest, PrefixesTheMessage) {
   EXPECT_EQ(Annotate(absl::DataLossError("it is cut off"), "model.belay"),
             absl::DataLossError("model.belay: it is cut off"));
 }
 
-TEST(AnnotateTest, SuccessStaysSuccess) {
+TEST(AnnotateTest, KeepsOkStatus) {
   EXPECT_EQ(Annotate(absl::OkStatus(), "model.belay"), absl::OkStatus());
 }
 

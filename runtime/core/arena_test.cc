@@ -18,7 +18,7 @@ TEST(AlignedBufferTest, IsZeroedAndAligned) {
   }
 }
 
-TEST(AlignedBufferTest, ALargeOneIsZeroedAndBeginsAtAHugePage) {
+TEST(AlignedBufferTest, LargeBufferIsZeroedAndHugePageAligned) {
   ASSERT_OK_AND_ASSIGN(AlignedBuffer buffer, AlignedBuffer::Create((size_t{5} << 20) + 1));
   EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % (size_t{2} << 20), 0u);
   for (std::byte b : buffer.span()) ASSERT_EQ(b, std::byte{0});
@@ -31,13 +31,13 @@ TEST(AlignedBufferTest, EmptyNeedsNoMemory) {
   EXPECT_TRUE(buffer.span().empty());
 }
 
-TEST(AlignedBufferTest, ImpossibleSizesAreAnError) {
+TEST(AlignedBufferTest, RejectsImpossibleSizes) {
   for (uint64_t size : {uint64_t{1} << 62, uint64_t{1} << 63, UINT64_MAX}) {
     EXPECT_THAT(AlignedBuffer::Create(size), StatusIs(absl::StatusCode::kResourceExhausted));
   }
 }
 
-TEST(AlignedBufferTest, MovingLeavesNothingBehind) {
+TEST(AlignedBufferTest, MovedFromBufferIsEmpty) {
   ASSERT_OK_AND_ASSIGN(AlignedBuffer a, AlignedBuffer::Create(8));
   std::byte* data = a.data();
   AlignedBuffer b = std::move(a);

@@ -7,13 +7,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(BudgetTest, HasNoBoundsAtFirst) {
+TEST(BudgetTest, DefaultIsUnlimited) {
   Budget budget;
   for (int i = 0; i < 1000; ++i) ASSERT_OK(budget.TakeInstruction());
   EXPECT_EQ(budget.instructions.taken, 1000u);
 }
 
-TEST(BudgetTest, EndsAtEachOfItsBounds) {
+TEST(BudgetTest, StopsAtEachBound) {
   Budget budget;
   budget.instructions.allowed = 2;
   EXPECT_OK(budget.TakeInstruction());
@@ -35,7 +35,7 @@ TEST(BudgetTest, EndsAtEachOfItsBounds) {
   EXPECT_EQ(budget.instructions.taken, 3u);
 }
 
-TEST(BudgetTest, WorkIsBoundedInAll) {
+TEST(BudgetTest, BoundsTotalWork) {
   Budget budget;
   budget.work.allowed = 100;
   EXPECT_OK(budget.TakeInstruction(60));
@@ -48,7 +48,7 @@ TEST(BudgetTest, WorkIsBoundedInAll) {
   EXPECT_OK(budget.TakeInstruction(10));
 }
 
-TEST(BudgetTest, BytesAreBoundedInAll) {
+TEST(BudgetTest, BoundsTotalBytes) {
   Budget budget;
   budget.bytes.allowed = 100;
   EXPECT_OK(budget.TakeBytes(60, "one"));
@@ -59,7 +59,7 @@ TEST(BudgetTest, BytesAreBoundedInAll) {
   EXPECT_OK(budget.TakeBytes(40, "another"));
 }
 
-TEST(BudgetTest, NodesAreBoundedByTheirResults) {
+TEST(BudgetTest, CountsNodesByResults) {
   Budget budget;
   budget.nodes.allowed = 10;
   budget.CountNode(0);
@@ -71,7 +71,7 @@ TEST(BudgetTest, NodesAreBoundedByTheirResults) {
                        HasSubstr("more nodes than the 10 that the limit 'nodes' allows")));
 }
 
-TEST(BudgetTest, AThreadWorksWithinTheInnermostScope) {
+TEST(BudgetTest, InnermostScopeApplies) {
   EXPECT_EQ(Budget::Current(), nullptr);
   EXPECT_OK(CheckBudget());
   EXPECT_OK(TakeWork(UINT64_MAX));
@@ -97,7 +97,7 @@ TEST(BudgetTest, AThreadWorksWithinTheInnermostScope) {
   EXPECT_EQ(Budget::Current(), nullptr);
 }
 
-TEST(BudgetTest, LoopsEndAtTheDeadlineAndWhenCancelled) {
+TEST(BudgetTest, LoopsStopAtDeadlineAndOnCancel) {
   EXPECT_FALSE(Budget::Stop());
   std::atomic<bool> cancel = false;
   Budget budget;
@@ -108,7 +108,7 @@ TEST(BudgetTest, LoopsEndAtTheDeadlineAndWhenCancelled) {
   cancel = true;
   EXPECT_TRUE(Budget::Stop());
   EXPECT_TRUE(budget.cut_short());
-  // What was cut short stays so.
+  // Stop() is sticky.
   cancel = false;
   EXPECT_TRUE(Budget::Stop());
   EXPECT_THAT(budget.Check(), StatusIs(absl::StatusCode::kCancelled));
@@ -119,7 +119,7 @@ TEST(BudgetTest, LoopsEndAtTheDeadlineAndWhenCancelled) {
   EXPECT_THAT(late.Check(), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("'deadline'")));
 }
 
-TEST(BudgetTest, ChecksLookAtTheTimeThemselves) {
+TEST(BudgetTest, CheckReadsTheClock) {
   std::atomic<bool> cancel = false;
   Budget budget;
   budget.cancel = &cancel;
@@ -131,7 +131,7 @@ TEST(BudgetTest, ChecksLookAtTheTimeThemselves) {
   EXPECT_THAT(budget.Check(), StatusIs(absl::StatusCode::kDeadlineExceeded));
 }
 
-TEST(BudgetTest, APaceAsksNowAndThen) {
+TEST(BudgetTest, PacePollsAtIntervals) {
   std::atomic<bool> cancel = true;
   Budget budget;
   budget.cancel = &cancel;
@@ -144,7 +144,7 @@ TEST(BudgetTest, APaceAsksNowAndThen) {
   EXPECT_TRUE(pace.stopped());
 }
 
-TEST(BudgetTest, EndsWithTheOneAround) {
+TEST(BudgetTest, InheritsEndOfEnclosingBudget) {
   std::atomic<bool> cancel = true;
   Budget around, within;
   around.deadline = std::chrono::steady_clock::now();
@@ -158,7 +158,7 @@ TEST(BudgetTest, EndsWithTheOneAround) {
   Budget endless;
   within.InheritEnd(&endless);
   EXPECT_EQ(within.deadline, around.deadline);
-  // An earlier end stays.
+  // An earlier deadline is kept.
   within.deadline = *around.deadline - std::chrono::hours(1);
   within.InheritEnd(&around);
   EXPECT_LT(*within.deadline, *around.deadline);

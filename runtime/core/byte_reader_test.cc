@@ -24,7 +24,7 @@ std::vector<std::byte> Bytes(const std::vector<int>& values) {
 }
 
 TEST(ByteReaderTest, TakesValuesAndListsInOrder) {
-  // One byte before, so that nothing is aligned.
+  // Starts one byte early, so that nothing is aligned.
   const std::vector<std::byte> bytes = Bytes({0, 1, 2, 3, 4, 2, 0, 9, 9, 5, 0, 0, 0, 6, 0, 0, 1});
   ByteReader reader(absl::MakeConstSpan(bytes).subspan(1));
   ASSERT_OK_AND_ASSIGN(const Header header, reader.Take<Header>("its header"));
@@ -38,13 +38,13 @@ TEST(ByteReaderTest, TakesValuesAndListsInOrder) {
   EXPECT_OK(reader.ExpectEnd());
 }
 
-TEST(ByteReaderTest, BytesThatAreNotThereAreAnErrorAndTakeNothing) {
+TEST(ByteReaderTest, MissingBytesAreAnErrorAndConsumeNothing) {
   const std::vector<std::byte> bytes = Bytes({1, 2, 3, 4, 5, 6, 7});
   ByteReader reader(bytes);
   EXPECT_THAT(reader.Take<Header>("its header"),
               StatusIs(absl::StatusCode::kDataLoss,
                        HasSubstr("expected 1 x 8 bytes of its header, got 7 bytes")));
-  // 2^62 x 4 bytes are no bytes at all, in 64 bits.
+  // 2^62 * 4 bytes wrap to 0 in 64 bits.
   for (const uint64_t count : {uint64_t{2}, uint64_t{1} << 62, ~uint64_t{0}}) {
     EXPECT_THAT(reader.TakeList<uint32_t>(count, "its steps"),
                 StatusIs(absl::StatusCode::kDataLoss));
@@ -56,7 +56,7 @@ TEST(ByteReaderTest, BytesThatAreNotThereAreAnErrorAndTakeNothing) {
   EXPECT_EQ(reader.rest().size(), 3u);
 }
 
-TEST(ByteReaderTest, NothingCanBeTakenOfNothing) {
+TEST(ByteReaderTest, EmptyInputHasNoValues) {
   ByteReader reader({});
   ASSERT_OK_AND_ASSIGN(const std::vector<uint64_t> none, reader.TakeList<uint64_t>(0, "nothing"));
   EXPECT_TRUE(none.empty());

@@ -33,7 +33,7 @@ TEST(CheckedMathTest, AlignUpRoundsToTheNextMultiple) {
   EXPECT_EQ(CheckedAlignUp(UINT64_MAX, 1), UINT64_MAX);
 }
 
-TEST(CheckedMathTest, AlignUpRefusesOverflowAndOddAlignments) {
+TEST(CheckedMathTest, AlignUpRejectsOverflowAndInvalidAlignments) {
   EXPECT_EQ(CheckedAlignUp(UINT64_MAX, 64), std::nullopt);
   EXPECT_EQ(CheckedAlignUp(UINT64_MAX - 62, 64), std::nullopt);
   EXPECT_EQ(CheckedAlignUp(1, 0), std::nullopt);
@@ -70,10 +70,10 @@ TEST(CheckedIntTest, InvalidResultsStayInvalid) {
   EXPECT_FALSE(FloorDiv(CheckedInt(INT64_MIN), -1).ok());
 }
 
-TEST(CheckedIntTest, ComparisonsWithInvalidNumbersAreFalse) {
+TEST(CheckedIntTest, ComparisonsWithInvalidValuesAreFalse) {
   const CheckedInt overflow = CheckedInt(INT64_MAX) + 1;
   EXPECT_FALSE(overflow == overflow);
-  // Whichever is invalid, and although its value is 0.
+  // Either operand may be invalid, even with value 0.
   for (const auto& [a, b] : {std::pair(overflow, CheckedInt(0)),
                              {overflow, CheckedInt(1)},
                              {CheckedInt(0), overflow},

@@ -18,7 +18,7 @@ std::vector<DType> AllDTypes() {
   return types;
 }
 
-TEST(DTypeTest, NumbersOfAPt2ArchiveAreThoseOfItsSchema) {
+TEST(DTypeTest, Pt2NumbersMatchSchema) {
   EXPECT_EQ(DTypeFromPt2({1}), DType::kUint8);
   EXPECT_EQ(DTypeFromPt2({7}), DType::kFloat32);
   EXPECT_EQ(DTypeFromPt2({12}), DType::kBool);
@@ -33,7 +33,7 @@ TEST(DTypeTest, NumbersOfAPt2ArchiveAreThoseOfItsSchema) {
   EXPECT_EQ(DTypeFromPt2({35}), DType::kUint64);
 }
 
-TEST(DTypeTest, NumbersOfC10AreThoseOfScalarType) {
+TEST(DTypeTest, C10NumbersMatchScalarType) {
   EXPECT_EQ(DTypeFromC10({0}), DType::kUint8);
   EXPECT_EQ(DTypeFromC10({6}), DType::kFloat32);
   EXPECT_EQ(DTypeFromC10({11}), DType::kBool);
@@ -50,7 +50,7 @@ TEST(DTypeTest, UnknownNumbersAreNullopt) {
   for (int64_t v : {int64_t{-1}, int64_t{0}, int64_t{14}, int64_t{36}, INT64_MAX, INT64_MIN}) {
     EXPECT_EQ(DTypeFromPt2({v}), std::nullopt) << v;
   }
-  // 12 to 14 are quantized types, 16 a width that nothing uses here.
+  // 12 to 14 are quantized types, 16 is an unused width.
   for (int64_t v : {int64_t{-1}, int64_t{12}, int64_t{14}, int64_t{16}, int64_t{45}, INT64_MIN}) {
     EXPECT_EQ(DTypeFromC10({v}), std::nullopt) << v;
   }
@@ -59,7 +59,7 @@ TEST(DTypeTest, UnknownNumbersAreNullopt) {
   }
 }
 
-TEST(DTypeTest, NumbersAndNamesReadBack) {
+TEST(DTypeTest, NumbersAndNamesRoundTrip) {
   for (DType t : AllDTypes()) {
     EXPECT_EQ(DTypeFromPt2(*DTypeToPt2(t)), t);
     EXPECT_EQ(DTypeFromC10(*DTypeToC10(t)), t);
@@ -69,7 +69,7 @@ TEST(DTypeTest, NumbersAndNamesReadBack) {
   }
 }
 
-TEST(DTypeTest, WhatIsNoTypeHasNoNumberNameOrSize) {
+TEST(DTypeTest, InvalidTypeHasNoNumberNameOrSize) {
   EXPECT_EQ(DTypeFromName("invalid"), std::nullopt);
   EXPECT_EQ(DTypeFromName(""), std::nullopt);
   EXPECT_EQ(DTypeFromName("f32"), std::nullopt);
@@ -105,15 +105,15 @@ TEST(DTypeTest, CategoriesPartitionTheTypes) {
   EXPECT_EQ(RealPart(DType::kComplex128), DType::kFloat64);
 }
 
-TEST(DTypeSetTest, HoldsWhatItWasGiven) {
+TEST(DTypeSetTest, ContainsItsElements) {
   EXPECT_TRUE(kFloatTypes.contains(DType::kBFloat16));
   EXPECT_FALSE(kFloatTypes.contains(DType::kBool));
   EXPECT_TRUE((kFloatTypes & kIntegralTypes).empty());
   EXPECT_EQ(kRealTypes & kFloatTypes, kFloatTypes);
 }
 
-// PyTorch's promotion graph: a type converts to its successors, and two types promote to the least
-// one that both reach.
+// PyTorch's promotion graph: a type converts to its successors, and two types promote to the
+// smallest type reachable from both.
 bool Reaches(DType from, DType to) {
   static const std::vector<std::pair<DType, DType>>& edges =
       *new std::vector<std::pair<DType, DType>>{
@@ -133,7 +133,7 @@ bool Reaches(DType from, DType to) {
   return false;
 }
 
-TEST(PromoteTypesTest, IsTheLeastTypeThatBothReach) {
+TEST(PromoteTypesTest, IsLeastCommonType) {
   const DTypeSet promoting = kRealTypes | kComplexTypes | DTypeSet{DType::kComplex32};
   for (DType a : AllDTypes()) {
     for (DType b : AllDTypes()) {
@@ -178,7 +178,7 @@ TEST(PromoteTypesTest, WideUnsignedTypesPromoteWithFloatingTypesOnly) {
   EXPECT_EQ(PromoteTypes(DType::kUint16, DType::kUint32), std::nullopt);
 }
 
-TEST(PromoteTypesTest, WhatIsNoTypePromotesWithNone) {
+TEST(PromoteTypesTest, InvalidTypeDoesNotPromote) {
   EXPECT_EQ(PromoteTypes(DType(), DType::kFloat32), std::nullopt);
   EXPECT_EQ(PromoteTypes(DType::kFloat32, DType()), std::nullopt);
 }

@@ -26,7 +26,7 @@ struct FormatCase {
   int bias;
   uint32_t sign;
   uint32_t largest_finite;
-  uint32_t overflow;  // what rounds above the largest finite value
+  uint32_t overflow;  // code above the largest finite value
   uint32_t negative_overflow;
   uint32_t nan;
   bool has_negative_zero;
@@ -51,7 +51,7 @@ FormatCase Float8Case(int mantissa_bits, int bias, uint32_t largest_finite, uint
 
 class FormatTest : public testing::TestWithParam<FormatCase> {
  protected:
-  // The value of a code, by definition, the exponent unlimited.
+  // The value of a code by definition, with unbounded exponent.
   double Value(uint32_t code) const {
     const FormatCase& c = GetParam();
     const int exponent = static_cast<int>(code >> c.mantissa_bits);
@@ -144,8 +144,8 @@ INSTANTIATE_TEST_SUITE_P(
         Float8Case<DType::kFloat8E5M2FNUZ>(2, 16, 0x7f, 0x80, 0x80, 0x80, false)),
     [](const testing::TestParamInfo<FormatCase>& info) { return info.param.name; });
 
-// Rounded like a number, the largest payloads would become -0.
-TEST(BFloat16Test, EveryNanIsTheSame) {
+// Rounding the largest payloads like numbers would give -0.
+TEST(BFloat16Test, NansAreCanonical) {
   for (const uint32_t bits : {0x7f800001u, 0x7fffffffu, 0xff800001u, 0xffffffffu}) {
     EXPECT_EQ(FloatToBFloat16Bits(std::bit_cast<float>(bits)), 0x7fc0) << bits;
   }
@@ -168,7 +168,7 @@ TEST(Float8E8M0Test, RoundsAsPyTorchDoes) {
   EXPECT_EQ(encode(std::nextafter(1.5f, 0.0f)), 127);
   EXPECT_EQ(encode(1.5f), 128);
   EXPECT_EQ(encode(1.75f), 128);
-  EXPECT_EQ(encode(-2.0f), 128);  // There is no sign.
+  EXPECT_EQ(encode(-2.0f), 128);  // no sign
   EXPECT_EQ(encode(0.0f), 0);
   const float least = std::ldexp(1.0f, -127);
   EXPECT_EQ(encode(least), 0);
@@ -179,7 +179,7 @@ TEST(Float8E8M0Test, RoundsAsPyTorchDoes) {
   EXPECT_EQ(encode(kNan), 0xff);
 }
 
-TEST(ElementTypeTest, EachTypeHasTheSizeOfItsDType) {
+TEST(ElementTypeTest, CppTypeSizesMatchDTypes) {
   int types = 0;
   for (int i = 1; i < kNumDTypes; ++i) {
     DispatchDType<kAllTypes>(static_cast<DType>(i), [&](auto tag) {
@@ -192,7 +192,7 @@ TEST(ElementTypeTest, EachTypeHasTheSizeOfItsDType) {
       EXPECT_EQ(kIsFloat8<T>, kFloat8Types.contains(tag.value));
     });
   }
-  EXPECT_EQ(types, kNumDTypes - 2);  // complex32 has no C++ type.
+  EXPECT_EQ(types, kNumDTypes - 2);  // complex32 has no C++ type
 }
 
 TEST(DispatchDTypeTest, CallsOnlyForTypesOfTheSet) {

@@ -7,7 +7,7 @@
 namespace belay {
 namespace {
 
-TEST(ErrnoCodeTest, SaysWhatTheCallerCanDo) {
+TEST(ErrnoCodeTest, MapsErrnoToStatusCode) {
   for (const int error : {ENOENT, ENOTDIR}) {
     EXPECT_EQ(CodeOfErrno(error), absl::StatusCode::kNotFound) << error;
   }

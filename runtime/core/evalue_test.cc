@@ -13,7 +13,7 @@ namespace {
 
 static_assert(!std::is_constructible_v<EValue, const char*>, "a pointer is no bool");
 
-TEST(EValueTest, HoldsTheKindItWasMadeOf) {
+TEST(EValueTest, HasKindOfInitializer) {
   EXPECT_TRUE(EValue().is_none());
   EXPECT_TRUE(EValue(true).is<bool>());
   EXPECT_TRUE(EValue(int64_t{1}).is<int64_t>());
@@ -31,7 +31,7 @@ TEST(EValueTest, GetIfOfAnotherKindIsNull) {
   EXPECT_EQ(value.get_if<TensorView>(), nullptr);
 }
 
-TEST(EValueTest, NumbersAreIntDoubleBoolAndComplex) {
+TEST(EValueTest, ScalarsAreIntDoubleBoolAndComplex) {
   EXPECT_TRUE(EValue(int64_t{1}).is_number());
   EXPECT_TRUE(EValue(1.0).is_number());
   EXPECT_TRUE(EValue(false).is_number());
@@ -56,7 +56,7 @@ TEST(EValueTest, KindNameNamesTheKind) {
   EXPECT_EQ(EValue(MemoryFormat::kContiguous).KindName(), "memory_format");
 }
 
-TEST(EValueTest, ListsSeeLaterValuesOfTheirSlots) {
+TEST(EValueTest, ListsSeeUpdatesOfTheirSlots) {
   EValue slot(int64_t{1});
   EValue* const slots[] = {&slot};
   const EValue list(ListView{slots});

@@ -16,7 +16,7 @@ namespace {
 
 class FileDescriptorTest : public TestInDirectory {};
 
-TEST_F(FileDescriptorTest, ClosingTellsWhatFailed) {
+TEST_F(FileDescriptorTest, CloseReturnsErrno) {
   FileDescriptor file(OpenRetrying(AT_FDCWD, Write("f", "x").c_str(), O_RDONLY));
   ASSERT_GE(file.get(), 0);
   FileDescriptor same(file.get());
@@ -25,13 +25,13 @@ TEST_F(FileDescriptorTest, ClosingTellsWhatFailed) {
   EXPECT_EQ(same.Close(), EBADF);
 }
 
-TEST_F(FileDescriptorTest, WhatIsNotThereIsNotTriedAgain) {
+TEST_F(FileDescriptorTest, MissingFileIsNotRetried) {
   EXPECT_LT(OpenRetrying(AT_FDCWD, Path("none").c_str(), O_RDONLY), 0);
   EXPECT_EQ(errno, ENOENT);
 }
 
-// Opening a pipe waits for a writer, and a signal interrupts the wait.
-TEST_F(FileDescriptorTest, OpeningGoesOnAfterASignal) {
+// Opening a pipe blocks until there is a writer; a signal interrupts it.
+TEST_F(FileDescriptorTest, OpenRetriesAfterSignal) {
   ASSERT_EQ(::mkfifo(Path("pipe").c_str(), 0600), 0);
   struct sigaction action = {}, before;
   action.sa_handler = [](int) {};  // without SA_RESTART

@@ -17,7 +17,7 @@ std::string Describe(std::string_view text) {
       absl::MakeConstSpan(reinterpret_cast<const std::byte*>(text.data()), text.size()));
 }
 
-TEST(DescribeFirstBytesTest, NamesWhatPeopleGiveInsteadOfTheRightFile) {
+TEST(DescribeFirstBytesTest, NamesCommonWrongFiles) {
   EXPECT_EQ(Describe("BELAY\r\n\x1a\x01"sv), "it is a program file of Belay");
   EXPECT_EQ(Describe("BELAY\r\n\x1c\x01"sv), "it is a companion file of a program of Belay");
   EXPECT_THAT(Describe("BELAY\n\x1a\x01"sv), StartsWith("it is a file of Belay that was changed"));
@@ -33,7 +33,7 @@ TEST(DescribeFirstBytesTest, NamesWhatPeopleGiveInsteadOfTheRightFile) {
               StartsWith("it is what Git LFS keeps in place of a file"));
 }
 
-TEST(DescribeFirstBytesTest, ShowsTheFirstEightBytesOfAnythingElse) {
+TEST(DescribeFirstBytesTest, ShowsFirstEightBytesOfUnknownFiles) {
   EXPECT_EQ(Describe("\x01\xff"
                      "abcdefgh"sv),
             "it begins with 01 ff 61 62 63 64 65 66");

@@ -51,20 +51,20 @@ class MappedFileTest : public testing::Test {
   std::string directory_;
 };
 
-TEST_F(MappedFileTest, ReadsBackThePiecesThatWereWritten) {
+TEST_F(MappedFileTest, WrittenPiecesRoundTrip) {
   EXPECT_OK(WriteFileAtomically(Path("f"), {"one, ", "", std::string_view("two\0!", 5)}));
   EXPECT_EQ(Contents(Path("f")), std::string("one, two\0!", 10));
   EXPECT_EQ(CountFiles(), 1);
 }
 
-TEST_F(MappedFileTest, AnEmptyFileIsAnEmptySpan) {
+TEST_F(MappedFileTest, EmptyFileIsEmptySpan) {
   EXPECT_OK(WriteFileAtomically(Path("f"), {}));
   ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(Path("f")));
   EXPECT_TRUE(file->bytes().empty());
   EXPECT_EQ(file->path(), Path("f"));
 }
 
-TEST_F(MappedFileTest, WritingReplacesAFileAndLeavesOldMappingsAlone) {
+TEST_F(MappedFileTest, WriteReplacesFileAndKeepsOldMappings) {
   EXPECT_OK(WriteFileAtomically(Path("f"), {"old"}));
   ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const MappedFile> old, MappedFile::Open(Path("f")));
   EXPECT_OK(WriteFileAtomically(Path("f"), {"newer"}));
@@ -73,7 +73,7 @@ TEST_F(MappedFileTest, WritingReplacesAFileAndLeavesOldMappingsAlone) {
   EXPECT_EQ(old->bytes()[0], std::byte{'o'});
 }
 
-TEST_F(MappedFileTest, WritingReplacesALinkInsteadOfFollowingIt) {
+TEST_F(MappedFileTest, WriteReplacesSymlink) {
   EXPECT_OK(WriteFileAtomically(Path("target"), {"kept"}));
   ASSERT_EQ(::symlink(Path("target").c_str(), Path("link").c_str()), 0);
   EXPECT_OK(WriteFileAtomically(Path("link"), {"new"}));
@@ -95,7 +95,7 @@ TEST_F(MappedFileTest, OnlyRegularFilesAreOpened) {
   EXPECT_THAT(MappedFile::Open(Path("pipe")), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-TEST_F(MappedFileTest, PathsWithANulAreRefused) {
+TEST_F(MappedFileTest, RejectsPathsWithNul) {
   const std::string path = Path("f") + std::string("\0x", 2);
   EXPECT_THAT(MappedFile::Open(path), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(WriteFileAtomically(path, {"x"}), StatusIs(absl::StatusCode::kInvalidArgument));
@@ -109,16 +109,16 @@ TEST_F(MappedFileTest, UnreadableFilesArePermissionDenied) {
   EXPECT_THAT(MappedFile::Open(Path("f")), StatusIs(absl::StatusCode::kPermissionDenied));
 }
 
-TEST_F(MappedFileTest, AFailedWriteLeavesNothing) {
+TEST_F(MappedFileTest, FailedWriteLeavesNoFile) {
   ASSERT_EQ(::mkdir(Path("d").c_str(), 0700), 0);
   EXPECT_THAT(WriteFileAtomically(Path("d"), {"x"}),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("replace")));
   EXPECT_EQ(CountFiles(), 1);
 }
 
-TEST_F(MappedFileTest, AFullDiskIsResourceExhaustedAndKeepsTheOldFile) {
+TEST_F(MappedFileTest, FullDiskIsResourceExhaustedAndKeepsOldFile) {
   EXPECT_OK(WriteFileAtomically(Path("f"), {"old"}));
-  // A limit on the size of files stops the write midway, as a full disk does.
+  // A file size limit stops the write midway, as a full disk does.
   rlimit before;
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   rlimit small = before;
@@ -134,7 +134,7 @@ TEST_F(MappedFileTest, AFullDiskIsResourceExhaustedAndKeepsTheOldFile) {
   EXPECT_EQ(CountFiles(), 1);
 }
 
-TEST_F(MappedFileTest, ADeviceIsWrittenToAndNotReplaced) {
+TEST_F(MappedFileTest, WritesDevicesDirectly) {
   EXPECT_OK(WriteFileAtomically("/dev/null", {"x"}));
   EXPECT_THAT(WriteFileAtomically("/dev/full", {"x"}),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("cannot write /dev/full")));
@@ -145,7 +145,7 @@ TEST_F(MappedFileTest, ADeviceIsWrittenToAndNotReplaced) {
   }
 }
 
-TEST_F(MappedFileTest, APipeIsWrittenTo) {
+TEST_F(MappedFileTest, WritesPipesDirectly) {
   ASSERT_EQ(::mkfifo(Path("pipe").c_str(), 0600), 0);
   std::string got;
   std::thread reader([&] {
@@ -157,7 +157,7 @@ TEST_F(MappedFileTest, APipeIsWrittenTo) {
   EXPECT_EQ(got, "one, two");
 }
 
-TEST_F(MappedFileTest, LeftoversOfKilledProcessesAreSteppedAround) {
+TEST_F(MappedFileTest, SkipsLeftoverTemporaryFiles) {
   const std::string prefix = Path("f") + ".tmp-" + std::to_string(::getpid()) + "-";
   constexpr int kLeftovers = 50;
   for (int i = 0; i < kLeftovers; ++i) std::ofstream(prefix + std::to_string(i)) << "partial";
@@ -166,11 +166,11 @@ TEST_F(MappedFileTest, LeftoversOfKilledProcessesAreSteppedAround) {
   EXPECT_EQ(CountFiles(), kLeftovers + 1);
 }
 
-// Tries names one after the other, those for a nameless file first.
-TEST_F(MappedFileTest, WithoutAFreeNameNothingIsWritten) {
+// Names are tried in order, those for an unnamed file first.
+TEST_F(MappedFileTest, FailsWithoutFreeTemporaryName) {
   const std::string prefix = Path("f") + ".tmp-" + std::to_string(::getpid()) + "-";
   EXPECT_OK(WriteFileAtomically(Path("f"), {"old"}));
-  // One name is free at 2000, and the next one is more than a hundred names behind it.
+  // One name is free at 2000; the next free one is more than a hundred names later.
   for (int i = 0; i < 3000; ++i) {
     if (i != 2000 && i != 2151) std::ofstream(prefix + std::to_string(i)) << "partial";
   }
@@ -189,7 +189,7 @@ TEST_F(MappedFileTest, WithoutAFreeNameNothingIsWritten) {
   EXPECT_EQ(CountFiles(), 3000 - 2 + 1);
 }
 
-TEST_F(MappedFileTest, NamesThatAreTooLongAreRefused) {
+TEST_F(MappedFileTest, RejectsLongNames) {
   EXPECT_THAT(WriteFileAtomically(Path(std::string(254, 'a')), {"x"}),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("File name too long")));
   EXPECT_EQ(CountFiles(), 0);
@@ -205,7 +205,7 @@ TEST_F(MappedFileTest, PathsMayBeRelative) {
 }
 
 // Standard output may be a file.
-TEST_F(MappedFileTest, WhatIsOpenAlreadyIsWrittenToDirectly) {
+TEST_F(MappedFileTest, WritesOpenFilesDirectly) {
   const int fd = ::open(Path("f").c_str(), O_RDWR | O_CREAT, 0600);
   ASSERT_GE(fd, 0);
   struct stat before, after;
@@ -219,8 +219,8 @@ TEST_F(MappedFileTest, WhatIsOpenAlreadyIsWrittenToDirectly) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("cannot open /dev/fd/")));
 }
 
-// A full pipe lets the writer wait, and a signal interrupts the wait.
-TEST_F(MappedFileTest, WritingGoesOnAfterASignal) {
+// A full pipe blocks the writer; a signal interrupts it.
+TEST_F(MappedFileTest, WriteRetriesAfterSignal) {
   ASSERT_EQ(::mkfifo(Path("pipe").c_str(), 0600), 0);
   struct sigaction action = {}, before;
   action.sa_handler = [](int) {};  // without SA_RESTART
@@ -250,8 +250,8 @@ std::string Text(const MappedFile& file) {
   return std::string(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
 }
 
-// Whose pages may be huge.
-TEST_F(MappedFileTest, LargeFilesAreReadToTheirLastByte) {
+// Large enough for huge pages.
+TEST_F(MappedFileTest, ReadsLargeFilesCompletely) {
   std::string large((size_t{4} << 20) + 4097, 'a');
   large.back() = 'z';
   large[size_t{2} << 20] = 'm';
@@ -265,7 +265,7 @@ TEST_F(MappedFileTest, LargeFilesAreReadToTheirLastByte) {
   }
 }
 
-TEST_F(MappedFileTest, ACopyDoesNotChangeWithTheFile) {
+TEST_F(MappedFileTest, CopyIsIndependentOfFile) {
   const std::string before(100'000, 'a');
   EXPECT_OK(WriteFileAtomically(Path("f"), {before}));
   ASSERT_OK_AND_ASSIGN(const auto file, MappedFile::Open(Path("f"), kCopy));
@@ -279,7 +279,7 @@ TEST_F(MappedFileTest, ACopyDoesNotChangeWithTheFile) {
   EXPECT_TRUE(empty->bytes().empty());
 }
 
-TEST_F(MappedFileTest, FilesOfTheKernelHaveNoBytes) {
+TEST_F(MappedFileTest, KernelFilesAreEmpty) {
   for (const FileAccess access : {FileAccess::kMap, FileAccess::kCopy}) {
     ASSERT_OK_AND_ASSIGN(const auto file,
                          MappedFile::Open("/proc/self/status", {.access = access}));
@@ -287,7 +287,7 @@ TEST_F(MappedFileTest, FilesOfTheKernelHaveNoBytes) {
   }
 }
 
-TEST_F(MappedFileTest, FilesAboveTheLimitAreNotOpened) {
+TEST_F(MappedFileTest, RejectsFilesAboveTheLimit) {
   EXPECT_OK(WriteFileAtomically(Path("f"), {"12345"}));
   for (const FileAccess access : {FileAccess::kMap, FileAccess::kCopy}) {
     EXPECT_OK(MappedFile::Open(Path("f"), {.access = access, .max_bytes = 5}));
@@ -330,7 +330,7 @@ TEST_F(ReadTest, ShortReadsAreContinued) {
   EXPECT_EQ(Text(**file), expected);
 }
 
-TEST_F(ReadTest, ReadingGoesOnAfterASignal) {
+TEST_F(ReadTest, ReadRetriesAfterSignal) {
   struct sigaction action = {}, before;
   action.sa_handler = [](int) {};  // without SA_RESTART
   ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
@@ -349,7 +349,7 @@ TEST_F(ReadTest, ReadingGoesOnAfterASignal) {
   EXPECT_EQ(Text(**file), "abc");
 }
 
-TEST_F(ReadTest, SizesThatNoMemoryHasAreErrors) {
+TEST_F(ReadTest, RejectsImpossibleSizes) {
   EXPECT_THAT(Read(ends_[0], uint64_t{1} << 63),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cannot open model: ")));
   EXPECT_THAT(
@@ -357,7 +357,7 @@ TEST_F(ReadTest, SizesThatNoMemoryHasAreErrors) {
       StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cannot map model: Bad file descriptor")));
 }
 
-TEST_F(ReadTest, AFileThatBecameShorterIsUnavailable) {
+TEST_F(ReadTest, ShrunkenFileIsUnavailable) {
   ASSERT_EQ(::write(ends_[1], "abc", 3), 3);
   CloseWriter();
   EXPECT_THAT(Read(ends_[0], 5),
@@ -365,7 +365,7 @@ TEST_F(ReadTest, AFileThatBecameShorterIsUnavailable) {
                        HasSubstr("cannot read model: it ends after 3 bytes and had 5")));
 }
 
-TEST_F(ReadTest, FailedReadsNameTheFileAndTheReason) {
+TEST_F(ReadTest, FailedReadNamesFileAndReason) {
   EXPECT_THAT(Read(ends_[1], 5), StatusIs(absl::StatusCode::kUnavailable,
                                           HasSubstr("cannot read model: Bad file descriptor")));
   const int directory = ::open(testing::TempDir().c_str(), O_RDONLY | O_DIRECTORY);
@@ -374,7 +374,7 @@ TEST_F(ReadTest, FailedReadsNameTheFileAndTheReason) {
   ::close(directory);
 }
 
-TEST_F(ReadTest, MoreThanTheMemoryThereIsIsResourceExhausted) {
+TEST_F(ReadTest, OutOfMemoryIsResourceExhausted) {
   EXPECT_THAT(Read(ends_[0], uint64_t{1} << 60),
               StatusIs(absl::StatusCode::kResourceExhausted,
                        HasSubstr("no memory for the 1152921504606846976 bytes of model")));

@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(MemoryBudgetTest, GivesWhatIsLeft) {
+TEST(MemoryBudgetTest, TracksRemainder) {
   MemoryBudget budget("delegate_bytes", 100);
   EXPECT_OK(budget.Take(60, "the first"));
   EXPECT_OK(budget.Take(0, "nothing"));
@@ -24,7 +24,7 @@ TEST(MemoryBudgetTest, GivesWhatIsLeft) {
   EXPECT_FALSE(budget.Take(1, "more").ok());
 }
 
-TEST(MemoryBudgetTest, APartTakesFromTheWhole) {
+TEST(MemoryBudgetTest, PartChargesTheWhole) {
   MemoryBudget whole("delegate_bytes", 100);
   MemoryBudget arena("arena_bytes", 70, &whole), scratch("scratch_bytes", 1000, &whole);
   EXPECT_OK(arena.Take(50, "a"));

@@ -7,7 +7,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(MemoryCheckTest, SaysWhetherThereIsSoMuch) {
+TEST(MemoryCheckTest, ReportsAvailableMemory) {
   EXPECT_OK(CheckMemory(0, "nothing"));
   EXPECT_OK(CheckMemory(1 << 20, "a little"));
   EXPECT_THAT(CheckMemory(UINT64_MAX, "everything"),
@@ -16,7 +16,7 @@ TEST(MemoryCheckTest, SaysWhetherThereIsSoMuch) {
                                  "18446744073709551615 bytes")));
 }
 
-TEST(MemoryCheckTest, BoundsStayAtTheLargestNumber) {
+TEST(MemoryCheckTest, BoundsSaturate) {
   MemoryBound bound;
   bound.Add(3, 5);
   bound.Add(2, 1);

@@ -22,7 +22,7 @@ absl::Span<const std::byte> Bytes(std::string_view s) {
   return absl::MakeConstSpan(reinterpret_cast<const std::byte*>(s.data()), s.size());
 }
 
-// What numpy.save writes for np.array([[1, 2, 3], [4, 5, 6]], dtype='<f4').
+// Output of numpy.save for np.array([[1, 2, 3], [4, 5, 6]], dtype='<f4').
 std::string NumpyFloatFile() {
   std::string file("\x93NUMPY\x01\x00v\x00", 10);
   file += "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
@@ -48,7 +48,7 @@ std::string Header(std::string_view descr, std::string_view shape, bool fortran 
                       ", 'shape': ", shape, ", }\n");
 }
 
-TEST(ReadNpyTest, ReadsWhatNumpyWrites) {
+TEST(ReadNpyTest, ReadsNumpyFiles) {
   const std::string file = NumpyFloatFile();
   ASSERT_OK_AND_ASSIGN(const NpyArray array, ReadNpy(Bytes(file)));
   EXPECT_EQ(array.dtype, DType::kFloat32);
@@ -85,7 +85,7 @@ TEST(ReadNpyTest, EmptyArraysHaveNoElements) {
   EXPECT_EQ(array.sizes, Sizes({0, 3}));
 }
 
-TEST(ReadNpyTest, KeysComeInAnyOrderAndQuotes) {
+TEST(ReadNpyTest, AcceptsAnyKeyOrderAndQuotes) {
   const std::string file =
       File("{\"shape\":(1,),'descr':\"|u1\", 'fortran_order':False}   \n", "\x05");
   ASSERT_OK_AND_ASSIGN(const NpyArray array, ReadNpy(Bytes(file)));
@@ -95,7 +95,7 @@ TEST(ReadNpyTest, KeysComeInAnyOrderAndQuotes) {
 TEST(ReadNpyTest, EveryPrefixOfAFileIsAnError) {
   const std::string file = NumpyFloatFile();
   for (size_t size = 0; size < file.size(); ++size) {
-    // A copy of exactly this size, so that asan sees a read behind it.
+    // A copy of exactly this size, so that asan detects reads past the end.
     const std::vector<char> prefix(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size));
     EXPECT_THAT(ReadNpy(Bytes(std::string_view(prefix.data(), size))),
                 StatusIs(absl::StatusCode::kInvalidArgument))
@@ -103,7 +103,7 @@ TEST(ReadNpyTest, EveryPrefixOfAFileIsAnError) {
   }
 }
 
-TEST(ReadNpyTest, ChangedBytesNeverDoHarm) {
+TEST(ReadNpyTest, SurvivesCorruptedBytes) {
   const std::string file = NumpyFloatFile();
   for (size_t i = 0; i < 128; ++i) {
     for (int byte = 0; byte < 256; ++byte) {
@@ -127,7 +127,7 @@ void PrintTo(const BadFile& c, std::ostream* out) { *out << c.name; }
 
 class BadNpyTest : public testing::TestWithParam<BadFile> {};
 
-TEST_P(BadNpyTest, IsRefusedWithAReason) {
+TEST_P(BadNpyTest, IsRejectedWithReason) {
   EXPECT_THAT(ReadNpy(Bytes(GetParam().file)),
               StatusIs(GetParam().code, HasSubstr(GetParam().message)));
 }
@@ -195,13 +195,13 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"Bool", File(Header("|b1", "(2,)"), "\x01\x02"), kInvalid, "neither 0 nor 1"}),
     [](const testing::TestParamInfo<BadFile>& info) { return info.param.name; });
 
-TEST(NpyBytesTest, WritesWhatNumpyWrites) {
+TEST(NpyBytesTest, MatchesNumpyOutput) {
   const TestTensor t = TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
   ASSERT_OK_AND_ASSIGN(const std::string bytes, NpyBytes(t));
   EXPECT_EQ(bytes, NumpyFloatFile());
 }
 
-TEST(NpyBytesTest, AllTypesOfNumpyReadBack) {
+TEST(NpyBytesTest, AllNumpyTypesRoundTrip) {
   const TestTensor ones = TestTensor::Of<float>({1, 2}, {1, 0});
   int types = 0;
   for (int i = 1; i < kNumDTypes; ++i) {
@@ -233,7 +233,7 @@ TEST(NpyBytesTest, WritesStridedTensorsInRowMajorOrder) {
   EXPECT_THAT(ToVector<int32_t>(array.view()), ElementsAre(1, 2, 3, 4));
 }
 
-TEST(NpyBytesTest, ScalarsAndEmptyTensorsReadBack) {
+TEST(NpyBytesTest, ScalarsAndEmptyTensorsRoundTrip) {
   for (const Sizes& sizes : {Sizes{}, Sizes{0}, Sizes{2, 0, 3}}) {
     const TestTensor t = TestTensor::Zeros(DType::kFloat64, sizes);
     ASSERT_OK_AND_ASSIGN(const std::string file, NpyBytes(t));
@@ -242,8 +242,8 @@ TEST(NpyBytesTest, ScalarsAndEmptyTensorsReadBack) {
   }
 }
 
-TEST(NpyBytesTest, TensorsLargerThanTheMemoryAreErrors) {
-  // One element in memory, repeated.
+TEST(NpyBytesTest, RejectsTensorsLargerThanMemory) {
+  // One element in memory, repeated by a stride of 0.
   uint8_t element = 7;
   TensorView view = TensorView::Contiguous(DType::kUint8, {int64_t{1} << 60}, &element);
   view.strides[0] = 0;
@@ -251,8 +251,8 @@ TEST(NpyBytesTest, TensorsLargerThanTheMemoryAreErrors) {
                                        HasSubstr("no memory for the bytes of a .npy file")));
 }
 
-// NumPy refuses it, too, unless it is told that the file is trusted.
-TEST(ReadNpyTest, HeadersHaveALimit) {
+// NumPy also rejects it, unless the file is declared trusted.
+TEST(ReadNpyTest, LimitsHeaderSize) {
   for (const size_t length : {10000, 10001}) {
     std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (), }";
     header.resize(length, ' ');
@@ -275,7 +275,7 @@ TEST(WriteNpyTest, WritesTheFile) {
   EXPECT_EQ(file->bytes(), Bytes(NumpyFloatFile()));
 }
 
-TEST(WriteNpyTest, WithoutATypeOfNumpyThereIsNoFile) {
+TEST(WriteNpyTest, UnsupportedTypeWritesNoFile) {
   const std::string path = testing::TempDir() + "/write_npy_bfloat16.npy";
   EXPECT_THAT(WriteNpy(path, TestTensor::Zeros(DType::kBFloat16, {2})),
               StatusIs(kUnimplemented, HasSubstr("bfloat16")));
@@ -294,7 +294,7 @@ TEST(ReadNpyFileTest, ReadsTheFileAndNamesItInErrors) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr(path + ".missing")));
 }
 
-TEST(ReadNpyTest, ErrorsShowControlCharactersAsText) {
+TEST(ReadNpyTest, ErrorsEscapeControlCharacters) {
   const std::string header = "{'descr': '<\x1b[2J', 'fortran_order': False, 'shape': (), }\n";
   const std::string file =
       std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size()) + '\0' + header;

@@ -19,7 +19,7 @@ TEST(OneDTypeCopyTest, CopiesBetweenLayouts) {
   EXPECT_EQ(to, (std::vector<float>{1, 4, 2, 5, 3, 6}));
 }
 
-TEST(OneDTypeCopyTest, WhatLiesBetweenElementsStays) {
+TEST(OneDTypeCopyTest, KeepsBytesBetweenElements) {
   std::vector<float> from = {1, 0, 2, 0, 3}, to = {7, 7, 7, 7, 7};
   TensorView source = TensorView::Contiguous(DType::kFloat32, {3}, from.data());
   TensorView target = TensorView::Contiguous(DType::kFloat32, {3}, to.data());
@@ -28,7 +28,7 @@ TEST(OneDTypeCopyTest, WhatLiesBetweenElementsStays) {
   EXPECT_EQ(to, (std::vector<float>{1, 7, 2, 7, 3}));
 }
 
-TEST(OneDTypeCopyTest, RefusesElementsOfNoDtype) {
+TEST(OneDTypeCopyTest, RejectsInvalidDtype) {
   uint8_t bytes[4] = {};
   TensorView source = TensorView::Contiguous(DType(), {2}, bytes);
   TensorView target = TensorView::Contiguous(DType(), {2}, bytes + 2);
@@ -37,7 +37,7 @@ TEST(OneDTypeCopyTest, RefusesElementsOfNoDtype) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("an invalid dtype")));
 }
 
-TEST(OneDTypeCopyTest, EverySizeOfElement) {
+TEST(OneDTypeCopyTest, CopiesEveryElementSize) {
   for (const DType dtype :
        {DType::kBool, DType::kFloat16, DType::kInt32, DType::kInt64, DType::kComplex128}) {
     std::vector<uint8_t> from(4 * DTypeSize(dtype)), to(from.size());
@@ -49,12 +49,12 @@ TEST(OneDTypeCopyTest, EverySizeOfElement) {
   }
 }
 
-TEST(OneDTypeCopyTest, NothingIsCopiedOfEmptyTensors) {
+TEST(OneDTypeCopyTest, EmptyTensorsCopyNothing) {
   const TensorView empty = TensorView::Contiguous(DType::kFloat32, {0, 3}, nullptr);
   EXPECT_OK(CopyElementsOfOneDType(empty, empty));
 }
 
-TEST(OneDTypeCopyTest, RefusesOtherDtypesAndSizes) {
+TEST(OneDTypeCopyTest, RejectsDifferentDtypesAndSizes) {
   std::vector<float> data(6);
   const TensorView floats = TensorView::Contiguous(DType::kFloat32, {2, 3}, data.data());
   const TensorView ints = TensorView::Contiguous(DType::kInt32, {2, 3}, data.data());

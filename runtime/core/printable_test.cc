@@ -9,16 +9,16 @@
 namespace belay {
 namespace {
 
-TEST(PrintableTest, KeepsText) {
+TEST(PrintableTest, KeepsPrintableStrings) {
   EXPECT_EQ(Printable("node 'a':\n\tf32[2,3] … \"x\" \\"), "node 'a':\n\tf32[2,3] … \"x\" \\");
   EXPECT_EQ(Printable(""), "");
 }
 
-TEST(PrintableTest, EscapesWhatTerminalsObey) {
+TEST(PrintableTest, EscapesControlCharacters) {
   EXPECT_EQ(Printable(std::string("a\x1b[31m\0\x7f\r", 9)), "a\\x1b[31m\\x00\\x7f\\x0d");
 }
 
-TEST(PrintableTest, CutsWhatNobodyReads) {
+TEST(PrintableTest, TruncatesLongStrings) {
   const std::string shown = Printable(std::string(100000, 'x'));
   EXPECT_EQ(shown, std::string(16384, 'x') + "…");
 }

@@ -34,7 +34,7 @@ TEST(PythonIntegersTest, RemaindersHaveTheSignOfTheDivisor) {
   EXPECT_EQ(PythonMod(1, 0), std::nullopt);
 }
 
-TEST(PythonIntegersTest, ShiftsAreDefinedAsFarAsTheResultFits) {
+TEST(PythonIntegersTest, ShiftsFitOrAreNullopt) {
   EXPECT_EQ(PythonShiftLeft(3, 4), 48);
   EXPECT_EQ(PythonShiftLeft(0, 1000), 0);
   EXPECT_EQ(PythonShiftLeft(-1, 63), kMin);
@@ -50,7 +50,7 @@ TEST(PythonIntegersTest, ShiftsAreDefinedAsFarAsTheResultFits) {
   EXPECT_EQ(PythonShiftRight(5, -1), std::nullopt);
 }
 
-TEST(PythonIntegersTest, PowersOfNaturalExponents) {
+TEST(PythonIntegersTest, PowersOfNonNegativeExponents) {
   EXPECT_EQ(PythonPow(0, 0), 1);
   EXPECT_EQ(PythonPow(-3, 3), -27);
   EXPECT_EQ(PythonPow(2, 62), int64_t{1} << 62);
@@ -61,7 +61,7 @@ TEST(PythonIntegersTest, PowersOfNaturalExponents) {
   EXPECT_EQ(PythonPow(2, -1), std::nullopt);
 }
 
-TEST(PythonIntegersTest, DoublesOfTheRangeAreTruncated) {
+TEST(PythonIntegersTest, DoublesInRangeAreTruncated) {
   EXPECT_EQ(TruncateToInt64(-2.9), -2);
   EXPECT_EQ(TruncateToInt64(-9223372036854775808.0), kMin);
   EXPECT_EQ(TruncateToInt64(9223372036854775808.0), std::nullopt);

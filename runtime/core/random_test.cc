@@ -8,7 +8,7 @@
 namespace belay {
 namespace {
 
-TEST(RandomTest, NumbersAreTheSameEverywhere) {
+TEST(RandomTest, NumbersArePortable) {
   Random random(0);
   EXPECT_EQ(random.Next(), 0xe220a8397b1dcdafu);
   EXPECT_EQ(random.Next(), 0x6e789e6aa1b965f4u);
@@ -37,7 +37,7 @@ TEST(RandomTest, BytesAreTheFirstSmallChoices) {
   const std::string bytes = "\x05\xff\x07";
   Random random(bytes);
   EXPECT_EQ(random.Below(10), 5u);
-  EXPECT_LT(random.Below(1000), 1000u);  // too many for a byte: takes none
+  EXPECT_LT(random.Below(1000), 1000u);  // too large for a byte: consumes none
   EXPECT_EQ(random.Below(256), 255u);
   EXPECT_TRUE(random.Chance(8));
   Random rest(""), other(0);

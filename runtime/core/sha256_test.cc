@@ -8,7 +8,7 @@
 namespace belay {
 namespace {
 
-// FIPS 180-2, appendix B; the empty text by its definition.
+// FIPS 180-2, appendix B; the empty string by definition.
 TEST(Sha256Test, KnownDigests) {
   EXPECT_EQ(absl::BytesToHexString(Sha256(std::string_view())),
             "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
@@ -21,7 +21,7 @@ TEST(Sha256Test, KnownDigests) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-TEST(Sha256Test, PiecesAreOneText) {
+TEST(Sha256Test, ConcatenatesPieces) {
   const std::string_view pieces[] = {"a", "", "bc"};
   EXPECT_EQ(Sha256(pieces), Sha256(std::string_view("abc")));
 }

@@ -28,7 +28,7 @@ TEST(DimVectorTest, InsertAndEraseShift) {
   EXPECT_FALSE(sizes == Sizes({7, 2, 4}));
 }
 
-TEST(DimVectorTest, TryFromRefusesTooManyDimensions) {
+TEST(DimVectorTest, TryFromRejectsTooManyDimensions) {
   EXPECT_TRUE(Sizes::TryFrom(std::vector<int64_t>(kMaxRank, 1)).has_value());
   EXPECT_EQ(Sizes::TryFrom(std::vector<int64_t>(kMaxRank + 1, 1)), std::nullopt);
 }
@@ -40,13 +40,13 @@ TEST(NumElementsTest, IsTheProduct) {
   EXPECT_EQ(NumElements({kBig, 1}), kBig);
 }
 
-TEST(NumElementsTest, RefusesNegativeSizesAndOverflow) {
+TEST(NumElementsTest, RejectsNegativeSizesAndOverflow) {
   EXPECT_EQ(NumElements({-1}), std::nullopt);
   EXPECT_EQ(NumElements({0, -1}), std::nullopt);
   EXPECT_EQ(NumElements({-2, -2}), std::nullopt);
   EXPECT_EQ(NumElements({kBig, 2}), std::nullopt);
   EXPECT_EQ(NumElements({int64_t{1} << 32, int64_t{1} << 32}), std::nullopt);
-  // The strides would overflow although there are no elements, whatever the place of the 0.
+  // Strides would overflow although the tensor is empty, wherever the 0 is.
   EXPECT_EQ(NumElements({0, kBig, kBig}), std::nullopt);
   EXPECT_EQ(NumElements({kBig, kBig, 0}), std::nullopt);
 }
@@ -68,7 +68,7 @@ TEST(ChannelsLastOrderTest, ExistsForRankFourAndFive) {
   EXPECT_THAT(ChannelsLastOrder(5), ElementsAre(0, 2, 3, 4, 1));
 }
 
-TEST(IsPermutationTest, RefusesRepeatedAndFarDimensions) {
+TEST(IsPermutationTest, RejectsRepeatedAndOutOfRangeDimensions) {
   EXPECT_TRUE(IsPermutation({}));
   EXPECT_TRUE(IsPermutation(DimOrder({2, 0, 1})));
   EXPECT_FALSE(IsPermutation(DimOrder({0, 0, 0})));
@@ -89,7 +89,7 @@ TEST(IsContiguousTest, IgnoresStridesOfSizeOne) {
   EXPECT_FALSE(IsContiguous({2, 3}, {0, 1}));
   EXPECT_FALSE(IsContiguous({2, 3}, {1}));
   constexpr int64_t kHalf = int64_t{1} << 32;
-  EXPECT_FALSE(IsContiguous({kHalf, kHalf}, {kHalf, 1}));  // more elements than there are numbers
+  EXPECT_FALSE(IsContiguous({kHalf, kHalf}, {kHalf, 1}));  // the number of elements overflows
 }
 
 TEST(IsDenseTest, AcceptsAnyOrderWithoutGapsOrRepeats) {
@@ -124,7 +124,7 @@ TEST(DimOrderOfTest, TooManyDimensionsHaveNoOrder) {
   EXPECT_EQ(DimOrderOf(ones, ones), std::nullopt);
 }
 
-TEST(DimOrderOfTest, ReadsBackDenseStrides) {
+TEST(DimOrderOfTest, DenseStridesRoundTrip) {
   const DimOrder order = {2, 0, 3, 1};
   const Sizes sizes = {2, 3, 4, 5};
   EXPECT_EQ(DimOrderOf(sizes, DenseStrides(sizes, order)), order);

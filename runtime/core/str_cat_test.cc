@@ -8,7 +8,7 @@
 namespace belay {
 namespace {
 
-TEST(StrCatTest, TakesStringViewsOfEitherKind) {
+TEST(StrCatTest, AcceptsBothStringViewTypes) {
   const std::string_view view("abc", 2);
   EXPECT_EQ(absl::StrCat(view), "ab");
   EXPECT_EQ(absl::StrCat("x", view, 1, std::string("y"), absl::string_view("z"), 2.5, view),

@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(TensorViewTest, KnowsItsSizeAndLayout) {
+TEST(TensorViewTest, ReportsSizeAndLayout) {
   const TestTensor t = TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
   EXPECT_EQ(t.view().rank(), 2);
   EXPECT_EQ(t.view().numel(), 6);
@@ -36,7 +36,7 @@ TEST(TensorViewTest, RankZeroHasOneElement) {
   EXPECT_THAT(ToVector<int32_t>(t), ElementsAre(7));
 }
 
-TEST(StridedIteratorTest, WalksRowMajorWhateverTheStrides) {
+TEST(StridedIteratorTest, IteratesInRowMajorOrder) {
   const Sizes sizes = {2, 3};
   std::vector<int64_t> a, b;
   for (StridedIterator<2> it(sizes, {Strides({1, 2}), Strides({0, 1})}); !it.done(); it.Next()) {
@@ -74,7 +74,7 @@ TEST(CopyElementsTest, ChangesLayout) {
   EXPECT_EQ(to.view().as<float>()[1], 4.0f);
 }
 
-TEST(CopyElementsTest, RefusesOtherSizes) {
+TEST(CopyElementsTest, RejectsDifferentSizes) {
   const TestTensor from = TestTensor::Zeros(DType::kFloat32, {2, 3});
   EXPECT_THAT(CopyElements(from, TestTensor::Zeros(DType::kFloat32, {3, 2})),
               StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("sizes differ")));
@@ -113,7 +113,7 @@ TEST(CopyElementsTest, ConvertsBetweenAllTypes) {
     for (int k = 1; k < kNumDTypes; ++k) {
       const DType a = static_cast<DType>(i), b = static_cast<DType>(k);
       if (a == DType::kComplex32 || b == DType::kComplex32) continue;
-      // 1 is a value of every type.
+      // 1 is representable in every type.
       const TestTensor ones = TestTensor::Of<float>({2}, {1, 1});
       const TestTensor from = TestTensor::Zeros(a, {2});
       const TestTensor to = TestTensor::Zeros(b, {2});
@@ -133,7 +133,7 @@ TEST(CopyElementsTest, ReadsAnyNonzeroByteAsTrue) {
   EXPECT_THAT(ToVector<int32_t>(to), ElementsAre(0, 1, 1, 1));
 }
 
-TEST(CopyElementsTest, RefusesOtherSizesAndComplex32Conversions) {
+TEST(CopyElementsTest, RejectsDifferentSizesAndComplex32Conversions) {
   const TestTensor a = TestTensor::Zeros(DType::kFloat32, {2, 3});
   EXPECT_THAT(CopyElements(a, TestTensor::Zeros(DType::kFloat32, {3, 2})),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("f32[2,3] to f32[3,2]")));
@@ -175,7 +175,7 @@ TEST(MayOverlapTest, ComparesTheSpansOfBytes) {
   EXPECT_FALSE(MayOverlap(strided, TensorView::Contiguous(DType::kInt8, {1}, bytes + 40)));
 }
 
-// A distance that is no number of 64 bits: a step, a sum of steps, or the bytes of it.
+// The span exceeds 64 bits: in a step, a sum of steps, or its bytes.
 TEST(MayOverlapTest, SpansBeyondMemoryMayOverlapAnything) {
   uint8_t bytes[64] = {};
   const TensorView far_away = TensorView::Contiguous(DType::kInt8, {1}, bytes + 63);

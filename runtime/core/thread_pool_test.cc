@@ -28,10 +28,10 @@ TEST(ThreadPoolTest, EveryPartRunsOnce) {
   }
 }
 
-TEST(ThreadPoolTest, PartsRunAtTheSameTime) {
+TEST(ThreadPoolTest, PartsRunConcurrently) {
   ThreadPool pool(2);
   const ThreadPool::Lease lease(&pool);
-  // Each part waits for the other: alone it would wait forever.
+  // Each part waits for the other: run serially, it would wait forever.
   std::atomic<int> arrived = 0;
   pool.Run(2, [&](int) {
     ++arrived;
@@ -40,8 +40,8 @@ TEST(ThreadPoolTest, PartsRunAtTheSameTime) {
   EXPECT_EQ(arrived.load(), 2);
 }
 
-// The other thread is asleep, or does not get a CPU: nobody waits for it.
-TEST(ThreadPoolTest, PartsOfThreadsThatDoNotComeRunAllTheSame) {
+// Other threads are asleep or descheduled: the call does not wait for them.
+TEST(ThreadPoolTest, OtherThreadsStealPartsOfMissingWorkers) {
   ThreadPool pool(3);
   std::atomic<int> waiting = 0, count = 0;
   std::atomic<bool> go = false;
@@ -54,15 +54,15 @@ TEST(ThreadPoolTest, PartsOfThreadsThatDoNotComeRunAllTheSame) {
     });
   });
   while (waiting.load() == 0) std::this_thread::yield();
-  // The pool is the other thread's: this one works alone, whatever its threads do.
+  // The other thread holds the pool: this one runs serially, whatever the workers do.
   EXPECT_EQ(CountsOf(pool, 5), std::vector<int>(5, 1));
   go.store(true);
   other.join();
   EXPECT_EQ(count.load(), 3);
 }
 
-// Calls one behind the other, whose threads come early, late and not at all.
-TEST(ThreadPoolTest, LateThreadsTakeNothingOfTheNextCall) {
+// Consecutive calls whose workers arrive early, late or not at all.
+TEST(ThreadPoolTest, LateWorkersDoNotJoinTheNextCall) {
   ThreadPool pool(4);
   for (int i = 0; i < 20'000; ++i) {
     const int parts = 2 + i % 6;
@@ -72,8 +72,8 @@ TEST(ThreadPoolTest, LateThreadsTakeNothingOfTheNextCall) {
   }
 }
 
-// Without a lease the pool is taken for one call.
-TEST(ThreadPoolTest, ACallLeavesThePoolToOtherThreads) {
+// Without a lease, the pool is reserved for one call.
+TEST(ThreadPoolTest, CallReleasesThePool) {
   ThreadPool pool(2);
   pool.Run(2, [](int) {});
   std::atomic<int> arrived = 0, met = 0;
@@ -88,10 +88,10 @@ TEST(ThreadPoolTest, ACallLeavesThePoolToOtherThreads) {
     });
   });
   other.join();
-  EXPECT_EQ(met.load(), 2);  // alone, the first part would have waited in vain
+  EXPECT_EQ(met.load(), 2);  // run serially, the first part would have timed out
 }
 
-TEST(ThreadPoolTest, CallsInsideOfCallsWorkAlone) {
+TEST(ThreadPoolTest, NestedCallsRunSerially) {
   ThreadPool pool(3);
   const ThreadPool::Lease lease(&pool);
   std::atomic<int> count = 0;
@@ -99,7 +99,7 @@ TEST(ThreadPoolTest, CallsInsideOfCallsWorkAlone) {
   EXPECT_EQ(count.load(), 15);
 }
 
-TEST(ThreadPoolTest, WhoComesSecondWorksAlone) {
+TEST(ThreadPoolTest, CallerOfABusyPoolRunsSerially) {
   ThreadPool pool(2);
   std::atomic<int> count = 0;
   std::vector<std::thread> threads;
@@ -115,7 +115,7 @@ TEST(ThreadPoolTest, WhoComesSecondWorksAlone) {
   EXPECT_EQ(count.load(), 4 * 200 * 3);
 }
 
-TEST(ThreadPoolTest, LeasesNestAndTakeNull) {
+TEST(ThreadPoolTest, LeasesNestAndAcceptNull) {
   const ThreadPool::Lease none(nullptr);
   ThreadPool pool(2);
   const ThreadPool::Lease outer(&pool);

@@ -14,7 +14,7 @@ struct Case {
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
-// The borders of RFC 3629's table, from both sides.
+// Both sides of the boundaries in RFC 3629's table.
 constexpr Case kCases[] = {
     {"Empty", "", true},
     {"Ascii", "aten.add.Tensor", true},
@@ -44,7 +44,7 @@ constexpr Case kCases[] = {
 
 class Utf8Test : public ::testing::TestWithParam<Case> {};
 
-TEST_P(Utf8Test, IsToldFromOtherBytes) { EXPECT_EQ(IsUtf8(GetParam().text), GetParam().valid); }
+TEST_P(Utf8Test, IsValidated) { EXPECT_EQ(IsUtf8(GetParam().text), GetParam().valid); }
 
 INSTANTIATE_TEST_SUITE_P(All, Utf8Test, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });

@@ -1,4 +1,4 @@
-// What a method logs.
+// Events logged by methods.
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 constexpr DType kF32 = DType::kFloat32;
 
-// Logs two steps, "first" and 7, and adds nothing: out = x.
+// out = x; logs two steps, "first" and 7.
 class SteppingBackend final : public BackendRuntime {
  public:
   std::string_view id() const override { return "stepping"; }
@@ -63,14 +63,14 @@ class EventsTest : public MethodTest {
     return Method::Load(*opened_.back(), "forward", kernels_, backends_,
                         {.events = {.log = log_.get()}});
   }
-  // Of one method that takes x, [1]: what it logs when it is executed.
+  // Executes a method of one input x, [1], with a fresh log.
   void ExecuteLogged(Method& method, const absl::StatusCode expected = absl::StatusCode::kOk) {
     const TestTensor x = TestTensor::Of<float>({1}, {1});
     ASSERT_OK(method.SetInput(0, x.view()));
     log_->Clear();
     EXPECT_EQ(method.Execute().code(), expected);
   }
-  // "  instruction 0 of forward": by depth.
+  // Formats events, indented by depth: "  instruction 0 of forward".
   std::vector<std::string> Shown() const {
     std::vector<std::string> shown;
     for (const Event& event : log_->events()) {
@@ -81,8 +81,8 @@ class EventsTest : public MethodTest {
     }
     return shown;
   }
-  // Each event lies in the one around it, and behind the one before it; instructions follow each
-  // other without a gap.
+  // Expects that each event is inside the enclosing one and after the previous one, and that
+  // instructions are adjacent.
   void ExpectNested() const {
     std::vector<const Event*> around;
     const Event* last = nullptr;
@@ -134,7 +134,7 @@ TEST_F(EventsTest, LoadingAndExecutingAreLogged) {
   EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(3));
 }
 
-TEST_F(EventsTest, JumpsAndMovesAreInstructionsAndALoopLogsEachRound) {
+TEST_F(EventsTest, LogsJumpsMovesAndEachLoopIteration) {
   const uint32_t x = forward_.Input("x", kF32, {1});
   const uint32_t go = forward_.Slot(schema::ScalarSlot::BOOL);
   const uint32_t yes = forward_.Bool(true), no = forward_.Bool(false);
@@ -152,7 +152,7 @@ TEST_F(EventsTest, JumpsAndMovesAreInstructionsAndALoopLogsEachRound) {
   ExpectNested();
 }
 
-TEST_F(EventsTest, DelegatesLogStepsByNumberAndByName) {
+TEST_F(EventsTest, DelegatesLogStepsByIdAndName) {
   const uint32_t blob = program_.AddSegment(schema::Segment::DELEGATE, "x");
   const uint32_t x = forward_.Input("x", kF32, {1}), y = forward_.Arena(kF32, {1});
   forward_.Delegate("stepping", blob, {x}, {y});
@@ -170,7 +170,7 @@ TEST_F(EventsTest, DelegatesLogStepsByNumberAndByName) {
   EXPECT_EQ(delegate.delegate, 0u);
 }
 
-TEST_F(EventsTest, ProgramsInDelegatesLogInsideOfTheCall) {
+TEST_F(EventsTest, ProgramsInDelegatesLogWithinTheCall) {
   TestProgram inner;
   const uint32_t inner_blob = inner.AddSegment(schema::Segment::DELEGATE, "x");
   TestMethod method = inner.AddMethod("forward");
@@ -195,7 +195,7 @@ TEST_F(EventsTest, ProgramsInDelegatesLogInsideOfTheCall) {
                                    "    step 7 of stepping"));
   ExpectNested();
   EXPECT_THAT(Floats(outer.GetOutput(0)), ElementsAre(2));
-  // Who is in whom, from the log and from the methods.
+  // Nesting, from the log and from the methods.
   const Method* nested = outer.instructions()[0].method;
   ASSERT_NE(nested, nullptr);
   EXPECT_EQ(nested->events().owner, log_->events()[2].owner);
@@ -205,7 +205,7 @@ TEST_F(EventsTest, ProgramsInDelegatesLogInsideOfTheCall) {
   EXPECT_EQ(nested->instructions()[1].method, nullptr);
 }
 
-TEST_F(EventsTest, AnInstructionThatFailsIsTheLastEventAndEnds) {
+TEST_F(EventsTest, FailingInstructionIsTheLastEventAndEnds) {
   const uint32_t blob = program_.AddSegment(schema::Segment::DELEGATE, "add1");
   const uint32_t x = forward_.Input("x", kF32, {1}), y = forward_.Arena(kF32, {1});
   forward_.Delegate("fake", blob, {x}, {y});
@@ -218,12 +218,12 @@ TEST_F(EventsTest, AnInstructionThatFailsIsTheLastEventAndEnds) {
   EXPECT_THAT(method.Execute(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("negative")));
   EXPECT_THAT(Shown(), ElementsAre("execute 0 of forward", " delegate_call 0 of forward"));
   ExpectNested();
-  ExecuteLogged(method);  // at the depth where it was before
+  ExecuteLogged(method);  // at the same depth again
   EXPECT_THAT(Shown(), ElementsAre("execute 0 of forward", " delegate_call 0 of forward",
                                    " instruction 1 of forward"));
 }
 
-TEST_F(EventsTest, AFullLogChangesNoResult) {
+TEST_F(EventsTest, FullLogDoesNotChangeResults) {
   const uint32_t x = forward_.Input("x", kF32, {1}), y = forward_.Arena(kF32, {1});
   for (int i = 0; i < 10; ++i) forward_.Call("test.add.Tensor", {x, x}, {y});
   forward_.Output(y);
@@ -235,7 +235,7 @@ TEST_F(EventsTest, AFullLogChangesNoResult) {
   EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(2));
 }
 
-TEST_F(EventsTest, InstructionsSayWhatTheyWorkOnAndWhichKernelsDeclined) {
+TEST_F(EventsTest, InstructionsListOperandsAndDeclinedKernels) {
   static const Kernel picky = [] {
     for (Kernel row : TestKernels()) {
       if (row.op != "test.add.Tensor") continue;

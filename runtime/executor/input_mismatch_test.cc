@@ -1,5 +1,5 @@
-// What a caller hands over is refused with a message that says what was expected and what came, or
-// is read right: every dtype, rank, size, order, stride and address, against several programs.
+// Inputs are rejected with a message that states expected and actual values, or are read correctly.
+// Covers every dtype, rank, size, order, stride and address, with several programs.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -20,12 +20,12 @@ using ::testing::HasSubstr;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kOutOfRange = absl::StatusCode::kOutOfRange;
 
-// The input "x" of a program that gives it back.
+// The input "x" of a program that returns it.
 struct Planned {
   const char* name;
   DType dtype;
   Sizes sizes;
-  std::vector<TestConstraint> constraints = {};  // of dimensions that are dynamic
+  std::vector<TestConstraint> constraints = {};  // of dynamic dimensions
   DimOrder order = {};                           // {}: row-major
   bool mutated = false;
 };
@@ -63,7 +63,7 @@ Strides RowMajor(const Sizes& sizes) {
   return DenseStrides(sizes, order);
 }
 
-// The elements in row-major order, as bytes.
+// Returns the elements in row-major order, as bytes.
 std::string Elements(const TensorView& view) {
   const size_t width = DTypeSize(view.dtype);
   std::string bytes;
@@ -82,11 +82,11 @@ std::string Elements(const TensorView& view) {
 
 class InputMismatchTest : public MethodTest {
  protected:
-  // Room for every view below, in front of the address and behind it.
+  // Room for every view below, before and after the address.
   static constexpr size_t kRoom = 1 << 16;
 
   InputMismatchTest() : memory_(2 * kRoom) {
-    // Right for bools, too, and different enough.
+    // Valid for bools, too, and sufficiently varied.
     for (size_t i = 0; i < memory_.size(); ++i) memory_[i] = static_cast<char>(i * 7 / 3 % 2);
   }
 
@@ -124,7 +124,7 @@ class InputMismatchTest : public MethodTest {
     EXPECT_THAT(
         method.SetInput(0, value),
         StatusIs(code, AllOf(HasSubstr("input 0 'x'"), HasSubstr(expected), HasSubstr(got))));
-    // What was set before is there still.
+    // The previous value is still set.
     EXPECT_OK(method.Execute());
     EXPECT_EQ(Elements(*method.GetOutput(0).get_if<TensorView>()), before_);
   }
@@ -141,7 +141,7 @@ class InputMismatchTest : public MethodTest {
     before_ = Elements(view);
   }
 
-  // A copy is not what the program is to write to.
+  // The program must write to the caller's memory, not to a copy.
   void ReadOrRefuseMutated(Method& method, const Planned& planned, const TensorView& view) {
     if (!planned.mutated) {
       Read(method, view);
@@ -155,7 +155,7 @@ class InputMismatchTest : public MethodTest {
   int refused_ = 0, read_ = 0;
 };
 
-TEST_F(InputMismatchTest, IsRefusedOrReadRight) {
+TEST_F(InputMismatchTest, IsRejectedOrReadCorrectly) {
   for (const Planned& planned : AllPlanned()) {
     SCOPED_TRACE(planned.name);
     Method method = LoadPlanned(planned);
@@ -185,7 +185,7 @@ TEST_F(InputMismatchTest, IsRefusedOrReadRight) {
              {EValue(ListView{}), "got "}}) {
       Refused(method, value, kInvalid, "expected " + short_name, got);
     }
-    // Other ranks: one more in front and behind, one less.
+    // Other ranks: one more at the front or the back, one less.
     std::vector<Sizes> ranks(2);
     ranks[0].push_back(1);
     for (const int64_t size : sizes) {
@@ -201,7 +201,7 @@ TEST_F(InputMismatchTest, IsRefusedOrReadRight) {
       Refused(method, Dense(dtype, other), kInvalid, "expected " + short_name,
               "rank " + std::to_string(other.size()) + " instead of " + std::to_string(rank));
     }
-    // Each dimension beside its bounds, and at them.
+    // Each dimension at its bounds and just outside.
     for (int d = 0; d < rank; ++d) {
       const std::string dimension = "dimension " + std::to_string(d) + " is ";
       int64_t min = sizes[d], max = sizes[d];
@@ -250,12 +250,12 @@ TEST_F(InputMismatchTest, IsRefusedOrReadRight) {
         ReadOrRefuseMutated(method, planned, view);
       }
     } while (std::next_permutation(order.begin(), order.end()));
-    // Each dimension sliced, repeated, backwards.
+    // Each dimension sliced, repeated, reversed.
     for (int d = 0; d < rank; ++d) {
       for (const int64_t factor : {2, 3, 0, -1}) {
         Strides strides = planned_strides;
         for (int k = 0; k < rank; ++k) {
-          // The outer ones step over what the inner ones now take.
+          // Outer strides grow with the inner ones.
           if (factor > 1 && planned_strides[k] >= planned_strides[d]) strides[k] *= factor;
         }
         if (factor <= 0) strides[d] *= factor;
@@ -267,7 +267,7 @@ TEST_F(InputMismatchTest, IsRefusedOrReadRight) {
         }
       }
     }
-    // No memory, and an address between elements.
+    // Null, and an address between elements.
     TensorView nowhere = View(dtype, sizes, planned_strides);
     nowhere.data = nullptr;
     Refused(method, nowhere, kInvalid, "expected " + short_name, "without data");
@@ -286,8 +286,8 @@ TEST_F(InputMismatchTest, IsRefusedOrReadRight) {
   EXPECT_GT(read_, 150);
 }
 
-// The same for computed values: what a kernel reads is what the caller has.
-TEST_F(AddTest, EveryStrideOfBothOperandsComputesTheSame) {
+// The same for computed values: a kernel reads the caller's elements.
+TEST_F(AddTest, StridesDoNotChangeResults) {
   Build({2, 3, 2});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   std::vector<float> memory(1000);

@@ -1,5 +1,5 @@
-// Opening and loading with too little memory is an error, whichever allocation fails, and leaves
-// nothing behind. A binary of its own, since memory_quota.h replaces the allocator.
+// Opening and loading with too little memory fails without leaks, whichever allocation fails. A
+// separate binary, since memory_quota.h replaces the allocator.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +32,7 @@ class MemoryQuotaTest : public ::testing::Test {
     if (!kHasMemoryQuota) GTEST_SKIP() << "the sanitizer has its own allocator";
     ASSERT_OK(kernels_.Add(TestKernels()));
     ASSERT_OK(backends_.Add(&fake_));
-    // A program of any size may ask for what it wants here.
+    // Programs of any size may use large arenas in this test.
     options_.limits.arena_bytes = 1 << 30;
   }
 
@@ -43,8 +43,8 @@ class MemoryQuotaTest : public ::testing::Test {
     bytes_ = absl::MakeConstSpan(data, file.size());
   }
 
-  // Opens the file and loads all of its methods. Checks that nothing took more objects than was
-  // asked for beforehand.
+  // Opens the file and loads all of its methods. Checks that small allocations stay within the
+  // bound checked beforehand.
   absl::Status OpenAndLoad() {
     const absl::StatusOr<Program> program = Program::OpenBytes(nullptr, bytes_, options_);
     CheckBound("Program::OpenBytes");
@@ -64,7 +64,7 @@ class MemoryQuotaTest : public ::testing::Test {
   void CheckBound(const char* what) {
     if (memory_quota.peak_objects <= memory_quota.largest_block) return;
     const bool on = std::exchange(memory_quota.on, false);
-    // Before the first question: a file without metadata that could be read.
+    // Before the first memory check: a file without valid metadata.
     if (memory_quota.largest_block > 0 || memory_quota.peak_objects > 4096) {
       ADD_FAILURE() << what << " held " << memory_quota.peak_objects << " bytes and had asked for "
                     << memory_quota.largest_block << " " << label_;
@@ -83,7 +83,7 @@ class MemoryQuotaTest : public ::testing::Test {
 
 std::string SampleFile() {
   TestProgram sample = SampleProgram();
-  // Enough memory to fail when the tables did not.
+  // Large enough to fail when the tables did not.
   sample.metadata().mutable_methods(0)->set_arena_bytes(4 << 20);
   sample.metadata().mutable_methods(0)->set_state_bytes(2 << 20);
   std::string file = sample.Serialize();
@@ -91,9 +91,9 @@ std::string SampleFile() {
   return file;
 }
 
-TEST_F(MemoryQuotaTest, WhicheverAllocationFailsIsAnErrorAndLeavesNothing) {
+TEST_F(MemoryQuotaTest, EveryFailingAllocationIsAnErrorWithoutLeaks) {
   SetFile(SampleFile());
-  ASSERT_OK(OpenAndLoad());  // what the fake backend remembers has its memory now
+  ASSERT_OK(OpenAndLoad());  // warms up the fake backend's own memory
   const std::set<std::string> messages = FailEachAllocation([this] { return OpenAndLoad(); });
   EXPECT_GT(memory_quota.steps, 50u);
   EXPECT_THAT(messages, ::testing::Contains(HasSubstr("bytes of metadata")));
@@ -101,8 +101,8 @@ TEST_F(MemoryQuotaTest, WhicheverAllocationFailsIsAnErrorAndLeavesNothing) {
   EXPECT_THAT(messages, ::testing::Contains("no memory for 2097152 bytes"));
 }
 
-// The same of Method::Load alone, which needs less.
-TEST_F(MemoryQuotaTest, AMethodThatFindsNoMemoryLeavesNothing) {
+// Method::Load only, which needs less.
+TEST_F(MemoryQuotaTest, MethodLoadFailsWithoutLeaks) {
   SetFile(SampleFile());
   ASSERT_OK(OpenAndLoad());
   ASSERT_OK_AND_ASSIGN(const Program program, Program::OpenBytes(nullptr, bytes_, options_));
@@ -112,8 +112,8 @@ TEST_F(MemoryQuotaTest, AMethodThatFindsNoMemoryLeavesNothing) {
                             "no memory for the tables of method 'forward', which")));
 }
 
-// Copies of inputs and of constants, whose memory is asked for before that of the arena.
-TEST_F(MemoryQuotaTest, CopiesThatFindNoMemoryAreErrors) {
+// Copies of inputs and of constants, which are checked before the arena is allocated.
+TEST_F(MemoryQuotaTest, FailingCopiesAreErrors) {
   TestProgram made;
   TestMethod method = made.AddMethod("forward");
   method.Input("x", DType::kFloat32, {1 << 18});
@@ -126,7 +126,7 @@ TEST_F(MemoryQuotaTest, CopiesThatFindNoMemoryAreErrors) {
   EXPECT_THAT(messages, ::testing::Contains("no memory for 2097152 bytes"));
 }
 
-TEST_F(MemoryQuotaTest, SharedStateThatFindsNoMemoryLeavesNothing) {
+TEST_F(MemoryQuotaTest, SharedStateFailsWithoutLeaks) {
   TestProgram made;
   made.AddMethod("forward").State("s", DType::kFloat32, {1 << 18});
   SetFile(made.Serialize());
@@ -136,8 +136,8 @@ TEST_F(MemoryQuotaTest, SharedStateThatFindsNoMemoryLeavesNothing) {
   EXPECT_THAT(messages, ::testing::Contains("no memory for 1048576 bytes"));
 }
 
-// What other formats are made of.
-TEST_F(MemoryQuotaTest, PartsThatFindNoMemoryLeaveNothing) {
+// Input of readers of other formats.
+TEST_F(MemoryQuotaTest, ProgramPartsFailWithoutLeaks) {
   TestProgram made;
   TestMethod method = made.AddMethod("forward");
   for (int i = 0; i < 1000; ++i) method.Int(i);
@@ -151,7 +151,7 @@ TEST_F(MemoryQuotaTest, PartsThatFindNoMemoryLeaveNothing) {
   EXPECT_THAT(messages, ::testing::Contains(HasSubstr("no memory for the content of ")));
 }
 
-// Metadata of these bytes, in a file that is right otherwise.
+// Returns an otherwise valid file with this metadata.
 std::string FileOf(const std::string& metadata) {
   std::string file = TestProgram().Serialize();
   file.resize(kHeaderBytes);
@@ -179,8 +179,8 @@ std::string Repeat(const std::string& text, int count) {
   return all;
 }
 
-// What costs the parser and the validators most for its bytes.
-TEST_F(MemoryQuotaTest, NothingTakesMoreThanWasAskedFor) {
+// The most expensive content per byte for the parser and the validators.
+TEST_F(MemoryQuotaTest, MemoryStaysWithinCheckedBound) {
   constexpr int kMany = 20'000;
   const auto method = [](const std::string& content) { return Field(5, Field(1, "m") + content); };
   std::vector<std::pair<std::string, std::string>> cases;
@@ -205,13 +205,13 @@ TEST_F(MemoryQuotaTest, NothingTakesMoreThanWasAskedFor) {
       }
     }
   }
-  // Values that replace each other: of a oneof only the last stays, the arena has them all.
+  // Values that replace each other: a oneof keeps the last; the arena has all.
   add("values that replace each other",
       method(Field(2, Repeat(Field(6, "") + Field(7, "") + Field(10, "") + Field(11, ""), kMany))));
-  // Groups are unknown, and so is what they hide.
+  // Groups are unknown, including their content.
   add("groups", Repeat(std::string("\x7b\x7c", 2), kMany) + Repeat(method(""), kMany / 10));
   add("strings", method(Repeat(Field(5, std::string(17, 'x')), kMany)));
-  // A long list that is used again and again, as an argument and as an output.
+  // A long list that is used repeatedly, as an argument and as an output.
   const std::string values = Repeat(Field(2, Field(11, std::string("\x08\x01", 2))), 3000);
   std::string elements;
   for (int i = 0; i < 3000; ++i) elements += Varint(static_cast<uint64_t>(i));
@@ -232,10 +232,10 @@ TEST_F(MemoryQuotaTest, NothingTakesMoreThanWasAskedFor) {
   }
 }
 
-TEST_F(MemoryQuotaTest, DamagedProgramsTakeNoMoreThanWasAskedFor) {
+TEST_F(MemoryQuotaTest, DamagedProgramsStayWithinCheckedBound) {
   const std::string valid = SampleFile();
   SetFile(valid);
-  ASSERT_OK(OpenAndLoad());  // what the fake backend remembers has its memory now
+  ASSERT_OK(OpenAndLoad());  // warms up the fake backend's own memory
   const size_t metadata = static_cast<uint8_t>(valid[16]) + 256 * static_cast<uint8_t>(valid[17]);
   std::mt19937_64 random(TestSeed());
   const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };

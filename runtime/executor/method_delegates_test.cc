@@ -40,13 +40,13 @@ TEST_F(DelegateTest, Computes) {
   EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(6, 7, 8));
 }
 
-TEST_F(DelegateTest, SeesTheCallWhenItIsMade) {
+TEST_F(DelegateTest, InitSeesTheCall) {
   ASSERT_OK_AND_ASSIGN(const Method method, Load());
   EXPECT_EQ(fake_.last_init(), "forward: mode=fast; f32[4] -> f32[4]; fake.scale of 1 bytes");
   EXPECT_EQ(fake_.live_handles(), 1);
 }
 
-TEST_F(DelegateTest, IsMadeOnceForAllItsCalls) {
+TEST_F(DelegateTest, IsInitializedOnceForAllCalls) {
   const uint32_t again = forward_.Arena(kF32, {4}, 1);
   *forward_.proto().add_instructions() = forward_.proto().instructions(0);
   schema::DelegateCall* call = forward_.proto().mutable_instructions(1)->mutable_delegate();
@@ -64,14 +64,14 @@ TEST_F(DelegateTest, IsMadeOnceForAllItsCalls) {
   EXPECT_EQ(fake_.resets(), 1);
 }
 
-TEST_F(DelegateTest, AllWorkInTheSameMemory) {
+TEST_F(DelegateTest, ShareScratchMemory) {
   const uint32_t again = forward_.Arena(kF32, {4}, 1);
   const uint32_t blob = program_.AddSegment(schema::Segment::DELEGATE, "add 2");
   const uint32_t x_value = forward_.proto().instructions(0).delegate().arguments(0);
   forward_.Delegate("fake", blob, {x_value}, {again});
   forward_.Output(again);
   Program::Options options;
-  options.limits.delegate_bytes = 16;  // what one of them needs
+  options.limits.delegate_bytes = 16;  // enough for one of them
   ASSERT_OK_AND_ASSIGN(Method method, Load(options));
   EXPECT_EQ(fake_.live_handles(), 2);
   const TestTensor x = TestTensor::Of<float>({3}, {1, 2, 3});
@@ -101,7 +101,7 @@ TEST_F(DelegateTest, IsFreedWithTheMethod) {
   EXPECT_EQ(fake_.live_handles(), 0);
 }
 
-TEST_F(DelegateTest, ErrorsOfInitAreAnnotated) {
+TEST_F(DelegateTest, AnnotatesInitErrors) {
   const std::string file = program_.Serialize();
   std::string broken = file;
   broken.replace(broken.find("add 5"), 5, "sub 5");
@@ -110,7 +110,7 @@ TEST_F(DelegateTest, ErrorsOfInitAreAnnotated) {
                        "method 'forward', delegate 0 of backend 'fake': no blob of this backend"));
 }
 
-TEST_F(DelegateTest, WithoutAHandleItIsAnError) {
+TEST_F(DelegateTest, NullHandleIsAnError) {
   class EmptyBackend final : public BackendRuntime {
    public:
     std::string_view id() const override { return "empty"; }
@@ -127,7 +127,7 @@ TEST_F(DelegateTest, WithoutAHandleItIsAnError) {
                                "no handle"));
 }
 
-TEST_F(DelegateTest, ErrorsOfExecuteAreAnnotated) {
+TEST_F(DelegateTest, AnnotatesExecuteErrors) {
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const TestTensor x = TestTensor::Of<float>({1}, {-1});
   ASSERT_OK(method.SetInput(0, x.view()));

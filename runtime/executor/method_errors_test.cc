@@ -24,7 +24,7 @@ constexpr DType kF32 = DType::kFloat32;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kNotFound = absl::StatusCode::kNotFound;
 
-// Takes no number.
+// A kernel whose call rejects ints.
 struct NumberCall {
   int64_t x = 0;
   static absl::StatusOr<NumberCall> Read(const KernelArguments& arguments) {
@@ -39,7 +39,7 @@ absl::Status Refuse(KernelContext&, const NumberCall&) {
 constexpr Kernel kRefuse[] = {
     KernelRow<&Refuse>("test.refuse.default", "x", "Refuse", KernelEngine::kReference)};
 
-TEST_F(MethodTest, EverythingMissingIsListed) {
+TEST_F(MethodTest, ListsEverythingMissing) {
   const uint32_t x = forward_.Input("x", DType::kInt64, {2});
   const uint32_t y = forward_.Arena(kF32, {2}), z = forward_.Arena(kF32, {2});
   const uint32_t blob = program_.AddSegment(schema::Segment::DELEGATE, "blob");
@@ -59,7 +59,7 @@ TEST_F(MethodTest, EverythingMissingIsListed) {
                "are 'fake'; Belay's kernels are those of //runtime/kernels:standard_kernels"));
 }
 
-TEST_F(MethodTest, BackendsThatAreThereAreNamedWithWhatProvidesThem) {
+TEST_F(MethodTest, MissingBackendErrorListsRegisteredBackends) {
   const uint32_t x = forward_.Input("x", kF32, {2}), y = forward_.Arena(kF32, {2});
   forward_.Delegate("npu", program_.AddSegment(schema::Segment::DELEGATE, "blob"), {x}, {y});
   class Provided final : public FakeBackend {
@@ -74,7 +74,7 @@ TEST_F(MethodTest, BackendsThatAreThereAreNamedWithWhatProvidesThem) {
   EXPECT_THAT(Load(), StatusIs(kNotFound, EndsWith("backend 'npu' (1 call): registered are none")));
 }
 
-TEST_F(MethodTest, WhatIsMissingIsNamedWithItsFirstCall) {
+TEST_F(MethodTest, MissingOperatorErrorNamesFirstCall) {
   const uint32_t x = forward_.Input("x", kF32, {2}), y = forward_.Arena(kF32, {2});
   const uint32_t blob = program_.AddSegment(schema::Segment::DELEGATE, "blob");
   forward_.Call("test.add.Tensor", {x, x}, {y});
@@ -92,14 +92,14 @@ TEST_F(MethodTest, WhatIsMissingIsNamedWithItsFirstCall) {
                        "node 'call_0'): registered are 'fake'"));
 }
 
-TEST_F(MethodTest, OfManyThatAreMissingTheFirstAreListed) {
+TEST_F(MethodTest, MissingOperatorErrorIsTruncated) {
   for (int i = 100; i < 140; ++i) forward_.Call(absl::StrCat("aten.op_", i, ".default"), {}, {});
   EXPECT_THAT(Load(), StatusIs(kNotFound, AllOf(HasSubstr("'aten.op_131.default' (1 call): no "
                                                           "kernel; and 8 more"),
                                                 Not(HasSubstr("op_132")))));
 }
 
-TEST_F(MethodTest, UnknownMethodsAreRefused) {
+TEST_F(MethodTest, RejectsUnknownMethods) {
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(program_.Serialize()));
   EXPECT_THAT(Method::Load(program, "train", kernels_, backends_),
               StatusIs(kNotFound, HasSubstr("no method 'train'")));
@@ -131,8 +131,8 @@ TEST_F(MethodTest, DamagedDebugInfoIsIgnored) {
   EXPECT_THAT(Load()->Execute(), StatusIs(absl::StatusCode::kInternal, HasSubstr("out of luck")));
 }
 
-// Debug information may end early, or break off in what it says of an instruction.
-TEST_F(MethodTest, OnlyWhatTheDebugInfoSaysOfAnInstructionIsShown) {
+// Debug information may be shorter than the method, or truncated within an instruction.
+TEST_F(MethodTest, PartialDebugInfoIsShown) {
   forward_.Int(0);
   forward_.Move(forward_.Int(1), forward_.Slot(schema::ScalarSlot::INT));
   forward_.Call("test.fail.default", {}, {});
@@ -141,7 +141,7 @@ TEST_F(MethodTest, OnlyWhatTheDebugInfoSaysOfAnInstructionIsShown) {
                 StatusIs(absl::StatusCode::kInternal,
                          "method 'forward', instruction 1 ('test.fail.default'): out of luck"));
   };
-  const auto field = [](const std::string& bytes) {  // of number 1
+  const auto field = [](const std::string& bytes) {  // field number 1
     return std::string({'\x0a', static_cast<char>(bytes.size())}) + bytes;
   };
   const std::string move = field(field("move"));
@@ -173,7 +173,7 @@ TEST_F(MethodTest, SlotsKeepTheirKind) {
                                                         "kernel computed string")));
   kernel->set_outputs(0, flag);
   EXPECT_THAT(run_twice(), StatusIs(kInvalid, HasSubstr("planned is bool")));
-  // An int into a slot for a bool.
+  // Sets a bool slot to an int.
   forward_.proto().set_operators(0, "test.size.default");
   kernel->add_arguments(x);
   kernel->add_arguments(zero);
@@ -182,8 +182,8 @@ TEST_F(MethodTest, SlotsKeepTheirKind) {
               StatusIs(kInvalid, HasSubstr("planned is bool, the kernel computed int")));
 }
 
-// The condition that failed is computed two instructions before, of two numbers.
-TEST_F(MethodTest, FailedAssertionsShowTheNumbersOfTheirCondition) {
+// The failing condition is computed two instructions earlier, from two ints.
+TEST_F(MethodTest, FailedAssertionsShowOperandsOfCondition) {
   ASSERT_OK(AddStandardKernels(kernels_));
   const uint32_t n = forward_.ScalarInput("n", schema::ScalarSlot::INT);
   const uint32_t f = forward_.ScalarInput("f", schema::ScalarSlot::DOUBLE);
@@ -205,7 +205,7 @@ TEST_F(MethodTest, FailedAssertionsShowTheNumbersOfTheirCondition) {
   EXPECT_THAT(method.Execute(),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        EndsWith("n is small (test.less.default(7, 5) is false)")));
-  // Numbers that are no integers are not shown.
+  // Values that are not integers are not shown.
   ASSERT_OK(method.SetInput(0, int64_t{3}));
   EXPECT_THAT(method.Execute(),
               StatusIs(absl::StatusCode::kFailedPrecondition, EndsWith("f is small")));
@@ -214,7 +214,7 @@ TEST_F(MethodTest, FailedAssertionsShowTheNumbersOfTheirCondition) {
   EXPECT_THAT(method.Execute(), StatusIs(kInvalid, EndsWith("refused")));
 }
 
-TEST_F(MethodTest, AssertionsOfWhatNoCallComputedShowNoCondition) {
+TEST_F(MethodTest, AssertionsOnInputsShowNoCondition) {
   ASSERT_OK(AddStandardKernels(kernels_));
   const uint32_t b = forward_.ScalarInput("b", schema::ScalarSlot::BOOL);
   const uint32_t none = forward_.None();
@@ -234,7 +234,7 @@ TEST_F(MethodTest, AssertionsOfWhatNoCallComputedShowNoCondition) {
   EXPECT_THAT(without.Execute(), StatusIs(kInvalid, HasSubstr("'aten._assert_scalar.default')")));
 }
 
-TEST_F(MethodTest, SaysWhichKernelsItUses) {
+TEST_F(MethodTest, DescribesSelectedKernels) {
   backends_ = BackendRegistry();
   FakeBackend fake;
   ASSERT_OK(backends_.Add(&fake));
@@ -253,7 +253,7 @@ TEST_F(MethodTest, SaysWhichKernelsItUses) {
                           "test.add_.Tensor/AddInPlace/reference", "jump//"));
 }
 
-TEST_F(MethodTest, SaysWhatMovesOfNumbersMove) {
+TEST_F(MethodTest, DescribesScalarMoves) {
   const uint32_t slot = forward_.Slot(schema::ScalarSlot::INT);
   forward_.Move(forward_.Int(7), slot);
   forward_.Output(slot);
@@ -267,7 +267,7 @@ TEST_F(MethodTest, SaysWhatMovesOfNumbersMove) {
   EXPECT_THAT(instructions[0].outputs, ElementsAre(&method.GetOutput(0)));
 }
 
-// Says what its argument is.
+// Quotes its argument in its error.
 struct QuoteCall {
   std::string_view text;
   static absl::StatusOr<QuoteCall> Read(const KernelArguments& arguments) {
@@ -282,7 +282,7 @@ absl::Status Quote(KernelContext& context, const QuoteCall& call) {
 constexpr Kernel kQuote[] = {
     KernelRow<&Quote>("test.quote.default", "text", "Quote", KernelEngine::kReference)};
 
-TEST_F(MethodTest, ErrorsHoldNothingThatATerminalObeys) {
+TEST_F(MethodTest, ErrorsEscapeControlCharacters) {
   ASSERT_OK(kernels_.Add(kQuote));
   forward_.Call("test.quote.default", {forward_.String("a\x1b[31m\r\tb\x7f")},
                 {forward_.Arena(kF32, {1})});

@@ -21,7 +21,7 @@ constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kOutOfRange = absl::StatusCode::kOutOfRange;
 constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
 
-TEST_F(AddTest, NamesInputsThatWereNeverSet) {
+TEST_F(AddTest, NamesUnsetInputs) {
   Build({1});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   EXPECT_THAT(method.Execute(), StatusIs(absl::StatusCode::kFailedPrecondition,
@@ -32,8 +32,8 @@ TEST_F(AddTest, NamesInputsThatWereNeverSet) {
                                          "not all inputs are set: input 1 'b'"));
 }
 
-// What needs no memory must be set, too.
-TEST_F(MethodTest, NamesScalarsAndTensorsWithoutElementsThatWereNeverSet) {
+// Inputs without memory must be set, too.
+TEST_F(MethodTest, NamesUnsetScalarsAndEmptyTensors) {
   forward_.ScalarInput("n", schema::ScalarSlot::INT);
   forward_.Input("empty", kF32, {0});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
@@ -46,8 +46,8 @@ TEST_F(MethodTest, NamesScalarsAndTensorsWithoutElementsThatWereNeverSet) {
   EXPECT_OK(method.Execute());
 }
 
-// A kernel that leaves something else in the slot takes the caller's memory out of it.
-TEST_F(MethodTest, AMutatedInputThatWasOverwrittenIsToBeSetAgain) {
+// A kernel that overwrites the slot removes the caller's memory from it.
+TEST_F(MethodTest, OverwrittenMutatedInputMustBeSetAgain) {
   forward_.Call("test.wrong_kind.default", {}, {forward_.MutatedInput("m", kF32, {1})});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const TestTensor m = TestTensor::Of<float>({1}, {1});
@@ -57,7 +57,7 @@ TEST_F(MethodTest, AMutatedInputThatWasOverwrittenIsToBeSetAgain) {
                                          "not all inputs are set: input 0 'm'"));
 }
 
-TEST_F(AddTest, RefusesInputsThatDoNotFit) {
+TEST_F(AddTest, RejectsMismatchedInputs) {
   Build({4, 3}, {{.dim = 0, .min = 2, .max = 4, .symbol = "s0"}});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const auto set = [&](DType dtype, const Sizes& sizes) {
@@ -82,7 +82,7 @@ TEST_F(AddTest, RefusesInputsThatDoNotFit) {
   EXPECT_THAT(method.SetInput(0, view), StatusIs(kInvalid, HasSubstr("2 sizes and 1 strides")));
 }
 
-TEST_F(AddTest, InputsOfOneSymbolMustAgree) {
+TEST_F(AddTest, InputsWithSameSymbolMustAgree) {
   Build({4, 3}, {{.dim = 0, .min = 1, .max = 4, .symbol = "batch"}});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const TestTensor a = TestTensor::Zeros(kF32, {3, 3});
@@ -97,7 +97,7 @@ TEST_F(AddTest, InputsOfOneSymbolMustAgree) {
   EXPECT_OK(method.Execute());
 }
 
-TEST_F(AddTest, AnyStridesAreRight) {
+TEST_F(AddTest, AcceptsAnyStrides) {
   Build({2, 3});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const TestTensor a = TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
@@ -128,7 +128,7 @@ TEST_F(AddTest, MisalignedInputsAreCopied) {
   EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(2, 4, 6));
 }
 
-TEST_F(AddTest, AnInputIsUsedInPlace) {
+TEST_F(AddTest, InputIsUsedInPlace) {
   Build({2});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const TestTensor a = TestTensor::Of<float>({2}, {1, 2});
@@ -200,7 +200,7 @@ TEST_F(MethodTest, ConstantInputsMustBeEqual) {
   forward_.ConstantInput("s", forward_.String("mean"));
   forward_.ConstantInput("none", forward_.None());
   ASSERT_OK_AND_ASSIGN(Method method, Load());
-  EXPECT_OK(method.Execute());  // they are known
+  EXPECT_OK(method.Execute());  // the constants are known
   EXPECT_OK(method.SetInput(0, int64_t{3}));
   EXPECT_THAT(method.SetInput(0, int64_t{4}),
               StatusIs(kInvalid,
@@ -241,7 +241,7 @@ TEST_F(MethodTest, MutatedInputsAreWrittenInPlace) {
               StatusIs(kInvalid, HasSubstr("the program writes to it")));
 }
 
-TEST_F(MethodTest, MutatedInputsShareMemoryWithNone) {
+TEST_F(MethodTest, RejectsMutatedInputsWithSharedMemory) {
   forward_.MutatedInput("a", DType::kUint8, {4});
   forward_.Input("b", DType::kUint8, {8});
   forward_.MutatedInput("c", DType::kUint8, {2});
@@ -249,20 +249,20 @@ TEST_F(MethodTest, MutatedInputsShareMemoryWithNone) {
   forward_.MutatedInput("e", DType::kUint8, {0});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   struct Case {
-    int a, b, c, d, e;  // where they begin
+    int a, b, c, d, e;  // their start offsets
     const char* message;
   };
   const Case cases[] = {
       {0, 4, 12, 14, 0, nullptr},
       {20, 12, 10, 2, 24, nullptr},
-      // Two that are read may lie over each other.
+      // Two inputs that are only read may overlap.
       {0, 4, 12, 4, 5, nullptr},
       {0, 5, 13, 7, 6, "input 2 'c' is written to and shares memory with input 3 'd'"},
       {0, 3, 20, 12, 0, "input 0 'a' is written to and shares memory with input 1 'b'"},
       {7, 0, 20, 12, 0, "input 0 'a' is written to and shares memory with input 1 'b'"},
       {0, 8, 3, 20, 0, "input 2 'c' is written to and shares memory with input 0 'a'"},
       {2, 8, 2, 20, 0, "input 2 'c' is written to and shares memory with input 0 'a'"},
-      // Inside of one that begins long before, with another between.
+      // Inside one that starts much earlier, with another in between.
       {20, 0, 6, 1, 0, "input 2 'c' is written to and shares memory with input 3 'd'"},
       {20, 0, 6, 10, 0, "input 2 'c' is written to and shares memory with input 1 'b'"},
   };
@@ -282,8 +282,8 @@ TEST_F(MethodTest, MutatedInputsShareMemoryWithNone) {
   }
 }
 
-// Compared one by one, 2^20 mutated inputs would be 2^40 pairs.
-TEST(MethodInputsTest, ManyMutatedInputsAreComparedInTheirOrder) {
+// Pairwise comparison of 2^20 mutated inputs would need 2^40 steps.
+TEST(MethodInputsTest, OverlapCheckSortsManyMutatedInputs) {
   constexpr size_t kMany = size_t{1} << 20;
   const int64_t sizes[] = {1};
   const uint8_t order[] = {0};
@@ -307,7 +307,7 @@ TEST(MethodInputsTest, ManyMutatedInputsAreComparedInTheirOrder) {
   const auto set = [&](size_t i, size_t place) {
     return inputs.Set(i, TensorView::Contiguous(DType::kUint8, Sizes({1}), memory.data() + place));
   };
-  // An odd number: each place once.
+  // An odd multiplier: visits each position once.
   for (size_t i = 0; i < kMany; ++i) ASSERT_OK(set(i, i * 77777 % kMany));
   EXPECT_OK(inputs.CheckReady());
   ASSERT_OK(set(5, 6 * 77777));
@@ -316,18 +316,18 @@ TEST(MethodInputsTest, ManyMutatedInputsAreComparedInTheirOrder) {
                                            "input 5 ''")));
 }
 
-TEST_F(MethodTest, InputsAskForNoMoreMemoryThanTheLimit) {
+TEST_F(MethodTest, InputCopiesAreLimited) {
   forward_.Input("x", kF32, {int64_t{1} << 50});
   EXPECT_THAT(Load(), StatusIs(kExhausted, HasSubstr("'arena_bytes'")));
   for (int i = 0; i < 3; ++i) forward_.Input("more", kF32, {int64_t{1} << 60});
   EXPECT_THAT(Load(), StatusIs(kExhausted, HasSubstr("'arena_bytes'")));
-  // 2^64 bytes and more: the sum stays at the largest number.
+  // 2^64 bytes and more: the sum saturates.
   for (int i = 0; i < 2; ++i) forward_.Input("more", kF32, {int64_t{1} << 60});
   EXPECT_THAT(Load(), StatusIs(kExhausted, HasSubstr("of 18446744073709551615 bytes exceeds the "
                                                      "limit 'arena_bytes'")));
 }
 
-TEST_F(MethodTest, ArenaStateAndCopiesOfInputsHaveOneLimit) {
+TEST_F(MethodTest, ArenaStateAndInputCopiesShareOneLimit) {
   forward_.Arena(kF32, {16});
   forward_.State("s", kF32, {16});
   forward_.Input("x", kF32, {16});
@@ -341,7 +341,7 @@ TEST_F(MethodTest, ArenaStateAndCopiesOfInputsHaveOneLimit) {
                                              "bytes exceeds the limit 'arena_bytes' of 191")));
 }
 
-// Any number of values may be one constant.
+// Any number of values may share one constant.
 TEST_F(MethodTest, CopiesOfMisalignedConstantsAreLimited) {
   const uint32_t constant = program_.AddConstant<float>({1, 2, 3, 4});
   for (int i = 0; i < 4; ++i) forward_.Constant(constant, kF32, {4});
@@ -355,7 +355,7 @@ TEST_F(MethodTest, CopiesOfMisalignedConstantsAreLimited) {
                                              "the limit 'arena_bytes' of 63, of which 15")));
 }
 
-TEST_F(MethodTest, ConstantsWithoutElementsAreNotCopied) {
+TEST_F(MethodTest, EmptyConstantsAreNotCopied) {
   const uint32_t none = forward_.Constant(program_.AddConstant<float>({}), kF32, {0});
   forward_.Output(none);
   ASSERT_OK_AND_ASSIGN(Method method, LoadFile(program_.Serialize(), {}, /*misalignment=*/2));

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 constexpr DType kF32 = DType::kFloat32;
 constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
 
-// Ends when it must, and succeeds.
+// Stops when the budget says so, and returns OK.
 struct NoArguments {
   static absl::StatusOr<NoArguments> Read(const KernelArguments&) { return NoArguments(); }
 };
@@ -56,7 +56,7 @@ class LoopTest : public MethodTest {
     forward_.Output(i);
   }
 
-  // With x as what is added.
+  // Loads the loop with input x set.
   absl::StatusOr<Method> LoadLoop(const Program::Options& options = {}) {
     ABSL_ASSIGN_OR_RETURN(Method method, Load(options));
     ABSL_RETURN_IF_ERROR(method.SetInput(0, x_.view()));
@@ -66,7 +66,7 @@ class LoopTest : public MethodTest {
   const TestTensor x_ = TestTensor::Of<float>({2}, {1, 2});
 };
 
-TEST_F(LoopTest, RunsAsOftenAsItShould) {
+TEST_F(LoopTest, RunsExpectedIterations) {
   ASSERT_OK_AND_ASSIGN(Method method, LoadLoop());
   for (const int64_t n : {0, 1, 5, 2}) {
     ASSERT_OK(method.SetInput(1, n));
@@ -87,7 +87,7 @@ TEST_F(LoopTest, StopsAtTheLimit) {
   EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(3, 6));
 }
 
-TEST_F(LoopTest, StopsWhereTheCallWantsItTo) {
+TEST_F(LoopTest, StopsAtLimitOfCall) {
   ASSERT_OK_AND_ASSIGN(Method method, LoadLoop());
   ASSERT_OK(method.SetInput(1, std::numeric_limits<int64_t>::max()));
   EXPECT_THAT(method.Execute({.executed_instructions = 17}),
@@ -95,7 +95,7 @@ TEST_F(LoopTest, StopsWhereTheCallWantsItTo) {
                                          HasSubstr("'executed_instructions'"))));
 }
 
-TEST_F(LoopTest, NoCallExceedsTheProgramsLimit) {
+TEST_F(LoopTest, CallCanNotExceedProgramLimit) {
   Program::Options options;
   options.limits.executed_instructions = 1000;
   ASSERT_OK_AND_ASSIGN(Method method, LoadLoop(options));
@@ -104,7 +104,7 @@ TEST_F(LoopTest, NoCallExceedsTheProgramsLimit) {
               StatusIs(kExhausted, HasSubstr("after the 1000 instructions")));
 }
 
-TEST_F(LoopTest, NoCallDoesMoreWorkThanItMay) {
+TEST_F(LoopTest, StopsAtWorkLimit) {
   Program::Options options;
   options.limits.executed_work = 100'000;
   ASSERT_OK_AND_ASSIGN(Method method, LoadLoop(options));
@@ -121,8 +121,8 @@ TEST_F(LoopTest, NoCallDoesMoreWorkThanItMay) {
   ASSERT_OK(method.Execute());
 }
 
-// What the arguments take counts before the call, what the output takes behind it.
-TEST_F(AddTest, WorkOnTensorsOfAnySizeIsThatOnTheirSizes) {
+// The arguments' share is charged before the call, the output's after it.
+TEST_F(AddTest, DynamicWorkUsesActualSizes) {
   Build({1000}, {{.dim = 0, .min = 0, .max = 1000}});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const TestTensor x = TestTensor::Zeros(kF32, {100});
@@ -137,8 +137,8 @@ TEST_F(AddTest, WorkOnTensorsOfAnySizeIsThatOnTheirSizes) {
       StatusIs(kExhausted, HasSubstr("takes 3200 units of work, 3199 are left of the 3199")));
 }
 
-// The kernel ends when it is asked to, and says nothing of it.
-TEST_F(MethodTest, ACallThatWasCutShortFails) {
+// The kernel stops when asked, without returning an error.
+TEST_F(MethodTest, CutShortCallFails) {
   ASSERT_OK(kernels_.Add(kRunOn));
   forward_.Call("test.run_on.default", {}, {});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
@@ -148,7 +148,7 @@ TEST_F(MethodTest, ACallThatWasCutShortFails) {
                        HasSubstr("method 'forward', instruction 0 ('test.run_on.default')")));
 }
 
-TEST_F(LoopTest, StopsAtTheDeadlineOfTheCallersBudget) {
+TEST_F(LoopTest, StopsAtDeadlineOfCallersBudget) {
   Program::Options options;
   options.limits.executed_instructions = 0;
   options.limits.executed_work = UINT64_MAX - 1;
@@ -197,7 +197,7 @@ TEST_F(LoopTest, StopsWhenAnotherThreadCancels) {
   EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(3, 6));
 }
 
-TEST_F(MethodTest, AJumpToItselfStops) {
+TEST_F(MethodTest, EndlessJumpStops) {
   forward_.Jump(0);
   Program::Options options;
   options.limits.executed_instructions = 100000;
@@ -223,7 +223,7 @@ TEST_F(MethodTest, ScratchIsReserved) {
                                                             "limit 'scratch_bytes' is 399")));
 }
 
-TEST_F(MethodTest, ScratchCountsAgainstTheMemoryBudget) {
+TEST_F(MethodTest, ScratchIsChargedToMemoryBudget) {
   const uint32_t x = forward_.Input("x", kF32, {100}), y = forward_.Arena(kF32, {100});
   forward_.Call("test.scratch.default", {x}, {y});
   forward_.Output(y);
@@ -234,7 +234,7 @@ TEST_F(MethodTest, ScratchCountsAgainstTheMemoryBudget) {
   constexpr uint64_t kPlenty = 1 << 30;
   MemoryBudget plenty("memory", kPlenty);
   ASSERT_OK(load(plenty));
-  // What is left for the scratch is a byte too little; the 16 bytes of the kernel's call come last.
+  // Leaves one byte too little for the scratch; the 16 bytes of the kernel's call are charged last.
   MemoryBudget little("memory", kPlenty - plenty.left() - 16 - 1);
   EXPECT_THAT(load(little),
               StatusIs(kExhausted, HasSubstr("working memory of kernels of 400 bytes exceeds")));
@@ -243,7 +243,7 @@ TEST_F(MethodTest, ScratchCountsAgainstTheMemoryBudget) {
   EXPECT_THAT(load(less), StatusIs(kExhausted, HasSubstr("calls of kernels of 16 bytes exceeds")));
 }
 
-TEST_F(MethodTest, ArenaAndStateCountAgainstTheMemoryBudget) {
+TEST_F(MethodTest, ArenaAndStateAreChargedToMemoryBudget) {
   forward_.Arena(kF32, {1 << 18});
   forward_.State("s", kF32, {1 << 18});
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(program_.Serialize()));
@@ -264,7 +264,7 @@ TEST_F(MethodTest, ArenaAndStateCountAgainstTheMemoryBudget) {
               StatusIs(kExhausted, HasSubstr("the arena of 1048576 bytes exceeds")));
 }
 
-TEST_F(MethodTest, TheTablesCountAgainstTheMemoryBudget) {
+TEST_F(MethodTest, TablesAreChargedToMemoryBudget) {
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(program_.Serialize()));
   MemoryBudget little("memory", 1);
   EXPECT_THAT(Method::Load(program, "forward", kernels_, backends_, {.memory = &little}),

@@ -46,7 +46,7 @@ TEST_F(AddTest, DynamicShapesGrowAndShrinkWithinTheirBounds) {
   }
 }
 
-TEST_F(MethodTest, ConstantsAreUsedInPlaceOrCopiedWhenMisaligned) {
+TEST_F(MethodTest, CopiesOnlyMisalignedConstants) {
   const uint32_t c = forward_.Constant(program_.AddConstant<float>({1, 2, 3}), kF32, {3});
   const uint32_t sum = forward_.Arena(kF32, {3});
   forward_.Call("test.add.Tensor", {c, c}, {sum});
@@ -78,7 +78,7 @@ TEST_F(MethodTest, InputsAndStatePassThrough) {
   EXPECT_THAT(Floats(method.GetOutput(2)), ElementsAre(1, 2));
 }
 
-// state += x, each call.
+// state += x at each call.
 TEST_F(MethodTest, StatePersistsUntilReset) {
   const uint32_t x = forward_.Input("x", kF32, {2});
   const uint32_t s = forward_.State("s", kF32, {2}, program_.AddConstant<float>({10, 20}) + 1);
@@ -103,7 +103,7 @@ TEST_F(MethodTest, StatePersistsUntilReset) {
   EXPECT_THAT(method.GetState("t"), StatusIs(kNotFound, HasSubstr("'t'")));
 }
 
-TEST_F(MethodTest, OnlyWhatMayBeWrittenIsWritten) {
+TEST_F(MethodTest, WritesOnlyMutableValues) {
   const uint32_t constant = forward_.Constant(program_.AddConstant<float>({1, 2}), kF32, {2});
   const uint32_t x = forward_.Input("x", kF32, {2});
   const uint32_t arena = forward_.Arena(kF32, {2});
@@ -126,7 +126,7 @@ TEST_F(MethodTest, OnlyWhatMayBeWrittenIsWritten) {
   EXPECT_THAT(ToVector<float>(x_tensor.view()), ElementsAre(5, 6));
 }
 
-TEST_F(MethodTest, OutputsLieInThePlannedOrder) {
+TEST_F(MethodTest, OutputsHavePlannedDimOrder) {
   const uint32_t x = forward_.InputInOrder("x", kF32, {2, 3}, {1, 0});
   const uint32_t y = forward_.ArenaInOrder(kF32, {2, 3}, {1, 0}, /*dynamic_dims=*/3);
   forward_.Call("test.add.Tensor", {x, x}, {y});
@@ -182,7 +182,7 @@ TEST_F(MethodTest, ListsHoldTensorsAndComputedScalars) {
   EXPECT_THAT(Floats(method.GetOutput(1)), ElementsAre(3, 4));
 }
 
-TEST_F(MethodTest, TensorsAreConditionsToo) {
+TEST_F(MethodTest, TensorsCanBeConditions) {
   const uint32_t a = forward_.Input("a", kF32, {1}), b = forward_.Input("b", kF32, {1});
   const uint32_t less = forward_.Arena(DType::kBool, {1});
   const uint32_t smaller = forward_.Arena(kF32, {1});
@@ -234,7 +234,7 @@ TEST_F(MethodTest, OutputsThatAreNoneAreDropped) {
   EXPECT_TRUE(method.GetOutput(0).is_none());
 }
 
-TEST_F(MethodTest, CallsOnTensorsThatStayWhereTheyAreAreFixed) {
+TEST_F(MethodTest, CallsOnStationaryTensorsAreFixed) {
   const uint32_t x = forward_.Input("x", kF32, {1});
   const uint32_t y = forward_.Input("y", kF32, {1}, {{.dim = 0, .min = 0, .max = 1}});
   const uint32_t c = forward_.Constant(program_.AddConstant<float>({5}), kF32, {1});
@@ -246,11 +246,12 @@ TEST_F(MethodTest, CallsOnTensorsThatStayWhereTheyAreAreFixed) {
     return to;
   };
   twice(twice(x, {1}), {1});
-  twice(twice(y, {1}, 1), {1}, 1);  // of any size
+  twice(twice(y, {1}, 1), {1}, 1);  // dynamic size
   twice(c, {1});
-  twice(pair, {2});  // not for this kernel
+  twice(pair, {2});  // not supported by the fixed path
   ASSERT_OK_AND_ASSIGN(Method method, Load());
-  // An input is where the caller says: in one place with other content, and in another place.
+  // Inputs are in caller memory: once with new content at the same address, once at another
+  // address.
   TestTensor first = TestTensor::Of<float>({1}, {1}), other = TestTensor::Of<float>({1}, {1});
   float value = 1;
   for (TestTensor* given : {&first, &first, &other, &first}) {
@@ -269,7 +270,7 @@ TEST_F(MethodTest, CallsOnTensorsThatStayWhereTheyAreAreFixed) {
   EXPECT_EQ(method.instructions()[1].kernel, "Twice");
 }
 
-TEST_F(MethodTest, CallsOnTensorsThatStayWhereTheyAreAreFixedWithoutInputs) {
+TEST_F(MethodTest, CallsOnStationaryTensorsAreFixedWithoutInputs) {
   const uint32_t c = forward_.Constant(program_.AddConstant<float>({5}), kF32, {1});
   const uint32_t to = forward_.Arena(kF32, {1});
   forward_.Call("test.twice.default", {c}, {to});
@@ -279,7 +280,7 @@ TEST_F(MethodTest, CallsOnTensorsThatStayWhereTheyAreAreFixedWithoutInputs) {
   EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(11));
 }
 
-// Neither an input nor a movable output: fixed when the method is loaded.
+// Neither an input nor a movable output: fixed at load.
 TEST_F(MethodTest, CallsBetweenTensorsOfTheMethodAreFixed) {
   const uint32_t c = forward_.Constant(program_.AddConstant<float>({5}), kF32, {1});
   const uint32_t middle = forward_.Arena(kF32, {1}), last = forward_.Arena(kF32, {1});

@@ -53,26 +53,26 @@ class MovableOutputsTest : public ::testing::Test {
   MethodPlan plan_;
 };
 
-TEST_F(MovableOutputsTest, AreThoseThatOneKernelWrites) {
+TEST_F(MovableOutputsTest, IncludeOutputOfSingleKernelCall) {
   const uint32_t a = Arena(0), b = Arena(4);
   Call({kX}, {a});
   Call({a}, {b});
   EXPECT_THAT(Movable({b}), ElementsAre(b));
 }
 
-TEST_F(MovableOutputsTest, AreThoseThatOneDelegateWrites) {
+TEST_F(MovableOutputsTest, IncludeOutputOfSingleDelegateCall) {
   const uint32_t a = Arena(0), b = Arena(4);
   plan_.instructions.push_back(DelegateCallPlan{0, Operands({kX}, {a, b})});
   EXPECT_THAT(Movable({b, a}), ElementsAre(b, a));
 }
 
-TEST_F(MovableOutputsTest, OfAValueThatIsTwoOutputsThereIsOne) {
+TEST_F(MovableOutputsTest, ListDuplicateOutputOnce) {
   const uint32_t a = Arena(0);
   Call({kX}, {a});
   EXPECT_THAT(Movable({a, a}), ElementsAre(a));
 }
 
-TEST_F(MovableOutputsTest, InputsAndStateAndScalarsStay) {
+TEST_F(MovableOutputsTest, ExcludeInputsStateAndScalars) {
   const uint32_t state = Tensor(TensorPlan::Location::kState, 0);
   const uint32_t constant = Tensor(TensorPlan::Location::kConstant, 0);
   plan_.values.push_back(ScalarKind::kInt);
@@ -81,53 +81,53 @@ TEST_F(MovableOutputsTest, InputsAndStateAndScalarsStay) {
   EXPECT_THAT(Movable({kX, state, constant, 3}), IsEmpty());
 }
 
-TEST_F(MovableOutputsTest, DynamicSizesStay) {
+TEST_F(MovableOutputsTest, ExcludeDynamicSizes) {
   const uint32_t a = Arena(0);
   std::get<TensorPlan>(plan_.values[a]).dynamic_dims = 1;
   Call({kX}, {a});
   EXPECT_THAT(Movable({a}), IsEmpty());
 }
 
-TEST_F(MovableOutputsTest, WithoutElementsThereIsNothingToMove) {
+TEST_F(MovableOutputsTest, ExcludeEmptyTensors) {
   const uint32_t a = Arena(0, 0);
   Call({kX}, {a});
   EXPECT_THAT(Movable({a}), IsEmpty());
 }
 
-TEST_F(MovableOutputsTest, WhatIsReadStays) {
+TEST_F(MovableOutputsTest, ExcludeReadValues) {
   const uint32_t a = Arena(0), b = Arena(4);
   Call({kX}, {a});
   Call({a}, {b});
   EXPECT_THAT(Movable({a}), IsEmpty());
 }
 
-TEST_F(MovableOutputsTest, WhatIsReadInAListStays) {
+TEST_F(MovableOutputsTest, ExcludeValuesReadInLists) {
   const uint32_t a = Arena(0), b = Arena(4), list = List({a});
   Call({kX}, {a});
   Call({list}, {b});
   EXPECT_THAT(Movable({a, b}), ElementsAre(b));
 }
 
-TEST_F(MovableOutputsTest, WhatIsWrittenTwiceStays) {
+TEST_F(MovableOutputsTest, ExcludeValuesWrittenTwice) {
   const uint32_t a = Arena(0);
   Call({kX}, {a});
   Call({kX}, {a});
   EXPECT_THAT(Movable({a}), IsEmpty());
 }
 
-TEST_F(MovableOutputsTest, WhatNoInstructionWritesStays) {
+TEST_F(MovableOutputsTest, ExcludeUnwrittenValues) {
   const uint32_t a = Arena(0);
   EXPECT_THAT(Movable({a}), IsEmpty());
 }
 
-TEST_F(MovableOutputsTest, WhatIsMovedToStays) {
+TEST_F(MovableOutputsTest, ExcludeMoveTargets) {
   const uint32_t a = Arena(0), b = Arena(4);
   Call({kX}, {a});
   plan_.instructions.push_back(MovePlan{a, b});
   EXPECT_THAT(Movable({a, b}), IsEmpty());
 }
 
-TEST_F(MovableOutputsTest, NothingMovesWhereAJumpMaySkipTheCall) {
+TEST_F(MovableOutputsTest, EmptyForMethodsWithJumps) {
   const uint32_t a = Arena(0);
   Call({kX}, {a});
   plan_.instructions.push_back(JumpPlan{2});
@@ -136,7 +136,7 @@ TEST_F(MovableOutputsTest, NothingMovesWhereAJumpMaySkipTheCall) {
   EXPECT_THAT(Movable({a}), IsEmpty());
 }
 
-TEST_F(MovableOutputsTest, ItsPlaceMayHaveServedOthersBefore) {
+TEST_F(MovableOutputsTest, AllowEarlierUsesOfSameMemory) {
   const uint32_t a = Arena(0), b = Arena(4), c = Arena(2);
   Call({kX}, {a});
   Call({kX}, {b});
@@ -144,35 +144,35 @@ TEST_F(MovableOutputsTest, ItsPlaceMayHaveServedOthersBefore) {
   EXPECT_THAT(Movable({c}), ElementsAre(c));
 }
 
-// The call writes over its argument element by element.
-TEST_F(MovableOutputsTest, WhatLiesOverAnArgumentStays) {
+// The call overwrites its argument elementwise.
+TEST_F(MovableOutputsTest, ExcludeOutputsOverArguments) {
   const uint32_t a = Arena(0), b = Arena(0);
   Call({kX}, {a});
   Call({a}, {b});
   EXPECT_THAT(Movable({b}), IsEmpty());
 }
 
-TEST_F(MovableOutputsTest, WhatIsReadByAnotherNameStays) {
+TEST_F(MovableOutputsTest, ExcludeMemoryReadThroughAlias) {
   const uint32_t a = Arena(0), b = Arena(0), c = Arena(4);
   Call({kX}, {a});
   Call({b}, {c});
   EXPECT_THAT(Movable({a, c}), ElementsAre(c));
 }
 
-TEST_F(MovableOutputsTest, WhatIsReadByAnotherNameInAListStays) {
+TEST_F(MovableOutputsTest, ExcludeMemoryReadThroughAliasInList) {
   const uint32_t a = Arena(0), b = Arena(0), c = Arena(4), list = List({b});
   Call({kX}, {a});
   Call({list}, {c});
   EXPECT_THAT(Movable({a, c}), ElementsAre(c));
 }
 
-TEST_F(MovableOutputsTest, WhatIsAnOutputByAnotherNameStays) {
+TEST_F(MovableOutputsTest, ExcludeMemoryOfAliasedOutput) {
   const uint32_t a = Arena(0), b = Arena(0);
   Call({kX}, {a});
   EXPECT_THAT(Movable({a, b}), IsEmpty());
 }
 
-TEST_F(MovableOutputsTest, NeighborsInTheArenaDoNotMatter) {
+TEST_F(MovableOutputsTest, IgnoreArenaNeighbors) {
   const uint32_t before = Arena(0), a = Arena(4), behind = Arena(8), c = Arena(12);
   Call({kX}, {before});
   Call({kX}, {behind});
@@ -181,7 +181,7 @@ TEST_F(MovableOutputsTest, NeighborsInTheArenaDoNotMatter) {
   EXPECT_THAT(Movable({a}), ElementsAre(a));
 }
 
-TEST_F(MovableOutputsTest, AreTheFirstOfVeryMany) {
+TEST_F(MovableOutputsTest, AreLimitedToFirstOutputs) {
   std::vector<uint32_t> outputs;
   for (size_t i = 0; i < kMostMovableOutputs + 1; ++i) {
     outputs.push_back(Arena(4 * i));

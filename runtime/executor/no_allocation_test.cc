@@ -1,4 +1,4 @@
-// Execute() allocates nothing. A binary of its own, since it replaces the allocator.
+// Execute() allocates nothing. A separate binary, since it replaces the allocator.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -37,7 +37,7 @@ void operator delete[](void* data) noexcept { std::free(data); }
 void operator delete(void* data, size_t) noexcept { std::free(data); }
 void operator delete[](void* data, size_t) noexcept { std::free(data); }
 
-// Sanitizers have an allocator of their own, behind which glibc's is out of reach.
+// Sanitizers replace the allocator, so that glibc's is not accessible.
 #if defined(__GLIBC__) && !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
 extern "C" {
 void* __libc_malloc(size_t size);
@@ -76,7 +76,7 @@ TEST(AllocationCounterTest, Counts) {
   EXPECT_GT(allocations, 0);
 }
 
-// With a log of events and without.
+// With and without an event log.
 class NoAllocationTest : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Logged, NoAllocationTest, ::testing::Bool());
 
@@ -138,7 +138,7 @@ TEST_P(NoAllocationTest, ExecuteAllocatesNothing) {
   EXPECT_EQ(allocations, allocated_before);
   EXPECT_THAT(ToVector<float>(*loaded.GetOutput(0).get_if<TensorView>()),
               ::testing::ElementsAre(4, 6, 8, 10, 12, 14));
-  EXPECT_EQ(log->dropped() > 0, GetParam());  // it was filled
+  EXPECT_EQ(log->dropped() > 0, GetParam());  // the log was filled
   EXPECT_THAT(ToVector<float>(*loaded.GetState("s")), ::testing::ElementsAre(30, 60));
 }
 

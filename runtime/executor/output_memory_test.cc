@@ -1,4 +1,4 @@
-// Outputs in memory of the caller's: Method::SetOutputMemory, and delegates that are programs.
+// Outputs in caller memory: Method::SetOutputMemory, and delegates that are programs.
 #include <cstdint>
 #include <vector>
 
@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 
 constexpr DType kF32 = DType::kFloat32;
 
-// y = 2 x, or 2 x + 1 where the call was fixed, which it is for one element.
+// y = 2 x, or 2 x + 1 if the call was fixed, which requires one element.
 class OutputMemoryTest : public MethodTest {
  protected:
   void Build(const Sizes& sizes) {
@@ -26,7 +26,7 @@ class OutputMemoryTest : public MethodTest {
   }
 };
 
-TEST_F(OutputMemoryTest, OutputsAreWrittenToIt) {
+TEST_F(OutputMemoryTest, OutputsAreWrittenToCallerMemory) {
   Build({2});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const TestTensor x = TestTensor::Of<float>({2}, {3, 4}), y = TestTensor::Of<float>({2}, {0, 0});
@@ -37,7 +37,7 @@ TEST_F(OutputMemoryTest, OutputsAreWrittenToIt) {
   EXPECT_EQ(DataOf(method, 0), y.view().data);
 }
 
-TEST_F(OutputMemoryTest, FixedCallsFollowIt) {
+TEST_F(OutputMemoryTest, FixedCallsUseCallerMemory) {
   Build({1});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const TestTensor x = TestTensor::Of<float>({1}, {3});
@@ -62,7 +62,7 @@ TEST_F(OutputMemoryTest, CallsThatOnlyHaveAMovableOutputAreFixed) {
   EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(11));
 }
 
-TEST_F(OutputMemoryTest, WithoutDataOutputsLieInTheMethodsAgain) {
+TEST_F(OutputMemoryTest, NullRestoresMethodMemory) {
   Build({2});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const TestTensor x = TestTensor::Of<float>({2}, {3, 4}), y = TestTensor::Of<float>({2}, {0, 0});
@@ -76,7 +76,7 @@ TEST_F(OutputMemoryTest, WithoutDataOutputsLieInTheMethodsAgain) {
   EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(6, 8));
 }
 
-TEST_F(OutputMemoryTest, IsATensorLikeTheOutput) {
+TEST_F(OutputMemoryTest, RejectsMismatchedTensors) {
   Build({2, 2});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const TestTensor x = TestTensor::Of<float>({2, 2}, {1, 2, 3, 4});
@@ -97,14 +97,14 @@ TEST_F(OutputMemoryTest, IsATensorLikeTheOutput) {
   }
 }
 
-TEST_F(OutputMemoryTest, IsOfAnOutputThatIsThere) {
+TEST_F(OutputMemoryTest, RejectsUnknownOutputs) {
   Build({2});
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const TestTensor y = TestTensor::Of<float>({2}, {0, 0});
   EXPECT_FALSE(method.SetOutputMemory(1, y.view()));
 }
 
-TEST_F(OutputMemoryTest, OutputsThatAreReadStay) {
+TEST_F(OutputMemoryTest, RejectsOutputsThatAreRead) {
   const uint32_t x = forward_.Input("x", kF32, {2});
   const uint32_t a = forward_.Arena(kF32, {2}), b = forward_.Arena(kF32, {2});
   forward_.Call("test.twice.default", {x}, {a});
@@ -117,8 +117,8 @@ TEST_F(OutputMemoryTest, OutputsThatAreReadStay) {
   EXPECT_TRUE(method.SetOutputMemory(1, y.view()));
 }
 
-// A kernel that breaks the slot finds it again where the output lies.
-TEST_F(OutputMemoryTest, SlotsAreRestoredWithIt) {
+// After a kernel overwrote the slot, it is restored with the moved address.
+TEST_F(OutputMemoryTest, RestoredSlotsUseCallerMemory) {
   const uint32_t y = forward_.Arena(kF32, {2});
   forward_.Call("test.wrong_kind.default", {}, {y});
   forward_.Output(y);
@@ -147,7 +147,7 @@ class DelegateOutputTest : public OutputMemoryTest {
   uint32_t segment_ = 0;
 };
 
-TEST_F(DelegateOutputTest, ResultsAreWrittenWhereTheCallHasThem) {
+TEST_F(DelegateOutputTest, ResultsAreWrittenInPlace) {
   const uint32_t x = forward_.Input("x", kF32, {2}), y = forward_.Arena(kF32, {2});
   forward_.Delegate("program", segment_, {x}, {y});
   forward_.Output(y);
@@ -162,8 +162,8 @@ TEST_F(DelegateOutputTest, ResultsAreWrittenWhereTheCallHasThem) {
   EXPECT_THAT(ToVector<float>(memory.view()), ElementsAre(6, 8));
 }
 
-// One handle serves both calls, whose results lie apart.
-TEST_F(DelegateOutputTest, EachCallHasItsOwn) {
+// One handle serves both calls, whose results have different addresses.
+TEST_F(DelegateOutputTest, EachCallHasItsOwnOutput) {
   const uint32_t x = forward_.Input("x", kF32, {2});
   const uint32_t a = forward_.Arena(kF32, {2}), b = forward_.Arena(kF32, {2});
   forward_.Delegate("program", segment_, {x}, {a});

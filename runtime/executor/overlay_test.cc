@@ -1,4 +1,4 @@
-// Outputs of elementwise operators that lie over an argument: right results, or an error.
+// Outputs of elementwise operators placed over an argument: correct results, or an error.
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -20,7 +20,7 @@ using ::testing::Not;
 constexpr DType kF32 = DType::kFloat32;
 constexpr int64_t kBound = 1000;
 
-// a = relu(x); b = relu(y); out = a + b, over a or over b.
+// a = relu(x); b = relu(y); out = a + b, placed over a or over b.
 class OverlayTest : public ::testing::Test {
  protected:
   OverlayTest() { EXPECT_OK(AddStandardKernels(kernels_)); }
@@ -54,7 +54,7 @@ class OverlayTest : public ::testing::Test {
 TEST_F(OverlayTest, SizesMustBeEqualAtEachCall) {
   for (const bool over_first : {true, false}) {
     ASSERT_OK_AND_ASSIGN(Method method, Load(over_first));
-    // By turns, so that neither operand has the sizes of the call before.
+    // Alternates, so that neither operand has the sizes of the previous call.
     const std::pair<int64_t, int64_t> sizes[] = {
         {kBound, kBound}, {1, kBound}, {kBound, 1}, {3, 3}, {1, 3},
         {1, 1},           {3, 1},      {0, 1},      {1, 0}, {kBound, kBound}};
@@ -83,8 +83,8 @@ TEST_F(OverlayTest, SizesMustBeEqualAtEachCall) {
   }
 }
 
-// The kernel's error stays: it is said before anything of the overlay.
-TEST_F(OverlayTest, SizesThatDoNotFitAreTheKernelsError) {
+// The kernel's error takes precedence over the overlay check.
+TEST_F(OverlayTest, MismatchedSizesAreTheKernelsError) {
   ASSERT_OK_AND_ASSIGN(Method method, Load(/*over_first=*/true));
   const TestTensor three = TestTensor::Zeros(kF32, {3}), two = TestTensor::Zeros(kF32, {2});
   ASSERT_OK(method.SetInput(0, three.view()));
@@ -94,8 +94,8 @@ TEST_F(OverlayTest, SizesThatDoNotFitAreTheKernelsError) {
                                                Not(HasSubstr("lies over")))));
 }
 
-// What has no elements lies over nothing, wherever it is: a + b of other sizes is right.
-TEST_F(OverlayTest, TensorsWithoutElementsLieOverNothing) {
+// Empty tensors are never overlays, whatever their offset: a + b of other sizes is valid.
+TEST_F(OverlayTest, EmptyTensorsAreNotOverlays) {
   struct Case {
     Sizes a, b, out;
     uint32_t dynamic_dims;
@@ -126,8 +126,8 @@ TEST_F(OverlayTest, TensorsWithoutElementsLieOverNothing) {
   }
 }
 
-// State and inputs that are written to lie beside the arena.
-TEST_F(OverlayTest, OutputsOutsideTheArenaLieOverNothing) {
+// State and mutated inputs are outside the arena.
+TEST_F(OverlayTest, OutputsOutsideTheArenaAreNotOverlays) {
   TestProgram made;
   TestMethod method = made.AddMethod("forward");
   const uint32_t x = method.Input("x", kF32, {2}), m = method.MutatedInput("m", kF32, {2});
@@ -144,8 +144,8 @@ TEST_F(OverlayTest, OutputsOutsideTheArenaLieOverNothing) {
   EXPECT_THAT(ToVector<float>(written.view()), ElementsAreArray({1.0f, 0.0f}));
 }
 
-// The loader looks for arguments under the output, and there is none.
-TEST_F(OverlayTest, AnOutputThatIsDroppedLiesOverNothing) {
+// The loader looks for arguments under the output, which is dropped.
+TEST_F(OverlayTest, DroppedOutputIsNotAnOverlay) {
   TestProgram made;
   TestMethod method = made.AddMethod("forward");
   const uint32_t x = method.Input("x", kF32, {2});

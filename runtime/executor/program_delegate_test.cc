@@ -26,7 +26,7 @@ class ProgramDelegateTest : public MethodTest {
     EXPECT_OK(backends_.Add(&program_backend_));
   }
 
-  // A call of the blob, as it is now, on these arguments.
+  // Loads a call of the current blob on these arguments.
   absl::StatusOr<Method> LoadCall(const std::vector<uint32_t>& arguments,
                                   const std::vector<uint32_t>& outputs) {
     const uint32_t segment = program_.AddSegment(schema::Segment::DELEGATE, blob_.Serialize());
@@ -41,7 +41,7 @@ class ProgramDelegateTest : public MethodTest {
   TestMethod inner_;
 };
 
-TEST_F(ProgramDelegateTest, TheCallHasTheProgramsInputsAndOutputs) {
+TEST_F(ProgramDelegateTest, CallMustMatchProgramArity) {
   const uint32_t a = inner_.Input("a", kF32, {1}), b = inner_.Arena(kF32, {1});
   inner_.Call("test.add.Tensor", {a, a}, {b});
   inner_.Output(b);
@@ -52,7 +52,7 @@ TEST_F(ProgramDelegateTest, TheCallHasTheProgramsInputsAndOutputs) {
                                    "call has 2 and 1")));
 }
 
-TEST_F(ProgramDelegateTest, TheCallHasTheProgramsOutputs) {
+TEST_F(ProgramDelegateTest, CallMustMatchProgramOutputs) {
   inner_.Input("a", kF32, {1});
   const uint32_t x = forward_.Input("x", kF32, {1}), y = forward_.Arena(kF32, {1});
   EXPECT_THAT(
@@ -61,7 +61,7 @@ TEST_F(ProgramDelegateTest, TheCallHasTheProgramsOutputs) {
                                    "call has 1 and 1")));
 }
 
-TEST_F(ProgramDelegateTest, TheProgramMutatesNoInput) {
+TEST_F(ProgramDelegateTest, RejectsMutatedInputs) {
   inner_.Input("a", kF32, {1});
   inner_.MutatedInput("m", kF32, {1});
   const uint32_t x = forward_.Input("x", kF32, {1});
@@ -69,7 +69,7 @@ TEST_F(ProgramDelegateTest, TheProgramMutatesNoInput) {
               StatusIs(kInvalid, HasSubstr("the program in the blob mutates its input 1")));
 }
 
-TEST_F(ProgramDelegateTest, ScalarsAreHandedOver) {
+TEST_F(ProgramDelegateTest, PassesScalars) {
   const uint32_t n = inner_.ScalarInput("n", schema::ScalarSlot::INT);
   const uint32_t sum = inner_.Slot(schema::ScalarSlot::INT);
   inner_.Call("test.add_int.default", {n, inner_.Int(4)}, {sum});
@@ -81,7 +81,7 @@ TEST_F(ProgramDelegateTest, ScalarsAreHandedOver) {
   EXPECT_EQ(*method.GetOutput(0).get_if<int64_t>(), 42);
 }
 
-TEST_F(ProgramDelegateTest, ResultsAreOfThePlannedKind) {
+TEST_F(ProgramDelegateTest, RejectsResultsOfOtherKinds) {
   const uint32_t n = inner_.ScalarInput("n", schema::ScalarSlot::INT);
   inner_.Output(n);
   const uint32_t x = forward_.ScalarInput("x", schema::ScalarSlot::INT);
@@ -92,7 +92,7 @@ TEST_F(ProgramDelegateTest, ResultsAreOfThePlannedKind) {
                                            "expects tensor f32[1]")));
 }
 
-TEST_F(ProgramDelegateTest, ResultsAreOfThePlannedDType) {
+TEST_F(ProgramDelegateTest, RejectsResultsOfOtherDTypes) {
   const uint32_t a = inner_.Input("a", DType::kInt64, {1});
   inner_.Output(a);
   const uint32_t x = forward_.Input("x", DType::kInt64, {1});
@@ -104,7 +104,7 @@ TEST_F(ProgramDelegateTest, ResultsAreOfThePlannedDType) {
                                            "the call expects tensor f32[1]")));
 }
 
-TEST_F(ProgramDelegateTest, ResultsHaveThePlannedSizes) {
+TEST_F(ProgramDelegateTest, RejectsResultsOfOtherSizes) {
   const uint32_t a = inner_.Input("a", kF32, {2});
   inner_.Output(a);
   const uint32_t x = forward_.Input("x", kF32, {2});
@@ -115,7 +115,7 @@ TEST_F(ProgramDelegateTest, ResultsHaveThePlannedSizes) {
               StatusIs(kInvalid, HasSubstr("planned is 1, computed was 2 ([2])")));
 }
 
-// What is no output of a call in the program lies elsewhere and is copied.
+// Values that are not an output of a call in the program are stored elsewhere and copied.
 TEST_F(ProgramDelegateTest, InputsPassThrough) {
   const uint32_t a = inner_.Input("a", kF32, {2});
   inner_.Output(a);
@@ -127,7 +127,7 @@ TEST_F(ProgramDelegateTest, InputsPassThrough) {
   EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(1, 2));
 }
 
-TEST_F(ProgramDelegateTest, TheBlobIsAProgramThatCanBeLoaded) {
+TEST_F(ProgramDelegateTest, RejectsBlobsThatCanNotBeLoaded) {
   forward_.Delegate("program", program_.AddSegment(schema::Segment::DELEGATE, "blob"), {}, {});
   EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kDataLoss,
                                HasSubstr("delegate 0 of backend 'program': not a program file")));
@@ -138,7 +138,7 @@ TEST_F(ProgramDelegateTest, TheBlobIsAProgramThatCanBeLoaded) {
                                          HasSubstr("operator 'test.unknown.default' (1 call)")));
 }
 
-TEST_F(ProgramDelegateTest, TheProgramCountsAgainstTheMemoryOfDelegates) {
+TEST_F(ProgramDelegateTest, ProgramIsChargedToDelegateMemory) {
   Program::Options options;
   options.limits.delegate_bytes = 100;
   const uint32_t segment = program_.AddSegment(schema::Segment::DELEGATE, blob_.Serialize());
@@ -147,7 +147,7 @@ TEST_F(ProgramDelegateTest, TheProgramCountsAgainstTheMemoryOfDelegates) {
                                       HasSubstr("what the program in the blob says of ")));
 }
 
-TEST_F(ProgramDelegateTest, TheProgramsErrorsAreTheCalls) {
+TEST_F(ProgramDelegateTest, ReturnsErrorsOfTheProgram) {
   const uint32_t n =
       inner_.ScalarInput("n", schema::ScalarSlot::INT, {{.dim = 0, .min = 0, .max = 5}});
   inner_.Call("test.add_int.default", {n, inner_.Int(INT64_MAX)},
@@ -164,7 +164,7 @@ TEST_F(ProgramDelegateTest, TheProgramsErrorsAreTheCalls) {
   EXPECT_OK(method.Execute());
 }
 
-TEST_F(ProgramDelegateTest, ItsInputsMustFitTogether) {
+TEST_F(ProgramDelegateTest, RejectsInconsistentInputs) {
   for (const char* name : {"a", "b"}) {
     inner_.Input(name, kF32, {4}, {{.dim = 0, .min = 0, .max = 4, .symbol = "s"}});
   }
@@ -177,8 +177,8 @@ TEST_F(ProgramDelegateTest, ItsInputsMustFitTogether) {
               StatusIs(kInvalid, HasSubstr("the sizes of two inputs do not fit together")));
 }
 
-// Who calls it without a method, with operands of its own.
-TEST_F(ProgramDelegateTest, EachCallHasTheOperandsOfTheFirst) {
+// Calls the handle without a method, with its own operands.
+TEST_F(ProgramDelegateTest, RejectsCallsWithOtherOperands) {
   inner_.Output(inner_.ScalarInput("n", schema::ScalarSlot::INT));
   const std::string blob = blob_.Serialize();
   EValue n = int64_t{7}, result = int64_t{0};
@@ -202,8 +202,8 @@ TEST_F(ProgramDelegateTest, EachCallHasTheOperandsOfTheFirst) {
   EXPECT_EQ(*result.get_if<int64_t>(), 7);
 }
 
-// The program's inputs lie where the arguments of the call do.
-TEST_F(ProgramDelegateTest, CallsOnItsInputsAreFixedWhereTheArgumentsLie) {
+// The program's inputs have the addresses of the call's arguments.
+TEST_F(ProgramDelegateTest, InnerCallsAreFixedAtArgumentAddresses) {
   const uint32_t a = inner_.Input("a", kF32, {1}), b = inner_.Arena(kF32, {1});
   inner_.Call("test.twice.default", {a}, {b});
   inner_.Output(b);

@@ -1,4 +1,5 @@
-// Files with flipped bytes are refused, or run and fail, or run and succeed: never more.
+// Files with flipped bytes are rejected, or run and fail, or run and succeed, without memory
+// errors.
 #include <cstdio>
 #include <random>
 #include <string>
@@ -15,7 +16,7 @@
 namespace belay {
 namespace {
 
-// Something that the input might be: of the planned dtype and largest sizes.
+// A value for the input: planned dtype, maximum sizes.
 EValue InputFor(const MethodPlan& plan, size_t i, std::vector<TestTensor>& tensors) {
   const ValuePlan& value = plan.values[plan.inputs[i].value];
   if (const auto* tensor = std::get_if<TensorPlan>(&value)) {
@@ -38,7 +39,7 @@ TEST(RandomDamageTest, IsSurvived) {
   valid.replace(valid.rfind("blob"), 4, "add1");
   std::mt19937_64 random(TestSeed());
   const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
-  const google::protobuf::LogSilencer quiet;  // it reports strings that are not UTF-8
+  const google::protobuf::LogSilencer quiet;  // it logs strings that are not UTF-8
 
   KernelRegistry kernels;
   ASSERT_OK(kernels.Add(TestKernels()));

@@ -56,12 +56,12 @@ class SharedStateTest : public MethodTest {
   const TestTensor x_ = TestTensor::Of<float>({2}, {1, 2});
 };
 
-TEST_F(SharedStateTest, MethodsReadWhatOthersWrote) {
+TEST_F(SharedStateTest, MethodsSeeWritesOfOthers) {
   ASSERT_OK_AND_ASSIGN(const Program* program, Open());
   ASSERT_OK_AND_ASSIGN(SharedState state, SharedState::Create(*program));
   ASSERT_OK_AND_ASSIGN(Method first, LoadShared(*program, "forward", &state));
   Run(first, x_);
-  // Loading leaves the state as it is.
+  // Loading does not change the state.
   ASSERT_OK_AND_ASSIGN(Method second, LoadShared(*program, "second", &state));
   Run(second, x_);
   ASSERT_OK_AND_ASSIGN(const TensorView s, state.Find("s"));
@@ -70,7 +70,7 @@ TEST_F(SharedStateTest, MethodsReadWhatOthersWrote) {
   EXPECT_THAT(ToVector<float>(t), ElementsAre(1, 2));
   ASSERT_OK_AND_ASSIGN(const TensorView seen, first.GetState("s"));
   EXPECT_EQ(seen.data, s.data);
-  // One that does not share has its own.
+  // A method that does not share has its own state.
   ASSERT_OK_AND_ASSIGN(Method alone, LoadShared(*program, "forward", nullptr));
   ASSERT_OK_AND_ASSIGN(const TensorView own, alone.GetState("s"));
   EXPECT_THAT(ToVector<float>(own), ElementsAre(10, 20));
@@ -97,7 +97,7 @@ TEST_F(SharedStateTest, IsResetSavedAndRestored) {
               StatusIs(kInvalid, HasSubstr("has 16 bytes, given are 17")));
 }
 
-TEST_F(SharedStateTest, BuffersWithoutElementsAreSharedToo) {
+TEST_F(SharedStateTest, EmptyBuffersAreShared) {
   for (const char* name : {"third", "third_too"}) {
     TestMethod method = program_.AddMethod(name);
     method.State("a_none", kF32, {0});
@@ -118,7 +118,7 @@ TEST_F(SharedStateTest, BuffersWithoutElementsAreSharedToo) {
   EXPECT_THAT(ToVector<float>(u), ElementsAre(1, 2));
 }
 
-TEST_F(SharedStateTest, WhatCannotBeSharedIsNamed) {
+TEST_F(SharedStateTest, NamesBuffersThatCanNotBeShared) {
   TestMethod other_size = program_.AddMethod("third");
   AddStep(other_size, "s", {3}, 0);
   TestMethod other_content = program_.AddMethod("unlike");
@@ -145,8 +145,8 @@ TEST_F(SharedStateTest, WhatCannotBeSharedIsNamed) {
               StatusIs(kInvalid, HasSubstr("shared is none of this name")));
 }
 
-// The same sizes in another order: the elements would be others.
-TEST_F(SharedStateTest, StateOfOtherStridesIsNotShared) {
+// The same sizes in another order: elements would be permuted.
+TEST_F(SharedStateTest, RejectsDifferentStrides) {
   for (const auto& [name, order] :
        {std::pair("t_columns", std::string("\1\0", 2)), {"t_rows", std::string("\0\1", 2)}}) {
     TestMethod method = program_.AddMethod(name);
@@ -163,7 +163,7 @@ TEST_F(SharedStateTest, StateOfOtherStridesIsNotShared) {
               StatusIs(kInvalid, HasSubstr("method 't_columns' has the state 'm', f32[2,3]")));
 }
 
-TEST_F(SharedStateTest, StateOfOtherDTypesIsNotShared) {
+TEST_F(SharedStateTest, RejectsDifferentDTypes) {
   program_.AddMethod("third").State("s", DType::kInt32, {2});
   ASSERT_OK_AND_ASSIGN(const Program* program, Open());
   EXPECT_THAT(SharedState::Create(*program, {"forward", "third"}),
@@ -171,8 +171,8 @@ TEST_F(SharedStateTest, StateOfOtherDTypesIsNotShared) {
                                           "'third'")));
 }
 
-// Contents of two sizes begin at one place, and two that are empty are at two.
-TEST(SharedStateContentTest, ContentMayBeginWhereOtherContentDoes) {
+// Contents of two sizes start at one address, and two empty ones at two addresses.
+TEST(SharedStateContentTest, ContentsMayStartAtTheSameAddress) {
   TestProgram made;
   const uint32_t segment =
       made.AddSegment(schema::Segment::CONSTANTS, std::string(8, '\1') + std::string(120, '\2'));
@@ -200,7 +200,7 @@ TEST(SharedStateContentTest, ContentMayBeginWhereOtherContentDoes) {
               StatusIs(kInvalid, HasSubstr("state 't' can't be shared")));
 }
 
-TEST(SharedStateContentTest, EqualContentMayLieAtSeveralPlaces) {
+TEST(SharedStateContentTest, EqualContentsMayHaveDifferentAddresses) {
   TestProgram made;
   const std::vector<std::vector<float>> contents = {{1, 2}, {1, 2}, {3, 4}, {1, 2}};
   std::vector<uint32_t> initial;
@@ -226,9 +226,8 @@ TEST(SharedStateContentTest, EqualContentMayLieAtSeveralPlaces) {
                                            "content")));
 }
 
-// Each of 256 methods has 512 buffers of 64 MiB; that all are equal would be found after comparing
-// 8 TiB.
-TEST(SharedStateContentTest, OverlappingConstantsAreNotComparedForEver) {
+// Each of 256 methods has 512 buffers of 64 MiB: proving all equal would compare 8 TiB.
+TEST(SharedStateContentTest, BoundsComparisonOfOverlappingConstants) {
   constexpr uint64_t kMethods = 256, kBuffers = 512, kBytes = uint64_t{1} << 26;
   TestProgram made;
   const uint32_t segment = made.AddSegment(schema::Segment::CONSTANTS,
@@ -247,13 +246,13 @@ TEST(SharedStateContentTest, OverlappingConstantsAreNotComparedForEver) {
     }
   }
   Program::Options options;
-  options.limits.arena_bytes = uint64_t{1} << 40;  // Not what is tested here.
+  options.limits.arena_bytes = uint64_t{1} << 40;  // not tested here
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(made.Serialize(), options));
   EXPECT_THAT(SharedState::Create(program),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("constants overlap")));
 }
 
-// Each method is within the limit, both together are not.
+// Each method is within the limit, but not both together.
 TEST(SharedStateLimitTest, MemoryIsLimited) {
   TestProgram made;
   for (const char* name : {"s", "t"}) made.AddMethod(name).State(name, kF32, {2});
@@ -265,7 +264,7 @@ TEST(SharedStateLimitTest, MemoryIsLimited) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("'arena_bytes' of 64")));
 }
 
-TEST(SharedStateLimitTest, SumsOfMemoryDoNotWrap) {
+TEST(SharedStateLimitTest, TotalMemoryDoesNotWrap) {
   TestProgram made;
   for (const char* name : {"a", "b", "c", "d", "e"}) {
     made.AddMethod(name).State(name, kF32, {int64_t{1} << 60});

@@ -1,6 +1,5 @@
-// Whatever a kernel or a delegate leaves in its outputs, and whether it fails or not: every slot
-// holds its kind afterwards, so that the next call and everything else that reads slots may rely on
-// it.
+// Whatever a kernel or delegate leaves in its outputs, and whether it fails or not, every slot
+// holds a value of its kind afterwards. Later calls and all other readers of slots rely on it.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -35,7 +34,7 @@ class SlotKindsTest : public MethodTest {
   }
 };
 
-TEST_F(SlotKindsTest, AMoveFindsTensorsAgain) {
+TEST_F(SlotKindsTest, MoveSeesRestoredTensors) {
   for (const Case& c : kCases) {
     TestProgram program;
     TestMethod method = program.AddMethod("forward");
@@ -48,7 +47,7 @@ TEST_F(SlotKindsTest, AMoveFindsTensorsAgain) {
   }
 }
 
-TEST_F(SlotKindsTest, StateIsThereAgain) {
+TEST_F(SlotKindsTest, StateSlotIsRestored) {
   for (const Case& c : kCases) {
     TestProgram program;
     TestMethod method = program.AddMethod("forward");
@@ -62,7 +61,7 @@ TEST_F(SlotKindsTest, StateIsThereAgain) {
   }
 }
 
-TEST_F(SlotKindsTest, AJumpFindsItsConditionAgain) {
+TEST_F(SlotKindsTest, JumpSeesRestoredCondition) {
   for (const Case& c : kCases) {
     TestProgram program;
     TestMethod method = program.AddMethod("forward");
@@ -75,7 +74,7 @@ TEST_F(SlotKindsTest, AJumpFindsItsConditionAgain) {
   }
 }
 
-TEST_F(SlotKindsTest, OfTensorsThatADelegateLeft) {
+TEST_F(SlotKindsTest, DelegateOutputsAreRestored) {
   class UnsetHandle final : public DelegateHandle {
    public:
     explicit UnsetHandle(bool fails) : fails_(fails) {}

@@ -13,8 +13,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Value 0 is an int, value 1 an input f32[4], value 2 a list of it, value 3 lies in the arena and
-// has up to 4 elements.
+// Value 0 is an int, value 1 an input f32[4], value 2 a list of it, value 3 is in the arena and has
+// up to 4 elements.
 class SlotTableTest : public ::testing::Test {
  protected:
   SlotTableTest() {
@@ -38,8 +38,8 @@ class SlotTableTest : public ::testing::Test {
   std::unique_ptr<SlotTable> slots_;
 };
 
-// A kernel may hold a tensor that it made itself.
-TEST_F(SlotTableTest, TensorsOfOthersAreNotResized) {
+// A kernel may hold a tensor that it created itself.
+TEST_F(SlotTableTest, RejectsForeignTensors) {
   TensorView other = *slots_->slot(1).get_if<TensorView>();
   EXPECT_THAT(
       slots_->Resize(other, {3}),
@@ -61,9 +61,9 @@ TEST_F(SlotTableTest, SizesStayWithinTheirBounds) {
   EXPECT_EQ(tensor.sizes, Sizes({0}));
 }
 
-TEST_F(SlotTableTest, OnlyItsOwnTensorsAreMutable) {
+TEST_F(SlotTableTest, ForeignTensorsAreNotMutable) {
   const EValue other = slots_->slot(1);
-  // Before the slots, behind them, elsewhere, and a slot that holds no tensor.
+  // Before the slots, after them, elsewhere, and a slot without a tensor.
   for (const EValue* argument : std::initializer_list<const EValue*>{
            &slots_->slot(0) - 1, &slots_->slot(3) + 1, &other, &slots_->slot(0)}) {
     EXPECT_THAT(slots_->CheckMutable(*argument),
@@ -74,7 +74,7 @@ TEST_F(SlotTableTest, OnlyItsOwnTensorsAreMutable) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not mutate")));
 }
 
-TEST_F(SlotTableTest, TheMemoryOfListsIsThatOfTheirElements) {
+TEST_F(SlotTableTest, ListMemoryBoundCountsElements) {
   MemoryBound before, after;
   SlotTable::AddMemory(plan_, before);
   std::get<ListPlan>(plan_.values[2]).elements.resize(1001, 1);

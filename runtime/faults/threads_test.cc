@@ -1,5 +1,5 @@
-// Programs are shared by threads, each of which has its own methods; files are opened and replaced
-// at the same time. Nothing is locked, so that --config=tsan would see every shared write.
+// Threads share programs and have their own methods; files are opened and replaced concurrently.
+// Nothing is locked, so that --config=tsan would detect every shared write.
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 constexpr DType kF32 = DType::kFloat32;
 constexpr int kThreads = 8;
 
-// Starts all threads at once.
+// Runs all threads concurrently.
 void InThreads(const std::function<void(int thread)>& run) {
   std::atomic<int> waiting = kThreads;
   std::vector<std::thread> threads;
@@ -38,7 +38,7 @@ void InThreads(const std::function<void(int thread)>& run) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// A delegate of it adds the number that the named data "bias" is.
+// Its delegates add the number stored as named data "bias".
 class BiasBackend : public BackendRuntime {
  public:
   std::string_view id() const override { return "bias"; }
@@ -67,8 +67,8 @@ class BiasBackend : public BackendRuntime {
   mutable std::atomic<int> inits_ = 0;
 };
 
-// Program k: a counter that goes up by the constant k at each call; y = x + counter + bias + k, by
-// way of a delegate; and a method that fails, with the source line in its message.
+// Program k: a counter that grows by the constant k at each call; y = x + counter + bias + k,
+// computed by a delegate. Also a method that fails, with the source line in its message.
 std::string FileOf(int k) {
   TestProgram program;
   const uint32_t blob =
@@ -101,7 +101,7 @@ class ThreadsTest : public ::testing::Test {
     path_ = ::testing::TempDir() + "/" + name + ".belay";
   }
 
-  // Loads a method of program k, calls it three times.
+  // Loads a method of program k and calls it three times.
   void Use(const Program& program, int k, float x) {
     ASSERT_OK_AND_ASSIGN(Method method, Method::Load(program, "forward", kernels_, backends_));
     EXPECT_EQ(method.instructions().size(), 3u);
@@ -144,7 +144,7 @@ TEST_F(ThreadsTest, ProgramsAreShared) {
   EXPECT_EQ(bias_.inits(), kThreads * kRounds);
 }
 
-TEST_F(ThreadsTest, OneFileIsOpenedByAll) {
+TEST_F(ThreadsTest, OneFileIsOpenedConcurrently) {
   ASSERT_OK(WriteFileAtomically(path_, {FileOf(3)}));
   InThreads([&](int thread) {
     for (int round = 0; round < 20; ++round) {
@@ -156,7 +156,7 @@ TEST_F(ThreadsTest, OneFileIsOpenedByAll) {
   });
 }
 
-TEST_F(ThreadsTest, FilesAreReplacedWhileTheyAreUsed) {
+TEST_F(ThreadsTest, FilesAreReplacedWhileInUse) {
   ASSERT_OK(WriteFileAtomically(path_, {FileOf(1)}));
   InThreads([&](int thread) {
     for (int round = 0; round < 20; ++round) {
@@ -183,8 +183,8 @@ TEST_F(ThreadsTest, ProgramsOutliveTheThreadThatOpenedThem) {
   });
 }
 
-// Each call has its own flag, deadline and count; one does not stop another.
-TEST_F(ThreadsTest, CallsAreStoppedOneByOne) {
+// Each call has its own flag, deadline and count; stopping one does not stop another.
+TEST_F(ThreadsTest, CallsAreStoppedIndividually) {
   TestProgram endless;
   endless.AddMethod("forward").Jump(0);
   Program::Options options;

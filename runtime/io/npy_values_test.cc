@@ -26,7 +26,7 @@ MethodPlan PlanOf(ValuePlan value) {
   return plan;
 }
 
-TEST(NpyValuesTest, RandomInputsAreTheNumbersThatWereFixed) {
+TEST(NpyValuesTest, RandomInputsUseConstantScalars) {
   const std::pair<ValuePlan, EValue> cases[] = {
       {0.5, EValue(0.5)}, {true, EValue(true)}, {false, EValue(false)}, {int64_t{7}, int64_t{7}}};
   for (const auto& [fixed, expected] : cases) {
@@ -41,7 +41,7 @@ TEST(NpyValuesTest, RandomInputsAreTheNumbersThatWereFixed) {
   }
 }
 
-TEST(NpyValuesTest, RandomInputsOfSlotsAreOfTheirKind) {
+TEST(NpyValuesTest, RandomScalarsHaveSlotKind) {
   for (const ScalarKind kind : {ScalarKind::kInt, ScalarKind::kDouble, ScalarKind::kBool}) {
     const MethodPlan plan = PlanOf(kind);
     ASSERT_OK_AND_ASSIGN(const NpyArray array, RandomInput(plan, 0, /*seed=*/3, 2));
@@ -64,7 +64,7 @@ NpyArray ArrayOf(T value) {
   return array;
 }
 
-TEST(NpyValuesTest, ScalarsTakeTheirNumberFromEveryDType) {
+TEST(NpyValuesTest, ScalarsAcceptEveryDType) {
   struct Case {
     NpyArray array;
     EValue expected;
@@ -103,7 +103,7 @@ TEST(NpyValuesTest, ScalarsTakeTheirNumberFromEveryDType) {
   }
 }
 
-TEST(NpyValuesTest, ScalarsRefuseNumbersThatTheirTypeLacks) {
+TEST(NpyValuesTest, ScalarsRejectUnrepresentableValues) {
   struct Case {
     ValuePlan value;
     NpyArray array;
@@ -131,7 +131,7 @@ TEST(NpyValuesTest, ScalarsRefuseNumbersThatTheirTypeLacks) {
   }
 }
 
-TEST(NpyValuesTest, RandomInputsOfSizesThatOverflowAreErrors) {
+TEST(NpyValuesTest, RandomInputsRejectOverflowingSizes) {
   constexpr int64_t kSize[] = {8};
   constexpr uint8_t kOrder[] = {0};
   TensorPlan tensor;
@@ -155,8 +155,8 @@ TEST(NpyValuesTest, RandomInputsOfSizesThatOverflowAreErrors) {
   EXPECT_EQ(array.sizes, Sizes{5});
 }
 
-// A bound may be far above what anybody means.
-TEST(NpyValuesTest, RandomInputsAreNotLargerThanTheyMustBe) {
+// A bound may be far larger than useful sizes.
+TEST(NpyValuesTest, RandomInputsUseSmallDynamicSizes) {
   constexpr int64_t kSize[] = {int64_t{1} << 40};
   constexpr uint8_t kOrder[] = {0};
   TensorPlan tensor;
@@ -179,7 +179,7 @@ TEST(NpyValuesTest, RandomNumbersAreWithinTheirBounds) {
   }
 }
 
-TEST(NpyValuesTest, DynamicSizesWithoutASymbolAreThoseThatWereAskedFor) {
+TEST(NpyValuesTest, DynamicSizesWithoutSymbolAreAsRequested) {
   constexpr int64_t kSize[] = {8, 3};
   constexpr uint8_t kOrder[] = {0, 1};
   TensorPlan tensor;
@@ -188,14 +188,14 @@ TEST(NpyValuesTest, DynamicSizesWithoutASymbolAreThoseThatWereAskedFor) {
   tensor.sizes = kSize;
   tensor.dim_order = kOrder;
   MethodPlan plan = PlanOf(tensor);
-  // What a formula without its symbol says does not count.
+  // Without a symbol, multiplier and offset are ignored.
   plan.inputs[0].constraints = {{0, 0, 8, "", /*multiplier=*/2, /*offset=*/1}};
   ASSERT_OK_AND_ASSIGN(const NpyArray array, RandomInput(plan, 0, 3, 5));
   EXPECT_EQ(array.sizes, Sizes({5, 3}));
   EXPECT_EQ(array.dtype, DType::kBool);
 }
 
-TEST(NpyValuesTest, DTypesThatNumPyLacksTravelAsTheirBits) {
+TEST(NpyValuesTest, DTypesMissingInNumPyAreStoredAsBits) {
   EXPECT_EQ(NpyCarrier(DType::kBFloat16), DType::kUint16);
   EXPECT_EQ(NpyCarrier(DType::kFloat8E5M2), DType::kUint8);
   EXPECT_EQ(NpyCarrier(DType::kFloat8E8M0FNU), DType::kUint8);
@@ -220,8 +220,8 @@ TEST(NpyValuesTest, DTypesThatNumPyLacksTravelAsTheirBits) {
   EXPECT_THAT(bytes, HasSubstr("'<u2'"));
 }
 
-TEST(NpyValuesTest, TensorsOfAnotherDTypeAreLeftToTheMethod) {
-  const MethodPlan plan = PlanOf(TensorPlan{});  // of float32
+TEST(NpyValuesTest, TensorDTypesAreNotChecked) {
+  const MethodPlan plan = PlanOf(TensorPlan{});  // float32
   const NpyArray array = ArrayOf(int8_t{3});
   ASSERT_OK_AND_ASSIGN(const EValue value, InputFromNpy(plan, 0, array));
   ASSERT_NE(value.get_if<TensorView>(), nullptr);
@@ -241,14 +241,14 @@ TEST(NpyValuesTest, NoneAndStringsHaveNoArray) {
   EXPECT_TRUE(InputTakesArray(PlanOf(TensorPlan{}), 0));
 }
 
-TEST(NpyValuesTest, ConstantInputsAreWhatTheProgramFixed) {
+TEST(NpyValuesTest, ConstantInputsHaveProgramConstants) {
   const MethodPlan text = PlanOf(std::string("fast"));
   EXPECT_EQ(*ConstantInput(text, 0).get_if<std::string_view>(), "fast");
   EXPECT_EQ(*ConstantInput(PlanOf(int64_t{7}), 0).get_if<int64_t>(), 7);
   EXPECT_EQ(*ConstantInput(PlanOf(0.5), 0).get_if<double>(), 0.5);
   EXPECT_EQ(*ConstantInput(PlanOf(true), 0).get_if<bool>(), true);
   EXPECT_TRUE(ConstantInput(PlanOf(None()), 0).is_none());
-  // Not fixed.
+  // Not constants.
   EXPECT_TRUE(ConstantInput(PlanOf(ScalarKind::kInt), 0).is_none());
   EXPECT_TRUE(ConstantInput(PlanOf(TensorPlan{}), 0).is_none());
 }
@@ -261,7 +261,7 @@ TEST(NpyValuesTest, ScalarsAreArraysOfRankZero) {
                        HasSubstr("input 0 'x' is a scalar and takes an array of rank 0, not")));
 }
 
-TEST(NpyValuesTest, BoolsAreZeroOrOneOfAnyDType) {
+TEST(NpyValuesTest, BoolsAcceptZeroAndOneOfAnyDType) {
   const MethodPlan plan = PlanOf(ScalarKind::kBool);
   const auto expect = [&](const NpyArray& array, std::optional<bool> expected) {
     const absl::StatusOr<EValue> value = InputFromNpy(plan, 0, array);

@@ -68,7 +68,7 @@ TEST_F(KernelArgumentsTest, TensorsHaveOneOfTheAllowedDtypes) {
   EXPECT_EQ(arguments.OptionalTensor("weight").value(), nullptr);
 }
 
-TEST_F(KernelArgumentsTest, ANameThatTheOperatorHasNotIsAMistakeOfTheKernel) {
+TEST_F(KernelArgumentsTest, UnknownNameIsInternalError) {
   const KernelContext context = Context({int64_t{7}});
   const KernelArguments arguments(context, "dim");
   EXPECT_FALSE(arguments.Has("keepdim"));
@@ -77,14 +77,14 @@ TEST_F(KernelArgumentsTest, ANameThatTheOperatorHasNotIsAMistakeOfTheKernel) {
               StatusIs(absl::StatusCode::kInternal, HasSubstr("'keepdim'")));
 }
 
-TEST_F(KernelArgumentsTest, CountsAreThoseOfTheSignature) {
+TEST_F(KernelArgumentsTest, CountsMustMatchSignature) {
   const KernelContext context = Context({int64_t{7}, true}, {None{}, None{}});
   EXPECT_OK(KernelArguments(context, "dim keepdim -> 2").CheckArity());
   EXPECT_THAT(KernelArguments(context, "dim keepdim").CheckArity(), StatusIs(kInvalid));
   EXPECT_THAT(KernelArguments(context, "dim -> 2").CheckArity(), StatusIs(kInvalid));
 }
 
-TEST_F(KernelArgumentsTest, ListsOfNumbers) {
+TEST_F(KernelArgumentsTest, ReadsIntLists) {
   EValue one(int64_t{3}), two(int64_t{4});
   EValue* elements[] = {&one, &two};
   const KernelContext context = Context({EValue(ListView{elements}), int64_t{5}});
@@ -96,7 +96,7 @@ TEST_F(KernelArgumentsTest, ListsOfNumbers) {
   EXPECT_THAT(arguments.StaticIntList("lone").value(), ElementsAre(5));
 }
 
-TEST_F(KernelArgumentsTest, ListsThatACallKeepsAreOfAnyLength) {
+TEST_F(KernelArgumentsTest, LongIntListsHaveAnyLength) {
   std::vector<EValue> values(kMaxRank + 1, EValue(int64_t{3}));
   values[1] = 0.5;
   std::vector<EValue*> elements;
@@ -116,7 +116,7 @@ TEST_F(KernelArgumentsTest, ListsThatACallKeepsAreOfAnyLength) {
   EXPECT_THAT(arguments.LongIntList("flag"), StatusIs(kInvalid, HasSubstr("'flag'")));
 }
 
-TEST_F(KernelArgumentsTest, WhatIsMissingIsNone) {
+TEST_F(KernelArgumentsTest, MissingArgumentIsNone) {
   TensorView view;
   const KernelContext context =
       Context({None{}, None{}, view, int64_t{3}, 0.5, DType::kInt8, None{}});
@@ -138,7 +138,7 @@ TEST_F(KernelArgumentsTest, WhatIsMissingIsNone) {
   EXPECT_THAT(arguments.IntList("float"), StatusIs(kInvalid, HasSubstr("argument 'float'")));
 }
 
-TEST_F(KernelArgumentsTest, WhatIsWrittenIsKnownByItsPlace) {
+TEST_F(KernelArgumentsTest, MutableArgumentHasItsPosition) {
   TensorView view;
   const KernelContext context = Context({int64_t{1}, view});
   const KernelArguments arguments(context, "dim self");
@@ -148,7 +148,7 @@ TEST_F(KernelArgumentsTest, WhatIsWrittenIsKnownByItsPlace) {
   EXPECT_THAT(arguments.Operand("out"), StatusIs(absl::StatusCode::kInternal));
 }
 
-TEST_F(KernelArgumentsTest, NamesBehindTheCallsArgumentsAreNotThere) {
+TEST_F(KernelArgumentsTest, NamesAfterTheCallsArgumentsAreAbsent) {
   const KernelContext context = Context({int64_t{1}});
   const KernelArguments arguments(context, "dim keepdim");
   EXPECT_TRUE(arguments.Has("dim"));
@@ -157,17 +157,17 @@ TEST_F(KernelArgumentsTest, NamesBehindTheCallsArgumentsAreNotThere) {
               StatusIs(kInvalid, HasSubstr("expected 2 arguments and 1 outputs")));
 }
 
-TEST_F(KernelArgumentsTest, SignaturesThatSayNothingFitNoCall) {
+TEST_F(KernelArgumentsTest, EmptyResultCountMatchesNoCall) {
   const KernelContext context = Context({int64_t{1}}, {});
   EXPECT_THAT(KernelArguments(context, "dim -> many").CheckArity(), StatusIs(kInvalid));
-  // As many names as there is room for, whatever stands behind them.
+  // The maximum number of names, whatever follows them.
   std::string names;
   for (int i = 0; i < 30; ++i) absl::StrAppend(&names, i == 0 ? "" : " ", "a", i);
   EXPECT_THAT(KernelArguments(context, names).CheckArity(),
               StatusIs(kInvalid, HasSubstr("expected 24 arguments")));
 }
 
-TEST_F(KernelArgumentsTest, ElementsOfListsAreOfTheirKind) {
+TEST_F(KernelArgumentsTest, ListElementsHaveTheirKind) {
   EValue yes(true), no(false), one(int64_t{1}), half(0.5);
   EValue *bools[] = {&yes, &no, &yes}, *mixed[] = {&yes, &one, nullptr},
          *holes[] = {nullptr, &half};
@@ -213,8 +213,8 @@ TEST_F(KernelArgumentsTest, MasksHaveAtMost32Bits) {
   EXPECT_THAT(arguments.BoolMask("more", 33), StatusIs(kInvalid, HasSubstr("argument 'more'")));
 }
 
-// A call that is read by name, run, asked and measured.
-TEST_F(KernelArgumentsTest, OperandsAreTensorsOrNumbers) {
+// A call that is parsed by name, run, queried and measured.
+TEST_F(KernelArgumentsTest, OperandsAreTensorsOrScalars) {
   TensorView view;
   view.dtype = DType::kInt8;
   const KernelContext context = Context({view, 2.5, None{}});
@@ -267,7 +267,7 @@ uint64_t Room(const KernelContext&, const ScaleCall& call) {
 constexpr Kernel kScale =
     KernelRow<&Scale, &TakesEven, &Room>("test.scale", "factor", "Scale", KernelEngine::kReference);
 
-TEST_F(KernelArgumentsTest, ARowReadsItsCallForEachQuestion) {
+TEST_F(KernelArgumentsTest, RowParsesCallForEachQuery) {
   KernelContext context = Context({int64_t{4}});
   EXPECT_TRUE(kScale.Accepts(context));
   EXPECT_EQ(kScale.ScratchBytes(context), 12u);
@@ -277,7 +277,7 @@ TEST_F(KernelArgumentsTest, ARowReadsItsCallForEachQuestion) {
   EXPECT_FALSE(kScale.Accepts(odd));
 }
 
-TEST_F(KernelArgumentsTest, ARowThatAsksNothingTakesEveryCall) {
+TEST_F(KernelArgumentsTest, RowWithoutAcceptsTakesEveryCall) {
   constexpr Kernel kPlain =
       KernelRow<&Scale>("test.scale", "factor", "Plain", KernelEngine::kReference);
   const KernelContext context = Context({true, true});
@@ -285,7 +285,7 @@ TEST_F(KernelArgumentsTest, ARowThatAsksNothingTakesEveryCall) {
   EXPECT_EQ(kPlain.ScratchBytes(context), 0u);
 }
 
-TEST_F(KernelArgumentsTest, ACallThatCannotBeReadIsNotAcceptedAndFailsWhenItRuns) {
+TEST_F(KernelArgumentsTest, UnparsableCallIsNotAcceptedAndFailsAtRunTime) {
   KernelContext context = Context({true, true});
   EXPECT_FALSE(kScale.Accepts(context));
   EXPECT_EQ(kScale.ScratchBytes(context), 0u);

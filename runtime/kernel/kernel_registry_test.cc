@@ -33,7 +33,7 @@ constexpr Kernel kFastKernels[] = {
     KernelRow<&Succeed, &TakesInts>("aten.add.Tensor", "x -> 0", "AddInt", KernelEngine::kHighway),
 };
 
-TEST(KernelRegistryTest, FindTakesTheLastRowThatAccepts) {
+TEST(KernelRegistryTest, FindReturnsTheLastAcceptingRow) {
   KernelRegistry registry;
   ASSERT_OK(registry.Add(kReferenceKernels));
   ASSERT_OK(registry.Add(kFastKernels));
@@ -46,7 +46,7 @@ TEST(KernelRegistryTest, FindTakesTheLastRowThatAccepts) {
             &kReferenceKernels[1]);
 }
 
-TEST(KernelRegistryTest, FindOfAnUnknownOrRefusedCallIsNull) {
+TEST(KernelRegistryTest, FindReturnsNullForUnknownOrRejectedCalls) {
   KernelRegistry registry;
   ASSERT_OK(registry.Add(kFastKernels));
   EValue none;
@@ -73,7 +73,7 @@ TEST(KernelRegistryTest, OperatorsAreSorted) {
   EXPECT_FALSE(registry.Contains("aten.add"));
 }
 
-TEST(KernelRegistryTest, ARepeatedNameAddsNothing) {
+TEST(KernelRegistryTest, DuplicateNameAddsNothing) {
   constexpr Kernel kMixed[] = {Row("aten.mul.Tensor", "Mul"), Row("aten.add.Tensor", "Add")};
   KernelRegistry registry;
   ASSERT_OK(registry.Add(kReferenceKernels));
@@ -84,7 +84,7 @@ TEST(KernelRegistryTest, ARepeatedNameAddsNothing) {
   EXPECT_EQ(registry.Candidates("aten.add.Tensor").size(), 1u);
 }
 
-TEST(KernelRegistryTest, ANameRepeatedWithinOneTableAddsNothing) {
+TEST(KernelRegistryTest, DuplicateNameInOneTableAddsNothing) {
   constexpr Kernel kTwice[] = {kFastKernels[0], kFastKernels[0]};
   KernelRegistry registry;
   EXPECT_THAT(registry.Add(kTwice), StatusIs(absl::StatusCode::kAlreadyExists));

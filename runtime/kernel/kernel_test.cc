@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
-// Accepts sizes up to those that the tensor has; its memory stays where it is.
+// Accepts sizes up to those of the tensor; keeps its memory.
 class BoundedAllocator : public OutputAllocator {
  public:
   absl::Status CheckMutable(const EValue&) override { return writable; }
@@ -38,7 +38,7 @@ class BoundedAllocator : public OutputAllocator {
 
 class KernelContextTest : public testing::Test {
  protected:
-  // A context with these arguments and outputs, which live in the fixture.
+  // Returns a context with these arguments and outputs, which are stored in the fixture.
   KernelContext Context(std::vector<EValue> arguments, std::vector<EValue> outputs = {}) {
     arguments_ = std::move(arguments);
     outputs_ = std::move(outputs);
@@ -62,7 +62,7 @@ TEST_F(KernelContextTest, CheckArityNamesBothCounts) {
   EXPECT_THAT(context.CheckArity(2, 0), StatusIs(kInvalid));
 }
 
-TEST_F(KernelContextTest, TensorsAreSeenInTheirSlot) {
+TEST_F(KernelContextTest, TensorsAreReadFromTheirSlot) {
   const TestTensor t = TestTensor::Zeros(DType::kFloat32, {2});
   KernelContext context = Context({t.view(), None{}, int64_t{1}});
   ASSERT_OK_AND_ASSIGN(const TensorView* tensor, context.Tensor(0));
@@ -75,7 +75,7 @@ TEST_F(KernelContextTest, TensorsAreSeenInTheirSlot) {
   EXPECT_THAT(context.MutableTensor({2}), StatusIs(kInvalid));
 }
 
-TEST_F(KernelContextTest, WhatIsWrittenLiesApartFromOtherArguments) {
+TEST_F(KernelContextTest, MutableArgumentMustNotOverlapOthers) {
   const TestTensor t = TestTensor::Zeros(DType::kFloat32, {4});
   TensorView first = t.view(), last = t.view();
   first.sizes[0] = last.sizes[0] = 2;
@@ -90,12 +90,12 @@ TEST_F(KernelContextTest, WhatIsWrittenLiesApartFromOtherArguments) {
               StatusIs(kInvalid, HasSubstr("argument 1")));
 }
 
-TEST_F(KernelContextTest, TheAllocatorSaysWhatMayBeWritten) {
+TEST_F(KernelContextTest, AllocatorDecidesMutability) {
   const TestTensor t = TestTensor::Zeros(DType::kFloat32, {2});
   allocator_.writable = absl::InvalidArgumentError("a constant");
   EXPECT_THAT(Context({None{}, t.view()}).MutableTensor({1}),
               StatusIs(kInvalid, "argument 1: a constant"));
-  // Nobody knows of constants where nobody allocates.
+  // Without an allocator, constants are unknown.
   EValue slot(t.view());
   EValue* const arguments[] = {&slot};
   EXPECT_OK(KernelContext(arguments, {}, nullptr, {}).MutableTensor({0}).status());
@@ -115,7 +115,7 @@ TEST_F(KernelContextTest, PartsRunInOrderWithoutThreadsAndAllOfThemWith) {
   EXPECT_THAT(times, ElementsAre(1, 1, 1, 1, 1));
 }
 
-TEST_F(KernelContextTest, NumbersConvertWithoutLossOnly) {
+TEST_F(KernelContextTest, ScalarsConvertOnlyWithoutLoss) {
   const KernelContext context =
       Context({int64_t{3}, true, 2.5, std::complex<double>(1, 2), None{}});
   EXPECT_EQ(*context.Int(0), 3);
@@ -132,13 +132,13 @@ TEST_F(KernelContextTest, NumbersConvertWithoutLossOnly) {
   EXPECT_THAT(context.Scalar(4), StatusIs(kInvalid, HasSubstr("expected number, got none")));
 }
 
-TEST_F(KernelContextTest, NumbersThatEqualARealOneAreOne) {
+TEST_F(KernelContextTest, RealValuedScalarsAreReal) {
   const KernelContext context = Context({false, std::complex<double>(1.5, 0)});
   EXPECT_EQ(*context.Double(0), 0.0);
   EXPECT_EQ(*context.Double(1), 1.5);
 }
 
-TEST_F(KernelContextTest, DtypesAndStringsAreNothingElse) {
+TEST_F(KernelContextTest, DtypesAndStringsHaveTheirOwnKind) {
   const KernelContext context = Context({None{}, int64_t{4}, DType::kBool, std::string_view("s")});
   EXPECT_EQ(*context.Dtype(2), DType::kBool);
   EXPECT_EQ(*context.String(3), "s");
@@ -160,7 +160,7 @@ TEST_F(KernelContextTest, IntListsAreReadThroughTheirSlots) {
   EXPECT_THAT(context.List(1), StatusIs(kInvalid));
 }
 
-TEST_F(KernelContextTest, IntListsOfOtherThingsAreRefused) {
+TEST_F(KernelContextTest, RejectsIntListsWithOtherElements) {
   EValue number(1.5), one(int64_t{1});
   EValue* const mixed[] = {&one, &number};
   EValue* const missing[] = {&one, nullptr};
@@ -204,7 +204,7 @@ TEST_F(KernelContextTest, ListOutputsAreResizedByElement) {
   EXPECT_THAT(context.OutputListSize(1), StatusIs(kInvalid));
 }
 
-TEST_F(KernelContextTest, WithoutAnAllocatorThereAreNoOutputs) {
+TEST_F(KernelContextTest, OutputsNeedAnAllocator) {
   const TestTensor t = TestTensor::Zeros(DType::kFloat32, {4});
   EValue slot(t.view());
   EValue* const outputs[] = {&slot};

@@ -16,7 +16,7 @@ EValue I(int64_t v) { return EValue(v); }
 EValue F(double v) { return EValue(v); }
 EValue B(bool v) { return EValue(v); }
 
-// The result as text with its kind, "error" when there is none.
+// Formats the result with its kind; "error" on failure.
 std::string Apply(ScalarOp op, const std::vector<EValue>& arguments) {
   const absl::StatusOr<EValue> result = ApplyScalarOp(op, arguments);
   if (!result.ok()) return "error";
@@ -62,7 +62,7 @@ TEST(ScalarArithmeticTest, ShiftsOutOfRangeAreErrors) {
   EXPECT_EQ(Apply(ScalarOp::kRShift, {I(-5), I(200)}), "-1");
 }
 
-TEST(ScalarArithmeticTest, FloatsWinAndBoolsAreIntegers) {
+TEST(ScalarArithmeticTest, FloatsDominateAndBoolsAreIntegers) {
   EXPECT_EQ(Apply(ScalarOp::kAdd, {I(1), F(0.5)}), "1.5.");
   EXPECT_EQ(Apply(ScalarOp::kAdd, {B(true), B(true)}), "2");
   EXPECT_EQ(Apply(ScalarOp::kAnd, {B(true), B(false)}), "false");
@@ -78,7 +78,7 @@ TEST(ScalarArithmeticTest, ComparisonsWithNanAreFalseButNotEqual) {
     EXPECT_EQ(Apply(op, {F(nan), F(1)}), "false");
   }
   EXPECT_EQ(Apply(ScalarOp::kNe, {F(nan), F(nan)}), "true");
-  // Exact where doubles are not.
+  // Exact beyond the precision of doubles.
   EXPECT_EQ(Apply(ScalarOp::kLt, {I(kMax - 1), I(kMax)}), "true");
 }
 
@@ -94,7 +94,7 @@ TEST(ScalarArithmeticTest, RoundingToIntegers) {
   EXPECT_EQ(Apply(ScalarOp::kIfThenElse, {B(false), I(1), I(2)}), "2");
 }
 
-TEST(ScalarArithmeticTest, MixedNumbersAreComparedAsFloats) {
+TEST(ScalarArithmeticTest, MixedKindsAreComparedAsFloats) {
   const double nan = std::nan("");
   EXPECT_EQ(Apply(ScalarOp::kLt, {I(2), F(2.5)}), "true");
   EXPECT_EQ(Apply(ScalarOp::kGt, {F(2.5), I(2)}), "true");
@@ -111,7 +111,7 @@ TEST(ScalarArithmeticTest, MixedNumbersAreComparedAsFloats) {
   EXPECT_EQ(Apply(ScalarOp::kMax, {I(2), F(3)}), "3.");
 }
 
-// As CPython's float_divmod.
+// Matches CPython's float_divmod.
 TEST(ScalarArithmeticTest, FloatsAreDividedAsPythonDoes) {
   EXPECT_EQ(Apply(ScalarOp::kFloorDiv, {F(7), F(2)}), "3.");
   EXPECT_EQ(Apply(ScalarOp::kFloorDiv, {F(7), F(-2)}), "-4.");
@@ -126,7 +126,7 @@ TEST(ScalarArithmeticTest, FloatsAreDividedAsPythonDoes) {
   EXPECT_EQ(Apply(ScalarOp::kMod, {F(-6), F(2)}), "0.");
 }
 
-TEST(ScalarArithmeticTest, PowersThatAreNoRealNumberAreErrors) {
+TEST(ScalarArithmeticTest, PowersWithoutRealResultAreErrors) {
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(Apply(ScalarOp::kPow, {I(0), I(-1)}), "error");
   EXPECT_EQ(Apply(ScalarOp::kPow, {F(0), F(-0.5)}), "error");
@@ -137,7 +137,7 @@ TEST(ScalarArithmeticTest, PowersThatAreNoRealNumberAreErrors) {
   EXPECT_EQ(Apply(ScalarOp::kPow, {F(4), F(0.5)}), "2.");
 }
 
-TEST(ScalarArithmeticTest, BitsAreThoseOfIntegersAndBools) {
+TEST(ScalarArithmeticTest, BitwiseOperatorsTakeIntegersAndBools) {
   EXPECT_EQ(Apply(ScalarOp::kOr, {B(true), B(false)}), "true");
   EXPECT_EQ(Apply(ScalarOp::kOr, {B(false), B(false)}), "false");
   EXPECT_EQ(Apply(ScalarOp::kOr, {I(6), I(3)}), "7");

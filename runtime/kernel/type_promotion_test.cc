@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(TypePromotionTest, TensorsOfOneRankClassPromoteAsTypes) {
+TEST(TypePromotionTest, TensorsOfOnePriorityPromoteAsTypes) {
   TypePromotion p;
   p.AddTensor(DType::kUint8, 2);
   p.AddTensor(DType::kInt8, 1);
@@ -18,7 +18,7 @@ TEST(TypePromotionTest, TensorsOfOneRankClassPromoteAsTypes) {
   EXPECT_EQ(type, DType::kInt16);
 }
 
-TEST(TypePromotionTest, TensorWithoutDimensionsCountsOnlyByHigherCategory) {
+TEST(TypePromotionTest, RankZeroTensorCountsOnlyByHigherCategory) {
   TypePromotion same;
   same.AddTensor(DType::kInt8, 1);
   same.AddTensor(DType::kInt64, 0);
@@ -33,7 +33,7 @@ TEST(TypePromotionTest, TensorWithoutDimensionsCountsOnlyByHigherCategory) {
   EXPECT_EQ(*boolean.Result(), DType::kInt32);
 }
 
-TEST(TypePromotionTest, NumberCountsLessThanTensorWithoutDimensions) {
+TEST(TypePromotionTest, ScalarCountsLessThanRankZeroTensor) {
   TypePromotion p;
   p.AddTensor(DType::kFloat16, 0);
   p.AddScalar(DType::kFloat32);
@@ -46,14 +46,14 @@ TEST(TypePromotionTest, NumberCountsLessThanTensorWithoutDimensions) {
   EXPECT_EQ(*integer.Result(), DType::kFloat32);
 }
 
-TEST(TypePromotionTest, ComplexNumberKeepsThePrecisionOfTheTensor) {
+TEST(TypePromotionTest, ComplexScalarKeepsPrecisionOfTensor) {
   TypePromotion p;
   p.AddTensor(DType::kFloat64, 1);
   p.AddScalar(DType::kComplex64);
   EXPECT_EQ(*p.Result(), DType::kComplex128);
 }
 
-TEST(TypePromotionTest, WideUnsignedTensorTakesComplexOfALowerClassOnly) {
+TEST(TypePromotionTest, WideUnsignedTensorOnlyTakesComplexOfLowerPriority) {
   TypePromotion number;
   number.AddTensor(DType::kUint16, 1);
   number.AddScalar(DType::kComplex64);
@@ -77,7 +77,7 @@ TEST(TypePromotionTest, TypesWithoutCommonTypeAreNamed) {
   EXPECT_THAT(TypePromotion().Result(), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-TEST(TypePromotionTest, RuleNamesWhatItTakes) {
+TEST(TypePromotionTest, RuleErrorNamesSupportedTypes) {
   TypePromotion p;
   p.AddTensor(DType::kInt32, 1);
   EXPECT_THAT(
@@ -90,7 +90,7 @@ TEST(TypePromotionTest, RuleNamesWhatItTakes) {
   EXPECT_EQ(types.result, DType::kFloat32);
 }
 
-TEST(TypePromotionTest, ComplexNumbersBesideHalfPrecision) {
+TEST(TypePromotionTest, ComplexScalarsWithHalfPrecision) {
   TypePromotion half;
   half.AddTensor(DType::kFloat16, 1);
   half.AddTensor(DType::kComplex128, 0);
@@ -105,7 +105,7 @@ TEST(TypePromotionTest, ComplexNumbersBesideHalfPrecision) {
   EXPECT_EQ(*complex.Result(), DType::kComplex64);
 }
 
-TEST(TypePromotionTest, BoolTensorsTakeTheCategoryOfLowerClasses) {
+TEST(TypePromotionTest, BoolTensorsTakeCategoryOfLowerPriority) {
   TypePromotion integer;
   integer.AddTensor(DType::kBool, 1);
   integer.AddScalar(DType::kInt64);
@@ -120,7 +120,7 @@ TEST(TypePromotionTest, BoolTensorsTakeTheCategoryOfLowerClasses) {
   EXPECT_EQ(*complex.Result(), DType::kComplex64);
 }
 
-TEST(TypePromotionTest, TheFirstClashIsTold) {
+TEST(TypePromotionTest, ReportsFirstConflict) {
   TypePromotion p;
   p.AddTensor(DType::kUint16, 1);
   p.AddTensor(DType::kInt32, 1);
@@ -129,13 +129,13 @@ TEST(TypePromotionTest, TheFirstClashIsTold) {
   EXPECT_THAT(p.Result(), StatusIs(absl::StatusCode::kInvalidArgument,
                                    "dtypes uint16 and int32 have no common dtype"));
   EXPECT_THAT(Promote(kAnyRule, p), StatusIs(absl::StatusCode::kInvalidArgument));
-  TypePromotion lower;  // of a number beside tensors without dimensions
+  TypePromotion lower;  // of a scalar and rank-0 tensors
   lower.AddTensor(DType::kFloat8E5M2, 0);
   lower.AddTensor(DType::kFloat32, 0);
   EXPECT_THAT(lower.Result(), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-TEST(TypePromotionTest, RulesMakeResultsOfTheCommonDType) {
+TEST(TypePromotionTest, RulesDeriveResultFromCommonDType) {
   const auto expect = [](const PromotionRule& rule, DType operand, DType compute, DType result) {
     TypePromotion p;
     p.AddTensor(operand, 1);
@@ -151,7 +151,7 @@ TEST(TypePromotionTest, RulesMakeResultsOfTheCommonDType) {
   expect(kMagnitudeRule, DType::kInt32, DType::kInt32, DType::kInt32);
 }
 
-TEST(TypePromotionTest, CategoryOfNumbers) {
+TEST(TypePromotionTest, ScalarCategories) {
   EXPECT_EQ(ScalarCategory(EValue(int64_t{1})), DType::kInt64);
   EXPECT_EQ(ScalarCategory(EValue(1.0)), DType::kFloat32);
   EXPECT_EQ(ScalarCategory(EValue(true)), DType::kBool);

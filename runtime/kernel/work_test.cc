@@ -7,7 +7,7 @@
 namespace belay {
 namespace {
 
-// A call of tensors without memory.
+// A call with tensors without memory.
 class Call {
  public:
   Call(std::vector<Sizes> arguments, std::vector<Sizes> outputs) {
@@ -41,7 +41,7 @@ TEST(WorkTest, CountsElements) {
   EXPECT_EQ(Call({{0, 1 << 30}}, {}).WorkOf("aten.relu.default"), 0u);
 }
 
-TEST(WorkTest, ProductsTakeEachRowWithAllOfTheOther) {
+TEST(WorkTest, MatmulCountsMultiplyAdds) {
   EXPECT_EQ(Call({{2, 3}, {3, 5}}, {{2, 5}}).WorkOf("aten.mm.default"),
             2u * 3 * 5 + 16 * (6 + 15 + 10));
   EXPECT_EQ(Call({{7, 2, 3}, {7, 3, 5}}, {}).WorkOf("aten.bmm.default"),
@@ -50,12 +50,12 @@ TEST(WorkTest, ProductsTakeEachRowWithAllOfTheOther) {
   EXPECT_EQ(Call({{5}, {2, 3}, {3, 5}}, {}).WorkOf("aten.addmm.default"), 2u * 3 * 5 + 16 * 26);
 }
 
-TEST(WorkTest, ConvolutionsTakeEachPlaceWithAllWeights) {
+TEST(WorkTest, ConvolutionCountsOutputPixelsTimesWeights) {
   EXPECT_EQ(Call({{1, 3, 8, 8}, {4, 3, 2, 2}}, {{1, 4, 7, 7}}).WorkOf("aten.convolution.default"),
             49u * 48 + 16 * (192 + 48 + 196));
 }
 
-TEST(WorkTest, ChainsOfConvolutionsTakeEachPlaceOfTheirInputWithAllWeights) {
+TEST(WorkTest, ConvolutionChainCountsInputPixelsTimesWeights) {
   std::vector<EValue> weights = {EValue(TensorView::Contiguous(DType::kFloat32, {512}, nullptr)),
                                  EValue(TensorView::Contiguous(DType::kFloat32, {144}, nullptr))};
   std::vector<EValue*> elements = {&weights[0], &weights[1]};
@@ -67,7 +67,7 @@ TEST(WorkTest, ChainsOfConvolutionsTakeEachPlaceOfTheirInputWithAllWeights) {
             64u * (512 + 144) + 16 * (1024 + 512 + 144));
 }
 
-// The slots of `values`.
+// Returns the slots of `values`.
 std::vector<EValue*> SlotsOf(std::vector<EValue>& values) {
   std::vector<EValue*> slots;
   for (EValue& value : values) slots.push_back(&value);
@@ -77,7 +77,7 @@ EValue Tensor(const Sizes& sizes) {
   return EValue(TensorView::Contiguous(DType::kFloat32, sizes, nullptr));
 }
 
-TEST(WorkTest, ListsCountAsTheirTensors) {
+TEST(WorkTest, ListsCountTheirElements) {
   std::vector<EValue> parts = {Tensor({2, 3}), Tensor({4}), EValue(int64_t{7})};
   const std::vector<EValue*> elements = SlotsOf(parts);
   std::vector<EValue> values = {EValue(ListView{elements}), EValue(int64_t{1})};
@@ -86,26 +86,26 @@ TEST(WorkTest, ListsCountAsTheirTensors) {
             16u * (6 + 4));
 }
 
-TEST(WorkTest, PairsTakeEachElementWithEachOther) {
+TEST(WorkTest, PairsCountElementProduct) {
   EXPECT_EQ(Call({{3, 2}, {5}, {3, 2}}, {}).WorkOf("aten._trilinear.default"),
             6u * 6 + 16 * (6 + 5 + 6));
   EXPECT_EQ(Call({{5, 4}, {5}}, {}).WorkOf("torchvision.nms.default"),
             8 * (5u * 5 + 16 * (20 + 5)));
 }
 
-TEST(WorkTest, RowsTakeEachElementWithItsRow) {
+TEST(WorkTest, RowsCountElementsTimesLastSize) {
   EXPECT_EQ(Call({{3, 4}}, {}).WorkOf("aten._linalg_det.default"), 2 * (12u * 4 + 16 * 12));
   EXPECT_EQ(Call({{0, 4}}, {}).WorkOf("aten._linalg_det.default"), 0u);
   EXPECT_EQ(Call({{}}, {}).WorkOf("aten._linalg_det.default"), 2 * (1u + 16));
 }
 
-TEST(WorkTest, GradientsOfConvolutionsAreThreeOfThem) {
+TEST(WorkTest, ConvolutionGradientCountsThreeTimes) {
   EXPECT_EQ(Call({{1, 4, 7, 7}, {1, 3, 8, 8}, {4, 3, 2, 2}}, {})
                 .WorkOf("aten.convolution_backward.default"),
             3u * 49 * 48 + 16 * (196 + 192 + 48));
 }
 
-TEST(WorkTest, BagsTakeARowForEachIndex) {
+TEST(WorkTest, EmbeddingBagCountsOneRowPerIndex) {
   EXPECT_EQ(Call({{10, 8}, {5}, {2}}, {}).WorkOf("aten._embedding_bag.default"),
             5u * 8 + 16 * (80 + 5 + 2));
   const WorkRule bags = WorkRuleOf("aten._embedding_bag.default");
@@ -114,7 +114,7 @@ TEST(WorkTest, BagsTakeARowForEachIndex) {
   EXPECT_EQ(WorkOfArguments(bags, KernelContext(slots, {}, nullptr, {})), 16u * 5);
 }
 
-TEST(WorkTest, WindowsCountForEachElementOfTheOutput) {
+TEST(WorkTest, WindowsCountPerOutputElement) {
   EValue two(int64_t{2}), three(int64_t{3}), none, minus(int64_t{-1});
   EValue *const both[] = {&two, &three}, *const odd[] = {&three, &none, &minus};
   const WorkRule rule = WorkRuleOf("aten.max_pool2d_with_indices.default");
@@ -125,15 +125,16 @@ TEST(WorkTest, WindowsCountForEachElementOfTheOutput) {
     return WorkOfOutputs(rule, KernelContext(all.first(2), all.subspan(2), nullptr, {}));
   };
   EXPECT_EQ(work(EValue(ListView{both})), 4u * 6 + 16 * 4);
-  EXPECT_EQ(work(EValue(ListView{odd})), 4u * 3 + 16 * 4);  // what is no size counts as 1
-  EXPECT_EQ(work(three), 4u * 9 + 16 * 4);                  // in both directions
+  EXPECT_EQ(work(EValue(ListView{odd})),
+            4u * 3 + 16 * 4);               // anything other than a size counts as 1
+  EXPECT_EQ(work(three), 4u * 9 + 16 * 4);  // in both directions
   EXPECT_EQ(work(minus), 4u + 16 * 4);
   EXPECT_EQ(work(none), 4u + 16 * 4);
   // Without such an argument there is no window.
   EXPECT_EQ(WorkOfOutputs(rule, Call({{1, 4, 4}}, {{1, 2, 2}}).context()), 16u * 4);
 }
 
-TEST(WorkTest, TransposedConvolutionsWalkOverTheirInput) {
+TEST(WorkTest, TransposedConvolutionCountsInputPixels) {
   const WorkRule rule = WorkRuleOf("aten.convolution.default");
   const auto work = [&](EValue transposed) {
     std::vector<EValue> values(9);
@@ -150,7 +151,7 @@ TEST(WorkTest, TransposedConvolutionsWalkOverTheirInput) {
   EXPECT_EQ(work(EValue()), 25u * 48 + 16 * 100);
 }
 
-TEST(WorkTest, WhatIsNoTensorCountsNothing) {
+TEST(WorkTest, NonTensorsCountNothing) {
   const WorkRule product = WorkRuleOf("aten.mm.default");
   std::vector<EValue> values = {Tensor({2, 3}), EValue()};
   const std::vector<EValue*> slots = SlotsOf(values);
@@ -168,7 +169,7 @@ TEST(WorkTest, WhatIsNoTensorCountsNothing) {
             16u * 6);
 }
 
-TEST(WorkTest, RulesAreThoseOfTheFirstPatternThatFits) {
+TEST(WorkTest, FirstMatchingPatternApplies) {
   EXPECT_EQ(WorkRuleOf("aten.avg_pool2d_backward.default").first, 2);
   EXPECT_EQ(WorkRuleOf("aten.avg_pool2d.default").first, 1);
   EXPECT_EQ(WorkRuleOf("aten.linalg_vector_norm.default").kind, WorkRule::Kind::kElements);
@@ -176,11 +177,11 @@ TEST(WorkTest, RulesAreThoseOfTheFirstPatternThatFits) {
   EXPECT_EQ(WorkRuleOf("aten.mm.dtype").kind, WorkRule::Kind::kElements);
 }
 
-TEST(WorkTest, IsSaturated) {
+TEST(WorkTest, Saturates) {
   const int64_t many = int64_t{1} << 40;
   const WorkRule rule = WorkRuleOf("aten.mm.default");
   EXPECT_EQ(WorkOfArguments(rule, Call({{many, 1}, {1, many}}, {}).context()), UINT64_MAX);
-  // Also where the number of matrices alone is no 64-bit integer.
+  // Even if the number of matrices overflows int64.
   const int64_t half = int64_t{1} << 32;
   EXPECT_EQ(WorkOfArguments(rule, Call({{half, half, 1, 1}, {half, half, 1, 1}}, {}).context()),
             UINT64_MAX);

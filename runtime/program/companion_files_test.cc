@@ -50,18 +50,18 @@ class CompanionTest : public ::testing::Test {
   TestProgram program_;
 };
 
-TEST_F(CompanionTest, IsFoundBesideTheProgram) {
+TEST_F(CompanionTest, IsFoundNextToTheProgram) {
   Write("model.data", program_.SerializeCompanion("model.data"));
   ASSERT_OK_AND_ASSIGN(const Program program, Open());
   ASSERT_OK_AND_ASSIGN(const absl::Span<const std::byte> bytes, program.FindNamedData("w"));
   EXPECT_EQ(Text(bytes), "weights");
   EXPECT_OK(VerifyDigests(program));
-  // Limits are in proportion to the program file and to the segments beside it.
+  // Limits are proportional to the program file plus its companion segments.
   EXPECT_EQ(program.limits().arena_bytes,
             (uint64_t{384} << 20) + 16 * (program.bytes().size() + 7 + 12));
 }
 
-TEST_F(CompanionTest, IsNeededAlready) {
+TEST_F(CompanionTest, IsOpenedWithTheProgram) {
   EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("'model.data'")));
 }
 
@@ -70,14 +70,14 @@ TEST_F(CompanionTest, HasNoRootWhenOpenedFromBytes) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("companion_root")));
 }
 
-TEST_F(CompanionTest, IsRefusedWhenTruncated) {
+TEST_F(CompanionTest, IsRejectdWhenTruncated) {
   std::string bytes = program_.SerializeCompanion("model.data");
   bytes.pop_back();
   Write("model.data", bytes);
   EXPECT_THAT(Open(), StatusIs(kLoss, HasSubstr("truncated")));
 }
 
-TEST_F(CompanionTest, IsRefusedWhenItBelongsToAnotherProgram) {
+TEST_F(CompanionTest, IsRejectdWhenItBelongsToAnotherProgram) {
   TestProgram other;
   other.AddSegment(schema::Segment::NAMED_DATA, "Weights", "model.data");
   other.AddSegment(schema::Segment::CONSTANTS, "more weights", "model.data");
@@ -85,17 +85,17 @@ TEST_F(CompanionTest, IsRefusedWhenItBelongsToAnotherProgram) {
   EXPECT_THAT(Open(), StatusIs(kLoss, HasSubstr("belongs to another program")));
 }
 
-TEST_F(CompanionTest, IsRefusedWithAnotherNumberOfSegments) {
+TEST_F(CompanionTest, IsRejectdWithAnotherNumberOfSegments) {
   TestProgram other;
   other.AddSegment(schema::Segment::NAMED_DATA, "weights", "model.data");
   Write("model.data", other.SerializeCompanion("model.data"));
   EXPECT_THAT(Open(), StatusIs(kLoss, HasSubstr("it has 1 segments, the program file lists 2")));
 }
 
-TEST_F(CompanionTest, HasPlaceForItsDigests) {
+TEST_F(CompanionTest, MustHoldItsDigests) {
   const std::string bytes = program_.SerializeCompanion("model.data");
   std::string cut = bytes.substr(0, kHeaderBytes + 2 * kDigestBytes - 1);
-  cut[16] = static_cast<char>(cut.size());  // the size that it says it has
+  cut[16] = static_cast<char>(cut.size());  // the declared size
   std::fill(cut.begin() + 17, cut.begin() + 24, '\0');
   FixHeader(cut);
   Write("model.data", cut);
@@ -103,14 +103,14 @@ TEST_F(CompanionTest, HasPlaceForItsDigests) {
                                                 "of 127")));
 }
 
-// A companion file whose size is the one that it says, and whose header is right.
+// Fixes the declared size and the header of a companion file.
 std::string WithSize(std::string bytes) {
   for (size_t i = 0; i < 8; ++i) bytes[16 + i] = static_cast<char>(bytes.size() >> (8 * i));
   FixHeader(bytes);
   return bytes;
 }
 
-TEST_F(CompanionTest, IsRefusedWhenItsHeaderOrDigestsAreDamaged) {
+TEST_F(CompanionTest, IsRejectdWhenItsHeaderOrDigestsAreDamaged) {
   const std::string right = program_.SerializeCompanion("model.data");
   for (const size_t at : {32, 40, 48}) {
     std::string bytes = right;
@@ -131,7 +131,7 @@ TEST_F(CompanionTest, EndsWithItsLastSegment) {
   EXPECT_THAT(Open(), StatusIs(kInvalid, HasSubstr("'model.data': segments: they end at")));
 }
 
-TEST_F(CompanionTest, SegmentsLieInItOneAfterTheOther) {
+TEST_F(CompanionTest, SegmentsAreConsecutive) {
   Write("model.data", program_.SerializeCompanion("model.data"));
   Write("model.belay", program_.Serialize([](schema::Program& program) {
     program.mutable_segments(1)->set_offset(program.segments(1).offset() + 128);
@@ -139,7 +139,7 @@ TEST_F(CompanionTest, SegmentsLieInItOneAfterTheOther) {
   EXPECT_THAT(Open(), StatusIs(kInvalid, HasSubstr("'model.data': segments[1].offset: is ")));
 }
 
-TEST_F(CompanionTest, LiesInTheRootItself) {
+TEST_F(CompanionTest, MustBeDirectlyInTheRoot) {
   for (const char* name : {"../model.data", "a/model.data", "/model.data", "..", ".", ""}) {
     EXPECT_THAT(OpenCompanionFile(root_, name, {}).status(),
                 StatusIs(kInvalid, HasSubstr("not the base name of a file")))
@@ -148,12 +148,12 @@ TEST_F(CompanionTest, LiesInTheRootItself) {
   EXPECT_THAT(OpenCompanionFile(root_ + "/missing", "model.data", {}).status(),
               StatusIs(absl::StatusCode::kNotFound));
   EXPECT_THAT(OpenCompanionFile(root_ + "/model.belay", "model.data", {}).status(),
-              StatusIs(absl::StatusCode::kNotFound));  // no directory
+              StatusIs(absl::StatusCode::kNotFound));  // missing directory
   EXPECT_THAT(OpenCompanionFile(std::string(100'000, 'r'), "model.data", {}).status(),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("'model.data': ")));
 }
 
-TEST_F(CompanionTest, IsFoundBesideAProgramOfTheCurrentFolder) {
+TEST_F(CompanionTest, IsFoundInTheWorkingDirectory) {
   Write("model.data", program_.SerializeCompanion("model.data"));
   char before[4096];
   ASSERT_NE(::getcwd(before, sizeof(before)), nullptr);
@@ -162,7 +162,7 @@ TEST_F(CompanionTest, IsFoundBesideAProgramOfTheCurrentFolder) {
   ASSERT_EQ(::chdir(before), 0);
 }
 
-TEST_F(CompanionTest, IsFoundInTheFolderThatIsGiven) {
+TEST_F(CompanionTest, IsFoundInTheGivenFolder) {
   ASSERT_EQ(std::system(("mkdir '" + root_ + "/data'").c_str()), 0);
   Write("data/model.data", program_.SerializeCompanion("model.data"));
   EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kNotFound));
@@ -171,7 +171,7 @@ TEST_F(CompanionTest, IsFoundInTheFolderThatIsGiven) {
   EXPECT_OK(Program::Open(root_ + "/model.belay", options).status());
 }
 
-TEST_F(CompanionTest, IsRefusedWhenItIsNone) {
+TEST_F(CompanionTest, IsRefusedWhenItIsNotACompanion) {
   Write("model.data", std::string(500, 'x'));
   EXPECT_THAT(Open(), StatusIs(kLoss, HasSubstr("not a companion file")));
 }
@@ -196,7 +196,7 @@ TEST_F(CompanionTest, IsNotFollowedThroughAHardLink) {
   EXPECT_THAT(Open(), StatusIs(kInvalid, HasSubstr("links to the same file")));
 }
 
-TEST_F(CompanionTest, IsNoDirectory) {
+TEST_F(CompanionTest, IsNotADirectory) {
   ASSERT_EQ(std::system(("mkdir '" + root_ + "/model.data'").c_str()), 0);
   EXPECT_THAT(Open(), StatusIs(kInvalid, HasSubstr("not a regular file")));
 }
@@ -209,7 +209,7 @@ TEST_F(CompanionTest, IsLimited) {
               StatusIs(kExhausted, HasSubstr("'file_bytes'")));
 }
 
-TEST_F(CompanionTest, ACopyOfBothFilesOutlivesWhatHappensToThem) {
+TEST_F(CompanionTest, CopiesOutliveChangesOfTheFiles) {
   const std::string data = program_.SerializeCompanion("model.data");
   Write("model.data", data);
   Program::Options options;
@@ -223,7 +223,7 @@ TEST_F(CompanionTest, ACopyOfBothFilesOutlivesWhatHappensToThem) {
   EXPECT_OK(VerifyDigests(program));
 }
 
-TEST_F(CompanionTest, TheFileLimitIsOfEachFile) {
+TEST_F(CompanionTest, FileLimitAppliesToEachFile) {
   Write("model.data", program_.SerializeCompanion("model.data") + std::string(4096, 'x'));
   Program::Options options;
   options.limits.file_bytes = 4000;

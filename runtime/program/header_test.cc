@@ -32,7 +32,7 @@ uint64_t MetadataSize(const std::string& file) {
   return size;
 }
 
-// --- One case per rule of the file's frame ---
+// --- One case per rule of header and file layout ---
 
 struct FrameCase {
   const char* name;
@@ -78,7 +78,7 @@ const FrameCase kFrameCases[] = {
 
 class FrameTest : public ::testing::TestWithParam<FrameCase> {};
 
-TEST_P(FrameTest, IsRefused) {
+TEST_P(FrameTest, IsRejectd) {
   std::string file = SampleProgram().Serialize();
   GetParam().damage(file);
   if (GetParam().fix_checksums) FixHeader(file);
@@ -88,8 +88,8 @@ TEST_P(FrameTest, IsRefused) {
 INSTANTIATE_TEST_SUITE_P(Rules, FrameTest, ::testing::ValuesIn(kFrameCases),
                          [](const auto& info) { return info.param.name; });
 
-// The metadata's size, with a right checksum of the header: what the metadata's own checksum covers
-// does not exist then.
+// Sets the metadata size and fixes the header's checksum. The file has no bytes for the metadata's
+// own checksum.
 std::string WithMetadataSize(uint64_t size) {
   std::string file = SampleProgram().Serialize().substr(0, kHeaderBytes);
   Store<uint64_t>(file, 16, 0);
@@ -101,8 +101,8 @@ std::string WithMetadataSize(uint64_t size) {
   return file;
 }
 
-// runtime/core, which uses no other package, has the magics once more.
-TEST(HeaderTest, FilesOfBelayAreKnownByTheirFirstBytes) {
+// runtime/core, which depends on no other package, repeats the magics.
+TEST(HeaderTest, FirstBytesIdentifyBelayFiles) {
   const auto describe = [](const char(&magic)[8]) {
     return DescribeFirstBytes(
         absl::MakeConstSpan(reinterpret_cast<const std::byte*>(magic), sizeof(magic)));
@@ -115,21 +115,21 @@ TEST(HeaderTest, MetadataMustFitIntoTheFile) {
   EXPECT_THAT(OpenFileBytes(WithMetadataSize(1)), StatusIs(kLoss, HasSubstr("do not fit")));
 }
 
-TEST(HeaderTest, SizesOfMetadataDoNotWrap) {
+TEST(HeaderTest, MetadataSizeDoesNotWrap) {
   Program::Options options;
   options.limits.metadata_bytes = ~uint64_t{0};
   EXPECT_THAT(OpenFileBytes(WithMetadataSize(~uint64_t{0} - 63), options),
               StatusIs(kExhausted, HasSubstr("'metadata_bytes' is 2147483647")));
 }
 
-TEST(HeaderTest, ANewerMinorVersionIsAccepted) {
+TEST(HeaderTest, NewerMinorVersionIsAccepted) {
   std::string file = SampleProgram().Serialize();
   Store<uint32_t>(file, 12, 7);
   FixHeader(file);
   EXPECT_OK(OpenFileBytes(file));
 }
 
-TEST(HeaderTest, DeeplyNestedUnknownFieldsAreRefused) {
+TEST(HeaderTest, DeeplyNestedUnknownFieldsAreRejectd) {
   std::string nested;
   for (int i = 0; i < 100000; ++i) nested += "\xfb\x01";  // field 31, group starts
   for (int i = 0; i < 100000; ++i) nested += "\xfc\x01";

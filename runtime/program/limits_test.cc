@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
 
-TEST(LimitsTest, AreInProportionToTheFile) {
+TEST(LimitsTest, AreProportionalToTheFile) {
   const Limits empty = LimitsOfFile(Limits(), 0);
   EXPECT_EQ(empty.arena_bytes, 384 * kMiB);
   EXPECT_EQ(empty.delegate_bytes, 384 * kMiB);
@@ -19,13 +19,13 @@ TEST(LimitsTest, AreInProportionToTheFile) {
   const Limits huge = LimitsOfFile(Limits(), UINT64_MAX / 2);
   EXPECT_EQ(huge.arena_bytes, UINT64_MAX);
   EXPECT_EQ(huge.executed_work, UINT64_MAX);
-  // 16 times the file is a number, with what an empty file has it is none any more.
+  // 16 * file size fits, but overflows when the limit of an empty file is added.
   const Limits almost = LimitsOfFile(Limits(), UINT64_MAX / 16);
   EXPECT_EQ(almost.arena_bytes, UINT64_MAX);
   EXPECT_EQ(almost.scratch_bytes, UINT64_MAX);
 }
 
-TEST(LimitsTest, AreWhatTheCallerSays) {
+TEST(LimitsTest, UseExplicitValues) {
   Limits limits;
   limits.arena_bytes = 1;
   limits.executed_work = 2;
@@ -35,7 +35,7 @@ TEST(LimitsTest, AreWhatTheCallerSays) {
   EXPECT_EQ(LimitsOfDelegate(limits).arena_bytes, 1u);
 }
 
-TEST(LimitsTest, OfADelegateAreThoseOfTheMethodAround) {
+TEST(LimitsTest, DelegatesInheritLimitsOfTheMethod) {
   const Limits limits = LimitsOfDelegate(Limits());
   EXPECT_EQ(limits.arena_bytes, uint64_t{1} << 40);
   EXPECT_EQ(limits.delegate_bytes, uint64_t{1} << 40);

@@ -1,5 +1,5 @@
-// The table of fields is held against program.proto, and each row against what Protocol Buffers
-// writes for it.
+// Compares the table of fields with program.proto, and each row with the output of Protocol
+// Buffers.
 #include "runtime/program/metadata_messages.h"
 
 #include <fstream>
@@ -52,14 +52,14 @@ struct Row {
 void PrintTo(const Row& row, std::ostream* out) {
   *out << row.kind << " " << row.name << " " << row.oneof;
 }
-using Rows = std::map<int, Row>;  // by number
+using Rows = std::map<int, Row>;  // by field number
 
 struct Table {
   std::map<std::string, Rows> messages;
   std::set<std::pair<std::string, int>> unread;
 };
 
-// The table of metadata_messages.inc. What it says twice is a failure.
+// The table of metadata_messages.inc. Duplicates are failures.
 Table TableOfReader() {
   Table table;
   const auto add = [](Rows& rows, int number, Row row) {
@@ -129,9 +129,9 @@ Rows RowsOf(const Descriptor& message) {
   return rows;
 }
 
-TEST(MetadataMessagesTest, TheTableIsTheSchema) {
+TEST(MetadataMessagesTest, TableMatchesSchema) {
   const Table table = TableOfReader();
-  // Every message that can be reached through fields that are read, and no other one.
+  // Exactly the messages reachable through fields that are read.
   std::set<std::string> reached = {"Program", "DebugInfo"};
   std::vector<std::string> pending(reached.begin(), reached.end());
   std::set<std::string> with_fields;
@@ -156,9 +156,9 @@ TEST(MetadataMessagesTest, TheTableIsTheSchema) {
   EXPECT_EQ(in_table, with_fields);
 }
 
-// --- What is read ---
+// --- Parsed content ---
 
-// A value as text, one per element.
+// A value as a string, one per element.
 using Elements = std::vector<std::string>;
 absl::Span<const std::byte> BytesOf(const std::string& text) {
   return absl::MakeConstSpan(reinterpret_cast<const std::byte*>(text.data()), text.size());
@@ -197,20 +197,20 @@ Elements Of(const WireTexts& list) {
   return all;
 }
 
-// A message as Protocol Buffers writes it: a different value in each field, three in each repeated
-// one.
+// A message written by Protocol Buffers: a different value in each field, three in each repeated
+// field.
 class Sample {
  public:
   explicit Sample(const std::string& name)
       : descriptor_(SchemaOf(name)), message_(factory_.GetPrototype(&descriptor_)->New()) {}
 
-  // Sets every field that is in no oneof.
+  // Sets every field outside of oneofs.
   void SetAll() {
     for (int i = 0; i < descriptor_.field_count(); ++i) {
       if (descriptor_.field(i)->containing_oneof() == nullptr) Set(descriptor_.field(i)->number());
     }
   }
-  // Sets the field, and the elements that reading must give.
+  // Sets the field, and the elements that parsing must return.
   void Set(int number) {
     const FieldDescriptor* field = descriptor_.FindFieldByNumber(number);
     ASSERT_NE(field, nullptr) << number;
@@ -222,7 +222,7 @@ class Sample {
   }
   Elements operator[](int number) const { return elements_.at(number); }
 
-  // What the runtime reads; refers to this object.
+  // Parses the message with the runtime; the result refers to this object.
   template <class Struct>
   Struct Read() {
     bytes_ = message_->SerializeAsString();
@@ -288,7 +288,7 @@ bool IsConstantOf(std::string constant, std::string name) {
   return absl::EqualsIgnoreCase(constant, "k" + name);
 }
 
-// One test per message: what is written in each field is read, and what is not written is left.
+// One test per message: fields that are written are read, others keep their defaults.
 #define BELAY_MESSAGE(message)                        \
   TEST(MetadataMessagesTest, Reads##message) {        \
     using Struct = message##Message;                  \
@@ -314,7 +314,7 @@ bool IsConstantOf(std::string constant, std::string name) {
 #define BELAY_END(message) }
 #include "runtime/program/metadata_messages.inc"
 
-TEST(MetadataMessagesTest, AnEmptyMessageInsideIsFound) {
+TEST(MetadataMessagesTest, EmptyNestedMessageIsFound) {
   const std::string bytes("\x32\0", 2);
   NamedDataMessage data;
   EXPECT_FALSE(data.layout.found());

@@ -1,4 +1,4 @@
-// Constants that are named data of the program around (runtime/schema/file_format.md §4).
+// Constants in the named data of the enclosing program (runtime/schema/file_format.md §4).
 #include <string>
 #include <vector>
 
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kMissing = absl::StatusCode::kNotFound;
 
-// Has 24 bytes under "w".
+// Named data with 24 bytes under "w".
 class Around final : public NamedDataMap {
  public:
   absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view key) const override {
@@ -27,7 +27,7 @@ class Around final : public NamedDataMap {
   std::vector<std::byte> bytes_ = std::vector<std::byte>(24, std::byte{7});
 };
 
-// Returns a constant of f32[2,3] that is named data.
+// A program that returns a constant f32[2,3] stored as named data.
 class NamedConstantsTest : public ::testing::Test {
  protected:
   NamedConstantsTest() {
@@ -47,36 +47,36 @@ class NamedConstantsTest : public ::testing::Test {
   TestProgram program_;
 };
 
-TEST_F(NamedConstantsTest, AreUsedWhereTheyLie) {
+TEST_F(NamedConstantsTest, AreUsedInPlace) {
   ASSERT_OK_AND_ASSIGN(const Program program, Open());
   const auto& tensor = std::get<TensorPlan>(program.methods()[0].values[0]);
   EXPECT_EQ(tensor.constant.data(), around_.data());
   EXPECT_EQ(tensor.constant.size(), 24u);
 }
 
-TEST_F(NamedConstantsTest, ProgramsAroundNothingHaveNone) {
+TEST_F(NamedConstantsTest, NeedAnEnclosingProgram) {
   EXPECT_THAT(OpenFileBytes(program_.Serialize()),
               StatusIs(kMissing, HasSubstr("constants[0]: named data 'w' of the program around")));
 }
 
-TEST_F(NamedConstantsTest, AMissingKeyIsNamed) {
+TEST_F(NamedConstantsTest, ErrorNamesMissingKey) {
   constant().set_named_data("v");
   EXPECT_THAT(Open(), StatusIs(kMissing, HasSubstr("constants[0]: named data 'v': no such data")));
 }
 
-TEST_F(NamedConstantsTest, TheSizeIsTheDatas) {
+TEST_F(NamedConstantsTest, SizeMustMatchData) {
   for (const uint64_t size : {uint64_t{0}, uint64_t{20}, uint64_t{25}, UINT64_MAX}) {
     constant().set_size(size);
     EXPECT_THAT(Open(), StatusIs(kInvalid, HasSubstr("named data 'w' has 24 bytes, expected ")));
   }
 }
 
-TEST_F(NamedConstantsTest, TheTensorFillsTheData) {
+TEST_F(NamedConstantsTest, TensorMustFillTheData) {
   program_.metadata().mutable_methods(0)->mutable_values(0)->mutable_tensor()->set_sizes(0, 3);
   EXPECT_THAT(Open(), StatusIs(kInvalid, HasSubstr("24")));
 }
 
-TEST_F(NamedConstantsTest, LieInNoSegment) {
+TEST_F(NamedConstantsTest, HaveNoSegment) {
   constant().set_segment(1);
   EXPECT_THAT(Open(), StatusIs(kInvalid, HasSubstr("lies in segment 1 at 0, expected 0 and 0")));
   constant().set_segment(0);
@@ -84,13 +84,13 @@ TEST_F(NamedConstantsTest, LieInNoSegment) {
   EXPECT_THAT(Open(), StatusIs(kInvalid, HasSubstr("lies in segment 0 at 64, expected 0 and 0")));
 }
 
-TEST_F(NamedConstantsTest, AreRequiredOfTheReader) {
+TEST_F(NamedConstantsTest, NeedTheRequiredFeature) {
   program_.metadata().clear_required_features();
   EXPECT_THAT(Open(), StatusIs(kInvalid, HasSubstr("does not require the feature "
                                                    "'named_constants'")));
 }
 
-TEST_F(NamedConstantsTest, AnUnknownFeatureBesidesIsNamed) {
+TEST_F(NamedConstantsTest, UnknownFeatureIsNamed) {
   program_.metadata().add_required_features("time travel");
   EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("know: 'time travel'")));
 }

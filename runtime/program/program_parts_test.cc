@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A method whose output is a tensor of two floats at `offset` of an arena of 16 bytes.
+// Returns a method whose output is a tensor of two floats at `offset` in a 16-byte arena.
 std::string Metadata(uint64_t offset) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
@@ -35,7 +35,7 @@ absl::StatusOr<Program> FromParts(const std::string& metadata, const Limits& lim
   return Program::FromParts(std::move(parts), limits);
 }
 
-TEST(ProgramPartsTest, TensorsLieAtMultiplesOfTheirElement) {
+TEST(ProgramPartsTest, TensorsAreAlignedToTheirElement) {
   ASSERT_OK_AND_ASSIGN(const Program program, FromParts(Metadata(4)));
   EXPECT_EQ(program.format(), "other");
   ASSERT_OK_AND_ASSIGN(const MethodPlan* method, program.FindMethod("forward"));
@@ -46,7 +46,7 @@ TEST(ProgramPartsTest, TensorsLieAtMultiplesOfTheirElement) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not inside the arena")));
 }
 
-TEST(ProgramPartsTest, RulesAndLimitsHoldAsForFiles) {
+TEST(ProgramPartsTest, RulesAndLimitsApplyAsForFiles) {
   EXPECT_THAT(FromParts("\xff"), StatusIs(absl::StatusCode::kDataLoss));
   TestProgram nameless;
   nameless.AddMethod("");
@@ -58,7 +58,7 @@ TEST(ProgramPartsTest, RulesAndLimitsHoldAsForFiles) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("arena_bytes")));
 }
 
-TEST(ProgramPartsTest, SegmentsWithoutDigestsCanNotBeVerified) {
+TEST(ProgramPartsTest, SegmentsWithoutDigestsAreUnimplemented) {
   ASSERT_OK_AND_ASSIGN(const Program program, FromParts(Metadata(0)));
   EXPECT_THAT(VerifyDigests(program),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("segment 0 has no digest")));

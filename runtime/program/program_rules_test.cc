@@ -37,7 +37,7 @@ schema::Instruction& At(schema::Method& method, uint32_t instruction) {
   return *method.mutable_instructions(static_cast<int>(instruction));
 }
 
-// Calls the delegate twice, with one number and with another.
+// Calls the delegate twice, with different scalars.
 void CallWithNumbers(schema::Method& method, const SampleIndices& v, double first, double second) {
   *method.add_instructions() = At(method, v.delegate);
   for (const auto& [call, number] :
@@ -48,7 +48,7 @@ void CallWithNumbers(schema::Method& method, const SampleIndices& v, double firs
   }
 }
 
-// Moves a number or a truth value to a slot of that kind, or to one of another.
+// Moves an int or bool to a slot of the same kind, or of another.
 void MoveLiteral(schema::Method& method, const SampleIndices& v, bool truth, bool alike) {
   schema::Value& three = *method.mutable_values(static_cast<int>(v.three));
   truth ? three.set_bool_(true) : three.set_double_(3);
@@ -72,7 +72,7 @@ void CallWithLists(schema::Method& method, const SampleIndices& v, int first, in
   }
 }
 
-// Calls the delegate twice, first with `total` and then with one that differs as `edit` says.
+// Calls the delegate twice: with `total`, and with a tensor changed by `edit`.
 void CallWithTensors(schema::Method& method, const SampleIndices& v,
                      void (*edit)(schema::Tensor& tensor)) {
   schema::Tensor& copy = TensorAt(method, v.copy);
@@ -88,7 +88,7 @@ void CallWithTensors(schema::Method& method, const SampleIndices& v,
       ->set_outputs(0, v.copy);
 }
 
-// Makes the first instruction an elementwise one whose argument lies where its result does.
+// Makes the first instruction an elementwise operator whose argument has the offset of its result.
 void PutCopyOverSum(schema::Method& method, const SampleIndices& v) {
   method.set_operators(static_cast<int>(At(method, v.add).kernel().operator_()), "aten.add.Tensor");
   *method.mutable_values(static_cast<int>(v.copy)) = method.values(static_cast<int>(v.sum));
@@ -198,7 +198,7 @@ const RuleCase kRuleCases[] = {
      "named_data[0].layout.dtype: 0 is no dtype"},
     {"NamedDataLayoutMalformed",
      EDIT(ASSERT_TRUE(program.mutable_named_data(0)->mutable_layout()->MergeFromString(
-         std::string("\x0a\0", 2)))),  // the dtype as bytes
+         std::string("\x0a\0", 2)))),  // a bytes field as dtype
      absl::StatusCode::kDataLoss, "named_data[0].layout, field 1: it has another wire type"},
     {"DebugSegmentOutOfRange", EDIT(program.set_debug_segment(6)), kInvalid,
      "debug_segment: segment 5 does not exist"},
@@ -427,7 +427,7 @@ const RuleCase kRuleCases[] = {
      kInvalid, "element 10 of list 12"},
     {"OutputTwice", EDIT(At(method, v.add).mutable_kernel()->add_outputs(v.sum)), kInvalid,
      "kernel: value 9 is written and is another operand"},
-    // More often than there are values.
+    // More outputs than values.
     {"OutputManyTimes",
      EDIT(for (int i = 0; i < 100; ++i) At(method, v.add).mutable_kernel()->add_outputs(v.sum)),
      kInvalid, "kernel: value 9 is written and is another operand"},
@@ -552,10 +552,10 @@ TEST_P(RuleTest, IsEnforced) {
 INSTANTIATE_TEST_SUITE_P(Rules, RuleTest, ::testing::ValuesIn(kRuleCases),
                          [](const auto& info) { return info.param.name; });
 
-// --- Lists of numbers that have no end ---
+// --- Unterminated lists of integers ---
 
-TEST(NumbersTest, T2NumbersOfAListEnd) {
-  constexpr uint32_t kLast = 0x7e;  // of the list that is broken
+TEST(NumbersTest, T2ListNumbersMustTerminate) {
+  constexpr uint32_t kLast = 0x7e;  // last byte of the broken list
   const std::pair<void (*)(schema::Method& method, const SampleIndices& v), const char*> lists[] = {
       {[](schema::Method& method, const SampleIndices& v) {
          At(method, v.add).mutable_kernel()->add_arguments(kLast);
@@ -587,7 +587,7 @@ TEST(NumbersTest, T2NumbersOfAListEnd) {
   }
 }
 
-// --- What is allowed ---
+// --- Valid variations ---
 
 struct AllowedCase {
   const char* name;

@@ -50,14 +50,14 @@ TEST(ProgramTest, OpensAValidProgram) {
   EXPECT_OK(VerifyDigests(program));
 }
 
-TEST(ProgramTest, NamesTheMethodsThereAre) {
+TEST(ProgramTest, UnknownMethodErrorListsMethods) {
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(SampleProgram().Serialize()));
   EXPECT_THAT(program.FindMethod("backward"),
               StatusIs(absl::StatusCode::kNotFound,
                        "no method 'backward' in the program, which has 'forward', 'other'"));
 }
 
-TEST(ProgramTest, SaysThatThereIsNoMethod) {
+TEST(ProgramTest, UnknownMethodErrorOfEmptyProgram) {
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(TestProgram().Serialize()));
   EXPECT_THAT(
       program.FindMethod("forward"),
@@ -71,13 +71,13 @@ TEST(ProgramTest, FindsNamedData) {
   EXPECT_THAT(program.FindNamedData("look"), StatusIs(absl::StatusCode::kNotFound));
 }
 
-TEST(ProgramTest, AnEmptyProgramIsValid) {
+TEST(ProgramTest, EmptyProgramIsValid) {
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(TestProgram().Serialize()));
   EXPECT_TRUE(program.methods().empty());
   EXPECT_EQ(program.bytes().size(), kHeaderBytes);
 }
 
-TEST(ProgramTest, OpensAFile) {
+TEST(ProgramTest, OpensFile) {
   const std::string path = ::testing::TempDir() + "/sample.belay";
   std::ofstream(path, std::ios::binary) << SampleProgram().Serialize();
   ASSERT_OK_AND_ASSIGN(const Program program, Program::Open(path));
@@ -93,7 +93,7 @@ TEST(ProgramTest, ErrorsNameTheFile) {
 }
 
 TEST(ProgramTest, UnknownFieldsAreIgnored) {
-  // What a newer minor version may add: field 1000 of the program, of wire type varint.
+  // A possible addition of a newer minor version: field 1000 of the program, of wire type varint.
   const std::string file = SampleProgram().Serialize([](schema::Program& program) {
     ASSERT_TRUE(program.MergeFromString(std::string("\xc0\x3e\x05", 3)));
   });
@@ -112,7 +112,7 @@ TEST(DigestTest, NamesTheSegmentsThatDiffer) {
                              HasSubstr("segment 3 (11 bytes"))));
 }
 
-TEST(MetadataPathTest, PrintsTheWay) {
+TEST(MetadataPathTest, PrintsPath) {
   const MetadataPath root;
   const MetadataPath method(root, "methods", 0), value(method, "values", 12);
   const MetadataPath tensor(value, "tensor"), size(tensor, "sizes", 1);
@@ -120,7 +120,7 @@ TEST(MetadataPathTest, PrintsTheWay) {
   EXPECT_EQ(root.ToString(), "metadata");
 }
 
-TEST(MetadataPathTest, QuotesWhatATerminalMightInterpret) {
+TEST(MetadataPathTest, EscapesTerminalCharacters) {
   EXPECT_EQ(Quoted("a\x1b[2J"), "'a\\x1b[2J'");
   EXPECT_EQ(Quoted(std::string(1000, 'a')).size(), 1 + 100 + std::string("…'").size());
 }
@@ -170,7 +170,7 @@ TEST_P(LimitTest, IsEnforced) {
 INSTANTIATE_TEST_SUITE_P(All, LimitTest, ::testing::ValuesIn(kLimitCases),
                          [](const auto& info) { return info.param.name; });
 
-TEST(ProgramTest, AnArenaIsInProportionToTheFile) {
+TEST(ProgramTest, ArenaLimitIsProportionalToTheFile) {
   TestProgram sample = SampleProgram();
   sample.metadata().mutable_methods(0)->set_arena_bytes(int64_t{1} << 30);
   const std::string file = sample.Serialize();
@@ -179,14 +179,14 @@ TEST(ProgramTest, AnArenaIsInProportionToTheFile) {
   Program::Options options;
   options.limits.arena_bytes = uint64_t{1} << 31;
   EXPECT_OK(OpenFileBytes(file, options));
-  // Its segments count once.
+  // Its segments are counted once.
   const std::string small = SampleProgram().Serialize();
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(small));
   EXPECT_EQ(program.limits().arena_bytes, (uint64_t{384} << 20) + 16 * small.size());
 }
 
-// The least limit with which the sample opens is what it has: one less is refused.
-TEST(ProgramTest, LimitsAreTheLargestNumbersThatAreAllowed) {
+// The sample opens with limits equal to its counts; one less is rejected.
+TEST(ProgramTest, LimitsAreInclusive) {
   const std::string file = SampleProgram().Serialize();
   const std::pair<const char*, uint64_t Limits::*> limits[] = {
       {"file_bytes", &Limits::file_bytes},
@@ -219,8 +219,8 @@ TEST(ProgramTest, LimitsAreTheLargestNumbersThatAreAllowed) {
   }
 }
 
-// A list of two counts as itself and two more, as an argument and as an output, at each use.
-TEST(ProgramTest, ElementsOfListsCountAsOperands) {
+// A list of two counts as three operands, as an argument and as an output, at each use.
+TEST(ProgramTest, ListElementsCountAsOperands) {
   TestProgram made;
   TestMethod method = made.AddMethod("forward");
   const uint32_t x = method.Arena(DType::kFloat32, {1}), y = method.Arena(DType::kFloat32, {1});
@@ -236,7 +236,7 @@ TEST(ProgramTest, ElementsOfListsCountAsOperands) {
               StatusIs(kExhausted, HasSubstr("12 exceeds the limit 'operands' of 11")));
 }
 
-TEST(ProgramTest, ArenaAndStateTogetherDoNotWrap) {
+TEST(ProgramTest, ArenaPlusStateDoesNotWrap) {
   const std::string file = SampleProgram().Serialize(
       [](schema::Program& program) { program.mutable_methods(0)->set_arena_bytes(~uint64_t{0}); });
   EXPECT_THAT(OpenFileBytes(file), StatusIs(kExhausted, HasSubstr("'arena_bytes'")));
@@ -250,12 +250,12 @@ uint64_t MetadataSize(const std::string& file) {
   return size;
 }
 
-// Flipped bytes, with right checksums so that the damage gets through to the validator.
+// Flipped bytes with fixed checksums, so that the damage reaches the validator.
 TEST(ProgramTest, SurvivesRandomDamage) {
   const std::string valid = SampleProgram().Serialize();
   std::mt19937_64 random(TestSeed());
   const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
-  const google::protobuf::LogSilencer quiet;  // it reports strings that are not UTF-8
+  const google::protobuf::LogSilencer quiet;  // it logs strings that are not UTF-8
   int opened = 0;
   for (int i = 0; i < 20000; ++i) {
     std::string file = valid;

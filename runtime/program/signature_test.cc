@@ -40,7 +40,7 @@ class SignatureTest : public TestInDirectory {
 };
 
 // RFC 8032, 7.1, test 1: the empty message.
-TEST_F(SignatureTest, IsThatOfTheStandard) {
+TEST_F(SignatureTest, MatchesRfc8032) {
   ASSERT_OK_AND_ASSIGN(
       const Ed25519SecretKey secret,
       ParseSecretKey("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60\n"));
@@ -55,21 +55,21 @@ TEST_F(SignatureTest, IsThatOfTheStandard) {
   EXPECT_EQ(FormatKey(second), "5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b");
 }
 
-TEST_F(SignatureTest, OpensWhatATrustedKeySigned) {
+TEST_F(SignatureTest, OpensFileSignedByTrustedKey) {
   const std::string file = SampleProgram().Serialize();
   const std::string path = Write("p.belay", file);
   Write("p.belay.sig", Sign(Bytes(file), secret_));
   EXPECT_OK(Open(path, PublicKeyOf(secret_)));
 }
 
-TEST_F(SignatureTest, RefusesAnUnsignedFile) {
+TEST_F(SignatureTest, RejectsAnUnsignedFile) {
   const std::string path = Write("p.belay", SampleProgram().Serialize());
   EXPECT_THAT(Open(path, PublicKeyOf(secret_)),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("p.belay.sig")));
   EXPECT_OK(Program::Open(path));
 }
 
-TEST_F(SignatureTest, RefusesAnotherKey) {
+TEST_F(SignatureTest, RejectsAnotherKey) {
   const std::string file = SampleProgram().Serialize();
   const std::string path = Write("p.belay", file);
   Ed25519SecretKey stranger;
@@ -80,7 +80,7 @@ TEST_F(SignatureTest, RefusesAnotherKey) {
                              HasSubstr("none of the 2 that are trusted"))));
 }
 
-TEST_F(SignatureTest, RefusesAnyChangeBeforeParsing) {
+TEST_F(SignatureTest, RejectsAnyChangeBeforeParsing) {
   const std::string file = SampleProgram().Serialize();
   const std::string signature = Sign(Bytes(file), secret_);
   for (size_t at = 0; at < file.size(); at += 13) {
@@ -88,13 +88,13 @@ TEST_F(SignatureTest, RefusesAnyChangeBeforeParsing) {
     damaged[at] = static_cast<char>(damaged[at] ^ 4);
     const std::string path = Write("p.belay", damaged);
     Write("p.belay.sig", signature);
-    // Not what the parser would say of a wrong magic or checksum.
+    // The verifier's error, not the parser's about a wrong magic or checksum.
     ASSERT_THAT(Open(path, PublicKeyOf(secret_)),
                 StatusIs(absl::StatusCode::kDataLoss, HasSubstr("the program was changed")));
   }
 }
 
-TEST_F(SignatureTest, RefusesWhatIsNoSignature) {
+TEST_F(SignatureTest, RejectsInvalidSignatureFiles) {
   const std::string file = SampleProgram().Serialize();
   const std::string path = Write("p.belay", file);
   const std::string signature = Sign(Bytes(file), secret_);
@@ -114,12 +114,12 @@ TEST_F(SignatureTest, ChecksTheSizeLimitFirst) {
   options.limits.file_bytes = 100;
   EXPECT_THAT(Program::Open(path, options),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("'file_bytes'")));
-  // There is no signature of it, which would be said otherwise.
+  // The file has no signature; without the size limit, that would be the error.
   EXPECT_THAT(OpenFileBytes(SampleProgram().Serialize(), options),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("'file_bytes'")));
 }
 
-TEST_F(SignatureTest, OpensFromMemoryWithTheSignatureGiven) {
+TEST_F(SignatureTest, OpensFromMemoryWithGivenSignature) {
   const std::string file = SampleProgram().Serialize();
   const Ed25519Verifier none({.keys = {PublicKeyOf(secret_)}});
   EXPECT_THAT(OpenFileBytes(file, {.verifier = &none}),
@@ -139,7 +139,7 @@ TEST_F(SignatureTest, CoversCompanionFiles) {
   std::string companion = program.SerializeCompanion("weights");
   Write("weights", companion);
   EXPECT_OK(Open(path, PublicKeyOf(secret_)));
-  companion.back() = 'x';  // the header, which has the right digest, stays
+  companion.back() = 'x';  // the header, which has the right digest, is unchanged
   Write("weights", companion);
   EXPECT_OK(Program::Open(path));
   EXPECT_THAT(
@@ -160,7 +160,7 @@ TEST_F(SignatureTest, KeysAreHexadecimal) {
     EXPECT_THAT(ParsePublicKey(wrong), StatusIs(absl::StatusCode::kInvalidArgument,
                                                 HasSubstr("a key has 64 hexadecimal digits")));
   }
-  // The neighbors of the digits, as the first digit of a byte and as the second.
+  // The ASCII neighbors of the digits, as the first and the second digit of a byte.
   for (const char neighbor : {'/', ':', '@', 'G', '`', 'g'}) {
     for (const size_t at : {20, 21}) {
       std::string wrong = digits;

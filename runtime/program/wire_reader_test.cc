@@ -139,7 +139,7 @@ const BadCase kBadCases[] = {
 
 class BadMessageTest : public ::testing::TestWithParam<BadCase> {};
 
-TEST_P(BadMessageTest, SaysWhatIsWrongWithWhichField) {
+TEST_P(BadMessageTest, NamesErrorAndField) {
   Everything everything;
   EXPECT_THAT(ReadEverything(Message(GetParam().bytes), everything),
               StatusIs(kLoss, AllOf(HasSubstr("here, field "), HasSubstr(GetParam().message))));
@@ -148,8 +148,8 @@ TEST_P(BadMessageTest, SaysWhatIsWrongWithWhichField) {
 INSTANTIATE_TEST_SUITE_P(All, BadMessageTest, ::testing::ValuesIn(kBadCases),
                          [](const auto& info) { return info.param.name; });
 
-// A number is read in one way far from the end and in another near it.
-TEST(WireReaderTest, ReadsNumbersOfAllLengthsWhereverTheyStand) {
+// Varints are decoded differently near the end of the buffer.
+TEST(WireReaderTest, ReadsVarintsOfAllLengthsAtAllPositions) {
   std::vector<uint64_t> numbers = {0};
   for (int bit = 0; bit < 64; ++bit) {
     const uint64_t power = uint64_t{1} << bit;
@@ -215,12 +215,12 @@ TEST(WireReaderTest, ReadsEveryKind) {
   EXPECT_EQ(read.oneof.as<int64_t>(), 9);
 }
 
-TEST(WireReaderTest, SkipsWhatIsUnknown) {
+TEST(WireReaderTest, SkipsUnknownFields) {
   const std::string bytes =
       "\xa0\x01\x80\x01"
       "\xa1\x01" +
       Repeat("a", 8) + "\xa2\x01\x02zz" + "\xa5\x01" + Repeat("a", 4) +
-      // A group in a group, with a number and bytes.
+      // A nested group with an integer and bytes.
       "\xa3\x01\xab\x01\x08\x05\x12\x01z\xac\x01\xa4\x01" + "\x08\x03";
   Everything read;
   ASSERT_OK(ReadEverything(Message(bytes), read));
@@ -250,17 +250,17 @@ TEST(WireReaderTest, FindsElementsBetweenOtherFields) {
   EXPECT_EQ(texts.NextText(), "yz");
 }
 
-TEST(WireReaderTest, TheSearchForAnElementEndsInBytesThatChangedSince) {
+TEST(WireReaderTest, ElementSearchTerminatesInChangedBytes) {
   std::string bytes("\x62\x02\x08\x01\x62\x00\x08\x05", 8);
   Everything read;
   ASSERT_OK(ReadEverything(Message(bytes), read));
   ASSERT_EQ(read.messages.count, 2u);
-  bytes.assign(bytes.size(), '\xff');  // a tag without end
+  bytes.assign(bytes.size(), '\xff');  // an unterminated tag
   WireElements messages(read.messages);
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(messages.NextMessage().bytes.empty());
 }
 
-TEST(WireReaderTest, CountsHowDeepMessagesAre) {
+TEST(WireReaderTest, CountsMessageNesting) {
   const std::string inside = std::string("\x4a\x00", 2);
   const std::string group = "\xa3\x01\xa3\x01\xa4\x01\xa4\x01";
   for (const std::string& bytes : {inside, std::string("\x62\x00", 2), group}) {
@@ -271,12 +271,12 @@ TEST(WireReaderTest, CountsHowDeepMessagesAre) {
   }
   Everything read;
   EXPECT_THAT(ReadEverything(Message(group, 1), read), StatusIs(kExhausted));
-  // However many there are, nothing recurses.
+  // Nesting of any depth does not recurse.
   EXPECT_THAT(ReadEverything(Message(Repeat("\xa3\x01", 1 << 20), 1 << 21), read),
               StatusIs(kLoss, HasSubstr("a group has no end")));
 }
 
-TEST(WireReaderTest, NumbersOfAListMustEndAndFit) {
+TEST(WireReaderTest, ListNumbersMustTerminateAndFit) {
   const auto all = [](auto) { return true; };
   for (const std::string_view bytes : {"\x80", "\x01\x80\x80\x80\x80\x10"}) {
     EXPECT_FALSE(ForEachNumber(WireNumbers<uint32_t>{Message(bytes).bytes}, all));

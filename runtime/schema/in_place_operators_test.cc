@@ -7,7 +7,7 @@
 namespace belay {
 namespace {
 
-TEST(InPlaceOperatorsTest, NamesOfOperatorsThatWriteEndWithOneUnderscore) {
+TEST(InPlaceOperatorsTest, MutatingOperatorsEndWithOneUnderscore) {
   for (const std::string_view name : {"aten.copy_.default", "copy_", "aten.index_put_.default"}) {
     EXPECT_TRUE(IsInPlaceOperator(name)) << name;
   }
@@ -17,7 +17,7 @@ TEST(InPlaceOperatorsTest, NamesOfOperatorsThatWriteEndWithOneUnderscore) {
   }
 }
 
-TEST(InPlaceOperatorsTest, OutputsLieOverArgumentsOfListedOperators) {
+TEST(InPlaceOperatorsTest, ListedOperatorsAllowOverlay) {
   for (const std::string_view op : kElementwiseOperators) {
     EXPECT_EQ(OutputOverArgumentOf(op), OutputOverArgument::kElementwise) << op;
   }

@@ -43,7 +43,7 @@ TEST(EventLogTest, EventsAreInOrderAndNested) {
   EXPECT_EQ(log->dropped(), 0u);
 }
 
-TEST(EventLogTest, AFullLogKeepsTheFirstEventsAndCountsTheOthers) {
+TEST(EventLogTest, FullLogKeepsFirstEventsAndCountsOthers) {
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<EventLog> log, EventLog::Create(2));
   Event& outer = log->Begin(EventKind::kExecute, 0, 0, 1);
   for (int64_t i = 0; i < 4; ++i) {
@@ -63,7 +63,7 @@ TEST(EventLogTest, AFullLogKeepsTheFirstEventsAndCountsTheOthers) {
   EXPECT_THAT(Shown(*log), ElementsAre("execute 0 20-21"));
 }
 
-TEST(EventLogTest, KnowsWhoseEventsTheyAre) {
+TEST(EventLogTest, RecordsOwnersOfEvents) {
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<EventLog> log, EventLog::Create(0));
   const uint32_t method = log->AddMethod(EventOwner::kNone, "forward");
   const uint32_t delegate = log->AddDelegate(method, 3, "cpu");
@@ -76,7 +76,7 @@ TEST(EventLogTest, KnowsWhoseEventsTheyAre) {
   EXPECT_EQ(log->owners()[inner].parent, delegate);
 }
 
-TEST(EventLogTest, ScopesMeasureTheCpuTimeOfTheOutermost) {
+TEST(EventLogTest, OutermostScopeMeasuresCpuTime) {
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<EventLog> log, EventLog::Create(10));
   const EventSink sink = {log.get(), 0};
   {
@@ -96,7 +96,7 @@ TEST(EventLogTest, ScopesMeasureTheCpuTimeOfTheOutermost) {
   EXPECT_LT(init.begin, init.end);
 }
 
-TEST(EventLogTest, CpuTimeIsThatOfMethodsNotOfWhatElseIsOutermost) {
+TEST(EventLogTest, OnlyMethodEventsMeasureCpuTime) {
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<EventLog> log, EventLog::Create(10));
   for (const EventKind kind : {EventKind::kExecute, EventKind::kInit}) {
     const ScopedEvent event(EventSink{log.get(), 0}, kind);

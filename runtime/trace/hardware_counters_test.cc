@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Optional;
 
-// A system with the counters that a test wants, each of which stands where the test puts it.
+// A system with the counters of a test, with values set by the test.
 class FakeSystem final : public CounterSystem {
  public:
   int Open(HardwareCounter counter) override {
@@ -64,7 +64,7 @@ TEST(HardwareCountersTest, CountsFromStartToStop) {
   EXPECT_THAT(system.open, IsEmpty());
 }
 
-TEST(HardwareCountersTest, ACounterThatHadToShareIsScaledUp) {
+TEST(HardwareCountersTest, MultiplexedCounterIsScaled) {
   FakeSystem system;
   system.there = {kCycles, kInstructions};
   HardwareCounters counters(system);
@@ -74,7 +74,7 @@ TEST(HardwareCountersTest, ACounterThatHadToShareIsScaledUp) {
   EXPECT_THAT(counters.Stop(), ElementsAre(Optional(400.0), std::nullopt, std::nullopt));
 }
 
-TEST(HardwareCountersTest, WhatTheSystemRefusesIsAbsent) {
+TEST(HardwareCountersTest, RejectedCounterIsAbsent) {
   FakeSystem system;
   {
     HardwareCounters counters(system);
@@ -85,7 +85,7 @@ TEST(HardwareCountersTest, WhatTheSystemRefusesIsAbsent) {
   system.there = {kInstructions};
   HardwareCounters one(system);
   EXPECT_TRUE(one.available());
-  one.Start();  // which can't be read yet
+  one.Start();  // it can't be read yet
   system.stands[kInstructions] = {7, 1, 1};
   EXPECT_THAT(one.Stop(), ElementsAre(std::nullopt, std::nullopt, std::nullopt));
   one.Start();
@@ -93,7 +93,7 @@ TEST(HardwareCountersTest, WhatTheSystemRefusesIsAbsent) {
   EXPECT_THAT(one.Stop(), ElementsAre(std::nullopt, Optional(2.0), std::nullopt));
 }
 
-TEST(HardwareCountersTest, ACounterThatCanNoLongerBeReadHasNoCount) {
+TEST(HardwareCountersTest, UnreadableCounterHasNoCount) {
   FakeSystem system;
   system.there = {kCycles, kInstructions};
   HardwareCounters counters(system);
@@ -104,8 +104,8 @@ TEST(HardwareCountersTest, ACounterThatCanNoLongerBeReadHasNoCount) {
 }
 
 #ifdef __linux__
-// The kernel of the system writes three words, of which a pipe is made here.
-TEST(HardwareCountersTest, TheStandardSystemReadsWholeCounters) {
+// The kernel writes three words; a pipe simulates it.
+TEST(HardwareCountersTest, StandardSystemReadsWholeCounters) {
   CounterSystem::Reading reading;
   EXPECT_FALSE(StandardCounterSystem().Read(-1, reading));
   int ends[2];
@@ -125,8 +125,8 @@ TEST(HardwareCountersTest, TheStandardSystemReadsWholeCounters) {
 }
 #endif
 
-// The one of this machine, which may have counters or not.
-TEST(HardwareCountersTest, TheStandardSystemCountsOrIsSilent) {
+// This machine's counters, which may be unavailable.
+TEST(HardwareCountersTest, StandardSystemCountsOrReportsNothing) {
   HardwareCounters counters;
   counters.Start();
   volatile uint64_t work = 0;

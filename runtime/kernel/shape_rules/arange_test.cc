@@ -30,14 +30,14 @@ TEST(ArangeLengthTest, CountsTheStepsBeforeTheEnd) {
   EXPECT_EQ(*Length(I(5), I(5), I(1), kI64), 0);
   EXPECT_EQ(*Length(0.0, 1.0, 0.3, kF32), 4);
   EXPECT_EQ(*Length(1.0, 0.0, -0.5, kF32), 2);
-  // As the formula says, and so PyTorch: not even the first.
+  // As in PyTorch's formula: not even the first element.
   EXPECT_EQ(*Length(0.0, 1.0, kInfinity, kF32), 0);
-  // int64 cuts the numbers first; other integers count in floats.
+  // int64 truncates the arguments first; other integers compute in floats.
   EXPECT_EQ(*Length(0.5, 3.5, 1.9, kI64), 3);
   EXPECT_EQ(*Length(0.5, 3.5, 1.9, kI32), 2);
 }
 
-TEST(ArangeLengthTest, StepsLeadToTheEnd) {
+TEST(ArangeLengthTest, StepMustPointToTheEnd) {
   EXPECT_THAT(Length(I(0), I(5), I(0), kI64), StatusIs(kInvalid, "the step must not be zero"));
   EXPECT_THAT(Length(0.0, 5.0, 0.0, kF32), StatusIs(kInvalid, "the step must not be zero"));
   EXPECT_THAT(Length(I(0), I(5), 0.5, kI64), StatusIs(kInvalid, "the step must not be zero"));
@@ -48,14 +48,14 @@ TEST(ArangeLengthTest, StepsLeadToTheEnd) {
               StatusIs(kInvalid, "a step of 1 does not lead from 5 to 0"));
 }
 
-TEST(ArangeLengthTest, NumbersAreFinite) {
+TEST(ArangeLengthTest, ArgumentsMustBeFinite) {
   EXPECT_THAT(Length(kNan, 1.0, 1.0, kF32), StatusIs(kInvalid, HasSubstr("unsupported range")));
   EXPECT_THAT(Length(0.0, kInfinity, 1.0, kF32),
               StatusIs(kInvalid, "unsupported range from 0 to inf by 1"));
   EXPECT_THAT(Length(0.0, 1.0, kNan, kF32), StatusIs(kInvalid, HasSubstr("by nan")));
 }
 
-TEST(ArangeLengthTest, IntegersAreOf64Bits) {
+TEST(ArangeLengthTest, LengthMustFitInInt64) {
   constexpr double kTwoTo63 = 9223372036854775808.0;
   EXPECT_THAT(Length(I(0), kTwoTo63, I(1), kI64), StatusIs(kInvalid, HasSubstr("no 64-bit")));
   EXPECT_THAT(Length(-2 * kTwoTo63, I(0), I(1), kI64), StatusIs(kInvalid, HasSubstr("no 64-bit")));

@@ -1,4 +1,4 @@
-// Each argument of each call has a kind, and an error about it names it.
+// Each argument of each call has a kind, and errors name the argument.
 #include <cstdint>
 #include <vector>
 

@@ -24,13 +24,13 @@ TEST(BroadcastShapeTest, AlignsAtTheLastDimension) {
   EXPECT_EQ(*Broadcast({}, {}), Sizes());
 }
 
-TEST(BroadcastShapeTest, OneGivesWay) {
+TEST(BroadcastShapeTest, OneExpands) {
   EXPECT_EQ(*Broadcast({2, 1, 4}, {3, 1}), Sizes({2, 3, 4}));
   EXPECT_EQ(*Broadcast({0, 3}, {1, 3}), Sizes({0, 3}));
   EXPECT_EQ(*Broadcast({1}, {0}), Sizes({0}));
 }
 
-TEST(BroadcastShapeTest, ClashesNameTheShapesAndTheDimension) {
+TEST(BroadcastShapeTest, ErrorsNameShapesAndDimension) {
   EXPECT_THAT(Broadcast({2, 3}, {4}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("shapes [2,3] and [4] do not broadcast: sizes 3 and 4 at "
@@ -44,7 +44,7 @@ TEST(BroadcastShapeTest, OverflowedSizesDoNotMatch) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overflow")));
 }
 
-TEST(BroadcastShapeTest, HugeResultsAreRefusedByToSizes) {
+TEST(BroadcastShapeTest, ToSizesRejectsHugeResults) {
   EXPECT_THAT(Broadcast({int64_t{1} << 40, 1}, {int64_t{1} << 40}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too many elements")));
 }

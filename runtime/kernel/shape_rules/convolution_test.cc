@@ -36,11 +36,11 @@ TEST(ConvolutionTest, HasOneToThreeDimensions) {
   EXPECT_THAT(Shape({1, 2, 5, 5}, {4, 2, 3}, Params(2)), StatusIs(kInvalid, HasSubstr("rank 4")));
 }
 
-TEST(ConvolutionTest, OnlyABatchOrChannelsMayBeNone) {
+TEST(ConvolutionTest, OnlyBatchOrChannelsMayBeEmpty) {
   EXPECT_EQ(*Shape({0, 2, 5}, {4, 2, 3}, Params(1)), Sizes({0, 4, 3}));
   EXPECT_THAT(Shape({1, 2, 0}, {4, 2, 3}, Params(1)),
               StatusIs(kInvalid, HasSubstr("has no elements at dimension 2")));
-  // A place that is missing does not count beside a batch or channels that are.
+  // An empty spatial dimension is an error even if the batch or the channels are empty.
   EXPECT_THAT(Shape({0, 2, 0}, {4, 2, 3}, Params(1)),
               StatusIs(kInvalid, HasSubstr("is too small for weight")));
   EXPECT_THAT(Shape({1, 0, 0}, {4, 0, 3}, Params(1)),
@@ -53,7 +53,7 @@ TEST(ConvolutionTest, OnlyABatchOrChannelsMayBeNone) {
   EXPECT_EQ(*Shape({1, 2, 5}, {2, 4, 3}, Params(1, /*transposed=*/true)), Sizes({1, 4, 7}));
 }
 
-TEST(ConvolutionTest, SizesThatAreNotKnownAreNotRefused) {
+TEST(ConvolutionTest, AcceptsUnknownSizes) {
   const Dims<D> input = {D(1), D(2), Overflowed()}, weight = ToDims({4, 2, 3});
   ASSERT_OK_AND_ASSIGN(const Dims<D> longer,
                        ConvolutionShape<D>(input, weight, nullptr, Params(1)));
@@ -64,7 +64,7 @@ TEST(ConvolutionTest, SizesThatAreNotKnownAreNotRefused) {
   EXPECT_FALSE(shape[1].ok() || shape[2].ok());
 }
 
-TEST(ConvolutionTest, BiasesHaveANumberForEachChannel) {
+TEST(ConvolutionTest, BiasHasOneElementPerChannel) {
   const auto shape = [](const Dims<D>& bias) {
     return ConvolutionShape<D>(ToDims({1, 2, 5}), ToDims({4, 2, 3}), &bias, Params(1)).status();
   };

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(CreationTest, SizesAndStridesAreNotNegative) {
+TEST(CreationTest, RejectsNegativeSizesAndStrides) {
   EXPECT_THAT(ReadStatus<SizedCall<K>>("size dtype", {Ints({2, -1}), None()}),
               StatusIs(kInvalid, HasSubstr("'size': size -1 at dimension 1")));
   EXPECT_OK(
@@ -27,7 +27,7 @@ TEST(CreationTest, SizesAndStridesAreNotNegative) {
               StatusIs(kInvalid, HasSubstr("'n': a size of -1")));
 }
 
-TEST(CreationTest, RangesAreOfRealNumbers) {
+TEST(CreationTest, ArangeTakesRealScalars) {
   const auto dtype = [](TestArgument end, TestArgument dtype) -> absl::StatusOr<DType> {
     const TestCall call("end dtype", {end, dtype});
     ABSL_ASSIGN_OR_RETURN(const ArangeCall<K> read, call.Read<ArangeCall<K>>());
@@ -41,14 +41,14 @@ TEST(CreationTest, RangesAreOfRealNumbers) {
   }
 }
 
-TEST(CreationTest, RandomNumbersAreFloatsAndPermutationsNumbers) {
+TEST(CreationTest, RandomDTypesAreChecked) {
   EXPECT_THAT(ReadStatus<RandomCall<SizedCall<K>>>("size dtype", {Ints({2}), DType::kInt64}),
               StatusIs(kInvalid, HasSubstr("dtype int64 is not supported")));
   EXPECT_THAT(ReadStatus<RandpermCall<K>>("n dtype", {3, DType::kBool}),
               StatusIs(kInvalid, HasSubstr("dtype bool is not supported")));
 }
 
-TEST(CreationTest, WhatFillsHasNoDimensions) {
+TEST(CreationTest, FillValueHasRankZero) {
   EXPECT_OK(ReadStatus<FillCall<K>>("self value", {Tensor({3}), Tensor({})}));
   EXPECT_THAT(ReadStatus<FillCall<K>>("self value", {Tensor({3}), Tensor({1})}),
               StatusIs(kInvalid, HasSubstr("a tensor without dimensions, got 1 dimensions")));

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(NmsTest, BoxesAreRowsOfFourWithAScoreEach) {
+TEST(NmsTest, ChecksBoxesAndScores) {
   const std::string names = "dets scores iou_threshold";
   EXPECT_OK(ReadStatus<NmsCall<K>>(names, {Tensor({0, 4}), Tensor({0}), 0.5}));
   EXPECT_THAT(ReadStatus<NmsCall<K>>(names, {Tensor({4}), Tensor({4}), 0.5}),
@@ -34,7 +34,7 @@ absl::Status RoiAlign(const Sizes& input, const Sizes& rois, int height, int wid
       {Tensor(input), Tensor(rois), 1.0, height, width, ratio, true});
 }
 
-TEST(RoiAlignTest, RegionsAreRowsOfFiveInImages) {
+TEST(RoiAlignTest, ChecksRegionsAndImages) {
   EXPECT_OK(RoiAlign({1, 3, 8, 8}, {2, 5}, 7, 7, 2));
   EXPECT_OK(RoiAlign({1, 3, 8, 8}, {0, 5}, 1, 1, -1));
   EXPECT_THAT(RoiAlign({3, 8, 8}, {2, 5}, 7, 7, 2),

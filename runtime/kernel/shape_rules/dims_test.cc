@@ -14,14 +14,14 @@ using ::testing::HasSubstr;
 
 constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
-TEST(ToSizesTest, ReadsBackToDims) {
+TEST(ToSizesTest, DimsRoundTrip) {
   ASSERT_OK_AND_ASSIGN(const Sizes sizes, ToSizes(ToDims({2, 0, 3})));
   EXPECT_EQ(sizes, Sizes({2, 0, 3}));
   ASSERT_OK_AND_ASSIGN(const Sizes scalar, ToSizes({}));
   EXPECT_TRUE(scalar.empty());
 }
 
-TEST(ToSizesTest, RefusesWhatIsNoShape) {
+TEST(ToSizesTest, RejectsInvalidShapes) {
   const CheckedInt overflow = CheckedInt(INT64_MAX) + 1;
   EXPECT_THAT(ToSizes({CheckedInt(2), overflow}),
               StatusIs(kInvalid, HasSubstr("[2,overflow] have a dimension that overflowed")));
@@ -33,7 +33,7 @@ TEST(ToSizesTest, RefusesWhatIsNoShape) {
               StatusIs(kInvalid, HasSubstr("rank 17")));
 }
 
-TEST(CheckedIntTest, OfTwoNumbersTheLargerAndTheSmaller) {
+TEST(CheckedIntTest, MaxAndMin) {
   EXPECT_EQ(SymMax(2, 3).value(), 3);
   EXPECT_EQ(SymMax(3, 2).value(), 3);
   EXPECT_EQ(SymMin(2, 3).value(), 2);
@@ -56,7 +56,7 @@ TEST(NormalizeDimTest, RankZeroCountsAsOne) {
               StatusIs(absl::StatusCode::kOutOfRange, "dim 1 is out of range [-1, 0]"));
 }
 
-TEST(NormalizeDimTest, RefusesDimsOutOfRange) {
+TEST(NormalizeDimTest, RejectsDimsOutOfRange) {
   EXPECT_THAT(NormalizeDim(3, 2),
               StatusIs(absl::StatusCode::kOutOfRange, "dim 3 is out of range [-2, 1]"));
   EXPECT_THAT(NormalizeDim(-3, 2), StatusIs(absl::StatusCode::kOutOfRange));

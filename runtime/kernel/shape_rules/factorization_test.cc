@@ -17,7 +17,7 @@ absl::Status System(const Sizes& a, const Sizes& b, bool left) {
                                           {Tensor(a), Tensor(b), true, left, false});
 }
 
-TEST(SystemTest, SidesBelongToASquareMatrix) {
+TEST(SystemTest, SidesMatchASquareMatrix) {
   EXPECT_OK(System({2, 3, 3}, {2, 3, 5}, true));
   EXPECT_OK(System({2, 3, 3}, {2, 5, 3}, false));
   EXPECT_THAT(System({2, 3, 3}, {2, 5, 3}, true),
@@ -38,7 +38,7 @@ absl::Status LuSolve(const Sizes& lu, const Sizes& pivots, const Sizes& b) {
       {Tensor(lu), Tensor(pivots, DType::kInt32), Tensor(b), true, false});
 }
 
-TEST(LuSolveTest, PivotsAreOneForEachRow) {
+TEST(LuSolveTest, OnePivotPerRow) {
   EXPECT_OK(LuSolve({2, 3, 3}, {2, 3}, {2, 3, 1}));
   EXPECT_THAT(LuSolve({2, 3, 3}, {2, 4}, {2, 3, 1}),
               StatusIs(kInvalid,
@@ -50,7 +50,7 @@ TEST(LuSolveTest, PivotsAreOneForEachRow) {
   EXPECT_THAT(LuSolve({3, 4}, {3}, {3, 1}), StatusIs(kInvalid, HasSubstr("square")));
 }
 
-TEST(QrTest, ModesHaveThreeNames) {
+TEST(QrTest, HasThreeModes) {
   EXPECT_EQ(*ParseQrMode("reduced"), QrMode::kReduced);
   EXPECT_EQ(*ParseQrMode("complete"), QrMode::kComplete);
   EXPECT_EQ(*ParseQrMode("r"), QrMode::kOnlyR);
@@ -58,7 +58,7 @@ TEST(QrTest, ModesHaveThreeNames) {
               StatusIs(kInvalid, "mode: expected reduced, complete or r"));
 }
 
-TEST(EighTest, TrianglesAreNamedInEitherCase) {
+TEST(EighTest, TriangleNamesAreCaseInsensitive) {
   for (const char* name : {"U", "u", "L", "l"}) {
     const TestCall call("A UPLO compute_v", {Tensor({3, 3}), name, true});
     ASSERT_OK_AND_ASSIGN(const EighCall<K> read, call.Read<EighCall<K>>());
@@ -70,7 +70,7 @@ TEST(EighTest, TrianglesAreNamedInEitherCase) {
               StatusIs(kInvalid, HasSubstr("square")));
 }
 
-TEST(MatricesTest, HaveTwoDimensionsOrMore) {
+TEST(MatricesTest, HaveAtLeastTwoDimensions) {
   EXPECT_THAT(ShapeOf<SvdCall<K>>("A full_matrices compute_uv", {Tensor({3}), true, true}),
               StatusIs(kInvalid, "expected matrices, got shape [3]"));
   EXPECT_OK(ShapeOf<SvdCall<K>>("A full_matrices compute_uv", {Tensor({2, 3}), true, true}));

@@ -29,7 +29,7 @@ TEST(FftTest, TransformsEachDimensionOnce) {
   EXPECT_EQ(*Transformed({2, 0}, {0}), Sizes({0}));
 }
 
-TEST(FftTest, HalfOfARealTransformIsKept) {
+TEST(FftTest, RealTransformKeepsHalf) {
   EXPECT_EQ(*ToSizes(*RealFftShape<D>(ToDims({4, 5}), {0, 1}, true)), Sizes({4, 3}));
   EXPECT_EQ(*ToSizes(*RealFftShape<D>(ToDims({4, 5}), {1, 0}, true)), Sizes({3, 5}));
   EXPECT_EQ(*ToSizes(*RealFftShape<D>(ToDims({4, 5}), {1}, false)), Sizes({4, 5}));
@@ -37,7 +37,7 @@ TEST(FftTest, HalfOfARealTransformIsKept) {
               StatusIs(kInvalid, "dim: expected at least one dimension"));
 }
 
-TEST(FftTest, HalfOfAnInverseTransformIsGiven) {
+TEST(FftTest, InverseRealTransformNeedsHalf) {
   const auto shape = [](const Dims<D>& input, D last) {
     return InverseRealFftShape<D>(input, {1}, last);
   };
@@ -53,7 +53,7 @@ TEST(FftTest, HalfOfAnInverseTransformIsGiven) {
               StatusIs(kInvalid, "dim: expected at least one dimension"));
 }
 
-TEST(FftTest, NormalizationsHaveThreeNumbers) {
+TEST(FftTest, HasThreeNormalizations) {
   for (const int64_t number : {-1, 3}) {
     EXPECT_THAT(
         ReadStatus<RealFftCall<K>>("self dim normalization onesided",

@@ -17,7 +17,7 @@ absl::Status Search(TestArgument side, bool right) {
                                    {Tensor({5}), Tensor({3}), false, right, side, None()});
 }
 
-TEST(SearchTest, SidesGoWithRight) {
+TEST(SearchTest, SideMustAgreeWithRight) {
   EXPECT_OK(Search("left", false));
   EXPECT_OK(Search("right", false));
   EXPECT_OK(Search("right", true));
@@ -27,7 +27,7 @@ TEST(SearchTest, SidesGoWithRight) {
   EXPECT_THAT(Search("up", true), StatusIs(kInvalid));
 }
 
-TEST(SearchTest, SidesDecide) {
+TEST(SearchTest, SideSelectsBound) {
   const TestCall call("sorted_sequence self out_int32 right side sorter",
                       {Tensor({5}), Tensor({3}), true, false, "right", None()});
   ASSERT_OK_AND_ASSIGN(const SearchCall<K> read, call.Read<SearchCall<K>>());
@@ -35,7 +35,7 @@ TEST(SearchTest, SidesDecide) {
   EXPECT_EQ(read.dtype, DType::kInt32);
 }
 
-TEST(SearchTest, BucketsAreAVectorAndSortersOfTheShapeOfWhatTheySort) {
+TEST(SearchTest, ChecksShapesOfBoundariesAndSorter) {
   EXPECT_THAT(ReadStatus<SearchCall<K>>("self boundaries out_int32 right",
                                         {Tensor({3}), Tensor({2, 5}), false, false}),
               StatusIs(kInvalid, "bucketize: boundaries must be a vector"));

@@ -14,12 +14,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(IndexTest, ExpandingKeepsSizesButOnes) {
+TEST(IndexTest, ExpandOnlyChangesOnes) {
   EXPECT_TRUE(MayExpandTo<D>(ToDims({3}), ToDims({2, 3})));
   EXPECT_TRUE(MayExpandTo<D>(ToDims({1}), ToDims({2, 3})));
   EXPECT_FALSE(MayExpandTo<D>(ToDims({2}), ToDims({2, 3})));
   EXPECT_FALSE(MayExpandTo<D>(ToDims({2, 3}), ToDims({3})));
-  EXPECT_TRUE(MayExpandTo<D>(Dims<D>{Overflowed()}, ToDims({2, 3})));  // not known to be another
+  EXPECT_TRUE(MayExpandTo<D>(Dims<D>{Overflowed()}, ToDims({2, 3})));  // not known to differ
 }
 
 absl::StatusOr<int> Gather(const Sizes& self, int64_t dim, const Sizes& index,
@@ -30,11 +30,11 @@ absl::StatusOr<int> Gather(const Sizes& self, int64_t dim, const Sizes& index,
                               src.has_value() ? &src_sizes : nullptr);
 }
 
-TEST(IndexTest, GatheredIndicesFitTheTensor) {
+TEST(IndexTest, GatherIndexFitsSelf) {
   EXPECT_EQ(*Gather({2, 3}, -1, {2, 9}), 1);
   EXPECT_EQ(*Gather({}, 0, {1}), 0);
   EXPECT_EQ(*Gather({1}, 0, {}), 0);
-  EXPECT_EQ(*Gather({2, 3}, 0, {0}), 0);  // without elements, of any shape
+  EXPECT_EQ(*Gather({2, 3}, 0, {0}), 0);  // empty, any shape
   EXPECT_THAT(Gather({2, 3}, 1, {3, 3}),
               StatusIs(kInvalid,
                        "scatter: index [3,3] does not fit into self [2,3] along "
@@ -43,7 +43,7 @@ TEST(IndexTest, GatheredIndicesFitTheTensor) {
   EXPECT_THAT(Gather({2, 3}, 2, {2, 3}), StatusIs(kRange, HasSubstr("dim 2")));
 }
 
-TEST(IndexTest, ScatteredIndicesFitTheSourceToo) {
+TEST(IndexTest, ScatterIndexFitsSource) {
   EXPECT_EQ(*Gather({2, 3}, 1, {2, 9}, Sizes{2, 9}), 1);
   EXPECT_EQ(*Gather({2, 3}, 1, {2, 2}, Sizes{4, 4}), 1);
   EXPECT_EQ(*Gather({}, 0, {}, Sizes{1}), 0);
@@ -55,7 +55,7 @@ TEST(IndexTest, ScatteredIndicesFitTheSourceToo) {
   EXPECT_THAT(Gather({2, 3}, 1, {2, 3}, Sizes{3}), StatusIs(kInvalid));
 }
 
-TEST(IndexTest, SelectedIndicesAreAVector) {
+TEST(IndexTest, IndexSelectTakesAVector) {
   const auto shape = [](const Sizes& self, const Sizes& index) {
     return IndexSelectShape<D>(ToDims(self), 0, ToDims(index));
   };
@@ -74,7 +74,7 @@ absl::StatusOr<int> Update(std::string_view op, const Sizes& self, int64_t dim, 
                                    source.has_value() ? &source_sizes : nullptr);
 }
 
-TEST(IndexTest, UpdatesHaveASliceForEachIndex) {
+TEST(IndexTest, UpdatesHaveOneSlicePerIndex) {
   EXPECT_EQ(*Update("index_add", {2, 3}, -1, {4}, Sizes{2, 4}), 1);
   EXPECT_EQ(*Update("index_add", {2, 3}, 1, {}, Sizes{2, 1}), 1);
   EXPECT_EQ(*Update("index_add", {}, 0, {1}, Sizes{}), 0);
@@ -89,7 +89,7 @@ TEST(IndexTest, UpdatesHaveASliceForEachIndex) {
   EXPECT_THAT(Update("index_add", {}, 0, {2}, Sizes{}), StatusIs(kInvalid));
 }
 
-TEST(IndexTest, CopiesTakeScalarsForVectorsOfOneElement) {
+TEST(IndexTest, IndexCopyAcceptsScalars) {
   EXPECT_EQ(*Update("index_copy", {}, 0, {1}, Sizes{1}), 0);
   EXPECT_EQ(*Update("index_copy", {3}, 0, {1}, Sizes{}), 0);
   EXPECT_EQ(*Update("index_copy", {}, 0, {}, Sizes{}), 0);
@@ -101,7 +101,7 @@ TEST(IndexTest, CopiesTakeScalarsForVectorsOfOneElement) {
   EXPECT_THAT(Update("index_copy", {}, 0, {1, 1}, Sizes{1}), StatusIs(kInvalid));
 }
 
-TEST(IndexTest, FillsNeedAVector) {
+TEST(IndexTest, IndexFillTakesAVector) {
   EXPECT_EQ(*Update("index_fill", {2, 3}, 1, {9}), 1);
   EXPECT_THAT(
       Update("index_fill", {2, 3}, 1, {1, 9}),
@@ -116,7 +116,7 @@ TEST(IndexTest, EmbeddingsAreRowsOfAMatrix) {
               StatusIs(kInvalid, HasSubstr("rank 17")));
 }
 
-TEST(IndexTest, EmbeddingGradientsHaveARowForEachIndex) {
+TEST(IndexTest, EmbeddingGradientHasOneRowPerIndex) {
   const auto shape = [](const Sizes& gradient, const Sizes& indices, D rows) {
     return EmbeddingGradientShape<D>(ToDims(gradient), ToDims(indices), rows);
   };
@@ -134,7 +134,7 @@ TEST(IndexTest, EmbeddingGradientsHaveARowForEachIndex) {
   EXPECT_THAT(shape({many, many}, {many, many}, 10), StatusIs(kInvalid));
 }
 
-TEST(IndexTest, BoundariesHaveARowForEachOfTheValues) {
+TEST(IndexTest, BoundariesHaveOneRowPerRowOfValues) {
   EXPECT_OK(CheckSearchShapes<D>(ToDims({5}), ToDims({2, 3})));
   EXPECT_OK(CheckSearchShapes<D>(ToDims({2, 5}), ToDims({2, 3})));
   EXPECT_THAT(CheckSearchShapes<D>(ToDims({2, 5}), ToDims({3, 3})),
@@ -160,7 +160,7 @@ absl::StatusOr<BagShape<D>> Bags(const Sizes& weight, const Sizes& indices, cons
                               weights.has_value() ? &sizes : nullptr, include_last);
 }
 
-TEST(IndexTest, BagsBeginAtOffsets) {
+TEST(IndexTest, ChecksEmbeddingBagShapes) {
   ASSERT_OK_AND_ASSIGN(const BagShape<D> shape, Bags({10, 4}, {6}, {3}, 1));
   EXPECT_EQ(shape.bags, D(3));
   EXPECT_EQ(shape.features, D(4));
@@ -180,8 +180,8 @@ TEST(IndexTest, BagsBeginAtOffsets) {
               StatusIs(kInvalid, HasSubstr("without a last offset")));
 }
 
-// What PyTorch hands to a library.
-TEST(IndexTest, SumsOfPlainFloatsSkipTheirOffsets) {
+// Sums that PyTorch delegates to a library.
+TEST(IndexTest, PlainFloatSumsSkipOffset2Bag) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
     EXPECT_TRUE(BagSkipsOffsets(dtype, 0, -1, true));
   }
@@ -191,7 +191,7 @@ TEST(IndexTest, SumsOfPlainFloatsSkipTheirOffsets) {
   EXPECT_FALSE(BagSkipsOffsets(DType::kFloat32, 0, -1, false));
 }
 
-TEST(IndexTest, BagsCountInTheWiderOfTheirIndexTypes) {
+TEST(IndexTest, EmbeddingBagUsesWiderIndexType) {
   const auto type = [](DType indices, DType offsets, TestArgument weights) {
     const TestCall call(
         "weight indices offsets mode per_sample_weights include_last_offset padding_idx",

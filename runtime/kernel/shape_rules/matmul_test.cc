@@ -23,7 +23,7 @@ TEST(CheckUnrolledDimTest, IsOneOfTheBroadcastDimensions) {
   EXPECT_THAT(CheckUnrolledDim(-1, 4), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-TEST(ExpandedShapeTest, NewDimensionsStandAtTheirPlaces) {
+TEST(ExpandedShapeTest, InsertsDimensionsAtPositions) {
   const auto expanded = [](const Sizes& sizes, const std::vector<int64_t>& places, int rank) {
     return ExpandedShape<D>(ToDims(sizes), places, rank);
   };
@@ -45,7 +45,7 @@ ProductFactor Factor(TestArgument factor, DType dtype) {
   return call.Read<ScaledSumCall<K, ProductForm::kMm>>()->alpha;
 }
 
-TEST(ProductFactorTest, IsOfTheKindOfItsOperands) {
+TEST(ProductFactorTest, MatchesKindOfOperands) {
   EXPECT_EQ(Factor(3, DType::kFloat32).number, std::complex<double>(3));
   EXPECT_TRUE(Factor(3, DType::kFloat32).is_int);
   EXPECT_EQ(Factor(2.5, DType::kFloat32).number, std::complex<double>(2.5));
@@ -60,7 +60,7 @@ TEST(ProductFactorTest, IsOfTheKindOfItsOperands) {
   EXPECT_EQ(Factor(-255, DType::kUint8).integer, -255);
 }
 
-TEST(ProductFactorTest, FitsTheDTypeOfItsOperands) {
+TEST(ProductFactorTest, FitsDTypeOfOperands) {
   const auto status = [](TestArgument factor, DType dtype) {
     return ReadStatus<ScaledSumCall<K, ProductForm::kMm>>(
         "self mat1 mat2 beta alpha",
@@ -83,7 +83,7 @@ absl::Status Grouped(const Sizes& self, const Sizes& mat2, TestArgument offsets,
       "self mat2 offs bias out_dtype", {Tensor(self), Tensor(mat2), offsets, bias, dtype}));
 }
 
-TEST(GroupedProductTest, IsOfRowsByTheirMatrices) {
+TEST(GroupedProductTest, MultipliesRowsByGroup) {
   const EValue ends = Tensor({2}, DType::kInt32);
   constexpr absl::StatusCode kMissing = absl::StatusCode::kUnimplemented;
   EXPECT_OK(Grouped({5, 3}, {2, 3, 4}, ends));
@@ -100,7 +100,7 @@ TEST(GroupedProductTest, IsOfRowsByTheirMatrices) {
               StatusIs(kInvalid, HasSubstr("be multiplied")));
 }
 
-TEST(TrilinearTest, SumsOverDimensionsThatThereAre) {
+TEST(TrilinearTest, SummedDimensionsMustExist) {
   const std::string names = "i1 i2 i3 expand1 expand2 expand3 sumdim unroll_dim";
   const EValue matrix = Tensor({3, 3});
   const auto status = [&](const std::vector<int64_t>& expand, const std::vector<int64_t>& sum,
@@ -115,7 +115,7 @@ TEST(TrilinearTest, SumsOverDimensionsThatThereAre) {
               StatusIs(kInvalid, HasSubstr("rank 18")));
 }
 
-TEST(DistanceTest, OrdersAreNotNegativeAndModesOfThree) {
+TEST(DistanceTest, ChecksOrderAndMode) {
   const EValue rows = Tensor({3, 4});
   EXPECT_THAT(ReadStatus<PdistCall<K>>("self p", {rows, -1.0}),
               StatusIs(kInvalid, "p: expected at least 0, got -1"));
@@ -126,7 +126,7 @@ TEST(DistanceTest, OrdersAreNotNegativeAndModesOfThree) {
   EXPECT_OK(ReadStatus<CdistCall<K>>("x1 x2 p compute_mode", {rows, rows, 2.0, None()}));
 }
 
-TEST(MatMulShapeTest, BatchesThatAreNotKnownAreThoseOfTheOther) {
+TEST(MatMulShapeTest, UnknownBatchTakesTheOther) {
   ASSERT_OK_AND_ASSIGN(const Dims<D> shape,
                        MatMulShape<D>({Overflowed(), D(2), D(3)}, ToDims({5, 3, 4}), 1));
   EXPECT_EQ(shape[0], D(5));

@@ -20,7 +20,7 @@ absl::StatusOr<Sizes> Cat(const std::vector<Sizes>& operands, int64_t dim) {
   return ToSizes(dims);
 }
 
-TEST(CatTest, JoinsAlongOneDimension) {
+TEST(CatTest, ConcatenatesAlongOneDimension) {
   EXPECT_EQ(*Cat({{2, 3}, {4, 3}}, 0), Sizes({6, 3}));
   EXPECT_EQ(*Cat({{2, 3}, {0}, {2, 1}}, -1), Sizes({2, 4}));
   EXPECT_EQ(*Cat({{0}, {0}}, 7), Sizes({0}));
@@ -34,7 +34,7 @@ TEST(CatTest, JoinsAlongOneDimension) {
   EXPECT_THAT(Cat({{2, 3}, {2, 3}}, 2), StatusIs(kRange));
 }
 
-TEST(MovementTest, RollsHaveAShiftForEachDimension) {
+TEST(MovementTest, RollHasOneShiftPerDimension) {
   const auto roll = [](const Sizes& sizes, const std::vector<int64_t>& shifts,
                        const std::vector<int64_t>& dims) {
     return ReadStatus<RollCall<K>>("self shifts dims", {Tensor(sizes), Ints(shifts), Ints(dims)});
@@ -45,7 +45,7 @@ TEST(MovementTest, RollsHaveAShiftForEachDimension) {
   EXPECT_THAT(roll({}, {1}, {0}), StatusIs(kRange, HasSubstr("a scalar tensor")));
 }
 
-TEST(MovementTest, RepeatsAreNotNegativeButOfNothing) {
+TEST(MovementTest, NegativeRepeatsOnlyForEmptyDimensions) {
   const auto repeat = [](const Sizes& sizes, const Sizes& repeats) {
     return RepeatedShape<D>(ToDims(sizes), ToDims(repeats));
   };
@@ -56,7 +56,7 @@ TEST(MovementTest, RepeatsAreNotNegativeButOfNothing) {
   EXPECT_THAT(repeat({3, 3}, {1}), StatusIs(kInvalid, HasSubstr("fewer than the dimensions")));
 }
 
-TEST(MovementTest, DimsAndVectorsAreWhatTheyMustBe) {
+TEST(MovementTest, ChecksDimsAndVectors) {
   EXPECT_THAT(ReadStatus<FlipCall<K>>("self dims", {Tensor({3}), Ints({0, 0})}),
               StatusIs(kInvalid, HasSubstr("more than once")));
   EXPECT_THAT(ReadStatus<RepeatedIndicesCall<K>>("repeats output_size",

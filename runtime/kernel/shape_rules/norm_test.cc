@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(NormTest, BatchNormTrainsOrHasStatistics) {
+TEST(NormTest, BatchNormNeedsStatisticsUnlessTraining) {
   const EValue batch = Tensor({2, 3, 4}), vector = Tensor({3});
   const std::string names = "input weight bias running_mean running_var training momentum eps";
   for (const bool mean : {false, true}) {

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(PadTest, TakesNoMoreAwayThanThereIs) {
+TEST(PadTest, CropsAtMostTheSize) {
   const auto padded = [](const Sizes& sizes, const Sizes& before, const Sizes& after) {
     return PaddedShape<D>("pad", ToDims(sizes), {ToDims(before), ToDims(after)});
   };
@@ -20,12 +20,12 @@ TEST(PadTest, TakesNoMoreAwayThanThereIs) {
   EXPECT_EQ(*ToSizes(*padded({3}, {2}, {-3})), Sizes({2}));
   EXPECT_THAT(padded({3}, {-2}, {-2}),
               StatusIs(kInvalid, "pad: padding (-2, -2) leaves nothing of size 3"));
-  // What stays has a size, but nothing of the tensor is in it.
+  // The result is not empty, but contains nothing of the tensor.
   EXPECT_THAT(padded({3}, {5}, {-4}), StatusIs(kInvalid, HasSubstr("leaves nothing of size 3")));
   EXPECT_THAT(padded({3}, {-4}, {5}), StatusIs(kInvalid, HasSubstr("leaves nothing of size 3")));
 }
 
-TEST(PadTest, MirrorsLeaveSomething) {
+TEST(PadTest, MirroredPadKeepsElements) {
   const auto mirrored = [](PadMode mode, const Sizes& sizes, const Sizes& before,
                            const Sizes& after) {
     return MirroredShape<D>("pad", mode, ToDims(sizes), 2, {ToDims(before), ToDims(after)});
@@ -36,7 +36,7 @@ TEST(PadTest, MirrorsLeaveSomething) {
               StatusIs(kInvalid, HasSubstr("must be less than size 3 of dimension 1")));
   EXPECT_THAT(mirrored(kReflect, {2, 3, 4}, {0, 0, 0}, {0, 0, 4}),
               StatusIs(kInvalid, HasSubstr("must be less than size 4 of dimension 2")));
-  // One size may become zero, not both, and none less than that.
+  // One size may become zero, but not both, and none negative.
   EXPECT_EQ(*ToSizes(*mirrored(kReplicate, {2, 3, 4}, {0, -3, 0}, {0, 0, 0})), Sizes({2, 0, 4}));
   EXPECT_EQ(*ToSizes(*mirrored(kReplicate, {2, 3, 4}, {0, 0, -4}, {0, 0, 0})), Sizes({2, 3, 0}));
   EXPECT_THAT(mirrored(kReplicate, {2, 3, 4}, {0, -3, -4}, {0, 0, 0}),

@@ -25,14 +25,14 @@ TEST(PoolTest, WindowsFitTheInput) {
   EXPECT_FALSE((*PoolShape<D>({D(2), Overflowed()}, Kernel(4)))[1].ok());
 }
 
-TEST(PoolTest, AdaptiveSizesAreNotNegative) {
+TEST(PoolTest, RejectsNegativeAdaptiveSizes) {
   EXPECT_EQ(*ToSizes(*AdaptivePoolShape<D>(ToDims({2, 8}), ToDims({3}), 1)), Sizes({2, 3}));
   EXPECT_THAT(AdaptivePoolShape<D>(ToDims({2, 8}), Dims<D>{D(-1)}, 1),
               StatusIs(kInvalid, HasSubstr("expected numbers of at least 0")));
   EXPECT_FALSE((*AdaptivePoolShape<D>(ToDims({2, 8}), Dims<D>{Overflowed()}, 1))[1].ok());
 }
 
-TEST(PoolTest, SumsAreNotDividedByZero) {
+TEST(PoolTest, RejectsZeroDivisor) {
   EXPECT_THAT((ReadStatus<AvgPoolCall<K, 2>>(
                   "self kernel_size stride padding ceil_mode count_include_pad divisor_override",
                   {Tensor({1, 8, 8}), Ints({2}), Ints({}), Ints({0}), false, true, 0})),

@@ -20,29 +20,29 @@ absl::Status PerToken(const Sizes& input, const Sizes& scales) {
       {Tensor(input), Tensor(scales), Tensor(scales, DType::kInt64), -128, 127, DType::kInt8});
 }
 
-TEST(QuantizationTest, TokensHaveExactlyANumberEach) {
+TEST(QuantizationTest, TokensHaveExactlyOneParameterEach) {
   EXPECT_OK(PerToken({2, 3, 4}, {2, 3, 1}));
   EXPECT_OK(PerToken({1, 3, 4}, {3, 1}));
   EXPECT_THAT(PerToken({2, 3, 4}, {3, 1}),
               StatusIs(kInvalid, "scales: shape [3,1] has not one number for each of 6 rows"));
-  EXPECT_OK(PerToken({2, 3, 0}, {3, 1}));  // rows without elements need none
+  EXPECT_OK(PerToken({2, 3, 0}, {3, 1}));  // empty rows need no parameters
   EXPECT_OK(PerToken({0, 3, 4}, {0, 3, 1}));
   EXPECT_THAT(PerToken({0, 3, 4}, {3, 1}), StatusIs(kInvalid, HasSubstr("each of 0 rows")));
   EXPECT_THAT(PerToken({3, 4}, {2, 1}), StatusIs(kInvalid, HasSubstr("is not that of the rows")));
-  // Dequantizing, they broadcast.
+  // For dequantization, they broadcast.
   EXPECT_OK(CheckShapesOf<DequantizePerTokenCall<K>>(
       "input scales zero_points output_dtype",
       {Tensor({2, 3, 4}, DType::kInt8), Tensor({3, 1}), Tensor({3, 1}), DType::kFloat32}));
 }
 
-TEST(QuantizationTest, ScalesThatAreNumbersAreNotZero) {
+TEST(QuantizationTest, RejectsZeroScale) {
   EXPECT_THAT((ReadStatus<QuantizePerTensorCall<K, Given::kNumbers>>(
                   "input scale zero_point quant_min quant_max dtype",
                   {Tensor({2}), 0.0, 0, -128, 127, DType::kInt8})),
               StatusIs(kInvalid, "scale: expected a number other than 0"));
 }
 
-TEST(QuantizationTest, RangesAreThoseOfTheDType) {
+TEST(QuantizationTest, RangeMustFitDType) {
   EXPECT_THAT((ReadStatus<QuantizePerTensorCall<K, Given::kNumbers>>(
                   "input scale zero_point quant_min quant_max dtype",
                   {Tensor({2}), 1.0, 0, -129, 127, DType::kInt8})),
@@ -74,7 +74,7 @@ TEST(QuantizationTest, RangesAreThoseOfTheDType) {
       (ReadStatus<ChoosePerTokenCall<K, false>>("input dtype", {Tensor({3}), DType::kUint8})));
 }
 
-TEST(QuantizationTest, AxesAndChannelsBelongToTheInput) {
+TEST(QuantizationTest, ChecksAxisAndChannels) {
   EXPECT_THAT(
       ReadStatus<FakeQuantPerChannelCall<K>>("input scales zero_points axis quant_min quant_max",
                                              {Tensor({3}), Tensor({3}), Tensor({3}), 1, 0, 255}),
@@ -92,13 +92,13 @@ TEST(QuantizationTest, AxesAndChannelsBelongToTheInput) {
               StatusIs(kInvalid, HasSubstr("zero_points: expected shape [3]")));
 }
 
-TEST(QuantizationTest, ParametersAreNotChosenOfNothing) {
+TEST(QuantizationTest, RejectsEmptyRows) {
   EXPECT_THAT(CheckShapesOf<ChooseParametersCall<K>>("input quant_min quant_max eps dtype",
                                                      {Tensor({0}), -8, 7, 1e-6, DType::kInt8}),
               StatusIs(kInvalid, "input: expected elements, got none"));
 }
 
-TEST(QuantizationTest, SumsAreOfOneShape) {
+TEST(QuantizationTest, AddOperandsHaveSameShape) {
   const std::string names =
       "a a_scale a_zero_point a_quant_min a_quant_max b b_scale b_zero_point b_quant_min "
       "b_quant_max out_scale out_zero_point out_quant_min out_quant_max";

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(QuantizedTest, BoundsAreThoseOfTheDType) {
+TEST(QuantizedTest, BoundsMatchDType) {
   using Bounds = std::pair<int64_t, int64_t>;
   EXPECT_EQ(*QuantizedBounds(DType::kUint8), Bounds(0, 255));
   EXPECT_EQ(*QuantizedBounds(DType::kInt8), Bounds(-128, 127));
@@ -28,7 +28,7 @@ TEST(QuantizedTest, BoundsAreThoseOfTheDType) {
   EXPECT_THAT(CheckQuantizedRange(DType::kFloat32, 0, 1), StatusIs(kInvalid));
 }
 
-TEST(QuantizedTest, ParametersAreChosenInARangeAroundZero) {
+TEST(QuantizedTest, ChosenRangeContainsZero) {
   EXPECT_OK(CheckChosenRange(DType::kInt8, -128, 127));
   EXPECT_OK(CheckChosenRange(DType::kInt8, 0, 1));
   EXPECT_OK(CheckChosenRange(DType::kInt8, -1, 0));
@@ -39,14 +39,14 @@ TEST(QuantizedTest, ParametersAreChosenInARangeAroundZero) {
   EXPECT_THAT(CheckChosenRange(DType::kInt64, -1, 1), StatusIs(kInvalid, HasSubstr("got int64")));
 }
 
-TEST(QuantizedTest, NumbersOfATensorAreOne) {
+TEST(QuantizedTest, PerTensorParameterHasOneElement) {
   EXPECT_OK(CheckOneElement<D>("scale", ToDims({1, 1})));
-  EXPECT_OK(CheckOneElement<D>("scale", Dims<D>{Overflowed()}));  // may be
+  EXPECT_OK(CheckOneElement<D>("scale", Dims<D>{Overflowed()}));  // may be one element
   EXPECT_THAT(CheckOneElement<D>("scale", ToDims({2})),
               StatusIs(kInvalid, "scale: expected one element, got shape [2]"));
 }
 
-TEST(QuantizedTest, RowsHaveANumberEach) {
+TEST(QuantizedTest, PerTokenParameterHasOneElementPerRow) {
   EXPECT_OK(CheckTokenParameter<D>("scales", ToDims({2, 3, 1}), ToDims({2, 3, 4})));
   EXPECT_OK(CheckTokenParameter<D>("scales", ToDims({3, 1}), ToDims({2, 3, 4})));
   EXPECT_THAT(CheckTokenParameter<D>("scales", ToDims({2, 1}), ToDims({2, 3, 4})),
@@ -64,7 +64,7 @@ TEST(QuantizedTest, GroupsDivideRows) {
     return GroupCount<D>(input, scales, size);
   };
   EXPECT_EQ(*groups(ToDims({3, 8}), ToDims({3, 2}), 4), D(2));
-  // One that is larger than the row, and one scale for it.
+  // A group larger than the row, with one scale per row.
   EXPECT_EQ(*groups(ToDims({3, 8}), ToDims({3, 1}), 16), D(1));
   EXPECT_THAT(groups(ToDims({3, 8}), ToDims({3, 2}), 16), StatusIs(kInvalid, HasSubstr("divide")));
   EXPECT_THAT(groups(ToDims({3, 8}), {}, 16), StatusIs(kInvalid, HasSubstr("divide")));
@@ -82,7 +82,7 @@ TEST(QuantizedTest, GroupsDivideRows) {
   }
 }
 
-TEST(QuantizedTest, ChannelsHaveANumberEachOrOneForAll) {
+TEST(QuantizedTest, PerChannelParameterHasOneElementPerChannel) {
   EXPECT_EQ(*ChannelAxis<D>(ToDims({2, 3}), -1), 1);
   EXPECT_THAT(ChannelAxis<D>({}, 0), StatusIs(kRange, HasSubstr("has no channels")));
   EXPECT_THAT(ChannelAxis<D>(ToDims({2}), 1), StatusIs(kRange));

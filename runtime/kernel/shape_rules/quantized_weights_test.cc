@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(QuantizedWeightsTest, PackedElementsHaveTheRangeOfTheirBits) {
+TEST(QuantizedWeightsTest, PackedElementsUseFullRange) {
   EXPECT_OK(CheckPackedRange(8, -100, 100));
   EXPECT_OK(CheckPackedRange(4, -8, 7));
   EXPECT_OK(CheckPackedRange(2, -2, 1));
@@ -27,7 +27,7 @@ absl::Status Rows(const Dims<D>& weight, const Dims<D>& scales, const Dims<D>* z
   return EmbeddingRows<D>(weight, scales, zeros, per_byte).status();
 }
 
-TEST(QuantizedWeightsTest, RowsDivideIntoGroupsOfTwoOrMore) {
+TEST(QuantizedWeightsTest, RowsDivideIntoGroups) {
   const Dims<D> zeros = ToDims({10, 2}), others = ToDims({10, 4}), vector = ToDims({10});
   EXPECT_OK(Rows(ToDims({10, 8}), ToDims({10, 2}), &zeros));
   EXPECT_OK(Rows(ToDims({10, 2}), ToDims({10, 4}), nullptr, 4));
@@ -48,7 +48,7 @@ TEST(QuantizedWeightsTest, RowsDivideIntoGroupsOfTwoOrMore) {
   EXPECT_THAT(Rows(ToDims({9, 8}), ToDims({10, 2}), &zeros), StatusIs(kInvalid));
 }
 
-TEST(QuantizedWeightsTest, EmbeddingsAreOfFloatsAndOfARankThatThereIs) {
+TEST(QuantizedWeightsTest, ChecksEmbeddingDTypeAndRank) {
   const std::string names =
       "weight weight_scales weight_zero_points weight_quant_min weight_quant_max indices dtype";
   const EValue weight = Tensor({10, 8}, DType::kInt8), scales = Tensor({10});
@@ -70,7 +70,7 @@ absl::StatusOr<Sizes> Product(const Sizes& input, const Sizes& weight, const Dim
   return ToSizes(shape.out);
 }
 
-TEST(QuantizedWeightsTest, ProductsOfMixedTypesHaveScalesOfTheWeight) {
+TEST(QuantizedWeightsTest, MixedMatmulScalesMatchWeight) {
   const Dims<D> zeros = ToDims({5}), groups = ToDims({4, 2});
   EXPECT_EQ(*Product({2, 5}, {5, 4}, ToDims({5}), &zeros, false), Sizes({2, 4}));
   EXPECT_EQ(*Product({2, 5}, {4, 5}, ToDims({4}), nullptr, true), Sizes({2, 4}));

@@ -16,7 +16,7 @@ absl::Status Randint(int64_t low, int64_t high, DType dtype) {
   return ReadStatus<RandintCall<K>>("low high size dtype", {low, high, Ints({2}), dtype});
 }
 
-TEST(RandintTest, NumbersAreThoseOfTheDType) {
+TEST(RandintTest, RangeMustFitDType) {
   struct Case {
     DType dtype;
     int64_t least, most;
@@ -41,7 +41,7 @@ TEST(RandintTest, NumbersAreThoseOfTheDType) {
   EXPECT_OK(Randint(INT64_MIN, INT64_MAX, DType::kFloat32));
 }
 
-TEST(RandintTest, BoundsAreInOrderAndTheDTypeReal) {
+TEST(RandintTest, ChecksBoundsAndDType) {
   EXPECT_THAT(Randint(3, 3, DType::kInt64),
               StatusIs(kInvalid, HasSubstr("'high': expected more than low, 3, got 3")));
   EXPECT_THAT(Randint(0, 3, DType::kComplex64),
@@ -57,7 +57,7 @@ TEST(RandomStateTest, IsTwoIntegers) {
   }
   EXPECT_THAT(ReadStatus<AdvanceCall<K>>("random_state count", {Tensor({2}), 1}),
               StatusIs(kInvalid, HasSubstr("got float32")));
-  // As `aten.<op>` is called, without one.
+  // As `aten.<op>`, without a state.
   EXPECT_OK((ReadStatus<SeededCall<PoissonCall<K>, K>>("self", {Tensor({2})})));
 }
 
@@ -65,7 +65,7 @@ absl::Status Dropout(const Sizes& sizes, DType dtype, double p, TestArgument tra
   return CheckShapesOf<DropoutCall<K>>("input p train", {Tensor(sizes, dtype), p, train});
 }
 
-TEST(DropoutTest, DropsFloatsWithAProbability) {
+TEST(DropoutTest, ChecksDTypeAndProbability) {
   EXPECT_OK(Dropout({3}, DType::kFloat32, 0, true));
   EXPECT_OK(Dropout({3}, DType::kFloat32, 1, None()));
   for (const double p : {-0.1, 1.1}) {
@@ -75,7 +75,7 @@ TEST(DropoutTest, DropsFloatsWithAProbability) {
               StatusIs(kInvalid, "input: expected a floating point type, got int32"));
 }
 
-TEST(DropoutTest, TakesAnythingOfWhichNothingIsDropped) {
+TEST(DropoutTest, AcceptsAnythingWithoutDropping) {
   EXPECT_OK(Dropout({3}, DType::kInt32, 7, false));
   EXPECT_OK(Dropout({0}, DType::kInt32, 7, true));
 }

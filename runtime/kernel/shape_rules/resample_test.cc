@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(ResampleTest, ScalesGiveSizesOf64Bits) {
+TEST(ResampleTest, ScaledSizesMustFitInInt64) {
   EXPECT_EQ(ScaledSize(D(5), 1.5)->value(), 7);
   for (const double scale : {1e30, -1e30}) {
     EXPECT_THAT(ScaledSize(D(5), scale), StatusIs(kInvalid, "scale_factors: out of range"));
@@ -32,7 +32,7 @@ absl::StatusOr<Dims<D>> Image(const Dims<D>& patches, const Dims<D>& size,
   return Col2ImShape<D>(patches, size, params);
 }
 
-TEST(ResampleTest, PatchesBelongToTheirImage) {
+TEST(ResampleTest, PatchesMatchTheImage) {
   const std::vector<int64_t> two = {2, 2};
   EXPECT_EQ(*ToSizes(*Image(ToDims({12, 6}), ToDims({3, 4}), two)), Sizes({3, 3, 4}));
   EXPECT_EQ(*ToSizes(*Image(ToDims({5, 12, 6}), ToDims({3, 4}), two)), Sizes({5, 3, 3, 4}));
@@ -82,7 +82,7 @@ TEST(ResampleTest, SizesOrScalesAreGiven) {
       StatusIs(kInvalid, HasSubstr("element 1 of the list is no float")));
 }
 
-TEST(ResampleTest, ModesOfSamplingHaveNumbers) {
+TEST(ResampleTest, ChecksSamplingModes) {
   const auto status = [](int interpolation, int padding) {
     return ReadStatus<GridSampleCall<K, 3>>(
         "input grid interpolation_mode padding_mode align_corners",

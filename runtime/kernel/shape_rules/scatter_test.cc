@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(ScatterReductionTest, HasTheNamesOfItsOperator) {
+TEST(ScatterReductionTest, ParsesNamesOfEachOperator) {
   EXPECT_EQ(*ScatterReductionOf("add"), ScatterReduction::kSum);
   EXPECT_EQ(*ScatterReductionOf("multiply"), ScatterReduction::kProduct);
   EXPECT_THAT(ScatterReductionOf("sum"),
@@ -28,7 +28,7 @@ TEST(ScatterReductionTest, HasTheNamesOfItsOperator) {
               StatusIs(kInvalid, "scatter_reduce: booleans have no mean"));
 }
 
-TEST(IndexFillTest, TakesAScalar) {
+TEST(IndexFillTest, ValueHasRankZero) {
   EXPECT_THAT(
       (ReadStatus<IndexFillCall<K, true>>(
           "self dim index value", {Tensor({3}), 0, Tensor({2}, DType::kInt64), Tensor({1})})),

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(SliceTest, BoundsAreThoseOfPython) {
+TEST(SliceTest, BoundsFollowPython) {
   const auto slice = [](std::optional<D> start, std::optional<D> end, int64_t step) {
     return Text(SliceRule<K>{0, step, start, end}.Apply(Dense({10, 2})));
   };
@@ -31,7 +31,7 @@ TEST(SliceTest, BoundsAreThoseOfPython) {
   EXPECT_THAT(SliceRule<K>{}.Apply({}), StatusIs(kInvalid, "slice: a scalar has no dimensions"));
 }
 
-TEST(SliceTest, NarrowedPartsLieWithin) {
+TEST(SliceTest, NarrowStaysInRange) {
   const auto narrow = [](D start, D length) {
     return NarrowRule<K>{0, start, length}.Apply(Dense({10}));
   };
@@ -58,7 +58,7 @@ TEST(SliceTest, WindowsFitTheirDimension) {
   EXPECT_THAT(unfold(Sizes(kMaxRank, 1), 1, 1), StatusIs(kInvalid, HasSubstr("rank 17")));
 }
 
-TEST(SliceTest, DiagonalsAreOfTwoDimensions) {
+TEST(SliceTest, DiagonalNeedsTwoDimensions) {
   EXPECT_EQ(Text(DiagonalRule<K>{1, 0, 1}.Apply(Dense({3, 4}))), "[3] [5] 1");
   EXPECT_EQ(Text(DiagonalRule<K>{-1, 0, 1}.Apply(Dense({3, 4}))), "[2] [5] 4");
   EXPECT_EQ(Text(DiagonalRule<K>{9, 0, 1}.Apply(Dense({3, 4}))), "[0] [5] 0");
@@ -83,7 +83,7 @@ TEST(SliceTest, PiecesAreCounted) {
   EXPECT_THAT((SplitRule<K>{D(3), 0}.Count({{Overflowed()}, {D(1)}, D(0)})), StatusIs(kInvalid));
 }
 
-// What `rule` cuts [4,2] into, up to the piece of which it is told an error.
+// Formats the pieces into which `rule` splits [4,2], up to the piece at which `emit` fails.
 template <class Rule>
 std::string Pieces(const Rule& rule, const Sizes& sizes, int fails_at = -1) {
   std::string text;
@@ -96,7 +96,7 @@ std::string Pieces(const Rule& rule, const Sizes& sizes, int fails_at = -1) {
   return status.ok() ? text : absl::StrCat(text, FromAbsl(status.message()));
 }
 
-TEST(SliceTest, PiecesFollowEachOther) {
+TEST(SliceTest, PiecesAreConsecutive) {
   EXPECT_EQ(Pieces(UnbindRule<K>{0}, {2, 3}), "[3] [1] 0; [3] [1] 3; ");
   EXPECT_EQ(Pieces(SplitRule<K>{D(2), 0}, {3, 2}), "[2,2] [2,1] 0; [1,2] [2,1] 4; ");
   const TestCall call("split_sizes dim", {Ints({1, 2}), 0});
@@ -118,7 +118,7 @@ TEST(SliceTest, PiecesEndWithTheFirstError) {
             "split_with_sizes: size 1 is negative: -1");
 }
 
-TEST(SliceTest, StridedViewsAreGivenWithoutNegativeNumbers) {
+TEST(SliceTest, AsStridedRejectsNegativeValues) {
   const std::string names = "size stride storage_offset";
   EXPECT_OK((ReadStatus<AsStridedRule<K>>(names, {Ints({2, 3}), Ints({0, 1}), None()})));
   EXPECT_THAT((ReadStatus<AsStridedRule<K>>(names, {Ints({2, 3}), Ints({1}), None()})),

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(TopKTest, TakesNoMoreThanThereAre) {
+TEST(TopKTest, KIsAtMostTheSize) {
   const auto shape = [](const Dims<D>& dims, D k) { return TopKShape<D>(dims, 0, k); };
   EXPECT_EQ(*ToSizes(*shape(ToDims({5, 2}), 3)), Sizes({3, 2}));
   EXPECT_EQ(*ToSizes(*shape({}, 1)), Sizes());
@@ -35,7 +35,7 @@ TEST(KthValueTest, CountsFromOne) {
               StatusIs(kInvalid, HasSubstr("is folded but has no elements")));
 }
 
-TEST(ReductionTest, NormsAreComputedInATypeThatHoldsTheInput) {
+TEST(ReductionTest, NormDTypeIsAtLeastTheInputs) {
   EXPECT_OK(CheckNormDType(DType::kFloat16, DType::kFloat32));
   EXPECT_OK(CheckNormDType(DType::kComplex64, DType::kComplex128));
   EXPECT_THAT(CheckNormDType(DType::kFloat64, DType::kFloat32),

@@ -11,13 +11,13 @@
 namespace belay {
 namespace {
 
-TEST(StridedTest, DimsAreMaskedOnce) {
+TEST(StridedTest, DimMaskRejectsRepeatedDims) {
   EXPECT_EQ(*DimMask({{0, -1}}, 3), 0b101u);
   EXPECT_THAT(DimMask({{0, 0}}, 3), StatusIs(kInvalid, "dim 0 appears more than once"));
   EXPECT_THAT(DimMask(absl::Span<const int64_t>({3}), 3), StatusIs(kRange));
 }
 
-TEST(StridedTest, SizesAreUnequalWhereTheirOrderTells) {
+TEST(StridedTest, KnownUnequalUsesOrder) {
   EXPECT_TRUE(KnownUnequal(D(2), D(3)));
   EXPECT_TRUE(KnownUnequal(D(3), D(2)));
   EXPECT_FALSE(KnownUnequal(D(3), D(3)));

@@ -35,7 +35,7 @@ TEST(ViewTest, SizesAreInferredFromTheNumberOfElements) {
   EXPECT_THAT(InferViewSizes<D>(ToDims({1}), Dims<D>(kMaxRank, D(1))), IsOk());
 }
 
-TEST(ViewTest, ElementsStayWhereTheyAre) {
+TEST(ViewTest, ViewsDoNotMoveElements) {
   EXPECT_EQ(Text(ViewDims(Dense({2, 3, 4}), ToDims({6, 4}))), "[6,4] [4,1] 0");
   EXPECT_EQ(Text(ViewDims(Strided({2, 3}, {6, 1}), ToDims({2, 3, 1}))), "[2,3,1] [6,1,1] 0");
   EXPECT_EQ(Text(ViewDims(Strided({2, 4}, {8, 1}), ToDims({2, 2, 2}))), "[2,2,2] [8,2,1] 0");
@@ -50,7 +50,7 @@ TEST(ViewTest, ElementsStayWhereTheyAre) {
   EXPECT_THAT(ViewDims(Strided({2, 3}, {6, 1}), ToDims({6})), StatusIs(kInvalid));
 }
 
-TEST(ViewTest, RowMajorIsWhateverOnesHave) {
+TEST(ViewTest, ContiguityIgnoresStridesOfOnes) {
   EXPECT_TRUE(IsRowMajor(Dense({2, 3})));
   EXPECT_TRUE(IsRowMajor(Strided({2, 1, 3}, {3, 77, 1})));
   EXPECT_FALSE(IsRowMajor(Strided({2, 3}, {1, 2})));
@@ -69,7 +69,7 @@ TEST(ViewTest, ExpansionsRepeatOnes) {
   EXPECT_THAT(expand({1}, {-2}), StatusIs(kInvalid, HasSubstr("dimension 0 has another size")));
 }
 
-TEST(ViewTest, DimensionsOfOneComeAndGo) {
+TEST(ViewTest, SqueezeAndUnsqueeze) {
   EXPECT_EQ(Text(SqueezeDims(Dense({1, 3, 1}), 1)), "[3,1] [1,1] 0");
   EXPECT_EQ(Text(SqueezeRule<K>().Apply(Dense({1, 3, 1}))), "[3] [1] 0");
   EXPECT_EQ(Text(SqueezeDimRule<K>{1}.Apply(Dense({1, 3, 1}))), "[1,3,1] [3,1,1] 0");
@@ -80,7 +80,7 @@ TEST(ViewTest, DimensionsOfOneComeAndGo) {
               StatusIs(kInvalid, HasSubstr("rank 17")));
 }
 
-TEST(ViewTest, OtherElementsDivideWhatTheyAreSeenIn) {
+TEST(ViewTest, ReinterpretedSizesMustDivide) {
   EXPECT_EQ(Text(ReinterpretDims(Strided({2, 4}, {4, 1}, 4), 4, 4)), "[2,4] [4,1] 4");
   EXPECT_EQ(Text(ReinterpretDims(Strided({2, 4}, {4, 1}, 4), 4, 2)), "[2,8] [8,1] 8");
   EXPECT_EQ(Text(ReinterpretDims(Strided({2, 4}, {4, 1}, 4), 2, 4)), "[2,2] [2,1] 2");
@@ -95,7 +95,7 @@ TEST(ViewTest, OtherElementsDivideWhatTheyAreSeenIn) {
   expect_error(Strided({2, 4}, {4, 1}, 3), "the offset does not divide");
 }
 
-TEST(ViewTest, ComplexNumbersArePairsOfTheirParts) {
+TEST(ViewTest, ComplexViewsHaveTwoParts) {
   const std::pair<DType, DType> types[] = {{DType::kFloat16, DType::kComplex32},
                                            {DType::kFloat32, DType::kComplex64},
                                            {DType::kFloat64, DType::kComplex128}};
