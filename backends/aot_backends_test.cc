@@ -13,7 +13,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(AotBackendsTest, AreFoundByTheirFolders) {
+TEST(AotBackendsTest, FoundByFolderName) {
   EXPECT_THAT(AotBackendNames(), ElementsAre("cpu", "demo", "null", "xnnpack"));
   EXPECT_THAT(AotBackendIds("xnnpack"), ElementsAre("XnnpackBackend"));
   EXPECT_THAT(AotBackendIds("demo"), Contains("demo"));
@@ -28,7 +28,7 @@ TEST(AotBackendsTest, AreFoundByTheirFolders) {
   }
 }
 
-TEST(AotBackendsTest, EachHasAPartitioner) {
+TEST(AotBackendsTest, EachCreatesAPartitioner) {
   for (std::string_view name : AotBackendNames()) EXPECT_OK(CreatePartitioner(name, {}).status());
   EXPECT_THAT(CreatePartitioner("gpu", {}),
               StatusIs(absl::StatusCode::kNotFound,

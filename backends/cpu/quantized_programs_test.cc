@@ -105,7 +105,7 @@ TEST_F(QuantizedProgramsTest, QuantizedConvolutionsComputeOnBytes) {
 }
 
 // Two layers, per channel and in groups, of 1, 3 and 27 rows, and one of bfloat16.
-TEST_F(QuantizedProgramsTest, WeightsOfFewBitsStayOfFewBits) {
+TEST_F(QuantizedProgramsTest, WeightOnlyQuantizationIsPreserved) {
   std::vector<std::string> operators;
   ExpectSame(R"(program edge {
     ranges { s0: [1,9] }
@@ -146,7 +146,7 @@ TEST_F(QuantizedProgramsTest, WeightsOfFewBitsStayOfFewBits) {
 
 // Two layers: rows of any number with weights in groups behind reshapes and with a gate, and one scale
 // for a whole input with weights by channels and a bias.
-TEST_F(QuantizedProgramsTest, InputsThatAreQuantizedAtRunTimeMeetBytes) {
+TEST_F(QuantizedProgramsTest, DynamicQuantizationComputesOnBytes) {
   std::vector<std::string> operators;
   ExpectSame(R"(program edge {
     ranges { s0: [1,9] }
@@ -185,7 +185,7 @@ TEST_F(QuantizedProgramsTest, InputsThatAreQuantizedAtRunTimeMeetBytes) {
   EXPECT_THAT(operators, Not(Contains("aten.mm.default")));
 }
 
-TEST_F(QuantizedProgramsTest, AZeroPointThatNoByteIsNamed) {
+TEST_F(QuantizedProgramsTest, NamesAZeroPointOutOfRange) {
   const exir::ExportedProgram program = ParseWithNumbers(R"(program edge {
     constants { state "eight": i8[4,8] state "scale": f32[4] }
     graph(%w: i8[4,8] buffer "eight", %s: f32[4] buffer "scale", %q: i8[2,8] user_input,
@@ -248,7 +248,7 @@ TEST_F(QuantizedProgramsTest, ProgramsOfBFloat16AndFloat16SumInFloat32) {
 
 // Numbers are such that bfloat16 has the operands, and float32 the sums, exactly: what differs is the
 // rounding of each result, 2^-8 of it.
-TEST_F(QuantizedProgramsTest, ProductsOfFloat32ComputeInBFloat16WhenToldTo) {
+TEST_F(QuantizedProgramsTest, Float32MatmulsComputeInBFloat16OnRequest) {
   constexpr std::string_view kProgram = R"(program edge {
     constants { state "w": f32[16,8,3,3] state "b": f32[16] state "v": f32[20,6] state "c": f32[20] }
     graph(%w: f32[16,8,3,3] parameter "w", %b: f32[16] parameter "b", %v: f32[20,6] parameter "v",
@@ -272,7 +272,7 @@ TEST_F(QuantizedProgramsTest, ProductsOfFloat32ComputeInBFloat16WhenToldTo) {
 }
 
 // Images and filters are at most 1: S of winograd.h is at most 9 * 256 for each channel.
-TEST_F(QuantizedProgramsTest, ConvolutionsUseWinogradWhenAsked) {
+TEST_F(QuantizedProgramsTest, ConvolutionsUseWinogradOnRequest) {
   constexpr std::string_view kProgram = R"(program edge {
     constants { state "w": f32[32,16,3,3] state "b": f32[32] }
     graph(%w: f32[32,16,3,3] parameter "w", %b: f32[32] parameter "b",

@@ -107,7 +107,7 @@ class DelegateBudgetTest : public ::testing::Test {
   BackendRegistry backends_;
 };
 
-TEST_F(DelegateBudgetTest, DelegatesOfOneBlobTakeFromOneBudget) {
+TEST_F(DelegateBudgetTest, DelegatesShareOneMemoryBudget) {
   struct Case {
     std::string backend, blob;
     uint64_t at_least;
@@ -135,7 +135,7 @@ TEST_F(DelegateBudgetTest, DelegatesOfOneBlobTakeFromOneBudget) {
 }
 
 // A thousand delegates, each of which could have what all may have together.
-TEST_F(DelegateBudgetTest, ManyDelegatesAreRefusedBeforeTheyHaveTheirMemory) {
+TEST_F(DelegateBudgetTest, ManyDelegatesFailBeforeAllocating) {
   TestProgram inner;
   TestMethod method = inner.AddMethod("forward");
   const uint32_t x = method.Input("x", kF32, {1024});
@@ -203,19 +203,19 @@ class DelegateTimeTest : public ::testing::Test {
   std::unique_ptr<ExecutorRuntime> inner_, outer_;
 };
 
-TEST_F(DelegateTimeTest, TheDeadlineHoldsInside) {
+TEST_F(DelegateTimeTest, DeadlineAppliesInsideDelegates) {
   EXPECT_THAT(Run(EndlessFile(),
                   {.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(200)}),
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("'deadline'")));
 }
 
-TEST_F(DelegateTimeTest, CancellationReachesInside) {
+TEST_F(DelegateTimeTest, CancellationAppliesInsideDelegates) {
   cancel_flag = false;
   EXPECT_THAT(Run(EndlessFile(), {.cancel = &cancel_flag}),
               StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped after 3 instructions")));
 }
 
-TEST_F(DelegateTimeTest, InstructionsInsideAreThoseOfTheCall) {
+TEST_F(DelegateTimeTest, InnerInstructionsCountForTheCall) {
   EXPECT_THAT(Run(EndlessFile(), {.executed_instructions = 5000}),
               StatusIs(kExhausted, HasSubstr("stopped after the 5000 instructions")));
   // A call of a delegate is one instruction, and one is in each.
@@ -232,7 +232,7 @@ TEST_F(DelegateTimeTest, InstructionsInsideAreThoseOfTheCall) {
               StatusIs(kExhausted, HasSubstr("method 'forward', instruction 3 (delegate 3")));
 }
 
-TEST_F(DelegateTimeTest, TheInnerLimitHoldsAsWell) {
+TEST_F(DelegateTimeTest, InnerLimitApplies) {
   Limits limits = ExecutorRuntime::DefaultLimits();
   limits.executed_instructions = 100;
   const ExecutorRuntime limited(kernels_, nested_, limits);
@@ -242,7 +242,7 @@ TEST_F(DelegateTimeTest, TheInnerLimitHoldsAsWell) {
               StatusIs(kExhausted, HasSubstr("'executed_instructions'")));
 }
 
-TEST_F(DelegateTimeTest, StepsOfOtherDelegatesCount) {
+TEST_F(DelegateTimeTest, DelegateStepsCount) {
   BackendRegistry backends;
   for (const BackendRuntime* runtime : Runtimes()) ASSERT_OK(backends.Add(runtime));
   const std::string files[] = {

@@ -36,7 +36,7 @@ std::vector<float> Computed(const DemoKernelCall& call, std::vector<Operand> ope
   return result;
 }
 
-TEST(DemoKernelsTest, ComputeWhatTheirNamesSay) {
+TEST(DemoKernelsTest, ComputesEachOperator) {
   EXPECT_THAT(Computed({.op = DEMO_OP_RELU}, {{{3}, {-1, 0, 2}}}), ElementsAre(0, 0, 2));
   EXPECT_THAT(Computed({.op = DEMO_OP_SIGMOID}, {{{2}, {0, std::log(3.0f)}}}),
               ElementsAre(0.5f, FloatEq(0.75f)));
@@ -63,14 +63,14 @@ TEST(DemoKernelsTest, Broadcast) {
   EXPECT_THAT(Computed({.op = DEMO_OP_SUB}, {{{2}, {1, 2}}, {{}, {1}}}), ElementsAre(0, 1));
 }
 
-TEST(DemoKernelsTest, WithoutBetaTheBiasDoesNotMatter) {
+TEST(DemoKernelsTest, ZeroBetaIgnoresTheBias) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_THAT(Computed({.op = DEMO_OP_ADDMM, .alpha = 2, .beta = 0},
                        {{{1}, {kNan}}, {{1, 1}, {3}}, {{1, 2}, {1, 2}}}),
               ElementsAre(6, 12));
 }
 
-TEST(DemoKernelsTest, SizesMustFit) {
+TEST(DemoKernelsTest, RejectsMismatchedSizes) {
   const auto refused = [](DemoOp op, const std::vector<Sizes>& sizes, const char* message,
                           bool bounds = false) {
     EXPECT_THAT(DemoResultSizes(op, sizes, bounds),
@@ -103,7 +103,7 @@ TEST(DemoKernelsTest, OperatorsHaveOneToThreeOperands) {
   EXPECT_EQ(DemoOperandCount(DEMO_OP_UNSPECIFIED), 0);
 }
 
-TEST(DemoKernelsTest, WorkIsOfProductsTheMultiplyAdds) {
+TEST(DemoKernelsTest, MatmulWorkCountsMultiplyAdds) {
   const auto work = [](DemoOp op, const std::vector<Sizes>& sizes) {
     return DemoWork(op, sizes, DemoResultSizes(op, sizes, false).value());
   };
@@ -117,12 +117,12 @@ TEST(DemoKernelsTest, WorkIsOfProductsTheMultiplyAdds) {
   EXPECT_EQ(DemoWork(DEMO_OP_RELU, {}, {many, many}), UINT64_MAX);
 }
 
-TEST(DemoKernelsTest, WhatIsNoOperatorWritesNothing) {
+TEST(DemoKernelsTest, UnknownOperatorWritesNothing) {
   EXPECT_THAT(Computed({.op = DEMO_OP_UNSPECIFIED}, {{{2}, {1, 2}}}), ElementsAre(-7, -7));
 }
 
 // A loop over the rows would not end.
-TEST(DemoKernelsTest, ProductsOfVastlyManyRowsWithoutColumnsAreDone) {
+TEST(DemoKernelsTest, EmptyMatmulWithManyRowsTerminates) {
   constexpr int64_t kRows = int64_t{1} << 58;
   const TensorView a = TensorView::Contiguous(DType::kFloat32, {kRows, 0}, nullptr),
                    b = TensorView::Contiguous(DType::kFloat32, {0, 0}, nullptr);

@@ -158,7 +158,7 @@ TEST(DemoTest, PartitionsAroundOtherOperatorsAreConvex) {
   EXPECT_EQ(lowered.top().num_nodes(), 3);
 }
 
-TEST(DemoTest, BackendRefusesWhatThePartitionerWouldNotTake) {
+TEST(DemoTest, BackendRejectsUnsupportedNodes) {
   const DemoBackend backend;
   const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
     graph(%x: f32[2] user_input) {
@@ -175,7 +175,7 @@ TEST(DemoTest, BackendRefusesWhatThePartitionerWouldNotTake) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST(DemoTest, ValuesThatAreReturnedTwiceOrUnchanged) {
+TEST(DemoTest, ReturnsValuesTwiceOrUnchanged) {
   DemoProgram program;
   program.set_num_arguments(1);
   program.add_outputs(0);
@@ -186,7 +186,7 @@ TEST(DemoTest, ValuesThatAreReturnedTwiceOrUnchanged) {
   EXPECT_THAT(y, ElementsAre(1, 2));
 }
 
-TEST(DemoTest, MalformedBlobsAreErrors) {
+TEST(DemoTest, RejectsMalformedBlobs) {
   DemoProgram good;
   good.set_num_arguments(1);
   DemoInstruction& add = *good.add_instructions();
@@ -244,7 +244,7 @@ TEST(DemoTest, MalformedBlobsAreErrors) {
   }
 }
 
-TEST(DemoTest, ArgumentsThatDoNotFitThePlanAreErrors) {
+TEST(DemoTest, RejectsArgumentsBeyondThePlan) {
   ASSERT_OK_AND_ASSIGN(const exir::ExportedProgram lowered, Lower(Mlp()));
   const exir::Storage& blob = lowered.lowered_modules[exir::ModuleId(0)]->processed;
   std::vector<float> x(64);
@@ -284,7 +284,7 @@ DemoInstruction& Add(DemoProgram& program, DemoOp op, std::vector<uint32_t> oper
   return added;
 }
 
-TEST(DemoTest, ConstantsMayLieAnywhere) {
+TEST(DemoTest, ConstantsMayBeMisaligned) {
   DemoProgram program;
   program.set_num_arguments(1);
   program.add_constants()->add_sizes(2);
@@ -341,7 +341,7 @@ TEST(DemoTest, ResultsMayBeReturnedTwice) {
   EXPECT_THAT(ToVector<float>(*second.get_if<TensorView>()), ElementsAre(0, 2));
 }
 
-TEST(DemoTest, OutputsMayHaveNoMemory) {
+TEST(DemoTest, OutputsMayBeUnallocated) {
   class None final : public OutputAllocator {
    public:
     absl::Status Resize(TensorView&, absl::Span<const int64_t>) override {
@@ -365,7 +365,7 @@ TEST(DemoTest, OutputsMayHaveNoMemory) {
   }
 }
 
-TEST(DemoTest, ResultsAreNoLargerThanPlanned) {
+TEST(DemoTest, RejectsResultsLargerThanPlanned) {
   DemoProgram program;
   program.set_num_arguments(1);
   Add(program, DEMO_OP_RELU, {0});
@@ -404,7 +404,7 @@ TEST(DemoTest, ResultsAreBounded) {
 }
 
 // What instructions work is taken from the call's budget: here 2 · 3 · 4 multiply-adds and 8 elements.
-TEST(DemoTest, WorkIsTakenFromTheBudget) {
+TEST(DemoTest, ChargesWorkToTheBudget) {
   DemoProgram program;
   program.set_num_arguments(2);
   Add(program, DEMO_OP_MM, {0, 1});
@@ -426,7 +426,7 @@ TEST(DemoTest, WorkIsTakenFromTheBudget) {
   }
 }
 
-TEST(DemoTest, PartitionerSaysWhatIsNoTensorAndNoNumber) {
+TEST(DemoTest, PartitionerNamesInvalidOperands) {
   const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
     ranges { s0: [1, 4] }
     graph(%x: f32[2] user_input, %n: symint(s0) user_input) {
@@ -447,7 +447,7 @@ TEST(DemoTest, PartitionerSaysWhatIsNoTensorAndNoNumber) {
                   "the result is i64[2], not a contiguous f32", "the result is not a tensor"));
 }
 
-TEST(DemoTest, BackendTakesConstantsOfFloat32AndReturnsTensors) {
+TEST(DemoTest, BackendRequiresFloat32ConstantsAndTensorResults) {
   const DemoBackend backend;
   const auto compile = [&](std::string_view text) {
     return backend.Preprocess(exir::ParseOrDie(text, Ops()), {}).status();

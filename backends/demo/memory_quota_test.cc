@@ -90,7 +90,7 @@ struct Case {
   std::string asked;  // how it asked for memory
 };
 
-TEST(MemoryQuotaTest, WhicheverAllocationOfADelegateFailsIsAnErrorAndLeavesNothing) {
+TEST(MemoryQuotaTest, EveryFailedAllocationIsAnErrorWithoutLeaks) {
   if (!kHasMemoryQuota) GTEST_SKIP() << "the sanitizer has its own allocator";
   const Case cases[] = {
       {"demo", DemoBlobText(), "the blob's program"},

@@ -92,7 +92,7 @@ class SeparateMemoryTest : public ::testing::Test {
   BackendRegistry runtimes_;
 };
 
-TEST_F(SeparateMemoryTest, DelegatesRunOnCopies) {
+TEST_F(SeparateMemoryTest, DelegatesRunOnDeviceCopies) {
   const exir::CapabilityPartitioner partitioner = PartitionerFor("DEMO:1");
   exir::PipelineOptions options;
   options.backends = &aot_;
@@ -104,7 +104,7 @@ TEST_F(SeparateMemoryTest, DelegatesRunOnCopies) {
   EXPECT_OK(RunCalls(image));
 }
 
-TEST_F(SeparateMemoryTest, WithoutCopiesTheRuntimeFailsOnTheHostsMemory) {
+TEST_F(SeparateMemoryTest, RejectsHostTensorsWithoutCopies) {
   ASSERT_OK_AND_ASSIGN(exir::ExportedProgram lowered,
                        exir::ToBackend(Parse(), PartitionerFor("demo"), aot_));
   exir::MethodPrograms methods;
@@ -144,7 +144,7 @@ absl::Status Copied(std::string_view op, const TensorView& from, const TensorVie
   return absl::NotFoundError(std::string(op));
 }
 
-TEST_F(SeparateMemoryTest, WhatLiesOnTheDeviceIsWhatWasCopiedThere) {
+TEST_F(SeparateMemoryTest, DeviceMemoryHoldsCopiedData) {
   constexpr std::string_view kToDevice = "et_copy._h2d_copy.default";
   constexpr std::string_view kToHost = "et_copy._d2h_copy.default";
   const auto hosts = StatusIs(absl::StatusCode::kFailedPrecondition,
@@ -176,7 +176,7 @@ TEST_F(SeparateMemoryTest, WhatLiesOnTheDeviceIsWhatWasCopiedThere) {
       StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("memory of the demo device")));
 }
 
-TEST_F(SeparateMemoryTest, OtherDevicesAreNotDeclared) {
+TEST_F(SeparateMemoryTest, RejectsOtherDevices) {
   EXPECT_THAT(exir::ToBackend(Parse(), PartitionerFor("cuda:2"), aot_).status(),
               StatusIs(absl::StatusCode::kUnimplemented,
                        HasSubstr("SeparateMemoryDemo does not support the device cuda:2")));

@@ -128,7 +128,7 @@ const Case kCases[] = {
      }},
 };
 
-TEST(LibraryThreadsTest, EachFunctionCallsAsPlainLoopsDo) {
+TEST(LibraryThreadsTest, EachFunctionMatchesPlainLoops) {
   // Each dimension with each of them: nothing, one, and what tiles do and do not divide.
   constexpr size_t kRanges[] = {3, 1, 4, 7, 2, 5, 0};
   for (int threads : {1, 2, 3, 5}) {
@@ -155,7 +155,7 @@ TEST(LibraryThreadsTest, EachFunctionCallsAsPlainLoopsDo) {
   }
 }
 
-TEST(LibraryThreadsTest, WithoutAPoolCallsComeInOrder) {
+TEST(LibraryThreadsTest, RunsInOrderWithoutAPool) {
   Record record;
   pthreadpool_parallelize_2d_tile_2d(nullptr, Record::Add<size_t, size_t, size_t, size_t>, &record,
                                      5, 7, 2, 3, 0);
@@ -163,7 +163,7 @@ TEST(LibraryThreadsTest, WithoutAPoolCallsComeInOrder) {
   EXPECT_EQ(pthreadpool_get_threads_count(nullptr), 1u);
 }
 
-TEST(LibraryThreadsTest, ThreadsAreThoseOfThePool) {
+TEST(LibraryThreadsTest, UsesTheThreadsOfThePool) {
   ThreadPool pool(3);
   EXPECT_EQ(pthreadpool_get_threads_count(LibraryPool(&pool)), 3u);
   // Each of two calls waits for the other: one thread would be at it until the time is over.
@@ -190,7 +190,7 @@ TEST(LibraryThreadsTest, ThreadsAreThoseOfThePool) {
   EXPECT_EQ(LibraryCallsOfThisThread().divided, before.divided + 1);
 }
 
-TEST(LibraryThreadsTest, WorkInsideOfWorkAndOfSeveralThreadsIsDone) {
+TEST(LibraryThreadsTest, SupportsNestedAndConcurrentWork) {
   ThreadPool pool(3);
   struct Work {
     ThreadPool& pool;
@@ -217,7 +217,7 @@ TEST(LibraryThreadsTest, WorkInsideOfWorkAndOfSeveralThreadsIsDone) {
   EXPECT_EQ(work.sum, 4u * 50 * 4950);
 }
 
-TEST(LibraryThreadsTest, DenormalNumbersAreZeroOnAllThreadsIfTheFlagSaysSo) {
+TEST(LibraryThreadsTest, FlushesDenormalsOnAllThreadsIfRequested) {
   ThreadPool pool(3);
   struct Numbers {
     volatile float smallest = std::numeric_limits<float>::min();
@@ -235,7 +235,9 @@ TEST(LibraryThreadsTest, DenormalNumbersAreZeroOnAllThreadsIfTheFlagSaysSo) {
   EXPECT_NE(numbers.smallest / 2, 0.0f) << "the calling thread's mode is what it was";
 }
 
-TEST(LibraryThreadsTest, NobodyElseMakesPools) { EXPECT_EQ(pthreadpool_create(2), nullptr); }
+TEST(LibraryThreadsTest, PthreadpoolCreateReturnsNull) {
+  EXPECT_EQ(pthreadpool_create(2), nullptr);
+}
 
 }  // namespace
 }  // namespace belay::xnnpack

@@ -42,7 +42,7 @@ class SamplesTest : public ::testing::TestWithParam<Sample> {
   BackendRegistry backends_;
 };
 
-TEST_P(SamplesTest, GivesWhatExecuTorchGave) {
+TEST_P(SamplesTest, MatchesExecuTorch) {
   const std::string& name = GetParam().name;
   ASSERT_OK_AND_ASSIGN(const belay::Program program,
                        pte::OpenProgram(Path(absl::StrCat(name, ".pte")), {}));

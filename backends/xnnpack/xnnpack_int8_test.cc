@@ -71,7 +71,7 @@ TEST_F(XnnpackTest, QuantizedNetworksComputeOnInt8) {
                   "FullyConnected", "Convert"));
 }
 
-TEST_F(XnnpackTest, WhatIsNoNodeOfInt8IsBetweenConversions) {
+TEST_F(XnnpackTest, OtherNodesAreBetweenConversions) {
   // Averages over windows; the image stays in its order between them. Halves of windows of one size.
   EXPECT_THAT(
       ExpectSame(Program({}, "%x: f32[1,3,4,6] user_input",
@@ -93,7 +93,7 @@ TEST_F(XnnpackTest, WhatIsNoNodeOfInt8IsBetweenConversions) {
       ElementsAre("Abs", "Convert", "Convert", "StaticReshape", "Convert", "Convert"));
 }
 
-TEST_F(XnnpackTest, NumbersThatAreQuantizedTwiceInTheSameWayAreOnce) {
+TEST_F(XnnpackTest, MergesEqualQuantizations) {
   EXPECT_THAT(ExpectSame(Program({}, "%x: f32[2,6] user_input",
                                  absl::StrCat("%a: f32[2,6] = edge.aten.abs.default(%x)\n",
                                               Quantized("q", "a", "2,6", "0.02", 3),
@@ -103,7 +103,7 @@ TEST_F(XnnpackTest, NumbersThatAreQuantizedTwiceInTheSameWayAreOnce) {
               ElementsAre("Abs", "Convert", "Convert", "Negate"));
 }
 
-TEST_F(XnnpackTest, WeightsOfInt8StayWithoutQuantizedInputs) {
+TEST_F(XnnpackTest, DoesNotDelegateInt8WeightsWithoutQuantizedInputs) {
   const exir::ExportedProgram program =
       Parse(Program({"w: i8[6,8]", "sw: f32[6]", "zw: i64[6]"}, "%x: f32[2,8] user_input",
                     absl::StrCat(Channels("w", "6,8"),
@@ -120,7 +120,7 @@ TEST_F(XnnpackTest, WeightsOfInt8StayWithoutQuantizedInputs) {
                           "its weight is int8, but its input or result is not"));
 }
 
-TEST_F(XnnpackTest, WeightsMayHaveOneScaleForAll) {
+TEST_F(XnnpackTest, WeightsMayHaveOneScale) {
   const auto weight = [](const std::string& sizes) {
     return absl::StrCat("%w_f: f32[", sizes,
                         "] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 0.01, 0, "
@@ -144,7 +144,7 @@ TEST_F(XnnpackTest, WeightsMayHaveOneScaleForAll) {
       ElementsAre("Convert", "StaticTranspose", "Conv2d", "StaticTranspose", "Convert"));
 }
 
-TEST_F(XnnpackTest, NumbersThatAreQuantizedInAnotherWayAreConverted) {
+TEST_F(XnnpackTest, ConvertsBetweenQuantizations) {
   EXPECT_THAT(ExpectSame(Program({}, "%x: f32[2,6] user_input",
                                  absl::StrCat("%a: f32[2,6] = edge.aten.abs.default(%x)\n",
                                               Quantized("q", "a", "2,6", "0.02", 3),

@@ -37,7 +37,7 @@ TEST(XnnpackNodesTest, ResizesImages) {
   EXPECT_THAT(Call(*handle, Float({1, 1, 2, 1}, x.data())).value(), ElementsAre(0, 2, 4));
 }
 
-TEST(XnnpackNodesTest, SlopesAreThoseOfChannels) {
+TEST(XnnpackNodesTest, PReluSlopesArePerChannel) {
   PayloadBuilder payload;
   const uint32_t x = payload.Input(0, {2, 2}), y = payload.Output(1, {2, 2});
   payload.Binary(NodeType::PReLU, x, payload.Constant({1, 2}, {0.5, 2}), y);
@@ -46,7 +46,7 @@ TEST(XnnpackNodesTest, SlopesAreThoseOfChannels) {
   EXPECT_THAT(Call(*handle, Float({2, 2}, numbers.data())).value(), ElementsAre(-1, -4, 3, 3));
 }
 
-TEST(XnnpackNodesTest, NodesOfInt8ComputeInTheirScales) {
+TEST(XnnpackNodesTest, Int8NodesUseTheirScales) {
   // Of scale 0.5 and zero point 1: (x + x) · 1, at most 3.
   PayloadBuilder payload;
   const uint32_t x = payload.Input(0, {4}), y = payload.Output(1, {4});
@@ -67,7 +67,7 @@ TEST(XnnpackNodesTest, NodesOfInt8ComputeInTheirScales) {
 }
 
 // Arguments and outputs of int8 as they are; each node at least once.
-TEST(XnnpackNodesTest, CallsMayBeOfInt8) {
+TEST(XnnpackNodesTest, CallsMayUseInt8) {
   const auto call = [](const PayloadBuilder& payload, std::vector<int64_t> sizes,
                        std::vector<int8_t> elements,
                        std::vector<int64_t> result) -> absl::StatusOr<std::vector<int>> {
@@ -171,7 +171,7 @@ TEST(XnnpackNodesTest, ConcatenationsHaveTwoToFiveOperands) {
   }
 }
 
-TEST(XnnpackNodesTest, ProductsOfMatricesMayBeTransposed) {
+TEST(XnnpackNodesTest, MatmulOperandsMayBeTransposed) {
   PayloadBuilder payload;
   auto& product = payload.Binary(NodeType::BatchMatrixMultiply, payload.Input(0, {1, 2}),
                                  payload.Constant({2, 2}, {1, 2, 3, 4}), payload.Output(1, {1, 2}));
@@ -183,7 +183,7 @@ TEST(XnnpackNodesTest, ProductsOfMatricesMayBeTransposed) {
   EXPECT_THAT(Call(*handle, Float({1, 2}, x.data())).value(), ElementsAre(21, 43));
 }
 
-TEST(XnnpackNodesTest, HardswishIsTheLibrarys) {
+TEST(XnnpackNodesTest, HardswishUsesTheLibrary) {
   PayloadBuilder payload;
   payload.Unary(NodeType::Hardswish, payload.Input(0, {5}), payload.Output(1, {5}));
   ASSERT_OK_AND_ASSIGN(const auto handle, Init(payload, Float({5}), Float({5})));
@@ -192,7 +192,7 @@ TEST(XnnpackNodesTest, HardswishIsTheLibrarys) {
 }
 
 // Constants of float32 that lie at any byte of the payload.
-TEST(XnnpackNodesTest, WeightsMayLieAnywhere) {
+TEST(XnnpackNodesTest, WeightsMayBeMisaligned) {
   for (uint64_t at : {0, 1, 2, 3}) {
     PayloadBuilder payload;
     auto& linear = payload.Add<fb::FullyConnectedT>(NodeType::FullyConnected);

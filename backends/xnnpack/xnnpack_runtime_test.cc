@@ -39,7 +39,7 @@ TEST(XnnpackRuntimeTest, CallsMayHaveSmallerSizes) {
   EXPECT_EQ(Call(*handle, Float({4, 3}, x.data())).value().size(), 12u);
 }
 
-TEST(XnnpackRuntimeTest, CallsMayHaveNoElements) {
+TEST(XnnpackRuntimeTest, CallsMayBeEmpty) {
   ASSERT_OK_AND_ASSIGN(const auto handle, Init(AddRow(), Float({4, 3}), Float({4, 3})));
   std::vector<float> x(12, 1);
   EXPECT_TRUE(Call(*handle, Float({0, 3}, x.data())).value().empty());
@@ -48,7 +48,7 @@ TEST(XnnpackRuntimeTest, CallsMayHaveNoElements) {
               absl::StatusCode::kInvalidArgument);
 }
 
-TEST(XnnpackRuntimeTest, AnAverageOverNothingIsRefused) {
+TEST(XnnpackRuntimeTest, RejectsAnAverageOverNoElements) {
   PayloadBuilder payload;
   payload.Unary(NodeType::GlobalAvgPooling2d, payload.Input(0, {1, 9, 9, 2}),
                 payload.Output(1, {1, 2}));
@@ -59,7 +59,7 @@ TEST(XnnpackRuntimeTest, AnAverageOverNothingIsRefused) {
 }
 
 // Bounds of magnitudes are of a call, and an operand's are looked up before a NaN is ruled out.
-TEST(XnnpackRuntimeTest, NanOfOneCallIsNotInTheNext) {
+TEST(XnnpackRuntimeTest, NanDoesNotPersistBetweenCalls) {
   PayloadBuilder payload;
   const uint32_t square = payload.Tensor({4}), y = payload.Output(1, {4});
   const uint32_t x = payload.Input(0, {4});
@@ -76,7 +76,7 @@ TEST(XnnpackRuntimeTest, NanOfOneCallIsNotInTheNext) {
   }
 }
 
-TEST(XnnpackRuntimeTest, RefusesOtherCalls) {
+TEST(XnnpackRuntimeTest, RejectsMismatchedCalls) {
   ASSERT_OK_AND_ASSIGN(const auto handle, Init(AddRow(), Float({4, 3}), Float({4, 3})));
   std::vector<float> x(64, 1);
   EXPECT_THAT(Call(*handle, Float({5, 3}, x.data())),
@@ -102,7 +102,7 @@ TEST(XnnpackRuntimeTest, ArgumentsMayHaveGaps) {
   EXPECT_THAT(Call(*handle, strided).value(), ElementsAre(2, 4, 6, 5, 7, 9));
 }
 
-TEST(XnnpackRuntimeTest, TheCallMustFitThePayload) {
+TEST(XnnpackRuntimeTest, RejectsCallsThatDoNotMatchThePayload) {
   const auto refused = [](EValue argument, EValue output, const char* message) {
     EXPECT_THAT(Init(AddRow(), argument, output),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
@@ -186,7 +186,7 @@ TEST(XnnpackRuntimeTest, OutputsMayHaveGaps) {
   EXPECT_THAT(y, ElementsAre(2, -1, 4, -1, 6, -1, 5, -1, 7, -1, 9, -1));
 }
 
-TEST(XnnpackRuntimeTest, OutputsStayInTheirOrder) {
+TEST(XnnpackRuntimeTest, OutputsKeepTheirLayout) {
   ASSERT_OK_AND_ASSIGN(const auto handle, Init(AddRow(), Float({4, 3}), Float({4, 3})));
   class Other final : public OutputAllocator {
    public:
@@ -220,7 +220,7 @@ TEST(XnnpackRuntimeTest, OutputsStayInTheirOrder) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected 1 arguments")));
 }
 
-TEST(XnnpackRuntimeTest, ArgumentsMayLieAnywhere) {
+TEST(XnnpackRuntimeTest, ArgumentsMayBeMisaligned) {
   ASSERT_OK_AND_ASSIGN(const auto handle, Init(AddRow(), Float({4, 3}), Float({4, 3})));
   const std::vector<float> x = {1, 2, 3};
   std::vector<char> bytes(64);
@@ -230,7 +230,7 @@ TEST(XnnpackRuntimeTest, ArgumentsMayLieAnywhere) {
   }
 }
 
-TEST(XnnpackRuntimeTest, ResultsMayNotBeLargerThanPlanned) {
+TEST(XnnpackRuntimeTest, RejectsResultsLargerThanPlanned) {
   PayloadBuilder payload;
   payload.Binary(NodeType::Add, payload.Input(0, {4, 1}), payload.Constant({4, 1}, {1, 2, 3, 4}),
                  payload.Output(1, {4, 1}));
@@ -255,7 +255,7 @@ TEST(XnnpackRuntimeTest, OperatorsKeepTheirChannels) {
 }
 
 // As ExecuTorch writes some: NHWC in the payload, a row-major tensor in the call.
-TEST(XnnpackRuntimeTest, TheSizesOfTheCallCount) {
+TEST(XnnpackRuntimeTest, CallSizesTakePrecedence) {
   PayloadBuilder payload;
   payload.Unary(NodeType::Negate, payload.Input(0, {1, 2, 2, 3}), payload.Output(1, {1, 2, 2, 3}));
   ASSERT_OK_AND_ASSIGN(const auto handle, Init(payload, Float({1, 3, 2, 2}), Float({1, 3, 2, 2})));
@@ -263,7 +263,7 @@ TEST(XnnpackRuntimeTest, TheSizesOfTheCallCount) {
   EXPECT_EQ(Call(*handle, Float({1, 3, 2, 2}, x.data())).value(), std::vector<float>(12, -1));
 }
 
-TEST(XnnpackRuntimeTest, ResultsBetweenNodesLieInWorkingMemory) {
+TEST(XnnpackRuntimeTest, IntermediateResultsAreInWorkingMemory) {
   PayloadBuilder payload;
   uint32_t from = payload.Input(0, {4, 3});
   for (int i = 0; i < 5; ++i) {
@@ -278,7 +278,7 @@ TEST(XnnpackRuntimeTest, ResultsBetweenNodesLieInWorkingMemory) {
   EXPECT_EQ(Call(*handle, Float({4, 3}, x.data())).value(), std::vector<float>(12, -1));
 }
 
-TEST(XnnpackRuntimeTest, TakesWhatItHoldsFromTheBudget) {
+TEST(XnnpackRuntimeTest, ChargesHeldMemoryToTheBudget) {
   AddRow payload;
   uint64_t least = 1;
   while (!Init(payload, Float({4, 3}), Float({4, 3}), least).ok()) {
@@ -292,7 +292,7 @@ TEST(XnnpackRuntimeTest, TakesWhatItHoldsFromTheBudget) {
 
 // A convolution of 1×1 whose padding makes an image of 65535×65535, for which the library would have
 // tables.
-TEST(XnnpackRuntimeTest, TablesOfTheLibraryAreTakenFromTheBudget) {
+TEST(XnnpackRuntimeTest, ChargesLibraryTablesToTheBudget) {
   PayloadBuilder payload;
   const uint32_t x = payload.Input(0, {1, 1, 1, 1});
   const uint32_t image = payload.Tensor({1, 65535, 65535, 1}), y = payload.Output(1, {1, 1, 1, 1});
@@ -311,7 +311,7 @@ TEST(XnnpackRuntimeTest, TablesOfTheLibraryAreTakenFromTheBudget) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("delegate_bytes")));
 }
 
-TEST(XnnpackRuntimeTest, NamesWhatTheLibraryRefuses) {
+TEST(XnnpackRuntimeTest, NamesNodesThatTheLibraryRejects) {
   PayloadBuilder payload;
   auto& pool = payload.Add<fb::PoolT>(NodeType::MaxPooling2d);
   pool.pooling_height = pool.pooling_width = pool.stride_height = pool.stride_width = 1;
@@ -323,7 +323,7 @@ TEST(XnnpackRuntimeTest, NamesWhatTheLibraryRefuses) {
                        HasSubstr("node 0 (MaxPooling2d): XNNPACK refuses to create the operator")));
 }
 
-TEST(XnnpackRuntimeTest, AveragesHaveAsManyChannelsAsTheStackHasRoomFor) {
+TEST(XnnpackRuntimeTest, LimitsChannelsOfAverages) {
   PayloadBuilder payload;
   payload.Unary(NodeType::GlobalAvgPooling2d, payload.Input(0, {1, 9, 9, 16385}),
                 payload.Output(1, {1, 16385}));
@@ -421,7 +421,7 @@ std::vector<Network> Networks() {
   return networks;
 }
 
-TEST(XnnpackRuntimeTest, TheLibraryWorksOnTheThreadsOfTheCall) {
+TEST(XnnpackRuntimeTest, LibraryUsesTheThreadsOfTheCall) {
   for (const Network& network : Networks()) {
     std::vector<float> x = Numbers(static_cast<size_t>(*NumElements(network.input)) + 16);
     std::vector<float> alone;
@@ -443,7 +443,7 @@ TEST(XnnpackRuntimeTest, TheLibraryWorksOnTheThreadsOfTheCall) {
   }
 }
 
-TEST(XnnpackRuntimeTest, NetworksOfOnePoolComputeAtOnce) {
+TEST(XnnpackRuntimeTest, DelegatesShareAPoolConcurrently) {
   const std::vector<Network> networks = Networks();
   const Network& network = networks[2];
   std::vector<float> x = Numbers(static_cast<size_t>(*NumElements(network.input)) + 16);

@@ -74,13 +74,13 @@ TEST(ConstantViews, SeesThroughCopies) {
       "w[8,4,]{4,1}");
 }
 
-TEST(ConstantViews, TransposesWhatHasTwoDimensionsOrLess) {
+TEST(ConstantViews, TransposesUpToTwoDimensions) {
   EXPECT_EQ(ViewOf("%y: f32[4] = edge.aten.t_copy.default(%v)"), "v[4,]{1}");
   EXPECT_EQ(ViewOf("%y: f32[1,4,1] = edge.aten.t_copy.default(%c)"), "none");
 }
 
 // Sizes of 0 are nothing special.
-TEST(ConstantViews, ReshapesWhatIsEmpty) {
+TEST(ConstantViews, ReshapesEmptyTensors) {
   EXPECT_EQ(ViewOf("%y: f32[0] = edge.aten.view_copy.default(%z, [0])"), "z[0,]{1}");
   EXPECT_EQ(ViewOf("%q: f32[0] = edge.aten.view_copy.default(%z, [0]) "
                    "%y: f32[0,7] = edge.aten.view_copy.default(%q, [0,7])"),
@@ -94,7 +94,7 @@ TEST(ConstantViews, ReshapesWhatIsEmpty) {
 }
 
 // Programs that nobody verified may say anything.
-TEST(ConstantViews, WhatIsNoViewIsNone) {
+TEST(ConstantViews, RejectsNonViews) {
   for (std::string_view body : {
            "%y: f32[4,8] = edge.aten.permute_copy.default(%w, [1,0,2])",
            "%y: f32[4] = edge.aten.permute_copy.default(%w, [1])",
@@ -115,13 +115,13 @@ TEST(ConstantViews, WhatIsNoViewIsNone) {
   }
 }
 
-TEST(ConstantViews, TensorsHaveLimits) {
+TEST(ConstantViews, ViewsWithSymbolicSizesHaveNoTensor) {
   EXPECT_EQ(ViewOf("%y: f32[4611686018427387904,4] = "
                    "edge.aten.expand_copy.default(%v, [4611686018427387904,4])"),
             "v[4611686018427387904,4,]{0,1} symbolic");
 }
 
-TEST(ConstantViews, GivesElementsOfNumbers) {
+TEST(ConstantViews, ReturnsElements) {
   const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
     ranges { s0: [1,9] }
     constants { constant "f": f32[2] constant "l": i64[2] constant "i": i32[2] constant "b": i8[2]
@@ -147,13 +147,13 @@ TEST(ConstantViews, GivesElementsOfNumbers) {
   EXPECT_EQ(count("m"), -1);  // and these are too many
 }
 
-TEST(ConstantViews, NothingElseIsConstant) {
+TEST(ConstantViews, RejectsMutatedAndComputedValues) {
   EXPECT_EQ(ViewOf("%y: f32[4,8] = edge.aten.permute_copy.default(%x, [1,0])"), "none");
   EXPECT_EQ(ViewOf("%y: f32[4,8] = edge.aten.permute_copy.default(%m, [1,0])"), "none");
   EXPECT_EQ(ViewOf("%y: f32[8,4] = edge.aten.abs.default(%w)"), "none");
 }
 
-TEST(ConstantViews, NumbersAreLiteralsAndConstantsOfOneElement) {
+TEST(ConstantViews, ScalarsAreLiteralsAndOneElementConstants) {
   const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
     constants { constant "n": i64[1,1] constant "w": f32[2] constant "h": f16[] constant "d": f64[1]
                 constant "i": i32[] constant "b": b8[] constant "f": f32[1]

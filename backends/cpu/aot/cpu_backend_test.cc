@@ -36,7 +36,7 @@ TEST(CpuBackend, SharesConstantsOf1024Bytes) {
   EXPECT_EQ(shared(8), 1u);
 }
 
-TEST(CpuBackend, RefusesUnknownCompileSpecs) {
+TEST(CpuBackend, RejectsUnknownCompileSpecs) {
   const exir::CompileSpec spec = {.key = "speed", .value = "10"};
   EXPECT_THAT(CpuBackend().Preprocess(Product(8), {spec}).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("compile spec 'speed'")));

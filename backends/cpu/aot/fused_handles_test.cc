@@ -37,7 +37,7 @@ class FusedHandlesTest : public testing::Test {
   FusedHandles handles_;
 };
 
-TEST_F(FusedHandlesTest, NodesStandForThoseThatWentInTheirFavor) {
+TEST_F(FusedHandlesTest, MapsFusedNodesToAllHandles) {
   SetHandles({1, 2, 3, 4});
   // One that stood for others already, and one after the other.
   handles_.Fuse(editor_, Node("c"), Node("d"));
@@ -49,7 +49,7 @@ TEST_F(FusedHandlesTest, NodesStandForThoseThatWentInTheirFavor) {
                                    Pair(3, ElementsAre(3, 4)), Pair(4, ElementsAre(4))));
 }
 
-TEST_F(FusedHandlesTest, NodesWithoutHandles) {
+TEST_F(FusedHandlesTest, HandlesNodesWithoutHandles) {
   SetHandles({0, 0, 3, 3});
   handles_.Fuse(editor_, Node("c"), Node("a"));  // nothing to stand for
   handles_.Fuse(editor_, Node("c"), Node("d"));  // one handle

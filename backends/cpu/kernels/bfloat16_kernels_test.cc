@@ -93,7 +93,7 @@ TEST_F(BFloat16KernelsTest, LinearOfEveryRank) {
   ASSERT_TRUE(comparison_.Compare(Linear({0, 4}, 3, true, false)));
 }
 
-TEST_F(BFloat16KernelsTest, ConvolutionsReadRowsOrTaps) {
+TEST_F(BFloat16KernelsTest, ConvolutionsReadRowsOrPixels) {
   const Convolution cases[] = {{1, 16, 5, 6, 24, 1, 1, 0, 1},    // rows
                                {1, 2048, 2, 7, 33, 1, 1, 0, 1},  // rows of a way
                                {2, 16, 9, 7, 20, 3, 1, 1, 1},    // taps
@@ -109,7 +109,7 @@ TEST_F(BFloat16KernelsTest, ConvolutionsReadRowsOrTaps) {
   }
 }
 
-TEST_F(BFloat16KernelsTest, FewChannelsAreCopiedWithZerosBehindThem) {
+TEST_F(BFloat16KernelsTest, FewChannelsArePaddedWithZeros) {
   for (int64_t channels = 1; channels < kFewChannels; ++channels) {
     for (Layout layout : {Layout::kRowMajor, Layout::kChannelsLast, Layout::kGaps}) {
       const Convolution cases[] = {{2, channels, 9, 7, 20, 3, 2, 1, 1},

@@ -128,7 +128,7 @@ class Lists {
   std::list<std::vector<EValue*>> lists_;
 };
 
-TEST(ConvolutionChains, AreTheirDefinition) {
+TEST(ConvolutionChains, MatchReferenceLoops) {
   KernelComparison comparison(CpuReferenceKernels(), Conv2dChainKernels());
   for (TestChain chain : kChains) {
     for (bool bias : {false, true}) {
@@ -229,7 +229,7 @@ class ConvolutionChainBitsTest : public testing::TestWithParam<std::string> {
   void TearDown() override { ASSERT_OK(UseInstructionSet(InstructionSets().front())); }
 };
 
-TEST_P(ConvolutionChainBitsTest, AreThoseOfOneConvolutionAfterTheOther) {
+TEST_P(ConvolutionChainBitsTest, MatchSeparateConvolutions) {
   const auto pair = [](Lists& lists, int64_t n) { return lists.Ints({n, n}); };
   for (TestChain chain : kChains) {
     // The first stages end with an activation or bounds.

@@ -109,7 +109,7 @@ TEST_F(CpuKernelsTest, LinearOfEveryRank) {
   ASSERT_TRUE(comparison_.Compare(Linear({0, 4}, 3, true, false)));
 }
 
-TEST_F(CpuKernelsTest, ConvolutionsReadRowsTapsOrCopies) {
+TEST_F(CpuKernelsTest, ConvolutionsReadRowsPixelsOrCopies) {
   const Convolution cases[] = {
       {1, 16, 5, 6, 24, 1, 1, 0, 1},    // rows
       {2, 1024, 2, 3, 33, 1, 1, 0, 1},  // rows of a way
@@ -152,7 +152,7 @@ TEST_F(CpuKernelsTest, BoundsAndGates) {
   }
 }
 
-TEST_F(CpuKernelsTest, SumsOfNothing) {
+TEST_F(CpuKernelsTest, EmptySums) {
   // Images without channels, and rows without features: bias alone.
   for (bool bias : {false, true}) {
     ASSERT_TRUE(comparison_.Compare(Linear({4, 0}, 33, bias, false)));
@@ -251,7 +251,7 @@ TEST_F(CpuKernelsTest, RotaryEmbeddings) {
   }
 }
 
-TEST_F(CpuKernelsTest, Maxima) {
+TEST_F(CpuKernelsTest, MaxPools) {
   for (DType dtype : {kFloat, DType::kBFloat16, DType::kUint8}) {
     for (Values values : {Values::kNormal, Values::kSpecial}) {
       const auto pool = [&](Sizes images, std::vector<int64_t> kernel, std::vector<int64_t> stride,
@@ -275,7 +275,7 @@ TEST_F(CpuKernelsTest, Maxima) {
 }
 
 // What a program file may say and the compiler does not: an error, and nothing is touched.
-TEST_F(CpuKernelsTest, CallsThatAreNotTaken) {
+TEST_F(CpuKernelsTest, RejectsInvalidCalls) {
   KernelCall wrong_weight = Linear({4, 8}, 40, false, false);
   wrong_weight.arguments[1] = TestTensorSpec{kFloat, {8 * 32}};
   KernelCall wrong_activation = Linear({4, 8}, 40, false, false, {.activation = "relu"});

@@ -153,7 +153,7 @@ TEST_F(DynamicKernelsTest, InputsOfEveryRank) {
   }
 }
 
-TEST_F(DynamicKernelsTest, NumbersOfEachTypeForAllRowsOrForOne) {
+TEST_F(DynamicKernelsTest, ParametersOfEachTypePerTensorOrPerRow) {
   for (bool one : {false, true}) {
     for (DType scales : {DType::kFloat32, DType::kFloat64}) {
       for (DType zeros : {DType::kInt8, DType::kInt32, DType::kInt64}) {

@@ -97,7 +97,7 @@ std::vector<TestCall> LongCalls() {
   };
 }
 
-TEST(LongCalls, EndInTheMiddleWhenAsked) {
+TEST(LongCalls, StopWhenTheBudgetIsExhausted) {
   for (const TestCall& call : LongCalls()) {
     SCOPED_TRACE(absl::StrCat(call.op(), " ", call.result().KindName()));
     const TensorView& result = *call.result().get_if<TensorView>();

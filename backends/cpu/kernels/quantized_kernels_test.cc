@@ -150,7 +150,7 @@ TEST_F(QuantizedKernelsTest, LinearOfEveryRank) {
   ASSERT_TRUE(comparison_.Compare(Linear({0, 4}, 3, true)));
 }
 
-TEST_F(QuantizedKernelsTest, ConvolutionsReadRowsTapsOrPaddedCopies) {
+TEST_F(QuantizedKernelsTest, ConvolutionsReadRowsPixelsOrPaddedCopies) {
   const Convolution cases[] = {
       {1, 16, 5, 6, 24, 1, 1, 0, 1},                                   // rows
       {2, 1024, 2, 3, 33, 1, 1, 0, 1}, {2, 16, 9, 7, 20, 3, 1, 1, 1},  // taps
@@ -200,7 +200,7 @@ TEST_F(QuantizedKernelsTest, Sums) {
   }
 }
 
-TEST_F(QuantizedKernelsTest, Maxima) {
+TEST_F(QuantizedKernelsTest, MaxPools) {
   for (const Convolution& c :
        {Convolution{1, 64, 12, 12, 0, 3, 2, 1, 1}, Convolution{2, 7, 5, 6, 0, 2, 2, 0, 1},
         Convolution{1, 33, 4, 9, 0, 5, 1, 2, 1}, Convolution{0, 7, 5, 6, 0, 2, 2, 0, 1}}) {
@@ -237,7 +237,7 @@ TEST_F(QuantizedKernelsTest, Lookups) {
 }
 
 // What a program file may say and the compiler does not: an error, and nothing is touched.
-TEST_F(QuantizedKernelsTest, CallsThatAreNotTaken) {
+TEST_F(QuantizedKernelsTest, RejectsInvalidCalls) {
   const auto row = [](int64_t size) { return TestTensorSpec{DType::kUint8, {4, size}}; };
   KernelCall wrong_weight = Linear({4, 8}, 40, false);
   wrong_weight.arguments[0] = row(12);

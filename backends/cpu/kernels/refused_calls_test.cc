@@ -25,7 +25,7 @@ constexpr DType kF32 = DType::kFloat32, kI8 = DType::kInt8, kI32 = DType::kInt32
                 kU8 = DType::kUint8, kBF16 = DType::kBFloat16;
 
 // Without what it is that they change, the calls below are fine.
-TEST(RefusedCalls, AreOtherwiseFine) {
+TEST(RefusedCalls, UnmodifiedCallsSucceed) {
   for (const TestCall& call : AllCalls()) {
     EXPECT_EQ(call.Run(), "") << call.op();
     EXPECT_TRUE(call.IsTaken()) << call.op();
@@ -37,7 +37,7 @@ TEST(RefusedCalls, AreOtherwiseFine) {
 
 // Nothing is taken for something else: no argument may be a dtype, a tensor no tensor of complex
 // numbers, a number no element of a list.
-TEST(RefusedCalls, ArgumentsOfAnotherKind) {
+TEST(RefusedCalls, ArgumentsOfOtherTypes) {
   for (const TestCall& call : AllCalls()) {
     for (const std::string& name : call.names()) {
       SCOPED_TRACE(absl::StrCat(call.op(), " ", name));
@@ -64,7 +64,7 @@ TEST(RefusedCalls, ArgumentsOfAnotherKind) {
   }
 }
 
-TEST(RefusedCalls, NoneWhereSomethingIsNeeded) {
+TEST(RefusedCalls, MissingArguments) {
   for (const TestCall& call : AllCalls()) {
     for (const std::string& name : call.names()) {
       SCOPED_TRACE(absl::StrCat(call.op(), " ", name));
@@ -82,7 +82,7 @@ TEST(RefusedCalls, NoneWhereSomethingIsNeeded) {
   }
 }
 
-TEST(RefusedCalls, ResultsOfAnotherKindTypeOrSize) {
+TEST(RefusedCalls, ResultsOfOtherTypesOrSizes) {
   for (const TestCall& call : AllCalls()) {
     SCOPED_TRACE(call.op());
     EXPECT_THAT(call.WithResult(Int(1)).Run(), HasSubstr("output 0: expected tensor"));
@@ -124,7 +124,7 @@ TEST(RefusedCalls, ChainsOfWeightsWithGaps) {
 }
 
 // Images of few channels are copied wherever they lie; others are read in place.
-TEST(RefusedCalls, QuantizedImagesThatLieRowByRow) {
+TEST(RefusedCalls, QuantizedImagesInRowMajorOrder) {
   const auto call = [](int64_t channels, int64_t weight) {
     return QuantizedConv2dCall()
         .With("input", T(kU8, {1, channels, 5, 4}))
@@ -134,7 +134,7 @@ TEST(RefusedCalls, QuantizedImagesThatLieRowByRow) {
   EXPECT_THAT(call(9, 1728).Run(), HasSubstr("input: expected dense images, channels last"));
 }
 
-TEST(RefusedCalls, WorkingMemoryThatIsMissing) {
+TEST(RefusedCalls, MissingWorkingMemory) {
   for (const TestCall& call :
        {DynamicLinearCall(), Conv2dCall(), BFloat16Conv2dCall(), Conv2dChainCall(),
         WinogradConv2dCall(), AttentionCall(), QuantizedConv2dCall()}) {
@@ -154,7 +154,7 @@ TEST(RefusedCalls, WorkingMemoryThatIsMissing) {
 }
 
 // Sizes that leave no elements for the working memory's own to be counted.
-TEST(RefusedCalls, AttentionOfMoreKeysThanThereAreNumbers) {
+TEST(RefusedCalls, AttentionWithOverflowingKeys) {
   const int64_t keys = int64_t{1} << 62;
   for (const int64_t queries : {1, 512}) {
     // Heads of no size: no key has an element, nor has a value.
@@ -182,7 +182,7 @@ void ExpectRefused(const TestCall& call, const std::vector<Refused>& rows) {
   }
 }
 
-TEST(RefusedCalls, WinogradOfOtherWindows) {
+TEST(RefusedCalls, WinogradWithOtherWindows) {
   constexpr std::string_view kError = "kernel_size: expected 3 by 3, with stride and dilation 1";
   ExpectRefused(WinogradConv2dCall(), {{"kernel_size", Ints({3, 1}), kError},
                                        {"kernel_size", Ints({5, 3}), kError},
@@ -247,7 +247,7 @@ TEST(RefusedCalls, Epilogues) {
   }
 }
 
-TEST(RefusedCalls, Products) {
+TEST(RefusedCalls, Matmuls) {
   const int64_t much = int64_t{1} << 40;
   ExpectRefused(LinearCall(),
                 {{"input", T(kF32, {}), "input: expected a last dimension that is known"},
@@ -327,7 +327,7 @@ TEST(RefusedCalls, RowsOfTokens) {
 }
 
 // Zero points that the input's type does not have would leave the sums' range.
-TEST(RefusedCalls, ZeroPointsOutsideOfTheInputsType) {
+TEST(RefusedCalls, ZeroPointsOutsideOfTheInputType) {
   for (const auto& [input, least] : {std::pair{kI8, -128}, std::pair{kU8, 0}}) {
     for (const DType dtype : {kI8, kI32, DType::kInt64}) {
       for (const int64_t zero : {-129, -128, -1, 0, 127, 128, 255, 256}) {
@@ -396,7 +396,7 @@ TEST(RefusedCalls, Windows) {
                          "weight: its packed form is too large"}});
 }
 
-TEST(RefusedCalls, PoolsOfWindowsThatMayBeEmpty) {
+TEST(RefusedCalls, PoolsWithEmptyWindows) {
   const char* error = "padding: expected at most half of the window and no dilation";
   ExpectRefused(MaxPool2dCall(),
                 {{"padding", Ints({2, 1}), error},
@@ -409,7 +409,7 @@ TEST(RefusedCalls, PoolsOfWindowsThatMayBeEmpty) {
                  {"kernel_size", Ints({8, 3}), "is too small for a window of 8 by 3"}});
 }
 
-TEST(RefusedCalls, AttentionOfOtherShapes) {
+TEST(RefusedCalls, AttentionWithOtherShapes) {
   const std::string_view error = "attention: expected query [.., heads, queries, size]";
   ExpectRefused(AttentionCall(),
                 {{"query", T(kF32, {3, 8}), error},
@@ -493,7 +493,7 @@ TEST(RefusedCalls, Chains) {
        {"input", T(kF32, {1, 16, 9}), "input: expected images [n, c, h, w]"}});
 }
 
-TEST(RefusedCalls, SumsOfQuantizedTensors) {
+TEST(RefusedCalls, QuantizedSums) {
   const std::string_view scale = "expected a positive float32 with an inverse, got";
   ExpectRefused(QuantizedAddCall(),
                 {{"a_scale", EValue(0.0), scale},
@@ -507,7 +507,7 @@ TEST(RefusedCalls, SumsOfQuantizedTensors) {
               HasSubstr("b: expected a contiguous tensor"));
 }
 
-TEST(RefusedCalls, LookupsThatLieElsewhere) {
+TEST(RefusedCalls, LookupsWithOtherLayouts) {
   ExpectRefused(LookupCall(), {{"table", T(kU8, {255}), "table: expected shape [256], got [255]"},
                                {"table", T(kU8, {256, 1}), "table: expected shape [256], got"}});
   const std::string_view error = "input: expected a dense tensor with the layout of the result";

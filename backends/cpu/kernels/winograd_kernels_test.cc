@@ -76,7 +76,7 @@ TEST_F(WinogradKernelsTest, ConvolutionsOfEverySize) {
 }
 
 // 40 tiles, 24 at once.
-TEST_F(WinogradKernelsTest, ManyTilesAreWorkedOnInChunks) {
+TEST_F(WinogradKernelsTest, ManyTilesRunInChunks) {
   ASSERT_EQ(WinogradChunkTiles(8, 700), 24);
   ASSERT_TRUE(comparison_.Compare(CallOf({2, 8, 20, 13, 700, {1, 1}}, true, true)));
 }

@@ -57,7 +57,7 @@ TEST(CpuOps, AreBackendOperatorsInEdgePrograms) {
   EXPECT_EQ(CpuOp("linear")->text_name(), "backend.belay_cpu.linear.default");
 }
 
-TEST(CpuOps, LinearGivesContiguousRows) {
+TEST(CpuOps, LinearReturnsContiguousRows) {
   EXPECT_EQ(Inferred("linear.default(%x, %w, none, none, 8, \"none\", \"add\", -inf, inf)",
                      "f32[2,5,3]{strides=[15,1,5]}", 96),
             "f32[2,5,8]");
@@ -82,11 +82,11 @@ std::string InferredChain(std::string_view lists, std::string_view bounds = "[-i
 constexpr std::string_view kChainLists =
     "[0,20], [3,3,1,1], [2,2,1,1], [1,1,1,1,0,0,0,0], [1,1,1,1], \"silu none\"";
 
-TEST(CpuOps, ChainsOfConvolutionsGiveTheLastStagesImages) {
+TEST(CpuOps, ChainsReturnTheLastStage) {
   EXPECT_EQ(InferredChain(kChainLists), "f32[2,20,5,4]{strides=[400,1,80,20]}");
 }
 
-TEST(CpuOps, ChainsOfConvolutionsCheckTheirLists) {
+TEST(CpuOps, ChainsCheckTheirLists) {
   const auto lists = [](std::string_view channels, std::string_view kernel,
                         std::string_view padding, std::string_view activations) {
     return absl::StrCat(channels, ", ", kernel, ", [2,2,1,1], ", padding, ", [1,1,1,1], \"",
@@ -121,7 +121,7 @@ TEST(CpuOps, ChainsOfConvolutionsCheckTheirLists) {
 }
 
 // Work is bounded before a chain runs, and rows are counted: all of a chain's numbers are known.
-TEST(CpuOps, ChainsOfConvolutionsKnowTheirNumbers) {
+TEST(CpuOps, ChainsRequireKnownParameters) {
   const std::string_view bounds = "[-inf,0.0], [inf,6.0]", operands = "[%d,%w], [none,none], none";
   const std::string_view sizes = "expected images of known sizes that no stage makes larger";
   EXPECT_THAT(InferredChain(kChainLists, bounds, operands, "f32[2,16,s0,8]"), HasSubstr(sizes));
@@ -153,7 +153,7 @@ TEST(CpuOps, LinearChecksThePackedSizeAndTheEpilogue) {
       HasSubstr("bias: expected shape [8], got [96]"));
 }
 
-TEST(CpuOps, ConvolutionsGiveChannelsLast) {
+TEST(CpuOps, ConvolutionsReturnChannelsLast) {
   EXPECT_EQ(Inferred("conv2d.default(%x, %w, none, none, 8, [3,3], [2,2], [1,1], [1,1], \"none\", "
                      "\"add\", -inf, inf)",
                      "f32[1,3,8,8]", 864),
@@ -173,7 +173,7 @@ TEST(CpuOps, ConvolutionsGiveChannelsLast) {
             "f32[s0,8,s1,8]{strides=[64*s1,1,64,8]}");
 }
 
-TEST(CpuOps, ConvolutionsWantWindowsThatFit) {
+TEST(CpuOps, ConvolutionsCheckWindows) {
   EXPECT_THAT(
       Inferred("conv2d.default(%x, %w, none, none, 8, [3,3], [2,2], [0,0], [1,1], \"none\", "
                "\"add\", -inf, inf)",
@@ -202,7 +202,7 @@ std::string Attention(std::string_view query, std::string_view key, std::string_
 }
 
 // Of sizes that are known only at run time nothing contradicts itself; heads are always known.
-TEST(CpuOps, AttentionOfUnknownSizes) {
+TEST(CpuOps, AttentionWithUnknownSizes) {
   EXPECT_EQ(Attention("f32[s0,4,s1,8]", "f32[s0,2,s2,8]", "f32[s0,2,s2,6]", "f32[s1,s2]"),
             "f32[s0,4,s1,6]");
   EXPECT_EQ(Attention("f32[4,s1,8]", "f32[2,s2,8]", "f32[2,5,6]"), "f32[4,s1,6]");
@@ -233,7 +233,7 @@ std::string WeightOnly(std::string_view operands, std::string_view arguments,
   return exir::PrintType(exir::ToValueType((*outputs)[0]));
 }
 
-TEST(CpuOps, WeightOnlyLinearTakesThreeFormats) {
+TEST(CpuOps, WeightOnlyLinearSupportsThreeFormats) {
   EXPECT_EQ(WeightOnly("%s, none", "\"int8\", 8", "f32[s0,3,12]", "i8", 512), "f32[s0,3,8]");
   EXPECT_EQ(WeightOnly("%s, %s", "\"int4\", 8", "f32[2,16]", "i32", 64), "f32[2,8]");
   EXPECT_EQ(WeightOnly("none, none", "\"bf16\", 0", "f32[2,12]", "bf16", 512), "f32[2,8]");
@@ -277,7 +277,7 @@ std::string QuantizedLinear(std::string_view arguments) {
   return absl::StrCat("quantized_linear.default(%x, %w, %s, %n, none, 8, ", arguments, ")");
 }
 
-TEST(CpuOps, QuantizedOperatorsGiveBytesOrFloats) {
+TEST(CpuOps, QuantizedOperatorsReturnBytesOrFloats) {
   EXPECT_EQ(InferredOfBytes(QuantizedLinear("3, \"none\", -inf, inf, none, [], 0.5, [3,0,255]"),
                             "u8[s0,5]", 128),
             "u8[s0,8]");
@@ -306,7 +306,7 @@ TEST(CpuOps, QuantizedOperatorsGiveBytesOrFloats) {
       "f32[1,8,3,3]{strides=[72,1,24,8]}");
 }
 
-TEST(CpuOps, LookupsLieAsTheirInput) {
+TEST(CpuOps, LookupsKeepTheInputLayout) {
   EXPECT_EQ(InferredOfBytes("lookup.default(%x, %x)", "u8[256]", 1), "u8[256]");
   EXPECT_THAT(InferredOfBytes("lookup.default(%x, %x)", "u8[255]", 1),
               HasSubstr("table: expected shape [256], got [255]"));
@@ -348,7 +348,7 @@ TEST(CpuOps, AreDefinedOnce) {
   EXPECT_EQ(AddCpuOps(**ops).code(), absl::StatusCode::kAlreadyExists);
 }
 
-TEST(CpuOps, QuantizedOperatorsCheckTheirNumbers) {
+TEST(CpuOps, QuantizedOperatorsCheckTheirParameters) {
   const auto error = [](std::string_view arguments, std::string_view input = "u8[2,5]") {
     return InferredOfBytes(QuantizedLinear(arguments), input, 128);
   };

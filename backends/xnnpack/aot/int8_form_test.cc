@@ -77,7 +77,7 @@ class Int8FormTest : public ::testing::Test {
   std::unique_ptr<exir::OpRegistry> ops_;
 };
 
-TEST_F(Int8FormTest, NumbersAreThoseOfPayloads) {
+TEST_F(Int8FormTest, ParametersAreLimitedToPayloads) {
   const auto of = [&](std::string_view numbers) {
     const exir::ExportedProgram program = Parse(Quantize("y", "x", numbers));
     return QuantizationOf(program, exir::FindValue(program.top(), "y"));
@@ -90,7 +90,7 @@ TEST_F(Int8FormTest, NumbersAreThoseOfPayloads) {
   }
 }
 
-TEST_F(Int8FormTest, TensorsHaveTheNumbersOfWhoMakesOrReadsThem) {
+TEST_F(Int8FormTest, TensorsHaveParametersOfProducerOrUser) {
   const auto of = [&](std::string_view body, std::string_view name) {
     const exir::ExportedProgram program = Parse(body);
     return QuantizationOf(program, exir::FindValue(program.top(), name));
@@ -106,7 +106,7 @@ TEST_F(Int8FormTest, TensorsHaveTheNumbersOfWhoMakesOrReadsThem) {
   EXPECT_EQ(of("", "n"), std::nullopt);
 }
 
-TEST_F(Int8FormTest, ConversionsSayWhyNot) {
+TEST_F(Int8FormTest, ReportsUnsupportedConversions) {
   const auto why = [&](std::string_view body) {
     const exir::ExportedProgram program = Parse(body);
     const exir::NodeId id = program.top().value(exir::FindValue(program.top(), "y")).producer;
@@ -126,7 +126,7 @@ TEST_F(Int8FormTest, ConversionsSayWhyNot) {
   }
 }
 
-TEST_F(Int8FormTest, ConversionsThatAreNoneAreNotTaken) {
+TEST_F(Int8FormTest, DoesNotDelegateUnsupportedConversions) {
   for (const std::string& body :
        {Quantize("y", "x", "0.5, 200"), Dequantize("y", "i", "0.5, 200")}) {
     const exir::ExportedProgram program = Parse(body);
@@ -137,7 +137,7 @@ TEST_F(Int8FormTest, ConversionsThatAreNoneAreNotTaken) {
   }
 }
 
-TEST_F(Int8FormTest, ScalesAreInTheLibrarysRange) {
+TEST_F(Int8FormTest, ChecksLibraryScaleRange) {
   // Of sums, each operand's scale divided by the result's: from 2^-10 to 2^8.
   for (const char* call : {"add.Tensor(%p, %p)", "sub.Tensor(%p, %p)"}) {
     EXPECT_TRUE(IsInt8Between(call, "0.5, 0")) << call;
@@ -170,7 +170,7 @@ TEST_F(Int8FormTest, ScalesAreInTheLibrarysRange) {
   EXPECT_FALSE(IsInt8Between("add.Scalar(%p, 2)", "0.5, 0"));
 }
 
-TEST_F(Int8FormTest, OperandsAreDequantizedAndTheResultIsQuantizedAlone) {
+TEST_F(Int8FormTest, RequiresDequantizedOperandsAndQuantizedResult) {
   const std::string operand = Quantize("a", "x", "0.5, 0") + Dequantize("p", "a", "0.5, 0");
   const std::string sum = "%y: f32[2,4] = edge.aten.add.Tensor(%p, %p)\n";
   const std::string result = Quantize("r", "y", "0.5, 0");
@@ -186,7 +186,7 @@ TEST_F(Int8FormTest, OperandsAreDequantizedAndTheResultIsQuantizedAlone) {
   EXPECT_FALSE(IsInt8(operand + sum + "%r: f32[2,4] = edge.aten.erf.default(%y)"));
 }
 
-TEST_F(Int8FormTest, ClampsArePartOfIt) {
+TEST_F(Int8FormTest, FusesClamps) {
   const std::string sum = Quantize("a", "x", "0.5, 0") + Dequantize("p", "a", "0.5, 0") +
                           "%y: f32[2,4] = edge.aten.add.Tensor(%p, %p)\n";
   const std::string clamp = "%k: f32[2,4] = edge.aten.hardtanh.default(%y, ";
@@ -206,7 +206,7 @@ TEST_F(Int8FormTest, ClampsArePartOfIt) {
                       "-1, 6)\n" + result));
 }
 
-TEST_F(Int8FormTest, WeightsHaveOneScaleOrOneForEachResult) {
+TEST_F(Int8FormTest, WeightsHaveOneScaleOrOnePerChannel) {
   const std::string operand = Quantize("a", "x", "0.5, 0") + Dequantize("p", "a", "0.5, 0");
   const auto with = [&](const std::string& weight, const std::string& call,
                         std::string_view numbers = "0.5, 0") {

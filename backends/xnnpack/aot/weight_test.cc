@@ -93,7 +93,7 @@ std::vector<float> Floats(const exir::Storage& storage) {
   return numbers;
 }
 
-TEST_F(WeightTest, ScalesAreThoseOfChannels) {
+TEST_F(WeightTest, AppliesScalesPerChannel) {
   const std::optional<Weight> rows = PerChannel("%w", "%s", "%i", "0");
   ASSERT_TRUE(rows.has_value());
   EXPECT_THAT(rows->scales, ElementsAre(0.5, 2));
@@ -130,7 +130,7 @@ TEST_F(WeightTest, PermutationsMoveChannels) {
           .has_value());
 }
 
-TEST_F(WeightTest, OneScaleIsOfAll) {
+TEST_F(WeightTest, AppliesOneScaleToAll) {
   const std::optional<Weight> weight = PerTensor("0.25, 0");
   ASSERT_TRUE(weight.has_value());
   EXPECT_THAT(weight->scales, ElementsAre(0.25));
@@ -138,7 +138,7 @@ TEST_F(WeightTest, OneScaleIsOfAll) {
   EXPECT_THAT(Floats(numbers), ElementsAre(0.25, 0.5, 0.75, 1, 1.25, 1.5));
 }
 
-TEST_F(WeightTest, OtherNumbersMakeNoWeight) {
+TEST_F(WeightTest, RejectsOtherParameters) {
   EXPECT_FALSE(PerTensor("0.25, 1").has_value());
   EXPECT_FALSE(PerTensor("0.25, %n").has_value());
   EXPECT_FALSE(PerTensor("%n, 0").has_value());
@@ -159,7 +159,7 @@ TEST_F(WeightTest, OtherNumbersMakeNoWeight) {
   }
 }
 
-TEST_F(WeightTest, WeightsAreReadOnceAndStayAsTheyAre) {
+TEST_F(WeightTest, WeightsHaveOneUserAndAreImmutable) {
   const std::string dequantize =
       "%y: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 0.5, 0, -127, "
       "127, dtype:i8)\n";

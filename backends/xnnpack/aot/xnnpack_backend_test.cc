@@ -65,7 +65,7 @@ class XnnpackBackendTest : public ::testing::Test {
   std::unique_ptr<exir::OpRegistry> ops_;
 };
 
-TEST_F(XnnpackBackendTest, RefusesWhatPayloadsDoNotHave) {
+TEST_F(XnnpackBackendTest, RejectsUnsupportedPrograms) {
   EXPECT_THAT(NodeTypes("%x: f32[3] user_input", "%y: f32[3] = edge.aten.erf.default(%x)",
                         "%y user_output"),
               ElementsAre(HasSubstr("operator aten.erf.default is not supported")));
@@ -96,7 +96,7 @@ TEST_F(XnnpackBackendTest, ReturnsCopiesOfInputsAndConstants) {
               ElementsAre("Multiply"));
 }
 
-TEST_F(XnnpackBackendTest, ConcatenatesUpToFive) {
+TEST_F(XnnpackBackendTest, ConcatenatesUpToFiveInputs) {
   const std::string_view inputs = "%x: f32[3] user_input";
   EXPECT_THAT(
       NodeTypes(inputs, "%y: f32[12] = edge.aten.cat.default([%x,%w,%x,%w])", "%y user_output"),
@@ -107,7 +107,7 @@ TEST_F(XnnpackBackendTest, ConcatenatesUpToFive) {
 }
 
 // A constant in both orders has each as a constant of its own.
-TEST_F(XnnpackBackendTest, ConstantsAreNotTransposedWhenExecuted) {
+TEST_F(XnnpackBackendTest, TransposesConstantsAtCompileTime) {
   EXPECT_THAT(
       NodeTypes("%x: f32[1,2,3,4] user_input",
                 "%r: f32[1,2,3,4] = edge.aten.add.Tensor(%x, %i)\n"
@@ -118,7 +118,7 @@ TEST_F(XnnpackBackendTest, ConstantsAreNotTransposedWhenExecuted) {
       ElementsAre("Add", "StaticTranspose", "Conv2d", "Add", "StaticTranspose"));
 }
 
-TEST_F(XnnpackBackendTest, TransposesAreStepsOfWhoReadsThem) {
+TEST_F(XnnpackBackendTest, TransposesHaveTheHandleOfTheirUser) {
   ASSERT_OK_AND_ASSIGN(
       const exir::PreprocessResult result,
       Preprocess("%x: f32[1,2,3,4] user_input",
@@ -141,7 +141,7 @@ TEST_F(XnnpackBackendTest, TransposesAreStepsOfWhoReadsThem) {
   EXPECT_THAT(unnamed.debug_handle_map, IsEmpty());
 }
 
-TEST_F(XnnpackBackendTest, BoundsAreOfWhatNobodyElseHas) {
+TEST_F(XnnpackBackendTest, FusesBoundsOnlyWithoutOtherUsers) {
   const std::string_view inputs = "%x: f32[2,5] user_input";
   const std::string product = "%h: f32[2,4] = edge.aten.mm.default(%x, %m)\n";
   const std::string relu = "%y: f32[2,4] = edge.aten.relu.default(%h)";
@@ -156,7 +156,7 @@ TEST_F(XnnpackBackendTest, BoundsAreOfWhatNobodyElseHas) {
 }
 
 // In steps of 0.5 · 0.25; what is no number and what is too large are the least and the most there is.
-TEST_F(XnnpackBackendTest, BiasesAreNumbersOfInt32) {
+TEST_F(XnnpackBackendTest, QuantizesBiasesToInt32) {
   const std::string numbers = ", -128, 127, dtype:i8)\n";
   exir::ExportedProgram program = exir::ParseOrDie(
       "program edge { constants { state \"w\": i8[2,5] state \"b\": f32[5] }\n"
@@ -189,7 +189,7 @@ TEST_F(XnnpackBackendTest, BiasesAreNumbersOfInt32) {
   EXPECT_THAT(stored, ElementsAre(8, -2, INT32_MIN, INT32_MIN, 2147483520));
 }
 
-TEST_F(XnnpackBackendTest, BodiesOfControlFlowStayWhereTheyAre) {
+TEST_F(XnnpackBackendTest, DoesNotDelegateControlFlowSubgraphs) {
   const exir::ExportedProgram program = exir::ParseOrDie(
       R"(program edge {
         graph(%p: b8[] user_input, %x: f32[3] user_input) {

@@ -41,7 +41,7 @@ std::string ClampOf(std::string_view node) {
   return form.has_value() ? absl::StrCat(form->low, " ", form->high) : "";
 }
 
-TEST(ActivationForms, Clamps) {
+TEST(ActivationForms, MatchesClamps) {
   EXPECT_EQ(ClampOf("%y: f32[2,8] = edge.aten.relu.default(%x)"), "0 inf");
   EXPECT_EQ(ClampOf("%y: f32[2,8] = edge.aten.clamp.default(%x, -1, 2.5)"), "-1 2.5");
   EXPECT_EQ(ClampOf("%y: f32[2,8] = edge.aten.clamp.default(%x, 3, 2)"), "2 2");
@@ -60,7 +60,7 @@ TEST(ActivationForms, Clamps) {
   }
 }
 
-TEST(ActivationForms, OneNode) {
+TEST(ActivationForms, MatchesSingleNodes) {
   for (std::string_view name : {"sigmoid", "tanh", "gelu", "silu", "hardsigmoid", "hardswish"}) {
     EXPECT_EQ(ActivationOf(absl::StrCat("%y: f32[2,8] = edge.aten.", name,
                                         ".default(%x) return (%y user_output)")),
@@ -75,7 +75,7 @@ TEST(ActivationForms, OneNode) {
 }
 
 // Clamps as one or two, factors in either order, sixths for division.
-TEST(ActivationForms, SeveralNodes) {
+TEST(ActivationForms, MatchesDecompositions) {
   const std::string six =
       "%a: f32[2,8] = edge.aten.add.Scalar(%x, 3) %h: f32[2,8] = edge.aten.clamp.default(%a, 0, "
       "6) ";
@@ -104,7 +104,7 @@ TEST(ActivationForms, SeveralNodes) {
 }
 
 // Which reader came first says nothing.
-TEST(ActivationForms, GatesThatAreLaterReaders) {
+TEST(ActivationForms, MatchesGatesInAnyUserOrder) {
   exir::ExportedProgram program = Program(
       "%s: f32[2,8] = edge.aten.sigmoid.default(%o) "
       "%y: f32[2,8] = edge.aten.mul.Tensor(%x, %s) return (%y user_output)");
@@ -117,7 +117,7 @@ TEST(ActivationForms, GatesThatAreLaterReaders) {
   EXPECT_EQ(form->activation, "silu");
 }
 
-TEST(ActivationForms, OtherFunctions) {
+TEST(ActivationForms, RejectsOtherFunctions) {
   const std::string three = "%a: f32[2,8] = edge.aten.add.Scalar(%x, 3) ";
   const std::string six = three + "%h: f32[2,8] = edge.aten.clamp.default(%a, 0, 6) ";
   for (

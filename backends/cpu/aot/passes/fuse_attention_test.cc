@@ -75,17 +75,17 @@ std::string Result(std::string_view arguments) {
                       ")\n%z: f32[2,4,5,7] = edge.aten.abs.default(%o)");
 }
 
-TEST(FuseAttention, WithAMask) {
+TEST(FuseAttention, FusesWithAMask) {
   EXPECT_EQ(Fused(Attention(kMasked, kSafe)), Result("%q, %k, %v, %m, 0.25, false"));
 }
 
-TEST(FuseAttention, WithoutAMaskAlsoOfPlainSoftmax) {
+TEST(FuseAttention, FusesPlainSoftmaxWithoutAMask) {
   const std::string_view scores = "%t: f32[2,4,5,6] = edge.aten.div.Scalar(%s, 2.0)";
   EXPECT_EQ(Fused(Attention(scores, kSafe)), Result("%q, %k, %v, none, 0.125, false"));
   EXPECT_EQ(Fused(Attention(scores, kPlain)), Result("%q, %k, %v, none, 0.125, false"));
 }
 
-TEST(FuseAttention, PlainSoftmaxWantsAMaskThatIsNeverMinusInfinity) {
+TEST(FuseAttention, PlainSoftmaxRequiresAFiniteMask) {
   EXPECT_THAT(Fused(Attention(kMasked, kPlain)), ::testing::HasSubstr("_softmax"));
   EXPECT_THAT(Fused(Attention(R"(
       %low: f32[] = edge.aten.full.default([], -inf)
@@ -106,14 +106,14 @@ TEST(FuseAttention, PlainSoftmaxWantsAMaskThatIsNeverMinusInfinity) {
             Result("%q, %k, %v, %seen, 0.25, false"));
 }
 
-TEST(FuseAttention, LeavesWeightsThatSomebodyElseReads) {
+TEST(FuseAttention, DoesNotFuseSharedWeights) {
   EXPECT_THAT(Fused(absl::StrCat(
                   Attention(kMasked, kSafe).substr(0, Attention(kMasked, kSafe).rfind("return")),
                   "return (%z user_output, %w user_output)")),
               ::testing::HasSubstr("_softmax"));
 }
 
-TEST(FuseAttention, SeesKeysThatHeadsShare) {
+TEST(FuseAttention, FusesGroupedQueryAttention) {
   exir::ExpectRewrite(
       R"(program edge {
     ranges { s0: [1,9] }
@@ -176,7 +176,7 @@ std::string WidenedAttention(std::string_view mask, std::string_view softmax) {
       return (%z user_output) } })");
 }
 
-TEST(FuseAttention, OfBFloat16IsOfFloat32BetweenConversions) {
+TEST(FuseAttention, FusesBFloat16AsFloat32) {
   FusedHandles handles;
   exir::ExpectRewrite(WidenedAttention("%t: bf16[2,4,5,6] = edge.aten.add.Tensor(%s, %m)", R"(
       %eq: b8[2,4,5,6] = edge.aten.eq.Scalar(%t, -inf)
@@ -201,7 +201,7 @@ TEST(FuseAttention, OfBFloat16IsOfFloat32BetweenConversions) {
 }
 
 // Softmax of float32 between, and a mask of what its dtype has no numbers for.
-TEST(FuseAttention, MasksOfBFloat16AreFiniteInBFloat16) {
+TEST(FuseAttention, ChecksMasksInTheirOwnDType) {
   const auto fused = [](std::string_view low) {
     exir::ExportedProgram program = exir::ParseOrDie(
         WidenedAttention(absl::StrCat("%low: bf16[] = edge.aten.full.default([], ", low, R"()
@@ -221,7 +221,7 @@ TEST(FuseAttention, MasksOfBFloat16AreFiniteInBFloat16) {
   EXPECT_FALSE(fused("-3.4028234663852886e+38"));  // the least float32, which rounds to -inf
 }
 
-TEST(FuseAttention, LeavesOtherProducts) {
+TEST(FuseAttention, DoesNotFuseOtherMatmuls) {
   FusedHandles handles;
   exir::ExpectUnchanged(R"(program edge {
     graph(%q: f32[2,5,8] user_input, %k: f32[2,8,6] user_input, %v: f32[2,6,8] user_input) {
@@ -250,7 +250,7 @@ bool IsFusedWithMask(std::string_view mask) {
                  kPlain);
 }
 
-TEST(FuseAttention, LooksThroughConversionsOfFloatsAlone) {
+TEST(FuseAttention, LooksThroughFloatConversionsOnly) {
   // Integers that become floats are somebody else's values, a widened mask is what it was before.
   const std::string_view low = "%l: bf16[] = edge.aten.full.default([], -1.0) ";
   const std::string_view widened =
@@ -264,7 +264,7 @@ TEST(FuseAttention, LooksThroughConversionsOfFloatsAlone) {
                                    widened)));
 }
 
-TEST(FuseAttention, SeesOtherWordsForTheSame) {
+TEST(FuseAttention, FusesEquivalentOperators) {
   EXPECT_TRUE(IsFused({}));
   EXPECT_TRUE(IsFused({{"mul.Scalar(%q, 0.5)", "div.Scalar(%q, 2.0)"}}));
   EXPECT_TRUE(IsFused({{"_softmax.default(%t, -1", "_softmax.default(%t, 3"}}));
@@ -277,7 +277,7 @@ TEST(FuseAttention, SeesOtherWordsForTheSame) {
   EXPECT_TRUE(IsFused({{"add.Tensor(%s, %m)", "add.Tensor(%m, %s)"}}));
 }
 
-TEST(FuseAttention, LeavesWhatIsNoSoftmaxOfScores) {
+TEST(FuseAttention, DoesNotFuseOtherPatterns) {
   for (const auto& [from, to] : std::vector<std::pair<std::string_view, std::string_view>>{
            // Weights that are scaled, or are another function.
            {"%wv: f32[8,5,6] = edge.aten.view_copy.default(%w, [8,5,6])",
@@ -319,7 +319,7 @@ TEST(FuseAttention, LeavesWhatIsNoSoftmaxOfScores) {
   }
 }
 
-TEST(FuseAttention, LeavesResultsThatAreNotReshaped) {
+TEST(FuseAttention, RequiresReshapedResults) {
   const std::string_view reshape = "%y: f32[2,4,5,7] = edge.aten.view_copy.default(%o, [2,4,5,7])";
   EXPECT_FALSE(IsFused({{reshape, "%y: f32[8,5,7] = edge.aten.abs.default(%o)"}}));
   EXPECT_FALSE(IsFused({{reshape, "%y: f32[8,1,5,7] = edge.aten.unsqueeze_copy.default(%o, 1)"}}));
@@ -328,7 +328,7 @@ TEST(FuseAttention, LeavesResultsThatAreNotReshaped) {
   EXPECT_TRUE(IsFused({{"return (%z user_output)", "return (%z user_output, %y user_output)"}}));
 }
 
-TEST(FuseAttention, LeavesWhatIsReadBeforeItIsDone) {
+TEST(FuseAttention, DoesNotFuseUsedIntermediates) {
   EXPECT_FALSE(
       IsFused({{"return (%z user_output)", "return (%z user_output, %soft user_output)"}}));
   EXPECT_FALSE(IsFused({{"return (%z user_output)", "return (%z user_output, %wv user_output)"}}));
@@ -336,7 +336,7 @@ TEST(FuseAttention, LeavesWhatIsReadBeforeItIsDone) {
   EXPECT_TRUE(IsFused({{"return (%z user_output)", "return (%z user_output, %t user_output)"}}));
 }
 
-TEST(FuseAttention, LeavesHeadsThatAreOtherwiseShared) {
+TEST(FuseAttention, DoesNotFuseOtherRepetitions) {
   // Repetitions of what is no head.
   EXPECT_FALSE(IsFused({{"%vv: f32[8,6,7] = edge.aten.view_copy.default(%v, [8,6,7])",
                          "%v1: f32[2,4,1,7] = edge.aten.slice_copy.Tensor(%v, 2, 0, 1) "
@@ -359,7 +359,7 @@ TEST(FuseAttention, LeavesHeadsThatAreOtherwiseShared) {
 }
 
 // Rows that are repeated are no heads, though sizes are the same as if they were.
-TEST(FuseAttention, LeavesRowsThatAreRepeated) {
+TEST(FuseAttention, DoesNotFuseRepeatedRows) {
   EXPECT_FALSE(IsFused({{"%kt: f32[2,4,8,6] = edge.aten.permute_copy.default(%k, ",
                          "%k1: f32[2,2,6,8] = edge.aten.slice_copy.Tensor(%k, 1, 0, 2) "
                          "%k2: f32[2,2,6,1,8,1] = edge.aten.view_copy.default(%k1, [2,2,6,1,8,1]) "
@@ -376,7 +376,7 @@ TEST(FuseAttention, LeavesRowsThatAreRepeated) {
 }
 
 // A batch that is repeated stays: only neighboring heads share their keys.
-TEST(FuseAttention, KeepsWhatRepeatsBatches) {
+TEST(FuseAttention, KeepsRepeatedBatches) {
   const auto program = [](std::string_view body) {
     return absl::StrCat(R"(program edge {
     graph(%q: f32[2,2,5,8] user_input, %k: f32[2,1,6,8] user_input, %v: f32[2,1,6,8] user_input) {
@@ -405,7 +405,7 @@ TEST(FuseAttention, KeepsWhatRepeatsBatches) {
                       CpuPassTestOps());
 }
 
-TEST(FuseAttention, FiniteMasksBehindReshapes) {
+TEST(FuseAttention, FindsFiniteMasksThroughReshapes) {
   EXPECT_TRUE(
       IsFusedWithMask("%c1: f32[1,6] = edge.aten.view_copy.default(%seen, [1,6]) "
                       "%c: f32[5,6] = edge.aten.expand_copy.default(%c1, [5,6])"));
@@ -423,7 +423,7 @@ TEST(FuseAttention, FiniteMasksBehindReshapes) {
 }
 
 // As many expansions as a file can hold do not make the pass's stack grow.
-TEST(FuseAttention, MasksBehindManyExpansions) {
+TEST(FuseAttention, FindsMasksThroughManyExpansions) {
   std::string scores = "%e0: f32[6] = edge.aten.expand_copy.default(%seen, [6])\n";
   constexpr int kCount = 200'000;
   for (int i = 1; i < kCount; ++i) {
@@ -435,7 +435,7 @@ TEST(FuseAttention, MasksBehindManyExpansions) {
               ::testing::HasSubstr("attention.default(%q, %k, %v, %e"));
 }
 
-TEST(FuseAttention, LeavesOtherRanksAndTypes) {
+TEST(FuseAttention, DoesNotFuseOtherRanksAndDTypes) {
   EXPECT_FALSE(IsFused({{"f32[", "f64["}}));
   EXPECT_FALSE(IsFused({{"2,4,5,6]", "1,2,4,5,6]"}}));
   const std::string_view values = "%vv: f32[8,6,7] = edge.aten.view_copy.default(%v, [8,6,7])";
@@ -455,7 +455,7 @@ TEST(FuseAttention, LeavesOtherRanksAndTypes) {
                          "%kt: f32[2,4,8,6] = edge.aten.permute_copy.default(%k, [1,0])"}}));
 }
 
-TEST(FuseAttention, LeavesMasksThatAreNotAddedToScores) {
+TEST(FuseAttention, RequiresMasksAddedToScores) {
   EXPECT_FALSE(IsFused({},
                        "%m5: f32[1,2,1,5,6] = edge.aten.abs.default(%m) "
                        "%t: f32[2,4,5,6] = edge.aten.add.Tensor(%s, %m5)"));
@@ -467,7 +467,7 @@ TEST(FuseAttention, LeavesMasksThatAreNotAddedToScores) {
 }
 
 // Heads alone, without a batch.
-TEST(FuseAttention, OfThreeDimensions) {
+TEST(FuseAttention, FusesRankThree) {
   const auto program = [](std::string_view heads, std::string_view body) {
     return absl::StrReplaceAll(absl::StrCat(R"(program edge {
     ranges { s0: [1,9] }

@@ -64,7 +64,7 @@ std::string Depthwise(std::string_view name, std::string_view input) {
                       "-inf, inf)\n");
 }
 
-TEST(FuseConv2dChains, AnInvertedResidual) {
+TEST(FuseConv2dChains, FusesAnInvertedResidual) {
   EXPECT_EQ(Fused(absl::StrCat(Product("y", "x"), Depthwise("z", "y"),
                                "%w: f32[1,8,64,64]{strides=[32768,1,512,8]} = "
                                "backend.belay_cpu.conv2d.default(%z, %b, none, %o, "
@@ -76,7 +76,7 @@ TEST(FuseConv2dChains, AnInvertedResidual) {
             "\"none silu none\", \"mul\", [0.0,-inf,-inf], [6.0,inf,inf])");
 }
 
-TEST(FuseConv2dChains, AtMostFourWindows) {
+TEST(FuseConv2dChains, FusesAtMostFourWindows) {
   const std::string fused = Fused(absl::StrCat(
       Depthwise("p", "x"), Depthwise("q", "p"), Depthwise("r", "q"), Depthwise("t", "r"),
       Depthwise("u", "t"), Depthwise("v", "u"), "return (%v user_output)"));
@@ -85,7 +85,7 @@ TEST(FuseConv2dChains, AtMostFourWindows) {
   EXPECT_EQ(fused.find("%u"), std::string::npos) << fused;
 }
 
-TEST(FuseConv2dChains, LeavesResultsThatOthersRead) {
+TEST(FuseConv2dChains, DoesNotFuseSharedResults) {
   ExpectLeft(absl::StrCat(Product("y", "x"), Depthwise("z", "y"),
                           "return (%y user_output, %z user_output)"));
   ExpectLeft(absl::StrCat(Product("y", "x"), Depthwise("z", "y"), Depthwise("w", "y"),
@@ -93,7 +93,7 @@ TEST(FuseConv2dChains, LeavesResultsThatOthersRead) {
 }
 
 // What is read besides is there when the last stage begins only.
-TEST(FuseConv2dChains, EndsWhereSomethingElseIsRead) {
+TEST(FuseConv2dChains, OnlyTheLastStageHasOther) {
   const std::string fused = Fused(absl::StrCat(
       Product("y", "x"),
       "%z: f32[1,32,64,64]{strides=[131072,1,2048,32]} = backend.belay_cpu.conv2d.default(%y, %a, "
@@ -107,7 +107,7 @@ TEST(FuseConv2dChains, EndsWhereSomethingElseIsRead) {
       << fused;
 }
 
-TEST(FuseConv2dChains, LeavesAResultThatIsReadTwiceByTheSame) {
+TEST(FuseConv2dChains, DoesNotFuseResultsUsedTwice) {
   ExpectLeft(absl::StrCat(
       Product("y", "x"),
       "%z: f32[1,32,64,64]{strides=[131072,1,2048,32]} = backend.belay_cpu.conv2d.default(%y, %a, "
@@ -140,7 +140,7 @@ bool Fuses(const std::string& text) {
   return changed.ok() && *changed;
 }
 
-TEST(FuseConv2dChains, OnlyWhereItPays) {
+TEST(FuseConv2dChains, ChecksThresholds) {
   EXPECT_TRUE(Fuses(Pair(32, 64, 32 * 32, "[1,1]", "[0,0]", 64)));
   // 32 * 63 * 63 floats are less than 512 KiB.
   EXPECT_FALSE(Fuses(Pair(32, 63, 32 * 32, "[1,1]", "[0,0]", 63)));
@@ -149,7 +149,7 @@ TEST(FuseConv2dChains, OnlyWhereItPays) {
   EXPECT_FALSE(Fuses(Pair(288, 32, 288 * 288, "[1,1]", "[0,0]", 32)));
 }
 
-TEST(FuseConv2dChains, OnlyWhatTheCallAllows) {
+TEST(FuseConv2dChains, ChecksStageLimits) {
   EXPECT_TRUE(Fuses(Pair(32, 64, 32 * 32, "[1,1]", "[0,0,0,0]", 64)));
   EXPECT_FALSE(Fuses(Pair(32, 64, 32 * 9 * 32, "[3,3]", "[1,1]", 64))) << "products of windows";
   EXPECT_FALSE(Fuses(Pair(32, 64, 32 * 32, "[1,1]", "[1,1]", 66))) << "images grow";
@@ -163,7 +163,7 @@ TEST(FuseConv2dChains, OnlyWhatTheCallAllows) {
       "return (%z user_output)"));
 }
 
-TEST(FuseConv2dChains, OnlyOfKnownSizes) {
+TEST(FuseConv2dChains, RequiresKnownSizes) {
   for (std::string_view type : {"f32[1,32,s0,64]", "f32[s0,32,64,64]"}) {
     EXPECT_FALSE(Fuses(absl::StrCat(
         "program edge { ranges { s0: [1,99] } constants { constant \"d\": f32[288] } graph(%d: "
@@ -177,7 +177,7 @@ TEST(FuseConv2dChains, OnlyOfKnownSizes) {
   }
 }
 
-TEST(FuseConv2dChains, ProductsWithAStrideStay) {
+TEST(FuseConv2dChains, DoesNotFuseStridedPointwiseConvolutions) {
   ExpectLeft(absl::StrCat(Depthwise("y", "x"),
                           "%z: f32[1,32,32,32] = backend.belay_cpu.conv2d.default(%y, %a, none, "
                           "none, 32, [1,1], [2,2], "
@@ -185,7 +185,7 @@ TEST(FuseConv2dChains, ProductsWithAStrideStay) {
                           "return (%z user_output)"));
 }
 
-TEST(FuseConv2dChains, EndsWhereImagesBecomeNarrow) {
+TEST(FuseConv2dChains, EndsAtNarrowImages) {
   ExpectLeft(absl::StrCat(
       Depthwise("y", "x"),
       "%z: f32[1,32,64,3] = backend.belay_cpu.depthwise_conv2d.default(%y, %d, none, none, [3,3], "
@@ -194,7 +194,7 @@ TEST(FuseConv2dChains, EndsWhereImagesBecomeNarrow) {
 }
 
 // At most eight stages: of nine, eight and one.
-TEST(FuseConv2dChains, AtMostEightStages) {
+TEST(FuseConv2dChains, FusesAtMostEightStages) {
   std::string body;
   for (int i = 0; i < 9; ++i) {
     absl::StrAppend(&body, Product(absl::StrCat("p", i), i == 0 ? "x" : absl::StrCat("p", i - 1)));
@@ -205,7 +205,7 @@ TEST(FuseConv2dChains, AtMostEightStages) {
 }
 
 // The chain's result is added to itself by another operator, and read as what is added.
-TEST(FuseConv2dChains, LeavesAResultThatIsOnlyAdded) {
+TEST(FuseConv2dChains, DoesNotFuseResultsThatAreOnlyAdded) {
   ExpectLeft(absl::StrCat(
       Product("y", "x"),
       "%z: f32[1,32,64,64]{strides=[131072,1,2048,32]} = backend.belay_cpu.conv2d.default(%x, %a, "

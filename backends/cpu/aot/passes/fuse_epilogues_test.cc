@@ -52,7 +52,7 @@ std::string Linear(std::string_view arguments) {
   return absl::StrCat("%y: f32[2,8] = backend.belay_cpu.linear.default(%x, %w, ", arguments, ")");
 }
 
-TEST(FuseEpilogues, Activations) {
+TEST(FuseEpilogues, FusesActivations) {
   for (const auto& [op, name] : std::initializer_list<std::pair<std::string, std::string>>{
            {"sigmoid.default(%y)", "sigmoid"},
            {"tanh.default(%y)", "tanh"},
@@ -63,7 +63,7 @@ TEST(FuseEpilogues, Activations) {
   }
 }
 
-TEST(FuseEpilogues, Bounds) {
+TEST(FuseEpilogues, FusesBounds) {
   for (const auto& [op, bounds] : std::initializer_list<std::pair<std::string, std::string>>{
            {"relu.default(%y)", "0.0, inf"},
            {"clamp.default(%y, -1, 2.5)", "-1.0, 2.5"},
@@ -76,7 +76,7 @@ TEST(FuseEpilogues, Bounds) {
   }
 }
 
-TEST(FuseEpilogues, SeveralBoundsAreOne) {
+TEST(FuseEpilogues, ComposesBounds) {
   EXPECT_EQ(Fused("%z: f32[2,8] = edge.aten.clamp.default(%y, 0) "
                   "%v: f32[2,8] = edge.aten.clamp.default(%z, max=6) return (%v user_output)"),
             Linear("none, none, 8, \"none\", \"add\", 0.0, 6.0"));
@@ -85,7 +85,7 @@ TEST(FuseEpilogues, SeveralBoundsAreOne) {
             Linear("none, none, 8, \"none\", \"add\", 2.0, 2.0"));
 }
 
-TEST(FuseEpilogues, DecomposedActivations) {
+TEST(FuseEpilogues, FusesDecomposedActivations) {
   EXPECT_EQ(Fused("%s: f32[2,8] = edge.aten.sigmoid.default(%y) "
                   "%z: f32[2,8] = edge.aten.mul.Tensor(%s, %y) return (%z user_output)"),
             Linear("none, none, 8, \"silu\", \"add\", -inf, inf"));
@@ -103,7 +103,7 @@ TEST(FuseEpilogues, DecomposedActivations) {
             Linear("none, none, 8, \"hardswish\", \"add\", -inf, inf"));
 }
 
-TEST(FuseEpilogues, AlmostHardswishStays) {
+TEST(FuseEpilogues, DoesNotFuseAlmostHardswish) {
   const std::string text = Fused(
       "%a: f32[2,8] = edge.aten.add.Scalar(%y, 3) "
       "%h: f32[2,8] = edge.aten.clamp.default(%a, 0, 5) "
@@ -111,12 +111,12 @@ TEST(FuseEpilogues, AlmostHardswishStays) {
   EXPECT_EQ(text.substr(0, text.find('\n')), Linear("none, none, 8, \"none\", \"add\", -inf, inf"));
 }
 
-TEST(FuseEpilogues, Bias) {
+TEST(FuseEpilogues, FusesBias) {
   EXPECT_EQ(Fused("%z: f32[2,8] = edge.aten.add.Tensor(%b, %y) return (%z user_output)"),
             Linear("%b, none, 8, \"none\", \"add\", -inf, inf"));
 }
 
-TEST(FuseEpilogues, BiasOfChannelsLosesItsDimensions) {
+TEST(FuseEpilogues, FlattensChannelBias) {
   FusedHandles handles;
   exir::ExpectRewrite(R"(program edge {
     constants { constant "w": f32[256] constant "b": f32[8,1,1] }
@@ -134,7 +134,7 @@ TEST(FuseEpilogues, BiasOfChannelsLosesItsDimensions) {
                       CpuPassTestOps());
 }
 
-TEST(FuseEpilogues, ResidualThenActivationThenBounds) {
+TEST(FuseEpilogues, FusesResidualActivationAndBounds) {
   EXPECT_EQ(Fused("%z: f32[2,8] = edge.aten.add.Tensor(%o, %y) "
                   "%r: f32[2,8] = edge.aten.relu.default(%z) return (%r user_output)"),
             Linear("none, %o, 8, \"none\", \"add\", 0.0, inf"));
@@ -145,13 +145,13 @@ TEST(FuseEpilogues, ResidualThenActivationThenBounds) {
             Linear("%b, %o, 8, \"tanh\", \"add\", 0.0, inf"));
 }
 
-TEST(FuseEpilogues, GateBehindAnActivation) {
+TEST(FuseEpilogues, FusesGateAfterActivation) {
   EXPECT_EQ(Fused("%s: f32[2,8] = edge.aten.sigmoid.default(%y) "
                   "%z: f32[2,8] = edge.aten.mul.Tensor(%s, %o) return (%z user_output)"),
             Linear("none, %o, 8, \"sigmoid\", \"mul\", -inf, inf"));
 }
 
-TEST(FuseEpilogues, NoRoomLeft) {
+TEST(FuseEpilogues, StopsWhenSlotsAreUsed) {
   // A sum behind an activation, an activation behind a gate, a gate behind bounds.
   for (std::string_view body :
        {"%s: f32[2,8] = edge.aten.sigmoid.default(%y) "
@@ -166,7 +166,7 @@ TEST(FuseEpilogues, NoRoomLeft) {
   }
 }
 
-TEST(FuseEpilogues, OtherReadersAndAlphaAndOtherSizesKeepThemApart) {
+TEST(FuseEpilogues, DoesNotFuseSharedScaledOrBroadcastSums) {
   for (std::string_view body :
        {"%z: f32[2,8] = edge.aten.relu.default(%y) return (%z user_output, %y user_output)",
         "%z: f32[2,8] = edge.aten.relu.default(%y) "
@@ -181,7 +181,7 @@ TEST(FuseEpilogues, OtherReadersAndAlphaAndOtherSizesKeepThemApart) {
   }
 }
 
-TEST(FuseEpilogues, TheLaterOfTwoTakesTheSum) {
+TEST(FuseEpilogues, LaterOperatorFusesTheSum) {
   EXPECT_EQ(
       Fused("%v: f32[2,8] = backend.belay_cpu.linear.default(%o, %w, none, none, 8, \"none\", "
             "\"add\", -inf, inf) "
@@ -191,14 +191,14 @@ TEST(FuseEpilogues, TheLaterOfTwoTakesTheSum) {
           "\"add\", -inf, inf)");
 }
 
-TEST(FuseEpilogues, StandsBehindWhatItAdds) {
+TEST(FuseEpilogues, MovesAfterTheAddedTensor) {
   EXPECT_EQ(Fused("%v: f32[2,8] = edge.aten.abs.default(%o) "
                   "%z: f32[2,8] = edge.aten.add.Tensor(%y, %v) return (%z user_output)"),
             "%v: f32[2,8] = edge.aten.abs.default(%o)\n" +
                 Linear("none, %v, 8, \"none\", \"add\", -inf, inf"));
 }
 
-TEST(FuseEpilogues, HandlesOfWhatWasFusedAreKept) {
+TEST(FuseEpilogues, KeepsHandlesOfFusedNodes) {
   FusedHandles handles;
   exir::ExportedProgram program = exir::ParseOrDie(
       Program(absl::StrCat(kLinear,
@@ -245,7 +245,7 @@ std::string QuantizedLinear(std::string_view type, std::string_view arguments) {
 constexpr std::string_view kQuantize = "edge.quantized_decomposed.quantize_per_tensor.default",
                            kDequantize = "edge.quantized_decomposed.dequantize_per_tensor.default";
 
-TEST(FuseEpilogues, QuantizesTheResult) {
+TEST(FuseEpilogues, FusesOutputQuantization) {
   EXPECT_EQ(
       FusedBytes(absl::StrCat("%r: f32[2,8] = edge.aten.hardtanh.default(%y, 0.0, 6.0) "
                               "%q: u8[2,8] = ",
@@ -253,7 +253,7 @@ TEST(FuseEpilogues, QuantizesTheResult) {
       QuantizedLinear("u8", "\"none\", 0.0, 6.0, none, [], 0.5, [3,1,255]"));
 }
 
-TEST(FuseEpilogues, QuantizesTwice) {
+TEST(FuseEpilogues, FusesInnerQuantization) {
   const std::string quantized = absl::StrCat(
       "%q: u8[2,8] = ", kQuantize, "(%y, 0.5, 3, 3, 200, dtype:u8) %d: f32[2,8] = ", kDequantize,
       "(%q, 0.5, 3, 0, 255, dtype:u8) ");
@@ -269,13 +269,13 @@ TEST(FuseEpilogues, QuantizesTwice) {
                          "\n%r: f32[2,8] = edge.aten.relu.default(%y)"));
 }
 
-TEST(FuseEpilogues, QuantizedOperatorsTakeNoTensors) {
+TEST(FuseEpilogues, QuantizedOperatorsFuseNoTensors) {
   EXPECT_EQ(FusedBytes("%r: f32[2,8] = edge.aten.add.Tensor(%y, %o) return (%r user_output)"),
             absl::StrCat(QuantizedLinear("f32", "\"none\", -inf, inf, none, [], none, []"),
                          "\n%r: f32[2,8] = edge.aten.add.Tensor(%y, %o)"));
 }
 
-TEST(FuseEpilogues, LeavesOtherBiasesAndAddends) {
+TEST(FuseEpilogues, DoesNotFuseOtherBiasesAndAddends) {
   for (std::string_view body : {
            // Constants of one number, or of rows.
            "%z: f32[2,8] = edge.aten.add.Tensor(%y, %one) return (%z user_output)",
@@ -299,7 +299,7 @@ TEST(FuseEpilogues, LeavesOtherBiasesAndAddends) {
 }
 
 // Of two biases the second one is one more addend that there is no room for.
-TEST(FuseEpilogues, OneBias) {
+TEST(FuseEpilogues, FusesOneBias) {
   EXPECT_EQ(Fused("%v: f32[2,8] = edge.aten.add.Tensor(%y, %b) "
                   "%z: f32[2,8] = edge.aten.add.Tensor(%v, %b) return (%z user_output)"),
             Linear("%b, none, 8, \"none\", \"add\", -inf, inf") +
@@ -307,7 +307,7 @@ TEST(FuseEpilogues, OneBias) {
 }
 
 // Bytes are dequantized by the numbers that they were quantized by, or stay bytes.
-TEST(FuseEpilogues, QuantizationsThatDiffer) {
+TEST(FuseEpilogues, DoesNotFuseDifferentQuantizations) {
   const auto nodes = [](std::string_view quantize, std::string_view dequantize) {
     const std::string text = FusedBytes(absl::StrCat(
         "%q: u8[2,8] = ", kQuantize, "(%y, ", quantize, ", dtype:u8) %d: f32[2,8] = ", kDequantize,
@@ -322,7 +322,7 @@ TEST(FuseEpilogues, QuantizationsThatDiffer) {
 }
 
 // A bias is the constant itself where that has one dimension and its elements, else one made of it.
-TEST(FuseEpilogues, BiasesBehindViews) {
+TEST(FuseEpilogues, FusesBiasesThroughViews) {
   EXPECT_EQ(Fused("%v: f32[1,8] = edge.aten.view_copy.default(%b, [1,8]) "
                   "%z: f32[2,8] = edge.aten.add.Tensor(%y, %v) return (%z user_output)"),
             Linear("%b_bias0, none, 8, \"none\", \"add\", -inf, inf"));
@@ -365,7 +365,7 @@ class FuseBFloat16Epilogues : public testing::Test {
   }
 };
 
-TEST_F(FuseBFloat16Epilogues, StepsOfOneOperator) {
+TEST_F(FuseBFloat16Epilogues, FusesEachStep) {
   ExpectFused("%z: bf16[2,8] = edge.aten.relu.default(%y) return (%z user_output)",
               "none, 8, \"none\", \"add\", 0.0, inf");
   ExpectFused("%z: bf16[2,8] = edge.aten.add.Tensor(%o, %y) return (%z user_output)",
@@ -377,12 +377,12 @@ TEST_F(FuseBFloat16Epilogues, StepsOfOneOperator) {
 }
 
 // As PyTorch takes them.
-TEST_F(FuseBFloat16Epilogues, BoundsAreOfBFloat16) {
+TEST_F(FuseBFloat16Epilogues, RoundsBoundsToBFloat16) {
   ExpectFused("%z: bf16[2,8] = edge.aten.clamp.default(%y, 0.1, 3) return (%z user_output)",
               "none, 8, \"none\", \"add\", 0.10009765625, 3.0");
 }
 
-TEST_F(FuseBFloat16Epilogues, WhatRoundsInBetweenStays) {
+TEST_F(FuseBFloat16Epilogues, DoesNotFuseAcrossRounding) {
   ExpectLeft(
       "%s: bf16[2,8] = edge.aten.sigmoid.default(%y) "
       "%z: bf16[2,8] = edge.aten.mul.Tensor(%s, %y) return (%z user_output)");

@@ -69,20 +69,20 @@ std::string With(absl::string_view text, absl::string_view from, absl::string_vi
   return absl::StrReplaceAll(text, {{from, to}});
 }
 
-TEST(FuseRotaryEmbedding, OfHalves) {
+TEST(FuseRotaryEmbedding, FusesHalves) {
   ExpectFused(Split() + std::string(kHalves), "%c, %s");
   ExpectFused(Sliced() + std::string(kHalves), "%c, %s");
   ExpectFused(Split() + With(kHalves, "add.Tensor(%bc, %as)", "add.Tensor(%as, %bc)"), "%c, %s");
 }
 
-TEST(FuseRotaryEmbedding, OfWholeRows) {
+TEST(FuseRotaryEmbedding, FusesWholeRows) {
   ExpectFused(Sliced() + std::string(kWhole), "%C, %S");
   ExpectFused(Split() + With(kWhole, "add.Tensor(%xc, %ts)", "add.Tensor(%ts, %xc)"), "%C, %S");
   ExpectFused(Split() + With(With(kWhole, "(%x, %C)", "(%C, %x)"), "(%t, %S)", "(%S, %t)"),
               "%C, %S");
 }
 
-TEST(FuseRotaryEmbedding, HandlesOfWhatWasFusedAreKept) {
+TEST(FuseRotaryEmbedding, KeepsHandlesOfFusedNodes) {
   for (const absl::string_view rest : {kHalves, kWhole}) {
     FusedHandles handles;
     exir::ExportedProgram program =
@@ -98,7 +98,7 @@ TEST(FuseRotaryEmbedding, HandlesOfWhatWasFusedAreKept) {
   }
 }
 
-TEST(FuseRotaryEmbedding, LeavesOtherTypesAndScalars) {
+TEST(FuseRotaryEmbedding, DoesNotFuseOtherDTypesAndScalars) {
   FusedHandles handles;
   std::string text = Program(Split() + std::string(kHalves));
   exir::ExpectUnchanged(With(text, "f32", "f64"), FuseRotaryEmbedding(handles).run,
@@ -111,7 +111,7 @@ TEST(FuseRotaryEmbedding, LeavesOtherTypesAndScalars) {
 }
 
 // Programs that nobody verified may say anything.
-TEST(FuseRotaryEmbedding, LeavesPiecesThatAreNoTensors) {
+TEST(FuseRotaryEmbedding, DoesNotFuseNonTensors) {
   FusedHandles handles;
   for (absl::string_view pieces : {"[%d,3]", "[3,%e]"}) {
     ExpectLeftAsItIs(Program(Split() + With(kHalves, "[%d,%e]", pieces)),
@@ -119,7 +119,7 @@ TEST(FuseRotaryEmbedding, LeavesPiecesThatAreNoTensors) {
   }
 }
 
-TEST(FuseRotaryEmbedding, LeavesWhatIsNone) {
+TEST(FuseRotaryEmbedding, DoesNotFuseOtherPatterns) {
   const std::string halves = Split() + std::string(kHalves), whole = Split() + std::string(kWhole);
   // Other signs, factors, halves, orders.
   ExpectLeft(With(halves, "add.Tensor(%bc, %as)", "sub.Tensor(%bc, %as)"));

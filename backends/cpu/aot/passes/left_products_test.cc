@@ -56,7 +56,7 @@ void ExpectProductLeft(std::string_view body, const Numbers& numbers = {}) {
                    LowerLinear(handles).run, numbers);
 }
 
-TEST(LeftProducts, OfWhatIsNoConstantMatrixOfFloats) {
+TEST(UnloweredMatmuls, RequireConstantFloatMatrices) {
   for (std::string_view body : {
            "%y: f32[2,8] = edge.aten.mm.default(%x, %m)",
            "%y: f32[2,8] = edge.aten.mm.default(%x, 3)",
@@ -77,7 +77,7 @@ TEST(LeftProducts, OfWhatIsNoConstantMatrixOfFloats) {
   }
 }
 
-TEST(LeftProducts, WithOtherSums) {
+TEST(UnloweredMatmuls, RequirePlainSums) {
   for (std::string_view sum :
        {"addmm.default(%b64, %x, %w)", "addmm.default(%b1, %x, %w)", "addmm.default(2, %x, %w)",
         "addmm.default(%n, %x, %w)", "addmm.default(%rows, %x, %w)",
@@ -88,7 +88,7 @@ TEST(LeftProducts, WithOtherSums) {
   ExpectProductLeft("%y: symint(s0) = edge.aten.addmm.default(%b, %x, %w)");
 }
 
-TEST(LeftProducts, OfBytesThatSumsDoNotFitOrScale) {
+TEST(UnloweredMatmuls, WithUnsupportedQuantization) {
   for (std::string_view body : {
            // Scales of the rows, other bytes, sums of too many.
            "%d: f32[2,4] = D(%q, 0.5, 3, 0, 255, dtype:u8) "
@@ -107,7 +107,7 @@ TEST(LeftProducts, OfBytesThatSumsDoNotFitOrScale) {
   }
 }
 
-TEST(LeftProducts, OfRowsThatAreQuantizedAtRunTime) {
+TEST(UnloweredMatmuls, WithDynamicQuantization) {
   for (std::string_view body : {
            // A batch; bfloat16; no constant; a reshape of columns, of no tensor.
            "%d: f32[1,2,4] = R(%q3, %q3s, %q3z, -128, 127, dtype:i8, dtype:f32) "
@@ -126,7 +126,7 @@ TEST(LeftProducts, OfRowsThatAreQuantizedAtRunTime) {
 }
 
 // Sums of more than kMaxTerms bytes would not fit: their floats are multiplied.
-TEST(LeftProducts, OfGroupsThatAreTooLong) {
+TEST(UnloweredMatmuls, WithGroupsThatAreTooLong) {
   FusedHandles handles;
   const std::string head = WithOps(R"(program edge {
     constants { constant "w": i8[8,65544] constant "s": f32[8] }
@@ -180,7 +180,7 @@ void ExpectConvolutionLeft(std::string_view body) {
                    LowerConv2d().run);
 }
 
-TEST(LeftConvolutions, OfOtherImagesAndWeights) {
+TEST(UnloweredConvolutions, WithOtherImagesAndWeights) {
   constexpr std::string_view kRest = ", none, [1], [0], [1], false, [0], 1)";
   for (std::string_view operands : {"%x3, %w", "%x64, %w", "%n, %w", "3, %w", "%x, %m", "%x, %w3",
                                     "%x, %w64", "%x, %none", "%xw, %wide", "%xs, %w", "%x6, %w"}) {
@@ -195,7 +195,7 @@ TEST(LeftConvolutions, OfOtherImagesAndWeights) {
       "%y: f32[1,8,7,7] = Conv(%x, %e, none, [1], [0], [1], false, [0], 1)");
 }
 
-TEST(LeftConvolutions, WithOtherNumbers) {
+TEST(UnloweredConvolutions, WithOtherParameters) {
   for (std::string_view numbers :
        {"[0], [0], [1], false, [0], 1", "[1], [-1], [1], false, [0], 1",
         "[1], [0], [0], false, [0], 1", "[1,1,1], [0], [1], false, [0], 1",
@@ -205,7 +205,7 @@ TEST(LeftConvolutions, WithOtherNumbers) {
   }
 }
 
-TEST(LeftConvolutions, OfBytesThatSumsDoNotFitOrScale) {
+TEST(UnloweredConvolutions, WithUnsupportedQuantization) {
   const std::string_view input = "%d: f32[1,3,9,9] = D(%q, 0.5, 3, 0, 255, dtype:u8) ";
   const std::string_view weight = "%c: f32[8,3,3,3] = D(%i, 0.5, 0, -127, 127, dtype:i8) ";
   const std::string_view convolution =
@@ -234,7 +234,7 @@ TEST(LeftConvolutions, OfBytesThatSumsDoNotFitOrScale) {
 }
 
 // Pads that are not of zeros, not of edges, or that take away stay: the convolution alone is lowered.
-TEST(LeftConvolutions, OtherPadsStay) {
+TEST(UnloweredConvolutions, KeepOtherPads) {
   const auto pads = [](std::string_view pad, std::string_view type = "f32[1,3,11,11]") {
     exir::ExportedProgram program = exir::ParseOrDie(WithOps(absl::StrCat(R"(program edge {
     ranges { s0: [1,9] }
@@ -287,7 +287,7 @@ int NodesLeft(std::string_view body, std::string_view rows = "%v: f32[6,4] = V(%
   return static_cast<int>(program.top().NodeList().size());
 }
 
-TEST(ReshapedProducts, OfRowsThatComeBackAreOne) {
+TEST(ReshapedMatmuls, AbsorbReshapesThatAreUndone) {
   EXPECT_EQ(NodesLeft("%r: f32[3,2,8] = V(%y, [3,2,8]) return (%r user_output)"), 1);
   for (std::string_view body : {
            // Other rows, columns or dimensions, another operator, and what is read besides.
@@ -317,7 +317,7 @@ TEST(ReshapedProducts, OfRowsThatComeBackAreOne) {
 }
 
 // Of no elements, reshapes may change the last size as well: what is multiplied stays what it is.
-TEST(ReshapedProducts, OfNoRows) {
+TEST(ReshapedMatmuls, KeepReshapesOfEmptyTensors) {
   const auto left = [](std::string_view from, std::string_view to) {
     exir::ExportedProgram program = exir::ParseOrDie(
         WithOps(absl::StrCat("program edge { constants { constant \"w\": f32[4,8] } "
@@ -335,7 +335,7 @@ TEST(ReshapedProducts, OfNoRows) {
   EXPECT_EQ(left("[0,2,4]", "[0,2,5]"), 3u);
 }
 
-TEST(ReshapedProducts, ScalesThatAreMultipliedWith) {
+TEST(ReshapedMatmuls, AbsorbColumnScales) {
   const auto left = [](std::string_view product, const Numbers& numbers = {}) {
     return NodesLeft(absl::StrCat(product, " return (%m user_output)"),
                      "%v: f32[6,4] = edge.aten.abs.default(%x)", "%c", numbers);

@@ -55,7 +55,7 @@ TEST(LowerLinear, PacksATransposedWeight) {
       return (%y user_output) } })");
 }
 
-TEST(LowerLinear, PacksASharedWeightOnceAndKeepsItForOthers) {
+TEST(LowerLinear, PacksASharedWeightOnce) {
   ExpectLowered(R"(program edge {
     constants { state "w": f32[4,4] }
     graph(%w: f32[4,4] parameter "w", %x: f32[2,4] user_input) {
@@ -73,7 +73,7 @@ TEST(LowerLinear, PacksASharedWeightOnceAndKeepsItForOthers) {
       return (%z user_output, %s user_output) } })");
 }
 
-TEST(LowerLinear, TakesRowsWithoutReshapingThem) {
+TEST(LowerLinear, AbsorbsReshapes) {
   ExpectLowered(R"(program edge {
     ranges { s0: [1,9] }
     constants { state "w": f32[8,4] }
@@ -93,7 +93,7 @@ TEST(LowerLinear, TakesRowsWithoutReshapingThem) {
       return (%y user_output) } })");
 }
 
-TEST(LowerLinear, KeepsAReshapeThatIsNotUndone) {
+TEST(LowerLinear, KeepsOtherReshapes) {
   ExpectLowered(R"(program edge {
     constants { state "w": f32[4,8] }
     graph(%w: f32[4,8] parameter "w", %x: f32[3,7,4] user_input) {
@@ -110,7 +110,7 @@ TEST(LowerLinear, KeepsAReshapeThatIsNotUndone) {
       return (%z user_output) } })");
 }
 
-TEST(LowerLinear, TakesABatchOfOneMatrix) {
+TEST(LowerLinear, LowersABatchOfOneMatrix) {
   ExpectLowered(R"(program edge {
     ranges { s0: [1,9] }
     constants { state "w": f32[8,4] }
@@ -129,7 +129,7 @@ TEST(LowerLinear, TakesABatchOfOneMatrix) {
       return (%y user_output) } })");
 }
 
-TEST(LowerLinear, LeavesABatchOfMatrices) {
+TEST(LowerLinear, DoesNotLowerABatchOfMatrices) {
   ExpectLeft(R"(program edge {
     constants { state "w": f32[2,4,8] }
     graph(%w: f32[2,4,8] parameter "w", %x: f32[2,7,4] user_input) {
@@ -137,7 +137,7 @@ TEST(LowerLinear, LeavesABatchOfMatrices) {
       return (%y user_output) } })");
 }
 
-TEST(LowerLinear, LeavesScaledSumsAndOtherBiases) {
+TEST(LowerLinear, DoesNotLowerScaledSumsAndOtherBiases) {
   ExpectLeft(R"(program edge {
     constants { state "w": f32[4,8] state "b": f32[8] state "c": f32[2,1] }
     graph(%w: f32[4,8] parameter "w", %b: f32[8] parameter "b", %c: f32[2,1] parameter "c",
@@ -148,7 +148,7 @@ TEST(LowerLinear, LeavesScaledSumsAndOtherBiases) {
       return (%y user_output, %z user_output, %v user_output) } })");
 }
 
-TEST(LowerLinear, LeavesWhatIsNotFloat32) {
+TEST(LowerLinear, DoesNotLowerOtherDTypes) {
   ExpectLeft(R"(program edge {
     constants { state "w": f64[4,8] }
     graph(%w: f64[4,8] parameter "w", %x: f64[2,4] user_input) {
@@ -156,7 +156,7 @@ TEST(LowerLinear, LeavesWhatIsNotFloat32) {
       return (%y user_output) } })");
 }
 
-TEST(LowerLinear, LeavesWeightsThatChange) {
+TEST(LowerLinear, DoesNotLowerMutatedWeights) {
   ExpectLeft(R"(program edge {
     constants { state "w": f32[4,4] }
     graph(%w: f32[4,4] buffer "w", %x: f32[4,4] user_input) {
@@ -164,7 +164,7 @@ TEST(LowerLinear, LeavesWeightsThatChange) {
       return (%y buffer_mutation "w", %y user_output) } })");
 }
 
-TEST(LowerLinear, ComputesOnBytesWhatWasDequantized) {
+TEST(LowerLinear, LowersToQuantizedLinear) {
   ExpectLowered(R"(program edge {
     constants { state "w": i8[8,4] state "b": f32[8] }
     graph(%w: i8[8,4] parameter "w", %b: f32[8] parameter "b", %x: u8[2,4] user_input) {
@@ -184,7 +184,7 @@ TEST(LowerLinear, ComputesOnBytesWhatWasDequantized) {
 }
 
 // Sums are scaled by the product of the scales at once: infinity times no sum is no number.
-TEST(LowerLinear, LeavesScalesWhoseProductIsNotUsual) {
+TEST(LowerLinear, DoesNotLowerUnusualScaleProducts) {
   const auto program = [](std::string_view input, std::string_view weight) {
     return absl::StrCat(R"(program edge {
     constants { state "w": i8[4,8] }
@@ -220,7 +220,7 @@ TEST(LowerLinear, DequantizesABias) {
       return (%y user_output) } })");
 }
 
-TEST(LowerLinear, KeepsTheBytesOfAWeightPerChannel) {
+TEST(LowerLinear, LowersPerChannelWeights) {
   ExpectLoweredWith({}, R"(program edge {
     constants { state "w": i8[8,4] state "b": f32[8] state "s": f32[8] state "z": i64[8] }
     graph(%w: i8[8,4] buffer "w", %b: f32[8] parameter "b", %s: f32[8] buffer "s",
@@ -240,7 +240,7 @@ TEST(LowerLinear, KeepsTheBytesOfAWeightPerChannel) {
 }
 
 // The axis is the columns', the permutation before the dequantization, and all numbers have 4 bits.
-TEST(LowerLinear, MakesFourBitsOfNumbersThatHaveNoMore) {
+TEST(LowerLinear, PacksSmallIntegersAsInt4) {
   ExpectLoweredWith({.i8 = -8}, R"(program edge {
     constants { state "w": i8[8,4] state "s": f32[8] }
     graph(%w: i8[8,4] buffer "w", %s: f32[8] buffer "s", %x: f32[2,4] user_input) {
@@ -256,7 +256,7 @@ TEST(LowerLinear, MakesFourBitsOfNumbersThatHaveNoMore) {
       return (%y user_output) } })");
 }
 
-TEST(LowerLinear, KeepsScalesAndZeroPointsOfGroups) {
+TEST(LowerLinear, LowersGroupScalesAndZeroPoints) {
   ExpectLoweredWith({.i8 = 7, .i32 = -3}, R"(program edge {
     constants { state "w": i8[8,32] state "s": f32[8,4] state "z": i32[8,4] }
     graph(%w: i8[8,32] buffer "w", %s: f32[8,4] buffer "s", %z: i32[8,4] buffer "z",
@@ -276,7 +276,7 @@ TEST(LowerLinear, KeepsScalesAndZeroPointsOfGroups) {
 }
 
 // As torchao's groups are decomposed. What folds constants may leave the conversion: it makes them larger.
-TEST(LowerLinear, KeepsZeroPointsThatAreConverted) {
+TEST(LowerLinear, LowersConvertedZeroPoints) {
   ExpectLoweredWith({.i8 = 7}, R"(program edge {
     constants { state "w": i8[8,32] state "s": f32[8,4] state "z": i8[8,4] }
     graph(%w: i8[8,32] buffer "w", %s: f32[8,4] buffer "s", %z: i8[8,4] buffer "z",
@@ -298,7 +298,7 @@ TEST(LowerLinear, KeepsZeroPointsThatAreConverted) {
 }
 
 // Numbers between integers would be cut off.
-TEST(LowerLinear, LeavesZeroPointsThatAConversionChanges) {
+TEST(LowerLinear, DoesNotLowerZeroPointsChangedByConversion) {
   ExpectLeftWith({.i8 = 7}, R"(program edge {
     constants { state "w": i8[8,32] state "s": f32[8,4] state "z": f32[8,4] }
     graph(%w: i8[8,32] buffer "w", %s: f32[8,4] buffer "s", %z: f32[8,4] buffer "z",
@@ -310,7 +310,7 @@ TEST(LowerLinear, LeavesZeroPointsThatAConversionChanges) {
       return (%y user_output) } })");
 }
 
-TEST(LowerLinear, KeepsTheBytesOfAConvertedWeightTimesScales) {
+TEST(LowerLinear, LowersConvertedWeightsTimesScales) {
   ExpectLoweredWith({}, R"(program edge {
     constants { state "w": i8[8,4] state "s": f32[8,1] }
     graph(%w: i8[8,4] buffer "w", %s: f32[8,1] buffer "s", %x: f32[2,4] user_input) {
@@ -328,7 +328,7 @@ TEST(LowerLinear, KeepsTheBytesOfAConvertedWeightTimesScales) {
 }
 
 // As torchao's Int8WeightOnlyConfig has it.
-TEST(LowerLinear, TakesScalesThatTheProductIsMultipliedWith) {
+TEST(LowerLinear, AbsorbsColumnScales) {
   ExpectLoweredWith({}, R"(program edge {
     constants { state "w": i8[8,4] state "s": f32[8] }
     graph(%w: i8[8,4] buffer "w", %s: f32[8] buffer "s", %x: f32[2,4] user_input) {
@@ -346,7 +346,7 @@ TEST(LowerLinear, TakesScalesThatTheProductIsMultipliedWith) {
 }
 
 // Rows' factors, factors of what is read twice, and those of a weight that has scales.
-TEST(LowerLinear, LeavesFactorsThatAreNoScalesOfColumns) {
+TEST(LowerLinear, KeepsOtherFactors) {
   const Numbers numbers;
   FusedHandles handles;
   for (const auto& [scales, product, also] : {std::tuple("f32[2,1]", "%s, %y", ""),
@@ -380,7 +380,7 @@ TEST(LowerLinear, LeavesFactorsThatAreNoScalesOfColumns) {
   }
 }
 
-TEST(LowerLinear, KeepsAWeightOfBFloat16) {
+TEST(LowerLinear, LowersBFloat16Weights) {
   ExpectLoweredWith({}, R"(program edge {
     constants { state "w": bf16[8,4] }
     graph(%w: bf16[8,4] parameter "w", %x: f32[2,4] user_input) {
@@ -407,7 +407,7 @@ constexpr std::string_view kDynamic = R"(program edge {
       %y: f32[6,8] = edge.aten.addmm.default(%b, %v, %t)
       return (%y user_output) } })";
 
-TEST(LowerLinear, MultipliesDynamicallyQuantizedBytes) {
+TEST(LowerLinear, LowersToDynamicQuantizedLinear) {
   ExpectLoweredWith({.i8 = 7}, kDynamic, R"(program edge {
     constants { state "b": f32[8] constant "w_packed_int4_0": i32[128] constant "w_scales0": f32[128]
                 constant "w_sums_of_8_0": i32[128] }
@@ -421,7 +421,7 @@ TEST(LowerLinear, MultipliesDynamicallyQuantizedBytes) {
 }
 
 // Weights with zero points meet floats; an input whose zero points are no integers stays.
-TEST(LowerLinear, LeavesWhatSumsOfBytesDoNotGive) {
+TEST(LowerLinear, DoesNotLowerOtherDynamicQuantization) {
   ExpectLoweredWith({.i8 = 7, .i32 = -3}, kDynamic, R"(program edge {
     constants { state "b": f32[8] constant "w_packed_int4_0": i32[128] constant "w_scales0": f32[128]
                 constant "w_zeros0": f32[128] }
@@ -445,7 +445,7 @@ TEST(LowerLinear, LeavesWhatSumsOfBytesDoNotGive) {
 }
 
 // The scales are of [6, 1]: they would not fit the rows of a reshape.
-TEST(LowerLinear, KeepsReshapesOfBytesThatAreDequantizedByRows) {
+TEST(LowerLinear, KeepsReshapesOfDynamicRows) {
   ExpectLoweredWith({}, R"(program edge {
     constants { state "w": i8[8,4] state "s": f32[8] }
     graph(%w: i8[8,4] buffer "w", %s: f32[8] buffer "s", %q: i8[3,2,4] user_input,
@@ -470,7 +470,7 @@ TEST(LowerLinear, KeepsReshapesOfBytesThatAreDequantizedByRows) {
       return (%r user_output) } })");
 }
 
-TEST(LowerLinear, TakesOneScaleOfAWholeInputAndOneOfEachRowOfAWeight) {
+TEST(LowerLinear, LowersPerTensorInputAndPerRowWeight) {
   ExpectLoweredWith({}, R"(program edge {
     constants { state "w": i8[8,4] state "s": f32[8,1] state "z": i64[8,1] }
     graph(%w: i8[8,4] buffer "w", %s: f32[8,1] buffer "s", %z: i64[8,1] buffer "z",
@@ -493,7 +493,7 @@ TEST(LowerLinear, TakesOneScaleOfAWholeInputAndOneOfEachRowOfAWeight) {
 
 // Scales of rows, groups of 6 and of columns, scales that are too small, and zero points that are no
 // bytes.
-TEST(LowerLinear, LeavesScalesThatAreNotOfColumns) {
+TEST(LowerLinear, DoesNotLowerOtherScales) {
   ExpectLeftWith({.i32 = 128}, R"(program edge {
     constants { state "w": i8[8,12] state "s": f32[8] state "g": f32[8,2] state "r": f32[8,1]
                 state "z": i32[12] state "h": f32[12] }
@@ -518,7 +518,7 @@ TEST(LowerLinear, LeavesScalesThatAreNotOfColumns) {
 }
 
 // Signed inputs, weights with a zero point, and weights of floats.
-TEST(LowerLinear, LeavesOtherQuantization) {
+TEST(LowerLinear, DoesNotLowerOtherQuantization) {
   ExpectLeft(R"(program edge {
     constants { state "w": i8[4,8] state "u": u8[4,8] }
     graph(%w: i8[4,8] parameter "w", %u: u8[4,8] parameter "u", %x: u8[2,4] user_input,
@@ -535,7 +535,7 @@ TEST(LowerLinear, LeavesOtherQuantization) {
 }
 
 // Constants that nobody reads go, but for those that the program returns or writes to.
-TEST(LowerLinear, KeepsConstantsThatAreReturnedOrWritten) {
+TEST(LowerLinear, KeepsReturnedOrMutatedConstants) {
   ExpectLowered(R"(program edge {
     constants { state "w": f32[4,8] state "u": f32[2] state "m": f32[2,8] }
     graph(%w: f32[4,8] parameter "w", %u: f32[2] parameter "u", %m: f32[2,8] buffer "m",
@@ -551,7 +551,7 @@ TEST(LowerLinear, KeepsConstantsThatAreReturnedOrWritten) {
 }
 
 // Of bfloat16: packed as pairs, with a bias of float32.
-TEST(LowerLinear, PacksPairsOfBFloat16) {
+TEST(LowerLinear, PacksBFloat16AsVnni2) {
   ExpectLowered(R"(program edge {
     constants { state "w": bf16[8,4] state "b": bf16[8] }
     graph(%w: bf16[8,4] parameter "w", %b: bf16[8] parameter "b", %x: bf16[2,3,4] user_input) {
@@ -569,7 +569,7 @@ TEST(LowerLinear, PacksPairsOfBFloat16) {
 }
 
 // They are products of float32 later.
-TEST(LowerLinear, LeavesBFloat16OfOddRowsOrWithABiasThatIsComputed) {
+TEST(LowerLinear, DoesNotLowerBFloat16WithOddKOrComputedBias) {
   ExpectLeft(R"(program edge {
     constants { state "w": bf16[3,8] }
     graph(%w: bf16[3,8] parameter "w", %x: bf16[2,3] user_input) {

@@ -13,7 +13,7 @@
 namespace belay::cpu {
 namespace {
 
-TEST(LowerLookup, TakesWhatIsComputedOfOneTensor) {
+TEST(LowerLookup, LowersFunctionsOfOneTensor) {
   FusedHandles handles;
   exir::ExpectRewrite(R"(program edge { graph(%x: u8[2,3] user_input) {
       %a: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
@@ -34,7 +34,7 @@ TEST(LowerLookup, TakesWhatIsComputedOfOneTensor) {
 }
 
 // Of two tensors, read by others, of other sizes, of nothing but a quantization.
-TEST(LowerLookup, LeavesOtherFunctions) {
+TEST(LowerLookup, DoesNotLowerOtherFunctions) {
   FusedHandles handles;
   exir::ExpectUnchanged(R"(program edge {
     graph(%x: u8[2,3] user_input, %y: u8[2,3] user_input, %f: f32[1,3] user_input) {
@@ -52,7 +52,7 @@ TEST(LowerLookup, LeavesOtherFunctions) {
 }
 
 // A table has one dimension, and so has what is computed of it.
-TEST(LowerLookup, LeavesNumbersOfMoreDimensions) {
+TEST(LowerLookup, DoesNotLowerScalarsOfHigherRank) {
   const auto program = [](std::string_view type) {
     return absl::StrCat("program edge { constants { constant \"c\": ", type, " } graph(%c: ", type,
                         R"( tensor_constant "c", %x: u8[2,3] user_input) {
@@ -80,7 +80,7 @@ TEST(LowerLookup, LeavesNumbersOfMoreDimensions) {
   }
 }
 
-TEST(LowerLookup, LeavesWhatIsNoFunctionOfOneTensor) {
+TEST(LowerLookup, DoesNotLowerFunctionsOfSeveralTensors) {
   std::string chain = "%c0: f32[2,3] = edge.aten.abs.default(%a) ";
   for (int i = 1; i < 17; ++i) {
     absl::StrAppend(&chain, "%c", i, ": f32[2,3] = edge.aten.abs.default(%c", i - 1, ") ");
@@ -120,7 +120,7 @@ TEST(LowerLookup, LeavesWhatIsNoFunctionOfOneTensor) {
 }
 
 // What lies between is returned or read by somebody else; a range without the zero point.
-TEST(LowerLookup, LeavesWhatOthersRead) {
+TEST(LowerLookup, DoesNotLowerSharedIntermediates) {
   for (const auto& [form, more, outputs] :
        std::vector<std::tuple<std::string, std::string, std::string>>{
            {"0.125, 9, 0, 255", "", ", %m user_output"},

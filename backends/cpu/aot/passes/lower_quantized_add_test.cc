@@ -8,7 +8,7 @@
 namespace belay::cpu {
 namespace {
 
-TEST(LowerQuantizedAdd, AddsBytes) {
+TEST(LowerQuantizedAdd, LowersQuantizedSums) {
   FusedHandles handles;
   exir::ExpectRewrite(R"(program edge { graph(%x: u8[2,3] user_input, %y: u8[2,3] user_input) {
       %a: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
@@ -25,7 +25,7 @@ TEST(LowerQuantizedAdd, AddsBytes) {
 }
 
 // alpha, broadcasting, a sum that is read, and a number.
-TEST(LowerQuantizedAdd, LeavesOtherSums) {
+TEST(LowerQuantizedAdd, DoesNotLowerOtherSums) {
   FusedHandles handles;
   exir::ExpectUnchanged(R"(program edge { graph(%x: u8[2,3] user_input, %y: u8[3] user_input) {
       %a: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
@@ -43,7 +43,7 @@ TEST(LowerQuantizedAdd, LeavesOtherSums) {
 }
 
 // What is no sum of two tensors of bytes, what is quantized otherwise.
-TEST(LowerQuantizedAdd, LeavesWhatIsNoSum) {
+TEST(LowerQuantizedAdd, DoesNotLowerOtherPatterns) {
   for (std::string_view sum : {
            "%s: f32[2,3] = edge.aten.mul.Tensor(%a, %b)",
            "%s: f32[2,3] = edge.aten.abs.default(%a)",

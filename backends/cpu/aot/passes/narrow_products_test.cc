@@ -17,7 +17,7 @@ void ExpectNarrowed(std::string_view before, std::string_view after) {
   exir::ExpectRewrite(before, NarrowProducts().run, after, CpuPassTestOps());
 }
 
-TEST(NarrowProductsTest, RoundsOperandsAndGivesFloat32Back) {
+TEST(NarrowProductsTest, RoundsOperandsAndWidensTheResult) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[4,3] state "b": f32[3] }
   graph(%w: f32[4,3] parameter "w", %b: f32[3] parameter "b", %x: f32[2,4] user_input) {
@@ -93,7 +93,7 @@ TEST(NarrowProductsTest, RoundsBeforeReshapes) {
 }
 
 // Between two products nothing is widened, but for who needs float32.
-TEST(NarrowProductsTest, WhatFollowsStaysBFloat16) {
+TEST(NarrowProductsTest, FollowersStayBFloat16) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[8,8,1,1] }
   graph(%w: f32[8,8,1,1] parameter "w", %x: f32[1,8,4,4] user_input) {
@@ -128,7 +128,7 @@ TEST(NarrowProductsTest, WhatFollowsStaysBFloat16) {
 })");
 }
 
-TEST(NarrowProductsTest, LeavesWhatHasNoKernelOfBFloat16) {
+TEST(NarrowProductsTest, KeepsOperatorsWithoutBFloat16Kernel) {
   for (std::string_view node : {
            // No constant, none of float32, none of known sizes.
            "%y: f32[8,8] = edge.aten.mm.default(%x, %x)",
@@ -189,7 +189,7 @@ TEST(NarrowProductsTest, LeavesWhatHasNoKernelOfBFloat16) {
 }
 
 // What products gave is permuted as bfloat16, too; what they did not is rounded behind it.
-TEST(NarrowProductsTest, PermutesResultsOfProductsInBFloat16) {
+TEST(NarrowProductsTest, PermutesNarrowedResultsInBFloat16) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[4,4] }
   graph(%w: f32[4,4] parameter "w", %x: f32[4,4] user_input) {
@@ -215,7 +215,7 @@ TEST(NarrowProductsTest, PermutesResultsOfProductsInBFloat16) {
 }
 
 // Integers beside what products gave stay what they are.
-TEST(NarrowProductsTest, FollowsBesideIntegers) {
+TEST(NarrowProductsTest, FollowersKeepIntegerOperands) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[4,4] }
   graph(%w: f32[4,4] parameter "w", %x: f32[2,4] user_input, %n: i64[2,4] user_input) {
@@ -237,7 +237,7 @@ TEST(NarrowProductsTest, FollowsBesideIntegers) {
 }
 
 // The float32 of a result that is no memory format is laid out otherwise; who reads it gets that.
-TEST(NarrowProductsTest, NothingFollowsAnotherLayout) {
+TEST(NarrowProductsTest, DoesNotFollowOtherLayouts) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[4,4] }
   graph(%w: f32[4,4] parameter "w", %x: f32[2,4] user_input) {
@@ -263,7 +263,7 @@ TEST(NarrowProductsTest, NothingFollowsAnotherLayout) {
 }
 
 // However many reshapes there are, some are looked through.
-TEST(NarrowProductsTest, RoundsBehindSixteenReshapesAtMost) {
+TEST(NarrowProductsTest, LooksThroughAtMostSixteenReshapes) {
   // What is rounded of a value that is reshaped so many times.
   const auto rounded = [](int reshapes) {
     std::string text = R"(program edge {
@@ -291,7 +291,7 @@ TEST(NarrowProductsTest, RoundsBehindSixteenReshapesAtMost) {
 
 // Without a product there is nothing to follow; sums with what is float32 or wider, softmax, factors,
 // and what asks for a type stay.
-TEST(NarrowProductsTest, LeavesWhatNeedsFloat32) {
+TEST(NarrowProductsTest, KeepsFloat32Operators) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[4,4] }
   graph(%w: f32[4,4] parameter "w", %x: f32[2,4] user_input, %d: f64[2,4] user_input) {

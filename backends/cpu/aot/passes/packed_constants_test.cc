@@ -62,7 +62,7 @@ std::string WithOps(const std::string& text) {
              {" Conv(", " edge.aten.convolution.default("}});
 }
 
-TEST(PackedConstants, OfProductsCount) {
+TEST(PackedConstants, ChargesMatmulWeights) {
   FusedHandles handles;
   const exir::Pass pass = LowerLinear(handles);
   EXPECT_EQ(ThingsThatAreCounted(R"(program edge {
@@ -104,7 +104,7 @@ TEST(PackedConstants, OfProductsCount) {
             3u);
 }
 
-TEST(PackedConstants, OfConvolutionsCount) {
+TEST(PackedConstants, ChargesConvolutionWeights) {
   EXPECT_EQ(ThingsThatAreCounted(WithOps(R"(program edge {
     constants { constant "w": f32[8,3,3,3] constant "d": f32[8,1,3,3] }
     graph(%w: f32[8,3,3,3] tensor_constant "w", %d: f32[8,1,3,3] tensor_constant "d",
@@ -125,7 +125,7 @@ TEST(PackedConstants, OfConvolutionsCount) {
             3u);
 }
 
-TEST(PackedConstants, OfOtherPassesCount) {
+TEST(PackedConstants, ChargesConstantsOfOtherPasses) {
   EXPECT_EQ(ThingsThatAreCounted(R"(program edge {
     constants { constant "w": f16[3,4] }
     graph(%w: f16[3,4] tensor_constant "w", %x: f16[2,3] user_input) {
@@ -151,7 +151,7 @@ TEST(PackedConstants, OfOtherPassesCount) {
 }
 
 // A column is padded to a panel: 32 times what the file has.
-TEST(PackedConstants, OfOneColumnCountAsTheyAreMade) {
+TEST(PackedConstants, ChargesThePaddedSize) {
   FusedHandles handles;
   Budget budget;
   EXPECT_OK(RunPass(R"(program edge {

@@ -110,7 +110,7 @@ class QuantizedFormsTest : public testing::Test {
   }
 };
 
-TEST_F(QuantizedFormsTest, QuantizationsByLiterals) {
+TEST_F(QuantizedFormsTest, MatchesLiteralParameters) {
   EXPECT_EQ(FormsOf("%y: u8[8,16] = Q(%x, 0.5, 3, 0, 255, dtype:u8)"),
             "quantize 0.5 3 0 255 uint8 callable");
   EXPECT_EQ(FormsOf("%y: i8[8,16] = Q(%x, 0.5, -3, -128, 127, dtype:i8)"),
@@ -122,7 +122,7 @@ TEST_F(QuantizedFormsTest, QuantizationsByLiterals) {
             "dequantize 0.5 0 -127 127 int8; parameters 1 0 -1 0");
 }
 
-TEST_F(QuantizedFormsTest, CallsTakeRangesOfBytesWithTheZeroPoint) {
+TEST_F(QuantizedFormsTest, CallableRangesContainTheZeroPoint) {
   for (std::string_view numbers : {"3, -1, 255", "3, 4, 255", "3, 0, 2", "3, 0, 256", "3, 3, 2"}) {
     EXPECT_EQ(FormsOf(absl::StrCat("%y: u8[8,16] = Q(%x, 0.5, ", numbers, ", dtype:u8)"))
                   .find("callable"),
@@ -133,7 +133,7 @@ TEST_F(QuantizedFormsTest, CallsTakeRangesOfBytesWithTheZeroPoint) {
             "quantize 0.5 3 3 3 uint8 callable");
 }
 
-TEST_F(QuantizedFormsTest, AreLikeWhatMeansTheSame) {
+TEST_F(QuantizedFormsTest, ComparesScaleZeroPointAndDType) {
   const QuantizedForm form = {.scale = 0.5, .zero_point = 3, .quant_min = 0, .quant_max = 255};
   QuantizedForm other = form;
   other.quant_max = 7;
@@ -148,7 +148,7 @@ TEST_F(QuantizedFormsTest, AreLikeWhatMeansTheSame) {
   EXPECT_FALSE(form.IsLike(other));
 }
 
-TEST_F(QuantizedFormsTest, OtherQuantizationsHaveNoForm) {
+TEST_F(QuantizedFormsTest, RejectsOtherQuantizations) {
   for (std::string_view body : {
            // Numbers that are computed, of other types, or that the type does not have.
            "%y: u8[8,16] = Q(%x, %f, 3, 0, 255, dtype:u8)",
@@ -177,7 +177,7 @@ TEST_F(QuantizedFormsTest, OtherQuantizationsHaveNoForm) {
   }
 }
 
-TEST_F(QuantizedFormsTest, DynamicQuantizationsOfTensorsAndRows) {
+TEST_F(QuantizedFormsTest, MatchesDynamicQuantization) {
   EXPECT_EQ(FormsOf("%y: f32[8,16] = R(%i, %scale, %zero, -128, 127, dtype:i8, dtype:f32)"),
             "dynamic scale zero");
   EXPECT_EQ(FormsOf("%y: f32[8,16] = T(%q, %scale64, %zero64, 0, 255, dtype:u8)"),
@@ -204,7 +204,7 @@ TEST_F(QuantizedFormsTest, DynamicQuantizationsOfTensorsAndRows) {
   }
 }
 
-TEST_F(QuantizedFormsTest, ConstantsPerTensorAndPerChannel) {
+TEST_F(QuantizedFormsTest, MatchesPerTensorAndPerChannelConstants) {
   EXPECT_EQ(FormsOf("%y: f32[8,16] = D(%w, 0.5, 0, -127, 127, dtype:i8)"),
             "dequantize 0.5 0 -127 127 int8; parameters 1 0 -1 0; constant 1 -1");
   EXPECT_EQ(FormsOf("%y: f32[8,16] = C(%w, %s, none, 0, -127, 127, dtype:i8)"),
@@ -228,7 +228,7 @@ TEST_F(QuantizedFormsTest, ConstantsPerTensorAndPerChannel) {
             "dequantize 0.5 0 -127 127 int8; parameters 1 0 -1 0");
 }
 
-TEST_F(QuantizedFormsTest, ParametersOfGroupsAndTokens) {
+TEST_F(QuantizedFormsTest, MatchesGroupAndTokenParameters) {
   const auto group = [&](std::string_view arguments) {
     return FormsOf(absl::StrCat("%y: f32[8,16] = G(%w, ", arguments, ", dtype:f32)"));
   };
@@ -252,7 +252,7 @@ TEST_F(QuantizedFormsTest, ParametersOfGroupsAndTokens) {
 }
 
 // What torchao's zero points are converted from.
-TEST_F(QuantizedFormsTest, ZeroPointsBehindAConversion) {
+TEST_F(QuantizedFormsTest, MatchesConvertedZeroPoints) {
   const auto converted = [&](std::string_view type, std::string_view from) {
     return FormsOf(absl::StrCat("%c: ", type, " = To(%", from,
                                 ") %y: f32[8,16] = C(%w, %s, %c, 0, -127, 127, dtype:i8)"),
@@ -266,7 +266,7 @@ TEST_F(QuantizedFormsTest, ZeroPointsBehindAConversion) {
             "");
 }
 
-TEST_F(QuantizedFormsTest, BiasesOfInt32) {
+TEST_F(QuantizedFormsTest, MatchesInt32Biases) {
   const Numbers numbers = {.i32 = 3, .f32 = 0.25};
   EXPECT_EQ(FormsOf("%y: f32[8] = D(%b, 0.5, 0, -2147483648, 2147483647, dtype:i32)", numbers),
             "parameters 1 0 -1 0; vector 1.5,1.5,1.5,1.5,1.5,1.5,1.5,1.5");
@@ -282,7 +282,7 @@ TEST_F(QuantizedFormsTest, BiasesOfInt32) {
             "parameters 1 0 -1 0");
 }
 
-TEST_F(QuantizedFormsTest, MatricesOfFewBits) {
+TEST_F(QuantizedFormsTest, MatchesWeightOnlyMatrices) {
   EXPECT_EQ(MatrixOf("%y: f32[8,16] = D(%w, 0.5, 0, -127, 127, dtype:i8)"),
             "w 8x16 format 0 group 8 16 scales 0 zeros");
   EXPECT_EQ(MatrixOf("%y: f32[8,16] = D(%w, 0.5, 3, -127, 127, dtype:i8)", {.i8 = -8}),
@@ -312,7 +312,7 @@ TEST_F(QuantizedFormsTest, MatricesOfFewBits) {
             "w 16x8 format 0 group 16 8 scales 0 zeros");
 }
 
-TEST_F(QuantizedFormsTest, OtherMatrices) {
+TEST_F(QuantizedFormsTest, RejectsOtherMatrices) {
   const std::string_view product = "%c: f32[8,16] = To(%w) ";
   for (std::string_view body : {
            // Scales of rows, or of groups of what is not transposed.

@@ -35,7 +35,7 @@ void ExpectLeft(const std::string& before) {
   exir::ExpectUnchanged(Program(before), SimplifyQuantization(handles).run, CpuPassTestOps());
 }
 
-TEST(SimplifyQuantization, SignedNumbersBecomeUnsigned) {
+TEST(SimplifyQuantization, ConvertsInt8ToUint8) {
   ExpectSimplified(R"(program edge { graph(%x: f32[2,3] user_input) {
       %q: i8[2,3] = Q(%x, 0.5, -3, -128, 127, dtype:i8)
       %a: f32[2,3] = D(%q, 0.5, -3, -128, 127, dtype:i8)
@@ -48,7 +48,7 @@ TEST(SimplifyQuantization, SignedNumbersBecomeUnsigned) {
       return (%a user_output, %b user_output) } })");
 }
 
-TEST(SimplifyQuantization, LeavesNumbersThatAreReturnedOrReadOtherwise) {
+TEST(SimplifyQuantization, KeepsInt8WithOtherUses) {
   ExpectLeft(R"(program edge { graph(%x: f32[2,3] user_input, %y: i8[2,3] user_input) {
       %q: i8[2,3] = Q(%x, 0.5, -3, -128, 127, dtype:i8)
       %a: f32[2,3] = D(%q, 0.5, -3, -128, 127, dtype:i8)
@@ -58,7 +58,7 @@ TEST(SimplifyQuantization, LeavesNumbersThatAreReturnedOrReadOtherwise) {
       return (%q user_output, %a user_output, %s user_output, %b user_output) } })");
 }
 
-TEST(SimplifyQuantization, LeavesUnusualParameters) {
+TEST(SimplifyQuantization, KeepsUnusualParameters) {
   ExpectLeft(R"(program edge {
     graph(%x: f32[2,3] user_input, %s: f64[1] user_input, %z: i64[1] user_input) {
       %q: i8[2,3] = Q(%x, 1e-40, 0, -128, 127, dtype:i8)
@@ -71,7 +71,7 @@ TEST(SimplifyQuantization, LeavesUnusualParameters) {
 }
 
 // A convolution's relu6, between two quantizations alike, is the range of the first.
-TEST(SimplifyQuantization, ClampsAreRanges) {
+TEST(SimplifyQuantization, FoldsClampsIntoRanges) {
   ExpectSimplified(R"(program edge { graph(%x: f32[2,3] user_input) {
       %q: u8[2,3] = Q(%x, 0.03125, 115, 0, 255, dtype:u8)
       %a: f32[2,3] = D(%q, 0.03125, 115, 0, 255, dtype:u8)
@@ -85,7 +85,7 @@ TEST(SimplifyQuantization, ClampsAreRanges) {
       return (%b user_output) } })");
 }
 
-TEST(SimplifyQuantization, LeavesWhatOthersReadAndRangesWithoutTheZeroPoint) {
+TEST(SimplifyQuantization, KeepsSharedClampsAndRangesWithoutTheZeroPoint) {
   ExpectLeft(R"(program edge { graph(%x: f32[2,3] user_input) {
       %h: f32[2,3] = edge.aten.relu.default(%x)
       %q: u8[2,3] = Q(%h, 0.5, 3, 0, 255, dtype:u8)
@@ -97,7 +97,7 @@ TEST(SimplifyQuantization, LeavesWhatOthersReadAndRangesWithoutTheZeroPoint) {
 }
 
 // The second one is narrower than the first, which somebody else reads.
-TEST(SimplifyQuantization, LeavesARangeThatIsNotForAll) {
+TEST(SimplifyQuantization, KeepsNarrowerRangeOfOneUser) {
   ExpectLeft(R"(program edge { graph(%x: f32[2,3] user_input) {
       %q: u8[2,3] = Q(%x, 0.5, 3, 0, 255, dtype:u8)
       %a: f32[2,3] = D(%q, 0.5, 3, 0, 255, dtype:u8)
@@ -106,7 +106,7 @@ TEST(SimplifyQuantization, LeavesARangeThatIsNotForAll) {
       return (%a user_output, %b user_output) } })");
 }
 
-TEST(SimplifyQuantization, QuantizesBeforeWhatMovesElements) {
+TEST(SimplifyQuantization, HoistsOverDataMovement) {
   ExpectSimplified(R"(program edge {
     ranges { s0: [1,9] }
     graph(%n: symint(s0) user_input, %x: f32[s0,3,4,4] user_input) {
@@ -126,7 +126,7 @@ TEST(SimplifyQuantization, QuantizesBeforeWhatMovesElements) {
 }
 
 // What is padded is the number that the value is quantized to; of another scale both stay.
-TEST(SimplifyQuantization, QuantizesBeforePadding) {
+TEST(SimplifyQuantization, HoistsOverPadding) {
   ExpectSimplified(R"(program edge { graph(%x: f32[1,3,4,4] user_input) {
       %q: u8[1,3,4,4] = Q(%x, 0.5, 3, 0, 255, dtype:u8)
       %a: f32[1,3,4,4] = D(%q, 0.5, 3, 0, 255, dtype:u8)
@@ -143,7 +143,7 @@ TEST(SimplifyQuantization, QuantizesBeforePadding) {
       return (%b user_output) } })");
 }
 
-TEST(SimplifyQuantization, QuantizesBeforeMaxima) {
+TEST(SimplifyQuantization, HoistsOverMaxPool) {
   ExpectSimplified(R"(program edge { graph(%x: f32[1,3,4,4] user_input) {
       %m: f32[1,3,2,2], %i: i64[1,3,2,2] = edge.aten.max_pool2d_with_indices.default(%x, [2,2], [2,2])
       %r: u8[1,3,2,2] = Q(%m, 0.25, 7, 0, 255, dtype:u8)
@@ -156,7 +156,7 @@ TEST(SimplifyQuantization, QuantizesBeforeMaxima) {
       return (%b user_output) } })");
 }
 
-TEST(SimplifyQuantization, LeavesMaximaWhosePlacesAreRead) {
+TEST(SimplifyQuantization, KeepsMaxPoolWithUsedIndices) {
   ExpectLeft(R"(program edge { graph(%x: f32[1,3,4,4] user_input) {
       %m: f32[1,3,2,2], %i: i64[1,3,2,2] = edge.aten.max_pool2d_with_indices.default(%x, [2,2], [2,2])
       %r: u8[1,3,2,2] = Q(%m, 0.25, 7, 0, 255, dtype:u8)
@@ -164,7 +164,7 @@ TEST(SimplifyQuantization, LeavesMaximaWhosePlacesAreRead) {
       return (%b user_output, %i user_output) } })");
 }
 
-TEST(SimplifyQuantization, QuantizesEachPartOfAConcatenation) {
+TEST(SimplifyQuantization, HoistsOverConcatenation) {
   ExpectSimplified(R"(program edge { graph(%x: f32[2,3] user_input, %y: u8[2,3] user_input) {
       %a: f32[2,3] = D(%y, 0.5, 3, 0, 255, dtype:u8)
       %j: f32[4,3] = edge.aten.cat.default([%a, %x])
@@ -178,7 +178,7 @@ TEST(SimplifyQuantization, QuantizesEachPartOfAConcatenation) {
       return (%b user_output) } })");
 }
 
-TEST(SimplifyQuantization, DequantizesBehindWhatMovesElements) {
+TEST(SimplifyQuantization, SinksOverDataMovement) {
   ExpectSimplified(R"(program edge { graph(%y: u8[2,3,4] user_input) {
       %a: f32[2,3,4] = D(%y, 0.5, 3, 0, 255, dtype:u8)
       %v: f32[6,4] = edge.aten.view_copy.default(%a, [6,4])
@@ -196,7 +196,7 @@ TEST(SimplifyQuantization, DequantizesBehindWhatMovesElements) {
       return (%c user_output, %d user_output) } })");
 }
 
-TEST(SimplifyQuantization, ChannelsFollowPermutations) {
+TEST(SimplifyQuantization, PermutesTheChannelAxis) {
   ExpectSimplified(R"(program edge {
     constants { state "w": i8[8,4] state "s": f32[8] }
     graph(%w: i8[8,4] parameter "w", %s: f32[8] parameter "s", %x: f32[2,4] user_input) {
@@ -215,7 +215,7 @@ TEST(SimplifyQuantization, ChannelsFollowPermutations) {
 }
 
 // A clamp may make floats of integers, which nothing quantizes.
-TEST(SimplifyQuantization, LeavesClampsOfIntegers) {
+TEST(SimplifyQuantization, KeepsIntegerClamps) {
   FusedHandles handles;
   exir::ExpectUnchanged(R"(program edge {
     graph(%x: i64[2,4] user_input) {
@@ -238,7 +238,7 @@ void ExpectStays(const std::string& body) {
                    SimplifyQuantization(handles).run);
 }
 
-TEST(SimplifyQuantization, LeavesWhatBytesDoNotMean) {
+TEST(SimplifyQuantization, KeepsUnrepresentableOperations) {
   // Ranges without the zero point, bounds beside it, bounds of no value.
   ExpectStays(
       "%r: f32[1,3,4,4] = edge.aten.relu.default(%x) "
@@ -271,7 +271,7 @@ TEST(SimplifyQuantization, LeavesWhatBytesDoNotMean) {
       "%p: f32[0] = edge.aten.cat.default([]) %y: u8[0] = Q(%p, 0.25, 7, 0, 255, dtype:u8)");
 }
 
-TEST(SimplifyQuantization, LeavesMaximaThatAreDilatedOrReturned) {
+TEST(SimplifyQuantization, KeepsDilatedOrReturnedMaxPool) {
   const std::string quantized = "%y: u8[1,3,2,2] = Q(%m, 0.25, 7, 0, 255, dtype:u8)";
   for (const std::string numbers :
        {"[2,2], [1,1], [0,0], [2,2]", "[2,2], [1,1], [0,0], [1,2]", "[2,2], [1,1], [0,0], 2"}) {
@@ -288,7 +288,7 @@ TEST(SimplifyQuantization, LeavesMaximaThatAreDilatedOrReturned) {
 }
 
 // The same zero point and scale by a narrower range, of bytes of which that is not known.
-TEST(SimplifyQuantization, LeavesRangesThatNobodyCanTake) {
+TEST(SimplifyQuantization, KeepsRangesThatCannotBeFolded) {
   const auto stays = [](const std::string& before, const std::string& range,
                         const std::string& beside = "") {
     ExpectStays(before + "%r: u8[1,3,4,4] = Q(%a, " + range + ", dtype:u8) " +
@@ -314,7 +314,7 @@ TEST(SimplifyQuantization, LeavesRangesThatNobodyCanTake) {
 }
 
 // Bytes of another quantization, and of what others read, are the same bytes where all of them count.
-TEST(SimplifyQuantization, QuantizationsOfWhatOthersReadGo) {
+TEST(SimplifyQuantization, RemovesRequantizationOfSharedValues) {
   ExpectSimplified(R"(program edge { graph(%x: f32[2,3] user_input) {
       %q: u8[2,3] = Q(%x, 0.25, 3, 0, 255, dtype:u8)
       %a: f32[2,3] = D(%q, 0.5, 3, 0, 255, dtype:u8)
@@ -331,7 +331,7 @@ TEST(SimplifyQuantization, QuantizationsOfWhatOthersReadGo) {
 }
 
 // What gave the bytes stands for the nodes that are gone.
-TEST(SimplifyQuantization, HandlesOfWhatIsGoneAreKept) {
+TEST(SimplifyQuantization, KeepsHandlesOfErasedNodes) {
   FusedHandles handles;
   exir::ExportedProgram program =
       exir::ParseOrDie(Program(R"(program edge { graph(%x: u8[2,3] user_input) {
@@ -346,7 +346,7 @@ TEST(SimplifyQuantization, HandlesOfWhatIsGoneAreKept) {
               UnorderedElementsAre(Pair(1, ElementsAre(1, 2, 3)), Pair(4, ElementsAre(4))));
 }
 
-TEST(SimplifyQuantization, RangesOfTheOneBeforeAreTaken) {
+TEST(SimplifyQuantization, NarrowsTheProducerRange) {
   ExpectSimplified(R"(program edge { graph(%x: f32[2,3] user_input) {
       %q: u8[2,3] = Q(%x, 0.5, 3, 0, 255, dtype:u8)
       %a: f32[2,3] = D(%q, 0.5, 3, 0, 255, dtype:u8)
@@ -371,7 +371,7 @@ TEST(SimplifyQuantization, RangesOfTheOneBeforeAreTaken) {
       return (%b user_output, %a user_output) } })");
 }
 
-TEST(SimplifyQuantization, PadsWithoutAValueAreZeros) {
+TEST(SimplifyQuantization, HoistsOverPaddingWithoutValue) {
   ExpectSimplified(R"(program edge { graph(%x: f32[1,3,4,4] user_input) {
       %p: f32[1,3,5,5] = edge.aten.constant_pad_nd.default(%x, [0,1,0,1])
       %r: u8[1,3,5,5] = Q(%p, 0.25, 7, 0, 255, dtype:u8)
@@ -384,7 +384,7 @@ TEST(SimplifyQuantization, PadsWithoutAValueAreZeros) {
       return (%b user_output) } })");
 }
 
-TEST(SimplifyQuantization, MaximaOfBytesAreDequantizedBehind) {
+TEST(SimplifyQuantization, SinksOverMaxPool) {
   ExpectSimplified(R"(program edge { graph(%q: u8[1,3,4,4] user_input) {
       %a: f32[1,3,4,4] = D(%q, 0.25, 7, 0, 255, dtype:u8)
       %m: f32[1,3,2,2], %i: i64[1,3,2,2] = edge.aten.max_pool2d_with_indices.default(%a, [2,2], [2,2])
@@ -415,7 +415,7 @@ std::string AxisBehind(const std::string& constant, const std::string& axis,
   return "";
 }
 
-TEST(SimplifyQuantization, ChannelsBehindTranspositions) {
+TEST(SimplifyQuantization, TransposesTheChannelAxis) {
   const std::string w = "f32[8,4] = C(%w, ", c = "f32[2,8,4] = C(%c, ";
   EXPECT_EQ(AxisBehind(w, "0", "f32[4,8] = edge.aten.t_copy.default(%d)"), "1");
   EXPECT_EQ(AxisBehind(w, "-2", "f32[4,8] = edge.aten.t_copy.default(%d)"), "1");
@@ -432,7 +432,7 @@ TEST(SimplifyQuantization, ChannelsBehindTranspositions) {
 }
 
 // Two operands, or another one than the first, are not moved.
-TEST(SimplifyQuantization, LeavesWhatIsMovedTwice) {
+TEST(SimplifyQuantization, KeepsNodesWithTwoMovedOperands) {
   ExpectStays(
       "%a: f32[1,3,4,4] = D(%q, 0.5, 3, 0, 255, dtype:u8) "
       "%y: f32[2,3,4,4] = edge.aten.cat.default([%a, %a])");
@@ -442,7 +442,7 @@ TEST(SimplifyQuantization, LeavesWhatIsMovedTwice) {
 }
 
 // As many concatenations as a file can hold do not make the pass's stack grow.
-TEST(SimplifyQuantization, QuantizesBeforeNestedConcatenations) {
+TEST(SimplifyQuantization, HoistsOverNestedConcatenations) {
   constexpr int kCount = 20'000;
   std::string body =
       "program edge { graph(%x: f32[1] user_input) {\n"

@@ -32,7 +32,7 @@ TEST(WidenProductsTest, ComputesHalfPrecisionInFloat32) {
 }
 
 // Conversions give memory formats only.
-TEST(WidenProductsTest, AnInputInNoMemoryFormatBecomesContiguous) {
+TEST(WidenProductsTest, InputsWithoutMemoryFormatBecomeContiguous) {
   ExpectWidened(R"(program edge {
   graph(%x: f16[2,3,4]{strides=[1,8,2]} user_input, %w: f16[2,4,5]{strides=[0,5,1]} user_input) {
     %y: f16[2,3,5] = edge.aten.bmm.default(%x, %w)  handle=1
@@ -50,7 +50,7 @@ TEST(WidenProductsTest, AnInputInNoMemoryFormatBecomesContiguous) {
 })");
 }
 
-TEST(WidenProductsTest, LeavesOtherTypesAndOperators) {
+TEST(WidenProductsTest, KeepsOtherDTypesAndOperators) {
   ExpectLeftAsItIs(R"(program edge {
   graph(%x: f32[2,3] user_input, %w: f32[3,4] user_input, %h: f16[2,3] user_input) {
     %y: f32[2,4] = edge.aten.mm.default(%x, %w)
@@ -83,7 +83,7 @@ TEST(WidenProductsTest, ConvertsEachValueOnce) {
 }
 
 // Constants of bfloat16 that are not matrices become float32, and keep their layout where they do not.
-TEST(WidenProductsTest, ConvolutionsTakeConstantsOfFloat32) {
+TEST(WidenProductsTest, ConvolutionConstantsBecomeFloat32) {
   ExpectWidened(R"(program edge {
   constants { constant "w": f16[8,3,1,1] constant "b": f16[8] }
   graph(%w: f16[8,3,1,1] tensor_constant "w", %b: f16[8] tensor_constant "b",
