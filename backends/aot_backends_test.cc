@@ -19,7 +19,7 @@ TEST(AotBackendsTest, FoundByFolderName) {
   EXPECT_THAT(AotBackendIds("demo"), Contains("demo"));
   EXPECT_GT(AotBackendIds("demo").size(), 1u);
   EXPECT_THAT(AotBackendIds("Demo"), IsEmpty());
-  // One set, with all of them.
+  // The set contains all of them.
   for (std::string_view name : AotBackendNames()) {
     for (std::string_view id : AotBackendIds(name)) {
       ASSERT_OK_AND_ASSIGN(const exir::Backend* backend, AotBackends().Find(id));

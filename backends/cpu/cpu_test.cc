@@ -1,5 +1,5 @@
-// From edge programs to results: lowered with the CPU partitioner, executed, and compared with the
-// interpreter of the program as it was.
+// End-to-end tests: programs are lowered with the CPU partitioner, executed, and compared with the
+// interpreted original program.
 #include <limits>
 #include <memory>
 #include <string>
@@ -68,7 +68,7 @@ constexpr std::string_view kPerceptron = R"(program edge {
       %y: f32[s0,3,24] = edge.aten.relu.default(%sum)
       return (%y user_output) } })";
 
-// Rows, columns and heads of every kernel that divides its work, each enough for several threads.
+// Every kernel that divides its work, with enough rows, columns and heads for several threads.
 constexpr std::string_view kDivisible = R"(program edge {
     constants { state "w": f32[64,16,3,3] state "d": f32[64,1,3,3] state "p": f32[48,64,1,1]
                 state "v": f32[1024,2048] state "eight": i8[1024,2048] state "four": i8[520,512]
@@ -159,8 +159,8 @@ TEST_F(ProgramsTest, ConvolutionsWithResidualGateAndHardswish) {
              {{RandomTensor({2, 3, 9, 8}, random_)}});
 }
 
-// Large enough for a chain. What the product gives is exact and at most a half, so that a sum of the
-// window is within 13 * 2^-24 * 9 / 2 of the true one.
+// Large enough for a chain. Results of the 1x1 convolution are exact and at most 1/2, so a window's
+// sum is within 13 * 2^-24 * 9 / 2 of the exact one.
 TEST_F(ProgramsTest, LargeImagesUseChains) {
   constexpr std::string_view kText = R"(program edge {
     constants { state "w": f32[40,40,1,1] state "d": f32[40,1,3,3] state "b": f32[40] }
@@ -255,7 +255,7 @@ TEST_F(ProgramsTest, CompilationIsDeterministic) {
   EXPECT_EQ(blob, b->lowered_modules[exir::ModuleId(0)]->processed.bytes);
 }
 
-// Two methods of one Linear: x W, and tanh(x W).
+// Two methods with the same Linear: x W, and tanh(x W).
 exir::MethodPrograms TwoMethods(const exir::OpRegistry& ops) {
   exir::MethodPrograms methods;
   for (const auto& [name, op] : {std::pair("a", "relu"), {"b", "tanh"}}) {
@@ -287,7 +287,7 @@ TEST_F(ProgramsTest, MethodsShareConstantsInTheFile) {
   ASSERT_OK(file.status());
   ASSERT_EQ(file->named_data().size(), 1u);
   EXPECT_EQ(file->named_data()[0].bytes.size(), 128u * 64 * 4);
-  EXPECT_OK(VerifyDigests(*file));  // the key's digest is the segment's
+  EXPECT_OK(VerifyDigests(*file));  // the key is the digest of the segment
   EXPECT_LT(file->bytes().size(), 128u * 64 * 4 + 8192);
   const exir::CallSequence calls = {{RandomTensor({2, 128}, random_)}};
   for (const auto& [name, program] : programs) {
@@ -340,7 +340,7 @@ TEST_F(ProgramsTest, RejectsADamagedBlob) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("cpu")));
 }
 
-// One weight, packed as a product's columns and by channels: both take as many floats.
+// One weight in two packed layouts of equal size.
 TEST_F(ProgramsTest, ConvolutionAndDepthwiseShareAWeight) {
   ExpectSame(R"(program edge {
     constants { state "w": f32[24,1,3,3] }
@@ -360,7 +360,7 @@ TEST_F(ProgramsTest, CompilationHasLimits) {
     EXPECT_THAT(exir::ToBackend("cpu", program, {}, set_).status(),
                 StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("'memory'")));
   }
-  // Memory is planned: each size has a bound.
+  // Memory planning requires an upper bound of each size.
   exir::ExportedProgram unbounded = program.Clone();
   unbounded.ranges.clear();
   EXPECT_FALSE(exir::ToBackend("cpu", unbounded, {}, set_).ok());

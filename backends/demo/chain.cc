@@ -30,7 +30,7 @@ bool OthersAreDefault(const Node& node, size_t first) {
   return true;
 }
 
-// Whether the operator takes a second tensor.
+// Whether the operator has a second tensor operand.
 bool IsBinary(const exir::OpOverload& op) {
   const auto& arguments = op.schema()->arguments;
   return arguments.size() > 1 && arguments[1].type == arguments[0].type;

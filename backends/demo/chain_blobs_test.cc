@@ -1,4 +1,4 @@
-// Chains from their blobs: what they compute, by hand, and which blobs and calls are refused.
+// Executes hand-written chain blobs, and rejects invalid blobs and calls.
 #include <cmath>
 #include <memory>
 #include <string>
@@ -112,7 +112,7 @@ TEST(ChainBlobsTest, ChecksConstantSizes) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("constant 0")));
   EXPECT_THAT(Load(First(), Ops("CONSTc+aten.sin.default"), loading),
               StatusIs(kInvalid, HasSubstr("0 second operands and 1 constants")));
-  // Of no elements.
+  // Without elements.
   loading.data.entries["c"] = BytesOf({});
   loading.arguments = loading.outputs = {Tensor({0})};
   ASSERT_OK_AND_ASSIGN(const auto handle, Load(First(), Ops("CONSTc+aten.add.Tensor"), loading));
@@ -257,7 +257,7 @@ TEST(ChainProgramsTest, RejectsNonChains) {
   refused("%x: symint(s0) user_input", sin, "%a user_output", not_dense);
   refused("%x: f32[2] user_input", "%a: i64[2] = edge.aten.sin.default(%x)", "%a user_output",
           "edge.aten.sin.default(%x)");
-  // Operands that are no others, or not the next.
+  // Operands that are not other values, or not the next one.
   refused("%x: f32[2] user_input", "%a: f32[2] = edge.aten.add.Tensor(%x, %x)", "%a user_output",
           "edge.aten.add.Tensor(%x, %x)");
   refused("%x: f32[2] user_input, %y: f32[2] user_input, %z: f32[2] user_input",

@@ -53,7 +53,7 @@ TEST(DemoKernelsTest, ComputesEachOperator) {
               ElementsAre(362, 684));
 }
 
-// Either operand may be the one that is repeated.
+// Either operand may be broadcast.
 TEST(DemoKernelsTest, Broadcast) {
   EXPECT_THAT(Computed({.op = DEMO_OP_MUL}, {{{2, 1}, {1, 10}}, {{1, 3}, {1, 2, 3}}}),
               ElementsAre(1, 2, 3, 10, 20, 30));
@@ -83,7 +83,7 @@ TEST(DemoKernelsTest, RejectsMismatchedSizes) {
   refused(DEMO_OP_ADDMM, {{1}, {2, 3}, {2, 3}}, "do not form a matmul");
   refused(DEMO_OP_ADDMM, {{3}, {2, 3}, {3, 4}}, "sizes [3] and [2,4] do not broadcast");
   refused(DEMO_OP_ADDMM, {{5, 2, 4}, {2, 3}, {3, 4}}, "sizes [5,2,4] do not broadcast to [2,4]");
-  // Of upper bounds, what may be less may fit; ranks do not change.
+  // Smaller sizes than the bounds may match; ranks do not change.
   refused(DEMO_OP_ADDMM, {{1, 2, 4}, {2, 3}, {3, 4}}, "sizes [1,2,4] do not form a matrix", true);
   EXPECT_EQ(DemoResultSizes(DEMO_OP_ADD, std::vector<Sizes>{{2}, {3}}, true).value(), Sizes({3}));
   EXPECT_EQ(DemoResultSizes(DEMO_OP_MM, std::vector<Sizes>{{2, 3}, {2, 4}}, true).value(),
@@ -121,7 +121,7 @@ TEST(DemoKernelsTest, UnknownOperatorWritesNothing) {
   EXPECT_THAT(Computed({.op = DEMO_OP_UNSPECIFIED}, {{{2}, {1, 2}}}), ElementsAre(-7, -7));
 }
 
-// A loop over the rows would not end.
+// A loop over the rows would not terminate.
 TEST(DemoKernelsTest, EmptyMatmulWithManyRowsTerminates) {
   constexpr int64_t kRows = int64_t{1} << 58;
   const TensorView a = TensorView::Contiguous(DType::kFloat32, {kRows, 0}, nullptr),

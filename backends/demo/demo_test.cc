@@ -37,7 +37,7 @@ absl::StatusOr<exir::ExportedProgram> Lower(const exir::ExportedProgram& program
   return exir::ToBackend(program, *CreateDemoPartitioner({}), backends);
 }
 
-// Initializes with these arguments and outputs, whose sizes are bounds.
+// Initializes with these arguments and outputs; their sizes are upper bounds.
 absl::StatusOr<std::unique_ptr<DelegateHandle>> InitBlob(absl::Span<const std::byte> blob,
                                                          const std::vector<EValue>& bounds,
                                                          const std::vector<EValue>& output_bounds) {
@@ -55,7 +55,7 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> InitBlob(absl::Span<const std::b
                             blob);
 }
 
-// Initializes with arguments and one output of `bound` sizes and calls with `inputs`.
+// Initializes with arguments and one output with upper-bound sizes, and calls with `inputs`.
 absl::StatusOr<std::vector<float>> RunBlob(absl::Span<const std::byte> blob,
                                            std::vector<EValue> bounds, EValue output_bound,
                                            std::vector<EValue> inputs) {
@@ -258,7 +258,7 @@ TEST(DemoTest, RejectsArgumentsBeyondThePlan) {
   EXPECT_EQ(run(EValue(int64_t{3})), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(run(TensorView::Contiguous(DType::kInt32, {4, 3}, x.data())),
             absl::StatusCode::kInvalidArgument);
-  // Nor do calls whose values are other than the blob's.
+  // Calls that do not match the blob.
   const auto made = [&](EValue argument, EValue output) {
     return RunBlob(blob.bytes, {argument}, output, {Tensor({4, 3}, &x)}).status();
   };
@@ -314,7 +314,7 @@ TEST(DemoTest, ConstantsMayBeMisaligned) {
                 {Tensor({2})}, Tensor({2}), {Tensor({2}, &x)}),
         StatusIs(absl::StatusCode::kDataLoss, HasSubstr("constant 1 is outside of the blob")));
   };
-  second.set_offset(2);  // no place of a float
+  second.set_offset(2);  // misaligned
   refused(program);
   second.set_offset(12);
   refused(program);
@@ -348,7 +348,7 @@ TEST(DemoTest, OutputsMayBeUnallocated) {
       return absl::ResourceExhaustedError("none is left");
     }
   } allocator;
-  // Written by an instruction, and copied.
+  // Computed by an instruction, or copied.
   for (const bool computed : {true, false}) {
     DemoProgram program;
     program.set_num_arguments(1);
@@ -403,7 +403,7 @@ TEST(DemoTest, ResultsAreBounded) {
   EXPECT_EQ(init(int64_t{1} << 31).code(), absl::StatusCode::kResourceExhausted);
 }
 
-// What instructions work is taken from the call's budget: here 2 · 3 · 4 multiply-adds and 8 elements.
+// Work of instructions is charged to the call's budget: 2 · 3 · 4 multiply-adds and 8 elements.
 TEST(DemoTest, ChargesWorkToTheBudget) {
   DemoProgram program;
   program.set_num_arguments(2);

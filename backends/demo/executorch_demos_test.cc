@@ -1,4 +1,4 @@
-// The founding demos from program to result; tests are named after the scenarios of docs/lowering.md §6.
+// End-to-end tests of ExecuTorch's backend demos, named after the scenarios of docs/lowering.md §6.
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -66,7 +66,7 @@ const exir::BackendSet& Backends() {
   return backends;
 }
 
-// To `backend_id`: all nodes of `ops`, one delegate for each run of them, with their constants.
+// Delegates all nodes of `ops` to `backend_id`, one delegate per run of them, with their constants.
 absl::StatusOr<exir::ExportedProgram> Lower(const exir::ExportedProgram& program,
                                             std::string backend_id, std::vector<std::string> ops) {
   const exir::CapabilityPartitioner partitioner({std::move(backend_id), {}},
@@ -198,7 +198,7 @@ TEST(CompilerDemoTest, delegate_and_operator) {
       return (%v user_output)
     }
   })");
-  // One delegate for each sine: together they would be no chain.
+  // One delegate per sine: together they are not a chain.
   exir::PartitionResult tags;
   for (const char* name : {"s", "u"}) {
     tags.nodes.push_back({.node = exir::FindNode(program.top(), name), .tag = name});
@@ -330,7 +330,7 @@ TEST(CompilerDemoTest, two_methods_end_to_end) {
       const exir::MethodPrograms lowered,
       exir::ToBackend(methods, {{"forward", &partitioner}, {"other", &partitioner}}, Backends()));
   ASSERT_OK_AND_ASSIGN(const auto loaded, Loaded::Create(lowered));
-  // One blob for both.
+  // Both share one blob.
   const auto plans = loaded->program().methods();
   EXPECT_EQ(plans[0].delegates[0].blob.data(), plans[1].delegates[0].blob.data());
   for (size_t method : {0, 1}) {
@@ -438,7 +438,7 @@ TEST(MultiMethodDemoTest, constants) {
               "FirstBackendWithPreprocessAll#4#CONSTc+aten.add.Tensor+aten.sin.default#"
               "mode=01ff,mode=78");
   }
-  // Two backends: each counts its own.
+  // Two backends: each counts its own partitions.
   ASSERT_OK_AND_ASSIGN(const exir::MethodPrograms two,
                        exir::ToBackend(methods, {{"a", &first}, {"b", &second}}, Backends()));
   EXPECT_THAT(Blob(two[0].second, 0), HasSubstr("#2#CONSTc"));

@@ -63,7 +63,7 @@ TEST(NullBackendTest, CompilesEmptyProgramsAndRejectsSpecs) {
                        ::testing::HasSubstr("unknown compile spec 'level'")));
 }
 
-// Called with f32[2,3], giving f32[2,3]. A row for each way in which a blob can be wrong.
+// For a call from f32[2,3] to f32[2,3]. One row for each way in which a blob can be invalid.
 const fuzz::NegativeBytes kBrokenBlobs[] = {
     {"D1_not_empty", "bytes where none must be", absl::StatusCode::kInvalidArgument,
      "the blob must be empty, but has 1 bytes", [] { return std::string("x"); }},

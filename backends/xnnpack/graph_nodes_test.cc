@@ -52,7 +52,7 @@ TEST(GraphNodesTest, RejectsOperands) {
   Abs missing;
   missing.node.input_id = 9;
   ExpectRefused(missing, kInvalid, "no value has id 9");
-  Conv unnamed;  // of the operands, a bias alone may be left out
+  Conv unnamed;  // only a bias may be omitted
   unnamed.node.filter_id = kNoId;
   ExpectRefused(unnamed, kInvalid, "no value has id 4294967295");
   Conv biased;
@@ -113,7 +113,7 @@ TEST(GraphNodesTest, RejectsOperandDatatypes) {
   ExpectRefused(moved, kUnimplemented, "values 0 and 1 have different quantization parameters");
   moved.Quantize(moved.y, Datatype::QINT8, 1, 0);
   EXPECT_OK(Read(moved.Serialize()).status());
-  Abs integer;  // neither of the two
+  Abs integer;  // neither FP32 nor QINT8
   integer.Quantize(integer.x, Datatype::QINT32, 1, 0);
   ExpectRefused(integer, kUnimplemented, "value 0 of datatype QINT32 is not supported here");
 }
@@ -168,7 +168,7 @@ TEST(GraphNodesTest, ChecksWeightDatatypeCombinations) {
   EXPECT_OK(Read(one.Serialize()).status());
 }
 
-// [in, out] has its channels elsewhere than the library looks for them.
+// In an [in, out] filter the channels are not where the library expects them.
 TEST(GraphNodesTest, LinearLayerChannelsAreRows) {
   PayloadBuilder payload;
   fb::FullyConnectedT& node = payload.Add<fb::FullyConnectedT>(NodeType::FullyConnected);
@@ -260,7 +260,7 @@ TEST(GraphNodesTest, RejectsWindows) {
   }
 }
 
-// --- Lists in nodes: as many numbers as they say ---
+// --- Lists in nodes must have the declared length ---
 
 TEST(GraphNodesTest, RejectsListsOfOtherLengths) {
   const std::string count = "expected 3 numbers, got 2";

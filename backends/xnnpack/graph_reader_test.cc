@@ -111,7 +111,7 @@ TEST(GraphReaderTest, DamagedBytesYieldAnErrorOrAGraph) {
   }
 }
 
-// Tables as the object API never writes them: each field is there or not.
+// Tables that the object API never writes: any field may be missing.
 std::string Finish(flatbuffers::FlatBufferBuilder& builder, const fb::GraphBuilder& graph) {
   builder.Finish(const_cast<fb::GraphBuilder&>(graph).Finish(), fb::GraphIdentifier());
   return std::string(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
@@ -159,7 +159,7 @@ TEST(GraphReaderTest, AllowsEmptyConstantListsAndMissingKeys) {
     return Finish(builder, graph);
   };
   EXPECT_THAT(Read(with({}), 0, 0), StatusIs(kInvalid, HasSubstr("there are 0")));
-  // There are no bytes of constants without a header.
+  // Without a header, the payload has no constant bytes.
   fb::ConstantDataOffsetT entry;
   entry.size = 12;
   EXPECT_THAT(Read(with({{}, entry}), 0, 0),
@@ -208,7 +208,7 @@ TEST(GraphReaderTest, RejectsDims) {
   Abs large;
   large.tensor(0).dims = {UINT32_MAX, UINT32_MAX};
   ExpectRefused(large, kInvalid, "too large");
-  // 2^47 bytes are too many by one.
+  // The limit is 2^47 - 1 bytes.
   Abs most;
   most.tensor(0).dims = most.tensor(1).dims = {1u << 16, 1u << 16, 1u << 13};
   most.tensor(0).num_dims = most.tensor(1).num_dims = 3;
@@ -253,7 +253,7 @@ TEST(GraphReaderTest, RejectsExternals) {
   Abs twice;
   twice.Input(0, {2, 3});
   ExpectRefused(twice, kInvalid, "external id 0 is used twice");
-  Abs beyond;  // of the external values, but not of the call
+  Abs beyond;  // within the external values, but not of the call
   beyond.graph().num_externs = 5;
   beyond.tensor(0).external_id = 3;
   ExpectRefused(beyond, kInvalid, "external id 3 of 5; the call has 1 arguments and 1 outputs");
@@ -308,7 +308,7 @@ TEST(GraphReaderTest, RejectsQuantizationParameters) {
   refused(none.Serialize(), "datatype QINT8 without quantization parameters");
   none.tensor(0).datatype = Datatype::QCINT8;
   refused(none.Serialize(), "datatype QCINT8 without quantization parameters");
-  Abs channels;  // of what has one scale
+  Abs channels;  // for a datatype with one scale
   channels.QuantizeChannels(channels.x, Datatype::QINT8, {1, 2}, 0);
   refused(channels.Serialize(), "datatype QINT8 with quantization parameters of kind 1");
 }
@@ -358,7 +358,7 @@ TEST(GraphReaderTest, RejectsChannelScales) {
   ExpectRefused(variable, kUnimplemented, "of a value that is not constant");
 }
 
-// Whatever is taken: too little of it is said to be, and enough is enough.
+// Too small a budget is an error; a sufficient one succeeds.
 TEST(GraphReaderTest, ChargesScalesToTheBudget) {
   const std::string payload = QuantizedConv().Serialize();
   uint64_t least = 0;

@@ -16,10 +16,10 @@
 namespace belay::xnnpack {
 namespace {
 
-// What a task was called with: places, then sizes of tiles.
+// Arguments of a task: positions, then tile sizes.
 using Arguments = std::vector<size_t>;
 
-// The calls of a task, by any thread.
+// Calls of a task by all threads.
 struct Record {
   std::mutex mutex;
   std::vector<Arguments> calls;
@@ -32,7 +32,7 @@ struct Record {
   }
 };
 
-// The calls of plain loops, the last of the dimensions in tiles.
+// Calls of plain loops, with the last dimensions tiled.
 std::vector<Arguments> Loop(const std::vector<size_t>& ranges, const std::vector<size_t>& tiles) {
   std::vector<Arguments> calls = {{}};
   const size_t untiled = ranges.size() - tiles.size();
@@ -55,7 +55,7 @@ std::vector<Arguments> Loop(const std::vector<size_t>& ranges, const std::vector
   return calls;
 }
 
-// Calls one of the functions with a task that records.
+// Calls one of the functions with a recording task.
 using Function = void (*)(pthreadpool_t pool, Record* record, const size_t* ranges,
                           const size_t* tiles);
 
@@ -129,7 +129,7 @@ const Case kCases[] = {
 };
 
 TEST(LibraryThreadsTest, EachFunctionMatchesPlainLoops) {
-  // Each dimension with each of them: nothing, one, and what tiles do and do not divide.
+  // Ranges for each dimension: empty, one, multiples of the tile size and others.
   constexpr size_t kRanges[] = {3, 1, 4, 7, 2, 5, 0};
   for (int threads : {1, 2, 3, 5}) {
     ThreadPool pool(threads);
@@ -166,7 +166,7 @@ TEST(LibraryThreadsTest, RunsInOrderWithoutAPool) {
 TEST(LibraryThreadsTest, UsesTheThreadsOfThePool) {
   ThreadPool pool(3);
   EXPECT_EQ(pthreadpool_get_threads_count(LibraryPool(&pool)), 3u);
-  // Each of two calls waits for the other: one thread would be at it until the time is over.
+  // Two calls wait for each other: a single thread would time out.
   struct Meeting {
     std::atomic<int> there = 0;
     std::atomic<bool> met = true;

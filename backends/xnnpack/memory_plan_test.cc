@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(PlanMemoryTest, ReusesSlots) {
-  // The third fits where the first was; the fourth makes it grow.
+  // The third reuses the slot of the first; the fourth grows it.
   const auto plan = PlanMemory({{1, 2, 100}, {2, 3, 50}, {3, 4, 100}, {5, 5, 300}});
   ASSERT_TRUE(plan.has_value());
   EXPECT_THAT(plan->offsets, ElementsAre(0, 320, 0, 0));

@@ -51,7 +51,7 @@ TEST(NanTest, ReadsOnlyFp32Weights) {
   EXPECT_EQ(WeightMagnitudesOf(graph, node).filter, 0);
 }
 
-// Results of the node may be so large, and no larger than twice that.
+// Expects a bound from `expected` to twice that.
 void ExpectMagnitude(float expected, const Node& node, std::vector<float> inputs,
                      const WeightMagnitudes& weights = {},
                      const Sizes& input = Sizes({1, 4, 5, 7})) {

@@ -164,7 +164,7 @@ TEST(OutputSizesTest, RejectsMismatchedInputs) {
       {Windowed(NodeType::ConvTranspose2d, taller),
        {{1, 5, 5, 2}, {4, 3, 3, 2}},
        "the adjustment is not less than the stride"},
-      // Sizes that no number of 64 bits is.
+      // Sizes that overflow 64 bits.
       {Windowed(NodeType::MaxPooling2d, Dilated(3, INT64_MAX, 1)),
        {{1, 5, 5, 2}},
        "the window is larger"},

@@ -1,4 +1,4 @@
-// Static quantization: lowered, executed, and compared with the interpreter.
+// End-to-end tests of static quantization, compared with the interpreter.
 #include <limits>
 #include <string>
 #include <utility>
@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// `step`: of the results, which the library of 2022 rounds in another way now and then.
+// Tolerance of one quantization step: XNNPACK of 2022 sometimes rounds differently.
 exir::Closeness Within(double step) { return {.atol = step * 1.01, .rtol = 0}; }
 
 std::string Quantized(const std::string& name, const std::string& from, const std::string& sizes,
@@ -72,7 +72,7 @@ TEST_F(XnnpackTest, QuantizedNetworksComputeOnInt8) {
 }
 
 TEST_F(XnnpackTest, OtherNodesAreBetweenConversions) {
-  // Averages over windows; the image stays in its order between them. Halves of windows of one size.
+  // Average pools; the image keeps its order between them.
   EXPECT_THAT(
       ExpectSame(Program({}, "%x: f32[1,3,4,6] user_input",
                          absl::StrCat(Quantized("q", "x", "1,3,4,6", "0.02", 3),
@@ -82,7 +82,7 @@ TEST_F(XnnpackTest, OtherNodesAreBetweenConversions) {
                  Within(0.02)),
       ElementsAre("Convert", "StaticTranspose", "Convert", "AvgPooling2d", "Convert",
                   "StaticTranspose", "Convert"));
-  // Another scale behind what only moves elements.
+  // Another scale after data movement.
   EXPECT_THAT(
       ExpectSame(Program({}, "%x: f32[2,6] user_input",
                          absl::StrCat("%a: f32[2,6] = edge.aten.abs.default(%x)\n",

@@ -1,4 +1,4 @@
-// What single nodes compute.
+// Results of single nodes.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -47,7 +47,7 @@ TEST(XnnpackNodesTest, PReluSlopesArePerChannel) {
 }
 
 TEST(XnnpackNodesTest, Int8NodesUseTheirScales) {
-  // Of scale 0.5 and zero point 1: (x + x) · 1, at most 3.
+  // Scale 0.5 and zero point 1: (x + x) · 1, at most 3.
   PayloadBuilder payload;
   const uint32_t x = payload.Input(0, {4}), y = payload.Output(1, {4});
   std::vector<uint32_t> values;
@@ -66,7 +66,7 @@ TEST(XnnpackNodesTest, Int8NodesUseTheirScales) {
   EXPECT_THAT(Call(*handle, Float({4}, numbers.data())).value(), ElementsAre(1, 0.5, 1, -7));
 }
 
-// Arguments and outputs of int8 as they are; each node at least once.
+// int8 arguments and outputs; each node type at least once.
 TEST(XnnpackNodesTest, CallsMayUseInt8) {
   const auto call = [](const PayloadBuilder& payload, std::vector<int64_t> sizes,
                        std::vector<int8_t> elements,
@@ -108,7 +108,7 @@ TEST(XnnpackNodesTest, CallsMayUseInt8) {
     pad.output_id = y;
     EXPECT_THAT(call(payload, {2, 2}, {1, 2, 3, 4}, {3, 3}).value(),
                 ElementsAre(-2, -2, -2, 1, 2, -2, 3, 4, -2));
-    // What is no number or too large is as quantization has it: the least, and the most.
+    // NaN becomes the minimum; large values saturate.
     pad.padding_value = std::numeric_limits<float>::quiet_NaN();
     EXPECT_THAT(call(payload, {2, 2}, {1, 2, 3, 4}, {3, 3}).value(),
                 ElementsAre(-128, -128, -128, 1, 2, -128, 3, 4, -128));
@@ -116,7 +116,7 @@ TEST(XnnpackNodesTest, CallsMayUseInt8) {
     EXPECT_THAT(call(payload, {2, 2}, {1, 2, 3, 4}, {3, 3}).value(),
                 ElementsAre(127, 127, 127, 1, 2, 127, 3, 4, 127));
   }
-  // One scale of all weights: [out, in], and [in, out].
+  // One scale for all weights: [out, in], and [in, out].
   for (const bool transposed : {false, true}) {
     PayloadBuilder payload;
     const auto [x, y] = quantized(payload, {2, 4}, {2, 4});
@@ -131,14 +131,14 @@ TEST(XnnpackNodesTest, CallsMayUseInt8) {
     linear.output_id = y;
     linear.flags = transposed ? 1 : 0;
     payload.Quantize(linear.filter_id, Datatype::QINT8, 1, 0);
-    // Rows (1, 0, 0, 0) and (0, 1, 0, 0) of scale 0.5: one step is one step.
+    // Rows (1, 0, 0, 0) and (0, 1, 0, 0) with scale 0.5.
     EXPECT_THAT(
         call(payload, {2, 4}, {2, 1, 1, 1, 1, 2, 1, 1}, {2, 4}).value(),
         transposed ? ElementsAre(2, 3, 4, 5, 6, 7, 8, 9) : ElementsAre(2, 6, 10, 14, 3, 7, 11, 15));
   }
 }
 
-// --- What moves, and what has functions of its own ---
+// --- Data movement, and nodes computed by functions.h ---
 
 TEST(XnnpackNodesTest, ConcatenationsHaveTwoToFiveOperands) {
   const NodeType types[] = {NodeType::Concatenate2, NodeType::Concatenate3, NodeType::Concatenate4,
@@ -191,7 +191,7 @@ TEST(XnnpackNodesTest, HardswishUsesTheLibrary) {
   EXPECT_THAT(Call(*handle, Float({5}, x.data())).value(), ElementsAre(0, 0, 0, 3, 6));
 }
 
-// Constants of float32 that lie at any byte of the payload.
+// float32 constants at any offset in the payload.
 TEST(XnnpackNodesTest, WeightsMayBeMisaligned) {
   for (uint64_t at : {0, 1, 2, 3}) {
     PayloadBuilder payload;

@@ -1,4 +1,4 @@
-// Lowered, executed, and compared with the interpreter.
+// End-to-end tests, compared with the interpreter.
 #include <limits>
 #include <string>
 #include <utility>
@@ -77,7 +77,7 @@ TEST_F(XnnpackTest, NanPropagates) {
   }
   for (const char* op : {"add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "minimum.default",
                          "maximum.default"}) {
-    // Either operand repeated in dimensions of its own; with bounds; without dimensions.
+    // Each operand broadcasts in some dimensions; with bounds; rank 0.
     ExpectSame(Program({}, "%x: f32[2,1,7,1,5] user_input, %z: f32[3,1,4,1] user_input",
                        absl::StrCat("%y: f32[2,3,7,4,5] = edge.aten.", op, "(%x, %z)")));
     ExpectSame(Program({}, "%x: f32[9,5] user_input, %z: f32[9,5] user_input",
@@ -168,7 +168,7 @@ TEST_F(XnnpackTest, ConvolutionsComputeTheSame) {
                          "%y: f32[2,8,4,7] = edge.aten.convolution.default(%x, %w, %b, [2,1], "
                          "[0,1], [1,3], false, [0,0], 1)")),
       ElementsAre("StaticTranspose", "Conv2d", "StaticTranspose"));
-  // In groups, without a bias.
+  // With groups, without a bias.
   ExpectSame(Program({"w: f32[6,2,3,3]"}, "%x: f32[1,4,5,5] user_input",
                      "%y: f32[1,6,5,5] = edge.aten.convolution.default(%x, %w, none, [1,1], "
                      "[1,1], [1,1], false, [0,0], 2)"));
@@ -210,7 +210,7 @@ TEST_F(XnnpackTest, DataMovementComputesTheSame) {
 }
 
 TEST_F(XnnpackTest, ImagesKeepTheirOrderThroughElementwiseNodes) {
-  // One transpose at each border, and attributes of dimensions are those of NHWC.
+  // One transpose at each boundary; dimension attributes refer to NHWC.
   EXPECT_THAT(
       ExpectSame(Program(
           {"w: f32[4,3,1,1]", "v: f32[1,4,1,1]", "u: f32[6,8,1,1]"}, "%x: f32[1,3,6,5] user_input",
@@ -235,7 +235,7 @@ TEST_F(XnnpackTest, ChannelsLastImagesNeedNoTransposes) {
                          "false, [0,0], 1)",
                          "%y user_output", "s0: [1, 5]")),
       ElementsAre("Conv2d"));
-  // Either order of one value.
+  // One value in both orders.
   EXPECT_THAT(
       ExpectSame(Program({}, "%x: f32[1,3,6,5]{strides=[90,1,15,3]} user_input",
                          "%a: f32[1,3,6,5]{strides=[90,1,15,3]} = edge.aten.abs.default(%x)\n"
@@ -262,7 +262,7 @@ TEST_F(XnnpackTest, FusesActivationsAsBounds) {
       ElementsAre("FullyConnected", "Clamp"));
 }
 
-// --- Sizes that change ---
+// --- Dynamic sizes ---
 
 TEST_F(XnnpackTest, BatchSizesMayChange) {
   EXPECT_THAT(
@@ -410,7 +410,7 @@ TEST_F(XnnpackTest, ConstantsAreSharedNamedData) {
   EXPECT_EQ(entry.alignment, 128u);
 }
 
-// --- Executing ---
+// --- Execution ---
 
 TEST_F(XnnpackTest, ChargesNodesToTheCallBudget) {
   const exir::ExportedProgram program =

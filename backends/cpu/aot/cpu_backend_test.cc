@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A product with a weight of 32 columns: one panel.
+// A matmul with a weight of 32 columns: one panel.
 exir::ExportedProgram Product(int rows) {
   return exir::ParseOrDie(
       absl::StrCat("program edge { constants { constant \"w\": f32[", rows, ",32] } graph(%w: f32[",

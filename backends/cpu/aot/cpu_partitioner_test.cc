@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-// Node → its tag, or why it has none.
+// Node -> its tag, or the reason why it has none.
 std::map<std::string, std::string> Partitioned(std::string_view text) {
   const exir::ExportedProgram program = exir::ParseOrDie(text, CpuPassTestOps());
   const absl::StatusOr<exir::PartitionResult> result = CreateCpuPartitioner({})->Partition(program);
@@ -81,7 +81,7 @@ TEST(CpuPartitioner, DelegatesQuantization) {
                                    Pair("y", "cpu_1")));
 }
 
-// A delegate would copy the buffer as a whole, and so would the program its result.
+// A delegate would copy the entire buffer, and the program its result.
 TEST(CpuPartitioner, DoesNotDelegateBufferUpdates) {
   const auto answers = [](std::string_view outputs) {
     return Partitioned(absl::StrCat(R"(program edge {
@@ -153,7 +153,7 @@ TEST(CpuPartitioner, ReportsRejectionsNextToMatmuls) {
                   Pair("e", HasSubstr("not a dense tensor"))));
 }
 
-// An update of what is no buffer that the program writes to is an operator like others.
+// An update of anything but a mutated buffer is delegated.
 TEST(CpuPartitioner, DelegatesOtherUpdates) {
   const auto answers = [](std::string_view input, std::string_view body) {
     return Partitioned(absl::StrCat(R"(program edge {

@@ -20,8 +20,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What all passes say of a program: `constants`, which are zeros or these numbers, more inputs and the
-// graph's body.
+// Returns the diagnostics of all passes for a program with these constants, which are zeros or
+// `numbers`, more inputs and this graph.
 std::string Said(std::string_view constants, std::string_view inputs, std::string_view body,
                  const std::optional<Numbers>& numbers = std::nullopt) {
   exir::ExportedProgram program =
@@ -68,13 +68,13 @@ TEST(Decisions, ReportsWeightOnlyMatmuls) {
   EXPECT_THAT(
       Said(kState, kInputs, body(16), kNumbers),
       HasSubstr("y: weight_only_linear, weight of 32 x 8 packed as int4 in groups of 16\n"));
-  // Groups of all rows are none.
+  // A group of all rows is not reported as a group.
   EXPECT_THAT(Said(R"(state "w": i8[8,32] state "s": f32[8,1])",
                    R"(%w: i8[8,32] parameter "w", %s: f32[8,1] parameter "s",
                       %x: f32[2,32] user_input)",
                    body(32), kNumbers),
               HasSubstr("y: weight_only_linear, weight of 32 x 8 packed as int4\n"));
-  // Of scales of rows, which no kernel takes.
+  // No kernel supports scales per row.
   EXPECT_THAT(
       Said(
           R"(state "w": i8[8,32] state "s": f32[8])",
@@ -113,7 +113,7 @@ TEST(Decisions, ReportsConvolutions) {
       "y: edge.aten.convolution.default not lowered: it is transposed\n");
 }
 
-// Three of which the second result in between, of half a MiB, is worth a chain, and the first is not.
+// Of three convolutions the second intermediate result, of 512 KiB, is fused, the first is not.
 TEST(Decisions, ReportsChains) {
   const auto convolution = [](std::string_view name, std::string_view input, int out_channels) {
     return absl::StrCat("%", name, ": f32[1,", out_channels, ",64,64] = edge.aten.convolution.",

@@ -19,7 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::FloatEq;
 
-// Whatever the nodes of the tests read: constants, inputs of any kind.
+// Operands of the tests' nodes: constants and inputs of all kinds.
 constexpr const char* kConstants[] = {
     "w: f32[3,4]",      "b: f32[4]",        "few: f32[3]",
     "d: f64[3,4]",      "none: f32[0,4]",   "k: f32[4,3,1,1]",
@@ -35,7 +35,7 @@ class OperationTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_OK_AND_ASSIGN(ops_, exir::CreateStandardOps()); }
 
-  // Of the node that computes %y.
+  // Reads the node that computes %y.
   absl::StatusOr<Operation> Read(std::string_view body, Target target = Target::kExecuTorch15,
                                  std::string_view result = "%y user_output") {
     std::string text = "program edge {\nranges { s0: [1, 5] }\nconstants {", parameters;
@@ -54,7 +54,7 @@ class OperationTest : public ::testing::Test {
     return operation;
   }
 
-  // In a call "relu.default(%x)" that gives f32[2,3], if it says not what.
+  // Returns the error of a call "relu.default(%x)"; the default result type is f32[2,3].
   std::string Refusal(std::string_view call) {
     const std::string body =
         call[0] == '%' ? std::string(call) : absl::StrCat("%y: f32[2,3] = edge.aten.", call);
@@ -125,15 +125,15 @@ TEST_F(OperationTest, ChecksSizeLimitsOfPayloads) {
   EXPECT_EQ(refusal("f32[16777217]"), "%y is f32[16777217], sizes must be from 1 to 2^24");
   EXPECT_EQ(refusal("f32[16777216]"), "it is taken");
   EXPECT_EQ(refusal("symint(s0)"), "%y is symint(s0), expected a tensor of float32");
-  // Rank 4 in an order that is neither of the two.
+  // Rank 4 in neither order.
   EXPECT_EQ(refusal("f32[1,3,4,6]{strides=[72,4,1,12]}"),
             "%y is f32[1,3,4,6]{strides=[72,4,1,12]}, it is neither contiguous nor channels last");
   EXPECT_EQ(refusal("f32[1,3,4,6]{strides=[72,1,18,3]}"), "it is taken");
-  // Larger for a smaller symbol.
+  // Decreases in the symbol.
   EXPECT_EQ(refusal("f32[6-s0]"), "%y is f32[-s0 + 6], a size has no upper bound");
 }
 
-// --- Numbers ---
+// --- Scalars ---
 
 TEST_F(OperationTest, ScalarsMustBeKnown) {
   const std::string unknown = " is not a known scalar";
@@ -307,7 +307,7 @@ TEST_F(OperationTest, ChecksConvolutionParameters) {
   }
   EXPECT_EQ(refusal("%z, %kt, none, [2,2], [0,0], [1], true, [0], 3", "1,12,8,12"),
             "it is transposed and has groups");
-  // Left out, they are as usual; one stands for both.
+  // Omitted values have their defaults; a single value is used twice.
   ASSERT_OK_AND_ASSIGN(const Operation left_out,
                        Read("%y: f32[1,4,4,6] = edge.aten.convolution.default(%z, %k, none, [], "
                             "[], [], false, [], 1)"));
@@ -358,7 +358,7 @@ TEST_F(OperationTest, BatchNormNeedsConstantsAndOneResult) {
             "running_mean has other channels, or is quantized");
   EXPECT_EQ(refusal("%z, none, none, %few, %x"), "running_var is not a float32 constant");
   EXPECT_EQ(refusal("%z, none, none, %few, %few", "%n"), "eps is not a known scalar");
-  // Without a weight and a bias: 1 and 0, of a variance of 0.
+  // Without weight and bias: 1 and 0, and a variance of 0.
   ASSERT_OK_AND_ASSIGN(
       const Operation norm,
       Read("%y: f32[1,3,4,6], %s: f32[0], %t: f32[0] = "
@@ -440,7 +440,7 @@ TEST_F(OperationTest, AdaptivePoolsNeedWindowsOfEqualSize) {
   EXPECT_EQ(refusal("z", "1,6"), "it is taken");
   EXPECT_EQ(refusal("zs", "2,3"), "the size of dimension 2 of %zs is not static");
   EXPECT_EQ(refusal("zw", "2,3"), "the size of dimension 3 of %zw is not static");
-  // Over all of it, of any size.
+  // Global, for any size.
   ASSERT_OK_AND_ASSIGN(
       const Operation all,
       Read("%y: f32[1,3,1,1] = edge.aten._adaptive_avg_pool2d.default(%zs, [1,1])"));
@@ -463,7 +463,7 @@ TEST_F(OperationTest, NodesMustHaveResults) {
                                    "operator aten._assert_async.default is not supported"));
 }
 
-// --- What the payload is for ---
+// --- Targets ---
 
 TEST_F(OperationTest, ParsesTheTargetCompileSpec) {
   EXPECT_EQ(TargetOf({}).value(), Target::kLocal);

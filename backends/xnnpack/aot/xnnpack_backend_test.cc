@@ -1,4 +1,4 @@
-// What payloads have for programs that partitions don't have as well: Preprocess() alone.
+// Tests Preprocess() directly, also for programs that partitioning does not yield.
 #include "backends/xnnpack/aot/xnnpack_backend.h"
 
 #include <cstdint>
@@ -32,7 +32,8 @@ class XnnpackBackendTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_OK_AND_ASSIGN(ops_, exir::CreateStandardOps()); }
 
-  // With constants %w f32[3], %m f32[5,4], %i f32[1,2,3,4] and state %b f32[3].
+  // Preprocesses a program with constants %w f32[3], %m f32[5,4], %i f32[1,2,3,4] and state %b
+  // f32[3].
   absl::StatusOr<exir::PreprocessResult> Preprocess(std::string_view inputs, std::string_view body,
                                                     std::string_view outputs) {
     return XnnpackBackend().Preprocess(
@@ -47,7 +48,7 @@ class XnnpackBackendTest : public ::testing::Test {
             *ops_),
         {});
   }
-  // The types of the payload's nodes, or the message of the error.
+  // Returns the node types of the payload, or the error message.
   std::vector<std::string> NodeTypes(std::string_view inputs, std::string_view body,
                                      std::string_view outputs, size_t num_outputs = 1) {
     const auto result = Preprocess(inputs, body, outputs);
@@ -106,7 +107,7 @@ TEST_F(XnnpackBackendTest, ConcatenatesUpToFiveInputs) {
       ElementsAre("Concatenate5"));
 }
 
-// A constant in both orders has each as a constant of its own.
+// A constant that is used in both orders is stored twice.
 TEST_F(XnnpackBackendTest, TransposesConstantsAtCompileTime) {
   EXPECT_THAT(
       NodeTypes("%x: f32[1,2,3,4] user_input",
@@ -126,7 +127,7 @@ TEST_F(XnnpackBackendTest, TransposesHaveTheHandleOfTheirUser) {
                  "[1,1], false, [0,0], 1) handle=7",
                  "%c user_output"));
   EXPECT_EQ(result.debug_handle_map, (exir::DebugHandleMap{{7, {7}}}));
-  // What is part of a step and has no handle is not listed; nor anything of a step without one.
+  // Nodes without handles are not listed, nor is a step without a handle.
   ASSERT_OK_AND_ASSIGN(const exir::PreprocessResult merged,
                        Preprocess("%x: f32[2,5] user_input",
                                   "%h: f32[2,4] = edge.aten.mm.default(%x, %m) handle=7\n"
@@ -155,7 +156,7 @@ TEST_F(XnnpackBackendTest, FusesBoundsOnlyWithoutOtherUsers) {
               ElementsAre("Clamp"));
 }
 
-// In steps of 0.5 · 0.25; what is no number and what is too large are the least and the most there is.
+// The scale is 0.5 · 0.25. NaN becomes the minimum; large values saturate.
 TEST_F(XnnpackBackendTest, QuantizesBiasesToInt32) {
   const std::string numbers = ", -128, 127, dtype:i8)\n";
   exir::ExportedProgram program = exir::ParseOrDie(

@@ -129,7 +129,7 @@ TEST(AssignLayouts, LeavesOtherProgramsUnchanged) {
                         AssignLayouts().run, CpuPassTestOps());
 }
 
-// A permutation before attention, or behind it, is reason enough.
+// One permutation before or after attention suffices.
 TEST(AssignLayouts, RetypesASinglePermutation) {
   ExpectAssigned(R"(program edge {
     graph(%x: f32[2,5,4,8] user_input, %k: f32[2,4,6,8] user_input) {
@@ -151,7 +151,7 @@ TEST(AssignLayouts, RetypesASinglePermutation) {
       %a: f32[2,4,5,8]{strides=[160,8,32,1]} = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)
       %p: f32[2,5,4,8] = edge.aten.permute_copy.default(%a, [0,2,1,3])
       return (%p user_output) } })");
-  // One that moves nothing.
+  // A permutation that moves no data.
   exir::ExpectUnchanged(R"(program edge {
     graph(%q: f32[2,4,6,8] user_input, %k: f32[2,4,6,8] user_input) {
       %p: f32[2,4,6,8] = edge.aten.permute_copy.default(%q, [0,1,2,3])
@@ -160,7 +160,7 @@ TEST(AssignLayouts, RetypesASinglePermutation) {
                         AssignLayouts().run, CpuPassTestOps());
 }
 
-// Copies are made for whom they are made, in profiles, too.
+// Profiles attribute copies to the node that requires them.
 TEST(AssignLayouts, CopiesHaveTheHandleOfUserOrSource) {
   ExpectAssigned(R"(program edge {
     constants { constant "w": f32[256] }
@@ -204,7 +204,7 @@ TEST(AssignLayouts, QuantizedAddIsContiguousAndLookupAcceptsAnyLayout) {
       return (%b user_output) } })");
 }
 
-// A depthwise convolution reads images in place whatever their channels, and gives them as wanted.
+// Depthwise convolutions read images in place, with any number of channels.
 TEST(AssignLayouts, DepthwiseWithFewChannelsIsChannelsLast) {
   ExpectAssigned(R"(program edge {
     constants { constant "w": f32[144] }
@@ -255,14 +255,14 @@ TEST(AssignLayouts, SharedPermutationsKeepTheirLayout) {
                  "%p user_output, %z user_output"),
             "q ");
   EXPECT_EQ(kept(q + a, "%q user_output"), "");
-  // Heads whose numbers would not lie together.
+  // The last dimension would not be dense.
   EXPECT_EQ(kept("%q: f32[2,4,5,8] = edge.aten.permute_copy.default(%t, [0,1,3,2]) " + a + p,
                  "%p user_output"),
             "a ");
   EXPECT_EQ(kept(q + a + "%p: f32[2,4,8,5] = edge.aten.permute_copy.default(%a, [0,1,3,2]) ",
                  "%p user_output"),
             "q ");
-  // A permutation that moves nothing.
+  // A permutation that moves no data.
   EXPECT_EQ(
       kept("%q: f32[2,4,6,8] = edge.aten.permute_copy.default(%k, [0,1,2,3]) "
            "%a: f32[2,4,6,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)",
@@ -270,7 +270,7 @@ TEST(AssignLayouts, SharedPermutationsKeepTheirLayout) {
       "");
 }
 
-// A conversion that changes no layout does not begin to when layouts change.
+// A conversion that keeps the layout also keeps it after layouts change.
 TEST(AssignLayouts, ConversionsKeepTheOperandLayout) {
   ExpectAssigned(R"(program edge {
     constants { constant "w": f32[256] constant "v": bf16[256] }

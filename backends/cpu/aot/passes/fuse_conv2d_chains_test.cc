@@ -14,8 +14,8 @@
 namespace belay::cpu {
 namespace {
 
-// `body` computes from images %x of 32 channels and %o of 8, and returns. %a and %b are products of 32
-// with 32 and 8 channels, %d is of depthwise convolutions of 32 channels, 3 by 3.
+// `body` computes from images %x with 32 channels and %o with 8, and returns. Weights: %a and %b
+// are 1x1, 32 to 32 and 32 to 8 channels; %d is depthwise 3x3 with 32 channels.
 std::string Program(std::string_view body) {
   return absl::StrCat(R"(program edge {
     constants { constant "a": f32[1024] constant "b": f32[1024] constant "d": f32[288]
@@ -28,7 +28,7 @@ std::string Program(std::string_view body) {
                       body, " } }");
 }
 
-// The nodes that are left.
+// Returns the remaining nodes.
 std::string Fused(std::string_view body) {
   FusedHandles handles;
   exir::ExportedProgram program = exir::ParseOrDie(Program(body), CpuPassTestOps());
@@ -52,7 +52,7 @@ void ExpectLeft(std::string_view body) {
 
 constexpr std::string_view kImages = "f32[1,32,64,64]{strides=[131072,1,2048,32]}";
 
-// %<name> = a product with 32 channels, or a depthwise convolution 3 by 3.
+// %<name> = a 1x1 convolution with 32 channels, or a depthwise 3x3 convolution.
 std::string Product(std::string_view name, std::string_view input) {
   return absl::StrCat("%", name, ": ", kImages, " = backend.belay_cpu.conv2d.default(%", input,
                       ", %a, %c, none, 32, [1,1], [1,1], [0,0], [1,1], \"none\", \"add\", 0.0, "
@@ -92,7 +92,7 @@ TEST(FuseConv2dChains, DoesNotFuseSharedResults) {
                           "return (%z user_output, %w user_output)"));
 }
 
-// What is read besides is there when the last stage begins only.
+// `other` is available only when the last stage begins.
 TEST(FuseConv2dChains, OnlyTheLastStageHasOther) {
   const std::string fused = Fused(absl::StrCat(
       Product("y", "x"),
@@ -115,7 +115,7 @@ TEST(FuseConv2dChains, DoesNotFuseResultsUsedTwice) {
       "return (%z user_output)"));
 }
 
-// A convolution of images of a size, behind another one.
+// A convolution after another one, on images of this size.
 std::string Pair(int channels, int size, int weight, std::string_view kernel,
                  std::string_view padding, int result) {
   const std::string images =
@@ -154,7 +154,7 @@ TEST(FuseConv2dChains, ChecksStageLimits) {
   EXPECT_FALSE(Fuses(Pair(32, 64, 32 * 9 * 32, "[3,3]", "[1,1]", 64))) << "products of windows";
   EXPECT_FALSE(Fuses(Pair(32, 64, 32 * 32, "[1,1]", "[1,1]", 66))) << "images grow";
   EXPECT_FALSE(Fuses(Pair(4, 256, 4 * 32, "[1,1]", "[0,0]", 256))) << "few channels are copied";
-  // Windows whose padding makes images grow.
+  // Padding that enlarges images.
   ExpectLeft(absl::StrCat(
       Product("y", "x"),
       "%z: f32[1,32,66,66]{strides=[139392,1,2112,32]} = "
@@ -204,7 +204,7 @@ TEST(FuseConv2dChains, FusesAtMostEightStages) {
   EXPECT_NE(fused.find("conv2d.default(%p7_1, "), std::string::npos) << fused;
 }
 
-// The chain's result is added to itself by another operator, and read as what is added.
+// Another convolution uses the result only as `other`.
 TEST(FuseConv2dChains, DoesNotFuseResultsThatAreOnlyAdded) {
   ExpectLeft(absl::StrCat(
       Product("y", "x"),

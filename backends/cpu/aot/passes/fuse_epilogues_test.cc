@@ -35,7 +35,7 @@ constexpr std::string_view kLinear =
     "%y: f32[2,8] = backend.belay_cpu.linear.default(%x, %w, none, none, 8, \"none\", \"add\", "
     "-inf, inf) ";
 
-// The nodes that are left of a linear followed by `body`.
+// Returns the remaining nodes of a linear followed by `body`.
 std::string Fused(std::string_view body) {
   FusedHandles handles;
   exir::ExportedProgram program =
@@ -68,7 +68,7 @@ TEST(FuseEpilogues, FusesBounds) {
            {"relu.default(%y)", "0.0, inf"},
            {"clamp.default(%y, -1, 2.5)", "-1.0, 2.5"},
            {"clamp.default(%y, max=2)", "-inf, 2.0"},
-           // Above the upper bound the lower one is nothing.
+           // If the bounds cross, the upper one wins.
            {"clamp.default(%y, 3, 2)", "2.0, 2.0"},
            {"hardtanh.default(%y)", "-1.0, 1.0"}}) {
     EXPECT_EQ(Fused(absl::StrCat("%z: f32[2,8] = edge.aten.", op, " return (%z user_output)")),
@@ -152,7 +152,7 @@ TEST(FuseEpilogues, FusesGateAfterActivation) {
 }
 
 TEST(FuseEpilogues, StopsWhenSlotsAreUsed) {
-  // A sum behind an activation, an activation behind a gate, a gate behind bounds.
+  // A sum after an activation, an activation after a gate, a gate after bounds.
   for (std::string_view body :
        {"%s: f32[2,8] = edge.aten.sigmoid.default(%y) "
         "%z: f32[2,8] = edge.aten.add.Tensor(%s, %o) return (%z user_output)",
@@ -217,7 +217,7 @@ TEST(FuseEpilogues, KeepsHandlesOfFusedNodes) {
                           Pair(exir::DelegateId(int64_t{13}), ElementsAre(13))));
 }
 
-// The nodes that are left of a quantized linear followed by `body`.
+// Returns the remaining nodes of a quantized linear followed by `body`.
 std::string FusedBytes(std::string_view body) {
   FusedHandles handles;
   exir::ExportedProgram program = exir::ParseOrDie(absl::StrCat(R"(program edge {
@@ -262,7 +262,7 @@ TEST(FuseEpilogues, FusesInnerQuantization) {
   EXPECT_EQ(FusedBytes(absl::StrCat(quantized, "%r: u8[2,8] = ", kQuantize,
                                     "(%d, 0.25, 7, 0, 255, dtype:u8) return (%r user_output)")),
             QuantizedLinear("u8", "\"none\", -inf, inf, 0.5, [3,3,200], 0.25, [7,0,255]"));
-  // Nothing else comes behind that.
+  // Nothing else is fused after that.
   EXPECT_EQ(FusedBytes(absl::StrCat(
                 quantized, "%r: f32[2,8] = edge.aten.relu.default(%d) return (%r user_output)")),
             absl::StrCat(QuantizedLinear("f32", "\"none\", -inf, inf, 0.5, [3,3,200], none, []"),
@@ -277,7 +277,7 @@ TEST(FuseEpilogues, QuantizedOperatorsFuseNoTensors) {
 
 TEST(FuseEpilogues, DoesNotFuseOtherBiasesAndAddends) {
   for (std::string_view body : {
-           // Constants of one number, or of rows.
+           // Constants of one element, or per row.
            "%z: f32[2,8] = edge.aten.add.Tensor(%y, %one) return (%z user_output)",
            "%z: f32[2,8] = edge.aten.add.Tensor(%y, %rows) return (%z user_output)",
            "%v: f64[8] = edge.dim_order_ops._to_dim_order_copy.default(%b, dtype=dtype:f64) "
@@ -298,7 +298,7 @@ TEST(FuseEpilogues, DoesNotFuseOtherBiasesAndAddends) {
   }
 }
 
-// Of two biases the second one is one more addend that there is no room for.
+// A second bias has no free slot.
 TEST(FuseEpilogues, FusesOneBias) {
   EXPECT_EQ(Fused("%v: f32[2,8] = edge.aten.add.Tensor(%y, %b) "
                   "%z: f32[2,8] = edge.aten.add.Tensor(%v, %b) return (%z user_output)"),
@@ -306,7 +306,7 @@ TEST(FuseEpilogues, FusesOneBias) {
                 "\n%z: f32[2,8] = edge.aten.add.Tensor(%y, %b)");
 }
 
-// Bytes are dequantized by the numbers that they were quantized by, or stay bytes.
+// A dequantization is fused only if its parameters equal those of the quantization.
 TEST(FuseEpilogues, DoesNotFuseDifferentQuantizations) {
   const auto nodes = [](std::string_view quantize, std::string_view dequantize) {
     const std::string text = FusedBytes(absl::StrCat(
@@ -318,10 +318,10 @@ TEST(FuseEpilogues, DoesNotFuseDifferentQuantizations) {
   EXPECT_EQ(nodes("0.5, 3, 0, 255", "0.25, 3, 0, 255"), 2);
   EXPECT_EQ(nodes("0.5, 3, 0, 255", "0.5, 4, 0, 255"), 2);
   EXPECT_EQ(nodes("0.5, 3, 0, 255", "1e-40, 3, 0, 255"), 2);
-  EXPECT_EQ(nodes("0.5, 3, 4, 255", "0.5, 3, 0, 255"), 3);  // no call has such a range
+  EXPECT_EQ(nodes("0.5, 3, 4, 255", "0.5, 3, 0, 255"), 3);  // not callable
 }
 
-// A bias is the constant itself where that has one dimension and its elements, else one made of it.
+// A one-dimensional constant is the bias itself; otherwise a derived constant is.
 TEST(FuseEpilogues, FusesBiasesThroughViews) {
   EXPECT_EQ(Fused("%v: f32[1,8] = edge.aten.view_copy.default(%b, [1,8]) "
                   "%z: f32[2,8] = edge.aten.add.Tensor(%y, %v) return (%z user_output)"),
@@ -335,7 +335,7 @@ TEST(FuseEpilogues, FusesBiasesThroughViews) {
             Linear("%c_bias0, none, 8, \"none\", \"add\", -inf, inf"));
 }
 
-// What rounds to bfloat16 as the operators do.
+// Epilogues that round to bfloat16 after each operator.
 class FuseBFloat16Epilogues : public testing::Test {
  protected:
   static std::string Call(std::string_view epilogue) {
@@ -350,7 +350,7 @@ class FuseBFloat16Epilogues : public testing::Test {
   }
   static constexpr std::string_view kPlain = "none, 8, \"none\", \"add\", -inf, inf";
   static void ExpectFused(std::string_view nodes, std::string_view epilogue) {
-    // What nothing uses any more goes.
+    // Unused constants are erased.
     std::string after = Program(Call(epilogue) + "return (%y user_output)");
     after = absl::StrReplaceAll(
         after, {{" state \"c\": bf16[8]", ""}, {" %c: bf16[8] parameter \"c\",", ""}});
@@ -376,7 +376,7 @@ TEST_F(FuseBFloat16Epilogues, FusesEachStep) {
               "none, 8, \"gelu\", \"add\", -inf, inf");
 }
 
-// As PyTorch takes them.
+// PyTorch rounds the bounds to bfloat16.
 TEST_F(FuseBFloat16Epilogues, RoundsBoundsToBFloat16) {
   ExpectFused("%z: bf16[2,8] = edge.aten.clamp.default(%y, 0.1, 3) return (%z user_output)",
               "none, 8, \"none\", \"add\", 0.10009765625, 3.0");

@@ -30,7 +30,7 @@ void ExpectLeft(std::string_view nodes) {
   exir::ExpectUnchanged(Program(nodes), FuseRmsNorm(handles).run, CpuPassTestOps());
 }
 
-// The root of the mean of squares, with these nodes behind it.
+// The reciprocal root of the mean of squares, followed by `rest`.
 std::string Behind(std::string_view rest,
                    std::string_view square = "edge.aten.pow.Tensor_Scalar(%x, 2)",
                    std::string_view mean = "%q, [-1], true",
@@ -54,7 +54,7 @@ TEST(FuseRmsNorm, FusesWithWeight) {
               kFused);
 }
 
-// What is computed of the norm besides is no weight.
+// Other operators after the norm are not a weight.
 TEST(FuseRmsNorm, FusesWithoutWeight) {
   const std::string norm = "%y: f32[2,3,8] = backend.belay_cpu.rms_norm.default(%x, none, 0.001) ";
   const std::string product = "%y: f32[2,3,8] = edge.aten.mul.Tensor(%x, %r) ";
@@ -74,7 +74,7 @@ TEST(FuseRmsNorm, FusesWithoutWeight) {
   }
 }
 
-// A root that others read as well stays, beside.
+// A root with other users stays.
 TEST(FuseRmsNorm, KeepsSharedRoots) {
   ExpectFused(Behind("%y: f32[2,3,8] = edge.aten.mul.Tensor(%x, %r) "
                      "%o: f32[2,3,8] = edge.aten.mul.Tensor(%y, %w) "
@@ -85,7 +85,7 @@ TEST(FuseRmsNorm, KeepsSharedRoots) {
                      "return (%o user_output, %p user_output)"));
 }
 
-// The norm stands for what it was made of; a root that others read still stands for itself.
+// The norm has the handles of the fused nodes; a root with other users keeps its own.
 TEST(FuseRmsNorm, KeepsHandlesOfFusedNodes) {
   const auto handles_of = [](std::string_view rest) {
     FusedHandles handles;
@@ -109,7 +109,7 @@ TEST(FuseRmsNorm, KeepsHandlesOfFusedNodes) {
               ElementsAre(14, 15));
 }
 
-// A row by itself: its square is no weight of its norm, nor are other functions of the root norms.
+// A single row: its square is not a weight, and other functions of the root are not norms.
 TEST(FuseRmsNorm, FusesOneRow) {
   const auto program = [](std::string_view nodes) {
     return absl::StrCat("program edge { graph(%x: f32[8] user_input) { ", nodes, " } }");

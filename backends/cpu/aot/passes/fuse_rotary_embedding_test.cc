@@ -110,7 +110,7 @@ TEST(FuseRotaryEmbedding, DoesNotFuseOtherDTypesAndScalars) {
       FuseRotaryEmbedding(handles).run, CpuPassTestOps());
 }
 
-// Programs that nobody verified may say anything.
+// Unverified programs may contain anything.
 TEST(FuseRotaryEmbedding, DoesNotFuseNonTensors) {
   FusedHandles handles;
   for (absl::string_view pieces : {"[%d,3]", "[3,%e]"}) {
@@ -136,7 +136,7 @@ TEST(FuseRotaryEmbedding, DoesNotFuseOtherPatterns) {
   // Pieces of other rows, and not in the middle.
   ExpectLeft(With(Sliced(), "(%x, 3, 4", "(%z, 3, 4") + std::string(kWhole));
   ExpectLeft(With(Sliced(), "%x, 3, 4, 9223372036854775807", "%x, 3, 2, 6") + std::string(kWhole));
-  // Every second number, the middle of three pieces, and what is no half or no product.
+  // Every second element, the middle of three pieces, and operands that are not halves or products.
   ExpectLeft(With(Sliced(), "(%x, -1, 0, 4)", "(%x, 3, 0, 8, 2)") + std::string(kHalves));
   ExpectLeft(
       "%a: f32[1,4,3,4] = edge.aten.slice_copy.Tensor(%x, -1, 0, 4) "
@@ -146,7 +146,7 @@ TEST(FuseRotaryEmbedding, DoesNotFuseOtherPatterns) {
   ExpectLeft(With(With(halves, "mul.Tensor(%a, %c)", "mul.Tensor(%y, %c)"),
                   "%ac:", "%y: f32[1,4,3,4] = edge.aten.abs.default(%a) %ac:"));
   ExpectLeft(With(halves, "mul.Tensor(%a, %c)", "div.Tensor(%a, %c)"));
-  // Rows by themselves, and beside others.
+  // Concatenations of one or other rows.
   ExpectLeft("%o: f32[1,4,3,8] = edge.aten.cat.default([%x], -1)");
   ExpectLeft(With(whole, "cat.default([%n,%a], 3)", "cat.default([%x], 3)"));
   // Angles of more dimensions.
@@ -155,7 +155,7 @@ TEST(FuseRotaryEmbedding, DoesNotFuseOtherPatterns) {
                 "%o: f32[1,4,3,8]", "%o5: f32[2,1,4,3,8]"),
            "%n: ", "%D: f32[2,1,1,3,8] = edge.aten.expand_copy.default(%C, [2,1,1,3,8]) %n: ") +
       " %o: f32[1,4,3,8] = edge.aten.select_copy.int(%o5, 0, 0)");
-  // Angles of one number for all.
+  // Angles with one element.
   ExpectLeft(With(With(With(whole, "%S)", "%q)"), "%C)", "%q)"), "%n: ",
                   "%q: f32[1,4,3,1] = "
                   "edge.aten.slice_copy.Tensor(%x, 3, 0, 1) %n: "));

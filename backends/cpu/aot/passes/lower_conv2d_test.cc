@@ -31,7 +31,7 @@ TEST(LowerConv2d, PacksFilters) {
                       CpuPassTestOps());
 }
 
-// Packed weights are constants, which come between those that are still to be packed.
+// Packed weights are inserted between constants that are still to be packed.
 TEST(LowerConv2d, PacksManyDistinctConstants) {
   constexpr int kCount = 40;
   std::string constants, inputs, nodes, results;
@@ -94,7 +94,7 @@ TEST(LowerConv2d, UsesWinogradOnRequest) {
                       CpuPassTestOps());
 }
 
-// 3 by 3 with stride and dilation 1, static shapes, and enough results to pay for the transforms.
+// 3x3 with stride and dilation 1, static shapes, and enough results to amortize the transforms.
 TEST(LowerConv2d, UsesWinogradIfCheaper) {
   struct {
     std::string_view input, weight, output, how;
@@ -102,7 +102,7 @@ TEST(LowerConv2d, UsesWinogradIfCheaper) {
   } constexpr kRows[] = {
       {"1,16,12,12", "32,16,3,3", "1,32,12,12", "[1,1], [1,1], [1,1], false, [0,0], 1",
        "winograd_conv2d"},
-      // A batch of two pays where a single image does not.
+      // A batch of two amortizes the transforms, a single image does not.
       {"2,16,8,8", "32,16,3,3", "2,32,8,8", "[1,1], [1,1], [1,1], false, [0,0], 1",
        "winograd_conv2d"},
       {"1,16,8,8", "32,16,3,3", "1,32,8,8", "[1,1], [1,1], [1,1], false, [0,0], 1", "conv2d"},
@@ -130,7 +130,7 @@ TEST(LowerConv2d, UsesWinogradIfCheaper) {
   }
 }
 
-// Ones, channels, and what cuts off: the operator that pads stays.
+// Padding with ones, of channels, or negative stays.
 TEST(LowerConv2d, KeepsOtherPadding) {
   constexpr std::string_view kPrograms[] = {
       R"(program edge {
@@ -151,7 +151,7 @@ TEST(LowerConv2d, KeepsOtherPadding) {
       %p: f32[1,20,10,8] = edge.aten.constant_pad_nd.default(%x, [-1,1,1,1], 0.0)
       %y: f32[1,5,8,6] = edge.aten.convolution.default(%p, %w, none, [1], [0], [1], false, [0], 1)
       return (%y user_output) } })",
-      // Both together are more than 2^24.
+      // Their sum exceeds 2^24.
       R"(program edge {
     constants { state "w": f32[5,20,3,3] }
     graph(%w: f32[5,20,3,3] parameter "w", %x: f32[1,20,8,8] user_input) {
@@ -207,7 +207,7 @@ TEST(LowerConv2d, DoesNotLowerComputedWeights) {
       return (%y user_output) } })");
 }
 
-// The weight in taps, the padding that of the bytes' zero point.
+// The weight is packed in taps; padding equals the zero point.
 TEST(LowerConv2d, LowersToQuantizedConv2d) {
   exir::ExpectRewrite(R"(program edge {
     constants { state "w": i8[20,9,3,3] state "b": f32[20] state "v": i8[20,1,3,3] }
@@ -239,7 +239,7 @@ TEST(LowerConv2d, LowersToQuantizedConv2d) {
                       CpuPassTestOps());
 }
 
-// Few channels: one tap of all of a patch. Padding with another number stays.
+// Few channels: one tap per window row. Padding with another value stays.
 TEST(LowerConv2d, PacksFewInt8ChannelsByWindowRows) {
   exir::ExpectRewrite(R"(program edge {
     constants { state "w": i8[20,3,3,3] }
@@ -261,7 +261,7 @@ TEST(LowerConv2d, PacksFewInt8ChannelsByWindowRows) {
                       CpuPassTestOps());
 }
 
-// The same bytes packed in other ways are other constants.
+// The same bytes in different packed layouts are different constants.
 TEST(LowerConv2d, PacksSharedFiltersPerUser) {
   exir::ExpectRewrite(R"(program edge {
     constants { state "w": f32[24,1,3,3] }
@@ -283,7 +283,7 @@ TEST(LowerConv2d, PacksSharedFiltersPerUser) {
                       CpuPassTestOps());
 }
 
-// Rows of windows on few channels lie together, unless the windows are dilated.
+// With few channels, window rows are dense unless dilated.
 TEST(LowerConv2d, PacksSharedInt8FiltersByWindow) {
   exir::ExpectRewrite(R"(program edge {
     constants { state "w": i8[8,3,3,3] }
@@ -323,7 +323,7 @@ TEST(LowerConv2d, PacksBFloat16AsVnni2) {
                       CpuPassTestOps());
 }
 
-// Few channels are an even number with zeros behind them: filters of 3 take as much as those of 4.
+// Few channels are padded with zeros to an even number: filters of 3 channels have the size of 4.
 TEST(LowerConv2d, PadsFewBFloat16ChannelsWithZeros) {
   exir::ExpectRewrite(R"(program edge {
     constants { state "w": bf16[8,3,3,3] }
@@ -338,7 +338,7 @@ TEST(LowerConv2d, PadsFewBFloat16ChannelsWithZeros) {
                       CpuPassTestOps());
 }
 
-// They are convolutions of float32 later.
+// WidenProducts converts them later.
 TEST(LowerConv2d, DoesNotLowerBFloat16WithoutKernel) {
   const auto text = [](int channels, int per_group, int groups, std::string_view weight = "state") {
     return absl::StrCat("program edge { constants { ", weight, " \"w\": bf16[16,", per_group,

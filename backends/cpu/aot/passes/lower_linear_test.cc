@@ -183,7 +183,7 @@ TEST(LowerLinear, LowersToQuantizedLinear) {
       return (%y user_output) } })");
 }
 
-// Sums are scaled by the product of the scales at once: infinity times no sum is no number.
+// Sums are scaled by the product of the scales at once: infinity times 0 is NaN.
 TEST(LowerLinear, DoesNotLowerUnusualScaleProducts) {
   const auto program = [](std::string_view input, std::string_view weight) {
     return absl::StrCat(R"(program edge {
@@ -239,7 +239,8 @@ TEST(LowerLinear, LowersPerChannelWeights) {
       return (%y user_output) } })");
 }
 
-// The axis is the columns', the permutation before the dequantization, and all numbers have 4 bits.
+// The axis is that of the columns, the permutation precedes the dequantization, and all elements
+// fit into 4 bits.
 TEST(LowerLinear, PacksSmallIntegersAsInt4) {
   ExpectLoweredWith({.i8 = -8}, R"(program edge {
     constants { state "w": i8[8,4] state "s": f32[8] }
@@ -275,7 +276,8 @@ TEST(LowerLinear, LowersGroupScalesAndZeroPoints) {
       return (%y user_output) } })");
 }
 
-// As torchao's groups are decomposed. What folds constants may leave the conversion: it makes them larger.
+// The decomposition of torchao's groups. Constant folding may keep the conversion, since it
+// enlarges constants.
 TEST(LowerLinear, LowersConvertedZeroPoints) {
   ExpectLoweredWith({.i8 = 7}, R"(program edge {
     constants { state "w": i8[8,32] state "s": f32[8,4] state "z": i8[8,4] }
@@ -297,7 +299,7 @@ TEST(LowerLinear, LowersConvertedZeroPoints) {
       return (%y user_output) } })");
 }
 
-// Numbers between integers would be cut off.
+// Fractions would be truncated.
 TEST(LowerLinear, DoesNotLowerZeroPointsChangedByConversion) {
   ExpectLeftWith({.i8 = 7}, R"(program edge {
     constants { state "w": i8[8,32] state "s": f32[8,4] state "z": f32[8,4] }
@@ -327,7 +329,7 @@ TEST(LowerLinear, LowersConvertedWeightsTimesScales) {
       return (%y user_output) } })");
 }
 
-// As torchao's Int8WeightOnlyConfig has it.
+// The pattern of torchao's Int8WeightOnlyConfig.
 TEST(LowerLinear, AbsorbsColumnScales) {
   ExpectLoweredWith({}, R"(program edge {
     constants { state "w": i8[8,4] state "s": f32[8] }
@@ -345,7 +347,7 @@ TEST(LowerLinear, AbsorbsColumnScales) {
       return (%y user_output) } })");
 }
 
-// Rows' factors, factors of what is read twice, and those of a weight that has scales.
+// Factors per row, factors of a value with two users, and factors of a weight with scales.
 TEST(LowerLinear, KeepsOtherFactors) {
   const Numbers numbers;
   FusedHandles handles;
@@ -420,7 +422,8 @@ TEST(LowerLinear, LowersToDynamicQuantizedLinear) {
       return (%y user_output) } })");
 }
 
-// Weights with zero points meet floats; an input whose zero points are no integers stays.
+// Weights with zero points are multiplied with floats; inputs with non-integer zero points are not
+// lowered.
 TEST(LowerLinear, DoesNotLowerOtherDynamicQuantization) {
   ExpectLoweredWith({.i8 = 7, .i32 = -3}, kDynamic, R"(program edge {
     constants { state "b": f32[8] constant "w_packed_int4_0": i32[128] constant "w_scales0": f32[128]
@@ -444,7 +447,7 @@ TEST(LowerLinear, DoesNotLowerOtherDynamicQuantization) {
       return (%y user_output) } })");
 }
 
-// The scales are of [6, 1]: they would not fit the rows of a reshape.
+// The scales are [6, 1] and would not match the rows of a reshape.
 TEST(LowerLinear, KeepsReshapesOfDynamicRows) {
   ExpectLoweredWith({}, R"(program edge {
     constants { state "w": i8[8,4] state "s": f32[8] }
@@ -491,8 +494,8 @@ TEST(LowerLinear, LowersPerTensorInputAndPerRowWeight) {
       return (%y user_output) } })");
 }
 
-// Scales of rows, groups of 6 and of columns, scales that are too small, and zero points that are no
-// bytes.
+// Scales per row, groups of 6 and of columns, scales that are too small, and zero points that do
+// not fit into a byte.
 TEST(LowerLinear, DoesNotLowerOtherScales) {
   ExpectLeftWith({.i32 = 128}, R"(program edge {
     constants { state "w": i8[8,12] state "s": f32[8] state "g": f32[8,2] state "r": f32[8,1]
@@ -517,7 +520,7 @@ TEST(LowerLinear, DoesNotLowerOtherScales) {
               %fy user_output) } })");
 }
 
-// Signed inputs, weights with a zero point, and weights of floats.
+// Signed inputs, weights with a zero point, and float weights.
 TEST(LowerLinear, DoesNotLowerOtherQuantization) {
   ExpectLeft(R"(program edge {
     constants { state "w": i8[4,8] state "u": u8[4,8] }
@@ -534,7 +537,7 @@ TEST(LowerLinear, DoesNotLowerOtherQuantization) {
       return (%a user_output, %b user_output, %f user_output) } })");
 }
 
-// Constants that nobody reads go, but for those that the program returns or writes to.
+// Unused constants are erased, except those that the program returns or mutates.
 TEST(LowerLinear, KeepsReturnedOrMutatedConstants) {
   ExpectLowered(R"(program edge {
     constants { state "w": f32[4,8] state "u": f32[2] state "m": f32[2,8] }
@@ -550,7 +553,7 @@ TEST(LowerLinear, KeepsReturnedOrMutatedConstants) {
       return (%y buffer_mutation "m", %w user_output) } })");
 }
 
-// Of bfloat16: packed as pairs, with a bias of float32.
+// bfloat16: VNNI-2 layout, with a float32 bias.
 TEST(LowerLinear, PacksBFloat16AsVnni2) {
   ExpectLowered(R"(program edge {
     constants { state "w": bf16[8,4] state "b": bf16[8] }
@@ -568,7 +571,7 @@ TEST(LowerLinear, PacksBFloat16AsVnni2) {
       return (%m user_output) } })");
 }
 
-// They are products of float32 later.
+// WidenProducts converts them later.
 TEST(LowerLinear, DoesNotLowerBFloat16WithOddKOrComputedBias) {
   ExpectLeft(R"(program edge {
     constants { state "w": bf16[3,8] }

@@ -33,7 +33,7 @@ TEST(LowerLookup, LowersFunctionsOfOneTensor) {
                       CpuPassTestOps());
 }
 
-// Of two tensors, read by others, of other sizes, of nothing but a quantization.
+// Two tensors, other users, other sizes, only a quantization.
 TEST(LowerLookup, DoesNotLowerOtherFunctions) {
   FusedHandles handles;
   exir::ExpectUnchanged(R"(program edge {
@@ -51,7 +51,7 @@ TEST(LowerLookup, DoesNotLowerOtherFunctions) {
                         LowerLookup(handles).run, CpuPassTestOps());
 }
 
-// A table has one dimension, and so has what is computed of it.
+// A table is one-dimensional, and so are the values computed from it.
 TEST(LowerLookup, DoesNotLowerScalarsOfHigherRank) {
   const auto program = [](std::string_view type) {
     return absl::StrCat("program edge { constants { constant \"c\": ", type, " } graph(%c: ", type,
@@ -87,18 +87,18 @@ TEST(LowerLookup, DoesNotLowerFunctionsOfSeveralTensors) {
   }
   absl::StrAppend(&chain, "%m: f32[2,3] = edge.aten.abs.default(%c16)");
   for (std::string_view body : std::vector<std::string_view>{
-           "%m: f32[2,3] = edge.aten.abs.default(%f)",                 // no bytes
-           "%m: f32[2,3] = edge.aten.mul.Scalar(%a, %n)",              // an integer of the program
+           "%m: f32[2,3] = edge.aten.abs.default(%f)",                 // not from bytes
+           "%m: f32[2,3] = edge.aten.mul.Scalar(%a, %n)",              // a symbolic scalar
            "%m: f32[2,3] = edge.aten._softmax.default(%a, 1, false)",  // rows
            "%m: f32[2,3] = edge.aten.native_dropout.default(%a, 0.5, true)",
            "%m: f32[2,3], %k: i64[2,3] = edge.aten.sort.default(%a)",
            "%g: b8[2,3] = edge.aten.gt.Scalar(%a, 0) "
            "%m: f32[2,3] = edge.aten.where.self(%g, %a, %a)",  // not of floats
            "%g: f32[1,2,3] = edge.aten.abs.default(%a) %m: f32[2,3] = edge.aten.abs.default(%g)",
-           "%m: f32[2,3] = edge.aten.add.Tensor(%a, %b)",  // of two
+           "%m: f32[2,3] = edge.aten.add.Tensor(%a, %b)",  // two tensors
            "%g: f32[2,3] = edge.aten.abs.default(%a) "
            "%m: f32[2,3] = edge.aten.add.Tensor(%g, %b)",
-           "%m: f32[2,3] = edge.aten.clone.default(%d)",  // of int8
+           "%m: f32[2,3] = edge.aten.clone.default(%d)",  // int8
            chain,                                         // too long
        }) {
     FusedHandles handles;
@@ -119,7 +119,7 @@ TEST(LowerLookup, DoesNotLowerFunctionsOfSeveralTensors) {
   }
 }
 
-// What lies between is returned or read by somebody else; a range without the zero point.
+// Intermediate results that are returned or have other users; a range without the zero point.
 TEST(LowerLookup, DoesNotLowerSharedIntermediates) {
   for (const auto& [form, more, outputs] :
        std::vector<std::tuple<std::string, std::string, std::string>>{

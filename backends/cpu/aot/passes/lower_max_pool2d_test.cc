@@ -28,7 +28,7 @@ TEST(LowerMaxPool2d, LowersUint8AndFloatPools) {
       CpuPassTestOps());
 }
 
-// Other dtypes, places that are read, dilation, ceil_mode, one image.
+// Other dtypes, used indices, dilation, ceil_mode, an image without batch.
 TEST(LowerMaxPool2d, DoesNotLowerOtherPools) {
   exir::ExpectUnchanged(R"(program edge {
     graph(%x: u8[1,8,5,5] user_input, %f: f64[1,8,5,5] user_input, %o: u8[8,5,5] user_input) {

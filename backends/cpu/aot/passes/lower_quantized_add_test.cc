@@ -24,7 +24,7 @@ TEST(LowerQuantizedAdd, LowersQuantizedSums) {
                       CpuPassTestOps());
 }
 
-// alpha, broadcasting, a sum that is read, and a number.
+// alpha, broadcasting, a sum with other users, and a scalar.
 TEST(LowerQuantizedAdd, DoesNotLowerOtherSums) {
   FusedHandles handles;
   exir::ExpectUnchanged(R"(program edge { graph(%x: u8[2,3] user_input, %y: u8[3] user_input) {
@@ -42,7 +42,7 @@ TEST(LowerQuantizedAdd, DoesNotLowerOtherSums) {
                         LowerQuantizedAdd(handles).run, CpuPassTestOps());
 }
 
-// What is no sum of two tensors of bytes, what is quantized otherwise.
+// Operands that are not two uint8 tensors, and other quantizations.
 TEST(LowerQuantizedAdd, DoesNotLowerOtherPatterns) {
   for (std::string_view sum : {
            "%s: f32[2,3] = edge.aten.mul.Tensor(%a, %b)",

@@ -39,7 +39,7 @@ TEST(NarrowProductsTest, RoundsOperandsAndWidensTheResult) {
 })");
 }
 
-// Weights behind permutations are rounded where they lie, inputs of several products once.
+// Permuted weights are rounded in place, inputs of several matmuls once.
 TEST(NarrowProductsTest, RoundsEachInputOnce) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[3,4] }
@@ -63,7 +63,7 @@ TEST(NarrowProductsTest, RoundsEachInputOnce) {
 })");
 }
 
-// What is reshaped is rounded before, once for all reshapes of it.
+// Rounds before reshapes, once for all reshapes of a value.
 TEST(NarrowProductsTest, RoundsBeforeReshapes) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[4,3] }
@@ -92,7 +92,7 @@ TEST(NarrowProductsTest, RoundsBeforeReshapes) {
 })");
 }
 
-// Between two products nothing is widened, but for who needs float32.
+// Between two matmuls, values are widened only for users that need float32.
 TEST(NarrowProductsTest, FollowersStayBFloat16) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[8,8,1,1] }
@@ -130,27 +130,27 @@ TEST(NarrowProductsTest, FollowersStayBFloat16) {
 
 TEST(NarrowProductsTest, KeepsOperatorsWithoutBFloat16Kernel) {
   for (std::string_view node : {
-           // No constant, none of float32, none of known sizes.
+           // Not constant, not float32, or without known sizes.
            "%y: f32[8,8] = edge.aten.mm.default(%x, %x)",
            "%y: f32[8,8] = edge.aten.mm.default(%x, %c8)",
            "%e: f32[s0,8] = edge.aten.expand_copy.default(%b1, [%k,8])\n"
            "%y: f32[8,8] = edge.aten.mm.default(%xk, %e)",
-           // No tensor, or of another type; a batch.
+           // Not a tensor, another dtype, or a batch.
            "%y: f32[8,8] = edge.aten.mm.default(2.0, %w8)",
            "%y: f32[8,8] = edge.aten.mm.default(%half, %w8)",
            "%y: f16[8,8] = edge.aten.mm.default(%half, %half)",
            "%y: f32[1,8,8] = edge.aten.bmm.default(%batch, %batch)",
-           // Integers, to which there is no product.
+           // Integers, without a matmul.
            "%y: i64[8,8] = edge.aten.add.Tensor(%n, %n)",
            "%y: f32[8,8] = edge.aten.div.Tensor(%n, %n)",
            // Rows of an odd length.
            "%y: f32[8,7] = edge.aten.mm.default(%odd, %w7)",
-           // A factor, a bias that is none of the program's constants, or no row.
+           // A factor, or a bias that is not constant or not a row.
            "%y: f32[8,8] = edge.aten.addmm.default(%b, %x, %w8, alpha=2)",
            "%y: f32[8,8] = edge.aten.addmm.default(%b, %x, %w8, beta=2)",
            "%y: f32[8,8] = edge.aten.addmm.default(%row, %x, %w8)",
            "%y: f32[8,8] = edge.aten.addmm.default(%w8, %x, %w8)",
-           // Groups, a transposition, odd channels, no images, a bias that is computed.
+           // Groups, a transposition, odd channels, other ranks, a computed bias.
            "%y: f32[1,8,2,2] = edge.aten.convolution.default(%i8, %d, none, [1,1], [0,0], [1,1], "
            "false, [0,0], 8)",
            "%y: f32[1,8,2,2] = edge.aten.convolution.default(%i16, %f, none, [1,1], [0,0], [1,1], "
@@ -188,7 +188,7 @@ TEST(NarrowProductsTest, KeepsOperatorsWithoutBFloat16Kernel) {
   }
 }
 
-// What products gave is permuted as bfloat16, too; what they did not is rounded behind it.
+// Results of matmuls are permuted in bfloat16; other values are rounded after the permutation.
 TEST(NarrowProductsTest, PermutesNarrowedResultsInBFloat16) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[4,4] }
@@ -214,7 +214,7 @@ TEST(NarrowProductsTest, PermutesNarrowedResultsInBFloat16) {
 })");
 }
 
-// Integers beside what products gave stay what they are.
+// Integer operands are unchanged.
 TEST(NarrowProductsTest, FollowersKeepIntegerOperands) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[4,4] }
@@ -236,7 +236,8 @@ TEST(NarrowProductsTest, FollowersKeepIntegerOperands) {
 })");
 }
 
-// The float32 of a result that is no memory format is laid out otherwise; who reads it gets that.
+// If the result's layout is not a memory format, its float32 conversion has another one; users get
+// that.
 TEST(NarrowProductsTest, DoesNotFollowOtherLayouts) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[4,4] }
@@ -262,9 +263,9 @@ TEST(NarrowProductsTest, DoesNotFollowOtherLayouts) {
 })");
 }
 
-// However many reshapes there are, some are looked through.
+// Looks through a limited number of reshapes.
 TEST(NarrowProductsTest, LooksThroughAtMostSixteenReshapes) {
-  // What is rounded of a value that is reshaped so many times.
+  // Returns the rounded value, for this number of reshapes.
   const auto rounded = [](int reshapes) {
     std::string text = R"(program edge {
   constants { state "w": f32[4,4] }
@@ -289,8 +290,8 @@ TEST(NarrowProductsTest, LooksThroughAtMostSixteenReshapes) {
   EXPECT_EQ(rounded(17), "v0");
 }
 
-// Without a product there is nothing to follow; sums with what is float32 or wider, softmax, factors,
-// and what asks for a type stay.
+// Operators without a narrowed operand stay, and so do sums with float32 or wider operands,
+// softmax, factors, and explicit dtypes.
 TEST(NarrowProductsTest, KeepsFloat32Operators) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[4,4] }

@@ -104,7 +104,7 @@ TEST(SimplifyCopies, KeepsDataMovementAndConversions) {
            "%y: f32[3,3] = edge.aten.permute_copy.default(%x, 1)",
            "%z: f32[3,3] = edge.aten.abs.default(%x) "
            "%y: f32[3,3] = edge.aten.permute_copy.default(%z, [1,0])",
-           // A reshape behind a permutation, permutations of other dimensions.
+           // A reshape after a permutation, permutations of other dimensions.
            "%z: f32[3,3] = edge.aten.permute_copy.default(%x, [1,0]) "
            "%y: f32[9] = edge.aten.view_copy.default(%z, [9])",
            "%z: f32[3,3] = edge.aten.permute_copy.default(%x, [1,%n]) "
@@ -127,7 +127,7 @@ TEST(SimplifyCopies, KeepsDataMovementAndConversions) {
   }
 }
 
-// Each node stands for the copies behind it, and for those before it that it has taken the place of.
+// Each node has the handles of removed copies after it, and of those that it replaced.
 TEST(SimplifyCopies, KeepsHandlesOfErasedNodes) {
   const auto handles_of = [](std::string_view outputs) {
     FusedHandles handles;
@@ -147,7 +147,7 @@ TEST(SimplifyCopies, KeepsHandlesOfErasedNodes) {
               UnorderedElementsAre(Pair(1, ElementsAre(1, 2)), Pair(4, ElementsAre(3, 4))));
 }
 
-// The inner one stays for who else reads it.
+// The inner one stays for its other users.
 TEST(SimplifyCopies, KeepsSharedCopies) {
   ExpectSimplified(R"(program edge {
     graph(%x: f32[2,3,4] user_input) {

@@ -70,7 +70,7 @@ TEST(SimplifyQuantization, KeepsUnusualParameters) {
       return (%a user_output, %b user_output, %c user_output) } })");
 }
 
-// A convolution's relu6, between two quantizations alike, is the range of the first.
+// A relu6 between two equal quantizations becomes the range of the first.
 TEST(SimplifyQuantization, FoldsClampsIntoRanges) {
   ExpectSimplified(R"(program edge { graph(%x: f32[2,3] user_input) {
       %q: u8[2,3] = Q(%x, 0.03125, 115, 0, 255, dtype:u8)
@@ -96,7 +96,7 @@ TEST(SimplifyQuantization, KeepsSharedClampsAndRangesWithoutTheZeroPoint) {
       return (%h user_output, %a user_output, %b user_output) } })");
 }
 
-// The second one is narrower than the first, which somebody else reads.
+// The second one is narrower than the first, which has other users.
 TEST(SimplifyQuantization, KeepsNarrowerRangeOfOneUser) {
   ExpectLeft(R"(program edge { graph(%x: f32[2,3] user_input) {
       %q: u8[2,3] = Q(%x, 0.5, 3, 0, 255, dtype:u8)
@@ -125,7 +125,7 @@ TEST(SimplifyQuantization, HoistsOverDataMovement) {
       return (%b user_output) } })");
 }
 
-// What is padded is the number that the value is quantized to; of another scale both stay.
+// Pads with the quantized value; with another scale both nodes stay.
 TEST(SimplifyQuantization, HoistsOverPadding) {
   ExpectSimplified(R"(program edge { graph(%x: f32[1,3,4,4] user_input) {
       %q: u8[1,3,4,4] = Q(%x, 0.5, 3, 0, 255, dtype:u8)
@@ -214,7 +214,7 @@ TEST(SimplifyQuantization, PermutesTheChannelAxis) {
       return (%d_1 user_output, %v user_output) } })");
 }
 
-// A clamp may make floats of integers, which nothing quantizes.
+// A clamp may convert integers to floats.
 TEST(SimplifyQuantization, KeepsIntegerClamps) {
   FusedHandles handles;
   exir::ExpectUnchanged(R"(program edge {
@@ -225,7 +225,7 @@ TEST(SimplifyQuantization, KeepsIntegerClamps) {
                         SimplifyQuantization(handles).run, CpuPassTestOps());
 }
 
-// `body` makes %y of what is quantized and not; it stays.
+// Expects that `body`, which computes %y, is unchanged.
 void ExpectStays(const std::string& body) {
   FusedHandles handles;
   ExpectLeftAsItIs(Program(R"(program edge {
@@ -239,7 +239,7 @@ void ExpectStays(const std::string& body) {
 }
 
 TEST(SimplifyQuantization, KeepsUnrepresentableOperations) {
-  // Ranges without the zero point, bounds beside it, bounds of no value.
+  // Ranges without the zero point, bounds outside of it, clamps without an operand.
   ExpectStays(
       "%r: f32[1,3,4,4] = edge.aten.relu.default(%x) "
       "%y: u8[1,3,4,4] = Q(%r, 0.5, 3, 4, 255, dtype:u8)");
@@ -252,12 +252,12 @@ TEST(SimplifyQuantization, KeepsUnrepresentableOperations) {
   ExpectStays(
       "%r: f32[1,3,4,4] = edge.aten.relu.default(%n) "
       "%y: u8[1,3,4,4] = Q(%r, 0.5, 3, 0, 255, dtype:u8)");
-  // Pads of what is not a number, or known.
+  // Padding with NaN or unknown values.
   for (const std::string pad : {"nan", "%f", "\"x\""}) {
     ExpectStays("%p: f32[1,3,5,5] = edge.aten.constant_pad_nd.default(%x, [0,1,0,1], " + pad +
                 ") %y: u8[1,3,5,5] = Q(%p, 0.25, 7, 0, 255, dtype:u8)");
   }
-  // What moves elements of other types, or no tensor.
+  // Data movement of other dtypes or of scalars.
   for (const std::string operand : {"%i", "%n", "3"}) {
     ExpectStays("%p: f32[1,3,5,5] = edge.aten.constant_pad_nd.default(" + operand +
                 ", [0,1,0,1], 0) %y: u8[1,3,5,5] = Q(%p, 0.25, 7, 0, 255, dtype:u8)");
@@ -287,7 +287,7 @@ TEST(SimplifyQuantization, KeepsDilatedOrReturnedMaxPool) {
       quantized);
 }
 
-// The same zero point and scale by a narrower range, of bytes of which that is not known.
+// The same zero point and scale with a narrower range, on bytes of unknown range.
 TEST(SimplifyQuantization, KeepsRangesThatCannotBeFolded) {
   const auto stays = [](const std::string& before, const std::string& range,
                         const std::string& beside = "") {
@@ -299,7 +299,7 @@ TEST(SimplifyQuantization, KeepsRangesThatCannotBeFolded) {
   stays(unknown, "0.5, 3, 0, 254");
   stays(unknown, "0.25, 3, 0, 255");
   stays(unknown, "0.5, 4, 0, 255");
-  // It is known: of another scale, with a range that has not the zero point, and read by others.
+  // A known range: another scale, a range without the zero point, and other users.
   const auto known = [](const std::string& numbers) {
     return "%b: u8[1,3,4,4] = Q(%x, " + numbers + ", dtype:u8) " +
            "%a: f32[1,3,4,4] = D(%b, 0.5, 3, 0, 255, dtype:u8) ";
@@ -309,11 +309,11 @@ TEST(SimplifyQuantization, KeepsRangesThatCannotBeFolded) {
   stays(known("0.5, 3, 0, 255"), "0.5, 3, 1, 255", "%z: f32[1,3,4,4] = edge.aten.abs.default(%a)");
   stays(known("0.5, 3, 0, 255"), "0.5, 3, 1, 255",
         "%z: u8[1,3,4,4] = edge.aten.bitwise_not.default(%b)");
-  // A result that is the program's.
+  // A graph output.
   ExpectStays(unknown + "%y: u8[1,3,4,4] = Q(%a, 0.5, 3, 0, 255, dtype:u8)");
 }
 
-// Bytes of another quantization, and of what others read, are the same bytes where all of them count.
+// Requantization with a full range is removed even if the value has other users.
 TEST(SimplifyQuantization, RemovesRequantizationOfSharedValues) {
   ExpectSimplified(R"(program edge { graph(%x: f32[2,3] user_input) {
       %q: u8[2,3] = Q(%x, 0.25, 3, 0, 255, dtype:u8)
@@ -330,7 +330,7 @@ TEST(SimplifyQuantization, RemovesRequantizationOfSharedValues) {
       return (%b user_output, %c user_output) } })");
 }
 
-// What gave the bytes stands for the nodes that are gone.
+// The producer of the bytes gets the handles of erased nodes.
 TEST(SimplifyQuantization, KeepsHandlesOfErasedNodes) {
   FusedHandles handles;
   exir::ExportedProgram program =
@@ -357,7 +357,7 @@ TEST(SimplifyQuantization, NarrowsTheProducerRange) {
       %q: u8[2,3] = Q(%x, 0.5, 3, 1, 200, dtype:u8)
       %b: f32[2,3] = D(%q, 0.5, 3, 0, 255, dtype:u8)
       return (%b user_output) } })");
-  // One that is wide enough already.
+  // A range that is wide enough already.
   ExpectSimplified(R"(program edge { graph(%x: f32[2,3] user_input) {
       %q: u8[2,3] = Q(%x, 0.5, 3, 2, 100, dtype:u8)
       %a: f32[2,3] = D(%q, 0.5, 3, 0, 255, dtype:u8)
@@ -395,7 +395,8 @@ TEST(SimplifyQuantization, SinksOverMaxPool) {
       return (%a_1 user_output) } })");
 }
 
-// Where the channels of %w [8,4] or of %c [2,8,4] are behind `node`; "" where they stay.
+// Returns the channel axis of %w [8,4] or %c [2,8,4] after `node`; "" if the dequantization is not
+// moved.
 std::string AxisBehind(const std::string& constant, const std::string& axis,
                        const std::string& node) {
   exir::ExportedProgram program = exir::ParseOrDie(Program(R"(program edge {
@@ -424,14 +425,14 @@ TEST(SimplifyQuantization, TransposesTheChannelAxis) {
   EXPECT_EQ(AxisBehind(c, "1", "f32[2,4,8] = edge.aten.transpose_copy.int(%d, -1, 1)"), "2");
   EXPECT_EQ(AxisBehind(c, "1", "f32[4,8,2] = edge.aten.transpose_copy.int(%d, 0, 2)"), "1");
   EXPECT_EQ(AxisBehind(c, "1", "f32[8,4,2] = edge.aten.permute_copy.default(%d, [-2,2,0])"), "0");
-  // Channels that nobody knows, and what is no permutation.
+  // Unknown axes and invalid permutations.
   EXPECT_EQ(AxisBehind(w, "%n", "f32[4,8] = edge.aten.t_copy.default(%d)"), "");
   EXPECT_EQ(AxisBehind(w, "0", "f32[4,8] = edge.aten.permute_copy.default(%d, [1,%n])"), "");
   EXPECT_EQ(AxisBehind(w, "0", "f32[4,8] = edge.aten.view_copy.default(%d, [4,8])"), "");
   EXPECT_EQ(AxisBehind(c, "1", "f32[2,8,4] = edge.aten.t_copy.default(%d)"), "");
 }
 
-// Two operands, or another one than the first, are not moved.
+// Dequantizations are not moved over several operands, or over one that is not the first.
 TEST(SimplifyQuantization, KeepsNodesWithTwoMovedOperands) {
   ExpectStays(
       "%a: f32[1,3,4,4] = D(%q, 0.5, 3, 0, 255, dtype:u8) "
@@ -441,7 +442,7 @@ TEST(SimplifyQuantization, KeepsNodesWithTwoMovedOperands) {
       "%y: f32[1,3,4,4] = edge.aten.add.Tensor(%x, %a)");
 }
 
-// As many concatenations as a file can hold do not make the pass's stack grow.
+// The pass is not recursive: any nesting of concatenations is supported.
 TEST(SimplifyQuantization, HoistsOverNestedConcatenations) {
   constexpr int kCount = 20'000;
   std::string body =

@@ -31,7 +31,7 @@ TEST(WidenProductsTest, ComputesHalfPrecisionInFloat32) {
 })");
 }
 
-// Conversions give memory formats only.
+// Conversions return memory formats only.
 TEST(WidenProductsTest, InputsWithoutMemoryFormatBecomeContiguous) {
   ExpectWidened(R"(program edge {
   graph(%x: f16[2,3,4]{strides=[1,8,2]} user_input, %w: f16[2,4,5]{strides=[0,5,1]} user_input) {
@@ -59,7 +59,7 @@ TEST(WidenProductsTest, KeepsOtherDTypesAndOperators) {
                    WidenProducts().run);
 }
 
-// A value is widened once; arguments of other types stay.
+// A value is widened once; arguments of other dtypes are unchanged.
 TEST(WidenProductsTest, ConvertsEachValueOnce) {
   ExpectWidened(R"(program edge {
   graph(%x: bf16[3,3] user_input, %b: bf16[3] user_input) {
@@ -82,7 +82,8 @@ TEST(WidenProductsTest, ConvertsEachValueOnce) {
 })");
 }
 
-// Constants of bfloat16 that are not matrices become float32, and keep their layout where they do not.
+// bfloat16 constants that are not matrices become float32 constants; matrices keep dtype and
+// layout.
 TEST(WidenProductsTest, ConvolutionConstantsBecomeFloat32) {
   ExpectWidened(R"(program edge {
   constants { constant "w": f16[8,3,1,1] constant "b": f16[8] }
