@@ -106,7 +106,7 @@ absl::StatusOr<Chain> ReadChain(const exir::ExportedProgram& program,
   return chain;
 }
 
-exir::Storage TextStorage(std::string_view text) {
+exir::Storage StringStorage(std::string_view text) {
   const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
   return exir::Storage::Own({bytes, bytes + text.size()});
 }

@@ -48,7 +48,7 @@ class OperationTest : public ::testing::Test {
                     ") } }");
     const exir::ExportedProgram program = exir::ParseOrDie(text, *ops_);
     const exir::NodeId node = program.top().value(exir::FindValue(program.top(), "y")).producer;
-    const absl::Status taken = CheckTaken(program, node, target);
+    const absl::Status taken = CheckSupported(program, node, target);
     absl::StatusOr<Operation> operation = ReadOperation(program, node, target);
     if (operation.ok() && !taken.ok()) return taken;
     return operation;
@@ -457,7 +457,7 @@ TEST_F(OperationTest, NodesMustHaveResults) {
       *ops_);
   std::vector<std::string> reasons;
   for (exir::NodeId id : program.top().nodes()) {
-    reasons.emplace_back(CheckTaken(program, id, Target::kLocal).message());
+    reasons.emplace_back(CheckSupported(program, id, Target::kLocal).message());
   }
   EXPECT_THAT(reasons, ElementsAre("it has no result",
                                    "operator aten._assert_async.default is not supported"));
