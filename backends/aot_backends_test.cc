@@ -13,13 +13,13 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(AotBackendsTest, AreFoundByTheirFolders) {
+TEST(AotBackendsTest, FoundByFolderName) {
   EXPECT_THAT(AotBackendNames(), ElementsAre("cpu", "demo", "null", "xnnpack"));
   EXPECT_THAT(AotBackendIds("xnnpack"), ElementsAre("XnnpackBackend"));
   EXPECT_THAT(AotBackendIds("demo"), Contains("demo"));
   EXPECT_GT(AotBackendIds("demo").size(), 1u);
   EXPECT_THAT(AotBackendIds("Demo"), IsEmpty());
-  // One set, with all of them.
+  // The set contains all of them.
   for (std::string_view name : AotBackendNames()) {
     for (std::string_view id : AotBackendIds(name)) {
       ASSERT_OK_AND_ASSIGN(const exir::Backend* backend, AotBackends().Find(id));
@@ -28,7 +28,7 @@ TEST(AotBackendsTest, AreFoundByTheirFolders) {
   }
 }
 
-TEST(AotBackendsTest, EachHasAPartitioner) {
+TEST(AotBackendsTest, EachCreatesAPartitioner) {
   for (std::string_view name : AotBackendNames()) EXPECT_OK(CreatePartitioner(name, {}).status());
   EXPECT_THAT(CreatePartitioner("gpu", {}),
               StatusIs(absl::StatusCode::kNotFound,

@@ -1,5 +1,5 @@
-// From edge programs to results: lowered with the CPU partitioner, executed, and compared with the
-// interpreter of the program as it was.
+// End-to-end tests: programs are lowered with the CPU partitioner, executed, and compared with the
+// interpreted original program.
 #include <limits>
 #include <memory>
 #include <string>
@@ -68,7 +68,7 @@ constexpr std::string_view kPerceptron = R"(program edge {
       %y: f32[s0,3,24] = edge.aten.relu.default(%sum)
       return (%y user_output) } })";
 
-// Rows, columns and heads of every kernel that divides its work, each enough for several threads.
+// Every kernel that divides its work, with enough rows, columns and heads for several threads.
 constexpr std::string_view kDivisible = R"(program edge {
     constants { state "w": f32[64,16,3,3] state "d": f32[64,1,3,3] state "p": f32[48,64,1,1]
                 state "v": f32[1024,2048] state "eight": i8[1024,2048] state "four": i8[520,512]
@@ -100,7 +100,7 @@ constexpr std::string_view kDivisible = R"(program edge {
       return (%o user_output, %l user_output, %l8 user_output, %l4 user_output, %l16 user_output,
               %a user_output, %d4q user_output) } })";
 
-TEST_F(ProgramsTest, ThreadsChangeNoBit) {
+TEST_F(ProgramsTest, ResultsDoNotDependOnThreads) {
   auto lowered = Lower(ParseWithNumbers(kDivisible, *ops_));
   ASSERT_OK(lowered.status());
   auto file = Emit(*std::move(lowered));
@@ -124,7 +124,7 @@ TEST_F(ProgramsTest, ThreadsChangeNoBit) {
   }
 }
 
-TEST_F(ProgramsTest, PerceptronOfAnySize) {
+TEST_F(ProgramsTest, PerceptronWithDynamicSizes) {
   ExpectSame(kPerceptron, {{RandomTensor({2, 3, 24}, random_)},
                            {RandomTensor({9, 3, 24}, random_)},
                            {RandomTensor({1, 3, 24}, random_)}});
@@ -159,9 +159,9 @@ TEST_F(ProgramsTest, ConvolutionsWithResidualGateAndHardswish) {
              {{RandomTensor({2, 3, 9, 8}, random_)}});
 }
 
-// Large enough for a chain. What the product gives is exact and at most a half, so that a sum of the
-// window is within 13 * 2^-24 * 9 / 2 of the true one.
-TEST_F(ProgramsTest, LargeImagesGoThroughChains) {
+// Large enough for a chain. Results of the 1x1 convolution are exact and at most 1/2, so a window's
+// sum is within 13 * 2^-24 * 9 / 2 of the exact one.
+TEST_F(ProgramsTest, LargeImagesUseChains) {
   constexpr std::string_view kText = R"(program edge {
     constants { state "w": f32[40,40,1,1] state "d": f32[40,1,3,3] state "b": f32[40] }
     graph(%w: f32[40,40,1,1] parameter "w", %d: f32[40,1,3,3] parameter "d",
@@ -176,7 +176,7 @@ TEST_F(ProgramsTest, LargeImagesGoThroughChains) {
   EXPECT_THAT(operators, Contains("belay_cpu.conv2d_chain.default"));
 }
 
-TEST_F(ProgramsTest, AttentionWithAMaskThatHidesARow) {
+TEST_F(ProgramsTest, AttentionWithAFullyMaskedRow) {
   ExpectSame(R"(program edge {
     ranges { s0: [1,9] }
     constants { state "w": f32[24,24] state "o": f32[24,24] }
@@ -225,13 +225,13 @@ TEST_F(ProgramsTest, AttentionWithAMaskThatHidesARow) {
              {{RandomTensor({2, 5, 24}, random_)}, {RandomTensor({7, 5, 24}, random_)}});
 }
 
-TEST_F(ProgramsTest, NotANumberGoesThroughBounds) {
+TEST_F(ProgramsTest, NanPassesThroughBounds) {
   exir::CallSequence calls = {{RandomTensor({1, 3, 24}, random_)}};
   calls[0][0].tensor()->as<float>()[3] = std::numeric_limits<float>::quiet_NaN();
   ExpectSame(kPerceptron, calls);
 }
 
-TEST_F(ProgramsTest, FusedInstructionsHaveTheHandlesOfAllTheirNodes) {
+TEST_F(ProgramsTest, FusedInstructionsMapToAllHandles) {
   exir::ExportedProgram program = ParseWithNumbers(kPerceptron, *ops_);
   {
     exir::GraphEditor editor(program.top());
@@ -246,7 +246,7 @@ TEST_F(ProgramsTest, FusedInstructionsHaveTheHandlesOfAllTheirNodes) {
   EXPECT_THAT(map, Contains(Pair(exir::DelegateId(int64_t{10}), ElementsAre(10, 11, 12, 13))));
 }
 
-TEST_F(ProgramsTest, TheSameProgramGivesTheSameBlob) {
+TEST_F(ProgramsTest, CompilationIsDeterministic) {
   const exir::ExportedProgram program = ParseWithNumbers(kPerceptron, *ops_);
   auto a = Lower(program), b = Lower(program);
   ASSERT_OK(a.status());
@@ -255,7 +255,7 @@ TEST_F(ProgramsTest, TheSameProgramGivesTheSameBlob) {
   EXPECT_EQ(blob, b->lowered_modules[exir::ModuleId(0)]->processed.bytes);
 }
 
-// Two methods of one Linear: x W, and tanh(x W).
+// Two methods with the same Linear: x W, and tanh(x W).
 exir::MethodPrograms TwoMethods(const exir::OpRegistry& ops) {
   exir::MethodPrograms methods;
   for (const auto& [name, op] : {std::pair("a", "relu"), {"b", "tanh"}}) {
@@ -287,7 +287,7 @@ TEST_F(ProgramsTest, MethodsShareConstantsInTheFile) {
   ASSERT_OK(file.status());
   ASSERT_EQ(file->named_data().size(), 1u);
   EXPECT_EQ(file->named_data()[0].bytes.size(), 128u * 64 * 4);
-  EXPECT_OK(VerifyDigests(*file));  // the key's digest is the segment's
+  EXPECT_OK(VerifyDigests(*file));  // the key is the digest of the segment
   EXPECT_LT(file->bytes().size(), 128u * 64 * 4 + 8192);
   const exir::CallSequence calls = {{RandomTensor({2, 128}, random_)}};
   for (const auto& [name, program] : programs) {
@@ -301,7 +301,7 @@ TEST_F(ProgramsTest, MethodsShareConstantsInTheFile) {
   }
 }
 
-TEST_F(ProgramsTest, AMissingConstantIsNamed) {
+TEST_F(ProgramsTest, NamesAMissingConstant) {
   auto lowered = Lower(TwoMethods(*ops_)[0].second);
   ASSERT_OK(lowered.status());
   const exir::LoweredBackendModule& module = *lowered->lowered_modules[exir::ModuleId(0)];
@@ -310,7 +310,7 @@ TEST_F(ProgramsTest, AMissingConstantIsNamed) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr(key)));
 }
 
-TEST_F(ProgramsTest, OtherCompileSpecsThanPrecisionAreRefused) {
+TEST_F(ProgramsTest, RejectsOtherCompileSpecs) {
   const exir::ExportedProgram program = ParseWithNumbers(kPerceptron, *ops_);
   const auto lowered = [&](std::vector<exir::CompileSpec> specs) {
     return exir::ToBackend("cpu", program, specs, set_).status();
@@ -330,7 +330,7 @@ TEST_F(ProgramsTest, OtherCompileSpecsThanPrecisionAreRefused) {
       is_refused("compile spec precision=float8, expected program or bfloat16 or winograd"));
 }
 
-TEST_F(ProgramsTest, ADamagedBlobIsRefused) {
+TEST_F(ProgramsTest, RejectsADamagedBlob) {
   auto lowered = Lower(ParseWithNumbers(kPerceptron, *ops_));
   ASSERT_OK(lowered.status());
   const exir::LoweredBackendModule& module = *lowered->lowered_modules[exir::ModuleId(0)];
@@ -340,8 +340,8 @@ TEST_F(ProgramsTest, ADamagedBlobIsRefused) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("cpu")));
 }
 
-// One weight, packed as a product's columns and by channels: both take as many floats.
-TEST_F(ProgramsTest, AWeightThatAConvolutionAndADepthwiseOneShare) {
+// One weight in two packed layouts of equal size.
+TEST_F(ProgramsTest, ConvolutionAndDepthwiseShareAWeight) {
   ExpectSame(R"(program edge {
     constants { state "w": f32[24,1,3,3] }
     graph(%w: f32[24,1,3,3] parameter "w", %x: f32[1,1,9,9] user_input) {
@@ -351,7 +351,7 @@ TEST_F(ProgramsTest, AWeightThatAConvolutionAndADepthwiseOneShare) {
              {{RandomTensor({1, 1, 9, 9}, random_)}});
 }
 
-TEST_F(ProgramsTest, CompilingHasLimits) {
+TEST_F(ProgramsTest, CompilationHasLimits) {
   const exir::ExportedProgram program = ParseWithNumbers(kPerceptron, *ops_);
   {
     Budget budget;
@@ -360,7 +360,7 @@ TEST_F(ProgramsTest, CompilingHasLimits) {
     EXPECT_THAT(exir::ToBackend("cpu", program, {}, set_).status(),
                 StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("'memory'")));
   }
-  // Memory is planned: each size has a bound.
+  // Memory planning requires an upper bound of each size.
   exir::ExportedProgram unbounded = program.Clone();
   unbounded.ranges.clear();
   EXPECT_FALSE(exir::ToBackend("cpu", unbounded, {}, set_).ok());

@@ -1,5 +1,5 @@
-// Programs with weights or activations of few bits, executed as integers or bfloat16, and compared with
-// the interpreter of the program as it was.
+// Programs with quantized weights or activations, executed on integers or bfloat16, and compared
+// with the interpreted original program.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,8 +28,8 @@ using ::testing::Not;
 
 class QuantizedProgramsTest : public CpuTest {};
 
-// As PT2E makes them: everything between two operators is quantized. Scales are powers of two, so
-// that float32 computes the same sums exactly.
+// The PT2E form: everything between two operators is quantized. Scales are powers of two, so that
+// float32 sums are exact.
 TEST_F(QuantizedProgramsTest, QuantizedConvolutionsComputeOnBytes) {
   const std::string text = absl::StrReplaceAll(
       R"(program edge {
@@ -104,8 +104,8 @@ TEST_F(QuantizedProgramsTest, QuantizedConvolutionsComputeOnBytes) {
                   "quantized_decomposed.quantize_per_tensor.default"));
 }
 
-// Two layers, per channel and in groups, of 1, 3 and 27 rows, and one of bfloat16.
-TEST_F(QuantizedProgramsTest, WeightsOfFewBitsStayOfFewBits) {
+// Two layers, per channel and in groups, with 1, 3 and 27 rows, and one bfloat16 layer.
+TEST_F(QuantizedProgramsTest, WeightOnlyQuantizationIsPreserved) {
   std::vector<std::string> operators;
   ExpectSame(R"(program edge {
     ranges { s0: [1,9] }
@@ -144,9 +144,9 @@ TEST_F(QuantizedProgramsTest, WeightsOfFewBitsStayOfFewBits) {
   EXPECT_THAT(operators, Not(Contains(HasSubstr("gelu"))));
 }
 
-// Two layers: rows of any number with weights in groups behind reshapes and with a gate, and one scale
-// for a whole input with weights by channels and a bias.
-TEST_F(QuantizedProgramsTest, InputsThatAreQuantizedAtRunTimeMeetBytes) {
+// Two layers: per-row scales with grouped weights, reshapes and a gate, and one scale per input
+// with per-channel weights and a bias.
+TEST_F(QuantizedProgramsTest, DynamicQuantizationComputesOnBytes) {
   std::vector<std::string> operators;
   ExpectSame(R"(program edge {
     ranges { s0: [1,9] }
@@ -185,7 +185,7 @@ TEST_F(QuantizedProgramsTest, InputsThatAreQuantizedAtRunTimeMeetBytes) {
   EXPECT_THAT(operators, Not(Contains("aten.mm.default")));
 }
 
-TEST_F(QuantizedProgramsTest, AZeroPointThatNoByteIsNamed) {
+TEST_F(QuantizedProgramsTest, NamesAZeroPointOutOfRange) {
   const exir::ExportedProgram program = ParseWithNumbers(R"(program edge {
     constants { state "eight": i8[4,8] state "scale": f32[4] }
     graph(%w: i8[4,8] buffer "eight", %s: f32[4] buffer "scale", %q: i8[2,8] user_input,
@@ -238,7 +238,7 @@ TEST_F(QuantizedProgramsTest, ProgramsOfBFloat16AndFloat16SumInFloat32) {
       calls[0].push_back(RandomTensor<Half>({1, 20, 4}, random_));
     }
     std::vector<std::string> operators;
-    // A sum that lies in the middle of two numbers is rounded to either.
+    // Ties may be rounded differently.
     ExpectSame(text, calls, 3, {.atol = 0.05, .rtol = 0.02}, &operators);
     EXPECT_THAT(operators, Contains(absl::StrCat(prefix, "linear.default")));
     EXPECT_THAT(operators, Contains(absl::StrCat(prefix, "conv2d.default")));
@@ -246,9 +246,9 @@ TEST_F(QuantizedProgramsTest, ProgramsOfBFloat16AndFloat16SumInFloat32) {
   }
 }
 
-// Numbers are such that bfloat16 has the operands, and float32 the sums, exactly: what differs is the
-// rounding of each result, 2^-8 of it.
-TEST_F(QuantizedProgramsTest, ProductsOfFloat32ComputeInBFloat16WhenToldTo) {
+// Operands are exact in bfloat16 and sums in float32: only the rounding of each result differs, by
+// 2^-8.
+TEST_F(QuantizedProgramsTest, Float32MatmulsComputeInBFloat16OnRequest) {
   constexpr std::string_view kProgram = R"(program edge {
     constants { state "w": f32[16,8,3,3] state "b": f32[16] state "v": f32[20,6] state "c": f32[20] }
     graph(%w: f32[16,8,3,3] parameter "w", %b: f32[16] parameter "b", %v: f32[20,6] parameter "v",
@@ -271,8 +271,8 @@ TEST_F(QuantizedProgramsTest, ProductsOfFloat32ComputeInBFloat16WhenToldTo) {
   EXPECT_THAT(operators, Not(Contains("belay_cpu.linear.default")));
 }
 
-// Images and filters are at most 1: S of winograd.h is at most 9 * 256 for each channel.
-TEST_F(QuantizedProgramsTest, ConvolutionsUseWinogradWhenAsked) {
+// Images and filters are at most 1: S of winograd.h is at most 9 * 256 per channel.
+TEST_F(QuantizedProgramsTest, ConvolutionsUseWinogradOnRequest) {
   constexpr std::string_view kProgram = R"(program edge {
     constants { state "w": f32[32,16,3,3] state "b": f32[32] }
     graph(%w: f32[32,16,3,3] parameter "w", %b: f32[32] parameter "b",

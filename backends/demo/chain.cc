@@ -30,7 +30,7 @@ bool OthersAreDefault(const Node& node, size_t first) {
   return true;
 }
 
-// Whether the operator takes a second tensor.
+// Whether the operator has a second tensor operand.
 bool IsBinary(const exir::OpOverload& op) {
   const auto& arguments = op.schema()->arguments;
   return arguments.size() > 1 && arguments[1].type == arguments[0].type;
@@ -106,7 +106,7 @@ absl::StatusOr<Chain> ReadChain(const exir::ExportedProgram& program,
   return chain;
 }
 
-exir::Storage TextStorage(std::string_view text) {
+exir::Storage StringStorage(std::string_view text) {
   const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
   return exir::Storage::Own({bytes, bytes + text.size()});
 }

@@ -30,7 +30,7 @@ absl::StatusOr<Chain> ReadChain(const exir::ExportedProgram& program,
                                 std::string_view backend_id);
 
 // Returns a blob with the bytes of a string.
-exir::Storage TextStorage(std::string_view text);
+exir::Storage StringStorage(std::string_view text);
 
 }  // namespace belay::demo
 

@@ -1,4 +1,4 @@
-// Chains from their blobs: what they compute, by hand, and which blobs and calls are refused.
+// Executes hand-written chain blobs, and rejects invalid blobs and calls.
 #include <cmath>
 #include <memory>
 #include <string>
@@ -79,7 +79,7 @@ std::string Ops(std::string_view ops) {
   return "FirstBackendWithPreprocessAll#1#" + std::string(ops) + "#";
 }
 
-TEST(ChainBlobsTest, ComputeNodeByNode) {
+TEST(ChainBlobsTest, EvaluatesInstructionsInOrder) {
   std::vector<float> x = {1, 2}, y = {4, 8};
   const auto computed = [&](std::string_view ops, std::vector<EValue> arguments) {
     Loading loading;
@@ -101,7 +101,7 @@ TEST(ChainBlobsTest, ComputeNodeByNode) {
       ElementsAre(16, 56));
 }
 
-TEST(ChainBlobsTest, ConstantsFitTheirOperands) {
+TEST(ChainBlobsTest, ChecksConstantSizes) {
   Loading loading;
   loading.data.entries["c"] = BytesOf({3});
   EXPECT_THAT(Load(First(), Ops("CONSTc+aten.add.Tensor"), loading),
@@ -112,14 +112,14 @@ TEST(ChainBlobsTest, ConstantsFitTheirOperands) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("constant 0")));
   EXPECT_THAT(Load(First(), Ops("CONSTc+aten.sin.default"), loading),
               StatusIs(kInvalid, HasSubstr("0 second operands and 1 constants")));
-  // Of no elements.
+  // Without elements.
   loading.data.entries["c"] = BytesOf({});
   loading.arguments = loading.outputs = {Tensor({0})};
   ASSERT_OK_AND_ASSIGN(const auto handle, Load(First(), Ops("CONSTc+aten.add.Tensor"), loading));
   EXPECT_TRUE(Call(*handle, {Tensor({0})}).value().empty());
 }
 
-TEST(ChainBlobsTest, CallsFitTheBlob) {
+TEST(ChainBlobsTest, RejectsMismatchedCalls) {
   const auto refused = [](const Loading& loading, const char* message) {
     EXPECT_THAT(Load(First(), Ops("aten.sin.default"), loading),
                 StatusIs(kInvalid, HasSubstr(message)));
@@ -136,7 +136,7 @@ TEST(ChainBlobsTest, CallsFitTheBlob) {
               StatusIs(kInvalid, HasSubstr("the call's first argument is not a tensor")));
 }
 
-TEST(ChainBlobsTest, MemoryIsTakenFromTheBudget) {
+TEST(ChainBlobsTest, ChargesMemoryToTheBudget) {
   Loading loading;
   loading.data.entries["c"] = BytesOf(std::vector<float>(256, 1));
   loading.arguments = loading.outputs = {Tensor({256})};
@@ -152,7 +152,7 @@ TEST(ChainBlobsTest, MemoryIsTakenFromTheBudget) {
   EXPECT_LE(least, 3 * 256 * sizeof(float) + 8192);
 }
 
-TEST(ChainBlobsTest, ArgumentsAreAsCompiled) {
+TEST(ChainBlobsTest, RejectsArgumentsOfOtherTypesOrSizes) {
   ASSERT_OK_AND_ASSIGN(const auto sum, Load(First(), Ops("aten.add.Tensor"),
                                             {.arguments = {Tensor({2}), Tensor({2})}}));
   std::vector<float> x = {1, 2, 3, 4};
@@ -177,7 +177,7 @@ TEST(ChainBlobsTest, ArgumentsAreAsCompiled) {
 constexpr std::string_view kProduct =
     "1version:0#op:demo::aten.mm.default, numel:4, dtype:torch.float32<debug_handle>1#";
 
-TEST(ChainBlobsTest, ProductsAreOfMatrices) {
+TEST(ChainBlobsTest, MatmulRequiresMatrices) {
   ASSERT_OK_AND_ASSIGN(const auto product, Load(CompilerDemoRuntime(), kProduct,
                                                 {.arguments = {Tensor({2, 2}), Tensor({2, 2})},
                                                  .outputs = {Tensor({2, 2})}}));
@@ -204,7 +204,7 @@ TEST(ChainBlobsTest, ProductsAreOfMatrices) {
   }
 }
 
-TEST(ChainBlobsTest, OtherCompileSpecsSayNothing) {
+TEST(ChainBlobsTest, IgnoresOtherCompileSpecs) {
   Loading loading{.arguments = {Tensor({2, 2}), Tensor({2, 2})}, .outputs = {Tensor({2, 2})}};
   const auto with = [&](std::string_view key, std::string_view value) {
     loading.specs = {CompileSpecView{.key = key, .value = value}};
@@ -217,7 +217,7 @@ TEST(ChainBlobsTest, OtherCompileSpecsSayNothing) {
   EXPECT_OK(with("least_value", "\x03"));
 }
 
-TEST(ChainBlobsTest, RefusesNumbersAndNames) {
+TEST(ChainBlobsTest, RejectsMalformedNumbersAndNames) {
   EXPECT_THAT(Load(CompilerDemoRuntime(), "-1version:0#"),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("malformed at byte 0")));
   Loading loading;
@@ -234,7 +234,7 @@ exir::ExportedProgram Parse(std::string_view text) {
   return exir::ParseOrDie(text, ops);
 }
 
-TEST(ChainProgramsTest, OthersAreRefused) {
+TEST(ChainProgramsTest, RejectsNonChains) {
   const auto refused = [](std::string_view parameters, std::string_view body,
                           std::string_view outputs, const char* message) {
     const std::string text =
@@ -257,7 +257,7 @@ TEST(ChainProgramsTest, OthersAreRefused) {
   refused("%x: symint(s0) user_input", sin, "%a user_output", not_dense);
   refused("%x: f32[2] user_input", "%a: i64[2] = edge.aten.sin.default(%x)", "%a user_output",
           "edge.aten.sin.default(%x)");
-  // Operands that are no others, or not the next.
+  // Operands that are not other values, or not the next one.
   refused("%x: f32[2] user_input", "%a: f32[2] = edge.aten.add.Tensor(%x, %x)", "%a user_output",
           "edge.aten.add.Tensor(%x, %x)");
   refused("%x: f32[2] user_input, %y: f32[2] user_input, %z: f32[2] user_input",
@@ -274,7 +274,7 @@ TEST(ChainProgramsTest, OthersAreRefused) {
           "takes no constants, and %c is one");
 }
 
-TEST(ChainProgramsTest, NodesWithoutHandlesHaveNone) {
+TEST(ChainProgramsTest, NodesWithoutHandlesAreNotMapped) {
   ASSERT_OK_AND_ASSIGN(const exir::PreprocessResult result,
                        CompilerDemoBackend().Preprocess(Parse(R"(program edge {
     graph(%x: f32[2] user_input) {
@@ -290,7 +290,7 @@ TEST(ChainProgramsTest, NodesWithoutHandlesHaveNone) {
             "dtype:torch.float32<debug_handle>0#");
 }
 
-TEST(ChainProgramsTest, NamesOfConstantsAreNoSeparators) {
+TEST(ChainProgramsTest, RejectsSeparatorsInConstantNames) {
   const PreprocessAllDemoBackend backend("FirstBackendWithPreprocessAll");
   EXPECT_THAT(backend.Preprocess(Parse(R"(program edge {
     constants { state "a+b": f32[2] }
@@ -311,7 +311,7 @@ TEST(ChainProgramsTest, NamesOfConstantsAreNoSeparators) {
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("edge.aten.tan.default(%x)")));
 }
 
-TEST(ChainProgramsTest, OnlyConvolutionsAreFusedWithRelu) {
+TEST(ChainProgramsTest, FusesReluOnlyIntoConvolutions) {
   const auto blob = [](std::string_view body) {
     const auto result = DelegateMappingDemoBackend().Preprocess(
         Parse("program edge { graph(%x: f32[2] user_input) {\n" + std::string(body) +
@@ -328,7 +328,7 @@ TEST(ChainProgramsTest, OnlyConvolutionsAreFusedWithRelu) {
             "0#");
 }
 
-TEST(ChainProgramsTest, TheDeviceIsACompileSpec) {
+TEST(ChainProgramsTest, DeviceIsRequiredAsCompileSpec) {
   const auto with = [](std::vector<exir::CompileSpec> specs) {
     return SeparateMemoryBackend().Preprocess(Parse(R"(program edge {
       graph(%x: f32[2] user_input) {

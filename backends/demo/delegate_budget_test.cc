@@ -1,5 +1,5 @@
-// What delegates may take of memory and time is what the program that they are part of may take:
-// however many there are, and however deep they lie in one another.
+// Delegates share the memory and time limits of their program, for any number and nesting of
+// delegates.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -36,7 +36,7 @@ std::string Text(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// `steps` times relu, of x.
+// A blob that applies relu `steps` times.
 std::string DemoBlobText(int steps) {
   DemoProgram program;
   program.set_num_arguments(1);
@@ -49,7 +49,7 @@ std::string DemoBlobText(int steps) {
   return Text(WriteDemoBlob(program, {}));
 }
 
-// A program with `count` calls of delegates that have one blob, each of what the one before gave.
+// A program with `count` consecutive calls of delegates with the same blob.
 std::string FileOf(const std::string& backend, const std::string& blob, int count = 1) {
   TestProgram program;
   program.AddNamedData("c", std::string(1024 * sizeof(float), '\0'));
@@ -88,7 +88,7 @@ class DelegateBudgetTest : public ::testing::Test {
     ABSL_ASSIGN_OR_RETURN(const Program program, OpenFileBytes(file, options));
     return Method::Load(program, "forward", kernels_, backends_).status();
   }
-  // The least limit with which the file loads.
+  // Returns the smallest limit with which the file loads.
   uint64_t Needs(const std::string& file) {
     uint64_t refused = 0, accepted = uint64_t{1} << 30;
     EXPECT_OK(Load(file, accepted));
@@ -107,7 +107,7 @@ class DelegateBudgetTest : public ::testing::Test {
   BackendRegistry backends_;
 };
 
-TEST_F(DelegateBudgetTest, DelegatesOfOneBlobTakeFromOneBudget) {
+TEST_F(DelegateBudgetTest, DelegatesShareOneMemoryBudget) {
   struct Case {
     std::string backend, blob;
     uint64_t at_least;
@@ -121,7 +121,7 @@ TEST_F(DelegateBudgetTest, DelegatesOfOneBlobTakeFromOneBudget) {
       {"BackendWithDelegateMappingDemo", "1#conv_relu_op,0,", 100},
       {"FirstBackendWithPreprocessAll",
        "FirstBackendWithPreprocessAll#2#CONSTc+aten.add.Tensor+aten.sin.default#", 3 * kTensor},
-      // The copy of x that the program in the blob may need, its state, its arena.
+      // Includes the possible copy of x in the inner program, its state, its arena.
       {"ExecutorBackend", ReluProgram(), 3 * kTensor - 64},
       {"ExecutorBackend", FileOf("demo", DemoBlobText(5)), 4 * kTensor + 2 * kTensor},
   };
@@ -134,8 +134,8 @@ TEST_F(DelegateBudgetTest, DelegatesOfOneBlobTakeFromOneBudget) {
   }
 }
 
-// A thousand delegates, each of which could have what all may have together.
-TEST_F(DelegateBudgetTest, ManyDelegatesAreRefusedBeforeTheyHaveTheirMemory) {
+// A thousand delegates, each within the limit that all share.
+TEST_F(DelegateBudgetTest, ManyDelegatesFailBeforeAllocating) {
   TestProgram inner;
   TestMethod method = inner.AddMethod("forward");
   const uint32_t x = method.Input("x", kF32, {1024});
@@ -187,7 +187,7 @@ class DelegateTimeTest : public ::testing::Test {
   absl::Status Run(const std::string& file, const ExecuteOptions& options) {
     return Run(file, options, backends_);
   }
-  // Jumps for ever; two programs deep.
+  // An endless loop, two programs deep.
   static std::string EndlessFile() {
     TestProgram program;
     TestMethod method = program.AddMethod("forward");
@@ -203,22 +203,22 @@ class DelegateTimeTest : public ::testing::Test {
   std::unique_ptr<ExecutorRuntime> inner_, outer_;
 };
 
-TEST_F(DelegateTimeTest, TheDeadlineHoldsInside) {
+TEST_F(DelegateTimeTest, DeadlineAppliesInsideDelegates) {
   EXPECT_THAT(Run(EndlessFile(),
                   {.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(200)}),
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("'deadline'")));
 }
 
-TEST_F(DelegateTimeTest, CancellationReachesInside) {
+TEST_F(DelegateTimeTest, CancellationAppliesInsideDelegates) {
   cancel_flag = false;
   EXPECT_THAT(Run(EndlessFile(), {.cancel = &cancel_flag}),
               StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped after 3 instructions")));
 }
 
-TEST_F(DelegateTimeTest, InstructionsInsideAreThoseOfTheCall) {
+TEST_F(DelegateTimeTest, InnerInstructionsCountForTheCall) {
   EXPECT_THAT(Run(EndlessFile(), {.executed_instructions = 5000}),
               StatusIs(kExhausted, HasSubstr("stopped after the 5000 instructions")));
-  // A call of a delegate is one instruction, and one is in each.
+  // A delegate call is one instruction, and each delegate executes one.
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
   const uint32_t x = method.Input("x", kF32, {1024});
@@ -232,7 +232,7 @@ TEST_F(DelegateTimeTest, InstructionsInsideAreThoseOfTheCall) {
               StatusIs(kExhausted, HasSubstr("method 'forward', instruction 3 (delegate 3")));
 }
 
-TEST_F(DelegateTimeTest, TheInnerLimitHoldsAsWell) {
+TEST_F(DelegateTimeTest, InnerLimitApplies) {
   Limits limits = ExecutorRuntime::DefaultLimits();
   limits.executed_instructions = 100;
   const ExecutorRuntime limited(kernels_, nested_, limits);
@@ -242,7 +242,7 @@ TEST_F(DelegateTimeTest, TheInnerLimitHoldsAsWell) {
               StatusIs(kExhausted, HasSubstr("'executed_instructions'")));
 }
 
-TEST_F(DelegateTimeTest, StepsOfOtherDelegatesCount) {
+TEST_F(DelegateTimeTest, DelegateStepsCount) {
   BackendRegistry backends;
   for (const BackendRuntime* runtime : Runtimes()) ASSERT_OK(backends.Add(runtime));
   const std::string files[] = {

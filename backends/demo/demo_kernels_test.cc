@@ -36,7 +36,7 @@ std::vector<float> Computed(const DemoKernelCall& call, std::vector<Operand> ope
   return result;
 }
 
-TEST(DemoKernelsTest, ComputeWhatTheirNamesSay) {
+TEST(DemoKernelsTest, ComputesEachOperator) {
   EXPECT_THAT(Computed({.op = DEMO_OP_RELU}, {{{3}, {-1, 0, 2}}}), ElementsAre(0, 0, 2));
   EXPECT_THAT(Computed({.op = DEMO_OP_SIGMOID}, {{{2}, {0, std::log(3.0f)}}}),
               ElementsAre(0.5f, FloatEq(0.75f)));
@@ -53,7 +53,7 @@ TEST(DemoKernelsTest, ComputeWhatTheirNamesSay) {
               ElementsAre(362, 684));
 }
 
-// Either operand may be the one that is repeated.
+// Either operand may be broadcast.
 TEST(DemoKernelsTest, Broadcast) {
   EXPECT_THAT(Computed({.op = DEMO_OP_MUL}, {{{2, 1}, {1, 10}}, {{1, 3}, {1, 2, 3}}}),
               ElementsAre(1, 2, 3, 10, 20, 30));
@@ -63,14 +63,14 @@ TEST(DemoKernelsTest, Broadcast) {
   EXPECT_THAT(Computed({.op = DEMO_OP_SUB}, {{{2}, {1, 2}}, {{}, {1}}}), ElementsAre(0, 1));
 }
 
-TEST(DemoKernelsTest, WithoutBetaTheBiasDoesNotMatter) {
+TEST(DemoKernelsTest, ZeroBetaIgnoresTheBias) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_THAT(Computed({.op = DEMO_OP_ADDMM, .alpha = 2, .beta = 0},
                        {{{1}, {kNan}}, {{1, 1}, {3}}, {{1, 2}, {1, 2}}}),
               ElementsAre(6, 12));
 }
 
-TEST(DemoKernelsTest, SizesMustFit) {
+TEST(DemoKernelsTest, RejectsMismatchedSizes) {
   const auto refused = [](DemoOp op, const std::vector<Sizes>& sizes, const char* message,
                           bool bounds = false) {
     EXPECT_THAT(DemoResultSizes(op, sizes, bounds),
@@ -83,7 +83,7 @@ TEST(DemoKernelsTest, SizesMustFit) {
   refused(DEMO_OP_ADDMM, {{1}, {2, 3}, {2, 3}}, "do not form a matmul");
   refused(DEMO_OP_ADDMM, {{3}, {2, 3}, {3, 4}}, "sizes [3] and [2,4] do not broadcast");
   refused(DEMO_OP_ADDMM, {{5, 2, 4}, {2, 3}, {3, 4}}, "sizes [5,2,4] do not broadcast to [2,4]");
-  // Of upper bounds, what may be less may fit; ranks do not change.
+  // Smaller sizes than the bounds may match; ranks do not change.
   refused(DEMO_OP_ADDMM, {{1, 2, 4}, {2, 3}, {3, 4}}, "sizes [1,2,4] do not form a matrix", true);
   EXPECT_EQ(DemoResultSizes(DEMO_OP_ADD, std::vector<Sizes>{{2}, {3}}, true).value(), Sizes({3}));
   EXPECT_EQ(DemoResultSizes(DEMO_OP_MM, std::vector<Sizes>{{2, 3}, {2, 4}}, true).value(),
@@ -103,7 +103,7 @@ TEST(DemoKernelsTest, OperatorsHaveOneToThreeOperands) {
   EXPECT_EQ(DemoOperandCount(DEMO_OP_UNSPECIFIED), 0);
 }
 
-TEST(DemoKernelsTest, WorkIsOfProductsTheMultiplyAdds) {
+TEST(DemoKernelsTest, MatmulWorkCountsMultiplyAdds) {
   const auto work = [](DemoOp op, const std::vector<Sizes>& sizes) {
     return DemoWork(op, sizes, DemoResultSizes(op, sizes, false).value());
   };
@@ -117,12 +117,12 @@ TEST(DemoKernelsTest, WorkIsOfProductsTheMultiplyAdds) {
   EXPECT_EQ(DemoWork(DEMO_OP_RELU, {}, {many, many}), UINT64_MAX);
 }
 
-TEST(DemoKernelsTest, WhatIsNoOperatorWritesNothing) {
+TEST(DemoKernelsTest, UnknownOperatorWritesNothing) {
   EXPECT_THAT(Computed({.op = DEMO_OP_UNSPECIFIED}, {{{2}, {1, 2}}}), ElementsAre(-7, -7));
 }
 
-// A loop over the rows would not end.
-TEST(DemoKernelsTest, ProductsOfVastlyManyRowsWithoutColumnsAreDone) {
+// A loop over the rows would not terminate.
+TEST(DemoKernelsTest, EmptyMatmulWithManyRowsTerminates) {
   constexpr int64_t kRows = int64_t{1} << 58;
   const TensorView a = TensorView::Contiguous(DType::kFloat32, {kRows, 0}, nullptr),
                    b = TensorView::Contiguous(DType::kFloat32, {0, 0}, nullptr);

@@ -37,7 +37,7 @@ absl::StatusOr<exir::ExportedProgram> Lower(const exir::ExportedProgram& program
   return exir::ToBackend(program, *CreateDemoPartitioner({}), backends);
 }
 
-// Initializes with these arguments and outputs, whose sizes are bounds.
+// Initializes with these arguments and outputs; their sizes are upper bounds.
 absl::StatusOr<std::unique_ptr<DelegateHandle>> InitBlob(absl::Span<const std::byte> blob,
                                                          const std::vector<EValue>& bounds,
                                                          const std::vector<EValue>& output_bounds) {
@@ -55,7 +55,7 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> InitBlob(absl::Span<const std::b
                             blob);
 }
 
-// Initializes with arguments and one output of `bound` sizes and calls with `inputs`.
+// Initializes with arguments and one output with upper-bound sizes, and calls with `inputs`.
 absl::StatusOr<std::vector<float>> RunBlob(absl::Span<const std::byte> blob,
                                            std::vector<EValue> bounds, EValue output_bound,
                                            std::vector<EValue> inputs) {
@@ -158,7 +158,7 @@ TEST(DemoTest, PartitionsAroundOtherOperatorsAreConvex) {
   EXPECT_EQ(lowered.top().num_nodes(), 3);
 }
 
-TEST(DemoTest, BackendRefusesWhatThePartitionerWouldNotTake) {
+TEST(DemoTest, BackendRejectsUnsupportedNodes) {
   const DemoBackend backend;
   const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
     graph(%x: f32[2] user_input) {
@@ -175,7 +175,7 @@ TEST(DemoTest, BackendRefusesWhatThePartitionerWouldNotTake) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST(DemoTest, ValuesThatAreReturnedTwiceOrUnchanged) {
+TEST(DemoTest, ReturnsValuesTwiceOrUnchanged) {
   DemoProgram program;
   program.set_num_arguments(1);
   program.add_outputs(0);
@@ -186,7 +186,7 @@ TEST(DemoTest, ValuesThatAreReturnedTwiceOrUnchanged) {
   EXPECT_THAT(y, ElementsAre(1, 2));
 }
 
-TEST(DemoTest, MalformedBlobsAreErrors) {
+TEST(DemoTest, RejectsMalformedBlobs) {
   DemoProgram good;
   good.set_num_arguments(1);
   DemoInstruction& add = *good.add_instructions();
@@ -244,7 +244,7 @@ TEST(DemoTest, MalformedBlobsAreErrors) {
   }
 }
 
-TEST(DemoTest, ArgumentsThatDoNotFitThePlanAreErrors) {
+TEST(DemoTest, RejectsArgumentsBeyondThePlan) {
   ASSERT_OK_AND_ASSIGN(const exir::ExportedProgram lowered, Lower(Mlp()));
   const exir::Storage& blob = lowered.lowered_modules[exir::ModuleId(0)]->processed;
   std::vector<float> x(64);
@@ -258,7 +258,7 @@ TEST(DemoTest, ArgumentsThatDoNotFitThePlanAreErrors) {
   EXPECT_EQ(run(EValue(int64_t{3})), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(run(TensorView::Contiguous(DType::kInt32, {4, 3}, x.data())),
             absl::StatusCode::kInvalidArgument);
-  // Nor do calls whose values are other than the blob's.
+  // Calls that do not match the blob.
   const auto made = [&](EValue argument, EValue output) {
     return RunBlob(blob.bytes, {argument}, output, {Tensor({4, 3}, &x)}).status();
   };
@@ -284,7 +284,7 @@ DemoInstruction& Add(DemoProgram& program, DemoOp op, std::vector<uint32_t> oper
   return added;
 }
 
-TEST(DemoTest, ConstantsMayLieAnywhere) {
+TEST(DemoTest, ConstantsMayBeMisaligned) {
   DemoProgram program;
   program.set_num_arguments(1);
   program.add_constants()->add_sizes(2);
@@ -314,7 +314,7 @@ TEST(DemoTest, ConstantsMayLieAnywhere) {
                 {Tensor({2})}, Tensor({2}), {Tensor({2}, &x)}),
         StatusIs(absl::StatusCode::kDataLoss, HasSubstr("constant 1 is outside of the blob")));
   };
-  second.set_offset(2);  // no place of a float
+  second.set_offset(2);  // misaligned
   refused(program);
   second.set_offset(12);
   refused(program);
@@ -341,14 +341,14 @@ TEST(DemoTest, ResultsMayBeReturnedTwice) {
   EXPECT_THAT(ToVector<float>(*second.get_if<TensorView>()), ElementsAre(0, 2));
 }
 
-TEST(DemoTest, OutputsMayHaveNoMemory) {
+TEST(DemoTest, OutputsMayBeUnallocated) {
   class None final : public OutputAllocator {
    public:
     absl::Status Resize(TensorView&, absl::Span<const int64_t>) override {
       return absl::ResourceExhaustedError("none is left");
     }
   } allocator;
-  // Written by an instruction, and copied.
+  // Computed by an instruction, or copied.
   for (const bool computed : {true, false}) {
     DemoProgram program;
     program.set_num_arguments(1);
@@ -365,7 +365,7 @@ TEST(DemoTest, OutputsMayHaveNoMemory) {
   }
 }
 
-TEST(DemoTest, ResultsAreNoLargerThanPlanned) {
+TEST(DemoTest, RejectsResultsLargerThanPlanned) {
   DemoProgram program;
   program.set_num_arguments(1);
   Add(program, DEMO_OP_RELU, {0});
@@ -403,8 +403,8 @@ TEST(DemoTest, ResultsAreBounded) {
   EXPECT_EQ(init(int64_t{1} << 31).code(), absl::StatusCode::kResourceExhausted);
 }
 
-// What instructions work is taken from the call's budget: here 2 · 3 · 4 multiply-adds and 8 elements.
-TEST(DemoTest, WorkIsTakenFromTheBudget) {
+// Work of instructions is charged to the call's budget: 2 · 3 · 4 multiply-adds and 8 elements.
+TEST(DemoTest, ChargesWorkToTheBudget) {
   DemoProgram program;
   program.set_num_arguments(2);
   Add(program, DEMO_OP_MM, {0, 1});
@@ -426,7 +426,7 @@ TEST(DemoTest, WorkIsTakenFromTheBudget) {
   }
 }
 
-TEST(DemoTest, PartitionerSaysWhatIsNoTensorAndNoNumber) {
+TEST(DemoTest, PartitionerNamesInvalidOperands) {
   const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
     ranges { s0: [1, 4] }
     graph(%x: f32[2] user_input, %n: symint(s0) user_input) {
@@ -447,7 +447,7 @@ TEST(DemoTest, PartitionerSaysWhatIsNoTensorAndNoNumber) {
                   "the result is i64[2], not a contiguous f32", "the result is not a tensor"));
 }
 
-TEST(DemoTest, BackendTakesConstantsOfFloat32AndReturnsTensors) {
+TEST(DemoTest, BackendRequiresFloat32ConstantsAndTensorResults) {
   const DemoBackend backend;
   const auto compile = [&](std::string_view text) {
     return backend.Preprocess(exir::ParseOrDie(text, Ops()), {}).status();

@@ -40,7 +40,7 @@ absl::StatusOr<exir::PreprocessResult> CompilerDemoBackend::Preprocess(
       result.debug_handle_map[node.debug_handle] = {node.debug_handle};
     }
   }
-  result.processed = TextStorage(text);
+  result.processed = StringStorage(text);
   return result;
 }
 
@@ -72,7 +72,7 @@ absl::StatusOr<exir::PreprocessResult> DelegateMappingDemoBackend::Preprocess(
     }
   }
   exir::PreprocessResult result;
-  result.processed = TextStorage(absl::StrCat(count, "#", instructions));
+  result.processed = StringStorage(absl::StrCat(count, "#", instructions));
   result.debug_handle_map = builder.mapping();
   return result;
 }
@@ -97,10 +97,10 @@ absl::StatusOr<exir::PreprocessResult> NamedDataDemoBackend::Preprocess(
   std::vector<std::string> keys;
   for (NodeId node : chain.nodes) {
     keys.push_back(graph.node(node).target->name());
-    ABSL_RETURN_IF_ERROR(store.Add(keys.back(), TextStorage(absl::StrCat("op:", keys.back()))));
+    ABSL_RETURN_IF_ERROR(store.Add(keys.back(), StringStorage(absl::StrCat("op:", keys.back()))));
   }
   exir::PreprocessResult result;
-  result.processed = TextStorage(absl::StrJoin(keys, "\n"));
+  result.processed = StringStorage(absl::StrJoin(keys, "\n"));
   result.named_data = store.output();
   return result;
 }
@@ -150,8 +150,8 @@ absl::StatusOr<exir::MethodResults> PreprocessAllDemoBackend::PreprocessMultimet
         specs.push_back(absl::StrCat(spec.key, "=", absl::BytesToHexString(spec.value)));
       }
       replies.push_back(
-          {.processed = TextStorage(absl::StrCat(id(), "#", total, "#", absl::StrJoin(ops, "+"),
-                                                 "#", absl::StrJoin(specs, ","))),
+          {.processed = StringStorage(absl::StrCat(id(), "#", total, "#", absl::StrJoin(ops, "+"),
+                                                   "#", absl::StrJoin(specs, ","))),
            .named_data = store.output()});
     }
   }

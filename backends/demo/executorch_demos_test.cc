@@ -1,4 +1,4 @@
-// The founding demos from program to result; tests are named after the scenarios of docs/lowering.md §6.
+// End-to-end tests of ExecuTorch's backend demos, named after the scenarios of docs/lowering.md §6.
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -66,7 +66,7 @@ const exir::BackendSet& Backends() {
   return backends;
 }
 
-// To `backend_id`: all nodes of `ops`, one delegate for each run of them, with their constants.
+// Delegates all nodes of `ops` to `backend_id`, one delegate per run of them, with their constants.
 absl::StatusOr<exir::ExportedProgram> Lower(const exir::ExportedProgram& program,
                                             std::string backend_id, std::vector<std::string> ops) {
   const exir::CapabilityPartitioner partitioner({std::move(backend_id), {}},
@@ -198,7 +198,7 @@ TEST(CompilerDemoTest, delegate_and_operator) {
       return (%v user_output)
     }
   })");
-  // One delegate for each sine: together they would be no chain.
+  // One delegate per sine: together they are not a chain.
   exir::PartitionResult tags;
   for (const char* name : {"s", "u"}) {
     tags.nodes.push_back({.node = exir::FindNode(program.top(), name), .tag = name});
@@ -229,7 +229,7 @@ TEST(CompilerDemoTest, backend_runtime_exception) {
                                  "BackendWithCompilerDemo")));
 }
 
-TEST(CompilerDemoTest, ProgramsThatAreNoChainAreRefused) {
+TEST(CompilerDemoTest, RejectsNonChains) {
   const auto refused = [](std::string_view body, std::string_view message) {
     EXPECT_THAT(CompilerDemoBackend().Preprocess(Parse(body), {}),
                 StatusIs(absl::StatusCode::kUnimplemented, HasSubstr(std::string(message))))
@@ -330,7 +330,7 @@ TEST(CompilerDemoTest, two_methods_end_to_end) {
       const exir::MethodPrograms lowered,
       exir::ToBackend(methods, {{"forward", &partitioner}, {"other", &partitioner}}, Backends()));
   ASSERT_OK_AND_ASSIGN(const auto loaded, Loaded::Create(lowered));
-  // One blob for both.
+  // Both share one blob.
   const auto plans = loaded->program().methods();
   EXPECT_EQ(plans[0].delegates[0].blob.data(), plans[1].delegates[0].blob.data());
   for (size_t method : {0, 1}) {
@@ -369,7 +369,7 @@ TEST(DelegateMappingDemoTest, demo_backend) {
                                                    Pair(exir::DelegateId(4), ElementsAre(6))));
 }
 
-TEST(DelegateMappingDemoTest, RuntimeListsTheInstructionsAndRefusesToGuessResults) {
+TEST(DelegateMappingDemoTest, RuntimeListsInstructionsAndIsUnimplemented) {
   ASSERT_OK_AND_ASSIGN(
       exir::ExportedProgram lowered,
       Lower(Parse(kConvTan), "BackendWithDelegateMappingDemo",
@@ -438,7 +438,7 @@ TEST(MultiMethodDemoTest, constants) {
               "FirstBackendWithPreprocessAll#4#CONSTc+aten.add.Tensor+aten.sin.default#"
               "mode=01ff,mode=78");
   }
-  // Two backends: each counts its own.
+  // Two backends: each counts its own partitions.
   ASSERT_OK_AND_ASSIGN(const exir::MethodPrograms two,
                        exir::ToBackend(methods, {{"a", &first}, {"b", &second}}, Backends()));
   EXPECT_THAT(Blob(two[0].second, 0), HasSubstr("#2#CONSTc"));
@@ -454,7 +454,7 @@ TEST(MultiMethodDemoTest, constants) {
   }
 }
 
-TEST(MultiMethodDemoTest, OneProgramAlone) {
+TEST(MultiMethodDemoTest, PreprocessesOneProgram) {
   ASSERT_OK_AND_ASSIGN(const auto module, exir::ToBackend("FirstBackendWithPreprocessAll",
                                                           Parse(kSin), {}, Backends()));
   EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(module->processed.bytes.data()),
@@ -498,7 +498,7 @@ TEST(ExecutorBackendTest, nested) {
                                        FloatNear(std::sin(6.f) + 4, 1e-6))));
 }
 
-TEST(ExecutorBackendTest, ProgramsInsideOneAnotherHaveALimit) {
+TEST(ExecutorBackendTest, NestingIsLimited) {
   ASSERT_OK_AND_ASSIGN(exir::ExportedProgram program,
                        Lower(Parse(kSin), "ExecutorBackend", {"aten.sin.default"}));
   for (int depth = 1; depth <= 3; ++depth) {
@@ -515,7 +515,7 @@ TEST(ExecutorBackendTest, ProgramsInsideOneAnotherHaveALimit) {
   }
 }
 
-TEST(ExecutorBackendTest, StateIsKeptAndReset) {
+TEST(ExecutorBackendTest, StatePersistsUntilReset) {
   const exir::ExportedProgram program = Parse(R"(program edge {
     constants { state "b": f32[2] }
     graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
@@ -537,7 +537,7 @@ TEST(ExecutorBackendTest, StateIsKeptAndReset) {
   EXPECT_THAT(loaded->Run({Vector({1, 2})}), IsOkAndHolds(ElementsAre(2, 4)));
 }
 
-TEST(ExecutorBackendTest, TakesNoCompileSpecs) {
+TEST(ExecutorBackendTest, RejectsCompileSpecs) {
   const std::vector<exir::CompileSpec> specs = {{"key", "value"}};
   EXPECT_THAT(exir::ToBackend("ExecutorBackend", Parse(kSin), specs, Backends()),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("key")));
@@ -566,7 +566,7 @@ struct BlobCase {
   std::string_view good;  // with one argument of two elements
 };
 
-TEST(DemoRuntimeTest, DamagedBlobsAreErrorsOrHarmless) {
+TEST(DemoRuntimeTest, DamagedBlobsFailOrExecuteSafely) {
   ASSERT_OK_AND_ASSIGN(const exir::ExportedProgram executor,
                        Lower(Parse(absl::StrReplaceAll(std::string(kSin), {{"[1]", "[2]"}})),
                              "ExecutorBackend", {"aten.sin.default"}));
@@ -597,7 +597,7 @@ TEST(DemoRuntimeTest, DamagedBlobsAreErrorsOrHarmless) {
   }
 }
 
-TEST(DemoRuntimeTest, ErrorsOfBlobs) {
+TEST(DemoRuntimeTest, ReportsBlobErrors) {
   const NamedDataDemoRuntime named_data;
   EXPECT_THAT(Init(named_data, "aten.sin.default"), StatusIs(absl::StatusCode::kNotFound));
   EXPECT_THAT(Init(named_data, "bad"), StatusIs(absl::StatusCode::kUnimplemented));

@@ -1,5 +1,5 @@
-// Loading delegates with too little memory is an error, whichever allocation fails, and leaves
-// nothing behind. A binary of its own, since memory_quota.h replaces the allocator.
+// Loading delegates is an error without leaks, whichever allocation fails. A separate binary, since
+// memory_quota.h replaces the allocator.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +27,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// So many instructions that their tables exceed what is forgiven.
+// Enough instructions that their tables exceed the tolerance.
 constexpr int kMany = 500;
 
 std::string Repeat(std::string_view text, int count, std::string_view between) {
@@ -36,7 +36,7 @@ std::string Repeat(std::string_view text, int count, std::string_view between) {
   return all;
 }
 
-// x + (1, 2, 3), and then relu again and again.
+// x + (1, 2, 3), followed by repeated relu.
 std::string DemoBlobText() {
   DemoProgram program;
   program.set_num_arguments(1);
@@ -87,10 +87,10 @@ std::string ExecutorBlob() {
 
 struct Case {
   std::string backend, blob;
-  std::string asked;  // how it asked for memory
+  std::string asked;  // its memory request
 };
 
-TEST(MemoryQuotaTest, WhicheverAllocationOfADelegateFailsIsAnErrorAndLeavesNothing) {
+TEST(MemoryQuotaTest, EveryFailedAllocationIsAnErrorWithoutLeaks) {
   if (!kHasMemoryQuota) GTEST_SKIP() << "the sanitizer has its own allocator";
   const Case cases[] = {
       {"demo", DemoBlobText(), "the blob's program"},
@@ -125,7 +125,7 @@ TEST(MemoryQuotaTest, WhicheverAllocationOfADelegateFailsIsAnErrorAndLeavesNothi
     method.Output(y);
     ASSERT_OK_AND_ASSIGN(const Program opened, OpenFileBytes(program.Serialize()));
     const auto load = [&] { return Method::Load(opened, "forward", kernels, backends).status(); };
-    ASSERT_OK(load());  // what is made once is there now
+    ASSERT_OK(load());  // one-time allocations are done
     const std::set<std::string> messages = FailEachAllocation(load);
     EXPECT_THAT(messages,
                 ::testing::Contains(::testing::AllOf(HasSubstr(c.backend), HasSubstr(c.asked))));

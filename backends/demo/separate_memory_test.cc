@@ -1,4 +1,4 @@
-// Delegates on a device whose memory the host does not see. Source: docs/lowering.md row 10.
+// Delegates on a device with its own memory. Source: docs/lowering.md row 10.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,7 +28,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// A delegate whose results another one, the host and the caller use; sizes that change.
+// A delegate whose results are used by another one, the host and the caller; dynamic sizes.
 constexpr std::string_view kProgram = R"(program edge {
   ranges { s0: [1, 8] }
   graph(%x: f32[s0,3] user_input, %y: f32[s0,3] user_input) {
@@ -59,7 +59,7 @@ class SeparateMemoryTest : public ::testing::Test {
         exir::SupportOps({"aten.mul.Tensor", "aten.add.Tensor", "aten.sub.Tensor"}));
   }
 
-  // Calls the program with 1, 8 and 3 rows; the results are the interpreter's.
+  // Calls the program with 1, 8 and 3 rows and compares with the interpreter.
   absl::Status RunCalls(const exir::ProgramImage& image) {
     ABSL_ASSIGN_OR_RETURN(const Program file, exir::OpenImage(image));
     ABSL_ASSIGN_OR_RETURN(Method method, Method::Load(file, "forward", kernels_, runtimes_));
@@ -92,7 +92,7 @@ class SeparateMemoryTest : public ::testing::Test {
   BackendRegistry runtimes_;
 };
 
-TEST_F(SeparateMemoryTest, DelegatesRunOnCopies) {
+TEST_F(SeparateMemoryTest, DelegatesRunOnDeviceCopies) {
   const exir::CapabilityPartitioner partitioner = PartitionerFor("DEMO:1");
   exir::PipelineOptions options;
   options.backends = &aot_;
@@ -104,7 +104,7 @@ TEST_F(SeparateMemoryTest, DelegatesRunOnCopies) {
   EXPECT_OK(RunCalls(image));
 }
 
-TEST_F(SeparateMemoryTest, WithoutCopiesTheRuntimeFailsOnTheHostsMemory) {
+TEST_F(SeparateMemoryTest, RejectsHostTensorsWithoutCopies) {
   ASSERT_OK_AND_ASSIGN(exir::ExportedProgram lowered,
                        exir::ToBackend(Parse(), PartitionerFor("demo"), aot_));
   exir::MethodPrograms methods;
@@ -116,7 +116,7 @@ TEST_F(SeparateMemoryTest, WithoutCopiesTheRuntimeFailsOnTheHostsMemory) {
                              HasSubstr("is in the host's memory, not on the device"))));
 }
 
-// Results lie where they were planned, or there is no memory for them.
+// Places results at their planned address, or fails.
 class PlannedPlaces final : public OutputAllocator {
  public:
   explicit PlannedPlaces(bool are_there) : are_there_(are_there) {}
@@ -130,7 +130,7 @@ class PlannedPlaces final : public OutputAllocator {
   const bool are_there_;
 };
 
-// What a copy of one tensor into the memory of the other gives.
+// Copies one tensor to the memory of another.
 absl::Status Copied(std::string_view op, const TensorView& from, const TensorView& to,
                     bool has_memory = true) {
   PlannedPlaces places(has_memory);
@@ -144,7 +144,7 @@ absl::Status Copied(std::string_view op, const TensorView& from, const TensorVie
   return absl::NotFoundError(std::string(op));
 }
 
-TEST_F(SeparateMemoryTest, WhatLiesOnTheDeviceIsWhatWasCopiedThere) {
+TEST_F(SeparateMemoryTest, DeviceMemoryHoldsCopiedData) {
   constexpr std::string_view kToDevice = "et_copy._h2d_copy.default";
   constexpr std::string_view kToHost = "et_copy._d2h_copy.default";
   const auto hosts = StatusIs(absl::StatusCode::kFailedPrecondition,
@@ -165,18 +165,18 @@ TEST_F(SeparateMemoryTest, WhatLiesOnTheDeviceIsWhatWasCopiedThere) {
       StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("no memory for the result"));
   EXPECT_THAT(Copied(kToHost, part(place, 2), part(back, 2), /*has_memory=*/false), no_memory);
   EXPECT_THAT(Copied(kToDevice, x.view(), part(back, 2), /*has_memory=*/false), no_memory);
-  // More than was copied, and what the host has written since.
+  // More than was copied, and memory that the host has overwritten.
   EXPECT_THAT(Copied(kToHost, part(place, 4), part(back, 4)), hosts);
   place.view().as<float>()[0] = 5;
   EXPECT_THAT(Copied(kToHost, part(place, 2), part(back, 2)), hosts);
-  // Nothing may be copied, but no more than there is room for.
+  // Empty copies are allowed; copies beyond the device memory fail.
   EXPECT_OK(Copied(kToDevice, part(x, 0), part(place, 0)));
   EXPECT_THAT(
       Copied(kToDevice, part(x, 1 << 25), part(place, 1 << 25)),
       StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("memory of the demo device")));
 }
 
-TEST_F(SeparateMemoryTest, OtherDevicesAreNotDeclared) {
+TEST_F(SeparateMemoryTest, RejectsOtherDevices) {
   EXPECT_THAT(exir::ToBackend(Parse(), PartitionerFor("cuda:2"), aot_).status(),
               StatusIs(absl::StatusCode::kUnimplemented,
                        HasSubstr("SeparateMemoryDemo does not support the device cuda:2")));

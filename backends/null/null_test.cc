@@ -21,7 +21,7 @@ constexpr std::string_view kRelu = R"(program edge {
   }
 })";
 
-TEST(NullPartitionerTest, TakesNothingAndSaysWhy) {
+TEST(NullPartitionerTest, RejectsEveryNodeWithAReason) {
   const exir::ExportedProgram program = exir::ParseOrDie(kRelu, exir::TestOps());
   const auto partitioner = CreateNullPartitioner({});
   ASSERT_OK_AND_ASSIGN(const exir::PartitionResult result, partitioner->Partition(program));
@@ -30,7 +30,7 @@ TEST(NullPartitionerTest, TakesNothingAndSaysWhy) {
   EXPECT_EQ(result.rejections[0].reason, "operator aten.relu.default is not supported");
 }
 
-TEST(NullPartitionerTest, LeavesTheProgramAsItIs) {
+TEST(NullPartitionerTest, LeavesTheProgramUnchanged) {
   const exir::ExportedProgram program = exir::ParseOrDie(kRelu, exir::TestOps());
   const NullBackend backend;
   exir::BackendSet backends;
@@ -51,7 +51,7 @@ TEST(NullBackendTest, NamesTheNodeItCannotCompile) {
               ::testing::HasSubstr("%y: f32[2] = edge.aten.relu.default(%x)"));
 }
 
-TEST(NullBackendTest, CompilesWhatHasNoNodesAndTakesNoSpecs) {
+TEST(NullBackendTest, CompilesEmptyProgramsAndRejectsSpecs) {
   const exir::ExportedProgram empty = exir::ParseOrDie(
       "program edge { graph(%x: f32[2] user_input) { return (%x user_output) } }", exir::TestOps());
   const NullBackend backend;
@@ -63,7 +63,7 @@ TEST(NullBackendTest, CompilesWhatHasNoNodesAndTakesNoSpecs) {
                        ::testing::HasSubstr("unknown compile spec 'level'")));
 }
 
-// Called with f32[2,3], giving f32[2,3]. A row for each way in which a blob can be wrong.
+// For a call from f32[2,3] to f32[2,3]. One row for each way in which a blob can be invalid.
 const fuzz::NegativeBytes kBrokenBlobs[] = {
     {"D1_not_empty", "bytes where none must be", absl::StatusCode::kInvalidArgument,
      "the blob must be empty, but has 1 bytes", [] { return std::string("x"); }},
@@ -73,7 +73,7 @@ const fuzz::NegativeBytes kBrokenBlobs[] = {
 
 TEST(NullRuntimeTest, RefusesBrokenBlobs) { fuzz::ExpectRefusals(NullRuntime(), kBrokenBlobs); }
 
-TEST(NullRuntimeTest, TakesTheBlobOfNothing) {
+TEST(NullRuntimeTest, AcceptsTheEmptyBlob) {
   ASSERT_OK_AND_ASSIGN(const auto handle, NullRuntime().Init({}, {}));
   KernelContext context({}, {}, nullptr, {});
   EXPECT_OK(handle->Execute(context));

@@ -22,7 +22,7 @@ void ExpectRefused(const PayloadBuilder& payload, absl::StatusCode code,
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kUnimplemented = absl::StatusCode::kUnimplemented;
 
-TEST(GraphNodesTest, FunctionsAreOfFloat32) {
+TEST(GraphNodesTest, FunctionsRequireFloat32) {
   for (NodeType type : {NodeType::Gelu, NodeType::Tanh, NodeType::Exp, NodeType::Log,
                         NodeType::ReciprocalSquareRoot, NodeType::Sin, NodeType::Cos}) {
     Abs payload;
@@ -34,7 +34,7 @@ TEST(GraphNodesTest, FunctionsAreOfFloat32) {
   }
 }
 
-TEST(GraphNodesTest, RefusesNodeTypes) {
+TEST(GraphNodesTest, RejectsNodeTypes) {
   Abs argmax;
   argmax.graph().nodes.clear();
   argmax.Add<fb::ArgMaxPoolT>(NodeType::ArgMaxPooling2d);
@@ -48,11 +48,11 @@ TEST(GraphNodesTest, RefusesNodeTypes) {
   ExpectRefused(none, kUnimplemented, "node 0 (unknown node type)");
 }
 
-TEST(GraphNodesTest, RefusesOperands) {
+TEST(GraphNodesTest, RejectsOperands) {
   Abs missing;
   missing.node.input_id = 9;
   ExpectRefused(missing, kInvalid, "no value has id 9");
-  Conv unnamed;  // of the operands, a bias alone may be left out
+  Conv unnamed;  // only a bias may be omitted
   unnamed.node.filter_id = kNoId;
   ExpectRefused(unnamed, kInvalid, "no value has id 4294967295");
   Conv biased;
@@ -78,7 +78,7 @@ TEST(GraphNodesTest, RefusesOperands) {
   ExpectRefused(idle, kInvalid, "no node computes output 0");
 }
 
-TEST(GraphNodesTest, RefusesBounds) {
+TEST(GraphNodesTest, RejectsBounds) {
   for (const auto& [min, max] : {std::pair(1.0f, 1.0f), {2.0f, 1.0f}, {NAN, 1.0f}, {1.0f, NAN}}) {
     Conv payload;
     payload.Bounds(min, max);
@@ -86,7 +86,7 @@ TEST(GraphNodesTest, RefusesBounds) {
   }
 }
 
-TEST(GraphNodesTest, RefusesDatatypesOfOperands) {
+TEST(GraphNodesTest, RejectsOperandDatatypes) {
   Abs abs;
   abs.Quantize(abs.x, Datatype::QINT8, 1, 0);
   abs.Quantize(abs.y, Datatype::QINT8, 1, 0);
@@ -113,12 +113,12 @@ TEST(GraphNodesTest, RefusesDatatypesOfOperands) {
   ExpectRefused(moved, kUnimplemented, "values 0 and 1 have different quantization parameters");
   moved.Quantize(moved.y, Datatype::QINT8, 1, 0);
   EXPECT_OK(Read(moved.Serialize()).status());
-  Abs integer;  // neither of the two
+  Abs integer;  // neither FP32 nor QINT8
   integer.Quantize(integer.x, Datatype::QINT32, 1, 0);
   ExpectRefused(integer, kUnimplemented, "value 0 of datatype QINT32 is not supported here");
 }
 
-TEST(GraphNodesTest, OperandsAreOfOneDatatype) {
+TEST(GraphNodesTest, OperandsMustHaveOneDatatype) {
   const auto with = [](bool x, bool z, bool y) {
     PayloadBuilder payload;
     const uint32_t ids[] = {payload.Input(0, {2, 3}), payload.Input(1, {2, 3}),
@@ -142,7 +142,7 @@ TEST(GraphNodesTest, OperandsAreOfOneDatatype) {
   refused(false, true, false, "value 1 of datatype QINT8");
 }
 
-TEST(GraphNodesTest, WeightsAreOfDatatypesThatGoTogether) {
+TEST(GraphNodesTest, ChecksWeightDatatypeCombinations) {
   const auto refused = [](const PayloadBuilder& payload, const std::string& operands) {
     ExpectRefused(payload, kUnimplemented, absl::StrCat(operands, " is no combination"));
   };
@@ -168,8 +168,8 @@ TEST(GraphNodesTest, WeightsAreOfDatatypesThatGoTogether) {
   EXPECT_OK(Read(one.Serialize()).status());
 }
 
-// [in, out] has its channels elsewhere than the library looks for them.
-TEST(GraphNodesTest, ChannelsOfLinearLayersAreRows) {
+// In an [in, out] filter the channels are not where the library expects them.
+TEST(GraphNodesTest, LinearLayerChannelsAreRows) {
   PayloadBuilder payload;
   fb::FullyConnectedT& node = payload.Add<fb::FullyConnectedT>(NodeType::FullyConnected);
   node.input1_id = payload.Input(0, {2, 3});
@@ -186,7 +186,7 @@ TEST(GraphNodesTest, ChannelsOfLinearLayersAreRows) {
   EXPECT_OK(Read(payload.Serialize()).status());
 }
 
-TEST(GraphNodesTest, RefusesSlopesAndBiasesThatAreComputed) {
+TEST(GraphNodesTest, RejectsComputedSlopesAndBiases) {
   PayloadBuilder slopes;
   slopes.Binary(NodeType::PReLU, slopes.Input(0, {2, 3}), slopes.Input(1, {1, 3}),
                 slopes.Output(2, {2, 3}));
@@ -202,7 +202,7 @@ TEST(GraphNodesTest, RefusesSlopesAndBiasesThatAreComputed) {
               StatusIs(kUnimplemented, HasSubstr("a filter or bias that is not constant")));
 }
 
-TEST(GraphNodesTest, RefusesFiltersThatAreComputed) {
+TEST(GraphNodesTest, RejectsComputedFilters) {
   PayloadBuilder payload;
   const uint32_t x = payload.Input(0, {2, 3}), w = payload.Input(1, {4, 3});
   fb::FullyConnectedT& node = payload.Add<fb::FullyConnectedT>(NodeType::FullyConnected);
@@ -214,13 +214,13 @@ TEST(GraphNodesTest, RefusesFiltersThatAreComputed) {
               StatusIs(kUnimplemented, HasSubstr("a filter or bias that is not constant")));
 }
 
-TEST(GraphNodesTest, RefusesSizesThatNodesDoNotCompute) {
+TEST(GraphNodesTest, RejectsWrongOutputSizes) {
   Abs payload;
   payload.tensor(payload.y).dims = {3, 2};
   ExpectRefused(payload, kInvalid, "it computes sizes [2,3], its output 1 has [3,2]");
 }
 
-TEST(GraphNodesTest, RefusesWindows) {
+TEST(GraphNodesTest, RejectsWindows) {
   for (auto field : {&fb::ConvolutionT::padding_top, &fb::ConvolutionT::padding_right,
                      &fb::ConvolutionT::padding_bottom, &fb::ConvolutionT::padding_left,
                      &fb::ConvolutionT::kernel_height, &fb::ConvolutionT::kernel_width,
@@ -260,9 +260,9 @@ TEST(GraphNodesTest, RefusesWindows) {
   }
 }
 
-// --- Lists in nodes: as many numbers as they say ---
+// --- Lists in nodes must have the declared length ---
 
-TEST(GraphNodesTest, RefusesListsOfOtherLengths) {
+TEST(GraphNodesTest, RejectsListsOfOtherLengths) {
   const std::string count = "expected 3 numbers, got 2";
   const auto refused = [](const PayloadBuilder& payload, const std::string& message) {
     ExpectRefused(payload, kInvalid, message);

@@ -67,7 +67,7 @@ TEST(GraphReaderTest, FindsConstantsInNamedData) {
 
 // --- The bytes ---
 
-TEST(GraphReaderTest, RefusesADamagedHeader) {
+TEST(GraphReaderTest, RejectsADamagedHeader) {
   const std::string good = Abs().Serialize();
   EXPECT_THAT(Read(good.substr(0, 20)), StatusIs(kDataLoss, HasSubstr("expected at least 30")));
   EXPECT_THAT(Read(""), StatusIs(kDataLoss, HasSubstr("expected at least 8")));
@@ -83,24 +83,24 @@ TEST(GraphReaderTest, RefusesADamagedHeader) {
   EXPECT_THAT(Read(with(22, 1)), StatusIs(kDataLoss, HasSubstr("1 bytes of constants")));
 }
 
-TEST(GraphReaderTest, RefusesAnotherVersion) {
+TEST(GraphReaderTest, RejectsAnotherVersion) {
   EXPECT_THAT(Read(Abs().SerializeGraph("XN02")), StatusIs(kUnimplemented, HasSubstr("XN01")));
 }
 
-TEST(GraphReaderTest, RefusesDamagedTables) {
+TEST(GraphReaderTest, RejectsDamagedTables) {
   std::string bytes = Abs().Serialize();
   flatbuffers::WriteScalar<uint32_t>(bytes.data() + 32, 1u << 30);  // the root's offset
   EXPECT_THAT(Read(bytes), StatusIs(kDataLoss, HasSubstr("damaged")));
 }
 
-TEST(GraphReaderTest, EveryTruncationIsAnError) {
+TEST(GraphReaderTest, RejectsEveryTruncation) {
   const std::string good = Conv().Serialize();
   for (size_t size = 0; size < good.size(); ++size) {
     EXPECT_FALSE(Read(good.substr(0, size)).ok()) << size;
   }
 }
 
-TEST(GraphReaderTest, EveryDamagedByteIsAnErrorOrAGraph) {
+TEST(GraphReaderTest, DamagedBytesYieldAnErrorOrAGraph) {
   const std::string good = Conv().Serialize();
   for (size_t i = 0; i < good.size(); ++i) {
     for (unsigned char flip : {0x01, 0x80, 0xff}) {
@@ -111,13 +111,13 @@ TEST(GraphReaderTest, EveryDamagedByteIsAnErrorOrAGraph) {
   }
 }
 
-// Tables as the object API never writes them: each field is there or not.
+// Tables that the object API never writes: any field may be missing.
 std::string Finish(flatbuffers::FlatBufferBuilder& builder, const fb::GraphBuilder& graph) {
   builder.Finish(const_cast<fb::GraphBuilder&>(graph).Finish(), fb::GraphIdentifier());
   return std::string(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
 }
 
-TEST(GraphReaderTest, RefusesAGraphWithoutLists) {
+TEST(GraphReaderTest, RejectsAGraphWithoutLists) {
   for (const bool values : {false, true}) {
     flatbuffers::FlatBufferBuilder builder;
     const auto no_values = builder.CreateVector(std::vector<flatbuffers::Offset<fb::Value>>());
@@ -131,7 +131,7 @@ TEST(GraphReaderTest, RefusesAGraphWithoutLists) {
   }
 }
 
-TEST(GraphReaderTest, AListOfConstantsMayBeEmptyAndAKeyLeftOut) {
+TEST(GraphReaderTest, AllowsEmptyConstantListsAndMissingKeys) {
   const auto with = [](const std::vector<fb::ConstantDataOffsetT>& entries) {
     flatbuffers::FlatBufferBuilder builder;
     std::vector<flatbuffers::Offset<fb::ConstantDataOffset>> offsets;
@@ -159,33 +159,33 @@ TEST(GraphReaderTest, AListOfConstantsMayBeEmptyAndAKeyLeftOut) {
     return Finish(builder, graph);
   };
   EXPECT_THAT(Read(with({}), 0, 0), StatusIs(kInvalid, HasSubstr("there are 0")));
-  // There are no bytes of constants without a header.
+  // Without a header, the payload has no constant bytes.
   fb::ConstantDataOffsetT entry;
   entry.size = 12;
   EXPECT_THAT(Read(with({{}, entry}), 0, 0),
               StatusIs(kInvalid, HasSubstr("12 bytes at 0 are not inside the payload's 0")));
 }
 
-TEST(GraphReaderTest, TablesAreTakenFromTheBudget) {
+TEST(GraphReaderTest, ChargesTablesToTheBudget) {
   EXPECT_THAT(Read(Abs().Serialize(), 1, 1, {}, 256),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("delegate_bytes")));
 }
 
 // --- Values ---
 
-TEST(GraphReaderTest, RefusesMoreExternalsThanItsRuntime) {
+TEST(GraphReaderTest, RejectsTooManyExternals) {
   Abs payload;
   payload.graph().num_externs = 5000;
   ExpectRefused(payload, kInvalid, "5000 external values");
 }
 
-TEST(GraphReaderTest, RefusesAValueThatIsNoTensor) {
+TEST(GraphReaderTest, RejectsAValueThatIsNotATensor) {
   Abs payload;
   payload.graph().values[0]->value.Reset();
   ExpectRefused(payload, kInvalid, "value 0: it is not a tensor");
 }
 
-TEST(GraphReaderTest, RefusesIds) {
+TEST(GraphReaderTest, RejectsIds) {
   Abs none;
   none.tensor(0).id_out = kNoId;
   ExpectRefused(none, kInvalid, "value 0: it has no id");
@@ -194,7 +194,7 @@ TEST(GraphReaderTest, RefusesIds) {
   ExpectRefused(same, kInvalid, "value 1: the id 0 is a duplicate");
 }
 
-TEST(GraphReaderTest, RefusesDims) {
+TEST(GraphReaderTest, RejectsDims) {
   Abs count;
   count.tensor(0).num_dims = 3;
   ExpectRefused(count, kInvalid, "expected 3 numbers, got 2");
@@ -208,7 +208,7 @@ TEST(GraphReaderTest, RefusesDims) {
   Abs large;
   large.tensor(0).dims = {UINT32_MAX, UINT32_MAX};
   ExpectRefused(large, kInvalid, "too large");
-  // 2^47 bytes are too many by one.
+  // The limit is 2^47 - 1 bytes.
   Abs most;
   most.tensor(0).dims = most.tensor(1).dims = {1u << 16, 1u << 16, 1u << 13};
   most.tensor(0).num_dims = most.tensor(1).num_dims = 3;
@@ -221,7 +221,7 @@ TEST(GraphReaderTest, RefusesDims) {
   ExpectRefused(overflow, kInvalid, "too large");
 }
 
-TEST(GraphReaderTest, RefusesDatatypes) {
+TEST(GraphReaderTest, RejectsDatatypes) {
   Abs half;
   half.tensor(0).datatype = Datatype::FP16;
   ExpectRefused(half, kUnimplemented, "value 0: datatype FP16 is not supported");
@@ -233,7 +233,7 @@ TEST(GraphReaderTest, RefusesDatatypes) {
   ExpectRefused(dynamic, kUnimplemented, "datatype QINT8 as a dynamic quantization");
 }
 
-TEST(GraphReaderTest, RefusesExternals) {
+TEST(GraphReaderTest, RejectsExternals) {
   Abs flags;
   flags.tensor(0).flags = 3;
   ExpectRefused(flags, kInvalid, "flags 3 with external id 0");
@@ -253,7 +253,7 @@ TEST(GraphReaderTest, RefusesExternals) {
   Abs twice;
   twice.Input(0, {2, 3});
   ExpectRefused(twice, kInvalid, "external id 0 is used twice");
-  Abs beyond;  // of the external values, but not of the call
+  Abs beyond;  // within the external values, but not of the call
   beyond.graph().num_externs = 5;
   beyond.tensor(0).external_id = 3;
   ExpectRefused(beyond, kInvalid, "external id 3 of 5; the call has 1 arguments and 1 outputs");
@@ -261,7 +261,7 @@ TEST(GraphReaderTest, RefusesExternals) {
   EXPECT_THAT(Read(Abs().Serialize(), 0, 1), StatusIs(kInvalid, HasSubstr("external id 0")));
 }
 
-TEST(GraphReaderTest, RefusesConstants) {
+TEST(GraphReaderTest, RejectsConstants) {
   Conv missing;
   missing.tensor(missing.filter).constant_buffer_idx = 9;
   ExpectRefused(missing, kInvalid, "constant 9 does not exist, there are 3");
@@ -286,7 +286,7 @@ TEST(GraphReaderTest, RefusesConstants) {
   ExpectRefused(old, kUnimplemented, "XN00");
 }
 
-TEST(GraphReaderTest, RefusesQuantizationParameters) {
+TEST(GraphReaderTest, RejectsQuantizationParameters) {
   const auto with = [](Datatype datatype, float scale, int32_t zero_point) {
     Abs payload;
     payload.Quantize(payload.x, datatype, scale, zero_point);
@@ -308,7 +308,7 @@ TEST(GraphReaderTest, RefusesQuantizationParameters) {
   refused(none.Serialize(), "datatype QINT8 without quantization parameters");
   none.tensor(0).datatype = Datatype::QCINT8;
   refused(none.Serialize(), "datatype QCINT8 without quantization parameters");
-  Abs channels;  // of what has one scale
+  Abs channels;  // for a datatype with one scale
   channels.QuantizeChannels(channels.x, Datatype::QINT8, {1, 2}, 0);
   refused(channels.Serialize(), "datatype QINT8 with quantization parameters of kind 1");
 }
@@ -324,7 +324,7 @@ TEST(GraphReaderTest, ReadsChannelScales) {
   EXPECT_EQ(graph.values[2].channel_scales, (std::vector<float>{1, 2, 3}));
 }
 
-TEST(GraphReaderTest, RefusesChannelScales) {
+TEST(GraphReaderTest, RejectsChannelScales) {
   QuantizedConv dim;
   dim.scales().channel_dim = 4;
   ExpectRefused(dim, kInvalid, "channel_dim 4 of sizes [3,3,3,2]");
@@ -358,8 +358,8 @@ TEST(GraphReaderTest, RefusesChannelScales) {
   ExpectRefused(variable, kUnimplemented, "of a value that is not constant");
 }
 
-// Whatever is taken: too little of it is said to be, and enough is enough.
-TEST(GraphReaderTest, ScalesAreTakenFromTheBudget) {
+// Too small a budget is an error; a sufficient one succeeds.
+TEST(GraphReaderTest, ChargesScalesToTheBudget) {
   const std::string payload = QuantizedConv().Serialize();
   uint64_t least = 0;
   bool scales_were_too_many = false;

@@ -16,10 +16,10 @@
 namespace belay::xnnpack {
 namespace {
 
-// What a task was called with: places, then sizes of tiles.
+// Arguments of a task: positions, then tile sizes.
 using Arguments = std::vector<size_t>;
 
-// The calls of a task, by any thread.
+// Calls of a task by all threads.
 struct Record {
   std::mutex mutex;
   std::vector<Arguments> calls;
@@ -32,7 +32,7 @@ struct Record {
   }
 };
 
-// The calls of plain loops, the last of the dimensions in tiles.
+// Calls of plain loops, with the last dimensions tiled.
 std::vector<Arguments> Loop(const std::vector<size_t>& ranges, const std::vector<size_t>& tiles) {
   std::vector<Arguments> calls = {{}};
   const size_t untiled = ranges.size() - tiles.size();
@@ -55,7 +55,7 @@ std::vector<Arguments> Loop(const std::vector<size_t>& ranges, const std::vector
   return calls;
 }
 
-// Calls one of the functions with a task that records.
+// Calls one of the functions with a recording task.
 using Function = void (*)(pthreadpool_t pool, Record* record, const size_t* ranges,
                           const size_t* tiles);
 
@@ -128,8 +128,8 @@ const Case kCases[] = {
      }},
 };
 
-TEST(LibraryThreadsTest, EachFunctionCallsAsPlainLoopsDo) {
-  // Each dimension with each of them: nothing, one, and what tiles do and do not divide.
+TEST(LibraryThreadsTest, EachFunctionMatchesPlainLoops) {
+  // Ranges for each dimension: empty, one, multiples of the tile size and others.
   constexpr size_t kRanges[] = {3, 1, 4, 7, 2, 5, 0};
   for (int threads : {1, 2, 3, 5}) {
     ThreadPool pool(threads);
@@ -155,7 +155,7 @@ TEST(LibraryThreadsTest, EachFunctionCallsAsPlainLoopsDo) {
   }
 }
 
-TEST(LibraryThreadsTest, WithoutAPoolCallsComeInOrder) {
+TEST(LibraryThreadsTest, RunsInOrderWithoutAPool) {
   Record record;
   pthreadpool_parallelize_2d_tile_2d(nullptr, Record::Add<size_t, size_t, size_t, size_t>, &record,
                                      5, 7, 2, 3, 0);
@@ -163,10 +163,10 @@ TEST(LibraryThreadsTest, WithoutAPoolCallsComeInOrder) {
   EXPECT_EQ(pthreadpool_get_threads_count(nullptr), 1u);
 }
 
-TEST(LibraryThreadsTest, ThreadsAreThoseOfThePool) {
+TEST(LibraryThreadsTest, UsesTheThreadsOfThePool) {
   ThreadPool pool(3);
   EXPECT_EQ(pthreadpool_get_threads_count(LibraryPool(&pool)), 3u);
-  // Each of two calls waits for the other: one thread would be at it until the time is over.
+  // Two calls wait for each other: a single thread would time out.
   struct Meeting {
     std::atomic<int> there = 0;
     std::atomic<bool> met = true;
@@ -190,7 +190,7 @@ TEST(LibraryThreadsTest, ThreadsAreThoseOfThePool) {
   EXPECT_EQ(LibraryCallsOfThisThread().divided, before.divided + 1);
 }
 
-TEST(LibraryThreadsTest, WorkInsideOfWorkAndOfSeveralThreadsIsDone) {
+TEST(LibraryThreadsTest, SupportsNestedAndConcurrentWork) {
   ThreadPool pool(3);
   struct Work {
     ThreadPool& pool;
@@ -217,7 +217,7 @@ TEST(LibraryThreadsTest, WorkInsideOfWorkAndOfSeveralThreadsIsDone) {
   EXPECT_EQ(work.sum, 4u * 50 * 4950);
 }
 
-TEST(LibraryThreadsTest, DenormalNumbersAreZeroOnAllThreadsIfTheFlagSaysSo) {
+TEST(LibraryThreadsTest, FlushesDenormalsOnAllThreadsIfRequested) {
   ThreadPool pool(3);
   struct Numbers {
     volatile float smallest = std::numeric_limits<float>::min();
@@ -235,7 +235,9 @@ TEST(LibraryThreadsTest, DenormalNumbersAreZeroOnAllThreadsIfTheFlagSaysSo) {
   EXPECT_NE(numbers.smallest / 2, 0.0f) << "the calling thread's mode is what it was";
 }
 
-TEST(LibraryThreadsTest, NobodyElseMakesPools) { EXPECT_EQ(pthreadpool_create(2), nullptr); }
+TEST(LibraryThreadsTest, PthreadpoolCreateReturnsNull) {
+  EXPECT_EQ(pthreadpool_create(2), nullptr);
+}
 
 }  // namespace
 }  // namespace belay::xnnpack

@@ -12,7 +12,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kMax = std::numeric_limits<float>::max();
 
-TEST(NanTest, TheLargestMagnitudeIsOfAllNumbers) {
+TEST(NanTest, LargestMagnitudeCoversAllElements) {
   const auto largest = [](std::vector<float> numbers) {
     return LargestMagnitude(numbers.data(), static_cast<int64_t>(numbers.size()));
   };
@@ -31,7 +31,7 @@ TEST(NanTest, TheLargestMagnitudeIsOfAllNumbers) {
   }
 }
 
-TEST(NanTest, OnlyWeightsOfFp32AreRead) {
+TEST(NanTest, ReadsOnlyFp32Weights) {
   const std::vector<float> numbers = {1, -3, 2};
   Graph graph;
   graph.values.resize(3);
@@ -51,7 +51,7 @@ TEST(NanTest, OnlyWeightsOfFp32AreRead) {
   EXPECT_EQ(WeightMagnitudesOf(graph, node).filter, 0);
 }
 
-// Results of the node may be so large, and no larger than twice that.
+// Expects a bound from `expected` to twice that.
 void ExpectMagnitude(float expected, const Node& node, std::vector<float> inputs,
                      const WeightMagnitudes& weights = {},
                      const Sizes& input = Sizes({1, 4, 5, 7})) {
@@ -62,7 +62,7 @@ void ExpectMagnitude(float expected, const Node& node, std::vector<float> inputs
   EXPECT_LE(got, expected * 2) << fb::EnumNameNodeUnion(node.type);
 }
 
-TEST(NanTest, ResultsAreNoLargerThanTheirOperandsMakeThem) {
+TEST(NanTest, BoundsResultsByOperands) {
   ExpectMagnitude(5, {.type = NodeType::Add}, {2, 3});
   ExpectMagnitude(5, {.type = NodeType::Subtract}, {2, 3});
   ExpectMagnitude(1e30f, {.type = NodeType::Multiply}, {1e10f, 1e20f});
@@ -84,7 +84,7 @@ TEST(NanTest, ResultsAreNoLargerThanTheirOperandsMakeThem) {
   ExpectMagnitude(20 * 3, {.type = NodeType::GlobalAvgPooling2d}, {3});
 }
 
-TEST(NanTest, SumsAreNoLargerThanWeightsMakeThem) {
+TEST(NanTest, BoundsSumsByWeights) {
   const Window window{.kernel_height = 3, .kernel_width = 2, .groups = 2, .group_inputs = 5};
   ExpectMagnitude(6 * 3, {.type = NodeType::AvgPooling2d, .window = window}, {3});
   ExpectMagnitude(3, {.type = NodeType::MaxPooling2d, .window = window}, {3});

@@ -116,7 +116,7 @@ struct Refusal {
   std::string message;
 };
 
-TEST(OutputSizesTest, RefuseWhatDoesNotFit) {
+TEST(OutputSizesTest, RejectsMismatchedInputs) {
   Window adjusted = Channels(Kernel(3, 2), 1, 2, 4);
   adjusted.adjust_width = 2;
   Window taller = Channels(Kernel(3, 2), 1, 2, 4);
@@ -164,7 +164,7 @@ TEST(OutputSizesTest, RefuseWhatDoesNotFit) {
       {Windowed(NodeType::ConvTranspose2d, taller),
        {{1, 5, 5, 2}, {4, 3, 3, 2}},
        "the adjustment is not less than the stride"},
-      // Sizes that no number of 64 bits is.
+      // Sizes that overflow 64 bits.
       {Windowed(NodeType::MaxPooling2d, Dilated(3, INT64_MAX, 1)),
        {{1, 5, 5, 2}},
        "the window is larger"},
@@ -210,7 +210,7 @@ TEST(OutputSizesTest, RefuseWhatDoesNotFit) {
   }
 }
 
-TEST(OutputSizesTest, BiasesHaveAnElementForEachResult) {
+TEST(OutputSizesTest, BiasesHaveOneElementPerChannel) {
   const Sizes image({1, 5, 5, 2}), filter({4, 1, 1, 2}), rows({3, 2}), weight({4, 2});
   const Sizes good({4}), few({3}), scalar;
   const Node conv = Windowed(NodeType::Conv2d, Channels(Kernel(1), 1, 2, 4));

@@ -489,7 +489,7 @@ absl::Status InitializeLibrary() {
   return ToStatus(status, "run on this machine");
 }
 
-bool LibraryTakesThreads() {
+bool LibraryUsesPool() {
   // The dynamic linker decides which functions the library uses, and a process may have loaded
   // libpthreadpool before Belay. Detected by running one of the library's operators without a pool.
   static const bool takes = [] {

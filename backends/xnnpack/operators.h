@@ -63,7 +63,7 @@ absl::Status InitializeLibrary();
 
 // Whether the library calls the pthreadpool functions of library_threads.h. If not, pass it no
 // pool. Precondition: InitializeLibrary() succeeded.
-bool LibraryTakesThreads();
+bool LibraryUsesPool();
 
 }  // namespace belay::xnnpack
 

@@ -1,4 +1,4 @@
-// Programs whose delegates ExecuTorch 1.5.0 wrote give what its runtime gave
+// Programs with delegates written by ExecuTorch 1.5.0 return the results of its runtime
 // (executorch/reader/testdata/README.md).
 #include <cmath>
 #include <string>
@@ -23,7 +23,7 @@ namespace {
 
 struct Sample {
   std::string name;
-  double tolerance;  // absolute, and ten times as much of the expected number
+  double tolerance;  // absolute, and ten times as much relative
 };
 
 std::string Path(const std::string& name) {
@@ -42,7 +42,7 @@ class SamplesTest : public ::testing::TestWithParam<Sample> {
   BackendRegistry backends_;
 };
 
-TEST_P(SamplesTest, GivesWhatExecuTorchGave) {
+TEST_P(SamplesTest, MatchesExecuTorch) {
   const std::string& name = GetParam().name;
   ASSERT_OK_AND_ASSIGN(const belay::Program program,
                        pte::OpenProgram(Path(absl::StrCat(name, ".pte")), {}));
@@ -54,7 +54,7 @@ TEST_P(SamplesTest, GivesWhatExecuTorchGave) {
                        ReadNpyFile(Path(absl::StrCat(name, ".forward.out0.npy"))));
   const auto wanted = ToVector<float>(expected.view());
   std::vector<float> first;
-  // Twice: the second call finds everything set up.
+  // Twice: the second call reuses all setup.
   for (int call = 0; call < 2; ++call) {
     ASSERT_OK(method.SetInput(0, value));
     ASSERT_OK(method.Execute());

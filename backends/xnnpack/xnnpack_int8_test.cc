@@ -1,4 +1,4 @@
-// Static quantization: lowered, executed, and compared with the interpreter.
+// End-to-end tests of static quantization, compared with the interpreter.
 #include <limits>
 #include <string>
 #include <utility>
@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// `step`: of the results, which the library of 2022 rounds in another way now and then.
+// Tolerance of one quantization step: XNNPACK of 2022 sometimes rounds differently.
 exir::Closeness Within(double step) { return {.atol = step * 1.01, .rtol = 0}; }
 
 std::string Quantized(const std::string& name, const std::string& from, const std::string& sizes,
@@ -71,8 +71,8 @@ TEST_F(XnnpackTest, QuantizedNetworksComputeOnInt8) {
                   "FullyConnected", "Convert"));
 }
 
-TEST_F(XnnpackTest, WhatIsNoNodeOfInt8IsBetweenConversions) {
-  // Averages over windows; the image stays in its order between them. Halves of windows of one size.
+TEST_F(XnnpackTest, OtherNodesAreBetweenConversions) {
+  // Average pools; the image keeps its order between them.
   EXPECT_THAT(
       ExpectSame(Program({}, "%x: f32[1,3,4,6] user_input",
                          absl::StrCat(Quantized("q", "x", "1,3,4,6", "0.02", 3),
@@ -82,7 +82,7 @@ TEST_F(XnnpackTest, WhatIsNoNodeOfInt8IsBetweenConversions) {
                  Within(0.02)),
       ElementsAre("Convert", "StaticTranspose", "Convert", "AvgPooling2d", "Convert",
                   "StaticTranspose", "Convert"));
-  // Another scale behind what only moves elements.
+  // Another scale after data movement.
   EXPECT_THAT(
       ExpectSame(Program({}, "%x: f32[2,6] user_input",
                          absl::StrCat("%a: f32[2,6] = edge.aten.abs.default(%x)\n",
@@ -93,7 +93,7 @@ TEST_F(XnnpackTest, WhatIsNoNodeOfInt8IsBetweenConversions) {
       ElementsAre("Abs", "Convert", "Convert", "StaticReshape", "Convert", "Convert"));
 }
 
-TEST_F(XnnpackTest, NumbersThatAreQuantizedTwiceInTheSameWayAreOnce) {
+TEST_F(XnnpackTest, MergesEqualQuantizations) {
   EXPECT_THAT(ExpectSame(Program({}, "%x: f32[2,6] user_input",
                                  absl::StrCat("%a: f32[2,6] = edge.aten.abs.default(%x)\n",
                                               Quantized("q", "a", "2,6", "0.02", 3),
@@ -103,7 +103,7 @@ TEST_F(XnnpackTest, NumbersThatAreQuantizedTwiceInTheSameWayAreOnce) {
               ElementsAre("Abs", "Convert", "Convert", "Negate"));
 }
 
-TEST_F(XnnpackTest, WeightsOfInt8StayWithoutQuantizedInputs) {
+TEST_F(XnnpackTest, DoesNotDelegateInt8WeightsWithoutQuantizedInputs) {
   const exir::ExportedProgram program =
       Parse(Program({"w: i8[6,8]", "sw: f32[6]", "zw: i64[6]"}, "%x: f32[2,8] user_input",
                     absl::StrCat(Channels("w", "6,8"),
@@ -120,7 +120,7 @@ TEST_F(XnnpackTest, WeightsOfInt8StayWithoutQuantizedInputs) {
                           "its weight is int8, but its input or result is not"));
 }
 
-TEST_F(XnnpackTest, WeightsMayHaveOneScaleForAll) {
+TEST_F(XnnpackTest, WeightsMayHaveOneScale) {
   const auto weight = [](const std::string& sizes) {
     return absl::StrCat("%w_f: f32[", sizes,
                         "] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 0.01, 0, "
@@ -144,7 +144,7 @@ TEST_F(XnnpackTest, WeightsMayHaveOneScaleForAll) {
       ElementsAre("Convert", "StaticTranspose", "Conv2d", "StaticTranspose", "Convert"));
 }
 
-TEST_F(XnnpackTest, NumbersThatAreQuantizedInAnotherWayAreConverted) {
+TEST_F(XnnpackTest, ConvertsBetweenQuantizations) {
   EXPECT_THAT(ExpectSame(Program({}, "%x: f32[2,6] user_input",
                                  absl::StrCat("%a: f32[2,6] = edge.aten.abs.default(%x)\n",
                                               Quantized("q", "a", "2,6", "0.02", 3),

@@ -1,4 +1,4 @@
-// What single nodes compute.
+// Results of single nodes.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -37,7 +37,7 @@ TEST(XnnpackNodesTest, ResizesImages) {
   EXPECT_THAT(Call(*handle, Float({1, 1, 2, 1}, x.data())).value(), ElementsAre(0, 2, 4));
 }
 
-TEST(XnnpackNodesTest, SlopesAreThoseOfChannels) {
+TEST(XnnpackNodesTest, PReluSlopesArePerChannel) {
   PayloadBuilder payload;
   const uint32_t x = payload.Input(0, {2, 2}), y = payload.Output(1, {2, 2});
   payload.Binary(NodeType::PReLU, x, payload.Constant({1, 2}, {0.5, 2}), y);
@@ -46,8 +46,8 @@ TEST(XnnpackNodesTest, SlopesAreThoseOfChannels) {
   EXPECT_THAT(Call(*handle, Float({2, 2}, numbers.data())).value(), ElementsAre(-1, -4, 3, 3));
 }
 
-TEST(XnnpackNodesTest, NodesOfInt8ComputeInTheirScales) {
-  // Of scale 0.5 and zero point 1: (x + x) · 1, at most 3.
+TEST(XnnpackNodesTest, Int8NodesUseTheirScales) {
+  // Scale 0.5 and zero point 1: (x + x) · 1, at most 3.
   PayloadBuilder payload;
   const uint32_t x = payload.Input(0, {4}), y = payload.Output(1, {4});
   std::vector<uint32_t> values;
@@ -66,8 +66,8 @@ TEST(XnnpackNodesTest, NodesOfInt8ComputeInTheirScales) {
   EXPECT_THAT(Call(*handle, Float({4}, numbers.data())).value(), ElementsAre(1, 0.5, 1, -7));
 }
 
-// Arguments and outputs of int8 as they are; each node at least once.
-TEST(XnnpackNodesTest, CallsMayBeOfInt8) {
+// int8 arguments and outputs; each node type at least once.
+TEST(XnnpackNodesTest, CallsMayUseInt8) {
   const auto call = [](const PayloadBuilder& payload, std::vector<int64_t> sizes,
                        std::vector<int8_t> elements,
                        std::vector<int64_t> result) -> absl::StatusOr<std::vector<int>> {
@@ -108,7 +108,7 @@ TEST(XnnpackNodesTest, CallsMayBeOfInt8) {
     pad.output_id = y;
     EXPECT_THAT(call(payload, {2, 2}, {1, 2, 3, 4}, {3, 3}).value(),
                 ElementsAre(-2, -2, -2, 1, 2, -2, 3, 4, -2));
-    // What is no number or too large is as quantization has it: the least, and the most.
+    // NaN becomes the minimum; large values saturate.
     pad.padding_value = std::numeric_limits<float>::quiet_NaN();
     EXPECT_THAT(call(payload, {2, 2}, {1, 2, 3, 4}, {3, 3}).value(),
                 ElementsAre(-128, -128, -128, 1, 2, -128, 3, 4, -128));
@@ -116,7 +116,7 @@ TEST(XnnpackNodesTest, CallsMayBeOfInt8) {
     EXPECT_THAT(call(payload, {2, 2}, {1, 2, 3, 4}, {3, 3}).value(),
                 ElementsAre(127, 127, 127, 1, 2, 127, 3, 4, 127));
   }
-  // One scale of all weights: [out, in], and [in, out].
+  // One scale for all weights: [out, in], and [in, out].
   for (const bool transposed : {false, true}) {
     PayloadBuilder payload;
     const auto [x, y] = quantized(payload, {2, 4}, {2, 4});
@@ -131,14 +131,14 @@ TEST(XnnpackNodesTest, CallsMayBeOfInt8) {
     linear.output_id = y;
     linear.flags = transposed ? 1 : 0;
     payload.Quantize(linear.filter_id, Datatype::QINT8, 1, 0);
-    // Rows (1, 0, 0, 0) and (0, 1, 0, 0) of scale 0.5: one step is one step.
+    // Rows (1, 0, 0, 0) and (0, 1, 0, 0) with scale 0.5.
     EXPECT_THAT(
         call(payload, {2, 4}, {2, 1, 1, 1, 1, 2, 1, 1}, {2, 4}).value(),
         transposed ? ElementsAre(2, 3, 4, 5, 6, 7, 8, 9) : ElementsAre(2, 6, 10, 14, 3, 7, 11, 15));
   }
 }
 
-// --- What moves, and what has functions of its own ---
+// --- Data movement, and nodes computed by functions.h ---
 
 TEST(XnnpackNodesTest, ConcatenationsHaveTwoToFiveOperands) {
   const NodeType types[] = {NodeType::Concatenate2, NodeType::Concatenate3, NodeType::Concatenate4,
@@ -171,7 +171,7 @@ TEST(XnnpackNodesTest, ConcatenationsHaveTwoToFiveOperands) {
   }
 }
 
-TEST(XnnpackNodesTest, ProductsOfMatricesMayBeTransposed) {
+TEST(XnnpackNodesTest, MatmulOperandsMayBeTransposed) {
   PayloadBuilder payload;
   auto& product = payload.Binary(NodeType::BatchMatrixMultiply, payload.Input(0, {1, 2}),
                                  payload.Constant({2, 2}, {1, 2, 3, 4}), payload.Output(1, {1, 2}));
@@ -183,7 +183,7 @@ TEST(XnnpackNodesTest, ProductsOfMatricesMayBeTransposed) {
   EXPECT_THAT(Call(*handle, Float({1, 2}, x.data())).value(), ElementsAre(21, 43));
 }
 
-TEST(XnnpackNodesTest, HardswishIsTheLibrarys) {
+TEST(XnnpackNodesTest, HardswishUsesTheLibrary) {
   PayloadBuilder payload;
   payload.Unary(NodeType::Hardswish, payload.Input(0, {5}), payload.Output(1, {5}));
   ASSERT_OK_AND_ASSIGN(const auto handle, Init(payload, Float({5}), Float({5})));
@@ -191,8 +191,8 @@ TEST(XnnpackNodesTest, HardswishIsTheLibrarys) {
   EXPECT_THAT(Call(*handle, Float({5}, x.data())).value(), ElementsAre(0, 0, 0, 3, 6));
 }
 
-// Constants of float32 that lie at any byte of the payload.
-TEST(XnnpackNodesTest, WeightsMayLieAnywhere) {
+// float32 constants at any offset in the payload.
+TEST(XnnpackNodesTest, WeightsMayBeMisaligned) {
   for (uint64_t at : {0, 1, 2, 3}) {
     PayloadBuilder payload;
     auto& linear = payload.Add<fb::FullyConnectedT>(NodeType::FullyConnected);

@@ -54,7 +54,7 @@ Sizes Unpermuted(const Sizes& sizes, const DimOrder& order) {
 }
 
 // Error for a tensor of the call that does not match the value.
-absl::Status OtherTensor(const Value& value, const Sizes& sizes, const EValue& of_call) {
+absl::Status MismatchError(const Value& value, const Sizes& sizes, const EValue& of_call) {
   return absl::InvalidArgumentError(absl::StrCat(
       "value ", value.id, " is ", FormatSizes(sizes), " of dtype ",
       DTypeName(DtypeOf(value.datatype)), " in the payload, the call has ", of_call.KindName()));
@@ -71,7 +71,7 @@ absl::StatusOr<DimOrder> OrderOf(const Value& value, const Sizes& sizes, const E
     const std::optional<DimOrder> order = DimOrderOf(tensor->sizes, tensor->strides);
     if (order.has_value() && tensor->rank() == sizes.size()) return *order;
   }
-  return OtherTensor(value, sizes, of_call);
+  return MismatchError(value, sizes, of_call);
 }
 
 class XnnpackHandle final : public DelegateHandle {
@@ -95,7 +95,7 @@ class XnnpackHandle final : public DelegateHandle {
         places_(graph_.values.size()),
         num_arguments_(static_cast<int>(context.arguments.size())),
         num_outputs_(static_cast<int>(context.outputs.size())),
-        threads_(LibraryTakesThreads() ? LibraryPool(context.threads) : nullptr),
+        threads_(LibraryUsesPool() ? LibraryPool(context.threads) : nullptr),
         events_(context.events) {}
 
   absl::Status Execute(KernelContext& context) override {
@@ -105,13 +105,13 @@ class XnnpackHandle final : public DelegateHandle {
 
   absl::Status ExecuteWithin(KernelContext& context, Budget& budget) override {
     ABSL_RETURN_IF_ERROR(context.CheckArity(num_arguments_, num_outputs_));
-    ABSL_RETURN_IF_ERROR(TakeSizes(context));
-    if (is_empty_) return GiveEmptyOutputs(context);
-    WorkIn(context.scratch().data());
+    ABSL_RETURN_IF_ERROR(UpdateSizes(context));
+    if (is_empty_) return WriteEmptyOutputs(context);
+    UseScratch(context.scratch().data());
     for (size_t i = 0; i < places_.size(); ++i) {
       if (!graph_.values[i].is_constant) ForgetMagnitude(places_[i]);
     }
-    for (int value : arguments_) ABSL_RETURN_IF_ERROR(TakeArgument(context, value));
+    for (int value : arguments_) ABSL_RETURN_IF_ERROR(BindArgument(context, value));
     for (int value : outputs_) ABSL_RETURN_IF_ERROR(TakeOutput(context, value));
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const absl::Status status = RunNode(i, budget);
@@ -172,7 +172,7 @@ class XnnpackHandle final : public DelegateHandle {
       const bool empty = std::any_of(place.sizes.begin(), place.sizes.end(),
                                      [](int64_t size) { return size < 1; });
       if (empty || !CheckPlanned(static_cast<int>(i)).ok()) {
-        return OtherTensor(value, value.sizes, argument);
+        return MismatchError(value, value.sizes, argument);
       }
     }
     ABSL_RETURN_IF_ERROR(ComputeSizes());
@@ -183,7 +183,7 @@ class XnnpackHandle final : public DelegateHandle {
       ABSL_ASSIGN_OR_RETURN(place.order, OrderOf(value, place.sizes, output));
       const TensorView& tensor = *output.get_if<TensorView>();
       if (!place.order.empty() && !(Permuted(tensor.sizes, place.order) == place.sizes)) {
-        return OtherTensor(value, place.sizes, output);
+        return MismatchError(value, place.sizes, output);
       }
       place.is_copied =
           place.is_read || !(tensor.strides == DenseStrides(tensor.sizes, place.order));
@@ -264,7 +264,7 @@ class XnnpackHandle final : public DelegateHandle {
   }
 
   // Places results and copies in this memory, unless they are there already.
-  void WorkIn(std::byte* scratch) {
+  void UseScratch(std::byte* scratch) {
     if (scratch == scratch_) return;
     scratch_ = scratch;
     for (const Working& working : working_) {
@@ -292,7 +292,7 @@ class XnnpackHandle final : public DelegateHandle {
 
   // Computes the sizes of all values from those of the arguments. After a failure, the next call
   // computes them again.
-  absl::Status TakeSizes(KernelContext& context) {
+  absl::Status UpdateSizes(KernelContext& context) {
     bool same = sizes_are_known_;
     sizes_are_known_ = false;
     is_empty_ = false;
@@ -319,7 +319,7 @@ class XnnpackHandle final : public DelegateHandle {
 
   // Handles a call with an empty argument: nothing is computed. kUnimplemented if an output is not
   // empty, such as an average over no elements.
-  absl::Status GiveEmptyOutputs(KernelContext& context) {
+  absl::Status WriteEmptyOutputs(KernelContext& context) {
     for (int index : outputs_) {
       const Place& place = places_[index];
       const int output = graph_.values[index].output;
@@ -363,7 +363,7 @@ class XnnpackHandle final : public DelegateHandle {
 
   // Uses the argument in place if it is dense and the bytes past its end are readable; else copies
   // it.
-  absl::Status TakeArgument(KernelContext& context, int index) {
+  absl::Status BindArgument(KernelContext& context, int index) {
     Place& place = places_[index];
     ABSL_ASSIGN_OR_RETURN(const TensorView* tensor, context.Tensor(graph_.values[index].argument));
     const Strides dense = DenseStrides(tensor->sizes, place.order);

@@ -25,7 +25,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsNan;
 
-// x + (1, 2, 3), of at most four rows.
+// x + (1, 2, 3), for at most four rows.
 struct AddRow : PayloadBuilder {
   uint32_t x = Input(0, {4, 3}), y = Output(1, {4, 3});
   AddRow() { Binary(NodeType::Add, x, Constant({3}, {1, 2, 3}), y); }
@@ -39,7 +39,7 @@ TEST(XnnpackRuntimeTest, CallsMayHaveSmallerSizes) {
   EXPECT_EQ(Call(*handle, Float({4, 3}, x.data())).value().size(), 12u);
 }
 
-TEST(XnnpackRuntimeTest, CallsMayHaveNoElements) {
+TEST(XnnpackRuntimeTest, CallsMayBeEmpty) {
   ASSERT_OK_AND_ASSIGN(const auto handle, Init(AddRow(), Float({4, 3}), Float({4, 3})));
   std::vector<float> x(12, 1);
   EXPECT_TRUE(Call(*handle, Float({0, 3}, x.data())).value().empty());
@@ -48,7 +48,7 @@ TEST(XnnpackRuntimeTest, CallsMayHaveNoElements) {
               absl::StatusCode::kInvalidArgument);
 }
 
-TEST(XnnpackRuntimeTest, AnAverageOverNothingIsRefused) {
+TEST(XnnpackRuntimeTest, RejectsAnAverageOverNoElements) {
   PayloadBuilder payload;
   payload.Unary(NodeType::GlobalAvgPooling2d, payload.Input(0, {1, 9, 9, 2}),
                 payload.Output(1, {1, 2}));
@@ -58,8 +58,8 @@ TEST(XnnpackRuntimeTest, AnAverageOverNothingIsRefused) {
                        HasSubstr("output 0 of sizes [1,2] of an argument without elements")));
 }
 
-// Bounds of magnitudes are of a call, and an operand's are looked up before a NaN is ruled out.
-TEST(XnnpackRuntimeTest, NanOfOneCallIsNotInTheNext) {
+// Magnitude bounds are per call, and operands are checked before NaN is ruled out.
+TEST(XnnpackRuntimeTest, NanDoesNotPersistBetweenCalls) {
   PayloadBuilder payload;
   const uint32_t square = payload.Tensor({4}), y = payload.Output(1, {4});
   const uint32_t x = payload.Input(0, {4});
@@ -76,7 +76,7 @@ TEST(XnnpackRuntimeTest, NanOfOneCallIsNotInTheNext) {
   }
 }
 
-TEST(XnnpackRuntimeTest, RefusesOtherCalls) {
+TEST(XnnpackRuntimeTest, RejectsMismatchedCalls) {
   ASSERT_OK_AND_ASSIGN(const auto handle, Init(AddRow(), Float({4, 3}), Float({4, 3})));
   std::vector<float> x(64, 1);
   EXPECT_THAT(Call(*handle, Float({5, 3}, x.data())),
@@ -102,7 +102,7 @@ TEST(XnnpackRuntimeTest, ArgumentsMayHaveGaps) {
   EXPECT_THAT(Call(*handle, strided).value(), ElementsAre(2, 4, 6, 5, 7, 9));
 }
 
-TEST(XnnpackRuntimeTest, TheCallMustFitThePayload) {
+TEST(XnnpackRuntimeTest, RejectsCallsThatDoNotMatchThePayload) {
   const auto refused = [](EValue argument, EValue output, const char* message) {
     EXPECT_THAT(Init(AddRow(), argument, output),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
@@ -118,7 +118,7 @@ TEST(XnnpackRuntimeTest, TheCallMustFitThePayload) {
   refused(int64_t{3}, x, "in the payload");
 }
 
-// A tensor without dimensions may have one of size 1 in the payload.
+// A tensor of rank 0 may have one dimension of size 1 in the payload.
 TEST(XnnpackRuntimeTest, ScalarsMayBeOneElement) {
   PayloadBuilder payload;
   payload.Unary(NodeType::Negate, payload.Input(0, {1}), payload.Output(1, {1}));
@@ -130,7 +130,7 @@ TEST(XnnpackRuntimeTest, ScalarsMayBeOneElement) {
   payload.tensor(0).dims = payload.tensor(1).dims = {2};
   EXPECT_THAT(Init(payload, Float({}), Float({2})),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("value 0 is [2]")));
-  // Without elements a result of one has none to be of.
+  // A one-element result of an empty argument is undefined.
   PayloadBuilder broadcast;
   broadcast.Unary(NodeType::Negate, broadcast.Input(0, {2}), broadcast.Tensor({2}));
   broadcast.Unary(NodeType::Negate, broadcast.Constant({1}, {5}), broadcast.Output(1, {1}));
@@ -141,7 +141,7 @@ TEST(XnnpackRuntimeTest, ScalarsMayBeOneElement) {
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("output 0 of sizes [1]")));
 }
 
-// Transposed in the call's memory: the payload has the sizes in memory's order.
+// Transposed in the call's memory: the payload has the sizes in memory order.
 TEST(XnnpackRuntimeTest, TensorsMayBeInAnyDenseOrder) {
   TensorView columns = Float({3, 2});
   columns.strides = Strides({1, 3});
@@ -152,7 +152,7 @@ TEST(XnnpackRuntimeTest, TensorsMayBeInAnyDenseOrder) {
   std::vector<float> x = {1, 2, 3, 4, 5, 6};
   columns.data = x.data();
   EXPECT_THAT(Call(*handle, columns).value(), ElementsAre(11, 22, 33, 14, 25, 36));
-  // The same sizes in another order are others in memory.
+  // The same sizes in another memory order.
   TensorView square = Float({2, 3});
   square.strides = Strides({1, 2});
   EXPECT_THAT(Init(payload, square, Float({2, 3})),
@@ -169,7 +169,7 @@ TEST(XnnpackRuntimeTest, OutputsMayHaveGaps) {
   AddRow payload;
   payload.tensor(payload.x).dims = payload.tensor(payload.y).dims = {2, 3};
   ASSERT_OK_AND_ASSIGN(const auto handle, Init(payload, Float({2, 3}), strided));
-  // Resize() leaves them where they are.
+  // Resize() keeps the address.
   class Strided final : public OutputAllocator {
    public:
     absl::Status Resize(TensorView&, absl::Span<const int64_t>) override {
@@ -186,7 +186,7 @@ TEST(XnnpackRuntimeTest, OutputsMayHaveGaps) {
   EXPECT_THAT(y, ElementsAre(2, -1, 4, -1, 6, -1, 5, -1, 7, -1, 9, -1));
 }
 
-TEST(XnnpackRuntimeTest, OutputsStayInTheirOrder) {
+TEST(XnnpackRuntimeTest, OutputsKeepTheirLayout) {
   ASSERT_OK_AND_ASSIGN(const auto handle, Init(AddRow(), Float({4, 3}), Float({4, 3})));
   class Other final : public OutputAllocator {
    public:
@@ -211,7 +211,7 @@ TEST(XnnpackRuntimeTest, OutputsStayInTheirOrder) {
   allocator.fails = true;
   EXPECT_THAT(handle->Execute(context),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("none is left")));
-  // Of a call without elements, too.
+  // Also for an empty call.
   argument = Float({0, 3}, x.data());
   EXPECT_THAT(handle->Execute(context),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("none is left")));
@@ -220,7 +220,7 @@ TEST(XnnpackRuntimeTest, OutputsStayInTheirOrder) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected 1 arguments")));
 }
 
-TEST(XnnpackRuntimeTest, ArgumentsMayLieAnywhere) {
+TEST(XnnpackRuntimeTest, ArgumentsMayBeMisaligned) {
   ASSERT_OK_AND_ASSIGN(const auto handle, Init(AddRow(), Float({4, 3}), Float({4, 3})));
   const std::vector<float> x = {1, 2, 3};
   std::vector<char> bytes(64);
@@ -230,7 +230,7 @@ TEST(XnnpackRuntimeTest, ArgumentsMayLieAnywhere) {
   }
 }
 
-TEST(XnnpackRuntimeTest, ResultsMayNotBeLargerThanPlanned) {
+TEST(XnnpackRuntimeTest, RejectsResultsLargerThanPlanned) {
   PayloadBuilder payload;
   payload.Binary(NodeType::Add, payload.Input(0, {4, 1}), payload.Constant({4, 1}, {1, 2, 3, 4}),
                  payload.Output(1, {4, 1}));
@@ -254,8 +254,8 @@ TEST(XnnpackRuntimeTest, OperatorsKeepTheirChannels) {
   EXPECT_THAT(Call(*handle, Float({1, 1, 2, 2}, x.data())).value(), ElementsAre(2, 3));
 }
 
-// As ExecuTorch writes some: NHWC in the payload, a row-major tensor in the call.
-TEST(XnnpackRuntimeTest, TheSizesOfTheCallCount) {
+// A form that ExecuTorch writes: NHWC in the payload, a row-major tensor in the call.
+TEST(XnnpackRuntimeTest, CallSizesTakePrecedence) {
   PayloadBuilder payload;
   payload.Unary(NodeType::Negate, payload.Input(0, {1, 2, 2, 3}), payload.Output(1, {1, 2, 2, 3}));
   ASSERT_OK_AND_ASSIGN(const auto handle, Init(payload, Float({1, 3, 2, 2}), Float({1, 3, 2, 2})));
@@ -263,7 +263,7 @@ TEST(XnnpackRuntimeTest, TheSizesOfTheCallCount) {
   EXPECT_EQ(Call(*handle, Float({1, 3, 2, 2}, x.data())).value(), std::vector<float>(12, -1));
 }
 
-TEST(XnnpackRuntimeTest, ResultsBetweenNodesLieInWorkingMemory) {
+TEST(XnnpackRuntimeTest, IntermediateResultsAreInWorkingMemory) {
   PayloadBuilder payload;
   uint32_t from = payload.Input(0, {4, 3});
   for (int i = 0; i < 5; ++i) {
@@ -278,7 +278,7 @@ TEST(XnnpackRuntimeTest, ResultsBetweenNodesLieInWorkingMemory) {
   EXPECT_EQ(Call(*handle, Float({4, 3}, x.data())).value(), std::vector<float>(12, -1));
 }
 
-TEST(XnnpackRuntimeTest, TakesWhatItHoldsFromTheBudget) {
+TEST(XnnpackRuntimeTest, ChargesHeldMemoryToTheBudget) {
   AddRow payload;
   uint64_t least = 1;
   while (!Init(payload, Float({4, 3}), Float({4, 3}), least).ok()) {
@@ -290,9 +290,9 @@ TEST(XnnpackRuntimeTest, TakesWhatItHoldsFromTheBudget) {
   EXPECT_LT(least, 65536u);
 }
 
-// A convolution of 1×1 whose padding makes an image of 65535×65535, for which the library would have
-// tables.
-TEST(XnnpackRuntimeTest, TablesOfTheLibraryAreTakenFromTheBudget) {
+// A 1×1 convolution whose padding yields an image of 65535×65535, for which the library would
+// allocate tables.
+TEST(XnnpackRuntimeTest, ChargesLibraryTablesToTheBudget) {
   PayloadBuilder payload;
   const uint32_t x = payload.Input(0, {1, 1, 1, 1});
   const uint32_t image = payload.Tensor({1, 65535, 65535, 1}), y = payload.Output(1, {1, 1, 1, 1});
@@ -311,7 +311,7 @@ TEST(XnnpackRuntimeTest, TablesOfTheLibraryAreTakenFromTheBudget) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("delegate_bytes")));
 }
 
-TEST(XnnpackRuntimeTest, NamesWhatTheLibraryRefuses) {
+TEST(XnnpackRuntimeTest, NamesNodesThatTheLibraryRejects) {
   PayloadBuilder payload;
   auto& pool = payload.Add<fb::PoolT>(NodeType::MaxPooling2d);
   pool.pooling_height = pool.pooling_width = pool.stride_height = pool.stride_width = 1;
@@ -323,7 +323,7 @@ TEST(XnnpackRuntimeTest, NamesWhatTheLibraryRefuses) {
                        HasSubstr("node 0 (MaxPooling2d): XNNPACK refuses to create the operator")));
 }
 
-TEST(XnnpackRuntimeTest, AveragesHaveAsManyChannelsAsTheStackHasRoomFor) {
+TEST(XnnpackRuntimeTest, LimitsChannelsOfAverages) {
   PayloadBuilder payload;
   payload.Unary(NodeType::GlobalAvgPooling2d, payload.Input(0, {1, 9, 9, 16385}),
                 payload.Output(1, {1, 16385}));
@@ -365,7 +365,7 @@ fb::ConvolutionT& AddConvolution(PayloadBuilder& payload, NodeType type, uint32_
   return conv;
 }
 
-// Each with enough work for more threads than one, in sizes that no tile divides.
+// Each has enough work for several threads, in sizes that are not multiples of a tile.
 std::vector<Network> Networks() {
   std::vector<Network> networks;
   {
@@ -378,7 +378,7 @@ std::vector<Network> Networks() {
     linear.output_id = n.payload.Output(1, {37, 67});
   }
   {
-    // One row: what is divided is the output's columns.
+    // One row: the output's columns are divided.
     Network& n = networks.emplace_back("row", PayloadBuilder(), std::vector<int64_t>{1, 29},
                                        std::vector<int64_t>{1, 667});
     auto& linear = n.payload.Add<fb::FullyConnectedT>(NodeType::FullyConnected);
@@ -421,7 +421,7 @@ std::vector<Network> Networks() {
   return networks;
 }
 
-TEST(XnnpackRuntimeTest, TheLibraryWorksOnTheThreadsOfTheCall) {
+TEST(XnnpackRuntimeTest, LibraryUsesTheThreadsOfTheCall) {
   for (const Network& network : Networks()) {
     std::vector<float> x = Numbers(static_cast<size_t>(*NumElements(network.input)) + 16);
     std::vector<float> alone;
@@ -443,7 +443,7 @@ TEST(XnnpackRuntimeTest, TheLibraryWorksOnTheThreadsOfTheCall) {
   }
 }
 
-TEST(XnnpackRuntimeTest, NetworksOfOnePoolComputeAtOnce) {
+TEST(XnnpackRuntimeTest, DelegatesShareAPoolConcurrently) {
   const std::vector<Network> networks = Networks();
   const Network& network = networks[2];
   std::vector<float> x = Numbers(static_cast<size_t>(*NumElements(network.input)) + 16);

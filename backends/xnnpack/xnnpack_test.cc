@@ -1,4 +1,4 @@
-// Lowered, executed, and compared with the interpreter.
+// End-to-end tests, compared with the interpreter.
 #include <limits>
 #include <string>
 #include <utility>
@@ -32,7 +32,7 @@ TEST_F(XnnpackTest, UnaryNodesComputeTheSame) {
   ExpectSame(Program({}, "%x: f32[] user_input", "%y: f32[] = edge.aten.add.Scalar(%x, 2)"));
 }
 
-TEST_F(XnnpackTest, WhatTheLibraryLacksIsComputedAllTheSame) {
+TEST_F(XnnpackTest, ComputesNodesMissingFromTheLibrary) {
   for (const char* call :
        {"gelu.default(%p)", "tanh.default(%p)", "exp.default(%p)", "sin.default(%p)",
         "cos.default(%p)", "log.default(%p)", "rsqrt.default(%p)"}) {
@@ -62,7 +62,7 @@ TEST_F(XnnpackTest, BinaryNodesBroadcast) {
   }
 }
 
-TEST_F(XnnpackTest, NanStays) {
+TEST_F(XnnpackTest, NanPropagates) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   specials_ = {std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity, 0.0f};
   for (const char* call :
@@ -77,7 +77,7 @@ TEST_F(XnnpackTest, NanStays) {
   }
   for (const char* op : {"add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "minimum.default",
                          "maximum.default"}) {
-    // Either operand repeated in dimensions of its own; with bounds; without dimensions.
+    // Each operand broadcasts in some dimensions; with bounds; rank 0.
     ExpectSame(Program({}, "%x: f32[2,1,7,1,5] user_input, %z: f32[3,1,4,1] user_input",
                        absl::StrCat("%y: f32[2,3,7,4,5] = edge.aten.", op, "(%x, %z)")));
     ExpectSame(Program({}, "%x: f32[9,5] user_input, %z: f32[9,5] user_input",
@@ -88,7 +88,7 @@ TEST_F(XnnpackTest, NanStays) {
   }
 }
 
-TEST_F(XnnpackTest, NanOfWeightedSumsAndWindowsStays) {
+TEST_F(XnnpackTest, NanPropagatesThroughWeightsAndWindows) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   specials_ = {std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity};
   for (const char* bounds : {"-0.5, 0.5", "0, 6", "-inf, inf"}) {
@@ -136,14 +136,14 @@ TEST_F(XnnpackTest, LinearLayersComputeTheSame) {
                      "%y: f32[3,7] = edge.aten.mm.default(%x, %w)"));
 }
 
-TEST_F(XnnpackTest, WeightsThatArePermutedAreConstants) {
+TEST_F(XnnpackTest, PermutedWeightsBecomeConstants) {
   EXPECT_THAT(ExpectSame(Program({"b: f32[7]", "w: f32[7,5]"}, "%x: f32[3,5] user_input",
                                  "%t: f32[5,7] = edge.aten.permute_copy.default(%w, [1,0])\n"
                                  "%y: f32[3,7] = edge.aten.addmm.default(%b, %x, %t)")),
               ElementsAre("FullyConnected"));
 }
 
-TEST_F(XnnpackTest, BatchNormsArePartOfConvolutionsOrConvolutions) {
+TEST_F(XnnpackTest, BatchNormsAreFusedOrBecomeConvolutions) {
   const std::string norm = ", %g, %b, %m, %v, 0.1, 1e-05)";
   EXPECT_THAT(
       ExpectSame(Program({"w: f32[4,3,1,1]", "g: f32[4]", "b: f32[4]", "m: f32[4]", "v: f32[4]"},
@@ -168,7 +168,7 @@ TEST_F(XnnpackTest, ConvolutionsComputeTheSame) {
                          "%y: f32[2,8,4,7] = edge.aten.convolution.default(%x, %w, %b, [2,1], "
                          "[0,1], [1,3], false, [0,0], 1)")),
       ElementsAre("StaticTranspose", "Conv2d", "StaticTranspose"));
-  // In groups, without a bias.
+  // With groups, without a bias.
   ExpectSame(Program({"w: f32[6,2,3,3]"}, "%x: f32[1,4,5,5] user_input",
                      "%y: f32[1,6,5,5] = edge.aten.convolution.default(%x, %w, none, [1,1], "
                      "[1,1], [1,1], false, [0,0], 2)"));
@@ -195,7 +195,7 @@ TEST_F(XnnpackTest, PoolsComputeTheSame) {
                      "%y: f32[2,3,1,1] = edge.aten.mean.dim(%x, [-1,-2], true)"));
 }
 
-TEST_F(XnnpackTest, MovingNodesComputeTheSame) {
+TEST_F(XnnpackTest, DataMovementComputesTheSame) {
   const auto with = [](const std::string& body) {
     return Program({}, "%x: f32[2,3,4] user_input",
                    absl::StrCat("%a: f32[2,3,4] = edge.aten.abs.default(%x)\n", body));
@@ -209,8 +209,8 @@ TEST_F(XnnpackTest, MovingNodesComputeTheSame) {
   ExpectSame(with("%y: f32[2,9,4] = edge.aten.cat.default([%a,%x,%a], 1)"));
 }
 
-TEST_F(XnnpackTest, ImagesStayAsTheyAreThroughWhatDoesNotCare) {
-  // One transpose at each border, and attributes of dimensions are those of NHWC.
+TEST_F(XnnpackTest, ImagesKeepTheirOrderThroughElementwiseNodes) {
+  // One transpose at each boundary; dimension attributes refer to NHWC.
   EXPECT_THAT(
       ExpectSame(Program(
           {"w: f32[4,3,1,1]", "v: f32[1,4,1,1]", "u: f32[6,8,1,1]"}, "%x: f32[1,3,6,5] user_input",
@@ -227,7 +227,7 @@ TEST_F(XnnpackTest, ImagesStayAsTheyAreThroughWhatDoesNotCare) {
                   "Concatenate2", "Conv2d", "StaticTranspose"));
 }
 
-TEST_F(XnnpackTest, ImagesThatAreChannelsLastNeedNoTransposes) {
+TEST_F(XnnpackTest, ChannelsLastImagesNeedNoTransposes) {
   EXPECT_THAT(
       ExpectSame(Program({"w: f32[4,3,1,1]"}, "%x: f32[s0,3,6,5]{strides=[90,1,15,3]} user_input",
                          "%y: f32[s0,4,6,5]{strides=[120,1,20,4]} = "
@@ -235,7 +235,7 @@ TEST_F(XnnpackTest, ImagesThatAreChannelsLastNeedNoTransposes) {
                          "false, [0,0], 1)",
                          "%y user_output", "s0: [1, 5]")),
       ElementsAre("Conv2d"));
-  // Either order of one value.
+  // One value in both orders.
   EXPECT_THAT(
       ExpectSame(Program({}, "%x: f32[1,3,6,5]{strides=[90,1,15,3]} user_input",
                          "%a: f32[1,3,6,5]{strides=[90,1,15,3]} = edge.aten.abs.default(%x)\n"
@@ -246,7 +246,7 @@ TEST_F(XnnpackTest, ImagesThatAreChannelsLastNeedNoTransposes) {
       ElementsAre("Abs", "StaticTranspose", "StaticReshape", "StaticTranspose"));
 }
 
-TEST_F(XnnpackTest, ActivationsAreBoundsOfWhatTheyAloneRead) {
+TEST_F(XnnpackTest, FusesActivationsAsBounds) {
   const std::string linear =
       "%l: f32[3,7] = edge.aten.mm.default(%x, %w)\n"
       "%y: f32[3,7] = edge.aten.hardtanh.default(%l, 0, 6)";
@@ -262,9 +262,9 @@ TEST_F(XnnpackTest, ActivationsAreBoundsOfWhatTheyAloneRead) {
       ElementsAre("FullyConnected", "Clamp"));
 }
 
-// --- Sizes that change ---
+// --- Dynamic sizes ---
 
-TEST_F(XnnpackTest, BatchesMayChange) {
+TEST_F(XnnpackTest, BatchSizesMayChange) {
   EXPECT_THAT(
       ExpectSame(Program({"w: f32[4,3,3,3]", "u: f32[6,16]"}, "%x: f32[s0,3,4,4] user_input",
                          "%n: symint(s0) = aten.sym_size.int(%x, 0)\n"
@@ -280,7 +280,7 @@ TEST_F(XnnpackTest, BatchesMayChange) {
                   "FullyConnected"));
 }
 
-TEST_F(XnnpackTest, SequencesMayChange) {
+TEST_F(XnnpackTest, SequenceLengthsMayChange) {
   ExpectSame(Program({"w: f32[4,4]", "b: f32[4]"}, "%x: f32[2,s0,4] user_input",
                      "%v: f32[2*s0,4] = edge.aten.view_copy.default(%x, [-1,4])\n"
                      "%m: f32[2*s0,4] = edge.aten.addmm.default(%b, %v, %w)\n"
@@ -291,7 +291,7 @@ TEST_F(XnnpackTest, SequencesMayChange) {
                      "%y user_output", "s0: [1, 5]"));
 }
 
-TEST_F(XnnpackTest, StepsStandForWhatIsPartOfThem) {
+TEST_F(XnnpackTest, StepsMapToFusedNodes) {
   const exir::ExportedProgram program =
       Parse(Program({"w: f32[3,3]"}, "%x: f32[2,3] user_input",
                     "%h: f32[2,3] = edge.aten.mm.default(%x, %w) handle=7\n"
@@ -311,7 +311,7 @@ TEST_F(XnnpackTest, ValuesMayBeReturnedMoreThanOnce) {
               ElementsAre("Abs", "Negate", "Copy"));
 }
 
-TEST_F(XnnpackTest, SaysWhyNot) {
+TEST_F(XnnpackTest, ReportsRejections) {
   const std::pair<std::string, std::string> cases[] = {
       {Program({}, "%x: f32[2,3] user_input", "%y: f32[2,3] = edge.aten.gelu.default(%x)"),
        "this XNNPACK does not support Gelu"},
@@ -381,7 +381,7 @@ TEST_F(XnnpackTest, SaysWhyNot) {
   }
 }
 
-TEST_F(XnnpackTest, TheTargetDecidesWhichNodesThereAre) {
+TEST_F(XnnpackTest, TargetSelectsNodeTypes) {
   const exir::ExportedProgram program = Parse(
       Program({}, "%x: f32[2,3] user_input", "%y: f32[2,3] = edge.aten.gelu.default(%x)"), *ops_);
   ASSERT_OK_AND_ASSIGN(const exir::ExportedProgram lowered,
@@ -396,7 +396,7 @@ TEST_F(XnnpackTest, TheTargetDecidesWhichNodesThereAre) {
                        HasSubstr("unknown compile spec 'level'; there is 'target'")));
 }
 
-TEST_F(XnnpackTest, ConstantsAreNamedDataOnce) {
+TEST_F(XnnpackTest, ConstantsAreSharedNamedData) {
   const exir::ExportedProgram program =
       Parse(Program({"w: f32[3,3]"}, "%x: f32[2,3] user_input",
                     "%h: f32[2,3] = edge.aten.mm.default(%x, %w)\n"
@@ -410,9 +410,9 @@ TEST_F(XnnpackTest, ConstantsAreNamedDataOnce) {
   EXPECT_EQ(entry.alignment, 128u);
 }
 
-// --- Executing ---
+// --- Execution ---
 
-TEST_F(XnnpackTest, NodesAreTakenFromTheBudgetOfTheCall) {
+TEST_F(XnnpackTest, ChargesNodesToTheCallBudget) {
   const exir::ExportedProgram program =
       Parse(Program({"w: f32[64,64]"}, "%x: f32[8,64] user_input",
                     "%y: f32[8,64] = edge.aten.mm.default(%x, %w)"),

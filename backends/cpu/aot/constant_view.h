@@ -23,7 +23,7 @@ struct ConstantView {
   std::vector<int64_t> strides;
 
   int rank() const { return static_cast<int>(sizes.size()); }
-  // nullopt when a size is symbolic. Shares the constant's bytes.
+  // Shares the constant's bytes. nullopt if a size is symbolic or the tensor would be too large.
   std::optional<exir::ConstantTensor> ToTensor() const;
   // Returns the elements in row-major order, for float32, bfloat16, float16, int64, int32 and int8.
   // nullopt for other dtypes, if a size is symbolic, or if memory is exhausted.

@@ -12,8 +12,8 @@
 namespace belay::cpu {
 namespace {
 
-// "root[sizes]{strides}" of %y, which `body` computes of the constants %w [8,4], %c [1,4,1], %v [4]
-// and %z [0,5].
+// Returns "root[sizes]{strides}" of %y, which `body` computes from the constants %w [8,4], %c
+// [1,4,1], %v [4] and %z [0,5].
 std::string ViewOf(std::string_view body) {
   const exir::ExportedProgram program = exir::ParseOrDie(absl::StrCat(R"(program edge {
     ranges { s0: [1,9] }
@@ -49,11 +49,11 @@ TEST(ConstantViews, SeesThroughReshapes) {
   EXPECT_EQ(ViewOf("%y: f32[2,2,2,4] = edge.aten.view_copy.default(%w, [2,2,2,4])"),
             "w[2,2,2,4,]{16,8,4,1}");
   EXPECT_EQ(ViewOf("%y: f32[4] = edge.aten.squeeze_copy.default(%c)"), "c[4,]{1}");
-  // Dimensions of 1, also of what is permuted.
+  // Dimensions of size 1, also after a permutation.
   EXPECT_EQ(ViewOf("%t: f32[4,8] = edge.aten.permute_copy.default(%w, [1,0]) "
                    "%y: f32[1,4,1,8] = edge.aten.view_copy.default(%t, [1,4,1,8])"),
             "w[1,4,1,8,]{0,1,0,4}");
-  // Any others not: they would have to be copied.
+  // Other reshapes would require a copy.
   EXPECT_EQ(ViewOf("%t: f32[4,8] = edge.aten.permute_copy.default(%w, [1,0]) "
                    "%y: f32[32] = edge.aten.view_copy.default(%t, [32])"),
             "none");
@@ -74,13 +74,13 @@ TEST(ConstantViews, SeesThroughCopies) {
       "w[8,4,]{4,1}");
 }
 
-TEST(ConstantViews, TransposesWhatHasTwoDimensionsOrLess) {
+TEST(ConstantViews, TransposesUpToTwoDimensions) {
   EXPECT_EQ(ViewOf("%y: f32[4] = edge.aten.t_copy.default(%v)"), "v[4,]{1}");
   EXPECT_EQ(ViewOf("%y: f32[1,4,1] = edge.aten.t_copy.default(%c)"), "none");
 }
 
-// Sizes of 0 are nothing special.
-TEST(ConstantViews, ReshapesWhatIsEmpty) {
+// Sizes of 0 need no special case.
+TEST(ConstantViews, ReshapesEmptyTensors) {
   EXPECT_EQ(ViewOf("%y: f32[0] = edge.aten.view_copy.default(%z, [0])"), "z[0,]{1}");
   EXPECT_EQ(ViewOf("%q: f32[0] = edge.aten.view_copy.default(%z, [0]) "
                    "%y: f32[0,7] = edge.aten.view_copy.default(%q, [0,7])"),
@@ -93,8 +93,8 @@ TEST(ConstantViews, ReshapesWhatIsEmpty) {
             "z[0,5,]{5,1}");
 }
 
-// Programs that nobody verified may say anything.
-TEST(ConstantViews, WhatIsNoViewIsNone) {
+// Unverified programs may contain anything.
+TEST(ConstantViews, RejectsNonViews) {
   for (std::string_view body : {
            "%y: f32[4,8] = edge.aten.permute_copy.default(%w, [1,0,2])",
            "%y: f32[4] = edge.aten.permute_copy.default(%w, [1])",
@@ -115,13 +115,13 @@ TEST(ConstantViews, WhatIsNoViewIsNone) {
   }
 }
 
-TEST(ConstantViews, TensorsHaveLimits) {
+TEST(ConstantViews, TooLargeViewsHaveNoTensor) {
   EXPECT_EQ(ViewOf("%y: f32[4611686018427387904,4] = "
                    "edge.aten.expand_copy.default(%v, [4611686018427387904,4])"),
             "v[4611686018427387904,4,]{0,1} symbolic");
 }
 
-TEST(ConstantViews, GivesElementsOfNumbers) {
+TEST(ConstantViews, ReturnsElements) {
   const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
     ranges { s0: [1,9] }
     constants { constant "f": f32[2] constant "l": i64[2] constant "i": i32[2] constant "b": i8[2]
@@ -143,17 +143,17 @@ TEST(ConstantViews, GivesElementsOfNumbers) {
   for (std::string_view name : {"f", "l", "i", "b", "h", "r"}) EXPECT_EQ(count(name), 2) << name;
   EXPECT_EQ(count("e"), 4);
   EXPECT_EQ(count("u"), -1);
-  EXPECT_EQ(count("s"), -1);  // nobody knows how many
-  EXPECT_EQ(count("m"), -1);  // and these are too many
+  EXPECT_EQ(count("s"), -1);  // symbolic
+  EXPECT_EQ(count("m"), -1);  // too large
 }
 
-TEST(ConstantViews, NothingElseIsConstant) {
+TEST(ConstantViews, RejectsMutatedAndComputedValues) {
   EXPECT_EQ(ViewOf("%y: f32[4,8] = edge.aten.permute_copy.default(%x, [1,0])"), "none");
   EXPECT_EQ(ViewOf("%y: f32[4,8] = edge.aten.permute_copy.default(%m, [1,0])"), "none");
   EXPECT_EQ(ViewOf("%y: f32[8,4] = edge.aten.abs.default(%w)"), "none");
 }
 
-TEST(ConstantViews, NumbersAreLiteralsAndConstantsOfOneElement) {
+TEST(ConstantViews, ScalarsAreLiteralsAndOneElementConstants) {
   const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
     constants { constant "n": i64[1,1] constant "w": f32[2] constant "h": f16[] constant "d": f64[1]
                 constant "i": i32[] constant "b": b8[] constant "f": f32[1]

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A product with a weight of 32 columns: one panel.
+// A matmul with a weight of 32 columns: one panel.
 exir::ExportedProgram Product(int rows) {
   return exir::ParseOrDie(
       absl::StrCat("program edge { constants { constant \"w\": f32[", rows, ",32] } graph(%w: f32[",
@@ -36,7 +36,7 @@ TEST(CpuBackend, SharesConstantsOf1024Bytes) {
   EXPECT_EQ(shared(8), 1u);
 }
 
-TEST(CpuBackend, RefusesUnknownCompileSpecs) {
+TEST(CpuBackend, RejectsUnknownCompileSpecs) {
   const exir::CompileSpec spec = {.key = "speed", .value = "10"};
   EXPECT_THAT(CpuBackend().Preprocess(Product(8), {spec}).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("compile spec 'speed'")));

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-// Node → its tag, or why it has none.
+// Node -> its tag, or the reason why it has none.
 std::map<std::string, std::string> Partitioned(std::string_view text) {
   const exir::ExportedProgram program = exir::ParseOrDie(text, CpuPassTestOps());
   const absl::StatusOr<exir::PartitionResult> result = CreateCpuPartitioner({})->Partition(program);
@@ -32,7 +32,7 @@ std::map<std::string, std::string> Partitioned(std::string_view text) {
   return answers;
 }
 
-TEST(CpuPartitioner, TakesProductsAndWhatIsConnectedWithThem) {
+TEST(CpuPartitioner, DelegatesMatmulsAndConnectedNodes) {
   EXPECT_THAT(Partitioned(R"(program edge {
     constants { state "w": f32[4,4] }
     graph(%w: f32[4,4] parameter "w", %x: f32[2,4] user_input) {
@@ -42,7 +42,7 @@ TEST(CpuPartitioner, TakesProductsAndWhatIsConnectedWithThem) {
               UnorderedElementsAre(Pair("y", "cpu_1"), Pair("z", "cpu_1")));
 }
 
-TEST(CpuPartitioner, LeavesPartitionsWithoutProducts) {
+TEST(CpuPartitioner, DropsPartitionsWithoutAnchorOperators) {
   EXPECT_THAT(Partitioned(R"(program edge {
     graph(%x: f32[2,4] user_input) {
       %z: f32[2,4] = edge.aten.relu.default(%x)
@@ -50,7 +50,7 @@ TEST(CpuPartitioner, LeavesPartitionsWithoutProducts) {
               UnorderedElementsAre(Pair("z", HasSubstr("nothing would be gained"))));
 }
 
-TEST(CpuPartitioner, SaysWhyNot) {
+TEST(CpuPartitioner, ReportsRejections) {
   const auto answers = Partitioned(R"(program edge {
     graph(%x: f64[2,2] user_input, %i: i64[2,2] user_input, %f: symfloat(zf0) user_input,
           %e: f32[2,2]{strides=[0,1]} user_input) {
@@ -68,7 +68,7 @@ TEST(CpuPartitioner, SaysWhyNot) {
                            Pair("g", "%e is f32[2,2]{strides=[0,1]}, not a dense tensor")));
 }
 
-TEST(CpuPartitioner, TakesQuantization) {
+TEST(CpuPartitioner, DelegatesQuantization) {
   EXPECT_THAT(Partitioned(R"(program edge {
     constants { state "w": i8[4,4] state "s": f32[4] }
     graph(%w: i8[4,4] parameter "w", %s: f32[4] parameter "s", %x: f32[2,4] user_input) {
@@ -81,8 +81,8 @@ TEST(CpuPartitioner, TakesQuantization) {
                                    Pair("y", "cpu_1")));
 }
 
-// A delegate would copy the buffer as a whole, and so would the program its result.
-TEST(CpuPartitioner, LeavesUpdatesOfABuffer) {
+// A delegate would copy the entire buffer, and the program its result.
+TEST(CpuPartitioner, DoesNotDelegateBufferUpdates) {
   const auto answers = [](std::string_view outputs) {
     return Partitioned(absl::StrCat(R"(program edge {
     constants { state "c": f32[4,2] state "w": f32[2,2] }
@@ -103,7 +103,7 @@ TEST(CpuPartitioner, LeavesUpdatesOfABuffer) {
                                    Pair("b", "cpu_1")));
 }
 
-TEST(CpuPartitioner, TakesBFloat16) {
+TEST(CpuPartitioner, DelegatesBFloat16) {
   EXPECT_THAT(Partitioned(R"(program edge {
     constants { state "w": bf16[4,4] }
     graph(%w: bf16[4,4] parameter "w", %x: f32[2,4] user_input, %u: bf16[2,4] user_input) {
@@ -117,7 +117,7 @@ TEST(CpuPartitioner, TakesBFloat16) {
                                    Pair("r", "cpu_1"), Pair("d", "cpu_1")));
 }
 
-TEST(CpuPartitioner, LeavesBodiesOfControlFlow) {
+TEST(CpuPartitioner, DoesNotDelegateControlFlowSubgraphs) {
   const auto answers = Partitioned(R"(program edge {
     graph(%p: b8[] user_input, %x: f32[2,2] user_input) {
       %r: f32[2,2] = higher_order.cond(%p, graph#1, graph#2, [%x])
@@ -130,7 +130,7 @@ TEST(CpuPartitioner, LeavesBodiesOfControlFlow) {
                                    Pair("z", "it is in a control flow subgraph")));
 }
 
-TEST(CpuPartitioner, SaysWhyNotBesideProducts) {
+TEST(CpuPartitioner, ReportsRejectionsNextToMatmuls) {
   const auto answers = Partitioned(R"(program edge {
     ranges { s0: [1,9] }
     constants { state "w": f32[2,2] }
@@ -153,8 +153,8 @@ TEST(CpuPartitioner, SaysWhyNotBesideProducts) {
                   Pair("e", HasSubstr("not a dense tensor"))));
 }
 
-// An update of what is no buffer that the program writes to is an operator like others.
-TEST(CpuPartitioner, TakesOtherUpdates) {
+// An update of anything but a mutated buffer is delegated.
+TEST(CpuPartitioner, DelegatesOtherUpdates) {
   const auto answers = [](std::string_view input, std::string_view body) {
     return Partitioned(absl::StrCat(R"(program edge {
     constants { state "c": f32[4,2] state "w": f32[2,2] }
@@ -178,7 +178,7 @@ TEST(CpuPartitioner, TakesOtherUpdates) {
               UnorderedElementsAre(Pair("y", "cpu_1"), Pair("r", "cpu_1"), Pair("b", "cpu_1")));
 }
 
-TEST(CpuPartitioner, LeavesRowsThatAreWrittenToABuffer) {
+TEST(CpuPartitioner, DoesNotDelegateRowsWrittenToABuffer) {
   EXPECT_THAT(Partitioned(R"(program edge {
     constants { state "c": f32[4,2] state "w": f32[2,2] }
     graph(%c: f32[4,2] buffer "c", %w: f32[2,2] parameter "w", %x: f32[1,2] user_input) {

@@ -20,8 +20,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What all passes say of a program: `constants`, which are zeros or these numbers, more inputs and the
-// graph's body.
+// Returns the diagnostics of all passes for a program with these constants, which are zeros or
+// `numbers`, more inputs and this graph.
 std::string Said(std::string_view constants, std::string_view inputs, std::string_view body,
                  const std::optional<Numbers>& numbers = std::nullopt) {
   exir::ExportedProgram program =
@@ -36,7 +36,7 @@ std::string Said(std::string_view constants, std::string_view inputs, std::strin
   return lowered.ok() ? decisions.Text(*lowered) : lowered.status().ToString();
 }
 
-TEST(Decisions, Products) {
+TEST(Decisions, ReportsMatmuls) {
   EXPECT_EQ(
       Said(R"(state "w": f32[8,4])",
            R"(%w: f32[8,4] parameter "w", %x: f32[2,4] user_input, %z: f32[8,3] user_input)",
@@ -52,7 +52,7 @@ TEST(Decisions, Products) {
       "y: edge.aten.addmm.default not lowered: its bias is not a row, or alpha or beta is not 1\n");
 }
 
-TEST(Decisions, ProductsOfFewBits) {
+TEST(Decisions, ReportsWeightOnlyMatmuls) {
   constexpr std::string_view kInputs =
       R"(%w: i8[8,32] parameter "w", %s: f32[8,2] parameter "s", %x: f32[2,32] user_input)";
   const auto body = [](int group) {
@@ -68,13 +68,13 @@ TEST(Decisions, ProductsOfFewBits) {
   EXPECT_THAT(
       Said(kState, kInputs, body(16), kNumbers),
       HasSubstr("y: weight_only_linear, weight of 32 x 8 packed as int4 in groups of 16\n"));
-  // Groups of all rows are none.
+  // A group of all rows is not reported as a group.
   EXPECT_THAT(Said(R"(state "w": i8[8,32] state "s": f32[8,1])",
                    R"(%w: i8[8,32] parameter "w", %s: f32[8,1] parameter "s",
                       %x: f32[2,32] user_input)",
                    body(32), kNumbers),
               HasSubstr("y: weight_only_linear, weight of 32 x 8 packed as int4\n"));
-  // Of scales of rows, which no kernel takes.
+  // No kernel supports scales per row.
   EXPECT_THAT(
       Said(
           R"(state "w": i8[8,32] state "s": f32[8])",
@@ -87,7 +87,7 @@ TEST(Decisions, ProductsOfFewBits) {
           "kernel supports both sides\n"));
 }
 
-TEST(Decisions, Convolutions) {
+TEST(Decisions, ReportsConvolutions) {
   constexpr std::string_view kState = R"(state "w": f32[8,2,3,3])";
   constexpr std::string_view kInputs =
       R"(%w: f32[8,2,3,3] parameter "w", %x: f32[1,4,9,9] user_input)";
@@ -113,8 +113,8 @@ TEST(Decisions, Convolutions) {
       "y: edge.aten.convolution.default not lowered: it is transposed\n");
 }
 
-// Three of which the second result in between, of half a MiB, is worth a chain, and the first is not.
-TEST(Decisions, Chains) {
+// Of three convolutions the second intermediate result, of 512 KiB, is fused, the first is not.
+TEST(Decisions, ReportsChains) {
   const auto convolution = [](std::string_view name, std::string_view input, int out_channels) {
     return absl::StrCat("%", name, ": f32[1,", out_channels, ",64,64] = edge.aten.convolution.",
                         "default(%", input, ", %w", name,
@@ -139,7 +139,7 @@ TEST(Decisions, Chains) {
       "y: conv2d_chain of b, y: intermediate results of 512 KiB are kept a few rows at a time\n");
 }
 
-TEST(Decisions, ChainsOfLargeWeights) {
+TEST(Decisions, ReportsChainsWithLargeWeights) {
   const std::string said = Said(
       R"(state "a": f32[512,256,1,1] state "y": f32[16,512,1,1])",
       R"(%wa: f32[512,256,1,1] parameter "a", %wy: f32[16,512,1,1] parameter "y",
@@ -151,7 +151,7 @@ TEST(Decisions, ChainsOfLargeWeights) {
                         "the limit is 256 KiB\n"));
 }
 
-TEST(Decisions, Attention) {
+TEST(Decisions, ReportsAttention) {
   constexpr std::string_view kInputs =
       "%q: f32[2,5,8] user_input, %k: f32[2,6,8] user_input, %v: f32[2,6,7] user_input";
   const auto body = [](std::string_view more) {
@@ -175,7 +175,7 @@ TEST(Decisions, Attention) {
       "users\n");
 }
 
-TEST(Decisions, TheLastReasonCountsOfWhatIsThereInTheEnd) {
+TEST(Decisions, ReportsTheLastReasonOfRemainingNodes) {
   const exir::ExportedProgram program = exir::ParseOrDie(
       R"(program edge { graph(%x: f32[2] user_input) {
           %a: f32[2] = edge.aten.abs.default(%x)
@@ -194,7 +194,7 @@ TEST(Decisions, TheLastReasonCountsOfWhatIsThereInTheEnd) {
             "b: edge.aten.neg.default not lowered: second\n");
 }
 
-TEST(Decisions, Bytes) {
+TEST(Decisions, FormatsBytes) {
   EXPECT_EQ(BytesText(1), "1 byte");
   EXPECT_EQ(BytesText(10239), "10239 bytes");
   EXPECT_EQ(BytesText(10240), "10 KiB");

@@ -37,9 +37,9 @@ class FusedHandlesTest : public testing::Test {
   FusedHandles handles_;
 };
 
-TEST_F(FusedHandlesTest, NodesStandForThoseThatWentInTheirFavor) {
+TEST_F(FusedHandlesTest, MapsFusedNodesToAllHandles) {
   SetHandles({1, 2, 3, 4});
-  // One that stood for others already, and one after the other.
+  // Fuses a node that stands for others already, and two in sequence.
   handles_.Fuse(editor_, Node("c"), Node("d"));
   handles_.Fuse(editor_, Node("b"), Node("c"));
   handles_.Fuse(editor_, Node("b"), Node("a"));
@@ -49,11 +49,11 @@ TEST_F(FusedHandlesTest, NodesStandForThoseThatWentInTheirFavor) {
                                    Pair(3, ElementsAre(3, 4)), Pair(4, ElementsAre(4))));
 }
 
-TEST_F(FusedHandlesTest, NodesWithoutHandles) {
+TEST_F(FusedHandlesTest, HandlesNodesWithoutHandles) {
   SetHandles({0, 0, 3, 3});
-  handles_.Fuse(editor_, Node("c"), Node("a"));  // nothing to stand for
-  handles_.Fuse(editor_, Node("c"), Node("d"));  // one handle
-  handles_.Fuse(editor_, Node("b"), Node("c"));  // the handle of the other
+  handles_.Fuse(editor_, Node("c"), Node("a"));  // no handle
+  handles_.Fuse(editor_, Node("c"), Node("d"));  // equal handles
+  handles_.Fuse(editor_, Node("b"), Node("c"));  // gets the other handle
   EXPECT_EQ(program_.top().node(Node("b")).debug_handle, 3);
   EXPECT_THAT(handles_.MapOf(program_), UnorderedElementsAre(Pair(3, ElementsAre(3))));
 }

@@ -8,7 +8,7 @@
 namespace belay::cpu {
 namespace {
 
-TEST(SharedConstantsTest, EqualBytesAreThoseThatCameFirst) {
+TEST(SharedConstantsTest, EqualBytesShareTheFirstStorage) {
   SharedConstants constants;
   const exir::Storage a = exir::Storage::Own(std::vector<std::byte>(100, std::byte{1})),
                       b = exir::Storage::Own(std::vector<std::byte>(100, std::byte{1})),

@@ -1,5 +1,5 @@
-// Products of bfloat16 against their plain loops, on each instruction set: to the bit where sums are
-// exact, and else within the roundings that the calls name. Sums that are not exact are bounded in
+// Compares bfloat16 kernels with reference loops on each instruction set: bit for bit where sums
+// are exact, else within the tolerance of each call. Inexact sums are bounded in
 // runtime/kernels/packed/bfloat16_gemm_test.cc.
 #include <limits>
 #include <string_view>
@@ -23,7 +23,7 @@ struct Epilogue {
   double low = -kInf, high = kInf;
 };
 
-// Integers below 8 in size: sums of up to 2^18 products are exact in float32.
+// Integers of magnitude up to 8: sums of up to 2^18 products are exact in float32.
 TestTensorSpec Small(DType dtype, Sizes sizes, Layout layout = Layout::kRowMajor) {
   return {.dtype = dtype, .sizes = sizes, .layout = layout, .below = -8};
 }
@@ -38,7 +38,7 @@ KernelCall Finished(std::string_view op, std::vector<TestArgument> arguments, co
   call.arguments.insert(call.arguments.end(),
                         {EValue(e.activation), EValue(e.combine), EValue(e.low), EValue(e.high)});
   call.outputs = {kBF16};
-  // Activations may fall on the other side of a tie, and those of erf and exp are 0 too early.
+  // Activations may round a tie differently, and erf and exp underflow early.
   if (e.activation != "none") call.max_ulp = 1, call.ulp_of = UlpOf::kLargest;
   return call;
 }
@@ -86,16 +86,17 @@ TEST_F(BFloat16KernelsTest, LinearOfEveryRank) {
       ASSERT_TRUE(comparison_.Compare(Linear({1, 40}, 70, bias, other)));
       ASSERT_TRUE(comparison_.Compare(Linear({3, 5, 34}, 31, bias, other)));
       ASSERT_TRUE(comparison_.Compare(Linear({2, 13, 1, 8}, 64, bias, other)));
-      ASSERT_TRUE(comparison_.Compare(Linear({4, 0}, 33, bias, other)));  // sums of nothing
+      ASSERT_TRUE(comparison_.Compare(Linear({4, 0}, 33, bias, other)));  // empty sums
     }
   }
-  ASSERT_TRUE(comparison_.Compare(Linear({14, 2048}, 33, true, false)));  // rows of a way
+  ASSERT_TRUE(
+      comparison_.Compare(Linear({14, 2048}, 33, true, false)));  // rows of one L1 cache way
   ASSERT_TRUE(comparison_.Compare(Linear({0, 4}, 3, true, false)));
 }
 
-TEST_F(BFloat16KernelsTest, ConvolutionsReadRowsOrTaps) {
+TEST_F(BFloat16KernelsTest, ConvolutionsReadRowsOrPixels) {
   const Convolution cases[] = {{1, 16, 5, 6, 24, 1, 1, 0, 1},    // rows
-                               {1, 2048, 2, 7, 33, 1, 1, 0, 1},  // rows of a way
+                               {1, 2048, 2, 7, 33, 1, 1, 0, 1},  // rows of one L1 cache way
                                {2, 16, 9, 7, 20, 3, 1, 1, 1},    // taps
                                {1, 8, 9, 7, 33, 3, 2, 1, 1},    {1, 12, 11, 9, 17, 3, 1, 2, 2},
                                {1, 10, 6, 6, 5, 1, 2, 0, 1},    {1, 8, 4, 4, 8, 1, 1, 2, 1},
@@ -109,7 +110,7 @@ TEST_F(BFloat16KernelsTest, ConvolutionsReadRowsOrTaps) {
   }
 }
 
-TEST_F(BFloat16KernelsTest, FewChannelsAreCopiedWithZerosBehindThem) {
+TEST_F(BFloat16KernelsTest, FewChannelsArePaddedWithZeros) {
   for (int64_t channels = 1; channels < kFewChannels; ++channels) {
     for (Layout layout : {Layout::kRowMajor, Layout::kChannelsLast, Layout::kGaps}) {
       const Convolution cases[] = {{2, channels, 9, 7, 20, 3, 2, 1, 1},

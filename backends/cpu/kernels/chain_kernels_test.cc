@@ -1,5 +1,5 @@
-// belay_cpu::conv2d_chain against its definition in plain loops over doubles, and against the
-// convolutions that it is made of, bit by bit, on each instruction set.
+// Compares belay_cpu::conv2d_chain with reference loops over doubles, and bit for bit with separate
+// convolutions, on each instruction set.
 #include <cstddef>
 #include <limits>
 #include <list>
@@ -46,7 +46,7 @@ int64_t Places(int64_t size, const Stage& s) {
   return (size + 2 * s.padding - s.dilation * (s.kernel - 1) - 1) / s.stride + 1;
 }
 
-// The sizes of each stage's input, and of the last one's result.
+// Sizes of each stage's input, and of the last result.
 std::vector<Sizes> SizesOf(const TestChain& chain) {
   std::vector<Sizes> sizes = {{chain.batch, chain.channels, chain.height, chain.width}};
   for (const Stage& s : chain.stages) {
@@ -64,18 +64,18 @@ int64_t PackedSize(const Stage& s, int64_t channels) {
 }
 
 const TestChain kChains[] = {
-    // An inverted residual: with rows that are no multiple of what is made at once.
+    // Inverted residuals with a number of rows that is not a multiple of the step.
     {1, 8, 13, 11, {{24, 1, 1, 0}, {0, 3, 1, 1}, {9, 1, 1, 0}}, true},
     {2, 8, 13, 52, {{24, 1, 1, 0}, {0, 3, 2, 1}, {16, 1, 1, 0}}, true, "mul"},
-    // Windows behind windows.
+    // Consecutive windows.
     {1, 19, 12, 9, {{0, 3, 1, 1}, {0, 3, 1, 1}, {0, 3, 1, 1}, {0, 3, 1, 1}}},
     {1, 5, 23, 21, {{0, 5, 1, 2}, {0, 5, 2, 2}, {0, 3, 1, 2, 2}}},
-    // Rows of a way of the first-level cache.
+    // Rows of one L1 cache way.
     {1, 8, 4, 5, {{1024, 1, 1, 0}, {33, 1, 1, 0}}},
-    // Windows without padding, one that is as high as what is left, and one stage.
+    // Windows without padding, one as high as its input, and a single stage.
     {1, 8, 9, 12, {{0, 3, 1, 0}, {8, 1, 1, 0}, {0, 5, 1, 0}}},
     {1, 8, 6, 6, {{0, 3, 1, 1}}},
-    // No images.
+    // An empty batch.
     {0, 8, 13, 11, {{24, 1, 1, 0}, {0, 3, 1, 1}}},
 };
 
@@ -86,7 +86,7 @@ std::string Describe(const TestChain& chain) {
   return absl::StrJoin(sizes, " -> ");
 }
 
-// A chain's numbers as its call has them.
+// Integer lists of a chain's call.
 struct Numbers {
   std::vector<int64_t> out_channels, kernel_size, stride, padding, dilation;
   std::vector<double> low, high;
@@ -106,7 +106,7 @@ struct Numbers {
   }
 };
 
-// The lists of a call.
+// List arguments of a call.
 class Lists {
  public:
   EValue List(const std::vector<EValue>& elements) {
@@ -128,7 +128,7 @@ class Lists {
   std::list<std::vector<EValue*>> lists_;
 };
 
-TEST(ConvolutionChains, AreTheirDefinition) {
+TEST(ConvolutionChains, MatchReferenceLoops) {
   KernelComparison comparison(CpuReferenceKernels(), Conv2dChainKernels());
   for (TestChain chain : kChains) {
     for (bool bias : {false, true}) {
@@ -168,8 +168,7 @@ TEST(ConvolutionChains, AreTheirDefinition) {
                           lists.Doubles(numbers.low),
                           lists.Doubles(numbers.high)};
         call.output_layout = Layout::kChannelsLast;
-        // A stage's rounding passes through the next one as its terms do; a bound below leaves
-        // differences as they are or makes them less.
+        // Rounding errors propagate like terms; a later clamp does not increase differences.
         call.max_ulp = terms;
         call.ulp_of = UlpOf::kMagnitudes;
         ASSERT_TRUE(comparison.Compare(call)) << Describe(chain);
@@ -178,7 +177,7 @@ TEST(ConvolutionChains, AreTheirDefinition) {
   }
 }
 
-// Floats of a chain, drawn, and the memory of its results.
+// Random operands of a chain, and memory for its results.
 class Memory {
  public:
   explicit Memory(uint64_t seed) : random_(seed) {}
@@ -199,7 +198,7 @@ class Memory {
   std::list<std::vector<float>> memory_;
 };
 
-// Runs the kernel of the operator.
+// Runs the operator's kernel.
 absl::Status RunKernel(std::string_view op, std::vector<EValue> arguments, EValue result,
                        ThreadPool* threads) {
   std::vector<EValue*> slots;
@@ -229,7 +228,7 @@ class ConvolutionChainBitsTest : public testing::TestWithParam<std::string> {
   void TearDown() override { ASSERT_OK(UseInstructionSet(InstructionSets().front())); }
 };
 
-TEST_P(ConvolutionChainBitsTest, AreThoseOfOneConvolutionAfterTheOther) {
+TEST_P(ConvolutionChainBitsTest, MatchSeparateConvolutions) {
   const auto pair = [](Lists& lists, int64_t n) { return lists.Ints({n, n}); };
   for (TestChain chain : kChains) {
     // The first stages end with an activation or bounds.

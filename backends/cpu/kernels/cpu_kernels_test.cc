@@ -1,4 +1,4 @@
-// The backend's kernels against its operators in plain loops over doubles, on each instruction set.
+// Compares the backend's kernels with reference loops over doubles, on each instruction set.
 #include "backends/cpu/kernels/cpu_kernels.h"
 
 #include <cmath>
@@ -17,7 +17,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr DType kFloat = DType::kFloat32;
 
-// What follows the operands in every call.
+// Trailing arguments of every call.
 struct Epilogue {
   std::string_view activation = "none", combine = "add";
   double low = -kInf, high = kInf;
@@ -28,7 +28,7 @@ void Append(const Epilogue& e, std::vector<TestArgument>& arguments) {
                    {EValue(e.activation), EValue(e.combine), EValue(e.low), EValue(e.high)});
 }
 
-// Errors are bounded before results are clamped, which makes none of them larger.
+// Errors are bounded before the clamp, which does not increase them.
 void Unbound(absl::Span<EValue* const> arguments) {
   *arguments[arguments.size() - 2] = EValue(-kInf);
   *arguments[arguments.size() - 1] = EValue(kInf);
@@ -66,7 +66,7 @@ KernelCall CallOf(const Convolution& c, bool bias, bool other, const Epilogue& e
   }
   Append(epilogue, call.arguments);
   call.output_layout = Layout::kChannelsLast;
-  // A product of n terms, and bias, `other` and the rounding of the sum.
+  // n terms, and the bias, `other` and the rounding of the sum.
   call.max_ulp = static_cast<double>(taps * (depthwise ? 1 : c.channels)) + 4;
   call.ulp_of = UlpOf::kMagnitudes;
   call.adjust_magnitudes = Unbound;
@@ -109,10 +109,10 @@ TEST_F(CpuKernelsTest, LinearOfEveryRank) {
   ASSERT_TRUE(comparison_.Compare(Linear({0, 4}, 3, true, false)));
 }
 
-TEST_F(CpuKernelsTest, ConvolutionsReadRowsTapsOrCopies) {
+TEST_F(CpuKernelsTest, ConvolutionsReadRowsPixelsOrCopies) {
   const Convolution cases[] = {
       {1, 16, 5, 6, 24, 1, 1, 0, 1},    // rows
-      {2, 1024, 2, 3, 33, 1, 1, 0, 1},  // rows of a way
+      {2, 1024, 2, 3, 33, 1, 1, 0, 1},  // rows of one L1 cache way
       {2, 16, 9, 7, 20, 3, 1, 1, 1},    // taps
       {1, 8, 9, 7, 33, 3, 2, 1, 1},    {1, 12, 11, 9, 17, 3, 1, 2, 2}, {1, 9, 6, 6, 5, 1, 2, 0, 1},
       {1, 8, 4, 4, 8, 1, 1, 2, 1},     {2, 3, 13, 11, 32, 3, 2, 1, 1},  // copies
@@ -152,14 +152,14 @@ TEST_F(CpuKernelsTest, BoundsAndGates) {
   }
 }
 
-TEST_F(CpuKernelsTest, SumsOfNothing) {
-  // Images without channels, and rows without features: bias alone.
+TEST_F(CpuKernelsTest, EmptySums) {
+  // Images without channels, and rows without features: only the bias.
   for (bool bias : {false, true}) {
     ASSERT_TRUE(comparison_.Compare(Linear({4, 0}, 33, bias, false)));
     ASSERT_TRUE(comparison_.Compare(CallOf({2, 0, 5, 5, 7, 3, 1, 1, 1}, bias, true)));
     ASSERT_TRUE(comparison_.Compare(CallOf({2, 0, 5, 5, 7, 1, 1, 0, 1}, bias, true)));
   }
-  // No images.
+  // An empty batch.
   ASSERT_TRUE(comparison_.Compare(CallOf({0, 16, 5, 5, 7, 3, 1, 1, 1}, true, true)));
   ASSERT_TRUE(comparison_.Compare(CallOf({0, 16, 5, 5, 0, 3, 1, 1, 1}, true, true)));
   ASSERT_TRUE(comparison_.Compare(CallOf({2, 0, 5, 5, 0, 3, 1, 1, 1}, true, true)));
@@ -170,11 +170,11 @@ TEST_F(CpuKernelsTest, Attention) {
     Sizes query, key;
     int64_t value_size;
   } const cases[] = {
-      {{2, 4, 3, 8}, {2, 2, 5, 8}, 6},    // grouped
+      {{2, 4, 3, 8}, {2, 2, 5, 8}, 6},    // grouped query
       {{4, 40, 16}, {4, 70, 16}, 33},     // no batch
       {{1, 2, 65, 8}, {1, 1, 65, 8}, 8},  // many queries
       {{2, 4, 3, 8}, {2, 2, 0, 8}, 6},    // no keys: zeros
-      {{1, 2, 3, 0}, {1, 2, 5, 0}, 4},    // all keys alike
+      {{1, 2, 3, 0}, {1, 2, 5, 0}, 4},    // equal scores
       {{1, 2, 3, 1}, {1, 2, 5, 1}, 1},   {{0, 2, 3, 8}, {0, 2, 5, 8}, 4},
   };
   for (const auto& c : cases) {
@@ -193,7 +193,7 @@ TEST_F(CpuKernelsTest, Attention) {
                                          TestTensorSpec{kFloat, {}}};
       for (const TestArgument& mask : masks) {
         for (Layout layout : {Layout::kRowMajor, Layout::kReversed}) {
-          // The last dimension of queries lies together, unless it has one element.
+          // The last dimension of queries is dense, unless its size is 1.
           if (layout == Layout::kReversed && c.query[rank - 1] > 1) continue;
           KernelCall call;
           call.op = "belay_cpu.attention.default";
@@ -203,7 +203,7 @@ TEST_F(CpuKernelsTest, Attention) {
                             mask,
                             EValue(0.5),
                             EValue(causal)};
-          // Weights are at most 1 in all, and so are values.
+          // Weights sum to 1, and values are at most 1.
           call.max_ulp = 64;
           call.ulp_of = UlpOf::kLargest;
           ASSERT_TRUE(comparison_.Compare(call));
@@ -244,14 +244,14 @@ TEST_F(CpuKernelsTest, RotaryEmbeddings) {
     KernelCall call;
     call.op = "belay_cpu.rotary_embedding.default";
     for (const Sizes& sizes : {c.input, c.angles, c.angles}) {
-      // Integers, of which sums of products are exact.
+      // Integers, so that sums of products are exact.
       call.arguments.push_back(TestTensorSpec{.dtype = kFloat, .sizes = sizes, .below = -8});
     }
     ASSERT_TRUE(comparison_.Compare(call));
   }
 }
 
-TEST_F(CpuKernelsTest, Maxima) {
+TEST_F(CpuKernelsTest, MaxPools) {
   for (DType dtype : {kFloat, DType::kBFloat16, DType::kUint8}) {
     for (Values values : {Values::kNormal, Values::kSpecial}) {
       const auto pool = [&](Sizes images, std::vector<int64_t> kernel, std::vector<int64_t> stride,
@@ -268,14 +268,15 @@ TEST_F(CpuKernelsTest, Maxima) {
       ASSERT_TRUE(comparison_.Compare(pool({1, 35, 8, 9}, {2, 4}, {1, 3}, {0, 2})));
       ASSERT_TRUE(comparison_.Compare(pool({1, 5, 4, 4}, {9, 2}, {1, 1}, {4, 0, 4, 1})));
       ASSERT_TRUE(comparison_.Compare(pool({0, 16, 9, 7}, {3, 3}, {2, 2}, {1, 1})));
-      // Images without rows have no maxima.
+      // Images without rows.
       ASSERT_TRUE(comparison_.Compare(pool({1, 3, 0, 4}, {2, 2}, {2, 2}, {1, 0})));
     }
   }
 }
 
-// What a program file may say and the compiler does not: an error, and nothing is touched.
-TEST_F(CpuKernelsTest, CallsThatAreNotTaken) {
+// Calls that a program file may contain but the compiler does not emit: an error, and nothing is
+// written.
+TEST_F(CpuKernelsTest, RejectsInvalidCalls) {
   KernelCall wrong_weight = Linear({4, 8}, 40, false, false);
   wrong_weight.arguments[1] = TestTensorSpec{kFloat, {8 * 32}};
   KernelCall wrong_activation = Linear({4, 8}, 40, false, false, {.activation = "relu"});

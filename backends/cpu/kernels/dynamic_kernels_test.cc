@@ -1,6 +1,5 @@
-// dynamic_quantized_linear against the same in plain loops over doubles, on each instruction set.
-// Where a result is a sum of several numbers, all of them are positive, so that few units of its last
-// place bound the error.
+// Compares dynamic_quantized_linear with reference loops over doubles, on each instruction set. If
+// a result sums several terms, all are positive, so that a few ulp bound the error.
 #include <algorithm>
 #include <cstddef>
 #include <deque>
@@ -30,7 +29,7 @@ struct Dynamic {
   WeightFormat format = WeightFormat::kInt8;
   int64_t group = 0;
   DType dtype = DType::kInt8;
-  bool positive = true;  // weights, and what is left of the input
+  bool positive = true;  // weights, and input - input_zero
   bool bias = false, other = false;
   bool one_scale = false;
   DType scales = DType::kFloat32, zeros = DType::kInt64;
@@ -42,11 +41,11 @@ class DynamicKernelsTest : public testing::Test {
  protected:
   DynamicKernelsTest() : comparison_(CpuReferenceKernels(), DynamicQuantizedLinearKernels()) {}
 
-  // A tensor of one dimension that lives as long as the test.
+  // Returns a one-dimensional tensor that lives as long as the test.
   template <class T>
   EValue Keep(DType dtype, const std::vector<T>& elements, size_t element_size = sizeof(T)) {
     const auto bytes = std::as_bytes(std::span(elements));
-    // In units that are aligned for all.
+    // Stored in units with sufficient alignment.
     kept_.emplace_back((bytes.size() + 7) / 8);
     std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(kept_.back().data()));
     const auto count = static_cast<int64_t>(elements.size() * sizeof(T) / element_size);
@@ -153,7 +152,7 @@ TEST_F(DynamicKernelsTest, InputsOfEveryRank) {
   }
 }
 
-TEST_F(DynamicKernelsTest, NumbersOfEachTypeForAllRowsOrForOne) {
+TEST_F(DynamicKernelsTest, ParametersOfEachTypePerTensorOrPerRow) {
   for (bool one : {false, true}) {
     for (DType scales : {DType::kFloat32, DType::kFloat64}) {
       for (DType zeros : {DType::kInt8, DType::kInt32, DType::kInt64}) {

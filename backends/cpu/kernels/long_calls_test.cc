@@ -1,5 +1,4 @@
-// Calls that take long end in the middle when the budget says so, and whoever asks it hears of it: a
-// file may describe work that never comes to an end.
+// Long calls stop when the budget is exhausted, and report it: a file may describe unbounded work.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +30,7 @@ TestCall Product(TestCall call, DType dtype) {
       .With("bias", EValue())
       .WithResult(T(call.result().get_if<TensorView>()->dtype, {kSize, kSize}));
 }
-// Of a window of 3 by 3 on images of 16 channels.
+// A 3x3 window on images with 16 channels.
 TestCall OverImages(TestCall call, DType weight, int64_t size) {
   const DType dtype = call["input"].get_if<TensorView>()->dtype;
   call = call.With("input", Images(dtype, {1, 16, kSize, 64})).With("stride", Ints({1, 1}));
@@ -97,7 +96,7 @@ std::vector<TestCall> LongCalls() {
   };
 }
 
-TEST(LongCalls, EndInTheMiddleWhenAsked) {
+TEST(LongCalls, StopWhenTheBudgetIsExhausted) {
   for (const TestCall& call : LongCalls()) {
     SCOPED_TRACE(absl::StrCat(call.op(), " ", call.result().KindName()));
     const TensorView& result = *call.result().get_if<TensorView>();
@@ -112,7 +111,7 @@ TEST(LongCalls, EndInTheMiddleWhenAsked) {
     }
     EXPECT_TRUE(budget.cut_short());
     EXPECT_EQ(*last, std::byte{0xff});
-    // And else they do not.
+    // Without a limit they finish.
     EXPECT_EQ(call.Run(), "");
     EXPECT_NE(*last, std::byte{0xff});
   }

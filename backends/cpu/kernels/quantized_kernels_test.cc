@@ -1,5 +1,5 @@
-// The backend's kernels on quantized numbers against its operators in plain loops, bit for bit, on
-// each instruction set.
+// Compares the backend's quantized kernels with reference loops, bit for bit, on each instruction
+// set.
 #include <deque>
 #include <limits>
 #include <random>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// What follows the operands in every call. Scales of 0 stand for none.
+// Trailing arguments of every call. A scale of 0 means None.
 struct Epilogue {
   int64_t input_zero_point = 7;
   std::string_view activation = "none";
@@ -51,7 +51,7 @@ class QuantizedKernelsTest : public CpuKernelComparisonTest {
     for (int8_t& number : numbers) number = static_cast<int8_t>(random_() % 256);
     return numbers;
   }
-  // A packed weight, which lives as long as the test.
+  // Returns a packed weight that lives as long as the test.
   TestArgument Packed(std::vector<int8_t> bytes) {
     weights_.push_back(std::move(bytes));
     const auto size = static_cast<int64_t>(weights_.back().size());
@@ -64,7 +64,7 @@ class QuantizedKernelsTest : public CpuKernelComparisonTest {
     return Packed(std::move(packed));
   }
 
-  // The input's and the weight's arguments are there; those of each channel follow.
+  // Appends the per-channel arguments after input and weight.
   static void AppendChannels(int64_t channels, bool bias, KernelCall& call) {
     call.arguments.push_back(
         TestTensorSpec{DType::kFloat32, {channels}, Layout::kRowMajor, Values::kPositive});
@@ -150,7 +150,7 @@ TEST_F(QuantizedKernelsTest, LinearOfEveryRank) {
   ASSERT_TRUE(comparison_.Compare(Linear({0, 4}, 3, true)));
 }
 
-TEST_F(QuantizedKernelsTest, ConvolutionsReadRowsTapsOrPaddedCopies) {
+TEST_F(QuantizedKernelsTest, ConvolutionsReadRowsPixelsOrPaddedCopies) {
   const Convolution cases[] = {
       {1, 16, 5, 6, 24, 1, 1, 0, 1},                                   // rows
       {2, 1024, 2, 3, 33, 1, 1, 0, 1}, {2, 16, 9, 7, 20, 3, 1, 1, 1},  // taps
@@ -159,7 +159,7 @@ TEST_F(QuantizedKernelsTest, ConvolutionsReadRowsTapsOrPaddedCopies) {
       {2, 3, 13, 11, 32, 3, 2, 1, 1},  // copies
       {1, 3, 20, 20, 40, 7, 2, 3, 1},  {1, 1, 5, 5, 3, 5, 1, 4, 1},
       {2, 3, 9, 12, 7, 3, 1, 2, 2},    {1, 2, 8, 8, 17, 1, 1, 0, 1},
-      {1, 5, 7, 9, 4, 1, 3, 2, 2},     {0, 16, 9, 7, 20, 3, 1, 1, 1},  // no images
+      {1, 5, 7, 9, 4, 1, 3, 2, 2},     {0, 16, 9, 7, 20, 3, 1, 1, 1},  // empty batch
   };
   for (const Convolution& c : cases) {
     for (const Epilogue& e : kEpilogues) ASSERT_TRUE(comparison_.Compare(CallOf(c, true, e)));
@@ -200,7 +200,7 @@ TEST_F(QuantizedKernelsTest, Sums) {
   }
 }
 
-TEST_F(QuantizedKernelsTest, Maxima) {
+TEST_F(QuantizedKernelsTest, MaxPools) {
   for (const Convolution& c :
        {Convolution{1, 64, 12, 12, 0, 3, 2, 1, 1}, Convolution{2, 7, 5, 6, 0, 2, 2, 0, 1},
         Convolution{1, 33, 4, 9, 0, 5, 1, 2, 1}, Convolution{0, 7, 5, 6, 0, 2, 2, 0, 1}}) {
@@ -236,8 +236,9 @@ TEST_F(QuantizedKernelsTest, Lookups) {
   }
 }
 
-// What a program file may say and the compiler does not: an error, and nothing is touched.
-TEST_F(QuantizedKernelsTest, CallsThatAreNotTaken) {
+// Calls that a program file may contain but the compiler does not emit: an error, and nothing is
+// written.
+TEST_F(QuantizedKernelsTest, RejectsInvalidCalls) {
   const auto row = [](int64_t size) { return TestTensorSpec{DType::kUint8, {4, size}}; };
   KernelCall wrong_weight = Linear({4, 8}, 40, false);
   wrong_weight.arguments[0] = row(12);

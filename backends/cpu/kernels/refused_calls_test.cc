@@ -1,5 +1,5 @@
-// What a program file may say and the compiler does not: every kernel refuses it with an error that
-// names what is wrong, and writes nothing.
+// Calls that a program file may contain but the compiler does not emit. Every kernel rejects them
+// with an error that names the argument, and writes nothing.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -24,8 +24,8 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr DType kF32 = DType::kFloat32, kI8 = DType::kInt8, kI32 = DType::kInt32,
                 kU8 = DType::kUint8, kBF16 = DType::kBFloat16;
 
-// Without what it is that they change, the calls below are fine.
-TEST(RefusedCalls, AreOtherwiseFine) {
+// The unmodified calls succeed.
+TEST(RefusedCalls, UnmodifiedCallsSucceed) {
   for (const TestCall& call : AllCalls()) {
     EXPECT_EQ(call.Run(), "") << call.op();
     EXPECT_TRUE(call.IsTaken()) << call.op();
@@ -35,9 +35,8 @@ TEST(RefusedCalls, AreOtherwiseFine) {
   EXPECT_EQ(AllCalls().size(), kernels);
 }
 
-// Nothing is taken for something else: no argument may be a dtype, a tensor no tensor of complex
-// numbers, a number no element of a list.
-TEST(RefusedCalls, ArgumentsOfAnotherKind) {
+// Type confusion is rejected: dtypes as arguments, complex tensors, wrong types as list elements.
+TEST(RefusedCalls, ArgumentsOfOtherTypes) {
   for (const TestCall& call : AllCalls()) {
     for (const std::string& name : call.names()) {
       SCOPED_TRACE(absl::StrCat(call.op(), " ", name));
@@ -55,7 +54,7 @@ TEST(RefusedCalls, ArgumentsOfAnotherKind) {
       }
       for (const EValue& value : wrong) {
         const TestCall changed = call.With(name, value);
-        // Elements of lists of tensors are named by their stage.
+        // Elements of tensor lists are named by their stage.
         EXPECT_THAT(changed.Run(),
                     AnyOf(HasSubstr(name), HasSubstr("of the list"), HasSubstr("stage")));
         EXPECT_FALSE(changed.IsTaken());
@@ -64,7 +63,7 @@ TEST(RefusedCalls, ArgumentsOfAnotherKind) {
   }
 }
 
-TEST(RefusedCalls, NoneWhereSomethingIsNeeded) {
+TEST(RefusedCalls, MissingArguments) {
   for (const TestCall& call : AllCalls()) {
     for (const std::string& name : call.names()) {
       SCOPED_TRACE(absl::StrCat(call.op(), " ", name));
@@ -82,7 +81,7 @@ TEST(RefusedCalls, NoneWhereSomethingIsNeeded) {
   }
 }
 
-TEST(RefusedCalls, ResultsOfAnotherKindTypeOrSize) {
+TEST(RefusedCalls, ResultsOfOtherTypesOrSizes) {
   for (const TestCall& call : AllCalls()) {
     SCOPED_TRACE(call.op());
     EXPECT_THAT(call.WithResult(Int(1)).Run(), HasSubstr("output 0: expected tensor"));
@@ -94,7 +93,7 @@ TEST(RefusedCalls, ResultsOfAnotherKindTypeOrSize) {
   }
 }
 
-// Kernels read and write what lies together: other layouts are errors, but those that they copy.
+// Kernels require dense tensors; other layouts are errors unless the kernel copies them.
 TEST(RefusedCalls, TensorsWithGaps) {
   for (const TestCall& call : AllCalls()) {
     SCOPED_TRACE(call.op());
@@ -123,8 +122,8 @@ TEST(RefusedCalls, ChainsOfWeightsWithGaps) {
               HasSubstr("bias: expected a contiguous tensor"));
 }
 
-// Images of few channels are copied wherever they lie; others are read in place.
-TEST(RefusedCalls, QuantizedImagesThatLieRowByRow) {
+// Images of few channels are copied and may have any layout; others are read in place.
+TEST(RefusedCalls, QuantizedImagesInRowMajorOrder) {
   const auto call = [](int64_t channels, int64_t weight) {
     return QuantizedConv2dCall()
         .With("input", T(kU8, {1, channels, 5, 4}))
@@ -134,13 +133,13 @@ TEST(RefusedCalls, QuantizedImagesThatLieRowByRow) {
   EXPECT_THAT(call(9, 1728).Run(), HasSubstr("input: expected dense images, channels last"));
 }
 
-TEST(RefusedCalls, WorkingMemoryThatIsMissing) {
+TEST(RefusedCalls, MissingWorkingMemory) {
   for (const TestCall& call :
        {DynamicLinearCall(), Conv2dCall(), BFloat16Conv2dCall(), Conv2dChainCall(),
         WinogradConv2dCall(), AttentionCall(), QuantizedConv2dCall()}) {
     EXPECT_THAT(call.Run(/*scratch=*/false), HasSubstr("working memory")) << call.op();
   }
-  // Rows of a whole way of the cache are copied.
+  // Rows of one L1 cache way are copied.
   const TestCall rows =
       LinearCall().With("input", T(kF32, {2, 1024})).With("weight", T(kF32, {1024 * 32}));
   EXPECT_EQ(rows.Run(), "");
@@ -153,11 +152,11 @@ TEST(RefusedCalls, WorkingMemoryThatIsMissing) {
   EXPECT_THAT(many.Run(/*scratch=*/false), HasSubstr("working memory"));
 }
 
-// Sizes that leave no elements for the working memory's own to be counted.
-TEST(RefusedCalls, AttentionOfMoreKeysThanThereAreNumbers) {
+// Empty tensors whose sizes overflow the size of the working memory.
+TEST(RefusedCalls, AttentionWithOverflowingKeys) {
   const int64_t keys = int64_t{1} << 62;
   for (const int64_t queries : {1, 512}) {
-    // Heads of no size: no key has an element, nor has a value.
+    // Heads of size 0: keys and values are empty.
     const TestCall call = AttentionCall()
                               .With("query", T(kF32, {1, 1, queries, 0}))
                               .With("key", T(kF32, {1, 1, keys, 0}))
@@ -177,12 +176,12 @@ void ExpectRefused(const TestCall& call, const std::vector<Refused>& rows) {
   for (const Refused& row : rows) {
     const TestCall changed = call.With(row.argument, row.value);
     EXPECT_THAT(changed.Run(), HasSubstr(row.error)) << call.op() << " " << row.argument;
-    // No call that can't be computed is chosen, and fails later.
+    // A call that cannot be computed is not selected at load time.
     EXPECT_FALSE(changed.IsTaken()) << call.op() << " " << row.argument;
   }
 }
 
-TEST(RefusedCalls, WinogradOfOtherWindows) {
+TEST(RefusedCalls, WinogradWithOtherWindows) {
   constexpr std::string_view kError = "kernel_size: expected 3 by 3, with stride and dilation 1";
   ExpectRefused(WinogradConv2dCall(), {{"kernel_size", Ints({3, 1}), kError},
                                        {"kernel_size", Ints({5, 3}), kError},
@@ -247,7 +246,7 @@ TEST(RefusedCalls, Epilogues) {
   }
 }
 
-TEST(RefusedCalls, Products) {
+TEST(RefusedCalls, Matmuls) {
   const int64_t much = int64_t{1} << 40;
   ExpectRefused(LinearCall(),
                 {{"input", T(kF32, {}), "input: expected a last dimension that is known"},
@@ -326,8 +325,8 @@ TEST(RefusedCalls, RowsOfTokens) {
        {"sine", T(kF32, {3, 4}), "sine: expected"}});
 }
 
-// Zero points that the input's type does not have would leave the sums' range.
-TEST(RefusedCalls, ZeroPointsOutsideOfTheInputsType) {
+// Zero points outside of the input's type could overflow sums.
+TEST(RefusedCalls, ZeroPointsOutsideOfTheInputType) {
   for (const auto& [input, least] : {std::pair{kI8, -128}, std::pair{kU8, 0}}) {
     for (const DType dtype : {kI8, kI32, DType::kInt64}) {
       for (const int64_t zero : {-129, -128, -1, 0, 127, 128, 255, 256}) {
@@ -390,13 +389,13 @@ TEST(RefusedCalls, Windows) {
                 {{"kernel_size", Ints({most, most}), "expected at most 65536"},
                  {"input", T(kU8, {1, int64_t{1} << 61, 0, 0}),
                   "expected at most 65536 products in a sum, got"}});
-  // More rows of a weight than there are numbers.
+  // The number of weight rows overflows.
   const TestCall large = Conv2dCall().With("kernel_size", Ints({most, most}));
   ExpectRefused(large, {{"input", T(kF32, {1, int64_t{1} << 20, 0, 0}),
                          "weight: its packed form is too large"}});
 }
 
-TEST(RefusedCalls, PoolsOfWindowsThatMayBeEmpty) {
+TEST(RefusedCalls, PoolsWithEmptyWindows) {
   const char* error = "padding: expected at most half of the window and no dilation";
   ExpectRefused(MaxPool2dCall(),
                 {{"padding", Ints({2, 1}), error},
@@ -409,17 +408,17 @@ TEST(RefusedCalls, PoolsOfWindowsThatMayBeEmpty) {
                  {"kernel_size", Ints({8, 3}), "is too small for a window of 8 by 3"}});
 }
 
-TEST(RefusedCalls, AttentionOfOtherShapes) {
+TEST(RefusedCalls, AttentionWithOtherShapes) {
   const std::string_view error = "attention: expected query [.., heads, queries, size]";
   ExpectRefused(AttentionCall(),
                 {{"query", T(kF32, {3, 8}), error},
 
                  {"query", T(kF32, {1, 2, 4, 3, 8}), error},
-                 {"query", T(kF32, {4, 3, 8}), error},  // of another rank
+                 {"query", T(kF32, {4, 3, 8}), error},  // another rank
                  {"value", T(kF32, {2, 5, 6}), error},
-                 {"query", T(kF32, {2, 3, 3, 8}), error},  // no multiple of heads
+                 {"query", T(kF32, {2, 3, 3, 8}), error},  // not a multiple of heads
                  {"key", T(kF32, {2, 0, 5, 8}), error},    // no heads
-                 {"key", T(kF32, {2, 1, 5, 8}), error},    // not as many as values
+                 {"key", T(kF32, {2, 1, 5, 8}), error},    // differs from values
                  {"query", T(kF32, {3, 4, 3, 8}), error},  // another batch
                  {"value", T(kF32, {3, 2, 5, 6}), error},
                  {"query", T(kF32, {2, 4, 3, 7}), error},  // another size
@@ -481,7 +480,7 @@ TEST(RefusedCalls, Chains) {
        {"padding", Ints({1, 9, 1, 9, 0, 0, 0, 0}), size},
        {"dilation", Ints({1, 1, 1, 0}), "dilation: expected 1 to 2^24 as element 3, got 0"},
        {"dilation", Ints({9, 1, 1, 1}), "is too small for a window of 3 by 3"},
-       {"stride", Ints({2, 4, 1, 1}), size},  // narrower than products allow
+       {"stride", Ints({2, 4, 1, 1}), size},  // narrower than the minimum
        {"low", Doubles({0, 7}), "low: expected at most high, 6, got 7"},
        {"low", Doubles({0}), "low: expected 2 elements for 2 stages, got 1"},
        {"activations", Text("silu"), "activations: expected 2 names of none, sigmoid"},
@@ -493,7 +492,7 @@ TEST(RefusedCalls, Chains) {
        {"input", T(kF32, {1, 16, 9}), "input: expected images [n, c, h, w]"}});
 }
 
-TEST(RefusedCalls, SumsOfQuantizedTensors) {
+TEST(RefusedCalls, QuantizedSums) {
   const std::string_view scale = "expected a positive float32 with an inverse, got";
   ExpectRefused(QuantizedAddCall(),
                 {{"a_scale", EValue(0.0), scale},
@@ -507,7 +506,7 @@ TEST(RefusedCalls, SumsOfQuantizedTensors) {
               HasSubstr("b: expected a contiguous tensor"));
 }
 
-TEST(RefusedCalls, LookupsThatLieElsewhere) {
+TEST(RefusedCalls, LookupsWithOtherLayouts) {
   ExpectRefused(LookupCall(), {{"table", T(kU8, {255}), "table: expected shape [256], got [255]"},
                                {"table", T(kU8, {256, 1}), "table: expected shape [256], got"}});
   const std::string_view error = "input: expected a dense tensor with the layout of the result";
@@ -516,7 +515,7 @@ TEST(RefusedCalls, LookupsThatLieElsewhere) {
   EXPECT_THAT(LookupCall().With("input", across).Run(), HasSubstr(error));
   EXPECT_THAT(LookupCall().WithResult(across).Run(), HasSubstr(error));
   EXPECT_EQ(LookupCall().With("input", across).WithResult(across).Run(), "");
-  // Both lie alike, with gaps.
+  // Equal layouts, with gaps.
   EXPECT_THAT(LookupCall()
                   .With("input", T(kU8, {2, 5}, Layout::kGaps))
                   .WithResult(T(kU8, {2, 5}, Layout::kGaps))

@@ -1,4 +1,4 @@
-// weight_only_linear against the same in plain loops over doubles, on each instruction set.
+// Compares weight_only_linear with reference loops over doubles, on each instruction set.
 #include <limits>
 #include <string_view>
 #include <vector>

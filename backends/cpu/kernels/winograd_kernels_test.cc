@@ -1,5 +1,5 @@
-// winograd_conv2d against its plain loops, to the bit on each instruction set: of numbers so small that
-// every sum is exact. What rounds is bounded in runtime/kernels/packed/winograd_test.cc.
+// Compares winograd_conv2d with reference loops, bit for bit on each instruction set, with elements
+// so small that every sum is exact. Rounding is bounded in runtime/kernels/packed/winograd_test.cc.
 #include <limits>
 #include <string_view>
 #include <vector>
@@ -25,8 +25,8 @@ struct Convolution {
   std::vector<int64_t> padding;
 };
 
-// Of -1, 0 and 1. Rows of |A^T| have sums up to 19, of |B^T| up to 10: sums of up to 464 channels are
-// below 2^24.
+// Elements -1, 0 and 1. Rows of |A^T| sum to at most 19, of |B^T| to at most 10: sums over up to
+// 464 channels are below 2^24.
 TestTensorSpec Small(Sizes sizes, Layout layout = Layout::kRowMajor) {
   return {.dtype = kF32, .sizes = sizes, .layout = layout, .below = -2};
 }
@@ -75,8 +75,8 @@ TEST_F(WinogradKernelsTest, ConvolutionsOfEverySize) {
   }
 }
 
-// 40 tiles, 24 at once.
-TEST_F(WinogradKernelsTest, ManyTilesAreWorkedOnInChunks) {
+// 40 tiles, 24 per chunk.
+TEST_F(WinogradKernelsTest, ManyTilesRunInChunks) {
   ASSERT_EQ(WinogradChunkTiles(8, 700), 24);
   ASSERT_TRUE(comparison_.Compare(CallOf({2, 8, 20, 13, 700, {1, 1}}, true, true)));
 }

@@ -26,7 +26,7 @@ const exir::OpRegistry& Ops() {
   return ops;
 }
 
-// A program of one call, whose weight has so many floats.
+// A program with one call, whose weight has `weight` floats.
 std::string Call(std::string_view call, std::string_view result, std::string_view input,
                  int weight) {
   return absl::StrCat("program edge { constants { constant \"w\": f32[", weight,
@@ -35,7 +35,7 @@ std::string Call(std::string_view call, std::string_view result, std::string_vie
                       " return (%y user_output) } }");
 }
 
-// The type that the meta kernel infers, or its error.
+// Returns the type that the meta kernel infers, or its error.
 std::string Inferred(std::string_view call, std::string_view input, int weight) {
   const exir::ExportedProgram program =
       exir::ParseOrDie(Call(call, "f32[1]", input, weight), Ops());
@@ -57,14 +57,14 @@ TEST(CpuOps, AreBackendOperatorsInEdgePrograms) {
   EXPECT_EQ(CpuOp("linear")->text_name(), "backend.belay_cpu.linear.default");
 }
 
-TEST(CpuOps, LinearGivesContiguousRows) {
+TEST(CpuOps, LinearReturnsContiguousRows) {
   EXPECT_EQ(Inferred("linear.default(%x, %w, none, none, 8, \"none\", \"add\", -inf, inf)",
                      "f32[2,5,3]{strides=[15,1,5]}", 96),
             "f32[2,5,8]");
 }
 
-// Of a depthwise convolution and a product, on images of 16 channels, with `lists` from out_channels
-// to activations, and `bounds`.
+// Infers a chain of a depthwise and a 1x1 convolution on images with 16 channels. `lists` are the
+// arguments from out_channels to activations.
 std::string InferredChain(std::string_view lists, std::string_view bounds = "[-inf,0.0], [inf,6.0]",
                           std::string_view operands = "[%d,%w], [none,none], none",
                           std::string_view input = "f32[2,16,9,8]{strides=[1152,1,128,16]}") {
@@ -82,11 +82,11 @@ std::string InferredChain(std::string_view lists, std::string_view bounds = "[-i
 constexpr std::string_view kChainLists =
     "[0,20], [3,3,1,1], [2,2,1,1], [1,1,1,1,0,0,0,0], [1,1,1,1], \"silu none\"";
 
-TEST(CpuOps, ChainsOfConvolutionsGiveTheLastStagesImages) {
+TEST(CpuOps, ChainsReturnTheLastStage) {
   EXPECT_EQ(InferredChain(kChainLists), "f32[2,20,5,4]{strides=[400,1,80,20]}");
 }
 
-TEST(CpuOps, ChainsOfConvolutionsCheckTheirLists) {
+TEST(CpuOps, ChainsCheckTheirLists) {
   const auto lists = [](std::string_view channels, std::string_view kernel,
                         std::string_view padding, std::string_view activations) {
     return absl::StrCat(channels, ", ", kernel, ", [2,2,1,1], ", padding, ", [1,1,1,1], \"",
@@ -120,8 +120,8 @@ TEST(CpuOps, ChainsOfConvolutionsCheckTheirLists) {
               HasSubstr("other"));
 }
 
-// Work is bounded before a chain runs, and rows are counted: all of a chain's numbers are known.
-TEST(CpuOps, ChainsOfConvolutionsKnowTheirNumbers) {
+// The work of a chain is bounded before it runs, so all its parameters must be known.
+TEST(CpuOps, ChainsRequireKnownParameters) {
   const std::string_view bounds = "[-inf,0.0], [inf,6.0]", operands = "[%d,%w], [none,none], none";
   const std::string_view sizes = "expected images of known sizes that no stage makes larger";
   EXPECT_THAT(InferredChain(kChainLists, bounds, operands, "f32[2,16,s0,8]"), HasSubstr(sizes));
@@ -153,12 +153,12 @@ TEST(CpuOps, LinearChecksThePackedSizeAndTheEpilogue) {
       HasSubstr("bias: expected shape [8], got [96]"));
 }
 
-TEST(CpuOps, ConvolutionsGiveChannelsLast) {
+TEST(CpuOps, ConvolutionsReturnChannelsLast) {
   EXPECT_EQ(Inferred("conv2d.default(%x, %w, none, none, 8, [3,3], [2,2], [1,1], [1,1], \"none\", "
                      "\"add\", -inf, inf)",
                      "f32[1,3,8,8]", 864),
             "f32[1,8,4,4]{strides=[128,1,32,8]}");
-  // Also where that is as good as contiguous.
+  // Also if that is equivalent to contiguous.
   EXPECT_EQ(Inferred("conv2d.default(%x, %w, none, none, 8, [1,1], [1,1], [0,0], [1,1], \"none\", "
                      "\"add\", -inf, inf)",
                      "f32[1,3,1,1]", 96),
@@ -173,7 +173,7 @@ TEST(CpuOps, ConvolutionsGiveChannelsLast) {
             "f32[s0,8,s1,8]{strides=[64*s1,1,64,8]}");
 }
 
-TEST(CpuOps, ConvolutionsWantWindowsThatFit) {
+TEST(CpuOps, ConvolutionsCheckWindows) {
   EXPECT_THAT(
       Inferred("conv2d.default(%x, %w, none, none, 8, [3,3], [2,2], [0,0], [1,1], \"none\", "
                "\"add\", -inf, inf)",
@@ -185,7 +185,7 @@ TEST(CpuOps, ConvolutionsWantWindowsThatFit) {
               HasSubstr("stride: expected numbers of at least 1"));
 }
 
-// The type of attention with operands and a mask of these types, or its error.
+// Returns the result type of attention, or the error.
 std::string Attention(std::string_view query, std::string_view key, std::string_view value,
                       std::string_view mask = "f32[1]") {
   const exir::ExportedProgram program = exir::ParseOrDie(
@@ -201,8 +201,8 @@ std::string Attention(std::string_view query, std::string_view key, std::string_
   return exir::PrintType(exir::ToValueType((*outputs)[0]));
 }
 
-// Of sizes that are known only at run time nothing contradicts itself; heads are always known.
-TEST(CpuOps, AttentionOfUnknownSizes) {
+// Symbolic sizes are accepted; the number of heads must be known.
+TEST(CpuOps, AttentionWithUnknownSizes) {
   EXPECT_EQ(Attention("f32[s0,4,s1,8]", "f32[s0,2,s2,8]", "f32[s0,2,s2,6]", "f32[s1,s2]"),
             "f32[s0,4,s1,6]");
   EXPECT_EQ(Attention("f32[4,s1,8]", "f32[2,s2,8]", "f32[2,5,6]"), "f32[4,s1,6]");
@@ -214,7 +214,7 @@ TEST(CpuOps, AttentionOfUnknownSizes) {
               HasSubstr("mask: expected a shape that broadcasts to [4,3,5], got [2,3,5]"));
 }
 
-// The type of a call of weight_only_linear with 8 features and a weight of so many elements.
+// Returns the result type of weight_only_linear with 8 features and a weight of `weight` elements.
 std::string WeightOnly(std::string_view operands, std::string_view arguments,
                        std::string_view input, std::string_view dtype, int weight) {
   const std::string type = absl::StrCat(dtype, "[", weight, "]");
@@ -233,7 +233,7 @@ std::string WeightOnly(std::string_view operands, std::string_view arguments,
   return exir::PrintType(exir::ToValueType((*outputs)[0]));
 }
 
-TEST(CpuOps, WeightOnlyLinearTakesThreeFormats) {
+TEST(CpuOps, WeightOnlyLinearSupportsThreeFormats) {
   EXPECT_EQ(WeightOnly("%s, none", "\"int8\", 8", "f32[s0,3,12]", "i8", 512), "f32[s0,3,8]");
   EXPECT_EQ(WeightOnly("%s, %s", "\"int4\", 8", "f32[2,16]", "i32", 64), "f32[2,8]");
   EXPECT_EQ(WeightOnly("none, none", "\"bf16\", 0", "f32[2,12]", "bf16", 512), "f32[2,8]");
@@ -245,7 +245,7 @@ TEST(CpuOps, WeightOnlyLinearChecksItsWeight) {
   };
   EXPECT_THAT(error("%s, none", "\"int2\", 8"),
               HasSubstr("format: expected 'int8', 'int4' or 'bf16', got 'int2'"));
-  EXPECT_THAT(error("%s, none", "\"int4\", 8"), HasSubstr("weight"));  // not of int32
+  EXPECT_THAT(error("%s, none", "\"int4\", 8"), HasSubstr("weight"));  // not int32
   EXPECT_THAT(error("none, none", "\"int8\", 8"), HasSubstr("scales: expected scales of integers"));
   EXPECT_THAT(WeightOnly("%s, none", "\"bf16\", 0", "f32[2,12]", "bf16", 512),
               HasSubstr("neither scales nor zeros of bf16"));
@@ -258,7 +258,7 @@ TEST(CpuOps, WeightOnlyLinearChecksItsWeight) {
               HasSubstr("weight: expected the packed shape [768], got [512]"));
 }
 
-// The type of a call of a weight of so many bytes with 8 channels, or its error.
+// Returns the result type of a call with 8 channels and a weight of `weight` bytes, or the error.
 std::string InferredOfBytes(std::string_view call, std::string_view input, int weight) {
   const exir::ExportedProgram program = exir::ParseOrDie(
       absl::StrCat("program edge { constants { constant \"w\": i8[", weight,
@@ -277,7 +277,7 @@ std::string QuantizedLinear(std::string_view arguments) {
   return absl::StrCat("quantized_linear.default(%x, %w, %s, %n, none, 8, ", arguments, ")");
 }
 
-TEST(CpuOps, QuantizedOperatorsGiveBytesOrFloats) {
+TEST(CpuOps, QuantizedOperatorsReturnBytesOrFloats) {
   EXPECT_EQ(InferredOfBytes(QuantizedLinear("3, \"none\", -inf, inf, none, [], 0.5, [3,0,255]"),
                             "u8[s0,5]", 128),
             "u8[s0,8]");
@@ -306,13 +306,13 @@ TEST(CpuOps, QuantizedOperatorsGiveBytesOrFloats) {
       "f32[1,8,3,3]{strides=[72,1,24,8]}");
 }
 
-TEST(CpuOps, LookupsLieAsTheirInput) {
+TEST(CpuOps, LookupsKeepTheInputLayout) {
   EXPECT_EQ(InferredOfBytes("lookup.default(%x, %x)", "u8[256]", 1), "u8[256]");
   EXPECT_THAT(InferredOfBytes("lookup.default(%x, %x)", "u8[255]", 1),
               HasSubstr("table: expected shape [256], got [255]"));
 }
 
-// What is asked of operators holds for the backend's own alone.
+// Predicates are true only for the backend's own operators.
 TEST(CpuOps, HaveProperties) {
   struct {
     std::string_view op;
@@ -332,7 +332,7 @@ TEST(CpuOps, HaveProperties) {
     EXPECT_TRUE(IsCpuOp(op, row.op));
     EXPECT_FALSE(IsCpuOp(op, "gelu"));
   }
-  // An argument of that name does not make it one.
+  // An argument of that name is not sufficient.
   const exir::OpOverload* pool = Ops().Find("aten.max_pool2d_with_indices.default");
   ASSERT_TRUE(pool != nullptr && pool->ArgumentIndex("kernel_size").has_value());
   EXPECT_FALSE(IsOverImages(*pool));
@@ -348,7 +348,7 @@ TEST(CpuOps, AreDefinedOnce) {
   EXPECT_EQ(AddCpuOps(**ops).code(), absl::StatusCode::kAlreadyExists);
 }
 
-TEST(CpuOps, QuantizedOperatorsCheckTheirNumbers) {
+TEST(CpuOps, QuantizedOperatorsCheckTheirParameters) {
   const auto error = [](std::string_view arguments, std::string_view input = "u8[2,5]") {
     return InferredOfBytes(QuantizedLinear(arguments), input, 128);
   };

@@ -36,7 +36,7 @@ std::optional<Quantization> NumbersOf(const exir::Node& node) {
 }
 
 // Returns the sole user of the value, if it uses it once; else an invalid id.
-NodeId OnlyReader(const exir::Graph& graph, ValueId value) {
+NodeId SoleUser(const exir::Graph& graph, ValueId value) {
   const std::vector<NodeId>& users = graph.value(value).users;
   return users.size() == 1 && !graph.IsOutput(value) ? users[0] : NodeId();
 }
@@ -146,7 +146,7 @@ void ComputeOnInt8(const exir::ExportedProgram& program, NodeId id, Target targe
   quantized.int8.emplace();
   std::vector<NodeId>& merged = quantized.int8->merged;
   ValueId result = graph.node(id).outputs[0].values[0];
-  NodeId reader = OnlyReader(graph, result);
+  NodeId reader = SoleUser(graph, result);
   if (reader.valid() && MayHaveBounds(operation.type)) {
     const absl::StatusOr<Operation> clamp = ReadOperation(program, reader, target);
     if (clamp.ok() && clamp->type == NodeType::Clamp) {
@@ -154,7 +154,7 @@ void ComputeOnInt8(const exir::ExportedProgram& program, NodeId id, Target targe
       quantized.min = clamp->min;
       quantized.max = clamp->max;
       result = graph.node(reader).outputs[0].values[0];
-      reader = OnlyReader(graph, result);
+      reader = SoleUser(graph, result);
     }
   }
   if (!Is(graph, reader, kQuantize) || !CheckConversion(program, reader).ok()) return;

@@ -15,7 +15,7 @@
 namespace belay::xnnpack {
 namespace {
 
-// "%q: i8[2,4] = …": the numbers that %from is quantized to, and those dequantized again.
+// Returns "%q: i8[2,4] = …", which quantizes %from; the next function dequantizes.
 std::string Quantize(std::string_view name, std::string_view from, std::string_view numbers,
                      std::string_view range = "-128, 127", std::string_view sizes = "2,4") {
   return absl::StrCat("%", name, ": i8[", sizes,
@@ -52,7 +52,7 @@ class Int8FormTest : public ::testing::Test {
                                      .value();
     return program;
   }
-  // Of the node that computes %y.
+  // Reads the node that computes %y.
   std::optional<Operation> Read(std::string_view body, std::string_view outputs = "") {
     const exir::ExportedProgram program = Parse(body, outputs);
     const exir::NodeId id = program.top().value(exir::FindValue(program.top(), "y")).producer;
@@ -65,7 +65,7 @@ class Int8FormTest : public ::testing::Test {
     const std::optional<Operation> operation = Read(body, outputs);
     return operation.has_value() && operation->int8.has_value();
   }
-  // An operation of %p and %q, of scale 0.5, its result quantized so.
+  // Whether a call on %p and %q, of scale 0.5, with a result quantized by `numbers` becomes int8.
   bool IsInt8Between(std::string_view call, std::string_view numbers,
                      std::string_view input = "0.5, 0") {
     return IsInt8(absl::StrCat(Quantize("a", "x", input), Dequantize("p", "a", input),
@@ -77,7 +77,7 @@ class Int8FormTest : public ::testing::Test {
   std::unique_ptr<exir::OpRegistry> ops_;
 };
 
-TEST_F(Int8FormTest, NumbersAreThoseOfPayloads) {
+TEST_F(Int8FormTest, ParametersAreLimitedToPayloads) {
   const auto of = [&](std::string_view numbers) {
     const exir::ExportedProgram program = Parse(Quantize("y", "x", numbers));
     return QuantizationOf(program, exir::FindValue(program.top(), "y"));
@@ -90,7 +90,7 @@ TEST_F(Int8FormTest, NumbersAreThoseOfPayloads) {
   }
 }
 
-TEST_F(Int8FormTest, TensorsHaveTheNumbersOfWhoMakesOrReadsThem) {
+TEST_F(Int8FormTest, TensorsHaveParametersOfProducerOrUser) {
   const auto of = [&](std::string_view body, std::string_view name) {
     const exir::ExportedProgram program = Parse(body);
     return QuantizationOf(program, exir::FindValue(program.top(), name));
@@ -106,7 +106,7 @@ TEST_F(Int8FormTest, TensorsHaveTheNumbersOfWhoMakesOrReadsThem) {
   EXPECT_EQ(of("", "n"), std::nullopt);
 }
 
-TEST_F(Int8FormTest, ConversionsSayWhyNot) {
+TEST_F(Int8FormTest, ReportsUnsupportedConversions) {
   const auto why = [&](std::string_view body) {
     const exir::ExportedProgram program = Parse(body);
     const exir::NodeId id = program.top().value(exir::FindValue(program.top(), "y")).producer;
@@ -126,7 +126,7 @@ TEST_F(Int8FormTest, ConversionsSayWhyNot) {
   }
 }
 
-TEST_F(Int8FormTest, ConversionsThatAreNoneAreNotTaken) {
+TEST_F(Int8FormTest, DoesNotDelegateUnsupportedConversions) {
   for (const std::string& body :
        {Quantize("y", "x", "0.5, 200"), Dequantize("y", "i", "0.5, 200")}) {
     const exir::ExportedProgram program = Parse(body);
@@ -137,8 +137,8 @@ TEST_F(Int8FormTest, ConversionsThatAreNoneAreNotTaken) {
   }
 }
 
-TEST_F(Int8FormTest, ScalesAreInTheLibrarysRange) {
-  // Of sums, each operand's scale divided by the result's: from 2^-10 to 2^8.
+TEST_F(Int8FormTest, ChecksLibraryScaleRange) {
+  // Sums: each operand's scale over the result's, from 2^-10 to 2^8.
   for (const char* call : {"add.Tensor(%p, %p)", "sub.Tensor(%p, %p)"}) {
     EXPECT_TRUE(IsInt8Between(call, "0.5, 0")) << call;
     EXPECT_TRUE(IsInt8Between(call, "512.0, 0")) << call;
@@ -146,7 +146,7 @@ TEST_F(Int8FormTest, ScalesAreInTheLibrarysRange) {
     EXPECT_TRUE(IsInt8Between(call, "0.00196, 0")) << call;
     EXPECT_FALSE(IsInt8Between(call, "0.001953125, 0")) << call;
   }
-  // Of products the product of both: from 2^-16 to 2^8.
+  // Multiplications: the product of both, from 2^-16 to 2^8.
   EXPECT_TRUE(IsInt8Between("mul.Tensor(%p, %p)", "16384.0, 0"));
   EXPECT_FALSE(IsInt8Between("mul.Tensor(%p, %p)", "16385.0, 0"));
   EXPECT_TRUE(IsInt8Between("mul.Tensor(%p, %p)", "0.00098, 0"));
@@ -161,16 +161,16 @@ TEST_F(Int8FormTest, ScalesAreInTheLibrarysRange) {
   EXPECT_TRUE(average("128.0, 0"));
   EXPECT_FALSE(average("129.0, 0"));
   EXPECT_FALSE(average("0.001953125, 0"));
-  // What only moves numbers keeps them.
+  // Data movement keeps the parameters.
   EXPECT_TRUE(IsInt8Between("permute_copy.default(%p, [0,1])", "0.5, 0"));
   EXPECT_FALSE(IsInt8Between("permute_copy.default(%p, [0,1])", "0.5, 1"));
   EXPECT_FALSE(IsInt8Between("permute_copy.default(%p, [0,1])", "0.25, 0"));
-  // What has no form of int8.
+  // Operators without int8 support.
   EXPECT_FALSE(IsInt8Between("abs.default(%p)", "0.5, 0"));
   EXPECT_FALSE(IsInt8Between("add.Scalar(%p, 2)", "0.5, 0"));
 }
 
-TEST_F(Int8FormTest, OperandsAreDequantizedAndTheResultIsQuantizedAlone) {
+TEST_F(Int8FormTest, RequiresDequantizedOperandsAndQuantizedResult) {
   const std::string operand = Quantize("a", "x", "0.5, 0") + Dequantize("p", "a", "0.5, 0");
   const std::string sum = "%y: f32[2,4] = edge.aten.add.Tensor(%p, %p)\n";
   const std::string result = Quantize("r", "y", "0.5, 0");
@@ -186,7 +186,7 @@ TEST_F(Int8FormTest, OperandsAreDequantizedAndTheResultIsQuantizedAlone) {
   EXPECT_FALSE(IsInt8(operand + sum + "%r: f32[2,4] = edge.aten.erf.default(%y)"));
 }
 
-TEST_F(Int8FormTest, ClampsArePartOfIt) {
+TEST_F(Int8FormTest, FusesClamps) {
   const std::string sum = Quantize("a", "x", "0.5, 0") + Dequantize("p", "a", "0.5, 0") +
                           "%y: f32[2,4] = edge.aten.add.Tensor(%p, %p)\n";
   const std::string clamp = "%k: f32[2,4] = edge.aten.hardtanh.default(%y, ";
@@ -196,17 +196,17 @@ TEST_F(Int8FormTest, ClampsArePartOfIt) {
   EXPECT_EQ(bounded->min, -1);
   EXPECT_EQ(bounded->max, 6);
   EXPECT_EQ(bounded->int8->merged.size(), 2u);
-  // Both bounds are one step.
+  // Both bounds round to the same step.
   EXPECT_FALSE(IsInt8(sum + clamp + "0, 0.2)\n" + result));
-  // Somebody else reads what was clamped.
+  // The clamped value has other users.
   EXPECT_FALSE(IsInt8(sum + clamp + "-1, 6)\n" + result, "%k user_output"));
-  // Not of what has no bounds.
+  // The operation cannot have bounds.
   EXPECT_FALSE(IsInt8(Quantize("a", "x", "0.5, 0") + Dequantize("p", "a", "0.5, 0") +
                       "%y: f32[2,4] = edge.aten.permute_copy.default(%p, [0,1])\n" + clamp +
                       "-1, 6)\n" + result));
 }
 
-TEST_F(Int8FormTest, WeightsHaveOneScaleOrOneForEachResult) {
+TEST_F(Int8FormTest, WeightsHaveOneScaleOrOnePerChannel) {
   const std::string operand = Quantize("a", "x", "0.5, 0") + Dequantize("p", "a", "0.5, 0");
   const auto with = [&](const std::string& weight, const std::string& call,
                         std::string_view numbers = "0.5, 0") {
@@ -226,11 +226,11 @@ TEST_F(Int8FormTest, WeightsHaveOneScaleOrOneForEachResult) {
   EXPECT_FALSE(with("", "mm.default(%p, %f)"));
   EXPECT_TRUE(with(one, "addmm.default(%b, %p, %v)"));
   EXPECT_FALSE(with(one + Dequantize("d", "c", "0.5, 0", "4"), "addmm.default(%d, %p, %v)"));
-  // The product of the scales divided by the result's: less than 2^8, and a normal number.
+  // The product of the scales over the result's must be below 2^8 and a normal number.
   EXPECT_FALSE(with(channels("1"), "mm.default(%p, %v)", "0.0009765625, 0"));
   scale_of_weights_ = 1e-37f;
   EXPECT_FALSE(with(channels("1"), "mm.default(%p, %v)", "0.5, 0"));
-  scale_of_weights_ = 1.2e-38f;  // half of it is none
+  scale_of_weights_ = 1.2e-38f;  // half of it is subnormal
   EXPECT_FALSE(with(channels("1"), "mm.default(%p, %v)", "1e-37, 0"));
 }
 

@@ -21,7 +21,7 @@ absl::StatusOr<Target> TargetOf(absl::Span<const exir::CompileSpec> compile_spec
   return static_cast<Target>(target);
 }
 
-absl::Status CheckTaken(const exir::ExportedProgram& program, exir::NodeId id, Target target) {
+absl::Status CheckSupported(const exir::ExportedProgram& program, exir::NodeId id, Target target) {
   const exir::Graph& graph = program.top();
   const exir::Node& node = graph.node(id);
   std::optional<Weight> weight;

@@ -70,7 +70,7 @@ absl::StatusOr<Operation> ReadOperation(const exir::ExportedProgram& program, ex
 
 // OK if the node should be delegated: ReadOperation supports it, and no int8 tensor of the program
 // would become float32. Else kUnimplemented, with the reason.
-absl::Status CheckTaken(const exir::ExportedProgram& program, exir::NodeId node, Target target);
+absl::Status CheckSupported(const exir::ExportedProgram& program, exir::NodeId node, Target target);
 
 // Whether the tensor is images in channels last order that is not row-major as well.
 bool IsChannelsLast(const exir::TensorMeta& meta);

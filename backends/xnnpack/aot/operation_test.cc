@@ -19,7 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::FloatEq;
 
-// Whatever the nodes of the tests read: constants, inputs of any kind.
+// Operands of the tests' nodes: constants and inputs of all kinds.
 constexpr const char* kConstants[] = {
     "w: f32[3,4]",      "b: f32[4]",        "few: f32[3]",
     "d: f64[3,4]",      "none: f32[0,4]",   "k: f32[4,3,1,1]",
@@ -35,7 +35,7 @@ class OperationTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_OK_AND_ASSIGN(ops_, exir::CreateStandardOps()); }
 
-  // Of the node that computes %y.
+  // Reads the node that computes %y.
   absl::StatusOr<Operation> Read(std::string_view body, Target target = Target::kExecuTorch15,
                                  std::string_view result = "%y user_output") {
     std::string text = "program edge {\nranges { s0: [1, 5] }\nconstants {", parameters;
@@ -48,13 +48,13 @@ class OperationTest : public ::testing::Test {
                     ") } }");
     const exir::ExportedProgram program = exir::ParseOrDie(text, *ops_);
     const exir::NodeId node = program.top().value(exir::FindValue(program.top(), "y")).producer;
-    const absl::Status taken = CheckTaken(program, node, target);
+    const absl::Status taken = CheckSupported(program, node, target);
     absl::StatusOr<Operation> operation = ReadOperation(program, node, target);
     if (operation.ok() && !taken.ok()) return taken;
     return operation;
   }
 
-  // In a call "relu.default(%x)" that gives f32[2,3], if it says not what.
+  // Returns the error of a call "relu.default(%x)"; the default result type is f32[2,3].
   std::string Refusal(std::string_view call) {
     const std::string body =
         call[0] == '%' ? std::string(call) : absl::StrCat("%y: f32[2,3] = edge.aten.", call);
@@ -69,7 +69,7 @@ class OperationTest : public ::testing::Test {
 
 // --- Operands ---
 
-TEST_F(OperationTest, OperandsAreTensorsOfFloat32) {
+TEST_F(OperationTest, OperandsMustBeFloat32Tensors) {
   for (const char* call : {"relu.default(%i)",
                            "abs.default(%i)",
                            "add.Tensor(%i, %x)",
@@ -108,14 +108,14 @@ TEST_F(OperationTest, OperandsAreTensorsOfFloat32) {
             "%zi is i64[1,3,4,6], expected a tensor of float32");
 }
 
-TEST_F(OperationTest, OperandsAreNoSymbols) {
+TEST_F(OperationTest, OperandsMustNotBeSymbolic) {
   EXPECT_EQ(Refusal("add.Tensor(%x, %n)"), "%n is symint(s0), expected a tensor of float32");
   EXPECT_EQ(Refusal("mul.Tensor(%n, %x)"), "%n is symint(s0), expected a tensor of float32");
   EXPECT_EQ(Refusal("abs.default(none)"), "an operand is not a tensor");
   EXPECT_EQ(Refusal("cat.default([%x,3], 0)"), "an operand is not a tensor");
 }
 
-TEST_F(OperationTest, SizesAreWhatPayloadsCanHave) {
+TEST_F(OperationTest, ChecksSizeLimitsOfPayloads) {
   const auto refusal = [&](const std::string& type) {
     return Refusal("%y: " + type + " = edge.aten.relu.default(%x)");
   };
@@ -125,17 +125,17 @@ TEST_F(OperationTest, SizesAreWhatPayloadsCanHave) {
   EXPECT_EQ(refusal("f32[16777217]"), "%y is f32[16777217], sizes must be from 1 to 2^24");
   EXPECT_EQ(refusal("f32[16777216]"), "it is taken");
   EXPECT_EQ(refusal("symint(s0)"), "%y is symint(s0), expected a tensor of float32");
-  // Rank 4 in an order that is neither of the two.
+  // Rank 4 in neither order.
   EXPECT_EQ(refusal("f32[1,3,4,6]{strides=[72,4,1,12]}"),
             "%y is f32[1,3,4,6]{strides=[72,4,1,12]}, it is neither contiguous nor channels last");
   EXPECT_EQ(refusal("f32[1,3,4,6]{strides=[72,1,18,3]}"), "it is taken");
-  // Larger for a smaller symbol.
+  // Decreases in the symbol.
   EXPECT_EQ(refusal("f32[6-s0]"), "%y is f32[-s0 + 6], a size has no upper bound");
 }
 
-// --- Numbers ---
+// --- Scalars ---
 
-TEST_F(OperationTest, NumbersAreKnown) {
+TEST_F(OperationTest, ScalarsMustBeKnown) {
   const std::string unknown = " is not a known scalar";
   EXPECT_EQ(Refusal("clamp.default(%x, %n, none)"), "min" + unknown);
   EXPECT_EQ(Refusal("clamp.default(%x, none, %n)"), "max" + unknown);
@@ -161,7 +161,7 @@ TEST_F(OperationTest, NumbersAreKnown) {
             "keepdim is not known");
 }
 
-TEST_F(OperationTest, NumbersAreOnesThatNodesHave) {
+TEST_F(OperationTest, ScalarsMustBeSupportedByNodes) {
   EXPECT_EQ(Refusal("elu.default(%x, 0)"), "alpha is not positive");
   EXPECT_EQ(Refusal("elu.default(%x, -1.5)"), "alpha is not positive");
   EXPECT_EQ(Refusal("elu.default(%x, 1, 2)"), "scale is not 1");
@@ -185,7 +185,7 @@ TEST_F(OperationTest, NumbersAreOnesThatNodesHave) {
   EXPECT_EQ(std::get<float>(same.operands[1]), 0);
 }
 
-TEST_F(OperationTest, DimensionsAreThoseOfTheTensor) {
+TEST_F(OperationTest, ChecksDimensions) {
   EXPECT_EQ(Refusal("cat.default([%x,%x], 2)"), "dimension 2");
   EXPECT_EQ(Refusal("cat.default([%x,%x], -3)"), "dimension -3");
   EXPECT_EQ(Refusal("slice_copy.Tensor(%x, 2)"), "dimension 2");
@@ -220,7 +220,7 @@ TEST_F(OperationTest, ConcatenationsHaveTwoToFiveInputs) {
   }
 }
 
-TEST_F(OperationTest, SlicesAreOfStepOneAndStaticSizes) {
+TEST_F(OperationTest, SlicesNeedStepOneAndStaticSizes) {
   EXPECT_EQ(Refusal("slice_copy.Tensor(%x, 0, 0, 2, 2)"), "the step is not 1");
   EXPECT_EQ(Refusal("%y: f32[s0,3] = edge.aten.slice_copy.Tensor(%xs, 1)"),
             "the size of dimension 0 of %y is not static");
@@ -261,7 +261,7 @@ TEST_F(OperationTest, CopiesDoNotExpand) {
 
 // --- Constants ---
 
-TEST_F(OperationTest, WeightsAreConstantsOfFloat32) {
+TEST_F(OperationTest, WeightsMustBeFloat32Constants) {
   const std::string not_constant = "mat2 is not a float32 constant";
   EXPECT_EQ(Refusal("%y: f32[2,4] = edge.aten.mm.default(%x, none)"), not_constant);
   EXPECT_EQ(Refusal("%y: f32[2,4] = edge.aten.mm.default(%x, %d)"), not_constant);
@@ -278,7 +278,7 @@ TEST_F(OperationTest, WeightsAreConstantsOfFloat32) {
 
 // --- Convolutions ---
 
-TEST_F(OperationTest, ConvolutionsHaveNumbersInRange) {
+TEST_F(OperationTest, ChecksConvolutionParameters) {
   const auto refusal = [&](const std::string& arguments, const std::string& sizes = "1,4,4,6") {
     return Refusal(
         absl::StrCat("%y: f32[", sizes, "] = edge.aten.convolution.default(", arguments, ")"));
@@ -307,7 +307,7 @@ TEST_F(OperationTest, ConvolutionsHaveNumbersInRange) {
   }
   EXPECT_EQ(refusal("%z, %kt, none, [2,2], [0,0], [1], true, [0], 3", "1,12,8,12"),
             "it is transposed and has groups");
-  // Left out, they are as usual; one stands for both.
+  // Omitted values have their defaults; a single value is used twice.
   ASSERT_OK_AND_ASSIGN(const Operation left_out,
                        Read("%y: f32[1,4,4,6] = edge.aten.convolution.default(%z, %k, none, [], "
                             "[], [], false, [], 1)"));
@@ -322,7 +322,7 @@ TEST_F(OperationTest, ConvolutionsHaveNumbersInRange) {
   EXPECT_EQ(both.window.bottom, 3);
 }
 
-TEST_F(OperationTest, ConvolutionsOfOneChannelEachAreDepthwise) {
+TEST_F(OperationTest, OneChannelPerGroupIsDepthwise) {
   const auto type = [&](const std::string& weight, int groups) {
     const auto read =
         Read(absl::StrCat("%y: f32[1,3,4,6] = edge.aten.convolution.default(%z, %", weight,
@@ -335,7 +335,7 @@ TEST_F(OperationTest, ConvolutionsOfOneChannelEachAreDepthwise) {
   EXPECT_EQ(type("k", 1), NodeType::Conv2d);
 }
 
-TEST_F(OperationTest, BatchNormsAreOfConstantsAndGiveOneResult) {
+TEST_F(OperationTest, BatchNormNeedsConstantsAndOneResult) {
   const auto refusal = [&](const std::string& operands, std::string_view eps = "1e-05") {
     return Refusal(
         absl::StrCat("%y: f32[1,3,4,6], %s: f32[0], %t: f32[0] = "
@@ -358,7 +358,7 @@ TEST_F(OperationTest, BatchNormsAreOfConstantsAndGiveOneResult) {
             "running_mean has other channels, or is quantized");
   EXPECT_EQ(refusal("%z, none, none, %few, %x"), "running_var is not a float32 constant");
   EXPECT_EQ(refusal("%z, none, none, %few, %few", "%n"), "eps is not a known scalar");
-  // Without a weight and a bias: 1 and 0, of a variance of 0.
+  // Without weight and bias: 1 and 0, and a variance of 0.
   ASSERT_OK_AND_ASSIGN(
       const Operation norm,
       Read("%y: f32[1,3,4,6], %s: f32[0], %t: f32[0] = "
@@ -380,7 +380,7 @@ TEST_F(OperationTest, BatchNormsAreOfConstantsAndGiveOneResult) {
 
 // --- Pools ---
 
-TEST_F(OperationTest, PoolsHaveWindowsOfTheLibrary) {
+TEST_F(OperationTest, ChecksPoolWindows) {
   const auto refusal = [&](const std::string& arguments) {
     return Refusal(
         absl::StrCat("%y: f32[1,3,2,3] = edge.aten.avg_pool2d.default(", arguments, ")"));
@@ -403,7 +403,7 @@ TEST_F(OperationTest, PoolsHaveWindowsOfTheLibrary) {
   EXPECT_EQ(refusal("%z, [2,2], [2,2], [0,0], false, true, 3"), "divisor_override is given");
 }
 
-TEST_F(OperationTest, MaximaGiveNoIndices) {
+TEST_F(OperationTest, MaxPoolIndicesMustBeUnused) {
   const std::string pool =
       "%y: f32[1,3,2,3], %j: i64[1,3,2,3] = edge.aten.max_pool2d_with_indices.default(%z, [2,2]";
   EXPECT_EQ(Refusal(pool + ")"), "it is taken");
@@ -415,7 +415,7 @@ TEST_F(OperationTest, MaximaGiveNoIndices) {
             "its indices are used");
 }
 
-TEST_F(OperationTest, MeansAreOverImages) {
+TEST_F(OperationTest, MeansMustBeOverImageDimensions) {
   const std::string others = "not over the last two dimensions with keepdim";
   for (const char* arguments : {"3, true", "none, true", "[1,3], true", "[2,3], false"}) {
     EXPECT_EQ(Refusal(absl::StrCat("%y: f32[1,3,1,1] = edge.aten.mean.dim(%z, ", arguments, ")")),
@@ -426,7 +426,7 @@ TEST_F(OperationTest, MeansAreOverImages) {
   EXPECT_EQ(Refusal("%y: f32[2,1] = edge.aten.mean.dim(%x, [1], true)"), "the input has rank 2");
 }
 
-TEST_F(OperationTest, AdaptiveAveragesAreOfWindowsOfOneSize) {
+TEST_F(OperationTest, AdaptivePoolsNeedWindowsOfEqualSize) {
   const auto refusal = [&](const std::string& input, const std::string& sizes) {
     return Refusal(absl::StrCat("%y: f32[1,3,", sizes,
                                 "] = edge.aten._adaptive_avg_pool2d.default(%", input, ", [", sizes,
@@ -440,7 +440,7 @@ TEST_F(OperationTest, AdaptiveAveragesAreOfWindowsOfOneSize) {
   EXPECT_EQ(refusal("z", "1,6"), "it is taken");
   EXPECT_EQ(refusal("zs", "2,3"), "the size of dimension 2 of %zs is not static");
   EXPECT_EQ(refusal("zw", "2,3"), "the size of dimension 3 of %zw is not static");
-  // Over all of it, of any size.
+  // Global, for any size.
   ASSERT_OK_AND_ASSIGN(
       const Operation all,
       Read("%y: f32[1,3,1,1] = edge.aten._adaptive_avg_pool2d.default(%zs, [1,1])"));
@@ -450,22 +450,22 @@ TEST_F(OperationTest, AdaptiveAveragesAreOfWindowsOfOneSize) {
 
 // --- Nodes without results ---
 
-TEST_F(OperationTest, NodesHaveResults) {
+TEST_F(OperationTest, NodesMustHaveResults) {
   const exir::ExportedProgram program = exir::ParseOrDie(
       "program edge { graph(%x: f32[2] user_input, %b: b8[] user_input) {\n"
       "edge.aten.abs.default(%x)\naten._assert_async.default(%b)\nreturn () } }",
       *ops_);
   std::vector<std::string> reasons;
   for (exir::NodeId id : program.top().nodes()) {
-    reasons.emplace_back(CheckTaken(program, id, Target::kLocal).message());
+    reasons.emplace_back(CheckSupported(program, id, Target::kLocal).message());
   }
   EXPECT_THAT(reasons, ElementsAre("it has no result",
                                    "operator aten._assert_async.default is not supported"));
 }
 
-// --- What the payload is for ---
+// --- Targets ---
 
-TEST_F(OperationTest, TargetsAreOneCompileSpec) {
+TEST_F(OperationTest, ParsesTheTargetCompileSpec) {
   EXPECT_EQ(TargetOf({}).value(), Target::kLocal);
   const std::vector<exir::CompileSpec> one = {{"target", "executorch-1.5"}};
   EXPECT_EQ(TargetOf(one).value(), Target::kExecuTorch15);

@@ -64,13 +64,13 @@ class WeightTest : public ::testing::Test {
     set("mat", Constant<float>(DType::kFloat32, {1, 2}, {1, 1}));
     return program;
   }
-  // Of %y; %y must be read once.
+  // Returns the weight %y, which has one use.
   std::optional<Weight> Of(std::string_view body) {
     const exir::ExportedProgram program =
         Parse(absl::StrCat(body, "\n%reader: f32[] = edge.aten.abs.default(%y)"));
     return WeightOf(program, exir::FindValue(program.top(), "y"));
   }
-  // Of a tensor with these arguments behind it.
+  // Returns the weight of a per-channel dequantization with these arguments.
   std::optional<Weight> PerChannel(std::string_view tensor, std::string_view scales,
                                    std::string_view zeros, std::string_view axis) {
     return Of(
@@ -93,14 +93,14 @@ std::vector<float> Floats(const exir::Storage& storage) {
   return numbers;
 }
 
-TEST_F(WeightTest, ScalesAreThoseOfChannels) {
+TEST_F(WeightTest, AppliesScalesPerChannel) {
   const std::optional<Weight> rows = PerChannel("%w", "%s", "%i", "0");
   ASSERT_TRUE(rows.has_value());
   EXPECT_THAT(rows->scales, ElementsAre(0.5, 2));
   EXPECT_EQ(rows->channel_dim, 0);
   ASSERT_OK_AND_ASSIGN(exir::Storage numbers, Dequantized(*rows, ContiguousOrder(2)));
   EXPECT_THAT(Floats(numbers), ElementsAre(0.5, 1, 1.5, 8, 10, 12));
-  // Column by column in memory.
+  // Column-major.
   ASSERT_OK_AND_ASSIGN(numbers, Dequantized(*rows, DimOrder{1, 0}));
   EXPECT_THAT(Floats(numbers), ElementsAre(0.5, 8, 1, 10, 1.5, 12));
   const std::optional<Weight> columns = PerChannel("%w", "%t", "none", "1");
@@ -109,7 +109,7 @@ TEST_F(WeightTest, ScalesAreThoseOfChannels) {
   EXPECT_THAT(Floats(numbers), ElementsAre(1, 20, 300, 4, 50, 600));
   ASSERT_OK_AND_ASSIGN(numbers, Dequantized(*columns, DimOrder{1, 0}));
   EXPECT_THAT(Floats(numbers), ElementsAre(1, 4, 20, 50, 300, 600));
-  // Scales of float64, zero points of int32.
+  // float64 scales, int32 zero points.
   EXPECT_TRUE(PerChannel("%w", "%d", "%z", "0").has_value());
 }
 
@@ -122,7 +122,7 @@ TEST_F(WeightTest, PermutationsMoveChannels) {
   EXPECT_EQ(weight->tensor.sizes(), Sizes({3, 2}));
   ASSERT_OK_AND_ASSIGN(const exir::Storage numbers, Dequantized(*weight, ContiguousOrder(2)));
   EXPECT_THAT(Floats(numbers), ElementsAre(0.5, 8, 1, 10, 1.5, 12));
-  // What is dequantized is the constant itself.
+  // Only the constant itself may be dequantized.
   EXPECT_FALSE(
       Of("%p: i8[3,2] = edge.aten.permute_copy.default(%w, [1,0])\n"
          "%y: f32[3,2] = edge.quantized_decomposed.dequantize_per_channel.default(%p, %t, none, 0, "
@@ -130,7 +130,7 @@ TEST_F(WeightTest, PermutationsMoveChannels) {
           .has_value());
 }
 
-TEST_F(WeightTest, OneScaleIsOfAll) {
+TEST_F(WeightTest, AppliesOneScaleToAll) {
   const std::optional<Weight> weight = PerTensor("0.25, 0");
   ASSERT_TRUE(weight.has_value());
   EXPECT_THAT(weight->scales, ElementsAre(0.25));
@@ -138,7 +138,7 @@ TEST_F(WeightTest, OneScaleIsOfAll) {
   EXPECT_THAT(Floats(numbers), ElementsAre(0.25, 0.5, 0.75, 1, 1.25, 1.5));
 }
 
-TEST_F(WeightTest, OtherNumbersMakeNoWeight) {
+TEST_F(WeightTest, RejectsOtherParameters) {
   EXPECT_FALSE(PerTensor("0.25, 1").has_value());
   EXPECT_FALSE(PerTensor("0.25, %n").has_value());
   EXPECT_FALSE(PerTensor("%n, 0").has_value());
@@ -159,7 +159,7 @@ TEST_F(WeightTest, OtherNumbersMakeNoWeight) {
   }
 }
 
-TEST_F(WeightTest, WeightsAreReadOnceAndStayAsTheyAre) {
+TEST_F(WeightTest, WeightsHaveOneUserAndAreImmutable) {
   const std::string dequantize =
       "%y: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 0.5, 0, -127, "
       "127, dtype:i8)\n";
@@ -173,7 +173,7 @@ TEST_F(WeightTest, WeightsAreReadOnceAndStayAsTheyAre) {
   EXPECT_FALSE(is_weight(dequantize, ""));
   EXPECT_FALSE(is_weight(dequantize + reader, "%y user_output"));
   EXPECT_FALSE(is_weight(dequantize + reader + "%q: f32[2,3] = edge.aten.neg.default(%y)", ""));
-  // What is dequantized twice, and what is neither.
+  // Dequantized twice, or computed in another way.
   EXPECT_FALSE(is_weight(
       dequantize + "%v: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%y, "
                    "0.5, 0, -127, 127, dtype:i8)\n%r: f32[2,3] = edge.aten.abs.default(%v)",

@@ -47,7 +47,7 @@ class XnnpackPartitioner final : public exir::Partitioner {
           if (graph != exir::ExportedProgram::kTop) {
             return std::string("it is in a control flow subgraph");
           }
-          return std::string(CheckTaken(p, node, target).message());
+          return std::string(CheckSupported(p, node, target).message());
         },
         {.tag_prefix = "xnnpack_",
          .tag_constants = false,

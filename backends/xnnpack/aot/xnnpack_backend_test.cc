@@ -1,4 +1,4 @@
-// What payloads have for programs that partitions don't have as well: Preprocess() alone.
+// Tests Preprocess() directly, also for programs that partitioning does not yield.
 #include "backends/xnnpack/aot/xnnpack_backend.h"
 
 #include <cstdint>
@@ -32,7 +32,8 @@ class XnnpackBackendTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_OK_AND_ASSIGN(ops_, exir::CreateStandardOps()); }
 
-  // With constants %w f32[3], %m f32[5,4], %i f32[1,2,3,4] and state %b f32[3].
+  // Preprocesses a program with constants %w f32[3], %m f32[5,4], %i f32[1,2,3,4] and state %b
+  // f32[3].
   absl::StatusOr<exir::PreprocessResult> Preprocess(std::string_view inputs, std::string_view body,
                                                     std::string_view outputs) {
     return XnnpackBackend().Preprocess(
@@ -47,7 +48,7 @@ class XnnpackBackendTest : public ::testing::Test {
             *ops_),
         {});
   }
-  // The types of the payload's nodes, or the message of the error.
+  // Returns the node types of the payload, or the error message.
   std::vector<std::string> NodeTypes(std::string_view inputs, std::string_view body,
                                      std::string_view outputs, size_t num_outputs = 1) {
     const auto result = Preprocess(inputs, body, outputs);
@@ -65,7 +66,7 @@ class XnnpackBackendTest : public ::testing::Test {
   std::unique_ptr<exir::OpRegistry> ops_;
 };
 
-TEST_F(XnnpackBackendTest, RefusesWhatPayloadsDoNotHave) {
+TEST_F(XnnpackBackendTest, RejectsUnsupportedPrograms) {
   EXPECT_THAT(NodeTypes("%x: f32[3] user_input", "%y: f32[3] = edge.aten.erf.default(%x)",
                         "%y user_output"),
               ElementsAre(HasSubstr("operator aten.erf.default is not supported")));
@@ -96,7 +97,7 @@ TEST_F(XnnpackBackendTest, ReturnsCopiesOfInputsAndConstants) {
               ElementsAre("Multiply"));
 }
 
-TEST_F(XnnpackBackendTest, ConcatenatesUpToFive) {
+TEST_F(XnnpackBackendTest, ConcatenatesUpToFiveInputs) {
   const std::string_view inputs = "%x: f32[3] user_input";
   EXPECT_THAT(
       NodeTypes(inputs, "%y: f32[12] = edge.aten.cat.default([%x,%w,%x,%w])", "%y user_output"),
@@ -106,8 +107,8 @@ TEST_F(XnnpackBackendTest, ConcatenatesUpToFive) {
       ElementsAre("Concatenate5"));
 }
 
-// A constant in both orders has each as a constant of its own.
-TEST_F(XnnpackBackendTest, ConstantsAreNotTransposedWhenExecuted) {
+// A constant that is used in both orders is stored twice.
+TEST_F(XnnpackBackendTest, TransposesConstantsAtCompileTime) {
   EXPECT_THAT(
       NodeTypes("%x: f32[1,2,3,4] user_input",
                 "%r: f32[1,2,3,4] = edge.aten.add.Tensor(%x, %i)\n"
@@ -118,7 +119,7 @@ TEST_F(XnnpackBackendTest, ConstantsAreNotTransposedWhenExecuted) {
       ElementsAre("Add", "StaticTranspose", "Conv2d", "Add", "StaticTranspose"));
 }
 
-TEST_F(XnnpackBackendTest, TransposesAreStepsOfWhoReadsThem) {
+TEST_F(XnnpackBackendTest, TransposesHaveTheHandleOfTheirUser) {
   ASSERT_OK_AND_ASSIGN(
       const exir::PreprocessResult result,
       Preprocess("%x: f32[1,2,3,4] user_input",
@@ -126,7 +127,7 @@ TEST_F(XnnpackBackendTest, TransposesAreStepsOfWhoReadsThem) {
                  "[1,1], false, [0,0], 1) handle=7",
                  "%c user_output"));
   EXPECT_EQ(result.debug_handle_map, (exir::DebugHandleMap{{7, {7}}}));
-  // What is part of a step and has no handle is not listed; nor anything of a step without one.
+  // Nodes without handles are not listed, nor is a step without a handle.
   ASSERT_OK_AND_ASSIGN(const exir::PreprocessResult merged,
                        Preprocess("%x: f32[2,5] user_input",
                                   "%h: f32[2,4] = edge.aten.mm.default(%x, %m) handle=7\n"
@@ -141,7 +142,7 @@ TEST_F(XnnpackBackendTest, TransposesAreStepsOfWhoReadsThem) {
   EXPECT_THAT(unnamed.debug_handle_map, IsEmpty());
 }
 
-TEST_F(XnnpackBackendTest, BoundsAreOfWhatNobodyElseHas) {
+TEST_F(XnnpackBackendTest, FusesBoundsOnlyWithoutOtherUsers) {
   const std::string_view inputs = "%x: f32[2,5] user_input";
   const std::string product = "%h: f32[2,4] = edge.aten.mm.default(%x, %m)\n";
   const std::string relu = "%y: f32[2,4] = edge.aten.relu.default(%h)";
@@ -155,8 +156,8 @@ TEST_F(XnnpackBackendTest, BoundsAreOfWhatNobodyElseHas) {
               ElementsAre("Clamp"));
 }
 
-// In steps of 0.5 · 0.25; what is no number and what is too large are the least and the most there is.
-TEST_F(XnnpackBackendTest, BiasesAreNumbersOfInt32) {
+// The scale is 0.5 · 0.25. NaN becomes the minimum; large values saturate.
+TEST_F(XnnpackBackendTest, QuantizesBiasesToInt32) {
   const std::string numbers = ", -128, 127, dtype:i8)\n";
   exir::ExportedProgram program = exir::ParseOrDie(
       "program edge { constants { state \"w\": i8[2,5] state \"b\": f32[5] }\n"
@@ -189,7 +190,7 @@ TEST_F(XnnpackBackendTest, BiasesAreNumbersOfInt32) {
   EXPECT_THAT(stored, ElementsAre(8, -2, INT32_MIN, INT32_MIN, 2147483520));
 }
 
-TEST_F(XnnpackBackendTest, BodiesOfControlFlowStayWhereTheyAre) {
+TEST_F(XnnpackBackendTest, DoesNotDelegateControlFlowSubgraphs) {
   const exir::ExportedProgram program = exir::ParseOrDie(
       R"(program edge {
         graph(%p: b8[] user_input, %x: f32[3] user_input) {

@@ -25,7 +25,7 @@ exir::ExportedProgram Program(std::string_view body) {
                           CpuPassTestOps());
 }
 
-// The function that the program computes of %x alone, and how many nodes it takes; "" for none.
+// Returns the activation function of %x and its number of nodes; "" for none.
 std::string ActivationOf(std::string_view body) {
   const exir::ExportedProgram program = Program(body);
   const ConstantViews views(program);
@@ -33,7 +33,7 @@ std::string ActivationOf(std::string_view body) {
   return form.has_value() ? absl::StrCat(form->activation, " ", form->nodes.size()) : "";
 }
 
-// The bounds of the node that gives %y.
+// Returns the bounds of the node that computes %y.
 std::string ClampOf(std::string_view node) {
   const exir::ExportedProgram program = Program(absl::StrCat(node, " return (%y user_output)"));
   const ConstantViews views(program);
@@ -41,7 +41,7 @@ std::string ClampOf(std::string_view node) {
   return form.has_value() ? absl::StrCat(form->low, " ", form->high) : "";
 }
 
-TEST(ActivationForms, Clamps) {
+TEST(ActivationForms, MatchesClamps) {
   EXPECT_EQ(ClampOf("%y: f32[2,8] = edge.aten.relu.default(%x)"), "0 inf");
   EXPECT_EQ(ClampOf("%y: f32[2,8] = edge.aten.clamp.default(%x, -1, 2.5)"), "-1 2.5");
   EXPECT_EQ(ClampOf("%y: f32[2,8] = edge.aten.clamp.default(%x, 3, 2)"), "2 2");
@@ -60,7 +60,7 @@ TEST(ActivationForms, Clamps) {
   }
 }
 
-TEST(ActivationForms, OneNode) {
+TEST(ActivationForms, MatchesSingleNodes) {
   for (std::string_view name : {"sigmoid", "tanh", "gelu", "silu", "hardsigmoid", "hardswish"}) {
     EXPECT_EQ(ActivationOf(absl::StrCat("%y: f32[2,8] = edge.aten.", name,
                                         ".default(%x) return (%y user_output)")),
@@ -74,8 +74,8 @@ TEST(ActivationForms, OneNode) {
             "gelu_tanh 1");
 }
 
-// Clamps as one or two, factors in either order, sixths for division.
-TEST(ActivationForms, SeveralNodes) {
+// One or two clamps, factors in either order, mul by 1/6 or div by 6.
+TEST(ActivationForms, MatchesDecompositions) {
   const std::string six =
       "%a: f32[2,8] = edge.aten.add.Scalar(%x, 3) %h: f32[2,8] = edge.aten.clamp.default(%a, 0, "
       "6) ";
@@ -103,8 +103,8 @@ TEST(ActivationForms, SeveralNodes) {
             "hardsigmoid 4");
 }
 
-// Which reader came first says nothing.
-TEST(ActivationForms, GatesThatAreLaterReaders) {
+// The order of the users does not matter.
+TEST(ActivationForms, MatchesGatesInAnyUserOrder) {
   exir::ExportedProgram program = Program(
       "%s: f32[2,8] = edge.aten.sigmoid.default(%o) "
       "%y: f32[2,8] = edge.aten.mul.Tensor(%x, %s) return (%y user_output)");
@@ -117,12 +117,12 @@ TEST(ActivationForms, GatesThatAreLaterReaders) {
   EXPECT_EQ(form->activation, "silu");
 }
 
-TEST(ActivationForms, OtherFunctions) {
+TEST(ActivationForms, RejectsOtherFunctions) {
   const std::string three = "%a: f32[2,8] = edge.aten.add.Scalar(%x, 3) ";
   const std::string six = three + "%h: f32[2,8] = edge.aten.clamp.default(%a, 0, 6) ";
   for (
       const std::string& body : std::vector<std::string>{
-          // The value itself is returned, or read by nobody, or by more than two.
+          // The value is returned, unused, or has more than two users.
           "%y: f32[2,8] = edge.aten.sigmoid.default(%x) return (%y user_output, %x user_output)",
           "return (%o user_output)",
           "%p: f32[2,8] = edge.aten.tanh.default(%x) %q: f32[2,8] = edge.aten.tanh.default(%x) "
@@ -130,11 +130,11 @@ TEST(ActivationForms, OtherFunctions) {
           "return (%p user_output, %q user_output, %r user_output)",
           "%y: f32[2,8] = edge.aten.exp.default(%x) return (%y user_output)",
           "%y: f32[2,8] = edge.aten.relu.default(%x) return (%y user_output)",
-          // Results of another type or other sizes.
+          // Results of another dtype or other sizes.
           "%y: f64[2,8] = edge.aten.sigmoid.default(%x) return (%y user_output)",
           "%y: f32[3,2,8] = edge.aten.sigmoid.default(%x) return (%y user_output)",
           "%y: symfloat(zf0) = edge.aten.sigmoid.default(%x) return (%y user_output)",
-          // Other numbers than 3, 0, 6 and 6.
+          // Other scalars than 3, 0, 6 and 6.
           "%a: f32[2,8] = edge.aten.add.Scalar(%x, 2) %h: f32[2,8] = edge.aten.clamp.default(%a, "
           "0, 6) "
           "%y: f32[2,8] = edge.aten.div.Scalar(%h, 6) return (%y user_output)",
@@ -153,9 +153,9 @@ TEST(ActivationForms, OtherFunctions) {
           six + "%y: f32[2,8] = edge.aten.mul.Scalar(%h, 0.2) return (%y user_output)",
           six + "%y: f32[2,8] = edge.aten.mul.Tensor(%h, %o) return (%y user_output)",
           six + "%y: f32[2,8] = edge.aten.abs.default(%h) return (%y user_output)",
-          // A number by the value, not the value by a number.
+          // A scalar divided by the value.
           six + "%y: f32[2,8] = edge.aten.div.Tensor(6.0, %h) return (%y user_output)",
-          // What lies between is returned, or read twice.
+          // Intermediate results that are returned or have two users.
           three + "return (%a user_output)",
           six + "return (%h user_output)",
           six +

@@ -16,7 +16,7 @@ void ExpectAssigned(std::string_view before, std::string_view after) {
   exir::ExpectRewrite(before, AssignLayouts().run, after, CpuPassTestOps());
 }
 
-TEST(AssignLayouts, ImagesAreChannelsLastFromTheFirstConvolutionToTheResult) {
+TEST(AssignLayouts, ImagesAreChannelsLastUntilTheOutput) {
   ExpectAssigned(R"(program edge {
     constants { constant "w": f32[256] constant "v": f32[256] }
     graph(%w: f32[256] tensor_constant "w", %v: f32[256] tensor_constant "v", %x: f32[1,8,4,4] user_input) {
@@ -35,7 +35,7 @@ TEST(AssignLayouts, ImagesAreChannelsLastFromTheFirstConvolutionToTheResult) {
       return (%contiguous user_output) } })");
 }
 
-TEST(AssignLayouts, CopiesNothingThatLiesRight) {
+TEST(AssignLayouts, InsertsNoRedundantCopies) {
   ExpectAssigned(R"(program edge {
     constants { constant "w": f32[256] }
     graph(%w: f32[256] tensor_constant "w", %x: f32[2,8,1,1] user_input,
@@ -52,7 +52,7 @@ TEST(AssignLayouts, CopiesNothingThatLiesRight) {
       return (%a user_output, %b user_output) } })");
 }
 
-TEST(AssignLayouts, ProductsGetRows) {
+TEST(AssignLayouts, LinearOperandsAreContiguous) {
   ExpectAssigned(R"(program edge {
     constants { constant "w": f32[256] }
     graph(%w: f32[256] tensor_constant "w", %x: f32[3,8]{strides=[1,3]} user_input) {
@@ -68,7 +68,7 @@ TEST(AssignLayouts, ProductsGetRows) {
       return (%b user_output) } })");
 }
 
-TEST(AssignLayouts, FewChannelsMayLieAnyhow) {
+TEST(AssignLayouts, FewChannelsNeedNoCopy) {
   ExpectAssigned(R"(program edge {
     constants { constant "w": f32[96] }
     graph(%w: f32[96] tensor_constant "w", %x: f32[1,3,4,4] user_input) {
@@ -104,7 +104,7 @@ TEST(AssignLayouts, QuantizedImagesAreChannelsLast) {
       return (%contiguous user_output) } })");
 }
 
-TEST(AssignLayouts, PermutationsAroundAttentionMoveNothing) {
+TEST(AssignLayouts, PermutationsAroundAttentionMoveNoData) {
   ExpectAssigned(R"(program edge {
     graph(%x: f32[2,5,4,8] user_input, %k: f32[2,4,6,8] user_input) {
       %q: f32[2,4,5,8] = edge.aten.permute_copy.default(%x, [0,2,1,3])
@@ -119,7 +119,7 @@ TEST(AssignLayouts, PermutationsAroundAttentionMoveNothing) {
       return (%p user_output) } })");
 }
 
-TEST(AssignLayouts, LeavesProgramsWithoutTheBackendsOperators) {
+TEST(AssignLayouts, LeavesOtherProgramsUnchanged) {
   exir::ExpectUnchanged(R"(program edge {
     graph(%x: f32[3,8]{strides=[1,3]} user_input) {
       %a: f32[3,8]{strides=[1,3]} = edge.aten.abs.default(%x)
@@ -129,8 +129,8 @@ TEST(AssignLayouts, LeavesProgramsWithoutTheBackendsOperators) {
                         AssignLayouts().run, CpuPassTestOps());
 }
 
-// A permutation before attention, or behind it, is reason enough.
-TEST(AssignLayouts, OnePermutationBesideAttention) {
+// One permutation before or after attention suffices.
+TEST(AssignLayouts, RetypesASinglePermutation) {
   ExpectAssigned(R"(program edge {
     graph(%x: f32[2,5,4,8] user_input, %k: f32[2,4,6,8] user_input) {
       %q: f32[2,4,5,8] = edge.aten.permute_copy.default(%x, [0,2,1,3])
@@ -151,7 +151,7 @@ TEST(AssignLayouts, OnePermutationBesideAttention) {
       %a: f32[2,4,5,8]{strides=[160,8,32,1]} = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)
       %p: f32[2,5,4,8] = edge.aten.permute_copy.default(%a, [0,2,1,3])
       return (%p user_output) } })");
-  // One that moves nothing.
+  // A permutation that moves no data.
   exir::ExpectUnchanged(R"(program edge {
     graph(%q: f32[2,4,6,8] user_input, %k: f32[2,4,6,8] user_input) {
       %p: f32[2,4,6,8] = edge.aten.permute_copy.default(%q, [0,1,2,3])
@@ -160,8 +160,8 @@ TEST(AssignLayouts, OnePermutationBesideAttention) {
                         AssignLayouts().run, CpuPassTestOps());
 }
 
-// Copies are made for whom they are made, in profiles, too.
-TEST(AssignLayouts, CopiesHaveTheHandlesOfTheirReadersOrSources) {
+// Profiles attribute copies to the node that requires them.
+TEST(AssignLayouts, CopiesHaveTheHandleOfUserOrSource) {
   ExpectAssigned(R"(program edge {
     constants { constant "w": f32[256] }
     graph(%w: f32[256] tensor_constant "w", %x: f32[1,8,4,4] user_input) {
@@ -176,7 +176,7 @@ TEST(AssignLayouts, CopiesHaveTheHandlesOfTheirReadersOrSources) {
       return (%contiguous user_output) } })");
 }
 
-TEST(AssignLayouts, CopiesWhatAttentionCannotRead) {
+TEST(AssignLayouts, CopiesUnsupportedAttentionOperands) {
   ExpectAssigned(R"(program edge {
     graph(%x: f32[2,4,5,8]{strides=[160,40,1,5]} user_input, %k: f32[2,4,6,8] user_input,
           %o: f32[2,4,6,1]{strides=[24,6,1,6]} user_input, %m: f32[5,6]{strides=[1,5]} user_input) {
@@ -190,7 +190,7 @@ TEST(AssignLayouts, CopiesWhatAttentionCannotRead) {
       return (%a user_output) } })");
 }
 
-TEST(AssignLayouts, SumsOfRowsAreContiguousAndTablesTakeAnything) {
+TEST(AssignLayouts, QuantizedAddIsContiguousAndLookupAcceptsAnyLayout) {
   ExpectAssigned(R"(program edge {
     graph(%x: u8[3,8]{strides=[1,3]} user_input, %t: u8[256] user_input) {
       %l: u8[3,8]{strides=[1,3]} = backend.belay_cpu.lookup.default(%x, %t)
@@ -204,8 +204,8 @@ TEST(AssignLayouts, SumsOfRowsAreContiguousAndTablesTakeAnything) {
       return (%b user_output) } })");
 }
 
-// A depthwise convolution reads images in place whatever their channels, and gives them as wanted.
-TEST(AssignLayouts, FewChannelsOfWhatCopiesNothing) {
+// Depthwise convolutions read images in place, with any number of channels.
+TEST(AssignLayouts, DepthwiseWithFewChannelsIsChannelsLast) {
   ExpectAssigned(R"(program edge {
     constants { constant "w": f32[144] }
     graph(%w: f32[144] tensor_constant "w", %x: f32[1,3,4,4] user_input) {
@@ -222,7 +222,7 @@ TEST(AssignLayouts, FewChannelsOfWhatCopiesNothing) {
       return (%contiguous user_output, %b user_output, 3 user_output) } })");
 }
 
-TEST(AssignLayouts, PermutationsThatOthersReadMoveElements) {
+TEST(AssignLayouts, SharedPermutationsKeepTheirLayout) {
   const auto kept = [](std::string_view body, std::string_view outputs) {
     exir::ExportedProgram program =
         exir::ParseOrDie(absl::StrCat(R"(program edge {
@@ -255,14 +255,14 @@ TEST(AssignLayouts, PermutationsThatOthersReadMoveElements) {
                  "%p user_output, %z user_output"),
             "q ");
   EXPECT_EQ(kept(q + a, "%q user_output"), "");
-  // Heads whose numbers would not lie together.
+  // The last dimension would not be dense.
   EXPECT_EQ(kept("%q: f32[2,4,5,8] = edge.aten.permute_copy.default(%t, [0,1,3,2]) " + a + p,
                  "%p user_output"),
             "a ");
   EXPECT_EQ(kept(q + a + "%p: f32[2,4,8,5] = edge.aten.permute_copy.default(%a, [0,1,3,2]) ",
                  "%p user_output"),
             "q ");
-  // A permutation that moves nothing.
+  // A permutation that moves no data.
   EXPECT_EQ(
       kept("%q: f32[2,4,6,8] = edge.aten.permute_copy.default(%k, [0,1,2,3]) "
            "%a: f32[2,4,6,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)",
@@ -270,8 +270,8 @@ TEST(AssignLayouts, PermutationsThatOthersReadMoveElements) {
       "");
 }
 
-// A conversion that changes no layout does not begin to when layouts change.
-TEST(AssignLayouts, ConversionsLieAsTheirOperands) {
+// A conversion that keeps the layout also keeps it after layouts change.
+TEST(AssignLayouts, ConversionsKeepTheOperandLayout) {
   ExpectAssigned(R"(program edge {
     constants { constant "w": f32[256] constant "v": bf16[256] }
     graph(%w: f32[256] tensor_constant "w", %v: bf16[256] tensor_constant "v",

@@ -18,7 +18,8 @@
 namespace belay::cpu {
 namespace {
 
-// What is left of a program of queries, keys and values [2,4,5,8], [2,4,6,8], [2,4,6,7] and a mask.
+// Fuses a program with queries, keys and values [2,4,5,8], [2,4,6,8], [2,4,6,7] and a mask. Returns
+// the remaining nodes.
 std::string Fused(std::string_view body) {
   exir::ExportedProgram program = exir::ParseOrDie(absl::StrCat(R"(program edge {
     constants { constant "seen": f32[6] }
@@ -38,7 +39,7 @@ std::string Fused(std::string_view body) {
   return text;
 }
 
-// As PyTorch decomposes it, with `scores` between the product %s and the softmax of %t.
+// PyTorch's decomposition, with `scores` between the matmul %s and the softmax of %t.
 std::string Attention(std::string_view scores, std::string_view weights) {
   return absl::StrCat(R"(
       %qs: f32[2,4,5,8] = edge.aten.mul.Scalar(%q, 0.5)
@@ -59,7 +60,7 @@ std::string Attention(std::string_view scores, std::string_view weights) {
       return (%z user_output) )");
 }
 constexpr std::string_view kMasked = "%t: f32[2,4,5,6] = edge.aten.add.Tensor(%s, %m)";
-// Rows of nothing but -inf give zeros.
+// Rows that are entirely -inf yield zeros.
 constexpr std::string_view kSafe = R"(
       %eq: b8[2,4,5,6] = edge.aten.eq.Scalar(%t, -inf)
       %ne: b8[2,4,5,6] = edge.aten.logical_not.default(%eq)
@@ -75,17 +76,17 @@ std::string Result(std::string_view arguments) {
                       ")\n%z: f32[2,4,5,7] = edge.aten.abs.default(%o)");
 }
 
-TEST(FuseAttention, WithAMask) {
+TEST(FuseAttention, FusesWithAMask) {
   EXPECT_EQ(Fused(Attention(kMasked, kSafe)), Result("%q, %k, %v, %m, 0.25, false"));
 }
 
-TEST(FuseAttention, WithoutAMaskAlsoOfPlainSoftmax) {
+TEST(FuseAttention, FusesPlainSoftmaxWithoutAMask) {
   const std::string_view scores = "%t: f32[2,4,5,6] = edge.aten.div.Scalar(%s, 2.0)";
   EXPECT_EQ(Fused(Attention(scores, kSafe)), Result("%q, %k, %v, none, 0.125, false"));
   EXPECT_EQ(Fused(Attention(scores, kPlain)), Result("%q, %k, %v, none, 0.125, false"));
 }
 
-TEST(FuseAttention, PlainSoftmaxWantsAMaskThatIsNeverMinusInfinity) {
+TEST(FuseAttention, PlainSoftmaxRequiresAFiniteMask) {
   EXPECT_THAT(Fused(Attention(kMasked, kPlain)), ::testing::HasSubstr("_softmax"));
   EXPECT_THAT(Fused(Attention(R"(
       %low: f32[] = edge.aten.full.default([], -inf)
@@ -106,14 +107,14 @@ TEST(FuseAttention, PlainSoftmaxWantsAMaskThatIsNeverMinusInfinity) {
             Result("%q, %k, %v, %seen, 0.25, false"));
 }
 
-TEST(FuseAttention, LeavesWeightsThatSomebodyElseReads) {
+TEST(FuseAttention, DoesNotFuseSharedWeights) {
   EXPECT_THAT(Fused(absl::StrCat(
                   Attention(kMasked, kSafe).substr(0, Attention(kMasked, kSafe).rfind("return")),
                   "return (%z user_output, %w user_output)")),
               ::testing::HasSubstr("_softmax"));
 }
 
-TEST(FuseAttention, SeesKeysThatHeadsShare) {
+TEST(FuseAttention, FusesGroupedQueryAttention) {
   exir::ExpectRewrite(
       R"(program edge {
     ranges { s0: [1,9] }
@@ -149,7 +150,7 @@ TEST(FuseAttention, SeesKeysThatHeadsShare) {
       CpuPassTestOps());
 }
 
-// As WidenProducts leaves it, with weights of `softmax` and a mask between products of float32.
+// The output of WidenProducts, with weights from `softmax` and a mask between float32 matmuls.
 std::string WidenedAttention(std::string_view mask, std::string_view softmax) {
   return absl::StrCat(R"(program edge {
     graph(%q: bf16[2,4,5,8] user_input, %k: bf16[2,4,6,8] user_input, %v: bf16[2,4,6,7] user_input,
@@ -176,7 +177,7 @@ std::string WidenedAttention(std::string_view mask, std::string_view softmax) {
       return (%z user_output) } })");
 }
 
-TEST(FuseAttention, OfBFloat16IsOfFloat32BetweenConversions) {
+TEST(FuseAttention, FusesBFloat16AsFloat32) {
   FusedHandles handles;
   exir::ExpectRewrite(WidenedAttention("%t: bf16[2,4,5,6] = edge.aten.add.Tensor(%s, %m)", R"(
       %eq: b8[2,4,5,6] = edge.aten.eq.Scalar(%t, -inf)
@@ -200,8 +201,8 @@ TEST(FuseAttention, OfBFloat16IsOfFloat32BetweenConversions) {
                       CpuPassTestOps());
 }
 
-// Softmax of float32 between, and a mask of what its dtype has no numbers for.
-TEST(FuseAttention, MasksOfBFloat16AreFiniteInBFloat16) {
+// A float32 softmax, and a mask value that its dtype cannot represent.
+TEST(FuseAttention, ChecksMasksInTheirOwnDType) {
   const auto fused = [](std::string_view low) {
     exir::ExportedProgram program = exir::ParseOrDie(
         WidenedAttention(absl::StrCat("%low: bf16[] = edge.aten.full.default([], ", low, R"()
@@ -218,10 +219,10 @@ TEST(FuseAttention, MasksOfBFloat16AreFiniteInBFloat16) {
   };
   EXPECT_TRUE(fused("-1.0e+30"));
   EXPECT_TRUE(fused("-3.3895313892515355e+38"));
-  EXPECT_FALSE(fused("-3.4028234663852886e+38"));  // the least float32, which rounds to -inf
+  EXPECT_FALSE(fused("-3.4028234663852886e+38"));  // lowest float32, rounds to -inf
 }
 
-TEST(FuseAttention, LeavesOtherProducts) {
+TEST(FuseAttention, DoesNotFuseOtherMatmuls) {
   FusedHandles handles;
   exir::ExpectUnchanged(R"(program edge {
     graph(%q: f32[2,5,8] user_input, %k: f32[2,8,6] user_input, %v: f32[2,6,8] user_input) {
@@ -232,7 +233,7 @@ TEST(FuseAttention, LeavesOtherProducts) {
                         FuseAttention(handles).run, CpuPassTestOps());
 }
 
-// The program with a mask, and with `to` in the places of `from`: whether it is still fused.
+// Whether the program with a mask is fused after these replacements.
 bool IsFused(const std::vector<std::pair<std::string_view, std::string_view>>& changes,
              std::string_view scores = kMasked, std::string_view weights = kSafe) {
   std::string text = Attention(scores, weights);
@@ -244,14 +245,14 @@ bool IsFused(const std::vector<std::pair<std::string_view, std::string_view>>& c
   return Fused(text).find("attention.default") != std::string::npos;
 }
 
-// Whether it is still fused with the mask %c that the text computes, and without zeros for empty rows.
+// Whether it is fused with the mask %c, which `mask` computes, and plain softmax.
 bool IsFusedWithMask(std::string_view mask) {
   return IsFused({}, absl::StrCat(mask, " %t: f32[2,4,5,6] = edge.aten.add.Tensor(%s, %c)"),
                  kPlain);
 }
 
-TEST(FuseAttention, LooksThroughConversionsOfFloatsAlone) {
-  // Integers that become floats are somebody else's values, a widened mask is what it was before.
+TEST(FuseAttention, LooksThroughFloatConversionsOnly) {
+  // Conversions from integers are not looked through; those of a widened mask are.
   const std::string_view low = "%l: bf16[] = edge.aten.full.default([], -1.0) ";
   const std::string_view widened =
       "%c: f32[5,6] = edge.dim_order_ops._to_dim_order_copy.default(%c1, dtype=dtype:f32, "
@@ -264,7 +265,7 @@ TEST(FuseAttention, LooksThroughConversionsOfFloatsAlone) {
                                    widened)));
 }
 
-TEST(FuseAttention, SeesOtherWordsForTheSame) {
+TEST(FuseAttention, FusesEquivalentOperators) {
   EXPECT_TRUE(IsFused({}));
   EXPECT_TRUE(IsFused({{"mul.Scalar(%q, 0.5)", "div.Scalar(%q, 2.0)"}}));
   EXPECT_TRUE(IsFused({{"_softmax.default(%t, -1", "_softmax.default(%t, 3"}}));
@@ -277,15 +278,15 @@ TEST(FuseAttention, SeesOtherWordsForTheSame) {
   EXPECT_TRUE(IsFused({{"add.Tensor(%s, %m)", "add.Tensor(%m, %s)"}}));
 }
 
-TEST(FuseAttention, LeavesWhatIsNoSoftmaxOfScores) {
+TEST(FuseAttention, DoesNotFuseOtherPatterns) {
   for (const auto& [from, to] : std::vector<std::pair<std::string_view, std::string_view>>{
-           // Weights that are scaled, or are another function.
+           // Scaled weights, or another function.
            {"%wv: f32[8,5,6] = edge.aten.view_copy.default(%w, [8,5,6])",
             "%w2: f32[2,4,5,6] = edge.aten.mul.Scalar(%w, 2.0) "
             "%wv: f32[8,5,6] = edge.aten.view_copy.default(%w2, [8,5,6])"},
            {"_softmax.default(%t, -1", "_softmax.default(%t, 2"},
            {"_softmax.default(%t, -1", "_log_softmax.default(%t, -1"},
-           // What stands for empty rows, and which these are.
+           // Other values for empty rows, and other conditions.
            {"full_like.default(%soft, 0)", "full_like.default(%soft, 1)"},
            {"full_like.default(%soft, 0)", "abs.default(%soft)"},
            {"%none: b8[2,4,5,1] = edge.aten.logical_not.default(%any)",
@@ -300,14 +301,14 @@ TEST(FuseAttention, LeavesWhatIsNoSoftmaxOfScores) {
            {"eq.Scalar(%t, -inf)", "eq.Scalar(%t, 0.0)"},
            {"eq.Scalar(%t, -inf)", "eq.Scalar(%s, -inf)"},
            {"eq.Scalar(%t, -inf)", "ne.Scalar(%t, -inf)"},
-           // Scores that are no product, or of another type, and masks that are scaled.
+           // Scores that are not a matmul or have another dtype, and scaled masks.
            {"add.Tensor(%s, %m)", "add.Tensor(%s, %m, alpha=2)"},
            {"add.Tensor(%s, %m)", "add.Tensor(%m, %m)"},
            {"add.Tensor(%s, %m)", "add.Tensor(%s, 3.0)"},
            {"add.Tensor(%s, %m)", "add.Tensor(3.0, %s)"},
            {"add.Tensor(%s, %m)", "mul.Tensor(%s, %m)"},
            {"f32[2,4,5,6] = edge.aten.add.Tensor(", "f64[2,4,5,6] = edge.aten.add.Tensor("},
-           // Factors of keys that are not finite, 0, or no numbers.
+           // Key factors that are not finite, 0, or not scalars.
            {"mul.Scalar(%kt, 0.5)", "mul.Scalar(%kt, inf)"},
            {"mul.Scalar(%kt, 0.5)", "mul.Scalar(%kt, 0.0)"},
            {"mul.Scalar(%kt, 0.5)", "mul.Tensor(%kt, %kt)"},
@@ -319,38 +320,38 @@ TEST(FuseAttention, LeavesWhatIsNoSoftmaxOfScores) {
   }
 }
 
-TEST(FuseAttention, LeavesResultsThatAreNotReshaped) {
+TEST(FuseAttention, RequiresReshapedResults) {
   const std::string_view reshape = "%y: f32[2,4,5,7] = edge.aten.view_copy.default(%o, [2,4,5,7])";
   EXPECT_FALSE(IsFused({{reshape, "%y: f32[8,5,7] = edge.aten.abs.default(%o)"}}));
   EXPECT_FALSE(IsFused({{reshape, "%y: f32[8,1,5,7] = edge.aten.unsqueeze_copy.default(%o, 1)"}}));
   EXPECT_FALSE(IsFused({{"return (%z user_output)", "return (%z user_output, %o user_output)"}}));
-  // A reshape that is returned itself stays.
+  // A returned reshape stays.
   EXPECT_TRUE(IsFused({{"return (%z user_output)", "return (%z user_output, %y user_output)"}}));
 }
 
-TEST(FuseAttention, LeavesWhatIsReadBeforeItIsDone) {
+TEST(FuseAttention, DoesNotFuseUsedIntermediates) {
   EXPECT_FALSE(
       IsFused({{"return (%z user_output)", "return (%z user_output, %soft user_output)"}}));
   EXPECT_FALSE(IsFused({{"return (%z user_output)", "return (%z user_output, %wv user_output)"}}));
-  // Scores may be: they are computed besides.
+  // Scores may have other users: they are computed separately.
   EXPECT_TRUE(IsFused({{"return (%z user_output)", "return (%z user_output, %t user_output)"}}));
 }
 
-TEST(FuseAttention, LeavesHeadsThatAreOtherwiseShared) {
-  // Repetitions of what is no head.
+TEST(FuseAttention, DoesNotFuseOtherRepetitions) {
+  // Repetitions of other dimensions than heads.
   EXPECT_FALSE(IsFused({{"%vv: f32[8,6,7] = edge.aten.view_copy.default(%v, [8,6,7])",
                          "%v1: f32[2,4,1,7] = edge.aten.slice_copy.Tensor(%v, 2, 0, 1) "
                          "%v2: f32[2,4,6,7] = edge.aten.expand_copy.default(%v1, [2,4,6,7]) "
                          "%v3: f32[2,1,6,7] = edge.aten.slice_copy.Tensor(%v2, 1, 0, 1) "
                          "%vv: f32[8,6,7] = edge.aten.expand_copy.default(%v3, [8,6,7])"}}));
-  // Values of as many heads as queries, keys of fewer.
+  // Values with all heads, keys with fewer.
   EXPECT_FALSE(
       IsFused({{"permute_copy.default(%k, [0,1,3,2])", "permute_copy.default(%k2, [0,1,3,2])"},
                {"%kt: f32[2,4,8,6]",
                 "%k1: f32[2,1,6,8] = edge.aten.slice_copy.Tensor(%k, 1, 0, 1) "
                 "%k2: f32[2,4,6,8] = edge.aten.expand_copy.default(%k1, [2,4,6,8]) "
                 "%kt: f32[2,4,8,6]"}}));
-  // Queries that heads share.
+  // Queries shared by heads.
   EXPECT_FALSE(IsFused({{"mul.Scalar(%q, 0.5)", "mul.Scalar(%q2, 0.5)"},
                         {"%qs: f32[2,4,5,8]",
                          "%q1: f32[2,1,5,8] = edge.aten.slice_copy.Tensor(%q, 1, 0, 1) "
@@ -358,8 +359,8 @@ TEST(FuseAttention, LeavesHeadsThatAreOtherwiseShared) {
                          "%qs: f32[2,4,5,8]"}}));
 }
 
-// Rows that are repeated are no heads, though sizes are the same as if they were.
-TEST(FuseAttention, LeavesRowsThatAreRepeated) {
+// Repeated rows are not repeated heads, although the sizes are equal.
+TEST(FuseAttention, DoesNotFuseRepeatedRows) {
   EXPECT_FALSE(IsFused({{"%kt: f32[2,4,8,6] = edge.aten.permute_copy.default(%k, ",
                          "%k1: f32[2,2,6,8] = edge.aten.slice_copy.Tensor(%k, 1, 0, 2) "
                          "%k2: f32[2,2,6,1,8,1] = edge.aten.view_copy.default(%k1, [2,2,6,1,8,1]) "
@@ -375,8 +376,8 @@ TEST(FuseAttention, LeavesRowsThatAreRepeated) {
                          "%vv: f32[8,6,7] = edge.aten.view_copy.default(%v3, "}}));
 }
 
-// A batch that is repeated stays: only neighboring heads share their keys.
-TEST(FuseAttention, KeepsWhatRepeatsBatches) {
+// A repeated batch stays: only adjacent heads share keys.
+TEST(FuseAttention, KeepsRepeatedBatches) {
   const auto program = [](std::string_view body) {
     return absl::StrCat(R"(program edge {
     graph(%q: f32[2,2,5,8] user_input, %k: f32[2,1,6,8] user_input, %v: f32[2,1,6,8] user_input) {
@@ -405,7 +406,7 @@ TEST(FuseAttention, KeepsWhatRepeatsBatches) {
                       CpuPassTestOps());
 }
 
-TEST(FuseAttention, FiniteMasksBehindReshapes) {
+TEST(FuseAttention, FindsFiniteMasksThroughReshapes) {
   EXPECT_TRUE(
       IsFusedWithMask("%c1: f32[1,6] = edge.aten.view_copy.default(%seen, [1,6]) "
                       "%c: f32[5,6] = edge.aten.expand_copy.default(%c1, [5,6])"));
@@ -422,8 +423,8 @@ TEST(FuseAttention, FiniteMasksBehindReshapes) {
                       "%c: f32[5,6] = edge.aten.where.self(%keep, %l, %m)"));
 }
 
-// As many expansions as a file can hold do not make the pass's stack grow.
-TEST(FuseAttention, MasksBehindManyExpansions) {
+// The pass is not recursive: any number of expansions is supported.
+TEST(FuseAttention, FindsMasksThroughManyExpansions) {
   std::string scores = "%e0: f32[6] = edge.aten.expand_copy.default(%seen, [6])\n";
   constexpr int kCount = 200'000;
   for (int i = 1; i < kCount; ++i) {
@@ -435,7 +436,7 @@ TEST(FuseAttention, MasksBehindManyExpansions) {
               ::testing::HasSubstr("attention.default(%q, %k, %v, %e"));
 }
 
-TEST(FuseAttention, LeavesOtherRanksAndTypes) {
+TEST(FuseAttention, DoesNotFuseOtherRanksAndDTypes) {
   EXPECT_FALSE(IsFused({{"f32[", "f64["}}));
   EXPECT_FALSE(IsFused({{"2,4,5,6]", "1,2,4,5,6]"}}));
   const std::string_view values = "%vv: f32[8,6,7] = edge.aten.view_copy.default(%v, [8,6,7])";
@@ -455,7 +456,7 @@ TEST(FuseAttention, LeavesOtherRanksAndTypes) {
                          "%kt: f32[2,4,8,6] = edge.aten.permute_copy.default(%k, [1,0])"}}));
 }
 
-TEST(FuseAttention, LeavesMasksThatAreNotAddedToScores) {
+TEST(FuseAttention, RequiresMasksAddedToScores) {
   EXPECT_FALSE(IsFused({},
                        "%m5: f32[1,2,1,5,6] = edge.aten.abs.default(%m) "
                        "%t: f32[2,4,5,6] = edge.aten.add.Tensor(%s, %m5)"));
@@ -466,8 +467,8 @@ TEST(FuseAttention, LeavesMasksThatAreNotAddedToScores) {
                          "%s: f32[1,8,5,6] = edge.aten.view_copy.default(%p, [1,8,5,6])"}}));
 }
 
-// Heads alone, without a batch.
-TEST(FuseAttention, OfThreeDimensions) {
+// Heads without a batch.
+TEST(FuseAttention, FusesRankThree) {
   const auto program = [](std::string_view heads, std::string_view body) {
     return absl::StrReplaceAll(absl::StrCat(R"(program edge {
     ranges { s0: [1,9] }
@@ -487,7 +488,7 @@ TEST(FuseAttention, OfThreeDimensions) {
       program("4",
               "%o: f32[4,5,7] = backend.belay_cpu.attention.default(%q, %k, %v, none, 1.0, false)"),
       CpuPassTestOps());
-  // How many heads share a key is known only where heads are.
+  // The repetition is known only if the number of heads is.
   exir::ExpectUnchanged(program("s0", kBody), FuseAttention(handles).run, CpuPassTestOps());
 }
 

@@ -14,8 +14,8 @@
 namespace belay::cpu {
 namespace {
 
-// `body` computes from images %x of 32 channels and %o of 8, and returns. %a and %b are products of 32
-// with 32 and 8 channels, %d is of depthwise convolutions of 32 channels, 3 by 3.
+// `body` computes from images %x with 32 channels and %o with 8, and returns. Weights: %a and %b
+// are 1x1, 32 to 32 and 32 to 8 channels; %d is depthwise 3x3 with 32 channels.
 std::string Program(std::string_view body) {
   return absl::StrCat(R"(program edge {
     constants { constant "a": f32[1024] constant "b": f32[1024] constant "d": f32[288]
@@ -28,7 +28,7 @@ std::string Program(std::string_view body) {
                       body, " } }");
 }
 
-// The nodes that are left.
+// Returns the remaining nodes.
 std::string Fused(std::string_view body) {
   FusedHandles handles;
   exir::ExportedProgram program = exir::ParseOrDie(Program(body), CpuPassTestOps());
@@ -52,7 +52,7 @@ void ExpectLeft(std::string_view body) {
 
 constexpr std::string_view kImages = "f32[1,32,64,64]{strides=[131072,1,2048,32]}";
 
-// %<name> = a product with 32 channels, or a depthwise convolution 3 by 3.
+// %<name> = a 1x1 convolution with 32 channels, or a depthwise 3x3 convolution.
 std::string Product(std::string_view name, std::string_view input) {
   return absl::StrCat("%", name, ": ", kImages, " = backend.belay_cpu.conv2d.default(%", input,
                       ", %a, %c, none, 32, [1,1], [1,1], [0,0], [1,1], \"none\", \"add\", 0.0, "
@@ -64,7 +64,7 @@ std::string Depthwise(std::string_view name, std::string_view input) {
                       "-inf, inf)\n");
 }
 
-TEST(FuseConv2dChains, AnInvertedResidual) {
+TEST(FuseConv2dChains, FusesAnInvertedResidual) {
   EXPECT_EQ(Fused(absl::StrCat(Product("y", "x"), Depthwise("z", "y"),
                                "%w: f32[1,8,64,64]{strides=[32768,1,512,8]} = "
                                "backend.belay_cpu.conv2d.default(%z, %b, none, %o, "
@@ -76,7 +76,7 @@ TEST(FuseConv2dChains, AnInvertedResidual) {
             "\"none silu none\", \"mul\", [0.0,-inf,-inf], [6.0,inf,inf])");
 }
 
-TEST(FuseConv2dChains, AtMostFourWindows) {
+TEST(FuseConv2dChains, FusesAtMostFourWindows) {
   const std::string fused = Fused(absl::StrCat(
       Depthwise("p", "x"), Depthwise("q", "p"), Depthwise("r", "q"), Depthwise("t", "r"),
       Depthwise("u", "t"), Depthwise("v", "u"), "return (%v user_output)"));
@@ -85,15 +85,15 @@ TEST(FuseConv2dChains, AtMostFourWindows) {
   EXPECT_EQ(fused.find("%u"), std::string::npos) << fused;
 }
 
-TEST(FuseConv2dChains, LeavesResultsThatOthersRead) {
+TEST(FuseConv2dChains, DoesNotFuseSharedResults) {
   ExpectLeft(absl::StrCat(Product("y", "x"), Depthwise("z", "y"),
                           "return (%y user_output, %z user_output)"));
   ExpectLeft(absl::StrCat(Product("y", "x"), Depthwise("z", "y"), Depthwise("w", "y"),
                           "return (%z user_output, %w user_output)"));
 }
 
-// What is read besides is there when the last stage begins only.
-TEST(FuseConv2dChains, EndsWhereSomethingElseIsRead) {
+// `other` is available only when the last stage begins.
+TEST(FuseConv2dChains, OnlyTheLastStageHasOther) {
   const std::string fused = Fused(absl::StrCat(
       Product("y", "x"),
       "%z: f32[1,32,64,64]{strides=[131072,1,2048,32]} = backend.belay_cpu.conv2d.default(%y, %a, "
@@ -107,7 +107,7 @@ TEST(FuseConv2dChains, EndsWhereSomethingElseIsRead) {
       << fused;
 }
 
-TEST(FuseConv2dChains, LeavesAResultThatIsReadTwiceByTheSame) {
+TEST(FuseConv2dChains, DoesNotFuseResultsUsedTwice) {
   ExpectLeft(absl::StrCat(
       Product("y", "x"),
       "%z: f32[1,32,64,64]{strides=[131072,1,2048,32]} = backend.belay_cpu.conv2d.default(%y, %a, "
@@ -115,7 +115,7 @@ TEST(FuseConv2dChains, LeavesAResultThatIsReadTwiceByTheSame) {
       "return (%z user_output)"));
 }
 
-// A convolution of images of a size, behind another one.
+// A convolution after another one, on images of this size.
 std::string Pair(int channels, int size, int weight, std::string_view kernel,
                  std::string_view padding, int result) {
   const std::string images =
@@ -140,7 +140,7 @@ bool Fuses(const std::string& text) {
   return changed.ok() && *changed;
 }
 
-TEST(FuseConv2dChains, OnlyWhereItPays) {
+TEST(FuseConv2dChains, ChecksThresholds) {
   EXPECT_TRUE(Fuses(Pair(32, 64, 32 * 32, "[1,1]", "[0,0]", 64)));
   // 32 * 63 * 63 floats are less than 512 KiB.
   EXPECT_FALSE(Fuses(Pair(32, 63, 32 * 32, "[1,1]", "[0,0]", 63)));
@@ -149,12 +149,12 @@ TEST(FuseConv2dChains, OnlyWhereItPays) {
   EXPECT_FALSE(Fuses(Pair(288, 32, 288 * 288, "[1,1]", "[0,0]", 32)));
 }
 
-TEST(FuseConv2dChains, OnlyWhatTheCallAllows) {
+TEST(FuseConv2dChains, ChecksStageLimits) {
   EXPECT_TRUE(Fuses(Pair(32, 64, 32 * 32, "[1,1]", "[0,0,0,0]", 64)));
   EXPECT_FALSE(Fuses(Pair(32, 64, 32 * 9 * 32, "[3,3]", "[1,1]", 64))) << "products of windows";
   EXPECT_FALSE(Fuses(Pair(32, 64, 32 * 32, "[1,1]", "[1,1]", 66))) << "images grow";
   EXPECT_FALSE(Fuses(Pair(4, 256, 4 * 32, "[1,1]", "[0,0]", 256))) << "few channels are copied";
-  // Windows whose padding makes images grow.
+  // Padding that enlarges images.
   ExpectLeft(absl::StrCat(
       Product("y", "x"),
       "%z: f32[1,32,66,66]{strides=[139392,1,2112,32]} = "
@@ -163,7 +163,7 @@ TEST(FuseConv2dChains, OnlyWhatTheCallAllows) {
       "return (%z user_output)"));
 }
 
-TEST(FuseConv2dChains, OnlyOfKnownSizes) {
+TEST(FuseConv2dChains, RequiresKnownSizes) {
   for (std::string_view type : {"f32[1,32,s0,64]", "f32[s0,32,64,64]"}) {
     EXPECT_FALSE(Fuses(absl::StrCat(
         "program edge { ranges { s0: [1,99] } constants { constant \"d\": f32[288] } graph(%d: "
@@ -177,7 +177,7 @@ TEST(FuseConv2dChains, OnlyOfKnownSizes) {
   }
 }
 
-TEST(FuseConv2dChains, ProductsWithAStrideStay) {
+TEST(FuseConv2dChains, DoesNotFuseStridedPointwiseConvolutions) {
   ExpectLeft(absl::StrCat(Depthwise("y", "x"),
                           "%z: f32[1,32,32,32] = backend.belay_cpu.conv2d.default(%y, %a, none, "
                           "none, 32, [1,1], [2,2], "
@@ -185,7 +185,7 @@ TEST(FuseConv2dChains, ProductsWithAStrideStay) {
                           "return (%z user_output)"));
 }
 
-TEST(FuseConv2dChains, EndsWhereImagesBecomeNarrow) {
+TEST(FuseConv2dChains, EndsAtNarrowImages) {
   ExpectLeft(absl::StrCat(
       Depthwise("y", "x"),
       "%z: f32[1,32,64,3] = backend.belay_cpu.depthwise_conv2d.default(%y, %d, none, none, [3,3], "
@@ -194,7 +194,7 @@ TEST(FuseConv2dChains, EndsWhereImagesBecomeNarrow) {
 }
 
 // At most eight stages: of nine, eight and one.
-TEST(FuseConv2dChains, AtMostEightStages) {
+TEST(FuseConv2dChains, FusesAtMostEightStages) {
   std::string body;
   for (int i = 0; i < 9; ++i) {
     absl::StrAppend(&body, Product(absl::StrCat("p", i), i == 0 ? "x" : absl::StrCat("p", i - 1)));
@@ -204,8 +204,8 @@ TEST(FuseConv2dChains, AtMostEightStages) {
   EXPECT_NE(fused.find("conv2d.default(%p7_1, "), std::string::npos) << fused;
 }
 
-// The chain's result is added to itself by another operator, and read as what is added.
-TEST(FuseConv2dChains, LeavesAResultThatIsOnlyAdded) {
+// Another convolution uses the result only as `other`.
+TEST(FuseConv2dChains, DoesNotFuseResultsThatAreOnlyAdded) {
   ExpectLeft(absl::StrCat(
       Product("y", "x"),
       "%z: f32[1,32,64,64]{strides=[131072,1,2048,32]} = backend.belay_cpu.conv2d.default(%x, %a, "

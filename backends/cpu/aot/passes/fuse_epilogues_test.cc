@@ -35,7 +35,7 @@ constexpr std::string_view kLinear =
     "%y: f32[2,8] = backend.belay_cpu.linear.default(%x, %w, none, none, 8, \"none\", \"add\", "
     "-inf, inf) ";
 
-// The nodes that are left of a linear followed by `body`.
+// Returns the remaining nodes of a linear followed by `body`.
 std::string Fused(std::string_view body) {
   FusedHandles handles;
   exir::ExportedProgram program =
@@ -52,7 +52,7 @@ std::string Linear(std::string_view arguments) {
   return absl::StrCat("%y: f32[2,8] = backend.belay_cpu.linear.default(%x, %w, ", arguments, ")");
 }
 
-TEST(FuseEpilogues, Activations) {
+TEST(FuseEpilogues, FusesActivations) {
   for (const auto& [op, name] : std::initializer_list<std::pair<std::string, std::string>>{
            {"sigmoid.default(%y)", "sigmoid"},
            {"tanh.default(%y)", "tanh"},
@@ -63,12 +63,12 @@ TEST(FuseEpilogues, Activations) {
   }
 }
 
-TEST(FuseEpilogues, Bounds) {
+TEST(FuseEpilogues, FusesBounds) {
   for (const auto& [op, bounds] : std::initializer_list<std::pair<std::string, std::string>>{
            {"relu.default(%y)", "0.0, inf"},
            {"clamp.default(%y, -1, 2.5)", "-1.0, 2.5"},
            {"clamp.default(%y, max=2)", "-inf, 2.0"},
-           // Above the upper bound the lower one is nothing.
+           // If the bounds cross, the upper one wins.
            {"clamp.default(%y, 3, 2)", "2.0, 2.0"},
            {"hardtanh.default(%y)", "-1.0, 1.0"}}) {
     EXPECT_EQ(Fused(absl::StrCat("%z: f32[2,8] = edge.aten.", op, " return (%z user_output)")),
@@ -76,7 +76,7 @@ TEST(FuseEpilogues, Bounds) {
   }
 }
 
-TEST(FuseEpilogues, SeveralBoundsAreOne) {
+TEST(FuseEpilogues, ComposesBounds) {
   EXPECT_EQ(Fused("%z: f32[2,8] = edge.aten.clamp.default(%y, 0) "
                   "%v: f32[2,8] = edge.aten.clamp.default(%z, max=6) return (%v user_output)"),
             Linear("none, none, 8, \"none\", \"add\", 0.0, 6.0"));
@@ -85,7 +85,7 @@ TEST(FuseEpilogues, SeveralBoundsAreOne) {
             Linear("none, none, 8, \"none\", \"add\", 2.0, 2.0"));
 }
 
-TEST(FuseEpilogues, DecomposedActivations) {
+TEST(FuseEpilogues, FusesDecomposedActivations) {
   EXPECT_EQ(Fused("%s: f32[2,8] = edge.aten.sigmoid.default(%y) "
                   "%z: f32[2,8] = edge.aten.mul.Tensor(%s, %y) return (%z user_output)"),
             Linear("none, none, 8, \"silu\", \"add\", -inf, inf"));
@@ -103,7 +103,7 @@ TEST(FuseEpilogues, DecomposedActivations) {
             Linear("none, none, 8, \"hardswish\", \"add\", -inf, inf"));
 }
 
-TEST(FuseEpilogues, AlmostHardswishStays) {
+TEST(FuseEpilogues, DoesNotFuseAlmostHardswish) {
   const std::string text = Fused(
       "%a: f32[2,8] = edge.aten.add.Scalar(%y, 3) "
       "%h: f32[2,8] = edge.aten.clamp.default(%a, 0, 5) "
@@ -111,12 +111,12 @@ TEST(FuseEpilogues, AlmostHardswishStays) {
   EXPECT_EQ(text.substr(0, text.find('\n')), Linear("none, none, 8, \"none\", \"add\", -inf, inf"));
 }
 
-TEST(FuseEpilogues, Bias) {
+TEST(FuseEpilogues, FusesBias) {
   EXPECT_EQ(Fused("%z: f32[2,8] = edge.aten.add.Tensor(%b, %y) return (%z user_output)"),
             Linear("%b, none, 8, \"none\", \"add\", -inf, inf"));
 }
 
-TEST(FuseEpilogues, BiasOfChannelsLosesItsDimensions) {
+TEST(FuseEpilogues, FlattensChannelBias) {
   FusedHandles handles;
   exir::ExpectRewrite(R"(program edge {
     constants { constant "w": f32[256] constant "b": f32[8,1,1] }
@@ -134,7 +134,7 @@ TEST(FuseEpilogues, BiasOfChannelsLosesItsDimensions) {
                       CpuPassTestOps());
 }
 
-TEST(FuseEpilogues, ResidualThenActivationThenBounds) {
+TEST(FuseEpilogues, FusesResidualActivationAndBounds) {
   EXPECT_EQ(Fused("%z: f32[2,8] = edge.aten.add.Tensor(%o, %y) "
                   "%r: f32[2,8] = edge.aten.relu.default(%z) return (%r user_output)"),
             Linear("none, %o, 8, \"none\", \"add\", 0.0, inf"));
@@ -145,14 +145,14 @@ TEST(FuseEpilogues, ResidualThenActivationThenBounds) {
             Linear("%b, %o, 8, \"tanh\", \"add\", 0.0, inf"));
 }
 
-TEST(FuseEpilogues, GateBehindAnActivation) {
+TEST(FuseEpilogues, FusesGateAfterActivation) {
   EXPECT_EQ(Fused("%s: f32[2,8] = edge.aten.sigmoid.default(%y) "
                   "%z: f32[2,8] = edge.aten.mul.Tensor(%s, %o) return (%z user_output)"),
             Linear("none, %o, 8, \"sigmoid\", \"mul\", -inf, inf"));
 }
 
-TEST(FuseEpilogues, NoRoomLeft) {
-  // A sum behind an activation, an activation behind a gate, a gate behind bounds.
+TEST(FuseEpilogues, StopsWhenSlotsAreUsed) {
+  // A sum after an activation, an activation after a gate, a gate after bounds.
   for (std::string_view body :
        {"%s: f32[2,8] = edge.aten.sigmoid.default(%y) "
         "%z: f32[2,8] = edge.aten.add.Tensor(%s, %o) return (%z user_output)",
@@ -166,7 +166,7 @@ TEST(FuseEpilogues, NoRoomLeft) {
   }
 }
 
-TEST(FuseEpilogues, OtherReadersAndAlphaAndOtherSizesKeepThemApart) {
+TEST(FuseEpilogues, DoesNotFuseSharedScaledOrBroadcastSums) {
   for (std::string_view body :
        {"%z: f32[2,8] = edge.aten.relu.default(%y) return (%z user_output, %y user_output)",
         "%z: f32[2,8] = edge.aten.relu.default(%y) "
@@ -181,7 +181,7 @@ TEST(FuseEpilogues, OtherReadersAndAlphaAndOtherSizesKeepThemApart) {
   }
 }
 
-TEST(FuseEpilogues, TheLaterOfTwoTakesTheSum) {
+TEST(FuseEpilogues, LaterOperatorFusesTheSum) {
   EXPECT_EQ(
       Fused("%v: f32[2,8] = backend.belay_cpu.linear.default(%o, %w, none, none, 8, \"none\", "
             "\"add\", -inf, inf) "
@@ -191,14 +191,14 @@ TEST(FuseEpilogues, TheLaterOfTwoTakesTheSum) {
           "\"add\", -inf, inf)");
 }
 
-TEST(FuseEpilogues, StandsBehindWhatItAdds) {
+TEST(FuseEpilogues, MovesAfterTheAddedTensor) {
   EXPECT_EQ(Fused("%v: f32[2,8] = edge.aten.abs.default(%o) "
                   "%z: f32[2,8] = edge.aten.add.Tensor(%y, %v) return (%z user_output)"),
             "%v: f32[2,8] = edge.aten.abs.default(%o)\n" +
                 Linear("none, %v, 8, \"none\", \"add\", -inf, inf"));
 }
 
-TEST(FuseEpilogues, HandlesOfWhatWasFusedAreKept) {
+TEST(FuseEpilogues, KeepsHandlesOfFusedNodes) {
   FusedHandles handles;
   exir::ExportedProgram program = exir::ParseOrDie(
       Program(absl::StrCat(kLinear,
@@ -217,7 +217,7 @@ TEST(FuseEpilogues, HandlesOfWhatWasFusedAreKept) {
                           Pair(exir::DelegateId(int64_t{13}), ElementsAre(13))));
 }
 
-// The nodes that are left of a quantized linear followed by `body`.
+// Returns the remaining nodes of a quantized linear followed by `body`.
 std::string FusedBytes(std::string_view body) {
   FusedHandles handles;
   exir::ExportedProgram program = exir::ParseOrDie(absl::StrCat(R"(program edge {
@@ -245,7 +245,7 @@ std::string QuantizedLinear(std::string_view type, std::string_view arguments) {
 constexpr std::string_view kQuantize = "edge.quantized_decomposed.quantize_per_tensor.default",
                            kDequantize = "edge.quantized_decomposed.dequantize_per_tensor.default";
 
-TEST(FuseEpilogues, QuantizesTheResult) {
+TEST(FuseEpilogues, FusesOutputQuantization) {
   EXPECT_EQ(
       FusedBytes(absl::StrCat("%r: f32[2,8] = edge.aten.hardtanh.default(%y, 0.0, 6.0) "
                               "%q: u8[2,8] = ",
@@ -253,7 +253,7 @@ TEST(FuseEpilogues, QuantizesTheResult) {
       QuantizedLinear("u8", "\"none\", 0.0, 6.0, none, [], 0.5, [3,1,255]"));
 }
 
-TEST(FuseEpilogues, QuantizesTwice) {
+TEST(FuseEpilogues, FusesInnerQuantization) {
   const std::string quantized = absl::StrCat(
       "%q: u8[2,8] = ", kQuantize, "(%y, 0.5, 3, 3, 200, dtype:u8) %d: f32[2,8] = ", kDequantize,
       "(%q, 0.5, 3, 0, 255, dtype:u8) ");
@@ -262,22 +262,22 @@ TEST(FuseEpilogues, QuantizesTwice) {
   EXPECT_EQ(FusedBytes(absl::StrCat(quantized, "%r: u8[2,8] = ", kQuantize,
                                     "(%d, 0.25, 7, 0, 255, dtype:u8) return (%r user_output)")),
             QuantizedLinear("u8", "\"none\", -inf, inf, 0.5, [3,3,200], 0.25, [7,0,255]"));
-  // Nothing else comes behind that.
+  // Nothing else is fused after that.
   EXPECT_EQ(FusedBytes(absl::StrCat(
                 quantized, "%r: f32[2,8] = edge.aten.relu.default(%d) return (%r user_output)")),
             absl::StrCat(QuantizedLinear("f32", "\"none\", -inf, inf, 0.5, [3,3,200], none, []"),
                          "\n%r: f32[2,8] = edge.aten.relu.default(%y)"));
 }
 
-TEST(FuseEpilogues, QuantizedOperatorsTakeNoTensors) {
+TEST(FuseEpilogues, QuantizedOperatorsFuseNoTensors) {
   EXPECT_EQ(FusedBytes("%r: f32[2,8] = edge.aten.add.Tensor(%y, %o) return (%r user_output)"),
             absl::StrCat(QuantizedLinear("f32", "\"none\", -inf, inf, none, [], none, []"),
                          "\n%r: f32[2,8] = edge.aten.add.Tensor(%y, %o)"));
 }
 
-TEST(FuseEpilogues, LeavesOtherBiasesAndAddends) {
+TEST(FuseEpilogues, DoesNotFuseOtherBiasesAndAddends) {
   for (std::string_view body : {
-           // Constants of one number, or of rows.
+           // Constants of one element, or per row.
            "%z: f32[2,8] = edge.aten.add.Tensor(%y, %one) return (%z user_output)",
            "%z: f32[2,8] = edge.aten.add.Tensor(%y, %rows) return (%z user_output)",
            "%v: f64[8] = edge.dim_order_ops._to_dim_order_copy.default(%b, dtype=dtype:f64) "
@@ -298,16 +298,16 @@ TEST(FuseEpilogues, LeavesOtherBiasesAndAddends) {
   }
 }
 
-// Of two biases the second one is one more addend that there is no room for.
-TEST(FuseEpilogues, OneBias) {
+// A second bias has no free slot.
+TEST(FuseEpilogues, FusesOneBias) {
   EXPECT_EQ(Fused("%v: f32[2,8] = edge.aten.add.Tensor(%y, %b) "
                   "%z: f32[2,8] = edge.aten.add.Tensor(%v, %b) return (%z user_output)"),
             Linear("%b, none, 8, \"none\", \"add\", -inf, inf") +
                 "\n%z: f32[2,8] = edge.aten.add.Tensor(%y, %b)");
 }
 
-// Bytes are dequantized by the numbers that they were quantized by, or stay bytes.
-TEST(FuseEpilogues, QuantizationsThatDiffer) {
+// A dequantization is fused only if its parameters equal those of the quantization.
+TEST(FuseEpilogues, DoesNotFuseDifferentQuantizations) {
   const auto nodes = [](std::string_view quantize, std::string_view dequantize) {
     const std::string text = FusedBytes(absl::StrCat(
         "%q: u8[2,8] = ", kQuantize, "(%y, ", quantize, ", dtype:u8) %d: f32[2,8] = ", kDequantize,
@@ -318,11 +318,11 @@ TEST(FuseEpilogues, QuantizationsThatDiffer) {
   EXPECT_EQ(nodes("0.5, 3, 0, 255", "0.25, 3, 0, 255"), 2);
   EXPECT_EQ(nodes("0.5, 3, 0, 255", "0.5, 4, 0, 255"), 2);
   EXPECT_EQ(nodes("0.5, 3, 0, 255", "1e-40, 3, 0, 255"), 2);
-  EXPECT_EQ(nodes("0.5, 3, 4, 255", "0.5, 3, 0, 255"), 3);  // no call has such a range
+  EXPECT_EQ(nodes("0.5, 3, 4, 255", "0.5, 3, 0, 255"), 3);  // not callable
 }
 
-// A bias is the constant itself where that has one dimension and its elements, else one made of it.
-TEST(FuseEpilogues, BiasesBehindViews) {
+// A one-dimensional constant is the bias itself; otherwise a derived constant is.
+TEST(FuseEpilogues, FusesBiasesThroughViews) {
   EXPECT_EQ(Fused("%v: f32[1,8] = edge.aten.view_copy.default(%b, [1,8]) "
                   "%z: f32[2,8] = edge.aten.add.Tensor(%y, %v) return (%z user_output)"),
             Linear("%b_bias0, none, 8, \"none\", \"add\", -inf, inf"));
@@ -335,7 +335,7 @@ TEST(FuseEpilogues, BiasesBehindViews) {
             Linear("%c_bias0, none, 8, \"none\", \"add\", -inf, inf"));
 }
 
-// What rounds to bfloat16 as the operators do.
+// Epilogues that round to bfloat16 after each operator.
 class FuseBFloat16Epilogues : public testing::Test {
  protected:
   static std::string Call(std::string_view epilogue) {
@@ -350,7 +350,7 @@ class FuseBFloat16Epilogues : public testing::Test {
   }
   static constexpr std::string_view kPlain = "none, 8, \"none\", \"add\", -inf, inf";
   static void ExpectFused(std::string_view nodes, std::string_view epilogue) {
-    // What nothing uses any more goes.
+    // Unused constants are erased.
     std::string after = Program(Call(epilogue) + "return (%y user_output)");
     after = absl::StrReplaceAll(
         after, {{" state \"c\": bf16[8]", ""}, {" %c: bf16[8] parameter \"c\",", ""}});
@@ -365,7 +365,7 @@ class FuseBFloat16Epilogues : public testing::Test {
   }
 };
 
-TEST_F(FuseBFloat16Epilogues, StepsOfOneOperator) {
+TEST_F(FuseBFloat16Epilogues, FusesEachStep) {
   ExpectFused("%z: bf16[2,8] = edge.aten.relu.default(%y) return (%z user_output)",
               "none, 8, \"none\", \"add\", 0.0, inf");
   ExpectFused("%z: bf16[2,8] = edge.aten.add.Tensor(%o, %y) return (%z user_output)",
@@ -376,13 +376,13 @@ TEST_F(FuseBFloat16Epilogues, StepsOfOneOperator) {
               "none, 8, \"gelu\", \"add\", -inf, inf");
 }
 
-// As PyTorch takes them.
-TEST_F(FuseBFloat16Epilogues, BoundsAreOfBFloat16) {
+// PyTorch rounds the bounds to bfloat16.
+TEST_F(FuseBFloat16Epilogues, RoundsBoundsToBFloat16) {
   ExpectFused("%z: bf16[2,8] = edge.aten.clamp.default(%y, 0.1, 3) return (%z user_output)",
               "none, 8, \"none\", \"add\", 0.10009765625, 3.0");
 }
 
-TEST_F(FuseBFloat16Epilogues, WhatRoundsInBetweenStays) {
+TEST_F(FuseBFloat16Epilogues, DoesNotFuseAcrossRounding) {
   ExpectLeft(
       "%s: bf16[2,8] = edge.aten.sigmoid.default(%y) "
       "%z: bf16[2,8] = edge.aten.mul.Tensor(%s, %y) return (%z user_output)");

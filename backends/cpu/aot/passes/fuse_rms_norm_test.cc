@@ -30,7 +30,7 @@ void ExpectLeft(std::string_view nodes) {
   exir::ExpectUnchanged(Program(nodes), FuseRmsNorm(handles).run, CpuPassTestOps());
 }
 
-// The root of the mean of squares, with these nodes behind it.
+// The reciprocal root of the mean of squares, followed by `rest`.
 std::string Behind(std::string_view rest,
                    std::string_view square = "edge.aten.pow.Tensor_Scalar(%x, 2)",
                    std::string_view mean = "%q, [-1], true",
@@ -45,7 +45,7 @@ constexpr std::string_view kWeighted =
 constexpr std::string_view kFused =
     "%o: f32[2,3,8] = backend.belay_cpu.rms_norm.default(%x, %w, 0.001) return (%o user_output)";
 
-TEST(FuseRmsNorm, WithItsWeight) {
+TEST(FuseRmsNorm, FusesWithWeight) {
   ExpectFused(Behind(kWeighted), kFused);
   ExpectFused(Behind(kWeighted, "edge.aten.mul.Tensor(%x, %x)"), kFused);
   ExpectFused(Behind(kWeighted, "edge.aten.pow.Tensor_Scalar(%x, 2.0)", "%q, [2], true"), kFused);
@@ -54,8 +54,8 @@ TEST(FuseRmsNorm, WithItsWeight) {
               kFused);
 }
 
-// What is computed of the norm besides is no weight.
-TEST(FuseRmsNorm, WithoutAWeight) {
+// Other operators after the norm are not a weight.
+TEST(FuseRmsNorm, FusesWithoutWeight) {
   const std::string norm = "%y: f32[2,3,8] = backend.belay_cpu.rms_norm.default(%x, none, 0.001) ";
   const std::string product = "%y: f32[2,3,8] = edge.aten.mul.Tensor(%x, %r) ";
   for (const std::string rest :
@@ -74,8 +74,8 @@ TEST(FuseRmsNorm, WithoutAWeight) {
   }
 }
 
-// A root that others read as well stays, beside.
-TEST(FuseRmsNorm, OfSeveralReaders) {
+// A root with other users stays.
+TEST(FuseRmsNorm, KeepsSharedRoots) {
   ExpectFused(Behind("%y: f32[2,3,8] = edge.aten.mul.Tensor(%x, %r) "
                      "%o: f32[2,3,8] = edge.aten.mul.Tensor(%y, %w) "
                      "%p: f32[2,3,8] = edge.aten.mul.Tensor(%z, %r) "
@@ -85,8 +85,8 @@ TEST(FuseRmsNorm, OfSeveralReaders) {
                      "return (%o user_output, %p user_output)"));
 }
 
-// The norm stands for what it was made of; a root that others read still stands for itself.
-TEST(FuseRmsNorm, HandlesOfWhatWasFusedAreKept) {
+// The norm has the handles of the fused nodes; a root with other users keeps its own.
+TEST(FuseRmsNorm, KeepsHandlesOfFusedNodes) {
   const auto handles_of = [](std::string_view rest) {
     FusedHandles handles;
     exir::ExportedProgram program = exir::ParseOrDie(Program(Behind(rest)), CpuPassTestOps());
@@ -109,8 +109,8 @@ TEST(FuseRmsNorm, HandlesOfWhatWasFusedAreKept) {
               ElementsAre(14, 15));
 }
 
-// A row by itself: its square is no weight of its norm, nor are other functions of the root norms.
-TEST(FuseRmsNorm, OfOneRow) {
+// A single row: its square is not a weight, and other functions of the root are not norms.
+TEST(FuseRmsNorm, FusesOneRow) {
   const auto program = [](std::string_view nodes) {
     return absl::StrCat("program edge { graph(%x: f32[8] user_input) { ", nodes, " } }");
   };
@@ -137,7 +137,7 @@ TEST(FuseRmsNorm, OfOneRow) {
   }
 }
 
-TEST(FuseRmsNorm, LeavesWhatIsNone) {
+TEST(FuseRmsNorm, DoesNotFuseOtherPatterns) {
   ExpectLeft(Behind(kWeighted, "edge.aten.pow.Tensor_Scalar(%x, 3)"));
   ExpectLeft(Behind(kWeighted, "edge.aten.mul.Tensor(%x, %z)"));
   ExpectLeft(Behind(kWeighted, "edge.aten.abs.default(%x)"));

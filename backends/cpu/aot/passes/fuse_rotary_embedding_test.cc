@@ -69,20 +69,20 @@ std::string With(absl::string_view text, absl::string_view from, absl::string_vi
   return absl::StrReplaceAll(text, {{from, to}});
 }
 
-TEST(FuseRotaryEmbedding, OfHalves) {
+TEST(FuseRotaryEmbedding, FusesHalves) {
   ExpectFused(Split() + std::string(kHalves), "%c, %s");
   ExpectFused(Sliced() + std::string(kHalves), "%c, %s");
   ExpectFused(Split() + With(kHalves, "add.Tensor(%bc, %as)", "add.Tensor(%as, %bc)"), "%c, %s");
 }
 
-TEST(FuseRotaryEmbedding, OfWholeRows) {
+TEST(FuseRotaryEmbedding, FusesWholeRows) {
   ExpectFused(Sliced() + std::string(kWhole), "%C, %S");
   ExpectFused(Split() + With(kWhole, "add.Tensor(%xc, %ts)", "add.Tensor(%ts, %xc)"), "%C, %S");
   ExpectFused(Split() + With(With(kWhole, "(%x, %C)", "(%C, %x)"), "(%t, %S)", "(%S, %t)"),
               "%C, %S");
 }
 
-TEST(FuseRotaryEmbedding, HandlesOfWhatWasFusedAreKept) {
+TEST(FuseRotaryEmbedding, KeepsHandlesOfFusedNodes) {
   for (const absl::string_view rest : {kHalves, kWhole}) {
     FusedHandles handles;
     exir::ExportedProgram program =
@@ -98,7 +98,7 @@ TEST(FuseRotaryEmbedding, HandlesOfWhatWasFusedAreKept) {
   }
 }
 
-TEST(FuseRotaryEmbedding, LeavesOtherTypesAndScalars) {
+TEST(FuseRotaryEmbedding, DoesNotFuseOtherDTypesAndScalars) {
   FusedHandles handles;
   std::string text = Program(Split() + std::string(kHalves));
   exir::ExpectUnchanged(With(text, "f32", "f64"), FuseRotaryEmbedding(handles).run,
@@ -110,8 +110,8 @@ TEST(FuseRotaryEmbedding, LeavesOtherTypesAndScalars) {
       FuseRotaryEmbedding(handles).run, CpuPassTestOps());
 }
 
-// Programs that nobody verified may say anything.
-TEST(FuseRotaryEmbedding, LeavesPiecesThatAreNoTensors) {
+// Unverified programs may contain anything.
+TEST(FuseRotaryEmbedding, DoesNotFuseNonTensors) {
   FusedHandles handles;
   for (absl::string_view pieces : {"[%d,3]", "[3,%e]"}) {
     ExpectLeftAsItIs(Program(Split() + With(kHalves, "[%d,%e]", pieces)),
@@ -119,7 +119,7 @@ TEST(FuseRotaryEmbedding, LeavesPiecesThatAreNoTensors) {
   }
 }
 
-TEST(FuseRotaryEmbedding, LeavesWhatIsNone) {
+TEST(FuseRotaryEmbedding, DoesNotFuseOtherPatterns) {
   const std::string halves = Split() + std::string(kHalves), whole = Split() + std::string(kWhole);
   // Other signs, factors, halves, orders.
   ExpectLeft(With(halves, "add.Tensor(%bc, %as)", "sub.Tensor(%bc, %as)"));
@@ -136,7 +136,7 @@ TEST(FuseRotaryEmbedding, LeavesWhatIsNone) {
   // Pieces of other rows, and not in the middle.
   ExpectLeft(With(Sliced(), "(%x, 3, 4", "(%z, 3, 4") + std::string(kWhole));
   ExpectLeft(With(Sliced(), "%x, 3, 4, 9223372036854775807", "%x, 3, 2, 6") + std::string(kWhole));
-  // Every second number, the middle of three pieces, and what is no half or no product.
+  // Every second element, the middle of three pieces, and operands that are not halves or products.
   ExpectLeft(With(Sliced(), "(%x, -1, 0, 4)", "(%x, 3, 0, 8, 2)") + std::string(kHalves));
   ExpectLeft(
       "%a: f32[1,4,3,4] = edge.aten.slice_copy.Tensor(%x, -1, 0, 4) "
@@ -146,7 +146,7 @@ TEST(FuseRotaryEmbedding, LeavesWhatIsNone) {
   ExpectLeft(With(With(halves, "mul.Tensor(%a, %c)", "mul.Tensor(%y, %c)"),
                   "%ac:", "%y: f32[1,4,3,4] = edge.aten.abs.default(%a) %ac:"));
   ExpectLeft(With(halves, "mul.Tensor(%a, %c)", "div.Tensor(%a, %c)"));
-  // Rows by themselves, and beside others.
+  // Concatenations of one or other rows.
   ExpectLeft("%o: f32[1,4,3,8] = edge.aten.cat.default([%x], -1)");
   ExpectLeft(With(whole, "cat.default([%n,%a], 3)", "cat.default([%x], 3)"));
   // Angles of more dimensions.
@@ -155,7 +155,7 @@ TEST(FuseRotaryEmbedding, LeavesWhatIsNone) {
                 "%o: f32[1,4,3,8]", "%o5: f32[2,1,4,3,8]"),
            "%n: ", "%D: f32[2,1,1,3,8] = edge.aten.expand_copy.default(%C, [2,1,1,3,8]) %n: ") +
       " %o: f32[1,4,3,8] = edge.aten.select_copy.int(%o5, 0, 0)");
-  // Angles of one number for all.
+  // Angles with one element.
   ExpectLeft(With(With(With(whole, "%S)", "%q)"), "%C)", "%q)"), "%n: ",
                   "%q: f32[1,4,3,1] = "
                   "edge.aten.slice_copy.Tensor(%x, 3, 0, 1) %n: "));

@@ -1,4 +1,4 @@
-// Products and convolutions that the backend does not take: each for one reason.
+// Matmuls and convolutions that the backend does not lower, each for one reason.
 #include <string>
 #include <string_view>
 
@@ -56,7 +56,7 @@ void ExpectProductLeft(std::string_view body, const Numbers& numbers = {}) {
                    LowerLinear(handles).run, numbers);
 }
 
-TEST(LeftProducts, OfWhatIsNoConstantMatrixOfFloats) {
+TEST(UnloweredMatmuls, RequireConstantFloatMatrices) {
   for (std::string_view body : {
            "%y: f32[2,8] = edge.aten.mm.default(%x, %m)",
            "%y: f32[2,8] = edge.aten.mm.default(%x, 3)",
@@ -77,7 +77,7 @@ TEST(LeftProducts, OfWhatIsNoConstantMatrixOfFloats) {
   }
 }
 
-TEST(LeftProducts, WithOtherSums) {
+TEST(UnloweredMatmuls, RequirePlainSums) {
   for (std::string_view sum :
        {"addmm.default(%b64, %x, %w)", "addmm.default(%b1, %x, %w)", "addmm.default(2, %x, %w)",
         "addmm.default(%n, %x, %w)", "addmm.default(%rows, %x, %w)",
@@ -88,9 +88,9 @@ TEST(LeftProducts, WithOtherSums) {
   ExpectProductLeft("%y: symint(s0) = edge.aten.addmm.default(%b, %x, %w)");
 }
 
-TEST(LeftProducts, OfBytesThatSumsDoNotFitOrScale) {
+TEST(UnloweredMatmuls, WithUnsupportedQuantization) {
   for (std::string_view body : {
-           // Scales of the rows, other bytes, sums of too many.
+           // Scales per row, other bytes, too many terms.
            "%d: f32[2,4] = D(%q, 0.5, 3, 0, 255, dtype:u8) "
            "%c: f32[4,8] = C(%i, %rows, none, 0, -127, 127, dtype:i8) "
            "%y: f32[2,8] = edge.aten.mm.default(%d, %c)",
@@ -107,9 +107,9 @@ TEST(LeftProducts, OfBytesThatSumsDoNotFitOrScale) {
   }
 }
 
-TEST(LeftProducts, OfRowsThatAreQuantizedAtRunTime) {
+TEST(UnloweredMatmuls, WithDynamicQuantization) {
   for (std::string_view body : {
-           // A batch; bfloat16; no constant; a reshape of columns, of no tensor.
+           // A batch; bfloat16; a computed weight; a reshape of columns or of a scalar.
            "%d: f32[1,2,4] = R(%q3, %q3s, %q3z, -128, 127, dtype:i8, dtype:f32) "
            "%y: f32[1,2,8] = edge.aten.bmm.default(%d, %m)",
            "%d: f32[2,4] = R(%q, %qs, %qz, -128, 127, dtype:i8, dtype:f32) "
@@ -125,8 +125,8 @@ TEST(LeftProducts, OfRowsThatAreQuantizedAtRunTime) {
   }
 }
 
-// Sums of more than kMaxTerms bytes would not fit: their floats are multiplied.
-TEST(LeftProducts, OfGroupsThatAreTooLong) {
+// Sums of more than kMaxTerms terms would overflow, so floats are multiplied.
+TEST(UnloweredMatmuls, WithGroupsThatAreTooLong) {
   FusedHandles handles;
   const std::string head = WithOps(R"(program edge {
     constants { constant "w": i8[8,65544] constant "s": f32[8] }
@@ -180,13 +180,13 @@ void ExpectConvolutionLeft(std::string_view body) {
                    LowerConv2d().run);
 }
 
-TEST(LeftConvolutions, OfOtherImagesAndWeights) {
+TEST(UnloweredConvolutions, WithOtherImagesAndWeights) {
   constexpr std::string_view kRest = ", none, [1], [0], [1], false, [0], 1)";
   for (std::string_view operands : {"%x3, %w", "%x64, %w", "%n, %w", "3, %w", "%x, %m", "%x, %w3",
                                     "%x, %w64", "%x, %none", "%xw, %wide", "%xs, %w", "%x6, %w"}) {
     ExpectConvolutionLeft(absl::StrCat("%y: f32[1,8,7,7] = Conv(", operands, kRest));
   }
-  // Of groups that are neither one nor channels, and of several results for a channel.
+  // Groups other than one or the channels, and several results per channel.
   ExpectConvolutionLeft("%y: f32[1,6,7,7] = Conv(%x6, %two, none, [1], [0], [1], false, [0], 2)");
   ExpectConvolutionLeft("%y: f32[1,6,7,7] = Conv(%x, %g, none, [1], [0], [1], false, [0], 3)");
   ExpectConvolutionLeft("%y: f32[1,6,7,7] = Conv(%x6, %two, none, [1], [0], [1], false, [0], 6)");
@@ -195,7 +195,7 @@ TEST(LeftConvolutions, OfOtherImagesAndWeights) {
       "%y: f32[1,8,7,7] = Conv(%x, %e, none, [1], [0], [1], false, [0], 1)");
 }
 
-TEST(LeftConvolutions, WithOtherNumbers) {
+TEST(UnloweredConvolutions, WithOtherParameters) {
   for (std::string_view numbers :
        {"[0], [0], [1], false, [0], 1", "[1], [-1], [1], false, [0], 1",
         "[1], [0], [0], false, [0], 1", "[1,1,1], [0], [1], false, [0], 1",
@@ -205,20 +205,20 @@ TEST(LeftConvolutions, WithOtherNumbers) {
   }
 }
 
-TEST(LeftConvolutions, OfBytesThatSumsDoNotFitOrScale) {
+TEST(UnloweredConvolutions, WithUnsupportedQuantization) {
   const std::string_view input = "%d: f32[1,3,9,9] = D(%q, 0.5, 3, 0, 255, dtype:u8) ";
   const std::string_view weight = "%c: f32[8,3,3,3] = D(%i, 0.5, 0, -127, 127, dtype:i8) ";
   const std::string_view convolution =
       "%y: f32[1,8,7,7] = Conv(%d, %c, none, [1], [0], [1], false, [0], 1)";
   for (const std::string& body : {
-           // Of floats, of int8, by scales of the input's channels.
+           // Weights of float32, of int8, with scales per input channel.
            absl::StrCat(weight,
                         "%y: f32[1,8,7,7] = Conv(%x, %c, none, [1], [0], [1], false, [0], 1)"),
            absl::StrCat("%d: f32[1,3,9,9] = D(%qi, 0.5, 3, -128, 127, dtype:i8) ", weight,
                         convolution),
            absl::StrCat(input, "%c: f32[8,3,3,3] = C(%i, %s, none, 1, -127, 127, dtype:i8) ",
                         convolution),
-           // Scales whose product is not usual.
+           // Unusual products of scales.
            absl::StrCat("%d: f32[1,3,9,9] = D(%q, 1.0e-20, 3, 0, 255, dtype:u8) "
                         "%c: f32[8,3,3,3] = D(%i, 1.0e-20, 0, -127, 127, dtype:i8) ",
                         convolution),
@@ -233,8 +233,8 @@ TEST(LeftConvolutions, OfBytesThatSumsDoNotFitOrScale) {
   }
 }
 
-// Pads that are not of zeros, not of edges, or that take away stay: the convolution alone is lowered.
-TEST(LeftConvolutions, OtherPadsStay) {
+// Nonzero, non-spatial or negative pads stay; only the convolution is lowered.
+TEST(UnloweredConvolutions, KeepOtherPads) {
   const auto pads = [](std::string_view pad, std::string_view type = "f32[1,3,11,11]") {
     exir::ExportedProgram program = exir::ParseOrDie(WithOps(absl::StrCat(R"(program edge {
     ranges { s0: [1,9] }
@@ -261,8 +261,8 @@ TEST(LeftConvolutions, OtherPadsStay) {
   }
 }
 
-// How many nodes are left of a product of %x [3,2,4] as rows of %w [4,8], which is %y [6,8], and `body`
-// behind it.
+// Returns the number of remaining nodes of the matmul %y [6,8] of %x [3,2,4], reshaped to rows, and
+// %w [4,8], followed by `body`.
 int NodesLeft(std::string_view body, std::string_view rows = "%v: f32[6,4] = V(%x, [6,4])",
               std::string_view weight = "%w", const Numbers& numbers = {}) {
   exir::ExportedProgram program = exir::ParseOrDie(
@@ -287,10 +287,10 @@ int NodesLeft(std::string_view body, std::string_view rows = "%v: f32[6,4] = V(%
   return static_cast<int>(program.top().NodeList().size());
 }
 
-TEST(ReshapedProducts, OfRowsThatComeBackAreOne) {
+TEST(ReshapedMatmuls, AbsorbReshapesThatAreUndone) {
   EXPECT_EQ(NodesLeft("%r: f32[3,2,8] = V(%y, [3,2,8]) return (%r user_output)"), 1);
   for (std::string_view body : {
-           // Other rows, columns or dimensions, another operator, and what is read besides.
+           // Other rows, columns or dimensions, another operator, and other users.
            "%r: f32[2,3,8] = V(%y, [2,3,8]) return (%r user_output)",
            "%r: f32[3,4,4] = V(%y, [3,4,4]) return (%r user_output)",
            "%r: f32[3,16] = V(%y, [3,16]) return (%r user_output)",
@@ -316,8 +316,8 @@ TEST(ReshapedProducts, OfRowsThatComeBackAreOne) {
   }
 }
 
-// Of no elements, reshapes may change the last size as well: what is multiplied stays what it is.
-TEST(ReshapedProducts, OfNoRows) {
+// Reshapes of empty tensors may change the last size; k must not change.
+TEST(ReshapedMatmuls, KeepReshapesOfEmptyTensors) {
   const auto left = [](std::string_view from, std::string_view to) {
     exir::ExportedProgram program = exir::ParseOrDie(
         WithOps(absl::StrCat("program edge { constants { constant \"w\": f32[4,8] } "
@@ -335,7 +335,7 @@ TEST(ReshapedProducts, OfNoRows) {
   EXPECT_EQ(left("[0,2,4]", "[0,2,5]"), 3u);
 }
 
-TEST(ReshapedProducts, ScalesThatAreMultipliedWith) {
+TEST(ReshapedMatmuls, AbsorbColumnScales) {
   const auto left = [](std::string_view product, const Numbers& numbers = {}) {
     return NodesLeft(absl::StrCat(product, " return (%m user_output)"),
                      "%v: f32[6,4] = edge.aten.abs.default(%x)", "%c", numbers);
@@ -355,7 +355,7 @@ TEST(ReshapedProducts, ScalesThatAreMultipliedWith) {
        }) {
     EXPECT_GE(left(product), 3) << product;
   }
-  // Scales that are not usual.
+  // Unusual scales.
   EXPECT_EQ(left("%m: f32[6,8] = edge.aten.mul.Tensor(%y, %s)", {.f32 = -1}), 3);
 }
 

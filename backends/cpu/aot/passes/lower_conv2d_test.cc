@@ -31,8 +31,8 @@ TEST(LowerConv2d, PacksFilters) {
                       CpuPassTestOps());
 }
 
-// Packed weights are constants, which come between those that are still to be packed.
-TEST(LowerConv2d, EachOfManyConstantsIsItsOwn) {
+// Packed weights are inserted between constants that are still to be packed.
+TEST(LowerConv2d, PacksManyDistinctConstants) {
   constexpr int kCount = 40;
   std::string constants, inputs, nodes, results;
   for (int i = 0; i < kCount; ++i) {
@@ -62,7 +62,7 @@ TEST(LowerConv2d, EachOfManyConstantsIsItsOwn) {
   EXPECT_EQ(i, kCount);
 }
 
-TEST(LowerConv2d, PadsByItself) {
+TEST(LowerConv2d, FoldsZeroPadding) {
   exir::ExpectRewrite(R"(program edge {
     constants { state "w": f32[20,1,3,3] }
     graph(%w: f32[20,1,3,3] parameter "w", %x: f32[1,20,8,8] user_input) {
@@ -77,7 +77,7 @@ TEST(LowerConv2d, PadsByItself) {
                       CpuPassTestOps());
 }
 
-TEST(LowerConv2d, UsesWinogradWhenAsked) {
+TEST(LowerConv2d, UsesWinogradOnRequest) {
   exir::ExpectRewrite(R"(program edge {
     constants { state "w": f32[32,16,3,3] state "b": f32[32] }
     graph(%w: f32[32,16,3,3] parameter "w", %b: f32[32] parameter "b",
@@ -94,15 +94,15 @@ TEST(LowerConv2d, UsesWinogradWhenAsked) {
                       CpuPassTestOps());
 }
 
-// 3 by 3 with stride and dilation 1, static shapes, and enough results to pay for the transforms.
-TEST(LowerConv2d, UsesWinogradOnlyWhereItPays) {
+// 3x3 with stride and dilation 1, static shapes, and enough results to amortize the transforms.
+TEST(LowerConv2d, UsesWinogradIfCheaper) {
   struct {
     std::string_view input, weight, output, how;
     std::string_view op;
   } constexpr kRows[] = {
       {"1,16,12,12", "32,16,3,3", "1,32,12,12", "[1,1], [1,1], [1,1], false, [0,0], 1",
        "winograd_conv2d"},
-      // A batch of two pays where a single image does not.
+      // A batch of two amortizes the transforms, a single image does not.
       {"2,16,8,8", "32,16,3,3", "2,32,8,8", "[1,1], [1,1], [1,1], false, [0,0], 1",
        "winograd_conv2d"},
       {"1,16,8,8", "32,16,3,3", "1,32,8,8", "[1,1], [1,1], [1,1], false, [0,0], 1", "conv2d"},
@@ -130,8 +130,8 @@ TEST(LowerConv2d, UsesWinogradOnlyWhereItPays) {
   }
 }
 
-// Ones, channels, and what cuts off: the operator that pads stays.
-TEST(LowerConv2d, LeavesOtherPadding) {
+// Padding with ones, of channels, or negative stays.
+TEST(LowerConv2d, KeepsOtherPadding) {
   constexpr std::string_view kPrograms[] = {
       R"(program edge {
     constants { state "w": f32[5,20,3,3] }
@@ -151,7 +151,7 @@ TEST(LowerConv2d, LeavesOtherPadding) {
       %p: f32[1,20,10,8] = edge.aten.constant_pad_nd.default(%x, [-1,1,1,1], 0.0)
       %y: f32[1,5,8,6] = edge.aten.convolution.default(%p, %w, none, [1], [0], [1], false, [0], 1)
       return (%y user_output) } })",
-      // Both together are more than 2^24.
+      // Their sum exceeds 2^24.
       R"(program edge {
     constants { state "w": f32[5,20,3,3] }
     graph(%w: f32[5,20,3,3] parameter "w", %x: f32[1,20,8,8] user_input) {
@@ -166,7 +166,7 @@ TEST(LowerConv2d, LeavesOtherPadding) {
   }
 }
 
-TEST(LowerConv2d, KnowsDepthwiseOnes) {
+TEST(LowerConv2d, LowersDepthwise) {
   exir::ExpectRewrite(R"(program edge {
     constants { state "w": f32[20,1,3,3] }
     graph(%w: f32[20,1,3,3] parameter "w", %x: f32[1,20,9,9] user_input) {
@@ -180,7 +180,7 @@ TEST(LowerConv2d, KnowsDepthwiseOnes) {
                       CpuPassTestOps());
 }
 
-TEST(LowerConv2d, LeavesGroupsAndMultipliers) {
+TEST(LowerConv2d, DoesNotLowerGroupsAndMultipliers) {
   ExpectLeft(R"(program edge {
     constants { state "w": f32[8,2,1,1] state "v": f32[8,1,1,1] }
     graph(%w: f32[8,2,1,1] parameter "w", %v: f32[8,1,1,1] parameter "v",
@@ -190,7 +190,7 @@ TEST(LowerConv2d, LeavesGroupsAndMultipliers) {
       return (%y user_output, %z user_output) } })");
 }
 
-TEST(LowerConv2d, LeavesTransposedOnesAndOtherRanks) {
+TEST(LowerConv2d, DoesNotLowerTransposedAndOtherRanks) {
   ExpectLeft(R"(program edge {
     constants { state "w": f32[4,4,1,1] state "v": f32[4,4,1] }
     graph(%w: f32[4,4,1,1] parameter "w", %v: f32[4,4,1] parameter "v",
@@ -200,15 +200,15 @@ TEST(LowerConv2d, LeavesTransposedOnesAndOtherRanks) {
       return (%y user_output, %z user_output) } })");
 }
 
-TEST(LowerConv2d, LeavesWeightsThatAreComputed) {
+TEST(LowerConv2d, DoesNotLowerComputedWeights) {
   ExpectLeft(R"(program edge {
     graph(%w: f32[4,4,1,1] user_input, %x: f32[1,4,9,9] user_input) {
       %y: f32[1,4,9,9] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], false, [0,0], 1)
       return (%y user_output) } })");
 }
 
-// The weight in taps, the padding that of the bytes' zero point.
-TEST(LowerConv2d, ComputesOnBytesWhatWasDequantized) {
+// The weight is packed in taps; padding equals the zero point.
+TEST(LowerConv2d, LowersToQuantizedConv2d) {
   exir::ExpectRewrite(R"(program edge {
     constants { state "w": i8[20,9,3,3] state "b": f32[20] state "v": i8[20,1,3,3] }
     graph(%w: i8[20,9,3,3] parameter "w", %b: f32[20] parameter "b",
@@ -239,8 +239,8 @@ TEST(LowerConv2d, ComputesOnBytesWhatWasDequantized) {
                       CpuPassTestOps());
 }
 
-// Few channels: one tap of all of a patch. Padding with another number stays.
-TEST(LowerConv2d, PacksFewChannelsOfBytesByRowsOfTheWindow) {
+// Few channels: one tap per window row. Padding with another value stays.
+TEST(LowerConv2d, PacksFewInt8ChannelsByWindowRows) {
   exir::ExpectRewrite(R"(program edge {
     constants { state "w": i8[20,3,3,3] }
     graph(%w: i8[20,3,3,3] parameter "w", %x: u8[1,3,8,8] user_input) {
@@ -261,8 +261,8 @@ TEST(LowerConv2d, PacksFewChannelsOfBytesByRowsOfTheWindow) {
                       CpuPassTestOps());
 }
 
-// The same bytes packed in other ways are other constants.
-TEST(LowerConv2d, PacksSharedFiltersAsEachConvolutionReadsThem) {
+// The same bytes in different packed layouts are different constants.
+TEST(LowerConv2d, PacksSharedFiltersPerUser) {
   exir::ExpectRewrite(R"(program edge {
     constants { state "w": f32[24,1,3,3] }
     graph(%w: f32[24,1,3,3] parameter "w", %x: f32[1,1,9,9] user_input,
@@ -283,8 +283,8 @@ TEST(LowerConv2d, PacksSharedFiltersAsEachConvolutionReadsThem) {
                       CpuPassTestOps());
 }
 
-// Rows of windows on few channels lie together, unless the windows are dilated.
-TEST(LowerConv2d, PacksSharedBytesByTheWindow) {
+// With few channels, window rows are dense unless dilated.
+TEST(LowerConv2d, PacksSharedInt8FiltersByWindow) {
   exir::ExpectRewrite(R"(program edge {
     constants { state "w": i8[8,3,3,3] }
     graph(%w: i8[8,3,3,3] parameter "w", %x: u8[1,3,9,9] user_input) {
@@ -308,7 +308,7 @@ TEST(LowerConv2d, PacksSharedBytesByTheWindow) {
                       CpuPassTestOps());
 }
 
-TEST(LowerConv2d, PacksPairsOfBFloat16) {
+TEST(LowerConv2d, PacksBFloat16AsVnni2) {
   exir::ExpectRewrite(R"(program edge {
     constants { state "w": bf16[8,10,3,3] state "b": bf16[8] }
     graph(%w: bf16[8,10,3,3] parameter "w", %b: bf16[8] parameter "b", %x: bf16[1,10,9,9] user_input) {
@@ -323,8 +323,8 @@ TEST(LowerConv2d, PacksPairsOfBFloat16) {
                       CpuPassTestOps());
 }
 
-// Few channels are an even number with zeros behind them: filters of 3 take as much as those of 4.
-TEST(LowerConv2d, PacksFewChannelsOfBFloat16WithZerosBehindThem) {
+// Few channels are padded with zeros to an even number: filters of 3 channels have the size of 4.
+TEST(LowerConv2d, PadsFewBFloat16ChannelsWithZeros) {
   exir::ExpectRewrite(R"(program edge {
     constants { state "w": bf16[8,3,3,3] }
     graph(%w: bf16[8,3,3,3] parameter "w", %x: bf16[1,3,9,9] user_input) {
@@ -338,8 +338,8 @@ TEST(LowerConv2d, PacksFewChannelsOfBFloat16WithZerosBehindThem) {
                       CpuPassTestOps());
 }
 
-// They are convolutions of float32 later.
-TEST(LowerConv2d, LeavesBFloat16ThatHasNoKernel) {
+// WidenProducts converts them later.
+TEST(LowerConv2d, DoesNotLowerBFloat16WithoutKernel) {
   const auto text = [](int channels, int per_group, int groups, std::string_view weight = "state") {
     return absl::StrCat("program edge { constants { ", weight, " \"w\": bf16[16,", per_group,
                         ",1,1] } graph(%w: bf16[16,", per_group, ",1,1] ",

@@ -55,7 +55,7 @@ TEST(LowerLinear, PacksATransposedWeight) {
       return (%y user_output) } })");
 }
 
-TEST(LowerLinear, PacksASharedWeightOnceAndKeepsItForOthers) {
+TEST(LowerLinear, PacksASharedWeightOnce) {
   ExpectLowered(R"(program edge {
     constants { state "w": f32[4,4] }
     graph(%w: f32[4,4] parameter "w", %x: f32[2,4] user_input) {
@@ -73,7 +73,7 @@ TEST(LowerLinear, PacksASharedWeightOnceAndKeepsItForOthers) {
       return (%z user_output, %s user_output) } })");
 }
 
-TEST(LowerLinear, TakesRowsWithoutReshapingThem) {
+TEST(LowerLinear, AbsorbsReshapes) {
   ExpectLowered(R"(program edge {
     ranges { s0: [1,9] }
     constants { state "w": f32[8,4] }
@@ -93,7 +93,7 @@ TEST(LowerLinear, TakesRowsWithoutReshapingThem) {
       return (%y user_output) } })");
 }
 
-TEST(LowerLinear, KeepsAReshapeThatIsNotUndone) {
+TEST(LowerLinear, KeepsOtherReshapes) {
   ExpectLowered(R"(program edge {
     constants { state "w": f32[4,8] }
     graph(%w: f32[4,8] parameter "w", %x: f32[3,7,4] user_input) {
@@ -110,7 +110,7 @@ TEST(LowerLinear, KeepsAReshapeThatIsNotUndone) {
       return (%z user_output) } })");
 }
 
-TEST(LowerLinear, TakesABatchOfOneMatrix) {
+TEST(LowerLinear, LowersABatchOfOneMatrix) {
   ExpectLowered(R"(program edge {
     ranges { s0: [1,9] }
     constants { state "w": f32[8,4] }
@@ -129,7 +129,7 @@ TEST(LowerLinear, TakesABatchOfOneMatrix) {
       return (%y user_output) } })");
 }
 
-TEST(LowerLinear, LeavesABatchOfMatrices) {
+TEST(LowerLinear, DoesNotLowerABatchOfMatrices) {
   ExpectLeft(R"(program edge {
     constants { state "w": f32[2,4,8] }
     graph(%w: f32[2,4,8] parameter "w", %x: f32[2,7,4] user_input) {
@@ -137,7 +137,7 @@ TEST(LowerLinear, LeavesABatchOfMatrices) {
       return (%y user_output) } })");
 }
 
-TEST(LowerLinear, LeavesScaledSumsAndOtherBiases) {
+TEST(LowerLinear, DoesNotLowerScaledSumsAndOtherBiases) {
   ExpectLeft(R"(program edge {
     constants { state "w": f32[4,8] state "b": f32[8] state "c": f32[2,1] }
     graph(%w: f32[4,8] parameter "w", %b: f32[8] parameter "b", %c: f32[2,1] parameter "c",
@@ -148,7 +148,7 @@ TEST(LowerLinear, LeavesScaledSumsAndOtherBiases) {
       return (%y user_output, %z user_output, %v user_output) } })");
 }
 
-TEST(LowerLinear, LeavesWhatIsNotFloat32) {
+TEST(LowerLinear, DoesNotLowerOtherDTypes) {
   ExpectLeft(R"(program edge {
     constants { state "w": f64[4,8] }
     graph(%w: f64[4,8] parameter "w", %x: f64[2,4] user_input) {
@@ -156,7 +156,7 @@ TEST(LowerLinear, LeavesWhatIsNotFloat32) {
       return (%y user_output) } })");
 }
 
-TEST(LowerLinear, LeavesWeightsThatChange) {
+TEST(LowerLinear, DoesNotLowerMutatedWeights) {
   ExpectLeft(R"(program edge {
     constants { state "w": f32[4,4] }
     graph(%w: f32[4,4] buffer "w", %x: f32[4,4] user_input) {
@@ -164,7 +164,7 @@ TEST(LowerLinear, LeavesWeightsThatChange) {
       return (%y buffer_mutation "w", %y user_output) } })");
 }
 
-TEST(LowerLinear, ComputesOnBytesWhatWasDequantized) {
+TEST(LowerLinear, LowersToQuantizedLinear) {
   ExpectLowered(R"(program edge {
     constants { state "w": i8[8,4] state "b": f32[8] }
     graph(%w: i8[8,4] parameter "w", %b: f32[8] parameter "b", %x: u8[2,4] user_input) {
@@ -183,8 +183,8 @@ TEST(LowerLinear, ComputesOnBytesWhatWasDequantized) {
       return (%y user_output) } })");
 }
 
-// Sums are scaled by the product of the scales at once: infinity times no sum is no number.
-TEST(LowerLinear, LeavesScalesWhoseProductIsNotUsual) {
+// Sums are scaled by the product of the scales at once: infinity times 0 is NaN.
+TEST(LowerLinear, DoesNotLowerUnusualScaleProducts) {
   const auto program = [](std::string_view input, std::string_view weight) {
     return absl::StrCat(R"(program edge {
     constants { state "w": i8[4,8] }
@@ -220,7 +220,7 @@ TEST(LowerLinear, DequantizesABias) {
       return (%y user_output) } })");
 }
 
-TEST(LowerLinear, KeepsTheBytesOfAWeightPerChannel) {
+TEST(LowerLinear, LowersPerChannelWeights) {
   ExpectLoweredWith({}, R"(program edge {
     constants { state "w": i8[8,4] state "b": f32[8] state "s": f32[8] state "z": i64[8] }
     graph(%w: i8[8,4] buffer "w", %b: f32[8] parameter "b", %s: f32[8] buffer "s",
@@ -239,8 +239,9 @@ TEST(LowerLinear, KeepsTheBytesOfAWeightPerChannel) {
       return (%y user_output) } })");
 }
 
-// The axis is the columns', the permutation before the dequantization, and all numbers have 4 bits.
-TEST(LowerLinear, MakesFourBitsOfNumbersThatHaveNoMore) {
+// The axis is that of the columns, the permutation precedes the dequantization, and all elements
+// fit into 4 bits.
+TEST(LowerLinear, PacksSmallIntegersAsInt4) {
   ExpectLoweredWith({.i8 = -8}, R"(program edge {
     constants { state "w": i8[8,4] state "s": f32[8] }
     graph(%w: i8[8,4] buffer "w", %s: f32[8] buffer "s", %x: f32[2,4] user_input) {
@@ -256,7 +257,7 @@ TEST(LowerLinear, MakesFourBitsOfNumbersThatHaveNoMore) {
       return (%y user_output) } })");
 }
 
-TEST(LowerLinear, KeepsScalesAndZeroPointsOfGroups) {
+TEST(LowerLinear, LowersGroupScalesAndZeroPoints) {
   ExpectLoweredWith({.i8 = 7, .i32 = -3}, R"(program edge {
     constants { state "w": i8[8,32] state "s": f32[8,4] state "z": i32[8,4] }
     graph(%w: i8[8,32] buffer "w", %s: f32[8,4] buffer "s", %z: i32[8,4] buffer "z",
@@ -275,8 +276,9 @@ TEST(LowerLinear, KeepsScalesAndZeroPointsOfGroups) {
       return (%y user_output) } })");
 }
 
-// As torchao's groups are decomposed. What folds constants may leave the conversion: it makes them larger.
-TEST(LowerLinear, KeepsZeroPointsThatAreConverted) {
+// The decomposition of torchao's groups. Constant folding may keep the conversion, since it
+// enlarges constants.
+TEST(LowerLinear, LowersConvertedZeroPoints) {
   ExpectLoweredWith({.i8 = 7}, R"(program edge {
     constants { state "w": i8[8,32] state "s": f32[8,4] state "z": i8[8,4] }
     graph(%w: i8[8,32] buffer "w", %s: f32[8,4] buffer "s", %z: i8[8,4] buffer "z",
@@ -297,8 +299,8 @@ TEST(LowerLinear, KeepsZeroPointsThatAreConverted) {
       return (%y user_output) } })");
 }
 
-// Numbers between integers would be cut off.
-TEST(LowerLinear, LeavesZeroPointsThatAConversionChanges) {
+// Fractions would be truncated.
+TEST(LowerLinear, DoesNotLowerZeroPointsChangedByConversion) {
   ExpectLeftWith({.i8 = 7}, R"(program edge {
     constants { state "w": i8[8,32] state "s": f32[8,4] state "z": f32[8,4] }
     graph(%w: i8[8,32] buffer "w", %s: f32[8,4] buffer "s", %z: f32[8,4] buffer "z",
@@ -310,7 +312,7 @@ TEST(LowerLinear, LeavesZeroPointsThatAConversionChanges) {
       return (%y user_output) } })");
 }
 
-TEST(LowerLinear, KeepsTheBytesOfAConvertedWeightTimesScales) {
+TEST(LowerLinear, LowersConvertedWeightsTimesScales) {
   ExpectLoweredWith({}, R"(program edge {
     constants { state "w": i8[8,4] state "s": f32[8,1] }
     graph(%w: i8[8,4] buffer "w", %s: f32[8,1] buffer "s", %x: f32[2,4] user_input) {
@@ -327,8 +329,8 @@ TEST(LowerLinear, KeepsTheBytesOfAConvertedWeightTimesScales) {
       return (%y user_output) } })");
 }
 
-// As torchao's Int8WeightOnlyConfig has it.
-TEST(LowerLinear, TakesScalesThatTheProductIsMultipliedWith) {
+// The pattern of torchao's Int8WeightOnlyConfig.
+TEST(LowerLinear, AbsorbsColumnScales) {
   ExpectLoweredWith({}, R"(program edge {
     constants { state "w": i8[8,4] state "s": f32[8] }
     graph(%w: i8[8,4] buffer "w", %s: f32[8] buffer "s", %x: f32[2,4] user_input) {
@@ -345,8 +347,8 @@ TEST(LowerLinear, TakesScalesThatTheProductIsMultipliedWith) {
       return (%y user_output) } })");
 }
 
-// Rows' factors, factors of what is read twice, and those of a weight that has scales.
-TEST(LowerLinear, LeavesFactorsThatAreNoScalesOfColumns) {
+// Factors per row, factors of a value with two users, and factors of a weight with scales.
+TEST(LowerLinear, KeepsOtherFactors) {
   const Numbers numbers;
   FusedHandles handles;
   for (const auto& [scales, product, also] : {std::tuple("f32[2,1]", "%s, %y", ""),
@@ -380,7 +382,7 @@ TEST(LowerLinear, LeavesFactorsThatAreNoScalesOfColumns) {
   }
 }
 
-TEST(LowerLinear, KeepsAWeightOfBFloat16) {
+TEST(LowerLinear, LowersBFloat16Weights) {
   ExpectLoweredWith({}, R"(program edge {
     constants { state "w": bf16[8,4] }
     graph(%w: bf16[8,4] parameter "w", %x: f32[2,4] user_input) {
@@ -407,7 +409,7 @@ constexpr std::string_view kDynamic = R"(program edge {
       %y: f32[6,8] = edge.aten.addmm.default(%b, %v, %t)
       return (%y user_output) } })";
 
-TEST(LowerLinear, MultipliesDynamicallyQuantizedBytes) {
+TEST(LowerLinear, LowersToDynamicQuantizedLinear) {
   ExpectLoweredWith({.i8 = 7}, kDynamic, R"(program edge {
     constants { state "b": f32[8] constant "w_packed_int4_0": i32[128] constant "w_scales0": f32[128]
                 constant "w_sums_of_8_0": i32[128] }
@@ -420,8 +422,9 @@ TEST(LowerLinear, MultipliesDynamicallyQuantizedBytes) {
       return (%y user_output) } })");
 }
 
-// Weights with zero points meet floats; an input whose zero points are no integers stays.
-TEST(LowerLinear, LeavesWhatSumsOfBytesDoNotGive) {
+// Weights with zero points are multiplied with floats; inputs with non-integer zero points are not
+// lowered.
+TEST(LowerLinear, DoesNotLowerOtherDynamicQuantization) {
   ExpectLoweredWith({.i8 = 7, .i32 = -3}, kDynamic, R"(program edge {
     constants { state "b": f32[8] constant "w_packed_int4_0": i32[128] constant "w_scales0": f32[128]
                 constant "w_zeros0": f32[128] }
@@ -444,8 +447,8 @@ TEST(LowerLinear, LeavesWhatSumsOfBytesDoNotGive) {
       return (%y user_output) } })");
 }
 
-// The scales are of [6, 1]: they would not fit the rows of a reshape.
-TEST(LowerLinear, KeepsReshapesOfBytesThatAreDequantizedByRows) {
+// The scales are [6, 1] and would not match the rows of a reshape.
+TEST(LowerLinear, KeepsReshapesOfDynamicRows) {
   ExpectLoweredWith({}, R"(program edge {
     constants { state "w": i8[8,4] state "s": f32[8] }
     graph(%w: i8[8,4] buffer "w", %s: f32[8] buffer "s", %q: i8[3,2,4] user_input,
@@ -470,7 +473,7 @@ TEST(LowerLinear, KeepsReshapesOfBytesThatAreDequantizedByRows) {
       return (%r user_output) } })");
 }
 
-TEST(LowerLinear, TakesOneScaleOfAWholeInputAndOneOfEachRowOfAWeight) {
+TEST(LowerLinear, LowersPerTensorInputAndPerRowWeight) {
   ExpectLoweredWith({}, R"(program edge {
     constants { state "w": i8[8,4] state "s": f32[8,1] state "z": i64[8,1] }
     graph(%w: i8[8,4] buffer "w", %s: f32[8,1] buffer "s", %z: i64[8,1] buffer "z",
@@ -491,9 +494,9 @@ TEST(LowerLinear, TakesOneScaleOfAWholeInputAndOneOfEachRowOfAWeight) {
       return (%y user_output) } })");
 }
 
-// Scales of rows, groups of 6 and of columns, scales that are too small, and zero points that are no
-// bytes.
-TEST(LowerLinear, LeavesScalesThatAreNotOfColumns) {
+// Scales per row, groups of 6 and of columns, scales that are too small, and zero points that do
+// not fit into a byte.
+TEST(LowerLinear, DoesNotLowerOtherScales) {
   ExpectLeftWith({.i32 = 128}, R"(program edge {
     constants { state "w": i8[8,12] state "s": f32[8] state "g": f32[8,2] state "r": f32[8,1]
                 state "z": i32[12] state "h": f32[12] }
@@ -517,8 +520,8 @@ TEST(LowerLinear, LeavesScalesThatAreNotOfColumns) {
               %fy user_output) } })");
 }
 
-// Signed inputs, weights with a zero point, and weights of floats.
-TEST(LowerLinear, LeavesOtherQuantization) {
+// Signed inputs, weights with a zero point, and float weights.
+TEST(LowerLinear, DoesNotLowerOtherQuantization) {
   ExpectLeft(R"(program edge {
     constants { state "w": i8[4,8] state "u": u8[4,8] }
     graph(%w: i8[4,8] parameter "w", %u: u8[4,8] parameter "u", %x: u8[2,4] user_input,
@@ -534,8 +537,8 @@ TEST(LowerLinear, LeavesOtherQuantization) {
       return (%a user_output, %b user_output, %f user_output) } })");
 }
 
-// Constants that nobody reads go, but for those that the program returns or writes to.
-TEST(LowerLinear, KeepsConstantsThatAreReturnedOrWritten) {
+// Unused constants are erased, except those that the program returns or mutates.
+TEST(LowerLinear, KeepsReturnedOrMutatedConstants) {
   ExpectLowered(R"(program edge {
     constants { state "w": f32[4,8] state "u": f32[2] state "m": f32[2,8] }
     graph(%w: f32[4,8] parameter "w", %u: f32[2] parameter "u", %m: f32[2,8] buffer "m",
@@ -550,8 +553,8 @@ TEST(LowerLinear, KeepsConstantsThatAreReturnedOrWritten) {
       return (%y buffer_mutation "m", %w user_output) } })");
 }
 
-// Of bfloat16: packed as pairs, with a bias of float32.
-TEST(LowerLinear, PacksPairsOfBFloat16) {
+// bfloat16: VNNI-2 layout, with a float32 bias.
+TEST(LowerLinear, PacksBFloat16AsVnni2) {
   ExpectLowered(R"(program edge {
     constants { state "w": bf16[8,4] state "b": bf16[8] }
     graph(%w: bf16[8,4] parameter "w", %b: bf16[8] parameter "b", %x: bf16[2,3,4] user_input) {
@@ -568,8 +571,8 @@ TEST(LowerLinear, PacksPairsOfBFloat16) {
       return (%m user_output) } })");
 }
 
-// They are products of float32 later.
-TEST(LowerLinear, LeavesBFloat16OfOddRowsOrWithABiasThatIsComputed) {
+// WidenProducts converts them later.
+TEST(LowerLinear, DoesNotLowerBFloat16WithOddKOrComputedBias) {
   ExpectLeft(R"(program edge {
     constants { state "w": bf16[3,8] }
     graph(%w: bf16[3,8] parameter "w", %x: bf16[2,3] user_input) {

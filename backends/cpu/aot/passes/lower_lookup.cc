@@ -42,7 +42,7 @@ class LookupLowering : NodeLowering {
   struct Function {
     std::optional<ValueId> real;  // the tensor
     std::vector<NodeId> nodes;    // in execution order
-    size_t met = 0;  // nodes visited; bounds the depth of the search
+    size_t met = 0;               // nodes visited; bounds the depth of the search
   };
 
   // Whether the value is a constant that broadcasts to the table's single dimension without

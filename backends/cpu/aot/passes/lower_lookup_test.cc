@@ -13,7 +13,7 @@
 namespace belay::cpu {
 namespace {
 
-TEST(LowerLookup, TakesWhatIsComputedOfOneTensor) {
+TEST(LowerLookup, LowersFunctionsOfOneTensor) {
   FusedHandles handles;
   exir::ExpectRewrite(R"(program edge { graph(%x: u8[2,3] user_input) {
       %a: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
@@ -33,8 +33,8 @@ TEST(LowerLookup, TakesWhatIsComputedOfOneTensor) {
                       CpuPassTestOps());
 }
 
-// Of two tensors, read by others, of other sizes, of nothing but a quantization.
-TEST(LowerLookup, LeavesOtherFunctions) {
+// Two tensors, other users, other sizes, only a quantization.
+TEST(LowerLookup, DoesNotLowerOtherFunctions) {
   FusedHandles handles;
   exir::ExpectUnchanged(R"(program edge {
     graph(%x: u8[2,3] user_input, %y: u8[2,3] user_input, %f: f32[1,3] user_input) {
@@ -51,8 +51,8 @@ TEST(LowerLookup, LeavesOtherFunctions) {
                         LowerLookup(handles).run, CpuPassTestOps());
 }
 
-// A table has one dimension, and so has what is computed of it.
-TEST(LowerLookup, LeavesNumbersOfMoreDimensions) {
+// A table is one-dimensional, and so are the values computed from it.
+TEST(LowerLookup, DoesNotLowerScalarsOfHigherRank) {
   const auto program = [](std::string_view type) {
     return absl::StrCat("program edge { constants { constant \"c\": ", type, " } graph(%c: ", type,
                         R"( tensor_constant "c", %x: u8[2,3] user_input) {
@@ -80,25 +80,25 @@ TEST(LowerLookup, LeavesNumbersOfMoreDimensions) {
   }
 }
 
-TEST(LowerLookup, LeavesWhatIsNoFunctionOfOneTensor) {
+TEST(LowerLookup, DoesNotLowerFunctionsOfSeveralTensors) {
   std::string chain = "%c0: f32[2,3] = edge.aten.abs.default(%a) ";
   for (int i = 1; i < 17; ++i) {
     absl::StrAppend(&chain, "%c", i, ": f32[2,3] = edge.aten.abs.default(%c", i - 1, ") ");
   }
   absl::StrAppend(&chain, "%m: f32[2,3] = edge.aten.abs.default(%c16)");
   for (std::string_view body : std::vector<std::string_view>{
-           "%m: f32[2,3] = edge.aten.abs.default(%f)",                 // no bytes
-           "%m: f32[2,3] = edge.aten.mul.Scalar(%a, %n)",              // an integer of the program
+           "%m: f32[2,3] = edge.aten.abs.default(%f)",                 // not from bytes
+           "%m: f32[2,3] = edge.aten.mul.Scalar(%a, %n)",              // a symbolic scalar
            "%m: f32[2,3] = edge.aten._softmax.default(%a, 1, false)",  // rows
            "%m: f32[2,3] = edge.aten.native_dropout.default(%a, 0.5, true)",
            "%m: f32[2,3], %k: i64[2,3] = edge.aten.sort.default(%a)",
            "%g: b8[2,3] = edge.aten.gt.Scalar(%a, 0) "
            "%m: f32[2,3] = edge.aten.where.self(%g, %a, %a)",  // not of floats
            "%g: f32[1,2,3] = edge.aten.abs.default(%a) %m: f32[2,3] = edge.aten.abs.default(%g)",
-           "%m: f32[2,3] = edge.aten.add.Tensor(%a, %b)",  // of two
+           "%m: f32[2,3] = edge.aten.add.Tensor(%a, %b)",  // two tensors
            "%g: f32[2,3] = edge.aten.abs.default(%a) "
            "%m: f32[2,3] = edge.aten.add.Tensor(%g, %b)",
-           "%m: f32[2,3] = edge.aten.clone.default(%d)",  // of int8
+           "%m: f32[2,3] = edge.aten.clone.default(%d)",  // int8
            chain,                                         // too long
        }) {
     FusedHandles handles;
@@ -119,8 +119,8 @@ TEST(LowerLookup, LeavesWhatIsNoFunctionOfOneTensor) {
   }
 }
 
-// What lies between is returned or read by somebody else; a range without the zero point.
-TEST(LowerLookup, LeavesWhatOthersRead) {
+// Intermediate results that are returned or have other users; a range without the zero point.
+TEST(LowerLookup, DoesNotLowerSharedIntermediates) {
   for (const auto& [form, more, outputs] :
        std::vector<std::tuple<std::string, std::string, std::string>>{
            {"0.125, 9, 0, 255", "", ", %m user_output"},

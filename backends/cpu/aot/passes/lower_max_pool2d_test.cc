@@ -8,7 +8,7 @@
 namespace belay::cpu {
 namespace {
 
-TEST(LowerMaxPool2d, TakesMaximaOfBytesAndFloats) {
+TEST(LowerMaxPool2d, LowersUint8AndFloatPools) {
   exir::ExpectRewrite(
       R"(program edge { graph(%x: u8[1,8,5,5] user_input, %f: f32[1,8,5,5] user_input,
           %h: bf16[1,8,5,5] user_input) {
@@ -28,8 +28,8 @@ TEST(LowerMaxPool2d, TakesMaximaOfBytesAndFloats) {
       CpuPassTestOps());
 }
 
-// Other dtypes, places that are read, dilation, ceil_mode, one image.
-TEST(LowerMaxPool2d, LeavesOtherPools) {
+// Other dtypes, used indices, dilation, ceil_mode, an image without batch.
+TEST(LowerMaxPool2d, DoesNotLowerOtherPools) {
   exir::ExpectUnchanged(R"(program edge {
     graph(%x: u8[1,8,5,5] user_input, %f: f64[1,8,5,5] user_input, %o: u8[8,5,5] user_input) {
       %a: f64[1,8,2,2], %ai: i64[1,8,2,2] = edge.aten.max_pool2d_with_indices.default(%f, [2,2], [2,2])
@@ -42,7 +42,7 @@ TEST(LowerMaxPool2d, LeavesOtherPools) {
                         LowerMaxPool2d().run, CpuPassTestOps());
 }
 
-TEST(LowerMaxPool2d, LeavesOtherImagesAndNumbers) {
+TEST(LowerMaxPool2d, DoesNotLowerOtherImagesAndParameters) {
   const auto left = [](std::string_view call, std::string_view outputs = "%y user_output",
                        std::string_view types = "%y: f32[1,8,4,4], %i: i64[1,8,4,4]") {
     ExpectLeftAsItIs(absl::StrCat(R"(program edge {

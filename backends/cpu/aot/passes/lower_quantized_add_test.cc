@@ -8,7 +8,7 @@
 namespace belay::cpu {
 namespace {
 
-TEST(LowerQuantizedAdd, AddsBytes) {
+TEST(LowerQuantizedAdd, LowersQuantizedSums) {
   FusedHandles handles;
   exir::ExpectRewrite(R"(program edge { graph(%x: u8[2,3] user_input, %y: u8[2,3] user_input) {
       %a: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
@@ -24,8 +24,8 @@ TEST(LowerQuantizedAdd, AddsBytes) {
                       CpuPassTestOps());
 }
 
-// alpha, broadcasting, a sum that is read, and a number.
-TEST(LowerQuantizedAdd, LeavesOtherSums) {
+// alpha, broadcasting, a sum with other users, and a scalar.
+TEST(LowerQuantizedAdd, DoesNotLowerOtherSums) {
   FusedHandles handles;
   exir::ExpectUnchanged(R"(program edge { graph(%x: u8[2,3] user_input, %y: u8[3] user_input) {
       %a: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
@@ -42,8 +42,8 @@ TEST(LowerQuantizedAdd, LeavesOtherSums) {
                         LowerQuantizedAdd(handles).run, CpuPassTestOps());
 }
 
-// What is no sum of two tensors of bytes, what is quantized otherwise.
-TEST(LowerQuantizedAdd, LeavesWhatIsNoSum) {
+// Operands that are not two uint8 tensors, and other quantizations.
+TEST(LowerQuantizedAdd, DoesNotLowerOtherPatterns) {
   for (std::string_view sum : {
            "%s: f32[2,3] = edge.aten.mul.Tensor(%a, %b)",
            "%s: f32[2,3] = edge.aten.abs.default(%a)",

@@ -17,7 +17,7 @@ void ExpectNarrowed(std::string_view before, std::string_view after) {
   exir::ExpectRewrite(before, NarrowProducts().run, after, CpuPassTestOps());
 }
 
-TEST(NarrowProductsTest, RoundsOperandsAndGivesFloat32Back) {
+TEST(NarrowProductsTest, RoundsOperandsAndWidensTheResult) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[4,3] state "b": f32[3] }
   graph(%w: f32[4,3] parameter "w", %b: f32[3] parameter "b", %x: f32[2,4] user_input) {
@@ -39,7 +39,7 @@ TEST(NarrowProductsTest, RoundsOperandsAndGivesFloat32Back) {
 })");
 }
 
-// Weights behind permutations are rounded where they lie, inputs of several products once.
+// Permuted weights are rounded in place, inputs of several matmuls once.
 TEST(NarrowProductsTest, RoundsEachInputOnce) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[3,4] }
@@ -63,7 +63,7 @@ TEST(NarrowProductsTest, RoundsEachInputOnce) {
 })");
 }
 
-// What is reshaped is rounded before, once for all reshapes of it.
+// Rounds before reshapes, once for all reshapes of a value.
 TEST(NarrowProductsTest, RoundsBeforeReshapes) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[4,3] }
@@ -92,8 +92,8 @@ TEST(NarrowProductsTest, RoundsBeforeReshapes) {
 })");
 }
 
-// Between two products nothing is widened, but for who needs float32.
-TEST(NarrowProductsTest, WhatFollowsStaysBFloat16) {
+// Between two matmuls, values are widened only for users that need float32.
+TEST(NarrowProductsTest, FollowersStayBFloat16) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[8,8,1,1] }
   graph(%w: f32[8,8,1,1] parameter "w", %x: f32[1,8,4,4] user_input) {
@@ -128,29 +128,29 @@ TEST(NarrowProductsTest, WhatFollowsStaysBFloat16) {
 })");
 }
 
-TEST(NarrowProductsTest, LeavesWhatHasNoKernelOfBFloat16) {
+TEST(NarrowProductsTest, KeepsOperatorsWithoutBFloat16Kernel) {
   for (std::string_view node : {
-           // No constant, none of float32, none of known sizes.
+           // Not constant, not float32, or without known sizes.
            "%y: f32[8,8] = edge.aten.mm.default(%x, %x)",
            "%y: f32[8,8] = edge.aten.mm.default(%x, %c8)",
            "%e: f32[s0,8] = edge.aten.expand_copy.default(%b1, [%k,8])\n"
            "%y: f32[8,8] = edge.aten.mm.default(%xk, %e)",
-           // No tensor, or of another type; a batch.
+           // Not a tensor, another dtype, or a batch.
            "%y: f32[8,8] = edge.aten.mm.default(2.0, %w8)",
            "%y: f32[8,8] = edge.aten.mm.default(%half, %w8)",
            "%y: f16[8,8] = edge.aten.mm.default(%half, %half)",
            "%y: f32[1,8,8] = edge.aten.bmm.default(%batch, %batch)",
-           // Integers, to which there is no product.
+           // Integers, without a matmul.
            "%y: i64[8,8] = edge.aten.add.Tensor(%n, %n)",
            "%y: f32[8,8] = edge.aten.div.Tensor(%n, %n)",
            // Rows of an odd length.
            "%y: f32[8,7] = edge.aten.mm.default(%odd, %w7)",
-           // A factor, a bias that is none of the program's constants, or no row.
+           // A factor, or a bias that is not constant or not a row.
            "%y: f32[8,8] = edge.aten.addmm.default(%b, %x, %w8, alpha=2)",
            "%y: f32[8,8] = edge.aten.addmm.default(%b, %x, %w8, beta=2)",
            "%y: f32[8,8] = edge.aten.addmm.default(%row, %x, %w8)",
            "%y: f32[8,8] = edge.aten.addmm.default(%w8, %x, %w8)",
-           // Groups, a transposition, odd channels, no images, a bias that is computed.
+           // Groups, a transposition, odd channels, other ranks, a computed bias.
            "%y: f32[1,8,2,2] = edge.aten.convolution.default(%i8, %d, none, [1,1], [0,0], [1,1], "
            "false, [0,0], 8)",
            "%y: f32[1,8,2,2] = edge.aten.convolution.default(%i16, %f, none, [1,1], [0,0], [1,1], "
@@ -188,8 +188,8 @@ TEST(NarrowProductsTest, LeavesWhatHasNoKernelOfBFloat16) {
   }
 }
 
-// What products gave is permuted as bfloat16, too; what they did not is rounded behind it.
-TEST(NarrowProductsTest, PermutesResultsOfProductsInBFloat16) {
+// Results of matmuls are permuted in bfloat16; other values are rounded after the permutation.
+TEST(NarrowProductsTest, PermutesNarrowedResultsInBFloat16) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[4,4] }
   graph(%w: f32[4,4] parameter "w", %x: f32[4,4] user_input) {
@@ -214,8 +214,8 @@ TEST(NarrowProductsTest, PermutesResultsOfProductsInBFloat16) {
 })");
 }
 
-// Integers beside what products gave stay what they are.
-TEST(NarrowProductsTest, FollowsBesideIntegers) {
+// Integer operands are unchanged.
+TEST(NarrowProductsTest, FollowersKeepIntegerOperands) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[4,4] }
   graph(%w: f32[4,4] parameter "w", %x: f32[2,4] user_input, %n: i64[2,4] user_input) {
@@ -236,8 +236,9 @@ TEST(NarrowProductsTest, FollowsBesideIntegers) {
 })");
 }
 
-// The float32 of a result that is no memory format is laid out otherwise; who reads it gets that.
-TEST(NarrowProductsTest, NothingFollowsAnotherLayout) {
+// If the result's layout is not a memory format, its float32 conversion has another one; users get
+// that.
+TEST(NarrowProductsTest, DoesNotFollowOtherLayouts) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[4,4] }
   graph(%w: f32[4,4] parameter "w", %x: f32[2,4] user_input) {
@@ -262,9 +263,9 @@ TEST(NarrowProductsTest, NothingFollowsAnotherLayout) {
 })");
 }
 
-// However many reshapes there are, some are looked through.
-TEST(NarrowProductsTest, RoundsBehindSixteenReshapesAtMost) {
-  // What is rounded of a value that is reshaped so many times.
+// Looks through a limited number of reshapes.
+TEST(NarrowProductsTest, LooksThroughAtMostSixteenReshapes) {
+  // Returns the rounded value, for this number of reshapes.
   const auto rounded = [](int reshapes) {
     std::string text = R"(program edge {
   constants { state "w": f32[4,4] }
@@ -289,9 +290,9 @@ TEST(NarrowProductsTest, RoundsBehindSixteenReshapesAtMost) {
   EXPECT_EQ(rounded(17), "v0");
 }
 
-// Without a product there is nothing to follow; sums with what is float32 or wider, softmax, factors,
-// and what asks for a type stay.
-TEST(NarrowProductsTest, LeavesWhatNeedsFloat32) {
+// Operators without a narrowed operand stay, and so do sums with float32 or wider operands,
+// softmax, factors, and explicit dtypes.
+TEST(NarrowProductsTest, KeepsFloat32Operators) {
   ExpectNarrowed(R"(program edge {
   constants { state "w": f32[4,4] }
   graph(%w: f32[4,4] parameter "w", %x: f32[2,4] user_input, %d: f64[2,4] user_input) {

@@ -1,4 +1,4 @@
-// What passes make of constants is bounded: by the budget, and by what a size can be.
+// Derived constants are bounded by the budget and by the range of sizes.
 #include "backends/cpu/aot/passes/packed_constants.h"
 
 #include <cstddef>
@@ -32,8 +32,8 @@ absl::Status RunPass(std::string_view text, const exir::Pass& pass, Budget& budg
   return changed.status();
 }
 
-// With any fewer bytes than it takes the pass fails and says so. How many different things it lacked
-// memory for.
+// Expects that the pass fails with less than the required budget. Returns the number of distinct
+// allocations that failed.
 size_t ThingsThatAreCounted(std::string_view text, const exir::Pass& pass) {
   Budget all;
   EXPECT_OK(RunPass(text, pass, all));
@@ -62,7 +62,7 @@ std::string WithOps(const std::string& text) {
              {" Conv(", " edge.aten.convolution.default("}});
 }
 
-TEST(PackedConstants, OfProductsCount) {
+TEST(PackedConstants, ChargesMatmulWeights) {
   FusedHandles handles;
   const exir::Pass pass = LowerLinear(handles);
   EXPECT_EQ(ThingsThatAreCounted(R"(program edge {
@@ -71,7 +71,7 @@ TEST(PackedConstants, OfProductsCount) {
       %y: f32[2,8] = edge.aten.mm.default(%x, %w) return (%y user_output) } })",
                                  pass),
             1u);
-  // The weight, scales, sums of columns, which lie together for them, and the bias.
+  // The weight, scales, column sums, and the bias.
   EXPECT_EQ(ThingsThatAreCounted(WithOps(R"(program edge {
     constants { constant "w": i8[4,8] constant "b": i32[8] }
     graph(%w: i8[4,8] tensor_constant "w", %b: i32[8] tensor_constant "b", %x: u8[2,4] user_input) {
@@ -104,7 +104,7 @@ TEST(PackedConstants, OfProductsCount) {
             3u);
 }
 
-TEST(PackedConstants, OfConvolutionsCount) {
+TEST(PackedConstants, ChargesConvolutionWeights) {
   EXPECT_EQ(ThingsThatAreCounted(WithOps(R"(program edge {
     constants { constant "w": f32[8,3,3,3] constant "d": f32[8,1,3,3] }
     graph(%w: f32[8,3,3,3] tensor_constant "w", %d: f32[8,1,3,3] tensor_constant "d",
@@ -113,7 +113,7 @@ TEST(PackedConstants, OfConvolutionsCount) {
       %z: f32[1,8,5,5] = Conv(%y, %d, none, [1], [0], [1], false, [0], 8)
       return (%z user_output) } })"),
                                  LowerConv2d()),
-            3u);  // the filters are copied in another order before they are packed
+            3u);  // filters are reordered before packing
   EXPECT_EQ(ThingsThatAreCounted(WithOps(R"(program edge {
     constants { constant "w": i8[8,1,3,3] }
     graph(%w: i8[8,1,3,3] tensor_constant "w", %x: u8[1,8,9,9] user_input) {
@@ -125,7 +125,7 @@ TEST(PackedConstants, OfConvolutionsCount) {
             3u);
 }
 
-TEST(PackedConstants, OfOtherPassesCount) {
+TEST(PackedConstants, ChargesConstantsOfOtherPasses) {
   EXPECT_EQ(ThingsThatAreCounted(R"(program edge {
     constants { constant "w": f16[3,4] }
     graph(%w: f16[3,4] tensor_constant "w", %x: f16[2,3] user_input) {
@@ -150,8 +150,8 @@ TEST(PackedConstants, OfOtherPassesCount) {
             1u);
 }
 
-// A column is padded to a panel: 32 times what the file has.
-TEST(PackedConstants, OfOneColumnCountAsTheyAreMade) {
+// A column is padded to a panel: 32 times its size in the file.
+TEST(PackedConstants, ChargesThePaddedSize) {
   FusedHandles handles;
   Budget budget;
   EXPECT_OK(RunPass(R"(program edge {

@@ -9,14 +9,14 @@ namespace {
 
 using exir::Argument;
 
-TEST(PairOf, IsTwoNumbersOrOneTwice) {
+TEST(PairOf, AcceptsTwoIntegersOrOneTwice) {
   EXPECT_EQ(PairOf(Argument(Argument::List{3, 4}), 0), (Argument::List{3, 4}));
   EXPECT_EQ(PairOf(Argument(Argument::List{0}), 0), (Argument::List{0, 0}));
   const int64_t most = int64_t{1} << 24;
   EXPECT_EQ(PairOf(Argument(Argument::List{1, most}), 1), (Argument::List{1, most}));
 }
 
-TEST(PairOf, IsNothingElse) {
+TEST(PairOf, RejectsEverythingElse) {
   const int64_t most = int64_t{1} << 24;
   EXPECT_EQ(PairOf(Argument(3), 0), std::nullopt);
   EXPECT_EQ(PairOf(Argument(), 0), std::nullopt);

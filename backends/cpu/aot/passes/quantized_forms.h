@@ -37,11 +37,10 @@ struct QuantizedForm {
 // Parameters with which a dequantize node converts its input to float32.
 struct DequantizeParameters {
   exir::Argument input;
-  std::vector<double> scales =
-      {};  // one, one per index of `axis`, or [rows, groups] row-major
-  std::vector<double> zeros = {};  // likewise; empty if all are 0
-  std::optional<int> axis = {};    // per channel
-  int64_t group_size = 0;          // per channel and group: elements of the last dimension
+  std::vector<double> scales = {};  // one, one per index of `axis`, or [rows, groups] row-major
+  std::vector<double> zeros = {};   // likewise; empty if all are 0
+  std::optional<int> axis = {};     // per channel
+  int64_t group_size = 0;           // per channel and group: elements of the last dimension
 };
 
 // Whether the scale is from 2^-100 to 2^100. Then products with 8-bit values neither overflow nor

@@ -14,7 +14,7 @@
 namespace belay::cpu {
 namespace {
 
-// Programs that were not verified may have any value at any place.
+// Unverified programs may have any value as any argument.
 exir::ExportedProgram Program(std::string_view body, const Numbers& numbers) {
   const std::string text = absl::StrCat(R"(program edge {
     ranges { s0: [1,9] }
@@ -61,7 +61,7 @@ exir::ExportedProgram Program(std::string_view body, const Numbers& numbers) {
 
 class QuantizedFormsTest : public testing::Test {
  protected:
-  // Which forms the value %y has, each with what it is.
+  // Returns the matched forms of %y and their parameters.
   std::string FormsOf(std::string_view body, const Numbers& numbers = {}) {
     const exir::ExportedProgram program = Program(body, numbers);
     const ConstantViews views(program);
@@ -95,7 +95,7 @@ class QuantizedFormsTest : public testing::Test {
     }
     return absl::StrJoin(found, "; ");
   }
-  // The matrix for products with few bits that %y is.
+  // Returns the weight-only form of the matrix %y.
   std::string MatrixOf(std::string_view body, const Numbers& numbers = {}) {
     const exir::ExportedProgram program = Program(body, numbers);
     const ConstantViews views(program);
@@ -110,7 +110,7 @@ class QuantizedFormsTest : public testing::Test {
   }
 };
 
-TEST_F(QuantizedFormsTest, QuantizationsByLiterals) {
+TEST_F(QuantizedFormsTest, MatchesLiteralParameters) {
   EXPECT_EQ(FormsOf("%y: u8[8,16] = Q(%x, 0.5, 3, 0, 255, dtype:u8)"),
             "quantize 0.5 3 0 255 uint8 callable");
   EXPECT_EQ(FormsOf("%y: i8[8,16] = Q(%x, 0.5, -3, -128, 127, dtype:i8)"),
@@ -122,7 +122,7 @@ TEST_F(QuantizedFormsTest, QuantizationsByLiterals) {
             "dequantize 0.5 0 -127 127 int8; parameters 1 0 -1 0");
 }
 
-TEST_F(QuantizedFormsTest, CallsTakeRangesOfBytesWithTheZeroPoint) {
+TEST_F(QuantizedFormsTest, CallableRangesContainTheZeroPoint) {
   for (std::string_view numbers : {"3, -1, 255", "3, 4, 255", "3, 0, 2", "3, 0, 256", "3, 3, 2"}) {
     EXPECT_EQ(FormsOf(absl::StrCat("%y: u8[8,16] = Q(%x, 0.5, ", numbers, ", dtype:u8)"))
                   .find("callable"),
@@ -133,7 +133,7 @@ TEST_F(QuantizedFormsTest, CallsTakeRangesOfBytesWithTheZeroPoint) {
             "quantize 0.5 3 3 3 uint8 callable");
 }
 
-TEST_F(QuantizedFormsTest, AreLikeWhatMeansTheSame) {
+TEST_F(QuantizedFormsTest, ComparesScaleZeroPointAndDType) {
   const QuantizedForm form = {.scale = 0.5, .zero_point = 3, .quant_min = 0, .quant_max = 255};
   QuantizedForm other = form;
   other.quant_max = 7;
@@ -148,9 +148,9 @@ TEST_F(QuantizedFormsTest, AreLikeWhatMeansTheSame) {
   EXPECT_FALSE(form.IsLike(other));
 }
 
-TEST_F(QuantizedFormsTest, OtherQuantizationsHaveNoForm) {
+TEST_F(QuantizedFormsTest, RejectsOtherQuantizations) {
   for (std::string_view body : {
-           // Numbers that are computed, of other types, or that the type does not have.
+           // Parameters that are computed, of other types, or out of range.
            "%y: u8[8,16] = Q(%x, %f, 3, 0, 255, dtype:u8)",
            "%y: u8[8,16] = Q(%x, 0.5, %n, 0, 255, dtype:u8)",
            "%y: u8[8,16] = Q(%x, 0.5, 3, %n, 255, dtype:u8)",
@@ -177,7 +177,7 @@ TEST_F(QuantizedFormsTest, OtherQuantizationsHaveNoForm) {
   }
 }
 
-TEST_F(QuantizedFormsTest, DynamicQuantizationsOfTensorsAndRows) {
+TEST_F(QuantizedFormsTest, MatchesDynamicQuantization) {
   EXPECT_EQ(FormsOf("%y: f32[8,16] = R(%i, %scale, %zero, -128, 127, dtype:i8, dtype:f32)"),
             "dynamic scale zero");
   EXPECT_EQ(FormsOf("%y: f32[8,16] = T(%q, %scale64, %zero64, 0, 255, dtype:u8)"),
@@ -196,7 +196,7 @@ TEST_F(QuantizedFormsTest, DynamicQuantizationsOfTensorsAndRows) {
            "%y: f32[8,16] = T(3, %scale, %zero, 0, 255, dtype:u8)",
            "%y: f32[8,16] = T(%q, 0.5, %zero, 0, 255, dtype:u8)",
            "%y: f32[8,16] = T(%q, %scale, 3, 0, 255, dtype:u8)",
-           // Ranges that are computed.
+           // Computed ranges.
            "%y: f32[8,16] = edge.quantized_decomposed.dequantize_per_tensor.tensor2(%q, %scale64, "
            "%zero64, %zero64, %zero64, dtype:u8)",
        }) {
@@ -204,15 +204,14 @@ TEST_F(QuantizedFormsTest, DynamicQuantizationsOfTensorsAndRows) {
   }
 }
 
-TEST_F(QuantizedFormsTest, ConstantsPerTensorAndPerChannel) {
+TEST_F(QuantizedFormsTest, MatchesPerTensorAndPerChannelConstants) {
   EXPECT_EQ(FormsOf("%y: f32[8,16] = D(%w, 0.5, 0, -127, 127, dtype:i8)"),
             "dequantize 0.5 0 -127 127 int8; parameters 1 0 -1 0; constant 1 -1");
   EXPECT_EQ(FormsOf("%y: f32[8,16] = C(%w, %s, none, 0, -127, 127, dtype:i8)"),
             "parameters 8 0 0 0; constant 8 0");
   EXPECT_EQ(FormsOf("%y: f32[8,16] = C(%w, %s, %zl, -2, -127, 127, dtype:i8)"),
             "parameters 8 0 0 0; constant 8 0");
-  // The zero points are not 0, scales are not usual or not as many as places; int32; a value that is
-  // no constant.
+  // Nonzero zero points; unusual or too few scales; int32; a value that is not constant.
   EXPECT_EQ(FormsOf("%y: f32[8,16] = C(%w, %s, %z, 0, -127, 127, dtype:i8)", {.i32 = 1}),
             "parameters 8 8 0 0");
   EXPECT_EQ(FormsOf("%y: f32[8,16] = C(%w, %s, none, 0, -127, 127, dtype:i8)", {.f32 = 0}),
@@ -228,7 +227,7 @@ TEST_F(QuantizedFormsTest, ConstantsPerTensorAndPerChannel) {
             "dequantize 0.5 0 -127 127 int8; parameters 1 0 -1 0");
 }
 
-TEST_F(QuantizedFormsTest, ParametersOfGroupsAndTokens) {
+TEST_F(QuantizedFormsTest, MatchesGroupAndTokenParameters) {
   const auto group = [&](std::string_view arguments) {
     return FormsOf(absl::StrCat("%y: f32[8,16] = G(%w, ", arguments, ", dtype:f32)"));
   };
@@ -237,7 +236,7 @@ TEST_F(QuantizedFormsTest, ParametersOfGroupsAndTokens) {
   EXPECT_EQ(group("%s2, none, -8, 7, dtype:i8, 0"), "");
   EXPECT_EQ(group("%s2, none, -8, 7, dtype:i8, %n"), "");
   EXPECT_EQ(group("%d, none, -8, 7, dtype:i8, 8"), "");     // float64
-  EXPECT_EQ(group("%many, none, -8, 7, dtype:i8, 8"), "");  // no constant
+  EXPECT_EQ(group("%many, none, -8, 7, dtype:i8, 8"), "");  // not constant
   EXPECT_EQ(group("%s2, %zs, -8, 7, dtype:i8, 8"), "");     // int16
   EXPECT_EQ(group("%s2, %zero, -8, 7, dtype:i8, 8"), "");
   EXPECT_EQ(FormsOf("%y: f32[8,16] = R(%w, %s, %zf, -128, 127, dtype:i8, dtype:f32)"),
@@ -251,8 +250,8 @@ TEST_F(QuantizedFormsTest, ParametersOfGroupsAndTokens) {
   EXPECT_EQ(FormsOf("%y: f64[8,16] = C(%w, %s, none, 0, -127, 127, dtype:i8)"), "");
 }
 
-// What torchao's zero points are converted from.
-TEST_F(QuantizedFormsTest, ZeroPointsBehindAConversion) {
+// Source dtypes of torchao's zero points.
+TEST_F(QuantizedFormsTest, MatchesConvertedZeroPoints) {
   const auto converted = [&](std::string_view type, std::string_view from) {
     return FormsOf(absl::StrCat("%c: ", type, " = To(%", from,
                                 ") %y: f32[8,16] = C(%w, %s, %c, 0, -127, 127, dtype:i8)"),
@@ -266,13 +265,13 @@ TEST_F(QuantizedFormsTest, ZeroPointsBehindAConversion) {
             "");
 }
 
-TEST_F(QuantizedFormsTest, BiasesOfInt32) {
+TEST_F(QuantizedFormsTest, MatchesInt32Biases) {
   const Numbers numbers = {.i32 = 3, .f32 = 0.25};
   EXPECT_EQ(FormsOf("%y: f32[8] = D(%b, 0.5, 0, -2147483648, 2147483647, dtype:i32)", numbers),
             "parameters 1 0 -1 0; vector 1.5,1.5,1.5,1.5,1.5,1.5,1.5,1.5");
   EXPECT_EQ(FormsOf("%y: f32[8] = C(%b, %s, none, 0, -2147483648, 2147483647, dtype:i32)", numbers),
             "parameters 8 0 0 0; vector 0.75,0.75,0.75,0.75,0.75,0.75,0.75,0.75");
-  // As many scales as elements, one dimension, of int32.
+  // One scale per element, one dimension, int32.
   EXPECT_EQ(
       FormsOf("%y: f32[8] = C(%b, %s3, none, 0, -2147483648, 2147483647, dtype:i32)", numbers),
       "parameters 3 0 0 0");
@@ -282,7 +281,7 @@ TEST_F(QuantizedFormsTest, BiasesOfInt32) {
             "parameters 1 0 -1 0");
 }
 
-TEST_F(QuantizedFormsTest, MatricesOfFewBits) {
+TEST_F(QuantizedFormsTest, MatchesWeightOnlyMatrices) {
   EXPECT_EQ(MatrixOf("%y: f32[8,16] = D(%w, 0.5, 0, -127, 127, dtype:i8)"),
             "w 8x16 format 0 group 8 16 scales 0 zeros");
   EXPECT_EQ(MatrixOf("%y: f32[8,16] = D(%w, 0.5, 3, -127, 127, dtype:i8)", {.i8 = -8}),
@@ -293,7 +292,7 @@ TEST_F(QuantizedFormsTest, MatricesOfFewBits) {
   EXPECT_EQ(MatrixOf("%d1: f32[8,16] = C(%w, %s, none, 0, -127, 127, dtype:i8) "
                      "%y: f32[16,8] = edge.aten.transpose_copy.int(%d1, 0, -1)"),
             "w 16x8 format 0 group 16 8 scales 0 zeros");
-  // Twice is not at all, and neither is a transposition of a dimension with itself.
+  // Two transpositions cancel, and a transposition of a dimension with itself is the identity.
   EXPECT_EQ(MatrixOf("%d1: f32[8,16] = D(%w, 0.5, 0, -127, 127, dtype:i8) "
                      "%d2: f32[16,8] = P(%d1, [1,0]) %y: f32[8,16] = P(%d2, [-1,-2])"),
             "w 8x16 format 0 group 8 16 scales 0 zeros");
@@ -312,24 +311,24 @@ TEST_F(QuantizedFormsTest, MatricesOfFewBits) {
             "w 16x8 format 0 group 16 8 scales 0 zeros");
 }
 
-TEST_F(QuantizedFormsTest, OtherMatrices) {
+TEST_F(QuantizedFormsTest, RejectsOtherMatrices) {
   const std::string_view product = "%c: f32[8,16] = To(%w) ";
   for (std::string_view body : {
-           // Scales of rows, or of groups of what is not transposed.
+           // Scales per row, or per group of a matrix that is not transposed.
            "%y: f32[8,16] = C(%w, %s, none, 0, -127, 127, dtype:i8)",
            "%y: f32[8,16] = G(%w, %s2, none, -8, 7, dtype:i8, 8, dtype:f32)",
-           // As many as there are columns, in groups of a multiple of 8, of int8.
+           // Requires one scale per column, groups of a multiple of 8, and int8.
            "%y: f32[8,16] = C(%w, %s3, none, 1, -127, 127, dtype:i8)",
            "%d1: f32[8,16] = G(%w, %s2, none, -8, 7, dtype:i8, 4, dtype:f32) "
            "%y: f32[16,8] = P(%d1, [1,0])",
            "%y: f32[8,16] = D(%w32, 0.5, 0, -127, 127, dtype:i32)",
            "%y: f32[0,16] = D(%e, 0.5, 0, -127, 127, dtype:i8)",
-           // Numbers without an int8 form.
+           // Zero points and scales out of range.
            "%y: f32[8,16] = D(%w, 0.5, 128, -127, 127, dtype:i8)",
            "%y: f32[8,16] = D(%w, 0.5, -129, -127, 127, dtype:i8)",
            "%y: f32[8,16] = D(%w, 0.0, 0, -127, 127, dtype:i8)",
            "%d1: f32[8,16] = C(%w, %s, %zf, 0, -127, 127, dtype:i8) %y: f32[16,8] = P(%d1, [1,0])",
-           // No matrices of float32, and no constants.
+           // Not float32 matrices, or not constant.
            "%y: f32[1,8,16] = D(%w, 0.5, 0, -127, 127, dtype:i8)",
            "%y: f64[8,16] = D(%w, 0.5, 0, -127, 127, dtype:i8)",
            "%y: f64[8,16] = To(%h)",
@@ -338,7 +337,7 @@ TEST_F(QuantizedFormsTest, OtherMatrices) {
            "%y: f32[8,16] = P(%x, [1,0])",
            "%d1: f32[8,16] = D(%w, 0.5, 0, -127, 127, dtype:i8) %y: f32[8,16] = P(%d1, [1,0,2])",
            "%y: f32[8,16] = edge.aten.relu.default(%x)",
-           // The constant has other sizes than what is made of it.
+           // The constant has other sizes than the result.
            "%y: f32[16,8] = D(%w, 0.5, 0, -127, 127, dtype:i8)",
            "%y: f32[8,0] = D(%e2, 0.5, 0, -127, 127, dtype:i8)",
            "%y: f32[8,16] = D(%h, 0.5, 0, -127, 127, dtype:bf16)",
@@ -347,7 +346,7 @@ TEST_F(QuantizedFormsTest, OtherMatrices) {
        }) {
     EXPECT_EQ(MatrixOf(body), "") << body;
   }
-  // Not the constant itself, and rows of a square.
+  // A computed value, and factors per row of a square matrix.
   EXPECT_EQ(MatrixOf("%c: f32[8,16] = edge.aten.relu.default(%w) "
                      "%y: f32[8,16] = edge.aten.mul.Tensor(%c, %one)"),
             "");

@@ -19,7 +19,7 @@ void ExpectSimplified(std::string_view before, std::string_view after) {
   exir::ExpectRewrite(before, SimplifyCopies(handles).run, after, CpuPassTestOps());
 }
 
-TEST(SimplifyCopies, WhatGivesBackWhatItGetsGoes) {
+TEST(SimplifyCopies, RemovesIdentityCopies) {
   ExpectSimplified(R"(program edge {
     ranges { s0: [1,9] }
     graph(%n: symint(s0) user_input, %x: f32[s0,3] user_input) {
@@ -36,7 +36,7 @@ TEST(SimplifyCopies, WhatGivesBackWhatItGetsGoes) {
       return (%e user_output) } })");
 }
 
-TEST(SimplifyCopies, PermutationsAndReshapesInARowAreOne) {
+TEST(SimplifyCopies, MergesConsecutivePermutationsAndReshapes) {
   ExpectSimplified(R"(program edge {
     graph(%x: f32[2,3,4] user_input) {
       %a: f32[4,2,3] = edge.aten.permute_copy.default(%x, [2,0,1])
@@ -51,7 +51,7 @@ TEST(SimplifyCopies, PermutationsAndReshapesInARowAreOne) {
       return (%d user_output) } })");
 }
 
-TEST(SimplifyCopies, ThereAndBackIsNothing) {
+TEST(SimplifyCopies, RemovesInversePermutations) {
   ExpectSimplified(R"(program edge {
     graph(%x: f32[2,3,4] user_input) {
       %a: f32[4,2,3] = edge.aten.permute_copy.default(%x, [2,0,1])
@@ -64,7 +64,7 @@ TEST(SimplifyCopies, ThereAndBackIsNothing) {
       return (%c user_output) } })");
 }
 
-TEST(RemoveCopies, LeavesPermutationsAndReshapesApart) {
+TEST(RemoveCopies, DoesNotMergePermutationsAndReshapes) {
   FusedHandles handles;
   exir::ExpectUnchanged(R"(program edge {
     graph(%x: f32[2,3,4] user_input) {
@@ -76,7 +76,7 @@ TEST(RemoveCopies, LeavesPermutationsAndReshapesApart) {
                         RemoveCopies(handles).run, CpuPassTestOps());
 }
 
-TEST(SimplifyCopies, LeavesWhatIsReturnedAndWhatConvertsOrExpands) {
+TEST(SimplifyCopies, KeepsReturnedCopiesConversionsAndExpansions) {
   FusedHandles handles;
   exir::ExpectUnchanged(R"(program edge {
     graph(%x: f32[2,1] user_input, %i: i64[2] user_input, %q: f32[2,2] user_input) {
@@ -89,7 +89,7 @@ TEST(SimplifyCopies, LeavesWhatIsReturnedAndWhatConvertsOrExpands) {
                         SimplifyCopies(handles).run, CpuPassTestOps());
 }
 
-TEST(SimplifyCopies, LeavesWhatMovesOrConverts) {
+TEST(SimplifyCopies, KeepsDataMovementAndConversions) {
   for (std::string_view node : {
            "%y: f32[3,3] = edge.aten.permute_copy.default(%x, [1,0])",
            "%y: f32[3,3] = edge.aten.permute_copy.default(%x, [0,%n])",
@@ -104,7 +104,7 @@ TEST(SimplifyCopies, LeavesWhatMovesOrConverts) {
            "%y: f32[3,3] = edge.aten.permute_copy.default(%x, 1)",
            "%z: f32[3,3] = edge.aten.abs.default(%x) "
            "%y: f32[3,3] = edge.aten.permute_copy.default(%z, [1,0])",
-           // A reshape behind a permutation, permutations of other dimensions.
+           // A reshape after a permutation, permutations of other dimensions.
            "%z: f32[3,3] = edge.aten.permute_copy.default(%x, [1,0]) "
            "%y: f32[9] = edge.aten.view_copy.default(%z, [9])",
            "%z: f32[3,3] = edge.aten.permute_copy.default(%x, [1,%n]) "
@@ -127,8 +127,8 @@ TEST(SimplifyCopies, LeavesWhatMovesOrConverts) {
   }
 }
 
-// Each node stands for the copies behind it, and for those before it that it has taken the place of.
-TEST(SimplifyCopies, HandlesOfWhatIsGoneAreKept) {
+// Each node has the handles of removed copies after it, and of those that it replaced.
+TEST(SimplifyCopies, KeepsHandlesOfErasedNodes) {
   const auto handles_of = [](std::string_view outputs) {
     FusedHandles handles;
     exir::ExportedProgram program = exir::ParseOrDie(absl::StrCat(R"(program edge {
@@ -147,8 +147,8 @@ TEST(SimplifyCopies, HandlesOfWhatIsGoneAreKept) {
               UnorderedElementsAre(Pair(1, ElementsAre(1, 2)), Pair(4, ElementsAre(3, 4))));
 }
 
-// The inner one stays for who else reads it.
-TEST(SimplifyCopies, WhatOthersReadStays) {
+// The inner one stays for its other users.
+TEST(SimplifyCopies, KeepsSharedCopies) {
   ExpectSimplified(R"(program edge {
     graph(%x: f32[2,3,4] user_input) {
       %a: f32[6,4] = edge.aten.view_copy.default(%x, [6,4])

@@ -35,7 +35,7 @@ void ExpectLeft(const std::string& before) {
   exir::ExpectUnchanged(Program(before), SimplifyQuantization(handles).run, CpuPassTestOps());
 }
 
-TEST(SimplifyQuantization, SignedNumbersBecomeUnsigned) {
+TEST(SimplifyQuantization, ConvertsInt8ToUint8) {
   ExpectSimplified(R"(program edge { graph(%x: f32[2,3] user_input) {
       %q: i8[2,3] = Q(%x, 0.5, -3, -128, 127, dtype:i8)
       %a: f32[2,3] = D(%q, 0.5, -3, -128, 127, dtype:i8)
@@ -48,7 +48,7 @@ TEST(SimplifyQuantization, SignedNumbersBecomeUnsigned) {
       return (%a user_output, %b user_output) } })");
 }
 
-TEST(SimplifyQuantization, LeavesNumbersThatAreReturnedOrReadOtherwise) {
+TEST(SimplifyQuantization, KeepsInt8WithOtherUses) {
   ExpectLeft(R"(program edge { graph(%x: f32[2,3] user_input, %y: i8[2,3] user_input) {
       %q: i8[2,3] = Q(%x, 0.5, -3, -128, 127, dtype:i8)
       %a: f32[2,3] = D(%q, 0.5, -3, -128, 127, dtype:i8)
@@ -58,7 +58,7 @@ TEST(SimplifyQuantization, LeavesNumbersThatAreReturnedOrReadOtherwise) {
       return (%q user_output, %a user_output, %s user_output, %b user_output) } })");
 }
 
-TEST(SimplifyQuantization, LeavesUnusualParameters) {
+TEST(SimplifyQuantization, KeepsUnusualParameters) {
   ExpectLeft(R"(program edge {
     graph(%x: f32[2,3] user_input, %s: f64[1] user_input, %z: i64[1] user_input) {
       %q: i8[2,3] = Q(%x, 1e-40, 0, -128, 127, dtype:i8)
@@ -70,8 +70,8 @@ TEST(SimplifyQuantization, LeavesUnusualParameters) {
       return (%a user_output, %b user_output, %c user_output) } })");
 }
 
-// A convolution's relu6, between two quantizations alike, is the range of the first.
-TEST(SimplifyQuantization, ClampsAreRanges) {
+// A relu6 between two equal quantizations becomes the range of the first.
+TEST(SimplifyQuantization, FoldsClampsIntoRanges) {
   ExpectSimplified(R"(program edge { graph(%x: f32[2,3] user_input) {
       %q: u8[2,3] = Q(%x, 0.03125, 115, 0, 255, dtype:u8)
       %a: f32[2,3] = D(%q, 0.03125, 115, 0, 255, dtype:u8)
@@ -85,7 +85,7 @@ TEST(SimplifyQuantization, ClampsAreRanges) {
       return (%b user_output) } })");
 }
 
-TEST(SimplifyQuantization, LeavesWhatOthersReadAndRangesWithoutTheZeroPoint) {
+TEST(SimplifyQuantization, KeepsSharedClampsAndRangesWithoutTheZeroPoint) {
   ExpectLeft(R"(program edge { graph(%x: f32[2,3] user_input) {
       %h: f32[2,3] = edge.aten.relu.default(%x)
       %q: u8[2,3] = Q(%h, 0.5, 3, 0, 255, dtype:u8)
@@ -96,8 +96,8 @@ TEST(SimplifyQuantization, LeavesWhatOthersReadAndRangesWithoutTheZeroPoint) {
       return (%h user_output, %a user_output, %b user_output) } })");
 }
 
-// The second one is narrower than the first, which somebody else reads.
-TEST(SimplifyQuantization, LeavesARangeThatIsNotForAll) {
+// The second one is narrower than the first, which has other users.
+TEST(SimplifyQuantization, KeepsNarrowerRangeOfOneUser) {
   ExpectLeft(R"(program edge { graph(%x: f32[2,3] user_input) {
       %q: u8[2,3] = Q(%x, 0.5, 3, 0, 255, dtype:u8)
       %a: f32[2,3] = D(%q, 0.5, 3, 0, 255, dtype:u8)
@@ -106,7 +106,7 @@ TEST(SimplifyQuantization, LeavesARangeThatIsNotForAll) {
       return (%a user_output, %b user_output) } })");
 }
 
-TEST(SimplifyQuantization, QuantizesBeforeWhatMovesElements) {
+TEST(SimplifyQuantization, HoistsOverDataMovement) {
   ExpectSimplified(R"(program edge {
     ranges { s0: [1,9] }
     graph(%n: symint(s0) user_input, %x: f32[s0,3,4,4] user_input) {
@@ -125,8 +125,8 @@ TEST(SimplifyQuantization, QuantizesBeforeWhatMovesElements) {
       return (%b user_output) } })");
 }
 
-// What is padded is the number that the value is quantized to; of another scale both stay.
-TEST(SimplifyQuantization, QuantizesBeforePadding) {
+// Pads with the quantized value; with another scale both nodes stay.
+TEST(SimplifyQuantization, HoistsOverPadding) {
   ExpectSimplified(R"(program edge { graph(%x: f32[1,3,4,4] user_input) {
       %q: u8[1,3,4,4] = Q(%x, 0.5, 3, 0, 255, dtype:u8)
       %a: f32[1,3,4,4] = D(%q, 0.5, 3, 0, 255, dtype:u8)
@@ -143,7 +143,7 @@ TEST(SimplifyQuantization, QuantizesBeforePadding) {
       return (%b user_output) } })");
 }
 
-TEST(SimplifyQuantization, QuantizesBeforeMaxima) {
+TEST(SimplifyQuantization, HoistsOverMaxPool) {
   ExpectSimplified(R"(program edge { graph(%x: f32[1,3,4,4] user_input) {
       %m: f32[1,3,2,2], %i: i64[1,3,2,2] = edge.aten.max_pool2d_with_indices.default(%x, [2,2], [2,2])
       %r: u8[1,3,2,2] = Q(%m, 0.25, 7, 0, 255, dtype:u8)
@@ -156,7 +156,7 @@ TEST(SimplifyQuantization, QuantizesBeforeMaxima) {
       return (%b user_output) } })");
 }
 
-TEST(SimplifyQuantization, LeavesMaximaWhosePlacesAreRead) {
+TEST(SimplifyQuantization, KeepsMaxPoolWithUsedIndices) {
   ExpectLeft(R"(program edge { graph(%x: f32[1,3,4,4] user_input) {
       %m: f32[1,3,2,2], %i: i64[1,3,2,2] = edge.aten.max_pool2d_with_indices.default(%x, [2,2], [2,2])
       %r: u8[1,3,2,2] = Q(%m, 0.25, 7, 0, 255, dtype:u8)
@@ -164,7 +164,7 @@ TEST(SimplifyQuantization, LeavesMaximaWhosePlacesAreRead) {
       return (%b user_output, %i user_output) } })");
 }
 
-TEST(SimplifyQuantization, QuantizesEachPartOfAConcatenation) {
+TEST(SimplifyQuantization, HoistsOverConcatenation) {
   ExpectSimplified(R"(program edge { graph(%x: f32[2,3] user_input, %y: u8[2,3] user_input) {
       %a: f32[2,3] = D(%y, 0.5, 3, 0, 255, dtype:u8)
       %j: f32[4,3] = edge.aten.cat.default([%a, %x])
@@ -178,7 +178,7 @@ TEST(SimplifyQuantization, QuantizesEachPartOfAConcatenation) {
       return (%b user_output) } })");
 }
 
-TEST(SimplifyQuantization, DequantizesBehindWhatMovesElements) {
+TEST(SimplifyQuantization, SinksOverDataMovement) {
   ExpectSimplified(R"(program edge { graph(%y: u8[2,3,4] user_input) {
       %a: f32[2,3,4] = D(%y, 0.5, 3, 0, 255, dtype:u8)
       %v: f32[6,4] = edge.aten.view_copy.default(%a, [6,4])
@@ -196,7 +196,7 @@ TEST(SimplifyQuantization, DequantizesBehindWhatMovesElements) {
       return (%c user_output, %d user_output) } })");
 }
 
-TEST(SimplifyQuantization, ChannelsFollowPermutations) {
+TEST(SimplifyQuantization, PermutesTheChannelAxis) {
   ExpectSimplified(R"(program edge {
     constants { state "w": i8[8,4] state "s": f32[8] }
     graph(%w: i8[8,4] parameter "w", %s: f32[8] parameter "s", %x: f32[2,4] user_input) {
@@ -214,8 +214,8 @@ TEST(SimplifyQuantization, ChannelsFollowPermutations) {
       return (%d_1 user_output, %v user_output) } })");
 }
 
-// A clamp may make floats of integers, which nothing quantizes.
-TEST(SimplifyQuantization, LeavesClampsOfIntegers) {
+// A clamp may convert integers to floats.
+TEST(SimplifyQuantization, KeepsIntegerClamps) {
   FusedHandles handles;
   exir::ExpectUnchanged(R"(program edge {
     graph(%x: i64[2,4] user_input) {
@@ -225,7 +225,7 @@ TEST(SimplifyQuantization, LeavesClampsOfIntegers) {
                         SimplifyQuantization(handles).run, CpuPassTestOps());
 }
 
-// `body` makes %y of what is quantized and not; it stays.
+// Expects that `body`, which computes %y, is unchanged.
 void ExpectStays(const std::string& body) {
   FusedHandles handles;
   ExpectLeftAsItIs(Program(R"(program edge {
@@ -238,8 +238,8 @@ void ExpectStays(const std::string& body) {
                    SimplifyQuantization(handles).run);
 }
 
-TEST(SimplifyQuantization, LeavesWhatBytesDoNotMean) {
-  // Ranges without the zero point, bounds beside it, bounds of no value.
+TEST(SimplifyQuantization, KeepsUnrepresentableOperations) {
+  // Ranges without the zero point, bounds outside of it, clamps without an operand.
   ExpectStays(
       "%r: f32[1,3,4,4] = edge.aten.relu.default(%x) "
       "%y: u8[1,3,4,4] = Q(%r, 0.5, 3, 4, 255, dtype:u8)");
@@ -252,12 +252,12 @@ TEST(SimplifyQuantization, LeavesWhatBytesDoNotMean) {
   ExpectStays(
       "%r: f32[1,3,4,4] = edge.aten.relu.default(%n) "
       "%y: u8[1,3,4,4] = Q(%r, 0.5, 3, 0, 255, dtype:u8)");
-  // Pads of what is not a number, or known.
+  // Padding with NaN or unknown values.
   for (const std::string pad : {"nan", "%f", "\"x\""}) {
     ExpectStays("%p: f32[1,3,5,5] = edge.aten.constant_pad_nd.default(%x, [0,1,0,1], " + pad +
                 ") %y: u8[1,3,5,5] = Q(%p, 0.25, 7, 0, 255, dtype:u8)");
   }
-  // What moves elements of other types, or no tensor.
+  // Data movement of other dtypes or of scalars.
   for (const std::string operand : {"%i", "%n", "3"}) {
     ExpectStays("%p: f32[1,3,5,5] = edge.aten.constant_pad_nd.default(" + operand +
                 ", [0,1,0,1], 0) %y: u8[1,3,5,5] = Q(%p, 0.25, 7, 0, 255, dtype:u8)");
@@ -271,7 +271,7 @@ TEST(SimplifyQuantization, LeavesWhatBytesDoNotMean) {
       "%p: f32[0] = edge.aten.cat.default([]) %y: u8[0] = Q(%p, 0.25, 7, 0, 255, dtype:u8)");
 }
 
-TEST(SimplifyQuantization, LeavesMaximaThatAreDilatedOrReturned) {
+TEST(SimplifyQuantization, KeepsDilatedOrReturnedMaxPool) {
   const std::string quantized = "%y: u8[1,3,2,2] = Q(%m, 0.25, 7, 0, 255, dtype:u8)";
   for (const std::string numbers :
        {"[2,2], [1,1], [0,0], [2,2]", "[2,2], [1,1], [0,0], [1,2]", "[2,2], [1,1], [0,0], 2"}) {
@@ -287,8 +287,8 @@ TEST(SimplifyQuantization, LeavesMaximaThatAreDilatedOrReturned) {
       quantized);
 }
 
-// The same zero point and scale by a narrower range, of bytes of which that is not known.
-TEST(SimplifyQuantization, LeavesRangesThatNobodyCanTake) {
+// The same zero point and scale with a narrower range, on bytes of unknown range.
+TEST(SimplifyQuantization, KeepsRangesThatCannotBeFolded) {
   const auto stays = [](const std::string& before, const std::string& range,
                         const std::string& beside = "") {
     ExpectStays(before + "%r: u8[1,3,4,4] = Q(%a, " + range + ", dtype:u8) " +
@@ -299,7 +299,7 @@ TEST(SimplifyQuantization, LeavesRangesThatNobodyCanTake) {
   stays(unknown, "0.5, 3, 0, 254");
   stays(unknown, "0.25, 3, 0, 255");
   stays(unknown, "0.5, 4, 0, 255");
-  // It is known: of another scale, with a range that has not the zero point, and read by others.
+  // A known range: another scale, a range without the zero point, and other users.
   const auto known = [](const std::string& numbers) {
     return "%b: u8[1,3,4,4] = Q(%x, " + numbers + ", dtype:u8) " +
            "%a: f32[1,3,4,4] = D(%b, 0.5, 3, 0, 255, dtype:u8) ";
@@ -309,12 +309,12 @@ TEST(SimplifyQuantization, LeavesRangesThatNobodyCanTake) {
   stays(known("0.5, 3, 0, 255"), "0.5, 3, 1, 255", "%z: f32[1,3,4,4] = edge.aten.abs.default(%a)");
   stays(known("0.5, 3, 0, 255"), "0.5, 3, 1, 255",
         "%z: u8[1,3,4,4] = edge.aten.bitwise_not.default(%b)");
-  // A result that is the program's.
+  // A graph output.
   ExpectStays(unknown + "%y: u8[1,3,4,4] = Q(%a, 0.5, 3, 0, 255, dtype:u8)");
 }
 
-// Bytes of another quantization, and of what others read, are the same bytes where all of them count.
-TEST(SimplifyQuantization, QuantizationsOfWhatOthersReadGo) {
+// Requantization with a full range is removed even if the value has other users.
+TEST(SimplifyQuantization, RemovesRequantizationOfSharedValues) {
   ExpectSimplified(R"(program edge { graph(%x: f32[2,3] user_input) {
       %q: u8[2,3] = Q(%x, 0.25, 3, 0, 255, dtype:u8)
       %a: f32[2,3] = D(%q, 0.5, 3, 0, 255, dtype:u8)
@@ -330,8 +330,8 @@ TEST(SimplifyQuantization, QuantizationsOfWhatOthersReadGo) {
       return (%b user_output, %c user_output) } })");
 }
 
-// What gave the bytes stands for the nodes that are gone.
-TEST(SimplifyQuantization, HandlesOfWhatIsGoneAreKept) {
+// The producer of the bytes gets the handles of erased nodes.
+TEST(SimplifyQuantization, KeepsHandlesOfErasedNodes) {
   FusedHandles handles;
   exir::ExportedProgram program =
       exir::ParseOrDie(Program(R"(program edge { graph(%x: u8[2,3] user_input) {
@@ -346,7 +346,7 @@ TEST(SimplifyQuantization, HandlesOfWhatIsGoneAreKept) {
               UnorderedElementsAre(Pair(1, ElementsAre(1, 2, 3)), Pair(4, ElementsAre(4))));
 }
 
-TEST(SimplifyQuantization, RangesOfTheOneBeforeAreTaken) {
+TEST(SimplifyQuantization, NarrowsTheProducerRange) {
   ExpectSimplified(R"(program edge { graph(%x: f32[2,3] user_input) {
       %q: u8[2,3] = Q(%x, 0.5, 3, 0, 255, dtype:u8)
       %a: f32[2,3] = D(%q, 0.5, 3, 0, 255, dtype:u8)
@@ -357,7 +357,7 @@ TEST(SimplifyQuantization, RangesOfTheOneBeforeAreTaken) {
       %q: u8[2,3] = Q(%x, 0.5, 3, 1, 200, dtype:u8)
       %b: f32[2,3] = D(%q, 0.5, 3, 0, 255, dtype:u8)
       return (%b user_output) } })");
-  // One that is wide enough already.
+  // A range that is wide enough already.
   ExpectSimplified(R"(program edge { graph(%x: f32[2,3] user_input) {
       %q: u8[2,3] = Q(%x, 0.5, 3, 2, 100, dtype:u8)
       %a: f32[2,3] = D(%q, 0.5, 3, 0, 255, dtype:u8)
@@ -371,7 +371,7 @@ TEST(SimplifyQuantization, RangesOfTheOneBeforeAreTaken) {
       return (%b user_output, %a user_output) } })");
 }
 
-TEST(SimplifyQuantization, PadsWithoutAValueAreZeros) {
+TEST(SimplifyQuantization, HoistsOverPaddingWithoutValue) {
   ExpectSimplified(R"(program edge { graph(%x: f32[1,3,4,4] user_input) {
       %p: f32[1,3,5,5] = edge.aten.constant_pad_nd.default(%x, [0,1,0,1])
       %r: u8[1,3,5,5] = Q(%p, 0.25, 7, 0, 255, dtype:u8)
@@ -384,7 +384,7 @@ TEST(SimplifyQuantization, PadsWithoutAValueAreZeros) {
       return (%b user_output) } })");
 }
 
-TEST(SimplifyQuantization, MaximaOfBytesAreDequantizedBehind) {
+TEST(SimplifyQuantization, SinksOverMaxPool) {
   ExpectSimplified(R"(program edge { graph(%q: u8[1,3,4,4] user_input) {
       %a: f32[1,3,4,4] = D(%q, 0.25, 7, 0, 255, dtype:u8)
       %m: f32[1,3,2,2], %i: i64[1,3,2,2] = edge.aten.max_pool2d_with_indices.default(%a, [2,2], [2,2])
@@ -395,7 +395,8 @@ TEST(SimplifyQuantization, MaximaOfBytesAreDequantizedBehind) {
       return (%a_1 user_output) } })");
 }
 
-// Where the channels of %w [8,4] or of %c [2,8,4] are behind `node`; "" where they stay.
+// Returns the channel axis of %w [8,4] or %c [2,8,4] after `node`; "" if the dequantization is not
+// moved.
 std::string AxisBehind(const std::string& constant, const std::string& axis,
                        const std::string& node) {
   exir::ExportedProgram program = exir::ParseOrDie(Program(R"(program edge {
@@ -415,7 +416,7 @@ std::string AxisBehind(const std::string& constant, const std::string& axis,
   return "";
 }
 
-TEST(SimplifyQuantization, ChannelsBehindTranspositions) {
+TEST(SimplifyQuantization, TransposesTheChannelAxis) {
   const std::string w = "f32[8,4] = C(%w, ", c = "f32[2,8,4] = C(%c, ";
   EXPECT_EQ(AxisBehind(w, "0", "f32[4,8] = edge.aten.t_copy.default(%d)"), "1");
   EXPECT_EQ(AxisBehind(w, "-2", "f32[4,8] = edge.aten.t_copy.default(%d)"), "1");
@@ -424,15 +425,15 @@ TEST(SimplifyQuantization, ChannelsBehindTranspositions) {
   EXPECT_EQ(AxisBehind(c, "1", "f32[2,4,8] = edge.aten.transpose_copy.int(%d, -1, 1)"), "2");
   EXPECT_EQ(AxisBehind(c, "1", "f32[4,8,2] = edge.aten.transpose_copy.int(%d, 0, 2)"), "1");
   EXPECT_EQ(AxisBehind(c, "1", "f32[8,4,2] = edge.aten.permute_copy.default(%d, [-2,2,0])"), "0");
-  // Channels that nobody knows, and what is no permutation.
+  // Unknown axes and invalid permutations.
   EXPECT_EQ(AxisBehind(w, "%n", "f32[4,8] = edge.aten.t_copy.default(%d)"), "");
   EXPECT_EQ(AxisBehind(w, "0", "f32[4,8] = edge.aten.permute_copy.default(%d, [1,%n])"), "");
   EXPECT_EQ(AxisBehind(w, "0", "f32[4,8] = edge.aten.view_copy.default(%d, [4,8])"), "");
   EXPECT_EQ(AxisBehind(c, "1", "f32[2,8,4] = edge.aten.t_copy.default(%d)"), "");
 }
 
-// Two operands, or another one than the first, are not moved.
-TEST(SimplifyQuantization, LeavesWhatIsMovedTwice) {
+// Dequantizations are not moved over several operands, or over one that is not the first.
+TEST(SimplifyQuantization, KeepsNodesWithTwoMovedOperands) {
   ExpectStays(
       "%a: f32[1,3,4,4] = D(%q, 0.5, 3, 0, 255, dtype:u8) "
       "%y: f32[2,3,4,4] = edge.aten.cat.default([%a, %a])");
@@ -441,8 +442,8 @@ TEST(SimplifyQuantization, LeavesWhatIsMovedTwice) {
       "%y: f32[1,3,4,4] = edge.aten.add.Tensor(%x, %a)");
 }
 
-// As many concatenations as a file can hold do not make the pass's stack grow.
-TEST(SimplifyQuantization, QuantizesBeforeNestedConcatenations) {
+// The pass is not recursive: any nesting of concatenations is supported.
+TEST(SimplifyQuantization, HoistsOverNestedConcatenations) {
   constexpr int kCount = 20'000;
   std::string body =
       "program edge { graph(%x: f32[1] user_input) {\n"

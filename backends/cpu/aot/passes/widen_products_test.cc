@@ -31,8 +31,8 @@ TEST(WidenProductsTest, ComputesHalfPrecisionInFloat32) {
 })");
 }
 
-// Conversions give memory formats only.
-TEST(WidenProductsTest, AnInputInNoMemoryFormatBecomesContiguous) {
+// Conversions return memory formats only.
+TEST(WidenProductsTest, InputsWithoutMemoryFormatBecomeContiguous) {
   ExpectWidened(R"(program edge {
   graph(%x: f16[2,3,4]{strides=[1,8,2]} user_input, %w: f16[2,4,5]{strides=[0,5,1]} user_input) {
     %y: f16[2,3,5] = edge.aten.bmm.default(%x, %w)  handle=1
@@ -50,7 +50,7 @@ TEST(WidenProductsTest, AnInputInNoMemoryFormatBecomesContiguous) {
 })");
 }
 
-TEST(WidenProductsTest, LeavesOtherTypesAndOperators) {
+TEST(WidenProductsTest, KeepsOtherDTypesAndOperators) {
   ExpectLeftAsItIs(R"(program edge {
   graph(%x: f32[2,3] user_input, %w: f32[3,4] user_input, %h: f16[2,3] user_input) {
     %y: f32[2,4] = edge.aten.mm.default(%x, %w)
@@ -59,7 +59,7 @@ TEST(WidenProductsTest, LeavesOtherTypesAndOperators) {
                    WidenProducts().run);
 }
 
-// A value is widened once; arguments of other types stay.
+// A value is widened once; arguments of other dtypes are unchanged.
 TEST(WidenProductsTest, ConvertsEachValueOnce) {
   ExpectWidened(R"(program edge {
   graph(%x: bf16[3,3] user_input, %b: bf16[3] user_input) {
@@ -82,8 +82,9 @@ TEST(WidenProductsTest, ConvertsEachValueOnce) {
 })");
 }
 
-// Constants of bfloat16 that are not matrices become float32, and keep their layout where they do not.
-TEST(WidenProductsTest, ConvolutionsTakeConstantsOfFloat32) {
+// bfloat16 constants that are not matrices become float32 constants; matrices keep dtype and
+// layout.
+TEST(WidenProductsTest, ConvolutionConstantsBecomeFloat32) {
   ExpectWidened(R"(program edge {
   constants { constant "w": f16[8,3,1,1] constant "b": f16[8] }
   graph(%w: f16[8,3,1,1] tensor_constant "w", %b: f16[8] tensor_constant "b",
