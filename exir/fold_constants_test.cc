@@ -63,7 +63,7 @@ constexpr std::string_view kLinear = R"(program edge {
   }
 })";
 
-TEST_F(FoldConstantsTest, IsDoneUnlessToldOtherwise) {
+TEST_F(FoldConstantsTest, IsOnByDefault) {
   ASSERT_OK_AND_ASSIGN(const ProgramImage folded, Lower({{"forward", kLinear}}));
   EXPECT_THAT(Operators(folded.metadata.methods(0)),
               UnorderedElementsAre("aten.addmm.default", "aten.relu.default"));
@@ -100,7 +100,7 @@ TEST_F(FoldConstantsTest, GrowsTheProgramWithinTheBudget) {
 }
 
 // State belongs to all methods: what one writes, another reads.
-TEST_F(FoldConstantsTest, WhatAnotherMethodWritesToStays) {
+TEST_F(FoldConstantsTest, KeepsTensorsWrittenByAnotherMethod) {
   constexpr std::string_view kWrite = R"(program edge {
   constants { state "b": f32[2] }
   graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
@@ -160,7 +160,7 @@ TEST_F(FoldConstantsTest, TiedWeightsAreStoredOnceAndNotTransposed) {
 }
 
 // A delegate's constants are its own: its backend folds them.
-TEST_F(FoldConstantsTest, ABackendFoldsWhatItIsGiven) {
+TEST_F(FoldConstantsTest, BackendsFoldTheirPrograms) {
   std::vector<std::string> names, operators;
   const FunctionBackend backend(
       "recorder",

@@ -92,7 +92,7 @@ class LoweredProgramTest : public ::testing::Test {
 
 // What is always empty lies at any place, over an argument, too.
 // What a flag decides, as whether index_put adds, lowering must know.
-TEST_F(LoweredProgramTest, FlagsThatTheProgramComputesAreRefusedAtTheirNode) {
+TEST_F(LoweredProgramTest, RejectsComputedFlagsNamingTheNode) {
   EXPECT_THAT(Load(R"(program aten {
     ranges { s0: [2, 9] }
     graph(%x: f32[s0,2] user_input, %i: i64[3] user_input, %v: f32[3,2] user_input) {
@@ -108,7 +108,7 @@ TEST_F(LoweredProgramTest, FlagsThatTheProgramComputesAreRefusedAtTheirNode) {
                              HasSubstr("%y"))));
 }
 
-TEST_F(LoweredProgramTest, ResultsWithoutElementsLieOverNothing) {
+TEST_F(LoweredProgramTest, EmptyResultsShareNoMemory) {
   ASSERT_OK(Load(R"(program aten {
     ranges { s0: [2, 6] }
     graph(%x: f32[s0,0] user_input) {
@@ -119,7 +119,7 @@ TEST_F(LoweredProgramTest, ResultsWithoutElementsLieOverNothing) {
 }
 
 // The result of the first branch is alive while the second runs.
-TEST_F(LoweredProgramTest, BranchesInARowKeepEachOthersResults) {
+TEST_F(LoweredProgramTest, ConsecutiveBranchesKeepTheirResults) {
   ASSERT_OK(Load(R"(program edge {
     graph(%p: b8[] user_input, %q: b8[] user_input, %x: f32[32] user_input) {
       %a: f32[32] = higher_order.cond(%p, graph#1, graph#2, [%x])
@@ -164,7 +164,7 @@ TEST_F(LoweredProgramTest, BranchesInARowKeepEachOthersResults) {
   }
 }
 
-TEST_F(LoweredProgramTest, LoopsRunNotAtAllOnceAndOften) {
+TEST_F(LoweredProgramTest, LoopsRunZeroOneAndManyTimes) {
   ASSERT_OK(Load(R"(program edge {
     ranges { s0: [0, 8] }
     graph(%s: f32[2] user_input, %x: f32[s0,2] user_input, %f: f32[2] user_input) {
@@ -192,7 +192,7 @@ TEST_F(LoweredProgramTest, LoopsRunNotAtAllOnceAndOften) {
   }
 }
 
-TEST_F(LoweredProgramTest, WhileLoopsRunNotAtAllAndOften) {
+TEST_F(LoweredProgramTest, WhileLoopsRunZeroAndManyTimes) {
   ASSERT_OK(Load(R"(program edge {
     graph(%i: f32[] user_input, %x: f32[2] user_input, %n: f32[] user_input, %one: f32[] user_input) {
       %j: f32[], %y: f32[2], %z: f32[2] = higher_order.while_loop(graph#1, graph#2, [%i, %x, %x], [%n, %one])
@@ -214,7 +214,7 @@ TEST_F(LoweredProgramTest, WhileLoopsRunNotAtAllAndOften) {
 }
 
 // What is read before and after the buffer changes; the first content is kept, and comes back.
-TEST_F(LoweredProgramTest, BuffersKeepTheirFirstContentAndAreReadInOrder) {
+TEST_F(LoweredProgramTest, BuffersKeepInitialContentAndReadOrder) {
   ASSERT_OK(Load(R"(program edge {
     constants { state "n": f32[] }
     graph(%n: f32[] buffer "n", %x: f32[] user_input) {
@@ -254,7 +254,7 @@ constexpr char kCache[] = R"(program edge {
     }
   })";
 
-TEST_F(LoweredProgramTest, UpdatesAreMadeInPlaceWhenAsked) {
+TEST_F(LoweredProgramTest, UpdatesInPlaceIfEnabled) {
   PipelineOptions options;
   for (const bool in_place : {false, true}) {
     options.emit.write_state_in_place = in_place;
@@ -281,7 +281,7 @@ TEST_F(LoweredProgramTest, UpdatesAreMadeInPlaceWhenAsked) {
 }
 
 // A part that is replaced is written where it is: cache[start:start + 2, 1] = x, say.
-TEST_F(LoweredProgramTest, PartsOfABufferAreReplacedInPlaceWhenAsked) {
+TEST_F(LoweredProgramTest, ReplacesPartsOfABufferInPlaceIfEnabled) {
   PipelineOptions options;
   for (const bool in_place : {false, true}) {
     options.emit.write_state_in_place = in_place;
@@ -308,7 +308,7 @@ TEST_F(LoweredProgramTest, PartsOfABufferAreReplacedInPlaceWhenAsked) {
 }
 
 // What is needed as it was must not be written over.
-TEST_F(LoweredProgramTest, UpdatesAreNotMadeInPlaceWhileTheOldContentIsRead) {
+TEST_F(LoweredProgramTest, DoesNotUpdateInPlaceWhileTheOldContentIsUsed) {
   PipelineOptions options;
   options.emit.write_state_in_place = true;
   const std::string text = kCache;
@@ -351,7 +351,7 @@ TEST_F(LoweredProgramTest, BuffersAreUpdatedInPlace) {
   EXPECT_EQ(Call(i, x), first);
 }
 
-TEST_F(LoweredProgramTest, InputsThatAreMutatedAreTheCallers) {
+TEST_F(LoweredProgramTest, MutatesInputsOfTheCaller) {
   ASSERT_OK(Load(R"(program edge {
     graph(%x: f32[2] user_input, %y: f32[2] user_input) {
       %a: f32[2] = edge.aten.add.Tensor(%x, %y)
@@ -368,7 +368,7 @@ TEST_F(LoweredProgramTest, InputsThatAreMutatedAreTheCallers) {
   EXPECT_THAT(ToVector<float>(*method_->GetOutput(1).get_if<TensorView>()), ElementsAre(1, 2));
 }
 
-TEST_F(LoweredProgramTest, ASizeWithoutABoundIsNamedWithItsSymbol) {
+TEST_F(LoweredProgramTest, NamesUnboundedSizeWithItsSymbol) {
   EXPECT_THAT(Load(R"(program edge {
     ranges { s0: [1, inf] }
     graph(%x: f32[2,s0] user_input) {
@@ -381,7 +381,7 @@ TEST_F(LoweredProgramTest, ASizeWithoutABoundIsNamedWithItsSymbol) {
                              HasSubstr("--max-size"), HasSubstr("Dim(..., max=...) for s0"))));
 }
 
-TEST_F(LoweredProgramTest, AnUnknownOperatorIsNamedBesideSizesWithoutABound) {
+TEST_F(LoweredProgramTest, NamesUnknownOperatorAndUnboundedSizes) {
   EXPECT_THAT(Load(R"(program aten {
     ranges { u0: [0, inf] }
     graph(%x: b8[4] user_input) {
@@ -397,7 +397,7 @@ TEST_F(LoweredProgramTest, AnUnknownOperatorIsNamedBesideSizesWithoutABound) {
 }
 
 // What the exporter assumed is checked before anything is computed, in both dialects.
-TEST_F(LoweredProgramTest, AViolatedGuardIsNamed) {
+TEST_F(LoweredProgramTest, NamesTheViolatedGuard) {
   for (const char* dialect : {"training", "aten"}) {
     SCOPED_TRACE(dialect);
     ASSERT_OK(Load(absl::StrCat("program ", dialect, R"( {
@@ -425,7 +425,7 @@ TEST_F(LoweredProgramTest, AViolatedGuardIsNamed) {
   }
 }
 
-TEST_F(LoweredProgramTest, SizesThatWereAssumedToBeEqualAreComparedAtTheCall) {
+TEST_F(LoweredProgramTest, ChecksAssumedEqualSizesAtTheCall) {
   ASSERT_OK(Load(R"(program aten {
     ranges { s0: [0, 16] s1: [0, 16] }
     graph(%x: f32[s0] user_input, %y: f32[s1] user_input) {
@@ -446,7 +446,7 @@ TEST_F(LoweredProgramTest, SizesThatWereAssumedToBeEqualAreComparedAtTheCall) {
                                  "(executorch_prim.eq.Scalar(1, 3) is false)")));
 }
 
-TEST_F(LoweredProgramTest, InputsWhoseSizesAreExpressionsAreCompared) {
+TEST_F(LoweredProgramTest, ChecksInputsWhoseSizesAreExpressions) {
   ASSERT_OK(Load(R"text(program aten {
     ranges { s0: [2, 16] }
     graph(%x: f32[s0] user_input, %y: f32["FloorDiv(s0, 2)"] user_input) {
@@ -495,7 +495,7 @@ TEST_F(LoweredProgramTest, AssertionsOfTheProgramRun) {
 }
 
 // Batch normalization in training gives results and moves the running statistics.
-TEST_F(LoweredProgramTest, OperatorsThatGiveResultsAndWriteBesidesDoBoth) {
+TEST_F(LoweredProgramTest, OperatorsMayReturnResultsAndWrite) {
   ASSERT_OK(Load(R"(program training {
     constants { state "m": f32[2] state "v": f32[2] }
     graph(%m: f32[2] buffer "m", %v: f32[2] buffer "v", %x: f32[3,2] user_input) {
@@ -576,7 +576,7 @@ TEST_F(LoweredProgramTest, SharedMemoryChangesNoResult) {
   EXPECT_EQ(Call(F32({4, 16}, x), F32({64}, y)), shared);
 }
 
-TEST_F(LoweredProgramTest, PassesOfTheCallerRunLastAndMustLeaveAnEdgeProgram) {
+TEST_F(LoweredProgramTest, UserPassesRunLastAndMustKeepAnEdgeProgram) {
   constexpr std::string_view kText = R"(program edge {
     graph(%x: f32[2] user_input) {
       %y: f32[2] = edge.aten.neg.default(%x)

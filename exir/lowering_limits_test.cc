@@ -62,7 +62,7 @@ std::string Recurrent(int steps, int layers = 1) {
 
 TEST_F(LoweringLimitsTest, SmallProgramsAreFarBelowTheDefaults) { EXPECT_OK(Lower(kSmall)); }
 
-TEST_F(LoweringLimitsTest, NodesOfDecompositions) {
+TEST_F(LoweringLimitsTest, CountsNodesOfDecompositions) {
   EXPECT_THAT(
       Lower(Recurrent(5), {.nodes = 3}),
       StatusIs(kExhausted, AllOf(HasSubstr("aten.rnn_tanh.input"),
@@ -72,7 +72,7 @@ TEST_F(LoweringLimitsTest, NodesOfDecompositions) {
 }
 
 // They are loops: as many nodes as for one step, and no more.
-TEST_F(LoweringLimitsTest, RecurrencesOfManyStepsCostNothing) {
+TEST_F(LoweringLimitsTest, LongRecurrencesCostNothing) {
   for (int steps : {20'000, 200'000}) EXPECT_OK(Lower(Recurrent(steps), {.nodes = 100}));
 }
 
@@ -86,7 +86,7 @@ TEST_F(LoweringLimitsTest, DeadlineAndCancellation) {
   EXPECT_OK(Lower(kSmall, {.cancel = &cancel}));
 }
 
-TEST_F(LoweringLimitsTest, TheCallersBudgetEndsItToo) {
+TEST_F(LoweringLimitsTest, CallersBudgetAlsoStopsIt) {
   Budget budget;
   budget.deadline = std::chrono::steady_clock::now();
   const Budget::Scope scope(&budget);
@@ -94,7 +94,7 @@ TEST_F(LoweringLimitsTest, TheCallersBudgetEndsItToo) {
 }
 
 // Counting where the indices of a triangle are is no loop over its rows.
-TEST_F(LoweringLimitsTest, TrianglesOfManyRowsCostNothing) {
+TEST_F(LoweringLimitsTest, LargeTrianglesCostNothing) {
   const auto start = std::chrono::steady_clock::now();
   std::string text = "program aten {\n  graph(%x: f32[2] user_input) {\n";
   for (int i = 0; i < 200; ++i) {

@@ -110,7 +110,7 @@ class PipelineOptionsTest : public ::testing::Test {
   PipelineReport report_;
 };
 
-TEST_F(PipelineOptionsTest, MethodsHavePartitionersOfTheirOwn) {
+TEST_F(PipelineOptionsTest, MethodsMayHaveTheirOwnPartitioners) {
   PipelineOptions options;
   options.partitioners.all = {&sin_to_first_};
   options.partitioners.own["b"] = {&cos_to_second_, &sin_to_first_};
@@ -122,7 +122,7 @@ TEST_F(PipelineOptionsTest, MethodsHavePartitionersOfTheirOwn) {
               ElementsAre("aten.sin.default", "aten.cos.default"));
 }
 
-TEST_F(PipelineOptionsTest, EveryPartitionerSaysWhyANodeStays) {
+TEST_F(PipelineOptionsTest, EveryPartitionerReportsItsReason) {
   const OneOperator tan_to_second("aten.tan.default", "second");
   PipelineOptions options;
   options.partitioners.all = {&sin_to_first_, &tan_to_second};
@@ -148,7 +148,7 @@ TEST_F(PipelineOptionsTest, TransformPassesRunBeforePartitioningOnTheirMethods) 
   EXPECT_THAT(Names(image.metadata.methods(1)), ElementsAre("aten.cos.default"));
 }
 
-TEST_F(PipelineOptionsTest, TransformPassesGiveEdgePrograms) {
+TEST_F(PipelineOptionsTest, TransformPassesMustReturnEdgePrograms) {
   const Pass to_clone = {"to_clone", [this](ExportedProgram& program) -> absl::StatusOr<bool> {
                            program = ParseOrDie(R"(program edge {
                              graph(%x: f32[2] user_input) {
@@ -167,7 +167,7 @@ TEST_F(PipelineOptionsTest, TransformPassesGiveEdgePrograms) {
 }
 
 // Saved and read at each stage, a program becomes the file that it becomes in one go.
-TEST_F(PipelineOptionsTest, LoweringGoesOnFromEveryStage) {
+TEST_F(PipelineOptionsTest, LoweringContinuesFromEveryStage) {
   constexpr std::string_view kTraining = R"(program training {
     constants { state "w": f32[3,2] }
     graph(%w: f32[3,2] parameter "w", %x: f32[4,2] user_input) {
@@ -201,7 +201,7 @@ TEST_F(PipelineOptionsTest, LoweringGoesOnFromEveryStage) {
   EXPECT_THAT(nodes[2], HasSubstr("executorch_call_delegate"));
 }
 
-TEST_F(PipelineOptionsTest, OptionsForMethodsThatThereAreNotAreRefused) {
+TEST_F(PipelineOptionsTest, RejectsOptionsOfUnknownMethods) {
   PipelineOptions options;
   options.partitioners.own["prefill"] = {&sin_to_first_};
   EXPECT_THAT(Lower(kSinCos, {"forward"}, options),
@@ -230,7 +230,7 @@ TEST_F(PipelineOptionsTest, ConstantMethodsReturnTheirValues) {
   EXPECT_EQ(*three.outputs[2].value().get_if<std::string_view>(), "half");
 }
 
-TEST_F(PipelineOptionsTest, ConstantMethodsAreNamedAndHaveValues) {
+TEST_F(PipelineOptionsTest, RejectsInvalidConstantMethods) {
   PipelineOptions options;
   const auto expect = [&](const char* name, std::vector<Argument> values, const char* message) {
     options.constant_methods = {{name, std::move(values)}};
@@ -267,7 +267,7 @@ TEST_F(PipelineOptionsTest, FunctionsOnScalarsRunAsExecutorchPrims) {
 
 // An operator that Belay has no kernel for gets a pattern: the program is lowered with it, a backend
 // may take it, and what is left runs as the pattern's operators (docs/lowering.md §5.5).
-TEST_F(PipelineOptionsTest, BoundPatternsAreLoweredAndRun) {
+TEST_F(PipelineOptionsTest, LowersAndRunsBoundPatterns) {
   constexpr std::string_view kPattern = R"(program aten {
     graph(%x: f32[2] user_input, %gate: f32[2] user_input) {
       %s: f32[2] = aten.sigmoid.default(%gate)
@@ -309,7 +309,7 @@ std::vector<Argument> Gated(OpBuilder& b, const OpCall& call) {
   return {Mul(b, call["x"], Unary(b, "sigmoid", call["gate"]))};
 }
 
-TEST_F(PipelineOptionsTest, CompositeKernelsAreFunctionsThatAreCalled) {
+TEST_F(PipelineOptionsTest, CallsCompositeKernels) {
   ASSERT_OK(ops_->Define({.schema = "mylib::gated(Tensor x, Tensor gate) -> Tensor"}));
   ASSERT_OK(ops_->SetCompositeKernel("mylib.gated", CompositeKind::kImplicit, Gated));
   constexpr std::string_view kProgram = R"(program aten {
@@ -336,7 +336,7 @@ TEST_F(PipelineOptionsTest, CompositeKernelsAreFunctionsThatAreCalled) {
 }
 
 // A kernel may use operators that are decomposed in their turn.
-TEST_F(PipelineOptionsTest, WhatCompositeKernelsMakeIsDecomposed) {
+TEST_F(PipelineOptionsTest, DecomposesResultsOfCompositeKernels) {
   ASSERT_OK(ops_->Define({.schema = "mylib::flat(Tensor x, Tensor weight) -> Tensor"}));
   ASSERT_OK(ops_->SetCompositeKernel(
       "mylib.flat", CompositeKind::kImplicit, [](OpBuilder& b, const OpCall& call) {
@@ -414,7 +414,7 @@ TEST_F(PipelineOptionsTest, DelegationIsReportedByBackend) {
 }
 
 // Partitioners need backends; a caller need not ask for a report, or has lists of his own.
-TEST_F(PipelineOptionsTest, PartitionersNeedBackendsAndNoReport) {
+TEST_F(PipelineOptionsTest, PartitionersNeedBackendsButNoReport) {
   PipelineOptions options;
   options.partitioners.all = {&sin_to_first_};
   const auto lower = [&](PipelineReport* report) {
@@ -437,7 +437,7 @@ TEST_F(PipelineOptionsTest, PartitionersNeedBackendsAndNoReport) {
   EXPECT_EQ(report.left_over[0].reason, "no partitioner asked for it");  // as far as it was told
 }
 
-TEST_F(PipelineOptionsTest, ErrorsSayInWhichPhaseTheyAre) {
+TEST_F(PipelineOptionsTest, ErrorsNameThePhase) {
   const Pass fails = {"fails", [](ExportedProgram&) -> absl::StatusOr<bool> {
                         return absl::UnimplementedError("no way");
                       }};
@@ -477,7 +477,7 @@ TEST_F(PipelineOptionsTest, ErrorsSayInWhichPhaseTheyAre) {
 }
 
 // Only what is a training program becomes one of ATen; others are left as they are.
-TEST_F(PipelineOptionsTest, TheAtenStageIsOfTrainingPrograms) {
+TEST_F(PipelineOptionsTest, AtenStageConvertsTrainingPrograms) {
   const auto to_aten = [&](std::string_view text) {
     MethodPrograms methods;
     methods.emplace_back("forward", ParseOrDie(text, *ops_));

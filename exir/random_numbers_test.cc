@@ -126,7 +126,7 @@ double PoissonUpTo(double x, double rate) {
   return sum;
 }
 
-TEST(RandomNumbersTest, AreDistributedAsPyTorchs) {
+TEST(RandomNumbersTest, HavePyTorchsDistributions) {
   const std::vector<std::pair<std::string, Distribution>> cases = {
       {"aten.rand_like.default(%x)", [](double x) { return Between(x, 0, 1); }},
       {absl::StrCat("aten.rand.default([", kNumbers, "])"),
@@ -155,7 +155,7 @@ TEST(RandomNumbersTest, AreDistributedAsPyTorchs) {
   }
 }
 
-TEST(RandomNumbersTest, AreDistributedSoInOtherDtypes) {
+TEST(RandomNumbersTest, HaveTheSameDistributionsInOtherDtypes) {
   ExpectDistribution("float64",
                      Engines(ProgramOf("aten.rand_like.default(%x)", "f64"), Ones<double>()).Call(),
                      [](double x) { return Between(x, 0, 1); });
@@ -182,7 +182,7 @@ TEST(RandomNumbersTest, PoissonNumbersOfLargeRates) {
                      [](double x) { return PoissonUpTo(x, 42.5); });
 }
 
-TEST(RandomNumbersTest, PlacesAreDrawnInProportionToTheirWeights) {
+TEST(RandomNumbersTest, MultinomialDrawsInProportionToWeights) {
   const auto draw = [](std::string_view sizes, std::string_view results, std::string_view call,
                        TestTensor weights) {
     std::vector<TestTensor> inputs;
@@ -212,7 +212,7 @@ TEST(RandomNumbersTest, PlacesAreDrawnInProportionToTheirWeights) {
   ExpectDistribution("without replacement", std::move(first), up_to);
 }
 
-TEST(RandomNumbersTest, NumbersThatCanNotBeDrawnAreErrors) {
+TEST(RandomNumbersTest, RejectsInvalidParameters) {
   const auto fails = [](std::string_view call, std::string_view type, std::vector<float> values) {
     const auto ops = CreateStandardOps().value();
     KernelRegistry kernels;
@@ -235,7 +235,7 @@ TEST(RandomNumbersTest, NumbersThatCanNotBeDrawnAreErrors) {
               HasSubstr("expected as many positive weights in each row as are drawn"));
 }
 
-TEST(RandomNumbersTest, PermutationsHoldEachNumberOnce) {
+TEST(RandomNumbersTest, PermutationsContainEachNumberOnce) {
   Engines engines(R"(program aten {
   graph() {
     %y: i64[100] = aten.randperm.default(100)
@@ -266,7 +266,7 @@ std::vector<TestTensor> Four() {
   return inputs;
 }
 
-TEST(RandomNumbersTest, EachNodeAndEachCallHasOthers) {
+TEST(RandomNumbersTest, EachNodeAndEachCallDrawsOtherNumbers) {
   Engines engines(kTwoDraws, Four());
   std::vector<double> all = engines.Call();
   const std::vector<double> second = engines.Call();

@@ -142,7 +142,7 @@ class RecurrenceLoopsTest : public ::testing::Test {
   BackendRegistry backends_;
 };
 
-TEST_F(RecurrenceLoopsTest, GiveWhatStepsGive) {
+TEST_F(RecurrenceLoopsTest, MatchUnrolledSteps) {
   const Layers all[] = {
       {.op = "rnn_tanh"},
       {.op = "rnn_relu", .layers = 2, .biases = false, .both_ways = true},
@@ -164,7 +164,7 @@ TEST_F(RecurrenceLoopsTest, GiveWhatStepsGive) {
 }
 
 // Written out are as many steps as always, in all layers and directions together.
-TEST_F(RecurrenceLoopsTest, BeginWhereStepsBecomeTooMany) {
+TEST_F(RecurrenceLoopsTest, StartAtTheStepLimit) {
   const Layers one = {.op = "rnn_tanh"}, four = {.op = "rnn_tanh", .layers = 2, .both_ways = true};
   const auto graphs = [&](const Layers& layers, int64_t length) {
     absl::StatusOr<ExportedProgram> edge =

@@ -66,7 +66,7 @@ std::vector<std::vector<float>> Execute(const std::string& text, const OpRegistr
   return numbers;
 }
 
-TEST(ViewChainValuesTest, LongChainsMeanWhatShortOnesMean) {
+TEST(ViewChainValuesTest, LongChainsMatchShortOnes) {
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<OpRegistry> ops, CreateStandardOps());
   KernelRegistry kernels;
   ASSERT_OK(AddReferenceKernels(kernels));

@@ -70,7 +70,7 @@ constexpr std::string_view kHost = R"(program edge {
   }
 })";
 
-TEST_F(ComposeTest, ModuleIsCalledInAnotherProgram) {
+TEST_F(ComposeTest, CallsModuleInAnotherProgram) {
   const auto module = Lower(kAddMul);
   ExportedProgram host = Parse(kHost);
   const ValueId n = FindValue(host.top(), "n"), v = FindValue(host.top(), "v");
@@ -98,7 +98,7 @@ TEST_F(ComposeTest, ModuleIsCalledInAnotherProgram) {
 })")));
 }
 
-TEST_F(ComposeTest, ModuleCalledTwiceIsOneModule) {
+TEST_F(ComposeTest, CallsOfOneModuleShareIt) {
   const auto module = Lower(kAddMul);
   ExportedProgram host = Parse(kHost);
   const ValueId u = FindValue(host.top(), "u"), v = FindValue(host.top(), "v");
@@ -113,7 +113,7 @@ TEST_F(ComposeTest, ModuleCalledTwiceIsOneModule) {
   EXPECT_OK(Verify(host));
 }
 
-TEST_F(ComposeTest, ModuleMayBeCalledInABody) {
+TEST_F(ComposeTest, CallsModuleInASubgraph) {
   const auto module = Lower(kAddMul);
   ExportedProgram host = Parse(R"(program edge {
     graph(%p: b8[] user_input, %x: f32[2] user_input) {
@@ -132,7 +132,7 @@ TEST_F(ComposeTest, ModuleMayBeCalledInABody) {
 
 // The composed program is lowered again: the module is an ordinary node, inside of another delegate
 // if its partitioner wants.
-TEST_F(ComposeTest, ComposedProgramIsLoweredAgain) {
+TEST_F(ComposeTest, ComposedProgramCanBeLowered) {
   const auto module = Lower(kAddMul);
   ExportedProgram host = Parse(kHost);
   const ValueId n = FindValue(host.top(), "n"), v = FindValue(host.top(), "v");
@@ -166,7 +166,7 @@ constexpr std::string_view kCounter = R"(
     } } }
 })";
 
-TEST_F(ComposeTest, CallsOfAModuleThatKeepsStateGoTogetherOrStay) {
+TEST_F(ComposeTest, StatefulModuleCallsMoveTogetherOrNotAtAll) {
   const auto lower = [&](std::string_view first, std::string_view second, std::string_view inner) {
     const auto tag = [](std::string_view t) {
       return t.empty() ? std::string() : absl::StrCat("  tag=\"", t, "\"");
@@ -206,7 +206,7 @@ TEST_F(ComposeTest, CallsOfAModuleThatKeepsStateGoTogetherOrStay) {
 
 // A call in the body of a node that stays goes where the body's plan says; the node's own place does
 // not count.
-TEST_F(ComposeTest, CallOfAModuleThatKeepsStateMayGoInABody) {
+TEST_F(ComposeTest, StatefulModuleCallMovesInASubgraph) {
   EXPECT_OK(ToBackend(Parse(absl::StrCat(R"(program edge {
       graph(%p: b8[] user_input, %x: f32[2] user_input) {
         %c: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
@@ -222,7 +222,7 @@ TEST_F(ComposeTest, CallOfAModuleThatKeepsStateMayGoInABody) {
 }
 
 // Nothing flows from the first call to the second, but the second sees what the first left.
-TEST_F(ComposeTest, CallsOfAModuleThatKeepsStateKeepTheirOrder) {
+TEST_F(ComposeTest, StatefulModuleCallsKeepTheirOrder) {
   const auto lower = [&](std::string_view tag) {
     return ToBackend(Parse(absl::StrCat(R"(program edge {
       graph(%x: f32[2] user_input, %y: f32[2] user_input) {
@@ -242,7 +242,7 @@ TEST_F(ComposeTest, CallsOfAModuleThatKeepsStateKeepTheirOrder) {
                                     AllOf(HasSubstr("dependency cycles"), HasSubstr("'t0'"))));
 }
 
-TEST_F(ComposeTest, SymbolsAreReplacedByWhatTheArgumentsHave) {
+TEST_F(ComposeTest, SymbolsAreBoundToArgumentSizes) {
   const auto module = Lower(R"(program edge {
     ranges { s0: [2, 8] u0: [0, 64] }
     graph(%x: f32[s0,3] user_input) {
@@ -282,7 +282,7 @@ TEST_F(ComposeTest, SymbolsAreReplacedByWhatTheArgumentsHave) {
 }
 
 // One call each: the types of the module's inputs and of the values that come, and what is wrong.
-TEST_F(ComposeTest, ArgumentsFitWhatNumbersTell) {
+TEST_F(ComposeTest, ArgumentsMatchConstantSizes) {
   struct Case {
     std::vector<std::string> inputs, arguments;
     std::string problem;
@@ -341,7 +341,7 @@ TEST_F(ComposeTest, ArgumentsFitWhatNumbersTell) {
   }
 }
 
-TEST_F(ComposeTest, ResultsOfAnyTypeHaveTheProgramsSymbols) {
+TEST_F(ComposeTest, ResultTypesUseTheProgramsSymbols) {
   const auto module = std::make_shared<LoweredBackendModule>("b", Parse(R"(program edge {
     graph(%x: f32[s0] user_input) {
       %f: symfloat(s0 + zf0) = my.own.op(%x)
@@ -363,7 +363,7 @@ TEST_F(ComposeTest, ResultsOfAnyTypeHaveTheProgramsSymbols) {
   EXPECT_EQ(host.ranges.at("u0").max, SymRange().max);
 }
 
-TEST_F(ComposeTest, ArgumentsThatDoNotFitAreErrorsThatChangeNothing) {
+TEST_F(ComposeTest, RejectsMismatchedArgumentsWithoutChanges) {
   const auto module = Lower(R"(program edge {
     ranges { s0: [2, 8] }
     graph(%x: f32[s0,3] user_input, %y: f32[s0] user_input) {
@@ -422,7 +422,7 @@ TEST_F(ComposeTest, ArgumentsThatDoNotFitAreErrorsThatChangeNothing) {
 
 // --- A module as a program ---
 
-TEST_F(ComposeTest, ProgramOfAModuleIsOneCall) {
+TEST_F(ComposeTest, ProgramOfModuleIsOneCall) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ProgramOfModule(Lower(kAddMul)));
   EXPECT_OK(Verify(program));
   EXPECT_TRUE(program.state_dict.empty());
@@ -435,7 +435,7 @@ TEST_F(ComposeTest, ProgramOfAModuleIsOneCall) {
 
 // Weak point 19: lifted constants are no inputs, consumed mutations no outputs, and mutations of
 // user inputs stay mutations.
-TEST_F(ComposeTest, ProgramOfAModuleHasNoneOfItsState) {
+TEST_F(ComposeTest, ProgramOfModuleHasNoModuleState) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ProgramOfModule(Lower(R"(program edge {
     constants { state "b": f32[2] constant "c": f32[2] constant "n": f32[2] }
     graph(%b: f32[2] buffer "b", %n: f32[2] buffer "n" nonpersistent, %c: f32[2] tensor_constant "c",
@@ -457,7 +457,7 @@ TEST_F(ComposeTest, ProgramOfAModuleHasNoneOfItsState) {
   EXPECT_TRUE(program.top().outputs()[2].is_none());
 }
 
-TEST_F(ComposeTest, ProgramOfAModuleKeepsItsSymbols) {
+TEST_F(ComposeTest, ProgramOfModuleKeepsSymbols) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ProgramOfModule(Lower(R"(program edge {
     ranges { s0: [2, 8] u0: [0, 64] }
     graph(%x: f32[s0] user_input, %n: symint(s0) user_input) {
@@ -474,7 +474,7 @@ TEST_F(ComposeTest, ProgramOfAModuleKeepsItsSymbols) {
   EXPECT_EQ(program.top().outputs()[1], Argument(3));
 }
 
-TEST_F(ComposeTest, WhatNoCallCanPassIsUnimplemented) {
+TEST_F(ComposeTest, RejectsInputsAndOutputsThatACallCannotPass) {
   ExportedProgram token = Parse(kHost);
   token.signature.inputs[0].kind = InputKind::kToken;
   EXPECT_THAT(

@@ -50,7 +50,7 @@ TEST(IntrospectionTest, CallsNodesAndCounts) {
 }
 
 // State may lie in a module in the module.
-TEST(IntrospectionTest, ModuleKeepsTheStateOfThoseInIt) {
+TEST(IntrospectionTest, ModuleIsStatefulIfANestedOneIs) {
   for (const bool writes : {false, true}) {
     const auto inner = std::make_shared<const LoweredBackendModule>(
         "inner",
@@ -70,7 +70,7 @@ TEST(IntrospectionTest, ModuleKeepsTheStateOfThoseInIt) {
 }
 
 // Each module counts once, whichever way leads to it.
-TEST(IntrospectionTest, ModulesThatShareAModuleKeepNoState) {
+TEST(IntrospectionTest, SharedStatelessModulesKeepNoState) {
   const auto around = [](std::vector<std::shared_ptr<const LoweredBackendModule>> modules) {
     ExportedProgram program = ParseOrDie(
         "program edge { graph(%x: f32[2] user_input) { return (%x user_output) } }", TestOps());
@@ -81,7 +81,7 @@ TEST(IntrospectionTest, ModulesThatShareAModuleKeepNoState) {
   EXPECT_FALSE(KeepsState(*around({around({inner}), around({inner}), inner})));
 }
 
-TEST(IntrospectionTest, ACallOfAModuleThatIsNotThereIsNone) {
+TEST(IntrospectionTest, IgnoresCallsOfUnknownModules) {
   ExportedProgram program = ParseOrDie(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = higher_order.executorch_call_delegate(module#0, %x)
@@ -97,7 +97,7 @@ TEST(IntrospectionTest, ACallOfAModuleThatIsNotThereIsNone) {
   EXPECT_TRUE(NonLoweredNodes(program.top()).empty());  // it calls a delegate, whichever
 }
 
-TEST(TargetDeviceTest, TypeInAnyCaseIndexZeroByDefault) {
+TEST(TargetDeviceTest, ParsesTypeInAnyCaseWithDefaultIndexZero) {
   EXPECT_EQ(*ParseTargetDevice("CUDA:3"), (Device{"cuda", 3}));
   EXPECT_EQ(*ParseTargetDevice("cpu"), (Device{"cpu", 0}));
   EXPECT_EQ(*ParseTargetDevice("npu2:1"), (Device{"npu2", 1}));

@@ -34,7 +34,7 @@ MethodPrograms Methods() {
   return methods;
 }
 
-TEST(PartitionerSequenceTest, LaterRoundsSeeWhatEarlierOnesLeft) {
+TEST(PartitionerSequenceTest, LaterRoundsSeeTheResultOfEarlierOnes) {
   const FunctionBackend first("first"), second("second");
   BackendSet backends;
   ASSERT_TRUE(backends.Add(&first).ok());
@@ -60,7 +60,7 @@ TEST(PartitionerSequenceTest, ErrorsNameTheRound) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("round 1: "));
 }
 
-TEST(PartitionerSequenceTest, ErrorsOfTheOnlyRoundNameNone) {
+TEST(PartitionerSequenceTest, ErrorsOfASingleRoundDoNotNameIt) {
   BackendSet backends;
   const CapabilityPartitioner relu({"first", {}}, SupportOps({"aten.relu.default"}));
   const std::vector<MethodPartitioners> rounds = {{{"forward", &relu}}};
@@ -68,7 +68,7 @@ TEST(PartitionerSequenceTest, ErrorsOfTheOnlyRoundNameNone) {
               StatusIs(absl::StatusCode::kNotFound, ::testing::Not(HasSubstr("round"))));
 }
 
-TEST(PartitionerSequenceTest, WhatARoundGivesIsChecked) {
+TEST(PartitionerSequenceTest, ChecksTheResultOfARound) {
   const FunctionBackend first("first");
   BackendSet backends;
   ASSERT_TRUE(backends.Add(&first).ok());
@@ -83,7 +83,7 @@ TEST(PartitionerSequenceTest, WhatARoundGivesIsChecked) {
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kOutOfRange, "round 1: too many"));
 }
 
-TEST(PartitionerSequenceTest, PreservedOperatorThatIsLeftOverIsAnError) {
+TEST(PartitionerSequenceTest, RejectsUndelegatedPreservedOperator) {
   const FunctionBackend backend("first");
   BackendSet backends;
   ASSERT_TRUE(backends.Add(&backend).ok());
@@ -110,7 +110,7 @@ TEST(PartitionerSequenceTest, PreservedOperatorThatIsLeftOverIsAnError) {
 }
 
 // What quantizes and dequantizes stays between delegates.
-TEST(PartitionerSequenceTest, QuantizationMayBeLeftOver) {
+TEST(PartitionerSequenceTest, AcceptsUndelegatedQuantization) {
   struct Asking final : Partitioner {
     absl::StatusOr<PartitionResult> Partition(const ExportedProgram&) const override {
       return PartitionResult();
@@ -138,7 +138,7 @@ TEST(PartitionerSequenceTest, QuantizationMayBeLeftOver) {
 }
 
 // docs/lowering.md row 19: a request for them with a filter is one for nothing; without, they must be delegated.
-TEST(PartitionerSequenceTest, SomeOperatorsAreNotKeptByAFilter) {
+TEST(PartitionerSequenceTest, FilterDoesNotKeepSomeOperators) {
   struct Asking final : Partitioner {
     absl::StatusOr<PartitionResult> Partition(const ExportedProgram&) const override {
       return PartitionResult();
@@ -168,7 +168,7 @@ TEST(PartitionerSequenceTest, SomeOperatorsAreNotKeptByAFilter) {
             std::vector<const OpOverload*>{TestOps().Find("aten.relu.default")});
 }
 
-TEST(DuplicateDequantizeTest, EachUserHasItsOwn) {
+TEST(DuplicateDequantizeTest, EachUserGetsItsOwnNode) {
   const auto ops = CreateStandardOps();
   ASSERT_TRUE(ops.ok());
   ExportedProgram program = ParseOrDie(R"(program edge {
@@ -191,7 +191,7 @@ TEST(DuplicateDequantizeTest, EachUserHasItsOwn) {
 }
 
 // The output keeps the node, so that each user gets one.
-TEST(DuplicateDequantizeTest, AReturnedValueKeepsTheNode) {
+TEST(DuplicateDequantizeTest, ReturnedValueKeepsTheNode) {
   const auto ops = CreateStandardOps();
   ASSERT_TRUE(ops.ok());
   ExportedProgram program = ParseOrDie(R"(program edge {
@@ -210,7 +210,7 @@ TEST(DuplicateDequantizeTest, AReturnedValueKeepsTheNode) {
 }
 
 // Operators that are not quantization's, and those that quantize, may have several users.
-TEST(DuplicateDequantizeTest, OtherNodesAreSharedAsBefore) {
+TEST(DuplicateDequantizeTest, OtherNodesRemainShared) {
   const auto ops = CreateStandardOps();
   ASSERT_TRUE(ops.ok());
   ExportedProgram program = ParseOrDie(R"(program edge {

@@ -62,7 +62,7 @@ constexpr std::string_view kSizes = R"(program aten {
       return (%i user_output)
     } })";
 
-TEST_F(OpBuilderTest, ComputesSizesFromWhatDefinesTheirSymbols) {
+TEST_F(OpBuilderTest, ComputesSizesFromSymbolDefinitions) {
   struct Case {
     std::string_view expr;
     std::string value;
@@ -119,7 +119,7 @@ TEST_F(OpBuilderTest, ComputesSizesFromWhatDefinesTheirSymbols) {
   }
 }
 
-TEST_F(OpBuilderTest, ComputesSizesBehindTheOperatorThatDefinesThem) {
+TEST_F(OpBuilderTest, ComputesSizesAfterTheirDefinition) {
   Building t(kSizes, *ops_);
   EXPECT_EQ(t.Text(t.b.Size(Expr("u0*s0"))), "%mul");
   ASSERT_OK(t.b.status());
@@ -134,7 +134,7 @@ TEST_F(OpBuilderTest, ComputesSizesBehindTheOperatorThatDefinesThem) {
   EXPECT_EQ(t.Nodes().size(), 4u);
 }
 
-TEST_F(OpBuilderTest, SaysWhichSizeCantBeComputed) {
+TEST_F(OpBuilderTest, NamesTheUncomputableSize) {
   constexpr std::string_view kNoSymbol =
       "no input and no operator of the graph 'main' defines the symbol";
   SymExpr deep = Expr("s0");
@@ -167,7 +167,7 @@ TEST_F(OpBuilderTest, SaysWhichSizeCantBeComputed) {
   }
 }
 
-TEST_F(OpBuilderTest, SolvesOnlyWhatIsLinear) {
+TEST_F(OpBuilderTest, SolvesOnlyLinearExpressions) {
   for (const std::string_view size :
        {"s1**2", "s1**2 - s1", "FloorDiv(6, s1)", "FloorDiv(6, s1 - 1)", "FloorDiv(s1, 2)",
         "FloorDiv(-9223372036854775807, 1 - 2*s1)", "s1*s2", "4"}) {
@@ -184,7 +184,7 @@ constexpr std::string_view kPlain =
     "program aten { graph main(%x: f32[2,3] user_input, %n: symint(s0) user_input) { return (%x "
     "user_output) } }";
 
-TEST_F(OpBuilderTest, CallsThatCantBeMadeFailAndMakeNothing) {
+TEST_F(OpBuilderTest, InvalidCallsFailAndEmitNothing) {
   ASSERT_OK(ops_->Define({.schema = "mylib::bare(Tensor x) -> Tensor"}).status());
   ASSERT_OK_AND_ASSIGN(const OpOverload* op,
                        ops_->Define({.schema = "mylib::loop(Tensor x) -> Tensor"}));
@@ -232,7 +232,7 @@ TEST_F(OpBuilderTest, CallsThatCantBeMadeFailAndMakeNothing) {
   }
 }
 
-TEST_F(OpBuilderTest, TheFirstErrorStaysAndNothingIsMadeAfterIt) {
+TEST_F(OpBuilderTest, FirstErrorIsKeptAndNothingIsEmittedAfterIt) {
   Building t(kPlain, *ops_);
   const Argument x = X(t);
   EXPECT_EQ(t.b.rank(x), 2);
@@ -253,7 +253,7 @@ TEST_F(OpBuilderTest, TheFirstErrorStaysAndNothingIsMadeAfterIt) {
   EXPECT_THAT(t.b.status(), StatusIs(absl::StatusCode::kInvalidArgument, "first"));
 }
 
-TEST_F(OpBuilderTest, ScalarsThatAreKnownNeedNoNode) {
+TEST_F(OpBuilderTest, ConstantScalarsNeedNoNode) {
   Building t(kPlain, *ops_);
   const Argument n = FindValue(t.b.graph(), "n");
   EXPECT_EQ(t.Text(t.b.Call("_operator.add", {2, 3})), "5");
@@ -267,7 +267,7 @@ TEST_F(OpBuilderTest, ScalarsThatAreKnownNeedNoNode) {
   EXPECT_OK(t.b.status());
 }
 
-TEST_F(OpBuilderTest, MakesCallsThatAreAccepted) {
+TEST_F(OpBuilderTest, EmitsAcceptedCalls) {
   Building t(kPlain, *ops_);
   EXPECT_TRUE(t.b.Accepts("aten.neg.default", {X(t)}));
   EXPECT_TRUE(t.Nodes().empty());
@@ -283,7 +283,7 @@ TEST_F(OpBuilderTest, MakesCallsThatAreAccepted) {
   EXPECT_EQ(u.Text(u.b.Size(Expr("FloorDiv(s0, 2)"))), "%floordiv");
 }
 
-TEST_F(OpBuilderTest, DecomposesByTheTableWhatHasNothingElse) {
+TEST_F(OpBuilderTest, DecomposesByTheTableAsLastResort) {
   ASSERT_OK(ops_->Define({.schema = "mylib::bare(Tensor x) -> Tensor"}).status());
   ASSERT_OK(ops_->Define({.schema = "mylib::other(Tensor x) -> Tensor"}).status());
   static constexpr Decomposition kRows[] = {
@@ -305,7 +305,7 @@ TEST_F(OpBuilderTest, DecomposesByTheTableWhatHasNothingElse) {
                                    HasSubstr("has neither a meta kernel nor a decomposition")));
 }
 
-TEST_F(OpBuilderTest, ResultsAreWhatTheSchemaReturns) {
+TEST_F(OpBuilderTest, ResultsMatchTheSchema) {
   Building t(kPlain, *ops_);
   EXPECT_EQ(t.Text(t.b.Call("aten.split_with_sizes.default", {X(t), {1, 2}, 1})),
             "[%split_with_sizes,%split_with_sizes_1]");
@@ -327,7 +327,7 @@ TEST_F(OpBuilderTest, ResultsAreWhatTheSchemaReturns) {
   EXPECT_FALSE(t.b.Made(*X(t).get_if<ValueId>()));
 }
 
-TEST_F(OpBuilderTest, EdgeProgramsGetEdgeOperatorsThatCopy) {
+TEST_F(OpBuilderTest, EdgeProgramsGetCopyingEdgeOperators) {
   Building t(
       "program edge { graph(%x: f32[2,3] user_input, %n: symint(s0) user_input) { return (%x "
       "user_output) } }",
@@ -341,7 +341,7 @@ TEST_F(OpBuilderTest, EdgeProgramsGetEdgeOperatorsThatCopy) {
                                      HasSubstr("= _operator.add(%n, 1)")));
 }
 
-TEST_F(OpBuilderTest, NewSymbolsAreNumberedBehindThoseThereAre) {
+TEST_F(OpBuilderTest, NewSymbolsAreNumberedAfterExistingOnes) {
   for (const auto& [ranges, want] : std::initializer_list<std::pair<const char*, const char*>>{
            {"", "u0"},
            {"u3: [0, 4]", "u4"},
@@ -361,7 +361,7 @@ TEST_F(OpBuilderTest, NewSymbolsAreNumberedBehindThoseThereAre) {
 }
 
 // Whatever a program that nobody parsed calls its symbols.
-TEST_F(OpBuilderTest, NamesThatAreNoNumbersAreNobodysSymbols) {
+TEST_F(OpBuilderTest, IgnoresSymbolsWithoutNumbers) {
   Building t(kPlain, *ops_);
   t.program.ranges["u#7"] = {0, 4};
   const Argument i = t.b.Call("aten.nonzero.default", {X(t)});
@@ -369,7 +369,7 @@ TEST_F(OpBuilderTest, NamesThatAreNoNumbersAreNobodysSymbols) {
   EXPECT_EQ(t.b.size(i, 0).ToString(), "u0");
 }
 
-TEST_F(OpBuilderTest, SizesAreFoundBehindInputsThatAreNone) {
+TEST_F(OpBuilderTest, FindsSizesOfLaterInputs) {
   Building t(
       "program aten { graph(%c: const(none) constant_input, %f: symfloat(zf0) user_input, %x: "
       "f32[3,s0] user_input) { return (%x user_output) } }",
@@ -420,7 +420,7 @@ TEST_F(OpBuilderTest, SymbolicOperatorsOfEveryResult) {
   EXPECT_EQ(t.Nodes().size(), 2u);
 }
 
-TEST_F(OpBuilderTest, OperatorsThatTheRegistryDoesNotKnowAreNotCalled) {
+TEST_F(OpBuilderTest, RejectsUnknownOperators) {
   for (const std::string_view dialect : {"aten", "edge"}) {
     Building t(absl::StrCat("program ", std::string(dialect),
                             " { graph(%x: f32[2] user_input) { %c: f32[2] = "
@@ -461,7 +461,7 @@ TEST_F(OpBuilderTest, CallsStayWithinTheBudget) {
 }
 
 // A kernel gets lists of as many elements as its schema says.
-TEST_F(OpBuilderTest, DecompositionsSeeNoListsOfAWrongLength) {
+TEST_F(OpBuilderTest, DecompositionsGetListsOfTheRightLength) {
   ASSERT_OK(ops_->Define({.schema = "mylib::window(Tensor x, int[2] size) -> Tensor"}).status());
   int calls = 0;
   ASSERT_OK(ops_->SetCompositeKernel(
@@ -505,7 +505,7 @@ TEST_F(OpBuilderTest, DimensionsCountFromEitherEnd) {
   }
 }
 
-TEST_F(OpBuilderTest, BodiesBelongToTheProgramWhenTheBuilderIsGone) {
+TEST_F(OpBuilderTest, SubgraphsAreAddedWhenTheBuilderIsDestroyed) {
   ExportedProgram program = ParseOrDie(kPlain, *ops_);
   GraphEditor editor(program.graphs[ExportedProgram::kTop]);
   TensorMeta row = TensorMeta::Contiguous(DType::kFloat32, {3});

@@ -90,7 +90,7 @@ TEST_F(OpCallTest, ReadsArgumentsByName) {
   }));
 }
 
-TEST_F(OpCallTest, NamesTheArgumentThatIsSomethingElse) {
+TEST_F(OpCallTest, ErrorsNameTheArgumentOfWrongType) {
   ASSERT_OK_AND_ASSIGN(const OpOverload* op,
                        ops_->Define({.schema = "mylib::one(Tensor a) -> Tensor"}));
   struct Case {
@@ -147,7 +147,7 @@ TEST_F(OpCallTest, NamesTheArgumentThatIsSomethingElse) {
   }
 }
 
-TEST_F(OpCallTest, ListsAreAsLongAsTheSchemaSays) {
+TEST_F(OpCallTest, ChecksListLengths) {
   ASSERT_OK_AND_ASSIGN(
       const OpOverload* op,
       ops_->Define({.schema =
@@ -291,7 +291,7 @@ TEST_F(OpCallTest, SizesBroadcastFromTheLast) {
                                                HasSubstr("sizes 3 and 4 do not broadcast")));
 }
 
-TEST_F(OpCallTest, ExpectationsOfSizesAreCheckedWhereTheyMayFail) {
+TEST_F(OpCallTest, SizeExpectationsAreAssertedIfTheyMayFail) {
   const auto expect = [&](std::string_view symbol) {
     return After([&](OpBuilder& b) { ExpectAtLeast(b, SymInt::Symbol(symbol), 4, "too small"); });
   };
@@ -313,7 +313,7 @@ TEST_F(OpCallTest, ExpectationsOfSizesAreCheckedWhereTheyMayFail) {
               StatusIs(absl::StatusCode::kInvalidArgument, "before"));
 }
 
-TEST_F(OpCallTest, TransposesWhatHasDimensions) {
+TEST_F(OpCallTest, TransposesTensorsWithDimensions) {
   ASSERT_OK(After([&](OpBuilder& b) {
     EXPECT_THAT(b.sizes(Transpose(b, Value("x"), 0, -1)), ElementsAre(SymInt(3), SymInt(2)));
     EXPECT_EQ(b.rank(Transpose(b, Value("s"), 0, -1)), 0);

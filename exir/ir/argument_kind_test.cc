@@ -23,7 +23,7 @@ SchemaType TypeOf(std::string_view text) {
   return FunctionSchema::Parse(absl::StrCat("a::b(", text, " x) -> ()"))->arguments[0].type;
 }
 
-TEST(TakesArgumentTest, TypesTakeTheirKindsAndWhatPyTorchConverts) {
+TEST(TakesArgumentTest, TypesAcceptTheirKindsAndConversions) {
   const struct {
     std::string_view type, takes, refuses;
   } kCases[] = {
@@ -100,7 +100,7 @@ TEST(GivesOutputTest, ReturnsAreOfTheirKind) {
   }
 }
 
-TEST(ArgumentKindNameTest, SaysWhatAnArgumentIs) {
+TEST(ArgumentKindNameTest, NamesTheKind) {
   const std::pair<std::string_view, std::string_view> kCases[] = {
       {"none", "none"},
       {"%tensor", "tensor"},

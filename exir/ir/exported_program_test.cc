@@ -90,7 +90,7 @@ TEST(ExportedProgram, InputIndex) {
   EXPECT_EQ(program.InputIndex(FindValue(program.top(), "a")), std::nullopt);
 }
 
-TEST(ExportedProgram, ErasesBodiesThatNothingUses) {
+TEST(ExportedProgram, ErasesUnusedSubgraphs) {
   ExportedProgram program = ParseOrDie(R"(program aten {
     graph(%x: f32[2] user_input) {
       %gone: f32[2] = higher_order.cond(true, graph#1, graph#3, [%x])
@@ -124,7 +124,7 @@ TEST(ExportedProgram, ErasesBodiesThatNothingUses) {
   EXPECT_EQ(program.graphs[GraphId(3)].name(), "f");
 }
 
-TEST(ExportedProgram, RenumbersBodiesInsideOfArguments) {
+TEST(ExportedProgram, RenumbersSubgraphsInsideArguments) {
   ExportedProgram program = ParseOrDie(R"(program aten {
     graph(%x: f32[2] user_input) {
       %r: f32[2] = zoo.op.default([1,[graph#2]], {"k": graph#3, "l": 2}, graph#2, %x)

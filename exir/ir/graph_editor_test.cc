@@ -98,7 +98,7 @@ TEST_F(GraphEditorTest, MovesAndReorders) {
   EXPECT_THAT(Order(), ElementsAre("b", "a", "c"));
 }
 
-TEST_F(GraphEditorTest, KeepsOneUsePerPlace) {
+TEST_F(GraphEditorTest, KeepsOneUsePerOccurrence) {
   const ValueId a = Relu("a", x_);
   const NodeId cat =
       editor_.InsertNode(NodeId(),
@@ -170,7 +170,7 @@ TEST_F(GraphEditorTest, MakesNamesUniquePerKind) {
   EXPECT_EQ(graph_.value(editor_.AddInput("", F32({}))).name, "_1");
 }
 
-TEST_F(GraphEditorTest, GivesNamesBack) {
+TEST_F(GraphEditorTest, ReleasesNames) {
   const ValueId a = Relu("a", x_);
   editor_.EraseNode(Producer(a));
   EXPECT_EQ(graph_.value(Relu("a", x_)).name, "a");
@@ -208,7 +208,7 @@ TEST_F(GraphEditorTest, DropsOutputs) {
   EXPECT_EQ(editor_.UniqueName("indices"), "indices");
 }
 
-TEST(EraseDeadNodes, KeepsEffectsAndWhatTheyNeed) {
+TEST(EraseDeadNodes, KeepsEffectsAndTheirOperands) {
   ExportedProgram program = ParseOrDie(R"(program aten {
     graph(%x: f32[2] user_input) {
       %dead: f32[2] = aten.relu.default(%x)
@@ -236,7 +236,7 @@ TEST(EraseDeadNodes, KeepsEffectsAndWhatTheyNeed) {
 }
 
 // What returns nothing, and what no operator says what it does.
-TEST(EraseDeadNodes, KeepsWhatItKnowsNoResultsOf) {
+TEST(EraseDeadNodes, KeepsNodesWithoutKnownResults) {
   static constexpr OpDef kLog[] = {{.schema = "zoo::log(Tensor self) -> ()"}};
   const std::unique_ptr<OpRegistry> ops = *OpRegistry::Create({kLog});
   ExportedProgram program = ParseOrDie(R"(program aten { graph(%x: f32[2] user_input) {

@@ -112,7 +112,7 @@ class InferTest : public ::testing::Test {
   const std::unique_ptr<OpRegistry> ops_ = *OpRegistry::Create({kOps});
 };
 
-TEST_F(InferTest, MetaKernelsSeeArgumentsAsWhatTheyAre) {
+TEST_F(InferTest, ConvertsArgumentsByKind) {
   const std::pair<std::string_view, std::string_view> kCases[] = {
       {"%x", "f32[2,3]"},
       {"%i", "symint(s0)"},
@@ -160,7 +160,7 @@ TEST_F(InferTest, OperatorsWithoutMetaKernelAreNotInferred) {
   }
 }
 
-TEST_F(InferTest, SizesOfDataNeedASourceOfSymbols) {
+TEST_F(InferTest, DataDependentSizesNeedASymbolSource) {
   const ExportedProgram program = Parse("%r: i64[u0,2] = t.nonzero(%x)");
   const Node& node = program.top().node(program.top().first());
   EXPECT_THAT(InferOutputs(program.top(), node.target, node.arguments, nullptr),
@@ -225,7 +225,7 @@ TEST_F(InferTest, LayoutsAreRefreshed) {
   for (const auto& [node, want] : kCases) EXPECT_EQ(Refreshed(node), want);
 }
 
-TEST_F(InferTest, DeclarationsThatContradictAreRefused) {
+TEST_F(InferTest, RejectsContradictingDeclarations) {
   const std::pair<std::string_view, std::string_view> kCases[] = {
       {"%r: f64[2,3] = t.relu(%x)",
        "the program declares 'r' as f64[2,3], its operator gives f32[2,3]\n  at %r: f64[2,3] = "
@@ -243,7 +243,7 @@ TEST_F(InferTest, DeclarationsThatContradictAreRefused) {
   for (const auto& [node, want] : kCases) EXPECT_EQ(Refreshed(node), want);
 }
 
-TEST_F(InferTest, WhatIsChangedFirstIsSeenLater) {
+TEST_F(InferTest, PropagatesRefreshedLayouts) {
   ExportedProgram program = Parse(
       "%first: f32[2,3] = t.transpose(%x)\n%second: f32[2,3] = t.relu(%first)\n%third: f32[2,3] = "
       "t.relu(%x)");

@@ -17,7 +17,7 @@ using ::testing::StartsWith;
 
 constexpr absl::StatusCode kCode = absl::StatusCode::kFailedPrecondition;
 
-TEST(ProblemListTest, NothingIsNoError) {
+TEST(ProblemListTest, NoProblemsIsOk) {
   const ProblemList problems;
   EXPECT_EQ(problems.size(), 0);
   EXPECT_OK(problems.ToStatus(kCode, "heading"));
@@ -39,14 +39,14 @@ TEST(ProblemListTest, ListsTheFirstAndCountsAll) {
               EndsWith("it is 99\n  and 23 more"));
 }
 
-TEST(ProblemListTest, AsksForTheSubjectOnlyToShowIt) {
+TEST(ProblemListTest, ComputesSubjectsOnlyIfShown) {
   ProblemList problems;
   int asked = 0;
   for (int i = 0; i < 1000; ++i) problems.Add([&] { return absl::StrCat(++asked); }, "bad");
   EXPECT_EQ(asked, 100);
 }
 
-TEST(ProblemListTest, TheMessageDoesNotGrowWithWhatIsAdded) {
+TEST(ProblemListTest, MessageSizeIsBounded) {
   // Gigabytes, were they kept.
   const std::string long_text(10 << 20, '\x1b');
   ProblemList problems;

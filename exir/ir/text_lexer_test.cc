@@ -83,7 +83,7 @@ TEST(Quote, RoundTripsEveryByteString) {
   EXPECT_EQ(Quote("a\tb\n"), "\"a\\tb\\n\"");
 }
 
-TEST(Quote, ShowsWhatIsNoUtf8AsBytes) {
+TEST(Quote, ShowsInvalidUtf8AsBytes) {
   const struct {
     std::string text, quoted;
   } kCases[] = {
@@ -110,7 +110,7 @@ TEST(Quote, ShowsWhatIsNoUtf8AsBytes) {
   for (const auto& [text, quoted] : kCases) EXPECT_EQ(Quote(text), "\"" + quoted + "\"");
 }
 
-TEST(QuoteUnlessWord, QuotesWhatReadsAsSomethingElse) {
+TEST(QuoteUnlessWord, QuotesAmbiguousWords) {
   EXPECT_EQ(QuoteUnlessWord("p_conv1.weight"), "p_conv1.weight");
   for (const std::string name : {"", "0", "a b", "a-b", "none", "true", "false", "return", "é"}) {
     EXPECT_EQ(QuoteUnlessWord(name), "\"" + name + "\"");
@@ -146,7 +146,7 @@ TEST(ParseNumbers, NanIsADouble) {
   EXPECT_EQ(FormatDouble(*ParseDouble("nan")), "nan");
 }
 
-TEST(ParseNumbers, RejectsWhatIsNone) {
+TEST(ParseNumbers, RejectsOtherText) {
   EXPECT_EQ(ParseInt64("9223372036854775807"), std::numeric_limits<int64_t>::max());
   EXPECT_EQ(ParseInt64("-9223372036854775808"), std::numeric_limits<int64_t>::min());
   EXPECT_EQ(ParseInt64("+5"), 5);

@@ -28,14 +28,14 @@ ExportedProgram WithBody(std::string_view body) {
       TestOps());
 }
 
-TEST(ParseProgram, ConstantsWithoutElementsTakeNoMemory) {
+TEST(ParseProgram, ConstantsUseNoMemory) {
   EXPECT_OK(ParseProgram("program aten { constants { state \"a\": f32[1099511627776,0] } "
                          "graph() { return () } }",
                          TestOps())
                 .status());
 }
 
-TEST(ParseProgram, SharesTextsOfProvenance) {
+TEST(ParseProgram, SharesProvenanceStrings) {
   const ExportedProgram program = WithBody(
       "%a: f32[] = zoo.op.default()  @\"f.py\":1 module=\"m\"\n%b: f32[] = zoo.op.default()  "
       "@\"f.py\":2 module=\"m\"");
@@ -124,7 +124,7 @@ TEST(ParseProgram, SurvivesDamagedText) {
   EXPECT_GT(parsed, 0);
 }
 
-TEST(ParseProgram, TakesTheBytesThatComeWithTheText) {
+TEST(ParseProgram, UsesGivenStorages) {
   const Storage given[] = {Storage::Own(std::vector<std::byte>(8, std::byte{1})),
                            Storage::Own(std::vector<std::byte>(16, std::byte{2}))};
   const std::string_view text = R"(program aten {

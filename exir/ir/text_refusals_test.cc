@@ -23,7 +23,7 @@ void PrintTo(const BadText& bad, std::ostream* out) { *out << bad.text; }
 
 class ParseProgramError : public testing::TestWithParam<BadText> {};
 
-TEST_P(ParseProgramError, NamesPlaceAndExpectation) {
+TEST_P(ParseProgramError, NamesPositionAndExpectation) {
   EXPECT_THAT(ParseProgram(GetParam().text, TestOps()),
               StatusIs(kInvalid, HasSubstr(GetParam().message)));
 }

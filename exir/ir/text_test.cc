@@ -41,7 +41,7 @@ std::string Canonical(std::string_view body) {
   return PrintNode(program.top(), program.top().first());
 }
 
-TEST(Text, PrintsThisProgramExactlyAsItStands) {
+TEST(Text, PrintsThisProgramExactly) {
   const std::string text = R"text(program aten {
   ranges { s77: [1, 512] u0: [-inf, inf] }
   hints { s77: 4 }
@@ -86,7 +86,7 @@ TEST(Text, PrintsThisProgramExactlyAsItStands) {
   EXPECT_TRUE(Equal(program, program.Clone()));
 }
 
-TEST(Text, LeavesDefaultsOutAndNamesWhatFollows) {
+TEST(Text, OmitsDefaultsAndNamesLaterArguments) {
   EXPECT_EQ(Canonical("%r: f32[2,3] = aten.add.Tensor(other=%y, self=%y, alpha=1)"),
             "%r: f32[2,3] = aten.add.Tensor(%y, %y)");
   EXPECT_EQ(Canonical("%r: f32[2,3] = aten.add.Tensor(%y, %y, alpha=1.0)"),
@@ -101,7 +101,7 @@ TEST(Text, LeavesDefaultsOutAndNamesWhatFollows) {
             "%r: f32[2,3] = aten.gelu.default(%y)");
 }
 
-TEST(Text, NodesMayBeginWithNoneAfterNotes) {
+TEST(Text, NodesMayStartWithNoneAfterAnnotations) {
   const ExportedProgram program = WithBody(R"(
     %a: f32[] = zoo.op.default()  @"f.py":1 module="m"
     none = zoo.op.default() name="b"
@@ -247,7 +247,7 @@ TEST(Text, ExpressionsWithBracketsAreQuoted) {
   EXPECT_EQ(printed(SymExpr::Function("Max", {SymExpr::Symbol("s0"), 2})), "symint(Max(2, s0))");
 }
 
-TEST(Text, OddNamesAreQuoted) {
+TEST(Text, QuotesUnusualNames) {
   ExportedProgram program = WithBody("%r: f32[] = zoo.op.default(%y)");
   GraphEditor editor(program.top());
   const ValueId r = FindValue(program.top(), "r");
@@ -406,7 +406,7 @@ TEST(Text, ProvenanceMayBeKnownInPart) {
   EXPECT_EQ(notes({.file = some, .line = 5, .module_type = some}), "  @\"a\":5 module_type=\"a\"");
 }
 
-TEST(Text, ConstantsComeWithStoragesOrWithout) {
+TEST(Text, ConstantsMayReferToStorages) {
   ExportedProgram program = WithBody("");
   const Storage bytes = Storage::Own(std::vector<std::byte>(8));
   for (const char* name : {"a", "b"}) {

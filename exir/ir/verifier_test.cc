@@ -60,7 +60,7 @@ constexpr std::string_view kTwoNodes = R"(program aten {
   }
 })";
 
-TEST(Verifier, ManySymbolsTakeTimeInProportion) {
+TEST(Verifier, IsLinearInSymbols) {
   // Of inputs in falling order, each of which would be put before all others.
   ExportedProgram program = Parse("program aten { graph() { return () } }");
   constexpr int kSymbols = 100000;
@@ -233,7 +233,7 @@ TEST(Verifier, V5ArgumentsMustBeOfTheSchemasTypes) {
                   AllOf(StartsWith("V5 %h"), HasSubstr("tensors Tensor[]"))));
 }
 
-TEST(Verifier, V5TakesWhatTheExporterWrites) {
+TEST(Verifier, V5AcceptsWhatTheExporterWrites) {
   EXPECT_THAT(Violations(R"(program aten {
     graph(%x: f32[2,3] user_input, %n: symint(s0) user_input, %r: symfloat(0.5) user_input) {
       %a: f32[2,3] = aten.add.Tensor(%x, 2)
@@ -284,7 +284,7 @@ TEST(Verifier, V6OutputsMustBeTheSchemasReturns) {
 
 constexpr std::string_view kBody = "graph body(%x: f32[2]) { return (%x) }";
 
-TEST(Verifier, V7BodyIsUsedOnce) {
+TEST(Verifier, V7SubgraphIsUsedOnce) {
   EXPECT_THAT(Violations(absl::StrCat(R"(program aten { graph(%x: f32[2] user_input) {
       %a: f32[2] = higher_order.cond(true, graph#1, graph#1, [%x])
       return (%a user_output) } )",
@@ -296,7 +296,7 @@ TEST(Verifier, V7BodyIsUsedOnce) {
               ElementsAre("V7 graph#1 body: expected a node that uses the body, got none"));
 }
 
-TEST(Verifier, V7BodiesExist) {
+TEST(Verifier, V7SubgraphsExist) {
   ExportedProgram program = Parse(R"(program aten { graph(%x: f32[2] user_input) {
       %a: f32[2] = higher_order.map_impl(graph#1, [%x], [])
       return (%a user_output) }
@@ -315,7 +315,7 @@ TEST(Verifier, V7NoGraphUsesTheTopGraph) {
               ElementsAre(AllOf(StartsWith("V7 %a"), HasSubstr("got graph#0"))));
 }
 
-TEST(Verifier, V7BodiesNestWithoutCycles) {
+TEST(Verifier, V7SubgraphsNestWithoutCycles) {
   EXPECT_THAT(Violations(R"(program aten {
     graph(%x: f32[2] user_input) { return (%x user_output) }
     graph a(%x: f32[2]) {
@@ -343,7 +343,7 @@ TEST(Verifier, V8SignatureHasAnEntryPerInputAndOutput) {
           "V8 signature: expected one entry for each of the 2 outputs of the top graph, got 0"));
 }
 
-TEST(Verifier, V8SaysNothingOfMutationsWithoutInputs) {
+TEST(Verifier, V8IgnoresMutationsWithoutInputs) {
   EXPECT_THAT(Violations("program aten { graph(%x: f32[2] user_input, %y: f32[2]) { return (%x "
                          "user_input_mutation \"z\") } }"),
               ElementsAre(HasSubstr("each of the 2 inputs of the top graph, got 1")));
@@ -458,7 +458,7 @@ std::string WithCall(std::string_view call) {
                       " return (%x user_output) }", kModule, "}");
 }
 
-TEST(Verifier, V13DelegateCallsFitTheirModule) {
+TEST(Verifier, V13DelegateCallsMatchTheirModule) {
   EXPECT_THAT(
       Violations(WithCall("%a: f32[2] = higher_order.executorch_call_delegate(module#0, %x, %x)")),
       IsEmpty());

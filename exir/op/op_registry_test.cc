@@ -48,7 +48,7 @@ TEST_F(OpRegistryTest, FindsTheSameOverloadAlways) {
   EXPECT_EQ(registry_->Find("aten.relu.out"), nullptr);
 }
 
-TEST_F(OpRegistryTest, LookupSaysWhichPartIsMissing) {
+TEST_F(OpRegistryTest, LookupNamesTheMissingPart) {
   EXPECT_OK(registry_->Lookup("aten.relu"));
   EXPECT_THAT(registry_->Lookup("atem.relu"),
               StatusIs(absl::StatusCode::kNotFound, ::testing::HasSubstr("no namespace 'atem'")));
@@ -117,7 +117,7 @@ TEST_F(OpRegistryTest, LookupByDialectAndPartsIsStable) {
   EXPECT_EQ(registry_->Overloads("aten", "add").size(), 2u);
 }
 
-TEST_F(OpRegistryTest, LookupByDialectAndPartsSaysWhatIsMissing) {
+TEST_F(OpRegistryTest, LookupByDialectAndPartsNamesTheMissingPart) {
   EXPECT_THAT(registry_->LookupIn(Dialect::kEdge, "aten", "nope"),
               StatusIs(absl::StatusCode::kNotFound,
                        ::testing::HasSubstr("'edge.aten.nope': namespace 'aten' has no operator")));
@@ -181,7 +181,7 @@ TEST_F(OpRegistryTest, CompositeKernelIsSeenInAllDialects) {
   EXPECT_EQ(row->composite_kernel(), nullptr);
 }
 
-TEST_F(OpRegistryTest, CompositeKernelIsOneFunctionOfAKnownOperatorWithNewResults) {
+TEST_F(OpRegistryTest, RejectsInvalidCompositeKernels) {
   ASSERT_OK(registry_->Define({.schema = "mine::op(Tensor x) -> Tensor"}));
   ASSERT_OK(registry_->Define({.schema = "mine::write(Tensor(a!) x) -> Tensor(a!)"}));
   ASSERT_OK(registry_->Define({.schema = "mine::view(Tensor(a) x) -> Tensor(a)"}));
@@ -209,7 +209,7 @@ TEST_F(OpRegistryTest, CompositeKernelIsOneFunctionOfAKnownOperatorWithNewResult
   EXPECT_THAT(set("executorch_prim.add.Scalar", Same), StatusIs(absl::StatusCode::kAlreadyExists));
 }
 
-TEST_F(OpRegistryTest, KernelOfATableRowChangesNoTable) {
+TEST_F(OpRegistryTest, KernelOfATableRowDoesNotChangeTheTable) {
   const OpOverload* op = registry_->Find("quantized_decomposed.no_kernel");
   const OpOverload* edge = registry_->ToEdge(op);
   const OpOverload* other = registry_->ToEdge(registry_->Find("executorch_prim.add.Scalar"));
@@ -221,7 +221,7 @@ TEST_F(OpRegistryTest, KernelOfATableRowChangesNoTable) {
   EXPECT_EQ(kMore[2].meta, nullptr);
 }
 
-TEST_F(OpRegistryTest, KernelIsOfTheOperatorThatIsNamed) {
+TEST_F(OpRegistryTest, KernelAppliesToTheNamedOperator) {
   for (const char* schema : {"mine::a(Tensor x) -> Tensor", "mine::b(Tensor x) -> Tensor"}) {
     ASSERT_OK(registry_->Define({.schema = schema}));
   }
@@ -230,7 +230,7 @@ TEST_F(OpRegistryTest, KernelIsOfTheOperatorThatIsNamed) {
   EXPECT_TRUE(registry_->Find("mine.b")->has_meta_kernel());
 }
 
-TEST_F(OpRegistryTest, DefinitionsThatAreWrongOrRepeatedAreRefused) {
+TEST_F(OpRegistryTest, RejectsInvalidOrRepeatedDefinitions) {
   EXPECT_THAT(registry_->Define({.schema = "mine::broken(Tensor"}),
               StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(
@@ -281,7 +281,7 @@ TEST_F(OpRegistryTest, ScalarAndHigherOrderFunctionsHaveNoOverload) {
   EXPECT_EQ(registry_->CallDelegate(), registry_->Find("higher_order.executorch_call_delegate"));
 }
 
-TEST_F(OpRegistryTest, WhatIsNoAtenOperatorHasNoOtherOverloads) {
+TEST_F(OpRegistryTest, NonAtenOperatorsHaveNoOtherOverloads) {
   EXPECT_THAT(registry_->ToBackend(registry_->Find("_operator.mul")),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "operator '_operator.mul' has no backend overload"));
@@ -342,7 +342,7 @@ TEST_F(OpRegistryTest, ThreadsGetTheSameOverloads) {
   for (const OpOverload* op : found) EXPECT_EQ(op, found[0]);
 }
 
-TEST(OpRegistryCreateTest, ListsEveryWrongRow) {
+TEST(OpRegistryCreateTest, ListsEveryInvalidRow) {
   static constexpr OpDef kWrong[] = {
       {.schema = "aten::a(Tensor"},
       {.schema = "aten::b(Tensor self) -> Tensor"},
@@ -357,7 +357,7 @@ TEST(OpRegistryCreateTest, ListsEveryWrongRow) {
                                 ::testing::Not(::testing::HasSubstr("::b")))));
 }
 
-TEST(OpRegistryCreateTest, RefusesRepetition) {
+TEST(OpRegistryCreateTest, RejectsRepetition) {
   EXPECT_THAT(OpRegistry::Create({kOps, kOps}),
               StatusIs(absl::StatusCode::kAlreadyExists,
                        ::testing::HasSubstr("aten.add.Tensor, aten.add.Scalar")));

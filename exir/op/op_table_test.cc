@@ -33,7 +33,7 @@ TEST(OpTableTest, FindsTheRowOfAnOverloadInAnyDialect) {
   EXPECT_EQ(rows.Find(ops->FindOrOpaque("aten.missing.default")), nullptr);
 }
 
-TEST(OpTableTest, NamesAloneAreASet) {
+TEST(OpTableTest, TableOfNamesIsASet) {
   const std::unique_ptr<OpRegistry> ops = *OpRegistry::Create({kOps});
   const OpTable<std::string_view> names(*ops, kNames);
   EXPECT_TRUE(names.contains(ops->Find("aten.relu")));

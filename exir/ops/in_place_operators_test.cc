@@ -33,7 +33,7 @@ std::vector<std::string> Missing(const std::vector<std::string>& from,
   return missing;
 }
 
-TEST(InPlaceOperatorsTest, ElementwiseOnesArePointwise) {
+TEST(InPlaceOperatorsTest, ElementwiseOperatorsArePointwise) {
   const std::vector<std::string> pointwise = WithTrait({kPointwise});
   const std::vector<std::string> listed(std::begin(kElementwiseOperators),
                                         std::end(kElementwiseOperators));
@@ -86,7 +86,7 @@ TEST(InPlaceOperatorsTest, ElementwiseOnesArePointwise) {
                                          "special.spherical_bessel_j0.default"}));
 }
 
-TEST(InPlaceOperatorsTest, OnesOfTheSameBytesKeepOrReshapeThem) {
+TEST(InPlaceOperatorsTest, SameByteOperatorsKeepOrReshapeBytes) {
   const std::vector<std::string> same = WithTrait({kKeepsBytes, kReshapesBytes});
   const std::vector<std::string> listed(std::begin(kSameBytesOperators),
                                         std::end(kSameBytesOperators));

@@ -455,7 +455,7 @@ class KernelAgreementTest : public ::testing::Test {
   KernelRegistry kernels_;
 };
 
-TEST_F(KernelAgreementTest, BothRefuseAndSayTheSame) {
+TEST_F(KernelAgreementTest, MetaAndKernelRejectWithTheSameMessage) {
   const struct {
     std::string_view op, arguments, message;
   } kRefused[] = {

@@ -23,7 +23,7 @@ std::string SignatureOf(const FunctionSchema& schema) {
   return text;
 }
 
-TEST(KernelSignaturesTest, AreTheNamesOfTheSchemas) {
+TEST(KernelSignaturesTest, MatchTheNamesOfTheSchemas) {
   KernelRegistry kernels;
   ASSERT_OK(AddStandardKernels(kernels));
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<OpRegistry> ops, CreateStandardOps());

@@ -44,7 +44,7 @@ class MetaArgumentsTest : public ::testing::Test {
 };
 
 // A shape rule that asks for a name which its operator has not is wrong, whatever it asks for.
-TEST_F(MetaArgumentsTest, NamesThatTheOperatorLacksAreMistakesOfTheRule) {
+TEST_F(MetaArgumentsTest, UnknownNamesAreErrorsOfTheRule) {
   Call({{"self", tensor_}});
   const MetaArguments a = Arguments();
   EXPECT_TRUE(a.Has("self"));
@@ -75,7 +75,7 @@ TEST_F(MetaArgumentsTest, NamesThatTheOperatorLacksAreMistakesOfTheRule) {
   EXPECT_THAT(a.BoolMask("other", 3), unknown);
 }
 
-TEST_F(MetaArgumentsTest, ArgumentsThatTheCallLeavesOutAreNotThere) {
+TEST_F(MetaArgumentsTest, OmittedArgumentsAreAbsent) {
   const MetaContext shorter(schema_, {tensor_}, nullptr);
   const MetaArguments a(shorter);
   EXPECT_TRUE(a.Has("self"));
@@ -114,7 +114,7 @@ TEST_F(MetaArgumentsTest, OptionalArgumentsAreNoneOrOfTheirKind) {
                        "my::op.default: argument 'self': expected a tensor, got none"));
 }
 
-TEST_F(MetaArgumentsTest, NumbersAsTheyStandAndNoneForThoseThatAreNotKnown) {
+TEST_F(MetaArgumentsTest, ReturnsNumbersUnchangedAndNoneForUnknownOnes) {
   const struct {
     MetaValue value;
     std::string kind;
@@ -160,7 +160,7 @@ TEST_F(MetaArgumentsTest, ElementsOfLists) {
               StatusIs(absl::StatusCode::kInvalidArgument, "alpha: element 0 is no float"));
 }
 
-TEST_F(MetaArgumentsTest, ALoneIntIsAListOfOne) {
+TEST_F(MetaArgumentsTest, SingleIntIsAListOfOne) {
   Call({{"sizes", SymExpr(7)}});
   const MetaArguments a = Arguments();
   EXPECT_THAT(a.ListSize("sizes"), Holds(1));
@@ -169,7 +169,7 @@ TEST_F(MetaArgumentsTest, ALoneIntIsAListOfOne) {
   EXPECT_THAT(a.IntList("sizes"), Holds(ElementsAre(SymInt(7))));
 }
 
-TEST_F(MetaArgumentsTest, ListsThatAreReadAsShapesHaveAtMostSixteenElements) {
+TEST_F(MetaArgumentsTest, ShapeListsHaveAtMostSixteenElements) {
   Call({{"sizes", MetaList(17, SymExpr(1))}});
   const MetaArguments a = Arguments();
   const auto refused =

@@ -65,7 +65,7 @@ TEST(ContiguousConstantsTest, GapsAreClosed) {
 }
 
 // A tensor of a few bytes that its strides repeat does not become one of gigabytes.
-TEST(ContiguousConstantsTest, RepeatedElementsAreNotWrittenOutWithoutBound) {
+TEST(ContiguousConstantsTest, BoundsCopiesOfRepeatedElements) {
   for (const auto& [where, kind] :
        {std::pair("state", "buffer"), {"constant", "tensor_constant"}}) {
     ExpectPassError(std::string("program aten { constants { ") + where +

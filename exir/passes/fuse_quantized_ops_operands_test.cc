@@ -56,7 +56,7 @@ void ExpectStays(std::string_view nodes, const OpRegistry& ops = PassTestOps()) 
   EXPECT_EQ(PrintProgram(program), before);
 }
 
-TEST(FuseQuantizedOpsOperandsTest, ParametersThatAreNoNumbersStay) {
+TEST(FuseQuantizedOpsOperandsTest, KeepsNonConstantParameters) {
   for (const char* parameters :
        {"%a, 3, -128, 127, dtype:i8", "0.5, %n, -128, 127, dtype:i8", "0.5, 3, %n, 127, dtype:i8",
         "0.5, 3, -128, %n, dtype:i8", "0.5, 3, -128, 127, none"}) {
@@ -71,7 +71,7 @@ TEST(FuseQuantizedOpsOperandsTest, ParametersThatAreNoNumbersStay) {
   }
 }
 
-TEST(FuseQuantizedOpsOperandsTest, RangesScalesAndZeroPointsThatLoseNumbersStay) {
+TEST(FuseQuantizedOpsOperandsTest, KeepsLossyParameters) {
   for (const char* parameters : {"1e31, 3, -128, 127, dtype:i8", "nan, 3, -128, 127, dtype:i8",
                                  "0.5, 3, -128, 126, dtype:i8", "0.5, 32769, -128, 127, dtype:i8",
                                  "0.5, -32769, -128, 127, dtype:i8"}) {
@@ -82,7 +82,7 @@ TEST(FuseQuantizedOpsOperandsTest, RangesScalesAndZeroPointsThatLoseNumbersStay)
   }
 }
 
-TEST(FuseQuantizedOpsOperandsTest, LiteralsInPlaceOfTensorsStay) {
+TEST(FuseQuantizedOpsOperandsTest, KeepsLiteralsInPlaceOfTensors) {
   constexpr char kTo[] = "0.5, 3, -128, 127, dtype:i8)";
   for (const std::string& nodes : {
            absl::StrCat("%r: i8[] = Q(2.0, ", kTo),
@@ -112,7 +112,7 @@ TEST(FuseQuantizedOpsOperandsTest, LiteralsInPlaceOfTensorsStay) {
   }
 }
 
-TEST(FuseQuantizedOpsOperandsTest, OtherTypesThanTheParametersSayStay) {
+TEST(FuseQuantizedOpsOperandsTest, KeepsTypesThatContradictTheParameters) {
   constexpr char kTo[] = "0.5, 3, -128, 127, dtype:i8)";
   for (
       const std::string& nodes : {
@@ -167,7 +167,7 @@ TEST(FuseQuantizedOpsOperandsTest, OtherTypesThanTheParametersSayStay) {
 }
 
 // What was made for an embedding that then is none goes again: zero points as floats, packed weights.
-TEST(FuseQuantizedOpsOperandsTest, EmbeddingsThatDoNotFitLeaveNothingBehind) {
+TEST(FuseQuantizedOpsOperandsTest, FailedEmbeddingFusionHasNoEffect) {
   for (const char* nodes : {
            "%d: f32[4,8] = DC(%w, %one, %z, 0, -8, 7, dtype:i8); %r: f32[3,8] = E(%d, %i)",
            "%d: f32[4,8] = DC(%w, %s, %z, 0, -8, 7, dtype:i8); %r: f32[3,8]{strides=[1,3]} = E(%d, "
@@ -181,7 +181,7 @@ TEST(FuseQuantizedOpsOperandsTest, EmbeddingsThatDoNotFitLeaveNothingBehind) {
 }
 
 // Only a sum that nothing else reads becomes one of quantized numbers; so do movements.
-TEST(FuseQuantizedOpsOperandsTest, WhatIsReadTwiceOnItsWayStays) {
+TEST(FuseQuantizedOpsOperandsTest, KeepsIntermediateValuesUsedTwice) {
   for (const char* last : {"%d: f32[2,3] = edge.aten.relu.default(%c)",
                            "%d: f32[6] = edge.aten.view_copy.default(%c, [6])"}) {
     const bool relu = std::string_view(last).find("relu") != std::string_view::npos;
@@ -197,7 +197,7 @@ TEST(FuseQuantizedOpsOperandsTest, WhatIsReadTwiceOnItsWayStays) {
   }
 }
 
-TEST(FuseQuantizedOpsOperandsTest, AnAlphaOfOneIsASum) {
+TEST(FuseQuantizedOpsOperandsTest, AlphaOfOneIsAnAddition) {
   for (const auto& [alpha, fused] : {std::pair("1", true), {"1.0", true}, {"0.5", false}}) {
     SCOPED_TRACE(alpha);
     ExportedProgram program = ParseOrDie(
@@ -219,7 +219,7 @@ std::string OpsOf(const Graph& graph) {
   return ops;
 }
 
-TEST(FuseQuantizedOpsOperandsTest, WhichEmbeddingComesOfARange) {
+TEST(FuseQuantizedOpsOperandsTest, SelectsTheEmbeddingByRange) {
   const struct {
     const char *weight, *rest, *ops;
   } kCases[] = {
@@ -242,7 +242,7 @@ TEST(FuseQuantizedOpsOperandsTest, WhichEmbeddingComesOfARange) {
 }
 
 // Another buffer that is written does not matter.
-TEST(FuseQuantizedOpsOperandsTest, AConstantBesideAWrittenBufferIsPacked) {
+TEST(FuseQuantizedOpsOperandsTest, PacksConstantInProgramWithMutatedBuffer) {
   ExportedProgram program = ParseOrDie(Nodes(R"(program edge {
   constants { state "w": i8[4,8] state "s": f32[4] state "m": f32[4] }
   graph(%w: i8[4,8] buffer "w", %s: f32[4] buffer "s", %m: f32[4] buffer "m", %i: i64[3] user_input) {
@@ -259,7 +259,7 @@ TEST(FuseQuantizedOpsOperandsTest, AConstantBesideAWrittenBufferIsPacked) {
 }
 
 // Bodies are fused, too; constants are inputs of the top graph, so that nothing is packed there.
-TEST(FuseQuantizedOpsOperandsTest, BodiesAreFusedWithoutPacking) {
+TEST(FuseQuantizedOpsOperandsTest, FusesSubgraphsWithoutPacking) {
   ExportedProgram program = ParseOrDie(Nodes(R"(program edge {
   constants { state "w": i8[4,8] state "s": f32[4] }
   graph(%w: i8[4,8] buffer "w", %s: f32[4] buffer "s", %p: b8[] user_input, %i: i64[3] user_input) {
@@ -303,7 +303,7 @@ TEST(FuseQuantizedOpsOperandsTest, AtenProgramsGetOperatorsOfTheirDialect) {
 }
 
 // Without the operators that would take their place, others stay.
-TEST(FuseQuantizedOpsOperandsTest, RegistriesWithoutQuantizedOperatorsAreLeftAlone) {
+TEST(FuseQuantizedOpsOperandsTest, DoesNothingWithoutQuantizedOperators) {
   constexpr OpDef kRows[] = {
       {.schema = "quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int "
                  "zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor"},

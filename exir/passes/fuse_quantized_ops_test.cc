@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(FuseQuantizedOpsTest, MovementsWorkOnQuantizedNumbers) {
+TEST(FuseQuantizedOpsTest, FusesDataMovement) {
   ExpectRewrite(R"(program edge {
   graph(%x: i8[2,3] user_input) {
     %d: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, -128, 127, dtype:i8)
@@ -39,7 +39,7 @@ TEST(FuseQuantizedOpsTest, MovementsWorkOnQuantizedNumbers) {
                 PassTestOps());
 }
 
-TEST(FuseQuantizedOpsTest, CatOfTensorsQuantizedAlike) {
+TEST(FuseQuantizedOpsTest, FusesCatWithEqualParameters) {
   ExpectRewrite(R"(program edge {
   graph(%x: u8[2,3] user_input, %y: u8[1,3] user_input) {
     %a: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
@@ -59,7 +59,7 @@ TEST(FuseQuantizedOpsTest, CatOfTensorsQuantizedAlike) {
                 PassTestOps());
 }
 
-TEST(FuseQuantizedOpsTest, AdditionsAndWhatReluLeavesOfThem) {
+TEST(FuseQuantizedOpsTest, FusesAddAndAddRelu) {
   const auto program = [](std::string_view middle) {
     return absl::StrCat(R"(program edge {
   graph(%x: i8[2,3] user_input, %y: i8[2,3] user_input) {
@@ -94,7 +94,7 @@ TEST(FuseQuantizedOpsTest, AdditionsAndWhatReluLeavesOfThem) {
       FuseQuantizedOps().run, fused(-5), PassTestOps());
 }
 
-TEST(FuseQuantizedOpsTest, EmbeddingsOfQuantizedRows) {
+TEST(FuseQuantizedOpsTest, FusesEmbeddingsOfQuantizedRows) {
   ExpectRewrite(R"(program edge {
   constants { state "s": f32[5] state "w": i8[5,8] state "z": i64[5] }
   graph(%w: i8[5,8] buffer "w", %s: f32[5] buffer "s", %z: i64[5] buffer "z", %i: i64[3] user_input) {
@@ -141,7 +141,7 @@ std::vector<int> PackedBytes(const ExportedProgram& program) {
   return {view.as<uint8_t>(), view.as<uint8_t>() + view.numel()};
 }
 
-TEST(FuseQuantizedOpsTest, SmallRangesArePacked) {
+TEST(FuseQuantizedOpsTest, PacksSmallRanges) {
   ExportedProgram four = Grouped(-8, 7, {-8, 7, 0, 1, -1, -2, 3, 4});
   ASSERT_OK(FuseQuantizedOps().run(four).status());
   EXPECT_EQ(four.top().node(four.top().first()).target->name(),
@@ -155,7 +155,7 @@ TEST(FuseQuantizedOpsTest, SmallRangesArePacked) {
   EXPECT_THAT(PackedBytes(two), ElementsAre(0b11'10'01'00, 0b10'00'11'11));
 }
 
-TEST(FuseQuantizedOpsTest, NumbersOutsideOfASmallRangeStayBytes) {
+TEST(FuseQuantizedOpsTest, DoesNotPackNumbersOutsideASmallRange) {
   for (const int8_t number : {-9, 8}) {
     ExportedProgram program = Grouped(-8, 7, {number, 7, 0, 1, -1, -2, 3, 4});
     ASSERT_OK_AND_ASSIGN(const bool changed, FuseQuantizedOps().run(program));
@@ -175,7 +175,7 @@ constexpr std::pair<const char*, const char*> kOther[] = {
     {"1e-40, 3, -128, 127, dtype:i8", "1e-40, 3, -128, 127, dtype:i8"},
 };
 
-TEST(FuseQuantizedOpsTest, WhatWouldChangeNumbersStays) {
+TEST(FuseQuantizedOpsTest, KeepsNodesWhoseFusionWouldChangeNumbers) {
   for (const auto& [from, to] : kOther) {
     SCOPED_TRACE(to);
     ExpectUnchanged(absl::StrCat(R"(program edge {
@@ -192,7 +192,7 @@ TEST(FuseQuantizedOpsTest, WhatWouldChangeNumbersStays) {
   }
 }
 
-TEST(FuseQuantizedOpsTest, MovedValuesThatAreReadElsewhereStay) {
+TEST(FuseQuantizedOpsTest, KeepsMovedValuesWithOtherUsers) {
   ExpectUnchanged(R"(program edge {
   graph(%x: i8[2,3] user_input) {
     %d: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, -128, 127, dtype:i8)
@@ -204,7 +204,7 @@ TEST(FuseQuantizedOpsTest, MovedValuesThatAreReadElsewhereStay) {
                   FuseQuantizedOps().run, PassTestOps());
 }
 
-TEST(FuseQuantizedOpsTest, AdditionsThatBroadcastOrScaleStay) {
+TEST(FuseQuantizedOpsTest, KeepsAdditionsThatBroadcastOrScale) {
   for (const char* sum : {"%s: f32[2,3] = edge.aten.add.Tensor(%a, %b, alpha=2)",
                           "%t: f32[3] = edge.aten.select_copy.int(%b, 0, 0)\n"
                           "%s: f32[2,3] = edge.aten.add.Tensor(%a, %t)"}) {
@@ -224,7 +224,7 @@ TEST(FuseQuantizedOpsTest, AdditionsThatBroadcastOrScaleStay) {
 }
 
 // A fused program needs constants that are known, numbers of bytes and one reader.
-TEST(FuseQuantizedOpsTest, WhatHasNoFusedFormStays) {
+TEST(FuseQuantizedOpsTest, KeepsOperatorsWithoutFusedForm) {
   const std::string per_tensor = "edge.quantized_decomposed.dequantize_per_tensor.default";
   const std::string quantize = "edge.quantized_decomposed.quantize_per_tensor.default";
   const auto program = [](const std::string& nodes) {
@@ -293,7 +293,7 @@ TEST(FuseQuantizedOpsTest, WhatHasNoFusedFormStays) {
 }
 
 // What is packed is a constant of whole bytes that nothing writes; else a number takes a byte.
-TEST(FuseQuantizedOpsTest, WeightsThatCanNotBePackedStayBytes) {
+TEST(FuseQuantizedOpsTest, DoesNotPackUnsuitableWeights) {
   const auto program = [](std::string_view weight, std::string_view kind, int columns,
                           std::string_view returned) {
     const std::string type = absl::StrCat("i8[2,", columns, "]");

@@ -46,7 +46,7 @@ TEST(GenerateDebugHandlesTest, KeepsHandlesAndNumbersMissingOnesAboveThem) {
 }
 
 // Nodes of one origin share a handle that one of them has already; no origin and an empty one are none.
-TEST(GenerateDebugHandlesTest, OriginsThatHaveAHandleGiveIt) {
+TEST(GenerateDebugHandlesTest, ReusesHandlesOfOrigins) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2] user_input) {
     %a: f32[2] = aten.relu.default(%x)  origin="l@1"

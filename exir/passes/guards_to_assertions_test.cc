@@ -20,7 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(GuardsToAssertionsTest, AGuardIsAssertedFirst) {
+TEST(GuardsToAssertionsTest, AssertsGuardsFirst) {
   ExpectRewrite(R"text(program training {
   ranges { s0: [2, 64] s1: [2, 64] }
   guards { "2*L['x'].size()[0] > 3 + L['y'].size()[1]" }
@@ -158,7 +158,7 @@ int Assertions(const ExportedProgram& program) {
   return count;
 }
 
-TEST(GuardsToAssertionsTest, WhatCanBeCheckedIsNoGuardAnyMore) {
+TEST(GuardsToAssertionsTest, RemovesCheckedGuards) {
   for (const Case& c : kChecked) {
     SCOPED_TRACE(c.guard);
     ExportedProgram program = ParseOrDie(Program(c.guard), PassTestOps());
@@ -170,7 +170,7 @@ TEST(GuardsToAssertionsTest, WhatCanBeCheckedIsNoGuardAnyMore) {
   }
 }
 
-TEST(GuardsToAssertionsTest, WhatCanNotBeCheckedIsKept) {
+TEST(GuardsToAssertionsTest, KeepsUncheckableGuards) {
   for (const char* guard : kUncheckable) {
     SCOPED_TRACE(guard);
     ExportedProgram program = ParseOrDie(Program(guard), PassTestOps());
@@ -182,7 +182,7 @@ TEST(GuardsToAssertionsTest, WhatCanNotBeCheckedIsKept) {
 }
 
 // Conditions in conditions are followed to a depth.
-TEST(GuardsToAssertionsTest, DeepConditionsAreKept) {
+TEST(GuardsToAssertionsTest, KeepsDeepConditions) {
   const auto assertions = [](int depth) {
     std::string guard = "L['n'] != 3";
     for (int k = 0; k < depth; ++k) {
@@ -197,7 +197,7 @@ TEST(GuardsToAssertionsTest, DeepConditionsAreKept) {
   EXPECT_EQ(assertions(65), 0);
 }
 
-TEST(GuardsToAssertionsTest, SizesThatAreExpressionsAreCompared) {
+TEST(GuardsToAssertionsTest, AssertsSizesThatAreExpressions) {
   ExportedProgram program = ParseOrDie(R"text(program aten {
   ranges { s0: [2, 64] }
   graph(%x: f32[s0] user_input, %y: f32["FloorDiv(s0, 3)"] user_input, %z: f32[2*s0 + 1] user_input) {
@@ -214,7 +214,7 @@ TEST(GuardsToAssertionsTest, SizesThatAreExpressionsAreCompared) {
 
 // A call compares numbers, symbols, multiples of them and what is added to them; all else is
 // asserted.
-TEST(GuardsToAssertionsTest, OnlySizesThatNoCallComparesAreAsserted) {
+TEST(GuardsToAssertionsTest, AssertsOnlySizesThatCallsDoNotCheck) {
   const std::pair<const char*, int> sizes[] = {
       {"7", 0},
       {"s1", 0},
@@ -272,7 +272,7 @@ TEST(GuardsToAssertionsTest, EqualitiesDefineSymbols) {
 }
 
 // x.reshape(-1, 4) of dimensions that are both unknown.
-TEST(GuardsToAssertionsTest, WhatDividesLeavesTheDivisor) {
+TEST(GuardsToAssertionsTest, SimplifiesDivisibleQuotients) {
   ExportedProgram program = ParseOrDie(R"text(program aten {
   ranges { s0: [2, 64] s1: [2, 64] }
   guards { "((L['x'].size()[1]*L['x'].size()[0]) % 4) == 0" }
@@ -288,7 +288,7 @@ TEST(GuardsToAssertionsTest, WhatDividesLeavesTheDivisor) {
 }
 
 // The halves of x.chunk(2).
-TEST(GuardsToAssertionsTest, EqualExpressionsAreOne) {
+TEST(GuardsToAssertionsTest, UnifiesEqualExpressions) {
   ExportedProgram program = ParseOrDie(R"text(program aten {
   ranges { s0: [2, 64] }
   guards { "((1 + L['x'].size()[0]) // 2) == (L['x'].size()[0] + (-1)*((1 + L['x'].size()[0]) // 2))" }
@@ -304,7 +304,7 @@ TEST(GuardsToAssertionsTest, EqualExpressionsAreOne) {
 }
 
 // Only quotients by the whole's own quotient, wherever they stand.
-TEST(GuardsToAssertionsTest, OtherQuotientsStay) {
+TEST(GuardsToAssertionsTest, KeepsOtherQuotients) {
   ExportedProgram program = ParseOrDie(R"text(program aten {
   ranges { s0: [2, 64] s1: [2, 64] }
   guards { "((L['x'].size()[1]*L['x'].size()[0]) % 4) == 0" }
@@ -327,7 +327,7 @@ TEST(GuardsToAssertionsTest, OtherQuotientsStay) {
 
 // Memory is planned for the most that a size can be: a bound is not given up for an expression
 // without one. A symbol without a bound has none to lose, and needs no assertion of one.
-TEST(GuardsToAssertionsTest, BoundsAreNotGivenUp) {
+TEST(GuardsToAssertionsTest, KeepsBounds) {
   for (const auto& [range, defines] : {std::pair("[2, 64]", false), {"[2, inf]", true}}) {
     SCOPED_TRACE(range);
     ExportedProgram program = ParseOrDie(
@@ -348,7 +348,7 @@ TEST(GuardsToAssertionsTest, BoundsAreNotGivenUp) {
 }
 
 // A size of which a symbol is in no input cannot be computed, and so not be asserted.
-TEST(GuardsToAssertionsTest, SizesThatNothingGivesAreNotAsserted) {
+TEST(GuardsToAssertionsTest, DoesNotAssertUncomputableSizes) {
   ExportedProgram program = ParseOrDie(R"text(program aten {
   ranges { s0: [2, 64] s9: [2, 64] }
   guards { "L['x'].size()[0] != 3" }
@@ -364,7 +364,7 @@ TEST(GuardsToAssertionsTest, SizesThatNothingGivesAreNotAsserted) {
 }
 
 // So many equalities that not each may go through the program; the others are asserted.
-TEST(GuardsToAssertionsTest, ManyEqualitiesAreAllChecked) {
+TEST(GuardsToAssertionsTest, ChecksManyEqualities) {
   constexpr int kMany = 300;
   std::string ranges, guards, inputs;
   for (int i = 0; i <= kMany; ++i) {
@@ -384,7 +384,7 @@ TEST(GuardsToAssertionsTest, ManyEqualitiesAreAllChecked) {
   EXPECT_EQ(Assertions(program), kMany);
 }
 
-TEST(GuardsToAssertionsTest, ProgramsWithoutGuardsStay) {
+TEST(GuardsToAssertionsTest, KeepsProgramsWithoutGuards) {
   ExpectUnchanged(R"(program aten {
   ranges { s0: [2, 64] }
   graph(%x: f32[s0] user_input, %y: f32[2*s0] user_input) {

@@ -58,7 +58,7 @@ void ExpectStays(std::string_view nodes, std::string_view returned = "%y user_ou
 constexpr char kNorm[] =
     "; %y: f32[2,3], %s1: f32[0], %s2: f32[0] = N(%c, none, none, %m, %v, 0.1, 1e-5)";
 
-TEST(MergeBatchNormOperandsTest, WhatIsNoConstantWeightStays) {
+TEST(MergeBatchNormOperandsTest, KeepsNonConstantWeights) {
   for (const char* product : {
            "%c: f32[2,3] = aten.mm.default(%x, 2.0)",
            "%p: f32[3,3] = aten.permute_copy.default(2.0, [1,0]); %c: f32[2,3] = "
@@ -84,7 +84,7 @@ TEST(MergeBatchNormOperandsTest, WhatIsNoConstantWeightStays) {
       "%y: i32[2,3], %s1: f32[0], %s2: f32[0] = N(%c, none, none, %m, %v, 0.1, 1e-5)");
 }
 
-TEST(MergeBatchNormOperandsTest, ConvolutionsThatDoNotSayTheirChannelsStay) {
+TEST(MergeBatchNormOperandsTest, KeepsConvolutionsWithoutKnownChannels) {
   for (const char* arguments : {
            "%s, %t, none, [1], [0], [1], %b, [0], 1",        // transposed or not
            "%s, %t, none, [1], [0], [1], true, [0], %n",     // groups
@@ -101,7 +101,7 @@ TEST(MergeBatchNormOperandsTest, ConvolutionsThatDoNotSayTheirChannelsStay) {
   }
 }
 
-TEST(MergeBatchNormOperandsTest, BatchNormsOfOtherOperandsStay) {
+TEST(MergeBatchNormOperandsTest, KeepsBatchNormsOfOtherOperands) {
   constexpr char kProduct[] = "%c: f32[2,3] = aten.mm.default(%x, %w); ";
   for (const char* norm : {
            "%y: f32[2,3], %s1: f32[0], %s2: f32[0] = N(2.0, none, none, %m, %v, 0.1, 1e-5)",
@@ -126,7 +126,7 @@ TEST(MergeBatchNormOperandsTest, BatchNormsOfOtherOperandsStay) {
 }
 
 // One that stays does not keep another from being merged.
-TEST(MergeBatchNormOperandsTest, EachBatchNormIsAskedForItself) {
+TEST(MergeBatchNormOperandsTest, ChecksEachBatchNormSeparately) {
   ExportedProgram program = ParseOrDie(
       Around("%c: f32[2,3] = aten.mm.default(%x, %w)" + std::string(kNorm) +
                  "; %z: f32[2,3], %u1: f32[0], %u2: f32[0] = N(%x, none, none, %m, %v, 0.1, 1e-5)",
@@ -144,7 +144,7 @@ TEST(MergeBatchNormOperandsTest, EachBatchNormIsAskedForItself) {
 }
 
 // What nothing reads any more goes, what is returned stays, and so it is not freed.
-TEST(MergeBatchNormOperandsTest, AWeightThatIsReturnedStays) {
+TEST(MergeBatchNormOperandsTest, KeepsReturnedWeight) {
   constexpr char kReturned[] = R"(program aten {
   constants { state "w": f32[3,3] state "m": f32[3] state "v": f32[3] }
   graph(%w: f32[3,3] parameter "w", %m: f32[3] buffer "m", %v: f32[3] buffer "v", %x: f32[2,3] user_input) {
@@ -183,7 +183,7 @@ ConstantTensor Numbers(DType dtype, Sizes sizes, Strides strides,
 }
 
 // A weight times itself: only as the weight it is another one then.
-TEST(MergeBatchNormOperandsTest, AWeightThatIsMultipliedWithItselfStaysThere) {
+TEST(MergeBatchNormOperandsTest, KeepsWeightMultipliedWithItself) {
   constexpr std::string_view kSquares[] = {
       "%c: f32[2,2] = aten.mm.default(%w, %w)",
       "%c: f32[2,2] = aten.addmm.default(%m, %w, %w)",
@@ -230,7 +230,7 @@ TEST(MergeBatchNormOperandsTest, AWeightThatIsMultipliedWithItselfStaysThere) {
 }
 
 // Each is finite, their sum of magnitudes, which bounds their error, is not.
-TEST(MergeBatchNormOperandsTest, WeightsWhoseErrorHasNoBoundStay) {
+TEST(MergeBatchNormOperandsTest, KeepsWeightsWithUnboundedError) {
   const double most = std::numeric_limits<double>::max();
   for (const auto& [number, merged] : {std::pair(most / 4, true), {most, false}}) {
     SCOPED_TRACE(number);
@@ -275,7 +275,7 @@ TEST(MergeBatchNormOperandsTest, WeightsInOtherOrdersBecomeContiguous) {
   EXPECT_EQ(std::vector<float>(numbers, numbers + 4), std::vector<float>({2, 6, 2, 4}));
 }
 
-TEST(MergeBatchNormOperandsTest, ARegistryWithoutAnOperatorWithBiasIsLeftAlone) {
+TEST(MergeBatchNormOperandsTest, DoesNothingWithoutBiasOperator) {
   constexpr OpDef kRows[] = {
       {.schema = "aten::mm(Tensor self, Tensor mat2) -> Tensor"},
       {.schema = "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? "

@@ -42,7 +42,7 @@ constexpr char kConvolution[] = R"(program edge {
   }
 })";
 
-TEST(MergeBatchNormTest, AConvolutionTakesTheBatchNormBehindIt) {
+TEST(MergeBatchNormTest, MergesIntoConvolution) {
   ExpectRewrite(kConvolution, MergeBatchNorm().run, R"(program edge {
   constants { constant "c.weight_merged": f32[4,3,2] constant "c.weight_merged_bias": f32[4] }
   graph(%w_merged: f32[4,3,2] tensor_constant "c.weight_merged",
@@ -55,7 +55,7 @@ TEST(MergeBatchNormTest, AConvolutionTakesTheBatchNormBehindIt) {
                 PassTestOps());
 }
 
-TEST(MergeBatchNormTest, AProductWithoutBiasGetsOne) {
+TEST(MergeBatchNormTest, AddsBiasToMatmul) {
   ExpectRewrite(R"(program edge {
   constants { state "w": f32[4,3] state "m": f32[4] state "v": f32[4] }
   graph(%w: f32[4,3] parameter "w", %m: f32[4] buffer "m", %v: f32[4] buffer "v",
@@ -79,7 +79,7 @@ TEST(MergeBatchNormTest, AProductWithoutBiasGetsOne) {
                 PassTestOps());
 }
 
-TEST(MergeBatchNormTest, ALinearOperatorTakesTheBatchNormBehindIt) {
+TEST(MergeBatchNormTest, MergesIntoLinear) {
   ExpectRewrite(R"(program edge {
   constants { state "w": f32[4,3] state "m": f32[4] state "v": f32[4] }
   graph(%w: f32[4,3] parameter "w", %m: f32[4] buffer "m", %v: f32[4] buffer "v",
@@ -102,7 +102,7 @@ TEST(MergeBatchNormTest, ALinearOperatorTakesTheBatchNormBehindIt) {
 }
 
 // What a backend does with the program that its Preprocess gets.
-TEST(MergeBatchNormTest, TheTransposedWeightIsAConstantThen) {
+TEST(MergeBatchNormTest, TransposedWeightIsFolded) {
   ExportedProgram program = ParseOrDie(R"(program edge {
   constants { state "w": f32[4,3] state "b": f32[4] state "m": f32[4] state "v": f32[4] }
   graph(%w: f32[4,3] parameter "w", %b: f32[4] parameter "b", %m: f32[4] buffer "m",
@@ -233,7 +233,7 @@ class NumbersTest : public ::testing::TestWithParam<NumberCase> {
   KernelRegistry kernels_;
 };
 
-TEST_P(NumbersTest, TheResultIsWithinTheBound) {
+TEST_P(NumbersTest, ResultIsWithinTheBound) {
   const NumberCase& c = GetParam();
   const struct {
     const char* dtype;
@@ -409,20 +409,20 @@ constexpr std::pair<const char*, const char*> kLeft[] = {
 })"},
 };
 
-TEST(MergeBatchNormTest, WhatCannotBeMergedStays) {
+TEST(MergeBatchNormTest, KeepsUnmergeableBatchNorms) {
   for (const auto& [why, program] : kLeft) {
     SCOPED_TRACE(why);
     ExpectUnchanged(program, MergeBatchNorm().run, PassTestOps());
   }
 }
 
-TEST(MergeBatchNormTest, WhatAnotherMethodWritesToIsNoConstant) {
+TEST(MergeBatchNormTest, TensorsWrittenByAnotherMethodAreNotConstant) {
   for (const char* name : {"c.weight", "g", "h", "m", "v"}) {
     ExpectUnchanged(kConvolution, MergeBatchNorm({.changing = {name}}).run, PassTestOps());
   }
 }
 
-TEST(MergeBatchNormTest, NumbersThatTheDtypeDoesNotHoldAreNotMade) {
+TEST(MergeBatchNormTest, RejectsValuesThatTheDtypeCannotRepresent) {
   const struct {
     const char* what;
     double weight, scale, var;
@@ -452,7 +452,7 @@ TEST(MergeBatchNormTest, NumbersThatTheDtypeDoesNotHoldAreNotMade) {
   }
 }
 
-TEST(MergeBatchNormTest, WeightsThatStayAreMergedWithinTheBudget) {
+TEST(MergeBatchNormTest, MergesKeptWeightsWithinTheBudget) {
   constexpr char kShared[] = R"(program aten {
   constants { state "w": f32[3,3] state "m": f32[3] state "v": f32[3] }
   graph(%w: f32[3,3] parameter "w", %m: f32[3] buffer "m", %v: f32[3] buffer "v", %x: f32[2,3] user_input) {
@@ -477,7 +477,7 @@ TEST(MergeBatchNormTest, WeightsThatStayAreMergedWithinTheBudget) {
                 PassTestOps());
 }
 
-TEST(MergeBatchNormTest, OneBehindAnotherIsMergedToo) {
+TEST(MergeBatchNormTest, MergesConsecutiveBatchNorms) {
   ExpectRewrite(R"(program aten {
   constants { state "w": f32[3,3] state "m": f32[3] state "v": f32[3] }
   graph(%w: f32[3,3] parameter "w", %m: f32[3] buffer "m", %v: f32[3] buffer "v", %x: f32[2,3] user_input) {

@@ -31,7 +31,7 @@ TEST(PromoteMixedDtypesTest, CastsTheNarrowerOperand) {
                 PassTestOps());
 }
 
-TEST(PromoteMixedDtypesTest, WhatIsJoinedHasTheDtypeOfTheResult) {
+TEST(PromoteMixedDtypesTest, ConcatenatedTensorsHaveTheDtypeOfTheResult) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2] user_input, %n: i64[2] user_input) {
     %y: f32[4] = aten.cat.default([%n,%x])
@@ -136,7 +136,7 @@ TEST(PromoteMixedDtypesTest, TensorsOfRankZeroOfAHigherCategoryWiden) {
   }
 }
 
-TEST(PromoteMixedDtypesTest, WhatIsNoPairOfTensorsStays) {
+TEST(PromoteMixedDtypesTest, KeepsCallsWithoutTwoTensors) {
   for (const char* node :
        {"%y: f32[2] = aten.add.Tensor(%x, 2)", "%y: f32[2] = aten.add.Tensor(2, %x)",
         "%y: f32[2] = aten.add.Tensor(%x, %n)",
@@ -150,7 +150,7 @@ TEST(PromoteMixedDtypesTest, WhatIsNoPairOfTensorsStays) {
 }
 
 // Numbers in the place of tensors, dtypes that have none in common, integers that stay so.
-TEST(PromoteMixedDtypesTest, OperandsWithoutACommonDtypeStay) {
+TEST(PromoteMixedDtypesTest, KeepsOperandsWithoutCommonDtype) {
   ExpectUnchanged(R"(program aten {
   ranges { s0: [1, 8] }
   graph(%x: f32[2] user_input, %f: f8e4m3fn[2] user_input, %i: i64[2] user_input, %n: symint(s0) user_input) {

@@ -33,7 +33,7 @@ std::string Around(std::string_view nodes, std::string_view returned = "%y user_
                       nodes, "\nreturn (", returned, ") } }");
 }
 
-TEST(PropagateConstantsLimitsTest, ViewsAndWritesStay) {
+TEST(PropagateConstantsLimitsTest, KeepsViewsAndWrites) {
   // A view shares its memory; what writes to its operand gives what was written.
   ExpectUnchanged(Around("%s: f32[3,4]{strides=[1,3]} = aten.permute.default(%v, [1,0])\n"
                          "%y: f32[3,4] = aten.mul.Tensor(%s, %s)",
@@ -46,7 +46,7 @@ TEST(PropagateConstantsLimitsTest, ViewsAndWritesStay) {
 }
 
 // Of operators that nobody knows, that write although no trait says so, or that have no kernel.
-TEST(PropagateConstantsLimitsTest, OperatorsOfOthersStay) {
+TEST(PropagateConstantsLimitsTest, KeepsUnknownOperators) {
   const auto like_first = [](MetaContext& context) -> absl::Status {
     ABSL_ASSIGN_OR_RETURN(const TensorMeta* tensor, context.Tensor(0));
     context.SetOutput(0, *tensor);
@@ -68,7 +68,7 @@ TEST(PropagateConstantsLimitsTest, OperatorsOfOthersStay) {
   }
 }
 
-TEST(PropagateConstantsLimitsTest, NodesThatNothingReadsAreNotComputed) {
+TEST(PropagateConstantsLimitsTest, DoesNotFoldUnusedNodes) {
   for (const char* nodes :
        {"%s: f32[3] = aten.neg.default(%w)", "none, none = aten.max.dim(%v, 1)"}) {
     ExpectUnchanged(Around(absl::StrCat(nodes, "\n%y: f32[3] = aten.neg.default(%x)")),
@@ -78,7 +78,7 @@ TEST(PropagateConstantsLimitsTest, NodesThatNothingReadsAreNotComputed) {
 
 // The verifier does not ask operators what they give; a kernel's answer is not put in the place of
 // another.
-TEST(PropagateConstantsLimitsTest, ResultsThatAreDeclaredOtherwiseStay) {
+TEST(PropagateConstantsLimitsTest, KeepsResultsWithOtherDeclaredTypes) {
   for (const char* nodes : {
            "%s: f32[s0] = aten.neg.default(%w)",      // a size that is not known
            "%s: f32[4] = aten.neg.default(%w)",       // another size
@@ -95,7 +95,7 @@ TEST(PropagateConstantsLimitsTest, ResultsThatAreDeclaredOtherwiseStay) {
   }
 }
 
-TEST(PropagateConstantsLimitsTest, ConstantsLieRowMajorUnlessDeclaredAndComputedChannelsLast) {
+TEST(PropagateConstantsLimitsTest, ConstantsAreRowMajorUnlessChannelsLast) {
   constexpr std::string_view kLast = "{strides=[12,1,6,2]}";
   const struct {
     std::string_view weight, result;
@@ -121,7 +121,7 @@ TEST(PropagateConstantsLimitsTest, ConstantsLieRowMajorUnlessDeclaredAndComputed
 
 // ---- What is computed once
 
-TEST(PropagateConstantsLimitsTest, AResultThatIsReadTwiceIsComputedAndErasedOnce) {
+TEST(PropagateConstantsLimitsTest, ComputesAndErasesResultUsedTwiceOnce) {
   ExpectRewrite(R"(program aten {
   constants { state "w": f32[3] }
   graph(%w: f32[3] parameter "w", %x: f32[3] user_input) {
@@ -141,7 +141,7 @@ TEST(PropagateConstantsLimitsTest, AResultThatIsReadTwiceIsComputedAndErasedOnce
                 PassTestOps());
 }
 
-TEST(PropagateConstantsLimitsTest, WhatWasComputedForOneIsThereForAnother) {
+TEST(PropagateConstantsLimitsTest, ReusesComputedResults) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   constants { state "w": f32[2] }
   graph(%w: f32[2] parameter "w", %x: f32[2] user_input) {
@@ -175,7 +175,7 @@ TEST(PropagateConstantsLimitsTest, WhatWasComputedForOneIsThereForAnother) {
 }
 
 // It is computed at each call, and what is computed from it beforehand.
-TEST(PropagateConstantsLimitsTest, WhatIsReturnedAndReadStaysForTheOneWhoGetsIt) {
+TEST(PropagateConstantsLimitsTest, KeepsReturnedResultsWithUsers) {
   ExpectRewrite(R"(program aten {
   constants { state "w": f32[3] }
   graph(%w: f32[3] parameter "w", %x: f32[3] user_input) {
@@ -201,7 +201,7 @@ TEST(PropagateConstantsLimitsTest, WhatIsReturnedAndReadStaysForTheOneWhoGetsIt)
 
 // A weight goes with the node when nothing else reads what lies between; the search for it ends
 // somewhere, which can only forbid.
-TEST(PropagateConstantsLimitsTest, WhatIsFarAwayIsNotCountedAsFreed) {
+TEST(PropagateConstantsLimitsTest, DoesNotCountDistantConstantsAsFreed) {
   for (const auto& [length, changes] : {std::pair(200, true), {300, false}}) {
     SCOPED_TRACE(length);
     std::string nodes = "%n0: f32[3] = aten.neg.default(%w)\n";
@@ -218,7 +218,7 @@ TEST(PropagateConstantsLimitsTest, WhatIsFarAwayIsNotCountedAsFreed) {
 }
 
 // One of two results is read elsewhere: the node stays, and so does what it is computed from.
-TEST(PropagateConstantsLimitsTest, ANodeOfWhichAResultStaysFreesNothing) {
+TEST(PropagateConstantsLimitsTest, NodeWithAKeptResultFreesNothing) {
   constexpr char kProgram[] = R"(program aten {
   constants { state "v": f32[2,3] }
   graph(%v: f32[2,3] parameter "v", %x: f32[2] user_input) {
@@ -240,7 +240,7 @@ TEST(PropagateConstantsLimitsTest, ANodeOfWhichAResultStaysFreesNothing) {
 }
 
 // What waits to be read at the same time has a bound, too, behind which less is computed at once.
-TEST(PropagateConstantsLimitsTest, ManyResultsAtOnceAreNotHeld) {
+TEST(PropagateConstantsLimitsTest, BoundsLiveResults) {
   std::string nodes;
   for (int i = 0; i < 8; ++i) {
     absl::StrAppend(&nodes, "%a", i, ": f32[3] = aten.add.Tensor(%w, ", i, ")\n");
@@ -268,7 +268,7 @@ TEST(PropagateConstantsLimitsTest, ManyResultsAtOnceAreNotHeld) {
 }
 
 // Asking takes time as well: who asks for what costs too much again and again comes to an end.
-TEST(PropagateConstantsLimitsTest, AskingForWhatCostsTooMuchEnds) {
+TEST(PropagateConstantsLimitsTest, StopsAfterTooExpensiveAttempts) {
   // The products cost more than there is; each asks for all of the chain before it.
   const auto program = [](int length) {
     std::string nodes, results;
@@ -296,7 +296,7 @@ TEST(PropagateConstantsLimitsTest, AskingForWhatCostsTooMuchEnds) {
 
 // ---- Weights that are permuted in place
 
-TEST(PropagateConstantsLimitsTest, WhatIsNoPermutedMatrixForOneProductIsNotPermutedInPlace) {
+TEST(PropagateConstantsLimitsTest, CopiesWeightsThatAreNotPermutedMatrices) {
   // %q keeps the weight where it is.
   for (const char* nodes : {
            // The permutation gives the first operand, both, or an addend, too.

@@ -45,7 +45,7 @@ constexpr char kChain[] = R"(program aten {
   }
 })";
 
-TEST(PropagateConstantsTest, ChainsOfConstantsBecomeOne) {
+TEST(PropagateConstantsTest, FoldsChainsIntoOneConstant) {
   ExpectRewrite(kChain, Propagate().run, R"(program aten {
   constants { constant "_prop_tensor_constant0": f32[3,2] }
   graph(%_prop_tensor_constant0: f32[3,2] tensor_constant "_prop_tensor_constant0",
@@ -57,7 +57,7 @@ TEST(PropagateConstantsTest, ChainsOfConstantsBecomeOne) {
                 PassTestOps());
 }
 
-TEST(PropagateConstantsTest, ComputesWhatTheKernelsCompute) {
+TEST(PropagateConstantsTest, MatchesTheKernels) {
   ExportedProgram program = ParseOrDie(kChain, PassTestOps());
   program.state_dict.insert_or_assign("w", Floats({2, 3}, {1, 2, 3, 4, 5, 6}));
   program.state_dict.insert_or_assign("b", Floats({3}, {10, 20, 30}));
@@ -69,7 +69,7 @@ TEST(PropagateConstantsTest, ComputesWhatTheKernelsCompute) {
 }
 
 // What is read as channels last is stored so, and read element by element as before.
-TEST(PropagateConstantsTest, ResultsInChannelsLastOrderKeepIt) {
+TEST(PropagateConstantsTest, KeepsChannelsLastOrder) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   constants { state "w": f32[1,2,1,3]{strides=[6,1,6,2]} }
   graph(%w: f32[1,2,1,3]{strides=[6,1,6,2]} parameter "w",
@@ -92,7 +92,7 @@ TEST(PropagateConstantsTest, ResultsInChannelsLastOrderKeepIt) {
   EXPECT_THAT(Elements(n), ElementsAre(-1, -2, -3, -4, -5, -6));  // as they lie
 }
 
-TEST(PropagateConstantsTest, EachOfManyIsComputedFromItsOwnConstant) {
+TEST(PropagateConstantsTest, FoldsManyIndependentNodes) {
   constexpr int kMany = 100;
   std::string constants, inputs, nodes, results;
   for (int i = 0; i < kMany; ++i) {
@@ -117,7 +117,7 @@ TEST(PropagateConstantsTest, EachOfManyIsComputedFromItsOwnConstant) {
   }
 }
 
-TEST(PropagateConstantsTest, EveryReadResultOfANodeIsAConstant) {
+TEST(PropagateConstantsTest, FoldsEveryUsedResultOfANode) {
   ExpectRewrite(R"(program aten {
   constants { state "w": f32[4,3] }
   graph(%w: f32[4,3] parameter "w", %x: f32[4] user_input) {
@@ -138,7 +138,7 @@ TEST(PropagateConstantsTest, EveryReadResultOfANodeIsAConstant) {
                 PassTestOps());
 }
 
-TEST(PropagateConstantsTest, ElementsOfAListAreConstants) {
+TEST(PropagateConstantsTest, FoldsElementsOfAList) {
   ExpectRewrite(R"(program aten {
   constants { state "w": f32[4] }
   graph(%w: f32[4] parameter "w", %x: f32[3] user_input) {
@@ -238,7 +238,7 @@ constexpr std::pair<const char*, const char*> kKept[] = {
 };
 
 // Each of many ways from a call that fails is gone once.
-TEST(PropagateConstantsTest, WhatBranchesFromACallThatFailsStays) {
+TEST(PropagateConstantsTest, KeepsUsersOfAFailingCall) {
   std::string nodes;
   for (int i = 0; i < 60; ++i) {
     absl::StrAppend(&nodes, "%a", i, ": f32[1,3] = aten.neg.default(%n", i, ")\n%b", i,
@@ -259,7 +259,7 @@ TEST(PropagateConstantsTest, WhatBranchesFromACallThatFailsStays) {
 }
 
 // What is returned is computed at each call, from a constant.
-TEST(PropagateConstantsTest, WhatIsReturnedReadsConstants) {
+TEST(PropagateConstantsTest, KeepsReturnedNodesWithFoldedOperands) {
   ExpectRewrite(R"(program aten {
   constants { state "w": f32[3] }
   graph(%w: f32[3] parameter "w") {
@@ -279,7 +279,7 @@ TEST(PropagateConstantsTest, WhatIsReturnedReadsConstants) {
 }
 
 // It is in the file for the one who gets it.
-TEST(PropagateConstantsTest, AConstantThatIsReturnedIsNotFreed) {
+TEST(PropagateConstantsTest, DoesNotFreeReturnedConstant) {
   constexpr char kReturned[] = R"(program aten {
   constants { state "w": f32[3] }
   graph(%w: f32[3] parameter "w", %x: f32[3] user_input) {
@@ -294,7 +294,7 @@ TEST(PropagateConstantsTest, AConstantThatIsReturnedIsNotFreed) {
   EXPECT_TRUE(changed);
 }
 
-TEST(PropagateConstantsTest, WhatMayNotBeComputedStays) {
+TEST(PropagateConstantsTest, KeepsNodesThatMayNotBeFolded) {
   for (const auto& [why, program] : kKept) {
     SCOPED_TRACE(why);
     ExpectUnchanged(program, Propagate().run, PassTestOps());
@@ -302,7 +302,7 @@ TEST(PropagateConstantsTest, WhatMayNotBeComputedStays) {
 }
 
 // Only what is trained is no constant.
-TEST(PropagateConstantsTest, OtherParametersOfATrainedProgramAreConstants) {
+TEST(PropagateConstantsTest, OtherParametersOfATrainedProgramAreConstant) {
   ExpectRewrite(R"(program aten {
   constants { state "v": f32[3] state "w": f32[3] }
   graph(%w: f32[3] parameter "w", %v: f32[3] parameter "v", %x: f32[3] user_input) {
@@ -323,7 +323,7 @@ TEST(PropagateConstantsTest, OtherParametersOfATrainedProgramAreConstants) {
                 PassTestOps());
 }
 
-TEST(PropagateConstantsTest, NamesThatShareStorageWithAMutatedBufferStay) {
+TEST(PropagateConstantsTest, KeepsTensorsThatShareStorageWithAMutatedBuffer) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   constants { state "a": f32[3] state "b": f32[3] }
   graph(%a: f32[3] buffer "a", %b: f32[3] buffer "b", %x: f32[3] user_input) {
@@ -348,7 +348,7 @@ constexpr char kGrows[] = R"(program aten {
   }
 })";
 
-TEST(PropagateConstantsTest, GrowthHasABoundBehindWhichSmallerResultsAreComputed) {
+TEST(PropagateConstantsTest, BoundsGrowthAndFoldsSmallerResults) {
   ExpectRewrite(kGrows, Propagate(100).run, R"(program aten {
   constants { constant "_prop_tensor_constant0": f32[16] }
   graph(%_prop_tensor_constant0: f32[16] tensor_constant "_prop_tensor_constant0",
@@ -369,7 +369,7 @@ TEST(PropagateConstantsTest, GrowthHasABoundBehindWhichSmallerResultsAreComputed
 }
 
 // One node may not take all that is allowed.
-TEST(PropagateConstantsTest, GrowthByOneNodeHasABoundOfItsOwn) {
+TEST(PropagateConstantsTest, BoundsGrowthByOneNode) {
   for (const uint64_t growth : {64u * 64 - 64, 64u * 64 - 65}) {
     ExportedProgram program = ParseOrDie(kGrows, PassTestOps());
     ASSERT_OK(PropagateConstants({.max_node_growth_bytes = growth}).run(program).status());
@@ -377,7 +377,7 @@ TEST(PropagateConstantsTest, GrowthByOneNodeHasABoundOfItsOwn) {
   }
 }
 
-TEST(PropagateConstantsTest, NoResultIsLargerThanTheConstantsAndTheGrowth) {
+TEST(PropagateConstantsTest, BoundsResultsByConstantsAndGrowth) {
   // The sum is small, what it is a sum of is not.
   constexpr char kLarge[] = R"(program aten {
   constants { state "w": f32[16] }
@@ -394,7 +394,7 @@ TEST(PropagateConstantsTest, NoResultIsLargerThanTheConstantsAndTheGrowth) {
   EXPECT_TRUE(changed);
 }
 
-TEST(PropagateConstantsTest, WorkHasABound) {
+TEST(PropagateConstantsTest, BoundsWork) {
   // 2^34 multiplications: the runtime may do them, at each call.
   ExpectUnchanged(R"(program aten {
   constants { state "w": f32[2048,2048] }
@@ -407,7 +407,7 @@ TEST(PropagateConstantsTest, WorkHasABound) {
                   PropagateConstants().run, PassTestOps());
 }
 
-TEST(PropagateConstantsTest, WhatIsMadeOfLiteralsIsComputed) {
+TEST(PropagateConstantsTest, FoldsNodesOfLiterals) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   graph(%x: f32[4] user_input) {
     %o: f32[4] = aten.full.default([4], 0.5)
@@ -439,7 +439,7 @@ constexpr char kTied[] = R"(program aten {
     return (%y user_output)
   }
 })";
-TEST(PropagateConstantsTest, AStorageWithAnotherReaderIsNotFreed) {
+TEST(PropagateConstantsTest, DoesNotFreeSharedStorage) {
   ExpectUnchanged(kTied, Propagate(47).run, PassTestOps());
   ExportedProgram program = ParseOrDie(kTied, PassTestOps());
   ASSERT_OK_AND_ASSIGN(const bool changed, Propagate(48).run(program));
@@ -447,7 +447,7 @@ TEST(PropagateConstantsTest, AStorageWithAnotherReaderIsNotFreed) {
 }
 
 // A product reads a weight that must stay for somebody else as it lies.
-TEST(PropagateConstantsTest, AWeightThatStaysIsPermutedInPlace) {
+TEST(PropagateConstantsTest, PermutesKeptWeightAsAView) {
   constexpr char kInPlace[] = R"(program aten {
   constants { state "w": f32[4,3] state "b": f32[4] }
   graph(%w: f32[4,3] parameter "w", %b: f32[4] parameter "b", %i: i64[2] user_input) {
@@ -478,7 +478,7 @@ TEST(PropagateConstantsTest, AWeightThatStaysIsPermutedInPlace) {
                 PassTestOps());
 }
 
-TEST(PropagateConstantsTest, OtherReadersOfAPermutedWeightGetACopy) {
+TEST(PropagateConstantsTest, OtherUsersOfAPermutedWeightGetACopy) {
   ExpectUnchanged(R"(program aten {
   constants { state "w": f32[4,3] }
   graph(%w: f32[4,3] parameter "w", %i: i64[2] user_input) {
@@ -493,7 +493,7 @@ TEST(PropagateConstantsTest, OtherReadersOfAPermutedWeightGetACopy) {
 }
 
 // It takes the same arguments as a permutation and reverses elements instead.
-TEST(PropagateConstantsTest, AWeightThatIsFlippedIsNotPermuted) {
+TEST(PropagateConstantsTest, DoesNotPermuteFlippedWeight) {
   ExpectUnchanged(R"(program aten {
   constants { state "w": f32[3,3] }
   graph(%w: f32[3,3] parameter "w", %i: i64[2] user_input) {
@@ -507,7 +507,7 @@ TEST(PropagateConstantsTest, AWeightThatIsFlippedIsNotPermuted) {
 }
 
 // A product that is not known to take its weight permuted in place.
-TEST(PropagateConstantsTest, OtherProductsGetACopyOfAPermutedWeight) {
+TEST(PropagateConstantsTest, OtherMatmulsGetACopyOfAPermutedWeight) {
   ExpectUnchanged(R"(program aten {
   constants { state "w": i8[4,3] }
   graph(%w: i8[4,3] parameter "w", %i: i64[2] user_input) {
@@ -520,12 +520,12 @@ TEST(PropagateConstantsTest, OtherProductsGetACopyOfAPermutedWeight) {
                   Propagate(0).run, PassTestOps());
 }
 
-TEST(PropagateConstantsTest, WhatAnotherMethodWritesToIsNoConstant) {
+TEST(PropagateConstantsTest, TensorsWrittenByAnotherMethodAreNotConstant) {
   ExpectUnchanged(kChain, PropagateConstants({.changing = {"b"}}).run, PassTestOps());
 }
 
 // Each of a chain is read by what stays, too.
-TEST(PropagateConstantsTest, LongChainsAreComputedOnce) {
+TEST(PropagateConstantsTest, ComputesLongChainsOnce) {
   constexpr int kLong = 2000;
   std::string nodes, results;
   for (int i = 0; i < kLong; ++i) {
@@ -545,7 +545,7 @@ TEST(PropagateConstantsTest, LongChainsAreComputedOnce) {
               ElementsAre(kLong + 1, 2 * (kLong + 1)));
 }
 
-TEST(PropagateConstantsTest, GivesTheSameBytesEachTime) {
+TEST(PropagateConstantsTest, IsDeterministic) {
   std::string first;
   for (int i = 0; i < 3; ++i) {
     ExportedProgram program = ParseOrDie(kChain, PassTestOps());

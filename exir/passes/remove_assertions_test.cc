@@ -8,7 +8,7 @@ namespace belay::exir {
 namespace {
 
 // Those of numbers run.
-TEST(RemoveAssertionsTest, ErasesTensorMetadataAssertionsAlone) {
+TEST(RemoveAssertionsTest, ErasesOnlyTensorMetadataAssertions) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2] user_input) {
     %y: f32[2] = aten.neg.default(%x)

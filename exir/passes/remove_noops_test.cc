@@ -63,7 +63,7 @@ std::string Requantized(std::string_view zero_point, std::string_view low) {
 })");
 }
 
-TEST(RemoveNoopsTest, RemovesQuantisationOfWhatWasDequantisedTheSameWay) {
+TEST(RemoveNoopsTest, RemovesRequantizationWithEqualParameters) {
   ExpectRewrite(Requantized("3", "-128"), RemoveNoops().run, R"(program aten {
   graph(%x: i8[4] user_input) {
     %f: f32[4] = quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, -128, 127, dtype:i8)
@@ -74,7 +74,7 @@ TEST(RemoveNoopsTest, RemovesQuantisationOfWhatWasDequantisedTheSameWay) {
                 PassTestOps());
 }
 
-TEST(RemoveNoopsTest, KeepsQuantisationWithOtherParametersOrThatClamps) {
+TEST(RemoveNoopsTest, KeepsRequantizationThatClampsOrHasOtherParameters) {
   for (const auto& [zero_point, low] : {std::pair("4", "-128"), std::pair("3", "-127")}) {
     ExpectRewrite(Requantized(zero_point, low), RemoveNoops().run,
                   absl::StrCat(R"(program aten {
@@ -91,7 +91,7 @@ TEST(RemoveNoopsTest, KeepsQuantisationWithOtherParametersOrThatClamps) {
   }
 }
 
-TEST(RemoveNoopsTest, AReturnedSliceOfTheWholeIsItsInput) {
+TEST(RemoveNoopsTest, ReturnedSliceOfTheWholeIsItsInput) {
   ExpectRewrite(R"(program aten {
   constants { state "b": f32[4,3] }
   graph(%b: f32[4,3] buffer "b", %x: f32[4,3] user_input) {
@@ -110,7 +110,7 @@ TEST(RemoveNoopsTest, AReturnedSliceOfTheWholeIsItsInput) {
                 PassTestOps());
 }
 
-TEST(RemoveNoopsTest, KeepsWhatGivesAnotherTensor) {
+TEST(RemoveNoopsTest, KeepsNodesThatReturnAnotherTensor) {
   ExpectUnchanged(R"(program aten {
   graph(%x: f32[4] user_input) {
     %h: f16[4] = aten._to_copy.default(%x, dtype=dtype:f16)
@@ -170,7 +170,7 @@ TEST(RemoveNoopsTest, KeepsCopiesToOtherStridesDevicesAndLayouts) {
 }
 
 // Numbers stand for tensors, literal ones and symbolic ones.
-TEST(RemoveNoopsTest, KeepsWhatMakesATensorOfANumber) {
+TEST(RemoveNoopsTest, KeepsNodesThatCreateATensorFromAScalar) {
   ExpectUnchanged(R"(program aten {
   ranges { s0: [1, 8] }
   graph(%n: symint(s0) user_input) {
@@ -185,7 +185,7 @@ TEST(RemoveNoopsTest, KeepsWhatMakesATensorOfANumber) {
 
 // A value that is the new state of a buffer stays another than what it is a copy of, wherever else
 // it is returned.
-TEST(RemoveNoopsTest, KeepsASliceThatIsReturnedAsStateToo) {
+TEST(RemoveNoopsTest, KeepsSliceReturnedAsState) {
   for (const char* returned : {"%y buffer_mutation \"b\", %y user_output, %y user_output",
                                "%y user_output, %y buffer_mutation \"b\", %y user_output"}) {
     SCOPED_TRACE(returned);
@@ -221,7 +221,7 @@ std::string OpsThatStay(std::string_view input, std::string_view parameters,
   return ops;
 }
 
-TEST(RemoveNoopsTest, RequantizationGoesWhereItClampsNothingAndGivesTheSameTensor) {
+TEST(RemoveNoopsTest, RemovesRequantizationWithoutClamping) {
   constexpr char kGone[] = "dequantize_per_tensor neg";
   constexpr char kStays[] = "dequantize_per_tensor quantize_per_tensor neg";
   EXPECT_EQ(OpsThatStay("i8[2,2]", "0.5, 3, -128, 127, dtype:i8"), kGone);
@@ -242,7 +242,7 @@ TEST(RemoveNoopsTest, RequantizationGoesWhereItClampsNothingAndGivesTheSameTenso
 }
 
 // What else reads the dequantized numbers goes on doing so; a literal has nothing in its place.
-TEST(RemoveNoopsTest, OtherReadersOfDequantizedNumbersStay) {
+TEST(RemoveNoopsTest, KeepsDequantizeNodesWithOtherUsers) {
   ExpectRewrite(R"(program aten {
   graph(%x: i8[4] user_input) {
     %f: f32[4] = quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, -128, 127, dtype:i8)

@@ -17,7 +17,7 @@
 namespace belay::exir {
 namespace {
 
-TEST(ScalarToTensorTest, EachLiteralBecomesAConstantOfItsOwn) {
+TEST(ScalarToTensorTest, EachLiteralBecomesItsOwnConstant) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2] user_input) {
     %a: f32[2] = aten.add.Tensor(%x, 2.5)
@@ -58,7 +58,7 @@ TEST(ScalarToTensorTest, LiteralsDoNotPromoteTensorsWithoutDimensions) {
                 PassTestOps());
 }
 
-TEST(ScalarToTensorTest, LiteralsThatHalfPrecisionRoundsStayNumbers) {
+TEST(ScalarToTensorTest, KeepsLiteralsThatHalfPrecisionRounds) {
   ExpectRewrite(R"(program aten {
   graph(%x: f16[2] user_input, %y: bf16[] user_input) {
     %a: f16[2] = aten.mul.Tensor(%x, 0.3)
@@ -79,7 +79,7 @@ TEST(ScalarToTensorTest, LiteralsThatHalfPrecisionRoundsStayNumbers) {
                 PassTestOps());
 }
 
-TEST(ScalarToTensorTest, SymbolicNumbersStayNumbersAmongHalfPrecision) {
+TEST(ScalarToTensorTest, KeepsSymbolicScalarsAmongHalfPrecision) {
   ExpectRewrite(R"(program aten {
   ranges { s0: [1, 8] }
   graph(%x: f16[s0] user_input, %y: bf16[] user_input) {
@@ -103,7 +103,7 @@ TEST(ScalarToTensorTest, SymbolicNumbersStayNumbersAmongHalfPrecision) {
                 PassTestOps());
 }
 
-TEST(ScalarToTensorTest, LiteralsThatFloat32RoundsStayDoubleAmongDoubles) {
+TEST(ScalarToTensorTest, LiteralsThatFloat32RoundsAreDoubleAmongDoubles) {
   ExpectRewrite(R"(program aten {
   graph(%x: f64[2] user_input) {
     %a: f64[2] = aten.add.Tensor(%x, 0.1)
@@ -154,7 +154,7 @@ TEST(ScalarToTensorTest, ComplexLiteralsBecomeConstantsThatPromoteAsTheyDo) {
   EXPECT_EQ(constant(2).as<std::complex<double>>()[0], std::complex<double>(0, 0.1));
 }
 
-TEST(ScalarToTensorTest, ComplexLiteralsInBodiesAreMadeThere) {
+TEST(ScalarToTensorTest, ComplexLiteralsInSubgraphsAreCreatedThere) {
   ExpectRewrite(R"(program aten {
   graph(%p: b8[] user_input, %x: c64[2] user_input) {
     %c: c64[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
@@ -225,7 +225,7 @@ TEST(ScalarToTensorTest, SymbolicSizesBecomeScalarTensors) {
 }
 
 // So that they share the debug handle of the node that they are for.
-TEST(ScalarToTensorTest, WhatIsMadeComesFromWhereItsUserComesFrom) {
+TEST(ScalarToTensorTest, NewNodesHaveTheProvenanceOfTheirUser) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   ranges { s0: [1, 8] }
   graph(%p: b8[] user_input, %x: f32[s0] user_input) {
@@ -299,7 +299,7 @@ TEST(ScalarToTensorTest, LiteralsOfEachKindHaveTheDtypeThatPromotesAsTheyDo) {
 }
 
 // Half precision holds zero, and numbers of its bits between its exponents.
-TEST(ScalarToTensorTest, NumbersThatHalfPrecisionHoldsBecomeTensors) {
+TEST(ScalarToTensorTest, ScalarsExactInHalfPrecisionBecomeTensors) {
   const struct {
     const char *dtype, *number;
     bool holds;
@@ -329,7 +329,7 @@ TEST(ScalarToTensorTest, NumbersThatHalfPrecisionHoldsBecomeTensors) {
   }
 }
 
-TEST(ScalarToTensorTest, SymbolicNumbersOfEachKindBecomeTensors) {
+TEST(ScalarToTensorTest, SymbolicScalarsOfEachKindBecomeTensors) {
   ExpectRewrite(R"(program aten {
   ranges { s0: [1, 8] }
   graph(%x: f64[s0] user_input) {
@@ -365,7 +365,7 @@ TEST(ScalarToTensorTest, SymbolicNumbersOfEachKindBecomeTensors) {
 }
 
 // A registry need not have the operators that make tensors of numbers.
-TEST(ScalarToTensorTest, OperatorsThatAreNotRegisteredAreNamed) {
+TEST(ScalarToTensorTest, NamesUnregisteredOperators) {
   constexpr OpDef kMul[] = {
       {.schema = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", .traits = kPointwise}};
   constexpr OpDef kMake[] = {

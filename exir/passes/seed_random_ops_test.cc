@@ -14,7 +14,7 @@
 namespace belay::exir {
 namespace {
 
-TEST(SeedRandomOpsTest, OperatorsTakeTheStateAndTheirPlace) {
+TEST(SeedRandomOpsTest, PassesStateAndOffset) {
   ExpectRewrite(R"(program aten {
   constants {
     state "w": f32[2]
@@ -42,7 +42,7 @@ TEST(SeedRandomOpsTest, OperatorsTakeTheStateAndTheirPlace) {
                 PassTestOps());
 }
 
-TEST(SeedRandomOpsTest, TheStateBeginsWithTheSeed) {
+TEST(SeedRandomOpsTest, StateStartsWithTheSeed) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   graph() {
     %y: f32[2] = aten.rand.default([2])
@@ -92,7 +92,7 @@ TEST(SeedRandomOpsTest, BranchesGetTheState) {
                 PassTestOps());
 }
 
-TEST(SeedRandomOpsTest, DropoutThatDropsNothingNeedsNoState) {
+TEST(SeedRandomOpsTest, DropoutOutsideTrainingNeedsNoState) {
   ExpectUnchanged(R"(program aten {
   graph(%x: f32[2] user_input) {
     %d: f32[2], %m: b8[2] = aten.native_dropout.default(%x, 0.5, false)
@@ -102,7 +102,7 @@ TEST(SeedRandomOpsTest, DropoutThatDropsNothingNeedsNoState) {
                   SeedRandomOps(0).run, PassTestOps());
 }
 
-TEST(SeedRandomOpsTest, WhatTakesAStateAlreadyKeepsIt) {
+TEST(SeedRandomOpsTest, KeepsSeededOperators) {
   ExpectUnchanged(R"(program aten {
   graph(%state: i64[2] user_input, %x: f32[2] user_input) {
     %r: f32[2] = seeded.rand_like.default(%state, 0, %x)
@@ -112,7 +112,7 @@ TEST(SeedRandomOpsTest, WhatTakesAStateAlreadyKeepsIt) {
                   SeedRandomOps(0).run, PassTestOps());
 }
 
-TEST(SeedRandomOpsTest, LoopsThatWouldRepeatNumbersAreRefused) {
+TEST(SeedRandomOpsTest, RejectsRandomOperatorsInLoops) {
   ExpectPassError(
       R"(program aten {
   graph(%x: f32[3,2] user_input) {
@@ -130,7 +130,7 @@ TEST(SeedRandomOpsTest, LoopsThatWouldRepeatNumbersAreRefused) {
       PassTestOps());
 }
 
-TEST(SeedRandomOpsTest, ATensorOfTheStatesNameIsRefused) {
+TEST(SeedRandomOpsTest, RejectsBufferWithTheStatesName) {
   ExpectPassError(R"(program aten {
   constants {
     state "belay.random_state": i64[2]
@@ -145,7 +145,7 @@ TEST(SeedRandomOpsTest, ATensorOfTheStatesNameIsRefused) {
 }
 
 // A name of a constant counts as one of state.
-TEST(SeedRandomOpsTest, AConstantOfTheStatesNameIsRefused) {
+TEST(SeedRandomOpsTest, RejectsConstantWithTheStatesName) {
   ExpectPassError(
       absl::StrCat("program aten { constants { constant \"", std::string(kRandomState),
                    "\": f32[2] } graph(%c: f32[2] tensor_constant \"", std::string(kRandomState),
@@ -156,7 +156,7 @@ TEST(SeedRandomOpsTest, AConstantOfTheStatesNameIsRefused) {
 }
 
 // The new state stands behind what other buffers become and before what the user gets.
-TEST(SeedRandomOpsTest, TheNewStateStandsBehindThatOfOtherBuffers) {
+TEST(SeedRandomOpsTest, NewStateFollowsOtherBufferMutations) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   constants { state "b": f32[2] }
   graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
@@ -225,7 +225,7 @@ TEST(SeedRandomOpsTest, BranchesWithoutOperandsGetTheState) {
 }
 
 // Random numbers of others are theirs; a loop in a branch is refused as one outside.
-TEST(SeedRandomOpsTest, OperatorsOfOthersStayAndLoopsInBranchesAreRefused) {
+TEST(SeedRandomOpsTest, KeepsUnknownOperatorsAndRejectsLoopsInBranches) {
   ASSERT_OK_AND_ASSIGN(const auto ops, CreateStandardOps());
   ASSERT_OK(ops->Define({.schema = "demo::noise(Tensor x) -> Tensor", .traits = kNondeterministic})
                 .status());

@@ -77,7 +77,7 @@ TEST(SpliceTest, ArgumentsFollowFirstUse) {
 }
 
 // Values in a dictionary are arguments like any other.
-TEST(SpliceTest, DictionariesAreCopied) {
+TEST(SpliceTest, CopiesDictionaries) {
   ExpectLowered(R"(program edge {
     graph(%x: f32[2] user_input, %y: f32[2] user_input) {
       %a: f32[2] = higher_order.auto_functionalized({"k": %x, "l": [%y, 3]})  tag="t"
@@ -100,7 +100,7 @@ TEST(SpliceTest, DictionariesAreCopied) {
   })");
 }
 
-TEST(SpliceTest, TagOutsideOfTheMapStaysWithANote) {
+TEST(SpliceTest, TagOutsideTheMapIsNotDelegatedAndNoted) {
   std::vector<std::string> notes;
   TextPartitioner partitioner;
   partitioner.delegation = {{"t", {"recorder", {}}}};
@@ -119,7 +119,7 @@ TEST(SpliceTest, TagOutsideOfTheMapStaysWithANote) {
   EXPECT_THAT(notes[0], HasSubstr("tag 'u' is not in the map"));
 }
 
-TEST(SpliceTest, NodesThatStayKeepTheirOrder) {
+TEST(SpliceTest, UndelegatedNodesKeepTheirOrder) {
   ExpectLowered(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.relu.default(%x)  tag="t"
@@ -151,7 +151,7 @@ TEST(SpliceTest, NodesThatStayKeepTheirOrder) {
 }
 
 // The call stands at the last of its nodes of which something else uses a result.
-TEST(SpliceTest, CallStandsAtTheLastNodeOfWhichAResultIsUsed) {
+TEST(SpliceTest, CallIsAtTheLastNodeWithUsedResult) {
   ExpectLowered(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.relu.default(%x)  tag="t"
@@ -192,7 +192,7 @@ TEST(SpliceTest, CallStandsAtTheLastNodeOfWhichAResultIsUsed) {
 
 // Nothing else fixes where the call stands: at %b, the last node that the program returns a result
 // of. %d is read by nobody.
-TEST(SpliceTest, CallOfWhichResultsAreOnlyReturnedStandsAtTheLastOfThem) {
+TEST(SpliceTest, CallWithOnlyReturnedResultsIsAtTheLastOfThem) {
   ExpectLowered(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.relu.default(%x)  tag="t"
@@ -224,7 +224,7 @@ TEST(SpliceTest, CallOfWhichResultsAreOnlyReturnedStandsAtTheLastOfThem) {
 }
 
 // Results of operators with several outputs cross one by one.
-TEST(SpliceTest, OnlyUsedResultsOfASplitCross) {
+TEST(SpliceTest, OnlyUsedResultsOfASplitAreReturned) {
   ExpectLowered(R"(program edge {
     graph(%x: f32[4] user_input) {
       [%p: f32[2], %q: f32[2]] = edge.aten.split_with_sizes.default(%x, [2,2])  tag="t" name="split"
@@ -249,7 +249,7 @@ TEST(SpliceTest, OnlyUsedResultsOfASplitCross) {
   })");
 }
 
-TEST(SpliceTest, SymbolicIntegersCrossBothWays) {
+TEST(SpliceTest, PassesSymbolicIntegersInAndOut) {
   ExpectLowered(R"(program edge {
     ranges { s0: [1, 8] }
     graph(%x: f32[s0,2] user_input) {
@@ -318,7 +318,7 @@ constexpr std::string_view kCond = R"(program edge {
     }
   })";
 
-TEST(SpliceTest, CondBodiesAreLoweredAfterTheirGraph) {
+TEST(SpliceTest, LowersCondSubgraphsAfterTheirGraph) {
   ExpectLowered(kCond, {}, R"(program edge {
     graph(%p: b8[] user_input, %x: f32[2] user_input) {
       %a: f32[2] = higher_order.executorch_call_delegate(module#0, %x)  handle=8 name="executorch_call_delegate"
@@ -360,7 +360,7 @@ TEST(SpliceTest, CondBodiesAreLoweredAfterTheirGraph) {
   })");
 }
 
-TEST(SpliceTest, TaggedCondTakesItsBodiesAlong) {
+TEST(SpliceTest, TaggedCondMovesWithItsSubgraphs) {
   ExpectLowered(R"(program edge {
     graph(%p: b8[] user_input, %x: f32[2] user_input) {
       %b: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
@@ -399,7 +399,7 @@ TEST(SpliceTest, TaggedCondTakesItsBodiesAlong) {
   })");
 }
 
-TEST(SpliceTest, WhileMapAndScanBodiesAreLowered) {
+TEST(SpliceTest, LowersSubgraphsOfWhileMapAndScan) {
   for (const std::string call : {"higher_order.while_loop(graph#1, graph#2, [%x], [])",
                                  "higher_order.map_impl(graph#1, [%x], [graph#2])",
                                  "higher_order.scan(graph#1, [%x], [graph#2], [])"}) {
@@ -447,7 +447,7 @@ TEST(SpliceTest, DelegatesAreNumberedByBackendThenByPosition) {
   EXPECT_THAT(specs, ElementsAre("f1", "f0", "s0", "s1"));
 }
 
-TEST(SpliceTest, SecondRoundKeepsOrSwallowsDelegates) {
+TEST(SpliceTest, SecondRoundKeepsOrNestsDelegates) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.neg.default(%x)  tag="t"
@@ -475,7 +475,7 @@ TEST(SpliceTest, SecondRoundKeepsOrSwallowsDelegates) {
   EXPECT_EQ(nested.top().node(nested.top().first()).debug_handle, 2);
 }
 
-TEST(SpliceTest, PartitionOfWhichNothingIsUsedIsACallWithoutResults) {
+TEST(SpliceTest, UnusedPartitionIsACallWithoutResults) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.neg.default(%x)

@@ -89,7 +89,7 @@ TEST(CapabilityTest, UnconnectedNodesShareAPartition) {
 }
 
 // torch's partitioner sees this way back only in part.
-TEST(CapabilityTest, WayBackThroughAnotherPartitionKeepsPartitionsApart) {
+TEST(CapabilityTest, PathThroughAnotherPartitionSeparatesPartitions) {
   const ExportedProgram program = Parse(R"(%n: f32[2] = edge.aten.relu.default(%x)
                                %m: f32[2] = edge.aten.neg.default(%n)
                                %a: f32[2] = edge.aten.relu.default(%m)
@@ -108,7 +108,7 @@ TEST(CapabilityTest, WayBackThroughAnotherPartitionKeepsPartitionsApart) {
 }
 
 // ExecuTorch's graphs have a node for each used result of a node with several.
-TEST(CapabilityTest, TakingAResultCountsAsANodeOfItsOwn) {
+TEST(CapabilityTest, GetitemCountsAsANode) {
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
       %v: f32[2], %i: f32[1], %j: f32[1] = edge.aten.native_layer_norm.default(%a, [2], none, none, 1e-05) name="t"
       %r: f32[2] = edge.aten.relu.default(%v)
@@ -125,7 +125,7 @@ TEST(CapabilityTest, TakingAResultCountsAsANodeOfItsOwn) {
 }
 
 // Such nodes take ids, and partitions of nothing else disappear.
-TEST(CapabilityTest, TakingAResultOfAnUnsupportedNode) {
+TEST(CapabilityTest, GetitemOfAnUnsupportedNode) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.relu.default(%x)
@@ -194,7 +194,7 @@ TEST(GroupsTest, GroupIsKeptTogether) {
 }
 
 // b is not supported, and so not in the group.
-TEST(GroupsTest, NodesThatAreNotSupportedAreInNoGroup) {
+TEST(GroupsTest, IgnoresUnsupportedNodesOfGroups) {
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
                                %b: f32[2] = edge.aten.neg.default(%x)
                                %c: f32[2] = edge.aten.relu.default(%x))",
@@ -204,7 +204,7 @@ TEST(GroupsTest, NodesThatAreNotSupportedAreInNoGroup) {
 
 // A result of a node with several, of one in a list and of one that is not known is taken by a node
 // of its own; what nothing reads is not taken.
-TEST(CapabilityTest, ResultsOfNodesWithSeveralAreTaken) {
+TEST(CapabilityTest, FindsTakenResults) {
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
       %v: f32[2], %i: f32[1], %j: f32[1] = edge.aten.native_layer_norm.default(%x, [2], none, none, 1e-05)
       [%p: f32[1], %q: f32[1]] = my.own.split(%x)
@@ -220,14 +220,14 @@ TEST(CapabilityTest, ResultsOfNodesWithSeveralAreTaken) {
   EXPECT_THAT(names, ElementsAre("v", "i", "q", "l", "o"));
 }
 
-TEST(GroupsTest, NodeInTwoGroupsIsAnError) {
+TEST(GroupsTest, RejectsNodeInTwoGroups) {
   const ExportedProgram program =
       Parse("%a: f32[2] = edge.aten.relu.default(%x)", "%a user_output");
   EXPECT_THAT(ProposeGroups(program, {{"a"}, {"a"}}),
               ElementsAre(HasSubstr("node a exists in multiple groups")));
 }
 
-TEST(GroupsTest, NodeThatIsNotInTheGraphIsAnError) {
+TEST(GroupsTest, RejectsNodeOutsideTheGraph) {
   const ExportedProgram program =
       Parse("%a: f32[2] = edge.aten.relu.default(%x)", "%a user_output");
   EXPECT_THAT(ProposeGroupedPartitions(program.top(), {{NodeId(99)}}, [](NodeId) { return true; }),
@@ -236,7 +236,7 @@ TEST(GroupsTest, NodeThatIsNotInTheGraphIsAnError) {
 }
 
 // It counts once for the ids, and %d needs all of it.
-TEST(GroupsTest, GroupIsOneUnitHoweverOftenItNamesANode) {
+TEST(GroupsTest, RepeatedNodesInAGroupCountOnce) {
   const ExportedProgram program = Parse(R"(%e: f32[2] = edge.aten.relu.default(%x)
                                %m: f32[2] = edge.aten.neg.default(%e)
                                %a: f32[2] = edge.aten.relu.default(%m)
@@ -248,7 +248,7 @@ TEST(GroupsTest, GroupIsOneUnitHoweverOftenItNamesANode) {
 }
 
 // Each group needs the other: one of them is given up.
-TEST(GroupsTest, InterleavedGroupsDoNotMakeACycle) {
+TEST(GroupsTest, InterleavedGroupsFormNoCycle) {
   const ExportedProgram program = Parse(R"(%a1: f32[2] = edge.aten.relu.default(%x)
                                %n1: f32[2] = edge.aten.neg.default(%a1)
                                %b1: f32[2] = edge.aten.relu.default(%n1)
@@ -261,7 +261,7 @@ TEST(GroupsTest, InterleavedGroupsDoNotMakeACycle) {
   EXPECT_THAT(proposals, ElementsAre("0: a1 a2", "1: b2", "2: b1"));
 }
 
-TEST(GroupsTest, GroupThatIsNotConvexIsGivenUp) {
+TEST(GroupsTest, SplitsNonConvexGroup) {
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
                                %b: f32[2] = edge.aten.neg.default(%a)
                                %c: f32[2] = edge.aten.relu.default(%b))",
@@ -269,7 +269,7 @@ TEST(GroupsTest, GroupThatIsNotConvexIsGivenUp) {
   EXPECT_THAT(ProposeGroups(program, {{"a", "c"}}), ElementsAre("0: c", "1: a"));
 }
 
-TEST(GroupsTest, GroupMayHoldANodeAndThoseThatTakeItsResults) {
+TEST(GroupsTest, GroupMayContainANodeAndItsGetitems) {
   const ExportedProgram program = Parse(
       R"(%v: f32[2], %i: f32[1], %j: f32[1] = edge.aten.native_layer_norm.default(%x, [2], none, none, 1e-05) name="t"
       %r: f32[2] = edge.aten.relu.default(%v))",
@@ -287,7 +287,7 @@ TEST(GroupsTest, GroupMayHoldANodeAndThoseThatTakeItsResults) {
 }
 
 // %i is taken by %p alone: the taking stays outside of the group, and so behind it.
-TEST(GroupsTest, WhatTakesAResultForANodeOutsideIsNotInTheGroup) {
+TEST(GroupsTest, GetitemForOutsideUserIsNotInTheGroup) {
   const ExportedProgram program = Parse(
       R"(%v: f32[2], %i: f32[1], %j: f32[1] = edge.aten.native_layer_norm.default(%x, [2], none, none, 1e-05) name="t"
       %r: f32[2] = edge.aten.relu.default(%v)
@@ -303,7 +303,7 @@ TEST(GroupsTest, WhatTakesAResultForANodeOutsideIsNotInTheGroup) {
   EXPECT_THAT(Show(graph, *proposals), ElementsAre("0: p", "1: t r"));
 }
 
-TEST(CapabilityPartitionerTest, OptionsSayWhetherMutatedBuffersAndBodiesAreTaken) {
+TEST(CapabilityPartitionerTest, OptionsSelectMutatedBuffersAndSubgraphs) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     constants { state "b": f32[2] }
     graph(%b: f32[2] buffer "b", %q: b8[] user_input, %x: f32[2] user_input) {
@@ -338,7 +338,7 @@ constexpr std::string_view kAddsAWeight = R"(program edge {
     }
   })";
 
-TEST(TagConstantDataTest, ConstantThatIsTaggedKeepsItsTag) {
+TEST(TagConstantDataTest, KeepsExistingTags) {
   const ExportedProgram program = ParseOrDie(kAddsAWeight, TestOps());
   PartitionResult result;
   result.nodes = {{ExportedProgram::kTop, FindNode(program.top(), "b"), "t"}};
@@ -348,7 +348,7 @@ TEST(TagConstantDataTest, ConstantThatIsTaggedKeepsItsTag) {
   EXPECT_EQ(result.inputs[0].tag, "u");
 }
 
-TEST(CapabilityPartitionerTest, OptionsGiveGroupsAndLeaveConstants) {
+TEST(CapabilityPartitionerTest, OptionsSetGroupsAndSkipConstants) {
   const ExportedProgram program = ParseOrDie(kAddsAWeight, TestOps());
   const NodeId node = FindNode(program.top(), "b");
   CapabilityPartitionerOptions options;
@@ -374,7 +374,7 @@ TEST(CapabilityPartitionerTest, OptionsGiveGroupsAndLeaveConstants) {
 }
 
 // Parameters that the program trains are not tagged: only buffers go into delegates.
-TEST(TagMutatedBuffersTest, TagsBuffersAlone) {
+TEST(TagMutatedBuffersTest, TagsOnlyBuffers) {
   for (const std::string_view kind : {"buffer", "parameter"}) {
     const ExportedProgram program = ParseOrDie(absl::StrCat(R"(program edge {
           constants { state "w": f32[2] }
@@ -391,7 +391,7 @@ TEST(TagMutatedBuffersTest, TagsBuffersAlone) {
   }
 }
 
-TEST(AllNodePartitionerTest, TakesAllNodesAndConstants) {
+TEST(AllNodePartitionerTest, TagsAllNodesAndConstants) {
   const ExportedProgram program = ParseOrDie(kAddsAWeight, TestOps());
   const AllNodePartitioner partitioner({"recorder", {{"k", "v"}}});
   ASSERT_OK_AND_ASSIGN(const PartitionResult result, partitioner.Partition(program));

@@ -160,7 +160,7 @@ TEST(GroupsScenarioTest, InterleavedGroupsOfCrossAttention) {
 }
 
 // A conflict far away costs no group its place: only the later of the two is given up.
-TEST(GroupsTest, OnlyGroupsThatConflictAreGivenUp) {
+TEST(GroupsTest, SplitsOnlyConflictingGroups) {
   const ExportedProgram program = Parse(R"(%a1: f32[2] = edge.aten.relu.default(%x)
                                %n1: f32[2] = edge.aten.neg.default(%a1)
                                %b1: f32[2] = edge.aten.relu.default(%n1)
@@ -183,7 +183,7 @@ TEST(GroupsTest, OnlyGroupsThatConflictAreGivenUp) {
 }
 
 // C is on the cycle only because A and B are. It is left out with B, tried again without B, and kept.
-TEST(GroupsTest, GroupThatIsOnACycleOfOthersIsTriedAgain) {
+TEST(GroupsTest, RetriesGroupOnACycleOfOthers) {
   const ExportedProgram program = Parse(R"(%a1: f32[2] = edge.aten.relu.default(%x)
                                %b2: f32[2] = edge.aten.relu.default(%x)
                                %c2: f32[2] = edge.aten.relu.default(%x)

@@ -63,7 +63,7 @@ TEST(OperatorSupportTest, CombinationsAndReasons) {
             "module layers.1.mlp was excluded by the user");
 }
 
-TEST(OperatorSupportTest, RejectionsAreATableWithOneReasonPerNode) {
+TEST(OperatorSupportTest, FormatsRejectionsWithOneReasonPerNode) {
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
                                            %b: f32[2] = edge.aten.neg.default(%a))",
                                         "%b user_output");
@@ -192,7 +192,7 @@ TEST(ConfigPartitionerTest, OverlappingListsAreOnePartition) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST(ConfigPartitionerTest, NamesMayLeaveOutTheNamespace) {
+TEST(ConfigPartitionerTest, NamesMayOmitTheNamespace) {
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
                                %b: f32[2] = edge.mylib.relu.default(%a)
                                %c: f32[2] = edge.aten.neg.default(%b)
@@ -213,7 +213,7 @@ TEST(ConfigPartitionerTest, NamesMayLeaveOutTheNamespace) {
   EXPECT_EQ(result.rejections[2].reason, "no configuration for the operator");  // without namespace
 }
 
-TEST(ConfigPartitionerTest, NodesThatAreNotThereAreAnError) {
+TEST(ConfigPartitionerTest, RejectsUnknownNodes) {
   const ExportedProgram program =
       Parse("%a: f32[2] = edge.aten.relu.default(%x)", "%a user_output");
   std::vector<NodeConfig> configs(1);

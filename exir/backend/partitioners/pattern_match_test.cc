@@ -80,7 +80,7 @@ TEST(PatternMatchTest, AttributePatternMatchesExactlyOnce) {
   EXPECT_THAT(Find(program, ReluAdd()), ElementsAre("a b"));
 }
 
-TEST(PatternMatchTest, OneInputIsOneThing) {
+TEST(PatternMatchTest, AllUsesOfAnInputMatchTheSameArgument) {
   const ExportedProgram square =
       Program(kX, "%s: f32[2] = aten.mul.Tensor(%x, %x)", "%s user_output", "aten");
   EXPECT_THAT(Find(Program(kXY, R"(%a: f32[2] = edge.aten.mul.Tensor(%x, %y)
@@ -127,7 +127,7 @@ TEST(PatternMatchTest, ListsMatchElementByElement) {
 }
 
 // Found by what both read. A literal in its place has no users.
-TEST(PatternMatchTest, PatternMayHangTogetherByAnInput) {
+TEST(PatternMatchTest, PatternMayBeConnectedByAnInput) {
   const ExportedProgram pattern =
       Program("%x: f32[2] user_input, %y: f32[2] user_input, %s: f32[2] user_input",
               R"(%a: f32[2] = aten.sub.Tensor(%x, %s)
@@ -146,7 +146,7 @@ TEST(PatternMatchTest, PatternMayHangTogetherByAnInput) {
 }
 
 // Operators that are not known, so that calls of one name may have any arguments and results.
-TEST(PatternMatchTest, CallsHaveTheSameArgumentsNamesAndResults) {
+TEST(PatternMatchTest, ComparesArgumentsNamesAndResults) {
   const ExportedProgram pattern =
       Program(kXY, "%r: f32[2] = my.own.op(%x, other=%y)", "%r user_output", "aten");
   EXPECT_THAT(Find(Program(kXY, R"(%a: f32[2] = my.own.op(%x)
@@ -160,7 +160,7 @@ TEST(PatternMatchTest, CallsHaveTheSameArgumentsNamesAndResults) {
 }
 
 // Where the pattern has two nodes that are alike, one of the graph is not both.
-TEST(PatternMatchTest, TwoNodesAreTwoNodes) {
+TEST(PatternMatchTest, PatternNodesMatchDistinctNodes) {
   const ExportedProgram pattern = Program(kX, R"(%a: f32[2] = aten.relu.default(%x)
                                                  %b: f32[2] = aten.relu.default(%x)
                                                  %c: f32[2] = aten.add.Tensor(%a, %b))",
@@ -175,7 +175,7 @@ TEST(PatternMatchTest, TwoNodesAreTwoNodes) {
               ElementsAre("b d e"));
 }
 
-TEST(PatternMatchTest, ALiteralIsNoNodeAndAValueNoList) {
+TEST(PatternMatchTest, LiteralsDoNotMatchNodesNorValuesLists) {
   EXPECT_THAT(Find(Program(kXY, R"(%a: f32[2] = edge.aten.add.Tensor(2, %y)
                                    %b: f32[2] = edge.aten.add.Tensor(%x, %y))",
                            "%a user_output, %b user_output"),
@@ -193,7 +193,7 @@ TEST(PatternMatchTest, ALiteralIsNoNodeAndAValueNoList) {
 
 // %m hangs on the pattern by both of its operands, and by the second user of %r alone. Of the
 // graph's users the first that fits is taken.
-TEST(PatternMatchTest, FurtherNodesAreFoundAmongAllUsers) {
+TEST(PatternMatchTest, FindsFurtherNodesAmongAllUsers) {
   const ExportedProgram pattern = Program(kXY, R"(%r: f32[2] = aten.relu.default(%x)
                                                   %n: f32[2] = aten.neg.default(%y)
                                                   %m: f32[2] = aten.mul.Tensor(%r, %n)
@@ -214,7 +214,7 @@ TEST(PatternMatchTest, FurtherNodesAreFoundAmongAllUsers) {
 }
 
 // The first product has a use outside that the pattern does not give; the second has none.
-TEST(PatternMatchTest, AUserThatLeadsNowhereIsLeftForTheNext) {
+TEST(PatternMatchTest, BacktracksToTheNextUser) {
   const ExportedProgram pattern = Program(kX, R"(%r: f32[2] = aten.relu.default(%x)
                                                  %m: f32[2] = aten.mul.Tensor(%r, %x)
                                                  %k: f32[2] = aten.sub.Tensor(%m, %r)
@@ -235,7 +235,7 @@ TEST(PatternMatchTest, AUserThatLeadsNowhereIsLeftForTheNext) {
   }
 }
 
-TEST(PatternMatchTest, WhatThePatternKeepsMustNotBeUsedOutside) {
+TEST(PatternMatchTest, RejectsOutsideUsesOfInternalValues) {
   EXPECT_THAT(Find(Program(kXY, R"(%a: f32[2] = edge.aten.relu.default(%x)
                                    %b: f32[2] = edge.aten.add.Tensor(%a, %y))",
                            "%b user_output, %a user_output"),
@@ -263,7 +263,7 @@ TEST(PatternMatchTest, OccurrencesDoNotOverlap) {
 }
 
 // A node that the pattern reads twice is one node of the graph, not two that are alike.
-TEST(PatternMatchTest, NodeThatIsReadTwiceIsOneNode) {
+TEST(PatternMatchTest, NodeUsedTwiceMatchesOnce) {
   const ExportedProgram pattern = Program(kX, R"(%a: f32[2] = aten.relu.default(%x)
                                                  %b: f32[2] = aten.neg.default(%a)
                                                  %c: f32[2] = aten.add.Tensor(%a, %b))",
@@ -307,7 +307,7 @@ TEST(PatternMatchTest, ResultsAreMatchedByPosition) {
   EXPECT_THAT(Find(first, second), IsEmpty());
 }
 
-TEST(PatternMatchTest, PatternsWithoutNodesOrInPiecesAreErrors) {
+TEST(PatternMatchTest, RejectsEmptyAndDisconnectedPatterns) {
   const ExportedProgram program =
       Program(kX, "%a: f32[2] = edge.aten.neg.default(%x)", "%a user_output");
   EXPECT_THAT(Find(program, Program(kX, "", "%x user_output", "aten")),
@@ -393,7 +393,7 @@ TEST(PatternPartitionerTest, TagsOccurrencesAndNeverTheirInputs) {
 }
 
 // What an earlier pattern has is not asked for again, and an occurrence without a node left is none.
-TEST(PatternPartitionerTest, NodesBelongToTheFirstPatternThatHasThem) {
+TEST(PatternPartitionerTest, NodesBelongToTheFirstMatchingPattern) {
   const ExportedProgram program = Program(kXY, R"(%a: f32[2] = edge.aten.relu.default(%x)
                                    %b: f32[2] = edge.aten.add.Tensor(%a, %y))",
                                           "%b user_output");
@@ -412,7 +412,7 @@ TEST(PatternPartitionerTest, NodesBelongToTheFirstPatternThatHasThem) {
   EXPECT_THAT(result.rejections, IsEmpty());
 }
 
-TEST(PatternPartitionerTest, FurtherSupportJoinsAndGroupsStayTogether) {
+TEST(PatternPartitionerTest, SupportedNodesJoinAndGroupsStayTogether) {
   const ExportedProgram program = Program(kXY, R"(%n: f32[2] = edge.aten.neg.default(%x)
                                    %a: f32[2] = edge.aten.relu.default(%n)
                                    %b: f32[2] = edge.aten.add.Tensor(%a, %y)
@@ -430,7 +430,7 @@ TEST(PatternPartitionerTest, FurtherSupportJoinsAndGroupsStayTogether) {
   EXPECT_EQ(result.rejections[0].reason, "operator aten.mul.Tensor is not supported");
 }
 
-TEST(PatternPartitionerTest, SupportAloneWillDoAndPatternsMustBePatterns) {
+TEST(PatternPartitionerTest, AcceptsSupportWithoutPatternsAndChecksPatterns) {
   const ExportedProgram program =
       Program(kX, "%a: f32[2] = edge.aten.neg.default(%x)", "%a user_output");
   PatternPartitionerOptions options;
@@ -445,7 +445,7 @@ TEST(PatternPartitionerTest, SupportAloneWillDoAndPatternsMustBePatterns) {
                        HasSubstr("expected a pattern with nodes, got none")));
 }
 
-TEST(PatternPartitionerTest, NeitherPatternsNorSupportIsAnError) {
+TEST(PatternPartitionerTest, RejectsNeitherPatternsNorSupport) {
   const ExportedProgram program = Program(kX, "", "%x user_output");
   EXPECT_THAT(PatternPartitioner({"recorder", {}}, {}).Partition(program),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("got neither")));

@@ -79,7 +79,7 @@ TEST(DeviceCopiesTest, TensorsStayOnTheDeviceBetweenDelegates) {
                {kFirst, kFirst, kFirst});
 }
 
-TEST(DeviceCopiesTest, FromDeviceToDeviceIsOverTheHost) {
+TEST(DeviceCopiesTest, CopiesBetweenDevicesViaTheHost) {
   ExpectCopies(kChain, R"(
   graph(%x: f32[2] user_input) {
     %_h2d_copy: f32[2]{device=demo:0} = edge.et_copy._h2d_copy.default(%x)  handle=7
@@ -96,7 +96,7 @@ TEST(DeviceCopiesTest, FromDeviceToDeviceIsOverTheHost) {
                {kFirst, kSecond, kHost});
 }
 
-TEST(DeviceCopiesTest, BodiesHaveCopiesOfTheirOwn) {
+TEST(DeviceCopiesTest, SubgraphsHaveTheirOwnCopies) {
   constexpr std::string_view kBodies = R"(
   graph(%p: b8[] user_input, %x: f32[2] user_input) {
     %a: f32[2] = higher_order.executorch_call_delegate(module#0, %x)
@@ -143,7 +143,7 @@ absl::StatusOr<std::string> Copied(std::string_view text, const OpRegistry& ops)
   return PrintNode(program.top(), program.top().last());
 }
 
-TEST(DeviceCopiesTest, NumbersAreNeverOnADevice) {
+TEST(DeviceCopiesTest, ScalarsAreNeverOnADevice) {
   EXPECT_THAT(Copied(Text(R"(
   graph(%n: symint(s0) user_input) {
     %a: symint(s0) = higher_order.executorch_call_delegate(module#0, %n, 3)
@@ -155,7 +155,7 @@ TEST(DeviceCopiesTest, NumbersAreNeverOnADevice) {
                            "3)"));
 }
 
-TEST(DeviceCopiesTest, ACallOfNoModuleIsLeft) {
+TEST(DeviceCopiesTest, KeepsCallWithoutModule) {
   EXPECT_THAT(Copied(Text(R"(
   graph(%x: f32[2] user_input) {
     %a: f32[2] = higher_order.executorch_call_delegate(3, %x)
@@ -166,7 +166,7 @@ TEST(DeviceCopiesTest, ACallOfNoModuleIsLeft) {
               IsOkAndHolds("%a: f32[2] = higher_order.executorch_call_delegate(3, %x)"));
 }
 
-TEST(DeviceCopiesTest, RegistriesLackTheOperators) {
+TEST(DeviceCopiesTest, ReportsRegistriesWithoutCopyOperators) {
   constexpr OpDef kOwn[] = {
       {.schema = "aten::neg(Tensor self) -> Tensor"},
       {.schema = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"},
@@ -180,7 +180,7 @@ TEST(DeviceCopiesTest, RegistriesLackTheOperators) {
   }
 }
 
-TEST(DeviceCopiesTest, ASpecThatNamesNoDeviceIsAnError) {
+TEST(DeviceCopiesTest, RejectsInvalidDeviceSpec) {
   ExpectPassError(Text(kChain, {kFirst, R"("target_device": "demo:first")", ""}),
                   InsertDeviceCopies().run, absl::StatusCode::kInvalidArgument, "demo:first",
                   Ops());

@@ -80,7 +80,7 @@ TEST(EdgeToBackendOpsTest, ReplacesScalarFunctionsAndBackendNamespaces) {
                 Ops());
 }
 
-TEST(EdgeToBackendOpsTest, LeavesFunctionsOfOtherArguments) {
+TEST(EdgeToBackendOpsTest, KeepsFunctionsOfOtherArguments) {
   ExpectUnchanged(R"(program edge {
     graph(%n: symint(s0) user_input) {
       %m: symint(u0) = _operator.neg(%n)
@@ -90,7 +90,7 @@ TEST(EdgeToBackendOpsTest, LeavesFunctionsOfOtherArguments) {
                   EdgeToBackendOps().run, Ops());
 }
 
-TEST(EdgeToBackendOpsTest, LeavesWhatHasNoBackendOperator) {
+TEST(EdgeToBackendOpsTest, KeepsOperatorsWithoutBackendOverload) {
   ExpectUnchanged(R"(program edge {
     graph(%x: f32[2] user_input) {
       %b: f32[2] = edge.quantized_decomposed.bare.default(%x)

@@ -78,7 +78,7 @@ std::string& OwnPath() {
   return *path;
 }
 
-TEST(HashSeedTest, DoesNotChangeWhatIsMade) {
+TEST(HashSeedTest, DoesNotChangeTheOutput) {
   std::set<std::string> seeds, outputs;
   for (int i = 0; i < 6; ++i) {
     const std::string output =

@@ -135,7 +135,7 @@ bool SwapOperands(ExportedProgram& program) {
   return false;
 }
 
-TEST_F(LoweringPropertiesTest, FaultsAreFound) {
+TEST_F(LoweringPropertiesTest, DetectsInjectedFaults) {
   const struct {
     std::string_view name, property;
     Fault fault;

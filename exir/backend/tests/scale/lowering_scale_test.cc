@@ -67,7 +67,7 @@ TEST(LoweringScaleTest, CopiesNoWeights) {
 #endif
 }
 
-TEST(LoweringScaleTest, SameBytesForAnyNumberOfThreadsAndAnyRun) {
+TEST(LoweringScaleTest, BytesAreIndependentOfThreadsAndRuns) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program, CreateScaleProgram(Ops(), 2'000, 40));
   std::string first;
   // Each registry and each program lie elsewhere in memory, which is what hashes of pointers and
@@ -86,7 +86,7 @@ TEST(LoweringScaleTest, SameBytesForAnyNumberOfThreadsAndAnyRun) {
   }
 }
 
-TEST(ScaleProgramTest, ImpossiblePartitionsAreRefused) {
+TEST(ScaleProgramTest, RejectsImpossiblePartitions) {
   EXPECT_THAT(CreateScaleProgram(Ops(), 10, 11),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("11 partitions of 10 nodes")));
   EXPECT_THAT(CreateScaleProgram(Ops(), 10, 0), StatusIs(absl::StatusCode::kInvalidArgument));

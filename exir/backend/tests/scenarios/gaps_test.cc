@@ -281,7 +281,7 @@ TEST_F(GapsTest, one_program_and_one_method_are_lowered_alike) {
 }
 
 // A body's operand with the name of a parameter is no parameter (docs/lowering.md §7.21).
-TEST_F(GapsTest, names_mean_nothing) {
+TEST_F(GapsTest, names_do_not_matter) {
   const ExportedProgram program = Parse(R"(program edge {
     constants { state "w": f32[2] }
     graph(%w: f32[2] parameter "w", %p: b8[] user_input, %x: f32[2] user_input) {
