@@ -11,7 +11,7 @@
 namespace belay::exir {
 namespace {
 
-// The values are those of torch.utils.flop_counter.FlopCounterMode for the same call.
+// Expected values are those of torch.utils.flop_counter.FlopCounterMode for the same call.
 struct FlopCase {
   const char* name;
   const char* graph;

@@ -1,5 +1,5 @@
-// What programs do once they are lowered: control flow, state, bounds. Results are compared with
-// the interpreter's, call by call.
+// Tests of lowered programs: control flow, state, bounds. Compares results with the interpreter,
+// call by call.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -41,7 +41,7 @@ class LoweredProgramTest : public ::testing::Test {
     absl::StatusOr<ExportedProgram> edge = ToEdge(ParseOrDie(text, *ops_));
     if (!edge.ok()) return edge.status();
     program_ = std::make_unique<ExportedProgram>(*std::move(edge));
-    // The text has no content of constants; those without dimensions are 1.5.
+    // The text has no content of constants; those of rank 0 are set to 1.5.
     for (auto& [name, tensor] : program_->state_dict) {
       if (tensor.sizes().empty()) tensor = ConstantTensor::Scalar(DType::kFloat32, 1.5);
     }
@@ -61,7 +61,7 @@ class LoweredProgramTest : public ::testing::Test {
     return absl::OkStatus();
   }
 
-  // Calls both; the results are equal. Returns the runtime's.
+  // Calls both and expects equal results. Returns the runtime's.
   template <class... Tensors>
   std::vector<std::vector<float>> Call(const Tensors&... inputs) {
     const std::vector<EValue> values = {EValue(inputs.view())...};
@@ -90,8 +90,7 @@ class LoweredProgramTest : public ::testing::Test {
   PipelineReport report_;
 };
 
-// What is always empty lies at any place, over an argument, too.
-// What a flag decides, as whether index_put adds, lowering must know.
+// Flags like accumulate of index_put must be literals at lowering.
 TEST_F(LoweredProgramTest, RejectsComputedFlagsNamingTheNode) {
   EXPECT_THAT(Load(R"(program aten {
     ranges { s0: [2, 9] }
@@ -108,7 +107,8 @@ TEST_F(LoweredProgramTest, RejectsComputedFlagsNamingTheNode) {
                              HasSubstr("%y"))));
 }
 
-TEST_F(LoweredProgramTest, EmptyResultsShareNoMemory) {
+// An empty result may have any offset, also that of an argument.
+TEST_F(LoweredProgramTest, EmptyResultsMayHaveAnyOffset) {
   ASSERT_OK(Load(R"(program aten {
     ranges { s0: [2, 6] }
     graph(%x: f32[s0,0] user_input) {
@@ -213,7 +213,7 @@ TEST_F(LoweredProgramTest, WhileLoopsRunZeroAndManyTimes) {
   }
 }
 
-// What is read before and after the buffer changes; the first content is kept, and comes back.
+// Uses before and after the buffer changes; the initial content is kept and restored by reset.
 TEST_F(LoweredProgramTest, BuffersKeepInitialContentAndReadOrder) {
   ASSERT_OK(Load(R"(program edge {
     constants { state "n": f32[] }
@@ -234,14 +234,14 @@ TEST_F(LoweredProgramTest, BuffersKeepInitialContentAndReadOrder) {
   EXPECT_EQ(Call(x), first);
 }
 
-// Operators that the method calls, in order.
+// Returns the operators that the method calls, in order.
 std::vector<std::string> Calls(const Method& method) {
   std::vector<std::string> calls;
   for (const InstructionInfo& info : method.instructions()) calls.emplace_back(info.op);
   return calls;
 }
 
-// Two updates of one cache, with a look at it before, between and behind.
+// Two updates of one cache, with uses before, between and after them.
 constexpr char kCache[] = R"(program edge {
     constants { state "n": f32[] }
     graph(%n: f32[] buffer "n", %cache: f32[4] user_input, %i: i64[1] user_input, %j: i64[1] user_input, %x: f32[1] user_input) {
@@ -280,7 +280,7 @@ TEST_F(LoweredProgramTest, UpdatesInPlaceIfEnabled) {
   }
 }
 
-// A part that is replaced is written where it is: cache[start:start + 2, 1] = x, say.
+// A replaced part is written in place: e.g. cache[start:start + 2, 1] = x.
 TEST_F(LoweredProgramTest, ReplacesPartsOfABufferInPlaceIfEnabled) {
   PipelineOptions options;
   for (const bool in_place : {false, true}) {
@@ -307,7 +307,7 @@ TEST_F(LoweredProgramTest, ReplacesPartsOfABufferInPlaceIfEnabled) {
   }
 }
 
-// What is needed as it was must not be written over.
+// The old content must not be overwritten while it is used.
 TEST_F(LoweredProgramTest, DoesNotUpdateInPlaceWhileTheOldContentIsUsed) {
   PipelineOptions options;
   options.emit.write_state_in_place = true;
@@ -318,7 +318,7 @@ TEST_F(LoweredProgramTest, DoesNotUpdateInPlaceWhileTheOldContentIsUsed) {
     return changed;
   };
   const std::string programs[] = {
-      // Read behind the update
+      // Used after the update
       replaced("mul.Tensor(%b, %n)", "mul.Tensor(%b, %cache)"),
       // or returned.
       replaced("%before user_output", "%cache user_output"),
@@ -329,7 +329,7 @@ TEST_F(LoweredProgramTest, DoesNotUpdateInPlaceWhileTheOldContentIsUsed) {
   }
 }
 
-// A buffer keeps what was written from call to call; the first content comes back.
+// A buffer keeps written content between calls; reset restores the initial content.
 TEST_F(LoweredProgramTest, BuffersAreUpdatedInPlace) {
   PipelineOptions options;
   options.emit.write_state_in_place = true;
@@ -396,7 +396,7 @@ TEST_F(LoweredProgramTest, NamesUnknownOperatorAndUnboundedSizes) {
                                        "the model by torch._check"))));
 }
 
-// What the exporter assumed is checked before anything is computed, in both dialects.
+// The exporter's assumptions are checked before any computation, in both dialects.
 TEST_F(LoweredProgramTest, NamesTheViolatedGuard) {
   for (const char* dialect : {"training", "aten"}) {
     SCOPED_TRACE(dialect);
@@ -463,7 +463,7 @@ TEST_F(LoweredProgramTest, ChecksInputsWhoseSizesAreExpressions) {
                        HasSubstr("input 'y': dimension 0: expected FloorDiv(s0, 2)")));
 }
 
-// Assertions of the program itself, which no range proves.
+// Assertions of the program that ranges do not prove.
 TEST_F(LoweredProgramTest, AssertionsOfTheProgramRun) {
   for (const char* dialect : {"training", "aten"}) {
     SCOPED_TRACE(dialect);
@@ -494,7 +494,7 @@ TEST_F(LoweredProgramTest, AssertionsOfTheProgramRun) {
   }
 }
 
-// Batch normalization in training gives results and moves the running statistics.
+// Batch normalization in training returns results and updates the running statistics.
 TEST_F(LoweredProgramTest, OperatorsMayReturnResultsAndWrite) {
   ASSERT_OK(Load(R"(program training {
     constants { state "m": f32[2] state "v": f32[2] }
@@ -538,7 +538,8 @@ TEST_F(LoweredProgramTest, SizesThatDependOnDataHaveBounds) {
   }
 }
 
-// Everything that shares memory at once: views of views, joins, elementwise chains, residuals.
+// All kinds of memory sharing together: views of views, concatenations, elementwise chains,
+// residuals.
 TEST_F(LoweredProgramTest, SharedMemoryChangesNoResult) {
   const std::string_view text = R"(program edge {
     graph(%x: f32[4,16] user_input, %y: f32[64] user_input) {

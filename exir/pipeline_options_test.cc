@@ -1,4 +1,4 @@
-// What options say about some of the methods, and operators that lowering puts in and takes out.
+// Tests of options for some of the methods, and of operators that lowering inserts and removes.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -39,7 +39,7 @@ constexpr std::string_view kSinCos = R"(program aten {
   }
 })";
 
-// Gives every node of an operator to the backend, and says why the others stay.
+// Delegates every node of an operator, and reports a reason for the others.
 class OneOperator final : public Partitioner {
  public:
   OneOperator(std::string op, std::string backend)
@@ -69,7 +69,7 @@ class PipelineOptionsTest : public ::testing::Test {
     for (const Backend* backend : {&first_, &second_}) ASSERT_OK(aot_.Add(backend));
   }
 
-  // Lowers methods of the same text.
+  // Lowers methods with the same text.
   absl::StatusOr<ProgramImage> Lower(std::string_view text, const std::vector<std::string>& names,
                                      PipelineOptions options) {
     options.backends = &aot_;
@@ -132,7 +132,7 @@ TEST_F(PipelineOptionsTest, EveryPartitionerReportsItsReason) {
   EXPECT_EQ(report_.left_over[0].reason, "not aten.sin.default; not aten.tan.default");
 }
 
-// Sines become cosines before partitioning, so that there is none for the first backend.
+// Replaces sines by cosines before partitioning, so that the first backend gets none.
 TEST_F(PipelineOptionsTest, TransformPassesRunBeforePartitioningOnTheirMethods) {
   const Pass to_cos = {"to_cos", [this](ExportedProgram& program) -> absl::StatusOr<bool> {
                          GraphEditor editor(program.top());
@@ -166,7 +166,7 @@ TEST_F(PipelineOptionsTest, TransformPassesMustReturnEdgePrograms) {
                        AllOf(HasSubstr("transform passes: method 'forward'"), HasSubstr("E4"))));
 }
 
-// Saved and read at each stage, a program becomes the file that it becomes in one go.
+// Saving and reading at each stage gives the same file as lowering in one step.
 TEST_F(PipelineOptionsTest, LoweringContinuesFromEveryStage) {
   constexpr std::string_view kTraining = R"(program training {
     constants { state "w": f32[3,2] }
@@ -242,7 +242,7 @@ TEST_F(PipelineOptionsTest, RejectsInvalidConstantMethods) {
   expect("list", {Argument(Argument::List())}, "expected numbers, bools or texts to return");
 }
 
-// docs/lowering.md §5.9: they run under their names.
+// docs/lowering.md §5.9: runs them under their names.
 TEST_F(PipelineOptionsTest, FunctionsOnScalarsRunAsExecutorchPrims) {
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, Lower(R"(program aten {
     ranges { s0: [2, 9] }
@@ -265,8 +265,8 @@ TEST_F(PipelineOptionsTest, FunctionsOnScalarsRunAsExecutorchPrims) {
   EXPECT_EQ(*got.outputs[1].value().get_if<int64_t>(), 5);
 }
 
-// An operator that Belay has no kernel for gets a pattern: the program is lowered with it, a backend
-// may take it, and what is left runs as the pattern's operators (docs/lowering.md §5.5).
+// Binds a pattern to an operator without a kernel: the program is lowered, a backend may delegate
+// it, and other calls run as the pattern's operators (docs/lowering.md §5.5).
 TEST_F(PipelineOptionsTest, LowersAndRunsBoundPatterns) {
   constexpr std::string_view kPattern = R"(program aten {
     graph(%x: f32[2] user_input, %gate: f32[2] user_input) {
@@ -303,8 +303,8 @@ TEST_F(PipelineOptionsTest, LowersAndRunsBoundPatterns) {
   EXPECT_THAT(Names(delegated.metadata.methods(0)), ElementsAre("first"));
 }
 
-// A kernel that is a function: it is called with the arguments that there are, of any sizes, for what
-// no backend took (docs/lowering.md §5.5).
+// A composite kernel: called with the actual arguments, of any sizes, for calls that are not
+// delegated (docs/lowering.md §5.5).
 std::vector<Argument> Gated(OpBuilder& b, const OpCall& call) {
   return {Mul(b, call["x"], Unary(b, "sigmoid", call["gate"]))};
 }
@@ -335,7 +335,7 @@ TEST_F(PipelineOptionsTest, CallsCompositeKernels) {
   EXPECT_THAT(Names(delegated.metadata.methods(0)), ElementsAre("first"));
 }
 
-// A kernel may use operators that are decomposed in their turn.
+// A kernel may use operators that are decomposed in turn.
 TEST_F(PipelineOptionsTest, DecomposesResultsOfCompositeKernels) {
   ASSERT_OK(ops_->Define({.schema = "mylib::flat(Tensor x, Tensor weight) -> Tensor"}));
   ASSERT_OK(ops_->SetCompositeKernel(
@@ -357,7 +357,7 @@ TEST_F(PipelineOptionsTest, DecomposesResultsOfCompositeKernels) {
   EXPECT_THAT(ToVector<float>(*got.outputs[0].tensor()), ElementsAre(12, 34));
 }
 
-// ---- What callers see of it
+// ---- Callbacks and reports
 
 TEST_F(PipelineOptionsTest, CallersSeePhasesPassesAndPrograms) {
   PipelineOptions options;
@@ -383,7 +383,7 @@ TEST_F(PipelineOptionsTest, CallersSeePhasesPassesAndPrograms) {
   EXPECT_EQ(partitioned, 1u);
 }
 
-// Calls of a backend are counted together, each reason is said once.
+// Calls of a backend are counted together; each reason appears once.
 TEST_F(PipelineOptionsTest, DelegationIsReportedByBackend) {
   constexpr std::string_view kWaves = R"(program aten {
   graph(%x: f32[2] user_input) {
@@ -413,7 +413,7 @@ TEST_F(PipelineOptionsTest, DelegationIsReportedByBackend) {
             "not aten.sin.default; not aten.cos.default; not aten.tan.default");
 }
 
-// Partitioners need backends; a caller need not ask for a report, or has lists of his own.
+// Partitioners need backends; the report is optional, and callers may pass their own lists.
 TEST_F(PipelineOptionsTest, PartitionersNeedBackendsButNoReport) {
   PipelineOptions options;
   options.partitioners.all = {&sin_to_first_};
@@ -434,7 +434,7 @@ TEST_F(PipelineOptionsTest, PartitionersNeedBackendsButNoReport) {
   EXPECT_OK(lower(&report));
   EXPECT_EQ(refusals.size(), 1u);
   ASSERT_EQ(report.left_over.size(), 1u);
-  EXPECT_EQ(report.left_over[0].reason, "no partitioner asked for it");  // as far as it was told
+  EXPECT_EQ(report.left_over[0].reason, "no partitioner asked for it");  // no other information
 }
 
 TEST_F(PipelineOptionsTest, ErrorsNameThePhase) {
@@ -476,7 +476,7 @@ TEST_F(PipelineOptionsTest, ErrorsNameThePhase) {
       ImportMethods({{"forward", "/no/such/archive.pt2", ""}}, *ops_, options, nullptr).ok());
 }
 
-// Only what is a training program becomes one of ATen; others are left as they are.
+// Only TRAINING programs are converted to ATEN; others are unchanged.
 TEST_F(PipelineOptionsTest, AtenStageConvertsTrainingPrograms) {
   const auto to_aten = [&](std::string_view text) {
     MethodPrograms methods;

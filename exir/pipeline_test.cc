@@ -25,7 +25,7 @@ class ToEdgeTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_OK_AND_ASSIGN(ops_, CreateStandardOps()); }
 
-  // The result in text form, or the error.
+  // Returns the result in text form, or the error.
   std::string Convert(std::string_view text, const ToEdgeOptions& options = {}) {
     absl::StatusOr<ExportedProgram> program = ParseProgram(text, *ops_);
     if (!program.ok()) return program.status().ToString();
@@ -119,7 +119,7 @@ class KeepingPartitioner final : public Partitioner {
   PreservedOps preserved_;
 };
 
-// ExecuTorch decomposes for each partitioner anew, so that only the last one's stay.
+// ExecuTorch decomposes again for each partitioner, so only the last one's operators are preserved.
 TEST_F(ToEdgeTest, KeepsOperatorsRequestedByOnePartitioner) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ParseProgram(R"(program aten {
     graph(%x: f32[2,3] user_input, %w: f32[4,3] user_input, %b: f32[4] user_input) {
@@ -156,7 +156,7 @@ TEST_F(ToEdgeTest, NotesOperatorsThatCannotBeKept) {
   EXPECT_THAT(notes, ElementsAre(HasSubstr("aten.view.default"), HasSubstr("aten.add_.Tensor")));
 }
 
-// Random numbers without a seed are the runtime's own.
+// Without a seed, the runtime generates the random numbers.
 TEST_F(ToEdgeTest, KeepsRandomOperatorsWithoutASeed) {
   constexpr std::string_view kRandom = R"(program aten {
   graph(%x: f32[2] user_input) {
@@ -173,7 +173,7 @@ TEST_F(ToEdgeTest, KeepsRandomOperatorsWithoutASeed) {
   EXPECT_THAT(Convert(kRandom, options), HasSubstr("seeded."));
 }
 
-// A filter decides node by node; an operator that nobody knows has nothing to be kept from.
+// A filter decides per node; opaque operators have no decomposition.
 TEST_F(ToEdgeTest, FilterSelectsTheKeptNodes) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ParseProgram(R"(program aten {
     graph(%x: f32[2,3] user_input, %w: f32[3,3] user_input) {
@@ -198,7 +198,7 @@ TEST_F(ToEdgeTest, FilterSelectsTheKeptNodes) {
   EXPECT_THAT(text, Not(HasSubstr("%first: f32[2,3] = edge.aten.linear.default")));
 }
 
-// Sizes that are numbers, and values that are no tensors, need no bound.
+// Constant sizes, and values that are not tensors, need no bound.
 TEST_F(ToEdgeTest, BoundsOnlySymbolsOfSizes) {
   MethodPrograms methods;
   ASSERT_OK_AND_ASSIGN(ExportedProgram program, ParseProgram(R"(program aten {

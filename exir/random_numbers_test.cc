@@ -1,4 +1,4 @@
-// Programs that ask for random numbers: their distributions, and that every engine draws the same.
+// Tests of programs that use random numbers: their distributions, and equality of all engines.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -27,13 +27,13 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// As many numbers that the distance of their distribution from the one they are drawn from exceeds
-// kFarthest with a probability of less than 1e-9, whatever that is: 2 exp(-2 n kFarthest^2)
-// (Dvoretzky, Kiefer, Wolfowitz 1956 with Massart's constant of 1990).
+// Sample size for which the empirical distribution differs by more than kFarthest from the true one
+// with probability below 1e-9, for any distribution: 2 exp(-2 n kFarthest^2) (Dvoretzky, Kiefer,
+// Wolfowitz 1956 with Massart's constant of 1990).
 constexpr int kNumbers = 1 << 16;
 constexpr double kFarthest = 0.0128;
 
-// A program in the interpreter and in the runtime, both of which begin with the same state.
+// A program in the interpreter and in the runtime, both starting from the same state.
 class Engines {
  public:
   Engines(std::string_view text, std::vector<TestTensor> inputs, PipelineOptions options = {})
@@ -54,7 +54,7 @@ class Engines {
         std::make_unique<Method>(Method::Load(*file_, "forward", kernels_, backends_).value());
   }
 
-  // The first result of both engines, which are equal.
+  // Returns the first result, which must be equal in both engines.
   std::vector<double> Call() {
     std::vector<EValue> values;
     for (const TestTensor& input : inputs_) values.emplace_back(input.view());
@@ -83,7 +83,7 @@ class Engines {
   std::unique_ptr<Method> method_;
 };
 
-// `call` gives numbers of this type and takes %x, of the type and all 1.
+// `call` returns numbers of this type and may use %x, of the same type and all ones.
 std::string ProgramOf(std::string_view call, std::string_view dtype = "f32") {
   const std::string type = absl::StrCat(dtype, "[", kNumbers, "]");
   const std::string text = std::string(call);

@@ -1,4 +1,5 @@
-// Lowered modules in other programs, and as programs: docs/lowering.md rows 21 – 25, test_delegate.
+// Tests of lowered modules in other programs, and as programs: docs/lowering.md rows 21 – 25,
+// test_delegate.
 #include "exir/backend/compose.h"
 
 #include <memory>
@@ -44,7 +45,7 @@ class ComposeTest : public ::testing::Test {
                                     TextStorage(absl::StrCat(program.top().num_nodes(), " nodes"))};
       }};
   const FunctionBackend outer_{"outer", [](ExportedProgram program, auto) {
-                                 // The blobs of the delegates that it was given, nested.
+                                 // The blob lists those of nested delegates.
                                  std::string blob = "outer{";
                                  for (const DelegateCall& call : DelegateCalls(program)) {
                                    absl::StrAppend(&blob, TextOf(call.module->processed), ";");
@@ -130,8 +131,8 @@ TEST_F(ComposeTest, CallsModuleInASubgraph) {
   EXPECT_EQ(DelegateCalls(host, body).size(), 1u);
 }
 
-// The composed program is lowered again: the module is an ordinary node, inside of another delegate
-// if its partitioner wants.
+// Lowers the composed program again: the call is an ordinary node, which the partitioner may put
+// into another delegate.
 TEST_F(ComposeTest, ComposedProgramCanBeLowered) {
   const auto module = Lower(kAddMul);
   ExportedProgram host = Parse(kHost);
@@ -149,13 +150,13 @@ TEST_F(ComposeTest, ComposedProgramCanBeLowered) {
   EXPECT_EQ(TextOf(outer.processed), "outer{2 nodes;}");
   ASSERT_EQ(DelegateCalls(outer.original).size(), 1u);
   EXPECT_EQ(DelegateCalls(outer.original)[0].module, module.get());
-  // As a program of its own it still is one call.
+  // Wrapped as a program, it is still one call.
   ASSERT_OK_AND_ASSIGN(const ExportedProgram alone,
                        ProgramOfModule(lowered.lowered_modules[ModuleId(0)]));
   EXPECT_EQ(alone.top().num_nodes(), 1u);
 }
 
-// --- Modules that keep state ---
+// --- Stateful modules ---
 
 constexpr std::string_view kCounter = R"(
   module#0 backend "recorder" specs [] { program edge {
@@ -204,8 +205,8 @@ TEST_F(ComposeTest, StatefulModuleCallsMoveTogetherOrNotAtAll) {
   EXPECT_OK(lower("t0", "t0", ""));
 }
 
-// A call in the body of a node that stays goes where the body's plan says; the node's own place does
-// not count.
+// A call in the subgraph of an undelegated node moves as the subgraph's plan says; the position of
+// the outer node does not matter.
 TEST_F(ComposeTest, StatefulModuleCallMovesInASubgraph) {
   EXPECT_OK(ToBackend(Parse(absl::StrCat(R"(program edge {
       graph(%p: b8[] user_input, %x: f32[2] user_input) {
@@ -221,7 +222,8 @@ TEST_F(ComposeTest, StatefulModuleCallMovesInASubgraph) {
                       TextPartitioner(), backends_));
 }
 
-// Nothing flows from the first call to the second, but the second sees what the first left.
+// There is no data flow from the first call to the second, but the second depends on the first
+// one's state.
 TEST_F(ComposeTest, StatefulModuleCallsKeepTheirOrder) {
   const auto lower = [&](std::string_view tag) {
     return ToBackend(Parse(absl::StrCat(R"(program edge {
@@ -281,7 +283,7 @@ TEST_F(ComposeTest, SymbolsAreBoundToArgumentSizes) {
   EXPECT_OK(Verify(host));
 }
 
-// One call each: the types of the module's inputs and of the values that come, and what is wrong.
+// One call each: the types of the module's inputs and of the arguments, and the error.
 TEST_F(ComposeTest, ArgumentsMatchConstantSizes) {
   struct Case {
     std::vector<std::string> inputs, arguments;
@@ -295,18 +297,18 @@ TEST_F(ComposeTest, ArgumentsMatchConstantSizes) {
       {{"f32[s0]"}, {"f32[s5]"}, ""},
       {{"f32[3]"}, {"f32[s5]"}, ""},
       {{"f32[3]"}, {"f32[4]"}, "expected f32[3], got f32[4]"},
-      // A symbol that stands for a number, or for another symbol.
+      // A symbol bound to a number, or to another symbol.
       {{"f32[s0]", "f32[s0]"}, {"f32[4]", "f32[s5]"}, ""},
       {{"f32[s0]", "f32[s0]"}, {"f32[s5]", "f32[4]"}, ""},
       {{"f32[s0]", "f32[s0]"}, {"f32[s5]", "f32[9]"}, "expected f32[s0], got f32[9]"},
       {{"f32[s0]", "f32[s0]"}, {"f32[4]", "f32[5]"}, "expected f32[s0], got f32[5]"},
-      // Expressions, before and after their symbol is known.
+      // Expressions, before and after their symbol is bound.
       {{"f32[2*s0]"}, {"f32[7]"}, ""},
       {{"f32[s0]", "f32[2*s0]"}, {"f32[3]", "f32[6]"}, ""},
       {{"f32[s0]", "f32[2*s0]"}, {"f32[3]", "f32[7]"}, "expected f32[2*s0], got f32[7]"},
       {{"f32[s0]", "f32[2*s0]"}, {"f32[3]", "f32[s5]"}, ""},
       {{"f32[s0]", "f32[2*s0]"}, {"f32[s5]", "f32[7]"}, ""},
-      // Numbers.
+      // Scalars.
       {{"symint(s0)"}, {"symint(4)"}, ""},
       {{"symint(s0)"}, {"symint(9)"}, "expected symint(s0), got symint(9)"},
       {{"symint(s0)"}, {"f32[4]"}, "expected symint(s0), got f32[4]"},
@@ -358,7 +360,7 @@ TEST_F(ComposeTest, ResultTypesUseTheProgramsSymbols) {
     types.push_back(PrintType(host.top().value(value).type));
   }
   EXPECT_THAT(types, ::testing::ElementsAre("symfloat(zf0 + 4)", "object(\"Queue\")", "i64[u0]"));
-  // Of which nothing was known.
+  // Its range is unknown.
   EXPECT_EQ(host.ranges.at("u0").min, 0);
   EXPECT_EQ(host.ranges.at("u0").max, SymRange().max);
 }
@@ -433,7 +435,7 @@ TEST_F(ComposeTest, ProgramOfModuleIsOneCall) {
   ASSERT_EQ(program.signature.outputs.size(), 2u);
 }
 
-// Weak point 19: lifted constants are no inputs, consumed mutations no outputs, and mutations of
+// Weak point 19: lifted constants are not inputs, owned mutations not outputs, and mutations of
 // user inputs stay mutations.
 TEST_F(ComposeTest, ProgramOfModuleHasNoModuleState) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ProgramOfModule(Lower(R"(program edge {

@@ -49,7 +49,7 @@ TEST(IntrospectionTest, CallsNodesAndCounts) {
             "Total                     3              1\n");
 }
 
-// State may lie in a module in the module.
+// A nested module may have the state.
 TEST(IntrospectionTest, ModuleIsStatefulIfANestedOneIs) {
   for (const bool writes : {false, true}) {
     const auto inner = std::make_shared<const LoweredBackendModule>(
@@ -69,7 +69,7 @@ TEST(IntrospectionTest, ModuleIsStatefulIfANestedOneIs) {
   }
 }
 
-// Each module counts once, whichever way leads to it.
+// Each module is visited once, regardless of the path to it.
 TEST(IntrospectionTest, SharedStatelessModulesKeepNoState) {
   const auto around = [](std::vector<std::shared_ptr<const LoweredBackendModule>> modules) {
     ExportedProgram program = ParseOrDie(
@@ -94,7 +94,7 @@ TEST(IntrospectionTest, IgnoresCallsOfUnknownModules) {
   EXPECT_EQ(DelegateCalls(program).size(), 1u);
   GraphEditor(program.top()).SetArgument(FindNode(program.top(), "a"), 0, Argument(ModuleId(7)));
   EXPECT_TRUE(DelegateCalls(program).empty());
-  EXPECT_TRUE(NonLoweredNodes(program.top()).empty());  // it calls a delegate, whichever
+  EXPECT_TRUE(NonLoweredNodes(program.top()).empty());  // it calls a delegate, although unknown
 }
 
 TEST(TargetDeviceTest, ParsesTypeInAnyCaseWithDefaultIndexZero) {

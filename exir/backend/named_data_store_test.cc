@@ -102,7 +102,7 @@ TEST(NamedDataStoreTest, RepeatedKeyKeepsBothAlignments) {
 TEST(NamedDataStoreTest, RepeatedKeyAcceptsItsCombinedAlignment) {
   NamedDataStore store, merged;
   EXPECT_TRUE(Add(store, "x", "ab", int64_t{1} << 62).ok());
-  // 3 * 2^62 is no int64_t.
+  // 3 * 2^62 does not fit int64_t.
   EXPECT_THAT(Add(store, "x", "ab", 3), StatusIs(absl::StatusCode::kInvalidArgument,
                                                  HasSubstr("no alignment is a multiple")));
   EXPECT_EQ(Show(store), "x=ab@4611686018427387904 ");
@@ -208,7 +208,7 @@ TEST(NamedDataStoreTest, MergeKeepsInsertionOrder) {
   EXPECT_OK(merged.Merge(store.output()));
   std::string buffers;
   for (const Storage& buffer : merged.output().buffers) buffers += TextOf(buffer);
-  // The program's own first, then file by file.
+  // The program file's own entries first, then file by file.
   EXPECT_EQ(buffers, "13254");
   EXPECT_EQ(Show(merged), Show(store));
 }
@@ -250,7 +250,7 @@ TEST(NamedDataStoreTest, ExternalizeFillsFilesInKeyOrder) {
   EXPECT_EQ(Show(store), expected);
   EXPECT_TRUE(store.Externalize(12, "w").ok());
   EXPECT_EQ(Show(store), expected);
-  // Keys are found where they went.
+  // Keys are found in the file to which they moved.
   EXPECT_EQ(Add(store, "a", "other").code(), absl::StatusCode::kAlreadyExists);
 }
 

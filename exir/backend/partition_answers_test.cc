@@ -1,4 +1,4 @@
-// What partitioners answer: tags of nodes and of constants, and what is wrong with them.
+// Tests of partitioners' answers: tags of nodes and of constants, and errors.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,7 +88,7 @@ TEST_F(ToBackendTest, RejectsSharedNoCopyConstant) {
                "(None)"});
 }
 
-// Answers with what it was given.
+// Returns a fixed answer.
 struct FixedPartitioner final : public Partitioner {
   explicit FixedPartitioner(PartitionResult result) : result(std::move(result)) {}
   absl::StatusOr<PartitionResult> Partition(const ExportedProgram&) const override {
@@ -97,7 +97,7 @@ struct FixedPartitioner final : public Partitioner {
   PartitionResult result;
 };
 
-// The first of the users in the graph's order is named, whichever was made first.
+// Names the first user in graph order, not in order of creation.
 TEST_F(ToBackendTest, NoCopyErrorNamesTheFirstUser) {
   ExportedProgram program = Parse(R"(program edge {
     constants { state "w": f32[2] }
@@ -161,7 +161,7 @@ TEST_F(ToBackendTest, IgnoresTagsOutsideTheMap) {
   EXPECT_THAT(notes[1], HasSubstr("%w has tag 'ghost', which is not in the map"));
   EXPECT_THAT(notes[2], HasSubstr("%x has tag 'ghost', which is not in the map"));
 
-  // The constant stays although a delegate uses it.
+  // The program keeps the constant although a delegate uses it.
   result.nodes = {{ExportedProgram::kTop, top.first(), "t0"}};
   result.delegation = {{"t0", {"recorder", {}}}};
   ASSERT_OK_AND_ASSIGN(lowered, ToBackend(program, FixedPartitioner(result), backends_));
@@ -231,7 +231,7 @@ TEST_F(ToBackendTest, RejectsEmptyTagsOfNodesAndConstants) {
               {"the tag of constant %w is empty"});
 }
 
-// An empty tag is one like any other then: one of the map, or one that means nothing.
+// Without validation an empty tag is an ordinary tag: delegated if in the map, ignored otherwise.
 TEST_F(ToBackendTest, AcceptsEmptyTagsWithoutValidation) {
   const ExportedProgram program = Parse(kTwoNodes);
   PartitionResult result;

@@ -103,13 +103,13 @@ TEST(PartitionerSequenceTest, RejectsUndelegatedPreservedOperator) {
   EXPECT_THAT(std::string(left.message()),
               HasSubstr("method 'forward': node a with operator aten.relu.default was not "
                         "decomposed or delegated"));
-  // What one method's partitioner asked for says nothing of another method.
+  // A request of one method's partitioner does not affect other methods.
   EXPECT_OK(CheckPreservedOps(Methods(), {{"backward", &config}}));
   accept = false;
   EXPECT_TRUE(CheckPreservedOps(Methods(), rounds[0]).ok());
 }
 
-// What quantizes and dequantizes stays between delegates.
+// Quantize and dequantize nodes may remain between delegates.
 TEST(PartitionerSequenceTest, AcceptsUndelegatedQuantization) {
   struct Asking final : Partitioner {
     absl::StatusOr<PartitionResult> Partition(const ExportedProgram&) const override {
@@ -137,7 +137,8 @@ TEST(PartitionerSequenceTest, AcceptsUndelegatedQuantization) {
   EXPECT_EQ(status.message().find("node q"), std::string::npos);
 }
 
-// docs/lowering.md row 19: a request for them with a filter is one for nothing; without, they must be delegated.
+// docs/lowering.md row 19: with a filter, requests for these operators are ignored; without, they
+// must be delegated.
 TEST(PartitionerSequenceTest, FilterDoesNotKeepSomeOperators) {
   struct Asking final : Partitioner {
     absl::StatusOr<PartitionResult> Partition(const ExportedProgram&) const override {
@@ -190,7 +191,7 @@ TEST(DuplicateDequantizeTest, EachUserGetsItsOwnNode) {
   EXPECT_FALSE(again);
 }
 
-// The output keeps the node, so that each user gets one.
+// The output keeps the node, so each user gets a new one.
 TEST(DuplicateDequantizeTest, ReturnedValueKeepsTheNode) {
   const auto ops = CreateStandardOps();
   ASSERT_TRUE(ops.ok());
@@ -209,7 +210,7 @@ TEST(DuplicateDequantizeTest, ReturnedValueKeepsTheNode) {
   EXPECT_TRUE(program.top().value(FindValue(program.top(), "d")).users.empty());
 }
 
-// Operators that are not quantization's, and those that quantize, may have several users.
+// Other operators, and quantize nodes, may have several users.
 TEST(DuplicateDequantizeTest, OtherNodesRemainShared) {
   const auto ops = CreateStandardOps();
   ASSERT_TRUE(ops.ok());

@@ -1,4 +1,4 @@
-// The entry points: errors, several methods, backends' replies, threads, size.
+// Tests of the entry points: errors, several methods, backends' replies, threads, size.
 #include "exir/backend/to_backend.h"
 
 #include <string>
@@ -135,7 +135,7 @@ TEST_F(ToBackendTest, CycleInOneTagPrintsThePath) {
                "\n  %c: f32[2] = edge.aten.add.Tensor(%a, %b)  [tag 't']"});
 }
 
-// Not by %c, though it comes first among the users of %a.
+// Not through %c, although it is the first user of %a.
 TEST_F(ToBackendTest, PrintsTheShortestCyclePath) {
   const absl::Status status = Error(R"(program edge {
     graph(%x: f32[2] user_input) {
@@ -373,7 +373,7 @@ TEST_F(ToBackendTest, SpecsKeepOrderAndRepetition) {
 
 // --- Threads and size ---
 
-// 100 nodes per partition, a node that stays between any two.
+// 100 nodes per partition, with an undelegated node between partitions.
 ExportedProgram Chain(size_t partitions, size_t nodes_each) {
   ExportedProgram program(&TestOps());
   program.dialect = IrDialect::kEdge;

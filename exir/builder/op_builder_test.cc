@@ -66,7 +66,7 @@ TEST_F(OpBuilderTest, ComputesSizesFromSymbolDefinitions) {
   struct Case {
     std::string_view expr;
     std::string value;
-    std::vector<std::string> nodes;  // besides the one that there is
+    std::vector<std::string> nodes;  // the other nodes
   };
   const std::string s0 = "%sym_size: symint(s0) = aten.sym_size.int(%x, 0)";
   for (const Case& c : {
@@ -110,7 +110,7 @@ TEST_F(OpBuilderTest, ComputesSizesFromSymbolDefinitions) {
     std::vector<std::string> nodes = t.Nodes();
     ASSERT_FALSE(nodes.empty());
     EXPECT_THAT(nodes.back(),
-                HasSubstr("aten.nonzero.default(%z)"));  // they come before what may use them
+                HasSubstr("aten.nonzero.default(%z)"));  // inserted before possible users
     nodes.pop_back();
     EXPECT_EQ(absl::StrJoin(nodes, "\n"), absl::StrJoin(c.nodes, "\n")) << c.expr;
     // Once per graph.
@@ -127,7 +127,7 @@ TEST_F(OpBuilderTest, ComputesSizesAfterTheirDefinition) {
                                      HasSubstr("aten.nonzero.default(%z)"),
                                      HasSubstr("symint(u0) = aten.sym_size.int(%i, 0)"),
                                      HasSubstr("symint(s0*u0) = _operator.mul(")));
-  // What was replaced since is computed again.
+  // Recomputes values that were replaced.
   const ValueId product = FindValue(t.b.graph(), "mul");
   t.editor.EraseNode(t.b.graph().value(product).producer);
   EXPECT_EQ(t.Text(t.b.Size(Expr("u0*s0"))), "%mul");
@@ -277,7 +277,7 @@ TEST_F(OpBuilderTest, EmitsAcceptedCalls) {
   const std::vector<Argument> beyond = {X(t), int64_t{9}, int64_t{0}};
   EXPECT_TRUE(t.b.CallAll(*ops_->Lookup("aten.select.int"), beyond).empty());
   EXPECT_FALSE(t.b.ok());
-  // An input that is the size stays what it is.
+  // An input that is the size is used directly.
   Building u(kPlain, *ops_);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(u.Text(u.b.Size(Expr("s0"))), "%n");
   EXPECT_EQ(u.Text(u.b.Size(Expr("FloorDiv(s0, 2)"))), "%floordiv");
@@ -346,7 +346,7 @@ TEST_F(OpBuilderTest, NewSymbolsAreNumberedAfterExistingOnes) {
            {"", "u0"},
            {"u3: [0, 4]", "u4"},
            {"u3: [0, 4] u12: [0, 4] s99: [0, 4]", "u13"},
-           // Others that begin with the letter.
+           // Other names with the same first letter.
            {"u: [0, 4] u5x: [0, 4] ux: [0, 4]", "u0"},
            {"u99999999999999999999999: [0, 4] u1: [0, 4]", "u2"}}) {
     Building t(absl::StrCat("program aten { ranges { ", ranges,
@@ -360,7 +360,7 @@ TEST_F(OpBuilderTest, NewSymbolsAreNumberedAfterExistingOnes) {
   }
 }
 
-// Whatever a program that nobody parsed calls its symbols.
+// Symbols may have any name in programs that were not parsed.
 TEST_F(OpBuilderTest, IgnoresSymbolsWithoutNumbers) {
   Building t(kPlain, *ops_);
   t.program.ranges["u#7"] = {0, 4};
@@ -392,8 +392,8 @@ TEST_F(OpBuilderTest, ARegistryWithoutArithmeticComputesNoExpressions) {
   }
 }
 
-// What is symbolic and known is a literal, whatever kind it is of; what is more than one value, or a
-// tensor, is a node.
+// Symbolic operators with a constant result give literals of each kind; several results, or a
+// tensor, give a node.
 TEST_F(OpBuilderTest, SymbolicOperatorsOfEveryResult) {
   const auto define = [&](std::string_view schema, MetaFn meta) {
     return ops_->Define({.schema = schema, .meta = meta, .traits = kSymbolic}).status();
@@ -460,7 +460,7 @@ TEST_F(OpBuilderTest, CallsStayWithinTheBudget) {
   EXPECT_TRUE(t.Nodes().empty());
 }
 
-// A kernel gets lists of as many elements as its schema says.
+// Kernels get lists of the length that the schema gives.
 TEST_F(OpBuilderTest, DecompositionsGetListsOfTheRightLength) {
   ASSERT_OK(ops_->Define({.schema = "mylib::window(Tensor x, int[2] size) -> Tensor"}).status());
   int calls = 0;
@@ -483,7 +483,7 @@ TEST_F(OpBuilderTest, DimensionsCountFromEitherEnd) {
   Building t(kPlain, *ops_);
   EXPECT_EQ(t.b.size(X(t), 1), SymInt(3));
   EXPECT_EQ(t.b.size(X(t), -2), SymInt(2));
-  EXPECT_EQ(t.b.WrapDim(-1, 0), 0);  // as if it had one
+  EXPECT_EQ(t.b.WrapDim(-1, 0), 0);  // as for rank 1
   const Argument sum = t.b.Call("aten.sum.dim_IntList", {X(t), std::vector<int64_t>{0, 1}});
   EXPECT_EQ(t.b.size(sum, 0), SymInt(1));
   ASSERT_OK(t.b.status());

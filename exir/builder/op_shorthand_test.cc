@@ -26,7 +26,7 @@ constexpr std::string_view kInputs =
 
 class OpShorthandTest : public ::testing::Test {
  protected:
-  // The nodes that `make` makes, as text, in a new program.
+  // Returns the nodes that `make` emits in a new program, as text.
   std::vector<std::string> Made(const std::function<void(OpBuilder&)>& make) {
     ExportedProgram program = ParseOrDie(kInputs, *ops_);
     GraphEditor editor(program.top());

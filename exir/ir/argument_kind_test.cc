@@ -11,7 +11,7 @@
 namespace belay::exir {
 namespace {
 
-// A value of each type, by its kind.
+// A value of each type, named by its kind.
 constexpr std::string_view kValues =
     "%tensor: f32[2] user_input, %int: symint(s0) user_input, %float: symfloat(0.5) user_input, "
     "%bool: symbool(Eq(s0, 1)) user_input, %object: object(\"a.B\") custom_obj \"o\", "

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
-// 0, 1, 2, … as bytes, `skip` bytes behind the start of what owns them.
+// Bytes 0, 1, 2, … at offset `skip` of their owner.
 Storage Bytes(size_t count, size_t skip = 0) {
   std::vector<std::byte> bytes(count + skip);
   for (size_t i = 0; i < count; ++i) bytes[skip + i] = static_cast<std::byte>(i);
@@ -176,7 +176,7 @@ TEST(Dense, CopiesShareTheBudget) {
               StatusIs(absl::StatusCode::kResourceExhausted,
                        HasSubstr("a dense copy of i8[100,10] takes 1000 bytes, 500 are left of the "
                                  "2500 that the limit 'memory' allows")));
-  // What lies densely is not copied.
+  // Dense tensors are not copied.
   EXPECT_OK(Make(DType::kInt8, {1000}, {1}, 0, Bytes(1000)).Dense());
 }
 

@@ -38,7 +38,7 @@ TEST(ExportedProgram, CloneSharesBytesAndModules) {
       EXPECT_EQ(clone.state_dict.at("w").view().data, program.state_dict.at("w").view().data);
       EXPECT_TRUE(Equal(clone, program));
     }
-    // The bytes outlive the program that they came from.
+    // The bytes outlive their original program.
     const ExportedProgram moved = std::move(program);
     EXPECT_EQ(bytes.use_count(), owners + 10);
   }
@@ -139,7 +139,7 @@ TEST(ExportedProgram, RenumbersSubgraphsInsideArguments) {
   EXPECT_EQ(program.graphs.size(), 3);
   EXPECT_EQ(PrintNode(program.top(), program.top().first()),
             "%r: f32[2] = zoo.op.default([1,[graph#1]], {\"k\": graph#2, \"l\": 2}, graph#1, %x)");
-  // What is no body of the program stays what it is.
+  // Ids that are not subgraphs of the program are unchanged.
   GraphEditor(program.top()).SetArguments(program.top().first(), {GraphId(9), GraphId(2)});
   EXPECT_EQ(program.EraseUnusedBodies(), 1);
   EXPECT_EQ(PrintNode(program.top(), program.top().first()),

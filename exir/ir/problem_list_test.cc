@@ -47,7 +47,7 @@ TEST(ProblemListTest, ComputesSubjectsOnlyIfShown) {
 }
 
 TEST(ProblemListTest, MessageSizeIsBounded) {
-  // Gigabytes, were they kept.
+  // Gigabytes if they were kept.
   const std::string long_text(10 << 20, '\x1b');
   ProblemList problems;
   for (int i = 0; i < 100'000; ++i) problems.Add([&] { return long_text; }, long_text);

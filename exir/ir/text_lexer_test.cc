@@ -95,15 +95,15 @@ TEST(Quote, ShowsInvalidUtf8AsBytes) {
       {"\xf3\xbf\xbf\xbf", "\xf3\xbf\xbf\xbf"},
       {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"},
       {"\x80", "\\x80"},
-      // Longer than they need to be.
+      // Overlong forms.
       {"\xc1\x81", "\\xc1\\x81"},
       {"\xe0\x9f\xbf", "\\xe0\\x9f\\xbf"},
       {"\xf0\x8f\xbf\xbf", "\\xf0\\x8f\\xbf\\xbf"},
-      // Surrogates, and beyond U+10FFFF.
+      // Surrogates, and code points above U+10FFFF.
       {"\xed\xa0\x80", "\\xed\\xa0\\x80"},
       {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
       {"\xf5\x80\x80\x80", "\\xf5\\x80\\x80\\x80"},
-      // Cut off.
+      // Truncated.
       {"\xe4\xb8", "\\xe4\\xb8"},
       {"\xe4\xb8-", "\\xe4\\xb8-"},
   };

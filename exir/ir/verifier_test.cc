@@ -43,7 +43,7 @@ using ::testing::StartsWith;
 
 ExportedProgram Parse(std::string_view text) { return ParseOrDie(text, TestOps()); }
 
-// The lines of the verdict.
+// Returns the lines of the error message.
 std::vector<std::string> Violations(const ExportedProgram& program) {
   const absl::Status status = Verify(program);
   if (status.ok()) return {};
@@ -61,7 +61,7 @@ constexpr std::string_view kTwoNodes = R"(program aten {
 })";
 
 TEST(Verifier, IsLinearInSymbols) {
-  // Of inputs in falling order, each of which would be put before all others.
+  // Inputs in descending order, each of which would be inserted before all others.
   ExportedProgram program = Parse("program aten { graph() { return () } }");
   constexpr int kSymbols = 100000;
   Graph& graph = program.graphs[ExportedProgram::kTop];
@@ -133,7 +133,8 @@ TEST(Verifier, V1ValuesOfOtherGraphsAreNotDefined) {
   EXPECT_THAT(Violations(program),
               ElementsAre(AllOf(StartsWith("V1 %b"), HasSubstr("got %<77>")),
                           AllOf(StartsWith("V1 %b"), HasSubstr("got %<78>")),
-                          // Nothing else is said of the node, and its results are unknown.
+                          // No other violation is reported for the node, and its results are
+                          // unknown.
                           AllOf(StartsWith("V2 output 0"), HasSubstr("got %b")),
                           AllOf(StartsWith("V4 %a"), HasSubstr("expected 0 users of %a"))));
 }
@@ -145,7 +146,7 @@ TEST(Verifier, V2OutputMustBeDefinedInTheGraph) {
   EXPECT_THAT(Violations(program),
               ElementsAre("V2 output 0 of graph#0: expected a value that is defined in the graph, "
                           "got %<77>"));
-  // Of a node that is gone.
+  // A value of an erased node.
   program = Parse(kTwoNodes);
   GraphEditor other(program.top());
   const ValueId b = FindValue(program.top(), "b");
@@ -595,7 +596,7 @@ TEST(Verifier, ShowsControlCharactersAsText) {
 
 TEST(Verifier, IsLinear) {
   // One value with very many users, and one node with very many arguments: quadratic work would not
-  // end.
+  // finish.
   std::string text = "program aten { graph(%x: f32[2] user_input) {\n";
   std::string all;
   for (int i = 0; i < 50000; ++i) {

@@ -86,7 +86,7 @@ TEST(DTypeRuleTest, EmptyRuleAcceptsAllLegalDtypes) {
   EXPECT_FALSE(rule.Accepts({DType::kFloat8E5M2, DType::kInt8, DType::kInt8}));
 }
 
-// What upstream's AllowedDtypeSet does by reduce_to and clear.
+// Counterpart of reduce_to and clear of upstream's AllowedDtypeSet.
 TEST(DTypeRuleTest, GivenDtypesNarrowTheOthers) {
   ASSERT_OK_AND_ASSIGN(const FunctionSchema schema,
                        FunctionSchema::Parse("aten::f(Tensor self, Tensor? other) -> Tensor"));

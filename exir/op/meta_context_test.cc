@@ -70,7 +70,7 @@ TEST_F(MetaContextTest, ErrorsNameTheActualValue) {
       {MetaList{SymExpr(1), SymExpr(2)}, "list of 2"},
   };
   for (const auto& [value, got] : kCases) {
-    // One of the two refuses each value.
+    // One of the two accessors rejects each value.
     const MetaContext c = Make({value, SymExpr(1), value, MetaList{}});
     const absl::Status status =
         value.get_if<std::string>() != nullptr ? c.Dtype(2).status() : c.String(2).status();
@@ -80,7 +80,7 @@ TEST_F(MetaContextTest, ErrorsNameTheActualValue) {
   }
 }
 
-// Each accessor with a value that it takes and one that it refuses.
+// Each accessor with an accepted and a rejected value.
 TEST_F(MetaContextTest, AccessorsCheckTheirKind) {
   const auto expect = [&](const absl::Status& status, std::string_view expected) {
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument,

@@ -86,7 +86,7 @@ TEST_F(OpRegistryTest, BackendOverloadsNeedALibraryAndAKernel) {
   EXPECT_THAT(
       registry_->ToBackend(registry_->Find("aten.relu")),
       StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("executorch_prim")));
-  for (int i = 0; i < 2; ++i) {  // the second attempt finds nothing left behind
+  for (int i = 0; i < 2; ++i) {  // the second attempt has the same result
     EXPECT_THAT(registry_->ToBackend(registry_->Find("quantized_decomposed.no_kernel")),
                 StatusIs(absl::StatusCode::kFailedPrecondition,
                          ::testing::HasSubstr("either a composite explicit, a meta or a composite "
@@ -150,7 +150,7 @@ TEST_F(OpRegistryTest, BackendOverloadAppearsWhenItsOperatorGetsAKernel) {
       registry_->ToEdge(registry_->Find("DO_NOT_USE_TEST_ONLY.with_meta.default"));
   EXPECT_FALSE(edge->has_meta_kernel());
   ASSERT_OK(registry_->SetMetaKernel("DO_NOT_USE_TEST_ONLY.with_meta", kMeta));
-  EXPECT_TRUE(edge->has_meta_kernel());  // found before, sees it
+  EXPECT_TRUE(edge->has_meta_kernel());  // an earlier lookup sees the kernel
   ASSERT_OK(registry_->SetCompositeKernel("DO_NOT_USE_TEST_ONLY.with_explicit",
                                           CompositeKind::kExplicit, Same));
   ASSERT_OK(registry_->SetCompositeKernel("DO_NOT_USE_TEST_ONLY.with_implicit",
@@ -175,7 +175,7 @@ TEST_F(OpRegistryTest, CompositeKernelIsSeenInAllDialects) {
   EXPECT_EQ(before->composite_kernel(), op->composite_kernel());
   EXPECT_EQ(backend->composite_kernel(), op->composite_kernel());
   EXPECT_TRUE(before->has_composite_explicit_kernel());
-  // What the tables say of their rows is no function of the registry.
+  // The traits of table rows do not set a composite kernel in the registry.
   const OpOverload* row = registry_->Find("executorch_prim.add.Scalar");
   EXPECT_TRUE(row->has_composite_implicit_kernel());
   EXPECT_EQ(row->composite_kernel(), nullptr);

@@ -29,7 +29,7 @@ TEST(OpTableTest, FindsTheRowOfAnOverloadInAnyDialect) {
   EXPECT_EQ(rows.Find(ops->ToEdge(add)), rows.Find(add));
   EXPECT_EQ(rows.Find(ops->Find("higher_order.cond"))->number, 3);
   EXPECT_EQ(rows.Find(ops->Find("aten.relu")), nullptr);
-  // What the registry does not know is nobody's row, even when its name is met.
+  // Opaque operators have no row, even if a row has their name.
   EXPECT_EQ(rows.Find(ops->FindOrOpaque("aten.missing.default")), nullptr);
 }
 

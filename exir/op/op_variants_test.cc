@@ -48,7 +48,7 @@ constexpr OpDef kOps[] = {
     {.schema = "aten::real(Tensor(a) self) -> Tensor(a)"},
     {.schema = "aten::imag(Tensor(a) self) -> Tensor(a)"},
     {.schema = "aten::imag_copy(Tensor self, int more) -> Tensor"},
-    // Nothing but the name is right of what each of these would be the functional variant of.
+    // For each of these, only the name matches the functional variant.
     {.schema = "aten::one(Tensor self, Tensor(a!) mean) -> Tensor"},
     {.schema = "aten::one_functional(Tensor self) -> (Tensor, Tensor)"},
     {.schema = "aten::two(Tensor self, Tensor(a!) mean) -> Tensor"},
@@ -164,7 +164,7 @@ TEST_F(OpVariantsTest, CopyOfAView) {
   EXPECT_EQ(ToViewCopy(*ops_, ops_->Find("aten.imag")), nullptr);
 }
 
-// The schema that DeriveVariant gives, or its error.
+// Returns the result of DeriveVariant, or its error.
 std::string Derived(std::string_view functional, SchemaKind kind) {
   const auto schema = DeriveVariant(*FunctionSchema::Parse(functional), kind);
   return schema.ok() ? schema->ToString() : std::string(schema.status().message());

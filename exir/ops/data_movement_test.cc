@@ -1,5 +1,5 @@
-// Meta kernels of views, copies, indexing and padding where the conformance cases don't reach:
-// sizes that are symbols, layouts of views, and the text of errors.
+// Tests of meta kernels of views, copies, indexing and padding beyond the conformance cases:
+// symbolic sizes, layouts of views, and error messages.
 
 #include <memory>
 #include <string>
@@ -52,7 +52,7 @@ class DataMovementTest : public ::testing::Test {
     return context.outputs()[0];
   }
 
-  // "f32[s0,3] strides [3,1]", the pieces of a list behind each other, or the message of the error.
+  // "f32[s0,3] strides [3,1]", the concatenated elements of a list, or the error message.
   std::string Infer(std::string_view op, std::vector<MetaValue> arguments) {
     const absl::StatusOr<MetaValue> value = Infer(op, std::move(arguments), &symbols_);
     if (!value.ok()) return std::string(value.status().message());
@@ -142,7 +142,7 @@ TEST_F(DataMovementTest, SliceSimplifiesByKnownSizes) {
   EXPECT_EQ(slice(0, n + 3, 1), "f32[s0,4]");
   EXPECT_EQ(slice(n, end, 1), "f32[0,4] at 4*s0");
   EXPECT_EQ(slice(0, end, 2), "f32[FloorDiv(s0 + 1, 2),4] strides [8,1]");
-  // Whether 5 rows are there, only the run tells.
+  // Only the run determines whether 5 rows exist.
   EXPECT_EQ(slice(0, 5, 1), "f32[Min(5, s0),4]");
   EXPECT_EQ(slice(0, -5, 1), "f32[Max(0, s0 - 5),4]");
 }
@@ -272,7 +272,7 @@ TEST_F(DataMovementTest, IndexPutsPositionsWherePyTorchDoes) {
   EXPECT_EQ(Infer("aten.index.Tensor", {self, TL({index, None{}, index})}), "f32[s1,4,6]");
   EXPECT_EQ(Infer("aten.index.Tensor", {self, TL({None{}, mask})}), "f32[s0,u0,6]");
   EXPECT_EQ(symbols_.last, (SymRange{0, 20}));
-  // The other index says how many places there are.
+  // The other index determines the number of elements.
   EXPECT_EQ(Infer("aten.index.Tensor", {self, TL({index, mask})}), "f32[s1,6]");
   EXPECT_THAT(Infer("aten.index.Tensor", {self, TL({mask})}),
               HasSubstr("index 0: the mask [4,5] does not match [s0,4,5,6] from dimension 0"));

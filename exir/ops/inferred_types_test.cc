@@ -1,12 +1,12 @@
-// Results of meta kernels where no case of the conformance suite comes: symbols among the arguments,
-// arguments left out, and the texts of refusals.
+// Tests of meta kernels beyond the conformance cases: symbolic arguments, omitted arguments, and
+// error messages.
 #include "exir/ops/testing/inferred_call.h"
 #include "gtest/gtest.h"
 
 namespace belay::exir {
 namespace {
 
-// --- Numbers ---
+// --- Scalars ---
 
 TEST(InferredTypesTest, FoldsConstantScalars) {
   ExpectInferred({
@@ -152,7 +152,7 @@ TEST(InferredTypesTest, AssertionsThatAlwaysFailAreErrors) {
   });
 }
 
-// --- Ranges, and what else makes tensors ---
+// --- Ranges and other creation operators ---
 
 TEST(InferredTypesTest, LengthsOfRanges) {
   ExpectInferred({
@@ -369,7 +369,8 @@ TEST(InferredTypesTest, ElementsAndFormatsOfEveryKind) {
   });
 }
 
-// An order of memory is found with numbers for the symbols. What overflows with all of them has none.
+// A dim order is found by substituting numbers for symbols. If all substitutions overflow, there is
+// no dim order.
 TEST(InferredTypesTest, OverflowingSizesHaveNoOrder) {
   ExpectInferred({
       {"aten.add.Tensor(%large, %large)", "f32[s0**9,2]{strides=[1,s0**9]}"},
@@ -422,7 +423,7 @@ TEST(InferredTypesTest, RareArgumentForms) {
   });
 }
 
-// Who infers may have no symbols to give: then a size that only data decide is an error.
+// Without a symbol source, a data-dependent size is an error.
 TEST(InferredTypesTest, DataDependentSizesNeedSymbols) {
   for (const char* call :
        {"aten.nonzero.default(%x)", "aten.masked_select.default(%x, %b)",

@@ -1,4 +1,4 @@
-// Arguments by their names, of every kind, and what is asked for that is not there.
+// Tests of arguments of every kind by name, and of unknown names.
 #include "exir/ops/meta_arguments.h"
 
 #include <complex>
@@ -24,7 +24,7 @@ MATCHER_P(Holds, value, "") {
 
 class MetaArgumentsTest : public ::testing::Test {
  protected:
-  // The named arguments of one call; what is not given is none.
+  // Sets the named arguments of one call; omitted ones are none.
   void Call(std::vector<std::pair<std::string_view, MetaValue>> given) {
     std::vector<MetaValue> values(schema_.arguments.size());
     for (auto& [name, value] : given) {
@@ -43,7 +43,7 @@ class MetaArgumentsTest : public ::testing::Test {
   std::unique_ptr<MetaContext> context_;
 };
 
-// A shape rule that asks for a name which its operator has not is wrong, whatever it asks for.
+// A shape rule that reads a name which its operator does not have is wrong, for every accessor.
 TEST_F(MetaArgumentsTest, UnknownNamesAreErrorsOfTheRule) {
   Call({{"self", tensor_}});
   const MetaArguments a = Arguments();

@@ -1,5 +1,4 @@
-// Meta kernels where the conformance cases don't reach: symbolic sizes, layouts, the text of
-// errors.
+// Tests of meta kernels beyond the conformance cases: symbolic sizes, layouts, error messages.
 #include "exir/ops/pointwise.h"
 
 #include <complex>
@@ -61,7 +60,7 @@ class PointwiseTest : public ::testing::Test {
     const TensorMeta* tensor = value->get_if<TensorMeta>();
     return tensor == nullptr ? "no tensor" : Describe(*tensor);
   }
-  // The text of the expression.
+  // Returns the text of the expression.
   std::string InferScalar(std::string_view op, std::vector<MetaValue> arguments) {
     const absl::StatusOr<MetaValue> value = Infer(op, std::move(arguments));
     if (!value.ok()) return std::string(value.status().message());
@@ -130,7 +129,7 @@ TEST_F(PointwiseTest, KeepsChannelsLastWithSymbolicBatch) {
   EXPECT_EQ(InferTensor("aten.mul.Tensor", {x, F32({1, 3, 1, 1})}),
             "f32[s0,3,s1,5] strides [15*s1,1,15,3]");
   EXPECT_EQ(InferTensor("aten.add.Tensor", {x, 2.0}), "f32[s0,3,s1,5] strides [15*s1,1,15,3]");
-  // The first operand decides.
+  // The first operand determines the layout.
   EXPECT_EQ(InferTensor("aten.add.Tensor", {F32({S("s0"), 3, S("s1"), 5}), x}), "f32[s0,3,s1,5]");
 }
 

@@ -1,11 +1,11 @@
-// Calls whose arguments no kernel takes: the text of each refusal.
+// Tests of calls whose arguments no kernel accepts: the error messages.
 #include "exir/ops/testing/inferred_call.h"
 #include "gtest/gtest.h"
 
 namespace belay::exir {
 namespace {
 
-// 17 dimensions; 16 are possible.
+// 17 dimensions; the maximum is 16.
 TEST(RefusedCallsTest, RejectsTooManyDimensions) {
   ExpectInferred({
       {"aten.cat.default([%r,%r])", "the result's rank 17 is above the limit of 16"},

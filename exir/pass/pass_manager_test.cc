@@ -28,7 +28,7 @@ ExportedProgram Program() {
                     TestOps());
 }
 
-// Erases %dead, if it is there, and says that it did or the opposite.
+// Erases %dead if present, and returns whether it did, or the opposite.
 Pass Erase(bool lies) {
   return {"erase", [lies](ExportedProgram& program) -> absl::StatusOr<bool> {
             const bool there = program.top().num_nodes() == 2;

@@ -117,7 +117,7 @@ TEST(AssertAssumedEqualitiesTest, RejectsDisprovenEqualitiesNamingNodeAndSizes) 
                   PassTestOps());
 }
 
-// %x and %y of these sizes are added behind assertions.
+// Returns the program that adds %x and %y of these sizes after assertions.
 std::string Added(std::string_view ranges, std::string_view x, std::string_view y,
                   std::string_view before = "") {
   return absl::StrCat("program aten { ranges { ", std::string(ranges), " } graph(%x: f32[",
@@ -141,14 +141,14 @@ TEST(AssertAssumedEqualitiesTest, RejectsContradictingSizesInEitherOrder) {
   }
 }
 
-// Only equalities that are asserted are known; a literal or a number says nothing.
+// Only asserted equalities are known; literals and other numbers are not.
 TEST(AssertAssumedEqualitiesTest, IgnoresOtherAssertions) {
   for (const char* assertion : {
            "aten._assert_scalar.default(true, \"m\")",
            "aten._assert_scalar.default(%n, \"m\")",
            "%b: symbool(Ne(s0, s1)) = _operator.ne(%n, 3)\naten._assert_scalar.default(%b, \"m\")",
            "%b: symbool(b) = _operator.ne(%n, 3)\naten._assert_scalar.default(%b, \"m\")",
-           // A node that the operator itself refuses assumes nothing.
+           // A node that its own operator rejects assumes nothing.
            "%v: f32[7] = aten.view.default(%x, [-1,7,0])",
        }) {
     SCOPED_TRACE(assertion);
@@ -161,7 +161,7 @@ TEST(AssertAssumedEqualitiesTest, IgnoresOtherAssertions) {
   }
 }
 
-// Each is asserted once, in every graph.
+// Each is asserted once per graph.
 TEST(AssertAssumedEqualitiesTest, AssertsSeveralEqualities) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   ranges { s0: [2, 9] s1: [2, 9] s2: [2, 9] }

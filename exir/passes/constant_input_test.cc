@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// a and b are one storage of 16 bytes, c is another of 8.
+// a and b share a storage of 16 bytes, c has another of 8.
 constexpr char kProgram[] = R"(program aten {
   constants { state "a": f32[4] state "b": f32[4] shares state "a" state "c": f32[2] }
   graph(%a: f32[4] parameter "a", %b: f32[4] parameter "b", %c: f32[2] parameter "c", %x: f32[4] user_input) {
@@ -47,7 +47,7 @@ TEST_F(ConstantInputsTest, FreesStorageWithItsLastInput) {
 TEST_F(ConstantInputsTest, CountsDroppedInputsOnce) {
   ConstantInputs constants(program_, top_, {});
   EXPECT_EQ(constants.Drop(Input(0)), 0u);
-  EXPECT_EQ(constants.Drop(Input(0)), 0u);  // not for b
+  EXPECT_EQ(constants.Drop(Input(0)), 0u);  // b uses it
   EXPECT_EQ(constants.Drop(Input(3)), 0u);
   EXPECT_EQ(constants.FreedBytes({Input(0), Input(1)}), 16u);
   EXPECT_EQ(constants.Drop(Input(1)), 16u);
@@ -83,7 +83,7 @@ TEST_F(ConstantInputsTest, ReturnsUnusedNames) {
   EXPECT_EQ(next, 6);
 }
 
-// A tensor goes with the last input of its name; inputs of the user have none.
+// A tensor is erased with its last input; user inputs have no tensor.
 TEST(EraseInputsTest, ErasesTensorsWithTheirLastInput) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   constants { state "a": f32[4] }
@@ -102,7 +102,7 @@ TEST(EraseInputsTest, ErasesTensorsWithTheirLastInput) {
   EXPECT_TRUE(program.state_dict.empty());
 }
 
-// Nothing shares the storage of a tensor without elements, whatever its address.
+// A tensor without elements shares no storage, whatever its address.
 TEST_F(ConstantInputsTest, MutatedEmptyTensorsShareNoStorage) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   constants { state "e": f32[0] state "f": f32[0] shares state "e" state "c": f32[2] }

@@ -64,7 +64,7 @@ TEST(ContiguousConstantsTest, GapsAreClosed) {
                 PassTestOps());
 }
 
-// A tensor of a few bytes that its strides repeat does not become one of gigabytes.
+// A tensor of a few bytes with stride 0 does not become one of gigabytes.
 TEST(ContiguousConstantsTest, BoundsCopiesOfRepeatedElements) {
   for (const auto& [where, kind] :
        {std::pair("state", "buffer"), {"constant", "tensor_constant"}}) {

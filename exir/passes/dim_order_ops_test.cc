@@ -42,7 +42,7 @@ TEST(DimOrderOpsTest, PreservesOrdersWithoutFormat) {
                 PassTestOps());
 }
 
-// A dimension of one element may have any stride; the order that the operator names has one.
+// A dimension of one element may have any stride; the result has the stride of the dim order.
 TEST(DimOrderOpsTest, ResultHasTheStridesOfTheNamedOrder) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2,1,4,4]{strides=[16,1,4,1]} user_input) {
@@ -77,7 +77,7 @@ TEST(DimOrderOpsTest, ToCopyKeepsItsDType) {
                 PassTestOps());
 }
 
-// Behind "format = ": a number has no order, nor has a tensor whose strides do not say one.
+// Text after "format = ": a scalar has no dim order, nor has a tensor with ambiguous strides.
 TEST(DimOrderOpsTest, DefaultsToTheContiguousOrder) {
   ExpectRewrite(R"(program aten {
   ranges { s0: [1, 8] }

@@ -24,7 +24,7 @@ using ::testing::StartsWith;
 
 ExportedProgram Parse(std::string_view text) { return ParseOrDie(text, PassTestOps()); }
 
-// The message; "" when the program is right.
+// Returns the message; "" if the program is valid.
 std::string Check(const ExportedProgram& program, const EdgeVerifierOptions& options = {}) {
   const absl::Status status = VerifyEdge(program, options);
   if (!status.ok()) EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
@@ -275,7 +275,7 @@ TEST(EdgeVerifierTest, E2ViewCopiesAndSizeQueriesAreCore) {
             "");
 }
 
-// What is no tensor has no dtype; dtypes need not be checked at all.
+// Non-tensors have no dtype; dtype checks can be disabled.
 TEST(EdgeVerifierTest, E6NonTensorOperandsMatchAll) {
   constexpr char kNumbers[] = R"(program edge {
     ranges { s0: [1, 8] }
@@ -297,11 +297,11 @@ TEST(EdgeVerifierTest, E6NonTensorOperandsMatchAll) {
   const std::string wrong = with(
       "%e: f32[2] = edge.aten.convolution.default(%x, %h, none, [1], [0], [1], false, [0], 1)");
   EXPECT_THAT(Check(wrong), HasSubstr("E6 %e"));
-  EXPECT_THAT(Check(wrong, {.allow_float8 = true}), HasSubstr("E6 %e"));  // there are none
+  EXPECT_THAT(Check(wrong, {.allow_float8 = true}), HasSubstr("E6 %e"));  // no 8-bit floats here
   EXPECT_EQ(Check(wrong, {.check_dtypes = false}), "");
 }
 
-// Calls that no schema has are the verifier's to refuse, not this one's.
+// exir/ir/verifier.h rejects calls that do not match a schema, not this verifier.
 TEST(EdgeVerifierTest, E6SkipsMalformedCalls) {
   ExportedProgram program = Parse(R"(program edge {
     graph(%x: f32[2] user_input, %h: f16[2] user_input) {
@@ -326,7 +326,7 @@ TEST(EdgeVerifierTest, E7SkipsMissingDelegatesAndChecksSharedOnesOnce) {
   EXPECT_THAT(message, Not(HasSubstr("module#2")));
 }
 
-// An operator that nobody knows may be a view or not.
+// An opaque operator may or may not be a view.
 TEST(EdgeVerifierTest, E3OperatorsWithoutSchemaMayBePreserved) {
   EdgeVerifierOptions options;
   options.preserved = {PassTestOps().FindOrOpaque("custom.op.default")};

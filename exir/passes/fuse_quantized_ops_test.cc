@@ -123,7 +123,7 @@ constexpr char kGroups[] = R"(program edge {
   }
 })";
 
-// The program with a range and these numbers as weight.
+// Returns the program with a range and these numbers as weight.
 ExportedProgram Grouped(int low, int high, const std::vector<int8_t>& weight) {
   std::string text = kGroups;
   text.replace(text.find("LOW"), 3, absl::StrCat(low));
@@ -166,8 +166,8 @@ TEST(FuseQuantizedOpsTest, DoesNotPackNumbersOutsideASmallRange) {
   }
 }
 
-// Dequantize, clone and quantize: of other parameters, a range that clamps, a value that is read
-// elsewhere, a scale that does not survive.
+// Dequantize, clone and quantize: with other parameters, a range that clamps, a value with other
+// users, a scale that is not lossless.
 constexpr std::pair<const char*, const char*> kOther[] = {
     {"0.5, 3, -128, 127, dtype:i8", "0.5, 4, -128, 127, dtype:i8"},
     {"0.5, 3, -128, 127, dtype:i8", "0.25, 3, -128, 127, dtype:i8"},
@@ -223,7 +223,7 @@ TEST(FuseQuantizedOpsTest, KeepsAdditionsThatBroadcastOrScale) {
   }
 }
 
-// A fused program needs constants that are known, numbers of bytes and one reader.
+// Fusion requires known constants, byte dtypes and a single user.
 TEST(FuseQuantizedOpsTest, KeepsOperatorsWithoutFusedForm) {
   const std::string per_tensor = "edge.quantized_decomposed.dequantize_per_tensor.default";
   const std::string quantize = "edge.quantized_decomposed.quantize_per_tensor.default";
@@ -245,7 +245,7 @@ TEST(FuseQuantizedOpsTest, KeepsOperatorsWithoutFusedForm) {
                         to, ")\n");
   };
   const std::string cases[] = {
-      // An input is quantized; what neg gives; what relu makes of an input, or of a sum read twice.
+      // Quantizes an input; the result of neg; relu of an input, or of a sum used twice.
       quantized("%f", "i8[2,3]", q),
       absl::StrCat(a, "%c: f32[2,3] = edge.aten.neg.default(%a)\n", quantized("%c", "i8[2,3]", q)),
       absl::StrCat("%c: f32[2,3] = edge.aten.relu.default(%f)\n", quantized("%c", "i8[2,3]", q)),
@@ -254,7 +254,7 @@ TEST(FuseQuantizedOpsTest, KeepsOperatorsWithoutFusedForm) {
                    "%d: f32[2,3] = edge.aten.relu.default(%c)\n"
                    "%o: f32[2,3] = edge.aten.add.Tensor(%d, %c)\n",
                    quantized("%o", "i8[2,3]", q)),
-      // Movements of an input, of a joined one, to numbers that are no bytes.
+      // Data movement of an input, of a concatenation, to a dtype that is not a byte.
       absl::StrCat("%c: f32[6] = edge.aten.view_copy.default(%f, [6])\n",
                    quantized("%c", "i8[6]", q)),
       absl::StrCat(a, "%c: f32[4,3] = edge.aten.cat.default([%a, %f])\n",
@@ -262,7 +262,7 @@ TEST(FuseQuantizedOpsTest, KeepsOperatorsWithoutFusedForm) {
       absl::StrCat("%a: f32[2,3] = ", per_tensor, "(%k, ", ints,
                    ")\n%c: f32[6] = edge.aten.view_copy.default(%a, [6])\n",
                    quantized("%c", "i32[6]", ints)),
-      // Sums of others, and to another dtype than theirs.
+      // Sums of other operands, and to another dtype than theirs.
       absl::StrCat(a, "%c: f32[2,3] = edge.aten.add.Tensor(%a, %f)\n",
                    quantized("%c", "i8[2,3]", q)),
       absl::StrCat(a, "%c: f32[2,3] = edge.aten.add.Tensor(%f, %a)\n",
@@ -272,8 +272,8 @@ TEST(FuseQuantizedOpsTest, KeepsOperatorsWithoutFusedForm) {
       absl::StrCat("%a: f32[2,3] = ", per_tensor, "(%k, ", ints, ")\n",
                    "%c: f32[2,3] = edge.aten.add.Tensor(%a, %a)\n",
                    quantized("%c", "i32[2,3]", ints)),
-      // Embeddings of a weight that is no quantized one, or one of float16, along the other axis, with scales that are
-      // converted first.
+      // Embeddings of a weight that is not quantized, or to float16, along the other axis, with
+      // scales that are converted first.
       "%e: f32[4,8] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 0.5, 3, -128, "
       "127, "
       "dtype:i8)\n%r: f32[3,8] = edge.aten.embedding.default(%e, %i)\n",
@@ -292,7 +292,8 @@ TEST(FuseQuantizedOpsTest, KeepsOperatorsWithoutFusedForm) {
   }
 }
 
-// What is packed is a constant of whole bytes that nothing writes; else a number takes a byte.
+// Only constant weights whose rows fill bytes and that are not mutated are packed; otherwise a
+// number uses a byte.
 TEST(FuseQuantizedOpsTest, DoesNotPackUnsuitableWeights) {
   const auto program = [](std::string_view weight, std::string_view kind, int columns,
                           std::string_view returned) {
@@ -325,7 +326,7 @@ TEST(FuseQuantizedOpsTest, DoesNotPackUnsuitableWeights) {
   std::string direct = program("", "buffer \"w\"", 4, "");
   direct.replace(direct.find("%v, %s"), 2, "%w");
   EXPECT_EQ(of(direct), "embedding_4bit");
-  // Computed; an input of the caller; rows that fill no bytes; a buffer that is written.
+  // Computed; a user input; rows that do not fill bytes; a mutated buffer.
   EXPECT_EQ(of(program(neg4, "buffer \"w\"", 4, "")), "neg embedding_byte");
   std::string given = program("", "user_input", 4, "");
   given.replace(given.find("%v, %s"), 2, "%w");

@@ -101,7 +101,7 @@ TEST(MergeBatchNormTest, MergesIntoLinear) {
                 PassTestOps());
 }
 
-// What a backend does with the program that its Preprocess gets.
+// The passes that a backend runs on the program of its Preprocess.
 TEST(MergeBatchNormTest, TransposedWeightIsFolded) {
   ExportedProgram program = ParseOrDie(R"(program edge {
   constants { state "w": f32[4,3] state "b": f32[4] state "m": f32[4] state "v": f32[4] }
@@ -134,7 +134,7 @@ TEST(MergeBatchNormTest, TransposedWeightIsFolded) {
 // D is a dtype, B a batch norm of %c with all operands.
 struct NumberCase {
   std::string_view what, weight, bias, input, result, call;
-  int64_t sum;  // how many products a result is made of
+  int64_t sum;  // number of products per result
 };
 constexpr NumberCase kNumberCases[] = {
     {"conv1d", "D[6,3,2]", "D[6]", "D[2,3,9]", "D[2,6,8]",
@@ -182,7 +182,7 @@ std::string ProgramOf(const NumberCase& c, std::string_view dtype) {
   return absl::StrReplaceAll(text, {{"D[", absl::StrCat(dtype, "[")}});
 }
 
-// The numbers, in the order in which they lie, rounded to the dtype.
+// Fills in storage order with the numbers rounded to the dtype.
 ConstantTensor Filled(const ConstantTensor& like, const std::vector<double>& numbers) {
   std::vector<std::byte> bytes(numbers.size() * DTypeSize(like.dtype()));
   DispatchDType<kFloatTypes>(like.dtype(), [&](auto tag) {
@@ -237,7 +237,7 @@ TEST_P(NumbersTest, ResultIsWithinTheBound) {
   const NumberCase& c = GetParam();
   const struct {
     const char* dtype;
-    double unit, kernel;  // unit roundoffs of the dtype and of what kernels compute in
+    double unit, kernel;  // unit roundoffs of the dtype and of the kernels' compute dtype
   } kTypes[] = {{"f32", 0x1p-24, 0x1p-24},
                 {"f64", 0x1p-53, 0x1p-53},
                 {"f16", 0x1p-11, 0x1p-24},
@@ -277,7 +277,7 @@ TEST_P(NumbersTest, ResultIsWithinTheBound) {
     EXPECT_THAT(PrintProgram(program), Not(HasSubstr("batch_norm")));
     const std::vector<double> got = Run(program, x);
 
-    // Σ|weight'||x| + |bias'|: the exact program once more, merged, of absolute values.
+    // Σ|weight'||x| + |bias'|: the merged exact program with absolute values.
     ASSERT_OK(MergeBatchNorm().run(exact).status());
     for (auto& [name, tensor] : exact.constants) {
       const TensorView flat =
@@ -304,9 +304,9 @@ TEST_P(NumbersTest, ResultIsWithinTheBound) {
 
 INSTANTIATE_TEST_SUITE_P(All, NumbersTest, ::testing::ValuesIn(kNumberCases));
 
-// ---- What stays
+// ---- Not merged
 
-// Programs with one batch norm that is not merged, and why.
+// Programs with one batch norm that is not merged, and the reason.
 constexpr std::pair<const char*, const char*> kLeft[] = {
     {"nothing before it", R"(program aten {
   constants { state "m": f32[3] state "v": f32[3] }
@@ -462,7 +462,7 @@ TEST(MergeBatchNormTest, MergesKeptWeightsWithinTheBudget) {
     return (%z user_output)
   }
 })";
-  // A weight and a bias come, two statistics go.
+  // Adds a weight and a bias, erases two statistics.
   constexpr uint64_t kGrowth = 4 * (9 + 3 - 6);
   ExpectUnchanged(kShared, MergeBatchNorm({.max_growth_bytes = kGrowth - 1}).run, PassTestOps());
   ExpectRewrite(kShared, MergeBatchNorm({.max_growth_bytes = kGrowth}).run, R"(program aten {

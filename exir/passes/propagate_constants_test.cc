@@ -68,7 +68,7 @@ TEST(PropagateConstantsTest, MatchesTheKernels) {
   EXPECT_TRUE(program.state_dict.empty());
 }
 
-// What is read as channels last is stored so, and read element by element as before.
+// A result in channels-last order is stored so, and its elements are unchanged.
 TEST(PropagateConstantsTest, KeepsChannelsLastOrder) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   constants { state "w": f32[1,2,1,3]{strides=[6,1,6,2]} }
@@ -89,7 +89,7 @@ TEST(PropagateConstantsTest, KeepsChannelsLastOrder) {
   ASSERT_EQ(program.constants.size(), 1u);
   const ConstantTensor& n = program.constants.begin()->second;
   EXPECT_EQ(n.strides(), Strides({6, 1, 6, 2}));
-  EXPECT_THAT(Elements(n), ElementsAre(-1, -2, -3, -4, -5, -6));  // as they lie
+  EXPECT_THAT(Elements(n), ElementsAre(-1, -2, -3, -4, -5, -6));  // in storage order
 }
 
 TEST(PropagateConstantsTest, FoldsManyIndependentNodes) {
@@ -158,7 +158,7 @@ TEST(PropagateConstantsTest, FoldsElementsOfAList) {
                 PassTestOps());
 }
 
-// What must stay as it is, and why.
+// Nodes that must be kept, and the reasons.
 constexpr std::pair<const char*, const char*> kKept[] = {
     {"a mutated buffer", R"(program aten {
   constants { state "b": f32[3] }
@@ -237,7 +237,7 @@ constexpr std::pair<const char*, const char*> kKept[] = {
 })"},
 };
 
-// Each of many ways from a call that fails is gone once.
+// Each of many paths from a failing call is visited once.
 TEST(PropagateConstantsTest, KeepsUsersOfAFailingCall) {
   std::string nodes;
   for (int i = 0; i < 60; ++i) {
@@ -258,7 +258,7 @@ TEST(PropagateConstantsTest, KeepsUsersOfAFailingCall) {
                   Propagate().run, PassTestOps());
 }
 
-// What is returned is computed at each call, from a constant.
+// A returned node is computed in each call, from a constant.
 TEST(PropagateConstantsTest, KeepsReturnedNodesWithFoldedOperands) {
   ExpectRewrite(R"(program aten {
   constants { state "w": f32[3] }
@@ -278,7 +278,7 @@ TEST(PropagateConstantsTest, KeepsReturnedNodesWithFoldedOperands) {
                 PassTestOps());
 }
 
-// It is in the file for the one who gets it.
+// It remains in the file because it is returned.
 TEST(PropagateConstantsTest, DoesNotFreeReturnedConstant) {
   constexpr char kReturned[] = R"(program aten {
   constants { state "w": f32[3] }
@@ -301,7 +301,7 @@ TEST(PropagateConstantsTest, KeepsNodesThatMayNotBeFolded) {
   }
 }
 
-// Only what is trained is no constant.
+// Only trained parameters are not constant.
 TEST(PropagateConstantsTest, OtherParametersOfATrainedProgramAreConstant) {
   ExpectRewrite(R"(program aten {
   constants { state "v": f32[3] state "w": f32[3] }
@@ -359,7 +359,7 @@ TEST(PropagateConstantsTest, BoundsGrowthAndFoldsSmallerResults) {
   }
 })",
                 PassTestOps());
-  // What goes makes room.
+  // Freed constants count against the growth.
   for (const uint64_t growth : {64u * 64 - 64, 64u * 64 - 65}) {
     ExportedProgram program = ParseOrDie(kGrows, PassTestOps());
     ASSERT_OK_AND_ASSIGN(const bool changed, Propagate(growth).run(program));
@@ -368,7 +368,7 @@ TEST(PropagateConstantsTest, BoundsGrowthAndFoldsSmallerResults) {
   }
 }
 
-// One node may not take all that is allowed.
+// One node may not use the whole growth.
 TEST(PropagateConstantsTest, BoundsGrowthByOneNode) {
   for (const uint64_t growth : {64u * 64 - 64, 64u * 64 - 65}) {
     ExportedProgram program = ParseOrDie(kGrows, PassTestOps());
@@ -378,7 +378,7 @@ TEST(PropagateConstantsTest, BoundsGrowthByOneNode) {
 }
 
 TEST(PropagateConstantsTest, BoundsResultsByConstantsAndGrowth) {
-  // The sum is small, what it is a sum of is not.
+  // The sum is small, its operand is not.
   constexpr char kLarge[] = R"(program aten {
   constants { state "w": f32[16] }
   graph(%w: f32[16] parameter "w", %x: f32[16] user_input) {
@@ -395,7 +395,7 @@ TEST(PropagateConstantsTest, BoundsResultsByConstantsAndGrowth) {
 }
 
 TEST(PropagateConstantsTest, BoundsWork) {
-  // 2^34 multiplications: the runtime may do them, at each call.
+  // 2^34 multiplications: left to the runtime.
   ExpectUnchanged(R"(program aten {
   constants { state "w": f32[2048,2048] }
   graph(%w: f32[2048,2048] parameter "w", %x: f32[2048] user_input) {
@@ -424,10 +424,10 @@ TEST(PropagateConstantsTest, FoldsNodesOfLiterals) {
   ASSERT_OK(Verify(program));
   EXPECT_THAT(Elements(program.constants.at("_prop_tensor_constant0")),
               ElementsAre(0.5, 1.5, 2.5, 3.5));
-  EXPECT_EQ(program.top().num_nodes(), 3u);  // the fill stays
+  EXPECT_EQ(program.top().num_nodes(), 3u);  // the fill is kept
 }
 
-// Equal storage is in the file once, so that one of its names frees nothing.
+// Equal storage is in the file once, so erasing one of its inputs frees nothing.
 constexpr char kTied[] = R"(program aten {
   constants { state "a": f32[4,3] state "b": f32[4,3] shares state "a" }
   graph(%a: f32[4,3] parameter "a", %b: f32[4,3] parameter "b", %x: f32[2,3] user_input,
@@ -446,7 +446,7 @@ TEST(PropagateConstantsTest, DoesNotFreeSharedStorage) {
   EXPECT_TRUE(changed);
 }
 
-// A product reads a weight that must stay for somebody else as it lies.
+// A matmul uses a permuted weight whose original has other users.
 TEST(PropagateConstantsTest, PermutesKeptWeightAsAView) {
   constexpr char kInPlace[] = R"(program aten {
   constants { state "w": f32[4,3] state "b": f32[4] }
@@ -492,7 +492,7 @@ TEST(PropagateConstantsTest, OtherUsersOfAPermutedWeightGetACopy) {
                   Propagate(0).run, PassTestOps());
 }
 
-// It takes the same arguments as a permutation and reverses elements instead.
+// It has the arguments of a permutation but reverses elements.
 TEST(PropagateConstantsTest, DoesNotPermuteFlippedWeight) {
   ExpectUnchanged(R"(program aten {
   constants { state "w": f32[3,3] }
@@ -506,7 +506,7 @@ TEST(PropagateConstantsTest, DoesNotPermuteFlippedWeight) {
                   Propagate(0).run, PassTestOps());
 }
 
-// A product that is not known to take its weight permuted in place.
+// A matmul that is not known to accept a permuted weight.
 TEST(PropagateConstantsTest, OtherMatmulsGetACopyOfAPermutedWeight) {
   ExpectUnchanged(R"(program aten {
   constants { state "w": i8[4,3] }
@@ -524,7 +524,7 @@ TEST(PropagateConstantsTest, TensorsWrittenByAnotherMethodAreNotConstant) {
   ExpectUnchanged(kChain, PropagateConstants({.changing = {"b"}}).run, PassTestOps());
 }
 
-// Each of a chain is read by what stays, too.
+// Each node of the chain also has a user that is kept.
 TEST(PropagateConstantsTest, ComputesLongChainsOnce) {
   constexpr int kLong = 2000;
   std::string nodes, results;

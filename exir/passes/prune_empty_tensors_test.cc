@@ -75,7 +75,7 @@ TEST(PruneEmptyTensorsTest, KeepsTensorsOfUnknownSize) {
                   PruneEmptyTensors().run, PassTestOps());
 }
 
-// Somebody's own registry, and a program that nobody verified.
+// A custom registry, and a program that does not verify.
 TEST(PruneEmptyTensorsTest, KeepsIrreplaceableNodes) {
   constexpr OpDef kRows[] = {{.schema = "aten::cat(Tensor[] tensors, int dim=0) -> Tensor"}};
   const absl::Span<const OpDef> tables[] = {kRows};

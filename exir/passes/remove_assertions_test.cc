@@ -7,7 +7,7 @@
 namespace belay::exir {
 namespace {
 
-// Those of numbers run.
+// Assertions on scalars are kept.
 TEST(RemoveAssertionsTest, ErasesOnlyTensorMetadataAssertions) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2] user_input) {

@@ -59,7 +59,7 @@ TEST(ResolveLayoutQueriesTest, KeepsOtherPrograms) {
                   ResolveLayoutQueries().run, PassTestOps());
 }
 
-// A stride that a query itself defines is not known otherwise.
+// A stride that only the query itself defines is unknown otherwise.
 TEST(ResolveLayoutQueriesTest, KeepsQueriesThatDefineTheirResult) {
   ExpectUnchanged(R"(program aten {
   ranges { u0: [1, 8] }

@@ -144,7 +144,7 @@ TEST(SeedRandomOpsTest, RejectsBufferWithTheStatesName) {
                   "the program has a tensor 'belay.random_state'", PassTestOps());
 }
 
-// A name of a constant counts as one of state.
+// The name is reserved for constants as well as for buffers.
 TEST(SeedRandomOpsTest, RejectsConstantWithTheStatesName) {
   ExpectPassError(
       absl::StrCat("program aten { constants { constant \"", std::string(kRandomState),
@@ -155,7 +155,7 @@ TEST(SeedRandomOpsTest, RejectsConstantWithTheStatesName) {
       "the name of its random numbers' generator", PassTestOps());
 }
 
-// The new state stands behind what other buffers become and before what the user gets.
+// The new state follows other buffer mutations and precedes user outputs.
 TEST(SeedRandomOpsTest, NewStateFollowsOtherBufferMutations) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   constants { state "b": f32[2] }
@@ -172,7 +172,7 @@ TEST(SeedRandomOpsTest, NewStateFollowsOtherBufferMutations) {
   EXPECT_EQ(program.signature.outputs[0].target, "b");
   EXPECT_EQ(program.signature.outputs[1].target, kRandomState);
   EXPECT_EQ(program.signature.outputs[2].kind, OutputKind::kUserOutput);
-  // A program that only writes.
+  // A program with mutations only.
   program = ParseOrDie(R"(program aten {
   constants { state "b": f32[2] }
   graph(%b: f32[2] buffer "b") {
@@ -187,7 +187,7 @@ TEST(SeedRandomOpsTest, NewStateFollowsOtherBufferMutations) {
   EXPECT_EQ(program.signature.outputs[1].target, kRandomState);
 }
 
-// Operands that a call does not name, and those that are none.
+// Calls without an operand list, and operands that are not a list.
 TEST(SeedRandomOpsTest, BranchesWithoutOperandsGetTheState) {
   const auto program = [](std::string_view call) {
     return absl::StrCat(
@@ -224,7 +224,7 @@ TEST(SeedRandomOpsTest, BranchesWithoutOperandsGetTheState) {
                   absl::StatusCode::kInvalidArgument, "expected a list of operands", PassTestOps());
 }
 
-// Random numbers of others are theirs; a loop in a branch is refused as one outside.
+// Opaque random operators are not changed; a loop in a branch is rejected like any other.
 TEST(SeedRandomOpsTest, KeepsUnknownOperatorsAndRejectsLoopsInBranches) {
   ASSERT_OK_AND_ASSIGN(const auto ops, CreateStandardOps());
   ASSERT_OK(ops->Define({.schema = "demo::noise(Tensor x) -> Tensor", .traits = kNondeterministic})

@@ -1,5 +1,5 @@
-// Which constants and mutations move into delegates, program text in, program text out (docs/lowering.md
-// §2.4, §2.14, §2.15, §11.4 to §11.6).
+// Tests which constants and mutations move into delegates, from text form to text form
+// (docs/lowering.md §2.4, §2.14, §2.15, §11.4 to §11.6).
 #include <string>
 #include <string_view>
 #include <vector>
@@ -177,7 +177,7 @@ TEST(ConstantOwnershipTest, KeepsCallWithOnlyOwnedMutations) {
   })");
 }
 
-// A reader in another tag or outside would not see the updates of a delegate that has the buffer.
+// A user in another tag or outside would not see the updates of a delegate that owns the buffer.
 TEST(ConstantOwnershipTest, KeepsMutatedBufferWithOutsideUser) {
   for (const std::string reader : {"  tag=\"r\"", ""}) {
     std::vector<std::string> notes;
@@ -343,7 +343,7 @@ TEST(ConstantOwnershipTest, ConstantOfAnotherTagMovesToItsUserWithANote) {
                                  "moves to the delegates that do"));
 }
 
-// Why a mutated buffer that is tagged stays, though nothing outside of the tag reads it.
+// Reasons why a tagged mutated buffer is kept although it has no user outside the tag.
 TEST(ConstantOwnershipTest, KeepsMutatedBufferOfSeveralUsersWithANote) {
   const struct {
     std::string_view inputs, lines, mutation, problem;
@@ -377,7 +377,7 @@ TEST(ConstantOwnershipTest, KeepsMutatedBufferOfSeveralUsersWithANote) {
   }
 }
 
-// Two inputs that name one buffer go together, and their mutation is noted once.
+// Two inputs that name one buffer move together, and the note about their mutation appears once.
 TEST(ConstantOwnershipTest, TiedBuffersMoveTogether) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     constants { state "b": f32[2] }
@@ -396,7 +396,7 @@ TEST(ConstantOwnershipTest, TiedBuffersMoveTogether) {
   EXPECT_EQ(original.signature.outputs.size(), 2u);
 }
 
-// Of several new values of one node, and of several nodes.
+// Several new values of one node, and of several nodes.
 TEST(ConstantOwnershipTest, MutationsAreInOrderOfResults) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     constants { state "b1": f32[2]  state "b2": f32[1]  state "b3": f32[1]  state "b4": f32[2] }
@@ -420,7 +420,7 @@ TEST(ConstantOwnershipTest, MutationsAreInOrderOfResults) {
   EXPECT_THAT(targets, ElementsAre("b4", "b3", "b2", "b1"));
 }
 
-// A constant of a method is no other method's state, whatever its name.
+// A constant of one method is not state of another, regardless of its name.
 TEST(ConstantOwnershipTest, MovesConstantNamedLikeStateOfAnotherMethod) {
   const FunctionBackend recorder("recorder"), other("other");
   BackendSet backends;
@@ -442,7 +442,7 @@ TEST(ConstantOwnershipTest, MovesConstantNamedLikeStateOfAnotherMethod) {
   EXPECT_THAT(lowered[1].second.constants, IsEmpty());
 }
 
-// In a delegate each method would have its own state, where the two share one.
+// In delegates, each method would have its own state instead of the shared one.
 TEST(ConstantOwnershipTest, KeepsSharedStateWithANote) {
   const FunctionBackend recorder("recorder"), other("other");
   BackendSet backends;
@@ -473,7 +473,7 @@ TEST(ConstantOwnershipTest, KeepsSharedStateWithANote) {
     EXPECT_EQ(program.state_dict.count("b"), 1) << name;
     EXPECT_EQ(program.lowered_modules[ModuleId(0)]->original.state_dict.count("b"), 0) << name;
   }
-  // Alone each of them may have it.
+  // Lowered separately, each of them may own it.
   notes.clear();
   MethodPrograms alone;
   alone.push_back(std::move(methods[0]));

@@ -1,5 +1,5 @@
-// What comes out of lowering, program text in, program text out: the worked examples of docs/lowering.md
-// §9 and the cases around them.
+// Tests of the lowered program, from text form to text form: the worked examples of
+// docs/lowering.md §9 and related cases.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -150,7 +150,7 @@ TEST(SpliceTest, UndelegatedNodesKeepTheirOrder) {
   })");
 }
 
-// The call stands at the last of its nodes of which something else uses a result.
+// The call is at the last node with a result that is used outside.
 TEST(SpliceTest, CallIsAtTheLastNodeWithUsedResult) {
   ExpectLowered(R"(program edge {
     graph(%x: f32[2] user_input) {
@@ -190,8 +190,8 @@ TEST(SpliceTest, CallIsAtTheLastNodeWithUsedResult) {
   })");
 }
 
-// Nothing else fixes where the call stands: at %b, the last node that the program returns a result
-// of. %d is read by nobody.
+// Nothing else determines the position of the call: it is at %b, the last node with a returned
+// result. %d is unused.
 TEST(SpliceTest, CallWithOnlyReturnedResultsIsAtTheLastOfThem) {
   ExpectLowered(R"(program edge {
     graph(%x: f32[2] user_input) {
@@ -223,7 +223,7 @@ TEST(SpliceTest, CallWithOnlyReturnedResultsIsAtTheLastOfThem) {
   })");
 }
 
-// Results of operators with several outputs cross one by one.
+// Results of operators with several outputs are passed individually.
 TEST(SpliceTest, OnlyUsedResultsOfASplitAreReturned) {
   ExpectLowered(R"(program edge {
     graph(%x: f32[4] user_input) {
@@ -458,12 +458,12 @@ TEST(SpliceTest, SecondRoundKeepsOrNestsDelegates) {
                                              TestOps());
   ASSERT_OK_AND_ASSIGN(const ExportedProgram once, Lower(program, {}));
   std::string text = PrintProgram(once);
-  // Beside it.
+  // Next to the first delegate.
   std::string beside = text;
   beside.replace(beside.find("relu.default(%a)") + 16, 0, "  tag=\"t\"");
   ASSERT_OK_AND_ASSIGN(const ExportedProgram twice, Lower(ParseOrDie(beside, TestOps()), {}));
   EXPECT_EQ(twice.lowered_modules.size(), 2);
-  // With the first inside.
+  // Contains the first delegate.
   std::string around = beside;
   const std::string call = "handle=1";
   around.replace(around.find(call), call.size(), "handle=1 tag=\"t\"");

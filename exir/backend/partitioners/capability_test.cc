@@ -24,7 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A program of these lines over %x; everything but neg is supported.
+// Parses a program of these lines over %x; everything except neg is supported.
 ExportedProgram Parse(std::string_view lines, std::string_view outputs) {
   return ParseOrDie(absl::StrCat("program edge {\n graph(%x: f32[2] user_input) {\n", lines,
                                  "\n return (", outputs, ")\n }\n}"),
@@ -88,7 +88,7 @@ TEST(CapabilityTest, UnconnectedNodesShareAPartition) {
               ElementsAre("1: a c d"));
 }
 
-// torch's partitioner sees this way back only in part.
+// torch's partitioner misses part of this path back.
 TEST(CapabilityTest, PathThroughAnotherPartitionSeparatesPartitions) {
   const ExportedProgram program = Parse(R"(%n: f32[2] = edge.aten.relu.default(%x)
                                %m: f32[2] = edge.aten.neg.default(%n)
@@ -124,7 +124,7 @@ TEST(CapabilityTest, GetitemCountsAsANode) {
   EXPECT_THAT(propose([](ValueId) { return true; }), ElementsAre("1: a t r s"));
 }
 
-// Such nodes take ids, and partitions of nothing else disappear.
+// Getitems use up ids, and partitions of only getitems disappear.
 TEST(CapabilityTest, GetitemOfAnUnsupportedNode) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     graph(%x: f32[2] user_input) {
@@ -183,7 +183,7 @@ std::vector<std::string> ProposeGroups(const ExportedProgram& program,
 }
 
 TEST(GroupsTest, GroupIsKeptTogether) {
-  // Alone, b would join d.
+  // Without groups, b would join d.
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
                                %b: f32[2] = edge.aten.relu.default(%x)
                                %c: f32[2] = edge.aten.neg.default(%a)
@@ -193,7 +193,7 @@ TEST(GroupsTest, GroupIsKeptTogether) {
   EXPECT_THAT(ProposeGroups(program, {{"a", "b"}}), ElementsAre("0: d", "1: a b"));
 }
 
-// b is not supported, and so not in the group.
+// b is not supported, so it is not in the group.
 TEST(GroupsTest, IgnoresUnsupportedNodesOfGroups) {
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
                                %b: f32[2] = edge.aten.neg.default(%x)
@@ -202,8 +202,8 @@ TEST(GroupsTest, IgnoresUnsupportedNodesOfGroups) {
   EXPECT_THAT(ProposeGroups(program, {{"a", "b", "c"}}), ElementsAre("0: a c"));
 }
 
-// A result of a node with several, of one in a list and of one that is not known is taken by a node
-// of its own; what nothing reads is not taken.
+// Results of multi-result nodes, of lists, and of opaque nodes have getitems; unused results have
+// none.
 TEST(CapabilityTest, FindsTakenResults) {
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
       %v: f32[2], %i: f32[1], %j: f32[1] = edge.aten.native_layer_norm.default(%x, [2], none, none, 1e-05)
@@ -235,7 +235,7 @@ TEST(GroupsTest, RejectsNodeOutsideTheGraph) {
                        HasSubstr("a group has node 99, which is not in the graph")));
 }
 
-// It counts once for the ids, and %d needs all of it.
+// The repeated node counts once for the ids, and %d depends on the whole group.
 TEST(GroupsTest, RepeatedNodesInAGroupCountOnce) {
   const ExportedProgram program = Parse(R"(%e: f32[2] = edge.aten.relu.default(%x)
                                %m: f32[2] = edge.aten.neg.default(%e)
@@ -247,7 +247,7 @@ TEST(GroupsTest, RepeatedNodesInAGroupCountOnce) {
   EXPECT_THAT(ProposeGroups(program, {{"a", "b", "b"}}), ElementsAre("0: a b", "1: d", "2: e"));
 }
 
-// Each group needs the other: one of them is given up.
+// The groups depend on each other: one of them is split.
 TEST(GroupsTest, InterleavedGroupsFormNoCycle) {
   const ExportedProgram program = Parse(R"(%a1: f32[2] = edge.aten.relu.default(%x)
                                %n1: f32[2] = edge.aten.neg.default(%a1)
@@ -286,7 +286,7 @@ TEST(GroupsTest, GroupMayContainANodeAndItsGetitems) {
   }
 }
 
-// %i is taken by %p alone: the taking stays outside of the group, and so behind it.
+// Only %p uses %i: the getitem is outside the group, so it follows the group.
 TEST(GroupsTest, GetitemForOutsideUserIsNotInTheGroup) {
   const ExportedProgram program = Parse(
       R"(%v: f32[2], %i: f32[1], %j: f32[1] = edge.aten.native_layer_norm.default(%x, [2], none, none, 1e-05) name="t"
@@ -373,7 +373,7 @@ TEST(CapabilityPartitionerTest, OptionsSetGroupsAndSkipConstants) {
                        HasSubstr("method 'forward': a group has node 99")));
 }
 
-// Parameters that the program trains are not tagged: only buffers go into delegates.
+// Trained parameters are not tagged: only buffers move into delegates.
 TEST(TagMutatedBuffersTest, TagsOnlyBuffers) {
   for (const std::string_view kind : {"buffer", "parameter"}) {
     const ExportedProgram program = ParseOrDie(absl::StrCat(R"(program edge {

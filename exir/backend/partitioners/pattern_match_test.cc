@@ -1,4 +1,4 @@
-// Patterns in graphs and the partitioner that takes them: docs/lowering.md row 37.
+// Tests of patterns in graphs and of PatternPartitioner: docs/lowering.md row 37.
 #include "exir/backend/partitioners/pattern_match.h"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ TEST(PatternMatchTest, FindsEveryOccurrenceInAnyDialect) {
 }
 
 TEST(PatternMatchTest, AttributePatternMatchesExactlyOnce) {
-  // A constant stands where the pattern has an input.
+  // A constant matches an input of the pattern.
   const ExportedProgram program = ParseOrDie(R"(program edge {
     constants { state "w": f32[2] }
     graph(%w: f32[2] parameter "w", %x: f32[2] user_input) {
@@ -126,7 +126,7 @@ TEST(PatternMatchTest, ListsMatchElementByElement) {
               ElementsAre("b"));
 }
 
-// Found by what both read. A literal in its place has no users.
+// Found through the common operand. A literal in its place has no users.
 TEST(PatternMatchTest, PatternMayBeConnectedByAnInput) {
   const ExportedProgram pattern =
       Program("%x: f32[2] user_input, %y: f32[2] user_input, %s: f32[2] user_input",
@@ -145,7 +145,7 @@ TEST(PatternMatchTest, PatternMayBeConnectedByAnInput) {
               IsEmpty());
 }
 
-// Operators that are not known, so that calls of one name may have any arguments and results.
+// Opaque operators, so that calls of one name may have any arguments and results.
 TEST(PatternMatchTest, ComparesArgumentsNamesAndResults) {
   const ExportedProgram pattern =
       Program(kXY, "%r: f32[2] = my.own.op(%x, other=%y)", "%r user_output", "aten");
@@ -159,7 +159,7 @@ TEST(PatternMatchTest, ComparesArgumentsNamesAndResults) {
               ElementsAre("f"));
 }
 
-// Where the pattern has two nodes that are alike, one of the graph is not both.
+// Two equal nodes of the pattern do not match one node of the graph.
 TEST(PatternMatchTest, PatternNodesMatchDistinctNodes) {
   const ExportedProgram pattern = Program(kX, R"(%a: f32[2] = aten.relu.default(%x)
                                                  %b: f32[2] = aten.relu.default(%x)
@@ -191,8 +191,8 @@ TEST(PatternMatchTest, LiteralsDoNotMatchNodesNorValuesLists) {
               ElementsAre("c"));
 }
 
-// %m hangs on the pattern by both of its operands, and by the second user of %r alone. Of the
-// graph's users the first that fits is taken.
+// %m is connected to the pattern by both operands, and only by the second user of %r. The first
+// matching user in the graph is used.
 TEST(PatternMatchTest, FindsFurtherNodesAmongAllUsers) {
   const ExportedProgram pattern = Program(kXY, R"(%r: f32[2] = aten.relu.default(%x)
                                                   %n: f32[2] = aten.neg.default(%y)
@@ -213,7 +213,8 @@ TEST(PatternMatchTest, FindsFurtherNodesAmongAllUsers) {
               ElementsAre("r n m d s"));
 }
 
-// The first product has a use outside that the pattern does not give; the second has none.
+// The first multiplication has an outside use that the pattern does not return; the second has
+// none.
 TEST(PatternMatchTest, BacktracksToTheNextUser) {
   const ExportedProgram pattern = Program(kX, R"(%r: f32[2] = aten.relu.default(%x)
                                                  %m: f32[2] = aten.mul.Tensor(%r, %x)
@@ -262,7 +263,7 @@ TEST(PatternMatchTest, OccurrencesDoNotOverlap) {
               ElementsAre("a b", "c d"));
 }
 
-// A node that the pattern reads twice is one node of the graph, not two that are alike.
+// A node that the pattern uses twice matches one node, not two equal ones.
 TEST(PatternMatchTest, NodeUsedTwiceMatchesOnce) {
   const ExportedProgram pattern = Program(kX, R"(%a: f32[2] = aten.relu.default(%x)
                                                  %b: f32[2] = aten.neg.default(%a)
@@ -277,7 +278,7 @@ TEST(PatternMatchTest, NodeUsedTwiceMatchesOnce) {
               IsEmpty());
 }
 
-// The second result hangs on the first node only: it is found along the uses.
+// The second result depends only on the first node: it is found through uses.
 TEST(PatternMatchTest, PatternWithTwoResults) {
   const ExportedProgram pattern = Program(kX, R"(%a: f32[2] = aten.relu.default(%x)
                                                  %b: f32[2] = aten.neg.default(%a)
@@ -392,7 +393,8 @@ TEST(PatternPartitionerTest, TagsOccurrencesAndNeverTheirInputs) {
   EXPECT_EQ(result.rejections[0].reason, "no pattern matches");
 }
 
-// What an earlier pattern has is not asked for again, and an occurrence without a node left is none.
+// Nodes of an earlier pattern are not checked again, and an occurrence without remaining nodes is
+// dropped.
 TEST(PatternPartitionerTest, NodesBelongToTheFirstMatchingPattern) {
   const ExportedProgram program = Program(kXY, R"(%a: f32[2] = edge.aten.relu.default(%x)
                                    %b: f32[2] = edge.aten.add.Tensor(%a, %y))",
@@ -477,7 +479,7 @@ TEST(GraphPartitionTest, ListsOfNodesBecomePartitions) {
               ElementsAre(1, 1));
 }
 
-// %c may go with %a or with %d, but not with both: the way through %n would lead back.
+// %c may join %a or %d, but not both: the path through %n would re-enter the partition.
 TEST(GraphPartitionTest, ListsMayBeKeptTogether) {
   const ExportedProgram program = Program(kXY, R"(%a: f32[2] = edge.aten.relu.default(%x)
                                    %n: f32[2] = edge.aten.neg.default(%a)

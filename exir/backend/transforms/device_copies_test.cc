@@ -27,7 +27,8 @@ const OpRegistry& Ops() {
   return ops;
 }
 
-// A program of these graphs with a module of one argument and one result for each of the specs.
+// Returns a program of these graphs with a module with one argument and one result for each of the
+// specs.
 std::string Text(std::string_view graphs, const std::vector<std::string_view>& specs) {
   std::string text = absl::StrCat("program edge {\n", graphs);
   for (size_t i = 0; i < specs.size(); ++i) {
@@ -62,7 +63,7 @@ constexpr std::string_view kChain = R"(
   }
 )";
 
-// docs/lowering.md row 10. What only delegates of the device use has no copy for the host.
+// docs/lowering.md row 10. Values used only by delegates on the device have no copy on the host.
 TEST(DeviceCopiesTest, TensorsStayOnTheDeviceBetweenDelegates) {
   ExpectCopies(kChain, R"(
   graph(%x: f32[2] user_input) {
@@ -135,7 +136,7 @@ TEST(DeviceCopiesTest, SubgraphsHaveTheirOwnCopies) {
   ExpectUnchanged(Text(kBodies, {kHost, "", ""}), InsertDeviceCopies().run, Ops());
 }
 
-// A program as it is, without what the verifier says to it.
+// Runs the pass without verifying the program.
 absl::StatusOr<std::string> Copied(std::string_view text, const OpRegistry& ops) {
   ExportedProgram program = ParseOrDie(text, ops);
   const absl::StatusOr<bool> changed = InsertDeviceCopies().run(program);

@@ -35,7 +35,7 @@ const OpRegistry& Ops() {
   return *ops;
 }
 
-// What has a kernel is replaced whether it was looked up before or not; mul and bare have none.
+// Replaces operators with kernels, independent of earlier lookups; mul and bare have none.
 TEST(EdgeToBackendOpsTest, ReplacesScalarFunctionsAndBackendNamespaces) {
   ExpectRewrite(R"(program edge {
     graph(%p: b8[] user_input, %x: f32[s0] user_input) {

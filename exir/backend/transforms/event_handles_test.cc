@@ -13,7 +13,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Method "m": a kernel (handle 9), a delegate with ints, one with texts, one without a map.
+// Method "m": a kernel (handle 9), a delegate with int identifiers, one with strings, one without a
+// map.
 class EventHandlesTest : public ::testing::Test {
  protected:
   EventHandlesTest() {

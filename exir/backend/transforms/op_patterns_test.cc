@@ -1,4 +1,4 @@
-// Patterns that operators stand for: docs/lowering.md §5.5 and its errors.
+// Tests of operators bound to patterns: docs/lowering.md §5.5 and its errors.
 #include "exir/backend/transforms/op_patterns.h"
 
 #include <memory>
@@ -222,7 +222,7 @@ TEST_F(OpPatternsTest, PromotesInAllGraphsWithActualShapes) {
   })");
 }
 
-// The pattern is what the operator's node computes, and what stands in its place afterwards.
+// The pattern defines the result of the operator's node, before and after promotion.
 TEST_F(OpPatternsTest, PatternsAreExecutedBeforeAndAfterPromotion) {
   ASSERT_OK(Bind("relu_add(Tensor a, Tensor b) -> Tensor", kReluAdd));
   ExportedProgram program = Parse(R"(program edge {
@@ -242,7 +242,7 @@ TEST_F(OpPatternsTest, PatternsAreExecutedBeforeAndAfterPromotion) {
   }
 }
 
-// The operator's kernel outlives what bound it.
+// The operator's kernel outlives the OpPatterns object.
 TEST_F(OpPatternsTest, KernelsLiveAsLongAsTheRegistry) {
   ASSERT_OK(OpPatterns(*ops_).BindPatternToOp(kLib, "relu_add(Tensor a, Tensor b) -> Tensor",
                                               Parse(kReluAdd)));
@@ -261,7 +261,7 @@ TEST_F(OpPatternsTest, KernelsLiveAsLongAsTheRegistry) {
   })");
 }
 
-// A list among the arguments, a list of results, one operator twice.
+// List arguments, list results, one operator used twice.
 TEST_F(OpPatternsTest, PatternsMayHaveLists) {
   ASSERT_OK(Bind("swap(Tensor a) -> Tensor", R"(program aten {
     graph(%a: f32[2] user_input) {
@@ -326,7 +326,7 @@ TEST_F(OpPatternsTest, BindByNameChecksTheOperator) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has no schema")));
 }
 
-// One that stays an operator.
+// An explicit kernel: not expanded.
 TEST_F(OpPatternsTest, OperatorsKeepTheirExplicitKernel) {
   ASSERT_OK(ops_->Define({.schema = "DO_NOT_USE_TEST_ONLY::op(Tensor a, Tensor b) -> Tensor"}));
   ASSERT_OK(ops_->SetCompositeKernel("DO_NOT_USE_TEST_ONLY.op", CompositeKind::kExplicit,
@@ -431,7 +431,7 @@ TEST_F(OpPatternsTest, RejectsPatternThatDoesNotMatchItsNode) {
   })");
   EXPECT_THAT(PromoteBackendOps().run(other),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("neither a meta kernel nor")));
-  // The pattern takes two parts apart, here are three.
+  // The pattern splits into two parts; here there are three.
   ExportedProgram three = Parse(R"(program edge {
     graph(%x: f32[3] user_input) {
       %z: f32[1] = backend.DO_NOT_USE_TEST_ONLY.halves.default(%x)

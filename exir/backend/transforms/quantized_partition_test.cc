@@ -90,7 +90,7 @@ TEST_F(QuantizedPartitionTest, KeepsSharedDequantizeAndAppendsArguments) {
 })")));
 }
 
-// Whatever else reads a dequantize node keeps it; a quantize node that reads two results is one.
+// A dequantize node with other users is kept; a quantize node that uses two results counts once.
 TEST_F(QuantizedPartitionTest, KeepsDequantizeNodesWithOtherUsers) {
   ExportedProgram program = Parse(R"(program edge {
   graph(%x: i8[2] user_input, %z: i64[1] user_input) {
@@ -165,7 +165,7 @@ TEST_F(QuantizedPartitionTest, RejectsResultsUsedByOperands) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("which it needs")));
 }
 
-// The first of what is needed too late is named.
+// Names the first operand that is computed too late.
 TEST_F(QuantizedPartitionTest, NamesTheFirstDependentOperand) {
   ExportedProgram program = Parse(R"(program edge {
   graph(%x: i8[2] user_input) {
@@ -184,7 +184,7 @@ TEST_F(QuantizedPartitionTest, NamesTheFirstDependentOperand) {
                        HasSubstr("is needed to compute %e: i8[2] = edge.aten.neg.default(%q)")));
 }
 
-// Of each program one conversion stays, and so does the program.
+// In each program one conversion is required, so the program is unchanged.
 TEST_F(QuantizedPartitionTest, KeepsRequiredConversions) {
   const auto quantize = [](std::string_view result, std::string_view arguments,
                            std::string_view overload = "default") {
@@ -226,7 +226,7 @@ TEST_F(QuantizedPartitionTest, KeepsRequiredConversions) {
   }
 }
 
-// What another output writes to is another input.
+// The other output mutates another input.
 TEST_F(QuantizedPartitionTest, RemovesConversionsInProgramsWithMutations) {
   ExportedProgram program = Parse(R"(program edge {
     graph(%x: f32[2] user_input, %y: f32[2] user_input) {
@@ -259,7 +259,7 @@ TEST_F(QuantizedPartitionTest, RemovesFirstQuantizeAndLastDequantize) {
   EXPECT_EQ(removed.quantizes, 2u);
   EXPECT_EQ(removed.dequantizes, 1u);
   ASSERT_OK(Verify(program));
-  // %y has a user that needs floats, so it keeps its conversion.
+  // %y has a user that requires floats, so it keeps its conversion.
   EXPECT_EQ(PrintProgram(program), PrintProgram(Parse(R"(program edge {
   graph(%x: i8[2] user_input, %y: f32[2] user_input) {
     %a: i8[2] = edge.mine.qadd.default(%x, %x)
