@@ -11,7 +11,7 @@
 namespace belay::exir {
 namespace {
 
-// The values are those of torch.utils.flop_counter.FlopCounterMode for the same call.
+// Expected values are those of torch.utils.flop_counter.FlopCounterMode for the same call.
 struct FlopCase {
   const char* name;
   const char* graph;
@@ -20,7 +20,7 @@ struct FlopCase {
 
 class FlopCountTest : public ::testing::TestWithParam<FlopCase> {};
 
-TEST_P(FlopCountTest, IsWhatPyTorchCounts) {
+TEST_P(FlopCountTest, MatchesPyTorch) {
   ASSERT_OK_AND_ASSIGN(const auto ops, CreateStandardOps());
   const std::string text =
       std::string("program aten {\n  ranges { s0: [2, 8] }\n  graph(") + GetParam().graph + "\n}";

@@ -1,4 +1,4 @@
-// Constants are folded where a program stays with kernels, and where a backend asks for it.
+// Tests constant folding of undelegated nodes, and in backends that request it.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -63,7 +63,7 @@ constexpr std::string_view kLinear = R"(program edge {
   }
 })";
 
-TEST_F(FoldConstantsTest, IsDoneUnlessToldOtherwise) {
+TEST_F(FoldConstantsTest, IsOnByDefault) {
   ASSERT_OK_AND_ASSIGN(const ProgramImage folded, Lower({{"forward", kLinear}}));
   EXPECT_THAT(Operators(folded.metadata.methods(0)),
               UnorderedElementsAre("aten.addmm.default", "aten.relu.default"));
@@ -74,7 +74,7 @@ TEST_F(FoldConstantsTest, IsDoneUnlessToldOtherwise) {
       Operators(plain.metadata.methods(0)),
       UnorderedElementsAre("aten.addmm.default", "aten.relu.default", "aten.permute_copy.default",
                            "aten._native_batch_norm_legit_no_training.default"));
-  // What is computed on quantized numbers takes computed constants; batch norms stay.
+  // Operators on quantized numbers use folded constants; batch norms are kept.
   options.quant_fusion_and_const_prop = true;
   ASSERT_OK_AND_ASSIGN(const ProgramImage propagated, Lower({{"forward", kLinear}}, options));
   EXPECT_THAT(Operators(propagated.metadata.methods(0)),
@@ -99,8 +99,8 @@ TEST_F(FoldConstantsTest, GrowsTheProgramWithinTheBudget) {
   }
 }
 
-// State belongs to all methods: what one writes, another reads.
-TEST_F(FoldConstantsTest, WhatAnotherMethodWritesToStays) {
+// State is shared by all methods: one method reads what another writes.
+TEST_F(FoldConstantsTest, KeepsTensorsWrittenByAnotherMethod) {
   constexpr std::string_view kWrite = R"(program edge {
   constants { state "b": f32[2] }
   graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
@@ -123,7 +123,7 @@ TEST_F(FoldConstantsTest, WhatAnotherMethodWritesToStays) {
   EXPECT_THAT(Operators(alone.metadata.methods(0)), ElementsAre("aten.mul.Tensor"));
 }
 
-// A weight that an embedding reads too is in the file once, and the product reads it as it lies.
+// A weight that an embedding also uses is in the file once, and the matmul uses it as stored.
 TEST_F(FoldConstantsTest, TiedWeightsAreStoredOnceAndNotTransposed) {
   constexpr std::string_view kTied = R"(program edge {
   constants { state "w": f32[512,256] }
@@ -159,8 +159,8 @@ TEST_F(FoldConstantsTest, TiedWeightsAreStoredOnceAndNotTransposed) {
             "");
 }
 
-// A delegate's constants are its own: its backend folds them.
-TEST_F(FoldConstantsTest, ABackendFoldsWhatItIsGiven) {
+// A delegate owns its constants: its backend folds them.
+TEST_F(FoldConstantsTest, BackendsFoldTheirPrograms) {
   std::vector<std::string> names, operators;
   const FunctionBackend backend(
       "recorder",

@@ -1,5 +1,5 @@
-// What programs do once they are lowered: control flow, state, bounds. Results are compared with
-// the interpreter's, call by call.
+// Tests of lowered programs: control flow, state, bounds. Compares results with the interpreter,
+// call by call.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -41,7 +41,7 @@ class LoweredProgramTest : public ::testing::Test {
     absl::StatusOr<ExportedProgram> edge = ToEdge(ParseOrDie(text, *ops_));
     if (!edge.ok()) return edge.status();
     program_ = std::make_unique<ExportedProgram>(*std::move(edge));
-    // The text has no content of constants; those without dimensions are 1.5.
+    // The text has no content of constants; those of rank 0 are set to 1.5.
     for (auto& [name, tensor] : program_->state_dict) {
       if (tensor.sizes().empty()) tensor = ConstantTensor::Scalar(DType::kFloat32, 1.5);
     }
@@ -61,7 +61,7 @@ class LoweredProgramTest : public ::testing::Test {
     return absl::OkStatus();
   }
 
-  // Calls both; the results are equal. Returns the runtime's.
+  // Calls both and expects equal results. Returns the runtime's.
   template <class... Tensors>
   std::vector<std::vector<float>> Call(const Tensors&... inputs) {
     const std::vector<EValue> values = {EValue(inputs.view())...};
@@ -90,9 +90,8 @@ class LoweredProgramTest : public ::testing::Test {
   PipelineReport report_;
 };
 
-// What is always empty lies at any place, over an argument, too.
-// What a flag decides, as whether index_put adds, lowering must know.
-TEST_F(LoweredProgramTest, FlagsThatTheProgramComputesAreRefusedAtTheirNode) {
+// Flags like accumulate of index_put must be literals at lowering.
+TEST_F(LoweredProgramTest, RejectsComputedFlagsNamingTheNode) {
   EXPECT_THAT(Load(R"(program aten {
     ranges { s0: [2, 9] }
     graph(%x: f32[s0,2] user_input, %i: i64[3] user_input, %v: f32[3,2] user_input) {
@@ -108,7 +107,8 @@ TEST_F(LoweredProgramTest, FlagsThatTheProgramComputesAreRefusedAtTheirNode) {
                              HasSubstr("%y"))));
 }
 
-TEST_F(LoweredProgramTest, ResultsWithoutElementsLieOverNothing) {
+// An empty result may have any offset, also that of an argument.
+TEST_F(LoweredProgramTest, EmptyResultsMayHaveAnyOffset) {
   ASSERT_OK(Load(R"(program aten {
     ranges { s0: [2, 6] }
     graph(%x: f32[s0,0] user_input) {
@@ -119,7 +119,7 @@ TEST_F(LoweredProgramTest, ResultsWithoutElementsLieOverNothing) {
 }
 
 // The result of the first branch is alive while the second runs.
-TEST_F(LoweredProgramTest, BranchesInARowKeepEachOthersResults) {
+TEST_F(LoweredProgramTest, ConsecutiveBranchesKeepTheirResults) {
   ASSERT_OK(Load(R"(program edge {
     graph(%p: b8[] user_input, %q: b8[] user_input, %x: f32[32] user_input) {
       %a: f32[32] = higher_order.cond(%p, graph#1, graph#2, [%x])
@@ -164,7 +164,7 @@ TEST_F(LoweredProgramTest, BranchesInARowKeepEachOthersResults) {
   }
 }
 
-TEST_F(LoweredProgramTest, LoopsRunNotAtAllOnceAndOften) {
+TEST_F(LoweredProgramTest, LoopsRunZeroOneAndManyTimes) {
   ASSERT_OK(Load(R"(program edge {
     ranges { s0: [0, 8] }
     graph(%s: f32[2] user_input, %x: f32[s0,2] user_input, %f: f32[2] user_input) {
@@ -192,7 +192,7 @@ TEST_F(LoweredProgramTest, LoopsRunNotAtAllOnceAndOften) {
   }
 }
 
-TEST_F(LoweredProgramTest, WhileLoopsRunNotAtAllAndOften) {
+TEST_F(LoweredProgramTest, WhileLoopsRunZeroAndManyTimes) {
   ASSERT_OK(Load(R"(program edge {
     graph(%i: f32[] user_input, %x: f32[2] user_input, %n: f32[] user_input, %one: f32[] user_input) {
       %j: f32[], %y: f32[2], %z: f32[2] = higher_order.while_loop(graph#1, graph#2, [%i, %x, %x], [%n, %one])
@@ -213,8 +213,8 @@ TEST_F(LoweredProgramTest, WhileLoopsRunNotAtAllAndOften) {
   }
 }
 
-// What is read before and after the buffer changes; the first content is kept, and comes back.
-TEST_F(LoweredProgramTest, BuffersKeepTheirFirstContentAndAreReadInOrder) {
+// Uses before and after the buffer changes; the initial content is kept and restored by reset.
+TEST_F(LoweredProgramTest, BuffersKeepInitialContentAndReadOrder) {
   ASSERT_OK(Load(R"(program edge {
     constants { state "n": f32[] }
     graph(%n: f32[] buffer "n", %x: f32[] user_input) {
@@ -234,14 +234,14 @@ TEST_F(LoweredProgramTest, BuffersKeepTheirFirstContentAndAreReadInOrder) {
   EXPECT_EQ(Call(x), first);
 }
 
-// Operators that the method calls, in order.
+// Returns the operators that the method calls, in order.
 std::vector<std::string> Calls(const Method& method) {
   std::vector<std::string> calls;
   for (const InstructionInfo& info : method.instructions()) calls.emplace_back(info.op);
   return calls;
 }
 
-// Two updates of one cache, with a look at it before, between and behind.
+// Two updates of one cache, with uses before, between and after them.
 constexpr char kCache[] = R"(program edge {
     constants { state "n": f32[] }
     graph(%n: f32[] buffer "n", %cache: f32[4] user_input, %i: i64[1] user_input, %j: i64[1] user_input, %x: f32[1] user_input) {
@@ -254,7 +254,7 @@ constexpr char kCache[] = R"(program edge {
     }
   })";
 
-TEST_F(LoweredProgramTest, UpdatesAreMadeInPlaceWhenAsked) {
+TEST_F(LoweredProgramTest, UpdatesInPlaceIfEnabled) {
   PipelineOptions options;
   for (const bool in_place : {false, true}) {
     options.emit.write_state_in_place = in_place;
@@ -280,8 +280,8 @@ TEST_F(LoweredProgramTest, UpdatesAreMadeInPlaceWhenAsked) {
   }
 }
 
-// A part that is replaced is written where it is: cache[start:start + 2, 1] = x, say.
-TEST_F(LoweredProgramTest, PartsOfABufferAreReplacedInPlaceWhenAsked) {
+// A replaced part is written in place: e.g. cache[start:start + 2, 1] = x.
+TEST_F(LoweredProgramTest, ReplacesPartsOfABufferInPlaceIfEnabled) {
   PipelineOptions options;
   for (const bool in_place : {false, true}) {
     options.emit.write_state_in_place = in_place;
@@ -307,8 +307,8 @@ TEST_F(LoweredProgramTest, PartsOfABufferAreReplacedInPlaceWhenAsked) {
   }
 }
 
-// What is needed as it was must not be written over.
-TEST_F(LoweredProgramTest, UpdatesAreNotMadeInPlaceWhileTheOldContentIsRead) {
+// The old content must not be overwritten while it is used.
+TEST_F(LoweredProgramTest, DoesNotUpdateInPlaceWhileTheOldContentIsUsed) {
   PipelineOptions options;
   options.emit.write_state_in_place = true;
   const std::string text = kCache;
@@ -318,7 +318,7 @@ TEST_F(LoweredProgramTest, UpdatesAreNotMadeInPlaceWhileTheOldContentIsRead) {
     return changed;
   };
   const std::string programs[] = {
-      // Read behind the update
+      // Used after the update
       replaced("mul.Tensor(%b, %n)", "mul.Tensor(%b, %cache)"),
       // or returned.
       replaced("%before user_output", "%cache user_output"),
@@ -329,7 +329,7 @@ TEST_F(LoweredProgramTest, UpdatesAreNotMadeInPlaceWhileTheOldContentIsRead) {
   }
 }
 
-// A buffer keeps what was written from call to call; the first content comes back.
+// A buffer keeps written content between calls; reset restores the initial content.
 TEST_F(LoweredProgramTest, BuffersAreUpdatedInPlace) {
   PipelineOptions options;
   options.emit.write_state_in_place = true;
@@ -351,7 +351,7 @@ TEST_F(LoweredProgramTest, BuffersAreUpdatedInPlace) {
   EXPECT_EQ(Call(i, x), first);
 }
 
-TEST_F(LoweredProgramTest, InputsThatAreMutatedAreTheCallers) {
+TEST_F(LoweredProgramTest, MutatesInputsOfTheCaller) {
   ASSERT_OK(Load(R"(program edge {
     graph(%x: f32[2] user_input, %y: f32[2] user_input) {
       %a: f32[2] = edge.aten.add.Tensor(%x, %y)
@@ -368,7 +368,7 @@ TEST_F(LoweredProgramTest, InputsThatAreMutatedAreTheCallers) {
   EXPECT_THAT(ToVector<float>(*method_->GetOutput(1).get_if<TensorView>()), ElementsAre(1, 2));
 }
 
-TEST_F(LoweredProgramTest, ASizeWithoutABoundIsNamedWithItsSymbol) {
+TEST_F(LoweredProgramTest, NamesUnboundedSizeWithItsSymbol) {
   EXPECT_THAT(Load(R"(program edge {
     ranges { s0: [1, inf] }
     graph(%x: f32[2,s0] user_input) {
@@ -381,7 +381,7 @@ TEST_F(LoweredProgramTest, ASizeWithoutABoundIsNamedWithItsSymbol) {
                              HasSubstr("--max-size"), HasSubstr("Dim(..., max=...) for s0"))));
 }
 
-TEST_F(LoweredProgramTest, AnUnknownOperatorIsNamedBesideSizesWithoutABound) {
+TEST_F(LoweredProgramTest, NamesUnknownOperatorAndUnboundedSizes) {
   EXPECT_THAT(Load(R"(program aten {
     ranges { u0: [0, inf] }
     graph(%x: b8[4] user_input) {
@@ -396,8 +396,8 @@ TEST_F(LoweredProgramTest, AnUnknownOperatorIsNamedBesideSizesWithoutABound) {
                                        "the model by torch._check"))));
 }
 
-// What the exporter assumed is checked before anything is computed, in both dialects.
-TEST_F(LoweredProgramTest, AViolatedGuardIsNamed) {
+// The exporter's assumptions are checked before any computation, in both dialects.
+TEST_F(LoweredProgramTest, NamesTheViolatedGuard) {
   for (const char* dialect : {"training", "aten"}) {
     SCOPED_TRACE(dialect);
     ASSERT_OK(Load(absl::StrCat("program ", dialect, R"( {
@@ -425,7 +425,7 @@ TEST_F(LoweredProgramTest, AViolatedGuardIsNamed) {
   }
 }
 
-TEST_F(LoweredProgramTest, SizesThatWereAssumedToBeEqualAreComparedAtTheCall) {
+TEST_F(LoweredProgramTest, ChecksAssumedEqualSizesAtTheCall) {
   ASSERT_OK(Load(R"(program aten {
     ranges { s0: [0, 16] s1: [0, 16] }
     graph(%x: f32[s0] user_input, %y: f32[s1] user_input) {
@@ -446,7 +446,7 @@ TEST_F(LoweredProgramTest, SizesThatWereAssumedToBeEqualAreComparedAtTheCall) {
                                  "(executorch_prim.eq.Scalar(1, 3) is false)")));
 }
 
-TEST_F(LoweredProgramTest, InputsWhoseSizesAreExpressionsAreCompared) {
+TEST_F(LoweredProgramTest, ChecksInputsWhoseSizesAreExpressions) {
   ASSERT_OK(Load(R"text(program aten {
     ranges { s0: [2, 16] }
     graph(%x: f32[s0] user_input, %y: f32["FloorDiv(s0, 2)"] user_input) {
@@ -463,7 +463,7 @@ TEST_F(LoweredProgramTest, InputsWhoseSizesAreExpressionsAreCompared) {
                        HasSubstr("input 'y': dimension 0: expected FloorDiv(s0, 2)")));
 }
 
-// Assertions of the program itself, which no range proves.
+// Assertions of the program that ranges do not prove.
 TEST_F(LoweredProgramTest, AssertionsOfTheProgramRun) {
   for (const char* dialect : {"training", "aten"}) {
     SCOPED_TRACE(dialect);
@@ -494,8 +494,8 @@ TEST_F(LoweredProgramTest, AssertionsOfTheProgramRun) {
   }
 }
 
-// Batch normalization in training gives results and moves the running statistics.
-TEST_F(LoweredProgramTest, OperatorsThatGiveResultsAndWriteBesidesDoBoth) {
+// Batch normalization in training returns results and updates the running statistics.
+TEST_F(LoweredProgramTest, OperatorsMayReturnResultsAndWrite) {
   ASSERT_OK(Load(R"(program training {
     constants { state "m": f32[2] state "v": f32[2] }
     graph(%m: f32[2] buffer "m", %v: f32[2] buffer "v", %x: f32[3,2] user_input) {
@@ -538,7 +538,8 @@ TEST_F(LoweredProgramTest, SizesThatDependOnDataHaveBounds) {
   }
 }
 
-// Everything that shares memory at once: views of views, joins, elementwise chains, residuals.
+// All kinds of memory sharing together: views of views, concatenations, elementwise chains,
+// residuals.
 TEST_F(LoweredProgramTest, SharedMemoryChangesNoResult) {
   const std::string_view text = R"(program edge {
     graph(%x: f32[4,16] user_input, %y: f32[64] user_input) {
@@ -576,7 +577,7 @@ TEST_F(LoweredProgramTest, SharedMemoryChangesNoResult) {
   EXPECT_EQ(Call(F32({4, 16}, x), F32({64}, y)), shared);
 }
 
-TEST_F(LoweredProgramTest, PassesOfTheCallerRunLastAndMustLeaveAnEdgeProgram) {
+TEST_F(LoweredProgramTest, UserPassesRunLastAndMustKeepAnEdgeProgram) {
   constexpr std::string_view kText = R"(program edge {
     graph(%x: f32[2] user_input) {
       %y: f32[2] = edge.aten.neg.default(%x)

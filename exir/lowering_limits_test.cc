@@ -1,4 +1,4 @@
-// Lowering stays within its limits, whatever the program asks for.
+// Tests that lowering stays within its limits for any program.
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -45,7 +45,7 @@ constexpr std::string_view kSmall = R"(program aten {
   }
 })";
 
-// Recurrent layers. Up to 1,024 steps each becomes nodes.
+// Recurrent layers. Up to 1,024 steps are unrolled into nodes.
 std::string Recurrent(int steps, int layers = 1) {
   const std::string n = std::to_string(steps);
   std::string text = "program aten {\n  graph(%y0: f32[" + n +
@@ -62,7 +62,7 @@ std::string Recurrent(int steps, int layers = 1) {
 
 TEST_F(LoweringLimitsTest, SmallProgramsAreFarBelowTheDefaults) { EXPECT_OK(Lower(kSmall)); }
 
-TEST_F(LoweringLimitsTest, NodesOfDecompositions) {
+TEST_F(LoweringLimitsTest, CountsNodesOfDecompositions) {
   EXPECT_THAT(
       Lower(Recurrent(5), {.nodes = 3}),
       StatusIs(kExhausted, AllOf(HasSubstr("aten.rnn_tanh.input"),
@@ -71,8 +71,8 @@ TEST_F(LoweringLimitsTest, NodesOfDecompositions) {
               StatusIs(kExhausted, AllOf(HasSubstr("aten.rnn_tanh.input"), HasSubstr("'nodes'"))));
 }
 
-// They are loops: as many nodes as for one step, and no more.
-TEST_F(LoweringLimitsTest, RecurrencesOfManyStepsCostNothing) {
+// Longer ones are loops with the number of nodes of a single step.
+TEST_F(LoweringLimitsTest, LongRecurrencesCostNothing) {
   for (int steps : {20'000, 200'000}) EXPECT_OK(Lower(Recurrent(steps), {.nodes = 100}));
 }
 
@@ -86,15 +86,15 @@ TEST_F(LoweringLimitsTest, DeadlineAndCancellation) {
   EXPECT_OK(Lower(kSmall, {.cancel = &cancel}));
 }
 
-TEST_F(LoweringLimitsTest, TheCallersBudgetEndsItToo) {
+TEST_F(LoweringLimitsTest, CallersBudgetAlsoStopsIt) {
   Budget budget;
   budget.deadline = std::chrono::steady_clock::now();
   const Budget::Scope scope(&budget);
   EXPECT_THAT(Lower(kSmall), StatusIs(absl::StatusCode::kDeadlineExceeded));
 }
 
-// Counting where the indices of a triangle are is no loop over its rows.
-TEST_F(LoweringLimitsTest, TrianglesOfManyRowsCostNothing) {
+// Counting the indices of a triangle does not loop over its rows.
+TEST_F(LoweringLimitsTest, LargeTrianglesCostNothing) {
   const auto start = std::chrono::steady_clock::now();
   std::string text = "program aten {\n  graph(%x: f32[2] user_input) {\n";
   for (int i = 0; i < 200; ++i) {

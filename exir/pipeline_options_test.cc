@@ -1,4 +1,4 @@
-// What options say about some of the methods, and operators that lowering puts in and takes out.
+// Tests of options for some of the methods, and of operators that lowering inserts and removes.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -39,7 +39,7 @@ constexpr std::string_view kSinCos = R"(program aten {
   }
 })";
 
-// Gives every node of an operator to the backend, and says why the others stay.
+// Delegates every node of an operator, and reports a reason for the others.
 class OneOperator final : public Partitioner {
  public:
   OneOperator(std::string op, std::string backend)
@@ -69,7 +69,7 @@ class PipelineOptionsTest : public ::testing::Test {
     for (const Backend* backend : {&first_, &second_}) ASSERT_OK(aot_.Add(backend));
   }
 
-  // Lowers methods of the same text.
+  // Lowers methods with the same text.
   absl::StatusOr<ProgramImage> Lower(std::string_view text, const std::vector<std::string>& names,
                                      PipelineOptions options) {
     options.backends = &aot_;
@@ -110,7 +110,7 @@ class PipelineOptionsTest : public ::testing::Test {
   PipelineReport report_;
 };
 
-TEST_F(PipelineOptionsTest, MethodsHavePartitionersOfTheirOwn) {
+TEST_F(PipelineOptionsTest, MethodsMayHaveTheirOwnPartitioners) {
   PipelineOptions options;
   options.partitioners.all = {&sin_to_first_};
   options.partitioners.own["b"] = {&cos_to_second_, &sin_to_first_};
@@ -122,7 +122,7 @@ TEST_F(PipelineOptionsTest, MethodsHavePartitionersOfTheirOwn) {
               ElementsAre("aten.sin.default", "aten.cos.default"));
 }
 
-TEST_F(PipelineOptionsTest, EveryPartitionerSaysWhyANodeStays) {
+TEST_F(PipelineOptionsTest, EveryPartitionerReportsItsReason) {
   const OneOperator tan_to_second("aten.tan.default", "second");
   PipelineOptions options;
   options.partitioners.all = {&sin_to_first_, &tan_to_second};
@@ -132,7 +132,7 @@ TEST_F(PipelineOptionsTest, EveryPartitionerSaysWhyANodeStays) {
   EXPECT_EQ(report_.left_over[0].reason, "not aten.sin.default; not aten.tan.default");
 }
 
-// Sines become cosines before partitioning, so that there is none for the first backend.
+// Replaces sines by cosines before partitioning, so that the first backend gets none.
 TEST_F(PipelineOptionsTest, TransformPassesRunBeforePartitioningOnTheirMethods) {
   const Pass to_cos = {"to_cos", [this](ExportedProgram& program) -> absl::StatusOr<bool> {
                          GraphEditor editor(program.top());
@@ -148,7 +148,7 @@ TEST_F(PipelineOptionsTest, TransformPassesRunBeforePartitioningOnTheirMethods) 
   EXPECT_THAT(Names(image.metadata.methods(1)), ElementsAre("aten.cos.default"));
 }
 
-TEST_F(PipelineOptionsTest, TransformPassesGiveEdgePrograms) {
+TEST_F(PipelineOptionsTest, TransformPassesMustReturnEdgePrograms) {
   const Pass to_clone = {"to_clone", [this](ExportedProgram& program) -> absl::StatusOr<bool> {
                            program = ParseOrDie(R"(program edge {
                              graph(%x: f32[2] user_input) {
@@ -166,8 +166,8 @@ TEST_F(PipelineOptionsTest, TransformPassesGiveEdgePrograms) {
                        AllOf(HasSubstr("transform passes: method 'forward'"), HasSubstr("E4"))));
 }
 
-// Saved and read at each stage, a program becomes the file that it becomes in one go.
-TEST_F(PipelineOptionsTest, LoweringGoesOnFromEveryStage) {
+// Saving and reading at each stage gives the same file as lowering in one step.
+TEST_F(PipelineOptionsTest, LoweringContinuesFromEveryStage) {
   constexpr std::string_view kTraining = R"(program training {
     constants { state "w": f32[3,2] }
     graph(%w: f32[3,2] parameter "w", %x: f32[4,2] user_input) {
@@ -201,7 +201,7 @@ TEST_F(PipelineOptionsTest, LoweringGoesOnFromEveryStage) {
   EXPECT_THAT(nodes[2], HasSubstr("executorch_call_delegate"));
 }
 
-TEST_F(PipelineOptionsTest, OptionsForMethodsThatThereAreNotAreRefused) {
+TEST_F(PipelineOptionsTest, RejectsOptionsOfUnknownMethods) {
   PipelineOptions options;
   options.partitioners.own["prefill"] = {&sin_to_first_};
   EXPECT_THAT(Lower(kSinCos, {"forward"}, options),
@@ -230,7 +230,7 @@ TEST_F(PipelineOptionsTest, ConstantMethodsReturnTheirValues) {
   EXPECT_EQ(*three.outputs[2].value().get_if<std::string_view>(), "half");
 }
 
-TEST_F(PipelineOptionsTest, ConstantMethodsAreNamedAndHaveValues) {
+TEST_F(PipelineOptionsTest, RejectsInvalidConstantMethods) {
   PipelineOptions options;
   const auto expect = [&](const char* name, std::vector<Argument> values, const char* message) {
     options.constant_methods = {{name, std::move(values)}};
@@ -242,7 +242,7 @@ TEST_F(PipelineOptionsTest, ConstantMethodsAreNamedAndHaveValues) {
   expect("list", {Argument(Argument::List())}, "expected numbers, bools or texts to return");
 }
 
-// docs/lowering.md §5.9: they run under their names.
+// docs/lowering.md §5.9: runs them under their names.
 TEST_F(PipelineOptionsTest, FunctionsOnScalarsRunAsExecutorchPrims) {
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, Lower(R"(program aten {
     ranges { s0: [2, 9] }
@@ -265,9 +265,9 @@ TEST_F(PipelineOptionsTest, FunctionsOnScalarsRunAsExecutorchPrims) {
   EXPECT_EQ(*got.outputs[1].value().get_if<int64_t>(), 5);
 }
 
-// An operator that Belay has no kernel for gets a pattern: the program is lowered with it, a backend
-// may take it, and what is left runs as the pattern's operators (docs/lowering.md §5.5).
-TEST_F(PipelineOptionsTest, BoundPatternsAreLoweredAndRun) {
+// Binds a pattern to an operator without a kernel: the program is lowered, a backend may delegate
+// it, and other calls run as the pattern's operators (docs/lowering.md §5.5).
+TEST_F(PipelineOptionsTest, LowersAndRunsBoundPatterns) {
   constexpr std::string_view kPattern = R"(program aten {
     graph(%x: f32[2] user_input, %gate: f32[2] user_input) {
       %s: f32[2] = aten.sigmoid.default(%gate)
@@ -303,13 +303,13 @@ TEST_F(PipelineOptionsTest, BoundPatternsAreLoweredAndRun) {
   EXPECT_THAT(Names(delegated.metadata.methods(0)), ElementsAre("first"));
 }
 
-// A kernel that is a function: it is called with the arguments that there are, of any sizes, for what
-// no backend took (docs/lowering.md §5.5).
+// A composite kernel: called with the actual arguments, of any sizes, for calls that are not
+// delegated (docs/lowering.md §5.5).
 std::vector<Argument> Gated(OpBuilder& b, const OpCall& call) {
   return {Mul(b, call["x"], Unary(b, "sigmoid", call["gate"]))};
 }
 
-TEST_F(PipelineOptionsTest, CompositeKernelsAreFunctionsThatAreCalled) {
+TEST_F(PipelineOptionsTest, CallsCompositeKernels) {
   ASSERT_OK(ops_->Define({.schema = "mylib::gated(Tensor x, Tensor gate) -> Tensor"}));
   ASSERT_OK(ops_->SetCompositeKernel("mylib.gated", CompositeKind::kImplicit, Gated));
   constexpr std::string_view kProgram = R"(program aten {
@@ -335,8 +335,8 @@ TEST_F(PipelineOptionsTest, CompositeKernelsAreFunctionsThatAreCalled) {
   EXPECT_THAT(Names(delegated.metadata.methods(0)), ElementsAre("first"));
 }
 
-// A kernel may use operators that are decomposed in their turn.
-TEST_F(PipelineOptionsTest, WhatCompositeKernelsMakeIsDecomposed) {
+// A kernel may use operators that are decomposed in turn.
+TEST_F(PipelineOptionsTest, DecomposesResultsOfCompositeKernels) {
   ASSERT_OK(ops_->Define({.schema = "mylib::flat(Tensor x, Tensor weight) -> Tensor"}));
   ASSERT_OK(ops_->SetCompositeKernel(
       "mylib.flat", CompositeKind::kImplicit, [](OpBuilder& b, const OpCall& call) {
@@ -357,7 +357,7 @@ TEST_F(PipelineOptionsTest, WhatCompositeKernelsMakeIsDecomposed) {
   EXPECT_THAT(ToVector<float>(*got.outputs[0].tensor()), ElementsAre(12, 34));
 }
 
-// ---- What callers see of it
+// ---- Callbacks and reports
 
 TEST_F(PipelineOptionsTest, CallersSeePhasesPassesAndPrograms) {
   PipelineOptions options;
@@ -383,7 +383,7 @@ TEST_F(PipelineOptionsTest, CallersSeePhasesPassesAndPrograms) {
   EXPECT_EQ(partitioned, 1u);
 }
 
-// Calls of a backend are counted together, each reason is said once.
+// Calls of a backend are counted together; each reason appears once.
 TEST_F(PipelineOptionsTest, DelegationIsReportedByBackend) {
   constexpr std::string_view kWaves = R"(program aten {
   graph(%x: f32[2] user_input) {
@@ -413,8 +413,8 @@ TEST_F(PipelineOptionsTest, DelegationIsReportedByBackend) {
             "not aten.sin.default; not aten.cos.default; not aten.tan.default");
 }
 
-// Partitioners need backends; a caller need not ask for a report, or has lists of his own.
-TEST_F(PipelineOptionsTest, PartitionersNeedBackendsAndNoReport) {
+// Partitioners need backends; the report is optional, and callers may pass their own lists.
+TEST_F(PipelineOptionsTest, PartitionersNeedBackendsButNoReport) {
   PipelineOptions options;
   options.partitioners.all = {&sin_to_first_};
   const auto lower = [&](PipelineReport* report) {
@@ -434,10 +434,10 @@ TEST_F(PipelineOptionsTest, PartitionersNeedBackendsAndNoReport) {
   EXPECT_OK(lower(&report));
   EXPECT_EQ(refusals.size(), 1u);
   ASSERT_EQ(report.left_over.size(), 1u);
-  EXPECT_EQ(report.left_over[0].reason, "no partitioner asked for it");  // as far as it was told
+  EXPECT_EQ(report.left_over[0].reason, "no partitioner asked for it");  // no other information
 }
 
-TEST_F(PipelineOptionsTest, ErrorsSayInWhichPhaseTheyAre) {
+TEST_F(PipelineOptionsTest, ErrorsNameThePhase) {
   const Pass fails = {"fails", [](ExportedProgram&) -> absl::StatusOr<bool> {
                         return absl::UnimplementedError("no way");
                       }};
@@ -476,8 +476,8 @@ TEST_F(PipelineOptionsTest, ErrorsSayInWhichPhaseTheyAre) {
       ImportMethods({{"forward", "/no/such/archive.pt2", ""}}, *ops_, options, nullptr).ok());
 }
 
-// Only what is a training program becomes one of ATen; others are left as they are.
-TEST_F(PipelineOptionsTest, TheAtenStageIsOfTrainingPrograms) {
+// Only TRAINING programs are converted to ATEN; others are unchanged.
+TEST_F(PipelineOptionsTest, AtenStageConvertsTrainingPrograms) {
   const auto to_aten = [&](std::string_view text) {
     MethodPrograms methods;
     methods.emplace_back("forward", ParseOrDie(text, *ops_));

@@ -25,7 +25,7 @@ class ToEdgeTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_OK_AND_ASSIGN(ops_, CreateStandardOps()); }
 
-  // The result in text form, or the error.
+  // Returns the result in text form, or the error.
   std::string Convert(std::string_view text, const ToEdgeOptions& options = {}) {
     absl::StatusOr<ExportedProgram> program = ParseProgram(text, *ops_);
     if (!program.ok()) return program.status().ToString();
@@ -49,14 +49,14 @@ TEST_F(ToEdgeTest, MemoryFormatsBecomeDimOrders) {
                                      Not(HasSubstr("aten._to_copy"))));
 }
 
-TEST_F(ToEdgeTest, MemoryFormatsStayWhereDimOrdersAreSkipped) {
+TEST_F(ToEdgeTest, KeepsMemoryFormatsIfDimOrdersAreSkipped) {
   ToEdgeOptions options;
   options.dim_order = false;
   EXPECT_THAT(Convert(kClone, options),
               AllOf(HasSubstr("edge.aten._to_copy.default"), Not(HasSubstr("dim_order_ops"))));
 }
 
-TEST_F(ToEdgeTest, WhatCameIsVerified) {
+TEST_F(ToEdgeTest, VerifiesTheResult) {
   constexpr std::string_view kDimOrder = R"(program aten {
     graph(%x: f32[2,3] user_input) {
       %y: f32[2,3] = dim_order_ops._clone_dim_order.default(%x, dim_order=[0,1])
@@ -72,7 +72,7 @@ TEST_F(ToEdgeTest, WhatCameIsVerified) {
   EXPECT_THAT(Convert(kDimOrder, options), HasSubstr("program edge"));
 }
 
-TEST_F(ToEdgeTest, AnEdgeProgramStaysAsItIs) {
+TEST_F(ToEdgeTest, EdgeProgramIsUnchanged) {
   constexpr std::string_view kEdge = R"(program edge {
   graph(%x: f32[2] user_input) {
     %y: f32[2] = edge.aten.sin.default(%x)
@@ -119,8 +119,8 @@ class KeepingPartitioner final : public Partitioner {
   PreservedOps preserved_;
 };
 
-// ExecuTorch decomposes for each partitioner anew, so that only the last one's stay.
-TEST_F(ToEdgeTest, WhatOneOfSeveralPartitionersAsksForIsKept) {
+// ExecuTorch decomposes again for each partitioner, so only the last one's operators are preserved.
+TEST_F(ToEdgeTest, KeepsOperatorsRequestedByOnePartitioner) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ParseProgram(R"(program aten {
     graph(%x: f32[2,3] user_input, %w: f32[4,3] user_input, %b: f32[4] user_input) {
       %y: f32[2,4] = aten.linear.default(%x, %w, %b)
@@ -140,7 +140,7 @@ TEST_F(ToEdgeTest, WhatOneOfSeveralPartitionersAsksForIsKept) {
   EXPECT_THAT(PrintProgram(decomposed), Not(HasSubstr("linear")));
 }
 
-TEST_F(ToEdgeTest, WhatCannotBeKeptIsNoted) {
+TEST_F(ToEdgeTest, NotesOperatorsThatCannotBeKept) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ParseProgram(R"(program aten {
     graph(%x: f32[2,3] user_input) {
       return (%x user_output)
@@ -156,8 +156,8 @@ TEST_F(ToEdgeTest, WhatCannotBeKeptIsNoted) {
   EXPECT_THAT(notes, ElementsAre(HasSubstr("aten.view.default"), HasSubstr("aten.add_.Tensor")));
 }
 
-// Random numbers without a seed are the runtime's own.
-TEST_F(ToEdgeTest, WithoutASeedRandomOperatorsStay) {
+// Without a seed, the runtime generates the random numbers.
+TEST_F(ToEdgeTest, KeepsRandomOperatorsWithoutASeed) {
   constexpr std::string_view kRandom = R"(program aten {
   graph(%x: f32[2] user_input) {
     %y: f32[2] = aten.rand.default([2])
@@ -173,8 +173,8 @@ TEST_F(ToEdgeTest, WithoutASeedRandomOperatorsStay) {
   EXPECT_THAT(Convert(kRandom, options), HasSubstr("seeded."));
 }
 
-// A filter decides node by node; an operator that nobody knows has nothing to be kept from.
-TEST_F(ToEdgeTest, AFilterDecidesWhichNodesAreKept) {
+// A filter decides per node; opaque operators have no decomposition.
+TEST_F(ToEdgeTest, FilterSelectsTheKeptNodes) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ParseProgram(R"(program aten {
     graph(%x: f32[2,3] user_input, %w: f32[3,3] user_input) {
       %first: f32[2,3] = aten.linear.default(%x, %w)
@@ -198,8 +198,8 @@ TEST_F(ToEdgeTest, AFilterDecidesWhichNodesAreKept) {
   EXPECT_THAT(text, Not(HasSubstr("%first: f32[2,3] = edge.aten.linear.default")));
 }
 
-// Sizes that are numbers, and values that are no tensors, need no bound.
-TEST_F(ToEdgeTest, OnlySymbolsOfSizesAreBound) {
+// Constant sizes, and values that are not tensors, need no bound.
+TEST_F(ToEdgeTest, BoundsOnlySymbolsOfSizes) {
   MethodPrograms methods;
   ASSERT_OK_AND_ASSIGN(ExportedProgram program, ParseProgram(R"(program aten {
     ranges { s0: [2, inf] s1: [0, 9] }

@@ -1,4 +1,4 @@
-// Programs that ask for random numbers: their distributions, and that every engine draws the same.
+// Tests of programs that use random numbers: their distributions, and equality of all engines.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -27,13 +27,13 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// As many numbers that the distance of their distribution from the one they are drawn from exceeds
-// kFarthest with a probability of less than 1e-9, whatever that is: 2 exp(-2 n kFarthest^2)
-// (Dvoretzky, Kiefer, Wolfowitz 1956 with Massart's constant of 1990).
+// Sample size for which the empirical distribution differs by more than kFarthest from the true one
+// with probability below 1e-9, for any distribution: 2 exp(-2 n kFarthest^2) (Dvoretzky, Kiefer,
+// Wolfowitz 1956 with Massart's constant of 1990).
 constexpr int kNumbers = 1 << 16;
 constexpr double kFarthest = 0.0128;
 
-// A program in the interpreter and in the runtime, both of which begin with the same state.
+// A program in the interpreter and in the runtime, both starting from the same state.
 class Engines {
  public:
   Engines(std::string_view text, std::vector<TestTensor> inputs, PipelineOptions options = {})
@@ -54,7 +54,7 @@ class Engines {
         std::make_unique<Method>(Method::Load(*file_, "forward", kernels_, backends_).value());
   }
 
-  // The first result of both engines, which are equal.
+  // Returns the first result, which must be equal in both engines.
   std::vector<double> Call() {
     std::vector<EValue> values;
     for (const TestTensor& input : inputs_) values.emplace_back(input.view());
@@ -83,7 +83,7 @@ class Engines {
   std::unique_ptr<Method> method_;
 };
 
-// `call` gives numbers of this type and takes %x, of the type and all 1.
+// `call` returns numbers of this type and may use %x, of the same type and all ones.
 std::string ProgramOf(std::string_view call, std::string_view dtype = "f32") {
   const std::string type = absl::StrCat(dtype, "[", kNumbers, "]");
   const std::string text = std::string(call);
@@ -126,7 +126,7 @@ double PoissonUpTo(double x, double rate) {
   return sum;
 }
 
-TEST(RandomNumbersTest, AreDistributedAsPyTorchs) {
+TEST(RandomNumbersTest, HavePyTorchsDistributions) {
   const std::vector<std::pair<std::string, Distribution>> cases = {
       {"aten.rand_like.default(%x)", [](double x) { return Between(x, 0, 1); }},
       {absl::StrCat("aten.rand.default([", kNumbers, "])"),
@@ -155,7 +155,7 @@ TEST(RandomNumbersTest, AreDistributedAsPyTorchs) {
   }
 }
 
-TEST(RandomNumbersTest, AreDistributedSoInOtherDtypes) {
+TEST(RandomNumbersTest, HaveTheSameDistributionsInOtherDtypes) {
   ExpectDistribution("float64",
                      Engines(ProgramOf("aten.rand_like.default(%x)", "f64"), Ones<double>()).Call(),
                      [](double x) { return Between(x, 0, 1); });
@@ -182,7 +182,7 @@ TEST(RandomNumbersTest, PoissonNumbersOfLargeRates) {
                      [](double x) { return PoissonUpTo(x, 42.5); });
 }
 
-TEST(RandomNumbersTest, PlacesAreDrawnInProportionToTheirWeights) {
+TEST(RandomNumbersTest, MultinomialDrawsInProportionToWeights) {
   const auto draw = [](std::string_view sizes, std::string_view results, std::string_view call,
                        TestTensor weights) {
     std::vector<TestTensor> inputs;
@@ -212,7 +212,7 @@ TEST(RandomNumbersTest, PlacesAreDrawnInProportionToTheirWeights) {
   ExpectDistribution("without replacement", std::move(first), up_to);
 }
 
-TEST(RandomNumbersTest, NumbersThatCanNotBeDrawnAreErrors) {
+TEST(RandomNumbersTest, RejectsInvalidParameters) {
   const auto fails = [](std::string_view call, std::string_view type, std::vector<float> values) {
     const auto ops = CreateStandardOps().value();
     KernelRegistry kernels;
@@ -235,7 +235,7 @@ TEST(RandomNumbersTest, NumbersThatCanNotBeDrawnAreErrors) {
               HasSubstr("expected as many positive weights in each row as are drawn"));
 }
 
-TEST(RandomNumbersTest, PermutationsHoldEachNumberOnce) {
+TEST(RandomNumbersTest, PermutationsContainEachNumberOnce) {
   Engines engines(R"(program aten {
   graph() {
     %y: i64[100] = aten.randperm.default(100)
@@ -266,7 +266,7 @@ std::vector<TestTensor> Four() {
   return inputs;
 }
 
-TEST(RandomNumbersTest, EachNodeAndEachCallHasOthers) {
+TEST(RandomNumbersTest, EachNodeAndEachCallDrawsOtherNumbers) {
   Engines engines(kTwoDraws, Four());
   std::vector<double> all = engines.Call();
   const std::vector<double> second = engines.Call();

@@ -1,5 +1,5 @@
-// Recurrent layers that are a loop give what the same layers give step by step, to the bit, in the
-// interpreter and in the runtime.
+// Tests that recurrent layers as loops are bit-identical to the unrolled layers, in the interpreter
+// and in the runtime.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -30,7 +30,7 @@ struct Layers {
   int gates = 1;
   int layers = 1;
   bool biases = true, both_ways = false, batch_first = false;
-  int projected = 0;  // LSTM: the size of the hidden state, when it is another one
+  int projected = 0;  // LSTM: the size of the hidden state, if different
 };
 
 std::string Type(const std::vector<std::string>& sizes) {
@@ -53,7 +53,7 @@ class RecurrenceLoopsTest : public ::testing::Test {
     ops_ = CreateStandardOps().value();
   }
 
-  // The sizes of the states and the weights.
+  // Returns the sizes of the states and the weights.
   static std::vector<std::vector<int64_t>> OperandSizes(const Layers& l) {
     const int64_t directions = l.both_ways ? 2 : 1,
                   hidden = l.projected > 0 ? l.projected : kHidden;
@@ -118,7 +118,7 @@ class RecurrenceLoopsTest : public ::testing::Test {
     return tensors;
   }
 
-  // What both engines give, which is the same.
+  // Returns the result, which must be equal in both engines.
   CallOutcome Run(const std::string& text, const std::vector<TestTensor>& inputs, int scans) {
     absl::StatusOr<ExportedProgram> edge = ToEdge(ParseOrDie(text, *ops_));
     EXPECT_OK(edge.status());
@@ -142,7 +142,7 @@ class RecurrenceLoopsTest : public ::testing::Test {
   BackendRegistry backends_;
 };
 
-TEST_F(RecurrenceLoopsTest, GiveWhatStepsGive) {
+TEST_F(RecurrenceLoopsTest, MatchUnrolledSteps) {
   const Layers all[] = {
       {.op = "rnn_tanh"},
       {.op = "rnn_relu", .layers = 2, .biases = false, .both_ways = true},
@@ -163,8 +163,8 @@ TEST_F(RecurrenceLoopsTest, GiveWhatStepsGive) {
   }
 }
 
-// Written out are as many steps as always, in all layers and directions together.
-TEST_F(RecurrenceLoopsTest, BeginWhereStepsBecomeTooMany) {
+// The limit for unrolled steps counts all layers and directions together.
+TEST_F(RecurrenceLoopsTest, StartAtTheStepLimit) {
   const Layers one = {.op = "rnn_tanh"}, four = {.op = "rnn_tanh", .layers = 2, .both_ways = true};
   const auto graphs = [&](const Layers& layers, int64_t length) {
     absl::StatusOr<ExportedProgram> edge =

@@ -1,4 +1,5 @@
-// Long chains of views are composed (exir/functionalize/view_chain.h) and mean what short ones mean.
+// Tests that long chains of views, which are composed (exir/functionalize/view_chain.h), have the
+// semantics of short ones.
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,8 +15,8 @@
 namespace belay::exir {
 namespace {
 
-// x is written through a slice of a chain of `pairs` pairs of transpositions, then all that a
-// selected row shows is doubled, then all is read.
+// Writes x through a slice of a chain of `pairs` pairs of transpositions, then doubles a selected
+// row in place, then reads everything.
 std::string ProgramOf(int pairs) {
   std::string text = "program training {\n  graph(%v0: f32[2,3] user_input) {\n";
   int last = 0;
@@ -66,7 +67,7 @@ std::vector<std::vector<float>> Execute(const std::string& text, const OpRegistr
   return numbers;
 }
 
-TEST(ViewChainValuesTest, LongChainsMeanWhatShortOnesMean) {
+TEST(ViewChainValuesTest, LongChainsMatchShortOnes) {
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<OpRegistry> ops, CreateStandardOps());
   KernelRegistry kernels;
   ASSERT_OK(AddReferenceKernels(kernels));

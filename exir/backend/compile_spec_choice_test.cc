@@ -13,13 +13,13 @@ absl::StatusOr<size_t> Choice(const std::vector<CompileSpec>& specs) {
   return CompileSpecChoice(specs, "speed", {"slow", "fast"});
 }
 
-TEST(CompileSpecChoiceTest, IsAnIndexOfTheValues) {
+TEST(CompileSpecChoiceTest, ReturnsTheIndexOfTheValue) {
   EXPECT_EQ(Choice({}).value(), 0u);
   EXPECT_EQ(Choice({{"speed", "slow"}}).value(), 0u);
   EXPECT_EQ(Choice({{"speed", "fast"}}).value(), 1u);
 }
 
-TEST(CompileSpecChoiceTest, OtherKeysOtherValuesAndRepetitionsAreRefused) {
+TEST(CompileSpecChoiceTest, RejectsOtherKeysOtherValuesAndRepetitions) {
   const auto is_refused = [](const char* why) {
     return StatusIs(absl::StatusCode::kInvalidArgument, testing::StrEq(why));
   };

@@ -1,4 +1,5 @@
-// Lowered modules in other programs, and as programs: docs/lowering.md rows 21 – 25, test_delegate.
+// Tests of lowered modules in other programs, and as programs: docs/lowering.md rows 21 – 25,
+// test_delegate.
 #include "exir/backend/compose.h"
 
 #include <memory>
@@ -44,7 +45,7 @@ class ComposeTest : public ::testing::Test {
                                     TextStorage(absl::StrCat(program.top().num_nodes(), " nodes"))};
       }};
   const FunctionBackend outer_{"outer", [](ExportedProgram program, auto) {
-                                 // The blobs of the delegates that it was given, nested.
+                                 // The blob lists those of nested delegates.
                                  std::string blob = "outer{";
                                  for (const DelegateCall& call : DelegateCalls(program)) {
                                    absl::StrAppend(&blob, TextOf(call.module->processed), ";");
@@ -70,7 +71,7 @@ constexpr std::string_view kHost = R"(program edge {
   }
 })";
 
-TEST_F(ComposeTest, ModuleIsCalledInAnotherProgram) {
+TEST_F(ComposeTest, CallsModuleInAnotherProgram) {
   const auto module = Lower(kAddMul);
   ExportedProgram host = Parse(kHost);
   const ValueId n = FindValue(host.top(), "n"), v = FindValue(host.top(), "v");
@@ -98,7 +99,7 @@ TEST_F(ComposeTest, ModuleIsCalledInAnotherProgram) {
 })")));
 }
 
-TEST_F(ComposeTest, ModuleCalledTwiceIsOneModule) {
+TEST_F(ComposeTest, CallsOfOneModuleShareIt) {
   const auto module = Lower(kAddMul);
   ExportedProgram host = Parse(kHost);
   const ValueId u = FindValue(host.top(), "u"), v = FindValue(host.top(), "v");
@@ -113,7 +114,7 @@ TEST_F(ComposeTest, ModuleCalledTwiceIsOneModule) {
   EXPECT_OK(Verify(host));
 }
 
-TEST_F(ComposeTest, ModuleMayBeCalledInABody) {
+TEST_F(ComposeTest, CallsModuleInASubgraph) {
   const auto module = Lower(kAddMul);
   ExportedProgram host = Parse(R"(program edge {
     graph(%p: b8[] user_input, %x: f32[2] user_input) {
@@ -130,9 +131,9 @@ TEST_F(ComposeTest, ModuleMayBeCalledInABody) {
   EXPECT_EQ(DelegateCalls(host, body).size(), 1u);
 }
 
-// The composed program is lowered again: the module is an ordinary node, inside of another delegate
-// if its partitioner wants.
-TEST_F(ComposeTest, ComposedProgramIsLoweredAgain) {
+// Lowers the composed program again: the call is an ordinary node, which the partitioner may put
+// into another delegate.
+TEST_F(ComposeTest, ComposedProgramCanBeLowered) {
   const auto module = Lower(kAddMul);
   ExportedProgram host = Parse(kHost);
   const ValueId n = FindValue(host.top(), "n"), v = FindValue(host.top(), "v");
@@ -149,13 +150,13 @@ TEST_F(ComposeTest, ComposedProgramIsLoweredAgain) {
   EXPECT_EQ(TextOf(outer.processed), "outer{2 nodes;}");
   ASSERT_EQ(DelegateCalls(outer.original).size(), 1u);
   EXPECT_EQ(DelegateCalls(outer.original)[0].module, module.get());
-  // As a program of its own it still is one call.
+  // Wrapped as a program, it is still one call.
   ASSERT_OK_AND_ASSIGN(const ExportedProgram alone,
                        ProgramOfModule(lowered.lowered_modules[ModuleId(0)]));
   EXPECT_EQ(alone.top().num_nodes(), 1u);
 }
 
-// --- Modules that keep state ---
+// --- Stateful modules ---
 
 constexpr std::string_view kCounter = R"(
   module#0 backend "recorder" specs [] { program edge {
@@ -166,7 +167,7 @@ constexpr std::string_view kCounter = R"(
     } } }
 })";
 
-TEST_F(ComposeTest, CallsOfAModuleThatKeepsStateGoTogetherOrStay) {
+TEST_F(ComposeTest, StatefulModuleCallsMoveTogetherOrNotAtAll) {
   const auto lower = [&](std::string_view first, std::string_view second, std::string_view inner) {
     const auto tag = [](std::string_view t) {
       return t.empty() ? std::string() : absl::StrCat("  tag=\"", t, "\"");
@@ -204,9 +205,9 @@ TEST_F(ComposeTest, CallsOfAModuleThatKeepsStateGoTogetherOrStay) {
   EXPECT_OK(lower("t0", "t0", ""));
 }
 
-// A call in the body of a node that stays goes where the body's plan says; the node's own place does
-// not count.
-TEST_F(ComposeTest, CallOfAModuleThatKeepsStateMayGoInABody) {
+// A call in the subgraph of an undelegated node moves as the subgraph's plan says; the position of
+// the outer node does not matter.
+TEST_F(ComposeTest, StatefulModuleCallMovesInASubgraph) {
   EXPECT_OK(ToBackend(Parse(absl::StrCat(R"(program edge {
       graph(%p: b8[] user_input, %x: f32[2] user_input) {
         %c: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
@@ -221,8 +222,9 @@ TEST_F(ComposeTest, CallOfAModuleThatKeepsStateMayGoInABody) {
                       TextPartitioner(), backends_));
 }
 
-// Nothing flows from the first call to the second, but the second sees what the first left.
-TEST_F(ComposeTest, CallsOfAModuleThatKeepsStateKeepTheirOrder) {
+// There is no data flow from the first call to the second, but the second depends on the first
+// one's state.
+TEST_F(ComposeTest, StatefulModuleCallsKeepTheirOrder) {
   const auto lower = [&](std::string_view tag) {
     return ToBackend(Parse(absl::StrCat(R"(program edge {
       graph(%x: f32[2] user_input, %y: f32[2] user_input) {
@@ -242,7 +244,7 @@ TEST_F(ComposeTest, CallsOfAModuleThatKeepsStateKeepTheirOrder) {
                                     AllOf(HasSubstr("dependency cycles"), HasSubstr("'t0'"))));
 }
 
-TEST_F(ComposeTest, SymbolsAreReplacedByWhatTheArgumentsHave) {
+TEST_F(ComposeTest, SymbolsAreBoundToArgumentSizes) {
   const auto module = Lower(R"(program edge {
     ranges { s0: [2, 8] u0: [0, 64] }
     graph(%x: f32[s0,3] user_input) {
@@ -281,8 +283,8 @@ TEST_F(ComposeTest, SymbolsAreReplacedByWhatTheArgumentsHave) {
   EXPECT_OK(Verify(host));
 }
 
-// One call each: the types of the module's inputs and of the values that come, and what is wrong.
-TEST_F(ComposeTest, ArgumentsFitWhatNumbersTell) {
+// One call each: the types of the module's inputs and of the arguments, and the error.
+TEST_F(ComposeTest, ArgumentsMatchConstantSizes) {
   struct Case {
     std::vector<std::string> inputs, arguments;
     std::string problem;
@@ -295,18 +297,18 @@ TEST_F(ComposeTest, ArgumentsFitWhatNumbersTell) {
       {{"f32[s0]"}, {"f32[s5]"}, ""},
       {{"f32[3]"}, {"f32[s5]"}, ""},
       {{"f32[3]"}, {"f32[4]"}, "expected f32[3], got f32[4]"},
-      // A symbol that stands for a number, or for another symbol.
+      // A symbol bound to a number, or to another symbol.
       {{"f32[s0]", "f32[s0]"}, {"f32[4]", "f32[s5]"}, ""},
       {{"f32[s0]", "f32[s0]"}, {"f32[s5]", "f32[4]"}, ""},
       {{"f32[s0]", "f32[s0]"}, {"f32[s5]", "f32[9]"}, "expected f32[s0], got f32[9]"},
       {{"f32[s0]", "f32[s0]"}, {"f32[4]", "f32[5]"}, "expected f32[s0], got f32[5]"},
-      // Expressions, before and after their symbol is known.
+      // Expressions, before and after their symbol is bound.
       {{"f32[2*s0]"}, {"f32[7]"}, ""},
       {{"f32[s0]", "f32[2*s0]"}, {"f32[3]", "f32[6]"}, ""},
       {{"f32[s0]", "f32[2*s0]"}, {"f32[3]", "f32[7]"}, "expected f32[2*s0], got f32[7]"},
       {{"f32[s0]", "f32[2*s0]"}, {"f32[3]", "f32[s5]"}, ""},
       {{"f32[s0]", "f32[2*s0]"}, {"f32[s5]", "f32[7]"}, ""},
-      // Numbers.
+      // Scalars.
       {{"symint(s0)"}, {"symint(4)"}, ""},
       {{"symint(s0)"}, {"symint(9)"}, "expected symint(s0), got symint(9)"},
       {{"symint(s0)"}, {"f32[4]"}, "expected symint(s0), got f32[4]"},
@@ -341,7 +343,7 @@ TEST_F(ComposeTest, ArgumentsFitWhatNumbersTell) {
   }
 }
 
-TEST_F(ComposeTest, ResultsOfAnyTypeHaveTheProgramsSymbols) {
+TEST_F(ComposeTest, ResultTypesUseTheProgramsSymbols) {
   const auto module = std::make_shared<LoweredBackendModule>("b", Parse(R"(program edge {
     graph(%x: f32[s0] user_input) {
       %f: symfloat(s0 + zf0) = my.own.op(%x)
@@ -358,12 +360,12 @@ TEST_F(ComposeTest, ResultsOfAnyTypeHaveTheProgramsSymbols) {
     types.push_back(PrintType(host.top().value(value).type));
   }
   EXPECT_THAT(types, ::testing::ElementsAre("symfloat(zf0 + 4)", "object(\"Queue\")", "i64[u0]"));
-  // Of which nothing was known.
+  // Its range is unknown.
   EXPECT_EQ(host.ranges.at("u0").min, 0);
   EXPECT_EQ(host.ranges.at("u0").max, SymRange().max);
 }
 
-TEST_F(ComposeTest, ArgumentsThatDoNotFitAreErrorsThatChangeNothing) {
+TEST_F(ComposeTest, RejectsMismatchedArgumentsWithoutChanges) {
   const auto module = Lower(R"(program edge {
     ranges { s0: [2, 8] }
     graph(%x: f32[s0,3] user_input, %y: f32[s0] user_input) {
@@ -422,7 +424,7 @@ TEST_F(ComposeTest, ArgumentsThatDoNotFitAreErrorsThatChangeNothing) {
 
 // --- A module as a program ---
 
-TEST_F(ComposeTest, ProgramOfAModuleIsOneCall) {
+TEST_F(ComposeTest, ProgramOfModuleIsOneCall) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ProgramOfModule(Lower(kAddMul)));
   EXPECT_OK(Verify(program));
   EXPECT_TRUE(program.state_dict.empty());
@@ -433,9 +435,9 @@ TEST_F(ComposeTest, ProgramOfAModuleIsOneCall) {
   ASSERT_EQ(program.signature.outputs.size(), 2u);
 }
 
-// Weak point 19: lifted constants are no inputs, consumed mutations no outputs, and mutations of
+// Weak point 19: lifted constants are not inputs, owned mutations not outputs, and mutations of
 // user inputs stay mutations.
-TEST_F(ComposeTest, ProgramOfAModuleHasNoneOfItsState) {
+TEST_F(ComposeTest, ProgramOfModuleHasNoModuleState) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ProgramOfModule(Lower(R"(program edge {
     constants { state "b": f32[2] constant "c": f32[2] constant "n": f32[2] }
     graph(%b: f32[2] buffer "b", %n: f32[2] buffer "n" nonpersistent, %c: f32[2] tensor_constant "c",
@@ -457,7 +459,7 @@ TEST_F(ComposeTest, ProgramOfAModuleHasNoneOfItsState) {
   EXPECT_TRUE(program.top().outputs()[2].is_none());
 }
 
-TEST_F(ComposeTest, ProgramOfAModuleKeepsItsSymbols) {
+TEST_F(ComposeTest, ProgramOfModuleKeepsSymbols) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ProgramOfModule(Lower(R"(program edge {
     ranges { s0: [2, 8] u0: [0, 64] }
     graph(%x: f32[s0] user_input, %n: symint(s0) user_input) {
@@ -474,7 +476,7 @@ TEST_F(ComposeTest, ProgramOfAModuleKeepsItsSymbols) {
   EXPECT_EQ(program.top().outputs()[1], Argument(3));
 }
 
-TEST_F(ComposeTest, WhatNoCallCanPassIsUnimplemented) {
+TEST_F(ComposeTest, RejectsInputsAndOutputsThatACallCannotPass) {
   ExportedProgram token = Parse(kHost);
   token.signature.inputs[0].kind = InputKind::kToken;
   EXPECT_THAT(

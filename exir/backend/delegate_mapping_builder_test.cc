@@ -58,20 +58,20 @@ TEST_F(DelegateMappingBuilderTest, GivenIntsAndGivenStrings) {
   EXPECT_THAT(strings.mapping(), ElementsAre(Pair(DelegateId("relu"), ElementsAre(2, 4))));
 }
 
-TEST_F(DelegateMappingBuilderTest, GivenIdentifierWhereTheyAreGeneratedFails) {
+TEST_F(DelegateMappingBuilderTest, RejectsIdentifierIfGenerated) {
   DelegateMappingBuilder builder(Identifiers::kGenerated);
   EXPECT_EQ(builder.InsertHandles({1}, DelegateId(4)).status().code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(*builder.InsertHandles({1}), DelegateId(0));
 }
 
-TEST_F(DelegateMappingBuilderTest, MissingIdentifierFails) {
+TEST_F(DelegateMappingBuilderTest, RejectsMissingIdentifier) {
   DelegateMappingBuilder builder;
   EXPECT_EQ(builder.InsertHandles({1}).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(builder.mapping(), IsEmpty());
 }
 
-TEST_F(DelegateMappingBuilderTest, RepeatedIdentifierFailsForNodesAndHandles) {
+TEST_F(DelegateMappingBuilderTest, RejectsRepeatedIdentifier) {
   DelegateMappingBuilder builder;
   EXPECT_TRUE(builder.InsertHandles({1}, DelegateId("a")).ok());
   EXPECT_EQ(builder.InsertHandles({2}, DelegateId("a")).status().code(),
@@ -81,7 +81,7 @@ TEST_F(DelegateMappingBuilderTest, RepeatedIdentifierFailsForNodesAndHandles) {
   EXPECT_THAT(builder.mapping(), ElementsAre(Pair(DelegateId("a"), ElementsAre(1))));
 }
 
-TEST_F(DelegateMappingBuilderTest, NoHandleLeftFailsAndTakesNoIdentifier) {
+TEST_F(DelegateMappingBuilderTest, FailedInsertUsesNoIdentifier) {
   DelegateMappingBuilder builder(Identifiers::kGenerated);
   EXPECT_EQ(builder.InsertNodes(program_.top(), Nodes({2})).status().code(),
             absl::StatusCode::kInvalidArgument);
@@ -91,7 +91,7 @@ TEST_F(DelegateMappingBuilderTest, NoHandleLeftFailsAndTakesNoIdentifier) {
   EXPECT_THAT(builder.mapping(), ElementsAre(Pair(DelegateId(0), ElementsAre(3))));
 }
 
-TEST_F(DelegateMappingBuilderTest, MixedKindsOfIdentifiersFail) {
+TEST_F(DelegateMappingBuilderTest, RejectsMixedIdentifierTypes) {
   DelegateMappingBuilder builder;
   EXPECT_TRUE(builder.InsertHandles({1}, DelegateId("a")).ok());
   EXPECT_EQ(builder.InsertHandles({3}, DelegateId(0)).status().code(),

@@ -49,8 +49,8 @@ TEST(IntrospectionTest, CallsNodesAndCounts) {
             "Total                     3              1\n");
 }
 
-// State may lie in a module in the module.
-TEST(IntrospectionTest, ModuleKeepsTheStateOfThoseInIt) {
+// A nested module may have the state.
+TEST(IntrospectionTest, ModuleIsStatefulIfANestedOneIs) {
   for (const bool writes : {false, true}) {
     const auto inner = std::make_shared<const LoweredBackendModule>(
         "inner",
@@ -69,8 +69,8 @@ TEST(IntrospectionTest, ModuleKeepsTheStateOfThoseInIt) {
   }
 }
 
-// Each module counts once, whichever way leads to it.
-TEST(IntrospectionTest, ModulesThatShareAModuleKeepNoState) {
+// Each module is visited once, regardless of the path to it.
+TEST(IntrospectionTest, SharedStatelessModulesKeepNoState) {
   const auto around = [](std::vector<std::shared_ptr<const LoweredBackendModule>> modules) {
     ExportedProgram program = ParseOrDie(
         "program edge { graph(%x: f32[2] user_input) { return (%x user_output) } }", TestOps());
@@ -81,7 +81,7 @@ TEST(IntrospectionTest, ModulesThatShareAModuleKeepNoState) {
   EXPECT_FALSE(KeepsState(*around({around({inner}), around({inner}), inner})));
 }
 
-TEST(IntrospectionTest, ACallOfAModuleThatIsNotThereIsNone) {
+TEST(IntrospectionTest, IgnoresCallsOfUnknownModules) {
   ExportedProgram program = ParseOrDie(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = higher_order.executorch_call_delegate(module#0, %x)
@@ -94,10 +94,10 @@ TEST(IntrospectionTest, ACallOfAModuleThatIsNotThereIsNone) {
   EXPECT_EQ(DelegateCalls(program).size(), 1u);
   GraphEditor(program.top()).SetArgument(FindNode(program.top(), "a"), 0, Argument(ModuleId(7)));
   EXPECT_TRUE(DelegateCalls(program).empty());
-  EXPECT_TRUE(NonLoweredNodes(program.top()).empty());  // it calls a delegate, whichever
+  EXPECT_TRUE(NonLoweredNodes(program.top()).empty());  // it calls a delegate, although unknown
 }
 
-TEST(TargetDeviceTest, TypeInAnyCaseIndexZeroByDefault) {
+TEST(TargetDeviceTest, ParsesTypeInAnyCaseWithDefaultIndexZero) {
   EXPECT_EQ(*ParseTargetDevice("CUDA:3"), (Device{"cuda", 3}));
   EXPECT_EQ(*ParseTargetDevice("cpu"), (Device{"cpu", 0}));
   EXPECT_EQ(*ParseTargetDevice("npu2:1"), (Device{"npu2", 1}));

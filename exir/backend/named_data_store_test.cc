@@ -50,7 +50,7 @@ TEST(NamedDataStoreTest, EqualBytesShareABufferAndKeepTheirAlignments) {
   EXPECT_EQ(store.output().buffers.size(), 2);
 }
 
-TEST(NamedDataStoreTest, DataWithoutBytesAreEqual) {
+TEST(NamedDataStoreTest, EmptyDataIsEqual) {
   NamedDataStore store;
   EXPECT_OK(Add(store, "x", ""));
   EXPECT_OK(Add(store, "y", ""));
@@ -59,7 +59,7 @@ TEST(NamedDataStoreTest, DataWithoutBytesAreEqual) {
   EXPECT_THAT(Add(store, "x", "a"), StatusIs(absl::StatusCode::kAlreadyExists));
 }
 
-TEST(NamedDataStoreTest, AlignmentsWithoutACommonMultipleAreRefused) {
+TEST(NamedDataStoreTest, RejectsAlignmentsWithoutCommonMultiple) {
   NamedDataStore store;
   ASSERT_OK(Add(store, "x", "ab", INT64_MAX));
   for (const int64_t alignment : {int64_t{2}, INT64_MAX - 1}) {
@@ -70,7 +70,7 @@ TEST(NamedDataStoreTest, AlignmentsWithoutACommonMultipleAreRefused) {
   }
 }
 
-TEST(NamedDataStoreTest, ATensorsLayoutMayBeGivenAndIsItsOwn) {
+TEST(NamedDataStoreTest, AcceptsOnlyTheTensorsOwnLayout) {
   NamedDataStore store;
   ASSERT_OK_AND_ASSIGN(const ConstantTensor tensor,
                        ConstantTensor::Contiguous(DType::kUint8, {2, 3}, TextStorage("abcdef")));
@@ -83,7 +83,7 @@ TEST(NamedDataStoreTest, ATensorsLayoutMayBeGivenAndIsItsOwn) {
                        HasSubstr("the given layout is not that of the tensor")));
 }
 
-TEST(NamedDataStoreTest, FilesWithoutEntriesAreNotMerged) {
+TEST(NamedDataStoreTest, DoesNotMergeEmptyFiles) {
   NamedDataStore from, store;
   ASSERT_OK(Add(from, "x", "ab"));
   NamedDataOutput output = from.output();
@@ -99,10 +99,10 @@ TEST(NamedDataStoreTest, RepeatedKeyKeepsBothAlignments) {
   EXPECT_EQ(Show(store), "x=ab@12 ");
 }
 
-TEST(NamedDataStoreTest, RepeatedKeyHasAnAlignmentThatCanBeAskedForAgain) {
+TEST(NamedDataStoreTest, RepeatedKeyAcceptsItsCombinedAlignment) {
   NamedDataStore store, merged;
   EXPECT_TRUE(Add(store, "x", "ab", int64_t{1} << 62).ok());
-  // 3 * 2^62 is no int64_t.
+  // 3 * 2^62 does not fit int64_t.
   EXPECT_THAT(Add(store, "x", "ab", 3), StatusIs(absl::StatusCode::kInvalidArgument,
                                                  HasSubstr("no alignment is a multiple")));
   EXPECT_EQ(Show(store), "x=ab@4611686018427387904 ");
@@ -134,7 +134,7 @@ TEST(NamedDataStoreTest, AlignmentMustBePositive) {
   EXPECT_EQ(store.output().buffers.size(), 0);
 }
 
-TEST(NamedDataStoreTest, KeysAndTagsAreWhatAFileCanHold) {
+TEST(NamedDataStoreTest, RejectsKeysAndTagsInvalidInFiles) {
   NamedDataStore store;
   struct {
     std::string key, tag, message;
@@ -197,7 +197,7 @@ TEST(NamedDataStoreTest, MergeSharesAppendsAndUnites) {
   EXPECT_EQ(store.Merge(conflict.output()).code(), absl::StatusCode::kAlreadyExists);
 }
 
-TEST(NamedDataStoreTest, MergeKeepsTheOrderInWhichDataWereAdded) {
+TEST(NamedDataStoreTest, MergeKeepsInsertionOrder) {
   NamedDataStore store, merged;
   EXPECT_OK(Add(store, "z", "1"));
   EXPECT_OK(Add(store, "b", "2", 1, "second"));
@@ -208,12 +208,12 @@ TEST(NamedDataStoreTest, MergeKeepsTheOrderInWhichDataWereAdded) {
   EXPECT_OK(merged.Merge(store.output()));
   std::string buffers;
   for (const Storage& buffer : merged.output().buffers) buffers += TextOf(buffer);
-  // The program's own first, then file by file.
+  // The program file's own entries first, then file by file.
   EXPECT_EQ(buffers, "13254");
   EXPECT_EQ(Show(merged), Show(store));
 }
 
-TEST(NamedDataStoreTest, MergeRefusesEntriesThatNoStoreMade) {
+TEST(NamedDataStoreTest, MergeRejectsInvalidEntries) {
   NamedDataOutput output;
   output.program_data["k"] = {.buffer = 3};
   NamedDataStore store;
@@ -226,7 +226,7 @@ TEST(NamedDataStoreTest, MergeRefusesEntriesThatNoStoreMade) {
                        ::testing::HasSubstr("has alignment 9223372036854775808")));
 }
 
-TEST(NamedDataStoreTest, MergeStopsAtAConflictInThatOrder) {
+TEST(NamedDataStoreTest, MergeStopsAtTheFirstConflict) {
   NamedDataStore store, other;
   EXPECT_OK(Add(store, "m", "1"));
   EXPECT_OK(Add(other, "z", "2"));
@@ -250,7 +250,7 @@ TEST(NamedDataStoreTest, ExternalizeFillsFilesInKeyOrder) {
   EXPECT_EQ(Show(store), expected);
   EXPECT_TRUE(store.Externalize(12, "w").ok());
   EXPECT_EQ(Show(store), expected);
-  // Keys are found where they went.
+  // Keys are found in the file to which they moved.
   EXPECT_EQ(Add(store, "a", "other").code(), absl::StatusCode::kAlreadyExists);
 }
 
@@ -262,7 +262,7 @@ TEST(NamedDataStoreTest, ExternalizeCountsASharedBufferOnce) {
   EXPECT_EQ(store.output().external_data.size(), 1);
 }
 
-TEST(NamedDataStoreTest, ExternalizeRefusesBadArgumentsAndChangesNothing) {
+TEST(NamedDataStoreTest, ExternalizeRejectsBadArgumentsWithoutChanges) {
   NamedDataStore store;
   EXPECT_TRUE(Add(store, "a", "111111").ok());
   EXPECT_EQ(store.Externalize(0, "w").code(), absl::StatusCode::kInvalidArgument);
@@ -331,7 +331,7 @@ TEST(NamedDataStoreTest, DelegatesOfAllGraphsAreMerged) {
                         "aten.add.Tensor with different data"));
 }
 
-TEST(NamedDataStoreTest, DataAreCollectedInTheOrderOfTheCalls) {
+TEST(NamedDataStoreTest, CollectsDataInCallOrder) {
   const auto preprocess = [](ExportedProgram program, auto) {
     NamedDataStore store;
     const std::string& op = program.top().node(program.top().first()).target->name();

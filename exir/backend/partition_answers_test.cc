@@ -1,4 +1,4 @@
-// What partitioners answer: tags of nodes and of constants, and what is wrong with them.
+// Tests of partitioners' answers: tags of nodes and of constants, and errors.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,20 +21,20 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST_F(ToBackendTest, EmptyTagIsRefused) {
+TEST_F(ToBackendTest, RejectsEmptyTag) {
   TextPartitioner partitioner;
   partitioner.delegation = {{"", {"recorder", {}}}};
   ExpectError(Error(kTwoNodes, partitioner), absl::StatusCode::kInvalidArgument, {"empty tag"});
 }
 
-TEST_F(ToBackendTest, TagTwiceInTheMapIsRefused) {
+TEST_F(ToBackendTest, RejectsDuplicateTagInMap) {
   TextPartitioner partitioner;
   partitioner.delegation = {{"t0", {"recorder", {}}}, {"t0", {"recorder", {}}}};
   ExpectError(Error(kTwoNodes, partitioner), absl::StatusCode::kInvalidArgument,
               {"has the tag 't0' twice"});
 }
 
-TEST_F(ToBackendTest, UserInputTaggedIsRefused) {
+TEST_F(ToBackendTest, RejectsTaggedUserInput) {
   TextPartitioner partitioner;
   partitioner.constants = {{"x", "t0"}};
   ExpectError(Error(kTwoNodes, partitioner), absl::StatusCode::kInvalidArgument,
@@ -43,14 +43,14 @@ TEST_F(ToBackendTest, UserInputTaggedIsRefused) {
                "'t0'"});
 }
 
-TEST_F(ToBackendTest, ConstantTaggedTwiceIsRefused) {
+TEST_F(ToBackendTest, RejectsConstantTaggedTwice) {
   TextPartitioner partitioner;
   partitioner.constants = {{"w", "t0"}, {"w", "t1"}};
   ExpectError(Error(kTwoNodes, partitioner), absl::StatusCode::kInvalidArgument,
               {"constant %w is tagged twice: 't0' and 't1'"});
 }
 
-TEST_F(ToBackendTest, ConstantThatMustNotBeCopiedIsRefusedWhereverItsUserIs) {
+TEST_F(ToBackendTest, RejectsNoCopyConstantWithUntaggedUser) {
   const auto error = [&](std::string_view first, std::string_view second) {
     TextPartitioner partitioner;
     partitioner.constants = {{"w", "t0"}};
@@ -78,7 +78,7 @@ TEST_F(ToBackendTest, ConstantThatMustNotBeCopiedIsRefusedWhereverItsUserIs) {
   EXPECT_OK(error("  tag=\"t0\"", "%a buffer_mutation \"w\", "));
 }
 
-TEST_F(ToBackendTest, SharedConstantThatMustNotBeCopiedIsRefused) {
+TEST_F(ToBackendTest, RejectsSharedNoCopyConstant) {
   TextPartitioner partitioner;
   partitioner.constants = {{"w", "t0"}};
   partitioner.no_copy = {"w"};
@@ -88,7 +88,7 @@ TEST_F(ToBackendTest, SharedConstantThatMustNotBeCopiedIsRefused) {
                "(None)"});
 }
 
-// Answers with what it was given.
+// Returns a fixed answer.
 struct FixedPartitioner final : public Partitioner {
   explicit FixedPartitioner(PartitionResult result) : result(std::move(result)) {}
   absl::StatusOr<PartitionResult> Partition(const ExportedProgram&) const override {
@@ -97,8 +97,8 @@ struct FixedPartitioner final : public Partitioner {
   PartitionResult result;
 };
 
-// The first of the users in the graph's order is named, whichever was made first.
-TEST_F(ToBackendTest, ConstantThatMustNotBeCopiedNamesTheFirstUser) {
+// Names the first user in graph order, not in order of creation.
+TEST_F(ToBackendTest, NoCopyErrorNamesTheFirstUser) {
   ExportedProgram program = Parse(R"(program edge {
     constants { state "w": f32[2] }
     graph(%w: f32[2] buffer "w", %x: f32[2] user_input) {
@@ -121,7 +121,7 @@ TEST_F(ToBackendTest, ConstantThatMustNotBeCopiedNamesTheFirstUser) {
   }
 }
 
-TEST_F(ToBackendTest, ConstantThatMustNotBeCopiedAndIsReturnedIsRefused) {
+TEST_F(ToBackendTest, RejectsReturnedNoCopyConstant) {
   TextPartitioner partitioner;
   partitioner.constants = {{"w", "t0"}};
   partitioner.no_copy = {"w"};
@@ -135,7 +135,7 @@ TEST_F(ToBackendTest, ConstantThatMustNotBeCopiedAndIsReturnedIsRefused) {
               absl::StatusCode::kInvalidArgument, {"but has user (output) which has tag (None)"});
 }
 
-TEST_F(ToBackendTest, AnswerWithoutAMapIsRefused) {
+TEST_F(ToBackendTest, RejectsAnswerWithoutMap) {
   PartitionResult result;
   EXPECT_OK(Error(kTwoNodes, FixedPartitioner(result)));
   result.has_delegation = false;
@@ -144,7 +144,7 @@ TEST_F(ToBackendTest, AnswerWithoutAMapIsRefused) {
 }
 
 // docs/lowering.md rows 27, 28.
-TEST_F(ToBackendTest, TagsThatAreNotInTheMapMeanNothing) {
+TEST_F(ToBackendTest, IgnoresTagsOutsideTheMap) {
   const ExportedProgram program = Parse(kTwoNodes);
   const Graph& top = program.top();
   PartitionResult result;
@@ -161,7 +161,7 @@ TEST_F(ToBackendTest, TagsThatAreNotInTheMapMeanNothing) {
   EXPECT_THAT(notes[1], HasSubstr("%w has tag 'ghost', which is not in the map"));
   EXPECT_THAT(notes[2], HasSubstr("%x has tag 'ghost', which is not in the map"));
 
-  // The constant stays although a delegate uses it.
+  // The program keeps the constant although a delegate uses it.
   result.nodes = {{ExportedProgram::kTop, top.first(), "t0"}};
   result.delegation = {{"t0", {"recorder", {}}}};
   ASSERT_OK_AND_ASSIGN(lowered, ToBackend(program, FixedPartitioner(result), backends_));
@@ -175,7 +175,7 @@ TEST_F(ToBackendTest, TagsThatAreNotInTheMapMeanNothing) {
               {"should not be tagged: x"});
 }
 
-TEST_F(ToBackendTest, NodeTaggedTwiceIsRefused) {
+TEST_F(ToBackendTest, RejectsNodeTaggedTwice) {
   PartitionResult result;
   result.delegation = {{"t0", {"recorder", {}}}, {"t1", {"recorder", {}}}};
   result.nodes = {{ExportedProgram::kTop, NodeId(0), "t0"},
@@ -184,7 +184,7 @@ TEST_F(ToBackendTest, NodeTaggedTwiceIsRefused) {
               {"a node is tagged twice, 't0' and 't1': %a: f32[2] = edge.aten.add.Tensor"});
 }
 
-TEST_F(ToBackendTest, NodesAndConstantsMayBeTaggedAlikeTwice) {
+TEST_F(ToBackendTest, AcceptsRepeatedEqualTags) {
   const ExportedProgram program = Parse(kTwoNodes);
   PartitionResult result;
   result.delegation = {{"t0", {"recorder", {}}}};
@@ -196,7 +196,7 @@ TEST_F(ToBackendTest, NodesAndConstantsMayBeTaggedAlikeTwice) {
   EXPECT_EQ(lowered.lowered_modules.size(), 1u);
 }
 
-TEST_F(ToBackendTest, IdsThatDoNotExistAreRefused) {
+TEST_F(ToBackendTest, RejectsUnknownIds) {
   PartitionResult result;
   result.delegation = {{"t0", {"recorder", {}}}};
   result.nodes = {{ExportedProgram::kTop, NodeId(99), "t0"}};
@@ -218,7 +218,7 @@ TEST_F(ToBackendTest, IdsThatDoNotExistAreRefused) {
               {"no_copy is on value 77, which is no input of the top graph"});
 }
 
-TEST_F(ToBackendTest, EmptyTagsOfNodesAndConstantsAreRefused) {
+TEST_F(ToBackendTest, RejectsEmptyTagsOfNodesAndConstants) {
   const ExportedProgram program = Parse(kTwoNodes);
   PartitionResult result;
   result.delegation = {{"t0", {"recorder", {}}}};
@@ -231,8 +231,8 @@ TEST_F(ToBackendTest, EmptyTagsOfNodesAndConstantsAreRefused) {
               {"the tag of constant %w is empty"});
 }
 
-// An empty tag is one like any other then: one of the map, or one that means nothing.
-TEST_F(ToBackendTest, WithoutValidationEmptyTagsAreTags) {
+// Without validation an empty tag is an ordinary tag: delegated if in the map, ignored otherwise.
+TEST_F(ToBackendTest, AcceptsEmptyTagsWithoutValidation) {
   const ExportedProgram program = Parse(kTwoNodes);
   PartitionResult result;
   result.nodes = {{ExportedProgram::kTop, NodeId(0), ""}};
@@ -256,7 +256,7 @@ TEST_F(ToBackendTest, WithoutValidationEmptyTagsAreTags) {
   EXPECT_THAT(notes, ElementsAre(HasSubstr("its nodes stay: one that does not exist")));
 }
 
-TEST_F(ToBackendTest, RefusalsSayMethodGraphNodeAndReason) {
+TEST_F(ToBackendTest, RejectionsNameMethodGraphNodeAndReason) {
   PartitionResult result;
   result.rejections = {{ExportedProgram::kTop, NodeId(1), "too small"}};
   std::vector<Refusal> refusals;
@@ -269,7 +269,7 @@ TEST_F(ToBackendTest, RefusalsSayMethodGraphNodeAndReason) {
   EXPECT_EQ(refusals[0].reason, "too small");
 }
 
-TEST_F(ToBackendTest, WithoutValidationOddTagsAreIgnored) {
+TEST_F(ToBackendTest, IgnoresInvalidTagsWithoutValidation) {
   TextPartitioner partitioner;
   partitioner.only_given_delegation = true;
   ToBackendOptions options;

@@ -34,7 +34,7 @@ MethodPrograms Methods() {
   return methods;
 }
 
-TEST(PartitionerSequenceTest, LaterRoundsSeeWhatEarlierOnesLeft) {
+TEST(PartitionerSequenceTest, LaterRoundsSeeTheResultOfEarlierOnes) {
   const FunctionBackend first("first"), second("second");
   BackendSet backends;
   ASSERT_TRUE(backends.Add(&first).ok());
@@ -60,7 +60,7 @@ TEST(PartitionerSequenceTest, ErrorsNameTheRound) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("round 1: "));
 }
 
-TEST(PartitionerSequenceTest, ErrorsOfTheOnlyRoundNameNone) {
+TEST(PartitionerSequenceTest, ErrorsOfASingleRoundDoNotNameIt) {
   BackendSet backends;
   const CapabilityPartitioner relu({"first", {}}, SupportOps({"aten.relu.default"}));
   const std::vector<MethodPartitioners> rounds = {{{"forward", &relu}}};
@@ -68,7 +68,7 @@ TEST(PartitionerSequenceTest, ErrorsOfTheOnlyRoundNameNone) {
               StatusIs(absl::StatusCode::kNotFound, ::testing::Not(HasSubstr("round"))));
 }
 
-TEST(PartitionerSequenceTest, WhatARoundGivesIsChecked) {
+TEST(PartitionerSequenceTest, ChecksTheResultOfARound) {
   const FunctionBackend first("first");
   BackendSet backends;
   ASSERT_TRUE(backends.Add(&first).ok());
@@ -83,7 +83,7 @@ TEST(PartitionerSequenceTest, WhatARoundGivesIsChecked) {
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kOutOfRange, "round 1: too many"));
 }
 
-TEST(PartitionerSequenceTest, PreservedOperatorThatIsLeftOverIsAnError) {
+TEST(PartitionerSequenceTest, RejectsUndelegatedPreservedOperator) {
   const FunctionBackend backend("first");
   BackendSet backends;
   ASSERT_TRUE(backends.Add(&backend).ok());
@@ -103,14 +103,14 @@ TEST(PartitionerSequenceTest, PreservedOperatorThatIsLeftOverIsAnError) {
   EXPECT_THAT(std::string(left.message()),
               HasSubstr("method 'forward': node a with operator aten.relu.default was not "
                         "decomposed or delegated"));
-  // What one method's partitioner asked for says nothing of another method.
+  // A request of one method's partitioner does not affect other methods.
   EXPECT_OK(CheckPreservedOps(Methods(), {{"backward", &config}}));
   accept = false;
   EXPECT_TRUE(CheckPreservedOps(Methods(), rounds[0]).ok());
 }
 
-// What quantizes and dequantizes stays between delegates.
-TEST(PartitionerSequenceTest, QuantizationMayBeLeftOver) {
+// Quantize and dequantize nodes may remain between delegates.
+TEST(PartitionerSequenceTest, AcceptsUndelegatedQuantization) {
   struct Asking final : Partitioner {
     absl::StatusOr<PartitionResult> Partition(const ExportedProgram&) const override {
       return PartitionResult();
@@ -137,8 +137,9 @@ TEST(PartitionerSequenceTest, QuantizationMayBeLeftOver) {
   EXPECT_EQ(status.message().find("node q"), std::string::npos);
 }
 
-// docs/lowering.md row 19: a request for them with a filter is one for nothing; without, they must be delegated.
-TEST(PartitionerSequenceTest, SomeOperatorsAreNotKeptByAFilter) {
+// docs/lowering.md row 19: with a filter, requests for these operators are ignored; without, they
+// must be delegated.
+TEST(PartitionerSequenceTest, FilterDoesNotKeepSomeOperators) {
   struct Asking final : Partitioner {
     absl::StatusOr<PartitionResult> Partition(const ExportedProgram&) const override {
       return PartitionResult();
@@ -168,7 +169,7 @@ TEST(PartitionerSequenceTest, SomeOperatorsAreNotKeptByAFilter) {
             std::vector<const OpOverload*>{TestOps().Find("aten.relu.default")});
 }
 
-TEST(DuplicateDequantizeTest, EachUserHasItsOwn) {
+TEST(DuplicateDequantizeTest, EachUserGetsItsOwnNode) {
   const auto ops = CreateStandardOps();
   ASSERT_TRUE(ops.ok());
   ExportedProgram program = ParseOrDie(R"(program edge {
@@ -190,8 +191,8 @@ TEST(DuplicateDequantizeTest, EachUserHasItsOwn) {
   EXPECT_FALSE(again);
 }
 
-// The output keeps the node, so that each user gets one.
-TEST(DuplicateDequantizeTest, AReturnedValueKeepsTheNode) {
+// The output keeps the node, so each user gets a new one.
+TEST(DuplicateDequantizeTest, ReturnedValueKeepsTheNode) {
   const auto ops = CreateStandardOps();
   ASSERT_TRUE(ops.ok());
   ExportedProgram program = ParseOrDie(R"(program edge {
@@ -209,8 +210,8 @@ TEST(DuplicateDequantizeTest, AReturnedValueKeepsTheNode) {
   EXPECT_TRUE(program.top().value(FindValue(program.top(), "d")).users.empty());
 }
 
-// Operators that are not quantization's, and those that quantize, may have several users.
-TEST(DuplicateDequantizeTest, OtherNodesAreSharedAsBefore) {
+// Other operators, and quantize nodes, may have several users.
+TEST(DuplicateDequantizeTest, OtherNodesRemainShared) {
   const auto ops = CreateStandardOps();
   ASSERT_TRUE(ops.ok());
   ExportedProgram program = ParseOrDie(R"(program edge {

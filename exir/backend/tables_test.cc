@@ -1,6 +1,6 @@
-// The tables of conformance/backend_tables: what ExecuTorch's helper classes do call by call, read
-// as data. Rows where this does better on purpose are listed with what it does and why; everything
-// else must be the same.
+// Replays the tables of conformance/backend_tables, which record the behavior of ExecuTorch's
+// helper classes call by call. Intentional differences are listed with reasons; everything else
+// must be equal.
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -70,7 +70,7 @@ std::vector<Element> Elements(Element value) {
 
 // --- Comparing ---
 
-// What is different on purpose: the outcomes of the row's steps and what is there in the end.
+// An intentional difference: the outcomes of the row's steps and the final state.
 struct Difference {
   std::string_view title;
   std::vector<std::string> outcomes;
@@ -78,7 +78,7 @@ struct Difference {
   std::string_view why;
 };
 
-// The outcome of a step that failed, as the table has it: the first sentence in lower case.
+// The error of a step in the format of the table: the first sentence in lower case.
 std::string Failure(std::string_view message) {
   std::string text = absl::AsciiStrToLower(absl::string_view(message.data(), message.size()));
   const size_t end = text.find(". ");
@@ -96,7 +96,7 @@ struct RowResult {
   std::string end;
 };
 
-// Runs `run` on each row of the table; it gives what came and what the table expects.
+// Calls `run` on each row of the table; it returns the actual and the expected outcome.
 template <class Run>
 void CheckTable(const std::string& name, const std::vector<Difference>& differences,
                 const Run& run) {
@@ -306,7 +306,7 @@ TEST(LoweringTablesTest, NamedDataStore) {
       } else if (what == "merge") {
         status = store.Merge(stores[TextOr(step, "from", "")].output());
       } else if (what == "externalize") {
-        // A bool is no number here; the nearest that can be said is 0.
+        // A bool is not a number here; 0 is the nearest valid value.
         const bool number = Field(step, "cap")->is_int64();
         status = store.Externalize(number ? static_cast<uint64_t>(IntOr(step, "cap", 0)) : 0,
                                    TextOr(step, "prefix", ""));
@@ -327,12 +327,12 @@ TEST(LoweringTablesTest, NamedDataStore) {
 
 // --- backend_ops.json ---
 
-// A composite kernel of an operator of one tensor: a copy.
+// A composite kernel of a unary operator: a copy.
 std::vector<Argument> Copy(OpBuilder& b, const OpCall& call) {
   return {Unary(b, "clone", call["x"])};
 }
 
-// Operators are new in each row.
+// Each row has a new registry.
 class BackendOps {
  public:
   std::string Run(Element step) {
@@ -410,8 +410,8 @@ class BackendOps {
     return text;
   }
 
-  // What the operator's node computes: an explicit kernel is called where it stands, an implicit one
-  // once what it makes has taken its place.
+  // The result of the operator's node. An explicit kernel is called for the node; an implicit one
+  // is expanded first.
   std::string Call(const OpOverload* op, Element input) {
     ExportedProgram program = ParseOrDie(
         absl::StrCat("program edge { graph(%x: f32[2] user_input) { %y: f32[2] = ", op->text_name(),

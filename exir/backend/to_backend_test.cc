@@ -1,4 +1,4 @@
-// The entry points: errors, several methods, backends' replies, threads, size.
+// Tests of the entry points: errors, several methods, backends' replies, threads, size.
 #include "exir/backend/to_backend.h"
 
 #include <string>
@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 
 // --- docs/lowering.md §10 ---
 
-TEST_F(ToBackendTest, UnknownBackendIsNotFoundAndListsThoseThereAre) {
+TEST_F(ToBackendTest, UnknownBackendListsTheKnownOnes) {
   TextPartitioner partitioner;
   partitioner.delegation = {{"t0", {"Invalid", {}}}};
   ExpectError(Error(kTwoNodes, partitioner), absl::StatusCode::kNotFound,
@@ -34,7 +34,7 @@ TEST_F(ToBackendTest, UnknownBackendIsNotFoundAndListsThoseThereAre) {
 }
 
 // docs/lowering.md rows 11, 12.
-TEST_F(ToBackendTest, AtenProgramsAreRefusedNamingTheFirstNode) {
+TEST_F(ToBackendTest, RejectsAtenProgramsNamingTheFirstNode) {
   constexpr std::string_view kAten = R"(program aten {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = aten.neg.default(%x)  @"model.py":3
@@ -52,7 +52,7 @@ TEST_F(ToBackendTest, AtenProgramsAreRefusedNamingTheFirstNode) {
 }
 
 // docs/lowering.md row 10.
-TEST_F(ToBackendTest, DevicesThatABackendDoesNotSupportAreRefused) {
+TEST_F(ToBackendTest, RejectsUnsupportedDevices) {
   class CudaBackend final : public Backend {
    public:
     std::string_view id() const override { return "cuda_backend"; }
@@ -84,12 +84,12 @@ TEST_F(ToBackendTest, DevicesThatABackendDoesNotSupportAreRefused) {
               absl::StatusCode::kInvalidArgument, {"cuda:first"});
 }
 
-TEST_F(ToBackendTest, TwoBackendsOfOneIdAreRefused) {
+TEST_F(ToBackendTest, RejectsTwoBackendsWithOneId) {
   const FunctionBackend again("recorder");
   ExpectError(backends_.Add(&again), absl::StatusCode::kAlreadyExists, {"'recorder'"});
 }
 
-TEST_F(ToBackendTest, BackendsAreListedWithWhatTheyAreFor) {
+TEST_F(ToBackendTest, BackendsListIdsAndTargets) {
   class CpuBackend final : public Backend {
    public:
     std::string_view id() const override { return "cpu_backend"; }
@@ -135,8 +135,8 @@ TEST_F(ToBackendTest, CycleInOneTagPrintsThePath) {
                "\n  %c: f32[2] = edge.aten.add.Tensor(%a, %b)  [tag 't']"});
 }
 
-// Not by %c, though it comes first among the users of %a.
-TEST_F(ToBackendTest, PathOfACycleIsTheShortest) {
+// Not through %c, although it is the first user of %a.
+TEST_F(ToBackendTest, PrintsTheShortestCyclePath) {
   const absl::Status status = Error(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.relu.default(%x)  tag="t"
@@ -155,7 +155,7 @@ TEST_F(ToBackendTest, PathOfACycleIsTheShortest) {
                "\n  %e: f32[2] = edge.aten.relu.default(%d)  [tag 't']"});
 }
 
-TEST_F(ToBackendTest, CycleBetweenTagsBlamesTheLaterAndShowsBoth) {
+TEST_F(ToBackendTest, CycleBetweenTagsNamesTheLaterAndShowsBoth) {
   const absl::Status status = Error(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.relu.default(%x)  tag="t"
@@ -171,7 +171,7 @@ TEST_F(ToBackendTest, CycleBetweenTagsBlamesTheLaterAndShowsBoth) {
       {"dependency cycles: what tag 'u' computes", "%c: f32[2]", "[tag 't']", "%a: f32[2]"});
 }
 
-TEST_F(ToBackendTest, ProgramThatDoesNotVerifyIsRefused) {
+TEST_F(ToBackendTest, RejectsProgramThatDoesNotVerify) {
   ExportedProgram program = Parse(kTwoNodes);
   program.signature.outputs.clear();
   ExpectError(ToBackend(program, TextPartitioner(), backends_).status(),
@@ -193,7 +193,7 @@ TEST_F(ToBackendTest, BackendErrorNamesBackendMethodTagAndPartition) {
               {"backend failing: aten.cos.default is not supported"});
 }
 
-TEST_F(ToBackendTest, PartitionersOfUnknownOrRepeatedMethodsAreRefused) {
+TEST_F(ToBackendTest, RejectsPartitionersOfUnknownOrRepeatedMethods) {
   const TextPartitioner partitioner;
   MethodPrograms methods;
   methods.emplace_back("forward", Parse(kTwoNodes));
@@ -231,7 +231,7 @@ class ReplyTest : public ToBackendTest {
   }
 };
 
-TEST_F(ReplyTest, WrongShapesAreErrorsOfTheirOwn) {
+TEST_F(ReplyTest, RejectsRepliesOfWrongShape) {
   EXPECT_TRUE(Reply([](MethodResults&) {}).ok());
   EXPECT_TRUE(Reply([](MethodResults& r) { std::swap(r[0], r[1]); }).ok());
   ExpectError(Reply([](MethodResults& r) { r[1].second.pop_back(); }), absl::StatusCode::kInternal,
@@ -301,7 +301,7 @@ TEST_F(ToBackendTest, TwoMethodsTwoBackends) {
   EXPECT_EQ(TextOf(m2.lowered_modules[ModuleId(1)]->processed), "m20");
 }
 
-TEST_F(ToBackendTest, BodiesComeToTheBackendDepthFirst) {
+TEST_F(ToBackendTest, BackendGetsSubgraphsDepthFirst) {
   std::vector<std::string> order;
   const MultimethodBackend backend("multi", [&](MethodPartitions methods) {
     MethodResults results;
@@ -373,7 +373,7 @@ TEST_F(ToBackendTest, SpecsKeepOrderAndRepetition) {
 
 // --- Threads and size ---
 
-// 100 nodes per partition, a node that stays between any two.
+// 100 nodes per partition, with an undelegated node between partitions.
 ExportedProgram Chain(size_t partitions, size_t nodes_each) {
   ExportedProgram program(&TestOps());
   program.dialect = IrDialect::kEdge;

@@ -62,11 +62,11 @@ constexpr std::string_view kSizes = R"(program aten {
       return (%i user_output)
     } })";
 
-TEST_F(OpBuilderTest, ComputesSizesFromWhatDefinesTheirSymbols) {
+TEST_F(OpBuilderTest, ComputesSizesFromSymbolDefinitions) {
   struct Case {
     std::string_view expr;
     std::string value;
-    std::vector<std::string> nodes;  // besides the one that there is
+    std::vector<std::string> nodes;  // the other nodes
   };
   const std::string s0 = "%sym_size: symint(s0) = aten.sym_size.int(%x, 0)";
   for (const Case& c : {
@@ -110,7 +110,7 @@ TEST_F(OpBuilderTest, ComputesSizesFromWhatDefinesTheirSymbols) {
     std::vector<std::string> nodes = t.Nodes();
     ASSERT_FALSE(nodes.empty());
     EXPECT_THAT(nodes.back(),
-                HasSubstr("aten.nonzero.default(%z)"));  // they come before what may use them
+                HasSubstr("aten.nonzero.default(%z)"));  // inserted before possible users
     nodes.pop_back();
     EXPECT_EQ(absl::StrJoin(nodes, "\n"), absl::StrJoin(c.nodes, "\n")) << c.expr;
     // Once per graph.
@@ -119,7 +119,7 @@ TEST_F(OpBuilderTest, ComputesSizesFromWhatDefinesTheirSymbols) {
   }
 }
 
-TEST_F(OpBuilderTest, ComputesSizesBehindTheOperatorThatDefinesThem) {
+TEST_F(OpBuilderTest, ComputesSizesAfterTheirDefinition) {
   Building t(kSizes, *ops_);
   EXPECT_EQ(t.Text(t.b.Size(Expr("u0*s0"))), "%mul");
   ASSERT_OK(t.b.status());
@@ -127,14 +127,14 @@ TEST_F(OpBuilderTest, ComputesSizesBehindTheOperatorThatDefinesThem) {
                                      HasSubstr("aten.nonzero.default(%z)"),
                                      HasSubstr("symint(u0) = aten.sym_size.int(%i, 0)"),
                                      HasSubstr("symint(s0*u0) = _operator.mul(")));
-  // What was replaced since is computed again.
+  // Recomputes values that were replaced.
   const ValueId product = FindValue(t.b.graph(), "mul");
   t.editor.EraseNode(t.b.graph().value(product).producer);
   EXPECT_EQ(t.Text(t.b.Size(Expr("u0*s0"))), "%mul");
   EXPECT_EQ(t.Nodes().size(), 4u);
 }
 
-TEST_F(OpBuilderTest, SaysWhichSizeCantBeComputed) {
+TEST_F(OpBuilderTest, NamesTheUncomputableSize) {
   constexpr std::string_view kNoSymbol =
       "no input and no operator of the graph 'main' defines the symbol";
   SymExpr deep = Expr("s0");
@@ -167,7 +167,7 @@ TEST_F(OpBuilderTest, SaysWhichSizeCantBeComputed) {
   }
 }
 
-TEST_F(OpBuilderTest, SolvesOnlyWhatIsLinear) {
+TEST_F(OpBuilderTest, SolvesOnlyLinearExpressions) {
   for (const std::string_view size :
        {"s1**2", "s1**2 - s1", "FloorDiv(6, s1)", "FloorDiv(6, s1 - 1)", "FloorDiv(s1, 2)",
         "FloorDiv(-9223372036854775807, 1 - 2*s1)", "s1*s2", "4"}) {
@@ -184,7 +184,7 @@ constexpr std::string_view kPlain =
     "program aten { graph main(%x: f32[2,3] user_input, %n: symint(s0) user_input) { return (%x "
     "user_output) } }";
 
-TEST_F(OpBuilderTest, CallsThatCantBeMadeFailAndMakeNothing) {
+TEST_F(OpBuilderTest, InvalidCallsFailAndEmitNothing) {
   ASSERT_OK(ops_->Define({.schema = "mylib::bare(Tensor x) -> Tensor"}).status());
   ASSERT_OK_AND_ASSIGN(const OpOverload* op,
                        ops_->Define({.schema = "mylib::loop(Tensor x) -> Tensor"}));
@@ -232,7 +232,7 @@ TEST_F(OpBuilderTest, CallsThatCantBeMadeFailAndMakeNothing) {
   }
 }
 
-TEST_F(OpBuilderTest, TheFirstErrorStaysAndNothingIsMadeAfterIt) {
+TEST_F(OpBuilderTest, FirstErrorIsKeptAndNothingIsEmittedAfterIt) {
   Building t(kPlain, *ops_);
   const Argument x = X(t);
   EXPECT_EQ(t.b.rank(x), 2);
@@ -253,7 +253,7 @@ TEST_F(OpBuilderTest, TheFirstErrorStaysAndNothingIsMadeAfterIt) {
   EXPECT_THAT(t.b.status(), StatusIs(absl::StatusCode::kInvalidArgument, "first"));
 }
 
-TEST_F(OpBuilderTest, ScalarsThatAreKnownNeedNoNode) {
+TEST_F(OpBuilderTest, ConstantScalarsNeedNoNode) {
   Building t(kPlain, *ops_);
   const Argument n = FindValue(t.b.graph(), "n");
   EXPECT_EQ(t.Text(t.b.Call("_operator.add", {2, 3})), "5");
@@ -267,7 +267,7 @@ TEST_F(OpBuilderTest, ScalarsThatAreKnownNeedNoNode) {
   EXPECT_OK(t.b.status());
 }
 
-TEST_F(OpBuilderTest, MakesCallsThatAreAccepted) {
+TEST_F(OpBuilderTest, EmitsAcceptedCalls) {
   Building t(kPlain, *ops_);
   EXPECT_TRUE(t.b.Accepts("aten.neg.default", {X(t)}));
   EXPECT_TRUE(t.Nodes().empty());
@@ -277,13 +277,13 @@ TEST_F(OpBuilderTest, MakesCallsThatAreAccepted) {
   const std::vector<Argument> beyond = {X(t), int64_t{9}, int64_t{0}};
   EXPECT_TRUE(t.b.CallAll(*ops_->Lookup("aten.select.int"), beyond).empty());
   EXPECT_FALSE(t.b.ok());
-  // An input that is the size stays what it is.
+  // An input that is the size is used directly.
   Building u(kPlain, *ops_);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(u.Text(u.b.Size(Expr("s0"))), "%n");
   EXPECT_EQ(u.Text(u.b.Size(Expr("FloorDiv(s0, 2)"))), "%floordiv");
 }
 
-TEST_F(OpBuilderTest, DecomposesByTheTableWhatHasNothingElse) {
+TEST_F(OpBuilderTest, DecomposesByTheTableAsLastResort) {
   ASSERT_OK(ops_->Define({.schema = "mylib::bare(Tensor x) -> Tensor"}).status());
   ASSERT_OK(ops_->Define({.schema = "mylib::other(Tensor x) -> Tensor"}).status());
   static constexpr Decomposition kRows[] = {
@@ -305,7 +305,7 @@ TEST_F(OpBuilderTest, DecomposesByTheTableWhatHasNothingElse) {
                                    HasSubstr("has neither a meta kernel nor a decomposition")));
 }
 
-TEST_F(OpBuilderTest, ResultsAreWhatTheSchemaReturns) {
+TEST_F(OpBuilderTest, ResultsMatchTheSchema) {
   Building t(kPlain, *ops_);
   EXPECT_EQ(t.Text(t.b.Call("aten.split_with_sizes.default", {X(t), {1, 2}, 1})),
             "[%split_with_sizes,%split_with_sizes_1]");
@@ -327,7 +327,7 @@ TEST_F(OpBuilderTest, ResultsAreWhatTheSchemaReturns) {
   EXPECT_FALSE(t.b.Made(*X(t).get_if<ValueId>()));
 }
 
-TEST_F(OpBuilderTest, EdgeProgramsGetEdgeOperatorsThatCopy) {
+TEST_F(OpBuilderTest, EdgeProgramsGetCopyingEdgeOperators) {
   Building t(
       "program edge { graph(%x: f32[2,3] user_input, %n: symint(s0) user_input) { return (%x "
       "user_output) } }",
@@ -341,12 +341,12 @@ TEST_F(OpBuilderTest, EdgeProgramsGetEdgeOperatorsThatCopy) {
                                      HasSubstr("= _operator.add(%n, 1)")));
 }
 
-TEST_F(OpBuilderTest, NewSymbolsAreNumberedBehindThoseThereAre) {
+TEST_F(OpBuilderTest, NewSymbolsAreNumberedAfterExistingOnes) {
   for (const auto& [ranges, want] : std::initializer_list<std::pair<const char*, const char*>>{
            {"", "u0"},
            {"u3: [0, 4]", "u4"},
            {"u3: [0, 4] u12: [0, 4] s99: [0, 4]", "u13"},
-           // Others that begin with the letter.
+           // Other names with the same first letter.
            {"u: [0, 4] u5x: [0, 4] ux: [0, 4]", "u0"},
            {"u99999999999999999999999: [0, 4] u1: [0, 4]", "u2"}}) {
     Building t(absl::StrCat("program aten { ranges { ", ranges,
@@ -360,8 +360,8 @@ TEST_F(OpBuilderTest, NewSymbolsAreNumberedBehindThoseThereAre) {
   }
 }
 
-// Whatever a program that nobody parsed calls its symbols.
-TEST_F(OpBuilderTest, NamesThatAreNoNumbersAreNobodysSymbols) {
+// Symbols may have any name in programs that were not parsed.
+TEST_F(OpBuilderTest, IgnoresSymbolsWithoutNumbers) {
   Building t(kPlain, *ops_);
   t.program.ranges["u#7"] = {0, 4};
   const Argument i = t.b.Call("aten.nonzero.default", {X(t)});
@@ -369,7 +369,7 @@ TEST_F(OpBuilderTest, NamesThatAreNoNumbersAreNobodysSymbols) {
   EXPECT_EQ(t.b.size(i, 0).ToString(), "u0");
 }
 
-TEST_F(OpBuilderTest, SizesAreFoundBehindInputsThatAreNone) {
+TEST_F(OpBuilderTest, FindsSizesOfLaterInputs) {
   Building t(
       "program aten { graph(%c: const(none) constant_input, %f: symfloat(zf0) user_input, %x: "
       "f32[3,s0] user_input) { return (%x user_output) } }",
@@ -392,8 +392,8 @@ TEST_F(OpBuilderTest, ARegistryWithoutArithmeticComputesNoExpressions) {
   }
 }
 
-// What is symbolic and known is a literal, whatever kind it is of; what is more than one value, or a
-// tensor, is a node.
+// Symbolic operators with a constant result give literals of each kind; several results, or a
+// tensor, give a node.
 TEST_F(OpBuilderTest, SymbolicOperatorsOfEveryResult) {
   const auto define = [&](std::string_view schema, MetaFn meta) {
     return ops_->Define({.schema = schema, .meta = meta, .traits = kSymbolic}).status();
@@ -420,7 +420,7 @@ TEST_F(OpBuilderTest, SymbolicOperatorsOfEveryResult) {
   EXPECT_EQ(t.Nodes().size(), 2u);
 }
 
-TEST_F(OpBuilderTest, OperatorsThatTheRegistryDoesNotKnowAreNotCalled) {
+TEST_F(OpBuilderTest, RejectsUnknownOperators) {
   for (const std::string_view dialect : {"aten", "edge"}) {
     Building t(absl::StrCat("program ", std::string(dialect),
                             " { graph(%x: f32[2] user_input) { %c: f32[2] = "
@@ -460,8 +460,8 @@ TEST_F(OpBuilderTest, CallsStayWithinTheBudget) {
   EXPECT_TRUE(t.Nodes().empty());
 }
 
-// A kernel gets lists of as many elements as its schema says.
-TEST_F(OpBuilderTest, DecompositionsSeeNoListsOfAWrongLength) {
+// Kernels get lists of the length that the schema gives.
+TEST_F(OpBuilderTest, DecompositionsGetListsOfTheRightLength) {
   ASSERT_OK(ops_->Define({.schema = "mylib::window(Tensor x, int[2] size) -> Tensor"}).status());
   int calls = 0;
   ASSERT_OK(ops_->SetCompositeKernel(
@@ -483,7 +483,7 @@ TEST_F(OpBuilderTest, DimensionsCountFromEitherEnd) {
   Building t(kPlain, *ops_);
   EXPECT_EQ(t.b.size(X(t), 1), SymInt(3));
   EXPECT_EQ(t.b.size(X(t), -2), SymInt(2));
-  EXPECT_EQ(t.b.WrapDim(-1, 0), 0);  // as if it had one
+  EXPECT_EQ(t.b.WrapDim(-1, 0), 0);  // as for rank 1
   const Argument sum = t.b.Call("aten.sum.dim_IntList", {X(t), std::vector<int64_t>{0, 1}});
   EXPECT_EQ(t.b.size(sum, 0), SymInt(1));
   ASSERT_OK(t.b.status());
@@ -505,7 +505,7 @@ TEST_F(OpBuilderTest, DimensionsCountFromEitherEnd) {
   }
 }
 
-TEST_F(OpBuilderTest, BodiesBelongToTheProgramWhenTheBuilderIsGone) {
+TEST_F(OpBuilderTest, SubgraphsAreAddedWhenTheBuilderIsDestroyed) {
   ExportedProgram program = ParseOrDie(kPlain, *ops_);
   GraphEditor editor(program.graphs[ExportedProgram::kTop]);
   TensorMeta row = TensorMeta::Contiguous(DType::kFloat32, {3});

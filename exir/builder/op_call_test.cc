@@ -35,7 +35,7 @@ class OpCallTest : public ::testing::Test {
   OpCallTest()
       : program_(ParseOrDie(kPlain, *ops_)), editor_(program_.graphs[ExportedProgram::kTop]) {}
 
-  // What `use` makes a new builder say.
+  // Returns the status of a new builder after `use`.
   absl::Status After(const std::function<void(OpBuilder&)>& use) {
     OpBuilder b(program_, editor_);
     b.MoveToEnd();
@@ -77,7 +77,7 @@ TEST_F(OpCallTest, ReadsArgumentsByName) {
     EXPECT_EQ(none.MemoryFormatOr("format", MemoryFormat::kContiguous), MemoryFormat::kContiguous);
     EXPECT_EQ(none.OptionalInt("maybe"), std::nullopt);
     EXPECT_EQ(none.Or("maybe", Argument(int64_t{9})), Argument(int64_t{9}));
-    // Numbers and truth values stand for each other, as in Python.
+    // Numbers and bools convert to each other, as in Python.
     const OpCall ints(b, op, {Argument::List{int64_t{3}}, int64_t{1}, int64_t{2}, int64_t{0}});
     EXPECT_THAT(ints.Ints("ints"), ElementsAre(3));
     EXPECT_EQ(ints.Double("f"), 2);
@@ -90,7 +90,7 @@ TEST_F(OpCallTest, ReadsArgumentsByName) {
   }));
 }
 
-TEST_F(OpCallTest, NamesTheArgumentThatIsSomethingElse) {
+TEST_F(OpCallTest, ErrorsNameTheArgumentOfWrongType) {
   ASSERT_OK_AND_ASSIGN(const OpOverload* op,
                        ops_->Define({.schema = "mylib::one(Tensor a) -> Tensor"}));
   struct Case {
@@ -115,7 +115,7 @@ TEST_F(OpCallTest, NamesTheArgumentThatIsSomethingElse) {
                 "expected an integer"},
            Case{2.5, [](const OpCall& c) { EXPECT_EQ(c.Sym("a"), SymInt(0)); },
                 "expected an integer"},
-           // A body is no value.
+           // A subgraph is not a value.
            Case{GraphId(0), [](const OpCall& c) { EXPECT_EQ(c.Sym("a"), SymInt(0)); },
                 "expected an integer"},
            Case{Argument::List{GraphId(0)},
@@ -147,7 +147,7 @@ TEST_F(OpCallTest, NamesTheArgumentThatIsSomethingElse) {
   }
 }
 
-TEST_F(OpCallTest, ListsAreAsLongAsTheSchemaSays) {
+TEST_F(OpCallTest, ChecksListLengths) {
   ASSERT_OK_AND_ASSIGN(
       const OpOverload* op,
       ops_->Define({.schema =
@@ -258,7 +258,7 @@ TEST_F(OpCallTest, ResultsHaveThePromotedType) {
     EXPECT_EQ(Promote(b, {&first}, true), DType::kFloat32);
     EXPECT_EQ(b.dtype(first), DType::kFloat32);
   }));
-  // After an error it is none in particular.
+  // After an error the result is unspecified.
   EXPECT_THAT(After([&](OpBuilder& b) {
                 b.Invalid("before");
                 Argument x = Value("x");
@@ -280,7 +280,7 @@ TEST_F(OpCallTest, SizesBroadcastFromTheLast) {
   EXPECT_THAT(out, ElementsAre(SymInt(2), SymInt(3)));
   ASSERT_OK(sizes({"s", "x", "s"}, out));
   EXPECT_THAT(out, ElementsAre(SymInt(2), SymInt(3)));
-  // One that is not known is what the other is, which is known to be more than 1.
+  // An unknown size broadcasts to the other one, which is known to be more than 1.
   ASSERT_OK(sizes({"d", "x"}, out));
   EXPECT_THAT(out, ElementsAre(SymInt(2), SymInt(3)));
   ASSERT_OK(sizes({"x", "d"}, out));
@@ -291,7 +291,7 @@ TEST_F(OpCallTest, SizesBroadcastFromTheLast) {
                                                HasSubstr("sizes 3 and 4 do not broadcast")));
 }
 
-TEST_F(OpCallTest, ExpectationsOfSizesAreCheckedWhereTheyMayFail) {
+TEST_F(OpCallTest, SizeExpectationsAreAssertedIfTheyMayFail) {
   const auto expect = [&](std::string_view symbol) {
     return After([&](OpBuilder& b) { ExpectAtLeast(b, SymInt::Symbol(symbol), 4, "too small"); });
   };
@@ -313,11 +313,11 @@ TEST_F(OpCallTest, ExpectationsOfSizesAreCheckedWhereTheyMayFail) {
               StatusIs(absl::StatusCode::kInvalidArgument, "before"));
 }
 
-TEST_F(OpCallTest, TransposesWhatHasDimensions) {
+TEST_F(OpCallTest, TransposesTensorsWithDimensions) {
   ASSERT_OK(After([&](OpBuilder& b) {
     EXPECT_THAT(b.sizes(Transpose(b, Value("x"), 0, -1)), ElementsAre(SymInt(3), SymInt(2)));
     EXPECT_EQ(b.rank(Transpose(b, Value("s"), 0, -1)), 0);
-    // In memory of its own where the layout asks for it.
+    // A copy if the layout requires it.
     const Argument turned = Transpose(b, Value("x"), 0, 1);
     EXPECT_THAT(b.sizes(Reshape(b, turned, {6})), ElementsAre(SymInt(6)));
     EXPECT_EQ(Contiguous(b, Value("x")), Value("x"));

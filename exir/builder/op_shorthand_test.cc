@@ -26,7 +26,7 @@ constexpr std::string_view kInputs =
 
 class OpShorthandTest : public ::testing::Test {
  protected:
-  // The nodes that `make` makes, as text, in a new program.
+  // Returns the nodes that `make` emits in a new program, as text.
   std::vector<std::string> Made(const std::function<void(OpBuilder&)>& make) {
     ExportedProgram program = ParseOrDie(kInputs, *ops_);
     GraphEditor editor(program.top());
@@ -84,7 +84,7 @@ TEST_F(OpShorthandTest, CallsTheOverloadOfTheOperands) {
   }
 }
 
-TEST_F(OpShorthandTest, ChoicesAreOfTensorsOfOneDtype) {
+TEST_F(OpShorthandTest, WhereUsesTensorsOfOneDtype) {
   const auto dtype_of = [&](std::string_view x, std::string_view y) {
     DType dtype = DType::kBool;
     const auto operand = [](const OpBuilder& b, std::string_view name) {
@@ -126,7 +126,7 @@ TEST_F(OpShorthandTest, HalfPrecisionIsComputedInFloat32) {
               ElementsAre(HasSubstr("aten.exp.default(%x)")));
 }
 
-TEST_F(OpShorthandTest, TypesThatHaveNoCommonOneAreErrors) {
+TEST_F(OpShorthandTest, RejectsTypesWithoutCommonType) {
   const std::function<void(OpBuilder&)> uses[] = {
       [](OpBuilder& b) {
         Argument e = In(b, "e"), x = In(b, "x");
@@ -151,7 +151,7 @@ TEST_F(OpShorthandTest, SizesOfOneBroadcastToAnyOther) {
   }
 }
 
-TEST_F(OpShorthandTest, RowsMayBeOtherOperatorsOrNothing) {
+TEST_F(OpShorthandTest, RowsMayBeAliasesOrIdentity) {
   const OpOverload* op = *ops_->Lookup("aten.neg.default");
   EXPECT_THAT(Made([&](OpBuilder& b) {
                 const OpCall call(b, op, {In(b, "x")});

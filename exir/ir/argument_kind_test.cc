@@ -11,7 +11,7 @@
 namespace belay::exir {
 namespace {
 
-// A value of each type, by its kind.
+// A value of each type, named by its kind.
 constexpr std::string_view kValues =
     "%tensor: f32[2] user_input, %int: symint(s0) user_input, %float: symfloat(0.5) user_input, "
     "%bool: symbool(Eq(s0, 1)) user_input, %object: object(\"a.B\") custom_obj \"o\", "
@@ -23,7 +23,7 @@ SchemaType TypeOf(std::string_view text) {
   return FunctionSchema::Parse(absl::StrCat("a::b(", text, " x) -> ()"))->arguments[0].type;
 }
 
-TEST(TakesArgumentTest, TypesTakeTheirKindsAndWhatPyTorchConverts) {
+TEST(TakesArgumentTest, TypesAcceptTheirKindsAndConversions) {
   const struct {
     std::string_view type, takes, refuses;
   } kCases[] = {
@@ -100,7 +100,7 @@ TEST(GivesOutputTest, ReturnsAreOfTheirKind) {
   }
 }
 
-TEST(ArgumentKindNameTest, SaysWhatAnArgumentIs) {
+TEST(ArgumentKindNameTest, NamesTheKind) {
   const std::pair<std::string_view, std::string_view> kCases[] = {
       {"none", "none"},
       {"%tensor", "tensor"},

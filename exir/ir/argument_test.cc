@@ -51,7 +51,7 @@ TEST(Argument, VisitsValuesAndGraphsInOrder) {
                                     Argument::List{ValueId(4)}}));
 }
 
-TEST(DefaultArgument, IsWhatACallPasses) {
+TEST(DefaultArgument, ReturnsTheOmittedArgument) {
   ASSERT_OK_AND_ASSIGN(
       const FunctionSchema schema,
       FunctionSchema::Parse(
@@ -82,7 +82,7 @@ TEST(DefaultArgument, IsWhatACallPasses) {
   EXPECT_EQ(at("p"), Argument(-INFINITY));
 }
 
-TEST(ArgumentsByNameTest, OthersAreAtTheirDefaults) {
+TEST(ArgumentsByNameTest, UsesDefaultsForOtherArguments) {
   ASSERT_OK_AND_ASSIGN(const FunctionSchema schema,
                        FunctionSchema::Parse("x::f(Tensor self, int a=3, Tensor? b=None) -> ()"));
   EXPECT_EQ(ArgumentsByName(schema, {{"self", "x"}}), (std::vector<Argument>{"x", 3, Argument()}));

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
-// 0, 1, 2, … as bytes, `skip` bytes behind the start of what owns them.
+// Bytes 0, 1, 2, … at offset `skip` of their owner.
 Storage Bytes(size_t count, size_t skip = 0) {
   std::vector<std::byte> bytes(count + skip);
   for (size_t i = 0; i < count; ++i) bytes[skip + i] = static_cast<std::byte>(i);
@@ -43,7 +43,7 @@ ConstantTensor Make(DType dtype, Sizes sizes, Strides strides, int64_t offset, S
   return *std::move(tensor);
 }
 
-TEST(ConstantTensor, AcceptsWhatLiesInsideItsStorage) {
+TEST(ConstantTensor, AcceptsElementsInsideItsStorage) {
   EXPECT_OK(ConstantTensor::Create(DType::kFloat32, {2, 3}, {3, 1}, 0, Bytes(24)));
   EXPECT_OK(ConstantTensor::Create(DType::kFloat32, {2, 3}, {1, 2}, 4, Bytes(40)));
   EXPECT_OK(ConstantTensor::Create(DType::kFloat32, {}, {}, 5, Bytes(24)));
@@ -103,7 +103,7 @@ TEST(ConstantTensor, ScalarsOfEveryDtype) {
               ElementsAre(0, 0x3c, 0, 0));
 }
 
-TEST(Dense, GivesTheStoragesOwnBytesWhereTheyAre) {
+TEST(Dense, ReturnsTheStoragesOwnBytesIfPossible) {
   const Storage storage = Bytes(16);
   const ConstantTensor tensor = Make(DType::kInt16, {2, 3}, {3, 1}, 2, storage);
   ASSERT_OK_AND_ASSIGN(const Storage dense, tensor.Dense());
@@ -114,7 +114,7 @@ TEST(Dense, GivesTheStoragesOwnBytesWhereTheyAre) {
   EXPECT_EQ(same.bytes.data(), storage.bytes.data() + 4);
 }
 
-TEST(Dense, CopiesWhatIsStridedOrUnaligned) {
+TEST(Dense, CopiesStridedOrUnalignedTensors) {
   const ConstantTensor transposed = Make(DType::kInt8, {3, 2}, {1, 3}, 1, Bytes(16));
   ASSERT_OK_AND_ASSIGN(const Storage dense, transposed.Dense());
   EXPECT_THAT(Contents(dense), ElementsAre(1, 4, 2, 5, 3, 6));
@@ -159,7 +159,7 @@ TEST(Dense, AgreesWithElementwiseCopyForRandomTensors) {
   }
 }
 
-TEST(Dense, DoesNotBlowUpExpandedTensors) {
+TEST(Dense, LimitsCopiesOfExpandedTensors) {
   const ConstantTensor huge = Make(DType::kFloat32, {int64_t{1} << 40}, {0}, 0, Bytes(4));
   EXPECT_THAT(huge.Dense(), StatusIs(absl::StatusCode::kResourceExhausted));
 }
@@ -176,18 +176,18 @@ TEST(Dense, CopiesShareTheBudget) {
               StatusIs(absl::StatusCode::kResourceExhausted,
                        HasSubstr("a dense copy of i8[100,10] takes 1000 bytes, 500 are left of the "
                                  "2500 that the limit 'memory' allows")));
-  // What lies densely is not copied.
+  // Dense tensors are not copied.
   EXPECT_OK(Make(DType::kInt8, {1000}, {1}, 0, Bytes(1000)).Dense());
 }
 
-TEST(Dense, RejectsOrdersThatAreNone) {
+TEST(Dense, RejectsInvalidOrders) {
   const ConstantTensor tensor = Make(DType::kInt8, {2, 3}, {3, 1}, 0, Bytes(6));
   EXPECT_THAT(tensor.Dense(DimOrder{0, 0}), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(tensor.Dense(DimOrder{0}), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(tensor.Dense(DimOrder{1, 2}), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-TEST(Storage, ZerosTakeNoMemory) {
+TEST(Storage, ZerosUseNoMemory) {
   ASSERT_OK_AND_ASSIGN(const Storage zeros, Storage::Zeros(uint64_t{1} << 36));
   EXPECT_EQ(zeros.bytes[uint64_t{1} << 35], std::byte{0});
   EXPECT_THAT(Storage::Zeros(~uint64_t{0}), StatusIs(absl::StatusCode::kResourceExhausted));

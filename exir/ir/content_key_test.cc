@@ -15,7 +15,7 @@ Storage Bytes(size_t size, int first, int last = 0) {
   return Storage::Own(std::move(bytes));
 }
 
-TEST(ContentKey, IsEqualWhereBytesAre) {
+TEST(ContentKey, EqualsIfBytesAreEqual) {
   const Storage a = Bytes(5000, 1), same = Bytes(5000, 1), longer = Bytes(5001, 1);
   const Storage late = Bytes(5000, 1, 2), none = Bytes(0, 0);
   EXPECT_EQ(ContentKey(a), ContentKey(a));
@@ -27,7 +27,7 @@ TEST(ContentKey, IsEqualWhereBytesAre) {
   EXPECT_EQ(ContentKey(longer).size(), 5001u);
 }
 
-TEST(ContentKey, FindsWhatWasThere) {
+TEST(ContentKey, FindsInsertedKeys) {
   std::vector<Storage> storages;
   for (int i = 0; i < 100; ++i) storages.push_back(Bytes(3000, i / 10, i % 10));
   absl::flat_hash_map<ContentKey, int> index;

@@ -38,7 +38,7 @@ TEST(ExportedProgram, CloneSharesBytesAndModules) {
       EXPECT_EQ(clone.state_dict.at("w").view().data, program.state_dict.at("w").view().data);
       EXPECT_TRUE(Equal(clone, program));
     }
-    // The bytes outlive the program that they came from.
+    // The bytes outlive their original program.
     const ExportedProgram moved = std::move(program);
     EXPECT_EQ(bytes.use_count(), owners + 10);
   }
@@ -90,7 +90,7 @@ TEST(ExportedProgram, InputIndex) {
   EXPECT_EQ(program.InputIndex(FindValue(program.top(), "a")), std::nullopt);
 }
 
-TEST(ExportedProgram, ErasesBodiesThatNothingUses) {
+TEST(ExportedProgram, ErasesUnusedSubgraphs) {
   ExportedProgram program = ParseOrDie(R"(program aten {
     graph(%x: f32[2] user_input) {
       %gone: f32[2] = higher_order.cond(true, graph#1, graph#3, [%x])
@@ -124,7 +124,7 @@ TEST(ExportedProgram, ErasesBodiesThatNothingUses) {
   EXPECT_EQ(program.graphs[GraphId(3)].name(), "f");
 }
 
-TEST(ExportedProgram, RenumbersBodiesInsideOfArguments) {
+TEST(ExportedProgram, RenumbersSubgraphsInsideArguments) {
   ExportedProgram program = ParseOrDie(R"(program aten {
     graph(%x: f32[2] user_input) {
       %r: f32[2] = zoo.op.default([1,[graph#2]], {"k": graph#3, "l": 2}, graph#2, %x)
@@ -139,7 +139,7 @@ TEST(ExportedProgram, RenumbersBodiesInsideOfArguments) {
   EXPECT_EQ(program.graphs.size(), 3);
   EXPECT_EQ(PrintNode(program.top(), program.top().first()),
             "%r: f32[2] = zoo.op.default([1,[graph#1]], {\"k\": graph#2, \"l\": 2}, graph#1, %x)");
-  // What is no body of the program stays what it is.
+  // Ids that are not subgraphs of the program are unchanged.
   GraphEditor(program.top()).SetArguments(program.top().first(), {GraphId(9), GraphId(2)});
   EXPECT_EQ(program.EraseUnusedBodies(), 1);
   EXPECT_EQ(PrintNode(program.top(), program.top().first()),

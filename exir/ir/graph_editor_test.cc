@@ -98,7 +98,7 @@ TEST_F(GraphEditorTest, MovesAndReorders) {
   EXPECT_THAT(Order(), ElementsAre("b", "a", "c"));
 }
 
-TEST_F(GraphEditorTest, KeepsOneUsePerPlace) {
+TEST_F(GraphEditorTest, KeepsOneUsePerOccurrence) {
   const ValueId a = Relu("a", x_);
   const NodeId cat =
       editor_.InsertNode(NodeId(),
@@ -170,7 +170,7 @@ TEST_F(GraphEditorTest, MakesNamesUniquePerKind) {
   EXPECT_EQ(graph_.value(editor_.AddInput("", F32({}))).name, "_1");
 }
 
-TEST_F(GraphEditorTest, GivesNamesBack) {
+TEST_F(GraphEditorTest, ReleasesNames) {
   const ValueId a = Relu("a", x_);
   editor_.EraseNode(Producer(a));
   EXPECT_EQ(graph_.value(Relu("a", x_)).name, "a");
@@ -208,7 +208,7 @@ TEST_F(GraphEditorTest, DropsOutputs) {
   EXPECT_EQ(editor_.UniqueName("indices"), "indices");
 }
 
-TEST(EraseDeadNodes, KeepsEffectsAndWhatTheyNeed) {
+TEST(EraseDeadNodes, KeepsEffectsAndTheirOperands) {
   ExportedProgram program = ParseOrDie(R"(program aten {
     graph(%x: f32[2] user_input) {
       %dead: f32[2] = aten.relu.default(%x)
@@ -235,8 +235,8 @@ TEST(EraseDeadNodes, KeepsEffectsAndWhatTheyNeed) {
   EXPECT_EQ(editor.EraseDeadNodes(), 0);
 }
 
-// What returns nothing, and what no operator says what it does.
-TEST(EraseDeadNodes, KeepsWhatItKnowsNoResultsOf) {
+// Nodes that return nothing, and opaque operators.
+TEST(EraseDeadNodes, KeepsNodesWithoutKnownResults) {
   static constexpr OpDef kLog[] = {{.schema = "zoo::log(Tensor self) -> ()"}};
   const std::unique_ptr<OpRegistry> ops = *OpRegistry::Create({kLog});
   ExportedProgram program = ParseOrDie(R"(program aten { graph(%x: f32[2] user_input) {
@@ -251,7 +251,7 @@ TEST(EraseDeadNodes, KeepsWhatItKnowsNoResultsOf) {
 }
 
 TEST(GraphEditor, ManyUsesOfOneValueCostNoMoreEach) {
-  // Quadratic use lists would take minutes.
+  // With quadratic use lists this would take minutes.
   constexpr int kNodes = 100000;
   Graph graph;
   GraphEditor editor(graph);
@@ -293,7 +293,7 @@ TEST(GraphEditor, TwoNodesWithManyUsesCostNoMoreEach) {
   EXPECT_THAT(graph.value(x).users, IsEmpty());
 }
 
-// Does anything that the editor can do, anywhere, and lets the verifier count the uses again.
+// Performs random operations of the editor; the verifier recounts the uses.
 class RandomEdits {
  public:
   explicit RandomEdits(unsigned seed) : random_(seed), program_(&TestOps()) {
@@ -307,7 +307,7 @@ class RandomEdits {
       Edit(*editor);
       if (random_() % 50 == 0) editor = std::make_unique<GraphEditor>(graph());
       if (random_() % 20 != 0 && step + 1 < steps) continue;
-      // The signature follows; all else is the editor's work.
+      // Adjusts the signature; the editor does everything else.
       program_.signature.inputs.assign(graph().inputs().size(), {});
       program_.signature.outputs.assign(graph().outputs().size(), {});
       ASSERT_OK(Verify(program_)) << PrintProgram(program_);
@@ -323,7 +323,7 @@ class RandomEdits {
   Graph& graph() { return program_.top(); }
   size_t Below(size_t limit) { return limit == 0 ? 0 : random_() % limit; }
 
-  // Values that are defined at `before` (at the end when it is invalid).
+  // Returns the values defined before `before` (all if it is invalid).
   std::vector<ValueId> Defined(NodeId before) {
     std::vector<ValueId> values(graph().inputs().begin(), graph().inputs().end());
     for (NodeId node : graph().nodes()) {
@@ -335,7 +335,7 @@ class RandomEdits {
 
   Argument RandomArgument(const std::vector<ValueId>& values, int depth = 0) {
     if (values.empty() || Below(6) == 0) return 3;
-    // Mostly the same few values, so that lists of users become long.
+    // Prefers the same few values, so that lists of users become long.
     const ValueId value =
         values[Below(Below(3) == 0 ? values.size() : std::min<size_t>(2, values.size()))];
     if (depth > 1 || Below(4) != 0) return value;
@@ -393,7 +393,7 @@ class RandomEdits {
         }
         break;
       case 6: {
-        // An input may replace anything.
+        // An input may replace any value.
         const std::vector<ValueId> all = Defined(NodeId());
         if (all.empty()) break;  // no inputs, and no node with results
         const ValueId from = all[Below(all.size())];
@@ -415,7 +415,7 @@ class RandomEdits {
         break;
       }
       case 9: {
-        // A node without operands may stand at the front.
+        // A node without operands may move to the front.
         editor.SetArguments(node, {});
         std::vector<NodeId> order = graph().NodeList();
         order.erase(std::find(order.begin(), order.end(), node));

@@ -23,7 +23,7 @@ TEST(ConstantType, ComparesDoublesByBits) {
   EXPECT_FALSE(ConstantType{true} == ConstantType{false});
 }
 
-TEST(Provenance, IsTheFileAndItsLineWhereThatIsKnown) {
+TEST(Provenance, PrintsFileAndLineIfKnown) {
   const auto text = [](const char* file, int64_t line) {
     return Provenance{.file = std::make_shared<const std::string>(file), .line = line}.ToString();
   };
@@ -44,7 +44,7 @@ TEST(Node, OperandIsTheFirstArgument) {
   EXPECT_TRUE(graph.node(graph.last()).operand().is_none());
 }
 
-TEST(Node, ArgumentsThatItLacksAreNone) {
+TEST(Node, MissingArgumentsAreNone) {
   ExportedProgram program = ParseOrDie(R"(program aten { graph(%x: f32[2] user_input) {
     %a: f32[2] = aten.mul.Tensor(%x, 3)
     return () } })",

@@ -24,21 +24,21 @@ absl::Status Same(MetaContext& context) {
   context.SetOutput(0, context.argument(0));
   return absl::OkStatus();
 }
-// Dimensions in the other order, of a matrix.
+// Transposes a matrix.
 absl::Status Transpose(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
   const uint8_t order[] = {1, 0};
   context.SetOutput(0, TensorMeta::Dense(self->dtype, self->sizes, order));
   return absl::OkStatus();
 }
-// Two rows.
+// Splits into two rows.
 absl::Status Split(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
   const TensorMeta row = TensorMeta::Contiguous(self->dtype, {self->sizes[1]});
   context.SetOutput(0, MetaList{row, row});
   return absl::OkStatus();
 }
-// A row repeated without a copy: what has no order of dimensions.
+// Repeats a row without a copy: the result has no dim order.
 absl::Status Expand(MetaContext& context) {
   ABSL_ASSIGN_OR_RETURN(const TensorMeta* self, context.Tensor(0));
   TensorMeta result = *self;
@@ -75,7 +75,7 @@ class InferTest : public ::testing::Test {
                      body, "\nreturn () }\ngraph body() { return () } }"),
         *ops_);
   }
-  // What the first node's result is inferred to be, or the error.
+  // Returns the inferred result of the first node, or the error.
   std::string Inferred(std::string_view argument) {
     const ExportedProgram program = Parse(absl::StrCat("%r: f32[] = t.same(", argument, ")"));
     const Graph& graph = program.top();
@@ -96,7 +96,7 @@ class InferTest : public ::testing::Test {
     if (value.get_if<Device>() != nullptr) return "device";
     return PrintType(ToValueType(value));
   }
-  // The first node with the layouts that are inferred, or the error.
+  // Returns the first node with the inferred layouts, or the error.
   std::string Refreshed(std::string_view node) {
     ExportedProgram program = Parse(node);
     const ExportedProgram before = program.Clone();
@@ -112,7 +112,7 @@ class InferTest : public ::testing::Test {
   const std::unique_ptr<OpRegistry> ops_ = *OpRegistry::Create({kOps});
 };
 
-TEST_F(InferTest, MetaKernelsSeeArgumentsAsWhatTheyAre) {
+TEST_F(InferTest, ConvertsArgumentsByKind) {
   const std::pair<std::string_view, std::string_view> kCases[] = {
       {"%x", "f32[2,3]"},
       {"%i", "symint(s0)"},
@@ -160,14 +160,14 @@ TEST_F(InferTest, OperatorsWithoutMetaKernelAreNotInferred) {
   }
 }
 
-TEST_F(InferTest, SizesOfDataNeedASourceOfSymbols) {
+TEST_F(InferTest, DataDependentSizesNeedASymbolSource) {
   const ExportedProgram program = Parse("%r: i64[u0,2] = t.nonzero(%x)");
   const Node& node = program.top().node(program.top().first());
   EXPECT_THAT(InferOutputs(program.top(), node.target, node.arguments, nullptr),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("t::nonzero.default")));
 }
 
-// The type of a scalar is the one that its expression evaluates to.
+// A scalar has the type of its expression.
 TEST(ToValueTypeTest, FollowsTheExpression) {
   const SymExpr s = SymExpr::Symbol("s0");
   const SymExpr real = SymExpr::Function("ToFloat", {s});
@@ -198,22 +198,22 @@ TEST_F(InferTest, LayoutsAreRefreshed) {
       {"%r: f32[2,3] = t.transpose(%x)", "%r: f32[2,3]{strides=[1,2]} = t.transpose.default(%x)"},
       {"%r: f32[2,3]{strides=[1,2]} = t.relu(%x)", "%r: f32[2,3] = t.relu.default(%x)"},
       {"%r: f32[2,3] = t.relu(%x)", "%r: f32[2,3] = t.relu.default(%x)"},
-      // What is no layout stays; an offset does not.
+      // Attributes other than the layout are kept; an offset is not.
       {"%r: f32[2,3]{offset=1,device=cuda:0,grad} = t.transpose(%x)",
        "%r: f32[2,3]{strides=[1,2],device=cuda:0,grad} = t.transpose.default(%x)"},
-      // The program's sizes are kept; they are compared where both are numbers.
+      // Sizes of the program are kept; compared only if both are numbers.
       {"%r: f32[4,s7] = t.transpose(%s)", "%r: f32[4,s7]{strides=[1,4]} = t.transpose.default(%s)"},
       {"%r: f32[s5,3] = t.transpose(%x)",
        "%r: f32[s5,3]{strides=[1,s5]} = t.transpose.default(%x)"},
       {"%r: i64[u0,2]{strides=[1,u0]} = t.nonzero(%x)", "%r: i64[u0,2] = t.nonzero.default(%x)"},
-      // Each of a list, as many as there are.
+      // Each element of a list.
       {"[%r: f32[3]{strides=[5]}, %q: f32[3]{strides=[5]}] = t.split(%x)",
        "[%r: f32[3], %q: f32[3]] = t.split.default(%x)"},
       {"[%r: f32[3]{strides=[5]}, %q: f32[3], %p: f32[3]{strides=[5]}] = t.split(%x)",
        "[%r: f32[3], %q: f32[3], %p: f32[3]{strides=[5]}] = t.split.default(%x)"},
       {"%r: f32[2,3], %q: f32[2,3]{strides=[1,2]} = t.relu(%x)",
        "%r: f32[2,3], %q: f32[2,3]{strides=[1,2]} = t.relu.default(%x)"},
-      // Nothing to compare, or no order of dimensions.
+      // Nothing to compare, or no dim order.
       {"%r: symint(3) = t.relu(%x)", "%r: symint(3) = t.relu.default(%x)"},
       {"%r: f32[2,3]{strides=[1,2]} = t.same(%i)",
        "%r: f32[2,3]{strides=[1,2]} = t.same.default(%i)"},
@@ -225,7 +225,7 @@ TEST_F(InferTest, LayoutsAreRefreshed) {
   for (const auto& [node, want] : kCases) EXPECT_EQ(Refreshed(node), want);
 }
 
-TEST_F(InferTest, DeclarationsThatContradictAreRefused) {
+TEST_F(InferTest, RejectsContradictingDeclarations) {
   const std::pair<std::string_view, std::string_view> kCases[] = {
       {"%r: f64[2,3] = t.relu(%x)",
        "the program declares 'r' as f64[2,3], its operator gives f32[2,3]\n  at %r: f64[2,3] = "
@@ -243,7 +243,7 @@ TEST_F(InferTest, DeclarationsThatContradictAreRefused) {
   for (const auto& [node, want] : kCases) EXPECT_EQ(Refreshed(node), want);
 }
 
-TEST_F(InferTest, WhatIsChangedFirstIsSeenLater) {
+TEST_F(InferTest, PropagatesRefreshedLayouts) {
   ExportedProgram program = Parse(
       "%first: f32[2,3] = t.transpose(%x)\n%second: f32[2,3] = t.relu(%first)\n%third: f32[2,3] = "
       "t.relu(%x)");

@@ -7,7 +7,7 @@ namespace {
 
 TEST(NamedDataOutput, IsEmptyWithoutNamedData) {
   NamedDataOutput none, inside, outside;
-  none.buffers.push_back(Storage());  // that nothing names
+  none.buffers.push_back(Storage());  // not named by a key
   inside.program_data["key"] = {};
   outside.external_data["tag"];
   EXPECT_TRUE(none.empty());

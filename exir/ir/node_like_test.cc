@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(NodeLikeTest, HasAllButTheArguments) {
+TEST(NodeLikeTest, CopiesAllButTheArguments) {
   Graph graph;
   GraphEditor editor(graph);
   const ValueType type = TensorMeta::Contiguous(DType::kFloat32, {2});

@@ -17,7 +17,7 @@ using ::testing::StartsWith;
 
 constexpr absl::StatusCode kCode = absl::StatusCode::kFailedPrecondition;
 
-TEST(ProblemListTest, NothingIsNoError) {
+TEST(ProblemListTest, NoProblemsIsOk) {
   const ProblemList problems;
   EXPECT_EQ(problems.size(), 0);
   EXPECT_OK(problems.ToStatus(kCode, "heading"));
@@ -39,15 +39,15 @@ TEST(ProblemListTest, ListsTheFirstAndCountsAll) {
               EndsWith("it is 99\n  and 23 more"));
 }
 
-TEST(ProblemListTest, AsksForTheSubjectOnlyToShowIt) {
+TEST(ProblemListTest, ComputesSubjectsOnlyIfShown) {
   ProblemList problems;
   int asked = 0;
   for (int i = 0; i < 1000; ++i) problems.Add([&] { return absl::StrCat(++asked); }, "bad");
   EXPECT_EQ(asked, 100);
 }
 
-TEST(ProblemListTest, TheMessageDoesNotGrowWithWhatIsAdded) {
-  // Gigabytes, were they kept.
+TEST(ProblemListTest, MessageSizeIsBounded) {
+  // Gigabytes if they were kept.
   const std::string long_text(10 << 20, '\x1b');
   ProblemList problems;
   for (int i = 0; i < 100'000; ++i) problems.Add([&] { return long_text; }, long_text);

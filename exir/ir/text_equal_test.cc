@@ -157,7 +157,7 @@ TEST(Equal, SeesDifferencesOfEachSize) {
   }
 }
 
-TEST(Equal, TakesBrokenProgramsToo) {
+TEST(Equal, AcceptsBrokenPrograms) {
   ExportedProgram program = ParseOrDie(R"(program aten { graph(%y: f32[2,3] user_input) {
     %r: f32[2,3] = aten.relu.default(%y)
     return () } })",

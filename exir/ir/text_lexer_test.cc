@@ -83,7 +83,7 @@ TEST(Quote, RoundTripsEveryByteString) {
   EXPECT_EQ(Quote("a\tb\n"), "\"a\\tb\\n\"");
 }
 
-TEST(Quote, ShowsWhatIsNoUtf8AsBytes) {
+TEST(Quote, ShowsInvalidUtf8AsBytes) {
   const struct {
     std::string text, quoted;
   } kCases[] = {
@@ -95,22 +95,22 @@ TEST(Quote, ShowsWhatIsNoUtf8AsBytes) {
       {"\xf3\xbf\xbf\xbf", "\xf3\xbf\xbf\xbf"},
       {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"},
       {"\x80", "\\x80"},
-      // Longer than they need to be.
+      // Overlong forms.
       {"\xc1\x81", "\\xc1\\x81"},
       {"\xe0\x9f\xbf", "\\xe0\\x9f\\xbf"},
       {"\xf0\x8f\xbf\xbf", "\\xf0\\x8f\\xbf\\xbf"},
-      // Surrogates, and beyond U+10FFFF.
+      // Surrogates, and code points above U+10FFFF.
       {"\xed\xa0\x80", "\\xed\\xa0\\x80"},
       {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
       {"\xf5\x80\x80\x80", "\\xf5\\x80\\x80\\x80"},
-      // Cut off.
+      // Truncated.
       {"\xe4\xb8", "\\xe4\\xb8"},
       {"\xe4\xb8-", "\\xe4\\xb8-"},
   };
   for (const auto& [text, quoted] : kCases) EXPECT_EQ(Quote(text), "\"" + quoted + "\"");
 }
 
-TEST(QuoteUnlessWord, QuotesWhatReadsAsSomethingElse) {
+TEST(QuoteUnlessWord, QuotesAmbiguousWords) {
   EXPECT_EQ(QuoteUnlessWord("p_conv1.weight"), "p_conv1.weight");
   for (const std::string name : {"", "0", "a b", "a-b", "none", "true", "false", "return", "é"}) {
     EXPECT_EQ(QuoteUnlessWord(name), "\"" + name + "\"");
@@ -146,7 +146,7 @@ TEST(ParseNumbers, NanIsADouble) {
   EXPECT_EQ(FormatDouble(*ParseDouble("nan")), "nan");
 }
 
-TEST(ParseNumbers, RejectsWhatIsNone) {
+TEST(ParseNumbers, RejectsOtherText) {
   EXPECT_EQ(ParseInt64("9223372036854775807"), std::numeric_limits<int64_t>::max());
   EXPECT_EQ(ParseInt64("-9223372036854775808"), std::numeric_limits<int64_t>::min());
   EXPECT_EQ(ParseInt64("+5"), 5);

@@ -28,14 +28,14 @@ ExportedProgram WithBody(std::string_view body) {
       TestOps());
 }
 
-TEST(ParseProgram, ConstantsWithoutElementsTakeNoMemory) {
+TEST(ParseProgram, ConstantsUseNoMemory) {
   EXPECT_OK(ParseProgram("program aten { constants { state \"a\": f32[1099511627776,0] } "
                          "graph() { return () } }",
                          TestOps())
                 .status());
 }
 
-TEST(ParseProgram, SharesTextsOfProvenance) {
+TEST(ParseProgram, SharesProvenanceStrings) {
   const ExportedProgram program = WithBody(
       "%a: f32[] = zoo.op.default()  @\"f.py\":1 module=\"m\"\n%b: f32[] = zoo.op.default()  "
       "@\"f.py\":2 module=\"m\"");
@@ -58,7 +58,7 @@ TEST(ParseProgram, LimitsNesting) {
 }
 
 TEST(ParseProgram, IsLinear) {
-  // Each of these ends at once unless some step costs as much as what came before it.
+  // Each of these finishes quickly unless a step is linear in the preceding text.
   std::string wide = "program aten { graph(%x: f32[2] user_input) {\n";
   for (int i = 0; i < 50000; ++i)
     absl::StrAppend(&wide, "%a", i, ": f32[2] = aten.relu.default(%x)\n");
@@ -124,7 +124,7 @@ TEST(ParseProgram, SurvivesDamagedText) {
   EXPECT_GT(parsed, 0);
 }
 
-TEST(ParseProgram, TakesTheBytesThatComeWithTheText) {
+TEST(ParseProgram, UsesGivenStorages) {
   const Storage given[] = {Storage::Own(std::vector<std::byte>(8, std::byte{1})),
                            Storage::Own(std::vector<std::byte>(16, std::byte{2}))};
   const std::string_view text = R"(program aten {
@@ -139,7 +139,7 @@ TEST(ParseProgram, TakesTheBytesThatComeWithTheText) {
   const LoweredBackendModule& module = *program.lowered_modules[ModuleId(0)];
   EXPECT_EQ(module.processed.bytes.data(), given[1].bytes.data());
   EXPECT_EQ(module.named_data.buffers[0].bytes.data(), given[0].bytes.data());
-  // Printed with a list, all bytes are in it.
+  // Printed with a list, which then contains all bytes.
   std::vector<Storage> storages;
   const std::string printed = PrintProgram(program, &storages);
   EXPECT_EQ(storages.size(), 2);
@@ -148,7 +148,7 @@ TEST(ParseProgram, TakesTheBytesThatComeWithTheText) {
   EXPECT_EQ(again.constants.at("c").storage().bytes.data(), given[1].bytes.data());
   EXPECT_THAT(ParseProgram(text, TestOps(), absl::MakeConstSpan(given, 1)),
               StatusIs(kInvalid, HasSubstr("there is no storage#1, the text came with 1")));
-  // Those bytes must be enough.
+  // A storage that is too small is rejected.
   EXPECT_THAT(ParseProgram("program aten { constants { state \"a\": f32[3] storage#0 } graph() { "
                            "return () } }",
                            TestOps(), given),

@@ -1,4 +1,4 @@
-// What the parser of the text form refuses: the place, what was expected there, and what came.
+// Tests of parser errors of the text form: position, expected, actual.
 #include <ostream>
 #include <string>
 
@@ -23,7 +23,7 @@ void PrintTo(const BadText& bad, std::ostream* out) { *out << bad.text; }
 
 class ParseProgramError : public testing::TestWithParam<BadText> {};
 
-TEST_P(ParseProgramError, NamesPlaceAndExpectation) {
+TEST_P(ParseProgramError, NamesPositionAndExpectation) {
   EXPECT_THAT(ParseProgram(GetParam().text, TestOps()),
               StatusIs(kInvalid, HasSubstr(GetParam().message)));
 }
@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadText{"program aten { graph(%x: f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1])",
                 "at most 16 sizes, got 17"},
         BadText{"program aten { graph(%x: f32[2]{stride=[1]})", "expected 'strides', 'offset'"},
-        // What stands in a list is parted by commas.
+        // List elements are separated by commas.
         BadText{"program aten { graph(%x: f32[2] user_input %y: f32[2] user_input)",
                 "column 44: expected ')'"},
         BadText{"program aten { graph() { return (1 user_output 2 user_output) } }",

@@ -25,7 +25,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// A program that is `body` with two tensors and an int to use.
+// Parses a program with `body`, two tensors and an int.
 ExportedProgram WithBody(std::string_view body) {
   return ParseOrDie(
       absl::StrCat("program aten {\n  graph(%x: f32[2,s0] user_input, %y: f32[2,3] user_input, ",
@@ -34,14 +34,14 @@ ExportedProgram WithBody(std::string_view body) {
       TestOps());
 }
 
-// The text of the first node, or of the only one named %r.
+// Returns the text of the first node, or of the only one named %r.
 std::string Canonical(std::string_view body) {
   const ExportedProgram program = WithBody(body);
   ExpectRoundTrip(program);
   return PrintNode(program.top(), program.top().first());
 }
 
-TEST(Text, PrintsThisProgramExactlyAsItStands) {
+TEST(Text, PrintsThisProgramExactly) {
   const std::string text = R"text(program aten {
   ranges { s77: [1, 512] u0: [-inf, inf] }
   hints { s77: 4 }
@@ -86,7 +86,7 @@ TEST(Text, PrintsThisProgramExactlyAsItStands) {
   EXPECT_TRUE(Equal(program, program.Clone()));
 }
 
-TEST(Text, LeavesDefaultsOutAndNamesWhatFollows) {
+TEST(Text, OmitsDefaultsAndNamesLaterArguments) {
   EXPECT_EQ(Canonical("%r: f32[2,3] = aten.add.Tensor(other=%y, self=%y, alpha=1)"),
             "%r: f32[2,3] = aten.add.Tensor(%y, %y)");
   EXPECT_EQ(Canonical("%r: f32[2,3] = aten.add.Tensor(%y, %y, alpha=1.0)"),
@@ -101,7 +101,7 @@ TEST(Text, LeavesDefaultsOutAndNamesWhatFollows) {
             "%r: f32[2,3] = aten.gelu.default(%y)");
 }
 
-TEST(Text, NodesMayBeginWithNoneAfterNotes) {
+TEST(Text, NodesMayStartWithNoneAfterAnnotations) {
   const ExportedProgram program = WithBody(R"(
     %a: f32[] = zoo.op.default()  @"f.py":1 module="m"
     none = zoo.op.default() name="b"
@@ -225,7 +225,7 @@ TEST(Text, TypesRoundTrip) {
   }
 }
 
-// Symbols may have any name; the expressions in which the parser would see an end are quoted.
+// Symbols may have any name; expressions that the parser would cut off are quoted.
 TEST(Text, ExpressionsWithBracketsAreQuoted) {
   const auto printed = [](const SymExpr& expr) {
     ExportedProgram program = WithBody("");
@@ -247,7 +247,7 @@ TEST(Text, ExpressionsWithBracketsAreQuoted) {
   EXPECT_EQ(printed(SymExpr::Function("Max", {SymExpr::Symbol("s0"), 2})), "symint(Max(2, s0))");
 }
 
-TEST(Text, OddNamesAreQuoted) {
+TEST(Text, QuotesUnusualNames) {
   ExportedProgram program = WithBody("%r: f32[] = zoo.op.default(%y)");
   GraphEditor editor(program.top());
   const ValueId r = FindValue(program.top(), "r");
@@ -342,7 +342,7 @@ TEST(Text, LoweredModulesRoundTrip) {
     module->debug_handle_map[int64_t{-4}] = {1, 2, 3};
     module->debug_handle_map[std::string("four")] = {};
     module->delegate_info = "two\nlines";
-    module->original.lowered_modules = program.lowered_modules;  // one within another
+    module->original.lowered_modules = program.lowered_modules;  // nested
     program.lowered_modules.push_back(std::move(module));
   }
   GraphEditor(program.top()).SetArgument(program.top().first(), 0, ModuleId(1));
@@ -375,7 +375,7 @@ TEST(Text, PrintsBrokenGraphsToo) {
   EXPECT_THAT(PrintProgram(program), HasSubstr("\n  module#0 none\n"));
 }
 
-// Inputs and outputs of the top graph that have no entry in the signature have no kind.
+// Inputs and outputs of the top graph without an entry in the signature have no kind.
 TEST(Text, SignaturesMayBeTooShort) {
   const ExportedProgram program = ParseOrDie(
       "program aten { graph(%x: f32[2] user_input, %y: f32[2]) { return (%x user_output, %y) } }",
@@ -406,7 +406,7 @@ TEST(Text, ProvenanceMayBeKnownInPart) {
   EXPECT_EQ(notes({.file = some, .line = 5, .module_type = some}), "  @\"a\":5 module_type=\"a\"");
 }
 
-TEST(Text, ConstantsComeWithStoragesOrWithout) {
+TEST(Text, ConstantsMayReferToStorages) {
   ExportedProgram program = WithBody("");
   const Storage bytes = Storage::Own(std::vector<std::byte>(8));
   for (const char* name : {"a", "b"}) {
@@ -431,7 +431,7 @@ TEST(Text, ConstantsComeWithStoragesOrWithout) {
   EXPECT_EQ(storages.size(), 2);
 }
 
-// Any argument there is.
+// Returns a random argument of any kind.
 Argument RandomArgument(std::mt19937_64& random, const std::vector<ValueId>& values, int depth) {
   switch (random() % (depth > 3 ? 12 : 14)) {
     case 0:

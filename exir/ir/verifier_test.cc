@@ -43,7 +43,7 @@ using ::testing::StartsWith;
 
 ExportedProgram Parse(std::string_view text) { return ParseOrDie(text, TestOps()); }
 
-// The lines of the verdict.
+// Returns the lines of the error message.
 std::vector<std::string> Violations(const ExportedProgram& program) {
   const absl::Status status = Verify(program);
   if (status.ok()) return {};
@@ -60,8 +60,8 @@ constexpr std::string_view kTwoNodes = R"(program aten {
   }
 })";
 
-TEST(Verifier, ManySymbolsTakeTimeInProportion) {
-  // Of inputs in falling order, each of which would be put before all others.
+TEST(Verifier, IsLinearInSymbols) {
+  // Inputs in descending order, each of which would be inserted before all others.
   ExportedProgram program = Parse("program aten { graph() { return () } }");
   constexpr int kSymbols = 100000;
   Graph& graph = program.graphs[ExportedProgram::kTop];
@@ -133,7 +133,8 @@ TEST(Verifier, V1ValuesOfOtherGraphsAreNotDefined) {
   EXPECT_THAT(Violations(program),
               ElementsAre(AllOf(StartsWith("V1 %b"), HasSubstr("got %<77>")),
                           AllOf(StartsWith("V1 %b"), HasSubstr("got %<78>")),
-                          // Nothing else is said of the node, and its results are unknown.
+                          // No other violation is reported for the node, and its results are
+                          // unknown.
                           AllOf(StartsWith("V2 output 0"), HasSubstr("got %b")),
                           AllOf(StartsWith("V4 %a"), HasSubstr("expected 0 users of %a"))));
 }
@@ -145,7 +146,7 @@ TEST(Verifier, V2OutputMustBeDefinedInTheGraph) {
   EXPECT_THAT(Violations(program),
               ElementsAre("V2 output 0 of graph#0: expected a value that is defined in the graph, "
                           "got %<77>"));
-  // Of a node that is gone.
+  // A value of an erased node.
   program = Parse(kTwoNodes);
   GraphEditor other(program.top());
   const ValueId b = FindValue(program.top(), "b");
@@ -233,7 +234,7 @@ TEST(Verifier, V5ArgumentsMustBeOfTheSchemasTypes) {
                   AllOf(StartsWith("V5 %h"), HasSubstr("tensors Tensor[]"))));
 }
 
-TEST(Verifier, V5TakesWhatTheExporterWrites) {
+TEST(Verifier, V5AcceptsWhatTheExporterWrites) {
   EXPECT_THAT(Violations(R"(program aten {
     graph(%x: f32[2,3] user_input, %n: symint(s0) user_input, %r: symfloat(0.5) user_input) {
       %a: f32[2,3] = aten.add.Tensor(%x, 2)
@@ -284,7 +285,7 @@ TEST(Verifier, V6OutputsMustBeTheSchemasReturns) {
 
 constexpr std::string_view kBody = "graph body(%x: f32[2]) { return (%x) }";
 
-TEST(Verifier, V7BodyIsUsedOnce) {
+TEST(Verifier, V7SubgraphIsUsedOnce) {
   EXPECT_THAT(Violations(absl::StrCat(R"(program aten { graph(%x: f32[2] user_input) {
       %a: f32[2] = higher_order.cond(true, graph#1, graph#1, [%x])
       return (%a user_output) } )",
@@ -296,7 +297,7 @@ TEST(Verifier, V7BodyIsUsedOnce) {
               ElementsAre("V7 graph#1 body: expected a node that uses the body, got none"));
 }
 
-TEST(Verifier, V7BodiesExist) {
+TEST(Verifier, V7SubgraphsExist) {
   ExportedProgram program = Parse(R"(program aten { graph(%x: f32[2] user_input) {
       %a: f32[2] = higher_order.map_impl(graph#1, [%x], [])
       return (%a user_output) }
@@ -315,7 +316,7 @@ TEST(Verifier, V7NoGraphUsesTheTopGraph) {
               ElementsAre(AllOf(StartsWith("V7 %a"), HasSubstr("got graph#0"))));
 }
 
-TEST(Verifier, V7BodiesNestWithoutCycles) {
+TEST(Verifier, V7SubgraphsNestWithoutCycles) {
   EXPECT_THAT(Violations(R"(program aten {
     graph(%x: f32[2] user_input) { return (%x user_output) }
     graph a(%x: f32[2]) {
@@ -343,7 +344,7 @@ TEST(Verifier, V8SignatureHasAnEntryPerInputAndOutput) {
           "V8 signature: expected one entry for each of the 2 outputs of the top graph, got 0"));
 }
 
-TEST(Verifier, V8SaysNothingOfMutationsWithoutInputs) {
+TEST(Verifier, V8IgnoresMutationsWithoutInputs) {
   EXPECT_THAT(Violations("program aten { graph(%x: f32[2] user_input, %y: f32[2]) { return (%x "
                          "user_input_mutation \"z\") } }"),
               ElementsAre(HasSubstr("each of the 2 inputs of the top graph, got 1")));
@@ -458,7 +459,7 @@ std::string WithCall(std::string_view call) {
                       " return (%x user_output) }", kModule, "}");
 }
 
-TEST(Verifier, V13DelegateCallsFitTheirModule) {
+TEST(Verifier, V13DelegateCallsMatchTheirModule) {
   EXPECT_THAT(
       Violations(WithCall("%a: f32[2] = higher_order.executorch_call_delegate(module#0, %x, %x)")),
       IsEmpty());
@@ -595,7 +596,7 @@ TEST(Verifier, ShowsControlCharactersAsText) {
 
 TEST(Verifier, IsLinear) {
   // One value with very many users, and one node with very many arguments: quadratic work would not
-  // end.
+  // finish.
   std::string text = "program aten { graph(%x: f32[2] user_input) {\n";
   std::string all;
   for (int i = 0; i < 50000; ++i) {

@@ -19,7 +19,7 @@ absl::StatusOr<DTypeRule> Rule(std::string_view schema_text, std::string_view te
   return DTypeRule::Create(*schema, text);
 }
 
-TEST(DTypeRuleTest, OneAliasIsOneDtype) {
+TEST(DTypeRuleTest, TensorsOfOneAliasHaveOneDtype) {
   ASSERT_OK_AND_ASSIGN(const DTypeRule rule, Rule(kAdd, "self:A other:A ->:A  A=real"));
   EXPECT_OK(
       rule.Validate({{"self", DType::kInt8}, {"other", DType::kInt8}, {"__ret_0", DType::kInt8}}));
@@ -59,7 +59,7 @@ TEST(DTypeRuleTest, ReturnsHaveNamesAndPositions) {
   }
 }
 
-TEST(DTypeRuleTest, OptionalTensorsMayBeMissingOthersNot) {
+TEST(DTypeRuleTest, OnlyOptionalTensorsMayBeMissing) {
   ASSERT_OK_AND_ASSIGN(const DTypeRule rule,
                        Rule(kNorm, "input:A weight:A rest:A more:A ->0:A ->1:A A=float"));
   const DType f = DType::kFloat32;
@@ -75,7 +75,7 @@ TEST(DTypeRuleTest, OptionalTensorsMayBeMissingOthersNot) {
           .ok());
 }
 
-TEST(DTypeRuleTest, NoRuleIsEveryCombinationOfLegalDtypes) {
+TEST(DTypeRuleTest, EmptyRuleAcceptsAllLegalDtypes) {
   ASSERT_OK_AND_ASSIGN(const DTypeRule rule, Rule(kMax, ""));
   int legal = 0;
   for (int i = 1; i < kNumDTypes; ++i) {
@@ -86,8 +86,8 @@ TEST(DTypeRuleTest, NoRuleIsEveryCombinationOfLegalDtypes) {
   EXPECT_FALSE(rule.Accepts({DType::kFloat8E5M2, DType::kInt8, DType::kInt8}));
 }
 
-// What upstream's AllowedDtypeSet does by reduce_to and clear.
-TEST(DTypeRuleTest, GivenDtypesNarrowWhatTheOthersMayBe) {
+// Counterpart of reduce_to and clear of upstream's AllowedDtypeSet.
+TEST(DTypeRuleTest, GivenDtypesNarrowTheOthers) {
   ASSERT_OK_AND_ASSIGN(const FunctionSchema schema,
                        FunctionSchema::Parse("aten::f(Tensor self, Tensor? other) -> Tensor"));
   ASSERT_OK_AND_ASSIGN(
@@ -110,7 +110,7 @@ TEST(DTypeRuleTest, GivenDtypesNarrowWhatTheOthersMayBe) {
                        ::testing::HasSubstr("aten::f.default has no tensor 'nope'")));
 }
 
-TEST(DTypeRuleTest, RefusalsSayWhatIsWrong) {
+TEST(DTypeRuleTest, ErrorsNameTheCause) {
   const struct {
     std::string_view rule, message;
   } kRefused[] = {
@@ -140,7 +140,7 @@ TEST(DTypeRuleTest, RefusalsSayWhatIsWrong) {
   }
 }
 
-TEST(DTypeRuleTest, PrintsWhatItReads) {
+TEST(DTypeRuleTest, PrintsParsedRules) {
   ASSERT_OK_AND_ASSIGN(const DTypeRule rule,
                        Rule(kMax, "self:A ->values:A ->indices:{i64,i32} A=float+bool"));
   const std::string text = rule.ToString();
@@ -153,7 +153,7 @@ TEST(DTypeRuleTest, PrintsWhatItReads) {
   EXPECT_EQ(sets.ToString(), "self:T0 other:T1 ->0:T2 T0=int T1=int T2={f32}");
 }
 
-TEST(DTypeRuleTest, RefusesRulesThatAreWrong) {
+TEST(DTypeRuleTest, RejectsInvalidRules) {
   for (std::string_view text :
        {"self:A ->:A A=real", "self:A other:A A=real", "self:A other:A ->:A",
         "self:A other:A ->:A A=reall", "self:A other:A ->:A A={f33}",

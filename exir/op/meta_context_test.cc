@@ -16,7 +16,7 @@ class MetaContextTest : public ::testing::Test {
   const TensorMeta tensor_ = TensorMeta::Contiguous(DType::kFloat32, {2, SymExpr::Symbol("s0")});
 };
 
-TEST_F(MetaContextTest, GivesArgumentsOfTheRightKind) {
+TEST_F(MetaContextTest, ReturnsArgumentsOfTheRightKind) {
   const MetaContext c =
       Make({tensor_, MetaList{SymExpr(3), SymExpr::Symbol("s0")}, 2.5, MetaList{None{}, tensor_}});
   ASSERT_OK_AND_ASSIGN(const TensorMeta* tensor, c.Tensor(0));
@@ -31,7 +31,7 @@ TEST_F(MetaContextTest, GivesArgumentsOfTheRightKind) {
   EXPECT_NE(indices[1], nullptr);
 }
 
-TEST_F(MetaContextTest, NamesTheArgumentAndWhatCame) {
+TEST_F(MetaContextTest, ErrorsNameTheArgumentAndActualKind) {
   const MetaContext c = Make({SymExpr(1), tensor_, std::string("x"), MetaList{true}});
   EXPECT_THAT(c.Tensor(0),
               StatusIs(absl::StatusCode::kInvalidArgument,
@@ -46,7 +46,7 @@ TEST_F(MetaContextTest, NamesTheArgumentAndWhatCame) {
   EXPECT_THAT(c.Dtype(2), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-TEST_F(MetaContextTest, RefusalsSayWhatCame) {
+TEST_F(MetaContextTest, ErrorsNameTheActualValue) {
   const struct {
     MetaValue value;
     std::string got;
@@ -70,7 +70,7 @@ TEST_F(MetaContextTest, RefusalsSayWhatCame) {
       {MetaList{SymExpr(1), SymExpr(2)}, "list of 2"},
   };
   for (const auto& [value, got] : kCases) {
-    // One of the two refuses each value.
+    // One of the two accessors rejects each value.
     const MetaContext c = Make({value, SymExpr(1), value, MetaList{}});
     const absl::Status status =
         value.get_if<std::string>() != nullptr ? c.Dtype(2).status() : c.String(2).status();
@@ -80,8 +80,8 @@ TEST_F(MetaContextTest, RefusalsSayWhatCame) {
   }
 }
 
-// Each accessor with a value that it takes and one that it refuses.
-TEST_F(MetaContextTest, AccessorsAskForTheirKind) {
+// Each accessor with an accepted and a rejected value.
+TEST_F(MetaContextTest, AccessorsCheckTheirKind) {
   const auto expect = [&](const absl::Status& status, std::string_view expected) {
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument,
                                  ::testing::HasSubstr("': expected " + std::string(expected))));
@@ -166,13 +166,13 @@ TEST_F(MetaContextTest, NumbersConvert) {
   }
 }
 
-TEST_F(MetaContextTest, ALoneIntIsRepeated) {
+TEST_F(MetaContextTest, SingleIntIsRepeated) {
   const MetaContext c = Make({tensor_, SymExpr(3), SymExpr(1), MetaList{}});
   ASSERT_OK_AND_ASSIGN(const std::vector<int64_t> size, c.StaticIntList(1));
   EXPECT_EQ(size, (std::vector<int64_t>{3, 3}));
 }
 
-TEST_F(MetaContextTest, StaticIntsAreNumbers) {
+TEST_F(MetaContextTest, StaticIntsAreConstant) {
   const MetaContext c =
       Make({tensor_, MetaList{SymExpr::Symbol("s0")}, SymExpr::Symbol("s0"), MetaList{}});
   EXPECT_THAT(c.StaticIntList(1), StatusIs(absl::StatusCode::kInvalidArgument));

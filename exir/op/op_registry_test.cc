@@ -48,7 +48,7 @@ TEST_F(OpRegistryTest, FindsTheSameOverloadAlways) {
   EXPECT_EQ(registry_->Find("aten.relu.out"), nullptr);
 }
 
-TEST_F(OpRegistryTest, LookupSaysWhichPartIsMissing) {
+TEST_F(OpRegistryTest, LookupNamesTheMissingPart) {
   EXPECT_OK(registry_->Lookup("aten.relu"));
   EXPECT_THAT(registry_->Lookup("atem.relu"),
               StatusIs(absl::StatusCode::kNotFound, ::testing::HasSubstr("no namespace 'atem'")));
@@ -86,7 +86,7 @@ TEST_F(OpRegistryTest, BackendOverloadsNeedALibraryAndAKernel) {
   EXPECT_THAT(
       registry_->ToBackend(registry_->Find("aten.relu")),
       StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("executorch_prim")));
-  for (int i = 0; i < 2; ++i) {  // the second attempt finds nothing left behind
+  for (int i = 0; i < 2; ++i) {  // the second attempt has the same result
     EXPECT_THAT(registry_->ToBackend(registry_->Find("quantized_decomposed.no_kernel")),
                 StatusIs(absl::StatusCode::kFailedPrecondition,
                          ::testing::HasSubstr("either a composite explicit, a meta or a composite "
@@ -117,7 +117,7 @@ TEST_F(OpRegistryTest, LookupByDialectAndPartsIsStable) {
   EXPECT_EQ(registry_->Overloads("aten", "add").size(), 2u);
 }
 
-TEST_F(OpRegistryTest, LookupByDialectAndPartsSaysWhatIsMissing) {
+TEST_F(OpRegistryTest, LookupByDialectAndPartsNamesTheMissingPart) {
   EXPECT_THAT(registry_->LookupIn(Dialect::kEdge, "aten", "nope"),
               StatusIs(absl::StatusCode::kNotFound,
                        ::testing::HasSubstr("'edge.aten.nope': namespace 'aten' has no operator")));
@@ -150,7 +150,7 @@ TEST_F(OpRegistryTest, BackendOverloadAppearsWhenItsOperatorGetsAKernel) {
       registry_->ToEdge(registry_->Find("DO_NOT_USE_TEST_ONLY.with_meta.default"));
   EXPECT_FALSE(edge->has_meta_kernel());
   ASSERT_OK(registry_->SetMetaKernel("DO_NOT_USE_TEST_ONLY.with_meta", kMeta));
-  EXPECT_TRUE(edge->has_meta_kernel());  // found before, sees it
+  EXPECT_TRUE(edge->has_meta_kernel());  // an earlier lookup sees the kernel
   ASSERT_OK(registry_->SetCompositeKernel("DO_NOT_USE_TEST_ONLY.with_explicit",
                                           CompositeKind::kExplicit, Same));
   ASSERT_OK(registry_->SetCompositeKernel("DO_NOT_USE_TEST_ONLY.with_implicit",
@@ -175,13 +175,13 @@ TEST_F(OpRegistryTest, CompositeKernelIsSeenInAllDialects) {
   EXPECT_EQ(before->composite_kernel(), op->composite_kernel());
   EXPECT_EQ(backend->composite_kernel(), op->composite_kernel());
   EXPECT_TRUE(before->has_composite_explicit_kernel());
-  // What the tables say of their rows is no function of the registry.
+  // The traits of table rows do not set a composite kernel in the registry.
   const OpOverload* row = registry_->Find("executorch_prim.add.Scalar");
   EXPECT_TRUE(row->has_composite_implicit_kernel());
   EXPECT_EQ(row->composite_kernel(), nullptr);
 }
 
-TEST_F(OpRegistryTest, CompositeKernelIsOneFunctionOfAKnownOperatorWithNewResults) {
+TEST_F(OpRegistryTest, RejectsInvalidCompositeKernels) {
   ASSERT_OK(registry_->Define({.schema = "mine::op(Tensor x) -> Tensor"}));
   ASSERT_OK(registry_->Define({.schema = "mine::write(Tensor(a!) x) -> Tensor(a!)"}));
   ASSERT_OK(registry_->Define({.schema = "mine::view(Tensor(a) x) -> Tensor(a)"}));
@@ -209,7 +209,7 @@ TEST_F(OpRegistryTest, CompositeKernelIsOneFunctionOfAKnownOperatorWithNewResult
   EXPECT_THAT(set("executorch_prim.add.Scalar", Same), StatusIs(absl::StatusCode::kAlreadyExists));
 }
 
-TEST_F(OpRegistryTest, KernelOfATableRowChangesNoTable) {
+TEST_F(OpRegistryTest, KernelOfATableRowDoesNotChangeTheTable) {
   const OpOverload* op = registry_->Find("quantized_decomposed.no_kernel");
   const OpOverload* edge = registry_->ToEdge(op);
   const OpOverload* other = registry_->ToEdge(registry_->Find("executorch_prim.add.Scalar"));
@@ -221,7 +221,7 @@ TEST_F(OpRegistryTest, KernelOfATableRowChangesNoTable) {
   EXPECT_EQ(kMore[2].meta, nullptr);
 }
 
-TEST_F(OpRegistryTest, KernelIsOfTheOperatorThatIsNamed) {
+TEST_F(OpRegistryTest, KernelAppliesToTheNamedOperator) {
   for (const char* schema : {"mine::a(Tensor x) -> Tensor", "mine::b(Tensor x) -> Tensor"}) {
     ASSERT_OK(registry_->Define({.schema = schema}));
   }
@@ -230,7 +230,7 @@ TEST_F(OpRegistryTest, KernelIsOfTheOperatorThatIsNamed) {
   EXPECT_TRUE(registry_->Find("mine.b")->has_meta_kernel());
 }
 
-TEST_F(OpRegistryTest, DefinitionsThatAreWrongOrRepeatedAreRefused) {
+TEST_F(OpRegistryTest, RejectsInvalidOrRepeatedDefinitions) {
   EXPECT_THAT(registry_->Define({.schema = "mine::broken(Tensor"}),
               StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(
@@ -281,7 +281,7 @@ TEST_F(OpRegistryTest, ScalarAndHigherOrderFunctionsHaveNoOverload) {
   EXPECT_EQ(registry_->CallDelegate(), registry_->Find("higher_order.executorch_call_delegate"));
 }
 
-TEST_F(OpRegistryTest, WhatIsNoAtenOperatorHasNoOtherOverloads) {
+TEST_F(OpRegistryTest, NonAtenOperatorsHaveNoOtherOverloads) {
   EXPECT_THAT(registry_->ToBackend(registry_->Find("_operator.mul")),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "operator '_operator.mul' has no backend overload"));
@@ -342,7 +342,7 @@ TEST_F(OpRegistryTest, ThreadsGetTheSameOverloads) {
   for (const OpOverload* op : found) EXPECT_EQ(op, found[0]);
 }
 
-TEST(OpRegistryCreateTest, ListsEveryWrongRow) {
+TEST(OpRegistryCreateTest, ListsEveryInvalidRow) {
   static constexpr OpDef kWrong[] = {
       {.schema = "aten::a(Tensor"},
       {.schema = "aten::b(Tensor self) -> Tensor"},
@@ -357,7 +357,7 @@ TEST(OpRegistryCreateTest, ListsEveryWrongRow) {
                                 ::testing::Not(::testing::HasSubstr("::b")))));
 }
 
-TEST(OpRegistryCreateTest, RefusesRepetition) {
+TEST(OpRegistryCreateTest, RejectsRepetition) {
   EXPECT_THAT(OpRegistry::Create({kOps, kOps}),
               StatusIs(absl::StatusCode::kAlreadyExists,
                        ::testing::HasSubstr("aten.add.Tensor, aten.add.Scalar")));

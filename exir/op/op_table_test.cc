@@ -29,11 +29,11 @@ TEST(OpTableTest, FindsTheRowOfAnOverloadInAnyDialect) {
   EXPECT_EQ(rows.Find(ops->ToEdge(add)), rows.Find(add));
   EXPECT_EQ(rows.Find(ops->Find("higher_order.cond"))->number, 3);
   EXPECT_EQ(rows.Find(ops->Find("aten.relu")), nullptr);
-  // What the registry does not know is nobody's row, even when its name is met.
+  // Opaque operators have no row, even if a row has their name.
   EXPECT_EQ(rows.Find(ops->FindOrOpaque("aten.missing.default")), nullptr);
 }
 
-TEST(OpTableTest, NamesAloneAreASet) {
+TEST(OpTableTest, TableOfNamesIsASet) {
   const std::unique_ptr<OpRegistry> ops = *OpRegistry::Create({kOps});
   const OpTable<std::string_view> names(*ops, kNames);
   EXPECT_TRUE(names.contains(ops->Find("aten.relu")));

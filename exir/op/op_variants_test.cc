@@ -48,7 +48,7 @@ constexpr OpDef kOps[] = {
     {.schema = "aten::real(Tensor(a) self) -> Tensor(a)"},
     {.schema = "aten::imag(Tensor(a) self) -> Tensor(a)"},
     {.schema = "aten::imag_copy(Tensor self, int more) -> Tensor"},
-    // Nothing but the name is right of what each of these would be the functional variant of.
+    // For each of these, only the name matches the functional variant.
     {.schema = "aten::one(Tensor self, Tensor(a!) mean) -> Tensor"},
     {.schema = "aten::one_functional(Tensor self) -> (Tensor, Tensor)"},
     {.schema = "aten::two(Tensor self, Tensor(a!) mean) -> Tensor"},
@@ -104,13 +104,13 @@ TEST_F(OpVariantsTest, OutVariantIsFoundBySignature) {
   EXPECT_THAT(Variant("aten.names", SchemaKind::kOut), HasSubstr("can't be found"));
 }
 
-TEST_F(OpVariantsTest, EdgeAndBackendOverloadsHaveThoseOfTheirOperator) {
+TEST_F(OpVariantsTest, EdgeAndBackendOverloadsHaveTheirOperatorsVariants) {
   const OpOverload* edge = ops_->ToEdge(ops_->Find("aten.add.Tensor"));
   ASSERT_OK_AND_ASSIGN(const OpOverload* out, ToVariant(*ops_, edge, SchemaKind::kOut));
   EXPECT_EQ(out, ops_->Find("aten.add.out"));
 }
 
-TEST_F(OpVariantsTest, VariantOfTheOwnKindIsTheOperator) {
+TEST_F(OpVariantsTest, VariantOfTheSameKindIsTheOperator) {
   for (const char* name : {"aten.add.Tensor", "aten.relu.default"}) {
     EXPECT_EQ(Variant(name, SchemaKind::kFunctional), name);
   }
@@ -131,12 +131,12 @@ TEST_F(OpVariantsTest, PythonsInPlaceMethodsAreInPlace) {
   EXPECT_EQ(Variant("aten.__and__.Tensor", SchemaKind::kInplace), "aten.__iand__.Tensor");
 }
 
-TEST_F(OpVariantsTest, WhatIsWrittenInPlaceMayHaveAnotherName) {
+TEST_F(OpVariantsTest, InPlaceArgumentMayHaveAnotherName) {
   EXPECT_EQ(Variant("aten.dropout_", SchemaKind::kFunctional), "aten.dropout.default");
   EXPECT_EQ(Variant("aten.dropout", SchemaKind::kInplace), "aten.dropout_.default");
 }
 
-TEST_F(OpVariantsTest, MutableOperatorHasTheFunctionalOneThatReturnsWhatItWrites) {
+TEST_F(OpVariantsTest, FunctionalVariantReturnsTheWrittenValues) {
   EXPECT_EQ(Variant("aten.norm", SchemaKind::kFunctional), "aten.norm_functional.default");
   for (const char* name : {"aten.odd", "aten.one", "aten.two", "aten.three"}) {
     EXPECT_THAT(Variant(name, SchemaKind::kFunctional),
@@ -146,13 +146,13 @@ TEST_F(OpVariantsTest, MutableOperatorHasTheFunctionalOneThatReturnsWhatItWrites
   EXPECT_THAT(Variant("aten.norm", SchemaKind::kOut), HasSubstr("the out variant of operator"));
 }
 
-TEST_F(OpVariantsTest, OperatorsWithoutArgumentsAreNoVariantsOfThoseInPlace) {
+TEST_F(OpVariantsTest, OperatorsWithoutArgumentsHaveNoInPlaceVariant) {
   EXPECT_THAT(Variant("aten.fill_", SchemaKind::kFunctional),
               HasSubstr("can't be found; the overloads there are: aten::fill() -> Tensor; "));
   EXPECT_THAT(Variant("aten.fill", SchemaKind::kInplace), HasSubstr("can't be found"));
 }
 
-TEST_F(OpVariantsTest, OperatorsWithoutSchemaAreNoVariants) {
+TEST_F(OpVariantsTest, OperatorsWithoutSchemaHaveNoVariants) {
   EXPECT_THAT(Variant("higher_order.cond.x", SchemaKind::kOut),
               ::testing::EndsWith("the overloads there are: higher_order::cond.x(Tensor self) -> "
                                   "Tensor"));
@@ -164,7 +164,7 @@ TEST_F(OpVariantsTest, CopyOfAView) {
   EXPECT_EQ(ToViewCopy(*ops_, ops_->Find("aten.imag")), nullptr);
 }
 
-// The schema that DeriveVariant gives, or its error.
+// Returns the result of DeriveVariant, or its error.
 std::string Derived(std::string_view functional, SchemaKind kind) {
   const auto schema = DeriveVariant(*FunctionSchema::Parse(functional), kind);
   return schema.ok() ? schema->ToString() : std::string(schema.status().message());
@@ -196,7 +196,7 @@ TEST(DeriveVariantTest, Out) {
             "Tensor(b!))");
 }
 
-TEST(DeriveVariantTest, SaysWhatHasNone) {
+TEST(DeriveVariantTest, RejectsSchemasWithoutVariant) {
   std::string many = "a::f(Tensor self) -> (Tensor";
   for (int i = 1; i < 26; ++i) many += ", Tensor";
   EXPECT_THAT(Derived(many + ")", SchemaKind::kOut), HasSubstr("Tensor(z!) out25)"));
@@ -229,7 +229,7 @@ TEST_F(OpVariantsTest, MissingVariantListsTheOverloads) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("mine.op.default")));
 }
 
-TEST_F(OpVariantsTest, VariantThatIsRegisteredLaterIsFoundLater) {
+TEST_F(OpVariantsTest, FindsVariantsRegisteredLater) {
   const OpOverload* relu = ops_->Find("aten.relu");
   EXPECT_THAT(ToVariant(*ops_, relu, SchemaKind::kOut), StatusIs(absl::StatusCode::kNotFound));
   ASSERT_OK(
@@ -238,7 +238,7 @@ TEST_F(OpVariantsTest, VariantThatIsRegisteredLaterIsFoundLater) {
   EXPECT_EQ(out->name(), "aten.relu.out");
 }
 
-TEST_F(OpVariantsTest, AllMissingOnesAreListedOnce) {
+TEST_F(OpVariantsTest, ListsAllMissingVariantsOnce) {
   const OpOverload* add = ops_->Find("aten.add.Tensor");
   const OpOverload* scalar = ops_->Find("aten.add.Scalar");
   const OpOverload* relu = ops_->Find("aten.relu");

@@ -15,7 +15,7 @@ FunctionSchema Parse(std::string_view text) {
   return schema.ok() ? *std::move(schema) : FunctionSchema();
 }
 
-TEST(SchemaTest, ReadsEveryPartOfASchema) {
+TEST(SchemaTest, ParsesEveryPartOfASchema) {
   const FunctionSchema s = Parse(
       "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, "
       "Tensor(a!) out) -> "
@@ -39,7 +39,7 @@ TEST(SchemaTest, ReadsEveryPartOfASchema) {
   EXPECT_EQ(s.ArgumentIndex("nothing"), std::nullopt);
 }
 
-TEST(SchemaTest, ReadsDefaultsOfEveryType) {
+TEST(SchemaTest, ParsesDefaultsOfEveryType) {
   const FunctionSchema s = Parse(
       "t::t(Scalar a=1, Scalar b=0.01, float c=2., float d=1e-05, str e=\"none\", int[2] f=0, "
       "int[1] g=[], float[] h=[1., "
@@ -140,7 +140,7 @@ TEST(SchemaTest, PrintsTypes) {
   }
 }
 
-TEST(SchemaTest, SpaceDoesNotCount) {
+TEST(SchemaTest, IgnoresWhitespace) {
   EXPECT_EQ(Parse(" a :: b\t. c (\n\tint  x =\t1 ,\n*, Tensor y )\n->\tTensor\n").ToString(),
             "a::b.c(int x=1, *, Tensor y) -> Tensor");
 }
@@ -194,7 +194,7 @@ TEST(SchemaTest, OpaqueTypesHaveAliasAnnotations) {
   EXPECT_EQ(Parse(s.ToString()).ToString(), s.ToString());
 }
 
-TEST(SchemaTest, TellsMutationFromViews) {
+TEST(SchemaTest, DistinguishesMutationsAndViews) {
   EXPECT_TRUE(Parse("aten::copy_(Tensor(a!) self, Tensor src) -> Tensor(a!)").IsMutable());
   EXPECT_FALSE(Parse("aten::copy_(Tensor(a!) self, Tensor src) -> Tensor(a!)").IsView());
   EXPECT_TRUE(Parse("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)").IsView());
@@ -206,7 +206,7 @@ TEST(SchemaTest, TellsMutationFromViews) {
   EXPECT_TRUE(Parse("aten::odd(Tensor x, Tensor(a|b) y) -> (Tensor, Tensor(c|b))").IsView());
 }
 
-TEST(SchemaTest, RefusesWithThePositionAndWhatWasExpected) {
+TEST(SchemaTest, ErrorsNamePositionAndExpectation) {
   EXPECT_THAT(FunctionSchema::Parse("aten::add(Tensor self, Tensor) -> Tensor"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        ::testing::HasSubstr(

@@ -59,7 +59,7 @@ TEST(TensorMetaTest, ExpandedTensorsHaveNoDimOrder) {
   EXPECT_OK(DimOrderOf(t));
 }
 
-TEST(TensorMetaTest, StridesAreAsManyAsSizes) {
+TEST(TensorMetaTest, NumberOfStridesMustMatchSizes) {
   TensorMeta t = TensorMeta::Contiguous(DType::kFloat32, {4, 3});
   t.strides.pop_back();
   EXPECT_FALSE(t.is_contiguous());
@@ -70,7 +70,7 @@ TEST(TensorMetaTest, StridesAreAsManyAsSizes) {
                        ::testing::HasSubstr("17 sizes and 17 strides: expected as many, at most")));
 }
 
-TEST(TensorMetaTest, UncomputableStridesAreAnError) {
+TEST(TensorMetaTest, RejectsUncomputableStrides) {
   TensorMeta t = TensorMeta::Contiguous(DType::kFloat32, {4, 3});
   t.strides[0] = SymExpr::Function("Mystery", {S("s0")});
   EXPECT_THAT(DimOrderOf(t), StatusIs(absl::StatusCode::kInvalidArgument));

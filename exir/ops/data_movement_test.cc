@@ -1,5 +1,5 @@
-// Meta kernels of views, copies, indexing and padding where the conformance cases don't reach:
-// sizes that are symbols, layouts of views, and the text of errors.
+// Tests of meta kernels of views, copies, indexing and padding beyond the conformance cases:
+// symbolic sizes, layouts of views, and error messages.
 
 #include <memory>
 #include <string>
@@ -52,7 +52,7 @@ class DataMovementTest : public ::testing::Test {
     return context.outputs()[0];
   }
 
-  // "f32[s0,3] strides [3,1]", the pieces of a list behind each other, or the message of the error.
+  // "f32[s0,3] strides [3,1]", the concatenated elements of a list, or the error message.
   std::string Infer(std::string_view op, std::vector<MetaValue> arguments) {
     const absl::StatusOr<MetaValue> value = Infer(op, std::move(arguments), &symbols_);
     if (!value.ok()) return std::string(value.status().message());
@@ -106,7 +106,7 @@ TEST_F(DataMovementTest, ViewDividesSymbolsExactly) {
   EXPECT_EQ(Infer("aten.view_copy.default", {T({b, 3}), L({-1, 1, 3})}), "f32[s0,1,3]");
 }
 
-TEST_F(DataMovementTest, ViewOfSymbolsKeepsStridesWhereElementsCanStay) {
+TEST_F(DataMovementTest, ViewOfSymbolsKeepsStridesIfPossible) {
   const SymInt b = S("s0"), n = S("s1");
   TensorMeta transposed = T({b, 8, n});
   transposed.strides = {8 * n, 1, 8};
@@ -118,7 +118,7 @@ TEST_F(DataMovementTest, ViewOfSymbolsKeepsStridesWhereElementsCanStay) {
   EXPECT_EQ(Infer("aten.reshape.default", {transposed, L({b, 8 * n})}), "f32[s0,8*s1]");
 }
 
-TEST_F(DataMovementTest, ViewRefusesWhatIsKnownToBeWrong) {
+TEST_F(DataMovementTest, ViewRejectsProvablyInvalidSizes) {
   const SymInt b = S("s0");
   EXPECT_THAT(Infer("aten.view.default", {T({4, 3}), L({-1, -1})}), HasSubstr("only one size"));
   EXPECT_THAT(Infer("aten.view.default", {T({b, 3}), L({b, 4})}), HasSubstr("cannot view [s0,3]"));
@@ -128,7 +128,7 @@ TEST_F(DataMovementTest, ViewRefusesWhatIsKnownToBeWrong) {
               HasSubstr("rank 17"));
 }
 
-TEST_F(DataMovementTest, SliceDecidesWhatSizesTell) {
+TEST_F(DataMovementTest, SliceSimplifiesByKnownSizes) {
   const SymInt n = S("s0");
   const SymInt end = SymRange::kUnboundedAbove;
   const auto slice = [&](SymInt start, SymInt stop, SymInt step) {
@@ -142,12 +142,12 @@ TEST_F(DataMovementTest, SliceDecidesWhatSizesTell) {
   EXPECT_EQ(slice(0, n + 3, 1), "f32[s0,4]");
   EXPECT_EQ(slice(n, end, 1), "f32[0,4] at 4*s0");
   EXPECT_EQ(slice(0, end, 2), "f32[FloorDiv(s0 + 1, 2),4] strides [8,1]");
-  // Whether 5 rows are there, only the run tells.
+  // Only the run determines whether 5 rows exist.
   EXPECT_EQ(slice(0, 5, 1), "f32[Min(5, s0),4]");
   EXPECT_EQ(slice(0, -5, 1), "f32[Max(0, s0 - 5),4]");
 }
 
-TEST_F(DataMovementTest, SelectAndNarrowCheckNumbersOnly) {
+TEST_F(DataMovementTest, SelectAndNarrowCheckConstantsOnly) {
   const SymInt n = S("s0");
   EXPECT_EQ(Infer("aten.select.int", {T({n, 4}), I(0), I(-1)}), "f32[4] at 4*s0 - 4");
   EXPECT_EQ(Infer("aten.select_copy.int", {T({n, 4}), I(0), I(S("u3"))}), "f32[4]");
@@ -175,7 +175,7 @@ TEST_F(DataMovementTest, SqueezeDropsOnlySizesKnownToBeOne) {
   EXPECT_THAT(Infer("aten.squeeze.dims", {T({1, 1}), L({0, -2})}), HasSubstr("more than once"));
 }
 
-TEST_F(DataMovementTest, ViewsAddUpTheirOffsets) {
+TEST_F(DataMovementTest, ViewsAccumulateOffsets) {
   TensorMeta t = T({6, 5});
   t.strides = {10, 2};
   t.storage_offset = 7;
@@ -187,7 +187,7 @@ TEST_F(DataMovementTest, ViewsAddUpTheirOffsets) {
   EXPECT_EQ(Infer("aten.permute_copy.default", {t, L({1, 0})}), "f32[5,6]");
 }
 
-TEST_F(DataMovementTest, PiecesSumToTheWhole) {
+TEST_F(DataMovementTest, SplitSizesAddUpToTheWhole) {
   const SymInt n = S("s0");
   EXPECT_EQ(Infer("aten.split_with_sizes.default", {T({4, 5}), L({1, 4}), I(1)}),
             "f32[4,1] strides [5,1], f32[4,4] strides [5,1] at 1");
@@ -250,7 +250,7 @@ TEST_F(DataMovementTest, PaddingCountsSymbols) {
               HasSubstr("leaves nothing of size 4"));
 }
 
-TEST_F(DataMovementTest, DataDecideHowManyAreSelected) {
+TEST_F(DataMovementTest, SelectionSizesAreDataDependent) {
   const SymInt n = S("s0");
   EXPECT_EQ(Infer("aten.nonzero.default", {T({3, 4})}), "i64[u0,2] strides [1,u0]");
   EXPECT_EQ(symbols_.last, (SymRange{0, 12}));
@@ -272,7 +272,7 @@ TEST_F(DataMovementTest, IndexPutsPositionsWherePyTorchDoes) {
   EXPECT_EQ(Infer("aten.index.Tensor", {self, TL({index, None{}, index})}), "f32[s1,4,6]");
   EXPECT_EQ(Infer("aten.index.Tensor", {self, TL({None{}, mask})}), "f32[s0,u0,6]");
   EXPECT_EQ(symbols_.last, (SymRange{0, 20}));
-  // The other index says how many places there are.
+  // The other index determines the number of elements.
   EXPECT_EQ(Infer("aten.index.Tensor", {self, TL({index, mask})}), "f32[s1,6]");
   EXPECT_THAT(Infer("aten.index.Tensor", {self, TL({mask})}),
               HasSubstr("index 0: the mask [4,5] does not match [s0,4,5,6] from dimension 0"));
@@ -310,7 +310,7 @@ TensorMeta ChannelsLast(std::vector<SymInt> sizes) {
   return TensorMeta::Dense(DType::kFloat32, std::move(sizes), kOrder);
 }
 
-TEST_F(DataMovementTest, RollKeepsALayoutThatBothPartsHave) {
+TEST_F(DataMovementTest, RollKeepsTheLayoutOfBothParts) {
   const TensorMeta image = ChannelsLast({2, 3, 4, 5});
   const std::string kept = "f32[2,3,4,5] strides [60,1,15,3]";
   EXPECT_EQ(Infer("aten.roll.default", {image, L({1}), L({3})}), kept);
@@ -322,7 +322,7 @@ TEST_F(DataMovementTest, RollKeepsALayoutThatBothPartsHave) {
   EXPECT_THAT(Infer("aten.roll.default", {T({}), L({1}), L({-1})}), HasSubstr("no dimensions"));
 }
 
-TEST_F(DataMovementTest, StackJoinsAndSplits) {
+TEST_F(DataMovementTest, StackConcatenatesAndSplits) {
   const TensorMeta image = ChannelsLast({2, 3, 4, 5});
   const auto stack = [&](const TensorMeta& other, int dim) {
     return Infer("aten.stack.default", {MetaList{image, other}, I(dim)});
@@ -334,14 +334,14 @@ TEST_F(DataMovementTest, StackJoinsAndSplits) {
   EXPECT_EQ(stack(T({2, 3, 4, 5}), 1), "f32[2,2,3,4,5]");
 }
 
-TEST_F(DataMovementTest, WhatSharesMemoryIsNotWritten) {
+TEST_F(DataMovementTest, RejectsWritesToOverlappingMemory) {
   TensorMeta self = T({4, 3});
   self.strides = {0, 1};
   EXPECT_THAT(Infer("aten.copy_.default", {self, T({3})}),
               HasSubstr("argument 'self': can't be written: its elements along dimension 0"));
 }
 
-TEST_F(DataMovementTest, SearchesTakeValuesOfAnotherDtypeInEdgePrograms) {
+TEST_F(DataMovementTest, SearchesAcceptOtherDtypesInEdgePrograms) {
   const struct {
     std::string_view op, boundaries;
   } kSearches[] = {{"aten.bucketize.Tensor", "boundaries"},

@@ -1,4 +1,5 @@
-// The runtime's table of operators whose output may lie over an argument agrees with the operators.
+// Checks the runtime's table of operators whose output may alias an argument against the operators'
+// traits.
 #include "runtime/schema/in_place_operators.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace belay::exir {
 namespace {
 
-// Known operators with one of the traits that return a new tensor.
+// Returns known operators with one of the traits that return a new tensor.
 std::vector<std::string> WithTrait(std::initializer_list<OpTrait> traits) {
   const std::unique_ptr<OpRegistry> ops = *CreateStandardOps();
   std::vector<std::string> names;
@@ -33,12 +34,12 @@ std::vector<std::string> Missing(const std::vector<std::string>& from,
   return missing;
 }
 
-TEST(InPlaceOperatorsTest, ElementwiseOnesArePointwise) {
+TEST(InPlaceOperatorsTest, ElementwiseOperatorsArePointwise) {
   const std::vector<std::string> pointwise = WithTrait({kPointwise});
   const std::vector<std::string> listed(std::begin(kElementwiseOperators),
                                         std::end(kElementwiseOperators));
   EXPECT_THAT(pointwise, testing::IsSupersetOf(listed));
-  // No kernel of these promises to read an element before it writes it, or the dtype changes.
+  // Their kernels do not guarantee to read an element before writing it, or the dtype changes.
   EXPECT_THAT(Missing(pointwise, kElementwiseOperators),
               testing::ElementsAreArray({"aten.__lshift__.Scalar",
                                          "aten.__lshift__.Tensor",
@@ -86,12 +87,12 @@ TEST(InPlaceOperatorsTest, ElementwiseOnesArePointwise) {
                                          "special.spherical_bessel_j0.default"}));
 }
 
-TEST(InPlaceOperatorsTest, OnesOfTheSameBytesKeepOrReshapeThem) {
+TEST(InPlaceOperatorsTest, SameByteOperatorsKeepOrReshapeBytes) {
   const std::vector<std::string> same = WithTrait({kKeepsBytes, kReshapesBytes});
   const std::vector<std::string> listed(std::begin(kSameBytesOperators),
                                         std::end(kSameBytesOperators));
   EXPECT_THAT(same, testing::IsSupersetOf(listed));
-  // Not in edge programs, or (expand_copy) elements repeat.
+  // Not in edge programs, or elements are repeated (expand_copy).
   EXPECT_THAT(Missing(same, kSameBytesOperators),
               testing::ElementsAre("aten._reshape_alias_copy.default", "aten.clone.default",
                                    "aten.expand_copy.default", "aten.reshape.default"));

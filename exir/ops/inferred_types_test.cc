@@ -1,14 +1,14 @@
-// Results of meta kernels where no case of the conformance suite comes: symbols among the arguments,
-// arguments left out, and the texts of refusals.
+// Tests of meta kernels beyond the conformance cases: symbolic arguments, omitted arguments, and
+// error messages.
 #include "exir/ops/testing/inferred_call.h"
 #include "gtest/gtest.h"
 
 namespace belay::exir {
 namespace {
 
-// --- Numbers ---
+// --- Scalars ---
 
-TEST(InferredTypesTest, NumbersThatAreKnownAreComputed) {
+TEST(InferredTypesTest, FoldsConstantScalars) {
   ExpectInferred({
       {"_operator.add(2, 3)", "symint(5)"},
       {"_operator.add(2, 0.5)", "symfloat(2.5)"},
@@ -80,7 +80,7 @@ TEST(InferredTypesTest, SymbolsBecomeExpressions) {
   });
 }
 
-TEST(InferredTypesTest, RefusesWhatIsNoNumber) {
+TEST(InferredTypesTest, RejectsNonNumbers) {
   ExpectInferred({
       {"_operator.add(\"a\", 1)", "_operator::add.default: argument 'a': expected a real number"},
       {"_operator.add(1, none)", "_operator::add.default: argument 'b': expected a real number"},
@@ -152,7 +152,7 @@ TEST(InferredTypesTest, AssertionsThatAlwaysFailAreErrors) {
   });
 }
 
-// --- Ranges, and what else makes tensors ---
+// --- Ranges and other creation operators ---
 
 TEST(InferredTypesTest, LengthsOfRanges) {
   ExpectInferred({
@@ -185,7 +185,7 @@ TEST(InferredTypesTest, LengthsOfRanges) {
   });
 }
 
-TEST(InferredTypesTest, CopiesAndJoins) {
+TEST(InferredTypesTest, CopiesAndConcatenations) {
   ExpectInferred({
       {"aten.clone.default(%cl)", "f32[2,3,4,5]{strides=[60,1,15,3]}"},
       {"aten.clone.default(%cl, memory_format=format:contiguous)", "f32[2,3,4,5]"},
@@ -369,8 +369,9 @@ TEST(InferredTypesTest, ElementsAndFormatsOfEveryKind) {
   });
 }
 
-// An order of memory is found with numbers for the symbols. What overflows with all of them has none.
-TEST(InferredTypesTest, SizesBeyondNumbersHaveNoOrder) {
+// A dim order is found by substituting numbers for symbols. If all substitutions overflow, there is
+// no dim order.
+TEST(InferredTypesTest, OverflowingSizesHaveNoOrder) {
   ExpectInferred({
       {"aten.add.Tensor(%large, %large)", "f32[s0**9,2]{strides=[1,s0**9]}"},
       {"aten.add.Tensor(%vast, %vast)", "f32[s0**20,2]"},
@@ -388,7 +389,7 @@ TEST(InferredTypesTest, SizesBeyondNumbersHaveNoOrder) {
   });
 }
 
-TEST(InferredTypesTest, ArgumentsInFormsThatAreRare) {
+TEST(InferredTypesTest, RareArgumentForms) {
   ExpectInferred({
       {"aten._to_copy.default(%x, layout=layout:strided)", "f32[2,3]"},
       {"aten.constant_pad_nd.default(%x, 1)",
@@ -422,8 +423,8 @@ TEST(InferredTypesTest, ArgumentsInFormsThatAreRare) {
   });
 }
 
-// Who infers may have no symbols to give: then a size that only data decide is an error.
-TEST(InferredTypesTest, SizesOfDataNeedSymbols) {
+// Without a symbol source, a data-dependent size is an error.
+TEST(InferredTypesTest, DataDependentSizesNeedSymbols) {
   for (const char* call :
        {"aten.nonzero.default(%x)", "aten.masked_select.default(%x, %b)",
         "aten.index.Tensor(%x, [%b])", "aten.repeat_interleave.Tensor(%i)",

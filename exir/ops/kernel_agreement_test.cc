@@ -1,6 +1,6 @@
 // Random calls: the meta kernel and the reference kernel of an operator accept the same arguments
-// and agree on the sizes of results, and whatever the arguments are, neither crashes, hangs or
-// touches memory that is not its own (the sanitizers see to that).
+// and agree on result sizes. Neither crashes, hangs or accesses invalid memory for any arguments
+// (checked by the sanitizers).
 
 #include <algorithm>
 #include <cmath>
@@ -27,14 +27,14 @@ namespace {
 constexpr int kCallsPerOperator = 1500;
 constexpr int64_t kMostElements = int64_t{1} << 14;
 
-// One argument in both worlds.
+// One argument for the meta kernel and for the kernel.
 struct Pair {
   MetaValue meta;
   EValue value;
   std::string text;
 };
 
-// Outputs as the meta kernel planned them, or of any size in contiguous memory.
+// Outputs as planned by the meta kernel, or of any size in contiguous memory.
 class TestOutputs : public OutputAllocator {
  public:
   explicit TestOutputs(bool planned) : planned_(planned) {}
@@ -58,7 +58,8 @@ class TestOutputs : public OutputAllocator {
   std::deque<TestTensor> memory_;
 };
 
-// Arguments of one call: most of one dtype and of related shapes, so that many calls are legal.
+// Generates arguments of one call: mostly of one dtype and of related shapes, so that many calls
+// are legal.
 class CallGenerator {
  public:
   explicit CallGenerator(uint64_t seed) : random_(seed) {
@@ -84,8 +85,7 @@ class CallGenerator {
     return List(std::move(elements));
   }
 
-  // An argument as a legal call writes it: "f32[2,3]", "[1,1]", "[true,false]", "0.5", "3", "int8",
-  // "none".
+  // Parses an argument: "f32[2,3]", "[1,1]", "[true,false]", "0.5", "3", "int8", "none".
   Pair Parse(const std::string& text) {
     const size_t bracket = text.find('[');
     if (bracket != std::string::npos) {
@@ -203,7 +203,7 @@ class CallGenerator {
     if (Chance(55)) {
       sizes = Sizes(shape_);
     } else {
-      // Vectors and matrices that share extents with the base shape.
+      // Vectors and matrices with common extents with the base shape.
       const int64_t rank = Chance(60) ? 1 + Below(2) : Below(6);
       for (int64_t d = 0; d < rank; ++d) {
         sizes.push_back(!shape_.empty() && Chance(75) ? shape_[Below(shape_.size())] : Extent());
@@ -250,8 +250,8 @@ class CallGenerator {
   std::deque<TestTensor> tensors_;
 };
 
-// Legal calls of operators that chance does not find. Some of their arguments are then left to
-// chance.
+// Legal calls of operators that random generation does not find. Some of their arguments are then
+// randomized.
 struct Example {
   std::string_view op;
   std::string_view arguments;
@@ -332,7 +332,7 @@ std::vector<std::string> ExampleOf(std::string_view op, int which) {
   return found.empty() ? std::vector<std::string>() : Words(found[which % found.size()]);
 }
 
-// A slot with this plan. Nothing when some size is unknown or the tensor is too large.
+// Returns a slot with this plan; nullopt if some size is unknown or the tensor is too large.
 std::optional<EValue> PlannedSlot(const MetaValue& output) {
   const TensorMeta* meta = output.get_if<TensorMeta>();
   if (meta == nullptr) return EValue(None{});
@@ -366,8 +366,8 @@ absl::Status RunKernel(const KernelRegistry& kernels, std::string_view op,
   return kernel->Run(context);
 }
 
-// Refusals that depend on elements, which the meta kernel does not see: those of `argument` where it
-// is a tensor, or any.
+// Errors that depend on elements, which the meta kernel does not see: of `argument` if it is a
+// tensor, or of any.
 struct OfElements {
   std::string_view message, argument;
 };
@@ -398,7 +398,7 @@ class KernelAgreementTest : public ::testing::Test {
     ASSERT_OK(AddReferenceKernels(kernels_));
   }
 
-  // Returns how many of the calls were legal.
+  // Returns the number of legal calls.
   int CheckOperator(const OpOverload& op) {
     const FunctionSchema& schema = *op.schema();
     int legal = 0;
@@ -409,7 +409,7 @@ class KernelAgreementTest : public ::testing::Test {
       std::vector<Pair> arguments;
       std::vector<MetaValue> metas;
       std::string text = op.name() + "(";
-      // Half of the calls begin with a legal one, if there is one at hand.
+      // Half of the calls start from a legal example, if available.
       const std::vector<std::string> example =
           call % 2 == 0 ? ExampleOf(op.name(), call / 2) : std::vector<std::string>();
       for (const SchemaArgument& argument : schema.arguments) {
@@ -455,7 +455,7 @@ class KernelAgreementTest : public ::testing::Test {
   KernelRegistry kernels_;
 };
 
-TEST_F(KernelAgreementTest, BothRefuseAndSayTheSame) {
+TEST_F(KernelAgreementTest, MetaAndKernelRejectWithTheSameMessage) {
   const struct {
     std::string_view op, arguments, message;
   } kRefused[] = {

@@ -1,5 +1,5 @@
-// Kernels read their calls by the names of the operator's schema: the names that a row of the
-// runtime says are those of the compiler's row.
+// Kernels read their arguments by the names of the operator's schema: checks that the names in the
+// runtime's rows are those of the compiler's rows.
 #include <memory>
 #include <string>
 
@@ -23,14 +23,14 @@ std::string SignatureOf(const FunctionSchema& schema) {
   return text;
 }
 
-TEST(KernelSignaturesTest, AreTheNamesOfTheSchemas) {
+TEST(KernelSignaturesTest, MatchTheNamesOfTheSchemas) {
   KernelRegistry kernels;
   ASSERT_OK(AddStandardKernels(kernels));
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<OpRegistry> ops, CreateStandardOps());
   int signatures = 0;
   for (std::string_view name : kernels.Operators()) {
     for (const Kernel* kernel : kernels.Candidates(name)) {
-      if (name.starts_with("belay.")) continue;  // the emitter's own: no program names it
+      if (name.starts_with("belay.")) continue;  // only emitted, not in programs
       const OpOverload* op = ops->Find(name);
       ASSERT_NE(op, nullptr) << name;
       ASSERT_NE(op->schema(), nullptr) << name;

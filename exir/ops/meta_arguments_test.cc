@@ -1,4 +1,4 @@
-// Arguments by their names, of every kind, and what is asked for that is not there.
+// Tests of arguments of every kind by name, and of unknown names.
 #include "exir/ops/meta_arguments.h"
 
 #include <complex>
@@ -24,7 +24,7 @@ MATCHER_P(Holds, value, "") {
 
 class MetaArgumentsTest : public ::testing::Test {
  protected:
-  // The named arguments of one call; what is not given is none.
+  // Sets the named arguments of one call; omitted ones are none.
   void Call(std::vector<std::pair<std::string_view, MetaValue>> given) {
     std::vector<MetaValue> values(schema_.arguments.size());
     for (auto& [name, value] : given) {
@@ -43,8 +43,8 @@ class MetaArgumentsTest : public ::testing::Test {
   std::unique_ptr<MetaContext> context_;
 };
 
-// A shape rule that asks for a name which its operator has not is wrong, whatever it asks for.
-TEST_F(MetaArgumentsTest, NamesThatTheOperatorLacksAreMistakesOfTheRule) {
+// A shape rule that reads a name which its operator does not have is wrong, for every accessor.
+TEST_F(MetaArgumentsTest, UnknownNamesAreErrorsOfTheRule) {
   Call({{"self", tensor_}});
   const MetaArguments a = Arguments();
   EXPECT_TRUE(a.Has("self"));
@@ -75,7 +75,7 @@ TEST_F(MetaArgumentsTest, NamesThatTheOperatorLacksAreMistakesOfTheRule) {
   EXPECT_THAT(a.BoolMask("other", 3), unknown);
 }
 
-TEST_F(MetaArgumentsTest, ArgumentsThatTheCallLeavesOutAreNotThere) {
+TEST_F(MetaArgumentsTest, OmittedArgumentsAreAbsent) {
   const MetaContext shorter(schema_, {tensor_}, nullptr);
   const MetaArguments a(shorter);
   EXPECT_TRUE(a.Has("self"));
@@ -114,7 +114,7 @@ TEST_F(MetaArgumentsTest, OptionalArgumentsAreNoneOrOfTheirKind) {
                        "my::op.default: argument 'self': expected a tensor, got none"));
 }
 
-TEST_F(MetaArgumentsTest, NumbersAsTheyStandAndNoneForThoseThatAreNotKnown) {
+TEST_F(MetaArgumentsTest, ReturnsNumbersUnchangedAndNoneForUnknownOnes) {
   const struct {
     MetaValue value;
     std::string kind;
@@ -160,7 +160,7 @@ TEST_F(MetaArgumentsTest, ElementsOfLists) {
               StatusIs(absl::StatusCode::kInvalidArgument, "alpha: element 0 is no float"));
 }
 
-TEST_F(MetaArgumentsTest, ALoneIntIsAListOfOne) {
+TEST_F(MetaArgumentsTest, SingleIntIsAListOfOne) {
   Call({{"sizes", SymExpr(7)}});
   const MetaArguments a = Arguments();
   EXPECT_THAT(a.ListSize("sizes"), Holds(1));
@@ -169,7 +169,7 @@ TEST_F(MetaArgumentsTest, ALoneIntIsAListOfOne) {
   EXPECT_THAT(a.IntList("sizes"), Holds(ElementsAre(SymInt(7))));
 }
 
-TEST_F(MetaArgumentsTest, ListsThatAreReadAsShapesHaveAtMostSixteenElements) {
+TEST_F(MetaArgumentsTest, ShapeListsHaveAtMostSixteenElements) {
   Call({{"sizes", MetaList(17, SymExpr(1))}});
   const MetaArguments a = Arguments();
   const auto refused =

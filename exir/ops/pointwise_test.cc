@@ -1,5 +1,4 @@
-// Meta kernels where the conformance cases don't reach: symbolic sizes, layouts, the text of
-// errors.
+// Tests of meta kernels beyond the conformance cases: symbolic sizes, layouts, error messages.
 #include "exir/ops/pointwise.h"
 
 #include <complex>
@@ -61,7 +60,7 @@ class PointwiseTest : public ::testing::Test {
     const TensorMeta* tensor = value->get_if<TensorMeta>();
     return tensor == nullptr ? "no tensor" : Describe(*tensor);
   }
-  // The text of the expression.
+  // Returns the text of the expression.
   std::string InferScalar(std::string_view op, std::vector<MetaValue> arguments) {
     const absl::StatusOr<MetaValue> value = Infer(op, std::move(arguments));
     if (!value.ok()) return std::string(value.status().message());
@@ -114,7 +113,7 @@ TEST_F(PointwiseTest, EmptyAndRankZeroTensorsBroadcast) {
             "f32[2,0]");
 }
 
-TEST_F(PointwiseTest, NumberMayStandForATensor) {
+TEST_F(PointwiseTest, ScalarMayReplaceATensor) {
   EXPECT_EQ(
       InferTensor("aten.add.Tensor", {TensorMeta::Contiguous(DType::kInt32, {2}), SymExpr(3)}),
       "i32[2]");
@@ -124,13 +123,13 @@ TEST_F(PointwiseTest, NumberMayStandForATensor) {
             "f16[2]");
 }
 
-TEST_F(PointwiseTest, ChannelsLastWithSymbolicBatchStays) {
+TEST_F(PointwiseTest, KeepsChannelsLastWithSymbolicBatch) {
   const TensorMeta x = TensorMeta::Dense(DType::kFloat32, {S("s0"), 3, S("s1"), 5}, {0, 2, 3, 1});
   EXPECT_EQ(InferTensor("aten.relu.default", {x}), "f32[s0,3,s1,5] strides [15*s1,1,15,3]");
   EXPECT_EQ(InferTensor("aten.mul.Tensor", {x, F32({1, 3, 1, 1})}),
             "f32[s0,3,s1,5] strides [15*s1,1,15,3]");
   EXPECT_EQ(InferTensor("aten.add.Tensor", {x, 2.0}), "f32[s0,3,s1,5] strides [15*s1,1,15,3]");
-  // The first operand decides.
+  // The first operand determines the layout.
   EXPECT_EQ(InferTensor("aten.add.Tensor", {F32({S("s0"), 3, S("s1"), 5}), x}), "f32[s0,3,s1,5]");
 }
 
@@ -194,7 +193,7 @@ TEST_F(PointwiseTest, ArangeCountsSymbolically) {
             "f32[CeilToInt(FloatTrueDiv(ToFloat(s0), 1))]");
 }
 
-TEST_F(PointwiseTest, ComplexNumbersThatAreRealCountAsReal) {
+TEST_F(PointwiseTest, ComplexNumbersWithoutImaginaryPartAreReal) {
   const std::complex<double> real = {2, 0}, complex = {2, 1};
   EXPECT_EQ(InferTensor("aten.elu.default", {F32({3}), real}), "f32[3]");
   EXPECT_EQ(InferTensor("aten.clamp.default", {F32({3}), real}), "f32[3]");
@@ -209,7 +208,7 @@ TEST_F(PointwiseTest, ComplexNumbersThatAreRealCountAsReal) {
   EXPECT_THAT(InferTensor("aten.arange.default", {complex}), HasSubstr("expected a real number"));
 }
 
-TEST_F(PointwiseTest, ArangeComparesNumbersAsTheyAre) {
+TEST_F(PointwiseTest, ArangeComparesNumbersExactly) {
   const auto arange = [&](MetaValue start, MetaValue end, MetaValue step, DType dtype) {
     return InferTensor("aten.arange.start_step", {start, end, step, dtype});
   };
@@ -218,13 +217,13 @@ TEST_F(PointwiseTest, ArangeComparesNumbersAsTheyAre) {
   EXPECT_THAT(arange(0.5, SymExpr(0), SymExpr(1), DType::kInt64), HasSubstr("does not lead"));
 }
 
-TEST_F(PointwiseTest, TooManyElementsAreRefused) {
+TEST_F(PointwiseTest, RejectsTooManyElements) {
   EXPECT_THAT(InferTensor("aten.zeros.default",
                           {MetaValue(MetaList{SymExpr(2), SymExpr(int64_t{1} << 62), SymExpr(8)})}),
               HasSubstr("too many elements"));
 }
 
-TEST_F(PointwiseTest, CreationTakesSymbolicSizes) {
+TEST_F(PointwiseTest, CreationSupportsSymbolicSizes) {
   EXPECT_EQ(InferTensor("aten.full.default", {MetaList{S("s0"), SymExpr(3)}, true}), "b8[s0,3]");
   EXPECT_THAT(InferTensor("aten.zeros.default", {MetaValue(MetaList{S("s0"), SymExpr(-3)})}),
               HasSubstr("argument 'size': size -3 at dimension 1"));
@@ -273,7 +272,7 @@ TEST_F(PointwiseTest, ElementBecomesAFreshSymbol) {
               HasSubstr("expected an element, got none"));
 }
 
-TEST_F(PointwiseTest, AssertionsFailEarlyWhereTheyAlwaysFail) {
+TEST_F(PointwiseTest, RejectsAssertionsThatAlwaysFail) {
   EXPECT_OK(Infer("aten._assert_scalar.default",
                   {SymExpr::Function("Ge", {S("u0"), SymExpr(0)}), std::string("m")}));
   EXPECT_THAT(

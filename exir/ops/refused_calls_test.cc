@@ -1,12 +1,12 @@
-// Calls whose arguments no kernel takes: the text of each refusal.
+// Tests of calls whose arguments no kernel accepts: the error messages.
 #include "exir/ops/testing/inferred_call.h"
 #include "gtest/gtest.h"
 
 namespace belay::exir {
 namespace {
 
-// 17 dimensions; 16 are possible.
-TEST(RefusedCallsTest, RefusesMoreDimensionsThanThereMayBe) {
+// 17 dimensions; the maximum is 16.
+TEST(RefusedCallsTest, RejectsTooManyDimensions) {
   ExpectInferred({
       {"aten.cat.default([%r,%r])", "the result's rank 17 is above the limit of 16"},
       {"aten.stack.default([%full,%full])", "the result's rank 17 is above the limit of 16"},
@@ -44,7 +44,7 @@ TEST(RefusedCallsTest, RefusesMoreDimensionsThanThereMayBe) {
   });
 }
 
-TEST(RefusedCallsTest, RefusesArgumentsOfOtherKinds) {
+TEST(RefusedCallsTest, RejectsArgumentsOfOtherKinds) {
   ExpectInferred({
       {"aten.clone.default(%x, memory_format=3)",
        "aten::clone.default: argument 'memory_format': expected a memory format, got int 3"},

@@ -1,4 +1,4 @@
-// The standard operators that write, and their functional variants.
+// Tests of the standard operators that write, and their functional variants.
 #include <string>
 #include <vector>
 
@@ -10,8 +10,7 @@
 namespace belay::exir {
 namespace {
 
-// A variant leads to its functional overload and that one back to it, but for the operators that
-// have none.
+// Each variant maps to its functional overload and back, except operators without one.
 TEST(VariantsTest, EveryVariantHasAFunctionalOne) {
   const std::unique_ptr<OpRegistry> ops = *CreateStandardOps();
   std::vector<std::string> without, not_back;

@@ -28,7 +28,7 @@ ExportedProgram Program() {
                     TestOps());
 }
 
-// Erases %dead, if it is there, and says that it did or the opposite.
+// Erases %dead if present, and returns whether it did, or the opposite.
 Pass Erase(bool lies) {
   return {"erase", [lies](ExportedProgram& program) -> absl::StatusOr<bool> {
             const bool there = program.top().num_nodes() == 2;
@@ -37,7 +37,7 @@ Pass Erase(bool lies) {
           }};
 }
 
-TEST(PassManagerTest, ReportsWhatEachPassDid) {
+TEST(PassManagerTest, ReportsEachPass) {
   std::vector<PassReport> reports;
   std::vector<size_t> seen;
   PassManagerOptions options;
@@ -57,7 +57,7 @@ TEST(PassManagerTest, ReportsWhatEachPassDid) {
   EXPECT_FALSE(reports[1].changed);
 }
 
-TEST(PassManagerTest, WhatAPassSaysOfItsChangesIsCheckedWhenAsked) {
+TEST(PassManagerTest, ChecksReturnValuesIfEnabled) {
   PassManagerOptions options;
   const Pass once[] = {Erase(true)}, twice[] = {Erase(false), Erase(true)};
   EXPECT_OK(RunPasses(Program(), once, options).status());

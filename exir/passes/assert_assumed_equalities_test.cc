@@ -16,7 +16,7 @@
 namespace belay::exir {
 namespace {
 
-TEST(AssertAssumedEqualitiesTest, ABroadcastOfSizesThatMayBeEqualIsAsserted) {
+TEST(AssertAssumedEqualitiesTest, AssertsBroadcastOfPossiblyEqualSizes) {
   ExpectRewrite(R"text(program aten {
   ranges { s0: [0, 64] s1: [0, 64] }
   graph(%x: f32[s0,3] user_input, %y: f32[s1,3] user_input) {
@@ -40,7 +40,7 @@ TEST(AssertAssumedEqualitiesTest, ABroadcastOfSizesThatMayBeEqualIsAsserted) {
                 PassTestOps());
 }
 
-TEST(AssertAssumedEqualitiesTest, ASizeThatDataDecideIsAsserted) {
+TEST(AssertAssumedEqualitiesTest, AssertsDataDependentSize) {
   ExpectRewrite(R"text(program aten {
   ranges { u0: [0, 6] }
   graph(%x: f32[6,4] user_input, %m: b8[6] user_input) {
@@ -65,7 +65,7 @@ TEST(AssertAssumedEqualitiesTest, ASizeThatDataDecideIsAsserted) {
                 PassTestOps());
 }
 
-TEST(AssertAssumedEqualitiesTest, WhatIsAssertedAlreadyIsNotAgain) {
+TEST(AssertAssumedEqualitiesTest, DoesNotRepeatAssertions) {
   ExpectUnchanged(R"text(program aten {
   ranges { s0: [0, 64] s1: [0, 64] }
   graph(%x: f32[s0,3] user_input, %y: f32[s1,3] user_input) {
@@ -80,7 +80,7 @@ TEST(AssertAssumedEqualitiesTest, WhatIsAssertedAlreadyIsNotAgain) {
                   AssertAssumedEqualities().run, PassTestOps());
 }
 
-TEST(AssertAssumedEqualitiesTest, WhatRangesProveOrNodesDoNotAssumeIsNotAsserted) {
+TEST(AssertAssumedEqualitiesTest, DoesNotAssertProvenEqualities) {
   ExpectUnchanged(R"text(program aten {
   ranges { s0: [4, 4] s1: [0, 64] }
   graph(%x: f32[s0,3] user_input, %y: f32[4,3] user_input, %z: f32[s1,1] user_input, %w: f32[1,3] user_input) {
@@ -92,7 +92,7 @@ TEST(AssertAssumedEqualitiesTest, WhatRangesProveOrNodesDoNotAssumeIsNotAsserted
                   AssertAssumedEqualities().run, PassTestOps());
 }
 
-TEST(AssertAssumedEqualitiesTest, WhatIsOneForAllSizesThatWereTracedIsBroadcast) {
+TEST(AssertAssumedEqualitiesTest, SizesThatAreOneInTheTraceBroadcast) {
   ExpectUnchanged(R"text(program aten {
   ranges { s0: [0, 64] s1: [0, 64] }
   graph(%x: f32[s1,3] user_input, %y: f32["-Max(0, -s0 + 1) + 1",3] user_input, %z: f32[s0] user_input) {
@@ -103,7 +103,7 @@ TEST(AssertAssumedEqualitiesTest, WhatIsOneForAllSizesThatWereTracedIsBroadcast)
                   AssertAssumedEqualities().run, PassTestOps());
 }
 
-TEST(AssertAssumedEqualitiesTest, WhatRangesDisproveIsRefusedWithNodeAndSizes) {
+TEST(AssertAssumedEqualitiesTest, RejectsDisprovenEqualitiesNamingNodeAndSizes) {
   ExpectPassError(R"text(program aten {
   ranges { s0: [2, 8] }
   graph(%x: f32[s0,3] user_input, %y: f32[64,3] user_input) {
@@ -117,7 +117,7 @@ TEST(AssertAssumedEqualitiesTest, WhatRangesDisproveIsRefusedWithNodeAndSizes) {
                   PassTestOps());
 }
 
-// %x and %y of these sizes are added behind assertions.
+// Returns the program that adds %x and %y of these sizes after assertions.
 std::string Added(std::string_view ranges, std::string_view x, std::string_view y,
                   std::string_view before = "") {
   return absl::StrCat("program aten { ranges { ", std::string(ranges), " } graph(%x: f32[",
@@ -127,13 +127,13 @@ std::string Added(std::string_view ranges, std::string_view x, std::string_view 
                       "] = aten.add.Tensor(%x, %y)\nreturn (%z user_output) } }");
 }
 
-TEST(AssertAssumedEqualitiesTest, SizesOfOneOnEitherSideAreBroadcast) {
+TEST(AssertAssumedEqualitiesTest, SizesOfOneBroadcastOnEitherSide) {
   constexpr char kRanges[] = "s0: [2, 9] s5: [2, 9] u0: [1, 1]";
   ExpectUnchanged(Added(kRanges, "s0", "u0"), AssertAssumedEqualities().run, PassTestOps());
   ExpectUnchanged(Added(kRanges, "u0", "s0"), AssertAssumedEqualities().run, PassTestOps());
 }
 
-TEST(AssertAssumedEqualitiesTest, SizesThatExcludeEachOtherAreRefusedEitherWay) {
+TEST(AssertAssumedEqualitiesTest, RejectsContradictingSizesInEitherOrder) {
   for (const auto& [x, y] : {std::pair("s0", "s1"), {"s1", "s0"}}) {
     ExpectPassError(Added("s0: [10, 20] s1: [2, 5] s5: [2, 9]", x, y),
                     AssertAssumedEqualities().run, absl::StatusCode::kInvalidArgument,
@@ -141,14 +141,14 @@ TEST(AssertAssumedEqualitiesTest, SizesThatExcludeEachOtherAreRefusedEitherWay) 
   }
 }
 
-// Only equalities that are asserted are known; a literal or a number says nothing.
-TEST(AssertAssumedEqualitiesTest, OtherAssertionsSayNothingOfSizes) {
+// Only asserted equalities are known; literals and other numbers are not.
+TEST(AssertAssumedEqualitiesTest, IgnoresOtherAssertions) {
   for (const char* assertion : {
            "aten._assert_scalar.default(true, \"m\")",
            "aten._assert_scalar.default(%n, \"m\")",
            "%b: symbool(Ne(s0, s1)) = _operator.ne(%n, 3)\naten._assert_scalar.default(%b, \"m\")",
            "%b: symbool(b) = _operator.ne(%n, 3)\naten._assert_scalar.default(%b, \"m\")",
-           // A node that the operator itself refuses assumes nothing.
+           // A node that its own operator rejects assumes nothing.
            "%v: f32[7] = aten.view.default(%x, [-1,7,0])",
        }) {
     SCOPED_TRACE(assertion);
@@ -161,8 +161,8 @@ TEST(AssertAssumedEqualitiesTest, OtherAssertionsSayNothingOfSizes) {
   }
 }
 
-// Each is asserted once, in every graph.
-TEST(AssertAssumedEqualitiesTest, SeveralAreAsserted) {
+// Each is asserted once per graph.
+TEST(AssertAssumedEqualitiesTest, AssertsSeveralEqualities) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   ranges { s0: [2, 9] s1: [2, 9] s2: [2, 9] }
   graph(%p: b8[] user_input, %x: f32[s0] user_input, %y: f32[s1] user_input, %z: f32[s2] user_input) {

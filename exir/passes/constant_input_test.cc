@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// a and b are one storage of 16 bytes, c is another of 8.
+// a and b share a storage of 16 bytes, c has another of 8.
 constexpr char kProgram[] = R"(program aten {
   constants { state "a": f32[4] state "b": f32[4] shares state "a" state "c": f32[2] }
   graph(%a: f32[4] parameter "a", %b: f32[4] parameter "b", %c: f32[2] parameter "c", %x: f32[4] user_input) {
@@ -28,7 +28,7 @@ class ConstantInputsTest : public ::testing::Test {
   GraphEditor top_;
 };
 
-TEST_F(ConstantInputsTest, TensorsAreFoundAndInputsOfTheUserAreNone) {
+TEST_F(ConstantInputsTest, FindsTensorsButNotUserInputs) {
   const ConstantInputs constants(program_, top_, {"c"});
   EXPECT_THAT(constants.inputs(), ElementsAre(Input(0), Input(1)));
   EXPECT_NE(constants.Find(Input(1)), nullptr);
@@ -37,17 +37,17 @@ TEST_F(ConstantInputsTest, TensorsAreFoundAndInputsOfTheUserAreNone) {
   EXPECT_EQ(constants.Find(Input(3)), nullptr);
 }
 
-TEST_F(ConstantInputsTest, AStorageIsFreedWithTheLastOfItsNames) {
+TEST_F(ConstantInputsTest, FreesStorageWithItsLastInput) {
   const ConstantInputs constants(program_, top_, {});
   EXPECT_EQ(constants.FreedBytes({Input(0)}), 0u);
   EXPECT_EQ(constants.FreedBytes({Input(0), Input(1)}), 16u);
   EXPECT_EQ(constants.FreedBytes({Input(0), Input(2), Input(3)}), 8u);
 }
 
-TEST_F(ConstantInputsTest, WhatIsDroppedIsFreedOnce) {
+TEST_F(ConstantInputsTest, CountsDroppedInputsOnce) {
   ConstantInputs constants(program_, top_, {});
   EXPECT_EQ(constants.Drop(Input(0)), 0u);
-  EXPECT_EQ(constants.Drop(Input(0)), 0u);  // not for b
+  EXPECT_EQ(constants.Drop(Input(0)), 0u);  // b uses it
   EXPECT_EQ(constants.Drop(Input(3)), 0u);
   EXPECT_EQ(constants.FreedBytes({Input(0), Input(1)}), 16u);
   EXPECT_EQ(constants.Drop(Input(1)), 16u);
@@ -58,7 +58,7 @@ TEST_F(ConstantInputsTest, WhatIsDroppedIsFreedOnce) {
   EXPECT_TRUE(program_.state_dict.contains("c"));
 }
 
-TEST_F(ConstantInputsTest, WhatIsAddedStandsBehindTheOthers) {
+TEST_F(ConstantInputsTest, AppendsAddedConstants) {
   ConstantInputs constants(program_, top_, {});
   const ConstantTensor tensor = program_.state_dict.at("c");
   const ValueId added = constants.Add("d", "d", tensor, *program_.top().value(Input(2)).tensor());
@@ -72,7 +72,7 @@ TEST_F(ConstantInputsTest, WhatIsAddedStandsBehindTheOthers) {
   EXPECT_TRUE(program_.constants.contains("d"));
 }
 
-TEST_F(ConstantInputsTest, NamesThatTensorsHaveAreNotGivenAgain) {
+TEST_F(ConstantInputsTest, ReturnsUnusedNames) {
   program_.constants.emplace("a_1", program_.state_dict.at("c"));
   program_.constants.emplace("n4", program_.state_dict.at("c"));
   EXPECT_EQ(UnusedTensorName(program_, "a"), "a_2");
@@ -83,8 +83,8 @@ TEST_F(ConstantInputsTest, NamesThatTensorsHaveAreNotGivenAgain) {
   EXPECT_EQ(next, 6);
 }
 
-// A tensor goes with the last input of its name; inputs of the user have none.
-TEST(EraseInputsTest, TensorsGoWithTheLastInputThatNamesThem) {
+// A tensor is erased with its last input; user inputs have no tensor.
+TEST(EraseInputsTest, ErasesTensorsWithTheirLastInput) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   constants { state "a": f32[4] }
   graph(%a: f32[4] parameter "a", %b: f32[4] parameter "a", %x: f32[4] user_input, %y: f32[4] user_input) {
@@ -102,8 +102,8 @@ TEST(EraseInputsTest, TensorsGoWithTheLastInputThatNamesThem) {
   EXPECT_TRUE(program.state_dict.empty());
 }
 
-// Nothing shares the storage of a tensor without elements, whatever its address.
-TEST_F(ConstantInputsTest, EmptyTensorsThatChangeWriteToNothing) {
+// A tensor without elements shares no storage, whatever its address.
+TEST_F(ConstantInputsTest, MutatedEmptyTensorsShareNoStorage) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   constants { state "e": f32[0] state "f": f32[0] shares state "e" state "c": f32[2] }
   graph(%e: f32[0] buffer "e", %f: f32[0] buffer "f", %c: f32[2] buffer "c", %x: f32[0] user_input) {

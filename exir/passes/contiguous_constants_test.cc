@@ -64,8 +64,8 @@ TEST(ContiguousConstantsTest, GapsAreClosed) {
                 PassTestOps());
 }
 
-// A tensor of a few bytes that its strides repeat does not become one of gigabytes.
-TEST(ContiguousConstantsTest, RepeatedElementsAreNotWrittenOutWithoutBound) {
+// A tensor of a few bytes with stride 0 does not become one of gigabytes.
+TEST(ContiguousConstantsTest, BoundsCopiesOfRepeatedElements) {
   for (const auto& [where, kind] :
        {std::pair("state", "buffer"), {"constant", "tensor_constant"}}) {
     ExpectPassError(std::string("program aten { constants { ") + where +

@@ -26,7 +26,7 @@ TEST(DimOrderOpsTest, CloneNamesTheInputsOrder) {
                 PassTestOps());
 }
 
-TEST(DimOrderOpsTest, AnOrderThatNoFormatHasIsThatOfTheInput) {
+TEST(DimOrderOpsTest, PreservesOrdersWithoutFormat) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2,3]{strides=[1,2]} user_input) {
     %y: f32[2,3]{strides=[1,2]} = aten.clone.default(%x)
@@ -42,8 +42,8 @@ TEST(DimOrderOpsTest, AnOrderThatNoFormatHasIsThatOfTheInput) {
                 PassTestOps());
 }
 
-// A dimension of one element may have any stride; the order that the operator names has one.
-TEST(DimOrderOpsTest, TheResultHasTheStridesOfTheNamedOrder) {
+// A dimension of one element may have any stride; the result has the stride of the dim order.
+TEST(DimOrderOpsTest, ResultHasTheStridesOfTheNamedOrder) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2,1,4,4]{strides=[16,1,4,1]} user_input) {
     %y: f32[2,1,4,4]{strides=[16,1,4,1],grad} = aten.clone.default(%x, memory_format=format:contiguous)
@@ -77,8 +77,8 @@ TEST(DimOrderOpsTest, ToCopyKeepsItsDType) {
                 PassTestOps());
 }
 
-// Behind "format = ": a number has no order, nor has a tensor whose strides do not say one.
-TEST(DimOrderOpsTest, WhereNoOrderIsKnownItIsTheContiguousOne) {
+// Text after "format = ": a scalar has no dim order, nor has a tensor with ambiguous strides.
+TEST(DimOrderOpsTest, DefaultsToTheContiguousOrder) {
   ExpectRewrite(R"(program aten {
   ranges { s0: [1, 8] }
   graph(%n: symint(s0) user_input, %x: f32[2,3]{strides=[0,1]} user_input) {
@@ -104,7 +104,7 @@ TEST(DimOrderOpsTest, WhereNoOrderIsKnownItIsTheContiguousOne) {
                 PassTestOps());
 }
 
-TEST(DimOrderOpsTest, OperatorsThatAreNotRegisteredAreNamed) {
+TEST(DimOrderOpsTest, NamesUnregisteredOperators) {
   constexpr OpDef kRows[] = {
       {.schema = "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor"}};
   const absl::Span<const OpDef> tables[] = {kRows};

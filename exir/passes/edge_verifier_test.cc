@@ -24,7 +24,7 @@ using ::testing::StartsWith;
 
 ExportedProgram Parse(std::string_view text) { return ParseOrDie(text, PassTestOps()); }
 
-// The message; "" when the program is right.
+// Returns the message; "" if the program is valid.
 std::string Check(const ExportedProgram& program, const EdgeVerifierOptions& options = {}) {
   const absl::Status status = VerifyEdge(program, options);
   if (!status.ok()) EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
@@ -154,7 +154,7 @@ TEST(EdgeVerifierTest, E6MismatchedDtypes) {
                     HasSubstr("self:f32 other:f16"), HasSubstr("%a: f32[2]")));
 }
 
-TEST(EdgeVerifierTest, E6ListsStandForTheirFirstTensorAndNoneForAnything) {
+TEST(EdgeVerifierTest, E6ListsCountByTheirFirstTensorAndNoneMatchesAll) {
   EXPECT_EQ(Check(R"(program edge {
     graph(%x: f32[2] user_input, %w: f32[2] user_input) {
       %a: f32[4] = edge.aten.cat.default([%x, %w])
@@ -192,7 +192,7 @@ constexpr std::string_view kWrongEverywhere = R"(program edge {
   }
 })";
 
-TEST(EdgeVerifierTest, AllProblemsAreReportedBehindControlFlowToo) {
+TEST(EdgeVerifierTest, ReportsAllProblemsInControlFlowToo) {
   const std::string message = Check(kWrongEverywhere);
   for (const char* name : {"%t:", "%after:", "%in_true:", "%in_false:"}) {
     EXPECT_THAT(message, HasSubstr(name));
@@ -200,7 +200,7 @@ TEST(EdgeVerifierTest, AllProblemsAreReportedBehindControlFlowToo) {
   EXPECT_THAT(message, Not(HasSubstr("%c:")));
 }
 
-TEST(EdgeVerifierTest, E7DelegatesAreLookedInto) {
+TEST(EdgeVerifierTest, E7ChecksDelegates) {
   ExportedProgram inner = Parse(kNotCore);
   auto innermost = std::make_shared<LoweredBackendModule>("", Parse(R"(program aten {
     graph(%x: f32[2] user_input) {
@@ -225,7 +225,7 @@ TEST(EdgeVerifierTest, E7DelegatesAreLookedInto) {
   EXPECT_THAT(message, HasSubstr("%deep:"));
 }
 
-TEST(EdgeVerifierTest, AHundredViolationsAndTheirNumber) {
+TEST(EdgeVerifierTest, ListsAHundredViolationsAndTheirNumber) {
   std::string text = "program edge {\n graph(%x: f32[2] user_input, %y: f16[2] user_input) {\n";
   for (int i = 0; i < 150; ++i) {
     absl::StrAppend(&text, "%a", i, ": f32[2] = edge.aten.mul.Tensor(%x, %y)\n");
@@ -263,7 +263,7 @@ TEST(EdgeVerifierTest, AsAPassItChangesNothing) {
   EXPECT_FALSE(*changed);
 }
 
-TEST(EdgeVerifierTest, E2CoreAreViewCopiesAndQuestionsOfSizesToo) {
+TEST(EdgeVerifierTest, E2ViewCopiesAndSizeQueriesAreCore) {
   EXPECT_EQ(Check(R"(program edge {
     graph(%x: f32[2,3] user_input) {
       %a: f32[2,3] = edge.aten.alias_copy.default(%x)
@@ -275,8 +275,8 @@ TEST(EdgeVerifierTest, E2CoreAreViewCopiesAndQuestionsOfSizesToo) {
             "");
 }
 
-// What is no tensor has no dtype; dtypes need not be checked at all.
-TEST(EdgeVerifierTest, E6OperandsThatAreNoTensorsMatchAnything) {
+// Non-tensors have no dtype; dtype checks can be disabled.
+TEST(EdgeVerifierTest, E6NonTensorOperandsMatchAll) {
   constexpr char kNumbers[] = R"(program edge {
     ranges { s0: [1, 8] }
     graph(%x: f32[2] user_input, %h: f16[2] user_input, %n: symint(s0) user_input) {
@@ -297,12 +297,12 @@ TEST(EdgeVerifierTest, E6OperandsThatAreNoTensorsMatchAnything) {
   const std::string wrong = with(
       "%e: f32[2] = edge.aten.convolution.default(%x, %h, none, [1], [0], [1], false, [0], 1)");
   EXPECT_THAT(Check(wrong), HasSubstr("E6 %e"));
-  EXPECT_THAT(Check(wrong, {.allow_float8 = true}), HasSubstr("E6 %e"));  // there are none
+  EXPECT_THAT(Check(wrong, {.allow_float8 = true}), HasSubstr("E6 %e"));  // no 8-bit floats here
   EXPECT_EQ(Check(wrong, {.check_dtypes = false}), "");
 }
 
-// Calls that no schema has are the verifier's to refuse, not this one's.
-TEST(EdgeVerifierTest, E6CallsThatAreNotWellFormedAreNotCompared) {
+// exir/ir/verifier.h rejects calls that do not match a schema, not this verifier.
+TEST(EdgeVerifierTest, E6SkipsMalformedCalls) {
   ExportedProgram program = Parse(R"(program edge {
     graph(%x: f32[2] user_input, %h: f16[2] user_input) {
       %a: f32[2] = edge.aten.mul.Tensor(%x, %h)
@@ -315,7 +315,7 @@ TEST(EdgeVerifierTest, E6CallsThatAreNotWellFormedAreNotCompared) {
   EXPECT_EQ(Check(program), "");
 }
 
-TEST(EdgeVerifierTest, E7DelegatesThatAreNotThereOrThereTwiceAreLookedIntoOnce) {
+TEST(EdgeVerifierTest, E7SkipsMissingDelegatesAndChecksSharedOnesOnce) {
   ExportedProgram program = Parse(kGood);
   auto module = std::make_shared<LoweredBackendModule>("demo", Parse(kNotCore));
   program.lowered_modules.push_back(nullptr);
@@ -326,7 +326,7 @@ TEST(EdgeVerifierTest, E7DelegatesThatAreNotThereOrThereTwiceAreLookedIntoOnce) 
   EXPECT_THAT(message, Not(HasSubstr("module#2")));
 }
 
-// An operator that nobody knows may be a view or not.
+// An opaque operator may or may not be a view.
 TEST(EdgeVerifierTest, E3OperatorsWithoutSchemaMayBePreserved) {
   EdgeVerifierOptions options;
   options.preserved = {PassTestOps().FindOrOpaque("custom.op.default")};

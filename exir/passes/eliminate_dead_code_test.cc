@@ -7,7 +7,7 @@
 namespace belay::exir {
 namespace {
 
-TEST(EliminateDeadCodeTest, ErasesChainsThatNobodyUses) {
+TEST(EliminateDeadCodeTest, ErasesUnusedChains) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2] user_input) {
     %a: f32[2] = aten.relu.default(%x)

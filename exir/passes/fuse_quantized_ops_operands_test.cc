@@ -1,5 +1,5 @@
-// Calls that are seldom made: of operands that are no literals, no tensors or not what the operator
-// infers, in bodies, and in registries that lack what would take their place.
+// Tests of unusual calls: operands that are not literals, not tensors or not of the inferred type,
+// calls in subgraphs, and registries without the quantized operators.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,8 +18,8 @@
 namespace belay::exir {
 namespace {
 
-// A program around nodes that end in %r: `x`, `y` are bytes, `f` is float32, the others are what
-// seldom stands in such a place.
+// Returns a program around nodes that end in %r: `x`, `y` are bytes, `f` is float32, the others
+// have types that are unusual in such positions.
 std::string Around(std::string_view nodes) {
   return absl::StrCat(R"(program edge {
   ranges { s0: [1, 200] }
@@ -34,7 +34,7 @@ std::string Around(std::string_view nodes) {
                       nodes, "\n return (%r user_output)\n } }");
 }
 
-// `D(…)` and `Q(…)` for the operators, `+` for a line.
+// Expands `D(…)` and `Q(…)` to the operators, `+` to a new line.
 std::string Nodes(std::string_view text) {
   return absl::StrReplaceAll(
       std::string(text),
@@ -46,7 +46,7 @@ std::string Nodes(std::string_view text) {
        {"; ", "\n"}});
 }
 
-// The program is one that somebody made without verifying it, or that verifies: it stays.
+// Expects no change. The program may be one that does not verify.
 void ExpectStays(std::string_view nodes, const OpRegistry& ops = PassTestOps()) {
   SCOPED_TRACE(nodes);
   ExportedProgram program = ParseOrDie(Around(Nodes(nodes)), ops);
@@ -56,11 +56,11 @@ void ExpectStays(std::string_view nodes, const OpRegistry& ops = PassTestOps()) 
   EXPECT_EQ(PrintProgram(program), before);
 }
 
-TEST(FuseQuantizedOpsOperandsTest, ParametersThatAreNoNumbersStay) {
+TEST(FuseQuantizedOpsOperandsTest, KeepsNonConstantParameters) {
   for (const char* parameters :
        {"%a, 3, -128, 127, dtype:i8", "0.5, %n, -128, 127, dtype:i8", "0.5, 3, %n, 127, dtype:i8",
         "0.5, 3, -128, %n, dtype:i8", "0.5, 3, -128, 127, none"}) {
-    // Of the quantization, and of what it quantizes.
+    // Parameters of the quantize node, and of the dequantize node.
     ExpectStays(
         absl::StrCat("%d: f32[2,3] = D(%x, 0.5, 3, -128, 127, dtype:i8); "
                      "%c: f32[6] = edge.aten.view_copy.default(%d, [6]); %r: i8[6] = Q(%c, ",
@@ -71,7 +71,7 @@ TEST(FuseQuantizedOpsOperandsTest, ParametersThatAreNoNumbersStay) {
   }
 }
 
-TEST(FuseQuantizedOpsOperandsTest, RangesScalesAndZeroPointsThatLoseNumbersStay) {
+TEST(FuseQuantizedOpsOperandsTest, KeepsLossyParameters) {
   for (const char* parameters : {"1e31, 3, -128, 127, dtype:i8", "nan, 3, -128, 127, dtype:i8",
                                  "0.5, 3, -128, 126, dtype:i8", "0.5, 32769, -128, 127, dtype:i8",
                                  "0.5, -32769, -128, 127, dtype:i8"}) {
@@ -82,7 +82,7 @@ TEST(FuseQuantizedOpsOperandsTest, RangesScalesAndZeroPointsThatLoseNumbersStay)
   }
 }
 
-TEST(FuseQuantizedOpsOperandsTest, LiteralsInPlaceOfTensorsStay) {
+TEST(FuseQuantizedOpsOperandsTest, KeepsLiteralsInPlaceOfTensors) {
   constexpr char kTo[] = "0.5, 3, -128, 127, dtype:i8)";
   for (const std::string& nodes : {
            absl::StrCat("%r: i8[] = Q(2.0, ", kTo),
@@ -112,62 +112,64 @@ TEST(FuseQuantizedOpsOperandsTest, LiteralsInPlaceOfTensorsStay) {
   }
 }
 
-TEST(FuseQuantizedOpsOperandsTest, OtherTypesThanTheParametersSayStay) {
+TEST(FuseQuantizedOpsOperandsTest, KeepsTypesThatContradictTheParameters) {
   constexpr char kTo[] = "0.5, 3, -128, 127, dtype:i8)";
-  for (
-      const std::string& nodes : {
-          // Dequantized to float64; numbers of another dtype; another result.
-          std::string("%d: f64[2,3] = D(%x, 0.5, 3, -128, 127, dtype:i8, out_dtype=dtype:f64); "
-                      "%c: f64[2,3] = edge.aten.add.Tensor(%d, %d); %r: i8[2,3] = Q(%c, ") +
-              kTo,
-          absl::StrCat("%d: f32[2,3] = D(%b, ", kTo,
-                       "; %c: f32[6] = edge.aten.view_copy.default(%d, [6]); %r: i8[6] = Q(%c, ",
-                       kTo),
-          absl::StrCat("%d: f32[2,3] = D(%x, ", kTo,
-                       "; %c: f32[6] = edge.aten.view_copy.default(%d, [6]); %r: u8[6] = Q(%c, ",
-                       kTo),
-          absl::StrCat("%d: f32[2,3] = D(%x, ", kTo,
-                       "; %e: f32[2,3] = D(%b, 0.5, 3, 0, 255, dtype:u8); ",
-                       "%c: f32[2,3] = edge.aten.add.Tensor(%d, %e); %r: i8[2,3] = Q(%c, ", kTo),
-          absl::StrCat("%d: f32[2,3] = D(%x, ", kTo, "; %e: f32[3] = D(%row, ", kTo,
-                       "; %c: f32[2,3] = edge.aten.add.Tensor(%d, %e); %r: i8[2,3] = Q(%c, ", kTo),
-          // A result of other strides, in the midst and at the end; what the operator refuses.
-          absl::StrCat("%d: f32[2,3] = D(%x, ", kTo,
-                       "; %p: f32[3,2]{strides=[1,3]} = edge.aten.permute_copy.default(%d, [1,0]); "
-                       "%c: f32[6] = edge.aten.view_copy.default(%p, [6]); %r: i8[6] = Q(%c, ",
-                       kTo),
-          absl::StrCat("%d: f32[2,3] = D(%x, ", kTo,
-                       "; %p: f32[3,2] = edge.aten.permute_copy.default(%d, [1,0]); "
-                       "%r: i8[3,2]{strides=[1,3]} = Q(%p, ",
-                       kTo),
-          absl::StrCat("%d: f32[2,3] = D(%x, ", kTo,
-                       "; %p: f32[3,2] = edge.aten.permute_copy.default(%d, [1,0]); "
-                       "%c: f32[7] = edge.aten.view_copy.default(%p, [7]); %r: i8[7] = Q(%c, ",
-                       kTo),
-          // Embeddings: a weight of three dimensions, of int16, to float16, without as many scales,
-          // along an axis that is not known, or with a range that is not.
-          std::string("%d: f32[2,4,8] = DC(%v, %s, none, 0, -128, 127, dtype:i8); "
-                      "%r: f32[3,4,8] = E(%d, %i)"),
-          std::string("%d: f32[4,8] = DC(%k, %s, none, 0, -128, 127, dtype:i16); "
-                      "%r: f32[3,8] = E(%d, %i)"),
-          std::string(
-              "%d: f16[4,8] = DC(%w, %s, none, 0, -128, 127, dtype:i8, out_dtype=dtype:f16); "
-              "%r: f16[3,8] = E(%d, %i)"),
-          std::string("%d: f32[4,8] = DC(%w, %one, none, 0, -128, 127, dtype:i8); "
-                      "%r: f32[3,8] = E(%d, %i)"),
-          std::string("%d: f32[4,8] = DC(%w, %s, none, %n, -128, 127, dtype:i8); "
-                      "%r: f32[3,8] = E(%d, %i)"),
-          std::string("%d: f32[4,8] = DC(%w, %s, none, 0, %n, 127, dtype:i8); "
-                      "%r: f32[3,8] = E(%d, %i)"),
-          std::string("%d: f32[4,8] = DC(%w, %s, none, 0, -128, %n, dtype:i8); "
-                      "%r: f32[3,8] = E(%d, %i)"),
-      }) {
+  for (const std::string& nodes : {
+           // Dequantized to float64; another dtype; another result.
+           std::string("%d: f64[2,3] = D(%x, 0.5, 3, -128, 127, dtype:i8, out_dtype=dtype:f64); "
+                       "%c: f64[2,3] = edge.aten.add.Tensor(%d, %d); %r: i8[2,3] = Q(%c, ") +
+               kTo,
+           absl::StrCat("%d: f32[2,3] = D(%b, ", kTo,
+                        "; %c: f32[6] = edge.aten.view_copy.default(%d, [6]); %r: i8[6] = Q(%c, ",
+                        kTo),
+           absl::StrCat("%d: f32[2,3] = D(%x, ", kTo,
+                        "; %c: f32[6] = edge.aten.view_copy.default(%d, [6]); %r: u8[6] = Q(%c, ",
+                        kTo),
+           absl::StrCat("%d: f32[2,3] = D(%x, ", kTo,
+                        "; %e: f32[2,3] = D(%b, 0.5, 3, 0, 255, dtype:u8); ",
+                        "%c: f32[2,3] = edge.aten.add.Tensor(%d, %e); %r: i8[2,3] = Q(%c, ", kTo),
+           absl::StrCat("%d: f32[2,3] = D(%x, ", kTo, "; %e: f32[3] = D(%row, ", kTo,
+                        "; %c: f32[2,3] = edge.aten.add.Tensor(%d, %e); %r: i8[2,3] = Q(%c, ", kTo),
+           // A result with other strides, in the middle and at the end; calls that the operator
+           // rejects.
+           absl::StrCat(
+               "%d: f32[2,3] = D(%x, ", kTo,
+               "; %p: f32[3,2]{strides=[1,3]} = edge.aten.permute_copy.default(%d, [1,0]); "
+               "%c: f32[6] = edge.aten.view_copy.default(%p, [6]); %r: i8[6] = Q(%c, ",
+               kTo),
+           absl::StrCat("%d: f32[2,3] = D(%x, ", kTo,
+                        "; %p: f32[3,2] = edge.aten.permute_copy.default(%d, [1,0]); "
+                        "%r: i8[3,2]{strides=[1,3]} = Q(%p, ",
+                        kTo),
+           absl::StrCat("%d: f32[2,3] = D(%x, ", kTo,
+                        "; %p: f32[3,2] = edge.aten.permute_copy.default(%d, [1,0]); "
+                        "%c: f32[7] = edge.aten.view_copy.default(%p, [7]); %r: i8[7] = Q(%c, ",
+                        kTo),
+           // Embeddings: a weight of rank 3, of int16, to float16, with too few scales, with an
+           // unknown axis, or with an unknown range.
+           std::string("%d: f32[2,4,8] = DC(%v, %s, none, 0, -128, 127, dtype:i8); "
+                       "%r: f32[3,4,8] = E(%d, %i)"),
+           std::string("%d: f32[4,8] = DC(%k, %s, none, 0, -128, 127, dtype:i16); "
+                       "%r: f32[3,8] = E(%d, %i)"),
+           std::string(
+               "%d: f16[4,8] = DC(%w, %s, none, 0, -128, 127, dtype:i8, out_dtype=dtype:f16); "
+               "%r: f16[3,8] = E(%d, %i)"),
+           std::string("%d: f32[4,8] = DC(%w, %one, none, 0, -128, 127, dtype:i8); "
+                       "%r: f32[3,8] = E(%d, %i)"),
+           std::string("%d: f32[4,8] = DC(%w, %s, none, %n, -128, 127, dtype:i8); "
+                       "%r: f32[3,8] = E(%d, %i)"),
+           std::string("%d: f32[4,8] = DC(%w, %s, none, 0, %n, 127, dtype:i8); "
+                       "%r: f32[3,8] = E(%d, %i)"),
+           std::string("%d: f32[4,8] = DC(%w, %s, none, 0, -128, %n, dtype:i8); "
+                       "%r: f32[3,8] = E(%d, %i)"),
+       }) {
     ExpectStays(nodes);
   }
 }
 
-// What was made for an embedding that then is none goes again: zero points as floats, packed weights.
-TEST(FuseQuantizedOpsOperandsTest, EmbeddingsThatDoNotFitLeaveNothingBehind) {
+// Nodes and constants of a failed embedding fusion are erased: zero points as floats, packed
+// weights.
+TEST(FuseQuantizedOpsOperandsTest, FailedEmbeddingFusionHasNoEffect) {
   for (const char* nodes : {
            "%d: f32[4,8] = DC(%w, %one, %z, 0, -8, 7, dtype:i8); %r: f32[3,8] = E(%d, %i)",
            "%d: f32[4,8] = DC(%w, %s, %z, 0, -8, 7, dtype:i8); %r: f32[3,8]{strides=[1,3]} = E(%d, "
@@ -180,8 +182,8 @@ TEST(FuseQuantizedOpsOperandsTest, EmbeddingsThatDoNotFitLeaveNothingBehind) {
   }
 }
 
-// Only a sum that nothing else reads becomes one of quantized numbers; so do movements.
-TEST(FuseQuantizedOpsOperandsTest, WhatIsReadTwiceOnItsWayStays) {
+// Only an addition without other users is fused; the same for data movement.
+TEST(FuseQuantizedOpsOperandsTest, KeepsIntermediateValuesUsedTwice) {
   for (const char* last : {"%d: f32[2,3] = edge.aten.relu.default(%c)",
                            "%d: f32[6] = edge.aten.view_copy.default(%c, [6])"}) {
     const bool relu = std::string_view(last).find("relu") != std::string_view::npos;
@@ -197,7 +199,7 @@ TEST(FuseQuantizedOpsOperandsTest, WhatIsReadTwiceOnItsWayStays) {
   }
 }
 
-TEST(FuseQuantizedOpsOperandsTest, AnAlphaOfOneIsASum) {
+TEST(FuseQuantizedOpsOperandsTest, AlphaOfOneIsAnAddition) {
   for (const auto& [alpha, fused] : {std::pair("1", true), {"1.0", true}, {"0.5", false}}) {
     SCOPED_TRACE(alpha);
     ExportedProgram program = ParseOrDie(
@@ -210,7 +212,7 @@ TEST(FuseQuantizedOpsOperandsTest, AnAlphaOfOneIsASum) {
   }
 }
 
-// The operators of the program, in order.
+// Returns the operators of the program, in order.
 std::string OpsOf(const Graph& graph) {
   std::string ops;
   for (const NodeId id : graph.nodes()) {
@@ -219,12 +221,12 @@ std::string OpsOf(const Graph& graph) {
   return ops;
 }
 
-TEST(FuseQuantizedOpsOperandsTest, WhichEmbeddingComesOfARange) {
+TEST(FuseQuantizedOpsOperandsTest, SelectsTheEmbeddingByRange) {
   const struct {
     const char *weight, *rest, *ops;
   } kCases[] = {
       {"%w", "-2, -2, 1", "embedding_2bit"},  // the axis from the end
-      {"%w", "0, -2, 7", "embedding_byte"},   // no range of two bits, and none of four
+      {"%w", "0, -2, 7", "embedding_byte"},   // neither a range of two bits nor of four
       {"%w", "0, -8, 1", "embedding_byte"},   //
       {"%w", "0, -8, 7", "embedding_4bit"},   //
       {"%u", "0, -8, 7", "embedding_byte"},   // unsigned numbers are not packed
@@ -241,8 +243,8 @@ TEST(FuseQuantizedOpsOperandsTest, WhichEmbeddingComesOfARange) {
   }
 }
 
-// Another buffer that is written does not matter.
-TEST(FuseQuantizedOpsOperandsTest, AConstantBesideAWrittenBufferIsPacked) {
+// A mutated buffer does not prevent packing of another tensor.
+TEST(FuseQuantizedOpsOperandsTest, PacksConstantInProgramWithMutatedBuffer) {
   ExportedProgram program = ParseOrDie(Nodes(R"(program edge {
   constants { state "w": i8[4,8] state "s": f32[4] state "m": f32[4] }
   graph(%w: i8[4,8] buffer "w", %s: f32[4] buffer "s", %m: f32[4] buffer "m", %i: i64[3] user_input) {
@@ -258,8 +260,8 @@ TEST(FuseQuantizedOpsOperandsTest, AConstantBesideAWrittenBufferIsPacked) {
   EXPECT_EQ(OpsOf(program.top()), "neg embedding_4bit");
 }
 
-// Bodies are fused, too; constants are inputs of the top graph, so that nothing is packed there.
-TEST(FuseQuantizedOpsOperandsTest, BodiesAreFusedWithoutPacking) {
+// Subgraphs are fused too, but not packed: constants are inputs of the top graph.
+TEST(FuseQuantizedOpsOperandsTest, FusesSubgraphsWithoutPacking) {
   ExportedProgram program = ParseOrDie(Nodes(R"(program edge {
   constants { state "w": i8[4,8] state "s": f32[4] }
   graph(%w: i8[4,8] buffer "w", %s: f32[4] buffer "s", %p: b8[] user_input, %i: i64[3] user_input) {
@@ -302,8 +304,8 @@ TEST(FuseQuantizedOpsOperandsTest, AtenProgramsGetOperatorsOfTheirDialect) {
                 PassTestOps());
 }
 
-// Without the operators that would take their place, others stay.
-TEST(FuseQuantizedOpsOperandsTest, RegistriesWithoutQuantizedOperatorsAreLeftAlone) {
+// Without the quantized operators, nothing is fused.
+TEST(FuseQuantizedOpsOperandsTest, DoesNothingWithoutQuantizedOperators) {
   constexpr OpDef kRows[] = {
       {.schema = "quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int "
                  "zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor"},

@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(FuseQuantizedOpsTest, MovementsWorkOnQuantizedNumbers) {
+TEST(FuseQuantizedOpsTest, FusesDataMovement) {
   ExpectRewrite(R"(program edge {
   graph(%x: i8[2,3] user_input) {
     %d: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, -128, 127, dtype:i8)
@@ -39,7 +39,7 @@ TEST(FuseQuantizedOpsTest, MovementsWorkOnQuantizedNumbers) {
                 PassTestOps());
 }
 
-TEST(FuseQuantizedOpsTest, CatOfTensorsQuantizedAlike) {
+TEST(FuseQuantizedOpsTest, FusesCatWithEqualParameters) {
   ExpectRewrite(R"(program edge {
   graph(%x: u8[2,3] user_input, %y: u8[1,3] user_input) {
     %a: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, 0, 255, dtype:u8)
@@ -59,7 +59,7 @@ TEST(FuseQuantizedOpsTest, CatOfTensorsQuantizedAlike) {
                 PassTestOps());
 }
 
-TEST(FuseQuantizedOpsTest, AdditionsAndWhatReluLeavesOfThem) {
+TEST(FuseQuantizedOpsTest, FusesAddAndAddRelu) {
   const auto program = [](std::string_view middle) {
     return absl::StrCat(R"(program edge {
   graph(%x: i8[2,3] user_input, %y: i8[2,3] user_input) {
@@ -94,7 +94,7 @@ TEST(FuseQuantizedOpsTest, AdditionsAndWhatReluLeavesOfThem) {
       FuseQuantizedOps().run, fused(-5), PassTestOps());
 }
 
-TEST(FuseQuantizedOpsTest, EmbeddingsOfQuantizedRows) {
+TEST(FuseQuantizedOpsTest, FusesEmbeddingsOfQuantizedRows) {
   ExpectRewrite(R"(program edge {
   constants { state "s": f32[5] state "w": i8[5,8] state "z": i64[5] }
   graph(%w: i8[5,8] buffer "w", %s: f32[5] buffer "s", %z: i64[5] buffer "z", %i: i64[3] user_input) {
@@ -123,7 +123,7 @@ constexpr char kGroups[] = R"(program edge {
   }
 })";
 
-// The program with a range and these numbers as weight.
+// Returns the program with a range and these numbers as weight.
 ExportedProgram Grouped(int low, int high, const std::vector<int8_t>& weight) {
   std::string text = kGroups;
   text.replace(text.find("LOW"), 3, absl::StrCat(low));
@@ -141,7 +141,7 @@ std::vector<int> PackedBytes(const ExportedProgram& program) {
   return {view.as<uint8_t>(), view.as<uint8_t>() + view.numel()};
 }
 
-TEST(FuseQuantizedOpsTest, SmallRangesArePacked) {
+TEST(FuseQuantizedOpsTest, PacksSmallRanges) {
   ExportedProgram four = Grouped(-8, 7, {-8, 7, 0, 1, -1, -2, 3, 4});
   ASSERT_OK(FuseQuantizedOps().run(four).status());
   EXPECT_EQ(four.top().node(four.top().first()).target->name(),
@@ -155,7 +155,7 @@ TEST(FuseQuantizedOpsTest, SmallRangesArePacked) {
   EXPECT_THAT(PackedBytes(two), ElementsAre(0b11'10'01'00, 0b10'00'11'11));
 }
 
-TEST(FuseQuantizedOpsTest, NumbersOutsideOfASmallRangeStayBytes) {
+TEST(FuseQuantizedOpsTest, DoesNotPackNumbersOutsideASmallRange) {
   for (const int8_t number : {-9, 8}) {
     ExportedProgram program = Grouped(-8, 7, {number, 7, 0, 1, -1, -2, 3, 4});
     ASSERT_OK_AND_ASSIGN(const bool changed, FuseQuantizedOps().run(program));
@@ -166,8 +166,8 @@ TEST(FuseQuantizedOpsTest, NumbersOutsideOfASmallRangeStayBytes) {
   }
 }
 
-// Dequantize, clone and quantize: of other parameters, a range that clamps, a value that is read
-// elsewhere, a scale that does not survive.
+// Dequantize, clone and quantize: with other parameters, a range that clamps, a value with other
+// users, a scale that is not lossless.
 constexpr std::pair<const char*, const char*> kOther[] = {
     {"0.5, 3, -128, 127, dtype:i8", "0.5, 4, -128, 127, dtype:i8"},
     {"0.5, 3, -128, 127, dtype:i8", "0.25, 3, -128, 127, dtype:i8"},
@@ -175,7 +175,7 @@ constexpr std::pair<const char*, const char*> kOther[] = {
     {"1e-40, 3, -128, 127, dtype:i8", "1e-40, 3, -128, 127, dtype:i8"},
 };
 
-TEST(FuseQuantizedOpsTest, WhatWouldChangeNumbersStays) {
+TEST(FuseQuantizedOpsTest, KeepsNodesWhoseFusionWouldChangeNumbers) {
   for (const auto& [from, to] : kOther) {
     SCOPED_TRACE(to);
     ExpectUnchanged(absl::StrCat(R"(program edge {
@@ -192,7 +192,7 @@ TEST(FuseQuantizedOpsTest, WhatWouldChangeNumbersStays) {
   }
 }
 
-TEST(FuseQuantizedOpsTest, MovedValuesThatAreReadElsewhereStay) {
+TEST(FuseQuantizedOpsTest, KeepsMovedValuesWithOtherUsers) {
   ExpectUnchanged(R"(program edge {
   graph(%x: i8[2,3] user_input) {
     %d: f32[2,3] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, -128, 127, dtype:i8)
@@ -204,7 +204,7 @@ TEST(FuseQuantizedOpsTest, MovedValuesThatAreReadElsewhereStay) {
                   FuseQuantizedOps().run, PassTestOps());
 }
 
-TEST(FuseQuantizedOpsTest, AdditionsThatBroadcastOrScaleStay) {
+TEST(FuseQuantizedOpsTest, KeepsAdditionsThatBroadcastOrScale) {
   for (const char* sum : {"%s: f32[2,3] = edge.aten.add.Tensor(%a, %b, alpha=2)",
                           "%t: f32[3] = edge.aten.select_copy.int(%b, 0, 0)\n"
                           "%s: f32[2,3] = edge.aten.add.Tensor(%a, %t)"}) {
@@ -223,8 +223,8 @@ TEST(FuseQuantizedOpsTest, AdditionsThatBroadcastOrScaleStay) {
   }
 }
 
-// A fused program needs constants that are known, numbers of bytes and one reader.
-TEST(FuseQuantizedOpsTest, WhatHasNoFusedFormStays) {
+// Fusion requires known constants, byte dtypes and a single user.
+TEST(FuseQuantizedOpsTest, KeepsOperatorsWithoutFusedForm) {
   const std::string per_tensor = "edge.quantized_decomposed.dequantize_per_tensor.default";
   const std::string quantize = "edge.quantized_decomposed.quantize_per_tensor.default";
   const auto program = [](const std::string& nodes) {
@@ -245,7 +245,7 @@ TEST(FuseQuantizedOpsTest, WhatHasNoFusedFormStays) {
                         to, ")\n");
   };
   const std::string cases[] = {
-      // An input is quantized; what neg gives; what relu makes of an input, or of a sum read twice.
+      // Quantizes an input; the result of neg; relu of an input, or of a sum used twice.
       quantized("%f", "i8[2,3]", q),
       absl::StrCat(a, "%c: f32[2,3] = edge.aten.neg.default(%a)\n", quantized("%c", "i8[2,3]", q)),
       absl::StrCat("%c: f32[2,3] = edge.aten.relu.default(%f)\n", quantized("%c", "i8[2,3]", q)),
@@ -254,7 +254,7 @@ TEST(FuseQuantizedOpsTest, WhatHasNoFusedFormStays) {
                    "%d: f32[2,3] = edge.aten.relu.default(%c)\n"
                    "%o: f32[2,3] = edge.aten.add.Tensor(%d, %c)\n",
                    quantized("%o", "i8[2,3]", q)),
-      // Movements of an input, of a joined one, to numbers that are no bytes.
+      // Data movement of an input, of a concatenation, to a dtype that is not a byte.
       absl::StrCat("%c: f32[6] = edge.aten.view_copy.default(%f, [6])\n",
                    quantized("%c", "i8[6]", q)),
       absl::StrCat(a, "%c: f32[4,3] = edge.aten.cat.default([%a, %f])\n",
@@ -262,7 +262,7 @@ TEST(FuseQuantizedOpsTest, WhatHasNoFusedFormStays) {
       absl::StrCat("%a: f32[2,3] = ", per_tensor, "(%k, ", ints,
                    ")\n%c: f32[6] = edge.aten.view_copy.default(%a, [6])\n",
                    quantized("%c", "i32[6]", ints)),
-      // Sums of others, and to another dtype than theirs.
+      // Sums of other operands, and to another dtype than theirs.
       absl::StrCat(a, "%c: f32[2,3] = edge.aten.add.Tensor(%a, %f)\n",
                    quantized("%c", "i8[2,3]", q)),
       absl::StrCat(a, "%c: f32[2,3] = edge.aten.add.Tensor(%f, %a)\n",
@@ -272,8 +272,8 @@ TEST(FuseQuantizedOpsTest, WhatHasNoFusedFormStays) {
       absl::StrCat("%a: f32[2,3] = ", per_tensor, "(%k, ", ints, ")\n",
                    "%c: f32[2,3] = edge.aten.add.Tensor(%a, %a)\n",
                    quantized("%c", "i32[2,3]", ints)),
-      // Embeddings of a weight that is no quantized one, or one of float16, along the other axis, with scales that are
-      // converted first.
+      // Embeddings of a weight that is not quantized, or to float16, along the other axis, with
+      // scales that are converted first.
       "%e: f32[4,8] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, 0.5, 3, -128, "
       "127, "
       "dtype:i8)\n%r: f32[3,8] = edge.aten.embedding.default(%e, %i)\n",
@@ -292,8 +292,9 @@ TEST(FuseQuantizedOpsTest, WhatHasNoFusedFormStays) {
   }
 }
 
-// What is packed is a constant of whole bytes that nothing writes; else a number takes a byte.
-TEST(FuseQuantizedOpsTest, WeightsThatCanNotBePackedStayBytes) {
+// Only constant weights whose rows fill bytes and that are not mutated are packed; otherwise a
+// number uses a byte.
+TEST(FuseQuantizedOpsTest, DoesNotPackUnsuitableWeights) {
   const auto program = [](std::string_view weight, std::string_view kind, int columns,
                           std::string_view returned) {
     const std::string type = absl::StrCat("i8[2,", columns, "]");
@@ -325,7 +326,7 @@ TEST(FuseQuantizedOpsTest, WeightsThatCanNotBePackedStayBytes) {
   std::string direct = program("", "buffer \"w\"", 4, "");
   direct.replace(direct.find("%v, %s"), 2, "%w");
   EXPECT_EQ(of(direct), "embedding_4bit");
-  // Computed; an input of the caller; rows that fill no bytes; a buffer that is written.
+  // Computed; a user input; rows that do not fill bytes; a mutated buffer.
   EXPECT_EQ(of(program(neg4, "buffer \"w\"", 4, "")), "neg embedding_byte");
   std::string given = program("", "user_input", 4, "");
   given.replace(given.find("%v, %s"), 2, "%w");

@@ -45,8 +45,9 @@ TEST(GenerateDebugHandlesTest, KeepsHandlesAndNumbersMissingOnesAboveThem) {
                 PassTestOps());
 }
 
-// Nodes of one origin share a handle that one of them has already; no origin and an empty one are none.
-TEST(GenerateDebugHandlesTest, OriginsThatHaveAHandleGiveIt) {
+// Nodes of one origin share the handle that one of them already has; an unknown or empty origin
+// does not count.
+TEST(GenerateDebugHandlesTest, ReusesHandlesOfOrigins) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2] user_input) {
     %a: f32[2] = aten.relu.default(%x)  origin="l@1"

@@ -20,7 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(GuardsToAssertionsTest, AGuardIsAssertedFirst) {
+TEST(GuardsToAssertionsTest, AssertsGuardsFirst) {
   ExpectRewrite(R"text(program training {
   ranges { s0: [2, 64] s1: [2, 64] }
   guards { "2*L['x'].size()[0] > 3 + L['y'].size()[1]" }
@@ -45,7 +45,7 @@ TEST(GuardsToAssertionsTest, AGuardIsAssertedFirst) {
                 PassTestOps());
 }
 
-// (guard, whether it is asserted; else it follows from what each call checks)
+// (guard, whether it is asserted; otherwise it follows from the checks of each call)
 struct Case {
   const char* guard;
   bool asserted;
@@ -80,52 +80,52 @@ constexpr Case kChecked[] = {
     {"Mod(L['x'].size()[0], 4) == 0", true},
     {"(L['x'].size()[0] % 3) == 2", true},
     {"And()", false},                                       // of nothing
-    {"L['x'].size()[0] == 3*L['x'].size()[0] - 16", true},  // itself is no definition
+    {"L['x'].size()[0] == 3*L['x'].size()[0] - 16", true},  // does not define itself
     {"2*L['n'] == 2*L['x'].size()[0] + 3*L['d']['a'][0].size()[1] - 40", true},
 };
-// What can't be checked.
+// Guards that cannot be checked.
 constexpr const char* kUncheckable[] = {
     "L['x'].size()[2] == 1",                    // no such dimension
     "L['z'].size()[0] == 1",                    // no such input
-    "L['x'].stride()[0] == 8",                  // no size
+    "L['x'].stride()[0] == 8",                  // not a size
     "L['x'].dtype == torch.float32",            //
-    "L['n'].size()[0] == 1",                    // no tensor
-    "L['x'] == 3",                              // no number
-    "L['m'].size()[0] == 4",                    // m or m_1: names that were equal
-    "s0 == 4",                                  // no argument
+    "L['n'].size()[0] == 1",                    // not a tensor
+    "L['x'] == 3",                              // not a number
+    "L['m'].size()[0] == 4",                    // m or m_1: ambiguous name
+    "s0 == 4",                                  // not an argument
     "ALL['x'].size()[0] == 4",                  // another word
     "my_L['x'].size()[0] == 4",                 //
-    "L['n']5 == 3",                             // no expression
-    "guard_operand_0 == 3",                     // no argument
+    "L['n']5 == 3",                             // not an expression
+    "guard_operand_0 == 3",                     // not an argument
     "guard_operand_0 + L['n'] > 3",             //
-    "Eq(L['n'], 3, 4)",                         // other arguments than the function takes
+    "Eq(L['n'], 3, 4)",                         // wrong number of arguments
     "Ge(L['n'])",                               //
     "Not(L['n'] > 3, L['n'] < 2)",              //
-    "L['n'] == 2.5",                            // no whole number
+    "L['n'] == 2.5",                            // not a whole number
     "2.5*L['n'] > 3 and L['n'] > 2",            //
-    "L['x'].size()[0] ** 0.5 == 2",             // no whole numbers
+    "L['x'].size()[0] ** 0.5 == 2",             // not whole numbers
     "L['x'].size()[0] / 3 == 2",                // the same
     "mystery(L['x'].size()[0]) == 2",           // unknown function
-    "L['x'].size()[0]",                         // no condition
-    "L['x'].size()[0] ==",                      // no expression
-    "L['x",                                     // cut off
+    "L['x'].size()[0]",                         // not a condition
+    "L['x'].size()[0] ==",                      // not an expression
+    "L['x",                                     // truncated
     "L['x'].size()[99999999999999999999] > 1",  //
-    "L[0] == 1",                                // no name
+    "L[0] == 1",                                // not a name
     "L[",                                       //
-    "L['n' == 3",                               // no end of the key
-    "L['n\\'] == 3",                            // a name that is escaped
+    "L['n' == 3",                               // unterminated key
+    "L['n\\'] == 3",                            // an escaped name
     "L['x'].size() == 8",                       // no dimension
     "L['x'].size()[0 > 2",                      //
     "L['x'].size()[-1] == 8",                   //
-    "L['x'].size()0] == 8",                     // no brackets
+    "L['x'].size()0] == 8",                     // missing brackets
     "L['d']'a'][0].size()[0] == 8",             //
-    "].size()[0] > L['x",                       // a key that ends before it begins
-    "L['p'].size()[0] == 8",                    // a parameter is no argument
-    "not mystery(L['n'])",                      // parts that are not known
+    "].size()[0] > L['x",                       // a key that ends before it starts
+    "L['p'].size()[0] == 8",                    // a parameter is not an argument
+    "not mystery(L['n'])",                      // unknown parts
     "L['n'] > 3 and mystery(L['n']) == 2",      //
     "mystery(L['n']) == 2 or L['n'] > 3",       //
     "mystery(L['n']) and L['n'] > 3",           //
-    "either(L['n'] > 3, L['n'] < 2)",           // no and, no or
+    "either(L['n'] > 3, L['n'] < 2)",           // neither `and` nor `or`
     "L['x'].size()[0] > 9",                     // false in the exporter's call
     "",
 };
@@ -158,7 +158,7 @@ int Assertions(const ExportedProgram& program) {
   return count;
 }
 
-TEST(GuardsToAssertionsTest, WhatCanBeCheckedIsNoGuardAnyMore) {
+TEST(GuardsToAssertionsTest, RemovesCheckedGuards) {
   for (const Case& c : kChecked) {
     SCOPED_TRACE(c.guard);
     ExportedProgram program = ParseOrDie(Program(c.guard), PassTestOps());
@@ -170,7 +170,7 @@ TEST(GuardsToAssertionsTest, WhatCanBeCheckedIsNoGuardAnyMore) {
   }
 }
 
-TEST(GuardsToAssertionsTest, WhatCanNotBeCheckedIsKept) {
+TEST(GuardsToAssertionsTest, KeepsUncheckableGuards) {
   for (const char* guard : kUncheckable) {
     SCOPED_TRACE(guard);
     ExportedProgram program = ParseOrDie(Program(guard), PassTestOps());
@@ -181,8 +181,8 @@ TEST(GuardsToAssertionsTest, WhatCanNotBeCheckedIsKept) {
   }
 }
 
-// Conditions in conditions are followed to a depth.
-TEST(GuardsToAssertionsTest, DeepConditionsAreKept) {
+// Nested conditions are supported up to a depth.
+TEST(GuardsToAssertionsTest, KeepsDeepConditions) {
   const auto assertions = [](int depth) {
     std::string guard = "L['n'] != 3";
     for (int k = 0; k < depth; ++k) {
@@ -197,7 +197,7 @@ TEST(GuardsToAssertionsTest, DeepConditionsAreKept) {
   EXPECT_EQ(assertions(65), 0);
 }
 
-TEST(GuardsToAssertionsTest, SizesThatAreExpressionsAreCompared) {
+TEST(GuardsToAssertionsTest, AssertsSizesThatAreExpressions) {
   ExportedProgram program = ParseOrDie(R"text(program aten {
   ranges { s0: [2, 64] }
   graph(%x: f32[s0] user_input, %y: f32["FloorDiv(s0, 3)"] user_input, %z: f32[2*s0 + 1] user_input) {
@@ -212,9 +212,9 @@ TEST(GuardsToAssertionsTest, SizesThatAreExpressionsAreCompared) {
   EXPECT_EQ(assertion.arguments[1], Argument("input 'y': dimension 0: expected FloorDiv(s0, 3)"));
 }
 
-// A call compares numbers, symbols, multiples of them and what is added to them; all else is
+// A call checks numbers, symbols, and multiples of symbols plus a constant; everything else is
 // asserted.
-TEST(GuardsToAssertionsTest, OnlySizesThatNoCallComparesAreAsserted) {
+TEST(GuardsToAssertionsTest, AssertsOnlySizesThatCallsDoNotCheck) {
   const std::pair<const char*, int> sizes[] = {
       {"7", 0},
       {"s1", 0},
@@ -272,7 +272,7 @@ TEST(GuardsToAssertionsTest, EqualitiesDefineSymbols) {
 }
 
 // x.reshape(-1, 4) of dimensions that are both unknown.
-TEST(GuardsToAssertionsTest, WhatDividesLeavesTheDivisor) {
+TEST(GuardsToAssertionsTest, SimplifiesDivisibleQuotients) {
   ExportedProgram program = ParseOrDie(R"text(program aten {
   ranges { s0: [2, 64] s1: [2, 64] }
   guards { "((L['x'].size()[1]*L['x'].size()[0]) % 4) == 0" }
@@ -288,7 +288,7 @@ TEST(GuardsToAssertionsTest, WhatDividesLeavesTheDivisor) {
 }
 
 // The halves of x.chunk(2).
-TEST(GuardsToAssertionsTest, EqualExpressionsAreOne) {
+TEST(GuardsToAssertionsTest, UnifiesEqualExpressions) {
   ExportedProgram program = ParseOrDie(R"text(program aten {
   ranges { s0: [2, 64] }
   guards { "((1 + L['x'].size()[0]) // 2) == (L['x'].size()[0] + (-1)*((1 + L['x'].size()[0]) // 2))" }
@@ -304,7 +304,7 @@ TEST(GuardsToAssertionsTest, EqualExpressionsAreOne) {
 }
 
 // Only quotients by the whole's own quotient, wherever they stand.
-TEST(GuardsToAssertionsTest, OtherQuotientsStay) {
+TEST(GuardsToAssertionsTest, KeepsOtherQuotients) {
   ExportedProgram program = ParseOrDie(R"text(program aten {
   ranges { s0: [2, 64] s1: [2, 64] }
   guards { "((L['x'].size()[1]*L['x'].size()[0]) % 4) == 0" }
@@ -325,9 +325,9 @@ TEST(GuardsToAssertionsTest, OtherQuotientsStay) {
   EXPECT_THAT(text, testing::HasSubstr("%d: f32[FloorDiv(s0 + 1, FloorDiv(s0*s1, 4))] = "));
 }
 
-// Memory is planned for the most that a size can be: a bound is not given up for an expression
-// without one. A symbol without a bound has none to lose, and needs no assertion of one.
-TEST(GuardsToAssertionsTest, BoundsAreNotGivenUp) {
+// Memory is planned for the maximum of each size: a bounded symbol is not replaced by an unbounded
+// expression. A symbol without a bound may be replaced, without an assertion of a bound.
+TEST(GuardsToAssertionsTest, KeepsBounds) {
   for (const auto& [range, defines] : {std::pair("[2, 64]", false), {"[2, inf]", true}}) {
     SCOPED_TRACE(range);
     ExportedProgram program = ParseOrDie(
@@ -342,13 +342,13 @@ TEST(GuardsToAssertionsTest, BoundsAreNotGivenUp) {
     EXPECT_THAT(program.guards, IsEmpty());
     const std::string text = PrintProgram(program);
     EXPECT_EQ(text.find("%y: f32[2*s0]") != std::string::npos, defines) << text;
-    // What a call compares is asserted by nobody else.
+    // Sizes that a call checks are not asserted again.
     EXPECT_EQ(Assertions(program), defines ? 0 : 1) << text;
   }
 }
 
-// A size of which a symbol is in no input cannot be computed, and so not be asserted.
-TEST(GuardsToAssertionsTest, SizesThatNothingGivesAreNotAsserted) {
+// A size with a symbol that is in no input cannot be computed, so it cannot be asserted.
+TEST(GuardsToAssertionsTest, DoesNotAssertUncomputableSizes) {
   ExportedProgram program = ParseOrDie(R"text(program aten {
   ranges { s0: [2, 64] s9: [2, 64] }
   guards { "L['x'].size()[0] != 3" }
@@ -363,8 +363,8 @@ TEST(GuardsToAssertionsTest, SizesThatNothingGivesAreNotAsserted) {
   EXPECT_THAT(program.guards, IsEmpty());
 }
 
-// So many equalities that not each may go through the program; the others are asserted.
-TEST(GuardsToAssertionsTest, ManyEqualitiesAreAllChecked) {
+// More equalities than are substituted in the program; the others are asserted.
+TEST(GuardsToAssertionsTest, ChecksManyEqualities) {
   constexpr int kMany = 300;
   std::string ranges, guards, inputs;
   for (int i = 0; i <= kMany; ++i) {
@@ -384,7 +384,7 @@ TEST(GuardsToAssertionsTest, ManyEqualitiesAreAllChecked) {
   EXPECT_EQ(Assertions(program), kMany);
 }
 
-TEST(GuardsToAssertionsTest, ProgramsWithoutGuardsStay) {
+TEST(GuardsToAssertionsTest, KeepsProgramsWithoutGuards) {
   ExpectUnchanged(R"(program aten {
   ranges { s0: [2, 64] }
   graph(%x: f32[s0] user_input, %y: f32[2*s0] user_input) {

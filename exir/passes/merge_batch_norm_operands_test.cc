@@ -1,4 +1,4 @@
-// Batch norms with operands that programs seldom have, and those whose constants others read.
+// Tests of batch norms with unusual operands, and with constants that have other users.
 #include <cstring>
 #include <limits>
 #include <string>
@@ -23,7 +23,7 @@
 namespace belay::exir {
 namespace {
 
-// `nodes` between constants and %y, which is returned; N( stands for the batch norm.
+// Returns a program with `nodes` between constants and the result %y; N( stands for the batch norm.
 std::string Around(std::string_view nodes, std::string_view returned = "%y user_output") {
   return absl::StrCat(
       R"(program aten {
@@ -43,7 +43,7 @@ std::string Around(std::string_view nodes, std::string_view returned = "%y user_
       "\nreturn (", returned, ") } }");
 }
 
-// Also of programs that are not verified.
+// Expects no change, also for programs that do not verify.
 void ExpectStays(std::string_view nodes, std::string_view returned = "%y user_output",
                  const OpRegistry& ops = PassTestOps()) {
   SCOPED_TRACE(nodes);
@@ -58,7 +58,7 @@ void ExpectStays(std::string_view nodes, std::string_view returned = "%y user_ou
 constexpr char kNorm[] =
     "; %y: f32[2,3], %s1: f32[0], %s2: f32[0] = N(%c, none, none, %m, %v, 0.1, 1e-5)";
 
-TEST(MergeBatchNormOperandsTest, WhatIsNoConstantWeightStays) {
+TEST(MergeBatchNormOperandsTest, KeepsNonConstantWeights) {
   for (const char* product : {
            "%c: f32[2,3] = aten.mm.default(%x, 2.0)",
            "%p: f32[3,3] = aten.permute_copy.default(2.0, [1,0]); %c: f32[2,3] = "
@@ -73,24 +73,24 @@ TEST(MergeBatchNormOperandsTest, WhatIsNoConstantWeightStays) {
        }) {
     ExpectStays(absl::StrCat(product, kNorm));
   }
-  // A transposed weight that something else reads.
+  // A transposed weight with another user.
   ExpectStays(absl::StrCat("%p: f32[3,3] = aten.permute_copy.default(%w, [1,0]); "
                            "%c: f32[2,3] = aten.mm.default(%x, %p)",
                            kNorm),
               "%y user_output, %p user_output");
-  // Whole numbers.
+  // Integers.
   ExpectStays(
       "%c: i32[2,3] = aten.mm.default(%xk, %k); "
       "%y: i32[2,3], %s1: f32[0], %s2: f32[0] = N(%c, none, none, %m, %v, 0.1, 1e-5)");
 }
 
-TEST(MergeBatchNormOperandsTest, ConvolutionsThatDoNotSayTheirChannelsStay) {
+TEST(MergeBatchNormOperandsTest, KeepsConvolutionsWithoutKnownChannels) {
   for (const char* arguments : {
            "%s, %t, none, [1], [0], [1], %b, [0], 1",        // transposed or not
            "%s, %t, none, [1], [0], [1], true, [0], %n",     // groups
            "%s, %t, none, [1], [0], [1], true, [0], 0",      //
-           "%s, %t, none, [1], [0], [1], true, [0], 2",      // that do not divide the rows
-           "%s, %cast, none, [1], [0], [1], false, [0], 1",  // more numbers than there is room for
+           "%s, %t, none, [1], [0], [1], true, [0], 2",      // do not divide the rows
+           "%s, %cast, none, [1], [0], [1], false, [0], 1",  // too many elements to copy
        }) {
     ExpectStays(
         absl::StrCat("%b: symbool(Eq(s0, 2)) = _operator.eq(%n, 2); "
@@ -101,7 +101,7 @@ TEST(MergeBatchNormOperandsTest, ConvolutionsThatDoNotSayTheirChannelsStay) {
   }
 }
 
-TEST(MergeBatchNormOperandsTest, BatchNormsOfOtherOperandsStay) {
+TEST(MergeBatchNormOperandsTest, KeepsBatchNormsOfOtherOperands) {
   constexpr char kProduct[] = "%c: f32[2,3] = aten.mm.default(%x, %w); ";
   for (const char* norm : {
            "%y: f32[2,3], %s1: f32[0], %s2: f32[0] = N(2.0, none, none, %m, %v, 0.1, 1e-5)",
@@ -110,12 +110,12 @@ TEST(MergeBatchNormOperandsTest, BatchNormsOfOtherOperandsStay) {
            "%y: f32[2,3], %s1: f32[0], %s2: f32[0] = N(%c, none, none, %i, %v, 0.1, 1e-5)",
            "%y: f32[2,3], %s1: f32[0], %s2: f32[0] = N(%c, none, none, %m, %i, 0.1, 1e-5)",
            "%y: f32[2,3], %s1: f32[0], %s2: f32[0] = N(%c, none, none, %m, %v, 0.1, %n)",
-           // Results of other dtypes, sizes and strides than what they are made of.
+           // Results with other dtypes, sizes and strides than their operands.
            "%y: f16[2,3], %s1: f32[0], %s2: f32[0] = N(%c, none, none, %m, %v, 0.1, 1e-5)",
            "%y: f32[3,2], %s1: f32[0], %s2: f32[0] = N(%c, none, none, %m, %v, 0.1, 1e-5)",
            "%y: f32[2,3]{strides=[1,2]}, %s1: f32[0], %s2: f32[0] = N(%c, none, none, %m, %v, 0.1, "
            "1e-5)",
-           // Another result is read.
+           // Another result has users.
            "%z: f32[2,3], %s1: f32[0], %s2: f32[0] = N(%c, none, none, %m, %v, 0.1, 1e-5); "
            "%y: f32[0] = aten.neg.default(%s1)",
        }) {
@@ -125,14 +125,14 @@ TEST(MergeBatchNormOperandsTest, BatchNormsOfOtherOperandsStay) {
               "%x user_output");
 }
 
-// One that stays does not keep another from being merged.
-TEST(MergeBatchNormOperandsTest, EachBatchNormIsAskedForItself) {
+// A batch norm that is kept does not prevent merging of another.
+TEST(MergeBatchNormOperandsTest, ChecksEachBatchNormSeparately) {
   ExportedProgram program = ParseOrDie(
       Around("%c: f32[2,3] = aten.mm.default(%x, %w)" + std::string(kNorm) +
                  "; %z: f32[2,3], %u1: f32[0], %u2: f32[0] = N(%x, none, none, %m, %v, 0.1, 1e-5)",
              "%y user_output, %z user_output"),
       PassTestOps());
-  // The statistics stay for the other.
+  // The other batch norm keeps the statistics.
   ASSERT_OK_AND_ASSIGN(const bool changed, MergeBatchNorm({.max_growth_bytes = 12}).run(program));
   EXPECT_TRUE(changed);
   ASSERT_OK(Verify(program));
@@ -143,8 +143,8 @@ TEST(MergeBatchNormOperandsTest, EachBatchNormIsAskedForItself) {
   EXPECT_EQ(ops, " addmm _native_batch_norm_legit_no_training");
 }
 
-// What nothing reads any more goes, what is returned stays, and so it is not freed.
-TEST(MergeBatchNormOperandsTest, AWeightThatIsReturnedStays) {
+// Unused constants are erased; returned ones are kept and not counted as freed.
+TEST(MergeBatchNormOperandsTest, KeepsReturnedWeight) {
   constexpr char kReturned[] = R"(program aten {
   constants { state "w": f32[3,3] state "m": f32[3] state "v": f32[3] }
   graph(%w: f32[3,3] parameter "w", %m: f32[3] buffer "m", %v: f32[3] buffer "v", %x: f32[2,3] user_input) {
@@ -153,7 +153,7 @@ TEST(MergeBatchNormOperandsTest, AWeightThatIsReturnedStays) {
     return (%y user_output, %w user_output)
   }
 })";
-  // A weight and a bias come, two statistics go.
+  // Adds a weight and a bias, erases two statistics.
   constexpr uint64_t kGrowth = 4 * (9 + 3 - 6);
   ExpectUnchanged(kReturned, MergeBatchNorm({.max_growth_bytes = kGrowth - 1}).run, PassTestOps());
   ExpectRewrite(kReturned, MergeBatchNorm({.max_growth_bytes = kGrowth}).run, R"(program aten {
@@ -182,8 +182,8 @@ ConstantTensor Numbers(DType dtype, Sizes sizes, Strides strides,
                                  Storage::Own(std::move(bytes)));
 }
 
-// A weight times itself: only as the weight it is another one then.
-TEST(MergeBatchNormOperandsTest, AWeightThatIsMultipliedWithItselfStaysThere) {
+// A weight multiplied by itself: only its use as weight is replaced.
+TEST(MergeBatchNormOperandsTest, KeepsWeightMultipliedWithItself) {
   constexpr std::string_view kSquares[] = {
       "%c: f32[2,2] = aten.mm.default(%w, %w)",
       "%c: f32[2,2] = aten.addmm.default(%m, %w, %w)",
@@ -218,19 +218,20 @@ TEST(MergeBatchNormOperandsTest, AWeightThatIsMultipliedWithItselfStaysThere) {
       return {view.as<float>(), view.as<float>() + view.numel()};
     };
     const std::vector<float> before = run();
-    // The original stays beside the new weight and bias, which the statistics make no room for.
+    // The original is kept next to the new weight and bias; the erased statistics are smaller than
+    // those.
     ASSERT_OK_AND_ASSIGN(const bool shrinks, MergeBatchNorm({.max_growth_bytes = 7}).run(program));
     EXPECT_FALSE(shrinks);
     ASSERT_OK_AND_ASSIGN(const bool changed, MergeBatchNorm({.max_growth_bytes = 8}).run(program));
     EXPECT_TRUE(changed);
     ASSERT_OK(Verify(program));
     EXPECT_TRUE(program.state_dict.contains("w"));
-    EXPECT_EQ(run(), before);  // powers of 2: nothing rounds
+    EXPECT_EQ(run(), before);  // powers of 2: no rounding
   }
 }
 
-// Each is finite, their sum of magnitudes, which bounds their error, is not.
-TEST(MergeBatchNormOperandsTest, WeightsWhoseErrorHasNoBoundStay) {
+// Each is finite, but their sum of magnitudes, which bounds the error, is not.
+TEST(MergeBatchNormOperandsTest, KeepsWeightsWithUnboundedError) {
   const double most = std::numeric_limits<double>::max();
   for (const auto& [number, merged] : {std::pair(most / 4, true), {most, false}}) {
     SCOPED_TRACE(number);
@@ -275,7 +276,7 @@ TEST(MergeBatchNormOperandsTest, WeightsInOtherOrdersBecomeContiguous) {
   EXPECT_EQ(std::vector<float>(numbers, numbers + 4), std::vector<float>({2, 6, 2, 4}));
 }
 
-TEST(MergeBatchNormOperandsTest, ARegistryWithoutAnOperatorWithBiasIsLeftAlone) {
+TEST(MergeBatchNormOperandsTest, DoesNothingWithoutBiasOperator) {
   constexpr OpDef kRows[] = {
       {.schema = "aten::mm(Tensor self, Tensor mat2) -> Tensor"},
       {.schema = "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? "

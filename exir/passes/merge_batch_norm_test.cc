@@ -42,7 +42,7 @@ constexpr char kConvolution[] = R"(program edge {
   }
 })";
 
-TEST(MergeBatchNormTest, AConvolutionTakesTheBatchNormBehindIt) {
+TEST(MergeBatchNormTest, MergesIntoConvolution) {
   ExpectRewrite(kConvolution, MergeBatchNorm().run, R"(program edge {
   constants { constant "c.weight_merged": f32[4,3,2] constant "c.weight_merged_bias": f32[4] }
   graph(%w_merged: f32[4,3,2] tensor_constant "c.weight_merged",
@@ -55,7 +55,7 @@ TEST(MergeBatchNormTest, AConvolutionTakesTheBatchNormBehindIt) {
                 PassTestOps());
 }
 
-TEST(MergeBatchNormTest, AProductWithoutBiasGetsOne) {
+TEST(MergeBatchNormTest, AddsBiasToMatmul) {
   ExpectRewrite(R"(program edge {
   constants { state "w": f32[4,3] state "m": f32[4] state "v": f32[4] }
   graph(%w: f32[4,3] parameter "w", %m: f32[4] buffer "m", %v: f32[4] buffer "v",
@@ -79,7 +79,7 @@ TEST(MergeBatchNormTest, AProductWithoutBiasGetsOne) {
                 PassTestOps());
 }
 
-TEST(MergeBatchNormTest, ALinearOperatorTakesTheBatchNormBehindIt) {
+TEST(MergeBatchNormTest, MergesIntoLinear) {
   ExpectRewrite(R"(program edge {
   constants { state "w": f32[4,3] state "m": f32[4] state "v": f32[4] }
   graph(%w: f32[4,3] parameter "w", %m: f32[4] buffer "m", %v: f32[4] buffer "v",
@@ -101,8 +101,8 @@ TEST(MergeBatchNormTest, ALinearOperatorTakesTheBatchNormBehindIt) {
                 PassTestOps());
 }
 
-// What a backend does with the program that its Preprocess gets.
-TEST(MergeBatchNormTest, TheTransposedWeightIsAConstantThen) {
+// The passes that a backend runs on the program of its Preprocess.
+TEST(MergeBatchNormTest, TransposedWeightIsFolded) {
   ExportedProgram program = ParseOrDie(R"(program edge {
   constants { state "w": f32[4,3] state "b": f32[4] state "m": f32[4] state "v": f32[4] }
   graph(%w: f32[4,3] parameter "w", %b: f32[4] parameter "b", %m: f32[4] buffer "m",
@@ -134,7 +134,7 @@ TEST(MergeBatchNormTest, TheTransposedWeightIsAConstantThen) {
 // D is a dtype, B a batch norm of %c with all operands.
 struct NumberCase {
   std::string_view what, weight, bias, input, result, call;
-  int64_t sum;  // how many products a result is made of
+  int64_t sum;  // number of products per result
 };
 constexpr NumberCase kNumberCases[] = {
     {"conv1d", "D[6,3,2]", "D[6]", "D[2,3,9]", "D[2,6,8]",
@@ -182,7 +182,7 @@ std::string ProgramOf(const NumberCase& c, std::string_view dtype) {
   return absl::StrReplaceAll(text, {{"D[", absl::StrCat(dtype, "[")}});
 }
 
-// The numbers, in the order in which they lie, rounded to the dtype.
+// Fills in storage order with the numbers rounded to the dtype.
 ConstantTensor Filled(const ConstantTensor& like, const std::vector<double>& numbers) {
   std::vector<std::byte> bytes(numbers.size() * DTypeSize(like.dtype()));
   DispatchDType<kFloatTypes>(like.dtype(), [&](auto tag) {
@@ -233,11 +233,11 @@ class NumbersTest : public ::testing::TestWithParam<NumberCase> {
   KernelRegistry kernels_;
 };
 
-TEST_P(NumbersTest, TheResultIsWithinTheBound) {
+TEST_P(NumbersTest, ResultIsWithinTheBound) {
   const NumberCase& c = GetParam();
   const struct {
     const char* dtype;
-    double unit, kernel;  // unit roundoffs of the dtype and of what kernels compute in
+    double unit, kernel;  // unit roundoffs of the dtype and of the kernels' compute dtype
   } kTypes[] = {{"f32", 0x1p-24, 0x1p-24},
                 {"f64", 0x1p-53, 0x1p-53},
                 {"f16", 0x1p-11, 0x1p-24},
@@ -277,7 +277,7 @@ TEST_P(NumbersTest, TheResultIsWithinTheBound) {
     EXPECT_THAT(PrintProgram(program), Not(HasSubstr("batch_norm")));
     const std::vector<double> got = Run(program, x);
 
-    // Σ|weight'||x| + |bias'|: the exact program once more, merged, of absolute values.
+    // Σ|weight'||x| + |bias'|: the merged exact program with absolute values.
     ASSERT_OK(MergeBatchNorm().run(exact).status());
     for (auto& [name, tensor] : exact.constants) {
       const TensorView flat =
@@ -304,9 +304,9 @@ TEST_P(NumbersTest, TheResultIsWithinTheBound) {
 
 INSTANTIATE_TEST_SUITE_P(All, NumbersTest, ::testing::ValuesIn(kNumberCases));
 
-// ---- What stays
+// ---- Not merged
 
-// Programs with one batch norm that is not merged, and why.
+// Programs with one batch norm that is not merged, and the reason.
 constexpr std::pair<const char*, const char*> kLeft[] = {
     {"nothing before it", R"(program aten {
   constants { state "m": f32[3] state "v": f32[3] }
@@ -409,20 +409,20 @@ constexpr std::pair<const char*, const char*> kLeft[] = {
 })"},
 };
 
-TEST(MergeBatchNormTest, WhatCannotBeMergedStays) {
+TEST(MergeBatchNormTest, KeepsUnmergeableBatchNorms) {
   for (const auto& [why, program] : kLeft) {
     SCOPED_TRACE(why);
     ExpectUnchanged(program, MergeBatchNorm().run, PassTestOps());
   }
 }
 
-TEST(MergeBatchNormTest, WhatAnotherMethodWritesToIsNoConstant) {
+TEST(MergeBatchNormTest, TensorsWrittenByAnotherMethodAreNotConstant) {
   for (const char* name : {"c.weight", "g", "h", "m", "v"}) {
     ExpectUnchanged(kConvolution, MergeBatchNorm({.changing = {name}}).run, PassTestOps());
   }
 }
 
-TEST(MergeBatchNormTest, NumbersThatTheDtypeDoesNotHoldAreNotMade) {
+TEST(MergeBatchNormTest, RejectsValuesThatTheDtypeCannotRepresent) {
   const struct {
     const char* what;
     double weight, scale, var;
@@ -452,7 +452,7 @@ TEST(MergeBatchNormTest, NumbersThatTheDtypeDoesNotHoldAreNotMade) {
   }
 }
 
-TEST(MergeBatchNormTest, WeightsThatStayAreMergedWithinTheBudget) {
+TEST(MergeBatchNormTest, MergesKeptWeightsWithinTheBudget) {
   constexpr char kShared[] = R"(program aten {
   constants { state "w": f32[3,3] state "m": f32[3] state "v": f32[3] }
   graph(%w: f32[3,3] parameter "w", %m: f32[3] buffer "m", %v: f32[3] buffer "v", %x: f32[2,3] user_input) {
@@ -462,7 +462,7 @@ TEST(MergeBatchNormTest, WeightsThatStayAreMergedWithinTheBudget) {
     return (%z user_output)
   }
 })";
-  // A weight and a bias come, two statistics go.
+  // Adds a weight and a bias, erases two statistics.
   constexpr uint64_t kGrowth = 4 * (9 + 3 - 6);
   ExpectUnchanged(kShared, MergeBatchNorm({.max_growth_bytes = kGrowth - 1}).run, PassTestOps());
   ExpectRewrite(kShared, MergeBatchNorm({.max_growth_bytes = kGrowth}).run, R"(program aten {
@@ -477,7 +477,7 @@ TEST(MergeBatchNormTest, WeightsThatStayAreMergedWithinTheBudget) {
                 PassTestOps());
 }
 
-TEST(MergeBatchNormTest, OneBehindAnotherIsMergedToo) {
+TEST(MergeBatchNormTest, MergesConsecutiveBatchNorms) {
   ExpectRewrite(R"(program aten {
   constants { state "w": f32[3,3] state "m": f32[3] state "v": f32[3] }
   graph(%w: f32[3,3] parameter "w", %m: f32[3] buffer "m", %v: f32[3] buffer "v", %x: f32[2,3] user_input) {

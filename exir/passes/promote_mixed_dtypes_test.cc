@@ -31,7 +31,7 @@ TEST(PromoteMixedDtypesTest, CastsTheNarrowerOperand) {
                 PassTestOps());
 }
 
-TEST(PromoteMixedDtypesTest, WhatIsJoinedHasTheDtypeOfTheResult) {
+TEST(PromoteMixedDtypesTest, ConcatenatedTensorsHaveTheDtypeOfTheResult) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2] user_input, %n: i64[2] user_input) {
     %y: f32[4] = aten.cat.default([%n,%x])
@@ -110,8 +110,8 @@ TEST(PromoteMixedDtypesTest, KeepsEqualDTypes) {
                   PromoteMixedDtypes().run, PassTestOps());
 }
 
-// One of rank 0 counts when it is of a higher category: numbers over truth values, floating point
-// over integers, complex over all.
+// A rank-0 tensor takes part if it is of a higher category: numbers over bools, floating point over
+// integers, complex over all.
 TEST(PromoteMixedDtypesTest, TensorsOfRankZeroOfAHigherCategoryWiden) {
   const std::tuple<const char*, const char*, const char*> cases[] = {
       {"b8", "i64", "i64"},   {"b8", "f32", "f32"},   {"i64", "f32", "f32"}, {"i32", "f64", "f64"},
@@ -136,11 +136,11 @@ TEST(PromoteMixedDtypesTest, TensorsOfRankZeroOfAHigherCategoryWiden) {
   }
 }
 
-TEST(PromoteMixedDtypesTest, WhatIsNoPairOfTensorsStays) {
+TEST(PromoteMixedDtypesTest, KeepsCallsWithoutTwoTensors) {
   for (const char* node :
        {"%y: f32[2] = aten.add.Tensor(%x, 2)", "%y: f32[2] = aten.add.Tensor(2, %x)",
         "%y: f32[2] = aten.add.Tensor(%x, %n)",
-        // Whose dtypes are not promoted by this pass.
+        // This pass does not promote its dtypes.
         "%y: f32[2] = aten.maximum.default(%x, %k)"}) {
     ExpectUnchanged(absl::StrCat("program aten { graph(%x: f32[2] user_input, %k: i64[2] "
                                  "user_input, %n: symint(s0) user_input) {\n",
@@ -149,8 +149,8 @@ TEST(PromoteMixedDtypesTest, WhatIsNoPairOfTensorsStays) {
   }
 }
 
-// Numbers in the place of tensors, dtypes that have none in common, integers that stay so.
-TEST(PromoteMixedDtypesTest, OperandsWithoutACommonDtypeStay) {
+// Scalars in place of tensors, dtypes without a common dtype, integers that remain integers.
+TEST(PromoteMixedDtypesTest, KeepsOperandsWithoutCommonDtype) {
   ExpectUnchanged(R"(program aten {
   ranges { s0: [1, 8] }
   graph(%x: f32[2] user_input, %f: f8e4m3fn[2] user_input, %i: i64[2] user_input, %n: symint(s0) user_input) {

@@ -1,4 +1,5 @@
-// What stays although its operands are constants, and where the search for what goes ends.
+// Tests of nodes that are kept although their operands are constant, and of the limits of the
+// search for freed constants.
 #include <cstring>
 #include <memory>
 #include <string>
@@ -21,7 +22,7 @@
 namespace belay::exir {
 namespace {
 
-// %y of `nodes` is returned; w, v and e are parameters.
+// Returns a program with `nodes` and result %y; w, v and e are parameters.
 std::string Around(std::string_view nodes, std::string_view returned = "%y user_output",
                    std::string_view dialect = "aten") {
   return absl::StrCat("program ", dialect, R"( {
@@ -33,8 +34,8 @@ std::string Around(std::string_view nodes, std::string_view returned = "%y user_
                       nodes, "\nreturn (", returned, ") } }");
 }
 
-TEST(PropagateConstantsLimitsTest, ViewsAndWritesStay) {
-  // A view shares its memory; what writes to its operand gives what was written.
+TEST(PropagateConstantsLimitsTest, KeepsViewsAndWrites) {
+  // A view shares its memory; a write to its operand changes it.
   ExpectUnchanged(Around("%s: f32[3,4]{strides=[1,3]} = aten.permute.default(%v, [1,0])\n"
                          "%y: f32[3,4] = aten.mul.Tensor(%s, %s)",
                          "%y user_output", "training"),
@@ -45,8 +46,8 @@ TEST(PropagateConstantsLimitsTest, ViewsAndWritesStay) {
                   PropagateConstants().run, PassTestOps());
 }
 
-// Of operators that nobody knows, that write although no trait says so, or that have no kernel.
-TEST(PropagateConstantsLimitsTest, OperatorsOfOthersStay) {
+// Operators that are opaque, that write although no trait says so, or that have no kernel.
+TEST(PropagateConstantsLimitsTest, KeepsUnknownOperators) {
   const auto like_first = [](MetaContext& context) -> absl::Status {
     ABSL_ASSIGN_OR_RETURN(const TensorMeta* tensor, context.Tensor(0));
     context.SetOutput(0, *tensor);
@@ -68,7 +69,7 @@ TEST(PropagateConstantsLimitsTest, OperatorsOfOthersStay) {
   }
 }
 
-TEST(PropagateConstantsLimitsTest, NodesThatNothingReadsAreNotComputed) {
+TEST(PropagateConstantsLimitsTest, DoesNotFoldUnusedNodes) {
   for (const char* nodes :
        {"%s: f32[3] = aten.neg.default(%w)", "none, none = aten.max.dim(%v, 1)"}) {
     ExpectUnchanged(Around(absl::StrCat(nodes, "\n%y: f32[3] = aten.neg.default(%x)")),
@@ -76,16 +77,15 @@ TEST(PropagateConstantsLimitsTest, NodesThatNothingReadsAreNotComputed) {
   }
 }
 
-// The verifier does not ask operators what they give; a kernel's answer is not put in the place of
-// another.
-TEST(PropagateConstantsLimitsTest, ResultsThatAreDeclaredOtherwiseStay) {
+// The verifier does not infer results; a kernel's result of another type is not used.
+TEST(PropagateConstantsLimitsTest, KeepsResultsWithOtherDeclaredTypes) {
   for (const char* nodes : {
-           "%s: f32[s0] = aten.neg.default(%w)",      // a size that is not known
+           "%s: f32[s0] = aten.neg.default(%w)",      // an unknown size
            "%s: f32[4] = aten.neg.default(%w)",       // another size
            "%s: i32[3] = aten.neg.default(%w)",       // another dtype
            "%s: f32[3,1] = aten.neg.default(%w)",     // another rank
            "none, %s: i64[4] = aten.max.dim(%v, 1)",  // another number of results
-           // More bytes than can be counted.
+           // The number of bytes overflows.
            "%s: f32[4294967296,4294967296,3] = aten.expand_copy.default(%w, "
            "[4294967296,4294967296,3])",
        }) {
@@ -95,7 +95,7 @@ TEST(PropagateConstantsLimitsTest, ResultsThatAreDeclaredOtherwiseStay) {
   }
 }
 
-TEST(PropagateConstantsLimitsTest, ConstantsLieRowMajorUnlessDeclaredAndComputedChannelsLast) {
+TEST(PropagateConstantsLimitsTest, ConstantsAreRowMajorUnlessChannelsLast) {
   constexpr std::string_view kLast = "{strides=[12,1,6,2]}";
   const struct {
     std::string_view weight, result;
@@ -119,9 +119,9 @@ TEST(PropagateConstantsLimitsTest, ConstantsLieRowMajorUnlessDeclaredAndComputed
   }
 }
 
-// ---- What is computed once
+// ---- Computed once
 
-TEST(PropagateConstantsLimitsTest, AResultThatIsReadTwiceIsComputedAndErasedOnce) {
+TEST(PropagateConstantsLimitsTest, ComputesAndErasesResultUsedTwiceOnce) {
   ExpectRewrite(R"(program aten {
   constants { state "w": f32[3] }
   graph(%w: f32[3] parameter "w", %x: f32[3] user_input) {
@@ -141,7 +141,7 @@ TEST(PropagateConstantsLimitsTest, AResultThatIsReadTwiceIsComputedAndErasedOnce
                 PassTestOps());
 }
 
-TEST(PropagateConstantsLimitsTest, WhatWasComputedForOneIsThereForAnother) {
+TEST(PropagateConstantsLimitsTest, ReusesComputedResults) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   constants { state "w": f32[2] }
   graph(%w: f32[2] parameter "w", %x: f32[2] user_input) {
@@ -174,8 +174,8 @@ TEST(PropagateConstantsLimitsTest, WhatWasComputedForOneIsThereForAnother) {
   EXPECT_EQ(first(2), -2);
 }
 
-// It is computed at each call, and what is computed from it beforehand.
-TEST(PropagateConstantsLimitsTest, WhatIsReturnedAndReadStaysForTheOneWhoGetsIt) {
+// It is computed in each call, and nodes that depend on it are folded.
+TEST(PropagateConstantsLimitsTest, KeepsReturnedResultsWithUsers) {
   ExpectRewrite(R"(program aten {
   constants { state "w": f32[3] }
   graph(%w: f32[3] parameter "w", %x: f32[3] user_input) {
@@ -199,9 +199,9 @@ TEST(PropagateConstantsLimitsTest, WhatIsReturnedAndReadStaysForTheOneWhoGetsIt)
 
 // ---- Bounds
 
-// A weight goes with the node when nothing else reads what lies between; the search for it ends
-// somewhere, which can only forbid.
-TEST(PropagateConstantsLimitsTest, WhatIsFarAwayIsNotCountedAsFreed) {
+// A weight is freed with the node if the nodes between have no other users; the search for it is
+// limited, which can only prevent folding.
+TEST(PropagateConstantsLimitsTest, DoesNotCountDistantConstantsAsFreed) {
   for (const auto& [length, changes] : {std::pair(200, true), {300, false}}) {
     SCOPED_TRACE(length);
     std::string nodes = "%n0: f32[3] = aten.neg.default(%w)\n";
@@ -217,8 +217,8 @@ TEST(PropagateConstantsLimitsTest, WhatIsFarAwayIsNotCountedAsFreed) {
   }
 }
 
-// One of two results is read elsewhere: the node stays, and so does what it is computed from.
-TEST(PropagateConstantsLimitsTest, ANodeOfWhichAResultStaysFreesNothing) {
+// One of two results has other users: the node is kept, and so are its operands.
+TEST(PropagateConstantsLimitsTest, NodeWithAKeptResultFreesNothing) {
   constexpr char kProgram[] = R"(program aten {
   constants { state "v": f32[2,3] }
   graph(%v: f32[2,3] parameter "v", %x: f32[2] user_input) {
@@ -239,13 +239,13 @@ TEST(PropagateConstantsLimitsTest, ANodeOfWhichAResultStaysFreesNothing) {
   }
 }
 
-// What waits to be read at the same time has a bound, too, behind which less is computed at once.
-TEST(PropagateConstantsLimitsTest, ManyResultsAtOnceAreNotHeld) {
+// The memory of live intermediate results is limited too; beyond it, less is computed at once.
+TEST(PropagateConstantsLimitsTest, BoundsLiveResults) {
   std::string nodes;
   for (int i = 0; i < 8; ++i) {
     absl::StrAppend(&nodes, "%a", i, ": f32[3] = aten.add.Tensor(%w, ", i, ")\n");
   }
-  // The operands on the right are computed first.
+  // The right operands are computed first.
   std::string sum = "%a0";
   for (int i = 1; i < 8; ++i) {
     absl::StrAppend(&nodes, "%s", i, ": f32[3] = aten.add.Tensor(", sum, ", %a", i, ")\n");
@@ -260,16 +260,16 @@ TEST(PropagateConstantsLimitsTest, ManyResultsAtOnceAreNotHeld) {
   const size_t left = program.top().num_nodes();
   EXPECT_GT(left, 1u);
   EXPECT_LT(left, 16u);
-  // With room for them, the whole sum is one constant.
+  // With enough memory, the whole sum is one constant.
   program = ParseOrDie(Around(absl::StrCat(nodes, "%y: f32[3] = aten.mul.Tensor(%x, %s7)")),
                        PassTestOps());
   ASSERT_OK(PropagateConstants({.max_tensor_bytes = 36}).run(program).status());
   EXPECT_EQ(program.top().num_nodes(), 1u);
 }
 
-// Asking takes time as well: who asks for what costs too much again and again comes to an end.
-TEST(PropagateConstantsLimitsTest, AskingForWhatCostsTooMuchEnds) {
-  // The products cost more than there is; each asks for all of the chain before it.
+// Attempts cost time as well: repeated attempts to compute what is too expensive end.
+TEST(PropagateConstantsLimitsTest, StopsAfterTooExpensiveAttempts) {
+  // The matmuls exceed the limit; each requires the whole chain before it.
   const auto program = [](int length) {
     std::string nodes, results;
     for (int i = 0; i < length; ++i) {
@@ -288,25 +288,25 @@ TEST(PropagateConstantsLimitsTest, AskingForWhatCostsTooMuchEnds) {
       {.max_growth_bytes = uint64_t{1} << 40, .max_node_growth_bytes = uint64_t{1} << 40});
   ExportedProgram few = program(1);
   ASSERT_OK_AND_ASSIGN(const bool computed, pass.run(few));
-  EXPECT_TRUE(computed);  // the negation, though not the product
+  EXPECT_TRUE(computed);  // the negation, but not the matmul
   ExportedProgram many = program(1500);
   ASSERT_OK_AND_ASSIGN(const bool changed, pass.run(many));
   EXPECT_FALSE(changed);
 }
 
-// ---- Weights that are permuted in place
+// ---- Weights permuted as views
 
-TEST(PropagateConstantsLimitsTest, WhatIsNoPermutedMatrixForOneProductIsNotPermutedInPlace) {
-  // %q keeps the weight where it is.
+TEST(PropagateConstantsLimitsTest, CopiesWeightsThatAreNotPermutedMatrices) {
+  // %q keeps the weight in the program.
   for (const char* nodes : {
-           // The permutation gives the first operand, both, or an addend, too.
+           // The permutation is the first operand, both, or also an addend.
            "%p: f32[3,3] = aten.permute_copy.default(%e, [1,0])\n%y: f32[3,3] = "
            "aten.mm.default(%p, %e)",
            "%p: f32[3,3] = aten.permute_copy.default(%e, [1,0])\n%y: f32[3,3] = "
            "aten.mm.default(%p, %p)",
            "%p: f32[3,3] = aten.permute_copy.default(%e, [1,0])\n"
            "%y: f32[3,3] = aten.addmm.default(%p, %z, %p)",
-           // It changes nothing; what it permutes lies in another order, or is no matrix.
+           // The permutation is an identity; its operand has another dim order, or is not a matrix.
            "%p: f32[3,3] = aten.permute_copy.default(%e, [0,1])\n%y: f32[3,3] = "
            "aten.mm.default(%z, %p)",
            "%p: f32[3,3] = aten.permute_copy.default(%t, [1,0])\n%y: f32[3,3] = "

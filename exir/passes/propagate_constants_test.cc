@@ -45,7 +45,7 @@ constexpr char kChain[] = R"(program aten {
   }
 })";
 
-TEST(PropagateConstantsTest, ChainsOfConstantsBecomeOne) {
+TEST(PropagateConstantsTest, FoldsChainsIntoOneConstant) {
   ExpectRewrite(kChain, Propagate().run, R"(program aten {
   constants { constant "_prop_tensor_constant0": f32[3,2] }
   graph(%_prop_tensor_constant0: f32[3,2] tensor_constant "_prop_tensor_constant0",
@@ -57,7 +57,7 @@ TEST(PropagateConstantsTest, ChainsOfConstantsBecomeOne) {
                 PassTestOps());
 }
 
-TEST(PropagateConstantsTest, ComputesWhatTheKernelsCompute) {
+TEST(PropagateConstantsTest, MatchesTheKernels) {
   ExportedProgram program = ParseOrDie(kChain, PassTestOps());
   program.state_dict.insert_or_assign("w", Floats({2, 3}, {1, 2, 3, 4, 5, 6}));
   program.state_dict.insert_or_assign("b", Floats({3}, {10, 20, 30}));
@@ -68,8 +68,8 @@ TEST(PropagateConstantsTest, ComputesWhatTheKernelsCompute) {
   EXPECT_TRUE(program.state_dict.empty());
 }
 
-// What is read as channels last is stored so, and read element by element as before.
-TEST(PropagateConstantsTest, ResultsInChannelsLastOrderKeepIt) {
+// A result in channels-last order is stored so, and its elements are unchanged.
+TEST(PropagateConstantsTest, KeepsChannelsLastOrder) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   constants { state "w": f32[1,2,1,3]{strides=[6,1,6,2]} }
   graph(%w: f32[1,2,1,3]{strides=[6,1,6,2]} parameter "w",
@@ -89,10 +89,10 @@ TEST(PropagateConstantsTest, ResultsInChannelsLastOrderKeepIt) {
   ASSERT_EQ(program.constants.size(), 1u);
   const ConstantTensor& n = program.constants.begin()->second;
   EXPECT_EQ(n.strides(), Strides({6, 1, 6, 2}));
-  EXPECT_THAT(Elements(n), ElementsAre(-1, -2, -3, -4, -5, -6));  // as they lie
+  EXPECT_THAT(Elements(n), ElementsAre(-1, -2, -3, -4, -5, -6));  // in storage order
 }
 
-TEST(PropagateConstantsTest, EachOfManyIsComputedFromItsOwnConstant) {
+TEST(PropagateConstantsTest, FoldsManyIndependentNodes) {
   constexpr int kMany = 100;
   std::string constants, inputs, nodes, results;
   for (int i = 0; i < kMany; ++i) {
@@ -117,7 +117,7 @@ TEST(PropagateConstantsTest, EachOfManyIsComputedFromItsOwnConstant) {
   }
 }
 
-TEST(PropagateConstantsTest, EveryReadResultOfANodeIsAConstant) {
+TEST(PropagateConstantsTest, FoldsEveryUsedResultOfANode) {
   ExpectRewrite(R"(program aten {
   constants { state "w": f32[4,3] }
   graph(%w: f32[4,3] parameter "w", %x: f32[4] user_input) {
@@ -138,7 +138,7 @@ TEST(PropagateConstantsTest, EveryReadResultOfANodeIsAConstant) {
                 PassTestOps());
 }
 
-TEST(PropagateConstantsTest, ElementsOfAListAreConstants) {
+TEST(PropagateConstantsTest, FoldsElementsOfAList) {
   ExpectRewrite(R"(program aten {
   constants { state "w": f32[4] }
   graph(%w: f32[4] parameter "w", %x: f32[3] user_input) {
@@ -158,7 +158,7 @@ TEST(PropagateConstantsTest, ElementsOfAListAreConstants) {
                 PassTestOps());
 }
 
-// What must stay as it is, and why.
+// Nodes that must be kept, and the reasons.
 constexpr std::pair<const char*, const char*> kKept[] = {
     {"a mutated buffer", R"(program aten {
   constants { state "b": f32[3] }
@@ -237,8 +237,8 @@ constexpr std::pair<const char*, const char*> kKept[] = {
 })"},
 };
 
-// Each of many ways from a call that fails is gone once.
-TEST(PropagateConstantsTest, WhatBranchesFromACallThatFailsStays) {
+// Each of many paths from a failing call is visited once.
+TEST(PropagateConstantsTest, KeepsUsersOfAFailingCall) {
   std::string nodes;
   for (int i = 0; i < 60; ++i) {
     absl::StrAppend(&nodes, "%a", i, ": f32[1,3] = aten.neg.default(%n", i, ")\n%b", i,
@@ -258,8 +258,8 @@ TEST(PropagateConstantsTest, WhatBranchesFromACallThatFailsStays) {
                   Propagate().run, PassTestOps());
 }
 
-// What is returned is computed at each call, from a constant.
-TEST(PropagateConstantsTest, WhatIsReturnedReadsConstants) {
+// A returned node is computed in each call, from a constant.
+TEST(PropagateConstantsTest, KeepsReturnedNodesWithFoldedOperands) {
   ExpectRewrite(R"(program aten {
   constants { state "w": f32[3] }
   graph(%w: f32[3] parameter "w") {
@@ -278,8 +278,8 @@ TEST(PropagateConstantsTest, WhatIsReturnedReadsConstants) {
                 PassTestOps());
 }
 
-// It is in the file for the one who gets it.
-TEST(PropagateConstantsTest, AConstantThatIsReturnedIsNotFreed) {
+// It remains in the file because it is returned.
+TEST(PropagateConstantsTest, DoesNotFreeReturnedConstant) {
   constexpr char kReturned[] = R"(program aten {
   constants { state "w": f32[3] }
   graph(%w: f32[3] parameter "w", %x: f32[3] user_input) {
@@ -294,15 +294,15 @@ TEST(PropagateConstantsTest, AConstantThatIsReturnedIsNotFreed) {
   EXPECT_TRUE(changed);
 }
 
-TEST(PropagateConstantsTest, WhatMayNotBeComputedStays) {
+TEST(PropagateConstantsTest, KeepsNodesThatMayNotBeFolded) {
   for (const auto& [why, program] : kKept) {
     SCOPED_TRACE(why);
     ExpectUnchanged(program, Propagate().run, PassTestOps());
   }
 }
 
-// Only what is trained is no constant.
-TEST(PropagateConstantsTest, OtherParametersOfATrainedProgramAreConstants) {
+// Only trained parameters are not constant.
+TEST(PropagateConstantsTest, OtherParametersOfATrainedProgramAreConstant) {
   ExpectRewrite(R"(program aten {
   constants { state "v": f32[3] state "w": f32[3] }
   graph(%w: f32[3] parameter "w", %v: f32[3] parameter "v", %x: f32[3] user_input) {
@@ -323,7 +323,7 @@ TEST(PropagateConstantsTest, OtherParametersOfATrainedProgramAreConstants) {
                 PassTestOps());
 }
 
-TEST(PropagateConstantsTest, NamesThatShareStorageWithAMutatedBufferStay) {
+TEST(PropagateConstantsTest, KeepsTensorsThatShareStorageWithAMutatedBuffer) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   constants { state "a": f32[3] state "b": f32[3] }
   graph(%a: f32[3] buffer "a", %b: f32[3] buffer "b", %x: f32[3] user_input) {
@@ -348,7 +348,7 @@ constexpr char kGrows[] = R"(program aten {
   }
 })";
 
-TEST(PropagateConstantsTest, GrowthHasABoundBehindWhichSmallerResultsAreComputed) {
+TEST(PropagateConstantsTest, BoundsGrowthAndFoldsSmallerResults) {
   ExpectRewrite(kGrows, Propagate(100).run, R"(program aten {
   constants { constant "_prop_tensor_constant0": f32[16] }
   graph(%_prop_tensor_constant0: f32[16] tensor_constant "_prop_tensor_constant0",
@@ -359,7 +359,7 @@ TEST(PropagateConstantsTest, GrowthHasABoundBehindWhichSmallerResultsAreComputed
   }
 })",
                 PassTestOps());
-  // What goes makes room.
+  // Freed constants count against the growth.
   for (const uint64_t growth : {64u * 64 - 64, 64u * 64 - 65}) {
     ExportedProgram program = ParseOrDie(kGrows, PassTestOps());
     ASSERT_OK_AND_ASSIGN(const bool changed, Propagate(growth).run(program));
@@ -368,8 +368,8 @@ TEST(PropagateConstantsTest, GrowthHasABoundBehindWhichSmallerResultsAreComputed
   }
 }
 
-// One node may not take all that is allowed.
-TEST(PropagateConstantsTest, GrowthByOneNodeHasABoundOfItsOwn) {
+// One node may not use the whole growth.
+TEST(PropagateConstantsTest, BoundsGrowthByOneNode) {
   for (const uint64_t growth : {64u * 64 - 64, 64u * 64 - 65}) {
     ExportedProgram program = ParseOrDie(kGrows, PassTestOps());
     ASSERT_OK(PropagateConstants({.max_node_growth_bytes = growth}).run(program).status());
@@ -377,8 +377,8 @@ TEST(PropagateConstantsTest, GrowthByOneNodeHasABoundOfItsOwn) {
   }
 }
 
-TEST(PropagateConstantsTest, NoResultIsLargerThanTheConstantsAndTheGrowth) {
-  // The sum is small, what it is a sum of is not.
+TEST(PropagateConstantsTest, BoundsResultsByConstantsAndGrowth) {
+  // The sum is small, its operand is not.
   constexpr char kLarge[] = R"(program aten {
   constants { state "w": f32[16] }
   graph(%w: f32[16] parameter "w", %x: f32[16] user_input) {
@@ -394,8 +394,8 @@ TEST(PropagateConstantsTest, NoResultIsLargerThanTheConstantsAndTheGrowth) {
   EXPECT_TRUE(changed);
 }
 
-TEST(PropagateConstantsTest, WorkHasABound) {
-  // 2^34 multiplications: the runtime may do them, at each call.
+TEST(PropagateConstantsTest, BoundsWork) {
+  // 2^34 multiplications: left to the runtime.
   ExpectUnchanged(R"(program aten {
   constants { state "w": f32[2048,2048] }
   graph(%w: f32[2048,2048] parameter "w", %x: f32[2048] user_input) {
@@ -407,7 +407,7 @@ TEST(PropagateConstantsTest, WorkHasABound) {
                   PropagateConstants().run, PassTestOps());
 }
 
-TEST(PropagateConstantsTest, WhatIsMadeOfLiteralsIsComputed) {
+TEST(PropagateConstantsTest, FoldsNodesOfLiterals) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   graph(%x: f32[4] user_input) {
     %o: f32[4] = aten.full.default([4], 0.5)
@@ -424,10 +424,10 @@ TEST(PropagateConstantsTest, WhatIsMadeOfLiteralsIsComputed) {
   ASSERT_OK(Verify(program));
   EXPECT_THAT(Elements(program.constants.at("_prop_tensor_constant0")),
               ElementsAre(0.5, 1.5, 2.5, 3.5));
-  EXPECT_EQ(program.top().num_nodes(), 3u);  // the fill stays
+  EXPECT_EQ(program.top().num_nodes(), 3u);  // the fill is kept
 }
 
-// Equal storage is in the file once, so that one of its names frees nothing.
+// Equal storage is in the file once, so erasing one of its inputs frees nothing.
 constexpr char kTied[] = R"(program aten {
   constants { state "a": f32[4,3] state "b": f32[4,3] shares state "a" }
   graph(%a: f32[4,3] parameter "a", %b: f32[4,3] parameter "b", %x: f32[2,3] user_input,
@@ -439,15 +439,15 @@ constexpr char kTied[] = R"(program aten {
     return (%y user_output)
   }
 })";
-TEST(PropagateConstantsTest, AStorageWithAnotherReaderIsNotFreed) {
+TEST(PropagateConstantsTest, DoesNotFreeSharedStorage) {
   ExpectUnchanged(kTied, Propagate(47).run, PassTestOps());
   ExportedProgram program = ParseOrDie(kTied, PassTestOps());
   ASSERT_OK_AND_ASSIGN(const bool changed, Propagate(48).run(program));
   EXPECT_TRUE(changed);
 }
 
-// A product reads a weight that must stay for somebody else as it lies.
-TEST(PropagateConstantsTest, AWeightThatStaysIsPermutedInPlace) {
+// A matmul uses a permuted weight whose original has other users.
+TEST(PropagateConstantsTest, PermutesKeptWeightAsAView) {
   constexpr char kInPlace[] = R"(program aten {
   constants { state "w": f32[4,3] state "b": f32[4] }
   graph(%w: f32[4,3] parameter "w", %b: f32[4] parameter "b", %i: i64[2] user_input) {
@@ -478,7 +478,7 @@ TEST(PropagateConstantsTest, AWeightThatStaysIsPermutedInPlace) {
                 PassTestOps());
 }
 
-TEST(PropagateConstantsTest, OtherReadersOfAPermutedWeightGetACopy) {
+TEST(PropagateConstantsTest, OtherUsersOfAPermutedWeightGetACopy) {
   ExpectUnchanged(R"(program aten {
   constants { state "w": f32[4,3] }
   graph(%w: f32[4,3] parameter "w", %i: i64[2] user_input) {
@@ -492,8 +492,8 @@ TEST(PropagateConstantsTest, OtherReadersOfAPermutedWeightGetACopy) {
                   Propagate(0).run, PassTestOps());
 }
 
-// It takes the same arguments as a permutation and reverses elements instead.
-TEST(PropagateConstantsTest, AWeightThatIsFlippedIsNotPermuted) {
+// It has the arguments of a permutation but reverses elements.
+TEST(PropagateConstantsTest, DoesNotPermuteFlippedWeight) {
   ExpectUnchanged(R"(program aten {
   constants { state "w": f32[3,3] }
   graph(%w: f32[3,3] parameter "w", %i: i64[2] user_input) {
@@ -506,8 +506,8 @@ TEST(PropagateConstantsTest, AWeightThatIsFlippedIsNotPermuted) {
                   Propagate(0).run, PassTestOps());
 }
 
-// A product that is not known to take its weight permuted in place.
-TEST(PropagateConstantsTest, OtherProductsGetACopyOfAPermutedWeight) {
+// A matmul that is not known to accept a permuted weight.
+TEST(PropagateConstantsTest, OtherMatmulsGetACopyOfAPermutedWeight) {
   ExpectUnchanged(R"(program aten {
   constants { state "w": i8[4,3] }
   graph(%w: i8[4,3] parameter "w", %i: i64[2] user_input) {
@@ -520,12 +520,12 @@ TEST(PropagateConstantsTest, OtherProductsGetACopyOfAPermutedWeight) {
                   Propagate(0).run, PassTestOps());
 }
 
-TEST(PropagateConstantsTest, WhatAnotherMethodWritesToIsNoConstant) {
+TEST(PropagateConstantsTest, TensorsWrittenByAnotherMethodAreNotConstant) {
   ExpectUnchanged(kChain, PropagateConstants({.changing = {"b"}}).run, PassTestOps());
 }
 
-// Each of a chain is read by what stays, too.
-TEST(PropagateConstantsTest, LongChainsAreComputedOnce) {
+// Each node of the chain also has a user that is kept.
+TEST(PropagateConstantsTest, ComputesLongChainsOnce) {
   constexpr int kLong = 2000;
   std::string nodes, results;
   for (int i = 0; i < kLong; ++i) {
@@ -545,7 +545,7 @@ TEST(PropagateConstantsTest, LongChainsAreComputedOnce) {
               ElementsAre(kLong + 1, 2 * (kLong + 1)));
 }
 
-TEST(PropagateConstantsTest, GivesTheSameBytesEachTime) {
+TEST(PropagateConstantsTest, IsDeterministic) {
   std::string first;
   for (int i = 0; i < 3; ++i) {
     ExportedProgram program = ParseOrDie(kChain, PassTestOps());

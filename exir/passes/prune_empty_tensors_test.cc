@@ -27,7 +27,7 @@ TEST(PruneEmptyTensorsTest, DropsInputsWithoutElements) {
                 PassTestOps());
 }
 
-TEST(PruneEmptyTensorsTest, NothingButEmptyInputsBecomesFull) {
+TEST(PruneEmptyTensorsTest, OnlyEmptyInputsBecomeFull) {
   ExpectRewrite(R"(program aten {
   graph(%e: f32[0,3] user_input) {
     %y: f32[0,3] = aten.cat.default([%e, %e])
@@ -63,7 +63,7 @@ TEST(PruneEmptyTensorsTest, KeepsAnEmptyInputThatDecidesTheDType) {
                   PruneEmptyTensors().run, PassTestOps());
 }
 
-TEST(PruneEmptyTensorsTest, NumbersStayAndSoDoesNothingOfAnUnknownSize) {
+TEST(PruneEmptyTensorsTest, KeepsTensorsOfUnknownSize) {
   ExpectUnchanged(R"(program aten {
   ranges { s0: [1, 8] }
   graph(%x: f32[2] user_input, %e: f32[0,s0] user_input, %n: symint(s0) user_input) {
@@ -75,8 +75,8 @@ TEST(PruneEmptyTensorsTest, NumbersStayAndSoDoesNothingOfAnUnknownSize) {
                   PruneEmptyTensors().run, PassTestOps());
 }
 
-// Somebody's own registry, and a program that nobody verified.
-TEST(PruneEmptyTensorsTest, WhatCannotBeReplacedStays) {
+// A custom registry, and a program that does not verify.
+TEST(PruneEmptyTensorsTest, KeepsIrreplaceableNodes) {
   constexpr OpDef kRows[] = {{.schema = "aten::cat(Tensor[] tensors, int dim=0) -> Tensor"}};
   const absl::Span<const OpDef> tables[] = {kRows};
   ASSERT_OK_AND_ASSIGN(const auto ops, OpRegistry::Create(tables));

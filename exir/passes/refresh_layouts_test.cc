@@ -7,7 +7,7 @@
 namespace belay::exir {
 namespace {
 
-TEST(RefreshLayoutsTest, CopiesAreContiguousWhereViewsWereNot) {
+TEST(RefreshLayoutsTest, CopiesOfStridedViewsAreContiguous) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2,3] user_input) {
     %p: f32[3,2]{strides=[1,3]} = aten.permute_copy.default(%x, [1,0])
@@ -25,7 +25,7 @@ TEST(RefreshLayoutsTest, CopiesAreContiguousWhereViewsWereNot) {
                 PassTestOps());
 }
 
-TEST(RefreshLayoutsTest, DeclaredTypeThatTheOperatorContradictsIsAnError) {
+TEST(RefreshLayoutsTest, RejectsContradictingDeclaredType) {
   ExpectPassError(R"(program aten {
   graph(%x: f32[2,3] user_input) {
     %y: f32[2,4] = aten.relu.default(%x)

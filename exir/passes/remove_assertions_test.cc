@@ -7,8 +7,8 @@
 namespace belay::exir {
 namespace {
 
-// Those of numbers run.
-TEST(RemoveAssertionsTest, ErasesTensorMetadataAssertionsAlone) {
+// Assertions on scalars are kept.
+TEST(RemoveAssertionsTest, ErasesOnlyTensorMetadataAssertions) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2] user_input) {
     %y: f32[2] = aten.neg.default(%x)

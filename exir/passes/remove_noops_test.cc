@@ -48,7 +48,7 @@ TEST(RemoveNoopsTest, RemovesSliceOfTheWhole) {
                 PassTestOps());
 }
 
-// x → dequantize → slice of the whole → quantize with `zero_point` → y → z
+// x -> dequantize -> slice of the whole -> quantize with `zero_point` -> y -> z
 std::string Requantized(std::string_view zero_point, std::string_view low) {
   return absl::StrCat(R"(program aten {
   graph(%x: i8[4] user_input) {
@@ -63,7 +63,7 @@ std::string Requantized(std::string_view zero_point, std::string_view low) {
 })");
 }
 
-TEST(RemoveNoopsTest, RemovesQuantisationOfWhatWasDequantisedTheSameWay) {
+TEST(RemoveNoopsTest, RemovesRequantizationWithEqualParameters) {
   ExpectRewrite(Requantized("3", "-128"), RemoveNoops().run, R"(program aten {
   graph(%x: i8[4] user_input) {
     %f: f32[4] = quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, -128, 127, dtype:i8)
@@ -74,7 +74,7 @@ TEST(RemoveNoopsTest, RemovesQuantisationOfWhatWasDequantisedTheSameWay) {
                 PassTestOps());
 }
 
-TEST(RemoveNoopsTest, KeepsQuantisationWithOtherParametersOrThatClamps) {
+TEST(RemoveNoopsTest, KeepsRequantizationThatClampsOrHasOtherParameters) {
   for (const auto& [zero_point, low] : {std::pair("4", "-128"), std::pair("3", "-127")}) {
     ExpectRewrite(Requantized(zero_point, low), RemoveNoops().run,
                   absl::StrCat(R"(program aten {
@@ -91,7 +91,7 @@ TEST(RemoveNoopsTest, KeepsQuantisationWithOtherParametersOrThatClamps) {
   }
 }
 
-TEST(RemoveNoopsTest, AReturnedSliceOfTheWholeIsItsInput) {
+TEST(RemoveNoopsTest, ReturnedSliceOfTheWholeIsItsInput) {
   ExpectRewrite(R"(program aten {
   constants { state "b": f32[4,3] }
   graph(%b: f32[4,3] buffer "b", %x: f32[4,3] user_input) {
@@ -110,7 +110,7 @@ TEST(RemoveNoopsTest, AReturnedSliceOfTheWholeIsItsInput) {
                 PassTestOps());
 }
 
-TEST(RemoveNoopsTest, KeepsWhatGivesAnotherTensor) {
+TEST(RemoveNoopsTest, KeepsNodesThatReturnAnotherTensor) {
   ExpectUnchanged(R"(program aten {
   graph(%x: f32[4] user_input) {
     %h: f16[4] = aten._to_copy.default(%x, dtype=dtype:f16)
@@ -154,7 +154,7 @@ TEST(RemoveNoopsTest, RemovesCastsAndDropoutThatDoNothing) {
                 PassTestOps());
 }
 
-// Whatever a consumer can see of a tensor must be the same.
+// Everything that a user can observe of a tensor must be equal.
 TEST(RemoveNoopsTest, KeepsCopiesToOtherStridesDevicesAndLayouts) {
   for (const char* copy :
        {"f32[2,2] = aten._to_copy.default(%x, memory_format=format:contiguous)",
@@ -169,8 +169,8 @@ TEST(RemoveNoopsTest, KeepsCopiesToOtherStridesDevicesAndLayouts) {
   }
 }
 
-// Numbers stand for tensors, literal ones and symbolic ones.
-TEST(RemoveNoopsTest, KeepsWhatMakesATensorOfANumber) {
+// Scalars in place of tensors, literal and symbolic.
+TEST(RemoveNoopsTest, KeepsNodesThatCreateATensorFromAScalar) {
   ExpectUnchanged(R"(program aten {
   ranges { s0: [1, 8] }
   graph(%n: symint(s0) user_input) {
@@ -183,9 +183,8 @@ TEST(RemoveNoopsTest, KeepsWhatMakesATensorOfANumber) {
                   RemoveNoops().run, PassTestOps());
 }
 
-// A value that is the new state of a buffer stays another than what it is a copy of, wherever else
-// it is returned.
-TEST(RemoveNoopsTest, KeepsASliceThatIsReturnedAsStateToo) {
+// The new state of a buffer must differ from its source, wherever else it is returned.
+TEST(RemoveNoopsTest, KeepsSliceReturnedAsState) {
   for (const char* returned : {"%y buffer_mutation \"b\", %y user_output, %y user_output",
                                "%y user_output, %y buffer_mutation \"b\", %y user_output"}) {
     SCOPED_TRACE(returned);
@@ -199,7 +198,8 @@ TEST(RemoveNoopsTest, KeepsASliceThatIsReturnedAsStateToo) {
   }
 }
 
-// What stays of x → dequantize → slice of the whole → quantize, with `parameters` at both ends.
+// Returns the remaining operators of x -> dequantize -> slice of the whole -> quantize, with
+// `parameters` at both ends.
 std::string OpsThatStay(std::string_view input, std::string_view parameters,
                         std::string_view result = "i8[2,2]",
                         std::string_view returned = "%z user_output") {
@@ -221,7 +221,7 @@ std::string OpsThatStay(std::string_view input, std::string_view parameters,
   return ops;
 }
 
-TEST(RemoveNoopsTest, RequantizationGoesWhereItClampsNothingAndGivesTheSameTensor) {
+TEST(RemoveNoopsTest, RemovesRequantizationWithoutClamping) {
   constexpr char kGone[] = "dequantize_per_tensor neg";
   constexpr char kStays[] = "dequantize_per_tensor quantize_per_tensor neg";
   EXPECT_EQ(OpsThatStay("i8[2,2]", "0.5, 3, -128, 127, dtype:i8"), kGone);
@@ -233,7 +233,7 @@ TEST(RemoveNoopsTest, RequantizationGoesWhereItClampsNothingAndGivesTheSameTenso
   }
   EXPECT_EQ(OpsThatStay("i8[2,2]", "0.5, 3, -128, 126, dtype:i8"), kStays);
   EXPECT_EQ(OpsThatStay("i16[2,2]", "0.5, 3, -32768, 32767, dtype:i16", "i16[2,2]"), kStays);
-  // A tensor that lies otherwise; one that is no tensor; one that is returned.
+  // A tensor with another layout; not a tensor; returned.
   EXPECT_EQ(OpsThatStay("i8[2,2]{strides=[1,2]}", "0.5, 3, -128, 127, dtype:i8"), kStays);
   EXPECT_EQ(OpsThatStay("symint(s0)", "0.5, 3, -128, 127, dtype:i8"), kStays);
   EXPECT_EQ(OpsThatStay("i8[2,2]", "0.5, 3, -128, 127, dtype:i8", "i8[2,2]",
@@ -241,8 +241,8 @@ TEST(RemoveNoopsTest, RequantizationGoesWhereItClampsNothingAndGivesTheSameTenso
             kStays);
 }
 
-// What else reads the dequantized numbers goes on doing so; a literal has nothing in its place.
-TEST(RemoveNoopsTest, OtherReadersOfDequantizedNumbersStay) {
+// Other users of the dequantized numbers keep them; a literal has no producer.
+TEST(RemoveNoopsTest, KeepsDequantizeNodesWithOtherUsers) {
   ExpectRewrite(R"(program aten {
   graph(%x: i8[4] user_input) {
     %f: f32[4] = quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 3, -128, 127, dtype:i8)

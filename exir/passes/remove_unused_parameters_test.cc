@@ -7,7 +7,7 @@
 namespace belay::exir {
 namespace {
 
-TEST(RemoveUnusedParametersTest, DropsParameterThatNothingUses) {
+TEST(RemoveUnusedParametersTest, ErasesUnusedParameter) {
   ExpectRewrite(R"(program aten {
   constants { state "a": f32[2]  state "b": f32[2] }
   graph(%a: f32[2] parameter "a", %b: f32[2] parameter "b", %x: f32[2] user_input) {

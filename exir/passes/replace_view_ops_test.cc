@@ -37,7 +37,7 @@ TEST(ReplaceViewOpsTest, KeepsOperatorsThatOwnTheirResult) {
                   ReplaceViewOps().run, PassTestOps());
 }
 
-TEST(ReplaceViewOpsTest, ViewsWithoutACopyingVariantAreListed) {
+TEST(ReplaceViewOpsTest, ListsViewsWithoutCopyVariant) {
   constexpr OpDef kRows[] = {{.schema = "demo::front(Tensor(a) self) -> Tensor(a)"},
                              {.schema = "demo::back(Tensor(a) self) -> Tensor(a)"}};
   const absl::Span<const OpDef> tables[] = {kRows};

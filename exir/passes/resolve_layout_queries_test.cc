@@ -7,7 +7,7 @@
 namespace belay::exir {
 namespace {
 
-TEST(ResolveLayoutQueriesTest, NumbersTakeTheirPlace) {
+TEST(ResolveLayoutQueriesTest, ReplacesQueriesByConstants) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[4,6] user_input) {
     %s: f32[2,6]{offset=12} = aten.slice.Tensor(%x, 0, 2, 4)
@@ -28,7 +28,7 @@ TEST(ResolveLayoutQueriesTest, NumbersTakeTheirPlace) {
                 PassTestOps());
 }
 
-TEST(ResolveLayoutQueriesTest, SizesAreComputed) {
+TEST(ResolveLayoutQueriesTest, ComputesSizes) {
   ExpectRewrite(R"(program aten {
   ranges { s0: [2, 8] }
   graph(%x: f32[4,s0] user_input) {
@@ -49,7 +49,7 @@ TEST(ResolveLayoutQueriesTest, SizesAreComputed) {
                 PassTestOps());
 }
 
-TEST(ResolveLayoutQueriesTest, OtherProgramsStay) {
+TEST(ResolveLayoutQueriesTest, KeepsOtherPrograms) {
   ExpectUnchanged(R"(program aten {
   graph(%x: f32[4,6] user_input) {
     %s: f32[2,6]{offset=12} = aten.slice.Tensor(%x, 0, 2, 4)
@@ -59,8 +59,8 @@ TEST(ResolveLayoutQueriesTest, OtherProgramsStay) {
                   ResolveLayoutQueries().run, PassTestOps());
 }
 
-// A stride that a query itself defines is not known otherwise.
-TEST(ResolveLayoutQueriesTest, QueriesThatDefineWhatTheyAskForStay) {
+// A stride that only the query itself defines is unknown otherwise.
+TEST(ResolveLayoutQueriesTest, KeepsQueriesThatDefineTheirResult) {
   ExpectUnchanged(R"(program aten {
   ranges { u0: [1, 8] }
   graph(%x: f32[2,3]{strides=[u0,1]} user_input) {
@@ -71,7 +71,7 @@ TEST(ResolveLayoutQueriesTest, QueriesThatDefineWhatTheyAskForStay) {
                   ResolveLayoutQueries().run, PassTestOps());
 }
 
-TEST(ResolveLayoutQueriesTest, AnswersThatNothingGivesAreErrors) {
+TEST(ResolveLayoutQueriesTest, RejectsUncomputableResults) {
   ExpectPassError(R"(program aten {
   ranges { s9: [1, 8] }
   graph(%x: f32[100] user_input) {
@@ -84,7 +84,7 @@ TEST(ResolveLayoutQueriesTest, AnswersThatNothingGivesAreErrors) {
                   "the size s9 can't be computed", PassTestOps());
 }
 
-TEST(ResolveLayoutQueriesTest, QueriesOfNothingAreErrors) {
+TEST(ResolveLayoutQueriesTest, RejectsQueriesWithoutTensor) {
   ExpectPassError(R"(program aten {
   graph(%x: f32[2,3] user_input) {
     %n: symint(3) = aten.sym_stride.int(%x, 7)

@@ -17,7 +17,7 @@
 namespace belay::exir {
 namespace {
 
-TEST(ScalarToTensorTest, EachLiteralBecomesAConstantOfItsOwn) {
+TEST(ScalarToTensorTest, EachLiteralBecomesItsOwnConstant) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2] user_input) {
     %a: f32[2] = aten.add.Tensor(%x, 2.5)
@@ -36,7 +36,7 @@ TEST(ScalarToTensorTest, EachLiteralBecomesAConstantOfItsOwn) {
                 PassTestOps());
 }
 
-// A number counts less than a tensor without dimensions, which a lifted constant is.
+// A scalar has lower promotion priority than a rank-0 tensor, such as a lifted constant.
 TEST(ScalarToTensorTest, LiteralsDoNotPromoteTensorsWithoutDimensions) {
   ExpectRewrite(R"(program aten {
   graph(%x: i32[] user_input, %y: f16[] user_input, %z: i32[] user_input) {
@@ -58,7 +58,7 @@ TEST(ScalarToTensorTest, LiteralsDoNotPromoteTensorsWithoutDimensions) {
                 PassTestOps());
 }
 
-TEST(ScalarToTensorTest, LiteralsThatHalfPrecisionRoundsStayNumbers) {
+TEST(ScalarToTensorTest, KeepsLiteralsThatHalfPrecisionRounds) {
   ExpectRewrite(R"(program aten {
   graph(%x: f16[2] user_input, %y: bf16[] user_input) {
     %a: f16[2] = aten.mul.Tensor(%x, 0.3)
@@ -79,7 +79,7 @@ TEST(ScalarToTensorTest, LiteralsThatHalfPrecisionRoundsStayNumbers) {
                 PassTestOps());
 }
 
-TEST(ScalarToTensorTest, SymbolicNumbersStayNumbersAmongHalfPrecision) {
+TEST(ScalarToTensorTest, KeepsSymbolicScalarsAmongHalfPrecision) {
   ExpectRewrite(R"(program aten {
   ranges { s0: [1, 8] }
   graph(%x: f16[s0] user_input, %y: bf16[] user_input) {
@@ -103,7 +103,7 @@ TEST(ScalarToTensorTest, SymbolicNumbersStayNumbersAmongHalfPrecision) {
                 PassTestOps());
 }
 
-TEST(ScalarToTensorTest, LiteralsThatFloat32RoundsStayDoubleAmongDoubles) {
+TEST(ScalarToTensorTest, LiteralsThatFloat32RoundsAreDoubleAmongDoubles) {
   ExpectRewrite(R"(program aten {
   graph(%x: f64[2] user_input) {
     %a: f64[2] = aten.add.Tensor(%x, 0.1)
@@ -154,7 +154,7 @@ TEST(ScalarToTensorTest, ComplexLiteralsBecomeConstantsThatPromoteAsTheyDo) {
   EXPECT_EQ(constant(2).as<std::complex<double>>()[0], std::complex<double>(0, 0.1));
 }
 
-TEST(ScalarToTensorTest, ComplexLiteralsInBodiesAreMadeThere) {
+TEST(ScalarToTensorTest, ComplexLiteralsInSubgraphsAreCreatedThere) {
   ExpectRewrite(R"(program aten {
   graph(%p: b8[] user_input, %x: c64[2] user_input) {
     %c: c64[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
@@ -224,8 +224,8 @@ TEST(ScalarToTensorTest, SymbolicSizesBecomeScalarTensors) {
                 PassTestOps());
 }
 
-// So that they share the debug handle of the node that they are for.
-TEST(ScalarToTensorTest, WhatIsMadeComesFromWhereItsUserComesFrom) {
+// So that they share the debug handle of their user.
+TEST(ScalarToTensorTest, NewNodesHaveTheProvenanceOfTheirUser) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   ranges { s0: [1, 8] }
   graph(%p: b8[] user_input, %x: f32[s0] user_input) {
@@ -264,7 +264,7 @@ TEST(ScalarToTensorTest, WhatIsMadeComesFromWhereItsUserComesFrom) {
   EXPECT_EQ(made, 2);
 }
 
-// Of `call`, what becomes of it, and the constants with their dtypes: "mul.Tensor c64".
+// Returns the new call, and the constants with their dtypes: "mul.Tensor c64".
 std::string Lifted(std::string_view call, std::string_view input = "%x: f32[2]") {
   ExportedProgram program =
       ParseOrDie(absl::StrCat("program aten { graph(", input, " user_input) {\n%r: f32[2] = ", call,
@@ -283,23 +283,23 @@ std::string Lifted(std::string_view call, std::string_view input = "%x: f32[2]")
 TEST(ScalarToTensorTest, LiteralsOfEachKindHaveTheDtypeThatPromotesAsTheyDo) {
   EXPECT_EQ(Lifted("aten.mul.Tensor(%x, true)"), "mul.Tensor b8");
   EXPECT_EQ(Lifted("aten.mul.Tensor(%x, 2)"), "mul.Tensor i64");
-  // What no float32 holds, among doubles; a NaN is one in any.
+  // Numbers that float32 does not represent, among doubles; NaN is NaN in any dtype.
   EXPECT_EQ(Lifted("aten.mul.Tensor(%x, nan)", "%x: f64[2]"), "mul.Tensor f32");
   EXPECT_EQ(Lifted("aten.mul.Tensor(%x, 1e300)", "%x: f64[2]"), "mul.Tensor f64");
   EXPECT_EQ(Lifted("aten.add.Tensor(%x, complex:[0.1,1.0])", "%x: c32[]"), "add.Tensor c32");
-  // Dtypes that have nothing in common: the operator says so itself.
+  // Dtypes without a common dtype: the operator reports the error.
   EXPECT_EQ(Lifted("aten.mul.Tensor(%x, 2.5)", "%x: f8e4m3fn[]"), "mul.Tensor f32");
   EXPECT_EQ(Lifted("aten.addcmul.default(%x, %y, 2.5)", "%x: f8e4m3fn[2] user_input, %y: f32[2]"),
             "addcmul.default f32");
-  // Operators that do not bring their operands together.
+  // Operators that do not promote their operands.
   EXPECT_EQ(Lifted("aten.fill.Tensor(%x, 2)", "%x: i32[]"), "fill.Tensor i64");
-  // Two literals, of which the second may stay a number among half precision only.
+  // Two literals; the second may remain a scalar only among half precision.
   EXPECT_EQ(Lifted("aten.mul.Tensor(2.5, 0.3)"), "mul.Tensor f32 f32");
   EXPECT_EQ(Lifted("aten.mul.Tensor(0.3, %x)", "%x: f16[2]"), "mul.Tensor f32");
 }
 
-// Half precision holds zero, and numbers of its bits between its exponents.
-TEST(ScalarToTensorTest, NumbersThatHalfPrecisionHoldsBecomeTensors) {
+// Half precision represents zero, and numbers within its mantissa and exponent range.
+TEST(ScalarToTensorTest, ScalarsExactInHalfPrecisionBecomeTensors) {
   const struct {
     const char *dtype, *number;
     bool holds;
@@ -329,7 +329,7 @@ TEST(ScalarToTensorTest, NumbersThatHalfPrecisionHoldsBecomeTensors) {
   }
 }
 
-TEST(ScalarToTensorTest, SymbolicNumbersOfEachKindBecomeTensors) {
+TEST(ScalarToTensorTest, SymbolicScalarsOfEachKindBecomeTensors) {
   ExpectRewrite(R"(program aten {
   ranges { s0: [1, 8] }
   graph(%x: f64[s0] user_input) {
@@ -364,8 +364,8 @@ TEST(ScalarToTensorTest, SymbolicNumbersOfEachKindBecomeTensors) {
                 PassTestOps());
 }
 
-// A registry need not have the operators that make tensors of numbers.
-TEST(ScalarToTensorTest, OperatorsThatAreNotRegisteredAreNamed) {
+// The registry may lack the operators that create tensors from scalars.
+TEST(ScalarToTensorTest, NamesUnregisteredOperators) {
   constexpr OpDef kMul[] = {
       {.schema = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", .traits = kPointwise}};
   constexpr OpDef kMake[] = {

@@ -14,7 +14,7 @@
 namespace belay::exir {
 namespace {
 
-TEST(SeedRandomOpsTest, OperatorsTakeTheStateAndTheirPlace) {
+TEST(SeedRandomOpsTest, PassesStateAndOffset) {
   ExpectRewrite(R"(program aten {
   constants {
     state "w": f32[2]
@@ -42,7 +42,7 @@ TEST(SeedRandomOpsTest, OperatorsTakeTheStateAndTheirPlace) {
                 PassTestOps());
 }
 
-TEST(SeedRandomOpsTest, TheStateBeginsWithTheSeed) {
+TEST(SeedRandomOpsTest, StateStartsWithTheSeed) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   graph() {
     %y: f32[2] = aten.rand.default([2])
@@ -92,7 +92,7 @@ TEST(SeedRandomOpsTest, BranchesGetTheState) {
                 PassTestOps());
 }
 
-TEST(SeedRandomOpsTest, DropoutThatDropsNothingNeedsNoState) {
+TEST(SeedRandomOpsTest, DropoutOutsideTrainingNeedsNoState) {
   ExpectUnchanged(R"(program aten {
   graph(%x: f32[2] user_input) {
     %d: f32[2], %m: b8[2] = aten.native_dropout.default(%x, 0.5, false)
@@ -102,7 +102,7 @@ TEST(SeedRandomOpsTest, DropoutThatDropsNothingNeedsNoState) {
                   SeedRandomOps(0).run, PassTestOps());
 }
 
-TEST(SeedRandomOpsTest, WhatTakesAStateAlreadyKeepsIt) {
+TEST(SeedRandomOpsTest, KeepsSeededOperators) {
   ExpectUnchanged(R"(program aten {
   graph(%state: i64[2] user_input, %x: f32[2] user_input) {
     %r: f32[2] = seeded.rand_like.default(%state, 0, %x)
@@ -112,7 +112,7 @@ TEST(SeedRandomOpsTest, WhatTakesAStateAlreadyKeepsIt) {
                   SeedRandomOps(0).run, PassTestOps());
 }
 
-TEST(SeedRandomOpsTest, LoopsThatWouldRepeatNumbersAreRefused) {
+TEST(SeedRandomOpsTest, RejectsRandomOperatorsInLoops) {
   ExpectPassError(
       R"(program aten {
   graph(%x: f32[3,2] user_input) {
@@ -130,7 +130,7 @@ TEST(SeedRandomOpsTest, LoopsThatWouldRepeatNumbersAreRefused) {
       PassTestOps());
 }
 
-TEST(SeedRandomOpsTest, ATensorOfTheStatesNameIsRefused) {
+TEST(SeedRandomOpsTest, RejectsBufferWithTheStatesName) {
   ExpectPassError(R"(program aten {
   constants {
     state "belay.random_state": i64[2]
@@ -144,8 +144,8 @@ TEST(SeedRandomOpsTest, ATensorOfTheStatesNameIsRefused) {
                   "the program has a tensor 'belay.random_state'", PassTestOps());
 }
 
-// A name of a constant counts as one of state.
-TEST(SeedRandomOpsTest, AConstantOfTheStatesNameIsRefused) {
+// The name is reserved for constants as well as for buffers.
+TEST(SeedRandomOpsTest, RejectsConstantWithTheStatesName) {
   ExpectPassError(
       absl::StrCat("program aten { constants { constant \"", std::string(kRandomState),
                    "\": f32[2] } graph(%c: f32[2] tensor_constant \"", std::string(kRandomState),
@@ -155,8 +155,8 @@ TEST(SeedRandomOpsTest, AConstantOfTheStatesNameIsRefused) {
       "the name of its random numbers' generator", PassTestOps());
 }
 
-// The new state stands behind what other buffers become and before what the user gets.
-TEST(SeedRandomOpsTest, TheNewStateStandsBehindThatOfOtherBuffers) {
+// The new state follows other buffer mutations and precedes user outputs.
+TEST(SeedRandomOpsTest, NewStateFollowsOtherBufferMutations) {
   ExportedProgram program = ParseOrDie(R"(program aten {
   constants { state "b": f32[2] }
   graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
@@ -172,7 +172,7 @@ TEST(SeedRandomOpsTest, TheNewStateStandsBehindThatOfOtherBuffers) {
   EXPECT_EQ(program.signature.outputs[0].target, "b");
   EXPECT_EQ(program.signature.outputs[1].target, kRandomState);
   EXPECT_EQ(program.signature.outputs[2].kind, OutputKind::kUserOutput);
-  // A program that only writes.
+  // A program with mutations only.
   program = ParseOrDie(R"(program aten {
   constants { state "b": f32[2] }
   graph(%b: f32[2] buffer "b") {
@@ -187,7 +187,7 @@ TEST(SeedRandomOpsTest, TheNewStateStandsBehindThatOfOtherBuffers) {
   EXPECT_EQ(program.signature.outputs[1].target, kRandomState);
 }
 
-// Operands that a call does not name, and those that are none.
+// Calls without an operand list, and operands that are not a list.
 TEST(SeedRandomOpsTest, BranchesWithoutOperandsGetTheState) {
   const auto program = [](std::string_view call) {
     return absl::StrCat(
@@ -224,8 +224,8 @@ TEST(SeedRandomOpsTest, BranchesWithoutOperandsGetTheState) {
                   absl::StatusCode::kInvalidArgument, "expected a list of operands", PassTestOps());
 }
 
-// Random numbers of others are theirs; a loop in a branch is refused as one outside.
-TEST(SeedRandomOpsTest, OperatorsOfOthersStayAndLoopsInBranchesAreRefused) {
+// Opaque random operators are not changed; a loop in a branch is rejected like any other.
+TEST(SeedRandomOpsTest, KeepsUnknownOperatorsAndRejectsLoopsInBranches) {
   ASSERT_OK_AND_ASSIGN(const auto ops, CreateStandardOps());
   ASSERT_OK(ops->Define({.schema = "demo::noise(Tensor x) -> Tensor", .traits = kNondeterministic})
                 .status());

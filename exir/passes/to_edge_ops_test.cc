@@ -29,7 +29,7 @@ TEST(ToEdgeOpsTest, RetargetsTensorOperatorsOnly) {
                 PassTestOps());
 }
 
-TEST(ToEdgeOpsTest, EdgeProgramsStay) {
+TEST(ToEdgeOpsTest, KeepsEdgePrograms) {
   ExpectUnchanged(R"(program edge {
   graph(%x: f32[2] user_input) {
     %a: f32[2] = edge.aten.relu.default(%x)

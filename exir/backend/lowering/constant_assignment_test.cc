@@ -1,5 +1,5 @@
-// Which constants and mutations move into delegates, program text in, program text out (docs/lowering.md
-// §2.4, §2.14, §2.15, §11.4 to §11.6).
+// Tests which constants and mutations move into delegates, from text form to text form
+// (docs/lowering.md §2.4, §2.14, §2.15, §11.4 to §11.6).
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +29,7 @@ constexpr std::string_view kMutation = R"(program edge {
     }
   })";
 
-TEST(ConstantOwnershipTest, MutationConsumed) {
+TEST(ConstantOwnershipTest, DelegateOwnsMutation) {
   ExpectLowered(kMutation, Constants({{"b", "t"}}), R"(program edge {
     graph(%x: f32[2] user_input) {
       %add_1: f32[2] = higher_order.executorch_call_delegate(module#0, %x)  handle=1 name="executorch_call_delegate"
@@ -48,7 +48,7 @@ TEST(ConstantOwnershipTest, MutationConsumed) {
   })");
 }
 
-TEST(ConstantOwnershipTest, MutationKept) {
+TEST(ConstantOwnershipTest, ProgramKeepsMutation) {
   ExpectLowered(kMutation, {}, R"(program edge {
     constants { state "b": f32[2] }
     graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
@@ -96,7 +96,7 @@ TEST(ConstantOwnershipTest, MutationsComeFirst) {
   })");
 }
 
-TEST(ConstantOwnershipTest, MutationsComeInTheOrderOfTheirNewValues) {
+TEST(ConstantOwnershipTest, MutationsAreInOrderOfNewValues) {
   ExpectLowered(R"(program edge {
     constants { state "b1": f32[2]  state "b2": f32[2] }
     graph(%b2: f32[2] buffer "b2", %b1: f32[2] buffer "b1", %x: f32[2] user_input) {
@@ -152,7 +152,7 @@ TEST(ConstantOwnershipTest, MutatedValueMayBeReturnedAndUsedOutside) {
   })");
 }
 
-TEST(ConstantOwnershipTest, CallWithOnlyConsumedMutationsStays) {
+TEST(ConstantOwnershipTest, KeepsCallWithOnlyOwnedMutations) {
   ExpectLowered(R"(program edge {
     constants { state "b": f32[2] }
     graph(%b: f32[2] buffer "b", %x: f32[2] user_input) {
@@ -177,8 +177,8 @@ TEST(ConstantOwnershipTest, CallWithOnlyConsumedMutationsStays) {
   })");
 }
 
-// A reader in another tag or outside would not see the updates of a delegate that has the buffer.
-TEST(ConstantOwnershipTest, MutatedBufferWithAForeignReaderStays) {
+// A user in another tag or outside would not see the updates of a delegate that owns the buffer.
+TEST(ConstantOwnershipTest, KeepsMutatedBufferWithOutsideUser) {
   for (const std::string reader : {"  tag=\"r\"", ""}) {
     std::vector<std::string> notes;
     const ExportedProgram program = ParseOrDie(R"(program edge {
@@ -234,7 +234,7 @@ TEST(ConstantOwnershipTest, SharedConstant) {
   })");
 }
 
-TEST(ConstantOwnershipTest, ConstantOfThreeTagsIsInEachOnceAndSharesBytes) {
+TEST(ConstantOwnershipTest, ConstantOfThreeTagsSharesBytes) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     constants { state "c": f32[2] }
     graph(%c: f32[2] parameter "c", %x: f32[2] user_input) {
@@ -260,7 +260,7 @@ TEST(ConstantOwnershipTest, ConstantOfThreeTagsIsInEachOnceAndSharesBytes) {
   EXPECT_THAT(names, ElementsAre("c", "c_copy_0", "c_copy_1"));
 }
 
-TEST(ConstantOwnershipTest, ConstantThatIsReturnedIsNoError) {
+TEST(ConstantOwnershipTest, AcceptsReturnedConstant) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     constants { state "c": f32[2] }
     graph(%c: f32[2] parameter "c", %x: f32[2] user_input) {
@@ -274,7 +274,7 @@ TEST(ConstantOwnershipTest, ConstantThatIsReturnedIsNoError) {
   EXPECT_EQ(lowered.lowered_modules[ModuleId(0)]->original.state_dict.size(), 1);
 }
 
-TEST(ConstantOwnershipTest, InputsAreParametersBuffersConstantsArguments) {
+TEST(ConstantOwnershipTest, OrdersInputsByKind) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     constants { state "b": f32[2]  state "p": f32[2]  constant "k": f32[2] }
     graph(%k: f32[2] tensor_constant "k", %b: f32[2] buffer "b", %p: f32[2] parameter "p",
@@ -293,7 +293,7 @@ TEST(ConstantOwnershipTest, InputsAreParametersBuffersConstantsArguments) {
   EXPECT_THAT(names, ElementsAre("p", "b", "k", "x"));
 }
 
-TEST(ConstantOwnershipTest, UnusedTaggedConstantMovesAndTaggedConstantWithoutNodesStays) {
+TEST(ConstantOwnershipTest, UnusedTaggedConstantMovesIfItsTagHasNodes) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     constants { state "p": f32[2]  state "q": f32[2] }
     graph(%p: f32[2] parameter "p", %q: f32[2] parameter "q", %x: f32[2] user_input) {
@@ -309,7 +309,7 @@ TEST(ConstantOwnershipTest, UnusedTaggedConstantMovesAndTaggedConstantWithoutNod
   EXPECT_EQ(lowered.lowered_modules[ModuleId(0)]->original.state_dict.count("p"), 1);
 }
 
-TEST(ConstantOwnershipTest, TensorStaysAsLongAsAnotherInputNamesIt) {
+TEST(ConstantOwnershipTest, KeepsTensorThatAnotherInputNames) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     constants { state "w": f32[2] }
     graph(%p: f32[2] parameter "w", %q: f32[2] parameter "w", %x: f32[2] user_input) {
@@ -343,8 +343,8 @@ TEST(ConstantOwnershipTest, ConstantOfAnotherTagMovesToItsUserWithANote) {
                                  "moves to the delegates that do"));
 }
 
-// Why a mutated buffer that is tagged stays, though nothing outside of the tag reads it.
-TEST(ConstantOwnershipTest, MutatedBufferThatNoDelegateCanHaveStaysWithANote) {
+// Reasons why a tagged mutated buffer is kept although it has no user outside the tag.
+TEST(ConstantOwnershipTest, KeepsMutatedBufferOfSeveralUsersWithANote) {
   const struct {
     std::string_view inputs, lines, mutation, problem;
   } kCases[] = {
@@ -377,7 +377,7 @@ TEST(ConstantOwnershipTest, MutatedBufferThatNoDelegateCanHaveStaysWithANote) {
   }
 }
 
-// Two inputs that name one buffer go together, and their mutation is noted once.
+// Two inputs that name one buffer move together, and the note about their mutation appears once.
 TEST(ConstantOwnershipTest, TiedBuffersMoveTogether) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     constants { state "b": f32[2] }
@@ -396,8 +396,8 @@ TEST(ConstantOwnershipTest, TiedBuffersMoveTogether) {
   EXPECT_EQ(original.signature.outputs.size(), 2u);
 }
 
-// Of several new values of one node, and of several nodes.
-TEST(ConstantOwnershipTest, MutationsComeInTheOrderOfResults) {
+// Several new values of one node, and of several nodes.
+TEST(ConstantOwnershipTest, MutationsAreInOrderOfResults) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     constants { state "b1": f32[2]  state "b2": f32[1]  state "b3": f32[1]  state "b4": f32[2] }
     graph(%b1: f32[2] buffer "b1", %b2: f32[1] buffer "b2", %b3: f32[1] buffer "b3",
@@ -420,8 +420,8 @@ TEST(ConstantOwnershipTest, MutationsComeInTheOrderOfResults) {
   EXPECT_THAT(targets, ElementsAre("b4", "b3", "b2", "b1"));
 }
 
-// A constant of a method is no other method's state, whatever its name.
-TEST(ConstantOwnershipTest, ConstantOfTheNameOfStateElsewhereMoves) {
+// A constant of one method is not state of another, regardless of its name.
+TEST(ConstantOwnershipTest, MovesConstantNamedLikeStateOfAnotherMethod) {
   const FunctionBackend recorder("recorder"), other("other");
   BackendSet backends;
   ASSERT_OK(backends.Add(&recorder));
@@ -442,8 +442,8 @@ TEST(ConstantOwnershipTest, ConstantOfTheNameOfStateElsewhereMoves) {
   EXPECT_THAT(lowered[1].second.constants, IsEmpty());
 }
 
-// In a delegate each method would have its own state, where the two share one.
-TEST(ConstantOwnershipTest, StateThatMethodsShareStaysWithANote) {
+// In delegates, each method would have its own state instead of the shared one.
+TEST(ConstantOwnershipTest, KeepsSharedStateWithANote) {
   const FunctionBackend recorder("recorder"), other("other");
   BackendSet backends;
   ASSERT_OK(backends.Add(&recorder));
@@ -473,7 +473,7 @@ TEST(ConstantOwnershipTest, StateThatMethodsShareStaysWithANote) {
     EXPECT_EQ(program.state_dict.count("b"), 1) << name;
     EXPECT_EQ(program.lowered_modules[ModuleId(0)]->original.state_dict.count("b"), 0) << name;
   }
-  // Alone each of them may have it.
+  // Lowered separately, each of them may own it.
   notes.clear();
   MethodPrograms alone;
   alone.push_back(std::move(methods[0]));

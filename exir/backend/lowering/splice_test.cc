@@ -1,5 +1,5 @@
-// What comes out of lowering, program text in, program text out: the worked examples of docs/lowering.md
-// §9 and the cases around them.
+// Tests of the lowered program, from text form to text form: the worked examples of
+// docs/lowering.md §9 and related cases.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,7 +77,7 @@ TEST(SpliceTest, ArgumentsFollowFirstUse) {
 }
 
 // Values in a dictionary are arguments like any other.
-TEST(SpliceTest, DictionariesAreCopied) {
+TEST(SpliceTest, CopiesDictionaries) {
   ExpectLowered(R"(program edge {
     graph(%x: f32[2] user_input, %y: f32[2] user_input) {
       %a: f32[2] = higher_order.auto_functionalized({"k": %x, "l": [%y, 3]})  tag="t"
@@ -100,7 +100,7 @@ TEST(SpliceTest, DictionariesAreCopied) {
   })");
 }
 
-TEST(SpliceTest, TagOutsideOfTheMapStaysWithANote) {
+TEST(SpliceTest, TagOutsideTheMapIsNotDelegatedAndNoted) {
   std::vector<std::string> notes;
   TextPartitioner partitioner;
   partitioner.delegation = {{"t", {"recorder", {}}}};
@@ -119,7 +119,7 @@ TEST(SpliceTest, TagOutsideOfTheMapStaysWithANote) {
   EXPECT_THAT(notes[0], HasSubstr("tag 'u' is not in the map"));
 }
 
-TEST(SpliceTest, NodesThatStayKeepTheirOrder) {
+TEST(SpliceTest, UndelegatedNodesKeepTheirOrder) {
   ExpectLowered(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.relu.default(%x)  tag="t"
@@ -150,8 +150,8 @@ TEST(SpliceTest, NodesThatStayKeepTheirOrder) {
   })");
 }
 
-// The call stands at the last of its nodes of which something else uses a result.
-TEST(SpliceTest, CallStandsAtTheLastNodeOfWhichAResultIsUsed) {
+// The call is at the last node with a result that is used outside.
+TEST(SpliceTest, CallIsAtTheLastNodeWithUsedResult) {
   ExpectLowered(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.relu.default(%x)  tag="t"
@@ -190,9 +190,9 @@ TEST(SpliceTest, CallStandsAtTheLastNodeOfWhichAResultIsUsed) {
   })");
 }
 
-// Nothing else fixes where the call stands: at %b, the last node that the program returns a result
-// of. %d is read by nobody.
-TEST(SpliceTest, CallOfWhichResultsAreOnlyReturnedStandsAtTheLastOfThem) {
+// Nothing else determines the position of the call: it is at %b, the last node with a returned
+// result. %d is unused.
+TEST(SpliceTest, CallWithOnlyReturnedResultsIsAtTheLastOfThem) {
   ExpectLowered(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.relu.default(%x)  tag="t"
@@ -223,8 +223,8 @@ TEST(SpliceTest, CallOfWhichResultsAreOnlyReturnedStandsAtTheLastOfThem) {
   })");
 }
 
-// Results of operators with several outputs cross one by one.
-TEST(SpliceTest, OnlyUsedResultsOfASplitCross) {
+// Results of operators with several outputs are passed individually.
+TEST(SpliceTest, OnlyUsedResultsOfASplitAreReturned) {
   ExpectLowered(R"(program edge {
     graph(%x: f32[4] user_input) {
       [%p: f32[2], %q: f32[2]] = edge.aten.split_with_sizes.default(%x, [2,2])  tag="t" name="split"
@@ -249,7 +249,7 @@ TEST(SpliceTest, OnlyUsedResultsOfASplitCross) {
   })");
 }
 
-TEST(SpliceTest, SymbolicIntegersCrossBothWays) {
+TEST(SpliceTest, PassesSymbolicIntegersInAndOut) {
   ExpectLowered(R"(program edge {
     ranges { s0: [1, 8] }
     graph(%x: f32[s0,2] user_input) {
@@ -318,7 +318,7 @@ constexpr std::string_view kCond = R"(program edge {
     }
   })";
 
-TEST(SpliceTest, CondBodiesAreLoweredAfterTheirGraph) {
+TEST(SpliceTest, LowersCondSubgraphsAfterTheirGraph) {
   ExpectLowered(kCond, {}, R"(program edge {
     graph(%p: b8[] user_input, %x: f32[2] user_input) {
       %a: f32[2] = higher_order.executorch_call_delegate(module#0, %x)  handle=8 name="executorch_call_delegate"
@@ -360,7 +360,7 @@ TEST(SpliceTest, CondBodiesAreLoweredAfterTheirGraph) {
   })");
 }
 
-TEST(SpliceTest, TaggedCondTakesItsBodiesAlong) {
+TEST(SpliceTest, TaggedCondMovesWithItsSubgraphs) {
   ExpectLowered(R"(program edge {
     graph(%p: b8[] user_input, %x: f32[2] user_input) {
       %b: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
@@ -399,7 +399,7 @@ TEST(SpliceTest, TaggedCondTakesItsBodiesAlong) {
   })");
 }
 
-TEST(SpliceTest, WhileMapAndScanBodiesAreLowered) {
+TEST(SpliceTest, LowersSubgraphsOfWhileMapAndScan) {
   for (const std::string call : {"higher_order.while_loop(graph#1, graph#2, [%x], [])",
                                  "higher_order.map_impl(graph#1, [%x], [graph#2])",
                                  "higher_order.scan(graph#1, [%x], [graph#2], [])"}) {
@@ -447,7 +447,7 @@ TEST(SpliceTest, DelegatesAreNumberedByBackendThenByPosition) {
   EXPECT_THAT(specs, ElementsAre("f1", "f0", "s0", "s1"));
 }
 
-TEST(SpliceTest, SecondRoundKeepsOrSwallowsDelegates) {
+TEST(SpliceTest, SecondRoundKeepsOrNestsDelegates) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.neg.default(%x)  tag="t"
@@ -458,12 +458,12 @@ TEST(SpliceTest, SecondRoundKeepsOrSwallowsDelegates) {
                                              TestOps());
   ASSERT_OK_AND_ASSIGN(const ExportedProgram once, Lower(program, {}));
   std::string text = PrintProgram(once);
-  // Beside it.
+  // Next to the first delegate.
   std::string beside = text;
   beside.replace(beside.find("relu.default(%a)") + 16, 0, "  tag=\"t\"");
   ASSERT_OK_AND_ASSIGN(const ExportedProgram twice, Lower(ParseOrDie(beside, TestOps()), {}));
   EXPECT_EQ(twice.lowered_modules.size(), 2);
-  // With the first inside.
+  // Contains the first delegate.
   std::string around = beside;
   const std::string call = "handle=1";
   around.replace(around.find(call), call.size(), "handle=1 tag=\"t\"");
@@ -475,7 +475,7 @@ TEST(SpliceTest, SecondRoundKeepsOrSwallowsDelegates) {
   EXPECT_EQ(nested.top().node(nested.top().first()).debug_handle, 2);
 }
 
-TEST(SpliceTest, PartitionOfWhichNothingIsUsedIsACallWithoutResults) {
+TEST(SpliceTest, UnusedPartitionIsACallWithoutResults) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.neg.default(%x)

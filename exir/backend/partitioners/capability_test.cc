@@ -24,7 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A program of these lines over %x; everything but neg is supported.
+// Parses a program of these lines over %x; everything except neg is supported.
 ExportedProgram Parse(std::string_view lines, std::string_view outputs) {
   return ParseOrDie(absl::StrCat("program edge {\n graph(%x: f32[2] user_input) {\n", lines,
                                  "\n return (", outputs, ")\n }\n}"),
@@ -88,8 +88,8 @@ TEST(CapabilityTest, UnconnectedNodesShareAPartition) {
               ElementsAre("1: a c d"));
 }
 
-// torch's partitioner sees this way back only in part.
-TEST(CapabilityTest, WayBackThroughAnotherPartitionKeepsPartitionsApart) {
+// torch's partitioner misses part of this path back.
+TEST(CapabilityTest, PathThroughAnotherPartitionSeparatesPartitions) {
   const ExportedProgram program = Parse(R"(%n: f32[2] = edge.aten.relu.default(%x)
                                %m: f32[2] = edge.aten.neg.default(%n)
                                %a: f32[2] = edge.aten.relu.default(%m)
@@ -108,7 +108,7 @@ TEST(CapabilityTest, WayBackThroughAnotherPartitionKeepsPartitionsApart) {
 }
 
 // ExecuTorch's graphs have a node for each used result of a node with several.
-TEST(CapabilityTest, TakingAResultCountsAsANodeOfItsOwn) {
+TEST(CapabilityTest, GetitemCountsAsANode) {
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
       %v: f32[2], %i: f32[1], %j: f32[1] = edge.aten.native_layer_norm.default(%a, [2], none, none, 1e-05) name="t"
       %r: f32[2] = edge.aten.relu.default(%v)
@@ -124,8 +124,8 @@ TEST(CapabilityTest, TakingAResultCountsAsANodeOfItsOwn) {
   EXPECT_THAT(propose([](ValueId) { return true; }), ElementsAre("1: a t r s"));
 }
 
-// Such nodes take ids, and partitions of nothing else disappear.
-TEST(CapabilityTest, TakingAResultOfAnUnsupportedNode) {
+// Getitems use up ids, and partitions of only getitems disappear.
+TEST(CapabilityTest, GetitemOfAnUnsupportedNode) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.relu.default(%x)
@@ -183,7 +183,7 @@ std::vector<std::string> ProposeGroups(const ExportedProgram& program,
 }
 
 TEST(GroupsTest, GroupIsKeptTogether) {
-  // Alone, b would join d.
+  // Without groups, b would join d.
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
                                %b: f32[2] = edge.aten.relu.default(%x)
                                %c: f32[2] = edge.aten.neg.default(%a)
@@ -193,8 +193,8 @@ TEST(GroupsTest, GroupIsKeptTogether) {
   EXPECT_THAT(ProposeGroups(program, {{"a", "b"}}), ElementsAre("0: d", "1: a b"));
 }
 
-// b is not supported, and so not in the group.
-TEST(GroupsTest, NodesThatAreNotSupportedAreInNoGroup) {
+// b is not supported, so it is not in the group.
+TEST(GroupsTest, IgnoresUnsupportedNodesOfGroups) {
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
                                %b: f32[2] = edge.aten.neg.default(%x)
                                %c: f32[2] = edge.aten.relu.default(%x))",
@@ -202,9 +202,9 @@ TEST(GroupsTest, NodesThatAreNotSupportedAreInNoGroup) {
   EXPECT_THAT(ProposeGroups(program, {{"a", "b", "c"}}), ElementsAre("0: a c"));
 }
 
-// A result of a node with several, of one in a list and of one that is not known is taken by a node
-// of its own; what nothing reads is not taken.
-TEST(CapabilityTest, ResultsOfNodesWithSeveralAreTaken) {
+// Results of multi-result nodes, of lists, and of opaque nodes have getitems; unused results have
+// none.
+TEST(CapabilityTest, FindsTakenResults) {
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
       %v: f32[2], %i: f32[1], %j: f32[1] = edge.aten.native_layer_norm.default(%x, [2], none, none, 1e-05)
       [%p: f32[1], %q: f32[1]] = my.own.split(%x)
@@ -220,14 +220,14 @@ TEST(CapabilityTest, ResultsOfNodesWithSeveralAreTaken) {
   EXPECT_THAT(names, ElementsAre("v", "i", "q", "l", "o"));
 }
 
-TEST(GroupsTest, NodeInTwoGroupsIsAnError) {
+TEST(GroupsTest, RejectsNodeInTwoGroups) {
   const ExportedProgram program =
       Parse("%a: f32[2] = edge.aten.relu.default(%x)", "%a user_output");
   EXPECT_THAT(ProposeGroups(program, {{"a"}, {"a"}}),
               ElementsAre(HasSubstr("node a exists in multiple groups")));
 }
 
-TEST(GroupsTest, NodeThatIsNotInTheGraphIsAnError) {
+TEST(GroupsTest, RejectsNodeOutsideTheGraph) {
   const ExportedProgram program =
       Parse("%a: f32[2] = edge.aten.relu.default(%x)", "%a user_output");
   EXPECT_THAT(ProposeGroupedPartitions(program.top(), {{NodeId(99)}}, [](NodeId) { return true; }),
@@ -235,8 +235,8 @@ TEST(GroupsTest, NodeThatIsNotInTheGraphIsAnError) {
                        HasSubstr("a group has node 99, which is not in the graph")));
 }
 
-// It counts once for the ids, and %d needs all of it.
-TEST(GroupsTest, GroupIsOneUnitHoweverOftenItNamesANode) {
+// The repeated node counts once for the ids, and %d depends on the whole group.
+TEST(GroupsTest, RepeatedNodesInAGroupCountOnce) {
   const ExportedProgram program = Parse(R"(%e: f32[2] = edge.aten.relu.default(%x)
                                %m: f32[2] = edge.aten.neg.default(%e)
                                %a: f32[2] = edge.aten.relu.default(%m)
@@ -247,8 +247,8 @@ TEST(GroupsTest, GroupIsOneUnitHoweverOftenItNamesANode) {
   EXPECT_THAT(ProposeGroups(program, {{"a", "b", "b"}}), ElementsAre("0: a b", "1: d", "2: e"));
 }
 
-// Each group needs the other: one of them is given up.
-TEST(GroupsTest, InterleavedGroupsDoNotMakeACycle) {
+// The groups depend on each other: one of them is split.
+TEST(GroupsTest, InterleavedGroupsFormNoCycle) {
   const ExportedProgram program = Parse(R"(%a1: f32[2] = edge.aten.relu.default(%x)
                                %n1: f32[2] = edge.aten.neg.default(%a1)
                                %b1: f32[2] = edge.aten.relu.default(%n1)
@@ -261,7 +261,7 @@ TEST(GroupsTest, InterleavedGroupsDoNotMakeACycle) {
   EXPECT_THAT(proposals, ElementsAre("0: a1 a2", "1: b2", "2: b1"));
 }
 
-TEST(GroupsTest, GroupThatIsNotConvexIsGivenUp) {
+TEST(GroupsTest, SplitsNonConvexGroup) {
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
                                %b: f32[2] = edge.aten.neg.default(%a)
                                %c: f32[2] = edge.aten.relu.default(%b))",
@@ -269,7 +269,7 @@ TEST(GroupsTest, GroupThatIsNotConvexIsGivenUp) {
   EXPECT_THAT(ProposeGroups(program, {{"a", "c"}}), ElementsAre("0: c", "1: a"));
 }
 
-TEST(GroupsTest, GroupMayHoldANodeAndThoseThatTakeItsResults) {
+TEST(GroupsTest, GroupMayContainANodeAndItsGetitems) {
   const ExportedProgram program = Parse(
       R"(%v: f32[2], %i: f32[1], %j: f32[1] = edge.aten.native_layer_norm.default(%x, [2], none, none, 1e-05) name="t"
       %r: f32[2] = edge.aten.relu.default(%v))",
@@ -286,8 +286,8 @@ TEST(GroupsTest, GroupMayHoldANodeAndThoseThatTakeItsResults) {
   }
 }
 
-// %i is taken by %p alone: the taking stays outside of the group, and so behind it.
-TEST(GroupsTest, WhatTakesAResultForANodeOutsideIsNotInTheGroup) {
+// Only %p uses %i: the getitem is outside the group, so it follows the group.
+TEST(GroupsTest, GetitemForOutsideUserIsNotInTheGroup) {
   const ExportedProgram program = Parse(
       R"(%v: f32[2], %i: f32[1], %j: f32[1] = edge.aten.native_layer_norm.default(%x, [2], none, none, 1e-05) name="t"
       %r: f32[2] = edge.aten.relu.default(%v)
@@ -303,7 +303,7 @@ TEST(GroupsTest, WhatTakesAResultForANodeOutsideIsNotInTheGroup) {
   EXPECT_THAT(Show(graph, *proposals), ElementsAre("0: p", "1: t r"));
 }
 
-TEST(CapabilityPartitionerTest, OptionsSayWhetherMutatedBuffersAndBodiesAreTaken) {
+TEST(CapabilityPartitionerTest, OptionsSelectMutatedBuffersAndSubgraphs) {
   const ExportedProgram program = ParseOrDie(R"(program edge {
     constants { state "b": f32[2] }
     graph(%b: f32[2] buffer "b", %q: b8[] user_input, %x: f32[2] user_input) {
@@ -338,7 +338,7 @@ constexpr std::string_view kAddsAWeight = R"(program edge {
     }
   })";
 
-TEST(TagConstantDataTest, ConstantThatIsTaggedKeepsItsTag) {
+TEST(TagConstantDataTest, KeepsExistingTags) {
   const ExportedProgram program = ParseOrDie(kAddsAWeight, TestOps());
   PartitionResult result;
   result.nodes = {{ExportedProgram::kTop, FindNode(program.top(), "b"), "t"}};
@@ -348,7 +348,7 @@ TEST(TagConstantDataTest, ConstantThatIsTaggedKeepsItsTag) {
   EXPECT_EQ(result.inputs[0].tag, "u");
 }
 
-TEST(CapabilityPartitionerTest, OptionsGiveGroupsAndLeaveConstants) {
+TEST(CapabilityPartitionerTest, OptionsSetGroupsAndSkipConstants) {
   const ExportedProgram program = ParseOrDie(kAddsAWeight, TestOps());
   const NodeId node = FindNode(program.top(), "b");
   CapabilityPartitionerOptions options;
@@ -373,8 +373,8 @@ TEST(CapabilityPartitionerTest, OptionsGiveGroupsAndLeaveConstants) {
                        HasSubstr("method 'forward': a group has node 99")));
 }
 
-// Parameters that the program trains are not tagged: only buffers go into delegates.
-TEST(TagMutatedBuffersTest, TagsBuffersAlone) {
+// Trained parameters are not tagged: only buffers move into delegates.
+TEST(TagMutatedBuffersTest, TagsOnlyBuffers) {
   for (const std::string_view kind : {"buffer", "parameter"}) {
     const ExportedProgram program = ParseOrDie(absl::StrCat(R"(program edge {
           constants { state "w": f32[2] }
@@ -391,7 +391,7 @@ TEST(TagMutatedBuffersTest, TagsBuffersAlone) {
   }
 }
 
-TEST(AllNodePartitionerTest, TakesAllNodesAndConstants) {
+TEST(AllNodePartitionerTest, TagsAllNodesAndConstants) {
   const ExportedProgram program = ParseOrDie(kAddsAWeight, TestOps());
   const AllNodePartitioner partitioner({"recorder", {{"k", "v"}}});
   ASSERT_OK_AND_ASSIGN(const PartitionResult result, partitioner.Partition(program));

@@ -1,4 +1,4 @@
-// Groups of nodes that stay together: docs/lowering.md §2.25 and the scenarios of
+// Tests of groups of nodes that are kept together: docs/lowering.md §2.25 and the scenarios of
 // test_group_partitioner.
 #include <algorithm>
 #include <set>
@@ -20,14 +20,14 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAre;
 
-// neg is not supported, everything else is.
+// Everything except neg is supported.
 ExportedProgram Parse(std::string_view lines, std::string_view outputs) {
   return ParseOrDie(absl::StrCat("program edge {\n graph(%x: f32[2] user_input) {\n", lines,
                                  "\n return (", outputs, ")\n }\n}"),
                     TestOps());
 }
 
-// The partitions as sets of names, in no order.
+// The partitions as unordered sets of names.
 std::vector<std::set<std::string>> Sets(const Graph& graph,
                                         const std::vector<PartitionProposal>& proposals) {
   std::vector<std::set<std::string>> sets;
@@ -58,8 +58,8 @@ std::vector<std::set<std::string>> Grouped(const ExportedProgram& program,
 
 using Names = std::set<std::string>;
 
-// Quantize and dequantize (here relu) of an input that two linears (here mm-like adds) share: each
-// group holds its linear and the conversion that it owns; the shared one goes with the first.
+// Two linears (here mm-like adds) share quantize and dequantize nodes (here relu) of an input. Each
+// group contains its linear and its own conversion; the shared one is in the first group.
 TEST(GroupsScenarioTest, SharedConversionWithTwoLinears) {
   const ExportedProgram program = Parse(R"(%q: f32[2] = edge.aten.relu.default(%x)
                                %l1: f32[2] = edge.aten.add.Tensor(%q, %x)
@@ -105,8 +105,8 @@ TEST(GroupsScenarioTest, TwoConversionGroups) {
               UnorderedElementsAre(Names{"q1", "d1"}, Names{"q2", "d2"}));
 }
 
-// Nodes of every partition feed the other through unsupported nodes: no partition may need another
-// that needs it.
+// Nodes of each partition feed the other through unsupported nodes: partitions must not depend on
+// each other.
 TEST(GroupsScenarioTest, InterdependentGraphWithoutGroups) {
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
                                %b: f32[2] = edge.aten.neg.default(%a)
@@ -141,8 +141,8 @@ TEST(GroupsScenarioTest, SingleNodePartitionsMayBeFiltered) {
   EXPECT_EQ(Grouped(program, {}, {.allow_single_node = true}).size(), 2u);
 }
 
-// Two layers of cross attention: the groups of the layers interleave, and two of them need each
-// other through what is between.
+// Two layers of cross attention: the groups of the layers interleave, and two of them depend on
+// each other through the nodes between.
 TEST(GroupsScenarioTest, InterleavedGroupsOfCrossAttention) {
   const ExportedProgram program = Parse(R"(%q1: f32[2] = edge.aten.relu.default(%x)
                                %k1: f32[2] = edge.aten.relu.default(%x)
@@ -159,8 +159,8 @@ TEST(GroupsScenarioTest, InterleavedGroupsOfCrossAttention) {
   EXPECT_EQ(all, (Names{"k1", "k2", "o", "q1", "q2"}));
 }
 
-// A conflict far away costs no group its place: only the later of the two is given up.
-TEST(GroupsTest, OnlyGroupsThatConflictAreGivenUp) {
+// A distant conflict does not split other groups: only the later of the two is split.
+TEST(GroupsTest, SplitsOnlyConflictingGroups) {
   const ExportedProgram program = Parse(R"(%a1: f32[2] = edge.aten.relu.default(%x)
                                %n1: f32[2] = edge.aten.neg.default(%a1)
                                %b1: f32[2] = edge.aten.relu.default(%n1)
@@ -179,11 +179,11 @@ TEST(GroupsTest, OnlyGroupsThatConflictAreGivenUp) {
   };
   EXPECT_TRUE(together("a1", "a2"));
   EXPECT_FALSE(together("b1", "b2"));
-  EXPECT_TRUE(together("c1", "c2"));  // behind the cycle, but not on it
+  EXPECT_TRUE(together("c1", "c2"));  // after the cycle, but not on it
 }
 
-// C is on the cycle only because A and B are. It is left out with B, tried again without B, and kept.
-TEST(GroupsTest, GroupThatIsOnACycleOfOthersIsTriedAgain) {
+// C is on the cycle only because A and B are. It is removed with B, retried without B, and kept.
+TEST(GroupsTest, RetriesGroupOnACycleOfOthers) {
   const ExportedProgram program = Parse(R"(%a1: f32[2] = edge.aten.relu.default(%x)
                                %b2: f32[2] = edge.aten.relu.default(%x)
                                %c2: f32[2] = edge.aten.relu.default(%x)
@@ -308,8 +308,7 @@ INSTANTIATE_TEST_SUITE_P(Graphs, WithoutGroupsTest, ::testing::ValuesIn(kScenari
 
 // --- Size ---
 
-// Two long chains through each other in opposite directions: every group conflicts with every
-// other.
+// Two long interleaved chains in opposite directions: every group conflicts with every other.
 TEST(GroupsTest, ThousandsOfConflictingGroupsTakeSeconds) {
   constexpr int kGroups = 10000;
   ExportedProgram program(&TestOps());
@@ -339,7 +338,7 @@ TEST(GroupsTest, ThousandsOfConflictingGroupsTakeSeconds) {
                        ProposeGroupedPartitions(program.top(), groups, [&](NodeId node) {
                          return program.top().node(node).target->name() != "aten.neg.default";
                        }));
-  // The first group is kept; it may have company of its level.
+  // The first group is kept; other nodes of its level may be in the partition.
   const bool kept = std::any_of(proposals.begin(), proposals.end(), [&](const auto& proposal) {
     const auto has = [&](NodeId node) {
       return std::find(proposal.nodes.begin(), proposal.nodes.end(), node) != proposal.nodes.end();

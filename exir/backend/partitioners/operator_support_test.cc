@@ -1,5 +1,5 @@
-// Which nodes are taken, what excludes them, and configurations by operator: docs/lowering.md rows 37 –
-// 39 and the scenarios of Arm's test_custom_partition.
+// Tests of support predicates, exclusions, and configurations by operator: docs/lowering.md rows 37
+// – 39 and the scenarios of Arm's test_custom_partition.
 #include "exir/backend/partitioners/operator_support.h"
 
 #include <string>
@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
-// A program of these lines over %x.
+// Parses a program of these lines over %x.
 ExportedProgram Parse(std::string_view lines, std::string_view outputs) {
   return ParseOrDie(absl::StrCat("program edge {\n graph(%x: f32[2] user_input) {\n", lines,
                                  "\n return (", outputs, ")\n }\n}"),
@@ -47,7 +47,7 @@ TEST(OperatorSupportTest, CombinationsAndReasons) {
   EXPECT_EQ(ask(AnySupport({relu, SupportOps({"aten.mul.Tensor"})}), 1),
             "operator aten.add.Tensor is not supported");
   EXPECT_EQ(ask(AnySupport({}), 1), "no support was given");
-  EXPECT_EQ(ask(DontPartitionFunctions({"relu"}), 0), "");  // whose function is not known
+  EXPECT_EQ(ask(DontPartitionFunctions({"relu"}), 0), "");  // its function is unknown
   EXPECT_EQ(ask(AllSupport({relu, DontPartitionNames({"a"})}), 0),
             "node a was excluded by the user");
   EXPECT_EQ(ask(DontPartitionOps({"relu"}), 0), "");
@@ -63,7 +63,7 @@ TEST(OperatorSupportTest, CombinationsAndReasons) {
             "module layers.1.mlp was excluded by the user");
 }
 
-TEST(OperatorSupportTest, RejectionsAreATableWithOneReasonPerNode) {
+TEST(OperatorSupportTest, FormatsRejectionsWithOneReasonPerNode) {
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
                                            %b: f32[2] = edge.aten.neg.default(%a))",
                                         "%b user_output");
@@ -78,7 +78,7 @@ TEST(OperatorSupportTest, RejectionsAreATableWithOneReasonPerNode) {
 
 // --- test_custom_partition.py ---
 
-// Two layers that compute relu(x) + x, and a sigmoid-like end.
+// Two layers that compute relu(x) + x, and a final sigmoid-like operator.
 const ExportedProgram& TwoLayers() {
   static const ExportedProgram* const program = new ExportedProgram(Parse(
       R"(%relu: f32[2] = edge.aten.relu.default(%x)  @"m.py":1 module="nested.relu" module_type="torch.nn.modules.activation.ReLU" function="builtin_function_or_method.relu"
@@ -89,7 +89,7 @@ const ExportedProgram& TwoLayers() {
   return *program;
 }
 
-// The names of the nodes that the exclusion leaves, and what the table says of the others.
+// Returns the names of the nodes that are not excluded, and the table for the others.
 std::vector<std::string> Taken(SupportFn exclusion) {
   const CapabilityPartitioner partitioner(
       {"recorder", {}},
@@ -192,7 +192,7 @@ TEST(ConfigPartitionerTest, OverlappingListsAreOnePartition) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST(ConfigPartitionerTest, NamesMayLeaveOutTheNamespace) {
+TEST(ConfigPartitionerTest, NamesMayOmitTheNamespace) {
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
                                %b: f32[2] = edge.mylib.relu.default(%a)
                                %c: f32[2] = edge.aten.neg.default(%b)
@@ -201,7 +201,7 @@ TEST(ConfigPartitionerTest, NamesMayLeaveOutTheNamespace) {
   const auto refuse = [](const ExportedProgram&, GraphId, NodeId) -> std::string { return "no"; };
   std::vector<NodeConfig> configs(2);
   configs[0].op = "relu.default";
-  configs[1].op = "mylib.relu.default";  // its own configuration comes first
+  configs[1].op = "mylib.relu.default";  // its own configuration has priority
   configs[1].check = refuse;
   ASSERT_OK_AND_ASSIGN(const ConfigPartitioner partitioner,
                        ConfigPartitioner::Create({"recorder", {}}, configs));
@@ -213,7 +213,7 @@ TEST(ConfigPartitionerTest, NamesMayLeaveOutTheNamespace) {
   EXPECT_EQ(result.rejections[2].reason, "no configuration for the operator");  // without namespace
 }
 
-TEST(ConfigPartitionerTest, NodesThatAreNotThereAreAnError) {
+TEST(ConfigPartitionerTest, RejectsUnknownNodes) {
   const ExportedProgram program =
       Parse("%a: f32[2] = edge.aten.relu.default(%x)", "%a user_output");
   std::vector<NodeConfig> configs(1);
@@ -227,7 +227,7 @@ TEST(ConfigPartitionerTest, NodesThatAreNotThereAreAnError) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("names node 77")));
 }
 
-// The filter of preserved operators speaks only for operators that configurations preserve.
+// The filter of preserved operators applies only to operators that configurations preserve.
 TEST(ConfigPartitionerTest, FilterAppliesWhereAnOperatorIsPreserved) {
   const ExportedProgram program = Parse(R"(%a: f32[2] = edge.aten.relu.default(%x)
                                %b: f32[2] = edge.aten.neg.default(%a))",

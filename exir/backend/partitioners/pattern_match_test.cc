@@ -1,4 +1,4 @@
-// Patterns in graphs and the partitioner that takes them: docs/lowering.md row 37.
+// Tests of patterns in graphs and of PatternPartitioner: docs/lowering.md row 37.
 #include "exir/backend/partitioners/pattern_match.h"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ TEST(PatternMatchTest, FindsEveryOccurrenceInAnyDialect) {
 }
 
 TEST(PatternMatchTest, AttributePatternMatchesExactlyOnce) {
-  // A constant stands where the pattern has an input.
+  // A constant matches an input of the pattern.
   const ExportedProgram program = ParseOrDie(R"(program edge {
     constants { state "w": f32[2] }
     graph(%w: f32[2] parameter "w", %x: f32[2] user_input) {
@@ -80,7 +80,7 @@ TEST(PatternMatchTest, AttributePatternMatchesExactlyOnce) {
   EXPECT_THAT(Find(program, ReluAdd()), ElementsAre("a b"));
 }
 
-TEST(PatternMatchTest, OneInputIsOneThing) {
+TEST(PatternMatchTest, AllUsesOfAnInputMatchTheSameArgument) {
   const ExportedProgram square =
       Program(kX, "%s: f32[2] = aten.mul.Tensor(%x, %x)", "%s user_output", "aten");
   EXPECT_THAT(Find(Program(kXY, R"(%a: f32[2] = edge.aten.mul.Tensor(%x, %y)
@@ -126,8 +126,8 @@ TEST(PatternMatchTest, ListsMatchElementByElement) {
               ElementsAre("b"));
 }
 
-// Found by what both read. A literal in its place has no users.
-TEST(PatternMatchTest, PatternMayHangTogetherByAnInput) {
+// Found through the common operand. A literal in its place has no users.
+TEST(PatternMatchTest, PatternMayBeConnectedByAnInput) {
   const ExportedProgram pattern =
       Program("%x: f32[2] user_input, %y: f32[2] user_input, %s: f32[2] user_input",
               R"(%a: f32[2] = aten.sub.Tensor(%x, %s)
@@ -145,8 +145,8 @@ TEST(PatternMatchTest, PatternMayHangTogetherByAnInput) {
               IsEmpty());
 }
 
-// Operators that are not known, so that calls of one name may have any arguments and results.
-TEST(PatternMatchTest, CallsHaveTheSameArgumentsNamesAndResults) {
+// Opaque operators, so that calls of one name may have any arguments and results.
+TEST(PatternMatchTest, ComparesArgumentsNamesAndResults) {
   const ExportedProgram pattern =
       Program(kXY, "%r: f32[2] = my.own.op(%x, other=%y)", "%r user_output", "aten");
   EXPECT_THAT(Find(Program(kXY, R"(%a: f32[2] = my.own.op(%x)
@@ -159,8 +159,8 @@ TEST(PatternMatchTest, CallsHaveTheSameArgumentsNamesAndResults) {
               ElementsAre("f"));
 }
 
-// Where the pattern has two nodes that are alike, one of the graph is not both.
-TEST(PatternMatchTest, TwoNodesAreTwoNodes) {
+// Two equal nodes of the pattern do not match one node of the graph.
+TEST(PatternMatchTest, PatternNodesMatchDistinctNodes) {
   const ExportedProgram pattern = Program(kX, R"(%a: f32[2] = aten.relu.default(%x)
                                                  %b: f32[2] = aten.relu.default(%x)
                                                  %c: f32[2] = aten.add.Tensor(%a, %b))",
@@ -175,7 +175,7 @@ TEST(PatternMatchTest, TwoNodesAreTwoNodes) {
               ElementsAre("b d e"));
 }
 
-TEST(PatternMatchTest, ALiteralIsNoNodeAndAValueNoList) {
+TEST(PatternMatchTest, LiteralsDoNotMatchNodesNorValuesLists) {
   EXPECT_THAT(Find(Program(kXY, R"(%a: f32[2] = edge.aten.add.Tensor(2, %y)
                                    %b: f32[2] = edge.aten.add.Tensor(%x, %y))",
                            "%a user_output, %b user_output"),
@@ -191,9 +191,9 @@ TEST(PatternMatchTest, ALiteralIsNoNodeAndAValueNoList) {
               ElementsAre("c"));
 }
 
-// %m hangs on the pattern by both of its operands, and by the second user of %r alone. Of the
-// graph's users the first that fits is taken.
-TEST(PatternMatchTest, FurtherNodesAreFoundAmongAllUsers) {
+// %m is connected to the pattern by both operands, and only by the second user of %r. The first
+// matching user in the graph is used.
+TEST(PatternMatchTest, FindsFurtherNodesAmongAllUsers) {
   const ExportedProgram pattern = Program(kXY, R"(%r: f32[2] = aten.relu.default(%x)
                                                   %n: f32[2] = aten.neg.default(%y)
                                                   %m: f32[2] = aten.mul.Tensor(%r, %n)
@@ -213,8 +213,9 @@ TEST(PatternMatchTest, FurtherNodesAreFoundAmongAllUsers) {
               ElementsAre("r n m d s"));
 }
 
-// The first product has a use outside that the pattern does not give; the second has none.
-TEST(PatternMatchTest, AUserThatLeadsNowhereIsLeftForTheNext) {
+// The first multiplication has an outside use that the pattern does not return; the second has
+// none.
+TEST(PatternMatchTest, BacktracksToTheNextUser) {
   const ExportedProgram pattern = Program(kX, R"(%r: f32[2] = aten.relu.default(%x)
                                                  %m: f32[2] = aten.mul.Tensor(%r, %x)
                                                  %k: f32[2] = aten.sub.Tensor(%m, %r)
@@ -235,7 +236,7 @@ TEST(PatternMatchTest, AUserThatLeadsNowhereIsLeftForTheNext) {
   }
 }
 
-TEST(PatternMatchTest, WhatThePatternKeepsMustNotBeUsedOutside) {
+TEST(PatternMatchTest, RejectsOutsideUsesOfInternalValues) {
   EXPECT_THAT(Find(Program(kXY, R"(%a: f32[2] = edge.aten.relu.default(%x)
                                    %b: f32[2] = edge.aten.add.Tensor(%a, %y))",
                            "%b user_output, %a user_output"),
@@ -262,8 +263,8 @@ TEST(PatternMatchTest, OccurrencesDoNotOverlap) {
               ElementsAre("a b", "c d"));
 }
 
-// A node that the pattern reads twice is one node of the graph, not two that are alike.
-TEST(PatternMatchTest, NodeThatIsReadTwiceIsOneNode) {
+// A node that the pattern uses twice matches one node, not two equal ones.
+TEST(PatternMatchTest, NodeUsedTwiceMatchesOnce) {
   const ExportedProgram pattern = Program(kX, R"(%a: f32[2] = aten.relu.default(%x)
                                                  %b: f32[2] = aten.neg.default(%a)
                                                  %c: f32[2] = aten.add.Tensor(%a, %b))",
@@ -277,7 +278,7 @@ TEST(PatternMatchTest, NodeThatIsReadTwiceIsOneNode) {
               IsEmpty());
 }
 
-// The second result hangs on the first node only: it is found along the uses.
+// The second result depends only on the first node: it is found through uses.
 TEST(PatternMatchTest, PatternWithTwoResults) {
   const ExportedProgram pattern = Program(kX, R"(%a: f32[2] = aten.relu.default(%x)
                                                  %b: f32[2] = aten.neg.default(%a)
@@ -307,7 +308,7 @@ TEST(PatternMatchTest, ResultsAreMatchedByPosition) {
   EXPECT_THAT(Find(first, second), IsEmpty());
 }
 
-TEST(PatternMatchTest, PatternsWithoutNodesOrInPiecesAreErrors) {
+TEST(PatternMatchTest, RejectsEmptyAndDisconnectedPatterns) {
   const ExportedProgram program =
       Program(kX, "%a: f32[2] = edge.aten.neg.default(%x)", "%a user_output");
   EXPECT_THAT(Find(program, Program(kX, "", "%x user_output", "aten")),
@@ -392,8 +393,9 @@ TEST(PatternPartitionerTest, TagsOccurrencesAndNeverTheirInputs) {
   EXPECT_EQ(result.rejections[0].reason, "no pattern matches");
 }
 
-// What an earlier pattern has is not asked for again, and an occurrence without a node left is none.
-TEST(PatternPartitionerTest, NodesBelongToTheFirstPatternThatHasThem) {
+// Nodes of an earlier pattern are not checked again, and an occurrence without remaining nodes is
+// dropped.
+TEST(PatternPartitionerTest, NodesBelongToTheFirstMatchingPattern) {
   const ExportedProgram program = Program(kXY, R"(%a: f32[2] = edge.aten.relu.default(%x)
                                    %b: f32[2] = edge.aten.add.Tensor(%a, %y))",
                                           "%b user_output");
@@ -412,7 +414,7 @@ TEST(PatternPartitionerTest, NodesBelongToTheFirstPatternThatHasThem) {
   EXPECT_THAT(result.rejections, IsEmpty());
 }
 
-TEST(PatternPartitionerTest, FurtherSupportJoinsAndGroupsStayTogether) {
+TEST(PatternPartitionerTest, SupportedNodesJoinAndGroupsStayTogether) {
   const ExportedProgram program = Program(kXY, R"(%n: f32[2] = edge.aten.neg.default(%x)
                                    %a: f32[2] = edge.aten.relu.default(%n)
                                    %b: f32[2] = edge.aten.add.Tensor(%a, %y)
@@ -430,7 +432,7 @@ TEST(PatternPartitionerTest, FurtherSupportJoinsAndGroupsStayTogether) {
   EXPECT_EQ(result.rejections[0].reason, "operator aten.mul.Tensor is not supported");
 }
 
-TEST(PatternPartitionerTest, SupportAloneWillDoAndPatternsMustBePatterns) {
+TEST(PatternPartitionerTest, AcceptsSupportWithoutPatternsAndChecksPatterns) {
   const ExportedProgram program =
       Program(kX, "%a: f32[2] = edge.aten.neg.default(%x)", "%a user_output");
   PatternPartitionerOptions options;
@@ -445,7 +447,7 @@ TEST(PatternPartitionerTest, SupportAloneWillDoAndPatternsMustBePatterns) {
                        HasSubstr("expected a pattern with nodes, got none")));
 }
 
-TEST(PatternPartitionerTest, NeitherPatternsNorSupportIsAnError) {
+TEST(PatternPartitionerTest, RejectsNeitherPatternsNorSupport) {
   const ExportedProgram program = Program(kX, "", "%x user_output");
   EXPECT_THAT(PatternPartitioner({"recorder", {}}, {}).Partition(program),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("got neither")));
@@ -477,7 +479,7 @@ TEST(GraphPartitionTest, ListsOfNodesBecomePartitions) {
               ElementsAre(1, 1));
 }
 
-// %c may go with %a or with %d, but not with both: the way through %n would lead back.
+// %c may join %a or %d, but not both: the path through %n would re-enter the partition.
 TEST(GraphPartitionTest, ListsMayBeKeptTogether) {
   const ExportedProgram program = Program(kXY, R"(%a: f32[2] = edge.aten.relu.default(%x)
                                    %n: f32[2] = edge.aten.neg.default(%a)

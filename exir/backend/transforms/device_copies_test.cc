@@ -27,7 +27,8 @@ const OpRegistry& Ops() {
   return ops;
 }
 
-// A program of these graphs with a module of one argument and one result for each of the specs.
+// Returns a program of these graphs with a module with one argument and one result for each of the
+// specs.
 std::string Text(std::string_view graphs, const std::vector<std::string_view>& specs) {
   std::string text = absl::StrCat("program edge {\n", graphs);
   for (size_t i = 0; i < specs.size(); ++i) {
@@ -62,7 +63,7 @@ constexpr std::string_view kChain = R"(
   }
 )";
 
-// docs/lowering.md row 10. What only delegates of the device use has no copy for the host.
+// docs/lowering.md row 10. Values used only by delegates on the device have no copy on the host.
 TEST(DeviceCopiesTest, TensorsStayOnTheDeviceBetweenDelegates) {
   ExpectCopies(kChain, R"(
   graph(%x: f32[2] user_input) {
@@ -79,7 +80,7 @@ TEST(DeviceCopiesTest, TensorsStayOnTheDeviceBetweenDelegates) {
                {kFirst, kFirst, kFirst});
 }
 
-TEST(DeviceCopiesTest, FromDeviceToDeviceIsOverTheHost) {
+TEST(DeviceCopiesTest, CopiesBetweenDevicesViaTheHost) {
   ExpectCopies(kChain, R"(
   graph(%x: f32[2] user_input) {
     %_h2d_copy: f32[2]{device=demo:0} = edge.et_copy._h2d_copy.default(%x)  handle=7
@@ -96,7 +97,7 @@ TEST(DeviceCopiesTest, FromDeviceToDeviceIsOverTheHost) {
                {kFirst, kSecond, kHost});
 }
 
-TEST(DeviceCopiesTest, BodiesHaveCopiesOfTheirOwn) {
+TEST(DeviceCopiesTest, SubgraphsHaveTheirOwnCopies) {
   constexpr std::string_view kBodies = R"(
   graph(%p: b8[] user_input, %x: f32[2] user_input) {
     %a: f32[2] = higher_order.executorch_call_delegate(module#0, %x)
@@ -135,7 +136,7 @@ TEST(DeviceCopiesTest, BodiesHaveCopiesOfTheirOwn) {
   ExpectUnchanged(Text(kBodies, {kHost, "", ""}), InsertDeviceCopies().run, Ops());
 }
 
-// A program as it is, without what the verifier says to it.
+// Runs the pass without verifying the program.
 absl::StatusOr<std::string> Copied(std::string_view text, const OpRegistry& ops) {
   ExportedProgram program = ParseOrDie(text, ops);
   const absl::StatusOr<bool> changed = InsertDeviceCopies().run(program);
@@ -143,7 +144,7 @@ absl::StatusOr<std::string> Copied(std::string_view text, const OpRegistry& ops)
   return PrintNode(program.top(), program.top().last());
 }
 
-TEST(DeviceCopiesTest, NumbersAreNeverOnADevice) {
+TEST(DeviceCopiesTest, ScalarsAreNeverOnADevice) {
   EXPECT_THAT(Copied(Text(R"(
   graph(%n: symint(s0) user_input) {
     %a: symint(s0) = higher_order.executorch_call_delegate(module#0, %n, 3)
@@ -155,7 +156,7 @@ TEST(DeviceCopiesTest, NumbersAreNeverOnADevice) {
                            "3)"));
 }
 
-TEST(DeviceCopiesTest, ACallOfNoModuleIsLeft) {
+TEST(DeviceCopiesTest, KeepsCallWithoutModule) {
   EXPECT_THAT(Copied(Text(R"(
   graph(%x: f32[2] user_input) {
     %a: f32[2] = higher_order.executorch_call_delegate(3, %x)
@@ -166,7 +167,7 @@ TEST(DeviceCopiesTest, ACallOfNoModuleIsLeft) {
               IsOkAndHolds("%a: f32[2] = higher_order.executorch_call_delegate(3, %x)"));
 }
 
-TEST(DeviceCopiesTest, RegistriesLackTheOperators) {
+TEST(DeviceCopiesTest, ReportsRegistriesWithoutCopyOperators) {
   constexpr OpDef kOwn[] = {
       {.schema = "aten::neg(Tensor self) -> Tensor"},
       {.schema = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"},
@@ -180,7 +181,7 @@ TEST(DeviceCopiesTest, RegistriesLackTheOperators) {
   }
 }
 
-TEST(DeviceCopiesTest, ASpecThatNamesNoDeviceIsAnError) {
+TEST(DeviceCopiesTest, RejectsInvalidDeviceSpec) {
   ExpectPassError(Text(kChain, {kFirst, R"("target_device": "demo:first")", ""}),
                   InsertDeviceCopies().run, absl::StatusCode::kInvalidArgument, "demo:first",
                   Ops());

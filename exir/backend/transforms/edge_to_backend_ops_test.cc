@@ -35,7 +35,7 @@ const OpRegistry& Ops() {
   return *ops;
 }
 
-// What has a kernel is replaced whether it was looked up before or not; mul and bare have none.
+// Replaces operators with kernels, independent of earlier lookups; mul and bare have none.
 TEST(EdgeToBackendOpsTest, ReplacesScalarFunctionsAndBackendNamespaces) {
   ExpectRewrite(R"(program edge {
     graph(%p: b8[] user_input, %x: f32[s0] user_input) {
@@ -80,7 +80,7 @@ TEST(EdgeToBackendOpsTest, ReplacesScalarFunctionsAndBackendNamespaces) {
                 Ops());
 }
 
-TEST(EdgeToBackendOpsTest, LeavesFunctionsOfOtherArguments) {
+TEST(EdgeToBackendOpsTest, KeepsFunctionsOfOtherArguments) {
   ExpectUnchanged(R"(program edge {
     graph(%n: symint(s0) user_input) {
       %m: symint(u0) = _operator.neg(%n)
@@ -90,7 +90,7 @@ TEST(EdgeToBackendOpsTest, LeavesFunctionsOfOtherArguments) {
                   EdgeToBackendOps().run, Ops());
 }
 
-TEST(EdgeToBackendOpsTest, LeavesWhatHasNoBackendOperator) {
+TEST(EdgeToBackendOpsTest, KeepsOperatorsWithoutBackendOverload) {
   ExpectUnchanged(R"(program edge {
     graph(%x: f32[2] user_input) {
       %b: f32[2] = edge.quantized_decomposed.bare.default(%x)

@@ -13,7 +13,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Method "m": a kernel (handle 9), a delegate with ints, one with texts, one without a map.
+// Method "m": a kernel (handle 9), a delegate with int identifiers, one with strings, one without a
+// map.
 class EventHandlesTest : public ::testing::Test {
  protected:
   EventHandlesTest() {
@@ -80,13 +81,13 @@ TEST_F(EventHandlesTest, IdentifiersMatchExactly) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("no identifier 'con'")));
 }
 
-TEST_F(EventHandlesTest, WithoutAMapItIsTheWholeDelegate) {
+TEST_F(EventHandlesTest, WithoutMapReturnsTheWholeDelegate) {
   ASSERT_OK_AND_ASSIGN(const EventHandles call, Find(3, DelegateId(int64_t{4})));
   EXPECT_TRUE(call.whole_delegate);
   EXPECT_THAT(call.handles, ElementsAre(1, 2, 3));
 }
 
-TEST_F(EventHandlesTest, WhatIsNotThereIsAnError) {
+TEST_F(EventHandlesTest, RejectsUnknownNames) {
   EXPECT_THAT(HandlesOfEvent(program_, debug_, {"n", 0}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("no method 'n'")));
   EXPECT_THAT(Find(4), StatusIs(absl::StatusCode::kNotFound, HasSubstr("4 instructions")));

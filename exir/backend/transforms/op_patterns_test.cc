@@ -1,4 +1,4 @@
-// Patterns that operators stand for: docs/lowering.md §5.5 and its errors.
+// Tests of operators bound to patterns: docs/lowering.md §5.5 and its errors.
 #include "exir/backend/transforms/op_patterns.h"
 
 #include <memory>
@@ -73,7 +73,7 @@ TEST_F(OpPatternsTest, BindByFullSchemaDefinesABackendOperator) {
   EXPECT_OK(ops_->LookupIn(Dialect::kBackend, kLib, "add_relu", "Tensor"));
 }
 
-TEST_F(OpPatternsTest, BindByNameEndsTheLackOfAKernel) {
+TEST_F(OpPatternsTest, BindByNameSuppliesAKernel) {
   ASSERT_OK(ops_->Define({.schema = "DO_NOT_USE_TEST_ONLY::bare(Tensor a, Tensor b) -> Tensor"}));
   ASSERT_OK(
       ops_->Define({.schema = "DO_NOT_USE_TEST_ONLY::bare.ovl(Tensor a, Tensor b) -> Tensor"}));
@@ -100,7 +100,7 @@ TEST_F(OpPatternsTest, BindingAllowsTheNamespace) {
   EXPECT_OK(ops_->LookupIn(Dialect::kBackend, "mine", "relu_add"));
 }
 
-TEST_F(OpPatternsTest, EveryMisuseIsAnErrorThatChangesNothing) {
+TEST_F(OpPatternsTest, RejectsMisuseWithoutChanges) {
   ASSERT_OK(Bind("taken(Tensor a, Tensor b) -> Tensor", kReluAdd));
   struct Case {
     std::string_view ns, name;
@@ -167,7 +167,7 @@ TEST_F(OpPatternsTest, EveryMisuseIsAnErrorThatChangesNothing) {
   EXPECT_TRUE(ops_->Overloads(kLib, "x").empty());
 }
 
-TEST_F(OpPatternsTest, PatternMustVerifyAndBeOfTheRegistry) {
+TEST_F(OpPatternsTest, RejectsInvalidPatternsAndOtherRegistries) {
   ExportedProgram broken = Parse(kReluAdd);
   broken.signature.outputs.clear();
   EXPECT_THAT(patterns_.BindPatternToOp(kLib, "x(Tensor a, Tensor b) -> Tensor", std::move(broken)),
@@ -178,7 +178,7 @@ TEST_F(OpPatternsTest, PatternMustVerifyAndBeOfTheRegistry) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("another operator registry")));
 }
 
-TEST_F(OpPatternsTest, PatternsThatLeadBackAreRefused) {
+TEST_F(OpPatternsTest, RejectsRecursivePatterns) {
   ASSERT_OK(ops_->Define({.schema = "DO_NOT_USE_TEST_ONLY::a(Tensor x) -> Tensor"}));
   ASSERT_OK(ops_->Define({.schema = "DO_NOT_USE_TEST_ONLY::b(Tensor x) -> Tensor"}));
   const auto calling = [](std::string_view op) {
@@ -192,7 +192,7 @@ TEST_F(OpPatternsTest, PatternsThatLeadBackAreRefused) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("leads back")));
 }
 
-TEST_F(OpPatternsTest, PromotesBackInAllGraphsWithTheShapesThatAreThere) {
+TEST_F(OpPatternsTest, PromotesInAllGraphsWithActualShapes) {
   ASSERT_OK(Bind("relu_add(Tensor a, Tensor b) -> Tensor", kReluAdd));
   ExpectPromoted(R"(program edge {
     graph(%p: b8[] user_input, %x: f32[3,4] user_input, %y: f32[4] user_input) {
@@ -222,7 +222,7 @@ TEST_F(OpPatternsTest, PromotesBackInAllGraphsWithTheShapesThatAreThere) {
   })");
 }
 
-// The pattern is what the operator's node computes, and what stands in its place afterwards.
+// The pattern defines the result of the operator's node, before and after promotion.
 TEST_F(OpPatternsTest, PatternsAreExecutedBeforeAndAfterPromotion) {
   ASSERT_OK(Bind("relu_add(Tensor a, Tensor b) -> Tensor", kReluAdd));
   ExportedProgram program = Parse(R"(program edge {
@@ -242,7 +242,7 @@ TEST_F(OpPatternsTest, PatternsAreExecutedBeforeAndAfterPromotion) {
   }
 }
 
-// The operator's kernel outlives what bound it.
+// The operator's kernel outlives the OpPatterns object.
 TEST_F(OpPatternsTest, KernelsLiveAsLongAsTheRegistry) {
   ASSERT_OK(OpPatterns(*ops_).BindPatternToOp(kLib, "relu_add(Tensor a, Tensor b) -> Tensor",
                                               Parse(kReluAdd)));
@@ -261,8 +261,8 @@ TEST_F(OpPatternsTest, KernelsLiveAsLongAsTheRegistry) {
   })");
 }
 
-// A list among the arguments, a list of results, one operator twice.
-TEST_F(OpPatternsTest, PatternsHaveLists) {
+// List arguments, list results, one operator used twice.
+TEST_F(OpPatternsTest, PatternsMayHaveLists) {
   ASSERT_OK(Bind("swap(Tensor a) -> Tensor", R"(program aten {
     graph(%a: f32[2] user_input) {
       [%x: f32[1], %y: f32[1]] = aten.split_copy.Tensor(%a, 1)
@@ -289,7 +289,7 @@ TEST_F(OpPatternsTest, PatternsHaveLists) {
   })");
 }
 
-TEST_F(OpPatternsTest, PatternsHaveResultsThatAreNone) {
+TEST_F(OpPatternsTest, PatternsMayHaveNoneResults) {
   ASSERT_OK(Bind("bias_grad(Tensor g, Tensor x, Tensor m) -> Tensor", R"(program aten {
     graph(%g: f32[2,3] user_input, %x: f32[2,3] user_input, %m: f32[2,1] user_input) {
       none, none, %b: f32[3] = aten.native_layer_norm_backward.default(%g, %x, [3], %m, %m, none, none, [false,false,true])
@@ -326,8 +326,8 @@ TEST_F(OpPatternsTest, BindByNameChecksTheOperator) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has no schema")));
 }
 
-// One that stays an operator.
-TEST_F(OpPatternsTest, OperatorsWithAnExplicitFunctionKeepIt) {
+// An explicit kernel: not expanded.
+TEST_F(OpPatternsTest, OperatorsKeepTheirExplicitKernel) {
   ASSERT_OK(ops_->Define({.schema = "DO_NOT_USE_TEST_ONLY::op(Tensor a, Tensor b) -> Tensor"}));
   ASSERT_OK(ops_->SetCompositeKernel("DO_NOT_USE_TEST_ONLY.op", CompositeKind::kExplicit,
                                      [](OpBuilder& b, const OpCall& call) {
@@ -339,7 +339,7 @@ TEST_F(OpPatternsTest, OperatorsWithAnExplicitFunctionKeepIt) {
   EXPECT_NE(patterns_.Find(op), nullptr);
 }
 
-TEST_F(OpPatternsTest, OperatorsWithAFunctionKeepIt) {
+TEST_F(OpPatternsTest, OperatorsKeepTheirImplicitKernel) {
   ASSERT_OK(ops_->Define({.schema = "DO_NOT_USE_TEST_ONLY::op(Tensor a, Tensor b) -> Tensor"}));
   ASSERT_OK(ops_->SetCompositeKernel("DO_NOT_USE_TEST_ONLY.op", CompositeKind::kImplicit,
                                      [](OpBuilder& b, const OpCall& call) {
@@ -361,7 +361,7 @@ TEST_F(OpPatternsTest, OperatorsWithAFunctionKeepIt) {
   })");
 }
 
-TEST_F(OpPatternsTest, PatternsOfPatternsArePromotedToo) {
+TEST_F(OpPatternsTest, PromotesNestedPatterns) {
   ASSERT_OK(Bind("inner(Tensor a, Tensor b) -> Tensor", kReluAdd));
   ASSERT_OK(Bind("outer(Tensor a) -> (Tensor, Tensor)", R"(program aten {
     graph(%a: f32[2] user_input) {
@@ -384,7 +384,7 @@ TEST_F(OpPatternsTest, PatternsOfPatternsArePromotedToo) {
   })");
 }
 
-TEST_F(OpPatternsTest, OperatorsWithKernelsSurvive) {
+TEST_F(OpPatternsTest, KeepsOperatorsWithKernels) {
   constexpr std::string_view kProgram = R"(program edge {
     graph(%x: f32[2] user_input, %y: f32[2] user_input) {
       %z: f32[2] = edge.DO_NOT_USE_TEST_ONLY.op.default(%x, %y)
@@ -399,7 +399,7 @@ TEST_F(OpPatternsTest, OperatorsWithKernelsSurvive) {
   ExpectPromoted(kProgram, kProgram);
 }
 
-TEST_F(OpPatternsTest, PatternThatDoesNotFitItsNodeIsAnError) {
+TEST_F(OpPatternsTest, RejectsPatternThatDoesNotMatchItsNode) {
   ASSERT_OK(Bind("relu_add(Tensor a, Tensor b) -> Tensor", kReluAdd));
   ExportedProgram program = Parse(R"(program edge {
     graph(%x: f32[2] user_input) {
@@ -431,7 +431,7 @@ TEST_F(OpPatternsTest, PatternThatDoesNotFitItsNodeIsAnError) {
   })");
   EXPECT_THAT(PromoteBackendOps().run(other),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("neither a meta kernel nor")));
-  // The pattern takes two parts apart, here are three.
+  // The pattern splits into two parts; here there are three.
   ExportedProgram three = Parse(R"(program edge {
     graph(%x: f32[3] user_input) {
       %z: f32[1] = backend.DO_NOT_USE_TEST_ONLY.halves.default(%x)

@@ -54,7 +54,7 @@ constexpr std::string_view kAdd = R"(program edge {
   }
 })";
 
-TEST_F(QuantizedPartitionTest, OneOperatorTakesThePlaceOfAll) {
+TEST_F(QuantizedPartitionTest, ReplacesPartitionByOneOperator) {
   ExportedProgram program = Parse(kAdd);
   ASSERT_OK_AND_ASSIGN(const QuantizedReplacement replaced,
                        Replace(program, {"a", "r"}, "mine.qadd"));
@@ -70,7 +70,7 @@ TEST_F(QuantizedPartitionTest, OneOperatorTakesThePlaceOfAll) {
 })")));
 }
 
-TEST_F(QuantizedPartitionTest, SharedDequantizeStaysAndMoreArgumentsFollow) {
+TEST_F(QuantizedPartitionTest, KeepsSharedDequantizeAndAppendsArguments) {
   ExportedProgram program = Parse(R"(program edge {
   graph(%x: i8[2] user_input) {
     %d: f32[2] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 0, -128, 127, dtype:i8)
@@ -90,8 +90,8 @@ TEST_F(QuantizedPartitionTest, SharedDequantizeStaysAndMoreArgumentsFollow) {
 })")));
 }
 
-// Whatever else reads a dequantize node keeps it; a quantize node that reads two results is one.
-TEST_F(QuantizedPartitionTest, DequantizeNodesThatOthersReadStay) {
+// A dequantize node with other users is kept; a quantize node that uses two results counts once.
+TEST_F(QuantizedPartitionTest, KeepsDequantizeNodesWithOtherUsers) {
   ExportedProgram program = Parse(R"(program edge {
   graph(%x: i8[2] user_input, %z: i64[1] user_input) {
     %d: f32[2] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 0, -128, 127, dtype:i8)
@@ -115,7 +115,7 @@ TEST_F(QuantizedPartitionTest, DequantizeNodesThatOthersReadStay) {
 })")));
 }
 
-TEST_F(QuantizedPartitionTest, AnOperatorWithoutASchemaTakesWhatThereIs) {
+TEST_F(QuantizedPartitionTest, OperatorWithoutSchemaAcceptsAnyArguments) {
   ExportedProgram program = Parse(kAdd);
   const NodeId nodes[] = {FindNode(program.top(), "a"), FindNode(program.top(), "r")};
   ASSERT_OK(ReplaceQuantizedPartition(program.top(), nodes, ops_->FindOrOpaque("their.own.op")));
@@ -149,7 +149,7 @@ TEST_F(QuantizedPartitionTest, ErrorsChangeNothing) {
   EXPECT_THAT(Replace(unread, {"r"}, "mine.qrelu"), invalid("no quantize node reads"));
 }
 
-TEST_F(QuantizedPartitionTest, ResultsThatAreNeededBeforeAreAnError) {
+TEST_F(QuantizedPartitionTest, RejectsResultsUsedByOperands) {
   ExportedProgram program = Parse(R"(program edge {
   graph(%x: i8[2] user_input) {
     %d: f32[2] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 0, -128, 127, dtype:i8)
@@ -165,8 +165,8 @@ TEST_F(QuantizedPartitionTest, ResultsThatAreNeededBeforeAreAnError) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("which it needs")));
 }
 
-// The first of what is needed too late is named.
-TEST_F(QuantizedPartitionTest, NamesTheFirstThatNeedsWhatThePartitionGives) {
+// Names the first operand that is computed too late.
+TEST_F(QuantizedPartitionTest, NamesTheFirstDependentOperand) {
   ExportedProgram program = Parse(R"(program edge {
   graph(%x: i8[2] user_input) {
     %d: f32[2] = edge.quantized_decomposed.dequantize_per_tensor.default(%x, 0.5, 0, -128, 127, dtype:i8)
@@ -184,8 +184,8 @@ TEST_F(QuantizedPartitionTest, NamesTheFirstThatNeedsWhatThePartitionGives) {
                        HasSubstr("is needed to compute %e: i8[2] = edge.aten.neg.default(%q)")));
 }
 
-// Of each program one conversion stays, and so does the program.
-TEST_F(QuantizedPartitionTest, ConversionsThatMustStayStay) {
+// In each program one conversion is required, so the program is unchanged.
+TEST_F(QuantizedPartitionTest, KeepsRequiredConversions) {
   const auto quantize = [](std::string_view result, std::string_view arguments,
                            std::string_view overload = "default") {
     return absl::StrCat("%", result, ": i8[2] = edge.quantized_decomposed.quantize_per_tensor.",
@@ -226,8 +226,8 @@ TEST_F(QuantizedPartitionTest, ConversionsThatMustStayStay) {
   }
 }
 
-// What another output writes to is another input.
-TEST_F(QuantizedPartitionTest, ConversionsBesideAMutationAreRemoved) {
+// The other output mutates another input.
+TEST_F(QuantizedPartitionTest, RemovesConversionsInProgramsWithMutations) {
   ExportedProgram program = Parse(R"(program edge {
     graph(%x: f32[2] user_input, %y: f32[2] user_input) {
       %q: i8[2] = edge.quantized_decomposed.quantize_per_tensor.default(%x, 0.25, 0, -128, 127, dtype:i8)
@@ -242,7 +242,7 @@ TEST_F(QuantizedPartitionTest, ConversionsBesideAMutationAreRemoved) {
   })")));
 }
 
-TEST_F(QuantizedPartitionTest, FirstQuantizeAndLastDequantizeAreRemoved) {
+TEST_F(QuantizedPartitionTest, RemovesFirstQuantizeAndLastDequantize) {
   ExportedProgram program = Parse(R"(program edge {
   graph(%x: f32[2] user_input, %y: f32[2] user_input) {
     %q: i8[2] = edge.quantized_decomposed.quantize_per_tensor.default(%x, 0.25, 0, -128, 127, dtype:i8)
@@ -259,7 +259,7 @@ TEST_F(QuantizedPartitionTest, FirstQuantizeAndLastDequantizeAreRemoved) {
   EXPECT_EQ(removed.quantizes, 2u);
   EXPECT_EQ(removed.dequantizes, 1u);
   ASSERT_OK(Verify(program));
-  // %y has a user that needs floats, so it keeps its conversion.
+  // %y has a user that requires floats, so it keeps its conversion.
   EXPECT_EQ(PrintProgram(program), PrintProgram(Parse(R"(program edge {
   graph(%x: i8[2] user_input, %y: f32[2] user_input) {
     %a: i8[2] = edge.mine.qadd.default(%x, %x)

@@ -1,5 +1,5 @@
-// Lowering and emission give the same bytes whatever the seed of the hash tables (docs/lowering.md §8
-// h).
+// Checks that lowering and emission give the same bytes for any seed of the hash tables
+// (docs/lowering.md §8 h).
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
@@ -26,7 +26,7 @@ namespace {
 constexpr uint64_t kPrograms = 200;
 constexpr std::string_view kPrintFlag = "--print";
 
-// Everything that becomes of the programs: text, proposals' calls, file; errors included.
+// Prints everything derived from the programs: text, calls of proposals, file; also errors.
 int PrintLowered(uint64_t first) {
   std::cout << absl::HashOf(std::string_view("seed")) << "\n";
   const auto ops = CreateStandardOps();
@@ -78,7 +78,7 @@ std::string& OwnPath() {
   return *path;
 }
 
-TEST(HashSeedTest, DoesNotChangeWhatIsMade) {
+TEST(HashSeedTest, DoesNotChangeTheOutput) {
   std::set<std::string> seeds, outputs;
   for (int i = 0; i < 6; ++i) {
     const std::string output =

@@ -50,7 +50,7 @@ TEST_F(LoweringPropertiesTest, HoldOnRandomPrograms) {
            << "\nshrunken: " << properties_->Check(lowering_case) << "\n"
            << lowering_case.ToString();
   }
-  // It is worth nothing if what can go wrong is rare.
+  // The test is only useful if critical features are frequent.
   const LoweringProperties::Coverage& coverage = properties_->coverage();
   for (const auto& [what, count] : {
            std::pair{"lowered", coverage.lowered},
@@ -68,9 +68,9 @@ TEST_F(LoweringPropertiesTest, HoldOnRandomPrograms) {
   }
 }
 
-// A fault is made small: the program that is left has nothing that the fault does not need.
+// A failing case is minimized: the remaining program contains only what the fault requires.
 TEST_F(LoweringPropertiesTest, ShrinkingKeepsTheFault) {
-  // An example: what must remain beside an operator hangs on the program, as the calls of its bodies do.
+  // Example of a fault with a required context: an operator next to the calls of its subgraphs.
   Random random(7);
   RandomEdgePrograms programs(random, *ops_, {.max_calls = 40});
   const auto has_tanh = [&](const ExportedProgram& program) {
@@ -90,9 +90,9 @@ TEST_F(LoweringPropertiesTest, ShrinkingKeepsTheFault) {
   EXPECT_EQ(program.top().outputs().size(), 1);
 }
 
-// --- Every property sees a fault of its kind ---
+// --- Every property detects a fault of its kind ---
 
-// Changes the first thing it applies to and says whether there was one.
+// Injects the fault at the first applicable position and returns whether there was one.
 using Fault = std::function<bool(const MethodPrograms& given, MethodPrograms& lowered,
                                  const ToBackendOptions& options)>;
 
@@ -100,7 +100,7 @@ bool IsCall(const Node& node) {
   return node.target->name() == "higher_order.executorch_call_delegate";
 }
 
-// A module like the given one, to be changed.
+// Returns a mutable copy of the module.
 std::shared_ptr<LoweredBackendModule> CopyModule(const LoweredBackendModule& module) {
   return std::make_shared<LoweredBackendModule>(module.Clone());
 }
@@ -116,7 +116,7 @@ bool NegateATanh(ExportedProgram& program, const OpRegistry& ops) {
   return false;
 }
 
-// Replaces the first call's first argument after the module by its last, of the same type.
+// Replaces the first call's first argument after the module by its last one of the same type.
 bool SwapOperands(ExportedProgram& program) {
   for (Graph& graph : program.graphs) {
     for (NodeId node : graph.nodes()) {
@@ -135,7 +135,7 @@ bool SwapOperands(ExportedProgram& program) {
   return false;
 }
 
-TEST_F(LoweringPropertiesTest, FaultsAreFound) {
+TEST_F(LoweringPropertiesTest, DetectsInjectedFaults) {
   const struct {
     std::string_view name, property;
     Fault fault;
@@ -178,7 +178,7 @@ TEST_F(LoweringPropertiesTest, FaultsAreFound) {
              if (!IsCall(graph.node(node)) || graph.node(node).results().empty()) continue;
              GraphEditor editor(graph);
              const ValueId value = graph.node(node).results()[0];
-             // Something of its type stands for it: another one would be found by (e).
+             // Replaces it by a value of its type; (e) would detect another type.
              for (const ValueId input : graph.inputs()) {
                if (!(graph.value(input).type == graph.value(value).type)) continue;
                editor.ReplaceAllUses(value, input);
@@ -246,7 +246,7 @@ TEST_F(LoweringPropertiesTest, FaultsAreFound) {
           if (lowered->empty()) return absl::FailedPreconditionError("refused");
           return lowered;
         });
-    // Not every program shows the fault: a result may be dead, or the same for other reasons.
+    // Not every program shows the fault: a result may be unused, or equal by coincidence.
     std::string wrong;
     const uint64_t first = TestSeed();
     for (uint64_t seed = first; seed < first + 200 && wrong.empty(); ++seed) {

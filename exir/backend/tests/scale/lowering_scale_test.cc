@@ -1,4 +1,5 @@
-// What lowering must not do, whatever the size: copy weights, depend on threads or on hash seeds.
+// Checks that lowering does not copy weights and does not depend on threads or hash seeds, at any
+// size.
 #include <string>
 #include <vector>
 
@@ -60,18 +61,18 @@ TEST(LoweringScaleTest, CopiesNoWeights) {
   for (const auto& module : lowered.lowered_modules) count(module->original.state_dict);
   EXPECT_GE(constants, 200);
   EXPECT_EQ(shared, constants);
-  // 200 MiB of weights, of which nobody may have read a byte.
+  // 200 MiB of weights, which must not be read at all.
   RecordProperty("bytes_taken", static_cast<int>(PeakMemory() - before));
 #if !defined(__SANITIZE_ADDRESS__) && !__has_feature(address_sanitizer)
   EXPECT_LT(PeakMemory() - before, size_t{100} << 20);
 #endif
 }
 
-TEST(LoweringScaleTest, SameBytesForAnyNumberOfThreadsAndAnyRun) {
+TEST(LoweringScaleTest, BytesAreIndependentOfThreadsAndRuns) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program, CreateScaleProgram(Ops(), 2'000, 40));
   std::string first;
-  // Each registry and each program lie elsewhere in memory, which is what hashes of pointers and
-  // Abseil's seed depend on.
+  // Each registry and each program has other addresses, on which pointer hashes and Abseil's seed
+  // depend.
   for (const int threads : {1, 8, 1, 3}) {
     const std::unique_ptr<OpRegistry> ops = *CreateStandardOps();
     ASSERT_OK_AND_ASSIGN(const ExportedProgram own, CreateScaleProgram(*ops, 2'000, 40));
@@ -86,7 +87,7 @@ TEST(LoweringScaleTest, SameBytesForAnyNumberOfThreadsAndAnyRun) {
   }
 }
 
-TEST(ScaleProgramTest, ImpossiblePartitionsAreRefused) {
+TEST(ScaleProgramTest, RejectsImpossiblePartitions) {
   EXPECT_THAT(CreateScaleProgram(Ops(), 10, 11),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("11 partitions of 10 nodes")));
   EXPECT_THAT(CreateScaleProgram(Ops(), 10, 0), StatusIs(absl::StatusCode::kInvalidArgument));

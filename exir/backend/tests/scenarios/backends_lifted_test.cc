@@ -1,5 +1,5 @@
-// exir/backend/test/test_backends_lifted.py. What the demos themselves show (blobs byte for byte,
-// the runtime's answers) is in backends/demo.
+// exir/backend/test/test_backends_lifted.py. The tests of the demo backends (exact blobs, runtime
+// results) are in backends/demo.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -131,7 +131,7 @@ TEST_F(BackendsLiftedTest, two_modules) {
   ExpectSameResults(program, host);
 }
 
-// What would be an lstm and a convolution, and a subtraction.
+// Stands for an lstm and a convolution, and a subtraction.
 constexpr std::string_view kTwoPatterns = R"(program edge {
   graph(%x: f32[2] user_input, %y: f32[2] user_input) {
     %l: f32[2] = edge.aten.tanh.default(%x)
@@ -216,7 +216,7 @@ TEST_F(BackendsLiftedTest, partitioner_with_attributes) {
   ExpectSameResults(program, lowered);
 }
 
-// A partitioner gets a const program: there is nothing it could retarget.
+// A partitioner gets a const program, so it cannot retarget nodes.
 TEST_F(BackendsLiftedTest, bad_partitioner) {
   using Argument = const ExportedProgram&;
   static_assert(

@@ -1,4 +1,4 @@
-// exir/backend/test/test_debug_handle_map.py, and what emission makes of handles and maps
+// exir/backend/test/test_debug_handle_map.py, and the emission of handles and maps
 // (docs/lowering.md §4.6; exir/emit/test/test_emit.py, exir/tests/test_passes.py).
 #include <algorithm>
 #include <set>
@@ -33,7 +33,7 @@ class MappingBackend final : public Backend {
       if (!specs.empty()) continue;
       ABSL_RETURN_IF_ERROR(builder.InsertNodes(program.top(), {node}).status());
     }
-    if (!specs.empty()) {  // one instruction for everything
+    if (!specs.empty()) {  // one instruction for all nodes
       ABSL_RETURN_IF_ERROR(builder.InsertNodes(program.top(), all).status());
     }
     return PreprocessResult{.processed = TextStorage("blob"),
@@ -94,7 +94,7 @@ TEST_F(DebugHandleScenarioTest, whole_model) {
   ASSERT_EQ(module->debug_handle_map.size(), 1u);
   EXPECT_EQ(module->debug_handle_map.begin()->second,
             std::vector<int64_t>(handles.begin(), handles.end()));
-  // Kept where the module is called.
+  // Preserved where the module is called.
   ASSERT_OK_AND_ASSIGN(const ExportedProgram composed, ProgramOfModule(module));
   EXPECT_EQ(DelegateCalls(composed)[0].module->debug_handle_map, module->debug_handle_map);
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, Emit(composed));
@@ -120,14 +120,14 @@ TEST_F(DebugHandleScenarioTest, delegate_map_and_instruction_map_are_emitted) {
     const LoweredBackendModule& module = *calls[seen++].module;
     const uint32_t delegate = method.instructions(i).delegate().delegate();
     EXPECT_EQ(method.delegates(delegate).backend_id(), "mapping");
-    // The instruction: all handles of what the delegate computes.
+    // The instruction has the handles of all nodes of the delegate.
     std::set<int64_t> expected;
     for (NodeId node : module.original.top().nodes()) {
       expected.insert(module.original.top().node(node).debug_handle);
     }
     const auto& handles = debug.instructions(i).debug_handles();
     EXPECT_EQ(std::set<int64_t>(handles.begin(), handles.end()), expected);
-    // The delegate: its own identifiers.
+    // The delegate has its own identifiers.
     ASSERT_EQ(debug.delegates(delegate).entries_size(), 2);
     for (const auto& entry : debug.delegates(delegate).entries()) {
       const auto found = module.debug_handle_map.find(entry.int_id());
@@ -135,7 +135,7 @@ TEST_F(DebugHandleScenarioTest, delegate_map_and_instruction_map_are_emitted) {
       EXPECT_EQ(std::vector<int64_t>(entry.debug_handles().begin(), entry.debug_handles().end()),
                 found->second);
     }
-    // Who the handles are.
+    // The nodes of the handles.
     std::vector<std::string> nodes;
     for (const auto& node : debug.delegates(delegate).nodes()) {
       EXPECT_TRUE(expected.contains(node.debug_handle()));
@@ -170,8 +170,8 @@ TEST_F(DebugHandleScenarioTest, same_blob_and_different_specs_are_two_delegates_
   EXPECT_EQ(method.delegates(1).compile_specs(0).value(), "2");
 }
 
-// Weak point 12: calls in bodies and calls inside of delegates have handles of their own, and the
-// maps of bodies are not lost.
+// Weak point 12: calls in subgraphs and calls inside delegates have their own handles, and the maps
+// of subgraphs are not lost.
 TEST_F(DebugHandleScenarioTest, delegates_in_both_branches_with_debug_maps) {
   const ExportedProgram program = WithHandles(R"(program edge {
     graph(%p: b8[] user_input, %x: f32[2] user_input) {
@@ -199,7 +199,7 @@ TEST_F(DebugHandleScenarioTest, delegates_in_both_branches_with_debug_maps) {
   const std::vector<int64_t> handles = CallHandles(lowered);
   ASSERT_EQ(handles.size(), 3u);
   for (int64_t handle : handles) EXPECT_TRUE(nodes.insert(handle).second) << handle;
-  // A second round around the first: its calls are new as well.
+  // A second round around the first: its calls get new handles too.
   ASSERT_OK_AND_ASSIGN(const ExportedProgram again,
                        LowerOps(lowered, {"aten.neg.default", "aten.abs.default"}, "mapping"));
   for (int64_t handle : CallHandles(again)) {

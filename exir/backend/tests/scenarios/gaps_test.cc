@@ -1,5 +1,5 @@
-// What ExecuTorch's own tests leave out (docs/lowering.md §6, "Gaps upstream"), and weak points of §7
-// that have no test elsewhere.
+// Scenarios that ExecuTorch's own tests omit (docs/lowering.md §6, "Gaps upstream"), and weak
+// points of §7 without a test elsewhere.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,7 +49,7 @@ TEST_F(GapsTest, module_called_twice_has_one_entry) {
   }
 }
 
-// It has one state, so it must be one entry.
+// It has state, so it must be one entry.
 TEST_F(GapsTest, module_with_state_called_twice_has_one_entry_or_is_an_error) {
   const auto emit = [&](std::string_view shape, std::string_view state) {
     MethodPrograms methods;
@@ -103,7 +103,7 @@ TEST_F(GapsTest, source_constants_stay) {
   EXPECT_EQ(PrintProgram(program), before);
   EXPECT_EQ(program.state_dict.size(), 1u);
   EXPECT_EQ(program.constants.size(), 2u);
-  EXPECT_EQ(lowered.constants.size(), 1u);  // what the program still uses
+  EXPECT_EQ(lowered.constants.size(), 1u);  // used by the program
   ExpectSameResults(program, lowered);
 }
 
@@ -182,7 +182,7 @@ TEST_F(GapsTest, scan_bodies) {
   ExpectSameResults(program, lowered);
 }
 
-// A tag whose nodes compute nothing that is used: upstream fails at insertion.
+// The nodes of the tag compute no used value: upstream fails at insertion.
 TEST_F(GapsTest, empty_output_partition) {
   const ExportedProgram program = Parse(R"(program edge {
     graph(%x: f32[2] user_input) {
@@ -211,8 +211,8 @@ TEST_F(GapsTest, symint_output_partition) {
   ExpectSameResults(program, lowered);
 }
 
-// Tags are the partitioner's answer, not part of what lowering makes: a second round with the same
-// names means other nodes, and the first round's specs stay (docs/lowering.md §7.8).
+// Tags belong to the partitioner's answer, not to the result of lowering: equal names in a second
+// round refer to other nodes, and the first round's specs are kept (docs/lowering.md §7.8).
 TEST_F(GapsTest, repeated_to_backend_with_clashing_tag_names) {
   const ExportedProgram program = Parse(R"(program edge {
     graph(%x: f32[2] user_input) {
@@ -267,7 +267,7 @@ TEST_F(GapsTest, alignment_of_aliased_named_data) {
   EXPECT_EQ(image.segments[image.metadata.named_data(0).segment()].alignment % 512, 0u);
 }
 
-// One path: a program alone, and among methods (docs/lowering.md §7.15).
+// A single program and a method among several use the same implementation (docs/lowering.md §7.15).
 TEST_F(GapsTest, one_program_and_one_method_are_lowered_alike) {
   const ExportedProgram program = Parse(kConstants);
   TextPartitioner partitioner;
@@ -280,8 +280,8 @@ TEST_F(GapsTest, one_program_and_one_method_are_lowered_alike) {
   EXPECT_TRUE(Equal(alone, among[0].second));
 }
 
-// A body's operand with the name of a parameter is no parameter (docs/lowering.md §7.21).
-TEST_F(GapsTest, names_mean_nothing) {
+// A subgraph operand with the name of a parameter is not a parameter (docs/lowering.md §7.21).
+TEST_F(GapsTest, names_do_not_matter) {
   const ExportedProgram program = Parse(R"(program edge {
     constants { state "w": f32[2] }
     graph(%w: f32[2] parameter "w", %p: b8[] user_input, %x: f32[2] user_input) {

@@ -34,7 +34,7 @@ constexpr std::string_view kMixed = R"(program edge {
   }
 })";
 
-// Graphs are compared in everything: what upstream calls identical, and literals besides.
+// Compares everything that upstream compares, and literals.
 TEST_F(InspectionScenarioTest, identical_graphs) {
   const std::string_view texts[] = {
       "program edge { graph(%x: f32[2] user_input, %unused: f32[2] user_input) { "
@@ -113,7 +113,7 @@ TEST_F(InspectionScenarioTest, delegation_info) {
   const DelegationInfo info = CountDelegation(lowered);
   EXPECT_EQ(info.delegate_calls, 2u);
   EXPECT_EQ(info.delegated_nodes, 4u);
-  EXPECT_EQ(info.non_delegated_nodes, 1u);  // upstream counts the getitems of the calls, too
+  EXPECT_EQ(info.non_delegated_nodes, 1u);  // upstream also counts the getitems of the calls
   EXPECT_EQ(info.by_op.at("aten.mm.default").delegated, 2u);
   EXPECT_THAT(info.ToTable(), AllOf(HasSubstr("aten.sub.Tensor"), HasSubstr("Total")));
 }
@@ -155,8 +155,8 @@ TEST_F(InspectionScenarioTest, contains_any_call_target) {
     for (const std::string& name : names) ops.push_back(ops_->Find(name));
     return CallsAnyOf(program, ops);
   };
-  EXPECT_TRUE(calls({"aten.cos.default"}));   // in a body, behind an edge overload
-  EXPECT_TRUE(calls({"higher_order.cond"}));  // on top
+  EXPECT_TRUE(calls({"aten.cos.default"}));   // in a subgraph, as an edge overload
+  EXPECT_TRUE(calls({"higher_order.cond"}));  // in the top graph
   EXPECT_FALSE(calls({"aten.neg.default"}));
   EXPECT_FALSE(calls({}));
 }
@@ -217,7 +217,7 @@ class PreservingPartitioner final : public Partitioner {
   CapabilityPartitioner inner_;
 };
 
-// What torch.export gives: linear and silu have decompositions.
+// As exported by torch.export: linear and silu have decompositions.
 constexpr std::string_view kExported = R"(program aten {
   constants { state "w": f32[2,2] state "b": f32[2] }
   graph(%w: f32[2,2] parameter "w", %b: f32[2] parameter "b", %x: f32[2,2] user_input) {
@@ -227,8 +227,8 @@ constexpr std::string_view kExported = R"(program aten {
   }
 })";
 
-// exir.to_edge_transform_and_lower: what a partitioner asks to keep is not decomposed, and is
-// there for it to take.
+// exir.to_edge_transform_and_lower: operators that a partitioner asks to preserve are not
+// decomposed and can be delegated.
 TEST_F(InspectionScenarioTest, to_edge_transform_and_lower) {
   const std::vector<std::string> take = {"aten.linear.default", "aten.addmm.default"};
   const PreservingPartitioner keeps({ops_->Find("aten.linear.default")}, take),
@@ -246,7 +246,7 @@ TEST_F(InspectionScenarioTest, to_edge_transform_and_lower) {
     ASSERT_EQ(method.delegates_size(), 1);
     EXPECT_EQ(TextOf(image.segments[method.delegates(0).segment()].pieces[0]),
               partitioner == &keeps ? "aten.linear.default" : "aten.addmm.default");
-    // No partitioner asks for silu, which is decomposed.
+    // No partitioner requests silu, so it is decomposed.
     for (const std::string& op : method.operators()) {
       EXPECT_THAT(op, AllOf(Not(HasSubstr("silu")), Not(HasSubstr("linear"))));
     }
@@ -270,7 +270,7 @@ TEST_F(InspectionScenarioTest, to_edge_transform_and_lower_with_exception) {
                              Not(HasSubstr("aten.linear.default")))));
 }
 
-// Left-over operators are found in bodies, too, however deep (docs/lowering.md §7.27).
+// Undelegated operators are also found in nested subgraphs (docs/lowering.md §7.27).
 TEST_F(InspectionScenarioTest, preserved_operator_in_a_body_is_found) {
   const PreservingPartitioner partitioner({ops_->Find("aten.cos.default")}, {"aten.sin.default"});
   MethodPrograms methods;
@@ -279,7 +279,7 @@ TEST_F(InspectionScenarioTest, preserved_operator_in_a_body_is_found) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("aten.cos.default")));
 }
 
-// --- test_fake_program.py: what partitioners see is the program itself, and const ---
+// --- test_fake_program.py: partitioners get the program itself, const ---
 
 TEST_F(InspectionScenarioTest, partitioner_sees_the_program_and_copies_no_bytes) {
   const ExportedProgram program = Parse(R"(program edge {

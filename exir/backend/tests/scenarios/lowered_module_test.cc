@@ -80,8 +80,8 @@ TEST_P(LoweredModels, emit) {
   EXPECT_EQ(method.delegates(0).compile_specs(0).key(), "k");
 }
 
-// What a composition emits is what the program with one delegate emits. But the module alone has a
-// result for each output, where a value that the program returns twice is one result of its call.
+// A composed program emits the same as a program with one delegate. The wrapped module has a result
+// for each output; a value that the program returns twice is one result of its call.
 TEST_P(LoweredModels, emit_equals_the_wrapped_module) {
   const auto module = LowerWhole(Parse(GetParam().text));
   ASSERT_OK_AND_ASSIGN(const schema::Method alone, EmitAlone(module));
@@ -123,7 +123,7 @@ TEST_F(LoweredModuleScenarioTest, emit_nested_lowered_backend_module) {
   ExpectSameResults(program, twice);
 }
 
-// Outputs [user, mutation, user]: the mutation comes first inside and is no result of the call.
+// Outputs [user, mutation, user]: inside, the mutation comes first and is not a result of the call.
 TEST_F(LoweredModuleScenarioTest, output_reorder) {
   const ExportedProgram program = Parse(R"(program edge {
     constants { state "b": f32[2] }
@@ -145,7 +145,7 @@ TEST_F(LoweredModuleScenarioTest, output_reorder) {
 
 // --- test_backends_nested.py ---
 
-// Lowers additions inside of what it gets, and gives the inner blobs, body by body.
+// Lowers the additions inside its program, and returns the inner blobs, graph by graph.
 class NestingBackend final : public Backend {
  public:
   explicit NestingBackend(const BackendSet& inner) : inner_(inner) {}
@@ -227,7 +227,7 @@ TEST_F(LoweredModuleScenarioTest, composite_model_has_the_delegates_id_and_data)
   EXPECT_EQ(TextOf(segment.pieces[0]), "aten.sin.default");
 }
 
-// Each result of the module is a value of the program that calls it.
+// Each result of the module is a value of the calling program.
 TEST_F(LoweredModuleScenarioTest, composed_module_with_a_tuple_of_results) {
   const ExportedProgram program = Parse(kModels[3].text);
   ExportedProgram host = Parse(R"(program edge { graph(%x: f32[2,3] user_input) {
@@ -282,7 +282,8 @@ TEST_F(LoweredModuleScenarioTest, create_submodule_list_return) {
   ExpectSameResults(program, lowered);
 }
 
-// --- test_serde.py: the text form keeps all but the bytes of constants: what a backend gave too ---
+// --- test_serde.py: the text form has everything except bytes of constants, including backend
+// results ---
 
 TEST_F(LoweredModuleScenarioTest, serde_round_trip) {
   class FullBackend final : public Backend {
@@ -317,7 +318,8 @@ TEST_F(LoweredModuleScenarioTest, serde_round_trip) {
   const absl::StatusOr<ExportedProgram> read = ParseProgram(text, *ops_);
   ASSERT_OK(read);
   EXPECT_TRUE(Equal(*read, lowered));
-  // Equal() compares what the text shows; that this is all that the backend gave is seen here.
+  // Equal() compares what the text form shows; these checks show that this includes all backend
+  // results.
   ASSERT_EQ(read->lowered_modules.size(), 1);
   const LoweredBackendModule& module = *read->lowered_modules[ModuleId(0)];
   EXPECT_EQ(module.backend_id, "full");

@@ -95,7 +95,7 @@ TEST_F(MultiMethodScenarioTest, different_partitions) {
               ElementsAre("first#4#aten.sin.default#k=2;", "first#4#aten.add.Tensor#k=2;"));
 }
 
-// Numbers of modules follow the backend; the calls stand in graph order.
+// Module ids are ordered by backend; the calls are in graph order.
 TEST_F(MultiMethodScenarioTest, different_backends) {
   ASSERT_OK_AND_ASSIGN(const MethodPrograms lowered,
                        Lower({{"m1", kSinAdd}, {"m2", kAddSinCosSub}},
@@ -108,7 +108,7 @@ TEST_F(MultiMethodScenarioTest, different_backends) {
                           "first#3#aten.sub.Tensor#k=3;"));
 }
 
-// Top graph first, then the bodies, true before false.
+// Top graph first, then the subgraphs, true before false.
 TEST_F(MultiMethodScenarioTest, control_flow) {
   ASSERT_OK_AND_ASSIGN(const MethodPrograms lowered,
                        Lower({{"forward", R"(program edge {
@@ -205,7 +205,7 @@ TEST_F(MultiMethodScenarioTest, end_to_end) {
 
 // --- test_backend_with_named_data_map.py ---
 
-// Stores each operator's name under itself.
+// Stores each operator's name as named data under the same key.
 class NamedOpsBackend final : public Backend {
  public:
   std::string_view id() const override { return "named"; }
@@ -282,7 +282,7 @@ TEST_F(NamedDataScenarioTest, control_flow) {
                                       "aten.sub.Tensor"));
 }
 
-// xnnpack: weights of two methods under their names are stored once.
+// xnnpack: weights of two methods are stored once, under their names.
 class WeightsBackend final : public Backend {
  public:
   std::string_view id() const override { return "weights"; }
@@ -321,7 +321,7 @@ TEST_F(NamedDataScenarioTest, weights_of_two_methods_are_stored_once) {
   EXPECT_EQ(data.buffers.size(), 4u);
 }
 
-// A while loop's bodies count, too (docs/lowering.md §7.11).
+// Also collects from the subgraphs of a while loop (docs/lowering.md §7.11).
 TEST_F(NamedDataScenarioTest, while_loop_bodies_count) {
   ASSERT_OK_AND_ASSIGN(const NamedDataOutput data, Collect(R"(program edge {
     graph(%i: i64[] user_input, %x: f32[2] user_input) {

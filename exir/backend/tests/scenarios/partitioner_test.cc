@@ -42,12 +42,12 @@ TEST_F(PartitionerScenarioTest, with_spec) {
                                                                 partitioner, backends_));
   EXPECT_THAT(lowered.lowered_modules[ModuleId(0)]->compile_specs,
               ElementsAre(CompileSpec{"max_value", std::string("\x04", 1)}));
-  // What a partitioner was made with can't be changed through the interface.
+  // The options of a partitioner cannot be changed through the interface.
   static_assert(
       std::is_const_v<std::remove_reference_t<decltype(*lowered.lowered_modules[ModuleId(0)])>>);
 }
 
-// An output is no node here, so no tag can stand on it; ids that don't exist are refused.
+// Outputs are not nodes here, so they cannot be tagged; unknown ids are rejected.
 TEST_F(PartitionerScenarioTest, bad_partitioner_tagged_output) {
   struct Tagger final : public Partitioner {
     absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const override {
@@ -131,7 +131,7 @@ TEST_F(PartitionerScenarioTest, splits_constant_data) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered, LowerTagged(program));
   EXPECT_EQ(CountOtherConstants(lowered), 1u);
   EXPECT_EQ(CountOtherConstants(Original(lowered)), 1u);
-  // The same bytes, not a copy of them.
+  // The same bytes, not a copy.
   EXPECT_EQ(Original(lowered).state_dict.at("c").storage().bytes.data(),
             program.state_dict.at("c").storage().bytes.data());
   ExpectSameResults(program, lowered);
@@ -161,7 +161,7 @@ TEST_F(PartitionerScenarioTest, not_delegate_mutable_buffers) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered, LowerWith(program, partitioner));
   ASSERT_EQ(CountMutations(lowered), 1u);
   EXPECT_EQ(lowered.signature.outputs[0].target, "b");
-  // The mutation is of what the call gives.
+  // The mutation's value is a result of the call.
   const ValueId value = *lowered.top().outputs()[0].get_if<ValueId>();
   EXPECT_EQ(lowered.top().value(value).producer, DelegateCalls(lowered)[0].node);
   ExpectSameResults(program, lowered);
@@ -215,7 +215,7 @@ TEST_F(PartitionerScenarioTest, buffer_mutation_llama_repro) {
   ExpectSameResults(program, lowered);
 }
 
-// Unsupported upstream; here the delegate gives the value besides.
+// Unsupported upstream; here the delegate also returns the value.
 TEST_F(PartitionerScenarioTest, buffer_mutation_unsupported) {
   const ExportedProgram program = Parse(R"(program edge {
     constants { state "b": f32[1] }
@@ -230,7 +230,7 @@ TEST_F(PartitionerScenarioTest, buffer_mutation_unsupported) {
   ExpectSameResults(program, lowered);
 }
 
-// Mutated through other nodes, and a constant that only stands beside the buffer in the node that
+// Mutated through other nodes, with a constant that is only another operand of the node that
 // computes the new value (docs/lowering.md §7.6).
 TEST_F(PartitionerScenarioTest, tag_mutated_buffer) {
   const ExportedProgram program = Parse(R"(program edge {
@@ -271,7 +271,7 @@ TEST_F(PartitionerScenarioTest, duplicate_constant_node) {
   ExpectSameResults(program, lowered);
 }
 
-// A user that takes the constant by keyword, or inside a list.
+// A user with the constant as keyword argument, or inside a list.
 TEST_F(PartitionerScenarioTest, duplicate_constant_node_in_keyword_argument) {
   const ExportedProgram program = Parse(R"(program edge {
     constants { state "b": f32[2] }
