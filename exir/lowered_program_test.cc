@@ -382,7 +382,8 @@ TEST_F(LoweredProgramTest, NamesUnboundedSizeWithItsSymbol) {
 }
 
 TEST_F(LoweredProgramTest, NamesUnknownOperatorAndUnboundedSizes) {
-  EXPECT_THAT(Load(R"(program aten {
+  EXPECT_THAT(
+      Load(R"(program aten {
     ranges { u0: [0, inf] }
     graph(%x: b8[4] user_input) {
       %n: i64[u0,1] = aten.nonzero.default(%x)
@@ -390,10 +391,10 @@ TEST_F(LoweredProgramTest, NamesUnknownOperatorAndUnboundedSizes) {
       return (%y user_output)
     }
   })"),
-              StatusIs(absl::StatusCode::kUnimplemented,
-                       AllOf(HasSubstr("operator vendor.mish.default is not known here"),
-                             HasSubstr("'n': dimension 0 is u0: only data decide u0; bound it in "
-                                       "the model by torch._check"))));
+      StatusIs(absl::StatusCode::kUnimplemented,
+               AllOf(HasSubstr("unknown operator vendor.mish.default"),
+                     HasSubstr("'n': dimension 0 is u0: only data determines u0; bound it in "
+                               "the model by torch._check"))));
 }
 
 // The exporter's assumptions are checked before any computation, in both dialects.

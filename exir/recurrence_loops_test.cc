@@ -184,7 +184,7 @@ TEST_F(RecurrenceLoopsTest, SequencesHaveAStep) {
   const std::string text = ProgramOf(layers, "s0");
   const CallOutcome got = Run(text, InputsOf(layers, 0), 1);
   EXPECT_THAT(got.status, StatusIs(absl::StatusCode::kFailedPrecondition,
-                                   HasSubstr("a recurrent layer over no steps")));
+                                   HasSubstr("a recurrent layer over an empty sequence")));
 }
 
 }  // namespace

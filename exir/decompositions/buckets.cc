@@ -101,7 +101,7 @@ std::vector<Argument> HistogramOfEdges(OpBuilder& b, const OpCall& c) {
   if (b.rank(edges) != 1 || b.dtype(edges) != b.dtype(x)) {
     b.Invalid("bins: expected a vector of the input's dtype");
   }
-  ExpectAtLeast(b, b.size(edges, 0), 2, "histogram of no interval");
+  ExpectAtLeast(b, b.size(edges, 0), 2, "histogram without intervals");
   if (!b.ok()) return {};
   return Counts(b, c, x, Clone(b, edges), b.size(edges, 0) - SymInt(1));
 }

@@ -203,7 +203,7 @@ std::vector<Argument> Einsum(OpBuilder& b, const OpCall& c) {
     output = ParseLabels(b, text, static_cast<int64_t>(text.size()) - (has_dots ? 3 : 0) + dots);
     if (!b.ok()) return {};
     for (int label : output) {
-      if (count.count(label) == 0) return invalid("an output that no operand has");
+      if (count.count(label) == 0) return invalid("an output label that no operand has");
     }
   }
   Labeled result = std::move(operands[0]);
@@ -306,7 +306,7 @@ std::vector<Argument> MultiDot(OpBuilder& b, const OpCall& c) {
   const std::vector<Argument> all = c.arguments()[0].get_if<Argument::List>() == nullptr
                                         ? std::vector<Argument>()
                                         : *c.arguments()[0].get_if<Argument::List>();
-  if (all.empty()) b.Invalid("a product of no matrices");
+  if (all.empty()) b.Invalid("a product without matrices");
   if (!b.ok()) return {};
   Argument result = all[0];
   for (size_t i = 1; i < all.size(); ++i) result = b.Call("aten.matmul.default", {result, all[i]});

@@ -79,7 +79,7 @@ std::vector<Argument> EmptyPermuted(OpBuilder& b, const OpCall& c) {
   for (size_t i = 0; i < layout.size() && b.ok(); ++i) {
     const int64_t dim = b.WrapDim(layout[i], static_cast<int64_t>(sizes.size()));
     if (!b.ok()) break;
-    if (place[dim] >= 0) b.Invalid("empty_permuted: the layout is no permutation");
+    if (place[dim] >= 0) b.Invalid("empty_permuted: the layout is not a permutation");
     place[dim] = static_cast<int64_t>(i);
     physical.push_back(sizes[dim]);
   }
@@ -310,7 +310,7 @@ std::vector<Argument> KaiserWindow(OpBuilder& b, const OpCall& c) {
 std::vector<Argument> ContiguousIn(OpBuilder& b, const OpCall& c) {
   const Argument& x = c["self"];
   const MemoryFormat format = c.MemoryFormatOr("memory_format", MemoryFormat::kContiguous);
-  if (format == MemoryFormat::kPreserve) b.Invalid("contiguous: preserve is no format");
+  if (format == MemoryFormat::kPreserve) b.Invalid("contiguous: preserve is not a format");
   if (format == MemoryFormat::kContiguous) return {Contiguous(b, x)};
   // Returns x itself if it has this layout already.
   const Argument copy = b.Call("aten.clone.default", {x}, {{"memory_format", format}});

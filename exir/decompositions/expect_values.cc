@@ -128,7 +128,7 @@ absl::StatusOr<std::vector<Values>> Run(const ExportedProgram& program,
   ABSL_ASSIGN_OR_RETURN(const std::vector<OwnedValue> results, interpreter.Run(arguments));
   std::vector<Values> values;
   for (const OwnedValue& result : results) {
-    if (result.tensor() == nullptr) return absl::InternalError("a result is no tensor");
+    if (result.tensor() == nullptr) return absl::InternalError("a result is not a tensor");
     values.push_back(ToValues(*result.tensor()));
   }
   for (size_t i = 0; written && i < tensors.size(); ++i) {

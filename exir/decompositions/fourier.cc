@@ -77,7 +77,7 @@ Dims SeveralDims(OpBuilder& b, const OpCall& c) {
     const int64_t count = c.IsNone("s") ? rank : static_cast<int64_t>(sizes.size());
     for (int64_t dim = rank - count; dim < rank; ++dim) result.dims.push_back(dim);
   }
-  if (result.dims.empty()) b.Unsupported("a Fourier transform of no dimension");
+  if (result.dims.empty()) b.Unsupported("a Fourier transform without dimensions");
   if (!c.IsNone("s") && sizes.size() != result.dims.size()) {
     b.Invalid("a Fourier transform with another number of sizes than dimensions");
   }

@@ -121,7 +121,7 @@ std::vector<Argument> MaskedIndexPut(OpBuilder& b, const OpCall& c) {
 std::vector<Argument> OneHot(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];
   const int64_t classes = c.Int("num_classes");
-  if (classes < 0) b.Unsupported("one_hot without the number of classes, which the data decide");
+  if (classes < 0) b.Unsupported("one_hot without the number of classes, which is data-dependent");
   const Argument hot =
       b.Call("aten.eq.Tensor", {Unsqueeze(b, self, b.rank(self)), Arange(b, SymInt(classes))});
   return {Cast(b, hot, DType::kInt64)};
@@ -298,9 +298,9 @@ std::vector<Argument> UniqueAlong(OpBuilder& b, const OpCall& c) {
   const std::optional<int64_t> columns = b.size(rows, 1).AsInt();
   constexpr int64_t kMost = 256;
   if (b.ok() && (!columns.has_value() || *columns > kMost || *columns < 1)) {
-    b.Unsupported("different rows of so many elements");
+    b.Unsupported("unique rows of an unsupported size");
   }
-  ExpectAtLeast(b, count, 1, "different rows of what has none");
+  ExpectAtLeast(b, count, 1, "unique rows of a tensor without rows");
   if (!b.ok()) return {};
   // Sort by the last column first; stable sorts keep the previous order among equals.
   Argument order = Arange(b, count);

@@ -151,7 +151,7 @@ std::vector<Argument> AddOuter(OpBuilder& b, const OpCall& c) {
   const DType dtype = PromotedDtype(b, self, product);
   for (const char* name : {"beta", "alpha"}) {
     if (c[name].is<double>() && IsIntegral(dtype, /*include_bool=*/true)) {
-      b.Invalid(absl::StrCat("addr: ", name, " of integers is no integer"));
+      b.Invalid(absl::StrCat("addr: ", name, " of integers is not an integer"));
     }
     if (c[name].is<bool>() && dtype != DType::kBool) {
       b.Invalid(absl::StrCat("addr: ", name, " of numbers is a boolean"));

@@ -230,7 +230,7 @@ std::vector<Argument> TensorInverse(OpBuilder& b, const OpCall& c) {
   const std::vector<SymInt> sizes = b.sizes(c["self"]);
   const int64_t ind = c.Int("ind");
   if (b.ok() && (ind < 1 || ind > static_cast<int64_t>(sizes.size()))) {
-    b.Invalid("tensorinv: ind is no number of dimensions");
+    b.Invalid("tensorinv: ind is not a valid number of dimensions");
   }
   if (!b.ok()) return {};
   const std::vector<SymInt> first(sizes.begin(), sizes.begin() + ind);
@@ -424,7 +424,8 @@ std::vector<Argument> HouseholderProduct(OpBuilder& b, const OpCall& c) {
   const Argument &input = c.arguments()[0], &tau = c.arguments()[1];
   const std::optional<int64_t> count = b.size(tau, -1).AsInt();
   constexpr int64_t kMost = 256;
-  if (!count.has_value() || *count > kMost) b.Unsupported("a product of so many reflections");
+  if (!count.has_value() || *count > kMost)
+    b.Unsupported("a product of an unsupported number of reflections");
   if (IsComplex(b.dtype(input))) b.Unsupported("complex reflections");
   if (!b.ok()) return {};
   const Argument row = Unsqueeze(b, Arange(b, b.size(input, -2)), 1);

@@ -166,7 +166,7 @@ std::vector<Argument> Recurrence(OpBuilder& b, const OpCall& c, std::vector<Argu
   Argument input = c["input"];
   if (batch_first) input = Transpose(b, input, 0, 1);
   const SymInt length = b.size(input, 0);
-  ExpectAtLeast(b, length, 1, "a recurrent layer over no steps");
+  ExpectAtLeast(b, length, 1, "a recurrent layer over an empty sequence");
   if (!b.ok()) return {};
   const int64_t steps = length.AsInt().value_or(kMostWrittenOut + 1);
   const bool loops = steps > kMostWrittenOut / (layers * directions);

@@ -144,7 +144,8 @@ TEST(LinearAlgebraValuesTest, FactorsOfIntegersAreIntegers) {
   const Values x = I({2}, {1, 2}), y = I({2, 2}, {1, 2, 3, 4});
   ExpectValues("aten.addmv.default(%a, %b, %a, beta=2.75, alpha=-1.5)", {x, y}, {I({2}, {-3, -7})});
   ExpectDecompositionError("aten.addr.default(%b, %a, %a, beta=0.5)", {x, y}, {y},
-                           absl::StatusCode::kInvalidArgument, "beta of integers is no integer");
+                           absl::StatusCode::kInvalidArgument,
+                           "beta of integers is not an integer");
   ExpectDecompositionError("aten.addr.default(%b, %a, %a, alpha=true)", {x, y}, {y},
                            absl::StatusCode::kInvalidArgument, "alpha of numbers is a boolean");
 }

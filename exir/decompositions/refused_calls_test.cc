@@ -80,21 +80,22 @@ TEST(RefusedCallsTest, Contractions) {
       {"aten.einsum.default(\"a.->a\", [%x])", "einsum: 'a.' names no dimensions"},
       {"aten.einsum.default(\"a-\", [%x])", "einsum: 'a-' names no dimensions"},
       {"aten.einsum.default(\">a\", [%x])", "einsum: '>a' names no dimensions"},
-      {"aten.einsum.default(\"ab->ca\", [%x])", "einsum: an output that no operand has"},
+      {"aten.einsum.default(\"ab->ca\", [%x])", "einsum: an output label that no operand has"},
       {"aten.einsum.default(\"ab->a-\", [%x])", "einsum: 'a-' names no dimensions"},
       {"aten.tensordot.default(%q, %q, [0,1], [1,1])", "a sum over one dimension twice"},
       {"aten.tensordot.default(%q, %q, [0,0], [0,1])", "a sum over one dimension twice"},
-      {"aten.linalg_multi_dot.default([])", "a product of no matrices"},
+      {"aten.linalg_multi_dot.default([])", "a product without matrices"},
   });
 }
 
 TEST(RefusedCallsTest, Creation) {
   Expect({
       {"aten.empty_permuted.default([2,3], [0])", "empty_permuted: a layout of another rank"},
-      {"aten.empty_permuted.default([2,3], [0,0])", "empty_permuted: the layout is no permutation"},
+      {"aten.empty_permuted.default([2,3], [0,0])",
+       "empty_permuted: the layout is not a permutation"},
       {"aten.empty_permuted.default([2,3], [0,2])", "dimension"},
       {"aten.contiguous.default(%x, memory_format=format:preserve)",
-       "contiguous: preserve is no format"},
+       "contiguous: preserve is not a format"},
   });
 }
 
@@ -127,7 +128,7 @@ TEST(RefusedCallsTest, Indexing) {
   Expect({
       {"aten.embedding_bag.padding_idx(%s, %i, %l, false, 0, false, none, false, -1)",
        "embedding_bag: a padding counted from an unknown end"},
-      {"aten.unique_dim.default(%s, 0)", "different rows of so many elements"},
+      {"aten.unique_dim.default(%s, 0)", "unique rows of an unsupported size"},
       {"aten.unique_dim.default(%c, 0)", "unique_dim of a tensor without dimensions"},
       {"aten.pad_sequence.default([%v,%sv])", "pad_sequence: sequences of unknown length"},
   });
@@ -147,12 +148,15 @@ TEST(RefusedCallsTest, Matrices) {
       {"aten.matmul.default(%c, %x)", "matmul: an operand has no dimensions"},
       {"aten.linear.default(%c, %x)", "linear: the input has no dimensions"},
       {"aten.lu_unpack.default(%sq, %is)", "factors of a matrix of unknown size"},
-      {"aten.linalg_tensorinv.default(%q, 0)", "tensorinv: ind is no number of dimensions"},
-      {"aten.linalg_tensorinv.default(%q, 3)", "tensorinv: ind is no number of dimensions"},
+      {"aten.linalg_tensorinv.default(%q, 0)",
+       "tensorinv: ind is not a valid number of dimensions"},
+      {"aten.linalg_tensorinv.default(%q, 3)",
+       "tensorinv: ind is not a valid number of dimensions"},
       {"aten.svd.default(%x, true, false)", "svd without vectors"},
       {"aten.linalg_matrix_rank.default(%s, 0.5)", "a rank of matrices of unknown size"},
       {"aten.linalg_pinv.default(%x, 0.5, true)", "hermitian=True"},
-      {"aten.linalg_householder_product.default(%x, %sv)", "a product of so many reflections"},
+      {"aten.linalg_householder_product.default(%x, %sv)",
+       "a product of an unsupported number of reflections"},
       {"aten.cov.default(%s)", "cov: an unknown number of columns"},
       {"aten.cov.default(%x, correction=%n)", ""},
       {"aten.cov.default(%x, fweights=%i)", "cov with weights"},
@@ -250,7 +254,7 @@ TEST(RefusedCallsTest, Resampling) {
       {"aten.upsample_bicubic2d.vec(%im, none, false, [1e30,1.0])",
        "scale_factors: expected positive numbers"},
       {"aten.upsample_bicubic2d.vec(%ims, none, false, [1.5,1.0])",
-       "a size of unknown value times a factor that is no integer"},
+       "a size of unknown value times a non-integer factor"},
       {"aten.upsample_bicubic2d.default(%ims, [4,4], true)",
        "bicubic resampling with aligned corners between sizes of unknown value"},
       {"aten.upsample_bicubic2d.default(%im, [%n,4], true)",
@@ -267,7 +271,7 @@ TEST(RefusedCallsTest, Resampling) {
 TEST(RefusedCallsTest, Shapes) {
   Expect({
       {"aten.unflatten.int(%x, 1, [-1,-1])", "unflatten: more than one size is -1"},
-      {"aten.unflatten.int(%x, 1, [-1,0])", "unflatten: a size is -1 beside one that is 0"},
+      {"aten.unflatten.int(%x, 1, [-1,0])", "unflatten: sizes contain both -1 and 0"},
       {"aten.narrow.default(%x, 1, 2, 2)", "narrow: from 2 to 4 of a size of 3"},
       {"aten.narrow.default(%x, 1, -4, 2)", "narrow: from -1 to 1 of a size of 3"},
       {"aten.narrow.default(%x, 1, 0, -1)", "narrow: the length is negative"},

@@ -50,7 +50,7 @@ Target FromLists(OpBuilder& b, const OpCall& c, int64_t spatial) {
       } else if (std::floor(*factor) == *factor) {
         target.sizes.push_back(size * SymInt(static_cast<int64_t>(*factor)));
       } else {
-        b.Unsupported("a size of unknown value times a factor that is no integer");
+        b.Unsupported("a size of unknown value times a non-integer factor");
       }
     }
   }

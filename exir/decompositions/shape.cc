@@ -89,7 +89,7 @@ std::vector<Argument> Unflatten(OpBuilder& b, const OpCall& c) {
   }
   if (open >= 0) {
     if (known == SymInt(0)) {
-      b.Invalid("unflatten: a size is -1 beside one that is 0");
+      b.Invalid("unflatten: sizes contain both -1 and 0");
       return {};
     }
     inner[open] = FloorDiv(sizes[dim], known);

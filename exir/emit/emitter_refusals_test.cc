@@ -97,27 +97,27 @@ TEST(EmitterTest, RefusesMutationsOfWhatIsNoInput) {
   };
   ExpectRefused({
       {text(R"(buffer_mutation "none")"), kInvalid,
-       "output 0, a buffer_mutation of 'none': there is no such input"},
+       "output 0, a buffer_mutation of 'none': unknown input"},
       {text(R"(buffer_mutation "p")"), kInvalid,
-       "output 0, a buffer_mutation of 'p': there is no such input"},
+       "output 0, a buffer_mutation of 'p': unknown input"},
       {text(R"(buffer_mutation "c")"), kInvalid,
-       "output 0, a buffer_mutation of 'c': there is no such input"},
+       "output 0, a buffer_mutation of 'c': unknown input"},
       {text(R"(parameter_mutation "b")"), kInvalid,
-       "output 0, a parameter_mutation of 'b': there is no such input"},
+       "output 0, a parameter_mutation of 'b': unknown input"},
       {text(R"(user_input_mutation "b")"), kInvalid,
-       "output 0, a user_input_mutation of 'b': there is no such input"},
+       "output 0, a user_input_mutation of 'b': unknown input"},
   });
 }
 
 TEST(EmitterTest, ListsCustomObjectsThatNodesUse) {
-  ExpectRefused({{R"(program edge {
+  ExpectRefused(
+      {{R"(program edge {
     graph(%x: f32[2] user_input, %o: object("Queue") custom_obj "queue") {
       %y: f32[2] = edge.aten.add.Tensor(%x, %o)
       return (%y user_output, %o user_output)
     }
   })",
-                  kUnimplemented,
-                  "method 'forward': what can't be emitted:\n  input 'o': custom object queue"}});
+        kUnimplemented, "method 'forward': unsupported:\n  input 'o': custom object queue"}});
 }
 
 // What can be emitted of the other methods is no part of the message.
@@ -132,8 +132,8 @@ TEST(EmitterTest, NamesOnlyMethodsThatCanNotBeEmitted) {
                                        Ops()));
   methods.emplace_back("b", ParseOrDie("program edge { graph() { return () } }", Ops()));
   EXPECT_EQ(EmitProgram(methods).status(),
-            absl::UnimplementedError("method 'a': what can't be emitted:\n  operator my.own.op is "
-                                     "not known here, used 1 time: node 'y' at model.py:12"));
+            absl::UnimplementedError("method 'a': unsupported:\n  unknown operator "
+                                     "my.own.op, used 1 time: node 'y' at model.py:12"));
 }
 
 TEST(EmitterTest, RefusesArgumentsAndResultsThatHaveNoForm) {
@@ -148,7 +148,7 @@ TEST(EmitterTest, RefusesArgumentsAndResultsThatHaveNoForm) {
       {text("%y: f32[2]{layout=sparse_coo} = edge.aten.neg.default(%x)"), kUnimplemented,
        "'y' is not a strided tensor"},
       {text("%y: f32[2] = higher_order.associative_scan(%x)"), kUnimplemented,
-       "operator higher_order.associative_scan is not known here, used 1 time: node 'y'"},
+       "unknown operator higher_order.associative_scan, used 1 time: node 'y'"},
       {text("[%y: f32[1], %z: object(\"Queue\")] = edge.aten.split_copy.Tensor(%x, 1)"),
        kUnimplemented, kObject},
   });
@@ -268,7 +268,7 @@ TEST(EmitterTest, RefusesOperatorsWithEffectsThatCanNotBeEmitted) {
   };
   ExpectRefused({
       {text("%u: token, %y: f32[2] = ", "%t, op:\"higher_order.cond\", %x"), kUnimplemented,
-       "operator higher_order.cond is not known here, used 1 time"},
+       "unknown operator higher_order.cond, used 1 time"},
       {text("%u: token, %y: f32[2] = ", "%t, op:\"aten.neg.default\", %x, %x"), kInvalid,
        "aten.neg"},
       {text("%u: token, %y: f32[2] = ", R"(%t, op:"aten.neg.default", {"k": 1})"), kUnimplemented,

@@ -97,7 +97,7 @@ class Checker {
     const size_t count = static_cast<size_t>(written_.instructions_size());
     if (planned_.order.size() != count || planned_.elided.size() != count ||
         planned_.has_effects.size() != count || method_.values_size() != written_.values_size()) {
-      Problem("O1: there are more or fewer instructions or values than were written");
+      Problem("O1: the number of instructions or values differs from the original");
       return false;
     }
     std::vector<bool> seen(count);
@@ -413,9 +413,9 @@ class Checker {
           Written(i).has_kernel()
               ? ProveBytesAreInPlace(method_, OperatorName(written_, Written(i)),
                                      Written(i).kernel())
-              : "it is no operator";
+              : "it is not an operator";
       if (!problem.empty()) {
-        Problem(absl::StrCat("V1: instruction ", i, " can't be left out: ", problem));
+        Problem(absl::StrCat("V1: instruction ", i, " cannot be elided: ", problem));
       }
     }
     // A value that was moved to a constant has no writer that runs.
@@ -485,7 +485,7 @@ class Checker {
       if (known.Get(slot)) return;
       Problem(absl::StrCat("M4: ", Name(slot), " is read by instruction ",
                            position < steps_.size() ? planned_.order[position] : position,
-                           " but not written on every way there"));
+                           " but not written on every path"));
     };
     for (size_t b = 0; b <= blocks_.size(); ++b) {
       if (!reached[b]) continue;

@@ -80,7 +80,7 @@ TEST(MemoryCheckerTest, V1RefusesOperatorsThatAreNotNamed) {
                                               method.written.shapes);
   EXPECT_THAT(status,
               StatusIs(absl::StatusCode::kInternal,
-                       HasSubstr("V1: instruction 1 can't be left out: '' computes something")));
+                       HasSubstr("V1: instruction 1 cannot be elided: '' computes something")));
 }
 
 TEST(MemoryCheckerTest, M5AcceptsAKeptViewOverItsFirstArgumentAlone) {

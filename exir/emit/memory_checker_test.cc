@@ -218,7 +218,7 @@ TEST(MemoryCheckerTest, M4FollowsJumpsToTheEnd) {
   b.Call({x}, {y});             // 2
   EXPECT_EQ(b.Check(),
             "the memory plan is wrong:\n  M4: value 0 [0, 64) is read by instruction 2 but not "
-            "written on every way there");
+            "written on every path");
 }
 
 // The first way to instruction 3 writes x, the one that is found later does not: what follows is
@@ -399,7 +399,7 @@ TEST(MemoryCheckerTest, O1RefusesPartsThatAreNotThoseWritten) {
   const uint32_t x = b.Tensor(16, 0);
   b.Call({}, {x});
   b.Call({x}, {b.Tensor(16, 64)});
-  const std::string count = "O1: there are more or fewer instructions or values than were written";
+  const std::string count = "O1: the number of instructions or values differs from the original";
   const std::pair<std::function<void(Planned&)>, std::string> wrong[] = {
       {[](Planned& p) { p.order.push_back(0); }, count},
       {[](Planned& p) { p.elided.push_back(false); }, count},
@@ -606,12 +606,12 @@ TEST(MemoryCheckerTest, V1ProvesWhatIsLeftOut) {
   p.Apply();
   EXPECT_EQ(p.Check(), "");
   p.now.mutable_values(y)->mutable_tensor()->set_arena_offset(128);
-  EXPECT_NE(p.Check().find("V1: instruction 1 can't be left out: element 0 would have to move"),
+  EXPECT_NE(p.Check().find("V1: instruction 1 cannot be elided: element 0 would have to move"),
             std::string::npos);
   p.now.mutable_values(y)->mutable_tensor()->set_arena_offset(0);
   p.elided = {true, true, false};
   p.Apply();
-  EXPECT_NE(p.Check().find("V1: instruction 0 can't be left out: it is no view"),
+  EXPECT_NE(p.Check().find("V1: instruction 0 cannot be elided: it is not a view"),
             std::string::npos);
   Builder move;
   move.method.add_instructions()->mutable_move()->set_from(move.Slot());
@@ -619,8 +619,9 @@ TEST(MemoryCheckerTest, V1ProvesWhatIsLeftOut) {
   Planned moved(move);
   moved.elided[0] = true;
   moved.Apply();
-  EXPECT_EQ(moved.Check(),
-            "the memory plan is wrong:\n  V1: instruction 0 can't be left out: it is no operator");
+  EXPECT_EQ(
+      moved.Check(),
+      "the memory plan is wrong:\n  V1: instruction 0 cannot be elided: it is not an operator");
 }
 
 TEST(MemoryCheckerTest, V1AllowsConstantsOnlyForElidedCopiesOfThem) {
@@ -638,7 +639,7 @@ TEST(MemoryCheckerTest, V1AllowsConstantsOnlyForElidedCopiesOfThem) {
   p.Apply();
   EXPECT_EQ(p.Check(), "");
   p.now.mutable_values(y)->mutable_tensor()->set_constant(1);  // another one
-  EXPECT_NE(p.Check().find("V1: instruction 0 can't be left out: its argument and its result are "
+  EXPECT_NE(p.Check().find("V1: instruction 0 cannot be elided: its argument and its result are "
                            "in different memory"),
             std::string::npos);
 }

@@ -92,22 +92,22 @@ absl::Status MethodBuilder::UnsupportedError() const {
     const size_t shown = std::min(nodes.size(), kMaxNodes);
     problems.Add(
         [&op = op, &nodes = nodes] {
-          return absl::StrCat("operator ", op, " is not known here, used ", nodes.size(),
+          return absl::StrCat("unknown operator ", op, ", used ", nodes.size(),
                               nodes.size() == 1 ? " time" : " times");
         },
         absl::StrCat(
             absl::StrJoin(nodes.begin(), nodes.begin() + static_cast<ptrdiff_t>(shown), ", "),
             shown < nodes.size() ? ", …" : ""));
   }
-  return problems.ToStatus(absl::StatusCode::kUnimplemented, "what can't be emitted:");
+  return problems.ToStatus(absl::StatusCode::kUnimplemented, "unsupported:");
 }
 
 absl::Status MethodBuilder::Problems() const {
   const absl::Status unsupported = UnsupportedError();
   const absl::Status unbounded = unbounded_.ToStatus(
       absl::StatusCode::kInvalidArgument,
-      "no memory can be planned for sizes that have no upper bound ('belay lower --max-size' gives "
-      "one to all of them):");
+      "cannot plan memory for sizes without an upper bound ('belay lower --max-size' sets one for "
+      "all of them):");
   if (unsupported.ok() || unbounded.ok()) return unsupported.ok() ? unbounded : unsupported;
   return absl::Status(unsupported.code(),
                       absl::StrCat(unsupported.message(), "\n", unbounded.message()));
@@ -215,7 +215,7 @@ absl::Status MethodBuilder::AddInputs() {
       case InputKind::kTensorConstant: {
         if (meta == nullptr) {
           return absl::InvalidArgumentError(
-              absl::StrCat("constant '", spec.target, "' is no tensor"));
+              absl::StrCat("constant '", spec.target, "' is not a tensor"));
         }
         if (mutated_state.contains(spec.target)) {
           ABSL_RETURN_IF_ERROR(AddState(i, *meta, top_));
@@ -339,9 +339,9 @@ absl::Status MethodBuilder::AddOutputs() {
       case OutputKind::kUserInputMutation: {
         const std::optional<ValueIndex> to = WrittenInput(spec);
         if (!to.has_value()) {
-          return absl::InvalidArgumentError(
-              absl::StrCat("output ", i, ", a ", std::string(OutputKindName(spec.kind)), " of '",
-                           spec.target, "': there is no such input"));
+          return absl::InvalidArgumentError(absl::StrCat("output ", i, ", a ",
+                                                         std::string(OutputKindName(spec.kind)),
+                                                         " of '", spec.target, "': unknown input"));
         }
         write_backs.push_back({value, *to});
         break;
@@ -452,8 +452,8 @@ absl::StatusOr<uint32_t> MethodBuilder::DelegateIndex(ModuleId module,
   if (!delegated_.insert(module).second && KeepsState(lowered)) {
     return absl::UnimplementedError(absl::StrCat(
         "module#", module.index(), " (backend ", lowered.backend_id,
-        ") keeps state and is called with operands of different forms: each form would "
-        "have a state of its own"));
+        ") keeps state and is called with operands of different types: each type would "
+        "have its own state"));
   }
   schema::Delegate* entry = method_.add_delegates();
   entry->set_backend_id(lowered.backend_id);

@@ -205,7 +205,7 @@ absl::Status MethodBuilder::EmitRowLoop(const Graph& graph, NodeId id, Scope& sc
   ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> additional,
                         OperandValues(graph, node.argument("additional"), scope));
   const std::vector<ValueId> results = graph.node(id).results();
-  if (mapped.empty()) return absl::InvalidArgumentError("a loop over the rows of no tensor");
+  if (mapped.empty()) return absl::InvalidArgumentError("a row loop without tensors");
   if (results.size() < initial.size()) {
     return absl::InvalidArgumentError(absl::StrCat("the loop carries ", initial.size(),
                                                    " values and has ", results.size(), " results"));
@@ -230,7 +230,7 @@ absl::Status MethodBuilder::EmitRowLoop(const Graph& graph, NodeId id, Scope& sc
     }
     const TensorMeta* meta = graph.value(results[i]).tensor();
     if (meta == nullptr || meta->rank() == 0) {
-      return absl::InvalidArgumentError("a result of a loop over rows is no tensor with rows");
+      return absl::InvalidArgumentError("a result of a row loop is not a tensor with rows");
     }
     stacked.push_back(value);
     // Sets its sizes in case there are no rows.
@@ -303,7 +303,7 @@ absl::Status MethodBuilder::EmitWithEffects(const Graph& graph, NodeId id, Scope
   if (outputs.empty()) return absl::InvalidArgumentError("with_effects without a token");
   outputs.erase(outputs.begin());
   if (outputs.size() < op->schema()->returns.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(op->name(), " gives more than the call has"));
+    return absl::InvalidArgumentError(absl::StrCat(op->name(), " has more results than the call"));
   }
   outputs.resize(op->schema()->returns.size());
   AddKernelCall(op->name(), arguments, outputs);

@@ -581,9 +581,9 @@ TEST(MethodMemoryTest, TheCheckerRefusesWrongArrangements) {
       {"O2: inputs, outputs", [&](Parts& p) { p.method.set_outputs(0, x); }},
       {"O2: value 3 changed",
        [&](Parts& p) { p.method.mutable_values(y)->mutable_tensor()->set_sizes(0, 32); }},
-      {"V1: instruction 1 can't be left out: element 0 would have to move",
+      {"V1: instruction 1 cannot be elided: element 0 would have to move",
        [&](Parts& p) { move(p, v, 64); }},
-      {"V1: instruction 0 can't be left out",
+      {"V1: instruction 0 cannot be elided",
        [&](Parts& p) {
          p.elided[0] = true;
          p.method.mutable_instructions()->DeleteSubrange(0, 1);

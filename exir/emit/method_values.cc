@@ -113,7 +113,7 @@ void MethodBuilder::AddUnbounded(const SymInt& size, int dim, std::string_view n
         return absl::StrCat("'", std::string(name), "': dimension ", dim, " is ", size.ToString());
       },
       symbol.starts_with('u')
-          ? absl::StrCat("only data decide ", symbol, "; bound it in the model by torch._check")
+          ? absl::StrCat("only data determines ", symbol, "; bound it in the model by torch._check")
           : absl::StrCat("export with Dim(..., max=...) for ", symbol));
 }
 

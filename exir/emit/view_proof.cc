@@ -113,13 +113,13 @@ std::set<int64_t> Probes(const Elements& a, const Elements& b) {
 // Checks that element `index` of `part` has the address of element map(index) of `whole`.
 std::string Compare(const Elements& part, const Elements& whole,
                     const std::function<Index(const Index&)>& map) {
-  if (!part.known) return "its tensors are not static ones in memory that is known";
+  if (!part.known) return "its tensors are not static, or not in known memory";
   if (part.space != whole.space) return "its argument and its result are in different memory";
   if (part.bytes != whole.bytes || part.dtype != whole.dtype) return "its dtypes differ";
   for (int64_t number : Probes(part, whole)) {
     const Index index = part.IndexOf(number);
     const Index from = map(index);
-    if (!whole.Contains(from)) return absl::StrCat("element ", number, " comes from nowhere");
+    if (!whole.Contains(from)) return absl::StrCat("element ", number, " has no source");
     if (part.AddressOf(index) != whole.AddressOf(from)) {
       return absl::StrCat("element ", number, " would have to move");
     }
@@ -133,10 +133,10 @@ class Prover {
       : method_(method), call_(call), op_(op) {}
 
   std::string Run() {
-    if (call_.outputs_size() != 1 || call_.arguments_size() == 0) return "it is no view";
+    if (call_.outputs_size() != 1 || call_.arguments_size() == 0) return "it is not a view";
     if (op_ == "aten.cat.default") return Join();
     const Elements from(method_, call_.arguments(0));
-    if (!from.known) return "its argument is not static, or not in memory that is known";
+    if (!from.known) return "its argument is not static, or not in known memory";
     const int rank = static_cast<int>(from.sizes.size());
     if (op_ == "aten.split_copy.Tensor" || op_ == "aten.split_with_sizes_copy.default") {
       return Pieces(from, Dim(2, rank), /*drop=*/false);
@@ -188,10 +188,10 @@ class Prover {
       std::optional<int64_t> start = Int(2);
       const int64_t size = from.sizes[*dim];
       if (op_ == "aten.slice_copy.Tensor") {
-        if (call_.arguments_size() != 5 || Int(4) != 1) return "it takes steps";
+        if (call_.arguments_size() != 5 || Int(4) != 1) return "its step is not 1";
         if (Value(2).has_none()) start = 0;
       }
-      if (!start.has_value()) return "where it starts is unknown";
+      if (!start.has_value()) return "its start is unknown";
       if (*start < 0) *start += size;
       return Compare(to, from, Shift(*dim, *start, select));
     }
@@ -237,7 +237,7 @@ class Prover {
     for (uint32_t v : list.list().elements()) {
       const Elements piece(method_, v);
       if (!piece.known || (!drop && piece.sizes.size() != from.sizes.size())) {
-        return "a piece is not static, or not in memory that is known";
+        return "a piece is not static, or not in known memory";
       }
       if (std::string problem = Compare(piece, from, Shift(*dim, start, drop)); !problem.empty()) {
         return problem;
@@ -257,7 +257,7 @@ class Prover {
     for (uint32_t v : list.list().elements()) {
       const Elements piece(method_, v);
       if (!piece.known || piece.sizes.size() != whole.sizes.size()) {
-        return "an operand is not static, or not in memory that is known";
+        return "an operand is not static, or not in known memory";
       }
       if (std::string problem = Compare(piece, whole, Shift(*dim, start, false));
           !problem.empty()) {
@@ -274,7 +274,7 @@ class Prover {
     if (!to.known || from.space != to.space) {
       return "its argument and its result are in different memory";
     }
-    if (from.count * from.bytes != to.count * to.bytes) return "its bytes are others";
+    if (from.count * from.bytes != to.count * to.bytes) return "its size in bytes differs";
     for (const Elements* t : {&from, &to}) {
       for (int64_t number : Probes(*t, *t)) {
         if (t->AddressOf(t->IndexOf(number)) !=

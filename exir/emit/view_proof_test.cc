@@ -90,7 +90,7 @@ class Method {
   schema::Method method_;
 };
 
-constexpr std::string_view kUnknown = "its tensors are not static ones in memory that is known";
+constexpr std::string_view kUnknown = "its tensors are not static, or not in known memory";
 
 // An operator of one tensor and integers: with it, the argument at 0 and the result at its offset.
 struct Case {
@@ -119,8 +119,8 @@ TEST(ViewProofTest, CopiesKeepEachElementsPlace) {
       {kCopy, {{2, 3}}, {{2, 3}, 64}, {}, "element 0 would have to move"},
       {kCopy, {{2, 3}}, {{2, 3}, 0, "10"}, {}, "element 1 would have to move"},
       {kCopy, {{2, 3}, 0, "10"}, {{2, 3}, 0, "10"}, {}, ""},
-      {kCopy, {{2, 3}}, {{3, 3}}, {}, "element 6 comes from nowhere"},
-      {kCopy, {{6}}, {{1, 6}}, {}, "element 0 comes from nowhere"},
+      {kCopy, {{2, 3}}, {{3, 3}}, {}, "element 6 has no source"},
+      {kCopy, {{6}}, {{1, 6}}, {}, "element 0 has no source"},
       {kCopy, {{6}}, {{6}, 0, "", DType::kInt32}, {}, "its dtypes differ"},
       {kCopy, {{6}}, {{6}, 0, "", DType::kFloat64}, {}, "its dtypes differ"},
       {kCopy,
@@ -139,12 +139,12 @@ TEST(ViewProofTest, CopiesKeepEachElementsPlace) {
        {.sizes = {6}, .dynamic = true},
        {{6}},
        {},
-       "its argument is not static, or not in memory that is known"},
+       "its argument is not static, or not in known memory"},
       {kCopy,
        {.sizes = {6}, .external = true},
        {{6}},
        {},
-       "its argument is not static, or not in memory that is known"},
+       "its argument is not static, or not in known memory"},
       {kCopy, {{6}}, {.sizes = {6}, .external = true}, {}, std::string(kUnknown)},
       {"aten.relu.default", {{6}}, {{6}}, {}, "'aten.relu.default' computes something"},
   });
@@ -166,7 +166,7 @@ TEST(ViewProofTest, AnExpandedTensorRepeatsNothingInPlace) {
       {kExpand, {{6}}, {{1, 6}}, {}, ""},
       {kExpand, {{1, 6}}, {{1, 6}}, {}, ""},
       {kExpand, {{1, 6}}, {{2, 6}}, {}, "element 6 would have to move"},
-      {kExpand, {{3, 6}}, {{6}}, {}, "element 0 comes from nowhere"},
+      {kExpand, {{3, 6}}, {{6}}, {}, "element 0 has no source"},
   });
 }
 
@@ -188,8 +188,8 @@ TEST(ViewProofTest, PermutedDimensionsNeedThePermutedOrder) {
       {"aten.t_copy.default", {{2, 3}}, {{3, 2}}, {}, "element 1 would have to move"},
       {"aten.t_copy.default", {{2, 3}}, {{2, 3}}, {}, "element 1 would have to move"},
       {"aten.t_copy.default", {{6}}, {{6}}, {}, ""},
-      {"aten.t_copy.default", {{2, 3}}, {{3, 2, 1}, 0, "102"}, {}, "element 0 comes from nowhere"},
-      {"aten.t_copy.default", {{2, 3}}, {{6}}, {}, "element 0 comes from nowhere"},
+      {"aten.t_copy.default", {{2, 3}}, {{3, 2, 1}, 0, "102"}, {}, "element 0 has no source"},
+      {"aten.t_copy.default", {{2, 3}}, {{6}}, {}, "element 0 has no source"},
       {"aten.permute_copy.default", {{2, 3}}, {{3, 2}, 0, "10"}, {}, "its dimensions are unknown"},
       {"aten.permute_copy.default", {{2, 3}}, {{3, 2}, 0, "10"}, {1}, "its dimensions are unknown"},
   });
@@ -219,29 +219,28 @@ TEST(ViewProofTest, PartsStartWhereTheCallSays) {
       {kSlice, {{4, 16}}, {{2, 16}, 64}, {0, 1, 3, 1}, ""},
       {kSlice, {{4, 16}}, {{2, 16}, 128}, {-2, -2, 9, 1}, ""},
       {kSlice, {{4, 16}}, {{2, 16}, 64}, {0, 0, 2, 1}, moves},
-      {kSlice, {{4, 16}}, {{2, 16}, 64}, {0, 1, 4, 2}, "it takes steps"},
-      {kSlice, {{4, 16}}, {{2, 16}, 64}, {0, 1, 3}, "it takes steps"},
+      {kSlice, {{4, 16}}, {{2, 16}, 64}, {0, 1, 4, 2}, "its step is not 1"},
+      {kSlice, {{4, 16}}, {{2, 16}, 64}, {0, 1, 3}, "its step is not 1"},
       {kSlice, {{4, 16}}, {{4, 8}}, {1, 0, 8, 1}, "element 8 would have to move"},
       {kSlice, {{4, 16}}, {{2, 16}, 64}, {2, 1, 3, 1}, "its dimension is unknown"},
       {kSlice, {{4, 16}}, {{2, 16}, 64}, {-3, 1, 3, 1}, "its dimension is unknown"},
       {kSlice, {{4, 16}}, {{2, 16}, 64}, {0}, "its dimension is unknown"},
-      {kSlice, {{4, 16}}, {{2, 16}, 192}, {0, 3, 5, 1}, "element 16 comes from nowhere"},
+      {kSlice, {{4, 16}}, {{2, 16}, 192}, {0, 3, 5, 1}, "element 16 has no source"},
       {kSelect, {{4, 16}}, {{16}, 192}, {0, -1}, ""},
       {kSelect, {{4, 16}}, {{16}, 64}, {0, -1}, moves},
       {kSelect, {{4, 16}}, {{4}}, {1, 0}, "element 1 would have to move"},
-      {kSelect, {{4, 16}}, {{1, 16}, 64}, {0, 1}, "element 0 comes from nowhere"},
+      {kSelect, {{4, 16}}, {{1, 16}, 64}, {0, 1}, "element 0 has no source"},
       {kNarrow, {{4, 16}}, {{3, 16}, 64}, {0, 1, 3}, ""},
       {kNarrow, {{4, 16}}, {{3, 16}}, {0, 1, 3}, moves},
-      {kNarrow, {{4, 16}}, {{3, 16}}, {0, -9, 3}, "element 0 comes from nowhere"},
-      {kSlice, {{4, 16}}, {{4}}, {1, 0, 1, 1}, "element 0 comes from nowhere"},  // of lower rank
+      {kNarrow, {{4, 16}}, {{3, 16}}, {0, -9, 3}, "element 0 has no source"},
+      {kSlice, {{4, 16}}, {{4}}, {1, 0, 1, 1}, "element 0 has no source"},  // of lower rank
   });
   Method m;
   const uint32_t from = m.Tensor({{4, 16}}), to = m.Tensor({{2, 16}}), none = m.None(),
                  zero = m.Int(0), one = m.Int(1), two = m.Int(2);
   EXPECT_EQ(m.Prove(kSlice, {from, zero, none, two, one}, {to}), "");  // from the beginning
-  EXPECT_EQ(m.Prove(kSlice, {from, zero, m.Double(), two, one}, {to}),
-            "where it starts is unknown");
-  EXPECT_EQ(m.Prove(kNarrow, {from, zero, none, two}, {to}), "where it starts is unknown");
+  EXPECT_EQ(m.Prove(kSlice, {from, zero, m.Double(), two, one}, {to}), "its start is unknown");
+  EXPECT_EQ(m.Prove(kNarrow, {from, zero, none, two}, {to}), "its start is unknown");
   EXPECT_EQ(m.Prove(kNarrow, {from, none, one, two}, {to}), "its dimension is unknown");
 }
 
@@ -257,10 +256,9 @@ TEST(ViewProofTest, PiecesOfASplitLieOneBehindTheOther) {
   EXPECT_EQ(split({{{3, 16}}, {{1, 16}, 192}}, 2), "its dimension is unknown");
   EXPECT_EQ(split({{{1, 16}, 192}, {{3, 16}}}), "element 0 would have to move");
   EXPECT_EQ(split({{{3, 16}}}), "its pieces are not the whole");
-  EXPECT_EQ(split({{{3, 16}}, {{16}, 192}}),
-            "a piece is not static, or not in memory that is known");
+  EXPECT_EQ(split({{{3, 16}}, {{16}, 192}}), "a piece is not static, or not in known memory");
   EXPECT_EQ(split({{{3, 16}}, {.sizes = {1, 16}, .offset = 192, .dynamic = true}}),
-            "a piece is not static, or not in memory that is known");
+            "a piece is not static, or not in known memory");
   const auto unbind = [&](const std::vector<Place>& pieces) {
     Method m;
     const uint32_t from = m.Tensor({{3, 16}});
@@ -289,9 +287,9 @@ TEST(ViewProofTest, OperandsOfAJoinLieOneBehindTheOther) {
   EXPECT_EQ(join({{{1, 8}}}, {{1, 16}}), "its operands are not the whole");
   EXPECT_EQ(join({{{2, 16}}, {{3, 16}, 128}}, {{5, 16}}, 2), "its dimension is unknown");
   EXPECT_EQ(join({{{2, 16}}, {{48}, 128}}, {{5, 16}}),
-            "an operand is not static, or not in memory that is known");
+            "an operand is not static, or not in known memory");
   EXPECT_EQ(join({{{2, 16}}, {.sizes = {3, 16}, .offset = 128, .dynamic = true}}, {{5, 16}}),
-            "an operand is not static, or not in memory that is known");
+            "an operand is not static, or not in known memory");
   EXPECT_EQ(join({{{2, 16}}}, {.sizes = {2, 16}, .dynamic = true}), "its operands are unknown");
   Method m;
   const uint32_t x = m.Tensor({{2, 16}}), y = m.Tensor({{2, 16}});
@@ -306,7 +304,7 @@ TEST(ViewProofTest, BytesReadAsAnotherDTypeAreTheSameBytes) {
       {kAs, {{6}}, {{6}, 64, "", DType::kInt32}, {}, "element 0 would have to move"},
       {kAs, {{2, 3}, 0, "10"}, {{2, 3}, 0, "", DType::kInt32}, {}, "element 1 would have to move"},
       {kAs, {{2, 3}}, {{2, 3}, 0, "10", DType::kInt32}, {}, "element 1 would have to move"},
-      {kAs, {{6}}, {{6}, 0, "", DType::kInt64}, {}, "its bytes are others"},
+      {kAs, {{6}}, {{6}, 0, "", DType::kInt64}, {}, "its size in bytes differs"},
       {kAs,
        {{6}},
        {{6}, 0, "", DType::kInt32, 0},
@@ -341,11 +339,10 @@ TEST(ViewProofTest, WhatIsNoCallOfAViewHasNoProof) {
   Method m;
   const uint32_t x = m.Tensor({{6}}), y = m.Tensor({{6}}), three = m.Int(3);
   const std::string_view clone = "aten.clone.default";
-  EXPECT_EQ(m.Prove(clone, {}, {y}), "it is no view");
-  EXPECT_EQ(m.Prove(clone, {x}, {}), "it is no view");
-  EXPECT_EQ(m.Prove(clone, {x}, {y, y}), "it is no view");
-  EXPECT_EQ(m.Prove(clone, {three}, {y}),
-            "its argument is not static, or not in memory that is known");
+  EXPECT_EQ(m.Prove(clone, {}, {y}), "it is not a view");
+  EXPECT_EQ(m.Prove(clone, {x}, {}), "it is not a view");
+  EXPECT_EQ(m.Prove(clone, {x}, {y, y}), "it is not a view");
+  EXPECT_EQ(m.Prove(clone, {three}, {y}), "its argument is not static, or not in known memory");
   EXPECT_EQ(m.Prove(clone, {x}, {three}), kUnknown);
 }
 

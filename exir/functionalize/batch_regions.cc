@@ -120,8 +120,8 @@ class Batcher {
       for (const NodeOutput& output : graph.node(*it).outputs) {
         for (ValueId value : output.values) {
           if (graph.value(value).users.empty() && !graph.IsOutput(value)) continue;
-          return absl::InvalidArgumentError(absl::StrCat("vmap: '", graph.value(value).name,
-                                                         "' is used where its batch has ended"));
+          return absl::InvalidArgumentError(
+              absl::StrCat("vmap: '", graph.value(value).name, "' is used outside its batch"));
         }
       }
       editor_.EraseNode(*it);
@@ -441,7 +441,7 @@ class Batcher {
         const TensorMeta* declared = graph.value(outputs[k].values[i]).tensor();
         Batched x = {result, levels};
         if (declared == nullptr || !builder_.IsTensor(result)) {
-          return absl::UnimplementedError("vmap of an operator whose result is no tensor");
+          return absl::UnimplementedError("vmap of an operator whose result is not a tensor");
         }
         if (declared->dtype != builder_.dtype(result) || declared->rank() != Rank(x)) {
           return absl::UnimplementedError(

@@ -15,7 +15,7 @@ std::vector<Argument> Zero(OpBuilder& b, const OpCall& c) {
 std::vector<Argument> FillDiagonal(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];
   if (b.rank(self) != 2 || c.Bool("wrap")) {
-    b.Unsupported("fill_diagonal_ of a tensor that is no matrix, or with wrap");
+    b.Unsupported("fill_diagonal_ of a tensor that is not a matrix, or with wrap");
     return {};
   }
   const Argument rows = Unsqueeze(b, Arange(b, b.size(self, 0)), 1);

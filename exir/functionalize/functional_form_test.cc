@@ -203,19 +203,19 @@ TEST_F(OwnOperatorsTest, ResultsComeFirstThenWhatIsWritten) {
 TEST_F(OwnOperatorsTest, WhatDoesNotFitIsAnErrorAtTheNode) {
   const std::tuple<const char*, absl::StatusCode, const char*> kCases[] = {
       {"%r: f32[2] = demo.count.default(%x, 2)", absl::StatusCode::kUnimplemented,
-       "a result that is no tensor, or that goes nowhere\n  at %r"},
+       "a result that is not a tensor, or is not written\n  at %r"},
       {"%r: f32[2] = demo.tally.default(%x, %s)", absl::StatusCode::kUnimplemented,
-       "a result that is no tensor, or that goes nowhere\n  at %r"},
+       "a result that is not a tensor, or is not written\n  at %r"},
       {"%r: f32[2] = demo.sum.default(%x, %s)", absl::StatusCode::kOutOfRange, "not these"},
       {"%e: f32[2]{strides=[0]} = aten.expand.default(%one, [2])\n"
        "    %r: f32[2] = demo.count.default(%x, %e)",
        absl::StatusCode::kUnimplemented, "several elements share memory\n  at %r"},
       {"%r: f32[2] = demo.turn_.default(%x)", absl::StatusCode::kInternal,
-       "a view that is no tensor\n  at %r"},
+       "a view that is not a tensor\n  at %r"},
       {"%r: f32[2] = demo.inc_.default(%x)", absl::StatusCode::kInternal,
-       "the functional operator gives no tensor\n  at %r"},
+       "the functional operator returns no tensor\n  at %r"},
       {"%r: f32[2] = demo.inc.out(%x, out=%x)", absl::StatusCode::kUnimplemented,
-       "a result that is no tensor, or that goes nowhere\n  at %r"},
+       "a result that is not a tensor, or is not written\n  at %r"},
   };
   for (const auto& [nodes, code, message] : kCases) {
     SCOPED_TRACE(nodes);

@@ -131,13 +131,13 @@ class GraphFunctionalizer {
     if (form.kind == FunctionalForm::Kind::kBoth) return ReplaceBoth(form, id, arguments);
     const ValueId* written = node.operand().get_if<ValueId>();  // only the first, FunctionalFormOf
     if (written == nullptr)
-      return absl::UnimplementedError("a write to something that is no tensor");
+      return absl::UnimplementedError("a write to a value that is not a tensor");
     View* view = &ViewOf(*written);
     if (form.kind == FunctionalForm::Kind::kView) {
       // One result, like the in-place operator (FunctionalFormOf).
       const std::vector<Argument> shown = builder_.CallAll(form.op, arguments);
       ABSL_RETURN_IF_ERROR(builder_.status());
-      if (!builder_.IsTensor(shown[0])) return absl::InternalError("a view that is no tensor");
+      if (!builder_.IsTensor(shown[0])) return absl::InternalError("a view that is not a tensor");
       views_.emplace_back(*view, form.op, arguments, 0, 0, *shown[0].get_if<ValueId>());
       view = &views_.back();
       view_of_[*written] = view;
@@ -162,7 +162,7 @@ class GraphFunctionalizer {
     for (size_t k = 0; k < outs; ++k) {
       const ValueId* written = node.arguments[first + k].get_if<ValueId>();
       if (written == nullptr || !builder_.IsTensor(values[k])) {
-        return absl::UnimplementedError("a result that is no tensor, or that goes nowhere");
+        return absl::UnimplementedError("a result that is not a tensor, or is not written");
       }
       if (builder_.sizes(values[k]) != builder_.sizes(targets[k])) {
         return absl::UnimplementedError(absl::StrCat(
@@ -191,7 +191,7 @@ class GraphFunctionalizer {
       if (!Writes(schema.arguments[k])) continue;
       const ValueId* written = node.arguments[k].get_if<ValueId>();
       if (written == nullptr || !builder_.IsTensor(values[next])) {
-        return absl::UnimplementedError("a result that is no tensor, or that goes nowhere");
+        return absl::UnimplementedError("a result that is not a tensor, or is not written");
       }
       const Argument value = Cast(builder_, values[next++], builder_.dtype(arguments[k]));
       ABSL_RETURN_IF_ERROR(builder_.status());
@@ -216,7 +216,7 @@ class GraphFunctionalizer {
     }
     ABSL_RETURN_IF_ERROR(builder_.status());
     if (!builder_.IsTensor(values[0])) {
-      return absl::InternalError("the functional operator gives no tensor");
+      return absl::InternalError("the functional operator returns no tensor");
     }
     const DType dtype = builder_.dtype(target);
     const std::vector<SymInt> sizes = builder_.sizes(target);

@@ -84,7 +84,7 @@ class Rebaser {
     if (!order.ok() ||
         !(TensorMeta::Dense(memory.dtype, memory.sizes, *order).strides == memory.strides ||
           memory.is_contiguous())) {
-      return Impossible(id, "the elements do not lie without gaps");
+      return Impossible(id, "the elements are not contiguous");
     }
     builder_.MoveTo(id);
     Argument base = *owner;
@@ -125,7 +125,7 @@ Pass RebaseAsStrided() {
             }
             if (!impossible.empty()) {
               return absl::UnimplementedError(
-                  absl::StrCat("as_strided reaches memory that its operand does not show:\n  ",
+                  absl::StrCat("as_strided accesses memory outside its operand:\n  ",
                                absl::StrJoin(impossible, "\n  ")));
             }
             return changed;

@@ -92,7 +92,7 @@ TEST(RebaseAsStridedTest, ListsWhatCantBeRebased) {
   }
 })";
   for (const char* message :
-       {"the memory begins before the input: %y", "the elements do not lie without gaps: %z",
+       {"the memory begins before the input: %y", "the elements are not contiguous: %z",
         "the elements' type was reinterpreted: %w"}) {
     ExpectPassError(kProgram, RebaseAsStrided().run, absl::StatusCode::kUnimplemented, message,
                     Ops());
@@ -124,7 +124,7 @@ TEST(RebaseAsStridedTest, RefusesMemoryThatNoTensorShows) {
        "%y: f32[2] = aten.as_strided_scatter.default(%v, %v, [2], [1])",
        "its operand is a view or not contiguous: %y"},
       {"%y: f32[2] = aten.as_strided.default(%gaps, [2], [1])",
-       "the elements do not lie without gaps: %y"},
+       "the elements are not contiguous: %y"},
   };
   for (const auto& [nodes, message] : kCases) {
     ExpectPassError(std::string("program aten { ranges { s0: [1, 8] } graph(%x: f32[4] user_input, "

@@ -326,15 +326,15 @@ TEST(FunctionalizedValuesTest, RefusesWhatNoFunctionalProgramDoes) {
   const std::pair<std::string, std::string> programs[] = {
       {Training("%x: f32[2,3,4] user_input", "%w: f32[2,3,4] = aten.fill_diagonal_.default(%x, 7)",
                 "%w user_output"),
-       "fill_diagonal_ of a tensor that is no matrix, or with wrap"},
+       "fill_diagonal_ of a tensor that is not a matrix, or with wrap"},
       {Training("%x: f32[4,3] user_input",
                 "%w: f32[4,3] = aten.fill_diagonal_.default(%x, 7, wrap=true)", "%w user_output"),
-       "fill_diagonal_ of a tensor that is no matrix, or with wrap"},
+       "fill_diagonal_ of a tensor that is not a matrix, or with wrap"},
       {Training("%x: f32[1,6] user_input",
                 "%v: f32[4,6]{strides=[0,1]} = aten.expand.default(%x, [4,6])\n"
                 "%w: f32[4,6]{strides=[0,1]} = aten.mul_.Scalar(%v, 3)",
                 "%w user_output"),
-       "a write to an expanded tensor, of which several elements share memory"},
+       "a write to an expanded tensor, whose elements share memory"},
       {Training("%x: f32[4,6]{strides=[1,4]} user_input",
                 "%v: f32[6] = aten.as_strided.default(%x, [6], [1])\n"
                 "%w: f32[6] = aten.mul_.Scalar(%v, 3)",
@@ -586,7 +586,7 @@ TEST(MappedValuesTest, RefusesCallsThatDoNotFitTogether) {
        absl::StatusCode::kInvalidArgument, ""},
       {"%r: f32[3,3,2] = @_remove_batch_dim(%x, 1, 3, 3)", absl::StatusCode::kInvalidArgument, ""},
       {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n%r: f32[2] = aten.neg.default(%a)",
-       absl::StatusCode::kInvalidArgument, "is used where its batch has ended"},
+       absl::StatusCode::kInvalidArgument, "is used outside its batch"},
       {"%a: b8[2] = @_add_batch_dim(%m, 0, 1)\n%b: f32[2] = @_add_batch_dim(%x, 0, 1)\n"
        "%c: f32[2] = aten.index.Tensor(%b, [%a])\n%r: f32[3,2] = @_remove_batch_dim(%c, 1, 3, 0)",
        absl::StatusCode::kUnimplemented, "vmap of an index by a mask or of some dimensions"},
@@ -623,7 +623,7 @@ TEST(MappedValuesTest, RefusesCallsThatDoNotFitTogether) {
        absl::StatusCode::kUnimplemented,
        "vmap: the batched form gives f32[3,2], its elements are f32[2,1]"},
       {"%k: symint(s0) = @_vmap_increment_nesting(3)\n%r: f32[3,2] = aten.mul.Tensor(%x, %k)",
-       absl::StatusCode::kInvalidArgument, "'k' is used where its batch has ended"},
+       absl::StatusCode::kInvalidArgument, "'k' is used outside its batch"},
       {"none = @_add_batch_dim(%x, 0, 1)\n%r: f32[3,2] = aten.neg.default(%x)",
        absl::StatusCode::kInvalidArgument, "vmap: _add_batch_dim gives one tensor"},
       {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n[%r: f32[3,2], %s: f32[2]] = "
@@ -651,17 +651,17 @@ TEST(MappedValuesTest, RefusesCallsThatDoNotFitTogether) {
       // More results, or of another dtype, than the operator gives.
       {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n[%c: f32[1], %d: f32[1], %e: f32[1]] = "
        "aten.split_with_sizes.default(%a, [1,1])\n%r: f32[3,1] = @_remove_batch_dim(%c, 1, 3, 0)",
-       absl::StatusCode::kUnimplemented, "vmap of an operator whose result is no tensor"},
+       absl::StatusCode::kUnimplemented, "vmap of an operator whose result is not a tensor"},
       {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n%c: f32[2], %d: f32[2] = aten.neg.default(%a)\n"
        "%r: f32[2] = aten.neg.default(%d)",
-       absl::StatusCode::kInvalidArgument, "'d' is used where its batch has ended"},
+       absl::StatusCode::kInvalidArgument, "'d' is used outside its batch"},
       {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n%c: i64[2] = aten.neg.default(%a)\n"
        "%r: i64[3,2] = @_remove_batch_dim(%c, 1, 3, 0)",
        absl::StatusCode::kUnimplemented,
        "vmap: the batched form gives f32[3,2], its elements are i64[2]"},
       {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n%c: symint(s0) = aten.neg.default(%a)\n"
        "%r: f32[2] = aten.neg.default(%x)",
-       absl::StatusCode::kUnimplemented, "vmap of an operator whose result is no tensor"},
+       absl::StatusCode::kUnimplemented, "vmap of an operator whose result is not a tensor"},
   };
   for (const auto& [nodes, code, message] : wrong) {
     SCOPED_TRACE(std::string(nodes));

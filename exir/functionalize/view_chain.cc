@@ -56,7 +56,7 @@ Argument ExpandBack(const Write& w) {
     return w.value;
   }
   if (Product(w.b.sizes(w.base)) == Product(w.b.sizes(w.value))) return ReshapeBack(w);
-  w.b.Unsupported("a write to an expanded tensor, of which several elements share memory");
+  w.b.Unsupported("a write to an expanded tensor, whose elements share memory");
   return Argument();
 }
 // Writes to the pieces of split, split_with_sizes and unbind, by their sizes.

@@ -71,13 +71,12 @@ absl::StatusOr<std::vector<Argument>> CompleteArguments(const FunctionSchema& sc
     }
     if (!index.has_value() && (argument.name.empty() || names_are_loose)) index = position;
     if (!index.has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat("there is no argument '", argument.name,
-                                                     "'; the operator takes ",
-                                                     ArgumentNames(schema)));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "unknown argument '", argument.name, "'; the operator has: ", ArgumentNames(schema)));
     }
     if (*index >= count) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "there are ", given.size(), " arguments; the operator takes ", ArgumentNames(schema)));
+          "there are ", given.size(), " arguments; the operator has: ", ArgumentNames(schema)));
     }
     if (found[*index].has_value()) {
       return absl::InvalidArgumentError(

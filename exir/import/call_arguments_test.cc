@@ -94,14 +94,14 @@ TEST(CallArgumentsTest, NamesWhatIsWrong) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'mat2' (Tensor) is missing")));
   EXPECT_THAT(CompleteArguments(schema, {{"self", kX}, {"mat3", kX}}, false),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("no argument 'mat3'; the operator takes self, mat2")));
+                       HasSubstr("unknown argument 'mat3'; the operator has: self, mat2")));
   EXPECT_THAT(CompleteArguments(schema, {{"self", kX}, {"self", kX}}, false),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'self' is given twice")));
   EXPECT_THAT(CompleteArguments(schema, {{"self", kX}, {"", kX}, {"", kX}}, false),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("3 arguments")));
   EXPECT_THAT(CompleteArguments(Schema("test::f() -> Tensor"), {{"self", kX}}, false),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("no argument 'self'; the operator takes none")));
+                       HasSubstr("unknown argument 'self'; the operator has: none")));
 }
 
 TEST(CallArgumentsTest, GivenArgumentsHaveTheNamesThatThereAre) {

@@ -119,7 +119,7 @@ absl::Status Container::ReadArchiveMarkers() {
   for (const ZipReader::Entry& entry : zip_.entries()) {
     if (!entry.name.starts_with(root_)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "the entry '", entry.name, "' lies outside the archive's folder '", root_, "'"));
+          "the entry '", entry.name, "' is outside the archive's folder '", root_, "'"));
     }
   }
   ABSL_ASSIGN_OR_RETURN(const std::string format, ReadText("archive_format"));
@@ -129,22 +129,21 @@ absl::Status Container::ReadArchiveMarkers() {
   }
   ABSL_ASSIGN_OR_RETURN(const std::string version, ReadText("archive_version"));
   if (version != "0") {
-    return absl::UnimplementedError(
-        absl::StrCat("archive_version is ", version, "; this reader knows 0"));
+    return absl::UnimplementedError(absl::StrCat("archive_version is ", version, "; expected 0"));
   }
   if (Find(".data/version") != nullptr) {
     ABSL_ASSIGN_OR_RETURN(const std::string text, ReadText(".data/version"));
     int number = 0;
     if (!absl::SimpleAtoi(text, &number) || number < 1 || number > kMaxContainerVersion) {
-      return absl::UnimplementedError(absl::StrCat(
-          "the container version is '", text, "'; this reader knows 1 to ", kMaxContainerVersion));
+      return absl::UnimplementedError(absl::StrCat("the container version is '", text,
+                                                   "'; expected 1 to ", kMaxContainerVersion));
     }
   }
   if (Find("byteorder") != nullptr) {
     ABSL_ASSIGN_OR_RETURN(const std::string order, ReadText("byteorder"));
     if (order != "little") {
       return absl::UnimplementedError(
-          absl::StrCat("byteorder is '", order, "'; only little-endian data are read"));
+          absl::StrCat("byteorder is '", order, "'; only little-endian data is supported"));
     }
   }
   bool compiled = false;

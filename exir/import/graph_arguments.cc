@@ -201,7 +201,7 @@ absl::Status GraphReader::AddResult(std::string_view name, BorderArgument::Kind 
   if (name.empty()) return where.Error("the name is empty");
   // Check before creating the type: many results with one name would create it repeatedly.
   if (!scope.result_names.insert(name).second) {
-    return where.Error(absl::StrCat("a value called '", name.substr(0, 200), "' is there already"));
+    return where.Error(absl::StrCat("a value named '", name.substr(0, 200), "' already exists"));
   }
   ValueType type = TokenType{};
   std::string problem;

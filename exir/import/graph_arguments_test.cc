@@ -64,7 +64,7 @@ TEST(GraphArgumentsTest, MalformedArgumentsAreNamedByTheirPlace) {
       {R"({"as_float_lists": [[1], ["1"]]})", ".as_float_lists[1][0]: expected a number"},
       {R"({"as_device": "cpu"})", ".as_device: expected an object"},
       {R"({"as_layout": "strided"})", ".as_layout: expected an integer"},
-      {R"({"as_layout": 8})", ".as_layout: there is no layout with the number 8"},
+      {R"({"as_layout": 8})", ".as_layout: unknown layout number 8"},
       {R"({"as_memory_format": "preserve"})", ".as_memory_format: expected an integer"},
       {R"({"as_scalar_type": "float"})", ".as_scalar_type: expected an integer"},
       {R"({"as_complex": 3})", ".as_complex: expected an object"},

@@ -230,9 +230,9 @@ absl::Status GraphReader::ReadInput(JsonRef ref, size_t index, Scope& scope,
                       : input->any_value_kind ? !constant && border.name == expected.name
                                               : border == expected;
     if (!same) {
-      return ref.Error(
-          absl::StrCat("the input spec ", InputKindName(input->spec.kind), " '", expected.name,
-                       "' speaks of another value than the graph's input '", border.name, "'"));
+      return ref.Error(absl::StrCat("the input spec ", InputKindName(input->spec.kind), " '",
+                                    expected.name, "' does not match the graph's input '",
+                                    border.name, "'"));
     }
     const bool wants_tensor = input->spec.kind == InputKind::kParameter ||
                               input->spec.kind == InputKind::kBuffer ||
@@ -261,7 +261,7 @@ absl::Status GraphReader::ReadInput(JsonRef ref, size_t index, Scope& scope,
   const ValueId value = scope.editor.AddInput(name, std::move(type));
   if (!problem.empty()) scope.problems.emplace(value, std::move(problem));
   if (!border.name.empty() && !scope.names.emplace(border.name, value).second) {
-    return ref.Error(absl::StrCat("two inputs are called '", border.name, "'"));
+    return ref.Error(absl::StrCat("two inputs are named '", border.name, "'"));
   }
   return absl::OkStatus();
 }
@@ -387,7 +387,7 @@ absl::Status GraphReader::EnterResults(JsonRef ref, NodeId node, Scope& scope) {
     for (ValueId value : output.values) {
       Scope::Result& result = scope.results[next++];
       if (!scope.names.emplace(result.name, value).second) {
-        return ref.Error(absl::StrCat("a value called '", result.name, "' is there already"));
+        return ref.Error(absl::StrCat("a value named '", result.name, "' already exists"));
       }
       if (!result.problem.empty()) scope.problems.emplace(value, std::move(result.problem));
     }

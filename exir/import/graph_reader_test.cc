@@ -139,8 +139,8 @@ TEST(GraphReaderTest, CallsAreCheckedAgainstTheSchema) {
   EXPECT_THAT(
       ImportChanged({{relu, R"([{"name": "input", "arg": {"as_tensor": {"name": "add"}}}])"}}),
       Invalid("node 'relu' (torch.ops.aten.relu.default): models/model.json: "
-              "graph_module.graph.nodes[1]: there is no "
-              "argument 'input'; the operator takes self"));
+              "graph_module.graph.nodes[1]: unknown "
+              "argument 'input'; the operator has: self"));
   EXPECT_THAT(ImportChanged({{relu, "[]"}}), Invalid("'self' (Tensor) is missing"));
   EXPECT_THAT(
       ImportChanged({{relu + ",\n         \"outputs\": [{\"as_tensor\": {\"name\": \"relu\"}}]",
@@ -287,9 +287,9 @@ TEST(GraphReaderTest, ResultsNeedNamesAndTypes) {
   };
   EXPECT_THAT(import(TensorArg("y"), ""), Invalid("no entry for the value 'y'"));
   EXPECT_THAT(import(TensorArg(""), ""), Invalid("the name is empty"));
-  EXPECT_THAT(import(TensorArg("x"), ""), Invalid("a value called 'x' is there already"));
+  EXPECT_THAT(import(TensorArg("x"), ""), Invalid("a value named 'x' already exists"));
   EXPECT_THAT(import(TensorArg("y") + ", " + TensorArg("y"), Tensor("y")),
-              Invalid("a value called 'y' is there already"));
+              Invalid("a value named 'y' already exists"));
   EXPECT_THAT(import(R"({"as_sym_int": {"as_name": "y"}})", Tensor("y")),
               Invalid("no entry for the value 'y'"));
   EXPECT_THAT(import(TensorArg("y"), Tensor("y") + ", " + Tensor("y")),
@@ -490,7 +490,7 @@ TEST(GraphReaderTest, ReportsEverythingUnsupportedAtOnce) {
   const absl::Status status =
       ImportChanged(WithNodes(nodes, Tensor("y", R"({"dtype": 99, "sizes": [], "strides": []})")))
           .status();
-  EXPECT_THAT(status, Unsupported("5 things not supported"));
+  EXPECT_THAT(status, Unsupported("5 unsupported features"));
   EXPECT_THAT(status,
               Unsupported("node 'kernel' (torch.ops.higher_order.triton_kernel_wrapper_functional, "
                           "extra.py:9): calls a Triton kernel"));
@@ -532,7 +532,7 @@ TEST(GraphReaderTest, ReportsShortenLongNamesAtEachUse) {
                             ", ")},
           })
           .status();
-  EXPECT_THAT(status, Unsupported("the program uses 100000 things not supported"));
+  EXPECT_THAT(status, Unsupported("the program uses 100000 unsupported features"));
   EXPECT_THAT(status, Unsupported(": uses 'obj_a', a custom object of class my.cccc"));
   EXPECT_THAT(status, Unsupported("ccc…"));
   EXPECT_LT(status.message().size(), 20'000u) << "messages of the importer are shortened";
@@ -547,7 +547,7 @@ TEST(GraphReaderTest, ResultsOfOneNameAreFoundBeforeTheirTypesAreMade) {
   changes.push_back({"\"custom_obj_values\": {",
                      absl::StrCat("\"custom_obj_values\": {\"y\": {\"name\": \"y\", ",
                                   "\"class_fqn\": \"", std::string(10 << 20, 'c'), "\"}")});
-  EXPECT_THAT(ImportChanged(changes), Unsupported("1 thing not supported"));
+  EXPECT_THAT(ImportChanged(changes), Unsupported("1 unsupported feature"));
 }
 
 TEST(GraphReaderTest, SparseTensorsMatterOnlyWhereTheyAreUsed) {

@@ -65,7 +65,7 @@ absl::Status AttachPayloads(Payloads payloads, ExportedProgram& program,
     }
     const TensorMeta* meta = input.tensor();
     if (meta == nullptr)
-      return absl::InvalidArgumentError(absl::StrCat(what, ": the input is no tensor"));
+      return absl::InvalidArgumentError(absl::StrCat(what, ": the input is not a tensor"));
     bool same = tensor->dtype() == meta->dtype && tensor->sizes().size() == meta->rank();
     for (int d = 0; same && d < meta->rank(); ++d) {
       same = meta->sizes[d].AsInt().value_or(tensor->sizes()[d]) == tensor->sizes()[d];

@@ -57,8 +57,8 @@ std::vector<std::string> ImportNotes(const ExportedProgram& program, const NoteN
         Printable(absl::StrCat(Counted(names.count(), what), " ", fact, ": ", names.ToString())));
   };
   note(zero_filled, "tensor", "without data in the archive, filled with zeros");
-  note(elsewhere, "value", "on another device, taken to the CPU");
-  note(unused, "symbol", "with a range, but in no type of the graphs");
+  note(elsewhere, "value", "on another device, moved to the CPU");
+  note(unused, "symbol", "with a range, but not used in the graphs' types");
   return notes;
 }
 

@@ -52,14 +52,14 @@ TEST(ImportNotesTest, ValuesOnOtherDevicesAreNamed) {
   EXPECT_THAT(
       NotesOn(DefaultFiles(ProgramJson({{"\"x\": " + MetaJson({2, 3}), "\"x\": " + meta},
                                         {Tensor("add"), Tensor("add", meta)}}))),
-      ElementsAre("2 values on another device, taken to the CPU: 'x (cuda)', 'add (cuda)'"));
+      ElementsAre("2 values on another device, moved to the CPU: 'x (cuda)', 'add (cuda)'"));
 }
 
 TEST(ImportNotesTest, SymbolsThatTheGraphsLackAreNamed) {
   EXPECT_THAT(NotesOn(DefaultFiles(
                   ProgramJson({{"\"range_constraints\": {}",
                                 R"("range_constraints": {"s0": {"min_val": 2, "max_val": 8}})"}}))),
-              ElementsAre("1 symbol with a range, but in no type of the graphs: 's0'"));
+              ElementsAre("1 symbol with a range, but not used in the graphs' types: 's0'"));
 }
 
 // Symbols of tensors' sizes, and of numbers alone.
@@ -74,7 +74,7 @@ TEST(ImportNotesTest, SymbolsThatTheGraphsHaveAreNotNamed) {
                      R"("range_constraints": {"s0": {"max_val": 8}, "u0": {"max_val": 8},
                                               "u1": {"max_val": 8}})"});
   EXPECT_THAT(NotesOn(DefaultFiles(ProgramJson(changes))),
-              ElementsAre("1 symbol with a range, but in no type of the graphs: 'u1'"));
+              ElementsAre("1 symbol with a range, but not used in the graphs' types: 'u1'"));
 }
 
 TEST(ImportNotesTest, AnImportThatFailsSaysNothing) {

@@ -210,7 +210,7 @@ absl::Status ReadJsonFields(JsonRef ref, absl::Span<const JsonField> fields,
     for (size_t k = 0; k < fields.size(); ++k) {
       const size_t i = next + k < fields.size() ? next + k : next + k - fields.size();
       if (field.key != fields[i].name) continue;
-      if (present[i]) return ref.Error(absl::StrCat("the field '", field.key, "' is there twice"));
+      if (present[i]) return ref.Error(absl::StrCat("duplicate field '", field.key, "'"));
       present[i] = true;
       values[i] = field.value;
       next = i + 1;

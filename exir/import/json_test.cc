@@ -170,7 +170,7 @@ TEST(JsonTest, StructsRefuseMissingAndRepeatedFields) {
   ASSERT_OK_AND_ASSIGN(const JsonDocument repeated,
                        Parse(R"({"name": "a", "index": 1, "name": "b"})"));
   EXPECT_THAT(s.Read(repeated.root(), kFields),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'name' is there twice")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("duplicate field 'name'")));
   ASSERT_OK_AND_ASSIGN(const JsonDocument list, Parse("[]"));
   EXPECT_THAT(s.Read(list.root(), kFields),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("an object, found an array")));

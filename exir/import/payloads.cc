@@ -37,12 +37,12 @@ absl::StatusOr<StaticLayout> ReadLayout(JsonRef ref, ValueTypeReader& types) {
     for (const SymInt& expression : *from) {
       const std::optional<int64_t> number = expression.AsInt();
       if (!number.has_value())
-        return ref.Error(absl::StrCat("'", expression.ToString(), "' is no number"));
+        return ref.Error(absl::StrCat("'", expression.ToString(), "' is not a number"));
       to->push_back(*number);
     }
   }
   const std::optional<int64_t> offset = reading.meta.storage_offset.AsInt();
-  if (!offset.has_value()) return ref.Error("the storage offset is no number");
+  if (!offset.has_value()) return ref.Error("the storage offset is not a number");
   layout.storage_offset = *offset;
   return layout;
 }
@@ -117,7 +117,7 @@ class PayloadReader {
     }
     if (file.starts_with("custom_obj_") || file.starts_with("opaque_obj_") ||
         (!pickled && !s.has(3))) {
-      return absl::UnimplementedError("a custom object, no tensor");
+      return absl::UnimplementedError("a custom object, not a tensor");
     }
     const std::string path = absl::StrCat(folder, file);
     if (pickled) return ReadPickledRecord(fqn, path);
@@ -154,7 +154,7 @@ class PayloadReader {
     ABSL_ASSIGN_OR_RETURN(std::vector<SavedTensor> saved,
                           ReadTorchSave(std::move(file), path, options_, inflated_));
     if (saved.empty() || saved[0].in_dictionary)
-      return absl::UnimplementedError(absl::StrCat("'", path, "' is no plain tensor"));
+      return absl::UnimplementedError(absl::StrCat("'", path, "' is not a plain tensor"));
     Tensors tensors;
     for (SavedTensor& tensor : saved) {
       ABSL_RETURN_IF_ERROR(tensor.tensor.status());

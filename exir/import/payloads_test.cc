@@ -152,7 +152,7 @@ TEST(PayloadsTest, RejectsRecordsShorterThanDeclared) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("needs 44 bytes")));
   EXPECT_THAT(
       Read(WithWeights(Entry("a", "weight_0", MetaJson({1})), {{"weight_0", "abcde"}})),
-      StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no multiple of the 4 bytes of float32")));
+      StatusIs(absl::StatusCode::kDataLoss, HasSubstr("not a multiple of the 4 bytes of float32")));
 }
 
 TEST(PayloadsTest, RejectsExtentsThatOverflow) {
@@ -169,13 +169,13 @@ TEST(PayloadsTest, RejectsExtentsThatOverflow) {
                   Entry("a", "weight_0",
                         Strided(R"([{"as_expr": {"expr_str": "s0"}}])", R"([{"as_int": 1}])", 0)),
                   {{"weight_0", "abcd"}})),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'s0' is no number")));
-  EXPECT_THAT(
-      Read(WithWeights(Entry("a", "weight_0",
-                             R"({"dtype": 7, "sizes": [], "strides": [],
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'s0' is not a number")));
+  EXPECT_THAT(Read(WithWeights(Entry("a", "weight_0",
+                                     R"({"dtype": 7, "sizes": [], "strides": [],
                                  "storage_offset": {"as_expr": {"expr_str": "s0"}}})"),
-                       {{"weight_0", "abcd"}})),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the storage offset is no number")));
+                               {{"weight_0", "abcd"}})),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("the storage offset is not a number")));
   // Nor are there zeros for a layout that is not possible.
   EXPECT_THAT(Read(WithWeights(
                   Entry("a", "weight_0", Strided(R"([{"as_int": 3}])", R"([{"as_int": -1}])", 0)),
@@ -254,10 +254,10 @@ TEST(PayloadsTest, EachNameOfAPickledRecordThatIsNoTensorSaysSo) {
                                                      Entry("b", "weight_0", "null", true)),
                                         {{"weight_0", dict}})));
   for (const char* name : {"a", "b"}) {
-    EXPECT_THAT(
-        payloads.unusable.at(name),
-        StatusIs(absl::StatusCode::kUnimplemented,
-                 absl::StrCat("tensor '", name, "': 'data/weights/weight_0' is no plain tensor")));
+    EXPECT_THAT(payloads.unusable.at(name),
+                StatusIs(absl::StatusCode::kUnimplemented,
+                         absl::StrCat("tensor '", name,
+                                      "': 'data/weights/weight_0' is not a plain tensor")));
   }
 }
 
@@ -322,7 +322,7 @@ TEST(PayloadsTest, EntriesOfPickledWeightsThatAreNoTensorsAreUnusable) {
   ASSERT_EQ(payloads.weights.size(), 1u);
   EXPECT_EQ(payloads.weights.at("t").view().as<float>()[0], 1.0f);
   EXPECT_THAT(payloads.unusable.at("n"),
-              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("'n' is no plain tensor")));
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("'n' is not a plain tensor")));
 }
 
 TEST(PayloadsTest, RejectsMalformedConfigs) {

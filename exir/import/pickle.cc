@@ -72,7 +72,7 @@ class Machine {
       if (pickle_.values.size() > max_values_ || marks_.size() > max_values_) {
         return absl::ResourceExhaustedError(
             absl::StrCat("pickle, byte ", opcode_at_,
-                         ": it makes more than max_pickle_values = ", max_values_, " values"));
+                         ": it creates more than max_pickle_values = ", max_values_, " values"));
       }
     }
     if (stack_.size() != 1 || !marks_.empty())
@@ -250,7 +250,7 @@ class Machine {
       case kBinPut:
       case kLongBinPut: {
         ABSL_ASSIGN_OR_RETURN(const uint64_t key, Number(opcode == kBinPut ? 1 : 4));
-        if (Above() == 0) return Error("there is nothing to remember");
+        if (Above() == 0) return Error("there is no value to memoize");
         memo_[static_cast<uint32_t>(key)] = stack_.back();
         return absl::OkStatus();
       }
@@ -258,7 +258,7 @@ class Machine {
       case kLongBinGet: {
         ABSL_ASSIGN_OR_RETURN(const uint64_t key, Number(opcode == kBinGet ? 1 : 4));
         const auto it = memo_.find(static_cast<uint32_t>(key));
-        if (it == memo_.end()) return Error(absl::StrCat("nothing was remembered under ", key));
+        if (it == memo_.end()) return Error(absl::StrCat("no memoized value ", key));
         stack_.push_back(it->second);
         return absl::OkStatus();
       }

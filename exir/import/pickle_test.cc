@@ -240,7 +240,7 @@ TEST(PickleTest, LimitsTheNumberOfValues) {
     for (int i = 0; i < 4; ++i) bytes += one;
     EXPECT_THAT(Parse(bytes + "e.", 4),
                 StatusIs(absl::StatusCode::kResourceExhausted,
-                         HasSubstr("it makes more than max_pickle_values = 4 values")))
+                         HasSubstr("it creates more than max_pickle_values = 4 values")))
         << one;
   }
   EXPECT_THAT(Parse("(((((", 4), StatusIs(absl::StatusCode::kResourceExhausted));

@@ -204,7 +204,7 @@ absl::Status SetSignature(const ArchiveSignature& signature, JsonRef where,
       const auto it = user_inputs.find(std::string_view(spec.target));
       if (it == user_inputs.end()) {
         return where.Error(absl::StrCat("output spec ", i, " (", OutputKindName(spec.kind),
-                                        ") names '", spec.target, "', which is no user input"));
+                                        ") names '", spec.target, "', which is not a user input"));
       }
       spec.target = top.value(top.inputs()[it->second]).name;
     }
@@ -267,7 +267,7 @@ absl::Status CheckSchemaVersion(const SchemaVersion& version) {
   if (version == SchemaVersion{0, 0}) return absl::OkStatus();
   return absl::UnimplementedError(
       absl::StrCat("the program has schema version ", version.major, ".", version.minor,
-                   "; this reader knows ", kOldestMajor, ".x to ", kNewestMajor,
+                   "; supported are ", kOldestMajor, ".x to ", kNewestMajor,
                    ".x: export the model again with another version of torch"));
 }
 

@@ -59,7 +59,7 @@ TEST(ProgramReaderTest, VersionsAreChecked) {
   EXPECT_OK(version("{\"major\": 7, \"minor\": 3}"));
   EXPECT_OK(version("{\"major\": 0, \"minor\": 0}"));
   EXPECT_THAT(version("{\"major\": 9, \"minor\": 1}"),
-              Unsupported("schema version 9.1; this reader knows 7.x to 8.x"));
+              Unsupported("schema version 9.1; supported are 7.x to 8.x"));
   EXPECT_THAT(version("{\"major\": 5, \"minor\": 4}"), Unsupported("schema version 5.4"));
   EXPECT_THAT(version("{\"major\": 0, \"minor\": 1}"), Unsupported("schema version 0.1"));
   EXPECT_THAT(version("null"), Invalid("'schema_version' is missing"));
@@ -338,7 +338,7 @@ TEST(ProgramReaderTest, MutationsNameWhatTheyChange) {
       ImportChanged(
           {{relu_output,
             R"({"user_input_mutation": {"arg": {"name": "relu"}, "user_input_name": "p_w"}})"}}),
-      Invalid("'p_w', which is no user input"));
+      Invalid("'p_w', which is not a user input"));
   EXPECT_THAT(
       ImportChanged(
           {{relu_output,
@@ -360,7 +360,7 @@ TEST(ProgramReaderTest, GradientsNameTheirInput) {
   EXPECT_EQ(program.signature.outputs[0].target, "x");
   EXPECT_THAT(
       ImportChanged({{relu_output, gradient("p_w")}}),
-      Invalid("output spec 0 (gradient_to_user_input) names 'p_w', which is no user input"));
+      Invalid("output spec 0 (gradient_to_user_input) names 'p_w', which is not a user input"));
 }
 
 TEST(ProgramReaderTest, TrainingOutputsAreKept) {
@@ -384,7 +384,7 @@ TEST(ProgramReaderTest, TokensHaveNoTensorMeta) {
 TEST(ProgramReaderTest, SpecsMustBeParallelToTheGraph) {
   EXPECT_THAT(ImportChanged({{R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}})",
                               R"({"user_input": {"arg": {"as_tensor": {"name": "y"}}}})"}}),
-              Invalid("user_input 'y' speaks of another value than the graph's input 'x'"));
+              Invalid("user_input 'y' does not match the graph's input 'x'"));
   EXPECT_THAT(ImportChanged({{R"(,
                       {"user_input": {"arg": {"as_tensor": {"name": "x"}}}})",
                               ""}}),
@@ -422,8 +422,8 @@ TEST(ProgramReaderTest, InputsAreWhatTheirSpecsSay) {
   } kPrograms[] = {
       {{{w, R"("inputs": [3)"}}, "graph.inputs[0]: expected an object"},
       {{{x_spec, k_spec}},
-       "the input spec constant_input 'k' speaks of another value than the graph's input 'x'"},
-      {{{x, R"({"as_int": 4}],)"}, {x_spec, k_spec}}, "constant_input 'k' speaks of another value"},
+       "the input spec constant_input 'k' does not match the graph's input 'x'"},
+      {{{x, R"({"as_int": 4}],)"}, {x_spec, k_spec}}, "constant_input 'k' does not match"},
       {{{w, R"("inputs": [{"as_int": 3})"}}, "the input spec parameter 'p_w' speaks of another"},
       {{{w, R"("inputs": [{"as_sym_int": {"as_name": "p_w"}})"}}, "a parameter must be a tensor"},
       {{{w, R"("inputs": [{"as_sym_int": {"as_name": "p_w"}})"},
@@ -437,11 +437,11 @@ TEST(ProgramReaderTest, InputsAreWhatTheirSpecsSay) {
        "graph.inputs[1]: the name is empty"},
       {{{x, R"({"as_tensor": {"name": "x"}}, {"as_tensor": {"name": "x"}}],)"},
         {x_spec, x_spec + ", " + x_spec}},
-       "graph.inputs[2]: two inputs are called 'x'"},
+       "graph.inputs[2]: two inputs are named 'x'"},
       // A table of numbers has the value that is tagged as a tensor.
       {{{"\"p_w\": " + MetaJson({2, 3}) + ", ", ""},
         {"\"sym_int_values\": {", R"("sym_int_values": {"p_w": {"as_int": 2})"}},
-       "parameter 'w' (input 'p_w'): the input is no tensor"},
+       "parameter 'w' (input 'p_w'): the input is not a tensor"},
   };
   for (const auto& [changes, message] : kPrograms)
     EXPECT_THAT(ImportChanged(changes), Invalid(message)) << changes.back().second;

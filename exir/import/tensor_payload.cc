@@ -51,9 +51,9 @@ absl::StatusOr<ConstantTensor> MakeTensor(std::string_view tensor, const TensorL
                                             needed, " bytes, but ", where, " has ", available));
   }
   if (available % DTypeSize(layout.dtype) != 0) {
-    return absl::DataLossError(absl::StrCat("tensor '", tensor, "': ", where, " has ", available,
-                                            " bytes, no multiple of the ", DTypeSize(layout.dtype),
-                                            " bytes of ", DTypeName(layout.dtype)));
+    return absl::DataLossError(absl::StrCat(
+        "tensor '", tensor, "': ", where, " has ", available, " bytes, not a multiple of the ",
+        DTypeSize(layout.dtype), " bytes of ", DTypeName(layout.dtype)));
   }
   return ConstantTensor::Create(layout.dtype, Sizes(layout.sizes), Strides(layout.strides),
                                 layout.storage_offset, std::move(storage));

@@ -80,7 +80,7 @@ TEST(TensorPayloadTest, StoragesMustHoldWholeElements) {
                        "weights shorter than declared: 't' needs 8 bytes, but here has 7"));
   EXPECT_THAT(MakeTensor("t", View(layout), ToStorage("abcdefghi"), "here"),
               StatusIs(absl::StatusCode::kDataLoss,
-                       "tensor 't': here has 9 bytes, no multiple of the 4 bytes of float32"));
+                       "tensor 't': here has 9 bytes, not a multiple of the 4 bytes of float32"));
   ASSERT_OK_AND_ASSIGN(const ConstantTensor tensor,
                        MakeTensor("t", View(layout), ToStorage("abcdefghijkl"), "here"));
   EXPECT_EQ(tensor.sizes(), Sizes({2}));

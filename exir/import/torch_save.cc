@@ -153,7 +153,7 @@ class TensorReader {
   absl::StatusOr<ConstantTensor> Read(uint32_t index, std::string_view name) {
     const PickleValue* call = FindTensorCall(index);
     if (call == nullptr) {
-      return absl::UnimplementedError(absl::StrCat(what_, ": '", name, "' is no plain tensor"));
+      return absl::UnimplementedError(absl::StrCat(what_, ": '", name, "' is not a plain tensor"));
     }
     const bool v3 = pickle_[call->items[0]].text == kRebuildTensorV3;
     const std::vector<uint32_t>& arguments = pickle_[call->items[1]].items;
@@ -167,17 +167,17 @@ class TensorReader {
       const PickleValue& dtype = pickle_[arguments[6]];
       const std::optional<DType> found =
           dtype.kind == Kind::kGlobal ? DTypeOfGlobal(dtype.text) : std::nullopt;
-      if (!found.has_value()) return Malformed(name, "the dtype is not one that is known");
+      if (!found.has_value()) return Malformed(name, "the dtype is unknown");
       layout.dtype = *found;
     } else if (!stored.dtype.has_value()) {
       return Malformed(name, "an untyped storage without a dtype");
     }
     const PickleValue& offset = pickle_[arguments[1]];
-    if (offset.kind != Kind::kInt) return Malformed(name, "the storage offset is no integer");
+    if (offset.kind != Kind::kInt) return Malformed(name, "the storage offset is not an integer");
     layout.storage_offset = offset.integer;
     std::vector<int64_t> sizes, strides;
     if (!ReadInts(arguments[2], sizes) || !ReadInts(arguments[3], strides)) {
-      return Malformed(name, "sizes and strides are no tuples of integers");
+      return Malformed(name, "sizes and strides are not tuples of integers");
     }
     layout.sizes = sizes;
     layout.strides = strides;
@@ -252,21 +252,21 @@ class TensorReader {
   absl::StatusOr<StoredBytes> ReadStorage(uint32_t index, std::string_view name) {
     const PickleValue& persistent = pickle_[index];
     if (persistent.kind != Kind::kPersistent)
-      return Malformed(name, "its storage is no persistent id");
+      return Malformed(name, "its storage is not a persistent id");
     const PickleValue& id = pickle_[persistent.items[0]];
     if (id.kind != Kind::kTuple || id.items.size() != 5)
-      return Malformed(name, "its persistent id is no storage");
+      return Malformed(name, "its persistent id is not a storage");
     const PickleValue& type = pickle_[id.items[1]];
     const PickleValue& key = pickle_[id.items[2]];
     const PickleValue& count = pickle_[id.items[4]];
     if (pickle_[id.items[0]].text != "storage" || type.kind != Kind::kGlobal ||
         key.kind != Kind::kString || count.kind != Kind::kInt) {
-      return Malformed(name, "its persistent id is no storage");
+      return Malformed(name, "its persistent id is not a storage");
     }
     StoredBytes stored;
     stored.dtype = DTypeOfStorage(type.text);
     if (!stored.dtype.has_value() && type.text != kUntypedStorage) {
-      return Malformed(name, "the class of its storage is not known");
+      return Malformed(name, "the class of its storage is unknown");
     }
     const std::string path = absl::StrCat(root_, "data/", key.text);
     stored.where = absl::StrCat(what_, ":", path);
@@ -342,7 +342,7 @@ absl::StatusOr<std::vector<SavedTensor>> ReadTorchSave(Storage file, std::string
     const std::string text(absl::StripAsciiWhitespace(ToAbsl(AsText(order).substr(0, 16))));
     if (text != "little") {
       return absl::UnimplementedError(
-          absl::StrCat(what, ": byteorder is '", text, "'; only little-endian data are read"));
+          absl::StrCat(what, ": byteorder is '", text, "'; only little-endian data is supported"));
     }
   }
   ABSL_ASSIGN_OR_RETURN(const Storage data, read("data.pkl"));
@@ -364,10 +364,9 @@ absl::StatusOr<std::vector<SavedTensor>> ReadTorchSave(Storage file, std::string
   for (size_t i = 0; i + 1 < top.items.size(); i += 2) {
     const PickleValue& key = (*pickle)[top.items[i]];
     if (key.kind != Kind::kString)
-      return absl::InvalidArgumentError(absl::StrCat(what, ": a key is no string"));
+      return absl::InvalidArgumentError(absl::StrCat(what, ": a key is not a string"));
     if (!names.insert(key.text).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(what, ": the key '", key.text, "' is there twice"));
+      return absl::InvalidArgumentError(absl::StrCat(what, ": duplicate key '", key.text, "'"));
     }
     reader.AddTo(tensors, top.items[i + 1], key.text);
   }

@@ -136,8 +136,8 @@ TEST(TorchSaveTest, LeavesOtherEntriesToWhoeverNeedsThem) {
                        Read(File(Dict({{"number", Int(3)}, {"w", Tensor(storage, 0, {1}, {1})}}),
                                  {{"0", Floats({1})}})));
   ASSERT_EQ(tensors.size(), 2u);
-  EXPECT_THAT(tensors[0].tensor,
-              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("'number' is no plain tensor")));
+  EXPECT_THAT(tensors[0].tensor, StatusIs(absl::StatusCode::kUnimplemented,
+                                          HasSubstr("'number' is not a plain tensor")));
   EXPECT_OK(tensors[1].tensor);
 }
 
@@ -185,7 +185,7 @@ TEST(TorchSaveTest, WhatIsNoSubclassIsNoPlainTensor) {
     ASSERT_OK_AND_ASSIGN(const auto tensors, Read(File(Dict({{"w", value}}), {})));
     ASSERT_EQ(tensors.size(), 1u);
     EXPECT_THAT(tensors[0].tensor,
-                StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("'w' is no plain tensor")))
+                StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("'w' is not a plain tensor")))
         << value;
     EXPECT_THAT(Read(File("\x80\x02" + value + ".", {})),
                 StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("neither a dictionary")))
@@ -284,7 +284,7 @@ TEST(TorchSaveTest, ParametersMayHaveAState) {
   ASSERT_EQ(odd.size(), 2u);
   for (const SavedTensor& saved : odd) {
     EXPECT_THAT(saved.tensor,
-                StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("is no plain tensor")))
+                StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("is not a plain tensor")))
         << saved.name;
   }
 }
@@ -300,17 +300,17 @@ TEST(TorchSaveTest, RejectsTensorsWithoutDTypeSizesOrStrides) {
   };
   const std::string two = Tuple({2}), one = Tuple({1});
   const std::pair<std::string, std::string> kTensors[] = {
-      {tensor("N", two, one), "the storage offset is no integer"},
-      {tensor(Int(0), Int(2), one), "sizes and strides are no tuples of integers"},
-      {tensor(Int(0), two, "]"), "sizes and strides are no tuples of integers"},
-      {tensor(Int(0), TupleOf({"N"}), one), "sizes and strides are no tuples of integers"},
+      {tensor("N", two, one), "the storage offset is not an integer"},
+      {tensor(Int(0), Int(2), one), "sizes and strides are not tuples of integers"},
+      {tensor(Int(0), two, "]"), "sizes and strides are not tuples of integers"},
+      {tensor(Int(0), TupleOf({"N"}), one), "sizes and strides are not tuples of integers"},
       {tensor(Int(0), Tuple(std::vector<int>(65, 1)), one), "sizes and strides are no tuples"},
       {tensor(Int(0), Call("torch\nSize", {}), one), "sizes and strides are no tuples"},
       {tensor(Int(0), Call("torch\nSize", {Int(2)}), one), "sizes and strides are no tuples"},
       // A call of something else.
       {tensor(Int(0), Call("torch\ndevice", {two}), one), "sizes and strides are no tuples"},
-      {v3("N"), "the dtype is not one that is known"},
-      {v3("ctorch\nint4\n"), "the dtype is not one that is known"},
+      {v3("N"), "the dtype is unknown"},
+      {v3("ctorch\nint4\n"), "the dtype is unknown"},
       {Call(kRebuildV3, {storage, Int(0), two, one, "\x89", kNoHooks}), "too few arguments"},
   };
   for (const auto& [pickle, message] : kTensors) {
@@ -327,12 +327,12 @@ TEST(TorchSaveTest, RejectsStoragesThatAreNone) {
   const std::string text = Text("storage"), type = "ctorch\nFloatStorage\n", key = Text("0"),
                     cpu = Text("cpu"), count = Int(2);
   const std::pair<std::string, std::string> kStorages[] = {
-      {id({text, type, key, cpu}), "its persistent id is no storage"},
-      {id({Text("module"), type, key, cpu, count}), "its persistent id is no storage"},
-      {id({text, Text("type"), key, cpu, count}), "its persistent id is no storage"},
-      {id({text, type, Int(0), cpu, count}), "its persistent id is no storage"},
-      {id({text, type, key, cpu, "N"}), "its persistent id is no storage"},
-      {id({text, "ctorch\nfloat32\n", key, cpu, count}), "the class of its storage is not known"},
+      {id({text, type, key, cpu}), "its persistent id is not a storage"},
+      {id({Text("module"), type, key, cpu, count}), "its persistent id is not a storage"},
+      {id({text, Text("type"), key, cpu, count}), "its persistent id is not a storage"},
+      {id({text, type, Int(0), cpu, count}), "its persistent id is not a storage"},
+      {id({text, type, key, cpu, "N"}), "its persistent id is not a storage"},
+      {id({text, "ctorch\nfloat32\n", key, cpu, count}), "the class of its storage is unknown"},
       {id({text, type, key, cpu, "J\xff\xff\xff\xff"}), "the size of its storage is not possible"},
       {id({text, type, key, cpu, Long(int64_t{1} << 62)}),
        "the size of its storage is not possible"},
@@ -388,7 +388,7 @@ TEST(TorchSaveTest, RejectsOtherFiles) {
   EXPECT_THAT(Read(WriteZip({})),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("weights.pt: the archive is empty")));
   EXPECT_THAT(Read(File("\x80\x02}(K\x01K\x01u.", {})),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a key is no string")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a key is not a string")));
   EXPECT_THAT(Read(WriteZip({{.name = "archive/x"}})),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("data.pkl")));
   EXPECT_THAT(Read(File("\x80\x02}.", {}, "big")),

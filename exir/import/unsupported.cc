@@ -6,9 +6,10 @@ namespace belay::exir {
 
 absl::Status UnsupportedReport::ToStatus() const {
   const size_t count = problems_.size();
-  return problems_.ToStatus(absl::StatusCode::kUnimplemented,
-                            absl::StrCat("the program uses ", count,
-                                         count == 1 ? " thing" : " things", " not supported:"));
+  return problems_.ToStatus(
+      absl::StatusCode::kUnimplemented,
+      absl::StrCat("the program uses ", count,
+                   count == 1 ? " unsupported feature:" : " unsupported features:"));
 }
 
 }  // namespace belay::exir

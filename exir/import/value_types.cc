@@ -167,7 +167,7 @@ absl::StatusOr<Device> ReadDevice(JsonRef ref) {
 absl::StatusOr<Layout> ReadLayout(JsonRef ref) {
   ABSL_ASSIGN_OR_RETURN(const int64_t number, ref.Int());
   if (number < 0 || number > static_cast<int64_t>(Layout::kStrided)) {
-    return ref.Error(absl::StrCat("there is no layout with the number ", number));
+    return ref.Error(absl::StrCat("unknown layout number ", number));
   }
   return static_cast<Layout>(number);
 }
@@ -175,7 +175,7 @@ absl::StatusOr<Layout> ReadLayout(JsonRef ref) {
 absl::StatusOr<MemoryFormat> ReadMemoryFormat(JsonRef ref) {
   ABSL_ASSIGN_OR_RETURN(const int64_t number, ref.Int());
   if (number < 1 || number > static_cast<int64_t>(MemoryFormat::kPreserve)) {
-    return ref.Error(absl::StrCat("there is no memory format with the number ", number));
+    return ref.Error(absl::StrCat("unknown memory format number ", number));
   }
   return static_cast<MemoryFormat>(number);
 }

@@ -131,7 +131,7 @@ absl::StatusOr<Directory> FindDirectory(Bytes file) {
       return Corrupt("the two end records contradict each other");
     }
   } else if (entries == kSaturated16 || size == kSaturated32 || offset == kSaturated32) {
-    return Corrupt("the end record refers to a zip64 end record that is not there");
+    return Corrupt("the end record refers to a missing zip64 end record");
   }
   if ((disk != 0 && disk != kSaturated16) ||
       (directory_disk != 0 && directory_disk != kSaturated16) || entries_here != entries) {
@@ -275,7 +275,7 @@ absl::Status ReadLocal(Bytes file, uint64_t end, CentralEntry& central) {
   if (!RangeFits(at, header_bytes, end) ||
       !RangeFits(entry.data_offset, entry.compressed_size, end)) {
     return Corrupt("'", name, "': ", entry.compressed_size, " bytes at offset ", entry.data_offset,
-                   " do not lie before the central directory (", end, ")");
+                   " are not before the central directory (", end, ")");
   }
   const Bytes variable = file.subspan(at, header_bytes).subspan(kLocalBytes);
   if (Text(variable.first(name_bytes)) != entry.name) {
@@ -387,7 +387,7 @@ absl::StatusOr<ZipReader> ZipReader::Open(Storage file, uint64_t max_entries) {
       return Corrupt("the folder '", Printable(entry.name), "' has ", entry.size, " bytes");
     }
     if (!reader.by_name_.emplace(entry.name, reader.entries_.size()).second) {
-      return Corrupt("two entries are called '", Printable(entry.name), "'");
+      return Corrupt("two entries are named '", Printable(entry.name), "'");
     }
     if (!folder) reader.entries_.push_back(entry);
     if (folder) reader.by_name_[entry.name] = static_cast<size_t>(-1);

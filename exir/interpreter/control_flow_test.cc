@@ -131,7 +131,7 @@ TEST_F(ControlFlowTest, RefusesRowsThatDoNotFit) {
       "%c: f32[3], %r: f32[2,2] = higher_order.scan(graph#1, [%y], [%x], [])";
   for (const Case& c : {
            Case{"%r: f32[2,2] = higher_order.map_impl(graph#1, [], [%x])", kSame,
-                "there is no tensor to take rows of"},
+                "there is no tensor with rows"},
            Case{"%r: f32[2,2] = higher_order.map_impl(graph#1, [3], [])", kSame,
                 "expected a tensor with dimensions, got int"},
            Case{"%r: f32[2,2] = higher_order.map_impl(graph#1, [%p], [])", kSame,
@@ -153,9 +153,9 @@ TEST_F(ControlFlowTest, RefusesRowsThatDoNotFit) {
                 "expected a row of tensors, got"},
            // Without rows the declaration says what one would be.
            Case{"%r: symint(u0) = higher_order.map_impl(graph#1, [%e], [])", kSame,
-                "rows can't be stacked to a value that is no tensor"},
+                "cannot stack rows to a value that is not a tensor"},
            Case{"%r: f32[] = higher_order.map_impl(graph#1, [%e], [])", kSame,
-                "rows can't be stacked to a value that is no tensor"},
+                "cannot stack rows to a value that is not a tensor"},
            Case{"%r: f32[0,u7] = higher_order.map_impl(graph#1, [%e], [])", kSame,
                 "no rows, and size 1 of f32[0,u7] is not known", absl::StatusCode::kUnimplemented},
            Case{"%r: f32[3] = higher_order.scan(graph#1, [%y,%y], [%x], [])", kSame,
@@ -167,7 +167,7 @@ TEST_F(ControlFlowTest, RefusesRowsThatDoNotFit) {
            Case{kScan, "graph g(%a: f32[2]) { return (%a) }",
                 "body 'g': expected 1 operands, got 2"},
            Case{"%c: f32[3], %r: f32[2,2] = higher_order.scan(graph#1, [%y], [], [%x])", kSame,
-                "there is no tensor to take rows of"},
+                "there is no tensor with rows"},
            Case{"%c: f32[3], %r: f32[2,2] = higher_order.scan(graph#1, %y, [%x], [])", kSame,
                 "operands must be a list"},
            Case{"%c: f32[3], %r: f32[2,2] = higher_order.scan(graph#1, [%y], %x, [])", kSame,
@@ -279,18 +279,18 @@ TEST_F(ControlFlowTest, EffectsAreThoseOfTheOperator) {
                 "", "index_select"},
            Case{"%t: token, %r: f32[2,2] = higher_order.with_effects(none, "
                 "op:\"zoo.none.default\", %x)",
-                "", "the operator that it calls is not known", absl::StatusCode::kUnimplemented},
+                "", "it calls an unknown operator", absl::StatusCode::kUnimplemented},
            Case{"%t: token, %r: f32[2,2] = higher_order.with_effects(none, %x, %x)", "",
-                "the operator that it calls is not known", absl::StatusCode::kUnimplemented},
+                "it calls an unknown operator", absl::StatusCode::kUnimplemented},
            Case{"%t: token, %r: f32[2,2] = higher_order.with_effects(none)", "",
-                "the operator that it calls is not known", absl::StatusCode::kUnimplemented},
+                "it calls an unknown operator", absl::StatusCode::kUnimplemented},
            Case{"%r: f32[2,2] = aten.neg.default(%x)\n"
                 "higher_order.with_effects(none, op:\"aten.add.Tensor\", %x, %x)",
-                "", "there is no token"},
+                "", "the token is missing"},
            // Which would be a body without a schema.
            Case{"%t: token, %r: f32[2,2] = higher_order.with_effects(none, "
                 "op:\"higher_order.cond\", %x)",
-                "", "the operator that it calls is not known", absl::StatusCode::kUnimplemented},
+                "", "it calls an unknown operator", absl::StatusCode::kUnimplemented},
        }) {
     EXPECT_THAT(Run(c.node, c.bodies), StatusIs(c.code, HasSubstr(std::string(c.error)))) << c.node;
   }

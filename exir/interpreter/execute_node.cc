@@ -298,7 +298,7 @@ absl::StatusOr<int64_t> Rows(const std::vector<OwnedValue>& tensors) {
     }
     rows = tensor->sizes[0];
   }
-  if (rows < 0) return absl::InvalidArgumentError("there is no tensor to take rows of");
+  if (rows < 0) return absl::InvalidArgumentError("there is no tensor with rows");
   return rows;
 }
 
@@ -415,7 +415,7 @@ absl::StatusOr<OwnedValue> Interpreter::Impl::Stack(const Frame& frame,
     // Without rows, only the declared type determines the row type.
     const TensorMeta* meta = std::get_if<TensorMeta>(&type);
     if (meta == nullptr || meta->rank() == 0 || meta->rank() > kMaxRank) {
-      return absl::InvalidArgumentError("rows can't be stacked to a value that is no tensor");
+      return absl::InvalidArgumentError("cannot stack rows to a value that is not a tensor");
     }
     dtype = meta->dtype;
     sizes.push_back(0);
@@ -547,7 +547,7 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::RunWithEffects(Frame&
       const std::vector<Argument> arguments,
       CompleteArguments(*op->schema(), GivenArguments(node.arguments, node.argument_names, first),
                         false));
-  if (node.outputs.empty()) return absl::InvalidArgumentError("there is no token");
+  if (node.outputs.empty()) return absl::InvalidArgumentError("the token is missing");
   ABSL_ASSIGN_OR_RETURN(
       std::vector<OwnedValue> results,
       RunOperator(frame, *op, arguments, absl::MakeConstSpan(node.outputs).subspan(1), run));

@@ -47,7 +47,7 @@ void Interpreter::Impl::CheckNode(const Graph& graph, NodeId id,
     const auto* row = std::find_if(std::begin(kHigherOrder), std::end(kHigherOrder),
                                    [&](const auto& r) { return r.first == op->name(); });
     if (row == std::end(kHigherOrder)) {
-      reason = "this higher-order operator is not executed";
+      reason = "this higher-order operator is not supported";
     } else if (row->second >= 0 && node.arguments.size() != static_cast<size_t>(row->second)) {
       reason = absl::StrCat("it takes ", row->second, " arguments");
     } else if (op->name() == "higher_order.wrap_with_autocast") {
@@ -58,7 +58,7 @@ void Interpreter::Impl::CheckNode(const Graph& graph, NodeId id,
       const OperatorName* inner = node.argument("operator").get_if<OperatorName>();
       const OpOverload* called = inner == nullptr ? nullptr : program_.ops->Find(inner->name);
       if (called == nullptr || called->dialect() == Dialect::kHigherOrder) {
-        reason = "the operator that it calls is not known";
+        reason = "it calls an unknown operator";
       } else {
         op = called;
       }
@@ -353,7 +353,8 @@ absl::StatusOr<std::vector<OwnedValue>> Interpreter::Impl::TakeResults(Frame& fr
     }
     if (writes.size() == pending) {
       return absl::InternalError(absl::StrCat(std::string(OutputKindName(spec.kind)), " of '",
-                                              spec.target, "', which is no tensor of the program"));
+                                              spec.target,
+                                              "', which is not a tensor of the program"));
     }
   }
   for (const auto& [from, to] : writes) ABSL_RETURN_IF_ERROR(CopyElements(*from.tensor(), to));
@@ -405,8 +406,8 @@ std::vector<std::string> Interpreter::StateNames() const {
 
 absl::StatusOr<TensorView> Interpreter::GetState(std::string_view name) const {
   if (const OwnedValue* datum = impl_->FindState(name)) return *datum->tensor();
-  return absl::NotFoundError(
-      absl::StrCat("there is no state '", name, "'; there is ", absl::StrJoin(StateNames(), ", ")));
+  return absl::NotFoundError(absl::StrCat(
+      "unknown state '", name, "'; the program has: ", absl::StrJoin(StateNames(), ", ")));
 }
 
 absl::Status Interpreter::SetState(std::string_view name, const TensorView& value) {

@@ -517,7 +517,7 @@ TEST_F(InterpreterTest, ListsEverythingThatCantBeExecuted) {
               StatusIs(absl::StatusCode::kUnimplemented,
                        AllOf(HasSubstr("4 nodes"), HasSubstr("zoo.first"), HasSubstr("zoo.second"),
                              HasSubstr("associative_scan"), HasSubstr("autocast region"),
-                             HasSubstr("this higher-order operator is not executed"))));
+                             HasSubstr("this higher-order operator is not supported"))));
 }
 
 TEST_F(InterpreterTest, WrongInputs) {

@@ -181,9 +181,9 @@ TEST_F(InvalidCallsTest, MutationsAreOfTensorsOfTheirShape) {
     std::string_view error;
   };
   for (const Case& c : {
-           Case{"%x user_input_mutation \"zzz\"", "of 'zzz', which is no tensor of the program"},
-           Case{"%x user_input_mutation \"k\"", "of 'k', which is no tensor of the program"},
-           Case{"7 user_input_mutation \"x\"", "of 'x', which is no tensor of the program"},
+           Case{"%x user_input_mutation \"zzz\"", "of 'zzz', which is not a tensor of the program"},
+           Case{"%x user_input_mutation \"k\"", "of 'k', which is not a tensor of the program"},
+           Case{"7 user_input_mutation \"x\"", "of 'x', which is not a tensor of the program"},
            Case{"%y user_input_mutation \"x\"", "'x' is f32[2], its new value f32[3]"},
            Case{"%i user_input_mutation \"x\"", "'x' is f32[2], its new value i64[2]"},
            Case{"%y buffer_mutation \"n\"", "'n' is f32[2], its new value f32[3]"},
@@ -246,8 +246,9 @@ TEST_F(InvalidCallsTest, StateIsFoundByItsName) {
   EXPECT_THAT(ToVector<float>(n), ElementsAre(1, 2));
   ASSERT_OK_AND_ASSIGN(const TensorView m, interpreter.GetState("m"));
   EXPECT_THAT(ToVector<float>(m), ElementsAre(-1, -2));
-  EXPECT_THAT(interpreter.GetState("w"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no state 'w'; there is m, n")));
+  EXPECT_THAT(
+      interpreter.GetState("w"),
+      StatusIs(absl::StatusCode::kNotFound, HasSubstr("unknown state 'w'; the program has: m, n")));
 }
 
 // Work is taken from the budget of the calling thread, before a kernel and after it.

@@ -247,7 +247,7 @@ class Call {
         const TensorMeta* item = element.get_if<TensorMeta>();
         if (item == nullptr) {
           return absl::InternalError(absl::StrCat("the meta kernel of ", op_.name(),
-                                                  " gives a list of other things than tensors"));
+                                                  " returns a list that contains non-tensors"));
         }
         ABSL_ASSIGN_OR_RETURN(OwnedValue datum, NewTensor(*item));
         result.values.push_back(std::move(datum));
@@ -273,7 +273,7 @@ class Call {
         absl::StrAppend(&text, text.empty() ? "" : ", ", slot->KindName());
       }
       return absl::UnimplementedError(
-          absl::StrCat("no kernel of ", op_.name(), " takes the call (", text, ")"));
+          absl::StrCat("no kernel of ", op_.name(), " supports the call (", text, ")"));
     }
     ABSL_RETURN_IF_ERROR(RunKernel(*kernel, argument_slots_, output_slots_, &memory_));
     for (const auto& [result, argument] : written_) {

@@ -77,9 +77,10 @@ TEST_F(OperatorCallTest, NeedsAKernelThatTakesTheCall) {
   const OpOverload* op = Define("mylib::op(Tensor x) -> Tensor", kLikeX);
   EXPECT_OK(Call(op, {Operand::Of(&x_value_)}));
   EXPECT_OK(Call(op, {Operand::Of(&x_value_)}, {.engine = std::nullopt}));
-  EXPECT_THAT(Call(op, {Operand::Of(&x_value_)}, {.engine = KernelEngine::kHighway}),
-              StatusIs(absl::StatusCode::kUnimplemented,
-                       HasSubstr("no kernel of mylib.op.default takes the call (tensor f32[2])")));
+  EXPECT_THAT(
+      Call(op, {Operand::Of(&x_value_)}, {.engine = KernelEngine::kHighway}),
+      StatusIs(absl::StatusCode::kUnimplemented,
+               HasSubstr("no kernel of mylib.op.default supports the call (tensor f32[2])")));
   accepts = false;
   EXPECT_THAT(Call(op, {Operand::Of(&x_value_)}), StatusIs(absl::StatusCode::kUnimplemented));
   accepts = true;
@@ -200,7 +201,7 @@ TEST_F(OperatorCallTest, RefusesWhatAMetaKernelMustNotGive) {
                   context.SetOutput(0, MetaList{MetaValue(SymExpr(1))});
                   return absl::OkStatus();
                 },
-                absl::StatusCode::kInternal, "gives a list of other things than tensors"},
+                absl::StatusCode::kInternal, "returns a list that contains non-tensors"},
            Case{"mylib::op.e(Tensor x) -> Tensor[]",
                 [](MetaContext& context) {
                   context.SetOutput(0, MetaList{MetaValue(TensorMeta::Contiguous(
@@ -425,9 +426,10 @@ TEST_F(OperatorCallTest, WhatIsWrittenKeepsItsSizes) {
 TEST_F(OperatorCallTest, CallsThatNoKernelTakesAreDescribed) {
   const OpOverload* op = Define("mylib::op(Tensor x, int n) -> Tensor", kLikeX);
   accepts = false;
-  EXPECT_THAT(Call(op, {Operand::Of(&x_value_), Operand::Literal(SymExpr(3))}),
-              StatusIs(absl::StatusCode::kUnimplemented,
-                       HasSubstr("no kernel of mylib.op.default takes the call (tensor f32[2], ")));
+  EXPECT_THAT(
+      Call(op, {Operand::Of(&x_value_), Operand::Literal(SymExpr(3))}),
+      StatusIs(absl::StatusCode::kUnimplemented,
+               HasSubstr("no kernel of mylib.op.default supports the call (tensor f32[2], ")));
 }
 
 // reshape gives a view where strides allow, else a copy: what was computed shows which.

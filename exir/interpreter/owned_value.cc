@@ -94,7 +94,7 @@ absl::StatusOr<OwnedValue> OwnedValue::Allocate(DType dtype, const Sizes& sizes,
   if (extent < *NumElements(sizes)) {
     return absl::InvalidArgumentError(absl::StrCat("elements of sizes ", FormatSizes(sizes),
                                                    " and strides ", FormatSizes(strides),
-                                                   " lie over each other"));
+                                                   " overlap"));
   }
   ABSL_ASSIGN_OR_RETURN(AlignedBuffer created,
                         AlignedBuffer::Create(static_cast<uint64_t>(bytes.value())));

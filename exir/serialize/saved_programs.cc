@@ -85,7 +85,7 @@ absl::StatusOr<std::vector<Storage>> StoragesOf(const Contents& contents,
     }
     const auto bytes = data.subspan(storage.offset(), storage.size());
     if (Sha256(bytes) != storage.sha256()) {
-      return Damaged(absl::StrCat(name, " has another SHA-256 than the file says"));
+      return Damaged(absl::StrCat(name, " does not match its SHA-256"));
     }
     storages.push_back({owner, bytes});
     end = storage.offset() + storage.size();
@@ -110,7 +110,7 @@ absl::StatusOr<Contents> ReadMessage(absl::Span<const std::byte> bytes,
   }
   if (header.zero != 0 || header.more_zeros != 0) return Invalid("expected zeros in the header");
   if (header.message_bytes > bytes.size() - kHeaderBytes) {
-    return Damaged(absl::StrCat("expected ", header.message_bytes, " bytes behind the header, got ",
+    return Damaged(absl::StrCat("expected ", header.message_bytes, " bytes after the header, got ",
                                 bytes.size() - kHeaderBytes));
   }
   if (header.message_bytes > options.max_text_bytes) {
@@ -120,7 +120,7 @@ absl::StatusOr<Contents> ReadMessage(absl::Span<const std::byte> bytes,
   }
   const auto text = bytes.subspan(kHeaderBytes, header.message_bytes);
   if (Sha256(text) != std::string_view(header.sha256, kSha256Bytes)) {
-    return Damaged("the text has another SHA-256 than the header says");
+    return Damaged("the message does not match the SHA-256 in the header");
   }
   Contents contents;
   schema::SavedPrograms& message = contents.message;
@@ -133,16 +133,16 @@ absl::StatusOr<Contents> ReadMessage(absl::Span<const std::byte> bytes,
       message.storages_size() == 0 ? message_end : AlignUp(message_end, kDataAlignment);
   if (data_begin > bytes.size()) return Damaged("truncated before the storages");
   if (!AreZeros(bytes.subspan(message_end, data_begin - message_end))) {
-    return Invalid("expected zeros behind the message");
+    return Invalid("expected zeros after the message");
   }
   contents.data = bytes.subspan(data_begin);
   absl::flat_hash_set<std::string_view> names;
   for (const schema::SavedPrograms::Method& method : message.methods()) {
     if (!IsUtf8(method.name()) || method.name().empty()) {
-      return Invalid("expected names of methods in UTF-8, got another");
+      return Invalid("expected method names in UTF-8");
     }
     if (!names.insert(method.name()).second) {
-      return Invalid(absl::StrCat("there are two methods '", method.name(), "'"));
+      return Invalid(absl::StrCat("duplicate method '", method.name(), "'"));
     }
   }
   if (names.empty()) return Invalid("expected methods, got none");

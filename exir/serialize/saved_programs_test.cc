@@ -123,7 +123,7 @@ TEST_F(SavedProgramsTest, TruncatedFilesAreErrors) {
         << size << ": " << status;
   }
   EXPECT_THAT(Parse(file.substr(0, 64)),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bytes behind the header, got 0")));
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bytes after the header, got 0")));
 }
 
 TEST_F(SavedProgramsTest, EveryByteCounts) {
@@ -154,8 +154,9 @@ TEST_F(SavedProgramsTest, ProgramsAreVerified) {
 TEST_F(SavedProgramsTest, MethodsHaveNamesOfTheirOwn) {
   MethodPrograms methods = Methods();
   methods[1].first = "prefill";
-  EXPECT_THAT(Parse(SavePrograms(methods).ToString()),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("two methods 'prefill'")));
+  EXPECT_THAT(
+      Parse(SavePrograms(methods).ToString()),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("duplicate method 'prefill'")));
   methods[1].first = "\xff";
   EXPECT_THAT(Parse(SavePrograms(methods).ToString()),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("in UTF-8")));
@@ -256,7 +257,7 @@ TEST_F(SavedProgramsTest, ErrorsNameTheFile) {
   file.back() = static_cast<char>(file.back() ^ 1);
   std::ofstream(Path("damaged.bir"), std::ios::binary) << file;
   EXPECT_THAT(InspectSavedPrograms(Path("damaged.bir")).status(),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("another SHA-256")));
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("does not match its SHA-256")));
   EXPECT_OK(SavedMethodNames(Path("damaged.bir")).status());
 }
 

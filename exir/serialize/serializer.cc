@@ -141,7 +141,7 @@ absl::StatusOr<SerializedProgram> SerializeProgram(const ProgramImage& image,
     if (constant.segment() >= segments.size() ||
         !RangeFits(constant.offset(), constant.size(), segments[constant.segment()].size)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("a constant lies outside segment ", constant.segment()));
+          absl::StrCat("a constant is outside segment ", constant.segment()));
     }
   }
   for (size_t i = 0; i < segments.size(); ++i) {

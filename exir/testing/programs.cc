@@ -32,14 +32,14 @@ ValueId FindValue(const Graph& graph, std::string_view name) {
       if (graph.value(value).name == name) return value;
     }
   }
-  Die(absl::StrCat("there is no value named ", name));
+  Die(absl::StrCat("unknown value ", name));
 }
 
 NodeId FindNode(const Graph& graph, std::string_view name) {
   for (NodeId node : graph.nodes()) {
     if (graph.node(node).name == name) return node;
   }
-  Die(absl::StrCat("there is no node named ", name));
+  Die(absl::StrCat("unknown node ", name));
 }
 
 }  // namespace belay::exir

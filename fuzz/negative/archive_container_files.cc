@@ -77,7 +77,7 @@ constexpr NegativeBytes kArchives[] = {
     {"C3_local_offset", "a local header near 2^32", kLoss, "no local header at offset 4294967279",
      [] { return Malformed({.header_offset = 0xffffffef}); }},
     {"C3_size_beyond_directory", "an entry of more bytes than the file has", kLoss,
-     "do not lie before the central directory",
+     "are not before the central directory",
      [] { return Malformed({.size = 100000, .compressed_size = 100000}); }},
     {"C4_zip64_directory_offset", "a directory near 2^64", kLoss,
      "zip:", [] { return WithZip64(48, ~uint64_t{0} - 100); }},
@@ -96,7 +96,7 @@ constexpr NegativeBytes kArchives[] = {
     {"C5_empty_archive", "a zip file of nothing", kInvalid, "the archive is empty",
      [] { return WriteZip({}); }},
     {"C6_saturated_without_zip64", "32 bits that refer to 64 which are not there", kLoss,
-     "refers to a zip64 end record that is not there",
+     "refers to a missing zip64 end record",
      [] { return Malformed({}, {.entries = 0xffff}); }},
     {"C6_end_records_contradict", "two end records of different numbers", kLoss,
      "the two end records contradict each other",
@@ -113,7 +113,7 @@ constexpr NegativeBytes kArchives[] = {
      }},
     {"C7_schema_negative", "schema version -1", kNewer, "the program has schema version -1.",
      [] { return WithEntry("models/model.json", ModelJson({{"\"major\": 8", "\"major\": -1"}})); }},
-    {"C7_newer_archive", "archive_version 1", kNewer, "archive_version is 1; this reader knows 0",
+    {"C7_newer_archive", "archive_version 1", kNewer, "archive_version is 1; expected 0",
      [] { return WithEntry("archive_version", "1"); }},
     {"C7_newer_container", "container version 11", kNewer, "the container version is '11'",
      [] { return WithEntry(".data/version", "11"); }},
@@ -149,7 +149,7 @@ constexpr NegativeBytes kArchives[] = {
     {"P3_control_character", "an entry with a NUL in its name", kInvalid,
      "contains a control character", [] { return Malformed({.name = std::string("m/a\0b", 5)}); }},
     {"P3_outside_root", "an entry outside the archive's folder", kInvalid,
-     "lies outside the archive's folder",
+     "is outside the archive's folder",
      [] {
        return WriteZip({{.name = "m/archive_format", .content = "pt2"},
                         {.name = "other/archive_version", .content = "0"}});
@@ -182,7 +182,7 @@ constexpr NegativeBytes kArchives[] = {
      [] { return Malformed({.content = "pt2", .deflate = true, .size = 30}); }},
     {"P4_deflated_garbage", "no deflated data at all", kLoss, "the deflated data are damaged",
      [] { return Malformed({.content = "\xff\xff\xff", .method = uint16_t{8}}); }},
-    {"P4_duplicate", "two entries of one name", kLoss, "two entries are called",
+    {"P4_duplicate", "two entries of one name", kLoss, "two entries are named",
      [] {
        return WriteZip({{.name = "m/archive_format", .content = "pt2"},
                         {.name = "m/archive_format", .content = "pt3"}});

@@ -155,9 +155,9 @@ const NegativeBytes kArchives[] = {
      [] { return WithArgument("{}"); }},
     {"T3_dtype", "dtype 99", kNewer, "a tensor of dtype number 99",
      [] { return WithX(MetaJson({2, 3}, 99)); }},
-    {"T3_layout", "layout 99", kInvalid, "there is no layout with the number 99",
+    {"T3_layout", "layout 99", kInvalid, "unknown layout number 99",
      [] { return WithArgument("{\"as_layout\": 99}"); }},
-    {"T3_memory_format", "memory format 0", kInvalid, "there is no memory format with the number 0",
+    {"T3_memory_format", "memory format 0", kInvalid, "unknown memory format number 0",
      [] { return WithArgument("{\"as_memory_format\": 0}"); }},
     {"T3_output_spec", "an output of an unknown kind", kInvalid, "something_output",
      [] { return Change("{\"user_output\":", "{\"something_output\":"); }},
@@ -259,7 +259,7 @@ const NegativeBytes kArchives[] = {
            "[]");
      }},
     {"I5_argument_unknown", "a call with an argument that the operator has not", kInvalid,
-     "there is no argument 'input'",
+     "unknown argument 'input'",
      [] {
        return Change(
            "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"add\"}}, \"kind\": 1}",
@@ -273,7 +273,7 @@ const NegativeBytes kArchives[] = {
            "\"x\"}}],\n         \"metadata\"");
      }},
     {"I4_value_twice", "two nodes that give one value", kInvalid,
-     "a value called 'add' is there already",
+     "a value named 'add' already exists",
      [] { return Pack(WithNodes(NodeJson("torch.ops.mine.op.default", {}, TensorArg("add")))); }},
 
     // A, B: payloads.
@@ -289,7 +289,7 @@ const NegativeBytes kArchives[] = {
        return exir::PackArchive(files);
      }},
     {"A2_storage_no_multiple", "a storage of 25 bytes for floats", kLoss,
-     "no multiple of the 4 bytes", [] { return WithWeightBytes(std::string(25, '\0')); }},
+     "not a multiple of the 4 bytes", [] { return WithWeightBytes(std::string(25, '\0')); }},
     {"B1_weight_above_data", "a weight larger than its record", kLoss,
      "weights shorter than declared: 'w' needs 24 bytes",
      [] { return WithWeightBytes(std::string(20, '\0')); }},
@@ -301,7 +301,7 @@ const NegativeBytes kArchives[] = {
      [] { return Change("\"in_spec\": \"in\"", "\"in_spec\": 1"); }},
 
     // P1, P2.
-    {"P1_duplicate_field", "a field twice", kInvalid, "'opset_version' is there twice",
+    {"P1_duplicate_field", "a field twice", kInvalid, "duplicate field 'opset_version'",
      [] {
        return Change("\"opset_version\": {\"aten\": 10}",
                      "\"opset_version\": {\"aten\": 10}, \"opset_version\": {\"aten\": 9}");

@@ -112,7 +112,7 @@ TEST_F(MethodsTest, UnknownOperatorsOfAllMethodsAreListedWithCountsAndSources) {
   const std::string& errors = outcome.errors;
   for (const char* method : {"method 'a': ", "method 'b': "})
     EXPECT_THAT(errors, HasSubstr(method));
-  EXPECT_THAT(errors, HasSubstr("operator zoo.scaled_swish.default is not known here, used 1 time: "
+  EXPECT_THAT(errors, HasSubstr("unknown operator zoo.scaled_swish.default, used 1 time: "
                                 "node 'scaled_swish' at "));
   EXPECT_FALSE(fs::exists(Path("m.belay")));
 }

@@ -223,7 +223,7 @@ TextMethod::TextMethod(std::string_view text) {
 
 uint32_t TextMethod::operator[](std::string_view name) const {
   const auto it = values.find(name);
-  if (it == values.end()) Die(absl::StrCat("there is no value named ", std::string(name)));
+  if (it == values.end()) Die(absl::StrCat("unknown value ", std::string(name)));
   return it->second;
 }
 
