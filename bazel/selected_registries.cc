@@ -6,7 +6,7 @@
 
 namespace belay {
 
-KernelRegistry RowsThatAreThere(std::initializer_list<absl::Span<const Kernel>> tables) {
+KernelRegistry SelectedRows(std::initializer_list<absl::Span<const Kernel>> tables) {
   KernelRegistry registry;
   for (const absl::Span<const Kernel> table : tables) {
     for (const Kernel& row : table) {

@@ -14,7 +14,7 @@ namespace belay {
 
 // Registers the rows that have an operator: rows that were not selected are empty but keep their
 // positions in the tables.
-KernelRegistry RowsThatAreThere(std::initializer_list<absl::Span<const Kernel>> tables);
+KernelRegistry SelectedRows(std::initializer_list<absl::Span<const Kernel>> tables);
 
 // Registers the backends whose name is in `ids`.
 BackendRegistry NamedBackends(std::initializer_list<std::string_view> ids,

@@ -36,9 +36,9 @@ grep -Eq '^kernel belay_cpu\.linear\.default [A-Za-z0-9]+ belay::cpu::LinearKern
 
 # A row in a file that must not be compiled, a backend that must not be linked, and a line that is none.
 common=(name=//app:runtime "list=$list" "header=$TEST_TMPDIR/h" include=h "registry=$TEST_TMPDIR/r" namespace=n)
-expect_failure "//app:runtime: the operator 'belay_cpu.linear.default' of mlp.belay needs backends/cpu/kernels/linear.cc, which is in none of its \`families\`" \
+expect_failure "//app:runtime: the operator 'belay_cpu.linear.default' of mlp.belay needs backends/cpu/kernels/linear.cc, which none of its \`families\` has" \
   "$write_runtime" "${common[@]}" backends=cpu::RuntimesOver
-expect_failure "//app:runtime: the backend 'cpu' that mlp.belay needs is none of its \`backends\`" \
+expect_failure "//app:runtime: the backend 'cpu' that mlp.belay needs is not in its \`backends\`" \
   "$write_runtime" "${common[@]}" "table=backends/cpu/kernels/linear.cc=$TEST_TMPDIR/t"
 [[ ! -e $TEST_TMPDIR/r ]] || fail "a registry was written"
 echo "kernel aten.add.Tensor" >"$list"

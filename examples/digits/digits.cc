@@ -94,7 +94,7 @@ absl::StatusOr<DigitsResult> RunDigits(const DigitsOptions& options) {
       labels.sizes[0] != images.sizes[0]) {
     return absl::InvalidArgumentError(absl::StrCat("images ", images.view().ToString(),
                                                    " and labels ", labels.view().ToString(),
-                                                   " do not fit together"));
+                                                   " do not match"));
   }
   const int64_t count = images.sizes[0];
 
@@ -111,7 +111,7 @@ absl::StatusOr<DigitsResult> RunDigits(const DigitsOptions& options) {
   for (int64_t i = 0; i < count; ++i) {
     const int64_t label = labels.view().as<int64_t>()[i];
     if (label < 0 || label > 9)
-      return absl::InvalidArgumentError(absl::StrCat("label ", label, " is no digit"));
+      return absl::InvalidArgumentError(absl::StrCat("label ", label, " is not a digit"));
     result.predicted.push_back(ArgMax(scores->as<float>() + 10 * i));
     ++result.confusion[label][result.predicted.back()];
     result.correct += result.predicted.back() == label ? 1 : 0;
@@ -129,7 +129,7 @@ absl::StatusOr<DigitsResult> RunDigits(const DigitsOptions& options) {
     latencies.push_back(MillisecondsSince(start));
     if (ArgMax(method.GetOutput(0).get_if<TensorView>()->as<float>()) != result.predicted[i]) {
       return absl::InternalError(
-          absl::StrCat("image ", i, " is classified differently alone than in the batch"));
+          absl::StrCat("image ", i, " is classified differently alone and in the batch"));
     }
   }
   std::nth_element(latencies.begin(), latencies.begin() + latencies.size() / 2, latencies.end());

@@ -11,9 +11,8 @@
 #include "absl/flags/usage.h"
 #include "examples/digits/digits.h"
 
-ABSL_FLAG(std::string, backend, "cpu",
-          "'cpu': the CPU backend does what it can; 'none': kernels do everything");
-ABSL_FLAG(std::string, output, "", "keeps the program file under this name");
+ABSL_FLAG(std::string, backend, "cpu", "'cpu': delegates to the CPU backend; 'none': only kernels");
+ABSL_FLAG(std::string, output, "", "writes the program file to this path");
 ABSL_FLAG(std::string, data, "examples/digits/data", "folder with the archive and the test images");
 
 int main(int argc, char** argv) {
@@ -36,7 +35,7 @@ int main(int argc, char** argv) {
     std::string name = (std::filesystem::temp_directory_path() / "digits.XXXXXX").string();
     const int file = mkstemp(name.data());
     if (file < 0) {
-      std::fprintf(stderr, "can't make a temporary file\n");
+      std::fprintf(stderr, "can't create a temporary file\n");
       return 3;
     }
     close(file);

@@ -19,7 +19,7 @@ ABSL_FLAG(std::string, program, "", "the program file, of the methods prefill an
 ABSL_FLAG(std::vector<std::string>, prompt, {}, "tokens, comma separated");
 ABSL_FLAG(std::string, prompt_file, "", "a .npy file of int64 tokens instead");
 ABSL_FLAG(int, count, 32, "tokens to generate");
-ABSL_FLAG(int, threads, 1, "threads that work on a call");
+ABSL_FLAG(int, threads, 1, "number of threads per call");
 
 namespace {
 
@@ -43,16 +43,16 @@ int main(int argc, char** argv) {
                                            .prompt = {},
                                            .count = absl::GetFlag(FLAGS_count),
                                            .threads = absl::GetFlag(FLAGS_threads)};
-  if (options.threads < 1 || options.threads > 256) return Fail("--threads takes 1 to 256");
+  if (options.threads < 1 || options.threads > 256) return Fail("--threads: expected 1 to 256");
   for (const std::string& text : absl::GetFlag(FLAGS_prompt)) {
     if (!absl::SimpleAtoi(text, &options.prompt.emplace_back())) {
-      return Fail("--prompt: '" + text + "' is no number");
+      return Fail("--prompt: '" + text + "' is not a number");
     }
   }
   if (const std::string file = absl::GetFlag(FLAGS_prompt_file); !file.empty()) {
     const auto tokens = belay::ReadNpyFile(Path(file));
     if (!tokens.ok()) return Fail(tokens.status().ToString());
-    if (tokens->dtype != belay::DType::kInt64) return Fail(file + ": tokens are int64");
+    if (tokens->dtype != belay::DType::kInt64) return Fail(file + ": expected int64 tokens");
     const auto* first = tokens->view().as<const int64_t>();
     options.prompt.assign(first, first + tokens->view().numel());
   }
@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
   if (std::vector<double> times = result->decode_ms; !times.empty()) {
     std::sort(times.begin(), times.end());
     const double sum = std::accumulate(times.begin(), times.end(), 0.0);
-    std::printf("one token: %.3f ms (least %.3f, median %.3f); %.1f tokens per second\n",
+    std::printf("one token: %.3f ms (minimum %.3f, median %.3f); %.1f tokens per second\n",
                 sum / times.size(), times.front(), times[times.size() / 2],
                 1e3 * times.size() / sum);
   }

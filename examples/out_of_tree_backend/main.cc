@@ -45,7 +45,7 @@ absl::StatusOr<std::string> Execute(const belay::exir::ProgramImage& image,
     const auto* planned =
         std::get_if<belay::TensorPlan>(&method.plan().values[method.plan().inputs[i].value]);
     if (planned == nullptr || planned->dtype != belay::DType::kFloat32) {
-      return absl::UnimplementedError("this example fills f32 tensors only");
+      return absl::UnimplementedError("this example only fills f32 tensors");
     }
     TensorView tensor = TensorView::Contiguous(planned->dtype, planned->sizes, nullptr);
     ABSL_ASSIGN_OR_RETURN(memory.emplace_back(), belay::AlignedBuffer::Create(tensor.nbytes()));
@@ -59,7 +59,7 @@ absl::StatusOr<std::string> Execute(const belay::exir::ProgramImage& image,
   std::string outputs;
   for (size_t i = 0; i < method.num_outputs(); ++i) {
     const TensorView* tensor = method.GetOutput(i).get_if<TensorView>();
-    if (tensor == nullptr) return absl::UnimplementedError("an output is no tensor");
+    if (tensor == nullptr) return absl::UnimplementedError("an output is not a tensor");
     outputs.append(static_cast<const char*>(tensor->data), tensor->nbytes());
   }
   return outputs;
@@ -90,12 +90,13 @@ absl::Status Run(const std::string& archive) {
     if (row.backend_id == "npu") nodes = row.nodes;
   }
   for (const auto& left : report.left_over) {
-    std::printf("  stays: %s (%s)\n", left.node.c_str(), left.reason.c_str());
+    std::printf("  not delegated: %s (%s)\n", left.node.c_str(), left.reason.c_str());
   }
-  if (nodes == 0) return absl::FailedPreconditionError("the npu got nothing of this program");
+  if (nodes == 0)
+    return absl::FailedPreconditionError("no node of this program was delegated to the npu");
   ABSL_ASSIGN_OR_RETURN(const std::string with, Execute(lowered, run_backends));
   ABSL_ASSIGN_OR_RETURN(const std::string without, Execute(plain, run_backends));
-  if (with != without) return absl::InternalError("the npu computes something else");
+  if (with != without) return absl::InternalError("outputs differ with the npu");
   std::printf("outputs are equal, bit by bit\n");
   return absl::OkStatus();
 }

@@ -101,7 +101,8 @@ absl::StatusOr<belay::exir::PreprocessResult> NpuBackend::Preprocess(
     const ValueId* value = graph.outputs()[i].get_if<ValueId>();
     if (value == nullptr ||
         program.signature.outputs[i].kind != belay::exir::OutputKind::kUserOutput) {
-      return absl::UnimplementedError("the npu keeps no state and returns tensors only");
+      return absl::UnimplementedError(
+          "the npu supports neither state nor outputs other than tensors");
     }
     outputs.push_back(registers.at(*value));
   }

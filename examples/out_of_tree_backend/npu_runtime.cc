@@ -81,7 +81,7 @@ absl::StatusOr<std::unique_ptr<belay::DelegateHandle>> NpuRuntime::Init(
   // The blob is untrusted: everything is checked before use.
   ByteReader reader(blob);
   ABSL_ASSIGN_OR_RETURN(const BlobHeader header, reader.Take<BlobHeader>("the blob's header"));
-  if (header.magic != kMagic) return absl::DataLossError("the blob is no NPU1 blob");
+  if (header.magic != kMagic) return absl::DataLossError("the blob is not an NPU1 blob");
   ABSL_ASSIGN_OR_RETURN(std::vector<Instruction> instructions,
                         reader.TakeList<Instruction>(header.instructions, "instructions"));
   ABSL_ASSIGN_OR_RETURN(std::vector<uint32_t> outputs,
@@ -103,7 +103,7 @@ absl::StatusOr<std::unique_ptr<belay::DelegateHandle>> NpuRuntime::Init(
   for (const EValue* argument : context.arguments) {
     const TensorView* tensor = argument->get_if<TensorView>();
     if (tensor == nullptr || tensor->dtype != belay::DType::kFloat32) {
-      return absl::InvalidArgumentError("an argument is no f32 tensor");
+      return absl::InvalidArgumentError("an argument is not an f32 tensor");
     }
     handle->registers.push_back(
         TensorView::Contiguous(belay::DType::kFloat32, tensor->sizes, nullptr));
@@ -118,7 +118,7 @@ absl::StatusOr<std::unique_ptr<belay::DelegateHandle>> NpuRuntime::Init(
     }
     if (std::max(instruction.a, instruction.b) >= registers.size() ||
         registers[instruction.a].sizes != registers[instruction.b].sizes) {
-      return absl::DataLossError("an instruction's operands are no registers of one size");
+      return absl::DataLossError("an instruction's operands are not registers of one size");
     }
     TensorView result = registers[instruction.a];
     ABSL_RETURN_IF_ERROR(context.memory->Take(result.nbytes(), "memory of a register"));
@@ -128,7 +128,8 @@ absl::StatusOr<std::unique_ptr<belay::DelegateHandle>> NpuRuntime::Init(
     handle->registers.push_back(result);
   }
   for (uint32_t output : handle->outputs) {
-    if (output >= handle->registers.size()) return absl::DataLossError("an output is no register");
+    if (output >= handle->registers.size())
+      return absl::DataLossError("an output is not a register");
   }
   return handle;
 }

@@ -69,8 +69,8 @@ absl::Status DataFiles::Add(std::shared_ptr<const void> owner, absl::Span<const 
       problems.Add(Annotate(data.status(), EntryName(i, *key)));
     } else if (entries_.find(*key) != entries_.end() ||
                !added.emplace(std::string(*key), *std::move(data)).second) {
-      problems.Add(absl::InvalidArgumentError(
-          absl::StrCat(EntryName(i, *key), ": the key is there already")));
+      problems.Add(
+          absl::InvalidArgumentError(absl::StrCat(EntryName(i, *key), ": the key is a duplicate")));
     }
   }
   ABSL_RETURN_IF_ERROR(problems.ToStatus());

@@ -108,7 +108,7 @@ TEST(DataFilesTest, TablesThatBreakARuleAreToldTogether) {
   DataFiles data;
   EXPECT_THAT(AddTo(data, SerializeData(root, "12345678")),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("named_data[0] '': the key is no text"),
+                       AllOf(HasSubstr("named_data[0] '': the key is missing or not UTF-8"),
                              HasSubstr("'segment': segment 2 does not exist, there are 2"),
                              HasSubstr("'range': 8 bytes at 18446744073709551615 are not inside"),
                              HasSubstr("'large': a tensor of 12 bytes, the segment has 8"),
@@ -135,7 +135,7 @@ TEST(DataFilesTest, AKeyIsInAFileOnce) {
   DataFiles data;
   EXPECT_THAT(AddTo(data, DataFileOf({{"a", {1}}, {"b", {2}}, {"a", {3}}})),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("named_data[2] 'a': the key is there already")));
+                       HasSubstr("named_data[2] 'a': the key is a duplicate")));
   EXPECT_EQ(data.entries().size(), 0u);
 }
 
@@ -169,7 +169,7 @@ TEST(DataFilesTest, TablesAndVectorsMayBeMissing) {
       {root, Root::VT_NAMED_DATA, ""},
       {root, Root::VT_SEGMENTS, "segment 0 does not exist, there are 0"},
       {entry, ptd::NamedData::VT_TENSOR_LAYOUT, ""},
-      {entry, ptd::NamedData::VT_KEY, "the key is no text"},
+      {entry, ptd::NamedData::VT_KEY, "the key is missing or not UTF-8"},
       {layout, Layout::VT_SIZES, "sizes are missing"},
       {layout, Layout::VT_DIM_ORDER, "dim_order is missing"},
   };
@@ -211,8 +211,9 @@ TEST(DataFilesTest, KeysAreCountedAsOftenAsTheyAreThere) {
 
 TEST(DataFilesTest, KeysAreText) {
   DataFiles data;
-  EXPECT_THAT(AddTo(data, DataFileOf({{"\xff", {1}}})),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the key is no text")));
+  EXPECT_THAT(
+      AddTo(data, DataFileOf({{"\xff", {1}}})),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the key is missing or not UTF-8")));
 }
 
 }  // namespace

@@ -137,7 +137,8 @@ std::string EntryName(size_t i, std::string_view key) {
 absl::StatusOr<std::string_view> ReadKey(const flatbuffers::String* key, size_t i) {
   const std::string_view text = key == nullptr ? std::string_view() : key->string_view();
   if (!text.empty() && IsUtf8(text)) return text;
-  return absl::InvalidArgumentError(absl::StrCat(EntryName(i, text), ": the key is no text"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(EntryName(i, text), ": the key is missing or not UTF-8"));
 }
 
 absl::StatusOr<absl::Span<const std::byte>> SegmentBytes(const FlatFile& file, uint64_t offset,

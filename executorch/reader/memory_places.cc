@@ -125,7 +125,7 @@ class Placer {
     if (value.memory == Memory::kPlanned) return PlacePlanned(index, value);
     if (value.memory == Memory::kConstant) {
       if (value.view_of >= 0) {
-        return absl::UnimplementedError("it has a content, and et_view gives it another one");
+        return absl::UnimplementedError("it has content, but et_view makes it an alias");
       }
       value.place = Place::kConstant;
       return absl::OkStatus();
@@ -133,7 +133,7 @@ class Placer {
     if (value.view_of >= 0) return absl::OkStatus();  // later
     if (value.written) return PlaceBehind(value);
     return absl::InvalidArgumentError(
-        "it is read, and has neither memory nor content: no instruction writes to it");
+        "it is read, but has neither memory nor content, and no instruction writes it");
   }
 
   absl::Status PlacePlanned(uint32_t index, ValueFacts& value) {

@@ -246,7 +246,7 @@ TEST(MemoryPlacesTest, AConstantIsNoView) {
   const int32_t x = pte.Tensor({2}), c = pte.Constant({2}, {1, 2});
   pte.Input(x);
   pte.View(x, {2}, c);
-  EXPECT_THAT(OpenPte(pte.Serialize()), StatusIs(kLacking, HasSubstr("et_view gives it another")));
+  EXPECT_THAT(OpenPte(pte.Serialize()), StatusIs(kLacking, HasSubstr("et_view makes it an alias")));
 }
 
 // --- Inputs ---

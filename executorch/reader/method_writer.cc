@@ -426,7 +426,7 @@ class MethodWriter {
       if (format.has_value()) return FormatValue(*format);
     }
     return absl::InvalidArgumentError(
-        absl::StrCat("argument '", argument.name, "' is ", number, ", which is no ",
+        absl::StrCat("argument '", argument.name, "' is ", number, ", which is not a ",
                      argument.kind == ArgumentKind::kDtype ? "dtype" : "memory format"));
   }
 
@@ -491,7 +491,7 @@ class MethodWriter {
     schema::Delegate& out = *method_.add_delegates();
     if (delegate.id() == nullptr || delegate.id()->size() == 0 ||
         !IsUtf8(delegate.id()->string_view())) {
-      return absl::InvalidArgumentError(absl::StrCat(place, ": its id is no text"));
+      return absl::InvalidArgumentError(absl::StrCat(place, ": its id is missing or not UTF-8"));
     }
     out.set_backend_id(delegate.id()->str());
     const absl::StatusOr<absl::Span<const std::byte>> blob =

@@ -64,7 +64,7 @@ TEST(MethodWriterTest, MemoryFormatsHaveNumbersOfTheirOwn) {
   for (const int64_t number : {int64_t{-1}, int64_t{4}, INT64_MAX}) {
     EXPECT_THAT(open([&](PteBuilder& p) { return p.Int(number); }),
                 StatusIs(kBroken, HasSubstr(absl::StrCat("argument 'memory_format' is ", number,
-                                                         ", which is no memory format"))));
+                                                         ", which is not a memory format"))));
   }
 }
 
@@ -86,7 +86,7 @@ TEST(MethodWriterTest, DtypesHaveNumbersOfTheirOwn) {
   for (const int64_t number : {int64_t{-1}, int64_t{99}, int64_t{256 + kFloatType}}) {
     EXPECT_THAT(open([&](PteBuilder& p) { return p.Int(number); }),
                 StatusIs(kBroken, HasSubstr(absl::StrCat("argument 'dtype' is ", number,
-                                                         ", which is no dtype"))));
+                                                         ", which is not a dtype"))));
   }
   EXPECT_THAT(open([](PteBuilder& p) {
                 const int32_t computed = p.Int(kFloatType);
@@ -488,7 +488,7 @@ TEST(MethodWriterTest, InlineBlobs) {
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(blob.data()), blob.size()), "blob");
   relu.method().delegates[0]->processed->location = static_cast<DataLocation>(2);
   EXPECT_THAT(OpenPte(relu.Serialize()),
-              StatusIs(kBroken, HasSubstr("processed: location 2 is neither of both")));
+              StatusIs(kBroken, HasSubstr("processed: location 2 is unknown")));
 }
 
 TEST(MethodWriterTest, WhatDelegatesAreCalledIsText) {
@@ -500,7 +500,7 @@ TEST(MethodWriterTest, WhatDelegatesAreCalledIsText) {
   };
   EXPECT_OK(open([](BackendDelegateT&) {}));
   EXPECT_THAT(open([](BackendDelegateT& d) { d.id = "\xff"; }),
-              StatusIs(kBroken, HasSubstr("delegate 0: its id is no text")));
+              StatusIs(kBroken, HasSubstr("delegate 0: its id is missing or not UTF-8")));
   EXPECT_THAT(open([](BackendDelegateT& d) {
                 d.compile_specs.push_back(std::make_unique<CompileSpecT>());
                 d.compile_specs.push_back(std::make_unique<CompileSpecT>());

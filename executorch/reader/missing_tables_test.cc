@@ -103,7 +103,7 @@ TEST(MissingTablesTest, OfTheProgram) {
   const auto root = [](const P& p) -> const void* { return &p; };
   ExpectNamed(
       Everything().Serialize(),
-      {{root, P::VT_EXECUTION_PLAN, "there is no method"},
+      {{root, P::VT_EXECUTION_PLAN, "expected at least one method"},
        {root, P::VT_CONSTANT_SEGMENT, "constant_segment: expected at least one offset"},
        {root, P::VT_SEGMENTS, "segment 0 does not exist, there are 0"},
        {root, P::VT_MUTABLE_DATA_SEGMENTS, "mutable_data_segments[0]: entry 1 does not exist"},
@@ -114,7 +114,7 @@ TEST(MissingTablesTest, OfTheProgram) {
        {[](const P& p) -> const void* { return p.mutable_data_segments()->Get(0); },
         SubsegmentOffsets::VT_OFFSETS, "mutable_data_segments[0]: entry 1 does not exist"},
        {[](const P& p) -> const void* { return p.named_data()->Get(0); }, pte::NamedData::VT_KEY,
-        "named_data[0] '': the key is no text"},
+        "named_data[0] '': the key is missing or not UTF-8"},
        {[](const P& p) -> const void* { return p.backend_delegate_data()->Get(0); },
         BackendDelegateInlineData::VT_DATA, ""}});
 }
@@ -129,7 +129,7 @@ TEST(MissingTablesTest, OfTheMethod) {
     return PlanOf(p).chains()->Get(0);
   };
   ExpectNamed(Everything().Serialize(),
-              {{plan, P::VT_NAME, "its name is no text"},
+              {{plan, P::VT_NAME, "its name is missing or not UTF-8"},
                {plan, P::VT_VALUES, "values are missing"},
                {plan, P::VT_INPUTS, "inputs are missing"},
                {plan, P::VT_OUTPUTS, "outputs are missing"},
@@ -188,7 +188,7 @@ TEST(MissingTablesTest, OfInstructions) {
                   return InstructionOf(p, 1).instr_args_as_DelegateCall();
                 },
                 DelegateCall::VT_ARGS, "args are missing"},
-               {delegate, BackendDelegate::VT_ID, "delegate 0: its id is no text"},
+               {delegate, BackendDelegate::VT_ID, "delegate 0: its id is missing or not UTF-8"},
                {delegate, BackendDelegate::VT_PROCESSED, "delegate 0: processed is missing"},
                {delegate, BackendDelegate::VT_COMPILE_SPECS, ""},
                {spec, CompileSpec::VT_KEY, "compile spec 0 has no key or no value"},

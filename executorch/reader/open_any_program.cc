@@ -18,8 +18,7 @@ absl::StatusOr<belay::Program> OpenAnyProgram(const std::string& path, const Ope
   if (is_pte) return OpenProgram(path, options);
   if (options.data_files.empty()) return belay::Program::Open(path, options.program);
   return absl::InvalidArgumentError(absl::StrCat(
-      path,
-      ": data files are for programs of ExecuTorch (.pte); others name their companion files"));
+      path, ": data files are for ExecuTorch programs (.pte); Belay's name their companion files"));
 }
 
 absl::StatusOr<belay::Program> OpenAnyProgramBytes(absl::Span<const std::byte> file,

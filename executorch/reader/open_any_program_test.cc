@@ -36,7 +36,7 @@ TEST_F(OpenAnyProgramTest, TheContentDecidesNotTheName) {
 TEST_F(OpenAnyProgramTest, DataFilesAreForExecuTorchs) {
   EXPECT_THAT(OpenAnyProgram(Write("own.belay", Own()), {.program = {}, .data_files = {"x.ptd"}}),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("data files are for programs of ExecuTorch")));
+                       HasSubstr("data files are for ExecuTorch programs")));
   EXPECT_THAT(OpenAnyProgram(Path("missing"), {}), StatusIs(absl::StatusCode::kNotFound));
 }
 

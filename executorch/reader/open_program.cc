@@ -56,7 +56,7 @@ absl::StatusOr<std::vector<const ExecutionPlan*>> SortedPlans(const ProgramFile&
     if (plan->name() == nullptr || plan->name()->size() == 0 ||
         !IsUtf8(plan->name()->string_view())) {
       problems.Add(absl::InvalidArgumentError(
-          absl::StrCat("execution_plan[", plans.size(), "]: its name is no text")));
+          absl::StrCat("execution_plan[", plans.size(), "]: its name is missing or not UTF-8")));
     }
     plans.push_back(plan);
   }
@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<const ExecutionPlan*>> SortedPlans(const ProgramFile&
   for (size_t i = 1; i < plans.size(); ++i) {
     if (name(plans[i]) == name(plans[i - 1])) {
       problems.Add(absl::InvalidArgumentError(
-          absl::StrCat("execution_plan: the method ", Quoted(name(plans[i])), " is there twice")));
+          absl::StrCat("execution_plan: the method ", Quoted(name(plans[i])), " is a duplicate")));
     }
   }
   ABSL_RETURN_IF_ERROR(problems.ToStatus());

@@ -124,21 +124,21 @@ INSTANTIATE_TEST_SUITE_P(
         BadTables{"Version", [](Relu& p) { p.program().version = 1; }, kLacking,
                   "schema version 1, this reader reads 0"},
         BadTables{"NoMethod", [](Relu& p) { p.program().execution_plan.clear(); }, kBroken,
-                  "there is no method"},
+                  "expected at least one method"},
         BadTables{"NoConstantSegment", [](Relu& p) { p.program().constant_segment.reset(); },
                   kBroken, "constant_segment"},
         BadTables{"NoOffsets", [](Relu& p) { p.program().constant_segment->offsets.clear(); },
                   kBroken, "constant_segment"},
         BadTables{"NoName", [](Relu& p) { p.method().name.clear(); }, kBroken,
-                  "execution_plan[0]: its name is no text"},
+                  "execution_plan[0]: its name is missing or not UTF-8"},
         BadTables{"NameNoText", [](Relu& p) { p.method().name = "\xff"; }, kBroken,
-                  "its name is no text"},
+                  "its name is missing or not UTF-8"},
         BadTables{"NameTwice",
                   [](Relu& p) {
                     p.program().execution_plan.push_back(std::make_unique<ExecutionPlanT>());
                     p.program().execution_plan[1]->name = "forward";
                   },
-                  kBroken, "'forward' is there twice"},
+                  kBroken, "'forward' is a duplicate"},
         BadTables{"NoChain", [](Relu& p) { p.method().chains.clear(); }, kBroken,
                   "chains are missing"},
         BadTables{"NegativePool", [](Relu& p) { p.method().non_const_buffer_sizes[1] = -1; },
@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(
                     device->device_type = DeviceType::CUDA;
                     p.method().non_const_buffer_device.push_back(std::move(device));
                   },
-                  kLacking, "another device"}),
+                  kLacking, "a device other than the CPU"}),
     [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -219,7 +219,7 @@ INSTANTIATE_TEST_SUITE_P(
                   },
                   kBroken, "are not inside the"},
         BadTables{"PlaceMisaligned", [](Relu& p) { Allocation(p, p.x).memory_offset_low = 2; },
-                  kBroken, "no multiple of its element's 4 bytes"},
+                  kBroken, "is not a multiple of its element's 4 bytes"},
         BadTables{"ConstantIndex",
                   [](Relu& p) {
                     p.tensor(p.x).allocation_info.reset();
@@ -249,7 +249,7 @@ INSTANTIATE_TEST_SUITE_P(
                     p.tensor(p.x).extra_tensor_info = std::make_unique<ExtraTensorInfoT>();
                     p.tensor(p.x).extra_tensor_info->device_type = DeviceType::CUDA;
                   },
-                  kLacking, "another device"},
+                  kLacking, "a device other than the CPU"},
         BadTables{"ExternalWithoutFile", [](Relu& p) { p.External({2}, "w"); },
                   absl::StatusCode::kNotFound, "external tensor 'w'"},
         BadTables{"ListElementBeyond", [](Relu& p) { p.IntList({99}); }, kBroken,
@@ -275,7 +275,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadTables{"InputIndex", [](Relu& p) { p.Input(99); }, kBroken,
                   "input 1: value 99 does not exist"},
         BadTables{"OutputIndex", [](Relu& p) { p.Output(-1); }, kBroken, "output 1: value -1"},
-        BadTables{"InputTwice", [](Relu& p) { p.Input(p.x); }, kLacking, "another input already"},
+        BadTables{"InputTwice", [](Relu& p) { p.Input(p.x); }, kLacking, "already another input"},
         BadTables{"ListInput", [](Relu& p) { p.Input(p.IntList({})); }, kBroken,
                   "a IntList can't be an input"},
         BadTables{"ListOutput", [](Relu& p) { p.Output(p.TensorList({p.y})); }, kLacking,
@@ -344,7 +344,7 @@ INSTANTIATE_TEST_SUITE_P(
                   kBroken, "delegate 1 does not exist, there are 1"},
         BadTables{"DelegateWithoutId",
                   [](Relu& p) { p.Delegate("", "blob", {p.x, p.Tensor({2, 3})}); }, kBroken,
-                  "delegate 0: its id is no text"},
+                  "delegate 0: its id is missing or not UTF-8"},
         BadTables{"DelegateWithoutBlob",
                   [](Relu& p) {
                     p.Delegate("demo", "blob", {p.x, p.Tensor({2, 3})});
@@ -362,7 +362,7 @@ INSTANTIATE_TEST_SUITE_P(
                     p.AddNamedData("k", "1");
                     p.AddNamedData("k", "2");
                   },
-                  kBroken, "the key 'k' is there twice"},
+                  kBroken, "the key 'k' is a duplicate"},
         BadTables{"NamedDataSegment",
                   [](Relu& p) {
                     p.AddNamedData("k", "1");
@@ -385,7 +385,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadTables{
             "NothingToRead",
             [](Relu& p) { p.Call("aten::relu", "out", {p.Unplanned({2}), p.Tensor({2}), 0}); },
-            kBroken, "value 2: it is read, and has neither memory nor content"}),
+            kBroken, "value 2: it is read, but has neither memory nor content"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(OpenProgramTest, AllProblemsOfAKindAreToldAtOnce) {
@@ -430,7 +430,7 @@ TEST(OpenProgramTest, NamesOfMethodsAreCounted) {
   }
   std::string file = relu.Serialize();
   ShareFirst(file, *GetProgram(file.data())->execution_plan());
-  EXPECT_THAT(OpenPte(file), StatusIs(kBroken, HasSubstr("is there twice")));
+  EXPECT_THAT(OpenPte(file), StatusIs(kBroken, HasSubstr("is a duplicate")));
   belay::Program::Options options;
   options.limits.metadata_bytes = 19'999;
   ASSERT_LT(file.size(), 10'000u);

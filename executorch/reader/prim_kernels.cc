@@ -28,7 +28,7 @@ struct IntPairCall {
 };
 
 absl::Status FloorDivInt(KernelContext& context, const IntPairCall& call) {
-  if (call.overflows()) return absl::OutOfRangeError("the quotient is no 64-bit integer");
+  if (call.overflows()) return absl::OutOfRangeError("the quotient does not fit in 64 bits");
   context.SetScalarOutput(0, EValue(call.a / call.b));
   return absl::OkStatus();
 }
@@ -51,7 +51,7 @@ struct RoundCall {
 absl::Status Round(KernelContext& context, const RoundCall& call) {
   const std::optional<int64_t> rounded = TruncateToInt64(std::nearbyint(call.a));
   if (!rounded.has_value()) {
-    return absl::OutOfRangeError(absl::StrCat(call.a, " is no 64-bit integer"));
+    return absl::OutOfRangeError(absl::StrCat(call.a, " does not fit in 64 bits"));
   }
   context.SetScalarOutput(0, EValue(*rounded));
   return absl::OkStatus();
@@ -68,8 +68,8 @@ struct CopyIndexCall {
     ABSL_ASSIGN_OR_RETURN(call.from, arguments.Tensor("from"));
     ABSL_ASSIGN_OR_RETURN(call.index, arguments.StaticInt("index"));
     if (call.index < 0 || call.index == INT64_MAX) {
-      return arguments.ArgumentError(
-          "index", absl::StrCat("expected the number of a row, got ", call.index));
+      return arguments.ArgumentError("index",
+                                     absl::StrCat("expected a row index, got ", call.index));
     }
     return call;
   }

@@ -40,7 +40,7 @@ absl::StatusOr<ProgramFile> ProgramFile::Read(absl::Span<const std::byte> file,
   }
   Problems problems;
   if (root.execution_plan() == nullptr || root.execution_plan()->size() == 0) {
-    problems.Add(absl::InvalidArgumentError("execution_plan: there is no method"));
+    problems.Add(absl::InvalidArgumentError("execution_plan: expected at least one method"));
   }
   const SubsegmentOffsets* constants = root.constant_segment();
   if (constants == nullptr || constants->offsets() == nullptr ||
@@ -129,8 +129,8 @@ absl::StatusOr<absl::Span<const std::byte>> ProgramFile::Processed(
       return absl::MakeConstSpan(reinterpret_cast<const std::byte*>(data->data()), data->size());
     }
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "processed: location ", static_cast<int>(reference->location()), " is neither of both"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("processed: location ", static_cast<int>(reference->location()), " is unknown"));
 }
 
 absl::StatusOr<std::vector<NamedDataPlan>> ProgramFile::NamedData(const Limits& limits) const {
@@ -157,7 +157,7 @@ absl::StatusOr<std::vector<NamedDataPlan>> ProgramFile::NamedData(const Limits& 
   for (size_t i = 1; i < sorted.size(); ++i) {
     if (sorted[i].key == sorted[i - 1].key) {
       problems.Add(absl::InvalidArgumentError(
-          absl::StrCat("named_data: the key ", Quoted(sorted[i].key), " is there twice")));
+          absl::StrCat("named_data: the key ", Quoted(sorted[i].key), " is a duplicate")));
     }
   }
   ABSL_RETURN_IF_ERROR(problems.ToStatus());

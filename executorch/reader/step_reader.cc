@@ -95,8 +95,8 @@ class StepReader {
       for (const auto& [name, place] : unknown_) {
         names.push_back(absl::StrCat(Quoted(name), " (", place, ")"));
       }
-      problems.Add(absl::UnimplementedError(absl::StrCat(
-          facts_.name, ": operators that this reader does not know: ", ListFirst(names, ", "))));
+      problems.Add(absl::UnimplementedError(
+          absl::StrCat(facts_.name, ": unknown operators: ", ListFirst(names, ", "))));
     }
     return problems.ToStatus();
   }
@@ -126,14 +126,14 @@ class StepReader {
       ValueFacts& value = values_[inputs->Get(i)];
       if (value.input) {
         problems.Add(absl::UnimplementedError(
-            absl::StrCat(place, ": value ", inputs->Get(i), " is another input already")));
+            absl::StrCat(place, ": value ", inputs->Get(i), " is already another input")));
       }
       value.input = true;
       if (value.kind > KernelTypes::String) {
         problems.Add(
             Broken(absl::StrCat(place, ": a ", KindName(value.kind), " can't be an input")));
       } else if (value.is_tensor() && value.content.has_value()) {
-        problems.Add(Broken(absl::StrCat(place, ": value ", inputs->Get(i), " has a content")));
+        problems.Add(Broken(absl::StrCat(place, ": value ", inputs->Get(i), " has content")));
       }
     }
     for (flatbuffers::uoffset_t i = 0; i < outputs->size(); ++i) {

@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadStep{"Overload", [](Relu& p) { p.method().operators[0]->overload.assign(100, 'o'); },
                 "its name and overload have 10 and 100 bytes"},
         BadStep{"ContentAsInput", [](Relu& p) { p.Input(p.Constant({2}, {1, 2})); },
-                "input 1: value 2 has a content"}),
+                "input 1: value 2 has content"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(StepReaderTest, AllBadArgumentsOfACallAreTold) {

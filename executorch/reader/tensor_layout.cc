@@ -21,7 +21,7 @@ absl::StatusOr<TensorLayout> ReadLayout(int8_t scalar_type,
   const std::optional<DType> dtype = DTypeFromC10({scalar_type});
   if (!dtype.has_value()) {
     const std::string message =
-        absl::StrCat("scalar_type ", static_cast<int>(scalar_type), " is no dtype of Belay");
+        absl::StrCat("scalar_type ", static_cast<int>(scalar_type), " is not a dtype of Belay");
     if (scalar_type < 0 || scalar_type >= kScalarTypes) return absl::InvalidArgumentError(message);
     return absl::UnimplementedError(message);
   }

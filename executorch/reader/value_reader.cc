@@ -74,7 +74,7 @@ class ValueReader {
       for (const NonConstBufferDevice* device : *devices) {
         if (device->device_type() == DeviceType::CPU) continue;
         return absl::UnimplementedError(absl::StrCat(facts_.name, ": pool ", device->buffer_idx(),
-                                                     " is memory of another device than the CPU"));
+                                                     " is memory of a device other than the CPU"));
       }
     }
     pools_.push_back({});  // 0 is reserved
@@ -180,7 +180,7 @@ class ValueReader {
     bool external = false;
     if (extra != nullptr) {
       if (extra->device_type() != DeviceType::CPU) {
-        return absl::UnimplementedError("it is on another device than the CPU");
+        return absl::UnimplementedError("it is on a device other than the CPU");
       }
       if (extra->location() > TensorDataLocation::MAX) {
         return Broken(
@@ -210,7 +210,7 @@ class ValueReader {
     const uint32_t pool = allocation.memory_id();
     if (pool == 0 || pool >= pools_.size()) {
       return Broken(
-          absl::StrCat("memory_id ", pool, " is no pool, there are 1 to ", pools_.size() - 1));
+          absl::StrCat("memory_id ", pool, " is not a pool, expected 1 to ", pools_.size() - 1));
     }
     const uint64_t offset =
         uint64_t{allocation.memory_offset_high()} << 32 | uint64_t{allocation.memory_offset_low()};
@@ -221,7 +221,7 @@ class ValueReader {
     facts.offset = pools_[pool].begin + offset;  // inside the arena
     const uint64_t alignment = DTypeSize(facts.layout.dtype);
     if (facts.offset % alignment == 0) return absl::OkStatus();
-    return Broken(absl::StrCat("its offset ", offset, " is no multiple of its element's ",
+    return Broken(absl::StrCat("its offset ", offset, " is not a multiple of its element's ",
                                alignment, " bytes"));
   }
 
@@ -232,7 +232,7 @@ class ValueReader {
     const ExternalData* found = data_.Find(key->string_view());
     if (found == nullptr || !found->layout.has_value()) {
       return absl::NotFoundError(absl::StrCat("external tensor ", Quoted(key->string_view()),
-                                              ": no data file (.ptd) that was given has it"));
+                                              ": not found in the data files (.ptd)"));
     }
     const TensorLayout& other = *found->layout;
     if (other.dtype != layout.dtype || !(other.sizes == layout.sizes) ||

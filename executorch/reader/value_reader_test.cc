@@ -33,7 +33,7 @@ TEST(ValueReaderTest, PoolsAreOnTheCpuOrSayNothing) {
   EXPECT_OK(OpenPte(relu.Serialize()));
   relu.method().non_const_buffer_device[1]->device_type = DeviceType::CUDA;
   EXPECT_THAT(OpenPte(relu.Serialize()), StatusIs(absl::StatusCode::kUnimplemented,
-                                                  HasSubstr("pool 1 is memory of another device")));
+                                                  HasSubstr("pool 1 is memory of a device other")));
 }
 
 TEST(ValueReaderTest, LocationsOfTensorsAreKnown) {

@@ -143,7 +143,7 @@ void MethodTranslator::Translate(const schema::KernelCall& call) {
     const std::optional<int> at = overload->schema()->ArgumentIndex(argument.name);
     if (!at.has_value()) {
       return Problem(absl::StrCat("ExecuTorch's ", op->name, " takes '", std::string(argument.name),
-                                  "', which ", name, " has not"));
+                                  "', which ", name, " does not have"));
     }
     arguments.push_back(ArgumentValue(call.arguments(*at), argument));
   }
@@ -242,8 +242,8 @@ void MethodTranslator::AddMethodInputs() {
     // ExecuTorch accepts only the scalar that the file holds.
     if (Source(input.value()).has_scalar()) {
       Problem(absl::StrCat("input '", input.name(),
-                           "' is a number that differs from call to call: ExecuTorch's inputs are "
-                           "tensors and fixed numbers"));
+                           "' is a scalar that varies between calls: ExecuTorch's inputs are "
+                           "tensors and fixed scalars"));
     }
     plan_->inputs.push_back(Value(input.value()));
   }

@@ -206,7 +206,7 @@ MethodTranslator::Index MethodTranslator::NumberValue(uint32_t value,
       break;
   }
   Problem(absl::StrCat("argument '", std::string(argument.name),
-                       "': ExecuTorch's operator takes no such value"));
+                       "': ExecuTorch's operator does not support this value"));
   return Null();
 }
 
@@ -238,8 +238,8 @@ MethodTranslator::Index MethodTranslator::ListValue(const schema::List& list,
     const schema::Value& number = Source(value);
     if (number.has_scalar()) {
       Problem(absl::StrCat("argument '", std::string(argument.name),
-                           "': ExecuTorch's lists of reals and of truth values hold no computed "
-                           "ones"));
+                           "': ExecuTorch's lists of doubles and bools can't hold computed "
+                           "scalars"));
     }
     reals.items.push_back(number.has_int_() ? static_cast<double>(number.int_())
                                             : number.double_());

@@ -55,7 +55,7 @@ std::function<void(schema::Value&)> Dtype(DType dtype) {
   return [dtype](schema::Value& v) { v.set_dtype(static_cast<uint32_t>(dtype)); };
 }
 
-const auto kRefused = HasSubstr("ExecuTorch's operator takes no such value");
+const auto kRefused = HasSubstr("ExecuTorch's operator does not support this value");
 
 TEST(MethodValuesTest, Reals) {
   const exir::ProgramImage image =
@@ -355,7 +355,7 @@ TEST(MethodValuesTest, OperatorsThatTheRegistryLacksAreRefused) {
   EXPECT_THAT(refusal({}), HasSubstr("ExecuTorch has no operator for aten.relu.default"));
   EXPECT_THAT(
       refusal({{.schema = "aten::relu(Tensor input) -> Tensor"}}),
-      HasSubstr("ExecuTorch's aten::relu.out takes 'self', which aten.relu.default has not"));
+      HasSubstr("ExecuTorch's aten::relu.out takes 'self', which aten.relu.default does not have"));
 }
 
 }  // namespace

@@ -194,7 +194,7 @@ absl::StatusOr<Segments> AddSegments(const exir::ProgramImage& image, const Prog
   for (const schema::NamedData& named : image.metadata.named_data()) {
     if (!image.segments[named.segment()].companion.empty()) {
       return absl::UnimplementedError(absl::StrCat(
-          "named data '", named.key(), "' shall lie in another file, '",
+          "named data '", named.key(), "' is placed in another file, '",
           image.segments[named.segment()].companion, "': a .pte file holds its delegates' data"));
     }
     auto entry = std::make_unique<NamedDataT>();
@@ -219,7 +219,7 @@ absl::StatusOr<exir::SerializedProgram> SerializeProgram(const exir::ProgramImag
   if (image.metadata.ByteSizeLong() > kMostMetadata) {
     return absl::ResourceExhaustedError(
         absl::StrCat("a program of ", image.metadata.ByteSizeLong(),
-                     " bytes of metadata: a .pte file has place for about ", kMostMetadata));
+                     " bytes of metadata: a .pte file has room for about ", kMostMetadata));
   }
   const std::vector<exir::Storage> bytes = BytesOfConstants(image);
   ProgramData data;
@@ -230,7 +230,7 @@ absl::StatusOr<exir::SerializedProgram> SerializeProgram(const exir::ProgramImag
     program.execution_plan.push_back(TranslateMethod(image, i, bytes, ops, data, problems));
   }
   ABSL_RETURN_IF_ERROR(problems.ToStatus(absl::StatusCode::kUnimplemented,
-                                         "what ExecuTorch 1.5.0's runtime does not have:"));
+                                         "not supported by ExecuTorch 1.5.0's runtime:"));
   for (const auto& plan : program.execution_plan) {
     if (plan->non_const_buffer_sizes.size() < 3) continue;
     plan->non_const_buffer_sizes[2] = static_cast<int64_t>(data.state.bytes());

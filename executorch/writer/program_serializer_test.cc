@@ -430,7 +430,8 @@ TEST(ProgramSerializerTest, ArgumentsThatItsOperatorsDontTakeAreRefused) {
   }
   EXPECT_THAT(
       std::string(Refusal(image).message()),
-      AllOf(HasSubstr("node 'a': argument 'other': ExecuTorch's operator takes no such value"),
+      AllOf(HasSubstr(
+                "node 'a': argument 'other': ExecuTorch's operator does not support this value"),
             HasSubstr("node 'u': argument 'scale_factors': ExecuTorch's lists of reals")));
 }
 
@@ -490,7 +491,7 @@ TEST(ProgramSerializerTest, DelegatesOfItsBackendsLieInSegments) {
   image.segments[1].companion = "weights.bin";
   EXPECT_THAT(Refusal(image),
               StatusIs(absl::StatusCode::kUnimplemented,
-                       HasSubstr("named data 'w' shall lie in another file, 'weights.bin'")));
+                       HasSubstr("named data 'w' is placed in another file, 'weights.bin'")));
 }
 
 // --- The table ---

@@ -29,7 +29,7 @@ absl::StatusOr<Program> OpenProgramFile(const std::string& path, const pte::Open
     if (!is_pte) {
       return absl::InvalidArgumentError(
           absl::StrCat(path,
-                       ": --data is for programs of ExecuTorch (.pte); others name their "
+                       ": --data is for ExecuTorch programs (.pte); Belay's name their "
                        "companion files"));
     }
   }

@@ -111,7 +111,7 @@ TEST_F(PteCommandsTest, DataFilesAreForProgramsOfExecuTorchAlone) {
   options.data = {Sample("add.pte")};
   const Outcome own = Capture([&] { return tools::Run(options); });
   EXPECT_EQ(own.status, kBadInput);
-  EXPECT_THAT(own.errors, HasSubstr("--data is for programs of ExecuTorch"));
+  EXPECT_THAT(own.errors, HasSubstr("--data is for ExecuTorch programs"));
   options.program = Sample("mlp.pte");
   const Outcome no_data = Capture([&] { return tools::Run(options); });
   EXPECT_EQ(no_data.status, kBadInput);

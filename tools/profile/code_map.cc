@@ -80,9 +80,9 @@ void CodeMap::AddMethod(const Method& method, const std::string& path,
   schema::DebugInfo parsed;
   const schema::MethodDebugInfo* debug = DebugOf(method, parsed);
   if (debug == nullptr) {
-    missing_.push_back(absl::StrCat(
-        path,
-        ": no debug data (see 'belay strip'): instructions have numbers, no nodes and lines"));
+    missing_.push_back(absl::StrCat(path,
+                                    ": no debug data (see 'belay strip'): instructions are "
+                                    "numbered, without nodes and source lines"));
   }
   first_site_[owner] = sites_.size();
   std::map<uint32_t, const Method*> inner;  // by delegate
@@ -182,10 +182,10 @@ std::optional<size_t> CodeMap::SiteOf(const Event& event) {
     if (!ops.empty()) site.op = ops;
   } else if (!facts.unknown_step) {
     facts.unknown_step = true;
-    missing_.push_back(absl::StrCat(facts.path, ": ",
-                                    facts.nodes_of.empty()
-                                        ? "no map of its steps: they have numbers or names only"
-                                        : absl::StrCat("its map does not have '", site.name, "'")));
+    missing_.push_back(absl::StrCat(
+        facts.path, ": ",
+        facts.nodes_of.empty() ? "no debug map of its steps, which have only numbers or names"
+                               : absl::StrCat("its map does not have '", site.name, "'")));
   }
   sites_.push_back(std::move(site));
   return it->second;

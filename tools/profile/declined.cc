@@ -156,7 +156,7 @@ std::string LayoutTaken(Call& call, const std::vector<std::string>& names) {
   const bool channels_last = call.IsTaken();
   call.Reset();
   return contiguous      ? "takes only contiguous tensors"
-         : channels_last ? "takes only tensors with their channels last"
+         : channels_last ? "takes only channels-last tensors"
                          : "";
 }
 

@@ -150,8 +150,7 @@ TEST(DeclinedTest, Layouts) {
   }
 })";
   const Kernel images[] = {Picky<&TakesImages>("Images")};
-  EXPECT_THAT(Reasons(kContiguous, images),
-              Contains("Images: takes only tensors with their channels last"));
+  EXPECT_THAT(Reasons(kContiguous, images), Contains("Images: takes only channels-last tensors"));
 }
 
 std::string SortBy(int dim, bool descending) {

@@ -204,8 +204,8 @@ std::string Bytes(const json& bytes) {
 std::string MemoryText(const json& memory) {
   std::string text;
   for (const json& method : memory) {
-    absl::StrAppend(&text, method["path"].get<std::string>(), ": of an arena of ",
-                    Bytes(method["arena_bytes"]), " at most ", Bytes(method["peak_bytes"]),
+    absl::StrAppend(&text, method["path"].get<std::string>(), ": arena of ",
+                    Bytes(method["arena_bytes"]), ", at most ", Bytes(method["peak_bytes"]),
                     " in use");
     const auto at = [&](const char* field) {
       const auto name = method[field].get<std::string>();
@@ -213,7 +213,7 @@ std::string MemoryText(const json& memory) {
     };
     absl::StrAppend(&text, at("peak_at"));
     if (method["scratch_bytes"] != 0) {
-      absl::StrAppend(&text, ", kernels work in up to ", Bytes(method["scratch_bytes"]),
+      absl::StrAppend(&text, ", kernel workspace up to ", Bytes(method["scratch_bytes"]),
                       at("scratch_at"));
     }
     absl::StrAppend(&text, "\n");
@@ -331,8 +331,9 @@ json ProfileJson(const Profile& profile) {
   }
   SortByTime(out["instructions"]);
   out["by_operator"] = GroupRows(profile, [](const CodeSite& site) {
-    return site.is_delegate_call ? absl::StrCat(site.op, " of ", site.backend, ", not logged by it")
-                                 : site.op;
+    return site.is_delegate_call
+               ? absl::StrCat(site.op, " of ", site.backend, ", without logged steps")
+               : site.op;
   });
   out["by_module"] =
       GroupRows(profile, [](const CodeSite& site) { return OrUnknown(site.module); });
@@ -375,7 +376,7 @@ absl::StatusOr<std::string> CompareProfiles(const json& before, const json& now)
   std::map<std::string, double> old_times, new_times;
   double old_whole = 0, new_whole = 0;
   if (!ReadTimes(before, old_times, old_whole) || !ReadTimes(now, new_times, new_whole)) {
-    return absl::InvalidArgumentError("expected what 'belay profile --json' prints");
+    return absl::InvalidArgumentError("expected the output of 'belay profile --json'");
   }
   struct Change {
     std::string name;
@@ -411,7 +412,7 @@ absl::StatusOr<std::string> CompareProfiles(const json& before, const json& now)
       absl::StrFormat("%10s %10s %10s %9s  %s\n", "before ms", "now ms", "change", "", "p50 of");
   absl::StrAppend(&text, line({"the whole call", old_whole, new_whole}));
   for (const Change& change : changes) absl::StrAppend(&text, line(change));
-  absl::StrAppend(&text, absl::StrFormat("%d instructions take about as long as before\n", same));
+  absl::StrAppend(&text, absl::StrFormat("%d instructions are unchanged\n", same));
   return text;
 }
 

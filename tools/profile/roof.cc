@@ -26,7 +26,7 @@ struct Machine {
 
 absl::Status Missing(std::string_view what) {
   return absl::InvalidArgumentError(
-      absl::StrCat("expected what //tools/bench:limits prints, got nothing for '", what, "'"));
+      absl::StrCat("expected '", what, "' in the output of //tools/bench:limits"));
 }
 
 // Reads a positive number at limits[first][second].
