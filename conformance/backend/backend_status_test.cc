@@ -32,7 +32,7 @@ TEST(BackendStatusTest, ReportsSupportedCallsAndReasons) {
                                             "aten.topk.default", "aten.sort.default"}),
                                      "a command"));
   EXPECT_THAT(text, HasSubstr("Written by `a command`; a test compares."));
-  EXPECT_THAT(text, HasSubstr("\ndemo takes calls of 2 of 4 operators.\n"));
+  EXPECT_THAT(text, HasSubstr("\ndemo supports calls of 2 of 4 operators.\n"));
   EXPECT_THAT(text, HasSubstr("\n| aten.relu.default | 13 of 50 | 0 | f32 | 'self' is f64[8,8], "
                               "not a contiguous f32 |\n"));
   // One of the nodes into which glu is decomposed in the edge dialect.
@@ -47,7 +47,7 @@ TEST(BackendStatusTest, TriesOperandsAsParameters) {
   // The backend prepacks weights, which must be constant.
   ASSERT_OK_AND_ASSIGN(const std::string text,
                        BackendStatus("xnnpack", Cases({"aten.addmm.default"}), ""));
-  EXPECT_THAT(text, HasSubstr("xnnpack takes calls of 1 of 1 operators."));
+  EXPECT_THAT(text, HasSubstr("xnnpack supports calls of 1 of 1 operators."));
   EXPECT_THAT(text, Not(HasSubstr("| 0 of ")));
 }
 
@@ -57,7 +57,7 @@ TEST(BackendStatusTest, FindsTheFolderOfAFile) {
   ASSERT_OK_AND_ASSIGN(const std::string same,
                        BackendStatus("null", folder + "/aten.relu.default.json", ""));
   EXPECT_EQ(same, text);
-  EXPECT_THAT(text, HasSubstr("null takes calls of 0 of 1 operators."));
+  EXPECT_THAT(text, HasSubstr("null supports calls of 0 of 1 operators."));
   EXPECT_THAT(text, Not(HasSubstr("| operator | calls |")));
 }
 

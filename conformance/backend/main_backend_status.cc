@@ -16,12 +16,12 @@
 ABSL_FLAG(std::string, backend, "", "the folder's name");
 ABSL_FLAG(std::string, cases, "conformance/opcases",
           "the folder of the operators' vectors, or a file in it");
-ABSL_FLAG(std::string, command, "", "what the page says of who wrote it");
+ABSL_FLAG(std::string, command, "", "the command that generates the page, for its header");
 ABSL_FLAG(std::string, write, "", "the page to write; relative to the workspace in `bazel run`");
 ABSL_FLAG(std::string, check, "", "the page to compare with");
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage("writes which operators a backend takes");
+  absl::SetProgramUsageMessage("writes the page of operators that a backend supports");
   absl::ParseCommandLine(argc, argv);
   const auto status = belay::conformance::BackendStatus(
       absl::GetFlag(FLAGS_backend), absl::GetFlag(FLAGS_cases), absl::GetFlag(FLAGS_command));

@@ -18,10 +18,10 @@ grep -q '^2 files$' "$TEST_TMPDIR/replay.txt" || fail "expected its seeds to be 
 
 # Its page says what it takes, and is held to it.
 status() { "${binary[status]}" --backend=my_npu --cases="$cases" --command='bazel run //backends/my_npu:status' "$@"; }
-grep -q '^my_npu takes calls of 0 of [1-9][0-9]* operators\.$' "$page" || fail "$(head -12 "$page")"
-sed '/^my_npu takes/s/ 0 / 1 /' "$page" >"$TEST_TMPDIR/STATUS.md"
+grep -q '^my_npu supports calls of 0 of [1-9][0-9]* operators\.$' "$page" || fail "$(head -12 "$page")"
+sed '/^my_npu supports/s/ 0 / 1 /' "$page" >"$TEST_TMPDIR/STATUS.md"
 if status --check="$TEST_TMPDIR/STATUS.md" 2>"$TEST_TMPDIR/status.txt"; then fail "expected a page that is not current"; fi
-grep -q 'is      my_npu takes calls of 1' "$TEST_TMPDIR/status.txt" || fail "$(cat "$TEST_TMPDIR/status.txt")"
+grep -q 'is      my_npu supports calls of 1' "$TEST_TMPDIR/status.txt" || fail "$(cat "$TEST_TMPDIR/status.txt")"
 grep -q '^Run bazel run //backends/my_npu:status$' "$TEST_TMPDIR/status.txt" || fail "$(cat "$TEST_TMPDIR/status.txt")"
 status --write="$TEST_TMPDIR/STATUS.md"
 diff "$page" "$TEST_TMPDIR/STATUS.md" || fail "expected the page to be written"
