@@ -30,6 +30,7 @@ struct AttentionArgs {
   HeadStrides query_strides = {}, key_strides = {}, value_strides = {};
   float scale = 1;
   bool causal = false;  // query i sees keys 0 … i
+  bool nan_rows = false;  // a row without a score above -inf gives NaN, as softmax does, else 0
   // Added to the scores, or (`mask_bits`: bytes that are 0 or 1) whether a key is seen. At most one
   // of them; null for none. Strides in elements; 0 where it is the same for all.
   const float* mask = nullptr;
