@@ -32,6 +32,16 @@ inline void RunRanges(const KernelContext& context, int64_t count, int64_t step,
   });
 }
 
+// The offset, in elements, of the element with this row-major index.
+inline int64_t OffsetAt(int64_t index, const Sizes& sizes, const Strides& strides) {
+  int64_t offset = 0;
+  for (int d = sizes.size() - 1; d >= 0; --d) {
+    offset += index % sizes[d] * strides[d];
+    index /= sizes[d];
+  }
+  return offset;
+}
+
 }  // namespace belay
 
 #endif  // BELAY_RUNTIME_KERNELS_CALL_RANGES_H_

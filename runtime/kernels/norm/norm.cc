@@ -20,7 +20,18 @@ RowStatistics LayerNormRowF32Impl(const float* in, size_t n, const float* HWY_RE
   const float mean = SumOf(d, in, n) / static_cast<float>(n);
   const auto center = hn::Set(d, mean);
   auto squares = hn::Zero(d), rests = hn::Zero(d);
+  auto squares2 = hn::Zero(d), rests2 = hn::Zero(d);
   size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    const auto x = hn::Sub(hn::LoadU(d, in + i), center);
+    const auto y = hn::Sub(hn::LoadU(d, in + i + lanes), center);
+    rests = hn::Add(rests, x);
+    rests2 = hn::Add(rests2, y);
+    squares = hn::MulAdd(x, x, squares);
+    squares2 = hn::MulAdd(y, y, squares2);
+  }
+  rests = hn::Add(rests, rests2);
+  squares = hn::Add(squares, squares2);
   for (; i + lanes <= n; i += lanes) {
     const auto x = hn::Sub(hn::LoadU(d, in + i), center);
     rests = hn::Add(rests, x);
@@ -63,6 +74,26 @@ void NormalizeF32Impl(const float* HWY_RESTRICT in, size_t n, float mean, float 
     hn::StoreN(hn::MulAdd(hn::Sub(hn::LoadN(d, in + i, n - i), m), f, o), d, out + i, n - i);
 }
 
+void NormalizeColumnsF32Impl(const float* in, size_t rows, size_t columns,
+                             const float* HWY_RESTRICT mean, const float* HWY_RESTRICT factor,
+                             const float* HWY_RESTRICT offset, float* out) {
+  const hn::ScalableTag<float> d;
+  const size_t lanes = hn::Lanes(d);
+  for (size_t r = 0; r < rows; ++r, in += columns, out += columns) {
+    size_t c = 0;
+    for (; c + lanes <= columns; c += lanes) {
+      const auto x = hn::Sub(hn::LoadU(d, in + c), hn::LoadU(d, mean + c));
+      hn::StoreU(hn::MulAdd(x, hn::LoadU(d, factor + c), hn::LoadU(d, offset + c)), d, out + c);
+    }
+    if (c < columns) {
+      const size_t n = columns - c;
+      const auto x = hn::Sub(hn::LoadN(d, in + c, n), hn::LoadN(d, mean + c, n));
+      hn::StoreN(hn::MulAdd(x, hn::LoadN(d, factor + c, n), hn::LoadN(d, offset + c, n)), d,
+                 out + c, n);
+    }
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace belay
 HWY_AFTER_NAMESPACE();
@@ -72,6 +103,11 @@ namespace belay {
 
 HWY_EXPORT(LayerNormRowF32Impl);
 HWY_EXPORT(NormalizeF32Impl);
+HWY_EXPORT(NormalizeColumnsF32Impl);
+void NormalizeColumnsF32(const float* in, size_t rows, size_t columns, const float* mean,
+                         const float* factor, const float* offset, float* out) {
+  HWY_DYNAMIC_DISPATCH(NormalizeColumnsF32Impl)(in, rows, columns, mean, factor, offset, out);
+}
 RowStatistics LayerNormRowF32(const float* in, size_t n, const float* weight, const float* bias,
                               float eps, float* out) {
   return HWY_DYNAMIC_DISPATCH(LayerNormRowF32Impl)(in, n, weight, bias, eps, out);

@@ -21,6 +21,11 @@ RowStatistics LayerNormRowF32(const float* in, size_t n, const float* weight, co
 // out[i] = (in[i] - mean) * factor + offset. Error: 4 ULP of the largest |out| or |offset|.
 void NormalizeF32(const float* in, size_t n, float mean, float factor, float offset, float* out);
 
+// out[r, c] = (in[r, c] - mean[c]) * factor[c] + offset[c], of rows of `columns` elements that are
+// stored together. Error: that of NormalizeF32. `out` may be `in`.
+void NormalizeColumnsF32(const float* in, size_t rows, size_t columns, const float* mean,
+                         const float* factor, const float* offset, float* out);
+
 // Layer norm, group norm and all variants of batch norm, on float32, float16 and bfloat16 tensors
 // of any layout. Half precision is computed as float and rounded once. Means and variances of
 // groups and batches are accumulated in double precision. Scales outside the range of float32 are

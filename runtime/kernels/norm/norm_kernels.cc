@@ -11,6 +11,7 @@
 #include "runtime/kernel/shape_rules/norm.h"
 #include "runtime/kernels/call/norm_parameters.h"
 #include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/elements/run_source.h"
 #include "runtime/kernels/norm/norm.h"
@@ -148,22 +149,32 @@ absl::Status LayerNorm(KernelContext& context, const LayerNormCall<KernelArgumen
   }
   const float *const scale = ParameterRow(weight, weight_room), *const shift =
                                                                     ParameterRow(bias, bias_room);
-  for (StridedIterator<4> it(rows, {SelectDims(input->strides, 0, tail),
-                                    SelectDims(out->strides, 0, tail), mean_rows, rstd_rows});
-       !it.done(); it.Next()) {
+  const Strides in_rows = SelectDims(input->strides, 0, tail),
+                out_rows = SelectDims(out->strides, 0, tail);
+  if (in_place) {
+    RunRanges(
+        context, input->numel() / n, /*step=*/1, kElementWork * static_cast<double>(input->numel()),
+        [&](int, int64_t first, int64_t last) {
+          for (int64_t i = first; i < last; ++i) {
+            const RowStatistics s =
+                LayerNormRowF32(input->as<const float>() + OffsetAt(i, rows, in_rows),
+                                static_cast<size_t>(n), scale, shift, static_cast<float>(call.eps),
+                                out->as<float>() + OffsetAt(i, rows, out_rows));
+            write_mean(OffsetAt(i, rows, mean_rows), s.mean);
+            write_rstd(OffsetAt(i, rows, rstd_rows), s.rstd);
+          }
+        });
+    return absl::OkStatus();
+  }
+  for (StridedIterator<4> it(rows, {in_rows, out_rows, mean_rows, rstd_rows}); !it.done();
+       it.Next()) {
     const TensorView from = PartOf(*input, it.offset(0), normalized, in_row),
                      to = PartOf(*out, it.offset(1), normalized, out_row);
-    float* row = in_place ? to.as<float>() : scratch;
-    const float* source = from.as<const float>();
-    if (!in_place) {
-      CopyConvertible(from, TensorView::Contiguous(DType::kFloat32, normalized, scratch));
-      source = scratch;
-    }
-    const RowStatistics s = LayerNormRowF32(source, static_cast<size_t>(n), scale, shift,
-                                            static_cast<float>(call.eps), row);
-    if (!in_place) {
-      CopyConvertible(TensorView::Contiguous(DType::kFloat32, normalized, scratch), to);
-    }
+    const TensorView row = TensorView::Contiguous(DType::kFloat32, normalized, scratch);
+    CopyConvertible(from, row);
+    const RowStatistics s = LayerNormRowF32(scratch, static_cast<size_t>(n), scale, shift,
+                                            static_cast<float>(call.eps), scratch);
+    CopyConvertible(row, to);
     write_mean(it.offset(2), s.mean);
     write_rstd(it.offset(3), s.rstd);
   }
@@ -180,7 +191,121 @@ uint64_t LayerNormScratch(const KernelContext& context,
   return 3 * static_cast<uint64_t>(NumElements(row).value_or(0)) * sizeof(float);
 }
 
+// ---- Normalization by channel
+
+// Whether a float32 tensor [n, c, ...] is stored without gaps, channels innermost.
+bool HasChannelsInnermost(const TensorView& t) {
+  if (t.dtype != DType::kFloat32 || t.rank() < 2) return false;
+  int64_t dense = t.sizes[1];
+  if (dense != 1 && t.strides[1] != 1) return false;
+  for (int d = t.rank() - 1; d >= 0; --d) {
+    if (d == 1 || t.sizes[d] == 1) continue;
+    if (t.strides[d] != dense) return false;
+    dense *= t.sizes[d];
+  }
+  return true;
+}
+
+// y = (x - center) * scale + shift of a channel, as NormalizeF32 computes it.
+struct ChannelScale {
+  float mean = 0, factor = 0, offset = 0;
+  bool exact = true;  // the factor is one that float32 has
+
+  ChannelScale(double center, double scale, double shift)
+      : mean(static_cast<float>(center)),
+        factor(static_cast<float>(scale)),
+        // The rounding error of the mean is added to the offset.
+        offset(static_cast<float>(shift - (std::isfinite(center) ? center - mean : 0) * factor)),
+        exact(std::isnormal(factor) || scale == 0) {}
+};
+
+// The rows of `channels` elements that working memory has for vectors of channels: sums and centers
+// in double, then means, factors and offsets in float.
+constexpr int64_t kChannelDoubles = 4;
+
+uint64_t ChannelScratch(const TensorView& input) {
+  return input.rank() < 2 ? 0
+                          : ScratchBytesOf<double>(CheckedInt(input.sizes[1]) * kChannelDoubles);
+}
+
+struct ChannelVectors {
+  double *sums, *centers;
+  float *mean, *factor, *offset;
+  bool exact = true;
+
+  ChannelVectors(double* memory, int64_t channels)
+      : sums(memory),
+        centers(memory + channels),
+        mean(reinterpret_cast<float*>(memory + 2 * channels)),
+        factor(mean + channels),
+        offset(factor + channels) {}
+  void Set(int64_t c, const ChannelScale& scale) {
+    mean[c] = scale.mean;
+    factor[c] = scale.factor;
+    offset[c] = scale.offset;
+    exact = exact && scale.exact;
+  }
+};
+
+// Normalizes rows of channels on all threads.
+void NormalizeRows(const KernelContext& context, const ChannelVectors& vectors, int64_t rows,
+                   int64_t channels, const float* in, float* out) {
+  RunRanges(context, rows, /*step=*/1, kElementWork * static_cast<double>(rows * channels),
+            [&](int, int64_t first, int64_t last) {
+              NormalizeColumnsF32(in + first * channels, static_cast<size_t>(last - first),
+                                  static_cast<size_t>(channels), vectors.mean, vectors.factor,
+                                  vectors.offset, out + first * channels);
+            });
+}
+
+// sums[c] = the sum over rows of in[r, c], or of its squared distance from centers[c].
+void SumColumns(const KernelContext& context, const float* in, int64_t rows, int64_t channels,
+                const double* centers, double* sums) {
+  const ReduceLoop loop =
+      centers == nullptr ? FindSumLoop(DType::kFloat32) : FindSquaresLoop(DType::kFloat32);
+  constexpr int64_t kBlock = 64;
+  RunRanges(context, channels, kBlock, 2 * static_cast<double>(rows * channels),
+            [&](int, int64_t first, int64_t last) {
+              std::fill(sums + first, sums + last, 0.0);
+              for (int64_t c = first; c < last; c += kBlock) {
+                loop(in + c, rows, channels, std::min(kBlock, last - c), sums + c,
+                     centers == nullptr ? nullptr : centers + c);
+              }
+            });
+}
+
 // ---- Group norm
+
+// One image whose channels are innermost. False if a factor is none that float32 has: then nothing
+// was written to `out`.
+bool NormalizeImage(const KernelContext& context, const GroupNormCall<KernelArguments>& call,
+                    ChannelVectors vectors, const OptionalVector& scale,
+                    const OptionalVector& shift, const float* in, int64_t rows, float* out,
+                    absl::FunctionRef<void(int64_t, double, double)> write_group) {
+  const int64_t channels = call.channels.value(), per_group = channels / call.groups;
+  const double count = static_cast<double>(rows) * static_cast<double>(per_group);
+  const auto group_mean = [&](int64_t g) {
+    double sum = 0;
+    for (int64_t c = g * per_group; c < (g + 1) * per_group; ++c) sum += vectors.sums[c];
+    return sum / count;
+  };
+  SumColumns(context, in, rows, channels, nullptr, vectors.sums);
+  for (int64_t g = 0; g < call.groups; ++g) {
+    std::fill_n(vectors.centers + g * per_group, per_group, group_mean(g));
+  }
+  SumColumns(context, in, rows, channels, vectors.centers, vectors.sums);
+  for (int64_t g = 0; g < call.groups; ++g) {
+    const double mean = vectors.centers[g * per_group];
+    const double rstd = 1 / std::sqrt(group_mean(g) + call.eps);
+    write_group(g, mean, rstd);
+    for (int64_t c = g * per_group; c < (g + 1) * per_group; ++c) {
+      vectors.Set(c, ChannelScale(mean, rstd * scale[c], shift[c]));
+    }
+  }
+  if (!vectors.exact) return false;
+  NormalizeRows(context, vectors, rows, channels, in, out);
+  return true;
+}
 
 absl::Status GroupNorm(KernelContext& context, const GroupNormCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(const NormResults results, GroupNormResults(context, call));
@@ -195,25 +320,44 @@ absl::Status GroupNorm(KernelContext& context, const GroupNormCall<KernelArgumen
   const Strides strides = SelectDims(input->strides, 1);
   const Sizes plane = SelectDims(input->sizes, 2);
   const Strides in_plane = SelectDims(input->strides, 2), out_plane = SelectDims(out->strides, 2);
-  for (int64_t i = 0; i < n; ++i) {
-    for (int64_t g = 0; g < groups; ++g) {
-      const int64_t first = g * per_group;
-      const Moments m =
-          input->numel() == 0
-              ? kNoMoments
-              : MomentsOf(PartOf(*input, i * input->strides[0] + first * input->strides[1], sizes,
-                                 strides));
-      const double r = 1 / std::sqrt(m.var + call.eps);
-      write_mean(i * mean->strides[0] + g * mean->strides[1], m.mean);
-      write_rstd(i * rstd->strides[0] + g * rstd->strides[1], r);
-      if (input->numel() == 0) continue;  // any number of channels
-      for (int64_t c = first; c < first + per_group; ++c) {
-        Normalize(PartOf(*input, i * input->strides[0] + c * input->strides[1], plane, in_plane),
-                  PartOf(*out, i * out->strides[0] + c * out->strides[1], plane, out_plane), m.mean,
-                  r * scale[c], shift[c]);
-      }
+  const auto write_group = [&](int64_t i, int64_t g, double group_mean, double group_rstd) {
+    write_mean(i * mean->strides[0] + g * mean->strides[1], group_mean);
+    write_rstd(i * rstd->strides[0] + g * rstd->strides[1], group_rstd);
+  };
+  if (input->numel() > 0 && HasChannelsInnermost(*input) && HasChannelsInnermost(*out)) {
+    ABSL_ASSIGN_OR_RETURN(double* memory,
+                          ScratchArray<double>(context, CheckedInt(channels) * kChannelDoubles));
+    const int64_t rows = input->numel() / n / channels;
+    bool exact = true;
+    for (int64_t i = 0; exact && i < n; ++i) {
+      exact = NormalizeImage(context, call, ChannelVectors(memory, channels), scale, shift,
+                             input->as<const float>() + i * rows * channels, rows,
+                             out->as<float>() + i * rows * channels,
+                             [&](int64_t g, double m, double r) { write_group(i, g, m, r); });
     }
+    if (exact) return absl::OkStatus();
   }
+  RunRanges(
+      context, n * groups, /*step=*/1, kElementWork * static_cast<double>(input->numel()),
+      [&](int, int64_t begin, int64_t end) {
+        for (int64_t at = begin; at < end; ++at) {
+          const int64_t i = at / groups, g = at % groups, first = g * per_group;
+          const Moments m =
+              input->numel() == 0
+                  ? kNoMoments
+                  : MomentsOf(PartOf(*input, i * input->strides[0] + first * input->strides[1],
+                                     sizes, strides));
+          const double r = 1 / std::sqrt(m.var + call.eps);
+          write_group(i, g, m.mean, r);
+          if (input->numel() == 0) continue;  // any number of channels
+          for (int64_t c = first; c < first + per_group; ++c) {
+            Normalize(
+                PartOf(*input, i * input->strides[0] + c * input->strides[1], plane, in_plane),
+                PartOf(*out, i * out->strides[0] + c * out->strides[1], plane, out_plane), m.mean,
+                r * scale[c], shift[c]);
+          }
+        }
+      });
   return absl::OkStatus();
 }
 
@@ -228,15 +372,38 @@ absl::Status BatchNorm(KernelContext& context, const BatchNormCall<KernelArgumen
   const Strides in_channel = SelectDims(input.strides, 0, 0b10),
                 out_channel = SelectDims(out.strides, 0, 0b10);
   if (input.numel() == 0) return absl::OkStatus();  // never in training
-  for (int64_t c = 0; c < input.sizes[1]; ++c) {
-    const TensorView from = PartOf(input, c * input.strides[1], channel, in_channel);
-    const Moments m = call.training ? MomentsOf(from) : Moments{mean_in[c], var_in[c]};
-    const double rstd = 1 / std::sqrt(m.var + call.eps);
-    if (call.training) results.SaveStatistics(call, c, m.mean, m.var, rstd);
-    Normalize(from, PartOf(out, c * out.strides[1], channel, out_channel), m.mean, rstd * scale[c],
-              shift[c]);
+  const int64_t channels = input.sizes[1];
+  if (!call.training && HasChannelsInnermost(input) && HasChannelsInnermost(out)) {
+    ABSL_ASSIGN_OR_RETURN(double* memory,
+                          ScratchArray<double>(context, CheckedInt(channels) * kChannelDoubles));
+    ChannelVectors vectors(memory, channels);
+    for (int64_t c = 0; c < channels; ++c) {
+      const double rstd = 1 / std::sqrt(var_in[c] + call.eps);
+      vectors.Set(c, ChannelScale(mean_in[c], rstd * scale[c], shift[c]));
+    }
+    if (vectors.exact) {
+      NormalizeRows(context, vectors, input.numel() / channels, channels, input.as<const float>(),
+                    out.as<float>());
+      return absl::OkStatus();
+    }
   }
+  RunRanges(context, channels, /*step=*/1, kElementWork * static_cast<double>(input.numel()),
+            [&](int, int64_t first, int64_t last) {
+              for (int64_t c = first; c < last; ++c) {
+                const TensorView from = PartOf(input, c * input.strides[1], channel, in_channel);
+                const Moments m = call.training ? MomentsOf(from) : Moments{mean_in[c], var_in[c]};
+                const double rstd = 1 / std::sqrt(m.var + call.eps);
+                if (call.training) results.SaveStatistics(call, c, m.mean, m.var, rstd);
+                Normalize(from, PartOf(out, c * out.strides[1], channel, out_channel), m.mean,
+                          rstd * scale[c], shift[c]);
+              }
+            });
   return absl::OkStatus();
+}
+
+template <class Call>
+uint64_t NormScratch(const KernelContext& context, const Call& call) {
+  return ChannelScratch(*call.input);
 }
 
 template <class Call>
@@ -257,14 +424,18 @@ constexpr std::string_view kNoStats = "input weight bias training momentum eps -
 constexpr Kernel kKernels[] = {
     KernelRow<&LayerNorm, &Accepts<LayerNormCall<KernelArguments>>, &LayerNormScratch>(
         "aten.native_layer_norm.default", kLayerNorm, "LayerNormSimd", kHighway),
-    KernelRow<&GroupNorm, &Accepts<GroupNormCall<KernelArguments>>>(
-        "aten.native_group_norm.default", kGroupNorm, "GroupNormSimd", kHighway),
-    KernelRow<&BatchNorm, &Accepts<BatchNormCall<KernelArguments>>>(
+    KernelRow<&GroupNorm, &Accepts<GroupNormCall<KernelArguments>>,
+              &NormScratch<GroupNormCall<KernelArguments>>>("aten.native_group_norm.default",
+                                                            kGroupNorm, "GroupNormSimd", kHighway),
+    KernelRow<&BatchNorm, &Accepts<BatchNormCall<KernelArguments>>,
+              &NormScratch<BatchNormCall<KernelArguments>>>(
         "aten._native_batch_norm_legit_no_training.default", kInference, "BatchNormInferenceSimd",
         kHighway),
-    KernelRow<&BatchNorm, &Accepts<BatchNormCall<KernelArguments>>>(
-        "aten._native_batch_norm_legit.default", kRunning, "BatchNormSimd", kHighway),
-    KernelRow<&BatchNorm, &Accepts<BatchNormCall<KernelArguments>>>(
+    KernelRow<&BatchNorm, &Accepts<BatchNormCall<KernelArguments>>,
+              &NormScratch<BatchNormCall<KernelArguments>>>("aten._native_batch_norm_legit.default",
+                                                            kRunning, "BatchNormSimd", kHighway),
+    KernelRow<&BatchNorm, &Accepts<BatchNormCall<KernelArguments>>,
+              &NormScratch<BatchNormCall<KernelArguments>>>(
         "aten._native_batch_norm_legit.no_stats", kNoStats, "BatchNormNoStatsSimd", kHighway),
 };
 

@@ -55,23 +55,13 @@ HWY_INLINE V SafeLog1p(D d, V x) {
   return hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 1e-10f)), x, y);
 }
 
-// gelu_tanh: 0.5 x (1 + tanh(y)), y = sqrt(2/pi) (x + 0.044715 x^3), computed as x / (1 + exp(-2
-// y)), which avoids cancellation for tanh near -1.
+// gelu_tanh: 0.5 x (1 + tanh(y)), y = sqrt(2/pi) (x + 0.044715 x^3), computed as x * sigmoid(2 y),
+// which avoids cancellation for tanh near -1.
 template <class D, class V>
 HWY_INLINE V TanhGelu(D d, V x) {
   const V x3 = hn::Mul(hn::Mul(x, x), x);
-  const V minus2y = hn::Mul(hn::Set(d, -1.595769122f), hn::MulAdd(hn::Set(d, 0.044715f), x3, x));
-  return hn::Div(x, hn::Add(hn::Set(d, 1.0f), SafeExp(d, minus2y)));
-}
-
-// gelu: x * Phi(x), where Phi is computed from the smaller tail to avoid cancellation.
-template <class D, class V>
-HWY_INLINE V ErfGelu(D d, V x) {
-  const V tail =
-      hn::Mul(hn::Set(d, 0.5f), ErfcOfPositive(d, hn::Mul(hn::Abs(x), hn::Set(d, 0.707106781f))));
-  const V below = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(hn::Set(d, 1.0f), tail));
-  // -inf * 0 is NaN, as in the reference kernel.
-  return hn::Mul(x, below);
+  const V y2 = hn::Mul(hn::Set(d, 1.595769122f), hn::MulAdd(hn::Set(d, 0.044715f), x3, x));
+  return hn::Mul(x, Sigmoid(d, y2));
 }
 
 #define BELAY_DEFINE(name, expression)                                                           \
@@ -87,7 +77,8 @@ BELAY_DEFINE(Erf, hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 1e-10f)),
 BELAY_DEFINE(Exp, SafeExp(d, x))
 BELAY_DEFINE(Expm1, SafeExpm1(d, x))
 BELAY_DEFINE(Floor, hn::CopySign(hn::Floor(x), x))
-BELAY_DEFINE(GeluErf, ErfGelu(d, x))
+// -inf * 0 is NaN, as in the reference kernel.
+BELAY_DEFINE(GeluErf, hn::Mul(x, NormalCdf(d, x)))
 BELAY_DEFINE(GeluTanh, TanhGelu(d, x))
 BELAY_DEFINE(Log, SafeLog(d, x))
 BELAY_DEFINE(Log10, LimitedLog(d, x, hn::Zero(d), hn::Log10(d, x)))
@@ -120,11 +111,10 @@ void Glu(const void* const* operands, void* result, size_t n, const PointwisePar
   const float* b = static_cast<const float*>(operands[1]);
   float* out = static_cast<float*>(result);
   const size_t lanes = hn::Lanes(d);
-  const auto one = hn::Set(d, 1.0f);
   for (size_t i = 0; i < n; i += lanes) {
     const size_t count = HWY_MIN(lanes, n - i);
-    const auto below = hn::Add(one, SafeExp(d, hn::Neg(hn::LoadN(d, b + i, count))));
-    hn::StoreN(hn::Div(hn::LoadN(d, a + i, count), below), d, out + i, count);
+    hn::StoreN(hn::Mul(hn::LoadN(d, a + i, count), Sigmoid(d, hn::LoadN(d, b + i, count))), d,
+               out + i, count);
   }
 }
 

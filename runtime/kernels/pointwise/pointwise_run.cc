@@ -8,6 +8,7 @@
 #include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/elements/convert_run.h"
 #include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernels/pointwise/broadcast_run.h"
 
 namespace belay {
 namespace {
@@ -180,6 +181,36 @@ TensorView Part(const TensorView& tensor, int64_t first, int64_t count) {
   return part;
 }
 
+// Computes a call whose operands and result have the types of the loop, by BroadcastRun. False for
+// other calls, for operands that are scalars of another type, and for layouts that it does not have.
+bool RunBroadcast(const KernelContext& context, const PointwiseRequest& request, VectorLoop loop,
+                  const TensorView& out) {
+  const DType compute = request.call.types.compute;
+  // Truth values are converted to bytes that are 0 or 1 first.
+  if (IsHalf(compute) || compute == DType::kBool || request.op == PointwiseOp::kWhere ||
+      out.dtype != (IsComparison(request.op) ? DType::kBool : compute)) {
+    return false;
+  }
+  BroadcastRun run;
+  RunStorage scalars[kMaxOperands];
+  for (int k = 0; k < request.call.count; ++k) {
+    const PointwiseOperand& operand = request.call.operands[k];
+    const void* data = ElementData(operand);
+    if (ElementDType(operand) != compute) {
+      // A scalar or a tensor of one element is converted once.
+      if (!IsSingle(operand)) return false;
+      RunSource source(data, ElementDType(operand), Sizes{1}, Strides{0}, compute);
+      const void* element = source.Next(1, scalars[k]);
+      if (element != scalars[k].bytes) std::memcpy(scalars[k].bytes, element, DTypeSize(compute));
+      data = scalars[k].bytes;
+    }
+    run.Add({data, static_cast<int64_t>(DTypeSize(compute)), BroadcastStrides(operand, out.sizes)});
+  }
+  if (!run.Plan(out)) return false;
+  run.Run(context, loop, request.params, kElementWork);
+  return true;
+}
+
 // Computes the call for `inputs`, which broadcast to the result's sizes. The result is not empty.
 void RunOperands(const PointwiseRequest& request, const PointwiseOperand* inputs, VectorLoop loop,
                  const TensorView& out) {
@@ -239,6 +270,7 @@ absl::Status RunRequest(KernelContext& context, const PointwiseRequest& request)
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, sizes));
   const int64_t total = out->numel();
   if (total == 0) return absl::OkStatus();
+  if (total > 1 && RunBroadcast(context, request, loop, *out)) return absl::OkStatus();
   if (total == 1 || !LiesTogether(call, *out)) {
     RunOperands(request, call.operands, loop, *out);
     return absl::OkStatus();

@@ -12,6 +12,7 @@
 #include "runtime/kernel/type_promotion.h"
 #include "runtime/kernels/call/fold.h"
 #include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/elements/convert_run.h"
 #include "runtime/kernels/elements/run_source.h"
 #include "runtime/kernels/reduce/reduce.h"
@@ -36,6 +37,9 @@ auto WithLoopType(DType type, Fn&& fn) {
   if (type == DType::kFloat32) return fn(float{});
   return fn(int64_t{});
 }
+
+// The cost of an element, in multiply-adds.
+constexpr double kFoldWork = 2;
 
 // Kept dimensions without those of size 1, merged where `self` and the outputs allow it.
 struct KeptDims {
@@ -76,16 +80,17 @@ class Reduction {
     const int last = kept_.sizes.size() - 1;
     // Rows of at least one vector whose elements go to different results, if the slices are not
     // contiguous themselves.
-    columns_ = last >= 0 && kept_.self[last] == 1 && kept_.sizes[last] >= 8 &&
-               RunCursor(fold.folded, fold.folded_strides).stride() != 1;
+    const RunCursor cursor(fold.folded, fold.folded_strides);
+    columns_ = last >= 0 && kept_.self[last] == 1 && kept_.sizes[last] >= 8 && cursor.stride() != 1;
+    run_ = fold.self->dtype == type_ && cursor.stride() == 1 && cursor.group() == fold.count();
   }
 
   DType type() const { return type_; }
 
-  // Calls block(base, width, out offsets, out steps) for blocks of results. A block has one element
-  // unless columns().
+  // Calls block(base, width, out offsets, out steps) for blocks of results, of one element unless
+  // columns() holds, on the threads of `context`.
   template <class Fn>
-  void ForEachBlock(Fn&& block) const {
+  void ForEachBlock(const KernelContext& context, Fn&& block) const {
     Sizes outer = kept_.sizes;
     int64_t length = 1, steps[2] = {0, 0};
     if (columns_) {
@@ -94,13 +99,22 @@ class Reduction {
       for (int k = 0; k < 2; ++k) steps[k] = kept_.out[k][last];
       outer.erase(last);
     }
-    for (StridedIterator<3> it(outer, {kept_.self, kept_.out[0], kept_.out[1]}); !it.done();
-         it.Next()) {
-      for (int64_t at = 0; at < length; at += kReduceBlock) {
-        const int64_t offsets[2] = {it.offset(1) + at * steps[0], it.offset(2) + at * steps[1]};
-        block(it.offset(0) + at, std::min(kReduceBlock, length - at), offsets, steps);
+    const int64_t results = NumElements(outer).value_or(0);
+    if (results == 0 || length == 0) return;
+    const int64_t blocks = (length + kReduceBlock - 1) / kReduceBlock;
+    const double work = static_cast<double>(results) * static_cast<double>(length) *
+                        static_cast<double>(fold_.count() + 1) * kFoldWork;
+    RunRanges(context, results * blocks, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
+        const int64_t at = i % blocks * kReduceBlock;
+        int64_t offsets[2];
+        for (int k = 0; k < 2; ++k) {
+          offsets[k] = OffsetAt(i / blocks, outer, kept_.out[k]) + at * steps[k];
+        }
+        block(OffsetAt(i / blocks, outer, kept_.self) + at, std::min(kReduceBlock, length - at),
+              offsets, steps);
       }
-    }
+    });
   }
 
   // Calls fn(x, rows, row_step) for the elements of a block, in order: as rows of `width`. A single
@@ -139,19 +153,17 @@ class Reduction {
       }
       return;
     }
+    if (run_) {
+      FoldRun(data, fold_.count(), fn);
+      return;
+    }
     RunSource source(data, fold_.self->dtype, fold_.folded, fold_.folded_strides, type_);
     RunStorage buffer;
     for (int64_t left = fold_.count(); left > 0;) {
       const int64_t n = source.in_place() && source.group() >= kReduceLanes
                             ? std::min(left, source.group())
                             : std::min(left, kRunBufferLength);
-      const std::byte* run = static_cast<const std::byte*>(source.Next(n, buffer));
-      const int64_t rows = n / kReduceLanes;
-      if (rows > 0) fn(run, rows, kReduceLanes, kReduceLanes);
-      const int64_t done = rows * kReduceLanes;
-      if (done < n) {
-        fn(run + done * static_cast<int64_t>(DTypeSize(type_)), int64_t{1}, int64_t{0}, n - done);
-      }
+      FoldRun(static_cast<const std::byte*>(source.Next(n, buffer)), n, fn);
       left -= n;
     }
   }
@@ -160,10 +172,20 @@ class Reduction {
   const Fold& fold() const { return fold_; }
 
  private:
+  // Calls fn for n elements that are stored together.
+  template <class Fn>
+  void FoldRun(const std::byte* run, int64_t n, Fn&& fn) const {
+    const int64_t rows = n / kReduceLanes, done = rows * kReduceLanes;
+    if (rows > 0) fn(run, rows, kReduceLanes, kReduceLanes);
+    if (done == n) return;
+    fn(run + done * static_cast<int64_t>(DTypeSize(type_)), int64_t{1}, int64_t{0}, n - done);
+  }
+
   const Fold& fold_;
   KeptDims kept_;
   DType type_;
   bool columns_;
+  bool run_;  // the elements of a result are stored together, in the type of the loops
 };
 
 // Reduces a block. Acc is the loop's accumulator type; join(a, b) combines two accumulators.
@@ -185,33 +207,37 @@ void FoldBlock(const Reduction& reduction, ReduceLoop loop, int64_t base, int64_
   reduction.ForEachRow(base, width, [&](const std::byte* x, int64_t rows, int64_t step, int64_t n) {
     loop(x, rows, step, n, lanes, centers == nullptr ? nullptr : center);
   });
-  Acc total = lanes[0];
-  for (int64_t i = 1; i < kReduceLanes; ++i) total = join(total, lanes[i]);
-  results[0] = total;
+  // In pairs: a chain of all lanes would wait for each sum.
+  for (int64_t half = kReduceLanes / 2; half > 0; half /= 2) {
+    for (int64_t i = 0; i < half; ++i) lanes[i] = join(lanes[i], lanes[i + half]);
+  }
+  results[0] = lanes[0];
 }
 
 // Computes sums and products in the reference kernels' type T: double or int64. Writes
 // finish(total).
 template <class T, class Finish>
-void SumInto(const Fold& fold, ReduceOp op, const TensorView& out, Finish finish) {
+void SumInto(const KernelContext& context, const Fold& fold, ReduceOp op, const TensorView& out,
+             Finish finish) {
   const Reduction reduction(fold, out, out);
   const ReduceLoop loop = FindReduceLoop(op, reduction.type());
   const Writer<T> write(out);
   const bool product = op == ReduceOp::kProduct;
-  reduction.ForEachBlock([&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
-    T totals[kReduceBlock];
-    constexpr double kZeros[kReduceBlock] = {};
-    FoldBlock<T>(reduction, loop, base, width, product ? T{1} : T{0},
-                 op == ReduceOp::kSquares ? kZeros : nullptr, totals,
-                 [&](T a, T b) { return product ? WrappingMul(a, b) : WrappingAdd(a, b); });
-    for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], finish(totals[i]));
-  });
+  reduction.ForEachBlock(
+      context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
+        T totals[kReduceBlock];
+        constexpr double kZeros[kReduceBlock] = {};
+        FoldBlock<T>(reduction, loop, base, width, product ? T{1} : T{0},
+                     op == ReduceOp::kSquares ? kZeros : nullptr, totals,
+                     [&](T a, T b) { return product ? WrappingMul(a, b) : WrappingAdd(a, b); });
+        for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], finish(totals[i]));
+      });
 }
 
 // Computes floating-point products in lanes if no partial product leaves the normal numbers; the
 // order then changes only the rounding. Otherwise multiplies one factor after another, as the
 // reference kernel does. Columns are always multiplied in that order.
-void ProductInto(const Fold& fold, const TensorView& out) {
+void ProductInto(const KernelContext& context, const Fold& fold, const TensorView& out) {
   constexpr double kSafeReach = 0x1p1020;  // within 2^±1022, with a margin for rounding
   const Reduction reduction(fold, out, out);
   const ReduceLoop loop = FindReduceLoop(ReduceOp::kProduct, reduction.type()),
@@ -219,19 +245,20 @@ void ProductInto(const Fold& fold, const TensorView& out) {
   const Writer<double> write(out);
   const Reader<double> in(*fold.self);
   const auto multiply = [](double a, double b) { return a * b; };
-  reduction.ForEachBlock([&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
-    double totals[kReduceBlock], reach = 1;
-    if (!reduction.columns()) {
-      FoldBlock<double>(reduction, reach_loop, base, 1, 1.0, nullptr, &reach, multiply);
-    }
-    if (reach <= kSafeReach) {  // false for NaN
-      FoldBlock<double>(reduction, loop, base, width, 1.0, nullptr, totals, multiply);
-    } else {
-      totals[0] = 1;
-      ForEachFolded(fold, in, base, [&](double x) { totals[0] *= x; });
-    }
-    for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], totals[i]);
-  });
+  reduction.ForEachBlock(
+      context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
+        double totals[kReduceBlock], reach = 1;
+        if (!reduction.columns()) {
+          FoldBlock<double>(reduction, reach_loop, base, 1, 1.0, nullptr, &reach, multiply);
+        }
+        if (reach <= kSafeReach) {  // false for NaN
+          FoldBlock<double>(reduction, loop, base, width, 1.0, nullptr, totals, multiply);
+        } else {
+          totals[0] = 1;
+          ForEachFolded(fold, in, base, [&](double x) { totals[0] *= x; });
+        }
+        for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], totals[i]);
+      });
 }
 
 absl::StatusOr<TensorView*> ResultOf(KernelContext& context, int i, DType dtype, const Fold& fold) {
@@ -255,12 +282,12 @@ absl::Status Sum(KernelContext& context, const SumCall<KernelArguments, kDims>& 
   const DType dtype = call.dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
   if (integral) {
-    SumInto<int64_t>(fold, kProduct ? ReduceOp::kProduct : ReduceOp::kSum, *out,
+    SumInto<int64_t>(context, fold, kProduct ? ReduceOp::kProduct : ReduceOp::kSum, *out,
                      [](int64_t x) { return x; });
   } else if (kProduct) {
-    ProductInto(fold, *out);
+    ProductInto(context, fold, *out);
   } else {
-    SumInto<double>(fold, ReduceOp::kSum, *out, [](double x) { return x; });
+    SumInto<double>(context, fold, ReduceOp::kSum, *out, [](double x) { return x; });
   }
   return absl::OkStatus();
 }
@@ -279,7 +306,8 @@ absl::Status Mean(KernelContext& context, const MeanCall<KernelArguments, kDims>
   const DType dtype = call.dtype;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, ResultOf(context, 0, dtype, fold));
   const double count = static_cast<double>(fold.count());
-  SumInto<double>(fold, ReduceOp::kSum, *out, [count](double total) { return total / count; });
+  SumInto<double>(context, fold, ReduceOp::kSum, *out,
+                  [count](double total) { return total / count; });
   return absl::OkStatus();
 }
 
@@ -306,31 +334,34 @@ template <class T>
 using Written = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
 
 template <class T>
-void ExtremesInto(const Fold& fold, bool largest, const TensorView& out) {
+void ExtremesInto(const KernelContext& context, const Fold& fold, bool largest,
+                  const TensorView& out) {
   const Reduction reduction(fold, out, out);
   const ReduceLoop loop =
       FindReduceLoop(largest ? ReduceOp::kMax : ReduceOp::kMin, reduction.type());
   const Writer<Written<T>> write(out);
-  reduction.ForEachBlock([&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
-    T best[kReduceBlock];
-    FoldBlock<T>(reduction, loop, base, width, Worst<T>(largest), nullptr, best,
-                 [largest](T a, T b) {
-                   if (a != a || b != b) return a != a ? a : b;
-                   return largest ? std::max(a, b) : std::min(a, b);
-                 });
-    for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], best[i]);
-  });
+  reduction.ForEachBlock(context,
+                         [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
+                           T best[kReduceBlock];
+                           FoldBlock<T>(reduction, loop, base, width, Worst<T>(largest), nullptr,
+                                        best, [largest](T a, T b) {
+                                          if (a != a || b != b) return a != a ? a : b;
+                                          return largest ? std::max(a, b) : std::min(a, b);
+                                        });
+                           for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], best[i]);
+                         });
 }
 
 template <class T>
-void PlacesInto(const Fold& fold, bool largest, const TensorView* values,
-                const TensorView& places) {
+void PlacesInto(const KernelContext& context, const Fold& fold, bool largest,
+                const TensorView* values, const TensorView& places) {
   const Reduction reduction(fold, values == nullptr ? places : *values, places);
   const ReduceLoop loop =
       FindReduceLoop(largest ? ReduceOp::kMax : ReduceOp::kMin, reduction.type());
   const Writer<Written<T>> write_value(values == nullptr ? places : *values);
   const Writer<int64_t> write_place(places);
-  reduction.ForEachBlock([&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
+  reduction.ForEachBlock(context, [&](int64_t base, int64_t width, const int64_t* at,
+                                      const int64_t* step) {
     T best[kReduceBlock];
     int64_t place[kReduceBlock] = {};
     if (reduction.columns()) {
@@ -381,9 +412,10 @@ absl::Status FindExtreme(
   WithLoopType(LoopType(fold.self->dtype), [&](auto zero) {
     using T = decltype(zero);
     if (kResult == ExtremeResult::kValue) {
-      ExtremesInto<T>(fold, kLargest, *first);
+      ExtremesInto<T>(context, fold, kLargest, *first);
     } else {
-      PlacesInto<T>(fold, kLargest, kResult == ExtremeResult::kBoth ? first : nullptr, *second);
+      PlacesInto<T>(context, fold, kLargest, kResult == ExtremeResult::kBoth ? first : nullptr,
+                    *second);
     }
   });
   return absl::OkStatus();
@@ -406,7 +438,7 @@ absl::Status Truth(KernelContext& context, const TruthCall<KernelArguments, kDim
         FindReduceLoop(kAll ? ReduceOp::kAll : ReduceOp::kAny, reduction.type());
     const Writer<bool> write(*out);
     reduction.ForEachBlock(
-        [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
+        context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
           T truth[kReduceBlock];
           FoldBlock<T>(reduction, loop, base, width, kAll ? T{1} : T{0}, nullptr, truth,
                        [](T a, T b) { return kAll ? std::min(a, b) : std::max(a, b); });
@@ -419,8 +451,8 @@ absl::Status Truth(KernelContext& context, const TruthCall<KernelArguments, kDim
 // ---- Variance and norms
 
 // Sum of squared distances from the mean, divided by count - correction (at least 0).
-void FillVariance(const Fold& fold, double correction, const TensorView& var,
-                  const TensorView* mean) {
+void FillVariance(const KernelContext& context, const Fold& fold, double correction,
+                  const TensorView& var, const TensorView* mean) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const double count = static_cast<double>(fold.count());
   const double divisor = std::fmax(count - correction, 0);
@@ -430,23 +462,24 @@ void FillVariance(const Fold& fold, double correction, const TensorView& var,
   const Reader<double> in(*fold.self);
   const Writer<double> write_var(var), write_mean(mean == nullptr ? var : *mean);
   const auto add = [](double a, double b) { return a + b; };
-  reduction.ForEachBlock([&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
-    double centers[kReduceBlock], totals[kReduceBlock];
-    FoldBlock<double>(reduction, sum, base, width, 0.0, nullptr, centers, add);
-    for (int64_t i = 0; i < width; ++i) {
-      centers[i] /= count;
-      if (std::isfinite(centers[i])) continue;
-      // A running mean, for which infinities give NaN as in PyTorch.
-      double center = count > 0 ? 0 : kNan, seen = 0;
-      ForEachFolded(fold, in, base + i, [&](double x) { center += (x - center) / ++seen; });
-      centers[i] = center;
-    }
-    FoldBlock<double>(reduction, squares, base, width, 0.0, centers, totals, add);
-    for (int64_t i = 0; i < width; ++i) {
-      write_var(at[0] + i * step[0], count > 0 ? totals[i] / divisor : kNan);
-      if (mean != nullptr) write_mean(at[1] + i * step[1], centers[i]);
-    }
-  });
+  reduction.ForEachBlock(
+      context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
+        double centers[kReduceBlock], totals[kReduceBlock];
+        FoldBlock<double>(reduction, sum, base, width, 0.0, nullptr, centers, add);
+        for (int64_t i = 0; i < width; ++i) {
+          centers[i] /= count;
+          if (std::isfinite(centers[i])) continue;
+          // A running mean, for which infinities give NaN as in PyTorch.
+          double center = count > 0 ? 0 : kNan, seen = 0;
+          ForEachFolded(fold, in, base + i, [&](double x) { center += (x - center) / ++seen; });
+          centers[i] = center;
+        }
+        FoldBlock<double>(reduction, squares, base, width, 0.0, centers, totals, add);
+        for (int64_t i = 0; i < width; ++i) {
+          write_var(at[0] + i * step[0], count > 0 ? totals[i] / divisor : kNan);
+          if (mean != nullptr) write_mean(at[1] + i * step[1], centers[i]);
+        }
+      });
 }
 
 template <bool kMean>
@@ -458,7 +491,7 @@ absl::Status Var(KernelContext& context, const VarCall<KernelArguments>& call) {
   if (kMean) {
     ABSL_ASSIGN_OR_RETURN(mean, ResultOf(context, 1, dtype, fold));
   }
-  FillVariance(fold, call.correction, *var, mean);
+  FillVariance(context, fold, call.correction, *var, mean);
   return absl::OkStatus();
 }
 
@@ -471,9 +504,10 @@ absl::Status VectorNorm(KernelContext& context, const VectorNormCall<KernelArgum
   if (order != 1 && order != 2)
     return absl::InternalError("the call changed after the kernel was chosen");
   if (order == 1) {
-    SumInto<double>(fold, ReduceOp::kAbsSum, *out, [](double total) { return total; });
+    SumInto<double>(context, fold, ReduceOp::kAbsSum, *out, [](double total) { return total; });
   } else {
-    SumInto<double>(fold, ReduceOp::kSquares, *out, [](double total) { return std::sqrt(total); });
+    SumInto<double>(context, fold, ReduceOp::kSquares, *out,
+                    [](double total) { return std::sqrt(total); });
   }
   return absl::OkStatus();
 }

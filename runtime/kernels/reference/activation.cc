@@ -12,6 +12,7 @@
 #include "runtime/kernel/shape_rules/pointwise.h"
 #include "runtime/kernels/call/pointwise.h"
 #include "runtime/kernels/reference/families.h"
+#include "runtime/kernels/reference/logistic.h"
 
 namespace belay {
 namespace {
@@ -134,11 +135,12 @@ absl::Status LeakyRelu(KernelContext& context, const FloatCall& call) {
 
 absl::Status Gelu(KernelContext& context, const GeluCall<KernelArguments>& call) {
   if (!call.tanh) {
-    // x * Phi(x); erfc keeps precision where 1 + erf cancels.
+    // x * Phi(x). erfc keeps its precision where 1 + erf does not; in double, since it multiplies the
+    // relative error of its argument by the argument's square.
     return RunPointwise(context, call, kUnary<[](FloatLike auto x) {
                           using T = decltype(x);
-                          return x * T{0.5} *
-                                 std::erfc(-x * static_cast<T>(1 / std::numbers::sqrt2));
+                          const double argument = -static_cast<double>(x) / std::numbers::sqrt2;
+                          return x * static_cast<T>(0.5 * std::erfc(argument));
                         }>);
   }
   return RunPointwise(context, call, kUnary<[](FloatLike auto x) {
@@ -153,9 +155,8 @@ absl::Status Gelu(KernelContext& context, const GeluCall<KernelArguments>& call)
 absl::Status Glu(KernelContext& context, const GluCall<KernelArguments>& call) {
   ABSL_RETURN_IF_ERROR(call.CheckShapes());
   const GluHalves halves(call);
-  return RunPointwise(context, halves.call, kBinary<[](FloatLike auto a, FloatLike auto b) {
-                        return a / (decltype(a){1} + std::exp(-b));
-                      }>);
+  return RunPointwise(context, halves.call,
+                      kBinary<[](FloatLike auto a, FloatLike auto b) { return a * Logistic(b); }>);
 }
 
 // log(x / (1 - x)), x clamped to [eps, 1 - eps].

@@ -10,6 +10,7 @@
 #include "runtime/kernel/shape_rules/pointwise.h"
 #include "runtime/kernels/call/pointwise.h"
 #include "runtime/kernels/reference/families.h"
+#include "runtime/kernels/reference/logistic.h"
 
 namespace belay {
 namespace {
@@ -169,9 +170,8 @@ constexpr Kernel kKernels[] = {
         }>("aten.round.default", "Round"),
     Row<kToFloatRule, [](FloatOrComplex auto x) { return decltype(x){1} / std::sqrt(x); }>(
         "aten.rsqrt.default", "Rsqrt"),
-    Row<kToFloatRule,
-        [](FloatOrComplex auto x) { return decltype(x){1} / (decltype(x){1} + std::exp(-x)); }>(
-        "aten.sigmoid.default", "Sigmoid"),
+    Row<kToFloatRule, [](FloatOrComplex auto x) { return Logistic(x); }>("aten.sigmoid.default",
+                                                                         "Sigmoid"),
     Row<kOrderedRule, [](RealLike auto x) { return static_cast<decltype(x)>((0 < x) - (x < 0)); }>(
         "aten.sign.default", "Sign"),
     Row<kToFloatRule, [](FloatOrComplex auto x) { return std::sin(x); }>("aten.sin.default", "Sin"),

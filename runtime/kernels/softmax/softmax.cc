@@ -13,15 +13,18 @@ HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
 
+// max(top, x), or NaN if x is: x86 gives the second operand when one is NaN, Arm the number.
+template <class D, class V>
+HWY_INLINE V Larger(D d, V top, V x) {
+  const V either = hn::Max(top, x);
+  return HWY_TARGET_IS_NEON ? hn::IfThenElse(hn::IsNaN(x), x, either) : either;
+}
+
 // Returns the maximum of a row without NaN. A row of only NaN gives NaN, to distinguish it from a
 // row of -inf. For other rows with NaN, the result is unspecified.
 HWY_INLINE float MaxOf(const float* HWY_RESTRICT in, size_t n) {
   const hn::ScalableTag<float> d;
-  // If one operand is NaN, x86 returns the second one, Arm the number.
-  const auto larger = [&](auto top, auto x) HWY_ATTR {
-    const auto either = hn::Max(top, x);
-    return HWY_TARGET_IS_NEON ? hn::IfThenElse(hn::IsNaN(x), x, either) : either;
-  };
+  const auto larger = [&](auto top, auto x) HWY_ATTR { return Larger(d, top, x); };
   const size_t lanes = hn::Lanes(d);
   const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
   auto top = lowest;
@@ -61,6 +64,56 @@ void SoftmaxRowF32Impl(const float* in, size_t n, float* out) {
   for (; i + lanes <= n; i += lanes)
     hn::StoreU(hn::Div(hn::LoadU(d, out + i), divisor), d, out + i);
   if (i < n) hn::StoreN(hn::Div(hn::LoadN(d, out + i, n - i), divisor), d, out + i, n - i);
+}
+
+// kVectors vectors of columns; with kPartial one vector of `count` columns.
+template <size_t kVectors, bool kPartial>
+HWY_INLINE void SoftmaxBlock(const float* in, size_t n, size_t in_step, size_t count, float* out,
+                             size_t out_step) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  const size_t lanes = hn::Lanes(d);
+  const auto load = [&](const float* from, size_t v) HWY_ATTR {
+    return kPartial ? hn::LoadN(d, from, count) : hn::LoadU(d, from + v * lanes);
+  };
+  const auto store = [&](V x, float* to, size_t v) HWY_ATTR {
+    if constexpr (kPartial) {
+      hn::StoreN(x, d, to, count);
+    } else {
+      hn::StoreU(x, d, to + v * lanes);
+    }
+  };
+  V top[kVectors], sum[kVectors];
+  for (size_t v = 0; v < kVectors; ++v) {
+    top[v] = hn::Set(d, -std::numeric_limits<float>::infinity());
+    sum[v] = hn::Zero(d);
+  }
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t v = 0; v < kVectors; ++v) top[v] = Larger(d, top[v], load(in + i * in_step, v));
+  }
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t v = 0; v < kVectors; ++v) {
+      const V y = SafeExp(d, hn::Sub(load(in + i * in_step, v), top[v]));
+      sum[v] = hn::Add(sum[v], y);
+      store(y, out + i * out_step, v);
+    }
+  }
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t v = 0; v < kVectors; ++v) {
+      store(hn::Div(load(out + i * out_step, v), sum[v]), out + i * out_step, v);
+    }
+  }
+}
+
+void SoftmaxColumnsF32Impl(const float* in, size_t n, size_t in_step, size_t columns, float* out,
+                           size_t out_step) {
+  const size_t lanes = hn::Lanes(hn::ScalableTag<float>());
+  size_t c = 0;
+  for (; c + 4 * lanes <= columns; c += 4 * lanes)
+    SoftmaxBlock<4, false>(in + c, n, in_step, 0, out + c, out_step);
+  for (; c + lanes <= columns; c += lanes)
+    SoftmaxBlock<1, false>(in + c, n, in_step, 0, out + c, out_step);
+  if (c < columns) SoftmaxBlock<1, true>(in + c, n, in_step, columns - c, out + c, out_step);
 }
 
 // log(sum of exp(x - top)). Each maximal element adds 1. One of them is excluded from the sum and
@@ -106,6 +159,11 @@ namespace belay {
 
 HWY_EXPORT(SoftmaxRowF32Impl);
 HWY_EXPORT(LogSoftmaxRowF32Impl);
+HWY_EXPORT(SoftmaxColumnsF32Impl);
+void SoftmaxColumnsF32(const float* in, size_t n, size_t in_step, size_t columns, float* out,
+                       size_t out_step) {
+  HWY_DYNAMIC_DISPATCH(SoftmaxColumnsF32Impl)(in, n, in_step, columns, out, out_step);
+}
 void SoftmaxRowF32(const float* in, size_t n, float* out) {
   HWY_DYNAMIC_DISPATCH(SoftmaxRowF32Impl)(in, n, out);
 }

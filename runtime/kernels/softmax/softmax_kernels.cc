@@ -4,6 +4,7 @@
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/softmax.h"
 #include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/softmax/softmax.h"
 
@@ -14,6 +15,10 @@ constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16}
 // Number of noncontiguous rows that are copied to scratch memory together. Adjacent rows share
 // cache lines.
 constexpr int64_t kBlock = 16;
+// Columns that are computed together: whole cache lines, four vectors of the widest instruction set.
+constexpr int64_t kColumnBlock = 64;
+// The cost of an element's exponential, in multiply-adds.
+constexpr double kExponentialWork = 24;
 
 int64_t LengthOf(const TensorView& self, int dim) { return self.rank() == 0 ? 1 : self.sizes[dim]; }
 
@@ -55,7 +60,8 @@ Rows RowsOf(const TensorView& in, const TensorView& out, int dim) {
   return rows;
 }
 
-template <void (*kRow)(const float*, size_t, float*)>
+// kColumns: whether SoftmaxColumnsF32 computes it, too.
+template <void (*kRow)(const float*, size_t, float*), bool kColumns>
 absl::Status Run(KernelContext& context, const SoftmaxCall<KernelArguments>& call) {
   const TensorView* const self = call.self;
   const int dim = call.dim;
@@ -65,12 +71,15 @@ absl::Status Run(KernelContext& context, const SoftmaxCall<KernelArguments>& cal
   const Rows rows = RowsOf(*self, *out, dim);
   const int64_t in_step = self->rank() == 0 ? 1 : self->strides[dim],
                 out_step = self->rank() == 0 ? 1 : out->strides[dim];
+  const double work = kExponentialWork * static_cast<double>(self->numel());
   const bool direct = self->dtype == DType::kFloat32 && (n == 1 || (in_step == 1 && out_step == 1));
   if (direct) {
-    for (StridedIterator<2> it(rows.sizes, {rows.in, rows.out}); !it.done(); it.Next()) {
-      kRow(self->as<const float>() + it.offset(0), static_cast<size_t>(n),
-           out->as<float>() + it.offset(1));
-    }
+    RunRanges(context, self->numel() / n, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
+        kRow(self->as<const float>() + OffsetAt(i, rows.sizes, rows.in), static_cast<size_t>(n),
+             out->as<float>() + OffsetAt(i, rows.sizes, rows.out));
+      }
+    });
     return absl::OkStatus();
   }
   ABSL_ASSIGN_OR_RETURN(float* scratch, ScratchArray<float>(context, n * kBlock));
@@ -82,6 +91,22 @@ absl::Status Run(KernelContext& context, const SoftmaxCall<KernelArguments>& cal
     in_beside = rows.in[last];
     out_beside = rows.out[last];
     outer.erase(last);
+  }
+  if (kColumns && self->dtype == DType::kFloat32 && in_beside == 1 && out_beside == 1 &&
+      beside >= kColumnBlock / 4) {
+    const int64_t blocks = (beside + kColumnBlock - 1) / kColumnBlock;
+    const int64_t count = self->numel() / n / beside * blocks;
+    RunRanges(context, count, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
+        const int64_t column = i % blocks * kColumnBlock;
+        SoftmaxColumnsF32(self->as<const float>() + OffsetAt(i / blocks, outer, rows.in) + column,
+                          static_cast<size_t>(n), static_cast<size_t>(in_step),
+                          static_cast<size_t>(std::min(kColumnBlock, beside - column)),
+                          out->as<float>() + OffsetAt(i / blocks, outer, rows.out) + column,
+                          static_cast<size_t>(out_step));
+      }
+    });
+    return absl::OkStatus();
   }
   const int64_t bytes = static_cast<int64_t>(DTypeSize(self->dtype));
   for (StridedIterator<2> it(outer, {rows.in, rows.out}); !it.done(); it.Next()) {
@@ -114,9 +139,9 @@ uint64_t ScratchBytes(const KernelContext& context, const SoftmaxCall<KernelArgu
 }
 
 constexpr Kernel kKernels[] = {
-    KernelRow<&Run<&SoftmaxRowF32>, &Accepts, &ScratchBytes>(
+    KernelRow<&Run<&SoftmaxRowF32, true>, &Accepts, &ScratchBytes>(
         "aten._softmax.default", "self dim half_to_float", "SoftmaxSimd", KernelEngine::kHighway),
-    KernelRow<&Run<&LogSoftmaxRowF32>, &Accepts, &ScratchBytes>(
+    KernelRow<&Run<&LogSoftmaxRowF32, false>, &Accepts, &ScratchBytes>(
         "aten._log_softmax.default", "self dim half_to_float", "LogSoftmaxSimd",
         KernelEngine::kHighway),
 };
