@@ -134,7 +134,7 @@ static void EndlessLoopsEnd(const belay_program* program) {
   REQUIRE(pthread_join(thread, NULL) == 0);
   belay_tensor tensor;
   EXPECT_ERROR(belay_method_get_tensor(method, 0, &tensor, &error), BELAY_FAILED_PRECONDITION,
-               "there are no outputs");
+               "no outputs");
   belay_cancellation_reset(cancellation);
   options.limit_instructions = 10;
   EXPECT_ERROR(belay_method_execute(method, &options, &error), BELAY_RESOURCE_EXHAUSTED, "10");
@@ -239,7 +239,7 @@ static void OutputsAreOfTheLastExecution(const belay_program* program) {
   belay_method* method = Load(program, "numbers", NULL);
   int64_t value = 0;
   EXPECT_ERROR(belay_method_get_int(method, 0, &value, &error), BELAY_FAILED_PRECONDITION,
-               "there are no outputs");
+               "no outputs");
   REQUIRE(belay_method_set_int(method, 0, 5, NULL) == BELAY_OK);
   REQUIRE(belay_method_set_double(method, 1, 2, NULL) == BELAY_OK);
   REQUIRE(belay_method_set_bool(method, 2, 0, NULL) == BELAY_OK);
@@ -247,7 +247,7 @@ static void OutputsAreOfTheLastExecution(const belay_program* program) {
   EXPECT_ERROR(belay_method_get_int(method, 3, &value, &error), BELAY_OUT_OF_RANGE,
                "output 3 does not exist, there are 3");
   /* What failed changed nothing. */
-  EXPECT_ERROR(belay_method_set_int(method, 3, 6, &error), BELAY_OUT_OF_RANGE, "no input 3");
+  EXPECT_ERROR(belay_method_set_int(method, 3, 6, &error), BELAY_OUT_OF_RANGE, "got input 3");
   EXPECT_ERROR(belay_method_set_tensor(method, 0, NULL, &error), BELAY_INVALID_ARGUMENT, "NULL");
   EXPECT(belay_method_get_int(method, 0, &value, NULL) == BELAY_OK && value == 5);
   REQUIRE(belay_method_set_int(method, 0, 6, NULL) == BELAY_OK);

@@ -18,7 +18,7 @@ static void OptionsOfLaterVersions(const belay_program* program) {
   method = NULL;
   options.later = 1;
   EXPECT_ERROR(belay_method_load(program, "add", &options.known, &method, &error),
-               BELAY_UNIMPLEMENTED, "one of the others is not 0");
+               BELAY_UNIMPLEMENTED, "the others must be 0");
   /* And of an earlier one, or of none. */
   options.known.struct_size = sizeof(size_t);
   method = Load(program, "add", &options.known);
@@ -197,21 +197,21 @@ static void ExecutionsTakeTheirOptions(const belay_program* program) {
 
 static void WhatMustBeGivenIsNamed(const belay_program* program) {
   EXPECT_ERROR(belay_program_open("x", NULL, NULL, &error), BELAY_INVALID_ARGUMENT,
-               "a place for the program");
+               "an output pointer for the program");
   EXPECT_ERROR(belay_program_open_bytes("x", 1, NULL, NULL, &error), BELAY_INVALID_ARGUMENT,
-               "a place for the program");
+               "an output pointer for the program");
   belay_program* opened = NULL;
   EXPECT_ERROR(belay_program_open_bytes(NULL, 1, NULL, &opened, &error), BELAY_INVALID_ARGUMENT,
                "expected bytes, got NULL");
   EXPECT_ERROR(belay_event_log_create(1, NULL, &error), BELAY_INVALID_ARGUMENT,
-               "a place for the log");
+               "an output pointer for the log");
   belay_method* method = NULL;
   EXPECT_ERROR(belay_method_load(NULL, "add", NULL, &method, &error), BELAY_INVALID_ARGUMENT,
                "a program");
   EXPECT_ERROR(belay_method_load(program, NULL, NULL, &method, &error), BELAY_INVALID_ARGUMENT,
                "the name of a method");
   EXPECT_ERROR(belay_method_load(program, "add", NULL, NULL, &error), BELAY_INVALID_ARGUMENT,
-               "a place for the method");
+               "an output pointer for the method");
   belay_input_info info;
   EXPECT_ERROR(belay_method_input_info(NULL, 0, &info, &error), BELAY_INVALID_ARGUMENT,
                "a method");
@@ -227,16 +227,16 @@ static void WhatMustBeGivenIsNamed(const belay_program* program) {
   EXPECT_ERROR(belay_method_get_state(method, NULL, &tensor, &error), BELAY_INVALID_ARGUMENT,
                "the name of a state");
   EXPECT_ERROR(belay_method_input_info(method, 0, NULL, &error), BELAY_INVALID_ARGUMENT,
-               "a place for the result");
+               "an output pointer for the result");
   EXPECT_ERROR(belay_method_get_state(method, "sum", NULL, &error), BELAY_INVALID_ARGUMENT,
-               "a place for the result");
+               "an output pointer for the result");
   belay_method_free(method);
   method = Load(program, "fixed", NULL);
   REQUIRE(belay_method_execute(method, NULL, NULL) == BELAY_OK);
   EXPECT_ERROR(belay_method_output_kind(method, 0, NULL, &error), BELAY_INVALID_ARGUMENT,
-               "a place for the result");
+               "an output pointer for the result");
   EXPECT_ERROR(belay_method_get_int(method, 2, NULL, &error), BELAY_INVALID_ARGUMENT,
-               "a place for the result");
+               "an output pointer for the result");
   belay_method_free(method);
   belay_event event;
   EXPECT(belay_event_log_get(NULL, 0, &event) == BELAY_OUT_OF_RANGE);

@@ -163,7 +163,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"UnendedString", File("{'descr", ""), kInvalid, "no end"},
         BadFile{"TextAfterHeader",
                 File("{'descr': '|u1', 'fortran_order': False, 'shape': ()} x", "1"), kInvalid,
-                "goes on with 'x'"},
+                "unexpected content after the header: 'x'"},
         BadFile{"Order", File("{'fortran_order': Maybe}", ""), kInvalid, "Maybe"},
         BadFile{"BigEndian", File(Header(">f4", "()"), "1234"), kUnimplemented,
                 "'>f4' is big endian"},

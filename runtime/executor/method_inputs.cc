@@ -127,7 +127,7 @@ absl::Status MethodInputs::Mismatch(size_t i, const EValue& got, std::string_vie
 absl::Status MethodInputs::Set(size_t i, const EValue& value) {
   if (i >= set_.size()) {
     return absl::OutOfRangeError(absl::StrCat("method ", Quoted(slots_->plan().name), " has ",
-                                              set_.size(), " inputs, there is no input ", i));
+                                              set_.size(), " inputs, got input ", i));
   }
   const ValuePlan& planned = slots_->plan().values[plan(i).value];
   if (const auto* tensor = std::get_if<TensorPlan>(&planned)) return SetTensor(i, *tensor, value);
@@ -285,7 +285,7 @@ absl::Status MethodInputs::CheckSymbols() const {
       symbol = value;
     } else if (value != symbol) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the sizes of two inputs do not fit together: ", where(*first), " makes ",
+          absl::StrCat("the sizes of two inputs are inconsistent: ", where(*first), " makes ",
                        Quoted(c.symbol), " ", symbol, ", ", where(term), " makes it ", value));
     }
   }

@@ -173,7 +173,7 @@ absl::StatusOr<const TensorView*> KernelContext::PlannedOutput(int i) const {
   // May be called before CheckArity, when a kernel is selected.
   if (i < 0 || i >= num_outputs()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("there is no output ", i, ", there are ", num_outputs()));
+        absl::StrCat("output ", i, " does not exist, there are ", num_outputs()));
   }
   if (const TensorView* v = outputs_[i]->get_if<TensorView>()) return v;
   return WrongKind("output", i, "tensor", *outputs_[i]);

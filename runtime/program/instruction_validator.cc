@@ -143,7 +143,7 @@ class InstructionValidator {
     }
     return path.Error(absl::StrCat("value ", value,
                                    " may not be written: not a tensor in the arena or the state, a "
-                                   "mutated input, or a scalar slot that is no input"));
+                                   "mutated input, or a scalar slot that is not an input"));
   }
 
   // Checks the arguments or outputs of a call, writes them to `operands` (which has room for one

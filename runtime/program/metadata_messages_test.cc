@@ -63,13 +63,13 @@ struct Table {
 Table TableOfReader() {
   Table table;
   const auto add = [](Rows& rows, int number, Row row) {
-    EXPECT_TRUE(rows.emplace(number, row).second) << row.name << ": the number is there twice";
+    EXPECT_TRUE(rows.emplace(number, row).second) << row.name << ": the number occurs twice";
   };
 #define BELAY_MESSAGE(message)       \
   {                                  \
     const std::string in = #message; \
     Rows& rows = table.messages[in]; \
-    EXPECT_TRUE(rows.empty()) << in << " is there twice";
+    EXPECT_TRUE(rows.empty()) << in << " occurs twice";
 #define BELAY_FIELD(number, kind, name) add(rows, number, {#kind, #name, ""});
 #define BELAY_ONEOF(oneof)
 #define BELAY_MEMBER(number, kind, name, oneof, constant) add(rows, number, {#kind, #name, #oneof});

@@ -34,7 +34,7 @@ absl::Status ValidateLayout(const TensorLayoutMessage& layout, const MetadataPat
                             LayoutPlan& plan) {
   const std::optional<DType> known = DTypeFromProgramFile(layout.dtype);
   if (!known.has_value()) {
-    return MetadataPath(path, "dtype").Error(absl::StrCat(layout.dtype, " is no dtype"));
+    return MetadataPath(path, "dtype").Error(absl::StrCat(layout.dtype, " is not a dtype"));
   }
   plan.dtype = *known;
   plan.sizes.clear();

@@ -22,8 +22,8 @@ TEST(SearchTest, SideMustAgreeWithRight) {
   EXPECT_OK(Search("right", false));
   EXPECT_OK(Search("right", true));
   EXPECT_OK(Search(None(), true));
-  EXPECT_THAT(Search("left", true), StatusIs(kInvalid, HasSubstr("side 'left' does not go with")));
-  EXPECT_THAT(Search("up", false), StatusIs(kInvalid, HasSubstr("side 'up' does not go with")));
+  EXPECT_THAT(Search("left", true), StatusIs(kInvalid, HasSubstr("side 'left' contradicts")));
+  EXPECT_THAT(Search("up", false), StatusIs(kInvalid, HasSubstr("side 'up' contradicts")));
   EXPECT_THAT(Search("up", true), StatusIs(kInvalid));
 }
 
