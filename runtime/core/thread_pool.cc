@@ -27,12 +27,12 @@ class Spin {
  public:
   void Once() {
     Pause();
-    if (++rounds_ > kAlone && rounds_ % kPerYield == 0) std::this_thread::yield();
+    if (++rounds_ > kRoundsBeforeYield && rounds_ % kPerYield == 0) std::this_thread::yield();
   }
-  bool IsLong() const { return rounds_ > kAlone; }
+  bool IsLong() const { return rounds_ > kRoundsBeforeYield; }
 
  private:
-  static constexpr uint32_t kAlone = 2000, kPerYield = 32;
+  static constexpr uint32_t kRoundsBeforeYield = 2000, kPerYield = 32;
   uint32_t rounds_ = 0;
 };
 

@@ -33,7 +33,7 @@ constexpr std::string_view kKernelsTarget =
     "; Belay's kernels are those of //runtime/kernels:standard_kernels";
 
 // "no kernel accepts (tensor, int)"
-std::string NoKernelTakes(absl::Span<const uint32_t> arguments, const SlotTable& slots) {
+std::string NoKernelAccepts(absl::Span<const uint32_t> arguments, const SlotTable& slots) {
   constexpr size_t kShown = 16;
   std::vector<std::string> kinds;
   for (const uint32_t value : arguments.first(std::min(arguments.size(), kShown))) {
@@ -212,7 +212,7 @@ absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instru
   if (record.kernel == nullptr) {
     std::string reason = "no kernel";
     if (kernels_->Contains(op)) {
-      reason = NoKernelTakes(plan_->arguments_of(call.operands), *slots_);
+      reason = NoKernelAccepts(plan_->arguments_of(call.operands), *slots_);
     }
     missing.AddOperator(op, instruction, reason);
     return absl::OkStatus();

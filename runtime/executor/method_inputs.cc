@@ -255,7 +255,7 @@ absl::Status MethodInputs::CheckReady() {
         absl::StrCat("not all inputs are set: ", ListFirst(missing, ", ")));
   }
   ABSL_RETURN_IF_ERROR(CheckSymbols());
-  return CheckMutatedApart();
+  return CheckMutatedDisjoint();
 }
 
 absl::Status MethodInputs::CheckSymbols() const {
@@ -292,7 +292,7 @@ absl::Status MethodInputs::CheckSymbols() const {
   return absl::OkStatus();
 }
 
-absl::Status MethodInputs::CheckMutatedApart() {
+absl::Status MethodInputs::CheckMutatedDisjoint() {
   if (spans_.empty()) return absl::OkStatus();
   for (Span& span : spans_) {
     // Set() made inputs dense in the planned order. Slots keep their kind: tensors.

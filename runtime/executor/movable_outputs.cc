@@ -42,7 +42,7 @@ class Uses {
     }
   }
 
-  bool WrittenByOneCallAlone(uint32_t value) const {
+  bool WrittenByExactlyOneCall(uint32_t value) const {
     return writes_[value] == 1 && read_[value] == 0;
   }
   // Whether `value` is used at or after the start of the call that writes `output`.
@@ -89,7 +89,7 @@ std::vector<uint32_t> MovableOutputs(const MethodPlan& plan) {
                                    .first(std::min(plan.outputs.size(), kMostMovableOutputs))) {
     const TensorPlan* tensor = InArena(plan.values[output]);
     if (tensor == nullptr || !tensor->is_static() || tensor->max_bytes == 0 ||
-        !uses.WrittenByOneCallAlone(output) || absl::c_linear_search(movable, output)) {
+        !uses.WrittenByExactlyOneCall(output) || absl::c_linear_search(movable, output)) {
       continue;
     }
     bool alone = true;

@@ -78,7 +78,7 @@ const FrameCase kFrameCases[] = {
 
 class FrameTest : public ::testing::TestWithParam<FrameCase> {};
 
-TEST_P(FrameTest, IsRejectd) {
+TEST_P(FrameTest, IsRejected) {
   std::string file = SampleProgram().Serialize();
   GetParam().damage(file);
   if (GetParam().fix_checksums) FixHeader(file);
@@ -129,7 +129,7 @@ TEST(HeaderTest, NewerMinorVersionIsAccepted) {
   EXPECT_OK(OpenFileBytes(file));
 }
 
-TEST(HeaderTest, DeeplyNestedUnknownFieldsAreRejectd) {
+TEST(HeaderTest, DeeplyNestedUnknownFieldsAreRejected) {
   std::string nested;
   for (int i = 0; i < 100000; ++i) nested += "\xfb\x01";  // field 31, group starts
   for (int i = 0; i < 100000; ++i) nested += "\xfc\x01";

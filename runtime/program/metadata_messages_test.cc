@@ -190,10 +190,10 @@ Elements Of(const WireMessages& list) {
   for (uint64_t i = 0; i < list.count; ++i) all.push_back(Bytes(elements.NextMessage().bytes));
   return all;
 }
-Elements Of(const WireTexts& list) {
+Elements Of(const WireStrings& list) {
   Elements all;
   WireElements elements(list);
-  for (uint64_t i = 0; i < list.count; ++i) all.emplace_back(elements.NextText());
+  for (uint64_t i = 0; i < list.count; ++i) all.emplace_back(elements.NextString());
   return all;
 }
 

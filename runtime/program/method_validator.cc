@@ -286,7 +286,7 @@ class MethodValidator {
     WireElements elements(method_.operators);
     for (uint64_t i = 0; i < method_.operators.count; ++i) {
       const MetadataPath path(path_, "operators", i);
-      const std::string_view name = elements.NextText();
+      const std::string_view name = elements.NextString();
       if (name.empty()) return path.Error("is empty");
       if (!names.insert(name).second) {
         return path.Error(absl::StrCat(Quoted(name), " is there already"));

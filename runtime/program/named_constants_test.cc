@@ -15,7 +15,7 @@ constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kMissing = absl::StatusCode::kNotFound;
 
 // Named data with 24 bytes under "w".
-class Around final : public NamedDataMap {
+class EnclosingData final : public NamedDataMap {
  public:
   absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view key) const override {
     if (key != "w") return absl::NotFoundError("no such data");
@@ -43,7 +43,7 @@ class NamedConstantsTest : public ::testing::Test {
     return OpenFileBytes(program_.Serialize(), {.named_data = &around_});
   }
 
-  Around around_;
+  EnclosingData around_;
   TestProgram program_;
 };
 

@@ -56,7 +56,7 @@ struct WireList {
   uint64_t total_bytes = 0;  // of all elements
 };
 struct WireMessages : WireList {};
-struct WireTexts : WireList {};
+struct WireStrings : WireList {};
 
 // A oneof: at most one member is present.
 struct WireOneof {
@@ -211,7 +211,7 @@ class WireReader {
     if (depth_ >= nesting_) return Fail(kTooDeep);
     Add(list);
   }
-  void Read(WireTexts& list) {  // UTF-8
+  void Read(WireStrings& list) {  // UTF-8
     if (type_ == kBytes && !IsUtf8(text())) return Fail(kNotUtf8);
     Add(list);
   }
@@ -319,7 +319,7 @@ class WireElements {
     Next();
     return {.bytes = fields_.bytes(), .nesting = fields_.nesting_, .depth = fields_.depth_ + 1};
   }
-  std::string_view NextText() {
+  std::string_view NextString() {
     Next();
     return fields_.text();
   }

@@ -35,7 +35,7 @@ struct Everything {
   WireMessage message;
   WireOneof oneof;
   WireMessages messages;
-  WireTexts texts;
+  WireStrings texts;
 };
 
 absl::Status ReadEverything(const WireMessage& message, Everything& out) {
@@ -247,8 +247,8 @@ TEST(WireReaderTest, FindsElementsBetweenOtherFields) {
   }
   ASSERT_EQ(read.texts.count, 2u);
   WireElements texts(read.texts);
-  EXPECT_EQ(texts.NextText(), "x");
-  EXPECT_EQ(texts.NextText(), "yz");
+  EXPECT_EQ(texts.NextString(), "x");
+  EXPECT_EQ(texts.NextString(), "yz");
 }
 
 TEST(WireReaderTest, ElementSearchTerminatesInChangedBytes) {
