@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"Version", File("{}", "", 4), kUnimplemented, "version 4.0"},
         BadFile{"LengthBeyondEnd", std::string("\x93NUMPY\x02\x00\xff\xff", 10), kInvalid,
                 "the file ends in the length of the header"},
-        BadFile{"KeyIsNoString", File("{3: 1}", ""), kInvalid, "expected a string in the header"},
+        BadFile{"KeyIsNotAString", File("{3: 1}", ""), kInvalid, "expected a string in the header"},
         BadFile{"NoComma", File("{'descr': '<f4' 'shape': ()}", ""), kInvalid, "expected '}'"},
         BadFile{"HeaderLength", std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12), kInvalid,
                 "4294967295"},

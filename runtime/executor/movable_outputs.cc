@@ -92,16 +92,16 @@ std::vector<uint32_t> MovableOutputs(const MethodPlan& plan) {
         !uses.WrittenByExactlyOneCall(output) || absl::c_linear_search(movable, output)) {
       continue;
     }
-    bool alone = true;
-    for (uint32_t v = 0; v < plan.values.size() && alone; ++v) {
+    bool exclusive = true;
+    for (uint32_t v = 0; v < plan.values.size() && exclusive; ++v) {
       const TensorPlan* other = v == output ? nullptr : InArena(plan.values[v]);
       if (other == nullptr || other->offset >= tensor->offset + tensor->max_bytes ||
           tensor->offset >= other->offset + other->max_bytes) {
         continue;
       }
-      alone = !uses.IsUsedSince(v, output);
+      exclusive = !uses.IsUsedSince(v, output);
     }
-    if (alone) movable.push_back(output);
+    if (exclusive) movable.push_back(output);
   }
   return movable;
 }

@@ -71,8 +71,8 @@ TEST_F(SharedStateTest, MethodsSeeWritesOfOthers) {
   ASSERT_OK_AND_ASSIGN(const TensorView seen, first.GetState("s"));
   EXPECT_EQ(seen.data, s.data);
   // A method that does not share has its own state.
-  ASSERT_OK_AND_ASSIGN(Method alone, LoadShared(*program, "forward", nullptr));
-  ASSERT_OK_AND_ASSIGN(const TensorView own, alone.GetState("s"));
+  ASSERT_OK_AND_ASSIGN(Method separate, LoadShared(*program, "forward", nullptr));
+  ASSERT_OK_AND_ASSIGN(const TensorView own, separate.GetState("s"));
   EXPECT_THAT(ToVector<float>(own), ElementsAre(10, 20));
 }
 

@@ -157,7 +157,7 @@ TEST_F(KernelArgumentsTest, NamesAfterTheCallsArgumentsAreAbsent) {
               StatusIs(kInvalid, HasSubstr("expected 2 arguments and 1 outputs")));
 }
 
-TEST_F(KernelArgumentsTest, EmptyResultCountMatchesNoCall) {
+TEST_F(KernelArgumentsTest, InvalidSignaturesMatchNoCall) {
   const KernelContext context = Context({int64_t{1}}, {});
   EXPECT_THAT(KernelArguments(context, "dim -> many").CheckArity(), StatusIs(kInvalid));
   // The maximum number of names, whatever follows them.

@@ -61,7 +61,7 @@ TEST_F(CompanionTest, IsFoundNextToTheProgram) {
             (uint64_t{384} << 20) + 16 * (program.bytes().size() + 7 + 12));
 }
 
-TEST_F(CompanionTest, IsOpenedWithTheProgram) {
+TEST_F(CompanionTest, MissingFileIsNotFound) {
   EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("'model.data'")));
 }
 

@@ -301,7 +301,7 @@ const RuleCase kRuleCases[] = {
      "inputs[4].value: value 12 can't be an input"},
     {"ScalarInputMutated", EDIT(method.mutable_inputs(2)->set_mutated(true)), kInvalid,
      "inputs[2].mutated"},
-    {"ExternalThatIsNoInput", EDIT(TensorAt(method, v.total).mutable_external()), kInvalid,
+    {"ExternalTensorIsNotAnInput", EDIT(TensorAt(method, v.total).mutable_external()), kInvalid,
      "an external tensor that is not an input"},
     {"ConstraintMissing", EDIT(method.mutable_inputs(0)->clear_constraints()), kInvalid,
      "inputs[0].constraints: dimensions 1 (as bits) are dynamic, constrained: 0"},
@@ -603,7 +603,7 @@ const AllowedCase kAllowedCases[] = {
     {"OutputIsState", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.state))},
     {"OutputIsMutatedInput", EDIT(At(method, v.add).mutable_kernel()->set_outputs(0, v.m))},
     {"DelegateCalledTwiceWithNaN", EDIT(CallWithNumbers(method, v, std::nan("1"), -std::nan("2")))},
-    {"DelegateCalledTwiceWithTensorsAlike",
+    {"DelegateCalledTwiceWithCompatibleTensors",
      EDIT(CallWithTensors(method, v, [](schema::Tensor&) {}))},
     {"ArgumentIsAListOfNumbersAndTensors",
      EDIT(At(method, v.add)

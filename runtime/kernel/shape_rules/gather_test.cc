@@ -27,7 +27,7 @@ TEST(SearchTest, SideMustAgreeWithRight) {
   EXPECT_THAT(Search("up", true), StatusIs(kInvalid));
 }
 
-TEST(SearchTest, SideSelectsBound) {
+TEST(SearchTest, SideOverridesRight) {
   const TestCall call("sorted_sequence self out_int32 right side sorter",
                       {Tensor({5}), Tensor({3}), true, false, "right", None()});
   ASSERT_OK_AND_ASSIGN(const SearchCall<K> read, call.Read<SearchCall<K>>());
