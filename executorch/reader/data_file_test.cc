@@ -60,7 +60,7 @@ TEST(DataFilesTest, BytesThatBreakARuleAreRefused) {
   constexpr absl::StatusCode kDamaged = absl::StatusCode::kDataLoss;
   const Case cases[] = {
       {[](auto& f) { f.resize(20); }, kDamaged, "20 bytes"},
-      {[](auto& f) { f.replace(4, 4, "ET12"); }, kDamaged, "a program of ExecuTorch"},
+      {[](auto& f) { f.replace(4, 4, "ET12"); }, kDamaged, "an ExecuTorch program"},
       {[](auto& f) { f.replace(4, 4, "FT02"); }, absl::StatusCode::kUnimplemented, "'FT02'"},
       {[](auto& f) { f.replace(8, 4, "xxxx"); }, kDamaged, "it is missing"},
       {[](auto& f) { Put<uint32_t>(f, 12, 39); }, kDamaged, "its length is 39"},

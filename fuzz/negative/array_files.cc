@@ -49,7 +49,7 @@ constexpr NegativeBytes kArrays[] = {
     {"T1_shape", "a header without a shape", kInvalid, "header lacks descr, fortran_order or shape",
      [] { return Npy("{'descr': '<f4', 'fortran_order': False}", 24); }},
     {"T2_string_without_end", "a type without a closing quote", kInvalid,
-     "a string in the header has no end", [] { return Npy("{'descr': '<f4", 24); }},
+     "unterminated string in the header", [] { return Npy("{'descr': '<f4", 24); }},
     {"T3_type", "an unknown type", kNewer, "unsupported .npy: type '<x4'",
      [] { return Shape("2, 3", 24, "<x4"); }},
     {"T3_big_endian", "big endian numbers", kNewer, "is big endian",

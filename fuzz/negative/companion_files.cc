@@ -125,10 +125,10 @@ constexpr NegativeBytes kSignatures[] = {
     {"C1_empty", "no bytes", kLoss, "it has 0 bytes, expected 104", [] { return std::string(); }},
     {"C2_long", "a byte behind the signature", kLoss, "it has 105 bytes, expected 104",
      [] { return Signature() + "x"; }},
-    {"C8_wrong_magic", "another magic", kLoss, "with 'BELAYSIG' in front",
+    {"C8_wrong_magic", "another magic", kLoss, "with 'BELAYSIG' at the start",
      [] { return "BELAYSAG" + Signature().substr(8); }},
     {"T4_unknown_key", "a key that is not trusted", absl::StatusCode::kPermissionDenied,
-     "which is none of the 1 that are trusted",
+     "which is not among the 1 trusted keys",
      [] {
        std::string file = Signature();
        file[10] ^= 1;

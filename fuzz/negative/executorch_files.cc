@@ -177,7 +177,7 @@ const NegativeBytes kDataFiles[] = {
      "8 bytes at 18446744073709551615 are not inside", [] { return DataOf({2}, UINT64_MAX); }},
     {"C6_end_wraps", "base and size of the segments wrap", kLoss, "segments of",
      [] { return DataWith<uint64_t>(40, UINT64_MAX); }},
-    {"C8_program", "a program's identifier", kLoss, "a program of ExecuTorch",
+    {"C8_program", "a program's identifier", kLoss, "an ExecuTorch program",
      [] { return Data().replace(4, 4, "ET12"); }},
     {"T4_segment_index", "a segment behind the last", kInvalid, "segment 2 does not exist",
      [] { return DataOf({2}, 0, 2); }},

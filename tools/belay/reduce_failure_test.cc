@@ -212,7 +212,7 @@ TEST_F(ReduceFailureTest, ValuesThatAreNoArraysAreNotWritten) {
   ASSERT_OK_AND_ASSIGN(ReducedFailure failure, Reduce(program, "v200"));
   failure.inputs.push_back(exir::OwnedValue::Scalar(EValue(DType::kFloat32)));
   EXPECT_THAT(WriteFailure(failure, Path("other")),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("there is no .npy file for")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no .npy file can hold ")));
 }
 
 TEST_F(ReduceFailureTest, FilesAreTheProgramAndACall) {
