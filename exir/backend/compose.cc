@@ -143,7 +143,7 @@ absl::Status CheckArguments(const ExportedProgram& program, const Graph& graph,
                             const ExportedProgram& original, const Interface& interface,
                             const std::vector<Argument>& arguments, SymbolBindings& bindings) {
   if (arguments.size() != interface.inputs.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("the module takes ", interface.inputs.size(),
+    return absl::InvalidArgumentError(absl::StrCat("the module expects ", interface.inputs.size(),
                                                    " arguments, got ", arguments.size()));
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -178,18 +178,18 @@ ModuleId AddModule(ExportedProgram& program, std::shared_ptr<const LoweredBacken
 absl::StatusOr<NodeId> InsertDelegateCall(ExportedProgram& program, GraphId graph_id, NodeId before,
                                           std::shared_ptr<const LoweredBackendModule> module,
                                           std::vector<Argument> arguments, std::string name) {
-  if (module == nullptr) return absl::InvalidArgumentError("there is no module to call");
+  if (module == nullptr) return absl::InvalidArgumentError("expected a module to call, got none");
   if (program.dialect != IrDialect::kEdge) {
     return absl::InvalidArgumentError(absl::StrCat("expected an edge program, got one of the ",
                                                    IrDialectName(program.dialect), " dialect"));
   }
   if (!program.graphs.contains(graph_id)) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no graph#", graph_id.index()));
+    return absl::InvalidArgumentError(absl::StrCat("unknown graph#", graph_id.index()));
   }
   Graph& graph = program.graphs[graph_id];
   if (before.valid() && !graph.contains(before)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("there is no node ", before.index(), " in graph#", graph_id.index()));
+        absl::StrCat("unknown node ", before.index(), " in graph#", graph_id.index()));
   }
   const ExportedProgram& original = module->original;
   ABSL_ASSIGN_OR_RETURN(const Interface interface, InterfaceOf(original));
@@ -223,7 +223,7 @@ absl::StatusOr<NodeId> InsertDelegateCall(ExportedProgram& program, GraphId grap
 
 absl::StatusOr<ExportedProgram> ProgramOfModule(
     std::shared_ptr<const LoweredBackendModule> module) {
-  if (module == nullptr) return absl::InvalidArgumentError("there is no module to call");
+  if (module == nullptr) return absl::InvalidArgumentError("expected a module to call, got none");
   const ExportedProgram& original = module->original;
   ABSL_ASSIGN_OR_RETURN(const Interface interface, InterfaceOf(original));
   ExportedProgram program(original.ops);

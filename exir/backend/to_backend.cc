@@ -54,7 +54,7 @@ absl::Status VerifyEdgeProgram(const ExportedProgram& program) {
   }
   return absl::FailedPreconditionError(
       absl::StrCat("expected an edge program, got one of the dialect ",
-                   IrDialectName(program.dialect), " (ToEdge makes an edge program of it)", first));
+                   IrDialectName(program.dialect), " (ToEdge converts it)", first));
 }
 
 // docs/lowering.md row 10.

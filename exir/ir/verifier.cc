@@ -347,14 +347,14 @@ class Verifier {
         for (const Argument& argument : graph.node(id).arguments) {
           ForEachGraph(argument, [&](GraphId body) {
             if (!program_.graphs.contains(body) || body == ExportedProgram::kTop) {
-              ReportNode(
-                  7, graph, id,
-                  absl::StrCat("expected one of the program's bodies, which are graph#1 to graph#",
-                               count - 1, ", got graph#", body.index()));
+              ReportNode(7, graph, id,
+                         absl::StrCat(
+                             "expected one of the program's subgraphs, which are graph#1 to graph#",
+                             count - 1, ", got graph#", body.index()));
             } else if (uses[body.index()]++ > 0) {
               ReportNode(
                   7, graph, id,
-                  absl::StrCat("expected each body to be used once, got a second use of graph#",
+                  absl::StrCat("expected each subgraph to be used once, got a second use of graph#",
                                body.index()));
             } else {
               bodies[i].push_back(body.index());
@@ -379,8 +379,8 @@ class Verifier {
       if (reached[i]) continue;
       Report(
           7, [&] { return absl::StrCat("graph#", i, " ", program_.graphs[GraphId(i)].name()); },
-          uses[i] == 0 ? "expected a node that uses the body, got none"
-                       : "expected bodies that nest below the top graph, got a cycle");
+          uses[i] == 0 ? "expected a node that uses the subgraph, got none"
+                       : "expected subgraphs that nest below the top graph, got a cycle");
     }
   }
 

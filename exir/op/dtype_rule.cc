@@ -45,7 +45,7 @@ absl::StatusOr<DTypeSet> ParseSet(std::string_view text) {
            Split(std::string_view(part).substr(1, part.size() - 2), ',')) {
         const std::optional<DType> dtype = DTypeFromShortName(name);
         if (!dtype.has_value())
-          return absl::InvalidArgumentError(absl::StrCat("'", name, "' is no dtype"));
+          return absl::InvalidArgumentError(absl::StrCat("'", name, "' is not a dtype"));
         add = add | DTypeSet{*dtype};
       }
     } else {
@@ -55,7 +55,7 @@ absl::StatusOr<DTypeSet> ParseSet(std::string_view text) {
     }
     if (add.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "'", part, "' is no set: expected any, real, float, int, bool, complex or {dtype,…}"));
+          "'", part, "' is not a set: expected any, real, float, int, bool, complex or {dtype,…}"));
     }
     set = set | add;
   }
@@ -121,7 +121,7 @@ class RowParser {
     }
     if (found < 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("'", is_return ? "->" : "", name, "' is no tensor of the schema"));
+          absl::StrCat("'", is_return ? "->" : "", name, "' is not a tensor of the schema"));
     }
     return found;
   }
@@ -151,7 +151,7 @@ class RowParser {
 
   absl::Status Define(const std::string& alias, std::string_view text) {
     if (!IsAlias(alias))
-      return absl::InvalidArgumentError(absl::StrCat("'", alias, "' is no alias"));
+      return absl::InvalidArgumentError(absl::StrCat("'", alias, "' is not an alias"));
     ABSL_ASSIGN_OR_RETURN(const DTypeSet set, ParseSet(text));
     const int index = AliasIndex(alias);
     if (!row_.sets[index].empty())

@@ -83,7 +83,7 @@ class Seeder {
     const Node& node = editor.graph().node(id);
     if (node.target->name() != "higher_order.cond") {
       return AtNode(absl::UnimplementedError(absl::StrCat(
-                        "random numbers in the body of ", node.target->name(),
+                        "random numbers in the subgraph of ", node.target->name(),
                         " are not supported: draw them before the loop, for all iterations")),
                     editor.graph(), id);
     }

@@ -52,9 +52,9 @@ class TagTable {
       }
       const auto note_unknown = [&](std::string_view what) {
         if (!unknown.insert(tagged.tag).second || notes == nullptr) return;
-        notes->push_back(
-            absl::StrCat("tag '", tagged.tag,
-                         "' is not in the map from tags to backends; its nodes stay: ", what));
+        notes->push_back(absl::StrCat(
+            "tag '", tagged.tag,
+            "' is not in the map from tags to backends; its nodes are not delegated: ", what));
       };
       if (!exists) {
         note_unknown("one that does not exist");

@@ -364,7 +364,7 @@ absl::StatusOr<std::vector<PartitionProposal>> ProposeFromNodeLists(
     const std::function<bool(NodeId)>& supported, bool together, const ProposalOptions& options) {
   if (lists.empty() && supported == nullptr) {
     return absl::InvalidArgumentError(
-        "expected lists of nodes or a function that says which nodes are supported, got neither");
+        "expected lists of nodes or a predicate of supported nodes, got neither");
   }
   std::vector<bool> listed(graph.node_id_limit(), false);
   for (const std::vector<NodeId>& list : lists) {

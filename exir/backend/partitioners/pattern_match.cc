@@ -32,7 +32,7 @@ absl::StatusOr<std::vector<Step>> PlanSteps(const Graph& pattern) {
       ForEachGraph(argument, [&](GraphId) { plain = false; });
       if (plain) continue;
       return absl::InvalidArgumentError(absl::StrCat(
-          "expected a pattern without bodies and modules, got ", PrintNode(pattern, id)));
+          "expected a pattern without subgraphs and modules, got ", PrintNode(pattern, id)));
     }
   }
   std::vector<Step> steps = {{pattern.last(), ValueId()}};

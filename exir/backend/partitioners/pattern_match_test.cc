@@ -331,7 +331,7 @@ TEST(PatternMatchTest, RejectsEmptyAndDisconnectedPatterns) {
     graph f(%y: f32[2]) { return (%y) }
   })",
                                             TestOps());
-  EXPECT_THAT(Find(program, bodies), ElementsAre(HasSubstr("without bodies and modules")));
+  EXPECT_THAT(Find(program, bodies), ElementsAre(HasSubstr("without subgraphs and modules")));
 }
 
 TEST(PatternMatchTest, AHundredThousandNodesTakeSeconds) {

@@ -23,7 +23,7 @@ absl::Status CheckPattern(std::string_view ns, std::string_view name, const Func
   if (schema.IsMutable() || schema.IsView()) {
     return Invalid(
         ns, name,
-        "the operator writes to an argument or gives a view of one, which no pattern can do");
+        "expected an operator that neither writes to an argument nor returns a view of one");
   }
   if (pattern.graphs.size() != 1) {
     return Invalid(ns, name, absl::StrCat("expected one graph, got ", pattern.graphs.size()));
@@ -104,7 +104,7 @@ std::vector<Argument> CallPattern(const ExportedProgram& pattern, OpBuilder& b,
     for (size_t k = 0; b.ok() && k < node.outputs.size(); ++k) {
       if (Bind(node.outputs[k], results[k], bindings)) continue;
       b.Unsupported(absl::StrCat("the pattern of ", call.op()->name(), ": ", node.target->name(),
-                                 " gives a list of another length than in the pattern"));
+                                 " returns a list of another length than in the pattern"));
     }
     if (!b.ok()) return {};
   }
