@@ -37,7 +37,7 @@ class Verifier {
     }
     CollectSymbols();
     for (uint32_t i = 0; i < program_.graphs.size(); ++i) VerifyGraph(i);
-    VerifyBodies();
+    VerifySubgraphs();
     VerifySignature();
     return violations_.ToStatus(absl::StatusCode::kFailedPrecondition);
   }
@@ -184,7 +184,7 @@ class Verifier {
     } else {
       for (size_t i = 0; i < node.arguments.size(); ++i) {
         const SchemaArgument& declared = schema->arguments[i];
-        if (TakesArgument(declared.type, graph, node.arguments[i])) continue;
+        if (AcceptsArgument(declared.type, graph, node.arguments[i])) continue;
         ReportNode(
             5, graph, id,
             absl::StrCat("expected for argument ", declared.name, " ", declared.type.ToString(),
@@ -204,7 +204,7 @@ class Verifier {
       // operator.
       const bool lone_nothing = node.outputs.size() == 1 && type.base == BaseType::kTensor &&
                                 !type.optional && node.outputs[k].kind == NodeOutput::Kind::kNone;
-      if (!lone_nothing && GivesOutput(type, graph, node.outputs[k])) continue;
+      if (!lone_nothing && MatchesOutput(type, graph, node.outputs[k])) continue;
       ReportNode(6, graph, id,
                  absl::StrCat("expected for output ", k, " ", type.ToString(), ", got ",
                               DescribeOutput(graph, node.outputs[k])));
@@ -337,7 +337,7 @@ class Verifier {
 
   // --- Subgraphs: V7 ---
 
-  void VerifyBodies() {
+  void VerifySubgraphs() {
     const size_t count = program_.graphs.size();
     std::vector<uint32_t> uses(count, 0);
     std::vector<std::vector<uint32_t>> bodies(count);  // of each graph
@@ -389,12 +389,12 @@ class Verifier {
   void VerifySignature() {
     const Graph& top = program_.top();
     const GraphSignature& signature = program_.signature;
-    const auto check = [this](size_t expected, size_t came, std::string_view what) {
-      if (expected == came) return true;
+    const auto check = [this](size_t expected, size_t actual, std::string_view what) {
+      if (expected == actual) return true;
       Report(
           8, [] { return std::string("signature"); },
           absl::StrCat("expected one entry for each of the ", expected, " ", what,
-                       "s of the top graph, got ", came));
+                       "s of the top graph, got ", actual));
       return false;
     };
     if (check(top.inputs().size(), signature.inputs.size(), "input")) VerifyInputs();

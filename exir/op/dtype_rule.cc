@@ -256,14 +256,14 @@ absl::StatusOr<DTypeSet> DTypeRule::Allowed(std::string_view name,
 absl::Status DTypeRule::Validate(absl::Span<const NamedDType> dtypes) const {
   std::vector<std::optional<DType>> assigned(slots_.size());
   std::vector<bool> given(slots_.size());
-  std::vector<std::string> came;
+  std::vector<std::string> actual;
   for (const NamedDType& named : dtypes) {
     ABSL_ASSIGN_OR_RETURN(const size_t i, FindSlot(named.name));
     if (given[i])
       return absl::InvalidArgumentError(absl::StrCat(op_, ": '", named.name, "' is given twice"));
     given[i] = true;
     assigned[i] = named.dtype;
-    came.push_back(
+    actual.push_back(
         absl::StrCat(named.name, ":", named.dtype ? DTypeShortName(*named.dtype) : "none"));
   }
   for (size_t i = 0; i < slots_.size(); ++i) {
@@ -274,7 +274,7 @@ absl::Status DTypeRule::Validate(absl::Span<const NamedDType> dtypes) const {
   }
   if (Accepts(assigned)) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(op_, ": expected dtypes ", ToString(), ", got ", absl::StrJoin(came, " ")));
+      absl::StrCat(op_, ": expected dtypes ", ToString(), ", got ", absl::StrJoin(actual, " ")));
 }
 
 std::string DTypeRule::ToString() const {

@@ -62,7 +62,7 @@ class Seeder {
         editor.SetArguments(id, std::move(arguments));
         continue;
       }
-      ABSL_RETURN_IF_ERROR(SeedBodies(editor, id, state));
+      ABSL_RETURN_IF_ERROR(SeedSubgraphs(editor, id, state));
     }
     return absl::OkStatus();
   }
@@ -71,7 +71,7 @@ class Seeder {
 
  private:
   // Seeds the subgraphs of the node, if any.
-  absl::Status SeedBodies(GraphEditor& editor, NodeId id, ValueId state) {
+  absl::Status SeedSubgraphs(GraphEditor& editor, NodeId id, ValueId state) {
     std::vector<GraphId> bodies;
     for (const Argument& argument : editor.graph().node(id).arguments) {
       if (const GraphId* body = argument.get_if<GraphId>()) bodies.push_back(*body);

@@ -14,7 +14,7 @@
 namespace belay::exir {
 namespace {
 
-std::string PlaceOf(const Graph& graph, NodeId node, const Partition* partition) {
+std::string DescribePlacement(const Graph& graph, NodeId node, const Partition* partition) {
   return absl::StrCat(partition == nullptr ? std::string("is not delegated")
                                            : absl::StrCat("has tag '", partition->tag, "'"),
                       ": ", DescribeNode(graph, node));
@@ -90,8 +90,8 @@ absl::Status CheckStatefulCalls(const ExportedProgram& program, const StatefulCa
       return absl::InvalidArgumentError(absl::StrCat(
           "expected all calls of a stateful module in one delegate, or none delegated; of module#",
           call.module.index(), " (backend ", program.lowered_modules[call.module]->backend_id,
-          ") one ", PlaceOf(*first.graph, first.node, first.partition), "\n  and one ",
-          PlaceOf(graph, call.node, place.partition)));
+          ") one ", DescribePlacement(*first.graph, first.node, first.partition), "\n  and one ",
+          DescribePlacement(graph, call.node, place.partition)));
     }
   }
   return absl::OkStatus();

@@ -40,11 +40,11 @@ absl::Status CheckPattern(std::string_view ns, std::string_view name, const Func
                    absl::StrCat("expected user outputs only, got a ", OutputKindName(spec.kind),
                                 " '", spec.target, "'"));
   }
-  const auto same = [&](std::string_view what, size_t expected, size_t came) {
-    return expected == came ? absl::OkStatus()
-                            : Invalid(ns, name,
-                                      absl::StrCat("expected ", expected, " ", what, ", got ", came,
-                                                   "; ", schema.ToString()));
+  const auto same = [&](std::string_view what, size_t expected, size_t actual) {
+    return expected == actual ? absl::OkStatus()
+                              : Invalid(ns, name,
+                                        absl::StrCat("expected ", expected, " ", what, ", got ",
+                                                     actual, "; ", schema.ToString()));
   };
   ABSL_RETURN_IF_ERROR(same("inputs", schema.arguments.size(), pattern.signature.inputs.size()));
   return same("outputs", schema.returns.size(), pattern.signature.outputs.size());
