@@ -19,8 +19,8 @@ class FlopCounter {
     switch (def->flops.rule) {
       case FlopRule::kNone:
         break;
-      case FlopRule::kProduct:
-        return Product(*result, def->flops.factor);
+      case FlopRule::kMatmul:
+        return Matmul(*result, def->flops.factor);
       case FlopRule::kConvolution:
         return Convolution(*result);
       case FlopRule::kAttention:
@@ -41,18 +41,18 @@ class FlopCounter {
     return graph_.value(node_.outputs[0].values[0]).tensor();
   }
 
-  double Most(const SymInt& size) const {
+  double MaxSize(const SymInt& size) const {
     return static_cast<double>(size.Range(program_.ranges).max);
   }
   double Numel(const TensorMeta& tensor) const {
     double numel = 1;
-    for (const SymInt& size : tensor.sizes) numel *= Most(size);
+    for (const SymInt& size : tensor.sizes) numel *= MaxSize(size);
     return numel;
   }
 
-  double Product(const TensorMeta& result, std::string_view factor) const {
+  double Matmul(const TensorMeta& result, std::string_view factor) const {
     const TensorMeta* operand = Operand(factor);
-    return operand == nullptr ? 0 : 2 * Numel(result) * Most(operand->sizes.back());
+    return operand == nullptr ? 0 : 2 * Numel(result) * MaxSize(operand->sizes.back());
   }
 
   // Each output element is a dot product with a filter. Transposed: each input element is
@@ -63,7 +63,7 @@ class FlopCounter {
     const TensorMeta *image = Operand("input"), *weight = Operand("weight");
     if (image == nullptr || weight == nullptr) return 0;
     const bool transposed = node_.argument("transposed") == Argument(true);
-    const double filters = Most(weight->sizes[0]);
+    const double filters = MaxSize(weight->sizes[0]);
     if (filters == 0) return 0;
     return 2 * Numel(transposed ? *image : result) * (Numel(*weight) / filters);
   }
@@ -75,10 +75,10 @@ class FlopCounter {
         key->sizes.size() < 2) {
       return 0;
     }
-    const double keys = Most(key->sizes[key->sizes.size() - 2]);
-    const double depth = Most(query->sizes.back());
+    const double keys = MaxSize(key->sizes[key->sizes.size() - 2]);
+    const double depth = MaxSize(query->sizes.back());
     if (depth == 0) return 0;
-    return 2 * Numel(*query) / depth * keys * (depth + Most(value->sizes.back()));
+    return 2 * Numel(*query) / depth * keys * (depth + MaxSize(value->sizes.back()));
   }
 
   const ExportedProgram& program_;

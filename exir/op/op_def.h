@@ -64,7 +64,7 @@ using MetaFn = absl::Status (*)(MetaContext& context);
 // Rule for counting floating-point operations (exir/flop_count.h).
 enum class FlopRule : uint8_t {
   kNone,         // 0
-  kProduct,      // dot products over the last dimension of `factor`
+  kMatmul,       // dot products over the last dimension of `factor`
   kConvolution,  // of `input` with `weight`, `transposed` or not
   kAttention,    // of `query`, `key` and `value`
 };

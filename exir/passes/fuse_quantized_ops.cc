@@ -197,7 +197,7 @@ class Fusion {
       }
       moved.push_back(*value);
       const ValueId like = graph_.node(*it).outputs[0].values[0];
-      if (!TakeSizes(*value, like)) {
+      if (!CopySizes(*value, like)) {
         Erase(moved);
         return false;
       }
@@ -245,7 +245,7 @@ class Fusion {
 
   // Gives a new value the sizes of the value that it replaces, which use the program's own symbols.
   // Returns false if the memory layout differs.
-  bool TakeSizes(ValueId value, ValueId like) {
+  bool CopySizes(ValueId value, ValueId like) {
     TensorMeta type = *graph_.value(value).tensor();
     const TensorMeta& declared = *graph_.value(like).tensor();
     if (type.strides != declared.strides) return false;
@@ -264,7 +264,7 @@ class Fusion {
   bool ReplaceResult(NodeId id, const std::vector<ValueId>& values) {
     const ValueId old = graph_.node(id).outputs[0].values[0], value = values.back();
     if (graph_.value(value).tensor()->dtype != graph_.value(old).tensor()->dtype ||
-        !TakeSizes(value, old)) {
+        !CopySizes(value, old)) {
       Erase(values);
       return false;
     }

@@ -61,7 +61,7 @@ const NegativeBytes kTexts[] = {
      [] { return Constant("f32[2]{strides=[1,2]}"); }},
     {"N6_offset_overflow", "an offset of 2^63 - 1", kInvalid, "line 1",
      [] { return Constant("f32[2]{offset=9223372036854775807}"); }},
-    {"D1_blob", "a blob that is no base64", kInvalid, "this is no base64",
+    {"D1_blob", "a blob that is no base64", kInvalid, "this is not base64",
      [] { return std::string("program aten { module#0 backend \"b\" specs [] { blob \"?\""); }},
     {"P1_value_twice", "two values of one name", kInvalid, "%x",
      [] {
