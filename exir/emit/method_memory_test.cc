@@ -571,7 +571,7 @@ TEST(MethodMemoryTest, TheCheckerRefusesWrongArrangements) {
   const Case cases[] = {
       {"", [](Parts&) {}},
       {"O1: instruction 4 runs twice", [](Parts& p) { p.order = {0, 1, 2, 4, 4}; }},
-      {"O1: there are more or fewer", [](Parts& p) { p.order.pop_back(); }},
+      {"O1: the number of instructions or values differs", [](Parts& p) { p.order.pop_back(); }},
       {"O1: instruction 3 runs before 2", [](Parts& p) { p.order = {0, 1, 3, 2, 4}; }},
       {"O1: instruction 4 runs before 2 and both have effects",
        [](Parts& p) { p.order = {0, 1, 4, 2, 3}; }},

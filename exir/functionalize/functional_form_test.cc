@@ -209,7 +209,7 @@ TEST_F(OwnOperatorsTest, WhatDoesNotFitIsAnErrorAtTheNode) {
       {"%r: f32[2] = demo.sum.default(%x, %s)", absl::StatusCode::kOutOfRange, "not these"},
       {"%e: f32[2]{strides=[0]} = aten.expand.default(%one, [2])\n"
        "    %r: f32[2] = demo.count.default(%x, %e)",
-       absl::StatusCode::kUnimplemented, "several elements share memory\n  at %r"},
+       absl::StatusCode::kUnimplemented, "whose elements share memory\n  at %r"},
       {"%r: f32[2] = demo.turn_.default(%x)", absl::StatusCode::kInternal,
        "a view that is not a tensor\n  at %r"},
       {"%r: f32[2] = demo.inc_.default(%x)", absl::StatusCode::kInternal,

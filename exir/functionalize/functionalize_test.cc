@@ -304,7 +304,7 @@ TEST(FunctionalizeTest, RefusesWritesToExpandedTensors) {
   }
 })",
                   Functionalize().run, absl::StatusCode::kUnimplemented,
-                  "several elements share memory\n  at %mul_", Ops());
+                  "whose elements share memory\n  at %mul_", Ops());
 }
 
 TEST(FunctionalizeTest, RefusesBodiesThatWriteTheirOperands) {
@@ -481,8 +481,8 @@ TEST(FunctionalizeTest, OnlyInputsWithAStateAreWritten) {
 TEST(FunctionalizeTest, CallsThatCannotBeAreErrorsAtTheirNodes) {
   const std::pair<const char*, const char*> kCases[] = {
       // Writes to what is no tensor, of what does not fit, or by operators that refuse.
-      {"%r: f32[] = aten.add_.Tensor(2.0, 1)", "no tensor\n  at %r"},
-      {"%r: f32[2] = aten.neg.out(%x, out=2.0)", "goes nowhere\n  at %r"},
+      {"%r: f32[] = aten.add_.Tensor(2.0, 1)", "not a tensor\n  at %r"},
+      {"%r: f32[2] = aten.neg.out(%x, out=2.0)", "is not written\n  at %r"},
       {"%r: f32[2,3] = aten.copy_.default(%m, %c)", "is written to a tensor f32[2,3]\n  at %r"},
       {"%r: f32[1] = aten.add_.Tensor(%one, %x)",
        "a result f32[2] is written to a tensor f32[1]\n  at %r"},
@@ -491,7 +491,7 @@ TEST(FunctionalizeTest, CallsThatCannotBeAreErrorsAtTheirNodes) {
       {"%r: f32[2,2] = aten.mm.out(%m, %m, out=%q)", "\n  at %r"},
       {"%e: f32[3,2]{strides=[0,1]} = aten.expand.default(%x, [3,2])\n"
        "%r: f32[3,2] = aten.neg.out(%e, out=%e)",
-       "several elements share memory\n  at %r"},
+       "whose elements share memory\n  at %r"},
       {"%v: f32[7] = aten.view.default(%m, [7])\n"
        "%u: f32[7] = aten.slice.Tensor(%v, 0, 0, 7)\n%w: f32[2,3] = aten.mul_.Scalar(%m, 2)\n"
        "%r: f32[7] = aten.neg.default(%u)",

@@ -120,7 +120,7 @@ TEST(ContainerTest, RejectsUnknownMarkers) {
   EXPECT_THAT(OpenWith(".data/version", "11"),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("'11'")));
   EXPECT_THAT(OpenWith(".data/version", "0"),
-              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("knows 1 to 10")));
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("expected 1 to 10")));
   EXPECT_THAT(OpenWith(".data/version", "six"), StatusIs(absl::StatusCode::kUnimplemented));
   EXPECT_THAT(OpenWith("byteorder", "big"),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("little-endian")));

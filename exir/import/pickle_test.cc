@@ -84,7 +84,7 @@ TEST(PickleTest, TheMemoHasLongKeys) {
   EXPECT_EQ(ParsedInt(Bytes({'K', 7, 'r', 1, 2, 0, 0, 'j', 1, 2, 0, 0, 'b', '.'})), 7);
   // Which are others than the short ones of the same first byte.
   EXPECT_THAT(Parse(Bytes({'K', 7, 'r', 1, 2, 0, 0, 'h', 1, 'b', '.'})),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("remembered under 1")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no memoized value 1")));
 }
 
 TEST(PickleTest, ReadsListsThatContainThemselves) {

@@ -424,7 +424,7 @@ TEST(ProgramReaderTest, InputsAreWhatTheirSpecsSay) {
       {{{x_spec, k_spec}},
        "the input spec constant_input 'k' does not match the graph's input 'x'"},
       {{{x, R"({"as_int": 4}],)"}, {x_spec, k_spec}}, "constant_input 'k' does not match"},
-      {{{w, R"("inputs": [{"as_int": 3})"}}, "the input spec parameter 'p_w' speaks of another"},
+      {{{w, R"("inputs": [{"as_int": 3})"}}, "the input spec parameter 'p_w' does not match"},
       {{{w, R"("inputs": [{"as_sym_int": {"as_name": "p_w"}})"}}, "a parameter must be a tensor"},
       {{{w, R"("inputs": [{"as_sym_int": {"as_name": "p_w"}})"},
         {w_spec, R"({"buffer": {"arg": {"name": "p_w"}, "buffer_name": "w"}})"}},

@@ -212,7 +212,7 @@ TEST_F(SavedProgramsTest, MessagesThatAreNoProgramsAreRefused) {
     std::string_view problem;
   } kCases[] = {
       {FileOf("\xff\xff"), "the message does not parse"},
-      {FileOf(message("", text)), "expected names of methods in UTF-8"},
+      {FileOf(message("", text)), "expected method names in UTF-8"},
       {FileOf(message("m", "program nothing")), "method 'm'"},
       {FileOf(message("m", text, 1, 0), "1234"), "storage#0: expected bytes, got none"},
       {FileOf(message("m", text, 1, 4, 64), "1234"), "storage#0: expected the offset 0, got 64"},
