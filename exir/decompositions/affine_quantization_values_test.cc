@@ -13,7 +13,7 @@ Values Int32(Sizes64 sizes, std::vector<double> v) { return {DType::kInt32, size
 
 const ExpectOptions kStatic = {.symbolic = false};
 
-TEST(AffineQuantizationValuesTest, NumbersAreRoundedAndCut) {
+TEST(AffineQuantizationValuesTest, RoundsAndClamps) {
   const Values x = F({2, 4}, {-1000, -0.75, 0.25, 0.75, 1, 2, 3, 1000});
   const Values scale = F({2, 1}, {0.5, 2}), zero = Int32({2, 1}, {3, 0});
   // By rows: 3 + x/0.5, halves to even; x/2.
@@ -31,7 +31,7 @@ TEST(AffineQuantizationValuesTest, NumbersAreRoundedAndCut) {
                {x, scale, zero}, {Int8({2, 4}, {-128, 1, 3, 4, 0, 1, 2, 4})}, kStatic);
 }
 
-TEST(AffineQuantizationValuesTest, BlocksHaveAnyShape) {
+TEST(AffineQuantizationValuesTest, SupportsAnyBlockShape) {
   const Values x = F({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
   // One for each element, for columns, and for all.
   ExpectValues("torchao.quantize_affine.default(%a, [1,1], %b, %c, dtype:i8)",
@@ -46,7 +46,7 @@ TEST(AffineQuantizationValuesTest, BlocksHaveAnyShape) {
                {F({}, {6}), F({}, {2}), Int32({}, {1})}, {Int8({}, {4})});
 }
 
-TEST(AffineQuantizationValuesTest, RefusesBlocksAndLimits) {
+TEST(AffineQuantizationValuesTest, RejectsInvalidBlocksAndLimits) {
   const Values x = F({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
   const Values scale = F({2, 1}, {1, 1}), zero = Int32({2, 1}, {0, 0}), y = Int8({2, 4}, {});
   const auto refused = [&](std::string_view call, absl::StatusCode code, std::string_view message,
@@ -73,7 +73,7 @@ TEST(AffineQuantizationValuesTest, RefusesBlocksAndLimits) {
           "block_size: expected a divisor of 4", F({2, 4}, {}));
 }
 
-TEST(AffineQuantizationValuesTest, NumbersAreDequantizedToAnyDtype) {
+TEST(AffineQuantizationValuesTest, DequantizesToAnyDtype) {
   const Values x = Int8({2, 4}, {-128, 127, 3, 4, 5, 6, 7, 8});
   const Values scale = F({2, 1}, {0.5, 2}), zero = Int8({2, 1}, {1, -1});
   const std::vector<double> expected = {-64.5, 63, 1, 1.5, 12, 14, 16, 18};
@@ -105,7 +105,7 @@ TEST(AffineQuantizationValuesTest, NumbersAreDequantizedToAnyDtype) {
                {Int8({}, {5}), F({}, {0.5}), Int8({}, {1})}, {F({}, {2})});
 }
 
-TEST(AffineQuantizationValuesTest, ScalesFollowFromTheNumbers) {
+TEST(AffineQuantizationValuesTest, ComputesScalesFromValues) {
   const Values x = F({2, 4}, {-2, 1, 0, 6, 1, 2, 3, 5.1});
   const auto call = [](const std::string& mapping, const std::string& rest) {
     return "torchao.choose_qparams_affine.default(%a, \"" + mapping + "\", [1,4], " + rest + ")";
@@ -130,7 +130,7 @@ TEST(AffineQuantizationValuesTest, ScalesFollowFromTheNumbers) {
 }
 
 // Of zeros alone a scale is not 0.
-TEST(AffineQuantizationValuesTest, ScalesHaveALeast) {
+TEST(AffineQuantizationValuesTest, ScalesHaveLowerBound) {
   const auto call = [](const std::string& block, const std::string& rest) {
     return "torchao.choose_qparams_affine.default(%a, \"SYMMETRIC\", " + block + ", dtype:i8" +
            rest + ")";
@@ -146,7 +146,7 @@ TEST(AffineQuantizationValuesTest, ScalesHaveALeast) {
                exact);
 }
 
-TEST(AffineQuantizationValuesTest, RefusesMappings) {
+TEST(AffineQuantizationValuesTest, RejectsUnsupportedMappings) {
   const Values x = F({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
   const auto refused = [&](std::string_view call, absl::StatusCode code, std::string_view message) {
     ExpectDecompositionError(call, {x}, {F({2}, {}), F({2}, {})}, code, message);

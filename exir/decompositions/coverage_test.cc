@@ -69,7 +69,7 @@ std::string Text(const Coverage& coverage) {
   return text.str();
 }
 
-TEST(CoverageTest, EveryCompositeOperatorDecomposesOrHasAReason) {
+TEST(CoverageTest, EveryCompositeOperatorDecomposesOrHasReason) {
   const Coverage coverage = Collect();
   for (const auto& [op, reason] : coverage.uncovered) {
     EXPECT_FALSE(reason.empty()) << op << " has no decomposition and no reason";

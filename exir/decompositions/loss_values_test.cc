@@ -61,7 +61,7 @@ TEST(LossValuesTest, ElementwiseLosses) {
   }
 }
 
-TEST(LossValuesTest, LossesOfProbabilities) {
+TEST(LossValuesTest, ProbabilityLosses) {
   const Values p = F({4}, {0.125, 0.5, 0.75, 1}), t = F({4}, {0, 1, 0.5, 1});
   ExpectReductions(
       {"aten.binary_cross_entropy.default",
@@ -88,7 +88,7 @@ TEST(LossValuesTest, LossesOfProbabilities) {
 const double kLog2 = std::log(2), kLog5 = std::log(5), kLog8 = std::log(8);
 Values Logits() { return F({2, 3}, {0, kLog2, kLog5, kLog5, 0, kLog2}); }
 
-TEST(LossValuesTest, CrossEntropyOfClasses) {
+TEST(LossValuesTest, CrossEntropyOfClassIndices) {
   const Values x = Logits(), t = I({2}, {2, 1});
   const double first = kLog8 - kLog5, second = kLog8;
   ExpectValues("aten.cross_entropy_loss.default(%a, %b, none, 0)", {x, t},
@@ -153,7 +153,7 @@ TEST(LossValuesTest, NegativeLogLikelihoods) {
                {F({1, 2, 3}, {-1, -2, -3, -4, -5, -6}), I({1, 3}, {0, 1, 0})}, {F({}, {3})});
 }
 
-TEST(LossValuesTest, Margins) {
+TEST(LossValuesTest, MarginLosses) {
   ExpectValues("aten.hinge_embedding_loss.default(%a, %b, 2.0, 0)",
                {F({4}, {1, 3, 1, -1}), F({4}, {1, 1, -1, -1})}, {F({4}, {1, 3, 1, 3})});
   ExpectValues("aten.margin_ranking_loss.default(%a, %b, %c, 0.5, 0)",
@@ -172,7 +172,7 @@ TEST(LossValuesTest, Margins) {
                {F({1, 2}, {0, 0}), F({1, 2}, {3, 4}), F({1, 2}, {3, 6})}, {F({1}, {4})});
 }
 
-TEST(LossValuesTest, MarginsOfClasses) {
+TEST(LossValuesTest, MulticlassMarginLosses) {
   // max(0, 1 - own + other) over the other classes, by their number with the own one.
   const Values x = F({2, 3}, {0.5, 1, 0.25, 2, 0, 1.5}), t = I({2}, {1, 0});
   ExpectValues("aten.multi_margin_loss.default(%a, %b, reduction=0)", {x, t},

@@ -8,7 +8,7 @@ namespace {
 
 const double kRoot = 1 / std::sqrt(1 + 1e-5);
 
-TEST(NormalizationValuesTest, GroupsOfChannels) {
+TEST(NormalizationValuesTest, GroupNorm) {
   // Two groups of one channel with two pixels each.
   const Values x = F({1, 2, 2}, {1, 3, 10, 14});
   ExpectValues("aten.group_norm.default(%a, 2)", {x},
@@ -17,7 +17,7 @@ TEST(NormalizationValuesTest, GroupsOfChannels) {
                {F({1, 2}, {1, 3}), F({2}, {2, 3}), F({2}, {10, 20})}, {F({1, 2}, {8, 23})});
 }
 
-TEST(NormalizationValuesTest, EachInstanceByItself) {
+TEST(NormalizationValuesTest, InstanceNorm) {
   const Values x = F({2, 1, 2}, {1, 3, 10, 14});
   const double two = 2 / std::sqrt(4 + 1e-5);
   ExpectValues("aten.instance_norm.default(%a, none, none, none, none, true, 0.1, 1e-5, false)",
@@ -30,7 +30,7 @@ TEST(NormalizationValuesTest, EachInstanceByItself) {
                {x, F({1}, {2}), F({1}, {4})}, {F({2, 1, 2}, {-0.5, 0.5, 4, 6})});
 }
 
-TEST(NormalizationValuesTest, RootMeanSquare) {
+TEST(NormalizationValuesTest, RmsNorm) {
   const Values x = F({2, 2}, {1, 7, 3, 3});
   ExpectValues("aten.rms_norm.default(%a, [2], none, 0.0)", {x}, {F({2, 2}, {0.2, 1.4, 1, 1})},
                {.symbolic = false});
@@ -45,7 +45,7 @@ TEST(NormalizationValuesTest, RootMeanSquare) {
       {.rtol = 1e-3, .symbolic = false});
 }
 
-TEST(NormalizationValuesTest, BatchNorms) {
+TEST(NormalizationValuesTest, BatchNorm) {
   const Values x = F({2, 1, 1}, {1, 3});
   ExpectValues("aten.batch_norm.default(%a, none, none, %b, %c, false, 0.1, 0.0, false)",
                {x, F({1}, {2}), F({1}, {4})}, {F({2, 1, 1}, {-0.5, 0.5})});
@@ -57,7 +57,7 @@ TEST(NormalizationValuesTest, BatchNorms) {
 
 // In training mode the running statistics that there are move towards the batch's, whose variance is
 // the unbiased one.
-TEST(NormalizationValuesTest, BatchNormsInTrainingWriteStatistics) {
+TEST(NormalizationValuesTest, TrainingBatchNormUpdatesStatistics) {
   const Values x = F({2, 1, 1}, {1, 3}), y = F({2, 1, 1}, {-kRoot, kRoot});
   const Values one = F({1}, {1}), four = F({1}, {4});
   const Values mean = F({1}, {1.1}), var = F({1}, {3.8});
@@ -74,7 +74,7 @@ TEST(NormalizationValuesTest, BatchNormsInTrainingWriteStatistics) {
 }
 
 // What each instance makes of the running statistics is averaged.
-TEST(NormalizationValuesTest, InstanceNormsInTrainingWriteStatistics) {
+TEST(NormalizationValuesTest, TrainingInstanceNormUpdatesStatistics) {
   const Values x = F({2, 2, 2}, {1, 3, 0, 4, 10, 14, 6, 6});
   const double two = 2 / std::sqrt(4 + 1e-5);
   const Values y = F({2, 2, 2}, {-kRoot, kRoot, -two, two, -two, two, 0, 0});
@@ -89,14 +89,14 @@ TEST(NormalizationValuesTest, InstanceNormsInTrainingWriteStatistics) {
 }
 
 // Whose running statistics come back instead of being written: as they are computed, in float32.
-TEST(NormalizationValuesTest, FunctionalBatchNormsOfNarrowNumbers) {
+TEST(NormalizationValuesTest, FunctionalBatchNormInHalfPrecision) {
   ExpectValues(
       "aten._native_batch_norm_legit_functional.default(%a, %d, %d, %b, %c, true, 0.1, 0.0)",
       {H({2, 1, 1}, {1, 3}), H({1}, {2}), H({1}, {4}), H({1}, {1})},
       {H({2, 1, 1}, {0, 2}), H({1}, {2}), H({1}, {1}), F({1}, {2}), F({1}, {3.8})}, {.rtol = 1e-3});
 }
 
-TEST(NormalizationValuesTest, SoftmaxesAndTheirDtype) {
+TEST(NormalizationValuesTest, SoftmaxDtypes) {
   ExpectValues("aten.softmax.int(%a, -1)", {F({2, 2}, {0, std::log(3), 5, 5})},
                {F({2, 2}, {0.25, 0.75, 0.5, 0.5})});
   ExpectValues("aten.softmax.int(%a, 0, dtype:f32)", {I({2}, {3, 3})}, {F({2}, {0.5, 0.5})});
@@ -107,7 +107,7 @@ TEST(NormalizationValuesTest, SoftmaxesAndTheirDtype) {
                {F({2, 2}, {0, 0, 1, 0})});
 }
 
-TEST(NormalizationValuesTest, DropoutsOutsideTrainingAreTheirInput) {
+TEST(NormalizationValuesTest, InferenceDropoutIsIdentity) {
   for (const char* name :
        {"dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout"}) {
     const std::string op = "aten." + std::string(name) + ".default";

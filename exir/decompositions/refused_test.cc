@@ -10,7 +10,7 @@
 namespace belay::exir {
 namespace {
 
-TEST(RefusedTest, OperatorsOfThePageHaveNeitherKernelNorDecomposition) {
+TEST(RefusedTest, ListedOperatorsHaveNeitherKernelNorDecomposition) {
   const auto ops = CreateStandardOps().value();
   std::ifstream file("docs/refused.md");
   ASSERT_TRUE(file.good());

@@ -61,7 +61,7 @@ std::string Error(std::string_view text, absl::StatusCode code) {
 
 // --- Inputs ---
 
-TEST(EmitterTest, InputsHaveTheConstraintsOfTheirSizes) {
+TEST(EmitterTest, InputsHaveSizeConstraints) {
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
     ranges { s0: [1, 10] s1: [2, 5] }
     graph(%a: f32[s0] user_input, %b: f32[2*s0] user_input, %c: f32[s0 + 3] user_input,
@@ -87,7 +87,7 @@ TEST(EmitterTest, InputsHaveTheConstraintsOfTheirSizes) {
                                        "n[0] in [1, 10] = 1*s0 + 0", "h[0] in [4, 16] = 1* + 0"));
 }
 
-TEST(EmitterTest, InputsThatAreNoTensors) {
+TEST(EmitterTest, NonTensorInputs) {
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
     graph(%a: symfloat(zf0) user_input, %b: symbool(zb0) user_input,
           %c: const(3) constant_input, %d: const(2.5) constant_input,
@@ -107,7 +107,7 @@ TEST(EmitterTest, InputsThatAreNoTensors) {
   EXPECT_THAT(PrintLines(method), ElementsAre("return 3"));
 }
 
-TEST(EmitterTest, RefusesInputsAndOutputsThatHaveNoForm) {
+TEST(EmitterTest, RejectsInputsAndOutputsWithoutRuntimeForm) {
   EXPECT_EQ(Error(R"(program edge {
     graph(%x: f32[2] user_input, %o: object("Queue") custom_obj "queue",
           %p: object("Stack") user_input) {
@@ -120,7 +120,7 @@ TEST(EmitterTest, RefusesInputsAndOutputsThatHaveNoForm) {
             "  output 0: of kind gradient_to_user_input\n  output 1: of kind loss_output");
 }
 
-TEST(EmitterTest, ConstantsAreTensorsThatTheProgramHas) {
+TEST(EmitterTest, RejectsInvalidConstants) {
   EXPECT_THAT(Error(R"(program edge {
     graph(%p: symint(s0) parameter "p") { return () }
   })",
@@ -133,7 +133,7 @@ TEST(EmitterTest, ConstantsAreTensorsThatTheProgramHas) {
               HasSubstr("constant 'p' has no tensor in the program"));
 }
 
-TEST(EmitterTest, StateHasStaticSizes) {
+TEST(EmitterTest, RejectsDynamicState) {
   EXPECT_THAT(Error(R"(program edge {
     ranges { s0: [1, 4] }
     graph(%b: f32[s0] buffer "b", %x: f32[s0] user_input) { return (%x buffer_mutation "b") }
@@ -142,7 +142,7 @@ TEST(EmitterTest, StateHasStaticSizes) {
               HasSubstr("buffer 'b' has a dynamic size: f32[s0]"));
 }
 
-TEST(EmitterTest, TensorsAreStrided) {
+TEST(EmitterTest, RejectsNonStridedTensors) {
   EXPECT_THAT(Error(R"(program edge {
     graph(%x: f32[2]{layout=sparse_coo} user_input) { return (%x user_output) }
   })",
@@ -150,7 +150,7 @@ TEST(EmitterTest, TensorsAreStrided) {
               HasSubstr("'x' is not a strided tensor"));
 }
 
-TEST(EmitterTest, SizesNeedBounds) {
+TEST(EmitterTest, RejectsUnboundedSizes) {
   const std::string error = Error(R"(program edge {
     ranges { s0: [1, inf] u0: [0, inf] s1: [1, 4] }
     graph(%x: f32[s1,s0] user_input, %y: f32[s0] user_input, %z: f32[s1 + u0] user_input) {
@@ -178,7 +178,7 @@ TEST(EmitterTest, SizesNeedBounds) {
 
 // --- State and outputs ---
 
-TEST(EmitterTest, MutatedBuffersAreWrittenBackAtTheEnd) {
+TEST(EmitterTest, WritesBackMutatedBuffersAtTheEnd) {
   constexpr std::string_view kText = R"(program edge {
     constants { state "b": f32[2] state "p": f32[2] }
     graph(%b: f32[2] buffer "b", %p: f32[2] parameter "p", %x: f32[2] user_input) {
@@ -196,7 +196,7 @@ TEST(EmitterTest, MutatedBuffersAreWrittenBackAtTheEnd) {
 }
 
 // Two buffers change places; the old content is also a result.
-TEST(EmitterTest, WhatIsWrittenOverIsSavedBefore) {
+TEST(EmitterTest, SavesOverwrittenValuesFirst) {
   EXPECT_THAT(Lines(R"(program edge {
     constants { state "a": f32[2] state "b": f32[2] state "c": f32[2] }
     graph(%a: f32[2] buffer "a", %b: f32[2] buffer "b", %c: f32[2] buffer "c") {
@@ -208,7 +208,7 @@ TEST(EmitterTest, WhatIsWrittenOverIsSavedBefore) {
                           "s1 = aten.copy_.default(s1, a4, false)", "return a4, s2"));
 }
 
-TEST(EmitterTest, UpdatesInPlaceNeedNoCopy) {
+TEST(EmitterTest, InPlaceUpdatesNeedNoCopy) {
   constexpr std::string_view kText = R"(program edge {
     constants { state "b": f32[4,2] }
     graph(%b: f32[4,2] buffer "b", %i: i64[1] user_input, %x: f32[1,2] user_input) {
@@ -226,7 +226,7 @@ TEST(EmitterTest, UpdatesInPlaceNeedNoCopy) {
 }
 
 // What one method writes is state in another that reads it, if it is the same tensor.
-TEST(EmitterTest, ABufferThatAnotherMethodChangesIsState) {
+TEST(EmitterTest, BufferMutatedByAnotherMethodIsState) {
   constexpr std::string_view kWrites = R"(program edge {
     constants { state "b": f32[2] }
     graph(%b: f32[2] buffer "b", %x: f32[2] user_input) { return (%x buffer_mutation "b") }
@@ -248,7 +248,7 @@ TEST(EmitterTest, ABufferThatAnotherMethodChangesIsState) {
 
 // --- Methods ---
 
-TEST(EmitterTest, MethodsAreEdgeProgramsWithNamesOfTheirOwn) {
+TEST(EmitterTest, RequiresEdgeProgramsWithUniqueNames) {
   constexpr std::string_view kEdge = "program edge { graph() { return () } }";
   EXPECT_THAT(Emit({{"", kEdge}}).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, "method '': a method has a name"));
@@ -265,7 +265,7 @@ TEST(EmitterTest, MethodsAreEdgeProgramsWithNamesOfTheirOwn) {
   EXPECT_EQ(image->metadata.methods(0).name(), "a");
 }
 
-TEST(EmitterTest, ListsWhatIsUnknownOfAllMethods) {
+TEST(EmitterTest, ListsUnknownOperatorsOfAllMethods) {
   std::string nodes;
   for (int i = 0; i < 21; ++i) absl::StrAppend(&nodes, "%y", i, ": f32[2] = my.own.op(%x)\n");
   const std::string many = absl::StrCat("program edge { graph(%x: f32[2] user_input) {\n", nodes,
@@ -289,7 +289,7 @@ TEST(EmitterTest, ListsWhatIsUnknownOfAllMethods) {
   EXPECT_EQ(status.message().find("'y20'"), std::string::npos);
 }
 
-TEST(EmitterTest, ArgumentsOfEveryKind) {
+TEST(EmitterTest, EmitsEveryKindOfArgument) {
   EXPECT_THAT(Lines(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.clone.default(%x, memory_format=format:contiguous)
@@ -335,7 +335,7 @@ constexpr char kCond[] = R"(program edge {
   graph no(%u: f32[2]) { return (%u) }
 })";
 
-TEST(EmitterTest, BranchesMoveWhatTheyGive) {
+TEST(EmitterTest, BranchesMoveTheirResults) {
   EXPECT_THAT(Lines(absl::Substitute(kCond, "%p, graph#1, graph#2, [%x]", "", "")),
               ElementsAre("unless x0 jump 4", "a3 = aten.neg.default(x1)", "a2 = a3", "jump 5",
                           "a2 = x1", "return a2"));
@@ -406,7 +406,7 @@ constexpr char kScan[] = R"(program edge {
   graph body($2) { return ($3) }
 })";
 
-TEST(EmitterTest, RowLoopsReadARowAndWriteARow) {
+TEST(EmitterTest, RowLoopsReadAndWriteRows) {
   EXPECT_THAT(
       Lines(absl::Substitute(kScan, "%last: f32[2], %all: f32[s0,s1]",
                              "scan(graph#1, [%h], [%xs], [%w])",
@@ -447,7 +447,7 @@ TEST(EmitterTest, RowLoopsReadARowAndWriteARow) {
   }
 }
 
-TEST(EmitterTest, OperatorsWithEffectsAreTheirOperators) {
+TEST(EmitterTest, WithEffectsEmitsWrappedOperator) {
   const auto text = [](std::string_view results, std::string_view arguments) {
     return absl::StrCat("program edge { graph(%t: token token, %x: f32[2] user_input) {\n", results,
                         " = higher_order.with_effects(", arguments, ")\n return () } }");
@@ -472,7 +472,7 @@ TEST(EmitterTest, OperatorsWithEffectsAreTheirOperators) {
 
 // --- Delegates ---
 
-TEST(EmitterTest, DelegateCallsNameAModuleWhoseSpecsAreText) {
+TEST(EmitterTest, DelegateCallsReferToModulesWithUtf8Specs) {
   const auto text = [](std::string_view module, std::string_view key) {
     return absl::StrCat(R"(program edge { graph(%x: f32[2] user_input) {
       %y: f32[2] = higher_order.executorch_call_delegate()",
@@ -520,7 +520,7 @@ TEST(EmitterTest, ReportsTheMemoryOfEachMethod) {
   EXPECT_EQ(image.debug.methods_size(), 0);
 }
 
-TEST(EmitterTest, DebugInfoNamesTheNodesOfInstructionsAndOfDelegates) {
+TEST(EmitterTest, DebugInfoNamesNodesOfInstructionsAndDelegates) {
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.neg.default(%x)
@@ -541,7 +541,7 @@ TEST(EmitterTest, DebugInfoNamesTheNodesOfInstructionsAndOfDelegates) {
 }
 
 // Another form of the operands is another delegate: it is made for them.
-TEST(EmitterTest, CallsOfAModuleWithOperandsOfOtherFormsAreOtherDelegates) {
+TEST(EmitterTest, DifferentOperandTypesCreateSeparateDelegates) {
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
     graph(%x: f32[2] user_input, %y: f32[3] user_input, %z: f32[2] user_input) {
       %a: f32[2] = higher_order.executorch_call_delegate(module#0, %x)
@@ -558,7 +558,7 @@ TEST(EmitterTest, CallsOfAModuleWithOperandsOfOtherFormsAreOtherDelegates) {
   EXPECT_EQ(image.segments.size(), 1u);
 }
 
-TEST(EmitterTest, InputsThatTheProgramWritesToAreMarked) {
+TEST(EmitterTest, MarksMutatedInputs) {
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
     graph(%x: f32[2] user_input, %y: f32[2] user_input) {
       %z: f32[2] = edge.aten.neg.default(%y)

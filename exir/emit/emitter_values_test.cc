@@ -47,7 +47,7 @@ std::vector<std::string> Lines(std::string_view text, const EmitOptions& options
   return image.ok() ? PrintLines(image->metadata.methods(0)) : std::vector<std::string>();
 }
 
-TEST(EmitterTest, SizesThatNoSymbolAloneDecidesHaveARange) {
+TEST(EmitterTest, CompositeSizesHaveRange) {
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
     ranges { s0: [1, 4] s1: [2, 5] }
     graph(%a: f32["2*s0*s1"] user_input, %b: f32["-1*s0 + 10"] user_input) { return () }
@@ -62,7 +62,7 @@ TEST(EmitterTest, SizesThatNoSymbolAloneDecidesHaveARange) {
 }
 
 // Strides that are no order of dimensions: any will do, since all go by the value.
-TEST(EmitterTest, TensorsOfOtherStridesAreRowMajor) {
+TEST(EmitterTest, TensorsWithoutDimOrderAreRowMajor) {
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
     graph(%a: f32[2,3]{strides=[0,1]} user_input, %b: f32[2,3]{strides=[1,2]} user_input) {
       return ()
@@ -73,7 +73,7 @@ TEST(EmitterTest, TensorsOfOtherStridesAreRowMajor) {
   EXPECT_EQ(method.values(1).tensor().dim_order(), std::string("\1\0", 2));
 }
 
-TEST(EmitterTest, ResultsThatAreNumbers) {
+TEST(EmitterTest, ScalarResults) {
   EXPECT_THAT(Lines(R"(program edge {
     graph(%x: f32[2] user_input) {
       %i: symint(u0) = edge.aten.sym_size.int(%x, 0)
@@ -88,7 +88,7 @@ TEST(EmitterTest, ResultsThatAreNumbers) {
 
 // --- State ---
 
-TEST(EmitterTest, StateWithoutInitialContentHasNone) {
+TEST(EmitterTest, StateMayLackInitialContent) {
   const auto initial = [](std::string_view constants) {
     const absl::StatusOr<ProgramImage> image =
         EmitForward(absl::StrCat("program edge { ", constants, R"(
@@ -101,7 +101,7 @@ TEST(EmitterTest, StateWithoutInitialContentHasNone) {
   EXPECT_EQ(initial(""), 0u);
 }
 
-TEST(EmitterTest, MutationsAreOfTheInputOfTheirKind) {
+TEST(EmitterTest, MutationsMatchInputKind) {
   EXPECT_THAT(Lines(R"(program edge {
     constants { state "n": f32[2] }
     graph(%p: f32[2] parameter "n", %b: f32[2] buffer "n", %x: f32[2] user_input,
@@ -114,7 +114,7 @@ TEST(EmitterTest, MutationsAreOfTheInputOfTheirKind) {
 }
 
 // Nodes of bodies are numbered as those of the top graph are.
-TEST(EmitterTest, OnlyNodesOfTheTopGraphWorkInPlace) {
+TEST(EmitterTest, OnlyTopGraphNodesRunInPlace) {
   EmitOptions options = kAsWritten;
   options.write_state_in_place = true;
   EXPECT_THAT(Lines(R"(program edge {
@@ -158,7 +158,7 @@ MethodPrograms ReadsAndWrites(const std::string& read, const std::string& writte
 }
 
 // Buffers of one name, type and content are one; with other content they are two.
-TEST(EmitterTest, ABufferOfOtherContentIsNoState) {
+TEST(EmitterTest, BufferWithDifferentContentIsNotState) {
   for (const bool same : {true, false}) {
     const MethodPrograms methods = ReadsAndWrites("12345678", same ? "12345678" : "87654321");
     ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitProgram(methods, kAsWritten));
@@ -166,7 +166,7 @@ TEST(EmitterTest, ABufferOfOtherContentIsNoState) {
   }
 }
 
-TEST(EmitterTest, HandsOnWhatNamingAConstantGives) {
+TEST(EmitterTest, PropagatesErrorsOfNameConstant) {
   // The first is the reader's own; the second what the writer has under that name.
   const MethodPrograms methods = ReadsAndWrites("12345678", "87654321");
   for (const std::string_view broken : {"12345678", "87654321"}) {
@@ -180,7 +180,7 @@ TEST(EmitterTest, HandsOnWhatNamingAConstantGives) {
   }
 }
 
-TEST(EmitterTest, ABufferThatAnotherMethodFillsFirstIsNotShared) {
+TEST(EmitterTest, BufferWithoutInitialContentIsNotShared) {
   MethodPrograms methods = ReadsAndWrites("12345678", "12345678");
   methods[1].second.state_dict.clear();  // the writer has no initial content
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitProgram(methods, kAsWritten));
@@ -190,7 +190,7 @@ TEST(EmitterTest, ABufferThatAnotherMethodFillsFirstIsNotShared) {
 
 // --- Bodies ---
 
-TEST(EmitterTest, LoopsCarryNumbers) {
+TEST(EmitterTest, LoopsCarryScalars) {
   EXPECT_THAT(Lines(R"(program edge {
     ranges { s0: [0, 9] s1: [0, 9] u0: [0, 9] u1: [0, 9] }
     graph(%i: symint(s0) user_input, %k: symint(s1) user_input) {
@@ -209,7 +209,7 @@ TEST(EmitterTest, LoopsCarryNumbers) {
 }
 
 // A size of the rows that comes from another operand; what is no tensor has none.
-TEST(EmitterTest, RowLoopsTakeSizesFromAnyOperand) {
+TEST(EmitterTest, RowLoopsUseSizesOfAnyOperand) {
   EXPECT_THAT(Lines(R"(program edge {
     ranges { s0: [0, 5] s1: [1, 7] }
     graph(%xs: f32[s0] user_input, %n: symint(s1) user_input, %w: f32[3,s1] user_input) {
@@ -225,7 +225,7 @@ TEST(EmitterTest, RowLoopsTakeSizesFromAnyOperand) {
 }
 
 // And where they are computed of such; without rows nothing else would say them.
-TEST(EmitterTest, RowLoopsComputeSizesOfOperands) {
+TEST(EmitterTest, RowLoopsComputeSizesFromOperands) {
   const auto sizes_of = [](const std::string& size) {
     std::vector<std::string> computed;
     for (const std::string& line : Lines(absl::Substitute(R"(program edge {
@@ -268,7 +268,7 @@ TEST(EmitterTest, RowLoopsComputeSizesOfOperands) {
 
 // As written, both large tensors are alive at once; with the second use right behind what it uses
 // one of them is.
-TEST(EmitterTest, WhatHasEffectsKeepsItsOrder) {
+TEST(EmitterTest, EffectsKeepTheirOrder) {
   constexpr OpDef kOwn[] = {
       {.schema = "test::make(int n) -> Tensor"},
       {.schema = "test::plain(Tensor self) -> Tensor"},
@@ -303,7 +303,7 @@ TEST(EmitterTest, WhatHasEffectsKeepsItsOrder) {
 
 // b is written back last, so that both are alive until then: only what is known of the operator
 // that writes tells that it may come before the other.
-TEST(EmitterTest, WhatIsNotKnownHasEffects) {
+TEST(EmitterTest, UnknownOperatorsHaveEffects) {
   constexpr OpDef kOwn[] = {
       {.schema = "test::make(int n) -> Tensor"},
       {.schema = "test::use(Tensor self) -> Tensor"},
@@ -331,7 +331,7 @@ TEST(EmitterTest, WhatIsNotKnownHasEffects) {
 
 // --- Delegates ---
 
-TEST(EmitterTest, CallsOfAModuleWithListsOfOneFormShareADelegate) {
+TEST(EmitterTest, EqualListTypesShareDelegate) {
   const auto text = [](const std::string& last) {
     return absl::Substitute(R"(program edge {
       graph(%x: f32[2] user_input) {
@@ -350,7 +350,7 @@ TEST(EmitterTest, CallsOfAModuleWithListsOfOneFormShareADelegate) {
               ElementsAre("[a1,a2] = delegate 0(x0)", "[a4,a5] = delegate 1(x0)", "return a1"));
 }
 
-TEST(EmitterTest, DebugInfoHasTheHandlesOfADelegateAndTheModulesOfNodes) {
+TEST(EmitterTest, DebugInfoHasDelegateHandlesAndNodeModules) {
   ExportedProgram program = ParseOrDie(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.neg.default(%x)  @"model.py":12 handle=5

@@ -109,7 +109,7 @@ TEST(MemoryCheckerTest, AcceptsReuseOfDeadTensors) {
   EXPECT_EQ(b.Check(), "");
 }
 
-TEST(MemoryCheckerTest, M1RefusesTwoLiveTensorsInOnePlace) {
+TEST(MemoryCheckerTest, M1RejectsOverlappingLiveTensors) {
   Builder b;
   const uint32_t x = b.Tensor(32, 0), y = b.Tensor(16, 64), z = b.Tensor(16, 256);
   b.Call({}, {x});
@@ -121,7 +121,7 @@ TEST(MemoryCheckerTest, M1RefusesTwoLiveTensorsInOnePlace) {
       << b.Check();
 }
 
-TEST(MemoryCheckerTest, M1NamesOnlyWhatIsNeededAndWrittenOver) {
+TEST(MemoryCheckerTest, M1ReportsOnlyLiveOverwrittenValues) {
   Builder b;
   const uint32_t dead = b.Tensor(16, 0), needed = b.Tensor(16, 0), apart = b.Tensor(16, 64);
   const uint32_t over = b.Tensor(16, 0);
@@ -137,7 +137,7 @@ TEST(MemoryCheckerTest, M1NamesOnlyWhatIsNeededAndWrittenOver) {
   EXPECT_EQ(std::count(problems.begin(), problems.end(), '\n'), 1) << problems;
 }
 
-TEST(MemoryCheckerTest, M1SeesListElements) {
+TEST(MemoryCheckerTest, M1ChecksListElements) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 64), z = b.Tensor(16, 0),
                  w = b.Tensor(16, 128);
@@ -150,7 +150,7 @@ TEST(MemoryCheckerTest, M1SeesListElements) {
   EXPECT_NE(b.Check().find("M1"), std::string::npos);
 }
 
-TEST(MemoryCheckerTest, M1SeesValuesThatLiveAroundALoop) {
+TEST(MemoryCheckerTest, M1ChecksValuesLiveAroundLoops) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0), t = b.Tensor(16, 64), u = b.Tensor(16, 0);
   const uint32_t condition = b.Slot();
@@ -164,7 +164,7 @@ TEST(MemoryCheckerTest, M1SeesValuesThatLiveAroundALoop) {
       << b.Check();
 }
 
-TEST(MemoryCheckerTest, M1KeepsResultsToTheEnd) {
+TEST(MemoryCheckerTest, M1KeepsResultsLiveToTheEnd) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 0);
   b.Call({}, {x});
@@ -173,7 +173,7 @@ TEST(MemoryCheckerTest, M1KeepsResultsToTheEnd) {
   EXPECT_NE(b.Check().find("M1"), std::string::npos);
 }
 
-TEST(MemoryCheckerTest, M2RefusesTensorsOutsideTheArenaOrMisaligned) {
+TEST(MemoryCheckerTest, M2RejectsTensorsOutsideArenaOrMisaligned) {
   Builder outside;
   outside.method.set_arena_bytes(100);
   outside.Call({}, {outside.Tensor(16, 64)});
@@ -183,7 +183,7 @@ TEST(MemoryCheckerTest, M2RefusesTensorsOutsideTheArenaOrMisaligned) {
   EXPECT_NE(misaligned.Check().find("M2: value 0 is not aligned: offset 4"), std::string::npos);
 }
 
-TEST(MemoryCheckerTest, M3RefusesOverlappingState) {
+TEST(MemoryCheckerTest, M3RejectsOverlappingState) {
   Builder b;
   for (uint64_t offset : {0, 64}) {
     const uint32_t v = b.Tensor(32);
@@ -195,7 +195,7 @@ TEST(MemoryCheckerTest, M3RefusesOverlappingState) {
   EXPECT_NE(b.Check().find("M3: state values 0 and 1 overlap"), std::string::npos);
 }
 
-TEST(MemoryCheckerTest, M4RefusesWritesToConstantsAndReadsBeforeWrites) {
+TEST(MemoryCheckerTest, M4RejectsConstantWritesAndReadBeforeWrite) {
   Builder constant;
   constant.Call({}, {constant.Constant()});
   EXPECT_NE(constant.Check().find("M4: instruction 0 writes to the constant value 0"),
@@ -223,7 +223,7 @@ TEST(MemoryCheckerTest, M4FollowsJumpsToTheEnd) {
 
 // The first way to instruction 3 writes x, the one that is found later does not: what follows is
 // looked at again.
-TEST(MemoryCheckerTest, M4SeesAWayBackThatWritesLess) {
+TEST(MemoryCheckerTest, M4ChecksBackEdgesWithFewerWrites) {
   for (const bool writes : {false, true}) {
     Builder b;
     const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 64), condition = b.Slot();
@@ -242,7 +242,7 @@ TEST(MemoryCheckerTest, M4SeesAWayBackThatWritesLess) {
   }
 }
 
-TEST(MemoryCheckerTest, OperatorsInPlaceWriteTheirFirstArgument) {
+TEST(MemoryCheckerTest, InPlaceOperatorsWriteFirstArgument) {
   const std::pair<uint32_t, bool> operators[] = {
       {0, false}, {kInPlace, true}, {kOut, true}, {kAnd, false}};
   for (const auto& [op, writes] : operators) {
@@ -269,7 +269,7 @@ TEST(MemoryCheckerTest, OperatorsInPlaceWriteTheirFirstArgument) {
 }
 
 // The condition of a jump may be a tensor of one bool.
-TEST(MemoryCheckerTest, ConditionsOfJumpsAreRead) {
+TEST(MemoryCheckerTest, JumpsReadTheirConditions) {
   const auto condition_in_arena = [](Builder& b, uint64_t offset) {
     const uint32_t condition = b.Tensor(1, offset);
     b.method.mutable_values(static_cast<int>(condition))
@@ -292,7 +292,7 @@ TEST(MemoryCheckerTest, ConditionsOfJumpsAreRead) {
       << overwritten.Check();
 }
 
-TEST(MemoryCheckerTest, O1RefusesAWriteBeforeWhatReadsTheValue) {
+TEST(MemoryCheckerTest, O1RejectsWriteBeforeRead) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 64), z = b.Tensor(16, 128);
   b.Call({}, {x});   // 0
@@ -311,7 +311,7 @@ TEST(MemoryCheckerTest, O1RefusesAWriteBeforeWhatReadsTheValue) {
   }
 }
 
-TEST(MemoryCheckerTest, M5RefusesAnOutputOnAnInput) {
+TEST(MemoryCheckerTest, M5RejectsOutputOverInput) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 0);
   b.Call({}, {x});
@@ -323,7 +323,7 @@ TEST(MemoryCheckerTest, M5RefusesAnOutputOnAnInput) {
       << b.Check();
 }
 
-TEST(MemoryCheckerTest, M5AcceptsAnElementwiseOutputOverADyingInputOfTheSameSizes) {
+TEST(MemoryCheckerTest, M5AcceptsElementwiseOutputOverDyingInput) {
   for (const auto& [elements, offset, want] :
        std::vector<std::tuple<int64_t, uint64_t, std::string>>{
            {16, 0, ""}, {32, 0, "its sizes or orders differ"}, {64, 64, "it starts elsewhere"}}) {
@@ -394,7 +394,7 @@ struct Planned {
   std::vector<bool> elided, has_effects;
 };
 
-TEST(MemoryCheckerTest, O1RefusesPartsThatAreNotThoseWritten) {
+TEST(MemoryCheckerTest, O1RejectsMismatchedParts) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0);
   b.Call({}, {x});
@@ -416,7 +416,7 @@ TEST(MemoryCheckerTest, O1RefusesPartsThatAreNotThoseWritten) {
   }
 }
 
-TEST(MemoryCheckerTest, O1RefusesJumpsBeyondTheEnd) {
+TEST(MemoryCheckerTest, O1RejectsJumpsBeyondEnd) {
   for (const bool conditional : {false, true}) {
     for (const uint32_t target : {1u, 2u}) {
       Builder b;
@@ -430,7 +430,7 @@ TEST(MemoryCheckerTest, O1RefusesJumpsBeyondTheEnd) {
   }
 }
 
-TEST(MemoryCheckerTest, O1KeepsInstructionsBetweenTheirJumps) {
+TEST(MemoryCheckerTest, O1KeepsInstructionsInTheirBlocks) {
   Builder b;
   const uint32_t condition = b.Slot();
   for (int i = 0; i < 4; ++i) b.Tensor(16, 64 * i);
@@ -457,7 +457,7 @@ TEST(MemoryCheckerTest, O1KeepsInstructionsBetweenTheirJumps) {
   EXPECT_NE(loop.CheckInOrder({0, 2, 1}).find("O1: the jump 2 runs at 1"), std::string::npos);
 }
 
-TEST(MemoryCheckerTest, O1KeepsTheOrderOfReadsAndWritesOfAValue) {
+TEST(MemoryCheckerTest, O1KeepsOrderOfReadsAndWrites) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 64), z = b.Tensor(16, 128), s = b.Slot(),
                  t = b.Slot();
@@ -480,7 +480,7 @@ TEST(MemoryCheckerTest, O1KeepsTheOrderOfReadsAndWritesOfAValue) {
   }
 }
 
-TEST(MemoryCheckerTest, O1KeepsTheOrderOfEffects) {
+TEST(MemoryCheckerTest, O1KeepsOrderOfEffects) {
   // Each pair of what has effects: by its operator, without results, a delegate.
   for (int first = 0; first < 3; ++first) {
     for (int second = 0; second < 3; ++second) {
@@ -509,7 +509,7 @@ TEST(MemoryCheckerTest, O1KeepsTheOrderOfEffects) {
   }
 }
 
-TEST(MemoryCheckerTest, DelegatesReadAndWriteWhatTheyAreGiven) {
+TEST(MemoryCheckerTest, DelegatesReadAndWriteOperands) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 64), z = b.Tensor(16, 0);
   b.Call({}, {x});
@@ -530,7 +530,7 @@ TEST(MemoryCheckerTest, DelegatesReadAndWriteWhatTheyAreGiven) {
   EXPECT_NE(b.Check().find("M4: value 1 [64, 128) is read by instruction 2"), std::string::npos);
 }
 
-TEST(MemoryCheckerTest, O2ComparesWhatWasWrittenWithWhatIsThere) {
+TEST(MemoryCheckerTest, O2ComparesOriginalAndRearrangedMethod) {
   Builder b;
   const uint32_t condition = b.Slot(), x = b.Tensor(16, 0), y = b.Tensor(16, 0),
                  z = b.Tensor(16, 64);
@@ -594,7 +594,7 @@ TEST(MemoryCheckerTest, O2ComparesWhatWasWrittenWithWhatIsThere) {
   }
 }
 
-TEST(MemoryCheckerTest, V1ProvesWhatIsLeftOut) {
+TEST(MemoryCheckerTest, V1ProvesElidedInstructions) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 0), z = b.Tensor(16, 64);
   b.Call({}, {x});
@@ -624,7 +624,7 @@ TEST(MemoryCheckerTest, V1ProvesWhatIsLeftOut) {
       "the memory plan is wrong:\n  V1: instruction 0 cannot be elided: it is not an operator");
 }
 
-TEST(MemoryCheckerTest, V1AllowsConstantsOnlyForElidedCopiesOfThem) {
+TEST(MemoryCheckerTest, V1AcceptsConstantsOnlyForElidedCopies) {
   Builder b;
   const uint32_t c = b.Constant(), y = b.Tensor(16, 0), z = b.Tensor(16, 64);
   b.Call({c}, {y}, 2);
@@ -644,7 +644,7 @@ TEST(MemoryCheckerTest, V1AllowsConstantsOnlyForElidedCopiesOfThem) {
             std::string::npos);
 }
 
-TEST(MemoryCheckerTest, M2RefusesStateOutsideItsMemoryOrMisaligned) {
+TEST(MemoryCheckerTest, M2RejectsStateOutsideMemoryOrMisaligned) {
   const auto check = [](uint64_t offset, uint64_t bytes) {
     Builder b;
     b.method.mutable_values(static_cast<int>(b.Tensor(16)))
@@ -663,7 +663,7 @@ TEST(MemoryCheckerTest, M2RefusesStateOutsideItsMemoryOrMisaligned) {
             "the memory plan is wrong:\n  M2: state 's' [32, 96) does not fit in 128 bytes");
 }
 
-TEST(MemoryCheckerTest, M5RefusesTwoOutputsInOnePlace) {
+TEST(MemoryCheckerTest, M5RejectsOverlappingOutputs) {
   for (const uint64_t offset : {0, 64}) {
     Builder b;
     const uint32_t x = b.Tensor(16, offset), y = b.Tensor(16, 0);
@@ -721,7 +721,7 @@ TEST(MemoryCheckerTest, M5ComparesDTypesOrdersAndDynamicSizes) {
 }
 
 // A view that stays an instruction hands its bytes on: its argument may live on.
-TEST(MemoryCheckerTest, M5AcceptsAKeptViewOverItsArgument) {
+TEST(MemoryCheckerTest, M5AcceptsKeptViewOverArgument) {
   for (const bool same : {true, false}) {
     Builder b;
     const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, same ? 0 : 64), z = b.Tensor(16, 128);
@@ -807,7 +807,7 @@ class RandomMethod {
   std::vector<uint32_t> tensors_;
 };
 
-TEST(MemoryCheckerTest, PlansOfRandomMethodsWithBranchesAndLoopsAreRight) {
+TEST(MemoryCheckerTest, AcceptsPlansOfRandomMethods) {
   const uint32_t seed = static_cast<uint32_t>(TestSeed());
   for (uint32_t i = 0; i < 3000; ++i) {
     RandomMethod method(seed + i);
@@ -815,7 +815,7 @@ TEST(MemoryCheckerTest, PlansOfRandomMethodsWithBranchesAndLoopsAreRight) {
   }
 }
 
-TEST(MemoryCheckerTest, SeededPlannerFaultsAreCaught) {
+TEST(MemoryCheckerTest, DetectsSeededPlannerFaults) {
   const uint32_t seed = static_cast<uint32_t>(TestSeed());
   std::mt19937 random(seed);
   int faults = 0;

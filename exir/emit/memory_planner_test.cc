@@ -23,12 +23,12 @@ void ExpectValid(const std::vector<Lifetime>& lifetimes, const MemoryPlan& plan)
   }
 }
 
-TEST(MemoryPlannerTest, PlansNothingForNoTensors) {
+TEST(MemoryPlannerTest, EmptyInputGivesEmptyPlan) {
   EXPECT_EQ(PlanMemory({}).arena_bytes, 0u);
   EXPECT_EQ(MemoryLowerBound({}), 0u);
 }
 
-TEST(MemoryPlannerTest, ReusesMemoryOfTensorsThatAreDead) {
+TEST(MemoryPlannerTest, ReusesMemoryOfDeadTensors) {
   const std::vector<Lifetime> chain = {{64, 0, 1}, {64, 1, 2}, {64, 2, 3}};
   const MemoryPlan plan = PlanMemory(chain);
   ExpectValid(chain, plan);
@@ -41,7 +41,7 @@ TEST(MemoryPlannerTest, RoundsSizesUpToTheAlignment) {
   EXPECT_EQ(PlanMemory(two).arena_bytes, 64u + 128u);
 }
 
-TEST(MemoryPlannerTest, FillsTheSmallestHoleThatFits) {
+TEST(MemoryPlannerTest, UsesSmallestSufficientHole) {
   const std::vector<Lifetime> lifetimes = {{1024, 0, 9}, {256, 0, 3}, {512, 0, 9}, {256, 4, 9}};
   const MemoryPlan plan = PlanMemory(lifetimes);
   ExpectValid(lifetimes, plan);
@@ -50,7 +50,7 @@ TEST(MemoryPlannerTest, FillsTheSmallestHoleThatFits) {
 
 // None of the orders that are tried first gives the smallest plan here; one with what stands out at
 // the top placed before all else does.
-TEST(MemoryPlannerTest, ImprovesPlansUntilTheyAreAsSmallAsTheLowerBound) {
+TEST(MemoryPlannerTest, ImprovesPlansToTheLowerBound) {
   const std::vector<Lifetime> lifetimes[] = {
       {{320, 1, 3}, {128, 3, 5}, {128, 5, 7}, {256, 5, 6}},
       {{384, 4, 6}, {192, 0, 2}, {64, 2, 3}, {320, 2, 3}, {384, 3, 4}},
@@ -65,7 +65,7 @@ TEST(MemoryPlannerTest, ImprovesPlansUntilTheyAreAsSmallAsTheLowerBound) {
 }
 
 // An order that is tried later gives a larger plan here, of which nothing better comes.
-TEST(MemoryPlannerTest, ImprovesTheSmallestPlanThatWasFound) {
+TEST(MemoryPlannerTest, ImprovesSmallestPlan) {
   const std::vector<Lifetime> lifetimes = {{256, 4, 6}, {192, 3, 5}, {384, 6, 6},
                                            {384, 2, 4}, {128, 2, 3}, {256, 5, 7}};
   const MemoryPlan plan = PlanMemory(lifetimes);
@@ -73,7 +73,7 @@ TEST(MemoryPlannerTest, ImprovesTheSmallestPlanThatWasFound) {
   EXPECT_EQ(plan.arena_bytes, MemoryLowerBound(lifetimes));
 }
 
-TEST(MemoryPlannerTest, TensorsWithoutBytesTakeNoPlace) {
+TEST(MemoryPlannerTest, EmptyTensorsUseNoMemory) {
   const std::vector<Lifetime> lifetimes = {
       {0, 0, 3}, {64, 0, 1}, {64, 1, 2}, {0, 1, 2}, {64, 2, 3}};
   const MemoryPlan plan = PlanMemory(lifetimes);

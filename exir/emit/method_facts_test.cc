@@ -35,7 +35,7 @@ TEST(MethodFactsTest, OperatorsWriteToArguments) {
   EXPECT_THAT(CountWriters(CallOf("aten.add_.Tensor")), ElementsAre(1, 0, 1));
 }
 
-TEST(MethodFactsTest, OtherInstructionsReadAndWriteWhatTheyName) {
+TEST(MethodFactsTest, OtherInstructionsReadAndWriteOperands) {
   schema::Method method;
   for (int i = 0; i < 3; ++i) method.add_values()->mutable_tensor();
   method.add_values()->mutable_list()->add_elements(1);
@@ -57,7 +57,7 @@ TEST(MethodFactsTest, OtherInstructionsReadAndWriteWhatTheyName) {
   }
 }
 
-TEST(MethodFactsTest, BlocksStartBehindJumpsAndWhereTheyLand) {
+TEST(MethodFactsTest, BlocksStartAfterJumpsAndAtTargets) {
   schema::Method method;
   for (int i = 0; i < 9; ++i) method.add_instructions()->mutable_move();
   method.mutable_instructions(2)->mutable_jump()->set_target(5);

@@ -116,7 +116,7 @@ class Builder {
 constexpr char kMake[] = "test.make.default";
 constexpr char kUse[] = "test.use.default";
 
-TEST(MethodMemoryTest, ViewsLieInWhatTheyAreViewsOf) {
+TEST(MethodMemoryTest, ViewsShareSourceStorage) {
   struct Case {
     const char* op;
     std::vector<int64_t> from, to;
@@ -180,7 +180,7 @@ TEST(MethodMemoryTest, ViewsLieInWhatTheyAreViewsOf) {
   }
 }
 
-TEST(MethodMemoryTest, PiecesOfASplitLieInTheWhole) {
+TEST(MethodMemoryTest, SplitsShareSourceStorage) {
   Builder b;
   const uint32_t x = b.Tensor({6, 16}), y = b.Tensor({1});
   std::vector<uint32_t> pieces = {b.Tensor({4, 16}), b.Tensor({2, 16})};
@@ -193,7 +193,7 @@ TEST(MethodMemoryTest, PiecesOfASplitLieInTheWhole) {
   EXPECT_EQ(b.OffsetOf(pieces[1]), b.OffsetOf(x) + 256);
 }
 
-TEST(MethodMemoryTest, OperandsOfAConcatenationLieInTheResult) {
+TEST(MethodMemoryTest, ConcatenationOperandsShareResultStorage) {
   Builder b;
   const uint32_t x = b.Tensor({2, 16}), y = b.Tensor({3, 16}), z = b.Tensor({5, 16}),
                  end = b.Tensor({1});
@@ -210,7 +210,7 @@ TEST(MethodMemoryTest, OperandsOfAConcatenationLieInTheResult) {
   EXPECT_EQ(memory.written_lower_bound, 640u);
 }
 
-TEST(MethodMemoryTest, ConcatenationsStayOfTheSameTensorTwiceOfInnerDimensionsAndOfInputs) {
+TEST(MethodMemoryTest, KeepsConcatenationsThatCannotShare) {
   for (const auto& [first, dim] : std::vector<std::pair<int, int64_t>>{{0, 0}, {1, 1}, {2, 0}}) {
     Builder b;
     const uint32_t x = b.Tensor({2, 16}), y = b.Tensor({2, 16}), c = b.Constant({2, 16}, 0);
@@ -224,7 +224,7 @@ TEST(MethodMemoryTest, ConcatenationsStayOfTheSameTensorTwiceOfInnerDimensionsAn
   }
 }
 
-TEST(MethodMemoryTest, AViewOfAConstantIsTheConstant) {
+TEST(MethodMemoryTest, ViewOfConstantIsTheConstant) {
   Builder b;
   const uint32_t c = b.Constant({4, 8}, 7), v = b.Tensor({32}), u = b.Tensor({1, 32}),
                  y = b.Tensor({1});
@@ -237,7 +237,7 @@ TEST(MethodMemoryTest, AViewOfAConstantIsTheConstant) {
   EXPECT_EQ(b.written.method.values(u).tensor().constant(), 7u);
 }
 
-TEST(MethodMemoryTest, ElementwiseResultsLieOverOperandsThatDie) {
+TEST(MethodMemoryTest, ElementwiseResultsReuseDyingOperands) {
   Builder b;
   const uint32_t x = b.Tensor({64}), y = b.Tensor({64}), z = b.Tensor({64}), w = b.Tensor({64});
   b.Call(kMake, {}, {x});
@@ -252,7 +252,7 @@ TEST(MethodMemoryTest, ElementwiseResultsLieOverOperandsThatDie) {
   EXPECT_EQ(memory.arena_bytes, 512u);
 }
 
-TEST(MethodMemoryTest, ElementwiseResultsOfOtherDynamicSizesHaveMemoryOfTheirOwn) {
+TEST(MethodMemoryTest, ElementwiseResultsOfDifferentDynamicSizesDoNotShare) {
   for (const uint32_t shape : {1u, 2u}) {
     Builder b;
     const uint32_t x = b.Tensor({-64}, 1), y = b.Tensor({-64}, shape);
@@ -264,7 +264,7 @@ TEST(MethodMemoryTest, ElementwiseResultsOfOtherDynamicSizesHaveMemoryOfTheirOwn
 }
 
 // Both operands die and have the bounds of the result; one may be broadcast.
-TEST(MethodMemoryTest, ElementwiseResultsLieOverTheOperandWithTheirSymbolicSizesOnly) {
+TEST(MethodMemoryTest, ElementwiseResultsReuseOperandWithEqualSymbolicSizes) {
   for (const auto& [first, second] : {std::pair(1u, 2u), std::pair(2u, 1u), std::pair(2u, 3u)}) {
     Builder b;
     const uint32_t x = b.Tensor({-64}, first), y = b.Tensor({-64}, second);
@@ -281,7 +281,7 @@ TEST(MethodMemoryTest, ElementwiseResultsLieOverTheOperandWithTheirSymbolicSizes
 
 // The rows are added to the first of them, which lies in the operand: element by element, the
 // second row would be added to what the first became.
-TEST(MethodMemoryTest, ElementwiseResultsDoNotLieOverAnOperandThatIsAlsoReadOutOfStep) {
+TEST(MethodMemoryTest, ElementwiseResultsDoNotReuseOperandReadOutOfStep) {
   for (const int64_t rows : {2, 1}) {
     Builder b;
     const uint32_t x = b.Tensor({rows, 16}), first = b.Tensor({1, 16}), y = b.Tensor({rows, 16});
@@ -297,7 +297,7 @@ TEST(MethodMemoryTest, ElementwiseResultsDoNotLieOverAnOperandThatIsAlsoReadOutO
   }
 }
 
-TEST(MethodMemoryTest, DynamicViewsStayAndCopyOntoThemselves) {
+TEST(MethodMemoryTest, DynamicViewsCopyOntoThemselves) {
   Builder b;
   const uint32_t x = b.Tensor({-8, 4}, 1), v = b.Tensor({-32}, 2), y = b.Tensor({1});
   b.Call(kMake, {}, {x});
@@ -356,7 +356,7 @@ TEST(MethodMemoryTest, TwoResultsDoNotShareMemory) {
 }
 
 // What a loop carries is written more than once, by two moves here.
-TEST(MethodMemoryTest, ConcatenationsOfWhatALoopCarriesAreCopies) {
+TEST(MethodMemoryTest, CopiesConcatenationsOfLoopCarriedValues) {
   Builder b;
   const uint32_t first = b.Tensor({2, 16}), carried = b.Tensor({2, 16}), other = b.Tensor({2, 16}),
                  whole = b.Tensor({4, 16});
@@ -374,7 +374,7 @@ TEST(MethodMemoryTest, ConcatenationsOfWhatALoopCarriesAreCopies) {
   EXPECT_EQ(b.Arrange().elided_instructions, 0u);
 }
 
-TEST(MethodMemoryTest, ATensorThatNothingMentionsHasAPlace) {
+TEST(MethodMemoryTest, UnusedTensorHasOffset) {
   Builder b;
   const uint32_t x = b.Tensor({16}), unused = b.Tensor({32}), y = b.Tensor({16});
   b.Call(kMake, {}, {x});
@@ -385,7 +385,7 @@ TEST(MethodMemoryTest, ATensorThatNothingMentionsHasAPlace) {
 }
 
 // One way is tried for so many: views are shared as in any other method.
-TEST(MethodMemoryTest, MethodsOfManyInstructionsShareViews) {
+TEST(MethodMemoryTest, LargeMethodsShareViews) {
   Builder b;
   uint32_t last = b.Tensor({1, 16});
   b.Call(kMake, {}, {last});
@@ -411,7 +411,7 @@ TEST(MethodMemoryTest, MethodsWithoutOperators) {
 }
 
 // The order of dimensions of size 1 says nothing of where elements lie.
-TEST(MethodMemoryTest, ReshapesOfAnyOrderOfDimensionsOfSizeOne) {
+TEST(MethodMemoryTest, ReshapesIgnoreOrderOfUnitDimensions) {
   for (const int64_t rows : {1, 2}) {
     Builder b;
     const uint32_t x = b.Tensor({rows, 32}), v = b.Tensor({rows * 8, 4}), y = b.Tensor({1});
@@ -425,7 +425,7 @@ TEST(MethodMemoryTest, ReshapesOfAnyOrderOfDimensionsOfSizeOne) {
 }
 
 // A copy of dynamic sizes stays where it is when the order is the same, whichever that is.
-TEST(MethodMemoryTest, DynamicCopiesToTheSameOrderCopyOntoThemselves) {
+TEST(MethodMemoryTest, DynamicCopiesToSameOrderCopyOntoThemselves) {
   for (const bool same : {true, false}) {
     Builder b;
     const uint32_t x = b.Tensor({-8, 4}, 1), v = b.Tensor({-8, 4}, 1), y = b.Tensor({1});
@@ -442,7 +442,7 @@ TEST(MethodMemoryTest, DynamicCopiesToTheSameOrderCopyOntoThemselves) {
   }
 }
 
-TEST(MethodMemoryTest, ViewsOfWhatALoopCarriesAreCopies) {
+TEST(MethodMemoryTest, CopiesViewsOfLoopCarriedValues) {
   Builder b;
   const uint32_t first = b.Tensor({16}), carried = b.Tensor({16}), view = b.Tensor({1, 16}),
                  next = b.Tensor({16});
@@ -459,7 +459,7 @@ TEST(MethodMemoryTest, ViewsOfWhatALoopCarriesAreCopies) {
   EXPECT_EQ(b.Arrange().elided_instructions, 0u);
 }
 
-TEST(MethodMemoryTest, InstructionsRunInAnOrderThatNeedsLess) {
+TEST(MethodMemoryTest, SchedulesInstructionsForLessMemory) {
   Builder b;
   const uint32_t big1 = b.Tensor({1000}), big2 = b.Tensor({1000}), small1 = b.Tensor({1}),
                  small2 = b.Tensor({1}), y = b.Tensor({1});
@@ -494,7 +494,7 @@ TEST(MethodMemoryTest, EffectsWritesAndJumpsKeepTheirOrder) {
 }
 
 // The second write to x needs nothing that is large, and still comes second in the better order.
-TEST(MethodMemoryTest, WritesOfOneValueKeepTheirOrder) {
+TEST(MethodMemoryTest, KeepsOrderOfWritesToOneValue) {
   Builder b;
   const uint32_t big1 = b.Tensor({1000}), big2 = b.Tensor({1000}), x = b.Tensor({1}),
                  small = b.Tensor({1}), y = b.Tensor({1});
@@ -532,7 +532,7 @@ TEST(MethodMemoryTest, SameMethodGivesSamePlan) {
 }
 
 // What the checker refuses of an arrangement: one change each.
-TEST(MethodMemoryTest, TheCheckerRefusesWrongArrangements) {
+TEST(MethodMemoryTest, CheckerRejectsWrongArrangements) {
   struct Parts {
     schema::Method method;
     std::vector<uint32_t> order;
@@ -571,7 +571,7 @@ TEST(MethodMemoryTest, TheCheckerRefusesWrongArrangements) {
   const Case cases[] = {
       {"", [](Parts&) {}},
       {"O1: instruction 4 runs twice", [](Parts& p) { p.order = {0, 1, 2, 4, 4}; }},
-      {"O1: there are more or fewer", [](Parts& p) { p.order.pop_back(); }},
+      {"O1: the number of instructions or values differs", [](Parts& p) { p.order.pop_back(); }},
       {"O1: instruction 3 runs before 2", [](Parts& p) { p.order = {0, 1, 3, 2, 4}; }},
       {"O1: instruction 4 runs before 2 and both have effects",
        [](Parts& p) { p.order = {0, 1, 4, 2, 3}; }},

@@ -61,7 +61,7 @@ struct Case {
   const char* expected;
 };
 
-TEST(StorageSharingTest, ViewsLieInWhatTheyAreViewsOf) {
+TEST(StorageSharingTest, ViewsShareSourceStorage) {
   const Case cases[] = {
       {R"(%x: f32[4,16] = test.make.default()
           %v: f32[64] = aten.view_copy.default(%x, [64])
@@ -102,7 +102,7 @@ TEST(StorageSharingTest, ViewsLieInWhatTheyAreViewsOf) {
   }
 }
 
-TEST(StorageSharingTest, SmallSlicesKeepTheWholeAliveOnlyWhereTheyMay) {
+TEST(StorageSharingTest, SmallSlicesShareOnlyIfAllowed) {
   constexpr std::string_view kQuarter = R"(%x: f32[4,16] = test.make.default()
       %v: f32[1,16] = aten.slice_copy.Tensor(%x, 0, 1, 2, 1))";
   EXPECT_EQ(SharedViews(kQuarter, {.slices = true}), "v=x+64 -1");
@@ -118,7 +118,7 @@ TEST(StorageSharingTest, SmallSlicesKeepTheWholeAliveOnlyWhereTheyMay) {
             "v=x+64 -1");
 }
 
-TEST(StorageSharingTest, AWholeViewOfAConstantIsTheConstant) {
+TEST(StorageSharingTest, FullViewOfConstantIsTheConstant) {
   const Case cases[] = {
       {R"(constant 7 %c: f32[4,16]
           %v: f32[64] = aten.view_copy.default(%c, [64])
@@ -146,7 +146,7 @@ TEST(StorageSharingTest, AWholeViewOfAConstantIsTheConstant) {
   }
 }
 
-TEST(StorageSharingTest, OperandsOfAConcatenationLieInTheResult) {
+TEST(StorageSharingTest, ConcatenationOperandsShareResultStorage) {
   const Case cases[] = {
       {R"(%x: f32[2,16] = test.make.default()
           %y: f32[3,16] = test.make.default()
@@ -193,7 +193,7 @@ TEST(StorageSharingTest, OperandsOfAConcatenationLieInTheResult) {
   EXPECT_EQ(SharedViews(cases[0].method, {.joins = false}), "");
 }
 
-TEST(StorageSharingTest, DynamicViewsLieOverTheirArgumentAndStay) {
+TEST(StorageSharingTest, DynamicViewsShareAndAreKept) {
   const Case cases[] = {
       {R"(%x: f32[?4,16]#1 = test.make.default()
           %v: f32[?64]#2 = aten.view_copy.default(%x, [-1]))",
@@ -234,7 +234,7 @@ TEST(StorageSharingTest, DynamicViewsLieOverTheirArgumentAndStay) {
   }
 }
 
-TEST(StorageSharingTest, ElementwiseResultsLieOverAnOperandThatDies) {
+TEST(StorageSharingTest, ElementwiseResultsReuseDyingOperand) {
   const Case cases[] = {
       {R"(%x: f32[16] = test.make.default()
           %y: f32[16] = aten.relu.default(%x))",
@@ -283,7 +283,7 @@ TEST(StorageSharingTest, ElementwiseResultsLieOverAnOperandThatDies) {
   }
 }
 
-TEST(StorageSharingTest, ElementwiseResultsLieOverWholeStoragesOnly) {
+TEST(StorageSharingTest, ElementwiseResultsReuseOnlyWholeStorages) {
   const Case cases[] = {
       // The operand is a part, from the start and behind it.
       {R"(%x: f32[4,16] = test.make.default()

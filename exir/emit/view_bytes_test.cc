@@ -59,7 +59,7 @@ void ExpectViews(const std::vector<Case>& cases) {
   }
 }
 
-TEST(ViewBytesTest, ReshapesKeepTheOrderOfElementsInMemory) {
+TEST(ViewBytesTest, ReshapesPreserveMemoryOrder) {
   ExpectViews({
       {"%v: f32[8,8] = aten.view_copy.default(%x: f32[4,16], [8,8])", "v+0"},
       {"%v: i32[8,8] = aten.view_copy.default(%x: f32[4,16], [8,8])", "no"},
@@ -72,7 +72,7 @@ TEST(ViewBytesTest, ReshapesKeepTheOrderOfElementsInMemory) {
   });
 }
 
-TEST(ViewBytesTest, CopiesKeepSizesDTypeAndOrder) {
+TEST(ViewBytesTest, CopiesPreserveSizesDTypeAndOrder) {
   ExpectViews({
       {"%v: f32[4,16] = aten.clone.default(%x: f32[4,16], none)", "v+0"},
       {"%v: f32[4,16]{1,0} = aten.clone.default(%x: f32[4,16], none)", "no"},
@@ -81,7 +81,7 @@ TEST(ViewBytesTest, CopiesKeepSizesDTypeAndOrder) {
   });
 }
 
-TEST(ViewBytesTest, ReinterpretationsHaveAllBytesInRowMajorOrder) {
+TEST(ViewBytesTest, ReinterpretationsRequireRowMajorOrder) {
   ExpectViews({
       {"%v: f32[4,2] = aten.view_as_real_copy.default(%x: c64[4])", "v+0"},
       {"%v: c64[4] = aten.view_as_complex_copy.default(%x: f32[4,2])", "v+0"},
@@ -112,7 +112,7 @@ TEST(ViewBytesTest, PermutationsMoveNoElement) {
   });
 }
 
-TEST(ViewBytesTest, CutsAreWholeRunsOfTheArgument) {
+TEST(ViewBytesTest, SlicesAreContiguousRanges) {
   ExpectViews({
       {"%v: f32[2,16] = aten.slice_copy.Tensor(%x: f32[4,16], 0, 1, 3, 1)", "v+64'"},
       {"%v: f32[2,16] = aten.slice_copy.Tensor(%x: f32[4,16], -2, none, 2, 1)", "v+0'"},
@@ -136,7 +136,7 @@ TEST(ViewBytesTest, CutsAreWholeRunsOfTheArgument) {
   });
 }
 
-TEST(ViewBytesTest, PiecesOfASplitAreTheWhole) {
+TEST(ViewBytesTest, SplitsCoverTheArgument) {
   ExpectViews({
       {"[%v: f32[3,16], %w: f32[1,16]] = aten.split_copy.Tensor(%x: f32[4,16], 3, 0)",
        "v+0' w+192'"},
@@ -155,7 +155,7 @@ TEST(ViewBytesTest, PiecesOfASplitAreTheWhole) {
   });
 }
 
-TEST(ViewBytesTest, OnlyStaticTensorsWithElementsOfOperatorsThatHandOnBytes) {
+TEST(ViewBytesTest, RejectsDynamicOrEmptyTensorsAndOtherOperators) {
   ExpectViews({
       {"%v: f32[4] = aten.relu.default(%x: f32[4])", "no"},
       {"%v: f32[4] = my.own.op(%x: f32[4])", "no"},
@@ -170,7 +170,7 @@ TEST(ViewBytesTest, OnlyStaticTensorsWithElementsOfOperatorsThatHandOnBytes) {
   });
 }
 
-TEST(ViewBytesTest, DynamicResultsHaveTheBytesOfTheirArgument) {
+TEST(ViewBytesTest, DynamicResultsHaveBytesOfArgument) {
   const Case cases[] = {
       {"%v: f32[?64] = aten.view_copy.default(%x: f32[?4,16], [-1])", "yes"},
       {"%v: f32[?64] = aten.view_copy.default(%x: f32[?4,16]{1,0}, [-1])", "no"},
@@ -192,7 +192,7 @@ TEST(ViewBytesTest, DynamicResultsHaveTheBytesOfTheirArgument) {
   }
 }
 
-TEST(ViewBytesTest, ArgumentsHaveTheNamesOfTheOperator) {
+TEST(ViewBytesTest, ArgumentsHaveSchemaNames) {
   const Call call("%v: f32[2,16] = aten.narrow_copy.default(%x: f32[4,16], 0, %s: int)");
   EXPECT_EQ(call.view().Int("dim"), 0);
   EXPECT_NE(call.view().argument("start"), nullptr);
@@ -204,7 +204,7 @@ TEST(ViewBytesTest, ArgumentsHaveTheNamesOfTheOperator) {
 }
 
 // What is known of the name alone does not count: a registry may have an operator of its own.
-TEST(ViewBytesTest, AnOperatorThatHandsOnNoBytesHasNone) {
+TEST(ViewBytesTest, ChecksOperatorTraits) {
   constexpr OpDef kOwn[] = {{.schema = "aten::view_copy(Tensor self, SymInt[] size) -> Tensor"}};
   const absl::Span<const OpDef> tables[] = {kOwn};
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<OpRegistry> ops, OpRegistry::Create(tables));
@@ -214,7 +214,7 @@ TEST(ViewBytesTest, AnOperatorThatHandsOnNoBytesHasNone) {
       {call.view().method, call.view().call, ops->Find("aten.view_copy.default")}));
 }
 
-TEST(ViewBytesTest, OperandsOfAConcatenationLieOneBehindTheOther) {
+TEST(ViewBytesTest, ConcatenationOperandsAreConsecutive) {
   const Case cases[] = {
       {"%v: f32[5,16] = aten.cat.default([%x: f32[2,16], %y: f32[3,16]], 0)", "x+0' y+128'"},
       {"%v: f32[5,16] = aten.cat.default([%x: f32[2,16], %y: f32[3,16]], -2)", "x+0' y+128'"},

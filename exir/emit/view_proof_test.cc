@@ -111,7 +111,7 @@ void ExpectAll(const std::vector<Case>& cases) {
   }
 }
 
-TEST(ViewProofTest, CopiesKeepEachElementsPlace) {
+TEST(ViewProofTest, CopiesPreserveElementAddresses) {
   constexpr std::string_view kCopy = "aten.clone.default";
   ExpectAll({
       {kCopy, {{2, 3}}, {{2, 3}}, {}, ""},
@@ -150,7 +150,7 @@ TEST(ViewProofTest, CopiesKeepEachElementsPlace) {
   });
 }
 
-TEST(ViewProofTest, ReshapesKeepTheNumberOfEachElement) {
+TEST(ViewProofTest, ReshapesPreserveRowMajorIndex) {
   constexpr std::string_view kView = "aten.view_copy.default";
   ExpectAll({
       {kView, {{4, 6}}, {{3, 8}}, {}, ""},
@@ -160,7 +160,7 @@ TEST(ViewProofTest, ReshapesKeepTheNumberOfEachElement) {
   });
 }
 
-TEST(ViewProofTest, AnExpandedTensorRepeatsNothingInPlace) {
+TEST(ViewProofTest, ExpandCannotRepeatInPlace) {
   constexpr std::string_view kExpand = "aten.expand_copy.default";
   ExpectAll({
       {kExpand, {{6}}, {{1, 6}}, {}, ""},
@@ -170,7 +170,7 @@ TEST(ViewProofTest, AnExpandedTensorRepeatsNothingInPlace) {
   });
 }
 
-TEST(ViewProofTest, PermutedDimensionsNeedThePermutedOrder) {
+TEST(ViewProofTest, PermutationsRequirePermutedDimOrder) {
   ExpectAll({
       {"aten.transpose_copy.int", {{2, 3}}, {{3, 2}, 0, "10"}, {0, -1}, ""},
       {"aten.transpose_copy.int", {{2, 3}}, {{3, 2}}, {0, 1}, "element 1 would have to move"},
@@ -211,7 +211,7 @@ TEST(ViewProofTest, PermutedDimensionsNeedThePermutedOrder) {
             "its dimensions are unknown");
 }
 
-TEST(ViewProofTest, PartsStartWhereTheCallSays) {
+TEST(ViewProofTest, SlicesStartAtTheirOffset) {
   constexpr std::string_view kSlice = "aten.slice_copy.Tensor", kSelect = "aten.select_copy.int",
                              kNarrow = "aten.narrow_copy.default";
   const std::string moves = "element 0 would have to move";
@@ -244,7 +244,7 @@ TEST(ViewProofTest, PartsStartWhereTheCallSays) {
   EXPECT_EQ(m.Prove(kNarrow, {from, none, one, two}, {to}), "its dimension is unknown");
 }
 
-TEST(ViewProofTest, PiecesOfASplitLieOneBehindTheOther) {
+TEST(ViewProofTest, SplitsAreConsecutive) {
   constexpr std::string_view kSplit = "aten.split_with_sizes_copy.default",
                              kUnbind = "aten.unbind_copy.int";
   const auto split = [&](const std::vector<Place>& pieces, int64_t dim = 0) {
@@ -273,7 +273,7 @@ TEST(ViewProofTest, PiecesOfASplitLieOneBehindTheOther) {
   EXPECT_EQ(m.Prove(kUnbind, {from}, {m.List({to})}), "its dimension is unknown");
 }
 
-TEST(ViewProofTest, OperandsOfAJoinLieOneBehindTheOther) {
+TEST(ViewProofTest, ConcatenationOperandsAreConsecutive) {
   const auto join = [](const std::vector<Place>& pieces, const Place& whole, int64_t dim = 0) {
     Method m;
     const uint32_t list = m.Tensors(pieces);
@@ -296,7 +296,7 @@ TEST(ViewProofTest, OperandsOfAJoinLieOneBehindTheOther) {
   EXPECT_EQ(m.Prove("aten.cat.default", {x, m.Int(0)}, {y}), "its operands are unknown");
 }
 
-TEST(ViewProofTest, BytesReadAsAnotherDTypeAreTheSameBytes) {
+TEST(ViewProofTest, ReinterpretedBytesStayInPlace) {
   constexpr std::string_view kAs = "aten.view_copy.dtype", kReal = "aten.view_as_real_copy.default";
   const Place ints = {{6}, 0, "", DType::kInt32};
   ExpectAll({
@@ -321,7 +321,7 @@ TEST(ViewProofTest, BytesReadAsAnotherDTypeAreTheSameBytes) {
 }
 
 // Of large tensors the corners, the steps and samples are looked at.
-TEST(ViewProofTest, LargeTensorsOfAnotherOrderMove) {
+TEST(ViewProofTest, ChecksLargeTensorsOfDifferentOrder) {
   ExpectAll({
       {"aten.clone.default", {{80, 80}}, {{80, 80}}, {}, ""},
       {"aten.clone.default", {{80, 80}}, {{80, 80}, 0, "10"}, {}, "element 1 would have to move"},
@@ -335,7 +335,7 @@ TEST(ViewProofTest, LargeTensorsOfAnotherOrderMove) {
   });
 }
 
-TEST(ViewProofTest, WhatIsNoCallOfAViewHasNoProof) {
+TEST(ViewProofTest, RejectsCallsThatAreNotViews) {
   Method m;
   const uint32_t x = m.Tensor({{6}}), y = m.Tensor({{6}}), three = m.Int(3);
   const std::string_view clone = "aten.clone.default";
@@ -347,7 +347,7 @@ TEST(ViewProofTest, WhatIsNoCallOfAViewHasNoProof) {
 }
 
 // Of dynamic sizes only what holds for all of them counts.
-TEST(ViewProofTest, KeptViewsKeepStartDTypeAndOrder) {
+TEST(ViewProofTest, KeptViewsPreserveStartDTypeAndOrder) {
   const auto kept = [](std::string_view op, const Place& from, const Place& to) {
     Method m;
     const uint32_t a = m.Tensor(from), b = m.Tensor(to);

@@ -67,7 +67,7 @@ class CallTest : public ::testing::Test {
   CallSequence calls_;
 };
 
-TEST_F(CallTest, KeepsWhatACallLeavesBehindAndItsInputsAsTheyWere) {
+TEST_F(CallTest, RecordsOutcomeAndPreservesInputs) {
   for (const auto& outcomes : {Interpret(Counter("%b")), Execute(Counter("%b"))}) {
     ASSERT_EQ(outcomes.size(), 2u);
     ASSERT_OK(outcomes[1].status);
@@ -81,7 +81,7 @@ TEST_F(CallTest, KeepsWhatACallLeavesBehindAndItsInputsAsTheyWere) {
   EXPECT_EQ(FirstDifference(Interpret(Counter("%b")), Execute(Counter("%b")), kIdentical), "");
 }
 
-TEST_F(CallTest, NamesTheFirstCallAndValueThatDiffer) {
+TEST_F(CallTest, ReportsFirstDifferingCallAndValue) {
   EXPECT_EQ(FirstDifference(Interpret(Counter("%b")), Execute(Counter("%a")), kIdentical),
             "call 0: input 0 afterwards: 1 of 1 elements differ; element 0: expected 4, got 2");
   EXPECT_THAT(FirstDifference(Interpret(Counter("%a")), Execute(Counter("%a", "%n")), kIdentical),
@@ -93,7 +93,7 @@ TEST_F(CallTest, NamesTheFirstCallAndValueThatDiffer) {
   EXPECT_EQ(FirstDifference(want, got, kIdentical), "");
 }
 
-TEST_F(CallTest, PartsHaveAClosenessOfTheirOwn) {
+TEST_F(CallTest, PartsMayHaveSeparateCloseness) {
   CallCloseness closeness(kIdentical);
   closeness.outputs[0] = kAnyElements;
   const auto want = Interpret(Counter("%a", "%b")), got = Execute(Counter("%a", "%n"));
@@ -115,7 +115,7 @@ TEST_F(CallTest, PartsHaveAClosenessOfTheirOwn) {
   EXPECT_EQ(FirstDifference(want, other, closeness), "");
 }
 
-TEST_F(CallTest, CallsThatFailAreEqualAndEndTheSequence) {
+TEST_F(CallTest, FailedCallsAreEqualAndEndTheSequence) {
   calls_[0].push_back(calls_[0][0]);
   const auto want = Interpret(Counter("%a")), got = Execute(Counter("%a"));
   ASSERT_EQ(want.size(), 1u);
@@ -127,7 +127,7 @@ TEST_F(CallTest, CallsThatFailAreEqualAndEndTheSequence) {
   EXPECT_THAT(FirstDifference(want, {}, kIdentical), HasSubstr(", got no call"));
 }
 
-TEST_F(CallTest, CallsOfWhichOneFailsDiffer) {
+TEST_F(CallTest, FailedCallDiffersFromSuccessfulCall) {
   const auto want = Interpret(Counter("%a"));
   auto got = want;
   got[1] = CallOutcome();
@@ -136,7 +136,7 @@ TEST_F(CallTest, CallsOfWhichOneFailsDiffer) {
   EXPECT_EQ(FirstDifference(got, want, kIdentical), "call 1: expected INTERNAL: broken, got OK");
 }
 
-TEST_F(CallTest, ComparesAsManyOutputsAndInputsAsThereAre) {
+TEST_F(CallTest, ComparesNumberOfOutputsAndInputs) {
   const auto want = Interpret(Counter("%a"));
   auto got = want;
   got[0].outputs.emplace_back();
@@ -149,7 +149,7 @@ TEST_F(CallTest, ComparesAsManyOutputsAndInputsAsThereAre) {
   EXPECT_THAT(FirstDifference(want, got, kIdentical), HasSubstr("call 0: output 0: "));
 }
 
-TEST_F(CallTest, TextsAndNumbersAreInputsToo) {
+TEST_F(CallTest, SupportsStringAndScalarInputs) {
   calls_ = {{calls_[0][0], OwnedValue::String("mean"), OwnedValue::Scalar(EValue(int64_t{3}))}};
   const auto outcomes = Interpret(R"(program edge {
     graph(%x: f32[1] user_input, %s: const("mean") constant_input, %n: symint(s0) user_input) {

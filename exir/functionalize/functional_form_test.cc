@@ -34,7 +34,7 @@ std::optional<FunctionalForm> FormOf(const std::vector<std::string_view>& schema
   return op == nullptr ? std::nullopt : FunctionalFormOf(**ops, *op);
 }
 
-TEST(FunctionalFormTest, IsOfWhatIsWritten) {
+TEST(FunctionalFormTest, DependsOnWrittenArguments) {
   EXPECT_EQ(
       FormOf({"demo::inc_(Tensor(a!) self) -> Tensor(a!)", "demo::inc(Tensor self) -> Tensor"})
           ->kind,
@@ -58,7 +58,7 @@ TEST(FunctionalFormTest, IsOfWhatIsWritten) {
             Kind::kBoth);
 }
 
-TEST(FunctionalFormTest, OperatorsThatNoFunctionalOneReplacesHaveNone) {
+TEST(FunctionalFormTest, OperatorsWithoutReplacementHaveNoForm) {
   const std::vector<std::string_view> kCases[] = {
       // It writes to nothing; there is no functional one.
       {"demo::inc(Tensor self) -> Tensor"},
@@ -94,7 +94,7 @@ TEST(FunctionalFormTest, OperatorsThatNoFunctionalOneReplacesHaveNone) {
 }
 
 // Operators that a program may call and of which nobody knows how to compute them.
-TEST(FunctionalFormTest, WhatCannotBeComputedIsNamed) {
+TEST(FunctionalFormTest, ReportsUnsupportedOperators) {
   ASSERT_OK_AND_ASSIGN(const auto ops, CreateStandardOps());
   for (const char* schema :
        {"demo::inc_(Tensor(a!) self) -> Tensor(a!)", "demo::inc(Tensor self) -> Tensor",
@@ -188,7 +188,7 @@ class OwnOperatorsTest : public ::testing::Test {
   std::unique_ptr<OpRegistry> ops_;
 };
 
-TEST_F(OwnOperatorsTest, ResultsComeFirstThenWhatIsWritten) {
+TEST_F(OwnOperatorsTest, ResultsPrecedeWrittenValues) {
   ExpectRewrite(Program("%r: f32[2] = demo.count.default(%x, %s)"), Functionalize().run,
                 R"(program training {
   graph(%x: f32[2] user_input, %s: i64[2] user_input, %one: f32[1] user_input) {
@@ -200,7 +200,7 @@ TEST_F(OwnOperatorsTest, ResultsComeFirstThenWhatIsWritten) {
                 *ops_);
 }
 
-TEST_F(OwnOperatorsTest, WhatDoesNotFitIsAnErrorAtTheNode) {
+TEST_F(OwnOperatorsTest, ReportsMismatchesAtTheNode) {
   const std::tuple<const char*, absl::StatusCode, const char*> kCases[] = {
       {"%r: f32[2] = demo.count.default(%x, 2)", absl::StatusCode::kUnimplemented,
        "a result that is not a tensor, or is not written\n  at %r"},
@@ -209,7 +209,7 @@ TEST_F(OwnOperatorsTest, WhatDoesNotFitIsAnErrorAtTheNode) {
       {"%r: f32[2] = demo.sum.default(%x, %s)", absl::StatusCode::kOutOfRange, "not these"},
       {"%e: f32[2]{strides=[0]} = aten.expand.default(%one, [2])\n"
        "    %r: f32[2] = demo.count.default(%x, %e)",
-       absl::StatusCode::kUnimplemented, "several elements share memory\n  at %r"},
+       absl::StatusCode::kUnimplemented, "whose elements share memory\n  at %r"},
       {"%r: f32[2] = demo.turn_.default(%x)", absl::StatusCode::kInternal,
        "a view that is not a tensor\n  at %r"},
       {"%r: f32[2] = demo.inc_.default(%x)", absl::StatusCode::kInternal,

@@ -24,7 +24,7 @@ const OpRegistry& Ops() {
   return ops;
 }
 
-TEST(InlineRegionsTest, GradientModeLeavesItsBody) {
+TEST(InlineRegionsTest, InlinesGradientMode) {
   ExpectRewrite(R"(program training {
   graph(%x: f32[2] user_input) {
     %y: f32[2] = higher_order.wrap_with_set_grad_enabled(false, graph#1, %x)
@@ -46,7 +46,7 @@ TEST(InlineRegionsTest, GradientModeLeavesItsBody) {
                 Ops());
 }
 
-TEST(InlineRegionsTest, AutocastCastsOperandsOfItsOperators) {
+TEST(InlineRegionsTest, AutocastCastsOperands) {
   ExpectRewrite(R"(program training {
   graph(%x: f32[2,2] user_input, %d: f64[2] user_input) {
     %y: bf16[2,2] = higher_order.wrap_with_autocast("cpu", dtype:bf16, true, none, graph#1, %x)
@@ -70,7 +70,7 @@ TEST(InlineRegionsTest, AutocastCastsOperandsOfItsOperators) {
                 Ops());
 }
 
-TEST(InlineRegionsTest, AutocastReachesNestedRegionsAndBodies) {
+TEST(InlineRegionsTest, AutocastAppliesToNestedRegionsAndSubgraphs) {
   ExpectRewrite(R"(program training {
   graph(%p: b8[] user_input, %x: f32[2,2] user_input) {
     %y: bf16[2,2] = higher_order.wrap_with_autocast("cpu", dtype:bf16, true, none, graph#1, %p, %x)
@@ -121,7 +121,7 @@ TEST(InlineRegionsTest, AutocastReachesNestedRegionsAndBodies) {
                 Ops());
 }
 
-TEST(InlineRegionsTest, ProgramsWithoutRegionsStay) {
+TEST(InlineRegionsTest, KeepsProgramsWithoutRegions) {
   ExpectUnchanged(R"(program training {
   graph(%x: f32[2] user_input) {
     %r: f32[2] = aten.relu.default(%x)
@@ -131,7 +131,7 @@ TEST(InlineRegionsTest, ProgramsWithoutRegionsStay) {
                   InlineRegions().run, Ops());
 }
 
-TEST(InlineRegionsTest, RefusesWrongArguments) {
+TEST(InlineRegionsTest, RejectsWrongArguments) {
   constexpr char kBody[] = R"(
     return (%y user_output)
   }
@@ -149,7 +149,7 @@ TEST(InlineRegionsTest, RefusesWrongArguments) {
 }
 
 // Modes that are not of their kind, calls and bodies that disagree about results.
-TEST(InlineRegionsTest, RefusesCallsThatDoNotFitTheirBodies) {
+TEST(InlineRegionsTest, RejectsCallsThatMismatchSubgraph) {
   constexpr char kBody[] = "graph body(%a: f32[2]) { return (%a) }";
   const std::tuple<const char*, const char*, const char*> kCases[] = {
       {"%y: f32[2] = higher_order.wrap_with_autocast(3, dtype:bf16, true, none, graph#1, %x)",
@@ -204,7 +204,7 @@ std::string CastIn(const std::string& modes, const std::string& call) {
   return types;
 }
 
-TEST(InlineRegionsTest, AutocastCastsFloatsOfHalfAndSinglePrecision) {
+TEST(InlineRegionsTest, AutocastCastsHalfAndSinglePrecision) {
   const std::string on = "\"cpu\", dtype:bf16, true", all = "[%f, %h, %b, %d, %e, %i]";
   // To the region's dtype: matrices; without one, that is bfloat16.
   EXPECT_EQ(CastIn(on, "aten.mm.default(%f, %h)"), "bf16 bf16");
@@ -223,7 +223,7 @@ TEST(InlineRegionsTest, AutocastCastsFloatsOfHalfAndSinglePrecision) {
 }
 
 // Operands stand in lists and dictionaries, too; bodies outside of regions have regions of their own.
-TEST(InlineRegionsTest, OperandsAreFoundWhereverTheyStand) {
+TEST(InlineRegionsTest, FindsOperandsAtAnyPosition) {
   ExpectRewrite(R"(program training {
   graph(%p: b8[] user_input, %x: f32[2] user_input) {
     %y: f32[2] = higher_order.wrap_with_set_grad_enabled(false, graph#1, %x)
@@ -260,7 +260,7 @@ TEST(InlineRegionsTest, OperandsAreFoundWhereverTheyStand) {
 }
 
 // In a region, in a region of a region, and in a body in one.
-TEST(InlineRegionsTest, CastsNeedTheirOperator) {
+TEST(InlineRegionsTest, CastsRequireRegisteredOperator) {
   constexpr OpDef kRows[] = {{.schema = "aten::mm(Tensor self, Tensor mat2) -> Tensor"}};
   const absl::Span<const OpDef> tables[] = {kRows};
   ASSERT_OK_AND_ASSIGN(const auto ops, OpRegistry::Create(tables));

@@ -181,7 +181,7 @@ TEST(FunctionalizedValuesTest, WritesThroughEveryView) {
 }
 
 // A chain so long that its elements are picked by their numbers.
-TEST(FunctionalizedValuesTest, ReadsTheEndOfALongChainAfterAWriteToItsMemory) {
+TEST(FunctionalizedValuesTest, ReadsLongChainAfterWrite) {
   std::string chain = "%v0: f32[3,2]{strides=[1,3]} = aten.transpose.int(%x, 0, 1)\n";
   for (int i = 1; i < 21; ++i) {
     absl::StrAppend(&chain, "%v", i, i % 2 == 1 ? ": f32[2,3]" : ": f32[3,2]{strides=[1,3]}",
@@ -198,7 +198,7 @@ TEST(FunctionalizedValuesTest, ReadsTheEndOfALongChainAfterAWriteToItsMemory) {
   ExpectSameWhenFunctional(text, text);
 }
 
-TEST(FunctionalizedValuesTest, WritesThroughEachPiece) {
+TEST(FunctionalizedValuesTest, WritesThroughSplits) {
   const std::tuple<std::string_view, std::string_view, std::string_view> splits[] = {
       {"[%a: f32[3,4], %b: f32[2,4]{offset=12}]", "aten.split.Tensor(%x, 3)",
        "f32[2,4]{offset=12}"},
@@ -218,7 +218,7 @@ TEST(FunctionalizedValuesTest, WritesThroughEachPiece) {
   }
 }
 
-TEST(FunctionalizedValuesTest, WritesOfEveryKind) {
+TEST(FunctionalizedValuesTest, EveryKindOfWrite) {
   struct Write {
     std::string_view inputs, nodes, reference;
   };
@@ -279,7 +279,7 @@ TEST(FunctionalizedValuesTest, WritesOfEveryKind) {
 }
 
 // What a branch, or a loop without an iteration, hands on is new.
-TEST(FunctionalizedValuesTest, WritesToWhatControlFlowHandsOnStayThere) {
+TEST(FunctionalizedValuesTest, WritesToControlFlowResultsStayLocal) {
   const std::pair<std::string_view, std::string_view> cases[] = {
       {"higher_order.cond(%p, graph#1, graph#2, [%x])",
        "graph no(%b: f32[3]) { %c: f32[3] = aten.neg.default(%b)\nreturn (%c) }"},
@@ -302,7 +302,7 @@ TEST(FunctionalizedValuesTest, WritesToWhatControlFlowHandsOnStayThere) {
 }
 
 // Views of a memory that was written since show what was written, whichever way they were made.
-TEST(FunctionalizedValuesTest, EveryViewShowsWhatAnotherWrote) {
+TEST(FunctionalizedValuesTest, ViewsObserveEachOthersWrites) {
   const std::string text = Training(
       "%x: f32[4,6] user_input",
       R"(%row: f32[6]{offset=6} = aten.select.int(%x, 0, 1)
@@ -322,7 +322,7 @@ TEST(FunctionalizedValuesTest, EveryViewShowsWhatAnotherWrote) {
   ExpectSameWhenFunctional(text, text);
 }
 
-TEST(FunctionalizedValuesTest, RefusesWhatNoFunctionalProgramDoes) {
+TEST(FunctionalizedValuesTest, RejectsWritesWithoutFunctionalForm) {
   const std::pair<std::string, std::string> programs[] = {
       {Training("%x: f32[2,3,4] user_input", "%w: f32[2,3,4] = aten.fill_diagonal_.default(%x, 7)",
                 "%w user_output"),
@@ -424,7 +424,7 @@ void ExpectSameRowByRow(const Function& f) {
   EXPECT_EQ(Execute(came), Execute(expected));
 }
 
-TEST(MappedValuesTest, OfOneTensorAndItsDimensions) {
+TEST(MappedValuesTest, UnaryOperatorsAndDimensions) {
   const Mapped x = {"x", "f32[2,3,4]", "f32[2,4]", 1};
   const auto of = [&](std::string_view call, std::string_view row, std::string_view all,
                       int out_dim = 0) {
@@ -474,7 +474,7 @@ TEST(MappedValuesTest, SeveralResults) {
                       "f32[3,2,3]"});
 }
 
-TEST(MappedValuesTest, OperandsThatAreMappedAndThatAreNot) {
+TEST(MappedValuesTest, MappedAndUnmappedOperands) {
   const Mapped x = {"x", "f32[3,2,4]", "f32[2,4]", 0}, y = {"y", "f32[4,3]", "f32[4]", 1},
                n = {"n", "f32[2,4]", "f32[2,4]", -1};
   ExpectSameRowByRow(
@@ -487,7 +487,7 @@ TEST(MappedValuesTest, OperandsThatAreMappedAndThatAreNot) {
       {{x, n}, "%r@: f32[2,8] = aten.cat.default([%n@, %x@], -1)", "f32[2,8]", "f32[3,2,8]"});
 }
 
-TEST(MappedValuesTest, ProductsOfMatrices) {
+TEST(MappedValuesTest, Matmuls) {
   const Mapped x = {"x", "f32[3,2,4]", "f32[2,4]", 0}, y = {"y", "f32[4,5,3]", "f32[4,5]", 2},
                n = {"n", "f32[4,5]", "f32[4,5]", -1}, m = {"m", "f32[2,4]", "f32[2,4]", -1};
   for (const auto& [inputs, call] : std::vector<std::pair<std::vector<Mapped>, std::string_view>>{
@@ -554,7 +554,7 @@ TEST(MappedValuesTest, TwoLevels) {
 }
 
 // What the mapped function only says of what it sees is left out.
-TEST(MappedValuesTest, AssertionsOfRowsGo) {
+TEST(MappedValuesTest, DropsMetadataAssertions) {
   ExpectSameRowByRow({{{"x", "f32[3,2]", "f32[2]", 0}},
                       "aten._assert_tensor_metadata.default(%x@, none, none, dtype:f32)\n"
                       "%r@: f32[2] = aten.neg.default(%x@)",
@@ -562,7 +562,7 @@ TEST(MappedValuesTest, AssertionsOfRowsGo) {
                       "f32[3,2]"});
 }
 
-TEST(MappedValuesTest, RefusesCallsThatDoNotFitTogether) {
+TEST(MappedValuesTest, RejectsMismatchedCalls) {
   const std::string prefix = "torch._functorch.predispatch.";
   const auto program = [&](std::string_view nodes) {
     return Training("%x: f32[3,2] user_input, %z: f32[] user_input, %m: b8[3,2] user_input",

@@ -25,7 +25,7 @@ auto Unsupported(const std::string& text) {
 
 constexpr const char* kOp = "torch.ops.mine.op.default";
 
-TEST(GraphArgumentsTest, MalformedArgumentsAreNamedByTheirPlace) {
+TEST(GraphArgumentsTest, ReportsPathOfMalformedArguments) {
   // Behind "graph_module.graph.nodes[0].inputs[0].arg".
   const std::pair<std::string, std::string> kArguments[] = {
       {"3", ": expected an object, found an integer"},
@@ -88,7 +88,7 @@ TEST(GraphArgumentsTest, MalformedArgumentsAreNamedByTheirPlace) {
   }
 }
 
-TEST(GraphArgumentsTest, MalformedResultsAreNamedByTheirPlace) {
+TEST(GraphArgumentsTest, ReportsPathOfMalformedResults) {
   // Behind "graph_module.graph.nodes[0].outputs[0]".
   const std::pair<std::string, std::string> kResults[] = {
       {"3", ": expected an object, found an integer"},
@@ -167,7 +167,7 @@ TEST(GraphArgumentsTest, ResultsOfUnknownKindsAreUnsupported) {
 }
 
 // A result that can be described, but not be used.
-TEST(GraphArgumentsTest, SparseResultsMatterOnlyWhereTheyAreUsed) {
+TEST(GraphArgumentsTest, SparseResultsFailOnlyIfUsed) {
   const std::string sparse = Tensor(
       "s", R"({"dtype": 7, "sizes": [{"as_int": 2}], "strides": [{"as_int": 1}], "layout": 3})");
   const std::string make = NodeJson(kOp, {}, TensorArg("s"), "make");
@@ -181,7 +181,7 @@ TEST(GraphArgumentsTest, SparseResultsMatterOnlyWhereTheyAreUsed) {
                   "layout sparse_csc"));
 }
 
-TEST(GraphArgumentsTest, MalformedEntriesOfTheTablesAreNamed) {
+TEST(GraphArgumentsTest, ReportsMalformedTableEntries) {
   const struct {
     std::string table;
     std::string entry;

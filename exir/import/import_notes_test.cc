@@ -25,11 +25,11 @@ std::vector<std::string> NotesOn(const ArchiveFiles& files) {
   return notes;
 }
 
-TEST(ImportNotesTest, ThereIsNothingToSayOfAnOrdinaryArchive) {
+TEST(ImportNotesTest, OrdinaryArchivesHaveNoNotes) {
   EXPECT_THAT(NotesOn(DefaultFiles(ProgramJson())), IsEmpty());
 }
 
-TEST(ImportNotesTest, WeightsWithoutDataAreNamed) {
+TEST(ImportNotesTest, ReportsWeightsWithoutData) {
   ArchiveFiles files = DefaultFiles(ProgramJson());
   const std::string empty;
   SetFile(files, "data/weights/weight_0", &empty);
@@ -46,7 +46,7 @@ TEST(ImportNotesTest, WeightsWithoutDataAreNamed) {
   EXPECT_THAT(NotesOn(files), IsEmpty());
 }
 
-TEST(ImportNotesTest, ValuesOnOtherDevicesAreNamed) {
+TEST(ImportNotesTest, ReportsValuesOnOtherDevices) {
   std::string meta = MetaJson({2, 3});
   meta.replace(meta.find("cpu"), 3, "cuda");
   EXPECT_THAT(
@@ -55,7 +55,7 @@ TEST(ImportNotesTest, ValuesOnOtherDevicesAreNamed) {
       ElementsAre("2 values on another device, moved to the CPU: 'x (cuda)', 'add (cuda)'"));
 }
 
-TEST(ImportNotesTest, SymbolsThatTheGraphsLackAreNamed) {
+TEST(ImportNotesTest, ReportsUnusedSymbols) {
   EXPECT_THAT(NotesOn(DefaultFiles(
                   ProgramJson({{"\"range_constraints\": {}",
                                 R"("range_constraints": {"s0": {"min_val": 2, "max_val": 8}})"}}))),
@@ -63,7 +63,7 @@ TEST(ImportNotesTest, SymbolsThatTheGraphsLackAreNamed) {
 }
 
 // Symbols of tensors' sizes, and of numbers alone.
-TEST(ImportNotesTest, SymbolsThatTheGraphsHaveAreNotNamed) {
+TEST(ImportNotesTest, DoesNotReportUsedSymbols) {
   std::string meta = MetaJson({2, 3});
   meta.replace(meta.find(R"({"as_int": 2})"), 13,
                R"({"as_expr": {"expr_str": "s0", "hint": {"as_int": 2}}})");
@@ -77,7 +77,7 @@ TEST(ImportNotesTest, SymbolsThatTheGraphsHaveAreNotNamed) {
               ElementsAre("1 symbol with a range, but not used in the graphs' types: 'u1'"));
 }
 
-TEST(ImportNotesTest, AnImportThatFailsSaysNothing) {
+TEST(ImportNotesTest, FailedImportsHaveNoNotes) {
   std::vector<std::string> notes;
   ImportOptions options;
   options.notes = &notes;

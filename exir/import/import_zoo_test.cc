@@ -66,7 +66,7 @@ std::map<std::string, int64_t> CountsOf(JsonRef ref) {
 
 class ImportZooTest : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(ImportZooTest, ImportsAndSurvivesTheTextForm) {
+TEST_P(ImportZooTest, ImportsAndRoundTrips) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ImportFile(GetParam(), Ops()));
   EXPECT_OK(Verify(program));
   const std::string text = PrintProgram(program);
@@ -74,7 +74,7 @@ TEST_P(ImportZooTest, ImportsAndSurvivesTheTextForm) {
   EXPECT_TRUE(Equal(program, parsed)) << text;
 }
 
-TEST_P(ImportZooTest, HasTheNodesThatTorchCounted) {
+TEST_P(ImportZooTest, HasSameNodesAsTorch) {
   const fs::path manifest = fs::path(GetParam()).parent_path() / "manifest.json";
   if (!fs::exists(manifest)) GTEST_SKIP() << "no manifest";
   std::ifstream in(manifest, std::ios::binary);

@@ -56,7 +56,7 @@ const std::string kX = Input("", TensorArg("x")), kM = Input("", TensorArg("m"))
 
 // A mask with more elements than the input selects from it repeated; the exporter bounds what is
 // selected by the input. Other operators' results are as large as it says.
-TEST(MaskedSelectionsTest, WhatAMaskSelectsIsBoundedByMaskAndInput) {
+TEST(MaskedSelectionsTest, BoundsSelectionByMaskAndInput) {
   ASSERT_OK_AND_ASSIGN(
       const ExportedProgram program,
       Import(Make("m") + ", " + Select({kX, kM}, TensorArg("y")) + ", " +
@@ -66,7 +66,7 @@ TEST(MaskedSelectionsTest, WhatAMaskSelectsIsBoundedByMaskAndInput) {
   EXPECT_THAT(program.ranges, ElementsAre(Pair("u0", SymRange{0, 24}), Pair("u1", SymRange{0, 6})));
 }
 
-TEST(MaskedSelectionsTest, BoundsThatAreLargeEnoughStay) {
+TEST(MaskedSelectionsTest, KeepsSufficientBounds) {
   for (const auto& sizes : {std::vector<int64_t>{}, {3}, {2, 1}}) {
     ASSERT_OK_AND_ASSIGN(
         const ExportedProgram program,
@@ -76,7 +76,7 @@ TEST(MaskedSelectionsTest, BoundsThatAreLargeEnoughStay) {
   }
 }
 
-TEST(MaskedSelectionsTest, SizesWithoutABoundLeaveNone) {
+TEST(MaskedSelectionsTest, UnboundedSizesRemoveBound) {
   const std::pair<std::vector<std::string>, std::vector<std::string>> kSizes[] = {
       {{"s0", "3"}, {"3"}}, {{"1099511627776", "1"}, {"1", "1099511627776"}},  // together 2^80
   };
@@ -91,7 +91,7 @@ TEST(MaskedSelectionsTest, SizesWithoutABoundLeaveNone) {
 }
 
 // None of these is a selection that is known.
-TEST(MaskedSelectionsTest, OddSelectionsAreLeftAlone) {
+TEST(MaskedSelectionsTest, KeepsUnknownSelections) {
   const std::string n = Input("", R"({"as_sym_int": {"as_name": "n"}})"),
                     three = Input("", R"({"as_int": 3})"), y = TensorArg("y");
   const struct {
@@ -125,7 +125,7 @@ TEST(MaskedSelectionsTest, OddSelectionsAreLeftAlone) {
 }
 
 // The exporter asserts its bound, which would fail then.
-TEST(MaskedSelectionsTest, AssertionsOfAWrongBoundAreErased) {
+TEST(MaskedSelectionsTest, ErasesAssertionsOfWrongBounds) {
   const std::pair<std::string, std::string> kConditions[] = {
       {"a", "u0 <= 6"},   {"b", "u0 <= 7"},  {"c", "u1 <= 6"}, {"d", "u0 >= 6"},
       {"e", "2*u0 <= 6"}, {"f", "u0 <= u1"}, {"g", "Le"},  // a symbol of that name

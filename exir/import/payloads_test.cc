@@ -70,7 +70,7 @@ TEST(PayloadsTest, ReadsRawRecordsInPlaceAndSharesThem) {
 }
 
 // Which is also inflated once.
-TEST(PayloadsTest, ADeflatedRecordIsOneForAllItsNames) {
+TEST(PayloadsTest, NamesShareDeflatedRecord) {
   std::vector<ZipWriterEntry> entries;
   for (const auto& [path, content] :
        WithWeights(absl::StrCat(Entry("a", "weight_0", MetaJson({2})), ", ",
@@ -112,7 +112,7 @@ TEST(PayloadsTest, AcceptsTheOlderNamesOfTheConfigs) {
   EXPECT_EQ(payloads.constants.at("c").dtype(), DType::kInt32);
 }
 
-TEST(PayloadsTest, EmptyRecordsAreZerosOfTheDeclaredSizes) {
+TEST(PayloadsTest, EmptyRecordsBecomeZeros) {
   const ArchiveFiles files =
       WithWeights(absl::StrCat(Entry("z", "weight_0", MetaJson({2, 3})), ", ",
                                Entry("e", "weight_0", MetaJson({0, 3}))),
@@ -130,7 +130,7 @@ TEST(PayloadsTest, EmptyRecordsAreZerosOfTheDeclaredSizes) {
                                              HasSubstr("max_zero_filled_bytes = 23")));
 }
 
-TEST(PayloadsTest, GigabytesDeclaredByAFewBytesAreRefused) {
+TEST(PayloadsTest, RejectsHugeDeclaredSizes) {
   EXPECT_THAT(
       Read(WithWeights(Entry("z", "weight_0", MetaJson({1 << 20, 550})), {{"weight_0", ""}})),
       StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("2306867200 bytes")));
@@ -193,7 +193,7 @@ TEST(PayloadsTest, RejectsPathsOutsideTheFolder) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("tensor 'a'")));
 }
 
-TEST(PayloadsTest, KeepsWhatIsNotUsableForWhoeverNeedsIt) {
+TEST(PayloadsTest, ReportsUnusablePayloadsOnUse) {
   ASSERT_OK_AND_ASSIGN(const Payloads payloads,
                        Read(WithWeights(absl::StrCat(Entry("o", "custom_obj_0", "null", true), ", ",
                                                      Entry("q", "opaque_obj_0", "null", true), ", ",
@@ -228,7 +228,7 @@ std::string TorchSave(const std::string& pickle) {
        {.name = "archive/data/0", .content = std::string("\0\0\x80\x3f", 4), .alignment = 64}});
 }
 
-TEST(PayloadsTest, APickledRecordIsReadOnceHoweverManyNamesItHas) {
+TEST(PayloadsTest, ReadsPickledRecordOnce) {
   std::string entries;
   for (int i = 0; i < 1000; ++i) {
     absl::StrAppend(&entries, i == 0 ? "" : ", ",
@@ -247,7 +247,7 @@ TEST(PayloadsTest, APickledRecordIsReadOnceHoweverManyNamesItHas) {
     EXPECT_EQ(tensor.storage().bytes.data(), first.storage().bytes.data()) << name;
 }
 
-TEST(PayloadsTest, EachNameOfAPickledRecordThatIsNoTensorSaysSo) {
+TEST(PayloadsTest, ReportsNonTensorPickledRecordPerName) {
   const std::string dict = WriteZip({{.name = "archive/data.pkl", .content = "\x80\x02}."}});
   ASSERT_OK_AND_ASSIGN(const Payloads payloads,
                        Read(WithWeights(absl::StrCat(Entry("a", "weight_0", "null", true), ", ",
@@ -261,7 +261,7 @@ TEST(PayloadsTest, EachNameOfAPickledRecordThatIsNoTensorSaysSo) {
   }
 }
 
-TEST(PayloadsTest, SubclassesAreTheTensorsOfWhichTheyConsist) {
+TEST(PayloadsTest, FlattensTensorSubclasses) {
   const std::string record = TorchSave(
       "ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_wrapper_subclass\n"
       "ctorchao.quantization\nInt8Tensor\n)}(" +
@@ -283,7 +283,7 @@ TEST(PayloadsTest, SubclassesAreTheTensorsOfWhichTheyConsist) {
   }
 }
 
-TEST(PayloadsTest, PickledRecordsThatAreNoTensors) {
+TEST(PayloadsTest, NonTensorPickledRecords) {
   const struct {
     std::string record;
     absl::StatusCode code;
@@ -312,7 +312,7 @@ TEST(PayloadsTest, PickledRecordsThatAreNoTensors) {
 }
 
 // The era of torch 2.8.
-TEST(PayloadsTest, EntriesOfPickledWeightsThatAreNoTensorsAreUnusable) {
+TEST(PayloadsTest, NonTensorPickledWeightsAreUnusable) {
   ArchiveFiles files = DefaultFiles("{}");
   SetFile(files, "data/weights/model_weights_config.json", nullptr);
   const std::string saved =
@@ -357,7 +357,7 @@ TEST(PayloadsTest, RejectsMalformedConfigs) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not valid JSON")));
 }
 
-TEST(PayloadsTest, AModelWithoutPayloadsHasNoTensors) {
+TEST(PayloadsTest, ModelWithoutPayloadsHasNoTensors) {
   ArchiveFiles files = DefaultFiles("{}");
   SetFile(files, "data/weights/model_weights_config.json", nullptr);
   SetFile(files, "data/constants/model_constants_config.json", nullptr);

@@ -35,7 +35,7 @@ int64_t ParsedInt(const std::string& bytes) {
   return (*pickle)[pickle->root].integer;
 }
 
-TEST(PickleTest, AttributesNeedAnObject) {
+TEST(PickleTest, AttributesRequireObject) {
   // Made of 7 and 8, which becomes its attributes; and of 7 alone.
   EXPECT_EQ(ParsedInt(std::string("K\x07K\x08") + "b."), 7);
   EXPECT_THAT(std::string(Parse(std::string("K\x07") + "b.").status().message()),
@@ -62,7 +62,7 @@ TEST(PickleTest, ReadsNumbers) {
   EXPECT_EQ(pickle[pickle.root].number, 0.5);
 }
 
-TEST(PickleTest, ReadsContainersAndTheMemo) {
+TEST(PickleTest, ReadsContainersAndMemo) {
   // {"a": (1, True, None), "b": <the same tuple>}
   const std::string bytes =
       std::string("\x80\x02}(X\x01\0\0\0aK\x01\x88N\x87q\x05X\x01\0\0\0bh\x05u.", 27);
@@ -80,11 +80,11 @@ TEST(PickleTest, ReadsContainersAndTheMemo) {
   EXPECT_EQ(pickle[tuple.items[2]].kind, Kind::kNone);
 }
 
-TEST(PickleTest, TheMemoHasLongKeys) {
+TEST(PickleTest, MemoSupportsLongKeys) {
   EXPECT_EQ(ParsedInt(Bytes({'K', 7, 'r', 1, 2, 0, 0, 'j', 1, 2, 0, 0, 'b', '.'})), 7);
   // Which are others than the short ones of the same first byte.
   EXPECT_THAT(Parse(Bytes({'K', 7, 'r', 1, 2, 0, 0, 'h', 1, 'b', '.'})),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("remembered under 1")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no memoized value 1")));
 }
 
 TEST(PickleTest, ReadsListsThatContainThemselves) {
@@ -111,7 +111,7 @@ TEST(PickleTest, OrderedDictsAreDictionaries) {
   EXPECT_EQ(pickle[pickle.root].items.size(), 2u);
 }
 
-TEST(PickleTest, OrderedDictsAreMadeOfPairs) {
+TEST(PickleTest, OrderedDictsRequirePairs) {
   // Lists and tuples of lists and tuples.
   for (const char* pairs : {"](K\x01K\x02\x86"
                             "e",
@@ -150,7 +150,7 @@ TEST(PickleTest, OrderedDictsAreMadeOfPairs) {
   }
 }
 
-TEST(PickleTest, RefusesEveryOtherName) {
+TEST(PickleTest, RejectsOtherGlobals) {
   EXPECT_THAT(
       Parse("cos\nsystem\nX\x02\0\0\0ls\x85R."),
       StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("byte 0: it names 'os system'")));
@@ -159,7 +159,7 @@ TEST(PickleTest, RefusesEveryOtherName) {
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("nothing is ever executed")));
 }
 
-TEST(PickleTest, RefusesEveryOtherInstruction) {
+TEST(PickleTest, RejectsOtherInstructions) {
   for (int opcode = 0; opcode < 256; ++opcode) {
     static const std::string kKnown =
         std::string("(.QGJKMNRX]abcehjqrstu})") + "\x80\x81\x85\x86\x87\x88\x89\x8a";
@@ -174,7 +174,7 @@ TEST(PickleTest, RefusesEveryOtherInstruction) {
               StatusIs(absl::StatusCode::kUnimplemented));
 }
 
-TEST(PickleTest, RejectsProgramsThatMakeNoSense) {
+TEST(PickleTest, RejectsMalformedPickles) {
   for (const char* bytes : {".",
                             "K\x01K\x02.",
                             "(.",
@@ -246,7 +246,7 @@ TEST(PickleTest, LimitsTheNumberOfValues) {
   EXPECT_THAT(Parse("(((((", 4), StatusIs(absl::StatusCode::kResourceExhausted));
 }
 
-TEST(PickleTest, PicklesOfOneByteInstructionsEndAtTheLimit) {
+TEST(PickleTest, OneByteInstructionsStopAtLimit) {
   // As long, and with as many values, as ImportOptions allows.
   for (const char one : {']', '}', ')', 'N', '('}) {
     const std::string bytes(16 << 20, one);

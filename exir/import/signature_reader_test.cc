@@ -55,7 +55,7 @@ TEST(SignatureReaderTest, ReadsEveryKindOfBorderArgument) {
   }
 }
 
-TEST(SignatureReaderTest, RefusesWhatIsNoBorderArgument) {
+TEST(SignatureReaderTest, RejectsOtherArguments) {
   const std::pair<std::string, std::string> kArguments[] = {
       {"3", "doc: expected an object, found an integer"},
       {"{}", "doc: a union without a tag"},
@@ -170,7 +170,7 @@ TEST(SignatureReaderTest, ReadsEveryKindOfOutputSpec) {
   }
 }
 
-TEST(SignatureReaderTest, RefusesMalformedSpecs) {
+TEST(SignatureReaderTest, RejectsMalformedSpecs) {
   const struct {
     std::string inputs;
     std::string outputs;

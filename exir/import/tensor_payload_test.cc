@@ -26,7 +26,7 @@ TensorLayout View(const Layout& layout) {
 
 constexpr int64_t kBig = int64_t{1} << 40;
 
-TEST(TensorPayloadTest, BytesReachToTheEndOfTheLastElement) {
+TEST(TensorPayloadTest, BytesEndAtLastElement) {
   const struct {
     Layout layout;
     uint64_t bytes;
@@ -47,7 +47,7 @@ TEST(TensorPayloadTest, BytesReachToTheEndOfTheLastElement) {
   }
 }
 
-TEST(TensorPayloadTest, RefusesLayoutsThatAreNotPossible) {
+TEST(TensorPayloadTest, RejectsInvalidLayouts) {
   const struct {
     Layout layout;
     absl::StatusCode code;

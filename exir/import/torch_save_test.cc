@@ -72,7 +72,7 @@ absl::StatusOr<std::vector<SavedTensor>> Read(const std::string& file,
   return ReadTorchSave(ToStorage(file), "weights.pt", options, budget);
 }
 
-TEST(TorchSaveTest, NoBytesAreAnEmptyDictionary) {
+TEST(TorchSaveTest, EmptyFileIsEmptyDictionary) {
   ASSERT_OK_AND_ASSIGN(const auto none, Read(""));
   EXPECT_TRUE(none.empty());
   ASSERT_OK_AND_ASSIGN(const auto empty, Read(File("\x80\x02}q\1.", {})));
@@ -103,7 +103,7 @@ TEST(TorchSaveTest, ReadsTensorsAndParameters) {
 }
 
 // Which is also inflated once.
-TEST(TorchSaveTest, ADeflatedStorageIsOneForAllItsTensors) {
+TEST(TorchSaveTest, TensorsShareDeflatedStorage) {
   const std::string storage = StorageId("torch\nFloatStorage", "0", 2);
   const std::string file =
       WriteZip({{.name = "archive/data.pkl",
@@ -117,7 +117,7 @@ TEST(TorchSaveTest, ADeflatedStorageIsOneForAllItsTensors) {
   EXPECT_EQ(tensors[0].tensor->storage().bytes.data(), tensors[1].tensor->storage().bytes.data());
 }
 
-TEST(TorchSaveTest, ReadsUntypedStoragesWithADType) {
+TEST(TorchSaveTest, ReadsUntypedStorages) {
   const std::string v3 = "ctorch._utils\n_rebuild_tensor_v3\n(" +
                          StorageId("torch.storage\nUntypedStorage", "0", 4) + Int(0) + Tuple({2}) +
                          Tuple({1}) +
@@ -130,7 +130,7 @@ TEST(TorchSaveTest, ReadsUntypedStoragesWithADType) {
   EXPECT_EQ(tensors[0].tensor->dtype(), DType::kUint16);
 }
 
-TEST(TorchSaveTest, LeavesOtherEntriesToWhoeverNeedsThem) {
+TEST(TorchSaveTest, ReportsOtherEntriesOnUse) {
   const std::string storage = StorageId("torch\nFloatStorage", "0", 1);
   ASSERT_OK_AND_ASSIGN(const auto tensors,
                        Read(File(Dict({{"number", Int(3)}, {"w", Tensor(storage, 0, {1}, {1})}}),
@@ -147,7 +147,7 @@ std::string Subclass(const std::string& type, const std::string& attributes) {
          type + "\n)}(" + attributes + "utR";
 }
 
-TEST(TorchSaveTest, KnownSubclassesAreTheTensorsOfWhichTheyConsist) {
+TEST(TorchSaveTest, FlattensKnownSubclasses) {
   const std::string attributes =
       Text("qdata") + Tensor(StorageId("torch\nCharStorage", "0", 4), 0, {2, 2}, {2, 1}) +
       Text("block_size") + Int(2) + Text("scale") +
@@ -173,7 +173,7 @@ TEST(TorchSaveTest, KnownSubclassesAreTheTensorsOfWhichTheyConsist) {
 }
 
 // The call that makes one, with something else in the place of one argument.
-TEST(TorchSaveTest, WhatIsNoSubclassIsNoPlainTensor) {
+TEST(TorchSaveTest, RejectsMalformedSubclasses) {
   const std::string wrapper = "ctorch._utils\n_rebuild_wrapper_subclass\n",
                     type = "ctorchao.quantization\nInt8Tensor\n";
   const auto call = [](const std::string& arguments) {
@@ -193,7 +193,7 @@ TEST(TorchSaveTest, WhatIsNoSubclassIsNoPlainTensor) {
   }
 }
 
-TEST(TorchSaveTest, OtherSubclassesAreRefusedWithTheRemedy) {
+TEST(TorchSaveTest, RejectsOtherSubclassesWithAdvice) {
   EXPECT_THAT(Read(File("\x80\x02" + Subclass("vendor\nSecretTensor", "") + ".", {})),
               StatusIs(absl::StatusCode::kUnimplemented,
                        HasSubstr("it names 'vendor SecretTensor' (call run_decompositions() on the "
@@ -264,7 +264,7 @@ TEST(TorchSaveTest, SizesMayBeWrapped) {
   EXPECT_FALSE(tensors[0].in_dictionary);
 }
 
-TEST(TorchSaveTest, ParametersMayHaveAState) {
+TEST(TorchSaveTest, ParametersMayHaveState) {
   const std::string tensor = Tensor(StorageId("torch\nFloatStorage", "0", 2), 0, {2}, {1});
   const auto parameter = [](const std::string& of) {
     return Call("torch._utils\n_rebuild_parameter_with_state", {of, "\x88", kNoHooks, "}"});
@@ -304,11 +304,11 @@ TEST(TorchSaveTest, RejectsTensorsWithoutDTypeSizesOrStrides) {
       {tensor(Int(0), Int(2), one), "sizes and strides are not tuples of integers"},
       {tensor(Int(0), two, "]"), "sizes and strides are not tuples of integers"},
       {tensor(Int(0), TupleOf({"N"}), one), "sizes and strides are not tuples of integers"},
-      {tensor(Int(0), Tuple(std::vector<int>(65, 1)), one), "sizes and strides are no tuples"},
-      {tensor(Int(0), Call("torch\nSize", {}), one), "sizes and strides are no tuples"},
-      {tensor(Int(0), Call("torch\nSize", {Int(2)}), one), "sizes and strides are no tuples"},
+      {tensor(Int(0), Tuple(std::vector<int>(65, 1)), one), "sizes and strides are not tuples"},
+      {tensor(Int(0), Call("torch\nSize", {}), one), "sizes and strides are not tuples"},
+      {tensor(Int(0), Call("torch\nSize", {Int(2)}), one), "sizes and strides are not tuples"},
       // A call of something else.
-      {tensor(Int(0), Call("torch\ndevice", {two}), one), "sizes and strides are no tuples"},
+      {tensor(Int(0), Call("torch\ndevice", {two}), one), "sizes and strides are not tuples"},
       {v3("N"), "the dtype is unknown"},
       {v3("ctorch\nint4\n"), "the dtype is unknown"},
       {Call(kRebuildV3, {storage, Int(0), two, one, "\x89", kNoHooks}), "too few arguments"},
@@ -322,7 +322,7 @@ TEST(TorchSaveTest, RejectsTensorsWithoutDTypeSizesOrStrides) {
   }
 }
 
-TEST(TorchSaveTest, RejectsStoragesThatAreNone) {
+TEST(TorchSaveTest, RejectsInvalidStorages) {
   const auto id = [](const std::vector<std::string>& items) { return TupleOf(items) + "Q"; };
   const std::string text = Text("storage"), type = "ctorch\nFloatStorage\n", key = Text("0"),
                     cpu = Text("cpu"), count = Int(2);
@@ -344,7 +344,7 @@ TEST(TorchSaveTest, RejectsStoragesThatAreNone) {
   }
 }
 
-TEST(TorchSaveTest, ChecksumsOfStoragesAreCompared) {
+TEST(TorchSaveTest, VerifiesStorageChecksums) {
   const std::string pickle =
       Dict({{"w", Tensor(StorageId("torch\nFloatStorage", "0", 1), 0, {1}, {1})}});
   const std::string storage =
@@ -359,7 +359,7 @@ TEST(TorchSaveTest, ChecksumsOfStoragesAreCompared) {
   EXPECT_OK(Read(storage, options));
 }
 
-TEST(TorchSaveTest, EntriesNeedNoFolder) {
+TEST(TorchSaveTest, AcceptsEntriesWithoutFolder) {
   ASSERT_OK_AND_ASSIGN(
       const auto tensors,
       Read(WriteZip({{.name = "data.pkl",
@@ -370,7 +370,7 @@ TEST(TorchSaveTest, EntriesNeedNoFolder) {
   EXPECT_OK(tensors[0].tensor);
 }
 
-TEST(TorchSaveTest, RefusesPicklesThatDoMoreThanTensors) {
+TEST(TorchSaveTest, RejectsPicklesWithOtherCalls) {
   EXPECT_THAT(Read(File("\x80\x02"
                         "cposix\nsystem\n" +
                             Text("ls") + "\x85R.",
@@ -399,7 +399,7 @@ TEST(TorchSaveTest, RejectsOtherFiles) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_pickle_bytes")));
 }
 
-TEST(TorchSaveTest, LimitsTheValuesOfThePickle) {
+TEST(TorchSaveTest, LimitsPickleValues) {
   const std::string file = File("\x80\x02]" + std::string(1 << 20, 'N') + ".", {});
   EXPECT_THAT(Read(file), StatusIs(absl::StatusCode::kResourceExhausted,
                                    HasSubstr("max_pickle_values = 1048576")));

@@ -35,7 +35,7 @@ std::string Meta(const std::string& sizes, const std::string& strides, const std
          ", \"strides\": " + strides + more + "}";
 }
 
-TEST_F(ValueTypesTest, ReadsSymbolicIntegersInBothSpellings) {
+TEST_F(ValueTypesTest, ReadsSymbolicIntegersInBothNotations) {
   ASSERT_OK_AND_ASSIGN(const SymExpr number,
                        reader_.ReadSymInt(Json(R"({"as_int": 9223372036854775807})")));
   EXPECT_EQ(number.AsInt(), INT64_MAX);
@@ -54,7 +54,7 @@ TEST_F(ValueTypesTest, ReadsSymbolicIntegersInBothSpellings) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("as_expr.expr_str: expression")));
 }
 
-TEST_F(ValueTypesTest, MalformedSymbolsAreNamedByTheirPlace) {
+TEST_F(ValueTypesTest, ReportsPathOfMalformedSymbols) {
   const auto invalid = [](const std::string& text) {
     return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
   };
@@ -78,7 +78,7 @@ TEST_F(ValueTypesTest, MalformedSymbolsAreNamedByTheirPlace) {
   EXPECT_THAT(reader_.ReadSymBool(Json(R"({"as_bool": 1})")), invalid("as_bool: expected a bool"));
 }
 
-TEST_F(ValueTypesTest, HintsOfOtherKindsAreLeftOut) {
+TEST_F(ValueTypesTest, IgnoresHintsOfOtherKinds) {
   for (const char* hint : {R"({"as_float": 1.5})", R"({"as_bool": true})", "null"}) {
     ASSERT_OK_AND_ASSIGN(
         const SymExpr symbol,
@@ -138,13 +138,13 @@ TEST_F(ValueTypesTest, ReadsTensorMetas) {
   EXPECT_TRUE(reading.meta.requires_grad);
 }
 
-TEST_F(ValueTypesTest, MissingFieldsThatOldArchivesLackHaveDefaults) {
+TEST_F(ValueTypesTest, FieldsMissingInOldArchivesHaveDefaults) {
   ASSERT_OK_AND_ASSIGN(const TensorMetaReading reading,
                        reader_.ReadTensorMeta(Json(Meta("[]", "[]"))));
   EXPECT_EQ(reading.meta, TensorMeta::Contiguous(DType::kFloat32, {}));
 }
 
-TEST_F(ValueTypesTest, SaysWhichTensorsAreNotSupported) {
+TEST_F(ValueTypesTest, ReportsUnsupportedTensors) {
   ASSERT_OK_AND_ASSIGN(const TensorMetaReading dtype,
                        reader_.ReadTensorMeta(Json(Meta("[]", "[]", "", 99))));
   EXPECT_EQ(dtype.problem, "a tensor of dtype number 99");
@@ -198,7 +198,7 @@ TEST_F(ValueTypesTest, RejectsMalformedTensorMetas) {
               invalid("expected an integer"));
 }
 
-TEST_F(ValueTypesTest, MalformedFieldsOfTensorsAreNamedByTheirPlace) {
+TEST_F(ValueTypesTest, ReportsPathOfMalformedTensorFields) {
   const std::pair<std::string, std::string> kMetas[] = {
       {"3", "doc: expected an object"},
       {Meta("{}", "[]"), "doc: sizes: expected an array"},
@@ -216,7 +216,7 @@ TEST_F(ValueTypesTest, MalformedFieldsOfTensorsAreNamedByTheirPlace) {
   }
 }
 
-TEST_F(ValueTypesTest, DeviceTypesAreShortLowerCaseWords) {
+TEST_F(ValueTypesTest, RejectsInvalidDeviceTypes) {
   const auto device = [&](const std::string& type) {
     return ReadDevice(Json(R"({"type": ")" + type + R"(", "index": null})"));
   };

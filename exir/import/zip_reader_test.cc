@@ -51,7 +51,7 @@ TEST(ZipReaderTest, ReadsStoredEntriesInPlace) {
   EXPECT_EQ(b.owner, file.owner);
 }
 
-TEST(ZipReaderTest, ReadsWhatPyTorchWrites) {
+TEST(ZipReaderTest, ReadsPyTorchArchives) {
   const std::string file = WriteZip({{.name = "m/data",
                                       .content = std::string(100, 'x'),
                                       .streamed = true,
@@ -97,7 +97,7 @@ std::string ExtraField(int id, const std::vector<uint64_t>& numbers) {
 constexpr uint32_t kSaturated = 0xffffffff;
 
 // The field has the numbers that are saturated, in the order size, compressed size, offset.
-TEST(ZipReaderTest, TakesFromZip64FieldsWhatIsSaturated) {
+TEST(ZipReaderTest, ReadsSaturatedValuesFromZip64Fields) {
   const ZipWriterEntry kEntries[] = {
       {.name = "a",
        .content = "abc",
@@ -127,7 +127,7 @@ TEST(ZipReaderTest, TakesFromZip64FieldsWhatIsSaturated) {
   }
 }
 
-TEST(ZipReaderTest, RejectsZip64FieldsThatLackWhatIsSaturated) {
+TEST(ZipReaderTest, RejectsIncompleteZip64Fields) {
   const struct {
     std::string extra;
     std::string message;
@@ -158,7 +158,7 @@ TEST(ZipReaderTest, RejectsZip64FieldsThatLackWhatIsSaturated) {
 }
 
 // Local headers of entries whose sizes follow the data may be empty, saturated or right.
-TEST(ZipReaderTest, LocalHeadersOfStreamedEntriesMaySayNothing) {
+TEST(ZipReaderTest, LocalHeadersOfStreamedEntriesMayBeEmpty) {
   const ZipWriterEntry kEntries[] = {
       {.name = "a",
        .content = "abc",
@@ -182,7 +182,7 @@ TEST(ZipReaderTest, LocalHeadersOfStreamedEntriesMaySayNothing) {
 }
 
 // The end record may leave each of its numbers to the zip64 one, and need not.
-TEST(ZipReaderTest, TakesFromTheZip64RecordWhatIsSaturated) {
+TEST(ZipReaderTest, ReadsSaturatedValuesFromZip64Record) {
   for (const ZipWriterEnd& end :
        {ZipWriterEnd{.zip64 = true}, ZipWriterEnd{.zip64 = true, .entries = 0xffff},
         ZipWriterEnd{.zip64 = true, .directory_size = kSaturated},
@@ -193,7 +193,7 @@ TEST(ZipReaderTest, TakesFromTheZip64RecordWhatIsSaturated) {
   }
 }
 
-TEST(ZipReaderTest, LeavesFoldersOutAndAcceptsComments) {
+TEST(ZipReaderTest, SkipsFoldersAndAcceptsComments) {
   ASSERT_OK_AND_ASSIGN(
       const ZipReader zip,
       Open(WriteZip({{.name = "m/"}, {.name = "m/a", .content = "a"}}, {.comment = "a comment"})));
@@ -201,7 +201,7 @@ TEST(ZipReaderTest, LeavesFoldersOutAndAcceptsComments) {
   EXPECT_EQ(zip.Find("m/"), nullptr);
 }
 
-TEST(ZipReaderTest, AnEmptyArchiveHasNoEntries) {
+TEST(ZipReaderTest, EmptyArchiveHasNoEntries) {
   ASSERT_OK_AND_ASSIGN(const ZipReader zip, Open(WriteZip({})));
   EXPECT_TRUE(zip.entries().empty());
 }
@@ -217,7 +217,7 @@ TEST(ZipReaderTest, RejectsFilesWithoutEndRecord) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("central directory")));
 }
 
-TEST(ZipReaderTest, RejectsEndRecordsThatLie) {
+TEST(ZipReaderTest, RejectsInconsistentEndRecords) {
   const std::vector<ZipWriterEntry> one = {{.name = "a", .content = "abc"}};
   EXPECT_THAT(OpenError(one, {.entries = 2}),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("do not fit a central directory")));
@@ -251,7 +251,7 @@ TEST(ZipReaderTest, RejectsEndRecordsThatLie) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no directory entry at offset")));
 }
 
-TEST(ZipReaderTest, RejectsArchivesOverSeveralDisks) {
+TEST(ZipReaderTest, RejectsMultiDiskArchives) {
   const std::vector<ZipWriterEntry> one = {{.name = "a", .content = "abc"}};
   for (const ZipWriterEnd& end :
        {ZipWriterEnd{.disk = 1}, ZipWriterEnd{.disk = 0, .directory_disk = 1},
@@ -264,7 +264,7 @@ TEST(ZipReaderTest, RejectsArchivesOverSeveralDisks) {
                       {.zip64 = true, .disk = 0xffff}));
 }
 
-TEST(ZipReaderTest, RejectsZip64LocatorsThatPointNowhere) {
+TEST(ZipReaderTest, RejectsInvalidZip64Locators) {
   std::string file = WriteZip({{.name = "a", .content = "abc"}}, {.zip64 = true});
   const size_t offset = file.size() - 22 - 12;
   file[offset + 7] = '\x7f';
@@ -272,7 +272,7 @@ TEST(ZipReaderTest, RejectsZip64LocatorsThatPointNowhere) {
 }
 
 // The record has 56 bytes, its locator 20, the classic end record 22.
-TEST(ZipReaderTest, RejectsZip64RecordsThatLie) {
+TEST(ZipReaderTest, RejectsInconsistentZip64Records) {
   const std::string good = WriteZip({{.name = "a", .content = "abc"}}, {.zip64 = true});
   const size_t end = good.size() - 22, locator = end - 20, record = locator - 56;
   const struct {
@@ -334,7 +334,7 @@ TEST(ZipReaderTest, RejectsDuplicatesAndOverlaps) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("overlap")));
 }
 
-TEST(ZipReaderTest, RejectsDirectoriesWithoutTheirSignature) {
+TEST(ZipReaderTest, RejectsDirectoriesWithoutSignature) {
   std::string file = WriteZip({{.name = "a", .content = "abc"}});
   const size_t at = file.find("PK\x01\x02");
   ASSERT_NE(at, std::string::npos);
@@ -371,7 +371,7 @@ TEST(ZipReaderTest, RejectsLocalHeadersThatContradictTheDirectory) {
               contradiction);
 }
 
-TEST(ZipReaderTest, RejectsWhatItDoesNotUnderstand) {
+TEST(ZipReaderTest, RejectsUnsupportedFeatures) {
   EXPECT_THAT(OpenError({{.name = "a", .more_flags = 1}}),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("encrypted")));
   EXPECT_THAT(OpenError({{.name = "a", .more_flags = 1 << 5}}),
@@ -407,7 +407,7 @@ TEST(ZipReaderTest, RejectsDeflatedContentOfAnotherSize) {
   }
 }
 
-TEST(ZipReaderTest, RejectsBytesBehindTheDeflatedContent) {
+TEST(ZipReaderTest, RejectsBytesAfterDeflatedContent) {
   // One block that is not compressed: the last, its length, the length again, the text.
   const std::string deflated = std::string("\1\3\0\xfc\xff", 5) + "abc";
   const auto entry = [](const std::string& content) {
@@ -424,7 +424,7 @@ TEST(ZipReaderTest, RejectsBytesBehindTheDeflatedContent) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("'a': zip: the deflated data are")));
 }
 
-TEST(ZipReaderTest, BoundsWhatIsInflated) {
+TEST(ZipReaderTest, LimitsInflatedBytes) {
   const std::string bomb =
       WriteZip({{.name = "a", .content = std::string(1 << 20, 'a'), .deflate = true}});
   EXPECT_LT(bomb.size(), 3000u);

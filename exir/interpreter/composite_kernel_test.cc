@@ -53,7 +53,7 @@ class CompositeKernelTest : public ::testing::Test {
   KernelRegistry kernels_;
 };
 
-TEST_F(CompositeKernelTest, OfEitherKindIsCalled) {
+TEST_F(CompositeKernelTest, CallsBothKinds) {
   ASSERT_OK(Define({.schema = "mylib::scaled(Tensor x, SymInt by) -> Tensor"},
                    CompositeKind::kExplicit, [](OpBuilder& b, const OpCall& call) {
                      return std::vector<Argument>{Mul(b, call["x"], OpArgument(call["by"]))};
@@ -82,7 +82,7 @@ TEST_F(CompositeKernelTest, OfEitherKindIsCalled) {
   EXPECT_THAT(Floats(results[2]), ElementsAre(55));
 }
 
-TEST_F(CompositeKernelTest, IsForOperatorsWithoutAnother) {
+TEST_F(CompositeKernelTest, IsUsedOnlyWithoutOtherKernel) {
   ASSERT_OK(ops_->SetCompositeKernel("aten.relu", CompositeKind::kExplicit,
                                      [](OpBuilder& b, const OpCall& call) {
                                        return std::vector<Argument>{Unary(b, "neg", call["self"])};
@@ -97,7 +97,7 @@ TEST_F(CompositeKernelTest, IsForOperatorsWithoutAnother) {
   EXPECT_THAT(Floats(results[0]), ElementsAre(1, 0));
 }
 
-TEST_F(CompositeKernelTest, WhatItMakesIsNotObserved) {
+TEST_F(CompositeKernelTest, CreatedNodesAreNotObserved) {
   ASSERT_OK(Define({.schema = "mylib::op(Tensor x) -> Tensor"}, CompositeKind::kExplicit,
                    [](OpBuilder& b, const OpCall& call) {
                      return std::vector<Argument>{Unary(b, "neg", Unary(b, "abs", call["x"]))};
@@ -169,7 +169,7 @@ TEST_F(CompositeKernelTest, FailuresNameTheNode) {
   }
 }
 
-TEST_F(CompositeKernelTest, ResultsAreAsManyAsTheSchemaSays) {
+TEST_F(CompositeKernelTest, ResultCountMustMatchSchema) {
   ASSERT_OK(Define({.schema = "mylib::op(Tensor x) -> Tensor"}, CompositeKind::kExplicit,
                    [](OpBuilder& b, const OpCall& call) {
                      return std::vector<Argument>{Unary(b, "neg", call["x"])};
@@ -186,7 +186,7 @@ TEST_F(CompositeKernelTest, ResultsAreAsManyAsTheSchemaSays) {
 }
 
 // Dtypes are no inputs of programs, but of bodies.
-TEST_F(CompositeKernelTest, GetsDtypesOfBodies) {
+TEST_F(CompositeKernelTest, SupportsDtypesInSubgraphs) {
   ASSERT_OK(Define({.schema = "mylib::to(Tensor x, ScalarType d) -> Tensor"},
                    CompositeKind::kExplicit, [](OpBuilder& b, const OpCall& call) {
                      return std::vector<Argument>{

@@ -53,7 +53,7 @@ struct Case {
   absl::StatusCode code = absl::StatusCode::kInvalidArgument;
 };
 
-TEST_F(ControlFlowTest, RefusesBranchesThatDoNotFit) {
+TEST_F(ControlFlowTest, RejectsMismatchedBranches) {
   constexpr std::string_view kSame = "graph g(%a: f32[2,2]) { return (%a) }";
   for (const Case& c : {
            Case{"%r: f32[2,2] = higher_order.cond(3, graph#1, graph#1, [%x])", kSame,
@@ -89,7 +89,7 @@ TEST_F(ControlFlowTest, RefusesBranchesThatDoNotFit) {
   }
 }
 
-TEST_F(ControlFlowTest, RefusesLoopsThatDoNotFit) {
+TEST_F(ControlFlowTest, RejectsMismatchedLoops) {
   constexpr std::string_view kNode =
       "%r: f32[2,2] = higher_order.while_loop(graph#1, graph#2, [%x], [%p])";
   constexpr std::string_view kTest = "graph test(%a: f32[2,2], %b: b8[]) { return (%b) }\n";
@@ -124,7 +124,7 @@ TEST_F(ControlFlowTest, RefusesLoopsThatDoNotFit) {
   }
 }
 
-TEST_F(ControlFlowTest, RefusesRowsThatDoNotFit) {
+TEST_F(ControlFlowTest, RejectsMismatchedRows) {
   constexpr std::string_view kSame = "graph g(%a: f32[2]) { return (%a) }";
   constexpr std::string_view kMap = "%r: f32[2,2] = higher_order.map_impl(graph#1, [%x], [])";
   constexpr std::string_view kScan =
@@ -180,7 +180,7 @@ TEST_F(ControlFlowTest, RefusesRowsThatDoNotFit) {
   }
 }
 
-TEST_F(ControlFlowTest, RowsAreOfOneShape) {
+TEST_F(ControlFlowTest, RowsMustHaveEqualShapes) {
   // Each row has as many elements as the data say.
   EXPECT_THAT(Run("%z: f32[2,2] = aten.sub.Scalar(%x, 4)\n"
                   "%r: i64[2,u0,1] = higher_order.map_impl(graph#1, [%z], [])",
@@ -201,7 +201,7 @@ TEST_F(ControlFlowTest, RowsAreOfOneShape) {
   }
 }
 
-TEST_F(ControlFlowTest, RowsOfSeveralTensorsGoTogether) {
+TEST_F(ControlFlowTest, IteratesRowsOfSeveralTensors) {
   ASSERT_OK_AND_ASSIGN(const auto results,
                        Run("%r: f32[2,2] = higher_order.map_impl(graph#1, [%x,%x], [])",
                            "graph g(%a: f32[2], %b: f32[2]) { %s: f32[2] = aten.add.Tensor(%a, %b) "
@@ -216,7 +216,7 @@ TEST_F(ControlFlowTest, RowsOfSeveralTensorsGoTogether) {
   EXPECT_EQ(none[0].tensor()->sizes, Sizes({0, 3}));
 }
 
-TEST_F(ControlFlowTest, StacksHaveALimit) {
+TEST_F(ControlFlowTest, LimitsStackedResults) {
   constexpr std::string_view kSame = "graph g(%a: f32[2]) { return (%a) }";
   EXPECT_THAT(Run("%r: f32[2,2] = higher_order.map_impl(graph#1, [%x], [])", kSame,
                   {.max_tensor_bytes = 8}),
@@ -236,7 +236,7 @@ TEST_F(ControlFlowTest, StacksHaveALimit) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("a tensor of sizes")));
 }
 
-TEST_F(ControlFlowTest, BodiesNestToALimit) {
+TEST_F(ControlFlowTest, LimitsSubgraphNesting) {
   EXPECT_THAT(Run("%r: f32[2,2] = higher_order.cond(%p, graph#1, graph#1, [%x])",
                   "graph g(%a: f32[2,2]) { return (%a) }", {.max_nesting = 0}),
               StatusIs(absl::StatusCode::kResourceExhausted,
@@ -250,7 +250,7 @@ TEST_F(ControlFlowTest, BodiesNestToALimit) {
                        HasSubstr("bodies are nested more than 10 deep")));
 }
 
-TEST_F(ControlFlowTest, RegionsNeedABody) {
+TEST_F(ControlFlowTest, RegionsRequireSubgraph) {
   EXPECT_THAT(Run("%r: f32[2,2] = higher_order.wrap_with_set_grad_enabled(true, %x)", ""),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a region without a body")));
   for (const std::string_view operands : {"[%x]", "%x, [%x]", "[%x], %x"}) {
@@ -263,7 +263,7 @@ TEST_F(ControlFlowTest, RegionsNeedABody) {
   }
 }
 
-TEST_F(ControlFlowTest, EffectsAreThoseOfTheOperator) {
+TEST_F(ControlFlowTest, WithEffectsCallsOperator) {
   ASSERT_OK_AND_ASSIGN(const auto results,
                        Run("%t: token, %r: f32[2,2] = higher_order.with_effects(none, "
                            "op:\"aten.add.Tensor\", %x, %x, "
@@ -296,7 +296,7 @@ TEST_F(ControlFlowTest, EffectsAreThoseOfTheOperator) {
   }
 }
 
-TEST_F(ControlFlowTest, OperatorsTakeNoBodies) {
+TEST_F(ControlFlowTest, OperatorsRejectSubgraphArguments) {
   for (const std::string_view node : {"%r: f32[2,2] = aten.neg.default(graph#1)",
                                       "%r: f32[4,2] = aten.cat.default([%x,graph#1])"}) {
     EXPECT_THAT(Run(node, "graph g(%a: f32[2]) { return (%a) }"),
@@ -306,7 +306,7 @@ TEST_F(ControlFlowTest, OperatorsTakeNoBodies) {
   }
 }
 
-TEST_F(ControlFlowTest, SaysWhatItDoesNotExecute) {
+TEST_F(ControlFlowTest, ReportsUnsupportedOperators) {
   constexpr std::string_view kSame = "graph g(%a: f32[2,2]) { return (%a) }";
   for (const Case& c : {
            Case{"%r: f32[2,2] = higher_order.cond(%p, graph#1, graph#1)", kSame,

@@ -46,7 +46,7 @@ class InvalidCallsTest : public ::testing::Test {
   const TestTensor two_ = TestTensor::Of<float>({2}, {1, 2});
 };
 
-TEST_F(InvalidCallsTest, ProgramsThatLackSomethingAreNotMade) {
+TEST_F(InvalidCallsTest, RejectsIncompletePrograms) {
   ASSERT_OK(ops_->Define({.schema = "mylib::nometa(Tensor x) -> Tensor"}).status());
   ASSERT_OK(ops_->Define({.schema = "mylib::nokernel(Tensor x) -> Tensor",
                           .meta = [](MetaContext& context) -> absl::Status {
@@ -84,7 +84,7 @@ TEST_F(InvalidCallsTest, ProgramsThatLackSomethingAreNotMade) {
   }
 }
 
-TEST_F(InvalidCallsTest, DelegatesNestToALimit) {
+TEST_F(InvalidCallsTest, LimitsDelegateNesting) {
   constexpr std::string_view kText = R"(program edge {
     graph(%x: f32[2] user_input) {
       %y: f32[2] = higher_order.executorch_call_delegate(module#0, %x)
@@ -99,7 +99,7 @@ TEST_F(InvalidCallsTest, DelegatesNestToALimit) {
                        HasSubstr("delegates are nested more than 0 deep")));
 }
 
-TEST_F(InvalidCallsTest, DelegatesTakeValues) {
+TEST_F(InvalidCallsTest, DelegatesAcceptAllValueKinds) {
   EXPECT_THAT(Run(R"(program edge {
     graph(%x: f32[2] user_input) {
       %y: f32[2] = higher_order.executorch_call_delegate(module#0, [%x])
@@ -112,7 +112,7 @@ TEST_F(InvalidCallsTest, DelegatesTakeValues) {
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("has no run-time value")));
 }
 
-TEST_F(InvalidCallsTest, InputsAreOfTheDeclaredKind) {
+TEST_F(InvalidCallsTest, InputsMustHaveDeclaredKind) {
   struct Case {
     std::string_view type;
     EValue input;
@@ -164,7 +164,7 @@ TEST_F(InvalidCallsTest, InputsAreOfTheDeclaredKind) {
   }
 }
 
-TEST_F(InvalidCallsTest, ResultsHaveValues) {
+TEST_F(InvalidCallsTest, ResultsMustHaveValues) {
   EXPECT_THAT(Run("program edge { graph(%x: f32[2] user_input) { return ([%x] user_output) } }",
                   {EValue(two_.view())}),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("has no run-time value")));
@@ -175,7 +175,7 @@ TEST_F(InvalidCallsTest, ResultsHaveValues) {
   EXPECT_EQ(results.size(), 1u);  // a token is none
 }
 
-TEST_F(InvalidCallsTest, MutationsAreOfTensorsOfTheirShape) {
+TEST_F(InvalidCallsTest, MutationsMustMatchTensorShapes) {
   struct Case {
     std::string_view output;
     std::string_view error;
@@ -203,7 +203,7 @@ TEST_F(InvalidCallsTest, MutationsAreOfTensorsOfTheirShape) {
   }
 }
 
-TEST_F(InvalidCallsTest, InputsOfOneNameAreOneTensor) {
+TEST_F(InvalidCallsTest, InputsWithSameNameShareTensor) {
   ASSERT_OK_AND_ASSIGN(Interpreter interpreter, Make(R"(program edge {
     constants { state "n": f32[2] }
     graph(%n: f32[2] buffer "n", %m: f32[2] buffer "n", %x: f32[2] user_input) {
@@ -224,7 +224,7 @@ TEST_F(InvalidCallsTest, InputsOfOneNameAreOneTensor) {
 }
 
 // By their names, whatever stands before them; those of delegates, too.
-TEST_F(InvalidCallsTest, StateIsFoundByItsName) {
+TEST_F(InvalidCallsTest, FindsStateByName) {
   ASSERT_OK_AND_ASSIGN(Interpreter interpreter, Make(R"(program edge {
     constants { state "n": f32[2] state "w": f32[2] }
     graph(%x: f32[2] user_input, %w: f32[2] parameter "w", %n: f32[2] buffer "n") {
@@ -252,7 +252,7 @@ TEST_F(InvalidCallsTest, StateIsFoundByItsName) {
 }
 
 // Work is taken from the budget of the calling thread, before a kernel and after it.
-TEST_F(InvalidCallsTest, KernelsWorkWithinTheBudget) {
+TEST_F(InvalidCallsTest, KernelsObeyBudget) {
   constexpr std::string_view kText =
       "program edge { graph(%x: f32[2,2] user_input, %n: i64[] user_input) { %m: f32[2,2] = "
       "edge.aten.mm.default(%x, %x) return (%m user_output) } }";
@@ -275,7 +275,7 @@ TEST_F(InvalidCallsTest, KernelsWorkWithinTheBudget) {
   EXPECT_THAT(run(late), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("%m")));
 }
 
-TEST_F(InvalidCallsTest, OfTrainingProgramsOnlyBuffersAreState) {
+TEST_F(InvalidCallsTest, OnlyBuffersOfTrainingProgramsAreState) {
   ASSERT_OK_AND_ASSIGN(Interpreter interpreter, Make(R"(program training {
     constants { state "b": f32[2] state "w": f32[2] }
     graph(%w: f32[2] parameter "w", %b: f32[2] buffer "b", %x: f32[2] user_input) {
@@ -288,7 +288,7 @@ TEST_F(InvalidCallsTest, OfTrainingProgramsOnlyBuffersAreState) {
   EXPECT_THAT(ToVector<float>(state), ElementsAre(1, 2));
 }
 
-TEST_F(InvalidCallsTest, CompositeKernelsGetValuesOfEveryKind) {
+TEST_F(InvalidCallsTest, CompositeKernelsAcceptAllValueKinds) {
   ASSERT_OK_AND_ASSIGN(
       const OpOverload* op,
       ops_->Define({.schema = "mylib::kinds(Tensor x, int i, float f, bool b, str s, int? n) -> "

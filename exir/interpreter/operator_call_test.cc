@@ -61,7 +61,7 @@ constexpr MetaFn kLikeX = [](MetaContext& context) -> absl::Status {
   return absl::OkStatus();
 };
 
-TEST_F(OperatorCallTest, NeedsAnOperatorThatIsDefined) {
+TEST_F(OperatorCallTest, RequiresDefinedOperator) {
   EXPECT_THAT(
       Call(*ops_->Lookup("higher_order.cond"), {}),
       StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("has no schema or no meta kernel")));
@@ -73,7 +73,7 @@ TEST_F(OperatorCallTest, NeedsAnOperatorThatIsDefined) {
                        HasSubstr("aten.neg.default takes 1 arguments, the call has 0")));
 }
 
-TEST_F(OperatorCallTest, NeedsAKernelThatTakesTheCall) {
+TEST_F(OperatorCallTest, RequiresSupportingKernel) {
   const OpOverload* op = Define("mylib::op(Tensor x) -> Tensor", kLikeX);
   EXPECT_OK(Call(op, {Operand::Of(&x_value_)}));
   EXPECT_OK(Call(op, {Operand::Of(&x_value_)}, {.engine = std::nullopt}));
@@ -89,7 +89,7 @@ TEST_F(OperatorCallTest, NeedsAKernelThatTakesTheCall) {
               StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("from the kernel")));
 }
 
-TEST_F(OperatorCallTest, KernelsGetValuesOfEveryKind) {
+TEST_F(OperatorCallTest, KernelsReceiveAllValueKinds) {
   static std::vector<std::string> kinds;
   const OpOverload* op = Define(
       "mylib::op(Tensor x, int i, float f, bool b, Scalar c, str s, ScalarType d, MemoryFormat m, "
@@ -130,7 +130,7 @@ TEST_F(OperatorCallTest, KernelsGetValuesOfEveryKind) {
   EXPECT_EQ(kinds[7], "none");
 }
 
-TEST_F(OperatorCallTest, MetaKernelsGetValuesOfEveryKind) {
+TEST_F(OperatorCallTest, MetaKernelsReceiveAllValueKinds) {
   static std::vector<MetaValue> seen;
   const OpOverload* op = Define(
       "mylib::op(Tensor x, int i, float f, bool b, Scalar c, str s, ScalarType d, MemoryFormat m, "
@@ -168,7 +168,7 @@ TEST_F(OperatorCallTest, MetaKernelsGetValuesOfEveryKind) {
   EXPECT_TRUE(seen[8].is_none());
 }
 
-TEST_F(OperatorCallTest, RefusesWhatAMetaKernelMustNotGive) {
+TEST_F(OperatorCallTest, RejectsInvalidMetaKernelResults) {
   struct Case {
     std::string_view schema;
     MetaFn meta;
@@ -256,7 +256,7 @@ TEST_F(OperatorCallTest, RefusesWhatAMetaKernelMustNotGive) {
   }
 }
 
-TEST_F(OperatorCallTest, KernelsResizeWithinWhatTheMetaKernelSays) {
+TEST_F(OperatorCallTest, KernelsResizeWithinInferredBounds) {
   const OpOverload* op =
       Define("mylib::op(Tensor x) -> Tensor", [](MetaContext& context) -> absl::Status {
         ABSL_ASSIGN_OR_RETURN(const SymExpr n, context.FreshSymbol({0, 8}));
@@ -299,7 +299,7 @@ TEST_F(OperatorCallTest, KernelsResizeWithinWhatTheMetaKernelSays) {
   }
 }
 
-TEST_F(OperatorCallTest, WritesOnlyToWhatMayBeWritten) {
+TEST_F(OperatorCallTest, RejectsWritesToReadOnlyValues) {
   OwnedValue constant = OwnedValue::Borrow(x_, false);
   const OpOverload* copy = *ops_->Lookup("aten.copy_.default");
   const TestTensor y = TestTensor::Of<float>({2}, {5, 6});
@@ -313,7 +313,7 @@ TEST_F(OperatorCallTest, WritesOnlyToWhatMayBeWritten) {
   EXPECT_TRUE(results[0].values[0].SharesStorage(x_value_));
 }
 
-TEST_F(OperatorCallTest, ViewsAreCopiesWhereTheyAreNotWanted) {
+TEST_F(OperatorCallTest, ViewsOptionCopiesViews) {
   const OpOverload* view = *ops_->Lookup("aten.view.default");
   const std::vector<Operand> operands = {
       Operand::Of(&x_value_),
@@ -327,7 +327,7 @@ TEST_F(OperatorCallTest, ViewsAreCopiesWhereTheyAreNotWanted) {
 }
 
 // Of results without bounds, or with more elements than can be counted, only the rank is planned.
-TEST_F(OperatorCallTest, SizesWithoutBoundsAreTheKernelsToSay) {
+TEST_F(OperatorCallTest, KernelsDetermineUnboundedSizes) {
   const OpOverload* op =
       Define("mylib::op(Tensor x) -> Tensor", [](MetaContext& context) -> absl::Status {
         std::vector<SymInt> sizes;
@@ -371,7 +371,7 @@ TEST_F(OperatorCallTest, ResultsAreDense) {
 }
 
 // The schema says which argument a result is, or is a view of.
-TEST_F(OperatorCallTest, ResultsShareWhatTheSchemaSays) {
+TEST_F(OperatorCallTest, ResultsAliasAccordingToSchema) {
   const auto like_x = [](MetaContext& context) -> absl::Status {
     for (size_t k = 0; k < context.schema().returns.size(); ++k) {
       context.SetTensor(static_cast<int>(k), DType::kFloat32, {2});
@@ -415,7 +415,7 @@ TEST_F(OperatorCallTest, ResultsShareWhatTheSchemaSays) {
   }
 }
 
-TEST_F(OperatorCallTest, WhatIsWrittenKeepsItsSizes) {
+TEST_F(OperatorCallTest, WrittenArgumentsKeepTheirSizes) {
   const OpOverload* op = Define("mylib::op(Tensor(a!) x) -> Tensor(a!)", kLikeX);
   run = [](KernelContext& context) { return context.Output(0, {3}).status(); };
   EXPECT_THAT(Call(op, {Operand::Of(&x_value_)}),
@@ -423,7 +423,7 @@ TEST_F(OperatorCallTest, WhatIsWrittenKeepsItsSizes) {
                        HasSubstr("expected sizes [2], the kernel gives [3]")));
 }
 
-TEST_F(OperatorCallTest, CallsThatNoKernelTakesAreDescribed) {
+TEST_F(OperatorCallTest, DescribesUnsupportedCalls) {
   const OpOverload* op = Define("mylib::op(Tensor x, int n) -> Tensor", kLikeX);
   accepts = false;
   EXPECT_THAT(
@@ -433,7 +433,7 @@ TEST_F(OperatorCallTest, CallsThatNoKernelTakesAreDescribed) {
 }
 
 // reshape gives a view where strides allow, else a copy: what was computed shows which.
-TEST_F(OperatorCallTest, CompositeOperatorsGiveViewsWhereTheyCan) {
+TEST_F(OperatorCallTest, CompositeOperatorsReturnViewsIfPossible) {
   const OpOverload* reshape = *ops_->Lookup("aten.reshape.default");
   const auto sizes = [](int64_t n) { return Operand::List({Operand::Literal(SymExpr(n))}); };
   const TestTensor rows = TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6});

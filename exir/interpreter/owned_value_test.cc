@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 constexpr uint64_t kLimit = 1 << 20;
 
-TEST(OwnedValueTest, AllocatesZeroedTensorsOfTheirOwn) {
+TEST(OwnedValueTest, AllocatesZeroedTensors) {
   ASSERT_OK_AND_ASSIGN(const OwnedValue value,
                        OwnedValue::Allocate(DType::kFloat32, {2, 2}, {1, 2}, kLimit));
   EXPECT_THAT(ToVector<float>(*value.tensor()), ElementsAre(0, 0, 0, 0));
@@ -28,7 +28,7 @@ TEST(OwnedValueTest, AllocatesZeroedTensorsOfTheirOwn) {
   EXPECT_OK(OwnedValue::Allocate(DType::kFloat32, {2, 0}, {5, 1}, 0));
 }
 
-TEST(OwnedValueTest, RefusesTensorsThatCantBe) {
+TEST(OwnedValueTest, RejectsInvalidTensors) {
   constexpr int64_t kHuge = int64_t{1} << 40;
   struct Case {
     Sizes sizes;
@@ -64,7 +64,7 @@ TEST(OwnedValueTest, RefusesTensorsThatCantBe) {
   }
 }
 
-TEST(OwnedValueTest, ViewsStayWithinTheirStorage) {
+TEST(OwnedValueTest, RejectsViewsOutsideStorage) {
   ASSERT_OK_AND_ASSIGN(const OwnedValue value,
                        OwnedValue::Allocate(DType::kFloat32, {4}, {1}, kLimit));
   for (int i = 0; i < 4; ++i) value.tensor()->as<float>()[i] = static_cast<float>(i);
@@ -105,7 +105,7 @@ TEST(OwnedValueTest, SlicesAreRows) {
   EXPECT_EQ(OwnedValue::Borrow(none, false).Slice(1).tensor()->sizes, Sizes({0}));
 }
 
-TEST(OwnedValueTest, CopiesShareNothingAndKeepTheirOrder) {
+TEST(OwnedValueTest, CopiesShareNothingAndKeepDimOrder) {
   const TestTensor x = TestTensor::Strided<float>({2, 3}, {1, 2}, {1, 2, 3, 4, 5, 6});
   const OwnedValue value = OwnedValue::Borrow(x, true);
   ASSERT_OK_AND_ASSIGN(const OwnedValue copy, value.Copy());
@@ -126,7 +126,7 @@ TEST(OwnedValueTest, OnlyTensorsShareStorage) {
   EXPECT_FALSE(OwnedValue().SharesStorage(OwnedValue()));
 }
 
-TEST(OwnedValueTest, BorrowsNothingOfATensorThatCantBe) {
+TEST(OwnedValueTest, BorrowsNothingOfInvalidTensor) {
   TestTensor x = TestTensor::Of<float>({2}, {1, 2});
   TensorView view = x;
   view.strides = {-1};
@@ -134,7 +134,7 @@ TEST(OwnedValueTest, BorrowsNothingOfATensorThatCantBe) {
   EXPECT_THAT(value.View(DType::kFloat32, {1}, {1}, 0), StatusIs(absl::StatusCode::kOutOfRange));
 }
 
-TEST(OwnedValueTest, ConstantsAreSharedUnlessTheyAreMisaligned) {
+TEST(OwnedValueTest, SharesAlignedConstants) {
   std::vector<std::byte> bytes(17);
   const float values[] = {1, 2, 3, 4};
   for (const size_t at : {size_t{0}, size_t{1}}) {
@@ -161,7 +161,7 @@ TEST(OwnedValueTest, ConstantsAreSharedUnlessTheyAreMisaligned) {
   EXPECT_EQ(value.tensor()->numel(), 0);
 }
 
-TEST(OwnedValueTest, PlannedTensorsHaveNoPlaceYet) {
+TEST(OwnedValueTest, PlannedTensorsHaveNoMemoryYet) {
   const OwnedValue value = OwnedValue::Planned(DType::kInt64, {2, 3}, {3, 1});
   EXPECT_EQ(value.tensor()->data, nullptr);
   const TensorMeta meta = value.Meta();

@@ -68,7 +68,7 @@ class SerializerTest : public TestInDirectory {
  protected:
 };
 
-TEST_F(SerializerTest, CompanionFilesAreFoundBesideTheProgram) {
+TEST_F(SerializerTest, FindsCompanionFilesInProgramFolder) {
   ASSERT_OK(WriteProgramFile(Image(), Path("p.belay")));
   const std::vector<std::string> files = Files();
   ASSERT_EQ(files.size(), 3u);
@@ -84,7 +84,7 @@ TEST_F(SerializerTest, CompanionFilesAreFoundBesideTheProgram) {
   }
 }
 
-TEST_F(SerializerTest, ConstantsGoToACompanionWhenAsked) {
+TEST_F(SerializerTest, StoresConstantsInCompanionOnRequest) {
   ASSERT_OK(WriteProgramFile(Image(), Path("p.belay"), {.constants_companion = "weights"}));
   const std::vector<std::string> files = Files();
   ASSERT_EQ(files.size(), 4u);
@@ -106,7 +106,7 @@ TEST_F(SerializerTest, DelegatesStayInTheProgramFile) {
 }
 
 // A piece without bytes says nothing of what lies in a file.
-TEST_F(SerializerTest, CompanionsWithEmptyPiecesAreLeftAlone) {
+TEST_F(SerializerTest, KeepsCompanionsWithEmptyPieces) {
   SerializedProgram program;
   program.pieces = {"program"};
   program.size = 7;
@@ -119,7 +119,7 @@ TEST_F(SerializerTest, CompanionsWithEmptyPiecesAreLeftAlone) {
   EXPECT_EQ(Read(Path("c.data")), "abcd");
 }
 
-TEST_F(SerializerTest, SharedWeightsAreOneFile) {
+TEST_F(SerializerTest, SharedWeightsUseOneFile) {
   ProgramImage first = Image();
   first.segments.resize(1);
   first.metadata.clear_named_data();
@@ -136,7 +136,7 @@ TEST_F(SerializerTest, SharedWeightsAreOneFile) {
   EXPECT_OK(Program::Open(Path("second.belay")));
 }
 
-TEST_F(SerializerTest, OtherContentHasAnotherName) {
+TEST_F(SerializerTest, DifferentContentHasDifferentName) {
   ASSERT_OK(WriteProgramFile(Image("1234", "bees"), Path("old.belay")));
   ASSERT_OK(WriteProgramFile(Image("1234", "wasp"), Path("new.belay")));
   EXPECT_EQ(Files().size(), 5u);  // "one" twice, "two" once
@@ -144,7 +144,7 @@ TEST_F(SerializerTest, OtherContentHasAnotherName) {
   EXPECT_OK(Program::Open(Path("new.belay")));
 }
 
-TEST_F(SerializerTest, TheSameImageGivesTheSameBytes) {
+TEST_F(SerializerTest, EqualImagesGiveEqualBytes) {
   const ProgramImage image = Image();
   const SerializeOptions options = {.companions = true, .constants_companion = "w"};
   ASSERT_OK_AND_ASSIGN(const SerializedProgram a, SerializeProgram(image, options));
@@ -156,12 +156,12 @@ TEST_F(SerializerTest, TheSameImageGivesTheSameBytes) {
   }
 }
 
-TEST_F(SerializerTest, OnePieceHasNoCompanions) {
+TEST_F(SerializerTest, RejectsCompanionsInOnePiecePrograms) {
   EXPECT_THAT(SerializeProgram(Image()),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("companion file 'one'")));
 }
 
-TEST_F(SerializerTest, TagsThatAreNoBaseNamesAreRefused) {
+TEST_F(SerializerTest, RejectsInvalidTags) {
   for (const std::string& tag :
        {std::string("../up"), std::string("a/b"), std::string("a\\b"), std::string("c:"),
         std::string("a\nb"), std::string("a\0b", 3), std::string("w\xff"), std::string(240, 'x')}) {
@@ -171,7 +171,7 @@ TEST_F(SerializerTest, TagsThatAreNoBaseNamesAreRefused) {
   EXPECT_TRUE(Files().empty());
 }
 
-TEST_F(SerializerTest, LinksAreReplacedAndNotFollowed) {
+TEST_F(SerializerTest, ReplacesLinksWithoutFollowing) {
   ASSERT_OK(WriteProgramFile(Image(), Path("p.belay")));
   const std::string companion = Path(Files()[0]);
   const std::string content = Read(companion);
@@ -196,7 +196,7 @@ TEST_F(SerializerTest, LinksAreReplacedAndNotFollowed) {
   }
 }
 
-TEST_F(SerializerTest, AnErrorLeavesNothing) {
+TEST_F(SerializerTest, ErrorsLeaveNoFiles) {
   EXPECT_THAT(WriteProgramFile(Image(), Path("no/such/folder/p.belay")),
               StatusIs(absl::StatusCode::kNotFound));
   fs::create_directory(Path("p.belay"));  // companions can be written, the program can't
@@ -204,7 +204,7 @@ TEST_F(SerializerTest, AnErrorLeavesNothing) {
   EXPECT_THAT(Files(), ElementsAre("p.belay"));
 }
 
-TEST_F(SerializerTest, AFullDiskLeavesNothing) {
+TEST_F(SerializerTest, FullDiskLeavesNoFiles) {
   // A limit on the size of files stops a write midway, as a full disk does. "one" fits, "two" not.
   rlimit before;
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -222,7 +222,7 @@ TEST_F(SerializerTest, AFullDiskLeavesNothing) {
   EXPECT_TRUE(Files().empty());
 }
 
-TEST_F(SerializerTest, AConstantOutsideItsSegmentIsRefused) {
+TEST_F(SerializerTest, RejectsConstantOutsideSegment) {
   ProgramImage image = Image();
   image.metadata.mutable_constants(0)->set_size(5);
   EXPECT_THAT(WriteProgramFile(image, Path("p.belay")),
@@ -238,7 +238,7 @@ TEST_F(SerializerTest, AConstantOutsideItsSegmentIsRefused) {
 }
 
 // A companion file of the right name that somebody changed is written anew.
-TEST_F(SerializerTest, ChangedCompanionsAreReplaced) {
+TEST_F(SerializerTest, ReplacesChangedCompanions) {
   ASSERT_OK(WriteProgramFile(Image(), Path("p.belay")));
   const std::string companion = Path(Files()[0]);
   const std::string content = Read(companion);
@@ -251,7 +251,7 @@ TEST_F(SerializerTest, ChangedCompanionsAreReplaced) {
   }
 }
 
-TEST_F(SerializerTest, AProgramIsNotWrittenOverItsCompanion) {
+TEST_F(SerializerTest, RejectsProgramPathOfItsCompanion) {
   ASSERT_OK(WriteProgramFile(Image(), Path("p.belay")));
   const std::string companion = Files()[0];
   EXPECT_THAT(WriteProgramFile(Image(), Path(companion)),
@@ -260,7 +260,7 @@ TEST_F(SerializerTest, AProgramIsNotWrittenOverItsCompanion) {
 }
 
 // A file without a folder stands in the current one, and so do its companions.
-TEST_F(SerializerTest, PathsWithoutAFolder) {
+TEST_F(SerializerTest, AcceptsPathsWithoutFolder) {
   const fs::path before = fs::current_path();
   fs::current_path(Path(""));
   const absl::Status status = WriteProgramFile(Image(), "p.belay");
@@ -270,7 +270,7 @@ TEST_F(SerializerTest, PathsWithoutAFolder) {
   EXPECT_OK(Program::Open(Path("p.belay")));
 }
 
-TEST_F(SerializerTest, OnePieceOfBytesIsAllPieces) {
+TEST_F(SerializerTest, ToStorageJoinsAllPieces) {
   const ProgramImage image = Image();
   ASSERT_OK_AND_ASSIGN(const SerializedProgram program,
                        SerializeProgram(image, {.companions = true}));
@@ -278,7 +278,7 @@ TEST_F(SerializerTest, OnePieceOfBytesIsAllPieces) {
 }
 
 // Who computed digests already need not see them computed again; debug data is a segment behind.
-TEST_F(SerializerTest, DigestsThatAreKnownAreTaken) {
+TEST_F(SerializerTest, UsesKnownDigests) {
   ProgramImage image = Image();
   image.segments[0].sha256 = std::string(32, 'x');
   image.debug.add_methods();
@@ -291,7 +291,7 @@ TEST_F(SerializerTest, DigestsThatAreKnownAreTaken) {
   EXPECT_EQ(plain.ToString().find(std::string(32, 'x')), std::string::npos);
 }
 
-TEST_F(SerializerTest, AnImageThatIsLaidOutIsRefused) {
+TEST_F(SerializerTest, RejectsImagesWithLayout) {
   ProgramImage image = Image();
   image.metadata.add_segments();
   EXPECT_THAT(SerializeProgram(image, {.companions = true}),

@@ -76,7 +76,7 @@ TEST(SymEvaluateTest, EvaluatesEveryHead) {
   for (const auto& [text, want] : kBools) EXPECT_EQ(Parse(text).EvaluateBool(symbol), want) << text;
 }
 
-TEST(SymEvaluateTest, ChoicesAskForWhatIsChosen) {
+TEST(SymEvaluateTest, WhereEvaluatesOnlyChosenBranch) {
   const auto only_s = [](std::string_view name) {
     return name == "s" ? std::optional<int64_t>(3) : std::nullopt;
   };
@@ -86,7 +86,7 @@ TEST(SymEvaluateTest, ChoicesAskForWhatIsChosen) {
   EXPECT_EQ(Parse("Where(t > 2, s, s + 1)").EvaluateInt(only_s), std::nullopt);
 }
 
-TEST(SymEvaluateTest, EvaluatesToNothingWhereThereIsNoValue) {
+TEST(SymEvaluateTest, UndefinedValuesEvaluateToNothing) {
   EXPECT_EQ(Parse("s").EvaluateInt(&NoSymbols), std::nullopt);
   EXPECT_EQ(Parse("FloorDiv(1, 0)").EvaluateInt(&NoSymbols), std::nullopt);
   EXPECT_EQ(Parse("Mystery(1)").EvaluateInt(&NoSymbols), std::nullopt);
@@ -285,7 +285,7 @@ TEST(SymEvaluateTest, FunctionsHaveNoValueOutsideTheirDomain) {
   }
 }
 
-TEST(SymEvaluateTest, FractionsThatDoNotFitAreNothing) {
+TEST(SymEvaluateTest, OverflowingFractionsHaveNoValue) {
   for (const std::string_view text :
        {"Rational(9223372036854775807, 2) + Rational(1, 3)",
         "Rational(1, 3) + Rational(9223372036854775807, 2)",
@@ -308,7 +308,7 @@ TEST(SymEvaluateTest, FractionsThatDoNotFitAreNothing) {
   }
 }
 
-TEST(SymEvaluateTest, JunctionsTakeNumbersForTruthValues) {
+TEST(SymEvaluateTest, AndAndOrAcceptNumbers) {
   for (const auto& [text, want] : std::initializer_list<std::pair<std::string_view, bool>>{
            {"And(true, true)", true},
            {"And(true, false)", false},

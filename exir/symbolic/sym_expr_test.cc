@@ -39,7 +39,7 @@ TEST(SymExprTest, TruthValuesInSumsAndProductsAreNumbers) {
   EXPECT_EQ(Text("true"), "true");
 }
 
-TEST(SymExprTest, PrintsWhatParsesBackToAnEqualExpression) {
+TEST(SymExprTest, PrintsExpressionsThatParseBack) {
   for (std::string_view text : {"0",
                                 "-7",
                                 "s0",
@@ -165,7 +165,7 @@ std::string SumOf(std::string_view x, int count) {
   return absl::StrJoin(names, " + ");
 }
 
-TEST(SymExprTest, ReadsBackProductsThatAreTooLongToExpand) {
+TEST(SymExprTest, ParsesProductsTooLongToExpand) {
   // The square alone would be expanded; as a factor of this product it is not.
   const std::string six = SumOf("a", 6), ten = SumOf("b", 10);
   for (const std::string& text :
@@ -180,7 +180,7 @@ TEST(SymExprTest, ReadsBackProductsThatAreTooLongToExpand) {
             Parse(absl::StrCat("(", ten, ")*(", six, ")**2")));
 }
 
-TEST(SymExprTest, ExpandsWhatIsLeftOfALongProduct) {
+TEST(SymExprTest, ExpandsRemainderOfLongProduct) {
   const std::string a = SumOf("a", 17), b = SumOf("b", 17);
   const SymExpr product = Parse(absl::StrCat("c*(", a, ")*(", b, ") + d"));
   const SymExpr inverse = Parse(absl::StrCat("(", a, ")**-1"));
@@ -189,7 +189,7 @@ TEST(SymExprTest, ExpandsWhatIsLeftOfALongProduct) {
   EXPECT_EQ(Parse(e.ToString()), e);
 }
 
-TEST(SymExprTest, SumsOfMoreTermsThanAreExpandedStayFactors) {
+TEST(SymExprTest, LongSumsStayFactors) {
   const std::string x = absl::StrCat("(", SumOf("x", 300), ")"),
                     y = absl::StrCat("(", SumOf("y", 200), ")");
   for (const std::string& text : {x + "**4", x + "*" + y, y + "*" + x}) {
@@ -215,7 +215,7 @@ TEST(SymExprTest, SizeStaysBounded) {
   EXPECT_EQ(wide, wide);
 }
 
-TEST(SymExprTest, TextStaysShortEnoughToBeRead) {
+TEST(SymExprTest, StringLengthStaysParsable) {
   // 56 terms, most of them of three names.
   const std::string cube = absl::StrCat("(", SumOf(std::string(600, 'x'), 6), ")**3");
   // A symbol whose quotes are longer as text than in memory.
@@ -228,7 +228,7 @@ TEST(SymExprTest, TextStaysShortEnoughToBeRead) {
   EXPECT_EQ(Text(cube), "Opaque()");
 }
 
-TEST(SymExprTest, KnowsWhatKindOfValueItIs) {
+TEST(SymExprTest, KnowsValueKind) {
   using K = SymExpr::ValueKind;
   EXPECT_EQ(Parse("s + 1").value_kind(), K::kInt);
   EXPECT_EQ(Parse("IntTrueDiv(s, 2)*3").value_kind(), K::kFloat);
@@ -241,7 +241,7 @@ TEST(SymExprTest, KnowsWhatKindOfValueItIs) {
   EXPECT_EQ(Parse("Max(t > 1, s > 1)").value_kind(), K::kInt);
 }
 
-TEST(SymExprTest, OpaquesAreSortedAlikeWhereverTheyAre) {
+TEST(SymExprTest, SortsOpaquesDeterministically) {
   // One of two orders is not that of their places in memory.
   const SymExpr a = SymExpr::Float(std::nan("")), b = SymExpr::Float(std::nan(""));
   const SymExpr s = SymExpr::Symbol("s0");
@@ -302,7 +302,7 @@ TEST(SymExprTest, OrdersByStructure) {
   }
 }
 
-TEST(SymExprTest, TooManyNodesAreOpaque) {
+TEST(SymExprTest, TooManyNodesBecomeOpaque) {
   // Little text for each.
   const auto call = [](size_t count) {
     return absl::StrCat("f(", absl::StrJoin(std::vector<std::string>(count, "a"), ","), ")");
@@ -311,7 +311,7 @@ TEST(SymExprTest, TooManyNodesAreOpaque) {
   EXPECT_EQ(Text(call(8192)), "Opaque()");
 }
 
-TEST(SymExprTest, SubstituteKeepsWhatItDoesNotReplace) {
+TEST(SymExprTest, SubstituteKeepsOtherSymbols) {
   const auto b = [](std::string_view name) -> std::optional<SymExpr> {
     return name == "s" ? std::optional<SymExpr>(SymExpr::Symbol("b")) : std::nullopt;
   };

@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kAbove = SymRange::kUnboundedAbove, kBelow = SymRange::kUnboundedBelow;
 constexpr SymRange kEverything = {kBelow, kAbove};
 
-TEST(SymRangeTest, RangesHoldTheLastNumbers) {
+TEST(SymRangeTest, RangesIncludeInt64Limits) {
   constexpr int64_t kMax = INT64_MAX, kMin = INT64_MIN;
   const SymRanges ranges = {{"s", {2, 10}}};
   EXPECT_EQ(Parse("9223372036854775807").Range(ranges), (SymRange{kMax, kMax}));
@@ -73,7 +73,7 @@ TEST(SymRangeTest, RangesAreIntervals) {
 }
 
 // What is beyond the last int64 has that as its end, whichever number it is.
-TEST(SymRangeTest, InfiniteEndsDecideNoRelation) {
+TEST(SymRangeTest, InfiniteEndsDoNotDecideRelations) {
   constexpr int64_t kAbove = SymRange::kUnboundedAbove, kBelow = SymRange::kUnboundedBelow;
   const SymRanges ranges = {{"u", {1, kAbove}},  {"v", {kAbove, kAbove}}, {"w", {kAbove, kAbove}},
                             {"k", {kBelow, -1}}, {"m", {kBelow, kBelow}}, {"n", {kBelow, kBelow}}};
@@ -88,7 +88,7 @@ TEST(SymRangeTest, InfiniteEndsDecideNoRelation) {
   }
 }
 
-TEST(SymRangeTest, RangesOfFloatsAreIntervalsOfTheirOwn) {
+TEST(SymRangeTest, FloatRangesUseDoubleIntervals) {
   const SymRanges ranges = {{"s", {8, 100}}, {"t", {-3, 4}}, {"zf0", {0, 5}}};
   const auto range = [&](std::string_view text) { return Parse(text).Range(ranges); };
   constexpr int64_t kInf = SymRange::kUnboundedAbove, kNone = SymRange::kUnboundedBelow;
@@ -122,7 +122,7 @@ TEST(SymRangeTest, RangesOfFloatsAreIntervalsOfTheirOwn) {
 }
 
 // Each knows more of a float than the integers around it say, which 4 times the float shows.
-TEST(SymRangeTest, FunctionsOfFloatsAreNotRoundedInBetween) {
+TEST(SymRangeTest, FloatFunctionsAreNotRoundedInBetween) {
   const SymRanges ranges = {{"s", {8, 100}}, {"t", {-3, 4}}, {"e", {1, 2}}, {"u", {2, 5000}}};
   const auto range = [&](std::string_view text) { return Parse(text).Range(ranges); };
   EXPECT_EQ(range("4*Max(0.5*ToFloat(t), 0.25)"), (SymRange{1, 8}));
@@ -163,7 +163,7 @@ TEST(SymRangeTest, UnknownEndsStayUnknown) {
   EXPECT_EQ(range("a*z"), (SymRange{0, 0}));
 }
 
-TEST(SymRangeTest, RangesOfBitsAreThoseOfTheirWidth) {
+TEST(SymRangeTest, BitwiseRangesFollowWidth) {
   const SymRanges ranges = {{"s", {8, 100}}, {"t", {-3, 4}}, {"u", {0, SymRange::kUnboundedAbove}}};
   const auto range = [&](std::string_view text) { return Parse(text).Range(ranges); };
   EXPECT_EQ(range("BitwiseFn_bitwise_and(s, 7)"), (SymRange{0, 7}));
@@ -206,7 +206,7 @@ struct RangeCase {
   SymRange range;
 };
 
-TEST(SymRangeTest, SumsAndProductsStopAtTheLastNumbers) {
+TEST(SymRangeTest, SumsAndProductsSaturate) {
   const SymRanges ranges = {{"s", {2, 10}}, {"t", {-3, 4}}, {"u", {1, kAbove}}};
   for (const auto& [text, want] : std::initializer_list<RangeCase>{
            {"-9223372036854775807 - s", {kBelow, kBelow}},
@@ -220,7 +220,7 @@ TEST(SymRangeTest, SumsAndProductsStopAtTheLastNumbers) {
   }
 }
 
-TEST(SymRangeTest, PowersGrowByTheirParity) {
+TEST(SymRangeTest, PowersDependOnParity) {
   const SymRanges ranges = {{"s", {2, 10}}, {"t", {-3, 4}},     {"n", {-5, -2}},    {"i", {-1, 1}},
                             {"z", {0, 7}},  {"u", {1, kAbove}}, {"k", {kBelow, -2}}};
   for (const auto& [text, want] : std::initializer_list<RangeCase>{
@@ -297,7 +297,7 @@ TEST(SymRangeTest, RelationsAreDecidedByDisjointIntervals) {
 }
 
 // Any number but 0 is true.
-TEST(SymRangeTest, JunctionsTakeNumbersForTruthValues) {
+TEST(SymRangeTest, AndAndOrAcceptNumbers) {
   const SymRanges ranges = {{"s", {2, 10}}, {"t", {-3, 4}}, {"n", {-3, -1}}, {"z", {0, 0}},
                             {"y", {0, 0}},  {"u", {0, 4}},  {"v", {-4, 0}},  {"zf0", {0, 5}}};
   const SymRange yes = {1, 1}, no = {0, 0}, open = {0, 1};
@@ -313,7 +313,7 @@ TEST(SymRangeTest, JunctionsTakeNumbersForTruthValues) {
   }
 }
 
-TEST(SymRangeTest, ChoicesAreWhatTheConditionLeaves) {
+TEST(SymRangeTest, WhereUsesReachableBranches) {
   const SymRanges ranges = {
       {"s", {2, 10}}, {"t", {-3, 4}}, {"n", {-3, -1}}, {"z", {0, 0}}, {"k", {20, 30}}};
   for (const auto& [text, want] : std::initializer_list<RangeCase>{
@@ -354,7 +354,7 @@ TEST(SymRangeTest, ShiftsMultiplyAndDivide) {
   }
 }
 
-TEST(SymRangeTest, BitsOfUnboundedNumbersAreBoundedByTheOthers) {
+TEST(SymRangeTest, BitwiseAndIsBoundedByNonnegativeOperand) {
   const SymRanges ranges = {
       {"s", {8, 100}}, {"t", {-3, 4}}, {"k", {kBelow, -1}}, {"u", {0, kAbove}}};
   for (const auto& [text, want] : std::initializer_list<RangeCase>{
@@ -371,7 +371,7 @@ TEST(SymRangeTest, BitsOfUnboundedNumbersAreBoundedByTheOthers) {
   }
 }
 
-TEST(SymRangeTest, WhatIsNotKnownIsEverything) {
+TEST(SymRangeTest, UnknownExpressionsAreUnbounded) {
   for (const std::string_view text : {"Mystery(s)", "Mystery(s, s)", "Mystery(s, s, s)", "Opaque()",
                                       "zf7", "RoundDecimal(ToFloat(s), -1)", "zf7 + inf"}) {
     EXPECT_EQ(Parse(text).Range({{"s", {2, 10}}}), kEverything) << text;
@@ -439,7 +439,7 @@ TEST(SymRangeTest, QuotientsOfFloatsAreRoundedOutwards) {
   }
 }
 
-TEST(SymRangeTest, PowersOfFloatsAreThoseOfTheEnds) {
+TEST(SymRangeTest, FloatPowersUseEnds) {
   const SymRanges ranges = {
       {"s", {2, 10}}, {"t", {-3, 4}}, {"one", {1, 1}}, {"zf0", {0, 5}}, {"u", {1, kAbove}}};
   for (const auto& [text, want] : std::initializer_list<RangeCase>{

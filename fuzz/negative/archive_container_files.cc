@@ -106,7 +106,7 @@ constexpr NegativeBytes kArchives[] = {
        return Malformed({}, {.zip64 = true, .entries = 0xffff, .zip64_entries = uint64_t{1} << 40});
      }},
     {"C7_newer_schema", "schema version 9.0", kNewer,
-     "the program has schema version 9.0; this reader knows",
+     "the program has schema version 9.0; supported are",
      [] {
        return WithEntry("models/model.json",
                         ModelJson({{"\"major\": 8, \"minor\": 20", "\"major\": 9, \"minor\": 0"}}));
