@@ -50,7 +50,7 @@ void AddOperators(const Method& method, std::set<std::string>& operators) {
   }
 }
 
-TEST(RuntimeTest, ComputesWhatAllKernelsCompute) {
+TEST(RuntimeTest, MatchesAllKernels) {
   KernelRegistry all;
   ASSERT_OK(AddStandardKernels(all));
   for (const char* path : {kMlp, kLlama}) {
@@ -66,7 +66,7 @@ TEST(RuntimeTest, ComputesWhatAllKernelsCompute) {
   }
 }
 
-TEST(RuntimeTest, HoldsTheOperatorsOfItsProgramsAndNoOther) {
+TEST(RuntimeTest, HasOnlyOperatorsOfItsPrograms) {
   std::set<std::string> needed;
   for (const char* path : {kMlp, kLlama}) {
     ASSERT_OK_AND_ASSIGN(const Program program, Program::Open(path));
@@ -84,7 +84,7 @@ TEST(RuntimeTest, HoldsTheOperatorsOfItsProgramsAndNoOther) {
 }
 
 // Two runtimes in one binary do not mix.
-TEST(RuntimeTest, AProgramThatItWasNotMadeForIsRefusedWithWhatIsMissing) {
+TEST(RuntimeTest, RejectsOtherProgramsWithMissingKernels) {
   ASSERT_OK_AND_ASSIGN(const Program program, Program::Open(kLlama));
   const absl::Status status =
       Method::Load(program, "decode", testing::mlp::Kernels(), testing::mlp::Backends()).status();

@@ -56,7 +56,7 @@ class GenerateTest : public ::testing::TestWithParam<std::string> {
   }
 };
 
-TEST_P(GenerateTest, EveryTokenIsPyTorchs) {
+TEST_P(GenerateTest, TokensMatchPyTorch) {
   const std::vector<int64_t> prompt = Tokens("prompt.npy"), want = Tokens("tokens.npy");
   for (const bool in_place : {true, false}) {
     ASSERT_OK(LowerTo(Path(), GetParam(), {"prefill", "decode"}, in_place));
@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, GenerateTest, ::testing::Values("", "cpu"),
                            return info.param.empty() ? "kernels" : info.param;
                          });
 
-TEST(GenerateFileTest, WeightsAndCacheAreThereOnce) {
+TEST(GenerateFileTest, WeightsAndCacheAreShared) {
   const std::string one = ::testing::TempDir() + "/decode", two = ::testing::TempDir() + "/both";
   ASSERT_OK(LowerTo(one, "cpu", {"decode"}));
   ASSERT_OK(LowerTo(two, "cpu", {"prefill", "decode"}));
@@ -100,7 +100,7 @@ TEST(GenerateFileTest, WeightsAndCacheAreThereOnce) {
   }
 }
 
-TEST(GenerateErrorTest, WhatIsWrongIsSaid) {
+TEST(GenerateErrorTest, ReportsErrors) {
   const std::string path = ::testing::TempDir() + "/errors";
   ASSERT_OK(LowerTo(path, "cpu", {"prefill", "decode"}));
   EXPECT_THAT(Generate({.program = path}),

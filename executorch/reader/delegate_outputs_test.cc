@@ -58,14 +58,14 @@ std::optional<uint32_t> Outputs(std::string_view id, std::string_view payload) {
   return outputs.value_or(std::nullopt);
 }
 
-TEST(DelegateOutputsTest, AreTheValuesOfAnXnnpackPayloadThatSaySo) {
+TEST(DelegateOutputsTest, CountsExternalOutputsOfXnnpackPayload) {
   const std::string graph = Graph({1, 2, 0, 1, 2, 3, 2});
   EXPECT_EQ(Outputs(kXnnpack, graph), 3u);
   EXPECT_EQ(Outputs(kXnnpack, xnnpack::JoinPayload(BytesOf(graph))), 3u);
   EXPECT_EQ(Outputs(kXnnpack, Graph({1, 1})), 0u);
 }
 
-TEST(DelegateOutputsTest, AreUnknownOfOthersAndOfWhatCannotBeRead) {
+TEST(DelegateOutputsTest, UnknownForOtherBackendsAndInvalidPayloads) {
   const std::string graph = Graph({1, 2});
   EXPECT_EQ(Outputs("demo", graph), std::nullopt);
   EXPECT_EQ(Outputs(kXnnpack, Graph({1, 2}, "XN00")), std::nullopt);
@@ -79,7 +79,7 @@ TEST(DelegateOutputsTest, AreUnknownOfOthersAndOfWhatCannotBeRead) {
   EXPECT_EQ(Outputs(kXnnpack, cut), std::nullopt);
 }
 
-TEST(DelegateOutputsTest, TakeTheTablesFromTheBudget) {
+TEST(DelegateOutputsTest, ChargesTablesToBudget) {
   const std::string graph = Graph({1, 2});
   for (const uint64_t lacking : {0, 1}) {
     MemoryBudget budget("metadata_bytes", graph.size() - lacking);
@@ -89,7 +89,7 @@ TEST(DelegateOutputsTest, TakeTheTablesFromTheBudget) {
   }
 }
 
-TEST(DelegateOutputsTest, ValuesMayBeMissingAndOfOtherKinds) {
+TEST(DelegateOutputsTest, ToleratesMissingAndOtherValues) {
   xnnpack::fb::GraphT graph;
   graph.values.push_back(std::make_unique<xnnpack::fb::ValueT>());  // of no kind
   graph.values.push_back(std::make_unique<xnnpack::fb::ValueT>());
@@ -127,7 +127,7 @@ Operands OperandsOf(const belay::Program& program) {
   return {{arguments.begin(), arguments.end()}, {outputs.begin(), outputs.end()}};
 }
 
-TEST(DelegateOutputsTest, AViewThatWasLeftOutIsAnArgument) {
+TEST(DelegateOutputsTest, OmittedViewIsArgument) {
   Calls pte(kXnnpack, Graph({1, 1, 2, 2}));
   *pte.tensor(pte.view).allocation_info = *pte.tensor(pte.y).allocation_info;
   ASSERT_OK_AND_ASSIGN(const belay::Program program, OpenPte(pte.Serialize()));
@@ -136,7 +136,7 @@ TEST(DelegateOutputsTest, AViewThatWasLeftOutIsAnArgument) {
   EXPECT_THAT(operands.outputs, ElementsAre(pte.a, pte.b));
 }
 
-TEST(DelegateOutputsTest, WhatNothingWroteIsAnOutputOfOtherBackends) {
+TEST(DelegateOutputsTest, UnwrittenTensorIsOutputOfOtherBackends) {
   const Calls pte("demo", "blob");
   ASSERT_OK_AND_ASSIGN(const belay::Program program, OpenPte(pte.Serialize()));
   const Operands operands = OperandsOf(program);
@@ -145,7 +145,7 @@ TEST(DelegateOutputsTest, WhatNothingWroteIsAnOutputOfOtherBackends) {
 }
 
 // Calls of one delegate have as many outputs, whatever was written between them.
-TEST(DelegateOutputsTest, AreThoseOfTheFirstCall) {
+TEST(DelegateOutputsTest, UsesFirstCall) {
   Calls pte("demo", "blob");
   const int32_t c = pte.Tensor({2, 3}), d = pte.Tensor({6}), e = pte.Tensor({2, 3}),
                 f = pte.Tensor({2, 3});
@@ -159,7 +159,7 @@ TEST(DelegateOutputsTest, AreThoseOfTheFirstCall) {
   EXPECT_THAT(method.outputs_of(call.operands), ElementsAre(d, e, f));
 }
 
-TEST(DelegateOutputsTest, ThereIsMemoryForTheTablesOrTheProgramIsRefused) {
+TEST(DelegateOutputsTest, RejectsTablesBeyondMemory) {
   const Calls pte(kXnnpack, Graph({1, 1, 2, 2}) + std::string(10'000, '\0'));
   belay::Program::Options options;
   EXPECT_OK(OpenPte(pte.Serialize(), options));
@@ -169,13 +169,13 @@ TEST(DelegateOutputsTest, ThereIsMemoryForTheTablesOrTheProgramIsRefused) {
                        ::testing::HasSubstr("the tables of a delegate")));
 }
 
-TEST(DelegateOutputsTest, AreAtMostTheArgumentsOfTheCall) {
+TEST(DelegateOutputsTest, RejectsMoreOutputsThanArguments) {
   const Calls pte(kXnnpack, Graph({2, 2, 2, 2, 2}));
   ASSERT_OK_AND_ASSIGN(const belay::Program program, OpenPte(pte.Serialize()));
   EXPECT_THAT(OperandsOf(program).arguments, IsEmpty());
 }
 
-TEST(DelegateOutputsTest, CannotBeConstants) {
+TEST(DelegateOutputsTest, RejectsConstantOutputs) {
   PteBuilder pte;
   const int32_t x = pte.Tensor({2}), w = pte.Constant({2}, {1, 2});
   pte.Input(x);

@@ -41,7 +41,7 @@ std::vector<ValuePlan> ArgumentsOf(const belay::Program& program) {
 
 // --- Arguments ---
 
-TEST(MethodWriterTest, MemoryFormatsHaveNumbersOfTheirOwn) {
+TEST(MethodWriterTest, TranslatesMemoryFormatNumbers) {
   const auto open = [](std::function<int32_t(PteBuilder&)> format) {
     PteBuilder pte;
     const int32_t x = pte.Tensor({1, 2, 2, 2}), y = pte.Tensor({1, 2, 2, 2});
@@ -68,7 +68,7 @@ TEST(MethodWriterTest, MemoryFormatsHaveNumbersOfTheirOwn) {
   }
 }
 
-TEST(MethodWriterTest, DtypesHaveNumbersOfTheirOwn) {
+TEST(MethodWriterTest, TranslatesDtypeNumbers) {
   const auto open = [](std::function<int32_t(PteBuilder&)> dtype) {
     PteBuilder pte;
     const int32_t x = pte.Tensor({2}), y = pte.Tensor({2}), z = pte.Tensor({2});
@@ -120,7 +120,7 @@ TEST(MethodWriterTest, ListsOfAllKinds) {
               ElementsAre(3, 4, 1, 2));
 }
 
-TEST(MethodWriterTest, ListsOfTruthValues) {
+TEST(MethodWriterTest, ListsOfBools) {
   PteBuilder pte;
   const int32_t grad = pte.Tensor({1, 1, 2, 2}), x = pte.Tensor({1, 1, 2, 2}),
                 w = pte.Tensor({1, 1, 1, 1});
@@ -150,7 +150,7 @@ TEST(MethodWriterTest, ListsOfTruthValues) {
   EXPECT_TRUE(std::get<bool>(method.values[list.elements[2]]));
 }
 
-TEST(MethodWriterTest, TextsAndTruthValues) {
+TEST(MethodWriterTest, StringsAndBools) {
   PteBuilder pte;
   const int32_t x = pte.Tensor({2}), y = pte.Tensor({2});
   pte.Input(x);
@@ -160,7 +160,7 @@ TEST(MethodWriterTest, TextsAndTruthValues) {
   EXPECT_EQ(std::get<std::string>(ArgumentsOf(program)[1]), "tanh");
 }
 
-TEST(MethodWriterTest, ADtypeAndAMemoryFormatAreOneValueEach) {
+TEST(MethodWriterTest, DtypesAndMemoryFormatsAreShared) {
   PteBuilder pte;
   const int32_t x = pte.Tensor({1, 2, 2, 2});
   pte.Input(x);
@@ -181,7 +181,7 @@ TEST(MethodWriterTest, ADtypeAndAMemoryFormatAreOneValueEach) {
 }
 
 // Nothing can change a constant.
-TEST(MethodWriterTest, AConstantOfDynamicSizesHasThoseOfTheFile) {
+TEST(MethodWriterTest, ConstantWithDynamicSizesUsesFileSizes) {
   PteBuilder pte;
   const int32_t c = pte.Constant({2}, {1, 2});
   pte.tensor(c).shape_dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
@@ -193,7 +193,7 @@ TEST(MethodWriterTest, AConstantOfDynamicSizesHasThoseOfTheFile) {
 
 // --- Inputs ---
 
-TEST(MethodWriterTest, InputsMayBeOfAnyKindButLists) {
+TEST(MethodWriterTest, InputsOfAllKindsExceptLists) {
   PteBuilder pte;
   const std::vector<int32_t> inputs = {pte.Null(), pte.Double(2.5), pte.Bool(true),
                                        pte.String("text")};
@@ -209,7 +209,7 @@ TEST(MethodWriterTest, InputsMayBeOfAnyKindButLists) {
   EXPECT_OK(loaded->method->SetInput(0, belay::EValue()));
 }
 
-TEST(MethodWriterTest, AnInputThatIsComputedAsWellIsNotExpressed) {
+TEST(MethodWriterTest, RejectsComputedInput) {
   PteBuilder pte;
   const int32_t n = pte.Int(5);
   pte.Input(n);
@@ -221,7 +221,7 @@ TEST(MethodWriterTest, AnInputThatIsComputedAsWellIsNotExpressed) {
 
 // --- Numbers that are computed ---
 
-TEST(MethodWriterTest, NumbersAreWhatTheFileSaysUntilTheyAreComputed) {
+TEST(MethodWriterTest, ComputedScalarsStartWithFileValue) {
   PteBuilder pte;
   const int32_t x = pte.Double(1.5), flag = pte.Bool(true), n = pte.Int(7), zero = pte.Int(0);
   const int32_t no = pte.Bool(false), half = pte.Double(0);
@@ -257,7 +257,7 @@ TEST(MethodWriterTest, NumbersAreWhatTheFileSaysUntilTheyAreComputed) {
 }
 
 // The kind of a number is that of what computes it, not that of what stands in the file for it.
-TEST(MethodWriterTest, ComputedNumbersHaveTheKindOfTheirOperator) {
+TEST(MethodWriterTest, ComputedScalarKindIsOperators) {
   PteBuilder pte;
   const int32_t two = pte.Int(2), five = pte.Int(5), real = pte.Double(2.5), yes = pte.Bool(true);
   const auto compute = [&](const char* name, std::vector<int32_t> args) {
@@ -290,7 +290,7 @@ TEST(MethodWriterTest, ComputedNumbersHaveTheKindOfTheirOperator) {
   EXPECT_EQ(real_output(7), -2.5);
 }
 
-TEST(MethodWriterTest, ANumberOfATensorHasTheKindOfItsDtype) {
+TEST(MethodWriterTest, ItemScalarKindFollowsDtype) {
   PteBuilder pte;
   const std::pair<int32_t, int32_t> numbers[] = {
       {pte.Unplanned({}, kBoolType), pte.Int(0)},
@@ -313,7 +313,7 @@ TEST(MethodWriterTest, ANumberOfATensorHasTheKindOfItsDtype) {
   EXPECT_EQ(*loaded->method->GetOutput(2).get_if<int64_t>(), -3);
 }
 
-TEST(MethodWriterTest, NumbersThatAreMovedHaveTheKindOfTheirSource) {
+TEST(MethodWriterTest, MovedScalarKindIsSources) {
   PteBuilder pte;
   const int32_t real = pte.Double(0), other = pte.Double(0), n = pte.Int(0), yes = pte.Bool(false);
   pte.Move(pte.Double(2.5), real);
@@ -373,7 +373,7 @@ TEST(MethodWriterTest, JumpsOnConditionsOfAllKinds) {
   }
 }
 
-TEST(MethodWriterTest, JumpsOnWhatMayBeSeveralElementsOrNoTruthValueAreRefused) {
+TEST(MethodWriterTest, RejectsNonBoolOrMultiElementConditions) {
   EXPECT_THAT(Jumped([](PteBuilder& p) {
                 const int32_t value = p.Tensor({1}, kBoolType);
                 p.tensor(value).shape_dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
@@ -391,7 +391,7 @@ TEST(MethodWriterTest, JumpsOnWhatMayBeSeveralElementsOrNoTruthValueAreRefused) 
             kBroken);
 }
 
-TEST(MethodWriterTest, AFreeCallDoesNothing) {
+TEST(MethodWriterTest, FreeCallIsNoOp) {
   Relu relu;
   relu.Free(relu.y);
   ASSERT_OK_AND_ASSIGN(const belay::Program program, OpenPte(relu.Serialize()));
@@ -400,7 +400,7 @@ TEST(MethodWriterTest, AFreeCallDoesNothing) {
 
 // --- Where instructions come from ---
 
-TEST(MethodWriterTest, InstructionsBeforeTheFirstOneWithALineHaveNone) {
+TEST(MethodWriterTest, InstructionsBeforeFirstSourceLineHaveNone) {
   Relu relu;
   const int32_t z = relu.Tensor({2, 3});
   relu.Call("aten::neg", "out", {relu.y, z, z});
@@ -419,7 +419,7 @@ TEST(MethodWriterTest, InstructionsBeforeTheFirstOneWithALineHaveNone) {
 
 // --- Specs ---
 
-TEST(MethodWriterTest, SpecsOfInputsAndOutputsAreTexts) {
+TEST(MethodWriterTest, InputAndOutputSpecsAreStrings) {
   Relu relu;
   relu.method().container_meta_type = std::make_unique<ContainerMetadataT>();
   relu.method().container_meta_type->encoded_inp_str = "in";
@@ -434,7 +434,7 @@ TEST(MethodWriterTest, SpecsOfInputsAndOutputsAreTexts) {
 
 // --- State ---
 
-TEST(MethodWriterTest, EachBufferHasANameOfItsOwn) {
+TEST(MethodWriterTest, BufferNamesAreUnique) {
   PteBuilder pte;
   // By value: what the file calls it.
   for (const std::string name :
@@ -454,7 +454,7 @@ TEST(MethodWriterTest, EachBufferHasANameOfItsOwn) {
 
 // --- Delegates ---
 
-TEST(MethodWriterTest, ADelegateMayBeCalledTwiceAndBlobsMayBeShared) {
+TEST(MethodWriterTest, RepeatedDelegateCallsAndSharedBlobs) {
   Relu relu;
   const int32_t a = relu.Tensor({2, 3}), b = relu.Tensor({2, 3}), c = relu.Tensor({2, 3});
   relu.Delegate("demo", "blob", {relu.y, a});
@@ -491,7 +491,7 @@ TEST(MethodWriterTest, InlineBlobs) {
               StatusIs(kBroken, HasSubstr("processed: location 2 is unknown")));
 }
 
-TEST(MethodWriterTest, WhatDelegatesAreCalledIsText) {
+TEST(MethodWriterTest, DelegateIdsAreUtf8) {
   const auto open = [](std::function<void(BackendDelegateT&)> change) {
     Relu relu;
     relu.Delegate("demo", "blob", {relu.y, relu.Tensor({2, 3})});
@@ -511,7 +511,7 @@ TEST(MethodWriterTest, WhatDelegatesAreCalledIsText) {
 }
 
 // The number of a delegate's outputs comes from the file: what they may be is checked.
-TEST(MethodWriterTest, OutputsOfADelegateAreTensors) {
+TEST(MethodWriterTest, DelegateOutputsAreTensors) {
   Relu relu;
   relu.Delegate("demo", "blob", {relu.y, relu.Tensor({2, 3}), relu.Int(3)});
   ASSERT_OK_AND_ASSIGN(const belay::Program program, OpenPte(relu.Serialize()));

@@ -34,7 +34,7 @@ struct BadStep {
 
 class BadStepTest : public ::testing::TestWithParam<BadStep> {};
 
-TEST_P(BadStepTest, IsRefused) {
+TEST_P(BadStepTest, IsRejected) {
   Relu relu;
   GetParam().damage(relu);
   EXPECT_THAT(OpenPte(relu.Serialize()), StatusIs(kBroken, HasSubstr(GetParam().message)));
@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "input 1: value 2 has content"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(StepReaderTest, AllBadArgumentsOfACallAreTold) {
+TEST(StepReaderTest, ReportsAllBadArgumentsOfCall) {
   Relu relu;
   relu.Call("aten::add", "out", {relu.Int(1), relu.Null(), relu.x, relu.y, relu.y});
   EXPECT_THAT(OpenPte(relu.Serialize()),
@@ -156,7 +156,7 @@ TEST(StepReaderTest, AllBadArgumentsOfACallAreTold) {
                                       HasSubstr("'alpha' is Tensor"))));
 }
 
-TEST(StepReaderTest, AnInstructionOfALaterKindIsRefused) {
+TEST(StepReaderTest, RejectsUnknownInstructionKind) {
   std::string file = Relu().Serialize();
   const auto* step =
       GetProgram(file.data())->execution_plan()->Get(0)->chains()->Get(0)->instructions()->Get(0);
@@ -165,7 +165,7 @@ TEST(StepReaderTest, AnInstructionOfALaterKindIsRefused) {
 }
 
 // ExecuTorch takes the number of any kind for a Scalar.
-TEST(StepReaderTest, ScalarsAreNumbersOfAnyKind) {
+TEST(StepReaderTest, ScalarArgumentsAcceptAnyKind) {
   for (const bool real : {false, true}) {
     Relu relu;
     const int32_t z = relu.Tensor({2, 3});
@@ -203,7 +203,7 @@ std::vector<uint32_t> OutputsOf(const Relu& relu, size_t instruction) {
   return {outputs.begin(), outputs.end()};
 }
 
-TEST(StepReaderTest, OutputsOfADelegateEndWhereSomethingIsRead) {
+TEST(StepReaderTest, DelegateOutputsAreTrailingUnwrittenTensors) {
   const auto outputs = [](std::function<int32_t(Relu&)> before) {
     Relu relu;
     const int32_t a = relu.Tensor({2, 3}), b = relu.Tensor({2, 3});
@@ -222,7 +222,7 @@ TEST(StepReaderTest, OutputsOfADelegateEndWhereSomethingIsRead) {
   EXPECT_EQ(outputs([](Relu& p) { return p.TensorList({p.x, p.y}); }), 2u);  // a list
 }
 
-TEST(StepReaderTest, AViewIsNoOutputOfADelegate) {
+TEST(StepReaderTest, ViewIsNotDelegateOutput) {
   Relu relu;
   const int32_t view = relu.Unplanned({6}), a = relu.Tensor({2, 3});
   relu.Call("executorch_prim::et_view", "default", {relu.y, relu.IntList({relu.Int(6)}), view});
@@ -234,7 +234,7 @@ TEST(StepReaderTest, AViewIsNoOutputOfADelegate) {
   EXPECT_THAT(OutputsOf(relu, program->methods()[0].instructions.size() - 1), ElementsAre(a));
 }
 
-TEST(StepReaderTest, ADelegateMayHaveOutputsAlone) {
+TEST(StepReaderTest, DelegateMayHaveOnlyOutputs) {
   Relu relu;
   const int32_t a = relu.Tensor({2, 3});
   relu.Delegate("demo", "blob", {a});

@@ -67,19 +67,19 @@ class CallInputsTest : public TestInDirectory {
   const MethodPlan plan_ = Plan();
 };
 
-TEST_F(CallInputsTest, FixedInputsMayBeGivenOrLeftOut) {
+TEST_F(CallInputsTest, FixedInputsAreOptional) {
   ExpectRight(FromFiles({"x.npy", "y.npy"}));
   ExpectRight(FromFiles({"x.npy", "two.npy", "y.npy"}));
 }
 
-TEST_F(CallInputsTest, AFixedInputTakesItsOwnValueOnly) {
+TEST_F(CallInputsTest, FixedInputAcceptsOnlyItsValue) {
   EXPECT_THAT(
       FromFiles({"x.npy", "three.npy", "y.npy"}),
       StatusIs(kInvalidArgument, AllOf(HasSubstr("three.npy"), HasSubstr("'k'"), HasSubstr("fixed"),
                                        HasSubstr("to 2"), HasSubstr("holds 3"))));
 }
 
-TEST_F(CallInputsTest, AnotherNumberOfFilesIsRefused) {
+TEST_F(CallInputsTest, RejectsWrongNumberOfFiles) {
   EXPECT_THAT(FromFiles({}), StatusIs(kInvalidArgument, HasSubstr("input 0 'x' is missing")));
   EXPECT_THAT(FromFiles({"x.npy"}),
               StatusIs(kInvalidArgument, HasSubstr("input 3 'y' is missing")));
@@ -88,7 +88,7 @@ TEST_F(CallInputsTest, AnotherNumberOfFilesIsRefused) {
                        HasSubstr("expected 2 input files, or 3 with those fixed at export")));
 }
 
-TEST_F(CallInputsTest, FoldersNameInputsByTheirIndex) {
+TEST_F(CallInputsTest, FolderFilesAreNamedByInputIndex) {
   WriteArray("input_0.npy", TestTensor::Of<float>({2}, {1, 2}));
   EXPECT_THAT(InputsFromFolder(plan_, directory_.string()),
               StatusIs(kNotFound, AllOf(HasSubstr("'y'"), HasSubstr("input_3.npy"))));
@@ -98,7 +98,7 @@ TEST_F(CallInputsTest, FoldersNameInputsByTheirIndex) {
   ExpectRight(InputsFromFolder(plan_, directory_.string()));
 }
 
-TEST_F(CallInputsTest, FilesOfInputsThatTakeNoneAreRefused) {
+TEST_F(CallInputsTest, RejectsFilesOfNonArrayInputs) {
   WriteArray("input_0.npy", TestTensor::Of<float>({2}, {1, 2}));
   WriteArray("input_3.npy", TestTensor::Of<float>({2}, {3, 4}));
   WriteArray("input_4.npy", TestTensor::Of<float>({2}, {3, 4}));
@@ -109,7 +109,7 @@ TEST_F(CallInputsTest, FilesOfInputsThatTakeNoneAreRefused) {
               StatusIs(kInvalidArgument, HasSubstr("'none' takes no array")));
 }
 
-TEST_F(CallInputsTest, OnlyNamesOfInputsCount) {
+TEST_F(CallInputsTest, IgnoresOtherFileNames) {
   WriteArray("input_0.npy", TestTensor::Of<float>({2}, {1, 2}));
   WriteArray("input_3.npy", TestTensor::Of<float>({2}, {3, 4}));
   // All of these would be another array for x.
@@ -120,7 +120,7 @@ TEST_F(CallInputsTest, OnlyNamesOfInputsCount) {
   ExpectRight(InputsFromFolder(plan_, directory_.string()));
 }
 
-TEST_F(CallInputsTest, AnArrayThatDoesNotFitIsNamed) {
+TEST_F(CallInputsTest, NamesMismatchedArray) {
   WriteArray("i64.npy", TestTensor::Of<int64_t>({2}, {1, 2}));
   EXPECT_THAT(FromFiles({"x.npy", "i64.npy", "y.npy"}),
               StatusIs(kInvalidArgument, HasSubstr("i64.npy: ")));
@@ -129,7 +129,7 @@ TEST_F(CallInputsTest, AnArrayThatDoesNotFitIsNamed) {
 }
 
 // What a number was at export, of each kind: bits and NaN count.
-TEST_F(CallInputsTest, FixedNumbersOfAllKinds) {
+TEST_F(CallInputsTest, FixedScalarsOfAllKinds) {
   struct Case {
     ValuePlan fixed;
     TestTensor same, other;
@@ -154,7 +154,7 @@ TEST_F(CallInputsTest, FixedNumbersOfAllKinds) {
   }
 }
 
-TEST_F(CallInputsTest, RandomInputsAreThoseThatAreFree) {
+TEST_F(CallInputsTest, RandomInputsSkipFixedInputs) {
   ASSERT_OK_AND_ASSIGN(const CallInputs inputs, RandomInputs(plan_, /*seed=*/1, 0));
   ASSERT_EQ(inputs.values.size(), 4u);
   EXPECT_NE(inputs.values[0].get_if<TensorView>(), nullptr);
@@ -162,7 +162,7 @@ TEST_F(CallInputsTest, RandomInputsAreThoseThatAreFree) {
   EXPECT_TRUE(inputs.values[2].is_none());
 }
 
-TEST_F(CallInputsTest, SizesOfRandomInputsFitInt64) {
+TEST_F(CallInputsTest, RandomInputSizesFitInt64) {
   MethodPlan dynamic = Plan();
   SizeConstraint size;
   size.min = 1;
@@ -174,7 +174,7 @@ TEST_F(CallInputsTest, SizesOfRandomInputsFitInt64) {
               StatusIs(kInvalidArgument, HasSubstr("input 3 'y': the size of dimension 0")));
 }
 
-TEST_F(CallInputsTest, AFolderThatIsNotThereIsNamed) {
+TEST_F(CallInputsTest, NamesMissingFolder) {
   EXPECT_THAT(InputsFromFolder(plan_, Path("nosuchdir")),
               StatusIs(kNotFound, HasSubstr("nosuchdir")));
 }

@@ -125,7 +125,7 @@ class FailingStepsTest : public TestInDirectory {
   std::string good_, fails_, archive_;
 };
 
-TEST_F(FailingStepsTest, ProgramsThatFailSayWhy) {
+TEST_F(FailingStepsTest, FailingProgramsReportReason) {
   for (const auto& [name, command] : Executing(fails_, {})) {
     SCOPED_TRACE(name);
     Expect(command, kBadInput, kRule);
@@ -140,7 +140,7 @@ TEST_F(FailingStepsTest, ProgramsThatFailSayWhy) {
       kBadInput, kRule);
 }
 
-TEST_F(FailingStepsTest, LaterCallsThatFailSayWhy) {
+TEST_F(FailingStepsTest, FailingLaterCallsReportReason) {
   const std::string once = Write("once.belay", OnceProgram({2, 3}).Serialize());
   for (const auto& [name, command] : Executing(once, {})) {
     SCOPED_TRACE(name);
@@ -154,7 +154,7 @@ TEST_F(FailingStepsTest, LaterCallsThatFailSayWhy) {
   }
 }
 
-TEST_F(FailingStepsTest, StressTakesFilesThatExecute) {
+TEST_F(FailingStepsTest, StressRequiresExecutableFile) {
   Expect([&] { return Stress({.file = fails_, .write = {}, .mutations = 1}); }, kBadInput,
          "fails.belay: the unmodified file fails (execute): ");
   const fs::path before = fs::current_path();
@@ -171,7 +171,7 @@ TEST_F(FailingStepsTest, StressTakesFilesThatExecute) {
          "the unmodified file fails (input): an input is too large to try");
 }
 
-TEST_F(FailingStepsTest, ArchivesThatCannotBeLoweredSayWhy) {
+TEST_F(FailingStepsTest, FailingArchivesReportReason) {
   const std::string unknown = Write(
       "unknown.pt2", exir::PackArchive(exir::DefaultFiles(exir::ProgramJson(
                          {{"torch.ops.aten.relu.default", "torch.ops.nowhere.relu.default"}}))));
@@ -189,7 +189,7 @@ TEST_F(FailingStepsTest, ArchivesThatCannotBeLoweredSayWhy) {
          "without data in the archive, filled with zeros");
 }
 
-TEST_F(FailingStepsTest, WhatExportAssumedAndNobodyChecksIsTold) {
+TEST_F(FailingStepsTest, ReportsUncheckedGuards) {
   const std::string guard = "L['another_input'].size()[0] == 7";
   LowerOptions options{
       .input = Write("guard.pt2",
@@ -206,7 +206,7 @@ TEST_F(FailingStepsTest, WhatExportAssumedAndNobodyChecksIsTold) {
   EXPECT_EQ(nlohmann::json::parse(outcome.output)["unchecked_guards"][0]["guard"], guard);
 }
 
-TEST_F(FailingStepsTest, ProgramsThatNeedMoreMemoryThanIsAllowedAreRefused) {
+TEST_F(FailingStepsTest, RejectsProgramsBeyondMemoryLimit) {
   TestProgram echo;
   TestMethod method = echo.AddMethod("forward");
   method.Output(method.Input("x", DType::kFloat32, {int64_t{1} << 31}));
@@ -228,7 +228,7 @@ TEST_F(FailingStepsTest, DamagedSavedProgramsAreBadInput) {
          "lower needs an archive, or --method NAME=FILE");
 }
 
-TEST_F(FailingStepsTest, WhatIsReadMustBeThere) {
+TEST_F(FailingStepsTest, RejectsMissingInputFiles) {
   const std::string none = Path("none.npy");
   for (const auto& [name, command] : Executing(good_, {none})) {
     SCOPED_TRACE(name);
@@ -273,7 +273,7 @@ TEST_F(FailingStepsTest, WhatIsReadMustBeThere) {
   Expect([&] { return tools::Run(run); }, kBadInput, Path("none.pte"));
 }
 
-TEST_F(FailingStepsTest, InputsMustFit) {
+TEST_F(FailingStepsTest, RejectsMismatchedInputs) {
   for (const auto& [name, command] : Executing(good_, {Path("other.npy")})) {
     SCOPED_TRACE(name);
     Expect(command, kBadInput, "'x'");
@@ -289,7 +289,7 @@ TEST_F(FailingStepsTest, InputsMustFit) {
   }
 }
 
-TEST_F(FailingStepsTest, EnginesAreThoseThatThereAre) {
+TEST_F(FailingStepsTest, RejectsUnknownEngines) {
   for (const auto& [name, command] : Executing(good_, {}, "steam")) {
     SCOPED_TRACE(name);
     Expect(command, kBadInput, "unknown engine 'steam'; expected: highway, reference");
@@ -300,7 +300,7 @@ TEST_F(FailingStepsTest, EnginesAreThoseThatThereAre) {
   }
 }
 
-TEST_F(FailingStepsTest, FilesAreWrittenWhereThereIsAFolder) {
+TEST_F(FailingStepsTest, RejectsOutputInMissingFolder) {
   const std::string file = Path("no/folder/file");
   for (std::string ProfileOptions::* written : {&ProfileOptions::trace, &ProfileOptions::html}) {
     ProfileOptions options{.program = good_, .runs = 1};
@@ -333,7 +333,7 @@ TEST_F(FailingStepsTest, FilesAreWrittenWhereThereIsAFolder) {
   Expect([&] { return tools::Run(run); }, kBadInput, Path("out/0.npy"));
 }
 
-TEST_F(FailingStepsTest, FilesOfOtherArchivesAreToldApart) {
+TEST_F(FailingStepsTest, DetectsFilesOfOtherArchives) {
   const std::string two = Write("two.belay", ReluProgram({2, 3}, 2).Serialize());
   Expect([&] { return Verify({.archive = archive_, .program = two}); }, kBadInput,
          "expected 1 outputs of the archive's program, got 2: the file was lowered from another "
@@ -347,7 +347,7 @@ TEST_F(FailingStepsTest, FilesOfOtherArchivesAreToldApart) {
 }
 
 // What differs in a later call alone is no node's fault; the edge program is interpreted as often.
-TEST_F(FailingStepsTest, StateOfEarlierCallsMayMatter) {
+TEST_F(FailingStepsTest, ReportsStateDependentDifferences) {
   for (const bool matters : {false, true}) {
     const std::string program = Write("state.belay", ArchiveProgram(matters ? 1 : 0).Serialize());
     VerifyOptions options{.archive = archive_, .program = program};
@@ -359,7 +359,7 @@ TEST_F(FailingStepsTest, StateOfEarlierCallsMayMatter) {
   }
 }
 
-TEST_F(FailingStepsTest, ArchivesOfOtherInputsAreToldApart) {
+TEST_F(FailingStepsTest, DetectsArchivesWithOtherInputs) {
   const auto ops = exir::CreateStandardOps();
   ASSERT_OK(ops.status());
   exir::MethodPrograms programs;
@@ -376,7 +376,7 @@ TEST_F(FailingStepsTest, ArchivesOfOtherInputsAreToldApart) {
          "archive's program 'n' is not a tensor");
 }
 
-TEST_F(FailingStepsTest, DifferencesAreLookedForInWhatWasAskedFor) {
+TEST_F(FailingStepsTest, LocatesDifferencesWithRequestedBackend) {
   for (const auto& [backend, text] : std::vector<std::pair<std::string, std::string>>{
            {"none", "computed by a kernel"}, {"demo", "computed by a delegate of demo"}}) {
     VerifyOptions options{.archive = archive_, .program = ""};
@@ -389,7 +389,7 @@ TEST_F(FailingStepsTest, DifferencesAreLookedForInWhatWasAskedFor) {
 }
 
 // DIR or METHOD=DIR; a folder that is there is one, whatever its name.
-TEST_F(FailingStepsTest, FoldersOfASequenceMayHaveAnyName) {
+TEST_F(FailingStepsTest, SequenceFoldersMayHaveAnyName) {
   for (const std::string name : {"plain", "a=b"}) {
     fs::create_directory(Path(name));
     fs::copy(Path("x.npy"), Path(name + "/input_0.npy"));
@@ -404,7 +404,7 @@ TEST_F(FailingStepsTest, FoldersOfASequenceMayHaveAnyName) {
   Expect([&] { return tools::Run(options); }, kBadInput, "no method");
 }
 
-TEST_F(FailingStepsTest, NamesThatAreLikeNoneHaveNoSuggestion) {
+TEST_F(FailingStepsTest, DissimilarNamesHaveNoSuggestion) {
   const Outcome outcome = Capture([] { return Ops({.name = "zzzzqqqqxxxxkkkk"}); });
   EXPECT_EQ(outcome.status, kNegative);
   EXPECT_EQ(outcome.errors, "belay: no operator name contains 'zzzzqqqqxxxxkkkk'\n");
@@ -422,7 +422,7 @@ TEST_F(FailingStepsTest, ProfilesAreWrittenAsPages) {
                                           HasSubstr("\"profile\":{")));
 }
 
-TEST_F(FailingStepsTest, GraphsAreWrittenForEitherViewer) {
+TEST_F(FailingStepsTest, WritesGraphsForEachViewer) {
   for (const std::string& read : {good_, archive_}) {
     ASSERT_EQ(Capture([&] { return Inspect({.file = read, .dot = Path("g.dot")}); }).status, kDone);
     EXPECT_THAT(Read(Path("g.dot")), AllOf(HasSubstr("digraph {"), HasSubstr("relu")));
@@ -436,7 +436,7 @@ TEST_F(FailingStepsTest, GraphsAreWrittenForEitherViewer) {
   }
 }
 
-TEST_F(FailingStepsTest, TwoFilesAreNotWrittenToOneName) {
+TEST_F(FailingStepsTest, RejectsTwoOutputsWithSamePath) {
   const auto problem = [&](const std::vector<Command>& commands,
                            std::vector<std::string> arguments) {
     std::ostringstream out, error;

@@ -169,7 +169,7 @@ class FailuresTest : public TestInDirectory {
   std::string belay_;
 };
 
-TEST_F(FailuresTest, PrintWhatThePageSays) {
+TEST_F(FailuresTest, OutputMatchesPage) {
   const std::string page = Read(kPage);
   std::string executed;
   int commands = 0;

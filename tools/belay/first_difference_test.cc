@@ -162,7 +162,7 @@ TEST_F(FirstDifferenceTest, NothingDiffers) {
   EXPECT_FALSE(found.has_value());
 }
 
-TEST_F(FirstDifferenceTest, NamesTheNodeWithItsSource) {
+TEST_F(FirstDifferenceTest, NamesNodeWithSource) {
   ASSERT_OK(kernels_.Add(kWrong));
   ASSERT_OK_AND_ASSIGN(const auto found, Find(kProgram));
   ASSERT_TRUE(found.has_value());
@@ -172,7 +172,7 @@ TEST_F(FirstDifferenceTest, NamesTheNodeWithItsSource) {
   EXPECT_FALSE(found->alone);
 }
 
-TEST_F(FirstDifferenceTest, NamesTheNodeBesideADelegate) {
+TEST_F(FirstDifferenceTest, NamesNodeNextToDelegate) {
   ASSERT_OK(kernels_.Add(kWrongSin));
   ASSERT_OK_AND_ASSIGN(const auto partitioner, CreatePartitioner("demo", {}));
   const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
@@ -194,7 +194,7 @@ TEST_F(FirstDifferenceTest, NamesTheNodeBesideADelegate) {
   EXPECT_EQ(found->backend, "");
 }
 
-TEST_F(FirstDifferenceTest, WhatCannotBeExecutedIsAnError) {
+TEST_F(FirstDifferenceTest, ReportsExecutionErrors) {
   const exir::ExportedProgram program = exir::ParseOrDie(kProgram, *ops_);
   const KernelRegistry none;
   const auto find = [&](const KernelRegistry& reference, const KernelRegistry& kernels,
@@ -214,7 +214,7 @@ TEST_F(FirstDifferenceTest, WhatCannotBeExecutedIsAnError) {
 }
 
 // Each backend runs its delegates whole: what is inside becomes a result, or the last thing there is.
-TEST_F(FirstDifferenceTest, NamesTheNodeInsideOfADelegate) {
+TEST_F(FirstDifferenceTest, NamesNodeInsideDelegate) {
   for (const std::string_view backend : {"demo", "cpu", "xnnpack"}) {
     using When = WrongBackend::When;
     for (const When when :

@@ -49,7 +49,7 @@ class MethodsTest : public TestInDirectory {
   }
 };
 
-TEST_F(MethodsTest, PrefillAndDecodeShareTheirCacheAndTheirWeights) {
+TEST_F(MethodsTest, PrefillAndDecodeShareCacheAndWeights) {
   const std::string prefill = Zoo("llama_kv_prefill/model.pt2"),
                     decode = Zoo("llama_kv_decode/model.pt2");
   ASSERT_EQ(LowerMethods({"prefill=" + prefill}).status, kDone);
@@ -88,7 +88,7 @@ TEST_F(MethodsTest, PrefillAndDecodeShareTheirCacheAndTheirWeights) {
   }
 }
 
-TEST_F(MethodsTest, AMissingMethodOfASequenceIsNamed) {
+TEST_F(MethodsTest, NamesMissingMethodOfSequence) {
   ASSERT_EQ(LowerMethods({"decode=" + Zoo("llama_kv_decode/model.pt2")}).status, kDone);
   const Outcome outcome = RunSequence(
       {"decode=" + Zoo("llama_kv_decode/case_0"), "encode=" + Zoo("llama_kv_decode/case_0")});
@@ -96,7 +96,7 @@ TEST_F(MethodsTest, AMissingMethodOfASequenceIsNamed) {
   EXPECT_THAT(outcome.errors, HasSubstr("'encode'"));
 }
 
-TEST_F(MethodsTest, AFolderOfASequenceThatIsNotThereIsNamed) {
+TEST_F(MethodsTest, NamesMissingFolderOfSequence) {
   ASSERT_EQ(LowerMethods({"decode=" + Zoo("llama_kv_decode/model.pt2")}).status, kDone);
   const Outcome outcome = RunSequence({"decode=nosuchdir"});
   EXPECT_EQ(outcome.status, kBadInput);
@@ -104,7 +104,7 @@ TEST_F(MethodsTest, AFolderOfASequenceThatIsNotThereIsNamed) {
   EXPECT_EQ(outcome.output, "");
 }
 
-TEST_F(MethodsTest, UnknownOperatorsOfAllMethodsAreListedWithCountsAndSources) {
+TEST_F(MethodsTest, ListsUnknownOperatorsOfAllMethods) {
   const Outcome outcome =
       LowerMethods({"a=" + Zoo("custom_operator/model.pt2"),
                     "b=" + Zoo("custom_operator/training.pt2"), "c=" + Zoo("mlp/model.pt2")});

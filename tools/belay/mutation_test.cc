@@ -133,7 +133,7 @@ class MutationTest : public ::testing::TestWithParam<Model> {
   }
 };
 
-TEST_P(MutationTest, OfAProgramIsRefusedOrRunsWithinLimits) {
+TEST_P(MutationTest, ProgramIsRejectedOrRunsWithinLimits) {
   const std::string program = LowerModel(GetParam());
   ASSERT_FALSE(program.empty());
   ASSERT_OK_AND_ASSIGN(const auto target, CreateProgramTarget(/*companion_root=*/""));
@@ -248,7 +248,7 @@ class ArchiveMutator {
   std::unique_ptr<mutate::Mutator> bytes_;
 };
 
-TEST_P(MutationTest, OfAnArchiveIsRefusedOrBecomesAnEdgeProgram) {
+TEST_P(MutationTest, ArchiveIsRejectedOrImports) {
   ASSERT_OK_AND_ASSIGN(const ArchiveMutator mutator,
                        ArchiveMutator::Create(ArchivePath(GetParam())));
   ASSERT_OK_AND_ASSIGN(const auto target, CreateArchiveTarget());

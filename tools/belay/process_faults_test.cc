@@ -106,7 +106,7 @@ class ProcessFaultsTest : public ::testing::Test {
 // message still fits.
 constexpr rlim_t kFull = 2048;
 
-TEST_F(ProcessFaultsTest, AFullDiskLeavesNoProgram) {
+TEST_F(ProcessFaultsTest, FullDiskLeavesNoProgram) {
   const Ended lower = Run({"lower", kArchive, "-o", Out("m.belay")}, kFull);
   EXPECT_EQ(lower.status, 3);
   EXPECT_THAT(lower.errors, HasSubstr(absl::StrCat("cannot write ", Out("m.belay"))));
@@ -119,14 +119,14 @@ TEST_F(ProcessFaultsTest, AFullDiskLeavesNoProgram) {
 }
 
 // As `bazel run` calls it.
-TEST_F(ProcessFaultsTest, PathsMeanTheCallersDirectory) {
+TEST_F(ProcessFaultsTest, PathsAreRelativeToCallersDirectory) {
   ASSERT_EQ(::setenv("BUILD_WORKING_DIRECTORY", Out("").c_str(), 1), 0);
   EXPECT_EQ(Run({"keygen", "here"}).status, 0);
   ::unsetenv("BUILD_WORKING_DIRECTORY");
   EXPECT_EQ(Files(), std::set<std::string>({"here.key", "here.pub"}));
 }
 
-TEST_F(ProcessFaultsTest, AFullDiskLeavesFilesThatThereWereBefore) {
+TEST_F(ProcessFaultsTest, FullDiskKeepsExistingFiles) {
   ASSERT_EQ(Run({"lower", kArchive, "-o", Out("m.belay")}).status, 0);
   const std::string before = Read(Out("m.belay"));
   const std::vector<std::string> commands[] = {
@@ -145,7 +145,7 @@ TEST_F(ProcessFaultsTest, AFullDiskLeavesFilesThatThereWereBefore) {
   }
 }
 
-TEST_F(ProcessFaultsTest, NoProgramWithoutItsReportAndNoReportWithoutItsProgram) {
+TEST_F(ProcessFaultsTest, WritesReportAndProgramOrNeither) {
   ASSERT_EQ(Run({"lower", kArchive, "-o", Out("m.belay"), "--report", Out("r.json")}).status, 0);
   const std::string program = Read(Out("m.belay"));
   ASSERT_LT(Read(Out("r.json")).size(), program.size());
@@ -172,7 +172,7 @@ TEST_F(ProcessFaultsTest, NoProgramWithoutItsReportAndNoReportWithoutItsProgram)
   EXPECT_TRUE(Files().empty());
 }
 
-TEST_F(ProcessFaultsTest, OutputsOnAFullDiskAreErrorsThatNameThem) {
+TEST_F(ProcessFaultsTest, FullDiskErrorsNameOutputs) {
   ASSERT_EQ(Run({"lower", kArchive, "-o", Out("m.belay")}).status, 0);
   struct {
     std::vector<std::string> command;
@@ -210,7 +210,7 @@ TEST_F(ProcessFaultsTest, KeysAndSignaturesAreWholeOrAbsent) {
   EXPECT_EQ(Files(), std::set<std::string>({"k.key", "k.pub", "m.belay"}));
 }
 
-TEST_F(ProcessFaultsTest, AKilledCommandLeavesAWholeProgramOrNone) {
+TEST_F(ProcessFaultsTest, KilledCommandLeavesCompleteProgramOrNone) {
   using Clock = std::chrono::steady_clock;
   const std::vector<std::string> command = {
       "lower", kArchive,   "-o",         Out("m.belay"), "--external-constants",

@@ -77,7 +77,7 @@ TEST_F(ProfileCommandTest, ResolvesEveryEventOfTheBackends) {
   }
 }
 
-TEST_F(ProfileCommandTest, AStrippedProgramIsProfiledByInstruction) {
+TEST_F(ProfileCommandTest, ProfilesStrippedProgramByInstruction) {
   const std::string program = LowerZoo("mlp", "demo");
   ASSERT_EQ(Capture([&] { return Strip({.file = program, .output = {}}); }).status, kDone);
   const Outcome outcome = Profiled({.program = program});
@@ -87,7 +87,7 @@ TEST_F(ProfileCommandTest, AStrippedProgramIsProfiledByInstruction) {
   EXPECT_THAT(outcome.output, HasSubstr("  operator\n"));
 }
 
-TEST_F(ProfileCommandTest, ShowsHowNearInstructionsAreToTheMachinesLimits) {
+TEST_F(ProfileCommandTest, ShowsRoofline) {
   const std::string program = LowerZoo("mlp", "none");
   const std::string limits = Write("limits.json", R"({
       "cache_bytes": {"l1": 1e5, "l2": 1e6, "l3": 1e7},
@@ -140,7 +140,7 @@ TEST_F(ProfileCommandTest, ComparesWithAnEarlierProfile) {
   }
 }
 
-TEST_F(ProfileCommandTest, SaysHowManyEventsHadNoRoom) {
+TEST_F(ProfileCommandTest, ReportsDroppedEvents) {
   ProfileOptions options{.program = LowerZoo("mlp", "none")};
   options.max_events = 2;
   const Outcome outcome = Profiled(options);
@@ -148,7 +148,7 @@ TEST_F(ProfileCommandTest, SaysHowManyEventsHadNoRoom) {
   EXPECT_THAT(outcome.output, HasSubstr("were dropped: see --max-events"));
 }
 
-TEST_F(ProfileCommandTest, WritesNoTraceOverWhatItReads) {
+TEST_F(ProfileCommandTest, DoesNotOverwriteInputs) {
   const std::string program = LowerZoo("mlp", "none");
   const Command command = ProfileCommand();
   std::static_pointer_cast<ProfileOptions>(command.owned)->program = program;

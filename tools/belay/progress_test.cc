@@ -60,7 +60,7 @@ class ProgressTest : public ::testing::Test {
   int terminal_ = -1, screen_ = -1;
 };
 
-TEST_F(ProgressTest, IsShownOnATerminalOnceItLasts) {
+TEST_F(ProgressTest, ShowsLongPhasesOnTerminal) {
   {
     const StandardError error(screen_);
     Progress progress;
@@ -76,7 +76,7 @@ TEST_F(ProgressTest, IsShownOnATerminalOnceItLasts) {
   EXPECT_THAT(ReadAll(terminal_), EndsWith("\r\033[K"));  // the line is cleared
 }
 
-TEST_F(ProgressTest, WhatTakesNoTimeShowsNothing) {
+TEST_F(ProgressTest, ShowsNothingForShortPhases) {
   {
     const StandardError error(screen_);
     Progress progress;
@@ -85,7 +85,7 @@ TEST_F(ProgressTest, WhatTakesNoTimeShowsNothing) {
   EXPECT_THAT(ReadAll(terminal_), IsEmpty());
 }
 
-TEST_F(ProgressTest, NothingIsWrittenToAFile) {
+TEST_F(ProgressTest, WritesNothingToFile) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   {

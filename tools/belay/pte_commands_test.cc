@@ -24,7 +24,7 @@ std::string Sample(const std::string& name) { return "executorch/reader/testdata
 
 class PteCommandsTest : public TestInDirectory {};
 
-TEST_F(PteCommandsTest, RunGivesWhatExecuTorchGave) {
+TEST_F(PteCommandsTest, RunMatchesExecuTorchOutputs) {
   RunOptions options{.program = Sample("add.pte"), .output_dir = Path("out")};
   options.inputs = {Sample("add.forward.in0.npy"), Sample("add.forward.in1.npy")};
   const Outcome outcome = Capture([&] { return tools::Run(options); });
@@ -34,7 +34,7 @@ TEST_F(PteCommandsTest, RunGivesWhatExecuTorchGave) {
   EXPECT_EQ(got.substr(got.size() - 24), expected.substr(expected.size() - 24));
 }
 
-TEST_F(PteCommandsTest, RandomInputsOfDynamicSizesAreAsLargeAsTheyMayBe) {
+TEST_F(PteCommandsTest, RandomInputsHaveMaximumDynamicSizes) {
   RunOptions options{.program = Sample("dynamic_batch.pte"), .json = true};
   options.seed = 1;
   const Outcome outcome = Capture([&] { return tools::Run(options); });
@@ -56,7 +56,7 @@ TEST_F(PteCommandsTest, InspectAccountsForEveryByte) {
   }
 }
 
-TEST_F(PteCommandsTest, ThereAreNoDigestsToVerify) {
+TEST_F(PteCommandsTest, RejectsVerifyWithoutDigests) {
   const Outcome outcome =
       Capture([&] { return Inspect({.file = Sample("mlp.pte"), .verify = true}); });
   EXPECT_EQ(outcome.status, kUnsupported);
@@ -78,7 +78,7 @@ TEST_F(PteCommandsTest, RunExecutesXnnpackDelegates) {
   }
 }
 
-TEST_F(PteCommandsTest, ABackendWithoutRuntimeIsNamed) {
+TEST_F(PteCommandsTest, NamesBackendWithoutRuntime) {
   std::string file = Read(Sample("xnn_linear_relu.pte"));
   file.replace(file.find("XnnpackBackend"), 14, "UnknownBackend");
   Write("unknown.pte", file);
@@ -89,7 +89,7 @@ TEST_F(PteCommandsTest, ABackendWithoutRuntimeIsNamed) {
   EXPECT_THAT(outcome.errors, HasSubstr("UnknownBackend"));
 }
 
-TEST_F(PteCommandsTest, BenchAndProfileExecuteIt) {
+TEST_F(PteCommandsTest, BenchAndProfileExecute) {
   const Outcome bench =
       Capture([&] { return Bench({.program = Sample("mlp.pte"), .seconds = 0.01}); });
   EXPECT_EQ(bench.status, kDone) << bench.errors;
@@ -98,7 +98,7 @@ TEST_F(PteCommandsTest, BenchAndProfileExecuteIt) {
   EXPECT_EQ(profile.status, kDone) << profile.errors;
 }
 
-TEST_F(PteCommandsTest, MutationsAreErrorsOrExecute) {
+TEST_F(PteCommandsTest, MutationsFailOrExecute) {
   for (const char* name : {"map.pte", "mutable_buffer.pte"}) {
     const Outcome outcome =
         Capture([&] { return Stress({.file = Sample(name), .write = {}, .mutations = 500}); });
@@ -106,7 +106,7 @@ TEST_F(PteCommandsTest, MutationsAreErrorsOrExecute) {
   }
 }
 
-TEST_F(PteCommandsTest, DataFilesAreForProgramsOfExecuTorchAlone) {
+TEST_F(PteCommandsTest, DataFilesOnlyForExecuTorchPrograms) {
   RunOptions options{.program = Write("p.belay", SampleProgram().Serialize())};
   options.data = {Sample("add.pte")};
   const Outcome own = Capture([&] { return tools::Run(options); });

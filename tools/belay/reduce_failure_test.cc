@@ -98,7 +98,7 @@ std::string LongProgram() {
     } })";
 }
 
-TEST_F(ReduceFailureTest, OneNodeOfThreeHundredIsLeft) {
+TEST_F(ReduceFailureTest, ReducesThreeHundredNodesToOne) {
   const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
   ASSERT_EQ(program.top().num_nodes(), 300u);
   ASSERT_OK_AND_ASSIGN(const auto found,
@@ -117,7 +117,7 @@ TEST_F(ReduceFailureTest, OneNodeOfThreeHundredIsLeft) {
   EXPECT_EQ(ToVector<float>(*failure.outputs[0].tensor()), ToVector<float>(input));
 }
 
-TEST_F(ReduceFailureTest, ParametersAreKeptThatAreNeeded) {
+TEST_F(ReduceFailureTest, KeepsNeededParameters) {
   const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
     constants { state "w": f32[3] }
     graph(%w: f32[3] parameter "w", %x: f32[3] user_input) {
@@ -137,7 +137,7 @@ TEST_F(ReduceFailureTest, ParametersAreKeptThatAreNeeded) {
   EXPECT_EQ(failure.inputs.size(), 1u);
 }
 
-TEST_F(ReduceFailureTest, NodesThatAreNotNeededAreLeftOut) {
+TEST_F(ReduceFailureTest, RemovesUnneededNodes) {
   const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
     graph(%x: f32[3] user_input) {
       %e: f32[3] = edge.aten.exp.default(%x)
@@ -155,13 +155,13 @@ TEST_F(ReduceFailureTest, NodesThatAreNotNeededAreLeftOut) {
   EXPECT_EQ(failure.program.top().num_nodes(), 3u) << exir::PrintProgram(failure.program);
 }
 
-TEST_F(ReduceFailureTest, WhatIsRightHasNoWrongPart) {
+TEST_F(ReduceFailureTest, CorrectProgramIsNotFound) {
   const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
   EXPECT_THAT(Reduce(program, "v198"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("'v198'")));
 }
 
 // What bodies compute is left out, and so are numbers that nothing needs.
-TEST_F(ReduceFailureTest, BodiesAndNumbersAreLeftOut) {
+TEST_F(ReduceFailureTest, RemovesSubgraphsAndScalars) {
   const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
     ranges { s0: [1,9] }
     graph(%n: symint(s0) user_input, %k: const(3) constant_input, %x: f32[s0] user_input) {
@@ -186,7 +186,7 @@ TEST_F(ReduceFailureTest, BodiesAndNumbersAreLeftOut) {
   EXPECT_EQ(ToVector<float>(*failure.inputs[0].tensor()), (std::vector<float>{-8, 4, 8}));
 }
 
-TEST_F(ReduceFailureTest, WhatCantBeInterpretedIsNotReduced) {
+TEST_F(ReduceFailureTest, ReportsInterpreterErrors) {
   const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
   const KernelRegistry none;
   setup_.reference = &none;
@@ -194,7 +194,7 @@ TEST_F(ReduceFailureTest, WhatCantBeInterpretedIsNotReduced) {
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("sin")));
 }
 
-TEST_F(ReduceFailureTest, FilesThatCantBeWrittenAreNamed) {
+TEST_F(ReduceFailureTest, NamesUnwritableFiles) {
   const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
   ASSERT_OK_AND_ASSIGN(ReducedFailure failure, Reduce(program, "v200"));
   for (const std::string name : {"program.bir", "input_0.npy", "output_0.npy"}) {
@@ -207,7 +207,7 @@ TEST_F(ReduceFailureTest, FilesThatCantBeWrittenAreNamed) {
   }
 }
 
-TEST_F(ReduceFailureTest, ValuesThatAreNoArraysAreNotWritten) {
+TEST_F(ReduceFailureTest, SkipsNonArrayValues) {
   const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
   ASSERT_OK_AND_ASSIGN(ReducedFailure failure, Reduce(program, "v200"));
   failure.inputs.push_back(exir::OwnedValue::Scalar(EValue(DType::kFloat32)));
@@ -215,7 +215,7 @@ TEST_F(ReduceFailureTest, ValuesThatAreNoArraysAreNotWritten) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("there is no .npy file for")));
 }
 
-TEST_F(ReduceFailureTest, FilesAreTheProgramAndACall) {
+TEST_F(ReduceFailureTest, WritesProgramAndCall) {
   const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
   ASSERT_OK_AND_ASSIGN(ReducedFailure failure, Reduce(program, "v200"));
   const std::string directory = Path("reduced/failure");

@@ -62,7 +62,7 @@ constexpr std::string_view kSum = "%a: f32[1] = edge.aten.sum.dim_IntList(%x, [0
 constexpr std::string_view kCount = R"(%s: f32[1] = edge.aten.sum.dim_IntList(%x, [0], true)
       %a: f32[1] = edge.aten.add.Tensor(%n, %s))";
 
-TEST_F(ReferenceProgramTest, InterpretsTheArchivesProgramWhereItCan) {
+TEST_F(ReferenceProgramTest, InterpretsArchiveProgramIfPossible) {
   const auto archive = exir::ParseOrDie(Counter("s0", kSum), *ops_);
   const auto edge = exir::ParseOrDie(Counter("s0", kCount), *ops_);
   ASSERT_OK_AND_ASSIGN(ReferenceProgram reference,
@@ -74,7 +74,7 @@ TEST_F(ReferenceProgramTest, InterpretsTheArchivesProgramWhereItCan) {
   EXPECT_EQ(reference.why_edge(), "");
 }
 
-TEST_F(ReferenceProgramTest, TheEdgeProgramTakesOverWithTheStateOfTheCallsBefore) {
+TEST_F(ReferenceProgramTest, EdgeProgramContinuesWithEarlierState) {
   const auto archive = exir::ParseOrDie(Counter("1", kCount), *ops_);  // one element only
   const auto edge = exir::ParseOrDie(Counter("s0", kCount), *ops_);
   ASSERT_OK_AND_ASSIGN(ReferenceProgram reference,
@@ -88,14 +88,14 @@ TEST_F(ReferenceProgramTest, TheEdgeProgramTakesOverWithTheStateOfTheCallsBefore
   EXPECT_THAT(ToVector<float>(*done.state.at("n").tensor()), ElementsAre(1 + 2 + 3));
 }
 
-TEST_F(ReferenceProgramTest, WhatNeitherProgramHasKernelsForIsUnimplemented) {
+TEST_F(ReferenceProgramTest, UnimplementedIfNeitherProgramHasKernels) {
   const auto program = exir::ParseOrDie(Counter("s0", kCount), *ops_);
   const KernelRegistry none;
   EXPECT_THAT(ReferenceProgram::Create(program, program, none, &Ones).status(),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("interpreter: ")));
 }
 
-TEST_F(ReferenceProgramTest, ErrorsAreThoseOfTheEdgeProgramsCalls) {
+TEST_F(ReferenceProgramTest, ReturnsErrorsOfEdgeProgram) {
   const auto archive = exir::ParseOrDie(Counter("1", kCount), *ops_);
   for (const char* size : {"1", "2"}) {  // which fails in this call, or in the one before
     const auto edge = exir::ParseOrDie(Counter(size, kCount), *ops_);
@@ -110,7 +110,7 @@ TEST_F(ReferenceProgramTest, ErrorsAreThoseOfTheEdgeProgramsCalls) {
   }
 }
 
-TEST_F(ReferenceProgramTest, InputsThatThereAreNotAreErrors) {
+TEST_F(ReferenceProgramTest, ReportsMissingInputs) {
   const auto program = exir::ParseOrDie(Counter("s0", kCount), *ops_);
   const InputsOfCall inputs = [](int call) -> absl::StatusOr<CallInputs> {
     return absl::NotFoundError(absl::StrCat("no input of call ", call));

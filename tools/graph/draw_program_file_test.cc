@@ -27,7 +27,7 @@ absl::StatusOr<DrawnProgram> Draw(const TestProgram& program) {
   return DrawProgramFile(opened);
 }
 
-TEST(DrawProgramFileTest, DrawsInstructionsInOrderWithWhatTheyRead) {
+TEST(DrawProgramFileTest, DrawsInstructionsInOrderWithOperands) {
   ASSERT_OK_AND_ASSIGN(const DrawnProgram program, Draw(SampleProgram()));
   ASSERT_EQ(program.size(), 2u);
   const DrawnMethod& method = program[0];
@@ -57,7 +57,7 @@ TEST(DrawProgramFileTest, DrawsInstructionsInOrderWithWhatTheyRead) {
   EXPECT_EQ(graph.nodes.back().op, "output");
 }
 
-TEST(DrawProgramFileTest, JumpsSayWhereTheyLead) {
+TEST(DrawProgramFileTest, JumpsNameTargets) {
   ASSERT_OK_AND_ASSIGN(const DrawnProgram program, Draw(SampleProgram()));
   bool found = false;
   for (const DrawnNode& node : program[0].graphs[0].nodes) {
@@ -71,7 +71,7 @@ TEST(DrawProgramFileTest, JumpsSayWhereTheyLead) {
 }
 
 // A view that was elided has no instruction of its own, a join none that writes all of it.
-TEST(DrawProgramFileTest, EdgesComeFromWhoWroteTheBytes) {
+TEST(DrawProgramFileTest, EdgesComeFromWritersOfBytes) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
   const uint32_t x = method.Input("x", DType::kFloat32, {16});
@@ -176,7 +176,7 @@ TEST(DrawProgramFileTest, JumpsWithoutConditionAndMovesAreNodes) {
 }
 
 // Bytes that were written again are those of the last, even where only a part of them was.
-TEST(DrawProgramFileTest, BytesAreOfWhoWroteLast) {
+TEST(DrawProgramFileTest, LastWriterOwnsBytes) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
   const uint32_t x = method.Input("x", DType::kFloat32, {32});
@@ -205,7 +205,7 @@ TEST(DrawProgramFileTest, BytesAreOfWhoWroteLast) {
   EXPECT_THAT(writers, ElementsAre("test.third.default"));
 }
 
-TEST(DrawProgramFileTest, NamesComeFromDebugDataThatFits) {
+TEST(DrawProgramFileTest, UsesNamesOfMatchingDebugData) {
   for (const int instructions : {1, 2}) {
     TestProgram program;
     TestMethod method = program.AddMethod("forward");

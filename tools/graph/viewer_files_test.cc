@@ -77,7 +77,7 @@ TEST(ModelExplorerTest, HasTheFieldsOfAGraphCollection) {
   }
 }
 
-TEST(DotTest, BodiesWithoutNodesHaveNothingToLeadTo) {
+TEST(DotTest, EmptySubgraphsHaveNoEdges) {
   DrawnProgram program = Drawn("x");
   EXPECT_THAT(DotText("net.pt2", program), HasSubstr("style=dashed"));
   program[0].graphs[1].nodes.clear();
@@ -86,7 +86,7 @@ TEST(DotTest, BodiesWithoutNodesHaveNothingToLeadTo) {
 
 // No string ends where it should not: what is between quotes is skipped, and nothing but DOT's own
 // characters is left.
-TEST(DotTest, QuotesEveryText) {
+TEST(DotTest, QuotesAllStrings) {
   const std::string text = DotText(HostileName(), Drawn(HostileName()));
   EXPECT_THAT(text, AllOf(HasSubstr("m0g0n0 -> m0g0n1"), HasSubstr("label=\"f32[2]\""),
                           HasSubstr("m0g0n2 -> m0g1n0 [style=dashed"), HasSubstr("fillcolor=\"#")));
@@ -95,7 +95,7 @@ TEST(DotTest, QuotesEveryText) {
   EXPECT_EQ(text.find('\0'), std::string::npos);
 }
 
-TEST(ReportPageTest, DataCanNotEndTheScriptThatHoldsThem) {
+TEST(ReportPageTest, DataCannotTerminateScript) {
   json data = DrawnProgramJson(Drawn(HostileName()));
   data["title"] = HostileName();
   const std::string page = ReportPage(data);
@@ -113,7 +113,7 @@ TEST(ReportPageTest, DataCanNotEndTheScriptThatHoldsThem) {
   EXPECT_EQ(read["methods"][0]["graphs"][0]["nodes"][0]["name"], shown);
 }
 
-TEST(ReportPageTest, NeedsNoOtherFile) {
+TEST(ReportPageTest, IsSelfContained) {
   const std::string page = ReportPage(DrawnProgramJson({}));
   EXPECT_THAT(page, AllOf(Not(HasSubstr("@DATA@")), Not(HasSubstr("@SCRIPT@")),
                           Not(HasSubstr("@STYLE@")), HasSubstr("default-src 'none'")));
@@ -123,7 +123,7 @@ TEST(ReportPageTest, NeedsNoOtherFile) {
                           Not(HasSubstr("innerHTML")), Not(HasSubstr("eval("))));
 }
 
-TEST(ReportPageTest, HasWhatWasDrawn) {
+TEST(ReportPageTest, ContainsDrawnProgram) {
   const json data = DrawnProgramJson(Drawn("x"));
   EXPECT_TRUE(data["colors"].contains("x"));
   const json& method = data["methods"][0];
@@ -138,7 +138,7 @@ TEST(ReportPageTest, HasWhatWasDrawn) {
 }
 
 // A delegate may hold others, and bodies.
-TEST(ReportPageTest, SaysInWhichDelegateThingsAre) {
+TEST(ReportPageTest, RecordsDelegates) {
   DrawnProgram program = Drawn("x");
   program[0].graphs[1].delegate = 0;
   program[0].delegates.push_back({"y", 3, "call", 0});

@@ -38,7 +38,7 @@ std::vector<std::string> Steps(CodeMap& code) {
 
 // docs/lowering.md §4.5, from the program to what the runtime logs and back: a relu behind a
 // convolution is one instruction with two handles, a tan three instructions with one.
-TEST(CodeMapTest, IdsThatTheMappingDemoLogsLeadToTheNodesOfTheModel) {
+TEST(CodeMapTest, MapsLoggedIdsToModelNodes) {
   ASSERT_OK_AND_ASSIGN(
       const auto logged,
       LoggedMethod::Create(
@@ -80,7 +80,7 @@ constexpr std::string_view kMlp = R"(program edge {
   }
 })";
 
-TEST(CodeMapTest, TheDemoBackendLogsEachOfItsSteps) {
+TEST(CodeMapTest, MapsStepsOfDemoBackend) {
   ASSERT_OK_AND_ASSIGN(
       const auto logged,
       LoggedMethod::Create(kMlp, {{"demo", {"aten.addmm.default", "aten.relu.default"}}}));
@@ -103,7 +103,7 @@ TEST(CodeMapTest, TheDemoBackendLogsEachOfItsSteps) {
 }
 
 // A delegate's program, and the delegate in it.
-TEST(CodeMapTest, ProgramsInsideOfDelegatesAreResolvedAtEachLevel) {
+TEST(CodeMapTest, ResolvesNestedPrograms) {
   ASSERT_OK_AND_ASSIGN(
       const auto logged,
       LoggedMethod::Create(
@@ -132,7 +132,7 @@ TEST(CodeMapTest, ProgramsInsideOfDelegatesAreResolvedAtEachLevel) {
   EXPECT_THAT(code.missing(), IsEmpty());
 }
 
-TEST(CodeMapTest, TheCpuBackendSaysWhichNodesItFused) {
+TEST(CodeMapTest, MapsFusedNodesOfCpuBackend) {
   ASSERT_OK_AND_ASSIGN(
       const auto logged,
       LoggedMethod::Create(kMlp, {{"cpu", {"aten.addmm.default", "aten.relu.default"}}}));
@@ -152,7 +152,7 @@ TEST(CodeMapTest, TheCpuBackendSaysWhichNodesItFused) {
   EXPECT_TRUE(found);
 }
 
-TEST(CodeMapTest, WithoutDebugDataItSaysWhatIsMissing) {
+TEST(CodeMapTest, ReportsMissingDebugData) {
   ASSERT_OK_AND_ASSIGN(
       const auto logged,
       LoggedMethod::Create(kMlp, {{"demo", {"aten.addmm.default", "aten.relu.default"}}},
@@ -167,7 +167,7 @@ TEST(CodeMapTest, WithoutDebugDataItSaysWhatIsMissing) {
 }
 
 // Nobody has checked debug data: bytes that are none, and data of another program.
-TEST(CodeMapTest, DebugDataThatDoNotFitAreNone) {
+TEST(CodeMapTest, IgnoresMismatchedDebugData) {
   schema::DebugInfo fits;
   schema::MethodDebugInfo& method_info = *fits.add_methods();
   method_info.add_instructions()->set_node("relu");
@@ -207,7 +207,7 @@ TEST(CodeMapTest, DebugDataThatDoNotFitAreNone) {
 }
 
 // XNNPACK's bounds of a product are a node, too, and so is what brings images into its order.
-TEST(CodeMapTest, StepsOfXnnpackLeadToAllThatTheyCompute) {
+TEST(CodeMapTest, MapsXnnpackStepsToAllNodes) {
   ASSERT_OK_AND_ASSIGN(
       const auto logged,
       LoggedMethod::Create(

@@ -124,7 +124,7 @@ TEST(DeclinedTest, DTypes) {
   EXPECT_THAT(Reasons(kNegDouble, kernels), Contains("Floats: takes f32 or f16, not f64"));
 }
 
-TEST(DeclinedTest, NoOneThingDecides) {
+TEST(DeclinedTest, NoSinglePropertyDecides) {
   const Kernel kernels[] = {Picky<&TakesNothing>("Nothing")};
   EXPECT_THAT(Reasons(kNegDouble, kernels), Contains("Nothing: does not take these arguments"));
 }
@@ -196,7 +196,7 @@ TEST(DeclinedTest, RealNumbers) {
               Contains("Whole: takes 'negative_slope' = 0 or 2, not 0.25"));
 }
 
-TEST(DeclinedTest, WhatCantBeReadSaysWhy) {
+TEST(DeclinedTest, UnreadableCallReturnsItsError) {
   const Kernel kernels[] = {PickySort<&TakesUp>("Up")};
   const std::vector<std::string> reasons = Reasons(SortBy(2, false), kernels);
   ASSERT_EQ(reasons.size(), 1u);
@@ -205,7 +205,7 @@ TEST(DeclinedTest, WhatCantBeReadSaysWhy) {
 }
 
 // Belay's own.
-TEST(DeclinedTest, KernelsOfTheRuntimeAreAsked) {
+TEST(DeclinedTest, QueriesRuntimeKernels) {
   EXPECT_THAT(Reasons(R"(program edge {
   graph(%x: f64[2,3] user_input) {
     %a: f64[2,3] = edge.aten._softmax.default(%x, 1, false)
