@@ -139,7 +139,7 @@ TEST(DataFilesTest, RejectsDuplicateKeyInFile) {
   EXPECT_EQ(data.entries().size(), 0u);
 }
 
-// A data file without segments, for what is taken away from its tables.
+// A data file without segments, for removing fields of its tables.
 std::string WithoutSegments() {
   ptd::FlatTensorT root;
   root.named_data.push_back(std::make_unique<ptd::NamedDataT>());
@@ -177,7 +177,7 @@ TEST(DataFilesTest, RejectsMissingTablesAndVectors) {
   for (const Case& c : cases) {
     std::string damaged = file;
     Remove(damaged, c.table(*ptd::GetFlatTensor(damaged.data())), c.field);
-    Put<uint64_t>(damaged, 24, damaged.size());  // the tables are longer
+    Put<uint64_t>(damaged, 24, damaged.size());  // claims longer tables
     Put<uint64_t>(damaged, 32, damaged.size());
     DataFiles data;
     const absl::Status status = AddTo(data, damaged);
@@ -189,7 +189,7 @@ TEST(DataFilesTest, RejectsMissingTablesAndVectors) {
   }
 }
 
-// Entries may share their keys: what is copied is counted.
+// Entries may share their keys: the bytes of copies count.
 TEST(DataFilesTest, SharedKeysCountPerEntry) {
   ptd::FlatTensorT root;
   for (int i = 0; i < 20; ++i) {

@@ -72,7 +72,7 @@ TEST(DelegateOutputsTest, UnknownForOtherBackendsAndInvalidPayloads) {
   EXPECT_EQ(Outputs(kXnnpack, ""), std::nullopt);
   EXPECT_EQ(Outputs(kXnnpack, "12345678"), std::nullopt);
   for (size_t length = 0; length < graph.size(); ++length) {
-    Outputs(kXnnpack, graph.substr(0, length));  // whatever it says, it reads nothing beyond
+    Outputs(kXnnpack, graph.substr(0, length));  // must not read out of bounds
   }
   std::string cut = xnnpack::JoinPayload(BytesOf(graph));
   cut.resize(cut.size() / 2);
@@ -103,7 +103,7 @@ TEST(DelegateOutputsTest, ToleratesMissingAndOtherValues) {
   EXPECT_EQ(Outputs(kXnnpack, file), std::nullopt);
 }
 
-// y = relu(x), and a delegate's call of y and three tensors that nothing writes.
+// y = relu(x), and a delegate call of y and three unwritten tensors.
 struct Calls : PteBuilder {
   Calls(std::string_view id, std::string_view blob) {
     Input(x);
@@ -144,7 +144,7 @@ TEST(DelegateOutputsTest, UnwrittenTensorIsOutputOfOtherBackends) {
   EXPECT_THAT(operands.outputs, ElementsAre(pte.view, pte.a, pte.b));
 }
 
-// Calls of one delegate have as many outputs, whatever was written between them.
+// Calls of one delegate have the same number of outputs, whatever was written between them.
 TEST(DelegateOutputsTest, UsesFirstCall) {
   Calls pte("demo", "blob");
   const int32_t c = pte.Tensor({2, 3}), d = pte.Tensor({6}), e = pte.Tensor({2, 3}),

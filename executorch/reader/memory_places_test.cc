@@ -25,7 +25,7 @@ constexpr absl::StatusCode kLimit = absl::StatusCode::kResourceExhausted;
 
 constexpr int8_t kIntType = 3;  // c10::ScalarType
 
-// Calls with less to write.
+// Shorthands for calls.
 struct Builder : PteBuilder {
   void Neg(int32_t from, int32_t to) { Call("aten::neg", "out", {from, to, to}); }
   void View(int32_t from, std::vector<int64_t> sizes, int32_t to) {
@@ -73,7 +73,7 @@ TEST(MemoryPlacesTest, PlannedViewAtOtherOffsetIsCopied) {
   EXPECT_THAT(*loaded->Execute({belay::EValue(Square().view())}), ElementsAre(1, 2, 3, 4));
 }
 
-// Whose sizes are to be those that the base has.
+// The view must have the sizes of the base.
 TEST(MemoryPlacesTest, ViewOfResizedBaseIsEmitted) {
   ViewProgram pte;
   pte.Dynamic(pte.x);
@@ -100,7 +100,7 @@ TEST(MemoryPlacesTest, DynamicViewsAliasBaseAndResize) {
   }
 }
 
-// Bytes are never taken for what they are not, nor elements converted.
+// Views neither reinterpret bytes nor convert elements.
 TEST(MemoryPlacesTest, RejectsViewOfOtherDtype) {
   ViewProgram pte;
   pte.tensor(pte.view).scalar_type = pte.tensor(pte.z).scalar_type = kIntType;
@@ -134,7 +134,7 @@ TEST(MemoryPlacesTest, ViewOfSeveralBasesIsCopied) {
               ElementsAre(-1, -2, -3, -4));
 }
 
-// The same view at two places of the program is one of one tensor.
+// The same view at two positions of the program is a view of one tensor.
 TEST(MemoryPlacesTest, RepeatedViewAliasesBase) {
   ViewProgram pte;
   pte.View(pte.y, {4}, pte.view);
@@ -183,7 +183,7 @@ TEST(MemoryPlacesTest, ViewOfView) {
   EXPECT_EQ(loaded->plan().instructions.size(), 3u);
 }
 
-// Nothing is there to be read: it is as zeros are.
+// There is no content: it reads as zeros.
 TEST(MemoryPlacesTest, ViewOfItselfHasMemory) {
   Builder pte;
   const int32_t view = pte.Unplanned({4});
@@ -283,7 +283,7 @@ TEST(MemoryPlacesTest, InputWithoutMemoryIsMutatedInPlace) {
   }
 }
 
-// The memory of a view is its base's; the caller's is not to be written to.
+// A view has its base's memory; the caller's memory must not be written.
 TEST(MemoryPlacesTest, RejectsInputWithoutMemoryAsView) {
   Builder pte;
   const int32_t x = pte.Unplanned({4}), c = pte.Constant({2, 2}, {5, 6, 7, 8});
@@ -346,7 +346,7 @@ TEST(MemoryPlacesTest, LimitsMemoryAfterPools) {
   EXPECT_THAT(OpenWithin(view, 15), StatusIs(kLimit, HasSubstr("take 16 bytes")));
 }
 
-// With a limit that is none, numbers must not wrap.
+// Without an effective limit, sums must not wrap.
 TEST(MemoryPlacesTest, ByteSumsDoNotOverflow) {
   constexpr uint64_t kNoLimit = UINT64_MAX - 1;
   const auto open = [](std::vector<int64_t> pools, int32_t bytes) {
@@ -359,14 +359,14 @@ TEST(MemoryPlacesTest, ByteSumsDoNotOverflow) {
     return OpenWithin(pte, kNoLimit);
   };
   constexpr int64_t kMost = INT64_MAX;
-  // The arena can't be aligned up; it can, and has no room.
+  // First: aligning up the arena overflows. Second: it does not, but there is no room.
   EXPECT_THAT(open({0, kMost, kMost - 1}, 4), StatusIs(kLimit, HasSubstr("18446744073709551615")));
   EXPECT_THAT(open({0, kMost, kMost - 1000}, 2000),
               StatusIs(kLimit, HasSubstr("18446744073709551615")));
-  // Pools: likewise.
+  // The same for pools.
   EXPECT_THAT(open({0, kMost, kMost - 1, 1}, 4), StatusIs(kLimit, HasSubstr("arena_bytes")));
   EXPECT_THAT(open({0, kMost, kMost - 1000, kMost}, 4), StatusIs(kLimit, HasSubstr("arena_bytes")));
-  // The state and the arena, each of which is less.
+  // State and arena, each of them below the limit.
   Builder pte;
   pte.tensor(pte.Tensor({2}, /*scalar_type=*/0)).sizes = {INT32_MAX, INT32_MAX, 2};
   pte.tensor(0).dim_order = {0, 1, 2};
@@ -393,8 +393,8 @@ TEST(MemoryPlacesTest, MoveAtSameOffsetIsOmitted) {
   }
 }
 
-// The elements would be taken for others: ExecuTorch's value would name the other tensor, with the
-// dtype and the order of that.
+// Elements would be reinterpreted: ExecuTorch's value would alias the other tensor, with its dtype
+// and dim order.
 TEST(MemoryPlacesTest, RejectsMoveAtSameOffsetToOtherLayout) {
   const auto open = [](auto change) {
     Builder pte;
@@ -425,7 +425,7 @@ TEST(MemoryPlacesTest, MovesBetweenMemories) {
   pte.Output(y);
   pte.Move(x, buffer);
   pte.Output(buffer);
-  // Within the arena, to the state, and both of the same offset.
+  // Inside the arena, to the state, and from state to arena at the same offset.
   const int32_t other = pte.Buffer({2, 2}, {1, 1, 1, 1});
   pte.Move(y, other);
   ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));

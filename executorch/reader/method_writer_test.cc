@@ -180,7 +180,7 @@ TEST(MethodWriterTest, DtypesAndMemoryFormatsAreShared) {
   EXPECT_EQ(formats, 1u);
 }
 
-// Nothing can change a constant.
+// Constants are immutable.
 TEST(MethodWriterTest, ConstantWithDynamicSizesUsesFileSizes) {
   PteBuilder pte;
   const int32_t c = pte.Constant({2}, {1, 2});
@@ -219,21 +219,21 @@ TEST(MethodWriterTest, RejectsComputedInput) {
               StatusIs(kLacking, HasSubstr("input 0: value 0 is computed by instructions")));
 }
 
-// --- Numbers that are computed ---
+// --- Computed scalars ---
 
 TEST(MethodWriterTest, ComputedScalarsStartWithFileValue) {
   PteBuilder pte;
   const int32_t x = pte.Double(1.5), flag = pte.Bool(true), n = pte.Int(7), zero = pte.Int(0);
   const int32_t no = pte.Bool(false), half = pte.Double(0);
   const int32_t x0 = pte.Double(0), flag0 = pte.Bool(false), n0 = pte.Int(0);
-  // What they are, and then what they become.
+  // Outputs the initial values before the computed ones.
   pte.Move(x, x0);
   pte.Move(flag, flag0);
   pte.Move(n, n0);
   pte.Call("executorch_prim::mul", "Scalar", {x, pte.Double(2), x});
   pte.Call("executorch_prim::sym_not", "Scalar", {flag, flag});
   pte.Call("executorch_prim::add", "Scalar", {n, pte.Int(1), n});
-  // These begin at zero, of which nothing is to be said.
+  // These start at zero, which needs no initial assignment.
   pte.Call("executorch_prim::add", "Scalar", {zero, pte.Int(1), zero});
   pte.Call("executorch_prim::sym_not", "Scalar", {no, no});
   pte.Call("executorch_prim::add", "Scalar", {half, pte.Double(0.5), half});
@@ -256,7 +256,7 @@ TEST(MethodWriterTest, ComputedScalarsStartWithFileValue) {
   EXPECT_EQ(*number(5).get_if<double>(), 1);
 }
 
-// The kind of a number is that of what computes it, not that of what stands in the file for it.
+// The operator determines the kind of a computed scalar, not the value in the file.
 TEST(MethodWriterTest, ComputedScalarKindIsOperators) {
   PteBuilder pte;
   const int32_t two = pte.Int(2), five = pte.Int(5), real = pte.Double(2.5), yes = pte.Bool(true);
@@ -330,7 +330,7 @@ TEST(MethodWriterTest, MovedScalarKindIsSources) {
 
 // --- Jumps ---
 
-// n = 1, unless the condition holds, which leaves 0.
+// n = 1 if the condition is false, else 0.
 absl::StatusOr<int64_t> Jumped(std::function<int32_t(PteBuilder&)> condition,
                                const std::vector<belay::EValue>& inputs = {}) {
   PteBuilder pte;
@@ -398,7 +398,7 @@ TEST(MethodWriterTest, FreeCallIsNoOp) {
   EXPECT_EQ(program.methods()[0].instructions.size(), 1u);
 }
 
-// --- Where instructions come from ---
+// --- Sources of instructions ---
 
 TEST(MethodWriterTest, InstructionsBeforeFirstSourceLineHaveNone) {
   Relu relu;
@@ -436,7 +436,7 @@ TEST(MethodWriterTest, InputAndOutputSpecsAreStrings) {
 
 TEST(MethodWriterTest, BufferNamesAreUnique) {
   PteBuilder pte;
-  // By value: what the file calls it.
+  // Names in the file, by value.
   for (const std::string name :
        {"n", "value 2", "", "n", "\xff", "value 4'", "value 6", "value 7"}) {
     const int32_t buffer = pte.Buffer({1}, {1});
@@ -510,7 +510,7 @@ TEST(MethodWriterTest, DelegateIdsAreUtf8) {
               StatusIs(kBroken, HasSubstr("delegate 0: compile spec 1 has no key or no value")));
 }
 
-// The number of a delegate's outputs comes from the file: what they may be is checked.
+// The number of a delegate's outputs comes from the file, so the kinds of outputs are checked.
 TEST(MethodWriterTest, DelegateOutputsAreTensors) {
   Relu relu;
   relu.Delegate("demo", "blob", {relu.y, relu.Tensor({2, 3}), relu.Int(3)});

@@ -1,4 +1,4 @@
-// Tables and vectors that a file does not have: FlatBuffers takes every field for optional.
+// Missing tables and vectors: FlatBuffers treats every field as optional.
 #include <functional>
 #include <memory>
 #include <string>
@@ -222,7 +222,7 @@ TEST(MissingTablesTest, ExternalTensorRequiresName) {
                                                          "file, is missing")));
 }
 
-// A buffer that lives on needs no name.
+// A persistent buffer needs no name.
 TEST(MissingTablesTest, BufferNameIsOptional) {
   Relu relu;
   const int32_t buffer = relu.Tensor({2});

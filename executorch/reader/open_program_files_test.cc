@@ -1,4 +1,4 @@
-// Programs and data files that lie on a disk.
+// Programs and data files on disk.
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +18,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Refuses what has the path.
+// Refuses the file at the path.
 struct Verifier final : FileVerifier {
   absl::Status VerifyFile(const std::string& path,
                           absl::Span<const std::byte> file) const override {

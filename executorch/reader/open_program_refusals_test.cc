@@ -1,4 +1,4 @@
-// What OpenPte refuses: damaged bytes, tables that say what cannot be, limits.
+// Errors of OpenPte: damaged bytes, invalid tables, limits.
 #include <functional>
 #include <string>
 #include <utility>
@@ -421,7 +421,7 @@ TEST(OpenProgramTest, EnforcesLimits) {
   EXPECT_THAT(open([](Limits& l) { l.nesting = 3; }), StatusIs(absl::StatusCode::kDataLoss));
 }
 
-// All methods may have one text for a name, which is looked at for each.
+// All methods may share one string as their name, which is checked for each.
 TEST(OpenProgramTest, MethodNamesCountAsMetadata) {
   Relu relu;
   relu.method().name = std::string(2000, 'm');
@@ -439,7 +439,7 @@ TEST(OpenProgramTest, MethodNamesCountAsMetadata) {
                        HasSubstr("execution_plan: the methods' names have 20000 bytes")));
 }
 
-// The numbers of each list are limited by themselves, whatever limit comes first for most programs.
+// Each list has its own limit, whatever limit most programs reach first.
 TEST(OpenProgramTest, LimitsEachList) {
   const auto open = [](auto add, auto set) {
     Relu relu;

@@ -23,7 +23,7 @@ constexpr absl::StatusCode kLacking = absl::StatusCode::kUnimplemented;
 
 constexpr absl::StatusCode kBroken = absl::StatusCode::kInvalidArgument;
 
-// --- Where instructions come from ---
+// --- Sources of instructions ---
 
 // With stack traces, as ExecuTorch's exporter writes them.
 struct Traced : Relu {
@@ -66,7 +66,7 @@ TEST(OpenProgramTest, EmptyFramesAreValid) {
   for (const std::string& file : {std::string(), std::string("\xff"), std::string(4097, 'f')}) {
     Traced pte;
     pte.Trace({{file, 12}});
-    pte.Trace({});  // of no instruction
+    pte.Trace({});  // without an instruction
     ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
     EXPECT_EQ(InstructionSource(*loaded->program, loaded->program->methods()[0], 0), "");
   }
@@ -85,7 +85,7 @@ TEST(OpenProgramTest, SourceFileNamesCountAsMetadata) {
     pte.Trace({{"g", 1}});
   }
   std::string file = pte.Serialize();
-  // All instructions have the frames of the first.
+  // All instructions share the frames of the first.
   ShareFirst(file,
              *GetProgram(file.data())->execution_plan()->Get(0)->chains()->Get(0)->stacktrace());
   belay::Program::Options options;
@@ -96,7 +96,7 @@ TEST(OpenProgramTest, SourceFileNamesCountAsMetadata) {
                                  "'metadata_bytes'")));
 }
 
-// --- What programs do ---
+// --- Execution ---
 
 TEST(OpenProgramTest, SelfJumpReachesInstructionLimit) {
   PteBuilder pte;
@@ -241,7 +241,7 @@ TEST(OpenProgramTest, ChainsRunSequentiallyWithLocalJumps) {
   const int32_t n = pte.Int(0), one = pte.Int(1), no = pte.Bool(false);
   pte.Output(n);
   pte.Call("executorch_prim::add", "Scalar", {n, one, n});
-  pte.JumpFalse(no, 99);  // behind the chain: its end
+  pte.JumpFalse(no, 99);  // past the chain: its end
   pte.Call("executorch_prim::add", "Scalar", {n, one, n});
   auto second = std::make_unique<ChainT>();
   std::swap(pte.method().chains[0], second);
@@ -324,14 +324,14 @@ TEST(OpenProgramTest, DelegatesReceiveBlobSpecsAndNamedData) {
   EXPECT_EQ(named.size(), 4u);
 }
 
-// --- What reports say of the file ---
+// --- Reports ---
 
 TEST(OpenProgramTest, SegmentsAreListedOnce) {
   PteBuilder pte;
   pte.Output(pte.Constant({2}, {1, 2}));
   pte.Output(pte.Buffer({2}, {3, 4}));
   pte.AddNamedData("k", "1234");
-  // As often as one likes to say it, in four bytes each; the first one counts.
+  // The list may be long at four bytes per entry; only the first entry counts.
   for (int i = 0; i < 100; ++i) {
     pte.program().mutable_data_segments.push_back(std::make_unique<SubsegmentOffsetsT>());
   }

@@ -22,7 +22,7 @@ KernelRegistry Kernels() {
   return kernels;
 }
 
-// What `op` of two ints, or of a float, gives.
+// Computes `op` of two ints, or of a float.
 absl::StatusOr<int64_t> Compute(const std::string& name, const std::string& overload,
                                 std::vector<belay::EValue> numbers) {
   PteBuilder pte;
@@ -47,7 +47,7 @@ belay::EValue I(int64_t value) { return belay::EValue(value); }
 
 TEST(PrimKernelsTest, IntegerDivisionTruncates) {
   EXPECT_EQ(*Compute("floordiv", "int", {I(-7), I(3)}), -2);
-  EXPECT_EQ(*Compute("floordiv", "Scalar", {I(-7), I(3)}), -3);  // as Python's
+  EXPECT_EQ(*Compute("floordiv", "Scalar", {I(-7), I(3)}), -3);  // as in Python
   EXPECT_EQ(*Compute("mod", "int", {I(-7), I(3)}), -1);
   EXPECT_EQ(*Compute("mod", "Scalar", {I(-7), I(3)}), -1);
   EXPECT_EQ(*Compute("mod", "int", {I(INT64_MIN), I(-1)}), 0);
@@ -119,7 +119,7 @@ TEST(PrimKernelsTest, RejectsScalarsOfWrongKind) {
   }
 }
 
-// A row without elements is a row.
+// An empty row counts as a row.
 TEST(PrimKernelsTest, CopyIndexOfEmptyRowResizes) {
   CopyIndex empty(1, {0});
   empty.tensor(empty.to).sizes = {3, 0};

@@ -1,4 +1,4 @@
-// Programs that ExecuTorch 1.5.0 wrote give what its runtime gave (testdata/README.md).
+// Programs written by ExecuTorch 1.5.0 reproduce the outputs of its runtime (testdata/README.md).
 #include <map>
 #include <memory>
 #include <string>

@@ -1,4 +1,5 @@
-// Rules about values that open_program_refusals_test.cc does not break: docs/pte-format.md §3 to §6.
+// Rules about values that open_program_refusals_test.cc does not cover: docs/pte-format.md §3 to
+// §6.
 #include "executorch/reader/value_reader.h"
 
 #include <cstdint>
@@ -72,7 +73,7 @@ TEST(ValueReaderTest, OnlyOptionalElementsMayBeNone) {
               StatusIs(kBroken, HasSubstr("element 0 is value 9223372036854775807")));
 }
 
-// The runtime makes lists of numbers when they are used, those of tensors at once.
+// ExecuTorch's runtime creates lists of numbers on use, those of tensors at load.
 TEST(ValueReaderTest, ScalarsMayFollowTheirList) {
   Relu relu;
   relu.IntList({3, 4});
@@ -91,7 +92,7 @@ TEST(ValueReaderTest, StringsCountAsMetadata) {
   const int32_t first = relu.String(std::string(4000, 't'));
   for (int i = 0; i < 20; ++i) relu.String("t");
   std::string file = relu.Serialize();
-  // The text is there once, for all of the values.
+  // All values share one string.
   const auto& values = *GetProgram(file.data())->execution_plan()->Get(0)->values();
   const size_t text = PlaceIn(file, values.Get(first)->val_as_String()->string_val());
   for (int32_t v = first + 1; v <= first + 20; ++v) {
@@ -140,7 +141,7 @@ TEST(ValueReaderTest, ExternalTensorMatchesDataFile) {
               StatusIs(kBroken, HasSubstr(absl::StrCat(other, "float32[2,1]"))));
 }
 
-// A data file of one entry, whose tensor is `layout`; nullptr: it has bytes alone.
+// A data file of one entry with this tensor layout; nullptr: bytes without a layout.
 std::string DataFileWith(std::unique_ptr<ptd::TensorLayoutT> layout) {
   ptd::FlatTensorT root;
   root.segments.push_back(std::make_unique<ptd::DataSegmentT>());

@@ -1,4 +1,4 @@
-// Which values of the file literals and computed numbers become, by what operators take.
+// Translation of literals and computed scalars, by the kinds of operators' arguments.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -28,7 +28,7 @@ exir::ProgramImage CallOf(const std::string& inputs, const std::string& results,
                            " return (", outputs, ") } }"));
 }
 
-// Argument `k` of the call becomes another value; what is written, or why it is refused.
+// Replaces argument `k` of the call; returns the written value, or the reason for its refusal.
 std::string With(exir::ProgramImage image, int k, std::function<void(schema::Value&)> set) {
   schema::Method& method = *image.metadata.mutable_methods(0);
   schema::Value& value = *method.add_values();
@@ -132,7 +132,7 @@ TEST(MethodValuesTest, Dtypes) {
              "%r user_output");
   EXPECT_EQ(With(image, 2, Dtype(DType::kFloat64)), "aten::cumsum.out(%0, 0, 7, %1, %1)");
   EXPECT_EQ(With(image, 2, kNone), "aten::cumsum.out(%0, 0, none, %1, %1)");
-  // The last is a dtype of PyTorch that ExecuTorch has not.
+  // The last is a dtype of PyTorch that ExecuTorch does not have.
   for (const auto& value : {kThree, kText, kIntSlot, Dtype(DType::kFloat8E8M0FNU)}) {
     EXPECT_THAT(With(image, 2, value), kRefused);
   }
@@ -144,10 +144,10 @@ TEST(MethodValuesTest, SingleValueBecomesList) {
   const exir::ProgramImage image =
       CallOf("%x: f32[2,3] user_input", "%r: f32[2,3]", "flip.default(%x, [1])", "%r user_output");
   EXPECT_EQ(With(image, 1, kZero), "aten::flip.out(%0, ints[0], %1, %1)");
-  EXPECT_THAT(With(image, 1, kNone), kRefused);  // it is not optional
+  EXPECT_THAT(With(image, 1, kNone), kRefused);  // not optional
 }
 
-// The list that an argument is, of which elements become others.
+// Replaces elements of the list argument `k`.
 std::string WithElements(exir::ProgramImage image, int k,
                          const std::vector<std::function<void(schema::Value&)>>& elements) {
   schema::Method& method = *image.metadata.mutable_methods(0);
@@ -209,7 +209,7 @@ TEST(MethodValuesTest, OutputsMayBeLiterals) {
 
 // --- Moves ---
 
-// What a move to `to` from `from` becomes.
+// Returns the translation of a move from `from` to `to`.
 std::string Moved(std::function<void(schema::Value&)> from,
                   std::function<void(schema::Value&)> to) {
   exir::ProgramImage image =
@@ -294,7 +294,7 @@ TEST(MethodValuesTest, ViewAtOtherOffsetIsCopy) {
   EXPECT_EQ(File(image).Instructions()[0], "aten::view_copy.out(%0, ints[2 2], %1, %1)");
 }
 
-// --- What is said of instructions ---
+// --- Sources of instructions ---
 
 TEST(MethodValuesTest, SourceLinesAreNumbersOrPartOfName) {
   exir::ProgramImage image =
@@ -341,7 +341,7 @@ TEST(MethodValuesTest, SkipsInstructionWithoutKind) {
 
 // --- Other operators ---
 
-// What operators are called decides nothing: their arguments are looked up in the registry.
+// Operator names are not trusted: their arguments are looked up in the registry.
 TEST(MethodValuesTest, RejectsOperatorsMissingInRegistry) {
   const exir::ProgramImage image =
       CallOf("%x: f32[2] user_input", "%r: f32[2]", "relu.default(%x)", "%r user_output");

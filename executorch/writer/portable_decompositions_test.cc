@@ -135,7 +135,7 @@ TEST(ScatterDecompositionsTest, ScatterReduce) {
                  {exir::F({}, {3}), I({}, {0}), exir::F({}, {2})}, 1);
 }
 
-// What takes no part is smaller than all, or larger.
+// The identity is smaller than all elements, or larger.
 TEST(ScatterDecompositionsTest, ScatterExtremesOfAllDtypes) {
   for (const std::string_view reduce : {"amax", "amin", "prod", "sum"}) {
     for (const std::string_view self_too : {"true", "false"}) {
@@ -204,7 +204,7 @@ TEST(WindowDecompositionsTest, AdaptiveMaxPool) {
   ExpectPortable("aten.adaptive_max_pool2d.default(%a, [9,2])", {F({1, 1, 4, 6})}, 2, fixed);
 }
 
-// PyTorch's place is that of the last NaN, and of the first one of equal numbers.
+// PyTorch returns the index of the last NaN, and of the first of equal numbers.
 TEST(WindowDecompositionsTest, MaxPoolIndicesOfEqualElements) {
   const PortableOptions fixed = {.symbolic = false};
   ExpectPortable("aten.adaptive_max_pool2d.default(%a, [1,2])",
@@ -251,7 +251,7 @@ TEST(ArithmeticDecompositionsTest, IntegerRemainderHasSignOfDivisor) {
   ExpectPortable("aten.remainder.Tensor(%a, %b)", {U8({3}, {7, 255, 8}), U8({3}, {3, 16, 8})}, 1);
   ExpectPortable("aten.remainder.Tensor(%a, %b)", {int32({-2147483648.0, 5}), int32({7, -3})}, 1);
   ExpectPortable("aten.remainder.Tensor(%a, %b)", {I({2}, {5, -5}), int32({3, 3})}, 1);
-  // Digits that a float64 has not.
+  // Integers that float64 cannot represent.
   ExpectPortable("aten.remainder.Tensor(%a, %b)",
                  {I({2}, {9007199254740991.0, -9007199254740991.0}), I({2}, {10, 10})}, 1);
   ExpectPortable("aten.remainder.Scalar(%a, -3)", {I({4}, {7, -7, 6, 0})}, 1);
@@ -351,7 +351,7 @@ TEST(ArithmeticDecompositionsTest, RandomTensorsOfSameSizes) {
   ExpectPortable("aten.randn_like.default(%a, dtype=dtype:f64)", {F({2, 3})}, 1, {.values = false});
 }
 
-// An edge program of a call, after the passes; it need not verify before.
+// An edge program of one call after the passes; it need not verify before.
 std::string Decomposed(std::string_view inputs, std::string_view result, std::string_view call,
                        absl::Status* failure = nullptr) {
   static const exir::OpRegistry& ops = *exir::CreateStandardOps()->release();
@@ -371,7 +371,7 @@ std::string Decomposed(std::string_view inputs, std::string_view result, std::st
 TEST(PortableDecompositionsTest, KeepsCallsOfCorrectKernels) {
   struct Case {
     std::string_view inputs, result, call;
-    std::string_view kept;  // what is there afterwards
+    std::string_view kept;  // operator after the passes
   };
   const Case cases[] = {
       {"%x: f32[2,3] user_input, %y: f16[] user_input", "%r: f32[2,3]", "div.Tensor(%x, %y)",
@@ -412,7 +412,7 @@ TEST(PortableDecompositionsTest, KeepsCallsOfCorrectKernels) {
   }
 }
 
-// Programs of files may say anything: what a decomposition needs to know is looked at.
+// Programs from files are untrusted: decompositions check what they rely on.
 TEST(PortableDecompositionsTest, RejectsInvalidCalls) {
   struct Case {
     std::string_view inputs, result, call;
@@ -439,7 +439,7 @@ TEST(PortableDecompositionsTest, RejectsInvalidCalls) {
   }
 }
 
-// What no decomposition covers stays, for the writer to refuse it by name.
+// Calls without a decomposition stay, and the writer refuses them by name.
 TEST(PortableDecompositionsTest, KeepsCallsWithoutDecomposition) {
   static const exir::OpRegistry& ops = *exir::CreateStandardOps()->release();
   exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {

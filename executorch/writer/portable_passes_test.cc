@@ -19,7 +19,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// The program after all passes.
+// Returns the program after all passes.
 std::string Portable(std::string_view text) {
   static const exir::OpRegistry& ops = *exir::CreateStandardOps()->release();
   exir::ExportedProgram program = exir::ParseOrDie(text, ops);
@@ -46,7 +46,7 @@ TEST(PortablePassesTest, RemovesAssertionsAndTheirOperands) {
       AllOf(Not(HasSubstr("_operator.ne")), Not(HasSubstr("_assert_scalar")), HasSubstr("relu")));
 }
 
-// A program with one such node.
+// Returns the program with this node after all passes.
 std::string WithNode(std::string_view node) {
   return Portable(std::string(R"(program edge {
     graph(%x: f32[2,3] user_input, %y: f32[2,3] user_input, %i: i64[2,3] user_input) {
@@ -100,7 +100,7 @@ TEST(PortablePassesTest, DecomposesAddMm) {
   EXPECT_THAT(addmm("", "f32"), AllOf(HasSubstr("mm.default(%y, %z)"), HasSubstr("add.Tensor")));
   EXPECT_THAT(addmm(", beta=2", "f32"), HasSubstr("addmm"));
   EXPECT_THAT(addmm(", alpha=0.5", "f32"), HasSubstr("addmm"));
-  EXPECT_THAT(addmm("", "f16"), HasSubstr("addmm"));  // no second rounding
+  EXPECT_THAT(addmm("", "f16"), HasSubstr("addmm"));  // avoids a second rounding
 }
 
 TEST(PortablePassesTest, MakesTensorsRowMajor) {
@@ -127,7 +127,7 @@ TEST(PortablePassesTest, MakesTensorsRowMajor) {
 )");
 }
 
-// What the call writes to the caller's tensor lies there as the caller has it.
+// The call writes the caller's tensor in the caller's order.
 TEST(PortablePassesTest, MutatedInputsKeepTheirOrder) {
   EXPECT_THAT(Portable(R"(program edge {
     graph(%x: f32[1,2,3,4]{strides=[24,1,8,2]} user_input) {
@@ -140,7 +140,7 @@ TEST(PortablePassesTest, MutatedInputsKeepTheirOrder) {
                     HasSubstr("return (%to_dim_order_1 user_input_mutation \"x\", %r ")));
 }
 
-// Inputs that are no tensors, outputs that are no values, bodies, and nodes without results.
+// Non-tensor inputs, outputs that are not values, subgraphs, and nodes without results.
 TEST(PortablePassesTest, KeepsNonTensors) {
   const std::string text = Portable(R"(program edge {
     ranges { s0: [2, 6] }
@@ -192,7 +192,7 @@ TEST(PortablePassesTest, EachMutatedInputKeepsItsOwnOrder) {
                                     "%r user_output)")));
 }
 
-// Other libraries may call an argument so, too.
+// Operators of other libraries may have an argument of this name.
 TEST(PortablePassesTest, OnlyDimOrderOpsLoseDimOrderArgument) {
   ASSERT_OK_AND_ASSIGN(const auto ops, exir::CreateStandardOps());
   ASSERT_OK(ops->Define({.schema = "mylib::f(Tensor x, int[]? dim_order=None) -> Tensor"}));

@@ -78,7 +78,7 @@ TEST(ProgramSerializerTest, ListsHaveOperatorsKind) {
   EXPECT_THAT(all, HasSubstr("aten::upsample_nearest2d.vec_out(%0, none, doubles[2 2], "));
   EXPECT_THAT(all, HasSubstr("aten::index.Tensor_out(%0, optionals[none none %1], "));
   EXPECT_THAT(all, HasSubstr("aten::cat.out(tensors[%0 %0 %"));
-  // Elements come before their lists.
+  // Elements precede their lists.
   for (size_t v = 0; v < file.plan().values.size(); ++v) {
     if (const TensorListT* list = file.plan().values[v]->val.AsTensorList()) {
       for (int32_t item : list->items) EXPECT_LT(item, static_cast<int32_t>(v));
@@ -99,7 +99,7 @@ TEST(ProgramSerializerTest, ScalarsHaveOperatorsKind) {
   EXPECT_THAT(all, HasSubstr("aten::add.Scalar_out(%0, 2, 1, "));
   EXPECT_THAT(all, HasSubstr(", double 0.5, "));
   EXPECT_THAT(all, HasSubstr(", 'tanh', "));
-  EXPECT_THAT(all, HasSubstr("aten::full.out(ints[2], double 1.5, "));  // dtype: the out tensor's
+  EXPECT_THAT(all, HasSubstr("aten::full.out(ints[2], double 1.5, "));  // the out tensor has the dtype
 }
 
 TEST(ProgramSerializerTest, DimOrdersMatchResults) {
@@ -291,7 +291,7 @@ TEST(ProgramSerializerTest, MethodsShareConstants) {
   EXPECT_EQ(file.program->segments.size(), 1u);
 }
 
-// The state of methods: n in both, m in the second alone, which has it first.
+// State of the methods: n in both; m only in the second, where it is first.
 TEST(ProgramSerializerTest, SameNamedBuffersHaveSameOffsetInAllMethods) {
   const std::string first = R"(program edge {
     constants { state "n": f32[3] }
@@ -346,7 +346,7 @@ TEST(ProgramSerializerTest, ExternalConstantsAreInSeparateFile) {
   EXPECT_EQ(file.companion_bytes.size(), base + file.Number(40, file.companion_bytes));
 }
 
-// A key per layout, which the reader compares, and the bytes once.
+// One key per layout, which the reader compares; the bytes are stored once.
 TEST(ProgramSerializerTest, EqualExternalConstantsAreStoredOnce) {
   const File file(Emit(R"(program edge {
     constants { state "w": f32[4] state "v": f32[2,2] }
@@ -466,7 +466,7 @@ TEST(ProgramSerializerTest, DelegatesAreStoredInSegments) {
   schema::DelegateCall* call = method->mutable_instructions(0)->mutable_delegate();
   call->add_arguments(0);
   call->add_outputs(1);
-  // Another delegate of the same bytes.
+  // A second delegate with the same bytes.
   *method->add_delegates() = method->delegates(0);
   const File file(image);
   EXPECT_EQ(file.plan().delegates.at(1)->processed->index,
@@ -496,7 +496,7 @@ TEST(ProgramSerializerTest, DelegatesAreStoredInSegments) {
 
 // --- The table ---
 
-// Functional operators take, by name, all that ExecuTorch's take, but what is said otherwise.
+// Functional operators have all arguments of ExecuTorch's by name, except for the exceptions below.
 TEST(ProgramSerializerTest, TableMatchesBelayOperators) {
   std::vector<std::string> unknown;
   for (const PortableOperator& op : PortableOperators()) {
