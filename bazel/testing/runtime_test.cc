@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 constexpr char kMlp[] = "bazel/testing/mlp.belay", kLlama[] = "bazel/testing/llama.belay";
 
-// The results of a method for inputs that are drawn, as bytes of .npy files.
+// Returns the outputs of a method for random inputs, as bytes of .npy files.
 absl::StatusOr<std::vector<std::string>> Results(const Program& program, const std::string& name,
                                                  const KernelRegistry& kernels,
                                                  const BackendRegistry& backends) {
@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<std::string>> Results(const Program& program, const s
   return results;
 }
 
-// What the calls of a method get, those inside of delegates included.
+// Lists the kernels of a method's calls, including calls inside delegates.
 void AddOperators(const Method& method, std::set<std::string>& operators) {
   for (const InstructionInfo& info : method.instructions()) {
     if (info.method != nullptr) AddOperators(*info.method, operators);
@@ -83,7 +83,7 @@ TEST(RuntimeTest, HasOnlyOperatorsOfItsPrograms) {
   EXPECT_THAT(testing::both::Backends().Ids(), ElementsAre("cpu"));
 }
 
-// Two runtimes in one binary do not mix.
+// Two runtimes in one binary are independent.
 TEST(RuntimeTest, RejectsOtherProgramsWithMissingKernels) {
   ASSERT_OK_AND_ASSIGN(const Program program, Program::Open(kLlama));
   const absl::Status status =

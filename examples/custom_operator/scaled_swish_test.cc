@@ -1,4 +1,4 @@
-// The model that PyTorch exported with the operator in it lowers, and gives what PyTorch gave.
+// The model that PyTorch exported with the operator lowers, and matches PyTorch's output.
 #include <string>
 
 #include "conformance/models/manifest.h"

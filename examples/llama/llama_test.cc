@@ -1,4 +1,4 @@
-// From the archive to tokens: those that PyTorch generates.
+// From the archive to tokens: equal to those of PyTorch.
 #include "examples/llama/generate.h"
 
 #include <memory>
@@ -31,7 +31,7 @@ std::vector<int64_t> Tokens(const std::string& name) {
   return {first, first + array->view().numel()};
 }
 
-// Writes the program file of these methods.
+// Writes a program file with these methods.
 absl::Status LowerTo(const std::string& path, const std::string& backend,
                      const std::vector<std::string>& methods, bool in_place = true) {
   ABSL_ASSIGN_OR_RETURN(const auto ops, exir::CreateStandardOps());
@@ -92,7 +92,7 @@ TEST(GenerateFileTest, WeightsAndCacheAreShared) {
   };
   EXPECT_GT(weights(alone), 100'000u);
   EXPECT_EQ(weights(both), weights(alone));
-  // The cache is written row by row, and given to delegates where it lies.
+  // The cache is written row by row and passed to delegates in place.
   for (const MethodPlan& method : both.methods()) {
     EXPECT_EQ(method.state.size(), 4u) << method.name;
     EXPECT_FALSE(method.delegates.empty()) << method.name;

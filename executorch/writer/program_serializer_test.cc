@@ -99,7 +99,7 @@ TEST(ProgramSerializerTest, ScalarsHaveOperatorsKind) {
   EXPECT_THAT(all, HasSubstr("aten::add.Scalar_out(%0, 2, 1, "));
   EXPECT_THAT(all, HasSubstr(", double 0.5, "));
   EXPECT_THAT(all, HasSubstr(", 'tanh', "));
-  EXPECT_THAT(all, HasSubstr("aten::full.out(ints[2], double 1.5, "));  // the out tensor has the dtype
+  EXPECT_THAT(all, HasSubstr("aten::full.out(ints[2], double 1.5, "));  // dtype of out
 }
 
 TEST(ProgramSerializerTest, DimOrdersMatchResults) {

@@ -54,7 +54,7 @@ TEST_F(ArchiveModelTest, ModelIsDefaultForForward) {
   EXPECT_THAT(ChooseModel(file, "decode"), StatusIs(kNotFound, HasSubstr("'decode'")));
 }
 
-// A colon with nothing before or behind it is part of the file's name.
+// A leading or trailing colon is part of the file name.
 TEST_F(ArchiveModelTest, ParsesFileAndModel) {
   for (const char* text : {"m.pt2", ":m", "m.pt2:"}) {
     EXPECT_EQ(ParseArchiveModel(text).path, text);
@@ -85,7 +85,7 @@ TEST_F(ArchiveModelTest, LowersAndVerifiesSeveralMethodsOfArchive) {
   EXPECT_EQ(verify(file, "decode"), kDone);
   EXPECT_EQ(verify(file + ":prefill", "first"), kDone);
   EXPECT_EQ(verify(file + ":decode", "first"), kNegative);
-  EXPECT_EQ(verify(file, "first"), kBadInput);  // no model is called so
+  EXPECT_EQ(verify(file, "first"), kBadInput);  // no such model
 }
 
 }  // namespace

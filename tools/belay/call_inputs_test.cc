@@ -19,7 +19,7 @@ constexpr auto kNotFound = absl::StatusCode::kNotFound;
 
 // forward(x: f32[2], k = 2, none = None, y: f32[2]).
 MethodPlan Plan() {
-  static constexpr int64_t kSizes[] = {2};  // which plans refer to
+  static constexpr int64_t kSizes[] = {2};  // plans point to it
   MethodPlan plan;
   TensorPlan tensor;
   tensor.dtype = DType::kFloat32;
@@ -112,7 +112,7 @@ TEST_F(CallInputsTest, RejectsFilesOfNonArrayInputs) {
 TEST_F(CallInputsTest, IgnoresOtherFileNames) {
   WriteArray("input_0.npy", TestTensor::Of<float>({2}, {1, 2}));
   WriteArray("input_3.npy", TestTensor::Of<float>({2}, {3, 4}));
-  // All of these would be another array for x.
+  // All of these would replace the array of x.
   for (const char* name : {"input_.npy", "input_00.npy", "input_+0.npy", "input_0.npz", "npy",
                            "input_x.npy", "output_0.npy", "input_18446744073709551616.npy"}) {
     WriteArray(name, TestTensor::Of<float>({2}, {9, 9}));
@@ -128,7 +128,7 @@ TEST_F(CallInputsTest, NamesMismatchedArray) {
   EXPECT_THAT(FromFiles({"text.npy", "y.npy"}), ::testing::Not(IsOk()));
 }
 
-// What a number was at export, of each kind: bits and NaN count.
+// Fixed scalars of each kind: compared bitwise, including NaN.
 TEST_F(CallInputsTest, FixedScalarsOfAllKinds) {
   struct Case {
     ValuePlan fixed;

@@ -104,7 +104,7 @@ TEST_F(LimitedCommandTest, LowerNamesLimitAndWritesNothing) {
   EXPECT_FALSE(std::filesystem::exists(Path("p.belay")));
 }
 
-// A second for each MiB.
+// One second per MiB.
 TEST_F(LimitedCommandTest, CompanionsCountAsFiles) {
   for (const bool companion : {false, true}) {
     LowerOptions options{.input = kMlp, .output = Path("p.belay")};

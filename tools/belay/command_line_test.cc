@@ -19,8 +19,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// The commands, each of which returns an exit status that no parser gives instead of running: the
-// first 10, the second 11 and so on.
+// The commands, with stubs that return distinct exit statuses: the first returns 10, the second 11
+// and so on.
 std::vector<Command> FakeCommands() {
   std::vector<Command> commands = AllCommands();
   for (size_t i = 0; i < commands.size(); ++i) {
@@ -40,7 +40,7 @@ Outcome Parse(const std::vector<std::string>& arguments,
   return {status, out.str(), error.str()};
 }
 
-// What the option of the command is.
+// Returns the value of the command's option.
 template <class T>
 T Value(const std::vector<Command>& commands, std::string_view command, std::string_view name) {
   for (const Command& c : commands) {
@@ -140,7 +140,7 @@ TEST(CommandLineTest, BadUsageIsReportedAndCallsNothing) {
     EXPECT_EQ(outcome.status, kBadUsage) << ::testing::PrintToString(wrong);
     EXPECT_NE(outcome.error, "") << ::testing::PrintToString(wrong);
     EXPECT_EQ(outcome.out, "") << ::testing::PrintToString(wrong);
-    EXPECT_LT(outcome.error.size(), 300u) << outcome.error;  // bounds without hundreds of digits
+    EXPECT_LT(outcome.error.size(), 300u) << outcome.error;  // no bounds with hundreds of digits
   }
 }
 
@@ -180,7 +180,7 @@ TEST(CommandLineTest, HelpShowsDefaults) {
                            "(=1e-05| \\[1e-05\\]) "}) {
     EXPECT_THAT(verify, ContainsRegex(line));
   }
-  // 0 stands for none, and is no size.
+  // 0 means unset and is not a valid size.
   const std::string lower = Parse({"lower", "--help"}).out;
   EXPECT_THAT(lower, ::testing::Not(ContainsRegex("--max-size INT:>=1(=| \\[)")));
   EXPECT_THAT(lower, ContainsRegex("(=1048576| \\[1048576\\]) "));

@@ -1,4 +1,4 @@
-// What the subcommands do with bad input: one clear error, the right exit status, no output file.
+// Subcommands with bad input: one clear error, the right exit status, no output file.
 #include "tools/belay/command.h"
 
 #include <filesystem>
@@ -33,7 +33,7 @@ class CommandTest : public TestInDirectory {
     return Capture(
         [&] { return tools::Lower(LowerOptions{.input = input, .output = Path("out.belay")}); });
   }
-  // One error that says `message`, this status, and no file.
+  // Expects one error with `message`, this status, and no output file.
   void ExpectLowerFails(const std::string& input, int status, const std::string& message) const {
     const Outcome outcome = LowerFile(input);
     EXPECT_EQ(outcome.status, status) << outcome.errors;
@@ -109,8 +109,7 @@ TEST_F(CommandTest, LowerRejectsTruncatedWeights) {
 }
 
 TEST_F(CommandTest, InspectMarksUncheckedGuards) {
-  // Nothing in the program is called as these ask; compared with each other, it would be 10^11
-  // comparisons.
+  // No names match; comparing all pairs would take 10^11 comparisons.
   constexpr int kMany = 400'000;
   std::string guards = "\"L['x'].size()[0] == 2\"";
   for (int i = 0; i < kMany; ++i)

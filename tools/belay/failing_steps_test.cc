@@ -1,5 +1,5 @@
-// Commands of which a step fails: what is read is not there or no such file, what is written has no
-// folder, the program itself fails. Each says what, and on which file.
+// Commands with a failing step: missing or invalid input files, missing output folders, programs
+// that fail. Each error names the cause and the file.
 #include <filesystem>
 #include <functional>
 #include <sstream>
@@ -52,7 +52,7 @@ class FailingStepsTest : public TestInDirectory {
     for (int i = 0; i < results; ++i) method.Output(y);
     return program;
   }
-  // Loads, and then fails in each call.
+  // Loads, but fails in each call.
   static TestProgram FailingProgram(const Sizes& sizes) {
     TestProgram program;
     TestMethod method = program.AddMethod("forward");
@@ -61,7 +61,7 @@ class FailingStepsTest : public TestInDirectory {
     return program;
   }
 
-  // Fails in the second call, and gives its input in the first.
+  // Returns its input in the first call and fails in the second.
   static TestProgram OnceProgram(const Sizes& sizes) {
     TestProgram program;
     TestMethod method = program.AddMethod("forward");
@@ -72,7 +72,7 @@ class FailingStepsTest : public TestInDirectory {
     method.Call("aten.logical_not.default", {method.Constant(truth, DType::kBool, {1})}, {first});
     return program;
   }
-  // relu(x + w) as the archive has it, plus `state`, which is `next` after the first call.
+  // relu(x + w) as in the archive, plus `state`, which equals `next` after the first call.
   static TestProgram ArchiveProgram(float next) {
     TestProgram program;
     TestMethod method = program.AddMethod("forward");
@@ -94,7 +94,7 @@ class FailingStepsTest : public TestInDirectory {
     return program;
   }
 
-  // The commands that execute a program, with these inputs; random ones when there are none.
+  // Runs all commands that execute a program, with these inputs; random ones if empty.
   std::vector<std::pair<std::string, std::function<int()>>> Executing(
       const std::string& program, const std::vector<std::string>& inputs,
       const std::string& engine = "highway") const {
@@ -161,7 +161,7 @@ TEST_F(FailingStepsTest, StressRequiresExecutableFile) {
   fs::current_path(directory_);  // the companions are in "."
   Expect([&] { return Stress({.file = "good.belay", .write = {}, .mutations = 1}); }, kDone, "");
   fs::current_path(before);
-  // Inputs that a program writes to are not copied when it is loaded.
+  // Inputs that a program mutates are not copied at load.
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
   method.MutatedInput("x", DType::kFloat32, {int64_t{1} << 27});
@@ -184,7 +184,7 @@ TEST_F(FailingStepsTest, FailingArchivesReportReason) {
   };
   Expect([&] { return Verify({.archive = with_weight("1234"), .program = good_}); }, kBadInput,
          "'w'");
-  // As torch saves a tensor that has no numbers, which lowering tells.
+  // As torch saves a tensor without data, which lowering reports.
   Expect([&] { return Lower({.input = with_weight(""), .output = Path("p.belay")}); }, kDone,
          "without data in the archive, filled with zeros");
 }
@@ -211,7 +211,7 @@ TEST_F(FailingStepsTest, RejectsProgramsBeyondMemoryLimit) {
   TestMethod method = echo.AddMethod("forward");
   method.Output(method.Input("x", DType::kFloat32, {int64_t{1} << 31}));
   RunOptions options{.program = Write("echo.belay", echo.Serialize())};
-  options.limits.memory = uint64_t{1} << 32;  // more than the test itself takes
+  options.limits.memory = uint64_t{1} << 32;  // more than the test process uses
   Expect([&] { return tools::Run(options); }, kBadInput,
          "exceeds the limit 'arena_bytes' of 4294967296");
 }
@@ -320,9 +320,9 @@ TEST_F(FailingStepsTest, RejectsOutputInMissingFolder) {
   Expect([&] { return Lower(lower); }, kBadInput, file);
   EXPECT_FALSE(fs::exists(lower.html));
   VerifyOptions verify{.archive = archive_, .program = ""};
-  verify.dump = good_;  // a file stands there
+  verify.dump = good_;  // the path is a file
   Expect([&] { return Verify(verify); }, kBadInput, good_);
-  // A folder stands where the signature would be.
+  // The signature's path is a folder.
   ASSERT_EQ(Capture([&] { return Keygen({Path("a")}); }).status, kDone);
   fs::create_directory(good_ + ".sig");
   Expect([&] { return SignFile({.file = good_, .key = Path("a.key")}); }, kBadInput,
@@ -346,12 +346,13 @@ TEST_F(FailingStepsTest, DetectsFilesOfOtherArchives) {
          "its input 0 'n' is not a tensor");
 }
 
-// What differs in a later call alone is no node's fault; the edge program is interpreted as often.
+// A difference only in a later call is not attributed to a node; the edge program is interpreted
+// for the same number of calls.
 TEST_F(FailingStepsTest, ReportsStateDependentDifferences) {
   for (const bool matters : {false, true}) {
     const std::string program = Write("state.belay", ArchiveProgram(matters ? 1 : 0).Serialize());
     VerifyOptions options{.archive = archive_, .program = program};
-    options.calls = matters ? 3 : 2;  // of which the last is not made
+    options.calls = matters ? 3 : 2;  // the last one is not executed
     const Outcome outcome = Capture([&] { return Verify(options); });
     EXPECT_EQ(outcome.status, matters ? kNegative : kDone) << outcome.errors;
     EXPECT_THAT(outcome.output, HasSubstr(matters ? "call 1, output 0: " : " in 2 calls\n"));
@@ -388,7 +389,7 @@ TEST_F(FailingStepsTest, LocatesDifferencesWithRequestedBackend) {
   }
 }
 
-// DIR or METHOD=DIR; a folder that is there is one, whatever its name.
+// DIR or METHOD=DIR; the name of an existing folder is always DIR.
 TEST_F(FailingStepsTest, SequenceFoldersMayHaveAnyName) {
   for (const std::string name : {"plain", "a=b"}) {
     fs::create_directory(Path(name));

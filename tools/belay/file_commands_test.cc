@@ -1,5 +1,4 @@
-// The commands that work on program files as a whole: strip, stress, keygen, sign,
-// verify-signature.
+// Commands on whole program files: strip, stress, keygen, sign, verify-signature.
 #include <sys/stat.h>
 
 #include <csignal>
@@ -36,7 +35,7 @@ class FileCommandsTest : public TestInDirectory {
     EXPECT_EQ(outcome.status, kDone) << outcome.errors;
     return Path("mlp.belay");
   }
-  // The first output of the program with random inputs.
+  // Returns the first output of the program for random inputs.
   std::string Result(const std::string& program) const {
     RunOptions options{.program = program, .output_dir = Path("out")};
     options.seed = 0;
@@ -67,7 +66,7 @@ TEST_F(FileCommandsTest, NamesOutputsWithoutNpyTypeOnce) {
 }
 
 TEST_F(FileCommandsTest, EnginesAndThreadsAgree) {
-  // All of it in a delegate, which has kernels of its own.
+  // Fully delegated; the delegate has its own kernels.
   const std::string program = LowerMlp();
   const std::string expected = Result(program);
   RunOptions options{.program = program, .output_dir = Path("other")};
@@ -91,7 +90,7 @@ TEST_F(FileCommandsTest, NonArrayOutputsHaveNoFile) {
   EXPECT_FALSE(fs::exists(Path("out/0.npy")));
   EXPECT_FALSE(fs::exists(Path("out/1.npy")));
   EXPECT_TRUE(fs::exists(Path("out/2.npy")));
-  // A file stands where the folder should.
+  // The folder's path is a file.
   options.output_dir = Write("file", "");
   const Outcome refused = Capture([&] { return tools::Run(options); });
   EXPECT_EQ(refused.status, kBadInput);
@@ -129,7 +128,7 @@ TEST_F(FileCommandsTest, StripKeepsEverythingElse) {
   }
   EXPECT_EQ(after.methods().size(), before.methods().size());
   EXPECT_OK(VerifyDigests(after));
-  // Twice is once.
+  // Idempotent.
   ASSERT_EQ(
       Capture([&] { return Strip({.file = Path("q.belay"), .output = Path("r.belay")}); }).status,
       kDone);

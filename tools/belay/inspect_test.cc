@@ -83,7 +83,7 @@ TEST_F(InspectTest, ArchiveSizesAddUp) {
 
 TEST_F(InspectTest, VerifyReadsEveryEntry) {
   EXPECT_THAT(Run({.file = kMlp, .verify = true}).output, HasSubstr("all checksums match"));
-  // An entry that importing does not read.
+  // An entry that is not read by the import.
   std::vector<exir::ZipWriterEntry> entries;
   for (const auto& [name, content] : DefaultFiles(ProgramJson())) {
     entries.push_back({.name = "model/" + name, .content = content});
@@ -113,7 +113,7 @@ TEST_F(InspectTest, ShowsInflatedEntriesAndMissingChecksums) {
                                     HasSubstr("  0 bytes: model/extra/empty\n")));
 }
 
-// Around the text of a graph, which can be read back, stands only what was asked for besides.
+// The text of a graph, which can be parsed again, is only surrounded by other requested output.
 TEST_F(InspectTest, GraphHasNoHeadingsByDefault) {
   const std::string file = Write("m.pt2", PackArchive(DefaultFiles(ProgramJson())));
   const std::string graph = Run({.file = file, .graph = true}).output;

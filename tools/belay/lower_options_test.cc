@@ -1,4 +1,4 @@
-// Options of `lower` that would be lost or do harm: bad usage, before any work.
+// Options of `lower` without effect or with harmful ones: bad usage before any work.
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -141,7 +141,7 @@ TEST_F(LowerOptionsTest, MethodsRequireFiles) {
   }
 }
 
-// The file comes out the same, whether the program was saved on the way or not.
+// The file is the same with and without saving the program in between.
 TEST_F(LowerOptionsTest, LowersInspectsAndVerifiesSavedPrograms) {
   LowerOptions options = Options();
   options.methods = {std::string("other=") + kMlp};

@@ -25,7 +25,7 @@ constexpr char kCond[] = "conformance/models/zoo/cond_simple/model.pt2";
 
 class LowerPageTest : public TestInDirectory {
  protected:
-  // The data of a page.
+  // Returns the data of a page.
   static json DataOf(const std::string& page) {
     constexpr char kBegin[] = "<script type=\"application/json\" id=\"data\">";
     const size_t begin = page.find(kBegin);
@@ -82,7 +82,7 @@ TEST_F(LowerPageTest, MatchesReport) {
     for (const json& row : report["delegation"]) {
       EXPECT_EQ(bytes[row["backend"]], row["constant_bytes"]) << row;
     }
-    // What the backend says of its delegates.
+    // The backend's notes about its delegates.
     EXPECT_EQ(report["delegate_info"].empty(), backends[0] != "cpu") << report["delegate_info"];
     for (const json& info : report["delegate_info"]) {
       EXPECT_EQ(info["backend"], "cpu");

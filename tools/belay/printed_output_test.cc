@@ -1,4 +1,4 @@
-// What commands print for people: in words, with shapes and units.
+// Human-readable output of commands: words, shapes and units.
 #include <algorithm>
 #include <string>
 

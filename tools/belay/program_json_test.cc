@@ -73,7 +73,7 @@ TEST(ProgramJsonTest, LocatesConstants) {
 }
 
 TEST(ProgramJsonTest, EmptyBlobsAtOneAddressAreFast) {
-  // Each segment may be the blob of each delegate: 10^10 pairs.
+  // Every segment may be the blob of every delegate: 10^10 pairs.
   constexpr int kMany = 100'000;
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
@@ -81,14 +81,14 @@ TEST(ProgramJsonTest, EmptyBlobsAtOneAddressAreFast) {
     method.Delegate("fake", program.AddSegment(schema::Segment::DELEGATE, ""), {}, {});
   ASSERT_OK_AND_ASSIGN(const Program opened, OpenFileBytes(program.Serialize()));
   ASSERT_OK_AND_ASSIGN(const json out, ProgramJson(opened));
-  // The header, the metadata and the padding, too.
+  // Plus the header, the metadata and the padding.
   ASSERT_EQ(out["size"].size(), size_t{kMany} + 3);
   EXPECT_EQ(out["size"][2]["owner"], "delegate fake");
   EXPECT_EQ(out["size"][kMany + 1]["owner"], "delegate fake");
   EXPECT_EQ(BytesOf(out["size"]), opened.bytes().size());
 }
 
-// Files of megabytes that refer to one long text a million times.
+// Files of megabytes that refer to one long string a million times.
 constexpr int kMillion = 1'000'000;
 const char kNoMemory[] = "no memory for the description of the program as JSON";
 

@@ -1,4 +1,4 @@
-// The commands take programs of ExecuTorch as they take Belay's own.
+// Commands on ExecuTorch programs.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -29,7 +29,7 @@ TEST_F(PteCommandsTest, RunMatchesExecuTorchOutputs) {
   options.inputs = {Sample("add.forward.in0.npy"), Sample("add.forward.in1.npy")};
   const Outcome outcome = Capture([&] { return tools::Run(options); });
   ASSERT_EQ(outcome.status, kDone) << outcome.errors;
-  // The headers differ: NumPy pads its own.
+  // The headers differ: NumPy pads them differently.
   const std::string got = Read(Path("out/0.npy")), expected = Read(Sample("add.forward.out0.npy"));
   EXPECT_EQ(got.substr(got.size() - 24), expected.substr(expected.size() - 24));
 }
@@ -71,7 +71,7 @@ TEST_F(PteCommandsTest, RunExecutesXnnpackDelegates) {
     ASSERT_EQ(outcome.status, kDone) << name << outcome.errors;
     ASSERT_OK_AND_ASSIGN(const NpyArray got, ReadNpyFile(Path(name + "/0.npy")));
     ASSERT_OK_AND_ASSIGN(const NpyArray expected, ReadNpyFile(Sample(name + ".forward.out0.npy")));
-    // Of int8, a step.
+    // One quantization step of int8.
     const float tolerance = name == "xnn_convnet_q8" ? 1.9e-3f : 1e-5f;
     EXPECT_THAT(ToVector<float>(got.view()),
                 Pointwise(FloatNear(tolerance), ToVector<float>(expected.view())));

@@ -22,7 +22,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// The value before the call is the result; `body` makes %a, the one after it, of %n and %x.
+// Returns the state before the call; `body` computes the new state %a from %n and %x.
 std::string Counter(std::string_view size, std::string_view body) {
   return absl::StrCat(R"(program edge {
     ranges { s0: [1, 8] }
@@ -41,7 +41,7 @@ class ReferenceProgramTest : public ::testing::Test {
     ASSERT_OK_AND_ASSIGN(ops_, exir::CreateStandardOps());
     ASSERT_OK(AddReferenceKernels(kernels_));
   }
-  // Ones; as many as the call's number + 1.
+  // Ones; the size is the call's number + 1.
   static absl::StatusOr<CallInputs> Ones(int call) {
     CallInputs inputs;
     NpyArray array;
@@ -97,7 +97,7 @@ TEST_F(ReferenceProgramTest, UnimplementedIfNeitherProgramHasKernels) {
 
 TEST_F(ReferenceProgramTest, ReturnsErrorsOfEdgeProgram) {
   const auto archive = exir::ParseOrDie(Counter("1", kCount), *ops_);
-  for (const char* size : {"1", "2"}) {  // which fails in this call, or in the one before
+  for (const char* size : {"1", "2"}) {  // fails in this call, or in the one before
     const auto edge = exir::ParseOrDie(Counter(size, kCount), *ops_);
     ASSERT_OK_AND_ASSIGN(ReferenceProgram reference,
                          ReferenceProgram::Create(archive, edge, kernels_, &Ones));
@@ -105,7 +105,7 @@ TEST_F(ReferenceProgramTest, ReturnsErrorsOfEdgeProgram) {
     EXPECT_THAT(reference.Run(1),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          HasSubstr(absl::StrCat("input 'x': size 0: expected ", size))));
-    // There is no third program to ask.
+    // No third program is available.
     EXPECT_EQ(reference.Run(1).ok(), std::string_view(size) == "2");
   }
 }

@@ -18,7 +18,7 @@ TEST_F(SameFileTest, MissingFilesCompareByPath) {
   EXPECT_FALSE(IsSameFile("", ""));
 }
 
-// Of which the system says no more.
+// The system reports no more about them.
 TEST_F(SameFileTest, UnresolvablePathsCompareAsStrings) {
   std::filesystem::create_symlink("loop", Path("loop"));
   EXPECT_TRUE(IsSameFile(Path("loop/a"), Path("loop/a")));

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 class SessionTest : public TestInDirectory {
  protected:
-  // A program whose method "forward" calls an operator and a backend that there are not.
+  // A program whose method "forward" calls an unknown operator and an unknown backend.
   std::string WriteStranger() const {
     TestProgram program;
     TestMethod method = program.AddMethod("forward");

@@ -90,7 +90,7 @@ TEST_F(ValueDumpTest, InterpreterErrorsLeaveNoFiles) {
   EXPECT_THAT(Compare(), StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("relu")));
 }
 
-// The archive decides the names.
+// Names come from the archive and are untrusted.
 TEST_F(ValueDumpTest, RejectsNamesWithPathCharacters) {
   std::string text(kProgram);
   for (const std::string_view name : {"\"../r\"", "\".r\"", "\"a/r\""}) {
@@ -117,7 +117,7 @@ TEST_F(ValueDumpTest, AcceptsValidFileNames) {
   EXPECT_THAT(ToVector<float>(last.view()), ElementsAre(0, 2));
 }
 
-// Bodies are called any number of times; lists and what is none have no array.
+// Subgraphs may run any number of times; lists and None have no array.
 TEST_F(ValueDumpTest, DumpsOnlyTopGraphValues) {
   ASSERT_OK_AND_ASSIGN(const int files, Dump(R"(program edge {
     graph(%x: f32[2] user_input) {

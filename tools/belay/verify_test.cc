@@ -132,7 +132,7 @@ TEST_F(VerifyTest, ReportsDifferenceWithoutNode) {
   }
 }
 
-// The file's weights are others, and lowering the archive anew needs a bound that is not given.
+// The file has other weights, and lowering the archive needs a bound that is not given.
 TEST_F(VerifyTest, ReportsWhyNodeIsUnknown) {
   VerifyOptions options{.archive = "conformance/models/more/unbounded_batch/model.pt2",
                         .program = Path("p.belay")};
@@ -263,7 +263,7 @@ TEST_F(VerifyTest, DumpsAndComparesIntermediateValues) {
   EXPECT_EQ(same["dump"], nlohmann::json({{"compared", 2}})) << same;
 }
 
-// --- The smallest part that differs ---
+// --- Reduced failures ---
 
 TEST_F(VerifyTest, WritesReducedFailure) {
   VerifyOptions options{.archive = WriteArchive("m.pt2"), .program = ""};
@@ -281,7 +281,7 @@ TEST_F(VerifyTest, WritesReducedFailure) {
       nlohmann::json::parse(Capture([&] { return Verify(options); }).output, nullptr, false);
   EXPECT_THAT(report["reduced"].get<std::string>(),
               HasSubstr("1 of 2 nodes reproduce the difference: "));
-  // A difference is told though it can't be written.
+  // The difference is reported even if the files can't be written.
   options.reduce = Write("file", "none");
   const auto failed =
       nlohmann::json::parse(Capture([&] { return Verify(options); }).output, nullptr, false);

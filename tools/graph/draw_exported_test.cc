@@ -119,7 +119,7 @@ TEST_F(DrawExportedTest, SubgraphsAreGraphsAndListsAreEdges) {
   EXPECT_THAT(method.graphs[0].nodes[4].attributes, ElementsAre(Pair("1", "3")));
 }
 
-// Operators without a schema have the names that the call gives.
+// Arguments of operators without a schema are named by the call.
 TEST_F(DrawExportedTest, ArgumentsAreNamedBySchemaCallOrIndex) {
   const DrawnMethod method = Draw(R"(program aten {
     graph(%p: b8[] user_input, %x: f32[2] user_input) {
@@ -165,7 +165,7 @@ TEST_F(DrawExportedTest, LabelsInputsAndOutputs) {
   EXPECT_THAT(output.attributes, ElementsAre(Pair("2", "7")));
 }
 
-// One graph for both calls of a body.
+// One graph for both calls of a subgraph.
 TEST_F(DrawExportedTest, DrawsSubgraphsOnce) {
   const DrawnMethod method = Draw(R"(program edge {
   graph(%p: b8[] user_input, %x: f32[2] user_input) {
@@ -198,7 +198,7 @@ TEST_F(DrawExportedTest, DelegatesWithLiteralsAndWithoutResults) {
     }
   }
 })");
-  // The first result is the literal, which no node makes.
+  // The first result is a literal, without a producing node.
   EXPECT_THAT(Summary(method.graphs[0]),
               ElementsAre("x: input()", "b: buffer() #0", "m: edge.aten.mul.Tensor(x, b) #0",
                           "output: output()"));

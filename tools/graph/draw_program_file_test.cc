@@ -70,7 +70,7 @@ TEST(DrawProgramFileTest, JumpsNameTargets) {
   EXPECT_TRUE(found);
 }
 
-// A view that was elided has no instruction of its own, a join none that writes all of it.
+// An elided view has no instruction, and no single instruction writes all of a join.
 TEST(DrawProgramFileTest, EdgesComeFromWritersOfBytes) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
@@ -95,8 +95,8 @@ TEST(DrawProgramFileTest, EdgesComeFromWritersOfBytes) {
   EXPECT_EQ(graph.nodes[graph.nodes[3].operands[1].node].op, "test.second.default");
 }
 
-// What no instruction computes is an attribute; lists are edges of what is computed in them, and an
-// attribute of the rest.
+// Literals are attributes; a list gives edges for its computed elements and an attribute for the
+// others.
 TEST(DrawProgramFileTest, LiteralsAreAttributes) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
@@ -175,7 +175,7 @@ TEST(DrawProgramFileTest, JumpsWithoutConditionAndMovesAreNodes) {
   EXPECT_THAT(graph.nodes[2].attributes, ElementsAre(Pair("from", "1"), Pair("instruction", "1")));
 }
 
-// Bytes that were written again are those of the last, even where only a part of them was.
+// Rewritten bytes belong to the last writer, even if it wrote only a part.
 TEST(DrawProgramFileTest, LastWriterOwnsBytes) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
@@ -186,7 +186,7 @@ TEST(DrawProgramFileTest, LastWriterOwnsBytes) {
     return method.proto().mutable_values(static_cast<int>(value))->mutable_tensor();
   };
   const uint64_t begin = at(a)->arena_offset();
-  // The second half of a's place, and a view of all of it.
+  // The second half of a's memory, and a view of all of it.
   at(b)->set_arena_offset(begin + 64);
   at(view)->set_arena_offset(begin);
   const uint32_t y = method.Arena(DType::kFloat32, {32});

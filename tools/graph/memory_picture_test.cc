@@ -47,8 +47,8 @@ TEST(MemoryPictureTest, TensorsLastFromFirstToLastUse) {
     {"name": "instruction 2", "type": "f32[4]", "bytes": 16, "offset": 0, "first": 2, "last": 3}])"));
 }
 
-// A tensor that no instruction uses takes no memory at any time; of one that is read and written by
-// none, as a view of another, there is no name but its number.
+// Unused tensors take no memory. Tensors that are used, but never written (views), are named by
+// their number.
 TEST(MemoryPictureTest, OmitsUnusedTensorsAndNumbersUnwrittenOnes) {
   schema::Method method = Chain();
   AddTensor(method, 4, 0);

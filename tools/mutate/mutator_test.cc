@@ -45,7 +45,7 @@ TEST(WireTreeTest, ReadsEveryTypeOfField) {
 
 TEST(WireTreeTest, RejectsNonMessages) {
   const std::string not_messages[] = {
-      "\x08",                                              // no value
+      "\x08",                                              // missing value
       std::string("\x00\x01", 2),                          // field 0
       "\x0a\x05xx",                                        // too short
       "\x0b\x0c",                                          // a group
@@ -103,7 +103,7 @@ TEST(WireTreeTest, BoundsCopiesOfLargeFields) {
 TEST(MutatorTest, EditsFieldsOnlyOfPrograms) {
   Random random(1);
   EXPECT_EQ(EditProgramFile(random, "no program"), "no program");
-  // A header, and metadata that is no message.
+  // A header, and metadata that is not a message.
   std::string file = SampleProgram().Serialize();
   const size_t size = Metadata(file).size();
   file.replace(kHeaderBytes, size, size, '\x0b');
@@ -111,7 +111,7 @@ TEST(MutatorTest, EditsFieldsOnlyOfPrograms) {
 }
 
 TEST(MutatorTest, IsDeterministicPerSeed) {
-  const google::protobuf::LogSilencer quiet;  // it reports strings that are not UTF-8
+  const google::protobuf::LogSilencer quiet;  // suppresses reports of strings that are not UTF-8
   const std::string file = SampleProgram().Serialize();
   const Mutator a({file, "donor"}), b({file, "donor"});
   std::set<std::string> different;
@@ -148,8 +148,8 @@ TEST(MutatorTest, FixHeaderIsValid) {
   EXPECT_EQ(file, right);
 }
 
-// Most mutations get past the header, many past everything, and every check of the reader that the
-// sample can reach refuses some.
+// Most mutations pass the header check, many pass all checks, and every reader check that the
+// sample can reach rejects some.
 TEST(MutatorTest, MutationsReachDeep) {
   const google::protobuf::LogSilencer quiet;  // it reports strings that are not UTF-8
   const Mutator mutator({SampleProgram().Serialize()});
@@ -163,7 +163,7 @@ TEST(MutatorTest, MutationsReachDeep) {
     const absl::Status status = OpenFileBytes(mutation.bytes).status();
     opened += status.ok();
     past_header += status.ok() || status.code() != absl::StatusCode::kDataLoss;
-    // Messages without their numbers and names are the checks.
+    // Messages without numbers and names identify the checks.
     std::string check;
     for (const char c : status.message()) {
       if (c < '0' || c > '9') check.push_back(c);

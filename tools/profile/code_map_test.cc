@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// "step 0 = c r": what the delegates' steps of the last call stand for.
+// "step 0 = c r": the nodes of the last call's delegate steps.
 std::vector<std::string> Steps(CodeMap& code) {
   std::vector<std::string> steps;
   for (const Event& event : code.log().events()) {
@@ -36,8 +36,8 @@ std::vector<std::string> Steps(CodeMap& code) {
   return steps;
 }
 
-// docs/lowering.md §4.5, from the program to what the runtime logs and back: a relu behind a
-// convolution is one instruction with two handles, a tan three instructions with one.
+// docs/lowering.md §4.5, from the program to the runtime's log and back: a convolution with a fused
+// relu is one instruction with two handles, a tan three instructions with one.
 TEST(CodeMapTest, MapsLoggedIdsToModelNodes) {
   ASSERT_OK_AND_ASSIGN(
       const auto logged,
@@ -55,7 +55,7 @@ TEST(CodeMapTest, MapsLoggedIdsToModelNodes) {
 })",
           {{"BackendWithDelegateMappingDemo",
             {"aten.convolution.default", "aten.relu.default", "aten.tan.default"}}}));
-  // It logs what it would do, and computes nothing.
+  // Logs its steps without computing anything.
   EXPECT_THAT(logged->Execute(),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("conv_relu_op (0)")));
   CodeMap code(logged->method());
@@ -166,7 +166,7 @@ TEST(CodeMapTest, ReportsMissingDebugData) {
                                           HasSubstr("delegate 0 (demo): no map of its steps")));
 }
 
-// Nobody has checked debug data: bytes that are none, and data of another program.
+// Debug data is unverified: invalid bytes, and data of another program.
 TEST(CodeMapTest, IgnoresMismatchedDebugData) {
   schema::DebugInfo fits;
   schema::MethodDebugInfo& method_info = *fits.add_methods();
@@ -206,7 +206,7 @@ TEST(CodeMapTest, IgnoresMismatchedDebugData) {
   }
 }
 
-// XNNPACK's bounds of a product are a node, too, and so is what brings images into its order.
+// The clamp of an XNNPACK matmul is a node as well, and so is the layout conversion of images.
 TEST(CodeMapTest, MapsXnnpackStepsToAllNodes) {
   ASSERT_OK_AND_ASSIGN(
       const auto logged,

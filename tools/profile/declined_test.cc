@@ -95,7 +95,7 @@ bool TakesWholeSlopes(const KernelContext&, const SlopeCall& call) {
   return call.slope == 0 || call.slope == 2;
 }
 
-// The reasons of the first instruction, by kernel, the most preferred first.
+// Returns the reasons of the first instruction by kernel, most preferred first.
 std::vector<std::string> Reasons(std::string_view text, absl::Span<const Kernel> kernels) {
   const absl::StatusOr<std::unique_ptr<LoggedMethod>> logged =
       LoggedMethod::Create(text, {}, /*debug_info=*/true, kernels);
@@ -165,7 +165,7 @@ std::string SortBy(int dim, bool descending) {
 
 TEST(DeclinedTest, NumbersAndFlags) {
   const Kernel kernels[] = {PickySort<&TakesOuter>("Outer"), PickySort<&TakesUp>("Up")};
-  EXPECT_THAT(Reasons(SortBy(1, false), kernels), IsEmpty());  // Up is preferred, and takes it
+  EXPECT_THAT(Reasons(SortBy(1, false), kernels), IsEmpty());  // Up is preferred and accepts it
   EXPECT_THAT(Reasons(SortBy(1, true), kernels),
               ElementsAre("Up: takes 'descending' = false, not true",
                           "Outer: takes 'dim' = -1 or 0, not 1"));

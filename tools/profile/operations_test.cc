@@ -14,7 +14,7 @@
 namespace belay::tools {
 namespace {
 
-// The one instruction of a program, after a call.
+// The only instruction of a program, after a call.
 class OperationsTest : public ::testing::Test {
  protected:
   InstructionInfo Only(std::string_view program) {
@@ -61,7 +61,7 @@ TEST_F(OperationsTest, TransposedConvolutions) {
             2.0 * (4 * 8 * 8) * (6 * 3 * 3));
 }
 
-// As the CPU backend has them: a depthwise convolution with stride 2 and a product of its pixels.
+// As in the CPU backend: a depthwise convolution with stride 2 and a pointwise convolution.
 TEST(ChainOperationsTest, SumsStages) {
   const auto ints = [](std::vector<int64_t> numbers) {
     return std::vector<EValue>(numbers.begin(), numbers.end());
@@ -85,7 +85,7 @@ TEST(ChainOperationsTest, SumsStages) {
   EXPECT_EQ(OperationsOf(info), 2.0 * 2 * (5 * 4 * 16 * 9 + 5 * 4 * 20 * 16));
 }
 
-// A call with these arguments, by name, of one result.
+// A call with these named arguments and one result.
 class BuiltCall {
  public:
   explicit BuiltCall(std::string_view op) { info_.op = op; }
@@ -146,7 +146,7 @@ TEST(BuiltOperationsTest, Attention) {
   EXPECT_EQ(empty.Giving({2, 4}), 0);
 }
 
-// Calls of a file may be of any operands: what is not understood counts for nothing.
+// Calls from files may have any operands: unrecognized ones count as 0.
 TEST(BuiltOperationsTest, ZeroForMismatchedOperands) {
   EXPECT_EQ(BuiltCall("aten.mm").GivingNothing(), 0);
   EXPECT_EQ(BuiltCall("aten.mm.default").Tensor("self", {2, 3}).GivingNothing(), 0);
@@ -199,7 +199,7 @@ TEST(BuiltOperationsTest, ZeroForMismatchedOperands) {
   EXPECT_EQ(attention(true, true, false, {3, 8}), 0);
   EXPECT_EQ(attention(true, true, true, {8}), 0);
 
-  // Chains, a list of which is too short.
+  // Chains with one list that is too short.
   const auto chain = [](std::vector<int64_t> input, size_t kernel, size_t stride, size_t padding,
                         size_t dilation) {
     const auto ones = [](size_t count) { return std::vector<int64_t>(count, 1); };

@@ -103,7 +103,7 @@ TEST_F(ReportTest, StrippedProgramReportsMissingData) {
   EXPECT_THAT(text, Not(HasSubstr("source line\n")));
 }
 
-// A relu that takes its time.
+// A slow relu.
 absl::Status SlowRelu(KernelContext& context, const UnaryCall& call) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, call.self->sizes));
   absl::SleepFor(absl::Milliseconds(5));
@@ -141,7 +141,7 @@ TEST_F(ReportTest, SlowestKernelIsFirst) {
 }
 
 TEST_F(ReportTest, ReportsHardwareCountersIfAvailable) {
-  EXPECT_FALSE(Report().contains("hardware"));  // nobody counted
+  EXPECT_FALSE(Report().contains("hardware"));  // no counters
   const absl::StatusOr<std::unique_ptr<LoggedMethod>> logged = LoggedMethod::Create(kProgram, {});
   ASSERT_OK(logged);
   ASSERT_OK((*logged)->Execute());
@@ -160,7 +160,7 @@ TEST_F(ReportTest, ReportsHardwareCountersIfAvailable) {
 
 TEST_F(ReportTest, ReportsPeakMemory) {
   const json report = Report();
-  ASSERT_EQ(report["memory"].size(), 1u);  // the demo backend's delegate is no program
+  ASSERT_EQ(report["memory"].size(), 1u);  // the demo delegate has no program
   const json& memory = report["memory"][0];
   EXPECT_EQ(memory["path"], "forward");
   const auto peak = memory["peak_bytes"].get<uint64_t>();

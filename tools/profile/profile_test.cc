@@ -53,8 +53,8 @@ TEST(ProfileTest, TimesAddUpAndEventsNest) {
         EXPECT_EQ(profile.sites()[s].count, 5u);
       }
     }
-    // Instructions follow each other without a gap, so that all that is outside of them lies before
-    // the first and behind the last.
+    // Instructions are contiguous, so the time outside of them is before the first and after the
+    // last.
     const auto events = logged->log().events();
     int64_t covered = 0, first = 0, last = 0;
     for (const Event& event : events) {
@@ -67,7 +67,7 @@ TEST(ProfileTest, TimesAddUpAndEventsNest) {
   }
 }
 
-// With the times that one likes.
+// Events with given times.
 class HandMadeTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -79,7 +79,7 @@ TEST(RoofTest, ReportsMissingFigures) {
     EXPECT_THAT(AddRoofs(limits, 1, profile),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(name)));
   }
-  // Figures that are no numbers, or none of a machine.
+  // Figures that are not numbers, or not positive.
   for (const char* name : {"f32_fma_gflops_t1", "read_l1_gbs_t1"}) {
     for (const json& best : {json("fast"), json(-1.0), json(0.0), json()}) {
       json limits = Limits();
