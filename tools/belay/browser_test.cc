@@ -83,8 +83,7 @@ TEST_F(BrowserTest, MobileNet) {
   const std::string dom = Open(
       Page({.input = absl::StrCat(kZoo, "mobilenet_tiny/model.pt2"), .backends = {"demo,cpu"}}),
       "convolution", "mobilenet");
-  EXPECT_THAT(dom,
-              AllOf(HasSubstr("What the backend made of it"), HasSubstr("conv2d, filters of")));
+  EXPECT_THAT(dom, AllOf(HasSubstr("Compiled as"), HasSubstr("conv2d, filters of")));
 }
 
 TEST_F(BrowserTest, TinyLlamaWithTwoMethods) {
