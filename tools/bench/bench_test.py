@@ -1,4 +1,4 @@
-"""Tests of the driver: its arithmetic, its tables, and a run on a small model, without peers. Started by bench_test.sh."""
+"""Tests the driver: its arithmetic, its tables, and a run on a small model, without peers. Started by bench_test.sh."""
 
 import array
 import contextlib
@@ -30,7 +30,7 @@ def rounds(*medians):
 
 class MeasuresTest(unittest.TestCase):
     def test_ratio_is_the_median_of_ratios_within_rounds(self):
-        # Twice as slow a machine in the second round changes no ratio.
+        # A machine that is twice as slow in the second round does not change ratios.
         self.assertEqual(measures.ratio(rounds(1, 2, 4), rounds(2, 4, 4)), 0.5)
         self.assertNotEqual(measures.ratio(rounds(1, 2, 4), rounds(2, 4, 4)), 2 / 4 + 0.25)
 
@@ -187,7 +187,7 @@ class DriverTest(unittest.TestCase):
     def test_a_model_without_golden_outputs_fails(self):
         (self.data / "small" / "golden0.npy").unlink()
         page, _ = self.bench("--models", "small")
-        self.assertIn("Belay failed: there are no golden outputs to compare with", page)
+        self.assertIn("Belay failed: no golden outputs to compare with", page)
 
     def test_an_archive_that_cannot_be_lowered_fails_alone(self):
         broken = self.data / "broken"

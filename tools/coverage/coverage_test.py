@@ -1,4 +1,4 @@
-"""Tests of the tables and of the open sides, on a small program that is compiled and run."""
+"""Tests the tables and the open branch sides on a small program that is compiled and run."""
 
 import contextlib
 import io

@@ -231,7 +231,7 @@ class MethodDrawing {
     uint64_t end = 0;
     Producer producer;
   };
-  std::map<uint64_t, ArenaPiece> arena_ = {};  // disjoint, by begin; last writers
+  std::map<uint64_t, ArenaPiece> arena_ = {};                  // disjoint, by begin; last writers
   std::vector<std::optional<Producer>> producers_;             // by value
   std::vector<std::pair<uint32_t, uint32_t>> constants_ = {};  // value and node
 };

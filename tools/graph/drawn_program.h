@@ -45,7 +45,7 @@ struct DrawnGraph {
 struct DrawnDelegate {
   std::string backend;
   uint64_t blob_bytes = 0;
-  std::string call = {};  // name of the first calling node, which its nodes replace
+  std::string call = {};                // name of the first calling node, which its nodes replace
   std::optional<uint32_t> inside = {};  // enclosing one, earlier in the list
 };
 struct DrawnConstant {

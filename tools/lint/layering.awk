@@ -1,7 +1,7 @@
 # layering.awk layers.txt ./a/BUILD.bazel ./b/BUILD.bazel …
 #
-# Reads the labels of every rule and reports those that the rule's package must not use. A rule is a test when its
-# kind ends in _test or it is testonly; loads, visibility and comments are no dependencies.
+# Reads the labels of every rule and reports labels that the rule's package must not use. A rule is a test when its
+# kind ends in _test or it is testonly; loads, visibility and comments are not dependencies.
 
 function within(package, pattern) {
   if (pattern == "*") return 1
@@ -9,7 +9,7 @@ function within(package, pattern) {
   return package == pattern || index(package, pattern "/") == 1
 }
 
-# The row for a package: the longest that matches. `self` becomes the part of the tree that may use itself.
+# The row for a package: the longest match. Sets `self` to the part of the tree that may use itself.
 function row_of(package,   key, best, parts) {
   best = ""
   for (key in may) {
@@ -57,7 +57,7 @@ function finish_rule(   i, ok) {
   is_test = 0
 }
 
-# The table: package | what it may use | what its tests may use besides.
+# The table: package | what it may use | what else its tests may use.
 FILENAME ~ /layers\.txt$/ {
   if ($0 ~ /^ *(#|$)/) next
   if ($1 == "restricted") { for (i = 2; i <= NF; i++) restricted[$i] = 1; next }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Each lint accepts a clean tree and finds what is planted in it.
+# Each lint accepts a clean tree and finds planted violations.
 set -euo pipefail
 
 lint=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
@@ -37,7 +37,7 @@ plant() { # plant LINT WHAT FILE LINE…
   find "$tree" -type d -empty -delete
 }
 
-# says LINT TEXT FILE LINE…: a planted file, of which the lint says how to mend it.
+# says LINT TEXT FILE LINE…: plants a file, and expects the lint's advice TEXT.
 says() {
   write "${@:3}"
   if "$lint/$1.sh" "$tree" >"$tree.log" 2>&1 || ! grep -qF "$2" "$tree.log"; then
@@ -87,7 +87,7 @@ rm "$tree/exir/ir/README.md" "$tree/tools/lint/language_budget.txt"
 find "$tree" -type d -empty -delete
 for name in format naming layering; do expect pass "$name" "a clean tree, again"; done
 
-# What files include.
+# Includes.
 write exir/ir/list.h '#include <vector>' 'std::vector<int> Empty();'
 write exir/ir/list.cc '#include "exir/ir/list.h"' 'std::vector<int> Empty() { return {}; }  // not a std::map<int, int>' 'const char* s = "std::set<int>";'
 expect pass includes "what a header of the project includes"
@@ -117,7 +117,7 @@ write tools/lint/checked_math_allow.txt '# Why:' 'runtime/program/a.cc | offset 
 write runtime/program/a.cc 'end = offset + size;'
 expect pass checked_math "an exception"
 
-# What a backend computes are floats; where they are is arithmetic on numbers again.
+# Backends compute floats; address arithmetic is checked again.
 runtime=backends/a/a_runtime.cc
 write $runtime 'float Dot(const float* a, absl::Span<const float> b, int64_t n) {' '  float sum = 0;' '  for (int64_t i = 0; i < n; ++i) sum += a[i] * b[i];' \
   '  return 2.5f * sum + 1;' '}' 'void Scale::Run(float* out, const float* in) {' '  for (int i = 0; i < n; ++i) out[i] = scale_ * in[i] + (bias_[i] - 1e-5f) * 2;' '}' \
@@ -132,7 +132,7 @@ plant checked_math "an integer of another function" $runtime 'void F(float* a) {
 says checked_math "runtime/core/checked_math.h" $runtime 'end = offset + size;'
 says checked_math "tools/lint/checked_math_allow.txt" $runtime 'end = offset + size;'
 
-# The example's folder, in the place of a backend of this tree.
+# The example's folder, placed like a backend of this tree.
 mkdir -p "$tree/backends" && cp -rL "$lint/../../examples/out_of_tree_backend" "$tree/backends/npu"
 for name in checked_math format layering naming; do expect pass "$name" "examples/out_of_tree_backend as a backend"; done
 rm -r "$tree/backends/npu"
@@ -140,7 +140,7 @@ rm -r "$tree/backends/npu"
 write backends/a/BUILD.bazel "$(library //backends/a/b)" "$(library @highway//:hwy)" "$(library //exir:pipeline)" "$(library //conditions:default)"
 expect pass layering "what a backend may use"
 
-# Pages and rules that are cited.
+# Cited pages and rules.
 page=docs/rules'.'md
 cites() { # cites pass|fail WHAT LINE…: a header that says so
   write exir/ir/cites.h "${@:3}"

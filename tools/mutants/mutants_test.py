@@ -1,4 +1,4 @@
-"""Tests of the rewriting and of the report, on small texts; a rewritten file is compiled and run."""
+"""Tests rewriting and the report on small sources; compiles and runs a rewritten file."""
 
 import contextlib
 import io
