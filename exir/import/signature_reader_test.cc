@@ -26,7 +26,7 @@ JsonDocument Parsed(const std::string& text) {
   return *std::move(document);
 }
 
-// --- What stands for a value at the border ---
+// --- Boundary arguments ---
 
 TEST(SignatureReaderTest, ReadsEveryKindOfBorderArgument) {
   const struct {
@@ -89,7 +89,7 @@ TEST(SignatureReaderTest, RejectsOtherArguments) {
 // --- Specs ---
 
 absl::StatusOr<ArchiveSignature> Read(const std::string& inputs, const std::string& outputs) {
-  // What is read points into the document.
+  // Results point into the document.
   static auto* const documents = new std::vector<JsonDocument>;
   documents->push_back(
       Parsed(absl::StrCat("{\"input_specs\": ", inputs, ", \"output_specs\": ", outputs, "}")));
@@ -124,7 +124,7 @@ TEST(SignatureReaderTest, ReadsEveryKindOfInputSpec) {
        {.kind = InputKind::kBuffer, .target = "v", .persistent = true},
        {.name = "b_v"},
        true},
-      // Only buffers are persistent or not.
+      // Only buffers have the field `persistent`.
       {R"({"tensor_constant": {"arg": {"name": "c"}, "tensor_constant_name": "t",
                                "persistent": false}})",
        {.kind = InputKind::kTensorConstant, .target = "t"},
