@@ -272,20 +272,20 @@ TEST(SymExprTest, CollectsSymbolsOnce) {
 
 TEST(SymExprTest, OrdersByStructure) {
   // Numbers, truth values, symbols, products, functions, sums; then by components.
-  const std::string_view texts[] = {"-inf", "-2",    "Rational(-1, 2)",
-                                    "0",    "0.5",   "1",
-                                    "1.0",  "false", "true",
-                                    "a",    "b",     "2*a",
-                                    "a*b",  "f(a)",  "f(a, b)",
-                                    "f(b)", "g(a)",  "a + b",
-                                    "a + 2"};
+  const std::string_view strings[] = {"-inf", "-2",    "Rational(-1, 2)",
+                                      "0",    "0.5",   "1",
+                                      "1.0",  "false", "true",
+                                      "a",    "b",     "2*a",
+                                      "a*b",  "f(a)",  "f(a, b)",
+                                      "f(b)", "g(a)",  "a + b",
+                                      "a + 2"};
   std::vector<SymExpr> e;
-  for (const std::string_view text : texts) e.push_back(Parse(text));
+  for (const std::string_view text : strings) e.push_back(Parse(text));
   for (size_t i = 0; i < e.size(); ++i) {
     for (size_t j = 0; j < e.size(); ++j) {
-      EXPECT_EQ(e[i] == e[j], i == j) << texts[i] << " and " << texts[j];
-      EXPECT_FALSE(e[i] < e[j] && e[j] < e[i]) << texts[i] << " and " << texts[j];
-      EXPECT_TRUE(i == j || e[i] < e[j] || e[j] < e[i]) << texts[i] << " and " << texts[j];
+      EXPECT_EQ(e[i] == e[j], i == j) << strings[i] << " and " << strings[j];
+      EXPECT_FALSE(e[i] < e[j] && e[j] < e[i]) << strings[i] << " and " << strings[j];
+      EXPECT_TRUE(i == j || e[i] < e[j] || e[j] < e[i]) << strings[i] << " and " << strings[j];
     }
   }
   for (const auto& [first, second] :
