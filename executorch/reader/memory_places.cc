@@ -74,8 +74,8 @@ class Placer {
     return !value.written && value.view_of < 0 && !value.input;
   }
 
-  // Sets overlapped_ (planned tensors that share bytes with another one) and aliases_ (the ranges
-  // of tensors that no instruction writes, so that their content is another tensor's).
+  // Sets overlapped_: planned tensors that share bytes with another one. Sets aliases_: the ranges
+  // of tensors that no instruction writes, so that their content is another tensor's.
   void FindOverlaps() {
     overlapped_.assign(values_.size(), false);
     std::vector<Range> ranges;

@@ -45,8 +45,8 @@ struct ExternalConstant {
 };
 
 // Assigns offsets to persistent buffers, in multiples of 16. Buffers of the same name, layout and
-// initial content have the same offset in every method, so that a host may share their memory
-// between methods.
+// initial content have the same offset in every method. So a host may share their memory between
+// methods.
 class StateOffsets {
  public:
   uint64_t Add(const schema::StateBuffer& state, const schema::Tensor& tensor);
