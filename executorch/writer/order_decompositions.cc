@@ -21,7 +21,7 @@ using exir::SymInt;
 constexpr int64_t kMostSize = int64_t{1} << 31;
 
 // Returns 0, 1, … along the dimension; size 1 in the others.
-Argument Positions(OpBuilder& b, const Argument& x, int64_t dim) {
+Argument PositionsAlong(OpBuilder& b, const Argument& x, int64_t dim) {
   std::vector<SymInt> sizes(static_cast<size_t>(b.rank(x)), SymInt(1));
   sizes[dim] = b.size(x, dim);
   return exir::Reshape(b, exir::Arange(b, b.size(x, dim)), sizes);
@@ -121,7 +121,7 @@ template <class Combine>
 std::vector<Argument> Scan(OpBuilder& b, std::vector<Argument> lines, int64_t dim,
                            Combine combine) {
   const int64_t most = std::min(b.Range(b.size(lines[0], dim)).max, kMostSize);
-  const Argument places = Positions(b, lines[0], dim);
+  const Argument places = PositionsAlong(b, lines[0], dim);
   for (int64_t step = 1; step < most && b.ok(); step *= 2) {
     const Argument is_whole = exir::Binary(b, "lt", places, step);
     std::vector<Argument> earlier;
@@ -161,7 +161,7 @@ std::vector<Argument> CumulativeExtreme(OpBuilder& b, const OpCall& c) {
     return {exir::Clone(b, x), exir::Full(b, std::vector<int64_t>(), 0, DType::kInt64)};
   }
   const bool has_nan = IsFloatingPoint(b.dtype(x));
-  const Argument places = exir::Expand(b, Positions(b, x, dim), b.sizes(x));
+  const Argument places = exir::Expand(b, PositionsAlong(b, x, dim), b.sizes(x));
   const auto choose = [&](const std::vector<Argument>& earlier,
                           const std::vector<Argument>& later) {
     Argument takes = exir::Binary(b, kLargest ? "ge" : "le", later[0], earlier[0]);
