@@ -258,8 +258,7 @@ const NegativeBytes kArchives[] = {
            "[{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"add\"}}, \"kind\": 1}]",
            "[]");
      }},
-    {"I5_argument_unknown", "a call with an unknown argument", kInvalid,
-     "unknown argument 'input'",
+    {"I5_argument_unknown", "a call with an unknown argument", kInvalid, "unknown argument 'input'",
      [] {
        return Change(
            "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"add\"}}, \"kind\": 1}",
