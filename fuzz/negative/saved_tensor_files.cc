@@ -113,7 +113,7 @@ const NegativeBytes kFiles[] = {
     {"B1_storage_shorter", "a storage of fewer bytes than declared", kLoss,
      "weights shorter than declared: the storage of 'w' needs 24 bytes",
      [] { return File(Dict({{"w", Tensor(6, 0, {2, 3}, {3, 1})}}), std::string(12, '\0')); }},
-    {"P1_key_twice", "two tensors of one name", kInvalid, "twice",
+    {"P1_key_twice", "two tensors of one name", kInvalid, "duplicate key",
      [] { return File(Dict({{"w", Tensor(6, 0, {1}, {1})}, {"w", Tensor(6, 0, {1}, {1})}})); }},
     {"P3_storage_path", "a storage called ../../secret", kMissing,
      "no entry 'archive/data/../../secret'",

@@ -50,7 +50,7 @@ const NegativeBytes kTexts[] = {
      }},
     {"N1_numel_overflow", "2^32 x 2^32 elements", kInvalid, "line 1",
      [] { return Constant("f32[4294967296,4294967296]"); }},
-    {"N1_constant_of_4_TiB", "a constant of 2^42 bytes", kInvalid, "take at most",
+    {"N1_constant_of_4_TiB", "a constant of 2^42 bytes", kInvalid, "expected constants of at most",
      [] { return Constant("f32[1099511627776]"); }},
     {"N2_rank_17", "17 dimensions", kInvalid, "expected at most 16",
      [] { return Input("f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]"); }},
