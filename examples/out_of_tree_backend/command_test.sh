@@ -10,4 +10,4 @@ grep -q 'delegate npu' "$TEST_TMPDIR/inspect.txt"
 "$belay" verify "$model" "$program" --backend npu | grep -q '^equal:'
 
 "$models" --zoo="$zoo" --only=resnet_tiny --backend=npu | tee "$TEST_TMPDIR/models.txt"
-grep -Eq '^backend npu: took [1-9][0-9]* nodes$' "$TEST_TMPDIR/models.txt"
+grep -Eq '^backend npu: accepted [1-9][0-9]* nodes$' "$TEST_TMPDIR/models.txt"

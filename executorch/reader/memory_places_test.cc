@@ -425,7 +425,7 @@ TEST(MemoryPlacesTest, MovesBetweenMemories) {
   pte.Output(y);
   pte.Move(x, buffer);
   pte.Output(buffer);
-  // Inside the arena, to the state, and from state to arena at the same offset.
+  // From the arena to the state, both at the same offset.
   const int32_t other = pte.Buffer({2, 2}, {1, 1, 1, 1});
   pte.Move(y, other);
   ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));

@@ -94,7 +94,7 @@ TEST(ValueReaderTest, StringsCountAsMetadata) {
   std::string file = relu.Serialize();
   // All values share one string.
   const auto& values = *GetProgram(file.data())->execution_plan()->Get(0)->values();
-  const size_t text = PlaceIn(file, values.Get(first)->val_as_String()->string_val());
+  const size_t text = OffsetIn(file, values.Get(first)->val_as_String()->string_val());
   for (int32_t v = first + 1; v <= first + 20; ++v) {
     Refer(file, FieldIn(file, values.Get(v)->val_as_String(), String::VT_STRING_VAL), text);
   }

@@ -165,7 +165,7 @@ TEST(MethodValuesTest, ListsOfDoubles) {
              "upsample_nearest2d.vec(%x, none, [2.0,2.0])", "%r user_output");
   EXPECT_THAT(WithElements(image, 2, {kThree, kReal}), HasSubstr("doubles[3 0.5]"));
   EXPECT_THAT(WithElements(image, 2, {kTrue, kReal}), kRefused);
-  EXPECT_THAT(WithElements(image, 2, {kReal, kRealSlot}), HasSubstr("hold no computed ones"));
+  EXPECT_THAT(WithElements(image, 2, {kReal, kRealSlot}), HasSubstr("can't hold computed scalars"));
 }
 
 TEST(MethodValuesTest, ListsOfBools) {
@@ -178,7 +178,7 @@ TEST(MethodValuesTest, ListsOfBools) {
   EXPECT_THAT(WithElements(image, 10, {kTrue, kZero, kTrue}), HasSubstr("bools[1 0 1]"));
   EXPECT_THAT(WithElements(image, 10, {kThree, kZero, kTrue}), HasSubstr("bools[1 0 1]"));
   EXPECT_THAT(WithElements(image, 10, {kTrue, kTrue, kTruthSlot}),
-              HasSubstr("hold no computed ones"));
+              HasSubstr("can't hold computed scalars"));
 }
 
 TEST(MethodValuesTest, IntListsMayHoldComputedScalars) {

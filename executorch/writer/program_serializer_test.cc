@@ -432,7 +432,7 @@ TEST(ProgramSerializerTest, RejectsUnsupportedArguments) {
       std::string(Refusal(image).message()),
       AllOf(HasSubstr(
                 "node 'a': argument 'other': ExecuTorch's operator does not support this value"),
-            HasSubstr("node 'u': argument 'scale_factors': ExecuTorch's lists of reals")));
+            HasSubstr("node 'u': argument 'scale_factors': ExecuTorch's lists of doubles")));
 }
 
 TEST(ProgramSerializerTest, RejectsMetadataBeyondFlatBuffer) {

@@ -1,4 +1,4 @@
-// Forms of calls that the vectors of conformance/decompositions don't have, by values.
+// Calls that the vectors of conformance/decompositions do not cover, checked by values.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -30,7 +30,7 @@ TEST(ArgumentFormsTest, AttentionHeadSizesAndMasks) {
   const Values value = F({1, 1, 2, 2}, {4, 0, 0, 4});
   ExpectValues("aten.scaled_dot_product_attention.default(%a, %b, %c)", {query, key, value},
                {F({1, 1, 1, 2}, {1, 3})});
-  // A mask that is added.
+  // An additive mask.
   const Values zeros = F({1, 1, 2, 2}, {0, 0, 0, 0}), mask = F({1, 2}, {0, std::log(3.0)});
   ExpectValues("aten.scaled_dot_product_attention.default(%a, %b, %c, %d)",
                {query, zeros, value, mask}, {F({1, 1, 1, 2}, {1, 3})});
@@ -55,7 +55,7 @@ TEST(ArgumentFormsTest, CopiesAndFormats) {
                {image});
   ExpectValues("aten.to.other(%a, %b)", {x, I({1}, {0})}, {I({2, 3}, x.elements)});
   ExpectValues("aten.contiguous.default(%a, memory_format=format:channels_last)", {image}, {image});
-  // In both orders at once.
+  // Contiguous in both memory formats.
   const Values column = F({2, 1, 1, 1}, {1, 2});
   ExpectValues("aten.contiguous.default(%a, memory_format=format:channels_last)", {column},
                {column});
@@ -97,7 +97,7 @@ TEST(ArgumentFormsTest, Matmuls) {
   ExpectValues("aten.mm.dtype(%a, %b, dtype:f32)", {half, matrix}, {F({1, 1}, {11})});
   ExpectValues("aten.bmm.dtype(%a, %b, dtype:f32)", {H({1, 1, 2}, {1, 2}), H({1, 2, 1}, {3, 4})},
                {F({1, 1, 1}, {11})});
-  // Vectors and matrices before and behind batches of them.
+  // Vectors and matrices as left and right operands of batches.
   const Values batch = F({2, 2, 1}, {1, 2, 3, 4});
   ExpectValues("aten.matmul.default(%a, %b)", {F({2}, {1, 10}), batch}, {F({2, 1}, {21, 43})});
   ExpectValues("aten.matmul.default(%a, %b)", {batch, F({1}, {10})}, {F({2, 2}, {10, 20, 30, 40})});
@@ -130,7 +130,7 @@ TEST(ArgumentFormsTest, GlobalAveragePooling) {
                {F({1, 1, 1, 1, 1}, {3})});
 }
 
-// Numbers that are certain: probabilities 0 and 1, and ranges of one.
+// Deterministic random numbers: probabilities 0 and 1, and ranges of one.
 TEST(ArgumentFormsTest, RandomNumbersInRange) {
   const std::vector<double> certain = {0, 1, 1};
   ExpectValues("aten.bernoulli.default(%a)", {F({3}, certain)}, {F({3}, certain)});

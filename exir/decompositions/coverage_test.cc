@@ -1,4 +1,5 @@
-// Checks that COVERAGE.md lists the composite operators with a decomposition, and the reasons of others.
+// Checks that COVERAGE.md lists the composite operators with a decomposition, and the reasons of
+// the others.
 #include <fstream>
 #include <map>
 #include <sstream>

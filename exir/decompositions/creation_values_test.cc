@@ -184,7 +184,7 @@ TEST(IndexingValuesTest, EmbeddingBags) {
     ExpectValues(call, {weight, indices, offsets},
                  {F({2, 2}, {6, 8, 6, 8}), I({0}, {}), I({2}, {2, 2}), I({2}, {0, 0})});
   }
-  // The last row does not count.
+  // The last row is ignored.
   ExpectValues("aten.embedding_bag.padding_idx(%a, %b, %c, false, 0, false, none, false, -1)",
                {weight, indices, offsets},
                {F({2, 2}, {1, 2, 6, 8}), I({4}, {0, 0, 1, 1}), I({2}, {1, 2}), I({2}, {0, 0})},

@@ -23,7 +23,7 @@ TEST(DecompositionTableTest, EveryRowHasSchema) {
     ASSERT_NE(overload, nullptr) << op;
     EXPECT_NE(overload->schema(), nullptr) << op;
     EXPECT_EQ(StandardDecompositions().Find(overload)->op, op);
-    // But for lists that are written, which become writes to tensors.
+    // Except for written lists, which become writes to tensors.
     const bool list = overload->schema()->arguments[0].type.list;
     EXPECT_FALSE(overload->schema()->IsMutable() && !list)
         << op << ": functionalization comes first";
@@ -129,7 +129,7 @@ TEST(DecomposeTest, EdgeProgramsGetEdgeOperators) {
                 Ops());
 }
 
-// One node for all steps, whatever their number; the weight is transposed before it.
+// A single node for any number of steps; the weight is transposed before it.
 TEST(DecomposeTest, LongRecurrencesBecomeScans) {
   ExpectRewrite(R"(program aten {
   ranges { s0: [1, 9000] }
@@ -261,7 +261,7 @@ TEST(DecomposeTest, ChecksListLengths) {
          "the argument 'stride' has 0 elements, expected 1\n  at %y0");
   expect("aten.conv2d.default(%a, %b, none, [1, 1, 1])", {image, Random({3, 1, 3, 3})},
          "the argument 'stride' has 3 elements, expected 2");
-  // One number for all, and none where that is the default.
+  // A single number applies to all dimensions; an empty list selects the default.
   ExpectValues("aten.max_pool2d.default(%a, [2], [])", {F({1, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})},
                {F({1, 1, 1, 2}, {6, 8})}, {.symbolic = false});
 }

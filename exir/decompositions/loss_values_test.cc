@@ -96,7 +96,7 @@ TEST(LossValuesTest, CrossEntropyOfClassIndices) {
   ExpectValues("aten.cross_entropy_loss.default(%a, %b)", {x, t}, {F({}, {(first + second) / 2})});
   ExpectValues("aten.cross_entropy_loss.default(%a, %b, none, 2)", {x, t},
                {F({}, {first + second})});
-  // Ignored ones count neither above nor below the line.
+  // Ignored targets count neither in the numerator nor in the denominator.
   ExpectValues("aten.cross_entropy_loss.default(%a, %b, none, 1, 1)", {x, t}, {F({}, {first})});
   ExpectValues("aten.cross_entropy_loss.default(%a, %b)", {x, I({2}, {-100, 1})},
                {F({}, {second})});
@@ -105,7 +105,7 @@ TEST(LossValuesTest, CrossEntropyOfClassIndices) {
                {F({}, {(2 * first + 3 * second) / 5})});
   ExpectValues("aten.cross_entropy_loss.default(%a, %b, %c, 0)", {x, t, weight},
                {F({2}, {2 * first, 3 * second})});
-  // One sample without a batch.
+  // An unbatched sample.
   ExpectValues("aten.cross_entropy_loss.default(%a, %b)", {F({3}, {0, kLog2, kLog5}), I({}, {1})},
                {F({}, {kLog8 - kLog2})});
 }
@@ -167,13 +167,13 @@ TEST(LossValuesTest, MarginLosses) {
   ExpectValues("aten.triplet_margin_loss.default(%a, %b, %c, 1.0, 2.0, 0.0, false, 0)",
                {F({2, 2}, {0, 0, 0, 0}), F({2, 2}, {3, 4, 0, 1}), F({2, 2}, {0, 4.5, 6, 8})},
                {F({2}, {1.5, 0})});
-  // With the swap, the distance from the positive counts when it is less.
+  // With swap, the distance from the positive is used if it is smaller.
   ExpectValues("aten.triplet_margin_loss.default(%a, %b, %c, 1.0, 2.0, 0.0, true, 0)",
                {F({1, 2}, {0, 0}), F({1, 2}, {3, 4}), F({1, 2}, {3, 6})}, {F({1}, {4})});
 }
 
 TEST(LossValuesTest, MulticlassMarginLosses) {
-  // max(0, 1 - own + other) over the other classes, by their number with the own one.
+  // max(0, 1 - own + other) summed over the other classes, divided by the number of classes.
   const Values x = F({2, 3}, {0.5, 1, 0.25, 2, 0, 1.5}), t = I({2}, {1, 0});
   ExpectValues("aten.multi_margin_loss.default(%a, %b, reduction=0)", {x, t},
                {F({2}, {(0.5 + 0.25) / 3, 0.5 / 3})});

@@ -25,7 +25,7 @@ TEST(NormalizationValuesTest, InstanceNorm) {
   ExpectValues("aten.instance_norm.default(%a, %b, %c, none, none, true, 0.1, 1e-5, false)",
                {x, F({1}, {2}), F({1}, {5})},
                {F({2, 1, 2}, {5 - 2 * kRoot, 5 + 2 * kRoot, 5 - 2 * two, 5 + 2 * two})});
-  // Outside training with running statistics.
+  // Inference mode with running statistics.
   ExpectValues("aten.instance_norm.default(%a, none, none, %b, %c, false, 0.1, 0.0, false)",
                {x, F({1}, {2}), F({1}, {4})}, {F({2, 1, 2}, {-0.5, 0.5, 4, 6})});
 }
@@ -55,8 +55,8 @@ TEST(NormalizationValuesTest, BatchNorm) {
                {F({2, 1, 1}, {-kRoot, kRoot}), F({1}, {2}), F({1}, {kRoot})});
 }
 
-// In training mode the running statistics that there are move towards the batch's, whose variance is
-// the unbiased one.
+// In training mode, existing running statistics move towards those of the batch, with the unbiased
+// variance.
 TEST(NormalizationValuesTest, TrainingBatchNormUpdatesStatistics) {
   const Values x = F({2, 1, 1}, {1, 3}), y = F({2, 1, 1}, {-kRoot, kRoot});
   const Values one = F({1}, {1}), four = F({1}, {4});
@@ -73,7 +73,7 @@ TEST(NormalizationValuesTest, TrainingBatchNormUpdatesStatistics) {
                {x, one, four}, {F({2, 1, 1}, {0, 1})}, {.written = {x, one, four}});
 }
 
-// What each instance makes of the running statistics is averaged.
+// The updated running statistics of all instances are averaged.
 TEST(NormalizationValuesTest, TrainingInstanceNormUpdatesStatistics) {
   const Values x = F({2, 2, 2}, {1, 3, 0, 4, 10, 14, 6, 6});
   const double two = 2 / std::sqrt(4 + 1e-5);
@@ -88,7 +88,7 @@ TEST(NormalizationValuesTest, TrainingInstanceNormUpdatesStatistics) {
                {x, vars}, {y}, {.written = {x, F({2}, {4.5, 3})}});
 }
 
-// Whose running statistics come back instead of being written: as they are computed, in float32.
+// Running statistics are returned, not written; they have the compute dtype float32.
 TEST(NormalizationValuesTest, FunctionalBatchNormInHalfPrecision) {
   ExpectValues(
       "aten._native_batch_norm_legit_functional.default(%a, %d, %d, %b, %c, true, 0.1, 0.0)",

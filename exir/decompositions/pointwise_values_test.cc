@@ -11,7 +11,7 @@ double Entropy(double x) { return x > 0 ? -x * std::log(x) : x == 0 ? 0 : -kInf;
 struct UnaryRow {
   std::string_view call;
   double (*function)(double);
-  bool integers_too = false;  // and gives float32 for them
+  bool integers_too = false;  // also accepts integers and returns float32
 };
 
 TEST(PointwiseValuesTest, UnaryFunctions) {
@@ -117,7 +117,7 @@ TEST(PointwiseValuesTest, BinaryFunctions) {
     SCOPED_TRACE(row.call);
     const Values x = Random({2, 5}, 1), y = Random({2, 5}, 2);
     ExpectValues(row.call, {x, y}, {Map(x, y, row.function)});
-    // Broadcast: a row with a number.
+    // Broadcasts a row with a 0-dimensional tensor.
     const Values row_of = F({1, 3}, {-1, 0.5, 2});
     ExpectValues(row.call, {row_of, F({}, {1.5})},
                  {Map(row_of, F({1, 3}, {1.5, 1.5, 1.5}), row.function)});
@@ -241,7 +241,7 @@ TEST(PointwiseValuesTest, FakeQuantization) {
                {F({2, 2}, {1.5, 3.5, 1, -10})});
 }
 
-// By rows, by groups of a row, by other blocks, and with zero points that are no integers.
+// Per row, per group of a row, other blocks, and non-integer zero points.
 TEST(PointwiseValuesTest, BlockwiseDequantization) {
   const Values x = {DType::kInt8, {2, 4}, {-128, 127, 3, 4, 5, 6, 7, 8}};
   ExpectValues("torchao.dequantize_affine.default(%a, [1,4], %b, %c, dtype:i8)",

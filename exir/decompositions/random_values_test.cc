@@ -1,4 +1,4 @@
-// Random numbers of which there is only one value; their distributions are in
+// Random numbers with a single possible value; distributions are tested in
 // exir/random_numbers_test.cc.
 #include <string>
 

@@ -74,7 +74,7 @@ TEST(ShapeValuesTest, Splits) {
   for (const char* call : {"aten.chunk.default(%a, 3)", "aten.unsafe_chunk.default(%a, 3)"}) {
     ExpectValues(call, {x}, uneven, {.rtol = 1e-5, .atol = 1e-6, .symbolic = true, .list = true});
   }
-  // Four chunks of two would be eight.
+  // Four chunks of two would need eight elements.
   ExpectValues("aten.chunk.default(%a, 4)", {x}, uneven, kNumbersList);
   ExpectValues("aten.chunk.default(%a, 2, -1)", {Matrix()},
                {F({2, 2}, {1, 2, 4, 5}), F({2, 1}, {3, 6})}, kNumbersList);

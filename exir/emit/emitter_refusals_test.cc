@@ -1,4 +1,4 @@
-// What can't be emitted, and what is said of it.
+// Programs that cannot be emitted, and the error messages.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr absl::StatusCode kUnimplemented = absl::StatusCode::kUnimplemented;
 
-// What no instruction can hold: an argument, a result.
+// Argument and result kinds that instructions cannot express.
 constexpr char kDict[] = R"(the argument {"k": 1} has no run-time form)";
 constexpr char kObject[] = R"(a result of type object("Queue") has no run-time form)";
 
@@ -69,7 +69,7 @@ TEST(EmitterTest, RejectsMalformedConstantsAndState) {
   });
 }
 
-// A method that only reads what another writes has it as state, too.
+// A method that only reads a buffer has it as state if another method writes it.
 TEST(EmitterTest, RejectsDynamicStateWrittenByAnotherMethod) {
   MethodPrograms methods;
   methods.emplace_back("reads", ParseOrDie(R"(program edge {
@@ -120,7 +120,7 @@ TEST(EmitterTest, ListsCustomObjectsThatNodesUse) {
         kUnimplemented, "method 'forward': unsupported:\n  input 'o': custom object queue"}});
 }
 
-// What can be emitted of the other methods is no part of the message.
+// The message omits methods that can be emitted.
 TEST(EmitterTest, ReportsOnlyFailedMethods) {
   MethodPrograms methods;
   methods.emplace_back("a", ParseOrDie(R"(program edge {
@@ -154,7 +154,7 @@ TEST(EmitterTest, RejectsArgumentsAndResultsWithoutRuntimeForm) {
   });
 }
 
-// A pass that put nodes into the wrong order is to blame, not the program.
+// Caused by a pass that misordered nodes, not by the program.
 TEST(EmitterTest, RejectsUseBeforeDefinition) {
   MethodPrograms methods;
   methods.emplace_back("forward", ParseOrDie(R"(program edge {
@@ -181,7 +181,7 @@ TEST(EmitterTest, ReportsUnboundedSizes) {
                   kInvalid, "'x': dimension 0 is s0*s1: export with Dim(..., max=...) for s0*s1"}});
 }
 
-// --- Bodies ---
+// --- Subgraphs ---
 
 TEST(EmitterTest, RejectsInvalidBranches) {
   const auto text = [](const std::string& result, const std::string& predicate,
@@ -282,7 +282,7 @@ TEST(EmitterTest, RejectsInvalidEffectOperators) {
 
 // --- Delegates ---
 
-// $0: a result's type, $1: the arguments of the call.
+// $0: type of a result, $1: arguments of the call.
 constexpr char kDelegate[] = R"(program edge {
   graph(%x: f32[2] user_input) {
     %y: $0 = higher_order.executorch_call_delegate($1)
@@ -308,7 +308,7 @@ TEST(EmitterTest, RejectsInvalidDelegateCalls) {
               StatusIs(kInvalid, HasSubstr("a delegate call without a lowered module")));
 }
 
-// Each form of the operands would have a state of its own.
+// Each operand type would have its own state.
 TEST(EmitterTest, RejectsStatefulModuleWithDifferentOperandTypes) {
   const auto text = [](const std::string& type, const std::string& returned) {
     return absl::Substitute(R"(program edge {

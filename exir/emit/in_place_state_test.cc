@@ -1,4 +1,4 @@
-// Which updates of buffers are made where the buffer is: program text in, operators out.
+// Finds buffer updates that can run in place: program text in, operators out.
 #include "exir/emit/in_place_state.h"
 
 #include <memory>
@@ -13,7 +13,7 @@
 namespace belay::exir {
 namespace {
 
-// "node operator" of each node that works in place, in the order of the graph.
+// Returns "node operator" for each in-place node, in graph order.
 std::string InPlace(std::string_view text) {
   static const OpRegistry* const ops = CreateStandardOps()->release();
   const ExportedProgram program = ParseOrDie(text, *ops);
@@ -92,7 +92,7 @@ TEST(InPlaceStateTest, RejectsChainsWithGaps) {
   }
 }
 
-// Written back as it is, the result would be read with the buffer's strides.
+// Otherwise the result would be read with the buffer's strides.
 TEST(InPlaceStateTest, RejectsStrideMismatch) {
   constexpr std::string_view kSame = "f32[4,2]{strides=[1,4]}", kOther = "f32[4,2]";
   for (const std::string_view result : {kSame, kOther}) {

@@ -1,5 +1,5 @@
-// What the checker makes of values and instructions that are of another kind than they were, of
-// operands of other places, and of tensors without bytes.
+// Memory checker on values and instructions with a changed kind, on operands in other locations,
+// and on empty tensors.
 #include <functional>
 #include <numeric>
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The verdict on the method as written, after `change` of what became of it.
+// Checks the original method against a copy modified by `change`.
 std::string Check(
     std::string_view text, const std::function<void(schema::Method&)>& change = [](auto&) {},
     const std::vector<bool>& elided = {}) {
@@ -63,7 +63,7 @@ TEST(MemoryCheckerTest, O2RejectsChangedValueKind) {
               HasSubstr("O2: value 1 changed"));
 }
 
-// The number of an operator that is not there means none that hands on bytes.
+// An invalid operator index never names an operator that forwards bytes.
 TEST(MemoryCheckerTest, V1RejectsUnnamedOperators) {
   TextMethod method(R"(%x: f32[16]@0 = test.make.default()
       %y: f32[16]@0 = aten.alias_copy.default(%x)
@@ -96,7 +96,7 @@ TEST(MemoryCheckerTest, M5AcceptsKeptViewOnlyOverFirstArgument) {
                         "128): it does not work in place"));
 }
 
-// Without the number of its symbolic sizes only a static tensor is known to be read in step.
+// Without the ids of symbolic sizes, only static tensors are known to be read in step.
 TEST(MemoryCheckerTest, M5RequiresEqualSymbolicSizes) {
   const auto check = [](std::string_view text, size_t known) {
     TextMethod method(text);

@@ -18,7 +18,7 @@
 namespace belay::exir {
 namespace {
 
-// Operators of a Builder, besides the first.
+// Additional operators of a Builder.
 constexpr uint32_t kInPlace = 3, kOut = 4, kAnd = 5;
 
 // A method under construction: all tensors are f32 of `elements` elements in the arena.
@@ -70,7 +70,7 @@ class Builder {
     if (method.arena_bytes() == 0) method.set_arena_bytes(1 << 20);
     return std::string(CheckMemoryPlan(method).message());
   }
-  // The same when the instructions run in this order.
+  // Same, with the instructions in this order.
   std::string CheckInOrder(const std::vector<uint32_t>& order) const {
     schema::Method planned = method;
     planned.set_arena_bytes(1 << 20);
@@ -84,7 +84,7 @@ class Builder {
             planned, {.written = method, .order = order, .elided = none, .has_effects = none}, {})
             .message());
   }
-  // Arranges the method, orders and shares, and returns the verdict.
+  // Plans the memory of the method, and returns the checker's verdict.
   std::string Arrange() {
     static const OpRegistry& ops = *CreateStandardOps()->release();
     WrittenMethod written{method, {}, {}, {}, {}};
@@ -157,7 +157,7 @@ TEST(MemoryCheckerTest, M1ChecksValuesLiveAroundLoops) {
   b.Call({}, {x});              // 0
   b.JumpIfFalse(condition, 5);  // 1
   b.Call({x}, {t});             // 2: reads x again in the next round,
-  b.Call({t}, {u});             // 3: but u lies on it
+  b.Call({t}, {u});             // 3: but u overlaps it
   b.Jump(1);                    // 4
   EXPECT_NE(b.Check().find("M1: instruction 3 writes value 2 [0, 64) over value 0"),
             std::string::npos)
@@ -209,7 +209,7 @@ TEST(MemoryCheckerTest, M4RejectsConstantWritesAndReadBeforeWrite) {
             std::string::npos);
 }
 
-// What stands behind an instruction that was seen to be reached is looked at, too.
+// Code after an instruction that is already known as reachable is checked, too.
 TEST(MemoryCheckerTest, M4FollowsJumpsToTheEnd) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 64), condition = b.Slot();
@@ -221,8 +221,8 @@ TEST(MemoryCheckerTest, M4FollowsJumpsToTheEnd) {
             "written on every path");
 }
 
-// The first way to instruction 3 writes x, the one that is found later does not: what follows is
-// looked at again.
+// The first path to instruction 3 writes x, a path found later does not: the following code is
+// checked again.
 TEST(MemoryCheckerTest, M4ChecksBackEdgesWithFewerWrites) {
   for (const bool writes : {false, true}) {
     Builder b;
@@ -231,7 +231,7 @@ TEST(MemoryCheckerTest, M4ChecksBackEdgesWithFewerWrites) {
     const uint32_t first = writes ? 1 : 0;
     b.JumpIfFalse(condition, first + 5);  // 0: to 5, or
     b.Call({}, {x});                      // 1
-    b.JumpIfFalse(condition, first + 6);  // 2, where 5 leads as well
+    b.JumpIfFalse(condition, first + 6);  // 2, also a target of 5
     b.Call({x}, {y});                     // 3
     b.Jump(first + 6);                    // 4
     b.Jump(first + 2);                    // 5
@@ -246,14 +246,14 @@ TEST(MemoryCheckerTest, InPlaceOperatorsWriteFirstArgument) {
   const std::pair<uint32_t, bool> operators[] = {
       {0, false}, {kInPlace, true}, {kOut, true}, {kAnd, false}};
   for (const auto& [op, writes] : operators) {
-    // A constant
+    // A constant must not be written,
     Builder constant;
     constant.Call({constant.Constant()}, {}, op);
     EXPECT_EQ(constant.Check().find("M4: instruction 0 writes to the constant value 0") !=
                   std::string::npos,
               writes)
         << constant.Check();
-    // is not written, and a tensor not behind what reads it.
+    // and a tensor must not be written after its reads.
     Builder order;
     const uint32_t x = order.Tensor(16, 0), y = order.Tensor(16, 64);
     order.Call({}, {x});      // 0
@@ -335,7 +335,7 @@ TEST(MemoryCheckerTest, M5AcceptsElementwiseOutputOverDyingInput) {
     b.Output(y);
     EXPECT_EQ(b.Check().find(want) != std::string::npos, true) << b.Check();
     EXPECT_EQ(b.Check().empty(), want.empty()) << b.Check();
-    // Needed later: not dying.
+    // The input has a later use.
     b.Call({x}, {b.Tensor(16, 4096)});
     EXPECT_NE(b.Check(), "");
   }
@@ -364,7 +364,7 @@ TEST(MemoryCheckerTest, M5ComparesSymbolicSizes) {
   }
 }
 
-// A method as written and how it came to be another; all is the same until a test changes it.
+// An original method and its plan; both are equal until a test changes one.
 struct Planned {
   explicit Planned(const Builder& b)
       : written(b.method),
@@ -375,7 +375,7 @@ struct Planned {
     std::iota(order.begin(), order.end(), 0);
     now.set_arena_bytes(1 << 20);
   }
-  // The instructions of `now` are those of `order` that are not elided.
+  // Sets the instructions of `now` to those of `order` that are not elided.
   void Apply() {
     now.clear_instructions();
     for (const uint32_t i : order) {
@@ -481,7 +481,7 @@ TEST(MemoryCheckerTest, O1KeepsOrderOfReadsAndWrites) {
 }
 
 TEST(MemoryCheckerTest, O1KeepsOrderOfEffects) {
-  // Each pair of what has effects: by its operator, without results, a delegate.
+  // All pairs of effects: by the operator, without results, a delegate.
   for (int first = 0; first < 3; ++first) {
     for (int second = 0; second < 3; ++second) {
       Builder b;
@@ -522,7 +522,7 @@ TEST(MemoryCheckerTest, DelegatesReadAndWriteOperands) {
   EXPECT_NE(b.Check().find("M4: value 2 [0, 64) is read by instruction 1"), std::string::npos);
   call->set_arguments(0, x);
   call->set_outputs(0, z);
-  // Not even an operator that works in place would make it right.
+  // An in-place operator would be wrong as well.
   EXPECT_NE(b.Check().find("M5: instruction 1 writes value 2 [0, 64) over its argument value 0 [0, "
                            "64): it does not work in place"),
             std::string::npos)
@@ -549,7 +549,7 @@ TEST(MemoryCheckerTest, O2ComparesOriginalAndRearrangedMethod) {
     return p;
   };
   EXPECT_EQ(planned().Check(), "");
-  const auto renumbered = [](Planned& p) {  // operators may have other numbers
+  const auto renumbered = [](Planned& p) {  // operator indices may differ
     p.now.mutable_operators()->SwapElements(0, 1);
     for (const int i : {0, 3}) p.now.mutable_instructions(i)->mutable_kernel()->set_operator_(1);
   };
@@ -638,7 +638,7 @@ TEST(MemoryCheckerTest, V1AcceptsConstantsOnlyForElidedCopies) {
   p.elided[0] = true;
   p.Apply();
   EXPECT_EQ(p.Check(), "");
-  p.now.mutable_values(y)->mutable_tensor()->set_constant(1);  // another one
+  p.now.mutable_values(y)->mutable_tensor()->set_constant(1);  // another constant
   EXPECT_NE(p.Check().find("V1: instruction 0 cannot be elided: its argument and its result are "
                            "in different memory"),
             std::string::npos);
@@ -677,7 +677,7 @@ TEST(MemoryCheckerTest, M5RejectsOverlappingOutputs) {
         << problem;
     EXPECT_EQ(problem.empty(), offset == 64);
   }
-  // Once is once, also when a list names it again.
+  // The same value twice, also through a list, counts once.
   Builder twice;
   const uint32_t x = twice.Tensor(16, 0);
   twice.Call({}, {x, twice.List({x})});
@@ -708,7 +708,7 @@ TEST(MemoryCheckerTest, M5ComparesDTypesOrdersAndDynamicSizes) {
                                         "value 1 [0, 64) over its argument value 0 [0, 64): " +
                                             want);
   }
-  // Sizes that depend on the call are equal only where they are known to be.
+  // Dynamic sizes are equal only if they are known to be equal.
   Builder dynamic;
   const uint32_t x = dynamic.Tensor(16, 0), y = dynamic.Tensor(16, 0);
   for (const uint32_t v : {x, y}) {
@@ -720,7 +720,7 @@ TEST(MemoryCheckerTest, M5ComparesDTypesOrdersAndDynamicSizes) {
   EXPECT_NE(dynamic.Check().find("its symbolic sizes differ"), std::string::npos);
 }
 
-// A view that stays an instruction hands its bytes on: its argument may live on.
+// A kept view forwards its bytes, so its argument may stay alive.
 TEST(MemoryCheckerTest, M5AcceptsKeptViewOverArgument) {
   for (const bool same : {true, false}) {
     Builder b;
@@ -753,7 +753,7 @@ TEST(MemoryCheckerTest, ReportsTwentyProblems) {
   EXPECT_EQ(std::count(problems.begin(), problems.end(), '\n'), 20);
 }
 
-// Structured random methods: sequences, branches and loops over tensors that were written before.
+// Structured random methods: sequences, branches and loops over previously written tensors.
 class RandomMethod {
  public:
   explicit RandomMethod(uint32_t seed) : random_(seed) {
@@ -769,7 +769,7 @@ class RandomMethod {
   void Block(int depth) {
     for (int n = 1 + random_() % 6; n > 0; --n) {
       const int kind = depth == 0 ? random_() % 2 : random_() % 5;
-      if (kind == 3) {  // branch: what is written inside is not seen outside
+      if (kind == 3) {  // branch: inner writes are not visible outside
         const uint32_t at = b.method.instructions_size();
         b.JumpIfFalse(b.Slot(), 0);
         const size_t before = tensors_.size();
@@ -822,7 +822,7 @@ TEST(MemoryCheckerTest, DetectsSeededPlannerFaults) {
   for (uint32_t i = 0; i < 300; ++i) {
     RandomMethod method(seed + i);
     ASSERT_EQ(method.b.Arrange(), "");
-    // Put one result on another tensor that its own producer reads: always wrong.
+    // Move one result onto another tensor that its producer reads: always wrong.
     schema::Method& m = method.b.method;
     for (const schema::Instruction& instruction : m.instructions()) {
       if (!instruction.has_kernel() || instruction.kernel().arguments_size() == 0) continue;

@@ -1,4 +1,4 @@
-// Hand-written calls over hand-written places: which of them only hand on bytes.
+// View proofs of hand-written calls with hand-written locations.
 #include "exir/emit/view_proof.h"
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace {
 struct Place {
   std::vector<int64_t> sizes;
   uint64_t offset = 0;
-  std::string order = {};  // dim order as digits; row-major when empty
+  std::string order = {};  // dimension order as digits; row-major if empty
   DType dtype = DType::kFloat32;
-  int constant = -1;  // instead of a place in the arena
+  int constant = -1;  // constant index; -1: in the arena
   bool dynamic = false;
-  bool external = false;  // the caller's memory
+  bool external = false;  // memory of the caller
 };
 
 class Method {
@@ -92,7 +92,7 @@ class Method {
 
 constexpr std::string_view kUnknown = "its tensors are not static, or not in known memory";
 
-// An operator of one tensor and integers: with it, the argument at 0 and the result at its offset.
+// An operator of one tensor and integers, with the argument at 0 and the result at its offset.
 struct Case {
   std::string_view op;
   Place from, to;
@@ -233,7 +233,7 @@ TEST(ViewProofTest, SlicesStartAtTheirOffset) {
       {kNarrow, {{4, 16}}, {{3, 16}, 64}, {0, 1, 3}, ""},
       {kNarrow, {{4, 16}}, {{3, 16}}, {0, 1, 3}, moves},
       {kNarrow, {{4, 16}}, {{3, 16}}, {0, -9, 3}, "element 0 has no source"},
-      {kSlice, {{4, 16}}, {{4}}, {1, 0, 1, 1}, "element 0 has no source"},  // of lower rank
+      {kSlice, {{4, 16}}, {{4}}, {1, 0, 1, 1}, "element 0 has no source"},  // lower rank
   });
   Method m;
   const uint32_t from = m.Tensor({{4, 16}}), to = m.Tensor({{2, 16}}), none = m.None(),
@@ -269,7 +269,7 @@ TEST(ViewProofTest, SplitsAreConsecutive) {
   EXPECT_EQ(unbind({{{16}}, {{16}, 128}, {{16}, 64}}), "element 0 would have to move");
   Method m;
   const uint32_t from = m.Tensor({{1, 16}}), to = m.Tensor({{16}});
-  EXPECT_EQ(m.Prove(kUnbind, {from, m.Int(0)}, {to}), "its dimension is unknown");  // no list
+  EXPECT_EQ(m.Prove(kUnbind, {from, m.Int(0)}, {to}), "its dimension is unknown");  // not a list
   EXPECT_EQ(m.Prove(kUnbind, {from}, {m.List({to})}), "its dimension is unknown");
 }
 
@@ -283,7 +283,7 @@ TEST(ViewProofTest, ConcatenationOperandsAreConsecutive) {
   EXPECT_EQ(join({{{2, 16}}, {{3, 16}, 192}}, {{5, 16}}), "element 0 would have to move");
   EXPECT_EQ(join({{{2, 16}}}, {{5, 16}}), "its operands are not the whole");
   EXPECT_EQ(join({{{2, 8}}, {{3, 16}, 128}}, {{5, 16}}), "element 8 would have to move");
-  // Of one row the elements are in place, but some of the whole come from nowhere.
+  // The elements of one row are in place, but some elements of the whole have no source.
   EXPECT_EQ(join({{{1, 8}}}, {{1, 16}}), "its operands are not the whole");
   EXPECT_EQ(join({{{2, 16}}, {{3, 16}, 128}}, {{5, 16}}, 2), "its dimension is unknown");
   EXPECT_EQ(join({{{2, 16}}, {{48}, 128}}, {{5, 16}}),
@@ -320,7 +320,7 @@ TEST(ViewProofTest, ReinterpretedBytesStayInPlace) {
   });
 }
 
-// Of large tensors the corners, the steps and samples are looked at.
+// For large tensors, the corners, the steps and samples are checked.
 TEST(ViewProofTest, ChecksLargeTensorsOfDifferentOrder) {
   ExpectAll({
       {"aten.clone.default", {{80, 80}}, {{80, 80}}, {}, ""},
@@ -346,7 +346,7 @@ TEST(ViewProofTest, RejectsCallsThatAreNotViews) {
   EXPECT_EQ(m.Prove(clone, {x}, {three}), kUnknown);
 }
 
-// Of dynamic sizes only what holds for all of them counts.
+// The proof must hold for all values of dynamic sizes.
 TEST(ViewProofTest, KeptViewsPreserveStartDTypeAndOrder) {
   const auto kept = [](std::string_view op, const Place& from, const Place& to) {
     Method m;

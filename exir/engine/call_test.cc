@@ -21,7 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Adds the input to its state; `written` is what the input becomes.
+// Adds the input to its state; `written` is the new value of the input.
 std::string Counter(std::string_view written, std::string_view result = "%a") {
   return absl::StrCat(R"(program edge {
     constants { state "n": f32[1] }
@@ -89,7 +89,7 @@ TEST_F(CallTest, ReportsFirstDifferingCallAndValue) {
   auto want = Interpret(Counter("%a")), got = Execute(Counter("%a"));
   got[1].state["n"] = calls_[0][0];
   EXPECT_THAT(FirstDifference(want, got, kIdentical), HasSubstr("call 1: state 'n': "));
-  got[1].state.clear();  // as when a delegate owns it
+  got[1].state.clear();  // as if a delegate owned it
   EXPECT_EQ(FirstDifference(want, got, kIdentical), "");
 }
 
@@ -142,7 +142,7 @@ TEST_F(CallTest, ComparesNumberOfOutputsAndInputs) {
   got[0].outputs.emplace_back();
   EXPECT_EQ(FirstDifference(want, got, kIdentical), "call 0: outputs: expected 1, got 2");
   got = want;
-  got[0].inputs.clear();  // not every engine gives them
+  got[0].inputs.clear();  // some engines do not provide them
   EXPECT_EQ(FirstDifference(want, got, kIdentical), "");
   EXPECT_EQ(FirstDifference(got, want, kIdentical), "");
   got[0].outputs[0] = OwnedValue();

@@ -171,7 +171,7 @@ TEST(LargestDeviationTest, IgnoresNonFiniteElements) {
   const TestTensor got = TestTensor::Of<float>({4}, {0.5f, 9, -2.5f, 1});
   const Deviation largest = LargestDeviation(EValue(want.view()), EValue(got.view()));
   EXPECT_EQ(largest.absolute, 1);
-  EXPECT_EQ(largest.relative, 0.25);  // of the third: nothing is relative to 0
+  EXPECT_EQ(largest.relative, 0.25);  // third element; 0 has no relative deviation
   const Deviation numbers = LargestDeviation(EValue(4.0), EValue(5.0));
   EXPECT_EQ(numbers.absolute, 1);
   EXPECT_EQ(numbers.relative, 0.25);
@@ -180,7 +180,7 @@ TEST(LargestDeviationTest, IgnoresNonFiniteElements) {
     EXPECT_EQ(LargestDeviation(EValue(want.view()), other).absolute, 0);
     EXPECT_EQ(LargestDeviation(other, EValue(want.view())).absolute, 0);
   }
-  // Whichever of both is not finite.
+  // If either side is not finite.
   EXPECT_EQ(LargestDeviation(EValue(1.0), EValue(HUGE_VAL)).absolute, 0);
   EXPECT_EQ(LargestDeviation(EValue(HUGE_VAL), EValue(1.0)).absolute, 0);
   EXPECT_EQ(LargestDeviation(EValue(int64_t{1}), EValue(int64_t{5})).absolute, 0);

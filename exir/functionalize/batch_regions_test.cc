@@ -12,7 +12,7 @@ const OpRegistry& Ops() {
   return ops;
 }
 
-// What builds a causal mask: two levels, each over one operand.
+// As in the construction of a causal mask: two levels, each on one operand.
 TEST(BatchRegionsTest, PointwiseOperandsOfDifferentLevelsBroadcast) {
   ExpectRewrite(R"(program training {
   graph(%q: i64[3] user_input, %k: i64[5] user_input) {
@@ -104,7 +104,7 @@ TEST(BatchRegionsTest, RejectsDerivativesWithAdvice) {
                   Ops());
 }
 
-// Levels stand in front in their order, whichever was added first; what is no tensor is nobody's row.
+// Levels come first in their order, whichever was added first; non-tensors are not batched.
 TEST(BatchRegionsTest, LevelsAreOrdered) {
   ExpectRewrite(R"(program training {
   ranges { s0: [1, 8] }
@@ -130,7 +130,7 @@ TEST(BatchRegionsTest, LevelsAreOrdered) {
                 Ops());
 }
 
-// Each graph has its own.
+// Each graph has its own batch levels.
 TEST(BatchRegionsTest, BatchesSubgraphs) {
   ExpectRewrite(R"(program training {
   graph(%p: b8[] user_input, %x: f32[3,2] user_input) {

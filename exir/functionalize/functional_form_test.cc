@@ -18,7 +18,7 @@ namespace {
 
 using Kind = FunctionalForm::Kind;
 
-// The form of the first of these operators in a registry of them.
+// Functional form of the first of these operators, in a registry of all of them.
 std::optional<FunctionalForm> FormOf(const std::vector<std::string_view>& schemas) {
   std::vector<OpDef> rows;
   for (const std::string_view schema : schemas) rows.push_back({.schema = schema});
@@ -51,7 +51,7 @@ TEST(FunctionalFormTest, DependsOnWrittenArguments) {
                     "demo::count_functional(Tensor self, Tensor sum) -> (Tensor, Tensor)"})
                 ->kind,
             Kind::kBoth);
-  // An alias that is not written to is no new value.
+  // An alias that is not written needs no new value.
   EXPECT_EQ(FormOf({"demo::count(Tensor(b) self, Tensor(a!) sum) -> Tensor",
                     "demo::count_functional(Tensor self, Tensor sum) -> (Tensor, Tensor)"})
                 ->kind,
@@ -60,18 +60,20 @@ TEST(FunctionalFormTest, DependsOnWrittenArguments) {
 
 TEST(FunctionalFormTest, OperatorsWithoutReplacementHaveNoForm) {
   const std::vector<std::string_view> kCases[] = {
-      // It writes to nothing; there is no functional one.
+      // The operator writes nothing; there is no functional variant.
       {"demo::inc(Tensor self) -> Tensor"},
       {"demo::inc_(Tensor(a!) self) -> Tensor(a!)"},
       {"aten::normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> "
        "Tensor(a!)"},
-      // In place without a result, with two where the functional one has one, or of a list.
+      // In-place operators without a result, with two results for one of the functional operator,
+      // or on lists.
       {"demo::inc_(Tensor(a!) self) -> ()", "demo::inc(Tensor self) -> Tensor"},
       {"demo::inc_(Tensor(a!) self) -> Tensor(a!)", "demo::inc(Tensor self) -> (Tensor, Tensor)"},
       {"demo::inc_(Tensor(a!) self, Tensor(b!) other) -> Tensor(a!)",
        "demo::inc(Tensor self, Tensor other) -> Tensor"},
       {"demo::inc_(Tensor(a!)[] self) -> Tensor", "demo::inc(Tensor[] self) -> Tensor"},
-      // Out without a result, with another number of them, or with another written argument.
+      // Out variants without a result, with another number of results, or with another written
+      // argument.
       {"demo::inc.out(Tensor self, *, Tensor(a!) out) -> ()", "demo::inc(Tensor self) -> Tensor"},
       {"demo::inc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
        "demo::inc(Tensor self) -> (Tensor, Tensor)"},
@@ -82,7 +84,7 @@ TEST(FunctionalFormTest, OperatorsWithoutReplacementHaveNoForm) {
       // Fewer arguments than results.
       {"demo::inc.out(*, Tensor(a!) out) -> (Tensor(a!), Tensor)",
        "demo::inc() -> (Tensor, Tensor)"},
-      // The functional one gives no new value of what is written.
+      // The functional operator does not return the new value.
       {"demo::count(Tensor self, Tensor(a!) sum) -> Tensor",
        "demo::count.pure(Tensor self, Tensor sum) -> Tensor"},
       {"demo::count(Tensor self, Tensor(a!) sum) -> Tensor",
@@ -93,7 +95,7 @@ TEST(FunctionalFormTest, OperatorsWithoutReplacementHaveNoForm) {
   }
 }
 
-// Operators that a program may call and of which nobody knows how to compute them.
+// Callable operators without an implementation.
 TEST(FunctionalFormTest, ReportsUnsupportedOperators) {
   ASSERT_OK_AND_ASSIGN(const auto ops, CreateStandardOps());
   for (const char* schema :
@@ -114,12 +116,13 @@ TEST(FunctionalFormTest, ReportsUnsupportedOperators) {
     ExpectPassError(program(node), Functionalize().run, absl::StatusCode::kUnimplemented,
                     absl::StrCat("have no functional variant:\n  ", node), *ops);
   }
-  // No in-place operators, as far as one can see.
+  // Unknown operators: not recognizable as in-place.
   for (const char* node :
        {"%r: f32[2] = other.add_.default(%x)", "%r: f32[2] = aten.nope.default(%x)"}) {
     ExpectUnchanged(program(node), Functionalize().run, *ops);
   }
-  // A view of another argument than the first, a result that is none, and one of nothing.
+  // A view of another argument than the first, a result that is not a view, and a view without a
+  // source.
   constexpr char kViews[] =
       "%v: f32[2], %t: f32[2] = demo.pick.default(%z, %x)\n    %o: f32[2] = demo.odd.default(%x)\n"
       "    %u: f32[2], %w: f32[2] = demo.second.default(%z, %x)\n"
@@ -139,7 +142,7 @@ TEST(FunctionalFormTest, ReportsUnsupportedOperators) {
                 *ops);
 }
 
-// What a registry's operators give is theirs to say; what does not fit is an error at the node.
+// Operators of custom registries may return anything; mismatches are errors at the node.
 class OwnOperatorsTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -27,7 +27,7 @@ struct Case {
   const char* after;
 };
 
-// `name` is the behavior.
+// `name` states the behavior.
 const Case kCases[] = {
     {"InPlaceOperatorOnABufferBecomesAMutationOutput", R"(program training {
   constants { state "n": i64[] }
@@ -388,7 +388,7 @@ TEST(FunctionalizeTest, LongChainsOfViewsDoNotRecurse) {
   EXPECT_EQ(program.top().num_nodes(), kViews + 1u);
 }
 
-// Writes and reads at the end of a chain of views: nodes in proportion to both together.
+// Writes and reads at the end of a view chain: the node count is linear in both.
 TEST(FunctionalizeTest, LongChainsOfViewsAreComposed) {
   constexpr int kViews = 300, kWrites = 300;
   std::string before = "program training {\n  graph(%v0: f32[2,3] user_input) {\n";
@@ -427,7 +427,7 @@ TEST(FunctionalizeTest, WrittenParametersBecomeMutations) {
                 Ops());
 }
 
-// Operands of one call that were written, each of them.
+// All written operands of one call.
 TEST(FunctionalizeTest, OperandsUseCurrentValues) {
   ExpectRewrite(R"(program training {
   graph(%x: f32[2] user_input, %y: f32[2] user_input) {
@@ -448,7 +448,7 @@ TEST(FunctionalizeTest, OperandsUseCurrentValues) {
                 Ops());
 }
 
-// Sizes of which one is not known may be equal; two that are known are or are not.
+// An unknown size may equal any other; two known sizes are compared.
 TEST(FunctionalizeTest, UnknownSizesMayBeEqual) {
   const std::tuple<const char*, const char*, bool> kCases[] = {
       {"s0", "4", true}, {"4", "s0", true}, {"s0", "s1", true}, {"1", "4", false}};
@@ -477,10 +477,10 @@ TEST(FunctionalizeTest, RejectsWritesToStatelessInputs) {
                   "a write to the input 'o', which is custom_obj", Ops());
 }
 
-// A program that verifies may have calls that cannot be: each is an error at its node.
+// A program that verifies may have invalid calls: each is an error at its node.
 TEST(FunctionalizeTest, ReportsInvalidCallsAtTheirNodes) {
   const std::pair<const char*, const char*> kCases[] = {
-      // Writes to what is no tensor, of what does not fit, or by operators that refuse.
+      // Writes to non-tensors, of mismatched values, or by failing operators.
       {"%r: f32[] = aten.add_.Tensor(2.0, 1)", "not a tensor\n  at %r"},
       {"%r: f32[2] = aten.neg.out(%x, out=2.0)", "is not written\n  at %r"},
       {"%r: f32[2,3] = aten.copy_.default(%m, %c)", "is written to a tensor f32[2,3]\n  at %r"},
@@ -499,7 +499,7 @@ TEST(FunctionalizeTest, ReportsInvalidCallsAtTheirNodes) {
       {"[%v: f32[1,3], %v2: f32[1,3], %v3: f32[1,3]] = aten.split_with_sizes.default(%m, [1,1])\n"
        "%r: f32[1,3] = aten.mul_.Scalar(%v3, 2)",
        "\n  at %r"},
-      // Views that show nothing, when they are read or written after a write to their memory.
+      // Invalid views, read or written after a write to their storage.
       {"%v: f32[7] = aten.view.default(%m, [7])\n%w: f32[2,3] = aten.mul_.Scalar(%m, 2)\n"
        "%r: f32[7] = aten.neg.default(%v)",
        "\n  at %r"},
@@ -531,7 +531,7 @@ TEST(FunctionalizeTest, ReportsInvalidCallsAtTheirNodes) {
   }
 }
 
-// The same at the end of a program: what is returned is read there.
+// Same at the end of a program, where returned views are read.
 TEST(FunctionalizeTest, RejectsInvalidReturnedViews) {
   ExpectPassError(R"(program training {
   graph(%m: f32[2,3] user_input) {
@@ -543,7 +543,7 @@ TEST(FunctionalizeTest, RejectsInvalidReturnedViews) {
                   Functionalize().run, absl::StatusCode::kInvalidArgument, "", Ops());
 }
 
-// A view at the end of a long chain is written and read, whatever kind of views stand in between.
+// Writes and reads a view at the end of a long chain, for all kinds of views in between.
 TEST(FunctionalizeTest, LongChainsWithViewsOfEveryKind) {
   const struct {
     const char *name, *node;

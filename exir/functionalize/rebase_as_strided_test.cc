@@ -52,7 +52,7 @@ TEST(RebaseAsStridedTest, PermutesOwnerToMemoryOrder) {
                 Ops());
 }
 
-// A dimension of one element has any stride.
+// A dimension of size 1 may have any stride.
 TEST(RebaseAsStridedTest, IgnoresUnusedStrides) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[1,4]{strides=[9,1]} user_input) {
@@ -100,7 +100,7 @@ TEST(RebaseAsStridedTest, ListsNodesThatCannotBeRebased) {
 }
 
 TEST(RebaseAsStridedTest, FindsOwnersOnlyThroughViews) {
-  // What an operator computes, known or not, owns its memory; a literal has none.
+  // Results of operators, known or not, own their memory; literals have none.
   ExpectUnchanged(R"(program aten {
   graph(%x: f32[4] user_input) {
     %c: f32[4] = aten.clone.default(%x)
@@ -135,7 +135,7 @@ TEST(RebaseAsStridedTest, RejectsMemoryOutsideTensors) {
   }
 }
 
-// Where the view begins is not to be computed from the inputs.
+// The offset of the view cannot be computed from the inputs.
 TEST(RebaseAsStridedTest, RejectsInvalidOffsets) {
   ExpectPassError(R"(program aten {
   ranges { s9: [1, 8] }

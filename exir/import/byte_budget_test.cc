@@ -42,7 +42,7 @@ TEST(ByteBudgetTest, EmptyAllocationsHaveAddresses) {
   EXPECT_NE(empty.bytes.data(), nullptr);
 }
 
-// Which no allocator is asked for.
+// The allocator must not be called.
 TEST(ByteBudgetTest, RejectsMoreThanAddressSpace) {
   std::byte* data = nullptr;
   for (const uint64_t bytes : {UINT64_MAX, uint64_t{1} << 63}) {

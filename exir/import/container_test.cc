@@ -18,7 +18,7 @@ absl::StatusOr<Container> Open(const std::string& file, const ImportOptions& opt
   return Container::Open(ToStorage(file), options);
 }
 
-// An archive with one marker changed, or removed by nullptr.
+// Opens an archive with one marker changed, or removed if nullptr.
 absl::Status OpenWith(const char* path, const char* content) {
   ArchiveFiles files = DefaultFiles("{}");
   const std::string text(content == nullptr ? "" : content);
@@ -100,7 +100,7 @@ TEST(ContainerTest, RejectsArchivesWithoutAProgram) {
   SetFile(files, "models/model.json", nullptr);
   EXPECT_THAT(Open(PackArchive(files)),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("models/<name>.json")));
-  // None of these is a model.
+  // Entries that are not models.
   files.emplace_back("models/notes.txt", "");
   files.emplace_back("models/.json", "");
   EXPECT_THAT(Open(PackArchive(files)),

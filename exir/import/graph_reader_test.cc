@@ -149,7 +149,7 @@ TEST(GraphReaderTest, CallsAreCheckedAgainstTheSchema) {
       Invalid("there are 2 outputs; the operator has 1"));
 }
 
-// What an operator without results gives is nothing, in one of two spellings.
+// There are two notations for the missing result.
 TEST(GraphReaderTest, OperatorsWithoutResultsMayReturnNone) {
   const auto import = [](const std::string& outputs) {
     return ImportChanged(WithNodes(
@@ -198,7 +198,7 @@ TEST(GraphReaderTest, ReportsPathOfMalformedGraphs) {
         NodeJson("torch.ops.mine.op.default",
                  {Input("", R"({"as_graph": {"name": "g", "graph": )" + graph + "}}")}, "")));
   };
-  // Of a graph that is empty, with one field changed.
+  // An empty graph with one field changed.
   const auto graph = [](const std::string& field, const std::string& value) {
     std::string text = "{";
     for (const auto& [name, usual] : Changes{{"inputs", "[]"},
@@ -333,13 +333,13 @@ TEST(GraphReaderTest, EdgeOperatorsWrapAtenOperators) {
   const OpOverload* add = NodeAt(program, 0).target;
   EXPECT_EQ(add->dialect(), Dialect::kEdge);
   EXPECT_EQ(add->aten(), TestOps().Find("aten.add.Tensor"));
-  // The schema is that of the operator behind it: alpha was added.
+  // Uses the schema of the wrapped operator: alpha was added.
   EXPECT_EQ(NodeAt(program, 0).arguments.size(), 3u);
   EXPECT_EQ(NodeAt(program, 1).target->text_name(), "edge.mine.unknown.default");
   EXPECT_FALSE(NodeAt(program, 1).target->known());
 }
 
-// The program of the changed JSON, which nothing has verified.
+// Reads the program of the changed JSON without verification.
 absl::StatusOr<ExportedProgram> ReadUnverified(const Changes& changes, const OpRegistry& ops) {
   const std::string text = ProgramJson(changes);
   ABSL_ASSIGN_OR_RETURN(
@@ -365,7 +365,7 @@ TEST(GraphReaderTest, FindsBackendOperatorsInRegistry) {
       ReadUnverified({{"torch.ops.aten.add.Tensor", backend + "ops.mine.add.default"},
                       {"torch.ops.aten.relu.default", backend + "_ops.mine.relu.default"}},
                      *ops));
-  // One that is not there is opaque.
+  // Unknown operators are opaque.
   EXPECT_FALSE(NodeAt(program, 0).target->known());
   EXPECT_EQ(NodeAt(program, 0).target->name(), "mine.add.default");
   EXPECT_EQ(NodeAt(program, 1).target->dialect(), Dialect::kBackend);
@@ -390,7 +390,7 @@ TEST(GraphReaderTest, RejectsInvalidTargetNames) {
               Invalid("nodes[1].target: not the name"));
 }
 
-// --- Bodies ---
+// --- Subgraphs ---
 
 std::string Body(const std::string& inner_nodes = "", const std::string& result = "y") {
   return absl::StrCat(
@@ -443,7 +443,7 @@ TEST(GraphReaderTest, NestingIsLimited) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_nodes = 10")));
 }
 
-// The document itself may nest a little deeper than its graphs.
+// The JSON depth limit permits slightly deeper nesting than the graph limit.
 TEST(GraphReaderTest, RejectsSubgraphsBeyondNestingLimit) {
   std::string body = Body();
   ImportOptions options;
@@ -474,7 +474,7 @@ TEST(GraphReaderTest, DictionariesAreLimited) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_nesting = 20")));
 }
 
-// --- What is not supported ---
+// --- Unsupported content ---
 
 TEST(GraphReaderTest, ReportsEverythingUnsupportedAtOnce) {
   const std::string nodes = absl::StrCat(
@@ -506,7 +506,7 @@ TEST(GraphReaderTest, ReportsEverythingUnsupportedAtOnce) {
 }
 
 TEST(GraphReaderTest, ReportsTruncateLongNames) {
-  // Each use would be a line of megabytes.
+  // Untruncated, each use would be a line of megabytes.
   const std::string name(5 << 20, 'c');
   const std::string object =
       absl::StrCat("{\"name\": \"obj_a\", \"class_fqn\": \"my.", name, "\"}");
@@ -539,7 +539,7 @@ TEST(GraphReaderTest, ReportsTruncateLongNames) {
 }
 
 TEST(GraphReaderTest, DetectsDuplicateResultsBeforeCreatingTypes) {
-  // Each would hold the name of the class.
+  // Each type would hold the class name.
   std::string results;
   for (int i = 0; i < 100'000; ++i)
     absl::StrAppend(&results, i == 0 ? "" : ", ", R"({"as_custom_obj": {"name": "y"}})");

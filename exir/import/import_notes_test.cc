@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// The notes on an archive that is imported.
+// Returns the notes of an imported archive.
 std::vector<std::string> NotesOn(const ArchiveFiles& files) {
   std::vector<std::string> notes;
   ImportOptions options;
@@ -35,7 +35,7 @@ TEST(ImportNotesTest, ReportsWeightsWithoutData) {
   SetFile(files, "data/weights/weight_0", &empty);
   EXPECT_THAT(NotesOn(files),
               ElementsAre("1 tensor without data in the archive, filled with zeros: 'w'"));
-  // Of no elements there is no data to miss.
+  // Empty tensors lack no data.
   const std::string config =
       "{\"config\": {\"w\": {\"path_name\": \"weight_0\", \"tensor_meta\": " + MetaJson({2, 3}) +
       "}, \"e\": {\"path_name\": \"weight_1\", \"tensor_meta\": " + MetaJson({0, 3}) + "}}}";
@@ -62,7 +62,7 @@ TEST(ImportNotesTest, ReportsUnusedSymbols) {
               ElementsAre("1 symbol with a range, but not used in the graphs' types: 's0'"));
 }
 
-// Symbols of tensors' sizes, and of numbers alone.
+// Symbols in sizes of tensors, and in scalars.
 TEST(ImportNotesTest, DoesNotReportUsedSymbols) {
   std::string meta = MetaJson({2, 3});
   meta.replace(meta.find(R"({"as_int": 2})"), 13,

@@ -175,7 +175,7 @@ TEST(ImportTest, ReadsRepackedArchives) {
       StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_inflated_bytes = 1000")));
 }
 
-// JSON that is far larger than the archive was made to be.
+// JSON much larger than the archive.
 TEST(ImportTest, JsonLimitIsProportionalToArchive) {
   std::vector<ZipWriterEntry> entries = {{.name = "model/"}, {.name = "model/data/"}};
   for (const auto& [path, content] : DefaultFiles(ProgramJson())) {
@@ -202,8 +202,7 @@ TEST(ImportTest, DefaultLimitsAreProportionalToArchive) {
   EXPECT_EQ(OptionsForArchive(given, 100).max_inflated_bytes, 4u);
 }
 
-// Whatever happens to a file, the outcome is a program that the verifier accepts, or an error with
-// a message.
+// Expects a program that the verifier accepts, or an error with a message.
 void ExpectSane(const absl::StatusOr<ExportedProgram>& program, const std::string& what) {
   if (program.ok()) {
     EXPECT_OK(Verify(*program)) << what;
@@ -225,7 +224,7 @@ TEST(ImportTest, RejectsTruncatedFiles) {
       EXPECT_THAT(ImportText(file.substr(0, size)), StatusIs(absl::StatusCode::kDataLoss))
           << name << " at " << size;
     }
-    // The last bytes one by one: the end records.
+    // Cut each of the last bytes: the end records.
     for (size_t cut = 1; cut < 150; ++cut) {
       EXPECT_THAT(ImportText(file.substr(0, file.size() - cut)),
                   StatusIs(absl::StatusCode::kDataLoss))
@@ -243,8 +242,8 @@ TEST(ImportTest, FlippedBitsFailOrAreHarmless) {
       const size_t flips = 1 + random() % 4;
       for (size_t i = 0; i < flips; ++i)
         damaged[random() % damaged.size()] ^= static_cast<char>(1 << (random() % 8));
-      // With checksums almost everything is caught early; without, the readers behind see the
-      // damage.
+      // Checksums detect almost everything early; without them, the later readers process damaged
+      // bytes.
       ImportOptions options;
       options.verify_checksums = round % 3 == 0;
       ExpectSane(ImportText(damaged, options), absl::StrCat(name, " round ", round));
@@ -255,7 +254,7 @@ TEST(ImportTest, FlippedBitsFailOrAreHarmless) {
 TEST(ImportTest, MutatedJsonFailsOrIsHarmless) {
   std::mt19937 random(TestSeed());
   const std::string program = ProgramJson();
-  // Pieces of JSON to put in the place of others.
+  // Replacement pieces of JSON.
   std::vector<std::string> pieces = {
       "null", "3", "-1", "9223372036854775807", "1e308", "\"x\"", "[]", "{}", "true", "99", "0"};
   for (size_t at = program.find('{'); at != std::string::npos; at = program.find('{', at + 1)) {
@@ -264,7 +263,7 @@ TEST(ImportTest, MutatedJsonFailsOrIsHarmless) {
   }
   for (int round = 0; round < 1500; ++round) {
     std::string mutated = program;
-    // Replaces what stands after some colon or bracket, up to the next comma or closing bracket.
+    // Replace the text after a random colon or bracket, up to the next comma or closing bracket.
     const size_t start = mutated.find_first_of(":[", random() % mutated.size());
     if (start == std::string::npos) continue;
     const size_t end = mutated.find_first_of(",]}", start + 1);

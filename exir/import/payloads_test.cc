@@ -69,7 +69,7 @@ TEST(PayloadsTest, ReadsRawRecordsInPlaceAndSharesThem) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(a.storage().owner.get()) != 0, true);
 }
 
-// Which is also inflated once.
+// It is inflated only once.
 TEST(PayloadsTest, NamesShareDeflatedRecord) {
   std::vector<ZipWriterEntry> entries;
   for (const auto& [path, content] :
@@ -88,7 +88,7 @@ TEST(PayloadsTest, NamesShareDeflatedRecord) {
             payloads.weights.at("b").storage().bytes.data());
 }
 
-// Where they would lie does not matter.
+// Their offset is irrelevant.
 TEST(PayloadsTest, TensorsWithoutElementsNeedNoBytes) {
   ASSERT_OK_AND_ASSIGN(
       const Payloads payloads,
@@ -176,7 +176,7 @@ TEST(PayloadsTest, RejectsExtentsThatOverflow) {
                                {{"weight_0", "abcd"}})),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("the storage offset is not a number")));
-  // Nor are there zeros for a layout that is not possible.
+  // Invalid layouts are not zero-filled either.
   EXPECT_THAT(Read(WithWeights(
                   Entry("a", "weight_0", Strided(R"([{"as_int": 3}])", R"([{"as_int": -1}])", 0)),
                   {{"weight_0", ""}})),
@@ -214,14 +214,14 @@ std::string PickledText(const std::string& text) {
     out.push_back(static_cast<char>(text.size() >> shift));
   return out + text;
 }
-// The pickle of the tensor [1.0]; `count` is that of the elements that its storage is said to have.
+// Pickle of the tensor [1.0]; `count` is the declared number of elements of its storage.
 std::string PickledFloat(int count = 1) {
   return absl::StrCat("ctorch._utils\n_rebuild_tensor_v2\n((", PickledText("storage"),
                       "ctorch\nFloatStorage\n", PickledText("0"), PickledText("cpu"), "K",
                       std::string(1, static_cast<char>(count)), "tQ", std::string("K\0", 2),
                       "(K\x01t(K\x01t\x89", "ccollections\nOrderedDict\n)RtR");
 }
-// A torch.save file of this pickle, with the storage of that float.
+// A torch.save file with this pickle and the storage of that float.
 std::string TorchSave(const std::string& pickle) {
   return WriteZip(
       {{.name = "archive/data.pkl", .content = "\x80\x02" + pickle + ".", .deflate = true},
@@ -272,7 +272,7 @@ TEST(PayloadsTest, FlattensTensorSubclasses) {
   ASSERT_EQ(payloads.weights.size(), 2u);
   EXPECT_EQ(payloads.weights.at("w.qdata").view().as<float>()[0], 1.0f);
   EXPECT_TRUE(payloads.weights.contains("w.scale"));
-  // A name of its own of which one of them is called.
+  // A separate entry with the name of a flattened component.
   for (const char* other : {"w.qdata", "w.scale"}) {
     EXPECT_THAT(Read(WithWeights(absl::StrCat(Entry(other, "weight_1", MetaJson({1})), ", ",
                                               Entry("w", "weight_0", "null", true)),
@@ -300,7 +300,7 @@ TEST(PayloadsTest, NonTensorPickledRecords) {
   }
   EXPECT_THAT(Read(WithWeights(Entry("a", "weight_7", "null", true), {})),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("tensor 'a'")));
-  // Files that nobody asks for may hold what they like.
+  // Unreferenced files may have any content.
   for (const std::string& record :
        {std::string(), TorchSave("}(" + PickledText("t") + PickledFloat() + "u"), TorchSave("N")}) {
     ASSERT_OK_AND_ASSIGN(
@@ -311,7 +311,7 @@ TEST(PayloadsTest, NonTensorPickledRecords) {
   }
 }
 
-// The era of torch 2.8.
+// Archives of torch 2.8.
 TEST(PayloadsTest, NonTensorPickledWeightsAreUnusable) {
   ArchiveFiles files = DefaultFiles("{}");
   SetFile(files, "data/weights/model_weights_config.json", nullptr);

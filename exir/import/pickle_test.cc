@@ -36,11 +36,11 @@ int64_t ParsedInt(const std::string& bytes) {
 }
 
 TEST(PickleTest, AttributesRequireObject) {
-  // Made of 7 and 8, which becomes its attributes; and of 7 alone.
+  // 7 with attributes 8; and 7 without an object below it.
   EXPECT_EQ(ParsedInt(std::string("K\x07K\x08") + "b."), 7);
   EXPECT_THAT(std::string(Parse(std::string("K\x07") + "b.").status().message()),
               HasSubstr("byte 2: the stack is too short"));
-  // Nor one of before the mark: (7, (8 with attributes)).
+  // The object must be above the mark: (7, (8 with attributes)).
   EXPECT_THAT(std::string(Parse("K\x07(K\x08"
                                 "bt.")
                               .status()
@@ -82,7 +82,7 @@ TEST(PickleTest, ReadsContainersAndMemo) {
 
 TEST(PickleTest, MemoSupportsLongKeys) {
   EXPECT_EQ(ParsedInt(Bytes({'K', 7, 'r', 1, 2, 0, 0, 'j', 1, 2, 0, 0, 'b', '.'})), 7);
-  // Which are others than the short ones of the same first byte.
+  // They differ from short keys with the same first byte.
   EXPECT_THAT(Parse(Bytes({'K', 7, 'r', 1, 2, 0, 0, 'h', 1, 'b', '.'})),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no memoized value 1")));
 }
@@ -209,7 +209,7 @@ TEST(PickleTest, RejectsTruncation) {
     EXPECT_THAT(Parse(bytes.substr(0, size)), StatusIs(absl::StatusCode::kDataLoss)) << size;
   }
   EXPECT_THAT(Parse("X\xff\xff\xff\xff."), StatusIs(absl::StatusCode::kDataLoss));
-  // Within each instruction that has operands, after all that come before.
+  // Truncate inside each instruction with operands, at every byte.
   for (const std::string& instruction :
        {Bytes({'J', 1, 2, 3, 4}), Bytes({'K', 1}), Bytes({'M', 1, 2}),
         Bytes({'G', 1, 2, 3, 4, 5, 6, 7, 8}), Bytes({'X', 1, 0, 0, 0, 'a'}), Bytes({0x80, 2}),
@@ -223,7 +223,7 @@ TEST(PickleTest, RejectsTruncation) {
 }
 
 TEST(PickleTest, CopiesStayLinear) {
-  // One list of pairs, made an OrderedDict again and again.
+  // The same list of pairs, converted to an OrderedDict repeatedly.
   std::string bytes = "](";
   for (int i = 0; i < 1000; ++i) bytes += "K\x01K\x01\x86";
   bytes += "eq\x01";
@@ -233,7 +233,7 @@ TEST(PickleTest, CopiesStayLinear) {
 }
 
 TEST(PickleTest, LimitsTheNumberOfValues) {
-  // As many values as are allowed, in a list.
+  // Exactly the permitted number of values, in a list.
   EXPECT_OK(Parse("](NN}e.", 4));
   for (const char* one : {"N", "]", "}", ")", "\x88", "K\x01", "(t"}) {
     std::string bytes = "](";
@@ -247,7 +247,7 @@ TEST(PickleTest, LimitsTheNumberOfValues) {
 }
 
 TEST(PickleTest, OneByteInstructionsStopAtLimit) {
-  // As long, and with as many values, as ImportOptions allows.
+  // Maximum size and number of values with the default ImportOptions.
   for (const char one : {']', '}', ')', 'N', '('}) {
     const std::string bytes(16 << 20, one);
     EXPECT_THAT(Parse(bytes), StatusIs(absl::StatusCode::kResourceExhausted)) << one;

@@ -154,7 +154,7 @@ TEST(ProgramReaderTest, ReportsPathOfMalformedModels) {
   };
   for (const auto& [from, to, message] : kChanges)
     EXPECT_THAT(ImportChanged({{from, to}}), Invalid(message)) << to;
-  // Which calls the program makes need not be known.
+  // An unknown call signature is allowed.
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program,
                        ImportChanged({{call, R"({"fqn": "", "signature": null})"}}));
   EXPECT_EQ(program.in_spec, "");
@@ -438,7 +438,7 @@ TEST(ProgramReaderTest, InputsMustMatchTheirSpecs) {
       {{{x, R"({"as_tensor": {"name": "x"}}, {"as_tensor": {"name": "x"}}],)"},
         {x_spec, x_spec + ", " + x_spec}},
        "graph.inputs[2]: two inputs are named 'x'"},
-      // A table of numbers has the value that is tagged as a tensor.
+      // A value tagged as a tensor is in the table of integers.
       {{{"\"p_w\": " + MetaJson({2, 3}) + ", ", ""},
         {"\"sym_int_values\": {", R"("sym_int_values": {"p_w": {"as_int": 2})"}},
        "parameter 'w' (input 'p_w'): the input is not a tensor"},
@@ -467,7 +467,7 @@ TEST(ProgramReaderTest, NonTensorPickledWeightsFailOnlyIfUsed) {
   SetFile(files, "data/weights/model_weights_config.json", &config);
   EXPECT_THAT(ImportText(PackArchive(files)),
               Unsupported("parameter 'w' (input 'p_w'): a custom object"));
-  // Its parts, which the program reads of a tensor that consists of others.
+  // The same for a component that the program reads of a tensor subclass.
   const std::string program =
       ProgramJson({{R"("parameter_name": "w")", R"("parameter_name": "w.scale")"}});
   SetFile(files, "models/model.json", &program);
@@ -476,7 +476,7 @@ TEST(ProgramReaderTest, NonTensorPickledWeightsFailOnlyIfUsed) {
 }
 
 TEST(ProgramReaderTest, MutatedTensorsMayNotShareTheirMemory) {
-  // Two buffers in one record, the second from its element `offset` on; the first is mutated.
+  // Two buffers in one record, the second from element `offset` on; the first is mutated.
   const auto import = [](int offset, const std::string& mutated,
                          const std::vector<int64_t>& sizes = {2, 3}) {
     ArchiveFiles files = DefaultFiles(ProgramJson(
@@ -512,7 +512,7 @@ TEST(ProgramReaderTest, MutatedTensorsMayNotShareTheirMemory) {
   EXPECT_OK(import(0, "w", {0, 3})) << "what has no elements shares none";
 }
 
-// A name has one memory, however many inputs it has.
+// Several inputs with one name share memory.
 TEST(ProgramReaderTest, BufferOfTwoInputsIsNotItsOwnAlias) {
   EXPECT_OK(
       ImportChanged({{R"("inputs": [{"as_tensor": {"name": "p_w"}})",
@@ -526,7 +526,7 @@ TEST(ProgramReaderTest, BufferOfTwoInputsIsNotItsOwnAlias) {
 }
 
 TEST(ProgramReaderTest, VerifierErrorsAreInvalidArguments) {
-  // The types of the operands are nobody's business before the verifier.
+  // Only the verifier checks operand types.
   EXPECT_THAT(
       ImportChanged({{R"({"name": "self", "arg": {"as_tensor": {"name": "add"}}, "kind": 1})",
                       R"({"name": "self", "arg": {"as_string": "add"}, "kind": 1})"}}),

@@ -37,7 +37,7 @@ TEST(TensorPayloadTest, BytesEndAtLastElement) {
       {{{2, 3}, {1, 2}, 5}, 44},
       {{{2, 3}, {0, 0}}, 4},
       {{{2, 2}, {10, 1}}, 48},
-      // Without elements nothing is needed, wherever they would lie.
+      // Empty tensors need no bytes at any offset.
       {{{0, 3}, {3, 1}, 100}, 0},
       {{std::vector<int64_t>(kMaxRank, 1), std::vector<int64_t>(kMaxRank, 1)}, 4},
   };

@@ -12,7 +12,7 @@
 namespace belay::exir {
 namespace {
 
-// The text form of what is made of the program.
+// Returns the text form of the flattened program.
 std::string Opened(std::string_view text,
                    absl::StatusOr<std::unique_ptr<OpRegistry>> ops = CreateStandardOps()) {
   if (!ops.ok()) return std::string(ops.status().message());
@@ -53,7 +53,7 @@ TEST(TensorSubclassesTest, KeepsInputsWithOtherUses) {
   EXPECT_EQ(Opened(text), text);
 }
 
-// An archive may call an operator of this name in other ways, as long as no schema is known.
+// Without a known schema, archives may call an operator of this name with other arguments.
 TEST(TensorSubclassesTest, KeepsOtherCalls) {
   for (const char* call :
        {R"(%a: i8[2,3] = export.access_subclass_inner_tensor.default(%p))",
@@ -75,7 +75,7 @@ TEST(TensorSubclassesTest, KeepsOtherCalls) {
   }
 }
 
-// Another operator with a tensor and a text.
+// Another operator with a tensor and a string argument.
 TEST(TensorSubclassesTest, MatchesOnlyAttributeReads) {
   const std::string text = R"(program aten {
   graph(%p: f32[2,3] parameter "0.weight") {

@@ -95,14 +95,14 @@ TEST(TorchSaveTest, ReadsTensorsAndParameters) {
   ASSERT_OK(tensors[1].tensor);
   EXPECT_EQ(tensors[1].tensor->storage_offset(), 2);
   EXPECT_EQ(tensors[1].tensor->strides(), Strides({1, 2}));
-  // One storage in the file is one storage here.
+  // Tensors share a storage as in the file.
   EXPECT_EQ(tensors[0].tensor->storage().bytes.data(), tensors[1].tensor->storage().bytes.data());
   ASSERT_OK(tensors[2].tensor);
   EXPECT_EQ(tensors[2].tensor->dtype(), DType::kInt64);
   EXPECT_EQ(tensors[2].tensor->view().as<int64_t>()[0], 7);
 }
 
-// Which is also inflated once.
+// It is inflated only once.
 TEST(TorchSaveTest, TensorsShareDeflatedStorage) {
   const std::string storage = StorageId("torch\nFloatStorage", "0", 2);
   const std::string file =
@@ -141,7 +141,7 @@ TEST(TorchSaveTest, ReportsOtherEntriesOnUse) {
   EXPECT_OK(tensors[1].tensor);
 }
 
-// A subclass of tensors by its class and its attributes.
+// A tensor subclass with this class and attributes.
 std::string Subclass(const std::string& type, const std::string& attributes) {
   return "ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_wrapper_subclass\nc" +
          type + "\n)}(" + attributes + "utR";
@@ -152,7 +152,7 @@ TEST(TorchSaveTest, FlattensKnownSubclasses) {
       Text("qdata") + Tensor(StorageId("torch\nCharStorage", "0", 4), 0, {2, 2}, {2, 1}) +
       Text("block_size") + Int(2) + Text("scale") +
       Tensor(StorageId("torch\nFloatStorage", "1", 2), 0, {2, 1}, {1, 1}) +
-      // No name, an object with attributes, and a dtype that tensors don't have.
+      // A non-string key, an object with attributes, and a dtype that tensors do not support.
       Int(3) + Tensor(StorageId("torch\nFloatStorage", "1", 2), 0, {1}, {1}) + Text("granularity") +
       "ctorchao.quantization.granularity\nPerRow\n)\x81}(" + Text("dim") + Int(1) + "ub" +
       Text("target_dtype") + "ctorch\nint4\n";
@@ -172,7 +172,7 @@ TEST(TorchSaveTest, FlattensKnownSubclasses) {
   }
 }
 
-// The call that makes one, with something else in the place of one argument.
+// The constructing call, with each argument replaced in turn.
 TEST(TorchSaveTest, RejectsMalformedSubclasses) {
   const std::string wrapper = "ctorch._utils\n_rebuild_wrapper_subclass\n",
                     type = "ctorchao.quantization\nInt8Tensor\n";
@@ -233,7 +233,7 @@ TEST(TorchSaveTest, RejectsMalformedTensors) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("twice")));
 }
 
-// A pickle's tuple of these.
+// A pickled tuple of these items.
 std::string TupleOf(const std::vector<std::string>& items) {
   std::string out = "(";
   for (const std::string& item : items) out += item;
@@ -274,7 +274,7 @@ TEST(TorchSaveTest, ParametersMayHaveState) {
   ASSERT_EQ(tensors.size(), 1u);
   ASSERT_OK(tensors[0].tensor);
   EXPECT_EQ(tensors[0].tensor->sizes(), Sizes({2}));
-  // Parameters of parameters are followed so far; and some hold nothing.
+  // Nested parameters are followed to a limit; some contain nothing.
   std::string nested = tensor;
   for (int i = 0; i < 4; ++i) nested = parameter(nested);
   ASSERT_OK_AND_ASSIGN(
@@ -307,7 +307,7 @@ TEST(TorchSaveTest, RejectsTensorsWithoutDTypeSizesOrStrides) {
       {tensor(Int(0), Tuple(std::vector<int>(65, 1)), one), "sizes and strides are not tuples"},
       {tensor(Int(0), Call("torch\nSize", {}), one), "sizes and strides are not tuples"},
       {tensor(Int(0), Call("torch\nSize", {Int(2)}), one), "sizes and strides are not tuples"},
-      // A call of something else.
+      // A call of another function.
       {tensor(Int(0), Call("torch\ndevice", {two}), one), "sizes and strides are not tuples"},
       {v3("N"), "the dtype is unknown"},
       {v3("ctorch\nint4\n"), "the dtype is unknown"},
@@ -317,7 +317,7 @@ TEST(TorchSaveTest, RejectsTensorsWithoutDTypeSizesOrStrides) {
     const std::vector<std::pair<std::string, std::string>> data = {{"0", Floats({1, 2})}};
     const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message));
     EXPECT_THAT(Read(File(Dict({{"w", pickle}}), data)), refused) << pickle;
-    // Alone as in a dictionary.
+    // Without a dictionary as well as in one.
     EXPECT_THAT(Read(File("\x80\x02" + pickle + ".", data)), refused) << pickle;
   }
 }

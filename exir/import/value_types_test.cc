@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Reads one JSON text. The document lives until the next call.
+// Reads one JSON string. The document lives until the next call.
 class ValueTypesTest : public ::testing::Test {
  protected:
   JsonRef Json(const std::string& text) {
@@ -58,7 +58,7 @@ TEST_F(ValueTypesTest, ReportsPathOfMalformedSymbols) {
   const auto invalid = [](const std::string& text) {
     return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
   };
-  // For numbers of every kind.
+  // For all kinds of symbolic numbers.
   const std::pair<std::string, std::string> kAll[] = {
       {"3", "doc: expected an object, found an integer"},
       {"{}", "doc: a union without a tag"},
@@ -159,7 +159,7 @@ TEST_F(ValueTypesTest, ReportsUnsupportedTensors) {
     EXPECT_EQ(sparse.problem, "a tensor of layout " + name);
     EXPECT_TRUE(sparse.only_use_matters);
   }
-  // Of several problems, one that nothing excuses.
+  // Of several problems, reports the one that is always an error.
   ASSERT_OK_AND_ASSIGN(const TensorMetaReading both,
                        reader_.ReadTensorMeta(Json(Meta("[]", "[]", ", \"layout\": 2", 99))));
   EXPECT_EQ(both.problem, "a tensor of dtype number 99");
@@ -224,7 +224,7 @@ TEST_F(ValueTypesTest, RejectsInvalidDeviceTypes) {
     ASSERT_OK_AND_ASSIGN(const Device read, device(type));
     EXPECT_EQ(read, (Device{type, std::nullopt}));
   }
-  // With the characters beside those that are allowed.
+  // Includes the characters adjacent to the permitted ranges.
   for (const std::string& type : {std::string(), std::string(65, 'x'), std::string("a{"),
                                   std::string("`a"), std::string("a/"), std::string("a:"),
                                   std::string("CPU"), std::string("cuda:0"), std::string("_-")}) {

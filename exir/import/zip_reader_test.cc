@@ -85,7 +85,7 @@ TEST(ZipReaderTest, ReadsZip64Fields) {
   EXPECT_EQ(Text(content), "abc");
 }
 
-// An extra field: its id, its length, numbers of 8 bytes.
+// An extra field: its id, its length, 8-byte numbers.
 std::string ExtraField(int id, const std::vector<uint64_t>& numbers) {
   std::string out = {static_cast<char>(id), '\0', static_cast<char>(8 * numbers.size()), '\0'};
   for (uint64_t number : numbers) {
@@ -96,7 +96,7 @@ std::string ExtraField(int id, const std::vector<uint64_t>& numbers) {
 
 constexpr uint32_t kSaturated = 0xffffffff;
 
-// The field has the numbers that are saturated, in the order size, compressed size, offset.
+// The field contains the saturated numbers, in the order size, compressed size, offset.
 TEST(ZipReaderTest, ReadsSaturatedValuesFromZip64Fields) {
   const ZipWriterEntry kEntries[] = {
       {.name = "a",
@@ -110,7 +110,7 @@ TEST(ZipReaderTest, ReadsSaturatedValuesFromZip64Fields) {
        .compressed_size = kSaturated,
        .extra = ExtraField(1, {3})},
       {.name = "a", .content = "abc", .header_offset = kSaturated, .extra = ExtraField(1, {0})},
-      // Behind fields of other programs.
+      // After fields of other programs.
       {.name = "a",
        .content = "abc",
        .header_offset = kSaturated,
@@ -135,7 +135,7 @@ TEST(ZipReaderTest, RejectsIncompleteZip64Fields) {
       {"", "'a': the zip64 field is missing"},
       {std::string("\1\0", 2), "'a': the zip64 field is missing"},
       {ExtraField(9, {77}), "'a': the zip64 field is missing"},
-      // A field that reaches out of the header.
+      // A field that exceeds the header.
       {ExtraField(1, {77}).substr(0, 11), "'a': the zip64 field is missing"},
       {ExtraField(1, {}), "'a': the zip64 field is too short"},
       {ExtraField(1, {3}), "'a': the zip64 field is too short"},
@@ -157,7 +157,7 @@ TEST(ZipReaderTest, RejectsIncompleteZip64Fields) {
   }
 }
 
-// Local headers of entries whose sizes follow the data may be empty, saturated or right.
+// If sizes follow the data, local headers may be empty, saturated or correct.
 TEST(ZipReaderTest, LocalHeadersOfStreamedEntriesMayBeEmpty) {
   const ZipWriterEntry kEntries[] = {
       {.name = "a",
@@ -181,7 +181,7 @@ TEST(ZipReaderTest, LocalHeadersOfStreamedEntriesMayBeEmpty) {
   }
 }
 
-// The end record may leave each of its numbers to the zip64 one, and need not.
+// Each number of the end record may be stored in the zip64 record, or not.
 TEST(ZipReaderTest, ReadsSaturatedValuesFromZip64Record) {
   for (const ZipWriterEnd& end :
        {ZipWriterEnd{.zip64 = true}, ZipWriterEnd{.zip64 = true, .entries = 0xffff},
@@ -212,7 +212,7 @@ TEST(ZipReaderTest, RejectsFilesWithoutEndRecord) {
   EXPECT_THAT(Open(file.substr(0, file.size() - 1)),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("truncated")));
   EXPECT_THAT(Open(file + "junk"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("appended")));
-  // Something before the archive shifts every offset.
+  // Bytes before the archive shift every offset.
   EXPECT_THAT(Open("junk" + file),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("central directory")));
 }
@@ -259,7 +259,7 @@ TEST(ZipReaderTest, RejectsMultiDiskArchives) {
     EXPECT_THAT(OpenError(one, end),
                 StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("disks")));
   }
-  // Numbers that are left to zip64.
+  // Numbers stored in zip64 fields.
   EXPECT_OK(OpenError({{.name = "a", .content = "abc", .zip64 = true, .disk = 0xffff}},
                       {.zip64 = true, .disk = 0xffff}));
 }
@@ -408,7 +408,7 @@ TEST(ZipReaderTest, RejectsDeflatedContentOfAnotherSize) {
 }
 
 TEST(ZipReaderTest, RejectsBytesAfterDeflatedContent) {
-  // One block that is not compressed: the last, its length, the length again, the text.
+  // One uncompressed block: final flag, length, inverted length, content.
   const std::string deflated = std::string("\1\3\0\xfc\xff", 5) + "abc";
   const auto entry = [](const std::string& content) {
     return WriteZip({{.name = "a",
@@ -431,7 +431,7 @@ TEST(ZipReaderTest, LimitsInflatedBytes) {
   EXPECT_THAT(ReadOnly(bomb, (1 << 20) - 1),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_inflated_bytes")));
   EXPECT_OK(ReadOnly(bomb, 1 << 20));
-  // No deflate stream of a few bytes holds this much: no memory is spent on it.
+  // No deflate stream of a few bytes expands this much: no memory is allocated.
   EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .deflate = true, .size = 2'200'000'000}}),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("2200000000 bytes")));
 }

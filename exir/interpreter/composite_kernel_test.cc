@@ -1,4 +1,4 @@
-// Operators that have nothing to be executed by but a composite kernel.
+// Operators that only have a composite kernel.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,7 +28,7 @@ constexpr MetaFn kLikeFirst = [](MetaContext& context) -> absl::Status {
   return absl::OkStatus();
 };
 
-// With operators of its own for each.
+// Each test defines its own operators.
 class CompositeKernelTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_OK(AddReferenceKernels(kernels_)); }
@@ -58,7 +58,7 @@ TEST_F(CompositeKernelTest, CallsBothKinds) {
                    CompositeKind::kExplicit, [](OpBuilder& b, const OpCall& call) {
                      return std::vector<Argument>{Mul(b, call["x"], OpArgument(call["by"]))};
                    }));
-  // Calls the other one.
+  // Calls the other operator.
   ASSERT_OK(Define({.schema = "mylib::ends(Tensor[] xs, Tensor? bias) -> (Tensor, Tensor)"},
                    CompositeKind::kImplicit, [](OpBuilder& b, const OpCall& call) {
                      const std::vector<Argument> xs = call.List("xs");
@@ -143,7 +143,7 @@ TEST_F(CompositeKernelTest, FailuresNameTheNode) {
       {"no tensor", nullptr, [](OpBuilder&, const OpCall&) { return std::vector<Argument>{7}; },
        absl::StatusCode::kInternal, "declares 'r' as f32[1]"},
       {"itself", nullptr, calls_itself, absl::StatusCode::kInternal, "leads back to itself"},
-      // With a meta kernel each call is a node.
+      // With a meta kernel, each call becomes a node.
       {"itself, with a meta kernel", kLikeFirst, calls_itself, absl::StatusCode::kResourceExhausted,
        "more than 100 deep"},
       {"an operator without kernel", nullptr,
@@ -185,7 +185,7 @@ TEST_F(CompositeKernelTest, ResultCountMustMatchSchema) {
   }
 }
 
-// Dtypes are no inputs of programs, but of bodies.
+// Dtypes cannot be program inputs, but they can be subgraph inputs.
 TEST_F(CompositeKernelTest, SupportsDtypesInSubgraphs) {
   ASSERT_OK(Define({.schema = "mylib::to(Tensor x, ScalarType d) -> Tensor"},
                    CompositeKind::kExplicit, [](OpBuilder& b, const OpCall& call) {

@@ -1,4 +1,4 @@
-// Control flow that does not fit together, as a program that was not verified may have it.
+// Mismatched control flow, as in programs that were not verified.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,8 +24,8 @@ class ControlFlowTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_OK(AddReferenceKernels(kernels_)); }
 
-  // What `node` gives, whose results are %r and the like, in a graph of %p and %q (truth values, one
-  // and two), %x (2×2), %y (3), %e (0×2), with bodies behind it.
+  // Returns the results %r etc. of `node`, followed by the subgraphs `bodies`. The graph has the
+  // inputs %p and %q (truth values, one and two), %x (2×2), %y (3), %e (0×2).
   absl::StatusOr<std::vector<OwnedValue>> Run(std::string_view node, std::string_view bodies,
                                               InterpreterOptions options = {}) {
     const std::string text = absl::StrCat(
@@ -151,7 +151,7 @@ TEST_F(ControlFlowTest, RejectsMismatchedRows) {
                 "graph g(%a: f32[2]) { %v: f32[2,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1] = "
                 "aten.view.default(%a, [2,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]) return (%v) }",
                 "expected a row of tensors, got"},
-           // Without rows the declaration says what one would be.
+           // Without rows, the declared type determines the row type.
            Case{"%r: symint(u0) = higher_order.map_impl(graph#1, [%e], [])", kSame,
                 "cannot stack rows to a value that is not a tensor"},
            Case{"%r: f32[] = higher_order.map_impl(graph#1, [%e], [])", kSame,
@@ -181,12 +181,12 @@ TEST_F(ControlFlowTest, RejectsMismatchedRows) {
 }
 
 TEST_F(ControlFlowTest, RowsMustHaveEqualShapes) {
-  // Each row has as many elements as the data say.
+  // The number of elements per row depends on the data.
   EXPECT_THAT(Run("%z: f32[2,2] = aten.sub.Scalar(%x, 4)\n"
                   "%r: i64[2,u0,1] = higher_order.map_impl(graph#1, [%z], [])",
                   "graph g(%a: f32[2]) { %n: i64[u0,1] = aten.nonzero.default(%a) return (%n) }"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("row 1 is ")));
-  // Or what one branch gives, and another not: the first row is of a tensor of floats.
+  // Branches with different results: the first row is a float tensor.
   for (const std::string_view other : {"return (7) }",
                                        "%i: i64[2] = aten.full_like.default(%a, 1, "
                                        "dtype=dtype:i64) return (%i) }"}) {
@@ -207,7 +207,7 @@ TEST_F(ControlFlowTest, IteratesRowsOfSeveralTensors) {
                            "graph g(%a: f32[2], %b: f32[2]) { %s: f32[2] = aten.add.Tensor(%a, %b) "
                            "return (%s) }"));
   EXPECT_THAT(ToVector<float>(*results[0].tensor()), ElementsAre(2, 4, 6, 8));
-  // Of none, the sizes that are known by then are taken.
+  // Without rows, the sizes known by then are used.
   ASSERT_OK_AND_ASSIGN(
       const auto none,
       Run("%z: f32[2,2] = aten.sub.Scalar(%x, 4)\n%n: i64[u0,2] = aten.nonzero.default(%z)\n"
@@ -227,7 +227,7 @@ TEST_F(ControlFlowTest, LimitsStackedResults) {
   EXPECT_THAT(Run("%c: f32[3], %r: f32[2,2] = higher_order.scan(graph#1, [%y], [%x], [])",
                   "graph g(%c: f32[3], %a: f32[2]) { return (%c, %a) }", {.max_iterations = 1}),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("more than 1 iterations")));
-  // More elements than can be counted, of rows that take no memory.
+  // The element count overflows although the rows need no memory.
   EXPECT_THAT(Run("%r: f32[2,4611686018427387904] = higher_order.map_impl(graph#1, [%x], [])",
                   "graph g(%a: f32[2]) { %s: f32[] = aten.select.int(%a, 0, 0)\n"
                   "%w: f32[4611686018427387904]{strides=[0]} = "
@@ -241,7 +241,7 @@ TEST_F(ControlFlowTest, LimitsSubgraphNesting) {
                   "graph g(%a: f32[2,2]) { return (%a) }", {.max_nesting = 0}),
               StatusIs(absl::StatusCode::kResourceExhausted,
                        HasSubstr("bodies are nested more than 0 deep")));
-  // A body that is its own.
+  // A recursive subgraph.
   EXPECT_THAT(Run("%r: f32[2,2] = higher_order.wrap_with_set_grad_enabled(true, graph#1, %x)",
                   "graph g(%a: f32[2,2]) { %b: f32[2,2] = "
                   "higher_order.wrap_with_set_grad_enabled(true, graph#1, %a) return (%b) }",
@@ -287,7 +287,7 @@ TEST_F(ControlFlowTest, WithEffectsCallsOperator) {
            Case{"%r: f32[2,2] = aten.neg.default(%x)\n"
                 "higher_order.with_effects(none, op:\"aten.add.Tensor\", %x, %x)",
                 "", "the token is missing"},
-           // Which would be a body without a schema.
+           // An operator without a schema, with a subgraph.
            Case{"%t: token, %r: f32[2,2] = higher_order.with_effects(none, "
                 "op:\"higher_order.cond\", %x)",
                 "", "it calls an unknown operator", absl::StatusCode::kUnimplemented},

@@ -217,7 +217,7 @@ TEST_F(InterpreterTest, WhileLoopCarriesValues) {
   ASSERT_OK_AND_ASSIGN(auto results, Run(kWhile, {F32(zero), F32(x), F32(three), F32(one)}));
   EXPECT_THAT(Floats(results[0]), ElementsAre(8, 40));
   EXPECT_THAT(ToVector<int64_t>(*results[1].tensor()), ElementsAre(3));
-  // No iteration at all.
+  // Zero iterations.
   ASSERT_OK_AND_ASSIGN(results, Run(kWhile, {F32(three), F32(x), F32(zero), F32(one)}));
   EXPECT_THAT(Floats(results[0]), ElementsAre(1, 5));
 }
@@ -273,7 +273,7 @@ TEST_F(InterpreterTest, ScanCarriesAndStacks) {
   EXPECT_THAT(Floats(results[1]), ElementsAre(20, 300, 50, 700, 100, 1300));
 }
 
-// What a branch gives twice is two tensors.
+// A value returned twice by a branch becomes two tensors.
 TEST_F(InterpreterTest, BranchesReturnNewTensors) {
   const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
   const TestTensor nines = TestTensor::Of<float>({2}, {9, 9});
@@ -295,7 +295,7 @@ TEST_F(InterpreterTest, BranchesReturnNewTensors) {
   }
 }
 
-// A write to what a scan hands on reaches neither what it began with nor what it went through.
+// A write to a scan result reaches neither the initial value nor the scanned tensor.
 TEST_F(InterpreterTest, ScansReturnNewTensors) {
   const TestTensor start = TestTensor::Of<float>({2}, {1, 2});
   const TestTensor rows = TestTensor::Of<float>({2, 2}, {3, 4, 5, 6});

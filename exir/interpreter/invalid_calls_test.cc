@@ -1,4 +1,4 @@
-// Programs and calls that the interpreter refuses, and what it reads of values of every kind.
+// Programs and calls that the interpreter rejects, and values of every kind that it accepts.
 #include <chrono>
 #include <limits>
 #include <memory>
@@ -131,7 +131,7 @@ TEST_F(InvalidCallsTest, InputsMustHaveDeclaredKind) {
            Case{"symint(s1) user_input", EValue(int64_t{9}), "s1 is 9, expected 2 to 8"},
            Case{"symint(s1) user_input", EValue(int64_t{1}), "s1 is 1, expected 2 to 8"},
            Case{"symint(7) user_input", EValue(int64_t{8}), "expected 7, got 8"},
-           // Which symbol it is of can't be said.
+           // The symbol cannot be derived from the value.
            Case{"symint(2*s1) user_input", EValue(int64_t{3}), ""},
            Case{"symfloat(zf0) user_input", EValue(3.5), ""},
            Case{"symfloat(zf0) user_input", EValue(int64_t{3}), "expected symfloat(zf0), got"},
@@ -172,7 +172,7 @@ TEST_F(InvalidCallsTest, ResultsMustHaveValues) {
                        Run("program edge { graph(%t: token token, %x: f32[2] user_input) { "
                            "return (%t token, %x user_output) } }",
                            {EValue(two_.view())}));
-  EXPECT_EQ(results.size(), 1u);  // a token is none
+  EXPECT_EQ(results.size(), 1u);  // a token is not a result
 }
 
 TEST_F(InvalidCallsTest, MutationsMustMatchTensorShapes) {
@@ -223,7 +223,7 @@ TEST_F(InvalidCallsTest, InputsWithSameNameShareTensor) {
   }
 }
 
-// By their names, whatever stands before them; those of delegates, too.
+// Found by name, at any position; delegate state, too.
 TEST_F(InvalidCallsTest, FindsStateByName) {
   ASSERT_OK_AND_ASSIGN(Interpreter interpreter, Make(R"(program edge {
     constants { state "n": f32[2] state "w": f32[2] }
@@ -251,7 +251,7 @@ TEST_F(InvalidCallsTest, FindsStateByName) {
       StatusIs(absl::StatusCode::kNotFound, HasSubstr("unknown state 'w'; the program has: m, n")));
 }
 
-// Work is taken from the budget of the calling thread, before a kernel and after it.
+// Work is charged to the calling thread's budget, before and after a kernel.
 TEST_F(InvalidCallsTest, KernelsObeyBudget) {
   constexpr std::string_view kText =
       "program edge { graph(%x: f32[2,2] user_input, %n: i64[] user_input) { %m: f32[2,2] = "

@@ -20,7 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// What the kernel of a test does.
+// Behavior of the test kernel.
 absl::Status (*run)(KernelContext&) = nullptr;
 bool accepts = true;
 const Kernel kKernel = {
@@ -122,7 +122,7 @@ TEST_F(OperatorCallTest, KernelsReceiveAllValueKinds) {
                                    Operand::Literal(std::string("mean")),
                                    Operand::Literal(DType::kInt8),
                                    Operand::Literal(MemoryFormat::kContiguous),
-                                   Operand::Literal(SymExpr::Symbol("s0")),  // not known here
+                                   Operand::Literal(SymExpr::Symbol("s0")),  // unbound symbol
                                    Operand::List({Operand::Of(&x_value_)})};
   ASSERT_OK(Call(op, literals));
   EXPECT_EQ(kinds, of_values);
@@ -326,7 +326,7 @@ TEST_F(OperatorCallTest, ViewsOptionCopiesViews) {
   EXPECT_THAT(ToVector<float>(*copies[0].values[0].tensor()), ElementsAre(1, 2));
 }
 
-// Of results without bounds, or with more elements than can be counted, only the rank is planned.
+// If results are unbounded, or their element count overflows, only the rank is planned.
 TEST_F(OperatorCallTest, KernelsDetermineUnboundedSizes) {
   const OpOverload* op =
       Define("mylib::op(Tensor x) -> Tensor", [](MetaContext& context) -> absl::Status {
@@ -343,7 +343,7 @@ TEST_F(OperatorCallTest, KernelsDetermineUnboundedSizes) {
   EXPECT_EQ(results[0].values[0].tensor()->sizes, Sizes({1, 2, 1, 3, 1, 1}));
 }
 
-// Results have no gaps and overlap nowhere, in the order that the meta kernel gives, if it does.
+// Results are dense without overlap, in the meta kernel's dimension order, if it has one.
 TEST_F(OperatorCallTest, ResultsAreDense) {
   struct Case {
     std::vector<SymInt> strides;
@@ -370,7 +370,7 @@ TEST_F(OperatorCallTest, ResultsAreDense) {
   }
 }
 
-// The schema says which argument a result is, or is a view of.
+// The schema determines which argument a result is, or views.
 TEST_F(OperatorCallTest, ResultsAliasAccordingToSchema) {
   const auto like_x = [](MetaContext& context) -> absl::Status {
     for (size_t k = 0; k < context.schema().returns.size(); ++k) {
@@ -384,7 +384,7 @@ TEST_F(OperatorCallTest, ResultsAliasAccordingToSchema) {
   struct Case {
     std::string_view schema;
     std::vector<Operand> operands;
-    std::vector<const OwnedValue*> shared;  // null: a result of its own
+    std::vector<const OwnedValue*> shared;  // null: a new tensor
   };
   for (const Case& c : {
            Case{"mylib::op(Tensor(a!) x, Tensor(b!) y) -> (Tensor(b!), Tensor(a!))",
@@ -432,7 +432,7 @@ TEST_F(OperatorCallTest, DescribesUnsupportedCalls) {
                HasSubstr("no kernel of mylib.op.default supports the call (tensor f32[2], ")));
 }
 
-// reshape gives a view where strides allow, else a copy: what was computed shows which.
+// reshape returns a view if strides allow it, otherwise a copy; the computed result decides.
 TEST_F(OperatorCallTest, CompositeOperatorsReturnViewsIfPossible) {
   const OpOverload* reshape = *ops_->Lookup("aten.reshape.default");
   const auto sizes = [](int64_t n) { return Operand::List({Operand::Literal(SymExpr(n))}); };

@@ -24,7 +24,7 @@ TEST(OwnedValueTest, AllocatesZeroedTensors) {
   ASSERT_OK_AND_ASSIGN(const OwnedValue empty,
                        OwnedValue::Allocate(DType::kFloat32, {0, 2}, {2, 1}, 0));
   EXPECT_EQ(empty.tensor()->numel(), 0);
-  // Whatever is between elements that there are none of.
+  // Strides of empty tensors are ignored.
   EXPECT_OK(OwnedValue::Allocate(DType::kFloat32, {2, 0}, {5, 1}, 0));
 }
 
@@ -72,10 +72,10 @@ TEST(OwnedValueTest, RejectsViewsOutsideStorage) {
   EXPECT_THAT(ToVector<float>(*view.tensor()), ElementsAre(1, 3));
   EXPECT_TRUE(view.SharesStorage(value));
   EXPECT_EQ(*view.Meta().storage_offset.AsInt(), 1);
-  // Of the storage, not of what is seen of it.
+  // Offsets refer to the storage, not to the view.
   ASSERT_OK_AND_ASSIGN(const OwnedValue whole, view.View(DType::kFloat32, {4}, {1}, 0));
   EXPECT_THAT(ToVector<float>(*whole.tensor()), ElementsAre(0, 1, 2, 3));
-  EXPECT_OK(value.View(DType::kFloat32, {0}, {1}, 100));  // no element, no place
+  EXPECT_OK(value.View(DType::kFloat32, {0}, {1}, 100));  // an empty view may have any offset
   struct Case {
     DType dtype;
     Sizes sizes;
@@ -112,7 +112,7 @@ TEST(OwnedValueTest, CopiesShareNothingAndKeepDimOrder) {
   EXPECT_EQ(copy.tensor()->strides, Strides({1, 2}));
   EXPECT_THAT(ToVector<float>(*copy.tensor()), ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_FALSE(copy.SharesStorage(value));
-  // What overlaps has no order of its own.
+  // Overlapping tensors have no dimension order.
   const TestTensor same = TestTensor::Strided<float>({2, 2}, {0, 0}, {7, 7, 7, 7});
   ASSERT_OK_AND_ASSIGN(const OwnedValue dense, OwnedValue::Borrow(same, true).Copy());
   EXPECT_THAT(ToVector<float>(*dense.tensor()), ElementsAre(7, 7, 7, 7));
@@ -148,11 +148,11 @@ TEST(OwnedValueTest, SharesAlignedConstants) {
     EXPECT_THAT(ToVector<float>(*value.tensor()), ElementsAre(1, 3, 2, 4));
     EXPECT_FALSE(value.writable());
     EXPECT_EQ(value.tensor()->data == constant.view().data, at == 0);
-    // And is one again.
+    // It converts back to a constant.
     ASSERT_OK_AND_ASSIGN(const ConstantTensor back, value.ToConstant());
     EXPECT_THAT(ToVector<float>(back.view()), ElementsAre(1, 3, 2, 4));
   }
-  // No element is anywhere.
+  // Empty tensors have no address.
   Storage storage = Storage::Own(bytes);
   storage.bytes = storage.bytes.subspan(1, 0);
   ASSERT_OK_AND_ASSIGN(const ConstantTensor empty,
@@ -168,7 +168,7 @@ TEST(OwnedValueTest, PlannedTensorsHaveNoMemoryYet) {
   EXPECT_EQ(meta.dtype, DType::kInt64);
   EXPECT_EQ(meta.rank(), 2);
   EXPECT_EQ(*meta.storage_offset.AsInt(), 0);
-  // Nor need those without elements.
+  // Empty tensors need no memory either.
   ASSERT_OK_AND_ASSIGN(const ConstantTensor empty,
                        OwnedValue::Planned(DType::kInt64, {0}, {1}).ToConstant());
   EXPECT_EQ(empty.view().numel(), 0);

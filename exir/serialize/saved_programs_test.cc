@@ -24,7 +24,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Two methods of one weight, which the second has tied and in a delegate.
+// Two methods that share a weight; the second uses it as a tied weight and in a delegate.
 constexpr std::string_view kFirst = R"(program aten {
   constants { state "w": f32[2,3] }
   graph(%w: f32[2,3] parameter "w", %x: f32[2,3] user_input) {
@@ -172,7 +172,7 @@ TEST_F(SavedProgramsTest, LimitsTextSize) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_text_bytes is 100")));
 }
 
-// A file of this message, with the right digest, and of these bytes behind it.
+// A file with this message, a correct digest, and these bytes after it.
 std::string FileOf(const std::string& message, std::string_view data = "") {
   std::string file = "BIRBELAY";
   const auto put = [&](auto number) {
@@ -188,7 +188,7 @@ std::string FileOf(const std::string& message, std::string_view data = "") {
   return file + std::string(data);
 }
 
-// Files whose digests are right and whose contents are not.
+// Files with correct digests and invalid contents.
 TEST_F(SavedProgramsTest, RejectsMalformedMessages) {
   const auto message = [](const std::string& name, const std::string& text, int storages = 0,
                           uint64_t size = 4, uint64_t offset = 0) {
@@ -252,7 +252,7 @@ TEST_F(SavedProgramsTest, ErrorsNameTheFile) {
   for (const absl::Status& status : each(Path("short.bir"))) {
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("short.bir")));
   }
-  // A damaged storage is read with the programs, and not for their names.
+  // A damaged storage is detected when the programs are read, but not when only names are read.
   std::string file = SavePrograms(Methods()).ToString();
   file.back() = static_cast<char>(file.back() ^ 1);
   std::ofstream(Path("damaged.bir"), std::ios::binary) << file;

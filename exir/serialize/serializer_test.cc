@@ -94,7 +94,7 @@ TEST_F(SerializerTest, StoresConstantsInCompanionOnRequest) {
   EXPECT_EQ(Text(std::get<TensorPlan>(program.methods()[0].values[0]).constant), "1234");
 }
 
-// What is no constant and no named data stays in the program file.
+// Segments other than constants and named data stay in the program file.
 TEST_F(SerializerTest, DelegatesStayInTheProgramFile) {
   ProgramImage image = Image();
   image.segments.push_back({.kind = schema::Segment::DELEGATE, .pieces = {Bytes("blob of bytes")}});
@@ -105,7 +105,7 @@ TEST_F(SerializerTest, DelegatesStayInTheProgramFile) {
   EXPECT_EQ(program.companions.size(), 3u);
 }
 
-// A piece without bytes says nothing of what lies in a file.
+// Empty pieces do not affect the comparison with an existing file.
 TEST_F(SerializerTest, KeepsCompanionsWithEmptyPieces) {
   SerializedProgram program;
   program.pieces = {"program"};
@@ -175,7 +175,7 @@ TEST_F(SerializerTest, ReplacesLinksWithoutFollowing) {
   ASSERT_OK(WriteProgramFile(Image(), Path("p.belay")));
   const std::string companion = Path(Files()[0]);
   const std::string content = Read(companion);
-  // A symbolic link to the right bytes, then a second name of them: the reader refuses both.
+  // A symbolic link to the right bytes, then a hard link: the reader rejects both.
   for (const bool symbolic : {true, false}) {
     SCOPED_TRACE(symbolic);
     const std::string target = Path("target");
@@ -199,13 +199,13 @@ TEST_F(SerializerTest, ReplacesLinksWithoutFollowing) {
 TEST_F(SerializerTest, ErrorsLeaveNoFiles) {
   EXPECT_THAT(WriteProgramFile(Image(), Path("no/such/folder/p.belay")),
               StatusIs(absl::StatusCode::kNotFound));
-  fs::create_directory(Path("p.belay"));  // companions can be written, the program can't
+  fs::create_directory(Path("p.belay"));  // companions can be written, the program cannot
   EXPECT_FALSE(WriteProgramFile(Image(), Path("p.belay")).ok());
   EXPECT_THAT(Files(), ElementsAre("p.belay"));
 }
 
 TEST_F(SerializerTest, FullDiskLeavesNoFiles) {
-  // A limit on the size of files stops a write midway, as a full disk does. "one" fits, "two" not.
+  // A file size limit stops a write midway, as a full disk does. "one" fits, "two" does not.
   rlimit before;
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   rlimit small = before;
@@ -227,17 +227,17 @@ TEST_F(SerializerTest, RejectsConstantOutsideSegment) {
   image.metadata.mutable_constants(0)->set_size(5);
   EXPECT_THAT(WriteProgramFile(image, Path("p.belay")),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("outside segment 0")));
-  image.metadata.mutable_constants(0)->set_offset(~uint64_t{0});  // the sum is small again
+  image.metadata.mutable_constants(0)->set_offset(~uint64_t{0});  // the sum wraps around
   EXPECT_THAT(WriteProgramFile(image, Path("p.belay")),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("outside segment 0")));
   image.metadata.mutable_constants(0)->set_segment(9);
   EXPECT_THAT(WriteProgramFile(image, Path("p.belay")),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("outside segment 9")));
-  image.metadata.mutable_constants(0)->set_named_data("a");  // lies where the data lies
+  image.metadata.mutable_constants(0)->set_named_data("a");  // stored with the named data
   EXPECT_OK(SerializeProgram(image, {.companions = true}).status());
 }
 
-// A companion file of the right name that somebody changed is written anew.
+// Companion files with the right name and changed content are rewritten.
 TEST_F(SerializerTest, ReplacesChangedCompanions) {
   ASSERT_OK(WriteProgramFile(Image(), Path("p.belay")));
   const std::string companion = Path(Files()[0]);
@@ -259,7 +259,7 @@ TEST_F(SerializerTest, RejectsProgramPathOfItsCompanion) {
                        HasSubstr("can't have the name of its companion file")));
 }
 
-// A file without a folder stands in the current one, and so do its companions.
+// A path without a folder refers to the current directory, also for companions.
 TEST_F(SerializerTest, AcceptsPathsWithoutFolder) {
   const fs::path before = fs::current_path();
   fs::current_path(Path(""));
@@ -277,7 +277,7 @@ TEST_F(SerializerTest, ToStorageJoinsAllPieces) {
   EXPECT_EQ(Text(program.ToStorage().bytes), program.ToString());
 }
 
-// Who computed digests already need not see them computed again; debug data is a segment behind.
+// Known digests are not recomputed; debug data is a segment after the others.
 TEST_F(SerializerTest, UsesKnownDigests) {
   ProgramImage image = Image();
   image.segments[0].sha256 = std::string(32, 'x');

@@ -26,7 +26,7 @@ TEST(AssumedEqualitiesTest, ProvedEqualitiesAreNotRecorded) {
   AssumedEqualities assumed;
   EXPECT_TRUE(AssumeEqual(s0 + 1, SymExpr(1) + s0));
   EXPECT_TRUE(AssumeEqual(4, 4));
-  // They have no difference that is a number.
+  // Their difference is not a number.
   const SymExpr infinity = SymExpr::Float(std::numeric_limits<double>::infinity());
   EXPECT_TRUE(AssumeEqual(infinity, infinity));
   EXPECT_THAT(assumed.pairs(), IsEmpty());

@@ -75,7 +75,7 @@ TEST(SymExprTest, PrintsExpressionsThatParseBack) {
   }
 }
 
-// A random expression in a, b and c, and its value computed on the side.
+// A random expression in a, b and c, with its independently computed value.
 class RandomExpression {
  public:
   explicit RandomExpression(unsigned seed) : random_(seed) {
@@ -83,7 +83,7 @@ class RandomExpression {
   }
   int64_t value(std::string_view symbol) const { return values_[symbol[0] - 'a']; }
 
-  // nullopt: it divides by zero somewhere.
+  // nullopt: contains a division by zero.
   std::pair<std::string, std::optional<int64_t>> Make(int depth) {
     if (depth == 0 || Pick(5) == 0) {
       if (Pick(2) == 0) {
@@ -158,7 +158,7 @@ TEST(SymExprTest, NormalisingKeepsValuesAndStaysInRange) {
   }
 }
 
-// "x0 + x1 + …", `count` symbols.
+// Returns "x0 + x1 + …" with `count` symbols.
 std::string SumOf(std::string_view x, int count) {
   std::vector<std::string> names;
   for (int i = 0; i < count; ++i) names.push_back(absl::StrCat(x, i));
@@ -166,7 +166,7 @@ std::string SumOf(std::string_view x, int count) {
 }
 
 TEST(SymExprTest, ParsesProductsTooLongToExpand) {
-  // The square alone would be expanded; as a factor of this product it is not.
+  // By itself the square would be expanded; as a factor of this product it is not.
   const std::string six = SumOf("a", 6), ten = SumOf("b", 10);
   for (const std::string& text :
        {absl::StrCat("(", six, ")*(", six, ")*(", ten, ")"),
@@ -197,7 +197,7 @@ TEST(SymExprTest, LongSumsStayFactors) {
     EXPECT_LT(e.ToString().size(), 2 * text.size());
     EXPECT_EQ(Parse(e.ToString()), e);
   }
-  // One alone is no more than it was.
+  // A single sum times a constant keeps its number of terms.
   EXPECT_EQ(Parse("2*" + x).arguments().size(), 300u);
 }
 
@@ -216,9 +216,9 @@ TEST(SymExprTest, SizeStaysBounded) {
 }
 
 TEST(SymExprTest, StringLengthStaysParsable) {
-  // 56 terms, most of them of three names.
+  // 56 terms, most of them with three names.
   const std::string cube = absl::StrCat("(", SumOf(std::string(600, 'x'), 6), ")**3");
-  // A symbol whose quotes are longer as text than in memory.
+  // A symbol whose quotes are longer when printed than in memory.
   const std::string quotes = absl::StrCat("Symbol(\"", std::string(40000, '\''), "\")");
   for (const std::string& text : {cube, absl::StrCat(cube, " + s0"), quotes}) {
     const std::string printed = Text(text);
@@ -242,7 +242,7 @@ TEST(SymExprTest, KnowsValueKind) {
 }
 
 TEST(SymExprTest, SortsOpaquesDeterministically) {
-  // One of two orders is not that of their places in memory.
+  // One of the two orders differs from the order of addresses.
   const SymExpr a = SymExpr::Float(std::nan("")), b = SymExpr::Float(std::nan(""));
   const SymExpr s = SymExpr::Symbol("s0");
   EXPECT_EQ((a + 2 * b).ToString(), "Opaque() + 2*Opaque()");
@@ -271,21 +271,21 @@ TEST(SymExprTest, CollectsSymbolsOnce) {
 }
 
 TEST(SymExprTest, OrdersByStructure) {
-  // Numbers, truth values, symbols, products, functions, sums; then what they are made of.
-  const std::string_view texts[] = {"-inf", "-2",    "Rational(-1, 2)",
-                                    "0",    "0.5",   "1",
-                                    "1.0",  "false", "true",
-                                    "a",    "b",     "2*a",
-                                    "a*b",  "f(a)",  "f(a, b)",
-                                    "f(b)", "g(a)",  "a + b",
-                                    "a + 2"};
+  // Numbers, truth values, symbols, products, functions, sums; then by components.
+  const std::string_view strings[] = {"-inf", "-2",    "Rational(-1, 2)",
+                                      "0",    "0.5",   "1",
+                                      "1.0",  "false", "true",
+                                      "a",    "b",     "2*a",
+                                      "a*b",  "f(a)",  "f(a, b)",
+                                      "f(b)", "g(a)",  "a + b",
+                                      "a + 2"};
   std::vector<SymExpr> e;
-  for (const std::string_view text : texts) e.push_back(Parse(text));
+  for (const std::string_view text : strings) e.push_back(Parse(text));
   for (size_t i = 0; i < e.size(); ++i) {
     for (size_t j = 0; j < e.size(); ++j) {
-      EXPECT_EQ(e[i] == e[j], i == j) << texts[i] << " and " << texts[j];
-      EXPECT_FALSE(e[i] < e[j] && e[j] < e[i]) << texts[i] << " and " << texts[j];
-      EXPECT_TRUE(i == j || e[i] < e[j] || e[j] < e[i]) << texts[i] << " and " << texts[j];
+      EXPECT_EQ(e[i] == e[j], i == j) << strings[i] << " and " << strings[j];
+      EXPECT_FALSE(e[i] < e[j] && e[j] < e[i]) << strings[i] << " and " << strings[j];
+      EXPECT_TRUE(i == j || e[i] < e[j] || e[j] < e[i]) << strings[i] << " and " << strings[j];
     }
   }
   for (const auto& [first, second] :
@@ -303,7 +303,7 @@ TEST(SymExprTest, OrdersByStructure) {
 }
 
 TEST(SymExprTest, TooManyNodesBecomeOpaque) {
-  // Little text for each.
+  // Short strings for each argument.
   const auto call = [](size_t count) {
     return absl::StrCat("f(", absl::StrJoin(std::vector<std::string>(count, "a"), ","), ")");
   };

@@ -54,7 +54,7 @@ TEST(SymParseTest, RejectsInvalidExpressions) {
         "Symbol('')", "'s0'", "Integer(x)", "Rational(s0, 2)", "Rational(1, 0)", "nan", "f(a=)"}) {
     EXPECT_THAT(ParseSymExpr(text), StatusIs(absl::StatusCode::kInvalidArgument)) << text;
   }
-  // Functions that are known, with arguments that they don't have.
+  // Known functions with invalid arguments.
   for (std::string_view text :
        {"Max()", "Min()", "Max(ger=True)", "Not()", "Not(s0, s1)", "Pow(s0)", "PowByNatural()",
         "Rational(1)", "Rational()", "FloorDiv(FloorDiv(s0), 2)", "FloorDiv(s0, 2, 3)",

@@ -28,7 +28,7 @@ TEST(SymRangeTest, RangesIncludeInt64Limits) {
   const SymRange more = Parse("s + -9223372036854775808").Range(ranges);
   EXPECT_LE(more.min, kMin + 2);
   EXPECT_GE(more.max, kMin + 10);
-  // A sum beyond what an int64 holds, and back.
+  // A sum that exceeds int64, and back.
   const SymRange back =
       Parse("Max(s, 4611686018427387904) + 4611686018427387904 - s").Range(ranges);
   EXPECT_LE(back.min, kMax - 9);
@@ -72,7 +72,7 @@ TEST(SymRangeTest, RangesAreIntervals) {
   EXPECT_EQ(range("9223372036854775806*u + s"), (SymRange{kInf, kInf}));
 }
 
-// What is beyond the last int64 has that as its end, whichever number it is.
+// Values beyond int64 have INT64_MAX or INT64_MIN as their end.
 TEST(SymRangeTest, InfiniteEndsDoNotDecideRelations) {
   constexpr int64_t kAbove = SymRange::kUnboundedAbove, kBelow = SymRange::kUnboundedBelow;
   const SymRanges ranges = {{"u", {1, kAbove}},  {"v", {kAbove, kAbove}}, {"w", {kAbove, kAbove}},
@@ -105,7 +105,7 @@ TEST(SymRangeTest, FloatRangesUseDoubleIntervals) {
   EXPECT_EQ(range("OpaqueUnaryFn_sqrt(s)"), (SymRange{2, 11}));
   EXPECT_EQ(range("TruncToInt(IntTrueDiv(s, 2))"), (SymRange{4, 50}));
   EXPECT_EQ(range("CeilToInt(IntTrueDiv(s, 3))"), (SymRange{3, 34}));
-  // A divisor that is no integer may be between 0 and 1.
+  // A non-integer divisor may be between 0 and 1.
   EXPECT_EQ(range("FloorToInt(IntTrueDiv(-1, zf0))"), (SymRange{kNone, kInf}));
   EXPECT_EQ(range("CeilToInt(IntTrueDiv(4, s/64))"), (SymRange{3, 32}));
   EXPECT_EQ(range("RoundToInt(0.25*ToFloat(s))"), (SymRange{2, 25}));
@@ -121,7 +121,7 @@ TEST(SymRangeTest, FloatRangesUseDoubleIntervals) {
   EXPECT_EQ(range("ToFloat(s)*inf"), (SymRange{kInf, kInf}));
 }
 
-// Each knows more of a float than the integers around it say, which 4 times the float shows.
+// The double interval is tighter than the enclosing integers, which multiplication by 4 shows.
 TEST(SymRangeTest, FloatFunctionsAreNotRoundedInBetween) {
   const SymRanges ranges = {{"s", {8, 100}}, {"t", {-3, 4}}, {"e", {1, 2}}, {"u", {2, 5000}}};
   const auto range = [&](std::string_view text) { return Parse(text).Range(ranges); };
@@ -134,12 +134,12 @@ TEST(SymRangeTest, FloatFunctionsAreNotRoundedInBetween) {
   EXPECT_EQ(range("RoundToInt(0.25*ToFloat(t) + 0.5)"), (SymRange{0, 2}));
   EXPECT_EQ(range("CeilToInt(0.25*ToFloat(t) + 0.5)"), (SymRange{0, 2}));
   EXPECT_EQ(range("TruncToInt(0.25*ToFloat(t) + 0.5)"), (SymRange{0, 1}));
-  // Integers are no floats: not all of them would be exact.
+  // Integers are not converted to floats, which would not be exact.
   EXPECT_EQ(range("Abs(t)"), (SymRange{0, 4}));
   EXPECT_EQ(range("CeilToInt(Max(Pow(u, e), 9007199254740993))").min, 9007199254740993);
 }
 
-// What is infinite itself is not only beyond the largest number.
+// An actual infinity is distinguished from an overflowed number.
 TEST(SymRangeTest, InfiniteProductsAndQuotientsAreExact) {
   const SymRanges ranges = {{"s", {8, 100}}};
   const auto range = [&](std::string_view text) { return Parse(text).Range(ranges); };
@@ -149,7 +149,7 @@ TEST(SymRangeTest, InfiniteProductsAndQuotientsAreExact) {
   EXPECT_EQ(range("CeilToInt(FloatTrueDiv(1e308, 1e308*ToFloat(s)))"), (SymRange{0, 1}));
 }
 
-// An end that is not known stays so, whatever is added; and nothing times it is nothing.
+// An unknown end stays unknown after any addition; 0 times it is 0.
 TEST(SymRangeTest, UnknownEndsStayUnknown) {
   const SymRanges ranges = {{"a", {1, kAbove}}, {"b", {-3, -1}}, {"c", {kBelow, 5}},
                             {"d", {2, 3}},      {"n", {-2, 0}},  {"z", {0, 0}},
@@ -234,10 +234,10 @@ TEST(SymRangeTest, PowersDependOnParity) {
            {"i**65", {-1, 1}},
            {"i**66", {0, 1}},
            {"n**65", {kBelow, kBelow}},
-           // Of the inverse only the sign is known, and that it is no more than 1.
+           // Of the inverse only the sign and the bound 1 are known.
            {"s**(-1)", {0, 1}},
            {"t**(-1)", kEverything},
-           // An exponent that is no number.
+           // A non-constant exponent.
            {"Pow(s, z)", {1, kAbove}},
            {"Pow(z, s)", kEverything},
            {"Pow(2, t)", {0, 16}},
@@ -296,7 +296,7 @@ TEST(SymRangeTest, RelationsAreDecidedByDisjointIntervals) {
   }
 }
 
-// Any number but 0 is true.
+// Any nonzero number is true.
 TEST(SymRangeTest, AndAndOrAcceptNumbers) {
   const SymRanges ranges = {{"s", {2, 10}}, {"t", {-3, 4}}, {"n", {-3, -1}}, {"z", {0, 0}},
                             {"y", {0, 0}},  {"u", {0, 4}},  {"v", {-4, 0}},  {"zf0", {0, 5}}};
@@ -325,7 +325,7 @@ TEST(SymRangeTest, WhereUsesReachableBranches) {
            {"Where(z, 0.5*ToFloat(s), 1.5)", {1, 2}},
            {"Where(t, 0.5*ToFloat(s), 100.0)", {1, 100}},
            {"Where(t, s, true)", {1, 10}},
-           // Both of integers and of floats.
+           // For integers and for floats.
            {"Max(z, n)", {0, 0}},
            {"Min(0.5*ToFloat(t), 0.25)", {-2, 1}},
            {"Max(0.5*ToFloat(t), 0.25)", {0, 2}},
@@ -376,12 +376,12 @@ TEST(SymRangeTest, UnknownExpressionsAreUnbounded) {
                                       "zf7", "RoundDecimal(ToFloat(s), -1)", "zf7 + inf"}) {
     EXPECT_EQ(Parse(text).Range({{"s", {2, 10}}}), kEverything) << text;
   }
-  // What has no value has no bounds: of a known function with other arguments than it takes, and of
-  // a fraction that is no number.
+  // Expressions without a value are unbounded: known functions with a wrong argument count, and
+  // fractions that are not numbers.
   EXPECT_EQ(SymExpr::Function("Abs", {SymExpr(1), SymExpr(2)}).Range({}), kEverything);
   EXPECT_EQ(SymExpr::Function("Rational", {SymExpr::Symbol("s"), SymExpr(2)}).Range({}),
             kEverything);
-  // Rounding an integer that is not known for one when it is made.
+  // Rounding an expression that is not known to be an integer on construction.
   EXPECT_EQ(Parse("TruncToInt(Pow(s, u))").Range({{"s", {2, 10}}}), (SymRange{1, kAbove}));
 }
 
@@ -397,7 +397,7 @@ TEST(SymRangeTest, SumsAndProductsOfFloatsAreRoundedOutwards) {
            {"zf0*zf3", {0, kAbove}},
            {"zf3*zf4", {1, kAbove}},
            {"zf1*zf3", {2, kAbove}},
-           // More than a double holds, and less.
+           // Overflow and underflow of doubles.
            {"1e300*zf2", {kAbove, kAbove}},
            {"-1e300*zf2", {kBelow, kBelow}},
            {"1e-300*ToFloat(s)", {0, 1}},

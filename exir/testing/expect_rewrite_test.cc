@@ -1,4 +1,4 @@
-// The harness of pass tests finds what it is there for.
+// Checks that the harness of pass tests detects errors.
 #include <string>
 
 #include "exir/ir/graph_editor.h"

@@ -29,7 +29,7 @@ std::string Shape(const std::string& shape, size_t data_bytes, const std::string
 constexpr NegativeBytes kArrays[] = {
     {"C1_empty", "no bytes", kInvalid, "the file does not begin with",
      [] { return std::string(); }},
-    {"C1_ends_in_version", "the magic alone", kInvalid, "the file ends in the version",
+    {"C1_ends_in_version", "only the magic", kInvalid, "the file ends in the version",
      [] { return std::string(kMagic); }},
     {"C1_ends_in_length", "no length of the header", kInvalid,
      "the file ends in the length of the header",

@@ -36,8 +36,8 @@ constexpr NegativeBytes kFrames[] = {
      [] { return Sample().substr(0, 64); }},
     {"C1_first_segment_in_header", "the header says that segments begin inside it", kInvalid,
      "segments: the first one in the file is at", [] { return WithHeader<uint64_t>(24, 8); }},
-    {"C1_first_segment_beyond_end", "the header says that segments begin behind the file", kInvalid,
-     "the header says 1152921504606846976",
+    {"C1_first_segment_beyond_end", "a header whose segments begin after the end of the file",
+     kInvalid, "the header says 1152921504606846976",
      [] { return WithHeader<uint64_t>(24, uint64_t{1} << 60); }},
     {"C2_metadata_beyond_file", "more metadata than the file has bytes", kLoss,
      "bytes do not fit into a file of", [] { return WithHeader<uint64_t>(16, 100000); }},
@@ -47,7 +47,7 @@ constexpr NegativeBytes kFrames[] = {
      [] { return WithHeader<uint64_t>(16, uint64_t{1} << 31); }},
     {"C2_declared_size_larger", "the header declares more bytes than there are", kLoss,
      "the program file is truncated", [] { return WithHeader<uint64_t>(32, Sample().size() + 1); }},
-    {"C2_declared_size_smaller", "bytes behind the declared end", kLoss,
+    {"C2_declared_size_smaller", "bytes after the declared end", kLoss,
      "the program file is too long", [] { return WithHeader<uint64_t>(32, Sample().size() - 1); }},
     {"C2_truncated", "the last byte is missing", kLoss, "the program file is truncated",
      [] {
@@ -174,7 +174,7 @@ const ProgramEdit kEdits[] = {
     {"C7_required_feature", "a feature that this reader does not know", kNewer,
      "the program needs features that this reader does not know: 'time travel'",
      BELAY_EDIT(program.add_required_features("time travel"))},
-    {"C5_named_constant_alone", "a constant of a program around, which there is not", kMissing,
+    {"C5_named_constant_alone", "a constant of an enclosing program, but there is none", kMissing,
      "constants[0]: named data 'w' of an enclosing program, but there is no enclosing program",
      BELAY_EDIT(program.add_required_features("named_constants");
                 program.mutable_constants(0)->set_named_data("w"))},
@@ -257,7 +257,7 @@ std::vector<NegativeFile> ProgramContainerFiles() {
                    .reader = NegativeReader::kProgram,
                    .code = kMissing,
                    .message = "companion file 'elsewhere.data'",
-                   .what = "a companion file that is not there",
+                   .what = "a companion file that is missing",
                    .bytes = program.Serialize()});
   return files;
 }

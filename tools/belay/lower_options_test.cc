@@ -200,21 +200,21 @@ TEST_F(LowerOptionsTest, DoesNotOverwriteFilesOfCommand) {
   fs::create_hard_link(Path("m.pt2"), Path("hard"));
   LowerOptions options = Options();
   options.report = (directory_ / "." / "p.belay").string();
-  ExpectBadUsage(options, "the report can't be written");
+  ExpectBadUsage(options, "the report and the program would write to the same file");
   options.report = "";
   options.input = Path("m.pt2");
   for (const char* name : {"m.pt2", "link", "hard", "./m.pt2"}) {
     options.output = Path(name);
-    ExpectBadUsage(options, "it is the archive");
+    ExpectBadUsage(options, "it is the input archive");
     options.output = Path("p.belay");
     options.report = Path(name);
-    ExpectBadUsage(options, "it is the archive");
+    ExpectBadUsage(options, "it is the input archive");
     options.report = "";
   }
   options.input = kMlp;
   options.methods = {"a=" + Path("m.pt2")};
   options.output = Path("link");
-  ExpectBadUsage(options, "it is the archive");
+  ExpectBadUsage(options, "it is the input archive");
 }
 
 TEST_F(LowerOptionsTest, EscapesControlCharactersOfNames) {

@@ -83,7 +83,7 @@ TEST_F(ProfileCommandTest, ProfilesStrippedProgramByInstruction) {
   const Outcome outcome = Profiled({.program = program});
   ASSERT_EQ(outcome.status, kDone) << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("missing: forward: no debug data"));
-  EXPECT_THAT(outcome.output, HasSubstr("no map of its steps"));
+  EXPECT_THAT(outcome.output, HasSubstr("no debug map of its steps"));
   EXPECT_THAT(outcome.output, HasSubstr("  operator\n"));
 }
 

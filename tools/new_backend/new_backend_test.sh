@@ -40,7 +40,7 @@ expect_nothing_taken() {
   local tool=$1
   shift
   if "${binary[$tool]}" "$@" --backend=my_npu >"$TEST_TMPDIR/$tool.txt" 2>&1; then fail "$tool: expected it to fail: my_npu takes nothing"; fi
-  grep -q '^FAIL backend my_npu: took 0 nodes' "$TEST_TMPDIR/$tool.txt" || fail "$tool: $(cat "$TEST_TMPDIR/$tool.txt")"
+  grep -q '^FAIL backend my_npu: accepted 0 nodes' "$TEST_TMPDIR/$tool.txt" || fail "$tool: $(cat "$TEST_TMPDIR/$tool.txt")"
   grep -Eq '^[0-9]+ passed, 0 failed' "$TEST_TMPDIR/$tool.txt" || fail "$tool: $(tail "$TEST_TMPDIR/$tool.txt")"
   "${binary[$tool]}" "$@" --backend=my_npu --allow_undelegated >"$TEST_TMPDIR/$tool.txt" || fail "$tool: $(tail "$TEST_TMPDIR/$tool.txt")"
 }

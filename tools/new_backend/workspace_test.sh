@@ -50,7 +50,7 @@ expect_nothing_taken() {
   local target=$1
   shift
   if bazel run "//backends/my_npu:$target" -- "$@" --backend=my_npu >"$target.txt" 2>&1; then fail "$target: expected it to fail: my_npu takes nothing"; fi
-  grep -q '^FAIL backend my_npu: took 0 nodes' "$target.txt" || fail "$(tail -n 40 "$target.txt")"
+  grep -q '^FAIL backend my_npu: accepted 0 nodes' "$target.txt" || fail "$(tail -n 40 "$target.txt")"
 }
 expect_nothing_taken ops --cases="$zoo/opcases" --only='^aten.relu.default '
 expect_nothing_taken models --zoo="$zoo/models/zoo" --only=resnet_tiny

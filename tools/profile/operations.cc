@@ -13,7 +13,7 @@ namespace belay::tools {
 namespace {
 
 enum class Rule : uint8_t {
-  kProduct,      // reduces over the last dimension of `factor`
+  kMatmul,       // reduces over the last dimension of `factor`
   kConvolution,  // of `factor`, [n, c, …], with `weight`
   kWindow,       // of `factor`, [n, c, …], with windows of `kernel_size` whose weights are packed
   kDepthwise,    // the same, each channel by itself
@@ -27,28 +27,28 @@ struct Row {
 };
 constexpr Row kRows[] = {
     {"aten._scaled_dot_product_flash_attention", Rule::kAttention},
-    {"aten.addmm", Rule::kProduct, "mat1"},
-    {"aten.baddbmm", Rule::kProduct, "batch1"},
-    {"aten.bmm", Rule::kProduct, "self"},
+    {"aten.addmm", Rule::kMatmul, "mat1"},
+    {"aten.baddbmm", Rule::kMatmul, "batch1"},
+    {"aten.bmm", Rule::kMatmul, "self"},
     {"aten.convolution", Rule::kConvolution, "input"},
-    {"aten.linear", Rule::kProduct, "input"},
-    {"aten.mm", Rule::kProduct, "self"},
+    {"aten.linear", Rule::kMatmul, "input"},
+    {"aten.mm", Rule::kMatmul, "self"},
     {"aten.scaled_dot_product_attention", Rule::kAttention},
     {"belay_cpu.attention", Rule::kAttention},
     {"belay_cpu.bfloat16_conv2d", Rule::kWindow, "input"},
-    {"belay_cpu.bfloat16_linear", Rule::kProduct, "input"},
+    {"belay_cpu.bfloat16_linear", Rule::kMatmul, "input"},
     {"belay_cpu.conv2d", Rule::kWindow, "input"},
     {"belay_cpu.conv2d_chain", Rule::kChain, "input"},
     {"belay_cpu.depthwise_conv2d", Rule::kDepthwise, "input"},
-    {"belay_cpu.dynamic_quantized_linear", Rule::kProduct, "input"},
-    {"belay_cpu.linear", Rule::kProduct, "input"},
+    {"belay_cpu.dynamic_quantized_linear", Rule::kMatmul, "input"},
+    {"belay_cpu.linear", Rule::kMatmul, "input"},
     {"belay_cpu.quantized_conv2d", Rule::kWindow, "input"},
     {"belay_cpu.quantized_depthwise_conv2d", Rule::kDepthwise, "input"},
-    {"belay_cpu.quantized_linear", Rule::kProduct, "input"},
-    {"belay_cpu.weight_only_linear", Rule::kProduct, "input"},
+    {"belay_cpu.quantized_linear", Rule::kMatmul, "input"},
+    {"belay_cpu.weight_only_linear", Rule::kMatmul, "input"},
     {"belay_cpu.winograd_conv2d", Rule::kWindow, "input"},
-    {"quantized_decomposed.mixed_linear", Rule::kProduct, "input"},
-    {"quantized_decomposed.mixed_mm", Rule::kProduct, "input"},
+    {"quantized_decomposed.mixed_linear", Rule::kMatmul, "input"},
+    {"quantized_decomposed.mixed_mm", Rule::kMatmul, "input"},
 };
 
 const Row* FindRow(std::string_view op) {
@@ -169,7 +169,7 @@ double OperationsOf(const InstructionInfo& instruction) {
   const TensorView* factor = Tensor(instruction, row->factor);
   if (factor == nullptr) return 0;
   switch (row->rule) {
-    case Rule::kProduct:
+    case Rule::kMatmul:
       return 2 * Numel(*result) * static_cast<double>(factor->sizes[factor->rank() - 1]);
     case Rule::kConvolution:
       return Convolution(instruction, *factor, *result);
