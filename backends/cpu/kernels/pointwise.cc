@@ -26,6 +26,7 @@ constexpr double kStepWork = 4;
 // free again after the last use of its result.
 struct Group : PointwiseGroupCall<KernelArguments> {
   std::array<VectorLoop, kMaxPointwiseSteps> loops = {};
+  std::array<PointwiseParams, kMaxPointwiseSteps> params = {};
   std::array<uint8_t, kMaxPointwiseSteps> slots = {};
   // The scalars that are operands of loops.
   uint32_t splat = 0;
@@ -49,6 +50,15 @@ struct Group : PointwiseGroupCall<KernelArguments> {
           FindLoop(step.kind->op, bytes ? DType::kUint8 : DType::kFloat32);
       if (loops[static_cast<size_t>(k)] == nullptr) {
         return absl::InvalidArgumentError("ops: a step without a loop");
+      }
+      // The loops of sums multiply their second operand by a scalar.
+      PointwiseParams& scalar = params[static_cast<size_t>(k)];
+      if (step.kind->op == PointwiseOp::kAdd || step.kind->op == PointwiseOp::kSub) {
+        scalar.Set(0, EValue(1.0));
+      }
+      for (int i = 0; i < step.kind->scalars; ++i) {
+        const int at = step.operands[static_cast<size_t>(step.kind->operands + i)] - num_inputs;
+        scalar.Set(i, EValue(static_cast<double>(scalars[static_cast<size_t>(at)])));
       }
       for (int i = 0; i < step.kind->operands; ++i) {
         const int value = step.operands[static_cast<size_t>(i)];
@@ -113,16 +123,10 @@ void RunBlock(const Group& group, Buffers& buffers, const void* const* inputs, v
     for (int i = 0; i < step.kind->operands; ++i) {
       operands[i] = values[step.operands[static_cast<size_t>(i)]];
     }
-    PointwiseParams params;
-    for (int i = 0; i < step.kind->scalars; ++i) {
-      const int scalar = step.operands[static_cast<size_t>(step.kind->operands + i)];
-      params.Set(i, EValue(static_cast<double>(
-                        group.scalars[static_cast<size_t>(scalar - group.num_inputs)])));
-    }
     void* result = k + 1 == group.num_steps
                        ? out
                        : buffers.results[group.slots[static_cast<size_t>(k)]].data();
-    group.loops[static_cast<size_t>(k)](operands, result, n, params);
+    group.loops[static_cast<size_t>(k)](operands, result, n, group.params[static_cast<size_t>(k)]);
     values[group.ResultOf(k)] = result;
   }
 }
