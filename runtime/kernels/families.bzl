@@ -46,6 +46,7 @@ CPU_FAMILIES = [
         ("max_pool2d", "MaxPool2dKernels"),
         ("attention", "AttentionKernels"),
         ("token_rows", "TokenRowKernels"),
+        ("pointwise", "PointwiseGroupKernels"),
         ("quantized_linear", "QuantizedLinearKernels"),
         ("quantized_conv2d", "QuantizedConv2dKernels"),
         ("quantized_pointwise", "QuantizedPointwiseKernels"),

@@ -273,6 +273,13 @@ TestCall LookupCall() {
   return TestCall("lookup", {T(kU8, {2, 5}), T(kU8, {256})}, T(kU8, {2, 5}));
 }
 
+TestCall PointwiseCall() {
+  return TestCall("pointwise",
+                  {List({T(kF32, {2, 3, 8}), T(kF32, {8}), T(DType::kBool, {3, 1})}),
+                   Text("mul clamp where"), Ints({0, 1, 5, 3, 4, 2, 6, 0}), Doubles({-1.0, 1.0})},
+                  T(kF32, {2, 3, 8}));
+}
+
 // One call per operator.
 std::vector<TestCall> AllCalls() {
   return {LinearCall(),          WeightOnlyLinearCall(),
@@ -283,7 +290,8 @@ std::vector<TestCall> AllCalls() {
           AttentionCall(),       RmsNormCall(),
           RotaryEmbeddingCall(), QuantizedLinearCall(),
           QuantizedConv2dCall(), QuantizedDepthwiseConv2dCall(),
-          QuantizedAddCall(),    LookupCall()};
+          QuantizedAddCall(),    LookupCall(),
+          PointwiseCall()};
 }
 
 }  // namespace belay::cpu

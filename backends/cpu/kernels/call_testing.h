@@ -76,6 +76,7 @@ TestCall QuantizedConv2dCall();
 TestCall QuantizedDepthwiseConv2dCall();
 TestCall QuantizedAddCall();
 TestCall LookupCall();
+TestCall PointwiseCall();
 // One call per operator.
 std::vector<TestCall> AllCalls();
 

@@ -8,6 +8,7 @@
 #include "backends/cpu/calls.h"
 #include "backends/cpu/chain_calls.h"
 #include "backends/cpu/dynamic_calls.h"
+#include "backends/cpu/pointwise_calls.h"
 #include "backends/cpu/quantized_calls.h"
 #include "backends/cpu/token_calls.h"
 #include "backends/cpu/weight_only_calls.h"
@@ -84,6 +85,14 @@ absl::Status MaxPool2dMeta(MetaContext& context, const MaxPool2dCall<MetaArgumen
 absl::Status AttentionMeta(MetaContext& context, const AttentionCall<MetaArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
   context.SetTensor(0, DType::kFloat32, std::move(shape));
+  return absl::OkStatus();
+}
+
+absl::Status PointwiseMeta(MetaContext& context, const PointwiseGroupCall<MetaArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
+  const absl::Span<const exir::TensorMeta* const> inputs(call.inputs.data(),
+                                                         static_cast<size_t>(call.num_inputs));
+  context.SetOutput(0, exir::PointwiseResult(DType::kFloat32, std::move(shape), inputs));
   return absl::OkStatus();
 }
 
@@ -197,6 +206,11 @@ constexpr OpDef kRows[] = {
      .meta = &MetaKernel<&MaxPool2dMeta>,
      .dtypes = "input:A ->:A A={f32,bf16,u8}",
      .tolerance = {0, 0}},
+    {.schema = "belay_cpu::pointwise(Tensor[] inputs, str ops, int[] operands, float[] scalars) "
+               "-> Tensor",
+     .meta = &MetaKernel<&PointwiseMeta>,
+     .dtypes = "inputs:A ->:B A={f32,b8} B={f32}",
+     .tolerance = {1e-5, 1e-6}},
     {.schema = "belay_cpu::lookup(Tensor input, Tensor table) -> Tensor",
      .meta = &MetaKernel<&LookupMeta>,
      .dtypes = "input:A table:A ->:A A={u8}",

@@ -11,6 +11,7 @@
 #include "backends/cpu/calls.h"
 #include "backends/cpu/chain_calls.h"
 #include "backends/cpu/dynamic_calls.h"
+#include "backends/cpu/pointwise_calls.h"
 #include "backends/cpu/quantized_calls.h"
 #include "backends/cpu/token_calls.h"
 #include "backends/cpu/weight_only_calls.h"
@@ -332,6 +333,133 @@ absl::Status RunAttention(KernelContext& context, const AttentionCall<KernelArgu
   return absl::OkStatus();
 }
 
+// ---- Groups of elementwise operators
+
+// A step's result; truth values are 0 and 1.
+double ExactStep(const PointwiseStep& kind, const double* x, const double* scalars) {
+  switch (kind.op) {
+    case PointwiseOp::kAbs:
+      return std::fabs(x[0]);
+    case PointwiseOp::kAdd:
+      return x[0] + x[1];
+    case PointwiseOp::kCeil:
+      return std::ceil(x[0]);
+    case PointwiseOp::kClampBoth: {
+      const double raised = x[0] < scalars[0] ? scalars[0] : x[0];
+      return scalars[1] < raised ? scalars[1] : raised;
+    }
+    case PointwiseOp::kCos:
+      return std::cos(x[0]);
+    case PointwiseOp::kDiv:
+      return x[0] / x[1];
+    case PointwiseOp::kElu:
+      return x[0] < 0 ? std::expm1(x[0] * scalars[2]) * scalars[0] * scalars[1] : x[0] * scalars[1];
+    case PointwiseOp::kEq:
+      return x[0] == x[1] ? 1 : 0;
+    case PointwiseOp::kErf:
+      return std::erf(x[0]);
+    case PointwiseOp::kExp:
+      return std::exp(x[0]);
+    case PointwiseOp::kExpm1:
+      return std::expm1(x[0]);
+    case PointwiseOp::kFloor:
+      return std::floor(x[0]);
+    case PointwiseOp::kGe:
+      return x[0] >= x[1] ? 1 : 0;
+    case PointwiseOp::kGeluErf:
+      return ExactActivation(Activation::kGelu, x[0]);
+    case PointwiseOp::kGeluTanh:
+      return ExactActivation(Activation::kGeluTanh, x[0]);
+    case PointwiseOp::kGt:
+      return x[0] > x[1] ? 1 : 0;
+    case PointwiseOp::kLe:
+      return x[0] <= x[1] ? 1 : 0;
+    case PointwiseOp::kLeakyRelu:
+      return x[0] > 0 ? x[0] : x[0] * scalars[0];
+    case PointwiseOp::kLog:
+      return std::log(x[0]);
+    case PointwiseOp::kLog1p:
+      return std::log1p(x[0]);
+    case PointwiseOp::kLog2:
+      return std::log2(x[0]);
+    case PointwiseOp::kLogicalAnd:
+      return x[0] != 0 && x[1] != 0 ? 1 : 0;
+    case PointwiseOp::kLogicalNot:
+      return x[0] != 0 ? 0 : 1;
+    case PointwiseOp::kLogicalOr:
+      return x[0] != 0 || x[1] != 0 ? 1 : 0;
+    case PointwiseOp::kLt:
+      return x[0] < x[1] ? 1 : 0;
+    case PointwiseOp::kMaximum:
+      return std::isnan(x[0]) || x[0] > x[1] ? x[0] : x[1];
+    case PointwiseOp::kMinimum:
+      return std::isnan(x[0]) || x[0] < x[1] ? x[0] : x[1];
+    case PointwiseOp::kMul:
+      return x[0] * x[1];
+    case PointwiseOp::kNe:
+      return x[0] != x[1] ? 1 : 0;
+    case PointwiseOp::kNeg:
+      return -x[0];
+    case PointwiseOp::kPow:
+      return std::pow(x[0], scalars[0]);
+    case PointwiseOp::kReciprocal:
+      return 1 / x[0];
+    case PointwiseOp::kRelu:
+      return x[0] < 0 ? 0 : x[0];
+    case PointwiseOp::kRound:
+      return std::nearbyint(x[0]);
+    case PointwiseOp::kRsqrt:
+      return 1 / std::sqrt(x[0]);
+    case PointwiseOp::kSigmoid:
+      return 1 / (1 + std::exp(-x[0]));
+    case PointwiseOp::kSign:
+      return (0 < x[0]) - (x[0] < 0);
+    case PointwiseOp::kSin:
+      return std::sin(x[0]);
+    case PointwiseOp::kSqrt:
+      return std::sqrt(x[0]);
+    case PointwiseOp::kSub:
+      return x[0] - x[1];
+    case PointwiseOp::kTanh:
+      return std::tanh(x[0]);
+    case PointwiseOp::kTrunc:
+      return std::trunc(x[0]);
+    case PointwiseOp::kWhere:
+      return x[0] != 0 ? x[1] : x[2];
+    default:
+      return std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
+// Every step is rounded to float32.
+absl::Status RunPointwise(KernelContext& context, const PointwiseGroupCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  return ForEachPlace<float>(context, shape, [&](const Sizes& index) {
+    std::vector<double> values;
+    for (int k = 0; k < call.num_inputs; ++k) {
+      const TensorView& input = *call.inputs[static_cast<size_t>(k)];
+      const int lead = index.size() - input.rank();
+      Sizes at(input.rank(), int64_t{0});
+      for (int d = 0; d < input.rank(); ++d) at[d] = input.sizes[d] == 1 ? 0 : index[lead + d];
+      values.push_back(input.dtype == DType::kBool ? (At<uint8_t>(input, at) != 0 ? 1 : 0)
+                                                   : double{At(input, at)});
+    }
+    for (int k = 0; k < call.num_scalars; ++k) {
+      values.push_back(double{call.scalars[static_cast<size_t>(k)]});
+    }
+    for (int k = 0; k < call.num_steps; ++k) {
+      const auto& step = call.steps[static_cast<size_t>(k)];
+      double operands[4] = {};
+      for (int i = 0; i < step.kind->operands + step.kind->scalars; ++i) {
+        operands[i] = values[step.operands[static_cast<size_t>(i)]];
+      }
+      values.push_back(double{
+          static_cast<float>(ExactStep(*step.kind, operands, operands + step.kind->operands))});
+    }
+    return static_cast<float>(values.back());
+  });
+}
+
 // ---- Quantized tensors
 
 int32_t QuantizedNumber(const Quantization& q, float y) {
@@ -546,6 +674,8 @@ absl::Status RunLookup(KernelContext& context, const LookupCall<KernelArguments>
 }
 
 constexpr Kernel kKernels[] = {
+    KernelRow<&RunPointwise>("belay_cpu.pointwise.default", "inputs ops operands scalars",
+                             "PointwiseReference", KernelEngine::kReference),
     KernelRow<&RunAttention>("belay_cpu.attention.default", "query key value mask scale is_causal",
                              "AttentionReference", KernelEngine::kReference),
     KernelRow<&RunLinear>("belay_cpu.linear.default",
