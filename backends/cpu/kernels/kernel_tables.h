@@ -1,6 +1,6 @@
 // The tables of the CPU backend's kernels, each in a file and a library of its own, so that an
 // application links those that it needs (the operators are described in calls.h, bfloat16_calls.h,
-// chain_calls.h, quantized_calls.h, weight_only_calls.h, dynamic_calls.h and token_calls.h of
+// chain_calls.h, convolution_calls.h, quantized_calls.h, weight_only_calls.h, dynamic_calls.h and token_calls.h of
 // backends/cpu).
 #ifndef BELAY_BACKENDS_CPU_KERNELS_KERNEL_TABLES_H_
 #define BELAY_BACKENDS_CPU_KERNELS_KERNEL_TABLES_H_
@@ -16,6 +16,7 @@ absl::Span<const Kernel> WeightOnlyLinearKernels();
 absl::Span<const Kernel> DynamicQuantizedLinearKernels();
 absl::Span<const Kernel> Conv2dKernels();
 absl::Span<const Kernel> Conv2dChainKernels();
+absl::Span<const Kernel> ConvolutionKernels();
 absl::Span<const Kernel> WinogradConv2dKernels();
 absl::Span<const Kernel> MaxPool2dKernels();
 absl::Span<const Kernel> AttentionKernels();

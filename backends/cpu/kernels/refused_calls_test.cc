@@ -137,7 +137,7 @@ TEST(RefusedCalls, QuantizedImagesThatLieRowByRow) {
 TEST(RefusedCalls, WorkingMemoryThatIsMissing) {
   for (const TestCall& call :
        {DynamicLinearCall(), Conv2dCall(), BFloat16Conv2dCall(), Conv2dChainCall(),
-        WinogradConv2dCall(), AttentionCall(), QuantizedConv2dCall()}) {
+        WinogradConv2dCall(), ConvolutionCall(), AttentionCall(), QuantizedConv2dCall()}) {
     EXPECT_THAT(call.Run(/*scratch=*/false), HasSubstr("working memory")) << call.op();
   }
   // Rows of a whole way of the cache are copied.

@@ -17,9 +17,11 @@ namespace belay::cpu {
 // belay_cpu::winograd_conv2d where sizes are known and its expected cost, with the transforms and the
 // reading of larger filters, is below three quarters of conv2d's.
 //
-// Left as they are: other dtypes, weights that are no constants or have no elements,
-// transposed convolutions, other groups, numbers above 2^24, one and three dimensions. Top graph
-// only. `decisions`, null for nobody who asks, must outlive the pass.
+// Of float32, grouped and transposed convolutions, and those over volumes, become
+// belay_cpu::convolution (backends/cpu/convolution_calls.h), packed by groups and phases.
+//
+// Left as they are: other dtypes, weights that are no constants or have no elements, numbers above 2^24
+// (256 where transposed), one dimension. Top graph only. `decisions`, null for nobody who asks, must outlive the pass.
 exir::Pass LowerConv2d(Decisions* decisions = nullptr, bool winograd = false);
 
 }  // namespace belay::cpu
