@@ -68,6 +68,7 @@ constexpr Row kRows[] = {
     {"belay_cpu.bfloat16_linear.default", {Kind::kProduct, 0, 1}},
     {"belay_cpu.bfloat16_conv2d.default", {Kind::kConvolution}},
     {"belay_cpu.conv2d.default", {Kind::kConvolution}},
+    {"belay_cpu.convolution.default", {Kind::kConvolution}},
     {"belay_cpu.conv2d_chain.default", {Kind::kChain, 0, 1}},
     {"belay_cpu.depthwise_conv2d.default", {Kind::kConvolution}},
     {"belay_cpu.quantized_conv2d.default", {Kind::kConvolution}},
@@ -214,7 +215,7 @@ uint64_t WorkOfOutputs(const WorkRule& rule, const KernelContext& context) {
       // A transposed convolution iterates over its input. Otherwise iterate over the output, since
       // strides make the input look larger.
       const bool* transposed =
-          context.num_arguments() == 9 ? context.argument(6).get_if<bool>() : nullptr;
+          context.num_arguments() > 6 ? context.argument(6).get_if<bool>() : nullptr;
       const bool backwards = transposed != nullptr && *transposed;
       more = Places(backwards ? TensorAt(context, 0) : output, Count(TensorAt(context, 1)));
     } else if (rule.kind == Kind::kWindow && rule.first < context.num_arguments()) {

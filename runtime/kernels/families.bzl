@@ -42,6 +42,7 @@ CPU_FAMILIES = [
         ("dynamic_quantized_linear", "DynamicQuantizedLinearKernels"),
         ("conv2d", "Conv2dKernels"),
         ("conv2d_chain", "Conv2dChainKernels"),
+        ("convolution_volumes", "ConvolutionKernels"),
         ("winograd_conv2d", "WinogradConv2dKernels"),
         ("max_pool2d", "MaxPool2dKernels"),
         ("attention", "AttentionKernels"),

@@ -18,6 +18,7 @@ enum class Rule : uint8_t {
   kWindow,       // of `factor`, [n, c, …], with windows of `kernel_size` whose weights are packed
   kDepthwise,    // the same, each channel by itself
   kAttention,    // of `query`, `key` and `value`
+  kGrouped,      // of `factor`, [n, c, …], with out_channels, groups, transposed and kernel_size
   kChain,        // of `factor`, [n, c, …]: stage by stage (backends/cpu/chain_calls.h)
 };
 struct Row {
@@ -39,6 +40,7 @@ constexpr Row kRows[] = {
     {"belay_cpu.bfloat16_linear", Rule::kMatmul, "input"},
     {"belay_cpu.conv2d", Rule::kWindow, "input"},
     {"belay_cpu.conv2d_chain", Rule::kChain, "input"},
+    {"belay_cpu.convolution", Rule::kGrouped, "input"},
     {"belay_cpu.depthwise_conv2d", Rule::kDepthwise, "input"},
     {"belay_cpu.dynamic_quantized_linear", Rule::kMatmul, "input"},
     {"belay_cpu.linear", Rule::kMatmul, "input"},
@@ -135,6 +137,21 @@ double Convolution(const InstructionInfo& instruction, const TensorView& image,
          (Numel(*weight) / static_cast<double>(weight->sizes[0]));
 }
 
+double Grouped(const InstructionInfo& instruction, const TensorView& image,
+               const TensorView& result) {
+  const EValue *groups = Argument(instruction, "groups"),
+               *transposed = Argument(instruction, "transposed");
+  const int64_t* count = groups == nullptr ? nullptr : groups->get_if<int64_t>();
+  const bool* backwards = transposed == nullptr ? nullptr : transposed->get_if<bool>();
+  if (count == nullptr || *count < 1 || backwards == nullptr || image.rank() < 2 ||
+      result.rank() < 2) {
+    return 0;
+  }
+  const TensorView& walked = *backwards ? image : result;
+  const TensorView& other = *backwards ? result : image;
+  return 2 * Numel(walked) * Taps(instruction) * static_cast<double>(other.sizes[1] / *count);
+}
+
 double Attention(const InstructionInfo& instruction) {
   const TensorView *query = Tensor(instruction, "query"), *key = Tensor(instruction, "key"),
                    *value = Tensor(instruction, "value");
@@ -179,6 +196,8 @@ double OperationsOf(const InstructionInfo& instruction) {
                  : 2 * Numel(*result) * Taps(instruction) * static_cast<double>(factor->sizes[1]);
     case Rule::kDepthwise:
       return 2 * Numel(*result) * Taps(instruction);
+    case Rule::kGrouped:
+      return Grouped(instruction, *factor, *result);
     case Rule::kChain:
       return Chain(instruction, *factor);
     case Rule::kAttention:

@@ -214,6 +214,14 @@ TestCall Conv2dChainCall() {
        Text("silu none"), Text("add"), Doubles({-kInf, 0}), Doubles({kInf, 6})},
       Images(kF32, {1, 20, 5, 4}));
 }
+TestCall ConvolutionCall() {
+  return TestCall("convolution",
+                  With({Images(kF32, {1, 6, 3, 4}), T(kF32, {12 * 3 * 16}), T(kF32, {8}),
+                        Images(kF32, {1, 8, 6, 4}), Int(8), Int(2), EValue(true), Ints({4, 3}),
+                        Ints({2, 1}), Ints({1, 1}), Ints({0, 0}), Ints({1, 1})},
+                       Epilogue()),
+                  Images(kF32, {1, 8, 6, 4}));
+}
 TestCall WinogradConv2dCall() {
   return TestCall("winograd_conv2d",
                   With({Images(kF32, {1, 3, 5, 4}), T(kF32, {36 * 3 * 32}), T(kF32, {8}),
@@ -291,7 +299,7 @@ std::vector<TestCall> AllCalls() {
           RotaryEmbeddingCall(), QuantizedLinearCall(),
           QuantizedConv2dCall(), QuantizedDepthwiseConv2dCall(),
           QuantizedAddCall(),    LookupCall(),
-          PointwiseCall()};
+          PointwiseCall(),       ConvolutionCall()};
 }
 
 }  // namespace belay::cpu

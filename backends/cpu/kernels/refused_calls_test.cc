@@ -136,7 +136,7 @@ TEST(RefusedCalls, QuantizedImagesInRowMajorOrder) {
 TEST(RefusedCalls, MissingWorkingMemory) {
   for (const TestCall& call :
        {DynamicLinearCall(), Conv2dCall(), BFloat16Conv2dCall(), Conv2dChainCall(),
-        WinogradConv2dCall(), AttentionCall(), QuantizedConv2dCall()}) {
+        WinogradConv2dCall(), ConvolutionCall(), AttentionCall(), QuantizedConv2dCall()}) {
     EXPECT_THAT(call.Run(/*scratch=*/false), HasSubstr("working memory")) << call.op();
   }
   // Rows of one L1 cache way are copied.

@@ -7,6 +7,7 @@
 #include "backends/cpu/bfloat16_calls.h"
 #include "backends/cpu/calls.h"
 #include "backends/cpu/chain_calls.h"
+#include "backends/cpu/convolution_calls.h"
 #include "backends/cpu/dynamic_calls.h"
 #include "backends/cpu/pointwise_calls.h"
 #include "backends/cpu/quantized_calls.h"
@@ -133,6 +134,13 @@ constexpr OpDef kRows[] = {
                "int out_channels, int[] kernel_size, int[] stride, int[] padding, int[] dilation, "
                "str activation, str combine, float low, float high) -> Tensor",
      .meta = &MetaKernel<&Conv2dMeta<Conv2dCall<MetaArguments, false>>>,
+     .dtypes = kTypes,
+     .tolerance = {1e-5, 1e-6}},
+    {.schema = "belay_cpu::convolution(Tensor input, Tensor weight, Tensor? bias, Tensor? other, "
+               "int out_channels, int groups, bool transposed, int[] kernel_size, int[] stride, "
+               "int[] padding, int[] output_padding, int[] dilation, str activation, str combine, "
+               "float low, float high) -> Tensor",
+     .meta = &MetaKernel<&Conv2dMeta<GeneralConvolutionCall<MetaArguments>>>,
      .dtypes = kTypes,
      .tolerance = {1e-5, 1e-6}},
     {.schema = "belay_cpu::winograd_conv2d(Tensor input, Tensor weight, Tensor? bias, "

@@ -10,6 +10,7 @@
 #include "backends/cpu/bfloat16_calls.h"
 #include "backends/cpu/calls.h"
 #include "backends/cpu/chain_calls.h"
+#include "backends/cpu/convolution_calls.h"
 #include "backends/cpu/dynamic_calls.h"
 #include "backends/cpu/pointwise_calls.h"
 #include "backends/cpu/quantized_calls.h"
@@ -220,6 +221,84 @@ absl::Status RunConv2d(KernelContext& context,
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   return ForEachResult(context, shape, call.epilogue, 1, [&](const Sizes& index) {
     return ConvolutionSum(*call.input, *call.weight, call.window, kDepthwise, index);
+  });
+}
+
+// Element (p, j) of group `group` of packed groups of k rows and n columns.
+double GroupElement(const float* packed, int64_t k, int64_t n, int64_t groups, int64_t group,
+                    int64_t p, int64_t j) {
+  int64_t panel = 0, column = j;
+  if (groups == 1 || n > kNarrowGroup) {
+    panel = group * ((n + kPanelColumns - 1) / kPanelColumns) + j / kPanelColumns;
+    column = j % kPanelColumns;
+  } else {
+    panel = group / 2;
+    column = group % 2 * kNarrowGroup + j;
+  }
+  return packed[(panel * k + p) * kPanelColumns + column];
+}
+
+absl::Status RunConvolution(KernelContext& context,
+                            const GeneralConvolutionCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  const Sizes& in = call.input->sizes;
+  const auto& axes = call.window.axes;
+  const int spatial = call.window.spatial;
+  const int64_t k = in[1] / call.groups, n = call.out_channels / call.groups;
+  const bool narrow = IsNarrowGroup(call.groups, k, n);
+  const int64_t row = PackedTapFloats(call.groups, k, call.out_channels);
+  return ForEachResult(context, shape, call.epilogue, 1, [&](const Sizes& index) {
+    const int64_t group = index[1] / n;
+    double sum = 0;
+    for (int64_t z = 0; z < axes[0].kernel; ++z) {
+      for (int64_t y = 0; y < axes[1].kernel; ++y) {
+        for (int64_t x = 0; x < axes[2].kernel; ++x) {
+          const int64_t tap[] = {z, y, x};
+          Sizes at = index;
+          bool inside = true;
+          for (int s = 0; s < spatial; ++s) {
+            const WindowAxis& a = axes[static_cast<size_t>(3 - spatial + s)];
+            const int64_t t = tap[3 - spatial + s];
+            int64_t& place = at[2 + s];
+            if (call.transposed) {
+              place = index[2 + s] + a.padding - t * a.dilation;
+              inside = inside && place % a.stride == 0;
+              place /= a.stride;
+            } else {
+              place = index[2 + s] * a.stride - a.padding + t * a.dilation;
+            }
+            inside = inside && place >= 0 && place < in[2 + s];
+          }
+          if (!inside) continue;
+          // The phase of first taps tap % step: after all phases of smaller first taps.
+          int64_t taps[3], first[3], number[3], before[3];
+          for (size_t s = 0; s < 3; ++s) {
+            const int64_t step = axes[s].tap_step();
+            first[s] = tap[s] % step, number[s] = tap[s] / step;
+            taps[s] = before[s] = 0;
+            for (int64_t t = 0; t < axes[s].kernel; ++t) {
+              taps[s] += t % step == first[s];
+              before[s] += t % step < first[s];
+            }
+          }
+          const float* packed = call.weight->as<const float>() +
+                                (before[0] * axes[1].kernel * axes[2].kernel +
+                                 taps[0] * (before[1] * axes[2].kernel + taps[1] * before[2])) *
+                                    k * row;
+          const int64_t i = (number[0] * taps[1] + number[1]) * taps[2] + number[2];
+          for (int64_t c = 0; c < k; ++c) {
+            at[1] = group * k + c;
+            const int64_t depth = taps[0] * taps[1] * taps[2] * k, p = i * k + c;
+            const double w =
+                narrow ? packed[(index[1] / kDepthwiseChannels * depth + p) * kDepthwiseChannels +
+                                index[1] % kDepthwiseChannels]
+                       : GroupElement(packed, depth, n, call.groups, group, p, index[1] % n);
+            sum += At(*call.input, at) * w;
+          }
+        }
+      }
+    }
+    return sum;
   });
 }
 
@@ -710,6 +789,11 @@ constexpr Kernel kKernels[] = {
                                   "input weight bias other out_channels kernel_size stride padding "
                                   "dilation activation combine low high",
                                   "WinogradConv2dReference", KernelEngine::kReference),
+    KernelRow<&RunConvolution>("belay_cpu.convolution.default",
+                               "input weight bias other out_channels groups transposed "
+                               "kernel_size stride padding output_padding dilation activation "
+                               "combine low high",
+                               "ConvolutionReference", KernelEngine::kReference),
     KernelRow<&RunConv2dChain>(
         "belay_cpu.conv2d_chain.default",
         "input weights biases other out_channels kernel_size stride padding dilation activations "
