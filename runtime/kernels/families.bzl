@@ -13,6 +13,8 @@ def _family(target, source, function):
 HIGHWAY_FAMILIES = [
     _family("//runtime/kernels/conv", "conv_kernels.cc", "ConvHighwayKernels"),
     _family("//runtime/kernels/creation", "creation_kernels.cc", "CreationHighwayKernels"),
+    _family("//runtime/kernels/distance", "distance_kernels.cc", "DistanceHighwayKernels"),
+    _family("//runtime/kernels/fft", "fft_kernels.cc", "FftHighwayKernels"),
     _family("//runtime/kernels/gemm", "gemm_kernels.cc", "GemmKernels"),
     _family("//runtime/kernels/index", "index_kernels.cc", "IndexHighwayKernels"),
     _family("//runtime/kernels/gemm:integer_gemm", "integer_kernels.cc", "IntegerGemmKernels"),

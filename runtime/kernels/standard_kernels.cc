@@ -3,6 +3,8 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/creation/creation.h"
+#include "runtime/kernels/distance/distance.h"
+#include "runtime/kernels/fft/fft.h"
 #include "runtime/kernels/gemm/gemm.h"
 #include "runtime/kernels/gemm/integer_gemm.h"
 #include "runtime/kernels/gemm/mixed_gemm.h"
@@ -23,13 +25,27 @@
 namespace belay {
 
 absl::Status AddHighwayKernels(KernelRegistry& registry) {
-  for (const absl::Span<const Kernel> family :
-       {ConvHighwayKernels(), CreationHighwayKernels(), GemmKernels(), IndexHighwayKernels(),
-        IntegerGemmKernels(), MixedGemmKernels(), MovementKernels(), NormHighwayKernels(),
-        PointwiseKernels(), PoolHighwayKernels(), QuantizeHighwayKernels(),
-        QuantizationParametersHighwayKernels(), QuantizedEmbeddingHighwayKernels(),
-        ReduceHighwayKernels(), ResizeHighwayKernels(), ScanHighwayKernels(),
-        SelectHighwayKernels(), SoftmaxHighwayKernels(), SortHighwayKernels()}) {
+  for (const absl::Span<const Kernel> family : {ConvHighwayKernels(),
+                                                CreationHighwayKernels(),
+                                                DistanceHighwayKernels(),
+                                                FftHighwayKernels(),
+                                                GemmKernels(),
+                                                IndexHighwayKernels(),
+                                                IntegerGemmKernels(),
+                                                MixedGemmKernels(),
+                                                MovementKernels(),
+                                                NormHighwayKernels(),
+                                                PointwiseKernels(),
+                                                PoolHighwayKernels(),
+                                                QuantizeHighwayKernels(),
+                                                QuantizationParametersHighwayKernels(),
+                                                QuantizedEmbeddingHighwayKernels(),
+                                                ReduceHighwayKernels(),
+                                                ResizeHighwayKernels(),
+                                                ScanHighwayKernels(),
+                                                SelectHighwayKernels(),
+                                                SoftmaxHighwayKernels(),
+                                                SortHighwayKernels()}) {
     ABSL_RETURN_IF_ERROR(registry.Add(family));
   }
   return absl::OkStatus();
