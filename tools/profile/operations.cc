@@ -8,56 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/core/sizes.h"
 #include "runtime/core/tensor_view.h"
+#include "runtime/schema/operator_facts.h"
 
 namespace belay::tools {
 namespace {
-
-enum class Rule : uint8_t {
-  kProduct,      // reduces over the last dimension of `factor`
-  kConvolution,  // of `factor`, [n, c, …], with `weight`
-  kWindow,       // of `factor`, [n, c, …], with windows of `kernel_size` whose weights are packed
-  kDepthwise,    // the same, each channel by itself
-  kAttention,    // of `query`, `key` and `value`
-  kChain,        // of `factor`, [n, c, …]: stage by stage (backends/cpu/chain_calls.h)
-};
-struct Row {
-  std::string_view op;  // without overload
-  Rule rule;
-  std::string_view factor = "";
-};
-constexpr Row kRows[] = {
-    {"aten._scaled_dot_product_flash_attention", Rule::kAttention},
-    {"aten.addmm", Rule::kProduct, "mat1"},
-    {"aten.baddbmm", Rule::kProduct, "batch1"},
-    {"aten.bmm", Rule::kProduct, "self"},
-    {"aten.convolution", Rule::kConvolution, "input"},
-    {"aten.linear", Rule::kProduct, "input"},
-    {"aten.mm", Rule::kProduct, "self"},
-    {"aten.scaled_dot_product_attention", Rule::kAttention},
-    {"belay_cpu.attention", Rule::kAttention},
-    {"belay_cpu.bfloat16_conv2d", Rule::kWindow, "input"},
-    {"belay_cpu.bfloat16_linear", Rule::kProduct, "input"},
-    {"belay_cpu.conv2d", Rule::kWindow, "input"},
-    {"belay_cpu.conv2d_chain", Rule::kChain, "input"},
-    {"belay_cpu.depthwise_conv2d", Rule::kDepthwise, "input"},
-    {"belay_cpu.dynamic_quantized_linear", Rule::kProduct, "input"},
-    {"belay_cpu.linear", Rule::kProduct, "input"},
-    {"belay_cpu.quantized_conv2d", Rule::kWindow, "input"},
-    {"belay_cpu.quantized_depthwise_conv2d", Rule::kDepthwise, "input"},
-    {"belay_cpu.quantized_linear", Rule::kProduct, "input"},
-    {"belay_cpu.weight_only_linear", Rule::kProduct, "input"},
-    {"belay_cpu.winograd_conv2d", Rule::kWindow, "input"},
-    {"quantized_decomposed.mixed_linear", Rule::kProduct, "input"},
-    {"quantized_decomposed.mixed_mm", Rule::kProduct, "input"},
-};
-
-const Row* FindRow(std::string_view op) {
-  const std::string_view name = op.substr(0, op.rfind('.'));
-  for (const Row& row : kRows) {
-    if (row.op == name) return &row;
-  }
-  return nullptr;
-}
 
 // Returns nullptr if the kernel has no such argument.
 const EValue* Argument(const InstructionInfo& instruction, std::string_view name) {
@@ -97,6 +51,13 @@ double Taps(const InstructionInfo& instruction) {
   double taps = sizes.empty() ? 0 : 1;
   for (double size : sizes) taps *= size;
   return taps;
+}
+
+// Returns 1 if the operator has no groups, or they are no positive int.
+double Groups(const InstructionInfo& instruction) {
+  const EValue* argument = Argument(instruction, "groups");
+  const int64_t* groups = argument == nullptr ? nullptr : argument->get_if<int64_t>();
+  return groups == nullptr || *groups < 1 ? 1 : static_cast<double>(*groups);
 }
 
 double Chain(const InstructionInfo& instruction, const TensorView& images) {
@@ -161,27 +122,29 @@ void ForEachTensor(const std::vector<const EValue*>& values, const Fn& fn) {
 }  // namespace
 
 double OperationsOf(const InstructionInfo& instruction) {
-  const Row* row = FindRow(instruction.op);
+  if (instruction.facts == nullptr) return 0;
+  const FlopRule& rule = instruction.facts->flops;
   const TensorView* result =
       instruction.outputs.empty() ? nullptr : instruction.outputs[0]->get_if<TensorView>();
-  if (row == nullptr || result == nullptr) return 0;
-  if (row->rule == Rule::kAttention) return Attention(instruction);
-  const TensorView* factor = Tensor(instruction, row->factor);
+  if (rule.kind == FlopRule::Kind::kNone || result == nullptr) return 0;
+  if (rule.kind == FlopRule::Kind::kAttention) return Attention(instruction);
+  const TensorView* factor = Tensor(instruction, rule.factor);
   if (factor == nullptr) return 0;
-  switch (row->rule) {
-    case Rule::kProduct:
+  switch (rule.kind) {
+    case FlopRule::Kind::kMatmul:
       return 2 * Numel(*result) * static_cast<double>(factor->sizes[factor->rank() - 1]);
-    case Rule::kConvolution:
+    case FlopRule::Kind::kConvolution:
       return Convolution(instruction, *factor, *result);
-    case Rule::kWindow:
-      return factor->rank() < 2
-                 ? 0
-                 : 2 * Numel(*result) * Taps(instruction) * static_cast<double>(factor->sizes[1]);
-    case Rule::kDepthwise:
+    case FlopRule::Kind::kWindow:
+      return factor->rank() < 2 ? 0
+                                : 2 * Numel(*result) * Taps(instruction) *
+                                      static_cast<double>(factor->sizes[1]) / Groups(instruction);
+    case FlopRule::Kind::kDepthwise:
       return 2 * Numel(*result) * Taps(instruction);
-    case Rule::kChain:
+    case FlopRule::Kind::kChain:
       return Chain(instruction, *factor);
-    case Rule::kAttention:
+    case FlopRule::Kind::kNone:
+    case FlopRule::Kind::kAttention:
       break;
   }
   return 0;
