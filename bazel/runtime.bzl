@@ -10,7 +10,8 @@ that the compiler leaves out what no other row uses; and the registries over the
 """
 
 load("//backends:backends.bzl", "BACKENDS", "BACKENDS_OVER_KERNELS", "selectable_runtime")
-load("//runtime/kernels:families.bzl", "CPU_FAMILIES", "HIGHWAY_FAMILIES")
+load("//backends/cpu:families.bzl", "CPU_FAMILIES")
+load("//runtime/kernels:families.bzl", "HIGHWAY_FAMILIES")
 load("//tools:cc.bzl", "cc_library")
 load(":program_info.bzl", "BelayProgramInfo")
 load(":refuse.bzl", "refuse")
