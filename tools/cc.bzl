@@ -3,7 +3,7 @@
 load("@rules_cc//cc:defs.bzl", _cc_binary = "cc_binary", _cc_library = "cc_library", _cc_test = "cc_test")
 
 # Folders of product code, which throws nothing.
-_PRODUCT = ["backends", "bazel", "executorch", "exir", "runtime", "tools"]
+_PRODUCT = ["backends", "bazel", "bindings", "executorch", "exir", "runtime", "tools"]
 
 def _compiled(kwargs, exceptions):
     """The attributes of a C++ target with what decides how its files are compiled.

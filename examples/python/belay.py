@@ -3,7 +3,7 @@
     method = belay.Library("libbelay.so").load("model.belay")
     [scores] = method(belay.Tensor("f", [1, 1, 8, 8], pixels))
 
-runtime/c/belay.h says what each function does and which errors there are.
+bindings/c/belay.h says what each function does and which errors there are.
 """
 
 import array

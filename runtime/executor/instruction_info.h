@@ -21,7 +21,7 @@ struct InstructionInfo {
   std::string_view engine;  // "reference", "highway", or "delegate"; "" for moves and jumps
   // Kernels of higher preference that did not accept the call (Kernel::accepts_call).
   std::vector<const Kernel*> declined = {};
-  std::string_view signature = {};  // of the kernel: its argument names
+  std::string_view signature = {};       // of the kernel: its argument names
   const OperatorFacts* facts = nullptr;  // of the operator; null if it is no kernel call
   // Tensors have the sizes of the last call; before the first call, their maximum sizes.
   std::vector<const EValue*> arguments = {}, outputs = {};

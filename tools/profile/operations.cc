@@ -53,7 +53,7 @@ double Taps(const InstructionInfo& instruction) {
   return taps;
 }
 
-// Returns 1 if the operator has no groups, or they are no positive int.
+// Returns 1 without such an argument, or if it is not a positive int.
 double Groups(const InstructionInfo& instruction) {
   const EValue* argument = Argument(instruction, "groups");
   const int64_t* groups = argument == nullptr ? nullptr : argument->get_if<int64_t>();

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/c/belay.h"
-#include "runtime/c/test_expectations.h"
+#include "bindings/c/belay.h"
+#include "bindings/c/test_expectations.h"
 
 /* Of a caller that was compiled against a header with a field more. */
 static void OptionsOfLaterVersions(const belay_program* program) {
