@@ -1,4 +1,4 @@
-"""What a backend has besides its code and its own tests: a fuzz target, and a page of the operators that it takes."""
+"""Additional targets of a backend: a fuzz target, and a page of its supported operators."""
 
 load("//fuzz:fuzz_target.bzl", "blob_fuzzer")
 load("//tools:cc.bzl", "cc_binary", "cc_test")
@@ -10,8 +10,9 @@ def belay_blob_fuzzer(name, namespace, seeds, backend = "", tags = []):
         bazel test //npu:blob_replay_test
         bazel run --config=fuzz //npu:blob_fuzzer -- -max_total_time=60 WORK "$PWD/npu/corpus"
 
-    An input is the choice of a call and a blob: `DelegateCall` of fuzz/generators/delegate_call.h makes the first. A
-    finding is an input that crashes, takes more than the limits or gives an error that no backend may give; mended, it becomes a seed.
+    An input selects a call and has a blob: `DelegateCall` of fuzz/generators/delegate_call.h creates the call. A
+    finding is an input that crashes, exceeds the limits or returns an error code that backends must not return; once fixed, it becomes
+    a seed.
     --config=fuzz is Belay's: .bazelrc has `import %workspace%/../belay/.bazelrc`.
 
     Args:
@@ -34,12 +35,12 @@ def belay_blob_fuzzer(name, namespace, seeds, backend = "", tags = []):
     )
 
 def belay_backend_status(name, backend, backends = None, page = "STATUS.md", **kwargs):
-    """A command that writes which operators a backend takes, and <name>_test, which holds that the page is current.
+    """A command that writes the page of a backend's supported operators, and <name>_test, which checks that the page is current.
 
     Args:
       name: of the command: `bazel run //npu:status` writes the page.
-      backend: the name that `--backend` has.
-      backends: a belay_backend_set that has it; none for Belay's own.
+      backend: its name in `--backend`.
+      backends: a belay_backend_set with it; None for Belay's own.
       page: a file of this package; an empty one before the first run.
       **kwargs: as for cc_binary and cc_test.
     """

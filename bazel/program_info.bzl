@@ -1,4 +1,4 @@
-"""What rules know of a lowered program."""
+"""Provider of a lowered program."""
 
 BelayProgramInfo = provider(
     doc = "A lowered program.",

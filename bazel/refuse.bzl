@@ -1,4 +1,4 @@
-"""What a macro makes of attributes that are wrong: a target that says so when it is analyzed, as rules do."""
+"""Target of a macro with invalid attributes: reports the error at analysis, as rules do."""
 
 def _refuse_impl(ctx):
     fail("%s in %s" % (ctx.attr.message, ctx.label))

@@ -1,12 +1,12 @@
 """belay_runtime: a library of the kernels and backends that programs need. See belay_runtime in defs.bzl.
 
-Two steps. `list_kernels` loads the programs with all there is, and lists what their calls got, one a line:
+Two steps. `list_kernels` loads the programs with all kernels and backends, and lists those that calls use, one per line:
 
-    kernel OPERATOR NAME FUNCTION FILE PROGRAMS     a row, the function that gives its table, and where that is
-    backend ID FUNCTION PROGRAMS                    a backend, and the function below `belay` that gives it; "-": one of `more_backends`
+    kernel OPERATOR NAME FUNCTION FILE PROGRAMS     a row, the function that returns its table, and its source file
+    backend ID FUNCTION PROGRAMS                    a backend, and the function in `belay` that returns it; "-": one of `more_backends`
 
-`write_runtime` makes sources of the list: for each FILE one that includes it, but in which only the listed rows are made, so
-that the compiler leaves out what no other row uses; and the registries over them.
+`write_runtime` generates sources from the list: for each FILE a source that includes it with only the listed rows, so
+that the compiler drops code of other rows; and the registries over them.
 """
 
 load("//backends:backends.bzl", "BACKENDS", "BACKENDS_OVER_KERNELS", "selectable_runtime")
@@ -69,7 +69,7 @@ def _runtime_sources_impl(ctx):
         ["more_backends=" + function for function in ctx.attr.more_backends]
     )
     for source in ctx.files.sources:
-        # Where it is in Belay, whose workspace may be another.
+        # Its path in Belay, which may be another workspace.
         path = source.owner.package + "/" + source.owner.name
         table = ctx.actions.declare_file(ctx.label.name + "/" + path.replace("/", "_"))
         lines.append("table=%s=%s" % (path, table.path))
@@ -108,7 +108,7 @@ def _family_name(family):
 def _cpu_family_name(family):
     return "cpu/" + family.file.split("/")[-1][:-len(".cc")]
 
-# What is wrong with the attributes of a belay_runtime, or "".
+# Returns an error in the attributes of a belay_runtime, or "".
 def _runtime_problem(programs, kernels, own_operators, families, known_families, backends):
     if bool(programs) == (kernels != None):
         return "expected `programs` or `kernels`, and not both,"
@@ -135,30 +135,30 @@ def belay_runtime(
         same_platform = False,
         copts = [],
         **kwargs):
-    """A cc_library with exactly the kernels and backends that programs need, and <name>.h that gives their registries.
+    """A cc_library with exactly the kernels and backends that programs need, and <name>.h with their registries.
 
         const belay::KernelRegistry& Kernels();
         const belay::BackendRegistry& Backends();
 
-    A kernel is there if some call of the programs gets it, of the programs inside of delegates too; which of an operator's
-    kernels that is depends on dtypes, layouts and constant arguments. An operator without a kernel, or a backend that is not
-    there, fails the build. Link with -Wl,--gc-sections, and compile with -ffunction-sections and -fdata-sections, so that
-    nothing else comes along. A program that is not among them may fail to load, which names what is missing.
+    A kernel is included if a call of the programs selects it, including calls inside delegates; the selection
+    depends on dtypes, layouts and constant arguments. An operator without a kernel, or an unknown backend,
+    fails the build. Link with -Wl,--gc-sections, and compile with -ffunction-sections and -fdata-sections, so that
+    nothing else is linked. Other programs may fail to load, with an error that names what is missing.
 
     Args:
       name: of the library and its header.
       programs: belay_program targets.
-      kernels: in place of `programs` a list that was made before, as <name>_kernels.txt: it can be kept in the source tree.
+      kernels: instead of `programs`, a list generated earlier, as <name>_kernels.txt: it can be kept in the source tree.
       families: which kernels may be compiled: "reference", folders of //runtime/kernels, and "cpu/" and files of
-        //backends/cpu/kernels, of which all may be if none is named. All by default; what is left out need not be
-        built, and fails the build if it is needed. For packages of Belay's own.
-      backends: which of Belay's backends may be linked; the same.
-      more_backends: further ones, as for belay_backend_set: package -> namespace. Their :runtime is linked alone.
+        //backends/cpu/kernels, all of them if none is named. All by default; others need not be
+        built, and fail the build if they are needed. For Belay's own packages.
+      backends: which of Belay's backends may be linked; all by default.
+      more_backends: further ones, as for belay_backend_set: package -> namespace. Only their :runtime is linked.
       own_operators: operators whose kernels the application adds to a copy of the registry.
       namespace: of the functions, `name` by default.
-      list_kernels: what lists the kernels: with more_backends, `belay_command(tool = "list_kernels")` of a belay_backend_set.
+      list_kernels: the binary that lists the kernels: with more_backends, `belay_command(tool = "list_kernels")` of a belay_backend_set.
       same_platform: as for belay_program, of `list_kernels`.
-      copts: for the tables, which are compiled for this library alone.
+      copts: for the tables, which are compiled only for this library.
       **kwargs: as for cc_library.
     """
     cpu_families = [_cpu_family_name(family) for family in CPU_FAMILIES]

@@ -1,8 +1,8 @@
-# For tests of what a harness prints and returns: `source` it, set `harness`, call `expect`, and end with
+# For tests of a harness's output and exit status: `source` it, set `harness`, call `expect`, and end with
 # `exit $((failures > 0))`.
 failures=0
 
-# expect STATUS TEXT FLAGS...: the harness ends with this status and prints this.
+# expect STATUS TEXT FLAGS...: checks that the harness exits with STATUS and prints TEXT.
 expect() {
   local status=$1 text=$2 output came
   shift 2

@@ -45,18 +45,18 @@ class FlopCounter {
     return graph_.value(node_.outputs[0].values[0]).tensor();
   }
 
-  double Most(const SymInt& size) const {
+  double MaxSize(const SymInt& size) const {
     return static_cast<double>(size.Range(program_.ranges).max);
   }
   double Numel(const TensorMeta& tensor) const {
     double numel = 1;
-    for (const SymInt& size : tensor.sizes) numel *= Most(size);
+    for (const SymInt& size : tensor.sizes) numel *= MaxSize(size);
     return numel;
   }
 
   double Matmul(const TensorMeta& result, std::string_view factor) const {
     const TensorMeta* operand = Operand(factor);
-    return operand == nullptr ? 0 : 2 * Numel(result) * Most(operand->sizes.back());
+    return operand == nullptr ? 0 : 2 * Numel(result) * MaxSize(operand->sizes.back());
   }
 
   // Each output element is a dot product with a filter. Transposed: each input element is
@@ -67,7 +67,7 @@ class FlopCounter {
     const TensorMeta *image = Operand(factor), *weight = Operand("weight");
     if (image == nullptr || weight == nullptr) return 0;
     const bool transposed = node_.argument("transposed") == Argument(true);
-    const double filters = Most(weight->sizes[0]);
+    const double filters = MaxSize(weight->sizes[0]);
     if (filters == 0) return 0;
     return 2 * Numel(transposed ? *image : result) * (Numel(*weight) / filters);
   }
@@ -79,10 +79,10 @@ class FlopCounter {
         key->sizes.size() < 2) {
       return 0;
     }
-    const double keys = Most(key->sizes[key->sizes.size() - 2]);
-    const double depth = Most(query->sizes.back());
+    const double keys = MaxSize(key->sizes[key->sizes.size() - 2]);
+    const double depth = MaxSize(query->sizes.back());
     if (depth == 0) return 0;
-    return 2 * Numel(*query) / depth * keys * (depth + Most(value->sizes.back()));
+    return 2 * Numel(*query) / depth * keys * (depth + MaxSize(value->sizes.back()));
   }
 
   const ExportedProgram& program_;

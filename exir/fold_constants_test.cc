@@ -34,10 +34,10 @@ class FoldConstantsTest : public ::testing::Test {
     ASSERT_OK(AddReferenceKernels(kernels_));
   }
 
-  absl::StatusOr<ProgramImage> Lower(std::vector<std::pair<std::string, std::string_view>> texts,
+  absl::StatusOr<ProgramImage> Lower(std::vector<std::pair<std::string, std::string_view>> strings,
                                      const PipelineOptions& options = {}) {
     MethodPrograms methods;
-    for (const auto& [name, text] : texts) methods.emplace_back(name, ParseOrDie(text, *ops_));
+    for (const auto& [name, text] : strings) methods.emplace_back(name, ParseOrDie(text, *ops_));
     return LowerPrograms(std::move(methods), options);
   }
 

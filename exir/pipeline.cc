@@ -150,7 +150,7 @@ void ReportDelegation(const std::string& method, const ExportedProgram& program,
                                     .op = node.target->text_name(),
                                     .source = node.provenance.ToString(),
                                     .reason = reason == reasons.end()
-                                                  ? "no partitioner asked for it"
+                                                  ? "no partitioner requested it"
                                                   : absl::StrJoin(reason->second, "; "),
                                     .flops = flops});
         continue;
@@ -297,7 +297,7 @@ absl::Status AddConstantMethods(const PipelineOptions& options, MethodPrograms& 
           value.is<std::string>()) {
         continue;
       }
-      return invalid("expected numbers, bools or texts to return");
+      return invalid("expected numbers, bools or strings to return");
     }
     ExportedProgram program(methods.front().second.ops);
     program.dialect = IrDialect::kEdge;
@@ -376,8 +376,8 @@ DecomposeOptions KeepFor(const ExportedProgram& program,
     }
     for (const OpOverload* op : preserved.ops) {
       if (notes == nullptr || request.ops.contains(op->aten())) continue;
-      notes->push_back(
-          absl::StrCat("operator ", op->name(), ", which a partitioner asks to keep, is not kept"));
+      notes->push_back(absl::StrCat("operator ", op->name(),
+                                    ", which a partitioner asks to preserve, is not preserved"));
     }
     request.filter = std::move(preserved.filter);
     if (!request.ops.empty()) requests.push_back(std::move(request));

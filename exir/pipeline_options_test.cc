@@ -239,7 +239,7 @@ TEST_F(PipelineOptionsTest, RejectsInvalidConstantMethods) {
   };
   expect("forward", {1}, "constant method 'forward': there is a method of this name");
   expect("none", {}, "expected a value to return");
-  expect("list", {Argument(Argument::List())}, "expected numbers, bools or texts to return");
+  expect("list", {Argument(Argument::List())}, "expected numbers, bools or strings to return");
 }
 
 // docs/lowering.md §5.9: runs them under their names.
@@ -434,7 +434,7 @@ TEST_F(PipelineOptionsTest, PartitionersNeedBackendsButNoReport) {
   EXPECT_OK(lower(&report));
   EXPECT_EQ(refusals.size(), 1u);
   ASSERT_EQ(report.left_over.size(), 1u);
-  EXPECT_EQ(report.left_over[0].reason, "no partitioner asked for it");  // no other information
+  EXPECT_EQ(report.left_over[0].reason, "no partitioner requested it");  // no other information
 }
 
 TEST_F(PipelineOptionsTest, ErrorsNameThePhase) {

@@ -41,9 +41,9 @@ std::string Type(const std::vector<std::string>& sizes) {
   return text + "]";
 }
 std::string Type(const std::vector<int64_t>& sizes) {
-  std::vector<std::string> texts;
-  for (int64_t size : sizes) texts.push_back(absl::StrCat(size));
-  return Type(texts);
+  std::vector<std::string> strings;
+  for (int64_t size : sizes) strings.push_back(absl::StrCat(size));
+  return Type(strings);
 }
 
 class RecurrenceLoopsTest : public ::testing::Test {

@@ -2,7 +2,7 @@
 
 load("//tools:cc.bzl", "cc_binary", "cc_library", "cc_test")
 
-# All but those of backends' blobs; the folders of their seeds have the same names.
+# All targets except those of backends' blobs; their seed folders have the same names.
 FUZZ_TARGETS = [
     "command_line",
     "companion_data",
@@ -30,7 +30,7 @@ def fuzzer(name, srcs, deps, seeds, replay_args, tags = []):
     """Declares <name>_fuzzer (manual; build it with --config=fuzz) and <name>_replay_test.
 
     Args:
-      name: what is fuzzed.
+      name: the target's name.
       srcs: define LLVMFuzzerTestOneInput.
       deps: of the source.
       seeds: targets and files that the replay test reads.
@@ -67,10 +67,10 @@ def fuzzer(name, srcs, deps, seeds, replay_args, tags = []):
     )
 
 def blob_fuzzer(name, backend, namespace, seeds, replay_args, tags = []):
-    """A fuzzer() of the blobs of a backend's run-time side.
+    """A fuzzer() of the blobs of a backend's runtime.
 
     Args:
-      name: of it.
+      name: the target's name.
       backend: the package, which has the target `runtime`.
       namespace: its C++ namespace below `belay`, which has `std::vector<const BackendRuntime*> Runtimes()`.
       seeds: as for fuzzer().
@@ -113,10 +113,10 @@ def _facts(name, corpus, dictionary):
     )
 
 def fuzz_target(name, srcs, deps, dictionary = None):
-    """A fuzzer() with a folder of its name in //fuzz/corpus, that oss_fuzz/build.sh builds, too.
+    """A fuzzer() with a folder of its name in //fuzz/corpus, which oss_fuzz/build.sh builds as well.
 
     Args:
-      name: what is fuzzed; also the folder.
+      name: the target's name, and that of its corpus folder.
       srcs: define LLVMFuzzerTestOneInput.
       deps: of the source.
       dictionary: a label in //fuzz/dict.

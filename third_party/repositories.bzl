@@ -22,7 +22,7 @@ _VENDORED = {
     "zlib": "zlib",
 }
 
-# What Bazel 4 itself asks for, where Debian's packages install it.
+# Dependencies of Bazel 4 itself, as installed by Debian's packages.
 _DEBIAN = {
     "platforms": "/usr/share/bazel/platforms",
     "rules_java": "/usr/share/bazel/rules/java",
@@ -43,7 +43,7 @@ def belay_dependencies(root = ""):
 
     arm64_toolchain(name = "belay_arm64")
 
-    # tools/fetch_highway.sh puts the archive where --distdir finds it by its checksum.
+    # tools/fetch_highway.sh stores the archive in the --distdir folder, where Bazel finds it by its checksum.
     http_archive(
         name = "highway",
         build_file = "@belay//third_party/highway:highway.BUILD",

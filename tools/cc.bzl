@@ -1,16 +1,16 @@
-"""C++ targets: how files are compiled, and the file-name rule: x.h, x.cc and x_test.cc are the library x and the test x_test."""
+"""C++ targets: compile options, and the file-name rule: x.h, x.cc and x_test.cc are the library x and the test x_test."""
 
 load("@rules_cc//cc:defs.bzl", _cc_binary = "cc_binary", _cc_library = "cc_library", _cc_test = "cc_test")
 
-# Folders of product code, which throws nothing.
+# Folders of product code, which does not use exceptions.
 _PRODUCT = ["backends", "bazel", "bindings", "executorch", "exir", "runtime", "tools"]
 
 def _compiled(kwargs, exceptions):
-    """The attributes of a C++ target with what decides how its files are compiled.
+    """Adds compile options to the attributes of a C++ target.
 
     Args:
       kwargs: the attributes.
-      exceptions: whether its code may throw and catch; tests and other folders than those of product code always may.
+      exceptions: whether its code may use exceptions; tests and folders outside of product code always may.
     Returns:
       the attributes.
     """
@@ -27,16 +27,16 @@ def _compiled(kwargs, exceptions):
     )
 
 def cc_library(exceptions = False, **kwargs):
-    """A cc_library, without exceptions where the folder has product code.
+    """A cc_library, without exceptions in folders of product code.
 
     Args:
-      exceptions: whether it may throw and catch nevertheless.
+      exceptions: whether it may use exceptions nevertheless.
       **kwargs: as for cc_library.
     """
     _cc_library(**_compiled(kwargs, exceptions))
 
 def cc_binary(**kwargs):
-    """A cc_binary, without exceptions where the folder has product code.
+    """A cc_binary, without exceptions in folders of product code.
 
     Args:
       **kwargs: as for cc_binary.
@@ -61,7 +61,7 @@ def absl(*parts):
     """
     return ["@com_google_absl//absl/" + part for part in parts]
 
-# What tests may use without saying so.
+# Implicit dependencies of tests.
 _FOR_TESTS = absl(
     "container:btree",
     "container:flat_hash_map",
@@ -73,13 +73,13 @@ _FOR_TESTS = absl(
 ) + ["@com_google_googletest//:gtest_main"]
 
 def belay_library(name, srcs = None, hdrs = None, deps = [], **kwargs):
-    """A cc_library of <name>.cc and <name>.h, those of them that exist.
+    """A cc_library of <name>.cc and <name>.h, if they exist.
 
     Args:
       name: of the library.
-      srcs: the sources, where they are called otherwise.
-      hdrs: the headers, where they are called otherwise.
-      deps: what it uses.
+      srcs: the sources, if they have other names.
+      hdrs: the headers, if they have other names.
+      deps: the dependencies.
       **kwargs: as for cc_library.
     """
     cc_library(
@@ -91,12 +91,12 @@ def belay_library(name, srcs = None, hdrs = None, deps = [], **kwargs):
     )
 
 def belay_test(name, srcs = None, deps = [], **kwargs):
-    """A cc_test of <name>.cc, that may use GoogleTest, most of Abseil and the library that it is named after.
+    """A cc_test of <name>.cc, which depends on GoogleTest, most of Abseil and the library of the same name.
 
     Args:
       name: of the test.
-      srcs: the sources, where they are called otherwise.
-      deps: what else it uses.
+      srcs: the sources, if they have other names.
+      deps: other dependencies.
       **kwargs: as for cc_test.
     """
     library = name[:-len("_test")]
@@ -109,12 +109,12 @@ def belay_test(name, srcs = None, deps = [], **kwargs):
     )
 
 def belay_tests(deps = [], **kwargs):
-    """A belay_test for every <name>_test.cc of the folder of which no rule above made one.
+    """A belay_test for every <name>_test.cc of the folder without a rule above.
 
-    Stands at the end of the file.
+    Must be at the end of the file.
 
     Args:
-      deps: what the tests use besides.
+      deps: other dependencies of the tests.
       **kwargs: as for cc_test.
     """
     for source in native.glob(["*_test.cc"]):

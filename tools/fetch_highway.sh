@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# fetch_highway.sh DIR: puts Highway 1.2.0's source archive into DIR, where `bazel --distdir=DIR` finds it by its
-# checksum. Debian 13's source package holds the upstream archive byte for byte, so the distribution's mirror is
-# enough (Debian 12's own Highway is 1.0.3, which lacks what we use); GitHub is the second choice.
+# fetch_highway.sh DIR: downloads Highway 1.2.0's source archive to DIR, where `bazel --distdir=DIR` finds it by its
+# checksum. Debian 13's source package has the identical upstream archive, so the distribution's mirror is
+# sufficient (Debian 12's own Highway is 1.0.3, which lacks what we use); GitHub is the fallback.
 set -euo pipefail
 
 readonly SHA256=7e0be78b8318e8bdbf6fa545d2ecb4c90f947df03f7aadc42c1967f019e63343

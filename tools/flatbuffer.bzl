@@ -3,10 +3,10 @@
 load("//tools:cc.bzl", "cc_library")
 
 def flatbuffer_cc_library(name, src, **kwargs):
-    """A library of the header that flatc makes of a schema: tables, verifier, and objects to build files from.
+    """A library of the header that flatc generates from a schema: tables, verifier, and objects to build files from.
 
-    The header of x.fbs is included as x_generated.h, with its package's path before it. Objects are packed with their
-    empty vectors and strings: readers may want them to be there.
+    The header of x.fbs is included as x_generated.h, prefixed by its package's path. Objects are packed with their
+    empty vectors and strings: readers may require them.
 
     Args:
       name: of the library.

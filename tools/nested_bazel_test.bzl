@@ -1,12 +1,12 @@
-"""A test that runs Bazel on the checkout that it was started from."""
+"""A test that runs Bazel on its own checkout."""
 
 def nested_bazel_test(name, srcs, data = []):
-    """By hand only, alone, outside of the sandbox and never cached: it builds everything anew.
+    """Manual, exclusive, outside of the sandbox and never cached: it builds everything.
 
     Args:
       name: of the test.
-      srcs: one script, which finds the checkout behind its own name and uses an output base below TEST_TMPDIR.
-      data: what the script is given besides.
+      srcs: one script, which finds the checkout by its own path and uses an output base below TEST_TMPDIR.
+      data: other arguments of the script.
     """
     native.sh_test(
         name = name,

@@ -10,7 +10,7 @@
 namespace belay {
 namespace {
 
-TEST(EmbedTest, TheBinaryHoldsTheProgramFileInPlace) {
+TEST(EmbedTest, ProgramFileIsEmbeddedInBinary) {
   const absl::Span<const std::byte> bytes = testing::mlp_bytes();
   ASSERT_OK_AND_ASSIGN(const auto file, MappedFile::Open("bazel/testing/mlp.belay"));
   EXPECT_EQ(bytes, file->bytes());

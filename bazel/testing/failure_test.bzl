@@ -1,7 +1,7 @@
-"""Tests of how rules fail when they are analyzed."""
+"""Tests of analysis failures of rules."""
 
 def _failure_test_impl(ctx):
-    # Behind a transition, a list under Bazel 4.
+    # After a transition; a list under Bazel 4.
     target = ctx.attr.target[0] if type(ctx.attr.target) == "list" else ctx.attr.target
     if AnalysisFailureInfo not in target:
         return [AnalysisTestResultInfo(success = False, message = "expected a failure of the analysis, got none")]
@@ -26,12 +26,12 @@ _failure_test = rule(
 )
 
 def fails(name, rule, expected, **kwargs):
-    """A target that fails when it is analyzed, and <name>_test, which is that it does.
+    """A target that fails at analysis, and <name>_test, which checks this.
 
     Args:
       name: of the target.
-      rule: or macro that makes it.
-      expected: what the error says, which also names the target.
+      rule: the rule or macro that declares it.
+      expected: part of the error, which also names the target.
       **kwargs: for the rule.
     """
     rule(name = name, tags = ["manual"], **kwargs)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# list_kernels_test.sh LIST_KERNELS WRITE_RUNTIME PROGRAM CUSTOM: what both steps of belay_runtime write, and what they refuse.
-# CUSTOM is a program with operators and a backend that Belay has not.
+# list_kernels_test.sh LIST_KERNELS WRITE_RUNTIME PROGRAM CUSTOM: output and errors of both steps of belay_runtime.
+# CUSTOM is a program with operators and a backend that Belay does not have.
 set -euo pipefail
 list_kernels=$1 write_runtime=$2 program=$3 custom=$4
 cd "$TEST_SRCDIR/$TEST_WORKSPACE"
@@ -8,7 +8,7 @@ arguments=$TEST_TMPDIR/arguments list=$TEST_TMPDIR/list.txt
 
 fail() { echo "$*" >&2; exit 1; }
 
-# expect_failure TEXT COMMAND LINE…: the command, with these lines as its arguments, fails and says this.
+# expect_failure TEXT COMMAND LINE…: the command fails with these argument lines, and prints TEXT.
 expect_failure() {
   local text=$1 command=$2 output
   printf '%s\n' "${@:3}" >"$arguments"
@@ -23,7 +23,7 @@ expect_failure "$custom: method 'forward' can't be run here: operator 'test.add.
 expect_failure "no_such.belay" "$list_kernels" "output=$list" program=no_such.belay
 expect_failure "unknown argument 'method=forward'" "$list_kernels" "output=$list" "program=$program" method=forward
 
-# Operators that the application brings are not missing.
+# Operators of the application are not missing.
 expect_failure "$custom: method 'forward' can't be run here: backend 'fake'" "$list_kernels" "output=$list" \
   "program=$custom" own_operator=test.add.Tensor own_operator=test.add_.Tensor own_operator=test.less.default
 
@@ -34,7 +34,7 @@ grep -q '^backend cpu cpu::RuntimesOver mlp.belay$' "$list" || fail "expected th
 grep -Eq '^kernel belay_cpu\.linear\.default [A-Za-z0-9]+ belay::cpu::LinearKernels backends/cpu/kernels/linear.cc mlp.belay$' "$list" ||
   fail "expected the kernel of belay_cpu.linear"
 
-# A row in a file that must not be compiled, a backend that must not be linked, and a line that is none.
+# A row in a file that must not be compiled, a backend that must not be linked, and an invalid line.
 common=(name=//app:runtime "list=$list" "header=$TEST_TMPDIR/h" include=h "registry=$TEST_TMPDIR/r" namespace=n)
 expect_failure "//app:runtime: the operator 'belay_cpu.linear.default' of mlp.belay needs backends/cpu/kernels/linear.cc, which none of its \`families\` has" \
   "$write_runtime" "${common[@]}" backends=cpu::RuntimesOver

@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 constexpr char kMlp[] = "bazel/testing/mlp.belay", kLlama[] = "bazel/testing/llama.belay";
 
-// The results of a method for inputs that are drawn, as bytes of .npy files.
+// Returns the outputs of a method for random inputs, as bytes of .npy files.
 absl::StatusOr<std::vector<std::string>> Results(const Program& program, const std::string& name,
                                                  const KernelRegistry& kernels,
                                                  const BackendRegistry& backends) {
@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<std::string>> Results(const Program& program, const s
   return results;
 }
 
-// What the calls of a method get, those inside of delegates included.
+// Lists the kernels of a method's calls, including calls inside delegates.
 void AddOperators(const Method& method, std::set<std::string>& operators) {
   for (const InstructionInfo& info : method.instructions()) {
     if (info.method != nullptr) AddOperators(*info.method, operators);
@@ -50,7 +50,7 @@ void AddOperators(const Method& method, std::set<std::string>& operators) {
   }
 }
 
-TEST(RuntimeTest, ComputesWhatAllKernelsCompute) {
+TEST(RuntimeTest, MatchesAllKernels) {
   KernelRegistry all;
   ASSERT_OK(AddStandardKernels(all));
   for (const char* path : {kMlp, kLlama}) {
@@ -66,7 +66,7 @@ TEST(RuntimeTest, ComputesWhatAllKernelsCompute) {
   }
 }
 
-TEST(RuntimeTest, HoldsTheOperatorsOfItsProgramsAndNoOther) {
+TEST(RuntimeTest, HasOnlyOperatorsOfItsPrograms) {
   std::set<std::string> needed;
   for (const char* path : {kMlp, kLlama}) {
     ASSERT_OK_AND_ASSIGN(const Program program, Program::Open(path));
@@ -83,8 +83,8 @@ TEST(RuntimeTest, HoldsTheOperatorsOfItsProgramsAndNoOther) {
   EXPECT_THAT(testing::both::Backends().Ids(), ElementsAre("cpu"));
 }
 
-// Two runtimes in one binary do not mix.
-TEST(RuntimeTest, AProgramThatItWasNotMadeForIsRefusedWithWhatIsMissing) {
+// Two runtimes in one binary are independent.
+TEST(RuntimeTest, RejectsOtherProgramsWithMissingKernels) {
   ASSERT_OK_AND_ASSIGN(const Program program, Program::Open(kLlama));
   const absl::Status status =
       Method::Load(program, "decode", testing::mlp::Kernels(), testing::mlp::Backends()).status();

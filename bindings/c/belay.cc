@@ -97,9 +97,9 @@ absl::StatusOr<Options> Known(const Options* given) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   for (size_t i = sizeof(Options); i < given->struct_size; ++i) {
     if (bytes[i] != 0) {
-      return absl::UnimplementedError(absl::StrCat(
-          "the options have ", given->struct_size, " bytes, of which this library knows ",
-          sizeof(Options), ", and one of the others is not 0"));
+      return absl::UnimplementedError(absl::StrCat("the options have ", given->struct_size,
+                                                   " bytes, this library knows ", sizeof(Options),
+                                                   "; the others must be 0"));
     }
   }
   std::memcpy(&options, given, known);
@@ -215,8 +215,8 @@ absl::StatusOr<TensorView> ViewOf(const belay_tensor* tensor) {
   belay::CheckedInt last = 0;
   for (int d = 0; d < view.rank(); ++d) {
     if (view.strides[d] < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("strides: expected none below 0, got ", belay::FormatSizes(view.strides)));
+      return absl::InvalidArgumentError(absl::StrCat("strides: expected values of at least 0, got ",
+                                                     belay::FormatSizes(view.strides)));
     }
     if (elements.value_or(0) > 0) {
       last = last + belay::CheckedInt(view.sizes[d] - 1) * belay::CheckedInt(view.strides[d]);
@@ -226,7 +226,7 @@ absl::StatusOr<TensorView> ViewOf(const belay_tensor* tensor) {
          belay::CheckedInt(static_cast<int64_t>(belay::DTypeSize(view.dtype)));
   if (!elements.has_value() || !last.ok()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("sizes: expected those of a tensor in memory, got ", view.ToString()));
+        absl::StrCat("sizes: expected a tensor that fits in memory, got ", view.ToString()));
   }
   if (tensor->data == nullptr && *elements > 0) return Missing("the tensor's data");
   view.data = tensor->data;
@@ -318,7 +318,7 @@ absl::StatusOr<const EValue*> Output(const belay_method* method, size_t i) {
   if (i >= count) return OutOfRange("output", i, count);
   if (!method->has_outputs) {
     return absl::FailedPreconditionError(
-        "there are no outputs: the method was not executed since an input was set, or that failed");
+        "no outputs: the method was not executed since an input was set, or the execution failed");
   }
   return &method->method->GetOutput(i);
 }
@@ -335,7 +335,7 @@ absl::StatusOr<T> OutputAs(const belay_method* method, size_t i, std::string_vie
 template <class T, class To, class Convert>
 belay_status Put(const absl::StatusOr<T>& found, To* place, belay_error** error, Convert convert) {
   if (!found.ok()) return Report(found.status(), error);
-  if (place == nullptr) return Report(Missing("a place for the result"), error);
+  if (place == nullptr) return Report(Missing("an output pointer for the result"), error);
   *place = convert(*found);
   return BELAY_OK;
 }
@@ -421,14 +421,14 @@ belay_tensor belay_tensor_contiguous(belay_dtype dtype, int32_t rank, const int6
 
 belay_status belay_program_open(const char* path, const belay_open_options* options,
                                 belay_program** program, belay_error** error) {
-  if (program == nullptr) return Report(Missing("a place for the program"), error);
+  if (program == nullptr) return Report(Missing("an output pointer for the program"), error);
   return Give(OpenFile(path, options), program, error);
 }
 
 belay_status belay_program_open_bytes(const void* bytes, size_t size,
                                       const belay_open_options* options, belay_program** program,
                                       belay_error** error) {
-  if (program == nullptr) return Report(Missing("a place for the program"), error);
+  if (program == nullptr) return Report(Missing("an output pointer for the program"), error);
   return Give(OpenMemory(bytes, size, options), program, error);
 }
 
@@ -444,7 +444,7 @@ const char* belay_program_method_name(const belay_program* program, size_t i) {
 }
 
 belay_status belay_event_log_create(size_t capacity, belay_event_log** log, belay_error** error) {
-  if (log == nullptr) return Report(Missing("a place for the log"), error);
+  if (log == nullptr) return Report(Missing("an output pointer for the log"), error);
   const auto create = [&]() -> absl::StatusOr<std::unique_ptr<belay_event_log>> {
     std::unique_ptr<belay_event_log> made(new (std::nothrow) belay_event_log);
     if (made == nullptr) return NoMemory("a log");
@@ -481,7 +481,7 @@ belay_status belay_event_log_get(const belay_event_log* log, size_t i, belay_eve
 belay_status belay_method_load(const belay_program* program, const char* name,
                                const belay_method_options* options, belay_method** method,
                                belay_error** error) {
-  if (method == nullptr) return Report(Missing("a place for the method"), error);
+  if (method == nullptr) return Report(Missing("an output pointer for the method"), error);
   return Give(LoadMethod(program, name, options), method, error);
 }
 

@@ -1,4 +1,4 @@
-/* Methods through the C interface, from C. */
+/* Tests of methods through the C API. */
 #include "bindings/c/belay.h"
 
 #include <pthread.h>
@@ -99,7 +99,7 @@ static void EventsTellWhatHappened(const belay_program* program) {
   const belay_tensor given = belay_tensor_contiguous(BELAY_FLOAT32, 1, &two, step);
   REQUIRE(belay_method_set_tensor(method, 0, &given, NULL) == BELAY_OK);
   REQUIRE(belay_method_execute(method, NULL, NULL) == BELAY_OK);
-  EXPECT(belay_event_log_size(log) == 3); /* execute, and in it the sum and the move */
+  EXPECT(belay_event_log_size(log) == 3); /* execute, containing the addition and the move */
   EXPECT(belay_event_log_get(log, 1, &event) == BELAY_OK && event.kind == BELAY_EVENT_INSTRUCTION &&
          event.depth == 1 && event.id == 0);
   EXPECT(belay_event_log_get(log, 3, &event) == BELAY_OUT_OF_RANGE);
@@ -134,7 +134,7 @@ static void EndlessLoopsEnd(const belay_program* program) {
   REQUIRE(pthread_join(thread, NULL) == 0);
   belay_tensor tensor;
   EXPECT_ERROR(belay_method_get_tensor(method, 0, &tensor, &error), BELAY_FAILED_PRECONDITION,
-               "there are no outputs");
+               "no outputs");
   belay_cancellation_reset(cancellation);
   options.limit_instructions = 10;
   EXPECT_ERROR(belay_method_execute(method, &options, &error), BELAY_RESOURCE_EXHAUSTED, "10");
@@ -239,15 +239,15 @@ static void OutputsAreOfTheLastExecution(const belay_program* program) {
   belay_method* method = Load(program, "numbers", NULL);
   int64_t value = 0;
   EXPECT_ERROR(belay_method_get_int(method, 0, &value, &error), BELAY_FAILED_PRECONDITION,
-               "there are no outputs");
+               "no outputs");
   REQUIRE(belay_method_set_int(method, 0, 5, NULL) == BELAY_OK);
   REQUIRE(belay_method_set_double(method, 1, 2, NULL) == BELAY_OK);
   REQUIRE(belay_method_set_bool(method, 2, 0, NULL) == BELAY_OK);
   REQUIRE(belay_method_execute(method, NULL, NULL) == BELAY_OK);
   EXPECT_ERROR(belay_method_get_int(method, 3, &value, &error), BELAY_OUT_OF_RANGE,
                "output 3 does not exist, there are 3");
-  /* What failed changed nothing. */
-  EXPECT_ERROR(belay_method_set_int(method, 3, 6, &error), BELAY_OUT_OF_RANGE, "no input 3");
+  /* Failed calls changed nothing. */
+  EXPECT_ERROR(belay_method_set_int(method, 3, 6, &error), BELAY_OUT_OF_RANGE, "got input 3");
   EXPECT_ERROR(belay_method_set_tensor(method, 0, NULL, &error), BELAY_INVALID_ARGUMENT, "NULL");
   EXPECT(belay_method_get_int(method, 0, &value, NULL) == BELAY_OK && value == 5);
   REQUIRE(belay_method_set_int(method, 0, 6, NULL) == BELAY_OK);
@@ -266,7 +266,7 @@ static void StepsOfDelegatesHaveNames(const belay_program* program) {
   REQUIRE(belay_method_set_tensor(method, 0, &given, NULL) == BELAY_OK);
   belay_event_log_clear(log);
   REQUIRE(belay_method_execute(method, NULL, NULL) == BELAY_OK);
-  REQUIRE(belay_event_log_size(log) == 4); /* execute, the call, its steps */
+  REQUIRE(belay_event_log_size(log) == 4); /* execute, the delegate call, its steps */
   belay_event event;
   EXPECT(belay_event_log_get(log, 2, &event) == BELAY_OK && event.kind == BELAY_EVENT_STEP &&
          event.depth == 2);
@@ -291,7 +291,7 @@ static void TensorsSayHowTheyLie(const belay_program* program) {
   belay_tensor sum;
   REQUIRE(belay_method_get_tensor(method, 0, &sum, NULL) == BELAY_OK);
   for (int i = 0; i < 4; ++i) EXPECT(((const float*)sum.data)[i] == (i + 1) * 11);
-  /* Sizes of no memory, and none at all, where pointers are not looked at. */
+  /* Sizes larger than memory, and empty tensors, whose pointers are not used. */
   a.sizes[0] = -1;
   EXPECT_ERROR(belay_method_set_tensor(method, 0, &a, &error), BELAY_INVALID_ARGUMENT, "sizes");
   const int64_t none[] = {0, 3};

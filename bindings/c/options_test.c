@@ -1,4 +1,4 @@
-/* Files, options and limits through the C interface, from C. */
+/* Tests of files, options and limits through the C API. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "bindings/c/belay.h"
 #include "bindings/c/test_expectations.h"
 
-/* Of a caller that was compiled against a header with a field more. */
+/* A caller compiled against a header with an additional field. */
 static void OptionsOfLaterVersions(const belay_program* program) {
   struct {
     belay_method_options known;
@@ -18,8 +18,8 @@ static void OptionsOfLaterVersions(const belay_program* program) {
   method = NULL;
   options.later = 1;
   EXPECT_ERROR(belay_method_load(program, "add", &options.known, &method, &error),
-               BELAY_UNIMPLEMENTED, "one of the others is not 0");
-  /* And of an earlier one, or of none. */
+               BELAY_UNIMPLEMENTED, "the others must be 0");
+  /* A caller compiled against an earlier header, and an invalid size. */
   options.known.struct_size = sizeof(size_t);
   method = Load(program, "add", &options.known);
   belay_method_free(method);
@@ -28,7 +28,7 @@ static void OptionsOfLaterVersions(const belay_program* program) {
                BELAY_INVALID_ARGUMENT, "struct_size");
 }
 
-/* The name of a file in this test's directory, with this content. As long as the process. */
+/* Writes a file to the test's directory. The returned path is valid for the life of the process. */
 static const char* Write(const char* name, const void* bytes, size_t size) {
   static char paths[16][4096];
   static size_t count = 0;
@@ -59,7 +59,7 @@ static belay_program* OpenAt(const char* path, const belay_open_options* options
   return program;
 }
 
-/* Its method "add" adds. */
+/* Checks that its method "add" adds. */
 static void ExpectSums(const belay_program* program) {
   belay_method* method = Load(program, "add", NULL);
   float x[] = {1, 2}, y[] = {10, 20};
@@ -81,7 +81,7 @@ static void FilesAreMappedOrCopied(void) {
   EXPECT(belay_program_num_methods(mapped) == 6);
   ExpectSums(mapped);
   belay_program_free(mapped);
-  /* A copy does not notice what becomes of the file. */
+  /* A copy is independent of the file. */
   const belay_open_options copy = {.struct_size = sizeof copy, .copy = 1};
   belay_program* copied = OpenAt(path, &copy);
   Write("model.belay", "", 0);
@@ -185,8 +185,8 @@ static void ExecutionsTakeTheirOptions(const belay_program* program) {
   belay_method_free(method);
   belay_method_options threads = {.struct_size = sizeof threads, .num_threads = -1};
   method = NULL;
-  EXPECT_ERROR(belay_method_load(program, "add", &threads, &method, &error),
-               BELAY_INVALID_ARGUMENT, "num_threads: expected 0 to 256, got -1");
+  EXPECT_ERROR(belay_method_load(program, "add", &threads, &method, &error), BELAY_INVALID_ARGUMENT,
+               "num_threads: expected 0 to 256, got -1");
   const belay_open_options options_of_none = {.struct_size = 0};
   belay_program* opened = NULL;
   EXPECT_ERROR(belay_program_open("x", &options_of_none, &opened, &error), BELAY_INVALID_ARGUMENT,
@@ -197,24 +197,23 @@ static void ExecutionsTakeTheirOptions(const belay_program* program) {
 
 static void WhatMustBeGivenIsNamed(const belay_program* program) {
   EXPECT_ERROR(belay_program_open("x", NULL, NULL, &error), BELAY_INVALID_ARGUMENT,
-               "a place for the program");
+               "an output pointer for the program");
   EXPECT_ERROR(belay_program_open_bytes("x", 1, NULL, NULL, &error), BELAY_INVALID_ARGUMENT,
-               "a place for the program");
+               "an output pointer for the program");
   belay_program* opened = NULL;
   EXPECT_ERROR(belay_program_open_bytes(NULL, 1, NULL, &opened, &error), BELAY_INVALID_ARGUMENT,
                "expected bytes, got NULL");
   EXPECT_ERROR(belay_event_log_create(1, NULL, &error), BELAY_INVALID_ARGUMENT,
-               "a place for the log");
+               "an output pointer for the log");
   belay_method* method = NULL;
   EXPECT_ERROR(belay_method_load(NULL, "add", NULL, &method, &error), BELAY_INVALID_ARGUMENT,
                "a program");
   EXPECT_ERROR(belay_method_load(program, NULL, NULL, &method, &error), BELAY_INVALID_ARGUMENT,
                "the name of a method");
   EXPECT_ERROR(belay_method_load(program, "add", NULL, NULL, &error), BELAY_INVALID_ARGUMENT,
-               "a place for the method");
+               "an output pointer for the method");
   belay_input_info info;
-  EXPECT_ERROR(belay_method_input_info(NULL, 0, &info, &error), BELAY_INVALID_ARGUMENT,
-               "a method");
+  EXPECT_ERROR(belay_method_input_info(NULL, 0, &info, &error), BELAY_INVALID_ARGUMENT, "a method");
   EXPECT_ERROR(belay_method_set_int(NULL, 0, 1, &error), BELAY_INVALID_ARGUMENT, "a method");
   EXPECT_ERROR(belay_method_execute(NULL, NULL, &error), BELAY_INVALID_ARGUMENT, "a method");
   belay_kind kind;
@@ -227,16 +226,16 @@ static void WhatMustBeGivenIsNamed(const belay_program* program) {
   EXPECT_ERROR(belay_method_get_state(method, NULL, &tensor, &error), BELAY_INVALID_ARGUMENT,
                "the name of a state");
   EXPECT_ERROR(belay_method_input_info(method, 0, NULL, &error), BELAY_INVALID_ARGUMENT,
-               "a place for the result");
+               "an output pointer for the result");
   EXPECT_ERROR(belay_method_get_state(method, "sum", NULL, &error), BELAY_INVALID_ARGUMENT,
-               "a place for the result");
+               "an output pointer for the result");
   belay_method_free(method);
   method = Load(program, "fixed", NULL);
   REQUIRE(belay_method_execute(method, NULL, NULL) == BELAY_OK);
   EXPECT_ERROR(belay_method_output_kind(method, 0, NULL, &error), BELAY_INVALID_ARGUMENT,
-               "a place for the result");
+               "an output pointer for the result");
   EXPECT_ERROR(belay_method_get_int(method, 2, NULL, &error), BELAY_INVALID_ARGUMENT,
-               "a place for the result");
+               "an output pointer for the result");
   belay_method_free(method);
   belay_event event;
   EXPECT(belay_event_log_get(NULL, 0, &event) == BELAY_OUT_OF_RANGE);
@@ -244,19 +243,30 @@ static void WhatMustBeGivenIsNamed(const belay_program* program) {
 }
 
 static void NumbersHaveNames(void) {
-  static const char* const kNames[] = {
-      "OK",           "CANCELLED",           "UNKNOWN",         "INVALID_ARGUMENT",
-      "DEADLINE_EXCEEDED", "NOT_FOUND",      "ALREADY_EXISTS",  "PERMISSION_DENIED",
-      "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED",   "OUT_OF_RANGE",
-      "UNIMPLEMENTED", "INTERNAL",           "UNAVAILABLE",     "DATA_LOSS",
-      "UNAUTHENTICATED"};
+  static const char* const kNames[] = {"OK",
+                                       "CANCELLED",
+                                       "UNKNOWN",
+                                       "INVALID_ARGUMENT",
+                                       "DEADLINE_EXCEEDED",
+                                       "NOT_FOUND",
+                                       "ALREADY_EXISTS",
+                                       "PERMISSION_DENIED",
+                                       "RESOURCE_EXHAUSTED",
+                                       "FAILED_PRECONDITION",
+                                       "ABORTED",
+                                       "OUT_OF_RANGE",
+                                       "UNIMPLEMENTED",
+                                       "INTERNAL",
+                                       "UNAVAILABLE",
+                                       "DATA_LOSS",
+                                       "UNAUTHENTICATED"};
   for (int status = BELAY_OK; status <= BELAY_UNAUTHENTICATED; ++status) {
     EXPECT(strcmp(belay_status_name((belay_status)status), kNames[status]) == 0);
   }
   EXPECT(strcmp(belay_status_name((belay_status)99), "") == 0);
   EXPECT(belay_dtype_size(BELAY_COMPLEX128) == 16 && belay_dtype_size(BELAY_BOOL) == 1);
   EXPECT(belay_dtype_size((belay_dtype)0) == 0 && belay_dtype_size((belay_dtype)99) == 0);
-  /* No dtype, though the lowest byte is one's number. */
+  /* Not a dtype, although its lowest byte is the value of one. */
   EXPECT(belay_dtype_size((belay_dtype)(256 + BELAY_FLOAT32)) == 0);
 }
 

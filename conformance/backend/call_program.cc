@@ -28,7 +28,7 @@ absl::Status Flatten(const exir::Graph& graph, const Argument& result,
   }
   const ValueId* value = result.get_if<ValueId>();
   if (value == nullptr || graph.value(*value).tensor() == nullptr) {
-    return absl::UnimplementedError("a result that is no tensor");
+    return absl::UnimplementedError("a result is not a tensor");
   }
   outputs.push_back(result);
   return absl::OkStatus();

@@ -46,8 +46,8 @@ bool ChosenBackends::Report(std::ostream& out, bool allow_undelegated) const {
       if (counted != nodes_.end()) nodes += counted->second;
     }
     const bool too_few = nodes == 0 && chosen.name != "null" && !allow_undelegated;
-    out << (too_few ? "FAIL " : "") << "backend " << chosen.name << ": took " << nodes << " nodes"
-        << (too_few ? "; --allow_undelegated makes this no failure" : "") << "\n";
+    out << (too_few ? "FAIL " : "") << "backend " << chosen.name << ": accepted " << nodes
+        << " nodes" << (too_few ? "; use --allow_undelegated to permit this" : "") << "\n";
     enough &= !too_few;
   }
   return enough;

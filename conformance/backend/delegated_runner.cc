@@ -65,7 +65,7 @@ CaseResult DelegatedRunner::Run(const OpCaseFile& file, const OpCase& op_case) {
   if (op == nullptr || op->schema() == nullptr) {
     return {CaseOutcome::kSkipped, "", "the operator is not declared"};
   }
-  std::string reason = "no backend takes a node";
+  std::string reason = "no backend supports a node";
   for (const OnlyInput& only_input : kOnlyInputs) {
     absl::StatusOr<CallProgram> call =
         MakeCallProgram(*op, op_case, only_input, ops_, backends_.partitioners());

@@ -68,7 +68,7 @@ absl::StatusOr<ExportedProgram> ProgramOf(const exir::OpOverload& op, const Samp
         output.values.emplace_back("result", MetaOf(*element));
       }
     } else {
-      return absl::UnimplementedError("a result that is no tensor");
+      return absl::UnimplementedError("a result is not a tensor");
     }
   }
   const exir::NodeId id = editor.InsertNode(exir::NodeId(), std::move(node), std::move(outputs));

@@ -303,7 +303,7 @@ for name in ("chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_poly
              "legendre_polynomial_p"):
     MORE["special_%s.n_scalar" % name] = [((T(2, 3) * 1.5, n), {}) for n in (0, 1, 5)] + [((torch.tensor([-1.0, 0.5, 1.0]), 9), {})]
 MORE.update({
-    # Between -4 and -2 PyTorch's has eight digits.
+    # Between -4 and -2, PyTorch's result has eight digits.
     "special_airy_ai.default": [((torch.linspace(-1.5, 6, 9),), {})],
     "special_scaled_modified_bessel_k0.default": [((torch.linspace(0.1, 30, 9),), {})],
     "special_scaled_modified_bessel_k1.default": [((torch.linspace(0.1, 30, 9),), {})],
@@ -507,7 +507,7 @@ for base, overload in rows():
         arguments = getattr(getattr(torch.ops.aten, base), overload)._schema.arguments
         MORE[base + "." + overload] = [(tuple(values[str(a.type)]() for a in arguments if not a.has_default_value()), {})]
 
-# More steps, over layers and directions, than are written out: loops.
+# Enough steps, over layers and directions, to become loops instead of unrolled nodes.
 def recurrence(states, gates, layers=1, directions=1, length=1030, hidden=2, project=0, bias=True, batch_first=False):
     state = project or hidden
     sizes = [(directions * layers, 2, state), (directions * layers, 2, hidden)][:states]
@@ -529,7 +529,7 @@ EXTRA.update({
     "rnn_tanh.input": [recurrence(1, 1, bias=False, batch_first=True)],
 })
 
-# What the decomposition does not cover on purpose, random operators, and what has no stable result.
+# Operators that are intentionally not decomposed, random operators, and operators without stable results.
 SKIP = re.compile(r"rand|alpha_dropout|feature_dropout|bernoulli|normal|multinomial|rrelu|empty|new_empty|exponential|"
                   r"uniform|cauchy|geometric|result_type|_foreach_\w+_\b")
 

@@ -9,11 +9,11 @@
 
 ABSL_FLAG(std::string, cases, "conformance/opcases", "the folder of the conformance vectors");
 ABSL_FLAG(uint64_t, seed, 1, "other seeds give other programs");
-ABSL_FLAG(int, programs, 1000, "how many");
+ABSL_FLAG(int, programs, 1000, "number of programs");
 ABSL_FLAG(bool, training, false, "programs of the TRAINING dialect");
-ABSL_FLAG(std::string, only, "", "deal only these operators, separated by commas");
-ABSL_FLAG(int, max_problems, 10, "stop after so many");
-ABSL_FLAG(bool, shrink, true, "make programs that show a problem smaller");
+ABSL_FLAG(std::string, only, "", "use only these operators, separated by commas");
+ABSL_FLAG(int, max_problems, 10, "stop after this many problems");
+ABSL_FLAG(bool, shrink, true, "reduce programs that show a problem");
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("compares interpreter and runtime on random programs");

@@ -116,7 +116,7 @@ def belay_run(belay, program, model, folder):
         manifest = json.load(file)
     cases = [os.path.join(model, f"case_{k}") for k in range(len(manifest["cases"]))]
     outputs = []
-    # Each of its own, but for those that go on with the state of those before.
+    # One call sequence per case, except cases that continue with the state of earlier ones.
     for calls in [cases] if manifest.get("stateful_sequence") else [[case] for case in cases]:
         to = os.path.join(folder, f"outputs_{len(outputs)}")
         command = [belay, "run", program, "--json", "--output-dir", to]
@@ -133,7 +133,7 @@ def belay_run(belay, program, model, folder):
 
 def examine(model, belay, worker, folder, xnnpack=False):
     """One row: what became of the model both ways."""
-    # Some have the form for training alone.
+    # Some models have only the TRAINING archive.
     archive = next((path for name in ("model.pt2", "training.pt2")
                     if os.path.exists(path := os.path.join(model, name))),
                    os.path.join(model, "model.pt2"))
@@ -184,7 +184,7 @@ def model_of_bench(text, to):
             link = os.path.join(model, "case_0", f"{here}{i}.npy")
             os.symlink(os.path.abspath(os.path.join(folder, f"{there}{i}.npy")), link)
             case[leaves].append(description_of(link))
-    # As tools/bench has it: of what is quantized, roundings are no longer PyTorch's.
+    # As in tools/bench: roundings of quantized models differ from PyTorch's.
     manifest = {"relative": 0.3 if suffix else 1e-3, "cases": [case]}
     with open(os.path.join(model, "manifest.json"), "w", encoding="utf-8") as file:
         json.dump(manifest, file)
@@ -219,7 +219,7 @@ def summary(rows):
                   for word in ("matched", "refused", "failed", "unrunnable")},
         "executorch": {"lowered": len(lowered), "matched": len(theirs)},
         "own": {word: len(names("own", word)) for word in ("matched", "refused", "failed")},
-        # Of files that give ExecuTorch itself other results, or none, nothing is expected.
+        # Files for which ExecuTorch itself gives wrong results, or none, have no expectation.
         "reader": {word: len(names("reader", word) & theirs)
                    for word in ("matched", "refused", "failed")},
         "share_of_executorch_read":

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# zoo.py with the binary of this build and the models of the checkout.
+# Runs zoo.py with the binary of this build and the models of the checkout.
 set -euo pipefail
 
 exec python3 "$BUILD_WORKSPACE_DIRECTORY/conformance/executorch/zoo.py" \

@@ -23,7 +23,7 @@ TEST(ExampleTest, PageIsCurrent) {
   ASSERT_OK_AND_ASSIGN(const std::string right, WithExample(Page()));
   EXPECT_TRUE(right == Page())
       << "run tools/bazel run //conformance/format:write_example -- "
-         "\"$PWD/runtime/schema/file_format.md\", and look at what is written beside the bytes";
+         "\"$PWD/runtime/schema/file_format.md\", and check the notes beside the bytes";
 }
 
 TEST(ExampleTest, MatchesPage) {

@@ -111,7 +111,7 @@ class CaseRuntimes {
       const LoweredBackendModule& module = *owner_.modules_[index];
       if (specs != module.compile_specs) return absl::InternalError("expected the module's specs");
       if (blob != absl::MakeConstSpan(module.processed.bytes)) {
-        return absl::InternalError("expected the blob that the backend made");
+        return absl::InternalError("expected the blob that the backend compiled");
       }
       for (const auto& [key, entry] : module.named_data.program_data) {
         ABSL_ASSIGN_OR_RETURN(const auto data, context.named_data->Find(key));
@@ -289,7 +289,7 @@ absl::Status CheckNumerics(const std::string& directory, const Json& after,
           CheckRecorded(directory, prefix, Member(after, name), actual[0], knows_state));
       for (const auto& [state, value] : expected[0].state) {
         if (actual[0].state.contains(state) || !knows_state) continue;
-        return absl::NotFoundError(absl::StrCat("there is no state '", state, "'"));
+        return absl::NotFoundError(absl::StrCat("unknown state '", state, "'"));
       }
       const std::string difference = exir::FirstDifference(expected, actual, kCloseness);
       return difference.empty() ? absl::OkStatus() : absl::FailedPreconditionError(difference);

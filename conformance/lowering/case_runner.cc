@@ -171,7 +171,7 @@ class Composer {
       if (builder_.ops().Find(op) == nullptr) continue;
       return builder_.CallAll(op, {arguments.begin(), arguments.end()});
     }
-    builder_.Fail(absl::NotFoundError(absl::StrCat("there is no operator '", name, "'")));
+    builder_.Fail(absl::NotFoundError(absl::StrCat("unknown operator '", name, "'")));
     return {};
   }
 

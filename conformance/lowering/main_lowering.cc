@@ -17,10 +17,10 @@ ABSL_FLAG(std::string, cases, "", "directory with one folder per case, or with a
 ABSL_FLAG(std::string, only, "", "the name of the one case to run");
 ABSL_FLAG(
     std::vector<std::string>, backend, {},
-    "lower to these backends, in order of priority, instead of the cases'; what is executed is "
-    "compared, not what was lowered; each must take a node of some case");
+    "lower to these backends, in order of priority, instead of the cases'; compares results of "
+    "execution, not lowered programs; each must accept a node of some case");
 ABSL_FLAG(bool, allow_undelegated, false,
-          "backends may take no node at all, as the backend null does");
+          "backends may accept no node at all, like the backend null");
 
 namespace belay::conformance {
 namespace {
@@ -47,7 +47,7 @@ int Main() {
   const std::string only = absl::GetFlag(FLAGS_only);
   if (!only.empty()) std::erase_if(names, [&](const std::string& name) { return name != only; });
   if (names.empty()) {
-    std::cerr << directory.string() << " holds no such cases\n";
+    std::cerr << directory.string() << " has no such cases\n";
     return kBadInput;
   }
   auto ops = exir::CreateStandardOps();
@@ -69,7 +69,7 @@ int Main() {
   for (const std::string& name : names) {
     const std::string path = (directory / name).string();
     if (!fs::exists(path + "/case.json")) {
-      skip(name, "there is no case.json");
+      skip(name, "case.json is missing");
       continue;
     }
     const absl::StatusOr<LoweringCase> lowering_case = ReadLoweringCase(path);
@@ -106,7 +106,7 @@ int Main() {
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(
-      "Lowers programs as cases say and compares with what ExecuTorch made of them.\n"
+      "Lowers the programs of cases and compares the results with ExecuTorch's.\n"
       "  lowering --cases=DIR [--only=NAME] [--backend=demo]");
   absl::ParseCommandLine(argc, argv);
   return belay::conformance::Main();

@@ -33,19 +33,18 @@ ABSL_FLAG(std::vector<std::string>, archives, {},
 ABSL_FLAG(std::string, engine, "highway",
           "kernels: reference, or highway (with the reference kernels for the rest)");
 ABSL_FLAG(std::vector<std::string>, backend, {},
-          "backends to delegate to, in order of priority; each must take a node of some model");
+          "backends to delegate to, in order of priority; each must accept a node of some model");
 ABSL_FLAG(bool, allow_undelegated, false,
-          "backends may take no node at all, as the backend null does");
-ABSL_FLAG(bool, allow_unsupported, false,
-          "models that need what is not supported are no reason for exit status 1");
+          "backends may accept no node at all, like the backend null");
+ABSL_FLAG(bool, allow_unsupported, false, "unsupported models do not cause exit status 1");
 ABSL_FLAG(std::string, known_failures, "",
-          "file with lines `model/archive reason`: those count as skipped, and as failed once they "
-          "pass; `*/archive reason` covers what is not supported");
+          "file with lines `model/archive reason`: those count as skipped, or as failed if they "
+          "pass; `*/archive reason` covers unsupported models");
 ABSL_FLAG(std::string, write_programs, "",
-          "directory that gets the program file of each archive; nothing is executed");
+          "directory for the program file of each archive; nothing is executed");
 ABSL_FLAG(std::string, programs, "",
-          "directory that --write_programs filled, perhaps on another machine: the same bytes must "
-          "come out here, and it is those files that are executed");
+          "directory written by --write_programs, possibly on another machine: lowering must give "
+          "the same bytes, and these files are executed");
 
 namespace belay::conformance {
 namespace {
@@ -160,7 +159,7 @@ int Run() {
   std::vector<std::string> skipped, unsupported;  // not executed, with the reason
   for (const std::string& name : only) {
     if (!std::binary_search(names.begin(), names.end(), name)) {
-      std::cout << "FAIL " << name << ": there is no such model\n";
+      std::cout << "FAIL " << name << ": unknown model\n";
       ++failed;
     }
   }
@@ -205,10 +204,10 @@ int Run() {
   }
   std::cout << passed << " passed, " << failed << " failed, " << skipped.size() << " skipped";
   if (!unsupported.empty()) {
-    std::cout << ", of which " << unsupported.size() << " need what is not supported"
+    std::cout << ", " << unsupported.size() << " of them unsupported"
               << (absl::GetFlag(FLAGS_allow_unsupported)
                       ? ""
-                      : "; --allow_unsupported makes this no failure");
+                      : "; use --allow_unsupported to permit this");
   }
   std::cout << "\n";
   return failed == 0 && complete ? 0 : 1;

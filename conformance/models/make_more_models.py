@@ -203,7 +203,7 @@ def lstm_projection():
     return nn.LSTM(3, 6, num_layers=2, proj_size=4), [(randn(4, 2, 3, seed=k),) for k in range(2)], None
 
 
-# PyTorch's own decomposition writes each step out.
+# PyTorch's own decomposition unrolls each step.
 @model("LSTM of so many steps that it is a loop: two layers, both ways, dynamic batch", decomposed=False)
 def lstm_many_steps():
     class Net(nn.Module):

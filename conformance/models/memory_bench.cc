@@ -73,8 +73,8 @@ absl::Status Run(const std::string& zoo, const std::string& archive) {
   }
   const auto mean = [&](double sum) { return measured == 0 ? 1.0 : std::exp(sum / measured); };
   std::printf(
-      "geometric means of %d models: %.4f of what is alive, %.4f of what would be as written (%d "
-      "models need no arena)\n",
+      "geometric means of %d models: %.4f of the live bytes, %.4f of those as written (%d models "
+      "need no arena)\n",
       measured, mean(logarithms), mean(written_logarithms), without_arena);
   return absl::OkStatus();
 }

@@ -124,7 +124,7 @@ absl::Status CheckCase(const std::string& folder, const ModelCase& model_case,
   for (const auto& [name, leaf] : model_case.buffers_after) {
     const auto state = got.state.find(name);
     if (state == got.state.end()) {
-      return absl::NotFoundError(absl::StrCat("there is no state '", name, "'"));
+      return absl::NotFoundError(absl::StrCat("unknown state '", name, "'"));
     }
     ABSL_RETURN_IF_ERROR(
         check(leaf, state->second, absl::StrCat("buffer '", name, "' after the call")));

@@ -23,21 +23,21 @@
 #include "runtime/kernels/standard_kernels.h"
 
 ABSL_FLAG(std::string, cases, "", "directory with one JSON file per operator");
-ABSL_FLAG(std::string, engine, "reference", "whose kernels to run: reference or highway");
+ABSL_FLAG(std::string, engine, "reference", "kernels to run: reference or highway");
 ABSL_FLAG(std::string, isa, "",
           "the instruction set of Highway kernels, e.g. AVX2; the best one when empty");
 ABSL_FLAG(
     std::vector<std::string>, backend, {},
-    "backends to delegate the calls to, in order of priority, the standard kernels compute the "
-    "rest; each must take a node of some call");
+    "backends to delegate the calls to, in order of priority; the standard kernels compute the "
+    "rest; each must accept a node of some call");
 ABSL_FLAG(bool, allow_undelegated, false,
-          "backends may take no node at all, as the backend null does");
+          "backends may accept no node at all, like the backend null");
 ABSL_FLAG(std::string, known_failures, "",
-          "file with lines `operator case reason`: those cases count as skipped, and as failed "
-          "once they pass");
+          "file with lines `operator case reason`: those cases count as skipped, or as failed if "
+          "they pass");
 ABSL_FLAG(
     std::string, only, "",
-    "regular expression (POSIX, extended); runs cases whose 'operator case' it matches somewhere");
+    "regular expression (POSIX, extended); runs cases whose 'operator case' contains a match");
 
 namespace belay::conformance {
 namespace {
@@ -234,7 +234,7 @@ int Run() {
     std::cout << count << " failed in " << check << "\n";
   bool enough = true;
   if (delegates) {
-    std::cout << undelegated << " cases that no backend takes were not run\n";
+    std::cout << undelegated << " cases without a node that a backend supports were not run\n";
     enough = backends->Report(std::cout, absl::GetFlag(FLAGS_allow_undelegated));
   }
   std::cout << counts.passed << " passed, " << counts.failed << " failed, " << counts.skipped

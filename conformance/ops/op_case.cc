@@ -45,7 +45,7 @@ absl::StatusOr<std::map<std::string_view, element>> Fields(element value,
       return Wrong(place, absl::StrCat("unknown field '", field.key, "'"));
     }
     if (!result.emplace(field.key, field.value).second) {
-      return Wrong(place, absl::StrCat("field '", field.key, "' comes twice"));
+      return Wrong(place, absl::StrCat("field '", field.key, "' is repeated"));
     }
   }
   return result;
@@ -72,7 +72,7 @@ absl::StatusOr<double> ReadHexFloat(element value, std::string_view place) {
   const bool is_hex = text.find("0x") != std::string::npos;
   const bool is_word = text == "nan" || text == "inf" || text == "-inf";
   if (text.empty() || *end != '\0' || (!is_hex && !is_word)) {
-    return Wrong(place, absl::StrCat("'", text, "' is no hexadecimal floating literal"));
+    return Wrong(place, absl::StrCat("'", text, "' is not a hexadecimal floating literal"));
   }
   return number;
 }
@@ -80,7 +80,7 @@ absl::StatusOr<double> ReadHexFloat(element value, std::string_view place) {
 absl::StatusOr<DType> ReadDType(element value, std::string_view place) {
   ABSL_ASSIGN_OR_RETURN(const std::string_view name, As<std::string_view>(value, place));
   const std::optional<DType> dtype = DTypeFromName(name);
-  if (!dtype.has_value()) return Wrong(place, absl::StrCat("'", name, "' is no scalar type"));
+  if (!dtype.has_value()) return Wrong(place, absl::StrCat("'", name, "' is not a scalar type"));
   return *dtype;
 }
 
@@ -95,7 +95,7 @@ absl::StatusOr<MemoryFormat> ReadMemoryFormat(element value, std::string_view pl
   for (const auto& [text, format] : kFormats) {
     if (text == name) return format;
   }
-  return Wrong(place, absl::StrCat("'", name, "' is no memory format"));
+  return Wrong(place, absl::StrCat("'", name, "' is not a memory format"));
 }
 
 template <class T, class Read>
@@ -158,7 +158,7 @@ absl::StatusOr<CaseTensor> ReadTensor(element value, std::string_view place) {
     ABSL_ASSIGN_OR_RETURN(const std::string_view text,
                           As<std::string_view>(it->second, absl::StrCat(place, ".data")));
     std::string bytes;
-    if (!absl::Base64Unescape(ToAbsl(text), &bytes)) return Wrong(place, "data is no base64");
+    if (!absl::Base64Unescape(ToAbsl(text), &bytes)) return Wrong(place, "data is not base64");
     const std::optional<int64_t> elements = StorageElements(tensor);
     const std::optional<int64_t> size =
         elements ? CheckedMul<int64_t>(*elements, static_cast<int64_t>(DTypeSize(tensor.dtype)))
@@ -244,7 +244,7 @@ absl::StatusOr<std::vector<std::pair<std::string, CaseValue>>> ReadNamedValues(
   absl::flat_hash_set<std::string> names;
   for (const auto field : fields) {
     const std::string at = absl::StrCat(place, ".", field.key);
-    if (!names.emplace(field.key).second) return Wrong(at, "comes twice");
+    if (!names.emplace(field.key).second) return Wrong(at, "is repeated");
     ABSL_ASSIGN_OR_RETURN(CaseValue v, ReadValue(field.value, at));
     values.emplace_back(field.key, std::move(v));
   }
@@ -347,7 +347,7 @@ absl::StatusOr<OpCaseFile> ParseOpCaseFile(std::string_view json) {
   absl::flat_hash_set<std::string_view> ids;
   for (const OpCase& c : file.cases) {
     if (!ids.insert(c.id).second)
-      return Wrong("cases", absl::StrCat("id '", c.id, "' comes twice"));
+      return Wrong("cases", absl::StrCat("id '", c.id, "' is repeated"));
   }
   return file;
 }
@@ -371,7 +371,7 @@ absl::StatusOr<std::vector<std::string>> OpCaseFiles(const std::string& folder_o
     if (it->path().extension() == ".json") files.push_back(it->path().string());
   }
   if (files.empty()) {
-    return absl::NotFoundError(absl::StrCat("there are no vectors in '", folder_or_file, "'"));
+    return absl::NotFoundError(absl::StrCat("no vectors in '", folder_or_file, "'"));
   }
   std::sort(files.begin(), files.end());
   return files;

@@ -85,9 +85,9 @@ absl::StatusOr<std::vector<CaseValue>> BindArguments(const FunctionSchema& schem
   for (const auto& [name, value] : op_case.kwargs) {
     const std::optional<int> i = schema.ArgumentIndex(name);
     if (!i.has_value())
-      return absl::InvalidArgumentError(absl::StrCat("there is no argument '", name, "'"));
+      return absl::InvalidArgumentError(absl::StrCat("unknown argument '", name, "'"));
     if (bound[*i].has_value())
-      return absl::InvalidArgumentError(absl::StrCat("argument '", name, "' comes twice"));
+      return absl::InvalidArgumentError(absl::StrCat("argument '", name, "' is repeated"));
     bound[*i] = value;
   }
   std::vector<CaseValue> values;
@@ -239,7 +239,7 @@ class CaseRun {
       for (size_t i = 0; i < output_slots_.size(); ++i) {
         const exir::SymInt* number = context_->outputs()[i].get_if<exir::SymInt>();
         if (number == nullptr || !number->AsInt().has_value()) {
-          return Fail("meta", absl::StrCat("result ", i, " is no number"));
+          return Fail("meta", absl::StrCat("result ", i, " is not a scalar"));
         }
         *output_slots_[i] = EValue(*number->AsInt());
       }
@@ -419,7 +419,7 @@ class CaseRun {
     for (const auto& [name, want] : case_.mutated) {
       const std::optional<int> i = schema_.ArgumentIndex(name);
       if (!i.has_value())
-        return Fail("case", absl::StrCat("mutated: there is no argument '", name, "'"));
+        return Fail("case", absl::StrCat("mutated: unknown argument '", name, "'"));
       Difference ignored;
       const Difference difference = CompareValue(want, *argument_slots_[*i], ignored);
       if (!difference.empty())

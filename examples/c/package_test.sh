@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# package_test.sh PACKAGE DIRECTORY PROGRAM IMAGES LABELS EXPECTED: the example, built with nothing but the package.
+# package_test.sh PACKAGE DIRECTORY PROGRAM IMAGES LABELS EXPECTED: builds the example only with the package.
 set -euo pipefail
 package=$1 example=$2 inputs=("$PWD/$3" "$PWD/$4" "$PWD/$5") expected=$6
 root="$TEST_TMPDIR/belay"
@@ -13,7 +13,7 @@ check() {
   echo "$1: $output"
 }
 
-# A bare Debian with Bazel has no cc, but the clang that it builds with.
+# A bare Debian with Bazel has no cc, only clang.
 CC=$(command -v cc || command -v clang-19)
 export CC
 export PKG_CONFIG_PATH="$root/lib/pkgconfig"

@@ -1,4 +1,4 @@
-// The model that PyTorch exported with the operator in it lowers, and gives what PyTorch gave.
+// The model that PyTorch exported with the operator lowers, and matches PyTorch's output.
 #include <string>
 
 #include "conformance/models/manifest.h"
@@ -33,20 +33,20 @@ class ScaledSwishTest : public ::testing::Test {
   belay::BackendRegistry backends_;
 };
 
-TEST_F(ScaledSwishTest, AModelThatUsesItRuns) {
+TEST_F(ScaledSwishTest, RunsModelWithOperator) {
   ASSERT_OK(DefineScaledSwish(*ops_));
   ASSERT_OK(kernels_.Add(ScaledSwishKernels()));
   EXPECT_OK(Run("model.pt2"));
   EXPECT_OK(Run("training.pt2"));
 }
 
-TEST_F(ScaledSwishTest, WithoutTheOperatorTheModelIsNotLowered) {
+TEST_F(ScaledSwishTest, LoweringFailsWithoutOperator) {
   EXPECT_THAT(Run("model.pt2"),
               belay::StatusIs(absl::StatusCode::kUnimplemented,
                               ::testing::HasSubstr("zoo.scaled_swish.default is not known")));
 }
 
-TEST_F(ScaledSwishTest, WithoutTheKernelTheProgramIsNotLoaded) {
+TEST_F(ScaledSwishTest, LoadingFailsWithoutKernel) {
   ASSERT_OK(DefineScaledSwish(*ops_));
   EXPECT_THAT(Run("model.pt2"),
               belay::StatusIs(absl::StatusCode::kNotFound,

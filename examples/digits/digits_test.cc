@@ -12,7 +12,7 @@ namespace {
 
 class DigitsTest : public testing::TestWithParam<bool> {};
 
-TEST_P(DigitsTest, EveryLabelIsWhatPyTorchPredicts) {
+TEST_P(DigitsTest, LabelsMatchPyTorch) {
   const std::string data = "examples/digits/data/";
   DigitsOptions options{
       .archive = data + "digits_cnn.pt2",

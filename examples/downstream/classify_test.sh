@@ -1,5 +1,5 @@
 #!/bin/bash
-# The program that the build made classifies what PyTorch's does.
+# The program of the build classifies as PyTorch does.
 set -euo pipefail
 output=$("$@")
 echo "$output"

@@ -3,8 +3,8 @@
     python export_llama.py --size small --output data          # the fixture of the test
     python export_llama.py --size 110m --output /tmp/llama     # 12 layers, 768 wide, 32000 tokens
 
-Writes llama.pt2 (an archive with the models `prefill` and `decode`), and what PyTorch generates greedily
-from a prompt: prompt.npy, tokens.npy. Written with PyTorch 2.13.0 (CPU); the fixture is from that.
+Writes llama.pt2 (an archive with the models `prefill` and `decode`), and PyTorch's greedy generation
+from a prompt: prompt.npy, tokens.npy. The fixture was created with PyTorch 2.13.0 (CPU).
 The same seed gives the same weights.
 """
 
@@ -113,7 +113,7 @@ class Block(nn.Module):
 
 
 class Llama(nn.Module):
-    """tokens [1, n] at position [n] -> logits [1, vocab] of what comes after the last of them."""
+    """tokens [1, n] at position [n] -> logits [1, vocab] of the next token."""
 
     def __init__(self, c):
         super().__init__()
@@ -143,7 +143,7 @@ class Llama(nn.Module):
 
 
 def generate(model, prompt, count):
-    """Greedily; also the least distance between the best and the second-best token."""
+    """Greedy generation; also returns the minimum margin between the best and the second-best token."""
     model.forget()
     tokens, margin = [], float("inf")
     step, first = torch.tensor([prompt]), 0
@@ -160,7 +160,7 @@ def generate(model, prompt, count):
 
 
 def shorten_sources(program):
-    """Leaves the innermost frame of each node's source, without its folder."""
+    """Keeps only the innermost frame of each node's source, without its folder."""
     for node in program.graph.nodes:
         trace = node.meta.get("stack_trace")
         if trace and 'File "' in trace:
@@ -181,11 +181,11 @@ def main():
     model = Llama(c).eval()
     for p in model.parameters():
         if p.dim() == 2:
-            # So large that what is attended to matters, and answers do not run in small circles.
+            # Large enough that attention matters, and that generation does not repeat in short cycles.
             nn.init.normal_(p, std=2 * p.shape[1] ** -0.5)
     prompt = torch.randint(0, c.vocab, (args.prompt,)).tolist()
     tokens, margin = generate(model, prompt, args.count)
-    print(f"prompt {prompt}\ntokens {tokens}\nleast margin {margin:.4f}")
+    print(f"prompt {prompt}\ntokens {tokens}\nminimum margin {margin:.4f}")
 
     args.output.mkdir(parents=True, exist_ok=True)
     numpy.save(args.output / "prompt.npy", numpy.array(prompt, numpy.int64))

@@ -1,4 +1,4 @@
-// From the archive to tokens: those that PyTorch generates.
+// From the archive to tokens: equal to those of PyTorch.
 #include "examples/llama/generate.h"
 
 #include <memory>
@@ -31,7 +31,7 @@ std::vector<int64_t> Tokens(const std::string& name) {
   return {first, first + array->view().numel()};
 }
 
-// Writes the program file of these methods.
+// Writes a program file with these methods.
 absl::Status LowerTo(const std::string& path, const std::string& backend,
                      const std::vector<std::string>& methods, bool in_place = true) {
   ABSL_ASSIGN_OR_RETURN(const auto ops, exir::CreateStandardOps());
@@ -56,7 +56,7 @@ class GenerateTest : public ::testing::TestWithParam<std::string> {
   }
 };
 
-TEST_P(GenerateTest, EveryTokenIsPyTorchs) {
+TEST_P(GenerateTest, TokensMatchPyTorch) {
   const std::vector<int64_t> prompt = Tokens("prompt.npy"), want = Tokens("tokens.npy");
   for (const bool in_place : {true, false}) {
     ASSERT_OK(LowerTo(Path(), GetParam(), {"prefill", "decode"}, in_place));
@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, GenerateTest, ::testing::Values("", "cpu"),
                            return info.param.empty() ? "kernels" : info.param;
                          });
 
-TEST(GenerateFileTest, WeightsAndCacheAreThereOnce) {
+TEST(GenerateFileTest, WeightsAndCacheAreShared) {
   const std::string one = ::testing::TempDir() + "/decode", two = ::testing::TempDir() + "/both";
   ASSERT_OK(LowerTo(one, "cpu", {"decode"}));
   ASSERT_OK(LowerTo(two, "cpu", {"prefill", "decode"}));
@@ -92,7 +92,7 @@ TEST(GenerateFileTest, WeightsAndCacheAreThereOnce) {
   };
   EXPECT_GT(weights(alone), 100'000u);
   EXPECT_EQ(weights(both), weights(alone));
-  // The cache is written row by row, and given to delegates where it lies.
+  // The cache is written row by row and passed to delegates in place.
   for (const MethodPlan& method : both.methods()) {
     EXPECT_EQ(method.state.size(), 4u) << method.name;
     EXPECT_FALSE(method.delegates.empty()) << method.name;
@@ -100,7 +100,7 @@ TEST(GenerateFileTest, WeightsAndCacheAreThereOnce) {
   }
 }
 
-TEST(GenerateErrorTest, WhatIsWrongIsSaid) {
+TEST(GenerateErrorTest, ReportsErrors) {
   const std::string path = ::testing::TempDir() + "/errors";
   ASSERT_OK(LowerTo(path, "cpu", {"prefill", "decode"}));
   EXPECT_THAT(Generate({.program = path}),

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The example's main job on a real program: the npu gets nodes, and the result is what it is without the npu.
+# The example on a real program: nodes are delegated to the npu, and the result equals that without the npu.
 set -euo pipefail
 output=$("$1" "$2")
 echo "$output"

@@ -37,7 +37,7 @@ constexpr std::string_view kProgram = R"(program edge {
   }
 })";
 
-TEST(NpuPartitionerTest, TakesWhatTheNpuComputesAndSaysWhyNotTheRest) {
+TEST(NpuPartitionerTest, SelectsSupportedNodesWithReasons) {
   ASSERT_OK_AND_ASSIGN(const auto result, CreateNpuPartitioner()->Partition(Parse(kProgram)));
   EXPECT_EQ(result.nodes.size(), 2);
   EXPECT_EQ(result.delegation.size(), 1);
@@ -63,7 +63,7 @@ TEST(NpuBackendTest, CompilesWithSeveralResults) {
   EXPECT_EQ(header.outputs, 2);
 }
 
-TEST(NpuBackendTest, RefusesWhatThePartitionerWouldNotTake) {
+TEST(NpuBackendTest, RejectsUnsupportedNodes) {
   EXPECT_THAT(NpuBackend().Preprocess(Parse(kProgram), {}),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("%c: f32[2]")));
   const std::vector<belay::exir::CompileSpec> specs = {{"fast", "1"}};
@@ -96,7 +96,7 @@ absl::Status Init(const std::vector<uint32_t>& words, size_t size) {
 }
 absl::Status Init(const std::vector<uint32_t>& words) { return Init(words, words.size() * 4); }
 
-TEST(NpuRuntimeTest, MalformedBlobsAreErrors) {
+TEST(NpuRuntimeTest, RejectsMalformedBlobs) {
   const std::vector<uint32_t> good = {kMagic, 1, 1, 1, 3, 0, 0, 1};
   EXPECT_THAT(Init(good), IsOk());
   for (size_t size = 0; size < 4 * good.size(); ++size) {

@@ -8,7 +8,7 @@
 namespace belay {
 namespace {
 
-TEST(ResnetRuntimeTest, HasTheNpuAndLoadsTheProgram) {
+TEST(ResnetRuntimeTest, HasNpuAndLoadsProgram) {
   EXPECT_THAT(resnet_runtime::Backends().Ids(), ::testing::ElementsAre("npu"));
   ASSERT_OK_AND_ASSIGN(const Program program,
                        Program::Open("examples/out_of_tree_backend/resnet.belay"));

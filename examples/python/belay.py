@@ -1,9 +1,9 @@
-"""Runs Belay's program files from Python, over the C interface of libbelay.so: ctypes alone, no PyTorch, no NumPy.
+"""Runs Belay's program files from Python, over the C interface of libbelay.so: only ctypes, no PyTorch, no NumPy.
 
     method = belay.Library("libbelay.so").load("model.belay")
     [scores] = method(belay.Tensor("f", [1, 1, 8, 8], pixels))
 
-bindings/c/belay.h says what each function does and which errors there are.
+bindings/c/belay.h documents the functions and their errors.
 """
 
 import array
@@ -16,7 +16,7 @@ ABI_VERSION = 1
 
 
 class Error(Exception):
-    """What a function of the library returned: its status and its message."""
+    """An error of a library function: its status and its message."""
 
 
 class Tensor:
@@ -43,7 +43,7 @@ class _Tensor(ctypes.Structure):
 
 
 class Library:
-    """libbelay.so. Programs and methods that it makes keep it."""
+    """libbelay.so. Its programs and methods keep a reference to it."""
 
     def __init__(self, path):
         lib = self.lib = ctypes.CDLL(path)
@@ -71,7 +71,7 @@ class Library:
             getattr(lib, name).restype = ctypes.c_int
 
     def call(self, name, *arguments):
-        """Calls a function whose last parameter is where an error is put; raises Error."""
+        """Calls a function whose last parameter receives an error; raises Error."""
         error = ctypes.c_void_p()
         status = getattr(self.lib, name)(*arguments, ctypes.byref(error))
         if status != 0:
@@ -85,7 +85,7 @@ class Library:
 
 
 class Method:
-    """A loaded method, and the program that it is of. For one thread at a time."""
+    """A loaded method and its program. For one thread at a time."""
 
     def __init__(self, library, path, name):
         self.library = library
@@ -99,9 +99,9 @@ class Method:
         self.library.lib.belay_program_free(self.program)
 
     def __call__(self, *tensors):
-        """Executes with these inputs; a list of what it returns."""
+        """Executes with these inputs; returns a list of the outputs."""
         library = self.library
-        # An input would keep what an earlier call gave it, whose memory may be gone.
+        # Otherwise an input keeps the value of an earlier call, whose memory may be freed.
         wanted = library.lib.belay_method_num_inputs(self.handle)
         if len(tensors) != wanted:
             raise ValueError(f"expected {wanted} tensors, got {len(tensors)}")
@@ -115,7 +115,7 @@ class Method:
                 stride *= tensor.sizes[d]
             view.data = tensor.elements.buffer_info()[0]
             library.call("belay_method_set_tensor", self.handle, i, ctypes.byref(view))
-        # `tensors` holds their memory until here.
+        # `tensors` keeps their memory alive until here.
         library.call("belay_method_execute", self.handle, None)
         return [self._output(i) for i in range(library.lib.belay_method_num_outputs(self.handle))]
 

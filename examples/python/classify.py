@@ -1,4 +1,4 @@
-"""What a device does with a program file, in Python: opens it, executes it, reads the answer.
+"""The device side in Python: opens a program file, executes it, and reads the result.
 
 classify.py LIBRARY PROGRAM IMAGES.npy LABELS.npy
 """

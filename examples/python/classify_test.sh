@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# classify_test.sh DIRECTORY LIBRARY PROGRAM IMAGES LABELS: the example, and how it fails.
+# classify_test.sh DIRECTORY LIBRARY PROGRAM IMAGES LABELS: tests the example and its errors.
 set -euo pipefail
 directory=$1 library=$PWD/$2 program=$3 images=$4 labels=$5
 export PYTHONDONTWRITEBYTECODE=1
 
 run() { python3 "$directory/classify.py" "$@" 2>&1; }
 
-# expect TEXT COMMAND…: the command fails and says this.
+# expect TEXT COMMAND…: the command fails and prints TEXT.
 expect_failure() {
   local text=$1 output
   shift

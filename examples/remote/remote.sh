@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # A BuildGrid on this machine, with one worker: storage, action cache and execution for Bazel, on the loopback.
 #   remote.sh start    installs it from PyPI on the first call; prints the flags for Bazel
-#   remote.sh status   how many actions the worker executed
+#   remote.sh status   prints the number of executed actions
 #   remote.sh stop     ends both processes
 #   remote.sh clean    stops, and deletes storage, cache and logs
-# Everything is below ~/.cache/belay/remote; BELAY_REMOTE_DIRECTORY and BELAY_REMOTE_PORT say otherwise.
+# Everything is below ~/.cache/belay/remote; BELAY_REMOTE_DIRECTORY and BELAY_REMOTE_PORT override this.
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
@@ -17,18 +17,18 @@ fail() {
   exit 1
 }
 
-# Whether the process that wrote the file $1.pid still runs.
+# Whether the process of the file $1.pid still runs.
 runs() { [[ -e $BELAY_REMOTE_DIRECTORY/$1.pid ]] && kill -0 "$(<"$BELAY_REMOTE_DIRECTORY/$1.pid")" 2>/dev/null; }
 
 install() {
   [[ -e $environment/installed ]] && return
   command -v python3 >/dev/null || fail "python3 is missing: it runs BuildGrid"
-  python3 -m venv "$environment" || fail "no virtual environment: Debian's package python3-venv makes them"
+  python3 -m venv "$environment" || fail "no virtual environment: install Debian's package python3-venv"
   "$environment/bin/pip" install --quiet -r "$here/requirements.txt" || fail "cannot install requirements.txt from PyPI"
   touch "$environment/installed"
 }
 
-# Runs a command behind this script: $1 is the name of its files.
+# Runs a command in the background; $1 is the name of its files.
 launch() {
   local name=$1
   shift
@@ -38,9 +38,9 @@ launch() {
 
 start() {
   install
-  runs server && fail "it runs already: remote.sh stop ends it"
+  runs server && fail "already running: remote.sh stop ends it"
   mkdir -p "$BELAY_REMOTE_DIRECTORY/storage"
-  # The configuration knows no variables.
+  # The configuration does not support variables.
   sed -e "s|\${BELAY_REMOTE_ADDRESS}|$BELAY_REMOTE_ADDRESS|; s|\${BELAY_REMOTE_DIRECTORY}|$BELAY_REMOTE_DIRECTORY|" \
     "$here/buildgrid.yml" >"$BELAY_REMOTE_DIRECTORY/buildgrid.yml"
   launch server "$environment/bin/bgd" server start "$BELAY_REMOTE_DIRECTORY/buildgrid.yml"
@@ -79,7 +79,7 @@ case ${1:-} in
   start) start ;;
   stop) stop ;;
   status)
-    runs server && runs worker || fail "it does not run: remote.sh start"
+    runs server && runs worker || fail "not running: remote.sh start"
     echo "$(wc -l <"$BELAY_REMOTE_DIRECTORY/worker.log") actions executed, $(grep -vc ' status 0:' "$BELAY_REMOTE_DIRECTORY/worker.log" || true) of them failed"
     ;;
   clean)

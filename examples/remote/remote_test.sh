@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# remote_test.sh BELAY ARCHIVE DIRECTORY: what can be said without a server. The scripts of DIRECTORY parse, and a lowering
-# in two directories, with nothing in its environment, writes the same bytes, in which neither is named.
+# remote_test.sh BELAY ARCHIVE DIRECTORY: checks that need no server. The scripts of DIRECTORY parse, and lowering
+# in two directories with an empty environment writes the same bytes, which contain neither path.
 set -euo pipefail
 
 belay=$(readlink -f "$1")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds //examples/remote:programs and runs conformance of models remotely from two checkouts, with nothing in common but the
-# server, and says who executed what. The second has to get everything from the cache, and byte for byte the same.
-#   two_checkouts.sh DIRECTORY    makes the checkouts and output bases in DIRECTORY, of the commit that is checked out
+# Builds //examples/remote:programs and runs conformance of models remotely from two checkouts, which only share the
+# server, and prints where actions were executed. The second must get everything from the cache, with the same bytes.
+#   two_checkouts.sh DIRECTORY    creates the checkouts and output bases in DIRECTORY, of the current commit
 # It starts the server with an empty cache, and stops it.
 set -euo pipefail
 
@@ -16,7 +16,7 @@ readonly flags=(--jobs="${BELAY_REMOTE_JOBS:-2}" --color=no --curses=no --symlin
 executor=$("$here/remote.sh" start)
 trap '"$here/remote.sh" stop' EXIT
 
-# Processes of Bazel's log of executions, by mnemonic and by who ran them.
+# Counts the processes of Bazel's execution log by mnemonic and runner.
 count() {
   python3 - "$1" <<'END'
 import collections, json, sys
@@ -35,7 +35,7 @@ for checkout in first second; do
   [[ -e $directory/$checkout ]] || git -C "$here" worktree add --quiet --detach "$directory/$checkout" HEAD
   cd "$directory/$checkout"
   bazel=(tools/bazel --output_base="$directory/$checkout.bazel")
-  # Binaries are compiled here, or come from the disk cache, which Bazel 4 can't use along with an executor.
+  # Binaries are compiled locally, or come from the disk cache, which Bazel 4 can't use along with an executor.
   "${bazel[@]}" build "${flags[@]}" //tools/belay //conformance/models:zoo_test //conformance/models:zoo_cpu_test \
     >"$directory/$checkout.build.log" 2>&1
   "${bazel[@]}" test "${flags[@]}" --disk_cache= "$executor" --strategy=BelayLower=remote --strategy=TestRunner=remote \

@@ -1,12 +1,12 @@
-"""A worker of BuildGrid: asks for actions, executes them, one after the other, and uploads what they made.
+"""A worker of BuildGrid: requests actions, executes them sequentially, and uploads their outputs.
 
     worker.py ADDRESS DIRECTORY
 
-An action gets a directory of its own with its inputs and nothing else, and the variables that it names and no others. What it
-wrote and did not declare is deleted with the directory. One line per action goes to DIRECTORY/worker.log.
+Each action has a separate directory with only its inputs, and only the variables that it names. Undeclared
+outputs are deleted with the directory. One line per action is logged to DIRECTORY/worker.log.
 
 The interface is Remote Workers API v1test2 and Remote Execution API v2, as generated in BuildGrid's package. Bazel's platform
-has no properties, so the worker claims none and takes every action.
+has no properties, so the worker claims none and accepts every action.
 """
 
 import io
@@ -23,13 +23,13 @@ from buildgrid._protos.google.devtools.remoteworkers.v1test2 import bots_pb2, bo
 from buildgrid._protos.google.rpc import code_pb2
 from buildgrid.client.cas import download, upload
 
-# Seconds: how long the server may keep a worker waiting for an action, and what an action takes that names no limit.
+# Seconds: how long the server may keep a worker waiting for an action, and the time limit of an action without one.
 WAIT = 30
 LIMIT = 900
 
 
 def fetch(channel, payload, root):
-    """The action of a lease, given itself or by its digest, and its command; its inputs are in `root`."""
+    """The action of a lease, inline or by digest, and its command; its inputs are in `root`."""
     action = execution.Action()
     with download(channel) as downloader:
         if not payload.Unpack(action):
@@ -42,7 +42,7 @@ def fetch(channel, payload, root):
 
 
 def execute(action, command, root):
-    """Runs the command; gives status, standard output and standard error. Past its limit it is killed, with status 124."""
+    """Runs the command; returns status, standard output and standard error. It is killed after its time limit, with status 124."""
     directory = os.path.join(root, command.working_directory)
     os.makedirs(directory, exist_ok=True)
     for path in [*command.output_files, *command.output_directories]:
@@ -66,7 +66,7 @@ def execute(action, command, root):
 
 
 def collect(channel, command, root, status, output, errors):
-    """Uploads the declared outputs that are there: Bazel itself says which of them it misses."""
+    """Uploads the existing declared outputs: Bazel itself reports missing ones."""
     result = execution.ActionResult(exit_code=status)
     directory = os.path.join(root, command.working_directory)
     with upload(channel) as uploader:
@@ -86,7 +86,7 @@ def collect(channel, command, root, status, output, errors):
 
 
 def work(channel, lease, log):
-    """Does what the lease says, and makes it a completed one."""
+    """Executes the lease and marks it completed."""
     start = time.monotonic()
     root = tempfile.mkdtemp(prefix="action.")
     try:

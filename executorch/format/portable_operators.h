@@ -54,8 +54,8 @@ struct PortableOperator {
     kValue,  // receives the result: prim operators, et_view
     kNone,   // no such value: et_copy_index
   };
-  std::string name;        // "aten::add.out", as programs have it; overload "": "aten::copy_"
-  std::string functional;  // "aten.add.Tensor"; "": Belay has no operator that is the same
+  std::string name;        // "aten::add.out", as in programs; without overload: "aten::copy_"
+  std::string functional;  // "aten.add.Tensor"; "": no equivalent in Belay
   std::vector<PortableArgument> arguments;
   Result result = Result::kOut;
   size_t outs = 0;  // number of trailing arguments that are out tensors, or one list of them

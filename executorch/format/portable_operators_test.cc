@@ -16,7 +16,7 @@ const PortableOperator& Op(std::string_view name) {
   return op == nullptr ? none : *op;
 }
 
-TEST(PortableOperatorsTest, AreThoseOfTheRuntimeAndOfItsQuantizedLibrary) {
+TEST(PortableOperatorsTest, MatchesRuntimeAndQuantizedLibrary) {
   size_t quantized = 0;
   for (const PortableOperator& op : PortableOperators()) {
     quantized += op.name.starts_with("quantized_decomposed::") ? 1 : 0;
@@ -26,7 +26,7 @@ TEST(PortableOperatorsTest, AreThoseOfTheRuntimeAndOfItsQuantizedLibrary) {
   EXPECT_EQ(FindPortable("aten::prelu.out"), nullptr);
 }
 
-TEST(PortableOperatorsTest, NamesAreUniqueAndArgumentsHaveNames) {
+TEST(PortableOperatorsTest, NamesAreUniqueAndArgumentsNamed) {
   for (const PortableOperator& op : PortableOperators()) {
     EXPECT_EQ(FindPortable(op.name), &op) << op.name;
     EXPECT_FALSE(op.arguments[0].written && op.result == Result::kOut) << op.name;
@@ -36,7 +36,7 @@ TEST(PortableOperatorsTest, NamesAreUniqueAndArgumentsHaveNames) {
   }
 }
 
-TEST(PortableOperatorsTest, FunctionalNamesFollowTheRuleOrTheirRow) {
+TEST(PortableOperatorsTest, FunctionalNamesFollowRuleOrRow) {
   EXPECT_EQ(Op("aten::relu.out").functional, "aten.relu.default");
   EXPECT_EQ(Op("aten::add.Scalar_out").functional, "aten.add.Scalar");
   EXPECT_EQ(Op("aten::add.out").functional, "aten.add.Tensor");
@@ -52,7 +52,7 @@ TEST(PortableOperatorsTest, FunctionalNamesFollowTheRuleOrTheirRow) {
   EXPECT_EQ(FindPortableOfFunctional("aten.prelu.default"), nullptr);
 }
 
-TEST(PortableOperatorsTest, ArgumentsHaveKinds) {
+TEST(PortableOperatorsTest, ParsesArgumentKinds) {
   const PortableOperator& index = Op("aten::index_put.out");
   ASSERT_EQ(index.arguments.size(), 5u);
   EXPECT_EQ(index.arguments[1].name, "indices");
@@ -67,7 +67,7 @@ TEST(PortableOperatorsTest, ArgumentsHaveKinds) {
   EXPECT_EQ(Op("aten::clone.out").arguments[1].kind, ArgumentKind::kMemoryFormat);
 }
 
-TEST(PortableOperatorsTest, ResultsAreOutTensorsOrValuesOrNothing) {
+TEST(PortableOperatorsTest, ParsesResultKinds) {
   EXPECT_EQ(Op("aten::add.out").result, Result::kOut);
   EXPECT_EQ(Op("aten::add.out").outs, 1u);
   EXPECT_EQ(Op("aten::add.out").call_size(), 5u);

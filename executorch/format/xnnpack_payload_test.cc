@@ -54,14 +54,14 @@ std::string Payload() {
 
 // --- The header ---
 
-TEST(XnnpackPayloadTest, ThePartsAreWhereTheHeaderSays) {
+TEST(XnnpackPayloadTest, LocatesPartsByHeader) {
   const std::string payload = Payload();
   ASSERT_OK_AND_ASSIGN(const PayloadParts parts, SplitPayload(BytesOf(payload)));
   EXPECT_EQ(TextOf(parts.flatbuffer), "0123456789abcdef");
   EXPECT_EQ(TextOf(parts.constants), "weights");
 }
 
-TEST(XnnpackPayloadTest, WhatIsJoinedIsSplit) {
+TEST(XnnpackPayloadTest, JoinAndSplitRoundTrip) {
   for (const std::string_view graph : {"", "1", "0123456789abcdef", "0123456789abcdefg"}) {
     const std::string payload = JoinPayload(BytesOf(graph));
     EXPECT_EQ(payload.size() % kPayloadAlignment, 0u);
@@ -71,7 +71,7 @@ TEST(XnnpackPayloadTest, WhatIsJoinedIsSplit) {
   }
 }
 
-TEST(XnnpackPayloadTest, BytesWithoutTheMagicAreAFlatBuffer) {
+TEST(XnnpackPayloadTest, BytesWithoutMagicAreOneFlatBuffer) {
   for (const std::string_view bytes :
        {"", "1234567", "0000XH01 and so on, for long enough to be a header"}) {
     ASSERT_OK_AND_ASSIGN(const PayloadParts parts, SplitPayload(BytesOf(bytes)));
@@ -80,7 +80,7 @@ TEST(XnnpackPayloadTest, BytesWithoutTheMagicAreAFlatBuffer) {
   }
 }
 
-TEST(XnnpackPayloadTest, AHeaderThatIsCutOffIsRefused) {
+TEST(XnnpackPayloadTest, RejectsTruncatedHeader) {
   const std::string payload = Payload();
   for (size_t size = kHeaderMagicOffset + kHeaderMagic.size(); size < kHeaderSize; ++size) {
     EXPECT_THAT(SplitPayload(BytesOf(payload.substr(0, size))),
@@ -88,7 +88,7 @@ TEST(XnnpackPayloadTest, AHeaderThatIsCutOffIsRefused) {
   }
 }
 
-TEST(XnnpackPayloadTest, PartsThatAreNotInsideAreRefused) {
+TEST(XnnpackPayloadTest, RejectsPartsOutOfBounds) {
   const std::string payload = Payload();
   const auto split = [&](auto change) {
     std::string damaged = payload;
@@ -119,7 +119,7 @@ AlignedBuffer Tables(std::string_view bytes) {
   return *std::move(tables);
 }
 
-TEST(XnnpackPayloadTest, GraphsOfBothVersionsAreRead) {
+TEST(XnnpackPayloadTest, ReadsBothGraphVersions) {
   EXPECT_TRUE(HasGraphIdentifier(BytesOf(Graph())));
   EXPECT_FALSE(HasGraphIdentifier(BytesOf(Graph("XN00"))));
   EXPECT_FALSE(HasGraphIdentifier(BytesOf("XN01")));
@@ -131,7 +131,7 @@ TEST(XnnpackPayloadTest, GraphsOfBothVersionsAreRead) {
   }
 }
 
-TEST(XnnpackPayloadTest, OtherVersionsAreRefused) {
+TEST(XnnpackPayloadTest, RejectsOtherVersions) {
   const AlignedBuffer later = Tables(Graph("XN02")), other = Tables(Graph("ET12"));
   for (const AlignedBuffer* tables : {&later, &other}) {
     EXPECT_THAT(VerifiedGraph(*tables), StatusIs(absl::StatusCode::kUnimplemented,
@@ -139,7 +139,7 @@ TEST(XnnpackPayloadTest, OtherVersionsAreRefused) {
   }
 }
 
-TEST(XnnpackPayloadTest, TablesThatAreCutOffAreRefused) {
+TEST(XnnpackPayloadTest, RejectsTruncatedTables) {
   const std::string graph = Graph();
   for (size_t size = 0; size < graph.size(); ++size) {
     const AlignedBuffer tables = Tables(std::string_view(graph).substr(0, size));
@@ -154,7 +154,7 @@ TEST(XnnpackPayloadTest, TablesThatAreCutOffAreRefused) {
   EXPECT_FALSE(VerifiedGraph(half).ok());
 }
 
-TEST(XnnpackPayloadTest, AnOffsetBeyondTheTablesIsRefused) {
+TEST(XnnpackPayloadTest, RejectsOffsetOutOfBounds) {
   std::string graph = Graph();
   Put<uint32_t>(graph, 0, 0x7ffffff0);
   const AlignedBuffer tables = Tables(graph);

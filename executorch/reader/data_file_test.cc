@@ -42,7 +42,7 @@ TEST(DataFilesTest, FindsTensorsByKeyInSeveralFiles) {
   EXPECT_EQ(data.Find("d"), nullptr);
 }
 
-TEST(DataFilesTest, AKeyThatIsThereAlreadyIsRefusedAndNothingIsAdded) {
+TEST(DataFilesTest, DuplicateKeyAddsNothing) {
   DataFiles data;
   ASSERT_OK(AddTo(data, DataFileOf({{"a", {1}}})));
   EXPECT_THAT(AddTo(data, DataFileOf({{"b", {2}}, {"a", {3}}})),
@@ -50,7 +50,7 @@ TEST(DataFilesTest, AKeyThatIsThereAlreadyIsRefusedAndNothingIsAdded) {
   EXPECT_EQ(data.Find("b"), nullptr);
 }
 
-TEST(DataFilesTest, BytesThatBreakARuleAreRefused) {
+TEST(DataFilesTest, RejectsMalformedBytes) {
   const std::string file = DataFileOf({{"a", {1, 2}}});
   struct Case {
     std::function<void(std::string&)> damage;
@@ -60,7 +60,7 @@ TEST(DataFilesTest, BytesThatBreakARuleAreRefused) {
   constexpr absl::StatusCode kDamaged = absl::StatusCode::kDataLoss;
   const Case cases[] = {
       {[](auto& f) { f.resize(20); }, kDamaged, "20 bytes"},
-      {[](auto& f) { f.replace(4, 4, "ET12"); }, kDamaged, "a program of ExecuTorch"},
+      {[](auto& f) { f.replace(4, 4, "ET12"); }, kDamaged, "an ExecuTorch program"},
       {[](auto& f) { f.replace(4, 4, "FT02"); }, absl::StatusCode::kUnimplemented, "'FT02'"},
       {[](auto& f) { f.replace(8, 4, "xxxx"); }, kDamaged, "it is missing"},
       {[](auto& f) { Put<uint32_t>(f, 12, 39); }, kDamaged, "its length is 39"},
@@ -79,7 +79,7 @@ TEST(DataFilesTest, BytesThatBreakARuleAreRefused) {
   }
 }
 
-TEST(DataFilesTest, TablesThatBreakARuleAreToldTogether) {
+TEST(DataFilesTest, ReportsAllInvalidTables) {
   ptd::FlatTensorT root;
   const auto segment = [&](uint64_t offset, uint64_t size) {
     root.segments.push_back(std::make_unique<ptd::DataSegmentT>());
@@ -118,7 +118,7 @@ TEST(DataFilesTest, TablesThatBreakARuleAreToldTogether) {
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("version 1")));
 }
 
-TEST(DataFilesTest, LimitsHold) {
+TEST(DataFilesTest, EnforcesLimits) {
   const std::string file = DataFileOf({{"a", {1}}, {"b", {2}}});
   DataFiles data;
   Limits limits;
@@ -131,7 +131,7 @@ TEST(DataFilesTest, LimitsHold) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("metadata_bytes")));
 }
 
-TEST(DataFilesTest, AKeyIsInAFileOnce) {
+TEST(DataFilesTest, RejectsDuplicateKeyInFile) {
   DataFiles data;
   EXPECT_THAT(AddTo(data, DataFileOf({{"a", {1}}, {"b", {2}}, {"a", {3}}})),
               StatusIs(absl::StatusCode::kInvalidArgument,
@@ -139,7 +139,7 @@ TEST(DataFilesTest, AKeyIsInAFileOnce) {
   EXPECT_EQ(data.entries().size(), 0u);
 }
 
-// A data file without segments, for what is taken away from its tables.
+// A data file without segments, for removing fields of its tables.
 std::string WithoutSegments() {
   ptd::FlatTensorT root;
   root.named_data.push_back(std::make_unique<ptd::NamedDataT>());
@@ -152,7 +152,7 @@ std::string WithoutSegments() {
   return SerializeData(root, "");
 }
 
-TEST(DataFilesTest, TablesAndVectorsMayBeMissing) {
+TEST(DataFilesTest, RejectsMissingTablesAndVectors) {
   using Root = ptd::FlatTensor;
   using Layout = ptd::TensorLayout;
   const auto root = [](const Root& r) -> const void* { return &r; };
@@ -177,7 +177,7 @@ TEST(DataFilesTest, TablesAndVectorsMayBeMissing) {
   for (const Case& c : cases) {
     std::string damaged = file;
     Remove(damaged, c.table(*ptd::GetFlatTensor(damaged.data())), c.field);
-    Put<uint64_t>(damaged, 24, damaged.size());  // the tables are longer
+    Put<uint64_t>(damaged, 24, damaged.size());  // claims longer tables
     Put<uint64_t>(damaged, 32, damaged.size());
     DataFiles data;
     const absl::Status status = AddTo(data, damaged);
@@ -189,8 +189,8 @@ TEST(DataFilesTest, TablesAndVectorsMayBeMissing) {
   }
 }
 
-// Entries may share their keys: what is copied is counted.
-TEST(DataFilesTest, KeysAreCountedAsOftenAsTheyAreThere) {
+// Entries may share their keys: the bytes of copies count.
+TEST(DataFilesTest, SharedKeysCountPerEntry) {
   ptd::FlatTensorT root;
   for (int i = 0; i < 20; ++i) {
     root.named_data.push_back(std::make_unique<ptd::NamedDataT>());
@@ -209,7 +209,7 @@ TEST(DataFilesTest, KeysAreCountedAsOftenAsTheyAreThere) {
                                  "'metadata_bytes' is 39999")));
 }
 
-TEST(DataFilesTest, KeysAreText) {
+TEST(DataFilesTest, KeysAreUtf8) {
   DataFiles data;
   EXPECT_THAT(
       AddTo(data, DataFileOf({{"\xff", {1}}})),

@@ -58,28 +58,28 @@ std::optional<uint32_t> Outputs(std::string_view id, std::string_view payload) {
   return outputs.value_or(std::nullopt);
 }
 
-TEST(DelegateOutputsTest, AreTheValuesOfAnXnnpackPayloadThatSaySo) {
+TEST(DelegateOutputsTest, CountsExternalOutputsOfXnnpackPayload) {
   const std::string graph = Graph({1, 2, 0, 1, 2, 3, 2});
   EXPECT_EQ(Outputs(kXnnpack, graph), 3u);
   EXPECT_EQ(Outputs(kXnnpack, xnnpack::JoinPayload(BytesOf(graph))), 3u);
   EXPECT_EQ(Outputs(kXnnpack, Graph({1, 1})), 0u);
 }
 
-TEST(DelegateOutputsTest, AreUnknownOfOthersAndOfWhatCannotBeRead) {
+TEST(DelegateOutputsTest, UnknownForOtherBackendsAndInvalidPayloads) {
   const std::string graph = Graph({1, 2});
   EXPECT_EQ(Outputs("demo", graph), std::nullopt);
   EXPECT_EQ(Outputs(kXnnpack, Graph({1, 2}, "XN00")), std::nullopt);
   EXPECT_EQ(Outputs(kXnnpack, ""), std::nullopt);
   EXPECT_EQ(Outputs(kXnnpack, "12345678"), std::nullopt);
   for (size_t length = 0; length < graph.size(); ++length) {
-    Outputs(kXnnpack, graph.substr(0, length));  // whatever it says, it reads nothing beyond
+    Outputs(kXnnpack, graph.substr(0, length));  // must not read out of bounds
   }
   std::string cut = xnnpack::JoinPayload(BytesOf(graph));
   cut.resize(cut.size() / 2);
   EXPECT_EQ(Outputs(kXnnpack, cut), std::nullopt);
 }
 
-TEST(DelegateOutputsTest, TakeTheTablesFromTheBudget) {
+TEST(DelegateOutputsTest, ChargesTablesToBudget) {
   const std::string graph = Graph({1, 2});
   for (const uint64_t lacking : {0, 1}) {
     MemoryBudget budget("metadata_bytes", graph.size() - lacking);
@@ -89,7 +89,7 @@ TEST(DelegateOutputsTest, TakeTheTablesFromTheBudget) {
   }
 }
 
-TEST(DelegateOutputsTest, ValuesMayBeMissingAndOfOtherKinds) {
+TEST(DelegateOutputsTest, ToleratesMissingAndOtherValues) {
   xnnpack::fb::GraphT graph;
   graph.values.push_back(std::make_unique<xnnpack::fb::ValueT>());  // of no kind
   graph.values.push_back(std::make_unique<xnnpack::fb::ValueT>());
@@ -103,7 +103,7 @@ TEST(DelegateOutputsTest, ValuesMayBeMissingAndOfOtherKinds) {
   EXPECT_EQ(Outputs(kXnnpack, file), std::nullopt);
 }
 
-// y = relu(x), and a delegate's call of y and three tensors that nothing writes.
+// y = relu(x), and a delegate call of y and three unwritten tensors.
 struct Calls : PteBuilder {
   Calls(std::string_view id, std::string_view blob) {
     Input(x);
@@ -127,7 +127,7 @@ Operands OperandsOf(const belay::Program& program) {
   return {{arguments.begin(), arguments.end()}, {outputs.begin(), outputs.end()}};
 }
 
-TEST(DelegateOutputsTest, AViewThatWasLeftOutIsAnArgument) {
+TEST(DelegateOutputsTest, OmittedViewIsArgument) {
   Calls pte(kXnnpack, Graph({1, 1, 2, 2}));
   *pte.tensor(pte.view).allocation_info = *pte.tensor(pte.y).allocation_info;
   ASSERT_OK_AND_ASSIGN(const belay::Program program, OpenPte(pte.Serialize()));
@@ -136,7 +136,7 @@ TEST(DelegateOutputsTest, AViewThatWasLeftOutIsAnArgument) {
   EXPECT_THAT(operands.outputs, ElementsAre(pte.a, pte.b));
 }
 
-TEST(DelegateOutputsTest, WhatNothingWroteIsAnOutputOfOtherBackends) {
+TEST(DelegateOutputsTest, UnwrittenTensorIsOutputOfOtherBackends) {
   const Calls pte("demo", "blob");
   ASSERT_OK_AND_ASSIGN(const belay::Program program, OpenPte(pte.Serialize()));
   const Operands operands = OperandsOf(program);
@@ -144,8 +144,8 @@ TEST(DelegateOutputsTest, WhatNothingWroteIsAnOutputOfOtherBackends) {
   EXPECT_THAT(operands.outputs, ElementsAre(pte.view, pte.a, pte.b));
 }
 
-// Calls of one delegate have as many outputs, whatever was written between them.
-TEST(DelegateOutputsTest, AreThoseOfTheFirstCall) {
+// Calls of one delegate have the same number of outputs, whatever was written between them.
+TEST(DelegateOutputsTest, UsesFirstCall) {
   Calls pte("demo", "blob");
   const int32_t c = pte.Tensor({2, 3}), d = pte.Tensor({6}), e = pte.Tensor({2, 3}),
                 f = pte.Tensor({2, 3});
@@ -159,7 +159,7 @@ TEST(DelegateOutputsTest, AreThoseOfTheFirstCall) {
   EXPECT_THAT(method.outputs_of(call.operands), ElementsAre(d, e, f));
 }
 
-TEST(DelegateOutputsTest, ThereIsMemoryForTheTablesOrTheProgramIsRefused) {
+TEST(DelegateOutputsTest, RejectsTablesBeyondMemory) {
   const Calls pte(kXnnpack, Graph({1, 1, 2, 2}) + std::string(10'000, '\0'));
   belay::Program::Options options;
   EXPECT_OK(OpenPte(pte.Serialize(), options));
@@ -169,13 +169,13 @@ TEST(DelegateOutputsTest, ThereIsMemoryForTheTablesOrTheProgramIsRefused) {
                        ::testing::HasSubstr("the tables of a delegate")));
 }
 
-TEST(DelegateOutputsTest, AreAtMostTheArgumentsOfTheCall) {
+TEST(DelegateOutputsTest, RejectsMoreOutputsThanArguments) {
   const Calls pte(kXnnpack, Graph({2, 2, 2, 2, 2}));
   ASSERT_OK_AND_ASSIGN(const belay::Program program, OpenPte(pte.Serialize()));
   EXPECT_THAT(OperandsOf(program).arguments, IsEmpty());
 }
 
-TEST(DelegateOutputsTest, CannotBeConstants) {
+TEST(DelegateOutputsTest, RejectsConstantOutputs) {
   PteBuilder pte;
   const int32_t x = pte.Tensor({2}), w = pte.Constant({2}, {1, 2});
   pte.Input(x);

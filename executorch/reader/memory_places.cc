@@ -70,12 +70,12 @@ class Placer {
     return *begin;
   }
 
-  static bool IsWrittenNowhere(const ValueFacts& value) {
+  static bool IsNeverWritten(const ValueFacts& value) {
     return !value.written && value.view_of < 0 && !value.input;
   }
 
-  // Sets overlapped_ (planned tensors that share bytes with another one) and aliases_ (the ranges
-  // of tensors that no instruction writes, so that their content is another tensor's).
+  // Sets overlapped_: planned tensors that share bytes with another one. Sets aliases_: the ranges
+  // of tensors that no instruction writes, so that their content is another tensor's.
   void FindOverlaps() {
     overlapped_.assign(values_.size(), false);
     std::vector<Range> ranges;
@@ -84,7 +84,7 @@ class Placer {
       if (value.memory != Memory::kPlanned || value.layout.bytes == 0) continue;
       // Inside the arena: no overflow.
       ranges.push_back({value.offset, *CheckedAdd(value.offset, value.layout.bytes), v});
-      if (IsWrittenNowhere(value)) aliases_.push_back(ranges.back());
+      if (IsNeverWritten(value)) aliases_.push_back(ranges.back());
     }
     const auto by_begin = [](const Range& a, const Range& b) { return a.begin < b.begin; };
     std::sort(ranges.begin(), ranges.end(), by_begin);
@@ -105,10 +105,10 @@ class Placer {
   // Returns whether a tensor that no instruction writes overlaps this one.
   bool IsReadThroughAlias(const ValueFacts& value) const {
     const std::optional<uint64_t> end = CheckedAdd(value.offset, value.layout.bytes);
-    const auto behind = std::lower_bound(
+    const auto after = std::lower_bound(
         aliases_.begin(), aliases_.end(), end.value_or(UINT64_MAX),
         [](const Range& range, uint64_t position) { return range.begin < position; });
-    return behind != aliases_.begin() && (behind - 1)->end > value.offset;
+    return after != aliases_.begin() && (after - 1)->end > value.offset;
   }
 
   absl::Status PlaceTensor(uint32_t index, ValueFacts& value) {
@@ -131,14 +131,14 @@ class Placer {
       return absl::OkStatus();
     }
     if (value.view_of >= 0) return absl::OkStatus();  // later
-    if (value.written) return PlaceBehind(value);
+    if (value.written) return PlaceAfterPools(value);
     return absl::InvalidArgumentError(
         "it is read, but has neither memory nor content, and no instruction writes it");
   }
 
   absl::Status PlacePlanned(uint32_t index, ValueFacts& value) {
     value.place = Place::kArena;
-    if (!value.content.has_value() && !IsWrittenNowhere(value)) return absl::OkStatus();
+    if (!value.content.has_value() && !IsNeverWritten(value)) return absl::OkStatus();
     if (!overlapped_[index] && !value.dynamic) {
       ABSL_ASSIGN_OR_RETURN(value.offset, Append(value.layout.bytes, facts_.state_bytes));
       value.place = Place::kState;
@@ -150,7 +150,7 @@ class Placer {
                      value.dynamic ? "of dynamic sizes" : "that shares its memory with others"));
   }
 
-  absl::Status PlaceBehind(ValueFacts& value) {
+  absl::Status PlaceAfterPools(ValueFacts& value) {
     ABSL_ASSIGN_OR_RETURN(value.offset, Append(value.layout.bytes, facts_.arena_bytes));
     value.place = Place::kArena;
     return absl::OkStatus();
@@ -170,7 +170,7 @@ class Placer {
       view.content = base.content;
       return absl::OkStatus();
     }
-    return PlaceBehind(view);
+    return PlaceAfterPools(view);
   }
 
   const Limits& limits_;

@@ -25,7 +25,7 @@ constexpr absl::StatusCode kLimit = absl::StatusCode::kResourceExhausted;
 
 constexpr int8_t kIntType = 3;  // c10::ScalarType
 
-// Calls with less to write.
+// Shorthands for calls.
 struct Builder : PteBuilder {
   void Neg(int32_t from, int32_t to) { Call("aten::neg", "out", {from, to, to}); }
   void View(int32_t from, std::vector<int64_t> sizes, int32_t to) {
@@ -57,7 +57,7 @@ const TestTensor& Square() {
 
 // --- Views ---
 
-TEST(MemoryPlacesTest, APlannedViewInThePlaceOfItsBaseNeedsNoInstruction) {
+TEST(MemoryPlacesTest, PlannedViewAtBaseOffsetNeedsNoInstruction) {
   ViewProgram pte(/*planned=*/true);
   *pte.tensor(pte.view).allocation_info = *pte.tensor(pte.y).allocation_info;
   ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
@@ -65,7 +65,7 @@ TEST(MemoryPlacesTest, APlannedViewInThePlaceOfItsBaseNeedsNoInstruction) {
   EXPECT_THAT(*loaded->Execute({belay::EValue(Square().view())}), ElementsAre(1, 2, 3, 4));
 }
 
-TEST(MemoryPlacesTest, APlannedViewElsewhereIsCopiedThere) {
+TEST(MemoryPlacesTest, PlannedViewAtOtherOffsetIsCopied) {
   const ViewProgram pte(/*planned=*/true);
   ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
   EXPECT_EQ(loaded->plan().instructions.size(), 3u);
@@ -73,8 +73,8 @@ TEST(MemoryPlacesTest, APlannedViewElsewhereIsCopiedThere) {
   EXPECT_THAT(*loaded->Execute({belay::EValue(Square().view())}), ElementsAre(1, 2, 3, 4));
 }
 
-// Whose sizes are to be those that the base has.
-TEST(MemoryPlacesTest, AViewInThePlaceOfABaseThatChangesItsSizesIsMade) {
+// The view must have the sizes of the base.
+TEST(MemoryPlacesTest, ViewOfResizedBaseIsEmitted) {
   ViewProgram pte;
   pte.Dynamic(pte.x);
   pte.Dynamic(pte.y);
@@ -86,7 +86,7 @@ TEST(MemoryPlacesTest, AViewInThePlaceOfABaseThatChangesItsSizesIsMade) {
   EXPECT_FALSE(loaded->Call({belay::EValue(row.view())}).ok());
 }
 
-TEST(MemoryPlacesTest, ViewsThatChangeTheirSizesLieOverTheirBaseAndAreGivenThem) {
+TEST(MemoryPlacesTest, DynamicViewsAliasBaseAndResize) {
   for (const bool of_base : {false, true}) {
     ViewProgram pte;
     for (const int32_t value : {pte.x, pte.y}) {
@@ -100,14 +100,14 @@ TEST(MemoryPlacesTest, ViewsThatChangeTheirSizesLieOverTheirBaseAndAreGivenThem)
   }
 }
 
-// Bytes are never taken for what they are not, nor elements converted.
-TEST(MemoryPlacesTest, AViewOfAnotherDtypeIsRefused) {
+// Views neither reinterpret bytes nor convert elements.
+TEST(MemoryPlacesTest, RejectsViewOfOtherDtype) {
   ViewProgram pte;
   pte.tensor(pte.view).scalar_type = pte.tensor(pte.z).scalar_type = kIntType;
   EXPECT_THAT(OpenPte(pte.Serialize()), StatusIs(kBroken, HasSubstr("a view of float32 is int32")));
 }
 
-TEST(MemoryPlacesTest, AViewOfFewerElementsIsRefusedWhereItIsMade) {
+TEST(MemoryPlacesTest, RejectsViewOfFewerElements) {
   for (const bool planned : {false, true}) {
     ViewProgram pte(planned);
     pte.tensor(pte.view).sizes = pte.tensor(pte.z).sizes = {2};
@@ -121,7 +121,7 @@ TEST(MemoryPlacesTest, AViewOfFewerElementsIsRefusedWhereItIsMade) {
   EXPECT_THAT(OpenPte(pte.Serialize()), StatusIs(kBroken, HasSubstr("overlaps")));
 }
 
-TEST(MemoryPlacesTest, AViewOfOneTensorOrAnotherIsACopy) {
+TEST(MemoryPlacesTest, ViewOfSeveralBasesIsCopied) {
   ViewProgram pte;
   const int32_t again = pte.Tensor({4});
   pte.View(pte.x, {4}, pte.view);
@@ -134,8 +134,8 @@ TEST(MemoryPlacesTest, AViewOfOneTensorOrAnotherIsACopy) {
               ElementsAre(-1, -2, -3, -4));
 }
 
-// The same view at two places of the program is one of one tensor.
-TEST(MemoryPlacesTest, AViewThatIsMadeTwiceOfOneTensorIsInItsPlace) {
+// The same view at two positions of the program is a view of one tensor.
+TEST(MemoryPlacesTest, RepeatedViewAliasesBase) {
   ViewProgram pte;
   pte.View(pte.y, {4}, pte.view);
   ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
@@ -143,7 +143,7 @@ TEST(MemoryPlacesTest, AViewThatIsMadeTwiceOfOneTensorIsInItsPlace) {
   EXPECT_EQ(loaded->tensor(pte.view).offset, loaded->tensor(pte.y).offset);
 }
 
-TEST(MemoryPlacesTest, AViewThatIsWrittenToLeavesItsBaseAlone) {
+TEST(MemoryPlacesTest, WrittenViewIsCopied) {
   for (const bool in_place : {false, true}) {
     ViewProgram pte;
     const int32_t first = pte.Constant({4}, {5, 6, 7, 8});
@@ -164,7 +164,7 @@ TEST(MemoryPlacesTest, AViewThatIsWrittenToLeavesItsBaseAlone) {
   }
 }
 
-TEST(MemoryPlacesTest, AViewThatNothingReadsIsStillMade) {
+TEST(MemoryPlacesTest, UnreadViewIsEmitted) {
   ViewProgram pte;
   const int32_t unread = pte.Unplanned({4, 1});
   pte.View(pte.y, {4, 1}, unread);
@@ -172,7 +172,7 @@ TEST(MemoryPlacesTest, AViewThatNothingReadsIsStillMade) {
   EXPECT_EQ(loaded->tensor(unread).offset, loaded->tensor(pte.y).offset);
 }
 
-TEST(MemoryPlacesTest, AViewOfAView) {
+TEST(MemoryPlacesTest, ViewOfView) {
   ViewProgram pte;
   const int32_t second = pte.Unplanned({1, 4}), w = pte.Tensor({1, 4});
   pte.View(pte.view, {1, 4}, second);
@@ -183,8 +183,8 @@ TEST(MemoryPlacesTest, AViewOfAView) {
   EXPECT_EQ(loaded->plan().instructions.size(), 3u);
 }
 
-// Nothing is there to be read: it is as zeros are.
-TEST(MemoryPlacesTest, AViewOfItselfHasMemory) {
+// There is no content: it reads as zeros.
+TEST(MemoryPlacesTest, ViewOfItselfHasMemory) {
   Builder pte;
   const int32_t view = pte.Unplanned({4});
   pte.View(view, {4}, view);
@@ -193,7 +193,7 @@ TEST(MemoryPlacesTest, AViewOfItselfHasMemory) {
   EXPECT_THAT(*loaded->Execute({}), ElementsAre(0, 0, 0, 0));
 }
 
-TEST(MemoryPlacesTest, AViewOfAnInputThatIsCopiedLiesInTheCopy) {
+TEST(MemoryPlacesTest, ViewOfCopiedInputAliasesCopy) {
   Builder pte;
   const int32_t x = pte.Tensor({2, 2}), view = pte.Unplanned({4}), y = pte.Tensor({4});
   const int32_t changed = pte.Constant({2, 2}, {5, 6, 7, 8});
@@ -209,7 +209,7 @@ TEST(MemoryPlacesTest, AViewOfAnInputThatIsCopiedLiesInTheCopy) {
   EXPECT_THAT(ToVector<float>(Square()), ElementsAre(1, 2, 3, 4));
 }
 
-TEST(MemoryPlacesTest, AViewOfABufferIsACopy) {
+TEST(MemoryPlacesTest, ViewOfBufferIsCopied) {
   Builder pte;
   const int32_t x = pte.Tensor({2, 2}), total = pte.Buffer({2, 2}, {10, 20, 30, 40});
   const int32_t view = pte.Unplanned({4}), y = pte.Tensor({4});
@@ -224,7 +224,7 @@ TEST(MemoryPlacesTest, AViewOfABufferIsACopy) {
   EXPECT_THAT(*loaded->Execute({belay::EValue(Square().view())}), ElementsAre(-1, -2, -3, -4));
 }
 
-TEST(MemoryPlacesTest, AViewOfAConstantIsOneUnlessItsSizesChange) {
+TEST(MemoryPlacesTest, ViewOfConstantIsConstantUnlessDynamic) {
   for (const bool dynamic : {false, true}) {
     Builder pte;
     const int32_t c = pte.Constant({2, 2}, {1, 2, 3, 4}), view = pte.Unplanned({4}),
@@ -241,7 +241,7 @@ TEST(MemoryPlacesTest, AViewOfAConstantIsOneUnlessItsSizesChange) {
   }
 }
 
-TEST(MemoryPlacesTest, AConstantIsNoView) {
+TEST(MemoryPlacesTest, RejectsConstantAsView) {
   Builder pte;
   const int32_t x = pte.Tensor({2}), c = pte.Constant({2}, {1, 2});
   pte.Input(x);
@@ -251,7 +251,7 @@ TEST(MemoryPlacesTest, AConstantIsNoView) {
 
 // --- Inputs ---
 
-TEST(MemoryPlacesTest, AnInputThatIsMadeAViewIsChangedInACopy) {
+TEST(MemoryPlacesTest, InputUsedAsViewIsCopied) {
   Builder pte;
   const int32_t x = pte.Tensor({4}), c = pte.Constant({2, 2}, {5, 6, 7, 8}), y = pte.Tensor({4});
   pte.Input(x);
@@ -264,7 +264,7 @@ TEST(MemoryPlacesTest, AnInputThatIsMadeAViewIsChangedInACopy) {
   EXPECT_THAT(ToVector<float>(input), ElementsAre(1, 2, 3, 4));
 }
 
-TEST(MemoryPlacesTest, AnInputWithoutMemoryIsChangedWhereTheCallerHasIt) {
+TEST(MemoryPlacesTest, InputWithoutMemoryIsMutatedInPlace) {
   for (const bool in_place : {false, true}) {
     Builder pte;
     const int32_t x = pte.Unplanned({2}), c = pte.Constant({2}, {5, 6});
@@ -283,8 +283,8 @@ TEST(MemoryPlacesTest, AnInputWithoutMemoryIsChangedWhereTheCallerHasIt) {
   }
 }
 
-// The memory of a view is its base's; the caller's is not to be written to.
-TEST(MemoryPlacesTest, AnInputWithoutMemoryIsNoView) {
+// A view has its base's memory; the caller's memory must not be written.
+TEST(MemoryPlacesTest, RejectsInputWithoutMemoryAsView) {
   Builder pte;
   const int32_t x = pte.Unplanned({4}), c = pte.Constant({2, 2}, {5, 6, 7, 8});
   pte.Input(x);
@@ -295,7 +295,7 @@ TEST(MemoryPlacesTest, AnInputWithoutMemoryIsNoView) {
 
 // --- State ---
 
-TEST(MemoryPlacesTest, InitialContentOfDynamicSizesIsNotExpressed) {
+TEST(MemoryPlacesTest, RejectsInitialContentOfDynamicSizes) {
   Builder pte;
   const int32_t total = pte.Buffer({2}, {1, 2});
   pte.Output(total);
@@ -304,7 +304,7 @@ TEST(MemoryPlacesTest, InitialContentOfDynamicSizesIsNotExpressed) {
   EXPECT_THAT(OpenPte(pte.Serialize()), StatusIs(kLacking, HasSubstr("of dynamic sizes")));
 }
 
-TEST(MemoryPlacesTest, ATensorOfDynamicSizesThatNothingWritesStaysInTheArena) {
+TEST(MemoryPlacesTest, UnwrittenDynamicTensorStaysInArena) {
   Builder pte;
   const int32_t x = pte.Tensor({2});
   pte.Dynamic(x);
@@ -321,7 +321,7 @@ absl::Status OpenWithin(const PteBuilder& pte, uint64_t arena_bytes) {
   return OpenPte(pte.Serialize(), options).status();
 }
 
-TEST(MemoryPlacesTest, ArenaAndStateTogetherAreLimited) {
+TEST(MemoryPlacesTest, LimitsArenaPlusState) {
   Builder pte;
   pte.Output(pte.Buffer({2}, {1, 2}));  // a pool of 16 bytes, and 8 bytes of state
   EXPECT_OK(OpenWithin(pte, 24));
@@ -329,7 +329,7 @@ TEST(MemoryPlacesTest, ArenaAndStateTogetherAreLimited) {
                                                               "limit 'arena_bytes' is 23")));
 }
 
-TEST(MemoryPlacesTest, WhatIsPutBehindThePoolsIsLimited) {
+TEST(MemoryPlacesTest, LimitsMemoryAfterPools) {
   Builder output;
   const int32_t x = output.Tensor({2}), y = output.Unplanned({2});
   output.Input(x);
@@ -346,8 +346,8 @@ TEST(MemoryPlacesTest, WhatIsPutBehindThePoolsIsLimited) {
   EXPECT_THAT(OpenWithin(view, 15), StatusIs(kLimit, HasSubstr("take 16 bytes")));
 }
 
-// With a limit that is none, numbers must not wrap.
-TEST(MemoryPlacesTest, NoSumOfBytesOverflows) {
+// Without an effective limit, sums must not wrap.
+TEST(MemoryPlacesTest, ByteSumsDoNotOverflow) {
   constexpr uint64_t kNoLimit = UINT64_MAX - 1;
   const auto open = [](std::vector<int64_t> pools, int32_t bytes) {
     Builder pte;
@@ -359,14 +359,14 @@ TEST(MemoryPlacesTest, NoSumOfBytesOverflows) {
     return OpenWithin(pte, kNoLimit);
   };
   constexpr int64_t kMost = INT64_MAX;
-  // The arena can't be aligned up; it can, and has no room.
+  // First: aligning up the arena overflows. Second: it does not, but there is no room.
   EXPECT_THAT(open({0, kMost, kMost - 1}, 4), StatusIs(kLimit, HasSubstr("18446744073709551615")));
   EXPECT_THAT(open({0, kMost, kMost - 1000}, 2000),
               StatusIs(kLimit, HasSubstr("18446744073709551615")));
-  // Pools: likewise.
+  // The same for pools.
   EXPECT_THAT(open({0, kMost, kMost - 1, 1}, 4), StatusIs(kLimit, HasSubstr("arena_bytes")));
   EXPECT_THAT(open({0, kMost, kMost - 1000, kMost}, 4), StatusIs(kLimit, HasSubstr("arena_bytes")));
-  // The state and the arena, each of which is less.
+  // State and arena, each of them below the limit.
   Builder pte;
   pte.tensor(pte.Tensor({2}, /*scalar_type=*/0)).sizes = {INT32_MAX, INT32_MAX, 2};
   pte.tensor(0).dim_order = {0, 1, 2};
@@ -377,7 +377,7 @@ TEST(MemoryPlacesTest, NoSumOfBytesOverflows) {
 
 // --- Moves ---
 
-TEST(MemoryPlacesTest, AMoveWithinOnePlaceIsNone) {
+TEST(MemoryPlacesTest, MoveAtSameOffsetIsOmitted) {
   for (const bool elsewhere : {false, true}) {
     Builder pte;
     const int32_t x = pte.Tensor({2, 2}), y = pte.Tensor({2, 2}), to = pte.Tensor({2, 2});
@@ -393,9 +393,9 @@ TEST(MemoryPlacesTest, AMoveWithinOnePlaceIsNone) {
   }
 }
 
-// The elements would be taken for others: ExecuTorch's value would name the other tensor, with the
-// dtype and the order of that.
-TEST(MemoryPlacesTest, AMoveWithinOnePlaceToAnotherKindOfTensorIsRefused) {
+// Elements would be reinterpreted: ExecuTorch's value would alias the other tensor, with its dtype
+// and dim order.
+TEST(MemoryPlacesTest, RejectsMoveAtSameOffsetToOtherLayout) {
   const auto open = [](auto change) {
     Builder pte;
     const int32_t x = pte.Tensor({2, 2}), y = pte.Tensor({2, 2}), to = pte.Tensor({2, 2});
@@ -425,7 +425,7 @@ TEST(MemoryPlacesTest, MovesBetweenMemories) {
   pte.Output(y);
   pte.Move(x, buffer);
   pte.Output(buffer);
-  // Within the arena, to the state, and both of the same offset.
+  // From the arena to the state, both at the same offset.
   const int32_t other = pte.Buffer({2, 2}, {1, 1, 1, 1});
   pte.Move(y, other);
   ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));

@@ -63,9 +63,9 @@ struct Step {
   const PortableOperator* op = nullptr;  // KernelCall
   uint32_t delegate = 0;                 // DelegateCall: index into the plan's delegates
   const flatbuffers::Vector<int32_t>* args = nullptr;  // of calls; all are value indices
-  uint32_t outputs = 0;                // DelegateCall: number of trailing outputs
-  uint32_t from = 0, to = 0;           // MoveCall
-  uint32_t condition = 0, target = 0;  // JumpFalseCall: value index and step index
+  uint32_t outputs = 0;                                // DelegateCall: number of trailing outputs
+  uint32_t from = 0, to = 0;                           // MoveCall
+  uint32_t condition = 0, target = 0;                  // JumpFalseCall: value index and step index
 };
 
 // Returns whether the operator is et_view, whose result aliases another tensor's memory.

@@ -41,7 +41,7 @@ std::vector<ValuePlan> ArgumentsOf(const belay::Program& program) {
 
 // --- Arguments ---
 
-TEST(MethodWriterTest, MemoryFormatsHaveNumbersOfTheirOwn) {
+TEST(MethodWriterTest, TranslatesMemoryFormatNumbers) {
   const auto open = [](std::function<int32_t(PteBuilder&)> format) {
     PteBuilder pte;
     const int32_t x = pte.Tensor({1, 2, 2, 2}), y = pte.Tensor({1, 2, 2, 2});
@@ -68,7 +68,7 @@ TEST(MethodWriterTest, MemoryFormatsHaveNumbersOfTheirOwn) {
   }
 }
 
-TEST(MethodWriterTest, DtypesHaveNumbersOfTheirOwn) {
+TEST(MethodWriterTest, TranslatesDtypeNumbers) {
   const auto open = [](std::function<int32_t(PteBuilder&)> dtype) {
     PteBuilder pte;
     const int32_t x = pte.Tensor({2}), y = pte.Tensor({2}), z = pte.Tensor({2});
@@ -120,7 +120,7 @@ TEST(MethodWriterTest, ListsOfAllKinds) {
               ElementsAre(3, 4, 1, 2));
 }
 
-TEST(MethodWriterTest, ListsOfTruthValues) {
+TEST(MethodWriterTest, ListsOfBools) {
   PteBuilder pte;
   const int32_t grad = pte.Tensor({1, 1, 2, 2}), x = pte.Tensor({1, 1, 2, 2}),
                 w = pte.Tensor({1, 1, 1, 1});
@@ -150,7 +150,7 @@ TEST(MethodWriterTest, ListsOfTruthValues) {
   EXPECT_TRUE(std::get<bool>(method.values[list.elements[2]]));
 }
 
-TEST(MethodWriterTest, TextsAndTruthValues) {
+TEST(MethodWriterTest, StringsAndBools) {
   PteBuilder pte;
   const int32_t x = pte.Tensor({2}), y = pte.Tensor({2});
   pte.Input(x);
@@ -160,7 +160,7 @@ TEST(MethodWriterTest, TextsAndTruthValues) {
   EXPECT_EQ(std::get<std::string>(ArgumentsOf(program)[1]), "tanh");
 }
 
-TEST(MethodWriterTest, ADtypeAndAMemoryFormatAreOneValueEach) {
+TEST(MethodWriterTest, DtypesAndMemoryFormatsAreShared) {
   PteBuilder pte;
   const int32_t x = pte.Tensor({1, 2, 2, 2});
   pte.Input(x);
@@ -180,8 +180,8 @@ TEST(MethodWriterTest, ADtypeAndAMemoryFormatAreOneValueEach) {
   EXPECT_EQ(formats, 1u);
 }
 
-// Nothing can change a constant.
-TEST(MethodWriterTest, AConstantOfDynamicSizesHasThoseOfTheFile) {
+// Constants are immutable.
+TEST(MethodWriterTest, ConstantWithDynamicSizesUsesFileSizes) {
   PteBuilder pte;
   const int32_t c = pte.Constant({2}, {1, 2});
   pte.tensor(c).shape_dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
@@ -193,7 +193,7 @@ TEST(MethodWriterTest, AConstantOfDynamicSizesHasThoseOfTheFile) {
 
 // --- Inputs ---
 
-TEST(MethodWriterTest, InputsMayBeOfAnyKindButLists) {
+TEST(MethodWriterTest, InputsOfAllKindsExceptLists) {
   PteBuilder pte;
   const std::vector<int32_t> inputs = {pte.Null(), pte.Double(2.5), pte.Bool(true),
                                        pte.String("text")};
@@ -209,7 +209,7 @@ TEST(MethodWriterTest, InputsMayBeOfAnyKindButLists) {
   EXPECT_OK(loaded->method->SetInput(0, belay::EValue()));
 }
 
-TEST(MethodWriterTest, AnInputThatIsComputedAsWellIsNotExpressed) {
+TEST(MethodWriterTest, RejectsComputedInput) {
   PteBuilder pte;
   const int32_t n = pte.Int(5);
   pte.Input(n);
@@ -219,21 +219,21 @@ TEST(MethodWriterTest, AnInputThatIsComputedAsWellIsNotExpressed) {
               StatusIs(kLacking, HasSubstr("input 0: value 0 is computed by instructions")));
 }
 
-// --- Numbers that are computed ---
+// --- Computed scalars ---
 
-TEST(MethodWriterTest, NumbersAreWhatTheFileSaysUntilTheyAreComputed) {
+TEST(MethodWriterTest, ComputedScalarsStartWithFileValue) {
   PteBuilder pte;
   const int32_t x = pte.Double(1.5), flag = pte.Bool(true), n = pte.Int(7), zero = pte.Int(0);
   const int32_t no = pte.Bool(false), half = pte.Double(0);
   const int32_t x0 = pte.Double(0), flag0 = pte.Bool(false), n0 = pte.Int(0);
-  // What they are, and then what they become.
+  // Outputs the initial values before the computed ones.
   pte.Move(x, x0);
   pte.Move(flag, flag0);
   pte.Move(n, n0);
   pte.Call("executorch_prim::mul", "Scalar", {x, pte.Double(2), x});
   pte.Call("executorch_prim::sym_not", "Scalar", {flag, flag});
   pte.Call("executorch_prim::add", "Scalar", {n, pte.Int(1), n});
-  // These begin at zero, of which nothing is to be said.
+  // These start at zero, which needs no initial assignment.
   pte.Call("executorch_prim::add", "Scalar", {zero, pte.Int(1), zero});
   pte.Call("executorch_prim::sym_not", "Scalar", {no, no});
   pte.Call("executorch_prim::add", "Scalar", {half, pte.Double(0.5), half});
@@ -256,8 +256,8 @@ TEST(MethodWriterTest, NumbersAreWhatTheFileSaysUntilTheyAreComputed) {
   EXPECT_EQ(*number(5).get_if<double>(), 1);
 }
 
-// The kind of a number is that of what computes it, not that of what stands in the file for it.
-TEST(MethodWriterTest, ComputedNumbersHaveTheKindOfTheirOperator) {
+// The operator determines the kind of a computed scalar, not the value in the file.
+TEST(MethodWriterTest, ComputedScalarKindIsOperators) {
   PteBuilder pte;
   const int32_t two = pte.Int(2), five = pte.Int(5), real = pte.Double(2.5), yes = pte.Bool(true);
   const auto compute = [&](const char* name, std::vector<int32_t> args) {
@@ -290,7 +290,7 @@ TEST(MethodWriterTest, ComputedNumbersHaveTheKindOfTheirOperator) {
   EXPECT_EQ(real_output(7), -2.5);
 }
 
-TEST(MethodWriterTest, ANumberOfATensorHasTheKindOfItsDtype) {
+TEST(MethodWriterTest, ItemScalarKindFollowsDtype) {
   PteBuilder pte;
   const std::pair<int32_t, int32_t> numbers[] = {
       {pte.Unplanned({}, kBoolType), pte.Int(0)},
@@ -313,7 +313,7 @@ TEST(MethodWriterTest, ANumberOfATensorHasTheKindOfItsDtype) {
   EXPECT_EQ(*loaded->method->GetOutput(2).get_if<int64_t>(), -3);
 }
 
-TEST(MethodWriterTest, NumbersThatAreMovedHaveTheKindOfTheirSource) {
+TEST(MethodWriterTest, MovedScalarKindIsSources) {
   PteBuilder pte;
   const int32_t real = pte.Double(0), other = pte.Double(0), n = pte.Int(0), yes = pte.Bool(false);
   pte.Move(pte.Double(2.5), real);
@@ -330,7 +330,7 @@ TEST(MethodWriterTest, NumbersThatAreMovedHaveTheKindOfTheirSource) {
 
 // --- Jumps ---
 
-// n = 1, unless the condition holds, which leaves 0.
+// n = 1 if the condition is false, else 0.
 absl::StatusOr<int64_t> Jumped(std::function<int32_t(PteBuilder&)> condition,
                                const std::vector<belay::EValue>& inputs = {}) {
   PteBuilder pte;
@@ -373,7 +373,7 @@ TEST(MethodWriterTest, JumpsOnConditionsOfAllKinds) {
   }
 }
 
-TEST(MethodWriterTest, JumpsOnWhatMayBeSeveralElementsOrNoTruthValueAreRefused) {
+TEST(MethodWriterTest, RejectsNonBoolOrMultiElementConditions) {
   EXPECT_THAT(Jumped([](PteBuilder& p) {
                 const int32_t value = p.Tensor({1}, kBoolType);
                 p.tensor(value).shape_dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
@@ -391,16 +391,16 @@ TEST(MethodWriterTest, JumpsOnWhatMayBeSeveralElementsOrNoTruthValueAreRefused) 
             kBroken);
 }
 
-TEST(MethodWriterTest, AFreeCallDoesNothing) {
+TEST(MethodWriterTest, FreeCallIsNoOp) {
   Relu relu;
   relu.Free(relu.y);
   ASSERT_OK_AND_ASSIGN(const belay::Program program, OpenPte(relu.Serialize()));
   EXPECT_EQ(program.methods()[0].instructions.size(), 1u);
 }
 
-// --- Where instructions come from ---
+// --- Sources of instructions ---
 
-TEST(MethodWriterTest, InstructionsBeforeTheFirstOneWithALineHaveNone) {
+TEST(MethodWriterTest, InstructionsBeforeFirstSourceLineHaveNone) {
   Relu relu;
   const int32_t z = relu.Tensor({2, 3});
   relu.Call("aten::neg", "out", {relu.y, z, z});
@@ -419,7 +419,7 @@ TEST(MethodWriterTest, InstructionsBeforeTheFirstOneWithALineHaveNone) {
 
 // --- Specs ---
 
-TEST(MethodWriterTest, SpecsOfInputsAndOutputsAreTexts) {
+TEST(MethodWriterTest, InputAndOutputSpecsAreStrings) {
   Relu relu;
   relu.method().container_meta_type = std::make_unique<ContainerMetadataT>();
   relu.method().container_meta_type->encoded_inp_str = "in";
@@ -434,9 +434,9 @@ TEST(MethodWriterTest, SpecsOfInputsAndOutputsAreTexts) {
 
 // --- State ---
 
-TEST(MethodWriterTest, EachBufferHasANameOfItsOwn) {
+TEST(MethodWriterTest, BufferNamesAreUnique) {
   PteBuilder pte;
-  // By value: what the file calls it.
+  // Names in the file, by value.
   for (const std::string name :
        {"n", "value 2", "", "n", "\xff", "value 4'", "value 6", "value 7"}) {
     const int32_t buffer = pte.Buffer({1}, {1});
@@ -454,7 +454,7 @@ TEST(MethodWriterTest, EachBufferHasANameOfItsOwn) {
 
 // --- Delegates ---
 
-TEST(MethodWriterTest, ADelegateMayBeCalledTwiceAndBlobsMayBeShared) {
+TEST(MethodWriterTest, RepeatedDelegateCallsAndSharedBlobs) {
   Relu relu;
   const int32_t a = relu.Tensor({2, 3}), b = relu.Tensor({2, 3}), c = relu.Tensor({2, 3});
   relu.Delegate("demo", "blob", {relu.y, a});
@@ -491,7 +491,7 @@ TEST(MethodWriterTest, InlineBlobs) {
               StatusIs(kBroken, HasSubstr("processed: location 2 is unknown")));
 }
 
-TEST(MethodWriterTest, WhatDelegatesAreCalledIsText) {
+TEST(MethodWriterTest, DelegateIdsAreUtf8) {
   const auto open = [](std::function<void(BackendDelegateT&)> change) {
     Relu relu;
     relu.Delegate("demo", "blob", {relu.y, relu.Tensor({2, 3})});
@@ -510,8 +510,8 @@ TEST(MethodWriterTest, WhatDelegatesAreCalledIsText) {
               StatusIs(kBroken, HasSubstr("delegate 0: compile spec 1 has no key or no value")));
 }
 
-// The number of a delegate's outputs comes from the file: what they may be is checked.
-TEST(MethodWriterTest, OutputsOfADelegateAreTensors) {
+// The number of a delegate's outputs comes from the file, so the kinds of outputs are checked.
+TEST(MethodWriterTest, DelegateOutputsAreTensors) {
   Relu relu;
   relu.Delegate("demo", "blob", {relu.y, relu.Tensor({2, 3}), relu.Int(3)});
   ASSERT_OK_AND_ASSIGN(const belay::Program program, OpenPte(relu.Serialize()));

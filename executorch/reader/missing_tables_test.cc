@@ -1,4 +1,4 @@
-// Tables and vectors that a file does not have: FlatBuffers takes every field for optional.
+// Missing tables and vectors: FlatBuffers treats every field as optional.
 #include <functional>
 #include <memory>
 #include <string>
@@ -98,7 +98,7 @@ void ExpectNamed(const std::string& file, const std::vector<Case>& cases) {
   }
 }
 
-TEST(MissingTablesTest, OfTheProgram) {
+TEST(MissingTablesTest, ProgramTables) {
   using P = pte::Program;
   const auto root = [](const P& p) -> const void* { return &p; };
   ExpectNamed(
@@ -119,7 +119,7 @@ TEST(MissingTablesTest, OfTheProgram) {
         BackendDelegateInlineData::VT_DATA, ""}});
 }
 
-TEST(MissingTablesTest, OfTheMethod) {
+TEST(MissingTablesTest, MethodTables) {
   using P = ExecutionPlan;
   const auto plan = [](const pte::Program& p) -> const void* { return &PlanOf(p); };
   const auto specs = [](const pte::Program& p) -> const void* {
@@ -144,7 +144,7 @@ TEST(MissingTablesTest, OfTheMethod) {
                {chain, Chain::VT_STACKTRACE, ""}});
 }
 
-TEST(MissingTablesTest, OfValues) {
+TEST(MissingTablesTest, ValueTables) {
   const Everything e;
   const auto content = [](int32_t value) {
     return [value](const pte::Program& p) -> const void* { return ValueOf(p, value).val(); };
@@ -165,7 +165,7 @@ TEST(MissingTablesTest, OfValues) {
                {content(e.optionals), OptionalTensorList::VT_ITEMS, "its items are missing"}});
 }
 
-TEST(MissingTablesTest, OfInstructions) {
+TEST(MissingTablesTest, InstructionTables) {
   const auto instruction = [](const pte::Program& p) -> const void* {
     return &InstructionOf(p, 0);
   };
@@ -200,7 +200,7 @@ TEST(MissingTablesTest, OfInstructions) {
                 Frame::VT_FILENAME, ""}});
 }
 
-TEST(MissingTablesTest, AnOperatorWithoutOverloadIsItsName) {
+TEST(MissingTablesTest, OperatorWithoutOverloadUsesItsName) {
   std::string file = Relu().Serialize();
   Remove(file, PlanOf(*GetProgram(file.data())).operators()->Get(0), Operator::VT_OVERLOAD);
   EXPECT_THAT(OpenPte(file), StatusIs(absl::StatusCode::kUnimplemented,
@@ -212,7 +212,7 @@ TEST(MissingTablesTest, AnOperatorWithoutOverloadIsItsName) {
   EXPECT_OK(OpenPte(file));
 }
 
-TEST(MissingTablesTest, TheNameOfAnExternalTensor) {
+TEST(MissingTablesTest, ExternalTensorRequiresName) {
   Relu relu;
   const int32_t w = relu.External({2}, "w");
   std::string file = relu.Serialize();
@@ -222,8 +222,8 @@ TEST(MissingTablesTest, TheNameOfAnExternalTensor) {
                                                          "file, is missing")));
 }
 
-// A buffer that lives on needs no name.
-TEST(MissingTablesTest, TheNameOfABuffer) {
+// A persistent buffer needs no name.
+TEST(MissingTablesTest, BufferNameIsOptional) {
   Relu relu;
   const int32_t buffer = relu.Tensor({2});
   relu.tensor(buffer).extra_tensor_info = std::make_unique<ExtraTensorInfoT>();

@@ -24,7 +24,7 @@ class OpenAnyProgramTest : public TestInDirectory {
   }
 };
 
-TEST_F(OpenAnyProgramTest, TheContentDecidesNotTheName) {
+TEST_F(OpenAnyProgramTest, DetectsFormatByContent) {
   const std::string own = Write("own.pte", Own());
   const std::string pte = Write("pte.belay", Read("executorch/reader/testdata/add.pte"));
   ASSERT_OK_AND_ASSIGN(const belay::Program first, OpenAnyProgram(own, {}));
@@ -33,14 +33,14 @@ TEST_F(OpenAnyProgramTest, TheContentDecidesNotTheName) {
   EXPECT_EQ(second.format(), "ET12");
 }
 
-TEST_F(OpenAnyProgramTest, DataFilesAreForExecuTorchs) {
+TEST_F(OpenAnyProgramTest, DataFilesOnlyForExecuTorchPrograms) {
   EXPECT_THAT(OpenAnyProgram(Write("own.belay", Own()), {.program = {}, .data_files = {"x.ptd"}}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("data files are for ExecuTorch programs")));
   EXPECT_THAT(OpenAnyProgram(Path("missing"), {}), StatusIs(absl::StatusCode::kNotFound));
 }
 
-TEST_F(OpenAnyProgramTest, BytesThatBeginLikeAProgramAreOne) {
+TEST_F(OpenAnyProgramTest, DetectsProgramByPrefix) {
   const std::string pte = Relu().Serialize();
   const auto open = [](std::string_view file) {
     return OpenAnyProgramBytes(

@@ -1,4 +1,4 @@
-// Programs and data files that lie on a disk.
+// Programs and data files on disk.
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +18,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Refuses what has the path.
+// Refuses the file at the path.
 struct Verifier final : FileVerifier {
   absl::Status VerifyFile(const std::string& path,
                           absl::Span<const std::byte> file) const override {
@@ -45,20 +45,20 @@ class OpenProgramFilesTest : public TestInDirectory {
   std::string program_, weights_;
 };
 
-TEST_F(OpenProgramFilesTest, AProgramAndItsDataFile) {
+TEST_F(OpenProgramFilesTest, OpensProgramWithDataFile) {
   EXPECT_OK(OpenProgram(program_, {.program = {}, .data_files = {weights_}}));
   EXPECT_THAT(OpenProgram(program_, {}),
               StatusIs(absl::StatusCode::kNotFound, AllOf(HasSubstr(program_), HasSubstr("'w'"))));
 }
 
-TEST_F(OpenProgramFilesTest, FilesThatAreNotThereAreNamed) {
+TEST_F(OpenProgramFilesTest, MissingFileIsNamed) {
   const std::string missing = Path("missing");
   EXPECT_THAT(OpenProgram(missing, {}), StatusIs(absl::StatusCode::kNotFound, HasSubstr(missing)));
   EXPECT_THAT(OpenProgram(program_, {.program = {}, .data_files = {weights_, missing}}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr(missing)));
 }
 
-TEST_F(OpenProgramFilesTest, ADataFileThatIsDamagedIsNamed) {
+TEST_F(OpenProgramFilesTest, DamagedDataFileIsNamed) {
   const std::string damaged = Write("damaged.ptd", std::string(100, 'x'));
   EXPECT_THAT(OpenProgram(program_, {.program = {}, .data_files = {damaged}}),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr(damaged)));
@@ -67,7 +67,7 @@ TEST_F(OpenProgramFilesTest, ADataFileThatIsDamagedIsNamed) {
                        AllOf(HasSubstr(weights_), HasSubstr("the key is a duplicate"))));
 }
 
-TEST_F(OpenProgramFilesTest, EachFileIsVerifiedBeforeAnythingIsReadOfIt) {
+TEST_F(OpenProgramFilesTest, VerifiesFilesBeforeReading) {
   Verifier verifier;
   OpenOptions options;
   options.data_files = {weights_};
@@ -83,7 +83,7 @@ TEST_F(OpenProgramFilesTest, EachFileIsVerifiedBeforeAnythingIsReadOfIt) {
   }
 }
 
-TEST_F(OpenProgramFilesTest, TheLimitOfAFileHoldsForEach) {
+TEST_F(OpenProgramFilesTest, FileLimitAppliesToEachFile) {
   OpenOptions options;
   options.data_files = {weights_};
   options.program.limits.file_bytes = 100;

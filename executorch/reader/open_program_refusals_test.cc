@@ -1,4 +1,4 @@
-// What OpenPte refuses: damaged bytes, tables that say what cannot be, limits.
+// Errors of OpenPte: damaged bytes, invalid tables, limits.
 #include <functional>
 #include <string>
 #include <utility>
@@ -33,7 +33,7 @@ struct BadBytes {
 
 class BadBytesTest : public ::testing::TestWithParam<BadBytes> {};
 
-TEST_P(BadBytesTest, IsRefused) {
+TEST_P(BadBytesTest, IsRejected) {
   PteBuilder pte;
   pte.Output(pte.Constant({2}, {1, 2}));
   std::string file = pte.Serialize();
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "segments of"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(OpenProgramTest, HeadersOfOldAndFutureLengthsAreRead) {
+TEST(OpenProgramTest, ReadsOldAndFutureHeaderLengths) {
   PteBuilder pte;
   pte.Output(pte.Constant({2}, {1, 2}));
   for (const uint32_t length : {24, 32, 40}) {
@@ -82,7 +82,7 @@ TEST(OpenProgramTest, HeadersOfOldAndFutureLengthsAreRead) {
   }
 }
 
-TEST(OpenProgramTest, EachByteMayBeDamaged) {
+TEST(OpenProgramTest, DamagedBytesDoNotCrash) {
   Relu relu;
   relu.Output(relu.Constant({2}, {1, 2}));
   const std::string file = relu.Serialize();
@@ -107,7 +107,7 @@ struct BadTables {
 
 class BadTablesTest : public ::testing::TestWithParam<BadTables> {};
 
-TEST_P(BadTablesTest, IsRefused) {
+TEST_P(BadTablesTest, IsRejected) {
   Relu relu;
   ASSERT_OK(OpenPte(relu.Serialize()));
   GetParam().damage(relu);
@@ -388,7 +388,7 @@ INSTANTIATE_TEST_SUITE_P(
             kBroken, "value 2: it is read, but has neither memory nor content"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(OpenProgramTest, AllProblemsOfAKindAreToldAtOnce) {
+TEST(OpenProgramTest, ReportsAllProblemsOfAKind) {
   Relu relu;
   relu.tensor(relu.x).sizes = {2, -3};
   relu.tensor(relu.y).storage_offset = 1;
@@ -397,7 +397,7 @@ TEST(OpenProgramTest, AllProblemsOfAKindAreToldAtOnce) {
                                       HasSubstr("value 1: storage_offset is 1"))));
 }
 
-TEST(OpenProgramTest, LimitsHold) {
+TEST(OpenProgramTest, EnforcesLimits) {
   const std::string file = Relu().Serialize();
   const auto open = [&](auto set) {
     belay::Program::Options options;
@@ -421,8 +421,8 @@ TEST(OpenProgramTest, LimitsHold) {
   EXPECT_THAT(open([](Limits& l) { l.nesting = 3; }), StatusIs(absl::StatusCode::kDataLoss));
 }
 
-// All methods may have one text for a name, which is looked at for each.
-TEST(OpenProgramTest, NamesOfMethodsAreCounted) {
+// All methods may share one string as their name, which is checked for each.
+TEST(OpenProgramTest, MethodNamesCountAsMetadata) {
   Relu relu;
   relu.method().name = std::string(2000, 'm');
   for (int i = 0; i < 9; ++i) {
@@ -439,8 +439,8 @@ TEST(OpenProgramTest, NamesOfMethodsAreCounted) {
                        HasSubstr("execution_plan: the methods' names have 20000 bytes")));
 }
 
-// The numbers of each list are limited by themselves, whatever limit comes first for most programs.
-TEST(OpenProgramTest, EachListIsLimited) {
+// Each list has its own limit, whatever limit most programs reach first.
+TEST(OpenProgramTest, LimitsEachList) {
   const auto open = [](auto add, auto set) {
     Relu relu;
     add(relu);

@@ -23,7 +23,7 @@ constexpr absl::StatusCode kLacking = absl::StatusCode::kUnimplemented;
 
 constexpr absl::StatusCode kBroken = absl::StatusCode::kInvalidArgument;
 
-// --- Where instructions come from ---
+// --- Sources of instructions ---
 
 // With stack traces, as ExecuTorch's exporter writes them.
 struct Traced : Relu {
@@ -62,11 +62,11 @@ TEST(OpenProgramTest, ErrorsOfOpenNameTheInnermostFrame) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(" at 'model.py:12'")));
 }
 
-TEST(OpenProgramTest, FramesThatSayNothingAreNoError) {
+TEST(OpenProgramTest, EmptyFramesAreValid) {
   for (const std::string& file : {std::string(), std::string("\xff"), std::string(4097, 'f')}) {
     Traced pte;
     pte.Trace({{file, 12}});
-    pte.Trace({});  // of no instruction
+    pte.Trace({});  // without an instruction
     ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
     EXPECT_EQ(InstructionSource(*loaded->program, loaded->program->methods()[0], 0), "");
   }
@@ -76,7 +76,7 @@ TEST(OpenProgramTest, FramesThatSayNothingAreNoError) {
   EXPECT_EQ(InstructionSource(*loaded->program, loaded->program->methods()[0], 0), "");
 }
 
-TEST(OpenProgramTest, NamesOfSourceFilesCountAsMetadata) {
+TEST(OpenProgramTest, SourceFileNamesCountAsMetadata) {
   constexpr int kInstructions = 100;
   Traced pte;
   pte.Trace({{std::string(4000, 'f'), 12}});
@@ -85,7 +85,7 @@ TEST(OpenProgramTest, NamesOfSourceFilesCountAsMetadata) {
     pte.Trace({{"g", 1}});
   }
   std::string file = pte.Serialize();
-  // All instructions have the frames of the first.
+  // All instructions share the frames of the first.
   ShareFirst(file,
              *GetProgram(file.data())->execution_plan()->Get(0)->chains()->Get(0)->stacktrace());
   belay::Program::Options options;
@@ -96,9 +96,9 @@ TEST(OpenProgramTest, NamesOfSourceFilesCountAsMetadata) {
                                  "'metadata_bytes'")));
 }
 
-// --- What programs do ---
+// --- Execution ---
 
-TEST(OpenProgramTest, ASelfJumpEndsWithTheLimitOfInstructions) {
+TEST(OpenProgramTest, SelfJumpReachesInstructionLimit) {
   PteBuilder pte;
   pte.JumpFalse(pte.Bool(false), 0);
   ASSERT_OK_AND_ASSIGN(const auto loaded, Load(pte));
@@ -106,7 +106,7 @@ TEST(OpenProgramTest, ASelfJumpEndsWithTheLimitOfInstructions) {
               StatusIs(absl::StatusCode::kResourceExhausted));
 }
 
-TEST(OpenProgramTest, AMethodWithoutInstructionsGivesItsConstants) {
+TEST(OpenProgramTest, MethodWithoutInstructionsReturnsConstants) {
   PteBuilder pte;
   pte.method().non_const_buffer_sizes = {0};
   pte.Output(pte.Constant({2}, {3, 4}));
@@ -116,7 +116,7 @@ TEST(OpenProgramTest, AMethodWithoutInstructionsGivesItsConstants) {
   EXPECT_EQ(*loaded->method->GetOutput(1).get_if<int64_t>(), 7);
 }
 
-TEST(OpenProgramTest, ScalarInputsMustBeWhatTheFileSays) {
+TEST(OpenProgramTest, ScalarInputsMustEqualFileValue) {
   PteBuilder pte;
   const int32_t n = pte.Int(5);
   pte.Input(n);
@@ -126,7 +126,7 @@ TEST(OpenProgramTest, ScalarInputsMustBeWhatTheFileSays) {
   EXPECT_THAT(loaded->method->SetInput(0, belay::EValue(int64_t{6})), StatusIs(kBroken));
 }
 
-TEST(OpenProgramTest, InputsAndOutputsMayBeWithoutMemory) {
+TEST(OpenProgramTest, InputsAndOutputsWithoutPlannedMemory) {
   PteBuilder pte;
   const int32_t x = pte.Unplanned({2}), y = pte.Unplanned({2});
   pte.Input(x);
@@ -137,7 +137,7 @@ TEST(OpenProgramTest, InputsAndOutputsMayBeWithoutMemory) {
   EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}), ElementsAre(-1, 2));
 }
 
-TEST(OpenProgramTest, APlannedInputIsReadThroughAnotherTensorInItsPlace) {
+TEST(OpenProgramTest, PlannedInputIsReadThroughAlias) {
   PteBuilder pte;
   const int32_t x = pte.Tensor({2}), alias = pte.Tensor({2, 1}), y = pte.Tensor({2, 1});
   pte.tensor(alias).allocation_info->memory_offset_low = 0;
@@ -149,7 +149,7 @@ TEST(OpenProgramTest, APlannedInputIsReadThroughAnotherTensorInItsPlace) {
   EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}), ElementsAre(-1, 2));
 }
 
-TEST(OpenProgramTest, AnInputInPlannedMemoryIsChangedInACopy) {
+TEST(OpenProgramTest, MutatedPlannedInputIsCopied) {
   PteBuilder pte;
   const int32_t x = pte.Tensor({2}), y = pte.Tensor({2});
   pte.Input(x);
@@ -162,7 +162,7 @@ TEST(OpenProgramTest, AnInputInPlannedMemoryIsChangedInACopy) {
   EXPECT_THAT(ToVector<float>(input), ElementsAre(1, -2));
 }
 
-TEST(OpenProgramTest, BuffersKeepTheirContent) {
+TEST(OpenProgramTest, BuffersPersist) {
   PteBuilder pte;
   const int32_t total = pte.Buffer({2}, {10, 20}), zeros = pte.Tensor({2});
   const int32_t x = pte.Tensor({2}), sum = pte.Tensor({2}), alpha = pte.Int(1);
@@ -183,7 +183,7 @@ TEST(OpenProgramTest, BuffersKeepTheirContent) {
   EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}), ElementsAre(11, 22));
 }
 
-TEST(OpenProgramTest, InitialContentThatOthersLieOverIsNotExpressed) {
+TEST(OpenProgramTest, RejectsOverlappedInitialContent) {
   Relu relu;
   const int32_t buffer = relu.Buffer({2}, {1, 2});
   relu.tensor(buffer).allocation_info->memory_offset_low = 0;
@@ -192,7 +192,7 @@ TEST(OpenProgramTest, InitialContentThatOthersLieOverIsNotExpressed) {
               StatusIs(kLacking, HasSubstr("shares its memory with others")));
 }
 
-TEST(OpenProgramTest, ComputedScalarsLiveOnFromTheirFirstContent) {
+TEST(OpenProgramTest, ComputedScalarsPersistFromInitialValue) {
   PteBuilder pte;
   const int32_t counter = pte.Int(5);
   pte.Call("executorch_prim::add", "Scalar", {counter, pte.Int(2), counter});
@@ -204,7 +204,7 @@ TEST(OpenProgramTest, ComputedScalarsLiveOnFromTheirFirstContent) {
   EXPECT_EQ(*loaded->method->GetOutput(0).get_if<int64_t>(), 9);
 }
 
-TEST(OpenProgramTest, ViewsShareTheMemoryOfTheirBase) {
+TEST(OpenProgramTest, ViewsAliasTheirBase) {
   PteBuilder pte;
   const int32_t x = pte.Tensor({2, 3}), y = pte.Tensor({2, 3}), z = pte.Tensor({6});
   const int32_t view = pte.Unplanned({6}), size = pte.IntList({pte.Int(-1)});
@@ -236,12 +236,12 @@ TEST(OpenProgramTest, ViewsOfInputsAndConstants) {
   EXPECT_THAT(*loaded->Execute({belay::EValue(input.view())}), ElementsAre(11, 22));
 }
 
-TEST(OpenProgramTest, ChainsRunOneAfterAnotherAndJumpWithinTheirOwn) {
+TEST(OpenProgramTest, ChainsRunSequentiallyWithLocalJumps) {
   PteBuilder pte;
   const int32_t n = pte.Int(0), one = pte.Int(1), no = pte.Bool(false);
   pte.Output(n);
   pte.Call("executorch_prim::add", "Scalar", {n, one, n});
-  pte.JumpFalse(no, 99);  // behind the chain: its end
+  pte.JumpFalse(no, 99);  // past the chain: its end
   pte.Call("executorch_prim::add", "Scalar", {n, one, n});
   auto second = std::make_unique<ChainT>();
   std::swap(pte.method().chains[0], second);
@@ -298,7 +298,7 @@ TEST(OpenProgramTest, TensorsOfADataFile) {
               StatusIs(kBroken, HasSubstr("external tensor 'w': expected float32[1]")));
 }
 
-TEST(OpenProgramTest, DelegatesGetTheirBlobSpecsAndNamedData) {
+TEST(OpenProgramTest, DelegatesReceiveBlobSpecsAndNamedData) {
   Relu relu;
   const int32_t z = relu.Tensor({2, 3});
   relu.Delegate("demo", "a blob", {relu.y, z});
@@ -324,14 +324,14 @@ TEST(OpenProgramTest, DelegatesGetTheirBlobSpecsAndNamedData) {
   EXPECT_EQ(named.size(), 4u);
 }
 
-// --- What reports say of the file ---
+// --- Reports ---
 
-TEST(OpenProgramTest, SegmentsAreToldOnceEach) {
+TEST(OpenProgramTest, SegmentsAreListedOnce) {
   PteBuilder pte;
   pte.Output(pte.Constant({2}, {1, 2}));
   pte.Output(pte.Buffer({2}, {3, 4}));
   pte.AddNamedData("k", "1234");
-  // As often as one likes to say it, in four bytes each; the first one counts.
+  // The list may be long at four bytes per entry; only the first entry counts.
   for (int i = 0; i < 100; ++i) {
     pte.program().mutable_data_segments.push_back(std::make_unique<SubsegmentOffsetsT>());
   }
@@ -347,14 +347,14 @@ TEST(OpenProgramTest, SegmentsAreToldOnceEach) {
   EXPECT_EQ(segments[2].bytes.size(), 4u);
 }
 
-TEST(OpenProgramTest, ASegmentThatNothingReadsNeedNotExist) {
+TEST(OpenProgramTest, UnusedSegmentMayBeMissing) {
   Relu relu;
   relu.program().constant_segment->segment_index = 9;
   ASSERT_OK_AND_ASSIGN(const belay::Program program, OpenPte(relu.Serialize()));
   EXPECT_TRUE(program.segments().empty());
 }
 
-TEST(OpenProgramTest, BlobsBetweenTheTablesLieNowhereInTheFile) {
+TEST(OpenProgramTest, BlobsInsideTablesHaveNoFileOffset) {
   Relu relu;
   const int32_t z = relu.Tensor({2, 3});
   relu.Delegate("demo", "unused", {relu.y, z});

@@ -22,7 +22,7 @@ KernelRegistry Kernels() {
   return kernels;
 }
 
-// What `op` of two ints, or of a float, gives.
+// Computes `op` of two ints, or of a float.
 absl::StatusOr<int64_t> Compute(const std::string& name, const std::string& overload,
                                 std::vector<belay::EValue> numbers) {
   PteBuilder pte;
@@ -45,9 +45,9 @@ absl::StatusOr<int64_t> Compute(const std::string& name, const std::string& over
 
 belay::EValue I(int64_t value) { return belay::EValue(value); }
 
-TEST(PrimKernelsTest, IntegerDivisionIsThatOfC) {
+TEST(PrimKernelsTest, IntegerDivisionTruncates) {
   EXPECT_EQ(*Compute("floordiv", "int", {I(-7), I(3)}), -2);
-  EXPECT_EQ(*Compute("floordiv", "Scalar", {I(-7), I(3)}), -3);  // as Python's
+  EXPECT_EQ(*Compute("floordiv", "Scalar", {I(-7), I(3)}), -3);  // as in Python
   EXPECT_EQ(*Compute("mod", "int", {I(-7), I(3)}), -1);
   EXPECT_EQ(*Compute("mod", "Scalar", {I(-7), I(3)}), -1);
   EXPECT_EQ(*Compute("mod", "int", {I(INT64_MIN), I(-1)}), 0);
@@ -61,7 +61,7 @@ TEST(PrimKernelsTest, IntegerDivisionIsThatOfC) {
   EXPECT_THAT(Compute("mod", "int", {I(1), I(0)}), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-TEST(PrimKernelsTest, HalvesAreRoundedToTheEvenNumber) {
+TEST(PrimKernelsTest, RoundsHalvesToEven) {
   EXPECT_EQ(*Compute("round", "Scalar", {belay::EValue(2.5)}), 2);
   EXPECT_EQ(*Compute("round", "Scalar", {belay::EValue(3.5)}), 4);
   EXPECT_EQ(*Compute("round", "Scalar", {belay::EValue(-2.5)}), -2);
@@ -89,12 +89,12 @@ struct CopyIndex : PteBuilder {
   }
 };
 
-TEST(PrimKernelsTest, CopyIndexGivesTheTensorSoManyRows) {
+TEST(PrimKernelsTest, CopyIndexResizesToIndexPlusOneRows) {
   EXPECT_THAT(*CopyIndex(0).Execute(), ElementsAre(7, 7));
   EXPECT_THAT(*CopyIndex(2).Execute(), ElementsAre(0, 0, 0, 0, 7, 7));
 }
 
-TEST(PrimKernelsTest, CopyIndexRefusesWhatDoesNotFit) {
+TEST(PrimKernelsTest, CopyIndexRejectsMismatches) {
   EXPECT_THAT(CopyIndex(3).Execute(), StatusIs(absl::StatusCode::kOutOfRange));
   EXPECT_THAT(CopyIndex(-1).Execute(), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(CopyIndex(INT64_MAX).Execute(), StatusIs(absl::StatusCode::kInvalidArgument));
@@ -111,7 +111,7 @@ TEST(PrimKernelsTest, CopyIndexRefusesWhatDoesNotFit) {
   EXPECT_THAT(order.Execute(), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-TEST(PrimKernelsTest, NumbersMustBeOfTheKindThatTheOperatorTakes) {
+TEST(PrimKernelsTest, RejectsScalarsOfWrongKind) {
   const auto real = belay::EValue(2.5);
   for (const std::string op : {"floordiv", "mod"}) {
     EXPECT_THAT(Compute(op, "int", {real, I(2)}), StatusIs(absl::StatusCode::kInvalidArgument));
@@ -119,8 +119,8 @@ TEST(PrimKernelsTest, NumbersMustBeOfTheKindThatTheOperatorTakes) {
   }
 }
 
-// A row without elements is a row.
-TEST(PrimKernelsTest, CopyIndexOfAnEmptyRowGivesTheTensorItsRows) {
+// An empty row counts as a row.
+TEST(PrimKernelsTest, CopyIndexOfEmptyRowResizes) {
   CopyIndex empty(1, {0});
   empty.tensor(empty.to).sizes = {3, 0};
   ASSERT_OK_AND_ASSIGN(const std::vector<float> elements, empty.Execute());

@@ -1,4 +1,4 @@
-// Programs that ExecuTorch 1.5.0 wrote give what its runtime gave (testdata/README.md).
+// Programs written by ExecuTorch 1.5.0 reproduce the outputs of its runtime (testdata/README.md).
 #include <map>
 #include <memory>
 #include <string>
@@ -56,7 +56,7 @@ void ExpectClose(const EValue& got, const NpyArray& expected, const std::string&
   }
 }
 
-TEST_P(SamplesTest, GivesWhatExecuTorchGave) {
+TEST_P(SamplesTest, MatchesExecuTorchOutputs) {
   const Sample& sample = GetParam();
   const KernelRegistry kernels = Kernels();
   const BackendRegistry backends;
@@ -104,7 +104,7 @@ TEST(SamplesTest, ConstantsStayInTheFile) {
   EXPECT_EQ(constants, 4u);
 }
 
-TEST(SamplesTest, ABackendThatIsMissingIsNamedWhenTheMethodIsLoaded) {
+TEST(SamplesTest, LoadNamesMissingBackend) {
   ASSERT_OK_AND_ASSIGN(const belay::Program program, OpenProgram(Path("xnn_linear_relu.pte"), {}));
   ASSERT_EQ(program.methods()[0].delegates.size(), 1u);
   EXPECT_EQ(program.methods()[0].delegates[0].backend_id, "XnnpackBackend");

@@ -46,7 +46,7 @@ KernelTypes KindOf(const PortableArgument& argument) {
       return argument.list ? KernelTypes::BoolList : KernelTypes::Bool;
     case ArgumentKind::kString:
       return KernelTypes::String;
-    default:  // kScalar takes others as well
+    default:  // kScalar also accepts other kinds
       return argument.list ? KernelTypes::IntList : KernelTypes::Int;
   }
 }

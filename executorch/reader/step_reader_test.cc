@@ -1,4 +1,4 @@
-// Rules about instructions that open_program_refusals_test.cc does not break: docs/pte-format.md §7
+// Rules about instructions that open_program_refusals_test.cc does not cover: docs/pte-format.md §7
 // to §9, §13.
 #include "executorch/reader/step_reader.h"
 
@@ -34,13 +34,13 @@ struct BadStep {
 
 class BadStepTest : public ::testing::TestWithParam<BadStep> {};
 
-TEST_P(BadStepTest, IsRefused) {
+TEST_P(BadStepTest, IsRejected) {
   Relu relu;
   GetParam().damage(relu);
   EXPECT_THAT(OpenPte(relu.Serialize()), StatusIs(kBroken, HasSubstr(GetParam().message)));
 }
 
-// y = op(x, value) and what kind of value the operator takes, which that is not.
+// y = op(x, value), where the value is of a kind that the operator does not accept.
 BadStep Argument(std::string name, std::function<void(Relu&)> call, std::string message) {
   return {std::move(name), std::move(call), std::move(message)};
 }
@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "input 1: value 2 has content"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(StepReaderTest, AllBadArgumentsOfACallAreTold) {
+TEST(StepReaderTest, ReportsAllBadArgumentsOfCall) {
   Relu relu;
   relu.Call("aten::add", "out", {relu.Int(1), relu.Null(), relu.x, relu.y, relu.y});
   EXPECT_THAT(OpenPte(relu.Serialize()),
@@ -156,7 +156,7 @@ TEST(StepReaderTest, AllBadArgumentsOfACallAreTold) {
                                       HasSubstr("'alpha' is Tensor"))));
 }
 
-TEST(StepReaderTest, AnInstructionOfALaterKindIsRefused) {
+TEST(StepReaderTest, RejectsUnknownInstructionKind) {
   std::string file = Relu().Serialize();
   const auto* step =
       GetProgram(file.data())->execution_plan()->Get(0)->chains()->Get(0)->instructions()->Get(0);
@@ -164,8 +164,8 @@ TEST(StepReaderTest, AnInstructionOfALaterKindIsRefused) {
   EXPECT_THAT(OpenPte(file), StatusIs(kBroken, HasSubstr("instruction 0: kind 6 is unknown")));
 }
 
-// ExecuTorch takes the number of any kind for a Scalar.
-TEST(StepReaderTest, ScalarsAreNumbersOfAnyKind) {
+// ExecuTorch accepts numbers of any kind for a Scalar.
+TEST(StepReaderTest, ScalarArgumentsAcceptAnyKind) {
   for (const bool real : {false, true}) {
     Relu relu;
     const int32_t z = relu.Tensor({2, 3});
@@ -181,7 +181,7 @@ TEST(StepReaderTest, DelegatesCountAsMetadata) {
     relu.method().delegates.push_back(std::make_unique<BackendDelegateT>());
   }
   std::string file = relu.Serialize();
-  // One delegate, that is named again in four bytes each time.
+  // One delegate, with a four-byte reference per entry.
   ShareFirst(file, *GetProgram(file.data())->execution_plan()->Get(0)->delegates());
   EXPECT_OK(OpenPte(file));
   belay::Program::Options options;
@@ -191,7 +191,7 @@ TEST(StepReaderTest, DelegatesCountAsMetadata) {
               StatusIs(kLimit, HasSubstr("the instructions of method 'forward'")));
 }
 
-// --- Which operands of a delegate's call are outputs ---
+// --- Outputs among the operands of a delegate call ---
 
 std::vector<uint32_t> OutputsOf(const Relu& relu, size_t instruction) {
   const absl::StatusOr<belay::Program> program = OpenPte(relu.Serialize());
@@ -203,7 +203,7 @@ std::vector<uint32_t> OutputsOf(const Relu& relu, size_t instruction) {
   return {outputs.begin(), outputs.end()};
 }
 
-TEST(StepReaderTest, OutputsOfADelegateEndWhereSomethingIsRead) {
+TEST(StepReaderTest, DelegateOutputsAreTrailingUnwrittenTensors) {
   const auto outputs = [](std::function<int32_t(Relu&)> before) {
     Relu relu;
     const int32_t a = relu.Tensor({2, 3}), b = relu.Tensor({2, 3});
@@ -215,14 +215,14 @@ TEST(StepReaderTest, OutputsOfADelegateEndWhereSomethingIsRead) {
   };
   EXPECT_EQ(outputs([](Relu& p) { return p.x; }), 2u);                       // an input
   EXPECT_EQ(outputs([](Relu& p) { return p.y; }), 2u);                       // written before
-  EXPECT_EQ(outputs([](Relu& p) { return p.Int(1); }), 2u);                  // no tensor
+  EXPECT_EQ(outputs([](Relu& p) { return p.Int(1); }), 2u);                  // not a tensor
   EXPECT_EQ(outputs([](Relu& p) { return p.Constant({1}, {1}); }), 2u);      // a constant
-  EXPECT_EQ(outputs([](Relu& p) { return p.Buffer({1}, {1}); }), 2u);        // with a content
-  EXPECT_EQ(outputs([](Relu& p) { return p.Tensor({2, 3}); }), 3u);          // nothing of that
+  EXPECT_EQ(outputs([](Relu& p) { return p.Buffer({1}, {1}); }), 2u);        // with content
+  EXPECT_EQ(outputs([](Relu& p) { return p.Tensor({2, 3}); }), 3u);          // none of these
   EXPECT_EQ(outputs([](Relu& p) { return p.TensorList({p.x, p.y}); }), 2u);  // a list
 }
 
-TEST(StepReaderTest, AViewIsNoOutputOfADelegate) {
+TEST(StepReaderTest, ViewIsNotDelegateOutput) {
   Relu relu;
   const int32_t view = relu.Unplanned({6}), a = relu.Tensor({2, 3});
   relu.Call("executorch_prim::et_view", "default", {relu.y, relu.IntList({relu.Int(6)}), view});
@@ -230,11 +230,11 @@ TEST(StepReaderTest, AViewIsNoOutputOfADelegate) {
   relu.Output(a);
   const absl::StatusOr<belay::Program> program = OpenPte(relu.Serialize());
   ASSERT_OK(program);
-  // The view lies over y, which takes no instruction.
+  // The view aliases y, which needs no instruction.
   EXPECT_THAT(OutputsOf(relu, program->methods()[0].instructions.size() - 1), ElementsAre(a));
 }
 
-TEST(StepReaderTest, ADelegateMayHaveOutputsAlone) {
+TEST(StepReaderTest, DelegateMayHaveOnlyOutputs) {
   Relu relu;
   const int32_t a = relu.Tensor({2, 3});
   relu.Delegate("demo", "blob", {a});

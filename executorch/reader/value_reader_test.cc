@@ -1,4 +1,5 @@
-// Rules about values that open_program_refusals_test.cc does not break: docs/pte-format.md §3 to §6.
+// Rules about values that open_program_refusals_test.cc does not cover: docs/pte-format.md §3 to
+// §6.
 #include "executorch/reader/value_reader.h"
 
 #include <cstdint>
@@ -24,7 +25,7 @@ using ::testing::HasSubstr;
 constexpr absl::StatusCode kBroken = absl::StatusCode::kInvalidArgument;
 constexpr absl::StatusCode kLimit = absl::StatusCode::kResourceExhausted;
 
-TEST(ValueReaderTest, PoolsAreOnTheCpuOrSayNothing) {
+TEST(ValueReaderTest, PoolsMustBeOnCpu) {
   Relu relu;
   for (int i = 0; i < 2; ++i) {
     relu.method().non_const_buffer_device.push_back(std::make_unique<NonConstBufferDeviceT>());
@@ -36,7 +37,7 @@ TEST(ValueReaderTest, PoolsAreOnTheCpuOrSayNothing) {
                                                   HasSubstr("pool 1 is memory of a device other")));
 }
 
-TEST(ValueReaderTest, LocationsOfTensorsAreKnown) {
+TEST(ValueReaderTest, RejectsUnknownTensorLocations) {
   Relu relu;
   relu.tensor(relu.x).extra_tensor_info = std::make_unique<ExtraTensorInfoT>();
   EXPECT_OK(OpenPte(relu.Serialize()));
@@ -44,7 +45,7 @@ TEST(ValueReaderTest, LocationsOfTensorsAreKnown) {
   EXPECT_THAT(OpenPte(relu.Serialize()), StatusIs(kBroken, HasSubstr("location 2 is unknown")));
 }
 
-TEST(ValueReaderTest, KindsAreKnown) {
+TEST(ValueReaderTest, RejectsUnknownKinds) {
   Relu relu;
   const int32_t n = relu.Int(1);
   std::string file = relu.Serialize();
@@ -72,8 +73,8 @@ TEST(ValueReaderTest, OnlyOptionalElementsMayBeNone) {
               StatusIs(kBroken, HasSubstr("element 0 is value 9223372036854775807")));
 }
 
-// The runtime makes lists of numbers when they are used, those of tensors at once.
-TEST(ValueReaderTest, NumbersMayComeAfterTheirList) {
+// ExecuTorch's runtime creates lists of numbers on use, those of tensors at load.
+TEST(ValueReaderTest, ScalarsMayFollowTheirList) {
   Relu relu;
   relu.IntList({3, 4});
   relu.Int(1);
@@ -86,14 +87,14 @@ TEST(ValueReaderTest, NumbersMayComeAfterTheirList) {
               StatusIs(kBroken, HasSubstr("element 0, value 3, comes after the list")));
 }
 
-TEST(ValueReaderTest, TextsCountAsMetadata) {
+TEST(ValueReaderTest, StringsCountAsMetadata) {
   Relu relu;
   const int32_t first = relu.String(std::string(4000, 't'));
   for (int i = 0; i < 20; ++i) relu.String("t");
   std::string file = relu.Serialize();
-  // The text is there once, for all of the values.
+  // All values share one string.
   const auto& values = *GetProgram(file.data())->execution_plan()->Get(0)->values();
-  const size_t text = PlaceIn(file, values.Get(first)->val_as_String()->string_val());
+  const size_t text = OffsetIn(file, values.Get(first)->val_as_String()->string_val());
   for (int32_t v = first + 1; v <= first + 20; ++v) {
     Refer(file, FieldIn(file, values.Get(v)->val_as_String(), String::VT_STRING_VAL), text);
   }
@@ -116,7 +117,7 @@ DataFiles DataOf(const std::string& bytes) {
   return data;
 }
 
-TEST(ValueReaderTest, AnExternalTensorIsThatOfTheDataFile) {
+TEST(ValueReaderTest, ExternalTensorMatchesDataFile) {
   const DataFiles data = DataOf(DataFileOf({{"w", {1, 2}}}));
   const auto open = [&](std::function<void(TensorT&)> change) {
     PteBuilder pte;
@@ -140,7 +141,7 @@ TEST(ValueReaderTest, AnExternalTensorIsThatOfTheDataFile) {
               StatusIs(kBroken, HasSubstr(absl::StrCat(other, "float32[2,1]"))));
 }
 
-// A data file of one entry, whose tensor is `layout`; nullptr: it has bytes alone.
+// A data file of one entry with this tensor layout; nullptr: bytes without a layout.
 std::string DataFileWith(std::unique_ptr<ptd::TensorLayoutT> layout) {
   ptd::FlatTensorT root;
   root.segments.push_back(std::make_unique<ptd::DataSegmentT>());
@@ -151,7 +152,7 @@ std::string DataFileWith(std::unique_ptr<ptd::TensorLayoutT> layout) {
   return SerializeData(root, std::string(16, '\0'));
 }
 
-TEST(ValueReaderTest, AnExternalTensorHasAnOrderOfDimensions) {
+TEST(ValueReaderTest, ExternalTensorRequiresDimOrder) {
   auto layout = std::make_unique<ptd::TensorLayoutT>();
   layout->scalar_type = kFloatType;
   layout->sizes = {2, 2};
@@ -166,7 +167,7 @@ TEST(ValueReaderTest, AnExternalTensorHasAnOrderOfDimensions) {
   EXPECT_OK(OpenPte(pte.Serialize(), {}, data));
 }
 
-TEST(ValueReaderTest, BytesOfADataFileAreNoTensorButNamedData) {
+TEST(ValueReaderTest, DataFileBlobIsNamedDataNotTensor) {
   const DataFiles data = DataOf(DataFileWith(nullptr));
   PteBuilder pte;
   pte.Output(pte.External({2}, "w"));
@@ -177,7 +178,7 @@ TEST(ValueReaderTest, BytesOfADataFileAreNoTensorButNamedData) {
   EXPECT_EQ(bytes.size(), 16u);
 }
 
-TEST(ValueReaderTest, AnExternalTensorMayBeInitialContent) {
+TEST(ValueReaderTest, ExternalTensorAsInitialContent) {
   const DataFiles data = DataOf(DataFileOf({{"w", {1, 2}}}));
   PteBuilder pte;
   const int32_t w = pte.Tensor({2});
@@ -191,7 +192,7 @@ TEST(ValueReaderTest, AnExternalTensorMayBeInitialContent) {
   EXPECT_EQ(program.methods()[0].state[0].initial->size(), 8u);
 }
 
-TEST(ValueReaderTest, AKeyIsInTheProgramOrInADataFile) {
+TEST(ValueReaderTest, RejectsKeyInProgramAndDataFile) {
   const DataFiles data = DataOf(DataFileOf({{"w", {1, 2}}}));
   Relu relu;
   relu.AddNamedData("w", "12");

@@ -120,7 +120,7 @@ void MethodTranslator::Translate(const schema::KernelCall& call) {
   if (name == kSetRow) return TranslateSetRow(call);
   if (name == "_operator.mod") return TranslateRemainder(call);
   if (name == "_operator.ne") return TranslateInequality(call);
-  if (name == "aten.view_copy.default" && LieTogether(call.arguments(0), call.outputs(0))) {
+  if (name == "aten.view_copy.default" && HaveSameOffset(call.arguments(0), call.outputs(0))) {
     return TranslateView(call);
   }
   // The dim order replaces the memory format.
@@ -288,7 +288,7 @@ std::unique_ptr<ExecutionPlanT> MethodTranslator::Translate() {
   return std::move(plan_);
 }
 
-uint64_t StatePlaces::Add(const schema::StateBuffer& state, const schema::Tensor& tensor) {
+uint64_t StateOffsets::Add(const schema::StateBuffer& state, const schema::Tensor& tensor) {
   schema::Tensor layout = tensor;
   layout.clear_location();
   const std::string key =

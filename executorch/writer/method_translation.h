@@ -45,9 +45,9 @@ struct ExternalConstant {
 };
 
 // Assigns offsets to persistent buffers, in multiples of 16. Buffers of the same name, layout and
-// initial content have the same offset in every method, so that a host may share their memory
-// between methods.
-class StatePlaces {
+// initial content have the same offset in every method. So a host may share their memory between
+// methods.
+class StateOffsets {
  public:
   uint64_t Add(const schema::StateBuffer& state, const schema::Tensor& tensor);
   uint64_t bytes() const { return bytes_; }
@@ -59,7 +59,7 @@ class StatePlaces {
 
 // Data shared by the tensors of all methods.
 struct ProgramData {
-  StatePlaces state;
+  StateOffsets state;
   UsedConstants constants;  // constant_segment
   UsedConstants initial;    // mutable_data_segments[0]
   // Whether constants are stored in an external data file, and those constants by key.

@@ -55,7 +55,7 @@ class MethodTranslator {
   void TranslateInequality(const schema::KernelCall& call);
   void TranslateView(const schema::KernelCall& call);
   // Returns whether both are arena tensors at the same offset.
-  bool LieTogether(uint32_t a, uint32_t b) const {
+  bool HaveSameOffset(uint32_t a, uint32_t b) const {
     const schema::Tensor &x = Source(a).tensor(), &y = Source(b).tensor();
     return x.location_case() == schema::Tensor::kArenaOffset &&
            y.location_case() == schema::Tensor::kArenaOffset &&

@@ -232,8 +232,8 @@ MethodTranslator::Index MethodTranslator::ListValue(const schema::List& list,
     return Literal(std::move(ints), key);
   }
   // The remaining lists are of doubles or bools; they hold literals instead of value indices.
-  DoubleListT reals;
-  BoolListT truths;
+  DoubleListT doubles;
+  BoolListT bools;
   for (uint32_t value : list.elements()) {
     const schema::Value& number = Source(value);
     if (number.has_scalar()) {
@@ -241,12 +241,12 @@ MethodTranslator::Index MethodTranslator::ListValue(const schema::List& list,
                            "': ExecuTorch's lists of doubles and bools can't hold computed "
                            "scalars"));
     }
-    reals.items.push_back(number.has_int_() ? static_cast<double>(number.int_())
-                                            : number.double_());
-    truths.items.push_back(number.has_int_() ? number.int_() != 0 : number.bool_());
+    doubles.items.push_back(number.has_int_() ? static_cast<double>(number.int_())
+                                              : number.double_());
+    bools.items.push_back(number.has_int_() ? number.int_() != 0 : number.bool_());
   }
-  return argument.kind == ArgumentKind::kFloat ? Literal(std::move(reals), key)
-                                               : Literal(std::move(truths), key);
+  return argument.kind == ArgumentKind::kFloat ? Literal(std::move(doubles), key)
+                                               : Literal(std::move(bools), key);
 }
 
 MethodTranslator::Index MethodTranslator::ArgumentValue(uint32_t value,

@@ -1,4 +1,4 @@
-// Which values of the file literals and computed numbers become, by what operators take.
+// Translation of literals and computed scalars, by the kinds of operators' arguments.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -28,7 +28,7 @@ exir::ProgramImage CallOf(const std::string& inputs, const std::string& results,
                            " return (", outputs, ") } }"));
 }
 
-// Argument `k` of the call becomes another value; what is written, or why it is refused.
+// Replaces argument `k` of the call; returns the written value, or the reason for its refusal.
 std::string With(exir::ProgramImage image, int k, std::function<void(schema::Value&)> set) {
   schema::Method& method = *image.metadata.mutable_methods(0);
   schema::Value& value = *method.add_values();
@@ -57,7 +57,7 @@ std::function<void(schema::Value&)> Dtype(DType dtype) {
 
 const auto kRefused = HasSubstr("ExecuTorch's operator does not support this value");
 
-TEST(MethodValuesTest, Reals) {
+TEST(MethodValuesTest, Doubles) {
   const exir::ProgramImage image =
       CallOf("%x: f32[2] user_input", "%r: f32[2]", "logit.default(%x, 0.25)", "%r user_output");
   EXPECT_EQ(With(image, 1, kReal), "aten::logit.out(%0, double 0.5, %1, %1)");
@@ -79,7 +79,7 @@ TEST(MethodValuesTest, Integers) {
   }
 }
 
-TEST(MethodValuesTest, TruthValues) {
+TEST(MethodValuesTest, Bools) {
   const exir::ProgramImage image =
       CallOf("%x: b8[2,3] user_input", "%r: b8[2]", "any.dim(%x, 1, false)", "%r user_output");
   EXPECT_EQ(With(image, 2, kTrue), "aten::any.out(%0, 1, true, %1, %1)");
@@ -91,7 +91,7 @@ TEST(MethodValuesTest, TruthValues) {
   }
 }
 
-TEST(MethodValuesTest, NumbersOfAnyKind) {
+TEST(MethodValuesTest, ScalarsOfAnyKind) {
   const exir::ProgramImage image =
       CallOf("%x: f32[2] user_input", "%r: f32[2]", "add.Scalar(%x, 7)", "%r user_output");
   EXPECT_EQ(With(image, 1, kThree), "aten::add.Scalar_out(%0, 3, 1, %1, %1)");
@@ -108,7 +108,7 @@ TEST(MethodValuesTest, NumbersOfAnyKind) {
   EXPECT_THAT(std::string(Refusal(tensor).message()), kRefused);
 }
 
-TEST(MethodValuesTest, TensorsAreNoNumbers) {
+TEST(MethodValuesTest, RejectsTensorsAsScalars) {
   const exir::ProgramImage image = CallOf("%x: f32[2] user_input, %y: f32[2] user_input",
                                           "%r: f32[2]", "add.Tensor(%x, %y)", "%r user_output");
   for (const auto& value : {kThree, kNone, kIntSlot}) {
@@ -116,7 +116,7 @@ TEST(MethodValuesTest, TensorsAreNoNumbers) {
   }
 }
 
-TEST(MethodValuesTest, Texts) {
+TEST(MethodValuesTest, Strings) {
   const exir::ProgramImage image =
       CallOf("%x: f32[2] user_input", "%r: f32[2]", "gelu.default(%x, approximate=\"tanh\")",
              "%r user_output");
@@ -132,7 +132,7 @@ TEST(MethodValuesTest, Dtypes) {
              "%r user_output");
   EXPECT_EQ(With(image, 2, Dtype(DType::kFloat64)), "aten::cumsum.out(%0, 0, 7, %1, %1)");
   EXPECT_EQ(With(image, 2, kNone), "aten::cumsum.out(%0, 0, none, %1, %1)");
-  // The last is a dtype of PyTorch that ExecuTorch has not.
+  // The last is a dtype of PyTorch that ExecuTorch does not have.
   for (const auto& value : {kThree, kText, kIntSlot, Dtype(DType::kFloat8E8M0FNU)}) {
     EXPECT_THAT(With(image, 2, value), kRefused);
   }
@@ -140,14 +140,14 @@ TEST(MethodValuesTest, Dtypes) {
 
 // --- Lists ---
 
-TEST(MethodValuesTest, OneValueIsAListOfOne) {
+TEST(MethodValuesTest, SingleValueBecomesList) {
   const exir::ProgramImage image =
       CallOf("%x: f32[2,3] user_input", "%r: f32[2,3]", "flip.default(%x, [1])", "%r user_output");
   EXPECT_EQ(With(image, 1, kZero), "aten::flip.out(%0, ints[0], %1, %1)");
-  EXPECT_THAT(With(image, 1, kNone), kRefused);  // it is not optional
+  EXPECT_THAT(With(image, 1, kNone), kRefused);  // not optional
 }
 
-// The list that an argument is, of which elements become others.
+// Replaces elements of the list argument `k`.
 std::string WithElements(exir::ProgramImage image, int k,
                          const std::vector<std::function<void(schema::Value&)>>& elements) {
   schema::Method& method = *image.metadata.mutable_methods(0);
@@ -159,16 +159,16 @@ std::string WithElements(exir::ProgramImage image, int k,
   return With(std::move(image), k, [&](schema::Value& v) { *v.mutable_list() = list; });
 }
 
-TEST(MethodValuesTest, ListsOfReals) {
+TEST(MethodValuesTest, ListsOfDoubles) {
   const exir::ProgramImage image =
       CallOf("%x: f32[1,1,2,2] user_input", "%r: f32[1,1,4,4]",
              "upsample_nearest2d.vec(%x, none, [2.0,2.0])", "%r user_output");
   EXPECT_THAT(WithElements(image, 2, {kThree, kReal}), HasSubstr("doubles[3 0.5]"));
   EXPECT_THAT(WithElements(image, 2, {kTrue, kReal}), kRefused);
-  EXPECT_THAT(WithElements(image, 2, {kReal, kRealSlot}), HasSubstr("hold no computed ones"));
+  EXPECT_THAT(WithElements(image, 2, {kReal, kRealSlot}), HasSubstr("can't hold computed scalars"));
 }
 
-TEST(MethodValuesTest, ListsOfTruthValues) {
+TEST(MethodValuesTest, ListsOfBools) {
   const exir::ProgramImage image = CallOf(
       "%g: f32[1,1,2,2] user_input, %x: f32[1,1,2,2] user_input, %w: f32[1,1,1,1] user_input",
       "%a: f32[1,1,2,2], %b: f32[1,1,1,1], %c: f32[1]",
@@ -178,10 +178,10 @@ TEST(MethodValuesTest, ListsOfTruthValues) {
   EXPECT_THAT(WithElements(image, 10, {kTrue, kZero, kTrue}), HasSubstr("bools[1 0 1]"));
   EXPECT_THAT(WithElements(image, 10, {kThree, kZero, kTrue}), HasSubstr("bools[1 0 1]"));
   EXPECT_THAT(WithElements(image, 10, {kTrue, kTrue, kTruthSlot}),
-              HasSubstr("hold no computed ones"));
+              HasSubstr("can't hold computed scalars"));
 }
 
-TEST(MethodValuesTest, ListsOfIntegersMayHoldComputedOnes) {
+TEST(MethodValuesTest, IntListsMayHoldComputedScalars) {
   const exir::ProgramImage image =
       CallOf("%x: f32[2,3] user_input", "%r: f32[2,3]", "flip.default(%x, [1])", "%r user_output");
   EXPECT_EQ(WithElements(image, 1, {kZero, kIntSlot}), "aten::flip.out(%0, ints[0 0], %1, %1)");
@@ -209,7 +209,7 @@ TEST(MethodValuesTest, OutputsMayBeLiterals) {
 
 // --- Moves ---
 
-// What a move to `to` from `from` becomes.
+// Returns the translation of a move from `from` to `to`.
 std::string Moved(std::function<void(schema::Value&)> from,
                   std::function<void(schema::Value&)> to) {
   exir::ProgramImage image =
@@ -226,7 +226,7 @@ std::string Moved(std::function<void(schema::Value&)> from,
   return refusal.ok() ? File(image).Instructions().back() : std::string(refusal.message());
 }
 
-TEST(MethodValuesTest, NumbersAreMovedAsTheKindOfTheirTarget) {
+TEST(MethodValuesTest, MovesConvertScalarsToTargetKind) {
   EXPECT_EQ(Moved(kThree, kIntSlot), "move 3 -> %2");
   EXPECT_EQ(Moved(kThree, kRealSlot), "move double 3 -> %2");
   EXPECT_EQ(Moved(kReal, kRealSlot), "move double 0.5 -> %2");
@@ -236,7 +236,7 @@ TEST(MethodValuesTest, NumbersAreMovedAsTheKindOfTheirTarget) {
   EXPECT_THAT(Moved(kThree, kText), HasSubstr("move"));
 }
 
-TEST(MethodValuesTest, TensorsAreMovedByACopyToTheirOrder) {
+TEST(MethodValuesTest, TensorMovesCopyToTargetOrder) {
   const auto tensor = [](std::vector<uint8_t> order) {
     return [order](schema::Value& v) {
       schema::Tensor& tensor = *v.mutable_tensor();
@@ -257,7 +257,7 @@ TEST(MethodValuesTest, TensorsAreMovedByACopyToTheirOrder) {
 
 // --- Tensors ---
 
-TEST(MethodValuesTest, WhatIsNoDtypeIsRefused) {
+TEST(MethodValuesTest, RejectsInvalidDtypes) {
   exir::ProgramImage image =
       CallOf("%x: f32[2] user_input", "%r: f32[2]", "relu.default(%x)", "%r user_output");
   schema::Tensor& tensor = *image.metadata.mutable_methods(0)->mutable_values(0)->mutable_tensor();
@@ -265,7 +265,7 @@ TEST(MethodValuesTest, WhatIsNoDtypeIsRefused) {
   EXPECT_THAT(std::string(Refusal(image).message()), HasSubstr("ExecuTorch has no dtype invalid"));
 }
 
-TEST(MethodValuesTest, ABufferWithoutContentBeginsAnyhow) {
+TEST(MethodValuesTest, BufferWithoutContentIsUninitialized) {
   exir::ProgramImage image = Emit(R"(program edge {
     constants { state "n": f32[2] }
     graph(%n: f32[2] buffer "n", %x: f32[2] user_input) {
@@ -280,7 +280,7 @@ TEST(MethodValuesTest, ABufferWithoutContentBeginsAnyhow) {
   EXPECT_TRUE(file.program->mutable_data_segments.empty());
 }
 
-TEST(MethodValuesTest, AViewOfWhatLiesElsewhereIsACopy) {
+TEST(MethodValuesTest, ViewAtOtherOffsetIsCopy) {
   exir::ProgramImage image = CallOf("%x: f32[4] user_input", "%r: f32[2,2]",
                                     "view_copy.default(%x, [2,2])", "%r user_output");
   EXPECT_EQ(File(image).Instructions()[0], "aten::view_copy.out(%0, ints[2 2], %1, %1)");
@@ -294,9 +294,9 @@ TEST(MethodValuesTest, AViewOfWhatLiesElsewhereIsACopy) {
   EXPECT_EQ(File(image).Instructions()[0], "aten::view_copy.out(%0, ints[2 2], %1, %1)");
 }
 
-// --- What is said of instructions ---
+// --- Sources of instructions ---
 
-TEST(MethodValuesTest, LinesOfSourcesAreNumbersOrPartOfTheName) {
+TEST(MethodValuesTest, SourceLinesAreNumbersOrPartOfName) {
   exir::ProgramImage image =
       CallOf("%x: f32[2] user_input", "%r: f32[2]", "relu.default(%x)", "%r user_output");
   ASSERT_EQ(image.debug.methods_size(), 1);
@@ -314,7 +314,7 @@ TEST(MethodValuesTest, LinesOfSourcesAreNumbersOrPartOfTheName) {
   }
 }
 
-TEST(MethodValuesTest, WithoutDebugInfoNothingIsSaid) {
+TEST(MethodValuesTest, NoSourcesWithoutDebugInfo) {
   exir::ProgramImage image =
       CallOf("%x: f32[2] user_input", "%r: f32[2]", "erfinv.default(%x)", "%r user_output");
   EXPECT_THAT(std::string(Refusal(image).message()),
@@ -331,7 +331,7 @@ TEST(MethodValuesTest, WithoutDebugInfoNothingIsSaid) {
   EXPECT_TRUE(File(relu).plan().chains[0]->stacktrace.empty());
 }
 
-TEST(MethodValuesTest, AnInstructionOfNoKindIsNone) {
+TEST(MethodValuesTest, SkipsInstructionWithoutKind) {
   exir::ProgramImage image =
       CallOf("%x: f32[2] user_input", "%r: f32[2]", "relu.default(%x)", "%r user_output");
   image.debug.clear_methods();
@@ -341,8 +341,8 @@ TEST(MethodValuesTest, AnInstructionOfNoKindIsNone) {
 
 // --- Other operators ---
 
-// What operators are called decides nothing: their arguments are looked up in the registry.
-TEST(MethodValuesTest, OperatorsThatTheRegistryLacksAreRefused) {
+// Operator names are not trusted: their arguments are looked up in the registry.
+TEST(MethodValuesTest, RejectsOperatorsMissingInRegistry) {
   const exir::ProgramImage image =
       CallOf("%x: f32[2] user_input", "%r: f32[2]", "relu.default(%x)", "%r user_output");
   const auto refusal = [&](std::vector<exir::OpDef> rows) {

@@ -21,7 +21,7 @@ using exir::SymInt;
 constexpr int64_t kMostSize = int64_t{1} << 31;
 
 // Returns 0, 1, … along the dimension; size 1 in the others.
-Argument Places(OpBuilder& b, const Argument& x, int64_t dim) {
+Argument PositionsAlong(OpBuilder& b, const Argument& x, int64_t dim) {
   std::vector<SymInt> sizes(static_cast<size_t>(b.rank(x)), SymInt(1));
   sizes[dim] = b.size(x, dim);
   return exir::Reshape(b, exir::Arange(b, b.size(x, dim)), sizes);
@@ -84,7 +84,7 @@ std::vector<Argument> Pick(OpBuilder& b, const OpCall& c, const std::vector<Argu
 }
 
 // Returns the same position for each line.
-Argument SamePlace(OpBuilder& b, const Argument& x, int64_t dim, const SymInt& place) {
+Argument SamePosition(OpBuilder& b, const Argument& x, int64_t dim, const SymInt& place) {
   std::vector<SymInt> sizes = b.sizes(x);
   sizes[dim] = 1;
   return exir::Full(b, sizes, place, DType::kInt64);
@@ -95,7 +95,7 @@ std::vector<Argument> KthValue(OpBuilder& b, const OpCall& c) {
   const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
   const std::vector<Argument> sorted = SortLines(b, x, dim, /*descending=*/false);
   if (!b.ok() || b.rank(x) == 0) return sorted;
-  return Pick(b, c, sorted, dim, SamePlace(b, x, dim, c.Sym("k") - SymInt(1)));
+  return Pick(b, c, sorted, dim, SamePosition(b, x, dim, c.Sym("k") - SymInt(1)));
 }
 
 // The lower of the two middle elements; the first NaN if there is one. NaNs sort last.
@@ -105,7 +105,7 @@ std::vector<Argument> Median(OpBuilder& b, const OpCall& c) {
   const std::vector<Argument> sorted = SortLines(b, x, dim, /*descending=*/false);
   if (!b.ok() || b.rank(x) == 0) return sorted;
   const SymInt count = b.size(x, dim);
-  Argument place = SamePlace(b, x, dim, exir::FloorDiv(count - SymInt(1), SymInt(2)));
+  Argument place = SamePosition(b, x, dim, exir::FloorDiv(count - SymInt(1), SymInt(2)));
   if (IsFloatingPoint(b.dtype(x))) {
     const Argument nans =
         exir::Sum(b, exir::Cast(b, IsNan(b, x), DType::kInt64), {dim}, /*keep=*/true);
@@ -118,10 +118,10 @@ std::vector<Argument> Median(OpBuilder& b, const OpCall& c) {
 // Inclusive scan along `dim` (Hillis-Steele): combines each element with the one `step` before it,
 // for step = 1, 2, 4, … `combine(earlier, later)` returns the combined results.
 template <class Combine>
-std::vector<Argument> RunAlong(OpBuilder& b, std::vector<Argument> lines, int64_t dim,
-                               Combine combine) {
+std::vector<Argument> Scan(OpBuilder& b, std::vector<Argument> lines, int64_t dim,
+                           Combine combine) {
   const int64_t most = std::min(b.Range(b.size(lines[0], dim)).max, kMostSize);
-  const Argument places = Places(b, lines[0], dim);
+  const Argument places = PositionsAlong(b, lines[0], dim);
   for (int64_t step = 1; step < most && b.ok(); step *= 2) {
     const Argument is_whole = exir::Binary(b, "lt", places, step);
     std::vector<Argument> earlier;
@@ -134,7 +134,7 @@ std::vector<Argument> RunAlong(OpBuilder& b, std::vector<Argument> lines, int64_
   return lines;
 }
 
-std::vector<Argument> RunningProduct(OpBuilder& b, const OpCall& c) {
+std::vector<Argument> CumulativeProduct(OpBuilder& b, const OpCall& c) {
   const Argument x = c["self"];
   const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
   const DType own = b.dtype(x);
@@ -148,12 +148,12 @@ std::vector<Argument> RunningProduct(OpBuilder& b, const OpCall& c) {
                             const std::vector<Argument>& later) {
     return std::vector<Argument>{exir::Mul(b, earlier[0], later[0])};
   };
-  return {exir::Cast(b, RunAlong(b, {start}, dim, multiply)[0], result)};
+  return {exir::Cast(b, Scan(b, {start}, dim, multiply)[0], result)};
 }
 
 // Equal elements: the last index. From the first NaN on: the last NaN.
 template <bool kLargest>
-std::vector<Argument> RunningExtreme(OpBuilder& b, const OpCall& c) {
+std::vector<Argument> CumulativeExtreme(OpBuilder& b, const OpCall& c) {
   const Argument x = c["self"];
   const int64_t dim = b.WrapDim(c.Int("dim"), b.rank(x));
   if (!b.ok()) return {};
@@ -161,7 +161,7 @@ std::vector<Argument> RunningExtreme(OpBuilder& b, const OpCall& c) {
     return {exir::Clone(b, x), exir::Full(b, std::vector<int64_t>(), 0, DType::kInt64)};
   }
   const bool has_nan = IsFloatingPoint(b.dtype(x));
-  const Argument places = exir::Expand(b, Places(b, x, dim), b.sizes(x));
+  const Argument places = exir::Expand(b, PositionsAlong(b, x, dim), b.sizes(x));
   const auto choose = [&](const std::vector<Argument>& earlier,
                           const std::vector<Argument>& later) {
     Argument takes = exir::Binary(b, kLargest ? "ge" : "le", later[0], earlier[0]);
@@ -169,16 +169,16 @@ std::vector<Argument> RunningExtreme(OpBuilder& b, const OpCall& c) {
     return std::vector<Argument>{exir::Where(b, takes, later[0], earlier[0]),
                                  exir::Where(b, takes, later[1], earlier[1])};
   };
-  return RunAlong(b, {x, places}, dim, choose);
+  return Scan(b, {x, places}, dim, choose);
 }
 
 // Counts the elements of the last dimension of `sorted` before each value, by comparing all pairs.
-Argument PlacesAmong(OpBuilder& b, const OpCall& c, const Argument& sorted, const Argument& values,
+Argument CountBefore(OpBuilder& b, const OpCall& c, const Argument& sorted, const Argument& values,
                      bool right) {
   const Argument line = b.rank(sorted) == 1 ? sorted : exir::Unsqueeze(b, sorted, -2);
-  const Argument behind =
+  const Argument not_before =
       exir::Binary(b, right ? "gt" : "ge", line, exir::Unsqueeze(b, values, -1));
-  const Argument before = exir::Cast(b, exir::Unary(b, "logical_not", behind), DType::kInt64);
+  const Argument before = exir::Cast(b, exir::Unary(b, "logical_not", not_before), DType::kInt64);
   const Argument count = exir::Sum(b, before, {-1});
   return exir::Cast(b, count, c.Bool("out_int32") ? DType::kInt32 : DType::kInt64);
 }
@@ -187,18 +187,18 @@ std::vector<Argument> SearchSorted(OpBuilder& b, const OpCall& c) {
   Argument sorted = c["sorted_sequence"];
   if (!c.IsNone("sorter")) sorted = b.Call("aten.gather.default", {sorted, -1, c["sorter"]});
   const bool right = c.Bool("right") || (!c.IsNone("side") && c.String("side") == "right");
-  return {PlacesAmong(b, c, sorted, c["self"], right)};
+  return {CountBefore(b, c, sorted, c["self"], right)};
 }
 
 std::vector<Argument> Bucketize(OpBuilder& b, const OpCall& c) {
-  return {PlacesAmong(b, c, c["boundaries"], c["self"], c.Bool("right"))};
+  return {CountBefore(b, c, c["boundaries"], c["self"], c.Bool("right"))};
 }
 
 constexpr exir::Decomposition kDecompositions[] = {
     {"aten.bucketize.Tensor", Bucketize},
-    {"aten.cummax.default", RunningExtreme<true>},
-    {"aten.cummin.default", RunningExtreme<false>},
-    {"aten.cumprod.default", RunningProduct},
+    {"aten.cummax.default", CumulativeExtreme<true>},
+    {"aten.cummin.default", CumulativeExtreme<false>},
+    {"aten.cumprod.default", CumulativeProduct},
     {"aten.kthvalue.default", KthValue},
     {"aten.median.dim", Median},
     {"aten.searchsorted.Tensor", SearchSorted},

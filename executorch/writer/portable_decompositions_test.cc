@@ -41,7 +41,7 @@ Values F(const std::vector<int64_t>& sizes, const std::vector<double>& elements)
 }
 Values F(const std::vector<int64_t>& sizes) { return Repeating(sizes); }
 
-TEST(OrderDecompositionsTest, SortKeepsTheOrderOfEquals) {
+TEST(OrderDecompositionsTest, SortIsStable) {
   for (const std::string_view arguments :
        {"%a", "%a, 0", "%a, 1, true", "%a, -2, true", "%a, descending=true"}) {
     ExpectPortable(absl::StrCat("aten.sort.default(", arguments, ")"), {F({5, 12})}, 2);
@@ -56,7 +56,7 @@ TEST(OrderDecompositionsTest, SortPutsNaNLastAndKeepsSignsOfZero) {
   ExpectPortable("aten.sort.default(%a, 0, true)", {x}, 2);
 }
 
-TEST(OrderDecompositionsTest, SortOfOtherDtypesAndShapes) {
+TEST(OrderDecompositionsTest, SortOtherDtypesAndShapes) {
   ExpectPortable("aten.sort.default(%a)", {exir::B({2, 3}, {1, 0, 1, 0, 1, 0})}, 2);
   ExpectPortable("aten.sort.default(%a)", {H({4}, {2, -1, 2, kNan})}, 2);
   ExpectPortable("aten.sort.default(%a)", {exir::F({}, {3})}, 2);
@@ -64,7 +64,7 @@ TEST(OrderDecompositionsTest, SortOfOtherDtypesAndShapes) {
   ExpectPortable("aten.sort.default(%a, 0)", {exir::F({0, 2}, {})}, 2, {.symbolic = false});
 }
 
-TEST(OrderDecompositionsTest, ElementsOfAnOrder) {
+TEST(OrderDecompositionsTest, MedianAndKthValue) {
   ExpectPortable("aten.kthvalue.default(%a, 2, 1)", {Random({4, 6})}, 2);
   ExpectPortable("aten.kthvalue.default(%a, 3, 0, true)", {Random({4, 6})}, 2);
   ExpectPortable("aten.median.dim(%a, 1)", {Random({4, 6})}, 2);
@@ -76,7 +76,7 @@ TEST(OrderDecompositionsTest, ElementsOfAnOrder) {
   ExpectPortable("aten.kthvalue.default(%a, 1)", {exir::F({}, {3})}, 2);
 }
 
-TEST(OrderDecompositionsTest, ResultsThatRunAlongADimension) {
+TEST(OrderDecompositionsTest, CumulativeOperators) {
   ExpectPortable("aten.cumprod.default(%a, 1)", {F({2, 11})}, 1, {.tolerance = 1e-6});
   ExpectPortable("aten.cumprod.default(%a, 0)", {I({5, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})}, 1);
   ExpectPortable("aten.cumprod.default(%a, 0, dtype=dtype:f64)", {F({9})}, 1, {.tolerance = 1e-12});
@@ -93,7 +93,7 @@ TEST(OrderDecompositionsTest, ResultsThatRunAlongADimension) {
   }
 }
 
-TEST(OrderDecompositionsTest, PlacesInAnOrder) {
+TEST(OrderDecompositionsTest, SearchSortedAndBucketize) {
   const Values line = F({4}, {-1, 0, 0, 2});
   const Values values = F({2, 3}, {-2, -1, 0, 1, 2, 3});
   for (const std::string_view options :
@@ -112,7 +112,7 @@ TEST(OrderDecompositionsTest, PlacesInAnOrder) {
   ExpectPortable("aten.bucketize.Tensor(%a, %b, right=true, out_int32=true)", {values, line}, 1);
 }
 
-TEST(ScatterDecompositionsTest, ScatteredElementsAreCombined) {
+TEST(ScatterDecompositionsTest, ScatterReduce) {
   const Values self = F({3, 5});
   const Values index = I({2, 4}, {0, 2, 2, 4, 4, 4, 0, 4});
   const Values src = Repeating({2, 6});
@@ -135,8 +135,8 @@ TEST(ScatterDecompositionsTest, ScatteredElementsAreCombined) {
                  {exir::F({}, {3}), I({}, {0}), exir::F({}, {2})}, 1);
 }
 
-// What takes no part is smaller than all, or larger.
-TEST(ScatterDecompositionsTest, ExtremesOfAllDtypes) {
+// The identity is smaller than all elements, or larger.
+TEST(ScatterDecompositionsTest, ScatterExtremesOfAllDtypes) {
   for (const std::string_view reduce : {"amax", "amin", "prod", "sum"}) {
     for (const std::string_view self_too : {"true", "false"}) {
       const std::string call = absl::StrCat("aten.scatter_reduce.two(%a, 0, %b, %c, \"", reduce,
@@ -154,7 +154,7 @@ TEST(ScatterDecompositionsTest, ExtremesOfAllDtypes) {
                  {F({3, 2}), exir::I({0, 2}, {}), F({2, 2})}, 1, {.symbolic = false});
 }
 
-TEST(ScatterDecompositionsTest, TheOlderFormOfScatter) {
+TEST(ScatterDecompositionsTest, ScatterWithReduceArgument) {
   const Values self = F({3, 2}), index = I({2, 2}, {0, 2, 0, 1});
   for (const std::string_view reduce : {"add", "multiply"}) {
     ExpectPortable(absl::StrCat("aten.scatter.reduce(%a, 0, %b, %c, reduce=\"", reduce, "\")"),
@@ -164,7 +164,7 @@ TEST(ScatterDecompositionsTest, TheOlderFormOfScatter) {
   }
 }
 
-TEST(ScatterDecompositionsTest, BagsOfRows) {
+TEST(ScatterDecompositionsTest, EmbeddingBag) {
   const Values weight = Random({6, 3});
   const Values indices = I({7}, {1, 5, 2, 2, 0, 1, 4}), offsets = I({4}, {0, 2, 2, 5});
   // mode, sparse, per_sample_weights, include_last_offset, padding_idx
@@ -182,7 +182,7 @@ TEST(ScatterDecompositionsTest, BagsOfRows) {
                  {weight, Values{DType::kInt32, {2}, {3, 3}}, Values{DType::kInt32, {1}, {0}}}, 4);
 }
 
-TEST(WindowDecompositionsTest, AveragesOverThreeDimensions) {
+TEST(WindowDecompositionsTest, AvgPool3d) {
   for (const std::string_view options :
        {"[2,3,2]", "[3], [2], [1]", "[3,2,2], [2,1,2], [1,1,0], false, false",
         "[2,2,3], [2,2,2], [0,1,1], true, true", "[2,2,3], [2,2,2], [0,1,1], true, false",
@@ -196,7 +196,7 @@ TEST(WindowDecompositionsTest, AveragesOverThreeDimensions) {
                  {.tolerance = 1e-6});
 }
 
-TEST(WindowDecompositionsTest, MaximaOverWindowsOfDifferentSizes) {
+TEST(WindowDecompositionsTest, AdaptiveMaxPool) {
   const PortableOptions fixed = {.symbolic = false};
   ExpectPortable("aten.adaptive_max_pool2d.default(%a, [3,5])", {F({2, 3, 7, 8})}, 2, fixed);
   ExpectPortable("aten.adaptive_max_pool2d.default(%a, [2,4])", {F({3, 4, 4})}, 2, fixed);
@@ -204,8 +204,8 @@ TEST(WindowDecompositionsTest, MaximaOverWindowsOfDifferentSizes) {
   ExpectPortable("aten.adaptive_max_pool2d.default(%a, [9,2])", {F({1, 1, 4, 6})}, 2, fixed);
 }
 
-// PyTorch's place is that of the last NaN, and of the first one of equal numbers.
-TEST(WindowDecompositionsTest, PlacesOfMaximaAmongEquals) {
+// PyTorch returns the index of the last NaN, and of the first of equal numbers.
+TEST(WindowDecompositionsTest, MaxPoolIndicesOfEqualElements) {
   const PortableOptions fixed = {.symbolic = false};
   ExpectPortable("aten.adaptive_max_pool2d.default(%a, [1,2])",
                  {F({1, 2, 4}, {1, kNan, 3, 4, kNan, 6, kNan, kNan})}, 2, fixed);
@@ -215,7 +215,7 @@ TEST(WindowDecompositionsTest, PlacesOfMaximaAmongEquals) {
                  {F({1, 2, 4}, std::vector<double>(8, -kInf))}, 2, fixed);
 }
 
-TEST(WindowDecompositionsTest, NoWindowsAndNoImages) {
+TEST(WindowDecompositionsTest, EmptyWindowsAndImages) {
   const PortableOptions fixed = {.symbolic = false};
   ExpectPortable("aten.adaptive_max_pool2d.default(%a, [0,2])", {F({1, 2, 4})}, 2, fixed);
   ExpectPortable("aten.adaptive_max_pool2d.default(%a, [1,2])", {exir::F({0, 3, 2, 4}, {})}, 2,
@@ -226,14 +226,14 @@ TEST(WindowDecompositionsTest, NoWindowsAndNoImages) {
   ExpectPortable("aten.avg_pool1d.default(%a, [2])", {F({3, 8})}, 1, {.tolerance = 1e-6});
 }
 
-TEST(ArithmeticDecompositionsTest, ProductsOfThree) {
+TEST(ArithmeticDecompositionsTest, Trilinear) {
   ExpectPortable("aten._trilinear.default(%a, %b, %c, [1,3], [0], [1,2], [2,3], 1)",
                  {F({3, 4}), F({2, 4, 5}), F({3, 5})}, 1, {.tolerance = 1e-6});
   ExpectPortable("aten._trilinear.default(%a, %b, %c, [1], [0], [], [], 1)",
                  {F({3}), F({4}), F({3, 4})}, 1, {.tolerance = 1e-6});
 }
 
-TEST(ArithmeticDecompositionsTest, ProductsInGroups) {
+TEST(ArithmeticDecompositionsTest, GroupedMm) {
   const Values rows = F({6, 4}), matrices = F({3, 4, 5});
   for (const std::vector<double>& ends : {std::vector<double>{2, 3, 6}, {0, 6, 6}, {1, 1, 4}}) {
     const Values offsets = {DType::kInt32, {3}, ends};
@@ -242,7 +242,7 @@ TEST(ArithmeticDecompositionsTest, ProductsInGroups) {
   }
 }
 
-TEST(ArithmeticDecompositionsTest, RemaindersOfIntegersHaveTheSignOfTheDivisor) {
+TEST(ArithmeticDecompositionsTest, IntegerRemainderHasSignOfDivisor) {
   const auto int32 = [](std::vector<double> v) {
     return Values{DType::kInt32, {static_cast<int64_t>(v.size())}, std::move(v)};
   };
@@ -251,14 +251,14 @@ TEST(ArithmeticDecompositionsTest, RemaindersOfIntegersHaveTheSignOfTheDivisor) 
   ExpectPortable("aten.remainder.Tensor(%a, %b)", {U8({3}, {7, 255, 8}), U8({3}, {3, 16, 8})}, 1);
   ExpectPortable("aten.remainder.Tensor(%a, %b)", {int32({-2147483648.0, 5}), int32({7, -3})}, 1);
   ExpectPortable("aten.remainder.Tensor(%a, %b)", {I({2}, {5, -5}), int32({3, 3})}, 1);
-  // Digits that a float64 has not.
+  // Integers that float64 cannot represent.
   ExpectPortable("aten.remainder.Tensor(%a, %b)",
                  {I({2}, {9007199254740991.0, -9007199254740991.0}), I({2}, {10, 10})}, 1);
   ExpectPortable("aten.remainder.Scalar(%a, -3)", {I({4}, {7, -7, 6, 0})}, 1);
   ExpectPortable("aten.remainder.Scalar(%a, 2.5)", {I({4}, {7, -7, 6, 0})}, 1);
 }
 
-TEST(ArithmeticDecompositionsTest, SignsAreCopied) {
+TEST(ArithmeticDecompositionsTest, CopySign) {
   const Values signs = F({6}, {-0.0, 0.0, -1, -kInf, kInf, 2});
   ExpectPortable("aten.copysign.Tensor(%a, %b)", {F({6}, {1, -2, kNan, 0, -kInf, -0.0}), signs}, 1);
   ExpectPortable("aten.copysign.Tensor(%a, %b)", {I({2}, {1, -2}), I({2}, {-1, 3})}, 1);
@@ -266,7 +266,7 @@ TEST(ArithmeticDecompositionsTest, SignsAreCopied) {
   ExpectPortable("aten.copysign.Tensor(%a, %b)", {F({2}, {1, -2}), I({2}, {0, -3})}, 1);
 }
 
-TEST(ArithmeticDecompositionsTest, HypotenusesOfLargeAndSmallNumbers) {
+TEST(ArithmeticDecompositionsTest, HypotOfLargeAndSmallNumbers) {
   ExpectPortable("aten.hypot.default(%a, %b)",
                  {F({8}, {3, 1e30, 1e-30, 0, kInf, kNan, -kInf, kNan}),
                   F({8}, {4, 1e30, -1e-30, 0, kNan, -kInf, 2, 1})},
@@ -291,7 +291,7 @@ TEST(ArithmeticDecompositionsTest, Norms) {
                  {.symbolic = false});
 }
 
-TEST(ArithmeticDecompositionsTest, FunctionsOfElements) {
+TEST(ArithmeticDecompositionsTest, ElementwiseFunctions) {
   const Values x = F({8}, {1, -1, 0, -0.0, kNan, kInf, -kInf, 2});
   const Values y = F({8}, {kNan, 3, 0, 0, kNan, kNan, 1, -2});
   ExpectPortable("aten.angle.default(%a)", {x}, 1, {.tolerance = 1e-7});
@@ -302,7 +302,7 @@ TEST(ArithmeticDecompositionsTest, FunctionsOfElements) {
 }
 
 // ExecuTorch multiplies by the reciprocal of one element.
-TEST(ArithmeticDecompositionsTest, DivisionsByOneElementDivide) {
+TEST(ArithmeticDecompositionsTest, DivisionByOneElementIsExact) {
   const auto divided = [](std::string_view dtype, std::string_view x, std::string_view y) {
     static const exir::OpRegistry& ops = *exir::CreateStandardOps()->release();
     exir::ExportedProgram program = exir::ParseOrDie(
@@ -346,12 +346,12 @@ TEST(BesselDecompositionsTest, ModifiedBesselFunctions) {
   ExpectPortable("aten.i0.default(%a)", {I({3}, {-2, 0, 5})}, 1, {.tolerance = 1e-6});
 }
 
-TEST(ArithmeticDecompositionsTest, RandomNumbersOfTheSameSizes) {
+TEST(ArithmeticDecompositionsTest, RandomTensorsOfSameSizes) {
   ExpectPortable("aten.rand_like.default(%a)", {F({2, 3})}, 1, {.values = false});
   ExpectPortable("aten.randn_like.default(%a, dtype=dtype:f64)", {F({2, 3})}, 1, {.values = false});
 }
 
-// An edge program of a call, after the passes; it need not verify before.
+// An edge program of one call after the passes; it need not verify before.
 std::string Decomposed(std::string_view inputs, std::string_view result, std::string_view call,
                        absl::Status* failure = nullptr) {
   static const exir::OpRegistry& ops = *exir::CreateStandardOps()->release();
@@ -368,10 +368,10 @@ std::string Decomposed(std::string_view inputs, std::string_view result, std::st
   return exir::PrintProgram(program);
 }
 
-TEST(PortableDecompositionsTest, CallsOfKernelsThatAreRightStay) {
+TEST(PortableDecompositionsTest, KeepsCallsOfCorrectKernels) {
   struct Case {
     std::string_view inputs, result, call;
-    std::string_view kept;  // what is there afterwards
+    std::string_view kept;  // operator after the passes
   };
   const Case cases[] = {
       {"%x: f32[2,3] user_input, %y: f16[] user_input", "%r: f32[2,3]", "div.Tensor(%x, %y)",
@@ -412,8 +412,8 @@ TEST(PortableDecompositionsTest, CallsOfKernelsThatAreRightStay) {
   }
 }
 
-// Programs of files may say anything: what a decomposition needs to know is looked at.
-TEST(PortableDecompositionsTest, CallsThatCannotBeAreErrors) {
+// Programs from files are untrusted: decompositions check what they rely on.
+TEST(PortableDecompositionsTest, RejectsInvalidCalls) {
   struct Case {
     std::string_view inputs, result, call;
   };
@@ -439,8 +439,8 @@ TEST(PortableDecompositionsTest, CallsThatCannotBeAreErrors) {
   }
 }
 
-// What no decomposition covers stays, for the writer to refuse it by name.
-TEST(PortableDecompositionsTest, CallsWithoutADecompositionStay) {
+// Calls without a decomposition stay, and the writer refuses them by name.
+TEST(PortableDecompositionsTest, KeepsCallsWithoutDecomposition) {
   static const exir::OpRegistry& ops = *exir::CreateStandardOps()->release();
   exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
     ranges { s0: [2, 6] }

@@ -19,7 +19,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// The program after all passes.
+// Returns the program after all passes.
 std::string Portable(std::string_view text) {
   static const exir::OpRegistry& ops = *exir::CreateStandardOps()->release();
   exir::ExportedProgram program = exir::ParseOrDie(text, ops);
@@ -32,7 +32,7 @@ std::string Portable(std::string_view text) {
   return exir::PrintProgram(program);
 }
 
-TEST(PortablePassesTest, AssertionsGoWithWhatTheyAloneUse) {
+TEST(PortablePassesTest, RemovesAssertionsAndTheirOperands) {
   EXPECT_THAT(
       Portable(R"(program edge {
     ranges { s0: [2, 6] }
@@ -46,7 +46,7 @@ TEST(PortablePassesTest, AssertionsGoWithWhatTheyAloneUse) {
       AllOf(Not(HasSubstr("_operator.ne")), Not(HasSubstr("_assert_scalar")), HasSubstr("relu")));
 }
 
-// A program with one such node.
+// Returns the program with this node after all passes.
 std::string WithNode(std::string_view node) {
   return Portable(std::string(R"(program edge {
     graph(%x: f32[2,3] user_input, %y: f32[2,3] user_input, %i: i64[2,3] user_input) {
@@ -57,7 +57,7 @@ std::string WithNode(std::string_view node) {
     } })"));
 }
 
-TEST(PortablePassesTest, NormsBecomeSumsAndRoots) {
+TEST(PortablePassesTest, DecomposesNorms) {
   EXPECT_THAT(WithNode("%r: f32[2] = edge.aten.linalg_vector_norm.default(%x, 2, [1])"),
               AllOf(HasSubstr("mul.Tensor"), HasSubstr("sum.dim_IntList"), HasSubstr("sqrt")));
   EXPECT_THAT(WithNode("%r: f32[2,1] = edge.aten.linalg_vector_norm.default(%x, 1, [1], true)"),
@@ -72,7 +72,7 @@ TEST(PortablePassesTest, NormsBecomeSumsAndRoots) {
               HasSubstr("pow.Tensor_Scalar"));
 }
 
-TEST(PortablePassesTest, OtherOperatorsBecomeThoseThatThereAre) {
+TEST(PortablePassesTest, DecomposesUnsupportedOperators) {
   EXPECT_THAT(WithNode("%r: i64[2,3] = edge.aten.__lshift__.Scalar(%i, 2)"),
               HasSubstr("bitwise_left_shift.Tensor_Scalar"));
   EXPECT_THAT(WithNode("%r: i64[2,3] = edge.aten.__rshift__.Tensor(%i, %i)"),
@@ -86,7 +86,7 @@ TEST(PortablePassesTest, OtherOperatorsBecomeThoseThatThereAre) {
               AllOf(HasSubstr("where.self"), HasSubstr("reciprocal")));
 }
 
-TEST(PortablePassesTest, ProductsWithAnAddendAreProductsAndSums) {
+TEST(PortablePassesTest, DecomposesAddMm) {
   const auto addmm = [](std::string_view factors, std::string_view dtype) {
     std::string text = R"(program edge {
     graph(%x: f32[3] user_input, %y: f32[2,3] user_input, %z: f32[3,3] user_input) {
@@ -100,10 +100,10 @@ TEST(PortablePassesTest, ProductsWithAnAddendAreProductsAndSums) {
   EXPECT_THAT(addmm("", "f32"), AllOf(HasSubstr("mm.default(%y, %z)"), HasSubstr("add.Tensor")));
   EXPECT_THAT(addmm(", beta=2", "f32"), HasSubstr("addmm"));
   EXPECT_THAT(addmm(", alpha=0.5", "f32"), HasSubstr("addmm"));
-  EXPECT_THAT(addmm("", "f16"), HasSubstr("addmm"));  // no second rounding
+  EXPECT_THAT(addmm("", "f16"), HasSubstr("addmm"));  // avoids a second rounding
 }
 
-TEST(PortablePassesTest, TensorsBecomeRowMajor) {
+TEST(PortablePassesTest, MakesTensorsRowMajor) {
   EXPECT_EQ(Portable(R"(program edge {
     constants { state "w": f32[1,2,3,4]{strides=[24,1,8,2]} }
     graph(%w: f32[1,2,3,4]{strides=[24,1,8,2]} parameter "w", %x: f32[1,2,3,4]{strides=[24,1,8,2]} user_input, %one: f32[2,1,3,4]{strides=[12,1,4,1]} user_input) {
@@ -127,7 +127,7 @@ TEST(PortablePassesTest, TensorsBecomeRowMajor) {
 )");
 }
 
-// What the call writes to the caller's tensor lies there as the caller has it.
+// The call writes the caller's tensor in the caller's order.
 TEST(PortablePassesTest, MutatedInputsKeepTheirOrder) {
   EXPECT_THAT(Portable(R"(program edge {
     graph(%x: f32[1,2,3,4]{strides=[24,1,8,2]} user_input) {
@@ -140,8 +140,8 @@ TEST(PortablePassesTest, MutatedInputsKeepTheirOrder) {
                     HasSubstr("return (%to_dim_order_1 user_input_mutation \"x\", %r ")));
 }
 
-// Inputs that are no tensors, outputs that are no values, bodies, and nodes without results.
-TEST(PortablePassesTest, WhatIsNoTensorStays) {
+// Non-tensor inputs, outputs that are not values, subgraphs, and nodes without results.
+TEST(PortablePassesTest, KeepsNonTensors) {
   const std::string text = Portable(R"(program edge {
     ranges { s0: [2, 6] }
     graph(%p: b8[] user_input, %x: f32[1,2,3,4]{strides=[24,1,8,2]} user_input, %n: symint(s0) user_input) {
@@ -164,7 +164,7 @@ TEST(PortablePassesTest, WhatIsNoTensorStays) {
   EXPECT_EQ(text.find("strides="), text.rfind("strides="));  // the input's
 }
 
-TEST(PortablePassesTest, InputsThatAreGivenBackAreRowMajor) {
+TEST(PortablePassesTest, ReturnedInputsAreRowMajor) {
   EXPECT_THAT(Portable(R"(program edge {
     graph(%x: f32[1,2,3,4]{strides=[24,1,8,2]} user_input) {
       return (%x user_output)
@@ -172,7 +172,7 @@ TEST(PortablePassesTest, InputsThatAreGivenBackAreRowMajor) {
               HasSubstr("return (%to_dim_order user_output)"));
 }
 
-TEST(PortablePassesTest, InputsWithoutADenseOrderAreTakenForRowMajor) {
+TEST(PortablePassesTest, NonDenseInputsCountAsRowMajor) {
   EXPECT_THAT(Portable(R"(program edge {
     graph(%x: f32[2,3]{strides=[0,1]} user_input) {
       %r: f32[2,3] = edge.aten.relu.default(%x)
@@ -192,8 +192,8 @@ TEST(PortablePassesTest, EachMutatedInputKeepsItsOwnOrder) {
                                     "%r user_output)")));
 }
 
-// Other libraries may call an argument so, too.
-TEST(PortablePassesTest, OnlyOperatorsOfDimOrderLoseTheirOrder) {
+// Operators of other libraries may have an argument of this name.
+TEST(PortablePassesTest, OnlyDimOrderOpsLoseDimOrderArgument) {
   ASSERT_OK_AND_ASSIGN(const auto ops, exir::CreateStandardOps());
   ASSERT_OK(ops->Define({.schema = "mylib::f(Tensor x, int[]? dim_order=None) -> Tensor"}));
   exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {

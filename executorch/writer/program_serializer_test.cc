@@ -32,7 +32,7 @@ using ::testing::Not;
 
 // --- Calls ---
 
-TEST(ProgramSerializerTest, CallsHoldAllArgumentsTheOutTensorAndItAgain) {
+TEST(ProgramSerializerTest, CallsHaveArgumentsOutTensorAndResult) {
   const File file(R"(program edge {
     graph(%a: f32[2,3] user_input, %b: f32[2,3] user_input) {
       %c: f32[2,3] = edge.aten.add.Tensor(%a, %b)
@@ -50,7 +50,7 @@ TEST(ProgramSerializerTest, CallsHoldAllArgumentsTheOutTensorAndItAgain) {
   EXPECT_THAT(file.plan().non_const_buffer_sizes, ElementsAre(0, 64));
 }
 
-TEST(ProgramSerializerTest, SeveralResultsComeAgainAsAList) {
+TEST(ProgramSerializerTest, MultipleResultsAreRepeatedAsList) {
   const File file(R"(program edge {
     graph(%x: f32[4,3] user_input) {
       %v: f32[4], %i: i64[4] = edge.aten.max.dim(%x, 1)
@@ -64,7 +64,7 @@ TEST(ProgramSerializerTest, SeveralResultsComeAgainAsAList) {
   EXPECT_EQ(calls[0], "aten::max.dim_max(%0, 1, false, %1, %2, tensors[%1 %2])");
 }
 
-TEST(ProgramSerializerTest, ListsAreOfTheKindThatTheOperatorTakes) {
+TEST(ProgramSerializerTest, ListsHaveOperatorsKind) {
   const File file(R"(program edge {
     graph(%x: f32[1,2,4,4] user_input, %i: i64[2] user_input) {
       %p: f32[4,1,2,4] = edge.aten.permute_copy.default(%x, [3,0,1,2])
@@ -78,7 +78,7 @@ TEST(ProgramSerializerTest, ListsAreOfTheKindThatTheOperatorTakes) {
   EXPECT_THAT(all, HasSubstr("aten::upsample_nearest2d.vec_out(%0, none, doubles[2 2], "));
   EXPECT_THAT(all, HasSubstr("aten::index.Tensor_out(%0, optionals[none none %1], "));
   EXPECT_THAT(all, HasSubstr("aten::cat.out(tensors[%0 %0 %"));
-  // Elements come before their lists.
+  // Elements precede their lists.
   for (size_t v = 0; v < file.plan().values.size(); ++v) {
     if (const TensorListT* list = file.plan().values[v]->val.AsTensorList()) {
       for (int32_t item : list->items) EXPECT_LT(item, static_cast<int32_t>(v));
@@ -86,7 +86,7 @@ TEST(ProgramSerializerTest, ListsAreOfTheKindThatTheOperatorTakes) {
   }
 }
 
-TEST(ProgramSerializerTest, NumbersAreOfTheKindThatTheOperatorTakes) {
+TEST(ProgramSerializerTest, ScalarsHaveOperatorsKind) {
   const File file(R"(program edge {
     graph(%x: f32[2,3] user_input) {
       %a: f32[2,3] = edge.aten.add.Scalar(%x, 2)
@@ -99,10 +99,10 @@ TEST(ProgramSerializerTest, NumbersAreOfTheKindThatTheOperatorTakes) {
   EXPECT_THAT(all, HasSubstr("aten::add.Scalar_out(%0, 2, 1, "));
   EXPECT_THAT(all, HasSubstr(", double 0.5, "));
   EXPECT_THAT(all, HasSubstr(", 'tanh', "));
-  EXPECT_THAT(all, HasSubstr("aten::full.out(ints[2], double 1.5, "));  // dtype: the out tensor's
+  EXPECT_THAT(all, HasSubstr("aten::full.out(ints[2], double 1.5, "));  // dtype of out
 }
 
-TEST(ProgramSerializerTest, DimOrdersAreThoseOfTheResults) {
+TEST(ProgramSerializerTest, DimOrdersMatchResults) {
   const File file(R"(program edge {
     graph(%x: f32[1,2,3,4] user_input) {
       %c: f32[1,2,3,4]{strides=[24,1,8,2]} = edge.dim_order_ops._to_dim_order_copy.default(%x, dim_order=[0,2,3,1])
@@ -115,7 +115,7 @@ TEST(ProgramSerializerTest, DimOrdersAreThoseOfTheResults) {
   EXPECT_THAT(all, HasSubstr("_to_dim_order_copy.out(%0, false, ints[0 1 2 3], %2, %2)"));
 }
 
-TEST(ProgramSerializerTest, SizesUpToABoundAreDynamicAndTheirArithmeticIsComputed) {
+TEST(ProgramSerializerTest, BoundedSizesAreDynamicWithComputedArithmetic) {
   const File file(R"(program edge {
     ranges { s0: [2, 6] }
     graph(%x: f32[s0,4] user_input) {
@@ -132,7 +132,7 @@ TEST(ProgramSerializerTest, SizesUpToABoundAreDynamicAndTheirArithmeticIsCompute
   EXPECT_THAT(all, HasSubstr("aten::view_copy.out(%0, ints["));
 }
 
-TEST(ProgramSerializerTest, ViewsOfDynamicSizesCopyNothingWhereTheyLieOverTheirOperand) {
+TEST(ProgramSerializerTest, DynamicViewsAliasOperandWithoutCopy) {
   const File file(R"(program edge {
     ranges { s0: [2, 6] }
     graph(%x: f32[s0,4] user_input) {
@@ -147,7 +147,7 @@ TEST(ProgramSerializerTest, ViewsOfDynamicSizesCopyNothingWhereTheyLieOverTheirO
   EXPECT_THAT(all, Not(HasSubstr("view_copy")));
 }
 
-TEST(ProgramSerializerTest, RemaindersAreThoseOfPythonAndInequalitiesAreNegated) {
+TEST(ProgramSerializerTest, RemainderMatchesPythonAndNeIsNegatedEq) {
   const File file(R"(program edge {
     ranges { s0: [2, 6] }
     graph(%x: f32[s0] user_input) {
@@ -164,7 +164,7 @@ TEST(ProgramSerializerTest, RemaindersAreThoseOfPythonAndInequalitiesAreNegated)
 
 // --- Control flow ---
 
-TEST(ProgramSerializerTest, BranchesCopyTheirResultsAndJump) {
+TEST(ProgramSerializerTest, BranchesCopyResultsAndJump) {
   const File file(R"(program edge {
     graph(%p: b8[] user_input, %x: f32[2] user_input) {
       %y: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
@@ -184,7 +184,7 @@ TEST(ProgramSerializerTest, BranchesCopyTheirResultsAndJump) {
                           HasSubstr("aten::neg.out"), HasSubstr("aten::alias_copy.out")));
 }
 
-TEST(ProgramSerializerTest, LoopsOverRowsFillTensorsThatGrow) {
+TEST(ProgramSerializerTest, RowLoopsFillGrowingTensors) {
   const File file(R"(program edge {
     graph(%x: f32[3,2] user_input) {
       %y: f32[3,2] = higher_order.map_impl(graph#1, [%x], [])
@@ -201,7 +201,7 @@ TEST(ProgramSerializerTest, LoopsOverRowsFillTensorsThatGrow) {
   EXPECT_EQ(file.Tensor(file.plan().outputs[0]).shape_dynamism, TensorShapeDynamism::DYNAMIC_BOUND);
 }
 
-TEST(ProgramSerializerTest, InstructionsHaveTheLinesTheyComeFrom) {
+TEST(ProgramSerializerTest, InstructionsHaveSourceLines) {
   const File file(R"(program edge {
     graph(%x: f32[4] user_input) {
       %a: f32[4] = edge.aten.relu.default(%x)
@@ -227,7 +227,7 @@ TEST(ProgramSerializerTest, InstructionsHaveTheLinesTheyComeFrom) {
 
 // --- Data ---
 
-TEST(ProgramSerializerTest, ProgramsWithoutDataAreABareFlatBuffer) {
+TEST(ProgramSerializerTest, ProgramWithoutDataIsBareFlatBuffer) {
   const File file(R"(program edge {
     graph(%x: f32[2] user_input) {
       %r: f32[2] = edge.aten.relu.default(%x)
@@ -263,7 +263,7 @@ TEST(ProgramSerializerTest, ConstantsAreAlignedAndStoredOnce) {
   EXPECT_EQ(file.Tensor(0).allocation_info, nullptr);
 }
 
-TEST(ProgramSerializerTest, BuffersHaveAPoolAndTheirFirstContent) {
+TEST(ProgramSerializerTest, BuffersHavePoolAndInitialContent) {
   const File file(R"(program edge {
     constants { state "n": f32[2] }
     graph(%n: f32[2] buffer "n", %x: f32[2] user_input) {
@@ -283,7 +283,7 @@ TEST(ProgramSerializerTest, BuffersHaveAPoolAndTheirFirstContent) {
   EXPECT_EQ(file.plan().inputs.size(), 1u);
 }
 
-TEST(ProgramSerializerTest, MethodsShareTheConstants) {
+TEST(ProgramSerializerTest, MethodsShareConstants) {
   const File file(Emit({{"two", kTwoWeights}, {"one", kTwoWeights}}));
   ASSERT_EQ(file.program->execution_plan.size(), 2u);
   EXPECT_EQ(file.plan(0).name, "one");
@@ -291,8 +291,8 @@ TEST(ProgramSerializerTest, MethodsShareTheConstants) {
   EXPECT_EQ(file.program->segments.size(), 1u);
 }
 
-// The state of methods: n in both, m in the second alone, which has it first.
-TEST(ProgramSerializerTest, BuffersOfOneNameLieInOnePlaceInAllMethods) {
+// State of the methods: n in both; m only in the second, where it is first.
+TEST(ProgramSerializerTest, SameNamedBuffersHaveSameOffsetInAllMethods) {
   const std::string first = R"(program edge {
     constants { state "n": f32[3] }
     graph(%n: f32[3] buffer "n", %x: f32[3] user_input) {
@@ -322,7 +322,7 @@ TEST(ProgramSerializerTest, BuffersOfOneNameLieInOnePlaceInAllMethods) {
   EXPECT_EQ(file.plan(1).non_const_buffer_sizes[2], 48);
 }
 
-TEST(ProgramSerializerTest, ExternalConstantsLieInAFileOfTheirOwn) {
+TEST(ProgramSerializerTest, ExternalConstantsAreInSeparateFile) {
   const File file(Emit(kTwoWeights), {.external_constants = "weights"});
   EXPECT_THAT(file.companion_names, ElementsAre("weights.ptd"));
   EXPECT_FALSE(file.has_header());
@@ -346,8 +346,8 @@ TEST(ProgramSerializerTest, ExternalConstantsLieInAFileOfTheirOwn) {
   EXPECT_EQ(file.companion_bytes.size(), base + file.Number(40, file.companion_bytes));
 }
 
-// A key per layout, which the reader compares, and the bytes once.
-TEST(ProgramSerializerTest, ExternalConstantsOfTheSameBytesAreStoredOnce) {
+// One key per layout, which the reader compares; the bytes are stored once.
+TEST(ProgramSerializerTest, EqualExternalConstantsAreStoredOnce) {
   const File file(Emit(R"(program edge {
     constants { state "w": f32[4] state "v": f32[2,2] }
     graph(%w: f32[4] parameter "w", %v: f32[2,2] parameter "v", %x: f32[2,2] user_input) {
@@ -363,13 +363,13 @@ TEST(ProgramSerializerTest, ExternalConstantsOfTheSameBytesAreStoredOnce) {
   EXPECT_EQ(flat->segments.size(), 1u);
 }
 
-TEST(ProgramSerializerTest, TheSameProgramGivesTheSameBytes) {
+TEST(ProgramSerializerTest, OutputIsDeterministic) {
   EXPECT_EQ(File(std::string(kTwoWeights)).bytes, File(std::string(kTwoWeights)).bytes);
 }
 
 // --- Refusals ---
 
-TEST(ProgramSerializerTest, WhatTheRuntimeLacksIsListedWithNodesAndLines) {
+TEST(ProgramSerializerTest, UnsupportedFeaturesAreListedWithNodesAndLines) {
   const absl::Status status = Refusal(Emit({{"a", R"(program edge {
     graph(%x: f32[4] user_input, %n: symint(s0) user_input) {
       %v: f32[4], %i: i64[4] = edge.aten.sort.default(%x)  @"f.py":3
@@ -391,7 +391,7 @@ TEST(ProgramSerializerTest, WhatTheRuntimeLacksIsListedWithNodesAndLines) {
                                  "aten.lgamma.default"));
 }
 
-TEST(ProgramSerializerTest, DtypesAndBackendsThatItLacksAreRefused) {
+TEST(ProgramSerializerTest, RejectsUnsupportedDtypesAndBackends) {
   exir::ProgramImage image = Emit(R"(program edge {
     graph(%x: f32[4] user_input) {
       %e: f32[4] = edge.aten.relu.default(%x)
@@ -406,7 +406,7 @@ TEST(ProgramSerializerTest, DtypesAndBackendsThatItLacksAreRefused) {
                     HasSubstr("ExecuTorch has no backend 'cpu'")));
 }
 
-TEST(ProgramSerializerTest, SizesOfMoreThan31BitsAreRefused) {
+TEST(ProgramSerializerTest, RejectsSizesOfMoreThan31Bits) {
   exir::ProgramImage image = Emit(R"(program edge {
     graph(%x: f32[4] user_input) {
       return (%x user_output)
@@ -416,7 +416,7 @@ TEST(ProgramSerializerTest, SizesOfMoreThan31BitsAreRefused) {
   EXPECT_THAT(std::string(Refusal(image).message()), HasSubstr("sizes have 31 bits"));
 }
 
-TEST(ProgramSerializerTest, ArgumentsThatItsOperatorsDontTakeAreRefused) {
+TEST(ProgramSerializerTest, RejectsUnsupportedArguments) {
   exir::ProgramImage image = Emit(R"(program edge {
     graph(%x: f32[1,2,4,4] user_input) {
       %a: f32[1,2,4,4] = edge.aten.add.Scalar(%x, 7)
@@ -432,16 +432,16 @@ TEST(ProgramSerializerTest, ArgumentsThatItsOperatorsDontTakeAreRefused) {
       std::string(Refusal(image).message()),
       AllOf(HasSubstr(
                 "node 'a': argument 'other': ExecuTorch's operator does not support this value"),
-            HasSubstr("node 'u': argument 'scale_factors': ExecuTorch's lists of reals")));
+            HasSubstr("node 'u': argument 'scale_factors': ExecuTorch's lists of doubles")));
 }
 
-TEST(ProgramSerializerTest, MoreMetadataThanAFlatBufferTakesAreRefused) {
+TEST(ProgramSerializerTest, RejectsMetadataBeyondFlatBuffer) {
   exir::ProgramImage image;
   image.metadata.set_producer(std::string(size_t{65} << 20, 'x'));
   EXPECT_EQ(Refusal(image).code(), absl::StatusCode::kResourceExhausted);
 }
 
-TEST(ProgramSerializerTest, DelegatesOfItsBackendsLieInSegments) {
+TEST(ProgramSerializerTest, DelegatesAreStoredInSegments) {
   exir::ProgramImage image = Emit(R"(program edge {
     graph(%x: f32[4] user_input) {
       %e: f32[4] = edge.aten.relu.default(%x)
@@ -466,7 +466,7 @@ TEST(ProgramSerializerTest, DelegatesOfItsBackendsLieInSegments) {
   schema::DelegateCall* call = method->mutable_instructions(0)->mutable_delegate();
   call->add_arguments(0);
   call->add_outputs(1);
-  // Another delegate of the same bytes.
+  // A second delegate with the same bytes.
   *method->add_delegates() = method->delegates(0);
   const File file(image);
   EXPECT_EQ(file.plan().delegates.at(1)->processed->index,
@@ -496,8 +496,8 @@ TEST(ProgramSerializerTest, DelegatesOfItsBackendsLieInSegments) {
 
 // --- The table ---
 
-// Functional operators take, by name, all that ExecuTorch's take, but what is said otherwise.
-TEST(ProgramSerializerTest, TheTableFitsTheOperatorsThatBelayHas) {
+// Functional operators have all arguments of ExecuTorch's by name, except for the exceptions below.
+TEST(ProgramSerializerTest, TableMatchesBelayOperators) {
   std::vector<std::string> unknown;
   for (const PortableOperator& op : PortableOperators()) {
     if (op.functional.empty()) continue;

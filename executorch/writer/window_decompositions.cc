@@ -75,7 +75,7 @@ std::vector<Argument> AvgPool1d(OpBuilder& b, const OpCall& c) {
 
 // Returns input positions along one dimension as [window, element], for `out` windows; shorter
 // windows repeat their last position.
-Argument WindowPlaces(OpBuilder& b, int64_t size, int64_t out, int64_t& longest) {
+Argument WindowPositions(OpBuilder& b, int64_t size, int64_t out, int64_t& longest) {
   longest = 1;
   for (int64_t i = 0; i < out; ++i) {
     longest = std::max(longest, ((i + 1) * size + out - 1) / out - i * size / out);
@@ -102,7 +102,7 @@ std::vector<Argument> AdaptiveMaxPool(OpBuilder& b, const OpCall& c) {
   for (int d = 0; d < kSpatial && b.ok(); ++d) {
     const int64_t size = image[d].AsInt().value_or(1);
     int64_t longest = 0;
-    const Argument along = WindowPlaces(b, size, out[d], longest);
+    const Argument along = WindowPositions(b, size, out[d], longest);
     std::vector<int64_t> shape(2 * kSpatial, 1);
     shape[d] = out[d];
     shape[kSpatial + d] = longest;

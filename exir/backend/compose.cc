@@ -46,28 +46,29 @@ absl::StatusOr<Interface> InterfaceOf(const ExportedProgram& original) {
 // Maps the module's symbols to expressions of the calling program.
 class SymbolBindings {
  public:
-  // `expected` is the type of an input, `came` that of the argument.
-  absl::Status Bind(const ValueType& expected, const ValueType& came, const SymRanges& ranges) {
+  // `expected` is the type of an input, `actual` that of the argument.
+  absl::Status Bind(const ValueType& expected, const ValueType& actual, const SymRanges& ranges) {
     if (const TensorMeta* tensor = std::get_if<TensorMeta>(&expected)) {
-      const TensorMeta* argument = std::get_if<TensorMeta>(&came);
+      const TensorMeta* argument = std::get_if<TensorMeta>(&actual);
       if (argument == nullptr || argument->dtype != tensor->dtype ||
           argument->rank() != tensor->rank()) {
-        return Mismatch(expected, came);
+        return Mismatch(expected, actual);
       }
       for (int d = 0; d < tensor->rank(); ++d) {
         if (!BindExpression(tensor->sizes[d], argument->sizes[d], ranges)) {
-          return Mismatch(expected, came);
+          return Mismatch(expected, actual);
         }
       }
       return absl::OkStatus();
     }
     const SymIntType* expected_int = std::get_if<SymIntType>(&expected);
-    const SymIntType* came_int = std::get_if<SymIntType>(&came);
-    if (expected_int != nullptr && came_int != nullptr) {
-      return BindExpression(expected_int->expr, came_int->expr, ranges) ? absl::OkStatus()
-                                                                        : Mismatch(expected, came);
+    const SymIntType* actual_int = std::get_if<SymIntType>(&actual);
+    if (expected_int != nullptr && actual_int != nullptr) {
+      return BindExpression(expected_int->expr, actual_int->expr, ranges)
+                 ? absl::OkStatus()
+                 : Mismatch(expected, actual);
     }
-    return expected.index() == came.index() ? absl::OkStatus() : Mismatch(expected, came);
+    return expected.index() == actual.index() ? absl::OkStatus() : Mismatch(expected, actual);
   }
 
   // Returns the type with the program's symbols. Symbols that no argument binds (data-dependent
@@ -100,18 +101,18 @@ class SymbolBindings {
   }
 
  private:
-  static absl::Status Mismatch(const ValueType& expected, const ValueType& came) {
+  static absl::Status Mismatch(const ValueType& expected, const ValueType& actual) {
     return absl::InvalidArgumentError(
-        absl::StrCat("expected ", PrintType(expected), ", got ", PrintType(came)));
+        absl::StrCat("expected ", PrintType(expected), ", got ", PrintType(actual)));
   }
 
   // Returns false if the expressions cannot be equal, as far as constants show.
-  bool BindExpression(const SymExpr& expected, const SymExpr& came, const SymRanges& ranges) {
-    const std::optional<int64_t> number = came.AsInt();
+  bool BindExpression(const SymExpr& expected, const SymExpr& actual, const SymRanges& ranges) {
+    const std::optional<int64_t> number = actual.AsInt();
     if (expected.kind() == SymExpr::Kind::kSymbol) {
-      const auto [it, added] = bound_.emplace(std::string(expected.name()), came);
+      const auto [it, added] = bound_.emplace(std::string(expected.name()), actual);
       if (!added && it->second.AsInt().has_value() && number.has_value()) {
-        return it->second == came;
+        return it->second == actual;
       }
       const SymRange range = expected.Range(ranges);
       return !number.has_value() || (range.min <= *number && *number <= range.max);
@@ -143,7 +144,7 @@ absl::Status CheckArguments(const ExportedProgram& program, const Graph& graph,
                             const ExportedProgram& original, const Interface& interface,
                             const std::vector<Argument>& arguments, SymbolBindings& bindings) {
   if (arguments.size() != interface.inputs.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("the module takes ", interface.inputs.size(),
+    return absl::InvalidArgumentError(absl::StrCat("the module expects ", interface.inputs.size(),
                                                    " arguments, got ", arguments.size()));
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -178,18 +179,18 @@ ModuleId AddModule(ExportedProgram& program, std::shared_ptr<const LoweredBacken
 absl::StatusOr<NodeId> InsertDelegateCall(ExportedProgram& program, GraphId graph_id, NodeId before,
                                           std::shared_ptr<const LoweredBackendModule> module,
                                           std::vector<Argument> arguments, std::string name) {
-  if (module == nullptr) return absl::InvalidArgumentError("there is no module to call");
+  if (module == nullptr) return absl::InvalidArgumentError("expected a module to call, got none");
   if (program.dialect != IrDialect::kEdge) {
     return absl::InvalidArgumentError(absl::StrCat("expected an edge program, got one of the ",
                                                    IrDialectName(program.dialect), " dialect"));
   }
   if (!program.graphs.contains(graph_id)) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no graph#", graph_id.index()));
+    return absl::InvalidArgumentError(absl::StrCat("unknown graph#", graph_id.index()));
   }
   Graph& graph = program.graphs[graph_id];
   if (before.valid() && !graph.contains(before)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("there is no node ", before.index(), " in graph#", graph_id.index()));
+        absl::StrCat("unknown node ", before.index(), " in graph#", graph_id.index()));
   }
   const ExportedProgram& original = module->original;
   ABSL_ASSIGN_OR_RETURN(const Interface interface, InterfaceOf(original));
@@ -223,7 +224,7 @@ absl::StatusOr<NodeId> InsertDelegateCall(ExportedProgram& program, GraphId grap
 
 absl::StatusOr<ExportedProgram> ProgramOfModule(
     std::shared_ptr<const LoweredBackendModule> module) {
-  if (module == nullptr) return absl::InvalidArgumentError("there is no module to call");
+  if (module == nullptr) return absl::InvalidArgumentError("expected a module to call, got none");
   const ExportedProgram& original = module->original;
   ABSL_ASSIGN_OR_RETURN(const Interface interface, InterfaceOf(original));
   ExportedProgram program(original.ops);

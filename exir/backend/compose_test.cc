@@ -191,14 +191,13 @@ TEST_F(ComposeTest, StatefulModuleCallsMoveTogetherOrNotAtAll) {
                      TextPartitioner(), backends_);
   };
   const auto split = [](std::string_view a, std::string_view b) {
-    return StatusIs(
-        absl::StatusCode::kInvalidArgument,
-        AllOf(HasSubstr("all calls of a module that keeps state"), HasSubstr("module#0"),
-              HasSubstr(std::string(a)), HasSubstr(std::string(b))));
+    return StatusIs(absl::StatusCode::kInvalidArgument,
+                    AllOf(HasSubstr("all calls of a stateful module"), HasSubstr("module#0"),
+                          HasSubstr(std::string(a)), HasSubstr(std::string(b))));
   };
-  EXPECT_THAT(lower("t0", "", ""), split("has tag 't0'", "one stays"));
-  EXPECT_THAT(lower("", "t0", ""), split("one stays", "has tag 't0'"));
-  EXPECT_THAT(lower("", "", "t0"), split("one stays", "has tag 't0'"));
+  EXPECT_THAT(lower("t0", "", ""), split("has tag 't0'", "one is not delegated"));
+  EXPECT_THAT(lower("", "t0", ""), split("one is not delegated", "has tag 't0'"));
+  EXPECT_THAT(lower("", "", "t0"), split("one is not delegated", "has tag 't0'"));
   EXPECT_THAT(lower("t0", "t1", ""), split("has tag 't0'", "has tag 't1'"));
   EXPECT_THAT(lower("t0", "", "t0"), split("has tag 't0'", "has tag 't0'"));
   EXPECT_OK(lower("", "", ""));
@@ -410,11 +409,12 @@ TEST_F(ComposeTest, RejectsMismatchedArgumentsWithoutChanges) {
   EXPECT_THAT(InsertDelegateCall(host, ExportedProgram::kTop, NodeId(), module,
                                  {ValueId(99), FindValue(host.top(), "f4")}),
               invalid("value 99"));
-  EXPECT_THAT(InsertDelegateCall(host, GraphId(4), NodeId(), module, {}), invalid("no graph#4"));
+  EXPECT_THAT(InsertDelegateCall(host, GraphId(4), NodeId(), module, {}),
+              invalid("unknown graph#4"));
   EXPECT_THAT(InsertDelegateCall(host, ExportedProgram::kTop, NodeId(77), module, {}),
-              invalid("no node 77"));
+              invalid("unknown node 77"));
   EXPECT_THAT(InsertDelegateCall(host, ExportedProgram::kTop, NodeId(), nullptr, {}),
-              invalid("no module"));
+              invalid("expected a module"));
   EXPECT_EQ(PrintProgram(host), before);
   ExportedProgram aten =
       Parse("program aten { graph(%x: f32[2] user_input) { return (%x user_output) } }");

@@ -215,7 +215,7 @@ TEST_F(ToBackendTest, RejectsUnknownIds) {
   result.inputs.clear();
   result.no_copy = {ValueId(77)};
   ExpectError(Error(kTwoNodes, FixedPartitioner(result)), absl::StatusCode::kInvalidArgument,
-              {"no_copy is on value 77, which is no input of the top graph"});
+              {"no_copy is on value 77, which is not an input of the top graph"});
 }
 
 TEST_F(ToBackendTest, RejectsEmptyTagsOfNodesAndConstants) {
@@ -253,7 +253,8 @@ TEST_F(ToBackendTest, AcceptsEmptyTagsWithoutValidation) {
   result.nodes = {{ExportedProgram::kTop, NodeId(99), ""}};
   result.inputs.clear();
   EXPECT_OK(ToBackend(program, FixedPartitioner(result), backends_, options));
-  EXPECT_THAT(notes, ElementsAre(HasSubstr("its nodes stay: one that does not exist")));
+  EXPECT_THAT(notes,
+              ElementsAre(HasSubstr("its nodes are not delegated: one that does not exist")));
 }
 
 TEST_F(ToBackendTest, RejectionsNameMethodGraphNodeAndReason) {

@@ -51,7 +51,7 @@ absl::Status CheckPreservedOps(const MethodPrograms& methods,
   }
   if (problems.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("operators that were kept for a partitioner are left over:", problems));
+      absl::StrCat("operators that were preserved for a partitioner are not delegated:", problems));
 }
 
 absl::StatusOr<MethodPrograms> ToBackendInSequence(

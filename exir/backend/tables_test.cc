@@ -86,9 +86,10 @@ std::string Failure(std::string_view message) {
   if (!text.empty() && text.back() == '.') text.pop_back();
   return absl::StrCat("error: ", text);
 }
-bool SameOutcome(const std::string& expected, const std::string& came) {
-  if (expected.rfind("error: ", 0) != 0 || came.rfind("error: ", 0) != 0) return expected == came;
-  return came.find(expected.substr(7)) != std::string::npos;
+bool SameOutcome(const std::string& expected, const std::string& actual) {
+  if (expected.rfind("error: ", 0) != 0 || actual.rfind("error: ", 0) != 0)
+    return expected == actual;
+  return actual.find(expected.substr(7)) != std::string::npos;
 }
 
 struct RowResult {
@@ -109,26 +110,26 @@ void CheckTable(const std::string& name, const std::vector<Difference>& differen
     const std::string title = TextOr(row, "title", "");
     SCOPED_TRACE(title);
     ++rows;
-    const auto [expected, came] = run(row);
-    bool same = expected.end == came.end && expected.outcomes.size() == came.outcomes.size();
+    const auto [expected, actual] = run(row);
+    bool same = expected.end == actual.end && expected.outcomes.size() == actual.outcomes.size();
     for (size_t i = 0; same && i < expected.outcomes.size(); ++i) {
-      same = SameOutcome(expected.outcomes[i], came.outcomes[i]);
+      same = SameOutcome(expected.outcomes[i], actual.outcomes[i]);
     }
     const auto difference = std::find_if(differences.begin(), differences.end(),
                                          [&](const Difference& d) { return d.title == title; });
     if (difference == differences.end()) {
       EXPECT_TRUE(same) << "expected " << absl::StrJoin(expected.outcomes, " | ") << " → "
-                        << expected.end << "\n     got " << absl::StrJoin(came.outcomes, " | ")
-                        << " → " << came.end;
+                        << expected.end << "\n     got " << absl::StrJoin(actual.outcomes, " | ")
+                        << " → " << actual.end;
       continue;
     }
     used.insert(difference->title);
     EXPECT_FALSE(same) << "no difference any more: " << difference->why;
-    ASSERT_EQ(came.outcomes.size(), difference->outcomes.size());
-    for (size_t i = 0; i < came.outcomes.size(); ++i) {
-      EXPECT_TRUE(SameOutcome(difference->outcomes[i], came.outcomes[i])) << came.outcomes[i];
+    ASSERT_EQ(actual.outcomes.size(), difference->outcomes.size());
+    for (size_t i = 0; i < actual.outcomes.size(); ++i) {
+      EXPECT_TRUE(SameOutcome(difference->outcomes[i], actual.outcomes[i])) << actual.outcomes[i];
     }
-    EXPECT_EQ(came.end, difference->end);
+    EXPECT_EQ(actual.end, difference->end);
   }
   EXPECT_GT(rows, 0u);
   EXPECT_EQ(used.size(), differences.size()) << "a difference names no row";
@@ -165,7 +166,7 @@ TEST(LoweringTablesTest, DelegateMappingBuilder) {
        "§7.13: 0 is no handle"},
   };
   CheckTable("delegate_mapping_builder.json", differences, [](Element row) {
-    RowResult expected, came;
+    RowResult expected, actual;
     bool generated = false;
     EXPECT_EQ(Field(row, "generated_identifiers")->get(generated), simdjson::SUCCESS);
     DelegateMappingBuilder builder(generated ? DelegateMappingBuilder::Identifiers::kGenerated
@@ -192,7 +193,7 @@ TEST(LoweringTablesTest, DelegateMappingBuilder) {
         return handles;
       };
       if (Field(call, "nodes").has_value() && Field(call, "handles").has_value()) {
-        came.outcomes.push_back("both can't be said");
+        actual.outcomes.push_back("both can't be said");
         continue;
       }
       absl::StatusOr<DelegateId> inserted = absl::InternalError("");
@@ -209,8 +210,8 @@ TEST(LoweringTablesTest, DelegateMappingBuilder) {
       } else {
         inserted = builder.InsertHandles(handles_of("handles"), id);
       }
-      came.outcomes.push_back(inserted.ok() ? absl::StrCat("id ", ShowId(*inserted))
-                                            : Failure(std::string(inserted.status().message())));
+      actual.outcomes.push_back(inserted.ok() ? absl::StrCat("id ", ShowId(*inserted))
+                                              : Failure(std::string(inserted.status().message())));
     }
     for (Element result : Elements(*Field(row, "results"))) {
       const std::optional<Element> id = Field(result, "identifier");
@@ -227,8 +228,8 @@ TEST(LoweringTablesTest, DelegateMappingBuilder) {
     for (const auto& [id, handles] : builder.mapping())
       entries.insert(ShowEntry(ShowId(id), handles));
     expected.end = absl::StrJoin(expected_entries, " ");
-    came.end = absl::StrJoin(entries, " ");
-    return std::pair(expected, came);
+    actual.end = absl::StrJoin(entries, " ");
+    return std::pair(expected, actual);
   });
 }
 
@@ -292,7 +293,7 @@ TEST(LoweringTablesTest, NamedDataStore) {
        "§7.17: a key that is added again keeps what both alignments ask for"},
   };
   CheckTable("named_data_store.json", differences, [](Element row) {
-    RowResult expected, came;
+    RowResult expected, actual;
     std::map<std::string, NamedDataStore> stores;
     for (Element step : Elements(*Field(row, "steps"))) {
       NamedDataStore& store = stores[TextOr(step, "store", "s")];
@@ -313,15 +314,15 @@ TEST(LoweringTablesTest, NamedDataStore) {
       } else {
         ADD_FAILURE() << "unknown step " << what;
       }
-      came.outcomes.push_back(status.ok() ? "ok" : Failure(std::string(status.message())));
+      actual.outcomes.push_back(status.ok() ? "ok" : Failure(std::string(status.message())));
     }
     for (Element result : Elements(*Field(row, "results"))) {
       expected.outcomes.push_back(result.is_string() ? Text(result)
                                                      : Failure(TextOr(result, "message", "")));
     }
     expected.end = ShowFinal(*Field(row, "final"));
-    came.end = Show(stores["s"].output());
-    return std::pair(expected, came);
+    actual.end = Show(stores["s"].output());
+    return std::pair(expected, actual);
   });
 }
 
@@ -485,13 +486,13 @@ TEST(LoweringTablesTest, BackendOps) {
        "§7.26, §11.16: a lookup fails as long as there is no kernel"},
   };
   CheckTable("backend_ops.json", differences, [](Element row) {
-    RowResult expected, came;
+    RowResult expected, actual;
     BackendOps ops;
-    for (Element step : Elements(*Field(row, "steps"))) came.outcomes.push_back(ops.Run(step));
+    for (Element step : Elements(*Field(row, "steps"))) actual.outcomes.push_back(ops.Run(step));
     for (Element result : Elements(*Field(row, "results"))) {
       expected.outcomes.push_back(ExpectedOp(result));
     }
-    return std::pair(expected, came);
+    return std::pair(expected, actual);
   });
 }
 

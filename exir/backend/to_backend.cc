@@ -54,7 +54,7 @@ absl::Status VerifyEdgeProgram(const ExportedProgram& program) {
   }
   return absl::FailedPreconditionError(
       absl::StrCat("expected an edge program, got one of the dialect ",
-                   IrDialectName(program.dialect), " (ToEdge makes an edge program of it)", first));
+                   IrDialectName(program.dialect), " (ToEdge converts it)", first));
 }
 
 // docs/lowering.md row 10.
@@ -88,9 +88,9 @@ absl::Status CheckReply(std::string_view backend,
       return absl::InternalError(absl::StrCat("backend ", backend, " did not reply for method '",
                                               method, "', which has ", count, " partitions"));
     }
-    const size_t came = reply[it->second].second.size();
-    if (came != count) {
-      return absl::InternalError(absl::StrCat("backend ", backend, " replied with ", came,
+    const size_t actual = reply[it->second].second.size();
+    if (actual != count) {
+      return absl::InternalError(absl::StrCat("backend ", backend, " replied with ", actual,
                                               " results for the ", count, " partitions of method '",
                                               method, "'"));
     }
@@ -103,18 +103,18 @@ absl::Status LowerBackend(const Backend& backend, std::vector<PlannedMethod>& me
                           int threads) {
   MethodPartitions inputs;
   std::vector<std::pair<std::string, size_t>> asked;
-  struct Asked {
+  struct Request {
     PlannedMethod* method;
     size_t backend;  // position in by_backend
     std::vector<ExportedProgram> originals;
   };
-  std::vector<Asked> kept;
+  std::vector<Request> kept;
   for (PlannedMethod& method : methods) {
     for (size_t b = 0; b < method.plan.by_backend.size(); ++b) {
       const auto& [id, places] = method.plan.by_backend[b];
       if (id != backend.id()) continue;
       std::vector<PartitionInput> partitions;
-      Asked entry{&method, b, {}};
+      Request entry{&method, b, {}};
       for (const auto& [g, p] : places) {
         const Partition& partition = method.plan.graphs[g].partitions[p];
         ExportedProgram program = BuildSubprogram(*method.program, partition);
@@ -130,7 +130,7 @@ absl::Status LowerBackend(const Backend& backend, std::vector<PlannedMethod>& me
   if (!reply.ok()) return Annotate(reply.status(), absl::StrCat("backend ", backend.id()));
   absl::flat_hash_map<std::string_view, size_t> index;
   ABSL_RETURN_IF_ERROR(CheckReply(backend.id(), asked, *reply, index));
-  for (Asked& entry : kept) {
+  for (Request& entry : kept) {
     std::vector<PreprocessResult>& results = (*reply)[index.at(*entry.method->name)].second;
     const auto& places = entry.method->plan.by_backend[entry.backend].second;
     auto& lowered = entry.method->lowered[entry.backend];

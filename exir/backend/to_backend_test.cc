@@ -111,7 +111,7 @@ TEST_F(ToBackendTest, ProgramsWithoutNodesOrGraphs) {
   ExpectError(ToBackend("recorder", Parse("program aten { graph() { return () } }"), {}, backends_)
                   .status(),
               absl::StatusCode::kFailedPrecondition,
-              {"got one of the dialect ATEN (ToEdge makes an edge program of it)"});
+              {"got one of the dialect ATEN (ToEdge converts it)"});
   MethodPrograms methods;
   methods.emplace_back("none", ExportedProgram(&TestOps()));
   ASSERT_OK_AND_ASSIGN(const NamedDataOutput data, CollectNamedData(methods));

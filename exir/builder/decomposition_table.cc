@@ -18,7 +18,7 @@ std::vector<Argument> RunDecomposition(const CompositeFn& kernel, OpBuilder& b,
   std::vector<Argument> results = kernel(b, call);
   const size_t returns = call.op()->schema()->returns.size();
   if (b.ok() && results.size() != returns) {
-    b.Fail(absl::InternalError(absl::StrCat("the decomposition of ", call.op()->name(), " gives ",
+    b.Fail(absl::InternalError(absl::StrCat("the decomposition of ", call.op()->name(), " returns ",
                                             results.size(), " results instead of ", returns)));
   }
   if (!b.ok()) results.clear();

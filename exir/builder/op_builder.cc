@@ -318,7 +318,7 @@ NodeId OpBuilder::Later(NodeId a, NodeId b) const {
   return a;
 }
 
-NodeId OpBuilder::Behind(NodeId after) const {
+NodeId OpBuilder::InsertionPointAfter(NodeId after) const {
   return after.valid() ? graph().next(after) : graph().first();
 }
 
@@ -328,7 +328,8 @@ OpBuilder::Definition OpBuilder::Compute(std::string_view op, std::vector<Argume
   node.target = ops().Find(op);
   node.name = std::string(node.target->op());
   node.arguments = std::move(arguments);
-  const ValueId value = editor_.InsertOp(Behind(after), std::move(node), SymIntType{result});
+  const ValueId value =
+      editor_.InsertOp(InsertionPointAfter(after), std::move(node), SymIntType{result});
   return {value, graph().value(value).producer};
 }
 

@@ -166,7 +166,7 @@ class OpBuilder {
                      SymExpr result);
   NodeId Later(NodeId a, NodeId b) const;
   // Returns the node before which to insert a node that depends on `after`.
-  NodeId Behind(NodeId after) const;
+  NodeId InsertionPointAfter(NodeId after) const;
 
   ExportedProgram& program_;
   GraphEditor& editor_;

@@ -141,7 +141,7 @@ std::string OpCall::String(std::string_view name) const {
   const Argument& argument = (*this)[name];
   if (argument.is_none()) return "";
   if (const std::string* text = argument.get_if<std::string>()) return *text;
-  Wrong(name, "a text");
+  Wrong(name, "a string");
   return "";
 }
 

@@ -125,7 +125,7 @@ TEST_F(OpCallTest, ErrorsNameTheArgumentOfWrongType) {
                 "'a' is %n, expected a number"},
            Case{text, [](const OpCall& c) { EXPECT_EQ(c.Double("a"), 0); }, "expected a number"},
            Case{text, [](const OpCall& c) { EXPECT_FALSE(c.Bool("a")); }, "expected true or false"},
-           Case{number, [](const OpCall& c) { EXPECT_EQ(c.String("a"), ""); }, "expected a text"},
+           Case{number, [](const OpCall& c) { EXPECT_EQ(c.String("a"), ""); }, "expected a string"},
            Case{number,
                 [](const OpCall& c) { EXPECT_EQ(c.DtypeOr("a", DType::kBool), DType::kBool); },
                 "expected a dtype"},

@@ -21,7 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Adds the input to its state; `written` is what the input becomes.
+// Adds the input to its state; `written` is the new value of the input.
 std::string Counter(std::string_view written, std::string_view result = "%a") {
   return absl::StrCat(R"(program edge {
     constants { state "n": f32[1] }
@@ -67,7 +67,7 @@ class CallTest : public ::testing::Test {
   CallSequence calls_;
 };
 
-TEST_F(CallTest, KeepsWhatACallLeavesBehindAndItsInputsAsTheyWere) {
+TEST_F(CallTest, RecordsOutcomeAndPreservesInputs) {
   for (const auto& outcomes : {Interpret(Counter("%b")), Execute(Counter("%b"))}) {
     ASSERT_EQ(outcomes.size(), 2u);
     ASSERT_OK(outcomes[1].status);
@@ -81,7 +81,7 @@ TEST_F(CallTest, KeepsWhatACallLeavesBehindAndItsInputsAsTheyWere) {
   EXPECT_EQ(FirstDifference(Interpret(Counter("%b")), Execute(Counter("%b")), kIdentical), "");
 }
 
-TEST_F(CallTest, NamesTheFirstCallAndValueThatDiffer) {
+TEST_F(CallTest, ReportsFirstDifferingCallAndValue) {
   EXPECT_EQ(FirstDifference(Interpret(Counter("%b")), Execute(Counter("%a")), kIdentical),
             "call 0: input 0 afterwards: 1 of 1 elements differ; element 0: expected 4, got 2");
   EXPECT_THAT(FirstDifference(Interpret(Counter("%a")), Execute(Counter("%a", "%n")), kIdentical),
@@ -89,11 +89,11 @@ TEST_F(CallTest, NamesTheFirstCallAndValueThatDiffer) {
   auto want = Interpret(Counter("%a")), got = Execute(Counter("%a"));
   got[1].state["n"] = calls_[0][0];
   EXPECT_THAT(FirstDifference(want, got, kIdentical), HasSubstr("call 1: state 'n': "));
-  got[1].state.clear();  // as when a delegate owns it
+  got[1].state.clear();  // as if a delegate owned it
   EXPECT_EQ(FirstDifference(want, got, kIdentical), "");
 }
 
-TEST_F(CallTest, PartsHaveAClosenessOfTheirOwn) {
+TEST_F(CallTest, PartsMayHaveSeparateCloseness) {
   CallCloseness closeness(kIdentical);
   closeness.outputs[0] = kAnyElements;
   const auto want = Interpret(Counter("%a", "%b")), got = Execute(Counter("%a", "%n"));
@@ -115,7 +115,7 @@ TEST_F(CallTest, PartsHaveAClosenessOfTheirOwn) {
   EXPECT_EQ(FirstDifference(want, other, closeness), "");
 }
 
-TEST_F(CallTest, CallsThatFailAreEqualAndEndTheSequence) {
+TEST_F(CallTest, FailedCallsAreEqualAndEndTheSequence) {
   calls_[0].push_back(calls_[0][0]);
   const auto want = Interpret(Counter("%a")), got = Execute(Counter("%a"));
   ASSERT_EQ(want.size(), 1u);
@@ -127,7 +127,7 @@ TEST_F(CallTest, CallsThatFailAreEqualAndEndTheSequence) {
   EXPECT_THAT(FirstDifference(want, {}, kIdentical), HasSubstr(", got no call"));
 }
 
-TEST_F(CallTest, CallsOfWhichOneFailsDiffer) {
+TEST_F(CallTest, FailedCallDiffersFromSuccessfulCall) {
   const auto want = Interpret(Counter("%a"));
   auto got = want;
   got[1] = CallOutcome();
@@ -136,20 +136,20 @@ TEST_F(CallTest, CallsOfWhichOneFailsDiffer) {
   EXPECT_EQ(FirstDifference(got, want, kIdentical), "call 1: expected INTERNAL: broken, got OK");
 }
 
-TEST_F(CallTest, ComparesAsManyOutputsAndInputsAsThereAre) {
+TEST_F(CallTest, ComparesNumberOfOutputsAndInputs) {
   const auto want = Interpret(Counter("%a"));
   auto got = want;
   got[0].outputs.emplace_back();
   EXPECT_EQ(FirstDifference(want, got, kIdentical), "call 0: outputs: expected 1, got 2");
   got = want;
-  got[0].inputs.clear();  // not every engine gives them
+  got[0].inputs.clear();  // some engines do not provide them
   EXPECT_EQ(FirstDifference(want, got, kIdentical), "");
   EXPECT_EQ(FirstDifference(got, want, kIdentical), "");
   got[0].outputs[0] = OwnedValue();
   EXPECT_THAT(FirstDifference(want, got, kIdentical), HasSubstr("call 0: output 0: "));
 }
 
-TEST_F(CallTest, TextsAndNumbersAreInputsToo) {
+TEST_F(CallTest, SupportsStringAndScalarInputs) {
   calls_ = {{calls_[0][0], OwnedValue::String("mean"), OwnedValue::Scalar(EValue(int64_t{3}))}};
   const auto outcomes = Interpret(R"(program edge {
     graph(%x: f32[1] user_input, %s: const("mean") constant_input, %n: symint(s0) user_input) {

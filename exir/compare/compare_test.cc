@@ -61,14 +61,14 @@ TEST(CompareTensorsTest, Bits) {
   }
 }
 
-TEST(CompareTensorsTest, IntegersAndBoolsAreEqual) {
+TEST(CompareTensorsTest, IntegersAndBoolsMustBeEqual) {
   constexpr Closeness kFar = {.atol = 1, .rtol = 1};
   EXPECT_TRUE(Same<int32_t>(100, 100, kFar));
   EXPECT_FALSE(Same<int32_t>(100, 101, kFar));
   EXPECT_FALSE(Same<bool>(true, false, kFar));
 }
 
-TEST(CompareTensorsTest, CoarseTypesGetWhatTheirPrecisionNeeds) {
+TEST(CompareTensorsTest, LowPrecisionDtypesGetWiderTolerance) {
   constexpr Closeness kFine = {.atol = 1e-5, .rtol = 1e-4};
   constexpr Closeness kByPrecision = {.atol = 1e-5, .rtol = 1e-4, .by_precision = true};
   EXPECT_FALSE(Same(1, 1.01, kByPrecision));
@@ -78,13 +78,13 @@ TEST(CompareTensorsTest, CoarseTypesGetWhatTheirPrecisionNeeds) {
   EXPECT_FALSE(Same<Half>(1, 1.01, kByPrecision));
 }
 
-TEST(CompareTensorsTest, PartsOfComplexNumbersAreComparedEach) {
+TEST(CompareTensorsTest, ComparesComplexNumbersByPart) {
   using Complex = std::complex<float>;
   EXPECT_TRUE(Same<Complex>({1000, 1}, {1001, 1}, {.rtol = 0.01}));
   EXPECT_FALSE(Same<Complex>({1000, 1}, {1000, 1.5}, {.rtol = 0.01}));
 }
 
-TEST(CompareTensorsTest, SaysHowManyDifferAndTheFirst) {
+TEST(CompareTensorsTest, ReportsMismatchCountAndFirstMismatch) {
   const TestTensor want = TestTensor::Of<float>({2, 2}, {1, 2, 3, 4});
   EXPECT_EQ(Difference(want, TestTensor::Of<float>({2, 2}, {1, 2, 9, 5})),
             "2 of 4 elements differ; element 2: expected 3, got 9");
@@ -95,7 +95,7 @@ TEST(CompareTensorsTest, SaysHowManyDifferAndTheFirst) {
   EXPECT_OK(CompareTensors(want, TestTensor::Of<float>({2, 2}, {5, 6, 7, 8}), kAnyElements));
 }
 
-TEST(CompareTensorsTest, NumbersThatDifferHaveDifferentTexts) {
+TEST(CompareTensorsTest, DifferentNumbersPrintDifferently) {
   EXPECT_EQ(Difference(TestTensor::Of<float>({1}, {1}),
                        TestTensor::Of<float>({1}, {std::nextafter(1.0f, 2.0f)})),
             "1 of 1 elements differ; element 0: expected 1, got 1.0000001192092896");
@@ -106,7 +106,7 @@ TEST(CompareTensorsTest, NumbersThatDifferHaveDifferentTexts) {
               HasSubstr("expected true, got false"));
 }
 
-TEST(CompareTensorsTest, ElementsAreComparedByIndexWhateverTheStrides) {
+TEST(CompareTensorsTest, ComparesByIndexIgnoringStrides) {
   float swapped[] = {1, 3, 2, 4};
   const TensorView got = {
       .dtype = DType::kFloat32, .sizes = {2, 2}, .strides = {1, 2}, .data = swapped};
@@ -122,7 +122,7 @@ TEST(CompareValuesTest, NumbersMayBeRounded) {
   EXPECT_OK(CompareValues(EValue(1.0), EValue(2.0), kAnyElements));
 }
 
-TEST(CompareValuesTest, KindsAreEqual) {
+TEST(CompareValuesTest, KindsMustBeEqual) {
   constexpr Closeness kFar = {.atol = 9, .rtol = 9};
   EXPECT_OK(CompareValues(EValue(int64_t{3}), EValue(int64_t{3}), {}));
   EXPECT_OK(CompareValues(EValue(), EValue(), {}));
@@ -155,7 +155,7 @@ TEST(CompareValuesTest, KindsAreEqual) {
   EXPECT_FALSE(CompareValues(EValue(three.view()), EValue(int64_t{3}), {}).ok());
 }
 
-TEST(CompareRecordedTest, ANumberIsATensorOfRankZero) {
+TEST(CompareRecordedTest, ScalarIsTensorOfRankZero) {
   const TestTensor three = TestTensor::Of<int64_t>({}, {3});
   EXPECT_OK(CompareRecorded(three, EValue(int64_t{3}), {}));
   EXPECT_OK(CompareRecorded(three, EValue(three.view()), {}));
@@ -165,13 +165,13 @@ TEST(CompareRecordedTest, ANumberIsATensorOfRankZero) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("got none")));
 }
 
-TEST(LargestDeviationTest, IsThatOfFiniteElements) {
+TEST(LargestDeviationTest, IgnoresNonFiniteElements) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   const TestTensor want = TestTensor::Of<float>({4}, {0, 10, -2, kInf});
   const TestTensor got = TestTensor::Of<float>({4}, {0.5f, 9, -2.5f, 1});
   const Deviation largest = LargestDeviation(EValue(want.view()), EValue(got.view()));
   EXPECT_EQ(largest.absolute, 1);
-  EXPECT_EQ(largest.relative, 0.25);  // of the third: nothing is relative to 0
+  EXPECT_EQ(largest.relative, 0.25);  // third element; 0 has no relative deviation
   const Deviation numbers = LargestDeviation(EValue(4.0), EValue(5.0));
   EXPECT_EQ(numbers.absolute, 1);
   EXPECT_EQ(numbers.relative, 0.25);
@@ -180,7 +180,7 @@ TEST(LargestDeviationTest, IsThatOfFiniteElements) {
     EXPECT_EQ(LargestDeviation(EValue(want.view()), other).absolute, 0);
     EXPECT_EQ(LargestDeviation(other, EValue(want.view())).absolute, 0);
   }
-  // Whichever of both is not finite.
+  // If either side is not finite.
   EXPECT_EQ(LargestDeviation(EValue(1.0), EValue(HUGE_VAL)).absolute, 0);
   EXPECT_EQ(LargestDeviation(EValue(HUGE_VAL), EValue(1.0)).absolute, 0);
   EXPECT_EQ(LargestDeviation(EValue(int64_t{1}), EValue(int64_t{5})).absolute, 0);

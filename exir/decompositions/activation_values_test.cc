@@ -15,7 +15,7 @@ struct Row {
   Function function;
 };
 
-TEST(ActivationValuesTest, FunctionsOfOneNumber) {
+TEST(ActivationValuesTest, UnaryFunctions) {
   static constexpr Row kRows[] = {
       {"aten.silu.default(%a)", [](double x) { return x * Sigmoid(x); }},
       {"aten.hardsigmoid.default(%a)",
@@ -69,12 +69,12 @@ TEST(ActivationValuesTest, ExtremesDoNotOverflow) {
   ExpectValues("aten.mish.default(%a)", {F({1}, {300})}, {F({1}, {300})});
 }
 
-TEST(ActivationValuesTest, LogSigmoidForwardGivesItsBuffer) {
+TEST(ActivationValuesTest, LogSigmoidForwardReturnsBuffer) {
   ExpectValues("aten.log_sigmoid_forward.default(%a)", {F({2}, {1, -2})},
                {F({2}, {-0.31326169, -2.12692801}), F({2}, {0.36787944, 0.13533528})});
 }
 
-TEST(ActivationValuesTest, GluHalvesADimension) {
+TEST(ActivationValuesTest, GluHalvesDimension) {
   const ExpectOptions numbers = {.symbolic = false};
   ExpectValues("aten.glu.default(%a)", {F({2, 4}, {1, 2, 0, 0, 3, 4, 0, 0})},
                {F({2, 2}, {0.5, 1, 1.5, 2})}, numbers);
@@ -86,13 +86,13 @@ TEST(ActivationValuesTest, GluHalvesADimension) {
                            absl::StatusCode::kInvalidArgument, "odd");
 }
 
-TEST(ActivationValuesTest, LogitOfIntegersIsFloat) {
+TEST(ActivationValuesTest, LogitOfIntegersReturnsFloat) {
   ExpectValues("aten.logit.default(%a, 0.25)", {I({2}, {0, 1})},
                {F({2}, {-1.09861229, 1.09861229})});
   ExpectAsKernel("aten.logit.default(%a)", {F({3}, {0.125, 0.5, 0.875})});
 }
 
-TEST(ActivationValuesTest, PReluHasASlopePerChannel) {
+TEST(ActivationValuesTest, PReluSupportsSlopePerChannel) {
   ExpectValues("aten.prelu.default(%a, %b)", {F({1, 2, 2}, {-1, 1, -2, 2}), F({2}, {0.5, 0.25})},
                {F({1, 2, 2}, {-0.5, 1, -0.5, 2})});
   ExpectValues("aten.prelu.default(%a, %b)", {F({2}, {-1, 1}), F({1}, {0.5})}, {F({2}, {-0.5, 1})});
@@ -102,7 +102,7 @@ TEST(ActivationValuesTest, PReluHasASlopePerChannel) {
                {F({2}, {-0.5, 1})});
 }
 
-TEST(ActivationValuesTest, WhatIsNotCoveredSaysSo) {
+TEST(ActivationValuesTest, RejectsUnsupportedArguments) {
   ExpectDecompositionError("aten.celu.default(%a, 0)", {F({1}, {1})}, {F({1}, {1})},
                            absl::StatusCode::kInvalidArgument, "alpha is 0");
 }

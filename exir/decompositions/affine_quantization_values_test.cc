@@ -13,10 +13,10 @@ Values Int32(Sizes64 sizes, std::vector<double> v) { return {DType::kInt32, size
 
 const ExpectOptions kStatic = {.symbolic = false};
 
-TEST(AffineQuantizationValuesTest, NumbersAreRoundedAndCut) {
+TEST(AffineQuantizationValuesTest, RoundsAndClamps) {
   const Values x = F({2, 4}, {-1000, -0.75, 0.25, 0.75, 1, 2, 3, 1000});
   const Values scale = F({2, 1}, {0.5, 2}), zero = Int32({2, 1}, {3, 0});
-  // By rows: 3 + x/0.5, halves to even; x/2.
+  // Per row: 3 + x/0.5, half to even; x/2.
   ExpectValues("torchao.quantize_affine.default(%a, [1,4], %b, %c, dtype:i8)", {x, scale, zero},
                {Int8({2, 4}, {-128, 1, 3, 5, 0, 1, 2, 127})}, kStatic);
   ExpectValues("torchao.quantize_affine.default(%a, [1,4], %b, %c, dtype:u8)", {x, scale, zero},
@@ -31,9 +31,9 @@ TEST(AffineQuantizationValuesTest, NumbersAreRoundedAndCut) {
                {x, scale, zero}, {Int8({2, 4}, {-128, 1, 3, 4, 0, 1, 2, 4})}, kStatic);
 }
 
-TEST(AffineQuantizationValuesTest, BlocksHaveAnyShape) {
+TEST(AffineQuantizationValuesTest, SupportsAnyBlockShape) {
   const Values x = F({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
-  // One for each element, for columns, and for all.
+  // One scale per element, per column, and for all.
   ExpectValues("torchao.quantize_affine.default(%a, [1,1], %b, %c, dtype:i8)",
                {x, F({2, 4}, {1, 1, 1, 1, 1, 1, 1, 4}), Int32({2, 4}, {0, 0, 0, 0, 0, 0, 0, 1})},
                {Int8({2, 4}, {1, 2, 3, 4, 5, 6, 7, 3})}, kStatic);
@@ -46,7 +46,7 @@ TEST(AffineQuantizationValuesTest, BlocksHaveAnyShape) {
                {F({}, {6}), F({}, {2}), Int32({}, {1})}, {Int8({}, {4})});
 }
 
-TEST(AffineQuantizationValuesTest, RefusesBlocksAndLimits) {
+TEST(AffineQuantizationValuesTest, RejectsInvalidBlocksAndLimits) {
   const Values x = F({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
   const Values scale = F({2, 1}, {1, 1}), zero = Int32({2, 1}, {0, 0}), y = Int8({2, 4}, {});
   const auto refused = [&](std::string_view call, absl::StatusCode code, std::string_view message,
@@ -73,7 +73,7 @@ TEST(AffineQuantizationValuesTest, RefusesBlocksAndLimits) {
           "block_size: expected a divisor of 4", F({2, 4}, {}));
 }
 
-TEST(AffineQuantizationValuesTest, NumbersAreDequantizedToAnyDtype) {
+TEST(AffineQuantizationValuesTest, DequantizesToAnyDtype) {
   const Values x = Int8({2, 4}, {-128, 127, 3, 4, 5, 6, 7, 8});
   const Values scale = F({2, 1}, {0.5, 2}), zero = Int8({2, 1}, {1, -1});
   const std::vector<double> expected = {-64.5, 63, 1, 1.5, 12, 14, 16, 18};
@@ -94,7 +94,7 @@ TEST(AffineQuantizationValuesTest, NumbersAreDequantizedToAnyDtype) {
                {F({2, 4}, {-0.5, 127, 1, 1.5, 12, 14, 16, 18})}, kStatic);
   ExpectValues(call("%c, dtype:i16"), {Int16({2, 4}, {-999, 255, 3, 4, 5, 6, 7, 8}), scale, zero},
                {F({2, 4}, {-500, 127, 1, 1.5, 12, 14, 16, 18})}, kStatic);
-  // Blocks that no one node has: of rank 3 by groups, of each element, of none.
+  // Blocks without a single-node form: rank 3 with groups, one per element, a scalar.
   ExpectValues("torchao.dequantize_affine.default(%a, [1,1,2], %b, %c, dtype:i8)",
                {Int8({1, 1, 4}, {1, 2, 3, 4}), F({1, 1, 2}, {0.5, 2}), Int8({1, 1, 2}, {1, -1})},
                {F({1, 1, 4}, {0, 0.5, 8, 10})}, kStatic);
@@ -105,12 +105,12 @@ TEST(AffineQuantizationValuesTest, NumbersAreDequantizedToAnyDtype) {
                {Int8({}, {5}), F({}, {0.5}), Int8({}, {1})}, {F({}, {2})});
 }
 
-TEST(AffineQuantizationValuesTest, ScalesFollowFromTheNumbers) {
+TEST(AffineQuantizationValuesTest, ComputesScalesFromValues) {
   const Values x = F({2, 4}, {-2, 1, 0, 6, 1, 2, 3, 5.1});
   const auto call = [](const std::string& mapping, const std::string& rest) {
     return "torchao.choose_qparams_affine.default(%a, \"" + mapping + "\", [1,4], " + rest + ")";
   };
-  // (6 + 2) / 255 and 5.1 / 255: zero is always among them.
+  // (6 + 2) / 255 and 5.1 / 255: the range always includes zero.
   const double wide = 8.0 / 255, narrow = 5.1 / 255;
   ExpectValues(call("ASYMMETRIC", "dtype:u8"), {x}, {F({2}, {wide, narrow}), Int32({2}, {64, 0})},
                kStatic);
@@ -122,15 +122,15 @@ TEST(AffineQuantizationValuesTest, ScalesFollowFromTheNumbers) {
                {F({2}, {6 / 127.5, 5.1 / 127.5}), F({2}, {0, 0})}, kStatic);
   ExpectValues(call("SYMMETRIC", "dtype:u8, zero_point_dtype=dtype:i64"), {x},
                {F({2}, {6 / 127.5, 5.1 / 127.5}), I({2}, {128, 128})}, kStatic);
-  // By the larger of -2 / -4 and 6 / 3, and of 0 and 5.1 / 3.
+  // The larger of -2 / -4 and 6 / 3, and of 0 and 5.1 / 3.
   ExpectValues(call("SYMMETRIC_NO_CLIPPING_ERR", "dtype:i8, -4, 3, scale_dtype=dtype:f64"), {x},
                {D({2}, {2, 1.7}), F({2}, {0, 0})}, kStatic);
   ExpectValues(call("SYMMETRIC_NO_CLIPPING_ERR", "dtype:i8, -1, 7"), {F({1, 4}, {-2, 1, 0, 7})},
                {F({1}, {2}), F({1}, {3})}, kStatic);
 }
 
-// Of zeros alone a scale is not 0.
-TEST(AffineQuantizationValuesTest, ScalesHaveALeast) {
+// The scale of an all-zero block is not 0.
+TEST(AffineQuantizationValuesTest, ScalesHaveLowerBound) {
   const auto call = [](const std::string& block, const std::string& rest) {
     return "torchao.choose_qparams_affine.default(%a, \"SYMMETRIC\", " + block + ", dtype:i8" +
            rest + ")";
@@ -141,12 +141,12 @@ TEST(AffineQuantizationValuesTest, ScalesHaveALeast) {
   ExpectValues(call("[2]", ""), {D({2}, {0, 0})}, {D({}, {0x1p-1022}), D({}, {0})}, exact);
   ExpectValues(call("[2]", ""), {H({2}, {0, 0})}, {H({}, {0x1p-14}), H({}, {0})}, exact);
   ExpectValues(call("[2]", ", eps=0.25"), {F({2}, {0, 1})}, {F({}, {0.25}), F({}, {0})}, exact);
-  // A block of one element each.
+  // Blocks of one element.
   ExpectValues(call("[1]", ", eps=0.25"), {F({2}, {0, -255})}, {F({2}, {0.25, 2}), F({2}, {0, 0})},
                exact);
 }
 
-TEST(AffineQuantizationValuesTest, RefusesMappings) {
+TEST(AffineQuantizationValuesTest, RejectsUnsupportedMappings) {
   const Values x = F({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
   const auto refused = [&](std::string_view call, absl::StatusCode code, std::string_view message) {
     ExpectDecompositionError(call, {x}, {F({2}, {}), F({2}, {})}, code, message);

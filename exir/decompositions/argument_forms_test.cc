@@ -1,4 +1,4 @@
-// Forms of calls that the vectors of conformance/decompositions don't have, by values.
+// Calls that the vectors of conformance/decompositions do not cover, checked by values.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@ namespace {
 Values OfInt(DType dtype, Sizes64 sizes, std::vector<double> v) { return {dtype, sizes, v}; }
 const ExpectOptions kList = {.list = true};
 
-TEST(ArgumentFormsTest, NumbersBesideTensors) {
+TEST(ArgumentFormsTest, ScalarAndTensorOperands) {
   ExpectValues("aten._add_relu.Scalar(%a, -0.5, 2)", {F({3}, {0, 1, 2})}, {F({3}, {0, 0, 1})});
   ExpectValues("aten.rsub.Scalar(%a, 1.5)", {H({2}, {1, 2})}, {H({2}, {0.5, -0.5})});
   ExpectValues("aten.rsub.Scalar(%a, 3, 2)", {OfInt(DType::kUint8, {2}, {1, 2})},
@@ -23,14 +23,14 @@ TEST(ArgumentFormsTest, NumbersBesideTensors) {
   ExpectValues("aten.isclose.default(%a, %b, 0.5, 0.0, true)", {x, y}, {B({4}, {1, 1, 1, 1})});
 }
 
-TEST(ArgumentFormsTest, AttentionOfAnyHeadSizeAndMask) {
+TEST(ArgumentFormsTest, AttentionHeadSizesAndMasks) {
   // Scores 0 and 2 · a / √2, weights 1/4 and 3/4.
   const double a = std::log(3.0) / std::sqrt(2.0);
   const Values query = F({1, 1, 1, 2}, {1, 1}), key = F({1, 1, 2, 2}, {0, 0, a, a});
   const Values value = F({1, 1, 2, 2}, {4, 0, 0, 4});
   ExpectValues("aten.scaled_dot_product_attention.default(%a, %b, %c)", {query, key, value},
                {F({1, 1, 1, 2}, {1, 3})});
-  // A mask that is added.
+  // An additive mask.
   const Values zeros = F({1, 1, 2, 2}, {0, 0, 0, 0}), mask = F({1, 2}, {0, std::log(3.0)});
   ExpectValues("aten.scaled_dot_product_attention.default(%a, %b, %c, %d)",
                {query, zeros, value, mask}, {F({1, 1, 1, 2}, {1, 3})});
@@ -38,7 +38,7 @@ TEST(ArgumentFormsTest, AttentionOfAnyHeadSizeAndMask) {
                {query, zeros, value, B({1, 2}, {0, 1})}, {F({1, 1, 1, 2}, {0, 4})});
 }
 
-TEST(ArgumentFormsTest, HistogramsBetweenWholeNumbers) {
+TEST(ArgumentFormsTest, HistogramsWithIntegerLimits) {
   ExpectValues("aten.histogram.bin_ct(%a, 2, range=[0,4])", {F({4}, {0, 1, 3, 4})},
                {F({2}, {2, 2}), F({3}, {0, 2, 4})});
   ExpectValues("aten.histogram.bin_ct(%a, 2, range=[0.0,4.0])", {F({4}, {0, 2, 3, 9})},
@@ -55,7 +55,7 @@ TEST(ArgumentFormsTest, CopiesAndFormats) {
                {image});
   ExpectValues("aten.to.other(%a, %b)", {x, I({1}, {0})}, {I({2, 3}, x.elements)});
   ExpectValues("aten.contiguous.default(%a, memory_format=format:channels_last)", {image}, {image});
-  // In both orders at once.
+  // Contiguous in both memory formats.
   const Values column = F({2, 1, 1, 1}, {1, 2});
   ExpectValues("aten.contiguous.default(%a, memory_format=format:channels_last)", {column},
                {column});
@@ -63,14 +63,14 @@ TEST(ArgumentFormsTest, CopiesAndFormats) {
   ExpectValues("aten.empty_permuted.default([2,3], [1,0])", {}, {F({2, 3}, {0, 0, 0, 0, 0, 0})});
 }
 
-TEST(ArgumentFormsTest, GradientsOfUnknownLengths) {
+TEST(ArgumentFormsTest, GradientsWithDynamicSizes) {
   ExpectValues("aten.gradient.tensorarray(%a, spacing=[%b], dim=[0])",
                {F({4}, {0, 1, 4, 9}), F({4}, {0, 1, 2, 3})}, {F({4}, {1, 2, 4, 5})}, kList);
   ExpectValues("aten.gradient.tensorarray(%a, spacing=[%b], dim=[0])",
                {F({3}, {0, 1, 9}), F({3}, {0, 1, 3})}, {F({3}, {1, 2, 4})}, kList);
 }
 
-TEST(ArgumentFormsTest, IndicesOfScalars) {
+TEST(ArgumentFormsTest, IndicesOfScalarTensors) {
   ExpectValues("aten.take_along_dim.default(%a, %b, 0)", {F({}, {5}), I({}, {0})}, {F({}, {5})});
   ExpectValues("aten.meshgrid.indexing([%a], indexing=\"xy\")", {F({2}, {1, 2})}, {F({2}, {1, 2})},
                kList);
@@ -78,7 +78,7 @@ TEST(ArgumentFormsTest, IndicesOfScalars) {
                {F({1, 2}, {1, 2}), F({1, 2}, {3, 3})}, kList);
 }
 
-TEST(ArgumentFormsTest, ProductsOfMatrices) {
+TEST(ArgumentFormsTest, Matmuls) {
   const Values none = F({0, 2}, {}), vector = F({2}, {1, 2});
   ExpectValues("aten.addmv.default(%a, %b, %c)", {F({0}, {}), none, vector}, {F({0}, {})});
   for (const char* call :
@@ -97,7 +97,7 @@ TEST(ArgumentFormsTest, ProductsOfMatrices) {
   ExpectValues("aten.mm.dtype(%a, %b, dtype:f32)", {half, matrix}, {F({1, 1}, {11})});
   ExpectValues("aten.bmm.dtype(%a, %b, dtype:f32)", {H({1, 1, 2}, {1, 2}), H({1, 2, 1}, {3, 4})},
                {F({1, 1, 1}, {11})});
-  // Vectors and matrices before and behind batches of them.
+  // Vectors and matrices as left and right operands of batches.
   const Values batch = F({2, 2, 1}, {1, 2, 3, 4});
   ExpectValues("aten.matmul.default(%a, %b)", {F({2}, {1, 10}), batch}, {F({2, 1}, {21, 43})});
   ExpectValues("aten.matmul.default(%a, %b)", {batch, F({1}, {10})}, {F({2, 2}, {10, 20, 30, 40})});
@@ -107,14 +107,14 @@ TEST(ArgumentFormsTest, ProductsOfMatrices) {
                {F({3, 2, 1, 1}, {21, 43, 1, 3, 2, 4})});
 }
 
-TEST(ArgumentFormsTest, LossesOfOneSample) {
+TEST(ArgumentFormsTest, UnbatchedLosses) {
   ExpectValues("aten.nll_loss_forward.default(%a, %b, none, 0, -100)",
                {F({3}, {-1, -2, -3}), I({}, {1})}, {F({}, {2}), F({}, {1})});
   ExpectValues("aten.nll_loss_forward.default(%a, %b, none, 0, -100)",
                {F({1, 3}, {-1, -2, -3}), I({1}, {1})}, {F({1}, {2}), F({}, {0})});
 }
 
-TEST(ArgumentFormsTest, StatisticsOfBatches) {
+TEST(ArgumentFormsTest, BatchStatistics) {
   const Values x = F({2, 1}, {1, 3}), mean = F({1}, {0}), var = F({1}, {1});
   ExpectValues(
       "aten._batch_norm_with_update_functional.default(%a, none, none, %b, %c, 0.1, 0.0)",
@@ -125,13 +125,13 @@ TEST(ArgumentFormsTest, StatisticsOfBatches) {
       {x, mean, var}, {F({2, 1}, {-1, 1}), F({1}, {2}), F({1}, {1}), F({1}, {0.2}), F({1}, {1.1})});
 }
 
-TEST(ArgumentFormsTest, AveragesOfWholeVolumes) {
+TEST(ArgumentFormsTest, GlobalAveragePooling) {
   ExpectValues("aten.adaptive_avg_pool3d.default(%a, [1,1,1])", {F({1, 1, 2, 1, 2}, {1, 2, 3, 6})},
                {F({1, 1, 1, 1, 1}, {3})});
 }
 
-// Numbers that are certain: probabilities 0 and 1, and ranges of one.
-TEST(ArgumentFormsTest, RandomNumbersInTheirRanges) {
+// Deterministic random numbers: probabilities 0 and 1, and ranges of one.
+TEST(ArgumentFormsTest, RandomNumbersInRange) {
   const std::vector<double> certain = {0, 1, 1};
   ExpectValues("aten.bernoulli.default(%a)", {F({3}, certain)}, {F({3}, certain)});
   ExpectValues("aten.bernoulli.default(%a)", {D({3}, certain)}, {D({3}, certain)});
@@ -156,7 +156,7 @@ TEST(ArgumentFormsTest, RandomNumbersInTheirRanges) {
   last("aten.random.to(%a, 1)", DType::kInt64, 0);
 }
 
-TEST(ArgumentFormsTest, ColumnsOfPaddedImages) {
+TEST(ArgumentFormsTest, Im2ColOfPaddedImages) {
   const Values x = F({1, 1, 1, 1}, {5});
   ExpectValues("aten.im2col.default(%a, [2,1], [1,1], [1,0], [1,1])", {x},
                {F({1, 2, 2}, {0, 5, 5, 0})});
@@ -172,7 +172,7 @@ TEST(ArgumentFormsTest, Differences) {
   ExpectValues("aten.diff.default(%a)", {B({4}, {1, 0, 0, 1})}, {B({3}, {1, 0, 1})});
 }
 
-TEST(ArgumentFormsTest, OrdersOfScalars) {
+TEST(ArgumentFormsTest, SortsScalarTensors) {
   const Values five = F({}, {5});
   for (const char* keep : {"false", "true"}) {
     const std::string rest = std::string(", 0, ") + keep + ")";
@@ -203,7 +203,7 @@ TEST(ArgumentFormsTest, Images) {
                {F({1, 1, 4, 2}, {1, 2, 1, 2, 3, 4, 3, 4})});
 }
 
-TEST(ArgumentFormsTest, Pieces) {
+TEST(ArgumentFormsTest, Splits) {
   ExpectValues("aten.split.Tensor(%a, 0)", {F({0}, {})}, {F({0}, {})}, kList);
   ExpectValues("aten.split.Tensor(%a, 2)", {F({0}, {})}, {F({0}, {})}, kList);
   ExpectValues("aten.hsplit.int(%a, 1)", {F({2}, {1, 2})}, {F({2}, {1, 2})}, kList);

@@ -1,4 +1,5 @@
-// Checks that COVERAGE.md lists the composite operators with a decomposition, and the reasons of others.
+// Checks that COVERAGE.md lists the composite operators with a decomposition, and the reasons of
+// the others.
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -69,7 +70,7 @@ std::string Text(const Coverage& coverage) {
   return text.str();
 }
 
-TEST(CoverageTest, EveryCompositeOperatorDecomposesOrHasAReason) {
+TEST(CoverageTest, EveryCompositeOperatorDecomposesOrHasReason) {
   const Coverage coverage = Collect();
   for (const auto& [op, reason] : coverage.uncovered) {
     EXPECT_FALSE(reason.empty()) << op << " has no decomposition and no reason";

@@ -23,7 +23,7 @@ TEST(CreationValuesTest, Constants) {
   ExpectValues("aten.arange.start(1, 2.5)", {}, {F({2}, {1, 2})});
 }
 
-TEST(CreationValuesTest, EvenSteps) {
+TEST(CreationValuesTest, EvenlySpacedNumbers) {
   ExpectValues("aten.linspace.default(0, 1, 5)", {}, {F({5}, {0, 0.25, 0.5, 0.75, 1})});
   ExpectValues("aten.linspace.default(2, 7, 1)", {}, {F({1}, {2})});
   ExpectValues("aten.linspace.default(2, 7, 0)", {}, {F({0}, {})});
@@ -66,7 +66,7 @@ TEST(CreationValuesTest, ConversionsAndCopies) {
                {F({1, 2, 1, 2}, {1, 2, 3, 4})}, {F({1, 2, 1, 2}, {1, 2, 3, 4})});
 }
 
-TEST(CreationValuesTest, FactsAreNumbers) {
+TEST(CreationValuesTest, PropertiesAreScalars) {
   ExpectRewrite(R"(program aten {
   ranges { s0: [2, 8] }
   graph(%x: f32[s0,3] user_input) {
@@ -104,14 +104,14 @@ TEST(IndexingValuesTest, Fills) {
                {x, I({3}, {1, 1, 0}), F({2, 3}, {1, 1, 1, 0, 0, 2})}, {F({2, 2}, {3, 6, 7, 4})});
 }
 
-TEST(IndexingValuesTest, RealNumbersAreNotFilledWithComplexOnes) {
+TEST(IndexingValuesTest, RejectsComplexFillOfRealTensors) {
   const Values complex = {DType::kComplex64, {}, {2}};
   ExpectDecompositionError("aten.index_fill.int_Tensor(%a, 0, %b, %c)",
                            {F({2}, {1, 2}), I({1}, {0}), complex}, {F({2}, {0, 0})},
                            absl::StatusCode::kInvalidArgument, "a complex value of real numbers");
 }
 
-TEST(IndexingValuesTest, ReducesANumberByANumberOnly) {
+TEST(IndexingValuesTest, ScalarTensorsReduceOnlyWithScalars) {
   ExpectValues("aten.index_reduce.default(%a, 0, %b, %c, \"amax\")",
                {F({}, {3}), I({1}, {0}), F({}, {5})}, {F({}, {5})});
   ExpectDecompositionError("aten.index_reduce.default(%a, 0, %b, %c, \"amax\")",
@@ -119,7 +119,7 @@ TEST(IndexingValuesTest, ReducesANumberByANumberOnly) {
                            absl::StatusCode::kInvalidArgument, "the source has dimensions");
 }
 
-TEST(CreationValuesTest, IntegersRunFromAnIntegerToAnInteger) {
+TEST(CreationValuesTest, IntegerRangesRequireIntegerEnds) {
   ExpectValues("aten.linspace.default(-4.75, 4.75, 5, dtype=dtype:i64)", {},
                {I({5}, {-4, -2, 0, 2, 4})});
   ExpectValues("aten.linspace.Tensor_Scalar(%a, 4.75, 5, dtype=dtype:i64)", {F({}, {-4.75})},
@@ -129,7 +129,7 @@ TEST(CreationValuesTest, IntegersRunFromAnIntegerToAnInteger) {
                            "does not fit into int64");
 }
 
-TEST(IndexingValuesTest, PositionsThroughAllDimensions) {
+TEST(IndexingValuesTest, FlatIndices) {
   const Values x = F({2, 2}, {1, 2, 3, 4});
   ExpectValues("aten.take.default(%a, %b)", {x, I({1, 2}, {3, 0})}, {F({1, 2}, {4, 1})});
   ExpectValues("aten.put.default(%a, %b, %c)", {x, I({2}, {3, 0}), F({2}, {8, 9})},
@@ -142,7 +142,7 @@ TEST(IndexingValuesTest, PositionsThroughAllDimensions) {
                {F({1, 3}, {2, 1, 2})});
 }
 
-TEST(IndexingValuesTest, IndicesWithoutChecks) {
+TEST(IndexingValuesTest, UncheckedIndices) {
   const Values x = F({2, 2}, {1, 2, 3, 4});
   ExpectValues("aten._unsafe_index.Tensor(%a, [none, %b])", {x, I({1}, {1})}, {F({2, 1}, {2, 4})});
   ExpectValues("aten._unsafe_index_put.default(%a, [%b], %c, true)",
@@ -154,7 +154,7 @@ TEST(IndexingValuesTest, IndicesWithoutChecks) {
                {F({2}, {1, 14})});
 }
 
-TEST(IndexingValuesTest, Which) {
+TEST(IndexingValuesTest, OneHotAndIsIn) {
   ExpectValues("aten.one_hot.default(%a, 3)", {I({2}, {2, 0})}, {I({2, 3}, {0, 0, 1, 1, 0, 0})});
   ExpectDecompositionError("aten.one_hot.default(%a)", {I({2}, {2, 0})}, {I({2, 3}, {})},
                            absl::StatusCode::kUnimplemented, "number of classes");
@@ -166,7 +166,7 @@ TEST(IndexingValuesTest, Which) {
   ExpectValues("aten.isin.Tensor_Tensor(%a, %b)", {x, I({0}, {})}, {B({2, 2}, {0, 0, 0, 0})});
 }
 
-TEST(IndexingValuesTest, PositionsOfWhatIsNotZero) {
+TEST(IndexingValuesTest, Nonzero) {
   const Values x = F({2, 2}, {1, 0, 3, 4});
   const std::vector<Values> positions = {I({3}, {0, 1, 1}), I({3}, {0, 0, 1})};
   ExpectValues("aten.nonzero_numpy.default(%a)", {x}, positions, {.list = true});
@@ -175,7 +175,7 @@ TEST(IndexingValuesTest, PositionsOfWhatIsNotZero) {
   ExpectValues("aten.argwhere.default(%a)", {x}, {I({3, 2}, {0, 0, 1, 0, 1, 1})});
 }
 
-TEST(IndexingValuesTest, BagsOfEmbeddings) {
+TEST(IndexingValuesTest, EmbeddingBags) {
   const Values weight = F({3, 2}, {1, 2, 3, 4, 5, 6});
   const Values indices = I({4}, {0, 2, 1, 1}), offsets = I({2}, {0, 2});
   for (const char* call :
@@ -184,7 +184,7 @@ TEST(IndexingValuesTest, BagsOfEmbeddings) {
     ExpectValues(call, {weight, indices, offsets},
                  {F({2, 2}, {6, 8, 6, 8}), I({0}, {}), I({2}, {2, 2}), I({2}, {0, 0})});
   }
-  // The last row does not count.
+  // The last row is ignored.
   ExpectValues("aten.embedding_bag.padding_idx(%a, %b, %c, false, 0, false, none, false, -1)",
                {weight, indices, offsets},
                {F({2, 2}, {1, 2, 6, 8}), I({4}, {0, 0, 1, 1}), I({2}, {1, 2}), I({2}, {0, 0})},

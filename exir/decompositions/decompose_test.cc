@@ -17,13 +17,13 @@ const OpRegistry& Ops() {
   return ops;
 }
 
-TEST(DecompositionTableTest, EveryRowHasASchema) {
+TEST(DecompositionTableTest, EveryRowHasSchema) {
   for (std::string_view op : StandardDecompositions().Ops()) {
     const OpOverload* overload = Ops().Find(op);
     ASSERT_NE(overload, nullptr) << op;
     EXPECT_NE(overload->schema(), nullptr) << op;
     EXPECT_EQ(StandardDecompositions().Find(overload)->op, op);
-    // But for lists that are written, which become writes to tensors.
+    // Except for written lists, which become writes to tensors.
     const bool list = overload->schema()->arguments[0].type.list;
     EXPECT_FALSE(overload->schema()->IsMutable() && !list)
         << op << ": functionalization comes first";
@@ -77,7 +77,7 @@ TEST(DecomposeTest, ComputesSymbolicSizesAtTheStart) {
                 Ops());
 }
 
-TEST(DecomposeTest, SolvesForASymbolThatOnlyStandsInAnExpression) {
+TEST(DecomposeTest, SolvesForSymbolInsideExpression) {
   ExpectRewrite(
       R"(program aten {
   ranges { s0: [1, 8] }
@@ -129,8 +129,8 @@ TEST(DecomposeTest, EdgeProgramsGetEdgeOperators) {
                 Ops());
 }
 
-// One node for all steps, whatever their number; the weight is transposed before it.
-TEST(DecomposeTest, RecurrencesOfManyStepsAreScans) {
+// A single node for any number of steps; the weight is transposed before it.
+TEST(DecomposeTest, LongRecurrencesBecomeScans) {
   ExpectRewrite(R"(program aten {
   ranges { s0: [1, 9000] }
   graph(%x: f32[s0,2,3] user_input, %h: f32[1,2,4] user_input, %wx: f32[4,3] user_input, %wh: f32[4,4] user_input, %bx: f32[4] user_input, %bh: f32[4] user_input) {
@@ -164,7 +164,7 @@ TEST(DecomposeTest, RecurrencesOfManyStepsAreScans) {
                 Ops());
 }
 
-TEST(DecomposeTest, DropoutOutsideTrainingIsItsInput) {
+TEST(DecomposeTest, InferenceDropoutIsIdentity) {
   ExpectRewrite(R"(program training {
   graph(%x: f32[2] user_input) {
     %d: f32[2] = aten.dropout.default(%x, 0.5, false)
@@ -181,7 +181,7 @@ TEST(DecomposeTest, DropoutOutsideTrainingIsItsInput) {
                 Ops());
 }
 
-TEST(DecomposeTest, DecomposesWhatDecompositionsMake) {
+TEST(DecomposeTest, DecomposesRecursively) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2] user_input, %y: f32[2] user_input) {
     %z: f32[2,2] = aten.stack.default([%x,%y], 1)
@@ -199,7 +199,7 @@ TEST(DecomposeTest, DecomposesWhatDecompositionsMake) {
                 Ops());
 }
 
-TEST(DecomposeTest, KeepsWhatTheFilterKeeps) {
+TEST(DecomposeTest, KeepsNodesSelectedByFilter) {
   DecomposeOptions options;
   options.keep = [](const ExportedProgram& program, GraphId graph, NodeId node) {
     return program.graphs[graph].node(node).name == "kept";
@@ -222,7 +222,7 @@ TEST(DecomposeTest, KeepsWhatTheFilterKeeps) {
                 Ops());
 }
 
-TEST(DecomposeTest, LeavesCoreOperatorsAlone) {
+TEST(DecomposeTest, KeepsCoreOperators) {
   ExpectUnchanged(R"(program aten {
   graph(%x: f32[2] user_input) {
     %y: f32[2] = aten.relu.default(%x)
@@ -243,7 +243,7 @@ TEST(DecomposeTest, ErrorNamesTheNode) {
                   "at %y: f32[2,2] = aten.celu", Ops());
 }
 
-TEST(DecomposeTest, ListsAreAsLongAsTheSchemaSays) {
+TEST(DecomposeTest, ChecksListLengths) {
   const auto expect = [](std::string_view call, const std::vector<Values>& inputs,
                          std::string_view message) {
     ExpectDecompositionError(call, inputs, {F({1}, {0})}, absl::StatusCode::kInvalidArgument,
@@ -261,12 +261,12 @@ TEST(DecomposeTest, ListsAreAsLongAsTheSchemaSays) {
          "the argument 'stride' has 0 elements, expected 1\n  at %y0");
   expect("aten.conv2d.default(%a, %b, none, [1, 1, 1])", {image, Random({3, 1, 3, 3})},
          "the argument 'stride' has 3 elements, expected 2");
-  // One number for all, and none where that is the default.
+  // A single number applies to all dimensions; an empty list selects the default.
   ExpectValues("aten.max_pool2d.default(%a, [2], [])", {F({1, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})},
                {F({1, 1, 1, 2}, {6, 8})}, {.symbolic = false});
 }
 
-TEST(DecomposeTest, OperandsWithoutDimensionsAreErrors) {
+TEST(DecomposeTest, RejectsScalarOperands) {
   const auto expect = [](std::string_view call, const std::vector<Values>& inputs,
                          std::string_view message) {
     ExpectDecompositionError(call, inputs, {F({1}, {0})}, absl::StatusCode::kInvalidArgument,
@@ -281,7 +281,7 @@ TEST(DecomposeTest, OperandsWithoutDimensionsAreErrors) {
          "no dimensions");
 }
 
-TEST(DecomposeTest, DifferenceToTheDeclaredTypeIsAnError) {
+TEST(DecomposeTest, RejectsMismatchWithDeclaredType) {
   ExpectPassError(R"(program aten {
   graph(%x: f32[2] user_input) {
     %y: f32[3] = aten.silu.default(%x)
@@ -296,7 +296,7 @@ std::vector<Argument> Loop(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.silu.default", {c["self"]})};
 }
 
-TEST(DecomposeTest, CycleIsAnError) {
+TEST(DecomposeTest, RejectsCycles) {
   static constexpr Decomposition kRows[] = {{"aten.silu.default", Loop}};
   const DecompositionTable table({absl::MakeConstSpan(kRows)});
   DecomposeOptions options;

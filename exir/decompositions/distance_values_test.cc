@@ -6,7 +6,7 @@
 namespace belay::exir {
 namespace {
 
-TEST(DistanceValuesTest, NormsUnderTheirNames) {
+TEST(DistanceValuesTest, Norms) {
   const Values x = F({2, 2}, {3, -4, 0, 12});
   const double all = 13;
   ExpectValues("aten.norm.Scalar(%a)", {x}, {F({}, {all})});
@@ -21,7 +21,7 @@ TEST(DistanceValuesTest, NormsUnderTheirNames) {
   ExpectValues("aten.frobenius_norm.dim(%a, [1], true)", {x}, {F({2, 1}, {5, 12})});
 }
 
-TEST(DistanceValuesTest, LinalgNormIsOfVectorsOrMatrices) {
+TEST(DistanceValuesTest, LinalgNormOfVectorsAndMatrices) {
   const Values x = F({2, 2}, {3, -4, 0, 12});
   ExpectValues("aten.linalg_norm.default(%a)", {x}, {F({}, {13})});
   ExpectValues("aten.linalg_norm.default(%a, none, [0, 1], true)", {x}, {F({1, 1}, {13})});
@@ -43,7 +43,7 @@ TEST(DistanceValuesTest, LinalgNormIsOfVectorsOrMatrices) {
   ExpectValues("aten.linalg_matrix_norm.str_ord(%a, \"nuc\")", {x}, {F({}, {15.524175})});
 }
 
-TEST(DistanceValuesTest, WeightsOfGivenLength) {
+TEST(DistanceValuesTest, WeightNorm) {
   const Values v = F({2, 2}, {3, 4, 0, 2});
   ExpectValues("aten._weight_norm.default(%a, %b)", {v, F({2, 1}, {10, 1})},
                {F({2, 2}, {6, 8, 0, 1})});

@@ -61,7 +61,7 @@ TEST(LossValuesTest, ElementwiseLosses) {
   }
 }
 
-TEST(LossValuesTest, LossesOfProbabilities) {
+TEST(LossValuesTest, ProbabilityLosses) {
   const Values p = F({4}, {0.125, 0.5, 0.75, 1}), t = F({4}, {0, 1, 0.5, 1});
   ExpectReductions(
       {"aten.binary_cross_entropy.default",
@@ -88,7 +88,7 @@ TEST(LossValuesTest, LossesOfProbabilities) {
 const double kLog2 = std::log(2), kLog5 = std::log(5), kLog8 = std::log(8);
 Values Logits() { return F({2, 3}, {0, kLog2, kLog5, kLog5, 0, kLog2}); }
 
-TEST(LossValuesTest, CrossEntropyOfClasses) {
+TEST(LossValuesTest, CrossEntropyOfClassIndices) {
   const Values x = Logits(), t = I({2}, {2, 1});
   const double first = kLog8 - kLog5, second = kLog8;
   ExpectValues("aten.cross_entropy_loss.default(%a, %b, none, 0)", {x, t},
@@ -96,7 +96,7 @@ TEST(LossValuesTest, CrossEntropyOfClasses) {
   ExpectValues("aten.cross_entropy_loss.default(%a, %b)", {x, t}, {F({}, {(first + second) / 2})});
   ExpectValues("aten.cross_entropy_loss.default(%a, %b, none, 2)", {x, t},
                {F({}, {first + second})});
-  // Ignored ones count neither above nor below the line.
+  // Ignored targets count neither in the numerator nor in the denominator.
   ExpectValues("aten.cross_entropy_loss.default(%a, %b, none, 1, 1)", {x, t}, {F({}, {first})});
   ExpectValues("aten.cross_entropy_loss.default(%a, %b)", {x, I({2}, {-100, 1})},
                {F({}, {second})});
@@ -105,7 +105,7 @@ TEST(LossValuesTest, CrossEntropyOfClasses) {
                {F({}, {(2 * first + 3 * second) / 5})});
   ExpectValues("aten.cross_entropy_loss.default(%a, %b, %c, 0)", {x, t, weight},
                {F({2}, {2 * first, 3 * second})});
-  // One sample without a batch.
+  // An unbatched sample.
   ExpectValues("aten.cross_entropy_loss.default(%a, %b)", {F({3}, {0, kLog2, kLog5}), I({}, {1})},
                {F({}, {kLog8 - kLog2})});
 }
@@ -153,7 +153,7 @@ TEST(LossValuesTest, NegativeLogLikelihoods) {
                {F({1, 2, 3}, {-1, -2, -3, -4, -5, -6}), I({1, 3}, {0, 1, 0})}, {F({}, {3})});
 }
 
-TEST(LossValuesTest, Margins) {
+TEST(LossValuesTest, MarginLosses) {
   ExpectValues("aten.hinge_embedding_loss.default(%a, %b, 2.0, 0)",
                {F({4}, {1, 3, 1, -1}), F({4}, {1, 1, -1, -1})}, {F({4}, {1, 3, 1, 3})});
   ExpectValues("aten.margin_ranking_loss.default(%a, %b, %c, 0.5, 0)",
@@ -167,13 +167,13 @@ TEST(LossValuesTest, Margins) {
   ExpectValues("aten.triplet_margin_loss.default(%a, %b, %c, 1.0, 2.0, 0.0, false, 0)",
                {F({2, 2}, {0, 0, 0, 0}), F({2, 2}, {3, 4, 0, 1}), F({2, 2}, {0, 4.5, 6, 8})},
                {F({2}, {1.5, 0})});
-  // With the swap, the distance from the positive counts when it is less.
+  // With swap, the distance from the positive is used if it is smaller.
   ExpectValues("aten.triplet_margin_loss.default(%a, %b, %c, 1.0, 2.0, 0.0, true, 0)",
                {F({1, 2}, {0, 0}), F({1, 2}, {3, 4}), F({1, 2}, {3, 6})}, {F({1}, {4})});
 }
 
-TEST(LossValuesTest, MarginsOfClasses) {
-  // max(0, 1 - own + other) over the other classes, by their number with the own one.
+TEST(LossValuesTest, MulticlassMarginLosses) {
+  // max(0, 1 - own + other) summed over the other classes, divided by the number of classes.
   const Values x = F({2, 3}, {0.5, 1, 0.25, 2, 0, 1.5}), t = I({2}, {1, 0});
   ExpectValues("aten.multi_margin_loss.default(%a, %b, reduction=0)", {x, t},
                {F({2}, {(0.5 + 0.25) / 3, 0.5 / 3})});

@@ -8,7 +8,7 @@ namespace {
 
 const double kRoot = 1 / std::sqrt(1 + 1e-5);
 
-TEST(NormalizationValuesTest, GroupsOfChannels) {
+TEST(NormalizationValuesTest, GroupNorm) {
   // Two groups of one channel with two pixels each.
   const Values x = F({1, 2, 2}, {1, 3, 10, 14});
   ExpectValues("aten.group_norm.default(%a, 2)", {x},
@@ -17,7 +17,7 @@ TEST(NormalizationValuesTest, GroupsOfChannels) {
                {F({1, 2}, {1, 3}), F({2}, {2, 3}), F({2}, {10, 20})}, {F({1, 2}, {8, 23})});
 }
 
-TEST(NormalizationValuesTest, EachInstanceByItself) {
+TEST(NormalizationValuesTest, InstanceNorm) {
   const Values x = F({2, 1, 2}, {1, 3, 10, 14});
   const double two = 2 / std::sqrt(4 + 1e-5);
   ExpectValues("aten.instance_norm.default(%a, none, none, none, none, true, 0.1, 1e-5, false)",
@@ -25,12 +25,12 @@ TEST(NormalizationValuesTest, EachInstanceByItself) {
   ExpectValues("aten.instance_norm.default(%a, %b, %c, none, none, true, 0.1, 1e-5, false)",
                {x, F({1}, {2}), F({1}, {5})},
                {F({2, 1, 2}, {5 - 2 * kRoot, 5 + 2 * kRoot, 5 - 2 * two, 5 + 2 * two})});
-  // Outside training with running statistics.
+  // Inference mode with running statistics.
   ExpectValues("aten.instance_norm.default(%a, none, none, %b, %c, false, 0.1, 0.0, false)",
                {x, F({1}, {2}), F({1}, {4})}, {F({2, 1, 2}, {-0.5, 0.5, 4, 6})});
 }
 
-TEST(NormalizationValuesTest, RootMeanSquare) {
+TEST(NormalizationValuesTest, RmsNorm) {
   const Values x = F({2, 2}, {1, 7, 3, 3});
   ExpectValues("aten.rms_norm.default(%a, [2], none, 0.0)", {x}, {F({2, 2}, {0.2, 1.4, 1, 1})},
                {.symbolic = false});
@@ -45,7 +45,7 @@ TEST(NormalizationValuesTest, RootMeanSquare) {
       {.rtol = 1e-3, .symbolic = false});
 }
 
-TEST(NormalizationValuesTest, BatchNorms) {
+TEST(NormalizationValuesTest, BatchNorm) {
   const Values x = F({2, 1, 1}, {1, 3});
   ExpectValues("aten.batch_norm.default(%a, none, none, %b, %c, false, 0.1, 0.0, false)",
                {x, F({1}, {2}), F({1}, {4})}, {F({2, 1, 1}, {-0.5, 0.5})});
@@ -55,9 +55,9 @@ TEST(NormalizationValuesTest, BatchNorms) {
                {F({2, 1, 1}, {-kRoot, kRoot}), F({1}, {2}), F({1}, {kRoot})});
 }
 
-// In training mode the running statistics that there are move towards the batch's, whose variance is
-// the unbiased one.
-TEST(NormalizationValuesTest, BatchNormsInTrainingWriteStatistics) {
+// In training mode, existing running statistics move towards those of the batch, with the unbiased
+// variance.
+TEST(NormalizationValuesTest, TrainingBatchNormUpdatesStatistics) {
   const Values x = F({2, 1, 1}, {1, 3}), y = F({2, 1, 1}, {-kRoot, kRoot});
   const Values one = F({1}, {1}), four = F({1}, {4});
   const Values mean = F({1}, {1.1}), var = F({1}, {3.8});
@@ -73,8 +73,8 @@ TEST(NormalizationValuesTest, BatchNormsInTrainingWriteStatistics) {
                {x, one, four}, {F({2, 1, 1}, {0, 1})}, {.written = {x, one, four}});
 }
 
-// What each instance makes of the running statistics is averaged.
-TEST(NormalizationValuesTest, InstanceNormsInTrainingWriteStatistics) {
+// The updated running statistics of all instances are averaged.
+TEST(NormalizationValuesTest, TrainingInstanceNormUpdatesStatistics) {
   const Values x = F({2, 2, 2}, {1, 3, 0, 4, 10, 14, 6, 6});
   const double two = 2 / std::sqrt(4 + 1e-5);
   const Values y = F({2, 2, 2}, {-kRoot, kRoot, -two, two, -two, two, 0, 0});
@@ -88,15 +88,15 @@ TEST(NormalizationValuesTest, InstanceNormsInTrainingWriteStatistics) {
                {x, vars}, {y}, {.written = {x, F({2}, {4.5, 3})}});
 }
 
-// Whose running statistics come back instead of being written: as they are computed, in float32.
-TEST(NormalizationValuesTest, FunctionalBatchNormsOfNarrowNumbers) {
+// Running statistics are returned, not written; they have the compute dtype float32.
+TEST(NormalizationValuesTest, FunctionalBatchNormInHalfPrecision) {
   ExpectValues(
       "aten._native_batch_norm_legit_functional.default(%a, %d, %d, %b, %c, true, 0.1, 0.0)",
       {H({2, 1, 1}, {1, 3}), H({1}, {2}), H({1}, {4}), H({1}, {1})},
       {H({2, 1, 1}, {0, 2}), H({1}, {2}), H({1}, {1}), F({1}, {2}), F({1}, {3.8})}, {.rtol = 1e-3});
 }
 
-TEST(NormalizationValuesTest, SoftmaxesAndTheirDtype) {
+TEST(NormalizationValuesTest, SoftmaxDtypes) {
   ExpectValues("aten.softmax.int(%a, -1)", {F({2, 2}, {0, std::log(3), 5, 5})},
                {F({2, 2}, {0.25, 0.75, 0.5, 0.5})});
   ExpectValues("aten.softmax.int(%a, 0, dtype:f32)", {I({2}, {3, 3})}, {F({2}, {0.5, 0.5})});
@@ -107,7 +107,7 @@ TEST(NormalizationValuesTest, SoftmaxesAndTheirDtype) {
                {F({2, 2}, {0, 0, 1, 0})});
 }
 
-TEST(NormalizationValuesTest, DropoutsOutsideTrainingAreTheirInput) {
+TEST(NormalizationValuesTest, InferenceDropoutIsIdentity) {
   for (const char* name :
        {"dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout"}) {
     const std::string op = "aten." + std::string(name) + ".default";

@@ -11,10 +11,10 @@ double Entropy(double x) { return x > 0 ? -x * std::log(x) : x == 0 ? 0 : -kInf;
 struct UnaryRow {
   std::string_view call;
   double (*function)(double);
-  bool integers_too = false;  // and gives float32 for them
+  bool integers_too = false;  // also accepts integers and returns float32
 };
 
-TEST(PointwiseValuesTest, FunctionsOfOneNumber) {
+TEST(PointwiseValuesTest, UnaryFunctions) {
   static constexpr UnaryRow kRows[] = {
       {"aten.absolute.default(%a)", [](double x) { return std::abs(x); }},
       {"aten.negative.default(%a)", [](double x) { return -x; }},
@@ -81,7 +81,7 @@ struct BinaryRow {
   double (*function)(double, double);
 };
 
-TEST(PointwiseValuesTest, FunctionsOfTwoNumbers) {
+TEST(PointwiseValuesTest, BinaryFunctions) {
   static constexpr BinaryRow kRows[] = {
       {"aten.rsub.Tensor(%a, %b)", [](double x, double y) { return y - x; }},
       {"aten.rsub.Tensor(%a, %b, 2)", [](double x, double y) { return y - 2 * x; }},
@@ -117,7 +117,7 @@ TEST(PointwiseValuesTest, FunctionsOfTwoNumbers) {
     SCOPED_TRACE(row.call);
     const Values x = Random({2, 5}, 1), y = Random({2, 5}, 2);
     ExpectValues(row.call, {x, y}, {Map(x, y, row.function)});
-    // Broadcast: a row with a number.
+    // Broadcasts a row with a 0-dimensional tensor.
     const Values row_of = F({1, 3}, {-1, 0.5, 2});
     ExpectValues(row.call, {row_of, F({}, {1.5})},
                  {Map(row_of, F({1, 3}, {1.5, 1.5, 1.5}), row.function)});
@@ -129,7 +129,7 @@ struct Comparison {
   bool (*holds)(double, double);
 };
 
-TEST(PointwiseValuesTest, ComparisonsUnderOtherNames) {
+TEST(PointwiseValuesTest, ComparisonSynonyms) {
   static constexpr Comparison kRows[] = {
       {"greater", [](double x, double y) { return x > y; }},
       {"greater_equal", [](double x, double y) { return x >= y; }},
@@ -146,7 +146,7 @@ TEST(PointwiseValuesTest, ComparisonsUnderOtherNames) {
   }
 }
 
-TEST(PointwiseValuesTest, CombinedProductsAndQuotients) {
+TEST(PointwiseValuesTest, AddcmulAndAddcdiv) {
   const Values x = F({2}, {1, 2}), y = F({2}, {3, 4}), z = F({2}, {5, 8});
   ExpectValues("aten.addcmul.default(%a, %b, %c)", {x, y, z}, {F({2}, {16, 34})});
   ExpectValues("aten.addcmul.default(%a, %b, %c, value=0.5)", {x, y, z}, {F({2}, {8.5, 18})});
@@ -158,14 +158,14 @@ TEST(PointwiseValuesTest, CombinedProductsAndQuotients) {
   ExpectValues("aten.lerp.Tensor(%a, %b, %c)", {x, y, F({2}, {0.25, 0.75})}, {F({2}, {1.5, 3.5})});
 }
 
-TEST(PointwiseValuesTest, PowersInDouble) {
+TEST(PointwiseValuesTest, FloatPowerComputesInDouble) {
   ExpectValues("aten.float_power.Tensor_Scalar(%a, 2)", {I({2}, {3, -4})}, {D({2}, {9, 16})});
   ExpectValues("aten.float_power.Scalar(2, %a)", {F({2}, {3, -1})}, {D({2}, {8, 0.5})});
   ExpectValues("aten.float_power.Tensor_Tensor(%a, %b)", {F({2}, {3, 4}), I({2}, {2, -1})},
                {D({2}, {9, 0.25})});
 }
 
-TEST(PointwiseValuesTest, IntegersStayIntegers) {
+TEST(PointwiseValuesTest, IntegerDtypesArePreserved) {
   ExpectValues("aten.floor_divide.default(%a, %b)", {I({3}, {7, -7, 6}), I({3}, {2, 2, 3})},
                {I({3}, {3, -4, 2})});
   ExpectValues("aten.rsub.Scalar(%a, 3)", {I({2}, {1, 5})}, {I({2}, {2, -2})});
@@ -187,7 +187,7 @@ TEST(PointwiseValuesTest, BitsAndShifts) {
   ExpectValues("aten.bitwise_right_shift.Scalar_Tensor(8, %a)", {x}, {I({3}, {4, 2, 1})});
 }
 
-TEST(PointwiseValuesTest, QuestionsAboutNumbers) {
+TEST(PointwiseValuesTest, Predicates) {
   const Values x = F({5}, {kNan, kInf, -kInf, -0.0, 2});
   ExpectValues("aten.isfinite.default(%a)", {x}, {B({5}, {0, 0, 0, 1, 1})});
   ExpectValues("aten.isposinf.default(%a)", {x}, {B({5}, {0, 1, 0, 0, 0})});
@@ -209,7 +209,7 @@ TEST(PointwiseValuesTest, QuestionsAboutNumbers) {
                {B({2}, {1, 0})});
 }
 
-TEST(PointwiseValuesTest, ZeroTimesALogarithmIsZero) {
+TEST(PointwiseValuesTest, XLogYOfZeroIsZero) {
   ExpectValues("aten.xlogy.Tensor(%a, %b)", {F({3}, {0, 0, 1}), F({3}, {0, kNan, 0})},
                {F({3}, {0, kNan, -kInf})});
   ExpectValues("aten.xlogy.Scalar_Self(2, %a)", {I({2}, {1, 0})}, {F({2}, {0, -kInf})});
@@ -219,7 +219,7 @@ TEST(PointwiseValuesTest, ZeroTimesALogarithmIsZero) {
                {F({3}, {kInf, -kInf, 1000.6931472})});
 }
 
-TEST(PointwiseValuesTest, WhereWithNumbersPromotesAsNumbersDo) {
+TEST(PointwiseValuesTest, WhereWithScalarsUsesScalarPromotion) {
   const Values condition = B({2}, {1, 0});
   ExpectValues("aten.where.Scalar(%a, 1, 2)", {condition}, {I({2}, {1, 2})});
   ExpectValues("aten.where.Scalar(%a, 1, 2.5)", {condition}, {F({2}, {1, 2.5})});
@@ -241,8 +241,8 @@ TEST(PointwiseValuesTest, FakeQuantization) {
                {F({2, 2}, {1.5, 3.5, 1, -10})});
 }
 
-// By rows, by groups of a row, by other blocks, and with zero points that are no integers.
-TEST(PointwiseValuesTest, BlocksThatAreDequantized) {
+// Per row, per group of a row, other blocks, and non-integer zero points.
+TEST(PointwiseValuesTest, BlockwiseDequantization) {
   const Values x = {DType::kInt8, {2, 4}, {-128, 127, 3, 4, 5, 6, 7, 8}};
   ExpectValues("torchao.dequantize_affine.default(%a, [1,4], %b, %c, dtype:i8)",
                {x, F({2, 1}, {0.5, 2}), {DType::kInt8, {2, 1}, {127, -128}}},
@@ -258,7 +258,7 @@ TEST(PointwiseValuesTest, BlocksThatAreDequantized) {
                {F({2, 4}, {-128.5, 126.5, 2.5, 3.5, 10, 12, 14, 16})}, {.symbolic = false});
 }
 
-TEST(PointwiseValuesTest, RealNumbersTakeNoComplexWeight) {
+TEST(PointwiseValuesTest, RejectsComplexLerpWeightOfRealTensors) {
   const Values x = F({2}, {1, 2});
   ExpectDecompositionError("aten.lerp.Scalar(%a, %a, (0.5+1j))", {x}, {x},
                            absl::StatusCode::kInvalidArgument, "a complex weight of real numbers");

@@ -34,7 +34,7 @@ std::vector<Argument> OfUniform(OpBuilder& b, const OpCall& c) {
   return {Cast(b, kOf(b, c, Uniform(b, self, DType::kFloat64)), b.dtype(self))};
 }
 // log(1 - u), exact for small u. Its negative is exponentially distributed.
-Argument LogOfRest(OpBuilder& b, const Argument& uniform) {
+Argument LogOneMinus(OpBuilder& b, const Argument& uniform) {
   return Unary(b, "log1p", Unary(b, "neg", uniform));
 }
 void ExpectPositive(OpBuilder& b, const OpCall& c, std::string_view name) {
@@ -43,7 +43,7 @@ void ExpectPositive(OpBuilder& b, const OpCall& c, std::string_view name) {
 }
 Argument ExponentialOf(OpBuilder& b, const OpCall& c, const Argument& uniform) {
   ExpectPositive(b, c, "lambd");
-  return Mul(b, LogOfRest(b, uniform), -1 / c.Double("lambd"));
+  return Mul(b, LogOneMinus(b, uniform), -1 / c.Double("lambd"));
 }
 Argument CauchyOf(OpBuilder& b, const OpCall& c, const Argument& uniform) {
   ExpectPositive(b, c, "sigma");
@@ -54,7 +54,7 @@ Argument CauchyOf(OpBuilder& b, const OpCall& c, const Argument& uniform) {
 Argument GeometricOf(OpBuilder& b, const OpCall& c, const Argument& uniform) {
   const double p = c.Double("p");
   if (!(p > 0 && p < 1)) b.Invalid(absl::StrCat("p: expected a number between 0 and 1, got ", p));
-  const Argument tries = Mul(b, LogOfRest(b, uniform), 1 / std::log1p(-p));
+  const Argument tries = Mul(b, LogOneMinus(b, uniform), 1 / std::log1p(-p));
   return Clamp(b, Unary(b, "ceil", tries), 1, Argument());
 }
 Argument UniformOf(OpBuilder& b, const OpCall& c, const Argument& uniform) {
@@ -184,7 +184,7 @@ std::vector<Argument> Multinomial(OpBuilder& b, const OpCall& c) {
   if (!replaces) {
     // Take the smallest of exponential numbers with the weights as rates.
     const Argument exponential =
-        Unary(b, "neg", LogOfRest(b, Uniform(b, weights, DType::kFloat64)));
+        Unary(b, "neg", LogOneMinus(b, Uniform(b, weights, DType::kFloat64)));
     const Argument keys = Div(b, weights, exponential);
     return {b.CallAll("aten.topk.default", {keys, count, -1, true, true})[1]};
   }

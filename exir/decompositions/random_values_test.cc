@@ -1,4 +1,4 @@
-// Random numbers of which there is only one value; their distributions are in
+// Random numbers with a single possible value; distributions are tested in
 // exir/random_numbers_test.cc.
 #include <string>
 
@@ -8,14 +8,14 @@
 namespace belay::exir {
 namespace {
 
-TEST(RandomValuesTest, CertainTrials) {
+TEST(RandomValuesTest, TrialsWithProbabilityZeroOrOne) {
   ExpectValues("aten.bernoulli.default(%a)", {F({3}, {0, 1, 0})}, {F({3}, {0, 1, 0})});
   ExpectValues("aten.bernoulli.p(%a, 1.0)", {I({2}, {5, 5})}, {I({2}, {1, 1})});
   ExpectValues("aten.bernoulli.Tensor(%a, %b)", {F({2, 2}, {7, 7, 7, 7}), F({2}, {0, 1})},
                {F({2, 2}, {0, 1, 0, 1})});
 }
 
-TEST(RandomValuesTest, NumbersFromEmptyRanges) {
+TEST(RandomValuesTest, EmptyRanges) {
   const Values x = F({2, 1}, {1, -2});
   ExpectValues("aten.uniform.default(%a, 3.0, 3.0)", {x}, {F({2, 1}, {3, 3})});
   ExpectValues("aten.normal_functional.default(%a, 3.0, 0.0)", {x}, {F({2, 1}, {3, 3})});
@@ -36,14 +36,14 @@ TEST(RandomValuesTest, NumbersFromEmptyRanges) {
                {F({2, 1}, {1, -1}), F({2, 1}, {1, 0.5})});
 }
 
-TEST(RandomValuesTest, TheOnlyWeightIsDrawn) {
+TEST(RandomValuesTest, DrawsOnlyNonzeroWeight) {
   const Values weights = F({2, 3}, {0, 2, 0, 0, 0, 1});
   ExpectValues("aten.multinomial.default(%a, 1)", {weights}, {I({2, 1}, {1, 2})});
   ExpectValues("aten.multinomial.default(%a, 3, true)", {weights}, {I({2, 3}, {1, 1, 1, 2, 2, 2})},
                {.symbolic = false});
 }
 
-TEST(RandomValuesTest, AllIsDropped) {
+TEST(RandomValuesTest, DropoutWithProbabilityOne) {
   for (const char* name :
        {"dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout"}) {
     ExpectValues("aten." + std::string(name) + ".default(%a, 1.0, true)", {F({2, 1}, {1, 2})},
@@ -51,7 +51,7 @@ TEST(RandomValuesTest, AllIsDropped) {
   }
 }
 
-TEST(RandomValuesTest, ParametersThatNoDistributionHasAreRefused) {
+TEST(RandomValuesTest, RejectsInvalidParameters) {
   const Values x = F({2}, {1, 2});
   const auto refused = [&](std::string_view call, std::string_view message) {
     ExpectDecompositionError(call, {x}, {x}, absl::StatusCode::kInvalidArgument, message);

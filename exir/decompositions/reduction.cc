@@ -172,12 +172,12 @@ std::vector<Argument> MSort(OpBuilder& b, const OpCall& c) {
   return {b.Call("aten.sort.default", {c["self"], 0})};
 }
 // Returns NaN if the tensor is statically empty.
-std::optional<Argument> MedianOfNothing(OpBuilder& b, const Argument& x) {
+std::optional<Argument> MedianOfEmpty(OpBuilder& b, const Argument& x) {
   if (!IsFloatingPoint(b.dtype(x)) || b.meta(x).NumElements() != SymInt(0)) return std::nullopt;
   return ScalarTensor(b, std::numeric_limits<double>::quiet_NaN(), b.dtype(x));
 }
 std::vector<Argument> Median(OpBuilder& b, const OpCall& c) {
-  if (const std::optional<Argument> none = MedianOfNothing(b, c["self"])) return {*none};
+  if (const std::optional<Argument> none = MedianOfEmpty(b, c["self"])) return {*none};
   return {b.Call("aten.median.dim", {Reshape(b, c["self"], {-1}), 0})};
 }
 
@@ -294,7 +294,7 @@ std::vector<Argument> NanMedianDim(OpBuilder& b, const OpCall& c) {
   return NanMedianAlong(b, c["self"], c.Int("dim"), c.Bool("keepdim"));
 }
 std::vector<Argument> NanMedian(OpBuilder& b, const OpCall& c) {
-  if (const std::optional<Argument> none = MedianOfNothing(b, c["self"])) return {*none};
+  if (const std::optional<Argument> none = MedianOfEmpty(b, c["self"])) return {*none};
   const std::vector<Argument> results =
       NanMedianAlong(b, Reshape(b, c["self"], {-1}), 0, /*keep=*/false);
   if (!b.ok()) return {};

@@ -32,7 +32,7 @@ TEST(ReductionValuesTest, All) {
   ExpectAsKernel("aten.all.dim(%a, 1, true)", {I({2, 2}, {1, 0, 4, 4})});
 }
 
-TEST(ReductionValuesTest, LowestAndHighest) {
+TEST(ReductionValuesTest, MinimumAndMaximum) {
   const Values x = F({2, 2}, {3, 1, -4, 2});
   ExpectValues("aten.aminmax.default(%a)", {x}, {F({}, {-4}), F({}, {3})});
   ExpectValues("aten.aminmax.default(%a, dim=-1, keepdim=true)", {x},
@@ -46,7 +46,7 @@ TEST(ReductionValuesTest, LowestAndHighest) {
   ExpectValues("aten.median.default(%a)", {F({3}, {3, kNan, 1})}, {F({}, {kNan})});
 }
 
-TEST(ReductionValuesTest, LogOfSumsOfExponentials) {
+TEST(ReductionValuesTest, LogSumExp) {
   const Values x = F({2, 2}, {0, std::log(3), 1000, 1000});
   ExpectValues("aten.logsumexp.default(%a, [1])", {x}, {F({2}, {std::log(4), 1000.6931472})});
   ExpectValues("aten.logsumexp.default(%a, [-1], true)", {x},
@@ -120,7 +120,7 @@ TEST(ReductionValuesTest, QuantilesInterpolate) {
                {F({1, 1}, {2})});
 }
 
-TEST(ReductionValuesTest, DifferencesAndAreas) {
+TEST(ReductionValuesTest, DifferencesAndIntegrals) {
   const Values y = F({4}, {1, 3, 2, 6});
   const ExpectOptions numbers = {.symbolic = false};
   ExpectValues("aten.diff.default(%a)", {y}, {F({3}, {2, -1, 4})}, numbers);
@@ -140,7 +140,7 @@ TEST(ReductionValuesTest, DifferencesAndAreas) {
                            absl::StatusCode::kInvalidArgument, "no dimensions");
 }
 
-TEST(LinearAlgebraValuesTest, FactorsOfIntegersAreIntegers) {
+TEST(LinearAlgebraValuesTest, RejectsNonIntegerFactorsOfIntegers) {
   const Values x = I({2}, {1, 2}), y = I({2, 2}, {1, 2, 3, 4});
   ExpectValues("aten.addmv.default(%a, %b, %a, beta=2.75, alpha=-1.5)", {x, y}, {I({2}, {-3, -7})});
   ExpectDecompositionError("aten.addr.default(%b, %a, %a, beta=0.5)", {x, y}, {y},

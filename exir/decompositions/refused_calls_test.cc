@@ -1,5 +1,5 @@
-// Calls that no decomposition is for: what is wrong is said of the argument that is wrong. Sizes and
-// numbers that only calls decide are among the arguments.
+// Calls that decompositions reject, with error messages about the invalid argument. Includes sizes
+// and numbers that are known only at run time.
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -15,7 +15,7 @@
 namespace belay::exir {
 namespace {
 
-// The message of the error of a program with this call alone, before it names the node.
+// Error message of a program with only this call, without the node name.
 std::string Refusal(std::string_view call) {
   const std::string name(call.substr(0, call.find('(')));
   const OpOverload* op = StandardOpsOfTests().Find(name);
@@ -52,7 +52,7 @@ std::string Refusal(std::string_view call) {
 struct Case {
   std::string_view call, expected;
 };
-// That the message has this text.
+// Expects messages with these strings.
 void Expect(std::initializer_list<Case> cases) {
   for (const Case& c : cases) {
     const std::string got = Refusal(c.call);

@@ -1,4 +1,4 @@
-// docs/refused.md names operators that can't be lowered: those that can be must not stand there.
+// Checks that the operators which docs/refused.md lists as unsupported cannot be lowered.
 #include <fstream>
 #include <regex>
 #include <string>
@@ -10,7 +10,7 @@
 namespace belay::exir {
 namespace {
 
-TEST(RefusedTest, OperatorsOfThePageHaveNeitherKernelNorDecomposition) {
+TEST(RefusedTest, ListedOperatorsHaveNeitherKernelNorDecomposition) {
   const auto ops = CreateStandardOps().value();
   std::ifstream file("docs/refused.md");
   ASSERT_TRUE(file.good());

@@ -11,7 +11,7 @@ constexpr ExpectOptions kNumbersList = {.symbolic = false, .list = true};
 Values Matrix() { return F({2, 3}, {1, 2, 3, 4, 5, 6}); }
 Values Row() { return F({4}, {1, 2, 3, 4}); }
 
-TEST(ShapeValuesTest, SameElementsOtherSizes) {
+TEST(ShapeValuesTest, Reshapes) {
   const Values x = Matrix();
   for (const char* call :
        {"aten.ravel.default(%a)", "aten.flatten.using_ints(%a)", "aten.reshape.default(%a, [-1])",
@@ -35,7 +35,7 @@ TEST(ShapeValuesTest, SameElementsOtherSizes) {
                kNumbers);
 }
 
-TEST(ShapeValuesTest, DimensionsInAnotherOrder) {
+TEST(ShapeValuesTest, Permutations) {
   const Values x = Matrix(), t = F({3, 2}, {1, 4, 2, 5, 3, 6});
   for (const char* call :
        {"aten.t.default(%a)", "aten.transpose.int(%a, 0, -1)", "aten.mT.default(%a)",
@@ -61,7 +61,7 @@ TEST(ShapeValuesTest, Narrow) {
                            absl::StatusCode::kInvalidArgument, "from 1 to 3 of a size of 2");
 }
 
-TEST(ShapeValuesTest, Pieces) {
+TEST(ShapeValuesTest, Splits) {
   const Values x = F({5}, {1, 2, 3, 4, 5});
   const std::vector<Values> uneven = {F({2}, {1, 2}), F({2}, {3, 4}), F({1}, {5})};
   for (const char* call :
@@ -74,7 +74,7 @@ TEST(ShapeValuesTest, Pieces) {
   for (const char* call : {"aten.chunk.default(%a, 3)", "aten.unsafe_chunk.default(%a, 3)"}) {
     ExpectValues(call, {x}, uneven, {.rtol = 1e-5, .atol = 1e-6, .symbolic = true, .list = true});
   }
-  // Four chunks of two would be eight.
+  // Four chunks of two would need eight elements.
   ExpectValues("aten.chunk.default(%a, 4)", {x}, uneven, kNumbersList);
   ExpectValues("aten.chunk.default(%a, 2, -1)", {Matrix()},
                {F({2, 2}, {1, 2, 4, 5}), F({2, 1}, {3, 6})}, kNumbersList);
@@ -94,7 +94,7 @@ TEST(ShapeValuesTest, Pieces) {
                {F({2}, {1, 3}), F({2}, {2, 4})}, kNumbersList);
 }
 
-TEST(ShapeValuesTest, AtLeastSomeDimensions) {
+TEST(ShapeValuesTest, MinimumRank) {
   const Values zero = F({}, {3}), one = F({2}, {1, 2}), two = Matrix();
   ExpectValues("aten.atleast_1d.default(%a)", {zero}, {F({1}, {3})});
   ExpectValues("aten.atleast_2d.default(%a)", {zero}, {F({1, 1}, {3})});
@@ -141,7 +141,7 @@ TEST(JoiningValuesTest, Grids) {
   ExpectValues("aten.cartesian_prod.default([%a])", {x}, {x});
 }
 
-TEST(JoiningValuesTest, SequencesOfOneLength) {
+TEST(JoiningValuesTest, PadSequence) {
   const Values x = F({2}, {1, 2}), y = F({1}, {3});
   ExpectValues("aten.pad_sequence.default([%a, %b], true, 9.0)", {x, y}, {F({2, 2}, {1, 2, 3, 9})},
                kNumbers);
@@ -180,7 +180,7 @@ TEST(RearrangingValuesTest, Repeats) {
                {F({2, 1, 2}, {1, 2, 1, 2})});
 }
 
-TEST(RearrangingValuesTest, Turns) {
+TEST(RearrangingValuesTest, FlipsAndRotations) {
   const Values x = Matrix();
   ExpectValues("aten.fliplr.default(%a)", {x}, {F({2, 3}, {3, 2, 1, 6, 5, 4})});
   ExpectValues("aten.flipud.default(%a)", {x}, {F({2, 3}, {4, 5, 6, 1, 2, 3})});

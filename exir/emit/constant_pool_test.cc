@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(ConstantPoolTest, NamedDataKeepKeySizeAlignmentAndLayout) {
+TEST(ConstantPoolTest, NamedDataPreservesKeySizeAlignmentAndLayout) {
   NamedDataStore store;
   NamedDataOptions options;
   options.alignment = 16;
@@ -50,7 +50,7 @@ TEST(ConstantPoolTest, NamedDataKeepKeySizeAlignmentAndLayout) {
   }
 }
 
-TEST(ConstantPoolTest, KeysOfOneContentShareASegmentWhoseKnownDigestIsKept) {
+TEST(ConstantPoolTest, KeysWithEqualContentShareSegmentAndDigest) {
   NamedDataStore a, b;
   ASSERT_OK(a.Add("k", TextStorage("same"), {.alignment = 256, .sha256 = std::string(32, 'd')}));
   ASSERT_OK(b.Add("l", TextStorage("same"), {.alignment = 512}));
@@ -63,7 +63,7 @@ TEST(ConstantPoolTest, KeysOfOneContentShareASegmentWhoseKnownDigestIsKept) {
   EXPECT_EQ(image.metadata.named_data_size(), 2);
 }
 
-TEST(ConstantPoolTest, CompanionFilesHaveSegmentsOfTheirOwn) {
+TEST(ConstantPoolTest, CompanionFilesHaveSeparateSegments) {
   NamedDataStore store;
   ASSERT_OK(store.Add("a", TextStorage("same")));
   ASSERT_OK(store.Add("b", TextStorage("same"), {.external_tag = "one"}));
@@ -79,7 +79,7 @@ TEST(ConstantPoolTest, CompanionFilesHaveSegmentsOfTheirOwn) {
   EXPECT_EQ(image.segments.size(), 3u);
 }
 
-TEST(ConstantPoolTest, RefusesAKeyWithOtherContentAndOneWithoutABuffer) {
+TEST(ConstantPoolTest, RejectsKeyConflictsAndMissingBuffers) {
   const auto output = [](const std::string& text, const std::string& tag, size_t buffer) {
     NamedDataStore store;
     EXPECT_OK(store.Add("k", TextStorage(text), {.external_tag = tag}));
@@ -103,7 +103,7 @@ TEST(ConstantPoolTest, RefusesAKeyWithOtherContentAndOneWithoutABuffer) {
   }
 }
 
-TEST(ConstantPoolTest, BlobsOfOneContentShareASegment) {
+TEST(ConstantPoolTest, EqualBlobsShareSegment) {
   ProgramImage image;
   ConstantPool pool(&image);
   const uint32_t a = pool.AddDelegateBlob(TextStorage("blob"));
@@ -122,7 +122,7 @@ ConstantTensor Bytes(const std::string& text) {
   return *std::move(made);
 }
 
-TEST(ConstantPoolTest, RefusesAnOrderOfOtherDimensions) {
+TEST(ConstantPoolTest, RejectsDimOrderOfWrongRank) {
   ProgramImage image;
   const uint8_t order[] = {0, 1};
   EXPECT_THAT(ConstantPool(&image).AddTensor(Bytes("text"), order).status(),
@@ -130,7 +130,7 @@ TEST(ConstantPoolTest, RefusesAnOrderOfOtherDimensions) {
                        HasSubstr("a permutation of the 1 dimensions, got one of length 2")));
 }
 
-TEST(ConstantPoolTest, NamedConstantsLieElsewhere) {
+TEST(ConstantPoolTest, NamedConstantsAreNotStored) {
   ProgramImage image;
   std::vector<std::string> asked;
   ConstantPool pool(&image, [&](const Storage& bytes) -> absl::StatusOr<std::string> {
@@ -154,7 +154,7 @@ TEST(ConstantPoolTest, NamedConstantsLieElsewhere) {
   EXPECT_EQ(image.segments[0].pieces.size(), 1u);
 }
 
-TEST(ConstantPoolTest, AlignmentsAreThoseOfPagesAtMost) {
+TEST(ConstantPoolTest, AlignmentIsLimitedToPageSize) {
   const auto aligned = [](std::vector<int64_t> alignments) -> absl::StatusOr<uint64_t> {
     NamedDataStore store;
     for (size_t i = 0; i < alignments.size(); ++i) {

@@ -1,4 +1,4 @@
-// What can't be emitted, and what is said of it.
+// Programs that cannot be emitted, and the error messages.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr absl::StatusCode kUnimplemented = absl::StatusCode::kUnimplemented;
 
-// What no instruction can hold: an argument, a result.
+// Argument and result kinds that instructions cannot express.
 constexpr char kDict[] = R"(the argument {"k": 1} has no run-time form)";
 constexpr char kObject[] = R"(a result of type object("Queue") has no run-time form)";
 
@@ -49,7 +49,7 @@ void ExpectRefused(const std::vector<Case>& cases) {
   }
 }
 
-TEST(EmitterTest, RefusesConstantsAndStateOfAnotherForm) {
+TEST(EmitterTest, RejectsMalformedConstantsAndState) {
   const auto text = [](const std::string& type, const std::string& kind,
                        const std::string& constant, const std::string& mutation) {
     return absl::Substitute(
@@ -69,8 +69,8 @@ TEST(EmitterTest, RefusesConstantsAndStateOfAnotherForm) {
   });
 }
 
-// A method that only reads what another writes has it as state, too.
-TEST(EmitterTest, RefusesStateOfDynamicSizesThatAnotherMethodWrites) {
+// A method that only reads a buffer has it as state if another method writes it.
+TEST(EmitterTest, RejectsDynamicStateWrittenByAnotherMethod) {
   MethodPrograms methods;
   methods.emplace_back("reads", ParseOrDie(R"(program edge {
     ranges { s0: [1, 4] }
@@ -87,7 +87,7 @@ TEST(EmitterTest, RefusesStateOfDynamicSizesThatAnotherMethodWrites) {
               StatusIs(kInvalid, HasSubstr("buffer 'b' has a dynamic size: f32[s0]")));
 }
 
-TEST(EmitterTest, RefusesMutationsOfWhatIsNoInput) {
+TEST(EmitterTest, RejectsMutationsOfNonInputs) {
   const auto text = [](const std::string& mutation) {
     return absl::StrCat(
         R"(program edge { constants { state "b": f32[2] state "p": f32[2] constant "c": f32[2] }
@@ -120,8 +120,8 @@ TEST(EmitterTest, ListsCustomObjectsThatNodesUse) {
         kUnimplemented, "method 'forward': unsupported:\n  input 'o': custom object queue"}});
 }
 
-// What can be emitted of the other methods is no part of the message.
-TEST(EmitterTest, NamesOnlyMethodsThatCanNotBeEmitted) {
+// The message omits methods that can be emitted.
+TEST(EmitterTest, ReportsOnlyFailedMethods) {
   MethodPrograms methods;
   methods.emplace_back("a", ParseOrDie(R"(program edge {
     graph(%x: f32[2] user_input) {
@@ -136,7 +136,7 @@ TEST(EmitterTest, NamesOnlyMethodsThatCanNotBeEmitted) {
                                      "my.own.op, used 1 time: node 'y' at model.py:12"));
 }
 
-TEST(EmitterTest, RefusesArgumentsAndResultsThatHaveNoForm) {
+TEST(EmitterTest, RejectsArgumentsAndResultsWithoutRuntimeForm) {
   const auto text = [](const std::string& node, const std::string& output = "") {
     return absl::Substitute("program edge { graph(%x: f32[2] user_input) {\n$0\nreturn ($1) } }",
                             node, output);
@@ -154,8 +154,8 @@ TEST(EmitterTest, RefusesArgumentsAndResultsThatHaveNoForm) {
   });
 }
 
-// A pass that put nodes into the wrong order is to blame, not the program.
-TEST(EmitterTest, RefusesNodesBeforeWhatTheyUse) {
+// Caused by a pass that misordered nodes, not by the program.
+TEST(EmitterTest, RejectsUseBeforeDefinition) {
   MethodPrograms methods;
   methods.emplace_back("forward", ParseOrDie(R"(program edge {
     graph(%x: f32[2] user_input) {
@@ -173,7 +173,7 @@ TEST(EmitterTest, RefusesNodesBeforeWhatTheyUse) {
       StatusIs(absl::StatusCode::kInternal, HasSubstr("'y' is used before it was emitted")));
 }
 
-TEST(EmitterTest, SizesThatGrowBeyondAllBoundsAreNamed) {
+TEST(EmitterTest, ReportsUnboundedSizes) {
   ExpectRefused({{R"(program edge {
     ranges { s0: [1, 4611686018427387904] s1: [1, 4611686018427387904] }
     graph(%x: f32["s0*s1"] user_input) { return (%x user_output) }
@@ -181,9 +181,9 @@ TEST(EmitterTest, SizesThatGrowBeyondAllBoundsAreNamed) {
                   kInvalid, "'x': dimension 0 is s0*s1: export with Dim(..., max=...) for s0*s1"}});
 }
 
-// --- Bodies ---
+// --- Subgraphs ---
 
-TEST(EmitterTest, RefusesBranchesThatCanNotBeEmitted) {
+TEST(EmitterTest, RejectsInvalidBranches) {
   const auto text = [](const std::string& result, const std::string& predicate,
                        const std::string& node, const std::string& output) {
     return absl::Substitute(R"(program edge {
@@ -208,7 +208,7 @@ TEST(EmitterTest, RefusesBranchesThatCanNotBeEmitted) {
   });
 }
 
-TEST(EmitterTest, RefusesLoopsThatCanNotBeEmitted) {
+TEST(EmitterTest, RejectsInvalidLoops) {
   const auto text = [](const std::string& result, const std::string& additional,
                        const std::string& test_input, const std::string& body_input) {
     return absl::Substitute(R"(program edge {
@@ -234,7 +234,7 @@ TEST(EmitterTest, RefusesLoopsThatCanNotBeEmitted) {
   });
 }
 
-TEST(EmitterTest, RefusesRowLoopsThatCanNotBeEmitted) {
+TEST(EmitterTest, RejectsInvalidRowLoops) {
   const auto text = [](const std::string& result, const std::string& operands,
                        const std::string& row = "f32[3]", const std::string& node = "") {
     return absl::Substitute(R"(program edge {
@@ -261,7 +261,7 @@ TEST(EmitterTest, RefusesRowLoopsThatCanNotBeEmitted) {
   });
 }
 
-TEST(EmitterTest, RefusesOperatorsWithEffectsThatCanNotBeEmitted) {
+TEST(EmitterTest, RejectsInvalidEffectOperators) {
   const auto text = [](const std::string& results, const std::string& arguments) {
     return absl::StrCat("program edge { graph(%t: token token, %x: f32[2] user_input) {\n", results,
                         "higher_order.with_effects(", arguments, ")\n return () } }");
@@ -282,7 +282,7 @@ TEST(EmitterTest, RefusesOperatorsWithEffectsThatCanNotBeEmitted) {
 
 // --- Delegates ---
 
-// $0: a result's type, $1: the arguments of the call.
+// $0: type of a result, $1: arguments of the call.
 constexpr char kDelegate[] = R"(program edge {
   graph(%x: f32[2] user_input) {
     %y: $0 = higher_order.executorch_call_delegate($1)
@@ -294,7 +294,7 @@ constexpr char kDelegate[] = R"(program edge {
       return (%n user_output) } } }
 })";
 
-TEST(EmitterTest, RefusesDelegateCallsThatCanNotBeEmitted) {
+TEST(EmitterTest, RejectsInvalidDelegateCalls) {
   ExpectRefused({
       {absl::Substitute(kDelegate, "f32[2]", R"(module#0, {"k": 1})"), kUnimplemented, kDict},
       {absl::Substitute(kDelegate, "object(\"Queue\")", "module#0, %x"), kUnimplemented, kObject},
@@ -308,8 +308,8 @@ TEST(EmitterTest, RefusesDelegateCallsThatCanNotBeEmitted) {
               StatusIs(kInvalid, HasSubstr("a delegate call without a lowered module")));
 }
 
-// Each form of the operands would have a state of its own.
-TEST(EmitterTest, RefusesCallsOfOtherFormsOfAModuleThatKeepsState) {
+// Each operand type would have its own state.
+TEST(EmitterTest, RejectsStatefulModuleWithDifferentOperandTypes) {
   const auto text = [](const std::string& type, const std::string& returned) {
     return absl::Substitute(R"(program edge {
       graph(%x: f32[2] user_input, %y: $0 user_input) {
@@ -334,7 +334,7 @@ TEST(EmitterTest, RefusesCallsOfOtherFormsOfAModuleThatKeepsState) {
                                  "of different forms")));
 }
 
-TEST(EmitterTest, RefusesNamedDataOfOneKeyAndOtherContent) {
+TEST(EmitterTest, RejectsNamedDataKeyConflicts) {
   const auto method = [](const std::string& bytes) {
     return ParseOrDie(absl::Substitute(R"(program edge {
       graph(%x: f32[2] user_input) {

@@ -1,4 +1,4 @@
-// Program text in, values and instructions out; what can't be emitted, and what is said of it.
+// Emits programs from text and checks values, instructions and error messages.
 #include "exir/emit/emitter.h"
 
 #include <string>
@@ -31,7 +31,7 @@ const OpRegistry& Ops() {
   return *ops;
 }
 
-// As written: every tensor has memory of its own, all instructions are there.
+// Without storage sharing and reordering.
 const EmitOptions kAsWritten = {.memory = {.share = false, .reorder = false}};
 
 absl::StatusOr<ProgramImage> Emit(
@@ -52,7 +52,7 @@ std::vector<std::string> Lines(std::string_view text, const EmitOptions& options
   return image.ok() ? PrintLines(image->metadata.methods(0)) : std::vector<std::string>();
 }
 
-// What is wrong with the only method.
+// Error message of a program with a single method.
 std::string Error(std::string_view text, absl::StatusCode code) {
   const absl::Status status = Emit({{"forward", text}}).status();
   EXPECT_EQ(status.code(), code) << status;
@@ -61,7 +61,7 @@ std::string Error(std::string_view text, absl::StatusCode code) {
 
 // --- Inputs ---
 
-TEST(EmitterTest, InputsHaveTheConstraintsOfTheirSizes) {
+TEST(EmitterTest, InputsHaveSizeConstraints) {
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
     ranges { s0: [1, 10] s1: [2, 5] }
     graph(%a: f32[s0] user_input, %b: f32[2*s0] user_input, %c: f32[s0 + 3] user_input,
@@ -81,13 +81,14 @@ TEST(EmitterTest, InputsHaveTheConstraintsOfTheirSizes) {
   }
   EXPECT_THAT(constraints, ElementsAre("a[0] in [1, 10] = 1*s0 + 0", "b[0] in [2, 20] = 2*s0 + 0",
                                        "c[0] in [4, 13] = 1*s0 + 3", "d[0] in [5, 23] = 2*s0 + 3",
-                                       // What no symbol alone decides has a range.
+                                       // Sizes that are not a linear function of one symbol have a
+                                       // range.
                                        "e[0] in [3, 15] = 1* + 0", "f[0] in [2, 50] = 1* + 0",
                                        "g[0] in [1, 10] = 1*s0 + 0", "g[2] in [2, 5] = 1*s1 + 0",
                                        "n[0] in [1, 10] = 1*s0 + 0", "h[0] in [4, 16] = 1* + 0"));
 }
 
-TEST(EmitterTest, InputsThatAreNoTensors) {
+TEST(EmitterTest, NonTensorInputs) {
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
     graph(%a: symfloat(zf0) user_input, %b: symbool(zb0) user_input,
           %c: const(3) constant_input, %d: const(2.5) constant_input,
@@ -101,13 +102,13 @@ TEST(EmitterTest, InputsThatAreNoTensors) {
   for (const schema::Input& input : method.inputs()) {
     forms.push_back(absl::StrCat(input.name(), "=", PrintValue(method, input.value())));
   }
-  // The token is nothing at run time.
+  // The token does not exist at run time.
   EXPECT_THAT(forms,
               ElementsAre("a=double0", "b=bool1", "c=3", "d=2.5d", "e=true", "f='text'", "g=none"));
   EXPECT_THAT(PrintLines(method), ElementsAre("return 3"));
 }
 
-TEST(EmitterTest, RefusesInputsAndOutputsThatHaveNoForm) {
+TEST(EmitterTest, RejectsInputsAndOutputsWithoutRuntimeForm) {
   EXPECT_EQ(Error(R"(program edge {
     graph(%x: f32[2] user_input, %o: object("Queue") custom_obj "queue",
           %p: object("Stack") user_input) {
@@ -120,7 +121,7 @@ TEST(EmitterTest, RefusesInputsAndOutputsThatHaveNoForm) {
             "  output 0: of kind gradient_to_user_input\n  output 1: of kind loss_output");
 }
 
-TEST(EmitterTest, ConstantsAreTensorsThatTheProgramHas) {
+TEST(EmitterTest, RejectsInvalidConstants) {
   EXPECT_THAT(Error(R"(program edge {
     graph(%p: symint(s0) parameter "p") { return () }
   })",
@@ -133,7 +134,7 @@ TEST(EmitterTest, ConstantsAreTensorsThatTheProgramHas) {
               HasSubstr("constant 'p' has no tensor in the program"));
 }
 
-TEST(EmitterTest, StateHasStaticSizes) {
+TEST(EmitterTest, RejectsDynamicState) {
   EXPECT_THAT(Error(R"(program edge {
     ranges { s0: [1, 4] }
     graph(%b: f32[s0] buffer "b", %x: f32[s0] user_input) { return (%x buffer_mutation "b") }
@@ -142,7 +143,7 @@ TEST(EmitterTest, StateHasStaticSizes) {
               HasSubstr("buffer 'b' has a dynamic size: f32[s0]"));
 }
 
-TEST(EmitterTest, TensorsAreStrided) {
+TEST(EmitterTest, RejectsNonStridedTensors) {
   EXPECT_THAT(Error(R"(program edge {
     graph(%x: f32[2]{layout=sparse_coo} user_input) { return (%x user_output) }
   })",
@@ -150,7 +151,7 @@ TEST(EmitterTest, TensorsAreStrided) {
               HasSubstr("'x' is not a strided tensor"));
 }
 
-TEST(EmitterTest, SizesNeedBounds) {
+TEST(EmitterTest, RejectsUnboundedSizes) {
   const std::string error = Error(R"(program edge {
     ranges { s0: [1, inf] u0: [0, inf] s1: [1, 4] }
     graph(%x: f32[s1,s0] user_input, %y: f32[s0] user_input, %z: f32[s1 + u0] user_input) {
@@ -163,7 +164,7 @@ TEST(EmitterTest, SizesNeedBounds) {
                            HasSubstr("export with Dim(..., max=...) for s0"),
                            HasSubstr("only data determines u0; bound it in the model")));
   EXPECT_EQ(error.find("'y'"), std::string::npos) << "a symbol is reported once";
-  // With what has no instructions, both are said.
+  // Unknown operators and unbounded sizes are reported together.
   EXPECT_THAT(Error(R"(program edge {
     ranges { s0: [1, inf] }
     graph(%x: f32[s0] user_input) {
@@ -178,7 +179,7 @@ TEST(EmitterTest, SizesNeedBounds) {
 
 // --- State and outputs ---
 
-TEST(EmitterTest, MutatedBuffersAreWrittenBackAtTheEnd) {
+TEST(EmitterTest, WritesBackMutatedBuffersAtTheEnd) {
   constexpr std::string_view kText = R"(program edge {
     constants { state "b": f32[2] state "p": f32[2] }
     graph(%b: f32[2] buffer "b", %p: f32[2] parameter "p", %x: f32[2] user_input) {
@@ -195,8 +196,8 @@ TEST(EmitterTest, MutatedBuffersAreWrittenBackAtTheEnd) {
                           "x2 = aten.copy_.default(x2, a4, false)", "return a5"));
 }
 
-// Two buffers change places; the old content is also a result.
-TEST(EmitterTest, WhatIsWrittenOverIsSavedBefore) {
+// Swaps two buffers; the old content is also a result.
+TEST(EmitterTest, SavesOverwrittenValuesFirst) {
   EXPECT_THAT(Lines(R"(program edge {
     constants { state "a": f32[2] state "b": f32[2] state "c": f32[2] }
     graph(%a: f32[2] buffer "a", %b: f32[2] buffer "b", %c: f32[2] buffer "c") {
@@ -208,7 +209,7 @@ TEST(EmitterTest, WhatIsWrittenOverIsSavedBefore) {
                           "s1 = aten.copy_.default(s1, a4, false)", "return a4, s2"));
 }
 
-TEST(EmitterTest, UpdatesInPlaceNeedNoCopy) {
+TEST(EmitterTest, InPlaceUpdatesNeedNoCopy) {
   constexpr std::string_view kText = R"(program edge {
     constants { state "b": f32[4,2] }
     graph(%b: f32[4,2] buffer "b", %i: i64[1] user_input, %x: f32[1,2] user_input) {
@@ -225,8 +226,8 @@ TEST(EmitterTest, UpdatesInPlaceNeedNoCopy) {
               ElementsAre("s0 = aten.index_copy_.default(s0, 0, x1, x2)", "return "));
 }
 
-// What one method writes is state in another that reads it, if it is the same tensor.
-TEST(EmitterTest, ABufferThatAnotherMethodChangesIsState) {
+// A buffer that one method writes is state in another that reads it, if it is the same tensor.
+TEST(EmitterTest, BufferMutatedByAnotherMethodIsState) {
   constexpr std::string_view kWrites = R"(program edge {
     constants { state "b": f32[2] }
     graph(%b: f32[2] buffer "b", %x: f32[2] user_input) { return (%x buffer_mutation "b") }
@@ -241,14 +242,14 @@ TEST(EmitterTest, ABufferThatAnotherMethodChangesIsState) {
     return image.ok() ? PrintValue(image->metadata.methods(0), 0) : "";
   };
   EXPECT_EQ(form_in_reader("f32[2]", "buffer"), "s0");
-  EXPECT_EQ(form_in_reader("f32[3]", "buffer"), "c0");  // of the same name alone
+  EXPECT_EQ(form_in_reader("f32[3]", "buffer"), "c0");  // only the name is equal
   EXPECT_EQ(form_in_reader("i32[2]", "buffer"), "c0");
   EXPECT_EQ(form_in_reader("f32[2]", "tensor_constant"), "c0");
 }
 
 // --- Methods ---
 
-TEST(EmitterTest, MethodsAreEdgeProgramsWithNamesOfTheirOwn) {
+TEST(EmitterTest, RequiresEdgeProgramsWithUniqueNames) {
   constexpr std::string_view kEdge = "program edge { graph() { return () } }";
   EXPECT_THAT(Emit({{"", kEdge}}).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, "method '': a method has a name"));
@@ -265,7 +266,7 @@ TEST(EmitterTest, MethodsAreEdgeProgramsWithNamesOfTheirOwn) {
   EXPECT_EQ(image->metadata.methods(0).name(), "a");
 }
 
-TEST(EmitterTest, ListsWhatIsUnknownOfAllMethods) {
+TEST(EmitterTest, ListsUnknownOperatorsOfAllMethods) {
   std::string nodes;
   for (int i = 0; i < 21; ++i) absl::StrAppend(&nodes, "%y", i, ": f32[2] = my.own.op(%x)\n");
   const std::string many = absl::StrCat("program edge { graph(%x: f32[2] user_input) {\n", nodes,
@@ -289,7 +290,7 @@ TEST(EmitterTest, ListsWhatIsUnknownOfAllMethods) {
   EXPECT_EQ(status.message().find("'y20'"), std::string::npos);
 }
 
-TEST(EmitterTest, ArgumentsOfEveryKind) {
+TEST(EmitterTest, EmitsEveryKindOfArgument) {
   EXPECT_THAT(Lines(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.clone.default(%x, memory_format=format:contiguous)
@@ -321,7 +322,7 @@ TEST(EmitterTest, ArgumentsOfEveryKind) {
               HasSubstr("a result of type object(\"Queue\") has no run-time form"));
 }
 
-// --- Bodies ---
+// --- Subgraphs ---
 
 constexpr char kCond[] = R"(program edge {
   graph(%p: b8[] user_input, %x: f32[2] user_input) {
@@ -335,7 +336,7 @@ constexpr char kCond[] = R"(program edge {
   graph no(%u: f32[2]) { return (%u) }
 })";
 
-TEST(EmitterTest, BranchesMoveWhatTheyGive) {
+TEST(EmitterTest, BranchesMoveTheirResults) {
   EXPECT_THAT(Lines(absl::Substitute(kCond, "%p, graph#1, graph#2, [%x]", "", "")),
               ElementsAre("unless x0 jump 4", "a3 = aten.neg.default(x1)", "a2 = a3", "jump 5",
                           "a2 = x1", "return a2"));
@@ -376,7 +377,7 @@ TEST(EmitterTest, LoopsCarryTheirResults) {
   EXPECT_THAT(Lines(absl::Substitute(kWhile, results, call, "", "%s, %v")),
               ElementsAre("a3 = x0", "a4 = x1", "a5 = aten.any.default(a3)", "unless a5 jump 7",
                           "a7 = aten.add.Tensor(a3, x2, 1)", "a3 = a7", "jump 2", "return a3"));
-  // Values that change places are read before either is written.
+  // Swapped values are read before either is written.
   EXPECT_THAT(Lines(absl::Substitute(kWhile, results, call, "", "%v, %u")),
               ElementsAre("a3 = x0", "a4 = x1", "a5 = aten.any.default(a3)", "unless a5 jump 9",
                           "a7 = aten.add.Tensor(a3, x2, 1)", "a8 = a3", "a3 = a4", "a4 = a8",
@@ -406,7 +407,7 @@ constexpr char kScan[] = R"(program edge {
   graph body($2) { return ($3) }
 })";
 
-TEST(EmitterTest, RowLoopsReadARowAndWriteARow) {
+TEST(EmitterTest, RowLoopsReadAndWriteRows) {
   EXPECT_THAT(
       Lines(absl::Substitute(kScan, "%last: f32[2], %all: f32[s0,s1]",
                              "scan(graph#1, [%h], [%xs], [%w])",
@@ -418,7 +419,7 @@ TEST(EmitterTest, RowLoopsReadARowAndWriteARow) {
                   "a8 = belay.set_row_.default(a8, a15, int12, int6)",
                   "int13 = executorch_prim.add.Scalar(int12, 1)", "int12 = int13", "jump 5",
                   "return "));
-  // A size that no operand has and that is not computed: memory for the most that it can be.
+  // A size that is neither an operand's nor computed: planned with its upper bound.
   EXPECT_THAT(Lines(absl::Substitute(kScan, "%all: f32[s0,\"Mod(s1, 5)\",3]",
                                      "map_impl(graph#1, [%xs], [])", "%x: f32[s1]", "%x"))[1],
               HasSubstr("aten.empty.memory_format([int6,4,3], "));
@@ -447,7 +448,7 @@ TEST(EmitterTest, RowLoopsReadARowAndWriteARow) {
   }
 }
 
-TEST(EmitterTest, OperatorsWithEffectsAreTheirOperators) {
+TEST(EmitterTest, WithEffectsEmitsWrappedOperator) {
   const auto text = [](std::string_view results, std::string_view arguments) {
     return absl::StrCat("program edge { graph(%t: token token, %x: f32[2] user_input) {\n", results,
                         " = higher_order.with_effects(", arguments, ")\n return () } }");
@@ -456,7 +457,7 @@ TEST(EmitterTest, OperatorsWithEffectsAreTheirOperators) {
               ElementsAre("a3 = aten.add.Tensor(x1, x1, 1)", "return "));
   EXPECT_THAT(Lines(text("%u: token, %y: f32[2]", "%t, op:\"aten.add.Tensor\", %x, %x, alpha=3")),
               ElementsAre("a3 = aten.add.Tensor(x1, x1, 3)", "return "));
-  // One without results has "none" behind the token.
+  // An operator without results has "none" after the token.
   EXPECT_THAT(
       Lines(text("%u: token, none", "%t, op:\"aten._assert_async.msg\", %x, \"must hold\"")),
       ElementsAre(" = aten._assert_async.msg(x1, 'must hold')", "return "));
@@ -472,7 +473,7 @@ TEST(EmitterTest, OperatorsWithEffectsAreTheirOperators) {
 
 // --- Delegates ---
 
-TEST(EmitterTest, DelegateCallsNameAModuleWhoseSpecsAreText) {
+TEST(EmitterTest, DelegateCallsReferToModulesWithUtf8Specs) {
   const auto text = [](std::string_view module, std::string_view key) {
     return absl::StrCat(R"(program edge { graph(%x: f32[2] user_input) {
       %y: f32[2] = higher_order.executorch_call_delegate()",
@@ -515,12 +516,12 @@ TEST(EmitterTest, ReportsTheMemoryOfEachMethod) {
   ASSERT_EQ(memory.size(), 1u);
   EXPECT_EQ(memory[0].method, "m");
   EXPECT_EQ(memory[0].state_bytes, 64u);
-  EXPECT_EQ(memory[0].memory.arena_bytes, 448u);  // the second dies at once
+  EXPECT_EQ(memory[0].memory.arena_bytes, 448u);  // the second one is dead immediately
 
   EXPECT_EQ(image.debug.methods_size(), 0);
 }
 
-TEST(EmitterTest, DebugInfoNamesTheNodesOfInstructionsAndOfDelegates) {
+TEST(EmitterTest, DebugInfoNamesNodesOfInstructionsAndDelegates) {
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.neg.default(%x)
@@ -535,13 +536,13 @@ TEST(EmitterTest, DebugInfoNamesTheNodesOfInstructionsAndOfDelegates) {
   ASSERT_EQ(debug.instructions_size(), 2);
   EXPECT_EQ(debug.instructions(0).node(), "a");
   EXPECT_EQ(debug.instructions(1).node(), "y");
-  // A node without a handle can't be asked for.
+  // Nodes without a handle cannot be looked up.
   ASSERT_EQ(debug.delegates_size(), 1);
   EXPECT_EQ(debug.delegates(0).nodes_size(), 0);
 }
 
-// Another form of the operands is another delegate: it is made for them.
-TEST(EmitterTest, CallsOfAModuleWithOperandsOfOtherFormsAreOtherDelegates) {
+// A delegate is initialized for its operand types, so other types need another delegate.
+TEST(EmitterTest, DifferentOperandTypesCreateSeparateDelegates) {
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
     graph(%x: f32[2] user_input, %y: f32[3] user_input, %z: f32[2] user_input) {
       %a: f32[2] = higher_order.executorch_call_delegate(module#0, %x)
@@ -558,7 +559,7 @@ TEST(EmitterTest, CallsOfAModuleWithOperandsOfOtherFormsAreOtherDelegates) {
   EXPECT_EQ(image.segments.size(), 1u);
 }
 
-TEST(EmitterTest, InputsThatTheProgramWritesToAreMarked) {
+TEST(EmitterTest, MarksMutatedInputs) {
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
     graph(%x: f32[2] user_input, %y: f32[2] user_input) {
       %z: f32[2] = edge.aten.neg.default(%y)

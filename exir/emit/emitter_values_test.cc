@@ -1,4 +1,4 @@
-// Values and instructions of less common programs: text in, values and instructions out.
+// Emits less common programs from text and checks values and instructions.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,7 +31,7 @@ const OpRegistry& Ops() {
   return *ops;
 }
 
-// As written: every tensor has memory of its own, all instructions are there.
+// Without storage sharing and reordering.
 const EmitOptions kAsWritten = {.memory = {.share = false, .reorder = false}};
 
 absl::StatusOr<ProgramImage> EmitForward(std::string_view text,
@@ -47,7 +47,7 @@ std::vector<std::string> Lines(std::string_view text, const EmitOptions& options
   return image.ok() ? PrintLines(image->metadata.methods(0)) : std::vector<std::string>();
 }
 
-TEST(EmitterTest, SizesThatNoSymbolAloneDecidesHaveARange) {
+TEST(EmitterTest, CompositeSizesHaveRange) {
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
     ranges { s0: [1, 4] s1: [2, 5] }
     graph(%a: f32["2*s0*s1"] user_input, %b: f32["-1*s0 + 10"] user_input) { return () }
@@ -61,8 +61,8 @@ TEST(EmitterTest, SizesThatNoSymbolAloneDecidesHaveARange) {
   EXPECT_THAT(constraints, ElementsAre("[4, 40] = 1* + 0", "[6, 9] = 1* + 0"));
 }
 
-// Strides that are no order of dimensions: any will do, since all go by the value.
-TEST(EmitterTest, TensorsOfOtherStridesAreRowMajor) {
+// Strides without a dimension order: any order is valid, since all users refer to the value.
+TEST(EmitterTest, TensorsWithoutDimOrderAreRowMajor) {
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitForward(R"(program edge {
     graph(%a: f32[2,3]{strides=[0,1]} user_input, %b: f32[2,3]{strides=[1,2]} user_input) {
       return ()
@@ -73,7 +73,7 @@ TEST(EmitterTest, TensorsOfOtherStridesAreRowMajor) {
   EXPECT_EQ(method.values(1).tensor().dim_order(), std::string("\1\0", 2));
 }
 
-TEST(EmitterTest, ResultsThatAreNumbers) {
+TEST(EmitterTest, ScalarResults) {
   EXPECT_THAT(Lines(R"(program edge {
     graph(%x: f32[2] user_input) {
       %i: symint(u0) = edge.aten.sym_size.int(%x, 0)
@@ -88,7 +88,7 @@ TEST(EmitterTest, ResultsThatAreNumbers) {
 
 // --- State ---
 
-TEST(EmitterTest, StateWithoutInitialContentHasNone) {
+TEST(EmitterTest, StateMayLackInitialContent) {
   const auto initial = [](std::string_view constants) {
     const absl::StatusOr<ProgramImage> image =
         EmitForward(absl::StrCat("program edge { ", constants, R"(
@@ -101,7 +101,7 @@ TEST(EmitterTest, StateWithoutInitialContentHasNone) {
   EXPECT_EQ(initial(""), 0u);
 }
 
-TEST(EmitterTest, MutationsAreOfTheInputOfTheirKind) {
+TEST(EmitterTest, MutationsMatchInputKind) {
   EXPECT_THAT(Lines(R"(program edge {
     constants { state "n": f32[2] }
     graph(%p: f32[2] parameter "n", %b: f32[2] buffer "n", %x: f32[2] user_input,
@@ -113,8 +113,8 @@ TEST(EmitterTest, MutationsAreOfTheInputOfTheirKind) {
                           "s0 = aten.copy_.default(s0, x3, false)", "return "));
 }
 
-// Nodes of bodies are numbered as those of the top graph are.
-TEST(EmitterTest, OnlyNodesOfTheTopGraphWorkInPlace) {
+// Subgraph nodes have the same numbers as nodes of the top graph.
+TEST(EmitterTest, OnlyTopGraphNodesRunInPlace) {
   EmitOptions options = kAsWritten;
   options.write_state_in_place = true;
   EXPECT_THAT(Lines(R"(program edge {
@@ -157,8 +157,8 @@ MethodPrograms ReadsAndWrites(const std::string& read, const std::string& writte
   return methods;
 }
 
-// Buffers of one name, type and content are one; with other content they are two.
-TEST(EmitterTest, ABufferOfOtherContentIsNoState) {
+// Buffers with equal name, type and content are one; with different content they are two.
+TEST(EmitterTest, BufferWithDifferentContentIsNotState) {
   for (const bool same : {true, false}) {
     const MethodPrograms methods = ReadsAndWrites("12345678", same ? "12345678" : "87654321");
     ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitProgram(methods, kAsWritten));
@@ -166,8 +166,8 @@ TEST(EmitterTest, ABufferOfOtherContentIsNoState) {
   }
 }
 
-TEST(EmitterTest, HandsOnWhatNamingAConstantGives) {
-  // The first is the reader's own; the second what the writer has under that name.
+TEST(EmitterTest, PropagatesErrorsOfNameConstant) {
+  // The first is the reader's own content, the second the writer's content with that name.
   const MethodPrograms methods = ReadsAndWrites("12345678", "87654321");
   for (const std::string_view broken : {"12345678", "87654321"}) {
     EmitOptions options = kAsWritten;
@@ -180,17 +180,17 @@ TEST(EmitterTest, HandsOnWhatNamingAConstantGives) {
   }
 }
 
-TEST(EmitterTest, ABufferThatAnotherMethodFillsFirstIsNotShared) {
+TEST(EmitterTest, BufferWithoutInitialContentIsNotShared) {
   MethodPrograms methods = ReadsAndWrites("12345678", "12345678");
-  methods[1].second.state_dict.clear();  // the writer has no initial content
+  methods[1].second.state_dict.clear();  // the writer lacks initial content
   ASSERT_OK_AND_ASSIGN(const ProgramImage image, EmitProgram(methods, kAsWritten));
   EXPECT_EQ(PrintValue(image.metadata.methods(0), 0), "c0");
   EXPECT_EQ(image.metadata.methods(1).state(0).initial(), 0u);
 }
 
-// --- Bodies ---
+// --- Subgraphs ---
 
-TEST(EmitterTest, LoopsCarryNumbers) {
+TEST(EmitterTest, LoopsCarryScalars) {
   EXPECT_THAT(Lines(R"(program edge {
     ranges { s0: [0, 9] s1: [0, 9] u0: [0, 9] u1: [0, 9] }
     graph(%i: symint(s0) user_input, %k: symint(s1) user_input) {
@@ -208,8 +208,8 @@ TEST(EmitterTest, LoopsCarryNumbers) {
                           "int5 = int2", "int2 = int3", "int3 = int5", "jump 2", "return int2"));
 }
 
-// A size of the rows that comes from another operand; what is no tensor has none.
-TEST(EmitterTest, RowLoopsTakeSizesFromAnyOperand) {
+// A row size from another operand; non-tensors have no sizes.
+TEST(EmitterTest, RowLoopsUseSizesOfAnyOperand) {
   EXPECT_THAT(Lines(R"(program edge {
     ranges { s0: [0, 5] s1: [1, 7] }
     graph(%xs: f32[s0] user_input, %n: symint(s1) user_input, %w: f32[3,s1] user_input) {
@@ -224,8 +224,8 @@ TEST(EmitterTest, RowLoopsTakeSizesFromAnyOperand) {
               Contains(HasSubstr(" = aten.sym_size.int(x2, 1)")));
 }
 
-// And where they are computed of such; without rows nothing else would say them.
-TEST(EmitterTest, RowLoopsComputeSizesOfOperands) {
+// Sizes computed from operand sizes; required if there are no rows.
+TEST(EmitterTest, RowLoopsComputeSizesFromOperands) {
   const auto sizes_of = [](const std::string& size) {
     std::vector<std::string> computed;
     for (const std::string& line : Lines(absl::Substitute(R"(program edge {
@@ -260,15 +260,15 @@ TEST(EmitterTest, RowLoopsComputeSizesOfOperands) {
   EXPECT_THAT(sizes_of("FloorDiv(s1, 2)"),
               Contains(HasSubstr("executorch_prim.floordiv.Scalar(int6, 2)")));
   EXPECT_THAT(sizes_of("2*s1"), Contains(HasSubstr("executorch_prim.mul.Scalar(")));
-  // What the rows decide has room for the largest.
+  // Data-dependent sizes use their upper bound.
   EXPECT_THAT(sizes_of("u0"), ElementsAre("aten.sym_size.int(x0, 0)", HasSubstr("([int4,9], ")));
 }
 
 // --- The order of effects ---
 
-// As written, both large tensors are alive at once; with the second use right behind what it uses
-// one of them is.
-TEST(EmitterTest, WhatHasEffectsKeepsItsOrder) {
+// In the original order, both large tensors are alive at once. If the second use directly follows
+// its operand, only one of them is.
+TEST(EmitterTest, EffectsKeepTheirOrder) {
   constexpr OpDef kOwn[] = {
       {.schema = "test::make(int n) -> Tensor"},
       {.schema = "test::plain(Tensor self) -> Tensor"},
@@ -301,9 +301,9 @@ TEST(EmitterTest, WhatHasEffectsKeepsItsOrder) {
   }
 }
 
-// b is written back last, so that both are alive until then: only what is known of the operator
-// that writes tells that it may come before the other.
-TEST(EmitterTest, WhatIsNotKnownHasEffects) {
+// b is written back last, so both tensors are alive until then. Only properties of the writing
+// operator show that it may run before the other one.
+TEST(EmitterTest, UnknownOperatorsHaveEffects) {
   constexpr OpDef kOwn[] = {
       {.schema = "test::make(int n) -> Tensor"},
       {.schema = "test::use(Tensor self) -> Tensor"},
@@ -331,7 +331,7 @@ TEST(EmitterTest, WhatIsNotKnownHasEffects) {
 
 // --- Delegates ---
 
-TEST(EmitterTest, CallsOfAModuleWithListsOfOneFormShareADelegate) {
+TEST(EmitterTest, EqualListTypesShareDelegate) {
   const auto text = [](const std::string& last) {
     return absl::Substitute(R"(program edge {
       graph(%x: f32[2] user_input) {
@@ -350,7 +350,7 @@ TEST(EmitterTest, CallsOfAModuleWithListsOfOneFormShareADelegate) {
               ElementsAre("[a1,a2] = delegate 0(x0)", "[a4,a5] = delegate 1(x0)", "return a1"));
 }
 
-TEST(EmitterTest, DebugInfoHasTheHandlesOfADelegateAndTheModulesOfNodes) {
+TEST(EmitterTest, DebugInfoHasDelegateHandlesAndNodeModules) {
   ExportedProgram program = ParseOrDie(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[2] = edge.aten.neg.default(%x)  @"model.py":12 handle=5
@@ -378,14 +378,14 @@ TEST(EmitterTest, DebugInfoHasTheHandlesOfADelegateAndTheModulesOfNodes) {
   EXPECT_EQ(debug.instructions(0).module(), "layers.0");
   EXPECT_THAT(debug.instructions(0).debug_handles(), ElementsAre(5));
   EXPECT_EQ(debug.instructions(1).module(), "");
-  EXPECT_THAT(debug.instructions(1).debug_handles(), ElementsAre(2, 3));  // all that it computes
+  EXPECT_THAT(debug.instructions(1).debug_handles(), ElementsAre(2, 3));  // all its nodes
   const schema::DelegateDebugInfo& delegate = debug.delegates(0);
   ASSERT_EQ(delegate.entries_size(), 2);
   EXPECT_EQ(delegate.entries(0).int_id(), 7);
   EXPECT_THAT(delegate.entries(0).debug_handles(), ElementsAre(2, 3));
   EXPECT_EQ(delegate.entries(1).string_id(), "matmul");
   EXPECT_THAT(delegate.entries(1).debug_handles(), ElementsAre(4));
-  ASSERT_EQ(delegate.nodes_size(), 2);  // those that can be asked for
+  ASSERT_EQ(delegate.nodes_size(), 2);  // nodes with handles
   EXPECT_EQ(delegate.nodes(0).node(), "m");
   EXPECT_EQ(delegate.nodes(0).source(), "model.py:20");
   EXPECT_EQ(delegate.nodes(0).debug_handle(), 2);

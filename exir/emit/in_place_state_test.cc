@@ -1,4 +1,4 @@
-// Which updates of buffers are made where the buffer is: program text in, operators out.
+// Finds buffer updates that can run in place: program text in, operators out.
 #include "exir/emit/in_place_state.h"
 
 #include <memory>
@@ -13,7 +13,7 @@
 namespace belay::exir {
 namespace {
 
-// "node operator" of each node that works in place, in the order of the graph.
+// Returns "node operator" for each in-place node, in graph order.
 std::string InPlace(std::string_view text) {
   static const OpRegistry* const ops = CreateStandardOps()->release();
   const ExportedProgram program = ParseOrDie(text, *ops);
@@ -28,7 +28,7 @@ std::string InPlace(std::string_view text) {
   return nodes;
 }
 
-TEST(InPlaceStateTest, AChainOfUpdatesOfABufferAndOfAnInput) {
+TEST(InPlaceStateTest, FindsUpdateChainsOfBuffersAndInputs) {
   EXPECT_EQ(InPlace(R"(program edge {
     constants { state "b": f32[4,2] }
     graph(%b: f32[4,2] buffer "b", %c: f32[4] user_input, %i: i64[1] user_input,
@@ -42,7 +42,7 @@ TEST(InPlaceStateTest, AChainOfUpdatesOfABufferAndOfAnInput) {
             "p aten.index_put_.default, q aten.index_copy_.default, r aten.index_put_.default");
 }
 
-TEST(InPlaceStateTest, AGapInTheChainIsCopied) {
+TEST(InPlaceStateTest, RejectsChainsWithGaps) {
   struct Case {
     const char* what;
     const char* nodes;
@@ -92,8 +92,8 @@ TEST(InPlaceStateTest, AGapInTheChainIsCopied) {
   }
 }
 
-// Written back as it is, the result would be read with the buffer's strides.
-TEST(InPlaceStateTest, ABufferOfOtherStridesIsCopied) {
+// Otherwise the result would be read with the buffer's strides.
+TEST(InPlaceStateTest, RejectsStrideMismatch) {
   constexpr std::string_view kSame = "f32[4,2]{strides=[1,4]}", kOther = "f32[4,2]";
   for (const std::string_view result : {kSame, kOther}) {
     const std::string text = R"(program edge {

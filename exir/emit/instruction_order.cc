@@ -165,14 +165,14 @@ class BlockOrder {
 
 }  // namespace
 
-std::vector<uint32_t> WrittenOrder(const schema::Method& method) {
+std::vector<uint32_t> OriginalOrder(const schema::Method& method) {
   std::vector<uint32_t> order(method.instructions_size());
   std::iota(order.begin(), order.end(), 0);
   return order;
 }
 
-std::vector<uint32_t> FrugalOrder(const schema::Method& method, const StorageSharing& sharing,
-                                  const std::vector<bool>& effects) {
+std::vector<uint32_t> LowMemoryOrder(const schema::Method& method, const StorageSharing& sharing,
+                                     const std::vector<bool>& effects) {
   const std::vector<uint32_t> starts = BlockStarts(method);
   // By storage: the first and the last block that access it; results are live after the last block.
   std::vector<Interval> blocks(method.values_size());

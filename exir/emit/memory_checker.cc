@@ -314,7 +314,7 @@ class Checker {
     std::sort(state.begin(), state.end(),
               [](const auto& a, const auto& b) { return a.first.begin < b.first.begin; });
     for (size_t i = 1; i < state.size(); ++i) {
-      if (state[i - 1].first.Meets(state[i].first)) {
+      if (state[i - 1].first.Overlaps(state[i].first)) {
         Problem(absl::StrCat("M3: state values ", state[i - 1].second, " and ", state[i].second,
                              " overlap"));
       }
@@ -364,7 +364,7 @@ class Checker {
     std::sort(writes.begin(), writes.end(),
               [&](uint32_t a, uint32_t b) { return regions_[a].begin < regions_[b].begin; });
     for (size_t k = 1; k < writes.size(); ++k) {
-      if (regions_[writes[k - 1]].Meets(regions_[writes[k]])) {
+      if (regions_[writes[k - 1]].Overlaps(regions_[writes[k]])) {
         Problem(absl::StrCat("M5: ", Name(writes[k - 1]), " and ", Name(writes[k]),
                              " are both written by instruction ", i));
       }
@@ -374,7 +374,7 @@ class Checker {
                                         : OutputOverArgument::kNever;
     for (uint32_t read : step.reads) {
       for (uint32_t write : writes) {
-        if (read == write || !regions_[read].Meets(regions_[write])) continue;
+        if (read == write || !regions_[read].Overlaps(regions_[write])) continue;
         std::string problem = "it does not work in place";
         if (over == OutputOverArgument::kSameBytes && step.reads[0] == read) {
           problem = ProveKeptViewIsInPlace(method_, OperatorName(written_, instruction),
@@ -546,7 +546,7 @@ class Checker {
 
   void ReportClash(uint32_t slot, const Bits& live, uint32_t instruction) {
     for (uint32_t other = 0; other < values_.size(); ++other) {
-      if (!live.Get(other) || !regions_[slot].Meets(regions_[other])) continue;
+      if (!live.Get(other) || !regions_[slot].Overlaps(regions_[other])) continue;
       if (reported_.insert({slot, other}).second) {
         Problem(absl::StrCat("M1: instruction ", instruction, " writes ", Name(slot), " over ",
                              Name(other), ", which is needed later"));

@@ -1,5 +1,5 @@
-// What the checker makes of values and instructions that are of another kind than they were, of
-// operands of other places, and of tensors without bytes.
+// Memory checker on values and instructions with a changed kind, on operands in other locations,
+// and on empty tensors.
 #include <functional>
 #include <numeric>
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The verdict on the method as written, after `change` of what became of it.
+// Checks the original method against a copy modified by `change`.
 std::string Check(
     std::string_view text, const std::function<void(schema::Method&)>& change = [](auto&) {},
     const std::vector<bool>& elided = {}) {
@@ -38,7 +38,7 @@ std::string Check(
   return std::string(status.message());
 }
 
-TEST(MemoryCheckerTest, O2RefusesInstructionsOfAnotherKind) {
+TEST(MemoryCheckerTest, O2RejectsChangedInstructionKind) {
   constexpr std::string_view kText = R"(%x: f32[16]@0 = test.make.default()
       %y: f32[16]@64 = test.use.default(%x)
       return %y)";
@@ -51,7 +51,7 @@ TEST(MemoryCheckerTest, O2RefusesInstructionsOfAnotherKind) {
               HasSubstr("O2: instruction 1 is not the one written as 1"));
 }
 
-TEST(MemoryCheckerTest, O2RefusesValuesThatBecameTensors) {
+TEST(MemoryCheckerTest, O2RejectsChangedValueKind) {
   constexpr std::string_view kText = R"(%x: f32[16]@0 = test.make.default(3)
       return %x)";
   EXPECT_EQ(Check(kText), "");
@@ -63,8 +63,8 @@ TEST(MemoryCheckerTest, O2RefusesValuesThatBecameTensors) {
               HasSubstr("O2: value 1 changed"));
 }
 
-// The number of an operator that is not there means none that hands on bytes.
-TEST(MemoryCheckerTest, V1RefusesOperatorsThatAreNotNamed) {
+// An invalid operator index never names an operator that forwards bytes.
+TEST(MemoryCheckerTest, V1RejectsUnnamedOperators) {
   TextMethod method(R"(%x: f32[16]@0 = test.make.default()
       %y: f32[16]@0 = aten.alias_copy.default(%x)
       return %y)");
@@ -83,7 +83,7 @@ TEST(MemoryCheckerTest, V1RefusesOperatorsThatAreNotNamed) {
                        HasSubstr("V1: instruction 1 cannot be elided: '' computes something")));
 }
 
-TEST(MemoryCheckerTest, M5AcceptsAKeptViewOverItsFirstArgumentAlone) {
+TEST(MemoryCheckerTest, M5AcceptsKeptViewOnlyOverFirstArgument) {
   EXPECT_EQ(Check(R"(%x: f32[?16]@0#1 = test.make.default()
       %y: f32[?16]@0#1 = aten.view_copy.default(%x, [-1])
       return %y)"),
@@ -96,8 +96,8 @@ TEST(MemoryCheckerTest, M5AcceptsAKeptViewOverItsFirstArgumentAlone) {
                         "128): it does not work in place"));
 }
 
-// Without the number of its symbolic sizes only a static tensor is known to be read in step.
-TEST(MemoryCheckerTest, M5AsksForSymbolicSizesWhereTheyAreKnown) {
+// Without the ids of symbolic sizes, only static tensors are known to be read in step.
+TEST(MemoryCheckerTest, M5RequiresEqualSymbolicSizes) {
   const auto check = [](std::string_view text, size_t known) {
     TextMethod method(text);
     method.written.method.set_arena_bytes(64);
@@ -126,7 +126,7 @@ TEST(MemoryCheckerTest, M5AsksForSymbolicSizesWhereTheyAreKnown) {
   }
 }
 
-TEST(MemoryCheckerTest, M1LetsTensorsWithoutBytesLieAnywhere) {
+TEST(MemoryCheckerTest, M1AcceptsEmptyTensorsAnywhere) {
   EXPECT_EQ(Check(R"(%x: f32[16]@0 = test.make.default()
       %e: f32[0]@0 = test.make.default()
       %f: f32[0,4]@0 = test.use.default(%e, %x)

@@ -18,7 +18,7 @@
 namespace belay::exir {
 namespace {
 
-// Operators of a Builder, besides the first.
+// Additional operators of a Builder.
 constexpr uint32_t kInPlace = 3, kOut = 4, kAnd = 5;
 
 // A method under construction: all tensors are f32 of `elements` elements in the arena.
@@ -70,7 +70,7 @@ class Builder {
     if (method.arena_bytes() == 0) method.set_arena_bytes(1 << 20);
     return std::string(CheckMemoryPlan(method).message());
   }
-  // The same when the instructions run in this order.
+  // Same, with the instructions in this order.
   std::string CheckInOrder(const std::vector<uint32_t>& order) const {
     schema::Method planned = method;
     planned.set_arena_bytes(1 << 20);
@@ -84,7 +84,7 @@ class Builder {
             planned, {.written = method, .order = order, .elided = none, .has_effects = none}, {})
             .message());
   }
-  // Arranges the method, orders and shares, and returns the verdict.
+  // Plans the memory of the method, and returns the checker's verdict.
   std::string Arrange() {
     static const OpRegistry& ops = *CreateStandardOps()->release();
     WrittenMethod written{method, {}, {}, {}, {}};
@@ -109,7 +109,7 @@ TEST(MemoryCheckerTest, AcceptsReuseOfDeadTensors) {
   EXPECT_EQ(b.Check(), "");
 }
 
-TEST(MemoryCheckerTest, M1RefusesTwoLiveTensorsInOnePlace) {
+TEST(MemoryCheckerTest, M1RejectsOverlappingLiveTensors) {
   Builder b;
   const uint32_t x = b.Tensor(32, 0), y = b.Tensor(16, 64), z = b.Tensor(16, 256);
   b.Call({}, {x});
@@ -121,7 +121,7 @@ TEST(MemoryCheckerTest, M1RefusesTwoLiveTensorsInOnePlace) {
       << b.Check();
 }
 
-TEST(MemoryCheckerTest, M1NamesOnlyWhatIsNeededAndWrittenOver) {
+TEST(MemoryCheckerTest, M1ReportsOnlyLiveOverwrittenValues) {
   Builder b;
   const uint32_t dead = b.Tensor(16, 0), needed = b.Tensor(16, 0), apart = b.Tensor(16, 64);
   const uint32_t over = b.Tensor(16, 0);
@@ -137,7 +137,7 @@ TEST(MemoryCheckerTest, M1NamesOnlyWhatIsNeededAndWrittenOver) {
   EXPECT_EQ(std::count(problems.begin(), problems.end(), '\n'), 1) << problems;
 }
 
-TEST(MemoryCheckerTest, M1SeesListElements) {
+TEST(MemoryCheckerTest, M1ChecksListElements) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 64), z = b.Tensor(16, 0),
                  w = b.Tensor(16, 128);
@@ -150,21 +150,21 @@ TEST(MemoryCheckerTest, M1SeesListElements) {
   EXPECT_NE(b.Check().find("M1"), std::string::npos);
 }
 
-TEST(MemoryCheckerTest, M1SeesValuesThatLiveAroundALoop) {
+TEST(MemoryCheckerTest, M1ChecksValuesLiveAroundLoops) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0), t = b.Tensor(16, 64), u = b.Tensor(16, 0);
   const uint32_t condition = b.Slot();
   b.Call({}, {x});              // 0
   b.JumpIfFalse(condition, 5);  // 1
   b.Call({x}, {t});             // 2: reads x again in the next round,
-  b.Call({t}, {u});             // 3: but u lies on it
+  b.Call({t}, {u});             // 3: but u overlaps it
   b.Jump(1);                    // 4
   EXPECT_NE(b.Check().find("M1: instruction 3 writes value 2 [0, 64) over value 0"),
             std::string::npos)
       << b.Check();
 }
 
-TEST(MemoryCheckerTest, M1KeepsResultsToTheEnd) {
+TEST(MemoryCheckerTest, M1KeepsResultsLiveToTheEnd) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 0);
   b.Call({}, {x});
@@ -173,7 +173,7 @@ TEST(MemoryCheckerTest, M1KeepsResultsToTheEnd) {
   EXPECT_NE(b.Check().find("M1"), std::string::npos);
 }
 
-TEST(MemoryCheckerTest, M2RefusesTensorsOutsideTheArenaOrMisaligned) {
+TEST(MemoryCheckerTest, M2RejectsTensorsOutsideArenaOrMisaligned) {
   Builder outside;
   outside.method.set_arena_bytes(100);
   outside.Call({}, {outside.Tensor(16, 64)});
@@ -183,7 +183,7 @@ TEST(MemoryCheckerTest, M2RefusesTensorsOutsideTheArenaOrMisaligned) {
   EXPECT_NE(misaligned.Check().find("M2: value 0 is not aligned: offset 4"), std::string::npos);
 }
 
-TEST(MemoryCheckerTest, M3RefusesOverlappingState) {
+TEST(MemoryCheckerTest, M3RejectsOverlappingState) {
   Builder b;
   for (uint64_t offset : {0, 64}) {
     const uint32_t v = b.Tensor(32);
@@ -195,7 +195,7 @@ TEST(MemoryCheckerTest, M3RefusesOverlappingState) {
   EXPECT_NE(b.Check().find("M3: state values 0 and 1 overlap"), std::string::npos);
 }
 
-TEST(MemoryCheckerTest, M4RefusesWritesToConstantsAndReadsBeforeWrites) {
+TEST(MemoryCheckerTest, M4RejectsConstantWritesAndReadBeforeWrite) {
   Builder constant;
   constant.Call({}, {constant.Constant()});
   EXPECT_NE(constant.Check().find("M4: instruction 0 writes to the constant value 0"),
@@ -209,7 +209,7 @@ TEST(MemoryCheckerTest, M4RefusesWritesToConstantsAndReadsBeforeWrites) {
             std::string::npos);
 }
 
-// What stands behind an instruction that was seen to be reached is looked at, too.
+// Code after an instruction that is already known as reachable is checked, too.
 TEST(MemoryCheckerTest, M4FollowsJumpsToTheEnd) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 64), condition = b.Slot();
@@ -221,9 +221,9 @@ TEST(MemoryCheckerTest, M4FollowsJumpsToTheEnd) {
             "written on every path");
 }
 
-// The first way to instruction 3 writes x, the one that is found later does not: what follows is
-// looked at again.
-TEST(MemoryCheckerTest, M4SeesAWayBackThatWritesLess) {
+// The first path to instruction 3 writes x, a path found later does not: the following code is
+// checked again.
+TEST(MemoryCheckerTest, M4ChecksBackEdgesWithFewerWrites) {
   for (const bool writes : {false, true}) {
     Builder b;
     const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 64), condition = b.Slot();
@@ -231,7 +231,7 @@ TEST(MemoryCheckerTest, M4SeesAWayBackThatWritesLess) {
     const uint32_t first = writes ? 1 : 0;
     b.JumpIfFalse(condition, first + 5);  // 0: to 5, or
     b.Call({}, {x});                      // 1
-    b.JumpIfFalse(condition, first + 6);  // 2, where 5 leads as well
+    b.JumpIfFalse(condition, first + 6);  // 2, also a target of 5
     b.Call({x}, {y});                     // 3
     b.Jump(first + 6);                    // 4
     b.Jump(first + 2);                    // 5
@@ -242,18 +242,18 @@ TEST(MemoryCheckerTest, M4SeesAWayBackThatWritesLess) {
   }
 }
 
-TEST(MemoryCheckerTest, OperatorsInPlaceWriteTheirFirstArgument) {
+TEST(MemoryCheckerTest, InPlaceOperatorsWriteFirstArgument) {
   const std::pair<uint32_t, bool> operators[] = {
       {0, false}, {kInPlace, true}, {kOut, true}, {kAnd, false}};
   for (const auto& [op, writes] : operators) {
-    // A constant
+    // A constant must not be written,
     Builder constant;
     constant.Call({constant.Constant()}, {}, op);
     EXPECT_EQ(constant.Check().find("M4: instruction 0 writes to the constant value 0") !=
                   std::string::npos,
               writes)
         << constant.Check();
-    // is not written, and a tensor not behind what reads it.
+    // and a tensor must not be written after its reads.
     Builder order;
     const uint32_t x = order.Tensor(16, 0), y = order.Tensor(16, 64);
     order.Call({}, {x});      // 0
@@ -269,7 +269,7 @@ TEST(MemoryCheckerTest, OperatorsInPlaceWriteTheirFirstArgument) {
 }
 
 // The condition of a jump may be a tensor of one bool.
-TEST(MemoryCheckerTest, ConditionsOfJumpsAreRead) {
+TEST(MemoryCheckerTest, JumpsReadTheirConditions) {
   const auto condition_in_arena = [](Builder& b, uint64_t offset) {
     const uint32_t condition = b.Tensor(1, offset);
     b.method.mutable_values(static_cast<int>(condition))
@@ -292,7 +292,7 @@ TEST(MemoryCheckerTest, ConditionsOfJumpsAreRead) {
       << overwritten.Check();
 }
 
-TEST(MemoryCheckerTest, O1RefusesAWriteBeforeWhatReadsTheValue) {
+TEST(MemoryCheckerTest, O1RejectsWriteBeforeRead) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 64), z = b.Tensor(16, 128);
   b.Call({}, {x});   // 0
@@ -311,7 +311,7 @@ TEST(MemoryCheckerTest, O1RefusesAWriteBeforeWhatReadsTheValue) {
   }
 }
 
-TEST(MemoryCheckerTest, M5RefusesAnOutputOnAnInput) {
+TEST(MemoryCheckerTest, M5RejectsOutputOverInput) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 0);
   b.Call({}, {x});
@@ -323,7 +323,7 @@ TEST(MemoryCheckerTest, M5RefusesAnOutputOnAnInput) {
       << b.Check();
 }
 
-TEST(MemoryCheckerTest, M5AcceptsAnElementwiseOutputOverADyingInputOfTheSameSizes) {
+TEST(MemoryCheckerTest, M5AcceptsElementwiseOutputOverDyingInput) {
   for (const auto& [elements, offset, want] :
        std::vector<std::tuple<int64_t, uint64_t, std::string>>{
            {16, 0, ""}, {32, 0, "its sizes or orders differ"}, {64, 64, "it starts elsewhere"}}) {
@@ -335,7 +335,7 @@ TEST(MemoryCheckerTest, M5AcceptsAnElementwiseOutputOverADyingInputOfTheSameSize
     b.Output(y);
     EXPECT_EQ(b.Check().find(want) != std::string::npos, true) << b.Check();
     EXPECT_EQ(b.Check().empty(), want.empty()) << b.Check();
-    // Needed later: not dying.
+    // The input has a later use.
     b.Call({x}, {b.Tensor(16, 4096)});
     EXPECT_NE(b.Check(), "");
   }
@@ -364,7 +364,7 @@ TEST(MemoryCheckerTest, M5ComparesSymbolicSizes) {
   }
 }
 
-// A method as written and how it came to be another; all is the same until a test changes it.
+// An original method and its plan; both are equal until a test changes one.
 struct Planned {
   explicit Planned(const Builder& b)
       : written(b.method),
@@ -375,7 +375,7 @@ struct Planned {
     std::iota(order.begin(), order.end(), 0);
     now.set_arena_bytes(1 << 20);
   }
-  // The instructions of `now` are those of `order` that are not elided.
+  // Sets the instructions of `now` to those of `order` that are not elided.
   void Apply() {
     now.clear_instructions();
     for (const uint32_t i : order) {
@@ -394,7 +394,7 @@ struct Planned {
   std::vector<bool> elided, has_effects;
 };
 
-TEST(MemoryCheckerTest, O1RefusesPartsThatAreNotThoseWritten) {
+TEST(MemoryCheckerTest, O1RejectsMismatchedParts) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0);
   b.Call({}, {x});
@@ -416,7 +416,7 @@ TEST(MemoryCheckerTest, O1RefusesPartsThatAreNotThoseWritten) {
   }
 }
 
-TEST(MemoryCheckerTest, O1RefusesJumpsBeyondTheEnd) {
+TEST(MemoryCheckerTest, O1RejectsJumpsBeyondEnd) {
   for (const bool conditional : {false, true}) {
     for (const uint32_t target : {1u, 2u}) {
       Builder b;
@@ -430,7 +430,7 @@ TEST(MemoryCheckerTest, O1RefusesJumpsBeyondTheEnd) {
   }
 }
 
-TEST(MemoryCheckerTest, O1KeepsInstructionsBetweenTheirJumps) {
+TEST(MemoryCheckerTest, O1KeepsInstructionsInTheirBlocks) {
   Builder b;
   const uint32_t condition = b.Slot();
   for (int i = 0; i < 4; ++i) b.Tensor(16, 64 * i);
@@ -457,7 +457,7 @@ TEST(MemoryCheckerTest, O1KeepsInstructionsBetweenTheirJumps) {
   EXPECT_NE(loop.CheckInOrder({0, 2, 1}).find("O1: the jump 2 runs at 1"), std::string::npos);
 }
 
-TEST(MemoryCheckerTest, O1KeepsTheOrderOfReadsAndWritesOfAValue) {
+TEST(MemoryCheckerTest, O1KeepsOrderOfReadsAndWrites) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 64), z = b.Tensor(16, 128), s = b.Slot(),
                  t = b.Slot();
@@ -480,8 +480,8 @@ TEST(MemoryCheckerTest, O1KeepsTheOrderOfReadsAndWritesOfAValue) {
   }
 }
 
-TEST(MemoryCheckerTest, O1KeepsTheOrderOfEffects) {
-  // Each pair of what has effects: by its operator, without results, a delegate.
+TEST(MemoryCheckerTest, O1KeepsOrderOfEffects) {
+  // All pairs of effects: by the operator, without results, a delegate.
   for (int first = 0; first < 3; ++first) {
     for (int second = 0; second < 3; ++second) {
       Builder b;
@@ -509,7 +509,7 @@ TEST(MemoryCheckerTest, O1KeepsTheOrderOfEffects) {
   }
 }
 
-TEST(MemoryCheckerTest, DelegatesReadAndWriteWhatTheyAreGiven) {
+TEST(MemoryCheckerTest, DelegatesReadAndWriteOperands) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 64), z = b.Tensor(16, 0);
   b.Call({}, {x});
@@ -522,7 +522,7 @@ TEST(MemoryCheckerTest, DelegatesReadAndWriteWhatTheyAreGiven) {
   EXPECT_NE(b.Check().find("M4: value 2 [0, 64) is read by instruction 1"), std::string::npos);
   call->set_arguments(0, x);
   call->set_outputs(0, z);
-  // Not even an operator that works in place would make it right.
+  // An in-place operator would be wrong as well.
   EXPECT_NE(b.Check().find("M5: instruction 1 writes value 2 [0, 64) over its argument value 0 [0, "
                            "64): it does not work in place"),
             std::string::npos)
@@ -530,7 +530,7 @@ TEST(MemoryCheckerTest, DelegatesReadAndWriteWhatTheyAreGiven) {
   EXPECT_NE(b.Check().find("M4: value 1 [64, 128) is read by instruction 2"), std::string::npos);
 }
 
-TEST(MemoryCheckerTest, O2ComparesWhatWasWrittenWithWhatIsThere) {
+TEST(MemoryCheckerTest, O2ComparesOriginalAndRearrangedMethod) {
   Builder b;
   const uint32_t condition = b.Slot(), x = b.Tensor(16, 0), y = b.Tensor(16, 0),
                  z = b.Tensor(16, 64);
@@ -549,7 +549,7 @@ TEST(MemoryCheckerTest, O2ComparesWhatWasWrittenWithWhatIsThere) {
     return p;
   };
   EXPECT_EQ(planned().Check(), "");
-  const auto renumbered = [](Planned& p) {  // operators may have other numbers
+  const auto renumbered = [](Planned& p) {  // operator indices may differ
     p.now.mutable_operators()->SwapElements(0, 1);
     for (const int i : {0, 3}) p.now.mutable_instructions(i)->mutable_kernel()->set_operator_(1);
   };
@@ -594,7 +594,7 @@ TEST(MemoryCheckerTest, O2ComparesWhatWasWrittenWithWhatIsThere) {
   }
 }
 
-TEST(MemoryCheckerTest, V1ProvesWhatIsLeftOut) {
+TEST(MemoryCheckerTest, V1ProvesElidedInstructions) {
   Builder b;
   const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, 0), z = b.Tensor(16, 64);
   b.Call({}, {x});
@@ -624,7 +624,7 @@ TEST(MemoryCheckerTest, V1ProvesWhatIsLeftOut) {
       "the memory plan is wrong:\n  V1: instruction 0 cannot be elided: it is not an operator");
 }
 
-TEST(MemoryCheckerTest, V1AllowsConstantsOnlyForElidedCopiesOfThem) {
+TEST(MemoryCheckerTest, V1AcceptsConstantsOnlyForElidedCopies) {
   Builder b;
   const uint32_t c = b.Constant(), y = b.Tensor(16, 0), z = b.Tensor(16, 64);
   b.Call({c}, {y}, 2);
@@ -638,13 +638,13 @@ TEST(MemoryCheckerTest, V1AllowsConstantsOnlyForElidedCopiesOfThem) {
   p.elided[0] = true;
   p.Apply();
   EXPECT_EQ(p.Check(), "");
-  p.now.mutable_values(y)->mutable_tensor()->set_constant(1);  // another one
+  p.now.mutable_values(y)->mutable_tensor()->set_constant(1);  // another constant
   EXPECT_NE(p.Check().find("V1: instruction 0 cannot be elided: its argument and its result are "
                            "in different memory"),
             std::string::npos);
 }
 
-TEST(MemoryCheckerTest, M2RefusesStateOutsideItsMemoryOrMisaligned) {
+TEST(MemoryCheckerTest, M2RejectsStateOutsideMemoryOrMisaligned) {
   const auto check = [](uint64_t offset, uint64_t bytes) {
     Builder b;
     b.method.mutable_values(static_cast<int>(b.Tensor(16)))
@@ -663,7 +663,7 @@ TEST(MemoryCheckerTest, M2RefusesStateOutsideItsMemoryOrMisaligned) {
             "the memory plan is wrong:\n  M2: state 's' [32, 96) does not fit in 128 bytes");
 }
 
-TEST(MemoryCheckerTest, M5RefusesTwoOutputsInOnePlace) {
+TEST(MemoryCheckerTest, M5RejectsOverlappingOutputs) {
   for (const uint64_t offset : {0, 64}) {
     Builder b;
     const uint32_t x = b.Tensor(16, offset), y = b.Tensor(16, 0);
@@ -677,7 +677,7 @@ TEST(MemoryCheckerTest, M5RefusesTwoOutputsInOnePlace) {
         << problem;
     EXPECT_EQ(problem.empty(), offset == 64);
   }
-  // Once is once, also when a list names it again.
+  // The same value twice, also through a list, counts once.
   Builder twice;
   const uint32_t x = twice.Tensor(16, 0);
   twice.Call({}, {x, twice.List({x})});
@@ -708,7 +708,7 @@ TEST(MemoryCheckerTest, M5ComparesDTypesOrdersAndDynamicSizes) {
                                         "value 1 [0, 64) over its argument value 0 [0, 64): " +
                                             want);
   }
-  // Sizes that depend on the call are equal only where they are known to be.
+  // Dynamic sizes are equal only if they are known to be equal.
   Builder dynamic;
   const uint32_t x = dynamic.Tensor(16, 0), y = dynamic.Tensor(16, 0);
   for (const uint32_t v : {x, y}) {
@@ -720,8 +720,8 @@ TEST(MemoryCheckerTest, M5ComparesDTypesOrdersAndDynamicSizes) {
   EXPECT_NE(dynamic.Check().find("its symbolic sizes differ"), std::string::npos);
 }
 
-// A view that stays an instruction hands its bytes on: its argument may live on.
-TEST(MemoryCheckerTest, M5AcceptsAKeptViewOverItsArgument) {
+// A kept view forwards its bytes, so its argument may stay alive.
+TEST(MemoryCheckerTest, M5AcceptsKeptViewOverArgument) {
   for (const bool same : {true, false}) {
     Builder b;
     const uint32_t x = b.Tensor(16, 0), y = b.Tensor(16, same ? 0 : 64), z = b.Tensor(16, 128);
@@ -753,7 +753,7 @@ TEST(MemoryCheckerTest, ReportsTwentyProblems) {
   EXPECT_EQ(std::count(problems.begin(), problems.end(), '\n'), 20);
 }
 
-// Structured random methods: sequences, branches and loops over tensors that were written before.
+// Structured random methods: sequences, branches and loops over previously written tensors.
 class RandomMethod {
  public:
   explicit RandomMethod(uint32_t seed) : random_(seed) {
@@ -769,7 +769,7 @@ class RandomMethod {
   void Block(int depth) {
     for (int n = 1 + random_() % 6; n > 0; --n) {
       const int kind = depth == 0 ? random_() % 2 : random_() % 5;
-      if (kind == 3) {  // branch: what is written inside is not seen outside
+      if (kind == 3) {  // branch: inner writes are not visible outside
         const uint32_t at = b.method.instructions_size();
         b.JumpIfFalse(b.Slot(), 0);
         const size_t before = tensors_.size();
@@ -807,7 +807,7 @@ class RandomMethod {
   std::vector<uint32_t> tensors_;
 };
 
-TEST(MemoryCheckerTest, PlansOfRandomMethodsWithBranchesAndLoopsAreRight) {
+TEST(MemoryCheckerTest, AcceptsPlansOfRandomMethods) {
   const uint32_t seed = static_cast<uint32_t>(TestSeed());
   for (uint32_t i = 0; i < 3000; ++i) {
     RandomMethod method(seed + i);
@@ -815,14 +815,14 @@ TEST(MemoryCheckerTest, PlansOfRandomMethodsWithBranchesAndLoopsAreRight) {
   }
 }
 
-TEST(MemoryCheckerTest, SeededPlannerFaultsAreCaught) {
+TEST(MemoryCheckerTest, DetectsSeededPlannerFaults) {
   const uint32_t seed = static_cast<uint32_t>(TestSeed());
   std::mt19937 random(seed);
   int faults = 0;
   for (uint32_t i = 0; i < 300; ++i) {
     RandomMethod method(seed + i);
     ASSERT_EQ(method.b.Arrange(), "");
-    // Put one result on another tensor that its own producer reads: always wrong.
+    // Move one result onto another tensor that its producer reads: always wrong.
     schema::Method& m = method.b.method;
     for (const schema::Instruction& instruction : m.instructions()) {
       if (!instruction.has_kernel() || instruction.kernel().arguments_size() == 0) continue;

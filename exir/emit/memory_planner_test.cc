@@ -23,12 +23,12 @@ void ExpectValid(const std::vector<Lifetime>& lifetimes, const MemoryPlan& plan)
   }
 }
 
-TEST(MemoryPlannerTest, PlansNothingForNoTensors) {
+TEST(MemoryPlannerTest, EmptyInputGivesEmptyPlan) {
   EXPECT_EQ(PlanMemory({}).arena_bytes, 0u);
   EXPECT_EQ(MemoryLowerBound({}), 0u);
 }
 
-TEST(MemoryPlannerTest, ReusesMemoryOfTensorsThatAreDead) {
+TEST(MemoryPlannerTest, ReusesMemoryOfDeadTensors) {
   const std::vector<Lifetime> chain = {{64, 0, 1}, {64, 1, 2}, {64, 2, 3}};
   const MemoryPlan plan = PlanMemory(chain);
   ExpectValid(chain, plan);
@@ -41,16 +41,16 @@ TEST(MemoryPlannerTest, RoundsSizesUpToTheAlignment) {
   EXPECT_EQ(PlanMemory(two).arena_bytes, 64u + 128u);
 }
 
-TEST(MemoryPlannerTest, FillsTheSmallestHoleThatFits) {
+TEST(MemoryPlannerTest, UsesSmallestSufficientHole) {
   const std::vector<Lifetime> lifetimes = {{1024, 0, 9}, {256, 0, 3}, {512, 0, 9}, {256, 4, 9}};
   const MemoryPlan plan = PlanMemory(lifetimes);
   ExpectValid(lifetimes, plan);
   EXPECT_EQ(plan.arena_bytes, MemoryLowerBound(lifetimes));
 }
 
-// None of the orders that are tried first gives the smallest plan here; one with what stands out at
-// the top placed before all else does.
-TEST(MemoryPlannerTest, ImprovesPlansUntilTheyAreAsSmallAsTheLowerBound) {
+// None of the initial orders gives the smallest plan here. Placing first the tensors that reach the
+// top does.
+TEST(MemoryPlannerTest, ImprovesPlansToTheLowerBound) {
   const std::vector<Lifetime> lifetimes[] = {
       {{320, 1, 3}, {128, 3, 5}, {128, 5, 7}, {256, 5, 6}},
       {{384, 4, 6}, {192, 0, 2}, {64, 2, 3}, {320, 2, 3}, {384, 3, 4}},
@@ -64,8 +64,8 @@ TEST(MemoryPlannerTest, ImprovesPlansUntilTheyAreAsSmallAsTheLowerBound) {
   }
 }
 
-// An order that is tried later gives a larger plan here, of which nothing better comes.
-TEST(MemoryPlannerTest, ImprovesTheSmallestPlanThatWasFound) {
+// An order tried later gives a larger plan here, which cannot be improved.
+TEST(MemoryPlannerTest, ImprovesSmallestPlan) {
   const std::vector<Lifetime> lifetimes = {{256, 4, 6}, {192, 3, 5}, {384, 6, 6},
                                            {384, 2, 4}, {128, 2, 3}, {256, 5, 7}};
   const MemoryPlan plan = PlanMemory(lifetimes);
@@ -73,7 +73,7 @@ TEST(MemoryPlannerTest, ImprovesTheSmallestPlanThatWasFound) {
   EXPECT_EQ(plan.arena_bytes, MemoryLowerBound(lifetimes));
 }
 
-TEST(MemoryPlannerTest, TensorsWithoutBytesTakeNoPlace) {
+TEST(MemoryPlannerTest, EmptyTensorsUseNoMemory) {
   const std::vector<Lifetime> lifetimes = {
       {0, 0, 3}, {64, 0, 1}, {64, 1, 2}, {0, 1, 2}, {64, 2, 3}};
   const MemoryPlan plan = PlanMemory(lifetimes);
@@ -81,7 +81,7 @@ TEST(MemoryPlannerTest, TensorsWithoutBytesTakeNoPlace) {
   EXPECT_EQ(plan.arena_bytes, 128u);
 }
 
-// Hundreds are improved less often, and never made worse.
+// Hundreds of tensors get fewer improvement rounds; plans never become worse.
 TEST(MemoryPlannerTest, HundredsOfTensorsAreCloseToTheLowerBound) {
   std::mt19937 random(TestSeed());
   std::vector<Lifetime> lifetimes(600);
@@ -111,10 +111,10 @@ TEST(MemoryPlannerTest, RandomPlansAreValidAndCloseToTheLowerBound) {
   }
 }
 
-// Where there are thousands, tensors are placed in the order of time, each into the smallest hole
-// between those that are alive then.
+// Thousands of tensors are placed in the order of their first use, each into the smallest hole
+// between live tensors.
 TEST(MemoryPlannerTest, ThousandsOfTensorsShareMemory) {
-  // Holes of 256 bytes, of 128 and of 192, for the last: that of 128 is taken.
+  // Holes of 256, 128 and 192 bytes for the last tensor: it uses that of 128.
   std::vector<Lifetime> lifetimes = {{256, 0, 4}, {64, 1, 9}, {128, 2, 4}, {64, 3, 9},
                                      {192, 4, 4}, {64, 4, 9}, {0, 5, 5},   {100, 6, 7}};
   for (uint32_t i = 0; i < 4500; ++i)
@@ -127,7 +127,7 @@ TEST(MemoryPlannerTest, ThousandsOfTensorsShareMemory) {
   for (size_t i = 0; i < lifetimes.size(); ++i) {
     EXPECT_EQ(plan.offsets[i] % 64, 0u);
     EXPECT_LE(plan.offsets[i] + lifetimes[i].bytes, plan.arena_bytes);
-    for (size_t k = i < 10 ? 0 : i - 10; k < i; ++k) {  // none lives longer
+    for (size_t k = i < 10 ? 0 : i - 10; k < i; ++k) {  // no tensor lives longer
       if (lifetimes[k].last < lifetimes[i].first || lifetimes[i].last < lifetimes[k].first)
         continue;
       EXPECT_TRUE(plan.offsets[i] + lifetimes[i].bytes <= plan.offsets[k] ||
@@ -135,7 +135,7 @@ TEST(MemoryPlannerTest, ThousandsOfTensorsShareMemory) {
           << "tensors " << i << " and " << k;
     }
   }
-  // All at once: nothing can be shared.
+  // All alive at once: no sharing is possible.
   const std::vector<Lifetime> together(4001, Lifetime{64, 0, 0});
   EXPECT_EQ(PlanMemory(together).arena_bytes, 4001u * 64);
 }

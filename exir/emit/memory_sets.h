@@ -42,7 +42,7 @@ class Bits {
 
 struct Region {
   uint64_t begin = 0, end = 0;
-  bool Meets(const Region& o) const { return begin < o.end && o.begin < end; }
+  bool Overlaps(const Region& o) const { return begin < o.end && o.begin < end; }
   bool empty() const { return begin >= end; }
   bool operator==(const Region&) const = default;
 };

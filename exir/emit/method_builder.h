@@ -81,8 +81,8 @@ class MethodBuilder {
   // Moves a subgraph's outputs to the loop-carried values, as a parallel copy.
   void CarryOver(std::vector<ValueIndex> outputs, const std::vector<ValueIndex>& carried);
   // Emits a subgraph with the given input values; returns its output values.
-  absl::StatusOr<std::vector<ValueIndex>> EmitBody(const Graph& body,
-                                                   const std::vector<ValueIndex>& operands);
+  absl::StatusOr<std::vector<ValueIndex>> EmitSubgraph(const Graph& body,
+                                                       const std::vector<ValueIndex>& operands);
 
   absl::StatusOr<ValueIndex> ArgumentValue(const Graph& graph, const Argument& argument,
                                            const Scope& scope);

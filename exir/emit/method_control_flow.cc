@@ -11,7 +11,7 @@
 
 namespace belay::exir {
 
-absl::StatusOr<std::vector<MethodBuilder::ValueIndex>> MethodBuilder::EmitBody(
+absl::StatusOr<std::vector<MethodBuilder::ValueIndex>> MethodBuilder::EmitSubgraph(
     const Graph& body, const std::vector<ValueIndex>& operands) {
   if (body.inputs().size() != operands.size()) {
     return absl::InvalidArgumentError(absl::StrCat("body '", body.name(), "' takes ",
@@ -56,7 +56,7 @@ absl::Status MethodBuilder::EmitCond(const Graph& graph, NodeId id, Scope& scope
   int jump = -1;
   for (int k = 0; k < 2; ++k) {
     ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> outputs,
-                          EmitBody(program_.graphs[*bodies[k]], operands));
+                          EmitSubgraph(program_.graphs[*bodies[k]], operands));
     if (outputs.size() != results.size()) {
       return absl::InvalidArgumentError(
           absl::StrCat("a branch returns ", outputs.size(), " values, cond ", results.size()));
@@ -102,12 +102,12 @@ absl::Status MethodBuilder::EmitWhileLoop(const Graph& graph, NodeId id, Scope& 
   operands.insert(operands.end(), additional.begin(), additional.end());
   const int start = method_.instructions_size();
   ABSL_ASSIGN_OR_RETURN(const std::vector<ValueIndex> test,
-                        EmitBody(program_.graphs[*condition], operands));
+                        EmitSubgraph(program_.graphs[*condition], operands));
   if (test.size() != 1) return absl::InvalidArgumentError("the loop's condition is not one value");
   AddInstruction().mutable_jump_if_false()->set_condition(test[0]);
   const int leave = method_.instructions_size() - 1;
   ABSL_ASSIGN_OR_RETURN(std::vector<ValueIndex> outputs,
-                        EmitBody(program_.graphs[*body], operands));
+                        EmitSubgraph(program_.graphs[*body], operands));
   if (outputs.size() != carried.size()) {
     return absl::InvalidArgumentError(absl::StrCat("the loop's body returns ", outputs.size(),
                                                    " values, the loop carries ", carried.size()));
@@ -259,7 +259,7 @@ absl::Status MethodBuilder::EmitRowLoop(const Graph& graph, NodeId id, Scope& sc
     operands.push_back(row);
   }
   operands.insert(operands.end(), additional.begin(), additional.end());
-  ABSL_ASSIGN_OR_RETURN(std::vector<ValueIndex> outputs, EmitBody(body, operands));
+  ABSL_ASSIGN_OR_RETURN(std::vector<ValueIndex> outputs, EmitSubgraph(body, operands));
   if (outputs.size() != results.size()) {
     return absl::InvalidArgumentError(absl::StrCat("the loop's body returns ", outputs.size(),
                                                    " values, the loop has ", results.size(),

@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// A call of `op` on values 0 and 1 that gives value 2.
+// A call of `op` on values 0 and 1 with the result 2.
 schema::Method CallOf(const std::string& op) {
   schema::Method method;
   for (int i = 0; i < 3; ++i) method.add_values()->mutable_tensor();
@@ -23,7 +23,7 @@ schema::Method CallOf(const std::string& op) {
   return method;
 }
 
-// What an operator writes to is written, whether the call says so or not.
+// Destinations of an operator count as written even if the call does not list them as outputs.
 TEST(MethodFactsTest, OperatorsWriteToArguments) {
   const auto writes = [](const std::string& op) {
     const schema::Method method = CallOf(op);
@@ -35,7 +35,7 @@ TEST(MethodFactsTest, OperatorsWriteToArguments) {
   EXPECT_THAT(CountWriters(CallOf("aten.add_.Tensor")), ElementsAre(1, 0, 1));
 }
 
-TEST(MethodFactsTest, OtherInstructionsReadAndWriteWhatTheyName) {
+TEST(MethodFactsTest, OtherInstructionsReadAndWriteOperands) {
   schema::Method method;
   for (int i = 0; i < 3; ++i) method.add_values()->mutable_tensor();
   method.add_values()->mutable_list()->add_elements(1);
@@ -57,7 +57,7 @@ TEST(MethodFactsTest, OtherInstructionsReadAndWriteWhatTheyName) {
   }
 }
 
-TEST(MethodFactsTest, BlocksStartBehindJumpsAndWhereTheyLand) {
+TEST(MethodFactsTest, BlocksStartAfterJumpsAndAtTargets) {
   schema::Method method;
   for (int i = 0; i < 9; ++i) method.add_instructions()->mutable_move();
   method.mutable_instructions(2)->mutable_jump()->set_target(5);

@@ -65,8 +65,8 @@ std::vector<Candidate> Candidates(const WrittenMethod& written,
   for (const SharingOptions& way : ways) {
     StorageSharing views(method, written.operators);
     if (options.share) views.ShareViews(way);
-    std::vector<std::vector<uint32_t>> orders = {WrittenOrder(method)};
-    if (options.reorder) orders.push_back(FrugalOrder(method, views, written.has_effects));
+    std::vector<std::vector<uint32_t>> orders = {OriginalOrder(method)};
+    if (options.reorder) orders.push_back(LowMemoryOrder(method, views, written.has_effects));
     for (std::vector<uint32_t>& order : orders) {
       Candidate candidate{views, std::move(order), {}, {}, 0};
       if (options.share) candidate.sharing.ShareDyingOperands(candidate.order, written.shapes);
@@ -151,8 +151,11 @@ absl::StatusOr<MethodMemory> ArrangeMemory(WrittenMethod& written,
                                            const MethodMemoryOptions& options) {
   MethodMemory memory;
   {
-    Candidate plain{
-        StorageSharing(written.method, written.operators), WrittenOrder(written.method), {}, {}, 0};
+    Candidate plain{StorageSharing(written.method, written.operators),
+                    OriginalOrder(written.method),
+                    {},
+                    {},
+                    0};
     Measure(written.method, plain);
     memory.written_lower_bound = plain.lower_bound;
   }

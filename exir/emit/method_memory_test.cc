@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 class Builder {
  public:
-  // f32, row-major; sizes below 0 are dynamic, at most as large.
+  // f32, row-major; a negative size is dynamic with its absolute value as the upper bound.
   uint32_t Tensor(const std::vector<int64_t>& sizes, uint32_t shape = 0) {
     schema::Tensor* t = written.method.add_values()->mutable_tensor();
     t->set_dtype(static_cast<uint32_t>(DType::kFloat32));
@@ -116,12 +116,12 @@ class Builder {
 constexpr char kMake[] = "test.make.default";
 constexpr char kUse[] = "test.use.default";
 
-TEST(MethodMemoryTest, ViewsLieInWhatTheyAreViewsOf) {
+TEST(MethodMemoryTest, ViewsShareSourceStorage) {
   struct Case {
     const char* op;
     std::vector<int64_t> from, to;
     std::function<std::vector<uint32_t>(Builder&)> arguments;
-    int64_t offset;  // -1: it is a copy
+    int64_t offset;  // -1: a copy
   };
   const auto none = [](Builder&) { return std::vector<uint32_t>(); };
   const auto ints = [](std::vector<int64_t> values) {
@@ -180,7 +180,7 @@ TEST(MethodMemoryTest, ViewsLieInWhatTheyAreViewsOf) {
   }
 }
 
-TEST(MethodMemoryTest, PiecesOfASplitLieInTheWhole) {
+TEST(MethodMemoryTest, SplitsShareSourceStorage) {
   Builder b;
   const uint32_t x = b.Tensor({6, 16}), y = b.Tensor({1});
   std::vector<uint32_t> pieces = {b.Tensor({4, 16}), b.Tensor({2, 16})};
@@ -193,7 +193,7 @@ TEST(MethodMemoryTest, PiecesOfASplitLieInTheWhole) {
   EXPECT_EQ(b.OffsetOf(pieces[1]), b.OffsetOf(x) + 256);
 }
 
-TEST(MethodMemoryTest, OperandsOfAConcatenationLieInTheResult) {
+TEST(MethodMemoryTest, ConcatenationOperandsShareResultStorage) {
   Builder b;
   const uint32_t x = b.Tensor({2, 16}), y = b.Tensor({3, 16}), z = b.Tensor({5, 16}),
                  end = b.Tensor({1});
@@ -210,7 +210,7 @@ TEST(MethodMemoryTest, OperandsOfAConcatenationLieInTheResult) {
   EXPECT_EQ(memory.written_lower_bound, 640u);
 }
 
-TEST(MethodMemoryTest, ConcatenationsStayOfTheSameTensorTwiceOfInnerDimensionsAndOfInputs) {
+TEST(MethodMemoryTest, KeepsConcatenationsThatCannotShare) {
   for (const auto& [first, dim] : std::vector<std::pair<int, int64_t>>{{0, 0}, {1, 1}, {2, 0}}) {
     Builder b;
     const uint32_t x = b.Tensor({2, 16}), y = b.Tensor({2, 16}), c = b.Constant({2, 16}, 0);
@@ -224,7 +224,7 @@ TEST(MethodMemoryTest, ConcatenationsStayOfTheSameTensorTwiceOfInnerDimensionsAn
   }
 }
 
-TEST(MethodMemoryTest, AViewOfAConstantIsTheConstant) {
+TEST(MethodMemoryTest, ViewOfConstantIsTheConstant) {
   Builder b;
   const uint32_t c = b.Constant({4, 8}, 7), v = b.Tensor({32}), u = b.Tensor({1, 32}),
                  y = b.Tensor({1});
@@ -237,12 +237,12 @@ TEST(MethodMemoryTest, AViewOfAConstantIsTheConstant) {
   EXPECT_EQ(b.written.method.values(u).tensor().constant(), 7u);
 }
 
-TEST(MethodMemoryTest, ElementwiseResultsLieOverOperandsThatDie) {
+TEST(MethodMemoryTest, ElementwiseResultsReuseDyingOperands) {
   Builder b;
   const uint32_t x = b.Tensor({64}), y = b.Tensor({64}), z = b.Tensor({64}), w = b.Tensor({64});
   b.Call(kMake, {}, {x});
-  b.Call("aten.relu.default", {x}, {y});   // x is needed later
-  b.Call("aten.mul.Tensor", {y, x}, {z});  // both die
+  b.Call("aten.relu.default", {x}, {y});   // x has a later use
+  b.Call("aten.mul.Tensor", {y, x}, {z});  // last use of both
   b.Call("aten.neg.default", {z}, {w});
   b.Output(w);
   const MethodMemory memory = b.Arrange();
@@ -252,7 +252,7 @@ TEST(MethodMemoryTest, ElementwiseResultsLieOverOperandsThatDie) {
   EXPECT_EQ(memory.arena_bytes, 512u);
 }
 
-TEST(MethodMemoryTest, ElementwiseResultsOfOtherDynamicSizesHaveMemoryOfTheirOwn) {
+TEST(MethodMemoryTest, ElementwiseResultsOfDifferentDynamicSizesDoNotShare) {
   for (const uint32_t shape : {1u, 2u}) {
     Builder b;
     const uint32_t x = b.Tensor({-64}, 1), y = b.Tensor({-64}, shape);
@@ -263,8 +263,8 @@ TEST(MethodMemoryTest, ElementwiseResultsOfOtherDynamicSizesHaveMemoryOfTheirOwn
   }
 }
 
-// Both operands die and have the bounds of the result; one may be broadcast.
-TEST(MethodMemoryTest, ElementwiseResultsLieOverTheOperandWithTheirSymbolicSizesOnly) {
+// It is the last use of both operands, which have the bounds of the result; one may be broadcast.
+TEST(MethodMemoryTest, ElementwiseResultsReuseOperandWithEqualSymbolicSizes) {
   for (const auto& [first, second] : {std::pair(1u, 2u), std::pair(2u, 1u), std::pair(2u, 3u)}) {
     Builder b;
     const uint32_t x = b.Tensor({-64}, first), y = b.Tensor({-64}, second);
@@ -279,9 +279,9 @@ TEST(MethodMemoryTest, ElementwiseResultsLieOverTheOperandWithTheirSymbolicSizes
   }
 }
 
-// The rows are added to the first of them, which lies in the operand: element by element, the
-// second row would be added to what the first became.
-TEST(MethodMemoryTest, ElementwiseResultsDoNotLieOverAnOperandThatIsAlsoReadOutOfStep) {
+// The rows are added to their first row, which is a view of the operand. In place, the second row
+// would be added to the updated first row.
+TEST(MethodMemoryTest, ElementwiseResultsDoNotReuseOperandReadOutOfStep) {
   for (const int64_t rows : {2, 1}) {
     Builder b;
     const uint32_t x = b.Tensor({rows, 16}), first = b.Tensor({1, 16}), y = b.Tensor({rows, 16});
@@ -292,12 +292,12 @@ TEST(MethodMemoryTest, ElementwiseResultsDoNotLieOverAnOperandThatIsAlsoReadOutO
     const MethodMemory memory = b.Arrange();
     EXPECT_EQ(memory.elided_instructions, 1u);
     EXPECT_EQ(b.OffsetOf(first), b.OffsetOf(x));
-    EXPECT_EQ(b.OffsetOf(y) == b.OffsetOf(x), rows == 1);  // one row is read in step
+    EXPECT_EQ(b.OffsetOf(y) == b.OffsetOf(x), rows == 1);  // a single row is read in step
     EXPECT_EQ(memory.arena_bytes, rows == 1 ? 64u : 256u);
   }
 }
 
-TEST(MethodMemoryTest, DynamicViewsStayAndCopyOntoThemselves) {
+TEST(MethodMemoryTest, DynamicViewsCopyOntoThemselves) {
   Builder b;
   const uint32_t x = b.Tensor({-8, 4}, 1), v = b.Tensor({-32}, 2), y = b.Tensor({1});
   b.Call(kMake, {}, {x});
@@ -310,7 +310,8 @@ TEST(MethodMemoryTest, DynamicViewsStayAndCopyOntoThemselves) {
   EXPECT_EQ(memory.lower_bound, 128u + 64u);
 }
 
-// The caller gets results in memory of their own: a view of a result that is a result is a copy.
+// Results returned to the caller do not share memory: a view of a result that is also a result is
+// copied.
 TEST(MethodMemoryTest, TwoResultsDoNotShareMemory) {
   const auto view = [](Builder& b, uint32_t x, uint32_t v) {
     b.Call("aten.view_copy.default", {x, b.List({b.Int(-1)})}, {v});
@@ -327,7 +328,7 @@ TEST(MethodMemoryTest, TwoResultsDoNotShareMemory) {
       b.Arrange();
       EXPECT_EQ(b.OffsetOf(x) == b.OffsetOf(v), !both);
     }
-    Builder b;  // two views of what is no result
+    Builder b;  // two views of a non-result
     const uint32_t x = b.Tensor({sign * 8, 4}, 1), v = b.Tensor({sign * 32}, 2),
                    w = b.Tensor({sign * 16, 2}, 3);
     b.Call(kMake, {}, {x});
@@ -339,7 +340,7 @@ TEST(MethodMemoryTest, TwoResultsDoNotShareMemory) {
     EXPECT_NE(b.OffsetOf(v), b.OffsetOf(w));
     EXPECT_TRUE(b.OffsetOf(v) == b.OffsetOf(x) || b.OffsetOf(w) == b.OffsetOf(x));
   }
-  for (const int results : {0, 1, 2, 3}) {  // operands of a concatenation, and the whole
+  for (const int results : {0, 1, 2, 3}) {  // concatenation operands and the result
     Builder b;
     const uint32_t x = b.Tensor({2, 16}), y = b.Tensor({3, 16}), z = b.Tensor({5, 16}),
                    end = b.Tensor({1});
@@ -355,8 +356,8 @@ TEST(MethodMemoryTest, TwoResultsDoNotShareMemory) {
   }
 }
 
-// What a loop carries is written more than once, by two moves here.
-TEST(MethodMemoryTest, ConcatenationsOfWhatALoopCarriesAreCopies) {
+// A loop-carried value has several writers, two moves here.
+TEST(MethodMemoryTest, CopiesConcatenationsOfLoopCarriedValues) {
   Builder b;
   const uint32_t first = b.Tensor({2, 16}), carried = b.Tensor({2, 16}), other = b.Tensor({2, 16}),
                  whole = b.Tensor({4, 16});
@@ -374,7 +375,7 @@ TEST(MethodMemoryTest, ConcatenationsOfWhatALoopCarriesAreCopies) {
   EXPECT_EQ(b.Arrange().elided_instructions, 0u);
 }
 
-TEST(MethodMemoryTest, ATensorThatNothingMentionsHasAPlace) {
+TEST(MethodMemoryTest, UnusedTensorHasOffset) {
   Builder b;
   const uint32_t x = b.Tensor({16}), unused = b.Tensor({32}), y = b.Tensor({16});
   b.Call(kMake, {}, {x});
@@ -384,8 +385,8 @@ TEST(MethodMemoryTest, ATensorThatNothingMentionsHasAPlace) {
   EXPECT_LE(b.OffsetOf(unused) + 128, memory.arena_bytes);
 }
 
-// One way is tried for so many: views are shared as in any other method.
-TEST(MethodMemoryTest, MethodsOfManyInstructionsShareViews) {
+// Large methods use a single arrangement, which shares views as usual.
+TEST(MethodMemoryTest, LargeMethodsShareViews) {
   Builder b;
   uint32_t last = b.Tensor({1, 16});
   b.Call(kMake, {}, {last});
@@ -410,8 +411,8 @@ TEST(MethodMemoryTest, MethodsWithoutOperators) {
   EXPECT_EQ(b.Arrange().arena_bytes, 64u);
 }
 
-// The order of dimensions of size 1 says nothing of where elements lie.
-TEST(MethodMemoryTest, ReshapesOfAnyOrderOfDimensionsOfSizeOne) {
+// The position of dimensions of size 1 in the order does not affect the layout.
+TEST(MethodMemoryTest, ReshapesIgnoreOrderOfUnitDimensions) {
   for (const int64_t rows : {1, 2}) {
     Builder b;
     const uint32_t x = b.Tensor({rows, 32}), v = b.Tensor({rows * 8, 4}), y = b.Tensor({1});
@@ -424,8 +425,8 @@ TEST(MethodMemoryTest, ReshapesOfAnyOrderOfDimensionsOfSizeOne) {
   }
 }
 
-// A copy of dynamic sizes stays where it is when the order is the same, whichever that is.
-TEST(MethodMemoryTest, DynamicCopiesToTheSameOrderCopyOntoThemselves) {
+// A dynamic copy shares storage if the dimension order is the same, whichever it is.
+TEST(MethodMemoryTest, DynamicCopiesToSameOrderCopyOntoThemselves) {
   for (const bool same : {true, false}) {
     Builder b;
     const uint32_t x = b.Tensor({-8, 4}, 1), v = b.Tensor({-8, 4}, 1), y = b.Tensor({1});
@@ -442,7 +443,7 @@ TEST(MethodMemoryTest, DynamicCopiesToTheSameOrderCopyOntoThemselves) {
   }
 }
 
-TEST(MethodMemoryTest, ViewsOfWhatALoopCarriesAreCopies) {
+TEST(MethodMemoryTest, CopiesViewsOfLoopCarriedValues) {
   Builder b;
   const uint32_t first = b.Tensor({16}), carried = b.Tensor({16}), view = b.Tensor({1, 16}),
                  next = b.Tensor({16});
@@ -459,7 +460,7 @@ TEST(MethodMemoryTest, ViewsOfWhatALoopCarriesAreCopies) {
   EXPECT_EQ(b.Arrange().elided_instructions, 0u);
 }
 
-TEST(MethodMemoryTest, InstructionsRunInAnOrderThatNeedsLess) {
+TEST(MethodMemoryTest, SchedulesInstructionsForLessMemory) {
   Builder b;
   const uint32_t big1 = b.Tensor({1000}), big2 = b.Tensor({1000}), small1 = b.Tensor({1}),
                  small2 = b.Tensor({1}), y = b.Tensor({1});
@@ -493,8 +494,8 @@ TEST(MethodMemoryTest, EffectsWritesAndJumpsKeepTheirOrder) {
   EXPECT_FALSE(b.Arrange().reordered);
 }
 
-// The second write to x needs nothing that is large, and still comes second in the better order.
-TEST(MethodMemoryTest, WritesOfOneValueKeepTheirOrder) {
+// The second write to x needs little memory, but still follows the first one in the better order.
+TEST(MethodMemoryTest, KeepsOrderOfWritesToOneValue) {
   Builder b;
   const uint32_t big1 = b.Tensor({1000}), big2 = b.Tensor({1000}), x = b.Tensor({1}),
                  small = b.Tensor({1}), y = b.Tensor({1});
@@ -531,8 +532,8 @@ TEST(MethodMemoryTest, SameMethodGivesSamePlan) {
   EXPECT_EQ(bytes[0], bytes[1]);
 }
 
-// What the checker refuses of an arrangement: one change each.
-TEST(MethodMemoryTest, TheCheckerRefusesWrongArrangements) {
+// Arrangements that the checker rejects: one change each.
+TEST(MethodMemoryTest, CheckerRejectsWrongArrangements) {
   struct Parts {
     schema::Method method;
     std::vector<uint32_t> order;
@@ -571,7 +572,7 @@ TEST(MethodMemoryTest, TheCheckerRefusesWrongArrangements) {
   const Case cases[] = {
       {"", [](Parts&) {}},
       {"O1: instruction 4 runs twice", [](Parts& p) { p.order = {0, 1, 2, 4, 4}; }},
-      {"O1: there are more or fewer", [](Parts& p) { p.order.pop_back(); }},
+      {"O1: the number of instructions or values differs", [](Parts& p) { p.order.pop_back(); }},
       {"O1: instruction 3 runs before 2", [](Parts& p) { p.order = {0, 1, 3, 2, 4}; }},
       {"O1: instruction 4 runs before 2 and both have effects",
        [](Parts& p) { p.order = {0, 1, 4, 2, 3}; }},

@@ -1,4 +1,4 @@
-// A method in, in which storage each value lies out.
+// Storage sharing: a method in, the storage of each value out.
 #include "exir/emit/storage_sharing.h"
 
 #include <numeric>
@@ -14,9 +14,8 @@
 namespace belay::exir {
 namespace {
 
-// "value=storage" or "value=storage+offset" of each tensor that does not lie in one of its own, in
-// the order of the names; "value=constant 7" where that is what it is. Behind them the instructions
-// that are left out.
+// Prints "value=storage" or "value=storage+offset" for each tensor that shares a storage, ordered
+// by name, and "value=constant 7" for views of constants. The elided instructions follow.
 std::string Print(const TextMethod& text, const StorageSharing& sharing) {
   std::string result;
   for (const auto& [name, value] : text.values) {
@@ -45,7 +44,7 @@ std::string SharedViews(std::string_view method, const SharingOptions& options =
   return Print(text, sharing);
 }
 
-// Of elementwise results alone, as written.
+// Sharing of elementwise results only, in the original order.
 std::string SharedOperands(std::string_view method, bool views = false) {
   const TextMethod text(method);
   StorageSharing sharing(text.written.method, text.written.operators);
@@ -61,7 +60,7 @@ struct Case {
   const char* expected;
 };
 
-TEST(StorageSharingTest, ViewsLieInWhatTheyAreViewsOf) {
+TEST(StorageSharingTest, ViewsShareSourceStorage) {
   const Case cases[] = {
       {R"(%x: f32[4,16] = test.make.default()
           %v: f32[64] = aten.view_copy.default(%x, [64])
@@ -70,11 +69,11 @@ TEST(StorageSharingTest, ViewsLieInWhatTheyAreViewsOf) {
       {R"(%x: f32[4,16] = test.make.default()
           [%v: f32[3,16], %w: f32[1,16]] = aten.split_copy.Tensor(%x, 3, 0))",
        "v=x w=x+192 -1"},
-      // Not at a multiple of the alignment.
+      // Misaligned slices.
       {R"(%x: f32[4,8] = test.make.default()
           [%v: f32[3,8], %w: f32[1,8]] = aten.split_copy.Tensor(%x, 3, 0))",
        ""},
-      // The caller's memory, and state, which others see.
+      // Memory of the caller, and state.
       {R"(input %x: f32[4,16]
           %v: f32[64] = aten.view_copy.default(%x, [64]))",
        ""},
@@ -85,7 +84,7 @@ TEST(StorageSharingTest, ViewsLieInWhatTheyAreViewsOf) {
           %x: f32[4,16] = test.make.default()
           %v = aten.view_copy.default(%x, [64]))",
        ""},
-      // More than one instruction writes one of both.
+      // One of the values has several writers.
       {R"(%x: f32[4,16] = test.make.default()
           %v: f32[64] = aten.view_copy.default(%x, [64])
           %v = test.make.default())",
@@ -102,12 +101,12 @@ TEST(StorageSharingTest, ViewsLieInWhatTheyAreViewsOf) {
   }
 }
 
-TEST(StorageSharingTest, SmallSlicesKeepTheWholeAliveOnlyWhereTheyMay) {
+TEST(StorageSharingTest, SmallSlicesShareOnlyIfAllowed) {
   constexpr std::string_view kQuarter = R"(%x: f32[4,16] = test.make.default()
       %v: f32[1,16] = aten.slice_copy.Tensor(%x, 0, 1, 2, 1))";
   EXPECT_EQ(SharedViews(kQuarter, {.slices = true}), "v=x+64 -1");
   EXPECT_EQ(SharedViews(kQuarter, {.slices = false}), "");
-  // All pieces together count, and half is not small.
+  // Sizes of all pieces are added; half is not small.
   EXPECT_EQ(SharedViews(R"(%x: f32[4,16] = test.make.default()
       [%v: f32[2,16], %w: f32[2,16]] = aten.split_copy.Tensor(%x, 2, 0))",
                         {.slices = false}),
@@ -118,13 +117,13 @@ TEST(StorageSharingTest, SmallSlicesKeepTheWholeAliveOnlyWhereTheyMay) {
             "v=x+64 -1");
 }
 
-TEST(StorageSharingTest, AWholeViewOfAConstantIsTheConstant) {
+TEST(StorageSharingTest, FullViewOfConstantIsTheConstant) {
   const Case cases[] = {
       {R"(constant 7 %c: f32[4,16]
           %v: f32[64] = aten.view_copy.default(%c, [64])
           %w: f32[1,64] = aten.unsqueeze_copy.default(%v, 0))",
        "v=constant 7 w=constant 7 -0 -1"},
-      // A part would be another constant.
+      // A slice would need another constant.
       {R"(constant 7 %c: f32[4,16]
           %v: f32[2,16] = aten.slice_copy.Tensor(%c, 0, 0, 2, 1))",
        ""},
@@ -146,7 +145,7 @@ TEST(StorageSharingTest, AWholeViewOfAConstantIsTheConstant) {
   }
 }
 
-TEST(StorageSharingTest, OperandsOfAConcatenationLieInTheResult) {
+TEST(StorageSharingTest, ConcatenationOperandsShareResultStorage) {
   const Case cases[] = {
       {R"(%x: f32[2,16] = test.make.default()
           %y: f32[3,16] = test.make.default()
@@ -156,8 +155,8 @@ TEST(StorageSharingTest, OperandsOfAConcatenationLieInTheResult) {
           %y: f32[1,8] = test.make.default()
           %w: f32[1,8] = test.make.default()
           %z: f32[4,8] = aten.cat.default([%y, %x, %w], 0))",
-       ""},  // 32 bytes are no multiple of the alignment
-      // An operand that is a part of another tensor, from its start and behind it.
+       ""},  // 32 bytes are not a multiple of the alignment
+      // An operand that is a slice of another tensor, at offset 0 and at a later offset.
       {R"(%x: f32[4,16] = test.make.default()
           %v: f32[2,16] = aten.slice_copy.Tensor(%x, 0, 0, 2, 1)
           %z: f32[2,16] = aten.cat.default([%v], 0))",
@@ -193,12 +192,12 @@ TEST(StorageSharingTest, OperandsOfAConcatenationLieInTheResult) {
   EXPECT_EQ(SharedViews(cases[0].method, {.joins = false}), "");
 }
 
-TEST(StorageSharingTest, DynamicViewsLieOverTheirArgumentAndStay) {
+TEST(StorageSharingTest, DynamicViewsShareAndAreKept) {
   const Case cases[] = {
       {R"(%x: f32[?4,16]#1 = test.make.default()
           %v: f32[?64]#2 = aten.view_copy.default(%x, [-1]))",
        "v=x"},
-      // One of both may be a result of the method, not both.
+      // One of them may be a result of the method, but not both.
       {R"(%x: f32[?4,16]#1 = test.make.default()
           %v: f32[?64]#2 = aten.view_copy.default(%x, [-1])
           return %v)",
@@ -234,7 +233,7 @@ TEST(StorageSharingTest, DynamicViewsLieOverTheirArgumentAndStay) {
   }
 }
 
-TEST(StorageSharingTest, ElementwiseResultsLieOverAnOperandThatDies) {
+TEST(StorageSharingTest, ElementwiseResultsReuseDyingOperand) {
   const Case cases[] = {
       {R"(%x: f32[16] = test.make.default()
           %y: f32[16] = aten.relu.default(%x))",
@@ -252,7 +251,7 @@ TEST(StorageSharingTest, ElementwiseResultsLieOverAnOperandThatDies) {
       {R"(%x: f32[?16]#1 = test.make.default()
           %y: f32[16] = aten.relu.default(%x))",
        ""},
-      // Needed later.
+      // Later use.
       {R"(%x: f32[16] = test.make.default()
           %y: f32[16] = aten.relu.default(%x)
           = test.use.default(%x))",
@@ -268,7 +267,7 @@ TEST(StorageSharingTest, ElementwiseResultsLieOverAnOperandThatDies) {
           %y: f32[16] = aten.relu.default(%x)
           %y = test.make.default())",
        ""},
-      // Nothing to share; itself; an operator that gives something else than its name says.
+      // Empty tensors; the value itself; an operator whose schema differs from its name's.
       {R"(%x: f32[0] = test.make.default()
           %y: f32[0] = aten.relu.default(%x))",
        ""},
@@ -283,9 +282,9 @@ TEST(StorageSharingTest, ElementwiseResultsLieOverAnOperandThatDies) {
   }
 }
 
-TEST(StorageSharingTest, ElementwiseResultsLieOverWholeStoragesOnly) {
+TEST(StorageSharingTest, ElementwiseResultsReuseOnlyWholeStorages) {
   const Case cases[] = {
-      // The operand is a part, from the start and behind it.
+      // The operand is a slice, at offset 0 and at a later offset.
       {R"(%x: f32[4,16] = test.make.default()
           %v: f32[2,16] = aten.slice_copy.Tensor(%x, 0, 0, 2, 1)
           %y: f32[2,16] = aten.relu.default(%v))",
@@ -294,7 +293,7 @@ TEST(StorageSharingTest, ElementwiseResultsLieOverWholeStoragesOnly) {
           %v: f32[2,16] = aten.slice_copy.Tensor(%x, 0, 2, 4, 1)
           %y: f32[2,16] = aten.relu.default(%v))",
        "v=x+128 -1"},
-      // The result is a part.
+      // The result is part of another storage.
       {R"(%x: f32[2,16] = test.make.default()
           %u: f32[2,16] = test.make.default()
           %y: f32[2,16] = aten.relu.default(%x)
@@ -305,7 +304,7 @@ TEST(StorageSharingTest, ElementwiseResultsLieOverWholeStoragesOnly) {
           %y: f32[2,16] = aten.relu.default(%x)
           %z: f32[4,16] = aten.cat.default([%u, %y], 0))",
        "u=z y=z+128 -3"},
-      // The other operand lies there as well: in step, and out of it.
+      // The other operand is in the same storage: read in step, and out of step.
       {R"(%x: f32[2,16] = test.make.default()
           %v: f32[2,16] = aten.alias_copy.default(%x)
           %y: f32[2,16] = aten.add.Tensor(%x, %v, 1))",

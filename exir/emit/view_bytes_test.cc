@@ -1,4 +1,4 @@
-// A call in, where its result lies in its argument out.
+// View bytes: a call in, the location of its result in its argument out.
 #include "exir/emit/view_bytes.h"
 
 #include <memory>
@@ -18,7 +18,7 @@
 namespace belay::exir {
 namespace {
 
-// The first call of the text.
+// The first call of a method text.
 class Call {
  public:
   explicit Call(std::string_view text)
@@ -27,7 +27,7 @@ class Call {
               text_.written.operators[0]} {}
   const KernelCallView& view() const { return view_; }
 
-  // "name+offset" of each, with ' where a part was taken; "no" when nothing is known.
+  // Prints "name+offset" of each piece, with ' for slices; "no" for nullopt.
   std::string Print(const std::optional<std::vector<ViewPiece>>& pieces) const {
     if (!pieces.has_value()) return "no";
     std::string text;
@@ -59,12 +59,12 @@ void ExpectViews(const std::vector<Case>& cases) {
   }
 }
 
-TEST(ViewBytesTest, ReshapesKeepTheOrderOfElementsInMemory) {
+TEST(ViewBytesTest, ReshapesPreserveMemoryOrder) {
   ExpectViews({
       {"%v: f32[8,8] = aten.view_copy.default(%x: f32[4,16], [8,8])", "v+0"},
       {"%v: i32[8,8] = aten.view_copy.default(%x: f32[4,16], [8,8])", "no"},
       {"%v: f32[8,4] = aten.view_copy.default(%x: f32[4,16], [8,4])", "no"},
-      // Neither is row-major; dimensions of size 1 are of no account.
+      // Neither is row-major; dimensions of size 1 are ignored.
       {"%v: f32[4,1,16]{2,1,0} = aten.unsqueeze_copy.default(%x: f32[4,16]{1,0}, 1)", "v+0"},
       {"%v: f32[8,8]{1,0} = aten.view_copy.default(%x: f32[4,16]{1,0}, [8,8])", "no"},
       {"%v: f32[64] = aten.view_copy.default(%x: f32[4,16]{1,0}, [64])", "no"},
@@ -72,7 +72,7 @@ TEST(ViewBytesTest, ReshapesKeepTheOrderOfElementsInMemory) {
   });
 }
 
-TEST(ViewBytesTest, CopiesKeepSizesDTypeAndOrder) {
+TEST(ViewBytesTest, CopiesPreserveSizesDTypeAndOrder) {
   ExpectViews({
       {"%v: f32[4,16] = aten.clone.default(%x: f32[4,16], none)", "v+0"},
       {"%v: f32[4,16]{1,0} = aten.clone.default(%x: f32[4,16], none)", "no"},
@@ -81,7 +81,7 @@ TEST(ViewBytesTest, CopiesKeepSizesDTypeAndOrder) {
   });
 }
 
-TEST(ViewBytesTest, ReinterpretationsHaveAllBytesInRowMajorOrder) {
+TEST(ViewBytesTest, ReinterpretationsRequireRowMajorOrder) {
   ExpectViews({
       {"%v: f32[4,2] = aten.view_as_real_copy.default(%x: c64[4])", "v+0"},
       {"%v: c64[4] = aten.view_as_complex_copy.default(%x: f32[4,2])", "v+0"},
@@ -99,9 +99,9 @@ TEST(ViewBytesTest, PermutationsMoveNoElement) {
       {"%v: f32[16,4] = aten.permute_copy.default(%x: f32[4,16], [1,0])", "no"},
       {"%v: f32[16,4]{1,0} = aten.transpose_copy.int(%x: f32[4,16], 0, 1)", "v+0"},
       {"%v: f32[16,4]{1,0} = aten.t_copy.default(%x: f32[4,16])", "v+0"},
-      // The sizes are not those of the permutation.
+      // The sizes do not match the permutation.
       {"%v: f32[4,16] = aten.t_copy.default(%x: f32[4,16])", "no"},
-      // What says which dimensions is no number, or no dimension.
+      // Invalid dimension arguments.
       {"%v: f32[16,4]{1,0} = aten.permute_copy.default(%x: f32[4,16], none)", "no"},
       {"%v: f32[16,4]{1,0} = aten.permute_copy.default(%x: f32[4,16], [1])", "no"},
       {"%v: f32[16,4]{1,0} = aten.permute_copy.default(%x: f32[4,16], [1,%d: int])", "no"},
@@ -112,11 +112,11 @@ TEST(ViewBytesTest, PermutationsMoveNoElement) {
   });
 }
 
-TEST(ViewBytesTest, CutsAreWholeRunsOfTheArgument) {
+TEST(ViewBytesTest, SlicesAreContiguousRanges) {
   ExpectViews({
       {"%v: f32[2,16] = aten.slice_copy.Tensor(%x: f32[4,16], 0, 1, 3, 1)", "v+64'"},
       {"%v: f32[2,16] = aten.slice_copy.Tensor(%x: f32[4,16], -2, none, 2, 1)", "v+0'"},
-      // A slice is clamped, which a row and a narrowing are not.
+      // slice clamps its bounds; select and narrow do not.
       {"%v: f32[2,16] = aten.slice_copy.Tensor(%x: f32[4,16], 0, -99, 2, 1)", "v+0'"},
       {"%v: f32[2,16] = aten.narrow_copy.default(%x: f32[4,16], 0, 2, 2)", "v+128'"},
       {"%v: f32[2,16] = aten.narrow_copy.default(%x: f32[4,16], 0, -99, 2)", "no"},
@@ -129,14 +129,14 @@ TEST(ViewBytesTest, CutsAreWholeRunsOfTheArgument) {
       {"%v: f32[2,16] = aten.slice_copy.Tensor(%x: f32[4,16], 0, 0, 4, 2)", "no"},
       {"%v: f32[2,16] = aten.slice_copy.Tensor(%x: f32[4,16], 2, 0, 2, 1)", "no"},
       {"%v: f32[2,16] = aten.slice_copy.Tensor(%x: f32[4,16])", "no"},
-      // The result has no such dimension, or other sizes than the part.
+      // The dimension is missing in the result, or its sizes differ from the slice.
       {"%v: f32[4] = aten.slice_copy.Tensor(%x: f32[4,16], 1, 0, 0, 1)", "no"},
       {"%v: f32[2,8] = aten.slice_copy.Tensor(%x: f32[4,16], 0, 0, 2, 1)", "no"},
       {"[%v: f32[2,16], %w: f32[2,16]] = aten.slice_copy.Tensor(%x: f32[4,16], 0, 0, 2, 1)", "no"},
   });
 }
 
-TEST(ViewBytesTest, PiecesOfASplitAreTheWhole) {
+TEST(ViewBytesTest, SplitsCoverTheArgument) {
   ExpectViews({
       {"[%v: f32[3,16], %w: f32[1,16]] = aten.split_copy.Tensor(%x: f32[4,16], 3, 0)",
        "v+0' w+192'"},
@@ -155,7 +155,7 @@ TEST(ViewBytesTest, PiecesOfASplitAreTheWhole) {
   });
 }
 
-TEST(ViewBytesTest, OnlyStaticTensorsWithElementsOfOperatorsThatHandOnBytes) {
+TEST(ViewBytesTest, RejectsDynamicOrEmptyTensorsAndOtherOperators) {
   ExpectViews({
       {"%v: f32[4] = aten.relu.default(%x: f32[4])", "no"},
       {"%v: f32[4] = my.own.op(%x: f32[4])", "no"},
@@ -170,7 +170,7 @@ TEST(ViewBytesTest, OnlyStaticTensorsWithElementsOfOperatorsThatHandOnBytes) {
   });
 }
 
-TEST(ViewBytesTest, DynamicResultsHaveTheBytesOfTheirArgument) {
+TEST(ViewBytesTest, DynamicResultsHaveBytesOfArgument) {
   const Case cases[] = {
       {"%v: f32[?64] = aten.view_copy.default(%x: f32[?4,16], [-1])", "yes"},
       {"%v: f32[?64] = aten.view_copy.default(%x: f32[?4,16]{1,0}, [-1])", "no"},
@@ -183,7 +183,7 @@ TEST(ViewBytesTest, DynamicResultsHaveTheBytesOfTheirArgument) {
       {"%v: int = aten.view_copy.default(%x: f32[?4], [-1])", "no"},
       {"%v: f32[?4] = aten.view_copy.default()", "no"},
       {"%v: f32[?4], %w: f32[?4] = aten.view_copy.default(%x: f32[?4], [-1])", "no"},
-      {"%v: f32[?4] = aten.clone.default(%x: f32[?4], none)", "no"},  // not over its argument
+      {"%v: f32[?4] = aten.clone.default(%x: f32[?4], none)", "no"},  // must not alias its argument
       {"%v: f32[?4] = my.own.op(%x: f32[?4])", "no"},
   };
   for (const Case& c : cases) {
@@ -192,19 +192,19 @@ TEST(ViewBytesTest, DynamicResultsHaveTheBytesOfTheirArgument) {
   }
 }
 
-TEST(ViewBytesTest, ArgumentsHaveTheNamesOfTheOperator) {
+TEST(ViewBytesTest, ArgumentsHaveSchemaNames) {
   const Call call("%v: f32[2,16] = aten.narrow_copy.default(%x: f32[4,16], 0, %s: int)");
   EXPECT_EQ(call.view().Int("dim"), 0);
   EXPECT_NE(call.view().argument("start"), nullptr);
-  EXPECT_EQ(call.view().Int("start"), std::nullopt);    // no literal
-  EXPECT_EQ(call.view().argument("length"), nullptr);   // not in this call
-  EXPECT_EQ(call.view().argument("nothing"), nullptr);  // the operator has none
+  EXPECT_EQ(call.view().Int("start"), std::nullopt);    // not a literal
+  EXPECT_EQ(call.view().argument("length"), nullptr);   // missing in this call
+  EXPECT_EQ(call.view().argument("nothing"), nullptr);  // unknown to the operator
   const Call unknown("%v: f32[4] = my.own.op(%x: f32[4])");
   EXPECT_EQ(unknown.view().argument("self"), nullptr);
 }
 
-// What is known of the name alone does not count: a registry may have an operator of its own.
-TEST(ViewBytesTest, AnOperatorThatHandsOnNoBytesHasNone) {
+// The name is not sufficient: a registry may define another operator with it.
+TEST(ViewBytesTest, ChecksOperatorTraits) {
   constexpr OpDef kOwn[] = {{.schema = "aten::view_copy(Tensor self, SymInt[] size) -> Tensor"}};
   const absl::Span<const OpDef> tables[] = {kOwn};
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<OpRegistry> ops, OpRegistry::Create(tables));
@@ -214,7 +214,7 @@ TEST(ViewBytesTest, AnOperatorThatHandsOnNoBytesHasNone) {
       {call.view().method, call.view().call, ops->Find("aten.view_copy.default")}));
 }
 
-TEST(ViewBytesTest, OperandsOfAConcatenationLieOneBehindTheOther) {
+TEST(ViewBytesTest, ConcatenationOperandsAreConsecutive) {
   const Case cases[] = {
       {"%v: f32[5,16] = aten.cat.default([%x: f32[2,16], %y: f32[3,16]], 0)", "x+0' y+128'"},
       {"%v: f32[5,16] = aten.cat.default([%x: f32[2,16], %y: f32[3,16]], -2)", "x+0' y+128'"},

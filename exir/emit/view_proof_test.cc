@@ -1,4 +1,4 @@
-// Hand-written calls over hand-written places: which of them only hand on bytes.
+// View proofs of hand-written calls with hand-written locations.
 #include "exir/emit/view_proof.h"
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace {
 struct Place {
   std::vector<int64_t> sizes;
   uint64_t offset = 0;
-  std::string order = {};  // dim order as digits; row-major when empty
+  std::string order = {};  // dimension order as digits; row-major if empty
   DType dtype = DType::kFloat32;
-  int constant = -1;  // instead of a place in the arena
+  int constant = -1;  // constant index; -1: in the arena
   bool dynamic = false;
-  bool external = false;  // the caller's memory
+  bool external = false;  // memory of the caller
 };
 
 class Method {
@@ -92,7 +92,7 @@ class Method {
 
 constexpr std::string_view kUnknown = "its tensors are not static, or not in known memory";
 
-// An operator of one tensor and integers: with it, the argument at 0 and the result at its offset.
+// An operator of one tensor and integers, with the argument at 0 and the result at its offset.
 struct Case {
   std::string_view op;
   Place from, to;
@@ -111,7 +111,7 @@ void ExpectAll(const std::vector<Case>& cases) {
   }
 }
 
-TEST(ViewProofTest, CopiesKeepEachElementsPlace) {
+TEST(ViewProofTest, CopiesPreserveElementAddresses) {
   constexpr std::string_view kCopy = "aten.clone.default";
   ExpectAll({
       {kCopy, {{2, 3}}, {{2, 3}}, {}, ""},
@@ -150,7 +150,7 @@ TEST(ViewProofTest, CopiesKeepEachElementsPlace) {
   });
 }
 
-TEST(ViewProofTest, ReshapesKeepTheNumberOfEachElement) {
+TEST(ViewProofTest, ReshapesPreserveRowMajorIndex) {
   constexpr std::string_view kView = "aten.view_copy.default";
   ExpectAll({
       {kView, {{4, 6}}, {{3, 8}}, {}, ""},
@@ -160,7 +160,7 @@ TEST(ViewProofTest, ReshapesKeepTheNumberOfEachElement) {
   });
 }
 
-TEST(ViewProofTest, AnExpandedTensorRepeatsNothingInPlace) {
+TEST(ViewProofTest, ExpandCannotRepeatInPlace) {
   constexpr std::string_view kExpand = "aten.expand_copy.default";
   ExpectAll({
       {kExpand, {{6}}, {{1, 6}}, {}, ""},
@@ -170,7 +170,7 @@ TEST(ViewProofTest, AnExpandedTensorRepeatsNothingInPlace) {
   });
 }
 
-TEST(ViewProofTest, PermutedDimensionsNeedThePermutedOrder) {
+TEST(ViewProofTest, PermutationsRequirePermutedDimOrder) {
   ExpectAll({
       {"aten.transpose_copy.int", {{2, 3}}, {{3, 2}, 0, "10"}, {0, -1}, ""},
       {"aten.transpose_copy.int", {{2, 3}}, {{3, 2}}, {0, 1}, "element 1 would have to move"},
@@ -211,7 +211,7 @@ TEST(ViewProofTest, PermutedDimensionsNeedThePermutedOrder) {
             "its dimensions are unknown");
 }
 
-TEST(ViewProofTest, PartsStartWhereTheCallSays) {
+TEST(ViewProofTest, SlicesStartAtTheirOffset) {
   constexpr std::string_view kSlice = "aten.slice_copy.Tensor", kSelect = "aten.select_copy.int",
                              kNarrow = "aten.narrow_copy.default";
   const std::string moves = "element 0 would have to move";
@@ -233,7 +233,7 @@ TEST(ViewProofTest, PartsStartWhereTheCallSays) {
       {kNarrow, {{4, 16}}, {{3, 16}, 64}, {0, 1, 3}, ""},
       {kNarrow, {{4, 16}}, {{3, 16}}, {0, 1, 3}, moves},
       {kNarrow, {{4, 16}}, {{3, 16}}, {0, -9, 3}, "element 0 has no source"},
-      {kSlice, {{4, 16}}, {{4}}, {1, 0, 1, 1}, "element 0 has no source"},  // of lower rank
+      {kSlice, {{4, 16}}, {{4}}, {1, 0, 1, 1}, "element 0 has no source"},  // lower rank
   });
   Method m;
   const uint32_t from = m.Tensor({{4, 16}}), to = m.Tensor({{2, 16}}), none = m.None(),
@@ -244,7 +244,7 @@ TEST(ViewProofTest, PartsStartWhereTheCallSays) {
   EXPECT_EQ(m.Prove(kNarrow, {from, none, one, two}, {to}), "its dimension is unknown");
 }
 
-TEST(ViewProofTest, PiecesOfASplitLieOneBehindTheOther) {
+TEST(ViewProofTest, SplitsAreConsecutive) {
   constexpr std::string_view kSplit = "aten.split_with_sizes_copy.default",
                              kUnbind = "aten.unbind_copy.int";
   const auto split = [&](const std::vector<Place>& pieces, int64_t dim = 0) {
@@ -269,11 +269,11 @@ TEST(ViewProofTest, PiecesOfASplitLieOneBehindTheOther) {
   EXPECT_EQ(unbind({{{16}}, {{16}, 128}, {{16}, 64}}), "element 0 would have to move");
   Method m;
   const uint32_t from = m.Tensor({{1, 16}}), to = m.Tensor({{16}});
-  EXPECT_EQ(m.Prove(kUnbind, {from, m.Int(0)}, {to}), "its dimension is unknown");  // no list
+  EXPECT_EQ(m.Prove(kUnbind, {from, m.Int(0)}, {to}), "its dimension is unknown");  // not a list
   EXPECT_EQ(m.Prove(kUnbind, {from}, {m.List({to})}), "its dimension is unknown");
 }
 
-TEST(ViewProofTest, OperandsOfAJoinLieOneBehindTheOther) {
+TEST(ViewProofTest, ConcatenationOperandsAreConsecutive) {
   const auto join = [](const std::vector<Place>& pieces, const Place& whole, int64_t dim = 0) {
     Method m;
     const uint32_t list = m.Tensors(pieces);
@@ -283,7 +283,7 @@ TEST(ViewProofTest, OperandsOfAJoinLieOneBehindTheOther) {
   EXPECT_EQ(join({{{2, 16}}, {{3, 16}, 192}}, {{5, 16}}), "element 0 would have to move");
   EXPECT_EQ(join({{{2, 16}}}, {{5, 16}}), "its operands are not the whole");
   EXPECT_EQ(join({{{2, 8}}, {{3, 16}, 128}}, {{5, 16}}), "element 8 would have to move");
-  // Of one row the elements are in place, but some of the whole come from nowhere.
+  // The elements of one row are in place, but some elements of the whole have no source.
   EXPECT_EQ(join({{{1, 8}}}, {{1, 16}}), "its operands are not the whole");
   EXPECT_EQ(join({{{2, 16}}, {{3, 16}, 128}}, {{5, 16}}, 2), "its dimension is unknown");
   EXPECT_EQ(join({{{2, 16}}, {{48}, 128}}, {{5, 16}}),
@@ -296,7 +296,7 @@ TEST(ViewProofTest, OperandsOfAJoinLieOneBehindTheOther) {
   EXPECT_EQ(m.Prove("aten.cat.default", {x, m.Int(0)}, {y}), "its operands are unknown");
 }
 
-TEST(ViewProofTest, BytesReadAsAnotherDTypeAreTheSameBytes) {
+TEST(ViewProofTest, ReinterpretedBytesStayInPlace) {
   constexpr std::string_view kAs = "aten.view_copy.dtype", kReal = "aten.view_as_real_copy.default";
   const Place ints = {{6}, 0, "", DType::kInt32};
   ExpectAll({
@@ -320,8 +320,8 @@ TEST(ViewProofTest, BytesReadAsAnotherDTypeAreTheSameBytes) {
   });
 }
 
-// Of large tensors the corners, the steps and samples are looked at.
-TEST(ViewProofTest, LargeTensorsOfAnotherOrderMove) {
+// For large tensors, the corners, the steps and samples are checked.
+TEST(ViewProofTest, ChecksLargeTensorsOfDifferentOrder) {
   ExpectAll({
       {"aten.clone.default", {{80, 80}}, {{80, 80}}, {}, ""},
       {"aten.clone.default", {{80, 80}}, {{80, 80}, 0, "10"}, {}, "element 1 would have to move"},
@@ -335,7 +335,7 @@ TEST(ViewProofTest, LargeTensorsOfAnotherOrderMove) {
   });
 }
 
-TEST(ViewProofTest, WhatIsNoCallOfAViewHasNoProof) {
+TEST(ViewProofTest, RejectsCallsThatAreNotViews) {
   Method m;
   const uint32_t x = m.Tensor({{6}}), y = m.Tensor({{6}}), three = m.Int(3);
   const std::string_view clone = "aten.clone.default";
@@ -346,8 +346,8 @@ TEST(ViewProofTest, WhatIsNoCallOfAViewHasNoProof) {
   EXPECT_EQ(m.Prove(clone, {x}, {three}), kUnknown);
 }
 
-// Of dynamic sizes only what holds for all of them counts.
-TEST(ViewProofTest, KeptViewsKeepStartDTypeAndOrder) {
+// The proof must hold for all values of dynamic sizes.
+TEST(ViewProofTest, KeptViewsPreserveStartDTypeAndOrder) {
   const auto kept = [](std::string_view op, const Place& from, const Place& to) {
     Method m;
     const uint32_t a = m.Tensor(from), b = m.Tensor(to);

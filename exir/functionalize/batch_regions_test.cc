@@ -12,7 +12,7 @@ const OpRegistry& Ops() {
   return ops;
 }
 
-// What builds a causal mask: two levels, each over one operand.
+// As in the construction of a causal mask: two levels, each on one operand.
 TEST(BatchRegionsTest, PointwiseOperandsOfDifferentLevelsBroadcast) {
   ExpectRewrite(R"(program training {
   graph(%q: i64[3] user_input, %k: i64[5] user_input) {
@@ -39,7 +39,7 @@ TEST(BatchRegionsTest, PointwiseOperandsOfDifferentLevelsBroadcast) {
                 Ops());
 }
 
-TEST(BatchRegionsTest, DimensionsAreCountedBehindTheBatch) {
+TEST(BatchRegionsTest, ShiftsDimensionsPastTheBatch) {
   ExpectRewrite(R"(program training {
   graph(%x: f32[2,3,4] user_input) {
     %a: f32[2,4] = torch._functorch.predispatch._add_batch_dim(%x, 1, 1)
@@ -59,7 +59,7 @@ TEST(BatchRegionsTest, DimensionsAreCountedBehindTheBatch) {
                 Ops());
 }
 
-TEST(BatchRegionsTest, WhatIsNotBatchedIsRepeated) {
+TEST(BatchRegionsTest, ExpandsUnbatchedResults) {
   ExpectRewrite(R"(program training {
   graph(%x: f32[2] user_input) {
     %n: f32[2] = aten.neg.default(%x)
@@ -78,7 +78,7 @@ TEST(BatchRegionsTest, WhatIsNotBatchedIsRepeated) {
                 Ops());
 }
 
-TEST(BatchRegionsTest, OperatorsWithoutBatchedFormAreNamed) {
+TEST(BatchRegionsTest, ReportsOperatorsWithoutBatchingRule) {
   ExpectPassError(R"(program training {
   graph(%x: f32[3,2,2] user_input) {
     %a: f32[2,2] = torch._functorch.predispatch._add_batch_dim(%x, 0, 1)
@@ -90,7 +90,7 @@ TEST(BatchRegionsTest, OperatorsWithoutBatchedFormAreNamed) {
                   BatchRegions().run, absl::StatusCode::kUnimplemented, "vmap of aten.triu", Ops());
 }
 
-TEST(BatchRegionsTest, DerivativesAreRefusedWithTheRemedy) {
+TEST(BatchRegionsTest, RejectsDerivativesWithAdvice) {
   ExpectPassError(R"(program training {
   graph(%x: f32[3] user_input) {
     torch._functorch.predispatch._jvp_increment_nesting()
@@ -104,8 +104,8 @@ TEST(BatchRegionsTest, DerivativesAreRefusedWithTheRemedy) {
                   Ops());
 }
 
-// Levels stand in front in their order, whichever was added first; what is no tensor is nobody's row.
-TEST(BatchRegionsTest, LevelsStandInOrder) {
+// Levels come first in their order, whichever was added first; non-tensors are not batched.
+TEST(BatchRegionsTest, LevelsAreOrdered) {
   ExpectRewrite(R"(program training {
   ranges { s0: [1, 8] }
   graph(%x: f32[2,3] user_input, %n: symint(s0) user_input) {
@@ -130,8 +130,8 @@ TEST(BatchRegionsTest, LevelsStandInOrder) {
                 Ops());
 }
 
-// Each graph has its own.
-TEST(BatchRegionsTest, BodiesAreBatched) {
+// Each graph has its own batch levels.
+TEST(BatchRegionsTest, BatchesSubgraphs) {
   ExpectRewrite(R"(program training {
   graph(%p: b8[] user_input, %x: f32[3,2] user_input) {
     %a: f32[2] = torch._functorch.predispatch._add_batch_dim(%x, 0, 1)

@@ -18,7 +18,7 @@ namespace {
 
 using Kind = FunctionalForm::Kind;
 
-// The form of the first of these operators in a registry of them.
+// Functional form of the first of these operators, in a registry of all of them.
 std::optional<FunctionalForm> FormOf(const std::vector<std::string_view>& schemas) {
   std::vector<OpDef> rows;
   for (const std::string_view schema : schemas) rows.push_back({.schema = schema});
@@ -34,7 +34,7 @@ std::optional<FunctionalForm> FormOf(const std::vector<std::string_view>& schema
   return op == nullptr ? std::nullopt : FunctionalFormOf(**ops, *op);
 }
 
-TEST(FunctionalFormTest, IsOfWhatIsWritten) {
+TEST(FunctionalFormTest, DependsOnWrittenArguments) {
   EXPECT_EQ(
       FormOf({"demo::inc_(Tensor(a!) self) -> Tensor(a!)", "demo::inc(Tensor self) -> Tensor"})
           ->kind,
@@ -51,27 +51,29 @@ TEST(FunctionalFormTest, IsOfWhatIsWritten) {
                     "demo::count_functional(Tensor self, Tensor sum) -> (Tensor, Tensor)"})
                 ->kind,
             Kind::kBoth);
-  // An alias that is not written to is no new value.
+  // An alias that is not written needs no new value.
   EXPECT_EQ(FormOf({"demo::count(Tensor(b) self, Tensor(a!) sum) -> Tensor",
                     "demo::count_functional(Tensor self, Tensor sum) -> (Tensor, Tensor)"})
                 ->kind,
             Kind::kBoth);
 }
 
-TEST(FunctionalFormTest, OperatorsThatNoFunctionalOneReplacesHaveNone) {
+TEST(FunctionalFormTest, OperatorsWithoutReplacementHaveNoForm) {
   const std::vector<std::string_view> kCases[] = {
-      // It writes to nothing; there is no functional one.
+      // The operator writes nothing; there is no functional variant.
       {"demo::inc(Tensor self) -> Tensor"},
       {"demo::inc_(Tensor(a!) self) -> Tensor(a!)"},
       {"aten::normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> "
        "Tensor(a!)"},
-      // In place without a result, with two where the functional one has one, or of a list.
+      // In-place operators without a result, with two results for one of the functional operator,
+      // or on lists.
       {"demo::inc_(Tensor(a!) self) -> ()", "demo::inc(Tensor self) -> Tensor"},
       {"demo::inc_(Tensor(a!) self) -> Tensor(a!)", "demo::inc(Tensor self) -> (Tensor, Tensor)"},
       {"demo::inc_(Tensor(a!) self, Tensor(b!) other) -> Tensor(a!)",
        "demo::inc(Tensor self, Tensor other) -> Tensor"},
       {"demo::inc_(Tensor(a!)[] self) -> Tensor", "demo::inc(Tensor[] self) -> Tensor"},
-      // Out without a result, with another number of them, or with another written argument.
+      // Out variants without a result, with another number of results, or with another written
+      // argument.
       {"demo::inc.out(Tensor self, *, Tensor(a!) out) -> ()", "demo::inc(Tensor self) -> Tensor"},
       {"demo::inc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
        "demo::inc(Tensor self) -> (Tensor, Tensor)"},
@@ -82,7 +84,7 @@ TEST(FunctionalFormTest, OperatorsThatNoFunctionalOneReplacesHaveNone) {
       // Fewer arguments than results.
       {"demo::inc.out(*, Tensor(a!) out) -> (Tensor(a!), Tensor)",
        "demo::inc() -> (Tensor, Tensor)"},
-      // The functional one gives no new value of what is written.
+      // The functional operator does not return the new value.
       {"demo::count(Tensor self, Tensor(a!) sum) -> Tensor",
        "demo::count.pure(Tensor self, Tensor sum) -> Tensor"},
       {"demo::count(Tensor self, Tensor(a!) sum) -> Tensor",
@@ -93,8 +95,8 @@ TEST(FunctionalFormTest, OperatorsThatNoFunctionalOneReplacesHaveNone) {
   }
 }
 
-// Operators that a program may call and of which nobody knows how to compute them.
-TEST(FunctionalFormTest, WhatCannotBeComputedIsNamed) {
+// Callable operators without an implementation.
+TEST(FunctionalFormTest, ReportsUnsupportedOperators) {
   ASSERT_OK_AND_ASSIGN(const auto ops, CreateStandardOps());
   for (const char* schema :
        {"demo::inc_(Tensor(a!) self) -> Tensor(a!)", "demo::inc(Tensor self) -> Tensor",
@@ -114,12 +116,13 @@ TEST(FunctionalFormTest, WhatCannotBeComputedIsNamed) {
     ExpectPassError(program(node), Functionalize().run, absl::StatusCode::kUnimplemented,
                     absl::StrCat("have no functional variant:\n  ", node), *ops);
   }
-  // No in-place operators, as far as one can see.
+  // Unknown operators: not recognizable as in-place.
   for (const char* node :
        {"%r: f32[2] = other.add_.default(%x)", "%r: f32[2] = aten.nope.default(%x)"}) {
     ExpectUnchanged(program(node), Functionalize().run, *ops);
   }
-  // A view of another argument than the first, a result that is none, and one of nothing.
+  // A view of another argument than the first, a result that is not a view, and a view without a
+  // source.
   constexpr char kViews[] =
       "%v: f32[2], %t: f32[2] = demo.pick.default(%z, %x)\n    %o: f32[2] = demo.odd.default(%x)\n"
       "    %u: f32[2], %w: f32[2] = demo.second.default(%z, %x)\n"
@@ -139,7 +142,7 @@ TEST(FunctionalFormTest, WhatCannotBeComputedIsNamed) {
                 *ops);
 }
 
-// What a registry's operators give is theirs to say; what does not fit is an error at the node.
+// Operators of custom registries may return anything; mismatches are errors at the node.
 class OwnOperatorsTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -188,7 +191,7 @@ class OwnOperatorsTest : public ::testing::Test {
   std::unique_ptr<OpRegistry> ops_;
 };
 
-TEST_F(OwnOperatorsTest, ResultsComeFirstThenWhatIsWritten) {
+TEST_F(OwnOperatorsTest, ResultsPrecedeWrittenValues) {
   ExpectRewrite(Program("%r: f32[2] = demo.count.default(%x, %s)"), Functionalize().run,
                 R"(program training {
   graph(%x: f32[2] user_input, %s: i64[2] user_input, %one: f32[1] user_input) {
@@ -200,7 +203,7 @@ TEST_F(OwnOperatorsTest, ResultsComeFirstThenWhatIsWritten) {
                 *ops_);
 }
 
-TEST_F(OwnOperatorsTest, WhatDoesNotFitIsAnErrorAtTheNode) {
+TEST_F(OwnOperatorsTest, ReportsMismatchesAtTheNode) {
   const std::tuple<const char*, absl::StatusCode, const char*> kCases[] = {
       {"%r: f32[2] = demo.count.default(%x, 2)", absl::StatusCode::kUnimplemented,
        "a result that is not a tensor, or is not written\n  at %r"},
@@ -209,7 +212,7 @@ TEST_F(OwnOperatorsTest, WhatDoesNotFitIsAnErrorAtTheNode) {
       {"%r: f32[2] = demo.sum.default(%x, %s)", absl::StatusCode::kOutOfRange, "not these"},
       {"%e: f32[2]{strides=[0]} = aten.expand.default(%one, [2])\n"
        "    %r: f32[2] = demo.count.default(%x, %e)",
-       absl::StatusCode::kUnimplemented, "several elements share memory\n  at %r"},
+       absl::StatusCode::kUnimplemented, "whose elements share memory\n  at %r"},
       {"%r: f32[2] = demo.turn_.default(%x)", absl::StatusCode::kInternal,
        "a view that is not a tensor\n  at %r"},
       {"%r: f32[2] = demo.inc_.default(%x)", absl::StatusCode::kInternal,

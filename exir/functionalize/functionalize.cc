@@ -74,19 +74,19 @@ class GraphFunctionalizer {
       Argument argument = original[i];
       bool changed = false;
       ForEachValueRef(argument, [&](ValueId& value) {
-        const ValueId now = Now(value);
+        const ValueId now = CurrentValue(value);
         changed = changed || now != value;
         value = now;
       });
       ABSL_RETURN_IF_ERROR(builder_.status());
       if (changed) editor_.SetArgument(id, i, std::move(argument));
     }
-    if (schema != nullptr && schema->IsView()) NoteViews(id, original);
+    if (schema != nullptr && schema->IsView()) RecordViews(id, original);
     return absl::OkStatus();
   }
 
   // Returns the value with the current contents of `value`.
-  ValueId Now(ValueId value) {
+  ValueId CurrentValue(ValueId value) {
     const auto found = view_of_.find(value);
     return found == view_of_.end() ? value : found->second->Current(builder_);
   }
@@ -103,7 +103,7 @@ class GraphFunctionalizer {
   }
 
   // Records the node's results as views of its original operands.
-  void NoteViews(NodeId id, const std::vector<Argument>& original) {
+  void RecordViews(NodeId id, const std::vector<Argument>& original) {
     const Node& node = editor_.graph().node(id);
     const FunctionSchema& schema = *node.target->schema();
     for (size_t k = 0; k < schema.returns.size(); ++k) {
@@ -125,7 +125,7 @@ class GraphFunctionalizer {
     const FunctionalForm form = *FunctionalFormOf(*program_.ops, *node.target);  // see Missing
     std::vector<Argument> arguments = node.arguments;
     for (Argument& argument : arguments) {
-      ForEachValueRef(argument, [&](ValueId& value) { value = Now(value); });
+      ForEachValueRef(argument, [&](ValueId& value) { value = CurrentValue(value); });
     }
     if (form.kind == FunctionalForm::Kind::kOut) return ReplaceOut(form, id, arguments);
     if (form.kind == FunctionalForm::Kind::kBoth) return ReplaceBoth(form, id, arguments);
@@ -247,7 +247,7 @@ class GraphFunctionalizer {
     const Graph& graph = editor_.graph();
     std::vector<Argument> outputs(graph.outputs().begin(), graph.outputs().end());
     for (Argument& output : outputs) {
-      ForEachValueRef(output, [&](ValueId& value) { value = Now(value); });
+      ForEachValueRef(output, [&](ValueId& value) { value = CurrentValue(value); });
     }
     ABSL_RETURN_IF_ERROR(builder_.status());
     std::vector<Argument> mutations;

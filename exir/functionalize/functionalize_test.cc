@@ -27,7 +27,7 @@ struct Case {
   const char* after;
 };
 
-// `name` is the behavior.
+// `name` states the behavior.
 const Case kCases[] = {
     {"InPlaceOperatorOnABufferBecomesAMutationOutput", R"(program training {
   constants { state "n": i64[] }
@@ -271,7 +271,7 @@ TEST_P(FunctionalizeTest, Rewrites) {
 INSTANTIATE_TEST_SUITE_P(Cases, FunctionalizeTest, testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
-TEST(FunctionalizeTest, LeavesFunctionalProgramsAlone) {
+TEST(FunctionalizeTest, KeepsFunctionalPrograms) {
   ExpectUnchanged(R"(program aten {
   graph(%x: f32[2,3] user_input) {
     %t: f32[3,2]{strides=[1,3]} = aten.permute.default(%x, [1,0])
@@ -281,7 +281,7 @@ TEST(FunctionalizeTest, LeavesFunctionalProgramsAlone) {
                   Functionalize().run, Ops());
 }
 
-TEST(FunctionalizeTest, ListsAllOperatorsWithoutAFunctionalVariant) {
+TEST(FunctionalizeTest, ListsAllOperatorsWithoutFunctionalVariant) {
   const std::string before = R"(program training {
   graph(%x: f32[2] user_input, %i: i64[1] user_input) {
     %r: f32[2] = aten.resize_.default(%x, [2])
@@ -295,7 +295,7 @@ TEST(FunctionalizeTest, ListsAllOperatorsWithoutAFunctionalVariant) {
                   "%u: f32[2] = aten.embedding_renorm_.default", Ops());
 }
 
-TEST(FunctionalizeTest, RefusesWritesToExpandedTensors) {
+TEST(FunctionalizeTest, RejectsWritesToExpandedTensors) {
   ExpectPassError(R"(program training {
   graph(%x: f32[1,2] user_input) {
     %e: f32[3,2]{strides=[0,1]} = aten.expand.default(%x, [3,2])
@@ -304,10 +304,10 @@ TEST(FunctionalizeTest, RefusesWritesToExpandedTensors) {
   }
 })",
                   Functionalize().run, absl::StatusCode::kUnimplemented,
-                  "several elements share memory\n  at %mul_", Ops());
+                  "whose elements share memory\n  at %mul_", Ops());
 }
 
-TEST(FunctionalizeTest, RefusesBodiesThatWriteTheirOperands) {
+TEST(FunctionalizeTest, RejectsSubgraphsThatWriteOperands) {
   ExpectPassError(R"(program training {
   graph(%p: b8[] user_input, %x: f32[2] user_input) {
     %y: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
@@ -327,7 +327,7 @@ TEST(FunctionalizeTest, RefusesBodiesThatWriteTheirOperands) {
                   Ops());
 }
 
-TEST(FunctionalizeTest, RewritesBodies) {
+TEST(FunctionalizeTest, RewritesSubgraphs) {
   ExpectRewrite(R"(program training {
   graph(%p: b8[] user_input, %x: f32[2] user_input) {
     %y: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
@@ -361,7 +361,7 @@ TEST(FunctionalizeTest, RewritesBodies) {
                 Ops());
 }
 
-TEST(FunctionalizeTest, AnOutTensorIsNotResized) {
+TEST(FunctionalizeTest, OutTensorsAreNotResized) {
   ExpectPassError(R"(program training {
   graph(%x: f32[3] user_input, %o: f32[2] user_input) {
     %neg: f32[3] = aten.neg.out(%x, out=%o)
@@ -388,7 +388,7 @@ TEST(FunctionalizeTest, LongChainsOfViewsDoNotRecurse) {
   EXPECT_EQ(program.top().num_nodes(), kViews + 1u);
 }
 
-// Writes and reads at the end of a chain of views: nodes in proportion to both together.
+// Writes and reads at the end of a view chain: the node count is linear in both.
 TEST(FunctionalizeTest, LongChainsOfViewsAreComposed) {
   constexpr int kViews = 300, kWrites = 300;
   std::string before = "program training {\n  graph(%v0: f32[2,3] user_input) {\n";
@@ -409,7 +409,7 @@ TEST(FunctionalizeTest, LongChainsOfViewsAreComposed) {
   EXPECT_LT(program->top().num_nodes(), 10u * (kViews + kWrites));
 }
 
-TEST(FunctionalizeTest, ParametersThatAreWrittenAreMutated) {
+TEST(FunctionalizeTest, WrittenParametersBecomeMutations) {
   ExpectRewrite(R"(program training {
   constants { state "w": f32[2] }
   graph(%w: f32[2] parameter "w", %x: f32[2] user_input) {
@@ -427,8 +427,8 @@ TEST(FunctionalizeTest, ParametersThatAreWrittenAreMutated) {
                 Ops());
 }
 
-// Operands of one call that were written, each of them.
-TEST(FunctionalizeTest, EveryOperandIsReadAsItIsNow) {
+// All written operands of one call.
+TEST(FunctionalizeTest, OperandsUseCurrentValues) {
   ExpectRewrite(R"(program training {
   graph(%x: f32[2] user_input, %y: f32[2] user_input) {
     %a: f32[2] = aten.add_.Tensor(%x, 1)
@@ -448,8 +448,8 @@ TEST(FunctionalizeTest, EveryOperandIsReadAsItIsNow) {
                 Ops());
 }
 
-// Sizes of which one is not known may be equal; two that are known are or are not.
-TEST(FunctionalizeTest, SizesThatAreNotKnownMayBeEqual) {
+// An unknown size may equal any other; two known sizes are compared.
+TEST(FunctionalizeTest, UnknownSizesMayBeEqual) {
   const std::tuple<const char*, const char*, bool> kCases[] = {
       {"s0", "4", true}, {"4", "s0", true}, {"s0", "s1", true}, {"1", "4", false}};
   for (const auto& [written, other, fits] : kCases) {
@@ -466,7 +466,7 @@ TEST(FunctionalizeTest, SizesThatAreNotKnownMayBeEqual) {
   }
 }
 
-TEST(FunctionalizeTest, OnlyInputsWithAStateAreWritten) {
+TEST(FunctionalizeTest, RejectsWritesToStatelessInputs) {
   ExpectPassError(R"(program training {
   graph(%o: f32[2] custom_obj "o", %x: f32[2] user_input) {
     %a: f32[2] = aten.add_.Tensor(%o, %x)
@@ -477,12 +477,12 @@ TEST(FunctionalizeTest, OnlyInputsWithAStateAreWritten) {
                   "a write to the input 'o', which is custom_obj", Ops());
 }
 
-// A program that verifies may have calls that cannot be: each is an error at its node.
-TEST(FunctionalizeTest, CallsThatCannotBeAreErrorsAtTheirNodes) {
+// A program that verifies may have invalid calls: each is an error at its node.
+TEST(FunctionalizeTest, ReportsInvalidCallsAtTheirNodes) {
   const std::pair<const char*, const char*> kCases[] = {
-      // Writes to what is no tensor, of what does not fit, or by operators that refuse.
-      {"%r: f32[] = aten.add_.Tensor(2.0, 1)", "no tensor\n  at %r"},
-      {"%r: f32[2] = aten.neg.out(%x, out=2.0)", "goes nowhere\n  at %r"},
+      // Writes to non-tensors, of mismatched values, or by failing operators.
+      {"%r: f32[] = aten.add_.Tensor(2.0, 1)", "not a tensor\n  at %r"},
+      {"%r: f32[2] = aten.neg.out(%x, out=2.0)", "is not written\n  at %r"},
       {"%r: f32[2,3] = aten.copy_.default(%m, %c)", "is written to a tensor f32[2,3]\n  at %r"},
       {"%r: f32[1] = aten.add_.Tensor(%one, %x)",
        "a result f32[2] is written to a tensor f32[1]\n  at %r"},
@@ -491,7 +491,7 @@ TEST(FunctionalizeTest, CallsThatCannotBeAreErrorsAtTheirNodes) {
       {"%r: f32[2,2] = aten.mm.out(%m, %m, out=%q)", "\n  at %r"},
       {"%e: f32[3,2]{strides=[0,1]} = aten.expand.default(%x, [3,2])\n"
        "%r: f32[3,2] = aten.neg.out(%e, out=%e)",
-       "several elements share memory\n  at %r"},
+       "whose elements share memory\n  at %r"},
       {"%v: f32[7] = aten.view.default(%m, [7])\n"
        "%u: f32[7] = aten.slice.Tensor(%v, 0, 0, 7)\n%w: f32[2,3] = aten.mul_.Scalar(%m, 2)\n"
        "%r: f32[7] = aten.neg.default(%u)",
@@ -499,7 +499,7 @@ TEST(FunctionalizeTest, CallsThatCannotBeAreErrorsAtTheirNodes) {
       {"[%v: f32[1,3], %v2: f32[1,3], %v3: f32[1,3]] = aten.split_with_sizes.default(%m, [1,1])\n"
        "%r: f32[1,3] = aten.mul_.Scalar(%v3, 2)",
        "\n  at %r"},
-      // Views that show nothing, when they are read or written after a write to their memory.
+      // Invalid views, read or written after a write to their storage.
       {"%v: f32[7] = aten.view.default(%m, [7])\n%w: f32[2,3] = aten.mul_.Scalar(%m, 2)\n"
        "%r: f32[7] = aten.neg.default(%v)",
        "\n  at %r"},
@@ -531,8 +531,8 @@ TEST(FunctionalizeTest, CallsThatCannotBeAreErrorsAtTheirNodes) {
   }
 }
 
-// The same at the end of a program: what is returned is read there.
-TEST(FunctionalizeTest, ReturnedViewsThatShowNothingAreErrors) {
+// Same at the end of a program, where returned views are read.
+TEST(FunctionalizeTest, RejectsInvalidReturnedViews) {
   ExpectPassError(R"(program training {
   graph(%m: f32[2,3] user_input) {
     %v: f32[7] = aten.view.default(%m, [7])
@@ -543,7 +543,7 @@ TEST(FunctionalizeTest, ReturnedViewsThatShowNothingAreErrors) {
                   Functionalize().run, absl::StatusCode::kInvalidArgument, "", Ops());
 }
 
-// A view at the end of a long chain is written and read, whatever kind of views stand in between.
+// Writes and reads a view at the end of a long chain, for all kinds of views in between.
 TEST(FunctionalizeTest, LongChainsWithViewsOfEveryKind) {
   const struct {
     const char *name, *node;

@@ -71,7 +71,7 @@ class Inliner {
         changed = true;
       } else {
         ABSL_ASSIGN_OR_RETURN(const bool cast, CastOperands(editor, node, autocast));
-        NoteBodies(editor.graph().node(node), autocast);
+        RecordSubgraphs(editor.graph().node(node), autocast);
         changed = changed || cast;
       }
     }
@@ -79,7 +79,7 @@ class Inliner {
   }
 
   // Control-flow subgraphs in a region belong to the region.
-  void NoteBodies(const Node& node, Autocast autocast) {
+  void RecordSubgraphs(const Node& node, Autocast autocast) {
     if (!autocast.has_value()) return;
     for (const Argument& argument : node.arguments) {
       ForEachGraph(argument, [&](GraphId body) { autocast_of_[body] = autocast; });
@@ -152,7 +152,7 @@ class Inliner {
       }
       const NodeId copy = CopyNode(editor, place, body, node, values);
       ABSL_RETURN_IF_ERROR(CastOperands(editor, copy, autocast).status());
-      NoteBodies(node, autocast);
+      RecordSubgraphs(node, autocast);
     }
     std::vector<Argument> outputs;
     for (const Argument& output : body.outputs()) outputs.push_back(Mapped(output, values));

@@ -24,7 +24,7 @@ const OpRegistry& Ops() {
   return ops;
 }
 
-TEST(InlineRegionsTest, GradientModeLeavesItsBody) {
+TEST(InlineRegionsTest, InlinesGradientMode) {
   ExpectRewrite(R"(program training {
   graph(%x: f32[2] user_input) {
     %y: f32[2] = higher_order.wrap_with_set_grad_enabled(false, graph#1, %x)
@@ -46,7 +46,7 @@ TEST(InlineRegionsTest, GradientModeLeavesItsBody) {
                 Ops());
 }
 
-TEST(InlineRegionsTest, AutocastCastsOperandsOfItsOperators) {
+TEST(InlineRegionsTest, AutocastCastsOperands) {
   ExpectRewrite(R"(program training {
   graph(%x: f32[2,2] user_input, %d: f64[2] user_input) {
     %y: bf16[2,2] = higher_order.wrap_with_autocast("cpu", dtype:bf16, true, none, graph#1, %x)
@@ -70,7 +70,7 @@ TEST(InlineRegionsTest, AutocastCastsOperandsOfItsOperators) {
                 Ops());
 }
 
-TEST(InlineRegionsTest, AutocastReachesNestedRegionsAndBodies) {
+TEST(InlineRegionsTest, AutocastAppliesToNestedRegionsAndSubgraphs) {
   ExpectRewrite(R"(program training {
   graph(%p: b8[] user_input, %x: f32[2,2] user_input) {
     %y: bf16[2,2] = higher_order.wrap_with_autocast("cpu", dtype:bf16, true, none, graph#1, %p, %x)
@@ -121,7 +121,7 @@ TEST(InlineRegionsTest, AutocastReachesNestedRegionsAndBodies) {
                 Ops());
 }
 
-TEST(InlineRegionsTest, ProgramsWithoutRegionsStay) {
+TEST(InlineRegionsTest, KeepsProgramsWithoutRegions) {
   ExpectUnchanged(R"(program training {
   graph(%x: f32[2] user_input) {
     %r: f32[2] = aten.relu.default(%x)
@@ -131,7 +131,7 @@ TEST(InlineRegionsTest, ProgramsWithoutRegionsStay) {
                   InlineRegions().run, Ops());
 }
 
-TEST(InlineRegionsTest, RefusesWrongArguments) {
+TEST(InlineRegionsTest, RejectsWrongArguments) {
   constexpr char kBody[] = R"(
     return (%y user_output)
   }
@@ -148,8 +148,8 @@ TEST(InlineRegionsTest, RefusesWrongArguments) {
                   InlineRegions().run, absl::StatusCode::kInvalidArgument, "modes", Ops());
 }
 
-// Modes that are not of their kind, calls and bodies that disagree about results.
-TEST(InlineRegionsTest, RefusesCallsThatDoNotFitTheirBodies) {
+// Invalid modes, and mismatches between calls and subgraphs.
+TEST(InlineRegionsTest, RejectsCallsThatMismatchSubgraph) {
   constexpr char kBody[] = "graph body(%a: f32[2]) { return (%a) }";
   const std::tuple<const char*, const char*, const char*> kCases[] = {
       {"%y: f32[2] = higher_order.wrap_with_autocast(3, dtype:bf16, true, none, graph#1, %x)",
@@ -174,7 +174,7 @@ TEST(InlineRegionsTest, RefusesCallsThatDoNotFitTheirBodies) {
   }
 }
 
-// What autocast makes of `call` in a region with these modes, by the dtypes of its operands.
+// Returns the operand dtypes of `call` after autocast in a region with these modes.
 std::string CastIn(const std::string& modes, const std::string& call) {
   absl::StatusOr<ExportedProgram> program = ParseProgram(
       absl::StrCat(
@@ -204,26 +204,27 @@ std::string CastIn(const std::string& modes, const std::string& call) {
   return types;
 }
 
-TEST(InlineRegionsTest, AutocastCastsFloatsOfHalfAndSinglePrecision) {
+TEST(InlineRegionsTest, AutocastCastsHalfAndSinglePrecision) {
   const std::string on = "\"cpu\", dtype:bf16, true", all = "[%f, %h, %b, %d, %e, %i]";
-  // To the region's dtype: matrices; without one, that is bfloat16.
+  // Matmuls cast to the region's dtype; the default is bfloat16.
   EXPECT_EQ(CastIn(on, "aten.mm.default(%f, %h)"), "bf16 bf16");
   EXPECT_EQ(CastIn("\"cpu\", dtype:f16, true", "aten.mm.default(%f, %b)"), "f16 f16");
   EXPECT_EQ(CastIn("\"cpu\", none, true", "aten.mm.default(%f, %b)"), "bf16 bf16");
   EXPECT_EQ(CastIn(on, "aten.mm.default(%d, %i)"), "f64 i64");
-  // To float32, and to the widest, if one is float32; not double, not eight bits, no integers.
+  // Casts to float32, or to the widest dtype if one operand is float32. float64, float8 and
+  // integers stay.
   EXPECT_EQ(CastIn(on, "aten.mse_loss.default(%b, %h)"), "f32 f32");
   EXPECT_EQ(CastIn(on, "aten.cat.default(" + all + ")"), "f32 f32 f32 f64 f8e4m3fn i64");
   EXPECT_EQ(CastIn(on, "aten.cat.default([%h, %b])"), "bf16 bf16");
   EXPECT_EQ(CastIn(on, "aten.cat.default([%h, %b], %n)"), "bf16 bf16 number");
-  // Not where it is off, on another device, or by other operators.
+  // No casts if autocast is disabled, on another device, or for other operators.
   EXPECT_EQ(CastIn("\"cpu\", dtype:bf16, false", "aten.mm.default(%f, %h)"), "f32 f16");
   EXPECT_EQ(CastIn("\"cuda\", dtype:bf16, true", "aten.mm.default(%f, %h)"), "f32 f16");
   EXPECT_EQ(CastIn(on, "aten.add.Tensor(%f, %h)"), "f32 f16");
 }
 
-// Operands stand in lists and dictionaries, too; bodies outside of regions have regions of their own.
-TEST(InlineRegionsTest, OperandsAreFoundWhereverTheyStand) {
+// Operands may be in lists and dictionaries; subgraphs outside of regions may contain regions.
+TEST(InlineRegionsTest, FindsOperandsAtAnyPosition) {
   ExpectRewrite(R"(program training {
   graph(%p: b8[] user_input, %x: f32[2] user_input) {
     %y: f32[2] = higher_order.wrap_with_set_grad_enabled(false, graph#1, %x)
@@ -259,14 +260,14 @@ TEST(InlineRegionsTest, OperandsAreFoundWhereverTheyStand) {
                 Ops());
 }
 
-// In a region, in a region of a region, and in a body in one.
-TEST(InlineRegionsTest, CastsNeedTheirOperator) {
+// In a region, in a nested region, and in a subgraph inside a region.
+TEST(InlineRegionsTest, CastsRequireRegisteredOperator) {
   constexpr OpDef kRows[] = {{.schema = "aten::mm(Tensor self, Tensor mat2) -> Tensor"}};
   const absl::Span<const OpDef> tables[] = {kRows};
   ASSERT_OK_AND_ASSIGN(const auto ops, OpRegistry::Create(tables));
   for (const char* body : {
            "graph a(%a: f32[2,2]) { %m: f32[2,2] = aten.mm.default(%a, %a) return (%m) }",
-           // Known by its name alone.
+           // Only its name is known.
            "graph a(%a: f32[2,2]) { %c: f32[2,2] = aten._to_copy.default(%a)\n"
            "%m: f32[2,2] = aten.mm.default(%c, %a) return (%m) }",
            "graph a(%a: f32[2,2]) { %r: f32[2,2] = higher_order.wrap_with_set_grad_enabled(true, "

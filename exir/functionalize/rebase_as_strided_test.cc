@@ -15,7 +15,7 @@ const OpRegistry& Ops() {
   return ops;
 }
 
-TEST(RebaseAsStridedTest, CountsFromTheOwnerOfTheMemory) {
+TEST(RebaseAsStridedTest, RebasesToStorageOwner) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[4,6] user_input) {
     %row: f32[6]{offset=12} = aten.select.int(%x, 0, 2)
@@ -35,7 +35,7 @@ TEST(RebaseAsStridedTest, CountsFromTheOwnerOfTheMemory) {
                 Ops());
 }
 
-TEST(RebaseAsStridedTest, PutsTheOwnersDimensionsInMemoryOrder) {
+TEST(RebaseAsStridedTest, PermutesOwnerToMemoryOrder) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[2,3]{strides=[1,2]} user_input) {
     %y: f32[6] = aten.as_strided.default(%x, [6], [1])
@@ -52,8 +52,8 @@ TEST(RebaseAsStridedTest, PutsTheOwnersDimensionsInMemoryOrder) {
                 Ops());
 }
 
-// A dimension of one element has any stride.
-TEST(RebaseAsStridedTest, StridesThatNothingUsesDoNotMatter) {
+// A dimension of size 1 may have any stride.
+TEST(RebaseAsStridedTest, IgnoresUnusedStrides) {
   ExpectRewrite(R"(program aten {
   graph(%x: f32[1,4]{strides=[9,1]} user_input) {
     %row: f32[4] = aten.select.int(%x, 0, 0)
@@ -71,7 +71,7 @@ TEST(RebaseAsStridedTest, StridesThatNothingUsesDoNotMatter) {
                 Ops());
 }
 
-TEST(RebaseAsStridedTest, LeavesContiguousOwnersAlone) {
+TEST(RebaseAsStridedTest, KeepsContiguousOwners) {
   ExpectUnchanged(R"(program aten {
   graph(%x: f32[4,6] user_input) {
     %y: f32[2,2]{strides=[6,1]} = aten.as_strided.default(%x, [2,2], [6,1])
@@ -81,7 +81,7 @@ TEST(RebaseAsStridedTest, LeavesContiguousOwnersAlone) {
                   RebaseAsStrided().run, Ops());
 }
 
-TEST(RebaseAsStridedTest, ListsWhatCantBeRebased) {
+TEST(RebaseAsStridedTest, ListsNodesThatCannotBeRebased) {
   constexpr char kProgram[] = R"(program aten {
   graph(%x: f32[4]{offset=2} user_input, %g: f32[4,2]{strides=[4,1]} user_input) {
     %y: f32[2] = aten.as_strided.default(%x, [2], [1])
@@ -99,8 +99,8 @@ TEST(RebaseAsStridedTest, ListsWhatCantBeRebased) {
   }
 }
 
-TEST(RebaseAsStridedTest, OwnersAreFoundBehindViewsAlone) {
-  // What an operator computes, known or not, owns its memory; a literal has none.
+TEST(RebaseAsStridedTest, FindsOwnersOnlyThroughViews) {
+  // Results of operators, known or not, own their memory; literals have none.
   ExpectUnchanged(R"(program aten {
   graph(%x: f32[4] user_input) {
     %c: f32[4] = aten.clone.default(%x)
@@ -114,7 +114,7 @@ TEST(RebaseAsStridedTest, OwnersAreFoundBehindViewsAlone) {
                   RebaseAsStrided().run, Ops());
 }
 
-TEST(RebaseAsStridedTest, RefusesMemoryThatNoTensorShows) {
+TEST(RebaseAsStridedTest, RejectsMemoryOutsideTensors) {
   const std::pair<const char*, const char*> kCases[] = {
       {"%v: f32[1] = aten.alias.default(2.0)\n%y: f32[1] = aten.as_strided.default(%v, [1], [1])",
        "the elements' type was reinterpreted: %y"},
@@ -135,8 +135,8 @@ TEST(RebaseAsStridedTest, RefusesMemoryThatNoTensorShows) {
   }
 }
 
-// Where the view begins is not to be computed from the inputs.
-TEST(RebaseAsStridedTest, OffsetsThatNothingGivesAreErrors) {
+// The offset of the view cannot be computed from the inputs.
+TEST(RebaseAsStridedTest, RejectsInvalidOffsets) {
   ExpectPassError(R"(program aten {
   ranges { s9: [1, 8] }
   graph(%x: f32[100] user_input) {

@@ -1,5 +1,5 @@
-// Programs compute with their passes what they computed without: judged by the interpreter, which
-// executes writes and views as they are, and by mapped functions written out row by row.
+// Passes preserve results, judged by the interpreter, which executes writes and views directly. For
+// mapped functions, the reference is written out row by row.
 #include <cstdint>
 #include <memory>
 #include <ostream>
@@ -39,7 +39,7 @@ const KernelRegistry& Kernels() {
   return *kernels;
 }
 
-// The sizes and the elements of a tensor.
+// Sizes and elements of a tensor.
 struct Numbers {
   Sizes sizes;
   std::vector<double> elements;
@@ -64,8 +64,8 @@ Numbers Read(const TensorView& view) {
   return numbers;
 }
 
-// What the program gives, and then what its inputs hold. f32 inputs have elements of which no two
-// near each other are equal, those of i64 are 0 and 1, those of b8 false and true.
+// Returns the program's results, followed by its inputs after the call. Nearby elements of f32
+// inputs are distinct; elements of i64 are 0 and 1, those of b8 false and true.
 std::vector<Numbers> Execute(const ExportedProgram& program) {
   std::vector<TestTensor> inputs;
   for (size_t i = 0; i < program.top().inputs().size(); ++i) {
@@ -121,7 +121,8 @@ std::string Training(std::string_view inputs, std::string_view nodes, std::strin
                       ") } }");
 }
 
-// `reference` is `text` with no other operator that writes than copy_, which the interpreter has.
+// `reference` is equivalent to `text`; its only writing operator is copy_, which the interpreter
+// supports.
 void ExpectSameWhenFunctional(const std::string& text, const std::string& reference) {
   SCOPED_TRACE(text);
   ASSERT_OK_AND_ASSIGN(const ExportedProgram before, ParseProgram(reference, Ops()));
@@ -133,7 +134,7 @@ void ExpectSameWhenFunctional(const std::string& text, const std::string& refere
   EXPECT_EQ(Execute(after), Execute(before));
 }
 
-// x is written through one view, and read through another before and after.
+// Writes x through one view, and reads it through another before and after.
 TEST(FunctionalizedValuesTest, WritesThroughEveryView) {
   struct View {
     std::string_view call;  // of %x
@@ -180,8 +181,8 @@ TEST(FunctionalizedValuesTest, WritesThroughEveryView) {
   }
 }
 
-// A chain so long that its elements are picked by their numbers.
-TEST(FunctionalizedValuesTest, ReadsTheEndOfALongChainAfterAWriteToItsMemory) {
+// A chain long enough to use element indices.
+TEST(FunctionalizedValuesTest, ReadsLongChainAfterWrite) {
   std::string chain = "%v0: f32[3,2]{strides=[1,3]} = aten.transpose.int(%x, 0, 1)\n";
   for (int i = 1; i < 21; ++i) {
     absl::StrAppend(&chain, "%v", i, i % 2 == 1 ? ": f32[2,3]" : ": f32[3,2]{strides=[1,3]}",
@@ -198,7 +199,7 @@ TEST(FunctionalizedValuesTest, ReadsTheEndOfALongChainAfterAWriteToItsMemory) {
   ExpectSameWhenFunctional(text, text);
 }
 
-TEST(FunctionalizedValuesTest, WritesThroughEachPiece) {
+TEST(FunctionalizedValuesTest, WritesThroughSplits) {
   const std::tuple<std::string_view, std::string_view, std::string_view> splits[] = {
       {"[%a: f32[3,4], %b: f32[2,4]{offset=12}]", "aten.split.Tensor(%x, 3)",
        "f32[2,4]{offset=12}"},
@@ -218,7 +219,7 @@ TEST(FunctionalizedValuesTest, WritesThroughEachPiece) {
   }
 }
 
-TEST(FunctionalizedValuesTest, WritesOfEveryKind) {
+TEST(FunctionalizedValuesTest, EveryKindOfWrite) {
   struct Write {
     std::string_view inputs, nodes, reference;
   };
@@ -245,12 +246,12 @@ TEST(FunctionalizedValuesTest, WritesOfEveryKind) {
        "%w: i64[4] = aten.copy_.default(%x, %z)"},
       {kInts, "%w: i64[4] = aten.__irshift__.Scalar(%x, 1)",
        "%z: i64[4] = aten.full_like.default(%x, 0)\n%w: i64[4] = aten.copy_.default(%x, %z)"},
-      // The result is cast to what is written.
+      // The result is cast to the destination's dtype.
       {"%x: i64[4] user_input, %y: b8[4] user_input", "%w: i64[4] = aten.copy_.default(%x, %y)",
        "%w: i64[4] = aten.copy_.default(%x, %y)"},
       {kMixed, "%w: f32[4] = aten.mul_.Tensor(%x, %y)",
        "%z: f32[4] = aten.mul.Tensor(%x, %y)\n%w: f32[4] = aten.copy_.default(%x, %z)"},
-      // What was written has other dimensions from then on.
+      // The written tensor has other dimensions afterwards.
       {kX,
        "%v: f32[4,3]{strides=[1,4]} = aten.t_.default(%x)\n"
        "%w: f32[4,3]{strides=[1,4]} = aten.mul_.Scalar(%v, 2)\n"
@@ -266,7 +267,7 @@ TEST(FunctionalizedValuesTest, WritesOfEveryKind) {
        "%w: f32[4,3]{strides=[1,4]} = aten.copy_.default(%v, %m)"},
       {kX, "%v: f32[3,4] = aten.detach_.default(%x)\n%w: f32[3,4] = aten.mul_.Scalar(%v, 2)",
        "%z: f32[3,4] = aten.mul.Scalar(%x, 2)\n%w: f32[3,4] = aten.copy_.default(%x, %z)"},
-      // To a tensor that is handed in.
+      // Writes to a provided tensor.
       {"%x: f32[4] user_input, %y: f32[4] user_input", "%w: f32[4] = aten.add.out(%y, %y, out=%x)",
        "%z: f32[4] = aten.add.Tensor(%y, %y)\n%w: f32[4] = aten.copy_.default(%x, %z)"},
       {kMixed, "%w: f32[4] = aten.add.out(%y, %y, out=%x)",
@@ -278,8 +279,8 @@ TEST(FunctionalizedValuesTest, WritesOfEveryKind) {
   }
 }
 
-// What a branch, or a loop without an iteration, hands on is new.
-TEST(FunctionalizedValuesTest, WritesToWhatControlFlowHandsOnStayThere) {
+// Values forwarded by a branch, or by a loop without iterations, are new tensors.
+TEST(FunctionalizedValuesTest, WritesToControlFlowResultsStayLocal) {
   const std::pair<std::string_view, std::string_view> cases[] = {
       {"higher_order.cond(%p, graph#1, graph#2, [%x])",
        "graph no(%b: f32[3]) { %c: f32[3] = aten.neg.default(%b)\nreturn (%c) }"},
@@ -301,8 +302,8 @@ TEST(FunctionalizedValuesTest, WritesToWhatControlFlowHandsOnStayThere) {
   }
 }
 
-// Views of a memory that was written since show what was written, whichever way they were made.
-TEST(FunctionalizedValuesTest, EveryViewShowsWhatAnotherWrote) {
+// All views of a written storage show the new contents.
+TEST(FunctionalizedValuesTest, ViewsObserveEachOthersWrites) {
   const std::string text = Training(
       "%x: f32[4,6] user_input",
       R"(%row: f32[6]{offset=6} = aten.select.int(%x, 0, 1)
@@ -322,7 +323,7 @@ TEST(FunctionalizedValuesTest, EveryViewShowsWhatAnotherWrote) {
   ExpectSameWhenFunctional(text, text);
 }
 
-TEST(FunctionalizedValuesTest, RefusesWhatNoFunctionalProgramDoes) {
+TEST(FunctionalizedValuesTest, RejectsWritesWithoutFunctionalForm) {
   const std::pair<std::string, std::string> programs[] = {
       {Training("%x: f32[2,3,4] user_input", "%w: f32[2,3,4] = aten.fill_diagonal_.default(%x, 7)",
                 "%w user_output"),
@@ -350,12 +351,12 @@ TEST(FunctionalizedValuesTest, RefusesWhatNoFunctionalProgramDoes) {
 // --- Mapped functions ---
 
 struct Mapped {
-  std::string_view input, type;  // %name as it comes, with its type
+  std::string_view input, type;  // %name as provided, with its type
   std::string_view row_type;
-  int dim;  // that is mapped over; below 0: none, each row sees all of it
+  int dim;  // mapped dimension; negative: not mapped, every row gets the whole
 };
 
-// A function of rows: `@` behind a name makes it one of the row. Its result is %r@.
+// A function of rows: names with the suffix `@` are per row. Its result is %r@.
 struct Function {
   std::vector<Mapped> inputs;
   std::string_view body;
@@ -371,7 +372,7 @@ std::string Inputs(const Function& f) {
   }
   return inputs;
 }
-// Names a@ of an input that is not mapped are the input's own.
+// For inputs that are not mapped, names a@ refer to the input itself.
 std::string Body(const Function& f, const std::string& suffix) {
   std::string body(f.body);
   for (const Mapped& m : f.inputs) {
@@ -424,7 +425,7 @@ void ExpectSameRowByRow(const Function& f) {
   EXPECT_EQ(Execute(came), Execute(expected));
 }
 
-TEST(MappedValuesTest, OfOneTensorAndItsDimensions) {
+TEST(MappedValuesTest, UnaryOperatorsAndDimensions) {
   const Mapped x = {"x", "f32[2,3,4]", "f32[2,4]", 1};
   const auto of = [&](std::string_view call, std::string_view row, std::string_view all,
                       int out_dim = 0) {
@@ -474,7 +475,7 @@ TEST(MappedValuesTest, SeveralResults) {
                       "f32[3,2,3]"});
 }
 
-TEST(MappedValuesTest, OperandsThatAreMappedAndThatAreNot) {
+TEST(MappedValuesTest, MappedAndUnmappedOperands) {
   const Mapped x = {"x", "f32[3,2,4]", "f32[2,4]", 0}, y = {"y", "f32[4,3]", "f32[4]", 1},
                n = {"n", "f32[2,4]", "f32[2,4]", -1};
   ExpectSameRowByRow(
@@ -487,7 +488,7 @@ TEST(MappedValuesTest, OperandsThatAreMappedAndThatAreNot) {
       {{x, n}, "%r@: f32[2,8] = aten.cat.default([%n@, %x@], -1)", "f32[2,8]", "f32[3,2,8]"});
 }
 
-TEST(MappedValuesTest, ProductsOfMatrices) {
+TEST(MappedValuesTest, Matmuls) {
   const Mapped x = {"x", "f32[3,2,4]", "f32[2,4]", 0}, y = {"y", "f32[4,5,3]", "f32[4,5]", 2},
                n = {"n", "f32[4,5]", "f32[4,5]", -1}, m = {"m", "f32[2,4]", "f32[2,4]", -1};
   for (const auto& [inputs, call] : std::vector<std::pair<std::vector<Mapped>, std::string_view>>{
@@ -514,7 +515,7 @@ TEST(MappedValuesTest, Indices) {
   }
 }
 
-// Two levels: each row of x with each of y, in both orders of the results.
+// Two levels: each row of x with each row of y, for both orders of the results.
 TEST(MappedValuesTest, TwoLevels) {
   const auto nested = [](std::string_view call, std::string_view out_types) {
     return Training(
@@ -536,7 +537,7 @@ TEST(MappedValuesTest, TwoLevels) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram came,
                        Passed(nested("%r: f32[4] = aten.sub.Tensor(%a, %b)", out), BatchRegions()));
   EXPECT_EQ(Execute(came), Execute(wanted));
-  // What has one level only is full where they are joined.
+  // When joined, values with a single level are expanded.
   const std::string joined = Training("%x: f32[3,4] user_input, %y: f32[4,2] user_input", R"(
       %u: f32[3,1,4] = aten.unsqueeze.default(%x, 1)
       %a: f32[3,2,4]{strides=[4,0,1]} = aten.expand.default(%u, [3,2,4])
@@ -553,8 +554,8 @@ TEST(MappedValuesTest, TwoLevels) {
   EXPECT_EQ(Execute(came_joined), Execute(wanted_joined));
 }
 
-// What the mapped function only says of what it sees is left out.
-TEST(MappedValuesTest, AssertionsOfRowsGo) {
+// Assertions about the types inside the mapped function are dropped.
+TEST(MappedValuesTest, DropsMetadataAssertions) {
   ExpectSameRowByRow({{{"x", "f32[3,2]", "f32[2]", 0}},
                       "aten._assert_tensor_metadata.default(%x@, none, none, dtype:f32)\n"
                       "%r@: f32[2] = aten.neg.default(%x@)",
@@ -562,7 +563,7 @@ TEST(MappedValuesTest, AssertionsOfRowsGo) {
                       "f32[3,2]"});
 }
 
-TEST(MappedValuesTest, RefusesCallsThatDoNotFitTogether) {
+TEST(MappedValuesTest, RejectsMismatchedCalls) {
   const std::string prefix = "torch._functorch.predispatch.";
   const auto program = [&](std::string_view nodes) {
     return Training("%x: f32[3,2] user_input, %z: f32[] user_input, %m: b8[3,2] user_input",
@@ -590,7 +591,7 @@ TEST(MappedValuesTest, RefusesCallsThatDoNotFitTogether) {
       {"%a: b8[2] = @_add_batch_dim(%m, 0, 1)\n%b: f32[2] = @_add_batch_dim(%x, 0, 1)\n"
        "%c: f32[2] = aten.index.Tensor(%b, [%a])\n%r: f32[3,2] = @_remove_batch_dim(%c, 1, 3, 0)",
        absl::StatusCode::kUnimplemented, "vmap of an index by a mask or of some dimensions"},
-      // The tensor that is mapped over is not the one whose dimensions the operator names.
+      // Another tensor is mapped than the one whose dimensions the operator names.
       {"%a: b8[2] = @_add_batch_dim(%m, 0, 1)\n%c: f32[3,2] = aten._softmax.default(%x, %a, "
        "false)\n"
        "%r: f32[3,3,2] = @_remove_batch_dim(%c, 1, 3, 0)",
@@ -648,7 +649,7 @@ TEST(MappedValuesTest, RefusesCallsThatDoNotFitTogether) {
       {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n%c: f32[2] = aten.index.Tensor(%a, [none])\n"
        "%r: f32[3,2] = @_remove_batch_dim(%c, 1, 3, 0)",
        absl::StatusCode::kUnimplemented, "vmap of an index by a mask or of some dimensions"},
-      // More results, or of another dtype, than the operator gives.
+      // More results, or another dtype, than the operator returns.
       {"%a: f32[2] = @_add_batch_dim(%x, 0, 1)\n[%c: f32[1], %d: f32[1], %e: f32[1]] = "
        "aten.split_with_sizes.default(%a, [1,1])\n%r: f32[3,1] = @_remove_batch_dim(%c, 1, 3, 0)",
        absl::StatusCode::kUnimplemented, "vmap of an operator whose result is not a tensor"},

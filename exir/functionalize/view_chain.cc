@@ -218,7 +218,7 @@ Argument View::Numbers(OpBuilder& b) {
     unnumbered.push_back(view);
   }
   for (size_t i = unnumbered.size(); i-- > 0 && b.ok();) {
-    unnumbered[i]->numbers_ = unnumbered[i]->Shown(b, *unnumbered[i]->parent_->numbers_);
+    unnumbered[i]->numbers_ = unnumbered[i]->ApplyView(b, *unnumbered[i]->parent_->numbers_);
   }
   return b.ok() ? *numbers_ : Argument();
 }
@@ -240,7 +240,7 @@ ValueId View::Current(OpBuilder& b) {
   return current_;
 }
 
-Argument View::Shown(OpBuilder& b, const Argument& parent) const {
+Argument View::ApplyView(OpBuilder& b, const Argument& parent) const {
   if (is_alias_) return parent;
   std::vector<Argument> arguments = arguments_;
   arguments[operand_] = parent;
@@ -256,7 +256,7 @@ Argument View::Shown(OpBuilder& b, const Argument& parent) const {
 }
 
 void View::Recompute(OpBuilder& b) {
-  const Argument shown = Shown(b, parent_->current_);
+  const Argument shown = ApplyView(b, parent_->current_);
   if (const ValueId* value = shown.get_if<ValueId>()) SetCurrent(*value);
 }
 

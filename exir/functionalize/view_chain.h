@@ -47,7 +47,7 @@ class View {
   bool UpToDate() const { return current_version_ == memory_->version; }
   void SetCurrent(ValueId value);
   // Applies the view operator to `parent`, which has the sizes of the parent.
-  Argument Shown(OpBuilder& b, const Argument& parent) const;
+  Argument ApplyView(OpBuilder& b, const Argument& parent) const;
   void Recompute(OpBuilder& b);  // from the up-to-date parent
   // Whether it uses element indices.
   bool IsLong(OpBuilder& b) const;

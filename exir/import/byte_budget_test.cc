@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(ByteBudgetTest, CountsDownToNothing) {
+TEST(ByteBudgetTest, CountsDownToZero) {
   ByteBudget budget("max_things", 10);
   EXPECT_OK(budget.Take(6, "the first"));
   EXPECT_THAT(budget.Take(5, "the second"),
@@ -23,7 +23,7 @@ TEST(ByteBudgetTest, CountsDownToNothing) {
   EXPECT_FALSE(budget.Take(1, "the fifth").ok());
 }
 
-TEST(ByteBudgetTest, AllocatesWhatIsAskedFor) {
+TEST(ByteBudgetTest, AllocatesRequestedBytes) {
   ASSERT_OK_AND_ASSIGN(const Storage zeros, AllocateZeros(100, "zeros"));
   ASSERT_EQ(zeros.bytes.size(), 100u);
   EXPECT_TRUE(std::all_of(zeros.bytes.begin(), zeros.bytes.end(),
@@ -36,14 +36,14 @@ TEST(ByteBudgetTest, AllocatesWhatIsAskedFor) {
   EXPECT_EQ(bytes.bytes[99], std::byte{7});
 }
 
-TEST(ByteBudgetTest, EvenAnEmptyAllocationHasAnAddress) {
+TEST(ByteBudgetTest, EmptyAllocationsHaveAddresses) {
   ASSERT_OK_AND_ASSIGN(const Storage empty, AllocateZeros(0, "nothing"));
   EXPECT_TRUE(empty.bytes.empty());
   EXPECT_NE(empty.bytes.data(), nullptr);
 }
 
-// Which no allocator is asked for.
-TEST(ByteBudgetTest, MoreThanAnAddressSpaceIsAnError) {
+// The allocator must not be called.
+TEST(ByteBudgetTest, RejectsMoreThanAddressSpace) {
   std::byte* data = nullptr;
   for (const uint64_t bytes : {UINT64_MAX, uint64_t{1} << 63}) {
     EXPECT_THAT(AllocateZeros(bytes, "zeros"),

@@ -18,7 +18,7 @@ absl::StatusOr<Container> Open(const std::string& file, const ImportOptions& opt
   return Container::Open(ToStorage(file), options);
 }
 
-// An archive with one marker changed, or removed by nullptr.
+// Opens an archive with one marker changed, or removed if nullptr.
 absl::Status OpenWith(const char* path, const char* content) {
   ArchiveFiles files = DefaultFiles("{}");
   const std::string text(content == nullptr ? "" : content);
@@ -26,7 +26,7 @@ absl::Status OpenWith(const char* path, const char* content) {
   return Open(PackArchive(files)).status();
 }
 
-TEST(ContainerTest, FindsTheModelsOfAnArchive) {
+TEST(ContainerTest, FindsModels) {
   ArchiveFiles files = DefaultFiles("{}");
   files.emplace_back("models/second.json", "{}");
   files.emplace_back("data/weights/second.pt", "");
@@ -53,7 +53,7 @@ TEST(ContainerTest, ResolvesModelNames) {
   EXPECT_EQ(*one.ResolveModel(""), "second");
 }
 
-TEST(ContainerTest, FindsTheProgramOfAFlatArchive) {
+TEST(ContainerTest, FindsProgramOfFlatArchive) {
   ASSERT_OK_AND_ASSIGN(const Container container,
                        Open(WriteZip({{.name = "serialized_exported_program.json", .content = "{}"},
                                       {.name = "serialized_state_dict.pt"},
@@ -76,7 +76,7 @@ TEST(ContainerTest, FlatArchivesMayHaveNoVersion) {
                        HasSubstr("'version' has 257 bytes; expected at most 256")));
 }
 
-TEST(ContainerTest, SaysWhatOtherFilesAre) {
+TEST(ContainerTest, IdentifiesOtherFileFormats) {
   EXPECT_THAT(Open(""), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("empty")));
   EXPECT_THAT(Open("\x7f"
                    "ELF and so on"),
@@ -100,7 +100,7 @@ TEST(ContainerTest, RejectsArchivesWithoutAProgram) {
   SetFile(files, "models/model.json", nullptr);
   EXPECT_THAT(Open(PackArchive(files)),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("models/<name>.json")));
-  // None of these is a model.
+  // Entries that are not models.
   files.emplace_back("models/notes.txt", "");
   files.emplace_back("models/.json", "");
   EXPECT_THAT(Open(PackArchive(files)),
@@ -120,7 +120,7 @@ TEST(ContainerTest, RejectsUnknownMarkers) {
   EXPECT_THAT(OpenWith(".data/version", "11"),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("'11'")));
   EXPECT_THAT(OpenWith(".data/version", "0"),
-              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("knows 1 to 10")));
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("expected 1 to 10")));
   EXPECT_THAT(OpenWith(".data/version", "six"), StatusIs(absl::StatusCode::kUnimplemented));
   EXPECT_THAT(OpenWith("byteorder", "big"),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("little-endian")));

@@ -196,7 +196,7 @@ absl::StatusOr<Argument> GraphReader::ReadArgument(JsonRef ref, Scope& scope, in
 
 // --- Results ---
 
-absl::Status GraphReader::AddResult(std::string_view name, BorderArgument::Kind kind, bool token,
+absl::Status GraphReader::AddResult(std::string_view name, BoundaryArgument::Kind kind, bool token,
                                     JsonRef where, Scope& scope, GraphEditor::NewOutput& output) {
   if (name.empty()) return where.Error("the name is empty");
   // Check before creating the type: many results with one name would create it repeatedly.
@@ -219,7 +219,7 @@ absl::Status GraphReader::AddResult(std::string_view name, BorderArgument::Kind 
 
 absl::StatusOr<GraphEditor::NewOutput> GraphReader::ReadNodeOutput(JsonRef ref, Scope& scope,
                                                                    bool token) {
-  using Kind = BorderArgument::Kind;
+  using Kind = BoundaryArgument::Kind;
   JsonUnion u;
   ABSL_RETURN_IF_ERROR(u.Read(ref));
   const JsonRef value = u.value();

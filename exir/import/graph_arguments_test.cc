@@ -1,4 +1,4 @@
-// Arguments and results that are malformed, and results of every kind.
+// Malformed arguments and results, and results of every kind.
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,8 +25,8 @@ auto Unsupported(const std::string& text) {
 
 constexpr const char* kOp = "torch.ops.mine.op.default";
 
-TEST(GraphArgumentsTest, MalformedArgumentsAreNamedByTheirPlace) {
-  // Behind "graph_module.graph.nodes[0].inputs[0].arg".
+TEST(GraphArgumentsTest, ReportsPathOfMalformedArguments) {
+  // Paths start after "graph_module.graph.nodes[0].inputs[0].arg".
   const std::pair<std::string, std::string> kArguments[] = {
       {"3", ": expected an object, found an integer"},
       {R"({"as_none": true, "as_int": 3})", ": a union with more than one tag"},
@@ -88,8 +88,8 @@ TEST(GraphArgumentsTest, MalformedArgumentsAreNamedByTheirPlace) {
   }
 }
 
-TEST(GraphArgumentsTest, MalformedResultsAreNamedByTheirPlace) {
-  // Behind "graph_module.graph.nodes[0].outputs[0]".
+TEST(GraphArgumentsTest, ReportsPathOfMalformedResults) {
+  // Paths start after "graph_module.graph.nodes[0].outputs[0]".
   const std::pair<std::string, std::string> kResults[] = {
       {"3", ": expected an object, found an integer"},
       {R"({"as_tensor": "y"})", ".as_tensor: expected an object"},
@@ -97,7 +97,7 @@ TEST(GraphArgumentsTest, MalformedResultsAreNamedByTheirPlace) {
       {R"({"as_tensors": 3})", ".as_tensors: expected an array"},
       {R"({"as_tensors": [3]})", ".as_tensors[0]: expected an object"},
       {R"({"as_sym_int": 3})", ".as_sym_int: expected an object"},
-      // A result has a name; a number is none.
+      // Results need names; numbers are not allowed.
       {R"({"as_sym_int": {"as_int": 3}})", ": expected as_name, found 'as_int'"},
       {R"({"as_sym_int": {"as_name": 3}})", ".as_sym_int.as_name: expected a string"},
       {R"({"as_sym_ints": [{"as_name": "n"}, {"as_int": 3}]})", ": expected as_name, found"},
@@ -166,8 +166,8 @@ TEST(GraphArgumentsTest, ResultsOfUnknownKindsAreUnsupported) {
                           "'as_teapot'"));
 }
 
-// A result that can be described, but not be used.
-TEST(GraphArgumentsTest, SparseResultsMatterOnlyWhereTheyAreUsed) {
+// Such results are representable, but not usable.
+TEST(GraphArgumentsTest, SparseResultsFailOnlyIfUsed) {
   const std::string sparse = Tensor(
       "s", R"({"dtype": 7, "sizes": [{"as_int": 2}], "strides": [{"as_int": 1}], "layout": 3})");
   const std::string make = NodeJson(kOp, {}, TensorArg("s"), "make");
@@ -181,7 +181,7 @@ TEST(GraphArgumentsTest, SparseResultsMatterOnlyWhereTheyAreUsed) {
                   "layout sparse_csc"));
 }
 
-TEST(GraphArgumentsTest, MalformedEntriesOfTheTablesAreNamed) {
+TEST(GraphArgumentsTest, ReportsMalformedTableEntries) {
   const struct {
     std::string table;
     std::string entry;

@@ -150,7 +150,7 @@ absl::Status GraphReader::ReadOutputs(Scope& scope, const ArchiveSignature* sign
     ABSL_ASSIGN_OR_RETURN(Argument argument, ReadArgument(output, scope, depth));
     if (signature != nullptr && outputs.size() < signature->outputs.size()) {
       const ArchiveSignature::Output& spec = signature->outputs[outputs.size()];
-      ABSL_ASSIGN_OR_RETURN(const BorderArgument border, ReadBorderArgument(output));
+      ABSL_ASSIGN_OR_RETURN(const BoundaryArgument border, ReadBoundaryArgument(output));
       if (spec.any_value_kind ? border.name != spec.argument.name : !(border == spec.argument)) {
         return output.Error(
             absl::StrCat("the signature has another value here: '", spec.argument.name, "'"));
@@ -168,14 +168,14 @@ absl::Status GraphReader::ReadOutputs(Scope& scope, const ArchiveSignature* sign
   return absl::OkStatus();
 }
 
-absl::StatusOr<ValueType> GraphReader::FindType(std::string_view name, BorderArgument::Kind kind,
+absl::StatusOr<ValueType> GraphReader::FindType(std::string_view name, BoundaryArgument::Kind kind,
                                                 JsonRef where, Scope& scope, std::string* problem) {
   // Search the table of the kind first. Lists may be tagged as tensors whatever their values are,
   // so search the other tables in order afterwards.
   const simdjson::dom::element* entry = nullptr;
   size_t table = 0;
   for (size_t t = 0; t < kNumValueTables && entry == nullptr; ++t) {
-    if (kind != BorderArgument::Kind::kTensor && kValueTables[t].kind != kind) continue;
+    if (kind != BoundaryArgument::Kind::kTensor && kValueTables[t].kind != kind) continue;
     const auto it = scope.tables[t].find(name);
     if (it == scope.tables[t].end()) continue;
     entry = &it->second;
@@ -186,8 +186,8 @@ absl::StatusOr<ValueType> GraphReader::FindType(std::string_view name, BorderArg
 
   const JsonPath path(where.path, name);
   const JsonRef value{*entry, &path};
-  const BorderArgument::Kind found = kValueTables[table].kind;
-  if (found == BorderArgument::Kind::kTensor) {
+  const BoundaryArgument::Kind found = kValueTables[table].kind;
+  if (found == BoundaryArgument::Kind::kTensor) {
     ABSL_ASSIGN_OR_RETURN(TensorMetaReading reading, types_.ReadTensorMeta(value));
     if (reading.only_use_matters) {
       *problem = std::move(reading.problem);
@@ -196,15 +196,15 @@ absl::StatusOr<ValueType> GraphReader::FindType(std::string_view name, BorderArg
     }
     return ValueType(std::move(reading.meta));
   }
-  if (found == BorderArgument::Kind::kSymInt) {
+  if (found == BoundaryArgument::Kind::kSymInt) {
     ABSL_ASSIGN_OR_RETURN(SymExpr expression, types_.ReadSymInt(value));
     return ValueType(SymIntType{std::move(expression)});
   }
-  if (found == BorderArgument::Kind::kSymFloat) {
+  if (found == BoundaryArgument::Kind::kSymFloat) {
     ABSL_ASSIGN_OR_RETURN(SymExpr expression, types_.ReadSymFloat(value));
     return ValueType(SymFloatType{std::move(expression)});
   }
-  if (found == BorderArgument::Kind::kSymBool) {
+  if (found == BoundaryArgument::Kind::kSymBool) {
     ABSL_ASSIGN_OR_RETURN(SymExpr expression, types_.ReadSymBool(value));
     return ValueType(SymBoolType{std::move(expression)});
   }
@@ -219,11 +219,11 @@ absl::StatusOr<ValueType> GraphReader::FindType(std::string_view name, BorderArg
 
 absl::Status GraphReader::ReadInput(JsonRef ref, size_t index, Scope& scope,
                                     const ArchiveSignature::Input* input) {
-  ABSL_ASSIGN_OR_RETURN(BorderArgument border, ReadBorderArgument(ref));
-  const bool constant = border.kind == BorderArgument::Kind::kConstant;
+  ABSL_ASSIGN_OR_RETURN(BoundaryArgument border, ReadBoundaryArgument(ref));
+  const bool constant = border.kind == BoundaryArgument::Kind::kConstant;
   bool token = false;
   if (input != nullptr) {
-    const BorderArgument& expected = input->argument;
+    const BoundaryArgument& expected = input->argument;
     token = input->spec.kind == InputKind::kToken;
     const bool wants_constant = input->spec.kind == InputKind::kConstantInput;
     const bool same = wants_constant          ? constant && border.constant == expected.constant
@@ -237,7 +237,7 @@ absl::Status GraphReader::ReadInput(JsonRef ref, size_t index, Scope& scope,
     const bool wants_tensor = input->spec.kind == InputKind::kParameter ||
                               input->spec.kind == InputKind::kBuffer ||
                               input->spec.kind == InputKind::kTensorConstant;
-    if (wants_tensor && border.kind != BorderArgument::Kind::kTensor) {
+    if (wants_tensor && border.kind != BoundaryArgument::Kind::kTensor) {
       return ref.Error(absl::StrCat("a ", InputKindName(input->spec.kind), " must be a tensor"));
     }
     if (constant) border.name = expected.name;

@@ -61,10 +61,10 @@ class GraphReader {
   absl::Status ReadNode(JsonRef ref, Scope& scope, int depth);
   absl::Status EnterResults(JsonRef ref, NodeId node, Scope& scope);
   absl::StatusOr<GraphEditor::NewOutput> ReadNodeOutput(JsonRef ref, Scope& scope, bool token);
-  absl::Status AddResult(std::string_view name, BorderArgument::Kind kind, bool token,
+  absl::Status AddResult(std::string_view name, BoundaryArgument::Kind kind, bool token,
                          JsonRef where, Scope& scope, GraphEditor::NewOutput& output);
   // `problem` receives the reason if the value must not be used, "" otherwise.
-  absl::StatusOr<ValueType> FindType(std::string_view name, BorderArgument::Kind kind,
+  absl::StatusOr<ValueType> FindType(std::string_view name, BoundaryArgument::Kind kind,
                                      JsonRef where, Scope& scope, std::string* problem);
 
   absl::StatusOr<Argument> ReadArgument(JsonRef ref, Scope& scope, int depth);

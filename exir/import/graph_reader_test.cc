@@ -110,7 +110,7 @@ TEST(GraphReaderTest, ReadsEveryKindOfReference) {
   EXPECT_THAT(NodeAt(program, 1).argument_names, ElementsAre("a", "b", "c", "d", "e"));
 }
 
-TEST(GraphReaderTest, ErrorsInArgumentsNameNodeSourceAndPlace) {
+TEST(GraphReaderTest, ArgumentErrorsReportNodeSourceAndPath) {
   const auto import = [](const std::string& arg) {
     return ImportChanged(WithNodes(NodeJson("torch.ops.mine.op.default", {Input("", arg)}, "")))
         .status();
@@ -149,8 +149,8 @@ TEST(GraphReaderTest, CallsAreCheckedAgainstTheSchema) {
       Invalid("there are 2 outputs; the operator has 1"));
 }
 
-// What an operator without results gives is nothing, in one of two spellings.
-TEST(GraphReaderTest, OperatorsWithoutResultsGiveNothingOrNone) {
+// There are two notations for the missing result.
+TEST(GraphReaderTest, OperatorsWithoutResultsMayReturnNone) {
   const auto import = [](const std::string& outputs) {
     return ImportChanged(WithNodes(
         NodeJson("torch.ops.aten._assert_async.msg",
@@ -167,7 +167,7 @@ TEST(GraphReaderTest, OperatorsWithoutResultsGiveNothingOrNone) {
               Invalid("there are 2 outputs; the operator has 0"));
 }
 
-TEST(GraphReaderTest, MalformedNodesAreNamedByTheirPlace) {
+TEST(GraphReaderTest, ReportsPathOfMalformedNodes) {
   const std::pair<std::string, std::string> kNodes[] = {
       {"3", "graph.nodes[0]: expected an object, found an integer"},
       {R"({"inputs": [], "outputs": []})", "graph.nodes[0]: the field 'target' is missing"},
@@ -192,13 +192,13 @@ TEST(GraphReaderTest, MalformedNodesAreNamedByTheirPlace) {
     EXPECT_THAT(ImportChanged(WithNodes(node)), Invalid(message)) << node;
 }
 
-TEST(GraphReaderTest, MalformedGraphsAreNamedByTheirPlace) {
+TEST(GraphReaderTest, ReportsPathOfMalformedGraphs) {
   const auto import = [](const std::string& graph) {
     return ImportChanged(WithNodes(
         NodeJson("torch.ops.mine.op.default",
                  {Input("", R"({"as_graph": {"name": "g", "graph": )" + graph + "}}")}, "")));
   };
-  // Of a graph that is empty, with one field changed.
+  // An empty graph with one field changed.
   const auto graph = [](const std::string& field, const std::string& value) {
     std::string text = "{";
     for (const auto& [name, usual] : Changes{{"inputs", "[]"},
@@ -230,7 +230,7 @@ TEST(GraphReaderTest, MalformedGraphsAreNamedByTheirPlace) {
     EXPECT_THAT(import(graph(field, value)), Invalid(message)) << field << ' ' << value;
 }
 
-TEST(GraphReaderTest, ResultsMayBeListsTuplesNoneOrNothing) {
+TEST(GraphReaderTest, SupportsListTupleAndNoneResults) {
   const std::string nodes = absl::StrCat(
       NodeJson("torch.ops.aten.split_with_sizes.default",
                {Input("self", TensorArg("x")), Input("split_sizes", R"({"as_ints": [1, 1]})")},
@@ -260,14 +260,14 @@ TEST(GraphReaderTest, ResultsMayBeListsTuplesNoneOrNothing) {
   EXPECT_TRUE(NodeAt(program, 2).outputs.empty());
 }
 
-TEST(GraphReaderTest, NodesOfOldArchivesAreNamedAfterTheirResult) {
+TEST(GraphReaderTest, NamesNodesOfOldArchivesAfterResults) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program,
                        ImportChanged({{"\"is_hop_single_tensor_return\": null, \"name\": \"relu\"",
                                        "\"is_hop_single_tensor_return\": null"}}));
   EXPECT_EQ(NodeAt(program, 1).name, "relu");
 }
 
-TEST(GraphReaderTest, NodesWithoutANameAreNamedAfterTheirOnlyResultOrTheOperator) {
+TEST(GraphReaderTest, NamesUnnamedNodesAfterResultOrOperator) {
   ASSERT_OK_AND_ASSIGN(
       const ExportedProgram program,
       ImportChanged(WithNodes(
@@ -322,7 +322,7 @@ TEST(GraphReaderTest, TargetsBecomeOperatorNames) {
   EXPECT_EQ(OperatorNameOfTarget(long_name + "b"), "");
 }
 
-TEST(GraphReaderTest, EdgeOperatorsWrapThoseOfATen) {
+TEST(GraphReaderTest, EdgeOperatorsWrapAtenOperators) {
   const std::string edge = "executorch.exir.dialects.edge._ops.";
   ASSERT_OK_AND_ASSIGN(
       const ExportedProgram program,
@@ -333,13 +333,13 @@ TEST(GraphReaderTest, EdgeOperatorsWrapThoseOfATen) {
   const OpOverload* add = NodeAt(program, 0).target;
   EXPECT_EQ(add->dialect(), Dialect::kEdge);
   EXPECT_EQ(add->aten(), TestOps().Find("aten.add.Tensor"));
-  // The schema is that of the operator behind it: alpha was added.
+  // Uses the schema of the wrapped operator: alpha was added.
   EXPECT_EQ(NodeAt(program, 0).arguments.size(), 3u);
   EXPECT_EQ(NodeAt(program, 1).target->text_name(), "edge.mine.unknown.default");
   EXPECT_FALSE(NodeAt(program, 1).target->known());
 }
 
-// The program of the changed JSON, which nothing has verified.
+// Reads the program of the changed JSON without verification.
 absl::StatusOr<ExportedProgram> ReadUnverified(const Changes& changes, const OpRegistry& ops) {
   const std::string text = ProgramJson(changes);
   ABSL_ASSIGN_OR_RETURN(
@@ -353,7 +353,7 @@ absl::StatusOr<ExportedProgram> ReadUnverified(const Changes& changes, const OpR
   return ReadProgram(document.root(), header, ops, options, &unsupported);
 }
 
-TEST(GraphReaderTest, BackendOperatorsAreThoseOfTheRegistry) {
+TEST(GraphReaderTest, FindsBackendOperatorsInRegistry) {
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<OpRegistry> ops, OpRegistry::Create({}));
   ops->AllowBackendNamespace("mine");
   ASSERT_OK(ops->Define({.schema = "mine::relu(Tensor self) -> Tensor",
@@ -365,7 +365,7 @@ TEST(GraphReaderTest, BackendOperatorsAreThoseOfTheRegistry) {
       ReadUnverified({{"torch.ops.aten.add.Tensor", backend + "ops.mine.add.default"},
                       {"torch.ops.aten.relu.default", backend + "_ops.mine.relu.default"}},
                      *ops));
-  // One that is not there is opaque.
+  // Unknown operators are opaque.
   EXPECT_FALSE(NodeAt(program, 0).target->known());
   EXPECT_EQ(NodeAt(program, 0).target->name(), "mine.add.default");
   EXPECT_EQ(NodeAt(program, 1).target->dialect(), Dialect::kBackend);
@@ -385,12 +385,12 @@ TEST(GraphReaderTest, UnknownOperatorsBecomeOpaque) {
   EXPECT_THAT(node.argument_names, ElementsAre("x", "scale"));
 }
 
-TEST(GraphReaderTest, RejectsTargetsThatAreNoNames) {
+TEST(GraphReaderTest, RejectsInvalidTargetNames) {
   EXPECT_THAT(ImportChanged({{"torch.ops.aten.relu.default", "torch.ops.aten.relu default"}}),
               Invalid("nodes[1].target: not the name"));
 }
 
-// --- Bodies ---
+// --- Subgraphs ---
 
 std::string Body(const std::string& inner_nodes = "", const std::string& result = "y") {
   return absl::StrCat(
@@ -408,7 +408,7 @@ std::string Cond(const std::string& operand, const std::string& body, const std:
                   TensorArg(result), "cond");
 }
 
-TEST(GraphReaderTest, ReadsBodiesWithNamesOfTheirOwn) {
+TEST(GraphReaderTest, SubgraphsHaveLocalNames) {
   const std::string inner = Cond("y", Body(), "z");
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program,
                        ImportChanged(WithNodes(Cond("x", Body(inner, "z"), "y"), Tensor("y"))));
@@ -421,7 +421,7 @@ TEST(GraphReaderTest, ReadsBodiesWithNamesOfTheirOwn) {
   EXPECT_EQ(node.arguments[2], Argument(GraphId(4)));
 }
 
-TEST(GraphReaderTest, BodiesDoNotSeeTheValuesOfTheirParents) {
+TEST(GraphReaderTest, SubgraphsCannotUseOuterValues) {
   const std::string use = NodeJson("torch.ops.aten.relu.default", {Input("self", TensorArg("x"))},
                                    TensorArg("z"), "inner");
   EXPECT_THAT(ImportChanged(WithNodes(Cond("x", Body(use, "z"), "y"), Tensor("y"))),
@@ -443,8 +443,8 @@ TEST(GraphReaderTest, NestingIsLimited) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_nodes = 10")));
 }
 
-// The document itself may nest a little deeper than its graphs.
-TEST(GraphReaderTest, BodiesOneDeeperThanTheLimitAreRefused) {
+// The JSON depth limit permits slightly deeper nesting than the graph limit.
+TEST(GraphReaderTest, RejectsSubgraphsBeyondNestingLimit) {
   std::string body = Body();
   ImportOptions options;
   options.max_nesting = 3;
@@ -456,7 +456,7 @@ TEST(GraphReaderTest, BodiesOneDeeperThanTheLimitAreRefused) {
                        HasSubstr("as_graph: nested deeper than max_nesting = 3")));
 }
 
-TEST(GraphReaderTest, ReadingEndsWithTheBudgetOfItsThread) {
+TEST(GraphReaderTest, ReadingObeysThreadBudget) {
   const std::atomic<bool> cancel = true;
   Budget budget;
   budget.cancel = &cancel;
@@ -474,7 +474,7 @@ TEST(GraphReaderTest, DictionariesAreLimited) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_nesting = 20")));
 }
 
-// --- What is not supported ---
+// --- Unsupported content ---
 
 TEST(GraphReaderTest, ReportsEverythingUnsupportedAtOnce) {
   const std::string nodes = absl::StrCat(
@@ -505,8 +505,8 @@ TEST(GraphReaderTest, ReportsEverythingUnsupportedAtOnce) {
   EXPECT_THAT(status, Unsupported("'y' is a tensor of dtype number 99"));
 }
 
-TEST(GraphReaderTest, ReportsShortenLongNamesAtEachUse) {
-  // Each use would be a line of megabytes.
+TEST(GraphReaderTest, ReportsTruncateLongNames) {
+  // Untruncated, each use would be a line of megabytes.
   const std::string name(5 << 20, 'c');
   const std::string object =
       absl::StrCat("{\"name\": \"obj_a\", \"class_fqn\": \"my.", name, "\"}");
@@ -538,8 +538,8 @@ TEST(GraphReaderTest, ReportsShortenLongNamesAtEachUse) {
   EXPECT_LT(status.message().size(), 20'000u) << "messages of the importer are shortened";
 }
 
-TEST(GraphReaderTest, ResultsOfOneNameAreFoundBeforeTheirTypesAreMade) {
-  // Each would hold the name of the class.
+TEST(GraphReaderTest, DetectsDuplicateResultsBeforeCreatingTypes) {
+  // Each type would hold the class name.
   std::string results;
   for (int i = 0; i < 100'000; ++i)
     absl::StrAppend(&results, i == 0 ? "" : ", ", R"({"as_custom_obj": {"name": "y"}})");
@@ -550,7 +550,7 @@ TEST(GraphReaderTest, ResultsOfOneNameAreFoundBeforeTheirTypesAreMade) {
   EXPECT_THAT(ImportChanged(changes), Unsupported("1 unsupported feature"));
 }
 
-TEST(GraphReaderTest, SparseTensorsMatterOnlyWhereTheyAreUsed) {
+TEST(GraphReaderTest, SparseTensorsFailOnlyIfUsed) {
   const std::string sparse =
       R"({"dtype": 7, "sizes": [{"as_int": 2}, {"as_int": 3}], "strides": [{"as_int": 3}, {"as_int": 1}], "layout": 1})";
   EXPECT_THAT(ImportChanged({{"\"x\": " + MetaJson({2, 3}), "\"x\": " + sparse}}),
@@ -565,7 +565,7 @@ TEST(GraphReaderTest, SparseTensorsMatterOnlyWhereTheyAreUsed) {
   EXPECT_OK(ImportChanged(unused));
 }
 
-TEST(GraphReaderTest, CustomObjectsMatterOnlyWhereTheyAreUsed) {
+TEST(GraphReaderTest, CustomObjectsFailOnlyIfUsed) {
   Changes changes = {
       {R"({"as_tensor": {"name": "x"}}],)",
        R"({"as_tensor": {"name": "x"}}, {"as_custom_obj": {"name": "obj_a", "class_fqn": "my.Class"}}],)"},

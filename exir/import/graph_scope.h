@@ -16,14 +16,14 @@ namespace belay::exir {
 // A table of a graph that maps value names to types; listed in lookup order.
 struct ValueTable {
   std::string_view field;
-  BorderArgument::Kind kind;
+  BoundaryArgument::Kind kind;
 };
 inline constexpr ValueTable kValueTables[] = {
-    {"tensor_values", BorderArgument::Kind::kTensor},
-    {"sym_int_values", BorderArgument::Kind::kSymInt},
-    {"sym_float_values", BorderArgument::Kind::kSymFloat},
-    {"sym_bool_values", BorderArgument::Kind::kSymBool},
-    {"custom_obj_values", BorderArgument::Kind::kCustomObject},
+    {"tensor_values", BoundaryArgument::Kind::kTensor},
+    {"sym_int_values", BoundaryArgument::Kind::kSymInt},
+    {"sym_float_values", BoundaryArgument::Kind::kSymFloat},
+    {"sym_bool_values", BoundaryArgument::Kind::kSymBool},
+    {"custom_obj_values", BoundaryArgument::Kind::kCustomObject},
 };
 inline constexpr size_t kNumValueTables = std::size(kValueTables);
 

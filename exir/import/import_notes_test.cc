@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// The notes on an archive that is imported.
+// Returns the notes of an imported archive.
 std::vector<std::string> NotesOn(const ArchiveFiles& files) {
   std::vector<std::string> notes;
   ImportOptions options;
@@ -25,17 +25,17 @@ std::vector<std::string> NotesOn(const ArchiveFiles& files) {
   return notes;
 }
 
-TEST(ImportNotesTest, ThereIsNothingToSayOfAnOrdinaryArchive) {
+TEST(ImportNotesTest, OrdinaryArchivesHaveNoNotes) {
   EXPECT_THAT(NotesOn(DefaultFiles(ProgramJson())), IsEmpty());
 }
 
-TEST(ImportNotesTest, WeightsWithoutDataAreNamed) {
+TEST(ImportNotesTest, ReportsWeightsWithoutData) {
   ArchiveFiles files = DefaultFiles(ProgramJson());
   const std::string empty;
   SetFile(files, "data/weights/weight_0", &empty);
   EXPECT_THAT(NotesOn(files),
               ElementsAre("1 tensor without data in the archive, filled with zeros: 'w'"));
-  // Of no elements there is no data to miss.
+  // Empty tensors lack no data.
   const std::string config =
       "{\"config\": {\"w\": {\"path_name\": \"weight_0\", \"tensor_meta\": " + MetaJson({2, 3}) +
       "}, \"e\": {\"path_name\": \"weight_1\", \"tensor_meta\": " + MetaJson({0, 3}) + "}}}";
@@ -46,7 +46,7 @@ TEST(ImportNotesTest, WeightsWithoutDataAreNamed) {
   EXPECT_THAT(NotesOn(files), IsEmpty());
 }
 
-TEST(ImportNotesTest, ValuesOnOtherDevicesAreNamed) {
+TEST(ImportNotesTest, ReportsValuesOnOtherDevices) {
   std::string meta = MetaJson({2, 3});
   meta.replace(meta.find("cpu"), 3, "cuda");
   EXPECT_THAT(
@@ -55,15 +55,15 @@ TEST(ImportNotesTest, ValuesOnOtherDevicesAreNamed) {
       ElementsAre("2 values on another device, moved to the CPU: 'x (cuda)', 'add (cuda)'"));
 }
 
-TEST(ImportNotesTest, SymbolsThatTheGraphsLackAreNamed) {
+TEST(ImportNotesTest, ReportsUnusedSymbols) {
   EXPECT_THAT(NotesOn(DefaultFiles(
                   ProgramJson({{"\"range_constraints\": {}",
                                 R"("range_constraints": {"s0": {"min_val": 2, "max_val": 8}})"}}))),
               ElementsAre("1 symbol with a range, but not used in the graphs' types: 's0'"));
 }
 
-// Symbols of tensors' sizes, and of numbers alone.
-TEST(ImportNotesTest, SymbolsThatTheGraphsHaveAreNotNamed) {
+// Symbols in sizes of tensors, and in scalars.
+TEST(ImportNotesTest, DoesNotReportUsedSymbols) {
   std::string meta = MetaJson({2, 3});
   meta.replace(meta.find(R"({"as_int": 2})"), 13,
                R"({"as_expr": {"expr_str": "s0", "hint": {"as_int": 2}}})");
@@ -77,7 +77,7 @@ TEST(ImportNotesTest, SymbolsThatTheGraphsHaveAreNotNamed) {
               ElementsAre("1 symbol with a range, but not used in the graphs' types: 'u1'"));
 }
 
-TEST(ImportNotesTest, AnImportThatFailsSaysNothing) {
+TEST(ImportNotesTest, FailedImportsHaveNoNotes) {
   std::vector<std::string> notes;
   ImportOptions options;
   options.notes = &notes;

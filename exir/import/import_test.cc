@@ -53,7 +53,7 @@ TEST(ImportTest, ReadsArchivesOfEveryEra) {
   }
 }
 
-TEST(ImportTest, DialectsAreTheArchives) {
+TEST(ImportTest, PreservesDialects) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram aten,
                        ImportFile(DataPath("torch2.13_mlp.pt2"), TestOps()));
   EXPECT_EQ(aten.dialect, IrDialect::kAten);
@@ -77,7 +77,7 @@ TEST(ImportTest, WeightsStayInTheFile) {
   }
 }
 
-TEST(ImportTest, TheProgramKeepsTheFileAlive) {
+TEST(ImportTest, ProgramKeepsFileAlive) {
   absl::StatusOr<ExportedProgram> program = ImportFile(DataPath("torch2.5_mlp.pt2"), TestOps());
   ASSERT_OK(program);
   float sum = 0;
@@ -110,14 +110,14 @@ TEST(ImportTest, InspectsArchives) {
   EXPECT_EQ(pickled.models[0].era, "PT2 archive with pickled weights (torch 2.8)");
 }
 
-TEST(ImportTest, InspectsVersionsThatCannotBeImported) {
+TEST(ImportTest, InspectsUnsupportedVersions) {
   const Storage file =
       ToStorage(PackArchive(DefaultFiles(R"({"schema_version": {"major": 12, "minor": 3}})")));
   ASSERT_OK_AND_ASSIGN(const ArchiveInfo info, InspectArchive(file.owner, file.bytes));
   EXPECT_EQ(info.models[0].schema_major, 12);
 }
 
-TEST(ImportTest, ArchivesThatCannotBeInspectedAreErrors) {
+TEST(ImportTest, RejectsArchivesThatCannotBeInspected) {
   const auto inspect = [](const std::string& model, const ImportOptions& options = {}) {
     const Storage file = ToStorage(PackArchive(DefaultFiles(model)));
     return InspectArchive(file.owner, file.bytes, options);
@@ -150,7 +150,7 @@ TEST(ImportTest, ErrorsNameTheFile) {
                HasSubstr("torch2.8_mlp.pt2: the archive has no model 'other'; it has model")));
 }
 
-TEST(ImportTest, ReadsTheModelThatIsAskedFor) {
+TEST(ImportTest, ReadsRequestedModel) {
   ArchiveFiles files = DefaultFiles(ProgramJson());
   files.emplace_back("models/second.json",
                      ProgramJson({{"\"in_spec\": \"in\"", "\"in_spec\": \"second\""}}));
@@ -175,8 +175,8 @@ TEST(ImportTest, ReadsRepackedArchives) {
       StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_inflated_bytes = 1000")));
 }
 
-// JSON that is far larger than the archive was made to be.
-TEST(ImportTest, JsonIsInProportionToTheArchive) {
+// JSON much larger than the archive.
+TEST(ImportTest, JsonLimitIsProportionalToArchive) {
   std::vector<ZipWriterEntry> entries = {{.name = "model/"}, {.name = "model/data/"}};
   for (const auto& [path, content] : DefaultFiles(ProgramJson())) {
     const bool is_model = path == "models/model.json";
@@ -191,7 +191,7 @@ TEST(ImportTest, JsonIsInProportionToTheArchive) {
   EXPECT_OK(ImportText(WriteZip(entries), options));
 }
 
-TEST(ImportTest, LimitsThatAreNotSetAreInProportionToTheArchive) {
+TEST(ImportTest, DefaultLimitsAreProportionalToArchive) {
   const ImportOptions resolved = OptionsForArchive({}, 100);
   EXPECT_EQ(resolved.max_json_bytes, (uint64_t{16} << 20) + 1600);
   EXPECT_EQ(resolved.max_inflated_bytes, (uint64_t{256} << 20) + 1600);
@@ -202,8 +202,7 @@ TEST(ImportTest, LimitsThatAreNotSetAreInProportionToTheArchive) {
   EXPECT_EQ(OptionsForArchive(given, 100).max_inflated_bytes, 4u);
 }
 
-// Whatever happens to a file, the outcome is a program that the verifier accepts, or an error with
-// a message.
+// Expects a program that the verifier accepts, or an error with a message.
 void ExpectSane(const absl::StatusOr<ExportedProgram>& program, const std::string& what) {
   if (program.ok()) {
     EXPECT_OK(Verify(*program)) << what;
@@ -217,7 +216,7 @@ void ExpectSane(const absl::StatusOr<ExportedProgram>& program, const std::strin
       << what << ": " << program.status();
 }
 
-TEST(ImportTest, TruncatedFilesAreErrors) {
+TEST(ImportTest, RejectsTruncatedFiles) {
   for (const char* name : kArchives) {
     const std::string file = ReadFile(DataPath(name));
     for (size_t i = 0; i < 64; ++i) {
@@ -225,7 +224,7 @@ TEST(ImportTest, TruncatedFilesAreErrors) {
       EXPECT_THAT(ImportText(file.substr(0, size)), StatusIs(absl::StatusCode::kDataLoss))
           << name << " at " << size;
     }
-    // The last bytes one by one: the end records.
+    // Cut each of the last bytes: the end records.
     for (size_t cut = 1; cut < 150; ++cut) {
       EXPECT_THAT(ImportText(file.substr(0, file.size() - cut)),
                   StatusIs(absl::StatusCode::kDataLoss))
@@ -234,7 +233,7 @@ TEST(ImportTest, TruncatedFilesAreErrors) {
   }
 }
 
-TEST(ImportTest, FlippedBitsAreErrorsOrHarmless) {
+TEST(ImportTest, FlippedBitsFailOrAreHarmless) {
   std::mt19937 random(TestSeed());
   for (const char* name : kArchives) {
     const std::string file = ReadFile(DataPath(name));
@@ -243,8 +242,8 @@ TEST(ImportTest, FlippedBitsAreErrorsOrHarmless) {
       const size_t flips = 1 + random() % 4;
       for (size_t i = 0; i < flips; ++i)
         damaged[random() % damaged.size()] ^= static_cast<char>(1 << (random() % 8));
-      // With checksums almost everything is caught early; without, the readers behind see the
-      // damage.
+      // Checksums detect almost everything early; without them, the later readers process damaged
+      // bytes.
       ImportOptions options;
       options.verify_checksums = round % 3 == 0;
       ExpectSane(ImportText(damaged, options), absl::StrCat(name, " round ", round));
@@ -252,10 +251,10 @@ TEST(ImportTest, FlippedBitsAreErrorsOrHarmless) {
   }
 }
 
-TEST(ImportTest, MutatedJsonIsAnErrorOrHarmless) {
+TEST(ImportTest, MutatedJsonFailsOrIsHarmless) {
   std::mt19937 random(TestSeed());
   const std::string program = ProgramJson();
-  // Pieces of JSON to put in the place of others.
+  // Replacement pieces of JSON.
   std::vector<std::string> pieces = {
       "null", "3", "-1", "9223372036854775807", "1e308", "\"x\"", "[]", "{}", "true", "99", "0"};
   for (size_t at = program.find('{'); at != std::string::npos; at = program.find('{', at + 1)) {
@@ -264,7 +263,7 @@ TEST(ImportTest, MutatedJsonIsAnErrorOrHarmless) {
   }
   for (int round = 0; round < 1500; ++round) {
     std::string mutated = program;
-    // Replaces what stands after some colon or bracket, up to the next comma or closing bracket.
+    // Replace the text after a random colon or bracket, up to the next comma or closing bracket.
     const size_t start = mutated.find_first_of(":[", random() % mutated.size());
     if (start == std::string::npos) continue;
     const size_t end = mutated.find_first_of(",]}", start + 1);
@@ -274,7 +273,7 @@ TEST(ImportTest, MutatedJsonIsAnErrorOrHarmless) {
   }
 }
 
-TEST(ImportTest, DamagedWeightsAreCaughtByTheirChecksum) {
+TEST(ImportTest, ChecksumDetectsDamagedWeights) {
   std::string file = ReadFile(DataPath("torch2.13_mlp.pt2"));
   file[200] ^= 1;  // In the first record.
   EXPECT_THAT(ImportText(file), StatusIs(absl::StatusCode::kDataLoss,
@@ -284,7 +283,7 @@ TEST(ImportTest, DamagedWeightsAreCaughtByTheirChecksum) {
   EXPECT_OK(ImportText(file, options));
 }
 
-TEST(ImportTest, ErrorsShowControlCharactersAsText) {
+TEST(ImportTest, ErrorsEscapeControlCharacters) {
   ArchiveFiles files = DefaultFiles(ProgramJson());
   const std::string format = "\x1b[2J";
   SetFile(files, "archive_format", &format);

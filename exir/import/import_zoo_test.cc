@@ -1,4 +1,4 @@
-// Imports every archive of conformance/models: two dialects, all releases of torch from 2.5 on.
+// Imports every archive of conformance/models: two dialects, all torch releases from 2.5 on.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -44,7 +44,7 @@ const OpRegistry& Ops() {
   return *ops;
 }
 
-// How many nodes there are of each operator, in all graphs.
+// Counts the nodes per operator, over all graphs.
 std::map<std::string, int64_t> CountOps(const ExportedProgram& program) {
   std::map<std::string, int64_t> counts;
   for (const Graph& graph : program.graphs) {
@@ -59,14 +59,14 @@ std::map<std::string, int64_t> CountsOf(JsonRef ref) {
     ABSL_ASSIGN_OR_RETURN(counts[std::string(name)], count.Int());
     return absl::OkStatus();
   }));
-  // Results are named directly here, without nodes that pick them.
+  // Here, results are named directly, without getitem nodes.
   counts.erase("_operator.getitem");
   return counts;
 }
 
 class ImportZooTest : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(ImportZooTest, ImportsAndSurvivesTheTextForm) {
+TEST_P(ImportZooTest, ImportsAndRoundTrips) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ImportFile(GetParam(), Ops()));
   EXPECT_OK(Verify(program));
   const std::string text = PrintProgram(program);
@@ -74,7 +74,7 @@ TEST_P(ImportZooTest, ImportsAndSurvivesTheTextForm) {
   EXPECT_TRUE(Equal(program, parsed)) << text;
 }
 
-TEST_P(ImportZooTest, HasTheNodesThatTorchCounted) {
+TEST_P(ImportZooTest, HasSameNodesAsTorch) {
   const fs::path manifest = fs::path(GetParam()).parent_path() / "manifest.json";
   if (!fs::exists(manifest)) GTEST_SKIP() << "no manifest";
   std::ifstream in(manifest, std::ios::binary);

@@ -42,7 +42,7 @@ TEST(JsonTest, ReadsNumbersExactly) {
   EXPECT_EQ(doubles[5], 1000.0);
 }
 
-TEST(JsonTest, ReadsNotANumberAndInfinityInBothSpellings) {
+TEST(JsonTest, ReadsNanAndInfinityInBothNotations) {
   for (const char* text : {R"({"a \"NaN": [NaN, Infinity, -Infinity]})",
                            R"({"a \"NaN": ["NaN", "Infinity", "-Infinity"]})"}) {
     ASSERT_OK_AND_ASSIGN(const JsonDocument document, Parse(text));
@@ -62,7 +62,7 @@ TEST(JsonTest, ReadsNotANumberAndInfinityInBothSpellings) {
   }
 }
 
-TEST(JsonTest, IntegersThat64BitsDoNotHoldAreDoubles) {
+TEST(JsonTest, IntegersBeyond64BitsBecomeDoubles) {
   const std::string long_number(400, '7');
   ASSERT_OK_AND_ASSIGN(
       const JsonDocument document,
@@ -104,7 +104,7 @@ TEST(JsonTest, BareConstantsDoNotExcuseOtherErrors) {
   EXPECT_THAT(Parse("[\"\\"), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-TEST(JsonTest, RejectsWhatIsNotJson) {
+TEST(JsonTest, RejectsInvalidJson) {
   for (const char* text :
        {"", " ", "{", "[1,]", "{\"a\":}", "[1] 2", "\xff\xfe", "[\"\xff\"]", "{'a': 1}", "[01]",
         "[1234567890123456789012,]", "[01234567890123456789012]", "[-]",
@@ -113,7 +113,7 @@ TEST(JsonTest, RejectsWhatIsNotJson) {
   }
 }
 
-TEST(JsonTest, ErrorsSayWhere) {
+TEST(JsonTest, ErrorsReportPath) {
   ASSERT_OK_AND_ASSIGN(const JsonDocument document,
                        Parse(R"({"graph": {"nodes": [1, {"arg": "x"}]}})"));
   const absl::Status status = ForEachField(document.root(), [](std::string_view, JsonRef graph) {
@@ -129,7 +129,7 @@ TEST(JsonTest, ErrorsSayWhere) {
                        StrEq("doc: graph.nodes[1].arg: expected an integer, found a string")));
 }
 
-TEST(JsonTest, KindsAreNotMixedUp) {
+TEST(JsonTest, RejectsWrongKinds) {
   ASSERT_OK_AND_ASSIGN(const JsonDocument document,
                        Parse(R"([true, 1, 1.5, "1", null, [], {}, 18446744073709551615])"));
   int ints = 0, bools = 0, doubles = 0, strings = 0, arrays = 0, objects = 0;
@@ -162,7 +162,7 @@ TEST(JsonTest, StructsAcceptUnknownFieldsAndOptionalNulls) {
                                    HasSubstr("doc: name: expected an integer")));
 }
 
-TEST(JsonTest, StructsRefuseMissingAndRepeatedFields) {
+TEST(JsonTest, StructsRejectMissingAndRepeatedFields) {
   JsonStruct<2> s;
   ASSERT_OK_AND_ASSIGN(const JsonDocument missing, Parse(R"({"index": 1})"));
   EXPECT_THAT(s.Read(missing.root(), kFields),

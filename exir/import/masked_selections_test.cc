@@ -1,4 +1,4 @@
-// What reading a program makes of masked selections, whose results the exporter bounds wrongly.
+// Corrects the bounds of masked selections, which the exporter computes wrongly.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -19,7 +19,7 @@ using ::testing::Pair;
 
 constexpr int64_t kUnbounded = SymRange::kUnboundedAbove;
 
-// A tensor of these sizes, numbers or symbols.
+// A tensor of these sizes, static or symbolic.
 std::string Sized(const std::vector<std::string>& sizes) {
   std::string list, strides;
   for (const std::string& size : sizes) {
@@ -31,7 +31,7 @@ std::string Sized(const std::vector<std::string>& sizes) {
                       R"(], "storage_offset": {"as_int": 0}, "layout": 7})");
 }
 
-// A custom operator that gives the value.
+// A custom operator that returns the value.
 std::string Make(const std::string& value) {
   return NodeJson("torch.ops.mine.make.default", {}, TensorArg(value), value);
 }
@@ -40,7 +40,7 @@ std::string Select(const std::vector<std::string>& inputs, const std::string& ou
   return NodeJson("torch.ops.aten.masked_select.default", inputs, outputs, name);
 }
 
-// The program with these nodes before its own, where u0 and u1 are at most 6.
+// Imports the program with these nodes before its own; the upper bound of u0 and u1 is 6.
 absl::StatusOr<ExportedProgram> Import(const std::string& nodes, const std::string& tensors,
                                        const std::string& sym_ints = "",
                                        const std::string& sym_bools = "") {
@@ -54,9 +54,9 @@ absl::StatusOr<ExportedProgram> Import(const std::string& nodes, const std::stri
 
 const std::string kX = Input("", TensorArg("x")), kM = Input("", TensorArg("m"));
 
-// A mask with more elements than the input selects from it repeated; the exporter bounds what is
-// selected by the input. Other operators' results are as large as it says.
-TEST(MaskedSelectionsTest, WhatAMaskSelectsIsBoundedByMaskAndInput) {
+// A mask larger than the input broadcasts it, but the exporter bounds the selection by the input.
+// Bounds of other operators' results are correct.
+TEST(MaskedSelectionsTest, BoundsSelectionByMaskAndInput) {
   ASSERT_OK_AND_ASSIGN(
       const ExportedProgram program,
       Import(Make("m") + ", " + Select({kX, kM}, TensorArg("y")) + ", " +
@@ -66,7 +66,7 @@ TEST(MaskedSelectionsTest, WhatAMaskSelectsIsBoundedByMaskAndInput) {
   EXPECT_THAT(program.ranges, ElementsAre(Pair("u0", SymRange{0, 24}), Pair("u1", SymRange{0, 6})));
 }
 
-TEST(MaskedSelectionsTest, BoundsThatAreLargeEnoughStay) {
+TEST(MaskedSelectionsTest, KeepsSufficientBounds) {
   for (const auto& sizes : {std::vector<int64_t>{}, {3}, {2, 1}}) {
     ASSERT_OK_AND_ASSIGN(
         const ExportedProgram program,
@@ -76,9 +76,9 @@ TEST(MaskedSelectionsTest, BoundsThatAreLargeEnoughStay) {
   }
 }
 
-TEST(MaskedSelectionsTest, SizesWithoutABoundLeaveNone) {
+TEST(MaskedSelectionsTest, UnboundedSizesRemoveBound) {
   const std::pair<std::vector<std::string>, std::vector<std::string>> kSizes[] = {
-      {{"s0", "3"}, {"3"}}, {{"1099511627776", "1"}, {"1", "1099511627776"}},  // together 2^80
+      {{"s0", "3"}, {"3"}}, {{"1099511627776", "1"}, {"1", "1099511627776"}},  // 2^80 in total
   };
   for (const auto& [input, mask] : kSizes) {
     ASSERT_OK_AND_ASSIGN(const ExportedProgram program,
@@ -90,8 +90,8 @@ TEST(MaskedSelectionsTest, SizesWithoutABoundLeaveNone) {
   }
 }
 
-// None of these is a selection that is known.
-TEST(MaskedSelectionsTest, OddSelectionsAreLeftAlone) {
+// None of these is a known selection.
+TEST(MaskedSelectionsTest, KeepsUnknownSelections) {
   const std::string n = Input("", R"({"as_sym_int": {"as_name": "n"}})"),
                     three = Input("", R"({"as_int": 3})"), y = TensorArg("y");
   const struct {
@@ -124,11 +124,11 @@ TEST(MaskedSelectionsTest, OddSelectionsAreLeftAlone) {
   }
 }
 
-// The exporter asserts its bound, which would fail then.
-TEST(MaskedSelectionsTest, AssertionsOfAWrongBoundAreErased) {
+// The exporter asserts its bound; such assertions would fail.
+TEST(MaskedSelectionsTest, ErasesAssertionsOfWrongBounds) {
   const std::pair<std::string, std::string> kConditions[] = {
       {"a", "u0 <= 6"},   {"b", "u0 <= 7"},  {"c", "u1 <= 6"}, {"d", "u0 >= 6"},
-      {"e", "2*u0 <= 6"}, {"f", "u0 <= u1"}, {"g", "Le"},  // a symbol of that name
+      {"e", "2*u0 <= 6"}, {"f", "u0 <= u1"}, {"g", "Le"},  // a symbol with that name
   };
   std::string nodes = Make("m") + ", " + Select({kX, kM}, TensorArg("y")), conditions;
   const auto assert_that = [&](const std::vector<std::string>& inputs, const std::string& name) {

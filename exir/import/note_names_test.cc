@@ -21,7 +21,7 @@ TEST(NoteNamesTest, ListsTheFirstAndCountsTheRest) {
   EXPECT_EQ(names.count(), 7u);
 }
 
-TEST(NoteNamesTest, StaysShort) {
+TEST(NoteNamesTest, IsTruncated) {
   for (const char c : {'x', '\x01'}) {
     NoteNames names;
     for (int i = 0; i < 1000; ++i) names.Add(std::string(100000, c));

@@ -69,8 +69,8 @@ TEST(PayloadsTest, ReadsRawRecordsInPlaceAndSharesThem) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(a.storage().owner.get()) != 0, true);
 }
 
-// Which is also inflated once.
-TEST(PayloadsTest, ADeflatedRecordIsOneForAllItsNames) {
+// It is inflated only once.
+TEST(PayloadsTest, NamesShareDeflatedRecord) {
   std::vector<ZipWriterEntry> entries;
   for (const auto& [path, content] :
        WithWeights(absl::StrCat(Entry("a", "weight_0", MetaJson({2})), ", ",
@@ -88,7 +88,7 @@ TEST(PayloadsTest, ADeflatedRecordIsOneForAllItsNames) {
             payloads.weights.at("b").storage().bytes.data());
 }
 
-// Where they would lie does not matter.
+// Their offset is irrelevant.
 TEST(PayloadsTest, TensorsWithoutElementsNeedNoBytes) {
   ASSERT_OK_AND_ASSIGN(
       const Payloads payloads,
@@ -112,7 +112,7 @@ TEST(PayloadsTest, AcceptsTheOlderNamesOfTheConfigs) {
   EXPECT_EQ(payloads.constants.at("c").dtype(), DType::kInt32);
 }
 
-TEST(PayloadsTest, EmptyRecordsAreZerosOfTheDeclaredSizes) {
+TEST(PayloadsTest, EmptyRecordsBecomeZeros) {
   const ArchiveFiles files =
       WithWeights(absl::StrCat(Entry("z", "weight_0", MetaJson({2, 3})), ", ",
                                Entry("e", "weight_0", MetaJson({0, 3}))),
@@ -130,7 +130,7 @@ TEST(PayloadsTest, EmptyRecordsAreZerosOfTheDeclaredSizes) {
                                              HasSubstr("max_zero_filled_bytes = 23")));
 }
 
-TEST(PayloadsTest, GigabytesDeclaredByAFewBytesAreRefused) {
+TEST(PayloadsTest, RejectsHugeDeclaredSizes) {
   EXPECT_THAT(
       Read(WithWeights(Entry("z", "weight_0", MetaJson({1 << 20, 550})), {{"weight_0", ""}})),
       StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("2306867200 bytes")));
@@ -176,7 +176,7 @@ TEST(PayloadsTest, RejectsExtentsThatOverflow) {
                                {{"weight_0", "abcd"}})),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("the storage offset is not a number")));
-  // Nor are there zeros for a layout that is not possible.
+  // Invalid layouts are not zero-filled either.
   EXPECT_THAT(Read(WithWeights(
                   Entry("a", "weight_0", Strided(R"([{"as_int": 3}])", R"([{"as_int": -1}])", 0)),
                   {{"weight_0", ""}})),
@@ -193,7 +193,7 @@ TEST(PayloadsTest, RejectsPathsOutsideTheFolder) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("tensor 'a'")));
 }
 
-TEST(PayloadsTest, KeepsWhatIsNotUsableForWhoeverNeedsIt) {
+TEST(PayloadsTest, ReportsUnusablePayloadsOnUse) {
   ASSERT_OK_AND_ASSIGN(const Payloads payloads,
                        Read(WithWeights(absl::StrCat(Entry("o", "custom_obj_0", "null", true), ", ",
                                                      Entry("q", "opaque_obj_0", "null", true), ", ",
@@ -214,21 +214,21 @@ std::string PickledText(const std::string& text) {
     out.push_back(static_cast<char>(text.size() >> shift));
   return out + text;
 }
-// The pickle of the tensor [1.0]; `count` is that of the elements that its storage is said to have.
+// Pickle of the tensor [1.0]; `count` is the declared number of elements of its storage.
 std::string PickledFloat(int count = 1) {
   return absl::StrCat("ctorch._utils\n_rebuild_tensor_v2\n((", PickledText("storage"),
                       "ctorch\nFloatStorage\n", PickledText("0"), PickledText("cpu"), "K",
                       std::string(1, static_cast<char>(count)), "tQ", std::string("K\0", 2),
                       "(K\x01t(K\x01t\x89", "ccollections\nOrderedDict\n)RtR");
 }
-// A torch.save file of this pickle, with the storage of that float.
+// A torch.save file with this pickle and the storage of that float.
 std::string TorchSave(const std::string& pickle) {
   return WriteZip(
       {{.name = "archive/data.pkl", .content = "\x80\x02" + pickle + ".", .deflate = true},
        {.name = "archive/data/0", .content = std::string("\0\0\x80\x3f", 4), .alignment = 64}});
 }
 
-TEST(PayloadsTest, APickledRecordIsReadOnceHoweverManyNamesItHas) {
+TEST(PayloadsTest, ReadsPickledRecordOnce) {
   std::string entries;
   for (int i = 0; i < 1000; ++i) {
     absl::StrAppend(&entries, i == 0 ? "" : ", ",
@@ -247,7 +247,7 @@ TEST(PayloadsTest, APickledRecordIsReadOnceHoweverManyNamesItHas) {
     EXPECT_EQ(tensor.storage().bytes.data(), first.storage().bytes.data()) << name;
 }
 
-TEST(PayloadsTest, EachNameOfAPickledRecordThatIsNoTensorSaysSo) {
+TEST(PayloadsTest, ReportsNonTensorPickledRecordPerName) {
   const std::string dict = WriteZip({{.name = "archive/data.pkl", .content = "\x80\x02}."}});
   ASSERT_OK_AND_ASSIGN(const Payloads payloads,
                        Read(WithWeights(absl::StrCat(Entry("a", "weight_0", "null", true), ", ",
@@ -261,7 +261,7 @@ TEST(PayloadsTest, EachNameOfAPickledRecordThatIsNoTensorSaysSo) {
   }
 }
 
-TEST(PayloadsTest, SubclassesAreTheTensorsOfWhichTheyConsist) {
+TEST(PayloadsTest, FlattensTensorSubclasses) {
   const std::string record = TorchSave(
       "ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_wrapper_subclass\n"
       "ctorchao.quantization\nInt8Tensor\n)}(" +
@@ -272,7 +272,7 @@ TEST(PayloadsTest, SubclassesAreTheTensorsOfWhichTheyConsist) {
   ASSERT_EQ(payloads.weights.size(), 2u);
   EXPECT_EQ(payloads.weights.at("w.qdata").view().as<float>()[0], 1.0f);
   EXPECT_TRUE(payloads.weights.contains("w.scale"));
-  // A name of its own of which one of them is called.
+  // A separate entry with the name of a flattened component.
   for (const char* other : {"w.qdata", "w.scale"}) {
     EXPECT_THAT(Read(WithWeights(absl::StrCat(Entry(other, "weight_1", MetaJson({1})), ", ",
                                               Entry("w", "weight_0", "null", true)),
@@ -283,7 +283,7 @@ TEST(PayloadsTest, SubclassesAreTheTensorsOfWhichTheyConsist) {
   }
 }
 
-TEST(PayloadsTest, PickledRecordsThatAreNoTensors) {
+TEST(PayloadsTest, NonTensorPickledRecords) {
   const struct {
     std::string record;
     absl::StatusCode code;
@@ -300,7 +300,7 @@ TEST(PayloadsTest, PickledRecordsThatAreNoTensors) {
   }
   EXPECT_THAT(Read(WithWeights(Entry("a", "weight_7", "null", true), {})),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("tensor 'a'")));
-  // Files that nobody asks for may hold what they like.
+  // Unreferenced files may have any content.
   for (const std::string& record :
        {std::string(), TorchSave("}(" + PickledText("t") + PickledFloat() + "u"), TorchSave("N")}) {
     ASSERT_OK_AND_ASSIGN(
@@ -311,8 +311,8 @@ TEST(PayloadsTest, PickledRecordsThatAreNoTensors) {
   }
 }
 
-// The era of torch 2.8.
-TEST(PayloadsTest, EntriesOfPickledWeightsThatAreNoTensorsAreUnusable) {
+// Archives of torch 2.8.
+TEST(PayloadsTest, NonTensorPickledWeightsAreUnusable) {
   ArchiveFiles files = DefaultFiles("{}");
   SetFile(files, "data/weights/model_weights_config.json", nullptr);
   const std::string saved =
@@ -357,7 +357,7 @@ TEST(PayloadsTest, RejectsMalformedConfigs) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not valid JSON")));
 }
 
-TEST(PayloadsTest, AModelWithoutPayloadsHasNoTensors) {
+TEST(PayloadsTest, ModelWithoutPayloadsHasNoTensors) {
   ArchiveFiles files = DefaultFiles("{}");
   SetFile(files, "data/weights/model_weights_config.json", nullptr);
   SetFile(files, "data/constants/model_constants_config.json", nullptr);

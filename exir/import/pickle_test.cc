@@ -35,12 +35,12 @@ int64_t ParsedInt(const std::string& bytes) {
   return (*pickle)[pickle->root].integer;
 }
 
-TEST(PickleTest, AttributesNeedAnObject) {
-  // Made of 7 and 8, which becomes its attributes; and of 7 alone.
+TEST(PickleTest, AttributesRequireObject) {
+  // 7 with attributes 8; and 7 without an object below it.
   EXPECT_EQ(ParsedInt(std::string("K\x07K\x08") + "b."), 7);
   EXPECT_THAT(std::string(Parse(std::string("K\x07") + "b.").status().message()),
               HasSubstr("byte 2: the stack is too short"));
-  // Nor one of before the mark: (7, (8 with attributes)).
+  // The object must be above the mark: (7, (8 with attributes)).
   EXPECT_THAT(std::string(Parse("K\x07(K\x08"
                                 "bt.")
                               .status()
@@ -62,7 +62,7 @@ TEST(PickleTest, ReadsNumbers) {
   EXPECT_EQ(pickle[pickle.root].number, 0.5);
 }
 
-TEST(PickleTest, ReadsContainersAndTheMemo) {
+TEST(PickleTest, ReadsContainersAndMemo) {
   // {"a": (1, True, None), "b": <the same tuple>}
   const std::string bytes =
       std::string("\x80\x02}(X\x01\0\0\0aK\x01\x88N\x87q\x05X\x01\0\0\0bh\x05u.", 27);
@@ -80,11 +80,11 @@ TEST(PickleTest, ReadsContainersAndTheMemo) {
   EXPECT_EQ(pickle[tuple.items[2]].kind, Kind::kNone);
 }
 
-TEST(PickleTest, TheMemoHasLongKeys) {
+TEST(PickleTest, MemoSupportsLongKeys) {
   EXPECT_EQ(ParsedInt(Bytes({'K', 7, 'r', 1, 2, 0, 0, 'j', 1, 2, 0, 0, 'b', '.'})), 7);
-  // Which are others than the short ones of the same first byte.
+  // They differ from short keys with the same first byte.
   EXPECT_THAT(Parse(Bytes({'K', 7, 'r', 1, 2, 0, 0, 'h', 1, 'b', '.'})),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("remembered under 1")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no memoized value 1")));
 }
 
 TEST(PickleTest, ReadsListsThatContainThemselves) {
@@ -111,7 +111,7 @@ TEST(PickleTest, OrderedDictsAreDictionaries) {
   EXPECT_EQ(pickle[pickle.root].items.size(), 2u);
 }
 
-TEST(PickleTest, OrderedDictsAreMadeOfPairs) {
+TEST(PickleTest, OrderedDictsRequirePairs) {
   // Lists and tuples of lists and tuples.
   for (const char* pairs : {"](K\x01K\x02\x86"
                             "e",
@@ -150,7 +150,7 @@ TEST(PickleTest, OrderedDictsAreMadeOfPairs) {
   }
 }
 
-TEST(PickleTest, RefusesEveryOtherName) {
+TEST(PickleTest, RejectsOtherGlobals) {
   EXPECT_THAT(
       Parse("cos\nsystem\nX\x02\0\0\0ls\x85R."),
       StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("byte 0: it names 'os system'")));
@@ -159,7 +159,7 @@ TEST(PickleTest, RefusesEveryOtherName) {
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("nothing is ever executed")));
 }
 
-TEST(PickleTest, RefusesEveryOtherInstruction) {
+TEST(PickleTest, RejectsOtherInstructions) {
   for (int opcode = 0; opcode < 256; ++opcode) {
     static const std::string kKnown =
         std::string("(.QGJKMNRX]abcehjqrstu})") + "\x80\x81\x85\x86\x87\x88\x89\x8a";
@@ -174,7 +174,7 @@ TEST(PickleTest, RefusesEveryOtherInstruction) {
               StatusIs(absl::StatusCode::kUnimplemented));
 }
 
-TEST(PickleTest, RejectsProgramsThatMakeNoSense) {
+TEST(PickleTest, RejectsMalformedPickles) {
   for (const char* bytes : {".",
                             "K\x01K\x02.",
                             "(.",
@@ -209,7 +209,7 @@ TEST(PickleTest, RejectsTruncation) {
     EXPECT_THAT(Parse(bytes.substr(0, size)), StatusIs(absl::StatusCode::kDataLoss)) << size;
   }
   EXPECT_THAT(Parse("X\xff\xff\xff\xff."), StatusIs(absl::StatusCode::kDataLoss));
-  // Within each instruction that has operands, after all that come before.
+  // Truncate inside each instruction with operands, at every byte.
   for (const std::string& instruction :
        {Bytes({'J', 1, 2, 3, 4}), Bytes({'K', 1}), Bytes({'M', 1, 2}),
         Bytes({'G', 1, 2, 3, 4, 5, 6, 7, 8}), Bytes({'X', 1, 0, 0, 0, 'a'}), Bytes({0x80, 2}),
@@ -223,7 +223,7 @@ TEST(PickleTest, RejectsTruncation) {
 }
 
 TEST(PickleTest, CopiesStayLinear) {
-  // One list of pairs, made an OrderedDict again and again.
+  // The same list of pairs, converted to an OrderedDict repeatedly.
   std::string bytes = "](";
   for (int i = 0; i < 1000; ++i) bytes += "K\x01K\x01\x86";
   bytes += "eq\x01";
@@ -233,7 +233,7 @@ TEST(PickleTest, CopiesStayLinear) {
 }
 
 TEST(PickleTest, LimitsTheNumberOfValues) {
-  // As many values as are allowed, in a list.
+  // Exactly the permitted number of values, in a list.
   EXPECT_OK(Parse("](NN}e.", 4));
   for (const char* one : {"N", "]", "}", ")", "\x88", "K\x01", "(t"}) {
     std::string bytes = "](";
@@ -246,8 +246,8 @@ TEST(PickleTest, LimitsTheNumberOfValues) {
   EXPECT_THAT(Parse("(((((", 4), StatusIs(absl::StatusCode::kResourceExhausted));
 }
 
-TEST(PickleTest, PicklesOfOneByteInstructionsEndAtTheLimit) {
-  // As long, and with as many values, as ImportOptions allows.
+TEST(PickleTest, OneByteInstructionsStopAtLimit) {
+  // Maximum size and number of values with the default ImportOptions.
   for (const char one : {']', '}', ')', 'N', '('}) {
     const std::string bytes(16 << 20, one);
     EXPECT_THAT(Parse(bytes), StatusIs(absl::StatusCode::kResourceExhausted)) << one;

@@ -50,7 +50,7 @@ TEST(ProgramReaderTest, ReadsAProgram) {
   EXPECT_EQ(NodeAt(program, 1).provenance.ToString(), "");
 }
 
-TEST(ProgramReaderTest, VersionsAreChecked) {
+TEST(ProgramReaderTest, ChecksVersions) {
   const auto version = [](const std::string& text) {
     return ImportChanged(
         {{"\"schema_version\": {\"major\": 8, \"minor\": 20}", "\"schema_version\": " + text}});
@@ -73,7 +73,7 @@ absl::StatusOr<ModelHeader> Header(const std::string& text, std::string_view fla
   return ReadModelHeader(document.root(), flat_version);
 }
 
-TEST(ProgramReaderTest, ModelsWithoutAVersionHaveThatOfTheirArchive) {
+TEST(ProgramReaderTest, ModelsInheritArchiveVersion) {
   ASSERT_OK_AND_ASSIGN(const ModelHeader flat, Header("{}", "8.13"));
   EXPECT_EQ(flat.schema, (SchemaVersion{8, 13}));
   ASSERT_OK_AND_ASSIGN(const ModelHeader own,
@@ -85,7 +85,7 @@ TEST(ProgramReaderTest, ModelsWithoutAVersionHaveThatOfTheirArchive) {
   }
 }
 
-TEST(ProgramReaderTest, ReadsWhatAModelSaysAboutItself) {
+TEST(ProgramReaderTest, ReadsModelHeader) {
   const std::string version = R"("schema_version": {"major": 8, "minor": 2})";
   ASSERT_OK_AND_ASSIGN(
       const ModelHeader all,
@@ -114,7 +114,7 @@ TEST(ProgramReaderTest, ReadsWhatAModelSaysAboutItself) {
     EXPECT_THAT(Header(text), Invalid(message)) << text;
 }
 
-TEST(ProgramReaderTest, DocumentsNestAsDeepAsTheirGraphs) {
+TEST(ProgramReaderTest, JsonDepthLimitFollowsGraphNesting) {
   ImportOptions options;
   options.max_nesting = 1;
   const size_t one = LimitsOfModel(options).max_depth;
@@ -126,7 +126,7 @@ TEST(ProgramReaderTest, DocumentsNestAsDeepAsTheirGraphs) {
   EXPECT_EQ(LimitsOfModel(options).max_depth, none);
 }
 
-TEST(ProgramReaderTest, MalformedModelsAreNamedByTheirPlace) {
+TEST(ProgramReaderTest, ReportsPathOfMalformedModels) {
   const std::string call =
       R"({"fqn": "", "signature": {"inputs": [], "outputs": [], "in_spec": "in", )"
       R"("out_spec": "out", "forward_arg_names": ["x"]}})";
@@ -154,7 +154,7 @@ TEST(ProgramReaderTest, MalformedModelsAreNamedByTheirPlace) {
   };
   for (const auto& [from, to, message] : kChanges)
     EXPECT_THAT(ImportChanged({{from, to}}), Invalid(message)) << to;
-  // Which calls the program makes need not be known.
+  // An unknown call signature is allowed.
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program,
                        ImportChanged({{call, R"({"fqn": "", "signature": null})"}}));
   EXPECT_EQ(program.in_spec, "");
@@ -209,7 +209,7 @@ TEST(ProgramReaderTest, RangesHintsAndGuardsAreKept) {
   EXPECT_THAT(program.guards, ElementsAre("L['x'].size()[0] >= 2"));
 }
 
-TEST(ProgramReaderTest, OfSizesOfInputsTheLeastThatTracingAssumesIsNoBound) {
+TEST(ProgramReaderTest, IgnoresTracedMinimumOfInputSizes) {
   ASSERT_OK_AND_ASSIGN(
       const ExportedProgram program,
       ImportChanged(
@@ -222,7 +222,7 @@ TEST(ProgramReaderTest, OfSizesOfInputsTheLeastThatTracingAssumesIsNoBound) {
                   ::testing::Pair("s2", SymRange{1, 8}), ::testing::Pair("u0", SymRange{2, 8})));
 }
 
-TEST(ProgramReaderTest, BoundsHaveManySpellings) {
+TEST(ProgramReaderTest, ReadsAllNotationsOfBounds) {
   constexpr int64_t kBelow = SymRange::kUnboundedBelow, kAbove = SymRange::kUnboundedAbove;
   const struct {
     std::string range;
@@ -279,7 +279,7 @@ TEST(ProgramReaderTest, UnknownFieldsAreAccepted) {
 
 // --- Signature ---
 
-TEST(ProgramReaderTest, ConstantInputsTakeTheirNameFromTheSpec) {
+TEST(ProgramReaderTest, ConstantInputsUseNameOfSpec) {
   ASSERT_OK_AND_ASSIGN(
       const ExportedProgram program,
       ImportChanged(
@@ -325,7 +325,7 @@ TEST(ProgramReaderTest, ConstantsInputsAndRepeatsMayBeOutputs) {
   EXPECT_TRUE(program.top().outputs()[4].is_none());
 }
 
-TEST(ProgramReaderTest, MutationsNameWhatTheyChange) {
+TEST(ProgramReaderTest, MutationsNameTheirTarget) {
   const std::string relu_output = R"({"user_output": {"arg": {"as_tensor": {"name": "relu"}}}})";
   ASSERT_OK_AND_ASSIGN(
       const ExportedProgram program,
@@ -381,7 +381,7 @@ TEST(ProgramReaderTest, TokensHaveNoTensorMeta) {
   EXPECT_EQ(program.top().value(program.top().inputs()[0]).type, ValueType(TokenType{}));
 }
 
-TEST(ProgramReaderTest, SpecsMustBeParallelToTheGraph) {
+TEST(ProgramReaderTest, SpecsMustMatchTheGraph) {
   EXPECT_THAT(ImportChanged({{R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}})",
                               R"({"user_input": {"arg": {"as_tensor": {"name": "y"}}}})"}}),
               Invalid("user_input 'y' does not match the graph's input 'x'"));
@@ -410,7 +410,7 @@ TEST(ProgramReaderTest, SpecsMustBeParallelToTheGraph) {
               Invalid("'parameter_name' is missing"));
 }
 
-TEST(ProgramReaderTest, InputsAreWhatTheirSpecsSay) {
+TEST(ProgramReaderTest, InputsMustMatchTheirSpecs) {
   const std::string w = R"("inputs": [{"as_tensor": {"name": "p_w"}})",
                     x = R"({"as_tensor": {"name": "x"}}],)",
                     w_spec = R"({"parameter": {"arg": {"name": "p_w"}, "parameter_name": "w"}})",
@@ -424,7 +424,7 @@ TEST(ProgramReaderTest, InputsAreWhatTheirSpecsSay) {
       {{{x_spec, k_spec}},
        "the input spec constant_input 'k' does not match the graph's input 'x'"},
       {{{x, R"({"as_int": 4}],)"}, {x_spec, k_spec}}, "constant_input 'k' does not match"},
-      {{{w, R"("inputs": [{"as_int": 3})"}}, "the input spec parameter 'p_w' speaks of another"},
+      {{{w, R"("inputs": [{"as_int": 3})"}}, "the input spec parameter 'p_w' does not match"},
       {{{w, R"("inputs": [{"as_sym_int": {"as_name": "p_w"}})"}}, "a parameter must be a tensor"},
       {{{w, R"("inputs": [{"as_sym_int": {"as_name": "p_w"}})"},
         {w_spec, R"({"buffer": {"arg": {"name": "p_w"}, "buffer_name": "w"}})"}},
@@ -438,7 +438,7 @@ TEST(ProgramReaderTest, InputsAreWhatTheirSpecsSay) {
       {{{x, R"({"as_tensor": {"name": "x"}}, {"as_tensor": {"name": "x"}}],)"},
         {x_spec, x_spec + ", " + x_spec}},
        "graph.inputs[2]: two inputs are named 'x'"},
-      // A table of numbers has the value that is tagged as a tensor.
+      // A value tagged as a tensor is in the table of integers.
       {{{"\"p_w\": " + MetaJson({2, 3}) + ", ", ""},
         {"\"sym_int_values\": {", R"("sym_int_values": {"p_w": {"as_int": 2})"}},
        "parameter 'w' (input 'p_w'): the input is not a tensor"},
@@ -447,7 +447,7 @@ TEST(ProgramReaderTest, InputsAreWhatTheirSpecsSay) {
     EXPECT_THAT(ImportChanged(changes), Invalid(message)) << changes.back().second;
 }
 
-TEST(ProgramReaderTest, NamedTensorsMustExistAndFit) {
+TEST(ProgramReaderTest, NamedTensorsMustExistAndMatch) {
   EXPECT_THAT(ImportChanged({{R"("parameter_name": "w")", R"("parameter_name": "v")"}}),
               Invalid("parameter 'v' (input 'p_w'): the archive has no tensor of this name"));
   EXPECT_THAT(
@@ -460,14 +460,14 @@ TEST(ProgramReaderTest, NamedTensorsMustExistAndFit) {
               Invalid("the archive has f32[2,3], but the graph expects f32[6]"));
 }
 
-TEST(ProgramReaderTest, PickledWeightsThatAreNoTensorsAreUnsupportedWhenUsed) {
+TEST(ProgramReaderTest, NonTensorPickledWeightsFailOnlyIfUsed) {
   ArchiveFiles files = DefaultFiles(ProgramJson());
   const std::string config =
       R"({"config": {"w": {"path_name": "custom_obj_0", "is_param": true, "use_pickle": true, "tensor_meta": null}}})";
   SetFile(files, "data/weights/model_weights_config.json", &config);
   EXPECT_THAT(ImportText(PackArchive(files)),
               Unsupported("parameter 'w' (input 'p_w'): a custom object"));
-  // Its parts, which the program reads of a tensor that consists of others.
+  // The same for a component that the program reads of a tensor subclass.
   const std::string program =
       ProgramJson({{R"("parameter_name": "w")", R"("parameter_name": "w.scale")"}});
   SetFile(files, "models/model.json", &program);
@@ -476,7 +476,7 @@ TEST(ProgramReaderTest, PickledWeightsThatAreNoTensorsAreUnsupportedWhenUsed) {
 }
 
 TEST(ProgramReaderTest, MutatedTensorsMayNotShareTheirMemory) {
-  // Two buffers in one record, the second from its element `offset` on; the first is mutated.
+  // Two buffers in one record, the second from element `offset` on; the first is mutated.
   const auto import = [](int offset, const std::string& mutated,
                          const std::vector<int64_t>& sizes = {2, 3}) {
     ArchiveFiles files = DefaultFiles(ProgramJson(
@@ -512,8 +512,8 @@ TEST(ProgramReaderTest, MutatedTensorsMayNotShareTheirMemory) {
   EXPECT_OK(import(0, "w", {0, 3})) << "what has no elements shares none";
 }
 
-// A name has one memory, however many inputs it has.
-TEST(ProgramReaderTest, ABufferOfTwoInputsIsNotAnAliasOfItself) {
+// Several inputs with one name share memory.
+TEST(ProgramReaderTest, BufferOfTwoInputsIsNotItsOwnAlias) {
   EXPECT_OK(
       ImportChanged({{R"("inputs": [{"as_tensor": {"name": "p_w"}})",
                       R"("inputs": [{"as_tensor": {"name": "p_w"}}, {"as_tensor": {"name": "b"}})"},
@@ -525,15 +525,15 @@ TEST(ProgramReaderTest, ABufferOfTwoInputsIsNotAnAliasOfItself) {
                      {"\"tensor_values\": {", "\"tensor_values\": {" + Tensor("b") + ", "}}));
 }
 
-TEST(ProgramReaderTest, VerifierFindingsAreTheFilesFault) {
-  // The types of the operands are nobody's business before the verifier.
+TEST(ProgramReaderTest, VerifierErrorsAreInvalidArguments) {
+  // Only the verifier checks operand types.
   EXPECT_THAT(
       ImportChanged({{R"({"name": "self", "arg": {"as_tensor": {"name": "add"}}, "kind": 1})",
                       R"({"name": "self", "arg": {"as_string": "add"}, "kind": 1})"}}),
       AllOf(Invalid("not well formed"), Invalid("V5")));
 }
 
-TEST(ProgramReaderTest, ProgramsSurviveTheTextForm) {
+TEST(ProgramReaderTest, ProgramsRoundTripThroughText) {
   ASSERT_OK_AND_ASSIGN(const ExportedProgram program, ImportChanged({}));
   ASSERT_OK_AND_ASSIGN(const ExportedProgram parsed,
                        ParseProgram(PrintProgram(program), TestOps()));

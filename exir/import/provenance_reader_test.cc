@@ -42,7 +42,7 @@ TEST(ProvenanceReaderTest, FindsTheInnermostFrameOutsideTorch) {
             (Frame{"torch/nn/modules/conv.py", 56}));
 }
 
-TEST(ProvenanceReaderTest, ToleratesOtherTexts) {
+TEST(ProvenanceReaderTest, ToleratesOtherStrings) {
   for (const char* text :
        {"", "\n\n\n", "File \"", "File \"a\", line ", "File \"a\", line x", "File \"\", line 3",
         "  some text", "File \"12, in f", "File \"model.p12", "File \"model.py1234567",
@@ -72,7 +72,7 @@ Provenance Read(ProvenanceReader& reader, const JsonDocument& document) {
   return reader.Read(document.root().value);
 }
 
-TEST(ProvenanceReaderTest, ReadsMetadataAndSharesTexts) {
+TEST(ProvenanceReaderTest, ReadsMetadataAndSharesStrings) {
   const Storage text = ToStorage(R"({
       "stack_trace": "  File \"model.py\", line 12, in forward\n    x",
       "nn_module_stack": "k,,T;k,act,T2",
@@ -96,7 +96,7 @@ TEST(ProvenanceReaderTest, ReadsMetadataAndSharesTexts) {
   EXPECT_EQ(first.origin, second.origin);
 }
 
-TEST(ProvenanceReaderTest, BadNotesAreNoErrors) {
+TEST(ProvenanceReaderTest, InvalidMetadataIsIgnored) {
   for (const char* json :
        {"[]", "{\"stack_trace\": 3, \"from_node\": \"[{]\"}", "{\"from_node\": \"[]\"}",
         "{\"from_node\": \"[3]\"}", "{\"from_node\": \"3\"}",
@@ -115,7 +115,7 @@ TEST(ProvenanceReaderTest, BadNotesAreNoErrors) {
   }
 }
 
-TEST(ProvenanceReaderTest, WhatIsNoTextTakesNothingAway) {
+TEST(ProvenanceReaderTest, NonStringFieldsAreIgnored) {
   const Storage text =
       ToStorage(R"({"stack_trace": "File \"m.py\", line 3, in f", "stack_trace": 5})");
   ASSERT_OK_AND_ASSIGN(const JsonDocument document, JsonDocument::Parse(text.bytes, "m", {}));
@@ -123,7 +123,7 @@ TEST(ProvenanceReaderTest, WhatIsNoTextTakesNothingAway) {
   EXPECT_EQ(Read(reader, document).ToString(), "m.py:3");
 }
 
-TEST(ProvenanceReaderTest, ExcessivelyLongNotesAreNotRead) {
+TEST(ProvenanceReaderTest, SkipsExcessivelyLongMetadata) {
   for (const size_t spaces : {size_t{1} << 10, size_t{1} << 20}) {
     const std::string filler(spaces, ' ');
     const Storage text = ToStorage(absl::StrCat(R"({"stack_trace": "File \"m.py\", line 3, in f\n)",
@@ -141,7 +141,7 @@ TEST(ProvenanceReaderTest, ExcessivelyLongNotesAreNotRead) {
   }
 }
 
-TEST(ProvenanceReaderTest, ExcessivelyLongAncestryIsNotRead) {
+TEST(ProvenanceReaderTest, SkipsExcessivelyLongAncestry) {
   for (const size_t spaces : {size_t{1} << 10, size_t{1} << 20}) {
     const Storage text = ToStorage(absl::StrCat(
         R"({"from_node": "[{\"name\": \"n\", \"graph_id\": 3}])", std::string(spaces, ' '), "\"}"));
@@ -151,7 +151,7 @@ TEST(ProvenanceReaderTest, ExcessivelyLongAncestryIsNotRead) {
   }
 }
 
-TEST(ProvenanceReaderTest, DeepAncestryIsReadWithoutRecursion) {
+TEST(ProvenanceReaderTest, ReadsDeepAncestryWithoutRecursion) {
   std::string nested;
   for (int i = 0; i < 400; ++i)
     nested += "[{\\\"name\\\": \\\"n\\\", \\\"graph_id\\\": 3, \\\"from_node\\\": ";

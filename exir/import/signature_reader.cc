@@ -41,18 +41,18 @@ absl::StatusOr<std::optional<ConstantType>> ReadConstant(const JsonUnion& u) {
 
 // Reads a SymIntArgument, SymFloatArgument or SymBoolArgument: a name, or a constant under
 // `constant_tag`.
-absl::StatusOr<BorderArgument> ReadSymArgument(JsonRef ref, BorderArgument::Kind kind,
-                                               std::string_view constant_tag) {
+absl::StatusOr<BoundaryArgument> ReadSymArgument(JsonRef ref, BoundaryArgument::Kind kind,
+                                                 std::string_view constant_tag) {
   JsonUnion u;
   ABSL_RETURN_IF_ERROR(u.Read(ref));
-  BorderArgument argument;
+  BoundaryArgument argument;
   if (u.tag() == "as_name") {
     argument.kind = kind;
     ABSL_ASSIGN_OR_RETURN(argument.name, u.value().String());
     return argument;
   }
   if (u.tag() != constant_tag) return u.UnknownTag(absl::StrCat("as_name or ", constant_tag));
-  argument.kind = BorderArgument::Kind::kConstant;
+  argument.kind = BoundaryArgument::Kind::kConstant;
   ABSL_ASSIGN_OR_RETURN(std::optional<ConstantType> constant, ReadConstant(u));
   argument.constant = *std::move(constant);
   return argument;
@@ -106,11 +106,11 @@ absl::Status ReadNamedSpec(JsonRef ref, std::string_view target_field, std::stri
   return absl::OkStatus();
 }
 
-absl::StatusOr<BorderArgument> ReadUserSpec(JsonRef ref) {
+absl::StatusOr<BoundaryArgument> ReadUserSpec(JsonRef ref) {
   static constexpr JsonField kFields[] = {{"arg"}};
   JsonStruct<1> s;
   ABSL_RETURN_IF_ERROR(s.Read(ref, kFields));
-  return ReadBorderArgument(s[0]);
+  return ReadBoundaryArgument(s[0]);
 }
 
 absl::StatusOr<ArchiveSignature::Input> ReadInputSpec(JsonRef ref) {
@@ -119,7 +119,7 @@ absl::StatusOr<ArchiveSignature::Input> ReadInputSpec(JsonRef ref) {
   ArchiveSignature::Input input;
   if (u.tag() == "user_input") {
     ABSL_ASSIGN_OR_RETURN(input.argument, ReadUserSpec(u.value()));
-    if (input.argument.kind == BorderArgument::Kind::kConstant)
+    if (input.argument.kind == BoundaryArgument::Kind::kConstant)
       input.spec.kind = InputKind::kConstantInput;
     return input;
   }
@@ -128,7 +128,7 @@ absl::StatusOr<ArchiveSignature::Input> ReadInputSpec(JsonRef ref) {
     JsonStruct<2> s;
     ABSL_RETURN_IF_ERROR(s.Read(u.value(), kFields));
     input.spec.kind = InputKind::kConstantInput;
-    input.argument.kind = BorderArgument::Kind::kConstant;
+    input.argument.kind = BoundaryArgument::Kind::kConstant;
     ABSL_ASSIGN_OR_RETURN(input.argument.name, s[0].String());
     JsonUnion value;
     ABSL_RETURN_IF_ERROR(value.Read(s[1]));
@@ -171,25 +171,25 @@ absl::StatusOr<ArchiveSignature::Output> ReadOutputSpec(JsonRef ref) {
 
 }  // namespace
 
-absl::StatusOr<BorderArgument> ReadBorderArgument(JsonRef ref) {
+absl::StatusOr<BoundaryArgument> ReadBoundaryArgument(JsonRef ref) {
   JsonUnion u;
   ABSL_RETURN_IF_ERROR(u.Read(ref));
-  BorderArgument argument;
+  BoundaryArgument argument;
   if (u.tag() == "as_tensor") {
     ABSL_ASSIGN_OR_RETURN(argument.name, ReadName(u.value()));
     return argument;
   }
   if (u.tag() == "as_sym_int")
-    return ReadSymArgument(u.value(), BorderArgument::Kind::kSymInt, "as_int");
+    return ReadSymArgument(u.value(), BoundaryArgument::Kind::kSymInt, "as_int");
   if (u.tag() == "as_sym_float")
-    return ReadSymArgument(u.value(), BorderArgument::Kind::kSymFloat, "as_float");
+    return ReadSymArgument(u.value(), BoundaryArgument::Kind::kSymFloat, "as_float");
   if (u.tag() == "as_sym_bool")
-    return ReadSymArgument(u.value(), BorderArgument::Kind::kSymBool, "as_bool");
+    return ReadSymArgument(u.value(), BoundaryArgument::Kind::kSymBool, "as_bool");
   if (u.tag() == "as_custom_obj") {
     static constexpr JsonField kFields[] = {{"name"}, {"class_fqn"}};
     JsonStruct<2> s;
     ABSL_RETURN_IF_ERROR(s.Read(u.value(), kFields));
-    argument.kind = BorderArgument::Kind::kCustomObject;
+    argument.kind = BoundaryArgument::Kind::kCustomObject;
     ABSL_ASSIGN_OR_RETURN(argument.name, s[0].String());
     ABSL_ASSIGN_OR_RETURN(argument.class_name, s[1].String());
     return argument;
@@ -197,7 +197,7 @@ absl::StatusOr<BorderArgument> ReadBorderArgument(JsonRef ref) {
   ABSL_ASSIGN_OR_RETURN(std::optional<ConstantType> constant, ReadConstant(u));
   if (!constant.has_value())
     return u.UnknownTag("a tensor, a symbolic number, a custom object or a constant");
-  argument.kind = BorderArgument::Kind::kConstant;
+  argument.kind = BoundaryArgument::Kind::kConstant;
   argument.constant = *std::move(constant);
   return argument;
 }

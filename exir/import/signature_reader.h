@@ -14,27 +14,27 @@
 namespace belay::exir {
 
 // A value at the boundary of a graph.
-struct BorderArgument {
+struct BoundaryArgument {
   enum class Kind : uint8_t { kTensor, kSymInt, kSymFloat, kSymBool, kCustomObject, kConstant };
   Kind kind = Kind::kTensor;
   std::string_view name;        // "" for constants
   std::string_view class_name;  // for kCustomObject
   ConstantType constant;        // for kConstant
-  bool operator==(const BorderArgument&) const = default;
+  bool operator==(const BoundaryArgument&) const = default;
 };
 
 // Reads a case of the union Argument that is one of these kinds. kInvalidArgument for others.
-absl::StatusOr<BorderArgument> ReadBorderArgument(JsonRef ref);
+absl::StatusOr<BoundaryArgument> ReadBoundaryArgument(JsonRef ref);
 
 struct ArchiveSignature {
   struct Input {
     InputSpec spec;
-    BorderArgument argument;      // constants also have the spec's name
+    BoundaryArgument argument;    // constants also have the spec's name
     bool any_value_kind = false;  // the spec has only a name, no kind
   };
   struct Output {
     OutputSpec spec;  // target: as in the archive
-    BorderArgument argument;
+    BoundaryArgument argument;
     bool any_value_kind = false;
   };
   std::vector<Input> inputs;

@@ -14,7 +14,7 @@ namespace belay::exir {
 namespace {
 
 using ::testing::HasSubstr;
-using Kind = BorderArgument::Kind;
+using Kind = BoundaryArgument::Kind;
 
 auto Invalid(const std::string& text) {
   return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
@@ -26,12 +26,12 @@ JsonDocument Parsed(const std::string& text) {
   return *std::move(document);
 }
 
-// --- What stands for a value at the border ---
+// --- Boundary arguments ---
 
-TEST(SignatureReaderTest, ReadsEveryKindOfBorderArgument) {
+TEST(SignatureReaderTest, ReadsEveryKindOfBoundaryArgument) {
   const struct {
     std::string json;
-    BorderArgument argument;
+    BoundaryArgument argument;
   } kArguments[] = {
       {R"({"as_tensor": {"name": "x"}})", {.kind = Kind::kTensor, .name = "x"}},
       {R"({"as_sym_int": {"as_name": "n"}})", {.kind = Kind::kSymInt, .name = "n"}},
@@ -50,12 +50,12 @@ TEST(SignatureReaderTest, ReadsEveryKindOfBorderArgument) {
   };
   for (const auto& [json, expected] : kArguments) {
     const JsonDocument document = Parsed(json);
-    ASSERT_OK_AND_ASSIGN(const BorderArgument argument, ReadBorderArgument(document.root()));
+    ASSERT_OK_AND_ASSIGN(const BoundaryArgument argument, ReadBoundaryArgument(document.root()));
     EXPECT_TRUE(argument == expected) << json;
   }
 }
 
-TEST(SignatureReaderTest, RefusesWhatIsNoBorderArgument) {
+TEST(SignatureReaderTest, RejectsOtherArguments) {
   const std::pair<std::string, std::string> kArguments[] = {
       {"3", "doc: expected an object, found an integer"},
       {"{}", "doc: a union without a tag"},
@@ -82,14 +82,14 @@ TEST(SignatureReaderTest, RefusesWhatIsNoBorderArgument) {
   };
   for (const auto& [json, message] : kArguments) {
     const JsonDocument document = Parsed(json);
-    EXPECT_THAT(ReadBorderArgument(document.root()), Invalid(message)) << json;
+    EXPECT_THAT(ReadBoundaryArgument(document.root()), Invalid(message)) << json;
   }
 }
 
 // --- Specs ---
 
 absl::StatusOr<ArchiveSignature> Read(const std::string& inputs, const std::string& outputs) {
-  // What is read points into the document.
+  // Results point into the document.
   static auto* const documents = new std::vector<JsonDocument>;
   documents->push_back(
       Parsed(absl::StrCat("{\"input_specs\": ", inputs, ", \"output_specs\": ", outputs, "}")));
@@ -100,7 +100,7 @@ TEST(SignatureReaderTest, ReadsEveryKindOfInputSpec) {
   const struct {
     std::string json;
     InputSpec spec;
-    BorderArgument argument;
+    BoundaryArgument argument;
     bool any_value_kind;
   } kSpecs[] = {
       {R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}})", {}, {.name = "x"}, false},
@@ -124,7 +124,7 @@ TEST(SignatureReaderTest, ReadsEveryKindOfInputSpec) {
        {.kind = InputKind::kBuffer, .target = "v", .persistent = true},
        {.name = "b_v"},
        true},
-      // Only buffers are persistent or not.
+      // Only buffers have the field `persistent`.
       {R"({"tensor_constant": {"arg": {"name": "c"}, "tensor_constant_name": "t",
                                "persistent": false}})",
        {.kind = InputKind::kTensorConstant, .target = "t"},
@@ -170,7 +170,7 @@ TEST(SignatureReaderTest, ReadsEveryKindOfOutputSpec) {
   }
 }
 
-TEST(SignatureReaderTest, RefusesMalformedSpecs) {
+TEST(SignatureReaderTest, RejectsMalformedSpecs) {
   const struct {
     std::string inputs;
     std::string outputs;

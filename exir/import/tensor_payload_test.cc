@@ -26,7 +26,7 @@ TensorLayout View(const Layout& layout) {
 
 constexpr int64_t kBig = int64_t{1} << 40;
 
-TEST(TensorPayloadTest, BytesReachToTheEndOfTheLastElement) {
+TEST(TensorPayloadTest, BytesEndAtLastElement) {
   const struct {
     Layout layout;
     uint64_t bytes;
@@ -37,7 +37,7 @@ TEST(TensorPayloadTest, BytesReachToTheEndOfTheLastElement) {
       {{{2, 3}, {1, 2}, 5}, 44},
       {{{2, 3}, {0, 0}}, 4},
       {{{2, 2}, {10, 1}}, 48},
-      // Without elements nothing is needed, wherever they would lie.
+      // Empty tensors need no bytes at any offset.
       {{{0, 3}, {3, 1}, 100}, 0},
       {{std::vector<int64_t>(kMaxRank, 1), std::vector<int64_t>(kMaxRank, 1)}, 4},
   };
@@ -47,7 +47,7 @@ TEST(TensorPayloadTest, BytesReachToTheEndOfTheLastElement) {
   }
 }
 
-TEST(TensorPayloadTest, RefusesLayoutsThatAreNotPossible) {
+TEST(TensorPayloadTest, RejectsInvalidLayouts) {
   const struct {
     Layout layout;
     absl::StatusCode code;

@@ -12,7 +12,7 @@
 namespace belay::exir {
 namespace {
 
-// The text form of what is made of the program.
+// Returns the text form of the flattened program.
 std::string Opened(std::string_view text,
                    absl::StatusOr<std::unique_ptr<OpRegistry>> ops = CreateStandardOps()) {
   if (!ops.ok()) return std::string(ops.status().message());
@@ -22,7 +22,7 @@ std::string Opened(std::string_view text,
   return PrintProgram(*program);
 }
 
-TEST(TensorSubclassesTest, AttributesThatAreReadBecomeInputs) {
+TEST(TensorSubclassesTest, ReadAttributesBecomeInputs) {
   EXPECT_EQ(Opened(R"(program aten {
   graph(%p: f32[2,3] parameter "0.weight", %x: f32[4,3] user_input) {
     %a: i8[2,3] = export.access_subclass_inner_tensor.default(%p, "qdata")
@@ -41,7 +41,7 @@ TEST(TensorSubclassesTest, AttributesThatAreReadBecomeInputs) {
 )");
 }
 
-TEST(TensorSubclassesTest, AnInputThatIsUsedInAnotherWayStays) {
+TEST(TensorSubclassesTest, KeepsInputsWithOtherUses) {
   const std::string text = R"(program aten {
   graph(%p: f32[2,3] parameter "0.weight") {
     %a: i8[2,3] = export.access_subclass_inner_tensor.default(%p, "qdata")
@@ -53,8 +53,8 @@ TEST(TensorSubclassesTest, AnInputThatIsUsedInAnotherWayStays) {
   EXPECT_EQ(Opened(text), text);
 }
 
-// An archive may call an operator of this name in other ways, as long as no schema is known.
-TEST(TensorSubclassesTest, CallsThatReadNoAttributeStay) {
+// Without a known schema, archives may call an operator of this name with other arguments.
+TEST(TensorSubclassesTest, KeepsOtherCalls) {
   for (const char* call :
        {R"(%a: i8[2,3] = export.access_subclass_inner_tensor.default(%p))",
         R"(%a: i8[2,3] = export.access_subclass_inner_tensor.default(%p, 3))",
@@ -75,8 +75,8 @@ TEST(TensorSubclassesTest, CallsThatReadNoAttributeStay) {
   }
 }
 
-// Another operator with a tensor and a text.
-TEST(TensorSubclassesTest, OnlyAttributesAreRead) {
+// Another operator with a tensor and a string argument.
+TEST(TensorSubclassesTest, MatchesOnlyAttributeReads) {
   const std::string text = R"(program aten {
   graph(%p: f32[2,3] parameter "0.weight") {
     %a: f32[2,3] = aten.gelu.default(%p, approximate="tanh")

@@ -72,7 +72,7 @@ absl::StatusOr<std::vector<SavedTensor>> Read(const std::string& file,
   return ReadTorchSave(ToStorage(file), "weights.pt", options, budget);
 }
 
-TEST(TorchSaveTest, NoBytesAreAnEmptyDictionary) {
+TEST(TorchSaveTest, EmptyFileIsEmptyDictionary) {
   ASSERT_OK_AND_ASSIGN(const auto none, Read(""));
   EXPECT_TRUE(none.empty());
   ASSERT_OK_AND_ASSIGN(const auto empty, Read(File("\x80\x02}q\1.", {})));
@@ -95,15 +95,15 @@ TEST(TorchSaveTest, ReadsTensorsAndParameters) {
   ASSERT_OK(tensors[1].tensor);
   EXPECT_EQ(tensors[1].tensor->storage_offset(), 2);
   EXPECT_EQ(tensors[1].tensor->strides(), Strides({1, 2}));
-  // One storage in the file is one storage here.
+  // Tensors share a storage as in the file.
   EXPECT_EQ(tensors[0].tensor->storage().bytes.data(), tensors[1].tensor->storage().bytes.data());
   ASSERT_OK(tensors[2].tensor);
   EXPECT_EQ(tensors[2].tensor->dtype(), DType::kInt64);
   EXPECT_EQ(tensors[2].tensor->view().as<int64_t>()[0], 7);
 }
 
-// Which is also inflated once.
-TEST(TorchSaveTest, ADeflatedStorageIsOneForAllItsTensors) {
+// It is inflated only once.
+TEST(TorchSaveTest, TensorsShareDeflatedStorage) {
   const std::string storage = StorageId("torch\nFloatStorage", "0", 2);
   const std::string file =
       WriteZip({{.name = "archive/data.pkl",
@@ -117,7 +117,7 @@ TEST(TorchSaveTest, ADeflatedStorageIsOneForAllItsTensors) {
   EXPECT_EQ(tensors[0].tensor->storage().bytes.data(), tensors[1].tensor->storage().bytes.data());
 }
 
-TEST(TorchSaveTest, ReadsUntypedStoragesWithADType) {
+TEST(TorchSaveTest, ReadsUntypedStorages) {
   const std::string v3 = "ctorch._utils\n_rebuild_tensor_v3\n(" +
                          StorageId("torch.storage\nUntypedStorage", "0", 4) + Int(0) + Tuple({2}) +
                          Tuple({1}) +
@@ -130,7 +130,7 @@ TEST(TorchSaveTest, ReadsUntypedStoragesWithADType) {
   EXPECT_EQ(tensors[0].tensor->dtype(), DType::kUint16);
 }
 
-TEST(TorchSaveTest, LeavesOtherEntriesToWhoeverNeedsThem) {
+TEST(TorchSaveTest, ReportsOtherEntriesOnUse) {
   const std::string storage = StorageId("torch\nFloatStorage", "0", 1);
   ASSERT_OK_AND_ASSIGN(const auto tensors,
                        Read(File(Dict({{"number", Int(3)}, {"w", Tensor(storage, 0, {1}, {1})}}),
@@ -141,18 +141,18 @@ TEST(TorchSaveTest, LeavesOtherEntriesToWhoeverNeedsThem) {
   EXPECT_OK(tensors[1].tensor);
 }
 
-// A subclass of tensors by its class and its attributes.
+// A tensor subclass with this class and attributes.
 std::string Subclass(const std::string& type, const std::string& attributes) {
   return "ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_wrapper_subclass\nc" +
          type + "\n)}(" + attributes + "utR";
 }
 
-TEST(TorchSaveTest, KnownSubclassesAreTheTensorsOfWhichTheyConsist) {
+TEST(TorchSaveTest, FlattensKnownSubclasses) {
   const std::string attributes =
       Text("qdata") + Tensor(StorageId("torch\nCharStorage", "0", 4), 0, {2, 2}, {2, 1}) +
       Text("block_size") + Int(2) + Text("scale") +
       Tensor(StorageId("torch\nFloatStorage", "1", 2), 0, {2, 1}, {1, 1}) +
-      // No name, an object with attributes, and a dtype that tensors don't have.
+      // A non-string key, an object with attributes, and a dtype that tensors do not support.
       Int(3) + Tensor(StorageId("torch\nFloatStorage", "1", 2), 0, {1}, {1}) + Text("granularity") +
       "ctorchao.quantization.granularity\nPerRow\n)\x81}(" + Text("dim") + Int(1) + "ub" +
       Text("target_dtype") + "ctorch\nint4\n";
@@ -172,8 +172,8 @@ TEST(TorchSaveTest, KnownSubclassesAreTheTensorsOfWhichTheyConsist) {
   }
 }
 
-// The call that makes one, with something else in the place of one argument.
-TEST(TorchSaveTest, WhatIsNoSubclassIsNoPlainTensor) {
+// The constructing call, with each argument replaced in turn.
+TEST(TorchSaveTest, RejectsMalformedSubclasses) {
   const std::string wrapper = "ctorch._utils\n_rebuild_wrapper_subclass\n",
                     type = "ctorchao.quantization\nInt8Tensor\n";
   const auto call = [](const std::string& arguments) {
@@ -193,7 +193,7 @@ TEST(TorchSaveTest, WhatIsNoSubclassIsNoPlainTensor) {
   }
 }
 
-TEST(TorchSaveTest, OtherSubclassesAreRefusedWithTheRemedy) {
+TEST(TorchSaveTest, RejectsOtherSubclassesWithAdvice) {
   EXPECT_THAT(Read(File("\x80\x02" + Subclass("vendor\nSecretTensor", "") + ".", {})),
               StatusIs(absl::StatusCode::kUnimplemented,
                        HasSubstr("it names 'vendor SecretTensor' (call run_decompositions() on the "
@@ -233,7 +233,7 @@ TEST(TorchSaveTest, RejectsMalformedTensors) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("twice")));
 }
 
-// A pickle's tuple of these.
+// A pickled tuple of these items.
 std::string TupleOf(const std::vector<std::string>& items) {
   std::string out = "(";
   for (const std::string& item : items) out += item;
@@ -264,7 +264,7 @@ TEST(TorchSaveTest, SizesMayBeWrapped) {
   EXPECT_FALSE(tensors[0].in_dictionary);
 }
 
-TEST(TorchSaveTest, ParametersMayHaveAState) {
+TEST(TorchSaveTest, ParametersMayHaveState) {
   const std::string tensor = Tensor(StorageId("torch\nFloatStorage", "0", 2), 0, {2}, {1});
   const auto parameter = [](const std::string& of) {
     return Call("torch._utils\n_rebuild_parameter_with_state", {of, "\x88", kNoHooks, "}"});
@@ -274,7 +274,7 @@ TEST(TorchSaveTest, ParametersMayHaveAState) {
   ASSERT_EQ(tensors.size(), 1u);
   ASSERT_OK(tensors[0].tensor);
   EXPECT_EQ(tensors[0].tensor->sizes(), Sizes({2}));
-  // Parameters of parameters are followed so far; and some hold nothing.
+  // Nested parameters are followed to a limit; some contain nothing.
   std::string nested = tensor;
   for (int i = 0; i < 4; ++i) nested = parameter(nested);
   ASSERT_OK_AND_ASSIGN(
@@ -304,11 +304,11 @@ TEST(TorchSaveTest, RejectsTensorsWithoutDTypeSizesOrStrides) {
       {tensor(Int(0), Int(2), one), "sizes and strides are not tuples of integers"},
       {tensor(Int(0), two, "]"), "sizes and strides are not tuples of integers"},
       {tensor(Int(0), TupleOf({"N"}), one), "sizes and strides are not tuples of integers"},
-      {tensor(Int(0), Tuple(std::vector<int>(65, 1)), one), "sizes and strides are no tuples"},
-      {tensor(Int(0), Call("torch\nSize", {}), one), "sizes and strides are no tuples"},
-      {tensor(Int(0), Call("torch\nSize", {Int(2)}), one), "sizes and strides are no tuples"},
-      // A call of something else.
-      {tensor(Int(0), Call("torch\ndevice", {two}), one), "sizes and strides are no tuples"},
+      {tensor(Int(0), Tuple(std::vector<int>(65, 1)), one), "sizes and strides are not tuples"},
+      {tensor(Int(0), Call("torch\nSize", {}), one), "sizes and strides are not tuples"},
+      {tensor(Int(0), Call("torch\nSize", {Int(2)}), one), "sizes and strides are not tuples"},
+      // A call of another function.
+      {tensor(Int(0), Call("torch\ndevice", {two}), one), "sizes and strides are not tuples"},
       {v3("N"), "the dtype is unknown"},
       {v3("ctorch\nint4\n"), "the dtype is unknown"},
       {Call(kRebuildV3, {storage, Int(0), two, one, "\x89", kNoHooks}), "too few arguments"},
@@ -317,12 +317,12 @@ TEST(TorchSaveTest, RejectsTensorsWithoutDTypeSizesOrStrides) {
     const std::vector<std::pair<std::string, std::string>> data = {{"0", Floats({1, 2})}};
     const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message));
     EXPECT_THAT(Read(File(Dict({{"w", pickle}}), data)), refused) << pickle;
-    // Alone as in a dictionary.
+    // Without a dictionary as well as in one.
     EXPECT_THAT(Read(File("\x80\x02" + pickle + ".", data)), refused) << pickle;
   }
 }
 
-TEST(TorchSaveTest, RejectsStoragesThatAreNone) {
+TEST(TorchSaveTest, RejectsInvalidStorages) {
   const auto id = [](const std::vector<std::string>& items) { return TupleOf(items) + "Q"; };
   const std::string text = Text("storage"), type = "ctorch\nFloatStorage\n", key = Text("0"),
                     cpu = Text("cpu"), count = Int(2);
@@ -344,7 +344,7 @@ TEST(TorchSaveTest, RejectsStoragesThatAreNone) {
   }
 }
 
-TEST(TorchSaveTest, ChecksumsOfStoragesAreCompared) {
+TEST(TorchSaveTest, VerifiesStorageChecksums) {
   const std::string pickle =
       Dict({{"w", Tensor(StorageId("torch\nFloatStorage", "0", 1), 0, {1}, {1})}});
   const std::string storage =
@@ -359,7 +359,7 @@ TEST(TorchSaveTest, ChecksumsOfStoragesAreCompared) {
   EXPECT_OK(Read(storage, options));
 }
 
-TEST(TorchSaveTest, EntriesNeedNoFolder) {
+TEST(TorchSaveTest, AcceptsEntriesWithoutFolder) {
   ASSERT_OK_AND_ASSIGN(
       const auto tensors,
       Read(WriteZip({{.name = "data.pkl",
@@ -370,7 +370,7 @@ TEST(TorchSaveTest, EntriesNeedNoFolder) {
   EXPECT_OK(tensors[0].tensor);
 }
 
-TEST(TorchSaveTest, RefusesPicklesThatDoMoreThanTensors) {
+TEST(TorchSaveTest, RejectsPicklesWithOtherCalls) {
   EXPECT_THAT(Read(File("\x80\x02"
                         "cposix\nsystem\n" +
                             Text("ls") + "\x85R.",
@@ -399,7 +399,7 @@ TEST(TorchSaveTest, RejectsOtherFiles) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_pickle_bytes")));
 }
 
-TEST(TorchSaveTest, LimitsTheValuesOfThePickle) {
+TEST(TorchSaveTest, LimitsPickleValues) {
   const std::string file = File("\x80\x02]" + std::string(1 << 20, 'N') + ".", {});
   EXPECT_THAT(Read(file), StatusIs(absl::StatusCode::kResourceExhausted,
                                    HasSubstr("max_pickle_values = 1048576")));

@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(UnsupportedTest, NothingIsNoError) {
+TEST(UnsupportedTest, EmptyReportIsOk) {
   const UnsupportedReport report;
   EXPECT_TRUE(report.empty());
   EXPECT_OK(report.ToStatus());

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Reads one JSON text. The document lives until the next call.
+// Reads one JSON string. The document lives until the next call.
 class ValueTypesTest : public ::testing::Test {
  protected:
   JsonRef Json(const std::string& text) {
@@ -35,7 +35,7 @@ std::string Meta(const std::string& sizes, const std::string& strides, const std
          ", \"strides\": " + strides + more + "}";
 }
 
-TEST_F(ValueTypesTest, ReadsSymbolicIntegersInBothSpellings) {
+TEST_F(ValueTypesTest, ReadsSymbolicIntegersInBothNotations) {
   ASSERT_OK_AND_ASSIGN(const SymExpr number,
                        reader_.ReadSymInt(Json(R"({"as_int": 9223372036854775807})")));
   EXPECT_EQ(number.AsInt(), INT64_MAX);
@@ -54,11 +54,11 @@ TEST_F(ValueTypesTest, ReadsSymbolicIntegersInBothSpellings) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("as_expr.expr_str: expression")));
 }
 
-TEST_F(ValueTypesTest, MalformedSymbolsAreNamedByTheirPlace) {
+TEST_F(ValueTypesTest, ReportsPathOfMalformedSymbols) {
   const auto invalid = [](const std::string& text) {
     return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
   };
-  // For numbers of every kind.
+  // For all kinds of symbolic numbers.
   const std::pair<std::string, std::string> kAll[] = {
       {"3", "doc: expected an object, found an integer"},
       {"{}", "doc: a union without a tag"},
@@ -78,7 +78,7 @@ TEST_F(ValueTypesTest, MalformedSymbolsAreNamedByTheirPlace) {
   EXPECT_THAT(reader_.ReadSymBool(Json(R"({"as_bool": 1})")), invalid("as_bool: expected a bool"));
 }
 
-TEST_F(ValueTypesTest, HintsOfOtherKindsAreLeftOut) {
+TEST_F(ValueTypesTest, IgnoresHintsOfOtherKinds) {
   for (const char* hint : {R"({"as_float": 1.5})", R"({"as_bool": true})", "null"}) {
     ASSERT_OK_AND_ASSIGN(
         const SymExpr symbol,
@@ -138,13 +138,13 @@ TEST_F(ValueTypesTest, ReadsTensorMetas) {
   EXPECT_TRUE(reading.meta.requires_grad);
 }
 
-TEST_F(ValueTypesTest, MissingFieldsThatOldArchivesLackHaveDefaults) {
+TEST_F(ValueTypesTest, FieldsMissingInOldArchivesHaveDefaults) {
   ASSERT_OK_AND_ASSIGN(const TensorMetaReading reading,
                        reader_.ReadTensorMeta(Json(Meta("[]", "[]"))));
   EXPECT_EQ(reading.meta, TensorMeta::Contiguous(DType::kFloat32, {}));
 }
 
-TEST_F(ValueTypesTest, SaysWhichTensorsAreNotSupported) {
+TEST_F(ValueTypesTest, ReportsUnsupportedTensors) {
   ASSERT_OK_AND_ASSIGN(const TensorMetaReading dtype,
                        reader_.ReadTensorMeta(Json(Meta("[]", "[]", "", 99))));
   EXPECT_EQ(dtype.problem, "a tensor of dtype number 99");
@@ -159,7 +159,7 @@ TEST_F(ValueTypesTest, SaysWhichTensorsAreNotSupported) {
     EXPECT_EQ(sparse.problem, "a tensor of layout " + name);
     EXPECT_TRUE(sparse.only_use_matters);
   }
-  // Of several problems, one that nothing excuses.
+  // Of several problems, reports the one that is always an error.
   ASSERT_OK_AND_ASSIGN(const TensorMetaReading both,
                        reader_.ReadTensorMeta(Json(Meta("[]", "[]", ", \"layout\": 2", 99))));
   EXPECT_EQ(both.problem, "a tensor of dtype number 99");
@@ -198,7 +198,7 @@ TEST_F(ValueTypesTest, RejectsMalformedTensorMetas) {
               invalid("expected an integer"));
 }
 
-TEST_F(ValueTypesTest, MalformedFieldsOfTensorsAreNamedByTheirPlace) {
+TEST_F(ValueTypesTest, ReportsPathOfMalformedTensorFields) {
   const std::pair<std::string, std::string> kMetas[] = {
       {"3", "doc: expected an object"},
       {Meta("{}", "[]"), "doc: sizes: expected an array"},
@@ -216,7 +216,7 @@ TEST_F(ValueTypesTest, MalformedFieldsOfTensorsAreNamedByTheirPlace) {
   }
 }
 
-TEST_F(ValueTypesTest, DeviceTypesAreShortLowerCaseWords) {
+TEST_F(ValueTypesTest, RejectsInvalidDeviceTypes) {
   const auto device = [&](const std::string& type) {
     return ReadDevice(Json(R"({"type": ")" + type + R"(", "index": null})"));
   };
@@ -224,7 +224,7 @@ TEST_F(ValueTypesTest, DeviceTypesAreShortLowerCaseWords) {
     ASSERT_OK_AND_ASSIGN(const Device read, device(type));
     EXPECT_EQ(read, (Device{type, std::nullopt}));
   }
-  // With the characters beside those that are allowed.
+  // Includes the characters adjacent to the permitted ranges.
   for (const std::string& type : {std::string(), std::string(65, 'x'), std::string("a{"),
                                   std::string("`a"), std::string("a/"), std::string("a:"),
                                   std::string("CPU"), std::string("cuda:0"), std::string("_-")}) {

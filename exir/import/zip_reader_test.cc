@@ -51,7 +51,7 @@ TEST(ZipReaderTest, ReadsStoredEntriesInPlace) {
   EXPECT_EQ(b.owner, file.owner);
 }
 
-TEST(ZipReaderTest, ReadsWhatPyTorchWrites) {
+TEST(ZipReaderTest, ReadsPyTorchArchives) {
   const std::string file = WriteZip({{.name = "m/data",
                                       .content = std::string(100, 'x'),
                                       .streamed = true,
@@ -85,7 +85,7 @@ TEST(ZipReaderTest, ReadsZip64Fields) {
   EXPECT_EQ(Text(content), "abc");
 }
 
-// An extra field: its id, its length, numbers of 8 bytes.
+// An extra field: its id, its length, 8-byte numbers.
 std::string ExtraField(int id, const std::vector<uint64_t>& numbers) {
   std::string out = {static_cast<char>(id), '\0', static_cast<char>(8 * numbers.size()), '\0'};
   for (uint64_t number : numbers) {
@@ -96,8 +96,8 @@ std::string ExtraField(int id, const std::vector<uint64_t>& numbers) {
 
 constexpr uint32_t kSaturated = 0xffffffff;
 
-// The field has the numbers that are saturated, in the order size, compressed size, offset.
-TEST(ZipReaderTest, TakesFromZip64FieldsWhatIsSaturated) {
+// The field contains the saturated numbers, in the order size, compressed size, offset.
+TEST(ZipReaderTest, ReadsSaturatedValuesFromZip64Fields) {
   const ZipWriterEntry kEntries[] = {
       {.name = "a",
        .content = "abc",
@@ -110,7 +110,7 @@ TEST(ZipReaderTest, TakesFromZip64FieldsWhatIsSaturated) {
        .compressed_size = kSaturated,
        .extra = ExtraField(1, {3})},
       {.name = "a", .content = "abc", .header_offset = kSaturated, .extra = ExtraField(1, {0})},
-      // Behind fields of other programs.
+      // After fields of other programs.
       {.name = "a",
        .content = "abc",
        .header_offset = kSaturated,
@@ -127,7 +127,7 @@ TEST(ZipReaderTest, TakesFromZip64FieldsWhatIsSaturated) {
   }
 }
 
-TEST(ZipReaderTest, RejectsZip64FieldsThatLackWhatIsSaturated) {
+TEST(ZipReaderTest, RejectsIncompleteZip64Fields) {
   const struct {
     std::string extra;
     std::string message;
@@ -135,7 +135,7 @@ TEST(ZipReaderTest, RejectsZip64FieldsThatLackWhatIsSaturated) {
       {"", "'a': the zip64 field is missing"},
       {std::string("\1\0", 2), "'a': the zip64 field is missing"},
       {ExtraField(9, {77}), "'a': the zip64 field is missing"},
-      // A field that reaches out of the header.
+      // A field that exceeds the header.
       {ExtraField(1, {77}).substr(0, 11), "'a': the zip64 field is missing"},
       {ExtraField(1, {}), "'a': the zip64 field is too short"},
       {ExtraField(1, {3}), "'a': the zip64 field is too short"},
@@ -157,8 +157,8 @@ TEST(ZipReaderTest, RejectsZip64FieldsThatLackWhatIsSaturated) {
   }
 }
 
-// Local headers of entries whose sizes follow the data may be empty, saturated or right.
-TEST(ZipReaderTest, LocalHeadersOfStreamedEntriesMaySayNothing) {
+// If sizes follow the data, local headers may be empty, saturated or correct.
+TEST(ZipReaderTest, LocalHeadersOfStreamedEntriesMayBeEmpty) {
   const ZipWriterEntry kEntries[] = {
       {.name = "a",
        .content = "abc",
@@ -181,8 +181,8 @@ TEST(ZipReaderTest, LocalHeadersOfStreamedEntriesMaySayNothing) {
   }
 }
 
-// The end record may leave each of its numbers to the zip64 one, and need not.
-TEST(ZipReaderTest, TakesFromTheZip64RecordWhatIsSaturated) {
+// Each number of the end record may be stored in the zip64 record, or not.
+TEST(ZipReaderTest, ReadsSaturatedValuesFromZip64Record) {
   for (const ZipWriterEnd& end :
        {ZipWriterEnd{.zip64 = true}, ZipWriterEnd{.zip64 = true, .entries = 0xffff},
         ZipWriterEnd{.zip64 = true, .directory_size = kSaturated},
@@ -193,7 +193,7 @@ TEST(ZipReaderTest, TakesFromTheZip64RecordWhatIsSaturated) {
   }
 }
 
-TEST(ZipReaderTest, LeavesFoldersOutAndAcceptsComments) {
+TEST(ZipReaderTest, SkipsFoldersAndAcceptsComments) {
   ASSERT_OK_AND_ASSIGN(
       const ZipReader zip,
       Open(WriteZip({{.name = "m/"}, {.name = "m/a", .content = "a"}}, {.comment = "a comment"})));
@@ -201,7 +201,7 @@ TEST(ZipReaderTest, LeavesFoldersOutAndAcceptsComments) {
   EXPECT_EQ(zip.Find("m/"), nullptr);
 }
 
-TEST(ZipReaderTest, AnEmptyArchiveHasNoEntries) {
+TEST(ZipReaderTest, EmptyArchiveHasNoEntries) {
   ASSERT_OK_AND_ASSIGN(const ZipReader zip, Open(WriteZip({})));
   EXPECT_TRUE(zip.entries().empty());
 }
@@ -212,12 +212,12 @@ TEST(ZipReaderTest, RejectsFilesWithoutEndRecord) {
   EXPECT_THAT(Open(file.substr(0, file.size() - 1)),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("truncated")));
   EXPECT_THAT(Open(file + "junk"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("appended")));
-  // Something before the archive shifts every offset.
+  // Bytes before the archive shift every offset.
   EXPECT_THAT(Open("junk" + file),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("central directory")));
 }
 
-TEST(ZipReaderTest, RejectsEndRecordsThatLie) {
+TEST(ZipReaderTest, RejectsInconsistentEndRecords) {
   const std::vector<ZipWriterEntry> one = {{.name = "a", .content = "abc"}};
   EXPECT_THAT(OpenError(one, {.entries = 2}),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("do not fit a central directory")));
@@ -251,7 +251,7 @@ TEST(ZipReaderTest, RejectsEndRecordsThatLie) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no directory entry at offset")));
 }
 
-TEST(ZipReaderTest, RejectsArchivesOverSeveralDisks) {
+TEST(ZipReaderTest, RejectsMultiDiskArchives) {
   const std::vector<ZipWriterEntry> one = {{.name = "a", .content = "abc"}};
   for (const ZipWriterEnd& end :
        {ZipWriterEnd{.disk = 1}, ZipWriterEnd{.disk = 0, .directory_disk = 1},
@@ -259,12 +259,12 @@ TEST(ZipReaderTest, RejectsArchivesOverSeveralDisks) {
     EXPECT_THAT(OpenError(one, end),
                 StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("disks")));
   }
-  // Numbers that are left to zip64.
+  // Numbers stored in zip64 fields.
   EXPECT_OK(OpenError({{.name = "a", .content = "abc", .zip64 = true, .disk = 0xffff}},
                       {.zip64 = true, .disk = 0xffff}));
 }
 
-TEST(ZipReaderTest, RejectsZip64LocatorsThatPointNowhere) {
+TEST(ZipReaderTest, RejectsInvalidZip64Locators) {
   std::string file = WriteZip({{.name = "a", .content = "abc"}}, {.zip64 = true});
   const size_t offset = file.size() - 22 - 12;
   file[offset + 7] = '\x7f';
@@ -272,7 +272,7 @@ TEST(ZipReaderTest, RejectsZip64LocatorsThatPointNowhere) {
 }
 
 // The record has 56 bytes, its locator 20, the classic end record 22.
-TEST(ZipReaderTest, RejectsZip64RecordsThatLie) {
+TEST(ZipReaderTest, RejectsInconsistentZip64Records) {
   const std::string good = WriteZip({{.name = "a", .content = "abc"}}, {.zip64 = true});
   const size_t end = good.size() - 22, locator = end - 20, record = locator - 56;
   const struct {
@@ -334,7 +334,7 @@ TEST(ZipReaderTest, RejectsDuplicatesAndOverlaps) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("overlap")));
 }
 
-TEST(ZipReaderTest, RejectsDirectoriesWithoutTheirSignature) {
+TEST(ZipReaderTest, RejectsDirectoriesWithoutSignature) {
   std::string file = WriteZip({{.name = "a", .content = "abc"}});
   const size_t at = file.find("PK\x01\x02");
   ASSERT_NE(at, std::string::npos);
@@ -371,7 +371,7 @@ TEST(ZipReaderTest, RejectsLocalHeadersThatContradictTheDirectory) {
               contradiction);
 }
 
-TEST(ZipReaderTest, RejectsWhatItDoesNotUnderstand) {
+TEST(ZipReaderTest, RejectsUnsupportedFeatures) {
   EXPECT_THAT(OpenError({{.name = "a", .more_flags = 1}}),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("encrypted")));
   EXPECT_THAT(OpenError({{.name = "a", .more_flags = 1 << 5}}),
@@ -407,8 +407,8 @@ TEST(ZipReaderTest, RejectsDeflatedContentOfAnotherSize) {
   }
 }
 
-TEST(ZipReaderTest, RejectsBytesBehindTheDeflatedContent) {
-  // One block that is not compressed: the last, its length, the length again, the text.
+TEST(ZipReaderTest, RejectsBytesAfterDeflatedContent) {
+  // One uncompressed block: final flag, length, inverted length, content.
   const std::string deflated = std::string("\1\3\0\xfc\xff", 5) + "abc";
   const auto entry = [](const std::string& content) {
     return WriteZip({{.name = "a",
@@ -424,14 +424,14 @@ TEST(ZipReaderTest, RejectsBytesBehindTheDeflatedContent) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("'a': zip: the deflated data are")));
 }
 
-TEST(ZipReaderTest, BoundsWhatIsInflated) {
+TEST(ZipReaderTest, LimitsInflatedBytes) {
   const std::string bomb =
       WriteZip({{.name = "a", .content = std::string(1 << 20, 'a'), .deflate = true}});
   EXPECT_LT(bomb.size(), 3000u);
   EXPECT_THAT(ReadOnly(bomb, (1 << 20) - 1),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_inflated_bytes")));
   EXPECT_OK(ReadOnly(bomb, 1 << 20));
-  // No deflate stream of a few bytes holds this much: no memory is spent on it.
+  // No deflate stream of a few bytes expands this much: no memory is allocated.
   EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .deflate = true, .size = 2'200'000'000}}),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("2200000000 bytes")));
 }

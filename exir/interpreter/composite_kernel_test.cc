@@ -1,4 +1,4 @@
-// Operators that have nothing to be executed by but a composite kernel.
+// Operators that only have a composite kernel.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,7 +28,7 @@ constexpr MetaFn kLikeFirst = [](MetaContext& context) -> absl::Status {
   return absl::OkStatus();
 };
 
-// With operators of its own for each.
+// Each test defines its own operators.
 class CompositeKernelTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_OK(AddReferenceKernels(kernels_)); }
@@ -53,12 +53,12 @@ class CompositeKernelTest : public ::testing::Test {
   KernelRegistry kernels_;
 };
 
-TEST_F(CompositeKernelTest, OfEitherKindIsCalled) {
+TEST_F(CompositeKernelTest, CallsBothKinds) {
   ASSERT_OK(Define({.schema = "mylib::scaled(Tensor x, SymInt by) -> Tensor"},
                    CompositeKind::kExplicit, [](OpBuilder& b, const OpCall& call) {
                      return std::vector<Argument>{Mul(b, call["x"], OpArgument(call["by"]))};
                    }));
-  // Calls the other one.
+  // Calls the other operator.
   ASSERT_OK(Define({.schema = "mylib::ends(Tensor[] xs, Tensor? bias) -> (Tensor, Tensor)"},
                    CompositeKind::kImplicit, [](OpBuilder& b, const OpCall& call) {
                      const std::vector<Argument> xs = call.List("xs");
@@ -82,7 +82,7 @@ TEST_F(CompositeKernelTest, OfEitherKindIsCalled) {
   EXPECT_THAT(Floats(results[2]), ElementsAre(55));
 }
 
-TEST_F(CompositeKernelTest, IsForOperatorsWithoutAnother) {
+TEST_F(CompositeKernelTest, IsUsedOnlyWithoutOtherKernel) {
   ASSERT_OK(ops_->SetCompositeKernel("aten.relu", CompositeKind::kExplicit,
                                      [](OpBuilder& b, const OpCall& call) {
                                        return std::vector<Argument>{Unary(b, "neg", call["self"])};
@@ -97,7 +97,7 @@ TEST_F(CompositeKernelTest, IsForOperatorsWithoutAnother) {
   EXPECT_THAT(Floats(results[0]), ElementsAre(1, 0));
 }
 
-TEST_F(CompositeKernelTest, WhatItMakesIsNotObserved) {
+TEST_F(CompositeKernelTest, CreatedNodesAreNotObserved) {
   ASSERT_OK(Define({.schema = "mylib::op(Tensor x) -> Tensor"}, CompositeKind::kExplicit,
                    [](OpBuilder& b, const OpCall& call) {
                      return std::vector<Argument>{Unary(b, "neg", Unary(b, "abs", call["x"]))};
@@ -143,7 +143,7 @@ TEST_F(CompositeKernelTest, FailuresNameTheNode) {
       {"no tensor", nullptr, [](OpBuilder&, const OpCall&) { return std::vector<Argument>{7}; },
        absl::StatusCode::kInternal, "declares 'r' as f32[1]"},
       {"itself", nullptr, calls_itself, absl::StatusCode::kInternal, "leads back to itself"},
-      // With a meta kernel each call is a node.
+      // With a meta kernel, each call becomes a node.
       {"itself, with a meta kernel", kLikeFirst, calls_itself, absl::StatusCode::kResourceExhausted,
        "more than 100 deep"},
       {"an operator without kernel", nullptr,
@@ -169,7 +169,7 @@ TEST_F(CompositeKernelTest, FailuresNameTheNode) {
   }
 }
 
-TEST_F(CompositeKernelTest, ResultsAreAsManyAsTheSchemaSays) {
+TEST_F(CompositeKernelTest, ResultCountMustMatchSchema) {
   ASSERT_OK(Define({.schema = "mylib::op(Tensor x) -> Tensor"}, CompositeKind::kExplicit,
                    [](OpBuilder& b, const OpCall& call) {
                      return std::vector<Argument>{Unary(b, "neg", call["x"])};
@@ -185,8 +185,8 @@ TEST_F(CompositeKernelTest, ResultsAreAsManyAsTheSchemaSays) {
   }
 }
 
-// Dtypes are no inputs of programs, but of bodies.
-TEST_F(CompositeKernelTest, GetsDtypesOfBodies) {
+// Dtypes cannot be program inputs, but they can be subgraph inputs.
+TEST_F(CompositeKernelTest, SupportsDtypesInSubgraphs) {
   ASSERT_OK(Define({.schema = "mylib::to(Tensor x, ScalarType d) -> Tensor"},
                    CompositeKind::kExplicit, [](OpBuilder& b, const OpCall& call) {
                      return std::vector<Argument>{

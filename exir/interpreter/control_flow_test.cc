@@ -1,4 +1,4 @@
-// Control flow that does not fit together, as a program that was not verified may have it.
+// Mismatched control flow, as in programs that were not verified.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,8 +24,8 @@ class ControlFlowTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_OK(AddReferenceKernels(kernels_)); }
 
-  // What `node` gives, whose results are %r and the like, in a graph of %p and %q (truth values, one
-  // and two), %x (2×2), %y (3), %e (0×2), with bodies behind it.
+  // Returns the results %r etc. of `node`, followed by the subgraphs `bodies`. The graph has the
+  // inputs %p and %q (truth values, one and two), %x (2×2), %y (3), %e (0×2).
   absl::StatusOr<std::vector<OwnedValue>> Run(std::string_view node, std::string_view bodies,
                                               InterpreterOptions options = {}) {
     const std::string text = absl::StrCat(
@@ -53,7 +53,7 @@ struct Case {
   absl::StatusCode code = absl::StatusCode::kInvalidArgument;
 };
 
-TEST_F(ControlFlowTest, RefusesBranchesThatDoNotFit) {
+TEST_F(ControlFlowTest, RejectsMismatchedBranches) {
   constexpr std::string_view kSame = "graph g(%a: f32[2,2]) { return (%a) }";
   for (const Case& c : {
            Case{"%r: f32[2,2] = higher_order.cond(3, graph#1, graph#1, [%x])", kSame,
@@ -89,7 +89,7 @@ TEST_F(ControlFlowTest, RefusesBranchesThatDoNotFit) {
   }
 }
 
-TEST_F(ControlFlowTest, RefusesLoopsThatDoNotFit) {
+TEST_F(ControlFlowTest, RejectsMismatchedLoops) {
   constexpr std::string_view kNode =
       "%r: f32[2,2] = higher_order.while_loop(graph#1, graph#2, [%x], [%p])";
   constexpr std::string_view kTest = "graph test(%a: f32[2,2], %b: b8[]) { return (%b) }\n";
@@ -124,7 +124,7 @@ TEST_F(ControlFlowTest, RefusesLoopsThatDoNotFit) {
   }
 }
 
-TEST_F(ControlFlowTest, RefusesRowsThatDoNotFit) {
+TEST_F(ControlFlowTest, RejectsMismatchedRows) {
   constexpr std::string_view kSame = "graph g(%a: f32[2]) { return (%a) }";
   constexpr std::string_view kMap = "%r: f32[2,2] = higher_order.map_impl(graph#1, [%x], [])";
   constexpr std::string_view kScan =
@@ -151,7 +151,7 @@ TEST_F(ControlFlowTest, RefusesRowsThatDoNotFit) {
                 "graph g(%a: f32[2]) { %v: f32[2,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1] = "
                 "aten.view.default(%a, [2,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]) return (%v) }",
                 "expected a row of tensors, got"},
-           // Without rows the declaration says what one would be.
+           // Without rows, the declared type determines the row type.
            Case{"%r: symint(u0) = higher_order.map_impl(graph#1, [%e], [])", kSame,
                 "cannot stack rows to a value that is not a tensor"},
            Case{"%r: f32[] = higher_order.map_impl(graph#1, [%e], [])", kSame,
@@ -180,13 +180,13 @@ TEST_F(ControlFlowTest, RefusesRowsThatDoNotFit) {
   }
 }
 
-TEST_F(ControlFlowTest, RowsAreOfOneShape) {
-  // Each row has as many elements as the data say.
+TEST_F(ControlFlowTest, RowsMustHaveEqualShapes) {
+  // The number of elements per row depends on the data.
   EXPECT_THAT(Run("%z: f32[2,2] = aten.sub.Scalar(%x, 4)\n"
                   "%r: i64[2,u0,1] = higher_order.map_impl(graph#1, [%z], [])",
                   "graph g(%a: f32[2]) { %n: i64[u0,1] = aten.nonzero.default(%a) return (%n) }"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("row 1 is ")));
-  // Or what one branch gives, and another not: the first row is of a tensor of floats.
+  // Branches with different results: the first row is a float tensor.
   for (const std::string_view other : {"return (7) }",
                                        "%i: i64[2] = aten.full_like.default(%a, 1, "
                                        "dtype=dtype:i64) return (%i) }"}) {
@@ -201,13 +201,13 @@ TEST_F(ControlFlowTest, RowsAreOfOneShape) {
   }
 }
 
-TEST_F(ControlFlowTest, RowsOfSeveralTensorsGoTogether) {
+TEST_F(ControlFlowTest, IteratesRowsOfSeveralTensors) {
   ASSERT_OK_AND_ASSIGN(const auto results,
                        Run("%r: f32[2,2] = higher_order.map_impl(graph#1, [%x,%x], [])",
                            "graph g(%a: f32[2], %b: f32[2]) { %s: f32[2] = aten.add.Tensor(%a, %b) "
                            "return (%s) }"));
   EXPECT_THAT(ToVector<float>(*results[0].tensor()), ElementsAre(2, 4, 6, 8));
-  // Of none, the sizes that are known by then are taken.
+  // Without rows, the sizes known by then are used.
   ASSERT_OK_AND_ASSIGN(
       const auto none,
       Run("%z: f32[2,2] = aten.sub.Scalar(%x, 4)\n%n: i64[u0,2] = aten.nonzero.default(%z)\n"
@@ -216,7 +216,7 @@ TEST_F(ControlFlowTest, RowsOfSeveralTensorsGoTogether) {
   EXPECT_EQ(none[0].tensor()->sizes, Sizes({0, 3}));
 }
 
-TEST_F(ControlFlowTest, StacksHaveALimit) {
+TEST_F(ControlFlowTest, LimitsStackedResults) {
   constexpr std::string_view kSame = "graph g(%a: f32[2]) { return (%a) }";
   EXPECT_THAT(Run("%r: f32[2,2] = higher_order.map_impl(graph#1, [%x], [])", kSame,
                   {.max_tensor_bytes = 8}),
@@ -227,7 +227,7 @@ TEST_F(ControlFlowTest, StacksHaveALimit) {
   EXPECT_THAT(Run("%c: f32[3], %r: f32[2,2] = higher_order.scan(graph#1, [%y], [%x], [])",
                   "graph g(%c: f32[3], %a: f32[2]) { return (%c, %a) }", {.max_iterations = 1}),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("more than 1 iterations")));
-  // More elements than can be counted, of rows that take no memory.
+  // The element count overflows although the rows need no memory.
   EXPECT_THAT(Run("%r: f32[2,4611686018427387904] = higher_order.map_impl(graph#1, [%x], [])",
                   "graph g(%a: f32[2]) { %s: f32[] = aten.select.int(%a, 0, 0)\n"
                   "%w: f32[4611686018427387904]{strides=[0]} = "
@@ -236,12 +236,12 @@ TEST_F(ControlFlowTest, StacksHaveALimit) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("a tensor of sizes")));
 }
 
-TEST_F(ControlFlowTest, BodiesNestToALimit) {
+TEST_F(ControlFlowTest, LimitsSubgraphNesting) {
   EXPECT_THAT(Run("%r: f32[2,2] = higher_order.cond(%p, graph#1, graph#1, [%x])",
                   "graph g(%a: f32[2,2]) { return (%a) }", {.max_nesting = 0}),
               StatusIs(absl::StatusCode::kResourceExhausted,
                        HasSubstr("bodies are nested more than 0 deep")));
-  // A body that is its own.
+  // A recursive subgraph.
   EXPECT_THAT(Run("%r: f32[2,2] = higher_order.wrap_with_set_grad_enabled(true, graph#1, %x)",
                   "graph g(%a: f32[2,2]) { %b: f32[2,2] = "
                   "higher_order.wrap_with_set_grad_enabled(true, graph#1, %a) return (%b) }",
@@ -250,7 +250,7 @@ TEST_F(ControlFlowTest, BodiesNestToALimit) {
                        HasSubstr("bodies are nested more than 10 deep")));
 }
 
-TEST_F(ControlFlowTest, RegionsNeedABody) {
+TEST_F(ControlFlowTest, RegionsRequireSubgraph) {
   EXPECT_THAT(Run("%r: f32[2,2] = higher_order.wrap_with_set_grad_enabled(true, %x)", ""),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a region without a body")));
   for (const std::string_view operands : {"[%x]", "%x, [%x]", "[%x], %x"}) {
@@ -263,7 +263,7 @@ TEST_F(ControlFlowTest, RegionsNeedABody) {
   }
 }
 
-TEST_F(ControlFlowTest, EffectsAreThoseOfTheOperator) {
+TEST_F(ControlFlowTest, WithEffectsCallsOperator) {
   ASSERT_OK_AND_ASSIGN(const auto results,
                        Run("%t: token, %r: f32[2,2] = higher_order.with_effects(none, "
                            "op:\"aten.add.Tensor\", %x, %x, "
@@ -287,7 +287,7 @@ TEST_F(ControlFlowTest, EffectsAreThoseOfTheOperator) {
            Case{"%r: f32[2,2] = aten.neg.default(%x)\n"
                 "higher_order.with_effects(none, op:\"aten.add.Tensor\", %x, %x)",
                 "", "the token is missing"},
-           // Which would be a body without a schema.
+           // An operator without a schema, with a subgraph.
            Case{"%t: token, %r: f32[2,2] = higher_order.with_effects(none, "
                 "op:\"higher_order.cond\", %x)",
                 "", "it calls an unknown operator", absl::StatusCode::kUnimplemented},
@@ -296,7 +296,7 @@ TEST_F(ControlFlowTest, EffectsAreThoseOfTheOperator) {
   }
 }
 
-TEST_F(ControlFlowTest, OperatorsTakeNoBodies) {
+TEST_F(ControlFlowTest, OperatorsRejectSubgraphArguments) {
   for (const std::string_view node : {"%r: f32[2,2] = aten.neg.default(graph#1)",
                                       "%r: f32[4,2] = aten.cat.default([%x,graph#1])"}) {
     EXPECT_THAT(Run(node, "graph g(%a: f32[2]) { return (%a) }"),
@@ -306,7 +306,7 @@ TEST_F(ControlFlowTest, OperatorsTakeNoBodies) {
   }
 }
 
-TEST_F(ControlFlowTest, SaysWhatItDoesNotExecute) {
+TEST_F(ControlFlowTest, ReportsUnsupportedOperators) {
   constexpr std::string_view kSame = "graph g(%a: f32[2,2]) { return (%a) }";
   for (const Case& c : {
            Case{"%r: f32[2,2] = higher_order.cond(%p, graph#1, graph#1)", kSame,

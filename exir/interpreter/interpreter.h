@@ -32,8 +32,7 @@ namespace belay::exir {
 
 // One executed node. Nodes created by composite kernels are not reported.
 struct NodeEvent {
-  const ExportedProgram&
-      program;  // program that owns the node: a delegate's own inside a delegate
+  const ExportedProgram& program;  // program that owns the node: a delegate's own inside a delegate
   GraphId graph;
   NodeId node;
   // The call stack, outermost first: names of control-flow nodes and delegate calls.

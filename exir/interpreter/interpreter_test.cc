@@ -98,7 +98,7 @@ TEST_F(InterpreterTest, SeveralResultsAndLists) {
   EXPECT_THAT(Floats(results[2]), ElementsAre(3));
 }
 
-TEST_F(InterpreterTest, ResultsThatNobodyNamesAreLeftOut) {
+TEST_F(InterpreterTest, OmitsUnnamedResults) {
   const TestTensor x = TestTensor::Of<float>({2, 2}, {1, 2, 4, 3});
   ASSERT_OK_AND_ASSIGN(const auto results, Run(R"(program edge {
     graph(%x: f32[2,2] user_input) {
@@ -137,7 +137,7 @@ TEST_F(InterpreterTest, SymbolicSizesAndArithmetic) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("got 5")));
 }
 
-TEST_F(InterpreterTest, SizesThatDataDecide) {
+TEST_F(InterpreterTest, DataDependentSizes) {
   const TestTensor x = TestTensor::Of<float>({4}, {0, 1, 0, 2});
   ASSERT_OK_AND_ASSIGN(const auto results, Run(R"(program edge {
     ranges { u0: [0, 4] }
@@ -171,7 +171,7 @@ TEST_F(InterpreterTest, CondTakesOneBranch) {
   EXPECT_THAT(Floats(results[0]), ElementsAre(0, 2));
 }
 
-TEST_F(InterpreterTest, CondOnNumbers) {
+TEST_F(InterpreterTest, CondOnScalars) {
   constexpr std::string_view kText = R"(program edge {
     ranges { s0: [1, 8] }
     graph(%x: f32[s0] user_input) {
@@ -217,12 +217,12 @@ TEST_F(InterpreterTest, WhileLoopCarriesValues) {
   ASSERT_OK_AND_ASSIGN(auto results, Run(kWhile, {F32(zero), F32(x), F32(three), F32(one)}));
   EXPECT_THAT(Floats(results[0]), ElementsAre(8, 40));
   EXPECT_THAT(ToVector<int64_t>(*results[1].tensor()), ElementsAre(3));
-  // No iteration at all.
+  // Zero iterations.
   ASSERT_OK_AND_ASSIGN(results, Run(kWhile, {F32(three), F32(x), F32(zero), F32(one)}));
   EXPECT_THAT(Floats(results[0]), ElementsAre(1, 5));
 }
 
-TEST_F(InterpreterTest, LoopsEndAtTheLimit) {
+TEST_F(InterpreterTest, LimitsLoopIterations) {
   const TestTensor zero = TestTensor::Of<int64_t>({}, {0}), one = TestTensor::Of<int64_t>({}, {1});
   const TestTensor x = TestTensor::Of<float>({2}, {1, 5});
   // The counter does not move.
@@ -231,7 +231,7 @@ TEST_F(InterpreterTest, LoopsEndAtTheLimit) {
                        AllOf(HasSubstr("more than 100 iterations"), HasSubstr("while_loop"))));
 }
 
-TEST_F(InterpreterTest, MapSeesRows) {
+TEST_F(InterpreterTest, MapIteratesRows) {
   constexpr std::string_view kText = R"(program edge {
     ranges { s0: [0, 8] }
     graph(%x: f32[s0,2] user_input, %y: f32[2] user_input) {
@@ -273,8 +273,8 @@ TEST_F(InterpreterTest, ScanCarriesAndStacks) {
   EXPECT_THAT(Floats(results[1]), ElementsAre(20, 300, 50, 700, 100, 1300));
 }
 
-// What a branch gives twice is two tensors.
-TEST_F(InterpreterTest, BranchesGiveTensorsOfTheirOwn) {
+// A value returned twice by a branch becomes two tensors.
+TEST_F(InterpreterTest, BranchesReturnNewTensors) {
   const TestTensor x = TestTensor::Of<float>({2}, {1, 2});
   const TestTensor nines = TestTensor::Of<float>({2}, {9, 9});
   for (const bool is_twice : {true, false}) {
@@ -295,8 +295,8 @@ TEST_F(InterpreterTest, BranchesGiveTensorsOfTheirOwn) {
   }
 }
 
-// A write to what a scan hands on reaches neither what it began with nor what it went through.
-TEST_F(InterpreterTest, ScansGiveTensorsOfTheirOwn) {
+// A write to a scan result reaches neither the initial value nor the scanned tensor.
+TEST_F(InterpreterTest, ScansReturnNewTensors) {
   const TestTensor start = TestTensor::Of<float>({2}, {1, 2});
   const TestTensor rows = TestTensor::Of<float>({2, 2}, {3, 4, 5, 6});
   const TestTensor more = TestTensor::Of<float>({2}, {7, 8});
@@ -319,7 +319,7 @@ TEST_F(InterpreterTest, ScansGiveTensorsOfTheirOwn) {
   }
 }
 
-TEST_F(InterpreterTest, RegionsAreTheirBodies) {
+TEST_F(InterpreterTest, ExecutesRegionSubgraphs) {
   const TestTensor x = TestTensor::Of<float>({2}, {-1, 2});
   ASSERT_OK_AND_ASSIGN(const auto results, Run(R"(program training {
     graph(%x: f32[2] user_input) {
@@ -343,7 +343,7 @@ constexpr std::string_view kCounter = R"(program edge {
       return (%a buffer_mutation "n", %n user_output, %a user_output)
     } })";
 
-TEST_F(InterpreterTest, BuffersKeepTheirNewValues) {
+TEST_F(InterpreterTest, BuffersPersistBetweenRuns) {
   const TestTensor x = TestTensor::Of<float>({1}, {2});
   ASSERT_OK_AND_ASSIGN(Interpreter interpreter, Make(kCounter));
   EXPECT_THAT(interpreter.StateNames(), ElementsAre("n"));
@@ -365,7 +365,7 @@ TEST_F(InterpreterTest, BuffersKeepTheirNewValues) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("there is n")));
 }
 
-TEST_F(InterpreterTest, MutatedInputsAreTheCallers) {
+TEST_F(InterpreterTest, WritesMutatedInputsToCallerMemory) {
   TestTensor x = TestTensor::Of<float>({2}, {1, 2});
   const TestTensor y = TestTensor::Of<float>({2}, {10, 20});
   ASSERT_OK_AND_ASSIGN(const auto results, Run(R"(program edge {
@@ -427,7 +427,7 @@ constexpr std::string_view kDelegate = R"(program edge {
       } } }
   })";
 
-TEST_F(InterpreterTest, DelegatesMeanWhatWasLowered) {
+TEST_F(InterpreterTest, DelegatesExecuteLoweredProgram) {
   ASSERT_OK_AND_ASSIGN(Interpreter interpreter, Make(kDelegate));
   const TestTensor x = TestTensor::Of<float>({1}, {2});
   for (int i = 1; i <= 3; ++i) {
@@ -441,7 +441,7 @@ TEST_F(InterpreterTest, DelegatesMeanWhatWasLowered) {
   EXPECT_THAT(Floats(results[0]), ElementsAre(-2));
 }
 
-TEST_F(InterpreterTest, CallsOfOneModuleShareItsState) {
+TEST_F(InterpreterTest, CallsOfModuleShareState) {
   ASSERT_OK_AND_ASSIGN(Interpreter interpreter, Make(R"(program edge {
     graph(%p: b8[] user_input, %x: f32[1] user_input) {
       %y: f32[1] = higher_order.executorch_call_delegate(module#0, %x) name="first"
@@ -490,7 +490,7 @@ TEST_F(InterpreterTest, ObserverSeesEveryNodeInOrder) {
                                 "second=-2.000000"));
 }
 
-TEST_F(InterpreterTest, ObserverEndsTheRun) {
+TEST_F(InterpreterTest, ObserverErrorAbortsTheRun) {
   InterpreterOptions options;
   options.observer = [](const NodeEvent&) { return absl::CancelledError("enough"); };
   ASSERT_OK_AND_ASSIGN(Interpreter interpreter, Make(kCounter, options));
@@ -504,7 +504,7 @@ TEST_F(InterpreterTest, ObserverEndsTheRun) {
 
 // --- Errors ---
 
-TEST_F(InterpreterTest, ListsEverythingThatCantBeExecuted) {
+TEST_F(InterpreterTest, ListsEverythingUnsupported) {
   EXPECT_THAT(Make(R"(program aten {
     graph(%x: f32[1] user_input) {
       %a: f32[1] = zoo.first.default(%x)
@@ -549,7 +549,7 @@ TEST_F(InterpreterTest, InputsFixedAtExport) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("fixed at export")));
 }
 
-TEST_F(InterpreterTest, DeclaredTypesMustHold) {
+TEST_F(InterpreterTest, ChecksDeclaredTypes) {
   EXPECT_THAT(Run(R"(program edge {
     graph(%x: f32[2] user_input) {
       %a: f32[3] = edge.aten.neg.default(%x)
@@ -572,7 +572,7 @@ TEST_F(InterpreterTest, OperatorErrorsNameTheNode) {
                AllOf(HasSubstr("index_select"), HasSubstr("m.py:12"))));
 }
 
-TEST_F(InterpreterTest, TensorsHaveALimit) {
+TEST_F(InterpreterTest, LimitsTensorSizes) {
   EXPECT_THAT(Run(R"(program edge {
     graph(%x: f32[4] user_input) {
       %a: f32[1000,4] = edge.aten.expand_copy.default(%x, [1000,4])

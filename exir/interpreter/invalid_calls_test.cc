@@ -1,4 +1,4 @@
-// Programs and calls that the interpreter refuses, and what it reads of values of every kind.
+// Programs and calls that the interpreter rejects, and values of every kind that it accepts.
 #include <chrono>
 #include <limits>
 #include <memory>
@@ -46,7 +46,7 @@ class InvalidCallsTest : public ::testing::Test {
   const TestTensor two_ = TestTensor::Of<float>({2}, {1, 2});
 };
 
-TEST_F(InvalidCallsTest, ProgramsThatLackSomethingAreNotMade) {
+TEST_F(InvalidCallsTest, RejectsIncompletePrograms) {
   ASSERT_OK(ops_->Define({.schema = "mylib::nometa(Tensor x) -> Tensor"}).status());
   ASSERT_OK(ops_->Define({.schema = "mylib::nokernel(Tensor x) -> Tensor",
                           .meta = [](MetaContext& context) -> absl::Status {
@@ -84,7 +84,7 @@ TEST_F(InvalidCallsTest, ProgramsThatLackSomethingAreNotMade) {
   }
 }
 
-TEST_F(InvalidCallsTest, DelegatesNestToALimit) {
+TEST_F(InvalidCallsTest, LimitsDelegateNesting) {
   constexpr std::string_view kText = R"(program edge {
     graph(%x: f32[2] user_input) {
       %y: f32[2] = higher_order.executorch_call_delegate(module#0, %x)
@@ -99,7 +99,7 @@ TEST_F(InvalidCallsTest, DelegatesNestToALimit) {
                        HasSubstr("delegates are nested more than 0 deep")));
 }
 
-TEST_F(InvalidCallsTest, DelegatesTakeValues) {
+TEST_F(InvalidCallsTest, DelegatesAcceptAllValueKinds) {
   EXPECT_THAT(Run(R"(program edge {
     graph(%x: f32[2] user_input) {
       %y: f32[2] = higher_order.executorch_call_delegate(module#0, [%x])
@@ -112,7 +112,7 @@ TEST_F(InvalidCallsTest, DelegatesTakeValues) {
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("has no run-time value")));
 }
 
-TEST_F(InvalidCallsTest, InputsAreOfTheDeclaredKind) {
+TEST_F(InvalidCallsTest, InputsMustHaveDeclaredKind) {
   struct Case {
     std::string_view type;
     EValue input;
@@ -131,7 +131,7 @@ TEST_F(InvalidCallsTest, InputsAreOfTheDeclaredKind) {
            Case{"symint(s1) user_input", EValue(int64_t{9}), "s1 is 9, expected 2 to 8"},
            Case{"symint(s1) user_input", EValue(int64_t{1}), "s1 is 1, expected 2 to 8"},
            Case{"symint(7) user_input", EValue(int64_t{8}), "expected 7, got 8"},
-           // Which symbol it is of can't be said.
+           // The symbol cannot be derived from the value.
            Case{"symint(2*s1) user_input", EValue(int64_t{3}), ""},
            Case{"symfloat(zf0) user_input", EValue(3.5), ""},
            Case{"symfloat(zf0) user_input", EValue(int64_t{3}), "expected symfloat(zf0), got"},
@@ -164,7 +164,7 @@ TEST_F(InvalidCallsTest, InputsAreOfTheDeclaredKind) {
   }
 }
 
-TEST_F(InvalidCallsTest, ResultsHaveValues) {
+TEST_F(InvalidCallsTest, ResultsMustHaveValues) {
   EXPECT_THAT(Run("program edge { graph(%x: f32[2] user_input) { return ([%x] user_output) } }",
                   {EValue(two_.view())}),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("has no run-time value")));
@@ -172,10 +172,10 @@ TEST_F(InvalidCallsTest, ResultsHaveValues) {
                        Run("program edge { graph(%t: token token, %x: f32[2] user_input) { "
                            "return (%t token, %x user_output) } }",
                            {EValue(two_.view())}));
-  EXPECT_EQ(results.size(), 1u);  // a token is none
+  EXPECT_EQ(results.size(), 1u);  // a token is not a result
 }
 
-TEST_F(InvalidCallsTest, MutationsAreOfTensorsOfTheirShape) {
+TEST_F(InvalidCallsTest, MutationsMustMatchTensorShapes) {
   struct Case {
     std::string_view output;
     std::string_view error;
@@ -203,7 +203,7 @@ TEST_F(InvalidCallsTest, MutationsAreOfTensorsOfTheirShape) {
   }
 }
 
-TEST_F(InvalidCallsTest, InputsOfOneNameAreOneTensor) {
+TEST_F(InvalidCallsTest, InputsWithSameNameShareTensor) {
   ASSERT_OK_AND_ASSIGN(Interpreter interpreter, Make(R"(program edge {
     constants { state "n": f32[2] }
     graph(%n: f32[2] buffer "n", %m: f32[2] buffer "n", %x: f32[2] user_input) {
@@ -223,8 +223,8 @@ TEST_F(InvalidCallsTest, InputsOfOneNameAreOneTensor) {
   }
 }
 
-// By their names, whatever stands before them; those of delegates, too.
-TEST_F(InvalidCallsTest, StateIsFoundByItsName) {
+// Found by name, at any position; delegate state, too.
+TEST_F(InvalidCallsTest, FindsStateByName) {
   ASSERT_OK_AND_ASSIGN(Interpreter interpreter, Make(R"(program edge {
     constants { state "n": f32[2] state "w": f32[2] }
     graph(%x: f32[2] user_input, %w: f32[2] parameter "w", %n: f32[2] buffer "n") {
@@ -251,8 +251,8 @@ TEST_F(InvalidCallsTest, StateIsFoundByItsName) {
       StatusIs(absl::StatusCode::kNotFound, HasSubstr("unknown state 'w'; the program has: m, n")));
 }
 
-// Work is taken from the budget of the calling thread, before a kernel and after it.
-TEST_F(InvalidCallsTest, KernelsWorkWithinTheBudget) {
+// Work is charged to the calling thread's budget, before and after a kernel.
+TEST_F(InvalidCallsTest, KernelsObeyBudget) {
   constexpr std::string_view kText =
       "program edge { graph(%x: f32[2,2] user_input, %n: i64[] user_input) { %m: f32[2,2] = "
       "edge.aten.mm.default(%x, %x) return (%m user_output) } }";
@@ -275,7 +275,7 @@ TEST_F(InvalidCallsTest, KernelsWorkWithinTheBudget) {
   EXPECT_THAT(run(late), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("%m")));
 }
 
-TEST_F(InvalidCallsTest, OfTrainingProgramsOnlyBuffersAreState) {
+TEST_F(InvalidCallsTest, OnlyBuffersOfTrainingProgramsAreState) {
   ASSERT_OK_AND_ASSIGN(Interpreter interpreter, Make(R"(program training {
     constants { state "b": f32[2] state "w": f32[2] }
     graph(%w: f32[2] parameter "w", %b: f32[2] buffer "b", %x: f32[2] user_input) {
@@ -288,7 +288,7 @@ TEST_F(InvalidCallsTest, OfTrainingProgramsOnlyBuffersAreState) {
   EXPECT_THAT(ToVector<float>(state), ElementsAre(1, 2));
 }
 
-TEST_F(InvalidCallsTest, CompositeKernelsGetValuesOfEveryKind) {
+TEST_F(InvalidCallsTest, CompositeKernelsAcceptAllValueKinds) {
   ASSERT_OK_AND_ASSIGN(
       const OpOverload* op,
       ops_->Define({.schema = "mylib::kinds(Tensor x, int i, float f, bool b, str s, int? n) -> "

@@ -18,7 +18,7 @@ namespace belay::exir {
 // An argument: a run-time value, a literal, or a list of either.
 struct Operand {
   OwnedValue* datum = nullptr;  // must outlive the call; in-place operators write to it
-  MetaValue literal;  // if neither datum nor list; kernels never see layouts and devices
+  MetaValue literal;            // if neither datum nor list; kernels never see layouts and devices
   std::optional<std::vector<Operand>> list;
 
   static Operand Of(OwnedValue* datum) { return {.datum = datum, .literal = {}, .list = {}}; }
@@ -33,8 +33,7 @@ struct Operand {
 // One return of an operator.
 struct CallResult {
   bool is_list = false;
-  std::vector<OwnedValue>
-      values;  // exactly one unless it is a list; `none` for undefined tensors
+  std::vector<OwnedValue> values;  // exactly one unless it is a list; `none` for undefined tensors
 };
 
 struct CallOptions {

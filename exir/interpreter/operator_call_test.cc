@@ -20,7 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// What the kernel of a test does.
+// Behavior of the test kernel.
 absl::Status (*run)(KernelContext&) = nullptr;
 bool accepts = true;
 const Kernel kKernel = {
@@ -61,7 +61,7 @@ constexpr MetaFn kLikeX = [](MetaContext& context) -> absl::Status {
   return absl::OkStatus();
 };
 
-TEST_F(OperatorCallTest, NeedsAnOperatorThatIsDefined) {
+TEST_F(OperatorCallTest, RequiresDefinedOperator) {
   EXPECT_THAT(
       Call(*ops_->Lookup("higher_order.cond"), {}),
       StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("has no schema or no meta kernel")));
@@ -73,7 +73,7 @@ TEST_F(OperatorCallTest, NeedsAnOperatorThatIsDefined) {
                        HasSubstr("aten.neg.default takes 1 arguments, the call has 0")));
 }
 
-TEST_F(OperatorCallTest, NeedsAKernelThatTakesTheCall) {
+TEST_F(OperatorCallTest, RequiresSupportingKernel) {
   const OpOverload* op = Define("mylib::op(Tensor x) -> Tensor", kLikeX);
   EXPECT_OK(Call(op, {Operand::Of(&x_value_)}));
   EXPECT_OK(Call(op, {Operand::Of(&x_value_)}, {.engine = std::nullopt}));
@@ -89,7 +89,7 @@ TEST_F(OperatorCallTest, NeedsAKernelThatTakesTheCall) {
               StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("from the kernel")));
 }
 
-TEST_F(OperatorCallTest, KernelsGetValuesOfEveryKind) {
+TEST_F(OperatorCallTest, KernelsReceiveAllValueKinds) {
   static std::vector<std::string> kinds;
   const OpOverload* op = Define(
       "mylib::op(Tensor x, int i, float f, bool b, Scalar c, str s, ScalarType d, MemoryFormat m, "
@@ -122,7 +122,7 @@ TEST_F(OperatorCallTest, KernelsGetValuesOfEveryKind) {
                                    Operand::Literal(std::string("mean")),
                                    Operand::Literal(DType::kInt8),
                                    Operand::Literal(MemoryFormat::kContiguous),
-                                   Operand::Literal(SymExpr::Symbol("s0")),  // not known here
+                                   Operand::Literal(SymExpr::Symbol("s0")),  // unbound symbol
                                    Operand::List({Operand::Of(&x_value_)})};
   ASSERT_OK(Call(op, literals));
   EXPECT_EQ(kinds, of_values);
@@ -130,7 +130,7 @@ TEST_F(OperatorCallTest, KernelsGetValuesOfEveryKind) {
   EXPECT_EQ(kinds[7], "none");
 }
 
-TEST_F(OperatorCallTest, MetaKernelsGetValuesOfEveryKind) {
+TEST_F(OperatorCallTest, MetaKernelsReceiveAllValueKinds) {
   static std::vector<MetaValue> seen;
   const OpOverload* op = Define(
       "mylib::op(Tensor x, int i, float f, bool b, Scalar c, str s, ScalarType d, MemoryFormat m, "
@@ -168,7 +168,7 @@ TEST_F(OperatorCallTest, MetaKernelsGetValuesOfEveryKind) {
   EXPECT_TRUE(seen[8].is_none());
 }
 
-TEST_F(OperatorCallTest, RefusesWhatAMetaKernelMustNotGive) {
+TEST_F(OperatorCallTest, RejectsInvalidMetaKernelResults) {
   struct Case {
     std::string_view schema;
     MetaFn meta;
@@ -256,7 +256,7 @@ TEST_F(OperatorCallTest, RefusesWhatAMetaKernelMustNotGive) {
   }
 }
 
-TEST_F(OperatorCallTest, KernelsResizeWithinWhatTheMetaKernelSays) {
+TEST_F(OperatorCallTest, KernelsResizeWithinInferredBounds) {
   const OpOverload* op =
       Define("mylib::op(Tensor x) -> Tensor", [](MetaContext& context) -> absl::Status {
         ABSL_ASSIGN_OR_RETURN(const SymExpr n, context.FreshSymbol({0, 8}));
@@ -299,7 +299,7 @@ TEST_F(OperatorCallTest, KernelsResizeWithinWhatTheMetaKernelSays) {
   }
 }
 
-TEST_F(OperatorCallTest, WritesOnlyToWhatMayBeWritten) {
+TEST_F(OperatorCallTest, RejectsWritesToReadOnlyValues) {
   OwnedValue constant = OwnedValue::Borrow(x_, false);
   const OpOverload* copy = *ops_->Lookup("aten.copy_.default");
   const TestTensor y = TestTensor::Of<float>({2}, {5, 6});
@@ -313,7 +313,7 @@ TEST_F(OperatorCallTest, WritesOnlyToWhatMayBeWritten) {
   EXPECT_TRUE(results[0].values[0].SharesStorage(x_value_));
 }
 
-TEST_F(OperatorCallTest, ViewsAreCopiesWhereTheyAreNotWanted) {
+TEST_F(OperatorCallTest, ViewsOptionCopiesViews) {
   const OpOverload* view = *ops_->Lookup("aten.view.default");
   const std::vector<Operand> operands = {
       Operand::Of(&x_value_),
@@ -326,8 +326,8 @@ TEST_F(OperatorCallTest, ViewsAreCopiesWhereTheyAreNotWanted) {
   EXPECT_THAT(ToVector<float>(*copies[0].values[0].tensor()), ElementsAre(1, 2));
 }
 
-// Of results without bounds, or with more elements than can be counted, only the rank is planned.
-TEST_F(OperatorCallTest, SizesWithoutBoundsAreTheKernelsToSay) {
+// If results are unbounded, or their element count overflows, only the rank is planned.
+TEST_F(OperatorCallTest, KernelsDetermineUnboundedSizes) {
   const OpOverload* op =
       Define("mylib::op(Tensor x) -> Tensor", [](MetaContext& context) -> absl::Status {
         std::vector<SymInt> sizes;
@@ -343,7 +343,7 @@ TEST_F(OperatorCallTest, SizesWithoutBoundsAreTheKernelsToSay) {
   EXPECT_EQ(results[0].values[0].tensor()->sizes, Sizes({1, 2, 1, 3, 1, 1}));
 }
 
-// Results have no gaps and overlap nowhere, in the order that the meta kernel gives, if it does.
+// Results are dense without overlap, in the meta kernel's dimension order, if it has one.
 TEST_F(OperatorCallTest, ResultsAreDense) {
   struct Case {
     std::vector<SymInt> strides;
@@ -370,8 +370,8 @@ TEST_F(OperatorCallTest, ResultsAreDense) {
   }
 }
 
-// The schema says which argument a result is, or is a view of.
-TEST_F(OperatorCallTest, ResultsShareWhatTheSchemaSays) {
+// The schema determines which argument a result is, or views.
+TEST_F(OperatorCallTest, ResultsAliasAccordingToSchema) {
   const auto like_x = [](MetaContext& context) -> absl::Status {
     for (size_t k = 0; k < context.schema().returns.size(); ++k) {
       context.SetTensor(static_cast<int>(k), DType::kFloat32, {2});
@@ -384,7 +384,7 @@ TEST_F(OperatorCallTest, ResultsShareWhatTheSchemaSays) {
   struct Case {
     std::string_view schema;
     std::vector<Operand> operands;
-    std::vector<const OwnedValue*> shared;  // null: a result of its own
+    std::vector<const OwnedValue*> shared;  // null: a new tensor
   };
   for (const Case& c : {
            Case{"mylib::op(Tensor(a!) x, Tensor(b!) y) -> (Tensor(b!), Tensor(a!))",
@@ -415,7 +415,7 @@ TEST_F(OperatorCallTest, ResultsShareWhatTheSchemaSays) {
   }
 }
 
-TEST_F(OperatorCallTest, WhatIsWrittenKeepsItsSizes) {
+TEST_F(OperatorCallTest, WrittenArgumentsKeepTheirSizes) {
   const OpOverload* op = Define("mylib::op(Tensor(a!) x) -> Tensor(a!)", kLikeX);
   run = [](KernelContext& context) { return context.Output(0, {3}).status(); };
   EXPECT_THAT(Call(op, {Operand::Of(&x_value_)}),
@@ -423,7 +423,7 @@ TEST_F(OperatorCallTest, WhatIsWrittenKeepsItsSizes) {
                        HasSubstr("expected sizes [2], the kernel gives [3]")));
 }
 
-TEST_F(OperatorCallTest, CallsThatNoKernelTakesAreDescribed) {
+TEST_F(OperatorCallTest, DescribesUnsupportedCalls) {
   const OpOverload* op = Define("mylib::op(Tensor x, int n) -> Tensor", kLikeX);
   accepts = false;
   EXPECT_THAT(
@@ -432,8 +432,8 @@ TEST_F(OperatorCallTest, CallsThatNoKernelTakesAreDescribed) {
                HasSubstr("no kernel of mylib.op.default supports the call (tensor f32[2], ")));
 }
 
-// reshape gives a view where strides allow, else a copy: what was computed shows which.
-TEST_F(OperatorCallTest, CompositeOperatorsGiveViewsWhereTheyCan) {
+// reshape returns a view if strides allow it, otherwise a copy; the computed result decides.
+TEST_F(OperatorCallTest, CompositeOperatorsReturnViewsIfPossible) {
   const OpOverload* reshape = *ops_->Lookup("aten.reshape.default");
   const auto sizes = [](int64_t n) { return Operand::List({Operand::Literal(SymExpr(n))}); };
   const TestTensor rows = TestTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6});

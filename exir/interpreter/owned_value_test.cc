@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 constexpr uint64_t kLimit = 1 << 20;
 
-TEST(OwnedValueTest, AllocatesZeroedTensorsOfTheirOwn) {
+TEST(OwnedValueTest, AllocatesZeroedTensors) {
   ASSERT_OK_AND_ASSIGN(const OwnedValue value,
                        OwnedValue::Allocate(DType::kFloat32, {2, 2}, {1, 2}, kLimit));
   EXPECT_THAT(ToVector<float>(*value.tensor()), ElementsAre(0, 0, 0, 0));
@@ -24,11 +24,11 @@ TEST(OwnedValueTest, AllocatesZeroedTensorsOfTheirOwn) {
   ASSERT_OK_AND_ASSIGN(const OwnedValue empty,
                        OwnedValue::Allocate(DType::kFloat32, {0, 2}, {2, 1}, 0));
   EXPECT_EQ(empty.tensor()->numel(), 0);
-  // Whatever is between elements that there are none of.
+  // Strides of empty tensors are ignored.
   EXPECT_OK(OwnedValue::Allocate(DType::kFloat32, {2, 0}, {5, 1}, 0));
 }
 
-TEST(OwnedValueTest, RefusesTensorsThatCantBe) {
+TEST(OwnedValueTest, RejectsInvalidTensors) {
   constexpr int64_t kHuge = int64_t{1} << 40;
   struct Case {
     Sizes sizes;
@@ -64,7 +64,7 @@ TEST(OwnedValueTest, RefusesTensorsThatCantBe) {
   }
 }
 
-TEST(OwnedValueTest, ViewsStayWithinTheirStorage) {
+TEST(OwnedValueTest, RejectsViewsOutsideStorage) {
   ASSERT_OK_AND_ASSIGN(const OwnedValue value,
                        OwnedValue::Allocate(DType::kFloat32, {4}, {1}, kLimit));
   for (int i = 0; i < 4; ++i) value.tensor()->as<float>()[i] = static_cast<float>(i);
@@ -72,10 +72,10 @@ TEST(OwnedValueTest, ViewsStayWithinTheirStorage) {
   EXPECT_THAT(ToVector<float>(*view.tensor()), ElementsAre(1, 3));
   EXPECT_TRUE(view.SharesStorage(value));
   EXPECT_EQ(*view.Meta().storage_offset.AsInt(), 1);
-  // Of the storage, not of what is seen of it.
+  // Offsets refer to the storage, not to the view.
   ASSERT_OK_AND_ASSIGN(const OwnedValue whole, view.View(DType::kFloat32, {4}, {1}, 0));
   EXPECT_THAT(ToVector<float>(*whole.tensor()), ElementsAre(0, 1, 2, 3));
-  EXPECT_OK(value.View(DType::kFloat32, {0}, {1}, 100));  // no element, no place
+  EXPECT_OK(value.View(DType::kFloat32, {0}, {1}, 100));  // an empty view may have any offset
   struct Case {
     DType dtype;
     Sizes sizes;
@@ -105,14 +105,14 @@ TEST(OwnedValueTest, SlicesAreRows) {
   EXPECT_EQ(OwnedValue::Borrow(none, false).Slice(1).tensor()->sizes, Sizes({0}));
 }
 
-TEST(OwnedValueTest, CopiesShareNothingAndKeepTheirOrder) {
+TEST(OwnedValueTest, CopiesShareNothingAndKeepDimOrder) {
   const TestTensor x = TestTensor::Strided<float>({2, 3}, {1, 2}, {1, 2, 3, 4, 5, 6});
   const OwnedValue value = OwnedValue::Borrow(x, true);
   ASSERT_OK_AND_ASSIGN(const OwnedValue copy, value.Copy());
   EXPECT_EQ(copy.tensor()->strides, Strides({1, 2}));
   EXPECT_THAT(ToVector<float>(*copy.tensor()), ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_FALSE(copy.SharesStorage(value));
-  // What overlaps has no order of its own.
+  // Overlapping tensors have no dimension order.
   const TestTensor same = TestTensor::Strided<float>({2, 2}, {0, 0}, {7, 7, 7, 7});
   ASSERT_OK_AND_ASSIGN(const OwnedValue dense, OwnedValue::Borrow(same, true).Copy());
   EXPECT_THAT(ToVector<float>(*dense.tensor()), ElementsAre(7, 7, 7, 7));
@@ -126,7 +126,7 @@ TEST(OwnedValueTest, OnlyTensorsShareStorage) {
   EXPECT_FALSE(OwnedValue().SharesStorage(OwnedValue()));
 }
 
-TEST(OwnedValueTest, BorrowsNothingOfATensorThatCantBe) {
+TEST(OwnedValueTest, BorrowsNothingOfInvalidTensor) {
   TestTensor x = TestTensor::Of<float>({2}, {1, 2});
   TensorView view = x;
   view.strides = {-1};
@@ -134,7 +134,7 @@ TEST(OwnedValueTest, BorrowsNothingOfATensorThatCantBe) {
   EXPECT_THAT(value.View(DType::kFloat32, {1}, {1}, 0), StatusIs(absl::StatusCode::kOutOfRange));
 }
 
-TEST(OwnedValueTest, ConstantsAreSharedUnlessTheyAreMisaligned) {
+TEST(OwnedValueTest, SharesAlignedConstants) {
   std::vector<std::byte> bytes(17);
   const float values[] = {1, 2, 3, 4};
   for (const size_t at : {size_t{0}, size_t{1}}) {
@@ -148,11 +148,11 @@ TEST(OwnedValueTest, ConstantsAreSharedUnlessTheyAreMisaligned) {
     EXPECT_THAT(ToVector<float>(*value.tensor()), ElementsAre(1, 3, 2, 4));
     EXPECT_FALSE(value.writable());
     EXPECT_EQ(value.tensor()->data == constant.view().data, at == 0);
-    // And is one again.
+    // It converts back to a constant.
     ASSERT_OK_AND_ASSIGN(const ConstantTensor back, value.ToConstant());
     EXPECT_THAT(ToVector<float>(back.view()), ElementsAre(1, 3, 2, 4));
   }
-  // No element is anywhere.
+  // Empty tensors have no address.
   Storage storage = Storage::Own(bytes);
   storage.bytes = storage.bytes.subspan(1, 0);
   ASSERT_OK_AND_ASSIGN(const ConstantTensor empty,
@@ -161,14 +161,14 @@ TEST(OwnedValueTest, ConstantsAreSharedUnlessTheyAreMisaligned) {
   EXPECT_EQ(value.tensor()->numel(), 0);
 }
 
-TEST(OwnedValueTest, PlannedTensorsHaveNoPlaceYet) {
+TEST(OwnedValueTest, PlannedTensorsHaveNoMemoryYet) {
   const OwnedValue value = OwnedValue::Planned(DType::kInt64, {2, 3}, {3, 1});
   EXPECT_EQ(value.tensor()->data, nullptr);
   const TensorMeta meta = value.Meta();
   EXPECT_EQ(meta.dtype, DType::kInt64);
   EXPECT_EQ(meta.rank(), 2);
   EXPECT_EQ(*meta.storage_offset.AsInt(), 0);
-  // Nor need those without elements.
+  // Empty tensors need no memory either.
   ASSERT_OK_AND_ASSIGN(const ConstantTensor empty,
                        OwnedValue::Planned(DType::kInt64, {0}, {1}).ToConstant());
   EXPECT_EQ(empty.view().numel(), 0);

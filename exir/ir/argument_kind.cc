@@ -78,7 +78,7 @@ bool IsRealNumber(Kind kind) {
   return kind == Kind::kInt || kind == Kind::kFloat || kind == Kind::kBool;
 }
 
-bool TakesElement(BaseType base, Kind kind) {
+bool AcceptsElement(BaseType base, Kind kind) {
   switch (base) {
     case BaseType::kTensor:
       return kind == Kind::kTensor || kind == Kind::kComplex || IsRealNumber(kind);
@@ -110,21 +110,21 @@ bool TakesElement(BaseType base, Kind kind) {
 
 }  // namespace
 
-bool TakesArgument(const SchemaType& type, const Graph& graph, const Argument& argument) {
+bool AcceptsArgument(const SchemaType& type, const Graph& graph, const Argument& argument) {
   if (type.base == BaseType::kAny) return true;
   if (argument.is_none() && type.optional) return true;
-  if (!type.list) return TakesElement(type.base, KindOf(graph, argument));
+  if (!type.list) return AcceptsElement(type.base, KindOf(graph, argument));
   const Argument::List* list = argument.get_if<Argument::List>();
   if (list == nullptr) {
-    return type.list_size.has_value() && TakesElement(type.base, KindOf(graph, argument));
+    return type.list_size.has_value() && AcceptsElement(type.base, KindOf(graph, argument));
   }
   return std::all_of(list->begin(), list->end(), [&](const Argument& element) {
     return (element.is_none() && type.element_optional) ||
-           TakesElement(type.base, KindOf(graph, element));
+           AcceptsElement(type.base, KindOf(graph, element));
   });
 }
 
-bool GivesOutput(const SchemaType& type, const Graph& graph, const NodeOutput& output) {
+bool MatchesOutput(const SchemaType& type, const Graph& graph, const NodeOutput& output) {
   if (type.base == BaseType::kAny) return true;
   const auto gives = [&](ValueId value) {
     const Kind kind = KindOf(graph.value(value).type);

@@ -16,12 +16,12 @@ namespace belay::exir {
 //   - ints are accepted for floats,
 //   - a single element is accepted for a list of declared length.
 // Precondition: the values in `argument` are of `graph`.
-bool TakesArgument(const SchemaType& type, const Graph& graph, const Argument& argument);
+bool AcceptsArgument(const SchemaType& type, const Graph& graph, const Argument& argument);
 
 // Returns whether an output of this kind with these types of values matches a return of this type:
 // lists for lists, symbolic scalars for numbers. For tensors, no value is also accepted (undefined
 // tensors).
-bool GivesOutput(const SchemaType& type, const Graph& graph, const NodeOutput& output);
+bool MatchesOutput(const SchemaType& type, const Graph& graph, const NodeOutput& output);
 
 // Returns the kind for messages: "tensor", "int", "list", ….
 std::string ArgumentKindName(const Graph& graph, const Argument& argument);

@@ -23,7 +23,7 @@ SchemaType TypeOf(std::string_view text) {
   return FunctionSchema::Parse(absl::StrCat("a::b(", text, " x) -> ()"))->arguments[0].type;
 }
 
-TEST(TakesArgumentTest, TypesAcceptTheirKindsAndConversions) {
+TEST(AcceptsArgumentTest, TypesAcceptTheirKindsAndConversions) {
   const struct {
     std::string_view type, takes, refuses;
   } kCases[] = {
@@ -56,17 +56,17 @@ TEST(TakesArgumentTest, TypesAcceptTheirKindsAndConversions) {
                    TestOps());
     const Graph& graph = program.top();
     for (const Argument& argument : graph.node(graph.first()).arguments) {
-      EXPECT_TRUE(TakesArgument(TypeOf(type), graph, argument))
+      EXPECT_TRUE(AcceptsArgument(TypeOf(type), graph, argument))
           << type << " " << PrintArgument(graph, argument);
     }
     for (const Argument& argument : graph.node(graph.last()).arguments) {
-      EXPECT_FALSE(TakesArgument(TypeOf(type), graph, argument))
+      EXPECT_FALSE(AcceptsArgument(TypeOf(type), graph, argument))
           << type << " " << PrintArgument(graph, argument);
     }
   }
 }
 
-TEST(GivesOutputTest, ReturnsAreOfTheirKind) {
+TEST(MatchesOutputTest, ReturnsAreOfTheirKind) {
   const struct {
     std::string_view type, gives, others;
   } kCases[] = {
@@ -93,7 +93,7 @@ TEST(GivesOutputTest, ReturnsAreOfTheirKind) {
                      TestOps());
       const Graph& graph = program.top();
       for (const NodeOutput& output : graph.node(graph.first()).outputs) {
-        EXPECT_EQ(GivesOutput(TypeOf(type), graph, output), expected)
+        EXPECT_EQ(MatchesOutput(TypeOf(type), graph, output), expected)
             << type << ": " << PrintNode(graph, graph.first());
       }
     }

@@ -42,7 +42,7 @@ TEST(CallArgumentsTest, FillsDefaultsOfEveryKind) {
                                                 Argument(Argument::List{0, 1})));
 }
 
-TEST(CallArgumentsTest, SpellsEqualArgumentsEqually) {
+TEST(CallArgumentsTest, NormalizesEqualArguments) {
   const FunctionSchema schema = Schema(
       "test::f(Tensor self, int[2] stride, float scale, float[]? scales, int count, Scalar number) "
       "-> Tensor");
@@ -60,7 +60,7 @@ TEST(CallArgumentsTest, SpellsEqualArgumentsEqually) {
                                      Argument(Argument::List{1.0, 2.5}), Argument(1), Argument(7)));
 }
 
-TEST(CallArgumentsTest, LoneNumbersOfEveryKindStandForLists) {
+TEST(CallArgumentsTest, ExpandsScalarsToLists) {
   const FunctionSchema schema =
       Schema("test::f(int[2] a, float[2] b, bool[2] c, int[] d, int[2]? e, int f) -> Tensor");
   ASSERT_OK_AND_ASSIGN(
@@ -74,7 +74,7 @@ TEST(CallArgumentsTest, LoneNumbersOfEveryKindStandForLists) {
                              Argument(), Argument(0)));
 }
 
-TEST(CallArgumentsTest, TakesPositionalArguments) {
+TEST(CallArgumentsTest, AcceptsPositionalArguments) {
   const FunctionSchema schema = Schema("_operator::mul(Scalar a, Scalar b) -> Scalar");
   ASSERT_OK_AND_ASSIGN(const std::vector<Argument> unnamed,
                        CompleteArguments(schema, {{"", 2}, {"", 3}}, false));
@@ -87,7 +87,7 @@ TEST(CallArgumentsTest, TakesPositionalArguments) {
   EXPECT_THAT(mixed, ::testing::ElementsAre(Argument(2), Argument(3)));
 }
 
-TEST(CallArgumentsTest, NamesWhatIsWrong) {
+TEST(CallArgumentsTest, ReportsInvalidArguments) {
   const FunctionSchema schema = Schema("aten::mm(Tensor self, Tensor mat2) -> Tensor");
   EXPECT_THAT(
       CompleteArguments(schema, {{"self", kX}}, false),
@@ -104,7 +104,7 @@ TEST(CallArgumentsTest, NamesWhatIsWrong) {
                        HasSubstr("unknown argument 'self'; the operator has: none")));
 }
 
-TEST(CallArgumentsTest, GivenArgumentsHaveTheNamesThatThereAre) {
+TEST(CallArgumentsTest, GivenArgumentsUseAvailableNames) {
   const std::vector<Argument> arguments = {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{4}};
   const std::vector<std::string> names = {"a", "", "c"};
   const std::vector<GivenArgument> given = GivenArguments(arguments, names, 1);

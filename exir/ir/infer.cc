@@ -60,7 +60,7 @@ absl::StatusOr<bool> RefreshValue(GraphEditor& editor, NodeId node, ValueId valu
   if (Contradicts(*declared, *meta)) {
     return AtNode(absl::InvalidArgumentError(absl::StrCat(
                       "the program declares '", editor.graph().value(value).name, "' as ",
-                      PrintType(*declared), ", its operator gives ", PrintType(*meta))),
+                      PrintType(*declared), ", its operator infers ", PrintType(*meta))),
                   editor.graph(), node);
   }
   // Uses the inferred dim order with the sizes of the program.

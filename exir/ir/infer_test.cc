@@ -228,13 +228,13 @@ TEST_F(InferTest, LayoutsAreRefreshed) {
 TEST_F(InferTest, RejectsContradictingDeclarations) {
   const std::pair<std::string_view, std::string_view> kCases[] = {
       {"%r: f64[2,3] = t.relu(%x)",
-       "the program declares 'r' as f64[2,3], its operator gives f32[2,3]\n  at %r: f64[2,3] = "
+       "the program declares 'r' as f64[2,3], its operator infers f32[2,3]\n  at %r: f64[2,3] = "
        "t.relu.default(%x)"},
       {"%r: f32[6] = t.relu(%x)",
-       "the program declares 'r' as f32[6], its operator gives f32[2,3]\n  at %r: f32[6] = "
+       "the program declares 'r' as f32[6], its operator infers f32[2,3]\n  at %r: f32[6] = "
        "t.relu.default(%x)"},
       {"%r: f32[2,4] = t.relu(%x)",
-       "the program declares 'r' as f32[2,4], its operator gives f32[2,3]\n  at %r: f32[2,4] = "
+       "the program declares 'r' as f32[2,4], its operator infers f32[2,3]\n  at %r: f32[2,4] = "
        "t.relu.default(%x)"},
       {"%r: f32[2,3] = t.transpose(3)",
        "t::transpose.default: argument 'self': expected a tensor, got int 3\n  at %r: f32[2,3] = "

@@ -133,7 +133,8 @@ absl::Status GraphParser::ParseNode(GraphEditor& editor, Scope& scope,
   node.target = FindOperator(target);
   // Rejects names with an empty part ("aten.cat."), which would not print the same.
   if (FindOperator(node.target->text_name()) != node.target) {
-    return lexer_.ErrorAt(start, absl::StrCat(Quote(target), " is no operator's full name"));
+    return lexer_.ErrorAt(start,
+                          absl::StrCat(Quote(target), " is not the full name of an operator"));
   }
   if (node.target->schema() == nullptr) {
     ABSL_RETURN_IF_ERROR(Call(node, scope));

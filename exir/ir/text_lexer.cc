@@ -263,15 +263,15 @@ absl::Status Lexer::ErrorAt(size_t offset, std::string_view message) const {
 }
 
 absl::Status Lexer::Expected(std::string_view what) const {
-  std::string came = "the end of the text";
+  std::string actual = "the end of the text";
   if (kind_ == Kind::kInvalid) {
-    came = std::string(problem_);
+    actual = std::string(problem_);
   } else if (kind_ != Kind::kEnd) {
-    came =
+    actual =
         spelling_.size() > 40 ? absl::StrCat(spelling_.substr(0, 40), "…") : std::string(spelling_);
-    if (kind_ != Kind::kString) came = absl::StrCat("'", came, "'");
+    if (kind_ != Kind::kString) actual = absl::StrCat("'", actual, "'");
   }
-  return ErrorAt(start_, absl::StrCat("expected ", what, ", got ", came));
+  return ErrorAt(start_, absl::StrCat("expected ", what, ", got ", actual));
 }
 
 }  // namespace belay::exir

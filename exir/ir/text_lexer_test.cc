@@ -65,16 +65,16 @@ TEST(Quote, RoundTripsEveryByteString) {
   for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
   std::mt19937 random(TestSeed());
   constexpr std::string_view kPieces = "\"\\nx\xc3\xb6\xe4\xb8\xad\n\t\x01";
-  std::vector<std::string> texts = {
+  std::vector<std::string> strings = {
       "", all, "größe \u4e2d\U0001f600", "\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80"};
   for (int i = 0; i < 1000; ++i) {
     std::string text;
     for (size_t n = random() % 12; n > 0; --n) {
       text += i % 2 == 0 ? static_cast<char>(random()) : kPieces[random() % kPieces.size()];
     }
-    texts.push_back(text);
+    strings.push_back(text);
   }
-  for (const std::string& text : texts) {
+  for (const std::string& text : strings) {
     const std::string quoted = Quote(text);
     EXPECT_THAT(Tokens(quoted), ElementsAre(text)) << quoted;
     for (char c : quoted) EXPECT_TRUE(static_cast<unsigned char>(c) >= 0x20) << quoted;

@@ -108,8 +108,8 @@ absl::StatusOr<ExportedProgram> ProgramParser::Program() {
   }
   const auto check = [this](const HighestReference& highest, size_t count, std::string_view what) {
     if (highest.index < static_cast<int64_t>(count)) return absl::OkStatus();
-    return lexer_.ErrorAt(highest.offset, absl::StrCat("there is no ", what, "#", highest.index,
-                                                       ", the program has ", count));
+    return lexer_.ErrorAt(highest.offset, absl::StrCat("unknown ", what, "#", highest.index,
+                                                       "; the program has ", count));
   };
   ABSL_RETURN_IF_ERROR(check(parser_.highest_graph, program.graphs.size(), "graph"));
   ABSL_RETURN_IF_ERROR(check(parser_.highest_module, program.lowered_modules.size(), "module"));
@@ -277,7 +277,7 @@ absl::Status ProgramParser::Constant(ExportedProgram& program, DeclaredConstants
   end = end * static_cast<int64_t>(DTypeSize(tensor.dtype));
   if (tensor.given == nullptr && !empty &&
       (!end.ok() || end.value() > static_cast<int64_t>(kMaxConstantBytes))) {
-    return lexer_.ErrorAt(tensor.position, absl::StrCat("the constants of a text take at most ",
+    return lexer_.ErrorAt(tensor.position, absl::StrCat("expected constants of at most ",
                                                         kMaxConstantBytes, " bytes"));
   }
   if (tensor.given == nullptr && !empty && end.value() > 0) {
@@ -303,7 +303,7 @@ absl::Status ProgramParser::Materialize(DeclaredConstants& constants) {
     if (total + constant_bytes_ > kMaxConstantBytes) {
       return lexer_.ErrorAt(
           constants.tensors[0].position,
-          absl::StrCat("the constants of a text take at most ", kMaxConstantBytes, " bytes"));
+          absl::StrCat("expected constants of at most ", kMaxConstantBytes, " bytes"));
     }
   }
   constant_bytes_ += total;
@@ -334,8 +334,8 @@ absl::StatusOr<const Storage*> ProgramParser::GivenStorage() {
   const size_t offset = lexer_.offset();
   ABSL_ASSIGN_OR_RETURN(const uint64_t number, parser_.Unsigned("a storage's number"));
   if (number < storages_.size()) return &storages_[number];
-  return lexer_.ErrorAt(offset, absl::StrCat("there is no storage#", number,
-                                             ", the text came with ", storages_.size()));
+  return lexer_.ErrorAt(
+      offset, absl::StrCat("unknown storage#", number, "; the text has ", storages_.size()));
 }
 
 absl::StatusOr<Storage> ProgramParser::Bytes() {
@@ -346,7 +346,7 @@ absl::StatusOr<Storage> ProgramParser::Bytes() {
   const size_t offset = lexer_.offset();
   ABSL_ASSIGN_OR_RETURN(const std::string text, parser_.String("bytes in base64"));
   std::string raw;
-  if (!absl::Base64Unescape(text, &raw)) return lexer_.ErrorAt(offset, "this is no base64");
+  if (!absl::Base64Unescape(text, &raw)) return lexer_.ErrorAt(offset, "this is not base64");
   const std::byte* begin = reinterpret_cast<const std::byte*>(raw.data());
   return Storage::Own(std::vector<std::byte>(begin, begin + raw.size()));
 }
@@ -420,8 +420,8 @@ absl::StatusOr<NamedDataEntry> ProgramParser::NamedData(const NamedDataOutput& d
   const size_t offset = lexer_.offset();
   ABSL_ASSIGN_OR_RETURN(const uint64_t buffer, parser_.Unsigned("a buffer's number"));
   if (buffer >= data.buffers.size()) {
-    return lexer_.ErrorAt(offset, absl::StrCat("there is no buffer#", buffer,
-                                               " before, the module has ", data.buffers.size()));
+    return lexer_.ErrorAt(
+        offset, absl::StrCat("unknown buffer#", buffer, "; the module has ", data.buffers.size()));
   }
   entry.buffer = static_cast<size_t>(buffer);
   ABSL_RETURN_IF_ERROR(parser_.Word("align"));

@@ -147,7 +147,7 @@ TEST(ParseProgram, UsesGivenStorages) {
   EXPECT_TRUE(Equal(program, again));
   EXPECT_EQ(again.constants.at("c").storage().bytes.data(), given[1].bytes.data());
   EXPECT_THAT(ParseProgram(text, TestOps(), absl::MakeConstSpan(given, 1)),
-              StatusIs(kInvalid, HasSubstr("there is no storage#1, the text came with 1")));
+              StatusIs(kInvalid, HasSubstr("unknown storage#1; the text has 1")));
   // A storage that is too small is rejected.
   EXPECT_THAT(ParseProgram("program aten { constants { state \"a\": f32[3] storage#0 } graph() { "
                            "return () } }",

@@ -290,7 +290,7 @@ absl::StatusOr<uint32_t> ValueParser::Reference() {
   const size_t offset = lexer_.offset();
   ABSL_ASSIGN_OR_RETURN(const int64_t index, Int("a number"));
   if (index < 0 || index >= std::numeric_limits<uint32_t>::max()) {
-    return lexer_.ErrorAt(offset, absl::StrCat("expected a number from 0 on, got ", index));
+    return lexer_.ErrorAt(offset, absl::StrCat("expected a number >= 0, got ", index));
   }
   return static_cast<uint32_t>(index);
 }

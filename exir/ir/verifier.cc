@@ -37,7 +37,7 @@ class Verifier {
     }
     CollectSymbols();
     for (uint32_t i = 0; i < program_.graphs.size(); ++i) VerifyGraph(i);
-    VerifyBodies();
+    VerifySubgraphs();
     VerifySignature();
     return violations_.ToStatus(absl::StatusCode::kFailedPrecondition);
   }
@@ -184,7 +184,7 @@ class Verifier {
     } else {
       for (size_t i = 0; i < node.arguments.size(); ++i) {
         const SchemaArgument& declared = schema->arguments[i];
-        if (TakesArgument(declared.type, graph, node.arguments[i])) continue;
+        if (AcceptsArgument(declared.type, graph, node.arguments[i])) continue;
         ReportNode(
             5, graph, id,
             absl::StrCat("expected for argument ", declared.name, " ", declared.type.ToString(),
@@ -204,7 +204,7 @@ class Verifier {
       // operator.
       const bool lone_nothing = node.outputs.size() == 1 && type.base == BaseType::kTensor &&
                                 !type.optional && node.outputs[k].kind == NodeOutput::Kind::kNone;
-      if (!lone_nothing && GivesOutput(type, graph, node.outputs[k])) continue;
+      if (!lone_nothing && MatchesOutput(type, graph, node.outputs[k])) continue;
       ReportNode(6, graph, id,
                  absl::StrCat("expected for output ", k, " ", type.ToString(), ", got ",
                               DescribeOutput(graph, node.outputs[k])));
@@ -337,7 +337,7 @@ class Verifier {
 
   // --- Subgraphs: V7 ---
 
-  void VerifyBodies() {
+  void VerifySubgraphs() {
     const size_t count = program_.graphs.size();
     std::vector<uint32_t> uses(count, 0);
     std::vector<std::vector<uint32_t>> bodies(count);  // of each graph
@@ -347,14 +347,14 @@ class Verifier {
         for (const Argument& argument : graph.node(id).arguments) {
           ForEachGraph(argument, [&](GraphId body) {
             if (!program_.graphs.contains(body) || body == ExportedProgram::kTop) {
-              ReportNode(
-                  7, graph, id,
-                  absl::StrCat("expected one of the program's bodies, which are graph#1 to graph#",
-                               count - 1, ", got graph#", body.index()));
+              ReportNode(7, graph, id,
+                         absl::StrCat(
+                             "expected one of the program's subgraphs, which are graph#1 to graph#",
+                             count - 1, ", got graph#", body.index()));
             } else if (uses[body.index()]++ > 0) {
               ReportNode(
                   7, graph, id,
-                  absl::StrCat("expected each body to be used once, got a second use of graph#",
+                  absl::StrCat("expected each subgraph to be used once, got a second use of graph#",
                                body.index()));
             } else {
               bodies[i].push_back(body.index());
@@ -379,8 +379,8 @@ class Verifier {
       if (reached[i]) continue;
       Report(
           7, [&] { return absl::StrCat("graph#", i, " ", program_.graphs[GraphId(i)].name()); },
-          uses[i] == 0 ? "expected a node that uses the body, got none"
-                       : "expected bodies that nest below the top graph, got a cycle");
+          uses[i] == 0 ? "expected a node that uses the subgraph, got none"
+                       : "expected subgraphs that nest below the top graph, got a cycle");
     }
   }
 
@@ -389,12 +389,12 @@ class Verifier {
   void VerifySignature() {
     const Graph& top = program_.top();
     const GraphSignature& signature = program_.signature;
-    const auto check = [this](size_t expected, size_t came, std::string_view what) {
-      if (expected == came) return true;
+    const auto check = [this](size_t expected, size_t actual, std::string_view what) {
+      if (expected == actual) return true;
       Report(
           8, [] { return std::string("signature"); },
           absl::StrCat("expected one entry for each of the ", expected, " ", what,
-                       "s of the top graph, got ", came));
+                       "s of the top graph, got ", actual));
       return false;
     };
     if (check(top.inputs().size(), signature.inputs.size(), "input")) VerifyInputs();

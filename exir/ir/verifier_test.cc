@@ -294,7 +294,7 @@ TEST(Verifier, V7SubgraphIsUsedOnce) {
   EXPECT_THAT(Violations(absl::StrCat(R"(program aten { graph(%x: f32[2] user_input) {
       return (%x user_output) } )",
                                       kBody, "}")),
-              ElementsAre("V7 graph#1 body: expected a node that uses the body, got none"));
+              ElementsAre("V7 graph#1 body: expected a node that uses the subgraph, got none"));
 }
 
 TEST(Verifier, V7SubgraphsExist) {
@@ -305,7 +305,7 @@ TEST(Verifier, V7SubgraphsExist) {
   GraphEditor(program.top()).SetArgument(program.top().first(), 0, GraphId(2));
   EXPECT_THAT(Violations(program),
               ElementsAre(AllOf(StartsWith("V7 %a"),
-                                HasSubstr("bodies, which are graph#1 to graph#1, got graph#2")),
+                                HasSubstr("subgraphs, which are graph#1 to graph#1, got graph#2")),
                           StartsWith("V7 graph#1 body")));
 }
 

@@ -45,7 +45,7 @@ absl::StatusOr<DTypeSet> ParseSet(std::string_view text) {
            Split(std::string_view(part).substr(1, part.size() - 2), ',')) {
         const std::optional<DType> dtype = DTypeFromShortName(name);
         if (!dtype.has_value())
-          return absl::InvalidArgumentError(absl::StrCat("'", name, "' is no dtype"));
+          return absl::InvalidArgumentError(absl::StrCat("'", name, "' is not a dtype"));
         add = add | DTypeSet{*dtype};
       }
     } else {
@@ -55,7 +55,7 @@ absl::StatusOr<DTypeSet> ParseSet(std::string_view text) {
     }
     if (add.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "'", part, "' is no set: expected any, real, float, int, bool, complex or {dtype,…}"));
+          "'", part, "' is not a set: expected any, real, float, int, bool, complex or {dtype,…}"));
     }
     set = set | add;
   }
@@ -121,7 +121,7 @@ class RowParser {
     }
     if (found < 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("'", is_return ? "->" : "", name, "' is no tensor of the schema"));
+          absl::StrCat("'", is_return ? "->" : "", name, "' is not a tensor of the schema"));
     }
     return found;
   }
@@ -151,7 +151,7 @@ class RowParser {
 
   absl::Status Define(const std::string& alias, std::string_view text) {
     if (!IsAlias(alias))
-      return absl::InvalidArgumentError(absl::StrCat("'", alias, "' is no alias"));
+      return absl::InvalidArgumentError(absl::StrCat("'", alias, "' is not an alias"));
     ABSL_ASSIGN_OR_RETURN(const DTypeSet set, ParseSet(text));
     const int index = AliasIndex(alias);
     if (!row_.sets[index].empty())
@@ -256,14 +256,14 @@ absl::StatusOr<DTypeSet> DTypeRule::Allowed(std::string_view name,
 absl::Status DTypeRule::Validate(absl::Span<const NamedDType> dtypes) const {
   std::vector<std::optional<DType>> assigned(slots_.size());
   std::vector<bool> given(slots_.size());
-  std::vector<std::string> came;
+  std::vector<std::string> actual;
   for (const NamedDType& named : dtypes) {
     ABSL_ASSIGN_OR_RETURN(const size_t i, FindSlot(named.name));
     if (given[i])
       return absl::InvalidArgumentError(absl::StrCat(op_, ": '", named.name, "' is given twice"));
     given[i] = true;
     assigned[i] = named.dtype;
-    came.push_back(
+    actual.push_back(
         absl::StrCat(named.name, ":", named.dtype ? DTypeShortName(*named.dtype) : "none"));
   }
   for (size_t i = 0; i < slots_.size(); ++i) {
@@ -274,7 +274,7 @@ absl::Status DTypeRule::Validate(absl::Span<const NamedDType> dtypes) const {
   }
   if (Accepts(assigned)) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(op_, ": expected dtypes ", ToString(), ", got ", absl::StrJoin(came, " ")));
+      absl::StrCat(op_, ": expected dtypes ", ToString(), ", got ", absl::StrJoin(actual, " ")));
 }
 
 std::string DTypeRule::ToString() const {

@@ -49,10 +49,10 @@ std::string KindName(const MetaValue& value) {
 }
 
 absl::Status WrongKind(const FunctionSchema& schema, int i, std::string_view expected,
-                       const MetaValue& came) {
+                       const MetaValue& actual) {
   return absl::InvalidArgumentError(
       absl::StrCat(schema.ns, "::", schema.op, ".", schema.overload, ": argument '",
-                   schema.arguments[i].name, "': expected ", expected, ", got ", KindName(came)));
+                   schema.arguments[i].name, "': expected ", expected, ", got ", KindName(actual)));
 }
 
 std::optional<SymInt> AsSymInt(const MetaValue& value) {

@@ -295,7 +295,7 @@ absl::StatusOr<const OpPacket*> OpRegistry::LookupPacket(Dialect dialect, std::s
   }
   if (!impl_->known_namespaces.contains(ns) && !backend_namespace) {
     return absl::NotFoundError(
-        absl::StrCat("operator '", text_name, "': there is no namespace '", ns, "'"));
+        absl::StrCat("operator '", text_name, "': unknown namespace '", ns, "'"));
   }
   if (Overloads(ns, op).empty()) {
     return absl::NotFoundError(absl::StrCat("operator '", text_name, "': namespace '", ns,

@@ -147,7 +147,7 @@ std::string DefaultText(const SchemaDefault& value) {
   return std::visit(Visitor{}, value);
 }
 
-bool AliasSetsMeet(const AliasAnnotation& a, const AliasAnnotation& b) {
+bool AliasSetsIntersect(const AliasAnnotation& a, const AliasAnnotation& b) {
   for (absl::string_view x : absl::StrSplit(a.set, '|')) {
     for (absl::string_view y : absl::StrSplit(b.set, '|')) {
       if (x == y) return true;
@@ -176,10 +176,11 @@ class Parser {
 
  private:
   absl::Status Error(std::string_view expected) const {
-    const std::string came = pos_ < text_.size() ? absl::StrCat("'", text_.substr(pos_, 16), "'")
-                                                 : std::string("the end");
+    const std::string actual = pos_ < text_.size() ? absl::StrCat("'", text_.substr(pos_, 16), "'")
+                                                   : std::string("the end");
     return absl::InvalidArgumentError(absl::StrCat("schema '", text_.substr(0, 200), "': position ",
-                                                   pos_, ": expected ", expected, ", got ", came));
+                                                   pos_, ": expected ", expected, ", got ",
+                                                   actual));
   }
 
   void SkipSpace() {
@@ -306,9 +307,9 @@ class Parser {
       ++pos_;
       if (Word().empty()) return Error("a type's name");
     }
-    constexpr std::string_view kMadeOfOthers[] = {"Await", "Dict", "Future", "RRef", "Union"};
-    if (std::find(std::begin(kMadeOfOthers), std::end(kMadeOfOthers), name) ==
-        std::end(kMadeOfOthers)) {
+    constexpr std::string_view kComposedTypes[] = {"Await", "Dict", "Future", "RRef", "Union"};
+    if (std::find(std::begin(kComposedTypes), std::end(kComposedTypes), name) ==
+        std::end(kComposedTypes)) {
       return absl::OkStatus();
     }
     if (pos_ >= text_.size() || text_[pos_] != '(') return absl::OkStatus();
@@ -503,7 +504,7 @@ std::string FunctionSchema::ToString() const {
     bool into_list = false;
     for (const SchemaReturn& r : returns) {
       into_list |=
-          of_argument && r.type.list && r.alias.has_value() && AliasSetsMeet(*alias, *r.alias);
+          of_argument && r.type.list && r.alias.has_value() && AliasSetsIntersect(*alias, *r.alias);
     }
     return absl::StrCat("(", alias->set, alias->write ? "!" : "", into_list ? " -> *" : "", ")");
   };
@@ -550,7 +551,7 @@ bool FunctionSchema::IsView() const {
   if (IsMutable()) return false;
   for (const SchemaReturn& r : returns) {
     for (const SchemaArgument& a : arguments) {
-      if (r.alias.has_value() && a.alias.has_value() && AliasSetsMeet(*r.alias, *a.alias))
+      if (r.alias.has_value() && a.alias.has_value() && AliasSetsIntersect(*r.alias, *a.alias))
         return true;
     }
   }

@@ -14,7 +14,7 @@ namespace belay::exir {
 namespace {
 
 // Returns whether no padding amount is above 0.
-bool TakesAwayOnly(const Padding<SymInt>& padding) {
+bool IsOnlyCropping(const Padding<SymInt>& padding) {
   bool away = true;
   for (const auto* numbers : {&padding.before, &padding.after}) {
     for (const SymInt& number : *numbers) away = away && number.AsInt().value_or(1) <= 0;
@@ -26,7 +26,7 @@ absl::Status ConstantPadMeta(MetaContext& context, const ConstantPadCall<MetaArg
   const TensorMeta* const self = call.self;
   ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> sizes, call.Shape());
   TensorMeta out = DenseInFormat(self->dtype, sizes, LooksChannelsLast(*self));
-  if (TakesAwayOnly(call.padding)) {  // PyTorch clones the remaining slice
+  if (IsOnlyCropping(call.padding)) {  // PyTorch clones the remaining slice
     TensorMeta part = *self;
     part.sizes = std::move(sizes);
     ABSL_ASSIGN_OR_RETURN(out, ResultLike(self->dtype, part, MemoryFormat::kPreserve));

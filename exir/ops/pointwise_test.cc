@@ -157,7 +157,7 @@ TEST_F(PointwiseTest, ErrorsNameTheArgument) {
   EXPECT_THAT(InferTensor("aten.add.Tensor", {F32({2}), MetaValue()}),
               HasSubstr("argument 'other'"));
   EXPECT_THAT(InferTensor("aten.polygamma.default", {SymExpr(-1), F32({2})}),
-              HasSubstr("argument 'n': expected none below 0, got -1"));
+              HasSubstr("argument 'n': expected at least 0, got -1"));
 }
 
 TEST_F(PointwiseTest, NextAfterKeepsHalfPrecision) {

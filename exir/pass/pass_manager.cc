@@ -45,7 +45,7 @@ absl::StatusOr<ExportedProgram> RunPasses(ExportedProgram program, absl::Span<co
     if (options.check_changed && (PrintProgram(program) != before) != *changed) {
       return absl::InternalError(absl::StrCat("pass ", pass.name, " said that it changed ",
                                               *changed ? "something" : "nothing",
-                                              ", but the text form says otherwise"));
+                                              ", but the text form shows the opposite"));
     }
     if (options.after_pass) options.after_pass(report, program);
     if (reports != nullptr) reports->push_back(std::move(report));

@@ -54,7 +54,7 @@ class EdgeChecker {
       if (op->schema() != nullptr && op->schema()->IsView()) {
         Report(
             3, [&] { return op->name(); },
-            "expected preserved operators that are no views; can't preserve an operator because "
+            "expected preserved operators that are not views; can't preserve an operator because "
             "it is a view");
       }
     }

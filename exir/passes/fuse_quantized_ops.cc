@@ -193,7 +193,7 @@ class Fusion {
       }
       moved.push_back(*value);
       const ValueId like = graph_.ResultOf(*it);
-      if (!TakeSizes(*value, like)) {
+      if (!CopySizes(*value, like)) {
         Erase(moved);
         return false;
       }
@@ -241,7 +241,7 @@ class Fusion {
 
   // Gives a new value the sizes of the value that it replaces, which use the program's own symbols.
   // Returns false if the memory layout differs.
-  bool TakeSizes(ValueId value, ValueId like) {
+  bool CopySizes(ValueId value, ValueId like) {
     TensorMeta type = graph_.MetaOf(value);
     const TensorMeta& declared = graph_.MetaOf(like);
     if (type.strides != declared.strides) return false;
@@ -260,7 +260,7 @@ class Fusion {
   bool ReplaceResult(NodeId id, const std::vector<ValueId>& values) {
     const ValueId old = graph_.ResultOf(id), value = values.back();
     if (graph_.value(value).tensor()->dtype != graph_.value(old).tensor()->dtype ||
-        !TakeSizes(value, old)) {
+        !CopySizes(value, old)) {
       Erase(values);
       return false;
     }

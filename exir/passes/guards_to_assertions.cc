@@ -352,16 +352,17 @@ class Assertions {
       std::string symbol = "input_size";
       for (int n = 0; program_.ranges.contains(symbol); ++n) symbol = absl::StrCat("input_size", n);
       program_.ranges[symbol] = size.Range(program_.ranges);
-      const ValueId came = editor_.InsertOp(first_,
-                                            {.name = "sym_size",
-                                             .target = sym_size,
-                                             .arguments = {Argument(input), Argument(int64_t{dim})},
-                                             .argument_names = {},
-                                             .provenance = {},
-                                             .debug_handle = 0,
-                                             .delegation_tag = {}},
-                                            SymIntType{SymExpr::Symbol(symbol)});
-      const Argument equal = builder_->Call("_operator.eq", {Argument(came), expected});
+      const ValueId actual =
+          editor_.InsertOp(first_,
+                           {.name = "sym_size",
+                            .target = sym_size,
+                            .arguments = {Argument(input), Argument(int64_t{dim})},
+                            .argument_names = {},
+                            .provenance = {},
+                            .debug_handle = 0,
+                            .delegation_tag = {}},
+                           SymIntType{SymExpr::Symbol(symbol)});
+      const Argument equal = builder_->Call("_operator.eq", {Argument(actual), expected});
       builder_->Call("aten._assert_scalar.default", {equal, Argument(message)});
     }
     if (builder_->ok()) return;

@@ -327,7 +327,7 @@ class Propagation {
       }
     }
     const std::vector<ValueId> expected = node.results();
-    if (values.size() != expected.size()) return absl::InternalError("another number of results");
+    if (values.size() != expected.size()) return absl::InternalError("wrong number of results");
     for (size_t k = 0; k < expected.size(); ++k) {
       const TensorMeta* meta = graph_.value(expected[k]).tensor();
       const TensorView* tensor = values[k].tensor();

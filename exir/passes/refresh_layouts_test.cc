@@ -33,7 +33,7 @@ TEST(RefreshLayoutsTest, RejectsContradictingDeclaredType) {
   }
 })",
                   RefreshLayoutsPass().run, absl::StatusCode::kInvalidArgument,
-                  "declares 'y' as f32[2,4], its operator gives f32[2,3]", PassTestOps());
+                  "declares 'y' as f32[2,4], its operator infers f32[2,3]", PassTestOps());
 }
 
 }  // namespace

@@ -323,9 +323,9 @@ TEST(ScalarToTensorTest, ScalarsExactInHalfPrecisionBecomeTensors) {
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(absl::StrCat(c.dtype, " ", c.number));
-    const std::string came = Lifted(absl::StrCat("aten.mul.Tensor(%x, ", c.number, ")"),
-                                    absl::StrCat("%x: ", c.dtype, "[2]"));
-    EXPECT_EQ(came, c.holds ? "mul.Tensor f32" : "mul.Scalar");
+    const std::string actual = Lifted(absl::StrCat("aten.mul.Tensor(%x, ", c.number, ")"),
+                                      absl::StrCat("%x: ", c.dtype, "[2]"));
+    EXPECT_EQ(actual, c.holds ? "mul.Tensor f32" : "mul.Scalar");
   }
 }
 

@@ -62,7 +62,7 @@ class Seeder {
         editor.SetArguments(id, std::move(arguments));
         continue;
       }
-      ABSL_RETURN_IF_ERROR(SeedBodies(editor, id, state));
+      ABSL_RETURN_IF_ERROR(SeedSubgraphs(editor, id, state));
     }
     return absl::OkStatus();
   }
@@ -71,7 +71,7 @@ class Seeder {
 
  private:
   // Seeds the subgraphs of the node, if any.
-  absl::Status SeedBodies(GraphEditor& editor, NodeId id, ValueId state) {
+  absl::Status SeedSubgraphs(GraphEditor& editor, NodeId id, ValueId state) {
     std::vector<GraphId> bodies;
     for (const Argument& argument : editor.graph().node(id).arguments) {
       if (const GraphId* body = argument.get_if<GraphId>()) bodies.push_back(*body);
@@ -83,7 +83,7 @@ class Seeder {
     const Node& node = editor.graph().node(id);
     if (node.target->name() != "higher_order.cond") {
       return AtNode(absl::UnimplementedError(absl::StrCat(
-                        "random numbers in the body of ", node.target->name(),
+                        "random numbers in the subgraph of ", node.target->name(),
                         " are not supported: draw them before the loop, for all iterations")),
                     editor.graph(), id);
     }

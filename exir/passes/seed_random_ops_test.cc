@@ -125,7 +125,7 @@ TEST(SeedRandomOpsTest, RejectsRandomOperatorsInLoops) {
   }
 })",
       SeedRandomOps(0).run, absl::StatusCode::kUnimplemented,
-      "random numbers in the body of higher_order.map_impl are not supported: draw them "
+      "random numbers in the subgraph of higher_order.map_impl are not supported: draw them "
       "before the loop, for all iterations",
       PassTestOps());
 }
@@ -256,7 +256,8 @@ TEST(SeedRandomOpsTest, KeepsUnknownOperatorsAndRejectsLoopsInBranches) {
   }
 })",
                   SeedRandomOps(1).run, absl::StatusCode::kUnimplemented,
-                  "random numbers in the body of higher_order.while_loop are not supported", *ops);
+                  "random numbers in the subgraph of higher_order.while_loop are not supported",
+                  *ops);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Two methods of one weight, which the second has tied and in a delegate.
+// Two methods that share a weight; the second uses it as a tied weight and in a delegate.
 constexpr std::string_view kFirst = R"(program aten {
   constants { state "w": f32[2,3] }
   graph(%w: f32[2,3] parameter "w", %x: f32[2,3] user_input) {
@@ -90,7 +90,7 @@ class SavedProgramsTest : public TestInDirectory {
   }
 };
 
-TEST_F(SavedProgramsTest, GraphsWeightsAndDelegatesComeBack) {
+TEST_F(SavedProgramsTest, GraphsWeightsAndDelegatesRoundTrip) {
   const MethodPrograms methods = Methods();
   ASSERT_OK(WriteSavedPrograms(methods, Path("p.bir")));
   ASSERT_OK_AND_ASSIGN(const MethodPrograms read, ReadSavedPrograms(Path("p.bir"), *ops_));
@@ -114,7 +114,7 @@ TEST_F(SavedProgramsTest, BytesAreStable) {
   EXPECT_EQ(SavePrograms(read).ToString(), file);
 }
 
-TEST_F(SavedProgramsTest, TruncatedFilesAreErrors) {
+TEST_F(SavedProgramsTest, RejectsTruncatedFiles) {
   const std::string file = SavePrograms(Methods()).ToString();
   for (size_t size = 0; size < file.size(); size += size < 200 ? 1 : 61) {
     const absl::Status status = Parse(file.substr(0, size)).status();
@@ -126,7 +126,7 @@ TEST_F(SavedProgramsTest, TruncatedFilesAreErrors) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bytes after the header, got 0")));
 }
 
-TEST_F(SavedProgramsTest, EveryByteCounts) {
+TEST_F(SavedProgramsTest, DetectsAnyChangedByte) {
   const std::string file = SavePrograms(Methods()).ToString();
   for (size_t i = 0; i < file.size(); i += i < 300 ? 1 : 37) {
     std::string changed = file;
@@ -137,21 +137,21 @@ TEST_F(SavedProgramsTest, EveryByteCounts) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("bytes of storages")));
 }
 
-TEST_F(SavedProgramsTest, NewerVersionsAreRefused) {
+TEST_F(SavedProgramsTest, RejectsNewerVersions) {
   std::string file = SavePrograms(Methods()).ToString();
   file[8] = 2;
   EXPECT_THAT(Parse(file),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("expected version 1, got 2")));
 }
 
-TEST_F(SavedProgramsTest, ProgramsAreVerified) {
+TEST_F(SavedProgramsTest, VerifiesPrograms) {
   MethodPrograms methods = Methods();
   methods[0].second.signature.inputs.pop_back();
   EXPECT_THAT(Parse(SavePrograms(methods).ToString()),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("method 'prefill'")));
 }
 
-TEST_F(SavedProgramsTest, MethodsHaveNamesOfTheirOwn) {
+TEST_F(SavedProgramsTest, RejectsDuplicateMethodNames) {
   MethodPrograms methods = Methods();
   methods[1].first = "prefill";
   EXPECT_THAT(
@@ -164,7 +164,7 @@ TEST_F(SavedProgramsTest, MethodsHaveNamesOfTheirOwn) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected methods")));
 }
 
-TEST_F(SavedProgramsTest, TextHasALimit) {
+TEST_F(SavedProgramsTest, LimitsTextSize) {
   const std::string file = SavePrograms(Methods()).ToString();
   const absl::Span<const std::byte> bytes(reinterpret_cast<const std::byte*>(file.data()),
                                           file.size());
@@ -172,7 +172,7 @@ TEST_F(SavedProgramsTest, TextHasALimit) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("max_text_bytes is 100")));
 }
 
-// A file of this message, with the right digest, and of these bytes behind it.
+// A file with this message, a correct digest, and these bytes after it.
 std::string FileOf(const std::string& message, std::string_view data = "") {
   std::string file = "BIRBELAY";
   const auto put = [&](auto number) {
@@ -188,8 +188,8 @@ std::string FileOf(const std::string& message, std::string_view data = "") {
   return file + std::string(data);
 }
 
-// Files whose digests are right and whose contents are not.
-TEST_F(SavedProgramsTest, MessagesThatAreNoProgramsAreRefused) {
+// Files with correct digests and invalid contents.
+TEST_F(SavedProgramsTest, RejectsMalformedMessages) {
   const auto message = [](const std::string& name, const std::string& text, int storages = 0,
                           uint64_t size = 4, uint64_t offset = 0) {
     schema::SavedPrograms programs;
@@ -212,7 +212,7 @@ TEST_F(SavedProgramsTest, MessagesThatAreNoProgramsAreRefused) {
     std::string_view problem;
   } kCases[] = {
       {FileOf("\xff\xff"), "the message does not parse"},
-      {FileOf(message("", text)), "expected names of methods in UTF-8"},
+      {FileOf(message("", text)), "expected method names in UTF-8"},
       {FileOf(message("m", "program nothing")), "method 'm'"},
       {FileOf(message("m", text, 1, 0), "1234"), "storage#0: expected bytes, got none"},
       {FileOf(message("m", text, 1, 4, 64), "1234"), "storage#0: expected the offset 0, got 64"},
@@ -224,7 +224,7 @@ TEST_F(SavedProgramsTest, MessagesThatAreNoProgramsAreRefused) {
   }
 }
 
-TEST_F(SavedProgramsTest, FilesAreInspectedWithoutTheirPrograms) {
+TEST_F(SavedProgramsTest, InspectsFilesWithoutParsingPrograms) {
   const MethodPrograms methods = Methods();
   ASSERT_OK(WriteSavedPrograms(methods, Path("p.bir")));
   ASSERT_OK_AND_ASSIGN(const SavedProgramsInfo info, InspectSavedPrograms(Path("p.bir")));
@@ -252,7 +252,7 @@ TEST_F(SavedProgramsTest, ErrorsNameTheFile) {
   for (const absl::Status& status : each(Path("short.bir"))) {
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("short.bir")));
   }
-  // A damaged storage is read with the programs, and not for their names.
+  // A damaged storage is detected when the programs are read, but not when only names are read.
   std::string file = SavePrograms(Methods()).ToString();
   file.back() = static_cast<char>(file.back() ^ 1);
   std::ofstream(Path("damaged.bir"), std::ios::binary) << file;

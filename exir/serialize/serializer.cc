@@ -70,7 +70,7 @@ absl::Status LayOutCompanions(absl::Span<const SegmentBytes> segments, schema::P
 }
 
 // Whether the path is a regular file with these bytes, without symbolic or further hard links.
-bool IsThere(const std::string& path, const SerializedCompanion& companion) {
+bool HasSameContent(const std::string& path, const SerializedCompanion& companion) {
   struct stat info;
   if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink != 1) {
     return false;
@@ -170,7 +170,7 @@ absl::Status WriteSerializedProgram(const SerializedProgram& program, const std:
           absl::StrCat("the program file can't have the name of its companion file ", path));
       break;
     }
-    if (IsThere(companion_path, companion)) continue;
+    if (HasSameContent(companion_path, companion)) continue;
     struct stat info;
     const bool replaces = ::lstat(companion_path.c_str(), &info) == 0;
     status = WriteFileAtomically(companion_path, companion.pieces);

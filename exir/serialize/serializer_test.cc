@@ -68,7 +68,7 @@ class SerializerTest : public TestInDirectory {
  protected:
 };
 
-TEST_F(SerializerTest, CompanionFilesAreFoundBesideTheProgram) {
+TEST_F(SerializerTest, FindsCompanionFilesInProgramFolder) {
   ASSERT_OK(WriteProgramFile(Image(), Path("p.belay")));
   const std::vector<std::string> files = Files();
   ASSERT_EQ(files.size(), 3u);
@@ -84,7 +84,7 @@ TEST_F(SerializerTest, CompanionFilesAreFoundBesideTheProgram) {
   }
 }
 
-TEST_F(SerializerTest, ConstantsGoToACompanionWhenAsked) {
+TEST_F(SerializerTest, StoresConstantsInCompanionOnRequest) {
   ASSERT_OK(WriteProgramFile(Image(), Path("p.belay"), {.constants_companion = "weights"}));
   const std::vector<std::string> files = Files();
   ASSERT_EQ(files.size(), 4u);
@@ -94,7 +94,7 @@ TEST_F(SerializerTest, ConstantsGoToACompanionWhenAsked) {
   EXPECT_EQ(Text(std::get<TensorPlan>(program.methods()[0].values[0]).constant), "1234");
 }
 
-// What is no constant and no named data stays in the program file.
+// Segments other than constants and named data stay in the program file.
 TEST_F(SerializerTest, DelegatesStayInTheProgramFile) {
   ProgramImage image = Image();
   image.segments.push_back({.kind = schema::Segment::DELEGATE, .pieces = {Bytes("blob of bytes")}});
@@ -105,8 +105,8 @@ TEST_F(SerializerTest, DelegatesStayInTheProgramFile) {
   EXPECT_EQ(program.companions.size(), 3u);
 }
 
-// A piece without bytes says nothing of what lies in a file.
-TEST_F(SerializerTest, CompanionsWithEmptyPiecesAreLeftAlone) {
+// Empty pieces do not affect the comparison with an existing file.
+TEST_F(SerializerTest, KeepsCompanionsWithEmptyPieces) {
   SerializedProgram program;
   program.pieces = {"program"};
   program.size = 7;
@@ -119,7 +119,7 @@ TEST_F(SerializerTest, CompanionsWithEmptyPiecesAreLeftAlone) {
   EXPECT_EQ(Read(Path("c.data")), "abcd");
 }
 
-TEST_F(SerializerTest, SharedWeightsAreOneFile) {
+TEST_F(SerializerTest, SharedWeightsUseOneFile) {
   ProgramImage first = Image();
   first.segments.resize(1);
   first.metadata.clear_named_data();
@@ -136,7 +136,7 @@ TEST_F(SerializerTest, SharedWeightsAreOneFile) {
   EXPECT_OK(Program::Open(Path("second.belay")));
 }
 
-TEST_F(SerializerTest, OtherContentHasAnotherName) {
+TEST_F(SerializerTest, DifferentContentHasDifferentName) {
   ASSERT_OK(WriteProgramFile(Image("1234", "bees"), Path("old.belay")));
   ASSERT_OK(WriteProgramFile(Image("1234", "wasp"), Path("new.belay")));
   EXPECT_EQ(Files().size(), 5u);  // "one" twice, "two" once
@@ -144,7 +144,7 @@ TEST_F(SerializerTest, OtherContentHasAnotherName) {
   EXPECT_OK(Program::Open(Path("new.belay")));
 }
 
-TEST_F(SerializerTest, TheSameImageGivesTheSameBytes) {
+TEST_F(SerializerTest, EqualImagesGiveEqualBytes) {
   const ProgramImage image = Image();
   const SerializeOptions options = {.companions = true, .constants_companion = "w"};
   ASSERT_OK_AND_ASSIGN(const SerializedProgram a, SerializeProgram(image, options));
@@ -156,12 +156,12 @@ TEST_F(SerializerTest, TheSameImageGivesTheSameBytes) {
   }
 }
 
-TEST_F(SerializerTest, OnePieceHasNoCompanions) {
+TEST_F(SerializerTest, RejectsCompanionsInOnePiecePrograms) {
   EXPECT_THAT(SerializeProgram(Image()),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("companion file 'one'")));
 }
 
-TEST_F(SerializerTest, TagsThatAreNoBaseNamesAreRefused) {
+TEST_F(SerializerTest, RejectsInvalidTags) {
   for (const std::string& tag :
        {std::string("../up"), std::string("a/b"), std::string("a\\b"), std::string("c:"),
         std::string("a\nb"), std::string("a\0b", 3), std::string("w\xff"), std::string(240, 'x')}) {
@@ -171,11 +171,11 @@ TEST_F(SerializerTest, TagsThatAreNoBaseNamesAreRefused) {
   EXPECT_TRUE(Files().empty());
 }
 
-TEST_F(SerializerTest, LinksAreReplacedAndNotFollowed) {
+TEST_F(SerializerTest, ReplacesLinksWithoutFollowing) {
   ASSERT_OK(WriteProgramFile(Image(), Path("p.belay")));
   const std::string companion = Path(Files()[0]);
   const std::string content = Read(companion);
-  // A symbolic link to the right bytes, then a second name of them: the reader refuses both.
+  // A symbolic link to the right bytes, then a hard link: the reader rejects both.
   for (const bool symbolic : {true, false}) {
     SCOPED_TRACE(symbolic);
     const std::string target = Path("target");
@@ -196,16 +196,16 @@ TEST_F(SerializerTest, LinksAreReplacedAndNotFollowed) {
   }
 }
 
-TEST_F(SerializerTest, AnErrorLeavesNothing) {
+TEST_F(SerializerTest, ErrorsLeaveNoFiles) {
   EXPECT_THAT(WriteProgramFile(Image(), Path("no/such/folder/p.belay")),
               StatusIs(absl::StatusCode::kNotFound));
-  fs::create_directory(Path("p.belay"));  // companions can be written, the program can't
+  fs::create_directory(Path("p.belay"));  // companions can be written, the program cannot
   EXPECT_FALSE(WriteProgramFile(Image(), Path("p.belay")).ok());
   EXPECT_THAT(Files(), ElementsAre("p.belay"));
 }
 
-TEST_F(SerializerTest, AFullDiskLeavesNothing) {
-  // A limit on the size of files stops a write midway, as a full disk does. "one" fits, "two" not.
+TEST_F(SerializerTest, FullDiskLeavesNoFiles) {
+  // A file size limit stops a write midway, as a full disk does. "one" fits, "two" does not.
   rlimit before;
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   rlimit small = before;
@@ -222,23 +222,23 @@ TEST_F(SerializerTest, AFullDiskLeavesNothing) {
   EXPECT_TRUE(Files().empty());
 }
 
-TEST_F(SerializerTest, AConstantOutsideItsSegmentIsRefused) {
+TEST_F(SerializerTest, RejectsConstantOutsideSegment) {
   ProgramImage image = Image();
   image.metadata.mutable_constants(0)->set_size(5);
   EXPECT_THAT(WriteProgramFile(image, Path("p.belay")),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("outside segment 0")));
-  image.metadata.mutable_constants(0)->set_offset(~uint64_t{0});  // the sum is small again
+  image.metadata.mutable_constants(0)->set_offset(~uint64_t{0});  // the sum wraps around
   EXPECT_THAT(WriteProgramFile(image, Path("p.belay")),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("outside segment 0")));
   image.metadata.mutable_constants(0)->set_segment(9);
   EXPECT_THAT(WriteProgramFile(image, Path("p.belay")),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("outside segment 9")));
-  image.metadata.mutable_constants(0)->set_named_data("a");  // lies where the data lies
+  image.metadata.mutable_constants(0)->set_named_data("a");  // stored with the named data
   EXPECT_OK(SerializeProgram(image, {.companions = true}).status());
 }
 
-// A companion file of the right name that somebody changed is written anew.
-TEST_F(SerializerTest, ChangedCompanionsAreReplaced) {
+// Companion files with the right name and changed content are rewritten.
+TEST_F(SerializerTest, ReplacesChangedCompanions) {
   ASSERT_OK(WriteProgramFile(Image(), Path("p.belay")));
   const std::string companion = Path(Files()[0]);
   const std::string content = Read(companion);
@@ -251,7 +251,7 @@ TEST_F(SerializerTest, ChangedCompanionsAreReplaced) {
   }
 }
 
-TEST_F(SerializerTest, AProgramIsNotWrittenOverItsCompanion) {
+TEST_F(SerializerTest, RejectsProgramPathOfItsCompanion) {
   ASSERT_OK(WriteProgramFile(Image(), Path("p.belay")));
   const std::string companion = Files()[0];
   EXPECT_THAT(WriteProgramFile(Image(), Path(companion)),
@@ -259,8 +259,8 @@ TEST_F(SerializerTest, AProgramIsNotWrittenOverItsCompanion) {
                        HasSubstr("can't have the name of its companion file")));
 }
 
-// A file without a folder stands in the current one, and so do its companions.
-TEST_F(SerializerTest, PathsWithoutAFolder) {
+// A path without a folder refers to the current directory, also for companions.
+TEST_F(SerializerTest, AcceptsPathsWithoutFolder) {
   const fs::path before = fs::current_path();
   fs::current_path(Path(""));
   const absl::Status status = WriteProgramFile(Image(), "p.belay");
@@ -270,15 +270,15 @@ TEST_F(SerializerTest, PathsWithoutAFolder) {
   EXPECT_OK(Program::Open(Path("p.belay")));
 }
 
-TEST_F(SerializerTest, OnePieceOfBytesIsAllPieces) {
+TEST_F(SerializerTest, ToStorageJoinsAllPieces) {
   const ProgramImage image = Image();
   ASSERT_OK_AND_ASSIGN(const SerializedProgram program,
                        SerializeProgram(image, {.companions = true}));
   EXPECT_EQ(Text(program.ToStorage().bytes), program.ToString());
 }
 
-// Who computed digests already need not see them computed again; debug data is a segment behind.
-TEST_F(SerializerTest, DigestsThatAreKnownAreTaken) {
+// Known digests are not recomputed; debug data is a segment after the others.
+TEST_F(SerializerTest, UsesKnownDigests) {
   ProgramImage image = Image();
   image.segments[0].sha256 = std::string(32, 'x');
   image.debug.add_methods();
@@ -291,7 +291,7 @@ TEST_F(SerializerTest, DigestsThatAreKnownAreTaken) {
   EXPECT_EQ(plain.ToString().find(std::string(32, 'x')), std::string::npos);
 }
 
-TEST_F(SerializerTest, AnImageThatIsLaidOutIsRefused) {
+TEST_F(SerializerTest, RejectsImagesWithLayout) {
   ProgramImage image = Image();
   image.metadata.add_segments();
   EXPECT_THAT(SerializeProgram(image, {.companions = true}),

@@ -1,4 +1,4 @@
-// SymExpr::Evaluate… (sym_evaluate.cc), and what functions make of numbers (sym_number.cc).
+// SymExpr::Evaluate… (sym_evaluate.cc), and the evaluation of functions on numbers (sym_number.cc).
 #include <cmath>
 #include <functional>
 #include <optional>
@@ -76,7 +76,7 @@ TEST(SymEvaluateTest, EvaluatesEveryHead) {
   for (const auto& [text, want] : kBools) EXPECT_EQ(Parse(text).EvaluateBool(symbol), want) << text;
 }
 
-TEST(SymEvaluateTest, ChoicesAskForWhatIsChosen) {
+TEST(SymEvaluateTest, WhereEvaluatesOnlyChosenBranch) {
   const auto only_s = [](std::string_view name) {
     return name == "s" ? std::optional<int64_t>(3) : std::nullopt;
   };
@@ -86,7 +86,7 @@ TEST(SymEvaluateTest, ChoicesAskForWhatIsChosen) {
   EXPECT_EQ(Parse("Where(t > 2, s, s + 1)").EvaluateInt(only_s), std::nullopt);
 }
 
-TEST(SymEvaluateTest, EvaluatesToNothingWhereThereIsNoValue) {
+TEST(SymEvaluateTest, UndefinedValuesEvaluateToNothing) {
   EXPECT_EQ(Parse("s").EvaluateInt(&NoSymbols), std::nullopt);
   EXPECT_EQ(Parse("FloorDiv(1, 0)").EvaluateInt(&NoSymbols), std::nullopt);
   EXPECT_EQ(Parse("Mystery(1)").EvaluateInt(&NoSymbols), std::nullopt);
@@ -104,7 +104,7 @@ TEST(SymEvaluateTest, EvaluatesToNothingWhereThereIsNoValue) {
             std::nullopt);
 }
 
-// The same of symbols and of numbers, which are folded when the expression is made.
+// Checks symbols and constants; the latter are folded on construction.
 TEST(SymEvaluateTest, FunctionsOfIntegersAreExact) {
   struct Case {
     std::string_view text;
@@ -152,7 +152,7 @@ TEST(SymEvaluateTest, FunctionsOfIntegersAreExact) {
            {"Pow(s, t)", 1, -5, 1},
            {"Pow(s, t)", 1, INT64_MIN, none},
            {"Pow(s, t)", 0, -1, none},
-           {"Pow(s, t)", 2, -1, none},  // a half is no integer
+           {"Pow(s, t)", 2, -1, none},  // 1/2 is not an integer
            {"Pow(s, t)", INT64_MIN, -1, none},
            {"Max(s, t)", 2, 7, 7},
            {"Min(s, t)", 2, 7, 2},
@@ -186,7 +186,7 @@ TEST(SymEvaluateTest, FractionsAreRoundedExactly) {
            {"TruncToInt(s/2)", 7, 3},
            {"TruncToInt(s/2)", -7, -3},
            {"RoundToInt(s/2)", 8, 4},
-           // Halves to even, as Python rounds.
+           // Half to even, as in Python.
            {"RoundToInt(s/2)", 5, 2},
            {"RoundToInt(s/2)", 7, 4},
            {"RoundToInt(s/2)", -5, -2},
@@ -196,7 +196,7 @@ TEST(SymEvaluateTest, FractionsAreRoundedExactly) {
            {"RoundToInt(s/3)", -4, -1},
            {"RoundToInt(s/3)", INT64_MIN, -3074457345618258603},
            {"RoundToInt(s/3)", -5, -2},
-           // Numbers that no double holds.
+           // Numbers that are not representable as double.
            {"FloorToInt(s/2)", INT64_MAX, 4611686018427387903},
            {"CeilToInt(s/2)", INT64_MAX, 4611686018427387904},
            {"TruncToInt(s/2)", INT64_MAX, 4611686018427387903},
@@ -255,9 +255,9 @@ TEST(SymEvaluateTest, FunctionsHaveNoValueOutsideTheirDomain) {
         "ModularIndexing(0.5, 1, 1)", "ModularIndexing(1, 0.5, 1)", "ModularIndexing(1, 1, 0.5)",
         "BitwiseFn_bitwise_and(0.5, 1)", "BitwiseFn_bitwise_and(1, 0.5)",
         "BitwiseFn_bitwise_or(0.5, 1)", "BitwiseFn_bitwise_or(1, 0.5)", "RoundDecimal(1.5, 0.5)",
-        // Division by 0, whatever that is.
+        // Division by 0 in all forms.
         "FloorDiv(1, 0.0)", "FloorDiv(0.5, 0)", "IntTrueDiv(1, 0)", "FloatTrueDiv(1.0, 0.0)",
-        // Not a number, and no int64.
+        // NaN, and beyond int64.
         "OpaqueUnaryFn_sqrt(-1)", "FloatPow(-1.0, 0.5)", "inf - inf", "0.0*inf", "FloorToInt(inf)",
         "CeilToInt(1e300)", "RoundToInt(-1e300)", "RoundDecimal(1.5, 301)",
         "RoundDecimal(1.5, -301)"}) {
@@ -266,7 +266,7 @@ TEST(SymEvaluateTest, FunctionsHaveNoValueOutsideTheirDomain) {
     EXPECT_EQ(e.EvaluateInt(&NoSymbols), std::nullopt) << text;
     EXPECT_EQ(e.EvaluateBool(&NoSymbols), std::nullopt) << text;
   }
-  // What is not known decides nothing, however much of it there is.
+  // Unknown operands decide nothing, however many there are.
   EXPECT_EQ(Parse("And(u > 1, v > 1)").EvaluateBool(&NoSymbols), std::nullopt);
   EXPECT_EQ(Parse("Or(u > 1, v > 1)").EvaluateBool(&NoSymbols), std::nullopt);
   for (const std::string_view text : {"s*t", "s + t"}) {
@@ -275,7 +275,7 @@ TEST(SymEvaluateTest, FunctionsHaveNoValueOutsideTheirDomain) {
         std::nullopt)
         << text;
   }
-  // And of symbols.
+  // The same with symbols.
   for (const std::string_view text :
        {"IntTrueDiv(1, s)", "FloorDiv(0.5, s)", "FloorDiv(1, ToFloat(s))", "Mystery(s)",
         "Where(FloorDiv(1, s), 1, 2)", "And(FloorDiv(1, s) > 0, s == 0)", "s**(-1)"}) {
@@ -285,7 +285,7 @@ TEST(SymEvaluateTest, FunctionsHaveNoValueOutsideTheirDomain) {
   }
 }
 
-TEST(SymEvaluateTest, FractionsThatDoNotFitAreNothing) {
+TEST(SymEvaluateTest, OverflowingFractionsHaveNoValue) {
   for (const std::string_view text :
        {"Rational(9223372036854775807, 2) + Rational(1, 3)",
         "Rational(1, 3) + Rational(9223372036854775807, 2)",
@@ -308,7 +308,7 @@ TEST(SymEvaluateTest, FractionsThatDoNotFitAreNothing) {
   }
 }
 
-TEST(SymEvaluateTest, JunctionsTakeNumbersForTruthValues) {
+TEST(SymEvaluateTest, AndAndOrAcceptNumbers) {
   for (const auto& [text, want] : std::initializer_list<std::pair<std::string_view, bool>>{
            {"And(true, true)", true},
            {"And(true, false)", false},

@@ -39,7 +39,7 @@ TEST(SymExprTest, TruthValuesInSumsAndProductsAreNumbers) {
   EXPECT_EQ(Text("true"), "true");
 }
 
-TEST(SymExprTest, PrintsWhatParsesBackToAnEqualExpression) {
+TEST(SymExprTest, PrintsExpressionsThatParseBack) {
   for (std::string_view text : {"0",
                                 "-7",
                                 "s0",
@@ -75,7 +75,7 @@ TEST(SymExprTest, PrintsWhatParsesBackToAnEqualExpression) {
   }
 }
 
-// A random expression in a, b and c, and its value computed on the side.
+// A random expression in a, b and c, with its independently computed value.
 class RandomExpression {
  public:
   explicit RandomExpression(unsigned seed) : random_(seed) {
@@ -83,7 +83,7 @@ class RandomExpression {
   }
   int64_t value(std::string_view symbol) const { return values_[symbol[0] - 'a']; }
 
-  // nullopt: it divides by zero somewhere.
+  // nullopt: contains a division by zero.
   std::pair<std::string, std::optional<int64_t>> Make(int depth) {
     if (depth == 0 || Pick(5) == 0) {
       if (Pick(2) == 0) {
@@ -158,15 +158,15 @@ TEST(SymExprTest, NormalisingKeepsValuesAndStaysInRange) {
   }
 }
 
-// "x0 + x1 + …", `count` symbols.
+// Returns "x0 + x1 + …" with `count` symbols.
 std::string SumOf(std::string_view x, int count) {
   std::vector<std::string> names;
   for (int i = 0; i < count; ++i) names.push_back(absl::StrCat(x, i));
   return absl::StrJoin(names, " + ");
 }
 
-TEST(SymExprTest, ReadsBackProductsThatAreTooLongToExpand) {
-  // The square alone would be expanded; as a factor of this product it is not.
+TEST(SymExprTest, ParsesProductsTooLongToExpand) {
+  // By itself the square would be expanded; as a factor of this product it is not.
   const std::string six = SumOf("a", 6), ten = SumOf("b", 10);
   for (const std::string& text :
        {absl::StrCat("(", six, ")*(", six, ")*(", ten, ")"),
@@ -180,7 +180,7 @@ TEST(SymExprTest, ReadsBackProductsThatAreTooLongToExpand) {
             Parse(absl::StrCat("(", ten, ")*(", six, ")**2")));
 }
 
-TEST(SymExprTest, ExpandsWhatIsLeftOfALongProduct) {
+TEST(SymExprTest, ExpandsRemainderOfLongProduct) {
   const std::string a = SumOf("a", 17), b = SumOf("b", 17);
   const SymExpr product = Parse(absl::StrCat("c*(", a, ")*(", b, ") + d"));
   const SymExpr inverse = Parse(absl::StrCat("(", a, ")**-1"));
@@ -189,7 +189,7 @@ TEST(SymExprTest, ExpandsWhatIsLeftOfALongProduct) {
   EXPECT_EQ(Parse(e.ToString()), e);
 }
 
-TEST(SymExprTest, SumsOfMoreTermsThanAreExpandedStayFactors) {
+TEST(SymExprTest, LongSumsStayFactors) {
   const std::string x = absl::StrCat("(", SumOf("x", 300), ")"),
                     y = absl::StrCat("(", SumOf("y", 200), ")");
   for (const std::string& text : {x + "**4", x + "*" + y, y + "*" + x}) {
@@ -197,7 +197,7 @@ TEST(SymExprTest, SumsOfMoreTermsThanAreExpandedStayFactors) {
     EXPECT_LT(e.ToString().size(), 2 * text.size());
     EXPECT_EQ(Parse(e.ToString()), e);
   }
-  // One alone is no more than it was.
+  // A single sum times a constant keeps its number of terms.
   EXPECT_EQ(Parse("2*" + x).arguments().size(), 300u);
 }
 
@@ -215,10 +215,10 @@ TEST(SymExprTest, SizeStaysBounded) {
   EXPECT_EQ(wide, wide);
 }
 
-TEST(SymExprTest, TextStaysShortEnoughToBeRead) {
-  // 56 terms, most of them of three names.
+TEST(SymExprTest, StringLengthStaysParsable) {
+  // 56 terms, most of them with three names.
   const std::string cube = absl::StrCat("(", SumOf(std::string(600, 'x'), 6), ")**3");
-  // A symbol whose quotes are longer as text than in memory.
+  // A symbol whose quotes are longer when printed than in memory.
   const std::string quotes = absl::StrCat("Symbol(\"", std::string(40000, '\''), "\")");
   for (const std::string& text : {cube, absl::StrCat(cube, " + s0"), quotes}) {
     const std::string printed = Text(text);
@@ -228,7 +228,7 @@ TEST(SymExprTest, TextStaysShortEnoughToBeRead) {
   EXPECT_EQ(Text(cube), "Opaque()");
 }
 
-TEST(SymExprTest, KnowsWhatKindOfValueItIs) {
+TEST(SymExprTest, KnowsValueKind) {
   using K = SymExpr::ValueKind;
   EXPECT_EQ(Parse("s + 1").value_kind(), K::kInt);
   EXPECT_EQ(Parse("IntTrueDiv(s, 2)*3").value_kind(), K::kFloat);
@@ -241,8 +241,8 @@ TEST(SymExprTest, KnowsWhatKindOfValueItIs) {
   EXPECT_EQ(Parse("Max(t > 1, s > 1)").value_kind(), K::kInt);
 }
 
-TEST(SymExprTest, OpaquesAreSortedAlikeWhereverTheyAre) {
-  // One of two orders is not that of their places in memory.
+TEST(SymExprTest, SortsOpaquesDeterministically) {
+  // One of the two orders differs from the order of addresses.
   const SymExpr a = SymExpr::Float(std::nan("")), b = SymExpr::Float(std::nan(""));
   const SymExpr s = SymExpr::Symbol("s0");
   EXPECT_EQ((a + 2 * b).ToString(), "Opaque() + 2*Opaque()");
@@ -271,21 +271,21 @@ TEST(SymExprTest, CollectsSymbolsOnce) {
 }
 
 TEST(SymExprTest, OrdersByStructure) {
-  // Numbers, truth values, symbols, products, functions, sums; then what they are made of.
-  const std::string_view texts[] = {"-inf", "-2",    "Rational(-1, 2)",
-                                    "0",    "0.5",   "1",
-                                    "1.0",  "false", "true",
-                                    "a",    "b",     "2*a",
-                                    "a*b",  "f(a)",  "f(a, b)",
-                                    "f(b)", "g(a)",  "a + b",
-                                    "a + 2"};
+  // Numbers, truth values, symbols, products, functions, sums; then by components.
+  const std::string_view strings[] = {"-inf", "-2",    "Rational(-1, 2)",
+                                      "0",    "0.5",   "1",
+                                      "1.0",  "false", "true",
+                                      "a",    "b",     "2*a",
+                                      "a*b",  "f(a)",  "f(a, b)",
+                                      "f(b)", "g(a)",  "a + b",
+                                      "a + 2"};
   std::vector<SymExpr> e;
-  for (const std::string_view text : texts) e.push_back(Parse(text));
+  for (const std::string_view text : strings) e.push_back(Parse(text));
   for (size_t i = 0; i < e.size(); ++i) {
     for (size_t j = 0; j < e.size(); ++j) {
-      EXPECT_EQ(e[i] == e[j], i == j) << texts[i] << " and " << texts[j];
-      EXPECT_FALSE(e[i] < e[j] && e[j] < e[i]) << texts[i] << " and " << texts[j];
-      EXPECT_TRUE(i == j || e[i] < e[j] || e[j] < e[i]) << texts[i] << " and " << texts[j];
+      EXPECT_EQ(e[i] == e[j], i == j) << strings[i] << " and " << strings[j];
+      EXPECT_FALSE(e[i] < e[j] && e[j] < e[i]) << strings[i] << " and " << strings[j];
+      EXPECT_TRUE(i == j || e[i] < e[j] || e[j] < e[i]) << strings[i] << " and " << strings[j];
     }
   }
   for (const auto& [first, second] :
@@ -302,8 +302,8 @@ TEST(SymExprTest, OrdersByStructure) {
   }
 }
 
-TEST(SymExprTest, TooManyNodesAreOpaque) {
-  // Little text for each.
+TEST(SymExprTest, TooManyNodesBecomeOpaque) {
+  // Short strings for each argument.
   const auto call = [](size_t count) {
     return absl::StrCat("f(", absl::StrJoin(std::vector<std::string>(count, "a"), ","), ")");
   };
@@ -311,7 +311,7 @@ TEST(SymExprTest, TooManyNodesAreOpaque) {
   EXPECT_EQ(Text(call(8192)), "Opaque()");
 }
 
-TEST(SymExprTest, SubstituteKeepsWhatItDoesNotReplace) {
+TEST(SymExprTest, SubstituteKeepsOtherSymbols) {
   const auto b = [](std::string_view name) -> std::optional<SymExpr> {
     return name == "s" ? std::optional<SymExpr>(SymExpr::Symbol("b")) : std::nullopt;
   };

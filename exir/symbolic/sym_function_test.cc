@@ -13,7 +13,7 @@
 namespace belay::exir {
 namespace {
 
-TEST(SymFunctionTest, FloorDivSimplifiesWhereItIsExact) {
+TEST(SymFunctionTest, FloorDivSimplifiesIfExact) {
   EXPECT_EQ(Text("FloorDiv(a*s, a)"), "s");
   EXPECT_EQ(Text("FloorDiv(s, 1)"), "s");
   EXPECT_EQ(Text("FloorDiv(s, s)"), "1");
@@ -26,12 +26,12 @@ TEST(SymFunctionTest, FloorDivSimplifiesWhereItIsExact) {
   EXPECT_EQ(Text("FloorDiv(s, 0)"), "FloorDiv(s, 0)");
   EXPECT_EQ(Text("FloorDiv(-7, 2)"), "-4");
   EXPECT_EQ(Text("FloorDiv(zf0, 2)"), "FloorDiv(zf0, 2)");
-  // Another name for the same.
+  // A synonym.
   EXPECT_EQ(Text("CleanDiv(s, t)"), "FloorDiv(s, t)");
   EXPECT_EQ(Text("CleanDiv(3, 3.0)"), Text("FloorDiv(3, 3.0)"));
 }
 
-TEST(SymFunctionTest, QuotientsThatRemainOfADivisionAreDividedToo) {
+TEST(SymFunctionTest, SimplifiesNestedQuotients) {
   EXPECT_EQ(Text("(s//5*3)//6"), "FloorDiv(s, 10)");
   EXPECT_EQ(Text("(4*s + t//3)//4"), "s + FloorDiv(t, 12)");
   EXPECT_EQ(Text("(8*s + 2*(t//3))//4"), "2*s + FloorDiv(t, 6)");
@@ -43,12 +43,12 @@ TEST(SymFunctionTest, OtherFunctionsSimplify) {
   EXPECT_EQ(Text("Max(s, s)"), "s");
   EXPECT_EQ(Text("Max(s + 1, Max(s + 3, 2))"), "Max(2, s + 3)");
   EXPECT_EQ(Text("Min(s + 1, s)"), "s");
-  // Of these the first two have no difference that is an int64.
+  // The difference of the first two exceeds int64.
   EXPECT_EQ(Text("Max(-9223372036854775807 - 1, 1, 1e300, s)"), "Max(1e+300, s)");
   EXPECT_EQ(Text("Max(-9223372036854775807 - 1, 9223372036854775807, s)"),
             "Max(9223372036854775807, s)");
   EXPECT_EQ(Text("Eq(s + 1, s)"), "false");
-  // s has no difference to it that is an int64, but it has one to s.
+  // Only one of the two differences fits into int64.
   EXPECT_EQ(Text("Ne(s, s - 9223372036854775807 - 1)"), "true");
   EXPECT_EQ(Text("Ne(s - 9223372036854775807 - 1, s)"), "true");
   EXPECT_EQ(Text("Le(s, s)"), "true");
@@ -62,7 +62,7 @@ TEST(SymFunctionTest, OtherFunctionsSimplify) {
 
 using TextCases = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
-TEST(SymFunctionTest, OnlyIntegersAreDividedBySimplifying) {
+TEST(SymFunctionTest, SimplifiesOnlyIntegerQuotients) {
   for (const auto& [text, want] : TextCases{
            {"FloorDiv(s/2, 3)", "FloorDiv(Rational(1, 2)*s, 3)"},
            {"FloorDiv(4*s + Rational(1, 2), 4)", "FloorDiv(4*s + Rational(1, 2), 4)"},
@@ -95,18 +95,18 @@ TEST(SymFunctionTest, OnlyIntegersAreDividedBySimplifying) {
   }
 }
 
-TEST(SymFunctionTest, QuotientsThatDoNotFitStay) {
+TEST(SymFunctionTest, KeepsOverflowingQuotients) {
   for (const std::string_view text :
        {// The product of both divisors is no int64.
         "FloorDiv(FloorDiv(s, 4611686018427387904), 4)",
-        // Nor has the leading coefficient an inverse.
+        // The leading coefficient has no inverse.
         "FloorDiv(s*t, -9223372036854775808*s)",
-        // What is subtracted is none, and what remains.
+        // The subtracted term overflows, and the remainder does.
         "FloorDiv(9223372036854775807*s, s + 2*t)",
         "FloorDiv(9223372036854775807*s + 9223372036854775807*t, s - t)",
-        // No end of the division is near.
+        // The division would need too many steps.
         "FloorDiv(s**100, s + 1)",
-        // Dividing by that many terms is not tried.
+        // Division by this many terms is not attempted.
         "FloorDiv(s*t, a + b + c + d + e + f + g + h + i)", "FloorDiv(s, s**2)",
         "FloorDiv(3*s, 2*s)"}) {
     EXPECT_EQ(Text(text), text);
@@ -121,7 +121,7 @@ TEST(SymFunctionTest, QuotientsThatDoNotFitStay) {
   const size_t last = dividend.rfind(" + "), last_of_quotient = quotient.rfind(" + ");
   EXPECT_EQ(Text(absl::StrCat("FloorDiv(", dividend.substr(0, last), ", t)")),
             quotient.substr(0, last_of_quotient));
-  // Each step leaves more terms than there were.
+  // Each step increases the number of terms.
   std::string powers = "a**64";
   for (int i = 63; i > 1; --i) absl::StrAppend(&powers, " + a**", i);
   const std::string growing =
@@ -129,7 +129,7 @@ TEST(SymFunctionTest, QuotientsThatDoNotFitStay) {
   EXPECT_EQ(Text(growing), growing);
 }
 
-TEST(SymFunctionTest, ExponentsThatDoNotFitAreNothing) {
+TEST(SymFunctionTest, OverflowingExponentsHaveNoValue) {
   for (const std::string_view text :
        {"s**9223372036854775807*s", "(s**9223372036854775807)**2", "(s**9223372036854775807 + 1)*s",
         "(s**9223372036854775807 + 1)**3", "9223372036854775807*s*2",
@@ -138,15 +138,15 @@ TEST(SymFunctionTest, ExponentsThatDoNotFitAreNothing) {
   }
 }
 
-TEST(SymFunctionTest, FloatsThatVanishAreZeroes) {
+TEST(SymFunctionTest, UnderflowingFloatsBecomeZero) {
   EXPECT_EQ(Text("0.0*s"), "0.0");
   EXPECT_EQ(Text("0.0 + s"), "s + 0.0");
   EXPECT_EQ(Text("0.5*s - 0.5*s"), "0");
-  // The product of the coefficients is less than a double holds.
+  // The product of the coefficients underflows.
   EXPECT_EQ(Text("1e-300*s*(1e-300*t + 1)"), "1e-300*s + 0.0");
 }
 
-TEST(SymFunctionTest, PowersOfPowersAreMultiplied) {
+TEST(SymFunctionTest, MultipliesNestedExponents) {
   for (const auto& [text, want] : TextCases{{"(s**2)**3", "s**6"},
                                             {"(s**2)**(-1)", "s**(-2)"},
                                             {"s**2/s**2", "1"},
@@ -160,7 +160,7 @@ TEST(SymFunctionTest, PowersOfPowersAreMultiplied) {
   }
 }
 
-TEST(SymFunctionTest, RelationsThatHoldAlwaysAreTruthValues) {
+TEST(SymFunctionTest, FoldsProvableRelations) {
   for (const auto& [text, want] : TextCases{
            {"s < s + 1", "true"},
            {"s < s", "false"},
@@ -173,7 +173,7 @@ TEST(SymFunctionTest, RelationsThatHoldAlwaysAreTruthValues) {
            {"Eq(s, s)", "true"},
            {"Ne(s, s)", "false"},
            {"Eq(4, s)", "Eq(s, 4)"},
-           // Truth values are equal or not; of numbers they are not subtracted.
+           // Truth values are equal or not; subtracting them from numbers is not done.
            {"Eq(s > 1, s > 1)", "true"},
            {"Eq(s > 1, t)", "Eq(Gt(s, 1), t)"},
            {"Eq(t, s > 1)", "Eq(Gt(s, 1), t)"},
@@ -184,7 +184,7 @@ TEST(SymFunctionTest, RelationsThatHoldAlwaysAreTruthValues) {
   }
 }
 
-TEST(SymFunctionTest, JunctionsAreFlatAndDropWhatChangesNothing) {
+TEST(SymFunctionTest, AndAndOrDropNeutralArguments) {
   for (const auto& [text, want] : TextCases{
            {"And(s > 1, true)", "Gt(s, 1)"},
            {"And(s > 1, false)", "false"},
@@ -192,7 +192,7 @@ TEST(SymFunctionTest, JunctionsAreFlatAndDropWhatChangesNothing) {
            {"Or(s > 1, true)", "true"},
            {"And(And(s > 1, t > 1), s > 1)", "And(Gt(s, 1), Gt(t, 1))"},
            {"Or(Or(s > 1, t > 1), s > 2)", "Or(Gt(s, 1), Gt(s, 2), Gt(t, 1))"},
-           {"And(s)", "And(s)"},  // its value is true or false, that of s is not
+           {"And(s)", "And(s)"},  // evaluates to a truth value, s does not
            {"And(s, 1)", "And(1, s)"},
            {"Not(s > 1)", "Le(s, 1)"},
            {"Not(Eq(s, 1))", "Ne(s, 1)"},
@@ -211,13 +211,13 @@ TEST(SymFunctionTest, JunctionsAreFlatAndDropWhatChangesNothing) {
   }
 }
 
-TEST(SymFunctionTest, ManyExtremesAreNotCompared) {
+TEST(SymFunctionTest, DoesNotCompareManyExtrema) {
   EXPECT_EQ(Text("Max(a, a + 1, b, c, d, e, f, g)"), "Max(b, c, d, e, f, g, a + 1)");
   EXPECT_EQ(Text("Max(a, a + 1, b, c, d, e, f, g, h)"), "Max(a, b, c, d, e, f, g, h, a + 1)");
 }
 
-// Also what is not read from text: whoever meets a known function relies on its arguments.
-TEST(SymFunctionTest, KnownFunctionsOfOtherArgumentsAreOpaque) {
+// Also for expressions that were not parsed: users of known functions rely on the argument count.
+TEST(SymFunctionTest, WrongArgumentCountIsOpaque) {
   const SymExpr s = SymExpr::Symbol("s");
   for (const SymExpr& e :
        {SymExpr::Function("Pow", {s}), SymExpr::Function("FloorDiv", {s, s, s}),

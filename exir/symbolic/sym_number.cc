@@ -218,9 +218,8 @@ std::optional<SymNumber> SymNumber::Rational(int64_t num, int64_t den) {
 
 std::optional<SymNumber> SymNumber::Real(double value) {
   if (std::isnan(value)) return std::nullopt;
-  return SymNumber{
-      true, 0, 1,
-      value == 0 ? 0.0 : value};  // normalize -0.0: it is equal but prints differently
+  return SymNumber{true, 0, 1,
+                   value == 0 ? 0.0 : value};  // normalize -0.0: it is equal but prints differently
 }
 
 std::optional<SymNumber> Add(const SymNumber& a, const SymNumber& b) {

@@ -48,13 +48,13 @@ TEST(SymParseTest, ReadsSreprAndInfixAlike) {
   EXPECT_EQ(Parse("not (s0 < s1)"), Parse("s0 >= s1"));
 }
 
-TEST(SymParseTest, RefusesWhatIsNoExpression) {
+TEST(SymParseTest, RejectsInvalidExpressions) {
   for (std::string_view text :
        {"", "(", "s0 +", "s0)", "f(s0", "1..2", "99999999999999999999", "s0 $ 1", "Symbol(3)",
         "Symbol('')", "'s0'", "Integer(x)", "Rational(s0, 2)", "Rational(1, 0)", "nan", "f(a=)"}) {
     EXPECT_THAT(ParseSymExpr(text), StatusIs(absl::StatusCode::kInvalidArgument)) << text;
   }
-  // Functions that are known, with arguments that they don't have.
+  // Known functions with invalid arguments.
   for (std::string_view text :
        {"Max()", "Min()", "Max(ger=True)", "Not()", "Not(s0, s1)", "Pow(s0)", "PowByNatural()",
         "Rational(1)", "Rational()", "FloorDiv(FloorDiv(s0), 2)", "FloorDiv(s0, 2, 3)",
@@ -73,7 +73,7 @@ TEST(SymParseTest, RefusesWhatIsNoExpression) {
   EXPECT_THAT(ParseSymExpr(power), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-TEST(SymParseTest, LongerTextIsRefused) {
+TEST(SymParseTest, RejectsLongerStrings) {
   const size_t most = 64 << 10;
   EXPECT_OK(ParseSymExpr(std::string(most - 1, ' ') + "s"));
   EXPECT_THAT(ParseSymExpr(std::string(most, ' ') + "s"),
@@ -81,7 +81,7 @@ TEST(SymParseTest, LongerTextIsRefused) {
                        ::testing::HasSubstr("65537 bytes: expected at most 65536")));
 }
 
-TEST(SymParseTest, LongTextIsReadQuickly) {
+TEST(SymParseTest, ParsesLongStringsQuickly) {
   std::string sum = "a", quotient = "s", product = "(a+b)";
   for (int i = 0; i < 6000; ++i) sum += "+a" + std::to_string(i);
   for (int i = 0; i < 9000; ++i) quotient += "//a";
@@ -91,12 +91,12 @@ TEST(SymParseTest, LongTextIsReadQuickly) {
   EXPECT_TRUE(ParseSymExpr(product).ok());
 }
 
-TEST(SymParseTest, ErrorsShowControlCharactersAsText) {
+TEST(SymParseTest, ErrorsEscapeControlCharacters) {
   EXPECT_THAT(ParseSymExpr("s0 + \x1b[2J"),
               StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("\\x1b[2J")));
 }
 
-TEST(SymParseTest, OperatorsBindAsInPython) {
+TEST(SymParseTest, PrecedenceMatchesPython) {
   for (const auto& [text, want] :
        std::initializer_list<std::pair<std::string_view, std::string_view>>{
            {"s << 2", "LShift(s, 2)"},
@@ -125,7 +125,7 @@ TEST(SymParseTest, OperatorsBindAsInPython) {
   }
 }
 
-TEST(SymParseTest, WordsAreReadToTheirEnd) {
+TEST(SymParseTest, KeywordsEndAtWordBoundary) {
   for (const auto& [text, want] :
        std::initializer_list<std::pair<std::string_view, std::string_view>>{
            {"nota + not1", "not1 + nota"},
@@ -145,7 +145,7 @@ TEST(SymParseTest, WordsAreReadToTheirEnd) {
   }
 }
 
-TEST(SymParseTest, NumbersAreReadInEverySpelling) {
+TEST(SymParseTest, ReadsAllNumberNotations) {
   for (const auto& [text, want] : std::initializer_list<std::pair<std::string_view, SymExpr>>{
            {"1e5", SymExpr::Float(1e5)},
            {"1E5", SymExpr::Float(1e5)},
@@ -166,7 +166,7 @@ TEST(SymParseTest, NumbersAreReadInEverySpelling) {
   }
 }
 
-TEST(SymParseTest, ErrorsNameThePlaceAndWhatWasExpected) {
+TEST(SymParseTest, ErrorsReportPositionAndExpectation) {
   for (const auto& [text, want] :
        std::initializer_list<std::pair<std::string_view, std::string_view>>{
            {"s andb", "position 2: expected the end, got 'andb'"},

@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kAbove = SymRange::kUnboundedAbove, kBelow = SymRange::kUnboundedBelow;
 constexpr SymRange kEverything = {kBelow, kAbove};
 
-TEST(SymRangeTest, RangesHoldTheLastNumbers) {
+TEST(SymRangeTest, RangesIncludeInt64Limits) {
   constexpr int64_t kMax = INT64_MAX, kMin = INT64_MIN;
   const SymRanges ranges = {{"s", {2, 10}}};
   EXPECT_EQ(Parse("9223372036854775807").Range(ranges), (SymRange{kMax, kMax}));
@@ -28,7 +28,7 @@ TEST(SymRangeTest, RangesHoldTheLastNumbers) {
   const SymRange more = Parse("s + -9223372036854775808").Range(ranges);
   EXPECT_LE(more.min, kMin + 2);
   EXPECT_GE(more.max, kMin + 10);
-  // A sum beyond what an int64 holds, and back.
+  // A sum that exceeds int64, and back.
   const SymRange back =
       Parse("Max(s, 4611686018427387904) + 4611686018427387904 - s").Range(ranges);
   EXPECT_LE(back.min, kMax - 9);
@@ -72,8 +72,8 @@ TEST(SymRangeTest, RangesAreIntervals) {
   EXPECT_EQ(range("9223372036854775806*u + s"), (SymRange{kInf, kInf}));
 }
 
-// What is beyond the last int64 has that as its end, whichever number it is.
-TEST(SymRangeTest, InfiniteEndsDecideNoRelation) {
+// Values beyond int64 have INT64_MAX or INT64_MIN as their end.
+TEST(SymRangeTest, InfiniteEndsDoNotDecideRelations) {
   constexpr int64_t kAbove = SymRange::kUnboundedAbove, kBelow = SymRange::kUnboundedBelow;
   const SymRanges ranges = {{"u", {1, kAbove}},  {"v", {kAbove, kAbove}}, {"w", {kAbove, kAbove}},
                             {"k", {kBelow, -1}}, {"m", {kBelow, kBelow}}, {"n", {kBelow, kBelow}}};
@@ -88,7 +88,7 @@ TEST(SymRangeTest, InfiniteEndsDecideNoRelation) {
   }
 }
 
-TEST(SymRangeTest, RangesOfFloatsAreIntervalsOfTheirOwn) {
+TEST(SymRangeTest, FloatRangesUseDoubleIntervals) {
   const SymRanges ranges = {{"s", {8, 100}}, {"t", {-3, 4}}, {"zf0", {0, 5}}};
   const auto range = [&](std::string_view text) { return Parse(text).Range(ranges); };
   constexpr int64_t kInf = SymRange::kUnboundedAbove, kNone = SymRange::kUnboundedBelow;
@@ -105,7 +105,7 @@ TEST(SymRangeTest, RangesOfFloatsAreIntervalsOfTheirOwn) {
   EXPECT_EQ(range("OpaqueUnaryFn_sqrt(s)"), (SymRange{2, 11}));
   EXPECT_EQ(range("TruncToInt(IntTrueDiv(s, 2))"), (SymRange{4, 50}));
   EXPECT_EQ(range("CeilToInt(IntTrueDiv(s, 3))"), (SymRange{3, 34}));
-  // A divisor that is no integer may be between 0 and 1.
+  // A non-integer divisor may be between 0 and 1.
   EXPECT_EQ(range("FloorToInt(IntTrueDiv(-1, zf0))"), (SymRange{kNone, kInf}));
   EXPECT_EQ(range("CeilToInt(IntTrueDiv(4, s/64))"), (SymRange{3, 32}));
   EXPECT_EQ(range("RoundToInt(0.25*ToFloat(s))"), (SymRange{2, 25}));
@@ -121,8 +121,8 @@ TEST(SymRangeTest, RangesOfFloatsAreIntervalsOfTheirOwn) {
   EXPECT_EQ(range("ToFloat(s)*inf"), (SymRange{kInf, kInf}));
 }
 
-// Each knows more of a float than the integers around it say, which 4 times the float shows.
-TEST(SymRangeTest, FunctionsOfFloatsAreNotRoundedInBetween) {
+// The double interval is tighter than the enclosing integers, which multiplication by 4 shows.
+TEST(SymRangeTest, FloatFunctionsAreNotRoundedInBetween) {
   const SymRanges ranges = {{"s", {8, 100}}, {"t", {-3, 4}}, {"e", {1, 2}}, {"u", {2, 5000}}};
   const auto range = [&](std::string_view text) { return Parse(text).Range(ranges); };
   EXPECT_EQ(range("4*Max(0.5*ToFloat(t), 0.25)"), (SymRange{1, 8}));
@@ -134,12 +134,12 @@ TEST(SymRangeTest, FunctionsOfFloatsAreNotRoundedInBetween) {
   EXPECT_EQ(range("RoundToInt(0.25*ToFloat(t) + 0.5)"), (SymRange{0, 2}));
   EXPECT_EQ(range("CeilToInt(0.25*ToFloat(t) + 0.5)"), (SymRange{0, 2}));
   EXPECT_EQ(range("TruncToInt(0.25*ToFloat(t) + 0.5)"), (SymRange{0, 1}));
-  // Integers are no floats: not all of them would be exact.
+  // Integers are not converted to floats, which would not be exact.
   EXPECT_EQ(range("Abs(t)"), (SymRange{0, 4}));
   EXPECT_EQ(range("CeilToInt(Max(Pow(u, e), 9007199254740993))").min, 9007199254740993);
 }
 
-// What is infinite itself is not only beyond the largest number.
+// An actual infinity is distinguished from an overflowed number.
 TEST(SymRangeTest, InfiniteProductsAndQuotientsAreExact) {
   const SymRanges ranges = {{"s", {8, 100}}};
   const auto range = [&](std::string_view text) { return Parse(text).Range(ranges); };
@@ -149,7 +149,7 @@ TEST(SymRangeTest, InfiniteProductsAndQuotientsAreExact) {
   EXPECT_EQ(range("CeilToInt(FloatTrueDiv(1e308, 1e308*ToFloat(s)))"), (SymRange{0, 1}));
 }
 
-// An end that is not known stays so, whatever is added; and nothing times it is nothing.
+// An unknown end stays unknown after any addition; 0 times it is 0.
 TEST(SymRangeTest, UnknownEndsStayUnknown) {
   const SymRanges ranges = {{"a", {1, kAbove}}, {"b", {-3, -1}}, {"c", {kBelow, 5}},
                             {"d", {2, 3}},      {"n", {-2, 0}},  {"z", {0, 0}},
@@ -163,7 +163,7 @@ TEST(SymRangeTest, UnknownEndsStayUnknown) {
   EXPECT_EQ(range("a*z"), (SymRange{0, 0}));
 }
 
-TEST(SymRangeTest, RangesOfBitsAreThoseOfTheirWidth) {
+TEST(SymRangeTest, BitwiseRangesFollowWidth) {
   const SymRanges ranges = {{"s", {8, 100}}, {"t", {-3, 4}}, {"u", {0, SymRange::kUnboundedAbove}}};
   const auto range = [&](std::string_view text) { return Parse(text).Range(ranges); };
   EXPECT_EQ(range("BitwiseFn_bitwise_and(s, 7)"), (SymRange{0, 7}));
@@ -206,7 +206,7 @@ struct RangeCase {
   SymRange range;
 };
 
-TEST(SymRangeTest, SumsAndProductsStopAtTheLastNumbers) {
+TEST(SymRangeTest, SumsAndProductsSaturate) {
   const SymRanges ranges = {{"s", {2, 10}}, {"t", {-3, 4}}, {"u", {1, kAbove}}};
   for (const auto& [text, want] : std::initializer_list<RangeCase>{
            {"-9223372036854775807 - s", {kBelow, kBelow}},
@@ -220,7 +220,7 @@ TEST(SymRangeTest, SumsAndProductsStopAtTheLastNumbers) {
   }
 }
 
-TEST(SymRangeTest, PowersGrowByTheirParity) {
+TEST(SymRangeTest, PowersDependOnParity) {
   const SymRanges ranges = {{"s", {2, 10}}, {"t", {-3, 4}},     {"n", {-5, -2}},    {"i", {-1, 1}},
                             {"z", {0, 7}},  {"u", {1, kAbove}}, {"k", {kBelow, -2}}};
   for (const auto& [text, want] : std::initializer_list<RangeCase>{
@@ -234,10 +234,10 @@ TEST(SymRangeTest, PowersGrowByTheirParity) {
            {"i**65", {-1, 1}},
            {"i**66", {0, 1}},
            {"n**65", {kBelow, kBelow}},
-           // Of the inverse only the sign is known, and that it is no more than 1.
+           // Of the inverse only the sign and the bound 1 are known.
            {"s**(-1)", {0, 1}},
            {"t**(-1)", kEverything},
-           // An exponent that is no number.
+           // A non-constant exponent.
            {"Pow(s, z)", {1, kAbove}},
            {"Pow(z, s)", kEverything},
            {"Pow(2, t)", {0, 16}},
@@ -296,8 +296,8 @@ TEST(SymRangeTest, RelationsAreDecidedByDisjointIntervals) {
   }
 }
 
-// Any number but 0 is true.
-TEST(SymRangeTest, JunctionsTakeNumbersForTruthValues) {
+// Any nonzero number is true.
+TEST(SymRangeTest, AndAndOrAcceptNumbers) {
   const SymRanges ranges = {{"s", {2, 10}}, {"t", {-3, 4}}, {"n", {-3, -1}}, {"z", {0, 0}},
                             {"y", {0, 0}},  {"u", {0, 4}},  {"v", {-4, 0}},  {"zf0", {0, 5}}};
   const SymRange yes = {1, 1}, no = {0, 0}, open = {0, 1};
@@ -313,7 +313,7 @@ TEST(SymRangeTest, JunctionsTakeNumbersForTruthValues) {
   }
 }
 
-TEST(SymRangeTest, ChoicesAreWhatTheConditionLeaves) {
+TEST(SymRangeTest, WhereUsesReachableBranches) {
   const SymRanges ranges = {
       {"s", {2, 10}}, {"t", {-3, 4}}, {"n", {-3, -1}}, {"z", {0, 0}}, {"k", {20, 30}}};
   for (const auto& [text, want] : std::initializer_list<RangeCase>{
@@ -325,7 +325,7 @@ TEST(SymRangeTest, ChoicesAreWhatTheConditionLeaves) {
            {"Where(z, 0.5*ToFloat(s), 1.5)", {1, 2}},
            {"Where(t, 0.5*ToFloat(s), 100.0)", {1, 100}},
            {"Where(t, s, true)", {1, 10}},
-           // Both of integers and of floats.
+           // For integers and for floats.
            {"Max(z, n)", {0, 0}},
            {"Min(0.5*ToFloat(t), 0.25)", {-2, 1}},
            {"Max(0.5*ToFloat(t), 0.25)", {0, 2}},
@@ -354,7 +354,7 @@ TEST(SymRangeTest, ShiftsMultiplyAndDivide) {
   }
 }
 
-TEST(SymRangeTest, BitsOfUnboundedNumbersAreBoundedByTheOthers) {
+TEST(SymRangeTest, BitwiseAndIsBoundedByNonnegativeOperand) {
   const SymRanges ranges = {
       {"s", {8, 100}}, {"t", {-3, 4}}, {"k", {kBelow, -1}}, {"u", {0, kAbove}}};
   for (const auto& [text, want] : std::initializer_list<RangeCase>{
@@ -371,17 +371,17 @@ TEST(SymRangeTest, BitsOfUnboundedNumbersAreBoundedByTheOthers) {
   }
 }
 
-TEST(SymRangeTest, WhatIsNotKnownIsEverything) {
+TEST(SymRangeTest, UnknownExpressionsAreUnbounded) {
   for (const std::string_view text : {"Mystery(s)", "Mystery(s, s)", "Mystery(s, s, s)", "Opaque()",
                                       "zf7", "RoundDecimal(ToFloat(s), -1)", "zf7 + inf"}) {
     EXPECT_EQ(Parse(text).Range({{"s", {2, 10}}}), kEverything) << text;
   }
-  // What has no value has no bounds: of a known function with other arguments than it takes, and of
-  // a fraction that is no number.
+  // Expressions without a value are unbounded: known functions with a wrong argument count, and
+  // fractions that are not numbers.
   EXPECT_EQ(SymExpr::Function("Abs", {SymExpr(1), SymExpr(2)}).Range({}), kEverything);
   EXPECT_EQ(SymExpr::Function("Rational", {SymExpr::Symbol("s"), SymExpr(2)}).Range({}),
             kEverything);
-  // Rounding an integer that is not known for one when it is made.
+  // Rounding an expression that is not known to be an integer on construction.
   EXPECT_EQ(Parse("TruncToInt(Pow(s, u))").Range({{"s", {2, 10}}}), (SymRange{1, kAbove}));
 }
 
@@ -397,7 +397,7 @@ TEST(SymRangeTest, SumsAndProductsOfFloatsAreRoundedOutwards) {
            {"zf0*zf3", {0, kAbove}},
            {"zf3*zf4", {1, kAbove}},
            {"zf1*zf3", {2, kAbove}},
-           // More than a double holds, and less.
+           // Overflow and underflow of doubles.
            {"1e300*zf2", {kAbove, kAbove}},
            {"-1e300*zf2", {kBelow, kBelow}},
            {"1e-300*ToFloat(s)", {0, 1}},
@@ -439,7 +439,7 @@ TEST(SymRangeTest, QuotientsOfFloatsAreRoundedOutwards) {
   }
 }
 
-TEST(SymRangeTest, PowersOfFloatsAreThoseOfTheEnds) {
+TEST(SymRangeTest, FloatPowersUseEnds) {
   const SymRanges ranges = {
       {"s", {2, 10}}, {"t", {-3, 4}}, {"one", {1, 1}}, {"zf0", {0, 5}}, {"u", {1, kAbove}}};
   for (const auto& [text, want] : std::initializer_list<RangeCase>{

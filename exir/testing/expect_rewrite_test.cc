@@ -1,4 +1,4 @@
-// The harness of pass tests finds what it is there for.
+// Checks that the harness of pass tests detects errors.
 #include <string>
 
 #include "exir/ir/graph_editor.h"
@@ -38,34 +38,34 @@ absl::StatusOr<bool> FoldReluSilently(ExportedProgram& program) {
 
 absl::StatusOr<bool> Fail(ExportedProgram&) { return absl::UnimplementedError("no such thing"); }
 
-TEST(ExpectRewrite, AcceptsWhatThePassMakes) {
+TEST(ExpectRewrite, AcceptsExpectedResult) {
   ExpectRewrite(kBefore, FoldRelu, kAfter);
   ExpectUnchanged(kAfter, FoldRelu);
   ExpectPassError(kBefore, Fail, absl::StatusCode::kUnimplemented, "such");
 }
 
-TEST(ExpectRewrite, FindsAnotherResult) {
+TEST(ExpectRewrite, DetectsDifferentResult) {
   EXPECT_NONFATAL_FAILURE(ExpectUnchanged(kBefore, FoldReluSilently), "PrintProgram");
 }
 
-TEST(ExpectRewrite, FindsAFalseAnswer) {
+TEST(ExpectRewrite, DetectsWrongChangeReport) {
   EXPECT_NONFATAL_FAILURE(ExpectRewrite(kBefore, FoldReluSilently, kAfter), "the pass's answer");
 }
 
-TEST(ExpectRewrite, FindsAPassThatFails) {
+TEST(ExpectRewrite, DetectsFailingPass) {
   EXPECT_NONFATAL_FAILURE(ExpectUnchanged(kBefore, Fail), "no such thing");
 }
 
-TEST(ExpectRewrite, FindsTextThatIsNoProgram) {
+TEST(ExpectRewrite, DetectsInvalidText) {
   EXPECT_NONFATAL_FAILURE(ExpectRewrite("program", Nothing, kAfter), "line 1, column 8");
 }
 
-TEST(ExpectRewrite, FindsTextThatIsNotWellFormed) {
+TEST(ExpectRewrite, DetectsMalformedProgram) {
   constexpr char kIllFormed[] = "program aten { graph(%x: f32[2]) { return () } }";
   EXPECT_NONFATAL_FAILURE(ExpectRewrite(kBefore, FoldRelu, kIllFormed), "V8");
 }
 
-TEST(ExpectRewriteDeathTest, ParseOrDieSaysWhatIsWrong) {
+TEST(ExpectRewriteDeathTest, ParseOrDiePrintsError) {
   EXPECT_DEATH(ParseOrDie("program", TestOps()), "line 1, column 8");
 }
 

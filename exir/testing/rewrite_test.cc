@@ -11,7 +11,7 @@
 namespace belay::exir {
 namespace {
 
-// nullopt, with a failure, when the text is no well-formed program.
+// Returns nullopt and fails the test if the text is not a well-formed program.
 std::optional<ExportedProgram> ParseWellFormed(std::string_view text, const OpRegistry& ops) {
   absl::StatusOr<ExportedProgram> program = ParseProgram(text, ops);
   if (!program.ok()) {
@@ -26,7 +26,7 @@ std::optional<ExportedProgram> ParseWellFormed(std::string_view text, const OpRe
   return *std::move(program);
 }
 
-// Runs the pass and checks that its answer, `change`, is true.
+// Runs the pass and checks that it returns `change`.
 void ExpectResult(std::string_view before, const RunPass& pass, std::string_view after, bool change,
                   const OpRegistry& ops) {
   std::optional<ExportedProgram> program = ParseWellFormed(before, ops);

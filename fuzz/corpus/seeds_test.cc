@@ -42,7 +42,7 @@ TEST(SeedsTest, MatchCorpus) {
   }
   for (const auto& [path, bytes] : files) {
     EXPECT_NE(path.find(std::string("/") + std::string(kFoundPrefix)), std::string::npos)
-        << path << " is no seed: " << kUpdate;
+        << path << " is not a seed: " << kUpdate;
   }
 }
 

@@ -56,7 +56,7 @@ std::string WithZip64(size_t at, uint64_t value) {
 
 constexpr NegativeBytes kArchives[] = {
     {"C1_empty", "no bytes", kLoss, "the file is empty", [] { return std::string(); }},
-    {"C1_two_bytes", "a signature alone", kLoss, "the file has 2 bytes, fewer than an end record",
+    {"C1_two_bytes", "only a signature", kLoss, "the file has 2 bytes, fewer than an end record",
      [] { return std::string("PK"); }},
     {"C1_truncated", "the last byte is missing", kLoss,
      "it is truncated, or something was appended",
@@ -70,7 +70,7 @@ constexpr NegativeBytes kArchives[] = {
      [] { return Malformed({}, {.directory_offset = 0xfffffff0}); }},
     {"C2_directory_size", "a directory of 4 GiB", kLoss, "the central directory (offset",
      [] { return Malformed({}, {.directory_size = 0xfffffff0}); }},
-    {"C2_something_appended", "bytes behind the end record", kLoss, "something was appended",
+    {"C2_something_appended", "bytes after the end record", kLoss, "something was appended",
      [] { return Valid() + "junk"; }},
     {"C2_something_before", "bytes before the archive", kLoss,
      "zip:", [] { return "PK\3\4junk" + Valid(); }},
@@ -93,11 +93,10 @@ constexpr NegativeBytes kArchives[] = {
      "does not end where its locator begins", [] { return WithZip64(4, ~uint64_t{0} - 3); }},
     {"C5_no_entries", "an end record without entries", kLoss, "more than its 0 entries",
      [] { return Malformed({}, {.entries = 0}); }},
-    {"C5_empty_archive", "a zip file of nothing", kInvalid, "the archive is empty",
+    {"C5_empty_archive", "an empty zip file", kInvalid, "the archive is empty",
      [] { return WriteZip({}); }},
-    {"C6_saturated_without_zip64", "32 bits that refer to 64 which are not there", kLoss,
-     "refers to a missing zip64 end record",
-     [] { return Malformed({}, {.entries = 0xffff}); }},
+    {"C6_saturated_without_zip64", "32 bits that refer to 64 that are missing", kLoss,
+     "refers to a missing zip64 end record", [] { return Malformed({}, {.entries = 0xffff}); }},
     {"C6_end_records_contradict", "two end records of different numbers", kLoss,
      "the two end records contradict each other",
      [] { return Malformed({}, {.zip64 = true, .entries = 5}); }},
@@ -106,7 +105,7 @@ constexpr NegativeBytes kArchives[] = {
        return Malformed({}, {.zip64 = true, .entries = 0xffff, .zip64_entries = uint64_t{1} << 40});
      }},
     {"C7_newer_schema", "schema version 9.0", kNewer,
-     "the program has schema version 9.0; this reader knows",
+     "the program has schema version 9.0; supported are",
      [] {
        return WithEntry("models/model.json",
                         ModelJson({{"\"major\": 8, \"minor\": 20", "\"major\": 9, \"minor\": 0"}}));

@@ -134,7 +134,7 @@ const NegativeBytes kArchives[] = {
     {"T2_name_is_number", "a name that is a number", kInvalid,
      "expected a string, found an integer",
      [] { return Change("\"parameter_name\": \"w\"", "\"parameter_name\": 3"); }},
-    {"T2_no_json", "a model that is no JSON", kInvalid, "models/model.json",
+    {"T2_no_json", "a model that is not JSON", kInvalid, "models/model.json",
      [] { return WithModel("graph_module: x"); }},
     {"T2_json_cut_off", "a model that is cut off", kInvalid, "models/model.json",
      [] { return WithModel(ModelJson().substr(0, 1000)); }},
@@ -190,7 +190,7 @@ const NegativeBytes kArchives[] = {
      [] { return Change("\"nodes\": [", "\"nodes\": [null, "); }},
     {"T5_null_element", "a list of ints with null", kInvalid, "expected an integer, found null",
      [] { return WithArgument("{\"as_ints\": [1, null]}"); }},
-    {"T5_text_element", "a list of ints with a text", kInvalid,
+    {"T5_text_element", "a list of ints with a string", kInvalid,
      "expected an integer, found a string",
      [] { return WithArgument("{\"as_ints\": [1, \"2\"]}"); }},
 
@@ -202,7 +202,7 @@ const NegativeBytes kArchives[] = {
        return WithWeight(WeightEntry(
            Meta(AsInts({"4611686018427387904", "1"}), AsInts({"4611686018427387904", "1"}))));
      }},
-    {"N1_extent_overflow", "a weight whose last element lies beyond 2^63", kInvalid,
+    {"N1_extent_overflow", "a weight whose last element is beyond 2^63", kInvalid,
      "its extent exceeds int64",
      [] {
        return WithWeight(
@@ -231,9 +231,9 @@ const NegativeBytes kArchives[] = {
      [] {
        return WithX(Meta(AsInts({"0", "4611686018427387904", "4"}), AsInts({"4", "4", "1"})));
      }},
-    {"N6_weight_path", "a weight in a file that is not there", kMissing, "data/weights/weight_7",
+    {"N6_weight_path", "a weight in a file that is missing", kMissing, "data/weights/weight_7",
      [] { return WithWeight(WeightEntry(MetaJson({2, 3}), "weight_7")); }},
-    {"N6_offset_beyond_storage", "a weight behind its storage", kLoss,
+    {"N6_offset_beyond_storage", "a weight outside of its storage", kLoss,
      "weights shorter than declared: 'w' needs",
      [] { return WithWeight(WeightEntry(Meta(AsInts({"2", "3"}), AsInts({"3", "1"}), "1"))); }},
     {"N6_offset_overflow", "a weight at element 2^62", kInvalid, "its extent exceeds int64",
@@ -258,8 +258,7 @@ const NegativeBytes kArchives[] = {
            "[{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"add\"}}, \"kind\": 1}]",
            "[]");
      }},
-    {"I5_argument_unknown", "a call with an argument that the operator has not", kInvalid,
-     "unknown argument 'input'",
+    {"I5_argument_unknown", "a call with an unknown argument", kInvalid, "unknown argument 'input'",
      [] {
        return Change(
            "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"add\"}}, \"kind\": 1}",

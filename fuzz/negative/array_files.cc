@@ -29,7 +29,7 @@ std::string Shape(const std::string& shape, size_t data_bytes, const std::string
 constexpr NegativeBytes kArrays[] = {
     {"C1_empty", "no bytes", kInvalid, "the file does not begin with",
      [] { return std::string(); }},
-    {"C1_ends_in_version", "the magic alone", kInvalid, "the file ends in the version",
+    {"C1_ends_in_version", "only the magic", kInvalid, "the file ends in the version",
      [] { return std::string(kMagic); }},
     {"C1_ends_in_length", "no length of the header", kInvalid,
      "the file ends in the length of the header",
@@ -49,7 +49,7 @@ constexpr NegativeBytes kArrays[] = {
     {"T1_shape", "a header without a shape", kInvalid, "header lacks descr, fortran_order or shape",
      [] { return Npy("{'descr': '<f4', 'fortran_order': False}", 24); }},
     {"T2_string_without_end", "a type without a closing quote", kInvalid,
-     "a string in the header has no end", [] { return Npy("{'descr': '<f4", 24); }},
+     "unterminated string in the header", [] { return Npy("{'descr': '<f4", 24); }},
     {"T3_type", "an unknown type", kNewer, "unsupported .npy: type '<x4'",
      [] { return Shape("2, 3", 24, "<x4"); }},
     {"T3_big_endian", "big endian numbers", kNewer, "is big endian",

@@ -71,7 +71,8 @@ const NegativeBytes kDemo[] = {
      }},
     {"D1_constants_missing", "no bytes for the constants", kLoss,
      "constant 0 is outside of the blob", [] { return Demo(nullptr, 0); }},
-    {"D2_constant_offset", "a constant behind the blob", kLoss, "constant 0 is outside of the blob",
+    {"D2_constant_offset", "a constant after the end of the blob", kLoss,
+     "constant 0 is outside of the blob",
      [] { return Demo([](DemoProgram& p) { p.mutable_constants(0)->set_offset(4); }); }},
     {"D2_constant_offset_wraps", "offset + size of a constant wraps", kLoss,
      "constant 0 is outside of the blob",
@@ -83,7 +84,7 @@ const NegativeBytes kDemo[] = {
     {"D2_operand", "a value that is computed later", kLoss,
      "instruction 0 uses value 3, which is not computed before it",
      [] { return Demo([](DemoProgram& p) { p.mutable_instructions(0)->set_operands(1, 3); }); }},
-    {"D2_output", "an output that is no value", kLoss, "output 0 is value 9, but there are 4",
+    {"D2_output", "an output that is not a value", kLoss, "output 0 is value 9, but there are 4",
      [] { return Demo([](DemoProgram& p) { p.set_outputs(0, 9); }); }},
     {"D3_argument_count", "two arguments where the call has one", kInvalid,
      "the blob takes 2 arguments, the call has 1",
@@ -229,8 +230,7 @@ const NegativeBytes kMappingDemo[] = {
      [] { return std::string("2#conv_relu_op,0,"); }},
 };
 const NegativeBytes kNamedDataDemo[] = {
-    {"D2_key", "data that are not there", kMissing, "nothing",
-     [] { return std::string("nothing"); }},
+    {"D2_key", "data that are missing", kMissing, "nothing", [] { return std::string("nothing"); }},
     {"C1_empty", "no bytes", kMissing, "no named data '' in the program",
      [] { return std::string(); }},
 };
@@ -239,7 +239,7 @@ const NegativeBytes kPreprocessDemo[] = {
      [] { return std::string(); }},
     {"C8_other_backend", "the blob of another backend", kLoss, "the blob is malformed",
      [] { return std::string("OtherBackend#0#aten.sin.default#"); }},
-    {"D2_constant", "a constant that is not there", kMissing, "w",
+    {"D2_constant", "a constant that is missing", kMissing, "w",
      [] { return std::string("FirstBackendWithPreprocessAll#0#aten.add.Tensor+CONSTw#"); }},
     {"D5_unknown_operator", "an operator that does not exist", kNewer,
      "an operator that this build does not know",

@@ -53,7 +53,7 @@ constexpr NegativeBytes kCompanions[] = {
     {"C1_empty", "no bytes", kLoss, "it has 0 bytes", [] { return std::string(); }},
     {"C2_declared_size_larger", "the header declares more bytes than there are", kLoss,
      "the companion file is truncated", [] { return WithHeader<uint64_t>(16, 100000); }},
-    {"C2_declared_size_smaller", "bytes behind the declared end", kLoss,
+    {"C2_declared_size_smaller", "bytes after the declared end", kLoss,
      "the companion file is too long", [] { return WithHeader<uint64_t>(16, 100); }},
     {"C2_reserved_bytes", "reserved bytes that are not zero", kLoss, "reserved bytes at 48 are 1",
      [] { return WithHeader<uint64_t>(48, 1); }},
@@ -69,7 +69,7 @@ constexpr NegativeBytes kCompanions[] = {
        const std::string file = WithHeader<uint64_t>(16, Valid().size() - 100);
        return file.substr(0, file.size() - 100);
      }},
-    {"C4_bytes_behind", "bytes behind the last segment", kInvalid, "segments: they end at",
+    {"C4_bytes_behind", "bytes after the last segment", kInvalid, "segments: they end at",
      [] { return WithHeader<uint64_t>(16, Valid().size() + 1) + "x"; }},
     {"C5_segments_absent", "a companion of no segments", kLoss,
      "it has 0 segments, the program file lists 2", [] { return WithHeader<uint64_t>(24, 0); }},
@@ -123,12 +123,12 @@ constexpr NegativeBytes kSignatures[] = {
     {"C1_short", "103 bytes of 104", kLoss, "it has 103 bytes, expected 104",
      [] { return Signature().substr(0, 103); }},
     {"C1_empty", "no bytes", kLoss, "it has 0 bytes, expected 104", [] { return std::string(); }},
-    {"C2_long", "a byte behind the signature", kLoss, "it has 105 bytes, expected 104",
+    {"C2_long", "a byte after the signature", kLoss, "it has 105 bytes, expected 104",
      [] { return Signature() + "x"; }},
-    {"C8_wrong_magic", "another magic", kLoss, "with 'BELAYSIG' in front",
+    {"C8_wrong_magic", "another magic", kLoss, "with 'BELAYSIG' at the start",
      [] { return "BELAYSAG" + Signature().substr(8); }},
     {"T4_unknown_key", "a key that is not trusted", absl::StatusCode::kPermissionDenied,
-     "which is none of the 1 that are trusted",
+     "which is not among the 1 trusted keys",
      [] {
        std::string file = Signature();
        file[10] ^= 1;
@@ -168,7 +168,7 @@ std::vector<NegativeFile> CompanionFiles() {
     NegativePlacement placement;
   };
   constexpr Placed kPlaced[] = {
-      {"P3_symbolic_link.data", "a right companion behind a symbolic link", "is a symbolic link",
+      {"P3_symbolic_link.data", "a valid companion through a symbolic link", "is a symbolic link",
        NegativePlacement::kSymbolicLink},
       {"P3_hard_link.data", "a right companion with a second name", "links to the same file",
        NegativePlacement::kHardLink},

@@ -26,7 +26,7 @@ const ProgramEdit kEdits[] = {
      BELAY_EDIT(
          InstructionAt(method, v.branch).mutable_jump_if_false()->set_condition(v.bool_tensor);
          TensorAt(method, v.bool_tensor).set_sizes(0, 2))},
-    {"I1_target", "a jump behind the end", kInvalid,
+    {"I1_target", "a jump beyond the end", kInvalid,
      "jump_if_false.target: 8 is beyond the 7 instructions",
      BELAY_EDIT(InstructionAt(method, v.branch).mutable_jump_if_false()->set_target(8))},
     {"I1_jump_target", "an unconditional jump to 2^32 - 1", kInvalid,
@@ -63,15 +63,15 @@ const ProgramEdit kEdits[] = {
     {"I4_move_overlaps", "a move between tensors that overlap", kInvalid, "overlaps",
      BELAY_EDIT(TensorAt(method, v.copy).set_arena_offset(0))},
     {"I5_result_twice", "a call that writes one tensor twice", kInvalid,
-     "kernel: value 9 is written and is another operand",
+     "kernel: value 9 is written and is also another operand",
      BELAY_EDIT(InstructionAt(method, v.add).mutable_kernel()->add_outputs(v.sum))},
     {"I5_result_is_constant", "a call that writes a constant", kInvalid,
      "kernel.outputs[0]: value 6 may not be written",
      BELAY_EDIT(InstructionAt(method, v.add).mutable_kernel()->set_outputs(0, v.weight))},
     {"I5_result_is_argument", "a call that writes what it reads", kInvalid,
-     "value 9 is written and is another operand",
+     "value 9 is written and is also another operand",
      BELAY_EDIT(InstructionAt(method, v.add).mutable_kernel()->set_arguments(0, v.sum))},
-    {"I5_result_overlaps_argument", "a call whose result lies on its argument", kInvalid,
+    {"I5_result_overlaps_argument", "a call whose result overlaps its argument", kInvalid,
      "value 9 is written and overlaps value 10",
      BELAY_EDIT(TensorAt(method, v.copy).set_arena_offset(0);
                 InstructionAt(method, v.add).mutable_kernel()->set_arguments(0, v.copy))},

@@ -319,7 +319,7 @@ const NegativeBytes kCalls[] = {
            .Result(DType::kInt64, {4})
            .Of("aten.arange.start_step");
      }},
-    {"P2_wrong_kind_of_argument", "a text where a tensor must be", kInvalid, "aten.relu.default",
+    {"P2_wrong_kind_of_argument", "a string instead of a tensor", kInvalid, "aten.relu.default",
      [] { return Call().String("x").Result({1}).Of("aten.relu.default"); }},
 };
 

@@ -79,7 +79,7 @@ const NegativeBytes kFiles[] = {
      "zip:", [] { return std::string("no zip file at all, really"); }},
     {"C8_big_endian", "big endian data", kNewer, "'big'",
      [] { return File("\x80\x02}.", "", "big"); }},
-    {"T1_storage", "a storage that is not there", kMissing, "archive/data/0",
+    {"T1_storage", "a storage that is missing", kMissing, "archive/data/0",
      [] {
        return exir::WriteZip(
            {{.name = "archive/data.pkl", .content = Dict({{"w", Tensor(6, 0, {2, 3}, {3, 1})}})}});
@@ -108,12 +108,12 @@ const NegativeBytes kFiles[] = {
      [] { return OneTensor(6, -1, {2, 3}, {3, 1}); }},
     {"N4_strides_short", "fewer strides than sizes", kInvalid, "'w'",
      [] { return OneTensor(6, 0, {2, 3}, {1}); }},
-    {"N6_offset_beyond_storage", "a tensor behind its storage", kLoss, "'w' needs 28 bytes",
+    {"N6_offset_beyond_storage", "a tensor outside of its storage", kLoss, "'w' needs 28 bytes",
      [] { return OneTensor(6, 1, {2, 3}, {3, 1}); }},
     {"B1_storage_shorter", "a storage of fewer bytes than declared", kLoss,
      "weights shorter than declared: the storage of 'w' needs 24 bytes",
      [] { return File(Dict({{"w", Tensor(6, 0, {2, 3}, {3, 1})}}), std::string(12, '\0')); }},
-    {"P1_key_twice", "two tensors of one name", kInvalid, "twice",
+    {"P1_key_twice", "two tensors of one name", kInvalid, "duplicate key",
      [] { return File(Dict({{"w", Tensor(6, 0, {1}, {1})}, {"w", Tensor(6, 0, {1}, {1})}})); }},
     {"P3_storage_path", "a storage called ../../secret", kMissing,
      "no entry 'archive/data/../../secret'",

@@ -22,11 +22,11 @@ std::string Input(const std::string& type) {
 }
 
 const NegativeBytes kTexts[] = {
-    {"C1_empty", "no text", kInvalid, "expected 'program', got the end of the text",
+    {"C1_empty", "no string", kInvalid, "expected 'program', got the end of the text",
      [] { return std::string(); }},
-    {"C1_cut_off", "a text that is cut off", kInvalid, "expected a section of the program or '}'",
+    {"C1_cut_off", "a truncated string", kInvalid, "expected a section of the program or '}'",
      [] { return std::string("program aten { grap"); }},
-    {"C8_binary", "no text at all", kInvalid, "line 1, column 1",
+    {"C8_binary", "an empty string", kInvalid, "line 1, column 1",
      [] { return std::string(200, '\xff'); }},
     {"T1_graph", "a program without a graph", kInvalid, "expected a graph in the program",
      [] { return std::string("program aten {}"); }},
@@ -36,21 +36,21 @@ const NegativeBytes kTexts[] = {
      [] { return std::string("program atem {}"); }},
     {"T3_type", "an unknown type", kInvalid, "expected a type, got 'f33'",
      [] { return Input("f33[2]"); }},
-    {"T4_value", "a value that nothing gives", kInvalid,
+    {"T4_value", "a value that no node defines", kInvalid,
      "expected the name of a value that is defined before, got 'nothing'",
      [] {
        return std::string(
            "program aten { graph(%x: f32[2] user_input) { return (%nothing "
            "user_output) } }");
      }},
-    {"T4_graph", "a graph that is not there", kInvalid, "graph#7",
+    {"T4_graph", "a graph that is missing", kInvalid, "graph#7",
      [] {
        return std::string(
            "program aten { graph(%x: f32[2] user_input) { cond(true, graph#7) return () } }");
      }},
     {"N1_numel_overflow", "2^32 x 2^32 elements", kInvalid, "line 1",
      [] { return Constant("f32[4294967296,4294967296]"); }},
-    {"N1_constant_of_4_TiB", "a constant of 2^42 bytes", kInvalid, "take at most",
+    {"N1_constant_of_4_TiB", "a constant of 2^42 bytes", kInvalid, "expected constants of at most",
      [] { return Constant("f32[1099511627776]"); }},
     {"N2_rank_17", "17 dimensions", kInvalid, "expected at most 16",
      [] { return Input("f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]"); }},
@@ -61,7 +61,7 @@ const NegativeBytes kTexts[] = {
      [] { return Constant("f32[2]{strides=[1,2]}"); }},
     {"N6_offset_overflow", "an offset of 2^63 - 1", kInvalid, "line 1",
      [] { return Constant("f32[2]{offset=9223372036854775807}"); }},
-    {"D1_blob", "a blob that is no base64", kInvalid, "this is no base64",
+    {"D1_blob", "a blob that is not base64", kInvalid, "this is not base64",
      [] { return std::string("program aten { module#0 backend \"b\" specs [] { blob \"?\""); }},
     {"P1_value_twice", "two values of one name", kInvalid, "%x",
      [] {

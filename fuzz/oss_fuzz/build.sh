@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds all fuzz targets as OSS-Fuzz asks: with the flags in CFLAGS and CXXFLAGS and the engine in LIB_FUZZING_ENGINE, from
-# $SRC/belay into $OUT, where each gets its seed corpus and its dictionary.
+# Builds all fuzz targets for OSS-Fuzz: with the flags in CFLAGS and CXXFLAGS and the engine in LIB_FUZZING_ENGINE, from
+# $SRC/belay into $OUT, with the seed corpus and the dictionary of each.
 #
-# FUZZ_TARGETS: names, if not all shall be built. BAZEL: the command, "bazel" by default. BAZEL_STARTUP, BAZEL_FLAGS: more of its options.
+# FUZZ_TARGETS: names of targets to build (default: all). BAZEL: the command, "bazel" by default. BAZEL_STARTUP, BAZEL_FLAGS: its options.
 set -euo pipefail
 
 cd "$SRC/belay"
@@ -22,7 +22,7 @@ flags=(
 for flag in ${CFLAGS:-}; do flags+=("--conlyopt=$flag"); done
 for flag in ${CXXFLAGS:-}; do
   flags+=("--cxxopt=$flag")
-  # What instruments must be linked, too; so must the standard library that was compiled with.
+  # The sanitizers' runtime must be linked as well, and the standard library used for compilation.
   case $flag in
     -fsanitize=fuzzer-no-link) ;;
     -fsanitize=* | -stdlib=* | -fprofile-instr-generate | -fcoverage-mapping) flags+=("--linkopt=$flag") ;;

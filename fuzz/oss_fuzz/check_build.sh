@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# check_build.sh [SECONDS [TARGET…]]: runs build.sh in the environment that OSS-Fuzz gives it, on this machine's compiler, and then each
-# target on its seeds and for so many seconds (5 by default). Fails when one does not build, crashes, or executes nothing.
+# check_build.sh [SECONDS [TARGET…]]: runs build.sh in OSS-Fuzz's environment with this machine's compiler, and then each target on its
+# seeds and for SECONDS seconds (5 by default). Fails if a target does not build, crashes, or executes nothing.
 #
-# Needs zip and unzip, or python3 in their place. BAZEL, BAZEL_STARTUP and BAZEL_FLAGS are build.sh's.
+# Needs zip and unzip, or python3 instead. BAZEL, BAZEL_STARTUP and BAZEL_FLAGS are passed to build.sh.
 set -euo pipefail
 
 seconds=${1:-5}
@@ -25,7 +25,7 @@ PY
   PATH=$work/bin:$PATH
 fi
 
-# What base-builder sets for libFuzzer and AddressSanitizer, with this machine's C++ library.
+# Flags of base-builder for libFuzzer and AddressSanitizer, with this machine's C++ library.
 export SRC=$work/src OUT=$work/out CC=clang-19 CXX=clang++-19 FUZZING_ENGINE=libfuzzer SANITIZER=address
 export CFLAGS="-O1 -fno-omit-frame-pointer -gline-tables-only -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -fsanitize=address \
 -fsanitize-address-use-after-scope -fsanitize=fuzzer-no-link"

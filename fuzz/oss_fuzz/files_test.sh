@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The scripts parse, and every target's dictionary is there and has the format that engines read.
+# Checks that the scripts parse, and that every target's dictionary exists and has the engines' format.
 set -euo pipefail
 fail() {
   echo "files_test: $*" >&2

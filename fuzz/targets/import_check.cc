@@ -53,7 +53,7 @@ absl::Status CheckImport(std::string archive, exir::ImportOptions options) {
     if (!program.ok() || note.size() > kMaxNoteBytes || note != Printable(note) ||
         note.find('\n') != std::string::npos) {
       return absl::InternalError(
-          absl::StrCat("a note that is no line for a terminal, or of no program: ", note));
+          absl::StrCat("a note that is not a printable line, or of an unknown program: ", note));
     }
   }
   if (!program.ok()) return absl::OkStatus();

@@ -21,19 +21,19 @@ struct FileKind {
 // ExecuTorch's program.fbs and TensorFlow Lite's schema.fbs, the specifications of GGUF and Git
 // LFS.
 constexpr FileKind kFileKinds[] = {
-    {0, "BELAY\r\n\x1a"sv, "a program file of Belay"sv},
-    {0, "BELAY\r\n\x1c"sv, "a companion file of a program of Belay"sv},
-    {0, "BELAY"sv, "a file of Belay that was changed on its way, as a transfer of text does"sv},
-    {0, "PK\x03\x04"sv, "a zip file, as the .pt2 archives that 'belay lower' takes are"sv},
+    {0, "BELAY\r\n\x1a"sv, "a Belay program file"sv},
+    {0, "BELAY\r\n\x1c"sv, "a companion file of a Belay program"sv},
+    {0, "BELAY"sv, "a Belay file that was damaged by a text-mode transfer"sv},
+    {0, "PK\x03\x04"sv, "a zip file, like the .pt2 archives that 'belay lower' reads"sv},
     {0, "\x93NUMPY"sv, "a NumPy array"sv},
     {0, "\x80\x02"sv, "a pickle"sv},
     {0, "\x80\x04"sv, "a pickle"sv},
     {0, "\x1f\x8b"sv, "compressed by gzip"sv},
     {0, "GGUF"sv, "a GGUF file"sv},
     {4, "ET12"sv,
-     "a program of ExecuTorch (.pte): 'belay lower' takes the .pt2 that it was made of"sv},
-    {4, "TFL3"sv, "a model of TensorFlow Lite"sv},
-    {0, "version https://git-lfs"sv, "what Git LFS keeps in place of a file: fetch it"sv},
+     "an ExecuTorch program (.pte): 'belay lower' reads the .pt2 archive of the model"sv},
+    {4, "TFL3"sv, "a TensorFlow Lite model"sv},
+    {0, "version https://git-lfs"sv, "a Git LFS pointer: fetch the file it stands for"sv},
 };
 
 }  // namespace

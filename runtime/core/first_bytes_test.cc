@@ -18,19 +18,20 @@ std::string Describe(std::string_view text) {
 }
 
 TEST(DescribeFirstBytesTest, NamesCommonWrongFiles) {
-  EXPECT_EQ(Describe("BELAY\r\n\x1a\x01"sv), "it is a program file of Belay");
-  EXPECT_EQ(Describe("BELAY\r\n\x1c\x01"sv), "it is a companion file of a program of Belay");
-  EXPECT_THAT(Describe("BELAY\n\x1a\x01"sv), StartsWith("it is a file of Belay that was changed"));
-  EXPECT_THAT(Describe("PK\3\4\x14"sv), StartsWith("it is a zip file, as the .pt2 archives that"));
+  EXPECT_EQ(Describe("BELAY\r\n\x1a\x01"sv), "it is a Belay program file");
+  EXPECT_EQ(Describe("BELAY\r\n\x1c\x01"sv), "it is a companion file of a Belay program");
+  EXPECT_THAT(Describe("BELAY\n\x1a\x01"sv), StartsWith("it is a Belay file that was damaged"));
+  EXPECT_THAT(Describe("PK\3\4\x14"sv),
+              StartsWith("it is a zip file, like the .pt2 archives that"));
   EXPECT_EQ(Describe("\x93NUMPY\1\0"sv), "it is a NumPy array");
   EXPECT_EQ(Describe("\x80\2}"sv), "it is a pickle");
   EXPECT_EQ(Describe("\x80\4}"sv), "it is a pickle");
   EXPECT_EQ(Describe("\x1f\x8b\x08"sv), "it is compressed by gzip");
   EXPECT_EQ(Describe("GGUF\3\0\0\0"sv), "it is a GGUF file");
-  EXPECT_THAT(Describe("\x30\0\0\0ET12"sv), StartsWith("it is a program of ExecuTorch (.pte)"));
-  EXPECT_EQ(Describe("\x1c\0\0\0TFL3"sv), "it is a model of TensorFlow Lite");
+  EXPECT_THAT(Describe("\x30\0\0\0ET12"sv), StartsWith("it is an ExecuTorch program (.pte)"));
+  EXPECT_EQ(Describe("\x1c\0\0\0TFL3"sv), "it is a TensorFlow Lite model");
   EXPECT_THAT(Describe("version https://git-lfs.github.com/spec/v1\noid sha256:"sv),
-              StartsWith("it is what Git LFS keeps in place of a file"));
+              StartsWith("it is a Git LFS pointer"));
 }
 
 TEST(DescribeFirstBytesTest, ShowsFirstEightBytesOfUnknownFiles) {

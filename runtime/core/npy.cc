@@ -89,7 +89,8 @@ class HeaderParser {
       }
     }
     SkipSpace();
-    if (!rest_.empty()) return Malformed(absl::StrCat("header goes on with ", Quoted(rest_)));
+    if (!rest_.empty())
+      return Malformed(absl::StrCat("unexpected content after the header: ", Quoted(rest_)));
     if (!has_descr || !has_order || !has_shape) {
       return Malformed("header lacks descr, fortran_order or shape");
     }
@@ -118,7 +119,7 @@ class HeaderParser {
       return Malformed(absl::StrCat("expected a string in the header at ", Quoted(rest_)));
     }
     const size_t end = rest_.find(rest_[0], 1);
-    if (end == std::string_view::npos) return Malformed("a string in the header has no end");
+    if (end == std::string_view::npos) return Malformed("unterminated string in the header");
     const std::string_view value = rest_.substr(1, end - 1);
     rest_.remove_prefix(end + 1);
     return value;

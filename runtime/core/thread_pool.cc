@@ -27,12 +27,12 @@ class Spin {
  public:
   void Once() {
     Pause();
-    if (++rounds_ > kAlone && rounds_ % kPerYield == 0) std::this_thread::yield();
+    if (++rounds_ > kRoundsBeforeYield && rounds_ % kPerYield == 0) std::this_thread::yield();
   }
-  bool IsLong() const { return rounds_ > kAlone; }
+  bool IsLong() const { return rounds_ > kRoundsBeforeYield; }
 
  private:
-  static constexpr uint32_t kAlone = 2000, kPerYield = 32;
+  static constexpr uint32_t kRoundsBeforeYield = 2000, kPerYield = 32;
   uint32_t rounds_ = 0;
 };
 
@@ -145,14 +145,14 @@ bool ThreadPool::TryAcquire() {
 void ThreadPool::Release() { impl_->owner.store(std::thread::id()); }
 
 void ThreadPool::Run(int parts, absl::FunctionRef<void(int)> body) {
-  const auto alone = [&] {
+  const auto serial = [&] {
     for (int part = 0; part < parts; ++part) body(part);
   };
-  if (parts <= 1 || impl_ == nullptr) return alone();
+  if (parts <= 1 || impl_ == nullptr) return serial();
   const bool mine = impl_->owner.load() == std::this_thread::get_id();
   // A nested call of the thread that holds the lease.
-  if (mine && impl_->running.load()) return alone();
-  if (!mine && !TryAcquire()) return alone();
+  if (mine && impl_->running.load()) return serial();
+  if (!mine && !TryAcquire()) return serial();
   impl_->running.store(true);
   impl_->Run(parts, body);
   impl_->running.store(false);

@@ -29,7 +29,7 @@ constexpr Case kCases[] = {
     {"FirstOfThree", "\xe0\xa0\x80", true},
     {"BeforeSurrogates", "\xed\x9f\xbf", true},
     {"FirstSurrogate", "\xed\xa0\x80", false},
-    {"BehindSurrogates", "\xee\x80\x80", true},
+    {"AfterSurrogates", "\xee\x80\x80", true},
     {"LastOfThree", "\xef\xbf\xbf", true},
     {"ThirdOfThreeMissing", "\xef\xbf", false},
     {"ThirdOfThreeIsFirst", "\xef\xbf\xc2", false},

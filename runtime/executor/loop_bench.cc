@@ -21,13 +21,13 @@ namespace {
 
 constexpr int kInstructions = 1000;
 
-struct NothingCall {
-  static absl::StatusOr<NothingCall> Read(const KernelArguments& arguments) {
+struct EmptyCall {
+  static absl::StatusOr<EmptyCall> Read(const KernelArguments& arguments) {
     ABSL_RETURN_IF_ERROR(arguments.Tensor("self", DTypeSet{DType::kFloat32}).status());
-    return NothingCall();
+    return EmptyCall();
   }
 };
-absl::Status Nothing(KernelContext&, const NothingCall&) { return absl::OkStatus(); }
+absl::Status Nothing(KernelContext&, const EmptyCall&) { return absl::OkStatus(); }
 
 struct AddCall {
   const TensorView* self = nullptr;

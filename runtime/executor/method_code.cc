@@ -32,14 +32,14 @@ constexpr uint64_t kMissingEntry = 8192;
 constexpr std::string_view kKernelsTarget =
     "; Belay's kernels are those of //runtime/kernels:standard_kernels";
 
-// "no kernel takes (tensor, int)"
-std::string NoKernelTakes(absl::Span<const uint32_t> arguments, const SlotTable& slots) {
+// "no kernel accepts (tensor, int)"
+std::string NoKernelAccepts(absl::Span<const uint32_t> arguments, const SlotTable& slots) {
   constexpr size_t kShown = 16;
   std::vector<std::string> kinds;
   for (const uint32_t value : arguments.first(std::min(arguments.size(), kShown))) {
     kinds.push_back(slots.slot(value).KindName());
   }
-  return absl::StrCat("no kernel takes (", ListFirst(kinds, ", ", arguments.size()), ")");
+  return absl::StrCat("no kernel accepts (", ListFirst(kinds, ", ", arguments.size()), ")");
 }
 
 }  // namespace
@@ -212,7 +212,7 @@ absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instru
   if (record.kernel == nullptr) {
     std::string reason = "no kernel";
     if (kernels_->Contains(op)) {
-      reason = NoKernelTakes(plan_->arguments_of(call.operands), *slots_);
+      reason = NoKernelAccepts(plan_->arguments_of(call.operands), *slots_);
     }
     missing.AddOperator(op, instruction, reason);
     return absl::OkStatus();
@@ -225,10 +225,11 @@ absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instru
   calls_needed_ += (record.kernel->call_bytes + kCallAlignment - 1) & ~(kCallAlignment - 1);
   const uint64_t bytes = record.kernel->ScratchBytes(record.context);
   if (bytes > program_->limits().scratch_bytes) {
-    return Annotate(absl::ResourceExhaustedError(absl::StrCat(
-                        "it needs ", bytes, " bytes to work in, the limit 'scratch_bytes' is ",
-                        program_->limits().scratch_bytes)),
-                    instruction);
+    return Annotate(
+        absl::ResourceExhaustedError(absl::StrCat(
+            "it needs ", bytes, " bytes of working memory, the limit 'scratch_bytes' is ",
+            program_->limits().scratch_bytes)),
+        instruction);
   }
   scratch_needed_ = std::max(scratch_needed_, bytes);
   return absl::OkStatus();
@@ -267,9 +268,10 @@ absl::Status MethodCode::CheckOverlays(const Record& record) const {
     const TensorView& argument = *slots_->slot(overlay.argument).get_if<TensorView>();
     const TensorView& output = *slots_->slot(overlay.output).get_if<TensorView>();
     if (argument.sizes == output.sizes) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "value ", overlay.output, ", the output, lies over value ", overlay.argument,
-        ", an argument, and has other sizes: ", output.ToString(), " and ", argument.ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("value ", overlay.output, ", the output, overlaps value ", overlay.argument,
+                     ", an argument, and their sizes differ: ", output.ToString(), " and ",
+                     argument.ToString()));
   }
   return absl::OkStatus();
 }
@@ -363,7 +365,7 @@ absl::Status MethodCode::MakeDelegate(const DelegateCallPlan& call, MemoryBudget
   absl::StatusOr<std::unique_ptr<DelegateHandle>> handle =
       record.backend->Init(context, delegate.blob);
   if (handle.ok() && *handle == nullptr) {
-    handle = absl::InternalError("the backend made no handle");
+    handle = absl::InternalError("the backend returned no handle");
   }
   if (!handle.ok()) {
     return absl::Status(

@@ -122,9 +122,10 @@ TEST_F(DelegateTest, NullHandleIsAnError) {
   const EmptyBackend empty;
   ASSERT_OK(backends_.Add(&empty));
   forward_.Delegate("empty", program_.AddSegment(schema::Segment::DELEGATE, "x"), {}, {});
-  EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kInternal,
-                               "method 'forward', delegate 1 of backend 'empty': the backend made "
-                               "no handle"));
+  EXPECT_THAT(Load(),
+              StatusIs(absl::StatusCode::kInternal,
+                       "method 'forward', delegate 1 of backend 'empty': the backend returned "
+                       "no handle"));
 }
 
 TEST_F(DelegateTest, AnnotatesExecuteErrors) {
@@ -134,7 +135,7 @@ TEST_F(DelegateTest, AnnotatesExecuteErrors) {
   EXPECT_THAT(method.Execute(),
               StatusIs(absl::StatusCode::kUnavailable,
                        "method 'forward', instruction 0 (delegate 0 of backend 'fake'): the device "
-                       "does not like negative numbers"));
+                       "rejects negative numbers"));
 }
 
 }  // namespace

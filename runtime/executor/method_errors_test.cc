@@ -54,7 +54,7 @@ TEST_F(MethodTest, ListsEverythingMissing) {
       StatusIs(kNotFound,
                "method 'forward' can't be run here: operator 'aten.attention.default' (1 call): no "
                "kernel; operator 'aten.conv.default' (2 calls): no kernel; operator "
-               "'test.add.Tensor' (1 call): no kernel takes (tensor i64[2], tensor i64[2]); "
+               "'test.add.Tensor' (1 call): no kernel accepts (tensor i64[2], tensor i64[2]); "
                "backend 'dsp' (1 call): registered are 'fake'; backend 'npu' (1 call): registered "
                "are 'fake'; Belay's kernels are those of //runtime/kernels:standard_kernels"));
 }
@@ -102,7 +102,7 @@ TEST_F(MethodTest, MissingOperatorErrorIsTruncated) {
 TEST_F(MethodTest, RejectsUnknownMethods) {
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(program_.Serialize()));
   EXPECT_THAT(Method::Load(program, "train", kernels_, backends_),
-              StatusIs(kNotFound, HasSubstr("no method 'train'")));
+              StatusIs(kNotFound, HasSubstr("unknown method 'train'")));
 }
 
 TEST_F(MethodTest, ErrorsNameInstructionAndSource) {
@@ -169,17 +169,16 @@ TEST_F(MethodTest, SlotsKeepTheirKind) {
     EXPECT_EQ(method.Execute(), first);
     return first;
   };
-  EXPECT_THAT(run_twice(), StatusIs(kInvalid, HasSubstr("output 0: planned is tensor f32[1], the "
+  EXPECT_THAT(run_twice(), StatusIs(kInvalid, HasSubstr("output 0: expected tensor f32[1], the "
                                                         "kernel computed string")));
   kernel->set_outputs(0, flag);
-  EXPECT_THAT(run_twice(), StatusIs(kInvalid, HasSubstr("planned is bool")));
+  EXPECT_THAT(run_twice(), StatusIs(kInvalid, HasSubstr("expected bool")));
   // Sets a bool slot to an int.
   forward_.proto().set_operators(0, "test.size.default");
   kernel->add_arguments(x);
   kernel->add_arguments(zero);
   forward_.JumpIfFalse(flag);
-  EXPECT_THAT(run_twice(),
-              StatusIs(kInvalid, HasSubstr("planned is bool, the kernel computed int")));
+  EXPECT_THAT(run_twice(), StatusIs(kInvalid, HasSubstr("expected bool, the kernel computed int")));
 }
 
 // The failing condition is computed two instructions earlier, from two ints.

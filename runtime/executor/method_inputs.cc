@@ -127,7 +127,7 @@ absl::Status MethodInputs::Mismatch(size_t i, const EValue& got, std::string_vie
 absl::Status MethodInputs::Set(size_t i, const EValue& value) {
   if (i >= set_.size()) {
     return absl::OutOfRangeError(absl::StrCat("method ", Quoted(slots_->plan().name), " has ",
-                                              set_.size(), " inputs, there is no input ", i));
+                                              set_.size(), " inputs, got input ", i));
   }
   const ValuePlan& planned = slots_->plan().values[plan(i).value];
   if (const auto* tensor = std::get_if<TensorPlan>(&planned)) return SetTensor(i, *tensor, value);
@@ -255,7 +255,7 @@ absl::Status MethodInputs::CheckReady() {
         absl::StrCat("not all inputs are set: ", ListFirst(missing, ", ")));
   }
   ABSL_RETURN_IF_ERROR(CheckSymbols());
-  return CheckMutatedApart();
+  return CheckMutatedDisjoint();
 }
 
 absl::Status MethodInputs::CheckSymbols() const {
@@ -285,14 +285,14 @@ absl::Status MethodInputs::CheckSymbols() const {
       symbol = value;
     } else if (value != symbol) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the sizes of two inputs do not fit together: ", where(*first), " makes ",
+          absl::StrCat("the sizes of two inputs are inconsistent: ", where(*first), " makes ",
                        Quoted(c.symbol), " ", symbol, ", ", where(term), " makes it ", value));
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status MethodInputs::CheckMutatedApart() {
+absl::Status MethodInputs::CheckMutatedDisjoint() {
   if (spans_.empty()) return absl::OkStatus();
   for (Span& span : spans_) {
     // Set() made inputs dense in the planned order. Slots keep their kind: tensors.

@@ -64,7 +64,7 @@ class MethodInputs {
   std::string Describe(size_t i) const;
   std::string Expected(size_t i) const;
   absl::Status CheckSymbols() const;
-  absl::Status CheckMutatedApart();
+  absl::Status CheckMutatedDisjoint();
 
   SlotTable* slots_;
   bool moved_ = false;

@@ -219,8 +219,9 @@ TEST_F(MethodTest, ScratchIsReserved) {
   EXPECT_THAT(Floats(method.GetOutput(0)), ElementsAre(2, 3, 4));
   Program::Options options;
   options.limits.scratch_bytes = 399;
-  EXPECT_THAT(Load(options), StatusIs(kExhausted, HasSubstr("it needs 400 bytes to work in, the "
-                                                            "limit 'scratch_bytes' is 399")));
+  EXPECT_THAT(Load(options),
+              StatusIs(kExhausted, HasSubstr("it needs 400 bytes of working memory, the "
+                                             "limit 'scratch_bytes' is 399")));
 }
 
 TEST_F(MethodTest, ScratchIsChargedToMemoryBudget) {

@@ -151,7 +151,7 @@ TEST_F(MethodTest, OutputsMustHaveThePlannedSizes) {
   EXPECT_THAT(method.Execute(),
               StatusIs(kInvalid,
                        "method 'forward', instruction 0 ('test.add.Tensor'): output 0: "
-                       "dimension 0: planned is 3, computed was 4 ([4])"));
+                       "dimension 0: expected 3, got 4 ([4])"));
   ASSERT_OK(method.SetInput(0, three.view()));
   EXPECT_OK(method.Execute());
 }
@@ -163,8 +163,7 @@ TEST_F(MethodTest, DynamicOutputsStayWithinTheirMemory) {
   ASSERT_OK_AND_ASSIGN(Method method, Load());
   const TestTensor five = TestTensor::Zeros(kF32, {5});
   ASSERT_OK(method.SetInput(0, five.view()));
-  EXPECT_THAT(method.Execute(),
-              StatusIs(kOutOfRange, HasSubstr("planned are at most 4, computed was 5")));
+  EXPECT_THAT(method.Execute(), StatusIs(kOutOfRange, HasSubstr("expected at most 4, got 5")));
 }
 
 TEST_F(MethodTest, ListsHoldTensorsAndComputedScalars) {

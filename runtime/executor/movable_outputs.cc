@@ -42,7 +42,7 @@ class Uses {
     }
   }
 
-  bool WrittenByOneCallAlone(uint32_t value) const {
+  bool WrittenByExactlyOneCall(uint32_t value) const {
     return writes_[value] == 1 && read_[value] == 0;
   }
   // Whether `value` is used at or after the start of the call that writes `output`.
@@ -89,19 +89,19 @@ std::vector<uint32_t> MovableOutputs(const MethodPlan& plan) {
                                    .first(std::min(plan.outputs.size(), kMostMovableOutputs))) {
     const TensorPlan* tensor = InArena(plan.values[output]);
     if (tensor == nullptr || !tensor->is_static() || tensor->max_bytes == 0 ||
-        !uses.WrittenByOneCallAlone(output) || absl::c_linear_search(movable, output)) {
+        !uses.WrittenByExactlyOneCall(output) || absl::c_linear_search(movable, output)) {
       continue;
     }
-    bool alone = true;
-    for (uint32_t v = 0; v < plan.values.size() && alone; ++v) {
+    bool exclusive = true;
+    for (uint32_t v = 0; v < plan.values.size() && exclusive; ++v) {
       const TensorPlan* other = v == output ? nullptr : InArena(plan.values[v]);
       if (other == nullptr || other->offset >= tensor->offset + tensor->max_bytes ||
           tensor->offset >= other->offset + other->max_bytes) {
         continue;
       }
-      alone = !uses.IsUsedSince(v, output);
+      exclusive = !uses.IsUsedSince(v, output);
     }
-    if (alone) movable.push_back(output);
+    if (exclusive) movable.push_back(output);
   }
   return movable;
 }

@@ -71,9 +71,9 @@ TEST_F(OverlayTest, SizesMustBeEqualAtEachCall) {
       if ((over_first ? m : n) != count) {
         EXPECT_THAT(method.Execute(),
                     StatusIs(absl::StatusCode::kInvalidArgument,
-                             HasSubstr(over_first ? "value 4, the output, lies over value 2, an "
-                                                    "argument, and has other sizes: f32["
-                                                  : "value 4, the output, lies over value 3")));
+                             HasSubstr(over_first ? "value 4, the output, overlaps value 2, an "
+                                                    "argument, and their sizes differ: f32["
+                                                  : "value 4, the output, overlaps value 3")));
         continue;
       }
       ASSERT_OK(method.Execute());
@@ -91,7 +91,7 @@ TEST_F(OverlayTest, MismatchedSizesAreTheKernelsError) {
   ASSERT_OK(method.SetInput(1, two.view()));
   EXPECT_THAT(method.Execute(), StatusIs(absl::StatusCode::kInvalidArgument,
                                          AllOf(HasSubstr("instruction 2 ('aten.add.Tensor')"),
-                                               Not(HasSubstr("lies over")))));
+                                               Not(HasSubstr("overlaps")))));
 }
 
 // Empty tensors are never overlays, whatever their offset: a + b of other sizes is valid.

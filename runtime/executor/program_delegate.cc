@@ -102,7 +102,7 @@ absl::StatusOr<std::unique_ptr<DelegateHandle>> OpenProgramDelegate(
   options.named_data = context.named_data;
   ABSL_ASSIGN_OR_RETURN(Program program, Program::OpenBytes(nullptr, blob, options));
   ABSL_RETURN_IF_ERROR(
-      context.memory->Take(program.plans_bytes(), "what the program in the blob says"));
+      context.memory->Take(program.plans_bytes(), "the plan of the program in the blob"));
   return ProgramDelegate::Create(context, std::move(program), kernels, backends);
 }
 

@@ -111,8 +111,7 @@ TEST_F(ProgramDelegateTest, RejectsResultsOfOtherSizes) {
   ASSERT_OK_AND_ASSIGN(Method method, LoadCall({x}, {forward_.Arena(kF32, {1})}));
   const TestTensor two = TestTensor::Of<float>({2}, {1, 2});
   ASSERT_OK(method.SetInput(0, two.view()));
-  EXPECT_THAT(method.Execute(),
-              StatusIs(kInvalid, HasSubstr("planned is 1, computed was 2 ([2])")));
+  EXPECT_THAT(method.Execute(), StatusIs(kInvalid, HasSubstr("expected 1, got 2 ([2])")));
 }
 
 // Values that are not an output of a call in the program are stored elsewhere and copied.
@@ -144,7 +143,7 @@ TEST_F(ProgramDelegateTest, ProgramIsChargedToDelegateMemory) {
   const uint32_t segment = program_.AddSegment(schema::Segment::DELEGATE, blob_.Serialize());
   forward_.Delegate("program", segment, {}, {});
   EXPECT_THAT(Load(options), StatusIs(absl::StatusCode::kResourceExhausted,
-                                      HasSubstr("what the program in the blob says of ")));
+                                      HasSubstr("the plan of the program in the blob of ")));
 }
 
 TEST_F(ProgramDelegateTest, ReturnsErrorsOfTheProgram) {
@@ -174,7 +173,7 @@ TEST_F(ProgramDelegateTest, RejectsInconsistentInputs) {
   ASSERT_OK(method.SetInput(0, four.view()));
   ASSERT_OK(method.SetInput(1, three.view()));
   EXPECT_THAT(method.Execute(),
-              StatusIs(kInvalid, HasSubstr("the sizes of two inputs do not fit together")));
+              StatusIs(kInvalid, HasSubstr("the sizes of two inputs are inconsistent")));
 }
 
 // Calls the handle without a method, with its own operands.

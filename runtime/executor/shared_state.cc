@@ -183,7 +183,7 @@ absl::StatusOr<TensorView> SharedState::Find(std::string_view name) const {
   std::vector<std::string> names;
   for (const auto& [known, buffer] : buffers_) names.push_back(Quoted(known));
   return absl::NotFoundError(
-      absl::StrCat("there is no state ", Quoted(name), "; there are: ", ListFirst(names, ", ")));
+      absl::StrCat("unknown state ", Quoted(name), "; the state has: ", ListFirst(names, ", ")));
 }
 
 void SharedState::Reset() {
@@ -210,7 +210,7 @@ absl::Status SharedState::Restore(std::string_view saved) {
   for (const auto& [name, buffer] : buffers_) bytes += buffer.bytes;
   if (saved.size() != bytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the state has ", bytes, " bytes, given are ", saved.size()));
+        absl::StrCat("the state has ", bytes, " bytes, got ", saved.size()));
   }
   for (auto& [name, buffer] : buffers_) {
     if (buffer.bytes == 0) continue;

@@ -71,8 +71,8 @@ TEST_F(SharedStateTest, MethodsSeeWritesOfOthers) {
   ASSERT_OK_AND_ASSIGN(const TensorView seen, first.GetState("s"));
   EXPECT_EQ(seen.data, s.data);
   // A method that does not share has its own state.
-  ASSERT_OK_AND_ASSIGN(Method alone, LoadShared(*program, "forward", nullptr));
-  ASSERT_OK_AND_ASSIGN(const TensorView own, alone.GetState("s"));
+  ASSERT_OK_AND_ASSIGN(Method separate, LoadShared(*program, "forward", nullptr));
+  ASSERT_OK_AND_ASSIGN(const TensorView own, separate.GetState("s"));
   EXPECT_THAT(ToVector<float>(own), ElementsAre(10, 20));
 }
 
@@ -93,8 +93,7 @@ TEST_F(SharedStateTest, IsResetSavedAndRestored) {
   EXPECT_THAT(ToVector<float>(s), ElementsAre(12, 24));
   second.ResetState();
   EXPECT_THAT(ToVector<float>(s), ElementsAre(10, 20));
-  EXPECT_THAT(state.Restore(saved + "x"),
-              StatusIs(kInvalid, HasSubstr("has 16 bytes, given are 17")));
+  EXPECT_THAT(state.Restore(saved + "x"), StatusIs(kInvalid, HasSubstr("has 16 bytes, got 17")));
 }
 
 TEST_F(SharedStateTest, EmptyBuffersAreShared) {
@@ -131,18 +130,21 @@ TEST_F(SharedStateTest, NamesBuffersThatCanNotBeShared) {
               StatusIs(kInvalid, HasSubstr("with other initial content")));
   EXPECT_THAT(SharedState::Create(*program, {"nothing"}), StatusIs(kNotFound));
   ASSERT_OK_AND_ASSIGN(SharedState state, SharedState::Create(*program, {"forward", "second"}));
-  EXPECT_THAT(state.Find("u"), StatusIs(kNotFound, HasSubstr("there are: 's', 't'")));
-  EXPECT_THAT(LoadShared(*program, "third", &state),
-              StatusIs(kInvalid, HasSubstr("method 'third' has the state 's', f32[3]; shared is")));
+  EXPECT_THAT(state.Find("u"), StatusIs(kNotFound, HasSubstr("the state has: 's', 't'")));
+  EXPECT_THAT(
+      LoadShared(*program, "third", &state),
+      StatusIs(kInvalid,
+               HasSubstr("method 'third' has the state 's', f32[3]; the shared state has")));
   TestProgram ints;
   ints.AddMethod("ints").State("s", DType::kInt32, {2});
   ASSERT_OK_AND_ASSIGN(const Program of_ints, OpenFileBytes(ints.Serialize()));
-  EXPECT_THAT(LoadShared(of_ints, "ints", &state),
-              StatusIs(kInvalid, HasSubstr("method 'ints' has the state 's', i32[2]; shared is "
-                                           "f32[2]")));
+  EXPECT_THAT(
+      LoadShared(of_ints, "ints", &state),
+      StatusIs(kInvalid, HasSubstr("method 'ints' has the state 's', i32[2]; the shared state has "
+                                   "f32[2]")));
   ASSERT_OK_AND_ASSIGN(SharedState small, SharedState::Create(*program, {"forward"}));
   EXPECT_THAT(LoadShared(*program, "second", &small),
-              StatusIs(kInvalid, HasSubstr("shared is none of this name")));
+              StatusIs(kInvalid, HasSubstr("the shared state has none of this name")));
 }
 
 // The same sizes in another order: elements would be permuted.

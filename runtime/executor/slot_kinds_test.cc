@@ -21,7 +21,7 @@ struct Case {
   const char* message;
 };
 const Case kCases[] = {
-    {false, absl::StatusCode::kInvalidArgument, "output 0: planned is tensor f32[1]"},
+    {false, absl::StatusCode::kInvalidArgument, "output 0: expected tensor f32[1]"},
     {true, absl::StatusCode::kInternal, "out of luck"},
 };
 

@@ -152,9 +152,10 @@ absl::Status SlotTable::AllocateMemory(SharedState* shared) {
     TensorView& view = *slots_[state.value].get_if<TensorView>();
     if (!buffer.ok() || buffer->dtype != view.dtype || !(buffer->sizes == view.sizes) ||
         !(buffer->strides == view.strides)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "method ", Quoted(plan_.name), " has the state ", Quoted(state.name), ", ",
-          view.ToString(), "; shared is ", buffer.ok() ? buffer->ToString() : "none of this name"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("method ", Quoted(plan_.name), " has the state ", Quoted(state.name), ", ",
+                       view.ToString(), "; the shared state has ",
+                       buffer.ok() ? buffer->ToString() : "none of this name"));
     }
     tensor_data_[state.value] = view.data = buffer->data;
   }
@@ -189,7 +190,7 @@ absl::Status SlotTable::RestoreSlot(uint32_t value) {
   const std::string got = slots_[value].KindName();
   slots_[value] = InitialValue(value);
   return absl::InvalidArgumentError(
-      absl::StrCat("planned is ", slots_[value].KindName(), ", the kernel computed ", got));
+      absl::StrCat("expected ", slots_[value].KindName(), ", the kernel computed ", got));
 }
 
 std::optional<uint32_t> SlotTable::ValueAt(const void* address) const {
@@ -204,11 +205,11 @@ absl::Status SlotTable::Resize(TensorView& tensor, absl::Span<const int64_t> siz
   if (SameList<int64_t>(tensor.sizes, sizes)) return absl::OkStatus();
   const std::optional<uint32_t> value = ValueAt(&tensor);
   const TensorPlan* plan = value.has_value() ? tensor_plans_[*value] : nullptr;
-  if (plan == nullptr) return absl::InternalError("the tensor is none of this method's");
+  if (plan == nullptr) return absl::InternalError("the tensor does not belong to this method");
   if (sizes.size() != plan->sizes.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("planned are ", plan->sizes.size(),
-                                                   " dimensions ", FormatSizes(plan->sizes),
-                                                   ", computed were ", FormatSizes(sizes)));
+    return absl::InvalidArgumentError(absl::StrCat("expected ", plan->sizes.size(), " dimensions ",
+                                                   FormatSizes(plan->sizes), ", got ",
+                                                   FormatSizes(sizes)));
   }
   const bool fixed = plan->location != TensorPlan::Location::kArena;
   for (int d = 0; d < static_cast<int>(sizes.size()); ++d) {
@@ -216,8 +217,8 @@ absl::Status SlotTable::Resize(TensorView& tensor, absl::Span<const int64_t> siz
     const bool dynamic = !fixed && ((plan->dynamic_dims >> d) & 1) != 0;
     if (dynamic ? sizes[d] > planned || sizes[d] < 0 : sizes[d] != planned) {
       const std::string message =
-          absl::StrCat("dimension ", d, ": ", dynamic ? "planned are at most " : "planned is ",
-                       planned, ", computed was ", sizes[d], " (", FormatSizes(sizes), ")");
+          absl::StrCat("dimension ", d, ": ", dynamic ? "expected at most " : "expected ", planned,
+                       ", got ", sizes[d], " (", FormatSizes(sizes), ")");
       return dynamic ? absl::OutOfRangeError(message) : absl::InvalidArgumentError(message);
     }
   }
@@ -229,7 +230,7 @@ absl::Status SlotTable::Resize(TensorView& tensor, absl::Span<const int64_t> siz
 absl::Status SlotTable::CheckMutable(const EValue& argument) {
   const std::optional<uint32_t> value = ValueAt(&argument);
   const TensorPlan* plan = value.has_value() ? tensor_plans_[*value] : nullptr;
-  if (plan == nullptr) return absl::InternalError("the argument is none of this method's tensors");
+  if (plan == nullptr) return absl::InternalError("the argument is not a tensor of this method");
   switch (plan->location) {
     case TensorPlan::Location::kArena:
     case TensorPlan::Location::kState:

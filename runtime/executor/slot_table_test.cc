@@ -41,12 +41,12 @@ class SlotTableTest : public ::testing::Test {
 // A kernel may hold a tensor that it created itself.
 TEST_F(SlotTableTest, RejectsForeignTensors) {
   TensorView other = *slots_->slot(1).get_if<TensorView>();
-  EXPECT_THAT(
-      slots_->Resize(other, {3}),
-      StatusIs(absl::StatusCode::kInternal, HasSubstr("the tensor is none of this method's")));
+  EXPECT_THAT(slots_->Resize(other, {3}),
+              StatusIs(absl::StatusCode::kInternal,
+                       HasSubstr("the tensor does not belong to this method")));
   EXPECT_EQ(other.sizes, Sizes({4}));
   EXPECT_THAT(slots_->Resize(*slots_->slot(1).get_if<TensorView>(), {3}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("planned is 4")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected 4")));
 }
 
 TEST_F(SlotTableTest, SizesStayWithinTheirBounds) {
@@ -54,7 +54,7 @@ TEST_F(SlotTableTest, SizesStayWithinTheirBounds) {
   for (const int64_t size : {int64_t{-1}, int64_t{5}}) {
     EXPECT_THAT(slots_->Resize(tensor, {size}),
                 StatusIs(absl::StatusCode::kOutOfRange,
-                         HasSubstr("planned are at most 4, computed was " + std::to_string(size))));
+                         HasSubstr("expected at most 4, got " + std::to_string(size))));
     EXPECT_EQ(tensor.sizes, Sizes({4}));
   }
   EXPECT_OK(slots_->Resize(tensor, {0}));
@@ -68,7 +68,7 @@ TEST_F(SlotTableTest, ForeignTensorsAreNotMutable) {
            &slots_->slot(0) - 1, &slots_->slot(3) + 1, &other, &slots_->slot(0)}) {
     EXPECT_THAT(slots_->CheckMutable(*argument),
                 StatusIs(absl::StatusCode::kInternal,
-                         HasSubstr("the argument is none of this method's tensors")));
+                         HasSubstr("the argument is not a tensor of this method")));
   }
   EXPECT_THAT(slots_->CheckMutable(slots_->slot(1)),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not mutate")));

@@ -11,7 +11,7 @@ objdump="$(command -v llvm-objdump-19 || command -v llvm-objdump || command -v o
 
 symbols="$("$objdump" --syms --demangle "$binary")"
 if grep -Eq '__(asan|tsan|msan)_init' <<<"$symbols"; then
-  echo "a sanitizer has objects of its own: nothing to see here"
+  echo "skipped: sanitizers have their own objects"
   exit 0
 fi
 
@@ -40,7 +40,7 @@ while IFS= read -r object; do
     fi
   done <"$allowed"
   if ((!ok)); then
-    echo "a writable object that $allowed does not allow: $object"
+    echo "a writable object that is not in $allowed: $object"
     status=1
   fi
 done <<<"$objects"
@@ -50,7 +50,7 @@ while IFS= read -r line; do
   pattern="${line%% -- *}"
   [[ "$line" == *" -- "?* ]] || { echo "no reason: $line"; status=1; }
   awk '{ sub(/^[^ ]+ /, ""); print }' <<<"$objects" | grep -Eq "^(guard variable for )?$pattern" ||
-    { echo "allowed and not there: $pattern"; status=1; }
+    { echo "allowed but absent: $pattern"; status=1; }
 done <"$allowed"
 
 ((found > 0)) || { echo "no symbols in $binary"; status=1; }

@@ -83,9 +83,9 @@ absl::StatusOr<EValue> ScalarOf(const MethodPlan& plan, size_t i, const NpyArray
     if (!number.has_value()) got = NumberText(element);
   });
   if (number.has_value()) return EValue(*number);
-  return absl::InvalidArgumentError(
-      absl::StrCat("input ", i, " ", Quoted(plan.inputs[i].name), " takes ", NumberName(T{}),
-                   "; the array holds ", got, " (", DTypeName(array.dtype), "), which is none"));
+  return absl::InvalidArgumentError(absl::StrCat("input ", i, " ", Quoted(plan.inputs[i].name),
+                                                 " expects ", NumberName(T{}), ", got ", got, " (",
+                                                 DTypeName(array.dtype), ")"));
 }
 
 template <class T>
@@ -139,7 +139,7 @@ absl::StatusOr<EValue> InputFromNpy(const MethodPlan& plan, size_t i, const NpyA
   if (array.sizes.size() != 0 || IsComplex(array.dtype)) {
     return absl::InvalidArgumentError(
         absl::StrCat("input ", i, " '", plan.inputs[i].name,
-                     "' is a scalar and takes an array of rank 0, not ", array.view().ToString()));
+                     "' is a scalar and needs an array of rank 0, got ", array.view().ToString()));
   }
   if (kind(ScalarKind::kInt) || std::holds_alternative<int64_t>(value)) {
     return ScalarOf<int64_t>(plan, i, array);
@@ -151,7 +151,7 @@ absl::StatusOr<EValue> InputFromNpy(const MethodPlan& plan, size_t i, const NpyA
     return ScalarOf<bool>(plan, i, array);
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("input ", i, " '", plan.inputs[i].name, "' takes no array"));
+      absl::StrCat("input ", i, " '", plan.inputs[i].name, "' accepts no array"));
 }
 
 absl::StatusOr<std::string> NpyBytesOf(const EValue& value) {
@@ -166,7 +166,7 @@ absl::StatusOr<std::string> NpyBytesOf(const EValue& value) {
   if (const int64_t* v = value.get_if<int64_t>()) return scalar(DType::kInt64, v);
   if (const double* v = value.get_if<double>()) return scalar(DType::kFloat64, v);
   if (const bool* v = value.get_if<bool>()) return scalar(DType::kBool, v);
-  return absl::InvalidArgumentError(absl::StrCat("there is no .npy file for ", value.KindName()));
+  return absl::InvalidArgumentError(absl::StrCat("no .npy file can hold ", value.KindName()));
 }
 
 absl::StatusOr<NpyArray> RandomInput(const MethodPlan& plan, size_t i, uint64_t seed,

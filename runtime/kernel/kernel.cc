@@ -26,7 +26,7 @@ absl::StatusOr<T> ArgumentAs(const EValue& value, int i, std::string_view expect
   return WrongKind("argument", i, expected, value);
 }
 
-absl::Status CheckWrittenApart(const KernelContext& context, const TensorView& written, int i) {
+absl::Status CheckWrittenDisjoint(const KernelContext& context, const TensorView& written, int i) {
   const auto meets = [&](const EValue* value) {
     const TensorView* other = value == nullptr ? nullptr : value->get_if<TensorView>();
     return other != nullptr && MayOverlap(written, *other);
@@ -78,7 +78,7 @@ absl::StatusOr<const TensorView*> KernelContext::Tensor(int i) const {
 absl::StatusOr<TensorView*> KernelContext::MutableTensor(MutableArgument argument) const {
   const int i = argument.position;
   if (TensorView* v = arguments_[i]->get_if<TensorView>()) {
-    ABSL_RETURN_IF_ERROR(CheckWrittenApart(*this, *v, i));
+    ABSL_RETURN_IF_ERROR(CheckWrittenDisjoint(*this, *v, i));
     if (allocator_ == nullptr) return v;
     const absl::Status status = allocator_->CheckMutable(*arguments_[i]);
     if (status.ok()) return v;
@@ -173,7 +173,7 @@ absl::StatusOr<const TensorView*> KernelContext::PlannedOutput(int i) const {
   // May be called before CheckArity, when a kernel is selected.
   if (i < 0 || i >= num_outputs()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("there is no output ", i, ", there are ", num_outputs()));
+        absl::StrCat("output ", i, " does not exist, there are ", num_outputs()));
   }
   if (const TensorView* v = outputs_[i]->get_if<TensorView>()) return v;
   return WrongKind("output", i, "tensor", *outputs_[i]);

@@ -168,7 +168,7 @@ absl::StatusOr<CheckedInt> KernelArguments::ListInt(std::string_view name, int k
   const int64_t* value = element == nullptr ? nullptr : element->get_if<int64_t>();
   if (value == nullptr) {
     return absl::InvalidArgumentError(
-        absl::StrCat("argument '", name, "': element ", k, " of the list is no int"));
+        absl::StrCat("argument '", name, "': element ", k, " of the list is not an int"));
   }
   return CheckedInt(*value);
 }
@@ -219,7 +219,7 @@ absl::StatusOr<double> KernelArguments::ListDouble(std::string_view name, int k)
   const double* value = element == nullptr ? nullptr : element->get_if<double>();
   if (value != nullptr) return *value;
   return absl::InvalidArgumentError(
-      absl::StrCat("argument '", name, "': element ", k, " of the list is no float"));
+      absl::StrCat("argument '", name, "': element ", k, " of the list is not a float"));
 }
 
 absl::StatusOr<KernelArguments::OperandRef> KernelArguments::Operand(std::string_view name) const {

@@ -157,7 +157,7 @@ TEST_F(KernelArgumentsTest, NamesAfterTheCallsArgumentsAreAbsent) {
               StatusIs(kInvalid, HasSubstr("expected 2 arguments and 1 outputs")));
 }
 
-TEST_F(KernelArgumentsTest, EmptyResultCountMatchesNoCall) {
+TEST_F(KernelArgumentsTest, InvalidSignaturesMatchNoCall) {
   const KernelContext context = Context({int64_t{1}}, {});
   EXPECT_THAT(KernelArguments(context, "dim -> many").CheckArity(), StatusIs(kInvalid));
   // The maximum number of names, whatever follows them.
@@ -187,16 +187,16 @@ TEST_F(KernelArgumentsTest, ListElementsHaveTheirKind) {
   for (const int k : {-1, 0, 2}) {
     EXPECT_THAT(arguments.ListDouble("holes", k),
                 StatusIs(kInvalid, absl::StrCat("argument 'holes': element ", k,
-                                                " of the list is no float")));
+                                                " of the list is not a float")));
   }
-  EXPECT_THAT(arguments.ListDouble("mask", 0), StatusIs(kInvalid, HasSubstr("is no float")));
+  EXPECT_THAT(arguments.ListDouble("mask", 0), StatusIs(kInvalid, HasSubstr("is not a float")));
   EXPECT_THAT(arguments.ListDouble("lone", 0), StatusIs(kInvalid, HasSubstr("argument 'lone'")));
   EXPECT_EQ(arguments.ListInt("lone", 0).value().value(), 7);
   EXPECT_EQ(arguments.ListInt("mixed", 1).value().value(), 1);
   for (const int k : {-1, 0, 2, 3}) {
     EXPECT_THAT(arguments.ListInt("mixed", k),
-                StatusIs(kInvalid,
-                         absl::StrCat("argument 'mixed': element ", k, " of the list is no int")));
+                StatusIs(kInvalid, absl::StrCat("argument 'mixed': element ", k,
+                                                " of the list is not an int")));
   }
   EXPECT_EQ(arguments.ListSize("lone").value(), 1);
   EXPECT_THAT(arguments.ListSize("none"), StatusIs(absl::StatusCode::kInternal));

@@ -184,7 +184,7 @@ TEST_F(KernelContextTest, OutputsAreResized) {
   EXPECT_THAT(context.PlannedOutput(1), StatusIs(kInvalid, HasSubstr("got none")));
   for (const int i : {-1, 2}) {
     EXPECT_THAT(context.PlannedOutput(i),
-                StatusIs(kInvalid, absl::StrCat("there is no output ", i, ", there are 2")));
+                StatusIs(kInvalid, absl::StrCat("output ", i, " does not exist, there are 2")));
   }
 }
 

@@ -45,7 +45,7 @@ absl::Status Undefined(ScalarOp op, const Number& a, const Number& b) {
 
 absl::Status Overflow(ScalarOp op) {
   return absl::OutOfRangeError(
-      absl::StrCat("'", ScalarOpName(op), "': the result is no 64-bit integer"));
+      absl::StrCat("'", ScalarOpName(op), "': the result does not fit in int64"));
 }
 
 absl::StatusOr<EValue> Checked(ScalarOp op, std::optional<int64_t> value) {

@@ -179,7 +179,7 @@ TEST(ScalarArithmeticTest, WrongKindsAndCountsAreErrors) {
       ApplyScalarOp(ScalarOp::kNeg, {EValue()}),
       StatusIs(absl::StatusCode::kInvalidArgument, "'neg': expected a real number, got none"));
   EXPECT_THAT(ApplyScalarOp(ScalarOp::kMul, {I(kMax), I(2)}),
-              StatusIs(absl::StatusCode::kOutOfRange, "'*': the result is no 64-bit integer"));
+              StatusIs(absl::StatusCode::kOutOfRange, "'*': the result does not fit in int64"));
   EXPECT_EQ(Apply(ScalarOp::kIfThenElse, {B(true), I(1), EValue()}), "error");
 }
 

@@ -133,7 +133,7 @@ uint64_t WorkOfOutputs(const WorkRule& rule, const KernelContext& context) {
       // A transposed convolution iterates over its input. Otherwise iterate over the output, since
       // strides make the input look larger.
       const bool* transposed =
-          context.num_arguments() == 9 ? context.argument(6).get_if<bool>() : nullptr;
+          context.num_arguments() > 6 ? context.argument(6).get_if<bool>() : nullptr;
       const bool backwards = transposed != nullptr && *transposed;
       more = Places(backwards ? TensorAt(context, 0) : output, Count(TensorAt(context, 1)));
     } else if (rule.kind == Kind::kWindow && rule.first < context.num_arguments()) {

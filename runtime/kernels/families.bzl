@@ -21,6 +21,8 @@ def kernel_family(target, source, function):
 HIGHWAY_FAMILIES = [
     kernel_family("//runtime/kernels/conv", "conv_kernels.cc", "ConvHighwayKernels"),
     kernel_family("//runtime/kernels/creation", "creation_kernels.cc", "CreationHighwayKernels"),
+    kernel_family("//runtime/kernels/distance", "distance_kernels.cc", "DistanceHighwayKernels"),
+    kernel_family("//runtime/kernels/fft", "fft_kernels.cc", "FftHighwayKernels"),
     kernel_family("//runtime/kernels/gemm", "gemm_kernels.cc", "GemmKernels"),
     kernel_family("//runtime/kernels/index", "index_kernels.cc", "IndexHighwayKernels"),
     kernel_family("//runtime/kernels/gemm:integer_gemm", "integer_kernels.cc", "IntegerGemmKernels"),

@@ -91,6 +91,17 @@ void WriteDouble(DType dtype, std::byte* data, int64_t offset, double value) {
   });
 }
 
+// Views a complex tensor as a real one with a last dimension of size 2; returns others unchanged.
+TensorView PartsOf(const TensorView& t) {
+  if (!kComplexTypes.contains(t.dtype)) return t;
+  TensorView parts = t;
+  parts.dtype = RealPart(t.dtype);
+  for (int64_t& stride : parts.strides) stride *= 2;
+  parts.sizes.push_back(2);
+  parts.strides.push_back(1);
+  return parts;
+}
+
 // Distance between adjacent representable numbers at `value`.
 double Ulp(DType dtype, double value) {
   int bits = 23, least = -126;
@@ -171,11 +182,12 @@ struct KernelComparison::Memory {
     for (EValue& slot : slots) {
       const double* number = slot.get_if<double>();
       if (number != nullptr && std::isfinite(*number)) slot = EValue(std::abs(*number));
-      const TensorView* tensor = slot.get_if<TensorView>();
-      if (tensor == nullptr || !IsFloatingPoint(tensor->dtype)) continue;
-      for (StridedIterator<1> it(tensor->sizes, {tensor->strides}); !it.done(); it.Next()) {
-        WriteDouble(tensor->dtype, tensor->as<std::byte>(), it.offset(0),
-                    std::abs(ReadDouble(*tensor, it.offset(0))));
+      if (slot.get_if<TensorView>() == nullptr) continue;
+      const TensorView tensor = PartsOf(*slot.get_if<TensorView>());
+      if (!IsFloatingPoint(tensor.dtype)) continue;
+      for (StridedIterator<1> it(tensor.sizes, {tensor.strides}); !it.done(); it.Next()) {
+        WriteDouble(tensor.dtype, tensor.as<std::byte>(), it.offset(0),
+                    std::abs(ReadDouble(tensor, it.offset(0))));
       }
     }
     if (call.adjust_magnitudes) call.adjust_magnitudes(arguments);
@@ -186,6 +198,8 @@ struct KernelComparison::Memory {
   }
   EValue* NewTensor(const TestTensorSpec& spec, std::mt19937& random) {
     const Strides strides = StridesFor(spec.sizes, spec.layout);
+    const bool complex = kComplexTypes.contains(spec.dtype);
+    const DType part = complex ? RealPart(spec.dtype) : spec.dtype;
     const int64_t extent = Extent(spec.sizes, strides);
     Block& block = inputs.emplace_back(static_cast<size_t>(extent) * DTypeSize(spec.dtype),
                                        misalign * DTypeSize(spec.dtype));
@@ -208,8 +222,8 @@ struct KernelComparison::Memory {
                                     -1.0,
                                     1.0,
                                     0.5};
-    const bool floating = IsFloatingPoint(spec.dtype);
-    for (int64_t i = 0; i < extent; ++i) {
+    const bool floating = IsFloatingPoint(part);
+    for (int64_t i = 0; i < (complex ? 2 * extent : extent); ++i) {
       double x = normal(random);
       if (spec.values == Values::kUnit) x = std::tanh(x);
       if (spec.values == Values::kPositive) x = std::abs(x) + 0.1;
@@ -226,7 +240,7 @@ struct KernelComparison::Memory {
         x = static_cast<double>(random() % static_cast<uint64_t>(-2 * spec.below)) +
             static_cast<double>(spec.below);
       }
-      WriteDouble(spec.dtype, block.data(), i, x);
+      WriteDouble(part, block.data(), i, x);
     }
     block.Seal();
     TensorView view;
@@ -397,7 +411,7 @@ bool KernelComparison::Compare(const KernelCall& call, bool may_refuse) {
   const std::mt19937 before = random_;
   MakeArguments(call, memory);
   std::string error;
-  if (call.ulp_of == UlpOf::kMagnitudes) {
+  if (call.ulp_of == UlpOf::kMagnitudes || call.ulp_of == UlpOf::kLargestMagnitude) {
     random_ = before;
     MakeArguments(call, magnitudes);
     magnitudes.TakeMagnitudes(call);
@@ -423,23 +437,24 @@ bool KernelComparison::Compare(const KernelCall& call, bool may_refuse) {
       return false;
     }
     for (size_t o = 0; o < want.size(); ++o) {
-      const TensorView &w = want[o], &g = memory.views[o];
+      const TensorView w = PartsOf(want[o]), g = PartsOf(memory.views[o]);
+      const TensorView m = PartsOf(magnitudes.views.empty() ? want[o] : magnitudes.views[o]);
       double largest = 0;
-      for (StridedIterator<1> it(w.sizes, {w.strides}); !it.done(); it.Next()) {
-        const double x = std::abs(ReadDouble(w, it.offset(0)));
+      const TensorView& l = call.ulp_of == UlpOf::kLargestMagnitude ? m : w;
+      for (StridedIterator<1> it(l.sizes, {l.strides}); !it.done(); it.Next()) {
+        const double x = std::abs(ReadDouble(l, it.offset(0)));
         if (std::isfinite(x)) largest = std::max(largest, x);
       }
       const bool half = w.dtype == DType::kFloat16 || w.dtype == DType::kBFloat16;
       const double allowed = !IsFloatingPoint(w.dtype)   ? 0
                              : half && call.max_ulp != 0 ? 1
                                                          : call.max_ulp;
-      const TensorView& m = call.ulp_of == UlpOf::kMagnitudes ? magnitudes.views[o] : w;
       int64_t index = 0;
       for (StridedIterator<3> it(w.sizes, {w.strides, g.strides, m.strides}); !it.done();
            it.Next(), ++index) {
         const double x = ReadDouble(w, it.offset(0)), y = ReadDouble(g, it.offset(1));
         if (std::isnan(x) ? std::isnan(y) : x == y) continue;
-        double at = call.ulp_of == UlpOf::kLargest ? largest : x;
+        double at = call.ulp_of == UlpOf::kElement ? x : largest;
         if (call.ulp_of == UlpOf::kMagnitudes) {
           const double magnitude = ReadDouble(m, it.offset(2));
           at = std::isfinite(magnitude) ? std::max(std::abs(x), magnitude) : largest;

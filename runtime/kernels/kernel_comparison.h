@@ -1,6 +1,8 @@
 // For tests of Highway kernels: runs a call on the reference kernel and on the Highway kernel with
 // every instruction set of the machine, and compares the results.
 //
+// Complex tensors are compared by their real and imaginary parts.
+//
 // A call is a table row: an operator, its arguments with the dtypes, sizes and layouts of tensors,
 // and the error that its contract allows. Values are random. Outputs are surrounded by guard bytes
 // and initialized with a pattern. Inputs must remain unchanged.
@@ -62,6 +64,8 @@ enum class UlpOf : uint8_t {
   // 1) u S, where u is half an ULP of 1 and S the sum of the products' absolute values (Higham,
   // "Accuracy and Stability of Numerical Algorithms", 2002, §3.1), and u S <= ulp(S).
   kMagnitudes,
+  // ULP of the largest element of that reference result.
+  kLargestMagnitude,
 };
 
 struct KernelCall {

@@ -61,7 +61,7 @@ TEST_F(CompanionTest, IsFoundNextToTheProgram) {
             (uint64_t{384} << 20) + 16 * (program.bytes().size() + 7 + 12));
 }
 
-TEST_F(CompanionTest, IsOpenedWithTheProgram) {
+TEST_F(CompanionTest, MissingFileIsNotFound) {
   EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("'model.data'")));
 }
 
@@ -70,14 +70,14 @@ TEST_F(CompanionTest, HasNoRootWhenOpenedFromBytes) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("companion_root")));
 }
 
-TEST_F(CompanionTest, IsRejectdWhenTruncated) {
+TEST_F(CompanionTest, IsRejectedWhenTruncated) {
   std::string bytes = program_.SerializeCompanion("model.data");
   bytes.pop_back();
   Write("model.data", bytes);
   EXPECT_THAT(Open(), StatusIs(kLoss, HasSubstr("truncated")));
 }
 
-TEST_F(CompanionTest, IsRejectdWhenItBelongsToAnotherProgram) {
+TEST_F(CompanionTest, IsRejectedWhenItBelongsToAnotherProgram) {
   TestProgram other;
   other.AddSegment(schema::Segment::NAMED_DATA, "Weights", "model.data");
   other.AddSegment(schema::Segment::CONSTANTS, "more weights", "model.data");
@@ -85,7 +85,7 @@ TEST_F(CompanionTest, IsRejectdWhenItBelongsToAnotherProgram) {
   EXPECT_THAT(Open(), StatusIs(kLoss, HasSubstr("belongs to another program")));
 }
 
-TEST_F(CompanionTest, IsRejectdWithAnotherNumberOfSegments) {
+TEST_F(CompanionTest, IsRejectedWithAnotherNumberOfSegments) {
   TestProgram other;
   other.AddSegment(schema::Segment::NAMED_DATA, "weights", "model.data");
   Write("model.data", other.SerializeCompanion("model.data"));
@@ -110,7 +110,7 @@ std::string WithSize(std::string bytes) {
   return bytes;
 }
 
-TEST_F(CompanionTest, IsRejectdWhenItsHeaderOrDigestsAreDamaged) {
+TEST_F(CompanionTest, IsRejectedWhenItsHeaderOrDigestsAreDamaged) {
   const std::string right = program_.SerializeCompanion("model.data");
   for (const size_t at : {32, 40, 48}) {
     std::string bytes = right;

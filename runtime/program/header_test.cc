@@ -49,7 +49,7 @@ const FrameCase kFrameCases[] = {
     {"C1HeaderOnly", [](std::string& f) { f.resize(64); }, false, kLoss, "truncated: 64 bytes"},
     {"C8WrongMagic", [](std::string& f) { f[0] = 'b'; }, true, kLoss, "it begins with 62 45"},
     {"C8TextModeTransfer", [](std::string& f) { f.erase(5, 1); }, false, kLoss,
-     "changed on its way"},
+     "damaged by a text-mode transfer"},
     {"HeaderDamaged", [](std::string& f) { f[41] = 1; }, false, kLoss, "the header is damaged"},
     {"MetadataDamaged", [](std::string& f) { f[70] ^= 1; }, false, kLoss, "metadata is damaged"},
     {"C7NewerMajor", [](std::string& f) { Store<uint32_t>(f, 8, 2); }, true, kNewer,
@@ -78,7 +78,7 @@ const FrameCase kFrameCases[] = {
 
 class FrameTest : public ::testing::TestWithParam<FrameCase> {};
 
-TEST_P(FrameTest, IsRejectd) {
+TEST_P(FrameTest, IsRejected) {
   std::string file = SampleProgram().Serialize();
   GetParam().damage(file);
   if (GetParam().fix_checksums) FixHeader(file);
@@ -107,8 +107,8 @@ TEST(HeaderTest, FirstBytesIdentifyBelayFiles) {
     return DescribeFirstBytes(
         absl::MakeConstSpan(reinterpret_cast<const std::byte*>(magic), sizeof(magic)));
   };
-  EXPECT_EQ(describe(kMagic), "it is a program file of Belay");
-  EXPECT_EQ(describe(kCompanionMagic), "it is a companion file of a program of Belay");
+  EXPECT_EQ(describe(kMagic), "it is a Belay program file");
+  EXPECT_EQ(describe(kCompanionMagic), "it is a companion file of a Belay program");
 }
 
 TEST(HeaderTest, MetadataMustFitIntoTheFile) {
@@ -129,7 +129,7 @@ TEST(HeaderTest, NewerMinorVersionIsAccepted) {
   EXPECT_OK(OpenFileBytes(file));
 }
 
-TEST(HeaderTest, DeeplyNestedUnknownFieldsAreRejectd) {
+TEST(HeaderTest, DeeplyNestedUnknownFieldsAreRejected) {
   std::string nested;
   for (int i = 0; i < 100000; ++i) nested += "\xfb\x01";  // field 31, group starts
   for (int i = 0; i < 100000; ++i) nested += "\xfc\x01";

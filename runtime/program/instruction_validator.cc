@@ -143,7 +143,7 @@ class InstructionValidator {
     }
     return path.Error(absl::StrCat("value ", value,
                                    " may not be written: not a tensor in the arena or the state, a "
-                                   "mutated input, or a scalar slot that is no input"));
+                                   "mutated input, or a scalar slot that is not an input"));
   }
 
   // Checks the arguments or outputs of a call, writes them to `operands` (which has room for one
@@ -219,10 +219,12 @@ class InstructionValidator {
     std::optional<OperandRange>& first = first_calls_[call.delegate];
     if (first.has_value()) {
       // A delegate is initialized for its first call and must support the others.
-      ABSL_RETURN_IF_ERROR(CheckAlike(plan_.arguments_of(*first), plan_.arguments_of(plan.operands),
-                                      MetadataPath(path, "arguments")));
-      ABSL_RETURN_IF_ERROR(CheckAlike(plan_.outputs_of(*first), plan_.outputs_of(plan.operands),
-                                      MetadataPath(path, "outputs")));
+      ABSL_RETURN_IF_ERROR(CheckCompatible(plan_.arguments_of(*first),
+                                           plan_.arguments_of(plan.operands),
+                                           MetadataPath(path, "arguments")));
+      ABSL_RETURN_IF_ERROR(CheckCompatible(plan_.outputs_of(*first),
+                                           plan_.outputs_of(plan.operands),
+                                           MetadataPath(path, "outputs")));
     } else {
       first = plan.operands;
     }
@@ -230,14 +232,14 @@ class InstructionValidator {
     return absl::OkStatus();
   }
 
-  absl::Status CheckAlike(absl::Span<const uint32_t> first, absl::Span<const uint32_t> later,
-                          const MetadataPath& path) const {
+  absl::Status CheckCompatible(absl::Span<const uint32_t> first, absl::Span<const uint32_t> later,
+                               const MetadataPath& path) const {
     if (first.size() != later.size()) {
       return path.Error(absl::StrCat("are ", later.size(), ", but ", first.size(),
                                      " in the first call of the delegate"));
     }
     for (size_t i = 0; i < first.size(); ++i) {
-      if (!Alike(plan_.values[first[i]], plan_.values[later[i]])) {
+      if (!AreCompatible(plan_.values[first[i]], plan_.values[later[i]])) {
         return path.Error(absl::StrCat("value ", later[i], " differs in kind or size from value ",
                                        first[i], " of the first call of the delegate"));
       }
@@ -247,7 +249,7 @@ class InstructionValidator {
 
   // Whether a delegate initialized for one of the values accepts the other. Linear in the operands,
   // which are counted.
-  bool Alike(const ValuePlan& a, const ValuePlan& b) const {
+  bool AreCompatible(const ValuePlan& a, const ValuePlan& b) const {
     if (a.index() != b.index()) return false;
     if (const auto* tensor = std::get_if<TensorPlan>(&a)) {
       const auto& other = std::get<TensorPlan>(b);
@@ -258,7 +260,7 @@ class InstructionValidator {
       const auto& other = std::get<ListPlan>(b);
       return std::equal(list->elements.begin(), list->elements.end(), other.elements.begin(),
                         other.elements.end(), [&](uint32_t x, uint32_t y) {
-                          return Alike(plan_.values[x], plan_.values[y]);
+                          return AreCompatible(plan_.values[x], plan_.values[y]);
                         });
     }
     return std::visit(

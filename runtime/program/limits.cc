@@ -28,11 +28,11 @@ Limits LimitsOfFile(const Limits& limits, uint64_t file_bytes) {
 }
 
 Limits LimitsOfDelegate(const Limits& limits) {
-  constexpr uint64_t kWhatIsLeft = 1'099'511'627'776;
+  constexpr uint64_t kRemainder = 1'099'511'627'776;
   Limits resolved = limits;
   for (uint64_t* limit :
        {&resolved.arena_bytes, &resolved.delegate_bytes, &resolved.scratch_bytes}) {
-    if (*limit == kInProportion) *limit = kWhatIsLeft;
+    if (*limit == kInProportion) *limit = kRemainder;
   }
   return resolved;
 }

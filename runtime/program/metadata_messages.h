@@ -31,7 +31,7 @@ using Bytes = absl::Span<const std::byte>;
 using Message = WireMessage;
 using Uint32s = WireNumbers<uint32_t>;
 using Int64s = WireNumbers<int64_t>;
-using Texts = WireTexts;
+using Texts = WireStrings;
 using Messages = WireMessages;
 }  // namespace wire
 

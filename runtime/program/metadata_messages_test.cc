@@ -63,13 +63,13 @@ struct Table {
 Table TableOfReader() {
   Table table;
   const auto add = [](Rows& rows, int number, Row row) {
-    EXPECT_TRUE(rows.emplace(number, row).second) << row.name << ": the number is there twice";
+    EXPECT_TRUE(rows.emplace(number, row).second) << row.name << ": the number occurs twice";
   };
 #define BELAY_MESSAGE(message)       \
   {                                  \
     const std::string in = #message; \
     Rows& rows = table.messages[in]; \
-    EXPECT_TRUE(rows.empty()) << in << " is there twice";
+    EXPECT_TRUE(rows.empty()) << in << " occurs twice";
 #define BELAY_FIELD(number, kind, name) add(rows, number, {#kind, #name, ""});
 #define BELAY_ONEOF(oneof)
 #define BELAY_MEMBER(number, kind, name, oneof, constant) add(rows, number, {#kind, #name, #oneof});
@@ -190,10 +190,10 @@ Elements Of(const WireMessages& list) {
   for (uint64_t i = 0; i < list.count; ++i) all.push_back(Bytes(elements.NextMessage().bytes));
   return all;
 }
-Elements Of(const WireTexts& list) {
+Elements Of(const WireStrings& list) {
   Elements all;
   WireElements elements(list);
-  for (uint64_t i = 0; i < list.count; ++i) all.emplace_back(elements.NextText());
+  for (uint64_t i = 0; i < list.count; ++i) all.emplace_back(elements.NextString());
   return all;
 }
 

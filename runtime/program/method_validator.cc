@@ -152,7 +152,7 @@ class MethodValidator {
       const uint32_t dim = constraint.dim;
       if (dim >= static_cast<uint32_t>(tensor.sizes.size()) ||
           ((tensor.dynamic_dims >> dim) & 1) == 0) {
-        return MetadataPath(at, "dim").Error(absl::StrCat(dim, " is no dynamic dimension"));
+        return MetadataPath(at, "dim").Error(absl::StrCat(dim, " is not a dynamic dimension"));
       }
       if (((constrained >> dim) & 1) != 0) {
         return MetadataPath(at, "dim").Error(absl::StrCat(dim, " has an earlier constraint"));
@@ -168,7 +168,7 @@ class MethodValidator {
     if (constrained != tensor.dynamic_dims) {
       return MetadataPath(path, "constraints")
           .Error(absl::StrCat("dimensions ", tensor.dynamic_dims,
-                              " (as bits) are dynamic, constrained are ", constrained));
+                              " (as bits) are dynamic, constrained: ", constrained));
     }
     return absl::OkStatus();
   }
@@ -176,14 +176,15 @@ class MethodValidator {
   absl::Status ValidateIntConstraint(const InputMessage& input, const MetadataPath& path,
                                      InputPlan& plan) {
     if (input.constraints.count > 1) {
-      return MetadataPath(path, "constraints").Error("an int has one constraint at most");
+      return MetadataPath(path, "constraints").Error("an int has at most one constraint");
     }
     if (input.constraints.count == 0) return absl::OkStatus();
     const MetadataPath at(path, "constraints", 0);
     ABSL_ASSIGN_OR_RETURN(SizeConstraint constraint,
                           ValidateConstraint(WireElements(input.constraints).NextMessage(), at));
     if (constraint.dim != 0) {
-      return MetadataPath(at, "dim").Error(absl::StrCat(constraint.dim, " is not 0, as of an int"));
+      return MetadataPath(at, "dim").Error(
+          absl::StrCat(constraint.dim, " is not 0, as required for an int"));
     }
     plan.constraints.push_back(std::move(constraint));
     return absl::OkStatus();
@@ -210,7 +211,8 @@ class MethodValidator {
       ABSL_RETURN_IF_ERROR(CheckValue(plan_, plan.value, value_path));
       const auto* tensor = std::get_if<TensorPlan>(&plan_.values[plan.value]);
       if (tensor == nullptr || tensor->location != TensorPlan::Location::kState) {
-        return value_path.Error(absl::StrCat("value ", plan.value, " is no tensor in the state"));
+        return value_path.Error(
+            absl::StrCat("value ", plan.value, " is not a tensor in the state"));
       }
       if (owned_[plan.value]) {
         return value_path.Error(
@@ -253,10 +255,10 @@ class MethodValidator {
       const auto* tensor = std::get_if<TensorPlan>(&plan_.values[v]);
       if (tensor == nullptr || owned_[v]) continue;
       if (tensor->location == TensorPlan::Location::kExternal) {
-        return MetadataPath(path_, "values", v).Error("an external tensor that is no input");
+        return MetadataPath(path_, "values", v).Error("an external tensor that is not an input");
       }
       if (tensor->location == TensorPlan::Location::kState) {
-        return MetadataPath(path_, "values", v).Error("a tensor in the state that is no buffer");
+        return MetadataPath(path_, "values", v).Error("a tensor in the state that is not a buffer");
       }
     }
     return absl::OkStatus();
@@ -284,7 +286,7 @@ class MethodValidator {
     WireElements elements(method_.operators);
     for (uint64_t i = 0; i < method_.operators.count; ++i) {
       const MetadataPath path(path_, "operators", i);
-      const std::string_view name = elements.NextText();
+      const std::string_view name = elements.NextString();
       if (name.empty()) return path.Error("is empty");
       if (!names.insert(name).second) {
         return path.Error(absl::StrCat(Quoted(name), " is there already"));

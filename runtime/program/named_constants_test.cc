@@ -15,7 +15,7 @@ constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kMissing = absl::StatusCode::kNotFound;
 
 // Named data with 24 bytes under "w".
-class Around final : public NamedDataMap {
+class EnclosingData final : public NamedDataMap {
  public:
   absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view key) const override {
     if (key != "w") return absl::NotFoundError("no such data");
@@ -43,7 +43,7 @@ class NamedConstantsTest : public ::testing::Test {
     return OpenFileBytes(program_.Serialize(), {.named_data = &around_});
   }
 
-  Around around_;
+  EnclosingData around_;
   TestProgram program_;
 };
 
@@ -55,8 +55,9 @@ TEST_F(NamedConstantsTest, AreUsedInPlace) {
 }
 
 TEST_F(NamedConstantsTest, NeedAnEnclosingProgram) {
-  EXPECT_THAT(OpenFileBytes(program_.Serialize()),
-              StatusIs(kMissing, HasSubstr("constants[0]: named data 'w' of the program around")));
+  EXPECT_THAT(
+      OpenFileBytes(program_.Serialize()),
+      StatusIs(kMissing, HasSubstr("constants[0]: named data 'w' of an enclosing program")));
 }
 
 TEST_F(NamedConstantsTest, ErrorNamesMissingKey) {
@@ -78,10 +79,10 @@ TEST_F(NamedConstantsTest, TensorMustFillTheData) {
 
 TEST_F(NamedConstantsTest, HaveNoSegment) {
   constant().set_segment(1);
-  EXPECT_THAT(Open(), StatusIs(kInvalid, HasSubstr("lies in segment 1 at 0, expected 0 and 0")));
+  EXPECT_THAT(Open(), StatusIs(kInvalid, HasSubstr("has segment 1 at 0, expected 0 and 0")));
   constant().set_segment(0);
   constant().set_offset(64);
-  EXPECT_THAT(Open(), StatusIs(kInvalid, HasSubstr("lies in segment 0 at 64, expected 0 and 0")));
+  EXPECT_THAT(Open(), StatusIs(kInvalid, HasSubstr("has segment 0 at 64, expected 0 and 0")));
 }
 
 TEST_F(NamedConstantsTest, NeedTheRequiredFeature) {

@@ -52,7 +52,7 @@ void Open(benchmark::State& state) {
 }
 BENCHMARK(Open)->Arg(1000)->Arg(20000)->Arg(200000)->Unit(benchmark::kMicrosecond);
 
-void ProtocolBuffersAlone(benchmark::State& state) {
+void ProtocolBuffersOnly(benchmark::State& state) {
   const std::string file = ChainOf(state.range(0));
   const absl::Span<const std::byte> metadata = MetadataOf(file);
   for (auto _ : state) {
@@ -63,7 +63,7 @@ void ProtocolBuffersAlone(benchmark::State& state) {
   }
   state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(metadata.size()));
 }
-BENCHMARK(ProtocolBuffersAlone)->Arg(1000)->Arg(20000)->Arg(200000)->Unit(benchmark::kMicrosecond);
+BENCHMARK(ProtocolBuffersOnly)->Arg(1000)->Arg(20000)->Arg(200000)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace belay

@@ -14,7 +14,7 @@ namespace {
 
 absl::Status OverlapError(uint32_t a, uint32_t b, bool same_value, const MetadataPath& path) {
   if (same_value) {
-    return path.Error(absl::StrCat("value ", a, " is written and is another operand as well"));
+    return path.Error(absl::StrCat("value ", a, " is written and is also another operand"));
   }
   return path.Error(
       absl::StrCat("value ", a, " is written and overlaps value ", b, " in the arena"));

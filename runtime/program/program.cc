@@ -56,7 +56,7 @@ absl::StatusOr<const MethodPlan*> Program::FindMethod(std::string_view name) con
   if (it != methods_.end() && it->name == name) return &*it;
   std::vector<std::string> names;
   for (const MethodPlan& method : methods_) names.push_back(Quoted(method.name));
-  return absl::NotFoundError(absl::StrCat("no method ", Quoted(name), " in the program, which has ",
+  return absl::NotFoundError(absl::StrCat("unknown method ", Quoted(name), "; the program has: ",
                                           names.empty() ? "none" : ListFirst(names, ", ")));
 }
 

@@ -54,14 +54,14 @@ TEST(ProgramTest, UnknownMethodErrorListsMethods) {
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(SampleProgram().Serialize()));
   EXPECT_THAT(program.FindMethod("backward"),
               StatusIs(absl::StatusCode::kNotFound,
-                       "no method 'backward' in the program, which has 'forward', 'other'"));
+                       "unknown method 'backward'; the program has: 'forward', 'other'"));
 }
 
 TEST(ProgramTest, UnknownMethodErrorOfEmptyProgram) {
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(TestProgram().Serialize()));
   EXPECT_THAT(
       program.FindMethod("forward"),
-      StatusIs(absl::StatusCode::kNotFound, "no method 'forward' in the program, which has none"));
+      StatusIs(absl::StatusCode::kNotFound, "unknown method 'forward'; the program has: none"));
 }
 
 TEST(ProgramTest, FindsNamedData) {

@@ -29,7 +29,7 @@ absl::StatusOr<bool> ReadFeatures(const WireList& features) {
   uint64_t known = 0;
   WireElements elements(features);
   for (uint64_t i = 0; i < features.count; ++i) {
-    const std::string_view name = elements.NextText();
+    const std::string_view name = elements.NextString();
     if (name == kNamedConstants) {
       ++known;
     } else if (unknown.size() < kMostListed) {

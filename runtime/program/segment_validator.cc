@@ -46,7 +46,7 @@ absl::StatusOr<SegmentPlan> ValidateFields(const SegmentMessage& segment,
   SegmentPlan plan;
   const uint32_t kind = segment.kind;
   if (kind < 1 || kind > 4) {
-    return MetadataPath(path, "kind").Error(absl::StrCat(kind, " is no kind of segment"));
+    return MetadataPath(path, "kind").Error(absl::StrCat(kind, " is not a segment kind"));
   }
   plan.kind = static_cast<SegmentPlan::Kind>(kind);
   plan.alignment = segment.alignment;
@@ -82,7 +82,7 @@ class FileWalk {
       return MetadataPath(path, "offset")
           .Error(absl::StrCat("is ", plan.offset, ", expected ", expected,
                               ": the first multiple of the alignment ", plan.alignment,
-                              " behind the ", end_, " bytes before it"));
+                              " after the ", end_, " bytes before it"));
     }
     if (!RangeFits(plan.offset, size, bytes_.size())) {
       return path.Error(absl::StrCat(size, " bytes at ", plan.offset, " are not inside the ",
@@ -112,12 +112,13 @@ absl::StatusOr<absl::Span<const std::byte>> NamedConstant(const ConstantMessage&
                                                           const MetadataPath& path) {
   const std::string_view key = constant.named_data;
   if (constant.segment != 0 || constant.offset != 0) {
-    return path.Error(absl::StrCat("is named data and lies in segment ", constant.segment, " at ",
+    return path.Error(absl::StrCat("is named data and has segment ", constant.segment, " at ",
                                    constant.offset, ", expected 0 and 0"));
   }
   if (named_data == nullptr) {
-    return absl::NotFoundError(absl::StrCat(path.ToString(), ": named data ", Quoted(key),
-                                            " of the program around this one, which is in none"));
+    return absl::NotFoundError(
+        absl::StrCat(path.ToString(), ": named data ", Quoted(key),
+                     " of an enclosing program, but there is no enclosing program"));
   }
   const absl::StatusOr<absl::Span<const std::byte>> bytes = named_data->Find(key);
   if (!bytes.ok()) {

@@ -39,7 +39,7 @@ absl::StatusOr<std::array<uint8_t, 32>> ParseKey(std::string_view text) {
   for (size_t i = 0; i < key.size(); ++i) {
     const int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
     if (high < 0 || low < 0) {
-      return absl::InvalidArgumentError("a key consists of hexadecimal digits alone");
+      return absl::InvalidArgumentError("a key consists of hexadecimal digits only");
     }
     key[i] = static_cast<uint8_t>(16 * high + low);
   }
@@ -121,16 +121,16 @@ absl::Status Ed25519Verifier::VerifyFile(const std::string& path,
                                opened->bytes().size());
   }
   if (content.size() != kSignatureFileBytes || !content.starts_with(kSignatureMagic)) {
-    return absl::DataLossError(absl::StrCat("the signature is none: it has ", content.size(),
+    return absl::DataLossError(absl::StrCat("not a signature file: it has ", content.size(),
                                             " bytes, expected ", kSignatureFileBytes, " with '",
-                                            kSignatureMagic, "' in front"));
+                                            kSignatureMagic, "' at the start"));
   }
   Ed25519PublicKey key;
   std::copy_n(content.data() + kSignatureMagic.size(), key.bytes.size(), key.bytes.begin());
   if (std::find(options_.keys.begin(), options_.keys.end(), key) == options_.keys.end()) {
-    return absl::PermissionDeniedError(absl::StrCat("the program is signed with the key ",
-                                                    FormatKey(key.bytes), ", which is none of the ",
-                                                    options_.keys.size(), " that are trusted"));
+    return absl::PermissionDeniedError(
+        absl::StrCat("the program is signed with the key ", FormatKey(key.bytes),
+                     ", which is not among the ", options_.keys.size(), " trusted keys"));
   }
   const auto* signature =
       reinterpret_cast<const uint8_t*>(content.data() + kSignatureMagic.size() + key.bytes.size());
@@ -144,7 +144,7 @@ absl::Status Ed25519Verifier::VerifyFile(const std::string& path,
 absl::Status Ed25519Verifier::VerifyDigest(absl::Span<const std::byte> bytes,
                                            std::string_view sha256) const {
   if (Sha256(bytes) == sha256) return absl::OkStatus();
-  return absl::DataLossError("its content is not what the signed program says (SHA-256)");
+  return absl::DataLossError("its SHA-256 differs from that in the signed program");
 }
 
 }  // namespace belay

@@ -77,7 +77,7 @@ TEST_F(SignatureTest, RejectsAnotherKey) {
   EXPECT_THAT(Open(path, PublicKeyOf(secret_)),
               StatusIs(absl::StatusCode::kPermissionDenied,
                        AllOf(HasSubstr(FormatKey(PublicKeyOf(stranger).bytes)),
-                             HasSubstr("none of the 2 that are trusted"))));
+                             HasSubstr("not among the 2 trusted keys"))));
 }
 
 TEST_F(SignatureTest, RejectsAnyChangeBeforeParsing) {
@@ -102,7 +102,7 @@ TEST_F(SignatureTest, RejectsInvalidSignatureFiles) {
        {std::string("short"), signature + "x", signature.substr(1) + "x"}) {
     Write("p.belay.sig", wrong);
     EXPECT_THAT(Open(path, PublicKeyOf(secret_)),
-                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("the signature is none")));
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("not a signature file")));
   }
 }
 
@@ -166,7 +166,7 @@ TEST_F(SignatureTest, KeysAreHexadecimal) {
       std::string wrong = digits;
       wrong[at] = neighbor;
       const auto matcher = StatusIs(absl::StatusCode::kInvalidArgument,
-                                    HasSubstr("a key consists of hexadecimal digits alone"));
+                                    HasSubstr("a key consists of hexadecimal digits only"));
       EXPECT_THAT(ParsePublicKey(wrong), matcher) << wrong;
       EXPECT_THAT(ParseSecretKey(wrong), matcher) << wrong;
     }

@@ -14,8 +14,8 @@ namespace belay {
 namespace {
 
 // Checks the offset of a tensor in the arena or in the state.
-absl::Status CheckPlace(const TensorPlan& tensor, uint64_t alignment, std::string_view memory,
-                        uint64_t memory_bytes, const MetadataPath& path) {
+absl::Status CheckOffset(const TensorPlan& tensor, uint64_t alignment, std::string_view memory,
+                         uint64_t memory_bytes, const MetadataPath& path) {
   const uint64_t offset = tensor.offset, bytes = tensor.max_bytes;
   alignment = std::max<uint64_t>(alignment, DTypeSize(tensor.dtype));
   if (offset % alignment != 0) {
@@ -34,7 +34,7 @@ absl::Status ValidateLayout(const TensorLayoutMessage& layout, const MetadataPat
                             LayoutPlan& plan) {
   const std::optional<DType> known = DTypeFromProgramFile(layout.dtype);
   if (!known.has_value()) {
-    return MetadataPath(path, "dtype").Error(absl::StrCat(layout.dtype, " is no dtype"));
+    return MetadataPath(path, "dtype").Error(absl::StrCat(layout.dtype, " is not a dtype"));
   }
   plan.dtype = *known;
   plan.sizes.clear();
@@ -109,8 +109,8 @@ absl::Status ValidateTensor(const TensorMessage& tensor, const LayoutPlan& layou
     case TensorMessage::kArenaOffset:
       plan.location = TensorPlan::Location::kArena;
       plan.offset = tensor.location.as<uint64_t>();
-      ABSL_RETURN_IF_ERROR(CheckPlace(plan, memory.alignment, "arena", memory.arena_bytes,
-                                      MetadataPath(path, "arena_offset")));
+      ABSL_RETURN_IF_ERROR(CheckOffset(plan, memory.alignment, "arena", memory.arena_bytes,
+                                       MetadataPath(path, "arena_offset")));
       return absl::OkStatus();
     case TensorMessage::kStateOffset: {
       const MetadataPath state_path(path, "state_offset");
@@ -118,7 +118,7 @@ absl::Status ValidateTensor(const TensorMessage& tensor, const LayoutPlan& layou
       plan.location = TensorPlan::Location::kState;
       plan.offset = tensor.location.as<uint64_t>();
       ABSL_RETURN_IF_ERROR(
-          CheckPlace(plan, memory.alignment, "state", memory.state_bytes, state_path));
+          CheckOffset(plan, memory.alignment, "state", memory.state_bytes, state_path));
       return absl::OkStatus();
     }
     case TensorMessage::kExternal:

@@ -81,13 +81,13 @@ class ValueValidator {
         const uint32_t number = value.kind.as<uint32_t>();
         const std::optional<DType> dtype = DTypeFromProgramFile(number);
         if (dtype.has_value()) return append(*dtype);
-        return MetadataPath(path, "dtype").Error(absl::StrCat(number, " is no dtype"));
+        return MetadataPath(path, "dtype").Error(absl::StrCat(number, " is not a dtype"));
       }
       case ValueMessage::kMemoryFormat: {
         const uint32_t format = value.kind.as<uint32_t>();
         if (format >= 1 && format <= 4) return append(static_cast<MemoryFormat>(format));
         return MetadataPath(path, "memory_format")
-            .Error(absl::StrCat(format, " is no memory format"));
+            .Error(absl::StrCat(format, " is not a memory format"));
       }
       case ValueMessage::kComplex: {
         ComplexMessage complex;
@@ -100,7 +100,7 @@ class ValueValidator {
         ScalarSlotMessage slot;
         ABSL_RETURN_IF_ERROR(Read(value.kind.as<WireMessage>(), scalar, slot));
         if (slot.kind >= 1 && slot.kind <= 3) return append(static_cast<ScalarKind>(slot.kind));
-        return scalar.Error(absl::StrCat(slot.kind, " is no kind of scalar"));
+        return scalar.Error(absl::StrCat(slot.kind, " is not a scalar kind"));
       }
       default:
         break;

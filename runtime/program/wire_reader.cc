@@ -9,7 +9,7 @@
 namespace belay {
 namespace {
 
-constexpr char kTooLong[] = "it is longer than what it lies in";
+constexpr char kTooLong[] = "it is longer than the enclosing message";
 constexpr char kNotAMessage[] =
     "the metadata is not a Protocol Buffers message belay.schema.Program: ";
 
@@ -55,7 +55,7 @@ Varint ReadLongVarint(const uint8_t* at, const uint8_t* end) {
 
 bool WireReader::Field::ReadTag(const uint8_t* end) {
   const Varint tag = ReadVarint(at, end);
-  if (tag.end == nullptr) return Fail("its tag has no end");
+  if (tag.end == nullptr) return Fail("its tag is unterminated");
   at = tag.end;
   number = static_cast<uint32_t>(tag.number >> 3);
   type = static_cast<WireType>(tag.number & 7);
@@ -67,7 +67,7 @@ bool WireReader::Field::ReadValue(const uint8_t* end) {
   switch (type) {
     case kVarint: {
       const Varint read = ReadVarint(at, end);
-      if (read.end == nullptr) return Fail("a number has no end within 64 bits");
+      if (read.end == nullptr) return Fail("a number is unterminated or has more than 64 bits");
       varint = read.number;
       at = read.end;
       return true;
@@ -80,14 +80,14 @@ bool WireReader::Field::ReadValue(const uint8_t* end) {
       break;
     case kBytes: {
       const Varint read = ReadVarint(at, end);
-      if (read.end == nullptr) return Fail("its size has no end within 64 bits");
+      if (read.end == nullptr) return Fail("its size is unterminated or has more than 64 bits");
       at = read.end;
       if (read.number > static_cast<uint64_t>(end - at)) return Fail(kTooLong);
       size = static_cast<size_t>(read.number);
       break;
     }
     default:
-      return Fail("there is no such wire type");
+      return Fail("unknown wire type");
   }
   if (size > static_cast<size_t>(end - at)) return Fail(kTooLong);
   value = at;
@@ -102,7 +102,7 @@ bool WireReader::Field::ReadGroup(const uint8_t* end, uint32_t nesting) {
   for (uint32_t open = 1; open > 0;) {
     if (open > nesting) return Fail(kTooDeep);
     inside.at = at;
-    if (at == end) return Fail("a group has no end");
+    if (at == end) return Fail("a group is unterminated");
     if (!inside.ReadTag(end)) return Fail(inside.problem);
     if (inside.type == kGroup) {
       ++open;
@@ -113,7 +113,8 @@ bool WireReader::Field::ReadGroup(const uint8_t* end, uint32_t nesting) {
     }
     at = inside.at;
   }
-  if (inside.number != number) return Fail("a group ends with another number than it began with");
+  if (inside.number != number)
+    return Fail("a group ends with another field number than it began with");
   return true;
 }
 
@@ -142,8 +143,8 @@ absl::Status WireReader::Error(const char* problem, uint32_t number, uint32_t ne
 }
 
 absl::Status NumbersError(const MetadataPath& path) {
-  return absl::DataLossError(
-      absl::StrCat(kNotAMessage, path.ToString(), ": a number has no end or too many bits"));
+  return absl::DataLossError(absl::StrCat(kNotAMessage, path.ToString(),
+                                          ": a number is unterminated or has too many bits"));
 }
 
 }  // namespace belay

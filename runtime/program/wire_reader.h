@@ -56,7 +56,7 @@ struct WireList {
   uint64_t total_bytes = 0;  // of all elements
 };
 struct WireMessages : WireList {};
-struct WireTexts : WireList {};
+struct WireStrings : WireList {};
 
 // A oneof: at most one member is present.
 struct WireOneof {
@@ -192,7 +192,7 @@ class WireReader {
   template <class T>
   void ReadMember(WireOneof& oneof) {
     if (oneof.field != 0 && oneof.field != number_)
-      return Fail("it is there beside another one of its oneof");
+      return Fail("another member of its oneof is present");
     oneof.field = number_;
     T value{};
     Read(value);
@@ -211,7 +211,7 @@ class WireReader {
     if (depth_ >= nesting_) return Fail(kTooDeep);
     Add(list);
   }
-  void Read(WireTexts& list) {  // UTF-8
+  void Read(WireStrings& list) {  // UTF-8
     if (type_ == kBytes && !IsUtf8(text())) return Fail(kNotUtf8);
     Add(list);
   }
@@ -227,7 +227,7 @@ class WireReader {
  private:
   friend class WireElements;
   static const char kTooDeep[];
-  static constexpr char kNotUtf8[] = "the text is not UTF-8";
+  static constexpr char kNotUtf8[] = "the string is not UTF-8";
   enum WireType : uint32_t {
     kVarint = 0,
     kFixed64 = 1,
@@ -270,7 +270,7 @@ class WireReader {
   bool IsOnce(WireType type) {
     const uint64_t bit = uint64_t{1} << number_;  // known field numbers are below 64
     if ((seen_ & bit) != 0) [[unlikely]] {
-      Fail("it is there twice");
+      Fail("it occurs twice");
       return false;
     }
     seen_ |= bit;
@@ -319,7 +319,7 @@ class WireElements {
     Next();
     return {.bytes = fields_.bytes(), .nesting = fields_.nesting_, .depth = fields_.depth_ + 1};
   }
-  std::string_view NextText() {
+  std::string_view NextString() {
     Next();
     return fields_.text();
   }

@@ -35,7 +35,7 @@ struct Everything {
   WireMessage message;
   WireOneof oneof;
   WireMessages messages;
-  WireTexts texts;
+  WireStrings texts;
 };
 
 absl::Status ReadEverything(const WireMessage& message, Everything& out) {
@@ -101,19 +101,20 @@ std::string Repeat(std::string_view what, int times) {
 }
 
 const BadCase kBadCases[] = {
-    {"TagWithoutEnd", "\x80", "tag has no end"},
-    {"TagOf65Bits", Repeat("\xff", 9) + "\x02", "tag has no end"},
+    {"TagWithoutEnd", "\x80", "tag is unterminated"},
+    {"TagOf65Bits", Repeat("\xff", 9) + "\x02", "tag is unterminated"},
     {"NumberOfFieldIsZero", std::string("\x00\x00", 2), "no valid number"},
     {"NumberOfFieldAbove29Bits", "\x80\x80\x80\x80\x10\x01", "no valid number"},
-    {"VarintRunsOut", "\x08\x80", "field 1: a number has no end"},
-    {"VarintOf65Bits", "\x08" + Repeat("\xff", 9) + "\x02", "no end within 64 bits"},
-    {"VarintOf11Bytes", "\x08" + Repeat("\x80", 10) + "\x01", "no end within 64 bits"},
+    {"VarintRunsOut", "\x08\x80", "field 1: a number is unterminated"},
+    {"VarintOf65Bits", "\x08" + Repeat("\xff", 9) + "\x02", "has more than 64 bits"},
+    {"VarintOf11Bytes", "\x08" + Repeat("\x80", 10) + "\x01", "has more than 64 bits"},
     {"Uint32Of33Bits", "\x08\x80\x80\x80\x80\x10", "more than 32 bits"},
     {"BoolIsTwo", "\x20\x02", "a bool is 0 or 1"},
-    {"DoubleRunsOut", "\x29" + Repeat("a", 7), "longer than what it lies in"},
-    {"SizeRunsOut", "\x32\x80", "size has no end"},
-    {"StringRunsOut", "\x32\x02z", "field 6: it is longer than what it lies in"},
-    {"StringOf2To63Bytes", "\x32" + Repeat("\xff", 8) + "\x7f", "longer than what it lies in"},
+    {"DoubleRunsOut", "\x29" + Repeat("a", 7), "longer than the enclosing message"},
+    {"SizeRunsOut", "\x32\x80", "size is unterminated"},
+    {"StringRunsOut", "\x32\x02z", "field 6: it is longer than the enclosing message"},
+    {"StringOf2To63Bytes", "\x32" + Repeat("\xff", 8) + "\x7f",
+     "longer than the enclosing message"},
     {"StringIsNotUtf8", "\x32\x01\xff", "not UTF-8"},
     {"ElementIsNotUtf8", "\x6a\x01\xff", "not UTF-8"},
     {"NumberAsBytes", std::string("\x0a\x00", 2), "another wire type"},
@@ -123,18 +124,18 @@ const BadCase kBadCases[] = {
     {"TextAsNumber", "\x68\x01", "another wire type"},
     {"NumbersNotPacked", "\x40\x01", "another wire type"},
     {"DoubleAsFloat", "\x2d" + Repeat("a", 4), "another wire type"},
-    {"Twice", "\x08\x01\x08\x01", "field 1: it is there twice"},
-    {"MessageTwice", std::string("\x4a\x00\x4a\x00", 4), "it is there twice"},
-    {"TwoOfOneof", "\x50\x01\x58\x01", "field 11: it is there beside another one of its oneof"},
-    {"SameOfOneof", "\x50\x01\x50\x01", "it is there twice"},
-    {"EndOfNoGroup", "\xa4\x01", "no such wire type"},
-    {"WireType6", "\xa6\x01", "no such wire type"},
-    {"GroupWithoutEnd", "\xa3\x01", "a group has no end"},
-    {"TagInGroupRunsOut", "\xa3\x01\x80", "tag has no end"},
-    {"NumberInGroupRunsOut", "\xa3\x01\x08\x80", "a number has no end"},
-    {"StringInGroupRunsOut", "\xa3\x01\x32\x05z\xa4\x01", "longer than what it lies in"},
-    {"GroupEndsAsAnother", "\xa3\x01\xac\x01", "another number"},
-    {"UnknownStringRunsOut", "\xa2\x01\x05z", "longer than what it lies in"},
+    {"Twice", "\x08\x01\x08\x01", "field 1: it occurs twice"},
+    {"MessageTwice", std::string("\x4a\x00\x4a\x00", 4), "it occurs twice"},
+    {"TwoOfOneof", "\x50\x01\x58\x01", "field 11: another member of its oneof is present"},
+    {"SameOfOneof", "\x50\x01\x50\x01", "it occurs twice"},
+    {"EndOfNoGroup", "\xa4\x01", "unknown wire type"},
+    {"WireType6", "\xa6\x01", "unknown wire type"},
+    {"GroupWithoutEnd", "\xa3\x01", "a group is unterminated"},
+    {"TagInGroupRunsOut", "\xa3\x01\x80", "tag is unterminated"},
+    {"NumberInGroupRunsOut", "\xa3\x01\x08\x80", "a number is unterminated"},
+    {"StringInGroupRunsOut", "\xa3\x01\x32\x05z\xa4\x01", "longer than the enclosing message"},
+    {"GroupEndsAsAnother", "\xa3\x01\xac\x01", "another field number"},
+    {"UnknownStringRunsOut", "\xa2\x01\x05z", "longer than the enclosing message"},
 };
 
 class BadMessageTest : public ::testing::TestWithParam<BadCase> {};
@@ -246,8 +247,8 @@ TEST(WireReaderTest, FindsElementsBetweenOtherFields) {
   }
   ASSERT_EQ(read.texts.count, 2u);
   WireElements texts(read.texts);
-  EXPECT_EQ(texts.NextText(), "x");
-  EXPECT_EQ(texts.NextText(), "yz");
+  EXPECT_EQ(texts.NextString(), "x");
+  EXPECT_EQ(texts.NextString(), "yz");
 }
 
 TEST(WireReaderTest, ElementSearchTerminatesInChangedBytes) {
@@ -273,7 +274,7 @@ TEST(WireReaderTest, CountsMessageNesting) {
   EXPECT_THAT(ReadEverything(Message(group, 1), read), StatusIs(kExhausted));
   // Nesting of any depth does not recurse.
   EXPECT_THAT(ReadEverything(Message(Repeat("\xa3\x01", 1 << 20), 1 << 21), read),
-              StatusIs(kLoss, HasSubstr("a group has no end")));
+              StatusIs(kLoss, HasSubstr("a group is unterminated")));
 }
 
 TEST(WireReaderTest, ListNumbersMustTerminateAndFit) {

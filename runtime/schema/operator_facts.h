@@ -56,11 +56,12 @@ struct FlopRule {
     kNone,         // 0
     kMatmul,       // outputs * last dimension of `factor`
     kConvolution,  // outputs * elements of a filter of `weight`; if `transposed`, `factor` * them
-    kWindow,       // outputs * `kernel_size` * channels of `factor` / `groups` (absent: 1)
-    kDepthwise,    // outputs * `kernel_size`
-    kAttention,    // of `query`, `key` and `value`
-    kChain,        // of `factor`, an image: the stages of a convolution chain, each as kWindow, or
-                   // kDepthwise if its element of `out_channels` is 0
+    kWindow,       // outputs * `kernel_size` * channels of `factor` / `groups` (absent: 1); if
+    // `transposed`, elements of `factor` * `kernel_size` * output channels / `groups`
+    kDepthwise,  // outputs * `kernel_size`
+    kAttention,  // of `query`, `key` and `value`
+    kChain,      // of `factor`, an image: the stages of a convolution chain, each as kWindow, or
+                 // kDepthwise if its element of `out_channels` is 0
   };
   Kind kind = Kind::kNone;
   std::string_view factor = "";  // name of an argument

@@ -2,8 +2,8 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
 
-# Whether this is a module of third_party/bazel_registry, and not a repository of a WORKSPACE: labels with canonical
-# names of repositories begin with "@@".
+# True in a module of third_party/bazel_registry, false in a repository of a WORKSPACE: labels with canonical
+# repository names begin with "@@".
 IS_MODULE = str(Label("//:BUILD.bazel")).startswith("@@")
 
 def system_absl(names, libs = []):

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Runs statically linked tests on an emulated CPU with AMX: README.md says what is needed.
+# Runs statically linked tests on an emulated CPU with AMX: README.md lists the requirements.
 #
 #   tools/amx/run_emulated.sh --bochs=DIR --kernel=VMLINUZ TEST… [-- ARGUMENT…]
 #
-# Prints what the tests print; exits 0 when all of them pass.
+# Prints the output of the tests; exits with 0 if all of them pass.
 set -euo pipefail
 
 bochs= kernel= tests=()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# install.sh DIR: puts what links against Debian's arm64 packages into DIR/root, as the packages hold it. They are
-# downloaded and unpacked by themselves: the machine's own packages, and what it knows of architectures, stay as they are.
+# install.sh DIR: unpacks the development files of Debian's arm64 packages to DIR/root. They are only
+# downloaded and unpacked: the host's packages and dpkg architectures are unchanged.
 set -euo pipefail
 
 readonly dir=$1
@@ -26,7 +26,7 @@ apt-get -c "$dir.new/apt.conf" -q -y --no-install-recommends --download-only ins
 for package in "$dir.new"/cache/archives/*.deb; do
   dpkg-deb -x "$package" "$dir.new/root"
 done
-# Links to places of the machine are to the same of this root.
+# Redirects absolute links to this root.
 while IFS= read -r -d '' link; do
   target=$(readlink "$link")
   [[ $target != /* ]] || ln -sfnr "$dir.new/root$target" "$link"

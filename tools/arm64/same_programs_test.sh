@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Program files are the same on every machine, and run on each: those that this one and arm64 make of the zoo's archives, with kernels
-# alone and with backends, in the checkout that this test was started from.
+# Program files are equal on all machines, and run on each: lowers the zoo's archives on this machine and on arm64, with kernels
+# only and with backends, in the checkout of this test.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.."
 readonly output_base=${TEST_TMPDIR:?}/bazel
@@ -20,6 +20,6 @@ models() {
 
 models here write_programs "$TEST_TMPDIR/here"
 models arm64 write_programs "$TEST_TMPDIR/arm64"
-# Each makes what the other made, and computes with it.
+# Each compares its files with those of the other, and executes them.
 models arm64 programs "$TEST_TMPDIR/here"
 models here programs "$TEST_TMPDIR/arm64"

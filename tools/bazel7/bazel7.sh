@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs Bazel 7 on this checkout, in a root with Debian forky: modules come from third_party/bazel_registry, whose
 # sources are that suite's packages.
-#   bazel7.sh ROOT build //...    makes ROOT on the first call (about 2 GB; as root; mmdebstrap)
-# In ROOT the checkout is /belay, and caches are kept; Bazel runs in the folder of it that this is called from, or in its
+#   bazel7.sh ROOT build //...    creates ROOT on the first call (about 2 GB; as root; mmdebstrap)
+# In ROOT, the checkout is /belay, and caches are kept. Bazel runs in the current folder of the checkout, or at its
 # top. Mounts end with the call.
 set -euo pipefail
 
@@ -12,7 +12,7 @@ fail() {
 }
 
 (($# >= 2)) || fail "expected ROOT and a command of Bazel"
-[[ $(id -u) == 0 ]] || fail "chroot is for root alone"
+[[ $(id -u) == 0 ]] || fail "chroot requires root"
 checkout=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/../..")
 root=$(readlink -m "$1")
 shift
@@ -23,10 +23,10 @@ readonly packages=(bash ca-certificates procps file git python3 dpkg-dev
   clang-21 lld-21 llvm-21 libclang-rt-21-dev
   libabsl-dev libprotobuf-dev protobuf-compiler libgtest-dev libgmock-dev libbenchmark-dev libsimdjson-dev libcli11-dev
   nlohmann-json3-dev zlib1g-dev libsodium-dev libssl-dev flatbuffers-compiler libflatbuffers-dev cmake pkgconf)
-# Of Debian 12: XNNPACK's operators have other names and arguments since.
+# From Debian 12: newer XNNPACK has other operator names and arguments.
 readonly old_packages=(libxnnpack-dev libxnnpack0 libpthreadpool-dev libpthreadpool0)
 
-# What follows happens in mounts of its own, which end with it.
+# The rest runs in its own mount namespace.
 if [[ ${BAZEL7_MOUNTS:-} != 1 ]]; then
   BAZEL7_MOUNTS=1 exec unshare --mount --propagation private "${BASH_SOURCE[0]}" "$root" "$@"
 fi
@@ -34,7 +34,7 @@ fi
 if [[ ! -e $root/installed ]]; then
   command -v mmdebstrap >/dev/null || fail "mmdebstrap is missing: apt-get install mmdebstrap"
   mmdebstrap --variant=minbase --mode=root --aptopt='Acquire::Check-Valid-Until "false"' forky "$root" ||
-    fail "cannot make $root"
+    fail "cannot create $root"
   mount -t proc proc "$root/proc"
   echo "deb http://deb.debian.org/debian bookworm main" >"$root/etc/apt/sources.list.d/bookworm.list"
   printf 'Package: %s\nPin: release n=bookworm\nPin-Priority: %s\n\n' '*' -1 "${old_packages[*]}" 1001 \

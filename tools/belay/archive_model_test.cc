@@ -26,7 +26,7 @@ class ArchiveModelTest : public TestInDirectory {
   }
 };
 
-TEST_F(ArchiveModelTest, TheOnlyModelNeedsNoName) {
+TEST_F(ArchiveModelTest, OnlyModelNeedsNoName) {
   const std::string file =
       Write("m.pt2", exir::PackArchive(exir::DefaultFiles(exir::ProgramJson())));
   EXPECT_EQ(Chosen(file, "forward"), "");
@@ -35,7 +35,7 @@ TEST_F(ArchiveModelTest, TheOnlyModelNeedsNoName) {
   EXPECT_THAT(ChooseModel(file + ":decode", "decode"), StatusIs(kNotFound, HasSubstr("'model'")));
 }
 
-TEST_F(ArchiveModelTest, OfSeveralModelsTheOneCalledLikeTheMethodIsTaken) {
+TEST_F(ArchiveModelTest, SelectsModelWithMethodName) {
   const std::string file = Write("two.pt2", TwoModelArchive());
   EXPECT_EQ(Chosen(file, "prefill"), "prefill");
   EXPECT_EQ(Chosen(file, "decode"), "decode");
@@ -47,15 +47,15 @@ TEST_F(ArchiveModelTest, OfSeveralModelsTheOneCalledLikeTheMethodIsTaken) {
   }
 }
 
-TEST_F(ArchiveModelTest, ModelIsTheForwardOfAnArchive) {
+TEST_F(ArchiveModelTest, ModelIsDefaultForForward) {
   const std::string file = Write("two.pt2", TwoModelArchive("model"));
   EXPECT_EQ(Chosen(file, "forward"), "model");
   EXPECT_EQ(Chosen(file, "prefill"), "prefill");
   EXPECT_THAT(ChooseModel(file, "decode"), StatusIs(kNotFound, HasSubstr("'decode'")));
 }
 
-// A colon with nothing before or behind it is part of the file's name.
-TEST_F(ArchiveModelTest, FilesAndModelsHaveNames) {
+// A leading or trailing colon is part of the file name.
+TEST_F(ArchiveModelTest, ParsesFileAndModel) {
   for (const char* text : {"m.pt2", ":m", "m.pt2:"}) {
     EXPECT_EQ(ParseArchiveModel(text).path, text);
     EXPECT_EQ(ParseArchiveModel(text).model, "");
@@ -64,13 +64,13 @@ TEST_F(ArchiveModelTest, FilesAndModelsHaveNames) {
   EXPECT_EQ(ParseArchiveModel("m.pt2:a").model, "a");
 }
 
-TEST_F(ArchiveModelTest, AFilesNameMayHaveAColon) {
+TEST_F(ArchiveModelTest, FileNameMayContainColon) {
   const std::string file = Write("two:prefill", TwoModelArchive());
   EXPECT_EQ(Chosen(file, "decode"), "decode");
   EXPECT_EQ(Chosen(file + ":prefill", "decode"), "prefill");
 }
 
-TEST_F(ArchiveModelTest, SeveralMethodsOfOneArchiveAreLoweredAndVerified) {
+TEST_F(ArchiveModelTest, LowersAndVerifiesSeveralMethodsOfArchive) {
   const std::string file = Write("two.pt2", TwoModelArchive());
   LowerOptions lower;
   lower.output = Path("p.belay");
@@ -85,7 +85,7 @@ TEST_F(ArchiveModelTest, SeveralMethodsOfOneArchiveAreLoweredAndVerified) {
   EXPECT_EQ(verify(file, "decode"), kDone);
   EXPECT_EQ(verify(file + ":prefill", "first"), kDone);
   EXPECT_EQ(verify(file + ":decode", "first"), kNegative);
-  EXPECT_EQ(verify(file, "first"), kBadInput);  // no model is called so
+  EXPECT_EQ(verify(file, "first"), kBadInput);  // no such model
 }
 
 }  // namespace

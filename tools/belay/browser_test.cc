@@ -1,7 +1,7 @@
-// Opens pages in Debian's Chromium: no error on the console, and search finds a node. Manual, and
-// skipped where there is no Chromium:
+// Opens pages in Debian's Chromium: there must be no console errors, and search must find a node.
+// Manual; skipped without Chromium:
 //   tools/bazel test //tools/belay:browser_test
-// With SCREENSHOTS=DIR it leaves pictures of the pages there.
+// SCREENSHOTS=DIR writes screenshots to that folder.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -46,7 +46,7 @@ class BrowserTest : public TestInDirectory {
     return options.html;
   }
 
-  // What the browser wrote to standard output; its log to Path("log").
+  // Returns the browser's standard output; its log is written to Path("log").
   std::string Browse(const std::string& page, const std::string& fragment,
                      const std::string& flags) {
     const std::string command = absl::StrCat(
@@ -58,8 +58,8 @@ class BrowserTest : public TestInDirectory {
     return Read(Path("dom"));
   }
 
-  // Opens the page, finds the node and takes a picture of each tab.
-  // Returns what it then holds.
+  // Opens the page, searches for the node and takes a screenshot of each tab. Returns the resulting
+  // DOM.
   std::string Open(const std::string& page, const std::string& node, const std::string& name) {
     std::string dom = Browse(page, "search=" + node, "--dump-dom");
     EXPECT_THAT(Read(Path("log")), Not(HasSubstr("CONSOLE")));
@@ -83,8 +83,7 @@ TEST_F(BrowserTest, MobileNet) {
   const std::string dom = Open(
       Page({.input = absl::StrCat(kZoo, "mobilenet_tiny/model.pt2"), .backends = {"demo,cpu"}}),
       "convolution", "mobilenet");
-  EXPECT_THAT(dom,
-              AllOf(HasSubstr("What the backend made of it"), HasSubstr("conv2d, filters of")));
+  EXPECT_THAT(dom, AllOf(HasSubstr("Compiled as"), HasSubstr("conv2d, filters of")));
 }
 
 TEST_F(BrowserTest, TinyLlamaWithTwoMethods) {
@@ -99,7 +98,7 @@ TEST_F(BrowserTest, ControlFlow) {
        "cond");
 }
 
-// Half of it in modules, half in none.
+// Half of the nodes are in modules.
 TEST_F(BrowserTest, TenThousandNodes) {
   std::string text = "program edge {\n  graph(%n0: f32[4] user_input) {\n";
   constexpr int kNodes = 10'000;

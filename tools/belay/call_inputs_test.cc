@@ -19,7 +19,7 @@ constexpr auto kNotFound = absl::StatusCode::kNotFound;
 
 // forward(x: f32[2], k = 2, none = None, y: f32[2]).
 MethodPlan Plan() {
-  static constexpr int64_t kSizes[] = {2};  // which plans refer to
+  static constexpr int64_t kSizes[] = {2};  // plans point to it
   MethodPlan plan;
   TensorPlan tensor;
   tensor.dtype = DType::kFloat32;
@@ -67,19 +67,19 @@ class CallInputsTest : public TestInDirectory {
   const MethodPlan plan_ = Plan();
 };
 
-TEST_F(CallInputsTest, FixedInputsMayBeGivenOrLeftOut) {
+TEST_F(CallInputsTest, FixedInputsAreOptional) {
   ExpectRight(FromFiles({"x.npy", "y.npy"}));
   ExpectRight(FromFiles({"x.npy", "two.npy", "y.npy"}));
 }
 
-TEST_F(CallInputsTest, AFixedInputTakesItsOwnValueOnly) {
+TEST_F(CallInputsTest, FixedInputAcceptsOnlyItsValue) {
   EXPECT_THAT(
       FromFiles({"x.npy", "three.npy", "y.npy"}),
       StatusIs(kInvalidArgument, AllOf(HasSubstr("three.npy"), HasSubstr("'k'"), HasSubstr("fixed"),
                                        HasSubstr("to 2"), HasSubstr("holds 3"))));
 }
 
-TEST_F(CallInputsTest, AnotherNumberOfFilesIsRefused) {
+TEST_F(CallInputsTest, RejectsWrongNumberOfFiles) {
   EXPECT_THAT(FromFiles({}), StatusIs(kInvalidArgument, HasSubstr("input 0 'x' is missing")));
   EXPECT_THAT(FromFiles({"x.npy"}),
               StatusIs(kInvalidArgument, HasSubstr("input 3 'y' is missing")));
@@ -88,7 +88,7 @@ TEST_F(CallInputsTest, AnotherNumberOfFilesIsRefused) {
                        HasSubstr("expected 2 input files, or 3 with those fixed at export")));
 }
 
-TEST_F(CallInputsTest, FoldersNameInputsByTheirIndex) {
+TEST_F(CallInputsTest, FolderFilesAreNamedByInputIndex) {
   WriteArray("input_0.npy", TestTensor::Of<float>({2}, {1, 2}));
   EXPECT_THAT(InputsFromFolder(plan_, directory_.string()),
               StatusIs(kNotFound, AllOf(HasSubstr("'y'"), HasSubstr("input_3.npy"))));
@@ -98,7 +98,7 @@ TEST_F(CallInputsTest, FoldersNameInputsByTheirIndex) {
   ExpectRight(InputsFromFolder(plan_, directory_.string()));
 }
 
-TEST_F(CallInputsTest, FilesOfInputsThatTakeNoneAreRefused) {
+TEST_F(CallInputsTest, RejectsFilesOfNonArrayInputs) {
   WriteArray("input_0.npy", TestTensor::Of<float>({2}, {1, 2}));
   WriteArray("input_3.npy", TestTensor::Of<float>({2}, {3, 4}));
   WriteArray("input_4.npy", TestTensor::Of<float>({2}, {3, 4}));
@@ -109,10 +109,10 @@ TEST_F(CallInputsTest, FilesOfInputsThatTakeNoneAreRefused) {
               StatusIs(kInvalidArgument, HasSubstr("'none' takes no array")));
 }
 
-TEST_F(CallInputsTest, OnlyNamesOfInputsCount) {
+TEST_F(CallInputsTest, IgnoresOtherFileNames) {
   WriteArray("input_0.npy", TestTensor::Of<float>({2}, {1, 2}));
   WriteArray("input_3.npy", TestTensor::Of<float>({2}, {3, 4}));
-  // All of these would be another array for x.
+  // All of these would replace the array of x.
   for (const char* name : {"input_.npy", "input_00.npy", "input_+0.npy", "input_0.npz", "npy",
                            "input_x.npy", "output_0.npy", "input_18446744073709551616.npy"}) {
     WriteArray(name, TestTensor::Of<float>({2}, {9, 9}));
@@ -120,7 +120,7 @@ TEST_F(CallInputsTest, OnlyNamesOfInputsCount) {
   ExpectRight(InputsFromFolder(plan_, directory_.string()));
 }
 
-TEST_F(CallInputsTest, AnArrayThatDoesNotFitIsNamed) {
+TEST_F(CallInputsTest, NamesMismatchedArray) {
   WriteArray("i64.npy", TestTensor::Of<int64_t>({2}, {1, 2}));
   EXPECT_THAT(FromFiles({"x.npy", "i64.npy", "y.npy"}),
               StatusIs(kInvalidArgument, HasSubstr("i64.npy: ")));
@@ -128,8 +128,8 @@ TEST_F(CallInputsTest, AnArrayThatDoesNotFitIsNamed) {
   EXPECT_THAT(FromFiles({"text.npy", "y.npy"}), ::testing::Not(IsOk()));
 }
 
-// What a number was at export, of each kind: bits and NaN count.
-TEST_F(CallInputsTest, FixedNumbersOfAllKinds) {
+// Fixed scalars of each kind: compared bitwise, including NaN.
+TEST_F(CallInputsTest, FixedScalarsOfAllKinds) {
   struct Case {
     ValuePlan fixed;
     TestTensor same, other;
@@ -154,7 +154,7 @@ TEST_F(CallInputsTest, FixedNumbersOfAllKinds) {
   }
 }
 
-TEST_F(CallInputsTest, RandomInputsAreThoseThatAreFree) {
+TEST_F(CallInputsTest, RandomInputsSkipFixedInputs) {
   ASSERT_OK_AND_ASSIGN(const CallInputs inputs, RandomInputs(plan_, /*seed=*/1, 0));
   ASSERT_EQ(inputs.values.size(), 4u);
   EXPECT_NE(inputs.values[0].get_if<TensorView>(), nullptr);
@@ -162,7 +162,7 @@ TEST_F(CallInputsTest, RandomInputsAreThoseThatAreFree) {
   EXPECT_TRUE(inputs.values[2].is_none());
 }
 
-TEST_F(CallInputsTest, SizesOfRandomInputsFitInt64) {
+TEST_F(CallInputsTest, RandomInputSizesFitInt64) {
   MethodPlan dynamic = Plan();
   SizeConstraint size;
   size.min = 1;
@@ -174,7 +174,7 @@ TEST_F(CallInputsTest, SizesOfRandomInputsFitInt64) {
               StatusIs(kInvalidArgument, HasSubstr("input 3 'y': the size of dimension 0")));
 }
 
-TEST_F(CallInputsTest, AFolderThatIsNotThereIsNamed) {
+TEST_F(CallInputsTest, NamesMissingFolder) {
   EXPECT_THAT(InputsFromFolder(plan_, Path("nosuchdir")),
               StatusIs(kNotFound, HasSubstr("nosuchdir")));
 }

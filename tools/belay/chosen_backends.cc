@@ -34,7 +34,7 @@ absl::StatusOr<BackendSpec> ParseCompileSpec(const std::string& text) {
 
 // Parses "METHOD:NAMES" or "NAMES".
 struct ChosenNames {
-  std::string method;  // "": all that have no list of their own
+  std::string method;  // "": all methods without their own list
   std::vector<std::string> names;
 };
 

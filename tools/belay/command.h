@@ -21,12 +21,13 @@ int ReportBadUsage(const absl::Status& status);
 
 struct LowerOptions {
   std::string input, output, report, html, dump_after, external_constants, stage;
-  std::string format = "belay";       // or "pte": ExecuTorch's
-  int64_t max_size = 0;               // upper bound of unbounded sizes; 0: an error
-  int64_t random_seed = 0;            // exir::PipelineOptions::random_seed
-  double min_delegated_flops = 0;     // a share; below it the result is kNegative, without a file
-  std::vector<std::string> methods;   // name=path, or name=path:model
-  std::vector<std::string> backends;  // [METHOD:]NAMES; "none" for none; see --backend when empty
+  std::string format = "belay";      // or "pte" (ExecuTorch)
+  int64_t max_size = 0;              // upper bound of unbounded sizes; 0: an error
+  int64_t random_seed = 0;           // exir::PipelineOptions::random_seed
+  double min_delegated_flops = 0;    // a share; below it the result is kNegative, without a file
+  std::vector<std::string> methods;  // name=path, or name=path:model
+  std::vector<std::string>
+      backends;  // [METHOD:]NAMES; "none" for none; empty: the default of --backend
   std::vector<std::string> compile_specs;     // BACKEND:KEY=VALUE
   std::vector<std::string> constant_methods;  // NAME=VALUE
   int threads = 1;

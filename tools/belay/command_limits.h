@@ -35,10 +35,10 @@ std::vector<Option> WithLimits(std::vector<Option> options, CommandLimits* limit
                                bool lowers = false);
 
 // Scope in which a command runs within its limits: the thread has a Budget, and a watchdog thread
-// is started. If the time or memory limit is exceeded and the command continues, because some loop
-// does not check the Budget, the watchdog reports it on stderr and ends the process with kBadInput.
-// Files are written whole or not at all (WriteFileAtomically), so no partial files remain. At most
-// one instance at a time.
+// is started. Some loops do not check the Budget. If the command continues beyond its time or
+// memory limit, the watchdog reports it on stderr and ends the process with kBadInput. Files are
+// written whole or not at all (WriteFileAtomically), so no partial files remain. At most one
+// instance at a time.
 class WithinLimits {
  public:
   // `files` are the command's input files; missing files count as empty.

@@ -33,7 +33,7 @@ CommandLimits Seconds(double timeout) {
   }
 }
 
-TEST(CommandLimitsTest, ALoopThatAsksNobodyEndsTheProcess) {
+TEST(CommandLimitsTest, WatchdogEndsLoopThatIgnoresBudget) {
   const auto start = Clock::now();
   EXPECT_EXIT(
       {
@@ -44,7 +44,7 @@ TEST(CommandLimitsTest, ALoopThatAsksNobodyEndsTheProcess) {
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(2));
 }
 
-TEST(CommandLimitsTest, MemoryThatNobodyCountsEndsTheProcess) {
+TEST(CommandLimitsTest, WatchdogEndsProcessBeyondMemoryLimit) {
   CommandLimits limits;
   limits.memory = 100 << 20;
   EXPECT_EXIT(
@@ -58,7 +58,7 @@ TEST(CommandLimitsTest, MemoryThatNobodyCountsEndsTheProcess) {
       "'--limit-memory' allows");
 }
 
-TEST(CommandLimitsTest, TheCommandsThreadHasTheDeadline) {
+TEST(CommandLimitsTest, CommandThreadHasDeadline) {
   const WithinLimits within(Seconds(3600), {});
   ASSERT_NE(Budget::Current(), nullptr);
   ASSERT_TRUE(Budget::Current()->deadline.has_value());
@@ -66,14 +66,14 @@ TEST(CommandLimitsTest, TheCommandsThreadHasTheDeadline) {
   EXPECT_OK(CheckBudget());
 }
 
-TEST(CommandLimitsTest, NoTimeoutIsNone) {
+TEST(CommandLimitsTest, ZeroTimeoutIsUnlimited) {
   for (const double none : {0.0, 1e9}) {
     const WithinLimits within(Seconds(none), {});
     EXPECT_FALSE(Budget::Current()->deadline.has_value()) << none;
   }
 }
 
-TEST(CommandLimitsTest, AreThoseOfProgramsAndOfLowering) {
+TEST(CommandLimitsTest, SetsProgramAndLoweringLimits) {
   const CommandLimits none;
   EXPECT_EQ(none.ForPrograms().limits.arena_bytes, Limits().arena_bytes);
   EXPECT_EQ(none.ForLowering().nodes, exir::LoweringLimits().nodes);
@@ -95,7 +95,7 @@ TEST(CommandLimitsTest, AreThoseOfProgramsAndOfLowering) {
 
 class LimitedCommandTest : public TestInDirectory {};
 
-TEST_F(LimitedCommandTest, LowerSaysWhichLimitAndWritesNothing) {
+TEST_F(LimitedCommandTest, LowerNamesLimitAndWritesNothing) {
   LowerOptions options{.input = kMlp, .output = Path("p.belay")};
   options.limits.nodes = 2;
   const Outcome outcome = Capture([&] { return Lower(options); });
@@ -104,7 +104,7 @@ TEST_F(LimitedCommandTest, LowerSaysWhichLimitAndWritesNothing) {
   EXPECT_FALSE(std::filesystem::exists(Path("p.belay")));
 }
 
-// A second for each MiB.
+// One second per MiB.
 TEST_F(LimitedCommandTest, CompanionsCountAsFiles) {
   for (const bool companion : {false, true}) {
     LowerOptions options{.input = kMlp, .output = Path("p.belay")};
@@ -118,7 +118,7 @@ TEST_F(LimitedCommandTest, CompanionsCountAsFiles) {
   }
 }
 
-TEST_F(LimitedCommandTest, RunSaysWhichLimit) {
+TEST_F(LimitedCommandTest, RunNamesLimit) {
   LowerOptions lower{.input = kMlp, .output = Path("p.belay")};
   lower.backends = {"none"};
   ASSERT_EQ(Capture([&] { return Lower(lower); }).status, kDone);
@@ -135,7 +135,7 @@ TEST_F(LimitedCommandTest, RunSaysWhichLimit) {
   EXPECT_EQ(Capture([&] { return Inspect(inspect); }).status, kDone);
 }
 
-TEST_F(LimitedCommandTest, TheHelpTellsTheLimits) {
+TEST_F(LimitedCommandTest, HelpListsLimits) {
   for (const char* command : {"lower", "run", "inspect", "verify"}) {
     std::ostringstream out, error;
     EXPECT_EQ(RunCommandLine({command, "--help"}, AllCommands(), out, error), kDone);

@@ -35,7 +35,7 @@ struct OptionRules {
 
 // An option and the variable that it sets: a flag for a bool, a list for a vector.
 struct Option {
-  std::string name;  // "-o,--output"; an argument without a name where it has no dash
+  std::string name;  // "-o,--output"; without a dash: a positional argument
   std::variant<bool*, int*, int64_t*, uint64_t*, std::optional<uint64_t>*, double*, std::string*,
                std::vector<std::string>*>
       variable;

@@ -19,8 +19,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// The commands, each of which returns an exit status that no parser gives instead of running: the
-// first 10, the second 11 and so on.
+// The commands, with stubs that return distinct exit statuses: the first returns 10, the second 11
+// and so on.
 std::vector<Command> FakeCommands() {
   std::vector<Command> commands = AllCommands();
   for (size_t i = 0; i < commands.size(); ++i) {
@@ -40,7 +40,7 @@ Outcome Parse(const std::vector<std::string>& arguments,
   return {status, out.str(), error.str()};
 }
 
-// What the option of the command is.
+// Returns the value of the command's option.
 template <class T>
 T Value(const std::vector<Command>& commands, std::string_view command, std::string_view name) {
   for (const Command& c : commands) {
@@ -52,7 +52,7 @@ T Value(const std::vector<Command>& commands, std::string_view command, std::str
   return T();
 }
 
-TEST(CommandLineTest, CallsTheSubcommandThatIsNamed) {
+TEST(CommandLineTest, CallsNamedSubcommand) {
   EXPECT_EQ(Parse({"lower", "m.pt2", "-o", "m.belay"}).status, 10);
   EXPECT_EQ(Parse({"run", "m.belay"}).status, 11);
   EXPECT_EQ(Parse({"inspect", "m.belay"}).status, 12);
@@ -67,7 +67,7 @@ TEST(CommandLineTest, CallsTheSubcommandThatIsNamed) {
   EXPECT_EQ(Parse({"ops"}).status, 21);
 }
 
-TEST(CommandLineTest, OptionsArrive) {
+TEST(CommandLineTest, SetsOptions) {
   using Texts = std::vector<std::string>;
   std::vector<Command> commands = FakeCommands();
   EXPECT_EQ(Parse({"lower", "m.pt2", "-o", "m.belay", "--method", "a=a.pt2", "--method", "b=b.pt2",
@@ -88,7 +88,7 @@ TEST(CommandLineTest, OptionsArrive) {
   EXPECT_EQ(Value<std::optional<uint64_t>>(commands, "run", "--random-inputs"), 7u);
 }
 
-TEST(CommandLineTest, TheArchiveMayFollowAnOptionOfSeveralValues) {
+TEST(CommandLineTest, ArchiveMayFollowListOption) {
   std::vector<Command> commands = FakeCommands();
   EXPECT_EQ(
       Parse({"lower", "--backend", "none", "--compile-spec", "a:b=c", "m.pt2", "-o", "m.belay"},
@@ -99,7 +99,7 @@ TEST(CommandLineTest, TheArchiveMayFollowAnOptionOfSeveralValues) {
   EXPECT_THAT(Value<std::vector<std::string>>(commands, "lower", "--backend"), ElementsAre("none"));
 }
 
-TEST(CommandLineTest, NothingIsKeptFromTheCallBefore) {
+TEST(CommandLineTest, CallsAreIndependent) {
   EXPECT_EQ(Parse({"run", "m.belay", "--input", "x.npy"}).status, 11);
   const std::vector<Command> commands = FakeCommands();
   EXPECT_EQ(Parse({"run", "m.belay"}, commands).status, 11);
@@ -107,7 +107,7 @@ TEST(CommandLineTest, NothingIsKeptFromTheCallBefore) {
   EXPECT_EQ(Value<std::optional<uint64_t>>(commands, "run", "--random-inputs"), std::nullopt);
 }
 
-TEST(CommandLineTest, WrongUsageIsSaidAndCallsNothing) {
+TEST(CommandLineTest, BadUsageIsReportedAndCallsNothing) {
   for (const std::vector<std::string>& wrong : std::vector<std::vector<std::string>>{
            {},
            {"fly"},
@@ -140,11 +140,11 @@ TEST(CommandLineTest, WrongUsageIsSaidAndCallsNothing) {
     EXPECT_EQ(outcome.status, kBadUsage) << ::testing::PrintToString(wrong);
     EXPECT_NE(outcome.error, "") << ::testing::PrintToString(wrong);
     EXPECT_EQ(outcome.out, "") << ::testing::PrintToString(wrong);
-    EXPECT_LT(outcome.error.size(), 300u) << outcome.error;  // bounds without hundreds of digits
+    EXPECT_LT(outcome.error.size(), 300u) << outcome.error;  // no bounds with hundreds of digits
   }
 }
 
-TEST(CommandLineTest, NumbersAreAtLeastWhatTheyMustBe) {
+TEST(CommandLineTest, RejectsNumbersBelowMinimum) {
   for (const char* seconds : {"abc", "0", "-1", "inf", "nan"}) {
     const Outcome outcome = Parse({"bench", "m.belay", "--seconds", seconds});
     EXPECT_EQ(outcome.status, kBadUsage) << seconds;
@@ -156,14 +156,14 @@ TEST(CommandLineTest, NumbersAreAtLeastWhatTheyMustBe) {
   EXPECT_EQ(Parse({"bench", "m.belay", "--seconds", "0.001"}).status, 14);
 }
 
-TEST(CommandLineTest, OptionsStandBehindASubcommand) {
+TEST(CommandLineTest, OptionsFollowSubcommand) {
   const Outcome outcome = Parse({"--nosuch"});
   EXPECT_EQ(outcome.status, kBadUsage);
   EXPECT_NE(outcome.error.find("'belay --help' lists the options.\n"), std::string::npos)
       << outcome.error;
 }
 
-TEST(CommandLineTest, SuggestsWhatIsProbablyMeant) {
+TEST(CommandLineTest, SuggestsSimilarNames) {
   EXPECT_THAT(Parse({"lwoer", "m.pt2"}).error, HasSubstr("subcommand lwoer (did you mean lower?)"));
   EXPECT_THAT(Parse({"run", "m.belay", "--inptu", "x.npy"}).error,
               HasSubstr("--inptu (did you mean --input?)"));
@@ -173,20 +173,20 @@ TEST(CommandLineTest, SuggestsWhatIsProbablyMeant) {
               ::testing::Not(HasSubstr("did you mean")));
 }
 
-TEST(CommandLineTest, HelpTellsDefaults) {
+TEST(CommandLineTest, HelpShowsDefaults) {
   const std::string verify = Parse({"verify", "--help"}).out;
   // "TEXT=forward" or "TEXT [forward]", by CLI11's version.
   for (const char* line : {"TEXT(=forward| \\[forward\\]) ", "[}](=highway\n| \\[highway\\])",
                            "(=1e-05| \\[1e-05\\]) "}) {
     EXPECT_THAT(verify, ContainsRegex(line));
   }
-  // 0 stands for none, and is no size.
+  // 0 means unset and is not a valid size.
   const std::string lower = Parse({"lower", "--help"}).out;
   EXPECT_THAT(lower, ::testing::Not(ContainsRegex("--max-size INT:>=1(=| \\[)")));
   EXPECT_THAT(lower, ContainsRegex("(=1048576| \\[1048576\\]) "));
 }
 
-TEST(CommandLineTest, HelpIsNoError) {
+TEST(CommandLineTest, HelpExitsWithZero) {
   const Outcome outcome = Parse({"stress", "--help"});
   EXPECT_EQ(outcome.status, kDone);
   EXPECT_THAT(outcome.out, HasSubstr("--mutations"));

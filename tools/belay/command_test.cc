@@ -1,4 +1,4 @@
-// What the subcommands do with bad input: one clear error, the right exit status, no output file.
+// Subcommands with bad input: one clear error, the right exit status, no output file.
 #include "tools/belay/command.h"
 
 #include <filesystem>
@@ -33,7 +33,7 @@ class CommandTest : public TestInDirectory {
     return Capture(
         [&] { return tools::Lower(LowerOptions{.input = input, .output = Path("out.belay")}); });
   }
-  // One error that says `message`, this status, and no file.
+  // Expects one error with `message`, this status, and no output file.
   void ExpectLowerFails(const std::string& input, int status, const std::string& message) const {
     const Outcome outcome = LowerFile(input);
     EXPECT_EQ(outcome.status, status) << outcome.errors;
@@ -52,22 +52,22 @@ class CommandTest : public TestInDirectory {
   }
 };
 
-TEST_F(CommandTest, LowerRefusesAFileThatIsNotThere) {
+TEST_F(CommandTest, LowerRejectsMissingFile) {
   ExpectLowerFails(Path("none.pt2"), kBadInput, "none.pt2");
 }
 
-TEST_F(CommandTest, LowerRefusesAnEmptyFile) {
+TEST_F(CommandTest, LowerRejectsEmptyFile) {
   ExpectLowerFails(Write("empty.pt2", ""), kBadInput, "empty.pt2");
 }
 
-TEST_F(CommandTest, LowerRefusesRandomBytes) {
+TEST_F(CommandTest, LowerRejectsRandomBytes) {
   std::mt19937 random(TestSeed());
   std::string bytes(5000, '\0');
   for (char& c : bytes) c = static_cast<char>(random());
   ExpectLowerFails(Write("random.pt2", bytes), kBadInput, "random.pt2");
 }
 
-TEST_F(CommandTest, LowerRefusesAnArchiveCutAnywhere) {
+TEST_F(CommandTest, LowerRejectsTruncatedArchives) {
   const std::string whole = Read(kMlp);
   ASSERT_GT(whole.size(), 1000u);
   for (int i = 0; i < 64; ++i) {
@@ -76,19 +76,19 @@ TEST_F(CommandTest, LowerRefusesAnArchiveCutAnywhere) {
   }
 }
 
-TEST_F(CommandTest, LowerRefusesAnotherSchemaVersion) {
+TEST_F(CommandTest, LowerRejectsOtherSchemaVersion) {
   const std::string archive =
       PackArchive(DefaultFiles(ProgramJson({{"\"major\": 8", "\"major\": 9"}})));
   ExpectLowerFails(Write("version.pt2", archive), kUnsupported, "9");
 }
 
-TEST_F(CommandTest, LowerRefusesAnArchiveWithoutAModel) {
+TEST_F(CommandTest, LowerRejectsArchiveWithoutModel) {
   ArchiveFiles files = DefaultFiles(ProgramJson());
   exir::SetFile(files, "models/model.json", nullptr);
   ExpectLowerFails(Write("no_model.pt2", PackArchive(files)), kBadInput, "model");
 }
 
-TEST_F(CommandTest, LowerRefusesADuplicateNameInTheDirectory) {
+TEST_F(CommandTest, LowerRejectsDuplicateDirectoryEntry) {
   std::vector<exir::ZipWriterEntry> entries;
   for (const auto& [name, content] : DefaultFiles(ProgramJson()))
     entries.push_back({.name = "model/" + name, .content = content});
@@ -96,7 +96,7 @@ TEST_F(CommandTest, LowerRefusesADuplicateNameInTheDirectory) {
   ExpectLowerFails(Write("twice.pt2", exir::WriteZip(entries)), kBadInput, entries.back().name);
 }
 
-TEST_F(CommandTest, LowerRefusesWeightsThatAreTooShort) {
+TEST_F(CommandTest, LowerRejectsTruncatedWeights) {
   ArchiveFiles files = DefaultFiles(ProgramJson());
   bool found = false;
   for (auto& [name, content] : files) {
@@ -108,9 +108,8 @@ TEST_F(CommandTest, LowerRefusesWeightsThatAreTooShort) {
   ExpectLowerFails(Write("short.pt2", PackArchive(files)), kBadInput, "'w'");
 }
 
-TEST_F(CommandTest, InspectTellsManyGuardsThatAreCheckedFromThoseThatAreNot) {
-  // Nothing in the program is called as these ask; compared with each other, it would be 10^11
-  // comparisons.
+TEST_F(CommandTest, InspectMarksUncheckedGuards) {
+  // No names match; comparing all pairs would take 10^11 comparisons.
   constexpr int kMany = 400'000;
   std::string guards = "\"L['x'].size()[0] == 2\"";
   for (int i = 0; i < kMany; ++i)
@@ -133,12 +132,12 @@ TEST_F(CommandTest, LowerListsUnknownOperators) {
   ExpectLowerFails(Write("unknown.pt2", archive), kUnsupported, "nowhere.relu.default");
 }
 
-TEST_F(CommandTest, LowerTakesTrainingPrograms) {
+TEST_F(CommandTest, LowerAcceptsTrainingPrograms) {
   const Outcome outcome = LowerFile("conformance/models/zoo/mlp/training.pt2");
   EXPECT_EQ(outcome.status, kDone) << outcome.errors;
 }
 
-TEST_F(CommandTest, LowerRefusesAPathThatCantBeWritten) {
+TEST_F(CommandTest, LowerRejectsUnwritablePath) {
   const Outcome outcome = Capture([&] {
     return tools::Lower(LowerOptions{.input = kMlp, .output = Path("no/such/folder/out.belay")});
   });
@@ -146,13 +145,13 @@ TEST_F(CommandTest, LowerRefusesAPathThatCantBeWritten) {
   EXPECT_NE(outcome.errors.find("no/such/folder"), std::string::npos) << outcome.errors;
 }
 
-TEST_F(CommandTest, LowerKeepsAnExistingFileWhenItFails) {
+TEST_F(CommandTest, LowerKeepsExistingFileOnError) {
   Write("out.belay", "precious");
   EXPECT_EQ(LowerFile(Write("empty.pt2", "")).status, kBadInput);
   EXPECT_EQ(Read(Path("out.belay")), "precious");
 }
 
-TEST_F(CommandTest, LowerNamesBackendsThatExist) {
+TEST_F(CommandTest, LowerListsKnownBackends) {
   const Outcome outcome = Capture([&] {
     return tools::Lower(
         LowerOptions{.input = kMlp, .output = Path("out.belay"), .backends = {"nosuch"}});
@@ -162,7 +161,7 @@ TEST_F(CommandTest, LowerNamesBackendsThatExist) {
       << outcome.errors;
 }
 
-TEST_F(CommandTest, LowerGivesTheSameBytesForAnyNumberOfThreads) {
+TEST_F(CommandTest, LowerIsDeterministicAcrossThreadCounts) {
   std::vector<std::string> files;
   for (int threads : {1, 1, 2, 8}) {
     const std::string path = Path("t" + std::to_string(files.size()));
@@ -176,7 +175,7 @@ TEST_F(CommandTest, LowerGivesTheSameBytesForAnyNumberOfThreads) {
   for (const std::string& file : files) EXPECT_TRUE(file == files[0]);
 }
 
-TEST_F(CommandTest, LowerDumpsTheProgramAfterAPass) {
+TEST_F(CommandTest, LowerDumpsProgramAfterPass) {
   LowerOptions options{.input = kMlp, .output = Path("out.belay")};
   options.dump_after = "to_edge_ops";
   EXPECT_NE(Capture([&] { return Lower(options); }).output.find("program edge {"),
@@ -198,7 +197,7 @@ TEST_F(CommandTest, VerifyFindsNoDifference) {
   }
 }
 
-TEST_F(CommandTest, VerifyNamesTheFirstNodeThatDiffers) {
+TEST_F(CommandTest, VerifyNamesFirstDifferingNode) {
   VerifyOptions options{.archive = kMlp, .program = LowerMlp()};
   options.atol = options.rtol = -1;  // not even equal numbers are close enough
   const Outcome outcome = Capture([&] { return Verify(options); });
@@ -231,7 +230,7 @@ TEST_F(CommandTest, InspectAccountsForEveryByte) {
       << outcome.output;
 }
 
-TEST_F(CommandTest, InspectFindsADamagedSegment) {
+TEST_F(CommandTest, InspectFindsDamagedSegment) {
   const std::string path = LowerMlp();
   std::string bytes = Read(path);
   bytes[bytes.size() - 1] ^= 1;
@@ -258,7 +257,7 @@ std::ostream& operator<<(std::ostream& out, const BadArray& c) { return out << c
 
 class RunBadInputTest : public CommandTest, public testing::WithParamInterface<BadArray> {};
 
-TEST_P(RunBadInputTest, NamesTheInputWhatWasExpectedAndWhatCame) {
+TEST_P(RunBadInputTest, NamesInputExpectedAndActual) {
   const std::string program = LowerMlp();
   const TestTensor tensor = TestTensor::Zeros(GetParam().dtype, GetParam().sizes);
   ASSERT_TRUE(WriteNpy(Path("x.npy"), tensor.view()).ok());
@@ -279,7 +278,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadArray{"shape", DType::kFloat32, {4, 17}, "[4,16]", "[4,17]"}),
     [](const auto& info) { return info.param.name; });
 
-TEST_F(CommandTest, RunRefusesMissingAndSurplusInputs) {
+TEST_F(CommandTest, RunRejectsMissingAndSurplusInputs) {
   const std::string program = LowerMlp();
   RunOptions options{.program = program};
   const Outcome missing = Capture([&] { return tools::Run(options); });
@@ -303,7 +302,7 @@ TEST_F(CommandTest, RunWritesResults) {
   EXPECT_TRUE(fs::exists(Path("results/0.npy")));
 }
 
-TEST_F(CommandTest, RunListsMethodsThatExist) {
+TEST_F(CommandTest, RunListsKnownMethods) {
   const std::string program = LowerMlp();
   RunOptions options{.program = program, .method = "backward"};
   const Outcome outcome = Capture([&] { return tools::Run(options); });

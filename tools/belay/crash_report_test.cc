@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(CrashReportDeathTest, SpeaksOfMutationsOnlyWhileThereAreSome) {
+TEST(CrashReportDeathTest, ReportsMutationsOnlyWhileArmed) {
   EXPECT_DEATH(
       {
         InstallCrashReport("mutation ");

@@ -1,5 +1,5 @@
-// Commands of which a step fails: what is read is not there or no such file, what is written has no
-// folder, the program itself fails. Each says what, and on which file.
+// Commands with a failing step: missing or invalid input files, missing output folders, programs
+// that fail. Each error names the cause and the file.
 #include <filesystem>
 #include <functional>
 #include <sstream>
@@ -52,7 +52,7 @@ class FailingStepsTest : public TestInDirectory {
     for (int i = 0; i < results; ++i) method.Output(y);
     return program;
   }
-  // Loads, and then fails in each call.
+  // Loads, but fails in each call.
   static TestProgram FailingProgram(const Sizes& sizes) {
     TestProgram program;
     TestMethod method = program.AddMethod("forward");
@@ -61,7 +61,7 @@ class FailingStepsTest : public TestInDirectory {
     return program;
   }
 
-  // Fails in the second call, and gives its input in the first.
+  // Returns its input in the first call and fails in the second.
   static TestProgram OnceProgram(const Sizes& sizes) {
     TestProgram program;
     TestMethod method = program.AddMethod("forward");
@@ -72,7 +72,7 @@ class FailingStepsTest : public TestInDirectory {
     method.Call("aten.logical_not.default", {method.Constant(truth, DType::kBool, {1})}, {first});
     return program;
   }
-  // relu(x + w) as the archive has it, plus `state`, which is `next` after the first call.
+  // relu(x + w) as in the archive, plus `state`, which equals `next` after the first call.
   static TestProgram ArchiveProgram(float next) {
     TestProgram program;
     TestMethod method = program.AddMethod("forward");
@@ -94,7 +94,7 @@ class FailingStepsTest : public TestInDirectory {
     return program;
   }
 
-  // The commands that execute a program, with these inputs; random ones when there are none.
+  // Runs all commands that execute a program, with these inputs; random ones if empty.
   std::vector<std::pair<std::string, std::function<int()>>> Executing(
       const std::string& program, const std::vector<std::string>& inputs,
       const std::string& engine = "highway") const {
@@ -125,7 +125,7 @@ class FailingStepsTest : public TestInDirectory {
   std::string good_, fails_, archive_;
 };
 
-TEST_F(FailingStepsTest, ProgramsThatFailSayWhy) {
+TEST_F(FailingStepsTest, FailingProgramsReportReason) {
   for (const auto& [name, command] : Executing(fails_, {})) {
     SCOPED_TRACE(name);
     Expect(command, kBadInput, kRule);
@@ -140,7 +140,7 @@ TEST_F(FailingStepsTest, ProgramsThatFailSayWhy) {
       kBadInput, kRule);
 }
 
-TEST_F(FailingStepsTest, LaterCallsThatFailSayWhy) {
+TEST_F(FailingStepsTest, FailingLaterCallsReportReason) {
   const std::string once = Write("once.belay", OnceProgram({2, 3}).Serialize());
   for (const auto& [name, command] : Executing(once, {})) {
     SCOPED_TRACE(name);
@@ -154,14 +154,14 @@ TEST_F(FailingStepsTest, LaterCallsThatFailSayWhy) {
   }
 }
 
-TEST_F(FailingStepsTest, StressTakesFilesThatExecute) {
+TEST_F(FailingStepsTest, StressRequiresExecutableFile) {
   Expect([&] { return Stress({.file = fails_, .write = {}, .mutations = 1}); }, kBadInput,
          "fails.belay: the unmodified file fails (execute): ");
   const fs::path before = fs::current_path();
   fs::current_path(directory_);  // the companions are in "."
   Expect([&] { return Stress({.file = "good.belay", .write = {}, .mutations = 1}); }, kDone, "");
   fs::current_path(before);
-  // Inputs that a program writes to are not copied when it is loaded.
+  // Inputs that a program mutates are not copied at load.
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
   method.MutatedInput("x", DType::kFloat32, {int64_t{1} << 27});
@@ -171,7 +171,7 @@ TEST_F(FailingStepsTest, StressTakesFilesThatExecute) {
          "the unmodified file fails (input): an input is too large to try");
 }
 
-TEST_F(FailingStepsTest, ArchivesThatCannotBeLoweredSayWhy) {
+TEST_F(FailingStepsTest, FailingArchivesReportReason) {
   const std::string unknown = Write(
       "unknown.pt2", exir::PackArchive(exir::DefaultFiles(exir::ProgramJson(
                          {{"torch.ops.aten.relu.default", "torch.ops.nowhere.relu.default"}}))));
@@ -184,12 +184,12 @@ TEST_F(FailingStepsTest, ArchivesThatCannotBeLoweredSayWhy) {
   };
   Expect([&] { return Verify({.archive = with_weight("1234"), .program = good_}); }, kBadInput,
          "'w'");
-  // As torch saves a tensor that has no numbers, which lowering tells.
+  // As torch saves a tensor without data, which lowering reports.
   Expect([&] { return Lower({.input = with_weight(""), .output = Path("p.belay")}); }, kDone,
          "without data in the archive, filled with zeros");
 }
 
-TEST_F(FailingStepsTest, WhatExportAssumedAndNobodyChecksIsTold) {
+TEST_F(FailingStepsTest, ReportsUncheckedGuards) {
   const std::string guard = "L['another_input'].size()[0] == 7";
   LowerOptions options{
       .input = Write("guard.pt2",
@@ -206,12 +206,12 @@ TEST_F(FailingStepsTest, WhatExportAssumedAndNobodyChecksIsTold) {
   EXPECT_EQ(nlohmann::json::parse(outcome.output)["unchecked_guards"][0]["guard"], guard);
 }
 
-TEST_F(FailingStepsTest, ProgramsThatNeedMoreMemoryThanIsAllowedAreRefused) {
+TEST_F(FailingStepsTest, RejectsProgramsBeyondMemoryLimit) {
   TestProgram echo;
   TestMethod method = echo.AddMethod("forward");
   method.Output(method.Input("x", DType::kFloat32, {int64_t{1} << 31}));
   RunOptions options{.program = Write("echo.belay", echo.Serialize())};
-  options.limits.memory = uint64_t{1} << 32;  // more than the test itself takes
+  options.limits.memory = uint64_t{1} << 32;  // more than the test process uses
   Expect([&] { return tools::Run(options); }, kBadInput,
          "exceeds the limit 'arena_bytes' of 4294967296");
 }
@@ -228,7 +228,7 @@ TEST_F(FailingStepsTest, DamagedSavedProgramsAreBadInput) {
          "lower needs an archive, or --method NAME=FILE");
 }
 
-TEST_F(FailingStepsTest, WhatIsReadMustBeThere) {
+TEST_F(FailingStepsTest, RejectsMissingInputFiles) {
   const std::string none = Path("none.npy");
   for (const auto& [name, command] : Executing(good_, {none})) {
     SCOPED_TRACE(name);
@@ -273,7 +273,7 @@ TEST_F(FailingStepsTest, WhatIsReadMustBeThere) {
   Expect([&] { return tools::Run(run); }, kBadInput, Path("none.pte"));
 }
 
-TEST_F(FailingStepsTest, InputsMustFit) {
+TEST_F(FailingStepsTest, RejectsMismatchedInputs) {
   for (const auto& [name, command] : Executing(good_, {Path("other.npy")})) {
     SCOPED_TRACE(name);
     Expect(command, kBadInput, "'x'");
@@ -289,7 +289,7 @@ TEST_F(FailingStepsTest, InputsMustFit) {
   }
 }
 
-TEST_F(FailingStepsTest, EnginesAreThoseThatThereAre) {
+TEST_F(FailingStepsTest, RejectsUnknownEngines) {
   for (const auto& [name, command] : Executing(good_, {}, "steam")) {
     SCOPED_TRACE(name);
     Expect(command, kBadInput, "unknown engine 'steam'; expected: highway, reference");
@@ -300,7 +300,7 @@ TEST_F(FailingStepsTest, EnginesAreThoseThatThereAre) {
   }
 }
 
-TEST_F(FailingStepsTest, FilesAreWrittenWhereThereIsAFolder) {
+TEST_F(FailingStepsTest, RejectsOutputInMissingFolder) {
   const std::string file = Path("no/folder/file");
   for (std::string ProfileOptions::* written : {&ProfileOptions::trace, &ProfileOptions::html}) {
     ProfileOptions options{.program = good_, .runs = 1};
@@ -320,9 +320,9 @@ TEST_F(FailingStepsTest, FilesAreWrittenWhereThereIsAFolder) {
   Expect([&] { return Lower(lower); }, kBadInput, file);
   EXPECT_FALSE(fs::exists(lower.html));
   VerifyOptions verify{.archive = archive_, .program = ""};
-  verify.dump = good_;  // a file stands there
+  verify.dump = good_;  // the path is a file
   Expect([&] { return Verify(verify); }, kBadInput, good_);
-  // A folder stands where the signature would be.
+  // The signature's path is a folder.
   ASSERT_EQ(Capture([&] { return Keygen({Path("a")}); }).status, kDone);
   fs::create_directory(good_ + ".sig");
   Expect([&] { return SignFile({.file = good_, .key = Path("a.key")}); }, kBadInput,
@@ -333,7 +333,7 @@ TEST_F(FailingStepsTest, FilesAreWrittenWhereThereIsAFolder) {
   Expect([&] { return tools::Run(run); }, kBadInput, Path("out/0.npy"));
 }
 
-TEST_F(FailingStepsTest, FilesOfOtherArchivesAreToldApart) {
+TEST_F(FailingStepsTest, DetectsFilesOfOtherArchives) {
   const std::string two = Write("two.belay", ReluProgram({2, 3}, 2).Serialize());
   Expect([&] { return Verify({.archive = archive_, .program = two}); }, kBadInput,
          "expected 1 outputs of the archive's program, got 2: the file was lowered from another "
@@ -346,12 +346,13 @@ TEST_F(FailingStepsTest, FilesOfOtherArchivesAreToldApart) {
          "its input 0 'n' is not a tensor");
 }
 
-// What differs in a later call alone is no node's fault; the edge program is interpreted as often.
-TEST_F(FailingStepsTest, StateOfEarlierCallsMayMatter) {
+// A difference only in a later call is not attributed to a node; the edge program is interpreted
+// for the same number of calls.
+TEST_F(FailingStepsTest, ReportsStateDependentDifferences) {
   for (const bool matters : {false, true}) {
     const std::string program = Write("state.belay", ArchiveProgram(matters ? 1 : 0).Serialize());
     VerifyOptions options{.archive = archive_, .program = program};
-    options.calls = matters ? 3 : 2;  // of which the last is not made
+    options.calls = matters ? 3 : 2;  // the last one is not executed
     const Outcome outcome = Capture([&] { return Verify(options); });
     EXPECT_EQ(outcome.status, matters ? kNegative : kDone) << outcome.errors;
     EXPECT_THAT(outcome.output, HasSubstr(matters ? "call 1, output 0: " : " in 2 calls\n"));
@@ -359,7 +360,7 @@ TEST_F(FailingStepsTest, StateOfEarlierCallsMayMatter) {
   }
 }
 
-TEST_F(FailingStepsTest, ArchivesOfOtherInputsAreToldApart) {
+TEST_F(FailingStepsTest, DetectsArchivesWithOtherInputs) {
   const auto ops = exir::CreateStandardOps();
   ASSERT_OK(ops.status());
   exir::MethodPrograms programs;
@@ -376,7 +377,7 @@ TEST_F(FailingStepsTest, ArchivesOfOtherInputsAreToldApart) {
          "archive's program 'n' is not a tensor");
 }
 
-TEST_F(FailingStepsTest, DifferencesAreLookedForInWhatWasAskedFor) {
+TEST_F(FailingStepsTest, LocatesDifferencesWithRequestedBackend) {
   for (const auto& [backend, text] : std::vector<std::pair<std::string, std::string>>{
            {"none", "computed by a kernel"}, {"demo", "computed by a delegate of demo"}}) {
     VerifyOptions options{.archive = archive_, .program = ""};
@@ -388,8 +389,8 @@ TEST_F(FailingStepsTest, DifferencesAreLookedForInWhatWasAskedFor) {
   }
 }
 
-// DIR or METHOD=DIR; a folder that is there is one, whatever its name.
-TEST_F(FailingStepsTest, FoldersOfASequenceMayHaveAnyName) {
+// DIR or METHOD=DIR; the name of an existing folder is always DIR.
+TEST_F(FailingStepsTest, SequenceFoldersMayHaveAnyName) {
   for (const std::string name : {"plain", "a=b"}) {
     fs::create_directory(Path(name));
     fs::copy(Path("x.npy"), Path(name + "/input_0.npy"));
@@ -404,7 +405,7 @@ TEST_F(FailingStepsTest, FoldersOfASequenceMayHaveAnyName) {
   Expect([&] { return tools::Run(options); }, kBadInput, "no method");
 }
 
-TEST_F(FailingStepsTest, NamesThatAreLikeNoneHaveNoSuggestion) {
+TEST_F(FailingStepsTest, DissimilarNamesHaveNoSuggestion) {
   const Outcome outcome = Capture([] { return Ops({.name = "zzzzqqqqxxxxkkkk"}); });
   EXPECT_EQ(outcome.status, kNegative);
   EXPECT_EQ(outcome.errors, "belay: no operator name contains 'zzzzqqqqxxxxkkkk'\n");
@@ -422,7 +423,7 @@ TEST_F(FailingStepsTest, ProfilesAreWrittenAsPages) {
                                           HasSubstr("\"profile\":{")));
 }
 
-TEST_F(FailingStepsTest, GraphsAreWrittenForEitherViewer) {
+TEST_F(FailingStepsTest, WritesGraphsForEachViewer) {
   for (const std::string& read : {good_, archive_}) {
     ASSERT_EQ(Capture([&] { return Inspect({.file = read, .dot = Path("g.dot")}); }).status, kDone);
     EXPECT_THAT(Read(Path("g.dot")), AllOf(HasSubstr("digraph {"), HasSubstr("relu")));
@@ -436,7 +437,7 @@ TEST_F(FailingStepsTest, GraphsAreWrittenForEitherViewer) {
   }
 }
 
-TEST_F(FailingStepsTest, TwoFilesAreNotWrittenToOneName) {
+TEST_F(FailingStepsTest, RejectsTwoOutputsWithSamePath) {
   const auto problem = [&](const std::vector<Command>& commands,
                            std::vector<std::string> arguments) {
     std::ostringstream out, error;

@@ -1,4 +1,4 @@
-// failures.md, executed.
+// Executes failures.md.
 #include <sys/wait.h>
 
 #include <array>
@@ -42,7 +42,7 @@ class FailuresTest : public TestInDirectory {
     WriteArrays();
   }
 
-  // What the command prints and its exit status, as the page shows them.
+  // Returns the command's output and exit status in the format of the page.
   std::string Execute(std::string_view arguments) const {
     const std::string line =
         absl::StrCat("cd '", directory_.string(), "' && '", belay_, "'", arguments, " 2>&1");
@@ -54,7 +54,7 @@ class FailuresTest : public TestInDirectory {
       output.append(buffer.data(), n);
     }
     const int status = ::pclose(pipe);
-    // The one thing that is new each time.
+    // The only part that varies between runs.
     const std::string key = Read(Path("release.pub")).substr(0, 64);
     if (!key.empty()) output = absl::StrReplaceAll(output, {{key, "<release.pub>"}});
     absl::StrAppend(&output, "exit status ", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
@@ -77,7 +77,7 @@ class FailuresTest : public TestInDirectory {
       Write(name + ".pt2", Read("conformance/models/zoo/" + model + "/model.pt2"));
     }
     Write("cut.pt2", Read(Path("mlp.pt2")).substr(0, 4000));
-    // relu(x + w), whose results are the same numbers on every machine.
+    // relu(x + w): the results are equal on all machines.
     exir::ArchiveFiles files = exir::DefaultFiles(exir::ProgramJson());
     Write("relu.pt2", exir::PackArchive(files));
     const std::string other(24, '\0');
@@ -169,7 +169,7 @@ class FailuresTest : public TestInDirectory {
   std::string belay_;
 };
 
-TEST_F(FailuresTest, PrintWhatThePageSays) {
+TEST_F(FailuresTest, OutputMatchesPage) {
   const std::string page = Read(kPage);
   std::string executed;
   int commands = 0;
@@ -185,7 +185,7 @@ TEST_F(FailuresTest, PrintWhatThePageSays) {
       is_output = false;
     }
   }
-  executed.pop_back();  // no line follows the last line feed
+  executed.pop_back();  // no line after the last line feed
   EXPECT_GE(commands, 40);
   if (executed == page) return;
   std::string copy = "the test's outputs";

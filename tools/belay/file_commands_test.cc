@@ -1,5 +1,4 @@
-// The commands that work on program files as a whole: strip, stress, keygen, sign,
-// verify-signature.
+// Commands on whole program files: strip, stress, keygen, sign, verify-signature.
 #include <sys/stat.h>
 
 #include <csignal>
@@ -36,7 +35,7 @@ class FileCommandsTest : public TestInDirectory {
     EXPECT_EQ(outcome.status, kDone) << outcome.errors;
     return Path("mlp.belay");
   }
-  // The first output of the program with random inputs.
+  // Returns the first output of the program for random inputs.
   std::string Result(const std::string& program) const {
     RunOptions options{.program = program, .output_dir = Path("out")};
     options.seed = 0;
@@ -47,7 +46,7 @@ class FileCommandsTest : public TestInDirectory {
 
 // --- run ---
 
-TEST_F(FileCommandsTest, OutputsThatNumpyHasNoTypeForAreNamedOnce) {
+TEST_F(FileCommandsTest, NamesOutputsWithoutNpyTypeOnce) {
   const std::string program = Path("bf16.belay");
   const LowerOptions lower{.input = "conformance/models/zoo/bf16_mlp/model.pt2", .output = program};
   ASSERT_EQ(Capture([&] { return Lower(lower); }).status, kDone);
@@ -66,8 +65,8 @@ TEST_F(FileCommandsTest, OutputsThatNumpyHasNoTypeForAreNamedOnce) {
               ::testing::Not(HasSubstr("outputs_as_bits")));
 }
 
-TEST_F(FileCommandsTest, EnginesAndThreadsComputeTheSame) {
-  // All of it in a delegate, which has kernels of its own.
+TEST_F(FileCommandsTest, EnginesAndThreadsAgree) {
+  // Fully delegated; the delegate has its own kernels.
   const std::string program = LowerMlp();
   const std::string expected = Result(program);
   RunOptions options{.program = program, .output_dir = Path("other")};
@@ -79,7 +78,7 @@ TEST_F(FileCommandsTest, EnginesAndThreadsComputeTheSame) {
   EXPECT_EQ(Read(Path("other/0.npy")), expected);
 }
 
-TEST_F(FileCommandsTest, OutputsThatAreNoArraysHaveNoFile) {
+TEST_F(FileCommandsTest, NonArrayOutputsHaveNoFile) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
   method.Output(method.None());
@@ -91,7 +90,7 @@ TEST_F(FileCommandsTest, OutputsThatAreNoArraysHaveNoFile) {
   EXPECT_FALSE(fs::exists(Path("out/0.npy")));
   EXPECT_FALSE(fs::exists(Path("out/1.npy")));
   EXPECT_TRUE(fs::exists(Path("out/2.npy")));
-  // A file stands where the folder should.
+  // The folder's path is a file.
   options.output_dir = Write("file", "");
   const Outcome refused = Capture([&] { return tools::Run(options); });
   EXPECT_EQ(refused.status, kBadInput);
@@ -100,7 +99,7 @@ TEST_F(FileCommandsTest, OutputsThatAreNoArraysHaveNoFile) {
 
 // --- strip ---
 
-TEST_F(FileCommandsTest, StrippedProgramsComputeTheSame) {
+TEST_F(FileCommandsTest, StrippedProgramComputesTheSame) {
   const std::string program = LowerMlp();
   const std::string before = Result(program);
   const uintmax_t size = fs::file_size(program);
@@ -129,14 +128,14 @@ TEST_F(FileCommandsTest, StripKeepsEverythingElse) {
   }
   EXPECT_EQ(after.methods().size(), before.methods().size());
   EXPECT_OK(VerifyDigests(after));
-  // Twice is once.
+  // Idempotent.
   ASSERT_EQ(
       Capture([&] { return Strip({.file = Path("q.belay"), .output = Path("r.belay")}); }).status,
       kDone);
   EXPECT_EQ(Read(Path("q.belay")), Read(Path("r.belay")));
 }
 
-TEST_F(FileCommandsTest, StripRenumbersSegmentsBehindTheDebugInformation) {
+TEST_F(FileCommandsTest, StripRenumbersSegmentsAfterDebugInfo) {
   TestProgram program;
   program.AddMethod("forward");
   program.AddDebugInfo(schema::DebugInfo());
@@ -157,7 +156,7 @@ TEST_F(FileCommandsTest, StripKeepsCompanionFiles) {
   EXPECT_OK(VerifyDigests(opened));
 }
 
-TEST_F(FileCommandsTest, StripLeavesDebugInformationOfCompanionFiles) {
+TEST_F(FileCommandsTest, StripKeepsDebugInfoInCompanionFiles) {
   TestProgram program;
   program.AddMethod("forward");
   program.AddDebugInfo(schema::DebugInfo());
@@ -170,7 +169,7 @@ TEST_F(FileCommandsTest, StripLeavesDebugInformationOfCompanionFiles) {
                                         "'debug.data', which other programs may use"));
 }
 
-TEST_F(FileCommandsTest, StripRefusesWhatDoesNotValidate) {
+TEST_F(FileCommandsTest, StripRejectsInvalidPrograms) {
   std::string bytes = SampleProgram().Serialize([](schema::Program& program) {
     program.mutable_methods(0)->mutable_instructions(0)->mutable_kernel()->set_arguments(0, 999);
   });
@@ -184,7 +183,7 @@ TEST_F(FileCommandsTest, StripRefusesWhatDoesNotValidate) {
   EXPECT_EQ(Files(), std::vector<std::string>{"p.belay"});
 }
 
-TEST_F(FileCommandsTest, StripRefusesNewerMinorVersions) {
+TEST_F(FileCommandsTest, StripRejectsNewerMinorVersions) {
   std::string bytes = SampleProgram().Serialize();
   bytes[12] = 7;
   belay::FixHeader(bytes);
@@ -214,7 +213,7 @@ TEST_F(FileCommandsTest, StressCountsEveryMutation) {
   }
 }
 
-TEST_F(FileCommandsTest, StressReportsOfAPathThatIsNotUtf8) {
+TEST_F(FileCommandsTest, StressReportsNonUtf8Path) {
   const std::string file = Write("p\xff.belay", Read(LowerMlp()));
   const StressOptions options{.file = file, .mutations = 3, .json = true};
   const Outcome outcome = Capture([&] { return Stress(options); });
@@ -224,7 +223,7 @@ TEST_F(FileCommandsTest, StressReportsOfAPathThatIsNotUtf8) {
   EXPECT_TRUE(report.is_object()) << outcome.output;
 }
 
-TEST_F(FileCommandsTest, StressWritesAMutationToLookAt) {
+TEST_F(FileCommandsTest, StressWritesMutation) {
   const std::string program = LowerMlp();
   const StressOptions options{
       .file = program, .write = Path("broken.belay"), .mutations = 1, .seed = 5, .first = 17};
@@ -234,7 +233,7 @@ TEST_F(FileCommandsTest, StressWritesAMutationToLookAt) {
   EXPECT_NE(Read(Path("broken.belay")), Read(program));
 }
 
-TEST_F(FileCommandsTest, StressRefusesAFileThatIsBrokenAlready) {
+TEST_F(FileCommandsTest, StressRejectsBrokenFile) {
   const std::string file = Write("p.belay", SampleProgram().Serialize().substr(0, 500));
   const Outcome outcome =
       Capture([&] { return Stress({.file = file, .write = {}, .mutations = 10}); });
@@ -276,7 +275,7 @@ TEST_F(FileCommandsTest, SignedFilesVerify) {
   EXPECT_THAT(changed.errors, HasSubstr("the program was changed"));
 }
 
-TEST_F(FileCommandsTest, AnotherKeyIsNotTrusted) {
+TEST_F(FileCommandsTest, RejectsUntrustedKey) {
   const std::string program = LowerMlp();
   ASSERT_EQ(Capture([&] { return Keygen({Path("a")}); }).status, kDone);
   ASSERT_EQ(Capture([&] { return Keygen({Path("b")}); }).status, kDone);
@@ -291,7 +290,7 @@ TEST_F(FileCommandsTest, AnotherKeyIsNotTrusted) {
             kDone);
 }
 
-TEST_F(FileCommandsTest, KeysAreNeverOverwritten) {
+TEST_F(FileCommandsTest, DoesNotOverwriteKeys) {
   ASSERT_EQ(Capture([&] { return Keygen({Path("a")}); }).status, kDone);
   const std::string key = Read(Path("a.key"));
   const Outcome again = Capture([&] { return Keygen({Path("a")}); });
@@ -303,7 +302,7 @@ TEST_F(FileCommandsTest, KeysAreNeverOverwritten) {
   EXPECT_EQ(Files(), std::vector<std::string>{"a.pub"});
 }
 
-TEST_F(FileCommandsTest, SigningNeedsAKey) {
+TEST_F(FileCommandsTest, SigningRequiresKey) {
   const std::string program = LowerMlp();
   const Outcome none = Capture([&] { return SignFile({.file = program, .key = Path("none")}); });
   EXPECT_EQ(none.status, kBadInput);
@@ -314,7 +313,7 @@ TEST_F(FileCommandsTest, SigningNeedsAKey) {
   EXPECT_FALSE(fs::exists(program + ".sig"));
 }
 
-TEST_F(FileCommandsTest, AnyFileMayBeSigned) {
+TEST_F(FileCommandsTest, SignsAnyFile) {
   const std::string file = Write("notes.txt", "no program");
   ASSERT_EQ(Capture([&] { return Keygen({Path("a")}); }).status, kDone);
   ASSERT_EQ(Capture([&] { return SignFile({.file = file, .key = Path("a.key")}); }).status, kDone);
@@ -324,7 +323,7 @@ TEST_F(FileCommandsTest, AnyFileMayBeSigned) {
   EXPECT_THAT(verified.output, HasSubstr("notes.txt: the signature is valid"));
 }
 
-TEST_F(FileCommandsTest, KeysAreShortFilesThatAreThere) {
+TEST_F(FileCommandsTest, RejectsMissingAndOversizedKeys) {
   const std::string file = Write("notes.txt", "no program");
   const std::string large = Write("large.key", std::string(1025, '0'));
   const Outcome sign = Capture([&] { return SignFile({.file = file, .key = large}); });

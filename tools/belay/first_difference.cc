@@ -16,10 +16,10 @@ using exir::NodeId;
 using exir::ValueId;
 
 // Maximum number of nodes per group.
-constexpr size_t kTogether = 256;
+constexpr size_t kGroupSize = 256;
 
 // Whether taps are added to a program's outputs, or replace them.
-enum class Results { kBesides, kInstead };
+enum class Results { kAppend, kReplace };
 
 // Returns the program with the nodes' results appended to its outputs or replacing them. In the
 // latter case, nodes that they do not need are removed.
@@ -28,7 +28,7 @@ ExportedProgram Tap(const ExportedProgram& program, absl::Span<const NodeId> nod
   ExportedProgram tapped = program.Clone();
   exir::GraphEditor editor(tapped.top());
   std::vector<exir::Argument> outputs;
-  if (results == Results::kBesides) {
+  if (results == Results::kAppend) {
     outputs.assign(tapped.top().outputs().begin(), tapped.top().outputs().end());
   } else {
     tapped.signature.outputs.clear();
@@ -43,7 +43,7 @@ ExportedProgram Tap(const ExportedProgram& program, absl::Span<const NodeId> nod
     }
   }
   editor.SetOutputs(std::move(outputs));
-  if (results == Results::kInstead) {
+  if (results == Results::kReplace) {
     editor.EraseDeadNodes();
     tapped.EraseUnusedBodies();
   }
@@ -70,23 +70,23 @@ class Search {
 
   absl::StatusOr<std::optional<NodeDifference>> Run() {
     const std::vector<NodeId> nodes = program_.top().NodeList();
-    for (size_t start = 0; start < nodes.size(); start += kTogether) {
+    for (size_t start = 0; start < nodes.size(); start += kGroupSize) {
       std::optional<NodeDifference> found =
-          Look(absl::MakeConstSpan(nodes).subspan(start, kTogether), Results::kBesides);
+          FindFirst(absl::MakeConstSpan(nodes).subspan(start, kGroupSize), Results::kAppend);
       if (found.has_value()) return found;
     }
     // The first search may find only a later symptom of the node that the second one finds.
-    const std::optional<Found> besides = Halve(nodes, Results::kBesides);
-    const std::optional<Found> instead =
-        Halve(absl::MakeConstSpan(nodes).first(besides.has_value() ? besides->index : nodes.size()),
-              Results::kInstead);
-    if (!besides.has_value() && !instead.has_value()) {
+    const std::optional<Found> appended = Bisect(nodes, Results::kAppend);
+    const std::optional<Found> replaced = Bisect(
+        absl::MakeConstSpan(nodes).first(appended.has_value() ? appended->index : nodes.size()),
+        Results::kReplace);
+    if (!appended.has_value() && !replaced.has_value()) {
       if (!failed_.ok()) return failed_;
       return std::nullopt;
     }
-    NodeDifference first = instead.has_value() ? instead->node : besides->node;
+    NodeDifference first = replaced.has_value() ? replaced->node : appended->node;
     first.alone = true;
-    first.cut = instead.has_value();
+    first.cut = replaced.has_value();
     return first;
   }
 
@@ -97,12 +97,12 @@ class Search {
   };
   // Bisects for the first node that differs when tapped separately. Valid because values computed
   // from a wrong value are mostly wrong as well.
-  std::optional<Found> Halve(absl::Span<const NodeId> nodes, Results results) {
+  std::optional<Found> Bisect(absl::Span<const NodeId> nodes, Results results) {
     std::optional<Found> first;
     size_t low = 0, high = nodes.size();
     while (low < high) {
       const size_t middle = low + (high - low) / 2;
-      std::optional<NodeDifference> found = Look(nodes.subspan(middle, 1), results);
+      std::optional<NodeDifference> found = FindFirst(nodes.subspan(middle, 1), results);
       if (found.has_value()) {
         first = Found{middle, *std::move(found)};
         high = middle;
@@ -114,7 +114,7 @@ class Search {
   }
 
   // Returns the first of the nodes that differs; nullopt also if this program can't be lowered.
-  std::optional<NodeDifference> Look(absl::Span<const NodeId> nodes, Results results) {
+  std::optional<NodeDifference> FindFirst(absl::Span<const NodeId> nodes, Results results) {
     std::vector<NodeId> node_of_tap;
     const ExportedProgram tapped = Tap(program_, nodes, results, node_of_tap);
     const absl::StatusOr<BothOutcomes> both = RunBoth(tapped, inputs_, setup_);

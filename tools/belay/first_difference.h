@@ -17,7 +17,7 @@ namespace belay::tools {
 struct NodeDifference {
   exir::NodeId id;         // in the top graph
   std::string node;        // in text form, with its source line
-  std::string backend;     // whose delegate computes it; "" for a kernel
+  std::string backend;     // of the delegate that computes it; "" for a kernel
   std::string difference;  // location, expected and actual
   // `alone`: only seen when no other value was an output, so fusion is involved. `cut`: only seen
   // when the nodes after it were removed as well.

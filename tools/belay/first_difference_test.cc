@@ -24,7 +24,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A relu that forgets the last element.
+// A relu that skips the last element.
 absl::Status WrongRelu(KernelContext& context, const UnaryCall& call) {
   const TensorView* const in = call.self;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, in->sizes));
@@ -48,7 +48,8 @@ constexpr std::string_view kProgram = R"(program edge {
       return (%c user_output)
     } })";
 
-// Replaces an operator before the backend sees it, in each part of a program that is as a test wants.
+// Replaces an operator before the backend sees it, in each part of a program that satisfies the
+// test's condition.
 class WrongBackend final : public exir::Backend {
  public:
   enum class When { kAlways, kNobodyElseLooks, kOneResult, kRefusesMore };
@@ -97,7 +98,7 @@ class WrongBackend final : public exir::Backend {
   const When when_;
 };
 
-// All of it goes to one delegate of each backend. A product, as that is what backends want.
+// Everything is in one delegate per backend. Has a matmul, which backends require.
 constexpr std::string_view kDelegated = R"(program edge {
     constants { state "w": f32[2,2] }
     graph(%w: f32[2,2] parameter "w", %x: f32[2,2] user_input) {
@@ -127,8 +128,8 @@ class FirstDifferenceTest : public ::testing::Test {
     return FindFirstDifference(program, {EValue(x_.view())}, setup, {.atol = 1e-5, .rtol = 1e-4});
   }
 
-  // What is found when `backend` (a folder) takes all that it can, and computes `wrong` in the place
-  // of the node of that name.
+  // Returns the difference found if `backend` (a folder) gets all supported nodes, and computes
+  // `wrong` instead of the node of that name.
   absl::StatusOr<std::optional<NodeDifference>> FindInDelegate(std::string_view backend,
                                                                std::string_view wrong,
                                                                WrongBackend::When when) {
@@ -162,7 +163,7 @@ TEST_F(FirstDifferenceTest, NothingDiffers) {
   EXPECT_FALSE(found.has_value());
 }
 
-TEST_F(FirstDifferenceTest, NamesTheNodeWithItsSource) {
+TEST_F(FirstDifferenceTest, NamesNodeWithSource) {
   ASSERT_OK(kernels_.Add(kWrong));
   ASSERT_OK_AND_ASSIGN(const auto found, Find(kProgram));
   ASSERT_TRUE(found.has_value());
@@ -172,7 +173,7 @@ TEST_F(FirstDifferenceTest, NamesTheNodeWithItsSource) {
   EXPECT_FALSE(found->alone);
 }
 
-TEST_F(FirstDifferenceTest, NamesTheNodeBesideADelegate) {
+TEST_F(FirstDifferenceTest, NamesNodeNextToDelegate) {
   ASSERT_OK(kernels_.Add(kWrongSin));
   ASSERT_OK_AND_ASSIGN(const auto partitioner, CreatePartitioner("demo", {}));
   const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
@@ -194,7 +195,7 @@ TEST_F(FirstDifferenceTest, NamesTheNodeBesideADelegate) {
   EXPECT_EQ(found->backend, "");
 }
 
-TEST_F(FirstDifferenceTest, WhatCannotBeExecutedIsAnError) {
+TEST_F(FirstDifferenceTest, ReportsExecutionErrors) {
   const exir::ExportedProgram program = exir::ParseOrDie(kProgram, *ops_);
   const KernelRegistry none;
   const auto find = [&](const KernelRegistry& reference, const KernelRegistry& kernels,
@@ -213,8 +214,8 @@ TEST_F(FirstDifferenceTest, WhatCannotBeExecutedIsAnError) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'x'")));
 }
 
-// Each backend runs its delegates whole: what is inside becomes a result, or the last thing there is.
-TEST_F(FirstDifferenceTest, NamesTheNodeInsideOfADelegate) {
+// Each backend executes its delegates as a whole: inner values become outputs, or the only output.
+TEST_F(FirstDifferenceTest, NamesNodeInsideDelegate) {
   for (const std::string_view backend : {"demo", "cpu", "xnnpack"}) {
     using When = WrongBackend::When;
     for (const When when :

@@ -34,7 +34,7 @@ class InspectTest : public TestInDirectory {
   }
 };
 
-TEST_F(InspectTest, ShowsEveryModelOfAnArchive) {
+TEST_F(InspectTest, ShowsEveryModel) {
   const std::string file = Write("two.pt2", TwoModelArchive());
   const Outcome text = Run({.file = file});
   ASSERT_EQ(text.status, kDone) << text.errors;
@@ -52,7 +52,7 @@ TEST_F(InspectTest, ShowsEveryModelOfAnArchive) {
   EXPECT_THAT(graph.output, AllOf(HasSubstr("model prefill: "), HasSubstr("aten.neg.default(")));
 }
 
-TEST_F(InspectTest, ShowsAnArchiveOfAnotherSchemaVersion) {
+TEST_F(InspectTest, ShowsArchiveOfOtherSchemaVersion) {
   const std::string file =
       Write("new.pt2", PackArchive(DefaultFiles(ProgramJson({{"\"major\": 8", "\"major\": 9"}}))));
   const Outcome outcome = Run({.file = file, .size = true, .verify = true});
@@ -66,7 +66,7 @@ TEST_F(InspectTest, ShowsAnArchiveOfAnotherSchemaVersion) {
   EXPECT_TRUE(model.contains("error") && !model.contains("graph")) << model;
 }
 
-TEST_F(InspectTest, SizesOfAnArchiveAddUpToTheFile) {
+TEST_F(InspectTest, ArchiveSizesAddUp) {
   const std::string file = Write("m.pt2", PackArchive(DefaultFiles(ProgramJson())));
   for (const std::string& path : {file, std::string(kMlp)}) {
     const Outcome outcome = Run({.file = path, .json = true, .size = true});
@@ -81,9 +81,9 @@ TEST_F(InspectTest, SizesOfAnArchiveAddUpToTheFile) {
                     HasSubstr(absl::StrCat(Read(file).size(), " bytes in total (100 %)"))));
 }
 
-TEST_F(InspectTest, VerifyReadsEveryEntryOfAnArchive) {
+TEST_F(InspectTest, VerifyReadsEveryEntry) {
   EXPECT_THAT(Run({.file = kMlp, .verify = true}).output, HasSubstr("all checksums match"));
-  // An entry that importing does not read.
+  // An entry that is not read by the import.
   std::vector<exir::ZipWriterEntry> entries;
   for (const auto& [name, content] : DefaultFiles(ProgramJson())) {
     entries.push_back({.name = "model/" + name, .content = content});
@@ -96,7 +96,7 @@ TEST_F(InspectTest, VerifyReadsEveryEntryOfAnArchive) {
   EXPECT_THAT(outcome.errors, HasSubstr("model/extra/notes"));
 }
 
-TEST_F(InspectTest, TellsWhichEntriesAreInflatedAndWhichHaveNoChecksum) {
+TEST_F(InspectTest, ShowsInflatedEntriesAndMissingChecksums) {
   std::vector<exir::ZipWriterEntry> entries;
   for (const auto& [name, content] : DefaultFiles(ProgramJson())) {
     entries.push_back({.name = "model/" + name, .content = content});
@@ -113,8 +113,8 @@ TEST_F(InspectTest, TellsWhichEntriesAreInflatedAndWhichHaveNoChecksum) {
                                     HasSubstr("  0 bytes: model/extra/empty\n")));
 }
 
-// Around the text of a graph, which can be read back, stands only what was asked for besides.
-TEST_F(InspectTest, GraphsStandAloneUnlessMoreIsAskedFor) {
+// The text of a graph, which can be parsed again, is only surrounded by other requested output.
+TEST_F(InspectTest, GraphHasNoHeadingsByDefault) {
   const std::string file = Write("m.pt2", PackArchive(DefaultFiles(ProgramJson())));
   const std::string graph = Run({.file = file, .graph = true}).output;
   EXPECT_TRUE(graph.starts_with("program ")) << graph;
@@ -132,7 +132,7 @@ TEST_F(InspectTest, GraphsStandAloneUnlessMoreIsAskedFor) {
               AllOf(HasSubstr("saved programs, "), HasSubstr("all checksums match\n")));
 }
 
-TEST_F(InspectTest, TellsUnknownOperatorsAndSizesWithoutABound) {
+TEST_F(InspectTest, ShowsUnknownOperatorsAndUnboundedSizes) {
   EXPECT_THAT(Run({.file = "conformance/models/zoo/custom_operator/model.pt2"}).output,
               HasSubstr(" (unknown)\n"));
   const std::string unbounded = "conformance/models/more/unbounded_batch/model.pt2";
@@ -143,7 +143,7 @@ TEST_F(InspectTest, TellsUnknownOperatorsAndSizesWithoutABound) {
   EXPECT_TRUE((*ranges.begin())[1].is_null()) << ranges;
 }
 
-TEST_F(InspectTest, PrintsValuesAndInstructionsOfAProgramFile) {
+TEST_F(InspectTest, PrintsValuesAndInstructions) {
   const Outcome outcome =
       Run({.file = Write("p.belay", SampleProgram().Serialize()), .graph = true});
   ASSERT_EQ(outcome.status, kDone) << outcome.errors;
@@ -152,7 +152,7 @@ TEST_F(InspectTest, PrintsValuesAndInstructionsOfAProgramFile) {
                     HasSubstr("delegate 0 of fake"), HasSubstr("unless %"), HasSubstr(" go to ")));
 }
 
-TEST_F(InspectTest, TellsRangesOfSizesAndNamesOfState) {
+TEST_F(InspectTest, ShowsSizeRangesAndStateNames) {
   const Outcome program = Run({.file = Write("p.belay", SampleProgram().Serialize())});
   EXPECT_THAT(
       program.output,
@@ -166,7 +166,7 @@ TEST_F(InspectTest, TellsRangesOfSizesAndNamesOfState) {
   EXPECT_EQ(ranges.begin()->size(), 2u);
 }
 
-TEST_F(InspectTest, TellsSizesByTheirSymbols) {
+TEST_F(InspectTest, ShowsSizeSymbols) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
   method.Output(
@@ -188,7 +188,7 @@ TEST_F(InspectTest, NamesCompanionFiles) {
   EXPECT_EQ(json::parse(outcome.output)["segments"][0]["companion"], "weights.data");
 }
 
-TEST_F(InspectTest, ErrorsAreOneLineThatNamesTheFileOnce) {
+TEST_F(InspectTest, ErrorsAreOneLineAndNameFileOnce) {
   for (const std::string& file :
        {Path("none"), Write("empty", ""), Write("short.belay", "BELAY"), Write("x.pt2", "PK"),
         Write("cut.belay", SampleProgram().Serialize().substr(0, 300)),
@@ -202,7 +202,7 @@ TEST_F(InspectTest, ErrorsAreOneLineThatNamesTheFileOnce) {
   }
 }
 
-TEST_F(InspectTest, NamesOfAFileReachNoTerminalRaw) {
+TEST_F(InspectTest, EscapesNamesOfFile) {
   TestProgram program;
   TestMethod method = program.AddMethod("for\x1b[2Jward\n");
   const uint32_t x = method.Input("x\x07\ny", DType::kFloat32, {2});

@@ -1,4 +1,4 @@
-// Options of `lower` that would be lost or do harm: bad usage, before any work.
+// Options of `lower` without effect or with harmful ones: bad usage before any work.
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -38,7 +38,7 @@ class LowerOptionsTest : public TestInDirectory {
   }
 };
 
-TEST_F(LowerOptionsTest, CompileSpecsBelongToBackendsThatAreChosen) {
+TEST_F(LowerOptionsTest, RejectsSpecsOfUnselectedBackends) {
   LowerOptions options = Options();
   for (const char* garbage : {"garbage", "a=b", "demo:", "demo:=v", ":k=v", "a=b:c"}) {
     options.compile_specs = {garbage};
@@ -55,7 +55,7 @@ TEST_F(LowerOptionsTest, CompileSpecsBelongToBackendsThatAreChosen) {
   }
 }
 
-TEST_F(LowerOptionsTest, CompileSpecsAreGivenToTheirBackend) {
+TEST_F(LowerOptionsTest, PassesCompileSpecsToBackend) {
   LowerOptions options = Options();
   const auto lowered = [&] {
     const Outcome outcome = Capture([&] { return Lower(options); });
@@ -70,7 +70,7 @@ TEST_F(LowerOptionsTest, CompileSpecsAreGivenToTheirBackend) {
   EXPECT_NE(lowered(), as_it_is);
 }
 
-TEST_F(LowerOptionsTest, TooLittleDelegatedIsNegativeAndWritesNothing) {
+TEST_F(LowerOptionsTest, MinDelegatedFlopsFailsWithoutFile) {
   LowerOptions options = Options();
   options.backends = {"none"};
   options.min_delegated_flops = 0.5;
@@ -86,13 +86,13 @@ TEST_F(LowerOptionsTest, TooLittleDelegatedIsNegativeAndWritesNothing) {
   EXPECT_EQ(all.status, kDone) << all.errors;
 }
 
-TEST_F(LowerOptionsTest, NoneStandsAlone) {
+TEST_F(LowerOptionsTest, NoneExcludesOtherBackends) {
   LowerOptions options = Options();
   options.backends = {"none,demo"};
   ExpectBadUsage(options, "'none' excludes other backends");
 }
 
-TEST_F(LowerOptionsTest, BackendsOfOneMethodAreItsOwn) {
+TEST_F(LowerOptionsTest, BackendsPerMethod) {
   LowerOptions options = Options();
   options.methods = {std::string("other=") + kMlp};
   options.backends = {"other:demo", "none"};
@@ -112,7 +112,7 @@ TEST_F(LowerOptionsTest, BackendsOfOneMethodAreItsOwn) {
   ExpectBadUsage(options, "--backend: expected NAMES or METHOD:NAMES, got ':demo'");
 }
 
-TEST_F(LowerOptionsTest, ConstantMethodsAreNumbersBoolsAndTexts) {
+TEST_F(LowerOptionsTest, ConstantMethodsOfNumbersBoolsAndStrings) {
   LowerOptions options = Options();
   options.constant_methods = {"max_seq_len=2048", "rope=[true,1.5,\"half\"]"};
   ASSERT_EQ(Capture([&] { return Lower(options); }).status, kDone);
@@ -133,7 +133,7 @@ TEST_F(LowerOptionsTest, ConstantMethodsAreNumbersBoolsAndTexts) {
   }
 }
 
-TEST_F(LowerOptionsTest, MethodsAreOfFiles) {
+TEST_F(LowerOptionsTest, MethodsRequireFiles) {
   for (const char* bad : {"=x.pt2", "decode", "decode="}) {
     LowerOptions options = Options();
     options.methods = {bad};
@@ -141,8 +141,8 @@ TEST_F(LowerOptionsTest, MethodsAreOfFiles) {
   }
 }
 
-// The file comes out the same, whether the program was saved on the way or not.
-TEST_F(LowerOptionsTest, SavedProgramsAreLoweredInspectedAndVerified) {
+// The file is the same with and without saving the program in between.
+TEST_F(LowerOptionsTest, LowersInspectsAndVerifiesSavedPrograms) {
   LowerOptions options = Options();
   options.methods = {std::string("other=") + kMlp};
   ASSERT_EQ(Capture([&] { return Lower(options); }).status, kDone);
@@ -166,7 +166,7 @@ TEST_F(LowerOptionsTest, SavedProgramsAreLoweredInspectedAndVerified) {
   }
 }
 
-TEST_F(LowerOptionsTest, MethodsHaveDifferentNamesInUtf8) {
+TEST_F(LowerOptionsTest, MethodNamesAreUniqueUtf8) {
   LowerOptions options = Options();
   options.methods = {std::string("forward=") + kMlp};
   ExpectBadUsage(options, "'forward' is given twice");
@@ -183,7 +183,7 @@ TEST_F(LowerOptionsTest, MethodsHaveDifferentNamesInUtf8) {
   ExpectBadUsage(options, "not UTF-8");
 }
 
-TEST_F(LowerOptionsTest, CompanionFilesHaveNamesThatProgramsMayHold) {
+TEST_F(LowerOptionsTest, ValidatesCompanionFileNames) {
   LowerOptions options = Options();
   for (const std::string& name :
        {std::string("a/b"), std::string("w\xff"), std::string("a\nb"), std::string(218, 'x')}) {
@@ -194,30 +194,30 @@ TEST_F(LowerOptionsTest, CompanionFilesHaveNamesThatProgramsMayHold) {
   EXPECT_EQ(Capture([&] { return Lower(options); }).status, kDone);
 }
 
-TEST_F(LowerOptionsTest, NoFileIsWrittenOverAnotherOfTheCommand) {
+TEST_F(LowerOptionsTest, DoesNotOverwriteFilesOfCommand) {
   fs::copy(kMlp, Path("m.pt2"));
   fs::create_symlink(Path("m.pt2"), Path("link"));
   fs::create_hard_link(Path("m.pt2"), Path("hard"));
   LowerOptions options = Options();
   options.report = (directory_ / "." / "p.belay").string();
-  ExpectBadUsage(options, "the report can't be written");
+  ExpectBadUsage(options, "the report and the program would write to the same file");
   options.report = "";
   options.input = Path("m.pt2");
   for (const char* name : {"m.pt2", "link", "hard", "./m.pt2"}) {
     options.output = Path(name);
-    ExpectBadUsage(options, "it is the archive");
+    ExpectBadUsage(options, "it is the input archive");
     options.output = Path("p.belay");
     options.report = Path(name);
-    ExpectBadUsage(options, "it is the archive");
+    ExpectBadUsage(options, "it is the input archive");
     options.report = "";
   }
   options.input = kMlp;
   options.methods = {"a=" + Path("m.pt2")};
   options.output = Path("link");
-  ExpectBadUsage(options, "it is the archive");
+  ExpectBadUsage(options, "it is the input archive");
 }
 
-TEST_F(LowerOptionsTest, ControlCharactersOfNamesReachNoTerminal) {
+TEST_F(LowerOptionsTest, EscapesControlCharactersOfNames) {
   const Outcome outcome = Capture([&] {
     LowerOptions options = Options();
     options.input = "";

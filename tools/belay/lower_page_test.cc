@@ -25,7 +25,7 @@ constexpr char kCond[] = "conformance/models/zoo/cond_simple/model.pt2";
 
 class LowerPageTest : public TestInDirectory {
  protected:
-  // The data of a page.
+  // Returns the data of a page.
   static json DataOf(const std::string& page) {
     constexpr char kBegin[] = "<script type=\"application/json\" id=\"data\">";
     const size_t begin = page.find(kBegin);
@@ -43,7 +43,7 @@ class LowerPageTest : public TestInDirectory {
   }
 };
 
-TEST_F(LowerPageTest, AgreesWithTheReport) {
+TEST_F(LowerPageTest, MatchesReport) {
   for (const std::vector<std::string>& backends :
        std::vector<std::vector<std::string>>{{"cpu"}, {"demo"}, {"none"}}) {
     const json data = Page({.input = kMobileNet, .report = Path("r.json"), .backends = backends});
@@ -82,7 +82,7 @@ TEST_F(LowerPageTest, AgreesWithTheReport) {
     for (const json& row : report["delegation"]) {
       EXPECT_EQ(bytes[row["backend"]], row["constant_bytes"]) << row;
     }
-    // What the backend says of its delegates.
+    // The backend's notes about its delegates.
     EXPECT_EQ(report["delegate_info"].empty(), backends[0] != "cpu") << report["delegate_info"];
     for (const json& info : report["delegate_info"]) {
       EXPECT_EQ(info["backend"], "cpu");
@@ -97,7 +97,7 @@ TEST_F(LowerPageTest, AgreesWithTheReport) {
   }
 }
 
-TEST_F(LowerPageTest, IsTheSameButForTimes) {
+TEST_F(LowerPageTest, IsDeterministicExceptTimes) {
   const auto without_times = [&] {
     json data = Page({.input = kMobileNet});
     for (json& phase : data["report"]["phases"]) phase = phase["name"];
@@ -107,7 +107,7 @@ TEST_F(LowerPageTest, IsTheSameButForTimes) {
   EXPECT_EQ(without_times(), without_times());
 }
 
-TEST_F(LowerPageTest, HasAllMethodsAndBodies) {
+TEST_F(LowerPageTest, HasAllMethodsAndSubgraphs) {
   const json data = Page({.input = kMlp, .methods = {std::string("other=") + kCond}});
   ASSERT_EQ(data["methods"].size(), 2u);
   EXPECT_EQ(data["methods"][0]["name"], "forward");
@@ -116,14 +116,14 @@ TEST_F(LowerPageTest, HasAllMethodsAndBodies) {
   for (const json& method : data["methods"]) EXPECT_TRUE(method.contains("memory"));
 }
 
-TEST_F(LowerPageTest, ReasonsNameTheGraphOfTheNode) {
+TEST_F(LowerPageTest, ReasonsNameGraphOfNode) {
   const json data = Page({.input = kCond, .backends = {"demo"}});
   bool in_body = false;
   for (const json& left : data["report"]["left_over"]) in_body |= left["graph"] != "";
   EXPECT_TRUE(in_body) << data["report"]["left_over"];
 }
 
-TEST_F(LowerPageTest, WhatCanNotBeWrittenLeavesNothing) {
+TEST_F(LowerPageTest, FailedWriteLeavesNoFiles) {
   const Outcome page = Capture([&] {
     return Lower({.input = kMlp,
                   .output = Path("p.belay"),
@@ -140,7 +140,7 @@ TEST_F(LowerPageTest, WhatCanNotBeWrittenLeavesNothing) {
   EXPECT_TRUE(Files().empty());
 }
 
-TEST_F(LowerPageTest, IsNotWrittenOverAnotherFile) {
+TEST_F(LowerPageTest, DoesNotOverwriteOtherFiles) {
   std::filesystem::copy(kMlp, Path("mlp.pt2"));
   for (const LowerOptions& options :
        {LowerOptions{.input = Path("mlp.pt2"), .output = Path("p"), .html = Path("p")},
@@ -190,7 +190,7 @@ TEST_F(InspectGraphTest, WritesGraphsOfArchivesSavedProgramsAndProgramFiles) {
   }
 }
 
-TEST_F(InspectGraphTest, HasAllModelsAndWritesNothingWhereOneFails) {
+TEST_F(InspectGraphTest, HasAllModelsAndWritesNothingOnError) {
   Inspected(Write("two.pt2", TwoModelArchive()));
   EXPECT_EQ(json::parse(Read(Path("g.json")))["graphs"].size(), 2u);
   const std::string newer = Write(

@@ -23,14 +23,14 @@ class LowerPteTest : public TestInDirectory {
   }
 };
 
-TEST_F(LowerPteTest, WritesAProgramOfExecuTorch) {
+TEST_F(LowerPteTest, WritesExecuTorchProgram) {
   const Outcome outcome = Capture([&] { return Lower(Options()); });
   EXPECT_EQ(outcome.status, kDone) << outcome.errors;
   EXPECT_EQ(Read(Path("m.pte")).substr(4, 8), "ET12eh00");
   EXPECT_THAT(Files(), ElementsAre("m.pte"));
 }
 
-TEST_F(LowerPteTest, ExternalConstantsLieInAFileBesideIt) {
+TEST_F(LowerPteTest, WritesExternalConstantsToSeparateFile) {
   LowerOptions options = Options();
   options.external_constants = "weights";
   const Outcome outcome = Capture([&] { return Lower(options); });
@@ -39,7 +39,7 @@ TEST_F(LowerPteTest, ExternalConstantsLieInAFileBesideIt) {
   EXPECT_EQ(Read(Path("weights.ptd")).substr(4, 8), "FT01FH01");
 }
 
-TEST_F(LowerPteTest, WhatExecuTorchLacksIsNamedAndNothingWritten) {
+TEST_F(LowerPteTest, NamesUnsupportedFeaturesAndWritesNothing) {
   const Outcome outcome =
       Capture([&] { return Lower(Options("conformance/models/more/svd_values/model.pt2")); });
   EXPECT_EQ(outcome.status, kUnsupported);
@@ -49,7 +49,7 @@ TEST_F(LowerPteTest, WhatExecuTorchLacksIsNamedAndNothingWritten) {
   EXPECT_THAT(Files(), ElementsAre());
 }
 
-TEST_F(LowerPteTest, BackendsThatItLacksAreNamed) {
+TEST_F(LowerPteTest, NamesUnsupportedBackends) {
   LowerOptions options = Options();
   options.backends = {"demo"};
   const Outcome outcome = Capture([&] { return Lower(options); });
@@ -58,7 +58,7 @@ TEST_F(LowerPteTest, BackendsThatItLacksAreNamed) {
   EXPECT_THAT(Files(), ElementsAre());
 }
 
-TEST_F(LowerPteTest, OtherFormatsAreBadUsage) {
+TEST_F(LowerPteTest, UnknownFormatIsBadUsage) {
   LowerOptions options = Options();
   options.format = "onnx";
   const Outcome outcome = Capture([&] { return Lower(options); });

@@ -1,4 +1,4 @@
-// Several methods in one file: state and constants that they share.
+// Several methods in one file, with shared state and constants.
 #include <cmath>
 #include <filesystem>
 #include <string>
@@ -38,7 +38,7 @@ class MethodsTest : public TestInDirectory {
     options.sequence = sequence;
     return Capture([&] { return tools::Run(options); });
   }
-  // Result 0 of a call of RunSequence against a file of float32.
+  // Compares output 0 of a call of RunSequence with a file of float32.
   void ExpectOutput(int call, const std::string& golden) {
     ASSERT_OK_AND_ASSIGN(const NpyArray got,
                          ReadNpyFile(Path("out/" + std::to_string(call) + "/0.npy")));
@@ -49,13 +49,13 @@ class MethodsTest : public TestInDirectory {
   }
 };
 
-TEST_F(MethodsTest, PrefillAndDecodeShareTheirCacheAndTheirWeights) {
+TEST_F(MethodsTest, PrefillAndDecodeShareCacheAndWeights) {
   const std::string prefill = Zoo("llama_kv_prefill/model.pt2"),
                     decode = Zoo("llama_kv_decode/model.pt2");
   ASSERT_EQ(LowerMethods({"prefill=" + prefill}).status, kDone);
   const uintmax_t alone = fs::file_size(Path("m.belay"));
   ASSERT_EQ(LowerMethods({"prefill=" + prefill, "decode=" + decode}).status, kDone);
-  // Weights are there once: the second method adds its instructions only.
+  // Weights are stored once: the second method only adds its instructions.
   ASSERT_OK_AND_ASSIGN(const Program program, Program::Open(Path("m.belay")));
   EXPECT_LT(fs::file_size(Path("m.belay")), alone + program.metadata_bytes() + 65536);
   uint64_t constants = 0;
@@ -68,7 +68,7 @@ TEST_F(MethodsTest, PrefillAndDecodeShareTheirCacheAndTheirWeights) {
   EXPECT_LT(constants, alone);
   for (const MethodPlan& method : program.methods()) EXPECT_FALSE(method.delegates.empty());
 
-  // Five tokens, one, ten: what prefill alone gives, the middle one by decode.
+  // Five tokens, one, ten: equal to prefill only, with the middle one by decode.
   ASSERT_EQ(RunSequence({"prefill=" + Zoo("llama_kv_prefill/case_0"),
                          "decode=" + Zoo("llama_kv_prefill/case_1"),
                          "prefill=" + Zoo("llama_kv_prefill/case_2")})
@@ -77,7 +77,7 @@ TEST_F(MethodsTest, PrefillAndDecodeShareTheirCacheAndTheirWeights) {
   for (int call = 0; call < 3; ++call) {
     ExpectOutput(call, Zoo("llama_kv_prefill/case_" + std::to_string(call) + "/output_0.npy"));
   }
-  // The same method again and again has the state to itself.
+  // Repeated calls of one method have their own state.
   ASSERT_EQ(RunSequence({"decode=" + Zoo("llama_kv_decode/case_0"),
                          "decode=" + Zoo("llama_kv_decode/case_1"),
                          "decode=" + Zoo("llama_kv_decode/case_2")})
@@ -88,7 +88,7 @@ TEST_F(MethodsTest, PrefillAndDecodeShareTheirCacheAndTheirWeights) {
   }
 }
 
-TEST_F(MethodsTest, AMissingMethodOfASequenceIsNamed) {
+TEST_F(MethodsTest, NamesMissingMethodOfSequence) {
   ASSERT_EQ(LowerMethods({"decode=" + Zoo("llama_kv_decode/model.pt2")}).status, kDone);
   const Outcome outcome = RunSequence(
       {"decode=" + Zoo("llama_kv_decode/case_0"), "encode=" + Zoo("llama_kv_decode/case_0")});
@@ -96,7 +96,7 @@ TEST_F(MethodsTest, AMissingMethodOfASequenceIsNamed) {
   EXPECT_THAT(outcome.errors, HasSubstr("'encode'"));
 }
 
-TEST_F(MethodsTest, AFolderOfASequenceThatIsNotThereIsNamed) {
+TEST_F(MethodsTest, NamesMissingFolderOfSequence) {
   ASSERT_EQ(LowerMethods({"decode=" + Zoo("llama_kv_decode/model.pt2")}).status, kDone);
   const Outcome outcome = RunSequence({"decode=nosuchdir"});
   EXPECT_EQ(outcome.status, kBadInput);
@@ -104,7 +104,7 @@ TEST_F(MethodsTest, AFolderOfASequenceThatIsNotThereIsNamed) {
   EXPECT_EQ(outcome.output, "");
 }
 
-TEST_F(MethodsTest, UnknownOperatorsOfAllMethodsAreListedWithCountsAndSources) {
+TEST_F(MethodsTest, ListsUnknownOperatorsOfAllMethods) {
   const Outcome outcome =
       LowerMethods({"a=" + Zoo("custom_operator/model.pt2"),
                     "b=" + Zoo("custom_operator/training.pt2"), "c=" + Zoo("mlp/model.pt2")});

@@ -1,6 +1,5 @@
-// Broken programs and broken archives are refused, or are run within limits: never more. How many
-// there are is said by BELAY_PROGRAM_MUTATIONS and BELAY_ARCHIVE_MUTATIONS, what they depend on by
-// BELAY_TEST_SEED.
+// Mutated programs and archives are rejected, or run within limits. BELAY_PROGRAM_MUTATIONS and
+// BELAY_ARCHIVE_MUTATIONS set their numbers, BELAY_TEST_SEED the seed.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -32,7 +31,7 @@
 namespace belay::tools {
 namespace {
 
-// Small ones, of all kinds: control flow, state, dynamic sizes, several dtypes, delegates.
+// Small programs of all kinds: control flow, state, dynamic sizes, several dtypes, delegates.
 struct Model {
   std::string_view name;
   std::string_view backend;  // "" for none
@@ -57,7 +56,7 @@ uint64_t Setting(const char* name, uint64_t otherwise) {
   return given == nullptr ? otherwise : std::strtoull(given, nullptr, 10);
 }
 
-// Each model's share of a number of mutations, rounded up.
+// Mutations per model, rounded up.
 uint64_t Share(uint64_t mutations) {
   return (mutations + std::size(kModels) - 1) / std::size(kModels);
 }
@@ -114,31 +113,31 @@ class MutationTest : public ::testing::TestWithParam<Model> {
     InstallCrashReport(absl::StrCat(std::string(GetParam().name), " ",
                                     std::string(GetParam().backend), ", mutation "));
 #if GOOGLE_PROTOBUF_VERSION < 4022000
-    const google::protobuf::LogSilencer quiet;  // it reports strings that are not UTF-8
+    const google::protobuf::LogSilencer quiet;  // suppresses reports of strings that are not UTF-8
 #endif
     Counts counts;
     for (uint64_t i = 0; i < mutations; ++i) {
       SetCurrentMutation(i);
       const StressOutcome outcome = target.Try(make(i));
       counts.Add(outcome);
-      // A check of Belay's own that found what it had made itself.
+      // kInternal: a check failed on data that Belay itself created.
       if (absl::IsInternal(outcome.status)) {
         std::printf("mutation %llu: %s\n", static_cast<unsigned long long>(i),
                     outcome.status.ToString().c_str());
       }
     }
     counts.Print();
-    // Were none refused late, the mutations would test the first check alone.
+    // Some must be rejected late; otherwise mutations only test the first check.
     if (mutations >= 100) EXPECT_GT(counts.late(), mutations / 50);
   }
 };
 
-TEST_P(MutationTest, OfAProgramIsRefusedOrRunsWithinLimits) {
+TEST_P(MutationTest, ProgramIsRejectedOrRunsWithinLimits) {
   const std::string program = LowerModel(GetParam());
   ASSERT_FALSE(program.empty());
   ASSERT_OK_AND_ASSIGN(const auto target, CreateProgramTarget(/*companion_root=*/""));
   const StressOutcome whole = target->Try(program);
-  // Random numbers are no indices for every model.
+  // Random inputs are not valid indices for every model.
   if (whole.status.code() != absl::StatusCode::kOutOfRange) ASSERT_OK(whole.status);
   const mutate::Mutator mutator({program});
   TryAll(*target, Share(Setting("BELAY_PROGRAM_MUTATIONS", 100)),
@@ -147,7 +146,7 @@ TEST_P(MutationTest, OfAProgramIsRefusedOrRunsWithinLimits) {
 
 // --- Archives ---
 
-// An archive whose text is changed and whose weights are left alone.
+// An archive with mutated JSON and unchanged weights.
 class ArchiveMutator {
  public:
   static absl::StatusOr<ArchiveMutator> Create(const std::string& path) {
@@ -181,7 +180,7 @@ class ArchiveMutator {
   }
 
  private:
-  // One value of a JSON text: a number, a word, a string, or a list or object with its content.
+  // The range of one JSON value: a number, a word, a string, or a list or object with its content.
   static std::string_view ValueAt(std::string_view text, size_t at) {
     const char first = text[at];
     if (first == '"') {
@@ -204,7 +203,7 @@ class ArchiveMutator {
     }
     return text.substr(at, text.find_first_of(",]} \n", at) - at);
   }
-  // Somewhere where a value begins; npos when there is none near.
+  // Returns the start of a value near a random position; npos if there is no value near it.
   static size_t FindValue(Random& random, std::string_view text) {
     const size_t before = text.find_first_of(":,[", random.Below(text.size()));
     if (before == std::string_view::npos) return before;
@@ -248,7 +247,7 @@ class ArchiveMutator {
   std::unique_ptr<mutate::Mutator> bytes_;
 };
 
-TEST_P(MutationTest, OfAnArchiveIsRefusedOrBecomesAnEdgeProgram) {
+TEST_P(MutationTest, ArchiveIsRejectedOrImports) {
   ASSERT_OK_AND_ASSIGN(const ArchiveMutator mutator,
                        ArchiveMutator::Create(ArchivePath(GetParam())));
   ASSERT_OK_AND_ASSIGN(const auto target, CreateArchiveTarget());

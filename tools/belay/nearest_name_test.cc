@@ -8,7 +8,7 @@
 namespace belay::tools {
 namespace {
 
-TEST(NearestNameTest, FindsWhatIsProbablyMeant) {
+TEST(NearestNameTest, FindsSimilarName) {
   const std::vector<std::string> names = {"--input", "--output", "--output-dir", "--seed"};
   EXPECT_EQ(NearestName("--inputs", names), "--input");
   EXPECT_EQ(NearestName("--ouptut", names), "--output");
@@ -16,7 +16,7 @@ TEST(NearestNameTest, FindsWhatIsProbablyMeant) {
   EXPECT_EQ(NearestName("--sede", names), "--seed");
 }
 
-TEST(NearestNameTest, SaysNothingOfWhatIsLikeNone) {
+TEST(NearestNameTest, NoSuggestionForDissimilarNames) {
   EXPECT_EQ(NearestName("fly", {"lower", "run"}), "");
   EXPECT_EQ(NearestName("", {"lower", "run"}), "");
   EXPECT_EQ(NearestName("ru", {}), "");
@@ -25,7 +25,7 @@ TEST(NearestNameTest, SaysNothingOfWhatIsLikeNone) {
             std::string(200, 'a'));
 }
 
-TEST(NearestNameTest, TheFirstOfEquallyNearOnes) {
+TEST(NearestNameTest, ReturnsFirstOfEquallySimilarNames) {
   EXPECT_EQ(NearestName("runs", {"rung", "run", "rune"}), "rung");
 }
 

@@ -1,4 +1,4 @@
-// What commands print for people: in words, with shapes and units.
+// Human-readable output of commands: words, shapes and units.
 #include <algorithm>
 #include <string>
 
@@ -31,7 +31,7 @@ class PrintedOutputTest : public TestInDirectory {
   }
 };
 
-TEST_F(PrintedOutputTest, LowerSaysWhoComputesHowMuchAndWhyNot) {
+TEST_F(PrintedOutputTest, LowerPrintsDelegationAndReasons) {
   const Outcome outcome = Lowered(kMobileNet, "demo,cpu");
   ASSERT_EQ(outcome.status, kDone) << outcome.errors;
   EXPECT_THAT(
@@ -46,12 +46,12 @@ TEST_F(PrintedOutputTest, LowerSaysWhoComputesHowMuchAndWhyNot) {
   EXPECT_THAT(outcome.output, Not(HasSubstr("\x1b")));
 }
 
-TEST_F(PrintedOutputTest, LowerHasNoReasonsWhereNobodyWasAsked) {
+TEST_F(PrintedOutputTest, LowerPrintsNoReasonsWithoutBackends) {
   const Outcome outcome = Lowered(kMlp, "none");
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("  kernels: "), Not(HasSubstr("not delegated"))));
 }
 
-TEST_F(PrintedOutputTest, BenchTellsShapesAndTakesInputs) {
+TEST_F(PrintedOutputTest, BenchPrintsShapesAndAcceptsInputs) {
   ASSERT_EQ(Lowered(kMlp, "cpu").status, kDone);
   const auto bench = [&](const BenchOptions& options) {
     const Outcome outcome = Capture([&] { return Bench(options); });
@@ -67,7 +67,7 @@ TEST_F(PrintedOutputTest, BenchTellsShapesAndTakesInputs) {
   EXPECT_EQ(report["outputs"].size(), 1u);
 }
 
-TEST_F(PrintedOutputTest, OpsOfAName) {
+TEST_F(PrintedOutputTest, OpsFiltersByName) {
   const Outcome linear = Capture([&] { return Ops({.name = "aten.linear."}); });
   EXPECT_EQ(linear.status, kDone);
   EXPECT_THAT(linear.output, AllOf(HasSubstr("aten.linear.default"), HasSubstr(" decomposes\n"),

@@ -11,18 +11,18 @@
 namespace belay::tools {
 namespace {
 
-TEST(PrintingTest, ControlCharactersAreText) {
+TEST(PrintingTest, EscapesControlCharacters) {
   EXPECT_EQ(ForTerminal("a\x1b[2J\tb\nc"), "a\\x1b[2J\tb\nc");
   EXPECT_EQ(OneLine("a\x1b[2J\tb\nc"), "a\\x1b[2J\\x09b\\x0ac");
 }
 
-TEST(PrintingTest, OnlyNamesAreCut) {
+TEST(PrintingTest, TruncatesOnlyNames) {
   const std::string text = std::string(100'000, 'x') + "\r" + std::string(10, 'y');
   EXPECT_EQ(ForTerminal(text), std::string(100'000, 'x') + "\\x0d" + std::string(10, 'y'));
   EXPECT_LT(OneLine(text).size(), 17'000u);
 }
 
-TEST(PrintingTest, NumbersHaveThreeDigitsAndAUnit) {
+TEST(PrintingTest, FormatsThreeDigitsAndUnit) {
   EXPECT_EQ(WithUnit(0, "B"), "0 B");
   EXPECT_EQ(WithUnit(999, "B"), "999 B");
   EXPECT_EQ(WithUnit(1000, "B"), "1.00 kB");
@@ -36,14 +36,14 @@ TEST(PrintingTest, NumbersHaveThreeDigitsAndAUnit) {
   EXPECT_EQ(Duration(0.000012), "12 µs");
 }
 
-TEST(PrintingTest, OnlyTerminalsGetBoldLetters) {
+TEST(PrintingTest, BoldOnlyOnTerminals) {
   EXPECT_EQ(Bold("x"), isatty(1) == 0 ? "x" : Bold("x"));
   setenv("NO_COLOR", "1", 1);
   EXPECT_EQ(Bold("x"), "x");
   unsetenv("NO_COLOR");
 }
 
-TEST(PrintingTest, JsonIsUtf8WhateverTheNamesAre) {
+TEST(PrintingTest, JsonIsValidUtf8) {
   const std::string text =
       JsonText({{"na\xff"
                  "me",
@@ -53,7 +53,7 @@ TEST(PrintingTest, JsonIsUtf8WhateverTheNamesAre) {
   EXPECT_EQ(text.back(), '\n');
 }
 
-TEST(PrintingTest, JsonHasWhatBelongsTogetherOnOneLine) {
+TEST(PrintingTest, JsonKeepsFlatValuesOnOneLine) {
   const auto json = nlohmann::json::parse(
       R"({"a": [1, 2, 3], "b": {"x": 1, "y": "z"}, "c": [[], [4, 5], {"d": {"e": null}}], "f": 1.5})");
   const std::string text = JsonText(json);

@@ -1,5 +1,4 @@
-// What the command leaves behind when the disk is full or when it is killed: all of a file or
-// nothing of it.
+// Output files after a full disk or a kill: complete or absent.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -46,7 +45,7 @@ class ProcessFaultsTest : public ::testing::Test {
   }
   std::string Out(const std::string& name) const { return (root_ / "out" / name).string(); }
 
-  // Files below out/, but those that say themselves that they are temporary.
+  // Files below out/, except those with temporary names.
   std::set<std::string> Files(bool with_temporary = true) const {
     std::set<std::string> names;
     for (const auto& entry : fs::recursive_directory_iterator(root_ / "out")) {
@@ -93,7 +92,7 @@ class ProcessFaultsTest : public ::testing::Test {
     return std::string(std::istreambuf_iterator<char>(in), {});
   }
 
-  // Opens and has the right digests.
+  // Checks that the program opens and that its digests match.
   static void ExpectWhole(const std::string& path) {
     ASSERT_OK_AND_ASSIGN(const Program program, Program::Open(path));
     EXPECT_OK(VerifyDigests(program));
@@ -102,11 +101,11 @@ class ProcessFaultsTest : public ::testing::Test {
   fs::path root_;
 };
 
-// A limit on the size of files stops a write midway, as a full disk does. Below it the error
-// message still fits.
+// A file size limit stops a write midway, as a full disk does. The error message fits below the
+// limit.
 constexpr rlim_t kFull = 2048;
 
-TEST_F(ProcessFaultsTest, AFullDiskLeavesNoProgram) {
+TEST_F(ProcessFaultsTest, FullDiskLeavesNoProgram) {
   const Ended lower = Run({"lower", kArchive, "-o", Out("m.belay")}, kFull);
   EXPECT_EQ(lower.status, 3);
   EXPECT_THAT(lower.errors, HasSubstr(absl::StrCat("cannot write ", Out("m.belay"))));
@@ -119,21 +118,21 @@ TEST_F(ProcessFaultsTest, AFullDiskLeavesNoProgram) {
 }
 
 // As `bazel run` calls it.
-TEST_F(ProcessFaultsTest, PathsMeanTheCallersDirectory) {
+TEST_F(ProcessFaultsTest, PathsAreRelativeToCallersDirectory) {
   ASSERT_EQ(::setenv("BUILD_WORKING_DIRECTORY", Out("").c_str(), 1), 0);
   EXPECT_EQ(Run({"keygen", "here"}).status, 0);
   ::unsetenv("BUILD_WORKING_DIRECTORY");
   EXPECT_EQ(Files(), std::set<std::string>({"here.key", "here.pub"}));
 }
 
-TEST_F(ProcessFaultsTest, AFullDiskLeavesFilesThatThereWereBefore) {
+TEST_F(ProcessFaultsTest, FullDiskKeepsExistingFiles) {
   ASSERT_EQ(Run({"lower", kArchive, "-o", Out("m.belay")}).status, 0);
   const std::string before = Read(Out("m.belay"));
   const std::vector<std::string> commands[] = {
       {"lower", kArchive, "-o", Out("m.belay")},
       {"strip", Out("m.belay")},
       {"stress", Out("m.belay"), "--mutations", "1", "--write", Out("m.belay")},
-      // The report takes more than there is room for, and so does the program after a report.
+      // The report exceeds the limit, and so does the program after a report.
       {"lower", kArchive, "-o", Out("other.belay"), "--report", Out("m.belay")},
       {"lower", kArchive, "-o", Out("m.belay"), "--report", "/dev/null"}};
   for (const std::vector<std::string>& command : commands) {
@@ -145,7 +144,7 @@ TEST_F(ProcessFaultsTest, AFullDiskLeavesFilesThatThereWereBefore) {
   }
 }
 
-TEST_F(ProcessFaultsTest, NoProgramWithoutItsReportAndNoReportWithoutItsProgram) {
+TEST_F(ProcessFaultsTest, WritesReportAndProgramOrNeither) {
   ASSERT_EQ(Run({"lower", kArchive, "-o", Out("m.belay"), "--report", Out("r.json")}).status, 0);
   const std::string program = Read(Out("m.belay"));
   ASSERT_LT(Read(Out("r.json")).size(), program.size());
@@ -165,14 +164,14 @@ TEST_F(ProcessFaultsTest, NoProgramWithoutItsReportAndNoReportWithoutItsProgram)
   EXPECT_EQ(ended.status, 3);
   EXPECT_THAT(ended.errors, HasSubstr(absl::StrCat("cannot write ", Out("m.belay"))));
   EXPECT_TRUE(Files().empty());
-  // One file can't be both.
+  // The report and the program cannot be the same file.
   const Ended both = Run({"lower", kArchive, "-o", Out("m.belay"), "--report", Out("m.belay")});
   EXPECT_EQ(both.status, 2);
-  EXPECT_THAT(both.errors, HasSubstr("the report can't be written to the program's file"));
+  EXPECT_THAT(both.errors, HasSubstr("the report and the program would write to the same file"));
   EXPECT_TRUE(Files().empty());
 }
 
-TEST_F(ProcessFaultsTest, OutputsOnAFullDiskAreErrorsThatNameThem) {
+TEST_F(ProcessFaultsTest, FullDiskErrorsNameOutputs) {
   ASSERT_EQ(Run({"lower", kArchive, "-o", Out("m.belay")}).status, 0);
   struct {
     std::vector<std::string> command;
@@ -197,7 +196,7 @@ TEST_F(ProcessFaultsTest, OutputsOnAFullDiskAreErrorsThatNameThem) {
   }
   const Ended run =
       Run({"run", Out("m.belay"), "--random-inputs", "1", "--output-dir", Out("results")}, 16);
-  EXPECT_NE(run.status, 0);  // not even the message has room
+  EXPECT_NE(run.status, 0);  // no room even for the message
   EXPECT_EQ(Files(), std::set<std::string>({"m.belay"}));
 }
 
@@ -210,7 +209,7 @@ TEST_F(ProcessFaultsTest, KeysAndSignaturesAreWholeOrAbsent) {
   EXPECT_EQ(Files(), std::set<std::string>({"k.key", "k.pub", "m.belay"}));
 }
 
-TEST_F(ProcessFaultsTest, AKilledCommandLeavesAWholeProgramOrNone) {
+TEST_F(ProcessFaultsTest, KilledCommandLeavesCompleteProgramOrNone) {
   using Clock = std::chrono::steady_clock;
   const std::vector<std::string> command = {
       "lower", kArchive,   "-o",         Out("m.belay"), "--external-constants",
@@ -247,7 +246,7 @@ TEST_F(ProcessFaultsTest, AKilledCommandLeavesAWholeProgramOrNone) {
   }
   std::printf("%d killed, %d finished\n", killed, finished);
   EXPECT_GT(killed, 0);
-  // Whatever was left does not disturb.
+  // Leftover files do not affect later runs.
   ASSERT_EQ(Run(command).status, 0);
   ExpectWhole(Out("m.belay"));
 }

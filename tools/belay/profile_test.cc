@@ -1,4 +1,4 @@
-// `belay profile`: what it prints and writes.
+// Output and files of `belay profile`.
 #include <filesystem>
 #include <map>
 #include <string>
@@ -54,7 +54,7 @@ TEST_F(ProfileCommandTest, PrintsTablesByInstructionOperatorModuleLineAndBackend
   EXPECT_THAT(outcome.output, Not(HasSubstr("missing")));
 }
 
-// Every event of every delegate leads to a node of the model.
+// Every delegate event maps to a node of the model.
 TEST_F(ProfileCommandTest, ResolvesEveryEventOfTheBackends) {
   for (const char* backend : {"cpu", "demo", "xnnpack"}) {
     for (const char* model : {"mlp", "mobilenet_tiny", "tiny_llama", "cond_simple", "while_loop"}) {
@@ -68,7 +68,7 @@ TEST_F(ProfileCommandTest, ResolvesEveryEventOfTheBackends) {
         const bool inside = row["path"] != "forward";
         if (inside) EXPECT_TRUE(row.contains("nodes")) << row;
       }
-      // Instructions and what is between them and around them are all there is.
+      // The instructions and the time outside of them add up to the total.
       for (const json& row : report["by_backend"]) {
         if (row["name"] == "(outside of instructions)") share += row["share"].get<double>();
       }
@@ -77,17 +77,17 @@ TEST_F(ProfileCommandTest, ResolvesEveryEventOfTheBackends) {
   }
 }
 
-TEST_F(ProfileCommandTest, AStrippedProgramIsProfiledByInstruction) {
+TEST_F(ProfileCommandTest, ProfilesStrippedProgramByInstruction) {
   const std::string program = LowerZoo("mlp", "demo");
   ASSERT_EQ(Capture([&] { return Strip({.file = program, .output = {}}); }).status, kDone);
   const Outcome outcome = Profiled({.program = program});
   ASSERT_EQ(outcome.status, kDone) << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("missing: forward: no debug data"));
-  EXPECT_THAT(outcome.output, HasSubstr("no map of its steps"));
+  EXPECT_THAT(outcome.output, HasSubstr("no debug map of its steps"));
   EXPECT_THAT(outcome.output, HasSubstr("  operator\n"));
 }
 
-TEST_F(ProfileCommandTest, ShowsHowNearInstructionsAreToTheMachinesLimits) {
+TEST_F(ProfileCommandTest, ShowsRoofline) {
   const std::string program = LowerZoo("mlp", "none");
   const std::string limits = Write("limits.json", R"({
       "cache_bytes": {"l1": 1e5, "l2": 1e6, "l3": 1e7},
@@ -118,7 +118,7 @@ TEST_F(ProfileCommandTest, WritesTracesOfBothKinds) {
   std::map<std::string, int> kinds;
   for (const json& event : trace["traceEvents"]) ++kinds[event.value("cat", "counter")];
   EXPECT_EQ(kinds["load"], 1);
-  EXPECT_EQ(kinds["execute"], 1);  // the last of them
+  EXPECT_EQ(kinds["execute"], 1);  // only the last call
   EXPECT_GT(kinds["step"], 0);
   ASSERT_EQ(Profiled({.program = program, .trace = Path("t.perfetto-trace")}).status, kDone);
   EXPECT_THAT(Read(Path("t.perfetto-trace")), HasSubstr("execute forward"));
@@ -140,7 +140,7 @@ TEST_F(ProfileCommandTest, ComparesWithAnEarlierProfile) {
   }
 }
 
-TEST_F(ProfileCommandTest, SaysHowManyEventsHadNoRoom) {
+TEST_F(ProfileCommandTest, ReportsDroppedEvents) {
   ProfileOptions options{.program = LowerZoo("mlp", "none")};
   options.max_events = 2;
   const Outcome outcome = Profiled(options);
@@ -148,7 +148,7 @@ TEST_F(ProfileCommandTest, SaysHowManyEventsHadNoRoom) {
   EXPECT_THAT(outcome.output, HasSubstr("were dropped: see --max-events"));
 }
 
-TEST_F(ProfileCommandTest, WritesNoTraceOverWhatItReads) {
+TEST_F(ProfileCommandTest, DoesNotOverwriteInputs) {
   const std::string program = LowerZoo("mlp", "none");
   const Command command = ProfileCommand();
   std::static_pointer_cast<ProfileOptions>(command.owned)->program = program;

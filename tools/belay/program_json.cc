@@ -113,9 +113,9 @@ json SizeByOwner(const Program& program) {
 }
 
 // Finds the segments of constants.
-class ConstantPlaces {
+class ConstantIndex {
  public:
-  explicit ConstantPlaces(absl::Span<const SegmentPlan> segments) : segments_(segments) {
+  explicit ConstantIndex(absl::Span<const SegmentPlan> segments) : segments_(segments) {
     for (size_t i = 0; i < segments.size(); ++i) {
       if (segments[i].kind == SegmentPlan::Kind::kConstants && !segments[i].bytes.empty())
         by_address_.push_back(i);
@@ -149,7 +149,7 @@ class ConstantPlaces {
   std::vector<size_t> by_address_;  // of nonempty segments
 };
 
-json TensorJson(const ConstantPlaces& places, const TensorPlan& tensor) {
+json TensorJson(const ConstantIndex& places, const TensorPlan& tensor) {
   json out{{"kind", "tensor"},
            {"type", absl::StrCat(DTypeShortName(tensor.dtype), FormatSizes(tensor.sizes))},
            {"dim_order", json::array()},
@@ -172,9 +172,9 @@ json TensorJson(const ConstantPlaces& places, const TensorPlan& tensor) {
   return out;
 }
 
-json ValueJson(const ConstantPlaces& places, const ValuePlan& value) {
+json ValueJson(const ConstantIndex& places, const ValuePlan& value) {
   struct Visitor {
-    const ConstantPlaces& places;
+    const ConstantIndex& places;
     json operator()(None) const { return {{"kind", "none"}}; }
     json operator()(int64_t v) const { return {{"kind", "int"}, {"value", v}}; }
     json operator()(double v) const { return {{"kind", "double"}, {"value", Number(v)}}; }
@@ -246,7 +246,7 @@ json DelegateJson(const DelegatePlan& delegate) {
   return out;
 }
 
-json MethodJson(const ConstantPlaces& places, const MethodPlan& method) {
+json MethodJson(const ConstantIndex& places, const MethodPlan& method) {
   json out{{"name", method.name},
            {"arena_bytes", method.arena_bytes},
            {"state_bytes", method.state_bytes},
@@ -288,7 +288,7 @@ json MethodJson(const ConstantPlaces& places, const MethodPlan& method) {
 absl::StatusOr<json> ProgramJson(const Program& program) {
   ABSL_RETURN_IF_ERROR(
       CheckMemory(ProgramJsonMemory(program), "the description of the program as JSON"));
-  const ConstantPlaces places(program.segments());
+  const ConstantIndex places(program.segments());
   json out{
       {"kind", "program"},
       {"producer", program.producer()},

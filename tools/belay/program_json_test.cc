@@ -34,7 +34,7 @@ TEST(ProgramJsonTest, SizesByOwnerAddUp) {
   EXPECT_THAT(out["size"].dump(), HasSubstr("\"delegate fake\""));
 }
 
-TEST(ProgramJsonTest, DelegatesThatNoMethodHasAreOfNoBackend) {
+TEST(ProgramJsonTest, UnusedDelegateBlobsHaveNoBackend) {
   TestProgram program;
   program.AddMethod("forward");
   program.AddSegment(schema::Segment::DELEGATE, "blob");
@@ -43,13 +43,13 @@ TEST(ProgramJsonTest, DelegatesThatNoMethodHasAreOfNoBackend) {
   EXPECT_EQ(out["size"][2], json({{"owner", "delegate"}, {"bytes", 4}}));
 }
 
-TEST(ProgramJsonTest, TheMemoryIsBoundedByWhatIsPrinted) {
+TEST(ProgramJsonTest, MemoryBoundCoversPrintedJson) {
   ASSERT_OK_AND_ASSIGN(const Program program, OpenFileBytes(SampleProgram().Serialize()));
   ASSERT_OK_AND_ASSIGN(const json out, ProgramJson(program));
   EXPECT_GE(ProgramJsonMemory(program), 3 * out.dump(2).size());
 }
 
-TEST(ProgramJsonTest, SaysWhereConstantsLie) {
+TEST(ProgramJsonTest, LocatesConstants) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
   program.AddNamedData("key", "not a constant");
@@ -72,8 +72,8 @@ TEST(ProgramJsonTest, SaysWhereConstantsLie) {
             json({{"segment", 3}, {"offset", 64}, {"bytes", 4}}));
 }
 
-TEST(ProgramJsonTest, EmptyBlobsAtOneAddressAreFoundAtOnce) {
-  // Each segment may be the blob of each delegate: 10^10 pairs.
+TEST(ProgramJsonTest, EmptyBlobsAtOneAddressAreFast) {
+  // Every segment may be the blob of every delegate: 10^10 pairs.
   constexpr int kMany = 100'000;
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
@@ -81,18 +81,18 @@ TEST(ProgramJsonTest, EmptyBlobsAtOneAddressAreFoundAtOnce) {
     method.Delegate("fake", program.AddSegment(schema::Segment::DELEGATE, ""), {}, {});
   ASSERT_OK_AND_ASSIGN(const Program opened, OpenFileBytes(program.Serialize()));
   ASSERT_OK_AND_ASSIGN(const json out, ProgramJson(opened));
-  // The header, the metadata and the padding, too.
+  // Plus the header, the metadata and the padding.
   ASSERT_EQ(out["size"].size(), size_t{kMany} + 3);
   EXPECT_EQ(out["size"][2]["owner"], "delegate fake");
   EXPECT_EQ(out["size"][kMany + 1]["owner"], "delegate fake");
   EXPECT_EQ(BytesOf(out["size"]), opened.bytes().size());
 }
 
-// Files of megabytes that refer to one long text a million times.
+// Files of megabytes that refer to one long string a million times.
 constexpr int kMillion = 1'000'000;
 const char kNoMemory[] = "no memory for the description of the program as JSON";
 
-TEST(ProgramJsonTest, LongTextsThatAreOutputsAgainAndAgainAreErrors) {
+TEST(ProgramJsonTest, RejectsRepeatedLongStrings) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
   const uint32_t text = method.String(std::string(10 << 20, 't'));
@@ -102,7 +102,7 @@ TEST(ProgramJsonTest, LongTextsThatAreOutputsAgainAndAgainAreErrors) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr(kNoMemory)));
 }
 
-TEST(ProgramJsonTest, LongNamesOfOperatorsThatAreCalledAgainAndAgainAreErrors) {
+TEST(ProgramJsonTest, RejectsRepeatedLongOperatorNames) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
   method.Call(std::string(10 << 20, 'o'), {}, {});
@@ -113,7 +113,7 @@ TEST(ProgramJsonTest, LongNamesOfOperatorsThatAreCalledAgainAndAgainAreErrors) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr(kNoMemory)));
 }
 
-TEST(ProgramJsonTest, NumbersThatJsonDoesNotHaveAreTexts) {
+TEST(ProgramJsonTest, NonFiniteNumbersAreStrings) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
   const double kInfinity = std::numeric_limits<double>::infinity();

@@ -19,7 +19,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// While it lives, standard error is this file.
+// Redirects standard error to this file during its lifetime.
 class StandardError {
  public:
   explicit StandardError(int file) : before_(dup(2)) { dup2(file, 2); }
@@ -32,7 +32,7 @@ class StandardError {
   int before_;
 };
 
-// What is there to be read.
+// Returns all available output.
 std::string ReadAll(int file) {
   fcntl(file, F_SETFL, O_NONBLOCK);
   std::string all;
@@ -60,7 +60,7 @@ class ProgressTest : public ::testing::Test {
   int terminal_ = -1, screen_ = -1;
 };
 
-TEST_F(ProgressTest, IsShownOnATerminalOnceItLasts) {
+TEST_F(ProgressTest, ShowsLongPhasesOnTerminal) {
   {
     const StandardError error(screen_);
     Progress progress;
@@ -68,7 +68,7 @@ TEST_F(ProgressTest, IsShownOnATerminalOnceItLasts) {
     EXPECT_THAT(ReadAll(terminal_), IsEmpty());
     absl::SleepFor(absl::Milliseconds(2100));
     progress.Update("read", 0.5);
-    // As long again as it took for the first half.
+    // The remaining time equals that of the first half.
     EXPECT_THAT(ReadAll(terminal_), AllOf(HasSubstr("read   50 %"), HasSubstr("ETA 2 s")));
     progress.Update("lower", 0.001);
     EXPECT_THAT(ReadAll(terminal_), AllOf(HasSubstr("lower    0 %"), HasSubstr("ETA 0 s")));
@@ -76,7 +76,7 @@ TEST_F(ProgressTest, IsShownOnATerminalOnceItLasts) {
   EXPECT_THAT(ReadAll(terminal_), EndsWith("\r\033[K"));  // the line is cleared
 }
 
-TEST_F(ProgressTest, WhatTakesNoTimeShowsNothing) {
+TEST_F(ProgressTest, ShowsNothingForShortPhases) {
   {
     const StandardError error(screen_);
     Progress progress;
@@ -85,7 +85,7 @@ TEST_F(ProgressTest, WhatTakesNoTimeShowsNothing) {
   EXPECT_THAT(ReadAll(terminal_), IsEmpty());
 }
 
-TEST_F(ProgressTest, NothingIsWrittenToAFile) {
+TEST_F(ProgressTest, WritesNothingToFile) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   {

@@ -1,4 +1,4 @@
-// The commands take programs of ExecuTorch as they take Belay's own.
+// Commands on ExecuTorch programs.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -24,17 +24,17 @@ std::string Sample(const std::string& name) { return "executorch/reader/testdata
 
 class PteCommandsTest : public TestInDirectory {};
 
-TEST_F(PteCommandsTest, RunGivesWhatExecuTorchGave) {
+TEST_F(PteCommandsTest, RunMatchesExecuTorchOutputs) {
   RunOptions options{.program = Sample("add.pte"), .output_dir = Path("out")};
   options.inputs = {Sample("add.forward.in0.npy"), Sample("add.forward.in1.npy")};
   const Outcome outcome = Capture([&] { return tools::Run(options); });
   ASSERT_EQ(outcome.status, kDone) << outcome.errors;
-  // The headers differ: NumPy pads its own.
+  // The headers differ: NumPy pads them differently.
   const std::string got = Read(Path("out/0.npy")), expected = Read(Sample("add.forward.out0.npy"));
   EXPECT_EQ(got.substr(got.size() - 24), expected.substr(expected.size() - 24));
 }
 
-TEST_F(PteCommandsTest, RandomInputsOfDynamicSizesAreAsLargeAsTheyMayBe) {
+TEST_F(PteCommandsTest, RandomInputsHaveMaximumDynamicSizes) {
   RunOptions options{.program = Sample("dynamic_batch.pte"), .json = true};
   options.seed = 1;
   const Outcome outcome = Capture([&] { return tools::Run(options); });
@@ -56,7 +56,7 @@ TEST_F(PteCommandsTest, InspectAccountsForEveryByte) {
   }
 }
 
-TEST_F(PteCommandsTest, ThereAreNoDigestsToVerify) {
+TEST_F(PteCommandsTest, RejectsVerifyWithoutDigests) {
   const Outcome outcome =
       Capture([&] { return Inspect({.file = Sample("mlp.pte"), .verify = true}); });
   EXPECT_EQ(outcome.status, kUnsupported);
@@ -71,14 +71,14 @@ TEST_F(PteCommandsTest, RunExecutesXnnpackDelegates) {
     ASSERT_EQ(outcome.status, kDone) << name << outcome.errors;
     ASSERT_OK_AND_ASSIGN(const NpyArray got, ReadNpyFile(Path(name + "/0.npy")));
     ASSERT_OK_AND_ASSIGN(const NpyArray expected, ReadNpyFile(Sample(name + ".forward.out0.npy")));
-    // Of int8, a step.
+    // One quantization step of int8.
     const float tolerance = name == "xnn_convnet_q8" ? 1.9e-3f : 1e-5f;
     EXPECT_THAT(ToVector<float>(got.view()),
                 Pointwise(FloatNear(tolerance), ToVector<float>(expected.view())));
   }
 }
 
-TEST_F(PteCommandsTest, ABackendWithoutRuntimeIsNamed) {
+TEST_F(PteCommandsTest, NamesBackendWithoutRuntime) {
   std::string file = Read(Sample("xnn_linear_relu.pte"));
   file.replace(file.find("XnnpackBackend"), 14, "UnknownBackend");
   Write("unknown.pte", file);
@@ -89,7 +89,7 @@ TEST_F(PteCommandsTest, ABackendWithoutRuntimeIsNamed) {
   EXPECT_THAT(outcome.errors, HasSubstr("UnknownBackend"));
 }
 
-TEST_F(PteCommandsTest, BenchAndProfileExecuteIt) {
+TEST_F(PteCommandsTest, BenchAndProfileExecute) {
   const Outcome bench =
       Capture([&] { return Bench({.program = Sample("mlp.pte"), .seconds = 0.01}); });
   EXPECT_EQ(bench.status, kDone) << bench.errors;
@@ -98,7 +98,7 @@ TEST_F(PteCommandsTest, BenchAndProfileExecuteIt) {
   EXPECT_EQ(profile.status, kDone) << profile.errors;
 }
 
-TEST_F(PteCommandsTest, MutationsAreErrorsOrExecute) {
+TEST_F(PteCommandsTest, MutationsFailOrExecute) {
   for (const char* name : {"map.pte", "mutable_buffer.pte"}) {
     const Outcome outcome =
         Capture([&] { return Stress({.file = Sample(name), .write = {}, .mutations = 500}); });
@@ -106,7 +106,7 @@ TEST_F(PteCommandsTest, MutationsAreErrorsOrExecute) {
   }
 }
 
-TEST_F(PteCommandsTest, DataFilesAreForProgramsOfExecuTorchAlone) {
+TEST_F(PteCommandsTest, DataFilesOnlyForExecuTorchPrograms) {
   RunOptions options{.program = Write("p.belay", SampleProgram().Serialize())};
   options.data = {Sample("add.pte")};
   const Outcome own = Capture([&] { return tools::Run(options); });

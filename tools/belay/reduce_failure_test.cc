@@ -71,8 +71,7 @@ class ReduceFailureTest : public TestInDirectory {
   const TestTensor x_ = TestTensor::Of<float>({3}, {-1, 0.5, 1});
 };
 
-// 300 nodes, one of which is wrong, and only for what it gets from those before it: three times exp
-// of what cos gives is more than 2.
+// 300 nodes, one of them wrong for inputs above 2: three times exp(cos(x)) exceeds 2.
 std::string LongProgram() {
   std::string text = R"(program edge {
     constants { state "w": f32[3] state "bias": f32[3] }
@@ -98,7 +97,7 @@ std::string LongProgram() {
     } })";
 }
 
-TEST_F(ReduceFailureTest, OneNodeOfThreeHundredIsLeft) {
+TEST_F(ReduceFailureTest, ReducesThreeHundredNodesToOne) {
   const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
   ASSERT_EQ(program.top().num_nodes(), 300u);
   ASSERT_OK_AND_ASSIGN(const auto found,
@@ -111,13 +110,13 @@ TEST_F(ReduceFailureTest, OneNodeOfThreeHundredIsLeft) {
   EXPECT_TRUE(failure.program.state_dict.empty());
   EXPECT_EQ(failure.inputs.size(), 1u);
   EXPECT_THAT(failure.difference, HasSubstr("output 0: 3 of 3 elements differ"));
-  // What it takes is what it had in the whole program.
+  // Its inputs have the values of the whole program.
   const TensorView& input = *failure.inputs[0].tensor();
   for (int i = 0; i < 3; ++i) EXPECT_GT(input.as<float>()[i], 2);
   EXPECT_EQ(ToVector<float>(*failure.outputs[0].tensor()), ToVector<float>(input));
 }
 
-TEST_F(ReduceFailureTest, ParametersAreKeptThatAreNeeded) {
+TEST_F(ReduceFailureTest, KeepsNeededParameters) {
   const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
     constants { state "w": f32[3] }
     graph(%w: f32[3] parameter "w", %x: f32[3] user_input) {
@@ -131,13 +130,13 @@ TEST_F(ReduceFailureTest, ParametersAreKeptThatAreNeeded) {
     } })",
                                                          *ops_);
   ASSERT_OK_AND_ASSIGN(const ReducedFailure failure, Reduce(program, "a"));
-  // The sum is right by itself: what is wrong is one node before.
+  // The sum is correct when lowered separately: the preceding node is wrong.
   EXPECT_EQ(failure.program.top().num_nodes(), 2u) << exir::PrintProgram(failure.program);
   EXPECT_EQ(failure.program.state_dict.size(), 1u);
   EXPECT_EQ(failure.inputs.size(), 1u);
 }
 
-TEST_F(ReduceFailureTest, NodesThatAreNotNeededAreLeftOut) {
+TEST_F(ReduceFailureTest, RemovesUnneededNodes) {
   const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
     graph(%x: f32[3] user_input) {
       %e: f32[3] = edge.aten.exp.default(%x)
@@ -150,18 +149,18 @@ TEST_F(ReduceFailureTest, NodesThatAreNotNeededAreLeftOut) {
       return (%c user_output)
     } })",
                                                          *ops_);
-  // The four nearest are %p, %q, %u and %r, of which %q and %u go, one after the other.
+  // The four nearest are %p, %q, %u and %r; %q and %u are removed one by one.
   ASSERT_OK_AND_ASSIGN(const ReducedFailure failure, Reduce(program, "c"));
   EXPECT_EQ(failure.program.top().num_nodes(), 3u) << exir::PrintProgram(failure.program);
 }
 
-TEST_F(ReduceFailureTest, WhatIsRightHasNoWrongPart) {
+TEST_F(ReduceFailureTest, CorrectProgramIsNotFound) {
   const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
   EXPECT_THAT(Reduce(program, "v198"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("'v198'")));
 }
 
-// What bodies compute is left out, and so are numbers that nothing needs.
-TEST_F(ReduceFailureTest, BodiesAndNumbersAreLeftOut) {
+// Removes values computed in subgraphs, and unneeded scalars.
+TEST_F(ReduceFailureTest, RemovesSubgraphsAndScalars) {
   const exir::ExportedProgram program = exir::ParseOrDie(R"(program edge {
     ranges { s0: [1,9] }
     graph(%n: symint(s0) user_input, %k: const(3) constant_input, %x: f32[s0] user_input) {
@@ -186,7 +185,7 @@ TEST_F(ReduceFailureTest, BodiesAndNumbersAreLeftOut) {
   EXPECT_EQ(ToVector<float>(*failure.inputs[0].tensor()), (std::vector<float>{-8, 4, 8}));
 }
 
-TEST_F(ReduceFailureTest, WhatCantBeInterpretedIsNotReduced) {
+TEST_F(ReduceFailureTest, ReportsInterpreterErrors) {
   const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
   const KernelRegistry none;
   setup_.reference = &none;
@@ -194,12 +193,12 @@ TEST_F(ReduceFailureTest, WhatCantBeInterpretedIsNotReduced) {
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("sin")));
 }
 
-TEST_F(ReduceFailureTest, FilesThatCantBeWrittenAreNamed) {
+TEST_F(ReduceFailureTest, NamesUnwritableFiles) {
   const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
   ASSERT_OK_AND_ASSIGN(ReducedFailure failure, Reduce(program, "v200"));
   for (const std::string name : {"program.bir", "input_0.npy", "output_0.npy"}) {
     const std::string directory = Path(absl::StrCat("without_", name));
-    // A folder stands there, with something in it.
+    // The path is a nonempty folder.
     std::filesystem::create_directories(absl::StrCat(directory, "/", name, "/x"));
     EXPECT_THAT(
         WriteFailure(failure, directory),
@@ -207,19 +206,19 @@ TEST_F(ReduceFailureTest, FilesThatCantBeWrittenAreNamed) {
   }
 }
 
-TEST_F(ReduceFailureTest, ValuesThatAreNoArraysAreNotWritten) {
+TEST_F(ReduceFailureTest, SkipsNonArrayValues) {
   const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
   ASSERT_OK_AND_ASSIGN(ReducedFailure failure, Reduce(program, "v200"));
   failure.inputs.push_back(exir::OwnedValue::Scalar(EValue(DType::kFloat32)));
   EXPECT_THAT(WriteFailure(failure, Path("other")),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("there is no .npy file for")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no .npy file can hold ")));
 }
 
-TEST_F(ReduceFailureTest, FilesAreTheProgramAndACall) {
+TEST_F(ReduceFailureTest, WritesProgramAndCall) {
   const exir::ExportedProgram program = exir::ParseOrDie(LongProgram(), *ops_);
   ASSERT_OK_AND_ASSIGN(ReducedFailure failure, Reduce(program, "v200"));
   const std::string directory = Path("reduced/failure");
-  // What .npy has no type for has no file.
+  // Values of types that .npy lacks have no file.
   failure.inputs.push_back(exir::OwnedValue::Scalar(EValue()));
   failure.inputs.push_back(exir::OwnedValue::Scalar(EValue(std::string_view("text"))));
   ASSERT_OK(WriteFailure(failure, directory));

@@ -22,7 +22,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// The value before the call is the result; `body` makes %a, the one after it, of %n and %x.
+// Returns the state before the call; `body` computes the new state %a from %n and %x.
 std::string Counter(std::string_view size, std::string_view body) {
   return absl::StrCat(R"(program edge {
     ranges { s0: [1, 8] }
@@ -41,7 +41,7 @@ class ReferenceProgramTest : public ::testing::Test {
     ASSERT_OK_AND_ASSIGN(ops_, exir::CreateStandardOps());
     ASSERT_OK(AddReferenceKernels(kernels_));
   }
-  // Ones; as many as the call's number + 1.
+  // Ones; the size is the call's number + 1.
   static absl::StatusOr<CallInputs> Ones(int call) {
     CallInputs inputs;
     NpyArray array;
@@ -62,7 +62,7 @@ constexpr std::string_view kSum = "%a: f32[1] = edge.aten.sum.dim_IntList(%x, [0
 constexpr std::string_view kCount = R"(%s: f32[1] = edge.aten.sum.dim_IntList(%x, [0], true)
       %a: f32[1] = edge.aten.add.Tensor(%n, %s))";
 
-TEST_F(ReferenceProgramTest, InterpretsTheArchivesProgramWhereItCan) {
+TEST_F(ReferenceProgramTest, InterpretsArchiveProgramIfPossible) {
   const auto archive = exir::ParseOrDie(Counter("s0", kSum), *ops_);
   const auto edge = exir::ParseOrDie(Counter("s0", kCount), *ops_);
   ASSERT_OK_AND_ASSIGN(ReferenceProgram reference,
@@ -74,7 +74,7 @@ TEST_F(ReferenceProgramTest, InterpretsTheArchivesProgramWhereItCan) {
   EXPECT_EQ(reference.why_edge(), "");
 }
 
-TEST_F(ReferenceProgramTest, TheEdgeProgramTakesOverWithTheStateOfTheCallsBefore) {
+TEST_F(ReferenceProgramTest, EdgeProgramContinuesWithEarlierState) {
   const auto archive = exir::ParseOrDie(Counter("1", kCount), *ops_);  // one element only
   const auto edge = exir::ParseOrDie(Counter("s0", kCount), *ops_);
   ASSERT_OK_AND_ASSIGN(ReferenceProgram reference,
@@ -88,16 +88,16 @@ TEST_F(ReferenceProgramTest, TheEdgeProgramTakesOverWithTheStateOfTheCallsBefore
   EXPECT_THAT(ToVector<float>(*done.state.at("n").tensor()), ElementsAre(1 + 2 + 3));
 }
 
-TEST_F(ReferenceProgramTest, WhatNeitherProgramHasKernelsForIsUnimplemented) {
+TEST_F(ReferenceProgramTest, UnimplementedIfNeitherProgramHasKernels) {
   const auto program = exir::ParseOrDie(Counter("s0", kCount), *ops_);
   const KernelRegistry none;
   EXPECT_THAT(ReferenceProgram::Create(program, program, none, &Ones).status(),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("interpreter: ")));
 }
 
-TEST_F(ReferenceProgramTest, ErrorsAreThoseOfTheEdgeProgramsCalls) {
+TEST_F(ReferenceProgramTest, ReturnsErrorsOfEdgeProgram) {
   const auto archive = exir::ParseOrDie(Counter("1", kCount), *ops_);
-  for (const char* size : {"1", "2"}) {  // which fails in this call, or in the one before
+  for (const char* size : {"1", "2"}) {  // fails in this call, or in the one before
     const auto edge = exir::ParseOrDie(Counter(size, kCount), *ops_);
     ASSERT_OK_AND_ASSIGN(ReferenceProgram reference,
                          ReferenceProgram::Create(archive, edge, kernels_, &Ones));
@@ -105,12 +105,12 @@ TEST_F(ReferenceProgramTest, ErrorsAreThoseOfTheEdgeProgramsCalls) {
     EXPECT_THAT(reference.Run(1),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          HasSubstr(absl::StrCat("input 'x': size 0: expected ", size))));
-    // There is no third program to ask.
+    // No third program is available.
     EXPECT_EQ(reference.Run(1).ok(), std::string_view(size) == "2");
   }
 }
 
-TEST_F(ReferenceProgramTest, InputsThatThereAreNotAreErrors) {
+TEST_F(ReferenceProgramTest, ReportsMissingInputs) {
   const auto program = exir::ParseOrDie(Counter("s0", kCount), *ops_);
   const InputsOfCall inputs = [](int call) -> absl::StatusOr<CallInputs> {
     return absl::NotFoundError(absl::StrCat("no input of call ", call));

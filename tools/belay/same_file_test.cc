@@ -10,7 +10,7 @@ namespace {
 
 class SameFileTest : public TestInDirectory {};
 
-TEST_F(SameFileTest, FilesThatThereAreNotAreToldByTheirPaths) {
+TEST_F(SameFileTest, MissingFilesCompareByPath) {
   EXPECT_TRUE(IsSameFile(Path("a"), Path("./a")));
   EXPECT_TRUE(IsSameFile(Path("none/../a"), Path("a")));
   EXPECT_FALSE(IsSameFile(Path("a"), Path("b")));
@@ -18,8 +18,8 @@ TEST_F(SameFileTest, FilesThatThereAreNotAreToldByTheirPaths) {
   EXPECT_FALSE(IsSameFile("", ""));
 }
 
-// Of which the system says no more.
-TEST_F(SameFileTest, PathsThatLeadNowhereAreToldByTheirTexts) {
+// The system reports no more about them.
+TEST_F(SameFileTest, UnresolvablePathsCompareAsStrings) {
   std::filesystem::create_symlink("loop", Path("loop"));
   EXPECT_TRUE(IsSameFile(Path("loop/a"), Path("loop/a")));
   EXPECT_FALSE(IsSameFile(Path("loop/a"), Path("b")));

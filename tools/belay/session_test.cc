@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 class SessionTest : public TestInDirectory {
  protected:
-  // A program whose method "forward" calls an operator and a backend that there are not.
+  // A program whose method "forward" calls an unknown operator and an unknown backend.
   std::string WriteStranger() const {
     TestProgram program;
     TestMethod method = program.AddMethod("forward");
@@ -38,7 +38,7 @@ class SessionTest : public TestInDirectory {
   }
 };
 
-TEST_F(SessionTest, KernelsAndBackendsThatAreNotLinkedAreUnsupported) {
+TEST_F(SessionTest, UnlinkedKernelsAndBackendsAreUnsupported) {
   const std::string path = WriteStranger();
   EXPECT_THAT(
       OpenSession(path, "forward", "highway"),
@@ -46,14 +46,14 @@ TEST_F(SessionTest, KernelsAndBackendsThatAreNotLinkedAreUnsupported) {
                AllOf(HasSubstr("nowhere.double.default"), HasSubstr("strange"), HasSubstr(path))));
 }
 
-TEST_F(SessionTest, AMethodOrAFileThatIsNotThereIsNotFound) {
+TEST_F(SessionTest, MissingMethodOrFileIsNotFound) {
   EXPECT_THAT(OpenSession(WriteStranger(), "train", "highway"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("'forward'")));
   EXPECT_THAT(OpenSession(Path("none.belay"), "forward", "highway"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("none.belay")));
 }
 
-TEST_F(SessionTest, ErrorsNameThePathOnce) {
+TEST_F(SessionTest, ErrorsNamePathOnce) {
   for (const std::string& path :
        {Path("none.belay"), Write("broken.belay", "belay?"), WriteStranger()}) {
     const auto session = OpenSession(path, "forward", "highway");
@@ -63,7 +63,7 @@ TEST_F(SessionTest, ErrorsNameThePathOnce) {
   }
 }
 
-TEST_F(SessionTest, EnginesThatThereAreNotAreNamed) {
+TEST_F(SessionTest, NamesUnknownEngine) {
   EXPECT_THAT(OpenSession(WriteStranger(), "forward", "foo"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'foo'")));
 }

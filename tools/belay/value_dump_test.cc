@@ -47,7 +47,7 @@ class ValueDumpTest : public TestInDirectory {
   const TestTensor x_ = TestTensor::Of<float>({2}, {-1, 2});
 };
 
-TEST_F(ValueDumpTest, EveryValueIsAFileOfItsName) {
+TEST_F(ValueDumpTest, WritesEveryValueByName) {
   ASSERT_OK_AND_ASSIGN(const int files, Dump(kProgram));
   EXPECT_EQ(files, 2);
   ASSERT_OK_AND_ASSIGN(const NpyArray relu, ReadNpyFile(Path("dump/r.npy")));
@@ -56,7 +56,7 @@ TEST_F(ValueDumpTest, EveryValueIsAFileOfItsName) {
   EXPECT_THAT(ToVector<float>(neg.view()), ElementsAre(0, -2));
 }
 
-TEST_F(ValueDumpTest, TheFirstNodeThatDiffersIsNamed) {
+TEST_F(ValueDumpTest, NamesFirstDifferingNode) {
   ASSERT_OK(Dump(kProgram).status());
   ASSERT_OK_AND_ASSIGN(const DumpComparison same, Compare());
   EXPECT_EQ(same.compared, 2);
@@ -71,11 +71,11 @@ TEST_F(ValueDumpTest, TheFirstNodeThatDiffersIsNamed) {
   EXPECT_THAT(differs.difference, HasSubstr("element 1: expected 2.5, got 2"));
 }
 
-TEST_F(ValueDumpTest, ADirectoryWithoutValuesIsNotFound) {
+TEST_F(ValueDumpTest, DirectoryWithoutValuesIsNotFound) {
   EXPECT_THAT(Compare(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("dump")));
 }
 
-TEST_F(ValueDumpTest, FilesThatCantBeReadOrWrittenAreNamed) {
+TEST_F(ValueDumpTest, NamesUnreadableAndUnwritableFiles) {
   std::filesystem::create_directories(Path("dump/n.npy/x"));
   EXPECT_THAT(Dump(kProgram),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr(Path("dump/n.npy"))));
@@ -84,14 +84,14 @@ TEST_F(ValueDumpTest, FilesThatCantBeReadOrWrittenAreNamed) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(Path("dump/r.npy"))));
 }
 
-TEST_F(ValueDumpTest, WhatCantBeInterpretedHasNoFiles) {
+TEST_F(ValueDumpTest, InterpreterErrorsLeaveNoFiles) {
   kernels_ = KernelRegistry();
   EXPECT_THAT(Dump(kProgram), StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("relu")));
   EXPECT_THAT(Compare(), StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("relu")));
 }
 
-// The archive decides the names.
-TEST_F(ValueDumpTest, NamesThatLeadElsewhereAreRefused) {
+// Names come from the archive and are untrusted.
+TEST_F(ValueDumpTest, RejectsNamesWithPathCharacters) {
   std::string text(kProgram);
   for (const std::string_view name : {"\"../r\"", "\".r\"", "\"a/r\""}) {
     std::string hostile = text;
@@ -104,7 +104,7 @@ TEST_F(ValueDumpTest, NamesThatLeadElsewhereAreRefused) {
   }
 }
 
-TEST_F(ValueDumpTest, NamesOfLettersDigitsAndMarksAreFiles) {
+TEST_F(ValueDumpTest, AcceptsValidFileNames) {
   ASSERT_OK_AND_ASSIGN(const int files, Dump(R"(program edge {
     graph(%x: f32[2] user_input) {
       %"a_1": f32[2] = edge.aten.relu.default(%x)
@@ -117,8 +117,8 @@ TEST_F(ValueDumpTest, NamesOfLettersDigitsAndMarksAreFiles) {
   EXPECT_THAT(ToVector<float>(last.view()), ElementsAre(0, 2));
 }
 
-// Bodies are called any number of times; lists and what is none have no array.
-TEST_F(ValueDumpTest, OnlyValuesOfTheTopGraphAreFiles) {
+// Subgraphs may run any number of times; lists and None have no array.
+TEST_F(ValueDumpTest, DumpsOnlyTopGraphValues) {
   ASSERT_OK_AND_ASSIGN(const int files, Dump(R"(program edge {
     graph(%x: f32[2] user_input) {
       %s: f32[] = edge.aten.sum.default(%x)

@@ -43,14 +43,14 @@ class VerifyTest : public TestInDirectory {
   }
 };
 
-TEST_F(VerifyTest, TheReferenceIsTheProgramOfTheArchive) {
+TEST_F(VerifyTest, UsesArchiveProgramAsReference) {
   const Outcome outcome =
       Capture([&] { return Verify({.archive = WriteArchive("m.pt2"), .program = ""}); });
   EXPECT_EQ(outcome.status, kDone) << outcome.errors;
   EXPECT_THAT(outcome.errors, HasSubstr("compared with the archive's program\n"));
 }
 
-TEST_F(VerifyTest, CompositeOperatorsOfTheArchiveAreDecomposedToInterpretIt) {
+TEST_F(VerifyTest, DecomposesCompositeOperators) {
   VerifyOptions options{.archive = std::string(kZoo) + "/mlp/training.pt2", .program = ""};
   options.calls = 2;
   const Outcome text = Capture([&] { return Verify(options); });
@@ -65,7 +65,7 @@ TEST_F(VerifyTest, CompositeOperatorsOfTheArchiveAreDecomposedToInterpretIt) {
   EXPECT_EQ(report["decomposed"], nlohmann::json({"aten.linear.default"})) << outcome.output;
 }
 
-TEST_F(VerifyTest, TheEdgeProgramStandsForAnArchiveThatCantBeInterpreted) {
+TEST_F(VerifyTest, FallsBackToEdgeProgram) {
   VerifyOptions options{.archive = "conformance/models/more/gumbel_choice/model.pt2",
                         .program = ""};
   const Outcome text = Capture([&] { return Verify(options); });
@@ -80,7 +80,7 @@ TEST_F(VerifyTest, TheEdgeProgramStandsForAnArchiveThatCantBeInterpreted) {
   EXPECT_THAT(report["reference_reason"].get<std::string>(), HasSubstr("random numbers"));
 }
 
-TEST_F(VerifyTest, RandomNumbersAreThoseOfTheFilesSeed) {
+TEST_F(VerifyTest, UsesSeedOfFile) {
   const std::string archive = "conformance/models/more/gumbel_choice/model.pt2";
   const LowerOptions lower{.input = archive, .output = Path("p.belay"), .random_seed = 7};
   const Outcome lowered = Capture([&] { return Lower(lower); });
@@ -94,7 +94,7 @@ TEST_F(VerifyTest, RandomNumbersAreThoseOfTheFilesSeed) {
   }
 }
 
-TEST_F(VerifyTest, AFileOfAnotherArchiveDiffersThoughLoweringIsRight) {
+TEST_F(VerifyTest, FileOfOtherArchiveDiffers) {
   const std::string archive = WriteArchive("m.pt2");
   const std::string program = LowerFile(WriteArchive("other.pt2", /*negated=*/true));
   const Outcome outcome = Capture([&] { return Verify({.archive = archive, .program = program}); });
@@ -103,7 +103,7 @@ TEST_F(VerifyTest, AFileOfAnotherArchiveDiffersThoughLoweringIsRight) {
               AllOf(HasSubstr("call 0, output 0: "), HasSubstr("is correct when lowered now")));
 }
 
-TEST_F(VerifyTest, AFileOfAnotherArchiveIsCalledThatWhenItsInputsAreOthers) {
+TEST_F(VerifyTest, DetectsFileOfOtherArchiveByInputs) {
   const VerifyOptions options{.archive = std::string(kZoo) + "/conv_kinds/model.pt2",
                               .program = LowerFile(WriteArchive("m.pt2"))};
   const Outcome outcome = Capture([&] { return Verify(options); });
@@ -115,7 +115,7 @@ TEST_F(VerifyTest, AFileOfAnotherArchiveIsCalledThatWhenItsInputsAreOthers) {
                               "archive's program '")));
 }
 
-TEST_F(VerifyTest, ADifferenceIsToldWhenItsNodeCantBeLocated) {
+TEST_F(VerifyTest, ReportsDifferenceWithoutNode) {
   const std::string archive = "conformance/models/more/unbounded_batch/model.pt2";
   VerifyOptions options{.archive = archive, .program = LowerFile(archive, 64)};
   options.atol = options.rtol = -1;  // not even equal numbers are close enough
@@ -132,8 +132,8 @@ TEST_F(VerifyTest, ADifferenceIsToldWhenItsNodeCantBeLocated) {
   }
 }
 
-// The file's weights are others, and lowering the archive anew needs a bound that is not given.
-TEST_F(VerifyTest, ADifferenceIsToldWithWhyItsNodeIsNotKnown) {
+// The file has other weights, and lowering the archive needs a bound that is not given.
+TEST_F(VerifyTest, ReportsWhyNodeIsUnknown) {
   VerifyOptions options{.archive = "conformance/models/more/unbounded_batch/model.pt2",
                         .program = Path("p.belay")};
   LowerOptions lower{.input = options.archive, .output = options.program, .max_size = 64};
@@ -158,7 +158,7 @@ TEST_F(VerifyTest, ADifferenceIsToldWithWhyItsNodeIsNotKnown) {
   EXPECT_TRUE(report["first_node_unknown"].is_string()) << report;
 }
 
-TEST_F(VerifyTest, SizesWithoutABoundAreBoundedToLowerThem) {
+TEST_F(VerifyTest, BoundsUnboundedSizes) {
   VerifyOptions options{.archive = "conformance/models/more/unbounded_batch/model.pt2",
                         .program = ""};
   EXPECT_NE(Capture([&] { return Verify(options); }).status, kDone);
@@ -167,7 +167,7 @@ TEST_F(VerifyTest, SizesWithoutABoundAreBoundedToLowerThem) {
   EXPECT_EQ(outcome.status, kDone) << outcome.errors << outcome.output;
 }
 
-TEST_F(VerifyTest, BackendsThatThereAreNotAreBadUsage) {
+TEST_F(VerifyTest, RejectsUnknownBackends) {
   VerifyOptions options{.archive = WriteArchive("m.pt2"), .program = ""};
   options.backends = {"nosuch"};
   const Outcome outcome = Capture([&] { return Verify(options); });
@@ -175,7 +175,7 @@ TEST_F(VerifyTest, BackendsThatThereAreNotAreBadUsage) {
   EXPECT_THAT(outcome.errors, HasSubstr("'nosuch'"));
 }
 
-TEST_F(VerifyTest, ErrorsNameTheArchiveOnce) {
+TEST_F(VerifyTest, ErrorsNameArchiveOnce) {
   const std::string file = Write("x.pt2", "PK");
   const Outcome outcome = Capture([&] { return Verify({.archive = file, .program = ""}); });
   EXPECT_EQ(outcome.status, kBadInput);
@@ -184,7 +184,7 @@ TEST_F(VerifyTest, ErrorsNameTheArchiveOnce) {
   EXPECT_EQ(outcome.errors.find(file, first + 1), std::string::npos) << outcome.errors;
 }
 
-TEST_F(VerifyTest, SaysHowFarResultsAreFromWhatTheyShouldBe) {
+TEST_F(VerifyTest, PrintsDeviations) {
   VerifyOptions options{.archive = std::string(kZoo) + "/mlp/model.pt2", .program = ""};
   const Outcome text = Capture([&] { return Verify(options); });
   EXPECT_EQ(text.status, kDone) << text.errors;
@@ -236,7 +236,7 @@ TEST_F(VerifyTest, ComparesWithRecordedResultsWithoutAnArchive) {
   EXPECT_THAT(damaged.errors, HasSubstr("damaged.npy"));
 }
 
-TEST_F(VerifyTest, ValuesInsideAreWrittenAndCompared) {
+TEST_F(VerifyTest, DumpsAndComparesIntermediateValues) {
   VerifyOptions options{.archive = WriteArchive("m.pt2"), .program = ""};
   options.dump = Path("dump");
   const Outcome written = Capture([&] { return Verify(options); });
@@ -263,9 +263,9 @@ TEST_F(VerifyTest, ValuesInsideAreWrittenAndCompared) {
   EXPECT_EQ(same["dump"], nlohmann::json({{"compared", 2}})) << same;
 }
 
-// --- The smallest part that differs ---
+// --- Reduced failures ---
 
-TEST_F(VerifyTest, TheSmallestPartThatDiffersIsWritten) {
+TEST_F(VerifyTest, WritesReducedFailure) {
   VerifyOptions options{.archive = WriteArchive("m.pt2"), .program = ""};
   options.atol = options.rtol = -1;  // not even equal numbers are close enough
   options.reduce = Path("small");
@@ -281,7 +281,7 @@ TEST_F(VerifyTest, TheSmallestPartThatDiffersIsWritten) {
       nlohmann::json::parse(Capture([&] { return Verify(options); }).output, nullptr, false);
   EXPECT_THAT(report["reduced"].get<std::string>(),
               HasSubstr("1 of 2 nodes reproduce the difference: "));
-  // A difference is told though it can't be written.
+  // The difference is reported even if the files can't be written.
   options.reduce = Write("file", "none");
   const auto failed =
       nlohmann::json::parse(Capture([&] { return Verify(options); }).output, nullptr, false);
@@ -291,7 +291,7 @@ TEST_F(VerifyTest, TheSmallestPartThatDiffersIsWritten) {
 
 // --- The command line ---
 
-TEST_F(VerifyTest, TheCommandTakesAProgramAndWhatItIsComparedWith) {
+TEST_F(VerifyTest, ParsesProgramAndReference) {
   const auto verify = [](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "verify");
     std::ostringstream out, error;

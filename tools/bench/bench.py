@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Measures Belay, and other runtimes beside it, and writes a page of tables. README.md says what is measured how.
+"""Benchmarks Belay and other runtimes, and writes a page of tables. README.md describes the method.
 
   tools/bench/bench.py --data DIR --peers-python VENV/bin/python --output PAGE --json RESULTS
 
-Standard library only. Without --peers-python Belay alone is measured, on models that --data already holds.
+Standard library only. Without --peers-python, only Belay is measured, on existing models of --data.
 """
 
 import argparse
@@ -50,13 +50,13 @@ class Model:
         return [f"--compile-spec=cpu:precision={self.precision}"] if self.precision else []
 
 
-# Quantized models: peers choose scales and rounding of their own. Random weights exaggerate that.
+# Quantized models: peers choose their own scales and rounding. Random weights amplify the difference.
 _QUANTIZED = 0.3
-# Roundings of another order add up over the layers.
+# Rounding differences of another summation order accumulate over the layers.
 _ROUNDED = 0.2
-# OpenVINO computes the model of float32 in bfloat16; the others have nothing of the kind.
+# OpenVINO computes the model of float32 in bfloat16; the others can't do that.
 _OTHER_BFLOAT16 = ("et_xnn", "ort")
-# Peers take no archive of torchao's weight-only quantization as it is; these rows are read beside that of float32.
+# Peers can't import archives with torchao's weight-only quantization; these rows are compared with float32.
 _OTHER_WEIGHTS = ("et_xnn", "ort", "openvino")
 MODELS = [
     Model("MobileNetV2", "mobilenet_v2"),
@@ -79,16 +79,16 @@ MODELS = [
     Model("MobileNetV2, static int8", "mobilenet_v2", "_q8", _QUANTIZED),
     Model("ResNet-50, static int8", "resnet50", "_q8", _QUANTIZED),
 ]
-# Belay's runners, and how each lowers: the second with all that backends/xnnpack takes in its delegates.
+# Belay's runners, and their lowering options: the second delegates to backends/xnnpack.
 OURS = {"belay": [], "belay_xnnpack": ["--backend", "xnnpack,cpu"]}
-# What ExecuTorch's own lowering is compared with: the same kind of file, with delegates for its library.
+# Compared with ExecuTorch's own lowering: the same kind of file, with delegates for its library.
 PTE = ["--format=pte", "--backend=xnnpack", "--compile-spec=xnnpack:target=executorch-1.5"]
 PEERS = ["et_xnn", "ort", "openvino"]
 PEER_FILES = {"et_xnn": "et_xnn{}.pte", "ort": "model{}.onnx", "openvino": "model{}.xml"}
 
 
 class Failed(Exception):
-    """A process that did not do what it should; str() is why."""
+    """A failed process; str() is the reason."""
 
 
 def log(text):
@@ -108,7 +108,7 @@ def child_seconds():
 
 
 def cpu_name():
-    """The name, and the numbers that tell what the name leaves open; the architecture where there is none."""
+    """CPU name with family and model; the architecture if unknown."""
     facts = {}
     with open("/proc/cpuinfo") as file:
         for line in file:
@@ -120,7 +120,7 @@ def cpu_name():
 
 
 def commit():
-    """Of the sources that this file belongs to; not of --belay, which says nothing about itself."""
+    """Version of this file's checkout; not of --belay, which does not record its version."""
     try:
         done = subprocess.run(["git", "-C", HERE, "describe", "--always", "--dirty"], capture_output=True, text=True)
     except OSError:
@@ -152,7 +152,7 @@ class Bench:
         pin = (lambda: os.sched_setaffinity(0, cpus)) if cpus else None
         threads = str(len(cpus)) if cpus else str(os.cpu_count())
         environment = dict(os.environ, OMP_NUM_THREADS=threads, HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
-        # Into files: a pipe would fill up while nobody reads it.
+        # To files: an unread pipe would fill up.
         out, error = tempfile.TemporaryFile("w+", dir=self.work), tempfile.TemporaryFile("w+", dir=self.work)
         process = subprocess.Popen(list(map(str, command)), stdout=out, stderr=error, env=environment, preexec_fn=pin)
         process.files = out, error
@@ -222,10 +222,10 @@ class Bench:
         return self.work / f"{model.name}.{runner}.belay"
 
     def prepare(self, model):
-        """Makes the archive and peers' files that are missing. Failed if there is no archive afterwards."""
+        """Creates the missing archive and peers' files. Failed if the archive is still missing."""
         if not self.archive(model).exists():
             if not self.options.peers_python:
-                raise Failed(f"{self.archive(model)} is missing; --peers-python would make it")
+                raise Failed(f"{self.archive(model)} is missing; --peers-python creates it")
             log(f"export {model.name}")
             self.finish(self.start([self.options.peers_python, HERE / "export_models.py", self.data, model.folder, model.archive_suffix]))
         lowering = {"title": model.title}
@@ -261,7 +261,7 @@ class Bench:
             program.unlink(missing_ok=True)
             start = time.perf_counter()
             process = self.start(command, self.cpus(1))
-            # wait4 tells the peak of this child alone.
+            # wait4 reports the peak memory of this child only.
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
             seconds.append(time.perf_counter() - start)
@@ -276,12 +276,12 @@ class Bench:
         return command + [threads, warm_up, seconds, output]
 
     def belay_command(self, model, threads, runner="belay"):
-        # Its median is over the warm-up, too, which is the shorter part.
+        # Its median includes the warm-up, which is the shorter part.
         seconds = self.options.warm_up + self.options.seconds
         return [self.options.belay, "bench", self.program(model, runner), "--threads", threads, "--seconds", seconds, "--json"]
 
     def error_of(self, runner, model, threads):
-        """How far one call's results are from the golden ones."""
+        """Error of one call's results against the golden ones."""
         with tempfile.TemporaryDirectory(dir=self.work) as output:
             output = pathlib.Path(output)
             if runner in OURS:
@@ -293,7 +293,7 @@ class Bench:
             self.finish(self.start(command, self.cpus(threads)))
             golden = self.golden(model)
             if not golden:
-                raise Failed("there are no golden outputs to compare with")
+                raise Failed("no golden outputs to compare with")
             got = [output / f"{i}.npy" for i in range(len(golden))]
             if not all(path.exists() for path in got):
                 raise Failed(f"expected {len(golden)} outputs, got {sum(path.exists() for path in got)}")
@@ -307,7 +307,7 @@ class Bench:
         run = {"verdict": "right", "why": "", "error": None, "rounds": []}
         try:
             run["error"] = self.error_of(runner, model, threads)
-            # A NaN is no right answer either.
+            # NaN is wrong as well.
             if not run["error"] <= model.tolerance:
                 run["verdict"] = "wrong"
                 run["why"] = f"expected an error of at most {model.tolerance:g}, got {run['error']:.2g}"
@@ -332,7 +332,7 @@ class Bench:
         return {**figures, "others": others}
 
     def pair(self, model):
-        """The latency of two processes at once, each on a CPU of its own: what two threads may hope for."""
+        """The latency of two processes at once, each on its own CPU: the upper bound for two threads."""
         processes = [self.start(self.belay_command(model, 1), {cpu}) for cpu in sorted(self.cpus(2))]
         texts = [self.finish(process) for process in processes]
         return measures.median([json.loads(text)["latency_ms_median"] for text in texts])
@@ -347,7 +347,7 @@ class Bench:
         for number in range(self.options.rounds):
             if threads == 2 and self.options.limits:
                 case["line_ns"].append(self.json_of([self.options.limits, "--line"], self.cpus(2))["best"])
-            # Whoever is first meets a cooler machine: each in its turn.
+            # The first runner has a cooler machine: the order rotates.
             turn = number % len(runners)
             for runner in runners[turn:] + runners[:turn]:
                 run = case["runners"][runner]
@@ -422,7 +422,7 @@ class Bench:
 
 
 def chosen_models(text, data):
-    """Those of MODELS that are named, or all; any other folder of DIR that holds an archive by its name."""
+    """The named models of MODELS, or all; also other folders of DIR with an archive."""
     if text == "all":
         return MODELS
     known = {model.name: model for model in MODELS}
@@ -437,11 +437,11 @@ def chosen_models(text, data):
 def parse(arguments):
     built = pathlib.Path("bazel-bin/tools")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", required=True, help="a folder per model; what is missing is written there")
+    parser.add_argument("--data", required=True, help="a folder per model; missing files are written there")
     parser.add_argument("--models", default="all", help="comma separated; those of README.md, or folders of --data")
-    parser.add_argument("--peers-python", help="the Python that has the peers")
+    parser.add_argument("--peers-python", help="a Python with the peers")
     parser.add_argument("--peers", default=",".join(PEERS), help="comma separated")
-    parser.add_argument("--xnnpack", action="store_true", help="measures Belay with delegates of backends/xnnpack, too, and lowers to .pte files")
+    parser.add_argument("--xnnpack", action="store_true", help="also measures Belay with delegates of backends/xnnpack, and lowers to .pte files")
     parser.add_argument("--threads", default="1,2", help="comma separated")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--warm-up", type=float, default=2, help="seconds of each process")
@@ -451,12 +451,12 @@ def parse(arguments):
     parser.add_argument("--lowering", action="store_true", help="lowers for ExecuTorch again, and compares the times")
     parser.add_argument("--lower-option", action="append", default=[], help="of `belay lower`; repeatable")
     parser.add_argument("--belay", default=str(built / "belay/belay"))
-    parser.add_argument("--version", help="of Belay, as the page shall name it; default: the commit of these sources")
+    parser.add_argument("--version", help="version of Belay in the page; default: the commit of these sources")
     parser.add_argument("--limits", default=str(built / "bench/limits"), help="'' to leave them out")
     parser.add_argument("--kernels", default=str(built / "bench/kernels"), help="'' to leave them out")
     parser.add_argument("--output", help="the page; default: stdout")
     parser.add_argument("--json", help="everything measured, after every case")
-    parser.add_argument("--from-json", help="writes the page of what was measured before; measures nothing")
+    parser.add_argument("--from-json", help="writes the page of earlier results; measures nothing")
     options = parser.parse_args(arguments)
     options.threads = [int(threads) for threads in options.threads.split(",")]
     if options.rounds < 1 or min(options.threads) < 1:
@@ -467,7 +467,7 @@ def parse(arguments):
 
 
 def write(path, text):
-    """All of it or nothing."""
+    """Writes a file completely or not at all."""
     pathlib.Path(f"{path}.new").write_text(text, encoding="utf-8")
     os.replace(f"{path}.new", path)
 

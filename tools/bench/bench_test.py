@@ -1,4 +1,4 @@
-"""Tests of the driver: its arithmetic, its tables, and a run on a small model, without peers. Started by bench_test.sh."""
+"""Tests the driver: its arithmetic, its tables, and a run on a small model, without peers. Started by bench_test.sh."""
 
 import array
 import contextlib
@@ -29,20 +29,20 @@ def rounds(*medians):
 
 
 class MeasuresTest(unittest.TestCase):
-    def test_ratio_is_the_median_of_ratios_within_rounds(self):
-        # Twice as slow a machine in the second round changes no ratio.
+    def test_ratio_is_median_of_round_ratios(self):
+        # A machine that is twice as slow in the second round does not change ratios.
         self.assertEqual(measures.ratio(rounds(1, 2, 4), rounds(2, 4, 4)), 0.5)
         self.assertNotEqual(measures.ratio(rounds(1, 2, 4), rounds(2, 4, 4)), 2 / 4 + 0.25)
 
-    def test_ratio_leaves_out_rounds_that_one_did_not_finish(self):
+    def test_ratio_skips_unfinished_rounds(self):
         self.assertEqual(measures.ratio(rounds(1, None, 9), rounds(2, 1, None)), 0.5)
         self.assertIsNone(measures.ratio(rounds(None), rounds(1)))
 
-    def test_median_of_an_even_number_is_the_mean_of_two(self):
+    def test_median_of_even_count_is_mean_of_two(self):
         self.assertEqual(measures.median([4, 1, None, 2, 3]), 2.5)
         self.assertIsNone(measures.median([None]))
 
-    def test_best_is_the_least_median(self):
+    def test_best_is_smallest_median(self):
         self.assertEqual(measures.best({"a": rounds(1, 9, 9), "b": rounds(5, 5, 5), "c": rounds(None)}), "b")
         self.assertIsNone(measures.best({"a": rounds(None)}))
 
@@ -54,13 +54,13 @@ class MeasuresTest(unittest.TestCase):
         self.assertEqual(measures.relative_error([0], [0]), 0)
         self.assertTrue(math.isnan(measures.relative_error([math.nan], [1])))
 
-    def test_a_nan_is_the_worst_error(self):
+    def test_nan_is_worst_error(self):
         with tempfile.TemporaryDirectory() as folder:
             paths = [f"{folder}/{name}.npy" for name in ("good", "nan")]
             npy(paths[0], [1, 2]), npy(paths[1], [1, math.nan])
             self.assertTrue(math.isnan(measures.worst_error(paths, [paths[0], paths[0]])))
 
-    def test_reads_numbers_of_npy_files(self):
+    def test_reads_npy_files(self):
         with tempfile.TemporaryDirectory() as folder:
             npy(f"{folder}/x.npy", [1, -2, 3, 4, 5, 6], "q", "<i8", (2, 3))
             shape, numbers = measures.read_npy(f"{folder}/x.npy")
@@ -72,7 +72,7 @@ class MeasuresTest(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "little-endian"):
                 measures.read_npy(f"{folder}/big.npy")
 
-    def test_a_kernel_waits_for_arithmetic_or_for_its_constants(self):
+    def test_kernel_limit_is_compute_or_constants(self):
         rate = lambda best: {"best": best, "median": best}
         limits = {"peak_t1": rate(100), "read_l1_gbs_t1": rate(200), "read_memory_gbs_t1": rate(10)}
         limits["cache_bytes"] = {"l1": 1000, "l2": 1000, "l3": 1000}
@@ -84,7 +84,7 @@ class MeasuresTest(unittest.TestCase):
 
 
 class TableTest(unittest.TestCase):
-    def test_numbers_have_three_digits(self):
+    def test_formats_three_digits(self):
         written = [table.number(x) for x in (0, 1, 12.345, 1234.5, 0.01234, None)]
         self.assertEqual(written, ["0", "1.00", "12.3", "1234", "0.0123", "–"])
 
@@ -95,26 +95,26 @@ class TableTest(unittest.TestCase):
         case = {"title": "net", "threads": 1, "tolerance": 1e-3, "instructions": 0}
         return {**case, "runners": runners}
 
-    def test_losing_cases_are_named(self):
+    def test_names_losing_cases(self):
         case = self.case(belay=self.run_of("right", 3), ort=self.run_of("right", 2), openvino=self.run_of("right", 4))
         result = {"runners": ["belay", "ort", "openvino"], "cases": [case]}
         self.assertIn("| net | 3.00 | 2.00 (1.50) | 4.00 (0.75) | **1.50** behind |", table.latency(result, 1))
         self.assertEqual(table.behind(result), "- net, 1 thread: 1.50 times ONNX Runtime\n")
 
-    def test_a_wrong_peer_is_neither_fast_nor_the_best(self):
+    def test_wrong_peer_is_not_ranked(self):
         case = self.case(belay=self.run_of("right", 3), ort=self.run_of("wrong", 1), openvino=self.run_of("right", 4))
         result = {"runners": ["belay", "ort", "openvino"], "cases": [case]}
         self.assertIn("| net | 3.00 | **wrong** | 4.00 (0.75) | 0.75 |", table.latency(result, 1))
         self.assertEqual(table.behind(result), "- net, 1 thread: ONNX Runtime wrong: because\n")
 
-    def test_two_threads_stand_beside_two_processes_and_the_line_between_them(self):
+    def test_two_threads_are_compared_with_two_processes(self):
         case = {**self.case(belay=self.run_of("right", 5, 6)), "pairs": [8, 9], "line_ns": [99.6, 450]}
         result = {"runners": ["belay"], "cases": [case, self.case(belay=self.run_of("right", 5))]}
         self.assertEqual(table.scaling(result).splitlines()[2:], ["| net | 5.50 | 8.50 | 0.78 | 100 · 450 |"])
         del case["line_ns"]
         self.assertIn("| 0.78 | – |", table.scaling(result))
 
-    def test_a_cell_does_not_end_at_a_bar(self):
+    def test_escapes_bars_in_cells(self):
         self.assertEqual(table.rows(["a|b"], [["c\nd"]]), "| a\\|b |\n| --- |\n| c d |\n")
 
 
@@ -152,7 +152,7 @@ class DriverTest(unittest.TestCase):
             columns = columns or line.count(" |")
             self.assertEqual(line.count(" |") if "---" not in line else line.count(" --- |"), columns, line)
 
-    def test_a_right_model_is_measured(self):
+    def test_measures_correct_model(self):
         page, result = self.bench("--models", "small")
         self.expect_well_formed(page)
         self.assertRegex(page, r"\| small \| [0-9.]+ \|")
@@ -163,7 +163,7 @@ class DriverTest(unittest.TestCase):
         self.assertLess(belay["error"], 1e-3)
         self.assertGreater(result["lowering"][0]["belay"]["seconds"], 0)
 
-    def test_belay_with_xnnpack_is_measured_and_no_peer(self):
+    def test_measures_belay_with_xnnpack_without_peers(self):
         page, result = self.bench("--models", "small", "--xnnpack")
         self.expect_well_formed(page)
         self.assertRegex(page, r"\| small \| [0-9.]+ \| [0-9.]+ \([0-9.]+\) \| – \|")
@@ -174,7 +174,7 @@ class DriverTest(unittest.TestCase):
         self.assertGreater(result["lowering"][0]["pte"]["seconds"], 0)
         self.assertIn("| Belay's .pte s | .pte to ExecuTorch |", page)
 
-    def test_a_wrong_output_is_wrong_and_has_no_time(self):
+    def test_wrong_output_has_no_time(self):
         golden = self.data / "small" / "golden0.npy"
         shape, numbers = measures.read_npy(golden)
         npy(golden, [x + 1 for x in numbers], shape=shape)
@@ -184,12 +184,12 @@ class DriverTest(unittest.TestCase):
         self.assertIn("- small, 1 thread: Belay wrong: expected an error of at most 0.001, got", page)
         self.assertEqual(result["cases"][0]["runners"]["belay"]["rounds"], [])
 
-    def test_a_model_without_golden_outputs_fails(self):
+    def test_model_without_golden_outputs_fails(self):
         (self.data / "small" / "golden0.npy").unlink()
         page, _ = self.bench("--models", "small")
-        self.assertIn("Belay failed: there are no golden outputs to compare with", page)
+        self.assertIn("Belay failed: no golden outputs to compare with", page)
 
-    def test_an_archive_that_cannot_be_lowered_fails_alone(self):
+    def test_failed_lowering_does_not_affect_other_models(self):
         broken = self.data / "broken"
         shutil.copytree(self.data / "small", broken)
         (broken / "model.pt2").write_bytes(b"no archive")
@@ -198,12 +198,12 @@ class DriverTest(unittest.TestCase):
         self.assertRegex(page, r"\| small \| [0-9.]+ \|")
         self.assertIn("why", result["lowering"][0])
 
-    def test_the_page_can_be_written_again(self):
+    def test_rewrites_page_from_json(self):
         page, _ = self.bench("--models", "small")
         again, _ = self.bench("--from-json", self.data / "results.json")
         self.assertEqual(page, again)
 
-    def test_a_process_that_takes_too_long_fails(self):
+    def test_slow_process_times_out(self):
         sleeper = self.data / "sleeper.sh"
         sleeper.write_text("#!/bin/sh\nexec sleep 60\n")
         sleeper.chmod(sleeper.stat().st_mode | stat.S_IXUSR)
@@ -212,7 +212,7 @@ class DriverTest(unittest.TestCase):
         with self.assertRaisesRegex(bench.Failed, "took more than 0.1 s"):
             driver.finish(driver.start([sleeper]))
 
-    def test_wrong_options_are_told(self):
+    def test_rejects_bad_options(self):
         for arguments in (["--models", "nothing"], ["--rounds", "0"], ["--peers", "someone"]):
             with self.subTest(arguments), self.assertRaises(SystemExit):
                 self.bench(*arguments)

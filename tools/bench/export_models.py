@@ -1,8 +1,8 @@
-"""Makes models of random weights, always the same, their inputs and what PyTorch answers. Runs in the peers' Python.
+"""Creates deterministic models with random weights, their inputs and PyTorch's outputs. Runs in the peers' Python.
 
   python export_models.py DIR FOLDER SUFFIX
 
-Writes DIR/FOLDER/{model.pt2, in<i>.npy, golden<i>.npy}; with a suffix, model<suffix>.pt2 and golden<suffix>_<i>.npy beside them:
+Writes DIR/FOLDER/{model.pt2, in<i>.npy, golden<i>.npy}; with a suffix, model<suffix>.pt2 and golden<suffix>_<i>.npy next to them:
 "_q8" is statically quantized to int8 (PT2E), "_w8" and "_w4" have torchao's weights of 8 bits, and of 4 in groups of 32, "_bf16" computes in
 bfloat16 between inputs and outputs of float32.
 """
@@ -17,7 +17,7 @@ from torch.nn import functional
 
 
 class Output(nn.Module):
-    """A model of `transformers` that answers with one tensor."""
+    """A model of `transformers` with one output tensor."""
 
     def __init__(self, model, name):
         super().__init__()
@@ -33,7 +33,7 @@ class BertEncoder(Output):
 
 
 def with_statistics(model, image):
-    """Batch norms as after training: else activations fade to subnormal numbers, which slow everything."""
+    """Batch norms as after training: otherwise activations become subnormal, which slows everything."""
     norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
     for norm in norms:
         norm.reset_running_stats()
@@ -71,7 +71,7 @@ def depthwise_chain(channels, count):
 
 
 class Decoder(nn.Module):
-    """One step of a language model: 12 layers of grouped attention and gated products, the cache as inputs."""
+    """One step of a language model: 12 layers of grouped attention and gated feed-forward, the cache as inputs."""
 
     WIDTH, LAYERS, HEADS, KV_HEADS, HIDDEN, TOKENS, PAST = 768, 12, 12, 4, 2048, 32000, 127
     SIZE = WIDTH // HEADS
@@ -180,7 +180,7 @@ def main(data, folder, suffix):
     target.mkdir(parents=True, exist_ok=True)
     model, inputs = build(folder)
     model.eval()
-    # Inputs that are there already belong to the other archive's golden outputs as well.
+    # Existing inputs also belong to the other archive's golden outputs.
     for i, x in enumerate(inputs):
         if not (target / f"in{i}.npy").exists():
             numpy.save(target / f"in{i}.npy", x.numpy())

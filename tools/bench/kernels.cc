@@ -64,7 +64,7 @@ std::vector<BFloat16> BFloat16Numbers(int64_t count) {
 
 // C[m, n] = A[m, k] * B[k, n], in float or BFloat16.
 template <class T = float>
-Kernel Product(int64_t m, int64_t n, int64_t k) {
+Kernel Gemm(int64_t m, int64_t n, int64_t k) {
   constexpr bool kPairs = sizeof(T) < sizeof(float);
   const int64_t size = kPairs ? *PackedPairsSize(k, n) : *PackedMatrixSize(k, n);
   // GEMMs with few rows occur in decoding.
@@ -307,10 +307,10 @@ constexpr char kBytes[] = "int8_dot_gops";
 
 std::vector<Row> Rows() {
   const auto product = [](int64_t m, int64_t n, int64_t k) {
-    return [=] { return Product(m, n, k); };
+    return [=] { return Gemm(m, n, k); };
   };
   const auto bfloat16_product = [](int64_t m, int64_t n, int64_t k) {
-    return [=] { return Product<BFloat16>(m, n, k); };
+    return [=] { return Gemm<BFloat16>(m, n, k); };
   };
   const auto convolution = [](int64_t size, int64_t c, int64_t n, int64_t stride) {
     return [=] { return Convolution(size, c, n, stride); };

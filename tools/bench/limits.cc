@@ -42,23 +42,23 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Independent accumulators: enough to hide the latency (4 or 5 cycles) of all pipes, but not more
 // than there are registers.
-constexpr int kSums = (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) ? 24 : 12;
+constexpr int kAccumulators = (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) ? 24 : 12;
 
-// Executes `rounds` times kSums multiply-adds of vectors; returns the operations, two per
+// Executes `rounds` times kAccumulators multiply-adds of vectors; returns the operations, two per
 // multiply-add.
 double FusedMultiplyAdds(int64_t rounds) {
   const hn::ScalableTag<float> d;
-  hn::Vec<decltype(d)> sums[kSums];
-  for (auto& sum : sums) sum = hn::Zero(d);
+  hn::Vec<decltype(d)> accumulators[kAccumulators];
+  for (auto& sum : accumulators) sum = hn::Zero(d);
   const auto x = hn::Set(d, 0.5f + 0.25f * (rounds & 1));
   for (int64_t r = 0; r < rounds; ++r) {
-    HWY_UNROLL(kSums)
-    for (auto& sum : sums) sum = hn::MulAdd(sum, x, x);
+    HWY_UNROLL(kAccumulators)
+    for (auto& sum : accumulators) sum = hn::MulAdd(sum, x, x);
   }
-  auto all = sums[0];
-  for (const auto& sum : sums) all = hn::Add(all, sum);
+  auto all = accumulators[0];
+  for (const auto& sum : accumulators) all = hn::Add(all, sum);
   hwy::PreventElision(hn::GetLane(all));
-  return 2.0 * rounds * kSums * hn::Lanes(d);
+  return 2.0 * rounds * kAccumulators * hn::Lanes(d);
 }
 
 // The same for dot products of four bytes. Returns 0 without a native instruction: the compiler
@@ -70,18 +70,18 @@ double ByteDots(int64_t rounds) {
   // Arm's basic dot-product instruction has two signed operands.
   const hn::Repartition<std::conditional_t<HWY_ARCH_X86 != 0, uint8_t, int8_t>, decltype(d)> du;
   const hn::Repartition<int8_t, decltype(d)> di;
-  hn::Vec<decltype(d)> sums[kSums];
-  for (auto& sum : sums) sum = hn::Zero(d);
+  hn::Vec<decltype(d)> accumulators[kAccumulators];
+  for (auto& sum : accumulators) sum = hn::Zero(d);
   const auto x = hn::Set(du, rounds & 1);
   const auto y = hn::Set(di, rounds & 1);
   for (int64_t r = 0; r < rounds; ++r) {
-    HWY_UNROLL(kSums)
-    for (auto& sum : sums) sum = hn::SumOfMulQuadAccumulate(d, x, y, sum);
+    HWY_UNROLL(kAccumulators)
+    for (auto& sum : accumulators) sum = hn::SumOfMulQuadAccumulate(d, x, y, sum);
   }
-  auto all = sums[0];
-  for (const auto& sum : sums) all = hn::Add(all, sum);
+  auto all = accumulators[0];
+  for (const auto& sum : accumulators) all = hn::Add(all, sum);
   hwy::PreventElision(hn::GetLane(all));
-  return 8.0 * rounds * kSums * hn::Lanes(d);
+  return 8.0 * rounds * kAccumulators * hn::Lanes(d);
 #else
   return 0;
 #endif
@@ -92,18 +92,18 @@ double Bfloat16Dots(int64_t rounds) {
 #if HWY_NATIVE_DOT_BF16
   const hn::ScalableTag<float> d;
   const hn::Repartition<hwy::bfloat16_t, decltype(d)> d16;
-  hn::Vec<decltype(d)> sums[kSums];
-  for (auto& sum : sums) sum = hn::Zero(d);
+  hn::Vec<decltype(d)> accumulators[kAccumulators];
+  for (auto& sum : accumulators) sum = hn::Zero(d);
   auto unused = hn::Zero(d);
   const auto x = hn::Set(d16, hwy::ConvertScalarTo<hwy::bfloat16_t>(0.5f * (rounds & 1)));
   for (int64_t r = 0; r < rounds; ++r) {
-    HWY_UNROLL(kSums)
-    for (auto& sum : sums) sum = hn::ReorderWidenMulAccumulate(d, x, x, sum, unused);
+    HWY_UNROLL(kAccumulators)
+    for (auto& sum : accumulators) sum = hn::ReorderWidenMulAccumulate(d, x, x, sum, unused);
   }
   auto all = unused;
-  for (const auto& sum : sums) all = hn::Add(all, sum);
+  for (const auto& sum : accumulators) all = hn::Add(all, sum);
   hwy::PreventElision(hn::GetLane(all));
-  return 4.0 * rounds * kSums * hn::Lanes(d);
+  return 4.0 * rounds * kAccumulators * hn::Lanes(d);
 #else
   return 0;
 #endif
@@ -114,16 +114,16 @@ void Read(const uint8_t* data, size_t bytes) {
   const hn::ScalableTag<uint64_t> d;
   constexpr int kVectors = 8;
   const size_t step = kVectors * hn::Lanes(d);
-  hn::Vec<decltype(d)> sums[kVectors];
-  for (auto& sum : sums) sum = hn::Zero(d);
+  hn::Vec<decltype(d)> accumulators[kVectors];
+  for (auto& sum : accumulators) sum = hn::Zero(d);
   const auto* words = reinterpret_cast<const uint64_t*>(data);
   for (size_t i = 0; i < bytes / sizeof(uint64_t); i += step) {
     HWY_UNROLL(kVectors)
     for (int v = 0; v < kVectors; ++v)
-      sums[v] = hn::Add(sums[v], hn::Load(d, words + i + v * hn::Lanes(d)));
+      accumulators[v] = hn::Add(accumulators[v], hn::Load(d, words + i + v * hn::Lanes(d)));
   }
-  auto all = sums[0];
-  for (const auto& sum : sums) all = hn::Add(all, sum);
+  auto all = accumulators[0];
+  for (const auto& sum : accumulators) all = hn::Add(all, sum);
   hwy::PreventElision(hn::GetLane(all));
 }
 

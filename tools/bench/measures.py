@@ -1,4 +1,4 @@
-"""Numbers out of runs: outputs against golden ones, medians, ratios. Standard library only."""
+"""Arithmetic on runs: outputs compared with golden ones, medians, ratios. Standard library only."""
 
 import array
 import ast
@@ -10,7 +10,7 @@ _TYPE_CODES = {"f4": "f", "f8": "d", "i1": "b", "i2": "h", "i4": "i", "i8": "q",
 
 
 def read_npy(path):
-    """The shape and the numbers of a .npy file, in C order. ValueError if it is none of ours."""
+    """The shape and the numbers of a .npy file, in C order. ValueError for unsupported files."""
     with open(path, "rb") as file:
         if file.read(6) != b"\x93NUMPY":
             raise ValueError(f"{path}: not a .npy file")
@@ -45,7 +45,7 @@ def worst_error(got_paths, golden_paths):
 
 
 def median(numbers):
-    """The median of those that are numbers; None if there is none."""
+    """The median of the numbers; None without numbers."""
     numbers = [x for x in numbers if x is not None]
     return statistics.median(numbers) if numbers else None
 
@@ -56,21 +56,21 @@ def figure(rounds, key):
 
 
 def ratio(ours, theirs, key="latency_ms_median"):
-    """The median over rounds of ours / theirs: what disturbed a round disturbed both. None without a round that both finished."""
+    """The median over rounds of ours / theirs: a disturbance affects both. None without a round that both finished."""
     return median(
         [a[key] / b[key] for a, b in zip(ours, theirs) if a is not None and b is not None and a.get(key) and b.get(key)]
     )
 
 
 def best(rounds_of, key="latency_ms_median"):
-    """The name with the least median figure among {name: rounds}; None if no round of any finished."""
+    """The name with the smallest median among {name: rounds}; None if no round finished."""
     medians = {name: figure(rounds, key) for name, rounds in rounds_of.items()}
     medians = {name: m for name, m in medians.items() if m is not None}
     return min(medians, key=medians.get) if medians else None
 
 
 def least_microseconds(row, limits):
-    """What a row of //tools/bench:kernels takes at least, by the machine's limits; None if they lack a figure.
+    """The minimum time of a row of //tools/bench:kernels by the machine's limits; None if a figure is missing.
 
     The constants come from memory, or from the nearest cache that holds them.
     """

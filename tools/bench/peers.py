@@ -1,10 +1,10 @@
-"""What runs in the peers' Python: lowers a model for a peer, or times the peer.
+"""Runs in the peers' Python: lowers a model for a peer, or times the peer.
 
-  python peers.py lower PEER FOLDER SUFFIX               writes the peer's file beside the archive
+  python peers.py lower PEER FOLDER SUFFIX               writes the peer's file next to the archive
   python peers.py run PEER FOLDER SUFFIX THREADS WARM_UP SECONDS OUTPUT_FOLDER
   python peers.py versions
 
-Prints one line of JSON: {"seconds", "peak_mb"}; what `belay bench --json` prints; or {name: version}.
+Prints one line of JSON: {"seconds", "peak_mb"}; the JSON of `belay bench --json`; or {name: version}.
 """
 
 import importlib.metadata
@@ -45,7 +45,7 @@ def lower_executorch(folder, suffix):
     def lower(program):
         return to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch()
 
-    # What Python imports when it is first needed does not count.
+    # Lazy imports of Python do not count.
     toy = torch.export.export(torch.nn.Linear(4, 4).eval(), (torch.ones(2, 4),))
     lower(toy.run_decompositions({}))
     start = time.perf_counter()
@@ -56,7 +56,7 @@ def lower_executorch(folder, suffix):
 
 
 def lower_onnx(folder, suffix):
-    """What ONNX Runtime reads, and OpenVINO converts; the quantized one is made of the other with ONNX Runtime's calibration."""
+    """The input of ONNX Runtime and of OpenVINO's conversion; the quantized model comes from ONNX Runtime's calibration."""
     import torch
 
     start = time.perf_counter()
@@ -90,7 +90,7 @@ def quantize_onnx(folder, source, target):
     with tempfile.TemporaryDirectory() as scratch:
         prepared = os.path.join(scratch, "prepared.onnx")
         quant_pre_process(str(source), prepared, skip_symbolic_shape=True)
-        # Unsigned activations, signed weights: what ONNX Runtime recommends where a CPU has VNNI.
+        # Unsigned activations, signed weights: as ONNX Runtime recommends for CPUs with VNNI.
         quantization.quantize_static(
             prepared,
             str(target),
@@ -105,7 +105,7 @@ def quantize_onnx(folder, source, target):
 def lower_openvino(folder, suffix):
     import openvino
 
-    # It chooses bfloat16 itself when it loads the model of float32.
+    # It selects bfloat16 itself when it loads the float32 model.
     source = folder / ("model.onnx" if suffix == "_bf16" else f"model{suffix}.onnx")
     if not source.exists():
         lower_onnx(folder, suffix)
@@ -119,7 +119,7 @@ def lower_openvino(folder, suffix):
 
 
 def executorch_program():
-    """The timing program, compiled once beside the peers' environment's temporary files."""
+    """The timing program, compiled once, in the temporary files of the peers' environment."""
     import executorch
 
     source = pathlib.Path(__file__).with_name("executorch_bench.cc")
@@ -164,7 +164,7 @@ def run_executorch(folder, suffix, threads, warm_up, seconds, output):
 
 
 def time_calls(call, warm_up, seconds):
-    """The first call's time, then the sorted times of those after the warm-up, in milliseconds."""
+    """The first call's time, then the sorted times of the calls after the warm-up, in milliseconds."""
 
     def once():
         start = time.perf_counter()
@@ -190,7 +190,7 @@ def open_ort(path, inputs, threads):
     start = time.perf_counter()
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     load = time.perf_counter() - start
-    # Bound once: no copies in or out at a call.
+    # Bound once: calls do not copy inputs or outputs.
     binding = session.io_binding()
     values = [onnxruntime.OrtValue.ortvalue_from_numpy(x) for x in inputs]
     for declared, value in zip(session.get_inputs(), values):

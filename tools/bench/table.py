@@ -1,4 +1,4 @@
-"""Markdown out of what bench.py measured. Standard library only."""
+"""Writes Markdown tables of bench.py's results. Standard library only."""
 
 import measures
 
@@ -37,7 +37,7 @@ def rows(header, lines):
 
 
 def counted(case):
-    """{runner: rounds} of those whose output is right: no other has a time that counts."""
+    """{runner: rounds} of runners with correct output; the times of others do not count."""
     return {name: run["rounds"] for name, run in case["runners"].items() if run["verdict"] == "right"}
 
 
@@ -51,7 +51,7 @@ def cell(case, runner, key, digits=3):
 
 
 def to_best(case):
-    """The best peer's name and Belay's time to its; (None, None) if one of them has none."""
+    """The best peer's name and the ratio of Belay's time to its; (None, None) if one is missing."""
     good = counted(case)
     peer = measures.best({name: rounds for name, rounds in good.items() if name not in OURS})
     return (peer, measures.ratio(good["belay"], good[peer])) if peer and "belay" in good else (None, None)
@@ -78,7 +78,7 @@ def latency(result, threads):
 
 
 def behind(result):
-    """A line per case that Belay loses, or whose output is wrong, whoever's."""
+    """A line per case that Belay loses, or in which any output is wrong."""
     lines = []
     for case in result["cases"]:
         name = f"{case['title']}, {case['threads']} thread{'s' if case['threads'] > 1 else ''}"
@@ -138,7 +138,7 @@ def load_and_memory(result):
 
 
 def lowering(result):
-    """ExecuTorch is with XNNPACK; Belay's .pte files for the same library are there where they were written."""
+    """ExecuTorch is with XNNPACK; Belay's .pte files for the same library are included if they were written."""
     lines = []
     with_pte = "belay_xnnpack" in result["runners"]
     ratio = lambda ours, theirs: f"{ours['seconds'] / theirs['seconds']:.4f}" if ours and theirs else "–"
@@ -161,7 +161,7 @@ def scaling(result):
         if "pairs" not in case or "belay" not in counted(case):
             continue
         two = counted(case)["belay"]
-        # Two processes finish two calls in the time of one of theirs; two threads one in theirs.
+        # Two processes finish two calls in the time of one; two threads finish one.
         share = measures.median([p / (2 * r["latency_ms_median"]) for p, r in zip(case["pairs"], two) if p and r])
         line_ns = " · ".join(f"{ns:.0f}" for ns in case.get("line_ns", [])) or "–"
         lines.append([case["title"], number(measures.figure(two, "latency_ms_median")), number(measures.median(case["pairs"])), times(share), line_ns])
@@ -203,7 +203,7 @@ def kernels(result):
 
 
 def markdown(result):
-    """The page. Parts that were not measured are not there."""
+    """The page. Parts that were not measured are omitted."""
     out = ["# Benchmarks\n", "Written by `tools/bench/bench.py`; how it measures: [tools/bench](../tools/bench/README.md).\n", machine(result)]
     for threads in result["protocol"]["threads"]:
         if any(case["threads"] == threads for case in result["cases"]):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What of the product's code tests reach: lines, branches and conditions (MC/DC), by clang's source-based coverage.
+"""Test coverage of the product code: lines, branches and conditions (MC/DC), by clang's source-based coverage.
 
     tools/coverage/coverage.py                                     # all tests: 20 minutes and more
     tools/coverage/coverage.py //runtime/program/... //exir/ir/... --of runtime/program exir/ir
-    tools/coverage/coverage.py //exir/emit/... --open exir/emit/view_proof.cc   # the sides that no test took
+    tools/coverage/coverage.py //exir/emit/... --open exir/emit/view_proof.cc   # uncovered branch sides
     tools/coverage/coverage.py --fuzz                              # the corpora of fuzz/ and its broken files
 
 Prints a row per folder and, with --open, the open sides of these sources. See README.md.
@@ -28,7 +28,7 @@ COMPILING = [
     "-fcoverage-mapping",
     "-fcoverage-mcdc",
     "-fcoverage-compilation-dir=/proc/self/cwd",
-    # Conditions that are too long for MC/DC are said to be, which is no error here.
+    # Warnings about conditions that are too long for MC/DC are not errors here.
     "-Wno-error",
 ]
 FLAGS = [
@@ -37,7 +37,7 @@ FLAGS = [
     "--color=no",
     "--curses=no",
 ]
-# The readers of files and texts, and what loads programs.
+# Readers of files and strings, and the program loader.
 OF_FUZZ = [
     "runtime/program",
     "runtime/executor/method",
@@ -64,7 +64,7 @@ CHECKS = ("ABSL_CHECK(", "ABSL_DCHECK(")
 
 
 def is_product(path):
-    """Whether a source counts: the project's own, neither a test, nor what serves tests alone, nor a table (.inc)."""
+    """Whether a source counts: the project's own, except tests, their helpers, and tables (.inc)."""
     parts = path.split("/")
     return (
         parts[0] in ("runtime", "exir", "backends", "bindings", "executorch", "tools")
@@ -96,7 +96,7 @@ def relative(filename):
 
 
 class Source:
-    """What was reached of one source: each place once, whatever the number of instances of a template."""
+    """Coverage of one source: each position once, for all instances of a template."""
 
     def __init__(self, exported, text=""):
         lines = text.split("\n")
@@ -126,12 +126,12 @@ class Source:
                 known[:] = [c if p in self.branches else None for p, c in zip(parts, known)]
 
     def comes_to(self, line, column):
-        """Whether a test comes to this place: a branch there without counts is decided when it is compiled."""
+        """Whether a test executes this position: a branch there without counts is decided when it is compiled."""
         at = bisect.bisect_right(self.segments, (line, column, float("inf"))) - 1
         return at >= 0 and self.segments[at][3] and self.segments[at][2] > 0
 
     def share(self, kind):
-        """How many there are, and how many were reached."""
+        """Total and covered numbers."""
         if kind == "lines":
             return self.lines
         if kind == "branches":
@@ -140,7 +140,7 @@ class Source:
         return sum(conditions), len(conditions)
 
     def open_sides(self):
-        """(line, column, what) of the branches of which a side was never taken, and of conditions that never decided."""
+        """(line, column, what) of branches with an uncovered side, and of conditions that never decided."""
         sides = []
         for place, (true, false) in self.branches.items():
             what = "in its macro, " if len(place) > 2 else ""
@@ -156,7 +156,7 @@ class Source:
 
 
 def sources(export, prefixes, root=ROOT):
-    """The product's sources below one of the prefixes, by path; their texts lie in `root`."""
+    """The product's sources below one of the prefixes, by path, relative to `root`."""
     found = {}
     for exported in export["data"][0]["files"]:
         path = relative(exported["filename"])
@@ -183,7 +183,7 @@ def print_table(table, what):
 
 
 def compiling(prefixes):
-    """Bazel's flags that instrument all sources, or those below the prefixes, beside which what an ordinary build left can stand."""
+    """Bazel's flags that instrument all sources, or those below the prefixes, compatible with objects of an ordinary build."""
     if prefixes is None:
         return [f"--copt={option}" for option in COMPILING] + ["--define=highway_targets=avx2"]
     paths = "|".join(p.replace(".", r"\.") for p in prefixes)
@@ -219,14 +219,14 @@ def run_tests(bazel, patterns, profiles):
         *bazel.flags,
         "--nocache_test_results",
         "--keep_going",
-        # In a sandbox tests have the process numbers of others, by which profiles are told apart.
+        # In sandboxes, several tests have the same process id, which identifies profiles.
         "--strategy=TestRunner=local",
         f"--test_env=LLVM_PROFILE_FILE={profiles}/%m_%p.profraw",
         *patterns,
         check=False,  # tests of size and of time may fail; the profiles are there
     )
     tests = " + ".join(f"tests({p})" for p in patterns)
-    # Those of this workspace; //... would load what Bazel's links in it lead to.
+    # Packages of this workspace; //... would follow Bazel's symlinks in it.
     return bazel.binaries(l for l in bazel.query(f'kind("cc_(test|binary) rule", deps({tests}))') if l.startswith("//"))
 
 
@@ -251,14 +251,14 @@ def run_corpora(bazel, targets, more, profiles):
 
 
 def export(binaries, profiles):
-    """What llvm-cov says of all binaries together."""
+    """llvm-cov's export of all binaries together."""
     found = [str(p) for p in pathlib.Path(profiles).glob("*.profraw")]
     if not found:
         sys.exit("coverage.py: no test left a profile")
     merged = f"{profiles}/merged.profdata"
     listed = pathlib.Path(profiles, "list")
     listed.write_text("\n".join(found))
-    # Processes that are killed leave damaged profiles, which are left out.
+    # Killed processes leave damaged profiles, which are skipped.
     subprocess.run(["llvm-profdata-19", "merge", "-sparse", "--failure-mode=all", f"--input-files={listed}", "-o", merged], check=True)
     objects = [str(binaries[0])] + [part for b in binaries[1:] for part in ("-object", str(b))]
     command = ["llvm-cov-19", "export", "-skip-functions", f"-instr-profile={merged}", *objects]
@@ -272,14 +272,14 @@ def folder_of(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("patterns", nargs="*", default=[], help="tests, as Bazel names them; //... when there is none")
+    parser.add_argument("patterns", nargs="*", default=[], help="tests, as Bazel names them; default: //...")
     parser.add_argument("--of", nargs="+", default=None, metavar="PREFIX", help="sources that count; all of the product")
-    parser.add_argument("--open", nargs="+", default=[], metavar="PREFIX", help="sources whose open sides are printed")
+    parser.add_argument("--open", nargs="+", default=[], metavar="PREFIX", help="sources whose uncovered sides are printed")
     parser.add_argument("--lean", action="store_true", help="only the sources of --of are compiled for it, with all instruction sets")
-    parser.add_argument("--files", action="store_true", help="a row for each source, too")
+    parser.add_argument("--files", action="store_true", help="also one row per source")
     parser.add_argument("--fuzz", action="store_true", help="the corpora and the broken files instead of tests")
     parser.add_argument("--targets", nargs="+", default=[], help="with --fuzz: these targets")
-    parser.add_argument("--corpus", type=pathlib.Path, help="with --fuzz: a folder with more inputs, one below it a target")
+    parser.add_argument("--corpus", type=pathlib.Path, help="with --fuzz: a folder with more inputs, one subfolder per target")
     parser.add_argument("--startup", default="", help="options of Bazel before its command, as --output_base=…")
     parser.add_argument("--flags", default="", help="options of Bazel's build")
     options = parser.parse_args()

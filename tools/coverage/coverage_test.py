@@ -1,4 +1,4 @@
-"""Tests of the tables and of the open sides, on a small program that is compiled and run."""
+"""Tests the tables and the open branch sides on a small program that is compiled and run."""
 
 import contextlib
 import io
@@ -65,14 +65,14 @@ class ExportTest(unittest.TestCase):
         with contextlib.redirect_stderr(io.StringIO()):
             return coverage.export([folder / "program"], profiles)
 
-    def test_shares_are_by_folder(self):
+    def test_groups_shares_by_folder(self):
         table = coverage.shares({"runtime/x/clamp.cc": self.found["runtime/x/clamp.cc"]}, coverage.folder_of)
         self.assertEqual(sorted(table), ["all", "runtime/x"])
         self.assertEqual((table["all"]["branches"].covered, table["all"]["branches"].count), (7, 10))
         self.assertEqual((table["all"]["mcdc"].covered, table["all"]["mcdc"].count), (2, 4))
         self.assertEqual(coverage.sources(self.exported, ["runtime"]), {})
 
-    def test_open_sides_name_place_and_side(self):
+    def test_open_sides_have_position_and_side(self):
         self.assertEqual(
             self.found["runtime/x/clamp.cc"].open_sides(),
             [
@@ -83,7 +83,7 @@ class ExportTest(unittest.TestCase):
             ],
         )
 
-    def test_a_side_counts_that_any_instance_took_and_a_macro_where_it_is_used(self):
+    def test_merges_instances_and_counts_macro_uses(self):
         narrow = self.found["exir/y/narrow.cc"]
         self.assertEqual(narrow.open_sides(), [(11, 3, "in its macro, never true"), (13, 10, "never true")])
         # x > 9, low, x < 0, the macro twice, x > 100; kWide is known beforehand, and a check that fails leaves no profile.
@@ -103,7 +103,7 @@ class ExportTest(unittest.TestCase):
 
 
 class FlagsTest(unittest.TestCase):
-    def test_lean_builds_compile_what_counts_alone(self):
+    def test_lean_builds_compile_only_counted_sources(self):
         (flag,) = coverage.compiling(["tools/belay", "exir/op.cc"])
         chosen, options = flag.removeprefix("--per_file_copt=").split("@")
         self.assertEqual(chosen, r"^(tools/belay|exir/op\.cc),-_test\.cc$")
@@ -112,7 +112,7 @@ class FlagsTest(unittest.TestCase):
 
 
 class ProductTest(unittest.TestCase):
-    def test_tests_and_what_serves_them_do_not_count(self):
+    def test_excludes_tests_and_their_helpers(self):
         for path in ("runtime/a/b.cc", "exir/ir/text.h", "tools/belay/main.cc"):
             self.assertTrue(coverage.is_product(path), path)
         for path in ("runtime/a/b_test.cc", "bindings/c/b_test.c", "exir/testing/programs.cc", "exir/passes/pass_testing.cc", "fuzz/x.cc", "runtime/schema/program.pb.h", "/usr/include/x.h", "runtime/core/test_in_directory.h", "runtime/kernels/kernel_comparison.cc"):

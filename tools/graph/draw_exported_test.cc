@@ -65,7 +65,7 @@ constexpr char kLowered[] = R"(program edge {
   }
 })";
 
-TEST_F(DrawExportedTest, OpensADelegateWhereItIsCalledFirst) {
+TEST_F(DrawExportedTest, ExpandsDelegateAtFirstCall) {
   const DrawnMethod method = Draw(kLowered);
   ASSERT_EQ(method.graphs.size(), 1u);
   EXPECT_THAT(Summary(method.graphs[0]),
@@ -91,7 +91,7 @@ TEST_F(DrawExportedTest, OpensADelegateWhereItIsCalledFirst) {
   EXPECT_EQ(method.constants[1].delegate, 0u);
 }
 
-TEST_F(DrawExportedTest, BodiesAreGraphsOfTheirOwnAndListsAreEdges) {
+TEST_F(DrawExportedTest, SubgraphsAreGraphsAndListsAreEdges) {
   const DrawnMethod method = Draw(R"(program aten {
     graph(%p: b8[] user_input, %x: f32[2] user_input) {
       %y: f32[2] = higher_order.cond(%p, graph#1, graph#2, [%x])
@@ -119,8 +119,8 @@ TEST_F(DrawExportedTest, BodiesAreGraphsOfTheirOwnAndListsAreEdges) {
   EXPECT_THAT(method.graphs[0].nodes[4].attributes, ElementsAre(Pair("1", "3")));
 }
 
-// Operators without a schema have the names that the call gives.
-TEST_F(DrawExportedTest, ArgumentsHaveNamesOfTheSchemaOrOfTheCallOrNumbers) {
+// Arguments of operators without a schema are named by the call.
+TEST_F(DrawExportedTest, ArgumentsAreNamedBySchemaCallOrIndex) {
   const DrawnMethod method = Draw(R"(program aten {
     graph(%p: b8[] user_input, %x: f32[2] user_input) {
       %y: f32[2] = higher_order.cond(%p, graph#1, graph#1, operands=[%x])
@@ -141,7 +141,7 @@ TEST_F(DrawExportedTest, ArgumentsHaveNamesOfTheSchemaOrOfTheCallOrNumbers) {
   EXPECT_THAT(names(method.graphs[1].nodes[1]), ElementsAre("self"));
 }
 
-TEST_F(DrawExportedTest, InputsAndOutputsSayWhatTheyAre) {
+TEST_F(DrawExportedTest, LabelsInputsAndOutputs) {
   const DrawnMethod method = Draw(R"(program edge {
   constants { state "b": f32[2] }
   graph(%k: const(3) constant_input, %t: token token, %b: f32[2] buffer "b",
@@ -165,8 +165,8 @@ TEST_F(DrawExportedTest, InputsAndOutputsSayWhatTheyAre) {
   EXPECT_THAT(output.attributes, ElementsAre(Pair("2", "7")));
 }
 
-// One graph for both calls of a body.
-TEST_F(DrawExportedTest, BodiesAreDrawnOnce) {
+// One graph for both calls of a subgraph.
+TEST_F(DrawExportedTest, DrawsSubgraphsOnce) {
   const DrawnMethod method = Draw(R"(program edge {
   graph(%p: b8[] user_input, %x: f32[2] user_input) {
     %y: f32[2] = higher_order.cond(%p, graph#1, graph#1, [%x])
@@ -180,7 +180,7 @@ TEST_F(DrawExportedTest, BodiesAreDrawnOnce) {
   EXPECT_THAT(method.graphs[0].nodes[3].bodies, ElementsAre(1u, 1u));
 }
 
-TEST_F(DrawExportedTest, DelegatesMayTakeLiteralsAndGiveNothing) {
+TEST_F(DrawExportedTest, DelegatesWithLiteralsAndWithoutResults) {
   const DrawnMethod method = Draw(R"(program edge {
   graph(%x: f32[2] user_input) {
     %y: f32[2] = higher_order.executorch_call_delegate(module#0, 3, %x) name="call"
@@ -198,7 +198,7 @@ TEST_F(DrawExportedTest, DelegatesMayTakeLiteralsAndGiveNothing) {
     }
   }
 })");
-  // The first result is the literal, which no node makes.
+  // The first result is a literal, without a producing node.
   EXPECT_THAT(Summary(method.graphs[0]),
               ElementsAre("x: input()", "b: buffer() #0", "m: edge.aten.mul.Tensor(x, b) #0",
                           "output: output()"));

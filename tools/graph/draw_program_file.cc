@@ -65,9 +65,9 @@ class MethodDrawing {
     for (const DelegatePlan& delegate : plan_.delegates) {
       method.delegates.push_back({delegate.backend_id, delegate.blob.size()});
     }
-    for (const InputPlan& input : plan_.inputs) Stand(input.value, input.name, "input");
+    for (const InputPlan& input : plan_.inputs) AddLeaf(input.value, input.name, "input");
     for (const StatePlan& state : plan_.state) {
-      Stand(state.value, state.name, "state");
+      AddLeaf(state.value, state.name, "state");
       method.constants.push_back({.name = state.name,
                                   .kind = "state",
                                   .type = TypeText(plan_.values[state.value]),
@@ -100,7 +100,7 @@ class MethodDrawing {
   }
 
   // Adds a node for an input, a constant or a state.
-  uint32_t Stand(uint32_t value, std::string name, std::string op) {
+  uint32_t AddLeaf(uint32_t value, std::string name, std::string op) {
     const auto index = static_cast<uint32_t>(graph_.nodes.size());
     graph_.nodes.push_back({.name = name,
                             .op = std::move(op),
@@ -132,7 +132,7 @@ class MethodDrawing {
     const auto* tensor = std::get_if<TensorPlan>(&plan_.values[value]);
     if (!producers_[value].has_value() && tensor != nullptr &&
         tensor->location == TensorPlan::Location::kConstant) {
-      constants_.emplace_back(value, Stand(value, absl::StrCat("constant %", value), "constant"));
+      constants_.emplace_back(value, AddLeaf(value, absl::StrCat("constant %", value), "constant"));
     }
     if (producers_[value].has_value()) {
       node.operands.push_back({producers_[value]->node, producers_[value]->output, name});
@@ -231,7 +231,7 @@ class MethodDrawing {
     uint64_t end = 0;
     Producer producer;
   };
-  std::map<uint64_t, ArenaPiece> arena_ = {};  // disjoint, by begin; last writers
+  std::map<uint64_t, ArenaPiece> arena_ = {};                  // disjoint, by begin; last writers
   std::vector<std::optional<Producer>> producers_;             // by value
   std::vector<std::pair<uint32_t, uint32_t>> constants_ = {};  // value and node
 };

@@ -27,7 +27,7 @@ absl::StatusOr<DrawnProgram> Draw(const TestProgram& program) {
   return DrawProgramFile(opened);
 }
 
-TEST(DrawProgramFileTest, DrawsInstructionsInOrderWithWhatTheyRead) {
+TEST(DrawProgramFileTest, DrawsInstructionsInOrderWithOperands) {
   ASSERT_OK_AND_ASSIGN(const DrawnProgram program, Draw(SampleProgram()));
   ASSERT_EQ(program.size(), 2u);
   const DrawnMethod& method = program[0];
@@ -57,7 +57,7 @@ TEST(DrawProgramFileTest, DrawsInstructionsInOrderWithWhatTheyRead) {
   EXPECT_EQ(graph.nodes.back().op, "output");
 }
 
-TEST(DrawProgramFileTest, JumpsSayWhereTheyLead) {
+TEST(DrawProgramFileTest, JumpsNameTargets) {
   ASSERT_OK_AND_ASSIGN(const DrawnProgram program, Draw(SampleProgram()));
   bool found = false;
   for (const DrawnNode& node : program[0].graphs[0].nodes) {
@@ -70,8 +70,8 @@ TEST(DrawProgramFileTest, JumpsSayWhereTheyLead) {
   EXPECT_TRUE(found);
 }
 
-// A view that was elided has no instruction of its own, a join none that writes all of it.
-TEST(DrawProgramFileTest, EdgesComeFromWhoWroteTheBytes) {
+// An elided view has no instruction, and no single instruction writes all of a join.
+TEST(DrawProgramFileTest, EdgesComeFromWritersOfBytes) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
   const uint32_t x = method.Input("x", DType::kFloat32, {16});
@@ -95,8 +95,8 @@ TEST(DrawProgramFileTest, EdgesComeFromWhoWroteTheBytes) {
   EXPECT_EQ(graph.nodes[graph.nodes[3].operands[1].node].op, "test.second.default");
 }
 
-// What no instruction computes is an attribute; lists are edges of what is computed in them, and an
-// attribute of the rest.
+// Literals are attributes; a list gives edges for its computed elements and an attribute for the
+// others.
 TEST(DrawProgramFileTest, LiteralsAreAttributes) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
@@ -175,8 +175,8 @@ TEST(DrawProgramFileTest, JumpsWithoutConditionAndMovesAreNodes) {
   EXPECT_THAT(graph.nodes[2].attributes, ElementsAre(Pair("from", "1"), Pair("instruction", "1")));
 }
 
-// Bytes that were written again are those of the last, even where only a part of them was.
-TEST(DrawProgramFileTest, BytesAreOfWhoWroteLast) {
+// Rewritten bytes belong to the last writer, even if it wrote only a part.
+TEST(DrawProgramFileTest, LastWriterOwnsBytes) {
   TestProgram program;
   TestMethod method = program.AddMethod("forward");
   const uint32_t x = method.Input("x", DType::kFloat32, {32});
@@ -186,7 +186,7 @@ TEST(DrawProgramFileTest, BytesAreOfWhoWroteLast) {
     return method.proto().mutable_values(static_cast<int>(value))->mutable_tensor();
   };
   const uint64_t begin = at(a)->arena_offset();
-  // The second half of a's place, and a view of all of it.
+  // The second half of a's memory, and a view of all of it.
   at(b)->set_arena_offset(begin + 64);
   at(view)->set_arena_offset(begin);
   const uint32_t y = method.Arena(DType::kFloat32, {32});
@@ -205,7 +205,7 @@ TEST(DrawProgramFileTest, BytesAreOfWhoWroteLast) {
   EXPECT_THAT(writers, ElementsAre("test.third.default"));
 }
 
-TEST(DrawProgramFileTest, NamesComeFromDebugDataThatFits) {
+TEST(DrawProgramFileTest, UsesNamesOfMatchingDebugData) {
   for (const int instructions : {1, 2}) {
     TestProgram program;
     TestMethod method = program.AddMethod("forward");

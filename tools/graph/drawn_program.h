@@ -17,7 +17,7 @@ namespace belay::tools {
 struct DrawnEdge {
   uint32_t node = 0;     // producer, in the same graph; a later node in a loop
   uint32_t output = 0;   // which of its results
-  std::string argument;  // what the consumer calls it: "self"
+  std::string argument;  // the consumer's argument name: "self"
 };
 struct DrawnResult {
   std::string name, type;  // "relu", "f32[2,4]"
@@ -25,7 +25,7 @@ struct DrawnResult {
 struct DrawnNode {
   std::string name = {};
   std::string op = {};  // "aten.add.Tensor"; "input", "output"; a constant's kind: "parameter"
-  std::string source = {}, module = {};  // "model.py:12", "layers.0.attn"; "" where unknown
+  std::string source = {}, module = {};  // "model.py:12", "layers.0.attn"; "" if unknown
   std::vector<DrawnEdge> operands = {};
   std::vector<DrawnResult> results = {};
   std::vector<std::pair<std::string, std::string>> attributes = {};  // other arguments, as strings
@@ -45,7 +45,7 @@ struct DrawnGraph {
 struct DrawnDelegate {
   std::string backend;
   uint64_t blob_bytes = 0;
-  std::string call = {};  // name of the first calling node, which its nodes replace
+  std::string call = {};                // name of the first calling node, which its nodes replace
   std::optional<uint32_t> inside = {};  // enclosing one, earlier in the list
 };
 struct DrawnConstant {

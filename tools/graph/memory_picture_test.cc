@@ -35,7 +35,7 @@ schema::Method Chain() {
   return method;
 }
 
-TEST(MemoryPictureTest, TensorsLieFromTheFirstUseToTheLast) {
+TEST(MemoryPictureTest, TensorsLastFromFirstToLastUse) {
   schema::MethodDebugInfo debug;
   for (const char* node : {"a", "b", ""}) debug.add_instructions()->set_node(node);
   const json picture = MemoryPicture(Chain(), &debug);
@@ -47,9 +47,9 @@ TEST(MemoryPictureTest, TensorsLieFromTheFirstUseToTheLast) {
     {"name": "instruction 2", "type": "f32[4]", "bytes": 16, "offset": 0, "first": 2, "last": 3}])"));
 }
 
-// A tensor that no instruction uses takes no memory at any time; of one that is read and written by
-// none, as a view of another, there is no name but its number.
-TEST(MemoryPictureTest, TensorsWithoutUseAreLeftOutAndThoseWithoutWriterHaveNumbers) {
+// Unused tensors take no memory. Tensors that are used, but never written (views), are named by
+// their number.
+TEST(MemoryPictureTest, OmitsUnusedTensorsAndNumbersUnwrittenOnes) {
   schema::Method method = Chain();
   AddTensor(method, 4, 0);
   AddTensor(method, 2, 32);
@@ -59,7 +59,7 @@ TEST(MemoryPictureTest, TensorsWithoutUseAreLeftOutAndThoseWithoutWriterHaveNumb
   EXPECT_EQ(picture["tensors"][3]["name"], "value 5");
 }
 
-TEST(MemoryPictureTest, InstructionsHaveNumbersWithoutDebugData) {
+TEST(MemoryPictureTest, NumbersInstructionsWithoutDebugData) {
   EXPECT_EQ(MemoryPicture(Chain(), nullptr)["instructions"][0], "instruction 0");
 }
 

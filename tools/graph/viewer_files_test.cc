@@ -1,4 +1,4 @@
-// What is written for viewers: Model Explorer, Graphviz, the page.
+// Files for viewers: Model Explorer, Graphviz, the page.
 #include <regex>
 #include <set>
 #include <string>
@@ -19,7 +19,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// input → add (in a delegate) → cond with a body → output; every text is `name`, or holds it.
+// input → add (in a delegate) → cond with a subgraph → output; every string is or contains `name`.
 DrawnProgram Drawn(const std::string& name) {
   DrawnGraph top{.name = ""};
   top.nodes.push_back({.name = name, .op = "input", .results = {{name, "f32[2]"}}});
@@ -77,16 +77,15 @@ TEST(ModelExplorerTest, HasTheFieldsOfAGraphCollection) {
   }
 }
 
-TEST(DotTest, BodiesWithoutNodesHaveNothingToLeadTo) {
+TEST(DotTest, EmptySubgraphsHaveNoEdges) {
   DrawnProgram program = Drawn("x");
   EXPECT_THAT(DotText("net.pt2", program), HasSubstr("style=dashed"));
   program[0].graphs[1].nodes.clear();
   EXPECT_THAT(DotText("net.pt2", program), Not(HasSubstr("style=dashed")));
 }
 
-// No string ends where it should not: what is between quotes is skipped, and nothing but DOT's own
-// characters is left.
-TEST(DotTest, QuotesEveryText) {
+// All strings terminate correctly: without quoted strings, only DOT's own characters remain.
+TEST(DotTest, QuotesAllStrings) {
   const std::string text = DotText(HostileName(), Drawn(HostileName()));
   EXPECT_THAT(text, AllOf(HasSubstr("m0g0n0 -> m0g0n1"), HasSubstr("label=\"f32[2]\""),
                           HasSubstr("m0g0n2 -> m0g1n0 [style=dashed"), HasSubstr("fillcolor=\"#")));
@@ -95,7 +94,7 @@ TEST(DotTest, QuotesEveryText) {
   EXPECT_EQ(text.find('\0'), std::string::npos);
 }
 
-TEST(ReportPageTest, DataCanNotEndTheScriptThatHoldsThem) {
+TEST(ReportPageTest, DataCannotTerminateScript) {
   json data = DrawnProgramJson(Drawn(HostileName()));
   data["title"] = HostileName();
   const std::string page = ReportPage(data);
@@ -113,17 +112,17 @@ TEST(ReportPageTest, DataCanNotEndTheScriptThatHoldsThem) {
   EXPECT_EQ(read["methods"][0]["graphs"][0]["nodes"][0]["name"], shown);
 }
 
-TEST(ReportPageTest, NeedsNoOtherFile) {
+TEST(ReportPageTest, IsSelfContained) {
   const std::string page = ReportPage(DrawnProgramJson({}));
   EXPECT_THAT(page, AllOf(Not(HasSubstr("@DATA@")), Not(HasSubstr("@SCRIPT@")),
                           Not(HasSubstr("@STYLE@")), HasSubstr("default-src 'none'")));
-  // The namespace of SVG is a name, not an address that is fetched.
+  // The SVG namespace is a name, not a fetched address.
   const std::string code = std::regex_replace(page, std::regex("http://www.w3.org/2000/svg"), "");
   EXPECT_THAT(code, AllOf(Not(HasSubstr("http:")), Not(HasSubstr("https:")),
                           Not(HasSubstr("innerHTML")), Not(HasSubstr("eval("))));
 }
 
-TEST(ReportPageTest, HasWhatWasDrawn) {
+TEST(ReportPageTest, ContainsDrawnProgram) {
   const json data = DrawnProgramJson(Drawn("x"));
   EXPECT_TRUE(data["colors"].contains("x"));
   const json& method = data["methods"][0];
@@ -137,8 +136,8 @@ TEST(ReportPageTest, HasWhatWasDrawn) {
   EXPECT_EQ(method["graphs"][0]["nodes"][2]["bodies"], json::array({1}));
 }
 
-// A delegate may hold others, and bodies.
-TEST(ReportPageTest, SaysInWhichDelegateThingsAre) {
+// A delegate may contain other delegates and subgraphs.
+TEST(ReportPageTest, RecordsDelegates) {
   DrawnProgram program = Drawn("x");
   program[0].graphs[1].delegate = 0;
   program[0].delegates.push_back({"y", 3, "call", 0});

@@ -1,8 +1,8 @@
 # Finds arithmetic that may overflow: lines with a raw + * << (or += *= <<=), memcpy or memmove, outside comments and
-# literals. CheckedInt computes with operators, too: a line that names it is fine, and so are constants, and what a backend
-# computes: sums and products of floats. Floats are what was declared as such in the function or class (`float x`), and elements of
-# what holds them (`const float* a`, `Span<const float> b`, a member `std::vector<float> c_`); numbers of other types count again
-# where they have the same name.
+# literals. Lines that name CheckedInt are fine, since it has operators; so are constants, and floating-point sums and
+# products, which backends compute. Floats are variables declared as such in the function or class (`float x`), and elements of
+# containers of floats (`const float* a`, `Span<const float> b`, a member `std::vector<float> c_`). A redeclaration of the same name
+# with another type counts again.
 #
 # Input: the list of exceptions first (ALLOW=1), "file | piece of the line | reason", then sources (ALLOW=0).
 function strip(line,    out, i, c, quote) {
@@ -27,7 +27,7 @@ function strip(line,    out, i, c, quote) {
   }
   return out
 }
-# Notes which names the line declares as floats ("value") or as where floats are ("place").
+# Records names that the line declares as floats ("value") or as containers of floats ("place").
 function declare(code,   text, name, kind) {
   for (name in floats) {
     if (code ~ "(int|_t|auto|char|bool)[ *&>]+" name "[^A-Za-z0-9_]") delete floats[name]
@@ -41,8 +41,8 @@ function declare(code,   text, name, kind) {
     if (text !~ /^\(/) floats[name] = kind
   }
 }
-# The line with sums and products of floats as FLOAT: operands are floats, elements of places, and numbers. What is computed
-# in an index stays: a[i * n] is no FLOAT.
+# Replaces sums and products of floats by FLOAT: operands are floats, elements of places, and numbers. Index arithmetic
+# stays: a[i * n] is not FLOAT.
 function without_floats(code,   name, index_of, number, operand) {
   for (name in floats) {
     index_of = "\\[[A-Za-z0-9_.]+\\]"
@@ -83,7 +83,7 @@ FNR == 1 {
   files++
   path = FILENAME
   sub(/^\.\//, "", path)
-  # Members are mostly declared behind the functions that use them.
+  # Members are mostly declared after the functions that use them.
   delete floats
   while ((getline line < FILENAME) > 0) declare(line)
   close(FILENAME)
@@ -92,7 +92,7 @@ FNR == 1 {
 {
   code = strip($0)
   if (code ~ /^ *#/) next
-  # clang-format puts blanks around binary operators, and none before the * of a pointer, but for macro arguments.
+  # clang-format puts blanks around binary operators, and none before the * of a pointer, except in macro arguments.
   gsub(/ABSL_ASSIGN_OR_RETURN\((const )?[A-Za-z_:<>]+ \* /, "", code)
   gsub(/(const )?auto \* /, "", code)
   declare(code)

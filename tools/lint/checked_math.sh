@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# checked_math.sh ROOT: where numbers from files are read, arithmetic on them goes through
-# runtime/core/checked_math.h. checked_math_allow.txt lists what may be left, and why.
+# checked_math.sh ROOT: arithmetic on numbers from files must use
+# runtime/core/checked_math.h. checked_math_allow.txt lists exceptions with reasons.
 set -euo pipefail
 
 lint=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")

@@ -1,16 +1,16 @@
 # doc_references.awk MODE=names LIST MODE=pages FILE.md … MODE=citations FILE …
 #
-# Three passes: the names of all files (LIST has one a line), the marks of all pages, then what the files cite. Runs in
+# Three passes: the names of all files (LIST has one a line), the marks of all pages, then the citations of the files. Runs in
 # the C locale: § and – are bytes.
 #
 # Marks of a page: its headings "## §2 Title" (or "## 2. Title"), and **§2.9**, **row 8**, **item 9**, **P4**, **(a)**.
-# Rows, items, P4 and (a) belong to the section they stand in, §1a to §1 as well; §6.9 is item 9 of §6.
+# Rows, items, P4 and (a) belong to the section that contains them, §1a to §1 as well; §6.9 is item 9 of §6.
 #
-# A citation begins with a page and goes on over commas and line ends: "docs/lowering.md §1 rows 3, 7, §2.4–2.6". A later
+# A citation begins with a page and continues over commas and line ends: "docs/lowering.md §1 rows 3, 7, §2.4–2.6". A later
 # § without a page means the page that the file named last; in a page that has sections, the page itself.
 #
 # A source file is named by its path, from the root or from the folder of the file that names it, in pages and comments:
-# `runtime/core/dtype.h`, `../../runtime/core/dtype.h`. Where no such folder begins a path, it is another project's.
+# `runtime/core/dtype.h`, `../../runtime/core/dtype.h`. A path that begins with no such folder belongs to another project.
 
 function complain(line, message) {
   print file ":" line ": " message
@@ -60,7 +60,7 @@ function read_marks(line) {
 
 # --- Citations ---
 
-# What the line says, without the sign of a comment; the code before a comment is kept behind \001, for what it names.
+# The line without comment signs; the code before a comment is kept after \001, for the names in it.
 function prose(line) {
   if (file ~ /\.md$/) return line
   if (file ~ /\.(h|cc|inc|proto)$/) {
@@ -100,7 +100,7 @@ function not_there(path) {
   return "names " path ", which is not there: write the path from the root or from this file's folder"
 }
 
-# Takes the match from the start of `rest`.
+# Consumes the match at the start of `rest`.
 function take(pattern) {
   if (!match(rest, "^" pattern)) return ""
   taken = substr(rest, 1, RLENGTH)
@@ -124,7 +124,7 @@ function last_number(text) {
   return text + 0
 }
 
-# The numbers of a list: "3, 7", "36–38", "8 and 10". `before` stands before each in the marks.
+# The numbers of a list: "3, 7", "36–38", "8 and 10". `before` precedes each of them in the marks.
 function check_numbers(before, first, line,   to, number) {
   check(before first, line)
   number = first
@@ -141,7 +141,7 @@ function check_numbers(before, first, line,   to, number) {
   }
 }
 
-# Behind "§2", "§2.9" or "§1a" (in `taken`): the rest of what names the rules.
+# After "§2", "§2.9" or "§1a" (in `taken`): the rest of the rule names.
 function cite_section(line,   key, head, number, to) {
   key = taken
   section = key
@@ -166,7 +166,7 @@ function cite_section(line,   key, head, number, to) {
   }
 }
 
-# Whether what stands before, since the last citation, is no more than a separator.
+# Whether the text since the last citation is only a separator.
 function continues(gap) { return listing && gap ~ /^[ \n,;(]*((and|or) )?$/ }
 
 function names_no_page(found, gap, in_code) {
@@ -272,7 +272,7 @@ MODE == "citations" && /\// && $0 ~ source_file {
   sub(/\001.*\002/, "", said)
   check_files(said)
 }
-# Lines far from anything that cites are left out, but for their ends.
+# Lines far from citations are skipped, except their ends.
 MODE == "citations" && /\.md|§/ { near = 4 }
 MODE == "citations" { whole = whole (near-- > 0 ? prose($0) : ".") "\n" }
 

@@ -7,7 +7,7 @@ export LC_ALL=C
 
 lint=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 cd "$1"
-# Data that others wrote are not looked into.
+# Third-party data is skipped.
 prune=(\( -name .git -o -path './bazel-*' -o -path ./conformance/lowering/cases -o -path ./fuzz/corpus \) -prune -o -type f)
 mapfile -t files < <(
   find . "${prune[@]}" \( -name '*.h' -o -name '*.cc' -o -name '*.inc' -o -name '*.proto' -o -name '*.bazel' -o -name '*.bzl' \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# format.sh ROOT [--fix]: checks, or brings about, that every C++ file below ROOT is as .clang-format says.
+# format.sh ROOT [--fix]: checks (or with --fix formats) every C++ file below ROOT by .clang-format.
 set -euo pipefail
 
 cd "$1"
@@ -14,7 +14,7 @@ if [[ ${2:-} == --fix ]]; then
   run -i
 elif ! complaints=$(run --dry-run -Werror 2>&1); then
   grep -oE '^\./[^ :]+:[0-9]+' <<<"$complaints" | sort -u -t: -k1,1 || echo "$complaints"
-  echo "^ files that are not formatted, and the first place in each; tools/format.sh formats them"
+  echo "^ files that are not formatted, and the first difference in each; tools/format.sh formats them"
   exit 1
 fi
 echo "${#files[@]} files"

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""includes.py ROOT: every file includes, itself or through the project's headers, what it names of the headers that
-tools/precompiled_headers gives it anyway: without them it must compile, too."""
+"""includes.py ROOT: every file includes, directly or through the project's headers, the precompiled headers (tools/precompiled_headers)
+whose names it uses: it must also compile without precompiled headers."""
 
 import functools
 import pathlib
 import re
 import sys
 
-# Header -> a pattern of what it declares. The standard library's headers may include each other; those that any string or
-# vector brings (utility, cstddef, type_traits, initializer_list, iterator) are not asked for.
+# Maps headers to patterns of their declarations. The standard library's headers may include each other; those that any string or
+# vector includes (utility, cstddef, type_traits, initializer_list, iterator) are not required.
 DECLARES = {
     "algorithm": r"std::(?:sort|stable_sort|max_element|min_element|minmax_element|find_if|find_if_not|any_of|all_of|none_of|reverse|"
                  r"transform|lower_bound|upper_bound|equal|fill_n|copy_n|copy_if|replace|remove_if|unique|rotate|nth_element|"
@@ -46,7 +46,7 @@ DECLARES = {
     "absl/strings/str_split.h": r"absl::(?:StrSplit|ByChar|ByString|SkipEmpty|MaxSplits)\b",
     "absl/types/span.h": r"absl::(?:Span<|MakeSpan\(|MakeConstSpan\()",
 }
-# A header that promises what another declares.
+# Headers that guarantee the declarations of another.
 BRINGS = {
     "absl/status/statusor.h": ["absl/status/status.h"],
     "stdint.h": ["cstdint"],
@@ -65,7 +65,7 @@ def main():
 
     @functools.lru_cache(None)
     def included(path):
-        """What a file of the project includes in the end: names of headers, and paths of the project's files."""
+        """Transitive includes of a file of the project: names of headers, and paths of the project's files."""
         found, open_ = set(), [path]
         while open_:
             for name in INCLUDE.findall(text(open_.pop())):

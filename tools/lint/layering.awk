@@ -10,7 +10,7 @@ function within(package, pattern) {
   return package == pattern || index(package, pattern "/") == 1
 }
 
-# The row for a package: the longest that matches. `self` becomes the part of the tree that may use itself.
+# The row for a package: the longest match. Sets `self` to the part of the tree that may use itself.
 function row_of(package,   key, best, parts) {
   best = ""
   for (key in may) {
@@ -58,7 +58,7 @@ function finish_rule(   i, ok) {
   is_test = in_macro = 0
 }
 
-# The table: package | what it may use | what its tests may use besides.
+# The table: package | what it may use | what else its tests may use.
 FILENAME ~ /layers\.txt$/ {
   if ($0 ~ /^ *(#|$)/) next
   if ($1 == "restricted") { for (i = 2; i <= NF; i++) restricted[$i] = 1; next }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # modules.sh ROOT: every module that MODULE.bazel or a module of third_party/bazel_registry names is in that registry, with the
-# version that is named; and sources that are the checkout's are there.
+# version that is named; and local sources exist.
 set -euo pipefail
 
 cd "$1"

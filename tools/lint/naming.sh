@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# naming.sh ROOT: no file, folder or target is called util, helper or misc (the name says nothing), and every
+# naming.sh ROOT: no file, folder or target is called util, helper or misc (such names are meaningless), and every
 # T[O]DO names its owner.
 set -euo pipefail
 
@@ -15,14 +15,14 @@ fi
 
 vague='(^|[/_.-])(utils?|helpers?|misc)([_./-]|$)'
 if find . "${prune[@]}" -path './*' -print | grep -E "$vague"; then
-  echo "^ files or folders with a name that says nothing: call them after what they do"
+  echo "^ files or folders with a meaningless name: name them after their purpose"
   status=1
 fi
 
 build=(-type f \( -name BUILD.bazel -o -name BUILD -o -name '*.BUILD' -o -name '*.bzl' \))
 if find . "${prune[@]}" "${build[@]}" -print0 |
   xargs -0 -r grep -nE 'name = "([^"]*[/_.-])?(utils?|helpers?|misc)([_./-][^"]*)?"' /dev/null; then
-  echo "^ targets with a name that says nothing: call them after what they do"
+  echo "^ targets with a meaningless name: name them after their purpose"
   status=1
 fi
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # public_targets.sh ROOT: targets are private to this repository unless docs/public_targets.md lists them: exactly those
-# say visibility = ["//visibility:public"], and no package is public as a whole. third_party/ is not looked at.
+# say visibility = ["//visibility:public"], and no package is public as a whole. third_party/ is skipped.
 set -euo pipefail
 
 cd "$1"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run_on_workspace.sh NAME: runs NAME.sh on the checkout that this file is part of, from wherever it is linked to.
+# run_on_workspace.sh NAME: runs NAME.sh on the checkout of this file, also if it is a link.
 set -euo pipefail
 
 lint=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Which faults no test notices.
+"""Finds faults that no test detects.
 
-    tools/mutants/mutants.py exir/emit runtime/program     # these folders' sources, each judged by its own tests
+    tools/mutants/mutants.py exir/emit runtime/program     # these folders' sources, each with its own tests
     tools/mutants/mutants.py --changed                     # the sources that differ from main
     tools/mutants/mutants.py exir/emit --linking           # survivors again, by all tests that link the file
 
 In a scratch copy, each guard (the condition of an `if`) gets a switch, and so does each fault of faults.txt; all is
-built once. Each test runs once as it is, and says which guards hold in it; then each mutant runs the tests in which it
-holds, until one fails. See README.md.
+built once. Each test runs once without faults, which records the guards that are true; then each mutant runs the tests that
+reach it, until one fails. See README.md.
 """
 
 import argparse
@@ -37,8 +37,8 @@ ROOT = HERE.parent.parent
 MEMORY = 6 << 30  # a guard less may ask for any amount
 SHORTEST = 10  # seconds of a processor that a mutant's test has at least
 PATIENCE = 10  # how many times as long it may take: others work on the machine, too
-# Where a guard is missing, what follows goes through a null pointer or takes what an empty optional holds. The test is to
-# end there; a compiler that knows that this is never right would keep the guard, or take any bytes for the value.
+# Without a guard, the following code may dereference a null pointer or read an empty optional. The test must
+# end there; an optimizing compiler could keep the guard, or read arbitrary bytes.
 ENDING = ("-D_GLIBCXX_ASSERTIONS", "-fno-delete-null-pointer-checks")
 
 
@@ -51,7 +51,7 @@ def run(*command, cwd=ROOT):
 
 
 def is_product(path):
-    """Whether guards of this source are judged: sources of the project, neither tests nor what serves tests alone."""
+    """Whether guards of this source are mutated: sources of the project, except tests and their helpers."""
     parts = path.split("/")
     return (
         path.endswith(".cc")
@@ -62,7 +62,7 @@ def is_product(path):
 
 
 def copy_tree(scratch):
-    """Makes `scratch` hold what the checkout holds (what git ignores left out)."""
+    """Copies the checkout to `scratch` (without ignored files)."""
     wanted = set(run("git", "ls-files", "-z", "-co", "--exclude-standard").split("\0")) - {""}
     wanted = {p for p in wanted if (ROOT / p).is_file()}
     for folder, _, files in os.walk(scratch):
@@ -83,7 +83,7 @@ def write(path, text):
 
 
 def first_number(scratch, path):
-    """Where the numbers of a source begin: the same in each run, so that what did not change is not built again."""
+    """First mutant number of a source: stable between runs, so that unchanged sources are not rebuilt."""
     numbers = scratch / "numbers.json"
     known = json.loads(numbers.read_text()) if numbers.exists() else []
     if path not in known:
@@ -116,7 +116,7 @@ class Bazel:
         ).stdout
 
     def tests(self, query):
-        """The tests of a query, with their arguments. A test whose arguments Bazel has to make out is left out."""
+        """The tests of a query, with their arguments. Tests whose arguments Bazel expands are skipped."""
         tests = []
         binaries = pathlib.Path(self("info", *self.flags, "bazel-bin", quiet=True).strip())
         listed = self("query", "--output=xml", query, quiet=True)
@@ -135,7 +135,7 @@ class Bazel:
 
 
 def ending(sources):
-    """The flag of Bazel that compiles these sources, whose tests are to end where a guard is missing."""
+    """The flag of Bazel that compiles these sources, so that missing guards end the tests."""
     paths = "|".join(p.replace(".", r"\.") for p in sources)
     return f"--per_file_copt=^({paths})$@{','.join(ENDING)}"
 
@@ -146,13 +146,13 @@ def limit(seconds):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-# Whoever is root may put a file at the place of a device, and a fault may do it: nothing does while something is mounted there.
+# Root may replace a device by a file, and so may a fault: mounting something there prevents it.
 GUARD = ["unshare", "--mount", "sh", "-c", 'for d in null full; do mount --bind /dev/$d /dev/$d || exit; done; exec "$@"', "sh"]
 
 
 @functools.cache
 def guard():
-    """What tests are run by; ends the program where they can't be."""
+    """The command prefix of tests; ends the program if tests can't run."""
     if os.geteuid() != 0:
         return []
     if subprocess.run([*GUARD, "true"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE).returncode == 0:
@@ -161,8 +161,8 @@ def guard():
 
 
 def passes(test, seconds, mutant=None, held=None):
-    """Whether the test passes, and the seconds of a processor that it took, of which it has `seconds`: in its runfiles,
-    in a group of processes that ends with it."""
+    """Whether the test passes, and its CPU time, which is limited to `seconds`. Runs in its runfiles,
+    in a process group that ends with it."""
     runfiles = pathlib.Path(f"{test.binary}.runfiles")
     workspace = next((p for p in runfiles.iterdir() if (p / "tools").exists() or p.name == "belay"), None) if runfiles.exists() else None
     with tempfile.TemporaryDirectory(prefix="mutants") as folder:
@@ -193,7 +193,7 @@ def passes(test, seconds, mutant=None, held=None):
         end = time.monotonic() + PATIENCE * seconds
         late = False
         while True:
-            # Its own time, not that of all children: several tests run at once.
+            # Its own CPU time, not that of all children: several tests run at once.
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
             if pid != 0:
                 break
@@ -210,7 +210,7 @@ def passes(test, seconds, mutant=None, held=None):
 
 
 def record(tests, size, jobs):
-    """Runs each test as it is; keeps those that pass, with their time and what holds in them."""
+    """Runs each test without faults; keeps passing ones, with their time and the mutants that they reach."""
 
     def one(test):
         with tempfile.NamedTemporaryFile(prefix="mutants") as held:
@@ -227,7 +227,7 @@ def record(tests, size, jobs):
 
 
 def survivors(mutants, tests, jobs):
-    """The mutants that none of the tests in which they hold notices."""
+    """The mutants that no test reaching them detects."""
 
     def notices(mutant):
         folder = f"//{folder_of(mutant.path)}:"
@@ -255,12 +255,12 @@ def main():
     parser.add_argument("--changed", nargs="?", const="main", metavar="REVISION", help="the sources that differ from it")
     parser.add_argument("--tests", nargs="*", help="patterns of Bazel instead of the folders' own tests")
     parser.add_argument("--linking", action="store_true", help="runs survivors again in the tests that link their file")
-    parser.add_argument("--only-faults", action="store_true", help="the list of faults alone, without guards")
+    parser.add_argument("--only-faults", action="store_true", help="only the list of faults, without guards")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--scratch", type=pathlib.Path, default=pathlib.Path.home() / ".cache/belay/mutants")
     parser.add_argument("--startup", default="", help="options of Bazel before its command")
     parser.add_argument("--flags", default="", help="options of Bazel's build")
-    parser.add_argument("--json", type=pathlib.Path, help="also writes each mutant and what became of it")
+    parser.add_argument("--json", type=pathlib.Path, help="also writes each mutant and its result")
     options = parser.parse_args()
 
     tracked = run("git", "ls-files", "-co", "--exclude-standard").split("\n")
@@ -284,7 +284,7 @@ def main():
         faults[fault.path].append(fault)
     known = rewrite.read_known((HERE / "equivalent.txt").read_text())
 
-    # A fault may be in a header of a folder that is judged.
+    # A fault may be in a header of a named folder.
     folders = {folder_of(p) for p in sources}
     headers = [p for p in faults if p not in sources and folder_of(p) in folders and not options.changed]
     mutants, skipped = [], 0

@@ -1,4 +1,4 @@
-"""Tests of the rewriting and of the report, on small texts; a rewritten file is compiled and run."""
+"""Tests rewriting and the report on small sources; compiles and runs a rewritten file."""
 
 import contextlib
 import io
@@ -19,7 +19,7 @@ def conditions(text):
 
 
 class BlankTest(unittest.TestCase):
-    def test_comments_literals_and_directives_are_blank(self):
+    def test_blanks_comments_literals_and_directives(self):
         text = 'a(); // if (x)\n/* if\n(y) */ b("if (z)", \'(\', R"t(if (u))")t");\n#define M(x) \\\n  if (x) {}\nint c = 1\'000;\n'
         code = rewrite.blank(text)
         self.assertEqual(len(code), len(text))
@@ -32,22 +32,22 @@ class GuardsTest(unittest.TestCase):
     def test_finds_each_condition(self):
         self.assertEqual(conditions("if (a(b, c) && d) return;\nelse if (e) [[likely]] {}"), ["a(b, c) && d", "e"])
 
-    def test_leaves_alone_what_is_decided_when_it_is_compiled(self):
+    def test_skips_compile_time_conditions(self):
         found, skipped = rewrite.guards("if constexpr (x) { if (y) {} }\nif consteval {}\n")
         self.assertEqual([f[2] for f in found], ["y"])
         self.assertEqual(skipped, 2)
 
-    def test_a_declaration_is_made_first(self):
+    def test_declarations_precede_condition(self):
         [(_, _, condition, _, changed)] = rewrite.guards("if (const int* p = f(a == b)) g();")[0]
         self.assertEqual(condition, "const int* p = f(a == b)")
         self.assertTrue(changed.startswith("const int* p = f(a == b); ::belay_mutants::Guard("), changed)
         self.assertTrue(changed.endswith("static_cast<bool>(p))"), changed)
 
-    def test_an_initializer_stays_before_the_condition(self):
+    def test_keeps_initializer_before_condition(self):
         [(_, _, _, _, changed)] = rewrite.guards("if (Status s = f(); !s.ok()) g();")[0]
         self.assertTrue(changed.startswith("Status s = f();::belay_mutants::Guard("), changed)
 
-    def test_comparisons_are_no_declarations(self):
+    def test_comparisons_are_not_declarations(self):
         for text in ("a == b", "a <= b", "a != b", "(a = b) > c", "f([x = y] { return x; })"):
             self.assertIsNone(rewrite._declared(text), text)
 
@@ -59,23 +59,23 @@ class FaultsTest(unittest.TestCase):
         [fault] = rewrite.read_faults(self.LIST)
         self.assertEqual((fault.path, fault.says, fault.old), ("x.cc", "what goes wrong", "return a;"))
 
-    def test_a_block_without_switch_is_wrong(self):
+    def test_rejects_block_without_switch(self):
         with self.assertRaisesRegex(rewrite.Stale, "line 3"):
             rewrite.read_faults(self.LIST.replace("FAULT", "c"))
 
-    def test_a_fault_stands_once(self):
+    def test_fault_text_must_occur_once(self):
         faults = rewrite.read_faults(self.LIST)
         for text in ("return c;", "return a; return a;"):
             with self.assertRaisesRegex(rewrite.Stale, "expected once"):
                 rewrite.rewrite("x.cc", text, faults, 0)
 
-    def test_lines_stay(self):
+    def test_keeps_line_numbers(self):
         faults = rewrite.read_faults("# f\nx.cc\n- a;\n- b;\n+ if (!FAULT) b;\n")
         text, made, _ = rewrite.rewrite("x.cc", "a;\nb;\nif (c) d();\n", faults, 7)
         self.assertEqual([(m.number, m.line, m.kind) for m in made], [(7, 1, "fault"), (8, 3, "guard")])
         self.assertEqual(text[text.index('#line 1 "x.cc"') :].count("\n"), 4)
 
-    def test_the_lists_name_what_the_sources_have(self):
+    def test_lists_match_sources(self):
         here = pathlib.Path(mutants.HERE)
         faults = rewrite.read_faults((here / "faults.txt").read_text())
         self.assertGreater(len(faults), 30)
@@ -104,7 +104,7 @@ class RunTest(unittest.TestCase):
     """
 
     @unittest.skipUnless(shutil.which("clang++-19"), "no compiler")
-    def test_each_switch_turns_its_guard_off_and_tells_that_it_held(self):
+    def test_switch_disables_guard_and_records_it(self):
         text, made, skipped = rewrite.rewrite("x.cc", self.SOURCE, [], 10)
         self.assertEqual(([m.number for m in made], skipped), ([10, 11, 12, 13], 0))
         with tempfile.TemporaryDirectory() as folder:
@@ -125,7 +125,7 @@ class RunTest(unittest.TestCase):
             self.assertEqual(output(BELAY_MUTANT="13"), "word -1\n")
 
     @unittest.skipUnless(shutil.which("clang++-19"), "no compiler")
-    def test_what_a_guard_kept_from_nothing_ends_the_program(self):
+    def test_unguarded_null_access_ends_program(self):
         source_text = """
         #include <optional>
         struct Node { int kind; };
@@ -148,7 +148,7 @@ class RunTest(unittest.TestCase):
             self.assertTrue(ends(BELAY_MUTANT="10"))
             self.assertTrue(ends(BELAY_MUTANT="11"))
 
-    def test_only_the_sources_are_compiled_so(self):
+    def test_flags_apply_only_to_sources(self):
         self.assertEqual(
             mutants.ending(["a/b.cc", "c.cc"]),
             "--per_file_copt=^(a/b\\.cc|c\\.cc)$@-D_GLIBCXX_ASSERTIONS,-fno-delete-null-pointer-checks",
@@ -164,12 +164,12 @@ class PassesTest(unittest.TestCase):
             with unittest.mock.patch.object(mutants, "guard", lambda: []):
                 return mutants.passes(mutants.Test("//:a_test", binary, []), seconds, mutant=7)
 
-    def test_by_how_it_ends(self):
+    def test_result_follows_exit_status(self):
         self.assertTrue(self.passes('test "$BELAY_MUTANT" = 7')[0])
         self.assertFalse(self.passes("exit 3")[0])
         self.assertFalse(self.passes("kill -9 $$")[0])
 
-    def test_only_its_own_time_counts(self):
+    def test_counts_only_own_cpu_time(self):
         passed, seconds = self.passes("sleep 2")
         self.assertTrue(passed)
         self.assertLess(seconds, 1)
@@ -177,12 +177,12 @@ class PassesTest(unittest.TestCase):
         self.assertFalse(passed)
         self.assertLess(seconds, 3)
 
-    def test_what_waits_for_ever_ends(self):
+    def test_ends_waiting_processes(self):
         self.assertFalse(self.passes("sleep 100", seconds=0.05)[0])
 
 
 class ReportTest(unittest.TestCase):
-    def test_what_is_known_does_not_count(self):
+    def test_known_mutants_do_not_count(self):
         made = [rewrite.Mutant(i, "d/x.cc", i, "guard", f"c{i} → return;") for i in range(4)]
         known = rewrite.read_known("# why\nequivalent | d/x.cc | c1 → | a shortcut\nunreached | d/x.cc | c3 → | no memory\n")
         text = io.StringIO()
@@ -193,12 +193,12 @@ class ReportTest(unittest.TestCase):
         self.assertNotIn("c3", text.getvalue())
         self.assertRegex(text.getvalue(), r"d +4 +3 +1 +1 +50\.0 %")
 
-    def test_what_would_harm_is_found(self):
+    def test_finds_harmful_mutants(self):
         known = rewrite.read_known("harmful | d/x.cc | c1 → | a device is replaced")
         self.assertIsNotNone(rewrite.find_known(known, rewrite.Mutant(1, "d/x.cc", 1, "guard", "c1 → return;"), "harmful"))
         self.assertIsNone(rewrite.find_known(known, rewrite.Mutant(2, "d/x.cc", 2, "guard", "c2 → return;"), "harmful"))
 
-    def test_a_row_says_why(self):
+    def test_row_requires_reason(self):
         with self.assertRaisesRegex(rewrite.Stale, "line 1"):
             rewrite.read_known("equivalent | x.cc | c → |  ")
 

@@ -1,7 +1,7 @@
-"""C++ text to C++ text in which each guard, the condition of an `if`, can be switched off when the program runs.
+"""Rewrites C++ sources so that each guard, the condition of an `if`, can be disabled at run time.
 
-A condition becomes `::belay_mutants::Guard(17, condition)`: what it was, but false when BELAY_MUTANT is 17. Nothing is
-parsed: comments, literals and directives are blanked out, and parentheses counted.
+A condition becomes `::belay_mutants::Guard(17, condition)`: unchanged, but false if BELAY_MUTANT is 17. There is no
+parser: comments, literals and directives are blanked, and parentheses counted.
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ _OPEN, _CLOSE = "([{", ")]}"
 
 @dataclasses.dataclass
 class Mutant:
-    """One fault: a guard that is switched off, or one planted by hand."""
+    """One fault: a disabled guard, or one planted by hand."""
 
     number: int
     path: str
@@ -27,7 +27,7 @@ class Mutant:
 
 @dataclasses.dataclass
 class Fault:
-    """A fault planted by hand: `old`, which the file has once, becomes `new`, in which FAULT is the switch."""
+    """A fault planted by hand: replaces `old`, which occurs once in the file, by `new`, where FAULT is the switch."""
 
     path: str
     says: str
@@ -37,11 +37,11 @@ class Fault:
 
 
 class Stale(Exception):
-    """A list names what the sources do not have."""
+    """A list has an entry that the sources do not have."""
 
 
 def blank(text):
-    """The text with comments, literals and directives replaced by blanks, of the same length and lines."""
+    """Replaces comments, literals and directives by blanks; length and lines are unchanged."""
     token = re.compile(
         r"//(?:\\\n|[^\n])*|/\*.*?\*/"
         r'|(?:u8|[uUL])?R"(?P<tag>[^\s()\\]{0,16})\(.*?\)(?P=tag)"'
@@ -60,7 +60,7 @@ def blank(text):
 
 
 def _closing(code, at):
-    """The place of the bracket that closes the one at `at`, or -1."""
+    """The position of the bracket that closes the one at `at`, or -1."""
     depth = 0
     for i in range(at, len(code)):
         if code[i] in _OPEN:
@@ -100,8 +100,8 @@ def _declared(condition):
 
 
 def guards(text):
-    """(begin, end, condition, follows, replacement) of each guard; the replacement holds NUMBER where its number goes.
-    Also how many were left alone."""
+    """(begin, end, condition, follows, replacement) of each guard; the replacement has NUMBER in place of its number.
+    Also the number of skipped guards."""
     code, found, skipped = blank(text), [], 0
     for match in re.finditer(r"\bif\b\s*(constexpr\b|consteval\b|!)?\s*", code):
         if match.group(1):
@@ -135,7 +135,7 @@ def guards(text):
 
 
 def read_faults(text):
-    """The faults of a list: blocks between blank lines of `# what it says`, `path`, `- old` and `+ new` lines."""
+    """The faults of a list: blocks between blank lines of `# description`, `path`, `- old` and `+ new` lines."""
     faults, block, start = [], [], 0
     for number, line in enumerate([*text.split("\n"), ""], 1):
         if line.strip():
@@ -156,8 +156,8 @@ def read_faults(text):
 
 
 def rewrite(path, text, faults, first):
-    """The text of the file with its guards and `faults` switched, its mutants, numbered from `first` on, and how many
-    guards were left alone."""
+    """The source with switches for its guards and `faults`, its mutants, numbered from `first` on, and the number of
+    skipped guards."""
     mutants, skipped = [], 0
     for fault in faults:
         if text.count(fault.old) != 1:
@@ -198,7 +198,7 @@ def rewrite(path, text, faults, first):
 
 @dataclasses.dataclass
 class Known:
-    """What need not be noticed, and why."""
+    """Mutants that need not be detected, with reasons."""
 
     kind: str  # "equivalent": the same results without it; "unreached": no test can make it hold
     path: str
@@ -209,7 +209,7 @@ class Known:
 
 
 def read_known(text):
-    """The list of known mutants: rows `kind | path | how the text begins | why`."""
+    """The list of known mutants: rows `kind | path | beginning of the text | reason`."""
     known = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip() or line.startswith("#"):

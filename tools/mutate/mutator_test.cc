@@ -19,7 +19,7 @@ std::string Metadata(const std::string& file) {
                      static_cast<uint8_t>(file[16]) + size_t{256} * static_cast<uint8_t>(file[17]));
 }
 
-TEST(WireTreeTest, WritesWhatItRead) {
+TEST(WireTreeTest, RoundTrips) {
   const std::string metadata = Metadata(SampleProgram().Serialize());
   const auto fields = ParseWire(metadata);
   ASSERT_TRUE(fields.has_value());
@@ -43,9 +43,9 @@ TEST(WireTreeTest, ReadsEveryTypeOfField) {
   EXPECT_EQ((*fields)[4].value, 2u);
 }
 
-TEST(WireTreeTest, RefusesWhatIsNoMessage) {
+TEST(WireTreeTest, RejectsNonMessages) {
   const std::string not_messages[] = {
-      "\x08",                                              // no value
+      "\x08",                                              // missing value
       std::string("\x00\x01", 2),                          // field 0
       "\x0a\x05xx",                                        // too short
       "\x0b\x0c",                                          // a group
@@ -57,7 +57,7 @@ TEST(WireTreeTest, RefusesWhatIsNoMessage) {
   for (const std::string& bytes : not_messages) EXPECT_FALSE(ParseWire(bytes).has_value());
 }
 
-TEST(WireTreeTest, DeepMessagesEndAsBytes) {
+TEST(WireTreeTest, DeepMessagesBecomeBytes) {
   std::string nested;
   for (int i = 0; i < 100; ++i) {
     std::string outer = "\x0a";
@@ -71,7 +71,7 @@ TEST(WireTreeTest, DeepMessagesEndAsBytes) {
   EXPECT_EQ(WriteWire(*fields), nested);
 }
 
-TEST(WireTreeTest, EditsMessagesThatHaveNoNumbers) {
+TEST(WireTreeTest, EditsMessagesWithoutNumbers) {
   std::set<std::string> different;
   for (uint64_t seed = 0; seed < 500; ++seed) {
     Random random(seed);
@@ -88,7 +88,7 @@ TEST(WireTreeTest, EditsMessagesThatHaveNoNumbers) {
   EXPECT_GT(different.size(), 50u);
 }
 
-TEST(WireTreeTest, CopiesOfLargeFieldsHaveABound) {
+TEST(WireTreeTest, BoundsCopiesOfLargeFields) {
   WireField large;
   large.type = WireField::Type::kBytes;
   large.bytes.assign(60 << 10, 'x');
@@ -100,18 +100,18 @@ TEST(WireTreeTest, CopiesOfLargeFieldsHaveABound) {
   }
 }
 
-TEST(MutatorTest, FieldsOfProgramsAloneAreEdited) {
+TEST(MutatorTest, EditsFieldsOnlyOfPrograms) {
   Random random(1);
   EXPECT_EQ(EditProgramFile(random, "no program"), "no program");
-  // A header, and metadata that is no message.
+  // A header, and metadata that is not a message.
   std::string file = SampleProgram().Serialize();
   const size_t size = Metadata(file).size();
   file.replace(kHeaderBytes, size, size, '\x0b');
   EXPECT_EQ(EditProgramFile(random, file), file);
 }
 
-TEST(MutatorTest, TheSameSeedGivesTheSameMutations) {
-  const google::protobuf::LogSilencer quiet;  // it reports strings that are not UTF-8
+TEST(MutatorTest, IsDeterministicPerSeed) {
+  const google::protobuf::LogSilencer quiet;  // suppresses reports of strings that are not UTF-8
   const std::string file = SampleProgram().Serialize();
   const Mutator a({file, "donor"}), b({file, "donor"});
   std::set<std::string> different;
@@ -124,7 +124,7 @@ TEST(MutatorTest, TheSameSeedGivesTheSameMutations) {
   EXPECT_NE(a.Mutate(8, 0).bytes, a.Mutate(7, 0).bytes);
 }
 
-TEST(MutatorTest, AnyBytesAreMutated) {
+TEST(MutatorTest, MutatesAnyBytes) {
   for (const std::string& file : {std::string(), std::string("x"), std::string(1000, 'y'),
                                   std::string("BELAY\r\n\x1a") + std::string(56, '\xff')}) {
     const Mutator mutator({file});
@@ -134,9 +134,11 @@ TEST(MutatorTest, AnyBytesAreMutated) {
   }
 }
 
-TEST(MutatorTest, NoFilesAreAnEmptyOne) { EXPECT_LE(Mutator({}).Mutate(1, 1).bytes.size(), 2000u); }
+TEST(MutatorTest, NoFilesBehaveLikeEmptyFile) {
+  EXPECT_LE(Mutator({}).Mutate(1, 1).bytes.size(), 2000u);
+}
 
-TEST(MutatorTest, FixedHeadersAreRight) {
+TEST(MutatorTest, FixHeaderIsValid) {
   std::string file = SampleProgram().Serialize();
   const std::string right = file;
   file[20] = file[40] = file[58] = file[62] = 'x';
@@ -146,8 +148,8 @@ TEST(MutatorTest, FixedHeadersAreRight) {
   EXPECT_EQ(file, right);
 }
 
-// Most mutations get past the header, many past everything, and every check of the reader that the
-// sample can reach refuses some.
+// Most mutations pass the header check, many pass all checks, and every reader check that the
+// sample can reach rejects some.
 TEST(MutatorTest, MutationsReachDeep) {
   const google::protobuf::LogSilencer quiet;  // it reports strings that are not UTF-8
   const Mutator mutator({SampleProgram().Serialize()});
@@ -161,7 +163,7 @@ TEST(MutatorTest, MutationsReachDeep) {
     const absl::Status status = OpenFileBytes(mutation.bytes).status();
     opened += status.ok();
     past_header += status.ok() || status.code() != absl::StatusCode::kDataLoss;
-    // Messages without their numbers and names are the checks.
+    // Messages without numbers and names identify the checks.
     std::string check;
     for (const char c : status.message()) {
       if (c < '0' || c > '9') check.push_back(c);

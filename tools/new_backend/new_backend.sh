@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# new_backend.sh NAME FOLDER: a backend of one's own, from Belay's skeleton backends/null. Called in the root of a workspace that
-# has Belay as @belay; makes FOLDER in it, with the backend, its test, and the commands that know it.
+# new_backend.sh NAME FOLDER: creates a backend from Belay's skeleton backends/null. Called in the root of a workspace that
+# has Belay as @belay; creates FOLDER in it, with the backend, its test, and commands that include it.
 set -euo pipefail
 belay=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.." && pwd)
 [[ $# == 2 ]] || { echo "usage: new_backend.sh NAME FOLDER" >&2; exit 2; }
 name=$1 folder=${2%/}
 [[ $name =~ ^[a-z][a-z0-9_]*$ ]] || { echo "expected a NAME of lower-case letters, digits and _, got '$name'" >&2; exit 2; }
 [[ $folder =~ ^[A-Za-z0-9_][A-Za-z0-9_/-]*$ ]] || { echo "expected a FOLDER in this workspace, got '$folder'" >&2; exit 2; }
-[[ ! -e $folder ]] || { echo "$folder is already there" >&2; exit 1; }
+[[ ! -e $folder ]] || { echo "$folder exists already" >&2; exit 1; }
 
 # my_npu: MyNpu in names of classes, MY_NPU in header guards.
 camel=$(sed -E 's/(^|_)([a-z0-9])/\U\2/g' <<<"$name")
@@ -29,7 +29,7 @@ sed -E -e 's#"//:__subpackages__"#"//visibility:public"#' -e 's#"//(bazel|tools|
     >"$folder/BUILD.bazel"
 cat >>"$folder/BUILD.bazel" <<END
 
-# The belay command, and the harnesses that compare with PyTorch, which know $name too.
+# The belay command, and the harnesses that compare with PyTorch, which include $name.
 
 belay_backend_set(
     name = "backends",
@@ -47,4 +47,4 @@ belay_backend_set(
     "ops",
 ]]
 END
-echo "$folder is there. Next: WhyNot in ${name}_partitioner.cc, Preprocess in ${name}_backend.cc, Init and Execute in ${name}_runtime.cc."
+echo "created $folder. Next: WhyNot in ${name}_partitioner.cc, Preprocess in ${name}_backend.cc, Init and Execute in ${name}_runtime.cc."

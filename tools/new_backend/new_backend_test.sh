@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# new_backend_test.sh SCRIPT MODEL.pt2 CASES BINARY…: the backend that new_backend.sh made in a workspace of its own. It
-# builds, its tests pass, the commands know it, its refusals are in the report, and each harness notices that it takes nothing.
+# new_backend_test.sh SCRIPT MODEL.pt2 CASES BINARY…: tests the backend that new_backend.sh created in a separate workspace. It
+# builds, its tests pass, the commands include it, its refusals are in the report, and each harness reports that it supports no node.
 # CASES is a file in conformance/opcases; BINARY are the backend's targets.
 set -euo pipefail
 script=$PWD/$1 model=$2 cases=$3
@@ -16,7 +16,7 @@ page=$folder/STATUS.md
 "${binary[blob_replay_test]}" "$folder/corpus" >"$TEST_TMPDIR/replay.txt" || fail "$(cat "$TEST_TMPDIR/replay.txt")"
 grep -q '^2 files$' "$TEST_TMPDIR/replay.txt" || fail "expected its seeds to be replayed"
 
-# Its page says what it takes, and is held to it.
+# Its page lists the supported operators, and is checked.
 status() { "${binary[status]}" --backend=my_npu --cases="$cases" --command='bazel run //backends/my_npu:status' "$@"; }
 grep -q '^my_npu supports calls of 0 of [1-9][0-9]* operators\.$' "$page" || fail "$(head -12 "$page")"
 sed '/^my_npu supports/s/ 0 / 1 /' "$page" >"$TEST_TMPDIR/STATUS.md"
@@ -33,14 +33,14 @@ grep -q 'kernels: 33 of 33 nodes' "$TEST_TMPDIR/lower.txt" || fail "$(cat "$TEST
 refused=$(grep -cE '"op":"edge\.([^"]+)","reason":"operator \1 is not supported"' "$report") || true
 [[ $refused == 33 ]] || fail "expected the reasons of 33 nodes in the report, got $refused: $(cat "$report")"
 
-# Each harness runs, says how much it took, and fails at nothing.
+# Each harness runs, prints the number of delegated nodes, and passes.
 opcases=${cases%/*}
 lowering=${opcases%/*}/lowering/cases zoo=${opcases%/*}/models/zoo
 expect_nothing_taken() {
   local tool=$1
   shift
   if "${binary[$tool]}" "$@" --backend=my_npu >"$TEST_TMPDIR/$tool.txt" 2>&1; then fail "$tool: expected it to fail: my_npu takes nothing"; fi
-  grep -q '^FAIL backend my_npu: took 0 nodes' "$TEST_TMPDIR/$tool.txt" || fail "$tool: $(cat "$TEST_TMPDIR/$tool.txt")"
+  grep -q '^FAIL backend my_npu: accepted 0 nodes' "$TEST_TMPDIR/$tool.txt" || fail "$tool: $(cat "$TEST_TMPDIR/$tool.txt")"
   grep -Eq '^[0-9]+ passed, 0 failed' "$TEST_TMPDIR/$tool.txt" || fail "$tool: $(tail "$TEST_TMPDIR/$tool.txt")"
   "${binary[$tool]}" "$@" --backend=my_npu --allow_undelegated >"$TEST_TMPDIR/$tool.txt" || fail "$tool: $(tail "$TEST_TMPDIR/$tool.txt")"
 }
@@ -48,7 +48,7 @@ expect_nothing_taken models --zoo="$zoo" --only=resnet_tiny
 expect_nothing_taken ops --cases="$opcases" --only='^aten.relu.default '
 expect_nothing_taken lowering --cases="$lowering" --only=all_nodes_linear
 
-# What the script refuses.
+# Errors of the script.
 mkdir "$TEST_TMPDIR/workspace" && cd "$TEST_TMPDIR/workspace"
 expect_refusal() {
   local text=$1 output
@@ -60,4 +60,4 @@ expect_refusal "usage:" my_npu
 expect_refusal "got 'MyNpu'" MyNpu npu
 expect_refusal "got '../npu'" npu ../npu
 mkdir taken
-expect_refusal "taken is already there" npu taken
+expect_refusal "taken exists already" npu taken

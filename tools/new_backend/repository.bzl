@@ -1,7 +1,7 @@
 """A workspace in which new_backend.sh was called, for its test."""
 
 def _new_backend_repository_impl(ctx):
-    # The skeleton is read where it is; a file of it that changes makes the repository anew.
+    # The skeleton is read in place; a changed file of it recreates the repository.
     script = ctx.path(ctx.attr.script)
     for file in ctx.attr.skeleton:
         ctx.path(file)

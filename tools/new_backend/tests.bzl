@@ -1,10 +1,10 @@
-"""The test of a backend that new_backend.sh made: my_npu, in whatever workspace."""
+"""The test of a backend that new_backend.sh created: my_npu, in any workspace."""
 
 _MODEL = "//conformance/models:zoo/resnet_tiny/model.pt2"
 _CASES = "//conformance:opcases/README.md"
 
 def new_backend_test(name, folder):
-    """Holds that the backend's targets do what README.md says of them.
+    """Tests that the backend's targets behave as README.md describes.
 
     Args:
       name: of the test.
@@ -21,7 +21,7 @@ def new_backend_test(name, folder):
         "status_test",
     ]]
 
-    # Aliases, whose paths can be asked for, in whatever workspace they are.
+    # Aliases, whose paths are available in any workspace.
     files = []
     for file, actual in [
         ("script", "//tools/new_backend:new_backend.sh"),

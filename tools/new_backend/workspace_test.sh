@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A vendor's way, on the checkout that this test was started from: a workspace that declares Belay as
-# examples/out_of_tree_backend/README.md says, a backend that new_backend.sh makes in it, and each command of README.md.
+# Follows a vendor's steps, on the checkout of this test: a workspace that declares Belay as in
+# examples/out_of_tree_backend/README.md, a backend that new_backend.sh creates in it, and each command of README.md.
 set -euo pipefail
 belay=$(dirname "$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")")
 vendor=${TEST_TMPDIR:?}/vendor
@@ -29,7 +29,7 @@ done < <(cat WORKSPACE .bazelrc)
 
 ../belay/tools/new_backend/new_backend.sh my_npu "$folder"
 cp -r backends "$TEST_TMPDIR/made"
-# What the backend's targets must do is said once. Nothing else is in the workspace but this.
+# The expected behavior of the targets is defined once. The workspace contains only this.
 cat >BUILD.bazel <<'END'
 load("@belay//tools/new_backend:tests.bzl", "new_backend_test")
 
@@ -40,7 +40,7 @@ new_backend_test(
 END
 bazel test //...
 
-# As a vendor calls them, from his workspace.
+# Called from the vendor's workspace.
 bazel run //backends/my_npu:belay -- lower --backend my_npu "$belay/conformance/models/zoo/mlp/model.pt2" -o "$PWD/model.belay" \
   --report "$PWD/report.json"
 [[ -s model.belay ]] || fail "expected a program"
@@ -50,18 +50,18 @@ expect_nothing_taken() {
   local target=$1
   shift
   if bazel run "//backends/my_npu:$target" -- "$@" --backend=my_npu >"$target.txt" 2>&1; then fail "$target: expected it to fail: my_npu takes nothing"; fi
-  grep -q '^FAIL backend my_npu: took 0 nodes' "$target.txt" || fail "$(tail -n 40 "$target.txt")"
+  grep -q '^FAIL backend my_npu: accepted 0 nodes' "$target.txt" || fail "$(tail -n 40 "$target.txt")"
 }
 expect_nothing_taken ops --cases="$zoo/opcases" --only='^aten.relu.default '
 expect_nothing_taken models --zoo="$zoo/models/zoo" --only=resnet_tiny
 expect_nothing_taken lowering --cases="$zoo/lowering" --only=all_nodes_linear
 
-# Writes the page in the sources, which was current.
+# Writes the page in the source tree, which was current.
 sed -i '/^my_npu takes/s/ 0 / 1 /' "$folder/STATUS.md"
 bazel run //backends/my_npu:status
 diff -r "$TEST_TMPDIR/made" backends || fail "expected nothing to change but the page, and that back"
 
-# libFuzzer goes on from the seeds, under sanitizers.
+# libFuzzer continues from the seeds, with sanitizers.
 mkdir work
 bazel run --config=fuzz //backends/my_npu:blob_fuzzer -- -runs=20000 "$PWD/work" "$PWD/$folder/corpus" >fuzz.txt 2>&1 ||
   fail "$(tail -n 40 fuzz.txt)"

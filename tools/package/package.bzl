@@ -1,10 +1,10 @@
-"""Belay without Bazel: a tarball of the C interface, its libraries, the command, and what CMake and pkg-config read."""
+"""Belay without Bazel: a tarball of the C interface, its libraries, the command, and files for CMake and pkg-config."""
 
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "CPP_LINK_DYNAMIC_LIBRARY_ACTION_NAME")
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
 def _static_archive_impl(ctx):
-    """One archive of everything below a library, and the flags that linking it needs."""
+    """One archive of a library and its dependencies, and the flags for linking it."""
     archives = []
     flags = []
     for linker_input in ctx.attr.library[CcInfo].linking_context.linker_inputs.to_list():
@@ -22,7 +22,7 @@ def _static_archive_impl(ctx):
     ctx.actions.run_shell(
         inputs = archives + [script],
         outputs = [ctx.outputs.archive],
-        # LLVM's tools lie beside the compiler. "D": no times and owners, so that the bytes follow from the content.
+        # LLVM's tools are next to the compiler. "D": no times and owners, so that the bytes only depend on the content.
         command = "llvm=$(dirname \"$(readlink -f \"$3\")\") && \"$llvm/llvm-ar\" -M < \"$1\" && \"$llvm/llvm-ranlib\" -D \"$2\"",
         arguments = [script.path, ctx.outputs.archive.path, find_cpp_toolchain(ctx).compiler_executable],
         mnemonic = "StaticArchive",

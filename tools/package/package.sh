@@ -10,7 +10,7 @@ install -D -m 644 "$shared" "$root/lib/libbelay.so.1"
 ln -s libbelay.so.1 "$root/lib/libbelay.so"
 install -D -m 755 "$command" "$root/bin/belay"
 mkdir -p "$root/lib/cmake/Belay" "$root/lib/pkgconfig"
-# The C++ library: an application in C is linked by a compiler that does not think of it.
+# The C++ library: the C compiler does not link it by default.
 sed "s|@STATIC_FLAGS@|${flags// /;};stdc++;m|" "$cmake" >"$root/lib/cmake/Belay/BelayConfig.cmake"
 sed "s|@STATIC_FLAGS@|$flags -lstdc++ -lm|" "$pkgconfig" >"$root/lib/pkgconfig/belay.pc"
 tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C "$root" -cf - . | gzip -n >"$out"

@@ -3,8 +3,8 @@
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "CPP_COMPILE_ACTION_NAME")
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
-# What is compiled, in the compiler's root; the headers are included before it. Clang writes the place of this file into
-# the result, so it is one that every machine has at the same place, and not one in a sandbox, whose place is new each time.
+# The compiled source file; the headers are included before it. Clang writes the path of this file into
+# the result, so it is a file with the same path on every machine, not one in a sandbox, whose path is new each time.
 _MAIN_FILE = "/usr/include/stdc-predef.h"
 
 def _precompiled_headers_impl(ctx):
@@ -16,13 +16,13 @@ def _precompiled_headers_impl(ctx):
         unsupported_features = ctx.disabled_features,
     )
 
-    # Optimized builds have objects with and without position-independent code, which Clang wants other headers for.
+    # Optimized builds have objects with and without position-independent code, for which Clang needs separate headers.
     pic = toolchain.needs_pic_for_dynamic_libraries(feature_configuration = features)
     if not ctx.attr.headers or (pic and ctx.var["COMPILATION_MODE"] == "opt"):
         return [CcInfo(), platform_common.TemplateVariableInfo({ctx.attr.variable: ""})]
     precompiled = ctx.actions.declare_file(ctx.label.name + ".pch")
 
-    # Macros that files have besides are fine, and others than here are not: Highway's differ, and no header here asks for them.
+    # Additional macros of files are allowed, other values are not: Highway's differ, but no header here uses them.
     flags = [
         flag
         for flag in ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts + ctx.attr.copts
@@ -36,8 +36,8 @@ def _precompiled_headers_impl(ctx):
         output_file = precompiled.path,
         source_file = (toolchain.sysroot or "") + _MAIN_FILE,
         use_pic = pic,
-        # Without times, so that the same headers give the same bytes. With templates' instances, so that no file makes
-        # those that the headers themselves use.
+        # Without times, so that the same headers give the same bytes. With template instances, so that files do not
+        # instantiate those of the headers.
         user_compile_flags = flags + ["-Xclang", "-fno-pch-timestamp", "-fpch-instantiate-templates", "-xc++-header"],
     )
     ctx.actions.run(

@@ -44,7 +44,7 @@ class Plan {
   MethodPlan plan_;
 };
 
-TEST(ArenaUseTest, FromTheFirstToTheLastThatMentionsATensor) {
+TEST(ArenaUseTest, LiveFromFirstToLastUse) {
   Plan plan;
   const uint32_t x = plan.Tensor(0, 1000, TensorPlan::Location::kExternal);
   const uint32_t a = plan.Tensor(0, 100), b = plan.Tensor(100, 20), c = plan.Tensor(0, 30);
@@ -54,7 +54,7 @@ TEST(ArenaUseTest, FromTheFirstToTheLastThatMentionsATensor) {
   EXPECT_THAT(plan.Use(), ElementsAre(100, 120, 50));
 }
 
-TEST(ArenaUseTest, ResultsStayToTheEndAndSharedPlacesCountOnce) {
+TEST(ArenaUseTest, ResultsLiveToEndAndAliasesCountOnce) {
   Plan plan;
   const uint32_t x = plan.Tensor(0, 0, TensorPlan::Location::kState);
   const uint32_t a = plan.Tensor(64, 100), over_a = plan.Tensor(64, 100), b = plan.Tensor(200, 8);
@@ -65,7 +65,7 @@ TEST(ArenaUseTest, ResultsStayToTheEndAndSharedPlacesCountOnce) {
   EXPECT_THAT(plan.Use(), ElementsAre(100, 100, 108));
 }
 
-TEST(ArenaUseTest, ListsMentionTheirElements) {
+TEST(ArenaUseTest, ListsUseTheirElements) {
   Plan plan;
   const uint32_t a = plan.Tensor(0, 4), b = plan.Tensor(4, 4), c = plan.Tensor(8, 8);
   const uint32_t list = plan.List({a, b});
@@ -75,7 +75,7 @@ TEST(ArenaUseTest, ListsMentionTheirElements) {
   EXPECT_THAT(plan.Use(), ElementsAre(4, 8, 16));
 }
 
-TEST(ArenaUseTest, WhatIsOlderThanALoopStaysAroundIt) {
+TEST(ArenaUseTest, OlderTensorsLiveThroughLoop) {
   Plan plan;
   const uint32_t a = plan.Tensor(0, 4), b = plan.Tensor(4, 4), go = plan.Tensor(8, 1);
   plan.Call({}, a);                                         // 0
@@ -87,7 +87,7 @@ TEST(ArenaUseTest, WhatIsOlderThanALoopStaysAroundIt) {
   EXPECT_THAT(plan.Use(), ElementsAre(4, 5, 9, 9, 8, 4));
 }
 
-TEST(ArenaUseTest, NothingIsFine) {
+TEST(ArenaUseTest, EmptyMethod) {
   EXPECT_THAT(Plan().Use(), IsEmpty());
   Plan plan;
   plan.Call({}, plan.Tensor(0, 0));

@@ -33,12 +33,12 @@ struct DeclinedKernel {
 struct CodeSite {
   // The enclosing methods and delegates: "forward", "forward / delegate 0 (cpu) / forward".
   std::string path = {};
-  std::string name = {};     // "conv2d_3"; "instruction 7", "step 2" where the program does not say
-  std::string op = {};       // of a step: those of its nodes, "step" without any
-  std::string backend = {};  // "" for the program's own
+  std::string name = {};     // "conv2d_3"; "instruction 7", "step 2" if unknown
+  std::string op = {};       // of a step: operators of its nodes, or "step"
+  std::string backend = {};  // "" outside of delegates
   std::string kernel = {}, engine = {}, operands = {};
   std::vector<DeclinedKernel> declined = {};
-  std::string source = {}, module = {};  // of a step or a fused node, all of them: "m.py:3, m.py:5"
+  std::string source = {}, module = {};  // of a step or fused node: a list, "m.py:3, m.py:5"
   std::vector<ModelNode> nodes = {};     // that it computes, by the delegate's debug map
   uint64_t bytes_read = 0, bytes_written = 0, scratch_bytes = 0;
   uint64_t arena_bytes = 0;  // of its method's arena in use at this site (arena_use.h)
@@ -53,7 +53,7 @@ struct MethodMemory {
   uint64_t peak_bytes = 0;   // maximum in use at once
   std::string peak_at = {};  // CodeSite::name; "" without instructions
   uint64_t scratch_bytes = 0;
-  std::string scratch_at = {};  // "" where no kernel needs any
+  std::string scratch_at = {};  // "" if no kernel needs it
 };
 
 class CodeMap {

@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// "step 0 = c r": what the delegates' steps of the last call stand for.
+// "step 0 = c r": the nodes of the last call's delegate steps.
 std::vector<std::string> Steps(CodeMap& code) {
   std::vector<std::string> steps;
   for (const Event& event : code.log().events()) {
@@ -36,9 +36,9 @@ std::vector<std::string> Steps(CodeMap& code) {
   return steps;
 }
 
-// docs/lowering.md §4.5, from the program to what the runtime logs and back: a relu behind a
-// convolution is one instruction with two handles, a tan three instructions with one.
-TEST(CodeMapTest, IdsThatTheMappingDemoLogsLeadToTheNodesOfTheModel) {
+// docs/lowering.md §4.5, from the program to the runtime's log and back: a convolution with a fused
+// relu is one instruction with two handles, a tan three instructions with one.
+TEST(CodeMapTest, MapsLoggedIdsToModelNodes) {
   ASSERT_OK_AND_ASSIGN(
       const auto logged,
       LoggedMethod::Create(
@@ -55,7 +55,7 @@ TEST(CodeMapTest, IdsThatTheMappingDemoLogsLeadToTheNodesOfTheModel) {
 })",
           {{"BackendWithDelegateMappingDemo",
             {"aten.convolution.default", "aten.relu.default", "aten.tan.default"}}}));
-  // It logs what it would do, and computes nothing.
+  // Logs its steps without computing anything.
   EXPECT_THAT(logged->Execute(),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("conv_relu_op (0)")));
   CodeMap code(logged->method());
@@ -80,7 +80,7 @@ constexpr std::string_view kMlp = R"(program edge {
   }
 })";
 
-TEST(CodeMapTest, TheDemoBackendLogsEachOfItsSteps) {
+TEST(CodeMapTest, MapsStepsOfDemoBackend) {
   ASSERT_OK_AND_ASSIGN(
       const auto logged,
       LoggedMethod::Create(kMlp, {{"demo", {"aten.addmm.default", "aten.relu.default"}}}));
@@ -103,7 +103,7 @@ TEST(CodeMapTest, TheDemoBackendLogsEachOfItsSteps) {
 }
 
 // A delegate's program, and the delegate in it.
-TEST(CodeMapTest, ProgramsInsideOfDelegatesAreResolvedAtEachLevel) {
+TEST(CodeMapTest, ResolvesNestedPrograms) {
   ASSERT_OK_AND_ASSIGN(
       const auto logged,
       LoggedMethod::Create(
@@ -132,7 +132,7 @@ TEST(CodeMapTest, ProgramsInsideOfDelegatesAreResolvedAtEachLevel) {
   EXPECT_THAT(code.missing(), IsEmpty());
 }
 
-TEST(CodeMapTest, TheCpuBackendSaysWhichNodesItFused) {
+TEST(CodeMapTest, MapsFusedNodesOfCpuBackend) {
   ASSERT_OK_AND_ASSIGN(
       const auto logged,
       LoggedMethod::Create(kMlp, {{"cpu", {"aten.addmm.default", "aten.relu.default"}}}));
@@ -152,7 +152,7 @@ TEST(CodeMapTest, TheCpuBackendSaysWhichNodesItFused) {
   EXPECT_TRUE(found);
 }
 
-TEST(CodeMapTest, WithoutDebugDataItSaysWhatIsMissing) {
+TEST(CodeMapTest, ReportsMissingDebugData) {
   ASSERT_OK_AND_ASSIGN(
       const auto logged,
       LoggedMethod::Create(kMlp, {{"demo", {"aten.addmm.default", "aten.relu.default"}}},
@@ -166,8 +166,8 @@ TEST(CodeMapTest, WithoutDebugDataItSaysWhatIsMissing) {
                                           HasSubstr("delegate 0 (demo): no map of its steps")));
 }
 
-// Nobody has checked debug data: bytes that are none, and data of another program.
-TEST(CodeMapTest, DebugDataThatDoNotFitAreNone) {
+// Debug data is unverified: invalid bytes, and data of another program.
+TEST(CodeMapTest, IgnoresMismatchedDebugData) {
   schema::DebugInfo fits;
   schema::MethodDebugInfo& method_info = *fits.add_methods();
   method_info.add_instructions()->set_node("relu");
@@ -206,8 +206,8 @@ TEST(CodeMapTest, DebugDataThatDoNotFitAreNone) {
   }
 }
 
-// XNNPACK's bounds of a product are a node, too, and so is what brings images into its order.
-TEST(CodeMapTest, StepsOfXnnpackLeadToAllThatTheyCompute) {
+// The clamp of an XNNPACK matmul is a node as well, and so is the layout conversion of images.
+TEST(CodeMapTest, MapsXnnpackStepsToAllNodes) {
   ASSERT_OK_AND_ASSIGN(
       const auto logged,
       LoggedMethod::Create(

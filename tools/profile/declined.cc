@@ -100,7 +100,7 @@ std::string Either(const std::vector<std::string>& names) {
 }
 
 // Lists the dtypes of the first tensor that the kernel accepts; "" if none, or without tensors.
-std::string DTypesTaken(Call& call, bool contiguous) {
+std::string SupportedDTypes(Call& call, bool contiguous) {
   if (call.tensors().empty()) return "";
   const DType now = call.tensors()[0]->dtype;
   std::vector<std::string> taken;
@@ -121,7 +121,7 @@ std::string NumberText(const EValue& value) {
 }
 
 // Lists the numbers that the kernel accepts for the argument.
-std::string NumbersTaken(const Call& call, EValue& argument) {
+std::string SupportedNumbers(const Call& call, EValue& argument) {
   std::vector<EValue> others;
   if (argument.is<bool>()) others = {EValue(false), EValue(true)};
   if (argument.is<int64_t>()) {
@@ -141,7 +141,7 @@ std::string NumbersTaken(const Call& call, EValue& argument) {
 }
 
 // Returns "takes 'self' only contiguous" if that change is sufficient; "" if layouts do not decide.
-std::string LayoutTaken(Call& call, const std::vector<std::string>& names) {
+std::string SupportedLayout(Call& call, const std::vector<std::string>& names) {
   for (size_t k = 0; k < std::min(names.size(), call.arguments().size()); ++k) {
     TensorView* const tensor = call.arguments()[k]->get_if<TensorView>();
     if (tensor == nullptr) continue;
@@ -170,15 +170,15 @@ std::string WhyDeclined(const Kernel& kernel, const MethodPlan& plan, const Kern
   if (!read.ok()) return std::string(read.message());
   const std::vector<std::string> names =
       absl::StrSplit(std::string(kernel.signature), ' ', absl::SkipEmpty());
-  if (std::string layout = LayoutTaken(changed, names); !layout.empty()) return layout;
-  if (const std::string dtypes = DTypesTaken(changed, /*contiguous=*/false); !dtypes.empty()) {
+  if (std::string layout = SupportedLayout(changed, names); !layout.empty()) return layout;
+  if (const std::string dtypes = SupportedDTypes(changed, /*contiguous=*/false); !dtypes.empty()) {
     return absl::StrCat("takes ", dtypes);
   }
   for (size_t k = 0; k < std::min(names.size(), changed.arguments().size()); ++k) {
-    const std::string numbers = NumbersTaken(changed, *changed.arguments()[k]);
+    const std::string numbers = SupportedNumbers(changed, *changed.arguments()[k]);
     if (!numbers.empty()) return absl::StrCat("takes '", names[k], "' = ", numbers);
   }
-  if (const std::string dtypes = DTypesTaken(changed, /*contiguous=*/true); !dtypes.empty()) {
+  if (const std::string dtypes = SupportedDTypes(changed, /*contiguous=*/true); !dtypes.empty()) {
     return absl::StrCat("takes only contiguous tensors, and ", dtypes);
   }
   return "does not take these arguments";

@@ -95,7 +95,7 @@ bool TakesWholeSlopes(const KernelContext&, const SlopeCall& call) {
   return call.slope == 0 || call.slope == 2;
 }
 
-// The reasons of the first instruction, by kernel, the most preferred first.
+// Returns the reasons of the first instruction by kernel, most preferred first.
 std::vector<std::string> Reasons(std::string_view text, absl::Span<const Kernel> kernels) {
   const absl::StatusOr<std::unique_ptr<LoggedMethod>> logged =
       LoggedMethod::Create(text, {}, /*debug_info=*/true, kernels);
@@ -124,7 +124,7 @@ TEST(DeclinedTest, DTypes) {
   EXPECT_THAT(Reasons(kNegDouble, kernels), Contains("Floats: takes f32 or f16, not f64"));
 }
 
-TEST(DeclinedTest, NoOneThingDecides) {
+TEST(DeclinedTest, NoSinglePropertyDecides) {
   const Kernel kernels[] = {Picky<&TakesNothing>("Nothing")};
   EXPECT_THAT(Reasons(kNegDouble, kernels), Contains("Nothing: does not take these arguments"));
 }
@@ -165,7 +165,7 @@ std::string SortBy(int dim, bool descending) {
 
 TEST(DeclinedTest, NumbersAndFlags) {
   const Kernel kernels[] = {PickySort<&TakesOuter>("Outer"), PickySort<&TakesUp>("Up")};
-  EXPECT_THAT(Reasons(SortBy(1, false), kernels), IsEmpty());  // Up is preferred, and takes it
+  EXPECT_THAT(Reasons(SortBy(1, false), kernels), IsEmpty());  // Up is preferred and accepts it
   EXPECT_THAT(Reasons(SortBy(1, true), kernels),
               ElementsAre("Up: takes 'descending' = false, not true",
                           "Outer: takes 'dim' = -1 or 0, not 1"));
@@ -196,7 +196,7 @@ TEST(DeclinedTest, RealNumbers) {
               Contains("Whole: takes 'negative_slope' = 0 or 2, not 0.25"));
 }
 
-TEST(DeclinedTest, WhatCantBeReadSaysWhy) {
+TEST(DeclinedTest, UnreadableCallReturnsItsError) {
   const Kernel kernels[] = {PickySort<&TakesUp>("Up")};
   const std::vector<std::string> reasons = Reasons(SortBy(2, false), kernels);
   ASSERT_EQ(reasons.size(), 1u);
@@ -205,7 +205,7 @@ TEST(DeclinedTest, WhatCantBeReadSaysWhy) {
 }
 
 // Belay's own.
-TEST(DeclinedTest, KernelsOfTheRuntimeAreAsked) {
+TEST(DeclinedTest, QueriesRuntimeKernels) {
   EXPECT_THAT(Reasons(R"(program edge {
   graph(%x: f64[2,3] user_input) {
     %a: f64[2,3] = edge.aten._softmax.default(%x, 1, false)

@@ -53,13 +53,6 @@ double Taps(const InstructionInfo& instruction) {
   return taps;
 }
 
-// Returns 1 without such an argument, or if it is not a positive int.
-double Groups(const InstructionInfo& instruction) {
-  const EValue* argument = Argument(instruction, "groups");
-  const int64_t* groups = argument == nullptr ? nullptr : argument->get_if<int64_t>();
-  return groups == nullptr || *groups < 1 ? 1 : static_cast<double>(*groups);
-}
-
 double Chain(const InstructionInfo& instruction, const TensorView& images) {
   const std::vector<double> out_channels = Ints(instruction, "out_channels"),
                             kernel = Ints(instruction, "kernel_size"),
@@ -94,6 +87,24 @@ double Convolution(const InstructionInfo& instruction, const TensorView& image,
   if (weight == nullptr || transposed == nullptr || weight->sizes[0] == 0) return 0;
   return 2 * Numel(*transposed ? image : result) *
          (Numel(*weight) / static_cast<double>(weight->sizes[0]));
+}
+
+// Operators without `groups` have one group; those without `transposed` are not transposed.
+double Window(const InstructionInfo& instruction, const TensorView& image,
+              const TensorView& result) {
+  const EValue not_transposed(false), one_group(int64_t{1});
+  const EValue *groups = Argument(instruction, "groups"),
+               *transposed = Argument(instruction, "transposed");
+  if (groups == nullptr) groups = &one_group;
+  if (transposed == nullptr) transposed = &not_transposed;
+  const int64_t* count = groups->get_if<int64_t>();
+  const bool* backwards = transposed->get_if<bool>();
+  if (count == nullptr || *count < 1 || backwards == nullptr) return 0;
+  const TensorView& walked = *backwards ? image : result;
+  const TensorView& other = *backwards ? result : image;
+  if (other.rank() < 2) return 0;
+  return 2 * Numel(walked) * Taps(instruction) *
+         (static_cast<double>(other.sizes[1]) / static_cast<double>(*count));
 }
 
 double Attention(const InstructionInfo& instruction) {
@@ -136,9 +147,7 @@ double OperationsOf(const InstructionInfo& instruction) {
     case FlopRule::Kind::kConvolution:
       return Convolution(instruction, *factor, *result);
     case FlopRule::Kind::kWindow:
-      return factor->rank() < 2 ? 0
-                                : 2 * Numel(*result) * Taps(instruction) *
-                                      static_cast<double>(factor->sizes[1]) / Groups(instruction);
+      return Window(instruction, *factor, *result);
     case FlopRule::Kind::kDepthwise:
       return 2 * Numel(*result) * Taps(instruction);
     case FlopRule::Kind::kChain:

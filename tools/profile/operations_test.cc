@@ -15,7 +15,7 @@
 namespace belay::tools {
 namespace {
 
-// The one instruction of a program, after a call.
+// The only instruction of a program, after a call.
 class OperationsTest : public ::testing::Test {
  protected:
   InstructionInfo Only(std::string_view program) {
@@ -29,7 +29,7 @@ class OperationsTest : public ::testing::Test {
   std::unique_ptr<LoggedMethod> logged_;
 };
 
-TEST_F(OperationsTest, OfProducts) {
+TEST_F(OperationsTest, Matmuls) {
   const InstructionInfo info = Only(R"(program edge {
   graph(%x: f32[4,3] user_input, %y: f32[3,5] user_input) {
     %a: f32[4,5] = edge.aten.mm.default(%x, %y)
@@ -42,7 +42,7 @@ TEST_F(OperationsTest, OfProducts) {
   EXPECT_EQ(OperandText(info), "f32[4,3], f32[3,5] -> f32[4,5]");
 }
 
-TEST_F(OperationsTest, OfConvolutions) {
+TEST_F(OperationsTest, Convolutions) {
   EXPECT_EQ(OperationsOf(Only(R"(program edge {
   graph(%x: f32[1,4,8,8] user_input, %w: f32[6,2,3,3] user_input) {
     %c: f32[1,6,6,6] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], false, [0,0], 2)
@@ -52,7 +52,7 @@ TEST_F(OperationsTest, OfConvolutions) {
             2.0 * (6 * 6 * 6) * (2 * 3 * 3));
 }
 
-TEST_F(OperationsTest, OfTransposedConvolutions) {
+TEST_F(OperationsTest, TransposedConvolutions) {
   EXPECT_EQ(OperationsOf(Only(R"(program edge {
   graph(%x: f32[1,4,8,8] user_input, %w: f32[4,6,3,3] user_input) {
     %c: f32[1,6,10,10] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], true, [0,0], 1)
@@ -68,8 +68,8 @@ constexpr FlopRule kDepthwise = {FlopRule::Kind::kDepthwise, "input"};
 constexpr FlopRule kAttention = {FlopRule::Kind::kAttention};
 constexpr FlopRule kChain = {FlopRule::Kind::kChain, "input"};
 
-// As the CPU backend has them: a depthwise convolution with stride 2 and a product of its pixels.
-TEST(ChainOperationsTest, AreThoseOfItsStages) {
+// As in the CPU backend: a depthwise convolution with stride 2 and a pointwise convolution.
+TEST(ChainOperationsTest, SumsStages) {
   const auto ints = [](std::vector<int64_t> numbers) {
     return std::vector<EValue>(numbers.begin(), numbers.end());
   };
@@ -93,7 +93,7 @@ TEST(ChainOperationsTest, AreThoseOfItsStages) {
   EXPECT_EQ(OperationsOf(info), 2.0 * 2 * (5 * 4 * 16 * 9 + 5 * 4 * 20 * 16));
 }
 
-// A call with these arguments, by name, of one result.
+// A call with these named arguments and one result.
 class BuiltCall {
  public:
   explicit BuiltCall(std::string_view op) { info_.facts = &FactsOf(op); }
@@ -137,7 +137,7 @@ class BuiltCall {
   std::vector<std::unique_ptr<std::vector<EValue*>>> lists_;
 };
 
-TEST(BuiltOperationsTest, OfConvolutionsWithPackedWeights) {
+TEST(BuiltOperationsTest, ConvolutionsWithPackedWeights) {
   BuiltCall window(kWindow);
   window.Tensor("input", {1, 4, 8, 8}).Ints("kernel_size", {3, 2});
   EXPECT_EQ(window.Giving({1, 6, 7, 6}), 2.0 * (6 * 7 * 6) * (4 * 3 * 2));
@@ -146,18 +146,21 @@ TEST(BuiltOperationsTest, OfConvolutionsWithPackedWeights) {
   EXPECT_EQ(depthwise.Giving({1, 4, 7, 6}), 2.0 * (4 * 7 * 6) * (3 * 2));
 }
 
-TEST(BuiltOperationsTest, WindowsOfGroupsReadTheirChannelsOnly) {
-  const auto grouped = [](EValue groups) {
+TEST(BuiltOperationsTest, GroupedWindowsReadTheChannelsOfTheirGroup) {
+  const auto grouped = [](EValue groups, EValue transposed) {
     BuiltCall call(kWindow);
-    call.Tensor("input", {1, 4, 8, 8}).Ints("kernel_size", {3, 2}).Add("groups", std::move(groups));
+    call.Tensor("input", {1, 4, 8, 8}).Ints("kernel_size", {3, 2});
+    call.Add("groups", std::move(groups)).Add("transposed", std::move(transposed));
     return call.Giving({1, 6, 7, 6});
   };
-  EXPECT_EQ(grouped(EValue(int64_t{2})), 2.0 * (6 * 7 * 6) * (2 * 3 * 2));
-  EXPECT_EQ(grouped(EValue(int64_t{0})), 2.0 * (6 * 7 * 6) * (4 * 3 * 2));
-  EXPECT_EQ(grouped(EValue()), 2.0 * (6 * 7 * 6) * (4 * 3 * 2));
+  EXPECT_EQ(grouped(EValue(int64_t{2}), EValue(false)), 2.0 * (6 * 7 * 6) * (2 * 3 * 2));
+  EXPECT_EQ(grouped(EValue(int64_t{2}), EValue(true)), 2.0 * (4 * 8 * 8) * (3 * 3 * 2));
+  EXPECT_EQ(grouped(EValue(int64_t{0}), EValue(false)), 0);
+  EXPECT_EQ(grouped(EValue(), EValue(false)), 0);
+  EXPECT_EQ(grouped(EValue(int64_t{2}), EValue()), 0);
 }
 
-TEST(BuiltOperationsTest, OfAttention) {
+TEST(BuiltOperationsTest, Attention) {
   BuiltCall call(kAttention);
   call.Tensor("query", {2, 3, 5, 8}).Tensor("key", {2, 3, 7, 8}).Tensor("value", {2, 3, 7, 4});
   // Each of 5 queries with 7 keys over 8 elements, and 7 rows of 4.
@@ -167,8 +170,8 @@ TEST(BuiltOperationsTest, OfAttention) {
   EXPECT_EQ(empty.Giving({2, 4}), 0);
 }
 
-// Calls of a file may be of any operands: what is not understood counts for nothing.
-TEST(BuiltOperationsTest, OfOperandsThatDoNotFitThereAreNone) {
+// Calls from files may have any operands: unrecognized ones count as 0.
+TEST(BuiltOperationsTest, ZeroForMismatchedOperands) {
   EXPECT_EQ(BuiltCall("aten.mm").GivingNothing(), 0);
   EXPECT_EQ(BuiltCall("aten.mm.default").Tensor("self", {2, 3}).GivingNothing(), 0);
   EXPECT_EQ(BuiltCall("aten.mm.default").Tensor("other", {2, 3}).Giving({2, 2}), 0);
@@ -220,7 +223,7 @@ TEST(BuiltOperationsTest, OfOperandsThatDoNotFitThereAreNone) {
   EXPECT_EQ(attention(true, true, false, {3, 8}), 0);
   EXPECT_EQ(attention(true, true, true, {8}), 0);
 
-  // Chains, a list of which is too short.
+  // Chains with one list that is too short.
   const auto chain = [](std::vector<int64_t> input, size_t kernel, size_t stride, size_t padding,
                         size_t dilation) {
     const auto ones = [](size_t count) { return std::vector<int64_t>(count, 1); };
@@ -241,7 +244,7 @@ TEST(BuiltOperationsTest, OfOperandsThatDoNotFitThereAreNone) {
   EXPECT_EQ(chain({1, 4, 8, 8}, 2, 2, 4, 0), 0);
 }
 
-TEST_F(OperationsTest, OthersAreNotKnownButMoveBytesAlsoOfLists) {
+TEST_F(OperationsTest, OtherOperatorsOnlyHaveBytes) {
   const InstructionInfo info = Only(R"(program edge {
   graph(%x: f32[2,3] user_input, %y: f32[2,3] user_input) {
     %a: f32[4,3] = edge.aten.cat.default([%x, %y])

@@ -54,7 +54,7 @@ class ReportTest : public ::testing::Test {
   }
 };
 
-TEST_F(ReportTest, SharesOfEachTableAddUpToOne) {
+TEST_F(ReportTest, SharesAddUpToOne) {
   const json report = Report();
   for (const char* table : {"by_operator", "by_module", "by_source", "by_backend"}) {
     double share = 0;
@@ -64,7 +64,7 @@ TEST_F(ReportTest, SharesOfEachTableAddUpToOne) {
   }
 }
 
-TEST_F(ReportTest, GroupsAreWhatTheProgramSays) {
+TEST_F(ReportTest, GroupsMatchProgram) {
   const json report = Report();
   EXPECT_EQ(report["runs"], 3);
   const json* neg = Row(report["by_operator"], "aten.neg.default");
@@ -84,7 +84,7 @@ TEST_F(ReportTest, GroupsAreWhatTheProgramSays) {
   EXPECT_EQ((*step)["nodes"][0]["source"], "m.py:2");
 }
 
-TEST_F(ReportTest, TheTextHasATableOfEach) {
+TEST_F(ReportTest, TextHasAllTables) {
   const json report = Report();
   const std::string text = ProfileText(report, 15);
   for (const char* part : {"3 runs: ", "instruction\n", "operator\n", "module\n", "source line\n",
@@ -94,7 +94,7 @@ TEST_F(ReportTest, TheTextHasATableOfEach) {
   EXPECT_THAT(ProfileText(report, 1), HasSubstr(" more\n"));
 }
 
-TEST_F(ReportTest, AStrippedProgramHasInstructionsAndSaysWhatIsMissing) {
+TEST_F(ReportTest, StrippedProgramReportsMissingData) {
   const json report = Report(/*debug_info=*/false);
   EXPECT_NE(Row(report["instructions"], "instruction 0"), nullptr);
   const std::string text = ProfileText(report, 15);
@@ -103,7 +103,7 @@ TEST_F(ReportTest, AStrippedProgramHasInstructionsAndSaysWhatIsMissing) {
   EXPECT_THAT(text, Not(HasSubstr("source line\n")));
 }
 
-// A relu that takes its time.
+// A slow relu.
 absl::Status SlowRelu(KernelContext& context, const UnaryCall& call) {
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, context.Output(0, call.self->sizes));
   absl::SleepFor(absl::Milliseconds(5));
@@ -113,7 +113,7 @@ constexpr Kernel kSlow[] = {
     KernelRow<&SlowRelu>("aten.relu.default", "self", "SlowRelu", KernelEngine::kHighway),
 };
 
-TEST_F(ReportTest, ASlowKernelIsTheFirstLineOfEachTable) {
+TEST_F(ReportTest, SlowestKernelIsFirst) {
   const absl::StatusOr<std::unique_ptr<LoggedMethod>> logged =
       LoggedMethod::Create(kProgram, {}, /*debug_info=*/true, kSlow);
   ASSERT_OK(logged);
@@ -140,8 +140,8 @@ TEST_F(ReportTest, ASlowKernelIsTheFirstLineOfEachTable) {
               HasSubstr("c: aten.relu.default, SlowRelu, m.py:3"));
 }
 
-TEST_F(ReportTest, SaysWhatTheProcessorCountedWhereItDid) {
-  EXPECT_FALSE(Report().contains("hardware"));  // nobody counted
+TEST_F(ReportTest, ReportsHardwareCountersIfAvailable) {
+  EXPECT_FALSE(Report().contains("hardware"));  // no counters
   const absl::StatusOr<std::unique_ptr<LoggedMethod>> logged = LoggedMethod::Create(kProgram, {});
   ASSERT_OK(logged);
   ASSERT_OK((*logged)->Execute());
@@ -158,9 +158,9 @@ TEST_F(ReportTest, SaysWhatTheProcessorCountedWhereItDid) {
   EXPECT_THAT(ProfileText(Report(), 15), Not(HasSubstr("cycles")));
 }
 
-TEST_F(ReportTest, SaysWhichMemoryIsInUseAndWhereItIsMost) {
+TEST_F(ReportTest, ReportsPeakMemory) {
   const json report = Report();
-  ASSERT_EQ(report["memory"].size(), 1u);  // the demo backend's delegate is no program
+  ASSERT_EQ(report["memory"].size(), 1u);  // the demo delegate has no program
   const json& memory = report["memory"][0];
   EXPECT_EQ(memory["path"], "forward");
   const auto peak = memory["peak_bytes"].get<uint64_t>();
@@ -176,7 +176,7 @@ TEST_F(ReportTest, SaysWhichMemoryIsInUseAndWhereItIsMost) {
   EXPECT_THAT(ProfileText(report, 15), HasSubstr("forward: arena of "));
 }
 
-TEST_F(ReportTest, SaysWhyAReferenceKernelCameToWork) {
+TEST_F(ReportTest, ReportsWhyReferenceKernelWasSelected) {
   const absl::StatusOr<std::unique_ptr<LoggedMethod>> logged =
       LoggedMethod::Create(R"(program edge {
   constants { state "w": f64[2,3] }
@@ -204,7 +204,7 @@ TEST_F(ReportTest, SaysWhyAReferenceKernelCameToWork) {
   EXPECT_THAT(ProfileText(Report(), 15), Not(HasSubstr("because a faster one declined")));
 }
 
-TEST_F(ReportTest, RoofsAreAColumnWhereTheyAreKnown) {
+TEST_F(ReportTest, RoofColumnIfKnown) {
   json report = Report();
   EXPECT_THAT(ProfileText(report, 15), Not(HasSubstr("roof")));
   report["instructions"][0]["roof"] = 0.415;
@@ -228,7 +228,7 @@ TEST_F(ReportTest, BytesHaveUnits) {
   EXPECT_THAT(line(2.5e9, 3e6), HasSubstr("arena of 2.5 GB, at most 3 MB in use (at relu)"));
 }
 
-TEST_F(ReportTest, InstructionsAreOfCyclesOnlyWhereTheseWereCounted) {
+TEST_F(ReportTest, InstructionsPerCycleOnlyIfCounted) {
   json report = Report();
   report["hardware"] = {{"instructions", 6000.0}};
   EXPECT_THAT(ProfileText(report, 15), HasSubstr("\n6000 instructions per call (p50)\n"));
@@ -237,7 +237,7 @@ TEST_F(ReportTest, InstructionsAreOfCyclesOnlyWhereTheseWereCounted) {
               HasSubstr("\n0 cycles, 6000 instructions, 7 cache misses per call (p50)\n"));
 }
 
-TEST_F(ReportTest, MoreReasonsThanRowsAreCounted) {
+TEST_F(ReportTest, CountsOmittedReasons) {
   json report = Report();
   ASSERT_GE(report["instructions"].size(), 2u);
   report["instructions"][0]["declined"] = {{{"kernel", "A"}, {"reason", "is far"}}};
@@ -252,7 +252,7 @@ json OneNode(const char* name, double ms) {
   return {{"path", "forward"}, {"name", name}, {"operator", "aten.neg.default"}, {"p50_ms", ms}};
 }
 
-TEST(CompareProfilesTest, ListsWhatChangedBeginningWithWhatGrewMost) {
+TEST(CompareProfilesTest, ListsChangesByLargestSlowdown) {
   const json before{
       {"wall_ms", {{"p50", 10.0}}},
       {"instructions",
@@ -275,7 +275,7 @@ TEST(CompareProfilesTest, ListsWhatChangedBeginningWithWhatGrewMost) {
             "3 instructions are unchanged\n");
 }
 
-TEST(CompareProfilesTest, RefusesWhatIsNoProfile) {
+TEST(CompareProfilesTest, RejectsInvalidProfile) {
   const json good{{"wall_ms", {{"p50", 10.0}}}, {"instructions", {OneNode("a", 1.0)}}};
   EXPECT_OK(CompareProfiles(good, good));
   for (const char* bad :

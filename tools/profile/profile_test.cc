@@ -31,7 +31,7 @@ double SumOfOwn(const Profile& profile, size_t run) {
   return sum;
 }
 
-TEST(ProfileTest, TimesAddUpAndChildrenLieInTheirParents) {
+TEST(ProfileTest, TimesAddUpAndEventsNest) {
   for (const char* backend : {"demo", "cpu", "ExecutorBackend"}) {
     ASSERT_OK_AND_ASSIGN(const auto logged,
                          LoggedMethod::Create(kProgram, {{backend, {"aten.mm.default"}}}));
@@ -53,8 +53,8 @@ TEST(ProfileTest, TimesAddUpAndChildrenLieInTheirParents) {
         EXPECT_EQ(profile.sites()[s].count, 5u);
       }
     }
-    // Instructions follow each other without a gap, so that all that is outside of them lies before
-    // the first and behind the last.
+    // Instructions are contiguous, so the time outside of them is before the first and after the
+    // last.
     const auto events = logged->log().events();
     int64_t covered = 0, first = 0, last = 0;
     for (const Event& event : events) {
@@ -67,7 +67,7 @@ TEST(ProfileTest, TimesAddUpAndChildrenLieInTheirParents) {
   }
 }
 
-// With the times that one likes.
+// Events with given times.
 class HandMadeTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -97,7 +97,7 @@ class HandMadeTest : public ::testing::Test {
   std::vector<Event> events_;
 };
 
-TEST_F(HandMadeTest, WhatADelegateDoesNotLogIsItsOwn) {
+TEST_F(HandMadeTest, UnloggedTimeIsDelegatesOwn) {
   SetTimes({{100, 200}, {110, 120}, {120, 180}, {125, 135}, {140, 170}, {180, 195}});
   profile_->AddRun(events_);
   EXPECT_THAT(profile_->wall, ElementsAre(100));
@@ -109,7 +109,7 @@ TEST_F(HandMadeTest, WhatADelegateDoesNotLogIsItsOwn) {
   EXPECT_EQ(Own(5, 0), 15);
 }
 
-TEST_F(HandMadeTest, LoadingIsLeftOut) {
+TEST_F(HandMadeTest, IgnoresLoadEvents) {
   SetTimes({{100, 200}, {110, 120}, {120, 180}, {125, 135}, {140, 170}, {180, 195}});
   std::vector<Event> all = {{.begin = 1, .end = 50, .kind = EventKind::kLoad},
                             {.begin = 2, .end = 9, .depth = 1, .kind = EventKind::kResolve}};
@@ -119,13 +119,13 @@ TEST_F(HandMadeTest, LoadingIsLeftOut) {
   EXPECT_EQ(SumOfOwn(*profile_, 0), 100);
 }
 
-TEST_F(HandMadeTest, StepsAtTheSameTimeTakeNoMoreThanTheCall) {
+TEST_F(HandMadeTest, ConcurrentStepsTakeAtMostCallTime) {
   SetTimes({{100, 200}, {110, 120}, {120, 180}, {125, 175}, {130, 175}, {180, 200}});
   profile_->AddRun(events_);
   EXPECT_EQ(Own(2, 0), 0);
 }
 
-TEST_F(HandMadeTest, EachRunHasAnEntry) {
+TEST_F(HandMadeTest, HasEntryPerRun) {
   SetTimes({{100, 200}, {110, 120}, {120, 180}, {125, 135}, {140, 170}, {180, 195}});
   profile_->AddRun(events_);
   SetTimes({{100, 300}, {110, 130}, {130, 180}, {140, 145}, {150, 170}, {180, 295}});
@@ -136,7 +136,7 @@ TEST_F(HandMadeTest, EachRunHasAnEntry) {
   EXPECT_EQ(Own(5, 1), 0);
 }
 
-TEST(PercentileTest, IsTheValueBelowWhichTheShareLies) {
+TEST(PercentileTest, ReturnsQuantile) {
   EXPECT_EQ(Percentile({3, 1, 2}, 0.5), 2);
   EXPECT_EQ(Percentile({5}, 0.9), 5);
   std::vector<double> hundred(100);

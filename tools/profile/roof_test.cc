@@ -43,31 +43,31 @@ double RoofOf(const json& row, int threads = 1) {
   return profile["instructions"][0].value("roof", -1.0);
 }
 
-TEST(RoofTest, TheSlowerOfArithmeticAndMemoryCounts) {
+TEST(RoofTest, UsesSlowerOfComputeAndMemory) {
   EXPECT_DOUBLE_EQ(RoofOf(Row(50'000, 400)), 0.5);
   EXPECT_DOUBLE_EQ(RoofOf(Row(10'000, 100'000)), 1.0);
 }
 
-TEST(RoofTest, BytesAreReadFromTheNearestCacheThatHoldsThem) {
+TEST(RoofTest, UsesNearestCacheThatHoldsOperands) {
   EXPECT_DOUBLE_EQ(RoofOf(Row(0, 1000)), 1000 / 400.0 / 1000);
   EXPECT_DOUBLE_EQ(RoofOf(Row(0, 1001)), 1001 / 200.0 / 1000);
   EXPECT_DOUBLE_EQ(RoofOf(Row(0, 50'000)), 50'000 / 100.0 / 1000);
   EXPECT_DOUBLE_EQ(RoofOf(Row(0, 200'000)), 200'000 / 10.0 / 1000);
 }
 
-TEST(RoofTest, BytesAndThreadsHaveRatesOfTheirOwn) {
+TEST(RoofTest, RatesDependOnDtypeAndThreads) {
   EXPECT_DOUBLE_EQ(RoofOf(Row(50'000, 4, "i8[1] -> i8[1]")), 0.125);
   EXPECT_DOUBLE_EQ(RoofOf(Row(50'000, 4, "bf16[1] -> bf16[1]")), 0.5);  // no instruction for it
   EXPECT_DOUBLE_EQ(RoofOf(Row(50'000, 4), /*threads=*/2), 0.25);
 }
 
-TEST(RoofTest, ARowThatTakesNothingHasNone) {
+TEST(RoofTest, RowWithoutTimeHasNoRoof) {
   EXPECT_EQ(RoofOf(Row(0, 0)), -1);
   EXPECT_EQ(RoofOf({{"p50_ms", 0.0}, {"count", 1.0}, {"operations", 5.0}}), -1);
   EXPECT_EQ(RoofOf({{"p50_ms", 1.0}, {"count", 1.0}}), -1);  // a delegate's call
 }
 
-TEST(RoofTest, SaysWhatIsMissing) {
+TEST(RoofTest, ReportsMissingFigures) {
   json profile{{"instructions", {Row(1, 1)}}};
   for (const char* name :
        {"f32_fma_gflops_t1", "cache_bytes", "read_l2_gbs_t1", "read_memory_gbs_t1"}) {
@@ -79,7 +79,7 @@ TEST(RoofTest, SaysWhatIsMissing) {
     EXPECT_THAT(AddRoofs(limits, 1, profile),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(name)));
   }
-  // Figures that are no numbers, or none of a machine.
+  // Figures that are not numbers, or not positive.
   for (const char* name : {"f32_fma_gflops_t1", "read_l1_gbs_t1"}) {
     for (const json& best : {json("fast"), json(-1.0), json(0.0), json()}) {
       json limits = Limits();
@@ -96,7 +96,7 @@ TEST(RoofTest, SaysWhatIsMissing) {
   EXPECT_FALSE(profile["instructions"][0].contains("roof"));
 }
 
-TEST(RoofTest, ACacheThatThereIsNotHoldsNothing) {
+TEST(RoofTest, SkipsMissingCache) {
   json limits = Limits();
   limits["cache_bytes"]["l3"] = 0;
   limits.erase("read_l3_gbs_t1");
@@ -105,7 +105,7 @@ TEST(RoofTest, ACacheThatThereIsNotHoldsNothing) {
   EXPECT_DOUBLE_EQ(profile["instructions"][0]["roof"], 50'000 / 10.0 / 1000);
 }
 
-TEST(RoofTest, AMachineOfOneCpuHasOneFigure) {
+TEST(RoofTest, SingleCpuMachine) {
   json limits = Limits();
   limits.erase("f32_fma_gflops_t2");
   json profile{{"instructions", {Row(50'000, 4), Row(50'000, 4, "u8[1] -> u8[1]")}}};

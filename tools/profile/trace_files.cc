@@ -46,14 +46,14 @@ std::vector<ArenaCount> ArenaCounts(absl::Span<const Event> events, CodeMap& cod
 
 // Details of an event that a viewer shows next to its name: strings and numbers.
 struct Details {
-  std::vector<std::pair<std::string_view, std::string>> texts;
+  std::vector<std::pair<std::string_view, std::string>> strings;
   std::vector<std::pair<std::string_view, double>> numbers;
 };
 
 Details DetailsOf(const Event& event, CodeMap& code) {
   Details details;
   const auto text = [&](std::string_view name, const std::string& value) {
-    if (!value.empty()) details.texts.emplace_back(name, value);
+    if (!value.empty()) details.strings.emplace_back(name, value);
   };
   const auto number = [&](std::string_view name, double value) {
     if (value != 0) details.numbers.emplace_back(name, value);
@@ -137,7 +137,7 @@ std::string PerfettoTrace(absl::Span<const Event> events, CodeMap& code) {
     slice.add_categories(std::string(EventKindName(event.kind)));
     slice.set_name(code.NameOf(event));
     const Details details = DetailsOf(event, code);
-    for (const auto& [name, value] : details.texts) {
+    for (const auto& [name, value] : details.strings) {
       perfetto::DebugAnnotation& annotation = *slice.add_debug_annotations();
       annotation.set_name(std::string(name));
       annotation.set_string_value(value);
@@ -158,7 +158,7 @@ nlohmann::json JsonTrace(absl::Span<const Event> events, CodeMap& code) {
   for (const Event& event : events) {
     nlohmann::json args = nlohmann::json::object();
     const Details details = DetailsOf(event, code);
-    for (const auto& [name, value] : details.texts) args[std::string(name)] = value;
+    for (const auto& [name, value] : details.strings) args[std::string(name)] = value;
     for (const auto& [name, value] : details.numbers) args[std::string(name)] = value;
     list.push_back({{"name", code.NameOf(event)},
                     {"cat", std::string(EventKindName(event.kind))},

@@ -74,7 +74,7 @@ TEST_F(TraceFilesTest, PerfettoHasNestedSlices) {
 }
 
 // The bytes of one event, by the field numbers of Perfetto's definition.
-TEST_F(TraceFilesTest, PerfettoFieldsHaveTheirNumbers) {
+TEST_F(TraceFilesTest, PerfettoFieldNumbers) {
   CodeMap code(logged_->method());
   const Event event = {.begin = 300, .end = 301, .owner = 0, .kind = EventKind::kResolve};
   const std::string bytes = PerfettoTrace(absl::MakeConstSpan(&event, 1), code);
@@ -92,7 +92,7 @@ TEST_F(TraceFilesTest, PerfettoFieldsHaveTheirNumbers) {
   EXPECT_TRUE(bytes.ends_with(end));
 }
 
-TEST_F(TraceFilesTest, JsonHasTheSame) {
+TEST_F(TraceFilesTest, JsonMatchesPerfetto) {
   CodeMap code(logged_->method());
   const nlohmann::json trace = JsonTrace(events_, code);
   std::vector<std::string> names;
@@ -110,7 +110,7 @@ TEST_F(TraceFilesTest, JsonHasTheSame) {
   EXPECT_EQ(step["args"]["source"], "m.py:2");
 }
 
-TEST_F(TraceFilesTest, TheArenaIsACounterFromNothingToNothing) {
+TEST_F(TraceFilesTest, ArenaCounterStartsAndEndsAtZero) {
   CodeMap code(logged_->method());
   std::vector<int64_t> of_json, of_perfetto;
   const nlohmann::json json = JsonTrace(events_, code);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# application_size.sh ALL APPLICATION PERCENT PROGRAM INPUT EXPECTED: what an application takes that was linked with
-# belay_runtime, by section and by owner, beside ALL, the same with everything. Fails when it takes, stripped, more than PERCENT of
-# ALL, when it has anything of Protocol Buffers, and when PROGRAM with INPUT does not give what ALL gives, in EXPECTED lines.
+# application_size.sh ALL APPLICATION PERCENT PROGRAM INPUT EXPECTED: prints the size of an application linked with
+# belay_runtime, by section and by owner, next to ALL, the same with everything. Fails if its stripped size is above PERCENT of
+# ALL, if it contains Protocol Buffers, or if PROGRAM with INPUT does not give the results of ALL, in EXPECTED lines.
 set -euo pipefail
 all=$1 application=$2 percent=$3 program=$4 input=$5 expected=$6
 

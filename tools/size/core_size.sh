@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# core_size.sh BINARY [BUDGET]: what the code of the core runtime takes, by owner. Fails when Belay's own code is above
-# BUDGET bytes, or when there is any of Protocol Buffers: the runtime reads metadata itself (runtime/program/wire_reader.h).
+# core_size.sh BINARY [BUDGET]: prints the code size of the core runtime by owner. Fails if Belay's own code is above
+# BUDGET bytes, or if it contains Protocol Buffers: the runtime reads metadata itself (runtime/program/wire_reader.h).
 set -euo pipefail
 
 nm=/usr/bin/llvm-nm-19

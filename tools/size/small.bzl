@@ -1,4 +1,4 @@
-"""Builds a binary for size, whatever the configuration of the build is."""
+"""Builds a binary for size, in all configurations of the build."""
 
 def _small_transition_impl(settings, attr):
     return {
@@ -14,7 +14,7 @@ def _small_transition_impl(settings, attr):
             "-fno-stack-protector",
             "-U_FORTIFY_SOURCE",
         ],
-        # They would come later and win.
+        # They would override the others.
         "//command_line_option:per_file_copt": [],
         "//command_line_option:linkopt": [
             "-fuse-ld=lld",
@@ -40,7 +40,7 @@ def _small_binary_impl(ctx):
     ctx.actions.symlink(output = link, target_file = ctx.executable.binary, is_executable = True)
     return [DefaultInfo(executable = link, runfiles = ctx.runfiles([ctx.executable.binary]))]
 
-# The binary of a cc_binary as -Oz makes it, without sections that nothing uses.
+# The binary of a cc_binary built with -Oz, without unused sections.
 small_binary = rule(
     implementation = _small_binary_impl,
     attrs = {

@@ -1,13 +1,17 @@
 #include "backends/cpu/aot/cpu_partitioner.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/cpu_backend.h"
+#include "backends/cpu/aot/passes/fuse_pointwise.h"
 #include "exir/backend/partitioners/capability_partitioner.h"
 #include "exir/backend/partitioners/tag_constants.h"
 #include "exir/ir/text.h"
@@ -86,6 +90,22 @@ std::string WhyNotHere(const exir::ExportedProgram& program, exir::GraphId graph
   return absl::StrCat("it updates a part of buffer '", spec.target, "'");
 }
 
+// The only user of an elementwise node, if that is elementwise and of the same sizes: FusePointwise
+// computes both at once.
+std::optional<exir::NodeId> FusedUser(const exir::Graph& graph, exir::NodeId id) {
+  if (!IsPointwiseOp(graph, id)) return std::nullopt;
+  const exir::ValueId result = graph.node(id).results()[0];
+  const std::vector<exir::NodeId>& users = graph.value(result).users;
+  if (users.size() != 1 || graph.IsOutput(result) || !IsPointwiseOp(graph, users[0])) {
+    return std::nullopt;
+  }
+  const exir::TensorMeta& larger = *graph.value(graph.node(users[0]).results()[0]).tensor();
+  if (larger.dtype != DType::kFloat32 || larger.sizes != graph.value(result).tensor()->sizes) {
+    return std::nullopt;
+  }
+  return users[0];
+}
+
 // Does not delegate partitions without anchor operators.
 class CpuPartitioner final : public exir::Partitioner {
  public:
@@ -102,14 +122,22 @@ class CpuPartitioner final : public exir::Partitioner {
       const exir::ExportedProgram& program) const override {
     ABSL_ASSIGN_OR_RETURN(exir::PartitionResult result, capability_.Partition(program));
     absl::flat_hash_set<std::string> heavy;
+    absl::flat_hash_map<exir::NodeId, std::string_view> tags;  // of the top graph
     for (const auto& tagged : result.nodes) {
       if (IsHeavy(program.graphs[tagged.graph].node(tagged.node))) heavy.insert(tagged.tag);
+      if (tagged.graph == exir::ExportedProgram::kTop) tags.emplace(tagged.node, tagged.tag);
+    }
+    for (const auto& [node, tag] : tags) {
+      const std::optional<exir::NodeId> user = FusedUser(program.top(), node);
+      if (!user.has_value()) continue;
+      const auto it = tags.find(*user);
+      if (it != tags.end() && it->second == tag) heavy.insert(std::string(tag));
     }
     std::erase_if(result.nodes, [&](const exir::PartitionResult::NodeTag& tagged) {
       if (heavy.contains(tagged.tag)) return false;
       result.rejections.push_back({tagged.graph, tagged.node,
-                                   "no matmul or convolution is connected with it: nothing would "
-                                   "be gained"});
+                                   "no matmul, convolution or group of elementwise operators is "
+                                   "connected with it: nothing would be gained"});
       return true;
     });
     std::erase_if(result.delegation,

@@ -214,6 +214,14 @@ TestCall Conv2dChainCall() {
        Text("silu none"), Text("add"), Doubles({-kInf, 0}), Doubles({kInf, 6})},
       Images(kF32, {1, 20, 5, 4}));
 }
+TestCall ConvolutionCall() {
+  return TestCall("convolution",
+                  With({Images(kF32, {1, 6, 3, 4}), T(kF32, {12 * 3 * 16}), T(kF32, {8}),
+                        Images(kF32, {1, 8, 6, 4}), Int(8), Int(2), EValue(true), Ints({4, 3}),
+                        Ints({2, 1}), Ints({1, 1}), Ints({0, 0}), Ints({1, 1})},
+                       Epilogue()),
+                  Images(kF32, {1, 8, 6, 4}));
+}
 TestCall WinogradConv2dCall() {
   return TestCall("winograd_conv2d",
                   With({Images(kF32, {1, 3, 5, 4}), T(kF32, {36 * 3 * 32}), T(kF32, {8}),
@@ -273,6 +281,13 @@ TestCall LookupCall() {
   return TestCall("lookup", {T(kU8, {2, 5}), T(kU8, {256})}, T(kU8, {2, 5}));
 }
 
+TestCall PointwiseCall() {
+  return TestCall("pointwise",
+                  {List({T(kF32, {2, 3, 8}), T(kF32, {8}), T(DType::kBool, {3, 1})}),
+                   Text("mul clamp where"), Ints({0, 1, 5, 3, 4, 2, 6, 0}), Doubles({-1.0, 1.0})},
+                  T(kF32, {2, 3, 8}));
+}
+
 // One call per operator.
 std::vector<TestCall> AllCalls() {
   return {LinearCall(),          WeightOnlyLinearCall(),
@@ -283,7 +298,8 @@ std::vector<TestCall> AllCalls() {
           AttentionCall(),       RmsNormCall(),
           RotaryEmbeddingCall(), QuantizedLinearCall(),
           QuantizedConv2dCall(), QuantizedDepthwiseConv2dCall(),
-          QuantizedAddCall(),    LookupCall()};
+          QuantizedAddCall(),    LookupCall(),
+          PointwiseCall(),       ConvolutionCall()};
 }
 
 }  // namespace belay::cpu

@@ -66,6 +66,7 @@ TestCall BFloat16LinearCall();
 TestCall BFloat16Conv2dCall();
 TestCall DepthwiseConv2dCall();
 TestCall Conv2dChainCall();
+TestCall ConvolutionCall();
 TestCall WinogradConv2dCall();
 TestCall MaxPool2dCall();
 TestCall AttentionCall();
@@ -76,6 +77,7 @@ TestCall QuantizedConv2dCall();
 TestCall QuantizedDepthwiseConv2dCall();
 TestCall QuantizedAddCall();
 TestCall LookupCall();
+TestCall PointwiseCall();
 // One call per operator.
 std::vector<TestCall> AllCalls();
 

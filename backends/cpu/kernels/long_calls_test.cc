@@ -71,6 +71,28 @@ std::vector<TestCall> LongCalls() {
           .With("other", EValue())
           .With("weight", T(DType::kBFloat16, {*PackedPairsSize(kSize, kSize)})),
       OverImages(BFloat16Conv2dCall(), DType::kBFloat16, *PackedPairsSize(9 * 16, 16)),
+      ConvolutionCall()
+          .With("input", Images(kF32, {1, 96, kSize, 64}))
+          .With("weight", T(kF32, {9 * 32 * 3 * 32}))
+          .With("out_channels", Int(96))
+          .With("groups", Int(3))
+          .With("transposed", EValue(false))
+          .With("kernel_size", Ints({3, 3}))
+          .With("stride", Ints({1, 1}))
+          .With("bias", EValue())
+          .With("other", EValue())
+          .WithResult(Images(kF32, {1, 96, kSize, 64})),
+      ConvolutionCall()
+          .With("input", Images(kF32, {1, 12, kSize, 64}))
+          .With("weight", T(kF32, {9 * 4 * 16}))
+          .With("out_channels", Int(12))
+          .With("groups", Int(3))
+          .With("transposed", EValue(false))
+          .With("kernel_size", Ints({3, 3}))
+          .With("stride", Ints({1, 1}))
+          .With("bias", EValue())
+          .With("other", EValue())
+          .WithResult(Images(kF32, {1, 12, kSize, 64})),
       OverImages(WinogradConv2dCall(), kF32, *PackedWinogradSize(16, 16)),
       OverImages(DepthwiseConv2dCall(), kF32, *PackedDepthwiseSize(16, 9)),
       OverImages(QuantizedConv2dCall(), kI8, *PackedQuantizedMatrixSize(9, 16, 16)),

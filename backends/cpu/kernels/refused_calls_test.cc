@@ -136,7 +136,7 @@ TEST(RefusedCalls, QuantizedImagesInRowMajorOrder) {
 TEST(RefusedCalls, MissingWorkingMemory) {
   for (const TestCall& call :
        {DynamicLinearCall(), Conv2dCall(), BFloat16Conv2dCall(), Conv2dChainCall(),
-        WinogradConv2dCall(), AttentionCall(), QuantizedConv2dCall()}) {
+        WinogradConv2dCall(), ConvolutionCall(), AttentionCall(), QuantizedConv2dCall()}) {
     EXPECT_THAT(call.Run(/*scratch=*/false), HasSubstr("working memory")) << call.op();
   }
   // Rows of one L1 cache way are copied.
@@ -521,6 +521,38 @@ TEST(RefusedCalls, LookupsWithOtherLayouts) {
                   .WithResult(T(kU8, {2, 5}, Layout::kGaps))
                   .Run(),
               HasSubstr(error));
+}
+
+TEST(RefusedCalls, PointwiseGroups) {
+  const TestCall call = PointwiseCall();
+  const auto error = [&](std::string_view name, EValue value) {
+    const TestCall changed = call.With(name, value);
+    EXPECT_FALSE(changed.IsTaken());
+    return changed.Run();
+  };
+  EXPECT_THAT(error("ops", Text("mul clamp choose")), HasSubstr("ops: unknown step 'choose'"));
+  EXPECT_THAT(error("ops", Text("")), HasSubstr("operands: expected 0 elements for 0 steps"));
+  EXPECT_THAT(error("ops", Text("mul clamp")), HasSubstr("expected 5 elements for 2 steps, got 8"));
+  EXPECT_THAT(error("ops", Text("mul clamp where mul")), HasSubstr("expected more than 8"));
+  EXPECT_THAT(
+      call.With("ops", Text("mul clamp gt")).With("operands", Ints({0, 1, 5, 3, 4, 6, 0})).Run(),
+      HasSubstr("the last step must give float32"));
+  EXPECT_THAT(error("operands", Ints({0, 1, 5, 3, 4, 2, 7, 0})),
+              HasSubstr("step 2 (where): expected an input, a scalar or an earlier result"));
+  EXPECT_THAT(error("operands", Ints({0, -1, 5, 3, 4, 2, 6, 0})),
+              HasSubstr("step 0 (mul): expected an input, a scalar or an earlier result"));
+  EXPECT_THAT(error("operands", Ints({0, 1, 5, 0, 4, 2, 6, 0})), HasSubstr("expected a scalar"));
+  EXPECT_THAT(error("operands", Ints({0, 2, 5, 3, 4, 2, 6, 0})), HasSubstr("expected float32"));
+  EXPECT_THAT(error("operands", Ints({0, 1, 5, 3, 4, 1, 6, 0})),
+              HasSubstr("expected truth values"));
+  EXPECT_THAT(error("inputs", List({})), HasSubstr("inputs: expected 1 to 8 inputs"));
+  EXPECT_THAT(error("inputs", List({T(kF32, {2, 3, 8}), T(kF32, {7}), T(DType::kBool, {3, 1})})),
+              HasSubstr("broadcast"));
+  const TestCall power = call.With("ops", Text("mul pow")).With("operands", Ints({0, 1, 5, 3}));
+  EXPECT_EQ(power.Run(), "");
+  EXPECT_THAT(power.With("scalars", Doubles({0.3, 1.0})).Run(), HasSubstr("expected an exponent"));
+  EXPECT_THAT(call.WithResult(WithGaps(call.result())).Run(),
+              HasSubstr("result: expected a dense tensor"));
 }
 
 }  // namespace

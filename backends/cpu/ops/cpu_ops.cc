@@ -7,7 +7,9 @@
 #include "backends/cpu/bfloat16_calls.h"
 #include "backends/cpu/calls.h"
 #include "backends/cpu/chain_calls.h"
+#include "backends/cpu/convolution_calls.h"
 #include "backends/cpu/dynamic_calls.h"
+#include "backends/cpu/pointwise_calls.h"
 #include "backends/cpu/quantized_calls.h"
 #include "backends/cpu/token_calls.h"
 #include "backends/cpu/weight_only_calls.h"
@@ -87,6 +89,14 @@ absl::Status AttentionMeta(MetaContext& context, const AttentionCall<MetaArgumen
   return absl::OkStatus();
 }
 
+absl::Status PointwiseMeta(MetaContext& context, const PointwiseGroupCall<MetaArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
+  const absl::Span<const exir::TensorMeta* const> inputs(call.inputs.data(),
+                                                         static_cast<size_t>(call.num_inputs));
+  context.SetOutput(0, exir::PointwiseResult(DType::kFloat32, std::move(shape), inputs));
+  return absl::OkStatus();
+}
+
 constexpr std::string_view kTypes = "input:A weight:A bias:A other:A ->:A A={f32}";
 
 constexpr std::string_view kBFloat16Types = "input:A weight:A bias:B other:A ->:A A={bf16} B={f32}";
@@ -124,6 +134,13 @@ constexpr OpDef kRows[] = {
                "int out_channels, int[] kernel_size, int[] stride, int[] padding, int[] dilation, "
                "str activation, str combine, float low, float high) -> Tensor",
      .meta = &MetaKernel<&Conv2dMeta<Conv2dCall<MetaArguments, false>>>,
+     .dtypes = kTypes,
+     .tolerance = {1e-5, 1e-6}},
+    {.schema = "belay_cpu::convolution(Tensor input, Tensor weight, Tensor? bias, Tensor? other, "
+               "int out_channels, int groups, bool transposed, int[] kernel_size, int[] stride, "
+               "int[] padding, int[] output_padding, int[] dilation, str activation, str combine, "
+               "float low, float high) -> Tensor",
+     .meta = &MetaKernel<&Conv2dMeta<GeneralConvolutionCall<MetaArguments>>>,
      .dtypes = kTypes,
      .tolerance = {1e-5, 1e-6}},
     {.schema = "belay_cpu::winograd_conv2d(Tensor input, Tensor weight, Tensor? bias, "
@@ -197,6 +214,11 @@ constexpr OpDef kRows[] = {
      .meta = &MetaKernel<&MaxPool2dMeta>,
      .dtypes = "input:A ->:A A={f32,bf16,u8}",
      .tolerance = {0, 0}},
+    {.schema = "belay_cpu::pointwise(Tensor[] inputs, str ops, int[] operands, float[] scalars) "
+               "-> Tensor",
+     .meta = &MetaKernel<&PointwiseMeta>,
+     .dtypes = "inputs:A ->:B A={f32,b8} B={f32}",
+     .tolerance = {1e-5, 1e-6}},
     {.schema = "belay_cpu::lookup(Tensor input, Tensor table) -> Tensor",
      .meta = &MetaKernel<&LookupMeta>,
      .dtypes = "input:A table:A ->:A A={u8}",

@@ -173,6 +173,35 @@ TEST(CpuOps, ConvolutionsReturnChannelsLast) {
             "f32[s0,8,s1,8]{strides=[64*s1,1,64,8]}");
 }
 
+TEST(CpuOps, GeneralConvolutionsGiveChannelsLast) {
+  constexpr std::string_view kRest = ", \"none\", \"add\", -inf, inf)";
+  const auto inferred = [&](std::string_view numbers, std::string_view input, int weight) {
+    return Inferred(absl::StrCat("convolution.default(%x, %w, none, none, ", numbers, kRest), input,
+                    weight);
+  };
+  EXPECT_EQ(inferred("8, 1, true, [4,3], [2,1], [1,1], [0,0], [1,1]", "f32[1,6,3,s0]", 2304),
+            "f32[1,8,6,s0]{strides=[48*s0,1,8*s0,8]}");
+  EXPECT_EQ(inferred("48, 3, false, [3,3], [1,1], [1,1], [0,0], [1,1]", "f32[1,48,4,4]", 9216),
+            "f32[1,48,4,4]{strides=[768,1,192,48]}");
+  EXPECT_EQ(inferred("8, 1, false, [1,3,3], [1,1,1], [0,1,1], [0,0,0], [1,1,1]", "f32[1,3,2,4,4]",
+                     864),
+            "f32[1,8,2,4,4]{strides=[256,1,128,32,8]}");
+  EXPECT_THAT(inferred("8, 3, false, [3,3], [1,1], [1,1], [0,0], [1,1]", "f32[1,48,4,4]", 9216),
+              HasSubstr("groups: expected a divisor of out_channels 8, got 3"));
+  EXPECT_THAT(inferred("9, 3, false, [3,3], [1,1], [1,1], [0,0], [1,1]", "f32[1,8,4,4]", 9216),
+              HasSubstr("input: expected [n, c, ...] of rank 4 and known channels, a multiple of 3"));
+  EXPECT_THAT(inferred("48, 3, false, [3,3], [1,1], [1,1], [0,0], [1,1]", "f32[1,48,4,4]", 9215),
+              HasSubstr("weight: expected the packed shape [9216], got [9215]"));
+  EXPECT_THAT(inferred("8, 1, true, [257,3], [2,1], [1,1], [0,0], [1,1]", "f32[1,6,3,4]", 2304),
+              HasSubstr("kernel_size: expected numbers from 1 to 256, got [257,3]"));
+  EXPECT_THAT(inferred("8, 1, false, [4,3], [2,1], [1,1], [0,1], [1,1]", "f32[1,6,3,4]", 2304),
+              HasSubstr("output_padding: expected zeros"));
+  EXPECT_THAT(inferred("8, 1, true, [4,3], [2,1], [5,1], [0,0], [1,1]", "f32[1,6,3,4]", 2304),
+              HasSubstr("is too small for the window at dimension 2"));
+  EXPECT_THAT(inferred("8, 1, true, [4], [2,1], [5,1], [0,0], [1,1]", "f32[1,6,3,4]", 2304),
+              HasSubstr("kernel_size: expected 2 or 3 numbers, got [4]"));
+}
+
 TEST(CpuOps, ConvolutionsCheckWindows) {
   EXPECT_THAT(
       Inferred("conv2d.default(%x, %w, none, none, 8, [3,3], [2,2], [0,0], [1,1], \"none\", "

@@ -10,7 +10,9 @@
 #include "backends/cpu/bfloat16_calls.h"
 #include "backends/cpu/calls.h"
 #include "backends/cpu/chain_calls.h"
+#include "backends/cpu/convolution_calls.h"
 #include "backends/cpu/dynamic_calls.h"
+#include "backends/cpu/pointwise_calls.h"
 #include "backends/cpu/quantized_calls.h"
 #include "backends/cpu/token_calls.h"
 #include "backends/cpu/weight_only_calls.h"
@@ -222,6 +224,84 @@ absl::Status RunConv2d(KernelContext& context,
   });
 }
 
+// Element (p, j) of group `group` of packed groups of k rows and n columns.
+double GroupElement(const float* packed, int64_t k, int64_t n, int64_t groups, int64_t group,
+                    int64_t p, int64_t j) {
+  int64_t panel = 0, column = j;
+  if (groups == 1 || n > kNarrowGroup) {
+    panel = group * ((n + kPanelColumns - 1) / kPanelColumns) + j / kPanelColumns;
+    column = j % kPanelColumns;
+  } else {
+    panel = group / 2;
+    column = group % 2 * kNarrowGroup + j;
+  }
+  return packed[(panel * k + p) * kPanelColumns + column];
+}
+
+absl::Status RunConvolution(KernelContext& context,
+                            const GeneralConvolutionCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  const Sizes& in = call.input->sizes;
+  const auto& axes = call.window.axes;
+  const int spatial = call.window.spatial;
+  const int64_t k = in[1] / call.groups, n = call.out_channels / call.groups;
+  const bool narrow = IsNarrowGroup(call.groups, k, n);
+  const int64_t row = PackedTapFloats(call.groups, k, call.out_channels);
+  return ForEachResult(context, shape, call.epilogue, 1, [&](const Sizes& index) {
+    const int64_t group = index[1] / n;
+    double sum = 0;
+    for (int64_t z = 0; z < axes[0].kernel; ++z) {
+      for (int64_t y = 0; y < axes[1].kernel; ++y) {
+        for (int64_t x = 0; x < axes[2].kernel; ++x) {
+          const int64_t tap[] = {z, y, x};
+          Sizes at = index;
+          bool inside = true;
+          for (int s = 0; s < spatial; ++s) {
+            const WindowAxis& a = axes[static_cast<size_t>(3 - spatial + s)];
+            const int64_t t = tap[3 - spatial + s];
+            int64_t& place = at[2 + s];
+            if (call.transposed) {
+              place = index[2 + s] + a.padding - t * a.dilation;
+              inside = inside && place % a.stride == 0;
+              place /= a.stride;
+            } else {
+              place = index[2 + s] * a.stride - a.padding + t * a.dilation;
+            }
+            inside = inside && place >= 0 && place < in[2 + s];
+          }
+          if (!inside) continue;
+          // The phase of first taps tap % step: after all phases of smaller first taps.
+          int64_t taps[3], first[3], number[3], before[3];
+          for (size_t s = 0; s < 3; ++s) {
+            const int64_t step = axes[s].tap_step();
+            first[s] = tap[s] % step, number[s] = tap[s] / step;
+            taps[s] = before[s] = 0;
+            for (int64_t t = 0; t < axes[s].kernel; ++t) {
+              taps[s] += t % step == first[s];
+              before[s] += t % step < first[s];
+            }
+          }
+          const float* packed = call.weight->as<const float>() +
+                                (before[0] * axes[1].kernel * axes[2].kernel +
+                                 taps[0] * (before[1] * axes[2].kernel + taps[1] * before[2])) *
+                                    k * row;
+          const int64_t i = (number[0] * taps[1] + number[1]) * taps[2] + number[2];
+          for (int64_t c = 0; c < k; ++c) {
+            at[1] = group * k + c;
+            const int64_t depth = taps[0] * taps[1] * taps[2] * k, p = i * k + c;
+            const double w =
+                narrow ? packed[(index[1] / kDepthwiseChannels * depth + p) * kDepthwiseChannels +
+                                index[1] % kDepthwiseChannels]
+                       : GroupElement(packed, depth, n, call.groups, group, p, index[1] % n);
+            sum += At(*call.input, at) * w;
+          }
+        }
+      }
+    }
+    return sum;
+  });
+}
+
 absl::Status RunWinogradConv2d(KernelContext& context,
                                const WinogradConv2dCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
@@ -330,6 +410,133 @@ absl::Status RunAttention(KernelContext& context, const AttentionCall<KernelArgu
     for (int d = last; d >= 0 && ++index[d] == sizes[d]; --d) index[d] = 0;
   }
   return absl::OkStatus();
+}
+
+// ---- Groups of elementwise operators
+
+// A step's result; truth values are 0 and 1.
+double ExactStep(const PointwiseStep& kind, const double* x, const double* scalars) {
+  switch (kind.op) {
+    case PointwiseOp::kAbs:
+      return std::fabs(x[0]);
+    case PointwiseOp::kAdd:
+      return x[0] + x[1];
+    case PointwiseOp::kCeil:
+      return std::ceil(x[0]);
+    case PointwiseOp::kClampBoth: {
+      const double raised = x[0] < scalars[0] ? scalars[0] : x[0];
+      return scalars[1] < raised ? scalars[1] : raised;
+    }
+    case PointwiseOp::kCos:
+      return std::cos(x[0]);
+    case PointwiseOp::kDiv:
+      return x[0] / x[1];
+    case PointwiseOp::kElu:
+      return x[0] < 0 ? std::expm1(x[0] * scalars[2]) * scalars[0] * scalars[1] : x[0] * scalars[1];
+    case PointwiseOp::kEq:
+      return x[0] == x[1] ? 1 : 0;
+    case PointwiseOp::kErf:
+      return std::erf(x[0]);
+    case PointwiseOp::kExp:
+      return std::exp(x[0]);
+    case PointwiseOp::kExpm1:
+      return std::expm1(x[0]);
+    case PointwiseOp::kFloor:
+      return std::floor(x[0]);
+    case PointwiseOp::kGe:
+      return x[0] >= x[1] ? 1 : 0;
+    case PointwiseOp::kGeluErf:
+      return ExactActivation(Activation::kGelu, x[0]);
+    case PointwiseOp::kGeluTanh:
+      return ExactActivation(Activation::kGeluTanh, x[0]);
+    case PointwiseOp::kGt:
+      return x[0] > x[1] ? 1 : 0;
+    case PointwiseOp::kLe:
+      return x[0] <= x[1] ? 1 : 0;
+    case PointwiseOp::kLeakyRelu:
+      return x[0] > 0 ? x[0] : x[0] * scalars[0];
+    case PointwiseOp::kLog:
+      return std::log(x[0]);
+    case PointwiseOp::kLog1p:
+      return std::log1p(x[0]);
+    case PointwiseOp::kLog2:
+      return std::log2(x[0]);
+    case PointwiseOp::kLogicalAnd:
+      return x[0] != 0 && x[1] != 0 ? 1 : 0;
+    case PointwiseOp::kLogicalNot:
+      return x[0] != 0 ? 0 : 1;
+    case PointwiseOp::kLogicalOr:
+      return x[0] != 0 || x[1] != 0 ? 1 : 0;
+    case PointwiseOp::kLt:
+      return x[0] < x[1] ? 1 : 0;
+    case PointwiseOp::kMaximum:
+      return std::isnan(x[0]) || x[0] > x[1] ? x[0] : x[1];
+    case PointwiseOp::kMinimum:
+      return std::isnan(x[0]) || x[0] < x[1] ? x[0] : x[1];
+    case PointwiseOp::kMul:
+      return x[0] * x[1];
+    case PointwiseOp::kNe:
+      return x[0] != x[1] ? 1 : 0;
+    case PointwiseOp::kNeg:
+      return -x[0];
+    case PointwiseOp::kPow:
+      return std::pow(x[0], scalars[0]);
+    case PointwiseOp::kReciprocal:
+      return 1 / x[0];
+    case PointwiseOp::kRelu:
+      return x[0] < 0 ? 0 : x[0];
+    case PointwiseOp::kRound:
+      return std::nearbyint(x[0]);
+    case PointwiseOp::kRsqrt:
+      return 1 / std::sqrt(x[0]);
+    case PointwiseOp::kSigmoid:
+      return 1 / (1 + std::exp(-x[0]));
+    case PointwiseOp::kSign:
+      return (0 < x[0]) - (x[0] < 0);
+    case PointwiseOp::kSin:
+      return std::sin(x[0]);
+    case PointwiseOp::kSqrt:
+      return std::sqrt(x[0]);
+    case PointwiseOp::kSub:
+      return x[0] - x[1];
+    case PointwiseOp::kTanh:
+      return std::tanh(x[0]);
+    case PointwiseOp::kTrunc:
+      return std::trunc(x[0]);
+    case PointwiseOp::kWhere:
+      return x[0] != 0 ? x[1] : x[2];
+    default:
+      return std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
+// Every step is rounded to float32.
+absl::Status RunPointwise(KernelContext& context, const PointwiseGroupCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  return ForEachPlace<float>(context, shape, [&](const Sizes& index) {
+    std::vector<double> values;
+    for (int k = 0; k < call.num_inputs; ++k) {
+      const TensorView& input = *call.inputs[static_cast<size_t>(k)];
+      const int lead = index.size() - input.rank();
+      Sizes at(input.rank(), int64_t{0});
+      for (int d = 0; d < input.rank(); ++d) at[d] = input.sizes[d] == 1 ? 0 : index[lead + d];
+      values.push_back(input.dtype == DType::kBool ? (At<uint8_t>(input, at) != 0 ? 1 : 0)
+                                                   : double{At(input, at)});
+    }
+    for (int k = 0; k < call.num_scalars; ++k) {
+      values.push_back(double{call.scalars[static_cast<size_t>(k)]});
+    }
+    for (int k = 0; k < call.num_steps; ++k) {
+      const auto& step = call.steps[static_cast<size_t>(k)];
+      double operands[4] = {};
+      for (int i = 0; i < step.kind->operands + step.kind->scalars; ++i) {
+        operands[i] = values[step.operands[static_cast<size_t>(i)]];
+      }
+      values.push_back(double{
+          static_cast<float>(ExactStep(*step.kind, operands, operands + step.kind->operands))});
+    }
+    return static_cast<float>(values.back());
+  });
 }
 
 // ---- Quantized tensors
@@ -546,6 +753,8 @@ absl::Status RunLookup(KernelContext& context, const LookupCall<KernelArguments>
 }
 
 constexpr Kernel kKernels[] = {
+    KernelRow<&RunPointwise>("belay_cpu.pointwise.default", "inputs ops operands scalars",
+                             "PointwiseReference", KernelEngine::kReference),
     KernelRow<&RunAttention>("belay_cpu.attention.default", "query key value mask scale is_causal",
                              "AttentionReference", KernelEngine::kReference),
     KernelRow<&RunLinear>("belay_cpu.linear.default",
@@ -580,6 +789,11 @@ constexpr Kernel kKernels[] = {
                                   "input weight bias other out_channels kernel_size stride padding "
                                   "dilation activation combine low high",
                                   "WinogradConv2dReference", KernelEngine::kReference),
+    KernelRow<&RunConvolution>("belay_cpu.convolution.default",
+                               "input weight bias other out_channels groups transposed "
+                               "kernel_size stride padding output_padding dilation activation "
+                               "combine low high",
+                               "ConvolutionReference", KernelEngine::kReference),
     KernelRow<&RunConv2dChain>(
         "belay_cpu.conv2d_chain.default",
         "input weights biases other out_channels kernel_size stride padding dilation activations "

@@ -18,13 +18,13 @@ void Put(std::string& file, size_t at, T number) {
 }
 
 // Returns the offset of an object that the file's accessors returned.
-inline size_t PlaceIn(const std::string& file, const void* object) {
+inline size_t OffsetIn(const std::string& file, const void* object) {
   return static_cast<size_t>(static_cast<const char*>(object) - file.data());
 }
 
 // Returns the offset of a field (VT_ of its table). Precondition: the table has the field.
 inline size_t FieldIn(const std::string& file, const void* table, flatbuffers::voffset_t field) {
-  return PlaceIn(file, table) +
+  return OffsetIn(file, table) +
          static_cast<const flatbuffers::Table*>(table)->GetOptionalFieldOffset(field);
 }
 
@@ -36,7 +36,7 @@ inline void Refer(std::string& file, size_t at, size_t to) {
 // Redirects all elements of a vector of tables to the first one.
 template <class List>
 void ShareFirst(std::string& file, const List& list) {
-  const size_t begin = PlaceIn(file, list.Data());
+  const size_t begin = OffsetIn(file, list.Data());
   const size_t first = begin + flatbuffers::ReadScalar<flatbuffers::uoffset_t>(&file[begin]);
   for (size_t i = 1; i < list.size(); ++i) {
     Refer(file, begin + i * sizeof(flatbuffers::uoffset_t), first);
@@ -47,7 +47,7 @@ void ShareFirst(std::string& file, const List& list) {
 // segments.
 inline void Remove(std::string& file, const void* table, flatbuffers::voffset_t field) {
   using flatbuffers::ReadScalar;
-  const size_t at = PlaceIn(file, table);
+  const size_t at = OffsetIn(file, table);
   const size_t vtable = at - ReadScalar<flatbuffers::soffset_t>(file.data() + at);
   file.resize((file.size() + 7) / 8 * 8);
   const size_t copy = file.size();

@@ -60,7 +60,7 @@ class Assigner {
       if (written != elsewhere_.written.end() && spec.kind != InputKind::kTensorConstant) {
         Note(absl::StrCat("%", NameOf(i), " is tagged '", *tags_[i], "', but method '",
                           written->second, "' writes to '", spec.target,
-                          "'; it stays and is an argument"));
+                          "'; it is not delegated but passed as an argument"));
         continue;
       }
       AssignImmutable(i);
@@ -100,12 +100,12 @@ class Assigner {
       if (it == input_index_.end()) {
         return absl::InvalidArgumentError(absl::StrCat("tag '", tagged.tag, "' is on value ",
                                                        tagged.input.index(),
-                                                       ", which is no input of the top graph"));
+                                                       ", which is not an input of the top graph"));
       }
       const size_t i = it->second;
       if (!known.contains(tagged.tag) && !(validate_ && tagged.tag.empty())) {
         Note(absl::StrCat("%", NameOf(i), " has tag '", tagged.tag,
-                          "', which is not in the map from tags to backends; it stays"));
+                          "', which is not in the map from tags to backends; it is not delegated"));
         continue;
       }
       if (!NamesTensor(program_.signature.inputs[i].kind)) {
@@ -129,7 +129,7 @@ class Assigner {
       const auto it = input_index_.find(value);
       if (it == input_index_.end()) {
         return absl::InvalidArgumentError(absl::StrCat("no_copy is on value ", value.index(),
-                                                       ", which is no input of the top graph"));
+                                                       ", which is not an input of the top graph"));
       }
       no_copy_.insert(it->second);
     }
@@ -195,9 +195,10 @@ class Assigner {
     }
     plan_.input_moves[i] = !stays;
     if (!reaches_own) {
-      Note(absl::StrCat("constant %", NameOf(i), " is tagged '", *tags_[i],
-                        "', but no node of this tag uses it; ",
-                        reaches_any ? "it moves to the delegates that do" : "it stays"));
+      Note(absl::StrCat(
+          "constant %", NameOf(i), " is tagged '", *tags_[i],
+          "', but no node of this tag uses it; ",
+          reaches_any ? "it moves to the delegates that use it" : "it is not delegated"));
     }
   }
 
@@ -222,7 +223,7 @@ class Assigner {
       const int32_t owner = OwnerOfMutated(same, output, problem);
       if (owner == kHost) {
         Note(absl::StrCat("buffer %", NameOf(i), " is mutated and tagged '", *tags_[i], "', but ",
-                          problem, "; it stays and is an argument"));
+                          problem, "; it is not delegated but passed as an argument"));
         continue;
       }
       for (size_t k : same) {
@@ -251,12 +252,12 @@ class Assigner {
     const NodeId producer = graph_.value(*value).producer;
     const int32_t owner = top_.partition_of[producer.index()];
     if (owner == kHost) {
-      problem = absl::StrCat("%", graph_.value(*value).name, ", its new value, stays");
+      problem = absl::StrCat("%", graph_.value(*value).name, ", its new value, is not delegated");
       return kHost;
     }
     for (size_t i : same) {
       if (program_.signature.inputs[i].kind != InputKind::kBuffer) {
-        problem = "it is no buffer";
+        problem = "it is not a buffer";
         return kHost;
       }
       if (tags_[i] == nullptr) {

@@ -202,7 +202,7 @@ TEST(ConstantOwnershipTest, KeepsMutatedBufferWithOutsideUser) {
     ASSERT_EQ(notes.size(), 1);
     EXPECT_EQ(notes[0],
               "buffer %b is mutated and tagged 'w', but %r uses it outside of tag 'w', which "
-              "computes its new value; it stays and is an argument");
+              "computes its new value; it is not delegated but passed as an argument");
   }
 }
 
@@ -340,7 +340,7 @@ TEST(ConstantOwnershipTest, ConstantOfAnotherTagMovesToItsUserWithANote) {
   EXPECT_THAT(lowered.state_dict, IsEmpty());
   EXPECT_EQ(lowered.lowered_modules[ModuleId(0)]->original.state_dict.count("w"), 1);
   EXPECT_THAT(notes, ElementsAre("constant %w is tagged 'u', but no node of this tag uses it; it "
-                                 "moves to the delegates that do"));
+                                 "moves to the delegates that use it"));
 }
 
 // Reasons why a tagged mutated buffer is kept although it has no user outside the tag.
@@ -352,12 +352,12 @@ TEST(ConstantOwnershipTest, KeepsMutatedBufferOfSeveralUsersWithANote) {
        "its new value is not computed by a node"},
       {R"(%b: f32[2] buffer "b")", R"(%r: f32[2] = edge.aten.add.Tensor(%b, %x)  tag="t"
        %n: f32[2] = edge.aten.neg.default(%x))",
-       "%n", "%n, its new value, stays"},
+       "%n", "%n, its new value, is not delegated"},
       {R"(%b: f32[2] buffer "b", %b2: f32[2] buffer "b")",
        R"(%r: f32[2] = edge.aten.add.Tensor(%b, %x)  tag="t")", "%r",
        "%b2, the same buffer, is not"},
       {R"(%b: f32[2] parameter "b")", R"(%r: f32[2] = edge.aten.add.Tensor(%b, %x)  tag="t")", "%r",
-       "it is no buffer"},
+       "it is not a buffer"},
   };
   for (const auto& [inputs, lines, mutation, problem] : kCases) {
     SCOPED_TRACE(problem);
@@ -372,8 +372,9 @@ TEST(ConstantOwnershipTest, KeepsMutatedBufferOfSeveralUsersWithANote) {
                          Lower(program, Constants({{"b", "t"}}), &notes));
     EXPECT_EQ(lowered.signature.inputs[0].target, "b");
     EXPECT_TRUE(IsStateMutation(lowered.signature.outputs[0].kind));
-    EXPECT_THAT(notes, ElementsAre(absl::StrCat("buffer %b is mutated and tagged 't', but ",
-                                                problem, "; it stays and is an argument")));
+    EXPECT_THAT(notes,
+                ElementsAre(absl::StrCat("buffer %b is mutated and tagged 't', but ", problem,
+                                         "; it is not delegated but passed as an argument")));
   }
 }
 
@@ -466,9 +467,9 @@ TEST(ConstantOwnershipTest, KeepsSharedStateWithANote) {
       const MethodPrograms lowered,
       ToBackend(methods, {{"prefill", &partitioner}, {"decode", &partitioner}}, backends, options));
   EXPECT_THAT(notes, ElementsAre("buffer %b is mutated and tagged 't', but method 'decode' has it "
-                                 "too; it stays and is an argument",
-                                 "%b is tagged 't', but method 'prefill' writes to 'b'; it stays "
-                                 "and is an argument"));
+                                 "too; it is not delegated but passed as an argument",
+                                 "%b is tagged 't', but method 'prefill' writes to 'b'; it is "
+                                 "not delegated but passed as an argument"));
   for (const auto& [name, program] : lowered) {
     EXPECT_EQ(program.state_dict.count("b"), 1) << name;
     EXPECT_EQ(program.lowered_modules[ModuleId(0)]->original.state_dict.count("b"), 0) << name;

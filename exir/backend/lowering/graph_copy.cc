@@ -79,7 +79,7 @@ Argument ProgramCopier::MapArgument(const Argument& argument, const ValueMap& va
   return argument;
 }
 
-void ProgramCopier::CopyBody(GraphId id) {
+void ProgramCopier::CopySubgraph(GraphId id) {
   const Graph& body = from_.graphs[id];
   GraphEditor editor(copy_.graphs[graphs_.at(id)]);
   editor.SetName(body.name());
@@ -93,7 +93,8 @@ void ProgramCopier::CopyBody(GraphId id) {
   editor.SetOutputs(std::move(outputs));
 }
 
-void CollectBodies(const ExportedProgram& program, const Node& node, std::vector<GraphId>& bodies) {
+void CollectSubgraphs(const ExportedProgram& program, const Node& node,
+                      std::vector<GraphId>& bodies) {
   size_t next = bodies.size();
   const auto add = [&](const Node& user) {
     for (const Argument& argument : user.arguments) {

@@ -29,7 +29,7 @@ class ProgramCopier {
   NodeId CopyNode(const Graph& from, NodeId node, GraphEditor& editor, ValueMap& values);
   Argument MapArgument(const Argument& argument, const ValueMap& values);
   // Copies a subgraph completely. Precondition: it is one of `graphs`.
-  void CopyBody(GraphId id);
+  void CopySubgraph(GraphId id);
 
  private:
   const ExportedProgram& from_;
@@ -39,7 +39,8 @@ class ProgramCopier {
 };
 
 // Appends the subgraphs that the node refers to, and the subgraphs of those.
-void CollectBodies(const ExportedProgram& program, const Node& node, std::vector<GraphId>& bodies);
+void CollectSubgraphs(const ExportedProgram& program, const Node& node,
+                      std::vector<GraphId>& bodies);
 
 }  // namespace belay::exir
 

@@ -14,10 +14,10 @@
 namespace belay::exir {
 namespace {
 
-std::string PlaceOf(const Graph& graph, NodeId node, const Partition* partition) {
-  return absl::StrCat(
-      partition == nullptr ? std::string("stays") : absl::StrCat("has tag '", partition->tag, "'"),
-      ": ", DescribeNode(graph, node));
+std::string DescribePlacement(const Graph& graph, NodeId node, const Partition* partition) {
+  return absl::StrCat(partition == nullptr ? std::string("is not delegated")
+                                           : absl::StrCat("has tag '", partition->tag, "'"),
+                      ": ", DescribeNode(graph, node));
 }
 
 }  // namespace
@@ -88,10 +88,10 @@ absl::Status CheckStatefulCalls(const ExportedProgram& program, const StatefulCa
       const Place& first = it->second;
       if (added || first.partition == place.partition) continue;
       return absl::InvalidArgumentError(absl::StrCat(
-          "all calls of a module that keeps state go to one delegate or stay; of module#",
+          "expected all calls of a stateful module in one delegate, or none delegated; of module#",
           call.module.index(), " (backend ", program.lowered_modules[call.module]->backend_id,
-          ") one ", PlaceOf(*first.graph, first.node, first.partition), "\n  and one ",
-          PlaceOf(graph, call.node, place.partition)));
+          ") one ", DescribePlacement(*first.graph, first.node, first.partition), "\n  and one ",
+          DescribePlacement(graph, call.node, place.partition)));
     }
   }
   return absl::OkStatus();

@@ -40,7 +40,7 @@ class TagTable {
     }
     table.tags_.resize(program.graphs.size());
     absl::flat_hash_set<std::string_view> unknown;
-    std::vector<std::vector<const std::string*>> texts(program.graphs.size());
+    std::vector<std::vector<const std::string*>> tag_names(program.graphs.size());
     for (const PartitionResult::NodeTag& tagged : answer.nodes) {
       const bool exists = program.graphs.contains(tagged.graph) &&
                           program.graphs[tagged.graph].contains(tagged.node);
@@ -52,9 +52,9 @@ class TagTable {
       }
       const auto note_unknown = [&](std::string_view what) {
         if (!unknown.insert(tagged.tag).second || notes == nullptr) return;
-        notes->push_back(
-            absl::StrCat("tag '", tagged.tag,
-                         "' is not in the map from tags to backends; its nodes stay: ", what));
+        notes->push_back(absl::StrCat(
+            "tag '", tagged.tag,
+            "' is not in the map from tags to backends; its nodes are not delegated: ", what));
       };
       if (!exists) {
         note_unknown("one that does not exist");
@@ -66,7 +66,7 @@ class TagTable {
             absl::StrCat("the tag of a node is empty: ", DescribeNode(graph, tagged.node)));
       }
       std::vector<int32_t>& tags = table.tags_[tagged.graph.index()];
-      std::vector<const std::string*>& text = texts[tagged.graph.index()];
+      std::vector<const std::string*>& text = tag_names[tagged.graph.index()];
       if (tags.empty()) {
         tags.resize(graph.node_id_limit(), kNone);
         text.resize(graph.node_id_limit(), nullptr);

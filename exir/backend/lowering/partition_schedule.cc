@@ -127,8 +127,8 @@ absl::Status CycleError(const Graph& graph, const GraphPlan& plan, const Contrac
     u = contraction.UnitOf(step.from);
   } while (u != blamed);
   std::string message =
-      absl::StrCat("invalid partition, found dependency cycles: what tag '",
-                   plan.partitions[blamed].tag, "' computes is needed to compute its inputs:");
+      absl::StrCat("invalid partition, found dependency cycles: the results of tag '",
+                   plan.partitions[blamed].tag, "' are needed to compute its inputs:");
   for (auto it = path.rbegin(); it != path.rend(); ++it) {
     absl::StrAppend(&message, "\n  ", NodeWithTag(graph, plan, *it));
   }

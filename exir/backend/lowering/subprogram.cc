@@ -11,7 +11,7 @@ namespace belay::exir {
 ExportedProgram BuildSubprogram(const ExportedProgram& owner, const Partition& partition) {
   const Graph& graph = owner.graphs[partition.graph];
   std::vector<GraphId> graphs = {partition.graph};
-  for (NodeId node : partition.nodes) CollectBodies(owner, graph.node(node), graphs);
+  for (NodeId node : partition.nodes) CollectSubgraphs(owner, graph.node(node), graphs);
   const std::vector<GraphId> bodies(graphs.begin() + 1, graphs.end());
   ProgramCopier copier(owner, std::move(graphs));
   ExportedProgram& program = copier.copy();
@@ -37,7 +37,7 @@ ExportedProgram BuildSubprogram(const ExportedProgram& owner, const Partition& p
     program.signature.inputs.push_back({});
   }
   for (NodeId node : partition.nodes) copier.CopyNode(graph, node, editor, values);
-  for (GraphId body : bodies) copier.CopyBody(body);
+  for (GraphId body : bodies) copier.CopySubgraph(body);
 
   std::vector<Argument> outputs;
   for (const OwnedMutation& mutation : partition.mutations) {

@@ -27,7 +27,7 @@ class Units {
       : graph_(graph), unit_(graph.node_id_limit(), 0) {
     std::vector<ValueId> taken;
     if (supports_result != nullptr) {
-      taken_at_.resize(graph.value_id_limit(), kNotTaken);
+      getitem_unit_.resize(graph.value_id_limit(), kNoGetitem);
       taken = TakenResults(graph);
     }
     const auto add = [&](Step step, bool is_supported) {
@@ -40,7 +40,7 @@ class Units {
       unit_[id.index()] = members_.size();
       add({id}, supported(id));
       for (; next < taken.size() && graph.value(taken[next]).producer == id; ++next) {
-        taken_at_[taken[next].index()] = members_.size();
+        getitem_unit_[taken[next].index()] = members_.size();
         add({id, taken[next]}, supports_result(taken[next]));
       }
     }
@@ -57,12 +57,12 @@ class Units {
       members_[to].push_back({node});
       unit_[node.index()] = to;
     }
-    if (taken_at_.empty()) return;
+    if (getitem_unit_.empty()) return;
     for (NodeId node : nodes) {
       for (ValueId value : graph_.node(node).results()) {
         const std::vector<NodeId>& users = graph_.value(value).users;
-        size_t& at = taken_at_[value.index()];
-        if (at == kNotTaken || at == to ||
+        size_t& at = getitem_unit_[value.index()];
+        if (at == kNoGetitem || at == to ||
             std::none_of(users.begin(), users.end(),
                          [&](NodeId user) { return unit_[user.index()] == to; })) {
           continue;
@@ -162,12 +162,12 @@ class Units {
   const std::vector<Step>& steps() const { return steps_; }  // in graph order
   size_t UnitOf(NodeId node) const { return unit_[node.index()]; }
   size_t UnitOf(const Step& step) const {
-    return step.result.valid() ? taken_at_[step.result.index()] : UnitOf(step.node);
+    return step.result.valid() ? getitem_unit_[step.result.index()] : UnitOf(step.node);
   }
   bool supported(size_t unit) const { return supported_[unit]; }
 
  private:
-  static constexpr size_t kNotTaken = std::numeric_limits<size_t>::max();
+  static constexpr size_t kNoGetitem = std::numeric_limits<size_t>::max();
 
   template <class Fn>
   void ForEachUser(size_t u, const Fn& fn) const {
@@ -178,8 +178,8 @@ class Units {
       }
       for (const NodeOutput& output : graph_.node(step.node).outputs) {
         for (ValueId value : output.values) {
-          const size_t at = taken_at_.empty() ? kNotTaken : taken_at_[value.index()];
-          if (at == kNotTaken) {
+          const size_t at = getitem_unit_.empty() ? kNoGetitem : getitem_unit_[value.index()];
+          if (at == kNoGetitem) {
             ForEachUserOf(value, u, fn);
           } else if (at != u) {
             fn(at);
@@ -198,7 +198,7 @@ class Units {
   const Graph& graph_;
   std::vector<Step> steps_;
   std::vector<size_t> unit_;                // by node
-  std::vector<size_t> taken_at_;            // by value: the unit of its getitem; empty: no getitems
+  std::vector<size_t> getitem_unit_;        // by value: the unit of its getitem; empty: no getitems
   std::vector<std::vector<Step>> members_;  // by unit, numbered in graph order
   std::vector<bool> supported_;
 };
@@ -364,7 +364,7 @@ absl::StatusOr<std::vector<PartitionProposal>> ProposeFromNodeLists(
     const std::function<bool(NodeId)>& supported, bool together, const ProposalOptions& options) {
   if (lists.empty() && supported == nullptr) {
     return absl::InvalidArgumentError(
-        "expected lists of nodes or a function that says which nodes are supported, got neither");
+        "expected lists of nodes or a predicate of supported nodes, got neither");
   }
   std::vector<bool> listed(graph.node_id_limit(), false);
   for (const std::vector<NodeId>& list : lists) {

@@ -81,7 +81,7 @@ absl::StatusOr<PartitionResult> PatternPartitioner::Partition(
     const ExportedProgram& program) const {
   if (patterns_.empty() && options_.support == nullptr) {
     return absl::InvalidArgumentError(
-        "expected patterns or a function that says which nodes are supported, got neither");
+        "expected patterns or a predicate of supported nodes, got neither");
   }
   return TagProposals(
       program, delegation_, options_.capability,

@@ -36,13 +36,13 @@ bool IsSupported(const Graph& graph, NodeId node) {
 }
 
 std::vector<std::string> Show(const Graph& graph, const std::vector<PartitionProposal>& proposals) {
-  std::vector<std::string> texts;
+  std::vector<std::string> strings;
   for (const PartitionProposal& proposal : proposals) {
     std::string text = absl::StrCat(proposal.id, ":");
     for (NodeId node : proposal.nodes) absl::StrAppend(&text, " ", graph.node(node).name);
-    texts.push_back(text);
+    strings.push_back(text);
   }
-  return texts;
+  return strings;
 }
 
 std::vector<std::string> Propose(const ExportedProgram& program,

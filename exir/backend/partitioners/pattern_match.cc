@@ -32,7 +32,7 @@ absl::StatusOr<std::vector<Step>> PlanSteps(const Graph& pattern) {
       ForEachGraph(argument, [&](GraphId) { plain = false; });
       if (plain) continue;
       return absl::InvalidArgumentError(absl::StrCat(
-          "expected a pattern without bodies and modules, got ", PrintNode(pattern, id)));
+          "expected a pattern without subgraphs and modules, got ", PrintNode(pattern, id)));
     }
   }
   std::vector<Step> steps = {{pattern.last(), ValueId()}};
@@ -177,13 +177,13 @@ class Matcher {
         const auto [it, added] = state.values.emplace(*value, given);
         return added || it->second == given;
       }
-      const ValueId* came = given.get_if<ValueId>();
-      if (came == nullptr || graph_.IsInput(*came)) return false;
-      const NodeId node = graph_.value(*came).producer;
+      const ValueId* actual = given.get_if<ValueId>();
+      if (actual == nullptr || graph_.IsInput(*actual)) return false;
+      const NodeId node = graph_.value(*actual).producer;
       const std::vector<ValueId> from = pattern_.node(producer).results();
       const std::vector<ValueId> to = graph_.node(node).results();
       const auto index = std::find(from.begin(), from.end(), *value) - from.begin();
-      if (std::find(to.begin(), to.end(), *came) - to.begin() != index) return false;
+      if (std::find(to.begin(), to.end(), *actual) - to.begin() != index) return false;
       pending.emplace_back(producer, node);
       return true;
     }

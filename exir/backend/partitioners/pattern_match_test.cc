@@ -35,15 +35,15 @@ std::vector<std::string> Find(const ExportedProgram& program, const ExportedProg
                               const PatternMatchOptions& options = {}) {
   const auto found = FindPattern(program.top(), pattern.top(), options);
   if (!found.ok()) return {std::string(found.status().message())};
-  std::vector<std::string> texts;
+  std::vector<std::string> strings;
   for (const std::vector<NodeId>& nodes : *found) {
     std::string text;
     for (NodeId node : nodes) {
       absl::StrAppend(&text, text.empty() ? "" : " ", program.top().node(node).name);
     }
-    texts.push_back(text);
+    strings.push_back(text);
   }
-  return texts;
+  return strings;
 }
 
 const ExportedProgram& ReluAdd() {
@@ -331,7 +331,7 @@ TEST(PatternMatchTest, RejectsEmptyAndDisconnectedPatterns) {
     graph f(%y: f32[2]) { return (%y) }
   })",
                                             TestOps());
-  EXPECT_THAT(Find(program, bodies), ElementsAre(HasSubstr("without bodies and modules")));
+  EXPECT_THAT(Find(program, bodies), ElementsAre(HasSubstr("without subgraphs and modules")));
 }
 
 TEST(PatternMatchTest, AHundredThousandNodesTakeSeconds) {

@@ -32,7 +32,7 @@ absl::StatusOr<EventHandles> HandlesOfEvent(const schema::Program& program,
   int index = 0;
   while (index < program.methods_size() && program.methods(index).name() != event.method) ++index;
   if (index == program.methods_size()) {
-    return absl::NotFoundError(absl::StrCat("there is no method '", event.method, "'"));
+    return absl::NotFoundError(absl::StrCat("unknown method '", event.method, "'"));
   }
   const schema::Method& method = program.methods(index);
   const schema::MethodDebugInfo& info = debug.methods(index);
@@ -43,8 +43,8 @@ absl::StatusOr<EventHandles> HandlesOfEvent(const schema::Program& program,
   }
   if (event.instruction >= static_cast<size_t>(method.instructions_size())) {
     return absl::NotFoundError(absl::StrCat("method '", event.method, "' has ",
-                                            method.instructions_size(), " instructions, not one ",
-                                            "of number ", event.instruction));
+                                            method.instructions_size(), " instructions, got index ",
+                                            event.instruction));
   }
   const schema::InstructionDebugInfo& instruction =
       info.instructions(static_cast<int>(event.instruction));
@@ -57,12 +57,12 @@ absl::StatusOr<EventHandles> HandlesOfEvent(const schema::Program& program,
     if (!event.delegate_id.has_value()) return result;
     return absl::InvalidArgumentError(
         absl::StrCat("instruction ", event.instruction, " of method '", event.method,
-                     "' is no delegate call, but the event has a delegate's identifier ",
+                     "' is not a delegate call, but the event has the delegate identifier ",
                      ShowId(*event.delegate_id)));
   }
   const uint32_t delegate = emitted.delegate().delegate();
   if (delegate >= static_cast<uint32_t>(method.delegates_size())) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no delegate ", delegate));
+    return absl::InvalidArgumentError(absl::StrCat("unknown delegate ", delegate));
   }
   result.backend_id = method.delegates(static_cast<int>(delegate)).backend_id();
   const schema::DelegateDebugInfo& map = info.delegates(static_cast<int>(delegate));

@@ -89,16 +89,16 @@ TEST_F(EventHandlesTest, WithoutMapReturnsTheWholeDelegate) {
 
 TEST_F(EventHandlesTest, RejectsUnknownNames) {
   EXPECT_THAT(HandlesOfEvent(program_, debug_, {"n", 0}),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no method 'n'")));
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("unknown method 'n'")));
   EXPECT_THAT(Find(4), StatusIs(absl::StatusCode::kNotFound, HasSubstr("4 instructions")));
   EXPECT_THAT(Find(0, DelegateId(int64_t{1})),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no delegate call")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not a delegate call")));
   const schema::DebugInfo whole = debug_;
   debug_.mutable_methods(0)->mutable_instructions()->RemoveLast();
   EXPECT_THAT(Find(0), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not belong")));
   debug_ = whole;
   program_.mutable_methods(0)->mutable_instructions(1)->mutable_delegate()->set_delegate(3);
-  EXPECT_THAT(Find(1), StatusIs(absl::StatusCode::kInvalidArgument, "there is no delegate 3"));
+  EXPECT_THAT(Find(1), StatusIs(absl::StatusCode::kInvalidArgument, "unknown delegate 3"));
   debug_.mutable_methods(0)->mutable_delegates()->RemoveLast();
   EXPECT_THAT(Find(0), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not belong")));
   debug_.clear_methods();

@@ -23,7 +23,7 @@ absl::Status CheckPattern(std::string_view ns, std::string_view name, const Func
   if (schema.IsMutable() || schema.IsView()) {
     return Invalid(
         ns, name,
-        "the operator writes to an argument or gives a view of one, which no pattern can do");
+        "expected an operator that neither writes to an argument nor returns a view of one");
   }
   if (pattern.graphs.size() != 1) {
     return Invalid(ns, name, absl::StrCat("expected one graph, got ", pattern.graphs.size()));
@@ -40,11 +40,11 @@ absl::Status CheckPattern(std::string_view ns, std::string_view name, const Func
                    absl::StrCat("expected user outputs only, got a ", OutputKindName(spec.kind),
                                 " '", spec.target, "'"));
   }
-  const auto same = [&](std::string_view what, size_t expected, size_t came) {
-    return expected == came ? absl::OkStatus()
-                            : Invalid(ns, name,
-                                      absl::StrCat("expected ", expected, " ", what, ", got ", came,
-                                                   "; ", schema.ToString()));
+  const auto same = [&](std::string_view what, size_t expected, size_t actual) {
+    return expected == actual ? absl::OkStatus()
+                              : Invalid(ns, name,
+                                        absl::StrCat("expected ", expected, " ", what, ", got ",
+                                                     actual, "; ", schema.ToString()));
   };
   ABSL_RETURN_IF_ERROR(same("inputs", schema.arguments.size(), pattern.signature.inputs.size()));
   return same("outputs", schema.returns.size(), pattern.signature.outputs.size());
@@ -104,7 +104,7 @@ std::vector<Argument> CallPattern(const ExportedProgram& pattern, OpBuilder& b,
     for (size_t k = 0; b.ok() && k < node.outputs.size(); ++k) {
       if (Bind(node.outputs[k], results[k], bindings)) continue;
       b.Unsupported(absl::StrCat("the pattern of ", call.op()->name(), ": ", node.target->name(),
-                                 " gives a list of another length than in the pattern"));
+                                 " returns a list of another length than in the pattern"));
     }
     if (!b.ok()) return {};
   }

@@ -147,7 +147,7 @@ TEST_F(OpPatternsTest, RejectsMisuseWithoutChanges) {
       {kLib, "x(Tensor(a!) a, Tensor b) -> Tensor(a!)", kReluAdd, StatusCode::kInvalidArgument,
        "writes to an argument"},
       {kLib, "x(Tensor(a) a, Tensor b) -> Tensor(a)", kReluAdd, StatusCode::kInvalidArgument,
-       "gives a view of one"},
+       "returns a view of one"},
       {kLib, "x(Tensor a, Tensor b) -> Tensor", kState, StatusCode::kInvalidArgument,
        "got a buffer 'w'"},
       {kLib, "x(Tensor a, Tensor b) -> Tensor", kMutation, StatusCode::kInvalidArgument,

@@ -46,15 +46,16 @@ absl::StatusOr<Plan> MakePlan(const Graph& graph, const absl::flat_hash_set<Node
     }
     for (ValueId value : graph.node(id).results()) {
       if (returned.contains(value)) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "expected quantize nodes to read what the partition gives, but the graph returns ",
-            PrintArgument(graph, value)));
+        return absl::InvalidArgumentError(
+            absl::StrCat("expected quantize nodes as users of the results of the partition, but "
+                         "the graph returns ",
+                         PrintArgument(graph, value)));
       }
       for (NodeId user : graph.value(value).users) {
         if (inside.contains(user)) continue;
         if (!graph.node(user).target->has_trait(kQuantizes)) {
           return absl::InvalidArgumentError(
-              absl::StrCat("expected quantize nodes to read what the partition gives, got ",
+              absl::StrCat("expected quantize nodes as users of the results of the partition, got ",
                            DescribeNode(graph, user)));
         }
         if (std::find(plan.quantizes.begin(), plan.quantizes.end(), user) == plan.quantizes.end()) {
@@ -64,10 +65,10 @@ absl::StatusOr<Plan> MakePlan(const Graph& graph, const absl::flat_hash_set<Node
     }
   }
   if (plan.dequantizes.empty()) {
-    return absl::InvalidArgumentError("no dequantize node gives anything to the partition");
+    return absl::InvalidArgumentError("no dequantize node computes an operand of the partition");
   }
   if (plan.quantizes.empty()) {
-    return absl::InvalidArgumentError("no quantize node reads what the partition gives");
+    return absl::InvalidArgumentError("no quantize node uses a result of the partition");
   }
   return plan;
 }
@@ -82,8 +83,8 @@ absl::Status CheckPlace(const Graph& graph, const Plan& plan,
       const NodeId producer = graph.value(value).producer;
       if (!status.ok() || positions.get(producer) < positions.get(place)) return;
       status = absl::FailedPreconditionError(
-          absl::StrCat("what the partition gives is needed to compute ",
-                       DescribeNode(graph, producer), ", which it needs"));
+          absl::StrCat("a result of the partition is needed to compute ",
+                       DescribeNode(graph, producer), ", an operand of it"));
     });
   }
   return status;

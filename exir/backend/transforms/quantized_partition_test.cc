@@ -132,7 +132,8 @@ TEST_F(QuantizedPartitionTest, ErrorsChangeNothing) {
   EXPECT_THAT(ReplaceQuantizedPartition(program.top(), {NodeId(99)}, Op("mine.qadd")),
               invalid("node 99 is not in the graph"));
   EXPECT_THAT(Replace(program, {"a"}, "mine.qadd"), invalid("%r: f32[2]"));
-  EXPECT_THAT(Replace(program, {"r"}, "mine.qadd"), invalid("no dequantize node gives anything"));
+  EXPECT_THAT(Replace(program, {"r"}, "mine.qadd"),
+              invalid("no dequantize node computes an operand"));
   EXPECT_THAT(Replace(program, {"a", "r"}, "mine.two"), invalid("mine::two("));
   EXPECT_THAT(Replace(program, {"a", "r"}, "mine.pair"),
               invalid("the partition has 2 arguments and 1 results, but mine.pair.default is"));
@@ -146,7 +147,7 @@ TEST_F(QuantizedPartitionTest, ErrorsChangeNothing) {
     return (%d user_output)
   }
 })");
-  EXPECT_THAT(Replace(unread, {"r"}, "mine.qrelu"), invalid("no quantize node reads"));
+  EXPECT_THAT(Replace(unread, {"r"}, "mine.qrelu"), invalid("no quantize node uses a result"));
 }
 
 TEST_F(QuantizedPartitionTest, RejectsResultsUsedByOperands) {
@@ -162,7 +163,7 @@ TEST_F(QuantizedPartitionTest, RejectsResultsUsedByOperands) {
   }
 })");
   EXPECT_THAT(Replace(program, {"r", "s"}, "mine.qadd"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("which it needs")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("an operand of it")));
 }
 
 // Names the first operand that is computed too late.

@@ -23,7 +23,7 @@ absl::StatusOr<Device> ParseTargetDevice(std::string_view text) {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
     if (error != std::errc() || end != digits.data() + digits.size()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("target device '", text, "' has an index that is no number"));
+          absl::StrCat("target device '", text, "' has an index that is not a number"));
     }
   }
   device.index = index;

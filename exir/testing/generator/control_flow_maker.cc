@@ -41,7 +41,7 @@ GraphId ProgramMaker::Keep(Graph graph) {
   return made_.program.graphs.push_back(std::move(graph));
 }
 
-void ProgramMaker::FillBody(Scope& body, int nesting) {
+void ProgramMaker::FillSubgraph(Scope& body, int nesting) {
   const bool was_in_body = std::exchange(in_body_, true);
   const int calls = static_cast<int>(random_.Below(4));
   for (int i = 0; i < calls; ++i) AddSomeCall(body);
@@ -111,12 +111,12 @@ bool ProgramMaker::AddCond(Scope& scope, int nesting) {
       AddBodyInput(first, operand, scope.data[operand.index()],
                    scope.editor.graph().value(operand).type);
     }
-    FillBody(first, nesting);
+    FillSubgraph(first, nesting);
     for (const Argument& operand : first.operands) {
       const ValueId id = *operand.get_if<ValueId>();
       AddBodyInput(second, id, scope.data[id.index()], scope.editor.graph().value(id).type);
     }
-    FillBody(second, nesting);
+    FillSubgraph(second, nesting);
     for (size_t i = first.operands.size(); i < second.operands.size(); ++i) {
       first.editor.AddInput("a",
                             second.editor.graph().value(second.editor.graph().inputs()[i]).type);
@@ -159,7 +159,7 @@ bool ProgramMaker::AddWhileLoop(Scope& scope, int nesting) {
     const ValueId counter = AddBodyInput(inner, *start, scope.data[start->index()], counter_type);
     type = scope.editor.graph().value(*carried).type;
     const ValueId value = AddBodyInput(inner, *carried, scope.data[carried->index()], type);
-    FillBody(inner, nesting);
+    FillSubgraph(inner, nesting);
     const auto one = Call(inner, "aten.full.default",
                           {Argument(Argument::List{}), Argument(1), Argument(DType::kInt64)});
     if (!one.has_value()) return false;
@@ -211,7 +211,7 @@ bool ProgramMaker::AddMap(Scope& scope, int nesting) {
     const ValueType row_type = TensorMeta::Contiguous(
         meta.dtype, std::vector<SymExpr>(meta.sizes.begin() + 1, meta.sizes.end()));
     const ValueId input = AddBodyInput(inner, *rows, *row, row_type);
-    FillBody(inner, nesting);
+    FillSubgraph(inner, nesting);
     ValueId last = inner.values.back().id;
     if (random_.Chance(50) || !Meta(inner, last).is_contiguous()) last = LastLike(inner, input);
     if (!Meta(inner, last).is_contiguous()) return false;
@@ -253,7 +253,7 @@ bool ProgramMaker::AddScan(Scope& scope, int nesting) {
     const ValueType init_type = scope.editor.graph().value(*init).type;
     const ValueId state = AddBodyInput(inner, *init, scope.data[init->index()], init_type);
     const ValueId input = AddBodyInput(inner, *rows, *row, row_type);
-    FillBody(inner, nesting);
+    FillSubgraph(inner, nesting);
     const ValueId next = LastLike(inner, state), y = LastLike(inner, input);
     final_state = inner.data[next.index()];
     result = Stack(inner.data[y.index()], count);

@@ -30,7 +30,7 @@ class EdgeProgramsTest : public ::testing::Test {
   KernelRegistry kernels_;
 };
 
-TEST_F(EdgeProgramsTest, TheSameNumbersGiveTheSamePrograms) {
+TEST_F(EdgeProgramsTest, EqualRandomNumbersGiveEqualPrograms) {
   EXPECT_EQ(Print(Random(5)), Print(Random(5)));
   EXPECT_NE(Print(Random(5)), Print(Random(6)));
   const std::string bytes(60, 'x'), others(60, 'y');
@@ -38,7 +38,7 @@ TEST_F(EdgeProgramsTest, TheSameNumbersGiveTheSamePrograms) {
   EXPECT_NE(Print(Random(bytes)), Print(Random(others)));
 }
 
-TEST_F(EdgeProgramsTest, ProgramsRunOnAnyInputsAndHaveAllThatIsPromised) {
+TEST_F(EdgeProgramsTest, ProgramsRunOnAnyInputsAndCoverAllFeatures) {
   std::set<std::string> operators, kinds;
   int dynamic = 0, mutating = 0, tied = 0, several_uses = 0;
   constexpr int kPrograms = 300;
@@ -85,7 +85,7 @@ TEST_F(EdgeProgramsTest, ProgramsRunOnAnyInputsAndHaveAllThatIsPromised) {
   EXPECT_GT(tied, 0);
 }
 
-TEST_F(EdgeProgramsTest, WhatIsTurnedOffIsNotThere) {
+TEST_F(EdgeProgramsTest, OmitsDisabledFeatures) {
   for (uint64_t i = 0; i < 50; ++i) {
     Random random(TestSeed(), i);
     const ExportedProgram program =

@@ -79,7 +79,7 @@ class ProgramMaker : private SymbolSource {
 
   // Control flow.
   void AddControlFlow(Scope& scope, int nesting);
-  void FillBody(Scope& body, int nesting);
+  void FillSubgraph(Scope& body, int nesting);
   bool AddCond(Scope& scope, int nesting);
   bool AddWhileLoop(Scope& scope, int nesting);
   bool AddMap(Scope& scope, int nesting);

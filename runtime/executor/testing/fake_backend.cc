@@ -35,7 +35,7 @@ class AddHandle final : public DelegateHandle {
     copy = reinterpret_cast<float*>(context.scratch().data());
     for (StridedIterator<1> it(x->sizes, {out->strides}); !it.done(); it.Next()) {
       const float value = *copy++;
-      if (value < 0) return absl::UnavailableError("the device does not like negative numbers");
+      if (value < 0) return absl::UnavailableError("the device rejects negative numbers");
       out->as<float>()[it.offset(0)] = value + number_;
     }
     return absl::OkStatus();

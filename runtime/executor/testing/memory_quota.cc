@@ -170,7 +170,7 @@ void free(void* data) {
 
 void* operator new(size_t size) {
   if (!Admits(size, kMemoryForMessages)) {
-    constexpr std::string_view kMessage = "an allocation failed that nobody was prepared for\n";
+    constexpr std::string_view kMessage = "an unexpected allocation failure\n";
     [[maybe_unused]] const ssize_t ignored =
         ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
     std::abort();

@@ -37,7 +37,7 @@ absl::StatusOr<int64_t> ArangeLength(const RealNumber& start, const RealNumber& 
   const bool integral = IsIntegral(dtype, /*include_bool=*/true);
   if (integral && (!FitsInt64(start) || !FitsInt64(end) || !FitsInt64(step))) {
     return absl::InvalidArgumentError(absl::StrCat("a number of the range from ", first, " to ",
-                                                   last, " by ", by, " is no 64-bit integer"));
+                                                   last, " by ", by, " does not fit in int64"));
   }
   const bool forward = by > 0, backward = by < 0;
   // The untruncated values are compared; only int64 ranges are counted in integers.

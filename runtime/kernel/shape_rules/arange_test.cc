@@ -57,9 +57,12 @@ TEST(ArangeLengthTest, ArgumentsMustBeFinite) {
 
 TEST(ArangeLengthTest, LengthMustFitInInt64) {
   constexpr double kTwoTo63 = 9223372036854775808.0;
-  EXPECT_THAT(Length(I(0), kTwoTo63, I(1), kI64), StatusIs(kInvalid, HasSubstr("no 64-bit")));
-  EXPECT_THAT(Length(-2 * kTwoTo63, I(0), I(1), kI64), StatusIs(kInvalid, HasSubstr("no 64-bit")));
-  EXPECT_THAT(Length(I(0), I(1), kInfinity, kI64), StatusIs(kInvalid, HasSubstr("no 64-bit")));
+  EXPECT_THAT(Length(I(0), kTwoTo63, I(1), kI64),
+              StatusIs(kInvalid, HasSubstr("does not fit in int64")));
+  EXPECT_THAT(Length(-2 * kTwoTo63, I(0), I(1), kI64),
+              StatusIs(kInvalid, HasSubstr("does not fit in int64")));
+  EXPECT_THAT(Length(I(0), I(1), kInfinity, kI64),
+              StatusIs(kInvalid, HasSubstr("does not fit in int64")));
   EXPECT_EQ(*Length(-kTwoTo63, I(INT64_MIN), I(1), kI64), 0);
   EXPECT_EQ(*Length(I(INT64_MIN), I(-1), I(1), kI64), INT64_MAX);
   EXPECT_THAT(Length(I(INT64_MIN), I(INT64_MAX), I(1), kI64),

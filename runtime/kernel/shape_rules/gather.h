@@ -135,7 +135,7 @@ struct SearchCall {
       ABSL_ASSIGN_OR_RETURN(const auto side, arguments.String("side"));
       if ((side != "left" && side != "right") || (side == "left" && call.right)) {
         return absl::InvalidArgumentError(
-            absl::StrCat("searchsorted: side '", side, "' does not go with right=", call.right));
+            absl::StrCat("searchsorted: side '", side, "' contradicts right=", call.right));
       }
       call.right = side == "right";
     }

@@ -22,12 +22,12 @@ TEST(SearchTest, SideMustAgreeWithRight) {
   EXPECT_OK(Search("right", false));
   EXPECT_OK(Search("right", true));
   EXPECT_OK(Search(None(), true));
-  EXPECT_THAT(Search("left", true), StatusIs(kInvalid, HasSubstr("side 'left' does not go with")));
-  EXPECT_THAT(Search("up", false), StatusIs(kInvalid, HasSubstr("side 'up' does not go with")));
+  EXPECT_THAT(Search("left", true), StatusIs(kInvalid, HasSubstr("side 'left' contradicts")));
+  EXPECT_THAT(Search("up", false), StatusIs(kInvalid, HasSubstr("side 'up' contradicts")));
   EXPECT_THAT(Search("up", true), StatusIs(kInvalid));
 }
 
-TEST(SearchTest, SideSelectsBound) {
+TEST(SearchTest, SideOverridesRight) {
   const TestCall call("sorted_sequence self out_int32 right side sorter",
                       {Tensor({5}), Tensor({3}), true, false, "right", None()});
   ASSERT_OK_AND_ASSIGN(const SearchCall<K> read, call.Read<SearchCall<K>>());

@@ -33,7 +33,7 @@ inline absl::Status CheckIntegerFactor(std::string_view name, DType dtype, doubl
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(name, ": ", factor, " is beyond the integers of ", DTypeName(dtype)));
+      absl::StrCat(name, ": ", factor, " is out of range for ", DTypeName(dtype)));
 }
 
 // [n,k] x [k,m] -> [n,m], with `batch` leading dimensions that must be equal.
@@ -136,8 +136,8 @@ absl::StatusOr<Dims<D>> ExpandedShape(absl::Span<const D> dims, absl::Span<const
   size_t next = 0;
   if (rank > kMaxRank || dims.size() + expand.size() != static_cast<size_t>(rank)) {
     return absl::InvalidArgumentError(absl::StrCat("shape ", FormatDims<D>(dims), " with ",
-                                                   expand.size(), " new dimensions has not rank ",
-                                                   rank));
+                                                   expand.size(),
+                                                   " new dimensions does not have rank ", rank));
   }
   // All of `dims` are consumed only if the positions in `expand` are distinct and within `rank`.
   for (int i = 0; i < rank; ++i) {

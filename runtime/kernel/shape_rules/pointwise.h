@@ -173,7 +173,7 @@ struct PowerCall : PointwiseOperands<Arguments> {
     const std::optional<int64_t> known = KnownInt(number);
     if (known.value_or(0) >= 0) return call;
     return arguments.ArgumentError(
-        "exponent", absl::StrCat("an integer to the power of ", *known, " is no integer"));
+        "exponent", absl::StrCat("an integer to the power of ", *known, " is not an integer"));
   }
 };
 
@@ -372,7 +372,7 @@ struct PolygammaCall : PointwiseOperands<Arguments> {
     ABSL_ASSIGN_OR_RETURN(const typename Arguments::Dim n, arguments.Int("n"));
     const std::optional<int64_t> known = KnownInt(n);
     if (known.value_or(0) < 0) {
-      return arguments.ArgumentError("n", absl::StrCat("expected none below 0, got ", *known));
+      return arguments.ArgumentError("n", absl::StrCat("expected at least 0, got ", *known));
     }
     OperandReader<Arguments> reader(arguments, call);
     ABSL_RETURN_IF_ERROR(reader.Add("n"));

@@ -72,7 +72,7 @@ absl::Status CheckPoolInput(absl::Span<const D> input, int spatial) {
   if (fits) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("input: expected rank ", spatial + 1, " or ", spatial + 2,
-                   " without empty dimensions but the batch, got shape ", FormatDims<D>(input)));
+                   " without empty dimensions except the batch, got shape ", FormatDims<D>(input)));
 }
 
 // avg_pool3d requires an input at least as large as the kernel, regardless of padding.

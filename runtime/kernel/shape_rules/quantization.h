@@ -243,7 +243,7 @@ struct TokenParameters {
     const D numbers = KnownEmpty<D>(dims) ? none : ProductOf<D>(dims);
     if (!KnownDifferent(numbers, rows)) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(name, ": shape ", FormatDims<D>(dims),
-                                                   " has not one number for each of ",
+                                                   " does not have one number for each of ",
                                                    DimToString(rows), " rows"));
   }
 };

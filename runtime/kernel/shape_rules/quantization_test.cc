@@ -23,8 +23,9 @@ absl::Status PerToken(const Sizes& input, const Sizes& scales) {
 TEST(QuantizationTest, TokensHaveExactlyOneParameterEach) {
   EXPECT_OK(PerToken({2, 3, 4}, {2, 3, 1}));
   EXPECT_OK(PerToken({1, 3, 4}, {3, 1}));
-  EXPECT_THAT(PerToken({2, 3, 4}, {3, 1}),
-              StatusIs(kInvalid, "scales: shape [3,1] has not one number for each of 6 rows"));
+  EXPECT_THAT(
+      PerToken({2, 3, 4}, {3, 1}),
+      StatusIs(kInvalid, "scales: shape [3,1] does not have one number for each of 6 rows"));
   EXPECT_OK(PerToken({2, 3, 0}, {3, 1}));  // empty rows need no parameters
   EXPECT_OK(PerToken({0, 3, 4}, {0, 3, 1}));
   EXPECT_THAT(PerToken({0, 3, 4}, {3, 1}), StatusIs(kInvalid, HasSubstr("each of 0 rows")));

@@ -148,7 +148,7 @@ absl::StatusOr<MixedShape<D>> MixedProductShape(absl::Span<const D> input,
   if (!fits) {
     return absl::InvalidArgumentError(
         absl::StrCat("shapes of input ", FormatDims<D>(input), ", weight ", FormatDims<D>(weight),
-                     ", weight_scales ", FormatDims<D>(scales), " do not belong together"));
+                     ", weight_scales ", FormatDims<D>(scales), " are inconsistent"));
   }
   shape.out.push_back(input[0]);
   shape.out.push_back(weight[linear ? 0 : 1]);

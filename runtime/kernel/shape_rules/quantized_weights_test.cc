@@ -77,7 +77,7 @@ TEST(QuantizedWeightsTest, MixedMatmulScalesMatchWeight) {
   EXPECT_EQ(*Product({2, 8}, {4, 8}, groups, &groups, true), Sizes({2, 4}));
   EXPECT_OK(Product({2, 8}, {4, 8}, {D(4), Overflowed()}, nullptr, true));
   const auto expect_misfit = [](absl::StatusOr<Sizes> shape) {
-    EXPECT_THAT(shape, StatusIs(kInvalid, HasSubstr("do not belong together")));
+    EXPECT_THAT(shape, StatusIs(kInvalid, HasSubstr("are inconsistent")));
   };
   expect_misfit(Product({2, 8}, {4, 8}, ToDims({4, 0}), nullptr, true));
   expect_misfit(Product({2, 5}, {5, 4}, ToDims({5, 1}), nullptr, false));

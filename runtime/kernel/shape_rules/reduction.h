@@ -54,7 +54,7 @@ absl::Status CheckNotEmpty(absl::Span<const D> dims, uint32_t folded) {
   for (size_t d = 0; d < dims.size(); ++d) {
     if (HasDim(folded, static_cast<int>(d)) && KnownInt(dims[d]) == 0) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "dimension ", d, " of shape ", FormatDims<D>(dims), " is folded but has no elements"));
+          "dimension ", d, " of shape ", FormatDims<D>(dims), " is reduced but has no elements"));
     }
   }
   return absl::OkStatus();

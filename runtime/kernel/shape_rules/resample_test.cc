@@ -79,7 +79,7 @@ TEST(ResampleTest, SizesOrScalesAreGiven) {
               StatusIs(kInvalid, HasSubstr("an input of rank 4 and two scale factors")));
   EXPECT_THAT(
       ReadStatus<UpsampleCall<K>>(names, {image, None(), std::vector<EValue>{1.5, EValue()}}),
-      StatusIs(kInvalid, HasSubstr("element 1 of the list is no float")));
+      StatusIs(kInvalid, HasSubstr("element 1 of the list is not a float")));
 }
 
 TEST(ResampleTest, ChecksSamplingModes) {

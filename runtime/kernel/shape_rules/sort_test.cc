@@ -32,7 +32,7 @@ TEST(KthValueTest, CountsFromOne) {
   EXPECT_THAT(ShapeOf<KthValueCall<K>>(names, {Tensor({5}), 6, 0, true}),
               StatusIs(kInvalid, HasSubstr("from 0 to 5")));
   EXPECT_THAT(ShapeOf<MedianCall<K>>("self dim keepdim", {Tensor({0}), 0, true}),
-              StatusIs(kInvalid, HasSubstr("is folded but has no elements")));
+              StatusIs(kInvalid, HasSubstr("is reduced but has no elements")));
 }
 
 TEST(ReductionTest, NormDTypeIsAtLeastTheInputs) {

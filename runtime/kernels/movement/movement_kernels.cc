@@ -4,16 +4,19 @@
 
 #include "absl/types/span.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/kernel/shape_rules/pad.h"
 #include "runtime/kernel/shape_rules/view.h"
 #include "runtime/kernels/call/index_select.h"
 #include "runtime/kernels/call/join_kernels.h"
-#include "runtime/kernels/call/pad_kernels.h"
+#include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/ranges.h"
+#include "runtime/kernels/call/scalar_element.h"
 #include "runtime/kernels/call/strided_view.h"
 #include "runtime/kernels/call/view_kernels.h"
 #include "runtime/kernels/call/view_scatter.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/movement/movement.h"
+#include "runtime/kernels/movement/padding.h"
 
 namespace belay {
 namespace {
@@ -52,7 +55,52 @@ absl::Status CopyDivided(KernelContext& context, const CopyCall<KernelArguments>
   return failed ? CopyStrided(from, *to) : absl::OkStatus();
 }
 
-void Fill(const TensorView& out, const ScalarElement& element) { FillStrided(out, element.data()); }
+// Accepts tensors whose dtype has loops, with outputs of the same dtype.
+bool IsMovable(const KernelContext& context, const TensorView& self) {
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  return out.ok() && (*out)->dtype == self.dtype && DTypeSize(self.dtype) <= 8;
+}
+
+// Pads `in`; both tensors have the sizes of the shape rule.
+void Pad(const KernelContext& context, const TensorView& in, const Padding<CheckedInt>& padding,
+         const TensorView& out, PadFill fill, const void* constant) {
+  if (out.numel() == 0) return;
+  if (in.numel() == 0) return FillStrided(out, constant);  // constant padding only
+  Sizes before;
+  for (int d = 0; d < in.rank(); ++d) before.push_back(padding.before[d].value());
+  CopyPadded(context, in, out, before, fill, constant);
+}
+
+absl::Status PadConstant(KernelContext& context, const ConstantPadCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.self->dtype, dims));
+  ABSL_ASSIGN_OR_RETURN(const ScalarElement element,
+                        ScalarElement::Create(call.value, call.self->dtype));
+  Pad(context, *call.self, call.padding, *out, PadFill::kConstant, element.data());
+  return absl::OkStatus();
+}
+
+template <PadMode kMode, int kSpatial>
+absl::Status PadMirrored(KernelContext& context,
+                         const MirroredPadCall<KernelArguments, kMode, kSpatial>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.self->dtype, dims));
+  Pad(context, *call.self, call.padding, *out,
+      kMode == PadMode::kReflect ? PadFill::kReflect : PadFill::kReplicate, nullptr);
+  return absl::OkStatus();
+}
+
+template <class Call>
+bool AcceptsPad(const KernelContext& context, const Call& call) {
+  return IsMovable(context, *call.self);
+}
+
+template <PadMode kMode, int kSpatial>
+constexpr Kernel MirroredPadRow(std::string_view op, std::string_view name) {
+  return KernelRow<&PadMirrored<kMode, kSpatial>,
+                   &AcceptsPad<MirroredPadCall<KernelArguments, kMode, kSpatial>>>(
+      op, "self padding", name, KernelEngine::kHighway);
+}
 
 // Copies self as a tensor with doubled dimensions, the outer ones repeated. Calls that exceed
 // kMaxRank this way are not accepted.
@@ -89,14 +137,8 @@ absl::Status Repeat(KernelContext& context, const RepeatCall<KernelArguments>& c
   return CopyStrided(source, target);
 }
 
-// Accepts tensors whose dtype has loops, with outputs of the same dtype.
-bool AcceptsElements(const KernelContext& context, const TensorView& self) {
-  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-  return out.ok() && (*out)->dtype == self.dtype && DTypeSize(self.dtype) <= 8;
-}
-
 bool AcceptsFlip(const KernelContext& context, const FlipCall<KernelArguments>& call) {
-  return AcceptsElements(context, *call.self);
+  return IsMovable(context, *call.self);
 }
 
 absl::Status Flip(KernelContext& context, const FlipCall<KernelArguments>& call) {
@@ -134,7 +176,7 @@ void CopyRolled(const TensorView& from, const TensorView& to, absl::Span<const R
 constexpr int kMaxRolledDims = 4;  // each doubles the number of pieces
 
 bool AcceptsRoll(const KernelContext& context, const RollCall<KernelArguments>& call) {
-  return AcceptsElements(context, *call.self) && !call.dims.empty() &&
+  return IsMovable(context, *call.self) && !call.dims.empty() &&
          call.dims.size() <= kMaxRolledDims && call.self->numel() > 0;
 }
 
@@ -173,8 +215,17 @@ constexpr Kernel kKernels[] = {
                                         "AsStridedScatterSimd", kHighway),
     KernelRow<&Cat<kCopy>>("aten.cat.default", "tensors dim", "CatSimd", kHighway),
     KernelRow<&CopyDivided>("aten.clone.default", "self memory_format", "CopySimd", kHighway),
-    KernelRow<&ConstantPad<kCopy, &Fill>>("aten.constant_pad_nd.default", "self pad value",
-                                          "ConstantPadSimd", kHighway),
+    KernelRow<&PadConstant, &AcceptsPad<ConstantPadCall<KernelArguments>>>(
+        "aten.constant_pad_nd.default", "self pad value", "ConstantPadSimd", kHighway),
+    MirroredPadRow<PadMode::kReflect, 1>("aten.reflection_pad1d.default", "ReflectionPad1dSimd"),
+    MirroredPadRow<PadMode::kReflect, 2>("aten.reflection_pad2d.default", "ReflectionPad2dSimd"),
+    MirroredPadRow<PadMode::kReflect, 3>("aten.reflection_pad3d.default", "ReflectionPad3dSimd"),
+    MirroredPadRow<PadMode::kReplicate, 1>("aten.replication_pad1d.default",
+                                           "ReplicationPad1dSimd"),
+    MirroredPadRow<PadMode::kReplicate, 2>("aten.replication_pad2d.default",
+                                           "ReplicationPad2dSimd"),
+    MirroredPadRow<PadMode::kReplicate, 3>("aten.replication_pad3d.default",
+                                           "ReplicationPad3dSimd"),
     KernelRow<&Copy<kCopy>>("aten.copy.default", "self src non_blocking", "CopyFromSimd", kHighway),
     KernelRow<&CopyInPlace<kCopy>>("aten.copy_.default", "self src non_blocking", "CopyInPlaceSimd",
                                    kHighway),

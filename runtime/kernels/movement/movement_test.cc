@@ -23,6 +23,13 @@ std::vector<std::pair<std::string, std::vector<TestArgument>>> OneTensorCalls() 
       {"aten.alias_copy.default", {}},
       {"aten.clone.default", {EValue()}},
       {"aten.constant_pad_nd.default", {Ints{2, 3, -1, 1}, Int(1)}},
+      {"aten.constant_pad_nd.default", {Ints{2, 3, -1, 1, 3, 0, 1, 2}, Int(1)}},
+      {"aten.reflection_pad2d.default", {Ints{2, 9, 5, 0}}},
+      {"aten.reflection_pad2d.default", {Ints{-3, 4, 2, -1}}},
+      {"aten.reflection_pad3d.default", {Ints{1, 2, 3, 4, 3, 1}}},
+      {"aten.replication_pad2d.default", {Ints{2, 30, -2, 3}}},
+      {"aten.replication_pad2d.default", {Ints{-12, 14, 0, -5}}},
+      {"aten.replication_pad3d.default", {Ints{1, 2, 3, 4, 9, 1}}},
       {"aten.diagonal_copy.default", {Int(1), Int(2), Int(3)}},
       {"aten.flip.default", {Ints{}}},
       {"aten.flip.default", {Ints{3}}},
@@ -56,7 +63,7 @@ TEST(MovementTest, EveryOperatorOnEveryLayoutAndDtype) {
   for (const auto& [op, parameters] : OneTensorCalls()) {
     for (DType dtype : kDTypes) {
       for (Layout in : kLayouts) {
-        for (Layout out : {Layout::kRowMajor, Layout::kReversed}) {
+        for (Layout out : {Layout::kRowMajor, Layout::kReversed, Layout::kChannelsLast}) {
           KernelCall call;
           call.op = op;
           call.arguments = {TestTensorSpec{dtype, {3, 4, 6, 10}, in, Values::kNormal, 0}};
@@ -89,6 +96,23 @@ TEST(MovementTest, LargeCopiesAreDivided) {
     call.arguments[0] = TestTensorSpec{DType::kFloat16, {1, 33, 61, 40}, layout};
     call.output_layout = Layout::kChannelsLast;
     ASSERT_TRUE(comparison.Compare(call));
+  }
+}
+
+TEST(MovementTest, LargePaddingIsDivided) {
+  KernelComparison comparison;
+  for (Layout layout : {Layout::kRowMajor, Layout::kChannelsLast}) {
+    for (const char* op : {"aten.reflection_pad2d.default", "aten.replication_pad2d.default",
+                           "aten.constant_pad_nd.default"}) {
+      KernelCall call;
+      call.op = op;
+      call.arguments = {TestTensorSpec{DType::kFloat32, {2, 31, 40, 40}, layout},
+                        std::vector<int64_t>{3, 4, 5, 6}};
+      if (call.op == "aten.constant_pad_nd.default") call.arguments.push_back(EValue(2.5));
+      call.outputs = {DType::kFloat32};
+      call.output_layout = layout;
+      ASSERT_TRUE(comparison.Compare(call));
+    }
   }
 }
 

@@ -30,7 +30,7 @@ struct AttentionArgs {
   const float *query = nullptr, *key = nullptr, *value = nullptr;
   HeadStrides query_strides = {}, key_strides = {}, value_strides = {};
   float scale = 1;
-  bool causal = false;  // query i attends to keys 0 … i
+  bool causal = false;    // query i attends to keys 0 … i
   bool nan_rows = false;  // a row without a score above -inf gives NaN, as softmax does, else 0
   // At most one is non-null. `mask` is added to the scores; `mask_bits` (bytes that are 0 or 1)
   // selects keys. Strides in elements; 0 for a broadcast dimension.

@@ -87,6 +87,7 @@ struct OutputTile {
   const T* other;     // the same elements of epilogue.other, or null
   const float* bias;  // of the first column, or null
   size_t columns;
+  size_t offset = 0;  // of the first element of A's rows that is read at each tap, in words
 };
 
 // Lines of the next panel to prefetch during a tile: `lines` per kPrefetchInterval rows of B.
@@ -249,22 +250,23 @@ HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
     const T* a[kRows];
     HWY_UNROLL(kRows)
     for (size_t r = 0; r < kRows; ++r) a[r] = rows[r];
-    size_t p = 0;
+    size_t p = out.offset;
+    const size_t last = p + k;
     if constexpr (kParts == 1) {
       // Prefetches between runs of steps, since a run uses all registers.
-      while (p < k) {
-        const size_t end = HWY_MIN(k, p + kPrefetchInterval);
+      while (p < last) {
+        const size_t end = HWY_MIN(last, p + kPrefetchInterval);
         for (size_t i = 0; i < prefetch.lines; ++i, prefetch.next += kLine * kTerms<T>) {
           hwy::Prefetch(prefetch.next);
         }
         for (; p < end; ++p, b += kRow) Step(a, p, b, sums[0]);
       }
     }
-    for (; p + kParts <= k; p += kParts) {
+    for (; p + kParts <= last; p += kParts) {
       HWY_UNROLL(kParts)
       for (size_t s = 0; s < kParts; ++s, b += kRow) Step(a, p + s, b, sums[s]);
     }
-    for (; kParts > 1 && p < k; ++p, b += kRow) Step(a, p, b, sums[0]);
+    for (; kParts > 1 && p < last; ++p, b += kRow) Step(a, p, b, sums[0]);
   }
   HWY_UNROLL(kParts)
   for (size_t s = 1; s < kParts; ++s) {
@@ -293,7 +295,8 @@ HWY_NOINLINE void Panel(const ProductArgs<T>& g, const T* const* rows, const T* 
   const size_t lanes = hn::Lanes(TagF32());
   for (size_t j = 0; j < out.columns; j += 2 * lanes) {
     const OutputTile<T> part = {out.c + j, out.other == nullptr ? nullptr : out.other + j,
-                                out.bias == nullptr ? nullptr : out.bias + j, out.columns - j};
+                                out.bias == nullptr ? nullptr : out.bias + j, out.columns - j,
+                                out.offset};
     if (part.columns > lanes) {
       Tile<kRows, 2, kParts>(g, rows, b + j * kTerms<T>, part, block, prefetch);
     } else {
@@ -375,7 +378,61 @@ struct Range {
   }
 };
 
-// Computes a K block of tiles [group, end) and columns [first_column, last_column).
+// Columns of C that a panel of B gives: all of them, or those of one of two groups.
+struct PanelPart {
+  size_t column, columns;
+  size_t offset;  // OutputTile's
+};
+
+// Part `part` of the panel at column j of B. No columns: there is no such group.
+template <class T>
+HWY_INLINE PanelPart PartOf(const ProductArgs<T>& g, size_t j, size_t part, size_t last_column) {
+  if (g.groups == 1) return {j, HWY_MIN(size_t{kPanelColumns}, last_column - j), 0};
+  const size_t panel = j / kPanelColumns, k = g.k / kTerms<T>;
+  if (g.n <= kNarrowGroup) {
+    const size_t group = 2 * panel + part;
+    return {group * g.n, group < g.groups ? g.n : 0, group * k};
+  }
+  const size_t panels = (g.n + kPanelColumns - 1) / kPanelColumns;
+  const size_t group = panel / panels, column = panel % panels * kPanelColumns;
+  return {group * g.n + column, HWY_MIN(size_t{kPanelColumns}, g.n - column), group * k};
+}
+
+// Where row `row` of C is stored, from c on.
+template <class T>
+HWY_INLINE size_t RowPlace(const ProductArgs<T>& g, size_t row) {
+  return g.run == 0 ? row * g.ldc : row / g.run * g.run_step + row % g.run * g.ldc;
+}
+
+// A tile of rows [row, row + count) of C in several runs, computed in a dense copy. c and other of
+// `out`: of row 0.
+template <class T>
+HWY_NOINLINE void MultiplyRuns(const ProductArgs<T>& g, PanelFn<T> panel, const T* const* rows,
+                               const T* b, size_t row, size_t count, OutputTile<T> out,
+                               const KBlock& block, PanelPrefetch<T> prefetch) {
+  T sums[kTileRows * kPanelColumns], addends[kTileRows * kPanelColumns];
+  ProductArgs<T> dense = g;
+  dense.ldc = kPanelColumns;
+  T* const c = out.c;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t place = RowPlace(g, row + i), bytes = out.columns * sizeof(T);
+    if (!block.first) hwy::CopyBytes(c + place, sums + i * kPanelColumns, bytes);
+    if (out.other != nullptr) {
+      hwy::CopyBytes(out.other + place, addends + i * kPanelColumns, bytes);
+    }
+  }
+  out.c = sums;
+  if (out.other != nullptr) out.other = addends;
+  panel(dense, rows, b, out, block, prefetch);
+  if (block.last && !IsLinear(g.epilogue)) {
+    FinishTile(g.epilogue, out.other, out.c, dense.ldc, count, out.columns);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    hwy::CopyBytes(sums + i * kPanelColumns, c + RowPlace(g, row + i), out.columns * sizeof(T));
+  }
+}
+
+// A K block of tiles [group, end) and columns [first_column, last_column).
 template <class T>
 HWY_INLINE void MultiplyBlock(const Range<T>& range, const KBlock& block, size_t group, size_t end,
                               size_t first_column, size_t last_column, Budget::Pace& pace) {
@@ -392,31 +449,47 @@ HWY_INLINE void MultiplyBlock(const Range<T>& range, const KBlock& block, size_t
              CopiesTile(g, count) ? g.tile + (row - start) * CopiedRow<T>(g.k) : nullptr);
   }
   // The tiles of a panel share the prefetch of the next panel.
+  const size_t parts = g.groups > 1 && g.n <= kNarrowGroup ? 2 : 1;
+  const size_t tiles_of_panel = parts * (end - group);
   const size_t lines_per_tile =
-      end - group == 1
+      tiles_of_panel == 1
           ? 0
-          : (kPrefetchInterval * kPanelColumns / kLine + end - group - 1) / (end - group);
+          : (kPrefetchInterval * kPanelColumns / kLine + tiles_of_panel - 1) / tiles_of_panel;
   for (size_t j = first_column; j < last_column; j += kPanelColumns) {
     const T* b = g.b + j * depth + (block.tap * g.k + block.start * kTerms<T>)*kPanelColumns;
     const size_t lines = j + kPanelColumns < last_column ? lines_per_tile : 0;
-    const size_t columns = HWY_MIN(size_t{kPanelColumns}, last_column - j);
     const size_t rows = (end - group) * kMaxTileRows<T>;
     if (pace.Stop(static_cast<int64_t>(rows * kPanelColumns * (block.taps * block.k + 1)))) return;
-    for (size_t t = group; t < end; ++t) {
-      const size_t row = tiles.RowOf(t);
-      const size_t place = (range.first_row + row) * g.ldc + j;
-      const OutputTile<T> out = {
-          .c = g.c + place,
-          .other = g.epilogue.other == nullptr ? nullptr : g.epilogue.other + place,
-          .bias = g.epilogue.bias == nullptr ? nullptr : g.epilogue.bias + j,
-          .columns = columns};
-      const size_t fetched = (t - group) * (block.taps * block.k / kPrefetchInterval) * lines;
-      const PanelPrefetch<T> prefetch = {b + depth * kPanelColumns + fetched * kLine * kTerms<T>,
-                                         lines};
-      (t < tiles.Large() ? range.large : range.small)(g, pointers + (row - start) * pointers_of_row,
-                                                      b, out, block, prefetch);
-      if (block.last && !IsLinear(g.epilogue)) {
-        FinishTile(g.epilogue, out.other, out.c, g.ldc, tiles.SizeOf(t), columns);
+    size_t fetched = 0;
+    for (size_t p = 0; p < parts; ++p) {
+      const PanelPart part = PartOf(g, j, p, last_column);
+      if (part.columns == 0) continue;
+      const T* const columns = b + p * kNarrowGroup * kTerms<T>;
+      for (size_t t = group; t < end; ++t) {
+        const size_t row = tiles.RowOf(t), count = tiles.SizeOf(t);
+        const T* const* at = pointers + (row - start) * pointers_of_row;
+        const PanelFn<T> panel = t < tiles.Large() ? range.large : range.small;
+        const PanelPrefetch<T> prefetch = {b + depth * kPanelColumns + fetched * kLine * kTerms<T>,
+                                           lines};
+        fetched += block.taps * block.k / kPrefetchInterval * lines;
+        OutputTile<T> out = {
+            .c = g.c + part.column,
+            .other = g.epilogue.other == nullptr ? nullptr : g.epilogue.other + part.column,
+            .bias = g.epilogue.bias == nullptr ? nullptr : g.epilogue.bias + part.column,
+            .columns = part.columns,
+            .offset = part.offset};
+        const size_t first = range.first_row + row;
+        if (g.run != 0 && first % g.run + count > g.run) {
+          MultiplyRuns(g, panel, at, columns, first, count, out, block, prefetch);
+          continue;
+        }
+        const size_t place = RowPlace(g, first);
+        out.c += place;
+        if (out.other != nullptr) out.other += place;
+        panel(g, at, columns, out, block, prefetch);
+        if (block.last && !IsLinear(g.epilogue)) {
+          FinishTile(g.epilogue, out.other, out.c, g.ldc, count, part.columns);
+        }
       }
     }
   }

@@ -15,9 +15,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 #include "runtime/core/element.h"
 #include "runtime/kernels/packed/epilogue.h"
+#include "runtime/kernels/packed/packed_weights.h"
 
 namespace belay {
 
@@ -68,19 +70,28 @@ struct ProductArgs {
   const T* b = nullptr;          // packed_weights.h: matrix or VNNI-2
   T* c = nullptr;                // rows ldc apart, as those of epilogue.other
   size_t ldc = 0;
+  // More than one: C[:, i * n + j] = A[:, i * k + p] B_i[p, j], for floats. Rows of A have groups * k
+  // elements at each tap, rows of C groups * n; b is PackGroups (packed_weights.h). A row of A reads
+  // its group's elements only, so NaN and infinities stay in their group.
+  size_t groups = 1;
+  // Not 0: rows of C are stored in runs, row r at c + r / run * run_step + r % run * ldc.
+  size_t run = 0, run_step = 0;
   EpilogueOn<T> epilogue = {};
 };
 using PackedGemmArgs = ProductArgs<float>;
 
 // C = epilogue(A B) for rows [first_row, last_row) and columns [first_column, last_column);
-// first_column is a multiple of 32. C overlaps neither A nor B. C may be epilogue.other if that is
-// added.
+// first_column is a multiple of 32. With several groups, columns are those of `b`, up to
+// PackedGroupColumns(groups, n), and last_column is a multiple of 32. C overlaps neither A nor B. C
+// may be epilogue.other if that is added.
 void PackedGemmRange(const PackedGemmArgs& args, size_t first_row, size_t last_row,
                      size_t first_column, size_t last_column);
 // Computes all of C.
 template <class T>
 void PackedGemm(const ProductArgs<T>& args) {
-  PackedGemmRange(args, 0, args.m, 0, args.n);
+  PackedGemmRange(args, 0, args.m, 0,
+                  static_cast<size_t>(PackedGroupColumns(static_cast<int64_t>(args.groups),
+                                                         static_cast<int64_t>(args.n))));
 }
 
 }  // namespace belay

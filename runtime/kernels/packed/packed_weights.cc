@@ -24,6 +24,18 @@ std::optional<int64_t> PackedMatrixSize(int64_t k, int64_t n) {
   return PaddedSize(k, n, kPanelColumns);
 }
 
+std::optional<int64_t> PackedGroupsSize(int64_t groups, int64_t k, int64_t n) {
+  if (groups < 1 || n < 0) return std::nullopt;
+  if (groups == 1) return PackedMatrixSize(k, n);
+  const CheckedInt columns =
+      n <= kNarrowGroup
+          ? FloorDiv(CheckedInt(groups) + CheckedInt(1), CheckedInt(2))
+          : CheckedInt(groups) *
+                FloorDiv(CheckedInt(n) + CheckedInt(kPanelColumns - 1), CheckedInt(kPanelColumns));
+  const CheckedInt all = columns * CheckedInt(kPanelColumns);
+  return all.ok() ? PaddedSize(k, all.value(), kPanelColumns) : std::nullopt;
+}
+
 std::optional<int64_t> PackedPairsSize(int64_t k, int64_t n) {
   return k % 2 == 0 ? PackedMatrixSize(k, n) : std::nullopt;
 }
@@ -40,6 +52,27 @@ void PackMatrix(const float* b, int64_t k, int64_t n, int64_t row_stride, int64_
       const float* row = b + p * row_stride + first * column_stride;
       for (int64_t j = 0; j < columns; ++j) packed[j] = row[j * column_stride];
       std::fill(packed + columns, packed + kPanelColumns, 0.0f);
+    }
+  }
+}
+
+void PackGroups(const float* b, int64_t groups, int64_t k, int64_t n, int64_t group_stride,
+                int64_t row_stride, int64_t column_stride, float* packed) {
+  if (groups == 1 || n > kNarrowGroup) {
+    for (int64_t i = 0; i < groups; ++i, b += group_stride) {
+      PackMatrix(b, k, n, row_stride, column_stride, packed);
+      packed += *PackedMatrixSize(k, n);
+    }
+    return;
+  }
+  for (int64_t first = 0; first < groups; first += 2) {
+    for (int64_t p = 0; p < k; ++p, packed += kPanelColumns) {
+      std::fill_n(packed, kPanelColumns, 0.0f);
+      for (int64_t i = first; i < std::min(first + 2, groups); ++i) {
+        const float* row = b + i * group_stride + p * row_stride;
+        float* to = packed + (i - first) * kNarrowGroup;
+        for (int64_t j = 0; j < n; ++j) to[j] = row[j * column_stride];
+      }
     }
   }
 }

@@ -8,6 +8,8 @@
 //   pairs      VNNI-2 layout for bfloat16 and even k: panels of 32 columns,
 //              packed(j / 32, p / 2, j % 32, p % 2) = B[p][j]
 //              Two elements form a 32-bit word, the operand of bfloat16 dot products.
+//   groups     `groups` matrices [k, n]. n <= 16: panels of two groups, the first one's columns from
+//              column 0 of the panel, the second one's from column 16. Else each is a matrix as above.
 //   depthwise  [channels, taps]: blocks of 16 channels,
 //              packed(c / 16, t, c % 16) = weight[c][t]
 //              Missing channels of the last block are zeros.
@@ -26,11 +28,22 @@ namespace belay {
 
 inline constexpr int64_t kPanelColumns = 32;
 inline constexpr int64_t kDepthwiseChannels = 16;
+// Two groups of so many columns at most share a panel.
+inline constexpr int64_t kNarrowGroup = kPanelColumns / 2;
+
+// Panels of packed groups, and their columns: n of one group. Precondition: the packed size is known.
+inline int64_t PackedGroupPanels(int64_t groups, int64_t n) {
+  return n <= kNarrowGroup ? (groups + 1) / 2 : groups * ((n + kPanelColumns - 1) / kPanelColumns);
+}
+inline int64_t PackedGroupColumns(int64_t groups, int64_t n) {
+  return groups == 1 ? n : PackedGroupPanels(groups, n) * kPanelColumns;
+}
 
 // Elements of packed weights. nullopt if an argument is negative or the result exceeds INT64_MAX /
 // sizeof(float).
 std::optional<int64_t> PackedMatrixSize(int64_t k, int64_t n);
 std::optional<int64_t> PackedDepthwiseSize(int64_t channels, int64_t taps);
+std::optional<int64_t> PackedGroupsSize(int64_t groups, int64_t k, int64_t n);
 // Elements of the matrix in VNNI-2 layout; also nullopt if k is odd.
 std::optional<int64_t> PackedPairsSize(int64_t k, int64_t n);
 
@@ -38,6 +51,10 @@ std::optional<int64_t> PackedPairsSize(int64_t k, int64_t n);
 // n) floats.
 void PackMatrix(const float* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
                 float* packed);
+// Element (p, j) of group i lies at b[i * group_stride + p * row_stride + j * column_stride]. `packed`
+// has room for PackedGroupsSize(groups, k, n) floats. One group is packed as a matrix.
+void PackGroups(const float* b, int64_t groups, int64_t k, int64_t n, int64_t group_stride,
+                int64_t row_stride, int64_t column_stride, float* packed);
 // The same in VNNI-2 layout.
 void PackPairs(const BFloat16* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
                BFloat16* packed);

@@ -1,5 +1,6 @@
 #include "runtime/kernels/packed/packed_weights.h"
 
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -25,6 +26,43 @@ TEST(PackedWeightsTest, MatrixHasPanelsOf32Columns) {
       }
     }
   }
+}
+
+TEST(PackedWeightsTest, TwoNarrowGroupsShareAPanel) {
+  constexpr int64_t kGroups = 3, kRows = 2, kColumns = 5;
+  std::vector<float> b(kGroups * kRows * kColumns);
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i + 1);
+  ASSERT_EQ(PackedGroupsSize(kGroups, kRows, kColumns), 2 * 2 * 32);
+  EXPECT_EQ(PackedGroupColumns(kGroups, kColumns), 64);
+  std::vector<float> packed(2 * 2 * 32, -1);
+  PackGroups(b.data(), kGroups, kRows, kColumns, kRows * kColumns, kColumns, 1, packed.data());
+  for (int64_t i = 0; i < 4; ++i) {
+    for (int64_t p = 0; p < kRows; ++p) {
+      for (int64_t j = 0; j < 16; ++j) {
+        const bool is = i < kGroups && j < kColumns;
+        EXPECT_EQ(packed[static_cast<size_t>((i / 2 * kRows + p) * 32 + i % 2 * 16 + j)],
+                  is ? b[static_cast<size_t>((i * kRows + p) * kColumns + j)] : 0.0f);
+      }
+    }
+  }
+}
+
+TEST(PackedWeightsTest, WideGroupsAreMatrices) {
+  constexpr int64_t kGroups = 2, kRows = 3, kColumns = 40;
+  std::vector<float> b(kGroups * kRows * kColumns);
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i + 1);
+  ASSERT_EQ(PackedGroupsSize(kGroups, kRows, kColumns), 2 * 2 * 3 * 32);
+  EXPECT_EQ(PackedGroupColumns(kGroups, kColumns), 128);
+  std::vector<float> packed(2 * 2 * 3 * 32, -1), second(2 * 3 * 32);
+  PackGroups(b.data(), kGroups, kRows, kColumns, kRows * kColumns, kColumns, 1, packed.data());
+  PackMatrix(b.data() + kRows * kColumns, kRows, kColumns, kColumns, 1, second.data());
+  EXPECT_TRUE(std::equal(second.begin(), second.end(), packed.begin() + 2 * 3 * 32));
+  // One group is a matrix.
+  EXPECT_EQ(PackedGroupsSize(1, kRows, 5), PackedMatrixSize(kRows, 5));
+  EXPECT_EQ(PackedGroupColumns(1, 5), 5);
+  EXPECT_EQ(PackedGroupsSize(0, kRows, 5), std::nullopt);
+  EXPECT_EQ(PackedGroupsSize(int64_t{1} << 60, 8, 1), std::nullopt);
+  EXPECT_EQ(PackedGroupsSize(int64_t{1} << 40, 8, int64_t{1} << 40), std::nullopt);
 }
 
 TEST(PackedWeightsTest, PairsHaveVnni2Layout) {

@@ -1,4 +1,4 @@
-// Pointwise loops over operands that broadcast into a dense result without conversions.
+// Blocks of operands that broadcast into a dense result.
 //
 // Dimensions are sorted by the strides of the result and merged where all operands allow it, so
 // that channels-last tensors are walked in the order of their memory. An operand that is not dense
@@ -7,54 +7,59 @@
 #ifndef BELAY_RUNTIME_KERNELS_POINTWISE_BROADCAST_RUN_H_
 #define BELAY_RUNTIME_KERNELS_POINTWISE_BROADCAST_RUN_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
+#include "absl/functional/function_ref.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/kernel/kernel.h"
-#include "runtime/kernels/call/pointwise.h"
-#include "runtime/kernels/pointwise/loops.h"
 
 namespace belay {
 
 // The walk over a result and its operands.
 class BroadcastRun {
  public:
+  static constexpr int kMaxOperands = 8;
   // An operand: elements of `size` bytes with a stride, in elements, per dimension of the result
   // (0 where it broadcasts).
   struct Operand {
-    const void* data;
-    int64_t size;
+    const void* data = nullptr;
+    int64_t size = 0;
     Strides strides;
   };
+  // Computes n elements of the result from n elements of each operand. `part` is the number of the
+  // calling thread, below context.num_threads().
+  using Block = absl::FunctionRef<void(int part, const void* const* operands, void* out, size_t n)>;
 
   // Appends an operand. Precondition: fewer than kMaxOperands were added; strides have the rank of
   // the result.
-  void Add(const Operand& operand) { operands_[count_++] = operand; }
+  void Add(const Operand& operand) { operands_[static_cast<size_t>(count_++)] = operand; }
+  // Appends a tensor. Precondition: its sizes broadcast to `sizes`, those of the result.
+  void Add(const TensorView& tensor, const Sizes& sizes);
 
-  // Plans the walk over `out`, a tensor with at least one element. False if this class does not
-  // compute it: the result is not dense, or an operand has an innermost stride other than 0 and 1.
+  // Plans the walk over `out`, a tensor with at least one element. False if it is not dense.
   bool Plan(const TensorView& out);
 
-  // Computes all elements, divided among the threads of `context`. `work` is the cost of one
-  // element in multiply-adds. Precondition: Plan returned true.
-  void Run(const KernelContext& context, VectorLoop loop, const PointwiseParams& params,
-           double work) const;
+  // Calls `block` for all elements, at most `most` at a time, divided among the threads of
+  // `context`. `work` is the cost of one element in multiply-adds. Precondition: Plan returned true.
+  void Run(const KernelContext& context, double work, int64_t most, Block block) const;
 
  private:
   // How an operand is stored relative to a block of whole rows of the result.
-  enum class RowLayout : uint8_t { kDense, kRepeated, kScalars, kScalar, kRows };
+  enum class RowLayout : uint8_t { kDense, kRepeated, kScalars, kScalar, kRows, kStrided };
 
   // Computes columns [begin, end) of rows [first, last). Precondition: all columns, unless there is
   // one row.
-  void RunRows(VectorLoop loop, const PointwiseParams& params, int64_t first, int64_t last,
-               int64_t begin, int64_t end) const;
+  void RunRows(int part, int64_t most, Block block, int64_t first, int64_t last, int64_t begin,
+               int64_t end) const;
   RowLayout LayoutOf(int operand) const;
 
-  Operand operands_[kMaxOperands];
+  std::array<Operand, kMaxOperands> operands_;
   int count_ = 0;
   // Merged dimensions, outermost first; the last one is a row. strides_[k] are those of operand k.
   Sizes sizes_;
-  Strides strides_[kMaxOperands];
+  std::array<Strides, kMaxOperands> strides_;
   std::byte* out_ = nullptr;
   int64_t out_size_ = 0;  // bytes of an element
 };

@@ -207,7 +207,10 @@ bool RunBroadcast(const KernelContext& context, const PointwiseRequest& request,
     run.Add({data, static_cast<int64_t>(DTypeSize(compute)), BroadcastStrides(operand, out.sizes)});
   }
   if (!run.Plan(out)) return false;
-  run.Run(context, loop, request.params, kElementWork);
+  run.Run(context, kElementWork, /*most=*/out.numel(),
+          [&](int, const void* const* operands, void* result, size_t n) {
+            loop(operands, result, n, request.params);
+          });
   return true;
 }
 

@@ -32,6 +32,18 @@ void BlendColumnsImpl(const float* HWY_RESTRICT row, const int32_t* HWY_RESTRICT
   for (; i < n; ++i) out[i] = (1 - share[i]) * row[first[i]] + share[i] * row[second[i]];
 }
 
+void BlendPixelsImpl(const float* HWY_RESTRICT row, const int32_t* HWY_RESTRICT first,
+                     const int32_t* HWY_RESTRICT second, const float* HWY_RESTRICT share, size_t n,
+                     size_t channels, float* HWY_RESTRICT out) {
+  for (size_t x = 0; x < n; ++x) {
+    const float* HWY_RESTRICT a = row + static_cast<size_t>(first[x]) * channels;
+    const float* HWY_RESTRICT b = row + static_cast<size_t>(second[x]) * channels;
+    float* HWY_RESTRICT to = out + x * channels;
+    const float s = share[x], rest = 1 - s;
+    for (size_t c = 0; c < channels; ++c) to[c] = rest * a[c] + s * b[c];
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace belay
 HWY_AFTER_NAMESPACE();
@@ -41,12 +53,17 @@ namespace belay {
 
 HWY_EXPORT(BlendRowsImpl);
 HWY_EXPORT(BlendColumnsImpl);
+HWY_EXPORT(BlendPixelsImpl);
 void BlendRows(const float* a, const float* b, float share, size_t n, float* out) {
   HWY_DYNAMIC_DISPATCH(BlendRowsImpl)(a, b, share, n, out);
 }
 void BlendColumns(const float* row, const int32_t* first, const int32_t* second, const float* share,
                   size_t n, float* out) {
   HWY_DYNAMIC_DISPATCH(BlendColumnsImpl)(row, first, second, share, n, out);
+}
+void BlendPixels(const float* row, const int32_t* first, const int32_t* second, const float* share,
+                 size_t n, size_t channels, float* out) {
+  HWY_DYNAMIC_DISPATCH(BlendPixelsImpl)(row, first, second, share, n, channels, out);
 }
 
 }  // namespace belay

@@ -1,12 +1,16 @@
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
+#include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/resample.h"
+#include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/call/upsample_kernels.h"
+#include "runtime/kernels/elements/channels_last.h"
 #include "runtime/kernels/elements/copy_strided.h"
-#include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernels/resize/grid_sample.h"
 #include "runtime/kernels/resize/resize.h"
 #include "runtime/kernels/select/select.h"
 
@@ -15,38 +19,71 @@ namespace {
 
 constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kUint8};
 
-// Scratch memory for rows of `in` and `out` elements. It has positions and weights of the columns,
-// two rows of the input, their blend, and a row of the output.
+// Scratch memory: positions and weights of the columns, and for each thread two rows of the input,
+// their blend, and a row of the output.
 struct Room {
   int64_t* place;           // [out], for nearest neighbor
   int32_t *first, *second;  // [out]
   float* share;             // [out]
-  float *rows[2], *blend;   // [in]
-  float* result;            // [out]
+  struct Rows {
+    float *rows[2], *blend;  // [in]
+    float* result;           // [out]
+  };
+  Rows Of(int part) const {
+    float* const at = rows + part * (3 * in + out);
+    return {{at, at + in}, at + 2 * in, at + 3 * in};
+  }
+  float* rows;
+  int64_t in, out;
 };
 
-uint64_t RoomBytes(int64_t in, int64_t out) {
-  return static_cast<uint64_t>(out) * (sizeof(int64_t) + 2 * sizeof(int32_t) + 2 * sizeof(float)) +
-         static_cast<uint64_t>(in) * 3 * sizeof(float);
+bool IsFloatChannelsLast(const TensorView& t) {
+  return t.dtype == DType::kFloat32 && t.rank() == 4 && t.sizes[1] > 1 && IsChannelsLast(t);
 }
 
-absl::StatusOr<Room> RoomOf(const KernelContext& context, int64_t in, int64_t out) {
+// Elements of a row of the input in scratch memory: channels last, all channels.
+CheckedInt RowLength(const TensorView& in) {
+  return CheckedInt(in.sizes[3]) * (IsFloatChannelsLast(in) ? in.sizes[1] : 1);
+}
+
+CheckedInt RoomBytes(const KernelContext& context, const TensorView& in, int64_t out) {
+  const CheckedInt columns =
+      CheckedInt(out) * static_cast<int64_t>(sizeof(int64_t) + 2 * sizeof(int32_t) + sizeof(float));
+  const CheckedInt rows = (RowLength(in) * 3 + out) * static_cast<int64_t>(sizeof(float));
+  return columns + rows * context.num_threads();
+}
+
+absl::StatusOr<Room> RoomOf(const KernelContext& context, const TensorView& in, int64_t out) {
   ABSL_ASSIGN_OR_RETURN(std::byte * at,
-                        ScratchArray<std::byte>(context, static_cast<int64_t>(RoomBytes(in, out))));
-  const auto take = [&at](auto*& part, int64_t count) {
-    part = reinterpret_cast<std::remove_reference_t<decltype(part)>>(at);
-    at += static_cast<size_t>(count) * sizeof(*part);
-  };
+                        ScratchArray<std::byte>(context, RoomBytes(context, in, out)));
   Room room;
-  take(room.place, out);
-  take(room.first, out);
-  take(room.second, out);
-  take(room.share, out);
-  take(room.rows[0], in);
-  take(room.rows[1], in);
-  take(room.blend, in);
-  take(room.result, out);
+  const auto take = [&](auto*& part) {
+    part = reinterpret_cast<std::remove_reference_t<decltype(part)>>(at);
+    at += static_cast<size_t>(out) * sizeof(*part);
+  };
+  take(room.place);
+  take(room.first);
+  take(room.second);
+  take(room.share);
+  room.rows = reinterpret_cast<float*>(at);
+  room.in = RowLength(in).value();
+  room.out = out;
   return room;
+}
+
+// Calls fn(part, n, c, y) for every row of the output, or with c = 0 for rows of all channels, on
+// several threads. A part's rows are consecutive.
+template <class Fn>
+void ForEachRow(const KernelContext& context, const TensorView& out, bool all_channels, Fn&& fn) {
+  const int64_t planes = all_channels ? 1 : out.sizes[1], height = out.sizes[2];
+  const int64_t rows = out.sizes[0] * planes * height, length = out.numel() / rows;
+  RunRanges(context, rows, 1, kElementWork * static_cast<double>(out.numel()),
+            [&](int part, int64_t first, int64_t last) {
+              Budget::Pace pace;
+              for (int64_t r = first; r < last && !pace.Stop(2 * length); ++r) {
+                fn(part, r / height / planes, r / height % planes, r % height);
+              }
+            });
 }
 
 // Returns a row of an image.
@@ -65,6 +102,25 @@ const float* FloatsOf(const TensorView& row, float* room) {
   return room;
 }
 
+// Channels last: blends rows of all channels, then pixels.
+void BilinearChannelsLast(const KernelContext& context, const Upsample& u, bool align_corners,
+                          const Room& room) {
+  const TensorView &in = *u.input, &out = *u.output;
+  const int64_t channels = in.sizes[1], length = in.sizes[3] * channels;
+  ForEachRow(context, out, true, [&](int part, int64_t n, int64_t, int64_t y) {
+    const Neighbors v = LinearNeighbors(u.axes[0], y, align_corners);
+    const float* row = RowOf(in, n, 0, v.first).as<const float>();
+    if (v.share != 0) {
+      float* const blend = room.Of(part).blend;
+      BlendRows(row, RowOf(in, n, 0, v.second).as<const float>(), static_cast<float>(v.share),
+                static_cast<size_t>(length), blend);
+      row = blend;
+    }
+    BlendPixels(row, room.first, room.second, room.share, static_cast<size_t>(out.sizes[3]),
+                static_cast<size_t>(channels), RowOf(out, n, 0, y).as<float>());
+  });
+}
+
 struct Engine {
   static absl::Status Bilinear(KernelContext& context, const Upsample& u, bool align_corners) {
     const TensorView &in = *u.input, &out = *u.output;
@@ -72,49 +128,53 @@ struct Engine {
     const int64_t width = in.sizes[3], out_width = out.sizes[3];
     if (width > std::numeric_limits<int32_t>::max())
       return absl::InvalidArgumentError("upsample: the image is too wide");
-    ABSL_ASSIGN_OR_RETURN(const Room room, RoomOf(context, width, out_width));
+    ABSL_ASSIGN_OR_RETURN(const Room room, RoomOf(context, in, out_width));
     for (int64_t x = 0; x < out_width; ++x) {
       const Neighbors h = LinearNeighbors(u.axes[1], x, align_corners);
       room.first[x] = static_cast<int32_t>(h.first);
       room.second[x] = static_cast<int32_t>(h.second);
       room.share[x] = static_cast<float>(h.share);
     }
-    for (int64_t n = 0; n < out.sizes[0]; ++n) {
-      for (int64_t c = 0; c < out.sizes[1]; ++c) {
-        for (int64_t y = 0; y < out.sizes[2]; ++y) {
-          const Neighbors v = LinearNeighbors(u.axes[0], y, align_corners);
-          const float* const a = FloatsOf(RowOf(in, n, c, v.first), room.rows[0]);
-          const float* const b = FloatsOf(RowOf(in, n, c, v.second), room.rows[1]);
-          BlendRows(a, b, static_cast<float>(v.share), static_cast<size_t>(width), room.blend);
-          const TensorView row = RowOf(out, n, c, y);
-          const bool direct = row.dtype == DType::kFloat32 && row.strides[0] == 1;
-          float* to = direct ? row.as<float>() : room.result;
-          BlendColumns(room.blend, room.first, room.second, room.share,
-                       static_cast<size_t>(out_width), to);
-          if (!direct) {
-            CopyConvertible(TensorView::Contiguous(DType::kFloat32, row.sizes, to), row);
-          }
-        }
-      }
+    if (IsFloatChannelsLast(in) && IsFloatChannelsLast(out)) {
+      BilinearChannelsLast(context, u, align_corners, room);
+      return absl::OkStatus();
     }
+    ForEachRow(context, out, false, [&](int part, int64_t n, int64_t c, int64_t y) {
+      const Room::Rows mine = room.Of(part);
+      const Neighbors v = LinearNeighbors(u.axes[0], y, align_corners);
+      const float* const a = FloatsOf(RowOf(in, n, c, v.first), mine.rows[0]);
+      const float* const b = FloatsOf(RowOf(in, n, c, v.second), mine.rows[1]);
+      BlendRows(a, b, static_cast<float>(v.share), static_cast<size_t>(width), mine.blend);
+      const TensorView row = RowOf(out, n, c, y);
+      const bool direct = row.dtype == DType::kFloat32 && row.strides[0] == 1;
+      float* to = direct ? row.as<float>() : mine.result;
+      BlendColumns(mine.blend, room.first, room.second, room.share, static_cast<size_t>(out_width),
+                   to);
+      if (!direct) CopyConvertible(TensorView::Contiguous(DType::kFloat32, row.sizes, to), row);
+    });
     return absl::OkStatus();
   }
 
   static absl::Status Nearest(KernelContext& context, const Upsample& u) {
     const TensorView &in = *u.input, &out = *u.output;
     if (out.numel() == 0) return absl::OkStatus();
-    ABSL_ASSIGN_OR_RETURN(const Room room, RoomOf(context, in.sizes[3], out.sizes[3]));
+    ABSL_ASSIGN_OR_RETURN(const Room room, RoomOf(context, in, out.sizes[3]));
     for (int64_t x = 0; x < out.sizes[3]; ++x) room.place[x] = NearestIndex(u.axes[1], x);
-    for (int64_t n = 0; n < out.sizes[0]; ++n) {
-      for (int64_t c = 0; c < out.sizes[1]; ++c) {
-        for (int64_t y = 0; y < out.sizes[2]; ++y) {
-          const TensorView from = RowOf(in, n, c, NearestIndex(u.axes[0], y)),
-                           to = RowOf(out, n, c, y);
-          GatherRow(from.data, from.strides[0], 0, room.place, static_cast<size_t>(to.sizes[0]),
-                    DTypeSize(in.dtype), to.data, to.strides[0]);
-        }
+    const size_t bytes = DTypeSize(in.dtype);
+    const bool pixels = in.sizes[1] > 1 && IsChannelsLast(in) && IsChannelsLast(out);
+    const size_t pixel = pixels ? static_cast<size_t>(in.sizes[1]) * bytes : bytes;
+    const auto width = static_cast<size_t>(out.sizes[3]);
+    ForEachRow(context, out, pixels, [&](int, int64_t n, int64_t c, int64_t y) {
+      const TensorView from = RowOf(in, n, c, NearestIndex(u.axes[0], y)), to = RowOf(out, n, c, y);
+      if (!pixels) {
+        return GatherRow(from.data, from.strides[0], 0, room.place, width, bytes, to.data,
+                         to.strides[0]);
       }
-    }
+      for (size_t x = 0; x < width; ++x) {
+        std::memcpy(to.as<std::byte>() + x * pixel,
+                    from.as<const std::byte>() + static_cast<size_t>(room.place[x]) * pixel, pixel);
+      }
+    });
     return absl::OkStatus();
   }
 };
@@ -129,7 +189,18 @@ bool AcceptsBilinear(const KernelContext& context, const UpsampleCall<KernelArgu
 uint64_t Scratch(const KernelContext& context, const UpsampleCall<KernelArguments>& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   if (!out.ok() || (*out)->rank() != 4) return 0;
-  return RoomBytes(call.input->sizes[3], (*out)->sizes[3]);
+  return ScratchBytesOf<std::byte>(RoomBytes(context, *call.input, (*out)->sizes[3]));
+}
+
+template <int kSpatial>
+bool AcceptsGridSample(const KernelContext& context,
+                       const GridSampleCall<KernelArguments, kSpatial>& call) {
+  return AcceptsGrid(context, *call.input, *call.grid);
+}
+template <int kSpatial>
+constexpr Kernel GridSampler(std::string_view op, std::string_view name) {
+  return KernelRow<&GridSample<kSpatial>, &AcceptsGridSample<kSpatial>>(
+      op, "input grid interpolation_mode padding_mode align_corners", name, KernelEngine::kHighway);
 }
 
 constexpr Kernel Bilinear(std::string_view op, std::string_view signature, std::string_view name) {
@@ -142,6 +213,8 @@ constexpr Kernel Nearest(std::string_view op, std::string_view signature, std::s
 }
 
 constexpr Kernel kKernels[] = {
+    GridSampler<2>("aten.grid_sampler_2d.default", "GridSampler2dSimd"),
+    GridSampler<3>("aten.grid_sampler_3d.default", "GridSampler3dSimd"),
     Bilinear("aten.upsample_bilinear2d.vec", kUpsampleBilinearVec, "UpsampleBilinear2dVecSimd"),
     Bilinear("aten.upsample_bilinear2d.default", kUpsampleBilinear, "UpsampleBilinear2dSimd"),
     Nearest("aten.upsample_nearest2d.vec", kUpsampleNearestVec, "UpsampleNearest2dVecSimd"),

@@ -32,6 +32,83 @@ TEST(ResizeTest, EverySizeLayoutAndDtype) {
   }
 }
 
+TEST(ResizeTest, LargeImagesAreDivided) {
+  KernelComparison comparison;
+  for (Layout layout : {Layout::kRowMajor, Layout::kChannelsLast}) {
+    const TestTensorSpec image = {DType::kFloat32, {2, 19, 40, 30}, layout};
+    KernelCall call = {"aten.upsample_nearest2d.vec", {image, Ints{80, 60}, EValue()}};
+    call.output_layout = layout;
+    ASSERT_TRUE(comparison.Compare(call));
+    call = {"aten.upsample_bilinear2d.vec", {image, Ints{80, 61}, EValue(false), EValue()}};
+    call.max_ulp = 4;
+    call.ulp_of = UlpOf::kLargest;
+    call.output_layout = layout;
+    ASSERT_TRUE(comparison.Compare(call));
+  }
+}
+
+// Positive images: no sum of weighed neighbors cancels, except for bicubic weights.
+KernelCall GridCall(const Sizes& input, const Sizes& grid, Layout layout, Layout out,
+                    int64_t interpolation, int64_t padding, bool corners) {
+  KernelCall call;
+  const bool volume = input.size() == 5;
+  call.op = volume ? "aten.grid_sampler_3d.default" : "aten.grid_sampler_2d.default";
+  call.arguments = {TestTensorSpec{DType::kFloat32, input, layout, Values::kPositive},
+                    TestTensorSpec{DType::kFloat32, grid}, EValue(interpolation), EValue(padding),
+                    EValue(corners)};
+  call.output_layout = out;
+  call.max_ulp = interpolation == 1 ? 0 : 16 + 10;
+  if (interpolation == 2) call.ulp_of = UlpOf::kLargest;
+  return call;
+}
+
+TEST(ResizeTest, GridSamplesOfEveryMode) {
+  KernelComparison comparison;
+  for (int64_t padding : {0, 1, 2}) {
+    for (bool corners : {false, true}) {
+      for (Layout layout :
+           {Layout::kRowMajor, Layout::kChannelsLast, Layout::kGaps, Layout::kReversed}) {
+        const Layout out = layout == Layout::kGaps ? Layout::kReversed : layout;
+        for (int64_t interpolation : {0, 1, 2}) {
+          for (int64_t width : {1, 17, 130}) {
+            ASSERT_TRUE(comparison.Compare(GridCall({2, 19, 7, 9}, {2, 3, width, 2}, layout, out,
+                                                    interpolation, padding, corners)));
+          }
+          ASSERT_TRUE(comparison.Compare(
+              GridCall({1, 1, 1, 1}, {1, 5, 3, 2}, layout, out, interpolation, padding, corners)));
+          if (interpolation == 2) continue;
+          ASSERT_TRUE(comparison.Compare(GridCall({2, 5, 4, 3, 6}, {2, 3, 2, 21, 3}, layout, out,
+                                                  interpolation, padding, corners)));
+        }
+      }
+    }
+  }
+}
+
+TEST(ResizeTest, GridSamplesAtSpecialPositions) {
+  KernelComparison comparison;
+  for (int64_t padding : {0, 1, 2}) {
+    for (int64_t interpolation : {0, 1}) {
+      KernelCall call = GridCall({1, 3, 5, 6}, {1, 4, 17, 2}, Layout::kRowMajor, Layout::kRowMajor,
+                                 interpolation, padding, false);
+      std::get<TestTensorSpec>(call.arguments[1]).values = Values::kSpecial;
+      ASSERT_TRUE(comparison.Compare(call));
+      call = GridCall({1, 3, 5, 6, 4}, {1, 2, 4, 17, 3}, Layout::kRowMajor, Layout::kRowMajor,
+                      interpolation, padding, true);
+      std::get<TestTensorSpec>(call.arguments[1]).values = Values::kSpecial;
+      ASSERT_TRUE(comparison.Compare(call));
+    }
+  }
+}
+
+TEST(ResizeTest, LargeGridsAreDivided) {
+  KernelComparison comparison;
+  for (Layout layout : {Layout::kRowMajor, Layout::kChannelsLast}) {
+    ASSERT_TRUE(
+        comparison.Compare(GridCall({2, 19, 31, 30}, {2, 50, 60, 2}, layout, layout, 0, 0, false)));
+  }
+}
+
 TEST(ResizeTest, ScalesRefinePositions) {
   KernelComparison comparison;
   const TestTensorSpec image = {DType::kFloat32, {1, 2, 6, 9}};

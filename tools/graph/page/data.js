@@ -1,4 +1,4 @@
-// What the page shows: the JSON of report_page.h, with what follows from it.
+// Data of the page: the JSON of report_page.h and derived data.
 'use strict';
 
 const DATA = JSON.parse(document.getElementById('data').textContent);
@@ -58,7 +58,7 @@ class Method {
     for (const left of REPORT ? REPORT.left_over : []) {
       if (left.method === this.name) reasons.set(`${left.graph}\n${left.node}`, left.reason);
     }
-    // What backends say of nodes, "node: text", by the delegate's call and the node.
+    // Backends' notes about nodes, "node: text", by the delegate's call and the node.
     const decisions = new Map();
     for (const info of REPORT?.delegate_info ?? []) {
       if (info.method !== this.name) continue;
@@ -88,7 +88,7 @@ class Method {
     });
   }
 
-  // The time of a call by name of the instruction, what is inside of it included.
+  // The time of a call by name of the instruction, including nested instructions.
   times() {
     const times = new Map();
     if (!PROFILE || PROFILE.method !== this.name) return times;
@@ -103,7 +103,7 @@ class Method {
     for (const graph of this.graphs) yield* graph.nodes;
   }
 
-  // [{backend, nodes, flops, bytes}], what is left to kernels last: as the report says, else by the
+  // [{backend, nodes, flops, bytes}], kernels last: from the report, else from the
   // nodes.
   delegation() {
     if (REPORT) {
@@ -128,7 +128,7 @@ class Method {
     return index < 0 ? undefined : index;
   }
 
-  // What an instruction is called on the page.
+  // Displayed name of an instruction.
   shownName(name) {
     const index = this.delegateCalled(name);
     if (index === undefined) return name;
@@ -141,7 +141,7 @@ class Method {
   }
 }
 
-// The nodes that read what the node computes.
+// The users of a node's results.
 function consumersOf(node) {
   const graph = node.graph;
   if (!graph.consumers) {

@@ -1,4 +1,4 @@
-// Elements of the page. Texts of the model only ever become text nodes and attributes.
+// Elements of the page. Strings of the model only become text nodes and attributes.
 'use strict';
 
 const byId = (id) => document.getElementById(id);
@@ -26,7 +26,7 @@ function fillElement(made, fields, children) {
   return made;
 }
 
-// What does something when it is clicked; in line with the text around it, which no button is.
+// An inline clickable element; a button would not be inline.
 function link(text, onclick) {
   const keyed = (event) => { if (event.key === 'Enter') onclick(); };
   return element('a', {class: 'link', role: 'button', tabindex: 0, onclick, onkeydown: keyed}, text);
@@ -37,7 +37,7 @@ function whenResized(observed, then) {
   new ResizeObserver(() => requestAnimationFrame(then)).observe(observed);
 }
 
-// A list of which only the rows that are seen exist. `render(row, index)` gives an element of class
+// A virtual list: only visible rows exist. `render(row, index)` gives an element of class
 // "row"; `head` stays at the top.
 class VirtualList {
   constructor(container, rowHeight, render, head = null) {
@@ -96,7 +96,7 @@ function meter(share) {
                  element('div', {style: {width: `${Math.min(100, 100 * share)}%`}}));
 }
 
-// parts: [{value, color, name, plain}]; what is nothing has no part.
+// parts: [{value, color, name, plain}]; zero values have no part.
 function stack(parts) {
   const whole = parts.reduce((sum, part) => sum + part.value, 0);
   return element('div', {class: 'stack'}, ...parts.filter((part) => part.value > 0).map((part) => {

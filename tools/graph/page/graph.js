@@ -1,5 +1,5 @@
-// The picture of one scope (a graph, a module, a body): so many boxes as the reader wants, larger
-// modules unfolded first.
+// The picture of one scope (a graph, a module, a subgraph), with a selectable number of boxes; larger
+// modules are expanded first.
 'use strict';
 
 const MOST_OUTER = 24;   // boxes for what is outside of the scope
@@ -30,7 +30,7 @@ class GraphView {
     whenResized(this.svg, () => this.fit());
   }
 
-  // Items that together hold every node of the scope but constants.
+  // Items that together contain every node of the scope except constants.
   boxesOf(scope) {
     const budget = Number(byId('detail').value);
     const drawn = (item) => item !== scope.graph.tree.constants;
@@ -54,7 +54,7 @@ class GraphView {
     const around = new Set();
     for (let item = scope; item; item = item.parent) around.add(item);
     const constants = scope.graph.tree.constants;
-    // The box that stands for a node; null for a constant.
+    // The box of a node; null for a constant.
     const boxes = new Map();
     const boxOf = (node) => {
       for (let item = node.item; item; item = item.parent) {
@@ -211,7 +211,7 @@ class GraphView {
     if (!this.plan || clientWidth === 0) return;
     const {left, width, height} = this.plan;
     const whole = Math.min((clientWidth - 30) / Math.max(1, width), (clientHeight - 30) / Math.max(1, height));
-    // What is too large to be read as a whole begins at its top.
+    // A picture that is too large to be readable as a whole starts at its top.
     const scale = Math.min(1.15, Math.max(whole, Math.min(0.7, (clientWidth - 30) / Math.max(1, width)), 0.12));
     this.view = {scale, x: clientWidth / 2 - scale * (left + width / 2),
                  y: Math.max(15, (clientHeight - scale * height) / 2)};

@@ -1,4 +1,4 @@
-// Layered layout of boxes: ranks by data flow, then crossings, then places.
+// Layered layout of boxes: ranks by data flow, then crossings, then positions.
 'use strict';
 
 const RANK_GAP = 34;
@@ -6,8 +6,8 @@ const BOX_GAP = 18;
 const MOST_BENDS = 4000;  // of edges over several ranks; with more they are straight
 
 // boxes: [{width, height}] in order of execution; edges: [from, to], indices of boxes. Sets x, y
-// (the middle of the upper edge) of each box and gives {edges: [{from, to, points, back}], width,
-// height}. An edge to an earlier box, as between modules that take turns, is `back`.
+// (the middle of the upper edge) of each box and returns {edges: [{from, to, points, back}], width,
+// height}. An edge to an earlier box, as between alternating modules, is `back`.
 function layOut(boxes, edges) {
   const forward = edges.filter(([from, to]) => from < to);
   const incoming = boxes.map(() => []), outgoing = boxes.map(() => []);
@@ -19,7 +19,7 @@ function layOut(boxes, edges) {
   boxes.forEach((_, i) => {
     for (const from of incoming[i]) ranks[i] = Math.max(ranks[i], ranks[from] + 1);
   });
-  // What nothing comes before stands right above who reads it.
+  // Sources are placed directly above their users.
   boxes.forEach((_, i) => {
     if (incoming[i].length === 0 && outgoing[i].length > 0) {
       ranks[i] = Math.min(...outgoing[i].map((to) => ranks[to])) - 1;
@@ -97,7 +97,7 @@ function reduceCrossings(layers) {
   }
 }
 
-// Gives each cell an x near those that it is linked with, in the order of its layer.
+// Assigns each cell an x near its neighbors, in the order of its layer.
 function placeAcross(layers) {
   for (const layer of layers) {
     let x = 0;

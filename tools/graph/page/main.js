@@ -1,4 +1,4 @@
-// What is shown, and what a click does. The address may ask for a part: #search=NAME, #tab=memory,
+// Views and click handlers. The address may select a view: #search=NAME, #tab=memory,
 // #method=prefill, joined by &.
 'use strict';
 
@@ -38,7 +38,7 @@ function showDetails(item) {
           : element('span', {class: 'tag', style: {background: backendColor(node.backend)}}, tag)));
     }
     if (node.reason !== undefined) part('Why it is not delegated', element('div', {class: 'note'}, node.reason));
-    part('What the backend made of it', ...(node.decisions ?? []).map(text));
+    part('Compiled as', ...(node.decisions ?? []).map(text));
     if (node.ms !== undefined) part('Time of a call', text(duration(node.ms)));
     if (node.flops) part('Operations', text(withUnit(node.flops, 'FLOP')));
     part('Results', ...node.results.map(([name, type]) => element('div', {class: 'line'}, element('code', {}, `${name}: ${type}`))));
@@ -50,7 +50,7 @@ function showDetails(item) {
                      element('span', {class: 'dim mono'}, result ? `  ${result[1]}` : ''));
     }));
     part('Other arguments', ...node.attributes.map(([name, value]) => element('div', {class: 'line'}, `${name}: `, element('code', {}, value))));
-    part('Read by', ...nodeLinks(consumersOf(node).slice(0, 50)));
+    part('Used by', ...nodeLinks(consumersOf(node).slice(0, 50)));
     if (node.source) part('Source', element('div', {class: 'line mono'}, node.source));
     if (node.module) part('Module', element('div', {class: 'line mono'}, node.module));
     part('Executes', ...childrenOf(item).map((body) => element(
@@ -62,7 +62,7 @@ function showDetails(item) {
     if (item.ms > 0) part('Time of a call', text(duration(item.ms)));
     part('Computed by', ...[...item.backends].map(([backend, nodes]) => element(
         'div', {class: 'line'}, ...legend([[`${backendName(backend)}: ${counted(nodes, 'node')} (${percent(nodes, item.count)})`, backendColor(backend)]]))));
-    part('In it', ...item.children.slice(0, 60).map((child) => element(
+    part('Contents', ...item.children.slice(0, 60).map((child) => element(
         'div', {class: 'line'}, link(child.label, () => child.node ? choose(child) : openItem(child)),
         element('span', {class: 'dim'}, child.node ? `  ${shortOp(child.node.op)}` : `  ${sizeOf(child)}`))));
     delete byId('details').dataset.node;
@@ -70,7 +70,7 @@ function showDetails(item) {
   byId('details').replaceChildren(...lines);
 }
 
-// --- Getting about ---
+// --- Navigation ---
 
 const graphView = new GraphView((item) => choose(item), (item) => openItem(item));
 const treeView = new TreeView(byId('tree'), (item) => item.node ? choose(item) : openItem(item));
@@ -83,7 +83,7 @@ function openItem(item) {
   showDetails(item);
 }
 
-// Shows a node, in the module that it is in.
+// Shows a node in its module.
 function choose(item) {
   showTab('graph');
   graphView.chosen = item;
@@ -97,7 +97,7 @@ function choose(item) {
   }
 }
 
-// Bodies hang in the tree below the node that executes them.
+// Subgraphs are children of the node that executes them.
 function growTrees(from) {
   const root = treeOf(from.graphs[0]);
   const seen = new Set([0]);
@@ -115,8 +115,8 @@ function growTrees(from) {
   return root;
 }
 
-// The node of an instruction, or of a tensor that it writes; of the call of a delegate that is opened,
-// the last one in it.
+// The node of an instruction, or of a tensor that it writes; for the call of an expanded delegate,
+// its last node.
 function chooseNamed(name) {
   const delegate = method.delegateCalled(name);
   let last = null;
@@ -140,7 +140,7 @@ function showMethod(name) {
 
 // --- Search ---
 
-// Nodes of all methods, those first whose name is or begins like the text, or holds it.
+// Nodes of all methods, ordered by match: equal, prefix, substring.
 function find(text) {
   const wanted = text.toLowerCase();
   const found = [];

@@ -1,7 +1,7 @@
 // The memory plan: time × arena.
 'use strict';
 
-// The bytes of the arena that some tensor is in, for each instruction.
+// Arena bytes in use, for each instruction.
 function liveBytes(memory) {
   const steps = memory.instructions.length;
   const starts = Array.from({length: steps + 1}, () => []);
@@ -29,7 +29,7 @@ class MemoryView {
     this.onChoose = onChoose;
     if (!this.memory || this.memory.tensors.length === 0) {
       section.replaceChildren(element('p', {class: 'dim'}, this.memory
-          ? 'No tensor of this method lies in the arena.' : 'There is no memory plan in this page.'));
+          ? 'This method has no tensor in the arena.' : 'This page has no memory plan.'));
       return;
     }
     this.live = liveBytes(this.memory);
@@ -40,7 +40,7 @@ class MemoryView {
     const report = method.memoryReport();
     const facts = [`arena ${withUnit(this.memory.arena_bytes, 'B')}`,
                    `state ${withUnit(this.memory.state_bytes, 'B')}`,
-                   `most alive at once ${withUnit(this.live[this.peak], 'B')}`];
+                   `peak live size ${withUnit(this.live[this.peak], 'B')}`];
     if (report) {
       facts.push(`lower bound ${withUnit(report.lower_bound_bytes, 'B')}`,
                  `without sharing at least ${withUnit(report.unshared_lower_bound_bytes, 'B')}`,
@@ -48,7 +48,7 @@ class MemoryView {
     }
     section.replaceChildren(
         element('h2', {}, 'Memory plan'), element('p', {class: 'dim'}, facts.join(' · ')), this.plan,
-        element('p', {class: 'dim'}, 'Each rectangle is a tensor: from the first instruction that needs it to the last, where it lies in the arena. The curve above is how much is alive. Click for an instruction; the wheel zooms in time.'),
+        element('p', {class: 'dim'}, 'Each rectangle is a tensor: from its first to its last use, at its arena offset. The curve above shows the live bytes. Click to select an instruction; the wheel zooms in time.'),
         this.alive);
     this.plan.addEventListener('mousemove', (event) => this.hover(event));
     this.plan.addEventListener('mouseleave', hideTip);
@@ -78,8 +78,8 @@ class MemoryView {
     const at = this.at(event);
     const step = Math.floor(at.step);
     const tensor = this.tensorAt(at);
-    const now = `at instruction ${step}, ${this.method.shownName(this.memory.instructions[step])}: ${withUnit(this.live[step], 'B')} alive`;
-    showTip(event, tensor ? `${this.method.shownName(tensor.name)}\n${tensor.type}, ${withUnit(tensor.bytes, 'B')} at ${count(tensor.offset)}\nalive from ${tensor.first} to ${tensor.last}\n${now}` : now);
+    const now = `at instruction ${step}, ${this.method.shownName(this.memory.instructions[step])}: ${withUnit(this.live[step], 'B')} live`;
+    showTip(event, tensor ? `${this.method.shownName(tensor.name)}\n${tensor.type}, ${withUnit(tensor.bytes, 'B')} at ${count(tensor.offset)}\nlive from ${tensor.first} to ${tensor.last}\n${now}` : now);
     if (tensor !== this.hovered) {
       this.hovered = tensor;
       this.draw();
@@ -103,7 +103,7 @@ class MemoryView {
     const alive = tensors.filter((t) => t.first <= step && step <= t.last).sort((a, b) => b.bytes - a.bytes);
     const most = 200;
     this.alive.replaceChildren(
-        element('h2', {}, step === this.peak ? `What dominates the peak: alive at instruction ${step}, ` : `Alive at instruction ${step}, `,
+        element('h2', {}, step === this.peak ? `Largest tensors at the peak: live at instruction ${step}, ` : `Live at instruction ${step}, `,
                 link(this.method.shownName(instructions[step]), () => this.onChoose(instructions[step])),
                 ` (${withUnit(this.live[step], 'B')})`),
         table([
@@ -134,7 +134,7 @@ class MemoryView {
     const x = (step) => (step - first) / (last - first) * width;
     const bottom = height, top = this.curveHeight;
     const y = (offset) => bottom - offset / memory.arena_bytes * (bottom - top);
-    // What is alive.
+    // Live bytes.
     const most = this.live[this.peak];
     context.fillStyle = color('--curve');
     context.beginPath();
@@ -146,7 +146,7 @@ class MemoryView {
     });
     context.lineTo(x(this.live.length), top - 6);
     context.fill();
-    // Tensors; those alive at the selected instruction stand out.
+    // Tensors; those live at the selected instruction are highlighted.
     for (const tensor of memory.tensors) {
       if (tensor.last + 1 < first || tensor.first > last) continue;
       const chosen = tensor.first <= this.selected && this.selected <= tensor.last;

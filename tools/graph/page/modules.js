@@ -18,7 +18,7 @@ class Item {
     if (this.node) return this.node.index;
     return this.children.length > 0 ? this.children[0].first : 0;
   }
-  // With the names of the modules around it, below `scope`.
+  // Prefixed by the names of the enclosing modules below `scope`.
   labelIn(scope) {
     const labels = [];
     for (let item = this; item && item !== scope; item = item.parent) labels.unshift(item.label);
@@ -32,7 +32,7 @@ class Item {
   }
 }
 
-// Counts nodes, operations, time and backends of the item and what is in it.
+// Counts nodes, operations, time and backends of the item and its descendants.
 function addUp(item) {
   Object.assign(item, {count: 0, flops: 0, ms: 0, backends: new Map(), refused: 0});
   const node = item.node;
@@ -53,7 +53,7 @@ function addUp(item) {
   }
 }
 
-// A module that holds nothing but another is one with it; long lists are cut into groups.
+// Merges a module with its only child; splits long lists into groups.
 function arrange(item) {
   while (item.parent && !item.node && item.children.length === 1 && !item.children[0].node) {
     const only = item.children[0];
@@ -76,7 +76,7 @@ function arrange(item) {
   }
 }
 
-// The tree of a graph; `around` is the item of the node whose body the graph is.
+// The tree of a graph; `around` is the item of the node that executes this subgraph.
 function treeOf(graph, around = null) {
   if (graph.tree) return graph.tree;
   const root = new Item(around ? graph.name : graph.method.name, around, graph);
@@ -107,21 +107,21 @@ function treeOf(graph, around = null) {
   return root;
 }
 
-// "9 nodes"; of constants, which are none, "3 constants".
+// "9 nodes"; for constants "3 constants".
 function sizeOf(item) {
   const number = item.count || item.children.length;
   const what = item.count || item !== item.graph.tree.constants ? 'node' : 'constant';
   return counted(number, what);
 }
 
-// What an item unfolds to: its children, or the bodies of a node.
+// Children of an item, or the subgraphs of a node.
 function childrenOf(item) {
   if (!item.node) return item.children;
   item.bodies ??= item.node.bodies.map((body) => treeOf(item.graph.method.graphs[body], item));
   return item.bodies;
 }
 
-// The tree as a list of rows that fold.
+// The tree as a list of collapsible rows.
 class TreeView {
   constructor(container, onChoose) {
     this.list = new VirtualList(container, 24, (row) => this.rowElement(row));

@@ -1,4 +1,4 @@
-// The pages that are tables: overview, constants, lowering, times.
+// Pages with tables: overview, constants, lowering, times.
 'use strict';
 
 function card(value, what) {
@@ -19,7 +19,7 @@ function unique(texts) {
   return [...new Set(texts)].filter((text) => text);
 }
 
-// The first few of a list, and how many more there are.
+// The first elements of a list, and the number of the others.
 function few(texts, most = 3) {
   return texts.length <= most ? texts.join(', ') : `${texts.slice(0, most).join(', ')} and ${texts.length - most} more`;
 }
@@ -33,7 +33,7 @@ function showOverview(section, method, onChoose) {
   const memory = method.memoryReport() ?? method.memory;
   cards.push(card(percent(delegated('nodes'), sum('nodes')), `of ${count(sum('nodes'))} nodes are delegated`));
   if (sum('flops') > 0) {
-    cards.push(card(percent(delegated('flops'), sum('flops')), `of ${withUnit(sum('flops'), 'FLOP')} in products, convolutions, attention`));
+    cards.push(card(percent(delegated('flops'), sum('flops')), `of ${withUnit(sum('flops'), 'FLOP')} in matmuls, convolutions, attention`));
   }
   if (memory) cards.push(card(withUnit(memory.arena_bytes, 'B'), 'arena for activations'));
   const constantBytes = method.constants.reduce((all, constant) => all + constant.bytes, 0);
@@ -51,7 +51,7 @@ function showOverview(section, method, onChoose) {
   }
   const nodes = [...method.nodes()].filter((node) => !node.outside);
   const left = nodes.filter((node) => node.reason !== undefined);
-  // The first nodes that come from different lines.
+  // The first nodes from different source lines.
   const first = (rows) => {
     const lines = new Map();
     for (const node of rows) {
@@ -62,7 +62,7 @@ function showOverview(section, method, onChoose) {
     return element('span', {}, ...shown, lines.size > 3 ? ` and ${count(lines.size - 3)} more` : '');
   };
   const refused = left.length === 0 ? [] : [
-    element('h2', {}, 'Left to kernels, by reason'),
+    element('h2', {}, 'Not delegated, by reason'),
     table([
       {title: 'nodes', number: true, text: ([, rows]) => count(rows.length)},
       {title: 'reason', text: ([reason]) => reason},
@@ -82,7 +82,7 @@ function showOverview(section, method, onChoose) {
       element('div', {class: 'cards'}, ...cards),
       ...notes.map((note) => element('div', {class: 'note'}, note)),
       element('div', {class: 'columns'},
-              element('div', {}, element('h2', {}, 'Who computes what'), element('div', {class: 'shares'}, ...bars),
+              element('div', {}, element('h2', {}, 'Operators by backend'), element('div', {class: 'shares'}, ...bars),
                       element('div', {class: 'legend'}, ...legend(delegation.map((row) => [
                         `${backendName(row.backend)}: ${counted(row.nodes, 'node')}${row.calls ? ` in ${counted(row.calls, 'delegate')}` : ''}`,
                         backendColor(row.backend)]))),
@@ -162,7 +162,7 @@ function showTimes(section, onChoose) {
   const cells = (texts) => texts.map((text, i) => element('span', {class: 'cell', style: {width: widths[i]}}, text));
   const rate = (value) => value === undefined ? '' : value.toFixed(1);
   section.replaceChildren(element('p', {}, choice, ` ${duration(PROFILE.wall_ms.p50)} a call (p50), ${duration(PROFILE.wall_ms.p90)} (p90), ${PROFILE.runs} calls, ${counted(PROFILE.threads, 'thread')}`), list);
-  // Why a reference kernel came to work.
+  // Reasons for reference kernels.
   const declined = (row) => row.engine === 'reference' ? (row.declined ?? []).map((kernel) => `${kernel.kernel} ${kernel.reason}`) : [];
   const view = new VirtualList(
       list, 26, (row) => element(

@@ -40,7 +40,10 @@ enum class Wish : uint8_t { kAny, kContiguous, kChannelsLast, kLastTogether };
 
 Wish WishOf(const exir::OpOverload& target, std::string_view argument, const TensorMeta& meta) {
   // Packed weights and biases are one-dimensional.
-  if (target.ns() != "belay_cpu" || meta.rank() < 2 || IsCpuOp(target, "lookup")) return Wish::kAny;
+  if (target.ns() != "belay_cpu" || meta.rank() < 2 || IsCpuOp(target, "lookup") ||
+      IsCpuOp(target, "pointwise")) {
+    return Wish::kAny;
+  }
   if (IsOverImages(target)) {
     const bool copies = IsCpuOp(target, "conv2d") || IsCpuOp(target, "quantized_conv2d") ||
                         IsCpuOp(target, "bfloat16_conv2d");

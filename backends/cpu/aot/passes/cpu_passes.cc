@@ -4,6 +4,7 @@
 #include "backends/cpu/aot/passes/fuse_attention.h"
 #include "backends/cpu/aot/passes/fuse_conv2d_chains.h"
 #include "backends/cpu/aot/passes/fuse_epilogues.h"
+#include "backends/cpu/aot/passes/fuse_pointwise.h"
 #include "backends/cpu/aot/passes/fuse_rms_norm.h"
 #include "backends/cpu/aot/passes/fuse_rotary_embedding.h"
 #include "backends/cpu/aot/passes/lower_conv2d.h"
@@ -53,6 +54,7 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       LowerQuantizedAdd(handles),
       LowerMaxPool2d(),
       FuseEpilogues(handles),
+      FusePointwise(handles),
       AssignLayouts(&decisions),
       FuseConv2dChains(handles, &decisions),
   };

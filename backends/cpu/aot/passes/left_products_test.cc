@@ -186,9 +186,10 @@ TEST(UnloweredConvolutions, WithOtherImagesAndWeights) {
                                     "%x, %w64", "%x, %none", "%xw, %wide", "%xs, %w", "%x6, %w"}) {
     ExpectConvolutionLeft(absl::StrCat("%y: f32[1,8,7,7] = Conv(", operands, kRest));
   }
-  // Groups other than one or the channels, and several results per channel.
-  ExpectConvolutionLeft("%y: f32[1,6,7,7] = Conv(%x6, %two, none, [1], [0], [1], false, [0], 2)");
-  ExpectConvolutionLeft("%y: f32[1,6,7,7] = Conv(%x, %g, none, [1], [0], [1], false, [0], 3)");
+  // Of groups that do not divide channels.
+  ExpectConvolutionLeft("%y: f32[1,6,7,7] = Conv(%x6, %two, none, [1], [0], [1], false, [0], 0)");
+  ExpectConvolutionLeft("%y: f32[1,6,7,7] = Conv(%x6, %two, none, [1], [0], [1], false, [0], -2)");
+  ExpectConvolutionLeft("%y: f32[1,6,7,7] = Conv(%x6, %two, none, [1], [0], [1], false, [0], 4)");
   ExpectConvolutionLeft("%y: f32[1,6,7,7] = Conv(%x6, %two, none, [1], [0], [1], false, [0], 6)");
   ExpectConvolutionLeft(
       "%e: f32[s0,8,3,3,3] = edge.aten.expand_copy.default(%w, [%n,8,3,3,3]) "

@@ -16,6 +16,7 @@
 #include "backends/cpu/aot/passes/quantized_arguments.h"
 #include "backends/cpu/aot/passes/quantized_forms.h"
 #include "backends/cpu/bfloat16_calls.h"
+#include "backends/cpu/convolution_calls.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "backends/cpu/quantized_calls.h"
 #include "exir/ir/graph_editor.h"
@@ -73,6 +74,7 @@ class Conv2dLowering : NodeLowering {
     if (pairs && !HasPairs(node, weight)) return false;
     const int64_t* groups = node.argument("groups").get_if<int64_t>();
     const bool* transposed = node.argument("transposed").get_if<bool>();
+    if (IsGeneral(node, images, weight)) return LowerGeneral(id, *images, *weight);
     if (images == nullptr || (images->dtype != DType::kFloat32 && !pairs) || images->rank() != 4) {
       return Leave(id, "only float32 images are supported with packed weights");
     }
@@ -160,6 +162,99 @@ class Conv2dLowering : NodeLowering {
                          : pairs               ? "bfloat16"
                                                : "float32"));
     editor_.SetTarget(id, CpuOp(op));
+    editor_.SetArguments(id, std::move(arguments));
+    return true;
+  }
+
+  // Whether belay_cpu::convolution is for it: grouped but not depthwise, transposed or over volumes.
+  static bool IsGeneral(const Node& node, const TensorMeta* images,
+                        const std::optional<ConstantView>& weight) {
+    const int64_t* groups = node.argument("groups").get_if<int64_t>();
+    const bool* transposed = node.argument("transposed").get_if<bool>();
+    if (images == nullptr || images->dtype != DType::kFloat32 || !weight.has_value() ||
+        weight->tensor->dtype() != DType::kFloat32 || weight->rank() != images->rank() ||
+        groups == nullptr || *groups < 1 || transposed == nullptr) {
+      return false;
+    }
+    if (images->rank() == 5) return true;
+    const bool depthwise =
+        *groups > 1 && weight->sizes[0] == SymInt(*groups) && weight->sizes[1] == SymInt(1);
+    return images->rank() == 4 && (*transposed || (*groups > 1 && !depthwise));
+  }
+
+  absl::StatusOr<bool> LowerGeneral(NodeId id, const TensorMeta& images,
+                                    const ConstantView& weight) {
+    const Node& node = graph_.node(id);
+    const bool transposed = *node.argument("transposed").get_if<bool>();
+    const int64_t groups = *node.argument("groups").get_if<int64_t>();
+    if (!weight.ToTensor().has_value()) {
+      return Leave(id, "its weight is no constant, so nothing is packed");
+    }
+    const int64_t most = transposed ? kMostTransposedNumber : int64_t{1} << 24;
+    Sizes sizes;
+    for (const SymInt& size : weight.sizes) {
+      sizes.push_back(*size.AsInt());
+      if (sizes.back() < 1 || sizes.back() > int64_t{1} << 24) {
+        return Leave(id, "its weight has a size of 0, or above 2^24");
+      }
+    }
+    const auto spatial = static_cast<size_t>(sizes.size() - 2);
+    const int64_t channels = transposed ? sizes[0] : sizes[1] * groups;
+    const int64_t out_channels = transposed ? sizes[1] * groups : sizes[0];
+    if (images.sizes[1].AsInt() != channels || sizes[0] % groups != 0) {
+      return Leave(id, "its number of channels is not known");
+    }
+    const std::optional<Argument::List> stride =
+                                            NumbersOf(node.argument("stride"), spatial, 1, most),
+                                        padding =
+                                            NumbersOf(node.argument("padding"), spatial, 0, most),
+                                        dilation =
+                                            NumbersOf(node.argument("dilation"), spatial, 1, most),
+                                        output_padding =
+                                            transposed
+                                                ? NumbersOf(node.argument("output_padding"),
+                                                            spatial, 0, most)
+                                                : Argument::List(spatial, Argument(int64_t{0}));
+    if (!stride.has_value() || !padding.has_value() || !dilation.has_value() ||
+        !output_padding.has_value()) {
+      return Leave(id, absl::StrCat("its stride, padding or dilation is above ", most));
+    }
+    const TensorMeta& result = *graph_.value(node.results()[0]).tensor();
+    VolumeWindow window;
+    window.spatial = static_cast<int>(spatial);
+    Argument::List kernel_size;
+    for (size_t s = 0; s < spatial; ++s) {
+      WindowAxis& a = window.axes[3 - spatial + s];
+      a.kernel = sizes[2 + static_cast<int>(s)];
+      a.stride = *(*stride)[s].get_if<int64_t>();
+      a.dilation = *(*dilation)[s].get_if<int64_t>();
+      a.transposed = transposed;
+      kernel_size.emplace_back(a.kernel);
+      if (a.kernel > most || result.sizes[2 + s].AsInt().value_or(1) < 1) {
+        return Leave(id, "its window is too large");
+      }
+    }
+    Images source = {*node.value_argument("input"), *padding};
+    if (!transposed && spatial == 2) source = Unpadded(source, 0);
+    const Argument bias = node.argument("bias");
+    ABSL_ASSIGN_OR_RETURN(const ValueId packed, constants_.VolumeFilters(weight, groups, window));
+    std::vector<Argument> arguments = {source.value,
+                                       packed,
+                                       bias,
+                                       Argument(),
+                                       Argument(out_channels),
+                                       Argument(groups),
+                                       Argument(transposed),
+                                       std::move(kernel_size),
+                                       *stride,
+                                       source.padding,
+                                       *output_padding,
+                                       *dilation};
+    AppendEmptyEpilogue(arguments);
+    Say(id, absl::StrCat(transposed ? "transposed convolution" : "convolution", ", filters of ",
+                         absl::StrJoin(sizes, " x "), " in ", groups,
+                         groups == 1 ? " group" : " groups", " packed as float32"));
+    editor_.SetTarget(id, CpuOp("convolution"));
     editor_.SetArguments(id, std::move(arguments));
     return true;
   }

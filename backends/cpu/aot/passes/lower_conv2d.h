@@ -21,8 +21,11 @@ namespace belay::cpu {
 // belay_cpu::winograd_conv2d. Sizes must be known, and the expected cost, with transforms and the
 // larger filters, must be below three quarters of conv2d's.
 //
-// Not lowered: other dtypes, weights that are empty or not constant, transposed convolutions, other
-// groups, scalars above 2^24, and one or three spatial dimensions. Top graph only. `decisions` may
+// Grouped, transposed and 3-D convolutions of float32 become belay_cpu::convolution
+// (backends/cpu/convolution_calls.h), packed by groups and phases.
+//
+// Not lowered: other dtypes, weights that are empty or not constant, scalars above 2^24 (256 if
+// transposed), and one spatial dimension. Top graph only. `decisions` may
 // be null; else it must outlive the pass.
 exir::Pass LowerConv2d(Decisions* decisions = nullptr, bool winograd = false);
 

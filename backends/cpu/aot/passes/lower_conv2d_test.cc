@@ -77,6 +77,59 @@ TEST(LowerConv2d, FoldsZeroPadding) {
                       CpuPassTestOps());
 }
 
+TEST(LowerConv2d, PacksGroups) {
+  exir::ExpectRewrite(R"(program edge {
+    constants { state "w": f32[48,16,3,3] state "b": f32[48] }
+    graph(%w: f32[48,16,3,3] parameter "w", %b: f32[48] parameter "b",
+          %x: f32[1,48,9,9] user_input) {
+      %p: f32[1,48,10,9] = edge.aten.constant_pad_nd.default(%x, [0,0,1,0], 0.0)
+      %y: f32[1,48,9,9] = edge.aten.convolution.default(%p, %w, %b, [1,1], [0,1], [1,1], false, [0,0], 3)
+      return (%y user_output) } })",
+                      LowerConv2d().run, R"(program edge {
+    constants { state "b": f32[48] constant "w_packed0": f32[9216] }
+    graph(%b: f32[48] parameter "b", %w_packed0: f32[9216] tensor_constant "w_packed0",
+          %x: f32[1,48,9,9] user_input) {
+      %y: f32[1,48,9,9] = backend.belay_cpu.convolution.default(%x, %w_packed0, %b, none, 48, 3, false, [3,3], [1,1], [1,1,0,1], [0,0], [1,1], "none", "add", -inf, inf)
+      return (%y user_output) } })",
+                      CpuPassTestOps());
+}
+
+TEST(LowerConv2d, PacksPhasesOfTransposedConvolutions) {
+  exir::ExpectRewrite(R"(program edge {
+    constants { state "w": f32[8,5,4,3] }
+    graph(%w: f32[8,5,4,3] parameter "w", %x: f32[s0,8,9,9] user_input) {
+      %y: f32[s0,5,18,20] = edge.aten.convolution.default(%x, %w, none, [2,2], [1,0], [1,1], true, [0,1], 1)
+      return (%y user_output) } })",
+                      LowerConv2d().run, R"(program edge {
+    constants { constant "w_packed0": f32[3072] }
+    graph(%w_packed0: f32[3072] tensor_constant "w_packed0", %x: f32[s0,8,9,9] user_input) {
+      %y: f32[s0,5,18,20] = backend.belay_cpu.convolution.default(%x, %w_packed0, none, none, 5, 1, true, [4,3], [2,2], [1,0], [0,1], [1,1], "none", "add", -inf, inf)
+      return (%y user_output) } })",
+                      CpuPassTestOps());
+}
+
+TEST(LowerConv2d, PacksFiltersOfVolumes) {
+  exir::ExpectRewrite(R"(program edge {
+    constants { state "w": f32[8,3,1,3,3] }
+    graph(%w: f32[8,3,1,3,3] parameter "w", %x: f32[1,3,4,9,9] user_input) {
+      %y: f32[1,8,4,4,9] = edge.aten.convolution.default(%x, %w, none, [1,2,1], [0,0,1], [1], false, [0], 1)
+      return (%y user_output) } })",
+                      LowerConv2d().run, R"(program edge {
+    constants { constant "w_packed0": f32[864] }
+    graph(%w_packed0: f32[864] tensor_constant "w_packed0", %x: f32[1,3,4,9,9] user_input) {
+      %y: f32[1,8,4,4,9] = backend.belay_cpu.convolution.default(%x, %w_packed0, none, none, 8, 1, false, [1,3,3], [1,2,1], [0,0,1], [0,0,0], [1,1,1], "none", "add", -inf, inf)
+      return (%y user_output) } })",
+                      CpuPassTestOps());
+}
+
+TEST(LowerConv2d, DoesNotLowerTransposedConvolutionsOfManyPhases) {
+  ExpectLeft(R"(program edge {
+    constants { state "w": f32[8,5,1,1] }
+    graph(%w: f32[8,5,1,1] parameter "w", %x: f32[1,8,2,1] user_input) {
+      %y: f32[1,5,258,1] = edge.aten.convolution.default(%x, %w, none, [257,1], [0,0], [1,1], true, [0,0], 1)
+      return (%y user_output) } })");
+}
+
 TEST(LowerConv2d, UsesWinogradOnRequest) {
   exir::ExpectRewrite(R"(program edge {
     constants { state "w": f32[32,16,3,3] state "b": f32[32] }
@@ -180,24 +233,31 @@ TEST(LowerConv2d, LowersDepthwise) {
                       CpuPassTestOps());
 }
 
-TEST(LowerConv2d, DoesNotLowerGroupsAndMultipliers) {
-  ExpectLeft(R"(program edge {
+// Of narrow groups: filters as depthwise weights, for several filters of a channel, too.
+TEST(LowerConv2d, PacksNarrowGroupsAndMultipliers) {
+  exir::ExpectRewrite(R"(program edge {
     constants { state "w": f32[8,2,1,1] state "v": f32[8,1,1,1] }
     graph(%w: f32[8,2,1,1] parameter "w", %v: f32[8,1,1,1] parameter "v",
           %x: f32[1,4,9,9] user_input) {
       %y: f32[1,8,9,9] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], false, [0,0], 2)
       %z: f32[1,8,9,9] = edge.aten.convolution.default(%x, %v, none, [1,1], [0,0], [1,1], false, [0,0], 4)
-      return (%y user_output, %z user_output) } })");
+      return (%y user_output, %z user_output) } })",
+                      LowerConv2d().run, R"(program edge {
+    constants { constant "v_packed0": f32[16] constant "w_packed0": f32[32] }
+    graph(%w_packed0: f32[32] tensor_constant "w_packed0",
+          %v_packed0: f32[16] tensor_constant "v_packed0", %x: f32[1,4,9,9] user_input) {
+      %y: f32[1,8,9,9] = backend.belay_cpu.convolution.default(%x, %w_packed0, none, none, 8, 2, false, [1,1], [1,1], [0,0], [0,0], [1,1], "none", "add", -inf, inf)
+      %z: f32[1,8,9,9] = backend.belay_cpu.convolution.default(%x, %v_packed0, none, none, 8, 4, false, [1,1], [1,1], [0,0], [0,0], [1,1], "none", "add", -inf, inf)
+      return (%y user_output, %z user_output) } })",
+                      CpuPassTestOps());
 }
 
-TEST(LowerConv2d, DoesNotLowerTransposedAndOtherRanks) {
+TEST(LowerConv2d, DoesNotLowerOtherRanks) {
   ExpectLeft(R"(program edge {
-    constants { state "w": f32[4,4,1,1] state "v": f32[4,4,1] }
-    graph(%w: f32[4,4,1,1] parameter "w", %v: f32[4,4,1] parameter "v",
-          %x: f32[1,4,9,9] user_input, %l: f32[1,4,9] user_input) {
-      %y: f32[1,4,9,9] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], true, [0,0], 1)
+    constants { state "v": f32[4,4,1] }
+    graph(%v: f32[4,4,1] parameter "v", %l: f32[1,4,9] user_input) {
       %z: f32[1,4,9] = edge.aten.convolution.default(%l, %v, none, [1], [0], [1], false, [0], 1)
-      return (%y user_output, %z user_output) } })");
+      return (%z user_output) } })");
 }
 
 TEST(LowerConv2d, DoesNotLowerComputedWeights) {

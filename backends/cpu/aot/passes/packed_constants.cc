@@ -178,6 +178,80 @@ absl::StatusOr<exir::ValueId> PackedConstants::Filters(const ConstantView& weigh
       [&](const float* b, float* packed) { PackMatrix(b, k, n, 1, k, packed); });
 }
 
+namespace {
+
+// Packs the groups' matrices [depth, n], of k channels at each tap, for belay_cpu::convolution.
+void PackFilters(const float* b, int64_t groups, int64_t depth, int64_t n, int64_t k,
+                 int64_t group_stride, int64_t row_stride, int64_t column_stride, float* packed) {
+  if (!IsNarrowGroup(groups, k, n)) {
+    return PackGroups(b, groups, depth, n, group_stride, row_stride, column_stride, packed);
+  }
+  std::vector<float> filters(static_cast<size_t>(groups * n * depth));
+  float* to = filters.data();
+  for (int64_t o = 0; o < groups * n; ++o) {
+    const float* filter = b + o / n * group_stride + o % n * column_stride;
+    for (int64_t p = 0; p < depth; ++p) *to++ = filter[p * row_stride];
+  }
+  PackDepthwise(filters.data(), groups * n, depth, depth, 1, packed);
+}
+
+// Packs [c, taps, n] of a transposed convolution of c = groups * k channels, phase by phase.
+void PackPhases(const float* b, int64_t groups, int64_t k, int64_t n, const VolumeWindow& window,
+                float* packed) {
+  const auto& [az, ay, ax] = window.axes;
+  const int64_t taps = az.kernel * ay.kernel * ax.kernel;
+  std::vector<float> rows;  // [groups, taps of the phase, k, n]
+  for (int64_t z = 0; z < az.phases(); ++z) {
+    for (int64_t y = 0; y < ay.phases(); ++y) {
+      for (int64_t x = 0; x < ax.phases(); ++x) {
+        rows.clear();
+        for (int64_t group = 0; group < groups; ++group) {
+          for (int64_t tz = z; tz < az.kernel; tz += az.tap_step()) {
+            for (int64_t ty = y; ty < ay.kernel; ty += ay.tap_step()) {
+              for (int64_t tx = x; tx < ax.kernel; tx += ax.tap_step()) {
+                const int64_t tap = (tz * ay.kernel + ty) * ax.kernel + tx;
+                for (int64_t c = group * k; c < (group + 1) * k; ++c) {
+                  const float* row = b + (c * taps + tap) * n;
+                  rows.insert(rows.end(), row, row + n);
+                }
+              }
+            }
+          }
+        }
+        const int64_t depth = az.taps_of(z) * ay.taps_of(y) * ax.taps_of(x) * k;
+        PackFilters(rows.data(), groups, depth, n, k, depth * n, n, 1, packed);
+        packed += depth * PackedTapFloats(groups, k, groups * n);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<exir::ValueId> PackedConstants::VolumeFilters(const ConstantView& weight,
+                                                             int64_t groups,
+                                                             const VolumeWindow& window) {
+  const int64_t rows = *weight.sizes[0].AsInt(), columns = *weight.sizes[1].AsInt();
+  const DimOrder order = ChannelsLastOrder(weight.rank());
+  const int64_t taps = window.taps().value();
+  if (window.axes[2].transposed) {
+    std::string way = absl::StrCat(groups, " groups by phases");
+    for (const WindowAxis& a : window.axes) absl::StrAppend(&way, " ", a.tap_step());
+    return Add<float, float>(
+        weight, {"packed", std::move(way)}, order,
+        PackedVolumeFiltersSize(window, groups, rows / groups, columns * groups),
+        [&](const float* b, float* packed) {
+          PackPhases(b, groups, rows / groups, columns, window, packed);
+        });
+  }
+  const int64_t k = taps * columns, n = rows / groups;
+  return Add<float, float>(weight, {"packed", absl::StrCat(groups, " groups")}, order,
+                           PackedVolumeFiltersSize(window, groups, columns, rows),
+                           [&](const float* b, float* packed) {
+                             PackFilters(b, groups, k, n, columns, n * k, 1, k, packed);
+                           });
+}
+
 absl::StatusOr<exir::ValueId> PackedConstants::WinogradFilters(const ConstantView& weight) {
   const int64_t n = *weight.sizes[0].AsInt(), channels = *weight.sizes[1].AsInt();
   return Add<float, float>(

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "backends/cpu/aot/constant_view.h"
 #include "backends/cpu/calls.h"
+#include "backends/cpu/convolution_calls.h"
 #include "exir/ir/exported_program.h"
 #include "exir/ir/graph_editor.h"
 #include "runtime/kernels/packed/weight_only_weights.h"
@@ -36,7 +37,12 @@ class PackedConstants {
   // Convolution weight [o, c, h, w] as the matrix [h * w * c, o]. int8 is packed for PackedTaps of
   // `window`, whose kernel_size is that of the weight (Conv2dCall and QuantizedConv2dCall).
   absl::StatusOr<exir::ValueId> Filters(const ConstantView& weight, const Window& window);
-  // Weight [o, c, 3, 3] for belay_cpu::winograd_conv2d (winograd_weights.h). Precondition: float32.
+  // The weight [o, c / groups, ...] of a convolution over 2 or 3 dimensions, or [c, o / groups, ...] of a
+  // transposed one, for belay_cpu::convolution (convolution_calls.h). Precondition: float32, sizes that
+  // `window` and `groups` have.
+  absl::StatusOr<exir::ValueId> VolumeFilters(const ConstantView& weight, int64_t groups,
+                                              const VolumeWindow& window);
+  // That of [o, c, 3, 3] for belay_cpu::winograd_conv2d (winograd_weights.h). Precondition: float32.
   absl::StatusOr<exir::ValueId> WinogradFilters(const ConstantView& weight);
   // The weight [c, 1, h, w] of a depthwise convolution.
   absl::StatusOr<exir::ValueId> DepthwiseFilters(const ConstantView& weight);

@@ -2,6 +2,7 @@
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_PAIR_ARGUMENT_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_PAIR_ARGUMENT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -18,6 +19,19 @@ inline std::optional<exir::Argument::List> PairOf(const exir::Argument& argument
     if (number == nullptr || *number < least || *number > int64_t{1} << 24) return std::nullopt;
   }
   return exir::Argument::List{list->front(), list->back()};
+}
+
+// `count` numbers from `least` to `most`; one counts for all. nullopt for anything else.
+inline std::optional<exir::Argument::List> NumbersOf(const exir::Argument& argument, size_t count,
+                                                     int64_t least, int64_t most) {
+  const auto* list = argument.get_if<exir::Argument::List>();
+  if (list == nullptr || (list->size() != 1 && list->size() != count)) return std::nullopt;
+  for (const exir::Argument& element : *list) {
+    const int64_t* number = element.get_if<int64_t>();
+    if (number == nullptr || *number < least || *number > most) return std::nullopt;
+  }
+  if (list->size() == count) return *list;
+  return exir::Argument::List(count, list->front());
 }
 
 }  // namespace belay::cpu

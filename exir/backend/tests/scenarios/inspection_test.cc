@@ -36,20 +36,20 @@ constexpr std::string_view kMixed = R"(program edge {
 
 // Compares everything that upstream compares, and literals.
 TEST_F(InspectionScenarioTest, identical_graphs) {
-  const std::string_view texts[] = {
+  const std::string_view strings[] = {
       "program edge { graph(%x: f32[2] user_input, %unused: f32[2] user_input) { "
       "%a: f32[2] = edge.aten.neg.default(%x) return (%a user_output) } }",
       "program edge { graph(%x: f32[2] user_input) { "
       "%a: f32[2] = edge.aten.add.Tensor(%x, %x, alpha=2) return (%a user_output) } }",
       kMixed};
-  for (std::string_view text : texts) {
+  for (std::string_view text : strings) {
     const ExportedProgram program = Parse(text);
     EXPECT_TRUE(Equal(program, program.Clone()));
     EXPECT_TRUE(Equal(program, Parse(text)));
   }
-  EXPECT_FALSE(Equal(Parse(texts[0]), Parse(texts[1])));
+  EXPECT_FALSE(Equal(Parse(strings[0]), Parse(strings[1])));
   EXPECT_FALSE(Equal(
-      Parse(texts[1]),
+      Parse(strings[1]),
       Parse("program edge { graph(%x: f32[2] user_input) { "
             "%a: f32[2] = edge.aten.add.Tensor(%x, %x, alpha=3) return (%a user_output) } }")));
 }

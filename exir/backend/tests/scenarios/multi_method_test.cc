@@ -37,17 +37,17 @@ class MultiMethodScenarioTest : public ScenarioTest {
  protected:
   using Tags = std::vector<std::pair<std::string, DelegationSpec>>;
   absl::StatusOr<MethodPrograms> Lower(
-      const std::vector<std::pair<std::string, std::string_view>>& texts,
+      const std::vector<std::pair<std::string, std::string_view>>& strings,
       const std::vector<Tags>& tags) {
     MethodPrograms methods;
     MethodPartitioners partitioners;
-    std::vector<TextPartitioner> made(texts.size());
-    for (size_t i = 0; i < texts.size(); ++i) {
-      methods.emplace_back(texts[i].first, Parse(texts[i].second));
+    std::vector<TextPartitioner> made(strings.size());
+    for (size_t i = 0; i < strings.size(); ++i) {
+      methods.emplace_back(strings[i].first, Parse(strings[i].second));
       made[i].delegation = tags[i];
       made[i].only_given_delegation = true;
       made[i].tag_constants = true;
-      partitioners.emplace_back(texts[i].first, &made[i]);
+      partitioners.emplace_back(strings[i].first, &made[i]);
     }
     ABSL_ASSIGN_OR_RETURN(MethodPrograms lowered, ToBackend(methods, partitioners, backends_));
     for (size_t i = 0; i < methods.size(); ++i) {

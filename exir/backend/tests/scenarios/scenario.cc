@@ -33,9 +33,9 @@ std::vector<std::string> OpNames(const ExportedProgram& program) {
   return names;
 }
 
-std::string Join(const std::vector<std::string>& texts) {
+std::string Join(const std::vector<std::string>& strings) {
   std::string joined;
-  for (const std::string& text : texts) {
+  for (const std::string& text : strings) {
     absl::StrAppend(&joined, joined.empty() ? "" : ",", text);
   }
   return joined;
@@ -178,13 +178,13 @@ std::vector<double> Numbers(const EValue& value) {
   }
 }
 
-void ExpectSame(const EValue& expected, const EValue& came) {
-  ASSERT_EQ(std::string(expected.KindName()), std::string(came.KindName()));
+void ExpectSame(const EValue& expected, const EValue& actual) {
+  ASSERT_EQ(std::string(expected.KindName()), std::string(actual.KindName()));
   if (const TensorView* tensor = expected.get_if<TensorView>()) {
-    ASSERT_EQ(tensor->dtype, came.get_if<TensorView>()->dtype);
-    ASSERT_TRUE(tensor->sizes == came.get_if<TensorView>()->sizes);
+    ASSERT_EQ(tensor->dtype, actual.get_if<TensorView>()->dtype);
+    ASSERT_TRUE(tensor->sizes == actual.get_if<TensorView>()->sizes);
   }
-  EXPECT_EQ(Numbers(expected), Numbers(came));
+  EXPECT_EQ(Numbers(expected), Numbers(actual));
 }
 
 }  // namespace
@@ -227,11 +227,11 @@ absl::StatusOr<ExportedProgram> ScenarioTest::LowerOps(const ExportedProgram& pr
                    backends_);
 }
 
-void ScenarioTest::ExpectSameResults(const ExportedProgram& expected, const ExportedProgram& came,
+void ScenarioTest::ExpectSameResults(const ExportedProgram& expected, const ExportedProgram& actual,
                                      int calls) const {
-  ASSERT_OK(Verify(came));
+  ASSERT_OK(Verify(actual));
   ASSERT_OK_AND_ASSIGN(Interpreter original, Interpreter::Create(expected, kernels_));
-  ASSERT_OK_AND_ASSIGN(Interpreter lowered, Interpreter::Create(came, kernels_));
+  ASSERT_OK_AND_ASSIGN(Interpreter lowered, Interpreter::Create(actual, kernels_));
   std::vector<double> numbers;  // of all results
   for (int call = 0; call < calls; ++call) {
     SCOPED_TRACE(call);

@@ -43,7 +43,7 @@ class ScenarioTest : public ::testing::Test {
 
   // Expects the same results and the same state from both programs in repeated calls, and that not
   // all elements are 0. Boolean inputs alternate, other inputs are small numbers of both signs.
-  void ExpectSameResults(const ExportedProgram& expected, const ExportedProgram& came,
+  void ExpectSameResults(const ExportedProgram& expected, const ExportedProgram& actual,
                          int calls = 3) const;
 
   // Returns the operators of the nodes of a graph, delegate calls as "delegate".

@@ -1,0 +1,273 @@
+// belay_cpu::convolution: grouped, transposed and over volumes.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "backends/cpu/convolution_calls.h"
+#include "backends/cpu/kernels/epilogue_of.h"
+#include "backends/cpu/kernels/kernel_tables.h"
+#include "backends/cpu/kernels/product.h"
+#include "backends/cpu/kernels/window_rows.h"
+#include "runtime/core/budget.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/ranges.h"
+#include "runtime/kernels/elements/channels_last.h"
+#include "runtime/kernels/packed/narrow_groups.h"
+#include "runtime/kernels/packed/packed_gemm.h"
+#include "runtime/kernels/packed/packed_weights.h"
+
+namespace belay::cpu {
+namespace {
+
+using Call = GeneralConvolutionCall<KernelArguments>;
+
+absl::Status ExpectChannelsLastVolumes(std::string_view name, const TensorView& tensor) {
+  const DimOrder order = ChannelsLastOrder(tensor.rank());
+  if (HasStrides(tensor, DenseStrides(tensor.sizes, order))) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": expected dense channels last, got ", tensor.ToString()));
+}
+
+// Sizes [n, c, ...] as [n, depth, height, width].
+std::array<int64_t, 4> VolumeSizes(const Sizes& sizes) {
+  const int last = sizes.size() - 1;
+  return {sizes[0], sizes.size() == 5 ? sizes[2] : 1, sizes[last - 1], sizes[last]};
+}
+
+// The memory of a call: a padded copy of volumes of few channels, whose rows of a window are then taps
+// as a whole, and the memory of each thread.
+struct Memory {
+  CheckedInt copy = 0;  // floats
+  WindowRowsMemory rows;
+  CheckedInt bytes = 0;
+
+  Memory(const Call& call, int threads) {
+    const Sizes& in = call.input->sizes;
+    const auto& axes = call.window.axes;
+    CheckedInt taps = call.window.most_taps();
+    if (CopiesInput(call)) {
+      const std::array<int64_t, 4> sizes = VolumeSizes(in);
+      copy = CheckedInt(sizes[0]) * CheckedInt(in[1]);
+      for (size_t s = 0; s < 3; ++s) {
+        copy = copy * (CheckedInt(sizes[s + 1]) + axes[s].padding + axes[s].padding_after);
+      }
+      copy = FloorDiv(copy + CheckedInt(15), CheckedInt(16)) * CheckedInt(16);
+      taps = CheckedInt(axes[0].kernel) * CheckedInt(axes[1].kernel);
+    }
+    rows = WindowRowsMemory::For(kGroupRows, taps, in[1]);
+    bytes = copy * CheckedInt(int64_t{sizeof(float)}) + rows.bytes() * threads;
+  }
+
+  static bool CopiesInput(const Call& call) {
+    return !call.transposed && call.groups == 1 && call.input->sizes[1] < kFewChannels &&
+           call.window.axes[2].dilation == 1;
+  }
+};
+
+class Convolution {
+ public:
+  Convolution(const KernelContext& context, const Call& call, const EpilogueF32& epilogue,
+              const TensorView& out, const Memory& memory, std::byte* scratch)
+      : context_(context),
+        call_(call),
+        epilogue_(epilogue),
+        memory_(memory),
+        scratch_(scratch + memory.copy.value() * int64_t{sizeof(float)}),
+        in_(VolumeSizes(call.input->sizes)),
+        out_(VolumeSizes(out.sizes)),
+        channels_(call.input->sizes[1]),
+        data_(call.input->as<const float>()),
+        c_(out.as<float>()) {
+    if (Memory::CopiesInput(call)) Pad(reinterpret_cast<float*>(scratch));
+  }
+
+  void Run() {
+    const auto& axes = call_.window.axes;
+    std::array<int64_t, 3> phases;
+    for (size_t s = 0; s < 3; ++s) {
+      phases[s] = call_.transposed ? std::min(axes[s].stride, out_[s + 1]) : 1;
+    }
+    Budget::Pace pace;
+    for (int64_t z = 0; z < phases[0]; ++z) {
+      for (int64_t y = 0; y < phases[1]; ++y) {
+        for (int64_t x = 0; x < phases[2]; ++x) {
+          if (pace.Stop(axes[0].kernel + axes[1].kernel + axes[2].kernel)) return;
+          RunPhase({z, y, x});
+        }
+      }
+    }
+  }
+
+ private:
+  // The results of a phase: a product whose rows of C are `stride` pixels apart.
+  void RunPhase(const std::array<int64_t, 3>& phase) {
+    const auto& window = call_.window.axes;
+    std::array<WindowSteps, 3> axes;
+    std::array<int64_t, 3> tap;
+    for (size_t s = 0; s < 3; ++s) {
+      const PhaseSteps steps = PhaseSteps::Of(window[s], in_[s + 1], out_[s + 1], phase[s]);
+      axes[s] = steps.steps;
+      tap[s] = steps.first_tap;
+    }
+    const int64_t group = channels_ / call_.groups, n = call_.out_channels / call_.groups;
+    PackedGemmArgs g;
+    g.epilogue = epilogue_;
+    g.groups = static_cast<size_t>(call_.groups);
+    g.n = static_cast<size_t>(n);
+    g.k = static_cast<size_t>(group);
+    if (Memory::CopiesInput(call_)) {
+      g.k = static_cast<size_t>(axes[2].taps * channels_);
+      axes[2].taps = 1;
+      for (WindowSteps& a : axes) a.first = 0;
+    }
+    g.taps = static_cast<size_t>(axes[0].taps * axes[1].taps * axes[2].taps);
+    g.b = call_.weight->as<const float>();
+    if (g.taps == 0) {
+      g.taps = 1;
+      g.k = 0;
+    } else if (call_.transposed) {
+      // Taps of the phases before this one.
+      const int64_t before = window[0].taps_below(tap[0]) * window[1].kernel * window[2].kernel +
+                             axes[0].taps * (window[1].taps_below(tap[1]) * window[2].kernel +
+                                             axes[1].taps * window[2].taps_below(tap[2]));
+      g.b += before * group * PackedTapFloats(call_.groups, group, call_.out_channels);
+    }
+    std::array<int64_t, 3> step = {1, 1, 1};
+    if (call_.transposed) step = {window[0].stride, window[1].stride, window[2].stride};
+    // C's rows of one image, or of one depth, are `run_step` apart. Those of several images are, too,
+    // if the stride divides the height and depths follow each other.
+    const int64_t row = out_[3] * call_.out_channels, plane = out_[2] * row;
+    g.ldc = static_cast<size_t>(step[2] * call_.out_channels);
+    const bool dense = step[1] == 1 && step[2] == 1;
+    if (!dense) {
+      g.run = static_cast<size_t>(axes[2].count);
+      g.run_step = static_cast<size_t>(step[1] * row);
+    }
+    const bool whole = step[0] == 1 && out_[2] % step[1] == 0;
+    const int64_t pieces = whole ? 1 : in_[0] * axes[0].count;
+    g.m = static_cast<size_t>((whole ? in_[0] * axes[0].count : 1) * axes[1].count * axes[2].count);
+    const int64_t offset = phase[1] * row + phase[2] * call_.out_channels;
+    for (int64_t piece = 0; piece < pieces; ++piece) {
+      const int64_t image = piece / axes[0].count, z = piece % axes[0].count;
+      const int64_t at =
+          whole ? offset : (image * out_[1] + z * step[0] + phase[0]) * plane + offset;
+      PackedGemmArgs mine = g;
+      mine.c = c_ + at;
+      if (mine.epilogue.other != nullptr) mine.epilogue.other += at;
+      Multiply(mine, axes, whole ? 0 : piece * static_cast<int64_t>(g.m));
+    }
+  }
+
+  // Rows of A from `first_row` on.
+  void Multiply(const PackedGemmArgs& g, const std::array<WindowSteps, 3>& axes,
+                int64_t first_row) {
+    const bool narrow = g.k != 0 && IsNarrowGroup(call_.groups, static_cast<int64_t>(g.k),
+                                                  static_cast<int64_t>(g.n));
+    ProductSize size = SizeOf(g, kTileRows, narrow ? kDepthwiseChannels : kPanelColumns);
+    size.work *= static_cast<double>(call_.groups);
+    size.columns =
+        narrow ? call_.out_channels : PackedGroupColumns(call_.groups, static_cast<int64_t>(g.n));
+    RunProduct(context_, size,
+               [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
+                 if (g.k == 0) return PackedGemmRange(g, row, end_row, column, end_column);
+                 const WindowRows rows(data_, channels_, axes, memory_.rows,
+                                       scratch_ + part * memory_.rows.bytes().value());
+                 const Shifted source = {&rows, static_cast<size_t>(first_row)};
+                 PackedGemmArgs mine = g;
+                 mine.row_pointers = &Shifted::RowPointers;
+                 mine.source = &source;
+                 mine.pointers = rows.pointers();
+                 (narrow ? NarrowGroupsRange : PackedGemmRange)(mine, row, end_row, column,
+                                                                end_column);
+               });
+  }
+
+  // Rows of a product that are rows `first` and the following of the windows.
+  struct Shifted {
+    const WindowRows* rows;
+    size_t first;
+    static void RowPointers(const void* source, size_t first, size_t count, size_t tap, size_t taps,
+                            const float** pointers) {
+      const auto* shifted = static_cast<const Shifted*>(source);
+      WindowRows::RowPointers(shifted->rows, shifted->first + first, count, tap, taps, pointers);
+    }
+  };
+
+  // Copies the input with its padding, and reads the copy from then on.
+  void Pad(float* copy) {
+    const auto& axes = call_.window.axes;
+    std::array<int64_t, 4> padded = in_;
+    for (size_t s = 0; s < 3; ++s) padded[s + 1] += axes[s].padding + axes[s].padding_after;
+    const int64_t rows = padded[0] * padded[1] * padded[2], width = padded[3] * channels_;
+    const int64_t left = axes[2].padding * channels_, inner = in_[3] * channels_;
+    RunRanges(context_, rows, 1, static_cast<double>(rows) * static_cast<double>(width),
+              [&](int, int64_t first, int64_t last) {
+                for (int64_t r = first; r < last; ++r) {
+                  const int64_t y = r % padded[2] - axes[1].padding;
+                  const int64_t z = r / padded[2] % padded[1] - axes[0].padding;
+                  const int64_t image = r / padded[2] / padded[1];
+                  float* to = copy + r * width;
+                  if (y < 0 || y >= in_[2] || z < 0 || z >= in_[1]) {
+                    std::fill_n(to, width, 0.0f);
+                    continue;
+                  }
+                  std::fill_n(to, left, 0.0f);
+                  std::copy_n(data_ + ((image * in_[1] + z) * in_[2] + y) * inner, inner,
+                              to + left);
+                  std::fill(to + left + inner, to + width, 0.0f);
+                }
+              });
+    in_ = padded;
+    data_ = copy;
+  }
+
+  const KernelContext& context_;
+  const Call& call_;
+  const EpilogueF32& epilogue_;
+  const Memory& memory_;
+  std::byte* scratch_;  // of the threads
+  std::array<int64_t, 4> in_, out_;
+  int64_t channels_;
+  const float* data_;
+  float* c_;
+};
+
+absl::Status RunConvolution(KernelContext& context, const Call& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
+  ABSL_RETURN_IF_ERROR(ExpectChannelsLastVolumes("input", *call.input));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, shape));
+  ABSL_RETURN_IF_ERROR(ExpectChannelsLastVolumes("result", *out));
+  ABSL_ASSIGN_OR_RETURN(const EpilogueF32 epilogue, EpilogueOf(call.epilogue, *out));
+  if (out->numel() == 0) return absl::OkStatus();
+  const Memory memory(call, context.num_threads());
+  ABSL_ASSIGN_OR_RETURN(std::byte * scratch, ScratchArray<std::byte>(context, memory.bytes));
+  Convolution(context, call, epilogue, *out, memory, scratch).Run();
+  return absl::OkStatus();
+}
+
+bool Accepts(const KernelContext& context, const Call& call) { return call.Shape().ok(); }
+
+uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
+  if (!call.Shape().ok()) return 0;
+  return ScratchBytesOf<std::byte>(Memory(call, context.num_threads()).bytes);
+}
+
+constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kConvolution},
+                                  .flops = {FlopRule::Kind::kWindow, "input"}};
+constexpr Kernel kKernels[] = {
+    KernelRow<&RunConvolution, &Accepts, &ScratchBytes>(
+        "belay_cpu.convolution.default",
+        "input weight bias other out_channels groups transposed kernel_size stride padding "
+        "output_padding dilation activation combine low high",
+        "ConvolutionPacked", KernelEngine::kHighway, &kFacts),
+};
+
+}  // namespace
+
+absl::Span<const Kernel> ConvolutionKernels() { return kKernels; }
+
+}  // namespace belay::cpu

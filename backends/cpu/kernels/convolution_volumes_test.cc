@@ -1,0 +1,185 @@
+// belay_cpu::convolution against its plain loops over doubles, on each instruction set.
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "backends/cpu/convolution_calls.h"
+#include "backends/cpu/kernels/comparison_testing.h"
+#include "gtest/gtest.h"
+#include "runtime/kernels/kernel_comparison.h"
+
+namespace belay::cpu {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr DType kFloat = DType::kFloat32;
+
+struct Epilogue {
+  std::string_view activation = "none", combine = "add";
+  double low = -kInf, high = kInf;
+};
+
+struct Convolution {
+  std::vector<int64_t> input;  // [n, c, ...]
+  int64_t out_channels, groups;
+  bool transposed;
+  std::vector<int64_t> kernel, stride, padding, output_padding, dilation;
+};
+
+// Errors are bounded before results are clamped, which makes none of them larger.
+void Unbound(absl::Span<EValue* const> arguments) {
+  *arguments[arguments.size() - 2] = EValue(-kInf);
+  *arguments[arguments.size() - 1] = EValue(kInf);
+}
+
+KernelCall CallOf(const Convolution& c, bool bias = true, bool other = false,
+                  const Epilogue& e = {}) {
+  const size_t spatial = c.kernel.size();
+  VolumeWindow window;
+  Sizes sizes{absl::MakeConstSpan(c.input)}, result = sizes;
+  result[1] = c.out_channels;
+  int64_t terms = c.input[1] / c.groups;
+  for (size_t s = 0; s < spatial; ++s) {
+    WindowAxis& a = window.axes[3 - spatial + s];
+    a = {.kernel = c.kernel[s],
+         .stride = c.stride[s],
+         .dilation = c.dilation[s],
+         .padding = c.padding[s],
+         .padding_after = c.padding[c.padding.size() == spatial ? s : spatial + s],
+         .output_padding = c.output_padding[s],
+         .transposed = c.transposed};
+    terms *= a.kernel;
+    const int64_t reach = a.dilation * (a.kernel - 1) + 1;
+    int64_t& size = result[static_cast<int>(2 + s)];
+    size = c.transposed
+               ? (size - 1) * a.stride + reach + a.output_padding - a.padding - a.padding_after
+               : (size + a.padding + a.padding_after - reach) / a.stride + 1;
+  }
+  const int64_t weights =
+      *PackedVolumeFiltersSize(window, c.groups, c.input[1] / c.groups, c.out_channels);
+  KernelCall call;
+  call.op = "belay_cpu.convolution.default";
+  call.arguments = {
+      TestTensorSpec{kFloat, sizes, Layout::kChannelsLast},
+      TestTensorSpec{kFloat, {weights}},
+      bias ? TestArgument(TestTensorSpec{kFloat, {c.out_channels}}) : TestArgument(EValue()),
+      other ? TestArgument(TestTensorSpec{kFloat, result, Layout::kChannelsLast})
+            : TestArgument(EValue()),
+      EValue(c.out_channels),
+      EValue(c.groups),
+      EValue(c.transposed),
+      c.kernel,
+      c.stride,
+      c.padding,
+      c.output_padding,
+      c.dilation,
+      EValue(e.activation),
+      EValue(e.combine),
+      EValue(e.low),
+      EValue(e.high)};
+  call.output_layout = Layout::kChannelsLast;
+  // A product of `terms` terms, and bias, `other` and the rounding of the sum.
+  call.max_ulp = static_cast<double>(terms) + 4;
+  call.ulp_of = UlpOf::kMagnitudes;
+  call.adjust_magnitudes = Unbound;
+  return call;
+}
+
+using ConvolutionVolumesTest = CpuKernelComparisonTest;
+
+TEST_F(ConvolutionVolumesTest, Groups) {
+  const int64_t channels[][3] = {{32, 32, 2},  {48, 24, 3},  {12, 9, 3},  {16, 16, 4}, {20, 40, 5},
+                                 {24, 24, 24}, {12, 24, 12}, {66, 80, 2}, {40, 40, 5}};
+  for (const auto& [in, out, groups] : channels) {
+    for (bool other : {false, true}) {
+      ASSERT_TRUE(comparison_.Compare(
+          CallOf({{2, in, 5, 7}, out, groups, false, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {1, 1}}, true,
+                 other)));
+      ASSERT_TRUE(comparison_.Compare(
+          CallOf({{1, in, 9, 8}, out, groups, false, {3, 2}, {2, 1}, {2, 0, 1, 3}, {0, 0}, {2, 3}},
+                 false, other)));
+      ASSERT_TRUE(comparison_.Compare(
+          CallOf({{1, in, 6, 5}, out, groups, false, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}}, true,
+                 other)));
+    }
+  }
+}
+
+TEST_F(ConvolutionVolumesTest, TransposedImages) {
+  const Convolution cases[] = {
+      {{1, 16, 5, 6}, 24, 1, true, {4, 4}, {2, 2}, {1, 1}, {0, 0}, {1, 1}},
+      {{2, 16, 3, 4}, 9, 1, true, {2, 2}, {2, 2}, {0, 0}, {0, 0}, {1, 1}},
+      {{2, 8, 3, 4}, 40, 1, true, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},
+      {{2, 8, 3, 4}, 40, 1, true, {3, 3}, {2, 3}, {1, 1}, {1, 0}, {2, 1}},
+      {{1, 8, 1, 1}, 33, 1, true, {4, 4}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},
+      {{2, 8, 4, 3}, 5, 1, true, {2, 3}, {3, 4}, {0, 0}, {0, 2}, {1, 1}},  // results of the bias
+      {{1, 8, 4, 3}, 5, 1, true, {3, 2}, {2, 4}, {1, 0}, {0, 0}, {2, 2}},
+      {{1, 3, 1, 40}, 20, 1, true, {1, 16}, {1, 8}, {0, 4}, {0, 0}, {1, 1}},
+      {{2, 12, 3, 4}, 18, 3, true, {3, 3}, {2, 2}, {1, 1}, {0, 1}, {1, 1}},
+      {{2, 16, 3, 4}, 16, 4, true, {3, 3}, {2, 2}, {1, 1}, {0, 1}, {1, 1}},
+      {{2, 20, 3, 4}, 20, 20, true, {4, 4}, {2, 2}, {1, 1}, {0, 0}, {1, 1}},
+      {{1, 64, 2, 2}, 64, 2, true, {3, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}},
+  };
+  for (const Convolution& c : cases) {
+    for (bool other : {false, true}) {
+      ASSERT_TRUE(comparison_.Compare(CallOf(c, true, other)));
+    }
+    ASSERT_TRUE(comparison_.Compare(CallOf(c, false, true, {"none", "mul", -1, 2})));
+  }
+}
+
+TEST_F(ConvolutionVolumesTest, Volumes) {
+  const Convolution cases[] = {
+      {{2, 16, 3, 4, 5}, 24, 1, false, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}},
+      {{1, 9, 5, 6, 7},
+       8,
+       1,
+       false,
+       {3, 2, 1},
+       {2, 1, 3},
+       {1, 0, 2, 0, 1, 1},
+       {0, 0, 0},
+       {2, 1, 1}},
+      {{2, 3, 4, 7, 6}, 20, 1, false, {3, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}},
+      {{2, 3, 4, 7, 6}, 20, 1, false, {1, 3, 3}, {1, 1, 1}, {0, 2, 2}, {0, 0, 0}, {1, 1, 2}},
+      {{1, 20, 3, 4, 5}, 20, 20, false, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}},
+      {{1, 32, 3, 4, 5}, 32, 2, false, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}},
+      {{2, 8, 2, 3, 4}, 6, 1, true, {2, 2, 2}, {2, 2, 2}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1}},
+      {{2, 8, 2, 3, 4}, 6, 1, true, {3, 3, 3}, {2, 1, 2}, {1, 0, 1}, {1, 0, 0}, {1, 1, 1}},
+  };
+  for (const Convolution& c : cases) {
+    for (bool other : {false, true}) {
+      ASSERT_TRUE(comparison_.Compare(CallOf(c, true, other)));
+    }
+  }
+}
+
+TEST_F(ConvolutionVolumesTest, Epilogues) {
+  const Convolution cases[] = {
+      {{1, 32, 5, 6}, 32, 2, false, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {1, 1}},
+      {{1, 20, 5, 6}, 20, 5, false, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {1, 1}},
+      {{1, 12, 3, 7}, 19, 1, true, {4, 4}, {2, 2}, {1, 1}, {0, 0}, {1, 1}},
+      {{1, 12, 3, 7}, 19, 1, true, {1, 1}, {2, 2}, {0, 0}, {1, 1}, {1, 1}},
+  };
+  for (const Convolution& c : cases) {
+    for (std::string_view activation : {"sigmoid", "tanh", "hardswish", "silu", "gelu"}) {
+      for (std::string_view combine : {"add", "mul"}) {
+        KernelCall call = CallOf(c, true, true, {activation, combine});
+        call.max_ulp = 512, call.ulp_of = UlpOf::kLargest;
+        ASSERT_TRUE(comparison_.Compare(call));
+      }
+    }
+  }
+}
+
+TEST_F(ConvolutionVolumesTest, NoImagesAndNoChannels) {
+  ASSERT_TRUE(comparison_.Compare(
+      CallOf({{0, 12, 5, 6}, 12, 3, false, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {1, 1}})));
+  ASSERT_TRUE(comparison_.Compare(
+      CallOf({{1, 0, 5, 6}, 12, 3, false, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {1, 1}})));
+  ASSERT_TRUE(comparison_.Compare(
+      CallOf({{1, 0, 5, 6}, 12, 1, true, {3, 3}, {2, 2}, {1, 1}, {0, 0}, {1, 1}})));
+}
+
+}  // namespace
+}  // namespace belay::cpu

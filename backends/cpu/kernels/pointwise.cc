@@ -1,0 +1,184 @@
+// belay_cpu::pointwise.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cpu/kernels/kernel_tables.h"
+#include "backends/cpu/pointwise_calls.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/elements/run_source.h"
+#include "runtime/kernels/pointwise/broadcast_run.h"
+
+namespace belay::cpu {
+namespace {
+
+constexpr int kMaxValues = kMaxPointwiseInputs + kMaxPointwiseScalars + kMaxPointwiseSteps;
+// Buffers for results of steps that later steps use.
+constexpr int kMaxSlots = 8;
+// Cost of a step per element, in multiply-adds.
+constexpr double kStepWork = 4;
+
+// The call with the loop of each step, and the buffer that its result is written to. A buffer is
+// free again after the last use of its result.
+struct Group : PointwiseGroupCall<KernelArguments> {
+  std::array<VectorLoop, kMaxPointwiseSteps> loops = {};
+  std::array<PointwiseParams, kMaxPointwiseSteps> params = {};
+  std::array<uint8_t, kMaxPointwiseSteps> slots = {};
+  // The scalars that are operands of loops.
+  uint32_t splat = 0;
+
+  static absl::StatusOr<Group> Read(const KernelArguments& arguments) {
+    Group group;
+    ABSL_ASSIGN_OR_RETURN(static_cast<PointwiseGroupCall<KernelArguments>&>(group),
+                          PointwiseGroupCall<KernelArguments>::Read(arguments));
+    ABSL_RETURN_IF_ERROR(group.Plan());
+    return group;
+  }
+
+ private:
+  absl::Status Plan() {
+    std::array<int, kMaxValues> last_use = {};
+    for (int k = 0; k < num_steps; ++k) {
+      const Step& step = steps[static_cast<size_t>(k)];
+      // Logical operators work on bytes.
+      const bool bytes = step.kind->truth && step.kind->truth_operands != 0;
+      loops[static_cast<size_t>(k)] =
+          FindLoop(step.kind->op, bytes ? DType::kUint8 : DType::kFloat32);
+      if (loops[static_cast<size_t>(k)] == nullptr) {
+        return absl::InvalidArgumentError("ops: a step without a loop");
+      }
+      // The loops of sums multiply their second operand by a scalar.
+      PointwiseParams& scalar = params[static_cast<size_t>(k)];
+      if (step.kind->op == PointwiseOp::kAdd || step.kind->op == PointwiseOp::kSub) {
+        scalar.Set(0, EValue(1.0));
+      }
+      for (int i = 0; i < step.kind->scalars; ++i) {
+        const int at = step.operands[static_cast<size_t>(step.kind->operands + i)] - num_inputs;
+        scalar.Set(i, EValue(static_cast<double>(scalars[static_cast<size_t>(at)])));
+      }
+      for (int i = 0; i < step.kind->operands; ++i) {
+        const int value = step.operands[static_cast<size_t>(i)];
+        last_use[static_cast<size_t>(value)] = k;
+        if (IsScalar(value)) splat |= uint32_t{1} << (value - num_inputs);
+      }
+    }
+    uint32_t used = 0;
+    for (int k = 0; k < num_steps; ++k) {
+      const Step& step = steps[static_cast<size_t>(k)];
+      // A loop may write over an operand that is used for the last time, of the same element size.
+      for (int i = 0; i < step.kind->operands; ++i) {
+        const int value = step.operands[static_cast<size_t>(i)];
+        if (value < ResultOf(0) || last_use[static_cast<size_t>(value)] != k) continue;
+        const auto from = static_cast<size_t>(value - ResultOf(0));
+        if (steps[from].kind->truth == step.kind->truth) used &= ~(uint32_t{1} << slots[from]);
+      }
+      int slot = 0;
+      while (slot < kMaxSlots && (used >> slot & 1) != 0) ++slot;
+      if (slot == kMaxSlots) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("ops: more than ", kMaxSlots, " results are needed at once"));
+      }
+      slots[static_cast<size_t>(k)] = static_cast<uint8_t>(slot);
+      used |= uint32_t{1} << slot;
+      for (int i = 0; i < step.kind->operands; ++i) {
+        const int value = step.operands[static_cast<size_t>(i)];
+        if (value < ResultOf(0) || last_use[static_cast<size_t>(value)] != k) continue;
+        const auto from = static_cast<size_t>(value - ResultOf(0));
+        if (slots[from] != slot) used &= ~(uint32_t{1} << slots[from]);
+      }
+    }
+    return absl::OkStatus();
+  }
+};
+
+// Working memory of one thread.
+struct Buffers {
+  alignas(64) std::array<std::array<float, kRunBufferLength>, kMaxSlots> results;
+  alignas(64) std::array<std::array<float, kRunBufferLength>, kMaxPointwiseScalars> scalars;
+  alignas(64) std::array<std::array<uint8_t, kRunBufferLength>, kMaxPointwiseInputs> truths;
+};
+
+void RunBlock(const Group& group, Buffers& buffers, const void* const* inputs, void* out,
+              size_t n) {
+  const void* values[kMaxValues] = {};
+  for (int k = 0; k < group.num_inputs; ++k) {
+    values[k] = inputs[k];
+    if (group.inputs[static_cast<size_t>(k)]->dtype != DType::kBool) continue;
+    // Bytes from outside become 0 or 1.
+    auto& truths = buffers.truths[static_cast<size_t>(k)];
+    const auto* bytes = static_cast<const uint8_t*>(inputs[k]);
+    for (size_t i = 0; i < n; ++i) truths[i] = bytes[i] != 0 ? 1 : 0;
+    values[k] = truths.data();
+  }
+  for (int k = 0; k < group.num_scalars; ++k) {
+    values[group.num_inputs + k] = buffers.scalars[static_cast<size_t>(k)].data();
+  }
+  for (int k = 0; k < group.num_steps; ++k) {
+    const Group::Step& step = group.steps[static_cast<size_t>(k)];
+    const void* operands[kMaxOperands] = {};
+    for (int i = 0; i < step.kind->operands; ++i) {
+      operands[i] = values[step.operands[static_cast<size_t>(i)]];
+    }
+    void* result = k + 1 == group.num_steps
+                       ? out
+                       : buffers.results[group.slots[static_cast<size_t>(k)]].data();
+    group.loops[static_cast<size_t>(k)](operands, result, n, group.params[static_cast<size_t>(k)]);
+    values[group.ResultOf(k)] = result;
+  }
+}
+
+absl::StatusOr<BroadcastRun> PlanOf(const Group& group, const TensorView& out) {
+  BroadcastRun run;
+  for (int k = 0; k < group.num_inputs; ++k) {
+    run.Add(*group.inputs[static_cast<size_t>(k)], out.sizes);
+  }
+  if (run.Plan(out)) return run;
+  return absl::InvalidArgumentError(
+      absl::StrCat("result: expected a dense tensor, got ", out.ToString()));
+}
+
+absl::Status Pointwise(KernelContext& context, const Group& group) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, group.Shape());
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, shape));
+  if (out->numel() == 0) return absl::OkStatus();
+  ABSL_ASSIGN_OR_RETURN(const BroadcastRun run, PlanOf(group, *out));
+  ABSL_ASSIGN_OR_RETURN(std::byte * scratch,
+                        ScratchArray<std::byte>(
+                            context, CheckedInt(int64_t{sizeof(Buffers)}) * context.num_threads()));
+  auto* buffers = reinterpret_cast<Buffers*>(scratch);
+  for (int part = 0; part < context.num_threads(); ++part) {
+    for (int k = 0; k < group.num_scalars; ++k) {
+      if ((group.splat >> k & 1) == 0) continue;
+      const auto s = static_cast<size_t>(k);
+      const int64_t count = std::min(kRunBufferLength, out->numel());
+      std::fill_n(buffers[part].scalars[s].data(), count, group.scalars[s]);
+    }
+  }
+  run.Run(context, kStepWork * group.num_steps, kRunBufferLength,
+          [&](int part, const void* const* inputs, void* result, size_t n) {
+            RunBlock(group, buffers[part], inputs, result, n);
+          });
+  return absl::OkStatus();
+}
+
+bool Accepts(const KernelContext& context, const Group& group) { return group.Shape().ok(); }
+
+uint64_t Scratch(const KernelContext& context, const Group&) {
+  return ScratchBytesOf<std::byte>(CheckedInt(int64_t{sizeof(Buffers)}) * context.num_threads());
+}
+
+constexpr Kernel kKernels[] = {
+    KernelRow<&Pointwise, &Accepts, &Scratch>("belay_cpu.pointwise.default",
+                                              "inputs ops operands scalars", "PointwiseBlocks",
+                                              KernelEngine::kHighway),
+};
+
+}  // namespace
+
+absl::Span<const Kernel> PointwiseGroupKernels() { return kKernels; }
+
+}  // namespace belay::cpu

@@ -1,0 +1,91 @@
+#include "runtime/kernels/distance/distance.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/distance/distance.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int kRows = kDistanceRows, kVectors = 2;
+using D = hn::CappedTag<float, kMostDistanceColumns / kVectors>;
+using V = hn::Vec<D>;
+
+int64_t ColumnsImpl() { return kVectors * static_cast<int64_t>(hn::Lanes(D())); }
+
+template <DistanceOrder kOrder>
+HWY_INLINE V Accumulated(D d, V sum, V difference) {
+  if constexpr (kOrder == DistanceOrder::kTwo) {
+    return hn::MulAdd(difference, difference, sum);
+  } else if constexpr (kOrder == DistanceOrder::kOne) {
+    return hn::Add(sum, hn::Abs(difference));
+  } else if constexpr (kOrder == DistanceOrder::kZero) {
+    // NaN differs from 0.
+    return hn::Add(sum, hn::IfThenZeroElse(hn::Eq(difference, hn::Zero(d)), hn::Set(d, 1.0f)));
+  } else {
+    // Keeps NaN.
+    const V size = hn::Abs(difference);
+    return hn::IfThenElse(hn::Or(hn::Gt(size, sum), hn::IsNaN(size)), size, sum);
+  }
+}
+
+template <DistanceOrder kOrder>
+void Tile(const float* const* a, int64_t step, const float* HWY_RESTRICT panel, int64_t k,
+          float* HWY_RESTRICT out) {
+  const D d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), columns = kVectors * lanes;
+  V sums[kRows][kVectors];
+  for (auto& row : sums) {
+    for (V& sum : row) sum = hn::Zero(d);
+  }
+  for (int64_t p = 0; p < k; ++p) {
+    const V b0 = hn::LoadU(d, panel + p * columns), b1 = hn::LoadU(d, panel + p * columns + lanes);
+    for (int i = 0; i < kRows; ++i) {
+      const V x = hn::Set(d, a[i][p * step]);
+      sums[i][0] = Accumulated<kOrder>(d, sums[i][0], hn::Sub(x, b0));
+      sums[i][1] = Accumulated<kOrder>(d, sums[i][1], hn::Sub(x, b1));
+    }
+  }
+  for (int i = 0; i < kRows; ++i) {
+    for (int j = 0; j < kVectors; ++j) {
+      const V sum = kOrder == DistanceOrder::kTwo ? hn::Sqrt(sums[i][j]) : sums[i][j];
+      hn::StoreU(sum, d, out + i * columns + j * lanes);
+    }
+  }
+}
+
+void DistanceTileImpl(DistanceOrder order, const float* const* a, int64_t step, const float* panel,
+                      int64_t k, float* out) {
+  switch (order) {
+    case DistanceOrder::kZero:
+      return Tile<DistanceOrder::kZero>(a, step, panel, k, out);
+    case DistanceOrder::kOne:
+      return Tile<DistanceOrder::kOne>(a, step, panel, k, out);
+    case DistanceOrder::kTwo:
+      return Tile<DistanceOrder::kTwo>(a, step, panel, k, out);
+    case DistanceOrder::kInfinity:
+      return Tile<DistanceOrder::kInfinity>(a, step, panel, k, out);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+
+HWY_EXPORT(ColumnsImpl);
+HWY_EXPORT(DistanceTileImpl);
+int64_t DistanceColumns() { return HWY_DYNAMIC_DISPATCH(ColumnsImpl)(); }
+void DistanceTile(DistanceOrder order, const float* const* a, int64_t step, const float* panel,
+                  int64_t k, float* out) {
+  HWY_DYNAMIC_DISPATCH(DistanceTileImpl)(order, a, step, panel, k, out);
+}
+
+}  // namespace belay
+#endif  // HWY_ONCE

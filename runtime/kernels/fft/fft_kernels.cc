@@ -1,0 +1,373 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "runtime/core/budget.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/shape_rules/fft.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/ranges.h"
+#include "runtime/kernels/call/strided_view.h"
+#include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernels/fft/fft.h"
+
+namespace belay {
+namespace {
+
+// Scale of the results: 1, 1 / sqrt(n) or 1 / n for n elements in the transform.
+double ScaleOf(const FftParams& params, const Sizes& sizes, const Sizes& dims) {
+  double n = 1;
+  for (int64_t d : dims) n *= static_cast<double>(sizes[static_cast<int>(d)]);
+  if (params.normalization == 0) return 1;
+  return params.normalization == 1 ? 1 / std::sqrt(n) : 1 / n;
+}
+
+// The lines of a tensor along one dimension, in row-major order of the other dimensions.
+class Lines {
+ public:
+  Lines(const TensorView& tensor, int dim) : tensor_(tensor), step_(tensor.strides[dim]) {
+    for (int d = 0; d < tensor.rank(); ++d) {
+      if (d == dim) continue;
+      sizes_.push_back(tensor.sizes[d]);
+      strides_.push_back(tensor.strides[d]);
+    }
+    if (sizes_.empty()) {
+      sizes_.push_back(1);
+      strides_.push_back(0);
+    }
+    for (int64_t size : sizes_) count_ *= size;
+  }
+  int64_t count() const { return count_; }
+
+  // columns(k, line) = element k of line `first` + line, for k < n, line < lines.
+  void Load(int64_t first, int64_t lines, int64_t n, void* columns) const {
+    ForRuns(first, lines, n, columns, [](const TensorView& mine, const TensorView& theirs) {
+      CopyConvertible(mine, theirs);
+    });
+  }
+  void Store(int64_t first, int64_t lines, int64_t n, void* columns) const {
+    ForRuns(first, lines, n, columns, [](const TensorView& mine, const TensorView& theirs) {
+      CopyConvertible(theirs, mine);
+    });
+  }
+
+ private:
+  // Calls fn with views of equidistant lines and of their columns.
+  template <class Fn>
+  void ForRuns(int64_t first, int64_t lines, int64_t n, void* columns, Fn&& fn) const {
+    const int64_t inner = sizes_.back();
+    for (int64_t line = first; line < first + lines;) {
+      const int64_t run = std::min(inner - line % inner, first + lines - line);
+      TensorView mine = tensor_, theirs;
+      mine.sizes = {n, run};
+      mine.strides = {step_, strides_.back()};
+      mine.data = ElementAddress(tensor_, OffsetAt(line, sizes_, strides_));
+      theirs.dtype = tensor_.dtype;
+      theirs.sizes = mine.sizes;
+      theirs.strides = {lines, 1};
+      theirs.data = static_cast<std::byte*>(columns) +
+                    (line - first) * static_cast<int64_t>(DTypeSize(tensor_.dtype));
+      fn(mine, theirs);
+      line += run;
+    }
+  }
+
+  TensorView tensor_;
+  int64_t step_, count_ = 1;
+  Sizes sizes_;
+  Strides strides_;
+};
+
+// Scratch memory: the tables of one plan, then four planes per thread.
+CheckedInt Padded(CheckedInt bytes) { return FloorDiv(bytes + 63, CheckedInt(64)) * 64; }
+CheckedInt WorkBytes(const KernelContext& context, int64_t longest, size_t element_bytes) {
+  return Padded(FftTableBytes(longest, element_bytes)) +
+         FftBlockElements(longest) * static_cast<int64_t>(element_bytes) * context.num_threads();
+}
+
+template <class T>
+struct Work {
+  std::byte* tables = nullptr;
+  T* planes = nullptr;
+  int64_t elements = 0;  // of the planes of a thread
+};
+// `more` bytes follow at `rest`.
+template <class T>
+absl::StatusOr<Work<T>> WorkOf(const KernelContext& context, int64_t longest, CheckedInt more,
+                               std::byte** rest) {
+  const CheckedInt tables = Padded(FftTableBytes(longest, sizeof(T)));
+  const CheckedInt bytes = WorkBytes(context, longest, sizeof(T));
+  if (!bytes.ok() || !more.ok())
+    return absl::InvalidArgumentError("fft: the transform is too long");
+  Work<T> work;
+  ABSL_ASSIGN_OR_RETURN(work.tables, ScratchArray<std::byte>(context, bytes + more));
+  work.planes = reinterpret_cast<T*>(work.tables + tables.value());
+  work.elements = FftBlockElements(longest).value();
+  if (rest != nullptr) *rest = work.tables + bytes.value();
+  return work;
+}
+
+// Calls fn(planes, first, lines) for blocks of lines, on several threads.
+template <class T, class Fn>
+void ForBlocks(const KernelContext& context, const Work<T>& work, const FftPlan<T>& plan,
+               int64_t count, Fn&& fn) {
+  const int64_t block = std::min(FftBlockLines(plan.rows()), std::max<int64_t>(count, 1));
+  const double steps = 3 * std::log2(static_cast<double>(plan.rows())) + 3 * kElementWork;
+  const int64_t units = plan.rows() * static_cast<int64_t>(steps);
+  RunRanges(context, (count + block - 1) / block, 1,
+            static_cast<double>(count) * static_cast<double>(units) / 4,
+            [&](int part, int64_t first, int64_t last) {
+              Budget::Pace pace;
+              for (int64_t b = first; b < last && !pace.Stop(block * units); ++b) {
+                fn(work.planes + part * work.elements, b * block,
+                   std::min(block, count - b * block));
+              }
+            });
+}
+
+template <class T>
+void CopyRow(const T* from, int64_t lines, T* to) {
+  std::memcpy(to, from, static_cast<size_t>(lines) * sizeof(T));
+}
+
+// Transforms a complex tensor in place along `dim`.
+template <class T>
+void TransformDim(const KernelContext& context, const Work<T>& work, const TensorView& tensor,
+                  int dim, bool forward, double scale) {
+  const Lines all(tensor, dim);
+  const int64_t n = tensor.sizes[dim];
+  const FftPlan<T> plan(n, false, work.tables);
+  ForBlocks(context, work, plan, all.count(), [&](T* planes, int64_t first, int64_t lines) {
+    const int64_t plane = plan.rows() * lines, count = n * lines;
+    T* const second = planes + 2 * plane;
+    all.Load(first, lines, n, second);
+    plan.loops().split(second, static_cast<size_t>(count), planes, planes + plane);
+    T* const z = plan.Transform(planes, lines, !forward);
+    if (scale != 1) {
+      plan.loops().multiply(z, z + plane, nullptr, static_cast<T>(scale), n, lines, z, z + plane);
+    }
+    T* const joined = z == planes ? second : planes;
+    plan.loops().join(z, z + plane, static_cast<size_t>(count), joined);
+    all.Store(first, lines, n, joined);
+  });
+}
+
+// Transforms real lines along `dim` to out->sizes[dim] = n or n / 2 + 1 elements.
+template <class T>
+void RealDim(const KernelContext& context, const Work<T>& work, const TensorView& in,
+             const TensorView& out, int dim, double scale) {
+  const Lines from(in, dim), to(out, dim);
+  const int64_t n = in.sizes[dim], kept = out.sizes[dim], half = n / 2;
+  const FftPlan<T> plan(n, true, work.tables);
+  const FftLoops<T>& loops = plan.loops();
+  ForBlocks(context, work, plan, from.count(), [&](T* planes, int64_t first, int64_t lines) {
+    const int64_t plane = plan.rows() * lines;
+    T* const second = planes + 2 * plane;
+    T* result;
+    if (plan.packed()) {
+      from.Load(first, lines, n, second);
+      for (int64_t k = 0; k < half; ++k) {
+        CopyRow(second + 2 * k * lines, lines, planes + k * lines);
+        CopyRow(second + (2 * k + 1) * lines, lines, planes + plane + k * lines);
+      }
+      const T* const z = plan.Transform(planes, lines, false);
+      result = z == planes ? second : planes;
+      loops.real_spectrum(z, z + plane, plan.real_roots(), static_cast<T>(scale), half, lines,
+                          result, result + plane);
+    } else {
+      from.Load(first, lines, n, planes);
+      std::fill_n(planes + plane, n * lines, T{0});
+      result = plan.Transform(planes, lines, false);
+      loops.multiply(result, result + plane, nullptr, static_cast<T>(scale), half + 1, lines,
+                     result, result + plane);
+      // The element that is its own mirror image is real, finite or not.
+      std::fill_n(result + plane, lines, T{0});
+    }
+    T* const joined = result == planes ? second : planes;
+    loops.join(result, result + plane, static_cast<size_t>((half + 1) * lines), joined);
+    for (int64_t k = half + 1; k < kept; ++k) {
+      const T* const mirrored = joined + 2 * (n - k) * lines;
+      T* const row = joined + 2 * k * lines;
+      for (int64_t i = 0; i < lines; ++i) {
+        row[2 * i] = mirrored[2 * i];
+        row[2 * i + 1] = -mirrored[2 * i + 1];
+      }
+    }
+    to.Store(first, lines, kept, joined);
+  });
+}
+
+// The inverse: transforms n / 2 + 1 complex elements to n = out->sizes[dim] real ones.
+template <class T>
+void InverseRealDim(const KernelContext& context, const Work<T>& work, const TensorView& in,
+                    const TensorView& out, int dim, double scale) {
+  const Lines from(in, dim), to(out, dim);
+  const int64_t n = out.sizes[dim], half = n / 2;
+  const FftPlan<T> plan(n, true, work.tables);
+  const FftLoops<T>& loops = plan.loops();
+  ForBlocks(context, work, plan, to.count(), [&](T* planes, int64_t first, int64_t lines) {
+    const int64_t plane = plan.rows() * lines;
+    const auto given = static_cast<size_t>((half + 1) * lines);
+    T* const second = planes + 2 * plane;
+    if (plan.packed()) {
+      from.Load(first, lines, half + 1, planes);
+      loops.split(planes, given, second, second + plane);
+      loops.packed_spectrum(second, second + plane, plan.real_roots(), static_cast<T>(scale), half,
+                            lines, planes, planes + plane);
+      const T* const z = plan.Transform(planes, lines, true);
+      T* const joined = z == planes ? second : planes;
+      for (int64_t k = 0; k < half; ++k) {
+        CopyRow(z + k * lines, lines, joined + 2 * k * lines);
+        CopyRow(z + plane + k * lines, lines, joined + (2 * k + 1) * lines);
+      }
+      to.Store(first, lines, n, joined);
+    } else {
+      from.Load(first, lines, half + 1, second);
+      loops.split(second, given, planes, planes + plane);
+      // The element that is its own mirror image is treated as real.
+      std::fill_n(planes + plane, lines, T{0});
+      for (int64_t k = half + 1; k < n; ++k) {
+        CopyRow(planes + (n - k) * lines, lines, planes + k * lines);
+        for (int64_t i = 0; i < lines; ++i) {
+          planes[plane + k * lines + i] = -planes[plane + (n - k) * lines + i];
+        }
+      }
+      T* const z = plan.Transform(planes, lines, true);
+      loops.multiply(z, z + plane, nullptr, static_cast<T>(scale), n, lines, z, z + plane);
+      to.Store(first, lines, n, z);
+    }
+  });
+}
+
+int64_t LongestOf(const Sizes& sizes, int64_t least) {
+  for (int64_t size : sizes) least = std::max(least, size);
+  return least;
+}
+
+template <class T>
+absl::Status RealFftOf(KernelContext& context, const RealFftCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
+  ABSL_ASSIGN_OR_RETURN(const Sizes dims, call.TransformedDims());
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape(dims));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.result_dtype(), shape));
+  if (out->numel() == 0) return absl::OkStatus();
+  ABSL_ASSIGN_OR_RETURN(const Work<T> work,
+                        WorkOf<T>(context, LongestOf(self->sizes, 1), 0, nullptr));
+  RealDim(context, work, *self, *out, static_cast<int>(dims.back()),
+          ScaleOf(call.params, self->sizes, dims));
+  for (int k = 0; k + 1 < dims.size(); ++k) {
+    TransformDim(context, work, *out, static_cast<int>(dims[k]), true, 1);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RealFft(KernelContext& context, const RealFftCall<KernelArguments>& call) {
+  return call.self->dtype == DType::kFloat32 ? RealFftOf<float>(context, call)
+                                             : RealFftOf<double>(context, call);
+}
+
+template <class T>
+absl::Status ComplexFftOf(KernelContext& context, const ComplexFftCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
+  ABSL_ASSIGN_OR_RETURN(const Sizes dims, call.TransformedDims());
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, *self));
+  if (out->numel() == 0) return absl::OkStatus();
+  ABSL_ASSIGN_OR_RETURN(const Work<T> work,
+                        WorkOf<T>(context, LongestOf(self->sizes, 1), 0, nullptr));
+  ABSL_RETURN_IF_ERROR(CopyStrided(*self, *out));
+  const double scale = ScaleOf(call.params, self->sizes, dims);
+  for (int k = 0; k < dims.size(); ++k) {
+    TransformDim(context, work, *out, static_cast<int>(dims[k]), call.forward, k == 0 ? scale : 1);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ComplexFft(KernelContext& context, const ComplexFftCall<KernelArguments>& call) {
+  return call.self->dtype == DType::kComplex64 ? ComplexFftOf<float>(context, call)
+                                               : ComplexFftOf<double>(context, call);
+}
+
+template <class T>
+absl::Status InverseRealFftOf(KernelContext& context,
+                              const InverseRealFftCall<KernelArguments>& call) {
+  const TensorView* const self = call.self;
+  const int64_t n = call.last_dim_size.value();
+  ABSL_ASSIGN_OR_RETURN(const Sizes dims, call.TransformedDims());
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape(dims));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, RealPart(self->dtype), shape));
+  if (out->numel() == 0) return absl::OkStatus();
+  TensorView from = *self;
+  std::byte* copy = nullptr;
+  const int64_t copied = dims.size() > 1 ? self->numel() : 0;
+  ABSL_ASSIGN_OR_RETURN(const Work<T> work,
+                        WorkOf<T>(context, LongestOf(self->sizes, n),
+                                  CheckedInt(copied) * static_cast<int64_t>(2 * sizeof(T)), &copy));
+  if (dims.size() > 1) {
+    from = TensorView::Contiguous(self->dtype, self->sizes, copy);
+    ABSL_RETURN_IF_ERROR(CopyStrided(*self, from));
+  }
+  for (int k = 0; k + 1 < dims.size(); ++k) {
+    TransformDim(context, work, from, static_cast<int>(dims[k]), false, 1);
+  }
+  InverseRealDim(context, work, from, *out, static_cast<int>(dims.back()),
+                 ScaleOf(call.params, out->sizes, dims));
+  return absl::OkStatus();
+}
+
+absl::Status InverseRealFft(KernelContext& context,
+                            const InverseRealFftCall<KernelArguments>& call) {
+  return call.self->dtype == DType::kComplex64 ? InverseRealFftOf<float>(context, call)
+                                               : InverseRealFftOf<double>(context, call);
+}
+
+constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat64, DType::kComplex64,
+                             DType::kComplex128};
+size_t RealBytes(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kComplex64 ? sizeof(float) : sizeof(double);
+}
+
+template <class Call>
+bool Accepts(const KernelContext& context, const Call& call) {
+  return kTypes.contains(call.self->dtype);
+}
+
+uint64_t BytesOf(CheckedInt bytes) { return ScratchBytesOf<std::byte>(bytes); }
+
+template <class Call>
+uint64_t Scratch(const KernelContext& context, const Call& call) {
+  return BytesOf(WorkBytes(context, LongestOf(call.self->sizes, 1), RealBytes(call.self->dtype)));
+}
+
+uint64_t InverseScratch(const KernelContext& context,
+                        const InverseRealFftCall<KernelArguments>& call) {
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  if (!out.ok()) return 0;
+  const size_t bytes = RealBytes(call.self->dtype);
+  const int64_t copied = call.params.dims.size() > 1 ? call.self->numel() : 0;
+  const int64_t given = call.last_dim_size.ok() ? call.last_dim_size.value() : 1;
+  const int64_t longest =
+      LongestOf(call.self->sizes, LongestOf((*out)->sizes, std::max<int64_t>(given, 1)));
+  return BytesOf(WorkBytes(context, longest, bytes) +
+                 CheckedInt(copied) * static_cast<int64_t>(2 * bytes));
+}
+
+constexpr KernelEngine kHighway = KernelEngine::kHighway;
+
+constexpr Kernel kKernels[] = {
+    KernelRow<&RealFft, &Accepts<RealFftCall<KernelArguments>>,
+              &Scratch<RealFftCall<KernelArguments>>>(
+        "aten._fft_r2c.default", "self dim normalization onesided", "RealFftSimd", kHighway),
+    KernelRow<&InverseRealFft, &Accepts<InverseRealFftCall<KernelArguments>>, &InverseScratch>(
+        "aten._fft_c2r.default", "self dim normalization last_dim_size", "InverseRealFftSimd",
+        kHighway),
+    KernelRow<&ComplexFft, &Accepts<ComplexFftCall<KernelArguments>>,
+              &Scratch<ComplexFftCall<KernelArguments>>>(
+        "aten._fft_c2c.default", "self dim normalization forward", "ComplexFftSimd", kHighway),
+};
+
+}  // namespace
+
+absl::Span<const Kernel> FftHighwayKernels() { return kKernels; }
+
+}  // namespace belay

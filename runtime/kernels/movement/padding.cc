@@ -1,0 +1,172 @@
+#include "runtime/kernels/movement/padding.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "runtime/core/budget.h"
+#include "runtime/core/checked_math.h"
+#include "runtime/kernels/call/ranges.h"
+
+namespace belay {
+namespace {
+
+// One dimension, in the target's memory order.
+struct PaddedDim {
+  int64_t from_size = 1, to_size = 1, from_stride = 0, to_stride = 0, before = 0;
+
+  // Index in the source for index i of the target; -1 for the constant.
+  int64_t Source(int64_t i, PadFill fill) const {
+    // Overflows only for a large negative padding; the position is then after the last element.
+    const int64_t at = CheckedSub(i, before).value_or(std::numeric_limits<int64_t>::max());
+    const int64_t last = from_size - 1;
+    if (at >= 0 && at <= last) return at;
+    if (fill == PadFill::kReflect) return at < 0 ? -at : 2 * last - at;
+    if (fill == PadFill::kReplicate) return at < 0 ? 0 : last;
+    return -1;
+  }
+};
+
+template <class T>
+void FillWith(const void* element, std::byte* to, int64_t count) {
+  T value;
+  std::memcpy(&value, element, sizeof(T));
+  for (int64_t i = 0; i < count; ++i) {
+    std::memcpy(to + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+  }
+}
+
+struct Row {
+  PaddedDim dim;
+  int64_t unit = 1;  // contiguous elements per position
+  size_t bytes = 1;  // of an element
+  PadFill fill = PadFill::kConstant;
+  const void* constant = nullptr;
+
+  void Fill(std::byte* to, int64_t count) const {
+    switch (bytes) {
+      case 1:
+        return FillWith<uint8_t>(constant, to, count);
+      case 2:
+        return FillWith<uint16_t>(constant, to, count);
+      case 4:
+        return FillWith<uint32_t>(constant, to, count);
+      default:
+        return FillWith<uint64_t>(constant, to, count);
+    }
+  }
+  void FillPositions(std::byte* to, int64_t first, int64_t last) const {
+    const int64_t step = dim.to_stride * static_cast<int64_t>(bytes);
+    if (dim.to_stride == unit) return Fill(to + first * step, (last - first) * unit);
+    for (int64_t i = first; i < last; ++i) Fill(to + i * step, unit);
+  }
+  // Copies positions one by one.
+  template <size_t kBytes>
+  void CopyPositions(const std::byte* from, std::byte* to, int64_t first, int64_t last) const {
+    const int64_t from_step = dim.from_stride * static_cast<int64_t>(bytes),
+                  to_step = dim.to_stride * static_cast<int64_t>(bytes);
+    const size_t size = kBytes != 0 ? kBytes : static_cast<size_t>(unit) * bytes;
+    for (int64_t i = first; i < last; ++i) {
+      std::memcpy(to + i * to_step, from + dim.Source(i, fill) * from_step, size);
+    }
+  }
+  void CopyEach(const std::byte* from, std::byte* to, int64_t first, int64_t last) const {
+    switch (static_cast<size_t>(unit) * bytes) {
+      case 1:
+        return CopyPositions<1>(from, to, first, last);
+      case 2:
+        return CopyPositions<2>(from, to, first, last);
+      case 4:
+        return CopyPositions<4>(from, to, first, last);
+      case 8:
+        return CopyPositions<8>(from, to, first, last);
+      default:
+        return CopyPositions<0>(from, to, first, last);
+    }
+  }
+  void CopyBorder(const std::byte* from, std::byte* to, int64_t first, int64_t last) const {
+    if (first >= last) return;
+    if (fill == PadFill::kConstant) return FillPositions(to, first, last);
+    CopyEach(from, to, first, last);
+  }
+  void Copy(const std::byte* from, std::byte* to) const {
+    const int64_t first = std::clamp<int64_t>(dim.before, 0, dim.to_size);
+    const int64_t last = std::clamp<int64_t>(dim.from_size + dim.before, first, dim.to_size);
+    CopyBorder(from, to, 0, first);
+    if (first < last) {
+      if (dim.from_stride == unit && dim.to_stride == unit) {
+        const int64_t size = static_cast<int64_t>(bytes);
+        std::memcpy(to + first * unit * size, from + (first - dim.before) * unit * size,
+                    static_cast<size_t>((last - first) * unit * size));
+      } else {
+        CopyEach(from, to, first, last);
+      }
+    }
+    CopyBorder(from, to, last, dim.to_size);
+  }
+};
+
+}  // namespace
+
+void CopyPadded(const KernelContext& context, const TensorView& from, const TensorView& to,
+                absl::Span<const int64_t> before, PadFill fill, const void* constant) {
+  // Dimensions in the target's memory order, the innermost last.
+  PaddedDim dims[kMaxRank];
+  int rank = 0;
+  for (int d = 0; d < to.rank(); ++d) {
+    const PaddedDim dim = {from.sizes[d], to.sizes[d], from.strides[d], to.strides[d], before[d]};
+    if (dim.to_size == 1 && dim.from_size == 1 && dim.before == 0) continue;
+    int k = rank++;
+    for (; k > 0 && dims[k - 1].to_stride < dim.to_stride; --k) dims[k] = dims[k - 1];
+    dims[k] = dim;
+  }
+  Row row;
+  row.bytes = DTypeSize(to.dtype);
+  row.fill = fill;
+  row.constant = constant;
+  // Innermost dimensions without padding, contiguous in both tensors, are moved together.
+  while (rank > 0 && dims[rank - 1].before == 0 &&
+         dims[rank - 1].from_size == dims[rank - 1].to_size &&
+         dims[rank - 1].from_stride == row.unit && dims[rank - 1].to_stride == row.unit) {
+    row.unit *= dims[--rank].to_size;
+  }
+  if (rank > 0) {
+    row.dim = dims[--rank];
+  } else {
+    row.dim.from_stride = row.dim.to_stride = row.unit;
+  }
+  int64_t rows = 1;
+  for (int d = 0; d < rank; ++d) rows *= dims[d].to_size;
+  const auto size = static_cast<int64_t>(row.bytes);
+  const int64_t elements = row.dim.to_size * row.unit;
+  RunRanges(context, rows, 1,
+            kElementWork * static_cast<double>(rows) * static_cast<double>(elements),
+            [&](int, int64_t first, int64_t last) {
+              int64_t index[kMaxRank];
+              int64_t rest = first;
+              for (int d = rank - 1; d >= 0; --d) {
+                index[d] = rest % dims[d].to_size;
+                rest /= dims[d].to_size;
+              }
+              Budget::Pace pace;
+              for (int64_t r = first; r < last && !pace.Stop(elements); ++r) {
+                int64_t f = 0, t = 0;
+                bool outside = false;
+                for (int d = 0; d < rank; ++d) {
+                  const int64_t source = dims[d].Source(index[d], fill);
+                  outside = outside || source < 0;
+                  f += source * dims[d].from_stride;
+                  t += index[d] * dims[d].to_stride;
+                }
+                std::byte* const target = to.as<std::byte>() + t * size;
+                if (outside) {
+                  row.FillPositions(target, 0, row.dim.to_size);
+                } else {
+                  row.Copy(from.as<const std::byte>() + f * size, target);
+                }
+                for (int d = rank - 1; d >= 0 && ++index[d] == dims[d].to_size; --d) index[d] = 0;
+              }
+            });
+}
+
+}  // namespace belay

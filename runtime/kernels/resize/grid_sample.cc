@@ -1,0 +1,201 @@
+#include "runtime/kernels/resize/grid_sample.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "runtime/core/budget.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/ranges.h"
+#include "runtime/kernels/resize/grid_axis.h"
+
+namespace belay {
+namespace {
+
+// Positions along one dimension in pixels: from `grid`, elements `step` apart.
+void PositionsOf(const GridAxis& axis, const float* grid, int64_t step, int64_t count, double* at) {
+  if (axis.narrow || axis.padding == kReflection) {
+    for (int64_t p = 0; p < count; ++p) {
+      at[p] = axis.Padded(axis.FromGrid(static_cast<double>(grid[p * step])));
+    }
+    return;
+  }
+  const auto size = static_cast<double>(axis.size);
+  const double scale = axis.align_corners ? (size - 1) / 2 : size / 2;
+  const double shift = axis.align_corners ? 0 : 0.5, last = size - 1;
+  for (int64_t p = 0; p < count; ++p) {
+    at[p] = (static_cast<double>(grid[p * step]) + 1) * scale - shift;
+  }
+  if (axis.padding == kZeros) return;
+  for (int64_t p = 0; p < count; ++p) {
+    // NaN stays.
+    const double low = at[p] < 0 ? 0 : at[p];
+    at[p] = low > last ? last : low;
+  }
+}
+
+// The neighbors along one dimension; returns their number.
+int TapsOf(const GridAxis& axis, int64_t interpolation, bool volume, const float* grid,
+           int64_t step, int64_t count, GridTaps& taps) {
+  double at[kGridPositions];
+  if (interpolation == kBicubic) {
+    for (int64_t p = 0; p < count; ++p) {
+      const double x = axis.FromGrid(static_cast<double>(grid[p * step])), low = std::floor(x);
+      double weights[4];
+      CubicWeights(x - low, weights);
+      for (int k = 0; k < 4; ++k) {
+        taps.index[k][p] = static_cast<int32_t>(axis.Index(axis.Padded(low + (k - 1))));
+        taps.weight[k][p] = static_cast<float>(weights[k]);
+      }
+    }
+    return 4;
+  }
+  PositionsOf(axis, grid, step, count, at);
+  if (volume && axis.padding != kZeros) {
+    // For NaN, PyTorch's order of clamping gives the last position.
+    for (int64_t p = 0; p < count; ++p) {
+      if (std::isnan(at[p])) at[p] = static_cast<double>(axis.size - 1);
+    }
+  }
+  if (interpolation == kNearest) {
+    for (int64_t p = 0; p < count; ++p) {
+      taps.index[0][p] = static_cast<int32_t>(axis.Index(std::nearbyint(at[p])));
+      taps.weight[0][p] = 1;
+    }
+    return 1;
+  }
+  LinearTaps(at, count, axis.size, taps);
+  return 2;
+}
+
+// Appends a dimension: neighbors are the pairs of previous neighbors and taps.
+int Combined(const GridTaps& taps, int num_taps, int32_t stride, int64_t count, int neighbors,
+             GridNeighbors& at) {
+  // From the last, since results replace operands.
+  for (int k = neighbors - 1; k >= 0; --k) {
+    for (int t = num_taps - 1; t >= 0; --t) {
+      int32_t* const offset = at.offset[k * num_taps + t];
+      float* const weight = at.weight[k * num_taps + t];
+      for (int64_t p = 0; p < count; ++p) {
+        const int32_t before = at.offset[k][p], index = taps.index[t][p];
+        offset[p] = before < 0 || index < 0 ? -1 : before + index * stride;
+        weight[p] = at.weight[k][p] * taps.weight[t][p];
+      }
+    }
+  }
+  return neighbors * num_taps;
+}
+
+// Distance from the first to the last element of an image of one batch element and channel.
+CheckedInt ReachOf(const TensorView& input) {
+  CheckedInt reach = 0;
+  for (int d = 2; d < input.rank(); ++d) {
+    reach = reach + CheckedInt(input.sizes[d] - 1) * input.strides[d];
+  }
+  return reach;
+}
+
+bool FitsGrid(const TensorView& input) {
+  return input.numel() > 0 && ReachOf(input) < std::numeric_limits<int32_t>::max();
+}
+
+}  // namespace
+
+bool AcceptsGrid(const KernelContext& context, const TensorView& input, const TensorView& grid) {
+  return input.dtype == DType::kFloat32 && grid.dtype == DType::kFloat32 && FitsGrid(input);
+}
+
+template <int kSpatial>
+absl::Status GridSample(KernelContext& context,
+                        const GridSampleCall<KernelArguments, kSpatial>& call) {
+  const TensorView &input = *call.input, &grid = *call.grid;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, input.dtype, shape));
+  if (out->numel() == 0) return absl::OkStatus();
+  if (!FitsGrid(input)) return absl::InternalError("the call changed after the kernel was chosen");
+
+  GridAxis axes[kSpatial];
+  for (int d = 0; d < kSpatial; ++d) {
+    const bool narrow =
+        input.dtype != DType::kFloat64 && (kSpatial == 3 || call.interpolation == kNearest);
+    axes[d] = {input.sizes[d + 2], call.padding, call.align_corners, narrow};
+  }
+  const int64_t channels = out->sizes[1], width = out->sizes[kSpatial + 1];
+  const int64_t steps_of_row = (width + kGridPositions - 1) / kGridPositions;
+  // Rows of the output, over all dimensions except channels and width.
+  Sizes rows = {out->sizes[0]};
+  Strides grid_steps = {grid.strides[0]}, out_steps = {out->strides[0]},
+          batch_steps = {input.strides[0]};
+  for (int d = 0; d + 1 < kSpatial; ++d) {
+    rows.push_back(out->sizes[d + 2]);
+    grid_steps.push_back(grid.strides[d + 1]);
+    out_steps.push_back(out->strides[d + 2]);
+    batch_steps.push_back(0);
+  }
+  int64_t count_of_rows = 1;
+  for (int64_t size : rows) count_of_rows *= size;
+  const bool channels_last = channels > 1 && input.strides[1] == 1 && out->strides[1] == 1;
+  const int most = call.interpolation == kBicubic ? 16 : call.interpolation == kNearest ? 1 : 8;
+  const int64_t out_step = out->strides[kSpatial + 1], grid_step = grid.strides[kSpatial];
+  RunRanges(
+      context, count_of_rows * steps_of_row, 1,
+      static_cast<double>(out->numel()) * (most + kElementWork),
+      [&](int, int64_t first, int64_t last) {
+        GridTaps taps;
+        GridNeighbors at;
+        float result[kGridPositions];
+        // Elements after the last position are read by whole vectors.
+        std::memset(&at, 0, sizeof(at));
+        Budget::Pace pace;
+        for (int64_t i = first; i < last; ++i) {
+          const int64_t row = i / steps_of_row, x = i % steps_of_row * kGridPositions;
+          const int64_t count = std::min(kGridPositions, width - x);
+          if (pace.Stop(count * (channels + 8) * (most + 1))) return;
+          const float* const places =
+              grid.as<const float>() + OffsetAt(row, rows, grid_steps) + x * grid_step;
+          int neighbors = 1;
+          std::fill_n(at.offset[0], count, 0);
+          std::fill_n(at.weight[0], count, 1.0f);
+          for (int d = 0; d < kSpatial; ++d) {
+            // x, the last spatial dimension, is stored first.
+            const float* const from = places + (kSpatial - 1 - d) * grid.strides[kSpatial + 1];
+            const int num_taps =
+                TapsOf(axes[d], call.interpolation, kSpatial == 3, from, grid_step, count, taps);
+            neighbors =
+                Combined(taps, num_taps,
+                         static_cast<int32_t>(input.sizes[d + 2] > 1 ? input.strides[d + 2] : 0),
+                         count, neighbors, at);
+          }
+          if (kSpatial == 3) {
+            // Positions outside the volume are skipped, whatever their weight.
+            for (int k = 0; k < neighbors; ++k) {
+              for (int64_t p = 0; p < count; ++p) {
+                if (at.offset[k][p] < 0) at.weight[k][p] = 0;
+              }
+            }
+          }
+          const float* const images = input.as<const float>() + OffsetAt(row, rows, batch_steps);
+          float* const to = out->as<float>() + OffsetAt(row, rows, out_steps) + x * out_step;
+          if (channels_last) {
+            for (int64_t p = 0; p < count; ++p) {
+              BlendChannels(at, neighbors, p, images, channels, to + p * out_step);
+            }
+            continue;
+          }
+          for (int64_t c = 0; c < channels; ++c) {
+            float* const line = to + c * out->strides[1];
+            float* const target = out_step == 1 ? line : result;
+            BlendPositions(at, neighbors, count, images + c * input.strides[1], target);
+            for (int64_t p = 0; target == result && p < count; ++p) line[p * out_step] = result[p];
+          }
+        }
+      });
+  return absl::OkStatus();
+}
+
+template absl::Status GridSample<2>(KernelContext&, const GridSampleCall<KernelArguments, 2>&);
+template absl::Status GridSample<3>(KernelContext&, const GridSampleCall<KernelArguments, 3>&);
+
+}  // namespace belay
