@@ -22,7 +22,7 @@ struct InstructionInfo {
   // Kernels of higher preference that did not accept the call (Kernel::accepts_call).
   std::vector<const Kernel*> declined = {};
   std::string_view signature = {};       // of the kernel: its argument names
-  const OperatorFacts* facts = nullptr;  // of the operator; null if it is no kernel call
+  const OperatorFacts* facts = nullptr;  // of the operator; null unless it is a kernel call
   // Tensors have the sizes of the last call; before the first call, their maximum sizes.
   std::vector<const EValue*> arguments = {}, outputs = {};
   uint64_t scratch_bytes = 0;
