@@ -39,8 +39,11 @@ std::optional<int64_t> ElementsOf(const TensorMeta& meta) {
 
 class ChainFusion {
  public:
-  ChainFusion(exir::ExportedProgram& program, FusedHandles& handles, Decisions* decisions)
-      : editor_(program.top()), graph_(editor_.graph()), handles_(handles), decisions_(decisions) {}
+  ChainFusion(exir::ExportedProgram& program, FusedHandles& handles, PassDiagnostics* diagnostics)
+      : editor_(program.top()),
+        graph_(editor_.graph()),
+        handles_(handles),
+        diagnostics_(diagnostics) {}
 
   bool Run() {
     bool changed = false;
@@ -113,9 +116,10 @@ class ChainFusion {
 
   // Records why two possible neighbors are not fused into a chain.
   void Say(NodeId stage, NodeId next, std::string_view why_not) const {
-    if (decisions_ == nullptr) return;
-    decisions_->Made(graph_.node(stage).name,
-                     absl::StrCat("no chain with ", graph_.node(next).name, ": ", why_not));
+    if (diagnostics_ == nullptr) return;
+    diagnostics_->RecordRewrite(
+        graph_.node(stage).name,
+        absl::StrCat("no chain with ", graph_.node(next).name, ": ", why_not));
   }
 
   // Returns the node that can follow this stage.
@@ -181,14 +185,14 @@ class ChainFusion {
                       std::move(high)},
         .provenance = last.provenance,
         .debug_handle = last.debug_handle};
-    if (decisions_ != nullptr) {
+    if (diagnostics_ != nullptr) {
       int64_t between = 0;
       std::string stages;
       for (NodeId id : chain) {
         if (id != chain[0]) between += *ElementsOf(graph_.MetaOf(InputOf(id)));
         absl::StrAppend(&stages, stages.empty() ? "" : ", ", graph_.node(id).name);
       }
-      decisions_->Made(
+      diagnostics_->RecordRewrite(
           last.name,
           absl::StrCat("conv2d_chain of ", stages, ": intermediate results of ",
                        BytesText(between * kElementBytes), " are kept a few rows at a time"));
@@ -207,15 +211,15 @@ class ChainFusion {
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
   FusedHandles& handles_;
-  Decisions* decisions_;
+  PassDiagnostics* diagnostics_;
 };
 
 }  // namespace
 
-exir::Pass FuseConv2dChains(FusedHandles& handles, Decisions* decisions) {
+exir::Pass FuseConv2dChains(FusedHandles& handles, PassDiagnostics* diagnostics) {
   return {"fuse_conv2d_chains",
-          [&handles, decisions](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
-            return ChainFusion(program, handles, decisions).Run();
+          [&handles, diagnostics](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
+            return ChainFusion(program, handles, diagnostics).Run();
           }};
 }
 

@@ -33,8 +33,9 @@ using exir::ValueId;
 
 class LinearLowering : NodeLowering {
  public:
-  LinearLowering(exir::ExportedProgram& program, FusedHandles& handles, Decisions* decisions)
-      : NodeLowering(program, decisions),
+  LinearLowering(exir::ExportedProgram& program, FusedHandles& handles,
+                 PassDiagnostics* diagnostics)
+      : NodeLowering(program, diagnostics),
         handles_(handles),
         weight_only_(program, views_, forms_),
         constants_(program, editor_),
@@ -364,9 +365,9 @@ class LinearLowering : NodeLowering {
 
 }  // namespace
 
-exir::Pass LowerLinear(FusedHandles& handles, Decisions* decisions) {
-  return {"lower_linear", [&handles, decisions](exir::ExportedProgram& program) {
-            return LinearLowering(program, handles, decisions).Run();
+exir::Pass LowerLinear(FusedHandles& handles, PassDiagnostics* diagnostics) {
+  return {"lower_linear", [&handles, diagnostics](exir::ExportedProgram& program) {
+            return LinearLowering(program, handles, diagnostics).Run();
           }};
 }
 
