@@ -36,8 +36,8 @@ struct Row {
 // results. Each of them multiplies it with one row of its window. Two rows require a square window;
 // they are kStride apart.
 template <int kRows, int kWidth, int kStride, int kPixels, bool kBorder, class Load>
-HWY_INLINE void MeetRow(const Row& row, int64_t left, int64_t j, const Load& load,
-                        V (&sum)[kRows][kPixels]) {
+HWY_INLINE void AccumulateRow(const Row& row, int64_t left, int64_t j, const Load& load,
+                              V (&sum)[kRows][kPixels]) {
   const TagF32 d;
   const DepthwiseArgs& g = *row.args;
   const int64_t y = row.y + j * g.dilation_y;
@@ -75,7 +75,7 @@ HWY_INLINE void MeetRow(const Row& row, int64_t left, int64_t j, const Load& loa
 }
 
 // Computes kPixels neighboring results from x on, in kRows rows. kWidth and kStride are those of
-// the window; 0 means any. Two rows: see MeetRow. kBorder: window positions may be outside on the
+// the window; 0 means any. Two rows: see AccumulateRow. kBorder: window positions may be outside on the
 // left or right. kPartial: fewer channels than lanes.
 template <int kRows, int kWidth, int kStride, int kPixels, bool kBorder, bool kPartial>
 HWY_INLINE void Pixels(const Row& row, int64_t x) {
@@ -96,13 +96,13 @@ HWY_INLINE void Pixels(const Row& row, int64_t x) {
   if constexpr (kWidth != 0) {
     if constexpr (kRows == 1) {
       for (int64_t j = 0; j < g.kernel_height; ++j) {
-        MeetRow<kRows, kWidth, kStride, kPixels, kBorder>(row, left, j, load, sum);
+        AccumulateRow<kRows, kWidth, kStride, kPixels, kBorder>(row, left, j, load, sum);
       }
     } else {
       constexpr int kHeight = kWidth + (kRows - 1) * kStride;
       HWY_UNROLL(kHeight)
       for (int j = 0; j < kHeight; ++j) {
-        MeetRow<kRows, kWidth, kStride, kPixels, kBorder>(row, left, j, load, sum);
+        AccumulateRow<kRows, kWidth, kStride, kPixels, kBorder>(row, left, j, load, sum);
       }
     }
   } else {

@@ -211,7 +211,7 @@ absl::Status Run(KernelContext& context, const Request<kRead>& request) {
 template <auto kRead>
 bool Accepts(const KernelContext& context, const Request<kRead>& request) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-  return out.ok() && TakesRequest(request, (*out)->dtype);
+  return out.ok() && SupportsRequest(request, (*out)->dtype);
 }
 
 // glu: the first half times the sigmoid of the second.
@@ -233,7 +233,7 @@ absl::Status RunGlu(KernelContext& context, const GluCall<Arguments>& call) {
 bool AcceptsGlu(const KernelContext& context, const GluCall<Arguments>& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   return out.ok() && call.CheckShapes().ok() &&
-         TakesRequest(RequestOf(GluHalves(call)), (*out)->dtype);
+         SupportsRequest(RequestOf(GluHalves(call)), (*out)->dtype);
 }
 
 template <auto kRead>

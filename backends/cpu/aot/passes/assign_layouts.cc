@@ -64,8 +64,8 @@ bool IsLastTogether(const TensorMeta& meta) {
 
 class LayoutAssignment {
  public:
-  LayoutAssignment(exir::ExportedProgram& program, Decisions* decisions)
-      : decisions_(decisions),
+  LayoutAssignment(exir::ExportedProgram& program, PassDiagnostics* diagnostics)
+      : diagnostics_(diagnostics),
         editor_(program.top()),
         graph_(editor_.graph()),
         copy_(program.ops->ToEdge(program.ops->Find("dim_order_ops._to_dim_order_copy.default"))),
@@ -218,10 +218,10 @@ class LayoutAssignment {
       node.debug_handle = graph_.node(source).debug_handle;
     }
     // InsertOp may invalidate `meta`.
-    const std::string type = decisions_ == nullptr ? "" : exir::PrintType(meta);
+    const std::string type = diagnostics_ == nullptr ? "" : exir::PrintType(meta);
     it->second = editor_.InsertOp(reader, std::move(node), std::move(wanted));
-    if (decisions_ != nullptr) {
-      decisions_->Made(
+    if (diagnostics_ != nullptr) {
+      diagnostics_->RecordRewrite(
           graph_.node(graph_.value(it->second).producer).name,
           absl::StrCat("copies ", type,
                        channels_last ? " to channels last for " : " to be contiguous for ",
@@ -230,7 +230,7 @@ class LayoutAssignment {
     return it->second;
   }
 
-  Decisions* decisions_;
+  PassDiagnostics* diagnostics_;
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
   const exir::OpOverload *copy_, *permute_;
@@ -238,16 +238,16 @@ class LayoutAssignment {
   bool changed_ = false;
 };
 
-absl::StatusOr<bool> Run(exir::ExportedProgram& program, Decisions* decisions) {
+absl::StatusOr<bool> Run(exir::ExportedProgram& program, PassDiagnostics* diagnostics) {
   std::vector<std::optional<TensorMeta>> returned;
   for (const Argument& output : program.top().outputs()) {
     const ValueId* value = output.get_if<ValueId>();
     const TensorMeta* meta = value == nullptr ? nullptr : program.top().value(*value).tensor();
     returned.push_back(meta == nullptr ? std::nullopt : std::optional<TensorMeta>(*meta));
   }
-  const bool freed = LayoutAssignment(program, decisions).FreeConversions();
+  const bool freed = LayoutAssignment(program, diagnostics).FreeConversions();
   ABSL_ASSIGN_OR_RETURN(const bool refreshed, exir::RefreshLayouts(program));
-  LayoutAssignment assignment(program, decisions);
+  LayoutAssignment assignment(program, diagnostics);
   const bool converted = assignment.Convert(returned);
   const bool shared = assignment.ShareWithAttention();
   return freed || refreshed || converted || shared;
@@ -255,9 +255,9 @@ absl::StatusOr<bool> Run(exir::ExportedProgram& program, Decisions* decisions) {
 
 }  // namespace
 
-exir::Pass AssignLayouts(Decisions* decisions) {
+exir::Pass AssignLayouts(PassDiagnostics* diagnostics) {
   return {"assign_layouts",
-          [decisions](exir::ExportedProgram& program) { return Run(program, decisions); }};
+          [diagnostics](exir::ExportedProgram& program) { return Run(program, diagnostics); }};
 }
 
 }  // namespace belay::cpu

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/c/belay.h"
-#include "runtime/c/test_expectations.h"
+#include "bindings/c/belay.h"
+#include "bindings/c/test_expectations.h"
 
 /* A caller compiled against a header with an additional field. */
 static void OptionsOfLaterVersions(const belay_program* program) {
@@ -185,8 +185,8 @@ static void ExecutionsTakeTheirOptions(const belay_program* program) {
   belay_method_free(method);
   belay_method_options threads = {.struct_size = sizeof threads, .num_threads = -1};
   method = NULL;
-  EXPECT_ERROR(belay_method_load(program, "add", &threads, &method, &error),
-               BELAY_INVALID_ARGUMENT, "num_threads: expected 0 to 256, got -1");
+  EXPECT_ERROR(belay_method_load(program, "add", &threads, &method, &error), BELAY_INVALID_ARGUMENT,
+               "num_threads: expected 0 to 256, got -1");
   const belay_open_options options_of_none = {.struct_size = 0};
   belay_program* opened = NULL;
   EXPECT_ERROR(belay_program_open("x", &options_of_none, &opened, &error), BELAY_INVALID_ARGUMENT,
@@ -213,8 +213,7 @@ static void WhatMustBeGivenIsNamed(const belay_program* program) {
   EXPECT_ERROR(belay_method_load(program, "add", NULL, NULL, &error), BELAY_INVALID_ARGUMENT,
                "an output pointer for the method");
   belay_input_info info;
-  EXPECT_ERROR(belay_method_input_info(NULL, 0, &info, &error), BELAY_INVALID_ARGUMENT,
-               "a method");
+  EXPECT_ERROR(belay_method_input_info(NULL, 0, &info, &error), BELAY_INVALID_ARGUMENT, "a method");
   EXPECT_ERROR(belay_method_set_int(NULL, 0, 1, &error), BELAY_INVALID_ARGUMENT, "a method");
   EXPECT_ERROR(belay_method_execute(NULL, NULL, &error), BELAY_INVALID_ARGUMENT, "a method");
   belay_kind kind;
@@ -244,12 +243,23 @@ static void WhatMustBeGivenIsNamed(const belay_program* program) {
 }
 
 static void NumbersHaveNames(void) {
-  static const char* const kNames[] = {
-      "OK",           "CANCELLED",           "UNKNOWN",         "INVALID_ARGUMENT",
-      "DEADLINE_EXCEEDED", "NOT_FOUND",      "ALREADY_EXISTS",  "PERMISSION_DENIED",
-      "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED",   "OUT_OF_RANGE",
-      "UNIMPLEMENTED", "INTERNAL",           "UNAVAILABLE",     "DATA_LOSS",
-      "UNAUTHENTICATED"};
+  static const char* const kNames[] = {"OK",
+                                       "CANCELLED",
+                                       "UNKNOWN",
+                                       "INVALID_ARGUMENT",
+                                       "DEADLINE_EXCEEDED",
+                                       "NOT_FOUND",
+                                       "ALREADY_EXISTS",
+                                       "PERMISSION_DENIED",
+                                       "RESOURCE_EXHAUSTED",
+                                       "FAILED_PRECONDITION",
+                                       "ABORTED",
+                                       "OUT_OF_RANGE",
+                                       "UNIMPLEMENTED",
+                                       "INTERNAL",
+                                       "UNAVAILABLE",
+                                       "DATA_LOSS",
+                                       "UNAUTHENTICATED"};
   for (int status = BELAY_OK; status <= BELAY_UNAUTHENTICATED; ++status) {
     EXPECT(strcmp(belay_status_name((belay_status)status), kNames[status]) == 0);
   }

@@ -1,6 +1,6 @@
 // Compares actual with expected values: the single rule for all engines and harnesses.
-#ifndef BELAY_EXIR_ENGINE_COMPARE_H_
-#define BELAY_EXIR_ENGINE_COMPARE_H_
+#ifndef BELAY_EXIR_COMPARE_COMPARE_H_
+#define BELAY_EXIR_COMPARE_COMPARE_H_
 
 #include <cstdint>
 
@@ -55,4 +55,4 @@ Deviation LargestDeviation(const EValue& want, const EValue& got);
 
 }  // namespace belay::exir
 
-#endif  // BELAY_EXIR_ENGINE_COMPARE_H_
+#endif  // BELAY_EXIR_COMPARE_COMPARE_H_

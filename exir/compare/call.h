@@ -5,8 +5,8 @@
 //   ABSL_ASSIGN_OR_RETURN(const Program file, OpenImage(image));
 //   ABSL_ASSIGN_OR_RETURN(Method method, Method::Load(file, "forward", kernels, backends));
 //   FirstDifference(RunCalls(oracle, calls), RunCalls(method, calls), kIdentical)
-#ifndef BELAY_EXIR_ENGINE_CALL_H_
-#define BELAY_EXIR_ENGINE_CALL_H_
+#ifndef BELAY_EXIR_COMPARE_CALL_H_
+#define BELAY_EXIR_COMPARE_CALL_H_
 
 #include <string>
 #include <vector>
@@ -15,8 +15,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "exir/compare/compare.h"
 #include "exir/emit/program_image.h"
-#include "exir/engine/compare.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/interpreter/owned_value.h"
 #include "runtime/core/evalue.h"
@@ -83,4 +83,4 @@ std::string FirstDifference(absl::Span<const CallOutcome> want, absl::Span<const
 
 }  // namespace belay::exir
 
-#endif  // BELAY_EXIR_ENGINE_CALL_H_
+#endif  // BELAY_EXIR_COMPARE_CALL_H_

@@ -1,4 +1,4 @@
-#include "runtime/c/belay.h"
+#include "bindings/c/belay.h"
 
 #include <algorithm>
 #include <atomic>

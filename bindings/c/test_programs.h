@@ -1,6 +1,6 @@
 /* Programs for the C tests; see test_programs.cc. */
-#ifndef BELAY_RUNTIME_C_TEST_PROGRAMS_H_
-#define BELAY_RUNTIME_C_TEST_PROGRAMS_H_
+#ifndef BELAY_BINDINGS_C_TEST_PROGRAMS_H_
+#define BELAY_BINDINGS_C_TEST_PROGRAMS_H_
 
 #include <stddef.h>
 
@@ -31,4 +31,4 @@ const void* TestFileBytes(TestFile file, size_t* size);
 }
 #endif
 
-#endif /* BELAY_RUNTIME_C_TEST_PROGRAMS_H_ */
+#endif /* BELAY_BINDINGS_C_TEST_PROGRAMS_H_ */

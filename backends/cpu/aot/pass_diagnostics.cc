@@ -1,4 +1,4 @@
-#include "backends/cpu/aot/decisions.h"
+#include "backends/cpu/aot/pass_diagnostics.h"
 
 #include <utility>
 
@@ -6,22 +6,22 @@
 
 namespace belay::cpu {
 
-void Decisions::Made(std::string_view node, std::string text) {
-  made_.emplace_back(node, std::move(text));
+void PassDiagnostics::RecordRewrite(std::string_view node, std::string text) {
+  rewrites_.emplace_back(node, std::move(text));
 }
 
-void Decisions::Left(std::string_view node, std::string reason) {
-  left_.insert_or_assign(std::string(node), std::move(reason));
+void PassDiagnostics::RecordMiss(std::string_view node, std::string reason) {
+  misses_.insert_or_assign(std::string(node), std::move(reason));
 }
 
-std::string Decisions::Text(const exir::ExportedProgram& program) const {
+std::string PassDiagnostics::Text(const exir::ExportedProgram& program) const {
   std::string text;
-  for (const auto& [node, what] : made_) absl::StrAppend(&text, node, ": ", what, "\n");
+  for (const auto& [node, what] : rewrites_) absl::StrAppend(&text, node, ": ", what, "\n");
   for (exir::NodeId id : program.top().nodes()) {
     const exir::Node& node = program.top().node(id);
-    const auto it = left_.find(node.name);
+    const auto it = misses_.find(node.name);
     // A node that became an operator of the backend was not missed.
-    if (it == left_.end() || node.target->ns() == "belay_cpu") continue;
+    if (it == misses_.end() || node.target->ns() == "belay_cpu") continue;
     absl::StrAppend(&text, node.name, ": ", node.target->text_name(), " not lowered: ", it->second,
                     "\n");
   }

@@ -1,14 +1,14 @@
 /* Expectations of the C tests: print failures with their line; main then exits with 1. */
-#ifndef BELAY_RUNTIME_C_TEST_EXPECTATIONS_H_
-#define BELAY_RUNTIME_C_TEST_EXPECTATIONS_H_
+#ifndef BELAY_BINDINGS_C_TEST_EXPECTATIONS_H_
+#define BELAY_BINDINGS_C_TEST_EXPECTATIONS_H_
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/c/belay.h"
-#include "runtime/c/test_programs.h"
+#include "bindings/c/belay.h"
+#include "bindings/c/test_programs.h"
 
 static int failures = 0;
 
@@ -80,4 +80,4 @@ static inline int Failed(void) {
   return failures != 0;
 }
 
-#endif /* BELAY_RUNTIME_C_TEST_EXPECTATIONS_H_ */
+#endif /* BELAY_BINDINGS_C_TEST_EXPECTATIONS_H_ */

@@ -1,4 +1,4 @@
-#include "runtime/c/test_programs.h"
+#include "bindings/c/test_programs.h"
 
 #include <cstring>
 #include <memory>

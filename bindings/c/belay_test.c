@@ -1,11 +1,11 @@
 /* Tests of methods through the C API. */
-#include "runtime/c/belay.h"
+#include "bindings/c/belay.h"
 
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "runtime/c/test_expectations.h"
+#include "bindings/c/test_expectations.h"
 
 static void TensorsOfAnySizeWithinTheirBounds(const belay_program* program, int32_t threads) {
   const belay_method_options options = {.struct_size = sizeof options, .num_threads = threads};

@@ -1,7 +1,7 @@
 // For tests of GEMMs with a prepacked right operand: problems of float and bfloat16, with expected
 // results.
-#ifndef BELAY_RUNTIME_KERNELS_PACKED_PRODUCT_TESTING_H_
-#define BELAY_RUNTIME_KERNELS_PACKED_PRODUCT_TESTING_H_
+#ifndef BELAY_RUNTIME_KERNELS_PACKED_GEMM_TESTING_H_
+#define BELAY_RUNTIME_KERNELS_PACKED_GEMM_TESTING_H_
 
 #include <algorithm>
 #include <cmath>
@@ -64,7 +64,7 @@ struct ProductProblem {
   void Pack() {
     const auto rows = static_cast<int64_t>(taps * k), columns = static_cast<int64_t>(n);
     if constexpr (kPairs) {
-      PackPairs(b.data(), rows, columns, columns, 1, packed.data());
+      PackVnni2(b.data(), rows, columns, columns, 1, packed.data());
     } else {
       PackMatrix(b.data(), rows, columns, columns, 1, packed.data());
     }
@@ -177,4 +177,4 @@ void ExpectOtherMayBeTheResult(size_t k, std::mt19937_64& random) {
 
 }  // namespace belay
 
-#endif  // BELAY_RUNTIME_KERNELS_PACKED_PRODUCT_TESTING_H_
+#endif  // BELAY_RUNTIME_KERNELS_PACKED_GEMM_TESTING_H_

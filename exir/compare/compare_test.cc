@@ -1,4 +1,4 @@
-#include "exir/engine/compare.h"
+#include "exir/compare/compare.h"
 
 #include <cmath>
 #include <complex>

@@ -1,4 +1,4 @@
-#include "exir/import/call_arguments.h"
+#include "exir/ir/call_arguments.h"
 
 #include <string>
 #include <string_view>

@@ -24,8 +24,8 @@
  * Threads. A program is thread-safe. A method, its log and its error are used by one thread at a
  * time.
  */
-#ifndef BELAY_RUNTIME_C_BELAY_H_
-#define BELAY_RUNTIME_C_BELAY_H_
+#ifndef BELAY_BINDINGS_C_BELAY_H_
+#define BELAY_BINDINGS_C_BELAY_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -322,4 +322,4 @@ BELAY_API void belay_method_reset_state(belay_method* method);
 } /* extern "C" */
 #endif
 
-#endif /* BELAY_RUNTIME_C_BELAY_H_ */
+#endif /* BELAY_BINDINGS_C_BELAY_H_ */

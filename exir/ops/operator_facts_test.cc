@@ -1,6 +1,5 @@
-// Checks the runtime's table of operators whose output may alias an argument against the operators'
-// traits.
-#include "runtime/schema/in_place_operators.h"
+// Checks which outputs may be placed over an argument against the operators' traits.
+#include "runtime/schema/operator_facts.h"
 
 #include <algorithm>
 #include <string>
@@ -25,22 +24,24 @@ std::vector<std::string> WithTrait(std::initializer_list<OpTrait> traits) {
   return names;
 }
 
-std::vector<std::string> Missing(const std::vector<std::string>& from,
-                                 absl::Span<const std::string_view> table) {
-  std::vector<std::string> missing;
-  for (const std::string& name : from) {
-    if (std::find(table.begin(), table.end(), name) == table.end()) missing.push_back(name);
+std::vector<std::string> Listed(OutputOverArgument over) {
+  std::vector<std::string> names;
+  for (const OperatorRow& row : OperatorRows()) {
+    if (row.facts.output_over == over) names.emplace_back(row.op);
   }
-  return missing;
+  return names;
 }
 
-TEST(InPlaceOperatorsTest, ElementwiseOperatorsArePointwise) {
+std::vector<std::string> Missing(std::vector<std::string> from, OutputOverArgument over) {
+  std::erase_if(from, [&](const std::string& op) { return FactsOf(op).output_over == over; });
+  return from;
+}
+
+TEST(OperatorFactsTest, ElementwiseOperatorsArePointwise) {
   const std::vector<std::string> pointwise = WithTrait({kPointwise});
-  const std::vector<std::string> listed(std::begin(kElementwiseOperators),
-                                        std::end(kElementwiseOperators));
-  EXPECT_THAT(pointwise, testing::IsSupersetOf(listed));
+  EXPECT_THAT(pointwise, testing::IsSupersetOf(Listed(OutputOverArgument::kElementwise)));
   // Their kernels do not guarantee to read an element before writing it, or the dtype changes.
-  EXPECT_THAT(Missing(pointwise, kElementwiseOperators),
+  EXPECT_THAT(Missing(pointwise, OutputOverArgument::kElementwise),
               testing::ElementsAreArray({"aten.__lshift__.Scalar",
                                          "aten.__lshift__.Tensor",
                                          "aten.__rshift__.Scalar",
@@ -87,13 +88,11 @@ TEST(InPlaceOperatorsTest, ElementwiseOperatorsArePointwise) {
                                          "special.spherical_bessel_j0.default"}));
 }
 
-TEST(InPlaceOperatorsTest, SameByteOperatorsKeepOrReshapeBytes) {
+TEST(OperatorFactsTest, SameByteOperatorsKeepOrReshapeBytes) {
   const std::vector<std::string> same = WithTrait({kKeepsBytes, kReshapesBytes});
-  const std::vector<std::string> listed(std::begin(kSameBytesOperators),
-                                        std::end(kSameBytesOperators));
-  EXPECT_THAT(same, testing::IsSupersetOf(listed));
+  EXPECT_THAT(same, testing::IsSupersetOf(Listed(OutputOverArgument::kSameBytes)));
   // Not in edge programs, or elements are repeated (expand_copy).
-  EXPECT_THAT(Missing(same, kSameBytesOperators),
+  EXPECT_THAT(Missing(same, OutputOverArgument::kSameBytes),
               testing::ElementsAre("aten._reshape_alias_copy.default", "aten.clone.default",
                                    "aten.expand_copy.default", "aten.reshape.default"));
 }

@@ -1,7 +1,7 @@
 // Completes the arguments of a call from the operator's schema: archives omit arguments that equal
 // their default, and name the others. Source: docs/pt2-format.md §9 "Inputs", §14 items 7, 8, 10.
-#ifndef BELAY_EXIR_IMPORT_CALL_ARGUMENTS_H_
-#define BELAY_EXIR_IMPORT_CALL_ARGUMENTS_H_
+#ifndef BELAY_EXIR_IR_CALL_ARGUMENTS_H_
+#define BELAY_EXIR_IR_CALL_ARGUMENTS_H_
 
 #include <cstddef>
 #include <string>
@@ -40,4 +40,4 @@ Argument CanonicalArgument(const SchemaType& type, Argument value);
 
 }  // namespace belay::exir
 
-#endif  // BELAY_EXIR_IMPORT_CALL_ARGUMENTS_H_
+#endif  // BELAY_EXIR_IR_CALL_ARGUMENTS_H_

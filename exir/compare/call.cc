@@ -1,4 +1,4 @@
-#include "exir/engine/call.h"
+#include "exir/compare/call.h"
 
 #include <memory>
 #include <string_view>
