@@ -6,6 +6,7 @@
 #include "backends/cpu/aot/passes/fuse_epilogues.h"
 #include "backends/cpu/aot/passes/fuse_rms_norm.h"
 #include "backends/cpu/aot/passes/fuse_rotary_embedding.h"
+#include "backends/cpu/aot/passes/lift_to_images.h"
 #include "backends/cpu/aot/passes/lower_conv2d.h"
 #include "backends/cpu/aot/passes/lower_linear.h"
 #include "backends/cpu/aot/passes/lower_lookup.h"
@@ -31,6 +32,7 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       exir::MergeBatchNorm(),
       RemoveCopies(handles),
       SimplifyQuantization(handles),
+      LiftToImages(),
       narrow_products,
       // All of float32 and integers, and those of bfloat16 that have a kernel; the rest is widened.
       LowerLinear(handles, &decisions),
@@ -43,6 +45,7 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       LowerLookup(handles),
       exir::PropagateConstants(),
       // Weights that were computed just now.
+      LiftToImages(),
       narrow_products,
       LowerLinear(handles, &decisions),
       lower_conv2d,
