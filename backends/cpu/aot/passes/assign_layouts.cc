@@ -121,6 +121,34 @@ class LayoutAssignment {
     return changed_;
   }
 
+  // Permutations of rows to images for convolutions keep the rows' order in memory, if that is
+  // channels last.
+  bool ShareWithConvolutions() {
+    bool changed = false;
+    for (NodeId id : graph_.NodeList()) {
+      if (graph_.node(id).target->aten() != permute_) continue;
+      const ValueId value = graph_.node(id).results()[0];
+      const TensorMeta* meta = graph_.value(value).tensor();
+      if (meta == nullptr || (meta->rank() != 4 && meta->rank() != 5)) continue;
+      const bool images =
+          IsRead(value, [](const exir::Node& reader) { return IsOverImages(*reader.target); });
+      if (!images) continue;
+      const std::optional<std::vector<size_t>> dims = DimsOf(graph_.node(id));
+      if (!dims.has_value()) continue;
+      const TensorMeta& inner =
+          *graph_.value(*graph_.node(id).operand().get_if<ValueId>()).tensor();
+      TensorMeta shared = *meta;
+      for (size_t d = 0; d < dims->size(); ++d) shared.strides[d] = inner.strides[(*dims)[d]];
+      const TensorMeta wanted = exir::DenseInFormat(meta->dtype, meta->sizes, true);
+      if (!HasSameLayout(shared, wanted) || HasSameLayout(*meta, wanted)) continue;
+      TensorMeta retyped = *meta;
+      retyped.strides = wanted.strides;
+      editor_.SetType(value, std::move(retyped));
+      changed = true;
+    }
+    return changed;
+  }
+
   // Retypes permutations before and after attention so that they move no data.
   bool ShareWithAttention() {
     bool changed = false;
@@ -248,9 +276,10 @@ absl::StatusOr<bool> Run(exir::ExportedProgram& program, PassDiagnostics* diagno
   const bool freed = LayoutAssignment(program, diagnostics).FreeConversions();
   ABSL_ASSIGN_OR_RETURN(const bool refreshed, exir::RefreshLayouts(program));
   LayoutAssignment assignment(program, diagnostics);
+  const bool images = assignment.ShareWithConvolutions();
   const bool converted = assignment.Convert(returned);
   const bool shared = assignment.ShareWithAttention();
-  return freed || refreshed || converted || shared;
+  return freed || refreshed || images || converted || shared;
 }
 
 }  // namespace

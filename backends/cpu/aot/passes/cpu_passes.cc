@@ -7,6 +7,7 @@
 #include "backends/cpu/aot/passes/fuse_pointwise.h"
 #include "backends/cpu/aot/passes/fuse_rms_norm.h"
 #include "backends/cpu/aot/passes/fuse_rotary_embedding.h"
+#include "backends/cpu/aot/passes/lift_to_images.h"
 #include "backends/cpu/aot/passes/lower_conv2d.h"
 #include "backends/cpu/aot/passes/lower_linear.h"
 #include "backends/cpu/aot/passes/lower_lookup.h"
@@ -32,6 +33,7 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       exir::MergeBatchNorm(),
       RemoveCopies(handles),
       SimplifyQuantization(handles),
+      LiftToImages(),
       narrow_products,
       // Float32, integers, and bfloat16 that has a kernel; WidenProducts converts the rest.
       LowerLinear(handles, &diagnostics),
@@ -44,6 +46,7 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       LowerLookup(handles),
       exir::PropagateConstants(),
       // Lowers operators whose weights became constants.
+      LiftToImages(),
       narrow_products,
       LowerLinear(handles, &diagnostics),
       lower_conv2d,
