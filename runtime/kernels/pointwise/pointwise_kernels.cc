@@ -148,13 +148,15 @@ absl::Status Gelu(const Arguments& arguments, PointwiseRequest& request) {
   return absl::OkStatus();
 }
 
-// Accepts exponents that need no pow(). An exponent computed at run time is 0 when the kernel is
-// chosen, and is not accepted.
+// Accepts all exponents for float32 and half precision, otherwise those that need no pow(). An
+// exponent computed at run time is 0 when the kernel is chosen.
 absl::Status PowTensorScalar(const Arguments& arguments, PointwiseRequest& request) {
   ABSL_ASSIGN_OR_RETURN(request.call, PowerCall<Arguments>::Read(arguments));
   const DType compute = request.call.types.compute;
   ABSL_ASSIGN_OR_RETURN(const double e, arguments.Double("exponent"));
-  if (IsComplex(compute) || !IsQuickExponent(e, IsIntegral(compute, /*include_bool=*/true)))
+  const bool any = compute == DType::kFloat32 || IsHalf(compute);
+  if (IsComplex(compute) ||
+      (!any && !IsQuickExponent(e, IsIntegral(compute, /*include_bool=*/true))))
     return Refused();
   ABSL_ASSIGN_OR_RETURN(
       const EValue converted,
