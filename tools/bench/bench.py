@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Benchmarks Belay and other runtimes, and writes a page of tables. README.md describes the method.
+"""Benchmarks Belay and other runtimes, and adds a run to the data files and pages of a folder. README.md describes the method.
 
-  tools/bench/bench.py --data DIR --peers-python VENV/bin/python --output PAGE --json RESULTS
+  tools/bench/bench.py --data DIR --peers-python VENV/bin/python --output docs/benchmarks --json RESULTS
 
 Standard library only. Without --peers-python, only Belay is measured, on existing models of --data.
 """
@@ -21,8 +21,9 @@ import sys
 import tempfile
 import time
 
+import figures
 import measures
-import table
+import pages
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -74,7 +75,7 @@ MODELS = [
     Model("ViT-B/16, precision=bfloat16", "vit_b16", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16, precision="bfloat16"),
     Model("Llama-110M, one token, precision=bfloat16", "llama110m_decode", "_bf16", _ROUNDED, without=_OTHER_BFLOAT16, precision="bfloat16"),
     Model("8 depthwise 3×3, 144 channels, 56×56", "dw3x3_c144_56"),
-    Model("product 1024×1024×1024", "gemm1024"),
+    Model("GEMM 1024×1024×1024", "gemm1024"),
     Model("1,000 additions of one element", "chain1000", instructions=1000, without=("openvino",)),
     Model("MobileNetV2, static int8", "mobilenet_v2", "_q8", _QUANTIZED),
     Model("ResNet-50, static int8", "resnet50", "_q8", _QUANTIZED),
@@ -83,7 +84,7 @@ MODELS = [
 OURS = {"belay": [], "belay_xnnpack": ["--backend", "xnnpack,cpu"]}
 # Compared with ExecuTorch's own lowering: the same kind of file, with delegates for its library.
 PTE = ["--format=pte", "--backend=xnnpack", "--compile-spec=xnnpack:target=executorch-1.5"]
-PEERS = ["et_xnn", "ort", "openvino"]
+PEERS = list(figures.PEERS)
 PEER_FILES = {"et_xnn": "et_xnn{}.pte", "ort": "model{}.onnx", "openvino": "model{}.xml"}
 
 
@@ -367,7 +368,7 @@ class Bench:
             if run["verdict"] == "right" and not any(run["rounds"]):
                 run["verdict"] = "failed"
         latencies = {r: measures.figure(run["rounds"], "latency_ms_median") for r, run in case["runners"].items()}
-        log(f"{model.name}, {threads}: " + ", ".join(f"{r} {table.number(ms)}" for r, ms in latencies.items()))
+        log(f"{model.name}, {threads}: " + ", ".join(f"{r} {pages.dashed(figures.number(ms))}" for r, ms in latencies.items()))
         return case
 
     # ---- all ----
@@ -447,16 +448,18 @@ def parse(arguments):
     parser.add_argument("--warm-up", type=float, default=2, help="seconds of each process")
     parser.add_argument("--seconds", type=float, default=3, help="measured in each process")
     parser.add_argument("--timeout", type=float, default=1800, help="seconds of each process")
-    parser.add_argument("--real-time", type=int, default=0, metavar="PRIORITY", help="chrt -f PRIORITY; the page says so")
+    parser.add_argument("--real-time", type=int, default=0, metavar="PRIORITY", help="chrt -f PRIORITY; recorded in the table of runs")
     parser.add_argument("--lowering", action="store_true", help="lowers for ExecuTorch again, and compares the times")
     parser.add_argument("--lower-option", action="append", default=[], help="of `belay lower`; repeatable")
     parser.add_argument("--belay", default=str(built / "belay/belay"))
-    parser.add_argument("--version", help="version of Belay in the page; default: the commit of these sources")
+    parser.add_argument("--version", help="version of Belay in the table of runs; default: the commit of these sources")
     parser.add_argument("--limits", default=str(built / "bench/limits"), help="'' to leave them out")
     parser.add_argument("--kernels", default=str(built / "bench/kernels"), help="'' to leave them out")
-    parser.add_argument("--output", help="the page; default: stdout")
+    parser.add_argument("--output", help="folder of pages and data/, to which the run is added; default: the run's pages on stdout")
+    parser.add_argument("--cpu", default="", help="short name of the CPU in the pages; default: that of earlier runs on the same processor")
+    parser.add_argument("--note", default="", help="text in the table of runs")
     parser.add_argument("--json", help="everything measured, after every case")
-    parser.add_argument("--from-json", help="writes the page of earlier results; measures nothing")
+    parser.add_argument("--from-json", help="adds earlier results; measures nothing")
     options = parser.parse_args(arguments)
     options.threads = [int(threads) for threads in options.threads.split(",")]
     if options.rounds < 1 or min(options.threads) < 1:
@@ -466,10 +469,11 @@ def parse(arguments):
     return options
 
 
-def write(path, text):
-    """Writes a file completely or not at all."""
-    pathlib.Path(f"{path}.new").write_text(text, encoding="utf-8")
-    os.replace(f"{path}.new", path)
+def add_run(folder, result, options):
+    """Adds a run to the data files of the folder, and writes its pages."""
+    data = figures.add(figures.read(folder / "data"), result, options.cpu, options.note)
+    figures.save(folder / "data", data)
+    pages.write(folder)
 
 
 def main(arguments):
@@ -477,7 +481,7 @@ def main(arguments):
 
     def save(result):
         if options.json:
-            write(options.json, json.dumps(result, indent=1))
+            figures.write(options.json, json.dumps(result, indent=1))
 
     if options.from_json:
         result = json.loads(pathlib.Path(options.from_json).read_text(encoding="utf-8"))
@@ -485,11 +489,11 @@ def main(arguments):
         models = chosen_models(options.models, options.data)
         with tempfile.TemporaryDirectory() as work:
             result = Bench(options, pathlib.Path(work)).measure(models, save)
-    page = table.markdown(result)
     if options.output:
-        write(options.output, page)
+        add_run(pathlib.Path(options.output), result, options)
     else:
-        print(page)
+        no_data = {name: [] for name in figures.COLUMNS}
+        print("\n".join(pages.pages_of(figures.add(no_data, result, options.cpu, options.note)).values()))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Tests the driver: its arithmetic, its tables, and a run on a small model, without peers. Started by bench_test.sh."""
+"""Tests the driver: its arithmetic, data files, pages, and a run on a small model, without peers. Started by bench_test.sh."""
 
 import array
 import contextlib
@@ -13,8 +13,9 @@ import tempfile
 import unittest
 
 import bench
+import figures
 import measures
-import table
+import pages
 
 
 def npy(path, numbers, code="f", descr="<f4", shape=None):
@@ -83,39 +84,121 @@ class MeasuresTest(unittest.TestCase):
         self.assertIsNone(measures.least_microseconds({**row, "peak": "other"}, limits))
 
 
-class TableTest(unittest.TestCase):
+def run_of(verdict, *medians):
+    return {"verdict": verdict, "why": "because", "error": 0.5, "rounds": rounds(*medians)}
+
+
+def case_of(model="net", threads=1, **runners):
+    return {"title": model, "threads": threads, "tolerance": 1e-3, "instructions": 0, "runners": runners}
+
+
+def result_of(*cases, processor="Fast CPU", commit="c0"):
+    """A result of bench.py without limits and kernels."""
+    return {
+        "machine": {"cpu": processor, "cpus": 2, "system": "Linux", "date": "2026-01-01", "load": ["0.1", "0.2"], "priority": "as usual", "limits": None},
+        "versions": {"belay": commit},
+        "protocol": {"rounds": 2, "warm_up": 1, "seconds": 1, "threads": [1]},
+        "lowering": [],
+        "cases": [
+            {**case, "runners": {name: {**run, "rounds": [{**r, "build_mode": "optimized"} for r in run["rounds"]]} for name, run in case["runners"].items()}}
+            for case in cases
+        ],
+    }
+
+
+NO_DATA = {name: [] for name in figures.COLUMNS}
+
+
+def pages_of(*cases):
+    return pages.pages_of(figures.add(NO_DATA, result_of(*cases)))
+
+
+class FiguresTest(unittest.TestCase):
     def test_formats_three_digits(self):
-        written = [table.number(x) for x in (0, 1, 12.345, 1234.5, 0.01234, None)]
-        self.assertEqual(written, ["0", "1.00", "12.3", "1234", "0.0123", "–"])
+        written = [figures.number(x) for x in (0, 1, 12.345, 1234.5, 0.01234, None)]
+        self.assertEqual(written, ["0", "1.00", "12.3", "1234", "0.0123", ""])
 
-    def run_of(self, verdict, *medians):
-        return {"verdict": verdict, "why": "because", "error": 0.5, "rounds": rounds(*medians)}
+    def test_written_files_read_back(self):
+        data = figures.add(NO_DATA, result_of(case_of(belay=run_of("right", 3), ort=run_of("right", 2))), note="two\nlines\tand a tab")
+        with tempfile.TemporaryDirectory() as folder:
+            figures.save(folder, data)
+            again = figures.read(folder)
+        self.assertEqual(again["latency"], data["latency"])
+        self.assertEqual(again["runs"][0]["note"], "two lines and a tab")
 
-    def case(self, **runners):
-        case = {"title": "net", "threads": 1, "tolerance": 1e-3, "instructions": 0}
-        return {**case, "runners": runners}
+    def test_later_run_replaces_models_of_its_cpu(self):
+        two_models = result_of(case_of("a", belay=run_of("right", 1)), case_of("b", belay=run_of("right", 2)))
+        data = figures.add(NO_DATA, two_models, cpu="Fast")
+        data = figures.add(data, result_of(case_of("b", belay=run_of("right", 3)), commit="c1"))
+        data = figures.add(data, result_of(case_of("b", belay=run_of("right", 4)), processor="Other"), cpu="Slow")
+        self.assertEqual([row["run"] for row in data["runs"]], ["fast-1", "fast-2", "slow-1"])
+        self.assertEqual([(r["run"], r["model"], r["ms"]) for r in data["latency"]], [("fast-1", "a", "1.00"), ("fast-2", "b", "3.00"), ("slow-1", "b", "4.00")])
+        written = pages.pages_of(data)
+        self.assertIn("| b | 3.00 | – | 4.00 | – |", written["latency.md"])
+        self.assertIn("| models | all others | b | all |", written["README.md"])
 
-    def test_names_losing_cases(self):
-        case = self.case(belay=self.run_of("right", 3), ort=self.run_of("right", 2), openvino=self.run_of("right", 4))
-        result = {"runners": ["belay", "ort", "openvino"], "cases": [case]}
-        self.assertIn("| net | 3.00 | 2.00 (1.50) | 4.00 (0.75) | **1.50** behind |", table.latency(result, 1))
-        self.assertEqual(table.behind(result), "- net, 1 thread: 1.50 times ONNX Runtime\n")
+    def test_runs_without_rows_are_dropped(self):
+        data = figures.add(NO_DATA, result_of(case_of(belay=run_of("right", 1))))
+        data = figures.add(data, result_of(case_of(belay=run_of("right", 2)), commit="c1"))
+        self.assertEqual([(row["run"], row["belay"]) for row in data["runs"]], [("fastcpu-2", "c1")])
+
+    def test_names_line_of_malformed_file(self):
+        data = figures.add(NO_DATA, result_of(case_of(belay=run_of("right", 1))))
+        for change, message in (
+            (("fastcpu-1\t", "other\t"), "latency.tsv:2: unknown run 'other'; runs.tsv has: fastcpu-1"),
+            (("\tnet\t", "\tweb\t"), "latency.tsv:2: unknown model 'web'; models.tsv has: net"),
+            (("\tbelay\t", "\t"), "latency.tsv:2: expected 8 cells, got 7"),
+            (("run\t", "\t"), "latency.tsv:1: expected the columns run, threads"),
+        ):
+            with self.subTest(message), tempfile.TemporaryDirectory() as folder:
+                figures.save(folder, data)
+                path = pathlib.Path(folder, "latency.tsv")
+                path.write_text(path.read_text().replace(*change))
+                with self.assertRaisesRegex(figures.BadData, message):
+                    figures.read(folder)
+
+
+class PagesTest(unittest.TestCase):
+    def test_lists_cases_slower_than_best_peer(self):
+        written = pages_of(case_of(belay=run_of("right", 3), ort=run_of("right", 2), openvino=run_of("right", 4)))
+        self.assertIn("| net | 3.00 | **1.50** slower |", written["latency.md"])
+        self.assertIn("| Fast CPU | net | 1 | 1.50 times ONNX Runtime |", written["latency.md"])
+        self.assertIn("| net | 4.00 (0.75) |", written["peers.md"])
 
     def test_wrong_peer_is_not_ranked(self):
-        case = self.case(belay=self.run_of("right", 3), ort=self.run_of("wrong", 1), openvino=self.run_of("right", 4))
-        result = {"runners": ["belay", "ort", "openvino"], "cases": [case]}
-        self.assertIn("| net | 3.00 | **wrong** | 4.00 (0.75) | 0.75 |", table.latency(result, 1))
-        self.assertEqual(table.behind(result), "- net, 1 thread: ONNX Runtime wrong: because\n")
+        written = pages_of(case_of(belay=run_of("right", 3), ort=run_of("wrong", 1), openvino=run_of("right", 4)))
+        self.assertIn("| net | 3.00 | 0.75 |", written["latency.md"])
+        self.assertIn("| Fast CPU | net | 1 | ONNX Runtime wrong: because |", written["latency.md"])
+        self.assertIn("| net | **wrong** |", written["peers.md"])
 
     def test_two_threads_are_compared_with_two_processes(self):
-        case = {**self.case(belay=self.run_of("right", 5, 6)), "pairs": [8, 9], "line_ns": [99.6, 450]}
-        result = {"runners": ["belay"], "cases": [case, self.case(belay=self.run_of("right", 5))]}
-        self.assertEqual(table.scaling(result).splitlines()[2:], ["| net | 5.50 | 8.50 | 0.78 | 100 · 450 |"])
+        case = {**case_of(threads=2, belay=run_of("right", 5, 6)), "pairs": [8, 9], "line_ns": [99.6, 450]}
+        one = case_of(belay=run_of("right", 5))
+        page = pages_of(one, case)["two_threads.md"]
+        self.assertIn("| net | 5.50 | 8.50 | 0.78 |", page)
+        self.assertIn("| net | 100 · 450 |", page)
         del case["line_ns"]
-        self.assertIn("| 0.78 | – |", table.scaling(result))
+        self.assertIn("| net | – |", pages_of(one, case)["two_threads.md"])
 
     def test_escapes_bars_in_cells(self):
-        self.assertEqual(table.rows(["a|b"], [["c\nd"]]), "| a\\|b |\n| --- |\n| c d |\n")
+        self.assertEqual(pages.table(["a|b"], [["c\nd"]]), "| a\\|b |\n| --- |\n| c d |\n")
+
+    def test_check_finds_changed_missing_and_other_pages(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            figures.save(folder / "data", figures.add(NO_DATA, result_of(case_of(belay=run_of("right", 3)))))
+            pages.write(folder)
+            self.assertEqual(pages.check(folder), [])
+            latency = folder / "latency.md"
+            latency.write_text(latency.read_text().replace("3.00", "2.00"))
+            (folder / "README.md").unlink()
+            (folder / "other.md").write_text("")
+            self.assertEqual([message.split(":")[0] for message in pages.check(folder)], [str(folder / name) for name in ("README.md", "latency.md", "other.md")])
+            with contextlib.redirect_stderr(io.StringIO()) as messages:
+                self.assertEqual(pages.main(["--check", str(folder)]), 1)
+            self.assertIn("latency.md: expected the page of the data files: run tools/bench/pages.py", messages.getvalue())
+            self.assertEqual(pages.main([str(folder)]), 0)
+            self.assertEqual(pages.check(folder), [])
 
 
 class DriverTest(unittest.TestCase):
@@ -135,13 +218,16 @@ class DriverTest(unittest.TestCase):
                 shutil.copy(path, target / path.name.replace("input_", "in").replace("output_", "golden"))
 
     def bench(self, *arguments):
-        """The page and the JSON of a run."""
-        page, results = self.data / "page.md", self.data / "results.json"
+        """The pages, one after another, and the JSON of a run."""
+        folder, results = self.data / "pages", self.data / "results.json"
+        shutil.rmtree(folder, ignore_errors=True)
         defaults = ["--data", self.data, "--belay", os.environ["BELAY"], "--limits", "", "--kernels", "", "--threads", "1"]
-        defaults += ["--rounds", "2", "--warm-up", "0", "--seconds", "0.01", "--output", page, "--json", results]
+        defaults += ["--rounds", "2", "--warm-up", "0", "--seconds", "0.01", "--output", folder, "--json", results]
         with contextlib.redirect_stderr(io.StringIO()):
             self.assertEqual(bench.main(list(map(str, defaults + list(arguments)))), 0)
-        return page.read_text(encoding="utf-8"), json.loads(results.read_text(encoding="utf-8"))
+        self.assertEqual(pages.check(folder), [])
+        text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md")))
+        return text, json.loads(results.read_text(encoding="utf-8"))
 
     def expect_well_formed(self, page):
         columns = 0  # of the table that the line is in
@@ -156,7 +242,7 @@ class DriverTest(unittest.TestCase):
         page, result = self.bench("--models", "small")
         self.expect_well_formed(page)
         self.assertRegex(page, r"\| small \| [0-9.]+ \|")
-        self.assertIn("## Behind, wrong or failed\n\nNone.\n", page)
+        self.assertIn("## Slower than the best peer, wrong or failed\n\nNone.\n", page)
         (case,) = result["cases"]
         belay = case["runners"]["belay"]
         self.assertEqual((belay["verdict"], len(belay["rounds"])), ("right", 2))
@@ -166,13 +252,13 @@ class DriverTest(unittest.TestCase):
     def test_measures_belay_with_xnnpack_without_peers(self):
         page, result = self.bench("--models", "small", "--xnnpack")
         self.expect_well_formed(page)
-        self.assertRegex(page, r"\| small \| [0-9.]+ \| [0-9.]+ \([0-9.]+\) \| – \|")
+        self.assertRegex(page, r"## Belay\+XNNPACK, 1 thread\n\n.*\n.*\n\| small \| [0-9.]+ \([0-9.]+\) \|")
         self.assertIn("| Belay+XNNPACK | XNNPACK of Debian: ", page)
-        self.assertIn("## Behind, wrong or failed\n\nNone.\n", page)
+        self.assertIn("## Slower than the best peer, wrong or failed\n\nNone.\n", page)
         self.assertEqual(len(result["cases"][0]["runners"]["belay_xnnpack"]["rounds"]), 2)
         self.assertGreater(result["lowering"][0]["belay_xnnpack"]["seconds"], 0)
         self.assertGreater(result["lowering"][0]["pte"]["seconds"], 0)
-        self.assertIn("| Belay's .pte s | .pte to ExecuTorch |", page)
+        self.assertRegex(page, r"Belay s \| \.pte s \|")
 
     def test_wrong_output_has_no_time(self):
         golden = self.data / "small" / "golden0.npy"
@@ -181,7 +267,7 @@ class DriverTest(unittest.TestCase):
         page, result = self.bench("--models", "small")
         self.expect_well_formed(page)
         self.assertIn("| small | **wrong** |", page)
-        self.assertIn("- small, 1 thread: Belay wrong: expected an error of at most 0.001, got", page)
+        self.assertIn("| small | 1 | Belay wrong: expected an error of at most 0.001, got", page)
         self.assertEqual(result["cases"][0]["runners"]["belay"]["rounds"], [])
 
     def test_model_without_golden_outputs_fails(self):
@@ -195,13 +281,20 @@ class DriverTest(unittest.TestCase):
         (broken / "model.pt2").write_bytes(b"no archive")
         page, result = self.bench("--models", "broken,small")
         self.assertIn("| broken | **failed** |", page)
+        self.assertIn("| broken | failed |", page)
         self.assertRegex(page, r"\| small \| [0-9.]+ \|")
         self.assertIn("why", result["lowering"][0])
 
-    def test_rewrites_page_from_json(self):
+    def test_rewrites_pages_from_json(self):
         page, _ = self.bench("--models", "small")
         again, _ = self.bench("--from-json", self.data / "results.json")
         self.assertEqual(page, again)
+
+    def test_prints_pages_without_output(self):
+        page, _ = self.bench("--models", "small")
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            self.assertEqual(bench.main(["--data", str(self.data), "--from-json", str(self.data / "results.json")]), 0)
+        self.assertEqual(sorted(printed.getvalue().split()), sorted(page.split()))
 
     def test_slow_process_times_out(self):
         sleeper = self.data / "sleeper.sh"

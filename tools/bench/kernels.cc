@@ -329,8 +329,8 @@ std::vector<Row> Rows() {
   };
   using enum WeightFormat;
   return {
-      {"square", "product 1024 x 1024 x 1024", kF32, product(1024, 1024, 1024)},
-      {"square", "bfloat16 product 1024 x 1024 x 1024", kBF16, bfloat16_product(1024, 1024, 1024)},
+      {"square", "GEMM 1024 x 1024 x 1024", kF32, product(1024, 1024, 1024)},
+      {"square", "bfloat16 GEMM 1024 x 1024 x 1024", kBF16, bfloat16_product(1024, 1024, 1024)},
       {"MobileNetV2", "1x1 112x112, 32 to 16", kF32, product(112 * 112, 16, 32)},
       {"MobileNetV2", "1x1 56x56, 24 to 144", kF32, product(56 * 56, 144, 24)},
       {"MobileNetV2", "1x1 14x14, 96 to 576", kF32, product(14 * 14, 576, 96)},
