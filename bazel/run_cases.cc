@@ -9,7 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "backends/runtime_backends.h"
-#include "exir/engine/compare.h"
+#include "exir/compare/compare.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/method.h"

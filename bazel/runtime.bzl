@@ -10,7 +10,8 @@ that the compiler drops code of other rows; and the registries over them.
 """
 
 load("//backends:backends.bzl", "BACKENDS", "BACKENDS_OVER_KERNELS", "selectable_runtime")
-load("//runtime/kernels:families.bzl", "CPU_FAMILIES", "HIGHWAY_FAMILIES")
+load("//backends/cpu:families.bzl", "CPU_FAMILIES")
+load("//runtime/kernels:families.bzl", "HIGHWAY_FAMILIES")
 load("//tools:cc.bzl", "cc_library")
 load(":program_info.bzl", "BelayProgramInfo")
 load(":refuse.bzl", "refuse")

@@ -95,10 +95,10 @@ constexpr struct {
 
 template <auto kRun, auto kAccepts = nullptr, auto kScratchBytes = nullptr>
 constexpr Kernel NeededRow(std::string_view op, std::string_view signature, std::string_view name,
-                           KernelEngine engine) {
+                           KernelEngine engine, const OperatorFacts* facts = nullptr) {
   for (const auto& row : kNeededRows) {
     if (row.op == op && row.name == name) {
-      return KernelRow<kRun, kAccepts, kScratchBytes>(op, signature, name, engine);
+      return KernelRow<kRun, kAccepts, kScratchBytes>(op, signature, name, engine, facts);
     }
   }
   return {};

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "exir/ir/lowered_backend_module.h"
+#include "runtime/schema/operator_facts.h"
 
 namespace belay::exir {
 namespace {
@@ -13,18 +14,21 @@ class FlopCounter {
       : program_(program), graph_(graph), node_(node) {}
 
   double Count() const {
-    const OpDef* def = node_.target->def();
+    const FlopRule& rule = FactsOf(node_.target->name()).flops;
     const TensorMeta* result = Result();
-    if (def == nullptr || result == nullptr) return 0;
-    switch (def->flops.rule) {
-      case FlopRule::kNone:
-        break;
-      case FlopRule::kMatmul:
-        return Matmul(*result, def->flops.factor);
-      case FlopRule::kConvolution:
-        return Convolution(*result);
-      case FlopRule::kAttention:
+    if (result == nullptr) return 0;
+    switch (rule.kind) {
+      case FlopRule::Kind::kMatmul:
+        return Matmul(*result, rule.factor);
+      case FlopRule::Kind::kConvolution:
+        return Convolution(*result, rule.factor);
+      case FlopRule::Kind::kAttention:
         return Attention();
+      case FlopRule::Kind::kNone:
+      case FlopRule::Kind::kWindow:  // the other rules are of backends' private operators
+      case FlopRule::Kind::kDepthwise:
+      case FlopRule::Kind::kChain:
+        break;
     }
     return 0;
   }
@@ -59,8 +63,8 @@ class FlopCounter {
   // multiplied with a filter.
   //   normal:      weight[out_channels, in_channels / groups, kernel...]
   //   transposed:  weight[in_channels, out_channels / groups, kernel...]
-  double Convolution(const TensorMeta& result) const {
-    const TensorMeta *image = Operand("input"), *weight = Operand("weight");
+  double Convolution(const TensorMeta& result, std::string_view factor) const {
+    const TensorMeta *image = Operand(factor), *weight = Operand("weight");
     if (image == nullptr || weight == nullptr) return 0;
     const bool transposed = node_.argument("transposed") == Argument(true);
     const double filters = MaxSize(weight->sizes[0]);

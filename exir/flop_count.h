@@ -7,8 +7,8 @@
 namespace belay::exir {
 
 // Returns the floating-point operations of one execution of `node`, by the rules of PyTorch's
-// torch.utils.flop_counter. Matmuls, convolutions and attention count 2 per multiply-add; all other
-// operators count 0. Symbolic sizes count with the maximum of their range. A delegate call counts
+// torch.utils.flop_counter (OperatorFacts::flops). Matmuls, convolutions and attention count 2 per
+// multiply-add; all other operators count 0. Symbolic sizes count with the maximum of their range. A delegate call counts
 // the nodes of its original program, subgraphs included, each subgraph once.
 double FlopsOf(const ExportedProgram& program, const Graph& graph, const Node& node);
 

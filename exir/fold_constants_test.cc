@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "exir/backend/testing/recording_backend.h"
-#include "exir/engine/call.h"
+#include "exir/compare/call.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pass/pass_manager.h"

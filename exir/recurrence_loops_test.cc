@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "exir/engine/call.h"
+#include "exir/compare/call.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"

@@ -3,7 +3,7 @@
 load("@rules_cc//cc:defs.bzl", _cc_binary = "cc_binary", _cc_library = "cc_library", _cc_test = "cc_test")
 
 # Folders of product code, which does not use exceptions.
-_PRODUCT = ["backends", "bazel", "executorch", "exir", "runtime", "tools"]
+_PRODUCT = ["backends", "bazel", "bindings", "executorch", "exir", "runtime", "tools"]
 
 def _compiled(kwargs, exceptions):
     """Adds compile options to the attributes of a C++ target.
@@ -73,7 +73,7 @@ _FOR_TESTS = absl(
 ) + ["@com_google_googletest//:gtest_main"]
 
 def belay_library(name, srcs = None, hdrs = None, deps = [], **kwargs):
-    """A cc_library of <name>.cc and <name>.h, if they exist.
+    """A cc_library of <name>.cc and <name>.h, at least one of which exists.
 
     Args:
       name: of the library.
@@ -82,10 +82,14 @@ def belay_library(name, srcs = None, hdrs = None, deps = [], **kwargs):
       deps: the dependencies.
       **kwargs: as for cc_library.
     """
+    named_srcs = native.glob([name + ".cc"], allow_empty = True)
+    named_hdrs = native.glob([name + ".h"], allow_empty = True)
+    if srcs == None and hdrs == None and not named_srcs + named_hdrs:
+        fail("%s: expected %s.cc or %s.h in //%s, found neither" % (name, name, name, native.package_name()))
     cc_library(
         name = name,
-        srcs = native.glob([name + ".cc"], allow_empty = True) if srcs == None else srcs,
-        hdrs = native.glob([name + ".h"], allow_empty = True) if hdrs == None else hdrs,
+        srcs = named_srcs if srcs == None else srcs,
+        hdrs = named_hdrs if hdrs == None else hdrs,
         deps = deps,
         **kwargs
     )

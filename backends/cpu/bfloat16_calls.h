@@ -38,7 +38,7 @@ inline bool HasPairsOfChannels(int64_t channels) {
 inline std::optional<int64_t> PackedPairFiltersSize(int64_t channels, int64_t taps,
                                                     int64_t out_channels) {
   const CheckedInt rows = CheckedInt(taps) * CheckedInt(PairedChannels(channels));
-  return rows.ok() ? PackedPairsSize(rows.value(), out_channels) : std::nullopt;
+  return rows.ok() ? PackedVnni2Size(rows.value(), out_channels) : std::nullopt;
 }
 
 // belay_cpu::bfloat16_linear: input [..., k], weight packed from [k, out_features] -> [...,
@@ -66,7 +66,7 @@ struct BFloat16LinearCall {
           absl::StrCat("input: expected an even last dimension, got ", FormatDims<D>(shape)));
     }
     ABSL_RETURN_IF_ERROR(
-        CheckPackedSize<D>(Arguments::SizesOf(weight), PackedPairsSize(k, out_features)));
+        CheckPackedSize<D>(Arguments::SizesOf(weight), PackedVnni2Size(k, out_features)));
     shape[shape.size() - 1] = D(out_features);
     ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(shape, static_cast<int>(shape.size()) - 1));
     return shape;

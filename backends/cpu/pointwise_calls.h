@@ -86,7 +86,7 @@ inline constexpr PointwiseStep kPointwiseSteps[] = {
     {"trunc", PointwiseOp::kTrunc, 1},
     {"where", PointwiseOp::kWhere, 3, 0, false, 0b1},
 };
-// Returns the row of this name; nullptr if there is none.
+// Returns the row of this name; nullptr if no row has it.
 constexpr const PointwiseStep* FindPointwiseStep(std::string_view name) {
   for (const PointwiseStep& step : kPointwiseSteps) {
     if (step.name == name) return &step;

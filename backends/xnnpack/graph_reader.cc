@@ -276,7 +276,7 @@ class Reader {
   }
 
   // Resolves ids of inputs and output to indices; an omitted input is -1.
-  absl::Status Resolve(const Operands& operands, Node& node) const {
+  absl::Status Resolve(const OperandIds& operands, Node& node) const {
     node.flags = operands.flags;
     for (const uint32_t& id : operands.inputs) {
       if (operands.last_is_optional && id == kInvalidId && &id == &operands.inputs.back()) {
@@ -316,7 +316,7 @@ class Reader {
                                     " and ", node.max));
       }
     }
-    ABSL_ASSIGN_OR_RETURN(const Operands operands, ReadNodeFields(wire, node));
+    ABSL_ASSIGN_OR_RETURN(const OperandIds operands, ReadNodeFields(wire, node));
     ABSL_RETURN_IF_ERROR(Resolve(operands, node));
     ABSL_RETURN_IF_ERROR(CheckDatatypes(*rule, node));
     std::vector<const Sizes*> sizes;

@@ -31,7 +31,7 @@ absl::Status ReadWindow(std::initializer_list<std::pair<int64_t*, uint32_t>> num
   return absl::OkStatus();
 }
 
-absl::StatusOr<Operands> ReadFields(const fb::Convolution& wire, Node& node) {
+absl::StatusOr<OperandIds> ReadFields(const fb::Convolution& wire, Node& node) {
   Window& w = node.window;
   ABSL_RETURN_IF_ERROR(
       ReadWindow({{&w.top, wire.padding_top()},
@@ -52,11 +52,11 @@ absl::StatusOr<Operands> ReadFields(const fb::Convolution& wire, Node& node) {
   w.groups = wire.groups();
   w.group_inputs = wire.group_input_channels();
   w.group_outputs = wire.group_output_channels();
-  return Operands{
+  return OperandIds{
       {wire.input1_id(), wire.filter_id(), wire.bias_id()}, wire.output_id(), wire.flags(), true};
 }
 
-absl::StatusOr<Operands> ReadFields(const fb::Pool& wire, Node& node) {
+absl::StatusOr<OperandIds> ReadFields(const fb::Pool& wire, Node& node) {
   Window& w = node.window;
   // Average pools have no dilation; the field is 0.
   const bool dilated = node.type == NodeType::MaxPooling2d;
@@ -75,66 +75,66 @@ absl::StatusOr<Operands> ReadFields(const fb::Pool& wire, Node& node) {
                   {&w.dilation_width, dilation_width}},
                  {wire.pooling_height(), wire.pooling_width(), wire.stride_height(),
                   wire.stride_width(), dilation_height, dilation_width}));
-  return Operands{{wire.input_id()}, wire.output_id(), wire.flags()};
+  return OperandIds{{wire.input_id()}, wire.output_id(), wire.flags()};
 }
 
-absl::StatusOr<Operands> ReadFields(const fb::Concatenate& wire, Node& node) {
+absl::StatusOr<OperandIds> ReadFields(const fb::Concatenate& wire, Node& node) {
   node.numbers = Sizes({wire.axis()});
   const uint32_t ids[] = {wire.input1_id(), wire.input2_id(), wire.input3_id(), wire.input4_id(),
                           wire.input5_id()};
   switch (node.type) {
     case NodeType::Concatenate2:
-      return Operands{{ids[0], ids[1]}, wire.output_id(), wire.flags()};
+      return OperandIds{{ids[0], ids[1]}, wire.output_id(), wire.flags()};
     case NodeType::Concatenate3:
-      return Operands{{ids[0], ids[1], ids[2]}, wire.output_id(), wire.flags()};
+      return OperandIds{{ids[0], ids[1], ids[2]}, wire.output_id(), wire.flags()};
     case NodeType::Concatenate4:
-      return Operands{{ids[0], ids[1], ids[2], ids[3]}, wire.output_id(), wire.flags()};
+      return OperandIds{{ids[0], ids[1], ids[2], ids[3]}, wire.output_id(), wire.flags()};
     default:
-      return Operands{{ids[0], ids[1], ids[2], ids[3], ids[4]}, wire.output_id(), wire.flags()};
+      return OperandIds{{ids[0], ids[1], ids[2], ids[3], ids[4]}, wire.output_id(), wire.flags()};
   }
 }
 
-absl::StatusOr<Operands> ReadFields(const fb::Unary& wire, Node& node) {
-  return Operands{{wire.input_id()}, wire.output_id(), wire.flags()};
+absl::StatusOr<OperandIds> ReadFields(const fb::Unary& wire, Node& node) {
+  return OperandIds{{wire.input_id()}, wire.output_id(), wire.flags()};
 }
-absl::StatusOr<Operands> ReadFields(const fb::Binary& wire, Node& node) {
-  return Operands{{wire.input1_id(), wire.input2_id()}, wire.output_id(), wire.flags()};
+absl::StatusOr<OperandIds> ReadFields(const fb::Binary& wire, Node& node) {
+  return OperandIds{{wire.input1_id(), wire.input2_id()}, wire.output_id(), wire.flags()};
 }
-absl::StatusOr<Operands> ReadFields(const fb::Slope& wire, Node& node) {
+absl::StatusOr<OperandIds> ReadFields(const fb::Slope& wire, Node& node) {
   node.number = wire.slope();
-  return Operands{{wire.input_id()}, wire.output_id(), wire.flags()};
+  return OperandIds{{wire.input_id()}, wire.output_id(), wire.flags()};
 }
-absl::StatusOr<Operands> ReadFields(const fb::FullyConnected& wire, Node& node) {
-  return Operands{
+absl::StatusOr<OperandIds> ReadFields(const fb::FullyConnected& wire, Node& node) {
+  return OperandIds{
       {wire.input1_id(), wire.filter_id(), wire.bias_id()}, wire.output_id(), wire.flags(), true};
 }
-absl::StatusOr<Operands> ReadFields(const fb::Transpose& wire, Node& node) {
+absl::StatusOr<OperandIds> ReadFields(const fb::Transpose& wire, Node& node) {
   ABSL_ASSIGN_OR_RETURN(node.numbers, ReadNumbers(wire.perm(), wire.num_dims()));
-  return Operands{{wire.input_id()}, wire.output_id(), wire.flags()};
+  return OperandIds{{wire.input_id()}, wire.output_id(), wire.flags()};
 }
-absl::StatusOr<Operands> ReadFields(const fb::Reshape& wire, Node& node) {
+absl::StatusOr<OperandIds> ReadFields(const fb::Reshape& wire, Node& node) {
   ABSL_ASSIGN_OR_RETURN(node.numbers, ReadNumbers(wire.new_shape(), wire.num_dims()));
-  return Operands{{wire.input_id()}, wire.output_id(), wire.flags()};
+  return OperandIds{{wire.input_id()}, wire.output_id(), wire.flags()};
 }
-absl::StatusOr<Operands> ReadFields(const fb::Slice& wire, Node& node) {
+absl::StatusOr<OperandIds> ReadFields(const fb::Slice& wire, Node& node) {
   ABSL_ASSIGN_OR_RETURN(node.numbers, ReadNumbers(wire.offsets(), wire.num_dims()));
   ABSL_ASSIGN_OR_RETURN(node.more_numbers, ReadNumbers(wire.sizes(), wire.num_dims()));
-  return Operands{{wire.input_id()}, wire.output_id(), wire.flags()};
+  return OperandIds{{wire.input_id()}, wire.output_id(), wire.flags()};
 }
-absl::StatusOr<Operands> ReadFields(const fb::Pad& wire, Node& node) {
+absl::StatusOr<OperandIds> ReadFields(const fb::Pad& wire, Node& node) {
   ABSL_ASSIGN_OR_RETURN(node.numbers, ReadNumbers(wire.pre_paddings(), std::nullopt));
   ABSL_ASSIGN_OR_RETURN(node.more_numbers, ReadNumbers(wire.post_paddings(), std::nullopt));
   node.number = wire.padding_value();
-  return Operands{{wire.input_id()}, wire.output_id(), wire.flags()};
+  return OperandIds{{wire.input_id()}, wire.output_id(), wire.flags()};
 }
-absl::StatusOr<Operands> ReadFields(const fb::Resize& wire, Node& node) {
+absl::StatusOr<OperandIds> ReadFields(const fb::Resize& wire, Node& node) {
   node.numbers = Sizes({wire.new_height(), wire.new_width()});
-  return Operands{{wire.input_id()}, wire.output_id(), wire.flags()};
+  return OperandIds{{wire.input_id()}, wire.output_id(), wire.flags()};
 }
 
 }  // namespace
 
-absl::StatusOr<Operands> ReadNodeFields(const fb::Node& wire, Node& node) {
+absl::StatusOr<OperandIds> ReadNodeFields(const fb::Node& wire, Node& node) {
   const void* fields = wire.node();
   if (fields == nullptr) return Invalid("it has no fields");
   switch (node.type) {

@@ -13,7 +13,7 @@
 namespace belay::xnnpack {
 
 // Ids in the payload of the values that a node reads and writes.
-struct Operands {
+struct OperandIds {
   std::vector<uint32_t> inputs;
   uint32_t output = 0;
   uint32_t flags = 0;
@@ -25,7 +25,7 @@ inline constexpr uint32_t kInvalidId = UINT32_MAX;
 //   kInvalidArgument  the fields are missing; a list does not have the declared length, or a window
 //                     has an impossible parameter
 // Precondition: the verifier accepted the fields for the node's type.
-absl::StatusOr<Operands> ReadNodeFields(const fb::Node& wire, Node& node);
+absl::StatusOr<OperandIds> ReadNodeFields(const fb::Node& wire, Node& node);
 
 // Reads a list of numbers, which may be missing. kInvalidArgument unless it has `count` elements,
 // if given, and at most the maximum number of dimensions. Catches a count that contradicts its

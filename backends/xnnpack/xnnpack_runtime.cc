@@ -74,6 +74,11 @@ absl::StatusOr<DimOrder> OrderOf(const Value& value, const Sizes& sizes, const E
   return MismatchError(value, sizes, of_call);
 }
 
+bool IsConcatenation(NodeType type) {
+  return type == NodeType::Concatenate2 || type == NodeType::Concatenate3 ||
+         type == NodeType::Concatenate4 || type == NodeType::Concatenate5;
+}
+
 class XnnpackHandle final : public DelegateHandle {
  public:
   static absl::StatusOr<std::unique_ptr<DelegateHandle>> Create(const DelegateInitContext& context,
@@ -106,7 +111,6 @@ class XnnpackHandle final : public DelegateHandle {
   absl::Status ExecuteWithin(KernelContext& context, Budget& budget) override {
     ABSL_RETURN_IF_ERROR(context.CheckArity(num_arguments_, num_outputs_));
     ABSL_RETURN_IF_ERROR(UpdateSizes(context));
-    if (is_empty_) return WriteEmptyOutputs(context);
     UseScratch(context.scratch().data());
     for (size_t i = 0; i < places_.size(); ++i) {
       if (!graph_.values[i].is_constant) ForgetMagnitude(places_[i]);
@@ -295,7 +299,6 @@ class XnnpackHandle final : public DelegateHandle {
   absl::Status UpdateSizes(KernelContext& context) {
     bool same = sizes_are_known_;
     sizes_are_known_ = false;
-    is_empty_ = false;
     for (int index : arguments_) {
       Place& place = places_[index];
       const Value& value = graph_.values[index];
@@ -306,7 +309,6 @@ class XnnpackHandle final : public DelegateHandle {
                          DTypeName(DtypeOf(value.datatype)), " of rank ", place.order.size()));
       }
       const Sizes sizes = tensor->rank() == 0 ? value.sizes : Permuted(tensor->sizes, place.order);
-      is_empty_ = is_empty_ || tensor->numel() == 0;
       if (sizes == place.sizes) continue;
       same = false;
       place.sizes = sizes;
@@ -314,22 +316,6 @@ class XnnpackHandle final : public DelegateHandle {
     }
     if (!same) ABSL_RETURN_IF_ERROR(ComputeSizes());
     sizes_are_known_ = true;
-    return absl::OkStatus();
-  }
-
-  // Handles a call with an empty argument: nothing is computed. kUnimplemented if an output is not
-  // empty, such as an average over no elements.
-  absl::Status WriteEmptyOutputs(KernelContext& context) {
-    for (int index : outputs_) {
-      const Place& place = places_[index];
-      const int output = graph_.values[index].output;
-      if (place.order.empty() || NumElements(place.sizes) != 0) {
-        return absl::UnimplementedError(absl::StrCat("output ", output, " of sizes ",
-                                                     FormatSizes(place.sizes),
-                                                     " of an argument without elements"));
-      }
-      ABSL_RETURN_IF_ERROR(context.Output(output, Unpermuted(place.sizes, place.order)).status());
-    }
     return absl::OkStatus();
   }
 
@@ -418,8 +404,27 @@ class XnnpackHandle final : public DelegateHandle {
     return ResultMagnitude(node, weights_[index], {bounds, count}, operands);
   }
 
+  // Error for an operand without elements if the result has some. Concatenations permit it.
+  absl::Status CheckElements(const Node& node) const {
+    if (IsConcatenation(node.type)) return absl::OkStatus();
+    for (int input : node.inputs) {
+      if (input < 0 || NumElements(places_[input].sizes) != 0) continue;
+      const Value& value = graph_.values[input];
+      return absl::UnimplementedError(absl::StrCat(
+          value.argument >= 0 ? absl::StrCat("argument ", value.argument, " of the delegate")
+                              : absl::StrCat("value ", value.id),
+          " of sizes ", FormatSizes(places_[input].sizes), " has no elements, the result of sizes ",
+          FormatSizes(places_[node.output].sizes),
+          " has some; call with at least one element, or lower without this backend"));
+    }
+    return absl::OkStatus();
+  }
+
+  // A result without elements needs no computation.
   absl::Status RunNode(size_t index, Budget& budget) {
     const Node& node = graph_.nodes[index];
+    if (NumElements(places_[node.output].sizes) == 0) return absl::OkStatus();
+    ABSL_RETURN_IF_ERROR(CheckElements(node));
     const Sizes* sizes[kMaxInputs];
     const void* inputs[kMaxInputs] = {};
     Operands operands{.sizes = InputSizes(node, sizes),
@@ -461,7 +466,6 @@ class XnnpackHandle final : public DelegateHandle {
   std::byte* scratch_ = nullptr;  // current address of the `working_` values
   pthreadpool_t threads_;
   EventSink events_;
-  bool is_empty_ = false;        // an argument of the call is empty
   bool sizes_are_known_ = true;  // initially the maximum sizes
 };
 

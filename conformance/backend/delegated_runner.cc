@@ -8,7 +8,7 @@
 #include "backends/runtime_backends.h"
 #include "conformance/backend/call_program.h"
 #include "conformance/ops/op_compare.h"
-#include "exir/engine/call.h"
+#include "exir/compare/call.h"
 #include "exir/pipeline.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/executor/method.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "exir/import/call_arguments.h"
+#include "exir/ir/call_arguments.h"
 #include "exir/op/op_variants.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"

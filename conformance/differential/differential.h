@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "conformance/differential/call_corpus.h"
-#include "exir/engine/call.h"
+#include "exir/compare/call.h"
 #include "exir/op/op_registry.h"
 #include "exir/testing/generator/random_program.h"
 #include "runtime/kernel/kernel_registry.h"

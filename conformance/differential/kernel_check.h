@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "exir/engine/call.h"
+#include "exir/compare/call.h"
 #include "exir/ir/exported_program.h"
 #include "runtime/kernel/kernel_registry.h"
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "absl/functional/function_ref.h"
-#include "exir/engine/call.h"
+#include "exir/compare/call.h"
 #include "exir/ir/exported_program.h"
 
 namespace belay::conformance {

@@ -10,7 +10,7 @@
 
 #include "conformance/models/manifest.h"
 #include "conformance/models/model_runner.h"
-#include "exir/engine/call.h"
+#include "exir/compare/call.h"
 #include "exir/import/import.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/ops/standard_ops.h"

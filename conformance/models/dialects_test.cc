@@ -13,8 +13,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "conformance/models/manifest.h"
-#include "exir/engine/call.h"
-#include "exir/engine/compare.h"
+#include "exir/compare/call.h"
+#include "exir/compare/compare.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
 #include "gtest/gtest.h"

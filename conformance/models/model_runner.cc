@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "exir/engine/call.h"
-#include "exir/engine/compare.h"
+#include "exir/compare/call.h"
+#include "exir/compare/compare.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/npy.h"
 #include "runtime/core/status_macros.h"

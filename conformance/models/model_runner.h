@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "conformance/models/manifest.h"
-#include "exir/engine/call.h"
+#include "exir/compare/call.h"
 #include "exir/interpreter/owned_value.h"
 #include "exir/op/op_registry.h"
 #include "exir/pipeline.h"

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/aot_backends.h"
 #include "backends/runtime_backends.h"
-#include "exir/engine/call.h"
+#include "exir/compare/call.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
 #include "runtime/core/testing.h"

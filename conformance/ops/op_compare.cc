@@ -3,7 +3,7 @@
 #include <optional>
 #include <type_traits>
 
-#include "exir/engine/compare.h"
+#include "exir/compare/compare.h"
 #include "runtime/core/str_cat.h"
 
 namespace belay::conformance {

@@ -3,7 +3,7 @@
     method = belay.Library("libbelay.so").load("model.belay")
     [scores] = method(belay.Tensor("f", [1, 1, 8, 8], pixels))
 
-runtime/c/belay.h documents the functions and their errors.
+bindings/c/belay.h documents the functions and their errors.
 """
 
 import array

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "executorch/format/portable_operators.h"
@@ -51,7 +52,8 @@ T* MethodTranslator::AddInstruction(T instruction) {
 void MethodTranslator::AddSource() {
   if (debug_ == nullptr) return;
   auto frames = std::make_unique<FrameListT>();
-  const schema::InstructionDebugInfo& info = debug_->instructions(at_);
+  const schema::InstructionDebugInfo& info =
+      at_ < 0 ? schema::InstructionDebugInfo::default_instance() : debug_->instructions(at_);
   if (!info.source().empty()) {
     auto frame = std::make_unique<FrameT>();
     frame->filename = info.source();
@@ -249,6 +251,31 @@ void MethodTranslator::AddMethodInputs() {
   }
 }
 
+// ExecuTorch's host sets the memory of an output, which redirects the tensor of that value. A value
+// with another role (input, constant, state, an earlier output) would lose its elements.
+void MethodTranslator::AddOutputs() {
+  absl::flat_hash_set<uint32_t> used;
+  for (const schema::Input& input : method_.inputs()) used.insert(input.value());
+  for (uint32_t output : method_.outputs()) {
+    const schema::Value& source = Source(output);
+    const schema::Tensor::LocationCase location = source.tensor().location_case();
+    const bool first = used.insert(output).second;
+    if (!source.has_tensor() || (first && location != schema::Tensor::kConstant &&
+                                 location != schema::Tensor::kStateOffset)) {
+      plan_->outputs.push_back(Value(output));
+      continue;
+    }
+    const Index original = Value(output);
+    schema::Tensor layout = source.tensor();
+    layout.mutable_external();
+    AddTensor(output, layout);
+    const Index copy = Value(output);
+    values_[output] = original;
+    AddCall("aten::alias_copy.out", {original, copy, copy});
+    plan_->outputs.push_back(copy);
+  }
+}
+
 void MethodTranslator::AddDelegates() {
   for (const schema::Delegate& delegate : method_.delegates()) {
     if (std::find(std::begin(kBackends), std::end(kBackends), delegate.backend_id()) ==
@@ -281,8 +308,8 @@ std::unique_ptr<ExecutionPlanT> MethodTranslator::Translate() {
   AddMethodInputs();
   AddDelegates();
   AddInstructions();
+  AddOutputs();
   if (!has_sources_) chain_->stacktrace.clear();
-  for (uint32_t output : method_.outputs()) plan_->outputs.push_back(Value(output));
   plan_->non_const_buffer_sizes = {0, static_cast<int64_t>(method_.arena_bytes())};
   if (method_.state_size() > 0) plan_->non_const_buffer_sizes.push_back(0);
   return std::move(plan_);

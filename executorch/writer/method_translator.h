@@ -47,6 +47,7 @@ class MethodTranslator {
   void AddMethodInputs();
   void AddDelegates();
   void AddInstructions();
+  void AddOutputs();
   void Translate(const schema::KernelCall& call);
   void Translate(const schema::DelegateCall& call);
   void Translate(const schema::Move& move);

@@ -85,8 +85,8 @@ constexpr Exception kExceptions[] = {
 const exir::DecompositionTable& PortableDecompositions() {
   static const exir::DecompositionTable& table = *[] {
     const absl::Span<const exir::Decomposition> families[] = {
-        ArithmeticDecompositions(), BesselDecompositions(), OrderDecompositions(),
-        ScatterDecompositions(), WindowDecompositions()};
+        ArithmeticDecompositions(), BesselDecompositions(),  OrderDecompositions(),
+        ResizeDecompositions(),     ScatterDecompositions(), WindowDecompositions()};
     return new exir::DecompositionTable(families);
   }();
   return table;

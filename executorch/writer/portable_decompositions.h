@@ -13,6 +13,7 @@ namespace belay::pte {
 absl::Span<const exir::Decomposition> ArithmeticDecompositions();
 absl::Span<const exir::Decomposition> BesselDecompositions();
 absl::Span<const exir::Decomposition> OrderDecompositions();
+absl::Span<const exir::Decomposition> ResizeDecompositions();
 absl::Span<const exir::Decomposition> ScatterDecompositions();
 absl::Span<const exir::Decomposition> WindowDecompositions();
 

@@ -456,5 +456,24 @@ TEST(PortableDecompositionsTest, KeepsCallsWithoutDecomposition) {
   EXPECT_THAT(exir::PrintProgram(program), ::testing::HasSubstr("adaptive_max_pool2d"));
 }
 
+// --- Resizing ---
+
+TEST(ResizeDecompositionsTest, BySize) {
+  ExpectPortable("aten.upsample_bilinear2d.default(%a, [5,7], false)", {F({1, 2, 3, 4})}, 1);
+  ExpectPortable("aten.upsample_bilinear2d.default(%a, [5,1], true)", {F({1, 2, 3, 4})}, 1);
+  ExpectPortable("aten.upsample_nearest2d.default(%a, [5,7])", {F({1, 2, 3, 4})}, 1);
+}
+
+TEST(ResizeDecompositionsTest, ByFactor) {
+  const PortableOptions fixed{.tolerance = 1e-6, .symbolic = false};
+  ExpectPortable("aten.upsample_bilinear2d.default(%a, [7,3], false, 2.4, 0.75)", {F({1, 2, 3, 4})},
+                 1, fixed);
+  // One row, as for a resized sequence.
+  ExpectPortable("aten.upsample_bilinear2d.default(%a, [1,9], false, none, 1.8)", {F({1, 2, 1, 5})},
+                 1, fixed);
+  ExpectPortable("aten.upsample_nearest2d.default(%a, [7,4], 2.4, none)", {F({1, 2, 3, 4})}, 1,
+                 fixed);
+}
+
 }  // namespace
 }  // namespace belay::pte

@@ -283,6 +283,100 @@ TEST(ProgramSerializerTest, BuffersHavePoolAndInitialContent) {
   EXPECT_EQ(file.plan().inputs.size(), 1u);
 }
 
+// --- Outputs that alias other values ---
+
+// Prints the outputs of the method, then the instructions.
+std::vector<std::string> OutputsAndInstructions(const File& file) {
+  std::vector<std::string> lines;
+  for (const int32_t output : file.plan().outputs) lines.push_back(file.Value(output));
+  for (std::string& line : file.Instructions()) lines.push_back(std::move(line));
+  return lines;
+}
+
+// Expects the output to be in the caller's memory: no planned memory and no data in the file.
+void ExpectCallersMemory(const File& file, int32_t value) {
+  const TensorT& tensor = file.Tensor(value);
+  EXPECT_EQ(tensor.allocation_info, nullptr);
+  EXPECT_EQ(tensor.data_buffer_idx, 0u);
+  EXPECT_EQ(tensor.extra_tensor_info, nullptr);
+}
+
+TEST(ProgramSerializerTest, InputAsOutputIsCopied) {
+  const File file(R"(program edge {
+    ranges { s0: [2, 6] }
+    graph(%x: f32[s0] user_input) {
+      %r: f32[s0] = edge.aten.relu.default(%x)
+      return (%x user_output, %r user_output)
+    } })");
+  EXPECT_THAT(OutputsAndInstructions(file), ElementsAre("%2", "%1", "aten::relu.out(%0, %1, %1)",
+                                                        "aten::alias_copy.out(%0, %2, %2)"));
+  ExpectCallersMemory(file, 2);
+  EXPECT_EQ(file.Tensor(2).shape_dynamism, TensorShapeDynamism::DYNAMIC_BOUND);
+  EXPECT_EQ(file.Tensor(2).sizes, file.Tensor(0).sizes);
+}
+
+// The emitter saves the returned value before the mutation.
+TEST(ProgramSerializerTest, MutatedInputAsOutputIsNotTheInput) {
+  const File file(R"(program edge {
+    graph(%x: f32[2] user_input, %y: f32[2] user_input) {
+      %a: f32[2] = edge.aten.add.Tensor(%x, %y)
+      return (%a user_input_mutation "x", %x user_output)
+    } })");
+  EXPECT_NE(file.Value(file.plan().outputs[0]), "%0");
+  EXPECT_EQ(file.Instructions().back(), "aten::copy_(%0, %2, false, %0)");
+}
+
+TEST(ProgramSerializerTest, ConstantAsOutputIsCopied) {
+  const std::string text = R"(program edge {
+    constants { state "w": f32[2] }
+    graph(%w: f32[2] parameter "w", %x: f32[2] user_input) {
+      %r: f32[2] = edge.aten.add.Tensor(%x, %w)
+      return (%w user_output, %r user_output)
+    } })";
+  for (const bool external : {false, true}) {
+    const File file(Emit(text), {.external_constants = external ? "weights" : ""});
+    EXPECT_THAT(OutputsAndInstructions(file),
+                ElementsAre("%4", "%2", "aten::add.out(%1, %0, 1, %2, %2)",
+                            "aten::alias_copy.out(%0, %4, %4)"));
+    ExpectCallersMemory(file, 4);
+  }
+}
+
+TEST(ProgramSerializerTest, StateAsOutputIsCopied) {
+  const File file(R"(program edge {
+    constants { state "n": f32[2] }
+    graph(%n: f32[2] buffer "n", %x: f32[2] user_input) {
+      %r: f32[2] = edge.aten.add.Tensor(%x, %n)
+      return (%n user_output, %r user_output)
+    } })");
+  EXPECT_EQ(file.Instructions().back(), "aten::alias_copy.out(%0, %4, %4)");
+  ExpectCallersMemory(file, file.plan().outputs[0]);
+}
+
+TEST(ProgramSerializerTest, RepeatedOutputIsCopied) {
+  const File file(R"(program edge {
+    graph(%x: f32[2] user_input) {
+      %r: f32[2] = edge.aten.relu.default(%x)
+      return (%r user_output, %r user_output, %r user_output)
+    } })");
+  EXPECT_THAT(OutputsAndInstructions(file),
+              ElementsAre("%1", "%2", "%3", "aten::relu.out(%0, %1, %1)",
+                          "aten::alias_copy.out(%1, %2, %2)", "aten::alias_copy.out(%1, %3, %3)"));
+  ExpectCallersMemory(file, 2);
+  ExpectCallersMemory(file, 3);
+}
+
+TEST(ProgramSerializerTest, RepeatedScalarOutputIsNotCopied) {
+  const File file(R"(program edge {
+    ranges { s0: [2, 6] }
+    graph(%x: f32[s0] user_input) {
+      %n: symint(s0) = edge.aten.sym_size.int(%x, 0)
+      return (%n user_output, %n user_output)
+    } })");
+  EXPECT_EQ(file.plan().outputs[0], file.plan().outputs[1]);
+  EXPECT_EQ(file.Instructions().size(), 1u);
+}
+
 TEST(ProgramSerializerTest, MethodsShareConstants) {
   const File file(Emit({{"two", kTwoWeights}, {"one", kTwoWeights}}));
   ASSERT_EQ(file.program->execution_plan.size(), 2u);

@@ -5,7 +5,7 @@
 
 #include "exir/builder/decomposition_table.h"
 #include "exir/builder/op_call.h"
-#include "exir/import/call_arguments.h"
+#include "exir/ir/call_arguments.h"
 #include "exir/ir/infer.h"
 #include "exir/ir/text.h"
 #include "exir/ir/verifier.h"

@@ -16,7 +16,7 @@
 #include "exir/emit/memory_sets.h"
 #include "exir/emit/view_proof.h"
 #include "runtime/core/dtype.h"
-#include "runtime/schema/in_place_operators.h"
+#include "runtime/schema/operator_facts.h"
 
 namespace belay::exir {
 namespace {
@@ -370,7 +370,7 @@ class Checker {
       }
     }
     const OutputOverArgument over = instruction.has_kernel()
-                                        ? OutputOverArgumentOf(OperatorName(written_, instruction))
+                                        ? FactsOf(OperatorName(written_, instruction)).output_over
                                         : OutputOverArgument::kNever;
     for (uint32_t read : step.reads) {
       for (uint32_t write : writes) {

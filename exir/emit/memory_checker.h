@@ -41,7 +41,7 @@ struct PlannedMethod {
 //   M4  no instruction writes to a constant, and each arena tensor is written before it is read on
 //       every path;
 //   M5  the outputs of one instruction overlap neither each other nor its inputs, except where
-//       in_place_operators.h permits it and the symbolic sizes agree (`shapes`, by value).
+//       operator_facts.h permits it and the symbolic sizes agree (`shapes`, by value).
 // Returns kInternal with one line per violation: both values, their ranges and the instruction. O(n
 // log n) in instructions and operands, times the loop nesting depth.
 absl::Status CheckMemoryPlan(const schema::Method& method, const PlannedMethod& planned,

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "exir/emit/method_builder.h"
-#include "exir/import/call_arguments.h"
+#include "exir/ir/call_arguments.h"
 #include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"
 

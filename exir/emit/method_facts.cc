@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/schema/in_place_operators.h"
+#include "runtime/schema/operator_facts.h"
 
 namespace belay::exir {
 namespace {

@@ -6,7 +6,7 @@
 #include "exir/emit/lifetimes.h"
 #include "exir/emit/method_facts.h"
 #include "runtime/schema/file_format.h"
-#include "runtime/schema/in_place_operators.h"
+#include "runtime/schema/operator_facts.h"
 
 namespace belay::exir {
 namespace {
@@ -177,7 +177,7 @@ void StorageSharing::ShareDyingOperands(absl::Span<const uint32_t> order,
     const schema::Instruction& instruction =
         method_->instructions(static_cast<int>(order[position]));
     const std::string_view op = OperatorOf(*method_, instruction);
-    if (OutputOverArgumentOf(op) != OutputOverArgument::kElementwise ||
+    if (FactsOf(op).output_over != OutputOverArgument::kElementwise ||
         instruction.kernel().outputs_size() != 1) {
       continue;
     }

@@ -6,7 +6,7 @@
 #include "exir/emit/method_facts.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/sizes.h"
-#include "runtime/schema/in_place_operators.h"
+#include "runtime/schema/operator_facts.h"
 
 namespace belay::exir {
 namespace {
@@ -233,7 +233,7 @@ bool HasBytesOfArgument(const KernelCallView& view) {
   const schema::Method& method = view.method;
   const schema::KernelCall& call = view.call;
   if (view.op == nullptr || call.arguments_size() == 0 || call.outputs_size() != 1 ||
-      OutputOverArgumentOf(view.op->name()) != OutputOverArgument::kSameBytes) {
+      FactsOf(view.op->name()).output_over != OutputOverArgument::kSameBytes) {
     return false;
   }
   const schema::Value& from = method.values(static_cast<int>(call.arguments(0)));

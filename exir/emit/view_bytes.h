@@ -39,7 +39,7 @@ struct ViewPiece {
 std::optional<std::vector<ViewPiece>> ViewOfArgument(const KernelCallView& call);
 
 // Whether the result has the bytes of the first argument for all dynamic sizes, and
-// runtime/schema/in_place_operators.h permits it to alias the argument.
+// runtime/schema/operator_facts.h permits it to alias the argument.
 bool HasBytesOfArgument(const KernelCallView& call);
 
 // Returns the operands and their offsets if the result of a kernel call is the concatenation of its

@@ -18,7 +18,7 @@
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/schema/in_place_operators.h"
+#include "runtime/schema/operator_facts.h"
 
 namespace belay::exir {
 namespace {

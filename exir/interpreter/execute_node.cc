@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_join.h"
 #include "exir/builder/decomposition_table.h"
-#include "exir/import/call_arguments.h"
 #include "exir/interpreter/interpreter_impl.h"
 #include "exir/ir/at_node.h"
+#include "exir/ir/call_arguments.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
 #include "runtime/core/annotate.h"

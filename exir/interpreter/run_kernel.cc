@@ -19,7 +19,7 @@ const Kernel* ChooseKernel(const KernelRegistry& kernels, std::string_view op,
 absl::Status RunKernel(const Kernel& kernel, absl::Span<EValue* const> arguments,
                        absl::Span<EValue* const> outputs, OutputAllocator* allocator) {
   const KernelContext plan(arguments, outputs, allocator, {});
-  const WorkRule rule = WorkRuleOf(kernel.op);
+  const WorkRule rule = kernel.Facts().work;
   ABSL_RETURN_IF_ERROR(TakeWork(WorkOfArguments(rule, plan)));
   ABSL_ASSIGN_OR_RETURN(const AlignedBuffer scratch,
                         AlignedBuffer::Create(kernel.ScratchBytes(plan)));

@@ -84,4 +84,11 @@ bool Graph::IsOutput(ValueId id) const {
   return false;
 }
 
+ValueId Graph::ResultOf(NodeId id) const {
+  const std::vector<NodeOutput>& outputs = nodes_[id].node.outputs;
+  size_t k = 0;
+  while (outputs[k].values.empty()) ++k;
+  return outputs[k].values[0];
+}
+
 }  // namespace belay::exir

@@ -165,6 +165,18 @@ class Graph {
   bool IsInput(ValueId id) const { return !values_[id].producer.valid(); }
   bool IsOutput(ValueId id) const;  // O(outputs)
 
+  // Whether the value occurs once among the arguments of all nodes and is not an output. Then a
+  // pass that rewrites its user may rewrite or erase its producer. O(outputs).
+  bool HasOneUse(ValueId id) const { return values_[id].users.size() == 1 && !IsOutput(id); }
+  // Returns the user of a value that HasOneUse(); nullopt for other values. O(outputs).
+  std::optional<NodeId> SoleUser(ValueId id) const {
+    return HasOneUse(id) ? std::optional(values_[id].users[0]) : std::nullopt;
+  }
+  // Returns the first of the node's results(). Precondition: it has a result. O(1).
+  ValueId ResultOf(NodeId id) const;
+  // Returns the type of a tensor. Precondition: the value is a tensor.
+  const TensorMeta& MetaOf(ValueId id) const { return *values_[id].tensor(); }
+
  private:
   friend class GraphEditor;
   friend class GraphBreaker;  // in the verifier's test: creates invalid graphs

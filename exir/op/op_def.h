@@ -61,18 +61,6 @@ struct Domain {
 // and actual). Must be correct for symbolic sizes.
 using MetaFn = absl::Status (*)(MetaContext& context);
 
-// Rule for counting floating-point operations (exir/flop_count.h).
-enum class FlopRule : uint8_t {
-  kNone,         // 0
-  kMatmul,       // dot products over the last dimension of `factor`
-  kConvolution,  // of `input` with `weight`, `transposed` or not
-  kAttention,    // of `query`, `key` and `value`
-};
-struct FlopFact {
-  FlopRule rule = FlopRule::kNone;
-  std::string_view factor = "";  // an argument
-};
-
 struct OpDef {
   std::string_view schema;  // as PyTorch prints it; the namespace is part of it
   MetaFn meta = nullptr;    // null: no meta kernel (opaque to shape inference)
@@ -85,7 +73,6 @@ struct OpDef {
   std::string_view dtypes = "";
   Tolerance tolerance = {};
   Domain domain = {};
-  FlopFact flops = {};
 };
 
 }  // namespace belay::exir

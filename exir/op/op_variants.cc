@@ -10,7 +10,7 @@
 #include "exir/op/schema.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
-#include "runtime/schema/in_place_operators.h"
+#include "runtime/schema/operator_facts.h"
 
 namespace belay::exir {
 namespace {

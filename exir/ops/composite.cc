@@ -8,10 +8,7 @@ namespace {
 constexpr OpDef kOps[] = {
 #define BELAY_SCHEMA(text) {.schema = text, .traits = kComposite},
 #define BELAY_SCHEMA_OF(text, more) {.schema = text, .traits = kComposite | (more)},
-#define BELAY_SCHEMA_COUNTED(text, ...) \
-  {.schema = text, .traits = kComposite, .flops = {__VA_ARGS__}},
 #include "exir/ops/composite.inc"
-#undef BELAY_SCHEMA_COUNTED
 #undef BELAY_SCHEMA_OF
 #undef BELAY_SCHEMA
 };

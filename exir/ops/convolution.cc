@@ -44,8 +44,7 @@ constexpr OpDef kRows[] = {
      .meta = &MetaKernel<&ConvolutionMeta>,
      .traits = kCore,
      .dtypes = "input:A weight:A bias:A ->:A A=int+float",
-     .tolerance = {1e-5, 1e-6},
-     .flops = {FlopRule::kConvolution}},
+     .tolerance = {1e-5, 1e-6}},
     {.schema = "aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, "
                "SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool "
                "transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> "

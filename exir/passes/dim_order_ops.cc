@@ -78,7 +78,7 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       }
       std::vector<Argument> arguments = ArgumentsByName(*to->schema(), std::move(given));
       const ValueId result = node.outputs[0].values[0];
-      TensorMeta meta = *graph.value(result).tensor();
+      TensorMeta meta = graph.MetaOf(result);
       editor.SetTarget(id, to);
       editor.SetArguments(id, std::move(arguments));
       if (order.has_value()) {

@@ -109,10 +109,6 @@ class Fusion {
     return node.target->aten() == op ? &node : nullptr;
   }
 
-  bool IsReadOnce(ValueId value) const {
-    return graph_.value(value).users.size() == 1 && !graph_.IsOutput(value);
-  }
-
   // Returns the dequantization to float32 that computes the argument.
   const Node* DequantizedBy(const Argument& argument) const {
     const Node* node = Producer(argument, dequantize_);
@@ -141,7 +137,7 @@ class Fusion {
     const Node& quantize = graph_.node(id);
     const std::optional<Quantization> to = QuantizationOf(quantize);
     const ValueId* input = quantize.value_argument("input");
-    if (!to.has_value() || input == nullptr || !IsReadOnce(*input)) return false;
+    if (!to.has_value() || input == nullptr || !graph_.HasOneUse(*input)) return false;
     const NodeId producer = graph_.value(*input).producer;
     if (!producer.valid()) return false;
     if (IsMovement(graph_.node(producer))) return FuseMovement(id, producer, *to);
@@ -150,7 +146,7 @@ class Fusion {
     if (op == relu_) {
       const ValueId* sum = graph_.node(producer).value_argument("self");
       const Node* add = Producer(graph_.node(producer).argument("self"), add_);
-      if (add == nullptr || !IsReadOnce(*sum)) return false;
+      if (add == nullptr || !graph_.HasOneUse(*sum)) return false;
       return FuseAdd(id, graph_.value(*sum).producer, *to, /*relu=*/true);
     }
     return false;
@@ -169,7 +165,7 @@ class Fusion {
     std::vector<NodeId> chain = {last};  // from last to first
     for (;;) {
       const ValueId* moved = graph_.node(chain.back()).operand().get_if<ValueId>();
-      if (moved == nullptr || !IsReadOnce(*moved)) break;
+      if (moved == nullptr || !graph_.HasOneUse(*moved)) break;
       const NodeId producer = graph_.value(*moved).producer;
       if (!producer.valid() || !IsMovement(graph_.node(producer))) break;
       chain.push_back(producer);
@@ -196,7 +192,7 @@ class Fusion {
         return false;
       }
       moved.push_back(*value);
-      const ValueId like = graph_.node(*it).outputs[0].values[0];
+      const ValueId like = graph_.ResultOf(*it);
       if (!CopySizes(*value, like)) {
         Erase(moved);
         return false;
@@ -246,8 +242,8 @@ class Fusion {
   // Gives a new value the sizes of the value that it replaces, which use the program's own symbols.
   // Returns false if the memory layout differs.
   bool CopySizes(ValueId value, ValueId like) {
-    TensorMeta type = *graph_.value(value).tensor();
-    const TensorMeta& declared = *graph_.value(like).tensor();
+    TensorMeta type = graph_.MetaOf(value);
+    const TensorMeta& declared = graph_.MetaOf(like);
     if (type.strides != declared.strides) return false;
     type.sizes = declared.sizes;
     editor_.SetType(value, std::move(type));
@@ -262,7 +258,7 @@ class Fusion {
 
   // Replaces the result of `id` by the last of the new values, if the types match.
   bool ReplaceResult(NodeId id, const std::vector<ValueId>& values) {
-    const ValueId old = graph_.node(id).outputs[0].values[0], value = values.back();
+    const ValueId old = graph_.ResultOf(id), value = values.back();
     if (graph_.value(value).tensor()->dtype != graph_.value(old).tensor()->dtype ||
         !CopySizes(value, old)) {
       Erase(values);
@@ -302,7 +298,7 @@ class Fusion {
   bool FuseEmbedding(NodeId id) {
     const Rows rows = QuantizedRows(graph_.node(id).argument("weight"));
     const TensorMeta *weight = Tensor(rows.weight), *scales = Tensor(rows.scales);
-    const ValueId old = graph_.node(id).outputs[0].values[0];
+    const ValueId old = graph_.ResultOf(id);
     const TensorMeta* result = graph_.value(old).tensor();
     // The dequantized weight is float32: scales of other dtypes are converted first, which rounds
     // differently.

@@ -161,12 +161,6 @@ class Merge {
   }
 
  private:
-  const TensorMeta& Type(ValueId value) const { return *graph_.value(value).tensor(); }
-
-  bool IsReadOnce(ValueId value) const {
-    return graph_.value(value).users.size() == 1 && !graph_.IsOutput(value);
-  }
-
   const ConstantTensor* ConstantOf(const Argument& argument) const {
     const ValueId* value = argument.get_if<ValueId>();
     return value == nullptr ? nullptr : constants_.Find(*value);
@@ -207,7 +201,7 @@ class Merge {
       return std::nullopt;
     }
     // Dimension 1 of a batch norm's input is the channel.
-    if (!convolution && Type(value).rank() != 2) return std::nullopt;
+    if (!convolution && graph_.MetaOf(value).rank() != 2) return std::nullopt;
     if (op == "aten.addmm.default" &&
         !(IsOne(node.argument("beta")) && IsOne(node.argument("alpha")))) {
       return std::nullopt;
@@ -220,7 +214,7 @@ class Merge {
       const NodeId mover = graph_.value(*weight).producer;
       if (mover.valid() && graph_.node(mover).target->name() == "aten.permute_copy.default" &&
           graph_.node(mover).argument("dims") == Argument(Argument::List{1, 0}) &&
-          IsReadOnce(*weight)) {
+          graph_.HasOneUse(*weight)) {
         const ValueId* permuted = graph_.node(mover).value_argument("self");
         if (permuted == nullptr) return std::nullopt;
         producer.weight = *permuted;
@@ -236,7 +230,7 @@ class Merge {
     const ConstantTensor* tensor = constants_.Find(producer.weight);
     const int axis = producer.channels.axis;
     if (tensor == nullptr || !kFloatTypes.contains(tensor->dtype()) ||
-        tensor->dtype() != Type(value).dtype || tensor->sizes().size() <= axis ||
+        tensor->dtype() != graph_.MetaOf(value).dtype || tensor->sizes().size() <= axis ||
         producer.channels.groups < 1 || tensor->sizes()[0] % producer.channels.groups != 0) {
       return std::nullopt;
     }
@@ -248,13 +242,13 @@ class Merge {
     const ValueId* input = norm.value_argument("input");
     const double* eps = norm.argument("eps").get_if<double>();
     const std::vector<ValueId> results = norm.results();
-    if (input == nullptr || eps == nullptr || results.empty() || !IsReadOnce(*input)) {
+    if (input == nullptr || eps == nullptr || results.empty() || !graph_.HasOneUse(*input)) {
       return false;
     }
     for (size_t k = 1; k < results.size(); ++k) {
       if (!graph_.value(results[k]).users.empty() || graph_.IsOutput(results[k])) return false;
     }
-    const TensorMeta &made = Type(*input), &wanted = Type(results[0]);
+    const TensorMeta &made = graph_.MetaOf(*input), &wanted = graph_.MetaOf(results[0]);
     if (made.dtype != wanted.dtype || made.sizes != wanted.sizes ||
         made.strides != wanted.strides) {
       return false;
@@ -330,7 +324,7 @@ class Merge {
       const std::vector<SymInt> sizes(tensor.sizes().begin(), tensor.sizes().end());
       TensorMeta meta = TensorMeta::Contiguous(tensor.dtype(), sizes);
       meta.strides.assign(tensor.strides().begin(), tensor.strides().end());
-      meta.device = Type(producer.weight).device;
+      meta.device = graph_.MetaOf(producer.weight).device;
       return meta;
     };
     TensorMeta weight_type = type(weight), bias_type = type(bias);
@@ -357,8 +351,7 @@ class Merge {
       const std::optional<int> index = node.target->ArgumentIndex(producer.bias_name);
       editor_.SetArgument(producer.node, static_cast<size_t>(*index), new_bias);
     }
-    editor_.ReplaceAllUses(graph_.node(norm).results()[0],
-                           *graph_.node(norm).value_argument("input"));
+    editor_.ReplaceAllUses(graph_.ResultOf(norm), *graph_.node(norm).value_argument("input"));
     editor_.EraseNode(norm);
     return true;
   }

@@ -49,7 +49,7 @@ constexpr IntoResult kIntoResult[] = {
 bool CastIntoResult(GraphEditor& editor, NodeId id, std::string_view argument,
                     const OpOverload* to_copy) {
   const Graph& graph = editor.graph();
-  const DType dtype = graph.value(graph.node(id).outputs[0].values[0]).tensor()->dtype;
+  const DType dtype = graph.MetaOf(graph.ResultOf(id)).dtype;
   bool changed = false;
   Argument operands = graph.node(id).argument(argument);
   ForEachValueRef(operands, [&](ValueId& operand) {

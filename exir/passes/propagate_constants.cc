@@ -374,14 +374,14 @@ class Propagation {
     if (!Affordable(id, bytes) || !Compute(id)) {
       std::optional<ConstantTensor> permuted = Permuted(id);
       if (!permuted.has_value()) return false;
-      AddConstant(graph_.node(id).results()[0], *std::move(permuted));
+      AddConstant(graph_.ResultOf(id), *std::move(permuted));
       EraseWithProducers(id);
       return true;
     }
     for (ValueId value : graph_.node(id).results()) {
       if (graph_.value(value).users.empty()) continue;
       ABSL_ASSIGN_OR_RETURN(ConstantTensor constant,
-                            MakeConstant(*data_.at(value), *graph_.value(value).tensor()));
+                            MakeConstant(*data_.at(value), graph_.MetaOf(value)));
       AddConstant(value, std::move(constant));
     }
     added_ += bytes;
@@ -419,7 +419,7 @@ class Propagation {
 
   void AddConstant(ValueId value, ConstantTensor constant) {
     const std::string fqn = UnusedTensorName(program_, "_prop_tensor_constant", next_);
-    TensorMeta type = *graph_.value(value).tensor();
+    TensorMeta type = graph_.MetaOf(value);
     type.strides.assign(constant.strides().begin(), constant.strides().end());
     type.storage_offset = 0;
     const ValueId input = constants_.Add(fqn, fqn, std::move(constant), std::move(type));

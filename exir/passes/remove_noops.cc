@@ -63,7 +63,7 @@ void RemoveRequantization(const Ops& ops, Graph& graph, GraphEditor& editor, Nod
     }
     const ValueId after = user.outputs[0].values[0];
     const TensorMeta* numbers = graph.value(source).tensor();
-    if (!same || numbers == nullptr || !SameTensor(*numbers, *graph.value(after).tensor()) ||
+    if (!same || numbers == nullptr || !SameTensor(*numbers, graph.MetaOf(after)) ||
         graph.IsOutput(after)) {
       continue;
     }
@@ -104,7 +104,7 @@ absl::StatusOr<bool> Run(ExportedProgram& program) {
       if (input == nullptr) continue;
       const ValueId result = node.outputs[0].values[0];
       const TensorMeta* from = graph.value(*input).tensor();
-      if (from == nullptr || !SameTensor(*from, *graph.value(result).tensor())) continue;
+      if (from == nullptr || !SameTensor(*from, graph.MetaOf(result))) continue;
       const ValueId source = *input;
       if (const auto place = returned.find(result);
           place != returned.end() && (!place->second || node.target->aten() == ops.to_copy)) {

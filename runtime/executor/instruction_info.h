@@ -12,6 +12,7 @@ namespace belay {
 
 struct Kernel;
 class Method;
+struct OperatorFacts;
 
 // For reports: the kernel or backend of an instruction, and its operands.
 struct InstructionInfo {
@@ -20,7 +21,8 @@ struct InstructionInfo {
   std::string_view engine;  // "reference", "highway", or "delegate"; "" for moves and jumps
   // Kernels of higher preference that did not accept the call (Kernel::accepts_call).
   std::vector<const Kernel*> declined = {};
-  std::string_view signature = {};  // of the kernel: its argument names
+  std::string_view signature = {};       // of the kernel: its argument names
+  const OperatorFacts* facts = nullptr;  // of the operator; null unless it is a kernel call
   // Tensors have the sizes of the last call; before the first call, their maximum sizes.
   std::vector<const EValue*> arguments = {}, outputs = {};
   uint64_t scratch_bytes = 0;

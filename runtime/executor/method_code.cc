@@ -19,7 +19,7 @@
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/instruction_source.h"
 #include "runtime/program/metadata_path.h"
-#include "runtime/schema/in_place_operators.h"
+#include "runtime/schema/operator_facts.h"
 
 namespace belay {
 
@@ -218,7 +218,7 @@ absl::Status MethodCode::ResolveKernel(const KernelCallPlan& call, size_t instru
     return absl::OkStatus();
   }
   AddOverlays(call, record);
-  record.rule = WorkRuleOf(op);
+  record.rule = record.kernel->Facts().work;
   record.is_dynamic =
       !IsStatic(plan_->arguments_of(call.operands)) || !IsStatic(plan_->outputs_of(call.operands));
   record.call = calls_needed_;
@@ -240,7 +240,7 @@ void MethodCode::AddOverlays(const KernelCallPlan& call, Record& record) {
   // Elementwise operators have one output. Those with the same bytes compare the number of elements
   // themselves.
   if (outputs.size() != 1 ||
-      OutputOverArgumentOf(plan_->operators[call.op]) != OutputOverArgument::kElementwise) {
+      FactsOf(plan_->operators[call.op]).output_over != OutputOverArgument::kElementwise) {
     return;
   }
   const TensorPlan* output = slots_->tensor_plan(outputs[0]);

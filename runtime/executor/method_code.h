@@ -100,7 +100,7 @@ class MethodCode {
     size_t call = 0;  // offset of the kernel's call in calls_
     const BackendRuntime* backend = nullptr;
   };
-  // A dynamically sized output placed over an argument (in_place_operators.h); value indices.
+  // A dynamically sized output placed over an argument (operator_facts.h); value indices.
   struct Overlay {
     uint32_t argument, output;
   };

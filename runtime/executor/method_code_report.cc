@@ -27,6 +27,7 @@ std::vector<InstructionInfo> MethodCode::Describe() const {
         info.kernel = record.kernel->name;
         info.engine = KernelEngineName(record.kernel->engine);
         info.signature = record.kernel->signature;
+        info.facts = &record.kernel->Facts();
         info.scratch_bytes = record.kernel->ScratchBytes(record.context);
         info.declined = kernels_->Candidates(info.op);
         info.declined.erase(absl::c_find(info.declined, record.kernel), info.declined.end());

@@ -20,6 +20,7 @@
 #include "runtime/core/evalue.h"
 #include "runtime/core/tensor_view.h"
 #include "runtime/core/thread_pool.h"
+#include "runtime/schema/operator_facts.h"
 
 namespace belay {
 
@@ -128,6 +129,8 @@ struct Kernel {
   std::string_view name;  // for reports: "AddF32"
   KernelEngine engine;
   std::string_view signature = "";  // "self dim keepdim -> 2"
+  // Facts of a backend's private operator. null: FactsOf(op).
+  const OperatorFacts* facts = nullptr;
   size_t call_bytes = 0;
   absl::Status (*read_call)(const KernelContext& context, std::string_view signature,
                             void* memory) = nullptr;
@@ -145,6 +148,8 @@ struct Kernel {
   bool (*fix_call)(const KernelContext& context, void* call) = nullptr;
   // Computes a fixed call, any number of times. Reads no EValue and can't fail.
   void (*run_fixed_call)(const void* call) = nullptr;
+
+  const OperatorFacts& Facts() const { return facts != nullptr ? *facts : FactsOf(op); }
 
   // Convenience forms of the functions above that parse a temporary call.
   bool Accepts(const KernelContext& context) const;

@@ -215,15 +215,16 @@ using CallOfRun = typename kernel_internal::CallOfRun<decltype(kRun)>::type;
 // (Kernel::fix_call). A row with kAccepts rejects a call that can't be parsed. A row without
 // kAccepts accepts it and returns the error at run time. `signature` lists the names of the
 // schema's arguments in order, and the number of results if it is not one: "self dim keepdim -> 2".
-// exir/ops/kernel_signatures_test checks it against the schema.
+// exir/ops/kernel_signatures_test checks it against the schema. `facts`: Kernel::facts.
 template <auto kRun, auto kAccepts = nullptr, auto kScratchBytes = nullptr>
 constexpr Kernel KernelRow(std::string_view op, std::string_view signature, std::string_view name,
-                           KernelEngine engine) {
+                           KernelEngine engine, const OperatorFacts* facts = nullptr) {
   using Call = CallOfRun<kRun>;
   static_assert(std::is_trivially_destructible_v<Call>);
   static_assert(sizeof(Call) <= kMaxCallBytes && alignof(Call) <= kCallAlignment);
   Kernel row = {.op = op, .name = name, .engine = engine};
   row.signature = signature;
+  row.facts = facts;
   row.call_bytes = sizeof(Call);
   row.read_call = &kernel_internal::ReadCall<Call>;
   row.run_call = &kernel_internal::RunCall<kRun>;

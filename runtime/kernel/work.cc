@@ -1,8 +1,5 @@
 #include "runtime/kernel/work.h"
 
-#include <algorithm>
-#include <iterator>
-
 namespace belay {
 namespace {
 
@@ -10,79 +7,6 @@ using Kind = WorkRule::Kind;
 
 // Cost of reading or writing an element, in multiply-adds.
 constexpr uint64_t kElement = 16;
-
-struct Row {
-  std::string_view op;  // name, or a prefix followed by '*'
-  WorkRule rule;
-};
-
-// The first match applies. Searched once per instruction, at load.
-constexpr Row kRows[] = {
-    {"aten.mm.default", {Kind::kProduct, 0, 1}},
-    {"aten.bmm.default", {Kind::kProduct, 0, 1}},
-    {"aten.mv.default", {Kind::kProduct, 0, 1}},
-    {"aten.addmm.default", {Kind::kProduct, 1, 2}},
-    {"aten.baddbmm.default", {Kind::kProduct, 1, 2}},
-    {"aten.addmv.default", {Kind::kProduct, 1, 2}},
-    {"aten._grouped_mm.default", {Kind::kProduct, 0, 1}},
-    {"aten.convolution.default", {Kind::kConvolution}},
-    {"aten.convolution_backward.default", {Kind::kGradient}},
-    {"aten._cdist_forward.default", {Kind::kProduct, 0, 1, 8}},
-    {"aten._pdist_forward.default", {Kind::kProduct, 0, 0, 8}},
-    {"aten._trilinear.default", {Kind::kPairs, 0, 2}},
-    {"aten._embedding_bag.default", {Kind::kBags}},
-    {"aten.avg_pool2d_backward.default", {Kind::kWindow, 2}},
-    {"aten.avg_pool*", {Kind::kWindow, 1}},
-    {"aten.max_pool2d_with_indices.default", {Kind::kWindow, 1}},
-    {"aten.max_pool3d_with_indices.default", {Kind::kWindow, 1}},
-    {"aten._linalg_eigh*", {Kind::kRows, 0, 0, 32}},
-    {"aten._linalg_svd*", {Kind::kRows, 0, 0, 32}},
-    {"aten._linalg*", {Kind::kRows, 0, 0, 2}},
-    {"aten.linalg_matrix_exp*", {Kind::kRows, 0, 0, 32}},
-    {"aten.linalg_vector_norm*", {}},
-    {"aten.linalg_solve_triangular*", {Kind::kProduct, 1, 0}},
-    {"aten.linalg_lu_solve*", {Kind::kProduct, 2, 0, 2}},
-    {"aten.linalg*", {Kind::kRows, 0, 0, 4}},
-    {"aten.sort*", {Kind::kElements, 0, 0, 8}},
-    {"aten.topk*", {Kind::kElements, 0, 0, 8}},
-    {"aten.kthvalue*", {Kind::kElements, 0, 0, 8}},
-    {"aten.median*", {Kind::kElements, 0, 0, 8}},
-    {"aten._fft*", {Kind::kElements, 0, 0, 16}},
-    {"aten.special_*", {Kind::kElements, 0, 0, 8}},
-    {"aten.igamma*", {Kind::kElements, 0, 0, 32}},
-    {"aten.polygamma*", {Kind::kElements, 0, 0, 8}},
-    {"aten.digamma*", {Kind::kElements, 0, 0, 4}},
-    {"aten.lgamma*", {Kind::kElements, 0, 0, 4}},
-    {"aten._upsample*", {Kind::kElements, 0, 0, 8}},
-    {"aten.grid_sampler*", {Kind::kElements, 0, 0, 4}},
-    {"aten.poisson*", {Kind::kElements, 0, 0, 64}},
-    {"aten.rand*", {Kind::kElements, 0, 0, 16}},
-    {"seeded.poisson*", {Kind::kElements, 0, 0, 64}},
-    {"seeded.*", {Kind::kElements, 0, 0, 16}},
-    {"torchvision.nms*", {Kind::kPairs, 1, 1, 8}},
-    {"torchvision.roi_align*", {Kind::kElements, 0, 0, 64}},
-    {"belay_cpu.linear.default", {Kind::kProduct, 0, 1}},
-    {"belay_cpu.quantized_linear.default", {Kind::kProduct, 0, 1}},
-    {"belay_cpu.weight_only_linear.default", {Kind::kProduct, 0, 1, 2}},
-    {"belay_cpu.dynamic_quantized_linear.default", {Kind::kProduct, 0, 3, 2}},
-    {"belay_cpu.bfloat16_linear.default", {Kind::kProduct, 0, 1}},
-    {"belay_cpu.bfloat16_conv2d.default", {Kind::kConvolution}},
-    {"belay_cpu.conv2d.default", {Kind::kConvolution}},
-    {"belay_cpu.convolution.default", {Kind::kConvolution}},
-    {"belay_cpu.conv2d_chain.default", {Kind::kChain, 0, 1}},
-    {"belay_cpu.depthwise_conv2d.default", {Kind::kConvolution}},
-    {"belay_cpu.quantized_conv2d.default", {Kind::kConvolution}},
-    {"belay_cpu.quantized_depthwise_conv2d.default", {Kind::kConvolution}},
-    {"belay_cpu.winograd_conv2d.default", {Kind::kConvolution}},
-    {"belay_cpu.attention.default", {Kind::kProduct, 0, 1, 2}},
-    {"belay_cpu.max_pool2d.default", {Kind::kWindow, 1}},
-    {"quantized_decomposed.mixed*", {Kind::kProduct, 0, 1}},
-};
-
-bool Matches(std::string_view pattern, std::string_view op) {
-  if (!pattern.ends_with('*')) return pattern == op;
-  return op.starts_with(pattern.substr(0, pattern.size() - 1));
-}
 
 // Sizes are not negative. If the product of sizes overflows, the tensor is empty.
 uint64_t Times(uint64_t a, uint64_t b) {
@@ -124,7 +48,7 @@ uint64_t LastSize(const TensorView& tensor) {
 }
 
 // rows(a) * elements of one matrix of b; batches are paired.
-uint64_t Product(const TensorView* a, const TensorView* b) {
+uint64_t MatmulWork(const TensorView* a, const TensorView* b) {
   const uint64_t elements = Count(a), others = Count(b);
   if (elements == 0 || others == 0) return 0;
   uint64_t matrices = 1;
@@ -158,12 +82,6 @@ uint64_t Window(const EValue& ints) {
 
 }  // namespace
 
-WorkRule WorkRuleOf(std::string_view op) {
-  const auto row = std::find_if(std::begin(kRows), std::end(kRows),
-                                [&](const Row& r) { return Matches(r.op, op); });
-  return row == std::end(kRows) ? WorkRule() : row->rule;
-}
-
 uint64_t WorkOfArguments(const WorkRule& rule, const KernelContext& context) {
   uint64_t elements = 0;
   for (int i = 0; i < context.num_arguments(); ++i) {
@@ -173,8 +91,8 @@ uint64_t WorkOfArguments(const WorkRule& rule, const KernelContext& context) {
   const TensorView* second = TensorAt(context, rule.second);
   uint64_t more = 0;
   switch (rule.kind) {
-    case Kind::kProduct:
-      more = Product(first, second);
+    case Kind::kMatmul:
+      more = MatmulWork(first, second);
       break;
     case Kind::kPairs:
       more = Times(Count(first), Count(second));

@@ -26,7 +26,7 @@ class Call {
     return KernelContext(all.first(arguments_), all.subspan(arguments_), nullptr, {});
   }
   uint64_t WorkOf(std::string_view op) {
-    const WorkRule rule = WorkRuleOf(op);
+    const WorkRule rule = FactsOf(op).work;
     return WorkOfArguments(rule, context()) + WorkOfOutputs(rule, context());
   }
 
@@ -62,7 +62,7 @@ TEST(WorkTest, ConvolutionChainCountsInputPixelsTimesWeights) {
   EValue input(TensorView::Contiguous(DType::kFloat32, {1, 16, 8, 8}, nullptr));
   EValue list(ListView{elements});
   EValue* slots[] = {&input, &list};
-  const WorkRule rule = WorkRuleOf("belay_cpu.conv2d_chain.default");
+  const WorkRule rule = WorkRule{WorkRule::Kind::kChain, 0, 1};
   EXPECT_EQ(WorkOfArguments(rule, KernelContext(slots, {}, nullptr, {})),
             64u * (512 + 144) + 16 * (1024 + 512 + 144));
 }
@@ -82,8 +82,9 @@ TEST(WorkTest, ListsCountTheirElements) {
   const std::vector<EValue*> elements = SlotsOf(parts);
   std::vector<EValue> values = {EValue(ListView{elements}), EValue(int64_t{1})};
   const std::vector<EValue*> slots = SlotsOf(values);
-  EXPECT_EQ(WorkOfArguments(WorkRuleOf("aten.cat.default"), KernelContext(slots, {}, nullptr, {})),
-            16u * (6 + 4));
+  EXPECT_EQ(
+      WorkOfArguments(FactsOf("aten.cat.default").work, KernelContext(slots, {}, nullptr, {})),
+      16u * (6 + 4));
 }
 
 TEST(WorkTest, PairsCountElementProduct) {
@@ -108,7 +109,7 @@ TEST(WorkTest, ConvolutionGradientCountsThreeTimes) {
 TEST(WorkTest, EmbeddingBagCountsOneRowPerIndex) {
   EXPECT_EQ(Call({{10, 8}, {5}, {2}}, {}).WorkOf("aten._embedding_bag.default"),
             5u * 8 + 16 * (80 + 5 + 2));
-  const WorkRule bags = WorkRuleOf("aten._embedding_bag.default");
+  const WorkRule bags = FactsOf("aten._embedding_bag.default").work;
   std::vector<EValue> values = {EValue(), Tensor({5})};
   const std::vector<EValue*> slots = SlotsOf(values);
   EXPECT_EQ(WorkOfArguments(bags, KernelContext(slots, {}, nullptr, {})), 16u * 5);
@@ -117,7 +118,7 @@ TEST(WorkTest, EmbeddingBagCountsOneRowPerIndex) {
 TEST(WorkTest, WindowsCountPerOutputElement) {
   EValue two(int64_t{2}), three(int64_t{3}), none, minus(int64_t{-1});
   EValue *const both[] = {&two, &three}, *const odd[] = {&three, &none, &minus};
-  const WorkRule rule = WorkRuleOf("aten.max_pool2d_with_indices.default");
+  const WorkRule rule = FactsOf("aten.max_pool2d_with_indices.default").work;
   const auto work = [&](EValue kernel) {
     std::vector<EValue> values = {Tensor({1, 4, 4}), kernel, Tensor({1, 2, 2})};
     const std::vector<EValue*> slots = SlotsOf(values);
@@ -135,7 +136,7 @@ TEST(WorkTest, WindowsCountPerOutputElement) {
 }
 
 TEST(WorkTest, TransposedConvolutionCountsInputPixels) {
-  const WorkRule rule = WorkRuleOf("aten.convolution.default");
+  const WorkRule rule = FactsOf("aten.convolution.default").work;
   const auto work = [&](EValue transposed) {
     std::vector<EValue> values(9);
     values[0] = Tensor({1, 3, 2, 2});
@@ -152,34 +153,26 @@ TEST(WorkTest, TransposedConvolutionCountsInputPixels) {
 }
 
 TEST(WorkTest, NonTensorsCountNothing) {
-  const WorkRule product = WorkRuleOf("aten.mm.default");
+  const WorkRule product = FactsOf("aten.mm.default").work;
   std::vector<EValue> values = {Tensor({2, 3}), EValue()};
   const std::vector<EValue*> slots = SlotsOf(values);
   EXPECT_EQ(WorkOfArguments(product, KernelContext(slots, {}, nullptr, {})), 16u * 6);
   EXPECT_EQ(WorkOfArguments(product, KernelContext({}, {}, nullptr, {})), 0u);
-  const WorkRule convolution = WorkRuleOf("aten.convolution.default");
+  const WorkRule convolution = FactsOf("aten.convolution.default").work;
   EValue* const nothing[] = {nullptr};
   EXPECT_EQ(WorkOfOutputs(convolution, KernelContext(slots, nothing, nullptr, {})), 0u);
   EXPECT_EQ(WorkOfOutputs(convolution, KernelContext(slots, {}, nullptr, {})), 0u);
   EXPECT_EQ(WorkOfOutputs(convolution, KernelContext(slots, slots, nullptr, {})), 16u * 6);
   // An image without channels, and a chain without weights.
   EXPECT_EQ(WorkOfOutputs(convolution, Call({{2}, {3}}, {{4}}).context()), 4u * 3 + 16 * 4);
-  EXPECT_EQ(WorkOfArguments(WorkRuleOf("belay_cpu.conv2d_chain.default"),
-                            Call({{1, 2, 3}}, {}).context()),
-            16u * 6);
-}
-
-TEST(WorkTest, FirstMatchingPatternApplies) {
-  EXPECT_EQ(WorkRuleOf("aten.avg_pool2d_backward.default").first, 2);
-  EXPECT_EQ(WorkRuleOf("aten.avg_pool2d.default").first, 1);
-  EXPECT_EQ(WorkRuleOf("aten.linalg_vector_norm.default").kind, WorkRule::Kind::kElements);
-  EXPECT_EQ(WorkRuleOf("aten.linalg_qr.default").factor, 4);
-  EXPECT_EQ(WorkRuleOf("aten.mm.dtype").kind, WorkRule::Kind::kElements);
+  EXPECT_EQ(
+      WorkOfArguments(WorkRule{WorkRule::Kind::kChain, 0, 1}, Call({{1, 2, 3}}, {}).context()),
+      16u * 6);
 }
 
 TEST(WorkTest, Saturates) {
   const int64_t many = int64_t{1} << 40;
-  const WorkRule rule = WorkRuleOf("aten.mm.default");
+  const WorkRule rule = FactsOf("aten.mm.default").work;
   EXPECT_EQ(WorkOfArguments(rule, Call({{many, 1}, {1, many}}, {}).context()), UINT64_MAX);
   // Even if the number of matrices overflows int64.
   const int64_t half = int64_t{1} << 32;

@@ -7,7 +7,7 @@
 
 namespace belay {
 
-// Adds only the Highway kernels. A family is a folder and a line in standard_kernels.cc.
+// Adds only the Highway kernels. A family is a folder and a line in families.bzl.
 absl::Status AddHighwayKernels(KernelRegistry& registry);
 
 // Adds the reference kernels, then the Highway kernels, which are preferred if they accept a call.

@@ -14,7 +14,7 @@
 #include "runtime/program/metadata_messages.h"
 #include "runtime/program/operand_overlap.h"
 #include "runtime/program/value_validator.h"
-#include "runtime/schema/in_place_operators.h"
+#include "runtime/schema/operator_facts.h"
 
 namespace belay {
 namespace {
@@ -40,7 +40,7 @@ class InstructionValidator {
         operand_limit_(std::min<uint64_t>(limits.operands, INT32_MAX)) {
     operators_.reserve(plan.operators.size());
     for (const std::string& op : plan.operators) {
-      operators_.push_back({.in_place = IsInPlaceOperator(op), .over = OutputOverArgumentOf(op)});
+      operators_.push_back({.in_place = IsInPlaceOperator(op), .over = FactsOf(op).output_over});
     }
     for (size_t v = 0; v < plan.values.size(); ++v) {
       const ValuePlan& value = plan.values[v];

@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "runtime/program/metadata_path.h"
 #include "runtime/program/plan.h"
-#include "runtime/schema/in_place_operators.h"
+#include "runtime/schema/operator_facts.h"
 
 namespace belay {
 

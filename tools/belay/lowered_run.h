@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "exir/backend/backend.h"
 #include "exir/backend/partitioner.h"
-#include "exir/engine/call.h"
+#include "exir/compare/call.h"
 #include "exir/ir/exported_program.h"
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/evalue.h"

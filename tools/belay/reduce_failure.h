@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "exir/engine/compare.h"
+#include "exir/compare/compare.h"
 #include "exir/interpreter/owned_value.h"
 #include "exir/ir/exported_program.h"
 #include "runtime/core/evalue.h"

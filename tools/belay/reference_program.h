@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "exir/engine/call.h"
+#include "exir/compare/call.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/ir/exported_program.h"
 #include "runtime/kernel/kernel_registry.h"

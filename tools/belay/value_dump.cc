@@ -10,7 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "exir/engine/call.h"
+#include "exir/compare/call.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/ir/text.h"
 #include "runtime/core/annotate.h"

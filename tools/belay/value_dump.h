@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "exir/engine/compare.h"
+#include "exir/compare/compare.h"
 #include "exir/ir/exported_program.h"
 #include "runtime/core/evalue.h"
 #include "runtime/kernel/kernel_registry.h"

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/aot_backends.h"
-#include "exir/engine/call.h"
+#include "exir/compare/call.h"
 #include "exir/pipeline.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/dtype.h"

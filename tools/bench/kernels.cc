@@ -66,7 +66,7 @@ std::vector<BFloat16> BFloat16Numbers(int64_t count) {
 template <class T = float>
 Kernel Gemm(int64_t m, int64_t n, int64_t k) {
   constexpr bool kPairs = sizeof(T) < sizeof(float);
-  const int64_t size = kPairs ? *PackedPairsSize(k, n) : *PackedMatrixSize(k, n);
+  const int64_t size = kPairs ? *PackedVnni2Size(k, n) : *PackedMatrixSize(k, n);
   // GEMMs with few rows occur in decoding.
   const bool from_memory = m < 4;
   const int64_t bytes = size * static_cast<int64_t>(sizeof(T));

@@ -67,7 +67,7 @@ def is_product(path):
     """Whether a source counts: the project's own, except tests, their helpers, and tables (.inc)."""
     parts = path.split("/")
     return (
-        parts[0] in ("runtime", "exir", "backends", "executorch", "tools")
+        parts[0] in ("runtime", "exir", "backends", "bindings", "executorch", "tools")
         and not path.endswith(("_test.cc", "_test.c", "_bench.cc", ".pb.h", ".pb.cc", ".inc"))
         and not any("testing" in p for p in parts)
         and not parts[-1].startswith(("test_", "malloc_may_fail", "kernel_comparison", "guarded_array"))

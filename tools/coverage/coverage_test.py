@@ -115,7 +115,7 @@ class ProductTest(unittest.TestCase):
     def test_excludes_tests_and_their_helpers(self):
         for path in ("runtime/a/b.cc", "exir/ir/text.h", "tools/belay/main.cc"):
             self.assertTrue(coverage.is_product(path), path)
-        for path in ("runtime/a/b_test.cc", "runtime/c/b_test.c", "exir/testing/programs.cc", "exir/passes/pass_testing.cc", "fuzz/x.cc", "runtime/schema/program.pb.h", "/usr/include/x.h", "runtime/core/test_in_directory.h", "runtime/kernels/kernel_comparison.cc"):
+        for path in ("runtime/a/b_test.cc", "bindings/c/b_test.c", "exir/testing/programs.cc", "exir/passes/pass_testing.cc", "fuzz/x.cc", "runtime/schema/program.pb.h", "/usr/include/x.h", "runtime/core/test_in_directory.h", "runtime/kernels/kernel_comparison.cc"):
             self.assertFalse(coverage.is_product(path), path)
 
 

@@ -51,7 +51,7 @@ BRINGS = {
     "absl/status/statusor.h": ["absl/status/status.h"],
     "stdint.h": ["cstdint"],
 }
-FOLDERS = ["backends", "bazel", "conformance", "examples", "executorch", "exir", "fuzz", "runtime", "tools"]
+FOLDERS = ["backends", "bazel", "bindings", "conformance", "examples", "executorch", "exir", "fuzz", "runtime", "tools"]
 INCLUDE = re.compile(r'^#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.S)
 

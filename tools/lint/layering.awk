@@ -1,7 +1,8 @@
-# layering.awk layers.txt ./a/BUILD.bazel ./b/BUILD.bazel …
+# layering.awk layers.txt ./a/BUILD.bazel ./b/defs.bzl …
 #
-# Reads the labels of every rule and reports labels that the rule's package must not use. A rule is a test when its
-# kind ends in _test or it is testonly; loads, visibility and comments are not dependencies.
+# Reads the labels of every rule, load() and .bzl file and reports those that the package must not use. A rule is a
+# test if its kind ends in _test or it is testonly. Loads and .bzl files may use what tests may, since macros define
+# both. Visibility, comments and multi-line strings are not dependencies.
 
 function within(package, pattern) {
   if (pattern == "*") return 1
@@ -45,22 +46,23 @@ function complain(place, message) {
 function finish_rule(   i, ok) {
   for (i = 1; i <= labels; i++) {
     edges++
-    ok = allowed(label[i], may[row]) || (is_test && allowed(label[i], tests_may[row]))
+    ok = allowed(label[i], may[row]) || ((is_test || in_macro) && allowed(label[i], tests_may[row]))
     if (!ok && label[i] !~ /^@/) ok = within(label[i], self)
     if (!ok) {
       complain(where[i], (is_test ? "tests of " : "") here " must not use " label[i])
       forbidden++
-      if (!is_test && allowed(label[i], tests_may[row])) for_tests++
+      if (!is_test && !in_macro && allowed(label[i], tests_may[row])) for_tests++
     }
   }
   labels = 0
-  is_test = 0
+  is_test = in_macro = 0
 }
 
 # The table: package | what it may use | what else its tests may use.
 FILENAME ~ /layers\.txt$/ {
   if ($0 ~ /^ *(#|$)/) next
   if ($1 == "restricted") { for (i = 2; i <= NF; i++) restricted[$i] = 1; next }
+  if ($1 == "macros") { for (i = 2; i <= NF; i++) macros[$i] = 1; next }
   n = split($0, column, "|")
   key = column[1]; gsub(/ /, "", key)
   may[key] = column[2]
@@ -77,24 +79,41 @@ FNR == 1 {
   if (row == "") complain(FILENAME, "no row for " here " in tools/lint/layers.txt: add \"" here " | what it may use | what its tests may use besides\"")
   skipping = 0
   all_tests = 0
+  kind = ""
+  is_bzl = FILENAME ~ /\.bzl$/
+  in_string = 0
 }
 
 { line = $0; sub(/(^|[ \t])#.*/, "", line) }
+
+# Multi-line strings: documentation, and sources that a rule writes.
+is_bzl {
+  rest = line
+  line = ""
+  while ((at = index(rest, "\"\"\"")) > 0) {
+    if (!in_string) line = line substr(rest, 1, at - 1)
+    rest = substr(rest, at + 3)
+    in_string = !in_string
+  }
+  if (!in_string) line = line rest
+}
 
 # A rule starts and ends in the first column.
 line ~ /^[A-Za-z_\[]/ && line !~ /^\]/ { finish_rule(); kind = line; sub(/\(.*/, "", kind) }
 line ~ /default_testonly *= *(True|1)/ { all_tests = 1 }
 kind ~ /_tests?$/ || line ~ /^ +[a-z_]+_test\($/ || line ~ /testonly *= *(True|1)/ || all_tests { is_test = 1 }
-kind ~ /^\[?(load|package_group|package)$/ { next }
+kind ~ /^\[?(package_group|package)$/ { next }
+is_bzl || kind == "load" { in_macro = 1 }
 
 line ~ /visibility *= *\[/ { skipping = 1 }
 skipping { if (line ~ /\]/) skipping = 0; next }
 
 row != "" {
-  while (match(line, /"(@[A-Za-z0-9_.-]+)?\/\/[^"]*"/)) {
+  while (match(line, /"(@[A-Za-z0-9_.-]+)?\/\/[^" ]*"/)) {
     text = substr(line, RSTART + 1, RLENGTH - 2)
     line = substr(line, RSTART + RLENGTH)
     sub(/^@belay\/\//, "//", text)
+    if (text in macros || text == "//") continue
     if (text ~ /^@/) {
       sub(/\/\/.*/, "", text)
       if (!(text in restricted)) continue
@@ -102,7 +121,8 @@ row != "" {
       sub(/^\/\//, "", text)
       sub(/:.*/, "", text)
       if (text == "") text = "."
-      if (text == "conditions") continue  # //conditions:default of a select()
+      # //conditions:default of a select(), settings of a transition, and what stands for a repository.
+      if (text ~ /^(conditions|command_line_option|third_party|third_party\/.*)$/) continue
     }
     labels++
     label[labels] = text

@@ -56,7 +56,7 @@ expect fail includes "an empty tree"
 
 cp "$lint/../../.clang-format" "$tree"
 write exir/ir/graph.cc 'int Size() { return 1; }' '// TO''DO(graphs): count.'
-write exir/ir/BUILD.bazel 'load("//conformance:conformance.bzl", "suite")' \
+write exir/ir/BUILD.bazel 'load("//tools:cc.bzl", "cc_library")' 'load("//exir/op:op.bzl", "ops")' \
   'package(default_visibility = ["//exir:__subpackages__"])' "$(library //exir/op)" "$(test_rule //exir/ops:all)" \
   "$(tests_rule //exir/ops:all)" \
   'cc_library(' '    name = "y",' '    visibility = [' '        "//tools:__pkg__",' '    ],' ')'
@@ -73,6 +73,15 @@ plant layering "core uses kernel" runtime/core/BUILD.bazel "$(library //runtime/
 plant layering "a library uses a test-only dependency" exir/import/BUILD.bazel "$(library //exir/ops:all)"
 plant layering "an upward edge after a test" exir/import/BUILD.bazel "$(test_rule //exir/ops)" "$(library //exir/ops)"
 plant layering "a backend uses a backend" backends/a/BUILD.bazel "$(library //backends/b:aot)"
+plant layering "an upward load" runtime/core/BUILD.bazel 'load("//exir/op:op.bzl", "OPS")'
+plant layering "an upward load in a macro file" runtime/core/core.bzl 'load("//exir/op:op.bzl", "OPS")'
+plant layering "an upward label in a macro file" runtime/core/core.bzl 'FILES = ["//runtime/core:" + f for f in F] + ["//exir/op:op"]'
+write exir/import/BUILD.bazel 'load("//exir/ops:ops.bzl", "OPS")'
+write exir/import/import.bzl '"""Rules:' '    load("//tools/belay:x.bzl")' '"""' 'TEXT = """' '"//conformance:x"' '"""' \
+  'TESTED = "//exir/ops:all"  # not "//conformance:x"' 'SOURCE = "// Generated."'
+expect pass layering "loads of test-only dependencies"
+rm "$tree"/exir/import/*
+find "$tree" -type d -empty -delete
 says layering "testonly = True" exir/import/BUILD.bazel "$(library //exir/ops:all)"
 says layering "tools/lint/layers.txt" runtime/core/BUILD.bazel "$(library //exir/op)"
 plant layering "SIMD outside kernels" runtime/executor/BUILD.bazel "$(library @highway//:hwy)"

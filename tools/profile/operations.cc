@@ -8,58 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/core/sizes.h"
 #include "runtime/core/tensor_view.h"
+#include "runtime/schema/operator_facts.h"
 
 namespace belay::tools {
 namespace {
-
-enum class Rule : uint8_t {
-  kMatmul,       // reduces over the last dimension of `factor`
-  kConvolution,  // of `factor`, [n, c, …], with `weight`
-  kWindow,       // of `factor`, [n, c, …], with windows of `kernel_size` whose weights are packed
-  kDepthwise,    // the same, each channel by itself
-  kAttention,    // of `query`, `key` and `value`
-  kGrouped,      // of `factor`, [n, c, …], with out_channels, groups, transposed and kernel_size
-  kChain,        // of `factor`, [n, c, …]: stage by stage (backends/cpu/chain_calls.h)
-};
-struct Row {
-  std::string_view op;  // without overload
-  Rule rule;
-  std::string_view factor = "";
-};
-constexpr Row kRows[] = {
-    {"aten._scaled_dot_product_flash_attention", Rule::kAttention},
-    {"aten.addmm", Rule::kMatmul, "mat1"},
-    {"aten.baddbmm", Rule::kMatmul, "batch1"},
-    {"aten.bmm", Rule::kMatmul, "self"},
-    {"aten.convolution", Rule::kConvolution, "input"},
-    {"aten.linear", Rule::kMatmul, "input"},
-    {"aten.mm", Rule::kMatmul, "self"},
-    {"aten.scaled_dot_product_attention", Rule::kAttention},
-    {"belay_cpu.attention", Rule::kAttention},
-    {"belay_cpu.bfloat16_conv2d", Rule::kWindow, "input"},
-    {"belay_cpu.bfloat16_linear", Rule::kMatmul, "input"},
-    {"belay_cpu.conv2d", Rule::kWindow, "input"},
-    {"belay_cpu.conv2d_chain", Rule::kChain, "input"},
-    {"belay_cpu.convolution", Rule::kGrouped, "input"},
-    {"belay_cpu.depthwise_conv2d", Rule::kDepthwise, "input"},
-    {"belay_cpu.dynamic_quantized_linear", Rule::kMatmul, "input"},
-    {"belay_cpu.linear", Rule::kMatmul, "input"},
-    {"belay_cpu.quantized_conv2d", Rule::kWindow, "input"},
-    {"belay_cpu.quantized_depthwise_conv2d", Rule::kDepthwise, "input"},
-    {"belay_cpu.quantized_linear", Rule::kMatmul, "input"},
-    {"belay_cpu.weight_only_linear", Rule::kMatmul, "input"},
-    {"belay_cpu.winograd_conv2d", Rule::kWindow, "input"},
-    {"quantized_decomposed.mixed_linear", Rule::kMatmul, "input"},
-    {"quantized_decomposed.mixed_mm", Rule::kMatmul, "input"},
-};
-
-const Row* FindRow(std::string_view op) {
-  const std::string_view name = op.substr(0, op.rfind('.'));
-  for (const Row& row : kRows) {
-    if (row.op == name) return &row;
-  }
-  return nullptr;
-}
 
 // Returns nullptr if the kernel has no such argument.
 const EValue* Argument(const InstructionInfo& instruction, std::string_view name) {
@@ -137,19 +89,22 @@ double Convolution(const InstructionInfo& instruction, const TensorView& image,
          (Numel(*weight) / static_cast<double>(weight->sizes[0]));
 }
 
-double Grouped(const InstructionInfo& instruction, const TensorView& image,
-               const TensorView& result) {
+// Operators without `groups` have one group; those without `transposed` are not transposed.
+double Window(const InstructionInfo& instruction, const TensorView& image,
+              const TensorView& result) {
+  const EValue not_transposed(false), one_group(int64_t{1});
   const EValue *groups = Argument(instruction, "groups"),
                *transposed = Argument(instruction, "transposed");
-  const int64_t* count = groups == nullptr ? nullptr : groups->get_if<int64_t>();
-  const bool* backwards = transposed == nullptr ? nullptr : transposed->get_if<bool>();
-  if (count == nullptr || *count < 1 || backwards == nullptr || image.rank() < 2 ||
-      result.rank() < 2) {
-    return 0;
-  }
+  if (groups == nullptr) groups = &one_group;
+  if (transposed == nullptr) transposed = &not_transposed;
+  const int64_t* count = groups->get_if<int64_t>();
+  const bool* backwards = transposed->get_if<bool>();
+  if (count == nullptr || *count < 1 || backwards == nullptr) return 0;
   const TensorView& walked = *backwards ? image : result;
   const TensorView& other = *backwards ? result : image;
-  return 2 * Numel(walked) * Taps(instruction) * static_cast<double>(other.sizes[1] / *count);
+  if (other.rank() < 2) return 0;
+  return 2 * Numel(walked) * Taps(instruction) *
+         (static_cast<double>(other.sizes[1]) / static_cast<double>(*count));
 }
 
 double Attention(const InstructionInfo& instruction) {
@@ -178,29 +133,27 @@ void ForEachTensor(const std::vector<const EValue*>& values, const Fn& fn) {
 }  // namespace
 
 double OperationsOf(const InstructionInfo& instruction) {
-  const Row* row = FindRow(instruction.op);
+  if (instruction.facts == nullptr) return 0;
+  const FlopRule& rule = instruction.facts->flops;
   const TensorView* result =
       instruction.outputs.empty() ? nullptr : instruction.outputs[0]->get_if<TensorView>();
-  if (row == nullptr || result == nullptr) return 0;
-  if (row->rule == Rule::kAttention) return Attention(instruction);
-  const TensorView* factor = Tensor(instruction, row->factor);
+  if (rule.kind == FlopRule::Kind::kNone || result == nullptr) return 0;
+  if (rule.kind == FlopRule::Kind::kAttention) return Attention(instruction);
+  const TensorView* factor = Tensor(instruction, rule.factor);
   if (factor == nullptr) return 0;
-  switch (row->rule) {
-    case Rule::kMatmul:
+  switch (rule.kind) {
+    case FlopRule::Kind::kMatmul:
       return 2 * Numel(*result) * static_cast<double>(factor->sizes[factor->rank() - 1]);
-    case Rule::kConvolution:
+    case FlopRule::Kind::kConvolution:
       return Convolution(instruction, *factor, *result);
-    case Rule::kWindow:
-      return factor->rank() < 2
-                 ? 0
-                 : 2 * Numel(*result) * Taps(instruction) * static_cast<double>(factor->sizes[1]);
-    case Rule::kDepthwise:
+    case FlopRule::Kind::kWindow:
+      return Window(instruction, *factor, *result);
+    case FlopRule::Kind::kDepthwise:
       return 2 * Numel(*result) * Taps(instruction);
-    case Rule::kGrouped:
-      return Grouped(instruction, *factor, *result);
-    case Rule::kChain:
+    case FlopRule::Kind::kChain:
       return Chain(instruction, *factor);
-    case Rule::kAttention:
+    case FlopRule::Kind::kNone:
+    case FlopRule::Kind::kAttention:
       break;
   }
   return 0;

@@ -10,8 +10,8 @@
 namespace belay::tools {
 
 // Returns the arithmetic operations of an instruction at the current sizes of its operands, counted
-// as in exir/flop_count.h. Each multiply-add of matmul, convolution and attention counts as two,
-// including the CPU backend's operators. 0: unknown.
+// by OperatorFacts::flops. Each multiply-add of matmul, convolution and attention counts as two. 0:
+// unknown.
 double OperationsOf(const InstructionInfo& instruction);
 
 // Bytes of all tensors, including those in lists.

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/core/testing.h"
+#include "runtime/schema/operator_facts.h"
 #include "tools/profile/testing/logged_method.h"
 
 namespace belay::tools {
@@ -61,6 +62,12 @@ TEST_F(OperationsTest, TransposedConvolutions) {
             2.0 * (4 * 8 * 8) * (6 * 3 * 3));
 }
 
+// Rules of backends' private operators.
+constexpr FlopRule kWindow = {FlopRule::Kind::kWindow, "input"};
+constexpr FlopRule kDepthwise = {FlopRule::Kind::kDepthwise, "input"};
+constexpr FlopRule kAttention = {FlopRule::Kind::kAttention};
+constexpr FlopRule kChain = {FlopRule::Kind::kChain, "input"};
+
 // As in the CPU backend: a depthwise convolution with stride 2 and a pointwise convolution.
 TEST(ChainOperationsTest, SumsStages) {
   const auto ints = [](std::vector<int64_t> numbers) {
@@ -78,7 +85,8 @@ TEST(ChainOperationsTest, SumsStages) {
   for (const std::vector<EValue*>& list : elements) arguments.push_back(EValue(ListView{list}));
   const EValue result(TensorView::Contiguous(DType::kFloat32, {2, 20, 5, 4}, nullptr));
   InstructionInfo info;
-  info.op = "belay_cpu.conv2d_chain.default";
+  const OperatorFacts facts = {.flops = kChain};
+  info.facts = &facts;
   info.signature = "input out_channels kernel_size stride padding dilation";
   info.outputs = {&result};
   for (const EValue& argument : arguments) info.arguments.push_back(&argument);
@@ -88,7 +96,8 @@ TEST(ChainOperationsTest, SumsStages) {
 // A call with these named arguments and one result.
 class BuiltCall {
  public:
-  explicit BuiltCall(std::string_view op) { info_.op = op; }
+  explicit BuiltCall(std::string_view op) { info_.facts = &FactsOf(op); }
+  explicit BuiltCall(const FlopRule& rule) : facts_{.flops = rule} { info_.facts = &facts_; }
   BuiltCall& Tensor(std::string name, std::vector<int64_t> sizes) {
     return Add(std::move(name), ViewOf(sizes));
   }
@@ -121,6 +130,7 @@ class BuiltCall {
     values_.push_back(std::make_unique<EValue>(std::move(value)));
     return values_.back().get();
   }
+  OperatorFacts facts_;
   InstructionInfo info_;
   std::string signature_;
   std::vector<std::unique_ptr<EValue>> values_;
@@ -128,20 +138,34 @@ class BuiltCall {
 };
 
 TEST(BuiltOperationsTest, ConvolutionsWithPackedWeights) {
-  BuiltCall window("belay_cpu.conv2d.default");
+  BuiltCall window(kWindow);
   window.Tensor("input", {1, 4, 8, 8}).Ints("kernel_size", {3, 2});
   EXPECT_EQ(window.Giving({1, 6, 7, 6}), 2.0 * (6 * 7 * 6) * (4 * 3 * 2));
-  BuiltCall depthwise("belay_cpu.quantized_depthwise_conv2d.default");
+  BuiltCall depthwise(kDepthwise);
   depthwise.Tensor("input", {1, 4, 8, 8}).Ints("kernel_size", {3, 2});
   EXPECT_EQ(depthwise.Giving({1, 4, 7, 6}), 2.0 * (4 * 7 * 6) * (3 * 2));
 }
 
+TEST(BuiltOperationsTest, GroupedWindowsReadTheChannelsOfTheirGroup) {
+  const auto grouped = [](EValue groups, EValue transposed) {
+    BuiltCall call(kWindow);
+    call.Tensor("input", {1, 4, 8, 8}).Ints("kernel_size", {3, 2});
+    call.Add("groups", std::move(groups)).Add("transposed", std::move(transposed));
+    return call.Giving({1, 6, 7, 6});
+  };
+  EXPECT_EQ(grouped(EValue(int64_t{2}), EValue(false)), 2.0 * (6 * 7 * 6) * (2 * 3 * 2));
+  EXPECT_EQ(grouped(EValue(int64_t{2}), EValue(true)), 2.0 * (4 * 8 * 8) * (3 * 3 * 2));
+  EXPECT_EQ(grouped(EValue(int64_t{0}), EValue(false)), 0);
+  EXPECT_EQ(grouped(EValue(), EValue(false)), 0);
+  EXPECT_EQ(grouped(EValue(int64_t{2}), EValue()), 0);
+}
+
 TEST(BuiltOperationsTest, Attention) {
-  BuiltCall call("belay_cpu.attention.default");
+  BuiltCall call(kAttention);
   call.Tensor("query", {2, 3, 5, 8}).Tensor("key", {2, 3, 7, 8}).Tensor("value", {2, 3, 7, 4});
   // Each of 5 queries with 7 keys over 8 elements, and 7 rows of 4.
   EXPECT_EQ(call.Giving({2, 3, 5, 4}), 2.0 * (2 * 3) * 5 * 7 * (8 + 4));
-  BuiltCall empty("belay_cpu.attention.default");
+  BuiltCall empty(kAttention);
   empty.Tensor("query", {2, 0}).Tensor("key", {2, 0}).Tensor("value", {2, 4});
   EXPECT_EQ(empty.Giving({2, 4}), 0);
 }
@@ -171,14 +195,14 @@ TEST(BuiltOperationsTest, ZeroForMismatchedOperands) {
                 .Tensor("weight", {6, 4, 3, 3})
                 .Giving({1, 6, 6, 6}),
             0);
-  EXPECT_EQ(BuiltCall("belay_cpu.conv2d.default").Tensor("input", {4}).Giving({4}), 0);
-  EXPECT_EQ(BuiltCall("belay_cpu.conv2d.default").Tensor("input", {1, 4, 8, 8}).Giving({4}), 0);
-  EXPECT_EQ(BuiltCall("belay_cpu.conv2d.default")
+  EXPECT_EQ(BuiltCall(kWindow).Tensor("input", {4}).Giving({4}), 0);
+  EXPECT_EQ(BuiltCall(kWindow).Tensor("input", {1, 4, 8, 8}).Giving({4}), 0);
+  EXPECT_EQ(BuiltCall(kWindow)
                 .Tensor("input", {1, 4, 8, 8})
                 .Add("kernel_size", EValue(int64_t{3}))
                 .Giving({4}),
             0);
-  BuiltCall real("belay_cpu.conv2d.default");
+  BuiltCall real(kWindow);
   EValue half(0.5);
   std::vector<EValue*> elements = {&half};
   EXPECT_EQ(
@@ -187,7 +211,7 @@ TEST(BuiltOperationsTest, ZeroForMismatchedOperands) {
 
   // Attention.
   const auto attention = [](bool query, bool key, bool value, std::vector<int64_t> keys) {
-    BuiltCall call("belay_cpu.attention.default");
+    BuiltCall call(kAttention);
     if (query) call.Tensor("query", {2, 8});
     if (key) call.Tensor("key", std::move(keys));
     if (value) call.Tensor("value", {3, 8});
@@ -203,7 +227,7 @@ TEST(BuiltOperationsTest, ZeroForMismatchedOperands) {
   const auto chain = [](std::vector<int64_t> input, size_t kernel, size_t stride, size_t padding,
                         size_t dilation) {
     const auto ones = [](size_t count) { return std::vector<int64_t>(count, 1); };
-    return BuiltCall("belay_cpu.conv2d_chain.default")
+    return BuiltCall(kChain)
         .Tensor("input", std::move(input))
         .Ints("out_channels", {8})
         .Ints("kernel_size", ones(kernel))

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "backends/cpu/aot/decisions.h"
 #include "backends/cpu/aot/fused_handles.h"
+#include "backends/cpu/aot/pass_diagnostics.h"
 #include "backends/cpu/aot/passes/cpu_passes.h"
 #include "backends/cpu/aot/shared_constants.h"
 #include "exir/backend/compile_spec_choice.h"
@@ -32,12 +32,12 @@ absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
       exir::CompileSpecChoice(compile_specs, "precision", {"program", "bfloat16", "winograd"}));
   const auto precision = static_cast<Precision>(choice);
   FusedHandles handles;
-  Decisions decisions;
+  PassDiagnostics diagnostics;
   ABSL_ASSIGN_OR_RETURN(
-      program, exir::RunPasses(std::move(program), CpuPasses(precision, handles, decisions)));
+      program, exir::RunPasses(std::move(program), CpuPasses(precision, handles, diagnostics)));
   exir::PreprocessResult result;
   result.debug_handle_map = handles.MapOf(program);
-  result.delegate_info = decisions.Text(program);
+  result.delegate_info = diagnostics.Text(program);
   exir::MethodPrograms methods;
   methods.emplace_back("forward", std::move(program));
   exir::NamedDataStore named_data;

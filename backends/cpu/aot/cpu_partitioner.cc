@@ -21,7 +21,7 @@
 namespace belay::cpu {
 namespace {
 
-constexpr DTypeSet kHeavyTypes = {DType::kFloat32, DType::kBFloat16, DType::kFloat16};
+constexpr DTypeSet kAnchorTypes = {DType::kFloat32, DType::kBFloat16, DType::kFloat16};
 constexpr DTypeSet kTypes = {DType::kFloat32, DType::kBFloat16, DType::kFloat16, DType::kInt64,
                              DType::kInt32,   DType::kInt8,     DType::kUint8,   DType::kBool};
 
@@ -29,19 +29,19 @@ constexpr DTypeSet kTypes = {DType::kFloat32, DType::kBFloat16, DType::kFloat16,
 constexpr DTypeSet kQuantizationTypes = kTypes | DTypeSet{DType::kFloat64};
 
 // Supported operators by name; true for anchor operators.
-const absl::flat_hash_map<std::string_view, bool>& TakenOps() {
+const absl::flat_hash_map<std::string_view, bool>& SupportedOps() {
   static const auto& ops = *new absl::flat_hash_map<std::string_view, bool>{
-#define BELAY_CPU_TAKES(name) {name, false},
-#define BELAY_CPU_HEAVY(name) {name, true},
-#include "backends/cpu/aot/taken_ops.inc"
-#undef BELAY_CPU_HEAVY
-#undef BELAY_CPU_TAKES
+#define BELAY_CPU_SUPPORTED(name) {name, false},
+#define BELAY_CPU_ANCHOR(name) {name, true},
+#include "backends/cpu/aot/supported_ops.inc"
+#undef BELAY_CPU_ANCHOR
+#undef BELAY_CPU_SUPPORTED
   };
   return ops;
 }
 
 // Precondition: the operator is supported.
-bool IsHeavy(const exir::Node& node) { return TakenOps().at(node.target->name()); }
+bool IsAnchor(const exir::Node& node) { return SupportedOps().at(node.target->name()); }
 
 std::string WhyNotValue(const exir::Graph& graph, exir::ValueId value, DTypeSet types) {
   const exir::ValueType& type = graph.value(value).type;
@@ -53,9 +53,9 @@ std::string WhyNotValue(const exir::Graph& graph, exir::ValueId value, DTypeSet 
   }
   if (!types.contains(meta->dtype)) {
     return absl::StrCat("%", graph.value(value).name, " is ", exir::PrintType(type),
-                        types == kHeavyTypes ? ", expected float32, bfloat16 or float16"
-                                             : ", expected float32, bfloat16, float16, int64, "
-                                               "int32, int8, uint8 or bool");
+                        types == kAnchorTypes ? ", expected float32, bfloat16 or float16"
+                                              : ", expected float32, bfloat16, float16, int64, "
+                                                "int32, int8, uint8 or bool");
   }
   if (meta->layout != exir::Layout::kStrided || meta->rank() > kMaxRank ||
       !exir::DimOrderOf(*meta).ok()) {
@@ -113,7 +113,7 @@ class CpuPartitioner final : public exir::Partitioner {
       : capability_(
             {std::string(kBackendId), std::move(compile_specs)},
             [](const exir::ExportedProgram& program, exir::GraphId graph, exir::NodeId node) {
-              std::string reason = WhyNotCpu(program.graphs[graph], node);
+              std::string reason = CpuRejection(program.graphs[graph], node);
               return reason.empty() ? WhyNotHere(program, graph, node) : reason;
             },
             {.tag_prefix = "cpu_", .tag_constants = false, .bodies = false}) {}
@@ -121,27 +121,27 @@ class CpuPartitioner final : public exir::Partitioner {
   absl::StatusOr<exir::PartitionResult> Partition(
       const exir::ExportedProgram& program) const override {
     ABSL_ASSIGN_OR_RETURN(exir::PartitionResult result, capability_.Partition(program));
-    absl::flat_hash_set<std::string> heavy;
+    absl::flat_hash_set<std::string> anchored;
     absl::flat_hash_map<exir::NodeId, std::string_view> tags;  // of the top graph
     for (const auto& tagged : result.nodes) {
-      if (IsHeavy(program.graphs[tagged.graph].node(tagged.node))) heavy.insert(tagged.tag);
+      if (IsAnchor(program.graphs[tagged.graph].node(tagged.node))) anchored.insert(tagged.tag);
       if (tagged.graph == exir::ExportedProgram::kTop) tags.emplace(tagged.node, tagged.tag);
     }
     for (const auto& [node, tag] : tags) {
       const std::optional<exir::NodeId> user = FusedUser(program.top(), node);
       if (!user.has_value()) continue;
       const auto it = tags.find(*user);
-      if (it != tags.end() && it->second == tag) heavy.insert(std::string(tag));
+      if (it != tags.end() && it->second == tag) anchored.insert(std::string(tag));
     }
     std::erase_if(result.nodes, [&](const exir::PartitionResult::NodeTag& tagged) {
-      if (heavy.contains(tagged.tag)) return false;
+      if (anchored.contains(tagged.tag)) return false;
       result.rejections.push_back({tagged.graph, tagged.node,
                                    "no matmul, convolution or group of elementwise operators is "
                                    "connected with it: nothing would be gained"});
       return true;
     });
     std::erase_if(result.delegation,
-                  [&](const auto& entry) { return !heavy.contains(entry.first); });
+                  [&](const auto& entry) { return !anchored.contains(entry.first); });
     for (uint32_t g = 1; g < program.graphs.size(); ++g) {
       for (exir::NodeId node : program.graphs[exir::GraphId(g)].nodes()) {
         result.rejections.push_back({exir::GraphId(g), node, "it is in a control flow subgraph"});
@@ -157,13 +157,13 @@ class CpuPartitioner final : public exir::Partitioner {
 
 }  // namespace
 
-std::string WhyNotCpu(const exir::Graph& graph, exir::NodeId id) {
+std::string CpuRejection(const exir::Graph& graph, exir::NodeId id) {
   const exir::Node& node = graph.node(id);
-  if (!TakenOps().contains(node.target->name()) || node.target->schema() == nullptr) {
+  if (!SupportedOps().contains(node.target->name()) || node.target->schema() == nullptr) {
     return absl::StrCat("operator ", node.target->name(), " is not supported");
   }
   const bool quantizes = node.target->has_trait(exir::kQuantization);
-  const DTypeSet types = IsHeavy(node) ? kHeavyTypes : quantizes ? kQuantizationTypes : kTypes;
+  const DTypeSet types = IsAnchor(node) ? kAnchorTypes : quantizes ? kQuantizationTypes : kTypes;
   std::string reason;
   const auto ask = [&](exir::ValueId value) {
     if (reason.empty()) reason = WhyNotValue(graph, value, types);

@@ -11,12 +11,12 @@
 namespace belay::cpu {
 
 // Returns "" if the backend supports the node, else the reason:
-// - the operator is not in taken_ops.inc
+// - the operator is not in supported_ops.inc
 // - an operand or result is neither a tensor nor an integer
 // - a tensor is not dense, or exceeds the maximum rank
 // - a dtype is not supported: anchor operators support float32, bfloat16 and float16, others also
 //   int64, int32, int8, uint8 and bool, and quantization operators also float64
-std::string WhyNotCpu(const exir::Graph& graph, exir::NodeId node);
+std::string CpuRejection(const exir::Graph& graph, exir::NodeId node);
 
 // Groups supported nodes of the top graph into few large partitions, with their constants.
 // Partitions without a matmul or convolution are dropped, since delegation would gain nothing.

@@ -100,10 +100,12 @@ uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   return ScratchBytesOf<float>(CheckedInt(FloatsOf(call).value_or(0)) * context.num_threads());
 }
 
+constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kMatmul, 0, 1, 2},
+                                  .flops = {FlopRule::Kind::kAttention}};
 constexpr Kernel kKernels[] = {
-    KernelRow<&Attention, &Accepts, &ScratchBytes>("belay_cpu.attention.default",
-                                                   "query key value mask scale is_causal",
-                                                   "AttentionPacked", KernelEngine::kHighway),
+    KernelRow<&Attention, &Accepts, &ScratchBytes>(
+        "belay_cpu.attention.default", "query key value mask scale is_causal", "AttentionPacked",
+        KernelEngine::kHighway, &kFacts),
 };
 
 }  // namespace

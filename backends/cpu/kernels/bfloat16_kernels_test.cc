@@ -48,7 +48,7 @@ KernelCall Linear(Sizes input, int64_t features, bool bias, bool other, const Ep
   const int64_t k = input[input.size() - 1];
   result[result.size() - 1] = features;
   return Finished("belay_cpu.bfloat16_linear.default",
-                  {Small(kBF16, input), Small(kBF16, {*PackedPairsSize(k, features)}),
+                  {Small(kBF16, input), Small(kBF16, {*PackedVnni2Size(k, features)}),
                    If(bias, Small(DType::kFloat32, {features})), If(other, Small(kBF16, result)),
                    EValue(features)},
                   e);

@@ -62,16 +62,20 @@ bool Accepts(const KernelContext& context, const Call& call) {
   return call.Shape().ok();
 }
 
+constexpr OperatorFacts kLinearFacts = {.work = {WorkRule::Kind::kMatmul, 0, 1},
+                                        .flops = {FlopRule::Kind::kMatmul, "input"}};
+constexpr OperatorFacts kConv2dFacts = {.work = {WorkRule::Kind::kConvolution},
+                                        .flops = {FlopRule::Kind::kWindow, "input"}};
 constexpr Kernel kKernels[] = {
     KernelRow<&Linear, &Accepts<LinearArguments>, &LinearScratch>(
         "belay_cpu.bfloat16_linear.default",
         "input weight bias other out_features activation combine low high", "BFloat16LinearPacked",
-        KernelEngine::kHighway),
+        KernelEngine::kHighway, &kLinearFacts),
     KernelRow<&Conv2d, &Accepts<Conv2dArguments>, &Conv2dScratch>(
         "belay_cpu.bfloat16_conv2d.default",
         "input weight bias other out_channels kernel_size stride padding dilation activation "
         "combine low high",
-        "BFloat16Conv2dPacked", KernelEngine::kHighway),
+        "BFloat16Conv2dPacked", KernelEngine::kHighway, &kConv2dFacts),
 };
 
 }  // namespace

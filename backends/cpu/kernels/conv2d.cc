@@ -58,16 +58,20 @@ uint64_t Conv2dScratch(const KernelContext& context, const Call<false>& call) {
                                    {PatchWay::kTaps, PatchWay::kPadded});
 }
 
+constexpr OperatorFacts kConv2dFacts = {.work = {WorkRule::Kind::kConvolution},
+                                        .flops = {FlopRule::Kind::kWindow, "input"}};
+constexpr OperatorFacts kDepthwiseFacts = {.work = {WorkRule::Kind::kConvolution},
+                                           .flops = {FlopRule::Kind::kDepthwise, "input"}};
 constexpr Kernel kKernels[] = {
     KernelRow<&Conv2d, &Accepts<false>, &Conv2dScratch>(
         "belay_cpu.conv2d.default",
         "input weight bias other out_channels kernel_size stride padding dilation activation "
         "combine low high",
-        "Conv2dPacked", KernelEngine::kHighway),
+        "Conv2dPacked", KernelEngine::kHighway, &kConv2dFacts),
     KernelRow<&DepthwiseConv2d, &Accepts<true>>(
         "belay_cpu.depthwise_conv2d.default",
         "input weight bias other kernel_size stride padding dilation activation combine low high",
-        "DepthwiseConv2dPacked", KernelEngine::kHighway),
+        "DepthwiseConv2dPacked", KernelEngine::kHighway, &kDepthwiseFacts),
 };
 
 }  // namespace

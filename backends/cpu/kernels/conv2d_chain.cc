@@ -264,12 +264,14 @@ uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   return ScratchBytesOf<std::byte>(chain->thread_bytes * context.num_threads());
 }
 
+constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kChain, 0, 1},
+                                  .flops = {FlopRule::Kind::kChain, "input"}};
 constexpr Kernel kKernels[] = {
     KernelRow<&Conv2dChain, &Accepts, &ScratchBytes>(
         "belay_cpu.conv2d_chain.default",
         "input weights biases other out_channels kernel_size stride padding dilation activations "
         "combine low high",
-        "Conv2dChainPacked", KernelEngine::kHighway),
+        "Conv2dChainPacked", KernelEngine::kHighway, &kFacts),
 };
 
 }  // namespace

@@ -256,12 +256,14 @@ uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   return ScratchBytesOf<std::byte>(Memory(call, context.num_threads()).bytes);
 }
 
+constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kConvolution},
+                                  .flops = {FlopRule::Kind::kWindow, "input"}};
 constexpr Kernel kKernels[] = {
     KernelRow<&RunConvolution, &Accepts, &ScratchBytes>(
         "belay_cpu.convolution.default",
         "input weight bias other out_channels groups transposed kernel_size stride padding "
         "output_padding dilation activation combine low high",
-        "ConvolutionPacked", KernelEngine::kHighway),
+        "ConvolutionPacked", KernelEngine::kHighway, &kFacts),
 };
 
 }  // namespace

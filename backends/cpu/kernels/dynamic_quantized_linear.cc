@@ -114,12 +114,14 @@ uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   return ScratchBytesOf<std::byte>(Scratch(call, rows));
 }
 
+constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kMatmul, 0, 3, 2},
+                                  .flops = {FlopRule::Kind::kMatmul, "input"}};
 constexpr Kernel kKernels[] = {
     KernelRow<&DynamicQuantizedLinear, &Accepts, &ScratchBytes>(
         "belay_cpu.dynamic_quantized_linear.default",
         "input input_scales input_zeros weight scales weight_sums bias other out_features format "
         "group activation combine low high",
-        "DynamicQuantizedLinearPacked", KernelEngine::kHighway),
+        "DynamicQuantizedLinearPacked", KernelEngine::kHighway, &kFacts),
 };
 
 }  // namespace

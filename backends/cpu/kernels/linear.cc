@@ -31,11 +31,13 @@ uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   return RowProductScratch<float>(context, FeaturesOf(call));
 }
 
+constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kMatmul, 0, 1},
+                                  .flops = {FlopRule::Kind::kMatmul, "input"}};
 constexpr Kernel kKernels[] = {
     KernelRow<&Linear, &Accepts, &ScratchBytes>(
         "belay_cpu.linear.default",
         "input weight bias other out_features activation combine low high", "LinearPacked",
-        KernelEngine::kHighway),
+        KernelEngine::kHighway, &kFacts),
 };
 
 }  // namespace

@@ -69,8 +69,8 @@ std::vector<TestCall> LongCalls() {
       OverImages(Conv2dCall(), kF32, *PackedMatrixSize(9 * 16, 16)),
       Product(BFloat16LinearCall(), DType::kBFloat16)
           .With("other", EValue())
-          .With("weight", T(DType::kBFloat16, {*PackedPairsSize(kSize, kSize)})),
-      OverImages(BFloat16Conv2dCall(), DType::kBFloat16, *PackedPairsSize(9 * 16, 16)),
+          .With("weight", T(DType::kBFloat16, {*PackedVnni2Size(kSize, kSize)})),
+      OverImages(BFloat16Conv2dCall(), DType::kBFloat16, *PackedVnni2Size(9 * 16, 16)),
       ConvolutionCall()
           .With("input", Images(kF32, {1, 96, kSize, 64}))
           .With("weight", T(kF32, {9 * 32 * 3 * 32}))

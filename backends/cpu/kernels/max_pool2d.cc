@@ -57,10 +57,11 @@ absl::Status MaxPool2d(KernelContext& context, const Call& call) {
 
 bool Accepts(const KernelContext& context, const Call& call) { return call.Shape().ok(); }
 
+constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kWindow, 1}};
 constexpr Kernel kKernels[] = {
     KernelRow<&MaxPool2d, &Accepts>("belay_cpu.max_pool2d.default",
                                     "input kernel_size stride padding dilation",
-                                    "MaxPool2dWithoutPlaces", KernelEngine::kHighway),
+                                    "MaxPool2dWithoutPlaces", KernelEngine::kHighway, &kFacts),
 };
 
 }  // namespace

@@ -108,17 +108,21 @@ uint64_t ScratchBytes(const KernelContext& context, const Call<false>& call) {
   return most;
 }
 
+constexpr OperatorFacts kConv2dFacts = {.work = {WorkRule::Kind::kConvolution},
+                                        .flops = {FlopRule::Kind::kWindow, "input"}};
+constexpr OperatorFacts kDepthwiseFacts = {.work = {WorkRule::Kind::kConvolution},
+                                           .flops = {FlopRule::Kind::kDepthwise, "input"}};
 constexpr Kernel kKernels[] = {
     KernelRow<&QuantizedConv2d, &Accepts<false>, &ScratchBytes>(
         "belay_cpu.quantized_conv2d.default",
         "input weight scales weight_sums bias out_channels kernel_size stride padding dilation "
         "input_zero_point activation low high inner_scale inner_range output_scale output_range",
-        "QuantizedConv2dPacked", KernelEngine::kHighway),
+        "QuantizedConv2dPacked", KernelEngine::kHighway, &kConv2dFacts),
     KernelRow<&QuantizedDepthwiseConv2d, &Accepts<true>>(
         "belay_cpu.quantized_depthwise_conv2d.default",
         "input weight scales weight_sums bias kernel_size stride padding dilation "
         "input_zero_point activation low high inner_scale inner_range output_scale output_range",
-        "QuantizedDepthwiseConv2dPacked", KernelEngine::kHighway),
+        "QuantizedDepthwiseConv2dPacked", KernelEngine::kHighway, &kDepthwiseFacts),
 };
 
 }  // namespace

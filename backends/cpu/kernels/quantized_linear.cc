@@ -38,12 +38,14 @@ absl::Status QuantizedLinear(KernelContext& context, const Call& call) {
 
 bool Accepts(const KernelContext& context, const Call& call) { return call.Shape().ok(); }
 
+constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kMatmul, 0, 1},
+                                  .flops = {FlopRule::Kind::kMatmul, "input"}};
 constexpr Kernel kKernels[] = {
     KernelRow<&QuantizedLinear, &Accepts>(
         "belay_cpu.quantized_linear.default",
         "input weight scales weight_sums bias out_features input_zero_point activation low high "
         "inner_scale inner_range output_scale output_range",
-        "QuantizedLinearPacked", KernelEngine::kHighway),
+        "QuantizedLinearPacked", KernelEngine::kHighway, &kFacts),
 };
 
 }  // namespace

@@ -76,12 +76,14 @@ uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
                                context.num_threads());
 }
 
+constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kMatmul, 0, 1, 2},
+                                  .flops = {FlopRule::Kind::kMatmul, "input"}};
 constexpr Kernel kKernels[] = {
     KernelRow<&WeightOnlyLinear, &Accepts, &ScratchBytes>(
         "belay_cpu.weight_only_linear.default",
         "input weight scales zeros bias other out_features format group activation combine low "
         "high",
-        "WeightOnlyLinearPacked", KernelEngine::kHighway),
+        "WeightOnlyLinearPacked", KernelEngine::kHighway, &kFacts),
 };
 
 }  // namespace

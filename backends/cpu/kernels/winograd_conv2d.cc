@@ -88,12 +88,14 @@ uint64_t ScratchBytes(const KernelContext& context, const Call& call) {
   return ScratchBytesOf<float>(PlanOf(call, *shape).scratch);
 }
 
+constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kConvolution},
+                                  .flops = {FlopRule::Kind::kWindow, "input"}};
 constexpr Kernel kKernels[] = {
     KernelRow<&WinogradConv2d, &Accepts, &ScratchBytes>(
         "belay_cpu.winograd_conv2d.default",
         "input weight bias other out_channels kernel_size stride padding dilation activation "
         "combine low high",
-        "Conv2dWinograd", KernelEngine::kHighway),
+        "Conv2dWinograd", KernelEngine::kHighway, &kFacts),
 };
 
 }  // namespace

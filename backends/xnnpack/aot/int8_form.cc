@@ -35,12 +35,6 @@ std::optional<Quantization> NumbersOf(const exir::Node& node) {
   return Quantization{narrow, static_cast<int32_t>(*zero_point)};
 }
 
-// Returns the sole user of the value, if it uses it once; else an invalid id.
-NodeId SoleUser(const exir::Graph& graph, ValueId value) {
-  const std::vector<NodeId>& users = graph.value(value).users;
-  return users.size() == 1 && !graph.IsOutput(value) ? users[0] : NodeId();
-}
-
 // Returns the int8 operand of the dequantize node that computes the value.
 std::optional<ValueId> Int8Operand(const exir::ExportedProgram& program, ValueId value) {
   const exir::Graph& graph = program.top();
@@ -145,21 +139,21 @@ void ComputeOnInt8(const exir::ExportedProgram& program, NodeId id, Target targe
   }
   quantized.int8.emplace();
   std::vector<NodeId>& merged = quantized.int8->merged;
-  ValueId result = graph.node(id).outputs[0].values[0];
-  NodeId reader = SoleUser(graph, result);
+  ValueId result = graph.ResultOf(id);
+  NodeId reader = graph.SoleUser(result).value_or(NodeId());
   if (reader.valid() && MayHaveBounds(operation.type)) {
     const absl::StatusOr<Operation> clamp = ReadOperation(program, reader, target);
     if (clamp.ok() && clamp->type == NodeType::Clamp) {
       merged.push_back(reader);
       quantized.min = clamp->min;
       quantized.max = clamp->max;
-      result = graph.node(reader).outputs[0].values[0];
-      reader = SoleUser(graph, result);
+      result = graph.ResultOf(reader);
+      reader = graph.SoleUser(result).value_or(NodeId());
     }
   }
   if (!Is(graph, reader, kQuantize) || !CheckConversion(program, reader).ok()) return;
   merged.push_back(reader);
-  quantized.int8->result = graph.node(reader).outputs[0].values[0];
+  quantized.int8->result = graph.ResultOf(reader);
   const Quantization output = *QuantizationOf(program, quantized.int8->result);
   const bool same = std::all_of(inputs.begin(), inputs.end(),
                                 [&](const Quantization& input) { return input == output; });

@@ -32,7 +32,7 @@ absl::Status CheckSupported(const exir::ExportedProgram& program, exir::NodeId i
     // The node is delegated together with its user.
     exir::NodeId reader = id;
     do {
-      reader = graph.value(graph.node(reader).outputs[0].values[0]).users[0];
+      reader = graph.value(graph.ResultOf(reader)).users[0];
     } while (PermutationOf(graph, graph.node(reader)).has_value());
     const absl::StatusOr<Operation> operation = ReadOperation(program, reader, target);
     return operation.ok() && operation->int8.has_value()

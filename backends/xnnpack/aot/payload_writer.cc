@@ -115,7 +115,7 @@ class Writer {
 
   // The order that the value has in the program.
   Order OrderOf(ValueId value) const {
-    return IsChannelsLast(*graph_.value(value).tensor()) ? kChannelsLast : kRowMajor;
+    return IsChannelsLast(graph_.MetaOf(value)) ? kChannelsLast : kRowMajor;
   }
 
   absl::Status AddInputs() {
@@ -238,9 +238,8 @@ class Writer {
       entries_[result] = alias;
       return absl::OkStatus();
     }
-    if (operation.type == NodeType::Clamp && graph_.value(*first).users.size() == 1 &&
-        !graph_.IsOutput(*first) && entries_.contains(*first) &&
-        entries_[*first].unbounded != nullptr) {
+    if (operation.type == NodeType::Clamp && graph_.HasOneUse(*first) &&
+        entries_.contains(*first) && entries_[*first].unbounded != nullptr) {
       Entry bounded = entries_[*first];
       Bound(*bounded.unbounded, operation.min, operation.max);
       AddHandle(bounded.unbounded->debug_handle, id);

@@ -123,7 +123,7 @@ std::vector<exir::NodeId> WeightNodes(const exir::ExportedProgram& program, Valu
     const exir::NodeId id = graph.value(value).producer;
     const exir::Node& node = graph.node(id);
     const ValueId* self = node.operand().get_if<ValueId>();
-    const bool is_read_once = graph.value(value).users.size() == 1 && !graph.IsOutput(value);
+    const bool is_read_once = graph.HasOneUse(value);
     const bool dequantizes = DequantizationOf(program, node).has_value();
     if (dequantized || self == nullptr || !is_read_once ||
         !(dequantizes || PermutationOf(graph, node).has_value())) {

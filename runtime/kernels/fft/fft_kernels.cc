@@ -5,11 +5,14 @@
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/kernel/kernel_arguments.h"
+#include "runtime/kernel/promotion_rules.h"
 #include "runtime/kernel/shape_rules/fft.h"
+#include "runtime/kernel/shape_rules/pointwise.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/call/strided_view.h"
 #include "runtime/kernels/elements/copy_strided.h"
+#include "runtime/kernels/fft/complex_loops.h"
 #include "runtime/kernels/fft/fft.h"
 
 namespace belay {
@@ -352,9 +355,78 @@ uint64_t InverseScratch(const KernelContext& context,
                  CheckedInt(copied) * static_cast<int64_t>(2 * bytes));
 }
 
+// ---- Products and magnitudes of complex64 tensors
+
+using ProductCall = PlainCall<KernelArguments, 2, kAnyRule>;
+using SizeCall = PlainCall<KernelArguments, 1, kMagnitudeRule>;
+
+// Whether all tensors have the same sizes, strides and no gaps, so that they are one run.
+bool AreOneRun(absl::Span<const TensorView* const> tensors) {
+  for (const TensorView* t : tensors) {
+    if (!(t->sizes == tensors[0]->sizes) || !(t->strides == tensors[0]->strides)) return false;
+  }
+  return tensors[0]->numel() == 0 || LastOffset(*tensors[0]) + 1 == tensors[0]->numel();
+}
+
+absl::Status ComplexProduct(KernelContext& context, const ProductCall& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kComplex64, shape));
+  ABSL_ASSIGN_OR_RETURN(const TensorView a, ExpandTo(*call.operands[0].tensor, out->sizes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView b, ExpandTo(*call.operands[1].tensor, out->sizes));
+  const float *const x = a.as<const float>(), *const y = b.as<const float>();
+  float* const to = out->as<float>();
+  if (AreOneRun({&a, &b, out})) {
+    const double work = kElementWork * 2 * static_cast<double>(out->numel());
+    RunRanges(context, out->numel(), 256, work, [&](int, int64_t first, int64_t last) {
+      MultiplyComplex(x + 2 * first, y + 2 * first, static_cast<size_t>(last - first),
+                      to + 2 * first);
+    });
+    return absl::OkStatus();
+  }
+  Budget::Pace pace;
+  for (StridedIterator<3> it(out->sizes, {a.strides, b.strides, out->strides});
+       !it.done() && !pace.Stop(16); it.Next()) {
+    MultiplyComplex(x + 2 * it.offset(0), y + 2 * it.offset(1), 1, to + 2 * it.offset(2));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ComplexSize(KernelContext& context, const SizeCall& call) {
+  const TensorView& a = *call.operands[0].tensor;
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, a));
+  const float* const x = a.as<const float>();
+  float* const to = out->as<float>();
+  if (AreOneRun({&a, out})) {
+    const double work = kElementWork * 2 * static_cast<double>(out->numel());
+    RunRanges(context, out->numel(), 256, work, [&](int, int64_t first, int64_t last) {
+      ComplexSizes(x + 2 * first, static_cast<size_t>(last - first), to + first);
+    });
+    return absl::OkStatus();
+  }
+  Budget::Pace pace;
+  for (StridedIterator<2> it(out->sizes, {a.strides, out->strides}); !it.done() && !pace.Stop(16);
+       it.Next()) {
+    ComplexSizes(x + 2 * it.offset(0), 1, to + it.offset(1));
+  }
+  return absl::OkStatus();
+}
+
+template <class Call>
+bool AcceptsComplex(const KernelContext& context, const Call& call) {
+  for (int k = 0; k < call.count; ++k) {
+    const TensorView* const tensor = call.operands[k].tensor;
+    if (tensor == nullptr || tensor->dtype != DType::kComplex64) return false;
+  }
+  return true;
+}
+
 constexpr KernelEngine kHighway = KernelEngine::kHighway;
 
 constexpr Kernel kKernels[] = {
+    KernelRow<&ComplexSize, &AcceptsComplex<SizeCall>>("aten.abs.default", "self", "AbsComplexSimd",
+                                                       kHighway),
+    KernelRow<&ComplexProduct, &AcceptsComplex<ProductCall>>("aten.mul.Tensor", "self other",
+                                                             "MulComplexSimd", kHighway),
     KernelRow<&RealFft, &Accepts<RealFftCall<KernelArguments>>,
               &Scratch<RealFftCall<KernelArguments>>>(
         "aten._fft_r2c.default", "self dim normalization onesided", "RealFftSimd", kHighway),

@@ -114,5 +114,26 @@ TEST(FftTest, ManyLines) {
   }
 }
 
+TEST(FftTest, ProductsAndMagnitudes) {
+  KernelComparison comparison;
+  for (Layout layout : {Layout::kRowMajor, Layout::kReversed, Layout::kGaps, Layout::kRepeated}) {
+    for (Values values : {Values::kNormal, Values::kSpecial}) {
+      for (int64_t n : {0, 1, 3, 7, 8, 9, 17, 40}) {
+        const TestTensorSpec a = {DType::kComplex64, {3, n}, layout, values};
+        const TestTensorSpec b = {DType::kComplex64, {3, n}, layout};
+        const TestTensorSpec row = {DType::kComplex64, {n}};
+        KernelCall call = {"aten.mul.Tensor", {a, b}, {DType::kComplex64}};
+        if (layout != Layout::kRepeated) call.output_layout = layout;
+        ASSERT_TRUE(comparison.Compare(call));
+        ASSERT_TRUE(comparison.Compare({"aten.mul.Tensor", {a, row}, {DType::kComplex64}}));
+        ASSERT_TRUE(comparison.Compare({"aten.abs.default", {a}, {DType::kFloat32}, 1}));
+      }
+    }
+  }
+  const TestTensorSpec large = {DType::kComplex64, {40, 4001}};
+  ASSERT_TRUE(comparison.Compare({"aten.mul.Tensor", {large, large}, {DType::kComplex64}}));
+  ASSERT_TRUE(comparison.Compare({"aten.abs.default", {large}, {DType::kFloat32}, 1}));
+}
+
 }  // namespace
 }  // namespace belay

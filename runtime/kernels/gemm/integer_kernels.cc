@@ -54,7 +54,7 @@ void CopyRows(const TensorView& from, DType dtype, int64_t row, void* to) {
 }
 
 // Packs a panel in VNNI-4 layout: panel(k / 4, n, k % 4) = b[k, n], padded with zeros.
-void PackQuads(const TensorView& b, int8_t* panel) {
+void PackVnni4(const TensorView& b, int8_t* panel) {
   const int64_t k = b.sizes[0], n = b.sizes[1];
   std::memset(panel, 0, static_cast<size_t>(QuadsOf(k) * 4 * kColumns));
   for (int64_t p = 0; p < k; ++p) {
@@ -114,7 +114,7 @@ void MultiplyWords(const TensorView& right, int64_t m, const std::byte* a, std::
 
 void MultiplyQuads(const TensorView& right, int64_t m, const std::byte* a, std::byte* panel,
                    std::byte* c) {
-  PackQuads(right, reinterpret_cast<int8_t*>(panel));
+  PackVnni4(right, reinterpret_cast<int8_t*>(panel));
   BytePanel p;
   p.m = static_cast<size_t>(m);
   p.n = static_cast<size_t>(right.sizes[1]);

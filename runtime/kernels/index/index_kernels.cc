@@ -12,6 +12,7 @@
 #include "runtime/kernels/call/strided_view.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/elements/element_update.h"
+#include "runtime/kernels/index/embedding_bag.h"
 #include "runtime/kernels/index/index.h"
 
 namespace belay {
@@ -298,10 +299,8 @@ absl::Status Embedding(KernelContext& context, const EmbeddingCall<KernelArgumen
   return RunLoop<false>(loop, table, *out);
 }
 
-// Accumulation, and masks, whose values follow separate rules, use the reference kernel. If
-// `accumulate` is computed at run time, this kernel may have been chosen before its value is known.
+// Masks, whose values follow separate rules, use the reference kernel.
 bool AcceptsIndexPut(const KernelContext& context, const IndexPutCall<KernelArguments>& call) {
-  if (call.accumulate) return false;
   bool any = false;
   for (const EValue* element : call.indices.elements) {
     const TensorView* index = element == nullptr ? nullptr : element->get_if<TensorView>();
@@ -312,10 +311,21 @@ bool AcceptsIndexPut(const KernelContext& context, const IndexPutCall<KernelArgu
   return any;
 }
 
-// Adds the elements of `from`, which has the walk's sizes, to elements of `out`, one by one.
-// Precondition: both have the same dtype, one of kNumberTypes.
+// Adds the elements of `from`, which has the walk's sizes, to elements of `out`, in order: block by
+// block for contiguous float32, otherwise one by one. Precondition: both have the same dtype, one of
+// kNumberTypes.
 absl::Status AddAt(const IndexWalk& walk, const TensorView& out, const TensorView& from) {
   const ElementBlock block = walk.BlockToSelf(from.strides);
+  if (out.dtype == DType::kFloat32 && IsContiguous(block.sizes(), block.from_strides()) &&
+      IsContiguous(block.sizes(), block.to_strides())) {
+    int64_t count = 1;
+    for (int64_t size : block.sizes()) count *= size;
+    return walk.Run(from.strides, [&](int64_t out_offset, int64_t value_offset) {
+      float* const target = out.as<float>() + out_offset;
+      const float* const source = from.as<const float>() + value_offset;
+      for (int64_t i = 0; i < count; ++i) target[i] += source[i];
+    });
+  }
   const UpdateFn add = UpdateOf(Update::kAdd, out.dtype);
   return walk.Run(from.strides, [&](int64_t out_offset, int64_t value_offset) {
     void* const target = ElementAddress(out, out_offset);
@@ -358,6 +368,11 @@ constexpr Kernel kKernels[] = {
     KernelRow<&Embedding>("aten.embedding.default",
                           "weight indices padding_idx scale_grad_by_freq sparse", "EmbeddingSimd",
                           kHighway),
+    KernelRow<&EmbeddingBag, &AcceptsEmbeddingBag, &EmbeddingBagScratch>(
+        "aten._embedding_bag.default",
+        "weight indices offsets scale_grad_by_freq mode sparse per_sample_weights "
+        "include_last_offset padding_idx -> 4",
+        "EmbeddingBagSimd", kHighway),
     KernelRow<&Index, nullptr, &IndexScratch<IndexCall<KernelArguments>>>(
         "aten.index.Tensor", "self indices", "IndexSimd", kHighway),
     KernelRow<&IndexPut, &AcceptsIndexPut>(

@@ -174,5 +174,51 @@ TEST(IndexTest, PutOfRowsOfEveryLayout) {
   }
 }
 
+TEST(IndexTest, AccumulatesInOrder) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kFloat16}) {
+    for (int64_t n : {0, 1, 7, 16, 65}) {
+      for (Layout layout : kLayouts) {
+        ASSERT_TRUE(comparison.Compare(
+            {"aten.index_put.default",
+             {TestTensorSpec{dtype, {2, 6, n}},
+              IndicesOf({std::nullopt, Sizes{9}}, DType::kInt32, Layout::kRowMajor),
+              TestTensorSpec{dtype, {2, 9, n}, layout, Values::kNormal, 0}, EValue(true)},
+             {dtype}}));
+        ASSERT_TRUE(comparison.Compare(
+            {"aten.index_put.default",
+             {TestTensorSpec{dtype, {6, n}},
+              IndicesOf({Sizes{9}}, DType::kInt64, Layout::kRowMajor),
+              TestTensorSpec{dtype, {1}, Layout::kRowMajor, Values::kNormal, 0}, EValue(true)},
+             {dtype}}));
+      }
+    }
+  }
+}
+
+TEST(IndexTest, EmbeddingBags) {
+  KernelComparison comparison;
+  for (int64_t features : {1, 3, 8, 17, 64}) {
+    for (int64_t mode : {0, 1}) {
+      for (int64_t padding : {-1, 2}) {
+        for (Layout out : {Layout::kRowMajor, Layout::kReversed}) {
+          for (DType index : {DType::kInt64, DType::kInt32}) {
+            KernelCall call = {
+                "aten._embedding_bag.default",
+                {TestTensorSpec{DType::kFloat32, {10, features}},
+                 TestTensorSpec{index, {23}, Layout::kRowMajor, Values::kNormal, 10},
+                 TestTensorSpec{index, {1}, Layout::kRowMajor, Values::kNormal, 1}, EValue(false),
+                 EValue(mode), EValue(false), EValue(), EValue(false), EValue(padding)},
+                {DType::kFloat32, index, index, index},
+                1};
+            call.output_layout = out;
+            ASSERT_TRUE(comparison.Compare(call));
+          }
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace belay

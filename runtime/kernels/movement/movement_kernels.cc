@@ -17,6 +17,7 @@
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/movement/movement.h"
 #include "runtime/kernels/movement/padding.h"
+#include "runtime/kernels/select/select.h"
 
 namespace belay {
 namespace {
@@ -201,6 +202,48 @@ absl::Status Roll(KernelContext& context, const RollCall<KernelArguments>& call)
   return absl::OkStatus();
 }
 
+uint64_t IndexSelectScratch(const KernelContext&, const IndexSelectCall<KernelArguments>& call) {
+  return ScratchBytesOf<int64_t>(call.index->numel());
+}
+
+// index_select. If the indexed dimension is the innermost one, rows are gathered; otherwise whole
+// slices are copied.
+absl::Status SelectIndices(KernelContext& context, const IndexSelectCall<KernelArguments>& call) {
+  const TensorView &from = *call.self, &index = *call.index;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
+  const int64_t count = index.numel();
+  const int rank = from.rank();
+  if (rank == 0 || count == 0) return IndexSelect<kCopy>(context, call);
+  const int d = *NormalizeDim(call.dim, rank);  // valid, since call.Shape() succeeded
+  bool innermost = DTypeSize(from.dtype) <= 8;
+  for (int k = 0; k < rank; ++k) {
+    innermost = innermost && (from.sizes[k] == 1 || from.strides[k] >= from.strides[d]);
+  }
+  if (!innermost) return IndexSelect<kCopy>(context, call);
+  ABSL_ASSIGN_OR_RETURN(int64_t* const places, ScratchArray<int64_t>(context, count));
+  for (int64_t k = 0; k < count; ++k) {
+    places[k] = ReadIndex(index, index.rank() == 0 ? 0 : k * index.strides[0]);
+  }
+  if (FirstOutside(places, static_cast<size_t>(count), from.sizes[d]) <
+      static_cast<size_t>(count)) {
+    return IndexSelect<kCopy>(context, call);  // returns the error
+  }
+  ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, from.dtype, dims));
+  if (out->numel() == 0) return absl::OkStatus();
+  Sizes outer = out->sizes;
+  outer[d] = 1;
+  const size_t bytes = DTypeSize(from.dtype);
+  RunRanges(context, out->numel() / count, 1, kElementWork * static_cast<double>(out->numel()),
+            [&](int, int64_t first, int64_t last) {
+              for (int64_t r = first; r < last; ++r) {
+                GatherRow(ElementAddress(from, OffsetAt(r, outer, from.strides)), from.strides[d],
+                          0, places, static_cast<size_t>(count), bytes,
+                          ElementAddress(*out, OffsetAt(r, outer, out->strides)), out->strides[d]);
+              }
+            });
+  return absl::OkStatus();
+}
+
 constexpr KernelEngine kHighway = KernelEngine::kHighway;
 
 constexpr Kernel kKernels[] = {
@@ -233,8 +276,8 @@ constexpr Kernel kKernels[] = {
                                                  "self src offset dim1 dim2", "DiagonalScatterSimd",
                                                  kHighway),
     KernelRow<&Flip, &AcceptsFlip>("aten.flip.default", "self dims", "FlipSimd", kHighway),
-    KernelRow<&IndexSelect<kCopy>>("aten.index_select.default", "self dim index", "IndexSelectSimd",
-                                   kHighway),
+    KernelRow<&SelectIndices, nullptr, &IndexSelectScratch>(
+        "aten.index_select.default", "self dim index", "IndexSelectSimd", kHighway),
     KernelRow<&PixelShuffle<kCopy>>("aten.pixel_shuffle.default", "self upscale_factor",
                                     "PixelShuffleSimd", kHighway),
     KernelRow<&PixelShuffle<kCopy>>("aten.pixel_unshuffle.default", "self downscale_factor",

@@ -230,5 +230,23 @@ TEST(MovementTest, ReplacesParts) {
   }
 }
 
+TEST(MovementTest, SelectsIndicesOfEveryDimension) {
+  KernelComparison comparison;
+  for (DType dtype : {DType::kFloat32, DType::kInt8, DType::kFloat16, DType::kInt64}) {
+    for (Layout layout : kLayouts) {
+      for (int64_t dim : {0, 1, 2}) {
+        for (int64_t count : {0, 1, 17, 40}) {
+          const TestTensorSpec index = {
+              DType::kInt64, {count}, Layout::kRowMajor, Values::kNormal, 5};
+          ASSERT_TRUE(
+              comparison.Compare({"aten.index_select.default",
+                                  {TestTensorSpec{dtype, {5, 7, 6}, layout}, EValue(dim), index},
+                                  {dtype}}));
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace belay

@@ -52,7 +52,7 @@ HWY_NOINLINE void FinishTiles(const BFloat16GemmArgs& g, const OutputTile<BFloat
     const OutputTile<BFloat16> row = {out.c + skipped,
                                       out.other == nullptr ? nullptr : out.other + skipped,
                                       out.bias, out.columns};
-    Sums<1, 2> finished;
+    Accumulators<1, 2> finished;
     finished.at[0][0] = hn::Load(d, sums);
     finished.at[0][1] = hn::Load(d, sums + lanes);
     HWY_UNROLL(2)
@@ -73,7 +73,7 @@ void MultiplyByTiles(const BFloat16GemmArgs& g, size_t first_row, size_t last_ro
   const size_t depth = g.taps * g.k;
   // Rows that evict each other in the L1 cache are copied to `tile`.
   BFloat16* copy = g.row_pointers != nullptr ? g.copy : g.tile;
-  const size_t copied_row = g.row_pointers != nullptr ? depth : CopiedRow<BFloat16>(g.k);
+  const size_t copied_row = g.row_pointers != nullptr ? depth : CopiedRowStride<BFloat16>(g.k);
   MultiplyByAmx<BFloat16>(
       depth / 2, first_row, last_row, first_column, last_column,
       [&](size_t row, size_t count) HWY_ATTR -> AmxRows<BFloat16> {

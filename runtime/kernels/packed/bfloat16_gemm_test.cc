@@ -11,8 +11,8 @@
 #include "runtime/core/testing.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/packed/exact_activation.h"
+#include "runtime/kernels/packed/gemm_testing.h"
 #include "runtime/kernels/packed/packed_weights.h"
-#include "runtime/kernels/packed/product_testing.h"
 
 namespace belay {
 namespace {

@@ -36,8 +36,8 @@ struct Row {
 // results. Each of them multiplies it with one row of its window. Two rows require a square window;
 // they are kStride apart.
 template <int kRows, int kWidth, int kStride, int kPixels, bool kBorder, class Load>
-HWY_INLINE void MeetRow(const Row& row, int64_t left, int64_t j, const Load& load,
-                        V (&sum)[kRows][kPixels]) {
+HWY_INLINE void AccumulateRow(const Row& row, int64_t left, int64_t j, const Load& load,
+                              V (&sum)[kRows][kPixels]) {
   const TagF32 d;
   const DepthwiseArgs& g = *row.args;
   const int64_t y = row.y + j * g.dilation_y;
@@ -75,7 +75,7 @@ HWY_INLINE void MeetRow(const Row& row, int64_t left, int64_t j, const Load& loa
 }
 
 // Computes kPixels neighboring results from x on, in kRows rows. kWidth and kStride are those of
-// the window; 0 means any. Two rows: see MeetRow. kBorder: window positions may be outside on the
+// the window; 0 means any. Two rows: see AccumulateRow. kBorder: window positions may be outside on the
 // left or right. kPartial: fewer channels than lanes.
 template <int kRows, int kWidth, int kStride, int kPixels, bool kBorder, bool kPartial>
 HWY_INLINE void Pixels(const Row& row, int64_t x) {
@@ -96,27 +96,32 @@ HWY_INLINE void Pixels(const Row& row, int64_t x) {
   if constexpr (kWidth != 0) {
     if constexpr (kRows == 1) {
       for (int64_t j = 0; j < g.kernel_height; ++j) {
-        MeetRow<kRows, kWidth, kStride, kPixels, kBorder>(row, left, j, load, sum);
+        AccumulateRow<kRows, kWidth, kStride, kPixels, kBorder>(row, left, j, load, sum);
       }
     } else {
       constexpr int kHeight = kWidth + (kRows - 1) * kStride;
       HWY_UNROLL(kHeight)
       for (int j = 0; j < kHeight; ++j) {
-        MeetRow<kRows, kWidth, kStride, kPixels, kBorder>(row, left, j, load, sum);
+        AccumulateRow<kRows, kWidth, kStride, kPixels, kBorder>(row, left, j, load, sum);
       }
     }
   } else {
+    // Any window: each weight meets kPixels results, so that as many additions are in flight.
     const float* weight = row.weight;
+    const int64_t step = g.stride_x * c;
     for (int64_t j = 0; j < g.kernel_height; ++j, weight += g.kernel_width * kDepthwiseChannels) {
       const int64_t y = row.y + j * g.dilation_y;
       if (y < 0 || y >= g.height) continue;
-      const float* in = row.in + (y & g.in_row_mask) * g.width * c;
-      for (int64_t t = 0; t < g.kernel_width; ++t) {
+      // May point to before the row; only what is inside is read.
+      const float* in = row.in + ((y & g.in_row_mask) * g.width + left) * c;
+      for (int64_t t = 0; t < g.kernel_width; ++t, in += g.dilation_x * c) {
         const V w = hn::LoadU(d, weight + t * kDepthwiseChannels);
+        const int64_t column = left + t * g.dilation_x;
+        HWY_UNROLL(kPixels)
         for (int i = 0; i < kPixels; ++i) {
-          const int64_t column = left + i * g.stride_x + t * g.dilation_x;
-          if (column < 0 || column >= g.width) continue;
-          sum[0][i] = hn::MulAdd(load(in + column * c), w, sum[0][i]);
+          const int64_t at = column + i * g.stride_x;
+          if (kBorder && (at < 0 || at >= g.width)) continue;
+          sum[0][i] = hn::MulAdd(load(in + i * step), w, sum[0][i]);
         }
       }
     }
@@ -183,21 +188,19 @@ HWY_NOINLINE void RunRow(const Row& row) {
   const int64_t end =
       room < 0 ? begin : HWY_MAX(begin, HWY_MIN(g.out_width, room / g.stride_x + 1));
   int64_t x = 0;
-  if constexpr (kWidth != 0) {
-    const auto blocks = [&](auto pixels) HWY_ATTR {
-      constexpr int kPixels = decltype(pixels)::value;
-      for (; x + kPixels <= g.out_width; x += kPixels) {
-        if (x >= begin && x + kPixels <= end) {
-          Block<kRows, kWidth, kStride, kPixels, false>(row, x);
-        } else {
-          Block<kRows, kWidth, kStride, kPixels, true>(row, x);
-        }
+  const auto blocks = [&](auto pixels) HWY_ATTR {
+    constexpr int kPixels = decltype(pixels)::value;
+    for (; x + kPixels <= g.out_width; x += kPixels) {
+      if (x >= begin && x + kPixels <= end) {
+        Block<kRows, kWidth, kStride, kPixels, false>(row, x);
+      } else {
+        Block<kRows, kWidth, kStride, kPixels, true>(row, x);
       }
-    };
-    blocks(std::integral_constant<int, 8>());
-    blocks(std::integral_constant<int, 4>());
-    blocks(std::integral_constant<int, 2>());
-  }
+    }
+  };
+  blocks(std::integral_constant<int, 8>());
+  blocks(std::integral_constant<int, 4>());
+  blocks(std::integral_constant<int, 2>());
   for (; x < g.out_width; ++x) Block<kRows, kWidth, kStride, 1, true>(row, x);
 }
 

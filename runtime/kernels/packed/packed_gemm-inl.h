@@ -102,14 +102,14 @@ constexpr size_t kPrefetchInterval = 32;
 // registers. The constructor is explicit: on Arm, an implicit one would be compiled without the
 // target's features.
 template <size_t kRows, size_t kVectors>
-struct Sums {
-  HWY_INLINE Sums() {}
+struct Accumulators {
+  HWY_INLINE Accumulators() {}
   V at[kRows][kVectors];
 };
 
 template <size_t kRows, size_t kVectors>
 HWY_INLINE void Step(const float* const* a, size_t p, const float* HWY_RESTRICT b,
-                     Sums<kRows, kVectors>& sums) {
+                     Accumulators<kRows, kVectors>& sums) {
   const TagF32 d;
   V bv[kVectors];
   HWY_UNROLL(kVectors)
@@ -126,7 +126,7 @@ HWY_INLINE void Step(const float* const* a, size_t p, const float* HWY_RESTRICT 
 // the bits of the second element, and those of the first shifted left by 16.
 template <size_t kRows, size_t kVectors>
 HWY_INLINE void Step(const BFloat16* const* a, size_t p, const BFloat16* HWY_RESTRICT b,
-                     Sums<kRows, kVectors>& sums) {
+                     Accumulators<kRows, kVectors>& sums) {
   const TagF32 d;
   const hn::RebindToUnsigned<TagF32> d32;
   const auto* words = reinterpret_cast<const uint16_t*>(b);
@@ -182,7 +182,7 @@ HWY_INLINE void Step(const BFloat16* const* a, size_t p, const BFloat16* HWY_RES
 // block adds bias and `other`; the last one clamps.
 template <bool kPartial, class T, size_t kRows, size_t kVectors>
 HWY_INLINE void Finish(const ProductArgs<T>& g, const OutputTile<T>& out, const KBlock& block,
-                       size_t v, size_t count, const Sums<kRows, kVectors>& sums) {
+                       size_t v, size_t count, const Accumulators<kRows, kVectors>& sums) {
   const TagF32 d;
   const bool clamps = block.last && IsLinear(g.epilogue);
   const V low = hn::Set(d, g.epilogue.low), high = hn::Set(d, g.epilogue.high);
@@ -214,7 +214,7 @@ HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
                      PanelPrefetch<T> prefetch) {
   const TagF32 d;
   const size_t lanes = hn::Lanes(d);
-  Sums<kRows, kVectors> sums[kParts];
+  Accumulators<kRows, kVectors> sums[kParts];
   HWY_UNROLL(kParts)
   for (size_t s = 0; s < kParts; ++s) {
     HWY_UNROLL(kRows)
@@ -345,7 +345,7 @@ HWY_INLINE void FindRows(const ProductArgs<T>& g, const KBlock& block, size_t ro
     return;
   }
   const T* from = copies != nullptr ? copies : g.a + row * g.lda;
-  const size_t step = copies != nullptr ? CopiedRow<T>(g.k) : g.lda;
+  const size_t step = copies != nullptr ? CopiedRowStride<T>(g.k) : g.lda;
   for (size_t i = 0; i < count; ++i) {
     pointers[i] = g.k == 0 ? nullptr : from + i * step + block.start * kTerms<T>;
   }
@@ -446,7 +446,7 @@ HWY_INLINE void MultiplyBlock(const Range<T>& range, const KBlock& block, size_t
   for (size_t t = group; t < end; ++t) {
     const size_t row = tiles.RowOf(t), count = tiles.SizeOf(t);
     FindRows(g, block, range.first_row + row, count, pointers + (row - start) * pointers_of_row,
-             CopiesTile(g, count) ? g.tile + (row - start) * CopiedRow<T>(g.k) : nullptr);
+             CopiesTile(g, count) ? g.tile + (row - start) * CopiedRowStride<T>(g.k) : nullptr);
   }
   // The tiles of a panel share the prefetch of the next panel.
   const size_t parts = g.groups > 1 && g.n <= kNarrowGroup ? 2 : 1;
@@ -508,7 +508,7 @@ HWY_INLINE void MultiplyRange(const ProductArgs<T>& g, size_t first_row, size_t 
     const size_t start = tiles.RowOf(group), rows = tiles.RowOf(end) - start;
     if (CopiesTile(g, tiles.SizeOf(group))) {
       for (size_t i = 0; i < rows; ++i) {
-        hwy::CopyBytes(g.a + (first_row + start + i) * g.lda, g.tile + i * CopiedRow<T>(g.k),
+        hwy::CopyBytes(g.a + (first_row + start + i) * g.lda, g.tile + i * CopiedRowStride<T>(g.k),
                        g.k * sizeof(T));
       }
     }

@@ -43,7 +43,7 @@ inline constexpr size_t kLineBytes = 64;
 
 // Distance between copied rows of k elements.
 template <class T>
-size_t CopiedRow(size_t k) {
+size_t CopiedRowStride(size_t k) {
   return k + kLineBytes / sizeof(T);
 }
 // Elements of the arguments' `tile`, for rows of A `lda` apart. If the distance is a multiple of
@@ -51,7 +51,7 @@ size_t CopiedRow(size_t k) {
 template <class T = float>
 size_t TileSize(size_t k, size_t lda) {
   constexpr size_t kWay = 4096 / sizeof(T);
-  return lda != 0 && lda % kWay == 0 ? kCopiedRows * CopiedRow<T>(k) : 0;
+  return lda != 0 && lda % kWay == 0 ? kCopiedRows * CopiedRowStride<T>(k) : 0;
 }
 
 template <class T>

@@ -36,7 +36,7 @@ std::optional<int64_t> PackedGroupsSize(int64_t groups, int64_t k, int64_t n) {
   return all.ok() ? PaddedSize(k, all.value(), kPanelColumns) : std::nullopt;
 }
 
-std::optional<int64_t> PackedPairsSize(int64_t k, int64_t n) {
+std::optional<int64_t> PackedVnni2Size(int64_t k, int64_t n) {
   return k % 2 == 0 ? PackedMatrixSize(k, n) : std::nullopt;
 }
 
@@ -77,7 +77,7 @@ void PackGroups(const float* b, int64_t groups, int64_t k, int64_t n, int64_t gr
   }
 }
 
-void PackPairs(const BFloat16* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
+void PackVnni2(const BFloat16* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
                BFloat16* packed) {
   for (int64_t first = 0; first < n; first += kPanelColumns) {
     const int64_t columns = std::min(kPanelColumns, n - first);

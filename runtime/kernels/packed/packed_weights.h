@@ -45,7 +45,7 @@ std::optional<int64_t> PackedMatrixSize(int64_t k, int64_t n);
 std::optional<int64_t> PackedDepthwiseSize(int64_t channels, int64_t taps);
 std::optional<int64_t> PackedGroupsSize(int64_t groups, int64_t k, int64_t n);
 // Elements of the matrix in VNNI-2 layout; also nullopt if k is odd.
-std::optional<int64_t> PackedPairsSize(int64_t k, int64_t n);
+std::optional<int64_t> PackedVnni2Size(int64_t k, int64_t n);
 
 // Packs B[p, j] = b[p * row_stride + j * column_stride]. `packed` has space for PackedMatrixSize(k,
 // n) floats.
@@ -56,7 +56,7 @@ void PackMatrix(const float* b, int64_t k, int64_t n, int64_t row_stride, int64_
 void PackGroups(const float* b, int64_t groups, int64_t k, int64_t n, int64_t group_stride,
                 int64_t row_stride, int64_t column_stride, float* packed);
 // The same in VNNI-2 layout.
-void PackPairs(const BFloat16* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
+void PackVnni2(const BFloat16* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
                BFloat16* packed);
 // Packs element (c, t) = weight[c * channel_stride + t * tap_stride]. `packed` has space for
 // PackedDepthwiseSize(channels, taps) floats.

@@ -74,10 +74,10 @@ TEST(PackedWeightsTest, PairsHaveVnni2Layout) {
       transposed[static_cast<size_t>(j * kRows + p)] = b[static_cast<size_t>(p * kColumns + j)];
     }
   }
-  ASSERT_EQ(PackedPairsSize(kRows, kColumns), 2 * 4 * 32);
+  ASSERT_EQ(PackedVnni2Size(kRows, kColumns), 2 * 4 * 32);
   std::vector<BFloat16> packed(2 * 4 * 32, BFloat16(-1.0f)), again = packed;
-  PackPairs(b.data(), kRows, kColumns, kColumns, 1, packed.data());
-  PackPairs(transposed.data(), kRows, kColumns, 1, kRows, again.data());
+  PackVnni2(b.data(), kRows, kColumns, kColumns, 1, packed.data());
+  PackVnni2(transposed.data(), kRows, kColumns, 1, kRows, again.data());
   for (int64_t panel = 0; panel < 2; ++panel) {
     for (int64_t p = 0; p < kRows; ++p) {
       for (int64_t j = 0; j < 32; ++j) {
@@ -92,10 +92,10 @@ TEST(PackedWeightsTest, PairsHaveVnni2Layout) {
 }
 
 TEST(PackedWeightsTest, PairsRejectOddDepth) {
-  EXPECT_EQ(PackedPairsSize(3, 4), std::nullopt);
-  EXPECT_EQ(PackedPairsSize(-2, 4), std::nullopt);
-  EXPECT_EQ(PackedPairsSize(0, 4), 0);
-  EXPECT_EQ(PackedPairsSize(std::numeric_limits<int64_t>::max() - 1, 4), std::nullopt);
+  EXPECT_EQ(PackedVnni2Size(3, 4), std::nullopt);
+  EXPECT_EQ(PackedVnni2Size(-2, 4), std::nullopt);
+  EXPECT_EQ(PackedVnni2Size(0, 4), 0);
+  EXPECT_EQ(PackedVnni2Size(std::numeric_limits<int64_t>::max() - 1, 4), std::nullopt);
 }
 
 TEST(PackedWeightsTest, PacksStridedMatrices) {

@@ -64,8 +64,8 @@ struct Channels {
 
 // Constructors are explicit: on Arm, implicit ones would be compiled without the target's features.
 template <class D32>
-struct Sums {
-  HWY_INLINE Sums() {}
+struct Accumulators {
+  HWY_INLINE Accumulators() {}
   hn::Vec<D32> at[4];
 };
 template <class D32>
@@ -124,12 +124,12 @@ HWY_INLINE Pixels<D32> Interleaved(const Channels<D32>& c, const Rows& rows, int
 
 // Vector by vector, so that they stay in registers.
 template <class D32>
-HWY_INLINE void Copy(const Sums<D32>& from, Sums<D32>& to) {
+HWY_INLINE void Copy(const Accumulators<D32>& from, Accumulators<D32>& to) {
   HWY_UNROLL(4)
   for (size_t v = 0; v < 4; ++v) to.at[v] = from.at[v];
 }
 template <class D32>
-HWY_INLINE void Start(const Channels<D32>& c, Sums<D32>& sums) {
+HWY_INLINE void Start(const Channels<D32>& c, Accumulators<D32>& sums) {
   HWY_UNROLL(4)
   for (size_t v = 0; v < 4; ++v) sums.at[v] = hn::Load(D32(), c.start[v]);
 }
@@ -150,7 +150,8 @@ HWY_INLINE void Load(const int8_t* from, Weights<D32>& weights) {
 }
 
 template <class D32>
-HWY_INLINE void Multiply(const Pixels<D32>& pixels, const Weights<D32>& weights, Sums<D32>& sums) {
+HWY_INLINE void Multiply(const Pixels<D32>& pixels, const Weights<D32>& weights,
+                         Accumulators<D32>& sums) {
   HWY_UNROLL(4)
   for (size_t v = 0; v < 4; ++v) {
     sums.at[v] = hn::SumOfMulQuadAccumulate(D32(), pixels.at[v], weights.at[v], sums.at[v]);
@@ -159,7 +160,7 @@ HWY_INLINE void Multiply(const Pixels<D32>& pixels, const Weights<D32>& weights,
 
 // `at`: element offset of channel `first` in the output.
 template <class D32, bool kPartial>
-HWY_INLINE void Finish(const Channels<D32>& c, const Sums<D32>& sums, int64_t at) {
+HWY_INLINE void Finish(const Channels<D32>& c, const Accumulators<D32>& sums, int64_t at) {
   const D32 d;
   const hn::RebindToFloat<D32> df;
   if (!c.bytes) {
@@ -209,7 +210,7 @@ HWY_NOINLINE void SlideRow(const Channels<D32>& c, const uint8_t* image, int64_t
   for (int t = 0; t < kWidth; ++t) Load(weight + t * kGroup, weights[t]);
   // Accumulators of the results whose windows contain the current column.
   constexpr int kResults = (kWidth + kStride - 1) / kStride;
-  Sums<D32> sums[kResults];
+  Accumulators<D32> sums[kResults];
   HWY_UNROLL(kResults)
   for (int i = 0; i < kResults; ++i) Start(c, sums[i]);
   for (int64_t x = 0; x < g.out_width + kResults - 1; ++x) {
@@ -243,7 +244,7 @@ HWY_NOINLINE void AnyRow(const Channels<D32>& c, const uint8_t* image, int64_t y
   const int64_t quads = (g.kernel_height + kQuad - 1) / kQuad;
   const Rows first = RowsOf(c, image, y, 0);
   for (int64_t x = 0; x < g.out_width; ++x) {
-    Sums<D32> sums;
+    Accumulators<D32> sums;
     Start(c, sums);
     const int8_t* weight = c.weight;
     for (int64_t q = 0; q < quads; ++q) {

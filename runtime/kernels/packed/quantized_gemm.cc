@@ -54,15 +54,15 @@ constexpr size_t kPrefetchInterval = 16;
 // registers. The constructor is explicit: on Arm, an implicit one would be compiled without the
 // target's features.
 template <size_t kRows, size_t kVectors>
-struct Sums {
-  HWY_INLINE Sums() {}
+struct Accumulators {
+  HWY_INLINE Accumulators() {}
   V at[kRows][kVectors];
 };
 
 // Accumulates four bytes of each row times the line of B at offset `at` of each vector's panel.
 template <size_t kRows, size_t kVectors>
 HWY_INLINE void MultiplyQuad(const int32_t (&a)[kRows], const int8_t* const (&b)[kVectors],
-                             size_t at, Sums<kRows, kVectors>& sums) {
+                             size_t at, Accumulators<kRows, kVectors>& sums) {
   const Tag32 d;
   hn::Vec<TagS8> bv[kVectors];
   HWY_UNROLL(kVectors)
@@ -120,7 +120,7 @@ HWY_INLINE auto GroupOrder() {
 // Stores the tile's rows as bytes; `c` is the first row.
 template <size_t kRows, size_t kVectors>
 HWY_INLINE void StoreBytes(const Product& product, const Columns& columns,
-                           const Sums<kRows, kVectors>& sums, uint8_t* c) {
+                           const Accumulators<kRows, kVectors>& sums, uint8_t* c) {
   const Tag32 d;
   const TagF32 df;
   const hn::Repartition<uint32_t, Tag32> du32;
@@ -181,7 +181,7 @@ HWY_NOINLINE void Tile(const Product& product, const uint8_t* const* HWY_RESTRIC
   const QuantizedGemmArgs& g = product.args;
   const QuantizedEpilogue& e = g.epilogue;
   const size_t k = g.k, lines = (k + kQuad - 1) / kQuad * g.taps;
-  Sums<kRows, kVectors> sums[kParts];
+  Accumulators<kRows, kVectors> sums[kParts];
   const int8_t* b[kVectors];
   HWY_UNROLL(kVectors)
   for (size_t v = 0; v < kVectors; ++v) {
@@ -200,7 +200,7 @@ HWY_NOINLINE void Tile(const Product& product, const uint8_t* const* HWY_RESTRIC
     const uint8_t* a[kRows];
     HWY_UNROLL(kRows)
     for (size_t r = 0; r < kRows; ++r) a[r] = rows[r];
-    const auto step = [&](size_t p, Sums<kRows, kVectors>& into) HWY_ATTR {
+    const auto step = [&](size_t p, Accumulators<kRows, kVectors>& into) HWY_ATTR {
       int32_t quads[kRows];
       HWY_UNROLL(kRows)
       for (size_t r = 0; r < kRows; ++r) quads[r] = LoadQuad(a[r] + p);
@@ -328,7 +328,7 @@ HWY_NOINLINE void FinishTiles(const Product& product, const Columns& columns, si
   HWY_UNROLL(kVectors)
   for (size_t v = 0; v < kVectors; ++v) start[v] = StartOf(e, columns, v);
   for (size_t first = 0; first < rows; first += kRows, sums += kRows * kAmxColumns) {
-    Sums<kRows, kVectors> finished;
+    Accumulators<kRows, kVectors> finished;
     HWY_UNROLL(kRows)
     for (size_t r = 0; r < kRows; ++r) {
       HWY_UNROLL(kVectors)

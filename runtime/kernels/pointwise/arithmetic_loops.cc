@@ -1,6 +1,7 @@
 #include <type_traits>
 
 #include "runtime/kernels/pointwise/loops.h"
+#include "runtime/kernels/pointwise/pow_loops.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/pointwise/arithmetic_loops.cc"
@@ -243,7 +244,7 @@ HWY_INLINE void Map(const void* in, void* result, size_t n, const Fn& fn) {
   for (size_t i = 0; i < n; ++i) out[i] = fn(a[i]);
 }
 
-// Supports the exponents for which PyTorch does not call pow().
+// Computes the exponents for which PyTorch does not call pow() as PyTorch does. Others: floats only.
 struct Pow : UnaryOp {};
 template <class T>
 void RunPow(const void* const* operands, void* out, size_t n, const PointwiseParams& params) {
@@ -257,6 +258,9 @@ void RunPow(const void* const* operands, void* out, size_t n, const PointwisePar
     if (e == T{-0.5}) return Map<T>(a, out, n, [](T x) HWY_ATTR { return T{1} / std::sqrt(x); });
     if (e == T{-1}) return Map<T>(a, out, n, [](T x) HWY_ATTR { return T{1} / x; });
     if (e == T{-2}) return Map<T>(a, out, n, [](T x) HWY_ATTR { return T{1} / (x * x); });
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    PowF32(static_cast<const float*>(a), e, n, static_cast<float*>(out));
   }
 }
 

@@ -68,7 +68,8 @@ using VectorLoop = void (*)(const void* const* operands, void* out, size_t n,
 
 // Returns the loop for elements of float32, float64, int64, int32, int8 or uint8; null if not
 // supported. Comparison loops write bytes that are 0 or 1. The first operand of kWhere is bytes
-// that are 0 or 1, for every type. kPow supports the exponents that IsQuickExponent accepts.
+// that are 0 or 1, for every type. kPow supports the exponents that IsQuickExponent accepts, and
+// for float32 all exponents (pow_loops.h).
 VectorLoop FindLoop(PointwiseOp op, DType type);
 bool IsComparison(PointwiseOp op);  // writes truth values
 

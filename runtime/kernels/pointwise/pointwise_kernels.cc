@@ -148,13 +148,15 @@ absl::Status Gelu(const Arguments& arguments, PointwiseRequest& request) {
   return absl::OkStatus();
 }
 
-// Accepts exponents that need no pow(). An exponent computed at run time is 0 when the kernel is
-// chosen, and is not accepted.
+// Accepts all exponents for float32 and half precision, otherwise those that need no pow(). An
+// exponent computed at run time is 0 when the kernel is chosen.
 absl::Status PowTensorScalar(const Arguments& arguments, PointwiseRequest& request) {
   ABSL_ASSIGN_OR_RETURN(request.call, PowerCall<Arguments>::Read(arguments));
   const DType compute = request.call.types.compute;
   ABSL_ASSIGN_OR_RETURN(const double e, arguments.Double("exponent"));
-  if (IsComplex(compute) || !IsQuickExponent(e, IsIntegral(compute, /*include_bool=*/true)))
+  const bool any = compute == DType::kFloat32 || IsHalf(compute);
+  if (IsComplex(compute) ||
+      (!any && !IsQuickExponent(e, IsIntegral(compute, /*include_bool=*/true))))
     return Refused();
   ABSL_ASSIGN_OR_RETURN(
       const EValue converted,
@@ -211,7 +213,7 @@ absl::Status Run(KernelContext& context, const Request<kRead>& request) {
 template <auto kRead>
 bool Accepts(const KernelContext& context, const Request<kRead>& request) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-  return out.ok() && TakesRequest(request, (*out)->dtype);
+  return out.ok() && SupportsRequest(request, (*out)->dtype);
 }
 
 // glu: the first half times the sigmoid of the second.
@@ -233,7 +235,7 @@ absl::Status RunGlu(KernelContext& context, const GluCall<Arguments>& call) {
 bool AcceptsGlu(const KernelContext& context, const GluCall<Arguments>& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   return out.ok() && call.CheckShapes().ok() &&
-         TakesRequest(RequestOf(GluHalves(call)), (*out)->dtype);
+         SupportsRequest(RequestOf(GluHalves(call)), (*out)->dtype);
 }
 
 template <auto kRead>

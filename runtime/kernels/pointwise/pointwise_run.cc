@@ -70,7 +70,7 @@ class OperandSource {
 
 VectorLoop FindLoopFor(PointwiseOp op, DType compute) { return FindLoop(op, LoopType(compute)); }
 
-bool TakesRequest(const PointwiseRequest& request, DType out) {
+bool SupportsRequest(const PointwiseRequest& request, DType out) {
   const PromotedTypes& types = request.call.types;
   if (out != types.result || !kRunTypes.contains(out) ||
       FindLoopFor(request.op, types.compute) == nullptr) {
@@ -163,7 +163,7 @@ namespace {
 
 // Whether the result is gap-free and all operands of more than one element have its layout.
 // Elements can then be processed in memory order.
-bool LiesTogether(const PointwiseOperands<KernelArguments>& call, const TensorView& out) {
+bool AreDenseInOneOrder(const PointwiseOperands<KernelArguments>& call, const TensorView& out) {
   for (int k = 0; k < call.count; ++k) {
     const TensorView* tensor = call.operands[k].tensor;
     if (IsSingle(call.operands[k])) continue;
@@ -265,7 +265,7 @@ absl::Status RunRequest(KernelContext& context, const PointwiseRequest& request)
   const PointwiseOperands<KernelArguments>& call = request.call;
   const VectorLoop loop = FindLoopFor(request.op, call.types.compute);
   ABSL_ASSIGN_OR_RETURN(const TensorView* planned, context.PlannedOutput(0));
-  if (loop == nullptr || !TakesRequest(request, planned->dtype)) {
+  if (loop == nullptr || !SupportsRequest(request, planned->dtype)) {
     return absl::InternalError("the call changed after the kernel was chosen");
   }
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
@@ -274,7 +274,7 @@ absl::Status RunRequest(KernelContext& context, const PointwiseRequest& request)
   const int64_t total = out->numel();
   if (total == 0) return absl::OkStatus();
   if (total > 1 && RunBroadcast(context, request, loop, *out)) return absl::OkStatus();
-  if (total == 1 || !LiesTogether(call, *out)) {
+  if (total == 1 || !AreDenseInOneOrder(call, *out)) {
     RunOperands(request, call.operands, loop, *out);
     return absl::OkStatus();
   }

@@ -36,9 +36,9 @@ struct PointwiseRequest {
 };
 
 // Returns whether RunRequest supports the call with a result of this dtype.
-bool TakesRequest(const PointwiseRequest& request, DType out);
+bool SupportsRequest(const PointwiseRequest& request, DType out);
 
-// Broadcasts, resizes output 0 and fills it, as RunPointwise does. Precondition: TakesRequest, also
+// Broadcasts, resizes output 0 and fills it, as RunPointwise does. Precondition: SupportsRequest, also
 // if it was checked with earlier sizes of the same call.
 absl::Status RunRequest(KernelContext& context, const PointwiseRequest& request);
 

@@ -236,6 +236,18 @@ TEST(PointwiseTest, OverloadsWithScalarParameters) {
           comparison.Compare({"aten.pow.Tensor_Scalar", {tensor(dtype), EValue(e)}, {dtype}}));
     }
     if (!IsFloatingPoint(dtype)) continue;
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    for (double e : {0.0, 0.75, -1.3, 2.5, 4.0, 5.0, -3.0, 1e-3, 33.3, -77.0, 16777215.0, 1e10,
+                     kInf, -kInf, std::numeric_limits<double>::quiet_NaN()}) {
+      if (dtype == DType::kFloat64) continue;
+      if (dtype != DType::kFloat32 && std::isfinite(e) && std::abs(e) > 1e4) continue;
+      for (Values values : {Values::kNormal, Values::kPositive, Values::kSpecial}) {
+        TestTensorSpec base = tensor(dtype);
+        base.values = values;
+        // Both kernels have an error of 1 ULP.
+        ASSERT_TRUE(comparison.Compare({"aten.pow.Tensor_Scalar", {base, EValue(e)}, {dtype}, 2}));
+      }
+    }
     for (double e : {0.5, -0.5, -1.0, -2.0}) {
       TestTensorSpec base = tensor(dtype);
       base.values = Values::kPositive;

@@ -7,10 +7,11 @@
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/pool.h"
 #include "runtime/kernels/call/operands.h"
+#include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/elements/channels_last.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/pool/pool.h"
-#include "runtime/kernels/reduce/moments.h"
+#include "runtime/kernels/pool/pool_sums.h"
 
 namespace belay {
 namespace {
@@ -27,11 +28,13 @@ uint64_t CopyOf(const TensorView& t) {
 // The input as row-major floats and a buffer for the result, each in place or in scratch memory.
 class FloatImages {
  public:
+  // `before` bytes of the scratch memory, a multiple of 4, are skipped.
   static absl::StatusOr<FloatImages> Create(const KernelContext& context, const TensorView& input,
-                                            const TensorView& out) {
+                                            const TensorView& out, CheckedInt before = 0) {
     FloatImages images(out);
-    const uint64_t total = CopyOf(input) + CopyOf(out);
-    ABSL_ASSIGN_OR_RETURN(float* room, ScratchArray<float>(context, static_cast<int64_t>(total)));
+    const auto total = static_cast<int64_t>((CopyOf(input) + CopyOf(out)) * sizeof(float));
+    ABSL_ASSIGN_OR_RETURN(std::byte* const bytes, ScratchArray<std::byte>(context, before + total));
+    float* room = reinterpret_cast<float*>(bytes + before.value());
     images.in_ = input.as<const float>();
     if (!IsRowMajorF32(input)) {
       CopyConvertible(input, TensorView::Contiguous(DType::kFloat32, input.sizes, room));
@@ -129,26 +132,30 @@ int64_t WorkOf(int64_t outputs, const Geometry& g) {
   return work.ok() ? work.value() : std::numeric_limits<int64_t>::max();
 }
 
-// Calls fn(row, z, offset of the row's first output) for every row of outputs. The row's plane is
-// the first plane of its image.
+// Calls fn(part, row, z, offset of the row's first output) for every row of outputs, on several
+// threads. The row's plane is the first plane of its image.
 template <class Fn>
-void ForEachRow(const Geometry& g, const float* images, const TensorView& out, const Fn& fn) {
+void ForEachRow(const KernelContext& context, const Geometry& g, const float* images,
+                const TensorView& out, const Fn& fn) {
   if (out.numel() == 0) return;
-  PoolRow row = RowOf(g);
-  const int64_t count = out.numel() / (g.out[0] * g.out[1] * g.out[2]);
+  const int64_t rows = g.out[0] * g.out[1], count = out.numel() / (rows * g.out[2]);
   const int64_t units = WorkOf(2 * g.out[2], g);
-  Budget::Pace pace;
-  int64_t at = 0;
-  for (int64_t n = 0; n < count; ++n) {
-    row.plane = images + n * g.size[0] * g.size[1] * g.size[2];
-    for (int64_t z = 0; z < g.out[0]; ++z) {
-      for (int64_t y = 0; y < g.out[1]; ++y, at += g.out[2]) {
-        if (pace.Stop(units)) return;
-        row.first_row = y * g.stride[1] - g.padding[1];
-        fn(row, z, at);
-      }
-    }
-  }
+  RunRanges(context, count, 1, static_cast<double>(units) * static_cast<double>(rows * count),
+            [&](int part, int64_t first, int64_t last) {
+              PoolRow row = RowOf(g);
+              Budget::Pace pace;
+              int64_t at = first * rows * g.out[2];
+              for (int64_t n = first; n < last; ++n) {
+                row.plane = images + n * g.size[0] * g.size[1] * g.size[2];
+                for (int64_t z = 0; z < g.out[0]; ++z) {
+                  for (int64_t y = 0; y < g.out[1]; ++y, at += g.out[2]) {
+                    if (pace.Stop(units)) return;
+                    row.first_row = y * g.stride[1] - g.padding[1];
+                    fn(part, row, z, at);
+                  }
+                }
+              }
+            });
 }
 
 absl::Status MaxPool2d(KernelContext& context, const MaxPoolCall<KernelArguments, 2>& call) {
@@ -158,8 +165,8 @@ absl::Status MaxPool2d(KernelContext& context, const MaxPoolCall<KernelArguments
   if (!index->is_contiguous())
     return absl::InternalError("the layout changed after the kernel was chosen");
   ABSL_ASSIGN_OR_RETURN(const FloatImages images, FloatImages::Create(context, *call.self, *out));
-  ForEachRow(GeometryOf(*call.self, call.params, *out), images.in(), *out,
-             [&](const PoolRow& row, int64_t, int64_t at) {
+  ForEachRow(context, GeometryOf(*call.self, call.params, *out), images.in(), *out,
+             [&](int, const PoolRow& row, int64_t, int64_t at) {
                MaxPoolRowF32(row, images.result() + at, index->as<int64_t>() + at);
              });
   images.Finish();
@@ -201,6 +208,18 @@ Extent ExtentOf(int64_t start, int64_t kernel, int64_t size, int64_t padding) {
   return {std::max<int64_t>(0, std::min(end, size) - std::max<int64_t>(start, 0)), end - start};
 }
 
+// Positions of the i-th window of a dimension: those inside the image, and how many are inside the
+// image or its padding.
+struct Window {
+  int64_t first, last, padded;
+};
+Window WindowOf(const Geometry& g, int d, int64_t i) {
+  const int64_t start = i * g.stride[d] - g.padding[d];
+  const Extent extent = ExtentOf(start, g.kernel[d], g.size[d], g.padding[d]);
+  const int64_t first = std::max<int64_t>(start, 0);
+  return {first, first + extent.inside, extent.padded};
+}
+
 // Sums a row's windows over all of their planes, at least one. `room` is a buffer of the same
 // length as `to`.
 void SumRow(const Geometry& g, PoolRow row, int64_t z, float* room, float* to) {
@@ -216,48 +235,111 @@ void SumRow(const Geometry& g, PoolRow row, int64_t z, float* room, float* to) {
   }
 }
 
+// Images with batch and channels, channels last.
+bool IsChannelsLastF32(const TensorView& t, int spatial) {
+  return t.dtype == DType::kFloat32 && t.rank() == spatial + 2 && spatial >= 2 && t.sizes[1] > 1 &&
+         !t.is_contiguous() &&
+         HasStrides(t, DenseStrides(t.sizes, ChannelsLastOrder(t.rank())).span());
+}
+
+// Sums of the windows of channels-last images in double, one vector of channels at a time. Scratch
+// memory: sums of the channels for each thread.
+absl::Status AvgPoolChannelsLast(const KernelContext& context, const Geometry& g, int64_t divisor,
+                                 bool include_pad, const TensorView& in, const TensorView& out) {
+  const int64_t channels = out.sizes[1];
+  ABSL_ASSIGN_OR_RETURN(
+      double* const sums,
+      ScratchArray<double>(context, CheckedInt(channels) * context.num_threads()));
+  const int64_t rows = out.sizes[0] * g.out[0] * g.out[1];
+  const int64_t units = WorkOf(2 * g.out[2] * channels, g);
+  RunRanges(
+      context, rows, 1, static_cast<double>(rows) * static_cast<double>(units),
+      [&](int part, int64_t first, int64_t last) {
+        double* const mine = sums + part * channels;
+        Budget::Pace pace;
+        for (int64_t r = first; r < last && !pace.Stop(units); ++r) {
+          const int64_t y = r % g.out[1], z = r / g.out[1] % g.out[0];
+          const float* const image = in.as<const float>() + r / (g.out[0] * g.out[1]) * g.size[0] *
+                                                                g.size[1] * g.size[2] * channels;
+          const Window depth = WindowOf(g, 0, z), height = WindowOf(g, 1, y);
+          for (int64_t x = 0; x < g.out[2]; ++x) {
+            const Window width = WindowOf(g, 2, x);
+            bool any = false;
+            for (int64_t d = depth.first; d < depth.last; ++d) {
+              for (int64_t h = height.first; h < height.last && width.first < width.last; ++h) {
+                const int64_t pixel = (d * g.size[1] + h) * g.size[2] + width.first;
+                SumRows(image + pixel * channels, width.last - width.first, channels, channels, any,
+                        mine);
+                any = true;
+              }
+            }
+            if (!any) std::fill_n(mine, channels, 0.0);
+            const int64_t count = divisor != 0 ? divisor
+                                  : include_pad
+                                      ? depth.padded * height.padded * width.padded
+                                      : (depth.last - depth.first) * (height.last - height.first) *
+                                            (width.last - width.first);
+            ScaleSums(mine, 1 / static_cast<double>(count), channels,
+                      out.as<float>() + (r * g.out[2] + x) * channels);
+          }
+        }
+      });
+  return absl::OkStatus();
+}
+
 template <int kSpatial>
 absl::Status AvgPool(KernelContext& context, const AvgPoolCall<KernelArguments, kSpatial>& call) {
   const auto [divisor, include_pad] = call.divisor;
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, ShapeOf<kSpatial>(call));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.self->dtype, shape));
-  ABSL_ASSIGN_OR_RETURN(const FloatImages images, FloatImages::Create(context, *call.self, *out));
+  if (out->numel() == 0) return absl::OkStatus();
   const Geometry g = GeometryOf(*call.self, call.params, *out);
-  // Placed after the images' buffers.
+  if (IsChannelsLastF32(*call.self, kSpatial) && IsChannelsLastF32(*out, kSpatial)) {
+    return AvgPoolChannelsLast(context, g, divisor, include_pad, *call.self, *out);
+  }
+  ABSL_ASSIGN_OR_RETURN(const FloatImages images, FloatImages::Create(context, *call.self, *out));
+  // Placed after the images' buffers, one per thread.
   float* room = nullptr;
   if (kSpatial == 3) {
     const int64_t used = static_cast<int64_t>(CopyOf(*call.self) + CopyOf(*out));
-    ABSL_ASSIGN_OR_RETURN(room, ScratchArray<float>(context, used + g.out[2]));
+    ABSL_ASSIGN_OR_RETURN(
+        room, ScratchArray<float>(context, CheckedInt(g.out[2]) * context.num_threads() + used));
     room += used;
   }
-  ForEachRow(g, images.in(), *out, [&](const PoolRow& row, int64_t z, int64_t at) {
-    float* to = images.result() + at;
-    if (kSpatial == 3) {
-      SumRow(g, row, z, room, to);
-    } else {
-      SumPoolRowF32(row, to);
-    }
-    const Extent planes =
-        ExtentOf(z * g.stride[0] - g.padding[0], g.kernel[0], g.size[0], g.padding[0]);
-    const Extent rows = ExtentOf(row.first_row, row.kernel_height, row.height, g.padding[1]);
-    for (int64_t x = 0; x < row.outputs; ++x) {
-      const Extent columns =
-          ExtentOf(x * row.stride - row.padding, row.kernel_width, row.width, row.padding);
-      const int64_t count = divisor != 0  ? divisor
-                            : include_pad ? planes.padded * rows.padded * columns.padded
-                                          : planes.inside * rows.inside * columns.inside;
-      to[x] /= static_cast<float>(count);
-    }
-  });
+  ForEachRow(
+      context, g, images.in(), *out, [&](int part, const PoolRow& row, int64_t z, int64_t at) {
+        float* to = images.result() + at;
+        if (kSpatial == 3) {
+          SumRow(g, row, z, room + part * g.out[2], to);
+        } else {
+          SumPoolRowF32(row, to);
+        }
+        const Extent planes =
+            ExtentOf(z * g.stride[0] - g.padding[0], g.kernel[0], g.size[0], g.padding[0]);
+        const Extent rows = ExtentOf(row.first_row, row.kernel_height, row.height, g.padding[1]);
+        for (int64_t x = 0; x < row.outputs; ++x) {
+          const Extent columns =
+              ExtentOf(x * row.stride - row.padding, row.kernel_width, row.width, row.padding);
+          const int64_t count = divisor != 0  ? divisor
+                                : include_pad ? planes.padded * rows.padded * columns.padded
+                                              : planes.inside * rows.inside * columns.inside;
+          to[x] /= static_cast<float>(count);
+        }
+      });
   images.Finish();
   return absl::OkStatus();
 }
 
-uint64_t ImagesAndRowScratch(const KernelContext& context,
-                             const AvgPoolCall<KernelArguments, 3>& call) {
+// Scratch memory of either layout.
+template <int kSpatial>
+uint64_t AvgPoolScratch(const KernelContext& context,
+                        const AvgPoolCall<KernelArguments, kSpatial>& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
-  if (!out.ok() || (*out)->rank() == 0) return 0;
-  return ImagesScratch(context, call) + static_cast<uint64_t>((*out)->sizes.back()) * sizeof(float);
+  if (!out.ok() || (*out)->rank() < 2) return 0;
+  const auto threads = static_cast<uint64_t>(context.num_threads());
+  const uint64_t row = kSpatial == 3 ? static_cast<uint64_t>((*out)->sizes.back()) : 0;
+  const uint64_t copies = ImagesScratch(context, call) + row * threads * sizeof(float);
+  return std::max(copies, static_cast<uint64_t>((*out)->sizes[1]) * threads * sizeof(double));
 }
 
 // ---- Adaptive pooling
@@ -272,15 +354,48 @@ Span EvenSpan(int64_t i, int64_t size, int64_t count) {
           static_cast<int64_t>((Wide{i + 1} * size + count - 1) / count)};
 }
 
-// Sums columns [x.first, x.last) of `rows` rows that are row_step apart.
-double SumOfBox(const float* in, Span x, int64_t rows, int64_t row_step) {
-  const ReduceLoop loop = FindSumLoop(DType::kFloat32);
-  double lanes[kReduceLanes] = {};
-  for (int64_t at = x.first; at < x.last; at += kReduceLanes)
-    loop(in + at, rows, row_step, std::min(kReduceLanes, x.last - at), lanes, nullptr);
-  double total = 0;
-  for (double lane : lanes) total += lane;
-  return total;
+// Sizes of a call, with three dimensions; missing ones have size 1. `from` is divided among `to`.
+struct Division {
+  int64_t from[3] = {1, 1, 1}, to[3] = {1, 1, 1};
+};
+template <int kSpatial>
+Division DivisionOf(const TensorView& self, const TensorView& out) {
+  Division d;
+  for (int k = 1; k <= kSpatial; ++k) {
+    d.from[3 - k] = self.sizes[self.rank() - k];
+    d.to[3 - k] = out.sizes[out.rank() - k];
+  }
+  return d;
+}
+
+// Scratch memory: the windows of the dimensions, sums of a row or of the channels of each thread,
+// and copies of the images unless they are channels last.
+struct AdaptiveLayout {
+  bool channels_last = false;
+  int64_t sums = 0;           // per thread
+  CheckedInt head_bytes = 0;  // before the copies
+};
+template <int kSpatial>
+AdaptiveLayout AdaptiveLayoutOf(const KernelContext& context, const TensorView& self,
+                                const TensorView& out) {
+  AdaptiveLayout layout;
+  const Division d = DivisionOf<kSpatial>(self, out);
+  layout.channels_last = IsChannelsLastF32(self, kSpatial) && IsChannelsLastF32(out, kSpatial);
+  layout.sums = layout.channels_last ? self.sizes[1] : d.from[2];
+  const CheckedInt windows = CheckedInt(d.to[0]) + CheckedInt(d.to[1]) + CheckedInt(d.to[2]);
+  layout.head_bytes =
+      windows * static_cast<int64_t>(sizeof(Span)) +
+      CheckedInt(layout.sums) * context.num_threads() * static_cast<int64_t>(sizeof(double));
+  return layout;
+}
+template <int kSpatial>
+uint64_t AdaptiveScratch(const KernelContext& context,
+                         const AdaptivePoolCall<KernelArguments, kSpatial>& call) {
+  const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
+  if (!out.ok() || (*out)->rank() != call.self->rank() || (*out)->rank() < kSpatial) return 0;
+  const AdaptiveLayout layout = AdaptiveLayoutOf<kSpatial>(context, *call.self, **out);
+  return ScratchBytesOf<std::byte>(layout.head_bytes +
+                                   CheckedInt(static_cast<int64_t>(ImagesScratch(context, call))));
 }
 
 template <int kSpatial>
@@ -290,36 +405,80 @@ absl::Status AdaptiveAvgPool(KernelContext& context,
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, shape));
   if (out->numel() == 0) return absl::OkStatus();
-  ABSL_ASSIGN_OR_RETURN(const FloatImages images, FloatImages::Create(context, *self, *out));
-  int64_t from[3] = {1, 1, 1}, to[3] = {1, 1, 1};
-  for (int d = 0; d < kSpatial; ++d) {
-    from[3 - kSpatial + d] = self->sizes[self->rank() - kSpatial + d];
-    to[3 - kSpatial + d] = out->sizes[out->rank() - kSpatial + d];
+  const Division sizes = DivisionOf<kSpatial>(*self, *out);
+  const int64_t *const from = sizes.from, *const to = sizes.to;
+  const AdaptiveLayout layout = AdaptiveLayoutOf<kSpatial>(context, *self, *out);
+  ABSL_ASSIGN_OR_RETURN(std::byte* const room, ScratchArray<std::byte>(context, layout.head_bytes));
+  Span* windows[3];
+  Span* next = reinterpret_cast<Span*>(room);
+  for (int d = 0; d < 3; ++d) {
+    windows[d] = next;
+    for (int64_t i = 0; i < to[d]; ++i) *next++ = EvenSpan(i, from[d], to[d]);
   }
-  const float* in = images.in();
-  float* result = images.result();
+  double* const sums = reinterpret_cast<double*>(next);
+  const auto size_of = [](Span span) { return static_cast<double>(span.last - span.first); };
+  const double work =
+      2 * static_cast<double>(self->numel()) + kElementWork * static_cast<double>(out->numel());
   const int64_t volume = from[0] * from[1] * from[2];
-  const int64_t count = out->numel() / (to[0] * to[1] * to[2]);
-  for (int64_t n = 0; n < count; ++n, in += volume) {
-    for (int64_t z = 0; z < to[0]; ++z) {
-      const Span depth = EvenSpan(z, from[0], to[0]);
-      for (int64_t y = 0; y < to[1]; ++y) {
-        const Span rows = EvenSpan(y, from[1], to[1]);
+
+  if (layout.channels_last) {
+    const int64_t channels = self->sizes[1], rows = out->sizes[0] * to[0] * to[1];
+    RunRanges(context, rows, 1, work, [&](int part, int64_t first, int64_t last) {
+      double* const mine = sums + part * channels;
+      Budget::Pace pace;
+      for (int64_t r = first; r < last && !pace.stopped(); ++r) {
+        const Span rows_of = windows[1][r % to[1]], depth = windows[0][r / to[1] % to[0]];
+        const float* const image =
+            self->as<const float>() + r / (to[0] * to[1]) * volume * channels;
         for (int64_t x = 0; x < to[2]; ++x) {
-          const Span columns = EvenSpan(x, from[2], to[2]);
-          const int64_t height = rows.last - rows.first;
-          double total = 0;
+          const Span columns = windows[2][x];
+          bool any = false;
           for (int64_t d = depth.first; d < depth.last; ++d) {
-            total += SumOfBox(in + (d * from[1] + rows.first) * from[2], columns, height, from[2]);
+            for (int64_t y = rows_of.first; y < rows_of.last; ++y) {
+              const int64_t pixel = (d * from[1] + y) * from[2] + columns.first;
+              if (pace.Stop((columns.last - columns.first) * channels)) return;
+              SumRows(image + pixel * channels, columns.last - columns.first, channels, channels,
+                      any, mine);
+              any = true;
+            }
           }
-          const double places = static_cast<double>(depth.last - depth.first) *
-                                static_cast<double>(height) *
-                                static_cast<double>(columns.last - columns.first);
-          *result++ = static_cast<float>(total / places);  // at least one
+          ScaleSums(mine, 1 / (size_of(depth) * size_of(rows_of) * size_of(columns)), channels,
+                    out->as<float>() + (r * to[2] + x) * channels);
         }
       }
-    }
+    });
+    return absl::OkStatus();
   }
+
+  ABSL_ASSIGN_OR_RETURN(const FloatImages images,
+                        FloatImages::Create(context, *self, *out, layout.head_bytes));
+  RunRanges(context, out->numel() / (to[0] * to[1] * to[2]), 1, work,
+            [&](int part, int64_t first, int64_t last) {
+              double* const mine = sums + part * from[2];
+              const float* in = images.in() + first * volume;
+              float* result = images.result() + first * to[0] * to[1] * to[2];
+              Budget::Pace pace;
+              for (int64_t n = first; n < last; ++n, in += volume) {
+                for (int64_t z = 0; z < to[0]; ++z) {
+                  const Span depth = windows[0][z];
+                  for (int64_t y = 0; y < to[1]; ++y) {
+                    const Span rows = windows[1][y];
+                    for (int64_t d = depth.first; d < depth.last; ++d) {
+                      if (pace.Stop((rows.last - rows.first) * from[2])) return;
+                      SumRows(in + (d * from[1] + rows.first) * from[2], rows.last - rows.first,
+                              from[2], from[2], d > depth.first, mine);
+                    }
+                    const double lines = size_of(depth) * size_of(rows);
+                    for (int64_t x = 0; x < to[2]; ++x) {
+                      const Span columns = windows[2][x];
+                      double total = 0;
+                      for (int64_t i = columns.first; i < columns.last; ++i) total += mine[i];
+                      *result++ = static_cast<float>(total / (lines * size_of(columns)));
+                    }
+                  }
+                }
+              }
+            });
   images.Finish();
   return absl::OkStatus();
 }
@@ -327,7 +486,7 @@ absl::Status AdaptiveAvgPool(KernelContext& context,
 template <int kSpatial>
 bool AcceptsAdaptive(const KernelContext& context,
                      const AdaptivePoolCall<KernelArguments, kSpatial>& call) {
-  return kTypes.contains(call.self->dtype);
+  return kTypes.contains(call.self->dtype) && call.self->rank() > kSpatial;
 }
 
 bool AcceptsMaxPool(const KernelContext& context, const MaxPoolCall<KernelArguments, 2>& call) {
@@ -359,8 +518,7 @@ constexpr std::string_view kAvgPool =
 template <int kSpatial>
 constexpr Kernel AdaptiveRow(std::string_view op, std::string_view name) {
   return KernelRow<&AdaptiveAvgPool<kSpatial>, &AcceptsAdaptive<kSpatial>,
-                   &ImagesScratch<AdaptivePoolCall<KernelArguments, kSpatial>>>(
-      op, "self output_size", name, kHighway);
+                   &AdaptiveScratch<kSpatial>>(op, "self output_size", name, kHighway);
 }
 
 constexpr Kernel kKernels[] = {
@@ -371,12 +529,12 @@ constexpr Kernel kKernels[] = {
         "aten.max_pool2d_with_indices.default",
         "self kernel_size stride padding dilation ceil_mode -> 2", "MaxPool2dChannelsLastSimd",
         kHighway),
-    KernelRow<&AvgPool<1>, &AcceptsAvgPool<1>, &ImagesScratch<AvgPoolCall<KernelArguments, 1>>>(
+    KernelRow<&AvgPool<1>, &AcceptsAvgPool<1>, &AvgPoolScratch<1>>(
         "aten.avg_pool1d.default", "self kernel_size stride padding ceil_mode count_include_pad",
         "AvgPool1dSimd", kHighway),
-    KernelRow<&AvgPool<2>, &AcceptsAvgPool<2>, &ImagesScratch<AvgPoolCall<KernelArguments, 2>>>(
+    KernelRow<&AvgPool<2>, &AcceptsAvgPool<2>, &AvgPoolScratch<2>>(
         "aten.avg_pool2d.default", kAvgPool, "AvgPool2dSimd", kHighway),
-    KernelRow<&AvgPool<3>, &AcceptsAvgPool<3>, &ImagesAndRowScratch>(
+    KernelRow<&AvgPool<3>, &AcceptsAvgPool<3>, &AvgPoolScratch<3>>(
         "aten.avg_pool3d.default", kAvgPool, "AvgPool3dSimd", kHighway),
     AdaptiveRow<1>("aten.adaptive_avg_pool1d.default", "AdaptiveAvgPool1dSimd"),
     AdaptiveRow<2>("aten._adaptive_avg_pool2d.default", "AdaptiveAvgPool2dSimd"),

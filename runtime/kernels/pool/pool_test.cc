@@ -100,16 +100,18 @@ TEST(PoolTest, AveragesOfOneAndThreeDimensions) {
 TEST(PoolTest, AdaptiveAveragesOfAllSizesAndLayouts) {
   KernelComparison comparison;
   for (DType dtype : kDTypes) {
-    for (Layout layout : {Layout::kRowMajor, Layout::kGaps, Layout::kReversed}) {
+    for (Layout layout :
+         {Layout::kRowMajor, Layout::kGaps, Layout::kReversed, Layout::kChannelsLast}) {
       for (int64_t size : {1, 5, 16, 33, 70}) {
         for (int64_t count : {1, 3, 7}) {
           const auto compare = [&](const char* op, const Sizes& sizes, const Ints& counts) {
-            ASSERT_TRUE(comparison.Compare(
-                {op,
-                 {TestTensorSpec{dtype, sizes, layout, Values::kNormal, 0}, counts},
-                 {dtype},
-                 1,
-                 UlpOf::kLargest}));
+            KernelCall call = {op,
+                               {TestTensorSpec{dtype, sizes, layout, Values::kNormal, 0}, counts},
+                               {dtype},
+                               1,
+                               UlpOf::kLargest};
+            if (layout == Layout::kChannelsLast) call.output_layout = layout;
+            ASSERT_TRUE(comparison.Compare(call));
           };
           compare("aten.adaptive_avg_pool1d.default", {2, 3, size}, {count});
           compare("aten._adaptive_avg_pool2d.default", {2, 3, 9, size}, {count, count});
@@ -117,6 +119,54 @@ TEST(PoolTest, AdaptiveAveragesOfAllSizesAndLayouts) {
         }
       }
     }
+  }
+}
+
+TEST(PoolTest, AveragesChannelsLast) {
+  KernelComparison comparison;
+  for (int64_t channels : {2, 7, 8, 15, 16, 17, 35}) {
+    for (int64_t kernel : {1, 2, 3}) {
+      for (int64_t stride : {1, 2, 3}) {
+        const EValue divisor = stride == 3 ? EValue(int64_t{7}) : EValue();
+        const auto compare = [&](const char* op, const Sizes& sizes, int spatial) {
+          const auto list = [&](int64_t v) { return Ints(static_cast<size_t>(spatial), v); };
+          KernelCall call = {
+              op,
+              {TestTensorSpec{DType::kFloat32, sizes, Layout::kChannelsLast}, list(kernel),
+               list(stride), list(kernel / 2), EValue(stride == 2), EValue(stride == 2), divisor},
+              {DType::kFloat32},
+              static_cast<double>(kernel * kernel * kernel),
+              UlpOf::kLargest};
+          call.output_layout = Layout::kChannelsLast;
+          ASSERT_TRUE(comparison.Compare(call));
+        };
+        compare("aten.avg_pool2d.default", {2, channels, 9, 10}, 2);
+        compare("aten.avg_pool3d.default", {2, channels, 4, 5, 6}, 3);
+        compare("aten.avg_pool3d.default", {channels, 4, 5, 6}, 3);  // no batch
+      }
+    }
+  }
+}
+
+TEST(PoolTest, LargeCallsAreDivided) {
+  KernelComparison comparison;
+  for (Layout layout : {Layout::kRowMajor, Layout::kChannelsLast}) {
+    const TestTensorSpec image = {DType::kFloat32, {2, 64, 40, 41}, layout};
+    KernelCall call = {
+        "aten.avg_pool2d.default",
+        {image, Ints{3, 3}, Ints{2, 2}, Ints{1, 1}, EValue(false), EValue(true), EValue()},
+        {DType::kFloat32},
+        9,
+        UlpOf::kLargest};
+    call.output_layout = layout;
+    ASSERT_TRUE(comparison.Compare(call));
+    call = {"aten._adaptive_avg_pool2d.default",
+            {image, Ints{7, 5}},
+            {DType::kFloat32},
+            1,
+            UlpOf::kLargest};
+    call.output_layout = layout;
+    ASSERT_TRUE(comparison.Compare(call));
   }
 }
 

@@ -46,6 +46,35 @@ struct Squares {
   }
 };
 
+// Sums n floats, or their squares, in four vectors of doubles.
+template <bool kSquares>
+HWY_INLINE double FoldRun(const float* HWY_RESTRICT x, int64_t n) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> half;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto add = [&](auto sum, const float* from) HWY_ATTR {
+    const auto v = hn::PromoteTo(d, hn::LoadU(half, from));
+    return kSquares ? hn::MulAdd(v, v, sum) : hn::Add(sum, v);
+  };
+  auto sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    sum0 = add(sum0, x + i);
+    sum1 = add(sum1, x + i + lanes);
+    sum2 = add(sum2, x + i + 2 * lanes);
+    sum3 = add(sum3, x + i + 3 * lanes);
+  }
+  for (; i + lanes <= n; i += lanes) sum0 = add(sum0, x + i);
+  if (i < n) {
+    const auto v = hn::PromoteTo(d, hn::LoadN(half, x + i, static_cast<size_t>(n - i)));
+    sum1 = kSquares ? hn::MulAdd(v, v, sum1) : hn::Add(sum1, v);
+  }
+  return hn::ReduceSum(d, hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3)));
+}
+double SumRun(const float* x, int64_t n) { return FoldRun<false>(x, n); }
+double SquareRun(const float* x, int64_t n) { return FoldRun<true>(x, n); }
+
 ReduceLoop SumLoop(DType type) { return LoopOf<Sum>(type); }
 ReduceLoop SquaresLoop(DType type) { return LoopOf<Squares>(type); }
 
@@ -58,6 +87,10 @@ namespace belay {
 
 HWY_EXPORT(SumLoop);
 HWY_EXPORT(SquaresLoop);
+HWY_EXPORT(SumRun);
+HWY_EXPORT(SquareRun);
+double SumRunF32(const float* x, int64_t n) { return HWY_DYNAMIC_DISPATCH(SumRun)(x, n); }
+double SquareRunF32(const float* x, int64_t n) { return HWY_DYNAMIC_DISPATCH(SquareRun)(x, n); }
 ReduceLoop FindSumLoop(DType type) { return HWY_DYNAMIC_DISPATCH(SumLoop)(type); }
 ReduceLoop FindSquaresLoop(DType type) { return HWY_DYNAMIC_DISPATCH(SquaresLoop)(type); }
 

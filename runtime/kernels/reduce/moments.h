@@ -22,7 +22,7 @@ enum class ReduceOp : uint8_t {
 };
 
 // Largest and fastest width of the block of results of one call.
-inline constexpr int64_t kReduceBlock = 256;
+inline constexpr int64_t kReduceBlock = 1024;
 inline constexpr int64_t kReduceLanes = 32;
 
 // Reduces rows into a block of results: acc[i] = join(acc[i], x[r * row_step + i]) for r < rows, i
@@ -37,6 +37,10 @@ using ReduceLoop = void (*)(const void* x, int64_t rows, int64_t row_step, int64
 // binary that calls only these does not link the other loops (FindReduceLoop in reduce.h has all).
 ReduceLoop FindSumLoop(DType type);
 ReduceLoop FindSquaresLoop(DType type);
+
+// The sum of n floats, and of their squares, in double. Error: n * 2^-53 of the sum of sizes.
+double SumRunF32(const float* x, int64_t n);
+double SquareRunF32(const float* x, int64_t n);
 
 }  // namespace belay
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <type_traits>
 
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
@@ -101,17 +102,20 @@ class Reduction {
     }
     const int64_t results = NumElements(outer).value_or(0);
     if (results == 0 || length == 0) return;
-    const int64_t blocks = (length + kReduceBlock - 1) / kReduceBlock;
+    // Whole cache lines, as many columns at a time as go round the threads.
+    const int64_t share = (length / context.num_threads() + 63) / 64 * 64;
+    const int64_t block_columns = std::clamp<int64_t>(share, 64, kReduceBlock);
+    const int64_t blocks = (length + block_columns - 1) / block_columns;
     const double work = static_cast<double>(results) * static_cast<double>(length) *
                         static_cast<double>(fold_.count() + 1) * kFoldWork;
     RunRanges(context, results * blocks, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) {
-        const int64_t at = i % blocks * kReduceBlock;
+        const int64_t at = i % blocks * block_columns;
         int64_t offsets[2];
         for (int k = 0; k < 2; ++k) {
           offsets[k] = OffsetAt(i / blocks, outer, kept_.out[k]) + at * steps[k];
         }
-        block(OffsetAt(i / blocks, outer, kept_.self) + at, std::min(kReduceBlock, length - at),
+        block(OffsetAt(i / blocks, outer, kept_.self) + at, std::min(block_columns, length - at),
               offsets, steps);
       }
     });
@@ -169,6 +173,11 @@ class Reduction {
   }
 
   bool columns() const { return columns_; }
+  // The elements of a result of one element, if they are stored together as floats; else null.
+  const float* RunOf(int64_t base) const {
+    return run_ && !columns_ && type_ == DType::kFloat32 ? fold_.self->as<const float>() + base
+                                                         : nullptr;
+  }
   const Fold& fold() const { return fold_; }
 
  private:
@@ -226,7 +235,15 @@ void SumInto(const KernelContext& context, const Fold& fold, ReduceOp op, const 
   reduction.ForEachBlock(
       context, [&](int64_t base, int64_t width, const int64_t* at, const int64_t* step) {
         T totals[kReduceBlock];
-        constexpr double kZeros[kReduceBlock] = {};
+        static constexpr double kZeros[kReduceBlock] = {};
+        if constexpr (std::is_same_v<T, double>) {
+          const float* run = reduction.RunOf(base);
+          if (run != nullptr && (op == ReduceOp::kSum || op == ReduceOp::kSquares)) {
+            const int64_t n = fold.count();
+            write(at[0], finish(op == ReduceOp::kSum ? SumRunF32(run, n) : SquareRunF32(run, n)));
+            return;
+          }
+        }
         FoldBlock<T>(reduction, loop, base, width, product ? T{1} : T{0},
                      op == ReduceOp::kSquares ? kZeros : nullptr, totals,
                      [&](T a, T b) { return product ? WrappingMul(a, b) : WrappingAdd(a, b); });
@@ -363,7 +380,8 @@ void PlacesInto(const KernelContext& context, const Fold& fold, bool largest,
   reduction.ForEachBlock(context, [&](int64_t base, int64_t width, const int64_t* at,
                                       const int64_t* step) {
     T best[kReduceBlock];
-    int64_t place[kReduceBlock] = {};
+    int64_t place[kReduceBlock];
+    std::fill_n(place, width, int64_t{0});
     if (reduction.columns()) {
       // The first row beats the worst value. If it equals the worst value, position 0 is correct.
       std::fill_n(best, width, Worst<T>(largest));

@@ -58,9 +58,7 @@ std::optional<ClampForm> ActivationForms::Clamp(NodeId id) const {
 }
 
 std::optional<NodeId> ActivationForms::OnlyReader(ValueId value) const {
-  const std::vector<NodeId>& users = program_.top().value(value).users;
-  if (users.size() != 1 || program_.top().IsOutput(value)) return std::nullopt;
-  return users[0];
+  return program_.top().SoleUser(value);
 }
 
 std::optional<Argument> ActivationForms::Beside(NodeId id, ValueId value, Op kind) const {

@@ -64,8 +64,8 @@ bool IsLastTogether(const TensorMeta& meta) {
 
 class LayoutAssignment {
  public:
-  LayoutAssignment(exir::ExportedProgram& program, Decisions* decisions)
-      : decisions_(decisions),
+  LayoutAssignment(exir::ExportedProgram& program, PassDiagnostics* diagnostics)
+      : diagnostics_(diagnostics),
         editor_(program.top()),
         graph_(editor_.graph()),
         copy_(program.ops->ToEdge(program.ops->Find("dim_order_ops._to_dim_order_copy.default"))),
@@ -119,6 +119,34 @@ class LayoutAssignment {
     }
     if (changed_) editor_.SetOutputs(std::move(outputs));
     return changed_;
+  }
+
+  // Permutations of rows to images for convolutions keep the rows' order in memory, if that is
+  // channels last.
+  bool ShareWithConvolutions() {
+    bool changed = false;
+    for (NodeId id : graph_.NodeList()) {
+      if (graph_.node(id).target->aten() != permute_) continue;
+      const ValueId value = graph_.node(id).results()[0];
+      const TensorMeta* meta = graph_.value(value).tensor();
+      if (meta == nullptr || (meta->rank() != 4 && meta->rank() != 5)) continue;
+      const bool images =
+          IsRead(value, [](const exir::Node& reader) { return IsOverImages(*reader.target); });
+      if (!images) continue;
+      const std::optional<std::vector<size_t>> dims = DimsOf(graph_.node(id));
+      if (!dims.has_value()) continue;
+      const TensorMeta& inner =
+          *graph_.value(*graph_.node(id).operand().get_if<ValueId>()).tensor();
+      TensorMeta shared = *meta;
+      for (size_t d = 0; d < dims->size(); ++d) shared.strides[d] = inner.strides[(*dims)[d]];
+      const TensorMeta wanted = exir::DenseInFormat(meta->dtype, meta->sizes, true);
+      if (!HasSameLayout(shared, wanted) || HasSameLayout(*meta, wanted)) continue;
+      TensorMeta retyped = *meta;
+      retyped.strides = wanted.strides;
+      editor_.SetType(value, std::move(retyped));
+      changed = true;
+    }
+    return changed;
   }
 
   // Retypes permutations before and after attention so that they move no data.
@@ -218,10 +246,10 @@ class LayoutAssignment {
       node.debug_handle = graph_.node(source).debug_handle;
     }
     // InsertOp may invalidate `meta`.
-    const std::string type = decisions_ == nullptr ? "" : exir::PrintType(meta);
+    const std::string type = diagnostics_ == nullptr ? "" : exir::PrintType(meta);
     it->second = editor_.InsertOp(reader, std::move(node), std::move(wanted));
-    if (decisions_ != nullptr) {
-      decisions_->Made(
+    if (diagnostics_ != nullptr) {
+      diagnostics_->RecordRewrite(
           graph_.node(graph_.value(it->second).producer).name,
           absl::StrCat("copies ", type,
                        channels_last ? " to channels last for " : " to be contiguous for ",
@@ -230,7 +258,7 @@ class LayoutAssignment {
     return it->second;
   }
 
-  Decisions* decisions_;
+  PassDiagnostics* diagnostics_;
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
   const exir::OpOverload *copy_, *permute_;
@@ -238,26 +266,27 @@ class LayoutAssignment {
   bool changed_ = false;
 };
 
-absl::StatusOr<bool> Run(exir::ExportedProgram& program, Decisions* decisions) {
+absl::StatusOr<bool> Run(exir::ExportedProgram& program, PassDiagnostics* diagnostics) {
   std::vector<std::optional<TensorMeta>> returned;
   for (const Argument& output : program.top().outputs()) {
     const ValueId* value = output.get_if<ValueId>();
     const TensorMeta* meta = value == nullptr ? nullptr : program.top().value(*value).tensor();
     returned.push_back(meta == nullptr ? std::nullopt : std::optional<TensorMeta>(*meta));
   }
-  const bool freed = LayoutAssignment(program, decisions).FreeConversions();
+  const bool freed = LayoutAssignment(program, diagnostics).FreeConversions();
   ABSL_ASSIGN_OR_RETURN(const bool refreshed, exir::RefreshLayouts(program));
-  LayoutAssignment assignment(program, decisions);
+  LayoutAssignment assignment(program, diagnostics);
+  const bool images = assignment.ShareWithConvolutions();
   const bool converted = assignment.Convert(returned);
   const bool shared = assignment.ShareWithAttention();
-  return freed || refreshed || converted || shared;
+  return freed || refreshed || images || converted || shared;
 }
 
 }  // namespace
 
-exir::Pass AssignLayouts(Decisions* decisions) {
+exir::Pass AssignLayouts(PassDiagnostics* diagnostics) {
   return {"assign_layouts",
-          [decisions](exir::ExportedProgram& program) { return Run(program, decisions); }};
+          [diagnostics](exir::ExportedProgram& program) { return Run(program, diagnostics); }};
 }
 
 }  // namespace belay::cpu

@@ -1,7 +1,7 @@
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_ASSIGN_LAYOUTS_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_ASSIGN_LAYOUTS_H_
 
-#include "backends/cpu/aot/decisions.h"
+#include "backends/cpu/aot/pass_diagnostics.h"
 #include "exir/pass/pass.h"
 
 namespace belay::cpu {
@@ -22,8 +22,8 @@ namespace belay::cpu {
 //
 // Permutations between attention and other operators get layouts in which they move no data, and
 // the emitter removes them. Layouts must not be inferred again after this pass. Top graph only.
-// `decisions` may be null; else it must outlive the pass.
-exir::Pass AssignLayouts(Decisions* decisions = nullptr);
+// `diagnostics` may be null; else it must outlive the pass.
+exir::Pass AssignLayouts(PassDiagnostics* diagnostics = nullptr);
 
 }  // namespace belay::cpu
 

@@ -7,6 +7,7 @@
 #include "backends/cpu/aot/passes/fuse_pointwise.h"
 #include "backends/cpu/aot/passes/fuse_rms_norm.h"
 #include "backends/cpu/aot/passes/fuse_rotary_embedding.h"
+#include "backends/cpu/aot/passes/lift_to_images.h"
 #include "backends/cpu/aot/passes/lower_conv2d.h"
 #include "backends/cpu/aot/passes/lower_linear.h"
 #include "backends/cpu/aot/passes/lower_lookup.h"
@@ -22,41 +23,43 @@
 namespace belay::cpu {
 
 std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
-                                  Decisions& decisions) {
+                                  PassDiagnostics& diagnostics) {
   const exir::Pass narrow_products =
       precision == Precision::kBFloat16
           ? NarrowProducts()
           : exir::Pass{"narrow_products", [](exir::ExportedProgram&) { return false; }};
-  const exir::Pass lower_conv2d = LowerConv2d(&decisions, precision == Precision::kWinograd);
+  const exir::Pass lower_conv2d = LowerConv2d(&diagnostics, precision == Precision::kWinograd);
   return {
       exir::MergeBatchNorm(),
       RemoveCopies(handles),
       SimplifyQuantization(handles),
+      LiftToImages(),
       narrow_products,
       // Float32, integers, and bfloat16 that has a kernel; WidenProducts converts the rest.
-      LowerLinear(handles, &decisions),
+      LowerLinear(handles, &diagnostics),
       lower_conv2d,
       WidenProducts(),
       // Lowers the widened operators. Weights are matched through their views, so that constant
       // propagation does not transpose them.
-      LowerLinear(handles, &decisions),
+      LowerLinear(handles, &diagnostics),
       lower_conv2d,
       LowerLookup(handles),
       exir::PropagateConstants(),
       // Lowers operators whose weights became constants.
+      LiftToImages(),
       narrow_products,
-      LowerLinear(handles, &decisions),
+      LowerLinear(handles, &diagnostics),
       lower_conv2d,
       FuseRmsNorm(handles),
       FuseRotaryEmbedding(handles),
-      FuseAttention(handles, &decisions),
+      FuseAttention(handles, &diagnostics),
       SimplifyCopies(handles),
       LowerQuantizedAdd(handles),
       LowerMaxPool2d(),
       FuseEpilogues(handles),
       FusePointwise(handles),
-      AssignLayouts(&decisions),
-      FuseConv2dChains(handles, &decisions),
+      AssignLayouts(&diagnostics),
+      FuseConv2dChains(handles, &diagnostics),
   };
 }
 

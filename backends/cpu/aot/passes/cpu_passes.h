@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "backends/cpu/aot/decisions.h"
 #include "backends/cpu/aot/fused_handles.h"
+#include "backends/cpu/aot/pass_diagnostics.h"
 #include "exir/pass/pass.h"
 
 namespace belay::cpu {
@@ -19,8 +19,9 @@ enum class Precision {
 };
 
 // Returns the passes, in order, that lower an edge program to standard operators and belay_cpu::*
-// (backends/cpu/README.md). `handles` and `decisions` must outlive them.
-std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles, Decisions& decisions);
+// (backends/cpu/README.md). `handles` and `diagnostics` must outlive them.
+std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
+                                  PassDiagnostics& diagnostics);
 
 }  // namespace belay::cpu
 

@@ -89,9 +89,10 @@ struct Source {
 
 class AttentionFusion {
  public:
-  AttentionFusion(exir::ExportedProgram& program, FusedHandles& handles, Decisions* decisions)
+  AttentionFusion(exir::ExportedProgram& program, FusedHandles& handles,
+                  PassDiagnostics* diagnostics)
       : handles_(handles),
-        decisions_(decisions),
+        diagnostics_(diagnostics),
         editor_(program.top()),
         graph_(editor_.graph()),
         kinds_(graph_, *program.ops, kRows),
@@ -309,8 +310,8 @@ class AttentionFusion {
     const TensorMeta& shape = MetaOf(scores);
     const int rank = shape.rank();
     const auto no = [&](std::string_view why) {
-      if (decisions_ != nullptr) {
-        decisions_->Left(node(last).name, absl::StrCat("attention not fused: ", why));
+      if (diagnostics_ != nullptr) {
+        diagnostics_->RecordMiss(node(last).name, absl::StrCat("attention not fused: ", why));
       }
       return false;
     };
@@ -411,8 +412,8 @@ class AttentionFusion {
       }
     }
     const double scale = product->factor * query->factor * key->factor;
-    if (decisions_ != nullptr) {
-      decisions_->Made(
+    if (diagnostics_ != nullptr) {
+      diagnostics_->RecordRewrite(
           node(last).name,
           absl::StrCat("attention, ", exir::PrintType(MetaOf(query->value)), " to ",
                        exir::PrintType(MetaOf(key->value)), mask.is_none() ? "" : " with a mask"));
@@ -464,7 +465,7 @@ class AttentionFusion {
   }
 
   FusedHandles& handles_;
-  Decisions* decisions_;
+  PassDiagnostics* diagnostics_;
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
   const NodeKinds<Row> kinds_;
@@ -475,10 +476,10 @@ class AttentionFusion {
 
 }  // namespace
 
-exir::Pass FuseAttention(FusedHandles& handles, Decisions* decisions) {
+exir::Pass FuseAttention(FusedHandles& handles, PassDiagnostics* diagnostics) {
   return {"fuse_attention",
-          [&handles, decisions](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
-            return AttentionFusion(program, handles, decisions).Run();
+          [&handles, diagnostics](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
+            return AttentionFusion(program, handles, diagnostics).Run();
           }};
 }
 

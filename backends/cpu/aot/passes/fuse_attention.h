@@ -1,8 +1,8 @@
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_FUSE_ATTENTION_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_FUSE_ATTENTION_H_
 
-#include "backends/cpu/aot/decisions.h"
 #include "backends/cpu/aot/fused_handles.h"
+#include "backends/cpu/aot/pass_diagnostics.h"
 #include "exir/pass/pass.h"
 
 namespace belay::cpu {
@@ -25,9 +25,9 @@ namespace belay::cpu {
 // dtypes are widened first, and scores and weights are not rounded any more.
 //
 // Not fused: weights with other users, matmuls of other dtypes than float32, a number of heads
-// known only at run time. Top graph only. `handles` must outlive the pass; so must `decisions`,
+// known only at run time. Top graph only. `handles` must outlive the pass; so must `diagnostics`,
 // which may be null.
-exir::Pass FuseAttention(FusedHandles& handles, Decisions* decisions = nullptr);
+exir::Pass FuseAttention(FusedHandles& handles, PassDiagnostics* diagnostics = nullptr);
 
 }  // namespace belay::cpu
 

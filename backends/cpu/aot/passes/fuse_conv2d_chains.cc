@@ -39,8 +39,11 @@ std::optional<int64_t> ElementsOf(const TensorMeta& meta) {
 
 class ChainFusion {
  public:
-  ChainFusion(exir::ExportedProgram& program, FusedHandles& handles, Decisions* decisions)
-      : editor_(program.top()), graph_(editor_.graph()), handles_(handles), decisions_(decisions) {}
+  ChainFusion(exir::ExportedProgram& program, FusedHandles& handles, PassDiagnostics* diagnostics)
+      : editor_(program.top()),
+        graph_(editor_.graph()),
+        handles_(handles),
+        diagnostics_(diagnostics) {}
 
   bool Run() {
     bool changed = false;
@@ -76,9 +79,7 @@ class ChainFusion {
                                           [](const Argument& n) { return n == Argument(0); });
   }
   static bool IsDepthwise(const Node& node) { return IsCpuOp(*node.target, "depthwise_conv2d"); }
-  const TensorMeta& MetaOf(ValueId value) const { return *graph_.value(value).tensor(); }
   ValueId InputOf(NodeId id) const { return *graph_.node(id).value_argument("input"); }
-  ValueId ResultOf(NodeId id) const { return graph_.node(id).results()[0]; }
 
   bool IsWindow(NodeId id) const { return graph_.node(id).argument("kernel_size") != Pair(1); }
 
@@ -86,7 +87,8 @@ class ChainFusion {
   bool CanBeStage(NodeId id) const {
     const Node& node = graph_.node(id);
     if (!IsCpuOp(*node.target, "conv2d") && !IsDepthwise(node)) return false;
-    const TensorMeta &input = MetaOf(InputOf(id)), &result = MetaOf(ResultOf(id));
+    const TensorMeta &input = graph_.MetaOf(InputOf(id)),
+                     &result = graph_.MetaOf(graph_.ResultOf(id));
     if (!ElementsOf(input).has_value() || !ElementsOf(result).has_value() || input.rank() != 4 ||
         result.rank() != 4) {
       return false;
@@ -105,7 +107,7 @@ class ChainFusion {
   // Returns why a chain with this stage would be slower, or "".
   std::string ReasonAgainst(NodeId id) const {
     const Node& node = graph_.node(id);
-    const int64_t weight = ElementsOf(MetaOf(*node.value_argument("weight"))).value_or(0);
+    const int64_t weight = ElementsOf(graph_.MetaOf(*node.value_argument("weight"))).value_or(0);
     if (IsDepthwise(node) || weight <= kMostWeightElements) return "";
     return absl::StrCat("every few rows would reread a weight of ",
                         BytesText(weight * kElementBytes), "; the limit is ",
@@ -114,22 +116,23 @@ class ChainFusion {
 
   // Records why two possible neighbors are not fused into a chain.
   void Say(NodeId stage, NodeId next, std::string_view why_not) const {
-    if (decisions_ == nullptr) return;
-    decisions_->Made(graph_.node(stage).name,
-                     absl::StrCat("no chain with ", graph_.node(next).name, ": ", why_not));
+    if (diagnostics_ == nullptr) return;
+    diagnostics_->RecordRewrite(
+        graph_.node(stage).name,
+        absl::StrCat("no chain with ", graph_.node(next).name, ": ", why_not));
   }
 
   // Returns the node that can follow this stage.
   std::optional<NodeId> Neighbor(NodeId stage) const {
-    const ValueId result = ResultOf(stage);
-    const std::vector<NodeId>& users = graph_.value(result).users;
-    if (graph_.node(stage).value_argument("other") != nullptr || users.size() != 1 ||
-        graph_.IsOutput(result) || !CanBeStage(users[0])) {
+    const ValueId result = graph_.ResultOf(stage);
+    const std::optional<NodeId> user = graph_.SoleUser(result);
+    if (graph_.node(stage).value_argument("other") != nullptr || !user.has_value() ||
+        !CanBeStage(*user)) {
       return std::nullopt;
     }
-    const ValueId* other = graph_.node(users[0]).value_argument("other");
-    if (InputOf(users[0]) != result || (other != nullptr && *other == result)) return std::nullopt;
-    return users[0];
+    const ValueId* other = graph_.node(*user).value_argument("other");
+    if (InputOf(*user) != result || (other != nullptr && *other == result)) return std::nullopt;
+    return user;
   }
 
   // Returns the next stage of the chain, if one can follow and is worthwhile.
@@ -138,7 +141,7 @@ class ChainFusion {
     const std::optional<NodeId> next = Neighbor(last);
     if (!next.has_value() || chain.size() == kMaxChainStages) return std::nullopt;
     std::string costs = ReasonAgainst(*next);
-    const int64_t between = *ElementsOf(MetaOf(ResultOf(last)));
+    const int64_t between = *ElementsOf(graph_.MetaOf(graph_.ResultOf(last)));
     if (between < kLeastElements) {
       costs = absl::StrCat("the intermediate result of ", BytesText(between * kElementBytes),
                            " stays in the cache; the minimum is ",
@@ -182,19 +185,19 @@ class ChainFusion {
                       std::move(high)},
         .provenance = last.provenance,
         .debug_handle = last.debug_handle};
-    if (decisions_ != nullptr) {
+    if (diagnostics_ != nullptr) {
       int64_t between = 0;
       std::string stages;
       for (NodeId id : chain) {
-        if (id != chain[0]) between += *ElementsOf(MetaOf(InputOf(id)));
+        if (id != chain[0]) between += *ElementsOf(graph_.MetaOf(InputOf(id)));
         absl::StrAppend(&stages, stages.empty() ? "" : ", ", graph_.node(id).name);
       }
-      decisions_->Made(
+      diagnostics_->RecordRewrite(
           last.name,
           absl::StrCat("conv2d_chain of ", stages, ": intermediate results of ",
                        BytesText(between * kElementBytes), " are kept a few rows at a time"));
     }
-    const ValueId replaced = ResultOf(chain.back());
+    const ValueId replaced = graph_.ResultOf(chain.back());
     const ValueId result =
         editor_.InsertOp(chain.back(), std::move(node), graph_.value(replaced).type);
     editor_.ReplaceAllUses(replaced, result);
@@ -208,15 +211,15 @@ class ChainFusion {
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
   FusedHandles& handles_;
-  Decisions* decisions_;
+  PassDiagnostics* diagnostics_;
 };
 
 }  // namespace
 
-exir::Pass FuseConv2dChains(FusedHandles& handles, Decisions* decisions) {
+exir::Pass FuseConv2dChains(FusedHandles& handles, PassDiagnostics* diagnostics) {
   return {"fuse_conv2d_chains",
-          [&handles, decisions](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
-            return ChainFusion(program, handles, decisions).Run();
+          [&handles, diagnostics](exir::ExportedProgram& program) -> absl::StatusOr<bool> {
+            return ChainFusion(program, handles, diagnostics).Run();
           }};
 }
 

@@ -1,8 +1,8 @@
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_FUSE_CONV2D_CHAINS_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_FUSE_CONV2D_CHAINS_H_
 
-#include "backends/cpu/aot/decisions.h"
 #include "backends/cpu/aot/fused_handles.h"
+#include "backends/cpu/aot/pass_diagnostics.h"
 #include "exir/pass/pass.h"
 
 namespace belay::cpu {
@@ -16,8 +16,8 @@ namespace belay::cpu {
 // is reread for every few rows. At most four stages have windows of more than one row, since their
 // rows at thread boundaries are computed twice.
 //
-// Top graph only. `handles` must outlive the pass; so must `decisions`, which may be null.
-exir::Pass FuseConv2dChains(FusedHandles& handles, Decisions* decisions = nullptr);
+// Top graph only. `handles` must outlive the pass; so must `diagnostics`, which may be null.
+exir::Pass FuseConv2dChains(FusedHandles& handles, PassDiagnostics* diagnostics = nullptr);
 
 }  // namespace belay::cpu
 

@@ -44,7 +44,6 @@ class RmsNormFusion : NodeLowering {
     const ValueId* value = argument.get_if<ValueId>();
     return value == nullptr ? std::nullopt : kinds_.Producer(*value, kind);
   }
-  ValueId ResultOf(NodeId id) const { return graph_.node(id).results()[0]; }
 
   // Returns x if the argument is x^2.
   std::optional<ValueId> Squared(const Argument& argument) const {
@@ -84,7 +83,7 @@ class RmsNormFusion : NodeLowering {
     const std::optional<ValueId> x = Squared(squares);
     const TensorMeta* meta = x.has_value() ? graph_.value(*x).tensor() : nullptr;
     if (meta == nullptr || meta->dtype != DType::kFloat32 || meta->rank() < 1 ||
-        graph_.value(ResultOf(root)).tensor()->dtype != DType::kFloat32) {
+        graph_.MetaOf(graph_.ResultOf(root)).dtype != DType::kFloat32) {
       return false;
     }
     const Argument& dims = graph_.node(*mean).argument("dim");
@@ -93,14 +92,14 @@ class RmsNormFusion : NodeLowering {
         graph_.node(*mean).argument("keepdim") != Argument(true)) {
       return false;
     }
-    const std::vector<NodeId> readers = graph_.value(ResultOf(root)).users;
+    const std::vector<NodeId> readers = graph_.value(graph_.ResultOf(root)).users;
     bool changed = false;
     for (NodeId reader : readers) {
-      if (Beside(reader, ResultOf(root)) != x) continue;
+      if (Beside(reader, graph_.ResultOf(root)) != x) continue;
       NodeId end = reader;
       Argument weight;
       if (const std::optional<ValueId> found = WeightOf(reader, *meta)) {
-        end = graph_.value(ResultOf(reader)).users[0];
+        end = graph_.value(graph_.ResultOf(reader)).users[0];
         weight = *found;
         handles_.Fuse(editor_, end, reader);
       }
@@ -119,10 +118,10 @@ class RmsNormFusion : NodeLowering {
 
   // Returns the row by which the sole user multiplies the result.
   std::optional<ValueId> WeightOf(NodeId product, const TensorMeta& shape) const {
-    const ValueId value = ResultOf(product);
-    const std::vector<NodeId>& users = graph_.value(value).users;
-    if (users.size() != 1 || graph_.IsOutput(value)) return std::nullopt;
-    const std::optional<ValueId> weight = Beside(users[0], value);
+    const ValueId value = graph_.ResultOf(product);
+    const std::optional<NodeId> user = graph_.SoleUser(value);
+    if (!user.has_value()) return std::nullopt;
+    const std::optional<ValueId> weight = Beside(*user, value);
     const TensorMeta* meta = weight.has_value() ? graph_.value(*weight).tensor() : nullptr;
     if (meta == nullptr || meta->dtype != DType::kFloat32 || meta->rank() != 1 ||
         !(meta->sizes[0] == shape.sizes.back())) {

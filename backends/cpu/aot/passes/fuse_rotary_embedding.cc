@@ -54,7 +54,6 @@ class RotaryFusion : NodeLowering {
     if (producer.has_value()) inside_.push_back(*producer);
     return producer;
   }
-  const TensorMeta& MetaOf(ValueId value) const { return *graph_.value(value).tensor(); }
   // Returns the last size of a float32 tensor, if it is known.
   std::optional<int64_t> Features(ValueId value) const {
     const TensorMeta* meta = graph_.value(value).tensor();
@@ -92,7 +91,7 @@ class RotaryFusion : NodeLowering {
     const Node& node = graph_.node(producer);
     const ValueId* row = node.value_argument("self");
     if (row == nullptr || Features(*row) != *features * 2 ||
-        !IsLast(node.argument("dim"), MetaOf(*row).rank())) {
+        !IsLast(node.argument("dim"), graph_.MetaOf(*row).rank())) {
       return std::nullopt;
     }
     inside_.push_back(producer);
@@ -119,7 +118,8 @@ class RotaryFusion : NodeLowering {
     if (!factors.has_value()) return std::nullopt;
     for (const auto& [x, factor] : {*factors, Pair(factors->second, factors->first)}) {
       const std::optional<Half> half = HalfOf(x);
-      if (half.has_value() && MetaOf(value).sizes == MetaOf(x).sizes) return Term{*half, factor};
+      if (half.has_value() && graph_.MetaOf(value).sizes == graph_.MetaOf(x).sizes)
+        return Term{*half, factor};
     }
     return std::nullopt;
   }
@@ -131,7 +131,7 @@ class RotaryFusion : NodeLowering {
     const ValueId *first = (*list)[0].get_if<ValueId>(), *second = (*list)[1].get_if<ValueId>();
     if (first == nullptr || second == nullptr || !Features(*first).has_value() ||
         Features(*first) != Features(*second) ||
-        !IsLast(graph_.node(id).argument("dim"), MetaOf(*first).rank())) {
+        !IsLast(graph_.node(id).argument("dim"), graph_.MetaOf(*first).rank())) {
       return std::nullopt;
     }
     return Pair(*first, *second);
@@ -140,7 +140,7 @@ class RotaryFusion : NodeLowering {
   // Whether the value has a last dimension of `features` and broadcasts to the row.
   bool AreAngles(ValueId value, ValueId row, int64_t features) const {
     if (Features(value) != features) return false;
-    const std::vector<SymInt>&of = MetaOf(value).sizes, &to = MetaOf(row).sizes;
+    const std::vector<SymInt>&of = graph_.MetaOf(value).sizes, &to = graph_.MetaOf(row).sizes;
     if (of.size() > to.size()) return false;
     for (size_t i = 2; i <= of.size(); ++i) {
       const SymInt& size = of[of.size() - i];
@@ -151,8 +151,8 @@ class RotaryFusion : NodeLowering {
 
   bool Make(NodeId id, ValueId row, ValueId cosine, ValueId sine, int64_t features) {
     if (!AreAngles(cosine, row, features) || !AreAngles(sine, row, features) ||
-        MetaOf(cosine).sizes != MetaOf(sine).sizes ||
-        MetaOf(graph_.node(id).results()[0]).sizes != MetaOf(row).sizes) {
+        graph_.MetaOf(cosine).sizes != graph_.MetaOf(sine).sizes ||
+        graph_.MetaOf(graph_.ResultOf(id)).sizes != graph_.MetaOf(row).sizes) {
       return false;
     }
     for (NodeId inner : inside_) handles_.Fuse(editor_, id, inner);

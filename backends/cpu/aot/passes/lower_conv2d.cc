@@ -48,8 +48,8 @@ double WinogradShare(double results, double tiles, double channels, double out_c
 
 class Conv2dLowering : NodeLowering {
  public:
-  Conv2dLowering(exir::ExportedProgram& program, Decisions* decisions, bool winograd)
-      : NodeLowering(program, decisions),
+  Conv2dLowering(exir::ExportedProgram& program, PassDiagnostics* diagnostics, bool winograd)
+      : NodeLowering(program, diagnostics),
         winograd_(winograd),
         constants_(program, editor_),
         convolution_(program.ops->Find("aten.convolution.default")),
@@ -345,9 +345,9 @@ class Conv2dLowering : NodeLowering {
 
 }  // namespace
 
-exir::Pass LowerConv2d(Decisions* decisions, bool winograd) {
-  return {"lower_conv2d", [decisions, winograd](exir::ExportedProgram& program) {
-            return Conv2dLowering(program, decisions, winograd).Run();
+exir::Pass LowerConv2d(PassDiagnostics* diagnostics, bool winograd) {
+  return {"lower_conv2d", [diagnostics, winograd](exir::ExportedProgram& program) {
+            return Conv2dLowering(program, diagnostics, winograd).Run();
           }};
 }
 

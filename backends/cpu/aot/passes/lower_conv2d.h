@@ -1,7 +1,7 @@
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_CONV2D_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_CONV2D_H_
 
-#include "backends/cpu/aot/decisions.h"
+#include "backends/cpu/aot/pass_diagnostics.h"
 #include "exir/pass/pass.h"
 
 namespace belay::cpu {
@@ -25,9 +25,9 @@ namespace belay::cpu {
 // (backends/cpu/convolution_calls.h), packed by groups and phases.
 //
 // Not lowered: other dtypes, weights that are empty or not constant, scalars above 2^24 (256 if
-// transposed), and one spatial dimension. Top graph only. `decisions` may
+// transposed), and one spatial dimension. Top graph only. `diagnostics` may
 // be null; else it must outlive the pass.
-exir::Pass LowerConv2d(Decisions* decisions = nullptr, bool winograd = false);
+exir::Pass LowerConv2d(PassDiagnostics* diagnostics = nullptr, bool winograd = false);
 
 }  // namespace belay::cpu
 

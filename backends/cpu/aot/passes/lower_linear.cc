@@ -33,8 +33,9 @@ using exir::ValueId;
 
 class LinearLowering : NodeLowering {
  public:
-  LinearLowering(exir::ExportedProgram& program, FusedHandles& handles, Decisions* decisions)
-      : NodeLowering(program, decisions),
+  LinearLowering(exir::ExportedProgram& program, FusedHandles& handles,
+                 PassDiagnostics* diagnostics)
+      : NodeLowering(program, diagnostics),
         handles_(handles),
         weight_only_(program, views_, forms_),
         constants_(program, editor_),
@@ -192,7 +193,7 @@ class LinearLowering : NodeLowering {
     if (!producer.valid() || graph_.node(producer).target->aten() != view_) return std::nullopt;
     const ValueId* source = graph_.node(producer).operand().get_if<ValueId>();
     const TensorMeta* from = source == nullptr ? nullptr : graph_.value(*source).tensor();
-    const TensorMeta& to = *graph_.value(*value).tensor();
+    const TensorMeta& to = graph_.MetaOf(*value);
     const bool keeps_rows = from != nullptr && from->rank() > 0 && to.rank() == 2 &&
                             from->sizes.back() == to.sizes.back();
     return keeps_rows ? std::optional(producer) : std::nullopt;
@@ -303,10 +304,10 @@ class LinearLowering : NodeLowering {
         !form.scales.empty() && form.zeros.empty() &&
         form.group == form.elements.sizes[0].AsInt() &&
         std::all_of(form.scales.begin(), form.scales.end(), [](float scale) { return scale == 1; });
-    const ValueId result = graph_.node(id).results()[0];
-    const std::vector<NodeId>& users = graph_.value(result).users;
-    if (!has_none || users.size() != 1 || graph_.IsOutput(result)) return;
-    const NodeId reader = users[0];
+    const ValueId result = graph_.ResultOf(id);
+    const std::optional<NodeId> user = graph_.SoleUser(result);
+    if (!has_none || !user.has_value()) return;
+    const NodeId reader = *user;
     const Node& product = graph_.node(reader);
     if (product.target->aten() != mul_) return;
     const bool is_left = product.argument("self") == Argument(result);
@@ -332,16 +333,16 @@ class LinearLowering : NodeLowering {
   // view([..., k] -> [m, k]), linear, view([m, n] -> [..., n])  ->  linear of [..., k].
   void AbsorbReshapes(NodeId id) {
     const ValueId left = *graph_.node(id).operand().get_if<ValueId>();
-    const ValueId result = graph_.node(id).results()[0];
+    const ValueId result = graph_.ResultOf(id);
     const NodeId producer = graph_.value(left).producer;
     if (!producer.valid() || graph_.node(producer).target->aten() != view_) return;
     const ValueId* source = graph_.node(producer).operand().get_if<ValueId>();
-    const std::vector<NodeId>& users = graph_.value(result).users;
-    if (source == nullptr || users.size() != 1 || graph_.IsOutput(result)) return;
-    const NodeId reader = users[0];
+    const std::optional<NodeId> user = graph_.SoleUser(result);
+    if (source == nullptr || !user.has_value()) return;
+    const NodeId reader = *user;
     if (graph_.node(reader).target->aten() != view_) return;
     const TensorMeta* from = graph_.value(*source).tensor();
-    const ValueId reshaped = graph_.node(reader).results()[0];
+    const ValueId reshaped = graph_.ResultOf(reader);
     const TensorMeta* to = graph_.value(reshaped).tensor();
     if (from == nullptr || to == nullptr || from->rank() < 1 || from->rank() != to->rank()) return;
     if (!(from->sizes.back() == graph_.value(left).tensor()->sizes.back())) return;
@@ -364,9 +365,9 @@ class LinearLowering : NodeLowering {
 
 }  // namespace
 
-exir::Pass LowerLinear(FusedHandles& handles, Decisions* decisions) {
-  return {"lower_linear", [&handles, decisions](exir::ExportedProgram& program) {
-            return LinearLowering(program, handles, decisions).Run();
+exir::Pass LowerLinear(FusedHandles& handles, PassDiagnostics* diagnostics) {
+  return {"lower_linear", [&handles, diagnostics](exir::ExportedProgram& program) {
+            return LinearLowering(program, handles, diagnostics).Run();
           }};
 }
 

@@ -1,8 +1,8 @@
 #ifndef BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_LINEAR_H_
 #define BELAY_BACKENDS_CPU_AOT_PASSES_LOWER_LINEAR_H_
 
-#include "backends/cpu/aot/decisions.h"
 #include "backends/cpu/aot/fused_handles.h"
+#include "backends/cpu/aot/pass_diagnostics.h"
 #include "exir/pass/pass.h"
 
 namespace belay::cpu {
@@ -23,8 +23,8 @@ namespace belay::cpu {
 //
 // Not lowered: other dtypes, a left side that is dequantized in another way, empty k or n, addmm
 // with alpha or beta other than 1 or with a bias that is not a row. Top graph only. `handles` must
-// outlive the pass; so must `decisions`, which may be null.
-exir::Pass LowerLinear(FusedHandles& handles, Decisions* decisions = nullptr);
+// outlive the pass; so must `diagnostics`, which may be null.
+exir::Pass LowerLinear(FusedHandles& handles, PassDiagnostics* diagnostics = nullptr);
 
 }  // namespace belay::cpu
 

@@ -92,7 +92,7 @@ class LookupLowering : NodeLowering {
     Function function;
     if (!Collect(to->input, function) || function.nodes.empty()) return false;
     for (NodeId node : function.nodes) {
-      for (NodeId user : graph_.value(graph_.node(node).results()[0]).users) {
+      for (NodeId user : graph_.value(graph_.ResultOf(node)).users) {
         const bool inside =
             user == id || std::count(function.nodes.begin(), function.nodes.end(), user) != 0;
         if (!inside) return false;

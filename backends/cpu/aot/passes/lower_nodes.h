@@ -9,7 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "backends/cpu/aot/constant_view.h"
-#include "backends/cpu/aot/decisions.h"
+#include "backends/cpu/aot/pass_diagnostics.h"
 #include "backends/cpu/aot/passes/quantized_forms.h"
 #include "exir/ir/exported_program.h"
 #include "exir/ir/graph_editor.h"
@@ -29,13 +29,13 @@ void EraseUnused(exir::ExportedProgram& program, exir::GraphEditor& editor);
 // Common state and helpers of lowering passes; a base class for one pass each.
 class NodeLowering {
  protected:
-  explicit NodeLowering(exir::ExportedProgram& program, Decisions* decisions = nullptr)
+  explicit NodeLowering(exir::ExportedProgram& program, PassDiagnostics* diagnostics = nullptr)
       : program_(program),
         editor_(program.top()),
         graph_(editor_.graph()),
         views_(program),
         forms_(program, views_),
-        decisions_(decisions) {}
+        diagnostics_(diagnostics) {}
 
   // Returns the tensor of the argument; null if it is not a tensor.
   const exir::TensorMeta* Tensor(const exir::Argument& argument) const {
@@ -54,11 +54,12 @@ class NodeLowering {
 
   // Records that the node becomes `what`.
   void Say(exir::NodeId id, std::string what) const {
-    if (decisions_ != nullptr) decisions_->Made(graph_.node(id).name, std::move(what));
+    if (diagnostics_ != nullptr) diagnostics_->RecordRewrite(graph_.node(id).name, std::move(what));
   }
   // Records why the node is not rewritten. Returns false.
   bool Leave(exir::NodeId id, std::string_view reason) const {
-    if (decisions_ != nullptr) decisions_->Left(graph_.node(id).name, std::string(reason));
+    if (diagnostics_ != nullptr)
+      diagnostics_->RecordMiss(graph_.node(id).name, std::string(reason));
     return false;
   }
 
@@ -67,7 +68,7 @@ class NodeLowering {
   const exir::Graph& graph_;
   const ConstantViews views_;
   const QuantizedForms forms_;
-  Decisions* decisions_;  // may be null
+  PassDiagnostics* diagnostics_;  // may be null
 };
 
 }  // namespace belay::cpu

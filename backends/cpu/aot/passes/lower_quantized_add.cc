@@ -29,7 +29,7 @@ class AddLowering : NodeLowering {
   // `id` is the node that quantizes the sum.
   absl::StatusOr<bool> Lower(NodeId id) {
     const std::optional<QuantizedForm> to = forms_.Quantize(id);
-    if (!to.has_value() || !to->IsCallable() || activations_.OnlyReader(to->input) != id) {
+    if (!to.has_value() || !to->IsCallable() || graph_.SoleUser(to->input) != id) {
       return false;
     }
     const NodeId sum = graph_.value(to->input).producer;

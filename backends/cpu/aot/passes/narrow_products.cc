@@ -213,7 +213,7 @@ class ProductNarrowing : NodeLowering {
       const Node& node = graph_.node(mover);
       std::vector<Argument> arguments = node.arguments;
       arguments[0] = narrow;
-      TensorMeta meta = *graph_.value(view).tensor();
+      TensorMeta meta = graph_.MetaOf(view);
       meta.dtype = DType::kBFloat16;
       narrow = editor_.InsertOp(mover, exir::NodeLike(node, std::move(arguments)), std::move(meta));
       (exact ? widened_ : rounded_).emplace(view, narrow);
@@ -222,8 +222,8 @@ class ProductNarrowing : NodeLowering {
   }
   // Changes the first result to bfloat16 and inserts a conversion to float32 for all its users.
   void WidenResult(NodeId id) {
-    const ValueId result = graph_.node(id).outputs[0].values[0];
-    TensorMeta meta = *graph_.value(result).tensor();
+    const ValueId result = graph_.ResultOf(id);
+    TensorMeta meta = graph_.MetaOf(result);
     meta.dtype = DType::kBFloat16;
     editor_.SetType(result, meta);
     const ValueId wide = casts_.Insert(result, DType::kFloat32, graph_.next(id), id, "wide");

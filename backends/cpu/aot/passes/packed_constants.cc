@@ -106,9 +106,9 @@ absl::StatusOr<exir::ValueId> PackedConstants::Matrix(const ConstantView& matrix
                                });
   }
   if (matrix.tensor->dtype() == DType::kBFloat16) {
-    return Add<BFloat16, BFloat16>(matrix, {"packed_pairs_"}, m.order, PackedPairsSize(m.k, m.n),
+    return Add<BFloat16, BFloat16>(matrix, {"packed_pairs_"}, m.order, PackedVnni2Size(m.k, m.n),
                                    [&](const BFloat16* b, BFloat16* packed) {
-                                     PackPairs(b, m.k, m.n, m.row_stride, m.column_stride, packed);
+                                     PackVnni2(b, m.k, m.n, m.row_stride, m.column_stride, packed);
                                    });
   }
   return Add<float, float>(matrix, {"packed"}, m.order, PackedMatrixSize(m.k, m.n),
@@ -165,12 +165,12 @@ absl::StatusOr<exir::ValueId> PackedConstants::Filters(const ConstantView& weigh
         weight, {"packed_pairs_"}, order, PackedPairFiltersSize(channels, taps, n),
         [&](const BFloat16* b, BFloat16* packed) {
           const int64_t paired = PairedChannels(channels);
-          if (paired == channels) return PackPairs(b, k, n, 1, k, packed);
+          if (paired == channels) return PackVnni2(b, k, n, 1, k, packed);
           std::vector<BFloat16> wider(static_cast<size_t>(n * taps * paired), BFloat16(0));
           for (int64_t i = 0; i < n * taps; ++i) {
             std::copy_n(b + i * channels, channels, &wider[static_cast<size_t>(i * paired)]);
           }
-          PackPairs(wider.data(), taps * paired, n, 1, taps * paired, packed);
+          PackVnni2(wider.data(), taps * paired, n, 1, taps * paired, packed);
         });
   }
   return Add<float, float>(

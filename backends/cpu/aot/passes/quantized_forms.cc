@@ -108,7 +108,7 @@ std::optional<DynamicForm> QuantizedForms::DequantizedDynamically(const Argument
   std::vector<exir::SymInt> rows = bytes->sizes;
   rows.back() = exir::SymInt(1);
   const auto is_of_rows = [&](ValueId parameter, DTypeSet types) {
-    const TensorMeta& meta = *graph.value(parameter).tensor();
+    const TensorMeta& meta = graph.MetaOf(parameter);
     const auto is_one = [](const exir::SymInt& size) { return size == exir::SymInt(1); };
     return types.contains(meta.dtype) &&
            (meta.sizes == rows || std::all_of(meta.sizes.begin(), meta.sizes.end(), is_one));

@@ -92,7 +92,7 @@ class CopySimplification {
   }
 
   bool Remove(NodeId id, Kind kind) {
-    const ValueId operand = Operand(id), result = graph_.node(id).results()[0];
+    const ValueId operand = Operand(id), result = graph_.ResultOf(id);
     const TensorMeta* from = graph_.value(operand).tensor();
     const TensorMeta* to = graph_.value(result).tensor();
     if (from == nullptr || to == nullptr || from->dtype != to->dtype || from->sizes != to->sizes ||

@@ -56,20 +56,16 @@ class QuantizationSimplification : NodeLowering {
   }
 
  private:
-  ValueId ResultOf(NodeId id) const { return graph_.node(id).outputs[0].values[0]; }
-
   void Set(NodeId id, std::string_view argument, Argument value) {
     SetArgument(id, argument, std::move(value));
     changed_ = true;
   }
   void SetDType(ValueId value, DType dtype) {
-    TensorMeta meta = *graph_.value(value).tensor();
+    TensorMeta meta = graph_.MetaOf(value);
     meta.dtype = dtype;
     editor_.SetType(value, std::move(meta));
   }
-  bool IsReadOnlyBy(ValueId value, NodeId reader) const {
-    return activations_.OnlyReader(value) == reader;
-  }
+  bool IsReadOnlyBy(ValueId value, NodeId reader) const { return graph_.SoleUser(value) == reader; }
 
   // ---- int8
 
@@ -90,7 +86,7 @@ class QuantizationSimplification : NodeLowering {
     };
     const std::optional<QuantizedForm> form = forms_.Quantize(id);
     if (!form.has_value() || form->dtype != DType::kInt8) return;
-    const ValueId result = ResultOf(id);
+    const ValueId result = graph_.ResultOf(id);
     const std::vector<NodeId> readers = graph_.value(result).users;
     const bool dequantized = std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
       return forms_.Dequantize(reader).has_value();
@@ -147,7 +143,7 @@ class QuantizationSimplification : NodeLowering {
   // Removes `id`, which quantizes the result of `dequantize` of bytes of the form `before`.
   void Cancel(NodeId id, const QuantizedForm& form, NodeId dequantize,
               const QuantizedForm& before) {
-    const ValueId quantized = before.input, result = ResultOf(id);
+    const ValueId quantized = before.input, result = graph_.ResultOf(id);
     const NodeId source = graph_.value(quantized).producer;
     if (!form.IsLike(before) || graph_.IsOutput(result)) return;
     const std::optional<QuantizedForm> first = forms_.Quantize(source);
@@ -165,7 +161,7 @@ class QuantizationSimplification : NodeLowering {
     editor_.ReplaceAllUses(result, quantized);
     if (source.valid()) handles_.Fuse(editor_, source, id);
     editor_.EraseNode(id);
-    const ValueId real = ResultOf(dequantize);
+    const ValueId real = graph_.ResultOf(dequantize);
     if (!graph_.value(real).users.empty() || graph_.IsOutput(real)) return;
     if (source.valid()) handles_.Fuse(editor_, source, dequantize);
     editor_.EraseNode(dequantize);
@@ -205,21 +201,21 @@ class QuantizationSimplification : NodeLowering {
       Set(mover, "value", form.Quantized(static_cast<float>(*number)));
     }
     const ValueId moved = form.input;
-    editor_.ReplaceAllUses(ResultOf(id), moved);
+    editor_.ReplaceAllUses(graph_.ResultOf(id), moved);
     SetDType(moved, DType::kUint8);
     editor_.MoveBefore(id, mover);
     Argument operand = graph_.node(mover).operand();
     for (size_t i = 0; i < reals.size(); ++i) {
       const NodeId quantize = i == 0 ? id : Copy(id, mover);
       if (i != 0) to_hoist_.push_back(quantize);
-      TensorMeta meta = *graph_.value(reals[i]).tensor();
+      TensorMeta meta = graph_.MetaOf(reals[i]);
       meta.dtype = DType::kUint8;
       Set(quantize, "input", reals[i]);
-      editor_.SetType(ResultOf(quantize), std::move(meta));
+      editor_.SetType(graph_.ResultOf(quantize), std::move(meta));
       if (auto* list = operand.get_if<Argument::List>()) {
-        (*list)[i] = ResultOf(quantize);
+        (*list)[i] = graph_.ResultOf(quantize);
       } else {
-        operand = ResultOf(quantize);
+        operand = graph_.ResultOf(quantize);
       }
     }
     editor_.SetArgument(mover, 0, std::move(operand));
@@ -230,7 +226,7 @@ class QuantizationSimplification : NodeLowering {
   NodeId Copy(NodeId id, NodeId before) {
     const Node& node = graph_.node(id);
     const ValueId made = editor_.InsertOp(before, exir::NodeLike(node, node.arguments),
-                                          graph_.value(ResultOf(id)).type);
+                                          graph_.value(graph_.ResultOf(id)).type);
     return graph_.value(made).producer;
   }
 
@@ -239,7 +235,7 @@ class QuantizationSimplification : NodeLowering {
   // Moves the dequantization `id` after each user that moves data. Returns the new dequantizations.
   std::vector<NodeId> Sink(NodeId id) {
     std::vector<NodeId> sunk;
-    const ValueId real = ResultOf(id);
+    const ValueId real = graph_.ResultOf(id);
     std::vector<NodeId> readers = graph_.value(real).users;
     for (NodeId reader : readers) {
       if (std::count(readers.begin(), readers.end(), reader) != 1 ||
@@ -261,7 +257,7 @@ class QuantizationSimplification : NodeLowering {
   std::optional<Argument> AxisBehind(NodeId permutation, const Argument& axis) const {
     const Node& node = graph_.node(permutation);
     const auto* from = axis.get_if<int64_t>();
-    const int64_t rank = graph_.value(ResultOf(permutation)).tensor()->rank();
+    const int64_t rank = graph_.MetaOf(graph_.ResultOf(permutation)).rank();
     if (from == nullptr || !node.target->has_trait(exir::kPermutesBytes)) return std::nullopt;
     const auto normalized = [rank](const Argument& dim) {
       const auto* number = dim.get_if<int64_t>();
@@ -289,11 +285,11 @@ class QuantizationSimplification : NodeLowering {
     changed_ = true;
     const Argument quantized = graph_.node(id).argument("input");
     const DType dtype = graph_.value(*quantized.get_if<ValueId>()).tensor()->dtype;
-    const ValueId moved = ResultOf(mover);
+    const ValueId moved = graph_.ResultOf(mover);
     // A dequantization of its own after the node, with the type that the result had.
     const NodeId sunk = Copy(id, graph_.next(mover));
-    editor_.SetType(ResultOf(sunk), graph_.value(moved).type);
-    editor_.ReplaceAllUses(moved, ResultOf(sunk));
+    editor_.SetType(graph_.ResultOf(sunk), graph_.value(moved).type);
+    editor_.ReplaceAllUses(moved, graph_.ResultOf(sunk));
     Set(sunk, "input", moved);
     if (axis.has_value()) Set(sunk, "axis", *axis);
     editor_.SetArgument(mover, 0, quantized);

@@ -48,7 +48,7 @@ class ProductWidening : NodeLowering {
         std::find(std::begin(products_), std::end(products_), op) == std::end(products_)) {
       return false;
     }
-    const TensorMeta narrow = *graph_.value(graph_.node(id).results()[0]).tensor();
+    const TensorMeta narrow = graph_.MetaOf(graph_.ResultOf(id));
     if (!kNarrow.contains(narrow.dtype)) return false;
     std::vector<Argument> arguments = graph_.node(id).arguments;
     for (Argument& argument : arguments) {

@@ -8,7 +8,7 @@
 
 #include "exir/backend/delegate_mapping_builder.h"
 #include "exir/backend/testing/recording_backend.h"
-#include "exir/engine/call.h"
+#include "exir/compare/call.h"
 #include "exir/interpreter/interpreter.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/lowered_backend_module.h"

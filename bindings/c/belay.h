@@ -1,0 +1,325 @@
+/* C API that runs program files.
+ *
+ *   belay_error* error = NULL;
+ *   belay_program* program = NULL;
+ *   belay_method* method = NULL;
+ *   if (belay_program_open("model.belay", NULL, &program, &error) != BELAY_OK ||
+ *       belay_method_load(program, "forward", NULL, &method, &error) != BELAY_OK) {
+ *     fprintf(stderr, "%s\n", belay_error_message(error));
+ *   }
+ *
+ * Program files are untrusted. For any contents, a function returns a status and only accesses its
+ * own memory. Violating a function's contract (a freed handle, a buffer that is too small) is
+ * undefined behavior.
+ *
+ * ABI. Handles are opaque. Structures begin with their size as compiled by the caller
+ * (`struct_size`). Later versions append fields; callers compiled against an earlier version get
+ * their defaults. Enum values never change their meaning. Functions do not throw, and there is no
+ * global state: several users in one process are independent.
+ *
+ * Errors. Every function that can fail returns a belay_status and has a parameter `error`. If it is
+ * not NULL, a failure stores a belay_error in it, which the caller frees. A failure changes nothing
+ * else.
+ *
+ * Threads. A program is thread-safe. A method, its log and its error are used by one thread at a
+ * time.
+ */
+#ifndef BELAY_BINDINGS_C_BELAY_H_
+#define BELAY_BINDINGS_C_BELAY_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define BELAY_API __attribute__((visibility("default")))
+#else
+#define BELAY_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ABI version of this header. A library supports callers compiled against its own version and
+ * smaller ones. */
+#define BELAY_ABI_VERSION 1
+
+/* ABI version of the library. */
+BELAY_API uint32_t belay_abi_version(void);
+
+/* ---- Errors ---- */
+
+/* The values of absl::StatusCode. */
+typedef enum belay_status {
+  BELAY_OK = 0,
+  BELAY_CANCELLED = 1,
+  BELAY_UNKNOWN = 2,
+  BELAY_INVALID_ARGUMENT = 3, /* wrong input, or a file that violates a rule */
+  BELAY_DEADLINE_EXCEEDED = 4,
+  BELAY_NOT_FOUND = 5,
+  BELAY_ALREADY_EXISTS = 6,
+  BELAY_PERMISSION_DENIED = 7,
+  BELAY_RESOURCE_EXHAUSTED = 8, /* memory, or a limit */
+  BELAY_FAILED_PRECONDITION = 9,
+  BELAY_ABORTED = 10,
+  BELAY_OUT_OF_RANGE = 11,
+  BELAY_UNIMPLEMENTED = 12, /* a newer file, or an unsupported feature */
+  BELAY_INTERNAL = 13,      /* a bug in Belay */
+  BELAY_UNAVAILABLE = 14,
+  BELAY_DATA_LOSS = 15, /* no such file, truncated or damaged */
+  BELAY_UNAUTHENTICATED = 16
+} belay_status;
+
+/* "INVALID_ARGUMENT"; "" for an unknown value. A static string. */
+BELAY_API const char* belay_status_name(belay_status status);
+
+typedef struct belay_error belay_error;
+/* UTF-8; valid as long as the error. "" for NULL. */
+BELAY_API const char* belay_error_message(const belay_error* error);
+BELAY_API belay_status belay_error_status(const belay_error* error); /* BELAY_OK for NULL */
+BELAY_API void belay_error_free(belay_error* error);                 /* NULL: no-op */
+
+/* ---- Tensors ---- */
+
+/* The values of program files (runtime/schema/program.proto). */
+typedef enum belay_dtype {
+  BELAY_UINT8 = 1,
+  BELAY_INT8 = 2,
+  BELAY_INT16 = 3,
+  BELAY_INT32 = 4,
+  BELAY_INT64 = 5,
+  BELAY_FLOAT16 = 6,
+  BELAY_FLOAT32 = 7,
+  BELAY_FLOAT64 = 8,
+  BELAY_COMPLEX32 = 9,
+  BELAY_COMPLEX64 = 10,
+  BELAY_COMPLEX128 = 11,
+  BELAY_BOOL = 12, /* one byte per element */
+  BELAY_BFLOAT16 = 13,
+  BELAY_UINT16 = 14,
+  BELAY_UINT32 = 15,
+  BELAY_UINT64 = 16,
+  BELAY_FLOAT8_E4M3FN = 17,
+  BELAY_FLOAT8_E5M2 = 18,
+  BELAY_FLOAT8_E4M3FNUZ = 19,
+  BELAY_FLOAT8_E5M2FNUZ = 20,
+  BELAY_FLOAT8_E8M0FNU = 21
+} belay_dtype;
+
+/* Bytes per element; 0 for an unknown dtype. */
+BELAY_API size_t belay_dtype_size(belay_dtype dtype);
+
+#define BELAY_MAX_RANK 16
+
+/* A non-owning view of a tensor. A plain value. */
+typedef struct belay_tensor {
+  belay_dtype dtype;
+  int32_t rank; /* 0 to BELAY_MAX_RANK */
+  int64_t sizes[BELAY_MAX_RANK];
+  int64_t strides[BELAY_MAX_RANK]; /* in elements, not negative */
+  void* data;                      /* the element with all indices 0 */
+} belay_tensor;
+
+/* A contiguous tensor over `data`; dtype, rank and sizes are checked when it is used. */
+BELAY_API belay_tensor belay_tensor_contiguous(belay_dtype dtype, int32_t rank,
+                                               const int64_t* sizes, void* data);
+
+/* ---- Programs ---- */
+
+typedef struct belay_program belay_program;
+
+typedef struct belay_open_options {
+  size_t struct_size; /* sizeof(belay_open_options) */
+  /* 1: copies the file, in case other processes change or truncate it while in use. 0: maps it. */
+  int32_t copy;
+  /* Directory of companion files; NULL: that of the file. */
+  const char* companion_root;
+  /* Files of external tensors (.ptd), for ExecuTorch programs. */
+  const char* const* data_files;
+  size_t num_data_files;
+  /* Limits (docs/hardening.md, section 5); 0: the default, which is proportional to the file. */
+  uint64_t limit_file_bytes;
+  uint64_t limit_arena_bytes;  /* each for a method's tensors, scratch memory, delegates */
+  uint64_t limit_instructions; /* per execution */
+  uint64_t limit_work;         /* per execution, in multiply-adds */
+} belay_open_options;
+
+/* Maps the file (.belay, or ExecuTorch's .pte) and validates all of it. NULL options: the defaults.
+ *   NOT_FOUND, PERMISSION_DENIED, UNAVAILABLE  the file can't be read
+ *   DATA_LOSS           not a program file, truncated, or damaged
+ *   UNIMPLEMENTED       a newer format, or an unknown feature
+ *   INVALID_ARGUMENT    the file violates a rule; invalid options
+ *   RESOURCE_EXHAUSTED  a limit */
+BELAY_API belay_status belay_program_open(const char* path, const belay_open_options* options,
+                                          belay_program** program, belay_error** error);
+/* As belay_program_open, from memory that must stay unchanged until the program is freed. `copy`
+ * and `data_files` must not be set. */
+BELAY_API belay_status belay_program_open_bytes(const void* bytes, size_t size,
+                                                const belay_open_options* options,
+                                                belay_program** program, belay_error** error);
+/* Free all its methods first. NULL: no-op. */
+BELAY_API void belay_program_free(belay_program* program);
+
+BELAY_API size_t belay_program_num_methods(const belay_program* program);
+/* Valid as long as the program; NULL if `i` is out of range. */
+BELAY_API const char* belay_program_method_name(const belay_program* program, size_t i);
+
+/* ---- Events ---- */
+
+/* Bounded event log. Events that do not fit are dropped and counted. */
+typedef struct belay_event_log belay_event_log;
+
+typedef enum belay_event_kind {
+  BELAY_EVENT_LOAD = 0,
+  BELAY_EVENT_RESOLVE = 1,
+  BELAY_EVENT_ALLOCATE = 2,
+  BELAY_EVENT_INIT = 3,
+  BELAY_EVENT_EXECUTE = 4,
+  BELAY_EVENT_INSTRUCTION = 5,
+  BELAY_EVENT_DELEGATE_CALL = 6,
+  BELAY_EVENT_STEP = 7 /* of a delegate */
+} belay_event_kind;
+
+typedef struct belay_event {
+  belay_event_kind kind;
+  int32_t depth; /* the enclosing events are the last earlier ones of each smaller depth */
+  int64_t begin_ns, end_ns; /* of a monotonic clock */
+  int64_t id;               /* of the instruction, delegate, or step */
+  const char* name;         /* of a named step, else NULL; valid as long as the log */
+} belay_event;
+
+/* Allocates room for `capacity` events. RESOURCE_EXHAUSTED: out of memory. */
+BELAY_API belay_status belay_event_log_create(size_t capacity, belay_event_log** log,
+                                              belay_error** error);
+/* Free the methods that write to it first. NULL: no-op. */
+BELAY_API void belay_event_log_free(belay_event_log* log);
+BELAY_API size_t belay_event_log_size(const belay_event_log* log);
+BELAY_API uint64_t belay_event_log_dropped(const belay_event_log* log);
+/* Event `i` in the order of their begin. OUT_OF_RANGE: `i`. */
+BELAY_API belay_status belay_event_log_get(const belay_event_log* log, size_t i,
+                                           belay_event* event);
+BELAY_API void belay_event_log_clear(belay_event_log* log);
+
+/* ---- Methods ---- */
+
+typedef struct belay_method belay_method;
+
+typedef struct belay_method_options {
+  size_t struct_size; /* sizeof(belay_method_options) */
+  /* Threads that work on each instruction, including the caller's; 0 and 1: only the caller's. At
+   * most 256. Results do not depend on it. */
+  int32_t num_threads;
+  /* Log for loading and executing; NULL: none. */
+  belay_event_log* log;
+} belay_method_options;
+
+/* Resolves kernels and backends, allocates all memory and initializes the state. Executing
+ * allocates nothing. The program must outlive the method. NULL options: the defaults.
+ *   NOT_FOUND           unknown method; missing operators or backends (all are listed)
+ *   RESOURCE_EXHAUSTED  memory, or a limit
+ *   INVALID_ARGUMENT    invalid options; a backend's error about its delegate */
+BELAY_API belay_status belay_method_load(const belay_program* program, const char* name,
+                                         const belay_method_options* options, belay_method** method,
+                                         belay_error** error);
+/* NULL: no-op. */
+BELAY_API void belay_method_free(belay_method* method);
+
+BELAY_API size_t belay_method_num_inputs(const belay_method* method);
+BELAY_API size_t belay_method_num_outputs(const belay_method* method);
+
+typedef enum belay_kind {
+  BELAY_KIND_NONE = 0,
+  BELAY_KIND_TENSOR = 1,
+  BELAY_KIND_INT = 2,
+  BELAY_KIND_DOUBLE = 3,
+  BELAY_KIND_BOOL = 4,
+  BELAY_KIND_OTHER = 5 /* a constant of the program: need not be set, or can't be read here */
+} belay_kind;
+
+typedef struct belay_input_info {
+  const char* name; /* valid as long as the program */
+  belay_kind kind;
+  /* For tensors: `data` is NULL, sizes are the maximum. */
+  belay_tensor tensor;
+  /* Bit d: size d is dynamic, down to min_sizes[d]. */
+  uint32_t dynamic_dims;
+  int64_t min_sizes[BELAY_MAX_RANK];
+} belay_input_info;
+
+/* OUT_OF_RANGE: `i`. */
+BELAY_API belay_status belay_method_input_info(const belay_method* method, size_t i,
+                                               belay_input_info* info, belay_error** error);
+
+/* Sets input i, which stays set until the next call. Executing the method reads the tensor's
+ * memory, and writes to it if the program mutates the input. The memory must stay valid until then.
+ *   OUT_OF_RANGE      i; a size beyond its bounds
+ *   INVALID_ARGUMENT  kind, dtype, rank, size; names the input, expected and actual value */
+BELAY_API belay_status belay_method_set_tensor(belay_method* method, size_t i,
+                                               const belay_tensor* tensor, belay_error** error);
+BELAY_API belay_status belay_method_set_int(belay_method* method, size_t i, int64_t value,
+                                            belay_error** error);
+BELAY_API belay_status belay_method_set_double(belay_method* method, size_t i, double value,
+                                               belay_error** error);
+BELAY_API belay_status belay_method_set_bool(belay_method* method, size_t i, int32_t value,
+                                             belay_error** error);
+
+/* Stops executions from another thread. */
+typedef struct belay_cancellation belay_cancellation;
+/* NULL: out of memory. */
+BELAY_API belay_cancellation* belay_cancellation_create(void);
+BELAY_API void belay_cancellation_free(belay_cancellation* cancellation);
+/* Stops running and later executions with this cancellation. Thread-safe and idempotent. */
+BELAY_API void belay_cancellation_cancel(belay_cancellation* cancellation);
+BELAY_API void belay_cancellation_reset(belay_cancellation* cancellation);
+
+typedef struct belay_execute_options {
+  size_t struct_size; /* sizeof(belay_execute_options) */
+  /* Nanoseconds after which no instruction starts and long ones stop; 0: no timeout. */
+  uint64_t timeout_ns;
+  const belay_cancellation* cancellation; /* NULL: none */
+  uint64_t limit_instructions;            /* 0: that of the program */
+  uint64_t limit_work;                    /* 0: that of the program */
+} belay_execute_options;
+
+/* Executes the method. NULL options: the defaults. After an error, outputs are undefined, state is
+ * as left by the instructions before the failing one, and the method may be executed again.
+ *   FAILED_PRECONDITION  inputs that were never set (all are named)
+ *   INVALID_ARGUMENT     inconsistent sizes of inputs
+ *   RESOURCE_EXHAUSTED, DEADLINE_EXCEEDED, CANCELLED  as set in the options
+ *   errors of kernels and delegates, with the instruction, the operator and the source line */
+BELAY_API belay_status belay_method_execute(belay_method* method,
+                                            const belay_execute_options* options,
+                                            belay_error** error);
+
+/* Outputs of the last execution, which must have succeeded.
+ *   OUT_OF_RANGE         `i`
+ *   FAILED_PRECONDITION  the last execution failed, or the method was never executed
+ *   INVALID_ARGUMENT     the output has another kind */
+BELAY_API belay_status belay_method_output_kind(const belay_method* method, size_t i,
+                                                belay_kind* kind, belay_error** error);
+/* Returns a view, valid until the next execution or the next set input. */
+BELAY_API belay_status belay_method_get_tensor(const belay_method* method, size_t i,
+                                               belay_tensor* tensor, belay_error** error);
+BELAY_API belay_status belay_method_get_int(const belay_method* method, size_t i, int64_t* value,
+                                            belay_error** error);
+BELAY_API belay_status belay_method_get_double(const belay_method* method, size_t i, double* value,
+                                               belay_error** error);
+BELAY_API belay_status belay_method_get_bool(const belay_method* method, size_t i, int32_t* value,
+                                             belay_error** error);
+
+/* State: buffers that persist between executions. */
+BELAY_API size_t belay_method_num_states(const belay_method* method);
+/* Valid as long as the program; NULL if `i` is out of range. */
+BELAY_API const char* belay_method_state_name(const belay_method* method, size_t i);
+/* Returns a view into the method's memory, valid as long as the method. The next execution sees
+ * writes to it. NOT_FOUND. */
+BELAY_API belay_status belay_method_get_state(const belay_method* method, const char* name,
+                                              belay_tensor* tensor, belay_error** error);
+/* Resets all state to its initial content. */
+BELAY_API void belay_method_reset_state(belay_method* method);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* BELAY_BINDINGS_C_BELAY_H_ */

@@ -1,0 +1,92 @@
+#include "runtime/kernels/fft/complex_loops.h"
+
+#include <complex>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/fft/complex_loops.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include <limits>
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::ScalableTag<double>;
+using DF = hn::Rebind<float, D>;
+
+void MultiplyComplexImpl(const float* a, const float* b, size_t n, float* out) {
+  const D d;
+  const DF df;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  const auto one = [&](size_t k) HWY_ATTR {
+    // Recovers infinities from NaN, as C's complex product does.
+    const std::complex<double> x(static_cast<double>(a[2 * k]), static_cast<double>(a[2 * k + 1]));
+    const std::complex<double> y(static_cast<double>(b[2 * k]), static_cast<double>(b[2 * k + 1]));
+    const std::complex<double> product = x * y;
+    out[2 * k] = static_cast<float>(product.real());
+    out[2 * k + 1] = static_cast<float>(product.imag());
+  };
+  for (; i + lanes <= n; i += lanes) {
+    hn::Vec<DF> ar, ai, br, bi;
+    hn::LoadInterleaved2(df, a + 2 * i, ar, ai);
+    hn::LoadInterleaved2(df, b + 2 * i, br, bi);
+    const auto xr = hn::PromoteTo(d, ar), xi = hn::PromoteTo(d, ai);
+    const auto yr = hn::PromoteTo(d, br), yi = hn::PromoteTo(d, bi);
+    // Products of floats are exact in double.
+    const auto re = hn::Sub(hn::Mul(xr, yr), hn::Mul(xi, yi));
+    const auto im = hn::Add(hn::Mul(xr, yi), hn::Mul(xi, yr));
+    if (!hn::AllFalse(d, hn::And(hn::IsNaN(re), hn::IsNaN(im)))) {
+      for (size_t k = i; k < i + lanes; ++k) one(k);
+      continue;
+    }
+    hn::StoreInterleaved2(hn::DemoteTo(df, re), hn::DemoteTo(df, im), df, out + 2 * i);
+  }
+  for (; i < n; ++i) one(i);
+}
+
+void ComplexSizesImpl(const float* a, size_t n, float* out) {
+  const D d;
+  const DF df;
+  const size_t lanes = hn::Lanes(d);
+  const auto size = [&](auto re, auto im) HWY_ATTR {
+    const auto x = hn::PromoteTo(d, re), y = hn::PromoteTo(d, im);
+    const auto root = hn::Sqrt(hn::Add(hn::Mul(x, x), hn::Mul(y, y)));
+    const auto infinite = hn::Or(hn::IsInf(x), hn::IsInf(y));
+    const auto inf = hn::Set(d, std::numeric_limits<double>::infinity());
+    return hn::DemoteTo(df, hn::IfThenElse(infinite, inf, root));
+  };
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    hn::Vec<DF> re, im;
+    hn::LoadInterleaved2(df, a + 2 * i, re, im);
+    hn::StoreU(size(re, im), df, out + i);
+  }
+  for (; i < n; ++i) {
+    const auto result = size(hn::Set(df, a[2 * i]), hn::Set(df, a[2 * i + 1]));
+    out[i] = hn::GetLane(result);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+
+HWY_EXPORT(MultiplyComplexImpl);
+HWY_EXPORT(ComplexSizesImpl);
+void MultiplyComplex(const float* a, const float* b, size_t n, float* out) {
+  HWY_DYNAMIC_DISPATCH(MultiplyComplexImpl)(a, b, n, out);
+}
+void ComplexSizes(const float* a, size_t n, float* out) {
+  HWY_DYNAMIC_DISPATCH(ComplexSizesImpl)(a, n, out);
+}
+
+}  // namespace belay
+#endif  // HWY_ONCE

@@ -1,0 +1,19 @@
+// Products and magnitudes of complex64 elements.
+//
+// Both compute in double, like the reference kernels. Products have the same bits. Magnitudes are
+// within 1 ULP.
+#ifndef BELAY_RUNTIME_KERNELS_FFT_COMPLEX_LOOPS_H_
+#define BELAY_RUNTIME_KERNELS_FFT_COMPLEX_LOOPS_H_
+
+#include <cstddef>
+
+namespace belay {
+
+// Elements are pairs (re, im). The result may be an operand.
+void MultiplyComplex(const float* a, const float* b, size_t n, float* out);
+// out[i] = |a[i]|; infinite if a part is infinite.
+void ComplexSizes(const float* a, size_t n, float* out);
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_FFT_COMPLEX_LOOPS_H_

@@ -1,0 +1,73 @@
+#include "runtime/kernels/pointwise/pow_loops.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/pointwise/pow_loops.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include <cmath>
+#include <limits>
+
+#include "hwy/contrib/math/math-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// |x|^e for finite e other than 0. NaN gives NaN.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V PowerOfSize(D d, V size, V e) {
+  const V zero = hn::Zero(d), inf = hn::Set(d, std::numeric_limits<double>::infinity());
+  V log = hn::Log(d, size);
+  log = hn::IfThenElse(hn::Eq(size, zero), hn::Neg(inf), log);
+  log = hn::IfThenElse(hn::Eq(size, inf), inf, log);
+  const V y = hn::Mul(e, log);
+  // Beyond the limits, floats are infinite or 0.
+  const V power = hn::Exp(d, hn::Clamp(y, hn::Set(d, -200.0), hn::Set(d, 200.0)));
+  return hn::IfThenElse(hn::IsNaN(size), size, power);
+}
+
+void PowF32Impl(const float* in, float exponent, size_t n, float* out) {
+  if (exponent == 0) {
+    for (size_t i = 0; i < n; ++i) out[i] = 1;
+    return;
+  }
+  if (!std::isfinite(exponent)) {
+    for (size_t i = 0; i < n; ++i) out[i] = std::pow(in[i], exponent);
+    return;
+  }
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> df;
+  const bool whole = std::nearbyint(exponent) == exponent;
+  const bool odd = whole && std::fabs(exponent) < 0x1p24f && std::fmod(exponent, 2.0f) != 0;
+  const auto e = hn::Set(d, static_cast<double>(exponent));
+  const auto none = hn::Set(df, std::numeric_limits<float>::quiet_NaN());
+  const auto minus_inf = hn::Set(df, -std::numeric_limits<float>::infinity());
+  const auto power = [&](auto x) HWY_ATTR {
+    const auto size = hn::DemoteTo(df, PowerOfSize(d, hn::PromoteTo(d, hn::Abs(x)), e));
+    if (odd) return hn::CopySign(size, x);
+    if (whole) return size;
+    const auto undefined = hn::And(hn::Lt(x, hn::Zero(df)), hn::Gt(x, minus_inf));
+    return hn::IfThenElse(undefined, none, size);
+  };
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(power(hn::LoadU(df, in + i)), df, out + i);
+  if (i < n) hn::StoreN(power(hn::LoadN(df, in + i, n - i)), df, out + i, n - i);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+
+HWY_EXPORT(PowF32Impl);
+void PowF32(const float* in, float exponent, size_t n, float* out) {
+  HWY_DYNAMIC_DISPATCH(PowF32Impl)(in, exponent, n, out);
+}
+
+}  // namespace belay
+#endif  // HWY_ONCE
