@@ -382,6 +382,7 @@ struct AttentionCall {
   typename Arguments::TensorRef query, key, value, mask;  // the last null for none
   double scale = 1;
   bool is_causal = false;
+  bool nan_rows = false;  // rows without a score above -inf are NaN, as with softmax, else 0
 
   static absl::StatusOr<AttentionCall> Read(const Arguments& arguments) {
     AttentionCall call;
@@ -392,6 +393,7 @@ struct AttentionCall {
         call.mask, arguments.OptionalTensor("mask", DTypeSet{DType::kFloat32, DType::kBool}));
     ABSL_ASSIGN_OR_RETURN(call.scale, arguments.Double("scale"));
     ABSL_ASSIGN_OR_RETURN(call.is_causal, arguments.Bool("is_causal"));
+    ABSL_ASSIGN_OR_RETURN(call.nan_rows, arguments.Bool("nan_rows"));
     return call;
   }
   absl::StatusOr<Dims<D>> Shape() const {

@@ -183,6 +183,7 @@ std::optional<std::vector<double>> ConstantView::Elements() const {
     case DType::kInt32:
       return read(int32_t());
     case DType::kInt8:
+    case DType::kBool:
       return read(int8_t());
     default:
       return std::nullopt;

@@ -25,8 +25,8 @@ struct ConstantView {
   int rank() const { return static_cast<int>(sizes.size()); }
   // Shares the constant's bytes. nullopt if a size is symbolic or the tensor would be too large.
   std::optional<exir::ConstantTensor> ToTensor() const;
-  // Returns the elements in row-major order, for float32, bfloat16, float16, int64, int32 and int8.
-  // nullopt for other dtypes, if a size is symbolic, or if memory is exhausted.
+  // Returns the elements in row-major order, for float32, bfloat16, float16, int64, int32, int8
+  // and bool. nullopt for other dtypes, if a size is symbolic, or if memory is exhausted.
   std::optional<std::vector<double>> Elements() const;
 };
 

@@ -60,6 +60,7 @@ absl::Status Attention(KernelContext& context, const Call& call) {
   g.value = call.value->as<const float>();
   g.scale = static_cast<float>(call.scale);
   g.causal = call.is_causal;
+  g.nan_rows = call.nan_rows;
   if (call.mask != nullptr) {
     const TensorView& mask = *call.mask;
     // Stride of the dimension of the scores at index `rank - back`.
@@ -82,10 +83,10 @@ absl::Status Attention(KernelContext& context, const Call& call) {
                         ScratchArray<float>(context, CheckedInt(*floats) * context.num_threads()));
   const double work = static_cast<double>(g.batch * g.heads) * static_cast<double>(g.queries) *
                       static_cast<double>(g.keys) * static_cast<double>(g.head_size + g.value_size);
-  RunRanges(context, g.batch * g.kv_heads, 1, work, [&](int part, int64_t first, int64_t last) {
+  RunRanges(context, AttentionUnits(g), 1, work, [&](int part, int64_t first, int64_t last) {
     AttentionArgs mine = g;
     mine.scratch = scratch + part * *floats;
-    AttentionGroups(mine, first, last);
+    AttentionRange(mine, first, last);
   });
   return absl::OkStatus();
 }
@@ -104,7 +105,7 @@ constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kMatmul, 0, 1, 2},
                                   .flops = {FlopRule::Kind::kAttention}};
 constexpr Kernel kKernels[] = {
     KernelRow<&Attention, &Accepts, &ScratchBytes>(
-        "belay_cpu.attention.default", "query key value mask scale is_causal", "AttentionPacked",
+        "belay_cpu.attention.default", "query key value mask scale is_causal nan_rows", "AttentionPacked",
         KernelEngine::kHighway, &kFacts),
 };
 

@@ -237,7 +237,7 @@ TestCall MaxPool2dCall() {
 TestCall AttentionCall() {
   return TestCall("attention",
                   {T(kF32, {2, 4, 3, 8}), T(kF32, {2, 2, 5, 8}), T(kF32, {2, 2, 5, 6}),
-                   T(kF32, {3, 5}), EValue(0.5), EValue(false)},
+                   T(kF32, {3, 5}), EValue(0.5), EValue(false), EValue(false)},
                   T(kF32, {2, 4, 3, 6}));
 }
 TestCall RmsNormCall() {

@@ -170,12 +170,13 @@ TEST_F(CpuKernelsTest, Attention) {
     Sizes query, key;
     int64_t value_size;
   } const cases[] = {
-      {{2, 4, 3, 8}, {2, 2, 5, 8}, 6},    // grouped query
-      {{4, 40, 16}, {4, 70, 16}, 33},     // no batch
-      {{1, 2, 65, 8}, {1, 1, 65, 8}, 8},  // many queries
-      {{2, 4, 3, 8}, {2, 2, 0, 8}, 6},    // no keys: zeros
-      {{1, 2, 3, 0}, {1, 2, 5, 0}, 4},    // equal scores
-      {{1, 2, 3, 1}, {1, 2, 5, 1}, 1},   {{0, 2, 3, 8}, {0, 2, 5, 8}, 4},
+      {{2, 4, 3, 8}, {2, 2, 5, 8}, 6},     // grouped query
+      {{4, 40, 16}, {4, 70, 16}, 33},      // no batch
+      {{1, 2, 65, 8}, {1, 1, 65, 8}, 8},   // many queries
+      {{1, 1, 75, 2}, {1, 1, 390, 2}, 2},  // several blocks of queries and of keys
+      {{1, 2, 2, 2}, {1, 1, 390, 2}, 2},  {{2, 4, 3, 8}, {2, 2, 0, 8}, 6},  // no keys: zeros
+      {{1, 2, 3, 0}, {1, 2, 5, 0}, 4},                                      // equal scores
+      {{1, 2, 3, 1}, {1, 2, 5, 1}, 1},    {{0, 2, 3, 8}, {0, 2, 5, 8}, 4},
   };
   for (const auto& c : cases) {
     const int rank = c.query.size();
@@ -202,7 +203,8 @@ TEST_F(CpuKernelsTest, Attention) {
                             TestTensorSpec{kFloat, value, Layout::kRowMajor, Values::kUnit},
                             mask,
                             EValue(0.5),
-                            EValue(causal)};
+                            EValue(causal),
+                            EValue(true)};
           // Weights sum to 1, and values are at most 1.
           call.max_ulp = 64;
           call.ulp_of = UlpOf::kLargest;

@@ -440,7 +440,7 @@ TEST(RefusedCalls, AttentionWithOtherShapes) {
   ExpectRefused(of_rank({1, 1, 4, 3, 8}, {1, 1, 2, 5, 8}), {{"scale", EValue(1.0), error}});
   const TestCall rank3("attention",
                        {T(kF32, {4, 3, 8}), T(kF32, {2, 5, 8}), T(kF32, {2, 5, 6}), EValue(),
-                        EValue(0.5), EValue(true)},
+                        EValue(0.5), EValue(true), EValue(true)},
                        T(kF32, {4, 3, 6}));
   EXPECT_EQ(rank3.Run(), "");
   ExpectRefused(rank3, {{"key", T(kF32, {1, 5, 8}), error}, {"value", T(kF32, {2, 5}), error}});

@@ -174,7 +174,7 @@ constexpr OpDef kRows[] = {
      .dtypes = "input:A weights:A biases:A other:A ->:A A={f32}",
      .tolerance = {1e-5, 1e-6}},
     {.schema = "belay_cpu::attention(Tensor query, Tensor key, Tensor value, Tensor? mask, "
-               "float scale, bool is_causal) -> Tensor",
+               "float scale, bool is_causal, bool nan_rows) -> Tensor",
      .meta = &MetaKernel<&AttentionMeta>,
      .dtypes = "query:A key:A value:A mask:B ->:A A={f32} B={f32,b8}",
      .tolerance = {1e-5, 1e-6}},

@@ -223,7 +223,7 @@ std::string Attention(std::string_view query, std::string_view key, std::string_
           "program edge { graph(%q: ", query, " user_input, %k: ", key, " user_input, %v: ", value,
           " user_input, %m: ", mask,
           " user_input) { %y: f32[1] = backend.belay_cpu.attention.default(%q, %k, %v, %m, "
-          "0.5, false) return (%y user_output) } }"),
+          "0.5, false, false) return (%y user_output) } }"),
       Ops());
   const exir::Node& node = program.top().node(program.top().first());
   const auto outputs = exir::InferOutputs(program.top(), node.target, node.arguments, nullptr);

@@ -406,7 +406,11 @@ absl::Status RunAttention(KernelContext& context, const AttentionCall<KernelArgu
       total += weight;
       sum += weight * At(*call.value, at);
     }
-    const_cast<float&>(At(*output, index)) = static_cast<float>(total == 0 ? 0.0 : sum / total);
+    double result = sum / total;
+    if (total == 0) {
+      result = call.nan_rows && keys > 0 ? std::numeric_limits<double>::quiet_NaN() : 0;
+    }
+    const_cast<float&>(At(*output, index)) = static_cast<float>(result);
     for (int d = last; d >= 0 && ++index[d] == sizes[d]; --d) index[d] = 0;
   }
   return absl::OkStatus();
@@ -755,8 +759,9 @@ absl::Status RunLookup(KernelContext& context, const LookupCall<KernelArguments>
 constexpr Kernel kKernels[] = {
     KernelRow<&RunPointwise>("belay_cpu.pointwise.default", "inputs ops operands scalars",
                              "PointwiseReference", KernelEngine::kReference),
-    KernelRow<&RunAttention>("belay_cpu.attention.default", "query key value mask scale is_causal",
-                             "AttentionReference", KernelEngine::kReference),
+    KernelRow<&RunAttention>("belay_cpu.attention.default",
+                             "query key value mask scale is_causal nan_rows", "AttentionReference",
+                             KernelEngine::kReference),
     KernelRow<&RunLinear>("belay_cpu.linear.default",
                           "input weight bias other out_features activation combine low high",
                           "LinearReference", KernelEngine::kReference),

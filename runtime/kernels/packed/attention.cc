@@ -1,6 +1,7 @@
 #include "runtime/kernels/packed/attention.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "runtime/core/budget.h"
@@ -22,19 +23,116 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::ScalableTag<float>;
 
-float DotImpl(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, size_t n) {
-  const Tag d;
+constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+
+constexpr float kLog2E = 1.44269504088896341f;
+
+// 2^x for x <= 1 or NaN; 0 below -127. x = n + r with |r| <= 1/2, and a minimax polynomial of degree
+// 5. Relative error: 2^-22 for x >= -126. There are no denormal results below -126.5, since they are
+// slow.
+template <class V>
+HWY_INLINE V Exp2OfScore(Tag d, V x) {
+  const V least = hn::Set(d, -127.0f);
+#if HWY_ARCH_X86
+  const V y = hn::Max(least, x);  // the second operand if one is NaN
+#else
+  const V y = hn::IfThenElse(hn::Lt(x, least), least, x);
+#endif
+  // The low bits of `shifted` are n + 127, the exponent of 2^n; 0 for n = -127.
+  const V magic = hn::Set(d, 0x1.8p23f + 127.0f);
+  const V shifted = hn::Add(y, magic);
+  const V r = hn::Sub(y, hn::Sub(shifted, magic));
+  const hn::RebindToUnsigned<Tag> du;
+  const V power = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, shifted)));
+  V p = hn::Set(d, 1.32646959e-3f);
+  p = hn::MulAdd(p, r, hn::Set(d, 9.67150834e-3f));
+  p = hn::MulAdd(p, r, hn::Set(d, 5.55073395e-2f));
+  p = hn::MulAdd(p, r, hn::Set(d, 0.240222424f));
+  p = hn::MulAdd(p, r, hn::Set(d, 0.693147004f));
+  p = hn::MulAdd(p, r, hn::Set(d, 1.0f));
+  return hn::Mul(p, power);
+}
+
+using PanelTag = hn::CappedTag<float, kPanelColumns / 2>;
+
+// Rows of a register tile: with two vectors per row, 24 of 32 registers or 12 of 16.
+constexpr size_t kRegisterRows =
+    (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) ? kTileRows : kTileRows / 2;
+static_assert(kRegisterRows % 3 == 0);
+
+// C[r, j] = sum over p of a[r * lda + p] * b[p * kPanelColumns + j] [+ C[r, j]] for kRows rows and
+// kVectors vectors of columns.
+template <size_t kRows, size_t kVectors>
+HWY_INLINE void Tile(const float* HWY_RESTRICT a, size_t lda, size_t k, const float* HWY_RESTRICT b,
+                     float* HWY_RESTRICT c, size_t ldc, bool add) {
+  const PanelTag d;
   const size_t lanes = hn::Lanes(d);
-  auto sum0 = hn::Zero(d), sum1 = hn::Zero(d);
-  size_t i = 0;
-  for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    sum0 = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), sum0);
-    sum1 = hn::MulAdd(hn::LoadU(d, a + i + lanes), hn::LoadU(d, b + i + lanes), sum1);
+  using V = hn::Vec<PanelTag>;
+  const float* HWY_RESTRICT rows[kRows];
+  V sums[kRows][kVectors];
+  HWY_UNROLL(kRows)
+  for (size_t r = 0; r < kRows; ++r) {
+    rows[r] = a + r * lda;
+    HWY_UNROLL(kVectors)
+    for (size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
   }
-  for (; i < n; i += lanes) {
-    sum0 = hn::MulAdd(hn::LoadN(d, a + i, n - i), hn::LoadN(d, b + i, n - i), sum0);
+  for (size_t p = 0; p < k; ++p, b += kPanelColumns) {
+    V bv[kVectors];
+    HWY_UNROLL(kVectors)
+    for (size_t v = 0; v < kVectors; ++v) bv[v] = hn::LoadU(d, b + v * lanes);
+    HWY_UNROLL(kRows)
+    for (size_t r = 0; r < kRows; ++r) {
+      const V x = hn::Set(d, rows[r][p]);
+      HWY_UNROLL(kVectors)
+      for (size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(x, bv[v], sums[r][v]);
+    }
   }
-  return hn::ReduceSum(d, hn::Add(sum0, sum1));
+  HWY_UNROLL(kRows)
+  for (size_t r = 0; r < kRows; ++r) {
+    HWY_UNROLL(kVectors)
+    for (size_t v = 0; v < kVectors; ++v) {
+      float* to = c + r * ldc + v * lanes;
+      hn::StoreU(add ? hn::Add(sums[r][v], hn::LoadU(d, to)) : sums[r][v], d, to);
+    }
+  }
+}
+
+// The same for n columns: panels of B of `depth` rows. Also writes whole vectors beyond n.
+template <size_t kRows>
+HWY_NOINLINE void Tiles(const float* HWY_RESTRICT a, size_t lda, size_t k,
+                        const float* HWY_RESTRICT b, size_t depth, size_t n, float* HWY_RESTRICT c,
+                        size_t ldc, bool add) {
+  const size_t lanes = hn::Lanes(PanelTag());
+  for (size_t first = 0; first < n; first += kPanelColumns, b += depth * kPanelColumns) {
+    const size_t end = HWY_MIN(n, first + kPanelColumns);
+    for (size_t j = first; j < end; j += 2 * lanes) {
+      if (end - j > lanes) {
+        Tile<kRows, 2>(a, lda, k, b + (j - first), c + j, ldc, add);
+      } else {
+        Tile<kRows, 1>(a, lda, k, b + (j - first), c + j, ldc, add);
+      }
+    }
+  }
+}
+
+// The same for `rows` rows, up to kTileRows. Also reads and writes rows beyond them, up to a
+// multiple of a third of the register tile.
+void MultiplyImpl(const float* HWY_RESTRICT a, size_t lda, size_t rows, size_t k,
+                  const float* HWY_RESTRICT b, size_t depth, size_t n, float* HWY_RESTRICT c,
+                  size_t ldc, bool add) {
+  constexpr size_t kThird = kRegisterRows / 3;
+  for (size_t r = 0; r < rows; r += kRegisterRows) {
+    const size_t count = rows - r;
+    const float* HWY_RESTRICT from = a + r * lda;
+    float* HWY_RESTRICT to = c + r * ldc;
+    if (count > 2 * kThird) {
+      Tiles<kRegisterRows>(from, lda, k, b, depth, n, to, ldc, add);
+    } else if (count > kThird) {
+      Tiles<2 * kThird>(from, lda, k, b, depth, n, to, ldc, add);
+    } else {
+      Tiles<kThird>(from, lda, k, b, depth, n, to, ldc, add);
+    }
+  }
 }
 
 // Whether an element is NaN.
@@ -46,17 +144,65 @@ bool HasNan(const float* HWY_RESTRICT row, size_t n) {
   return false;
 }
 
-// out[j] = sum over s of weights[s] * rows[s * stride + j].
+// out[s] = scale * sum over i of query[i] * keys[s * stride + i].
+void DotsImpl(const float* HWY_RESTRICT query, const float* HWY_RESTRICT keys, size_t count,
+              size_t stride, size_t n, float scale, float* HWY_RESTRICT out) {
+  const Tag d;
+  const size_t lanes = hn::Lanes(d);
+  size_t s = 0;
+  for (; s + 4 <= count; s += 4) {
+    const float* HWY_RESTRICT k0 = keys + s * stride;
+    const float* HWY_RESTRICT k1 = k0 + stride;
+    const float* HWY_RESTRICT k2 = k1 + stride;
+    const float* HWY_RESTRICT k3 = k2 + stride;
+    auto sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
+    size_t i = 0;
+    for (; i + lanes <= n; i += lanes) {
+      const auto q = hn::LoadU(d, query + i);
+      sum0 = hn::MulAdd(q, hn::LoadU(d, k0 + i), sum0);
+      sum1 = hn::MulAdd(q, hn::LoadU(d, k1 + i), sum1);
+      sum2 = hn::MulAdd(q, hn::LoadU(d, k2 + i), sum2);
+      sum3 = hn::MulAdd(q, hn::LoadU(d, k3 + i), sum3);
+    }
+    if (i < n) {
+      const auto q = hn::LoadN(d, query + i, n - i);
+      sum0 = hn::MulAdd(q, hn::LoadN(d, k0 + i, n - i), sum0);
+      sum1 = hn::MulAdd(q, hn::LoadN(d, k1 + i, n - i), sum1);
+      sum2 = hn::MulAdd(q, hn::LoadN(d, k2 + i, n - i), sum2);
+      sum3 = hn::MulAdd(q, hn::LoadN(d, k3 + i, n - i), sum3);
+    }
+    out[s] = scale * hn::ReduceSum(d, sum0);
+    out[s + 1] = scale * hn::ReduceSum(d, sum1);
+    out[s + 2] = scale * hn::ReduceSum(d, sum2);
+    out[s + 3] = scale * hn::ReduceSum(d, sum3);
+  }
+  for (; s < count; ++s) {
+    const float* HWY_RESTRICT key = keys + s * stride;
+    auto sum = hn::Zero(d);
+    for (size_t i = 0; i < n; i += lanes) {
+      sum = hn::MulAdd(hn::LoadN(d, query + i, n - i), hn::LoadN(d, key + i, n - i), sum);
+    }
+    out[s] = scale * hn::ReduceSum(d, sum);
+  }
+}
+
+// out[j] += sum over s of weights[s] * rows[s * stride + j]; `first`: out[j] = the sum.
 void WeightedRowsImpl(const float* HWY_RESTRICT weights, const float* HWY_RESTRICT rows,
-                      size_t count, size_t stride, size_t n, float* HWY_RESTRICT out) {
+                      size_t count, size_t stride, size_t n, bool first, float* HWY_RESTRICT out) {
   const Tag d;
   const size_t lanes = hn::Lanes(d);
   for (size_t j = 0; j < n; j += 4 * lanes) {
     const size_t left = n - j;
-    auto sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
     const auto part = [&](size_t v) HWY_ATTR {
       return left > v * lanes ? HWY_MIN(lanes, left - v * lanes) : size_t{0};
     };
+    auto sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
+    if (!first) {
+      sum0 = hn::LoadN(d, out + j, part(0));
+      if (left > lanes) sum1 = hn::LoadN(d, out + j + lanes, part(1));
+      if (left > 2 * lanes) sum2 = hn::LoadN(d, out + j + 2 * lanes, part(2));
+      if (left > 3 * lanes) sum3 = hn::LoadN(d, out + j + 3 * lanes, part(3));
+    }
     for (size_t s = 0; s < count; ++s) {
       const float* HWY_RESTRICT row = rows + s * stride + j;
       const auto w = hn::Set(d, weights[s]);
@@ -79,75 +225,123 @@ void WeightedRowsImpl(const float* HWY_RESTRICT weights, const float* HWY_RESTRI
   }
 }
 
-// row = exp(scale * row + mask - top) with top the largest of scale * row + mask; the mask may be
-// null. Returns the sum of the row; 0, and a row that is not changed, if top is -inf.
-float ExponentialsImpl(float* HWY_RESTRICT row, size_t n, float scale,
-                       const float* HWY_RESTRICT mask) {
+// row = exp(row + mask - largest); the mask may be null. `largest` is log2(e) times the largest score
+// of this and earlier blocks, and `total` the sum of exp(score - largest); both are updated. Returns
+// exp(previous largest - largest), the factor of earlier blocks' sums. If no score is above -inf,
+// the row becomes 0.
+float ExponentialsImpl(float* HWY_RESTRICT row, size_t n, const float* HWY_RESTRICT mask,
+                       float& largest, float& total) {
   const Tag d;
   const size_t lanes = hn::Lanes(d);
-  const auto factor = hn::Set(d, scale);
-  const auto least = hn::Set(d, -std::numeric_limits<float>::infinity());
-  auto top = least;
+  const auto least = hn::Set(d, kMinusInfinity);
+  auto top = least, top2 = least;
   size_t i = 0;
-  // x86 gives the second operand of Max if one is NaN, Arm the number. A NaN makes the sum NaN.
+  // If one operand of Max is NaN, x86 returns the second one and Arm the other one. The sum is NaN
+  // in any case.
   if (mask == nullptr) {
-    auto top2 = least;
     for (; i + 2 * lanes <= n; i += 2 * lanes) {
-      top = hn::Max(top, hn::Mul(factor, hn::LoadU(d, row + i)));
-      top2 = hn::Max(top2, hn::Mul(factor, hn::LoadU(d, row + i + lanes)));
+      top = hn::Max(top, hn::LoadU(d, row + i));
+      top2 = hn::Max(top2, hn::LoadU(d, row + i + lanes));
     }
-    top = hn::Max(top, top2);
     for (; i < n; i += lanes) {
-      const auto x = hn::Mul(factor, hn::LoadN(d, row + i, n - i));
-      top = hn::Max(top, hn::IfThenElse(hn::FirstN(d, n - i), x, least));
+      top = hn::Max(top, hn::LoadNOr(least, d, row + i, n - i));
     }
   } else {
     for (; i + lanes <= n; i += lanes) {
-      const auto x = hn::Add(hn::Mul(factor, hn::LoadU(d, row + i)), hn::LoadU(d, mask + i));
+      const auto x = hn::Add(hn::LoadU(d, row + i), hn::LoadU(d, mask + i));
       hn::StoreU(x, d, row + i);
       top = hn::Max(top, x);
     }
     if (i < n) {
-      const auto x =
-          hn::Add(hn::Mul(factor, hn::LoadN(d, row + i, n - i)), hn::LoadN(d, mask + i, n - i));
+      const auto x = hn::Add(hn::LoadN(d, row + i, n - i), hn::LoadNOr(least, d, mask + i, n - i));
       hn::StoreN(x, d, row + i, n - i);
-      top = hn::Max(top, hn::IfThenElse(hn::FirstN(d, n - i), x, least));
+      top = hn::Max(top, x);
     }
   }
-  const float largest = hn::ReduceMax(d, top);
-  if (largest == -std::numeric_limits<float>::infinity() && !HasNan(row, n)) return 0;
+  float highest = hn::ReduceMax(d, hn::Max(top, top2)) * kLog2E;
+  if (!(highest > kMinusInfinity)) {
+    if (!HasNan(row, n)) {
+      std::fill(row, row + n, 0.0f);
+      return 1;
+    }
+    highest = std::numeric_limits<float>::quiet_NaN();
+  }
+  float earlier = 1;
+  if (!(highest <= largest)) {
+    earlier = std::exp2(largest - highest);
+    largest = highest;
+  }
   const auto offset = hn::Set(d, largest);
-  const auto scaled = hn::Set(d, mask == nullptr ? scale : 1.0f);
+  const auto factor = hn::Set(d, kLog2E);
   auto sum = hn::Zero(d), sum2 = hn::Zero(d);
   i = 0;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    const auto x = hn::Sub(hn::Mul(scaled, hn::LoadU(d, row + i)), offset);
-    const auto y = hn::Sub(hn::Mul(scaled, hn::LoadU(d, row + i + lanes)), offset);
-    const auto ex = SafeExp(d, x), ey = SafeExp(d, y);
-    hn::StoreU(ex, d, row + i);
-    hn::StoreU(ey, d, row + i + lanes);
-    sum = hn::Add(sum, ex);
-    sum2 = hn::Add(sum2, ey);
+    const auto x = Exp2OfScore(d, hn::MulSub(factor, hn::LoadU(d, row + i), offset));
+    const auto y = Exp2OfScore(d, hn::MulSub(factor, hn::LoadU(d, row + i + lanes), offset));
+    hn::StoreU(x, d, row + i);
+    hn::StoreU(y, d, row + i + lanes);
+    sum = hn::Add(sum, x);
+    sum2 = hn::Add(sum2, y);
   }
-  sum = hn::Add(sum, sum2);
   for (; i < n; i += lanes) {
-    const size_t count = HWY_MIN(lanes, n - i);
-    const auto x = hn::Sub(hn::Mul(scaled, hn::LoadN(d, row + i, count)), offset);
-    const auto ex = SafeExp(d, x);
-    hn::StoreN(ex, d, row + i, count);
-    sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, count), ex));
+    const auto x =
+        Exp2OfScore(d, hn::MulSub(factor, hn::LoadNOr(least, d, row + i, n - i), offset));
+    hn::StoreN(x, d, row + i, HWY_MIN(lanes, n - i));
+    sum = hn::Add(sum, x);
   }
-  return hn::ReduceSum(d, sum);
+  total = total * earlier + hn::ReduceSum(d, hn::Add(sum, sum2));
+  return earlier;
 }
 
-// row *= factor.
-void ScaleImpl(float* row, size_t n, float factor) {
+// out = factor * row. May be the same row.
+void ScaleImpl(const float* row, size_t n, float factor, float* out) {
   const Tag d;
   const size_t lanes = hn::Lanes(d);
   const auto f = hn::Set(d, factor);
-  for (size_t i = 0; i < n; i += lanes) {
-    const size_t count = HWY_MIN(lanes, n - i);
-    hn::StoreN(hn::Mul(f, hn::LoadN(d, row + i, count)), d, row + i, count);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::Mul(f, hn::LoadU(d, row + i)), d, out + i);
+  if (i < n) hn::StoreN(hn::Mul(f, hn::LoadN(d, row + i, n - i)), d, out + i, n - i);
+}
+
+// Whether all elements are -inf.
+bool IsHiddenImpl(const float* HWY_RESTRICT mask, size_t n) {
+  const Tag d;
+  const size_t lanes = hn::Lanes(d);
+  const auto hidden = hn::Set(d, kMinusInfinity);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    if (!hn::AllTrue(d, hn::Eq(hn::LoadU(d, mask + i), hidden))) return false;
+  }
+  for (; i < n; ++i) {
+    if (mask[i] != kMinusInfinity) return false;
+  }
+  return true;
+}
+
+// mask[s] = bits[s] != 0 ? 0 : -inf.
+void MaskOfBitsImpl(const uint8_t* HWY_RESTRICT bits, size_t n, float* HWY_RESTRICT mask) {
+  for (size_t s = 0; s < n; ++s) mask[s] = bits[s] != 0 ? 0.0f : kMinusInfinity;
+}
+
+// Packs rows of values: packed(panel, s, j) = rows[s * stride + panel * kPanelColumns + j], 0 for
+// columns beyond `size`.
+void PackValuesImpl(const float* HWY_RESTRICT rows, size_t count, size_t stride, size_t size,
+                    float* HWY_RESTRICT packed) {
+  const hn::CappedTag<float, kPanelColumns> d;
+  constexpr size_t kColumns = static_cast<size_t>(kPanelColumns);
+  const size_t lanes = hn::Lanes(d);
+  for (size_t first = 0; first < size; first += kColumns) {
+    const size_t columns = HWY_MIN(kColumns, size - first);
+    for (size_t s = 0; s < count; ++s, packed += kColumns) {
+      const float* HWY_RESTRICT row = rows + s * stride + first;
+      for (size_t j = 0; j < kColumns; j += lanes) {
+        const size_t left = columns > j ? columns - j : 0;
+        hn::StoreU(left >= lanes ? hn::LoadU(d, row + j)
+                   : left == 0   ? hn::Zero(d)
+                                 : hn::LoadN(d, row + j, left),
+                   d, packed + j);
+      }
+    }
   }
 }
 
@@ -196,176 +390,328 @@ HWY_AFTER_NAMESPACE();
 namespace belay {
 namespace {
 
-HWY_EXPORT(DotImpl);
+HWY_EXPORT(DotsImpl);
 HWY_EXPORT(WeightedRowsImpl);
 HWY_EXPORT(ExponentialsImpl);
 HWY_EXPORT(ScaleImpl);
+HWY_EXPORT(IsHiddenImpl);
+HWY_EXPORT(MaskOfBitsImpl);
+HWY_EXPORT(MultiplyImpl);
 HWY_EXPORT(PackKeysImpl);
+HWY_EXPORT(PackValuesImpl);
 
-// Number of rows of scores per block: a few register tiles.
-constexpr int64_t kBlockRows = 4 * static_cast<int64_t>(kTileRows);
 // Maximal number of queries for which each key is read once, unpacked.
 constexpr int64_t kFewQueries = 3;
-
-// One query head of a group.
-struct Head {
-  const AttentionArgs& g;
-  const float *query, *key, *value;
-  float* out;
-  int64_t mask_at;  // offset of the first query and key
-};
-
-// The number of keys that query i sees without a mask.
-int64_t SeenBy(const AttentionArgs& g, int64_t i) {
-  return g.causal ? std::min(g.keys, i + 1) : g.keys;
-}
-
-// Turns `row`, the products of query i with the keys it sees, into weights. `mask_row` is room for
-// as many floats as there are keys. Weights up to `used`, of keys that it does not see, become 0.
-// Returns the factor that makes the weights sum to 1.
-float Weigh(const Head& head, int64_t i, int64_t used, float* row, float* mask_row) {
-  const AttentionArgs& g = head.g;
-  const int64_t seen = SeenBy(g, i);
-  const float* mask = nullptr;
-  const int64_t at = head.mask_at + i * g.mask_strides.token;
-  if (g.mask_bits != nullptr) {
-    for (int64_t s = 0; s < seen; ++s) {
-      mask_row[s] = g.mask_bits[at + s * g.mask_key_stride] != 0
-                        ? 0.0f
-                        : -std::numeric_limits<float>::infinity();
-    }
-    mask = mask_row;
-  } else if (g.mask != nullptr && g.mask_key_stride == 1) {
-    mask = g.mask + at;
-  } else if (g.mask != nullptr) {
-    for (int64_t s = 0; s < seen; ++s) mask_row[s] = g.mask[at + s * g.mask_key_stride];
-    mask = mask_row;
-  }
-  const float sum =
-      HWY_DYNAMIC_DISPATCH(ExponentialsImpl)(row, static_cast<size_t>(seen), g.scale, mask);
-  if (sum == 0) {
-    // No score is above -inf.
-    std::fill(row, row + seen, g.nan_rows ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
-  }
-  std::fill(row + seen, row + used, 0.0f);
-  return sum == 0 ? 1 : 1 / sum;
-}
-
-void RunDirect(const Head& head, float* scratch) {
-  const AttentionArgs& g = head.g;
-  float *row = scratch, *mask_row = scratch + g.keys;
-  Budget::Pace pace;
-  for (int64_t i = 0; i < g.queries; ++i) {
-    if (pace.Stop(g.keys * (g.head_size + g.value_size))) return;
-    const float* query = head.query + i * g.query_strides.token;
-    const int64_t seen = SeenBy(g, i);
-    for (int64_t s = 0; s < seen; ++s) {
-      row[s] = HWY_DYNAMIC_DISPATCH(DotImpl)(query, head.key + s * g.key_strides.token,
-                                             static_cast<size_t>(g.head_size));
-    }
-    const float factor = Weigh(head, i, seen, row, mask_row);
-    float* out = head.out + i * g.out_strides.token;
-    HWY_DYNAMIC_DISPATCH(WeightedRowsImpl)
-    (row, head.value, static_cast<size_t>(seen), static_cast<size_t>(g.value_strides.token),
-     static_cast<size_t>(g.value_size), out);
-    HWY_DYNAMIC_DISPATCH(ScaleImpl)(out, static_cast<size_t>(g.value_size), factor);
-  }
-}
-
-void RunPacked(const Head& head, const float* keys, const float* values, float* scores,
-               float* mask_row) {
-  const AttentionArgs& g = head.g;
-  for (int64_t i = 0; i < g.queries; i += kBlockRows) {
-    if (Budget::Stop()) return;
-    const int64_t rows = std::min(kBlockRows, g.queries - i);
-    // The keys that some row of the block sees.
-    const int64_t used = SeenBy(g, i + rows - 1);
-    const auto keys_seen = static_cast<size_t>(used);
-    float factors[kBlockRows];
-    PackedGemmArgs product;
-    // The number of rows selects the summation order: a block uses that of all queries, which are
-    // more than kFewQueries.
-    product.m = static_cast<size_t>(std::max(rows, kFewQueries + 1));
-    product.k = static_cast<size_t>(g.head_size);
-    product.n = keys_seen;
-    product.a = head.query + i * g.query_strides.token;
-    product.lda = static_cast<size_t>(g.query_strides.token);
-    product.b = keys;
-    product.c = scores;
-    product.ldc = static_cast<size_t>(g.keys);
-    PackedGemmRange(product, 0, static_cast<size_t>(rows), 0, product.n);
-    for (int64_t r = 0; r < rows; ++r) {
-      factors[r] = Weigh(head, i + r, used, scores + r * g.keys, mask_row);
-    }
-    product.k = keys_seen;
-    product.a = scores;
-    product.lda = static_cast<size_t>(g.keys);
-    product.ldc = static_cast<size_t>(g.out_strides.token);
-    float* out = head.out + i * g.out_strides.token;
-    // Panels are as deep as there are keys: of fewer rows they are multiplied one by one.
-    const int64_t step = used == g.keys ? g.value_size : int64_t{kPanelColumns};
-    for (int64_t j = 0; j < g.value_size; j += step) {
-      product.n = static_cast<size_t>(std::min(step, g.value_size - j));
-      product.b = values + j * g.keys;
-      product.c = out + j;
-      PackedGemmRange(product, 0, static_cast<size_t>(rows), 0, product.n);
-    }
-    for (int64_t r = 0; r < rows; ++r) {
-      HWY_DYNAMIC_DISPATCH(ScaleImpl)
-      (out + r * g.out_strides.token, static_cast<size_t>(g.value_size), factors[r]);
-    }
-  }
-}
+// Maximal number of queries per block: rows of several heads for few queries, else register tiles of
+// one head, which share the blocks of keys and values in the L2 cache.
+constexpr int64_t kTile = kTileRows;
+constexpr int64_t kMostTiles = 6;
+constexpr int64_t kMostRows = kMostTiles * kTile;
+// Maximal number of keys per block. Keys and values of a block fit the L2 cache, the scores of
+// a register tile the L1 cache.
+constexpr int64_t kMostKeys = 384;
+// Distance between rows of scores beyond their number: for the last panel's columns, and so that rows
+// do not evict each other.
+constexpr int64_t kRowPadding = 32;
 
 bool IsDirect(int64_t queries) { return queries <= kFewQueries; }
+
+int64_t DivideUp(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+
+// Blocks of queries of nearly equal numbers of register tiles.
+int64_t RowsOf(int64_t queries) {
+  if (queries <= kMostRows) return std::max(queries, int64_t{1});
+  return DivideUp(DivideUp(queries, DivideUp(queries, kMostRows)), kTile) * kTile;
+}
+// Blocks of keys of nearly equal size, a multiple of the panels' columns.
+int64_t KeysOf(int64_t keys) {
+  if (keys <= kMostKeys) return std::max(keys, int64_t{1});
+  return DivideUp(DivideUp(keys, DivideUp(keys, kMostKeys)), kPanelColumns) * kPanelColumns;
+}
+
+// Softmax of a row over blocks of keys.
+struct RowState {
+  float largest = -std::numeric_limits<float>::infinity();  // score * log2(e)
+  float sum = 0;                                            // of exp(score - largest)
+};
+
+// A row of scores: one query of one head.
+struct Row {
+  const float* query;
+  float* out;
+  int64_t mask_at;  // offset of the first key
+  int64_t visible;  // number of keys without a mask
+};
+
+class Attention {
+ public:
+  explicit Attention(const AttentionArgs& g)
+      : g_(g),
+        direct_(IsDirect(g.queries)),
+        shared_(g.heads / g.kv_heads),
+        block_rows_(RowsOf(g.queries)),
+        block_keys_(KeysOf(g.keys)),
+        ld_(block_keys_ + kRowPadding),
+        blocks_(DivideUp(g.keys, block_keys_)),
+        scores_(g.scratch),
+        mask_row_(scores_ + kMostRows * ld_),
+        queries_(mask_row_ + block_keys_),
+        sums_(queries_ + (direct_ ? 0 : kTile * g.head_size)),
+        packed_(sums_ + (direct_ ? 0 : kMostRows * ValueColumns())),
+        keys_(packed_ + (direct_ ? 0 : blocks_)),
+        values_(direct_ ? keys_ : keys_ + *PackedMatrixSize(g.head_size, g.keys)) {}
+
+  void Group(int64_t group, int64_t first_block, int64_t last_block) {
+    const int64_t batch = group / g_.kv_heads, kv = group % g_.kv_heads;
+    key_ = g_.key + batch * g_.key_strides.batch + kv * g_.key_strides.head;
+    value_ = g_.value + batch * g_.value_strides.batch + kv * g_.value_strides.head;
+    if (direct_) return Direct(batch, kv * shared_, (kv + 1) * shared_);
+    std::fill(packed_, packed_ + blocks_, 0.0f);
+    for (int64_t block = first_block; block < last_block; ++block) {
+      const int64_t first = block * block_rows_;
+      for (int64_t h = kv * shared_; h < (kv + 1) * shared_; ++h) {
+        if (Budget::Stop()) return;
+        Packed(batch, h, first, std::min(block_rows_, g_.queries - first));
+        if (pace_.stopped()) return;
+      }
+    }
+  }
+
+ private:
+  Row RowAt(int64_t batch, int64_t head, int64_t query) const {
+    return {.query = g_.query + batch * g_.query_strides.batch + head * g_.query_strides.head +
+                     query * g_.query_strides.token,
+            .out = g_.out + batch * g_.out_strides.batch + head * g_.out_strides.head +
+                   query * g_.out_strides.token,
+            .mask_at = batch * g_.mask_strides.batch + head * g_.mask_strides.head +
+                       query * g_.mask_strides.token,
+            .visible = g_.causal ? std::min(g_.keys, query + 1) : g_.keys};
+  }
+
+  // Whether the mask hides keys [first, first + count) of the row.
+  bool IsHidden(const Row& row, int64_t first, int64_t count) const {
+    if (row.visible <= first) return true;
+    if (g_.mask == nullptr && g_.mask_bits == nullptr) return false;
+    count = g_.mask_key_stride == 0 ? 1 : std::min(count, row.visible - first);
+    const int64_t at = row.mask_at + first * g_.mask_key_stride;
+    if (g_.mask != nullptr && g_.mask_key_stride == 1) {
+      return HWY_DYNAMIC_DISPATCH(IsHiddenImpl)(g_.mask + at, static_cast<size_t>(count));
+    }
+    for (int64_t s = 0; s < count; ++s) {
+      const int64_t i = at + s * g_.mask_key_stride;
+      if (g_.mask_bits != nullptr ? g_.mask_bits[i] != 0
+                                  : g_.mask[i] != -std::numeric_limits<float>::infinity()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Replaces the scores of keys [first, first + count) by weights, 0 for keys that are not visible.
+  // Multiplies `sums`, the result of earlier blocks, to match.
+  void Weigh(const Row& row, int64_t first, int64_t count, float* scores, float* sums,
+             RowState& state) {
+    const int64_t visible = std::clamp(row.visible - first, int64_t{0}, count);
+    if (visible < count) std::fill(scores + visible, scores + count, 0.0f);
+    if (visible == 0) return;
+    const auto n = static_cast<size_t>(visible);
+    const float* mask = nullptr;
+    const int64_t at = row.mask_at + first * g_.mask_key_stride;
+    if (g_.mask_bits != nullptr) {
+      mask = mask_row_;
+      if (g_.mask_key_stride == 1) {
+        HWY_DYNAMIC_DISPATCH(MaskOfBitsImpl)(g_.mask_bits + at, n, mask_row_);
+      } else {
+        for (int64_t s = 0; s < visible; ++s) {
+          mask_row_[s] = g_.mask_bits[at + s * g_.mask_key_stride] != 0
+                             ? 0.0f
+                             : -std::numeric_limits<float>::infinity();
+        }
+      }
+    } else if (g_.mask != nullptr && g_.mask_key_stride == 1) {
+      mask = g_.mask + at;
+    } else if (g_.mask != nullptr) {
+      mask = mask_row_;
+      for (int64_t s = 0; s < visible; ++s) mask_row_[s] = g_.mask[at + s * g_.mask_key_stride];
+    }
+    const bool has_result = state.sum != 0;
+    const float earlier =
+        HWY_DYNAMIC_DISPATCH(ExponentialsImpl)(scores, n, mask, state.largest, state.sum);
+    if (has_result && earlier != 1) {
+      HWY_DYNAMIC_DISPATCH(ScaleImpl)(sums, static_cast<size_t>(g_.value_size), earlier, sums);
+    }
+  }
+
+  // Divides the result by the sum of the weights.
+  void Finish(const Row& row, const float* sums, const RowState& state) const {
+    if (state.sum == 0) {
+      // No score is above -inf.
+      std::fill(row.out, row.out + g_.value_size,
+                g_.nan_rows ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
+    } else {
+      HWY_DYNAMIC_DISPATCH(ScaleImpl)
+      (sums, static_cast<size_t>(g_.value_size), 1 / state.sum, row.out);
+    }
+  }
+
+  // All queries of heads [first, last), which share keys and values.
+  void Direct(int64_t batch, int64_t first, int64_t last) {
+    const int64_t all = (last - first) * g_.queries;
+    for (int64_t start = 0; start < all; start += kMostRows) {
+      Row rows[kMostRows];
+      RowState states[kMostRows];
+      const int64_t count = std::min(kMostRows, all - start);
+      for (int64_t r = 0; r < count; ++r) {
+        rows[r] = RowAt(batch, first + (start + r) / g_.queries, (start + r) % g_.queries);
+      }
+      bool written = false;
+      for (int64_t s = 0; s < g_.keys; s += block_keys_) {
+        const int64_t keys = std::min(block_keys_, g_.keys - s);
+        if (AreHidden(rows, count, s, keys)) continue;
+        if (pace_.Stop(count * keys * (g_.head_size + g_.value_size + 16))) return;
+        for (int64_t r = 0; r < count; ++r) {
+          float* const scores = scores_ + r * ld_;
+          const auto seen =
+              static_cast<size_t>(std::min(keys, std::max(rows[r].visible - s, int64_t{0})));
+          HWY_DYNAMIC_DISPATCH(DotsImpl)
+          (rows[r].query, key_ + s * g_.key_strides.token, seen,
+           static_cast<size_t>(g_.key_strides.token), static_cast<size_t>(g_.head_size), g_.scale,
+           scores);
+          Weigh(rows[r], s, keys, scores, rows[r].out, states[r]);
+        }
+        for (int64_t r = 0; r < count; ++r) {
+          HWY_DYNAMIC_DISPATCH(WeightedRowsImpl)
+          (scores_ + r * ld_, value_ + s * g_.value_strides.token, static_cast<size_t>(keys),
+           static_cast<size_t>(g_.value_strides.token), static_cast<size_t>(g_.value_size),
+           !written, rows[r].out);
+        }
+        written = true;
+      }
+      for (int64_t r = 0; r < count; ++r) Finish(rows[r], rows[r].out, states[r]);
+    }
+  }
+
+  bool AreHidden(const Row* rows, int64_t count, int64_t first, int64_t keys) const {
+    for (int64_t r = 0; r < count; ++r) {
+      if (!IsHidden(rows[r], first, keys)) return false;
+      // The same mask for all rows.
+      if (g_.mask_strides.token == 0 && g_.mask_strides.head == 0 && !g_.causal) break;
+    }
+    return true;
+  }
+
+  // `count` queries of one head from `first` on.
+  void Packed(int64_t batch, int64_t head, int64_t first, int64_t count) {
+    Row rows[kMostRows];
+    RowState states[kMostRows];
+    for (int64_t r = 0; r < count; ++r) {
+      rows[r] = RowAt(batch, head, first + r);
+    }
+    const int64_t columns = ValueColumns();
+    bool written[kMostTiles] = {};
+    for (int64_t block = 0; block < blocks_; ++block) {
+      const int64_t s = block * block_keys_, keys = std::min(block_keys_, g_.keys - s);
+      for (int64_t t = 0; t < count; t += kTile) {
+        const int64_t n = std::min(kTile, count - t);
+        if (AreHidden(rows + t, n, s, keys)) continue;
+        if (pace_.Stop(n * keys * (g_.head_size + g_.value_size + 16))) return;
+        Pack(block, s, keys);
+        // The keys that a row of the tile sees.
+        const int64_t used = std::min(keys, rows[t + n - 1].visible - s);
+        for (int64_t r = 0; r < kTile; ++r) {
+          float* const to = queries_ + r * g_.head_size;
+          if (r < n) {
+            HWY_DYNAMIC_DISPATCH(ScaleImpl)
+            (rows[t + r].query, static_cast<size_t>(g_.head_size), g_.scale, to);
+          } else {
+            std::fill(to, to + g_.head_size, 0.0f);
+          }
+        }
+        HWY_DYNAMIC_DISPATCH(MultiplyImpl)
+        (queries_, static_cast<size_t>(g_.head_size), static_cast<size_t>(n),
+         static_cast<size_t>(g_.head_size), keys_ + s * g_.head_size,
+         static_cast<size_t>(g_.head_size), static_cast<size_t>(used), scores_,
+         static_cast<size_t>(ld_), /*add=*/false);
+        float* const sums = sums_ + t * columns;
+        for (int64_t r = 0; r < n; ++r) {
+          Weigh(rows[t + r], s, used, scores_ + r * ld_, sums + r * columns, states[t + r]);
+        }
+        HWY_DYNAMIC_DISPATCH(MultiplyImpl)
+        (scores_, static_cast<size_t>(ld_), static_cast<size_t>(n), static_cast<size_t>(used),
+         values_ + s * columns, static_cast<size_t>(keys), static_cast<size_t>(g_.value_size), sums,
+         static_cast<size_t>(columns), written[t / kTile]);
+        written[t / kTile] = true;
+      }
+    }
+    for (int64_t r = 0; r < count; ++r) Finish(rows[r], sums_ + r * columns, states[r]);
+  }
+
+  int64_t ValueColumns() const { return DivideUp(g_.value_size, kPanelColumns) * kPanelColumns; }
+
+  // Packs a block of keys and values when it is first used.
+  void Pack(int64_t block, int64_t first, int64_t count) {
+    if (packed_[block] != 0) return;
+    packed_[block] = 1;
+    HWY_DYNAMIC_DISPATCH(PackKeysImpl)
+    (key_ + first * g_.key_strides.token, static_cast<size_t>(count),
+     static_cast<size_t>(g_.key_strides.token), static_cast<size_t>(g_.head_size),
+     keys_ + first * g_.head_size);
+    HWY_DYNAMIC_DISPATCH(PackValuesImpl)
+    (value_ + first * g_.value_strides.token, static_cast<size_t>(count),
+     static_cast<size_t>(g_.value_strides.token), static_cast<size_t>(g_.value_size),
+     values_ + first * ValueColumns());
+  }
+
+  const AttentionArgs& g_;
+  const bool direct_;
+  const int64_t shared_;                   // heads per head of keys
+  const int64_t block_rows_, block_keys_;  // queries and keys per block, at most
+  const int64_t ld_;                       // distance between rows of scores
+  const int64_t blocks_;                   // blocks of keys
+  float *const scores_, *const mask_row_;
+  float* const queries_;  // a tile of queries times scale
+  float* const sums_;     // of weights * values, per row
+  float* const packed_;   // per block of keys, whether it is packed
+  float *const keys_, *const values_;
+  const float *key_ = nullptr, *value_ = nullptr;  // of the current group
+  Budget::Pace pace_;
+};
+
+// Blocks of queries per group.
+int64_t BlocksPerGroup(const AttentionArgs& g) {
+  return IsDirect(g.queries) ? 1 : DivideUp(g.queries, RowsOf(g.queries));
+}
 
 }  // namespace
 
 std::optional<int64_t> AttentionFloats(int64_t queries, int64_t keys, int64_t head_size,
                                        int64_t value_size) {
-  CheckedInt floats = CheckedInt(keys) * 2;  // a row of scores, a row of the mask
+  if (!(CheckedInt(keys) * kMostRows * int64_t{sizeof(float)}).ok()) return std::nullopt;
+  // The size for the maximal number of keys must suffice for fewer: KeysOf is not monotonic.
+  const int64_t block = std::min(keys, kMostKeys);
+  CheckedInt floats = CheckedInt(kMostRows) * (block + kRowPadding) + block;  // scores, mask
   if (!IsDirect(queries)) {
     const std::optional<int64_t> k = PackedMatrixSize(head_size, keys);
     const std::optional<int64_t> v = PackedMatrixSize(keys, value_size);
-    if (!k.has_value() || !v.has_value()) return std::nullopt;
-    floats = CheckedInt(*k) + *v + CheckedInt(kBlockRows + 1) * keys;
+    const std::optional<int64_t> sums = PackedMatrixSize(kMostRows, value_size);
+    if (!k.has_value() || !v.has_value() || !sums.has_value()) return std::nullopt;
+    floats = floats + *k + *v + *sums + CheckedInt(kTile) * head_size +
+             DivideUp(keys, kMostKeys);  // flags of packed blocks
   }
   if (!floats.ok()) return std::nullopt;
   return floats.value();
 }
 
-void AttentionGroups(const AttentionArgs& g, int64_t first, int64_t last) {
-  const int64_t shared = g.heads / g.kv_heads;
-  const bool direct = IsDirect(g.queries);
-  float *keys = g.scratch, *values = keys, *scores = keys;
-  if (!direct) {
-    values = keys + *PackedMatrixSize(g.head_size, g.keys);
-    scores = values + *PackedMatrixSize(g.keys, g.value_size);
-  }
-  for (int64_t group = first; group < last; ++group) {
-    const int64_t batch = group / g.kv_heads, kv = group % g.kv_heads;
-    const float* key = g.key + batch * g.key_strides.batch + kv * g.key_strides.head;
-    const float* value = g.value + batch * g.value_strides.batch + kv * g.value_strides.head;
-    if (!direct) {
-      HWY_DYNAMIC_DISPATCH(PackKeysImpl)
-      (key, static_cast<size_t>(g.keys), static_cast<size_t>(g.key_strides.token),
-       static_cast<size_t>(g.head_size), keys);
-      PackMatrix(value, g.keys, g.value_size, g.value_strides.token, 1, values);
-    }
-    for (int64_t h = kv * shared; h < (kv + 1) * shared; ++h) {
-      const Head head = {
-          .g = g,
-          .query = g.query + batch * g.query_strides.batch + h * g.query_strides.head,
-          .key = key,
-          .value = value,
-          .out = g.out + batch * g.out_strides.batch + h * g.out_strides.head,
-          .mask_at = batch * g.mask_strides.batch + h * g.mask_strides.head};
-      if (direct) {
-        RunDirect(head, g.scratch);
-      } else {
-        RunPacked(head, keys, values, scores, scores + kBlockRows * g.keys);
-      }
-    }
+int64_t AttentionUnits(const AttentionArgs& g) { return g.batch * g.kv_heads * BlocksPerGroup(g); }
+
+void AttentionRange(const AttentionArgs& g, int64_t first, int64_t last) {
+  const int64_t blocks = BlocksPerGroup(g);
+  Attention attention(g);
+  while (first < last) {
+    const int64_t group = first / blocks, start = group * blocks;
+    const int64_t end = std::min(last, start + blocks);
+    attention.Group(group, first - start, end - start);
+    first = end;
   }
 }
 

@@ -1,13 +1,23 @@
 // Scaled dot-product attention per head: softmax(scale * Q K^T + mask) V.
 //
-// Keys and values of a head are packed once and used by all queries of the heads that share them.
-// Only one block of rows of scores is stored at a time. Up to three queries per head (decoding)
-// read keys and values unpacked and are limited by memory bandwidth.
+// Scores are computed by blocks of queries and keys that fit the L2 cache, with running maxima and
+// sums (Milakov and Gimelshein, 2018, "online normalizer"; Dao et al., 2022, "FlashAttention").
+// Keys and values of a head are packed by blocks, once per call of AttentionRange, and used by all
+// queries of the heads that share them. Up to three queries per head (decoding) read keys and
+// values unpacked; each block is read from memory once for all heads that share it.
 //
-// A row without any score above -inf gives zeros, as in PyTorch's scaled_dot_product_attention.
+// Blocks of keys that the mask hides from all rows of a block by -inf are skipped: NaN or infinite
+// scores and values of such keys have no effect.
 //
-// Accuracy: GEMMs as in packed_gemm.h; softmax as in softmax.h, of scores that are rounded after
-// scaling and again after masking. A result does not depend on the range that is computed.
+// A row without any score above -inf gives zeros, as in PyTorch's scaled_dot_product_attention, or
+// NaN, as softmax does (AttentionArgs::nan_rows).
+//
+// Accuracy, with u = 2^-24, size = head_size, and c for the sum over channels of |scale * q * k|:
+//   score    scale * q.k + mask, an error of e = (size + 5) * u * c + 2 * u * |score|
+//   weight   exp(score - largest), a relative error of e + u * |score - largest| + 2^-21
+//   result   sum of weight * value / sum of weights, within (2 * largest relative error of a weight
+//            + (keys + 2 * blocks + 20) * u) * max |value|
+// A result does not depend on the range that is computed, or on other queries, unless it is NaN.
 #ifndef BELAY_RUNTIME_KERNELS_PACKED_ATTENTION_H_
 #define BELAY_RUNTIME_KERNELS_PACKED_ATTENTION_H_
 
@@ -43,12 +53,18 @@ struct AttentionArgs {
   float* scratch = nullptr;  // AttentionFloats(…) floats
 };
 
-// Scratch floats for one range. nullopt on overflow.
+// Scratch floats for one range; those for more queries or keys suffice for fewer. nullopt on
+// overflow.
 std::optional<int64_t> AttentionFloats(int64_t queries, int64_t keys, int64_t head_size,
                                        int64_t value_size);
 
-// Computes groups [first, last) of the batch * kv_heads groups of heads that share keys and values.
-void AttentionGroups(const AttentionArgs& args, int64_t first, int64_t last);
+// Number of units of work: blocks of queries, for each of the batch * kv_heads groups of heads that
+// share keys and values.
+int64_t AttentionUnits(const AttentionArgs& args);
+
+// Computes units [first, last). Units of a group are adjacent; a range packs the keys and values of
+// each group that it has units of.
+void AttentionRange(const AttentionArgs& args, int64_t first, int64_t last);
 
 }  // namespace belay
 

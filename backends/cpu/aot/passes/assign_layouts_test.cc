@@ -108,13 +108,13 @@ TEST(AssignLayouts, PermutationsAroundAttentionMoveNoData) {
   ExpectAssigned(R"(program edge {
     graph(%x: f32[2,5,4,8] user_input, %k: f32[2,4,6,8] user_input) {
       %q: f32[2,4,5,8] = edge.aten.permute_copy.default(%x, [0,2,1,3])
-      %a: f32[2,4,5,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)
+      %a: f32[2,4,5,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false, false)
       %p: f32[2,5,4,8] = edge.aten.permute_copy.default(%a, [0,2,1,3])
       return (%p user_output) } })",
                  R"(program edge {
     graph(%x: f32[2,5,4,8] user_input, %k: f32[2,4,6,8] user_input) {
       %q: f32[2,4,5,8]{strides=[160,8,32,1]} = edge.aten.permute_copy.default(%x, [0,2,1,3])
-      %a: f32[2,4,5,8]{strides=[160,8,32,1]} = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)
+      %a: f32[2,4,5,8]{strides=[160,8,32,1]} = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false, false)
       %p: f32[2,5,4,8] = edge.aten.permute_copy.default(%a, [0,2,1,3])
       return (%p user_output) } })");
 }
@@ -134,28 +134,28 @@ TEST(AssignLayouts, RetypesASinglePermutation) {
   ExpectAssigned(R"(program edge {
     graph(%x: f32[2,5,4,8] user_input, %k: f32[2,4,6,8] user_input) {
       %q: f32[2,4,5,8] = edge.aten.permute_copy.default(%x, [0,2,1,3])
-      %a: f32[2,4,5,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)
+      %a: f32[2,4,5,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false, false)
       return (%a user_output) } })",
                  R"(program edge {
     graph(%x: f32[2,5,4,8] user_input, %k: f32[2,4,6,8] user_input) {
       %q: f32[2,4,5,8]{strides=[160,8,32,1]} = edge.aten.permute_copy.default(%x, [0,2,1,3])
-      %a: f32[2,4,5,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)
+      %a: f32[2,4,5,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false, false)
       return (%a user_output) } })");
   ExpectAssigned(R"(program edge {
     graph(%q: f32[2,4,5,8] user_input, %k: f32[2,4,6,8] user_input) {
-      %a: f32[2,4,5,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)
+      %a: f32[2,4,5,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false, false)
       %p: f32[2,5,4,8] = edge.aten.permute_copy.default(%a, [0,2,1,3])
       return (%p user_output) } })",
                  R"(program edge {
     graph(%q: f32[2,4,5,8] user_input, %k: f32[2,4,6,8] user_input) {
-      %a: f32[2,4,5,8]{strides=[160,8,32,1]} = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)
+      %a: f32[2,4,5,8]{strides=[160,8,32,1]} = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false, false)
       %p: f32[2,5,4,8] = edge.aten.permute_copy.default(%a, [0,2,1,3])
       return (%p user_output) } })");
   // A permutation that moves no data.
   exir::ExpectUnchanged(R"(program edge {
     graph(%q: f32[2,4,6,8] user_input, %k: f32[2,4,6,8] user_input) {
       %p: f32[2,4,6,8] = edge.aten.permute_copy.default(%q, [0,1,2,3])
-      %a: f32[2,4,6,8] = backend.belay_cpu.attention.default(%p, %k, %k, none, 1.0, false)
+      %a: f32[2,4,6,8] = backend.belay_cpu.attention.default(%p, %k, %k, none, 1.0, false, false)
       return (%a user_output) } })",
                         AssignLayouts().run, CpuPassTestOps());
 }
@@ -180,13 +180,13 @@ TEST(AssignLayouts, CopiesUnsupportedAttentionOperands) {
   ExpectAssigned(R"(program edge {
     graph(%x: f32[2,4,5,8]{strides=[160,40,1,5]} user_input, %k: f32[2,4,6,8] user_input,
           %o: f32[2,4,6,1]{strides=[24,6,1,6]} user_input, %m: f32[5,6]{strides=[1,5]} user_input) {
-      %a: f32[2,4,5,1] = backend.belay_cpu.attention.default(%x, %k, %o, %m, 1.0, false)
+      %a: f32[2,4,5,1] = backend.belay_cpu.attention.default(%x, %k, %o, %m, 1.0, false, false)
       return (%a user_output) } })",
                  R"(program edge {
     graph(%x: f32[2,4,5,8]{strides=[160,40,1,5]} user_input, %k: f32[2,4,6,8] user_input,
           %o: f32[2,4,6,1]{strides=[24,6,1,6]} user_input, %m: f32[5,6]{strides=[1,5]} user_input) {
       %contiguous: f32[2,4,5,8] = edge.dim_order_ops._to_dim_order_copy.default(%x, dim_order=[0,1,2,3])
-      %a: f32[2,4,5,1] = backend.belay_cpu.attention.default(%contiguous, %k, %o, %m, 1.0, false)
+      %a: f32[2,4,5,1] = backend.belay_cpu.attention.default(%contiguous, %k, %o, %m, 1.0, false, false)
       return (%a user_output) } })");
 }
 
@@ -243,7 +243,8 @@ TEST(AssignLayouts, SharedPermutationsKeepTheirLayout) {
   };
   const std::string q = "%q: f32[2,4,5,8] = edge.aten.permute_copy.default(%x, [0,2,1,3]) ";
   const std::string a =
-      "%a: f32[2,4,5,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false) ";
+      "%a: f32[2,4,5,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false, "
+      "false) ";
   const std::string p = "%p: f32[2,5,4,8] = edge.aten.permute_copy.default(%a, [0,2,-3,3]) ";
   EXPECT_EQ(kept(q + a + p, "%p user_output"), "q a ");
   EXPECT_EQ(kept(q + a + p, "%p user_output, %q user_output"), "a ");
@@ -263,11 +264,11 @@ TEST(AssignLayouts, SharedPermutationsKeepTheirLayout) {
                  "%p user_output"),
             "q ");
   // A permutation that moves no data.
-  EXPECT_EQ(
-      kept("%q: f32[2,4,6,8] = edge.aten.permute_copy.default(%k, [0,1,2,3]) "
-           "%a: f32[2,4,6,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, false)",
-           "%a user_output"),
-      "");
+  EXPECT_EQ(kept("%q: f32[2,4,6,8] = edge.aten.permute_copy.default(%k, [0,1,2,3]) "
+                 "%a: f32[2,4,6,8] = backend.belay_cpu.attention.default(%q, %k, %k, none, 1.0, "
+                 "false, false)",
+                 "%a user_output"),
+            "");
 }
 
 // A conversion that keeps the layout also keeps it after layouts change.

@@ -53,6 +53,8 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       FuseRmsNorm(handles),
       FuseRotaryEmbedding(handles),
       FuseAttention(handles, &diagnostics),
+      // Folds sums of constant masks.
+      exir::PropagateConstants(),
       SimplifyCopies(handles),
       LowerQuantizedAdd(handles),
       LowerMaxPool2d(),

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
+#include "runtime/core/checked_math.h"
 
 namespace belay::cpu {
 namespace {
@@ -29,12 +32,17 @@ using exir::ValueId;
 enum class Op : uint8_t {
   kAdd,
   kAny,
+  kArange,
   kBmm,
   kCast,
   kDiv,
   kEq,
   kExpand,
   kFill,
+  kGreater,       // a > b
+  kGreaterEqual,  // a >= b
+  kLess,          // a < b
+  kLessEqual,     // a <= b
   kMul,
   kNot,
   kPermute,
@@ -50,6 +58,7 @@ constexpr Row kRows[] = {
     {"aten._softmax.default", Op::kSoftmax},
     {"aten.add.Tensor", Op::kAdd},
     {"aten.any.dim", Op::kAny},
+    {"aten.arange.start_step", Op::kArange},
     {"aten.bmm.default", Op::kBmm},
     {"aten.div.Scalar", Op::kDiv},
     {"aten.div.Tensor", Op::kDiv},
@@ -57,7 +66,11 @@ constexpr Row kRows[] = {
     {"aten.expand_copy.default", Op::kExpand},
     {"aten.full.default", Op::kFill},
     {"aten.full_like.default", Op::kFill},
+    {"aten.ge.Tensor", Op::kGreaterEqual},
+    {"aten.gt.Tensor", Op::kGreater},
+    {"aten.le.Tensor", Op::kLessEqual},
     {"aten.logical_not.default", Op::kNot},
+    {"aten.lt.Tensor", Op::kLess},
     {"aten.mul.Scalar", Op::kMul},
     {"aten.mul.Tensor", Op::kMul},
     {"aten.permute_copy.default", Op::kPermute},
@@ -70,14 +83,13 @@ constexpr Row kRows[] = {
 
 // Supported dtypes. Accumulators are float32; other dtypes are widened.
 constexpr DTypeSet kDTypes = {DType::kFloat32, DType::kBFloat16, DType::kFloat16};
-// The lowest finite value of the dtype.
-double LeastOf(DType dtype) {
-  return dtype == DType::kFloat32    ? -0x1.fffffep127
-         : dtype == DType::kBFloat16 ? -0x1.fep127
-                                     : -65504;
-}
-
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// The largest element of a causal mask at keys that are not visible: that of bfloat16's lowest
+// value and below. Added to a score of any program that does not overflow, it gives a weight of 0,
+// since each query sees a key.
+constexpr double kLow = -0x1.fep127;
+// Maximal number of masks that are added to scores.
+constexpr size_t kMostMasks = 4;
 
 // A value found through reshapes, conversions, scalar factors and repetitions: [.., rows, columns]
 // with the same rows.
@@ -85,6 +97,16 @@ struct Source {
   ValueId value;
   double factor = 1;
   SymInt repeated = 1;  // number of adjacent equal copies in the final value
+};
+
+// A mask of the scores. `sizes` are those of the scores where it applies: a reshape of the leading
+// dimensions of the softmax's.
+struct Mask {
+  ValueId value;  // floats, added to the scores; or booleans
+  std::vector<SymInt> sizes;
+  bool is_condition = false;
+  bool visible = true;  // the condition's value at keys that are visible; the others are filled
+  double fill = 0;
 };
 
 class AttentionFusion {
@@ -97,7 +119,8 @@ class AttentionFusion {
         graph_(editor_.graph()),
         kinds_(graph_, *program.ops, kRows),
         constants_(program),
-        casts_(program, editor_) {}
+        casts_(program, editor_),
+        ops_(*program.ops) {}
 
   bool Run() {
     bool changed = false;
@@ -244,34 +267,6 @@ class AttentionFusion {
     return dim == Argument(-1) || dim == Argument(int64_t{MetaOf(value).rank() - 1});
   }
 
-  // Whether no element is -inf or NaN.
-  bool IsFinite(ValueId mask) const {
-    for (;;) {
-      std::optional<NodeId> view = Producer(mask, Op::kReshape);
-      if (!view.has_value()) view = Producer(mask, Op::kExpand);
-      // Widening never yields an infinity from a finite value.
-      if (!view.has_value() && MetaOf(mask).dtype == DType::kFloat32 &&
-          Converted(mask).has_value()) {
-        view = Producer(mask, Op::kCast);
-      }
-      if (!view.has_value()) break;
-      mask = ValueOf(*view, "self");
-    }
-    const double least = LeastOf(MetaOf(mask).dtype);
-    if (const std::optional<NodeId> where = Producer(mask, Op::kWhere)) {
-      for (std::string_view choice : {"self", "other"}) {
-        const std::optional<double> number = Fill(ValueOf(*where, choice));
-        if (!number.has_value() || !(*number >= least)) return false;
-      }
-      return true;
-    }
-    const std::optional<ConstantView> constant = constants_.Find(mask);
-    if (!constant.has_value() || !kDTypes.contains(constant->tensor->dtype())) return false;
-    const std::optional<std::vector<double>> elements = constant->Elements();
-    return elements.has_value() &&
-           std::all_of(elements->begin(), elements->end(), [&](double x) { return x >= least; });
-  }
-
   // Whether only these nodes use the value.
   bool IsReadBy(ValueId value, const std::vector<NodeId>& readers) const {
     if (graph_.IsOutput(value)) return false;
@@ -281,16 +276,276 @@ class AttentionFusion {
     });
   }
 
-  // Returns the matmul that computes the scores, [.., queries, keys], with its factor.
-  std::optional<Source> Product(ValueId scores) {
-    const size_t before = inside_.size();
-    const std::vector<Source> sources = Sources({scores}, /*inside=*/true);
-    if (Producer(sources.back().value, Op::kBmm).has_value() &&
-        sources.back().repeated == SymInt(1)) {
-      return sources.back();
+  // Whether a matmul computes the value, through reshapes, conversions, factors and masks.
+  bool IsProduct(ValueId value, size_t masks) {
+    const Source end = Sources({value}, /*inside=*/false).back();
+    if (!(end.repeated == SymInt(1))) return false;
+    if (Producer(end.value, Op::kBmm).has_value()) return true;
+    if (masks == 0) return false;
+    const std::optional<NodeId> sum = Producer(end.value, Op::kAdd);
+    const std::optional<NodeId> where = Producer(end.value, Op::kWhere);
+    if (!sum.has_value() && !where.has_value()) return false;
+    const NodeId id = sum.has_value() ? *sum : *where;
+    for (std::string_view operand : {"self", "other"}) {
+      const ValueId of = ValueOf(id, operand);
+      if (of.valid() && IsProduct(of, masks - 1)) return true;
     }
-    inside_.resize(before);
-    return std::nullopt;
+    return false;
+  }
+
+  // Returns the matmul that computes the scores, [.., queries, keys], with its factor, and the
+  // masks, the last one first.
+  std::optional<Source> Product(ValueId scores, std::vector<Mask>& masks) {
+    for (;;) {
+      const Source end = Sources({scores}, /*inside=*/true).back();
+      if (!(end.repeated == SymInt(1))) return std::nullopt;
+      if (Producer(end.value, Op::kBmm).has_value()) return end;
+      if (end.factor != 1 || masks.size() == kMostMasks) return std::nullopt;
+      const std::optional<NodeId> sum = Producer(end.value, Op::kAdd);
+      const std::optional<NodeId> where = Producer(end.value, Op::kWhere);
+      if (!sum.has_value() && !where.has_value()) return std::nullopt;
+      const NodeId id = sum.has_value() ? *sum : *where;
+      ValueId left = ValueOf(id, "self"), right = ValueOf(id, "other");
+      if (!left.valid() || !right.valid()) return std::nullopt;
+      const bool swaps = !IsProduct(left, kMostMasks - masks.size());
+      if (swaps) std::swap(left, right);
+      const TensorMeta& meta = MetaOf(end.value);
+      if (MetaOf(left).sizes != meta.sizes || MetaOf(left).dtype != meta.dtype) return std::nullopt;
+      Mask mask = {.value = right, .sizes = meta.sizes};
+      if (sum.has_value()) {
+        if (constants_.Number(node(id).argument("alpha")) != 1.0) return std::nullopt;
+        if (!kDTypes.contains(MetaOf(right).dtype)) return std::nullopt;
+      } else {
+        const std::optional<double> fill = Fill(right);
+        if (!fill.has_value()) return std::nullopt;
+        mask = {.value = ValueOf(id, "condition"),
+                .sizes = meta.sizes,
+                .is_condition = true,
+                .visible = !swaps,
+                .fill = *fill};
+        if (!mask.value.valid() || MetaOf(mask.value).dtype != DType::kBool) return std::nullopt;
+      }
+      if (MetaOf(mask.value).rank() > meta.rank()) return std::nullopt;
+      inside_.push_back(id);
+      masks.push_back(std::move(mask));
+      scores = left;
+    }
+  }
+
+  // Returns the condition of a mask that is 0 where it has one value and `fill` where it has the
+  // other one.
+  Mask ConditionOf(Mask mask) const {
+    if (!mask.is_condition) {
+      ValueId value = mask.value;
+      while (const std::optional<ValueId> converted = Converted(value)) value = *converted;
+      const std::optional<NodeId> where = Producer(value, Op::kWhere);
+      if (!where.has_value()) return mask;
+      const std::optional<double> self = Fill(ValueOf(*where, "self"));
+      const std::optional<double> other = Fill(ValueOf(*where, "other"));
+      const ValueId condition = ValueOf(*where, "condition");
+      if (!self.has_value() || !other.has_value() || (*self != 0 && *other != 0) ||
+          !condition.valid() || MetaOf(condition).dtype != DType::kBool) {
+        return mask;
+      }
+      mask.value = condition;
+      mask.is_condition = true;
+      mask.visible = *self == 0;
+      mask.fill = mask.visible ? *other : *self;
+    }
+    return mask;
+  }
+
+  // Returns 1 for a value that equals the index of the last dimension, 2 for that of the one before
+  // it, and 0 for others.
+  int IndexOf(ValueId value) const {
+    int dim = 0;
+    for (;;) {
+      const TensorMeta& meta = MetaOf(value);
+      int wide = 0;
+      for (int d = 0; d < meta.rank(); ++d) {
+        if (meta.sizes[d] == SymInt(1)) continue;
+        if (wide != 0) return 0;
+        wide = meta.rank() - d;
+      }
+      if (dim == 0) dim = wide;
+      if (wide == 0 || dim > 2) return 0;
+      if (const std::optional<NodeId> arange = Producer(value, Op::kArange)) {
+        const bool fits = constants_.Number(node(*arange).argument("start")) == 0.0 &&
+                          constants_.Number(node(*arange).argument("step")) == 1.0;
+        return fits ? dim : 0;
+      }
+      const std::optional<NodeId> reshape = Producer(value, Op::kReshape);
+      if (!reshape.has_value()) break;
+      value = ValueOf(*reshape, "self");
+    }
+    const std::optional<ConstantView> view = constants_.Find(value);
+    if (!view.has_value()) return 0;
+    const std::optional<std::vector<double>> elements = view->Elements();
+    if (!elements.has_value()) return 0;
+    for (size_t i = 0; i < elements->size(); ++i) {
+      if ((*elements)[i] != static_cast<double>(i)) return 0;
+    }
+    return dim;
+  }
+
+  // Whether element [.., i, j] of the mask hides key j from query i if and only if j > i.
+  bool IsCausal(const Mask& given) const {
+    const Mask mask = ConditionOf(given);
+    ValueId value = mask.value;
+    bool visible = mask.visible;
+    if (mask.is_condition && mask.fill > kLow) return false;
+    for (;;) {
+      std::optional<NodeId> view = Producer(value, Op::kReshape);
+      if (view.has_value()) {
+        const std::vector<SymInt>& from = MetaOf(ValueOf(*view, "self")).sizes;
+        const std::vector<SymInt>& to = MetaOf(value).sizes;
+        if (from.size() < 2 || to.size() < 2 ||
+            !std::equal(from.end() - 2, from.end(), to.end() - 2)) {
+          return false;
+        }
+      }
+      if (!view.has_value()) view = Producer(value, Op::kExpand);
+      if (!view.has_value() && mask.is_condition && Producer(value, Op::kNot).has_value()) {
+        view = Producer(value, Op::kNot);
+        visible = !visible;
+      }
+      if (!view.has_value()) break;
+      value = ValueOf(*view, "self");
+    }
+    const std::vector<SymInt>& sizes = MetaOf(value).sizes;
+    if (sizes.size() < 2 || !std::equal(sizes.end() - 2, sizes.end(), mask.sizes.end() - 2)) {
+      return false;
+    }
+    if (mask.is_condition) {
+      for (const auto& [op, columns_first, is_visible] :
+           {std::tuple(Op::kLessEqual, true, true), std::tuple(Op::kGreaterEqual, false, true),
+            std::tuple(Op::kGreater, true, false), std::tuple(Op::kLess, false, false)}) {
+        const std::optional<NodeId> compare = Producer(value, op);
+        if (!compare.has_value() || is_visible != visible) continue;
+        const ValueId a = ValueOf(*compare, "self"), b = ValueOf(*compare, "other");
+        return a.valid() && b.valid() && IndexOf(columns_first ? a : b) == 1 &&
+               IndexOf(columns_first ? b : a) == 2;
+      }
+    }
+    const std::optional<ConstantView> view = constants_.Find(value);
+    if (!view.has_value()) return false;
+    const std::optional<std::vector<double>> elements = view->Elements();
+    const std::optional<int64_t> queries = sizes[sizes.size() - 2].AsInt();
+    const std::optional<int64_t> keys = sizes.back().AsInt();
+    if (!elements.has_value() || !queries.has_value() || !keys.has_value()) return false;
+    for (size_t at = 0; at < elements->size(); ++at) {
+      const auto i = static_cast<int64_t>(at) / *keys % *queries;
+      const auto j = static_cast<int64_t>(at) % *keys;
+      const double x = (*elements)[at];
+      const bool is_visible = mask.is_condition ? (x != 0) == visible : x == 0;
+      if (is_visible != (j <= i) || (!mask.is_condition && !is_visible && !(x <= kLow))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Shapes that a mask gets before it broadcasts to the scores of the softmax; empty if it has the
+  // shape already.
+  struct MaskShape {
+    std::vector<int64_t> expanded, reshaped;
+  };
+
+  // Returns the shape of a mask for scores of `sizes`. nullopt if there is none, or if it depends on
+  // sizes that are known only at run time.
+  std::optional<MaskShape> ShapeOf(const Mask& mask, const std::vector<SymInt>& sizes) const {
+    std::vector<SymInt> from = MetaOf(mask.value).sizes;
+    if (mask.sizes == sizes) return MaskShape();
+    // Only dimensions that the mask has matter, if those of both shapes are equal.
+    if (from.size() <= 2 ||
+        (from.size() <= sizes.size() &&
+         std::equal(mask.sizes.end() - static_cast<ptrdiff_t>(from.size()), mask.sizes.end(),
+                    sizes.end() - static_cast<ptrdiff_t>(from.size())))) {
+      return MaskShape();
+    }
+    const auto known = [](const std::vector<SymInt>& of) -> std::optional<std::vector<int64_t>> {
+      std::vector<int64_t> out;
+      for (const SymInt& size : of) {
+        const std::optional<int64_t> number = size.AsInt();
+        if (!number.has_value()) return std::nullopt;
+        out.push_back(*number);
+      }
+      return out;
+    };
+    from.insert(from.begin(), mask.sizes.size() - from.size(), SymInt(1));
+    const auto own = known(from), full = known(mask.sizes), want = known(sizes);
+    if (!own.has_value() || !full.has_value() || !want.has_value()) return std::nullopt;
+    // Leading dimensions [i, i2) of the mask's scores have the elements of [j, j2) of the softmax's.
+    MaskShape shape;
+    shape.expanded = *own;
+    const size_t rows = full->size() - 2, want_rows = want->size() - 2;
+    size_t i = 0, j = 0;
+    while (i < rows || j < want_rows) {
+      size_t i2 = i, j2 = j;
+      int64_t a = 1, b = 1;
+      if (i2 < rows) a = (*full)[i2++];
+      if (j2 < want_rows) b = (*want)[j2++];
+      while (a != b) {
+        CheckedInt next;
+        if (a < b && i2 < rows) {
+          next = CheckedInt(a) * (*full)[i2++];
+          if (!next.ok()) return std::nullopt;
+          a = next.value();
+        } else if (b < a && j2 < want_rows) {
+          next = CheckedInt(b) * (*want)[j2++];
+          if (!next.ok()) return std::nullopt;
+          b = next.value();
+        } else {
+          return std::nullopt;
+        }
+      }
+      const bool broadcasts = std::all_of(own->begin() + static_cast<ptrdiff_t>(i),
+                                          own->begin() + static_cast<ptrdiff_t>(i2),
+                                          [](int64_t size) { return size == 1; });
+      for (size_t d = i; d < i2 && !broadcasts; ++d) shape.expanded[d] = (*full)[d];
+      for (size_t d = j; d < j2; ++d) shape.reshaped.push_back(broadcasts ? 1 : (*want)[d]);
+      i = i2;
+      j = j2;
+    }
+    shape.reshaped.insert(shape.reshaped.end(), own->end() - 2, own->end());
+    if (shape.expanded == *own) shape.expanded.clear();
+    return shape;
+  }
+
+  // Inserts an operator of the edge dialect before `last`.
+  ValueId Insert(NodeId last, std::string_view op, std::string_view name,
+                 std::vector<std::pair<std::string_view, Argument>> arguments, DType dtype,
+                 std::vector<SymInt> sizes) {
+    const exir::OpOverload* target = ops_.ToEdge(ops_.Find(op));
+    return editor_.InsertOp(
+        last,
+        {.name = std::string(name),
+         .target = target,
+         .arguments = exir::ArgumentsByName(*target->schema(), std::move(arguments)),
+         .provenance = node(last).provenance,
+         .debug_handle = node(last).debug_handle},
+        TensorMeta::Contiguous(dtype, std::move(sizes)));
+  }
+  ValueId InsertReshape(NodeId last, std::string_view op, ValueId value,
+                        const std::vector<int64_t>& sizes) {
+    if (sizes.empty()) return value;
+    Argument::List list;
+    std::vector<SymInt> dims;
+    for (int64_t size : sizes) {
+      list.emplace_back(size);
+      dims.emplace_back(size);
+    }
+    return Insert(last, op, "mask", {{"self", value}, {"size", std::move(list)}},
+                  MetaOf(value).dtype, std::move(dims));
+  }
+  // Returns the sizes of the sum of two masks that broadcast to the same scores.
+  std::vector<SymInt> SumSizes(const std::vector<SymInt>& a, const std::vector<SymInt>& b) const {
+    std::vector<SymInt> sum = a.size() < b.size() ? b : a;
+    const std::vector<SymInt>& other = a.size() < b.size() ? a : b;
+    for (size_t d = 1; d <= other.size(); ++d) {
+      if (sum[sum.size() - d] == SymInt(1)) sum[sum.size() - d] = other[other.size() - d];
+    }
+    return sum;
   }
 
   bool Fuse(NodeId last) {
@@ -337,35 +592,28 @@ class AttentionFusion {
     }
     if (!IsReadBy(soft, readers)) return no("its weights have other users");
 
-    // Match the scores: a matmul and an optional mask.
-    Argument mask;
-    std::optional<Source> product = Product(scores);
-    if (!product.has_value()) {
-      ValueId added = scores;
-      while (const std::optional<ValueId> converted = Converted(added)) {
-        inside_.push_back(graph_.value(added).producer);
-        added = *converted;
+    // Match the scores: a matmul and masks.
+    std::vector<Mask> masks;
+    const std::optional<Source> product = Product(scores, masks);
+    if (!product.has_value()) return no("its scores are neither a matmul nor a matmul plus a mask");
+    const bool causal = masks.size() == 1 && IsCausal(masks[0]);
+    if (causal) masks.clear();
+    // The mask is a condition, if there is no other one.
+    if (masks.size() == 1) {
+      const Mask condition = ConditionOf(masks[0]);
+      if (condition.is_condition && condition.fill == -kInfinity &&
+          (condition.visible || masks[0].is_condition)) {
+        masks[0] = condition;
       }
-      const std::optional<NodeId> sum = Producer(added, Op::kAdd);
-      if (!sum.has_value() || constants_.Number(node(*sum).argument("alpha")) != 1.0) {
-        return no("its scores are neither a matmul nor a matmul plus a mask");
+    }
+    std::vector<MaskShape> mask_shapes;
+    for (const Mask& mask : masks) {
+      if (mask.is_condition && (masks.size() > 1 || mask.fill != -kInfinity)) {
+        return no("its scores are filled with another value than -inf, or masked twice");
       }
-      inside_.push_back(*sum);
-      ValueId left = ValueOf(*sum, "self"), right = ValueOf(*sum, "other");
-      if (!left.valid() || !right.valid()) return no("its mask is a scalar");
-      product = Product(left);
-      if (!product.has_value()) {
-        std::swap(left, right);
-        product = Product(left);
-      }
-      if (!product.has_value() || MetaOf(left).sizes != shape.sizes ||
-          !kDTypes.contains(MetaOf(right).dtype) || MetaOf(right).rank() > rank) {
-        return no("its scores are neither a matmul nor a matmul plus a mask");
-      }
-      if (!where.has_value() && !IsFinite(right)) {
-        return no("its mask may be -inf for a whole row, where softmax returns NaN");
-      }
-      mask = right;
+      const std::optional<MaskShape> mask_shape = ShapeOf(mask, shape.sizes);
+      if (!mask_shape.has_value()) return no("its mask is not a reshape of [heads, queries, keys]");
+      mask_shapes.push_back(*mask_shape);
     }
     const NodeId dot = *Producer(product->value, Op::kBmm);
     inside_.push_back(dot);
@@ -413,19 +661,40 @@ class AttentionFusion {
     }
     const double scale = product->factor * query->factor * key->factor;
     if (diagnostics_ != nullptr) {
-      diagnostics_->RecordRewrite(
-          node(last).name,
-          absl::StrCat("attention, ", exir::PrintType(MetaOf(query->value)), " to ",
-                       exir::PrintType(MetaOf(key->value)), mask.is_none() ? "" : " with a mask"));
+      diagnostics_->RecordRewrite(node(last).name,
+                       absl::StrCat("attention, ", exir::PrintType(MetaOf(query->value)), " to ",
+                                    exir::PrintType(MetaOf(key->value)),
+                                    causal          ? ", causal"
+                                    : masks.empty() ? ""
+                                                    : " with a mask"));
     }
     const auto wide = [&](ValueId operand) {
       if (MetaOf(operand).dtype == DType::kFloat32) return operand;
       return casts_.Insert(operand, DType::kFloat32, last, last, "wide");
     };
-    if (const ValueId* masked = mask.get_if<ValueId>()) mask = wide(*masked);
+    Argument mask;
+    for (size_t i = 0; i < masks.size(); ++i) {
+      ValueId value = masks[i].value;
+      if (masks[i].is_condition && !masks[i].visible) {
+        value = Insert(last, "aten.logical_not.default", "mask", {{"self", value}}, DType::kBool,
+                       MetaOf(value).sizes);
+      } else if (!masks[i].is_condition) {
+        value = wide(value);
+      }
+      value = InsertReshape(last, "aten.expand_copy.default", value, mask_shapes[i].expanded);
+      value = InsertReshape(last, "aten.view_copy.default", value, mask_shapes[i].reshaped);
+      if (const ValueId* sum = mask.get_if<ValueId>()) {
+        const std::vector<SymInt> sum_sizes = SumSizes(MetaOf(*sum).sizes, MetaOf(value).sizes);
+        value = Insert(last, "aten.add.Tensor", "mask", {{"self", *sum}, {"other", value}},
+                       DType::kFloat32, sum_sizes);
+      }
+      mask = value;
+    }
+    // Without a mask, every query sees a key. Otherwise softmax makes NaN of rows of -inf.
+    const bool nan_rows = !where.has_value() && !mask.is_none();
     const ValueId q = wide(query->value), k = wide(key->value), v = wide(value->value);
     editor_.SetTarget(last, CpuOp("attention"));
-    editor_.SetArguments(last, {q, k, v, mask, scale, false});
+    editor_.SetArguments(last, {q, k, v, mask, scale, causal, nan_rows});
     for (NodeId id : results) {
       const ValueId of = node(id).results()[0];
       editor_.SetType(of, TensorMeta::Contiguous(MetaOf(of).dtype, sizes));
@@ -471,6 +740,7 @@ class AttentionFusion {
   const NodeKinds<Row> kinds_;
   const ConstantViews constants_;
   FloatCasts casts_;
+  const exir::OpRegistry& ops_;
   std::vector<NodeId> inside_;  // nodes of the current match
 };
 

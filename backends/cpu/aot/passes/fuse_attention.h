@@ -9,16 +9,20 @@ namespace belay::cpu {
 
 // Fuses decomposed attention into belay_cpu::attention:
 //
-//   scores  = bmm(query, permute(key)) [+ mask]
+//   scores  = bmm(query, permute(key)) [+ masks], or where(condition, scores, -inf)
 //   weights = where(all of a row of scores is -inf, 0, softmax(scores)), or softmax(scores)
 //   bmm(weights, value)
 //
 // Reshapes of the leading dimensions and scalar factors may occur at any point. Keys and values may
 // be repeated for the heads that share them.
 //
-// If all of a row is -inf, plain softmax returns NaN and belay_cpu::attention zeros. Plain softmax
-// is therefore matched only without a mask, or with a mask that is never -inf: a constant, or a
-// select between scalars.
+// Rows that are all -inf are NaN with plain softmax, and zeros with the selection (nan_rows of
+// belay_cpu::attention).
+//
+// Several masks are added first; masks that are added under a reshape of the leading dimensions are
+// reshaped. A mask where(condition, 0, -inf) becomes its condition. A causal mask, from constants
+// or index comparisons, becomes is_causal; it may also have the lowest finite value in place of
+// -inf.
 //
 // Conversions between float32 and bfloat16 or float16, as WidenProducts emits them, may also occur
 // at any point. Everything then computes in float32: queries, keys, values and a mask of other
