@@ -74,7 +74,7 @@ TEST_F(PrintedOutputTest, OpsFiltersByName) {
                                    Not(HasSubstr("aten.add"))));
   const Outcome typo = Capture([&] { return Ops({.name = "lineer"}); });
   EXPECT_EQ(typo.status, kNegative);
-  EXPECT_THAT(typo.errors, HasSubstr("holds 'lineer' (did you mean linear?)"));
+  EXPECT_THAT(typo.errors, HasSubstr("contains 'lineer' (did you mean linear?)"));
 }
 
 }  // namespace

@@ -105,8 +105,8 @@ constexpr OperatorFacts kFacts = {.work = {WorkRule::Kind::kMatmul, 0, 1, 2},
                                   .flops = {FlopRule::Kind::kAttention}};
 constexpr Kernel kKernels[] = {
     KernelRow<&Attention, &Accepts, &ScratchBytes>(
-        "belay_cpu.attention.default", "query key value mask scale is_causal nan_rows", "AttentionPacked",
-        KernelEngine::kHighway, &kFacts),
+        "belay_cpu.attention.default", "query key value mask scale is_causal nan_rows",
+        "AttentionPacked", KernelEngine::kHighway, &kFacts),
 };
 
 }  // namespace

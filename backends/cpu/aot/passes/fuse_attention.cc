@@ -662,11 +662,11 @@ class AttentionFusion {
     const double scale = product->factor * query->factor * key->factor;
     if (diagnostics_ != nullptr) {
       diagnostics_->RecordRewrite(node(last).name,
-                       absl::StrCat("attention, ", exir::PrintType(MetaOf(query->value)), " to ",
-                                    exir::PrintType(MetaOf(key->value)),
-                                    causal          ? ", causal"
-                                    : masks.empty() ? ""
-                                                    : " with a mask"));
+                                  absl::StrCat("attention, ", exir::PrintType(MetaOf(query->value)),
+                                               " to ", exir::PrintType(MetaOf(key->value)),
+                                               causal          ? ", causal"
+                                               : masks.empty() ? ""
+                                                               : " with a mask"));
     }
     const auto wide = [&](ValueId operand) {
       if (MetaOf(operand).dtype == DType::kFloat32) return operand;
