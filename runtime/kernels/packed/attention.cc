@@ -28,8 +28,7 @@ constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 constexpr float kLog2E = 1.44269504088896341f;
 
 // 2^x for x <= 1 or NaN; 0 below -127. x = n + r with |r| <= 1/2, and a minimax polynomial of degree
-// 5. Relative error: 2^-22 for x >= -126. There are no denormal results below -126.5, since they are
-// slow.
+// 5. Relative error: 2^-22 for x >= -126. Results below -126.5 are 0, since denormals are slow.
 template <class V>
 HWY_INLINE V Exp2OfScore(Tag d, V x) {
   const V least = hn::Set(d, -127.0f);

@@ -221,7 +221,7 @@ TEST_P(GroupedProductsTest, RunsOfRows) {
   }
 }
 
-// What is not finite stays in its group.
+// Infinities and NaN do not spread to other groups.
 TEST_P(GroupedProductsTest, InfinitiesStayInTheirGroup) {
   for (const Shape& s : {Shape{5, 4, 4, 4, 2}, Shape{5, 4, 16, 16, 2}, Shape{5, 4, 3, 5, 2}}) {
     Problem p(s, s.m * s.groups * s.n, random_);

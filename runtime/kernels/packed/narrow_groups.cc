@@ -38,7 +38,7 @@ struct Rows {
 
 enum class Way { kPermute, kBroadcast, kSame };
 
-// kPartial: the vector of A's elements ends behind the row's.
+// kPartial: the last vector of A's elements extends beyond the row.
 template <size_t kRows, Way kWay, bool kPartial>
 HWY_NOINLINE void Tile(const PackedGemmArgs& g, const Columns& v, const Rows& rows) {
   const TagF32 d;

@@ -378,13 +378,13 @@ struct Range {
   }
 };
 
-// Columns of C that a panel of B gives: all of them, or those of one of two groups.
+// Columns of C that a panel of B computes: all of them, or those of one of its two groups.
 struct PanelPart {
   size_t column, columns;
   size_t offset;  // OutputTile's
 };
 
-// Part `part` of the panel at column j of B. No columns: there is no such group.
+// Returns part `part` of the panel at column j of B; without columns if the group does not exist.
 template <class T>
 HWY_INLINE PanelPart PartOf(const ProductArgs<T>& g, size_t j, size_t part, size_t last_column) {
   if (g.groups == 1) return {j, HWY_MIN(size_t{kPanelColumns}, last_column - j), 0};

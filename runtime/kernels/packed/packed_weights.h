@@ -28,10 +28,11 @@ namespace belay {
 
 inline constexpr int64_t kPanelColumns = 32;
 inline constexpr int64_t kDepthwiseChannels = 16;
-// Two groups of so many columns at most share a panel.
+// Maximal number of columns of a group that shares a panel with another group.
 inline constexpr int64_t kNarrowGroup = kPanelColumns / 2;
 
-// Panels of packed groups, and their columns: n of one group. Precondition: the packed size is known.
+// Number of panels of packed groups of n columns, and of their columns. Precondition: the packed size
+// is known.
 inline int64_t PackedGroupPanels(int64_t groups, int64_t n) {
   return n <= kNarrowGroup ? (groups + 1) / 2 : groups * ((n + kPanelColumns - 1) / kPanelColumns);
 }
@@ -51,11 +52,11 @@ std::optional<int64_t> PackedVnni2Size(int64_t k, int64_t n);
 // n) floats.
 void PackMatrix(const float* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
                 float* packed);
-// Element (p, j) of group i lies at b[i * group_stride + p * row_stride + j * column_stride]. `packed`
-// has room for PackedGroupsSize(groups, k, n) floats. One group is packed as a matrix.
+// Packs B_i[p, j] = b[i * group_stride + p * row_stride + j * column_stride] for each group i. `packed`
+// has space for PackedGroupsSize(groups, k, n) floats. One group is packed as a matrix.
 void PackGroups(const float* b, int64_t groups, int64_t k, int64_t n, int64_t group_stride,
                 int64_t row_stride, int64_t column_stride, float* packed);
-// The same in VNNI-2 layout.
+// Packs a matrix in VNNI-2 layout.
 void PackVnni2(const BFloat16* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
                BFloat16* packed);
 // Packs element (c, t) = weight[c * channel_stride + t * tap_stride]. `packed` has space for

@@ -451,7 +451,7 @@ class AttentionFusion {
     std::vector<int64_t> expanded, reshaped;
   };
 
-  // Returns the shape of a mask for scores of `sizes`. nullopt if there is none, or if it depends on
+  // Returns the shape of a mask for scores of `sizes`. nullopt if no shape fits, or if it depends on
   // sizes that are known only at run time.
   std::optional<MaskShape> ShapeOf(const Mask& mask, const std::vector<SymInt>& sizes) const {
     std::vector<SymInt> from = MetaOf(mask.value).sizes;
@@ -598,7 +598,7 @@ class AttentionFusion {
     if (!product.has_value()) return no("its scores are neither a matmul nor a matmul plus a mask");
     const bool causal = masks.size() == 1 && IsCausal(masks[0]);
     if (causal) masks.clear();
-    // The mask is a condition, if there is no other one.
+    // The mask is a condition, if the scores have no other mask.
     if (masks.size() == 1) {
       const Mask condition = ConditionOf(masks[0]);
       if (condition.is_condition && condition.fill == -kInfinity &&
