@@ -6,7 +6,7 @@
 
 #include "runtime/core/budget.h"
 #include "runtime/core/checked_math.h"
-#include "runtime/kernels/packed/packed_gemm.h"
+#include "runtime/kernels/packed/packed_gemm.h"  // kTileRows
 #include "runtime/kernels/packed/packed_weights.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -21,7 +21,7 @@ namespace belay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Tag = hn::ScalableTag<float>;
+using Tag = hn::CappedTag<float, kPanelColumns>;
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
@@ -227,13 +227,17 @@ void WeightedRowsImpl(const float* HWY_RESTRICT weights, const float* HWY_RESTRI
 // row = exp(row + mask - largest); the mask may be null. `largest` is log2(e) times the largest score
 // of this and earlier blocks, and `total` the sum of exp(score - largest); both are updated. Returns
 // exp(previous largest - largest), the factor of earlier blocks' sums. If no score is above -inf,
-// the row becomes 0.
+// the row becomes 0. Reads and writes up to a vector beyond the row: masked loads and stores are slow.
 float ExponentialsImpl(float* HWY_RESTRICT row, size_t n, const float* HWY_RESTRICT mask,
                        float& largest, float& total) {
   const Tag d;
   const size_t lanes = hn::Lanes(d);
   const auto least = hn::Set(d, kMinusInfinity);
   auto top = least, top2 = least;
+  const auto load = [&](size_t at) HWY_ATTR {
+    const auto x = hn::LoadU(d, row + at);
+    return n - at >= lanes ? x : hn::IfThenElse(hn::FirstN(d, n - at), x, least);
+  };
   size_t i = 0;
   // If one operand of Max is NaN, x86 returns the second one and Arm the other one. The sum is NaN
   // in any case.
@@ -242,9 +246,7 @@ float ExponentialsImpl(float* HWY_RESTRICT row, size_t n, const float* HWY_RESTR
       top = hn::Max(top, hn::LoadU(d, row + i));
       top2 = hn::Max(top2, hn::LoadU(d, row + i + lanes));
     }
-    for (; i < n; i += lanes) {
-      top = hn::Max(top, hn::LoadNOr(least, d, row + i, n - i));
-    }
+    for (; i < n; i += lanes) top = hn::Max(top, load(i));
   } else {
     for (; i + lanes <= n; i += lanes) {
       const auto x = hn::Add(hn::LoadU(d, row + i), hn::LoadU(d, mask + i));
@@ -252,9 +254,9 @@ float ExponentialsImpl(float* HWY_RESTRICT row, size_t n, const float* HWY_RESTR
       top = hn::Max(top, x);
     }
     if (i < n) {
-      const auto x = hn::Add(hn::LoadN(d, row + i, n - i), hn::LoadNOr(least, d, mask + i, n - i));
-      hn::StoreN(x, d, row + i, n - i);
-      top = hn::Max(top, x);
+      const auto x = hn::Add(hn::LoadU(d, row + i), hn::LoadN(d, mask + i, n - i));
+      hn::StoreU(x, d, row + i);
+      top = hn::Max(top, hn::IfThenElse(hn::FirstN(d, n - i), x, least));
     }
   }
   float highest = hn::ReduceMax(d, hn::Max(top, top2)) * kLog2E;
@@ -283,9 +285,8 @@ float ExponentialsImpl(float* HWY_RESTRICT row, size_t n, const float* HWY_RESTR
     sum2 = hn::Add(sum2, y);
   }
   for (; i < n; i += lanes) {
-    const auto x =
-        Exp2OfScore(d, hn::MulSub(factor, hn::LoadNOr(least, d, row + i, n - i), offset));
-    hn::StoreN(x, d, row + i, HWY_MIN(lanes, n - i));
+    const auto x = Exp2OfScore(d, hn::MulSub(factor, load(i), offset));
+    hn::StoreU(x, d, row + i);
     sum = hn::Add(sum, x);
   }
   total = total * earlier + hn::ReduceSum(d, hn::Add(sum, sum2));
