@@ -22,10 +22,10 @@ inline constexpr int kDistanceRows = 4;
 inline constexpr int64_t kMostDistanceColumns = 32;
 int64_t DistanceColumns();  // of the current instruction set
 
-// out[i * DistanceColumns() + j] = distance of a[i][p * step] and panel[p * DistanceColumns() + j]
-// over p < k.
+// out[i * out_step + j] = distance of a[i][p * step] and panel[p * DistanceColumns() + j] over p <
+// k, for i < kDistanceRows, j < DistanceColumns().
 void DistanceTile(DistanceOrder order, const float* const* a, int64_t step, const float* panel,
-                  int64_t k, float* out);
+                  int64_t k, float* out, int64_t out_step);
 
 absl::Span<const Kernel> DistanceHighwayKernels();
 
