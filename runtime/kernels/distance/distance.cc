@@ -23,9 +23,6 @@ HWY_INLINE V Accumulated(D d, V sum, V difference) {
     return hn::MulAdd(difference, difference, sum);
   } else if constexpr (kOrder == DistanceOrder::kOne) {
     return hn::Add(sum, hn::Abs(difference));
-  } else if constexpr (kOrder == DistanceOrder::kZero) {
-    // NaN differs from 0.
-    return hn::Add(sum, hn::IfThenZeroElse(hn::Eq(difference, hn::Zero(d)), hn::Set(d, 1.0f)));
   } else {
     // Keeps NaN.
     const V size = hn::Abs(difference);
@@ -64,8 +61,6 @@ void Tile(const float* const* a, int64_t step, const float* HWY_RESTRICT panel, 
 void DistanceTileImpl(DistanceOrder order, const float* const* a, int64_t step, const float* panel,
                       int64_t k, float* out, int64_t out_step) {
   switch (order) {
-    case DistanceOrder::kZero:
-      return Tile<DistanceOrder::kZero>(a, step, panel, k, out, out_step);
     case DistanceOrder::kOne:
       return Tile<DistanceOrder::kOne>(a, step, panel, k, out, out_step);
     case DistanceOrder::kTwo:

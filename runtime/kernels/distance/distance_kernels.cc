@@ -16,8 +16,9 @@
 namespace belay {
 namespace {
 
+// An order that is computed at run time is 0 when the kernel is chosen, so that 0 is left to the
+// reference kernel.
 std::optional<DistanceOrder> OrderOf(double p) {
-  if (p == 0) return DistanceOrder::kZero;
   if (p == 1) return DistanceOrder::kOne;
   if (p == 2) return DistanceOrder::kTwo;
   if (std::isinf(p) && p > 0) return DistanceOrder::kInfinity;

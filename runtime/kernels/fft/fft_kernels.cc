@@ -190,8 +190,9 @@ void RealDim(const KernelContext& context, const Work<T>& work, const TensorView
                 T* const z = plan.Transform(planes, lines, false);
                 loops.multiply(z, z + plane, nullptr, static_cast<T>(scale), half + 1, lines, z,
                                z + plane);
-                // The element that is its own mirror image is real, finite or not.
+                // Elements that are their own mirror images are real, finite or not.
                 std::fill_n(z + plane, lines, T{0});
+                if (n % 2 == 0) std::fill_n(z + plane + half * lines, lines, T{0});
                 joined = z == planes ? second : planes;
                 loops.join(z, z + plane, static_cast<size_t>((half + 1) * lines), joined);
               }
@@ -235,8 +236,9 @@ void InverseRealDim(const KernelContext& context, const Work<T>& work, const Ten
         } else {
           from.Load(first, count, lines, half + 1, second);
           loops.split(second, given, planes, planes + plane);
-          // The element that is its own mirror image is treated as real.
+          // Elements that are their own mirror images are treated as real.
           std::fill_n(planes + plane, lines, T{0});
+          if (n % 2 == 0) std::fill_n(planes + plane + half * lines, lines, T{0});
           for (int64_t k = half + 1; k < n; ++k) {
             CopyRow(planes + (n - k) * lines, lines, planes + k * lines);
             for (int64_t i = 0; i < lines; ++i) {
@@ -355,9 +357,11 @@ uint64_t InverseScratch(const KernelContext& context,
   if (!out.ok()) return 0;
   const size_t bytes = RealBytes(call.self->dtype);
   const int64_t copied = call.params.dims.size() > 1 ? call.self->numel() : 0;
-  const int64_t given = call.last_dim_size.ok() ? call.last_dim_size.value() : 1;
-  const int64_t longest =
-      LongestOf(call.self->sizes, LongestOf((*out)->sizes, std::max<int64_t>(given, 1)));
+  int64_t longest = LongestOf((*out)->sizes, 1);
+  // A result has less than twice as many elements as the input.
+  for (int64_t size : call.self->sizes) {
+    longest = std::max(longest, size < int64_t{1} << 60 ? 2 * size : size);
+  }
   return BytesOf(WorkBytes(context, longest, bytes) +
                  CheckedInt(copied) * static_cast<int64_t>(2 * bytes));
 }

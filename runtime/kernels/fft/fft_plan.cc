@@ -102,7 +102,8 @@ CheckedInt FftBlockElements(int64_t n) {
 
 template <class T>
 FftPlan<T>::FftPlan(int64_t n, bool real, std::byte* memory) : loops_(GetFftLoops<T>()), n_(n) {
-  packed_ = real && n % 2 == 0;
+  // Two elements would meet in one complex number: infinite ones would give NaN.
+  packed_ = real && n % 2 == 0 && n > 2;
   length_ = packed_ ? n / 2 : n;
   stage_length_ = StageLength(length_);
   chirped_ = stage_length_ != length_;
