@@ -25,6 +25,7 @@
 #include "exir/ir/graph_editor.h"
 #include "exir/model_file.h"
 #include "exir/passes/edge_verifier.h"
+#include "exir/passes/fold_input_views.h"
 #include "exir/passes/fuse_quantized_ops.h"
 #include "exir/passes/guards_to_assertions.h"
 #include "exir/passes/merge_batch_norm.h"
@@ -249,6 +250,7 @@ std::vector<Pass> FinalPasses(const MethodPrograms& methods, const PipelineOptio
         PropagateConstants({.max_growth_bytes = options.fold_budget, .changing = changing}));
   }
   passes.insert(passes.end(), options.passes.begin(), options.passes.end());
+  passes.push_back(FoldInputViews());
   passes.push_back(InsertDeviceCopies());
   passes.push_back(EdgeToBackendOps());
   return passes;

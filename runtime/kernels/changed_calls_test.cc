@@ -135,7 +135,7 @@ TEST_F(CallCorpus, RejectsOutputsOfOtherKinds) {
         // A fixed output of another size.
         if (output.front() == '[') {
           EXPECT_THAT(RunCall(*kernels, row.call.WithOutput(i, "[f32]")).status,
-                      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("pieces")));
+                      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("elements")));
           EXPECT_THAT(RunCall(*kernels, row.call.WithOutput(i, "[null,null]")).status,
                       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no element 0")));
         } else {

@@ -16,8 +16,9 @@
 namespace belay {
 namespace {
 
+// An order that is computed at run time is 0 when the kernel is chosen, so that 0 is left to the
+// reference kernel.
 std::optional<DistanceOrder> OrderOf(double p) {
-  if (p == 0) return DistanceOrder::kZero;
   if (p == 1) return DistanceOrder::kOne;
   if (p == 2) return DistanceOrder::kTwo;
   if (std::isinf(p) && p > 0) return DistanceOrder::kInfinity;
@@ -30,9 +31,19 @@ absl::StatusOr<DistanceOrder> KnownOrder(double p) {
   return absl::InternalError("the call changed after the kernel was chosen");
 }
 
-CheckedInt PanelLength(const TensorView& x) {
-  return CheckedInt(x.sizes.back()) * kMostDistanceColumns;
+// Panels that stay in the second-level cache while rows pass.
+constexpr int64_t kGroupElements = 1 << 16;
+
+// Scratch elements of a thread: a group of panels.
+CheckedInt GroupLength(int64_t k) {
+  const CheckedInt panel = CheckedInt(k) * kMostDistanceColumns;
+  return panel < kGroupElements ? CheckedInt(kGroupElements) : panel;
 }
+int64_t PanelsOfGroup(int64_t k) {
+  const int64_t panel = k * DistanceColumns();
+  return panel == 0 ? 1 : std::max<int64_t>(kGroupElements / panel, 1);
+}
+
 template <class Call>
 const TensorView& FirstOf(const Call& call) {
   if constexpr (requires { call.x1; }) {
@@ -49,7 +60,7 @@ bool Accepts(const KernelContext&, const Call& call) {
 }
 template <class Call>
 uint64_t Scratch(const KernelContext& context, const Call& call) {
-  return ScratchBytesOf<float>(PanelLength(FirstOf(call)) * context.num_threads());
+  return ScratchBytesOf<float>(GroupLength(FirstOf(call).sizes.back()) * context.num_threads());
 }
 
 // Rows of a matrix.
@@ -71,26 +82,6 @@ void Pack(const Matrix& b, int64_t first, int64_t count, int64_t k, int64_t colu
   CopyConvertible(from, to);
 }
 
-// Calls write(row, j, distances, count) with the distances of a row of `a` to rows [j, j + count) of
-// `b`, for rows [first, last) of `a`.
-template <class Write>
-void Distances(DistanceOrder order, const Matrix& a, int64_t first, int64_t last, int64_t k,
-               const float* panel, int64_t j, int64_t count, Budget::Pace& pace, Write&& write) {
-  const int64_t columns = DistanceColumns();
-  alignas(64) float tile[kDistanceRows * kMostDistanceColumns];
-  for (int64_t i = first; i < last; i += kDistanceRows) {
-    if (pace.Stop((k + 1) * kDistanceRows * columns / 8)) return;
-    const float* rows[kDistanceRows];
-    for (int r = 0; r < kDistanceRows; ++r) {
-      rows[r] = a.data + std::min(i + r, last - 1) * a.row_step;
-    }
-    DistanceTile(order, rows, a.column_step, panel, k, tile);
-    for (int64_t r = 0; r < std::min<int64_t>(kDistanceRows, last - i); ++r) {
-      write(i + r, j, tile + r * columns, count);
-    }
-  }
-}
-
 void StoreRow(const float* from, int64_t count, float* to, int64_t step) {
   if (step == 1) {
     std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
@@ -99,7 +90,61 @@ void StoreRow(const float* from, int64_t count, float* to, int64_t step) {
   }
 }
 
-constexpr int64_t kRowBlock = 256;
+// Rows of `a` against a panel. `tile` is for results that are not whole.
+struct Rows {
+  DistanceOrder order;
+  const Matrix& a;
+  int64_t k;
+  int64_t columns = DistanceColumns();
+  alignas(64) float tile[kDistanceRows * kMostDistanceColumns] = {};
+
+  void Compute(int64_t first, int64_t last, const float* panel, float* out, int64_t out_step) {
+    const float* rows[kDistanceRows];
+    for (int r = 0; r < kDistanceRows; ++r) {
+      rows[r] = a.data + std::min(first + r, last - 1) * a.row_step;
+    }
+    DistanceTile(order, rows, a.column_step, panel, k, out, out_step);
+  }
+};
+
+// Rows of a result: out(i, j) = data[i * row_step + j * step].
+struct Result {
+  float* data;
+  int64_t row_step, step;
+};
+
+// Distances of rows [first, last) of `a` to all rows of `b`. `panels` is the scratch memory of the
+// thread.
+void CdistRows(DistanceOrder order, const Matrix& a, const Matrix& b, int64_t first, int64_t last,
+               int64_t k, const Result& out, float* panels, Budget::Pace& pace) {
+  Rows rows = {order, a, k};
+  const int64_t columns = rows.columns, group = PanelsOfGroup(k) * columns;
+  for (int64_t j0 = 0; j0 < b.rows; j0 += group) {
+    const int64_t j_end = std::min(b.rows, j0 + group);
+    for (int64_t j = j0; j < j_end; j += columns) {
+      Pack(b, j, std::min(columns, j_end - j), k, columns, panels + (j - j0) * k);
+    }
+    for (int64_t i = first; i < last; i += kDistanceRows) {
+      const int64_t count = std::min<int64_t>(kDistanceRows, last - i);
+      for (int64_t j = j0; j < j_end; j += columns) {
+        if (pace.Stop((k + 1) * kDistanceRows * columns / 8)) return;
+        const float* const panel = panels + (j - j0) * k;
+        float* const to = out.data + i * out.row_step + j * out.step;
+        const int64_t width = std::min(columns, j_end - j);
+        if (count == kDistanceRows && width == columns && out.step == 1) {
+          rows.Compute(i, last, panel, to, out.row_step);
+          continue;
+        }
+        rows.Compute(i, last, panel, rows.tile, columns);
+        for (int64_t r = 0; r < count; ++r) {
+          StoreRow(rows.tile + r * columns, width, to + r * out.row_step, out.step);
+        }
+      }
+    }
+  }
+}
+
+constexpr int64_t kRowBlock = 128;
 
 absl::Status Cdist(KernelContext& context, const CdistCall<KernelArguments>& call) {
   const TensorView &x1 = *call.x1, &x2 = *call.x2;
@@ -107,7 +152,8 @@ absl::Status Cdist(KernelContext& context, const CdistCall<KernelArguments>& cal
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, x1.dtype, shape));
   if (out->numel() == 0) return absl::OkStatus();
-  const CheckedInt length = PanelLength(x1);
+  const int64_t k = x1.sizes.back();
+  const CheckedInt length = GroupLength(k);
   ABSL_ASSIGN_OR_RETURN(float* const panels,
                         ScratchArray<float>(context, length * context.num_threads()));
   const int rank = out->rank();
@@ -129,31 +175,23 @@ absl::Status Cdist(KernelContext& context, const CdistCall<KernelArguments>& cal
     return Matrix{x.as<const float>() + offset, x.sizes[last - 1], x.strides[last - 1],
                   x.strides[last]};
   };
-  const int64_t m = out->sizes[rank - 2], n = out->sizes[rank - 1], k = x1.sizes.back();
-  const int64_t columns = DistanceColumns();
-  const int64_t blocks = (m + kRowBlock - 1) / kRowBlock, panels_of_b = (n + columns - 1) / columns;
-  const int64_t batches = out->numel() / m / n;
-  RunRanges(context, batches * panels_of_b * blocks, 1,
+  const int64_t m = out->sizes[rank - 2], n = out->sizes[rank - 1];
+  const int64_t blocks = (m + kRowBlock - 1) / kRowBlock, batches = out->numel() / m / n;
+  RunRanges(context, batches * blocks, 1,
             static_cast<double>(out->numel()) * static_cast<double>(k + 1),
             [&](int part, int64_t first, int64_t last) {
-              float* const panel = panels + part * length.value();
               Budget::Pace pace;
-              int64_t packed = -1;
-              for (int64_t unit = first; unit < last && !pace.stopped(); ++unit) {
-                const int64_t block = unit % blocks, of_b = unit / blocks;
-                const int64_t index = of_b / panels_of_b, j = of_b % panels_of_b * columns;
-                const int64_t count = std::min(columns, n - j);
-                if (packed != of_b) {
-                  Pack(matrix(x2, OffsetAt(index, batch, b_steps)), j, count, k, columns, panel);
-                  packed = of_b;
-                }
-                float* const to = out->as<float>() + OffsetAt(index, batch, out_steps);
-                const int64_t row_step = out->strides[rank - 2], step = out->strides[rank - 1];
-                Distances(order, matrix(x1, OffsetAt(index, batch, a_steps)), block * kRowBlock,
-                          std::min(m, (block + 1) * kRowBlock), k, panel, j, count, pace,
-                          [&](int64_t row, int64_t at, const float* from, int64_t length_of_row) {
-                            StoreRow(from, length_of_row, to + row * row_step + at * step, step);
-                          });
+              for (int64_t unit = first; unit < last && !pace.stopped();) {
+                // Consecutive blocks of one batch element share the packed panels.
+                const int64_t index = unit / blocks, end = std::min(last, (index + 1) * blocks);
+                const Matrix a = matrix(x1, OffsetAt(index, batch, a_steps));
+                const Matrix b = matrix(x2, OffsetAt(index, batch, b_steps));
+                const Result result = {out->as<float>() + OffsetAt(index, batch, out_steps),
+                                       out->strides[rank - 2], out->strides[rank - 1]};
+                CdistRows(order, a, b, (unit - index * blocks) * kRowBlock,
+                          std::min(m, (end - index * blocks) * kRowBlock), k, result,
+                          panels + part * length.value(), pace);
+                unit = end;
               }
             });
   return absl::OkStatus();
@@ -166,29 +204,33 @@ absl::Status Pdist(KernelContext& context, const PdistCall<KernelArguments>& cal
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, x.dtype, shape));
   if (out->numel() == 0) return absl::OkStatus();
-  const CheckedInt length = PanelLength(x);
+  const int64_t n = x.sizes[0], k = x.sizes[1], columns = DistanceColumns();
+  const CheckedInt length = GroupLength(k);
   ABSL_ASSIGN_OR_RETURN(float* const panels,
                         ScratchArray<float>(context, length * context.num_threads()));
-  const int64_t n = x.sizes[0], k = x.sizes[1], columns = DistanceColumns();
-  const Matrix rows = {x.as<const float>(), n, x.strides[0], x.strides[1]};
+  const Matrix a = {x.as<const float>(), n, x.strides[0], x.strides[1]};
   const int64_t step = out->strides[0];
   RunRanges(context, (n + columns - 1) / columns, 1,
             static_cast<double>(out->numel()) * static_cast<double>(k + 1),
             [&](int part, int64_t first, int64_t last) {
               float* const panel = panels + part * length.value();
+              Rows rows = {order, a, k};
               Budget::Pace pace;
-              for (int64_t p = first; p < last && !pace.stopped(); ++p) {
-                const int64_t j = p * columns, count = std::min(columns, n - j);
-                Pack(rows, j, count, k, columns, panel);
-                Distances(order, rows, 0, std::min(n, j + count), k, panel, j, count, pace,
-                          [&](int64_t i, int64_t at, const float* from, int64_t length_of_row) {
-                            const int64_t begin = std::max(at, i + 1), end = at + length_of_row;
-                            if (begin >= end) return;
-                            // Pairs of the rows before i, then those of i.
-                            const int64_t before = i * n - i * (i + 1) / 2 + begin - i - 1;
-                            StoreRow(from + (begin - at), end - begin,
-                                     out->as<float>() + before * step, step);
-                          });
+              for (int64_t p = first; p < last; ++p) {
+                const int64_t j = p * columns, end = std::min(n, j + columns);
+                Pack(a, j, end - j, k, columns, panel);
+                for (int64_t i = 0; i < end; i += kDistanceRows) {
+                  if (pace.Stop((k + 1) * kDistanceRows * columns / 8)) return;
+                  rows.Compute(i, end, panel, rows.tile, columns);
+                  for (int64_t r = i; r < std::min(end, i + kDistanceRows); ++r) {
+                    const int64_t begin = std::max(j, r + 1);
+                    if (begin >= end) continue;
+                    // Pairs of the rows before r, then those of r.
+                    const int64_t before = r * n - r * (r + 1) / 2 + begin - r - 1;
+                    StoreRow(rows.tile + (r - i) * columns + (begin - j), end - begin,
+                             out->as<float>() + before * step, step);
+                  }
+                }
               }
             });
   return absl::OkStatus();

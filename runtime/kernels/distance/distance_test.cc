@@ -7,7 +7,7 @@
 namespace belay {
 namespace {
 
-constexpr double kOrders[] = {0, 1, 2, std::numeric_limits<double>::infinity()};
+constexpr double kOrders[] = {1, 2, std::numeric_limits<double>::infinity()};
 
 // The bound of distance.h, and one rounding of the reference result.
 double MaxUlp(int64_t k) { return static_cast<double>(k) + 4; }

@@ -116,11 +116,12 @@ HWY_INLINE void Butterfly(D d, V* re, V* im) {
 
 template <int kRadix, class T>
 void StageOf(const FftStage<T>& stage, const T* HWY_RESTRICT re, const T* HWY_RESTRICT im,
-             int64_t lines, T* HWY_RESTRICT out_re, T* HWY_RESTRICT out_im) {
-  const int64_t width = stage.width * lines, step = stage.groups * width;
+             int64_t pitch, int64_t lines, T* HWY_RESTRICT out_re, T* HWY_RESTRICT out_im) {
+  const int64_t width = stage.width * lines, in_width = stage.width * pitch;
+  const int64_t step = stage.groups * in_width;
   for (int64_t p = 0; p < stage.groups; ++p) {
     const T* HWY_RESTRICT roots = stage.roots + 2 * (kRadix - 1) * p;
-    const int64_t from = p * width, to = kRadix * from;
+    const int64_t from = p * in_width, to = kRadix * p * width;
     ForLanes<T>(width, [&](auto d, int64_t q) HWY_ATTR {
       using V = hn::Vec<decltype(d)>;
       V r[kRadix], i[kRadix];
@@ -141,19 +142,19 @@ void StageOf(const FftStage<T>& stage, const T* HWY_RESTRICT re, const T* HWY_RE
 }
 
 template <class T>
-void Stage(const FftStage<T>& stage, const T* re, const T* im, int64_t lines, T* out_re,
-           T* out_im) {
+void Stage(const FftStage<T>& stage, const T* re, const T* im, int64_t pitch, int64_t lines,
+           T* out_re, T* out_im) {
   switch (stage.radix) {
     case 2:
-      return StageOf<2>(stage, re, im, lines, out_re, out_im);
+      return StageOf<2>(stage, re, im, pitch, lines, out_re, out_im);
     case 3:
-      return StageOf<3>(stage, re, im, lines, out_re, out_im);
+      return StageOf<3>(stage, re, im, pitch, lines, out_re, out_im);
     case 4:
-      return StageOf<4>(stage, re, im, lines, out_re, out_im);
+      return StageOf<4>(stage, re, im, pitch, lines, out_re, out_im);
     case 5:
-      return StageOf<5>(stage, re, im, lines, out_re, out_im);
+      return StageOf<5>(stage, re, im, pitch, lines, out_re, out_im);
     default:
-      return StageOf<7>(stage, re, im, lines, out_re, out_im);
+      return StageOf<7>(stage, re, im, pitch, lines, out_re, out_im);
   }
 }
 
@@ -212,7 +213,7 @@ void Split(const T* HWY_RESTRICT in, size_t count, T* HWY_RESTRICT re, T* HWY_RE
 
 template <class T>
 void RealSpectrum(const T* HWY_RESTRICT re, const T* HWY_RESTRICT im, const T* roots, T scale,
-                  int64_t h, int64_t lines, T* HWY_RESTRICT out_re, T* HWY_RESTRICT out_im) {
+                  int64_t h, int64_t lines, T* HWY_RESTRICT out) {
   for (int64_t k = 0; k <= h; ++k) {
     const int64_t low = (k == h ? 0 : k) * lines, high = (k == 0 ? 0 : h - k) * lines;
     const int64_t row = k * lines;
@@ -225,9 +226,10 @@ void RealSpectrum(const T* HWY_RESTRICT re, const T* HWY_RESTRICT im, const T* r
       const auto fr = hn::Sub(ar, br), fi = hn::Add(ai, bi);  // Z[k] - Z*[h - k]
       // -i (c + i s)(fr + i fi) = (s fr + c fi) + i (s fi - c fr).
       const auto vc = hn::Set(d, c), vs = hn::Set(d, s), vh = hn::Set(d, half);
-      hn::StoreU(hn::MulAdd(vs, fr, hn::MulAdd(vc, fi, hn::Mul(vh, er))), d, out_re + row + q);
-      const auto imaginary = hn::MulAdd(vs, fi, hn::NegMulAdd(vc, fr, hn::Mul(vh, ei)));
-      hn::StoreU(k == 0 || k == h ? hn::Zero(d) : imaginary, d, out_im + row + q);
+      const auto real = hn::MulAdd(vs, fr, hn::MulAdd(vc, fi, hn::Mul(vh, er)));
+      auto imaginary = hn::MulAdd(vs, fi, hn::NegMulAdd(vc, fr, hn::Mul(vh, ei)));
+      if (k == 0 || k == h) imaginary = hn::Zero(d);
+      hn::StoreInterleaved2(real, imaginary, d, out + 2 * (row + q));
     });
   }
 }

@@ -35,8 +35,9 @@ struct FftStage {
 // Vectorized loops. Rows have `lines` elements.
 template <class T>
 struct FftLoops {
-  void (*stage)(const FftStage<T>& stage, const T* re, const T* im, int64_t lines, T* out_re,
-                T* out_im);
+  // Rows of x are `pitch` apart; those of y are dense.
+  void (*stage)(const FftStage<T>& stage, const T* re, const T* im, int64_t pitch, int64_t lines,
+                T* out_re, T* out_im);
   // (re, im)[k] = (in_re, in_im)[k] * factors[k] * scale, or without factors if null, for `rows`
   // rows. In place or disjoint.
   void (*multiply)(const T* in_re, const T* in_im, const T* factors, T scale, int64_t rows,
@@ -44,10 +45,11 @@ struct FftLoops {
   // Interleaves planes to complex numbers, and back.
   void (*join)(const T* re, const T* im, size_t count, T* out);
   void (*split)(const T* in, size_t count, T* re, T* im);
-  // Spectrum of 2 h real elements, from the transform Z of z[k] = x[2 k] + i x[2 k + 1]: X[k] = (Z[k] +
-  // Z*[h - k]) / 2 - i roots[k] (Z[k] - Z*[h - k]) / 2 for 0 <= k <= h, times scale.
+  // Spectrum of 2 h real elements, from the transform Z of z[k] = x[2 k] + i x[2 k + 1]: X[k] =
+  // (Z[k] + Z*[h - k]) / 2 - i roots[k] (Z[k] - Z*[h - k]) / 2 for 0 <= k <= h, times scale, as
+  // complex numbers out[k * lines + line].
   void (*real_spectrum)(const T* re, const T* im, const T* roots, T scale, int64_t h, int64_t lines,
-                        T* out_re, T* out_im);
+                        T* out);
   // The inverse, times 2 scale: Z[k] = (X[k] + X*[h - k]) + i conj(roots[k]) (X[k] - X*[h - k]) for
   // 0 <= k < h. Ignores the imaginary parts of X[0] and X[h].
   void (*packed_spectrum)(const T* re, const T* im, const T* roots, T scale, int64_t h,
@@ -86,14 +88,16 @@ class FftPlan {
   // elements. Returns the first or the third plane: it has the real parts of the result, and the next
   // plane has the imaginary parts. Not scaled. The contents of the other two planes are undefined.
   T* Transform(T* planes, int64_t lines, bool inverse) const;
+  // The same for columns whose rows re, im, re, … alternate in the last two planes.
+  T* TransformPairs(T* planes, int64_t lines) const;
 
   const FftLoops<T>& loops() const { return loops_; }
 
  private:
   static constexpr int kMostStages = 64;
-  // Runs the stages on re, im with working planes out_re, out_im; returns whether the results are in
-  // the working planes.
-  bool RunStages(T* re, T* im, T* out_re, T* out_im, int64_t lines) const;
+  // Runs stages from `first` on with working planes out_re, out_im; returns whether the results are
+  // in the working planes.
+  bool RunStages(T* re, T* im, T* out_re, T* out_im, int64_t lines, int first = 0) const;
 
   FftLoops<T> loops_;
   int64_t n_ = 1, length_ = 1, stage_length_ = 1, rows_ = 1;

@@ -43,14 +43,18 @@ class Lines {
   }
   int64_t count() const { return count_; }
 
-  // columns(k, line) = element k of line `first` + line, for k < n, line < lines.
-  void Load(int64_t first, int64_t lines, int64_t n, void* columns) const {
-    ForRuns(first, lines, n, columns, [](const TensorView& mine, const TensorView& theirs) {
+  // columns(k, line) = element k of line `first` + line, for k < n, line < lines. Rows of columns
+  // have `width` elements; Load sets those after `lines` to 0.
+  void Load(int64_t first, int64_t lines, int64_t width, int64_t n, void* columns) const {
+    if (lines < width) {
+      std::memset(columns, 0, static_cast<size_t>(n * width) * DTypeSize(tensor_.dtype));
+    }
+    ForRuns(first, lines, width, n, columns, [](const TensorView& mine, const TensorView& theirs) {
       CopyConvertible(mine, theirs);
     });
   }
-  void Store(int64_t first, int64_t lines, int64_t n, void* columns) const {
-    ForRuns(first, lines, n, columns, [](const TensorView& mine, const TensorView& theirs) {
+  void Store(int64_t first, int64_t lines, int64_t width, int64_t n, void* columns) const {
+    ForRuns(first, lines, width, n, columns, [](const TensorView& mine, const TensorView& theirs) {
       CopyConvertible(theirs, mine);
     });
   }
@@ -58,7 +62,8 @@ class Lines {
  private:
   // Calls fn with views of equidistant lines and of their columns.
   template <class Fn>
-  void ForRuns(int64_t first, int64_t lines, int64_t n, void* columns, Fn&& fn) const {
+  void ForRuns(int64_t first, int64_t lines, int64_t width, int64_t n, void* columns,
+               Fn&& fn) const {
     const int64_t inner = sizes_.back();
     for (int64_t line = first; line < first + lines;) {
       const int64_t run = std::min(inner - line % inner, first + lines - line);
@@ -68,7 +73,7 @@ class Lines {
       mine.data = ElementAddress(tensor_, OffsetAt(line, sizes_, strides_));
       theirs.dtype = tensor_.dtype;
       theirs.sizes = mine.sizes;
-      theirs.strides = {lines, 1};
+      theirs.strides = {width, 1};
       theirs.data = static_cast<std::byte*>(columns) +
                     (line - first) * static_cast<int64_t>(DTypeSize(tensor_.dtype));
       fn(mine, theirs);
@@ -111,20 +116,21 @@ absl::StatusOr<Work<T>> WorkOf(const KernelContext& context, int64_t longest, Ch
   return work;
 }
 
-// Calls fn(planes, first, lines) for blocks of lines, on several threads.
+// Calls fn(planes, first, count, lines) for blocks of `count` lines, on several threads. `lines` is
+// the width of the planes: blocks are padded to whole vectors, except for a single line.
 template <class T, class Fn>
 void ForBlocks(const KernelContext& context, const Work<T>& work, const FftPlan<T>& plan,
                int64_t count, Fn&& fn) {
-  const int64_t block = std::min(FftBlockLines(plan.rows()), std::max<int64_t>(count, 1));
+  const int64_t lines = count == 1 ? 1 : FftBlockLines(plan.rows());
   const double steps = 3 * std::log2(static_cast<double>(plan.rows())) + 3 * kElementWork;
   const int64_t units = plan.rows() * static_cast<int64_t>(steps);
-  RunRanges(context, (count + block - 1) / block, 1,
+  RunRanges(context, (count + lines - 1) / lines, 1,
             static_cast<double>(count) * static_cast<double>(units) / 4,
             [&](int part, int64_t first, int64_t last) {
               Budget::Pace pace;
-              for (int64_t b = first; b < last && !pace.Stop(block * units); ++b) {
-                fn(work.planes + part * work.elements, b * block,
-                   std::min(block, count - b * block));
+              for (int64_t b = first; b < last && !pace.Stop(lines * units); ++b) {
+                fn(work.planes + part * work.elements, b * lines,
+                   std::min(lines, count - b * lines), lines);
               }
             });
 }
@@ -141,19 +147,22 @@ void TransformDim(const KernelContext& context, const Work<T>& work, const Tenso
   const Lines all(tensor, dim);
   const int64_t n = tensor.sizes[dim];
   const FftPlan<T> plan(n, false, work.tables);
-  ForBlocks(context, work, plan, all.count(), [&](T* planes, int64_t first, int64_t lines) {
-    const int64_t plane = plan.rows() * lines, count = n * lines;
-    T* const second = planes + 2 * plane;
-    all.Load(first, lines, n, second);
-    plan.loops().split(second, static_cast<size_t>(count), planes, planes + plane);
-    T* const z = plan.Transform(planes, lines, !forward);
-    if (scale != 1) {
-      plan.loops().multiply(z, z + plane, nullptr, static_cast<T>(scale), n, lines, z, z + plane);
-    }
-    T* const joined = z == planes ? second : planes;
-    plan.loops().join(z, z + plane, static_cast<size_t>(count), joined);
-    all.Store(first, lines, n, joined);
-  });
+  ForBlocks(context, work, plan, all.count(),
+            [&](T* planes, int64_t first, int64_t count, int64_t lines) {
+              const int64_t plane = plan.rows() * lines;
+              const auto elements = static_cast<size_t>(n * lines);
+              T* const second = planes + 2 * plane;
+              all.Load(first, count, lines, n, second);
+              plan.loops().split(second, elements, planes, planes + plane);
+              T* const z = plan.Transform(planes, lines, !forward);
+              if (scale != 1) {
+                plan.loops().multiply(z, z + plane, nullptr, static_cast<T>(scale), n, lines, z,
+                                      z + plane);
+              }
+              T* const joined = z == planes ? second : planes;
+              plan.loops().join(z, z + plane, elements, joined);
+              all.Store(first, count, lines, n, joined);
+            });
 }
 
 // Transforms real lines along `dim` to out->sizes[dim] = n or n / 2 + 1 elements.
@@ -164,41 +173,39 @@ void RealDim(const KernelContext& context, const Work<T>& work, const TensorView
   const int64_t n = in.sizes[dim], kept = out.sizes[dim], half = n / 2;
   const FftPlan<T> plan(n, true, work.tables);
   const FftLoops<T>& loops = plan.loops();
-  ForBlocks(context, work, plan, from.count(), [&](T* planes, int64_t first, int64_t lines) {
-    const int64_t plane = plan.rows() * lines;
-    T* const second = planes + 2 * plane;
-    T* result;
-    if (plan.packed()) {
-      from.Load(first, lines, n, second);
-      for (int64_t k = 0; k < half; ++k) {
-        CopyRow(second + 2 * k * lines, lines, planes + k * lines);
-        CopyRow(second + (2 * k + 1) * lines, lines, planes + plane + k * lines);
-      }
-      const T* const z = plan.Transform(planes, lines, false);
-      result = z == planes ? second : planes;
-      loops.real_spectrum(z, z + plane, plan.real_roots(), static_cast<T>(scale), half, lines,
-                          result, result + plane);
-    } else {
-      from.Load(first, lines, n, planes);
-      std::fill_n(planes + plane, n * lines, T{0});
-      result = plan.Transform(planes, lines, false);
-      loops.multiply(result, result + plane, nullptr, static_cast<T>(scale), half + 1, lines,
-                     result, result + plane);
-      // The element that is its own mirror image is real, finite or not.
-      std::fill_n(result + plane, lines, T{0});
-    }
-    T* const joined = result == planes ? second : planes;
-    loops.join(result, result + plane, static_cast<size_t>((half + 1) * lines), joined);
-    for (int64_t k = half + 1; k < kept; ++k) {
-      const T* const mirrored = joined + 2 * (n - k) * lines;
-      T* const row = joined + 2 * k * lines;
-      for (int64_t i = 0; i < lines; ++i) {
-        row[2 * i] = mirrored[2 * i];
-        row[2 * i + 1] = -mirrored[2 * i + 1];
-      }
-    }
-    to.Store(first, lines, kept, joined);
-  });
+  ForBlocks(context, work, plan, from.count(),
+            [&](T* planes, int64_t first, int64_t count, int64_t lines) {
+              const int64_t plane = plan.rows() * lines;
+              T* const second = planes + 2 * plane;
+              T* joined;
+              if (plan.packed()) {
+                from.Load(first, count, lines, n, second);
+                const T* const z = plan.TransformPairs(planes, lines);
+                joined = z == planes ? second : planes;
+                loops.real_spectrum(z, z + plane, plan.real_roots(), static_cast<T>(scale), half,
+                                    lines, joined);
+              } else {
+                from.Load(first, count, lines, n, planes);
+                std::fill_n(planes + plane, n * lines, T{0});
+                T* const z = plan.Transform(planes, lines, false);
+                loops.multiply(z, z + plane, nullptr, static_cast<T>(scale), half + 1, lines, z,
+                               z + plane);
+                // Elements that are their own mirror images are real, finite or not.
+                std::fill_n(z + plane, lines, T{0});
+                if (n % 2 == 0) std::fill_n(z + plane + half * lines, lines, T{0});
+                joined = z == planes ? second : planes;
+                loops.join(z, z + plane, static_cast<size_t>((half + 1) * lines), joined);
+              }
+              for (int64_t k = half + 1; k < kept; ++k) {
+                const T* const mirrored = joined + 2 * (n - k) * lines;
+                T* const row = joined + 2 * k * lines;
+                for (int64_t i = 0; i < lines; ++i) {
+                  row[2 * i] = mirrored[2 * i];
+                  row[2 * i + 1] = -mirrored[2 * i + 1];
+                }
+              }
+              to.Store(first, count, lines, kept, joined);
+            });
 }
 
 // The inverse: transforms n / 2 + 1 complex elements to n = out->sizes[dim] real ones.
@@ -209,38 +216,40 @@ void InverseRealDim(const KernelContext& context, const Work<T>& work, const Ten
   const int64_t n = out.sizes[dim], half = n / 2;
   const FftPlan<T> plan(n, true, work.tables);
   const FftLoops<T>& loops = plan.loops();
-  ForBlocks(context, work, plan, to.count(), [&](T* planes, int64_t first, int64_t lines) {
-    const int64_t plane = plan.rows() * lines;
-    const auto given = static_cast<size_t>((half + 1) * lines);
-    T* const second = planes + 2 * plane;
-    if (plan.packed()) {
-      from.Load(first, lines, half + 1, planes);
-      loops.split(planes, given, second, second + plane);
-      loops.packed_spectrum(second, second + plane, plan.real_roots(), static_cast<T>(scale), half,
-                            lines, planes, planes + plane);
-      const T* const z = plan.Transform(planes, lines, true);
-      T* const joined = z == planes ? second : planes;
-      for (int64_t k = 0; k < half; ++k) {
-        CopyRow(z + k * lines, lines, joined + 2 * k * lines);
-        CopyRow(z + plane + k * lines, lines, joined + (2 * k + 1) * lines);
-      }
-      to.Store(first, lines, n, joined);
-    } else {
-      from.Load(first, lines, half + 1, second);
-      loops.split(second, given, planes, planes + plane);
-      // The element that is its own mirror image is treated as real.
-      std::fill_n(planes + plane, lines, T{0});
-      for (int64_t k = half + 1; k < n; ++k) {
-        CopyRow(planes + (n - k) * lines, lines, planes + k * lines);
-        for (int64_t i = 0; i < lines; ++i) {
-          planes[plane + k * lines + i] = -planes[plane + (n - k) * lines + i];
+  ForBlocks(
+      context, work, plan, to.count(), [&](T* planes, int64_t first, int64_t count, int64_t lines) {
+        const int64_t plane = plan.rows() * lines;
+        const auto given = static_cast<size_t>((half + 1) * lines);
+        T* const second = planes + 2 * plane;
+        if (plan.packed()) {
+          from.Load(first, count, lines, half + 1, planes);
+          loops.split(planes, given, second, second + plane);
+          loops.packed_spectrum(second, second + plane, plan.real_roots(), static_cast<T>(scale),
+                                half, lines, planes, planes + plane);
+          const T* const z = plan.Transform(planes, lines, true);
+          T* const joined = z == planes ? second : planes;
+          for (int64_t k = 0; k < half; ++k) {
+            CopyRow(z + k * lines, lines, joined + 2 * k * lines);
+            CopyRow(z + plane + k * lines, lines, joined + (2 * k + 1) * lines);
+          }
+          to.Store(first, count, lines, n, joined);
+        } else {
+          from.Load(first, count, lines, half + 1, second);
+          loops.split(second, given, planes, planes + plane);
+          // Elements that are their own mirror images are treated as real.
+          std::fill_n(planes + plane, lines, T{0});
+          if (n % 2 == 0) std::fill_n(planes + plane + half * lines, lines, T{0});
+          for (int64_t k = half + 1; k < n; ++k) {
+            CopyRow(planes + (n - k) * lines, lines, planes + k * lines);
+            for (int64_t i = 0; i < lines; ++i) {
+              planes[plane + k * lines + i] = -planes[plane + (n - k) * lines + i];
+            }
+          }
+          T* const z = plan.Transform(planes, lines, true);
+          loops.multiply(z, z + plane, nullptr, static_cast<T>(scale), n, lines, z, z + plane);
+          to.Store(first, count, lines, n, z);
         }
-      }
-      T* const z = plan.Transform(planes, lines, true);
-      loops.multiply(z, z + plane, nullptr, static_cast<T>(scale), n, lines, z, z + plane);
-      to.Store(first, lines, n, z);
-    }
-  });
+      });
 }
 
 int64_t LongestOf(const Sizes& sizes, int64_t least) {
@@ -348,9 +357,11 @@ uint64_t InverseScratch(const KernelContext& context,
   if (!out.ok()) return 0;
   const size_t bytes = RealBytes(call.self->dtype);
   const int64_t copied = call.params.dims.size() > 1 ? call.self->numel() : 0;
-  const int64_t given = call.last_dim_size.ok() ? call.last_dim_size.value() : 1;
-  const int64_t longest =
-      LongestOf(call.self->sizes, LongestOf((*out)->sizes, std::max<int64_t>(given, 1)));
+  int64_t longest = LongestOf((*out)->sizes, 1);
+  // A result has less than twice as many elements as the input.
+  for (int64_t size : call.self->sizes) {
+    longest = std::max(longest, size < int64_t{1} << 60 ? 2 * size : size);
+  }
   return BytesOf(WorkBytes(context, longest, bytes) +
                  CheckedInt(copied) * static_cast<int64_t>(2 * bytes));
 }

@@ -102,7 +102,8 @@ CheckedInt FftBlockElements(int64_t n) {
 
 template <class T>
 FftPlan<T>::FftPlan(int64_t n, bool real, std::byte* memory) : loops_(GetFftLoops<T>()), n_(n) {
-  packed_ = real && n % 2 == 0;
+  // Two elements would meet in one complex number: infinite ones would give NaN.
+  packed_ = real && n % 2 == 0 && n > 2;
   length_ = packed_ ? n / 2 : n;
   stage_length_ = StageLength(length_);
   chirped_ = stage_length_ != length_;
@@ -167,13 +168,28 @@ FftPlan<T>::FftPlan(int64_t n, bool real, std::byte* memory) : loops_(GetFftLoop
 }
 
 template <class T>
-bool FftPlan<T>::RunStages(T* re, T* im, T* out_re, T* out_im, int64_t lines) const {
-  for (int i = 0; i < num_stages_; ++i) {
-    loops_.stage(stages_[i], re, im, lines, out_re, out_im);
+bool FftPlan<T>::RunStages(T* re, T* im, T* out_re, T* out_im, int64_t lines, int first) const {
+  for (int i = first; i < num_stages_; ++i) {
+    loops_.stage(stages_[i], re, im, lines, lines, out_re, out_im);
     std::swap(re, out_re);
     std::swap(im, out_im);
   }
-  return num_stages_ % 2 != 0;
+  return (num_stages_ - first) % 2 != 0;
+}
+
+template <class T>
+T* FftPlan<T>::TransformPairs(T* planes, int64_t lines) const {
+  const int64_t plane = rows_ * lines;
+  T *const re = planes, *const im = planes + plane, *const second = planes + 2 * plane;
+  if (!chirped_ && num_stages_ > 0) {
+    loops_.stage(stages_[0], second, second + lines, 2 * lines, lines, re, im);
+    return RunStages(re, im, second, second + plane, lines, 1) ? second : planes;
+  }
+  for (int64_t k = 0; k < length_; ++k) {
+    std::copy_n(second + 2 * k * lines, lines, re + k * lines);
+    std::copy_n(second + (2 * k + 1) * lines, lines, im + k * lines);
+  }
+  return Transform(planes, lines, false);
 }
 
 template <class T>

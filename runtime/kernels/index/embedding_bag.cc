@@ -13,12 +13,15 @@
 namespace belay {
 namespace {
 
-void WriteIndex(const TensorView& to, int64_t i, int64_t value) {
+void WriteElement(const TensorView& to, int64_t offset, int64_t value) {
   if (to.dtype == DType::kInt64) {
-    to.as<int64_t>()[i * to.strides[0]] = value;
+    to.as<int64_t>()[offset] = value;
   } else {
-    to.as<int32_t>()[i * to.strides[0]] = static_cast<int32_t>(value);
+    to.as<int32_t>()[offset] = static_cast<int32_t>(value);
   }
+}
+void WriteIndex(const TensorView& to, int64_t i, int64_t value) {
+  WriteElement(to, i * to.strides[0], value);
 }
 
 bool HasRows(const TensorView& t) { return t.strides[1] == 1 || t.sizes[1] == 1; }
@@ -30,6 +33,8 @@ absl::Status EmbeddingBag(KernelContext& context, const EmbeddingBagCall<KernelA
   ABSL_ASSIGN_OR_RETURN(const BagShape<CheckedInt> shape, call.Shape());
   const auto mode = static_cast<BagMode>(call.mode);
   const DType index_type = call.IndexType();
+  // The mode of maxima is not accepted, but a mode computed at run time may be any.
+  const bool largest = mode == BagMode::kMax;
   const bool skips =
       BagSkipsOffsets(weight.dtype, call.mode, call.padding_idx, weight.strides[1] == 1);
   const Dims<CheckedInt> table({shape.bags, shape.features}), vector({shape.bags});
@@ -37,7 +42,8 @@ absl::Status EmbeddingBag(KernelContext& context, const EmbeddingBagCall<KernelA
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, weight.dtype, table));
   ABSL_ASSIGN_OR_RETURN(const TensorView* offset2bag, OutputOf(context, 1, index_type, bag_of));
   ABSL_ASSIGN_OR_RETURN(const TensorView* bag_size, OutputOf(context, 2, index_type, vector));
-  ABSL_ASSIGN_OR_RETURN(const TensorView* rows, OutputOf(context, 3, index_type, vector));
+  ABSL_ASSIGN_OR_RETURN(const TensorView* rows,
+                        OutputOf(context, 3, index_type, largest ? table : vector));
   FillZero(*offset2bag);
   FillZero(*rows);
   const int64_t features = shape.features.value(), count = indices.sizes[0];
@@ -59,7 +65,17 @@ absl::Status EmbeddingBag(KernelContext& context, const EmbeddingBagCall<KernelA
       if (index < 0 || index >= weight.sizes[0]) return IndexOutOfRange(index, weight.sizes[0], 0);
       if (!skips) WriteIndex(*offset2bag, i, b);
       if (index == call.padding_idx) continue;
-      SumRows(weight.as<const float>() + index * weight.strides[0], 1, 0, features, size > 0, sums);
+      const float* const values = weight.as<const float>() + index * weight.strides[0];
+      if (!largest) {
+        SumRows(values, 1, 0, features, size > 0, sums);
+      } else {
+        for (int64_t f = 0; f < features; ++f) {
+          const auto value = static_cast<double>(values[f]);
+          if (size > 0 && !(value > sums[f])) continue;
+          sums[f] = value;
+          WriteElement(*rows, b * rows->strides[0] + f * rows->strides[1], index);
+        }
+      }
       ++size;
     }
     if (size == 0) std::fill_n(sums, features, 0.0);

@@ -300,7 +300,7 @@ absl::Status Embedding(KernelContext& context, const EmbeddingCall<KernelArgumen
 }
 
 // Masks, whose values follow separate rules, use the reference kernel.
-bool AcceptsIndexPut(const KernelContext& context, const IndexPutCall<KernelArguments>& call) {
+bool HasOnlyIndices(const IndexPutCall<KernelArguments>& call) {
   bool any = false;
   for (const EValue* element : call.indices.elements) {
     const TensorView* index = element == nullptr ? nullptr : element->get_if<TensorView>();
@@ -309,6 +309,10 @@ bool AcceptsIndexPut(const KernelContext& context, const IndexPutCall<KernelArgu
     any = true;
   }
   return any;
+}
+
+bool AcceptsIndexPut(const KernelContext& context, const IndexPutCall<KernelArguments>& call) {
+  return HasOnlyIndices(call);
 }
 
 // Adds the elements of `from`, which has the walk's sizes, to elements of `out`, in order: block by
@@ -337,6 +341,8 @@ absl::Status AddAt(const IndexWalk& walk, const TensorView& out, const TensorVie
 absl::Status PutInto(const KernelContext& context, const TensorView& out,
                      const IndexPutCall<KernelArguments>& call) {
   const TensorView* const values = call.values;
+  if (!HasOnlyIndices(call))
+    return absl::InternalError("the call changed after the kernel was chosen");
   if (values->dtype != out.dtype) {
     return absl::InvalidArgumentError(absl::StrCat("values: expected ", DTypeName(out.dtype),
                                                    ", got ", DTypeName(values->dtype)));

@@ -60,49 +60,55 @@ struct Row {
     if (dim.to_stride == unit) return Fill(to + first * step, (last - first) * unit);
     for (int64_t i = first; i < last; ++i) Fill(to + i * step, unit);
   }
-  // Copies positions one by one.
+  // Position i gets position start + slope * i of the source.
   template <size_t kBytes>
-  void CopyPositions(const std::byte* from, std::byte* to, int64_t first, int64_t last) const {
+  void CopyPositions(const std::byte* from, std::byte* to, int64_t first, int64_t last,
+                     int64_t start, int64_t slope) const {
     const int64_t from_step = dim.from_stride * static_cast<int64_t>(bytes),
                   to_step = dim.to_stride * static_cast<int64_t>(bytes);
     const size_t size = kBytes != 0 ? kBytes : static_cast<size_t>(unit) * bytes;
     for (int64_t i = first; i < last; ++i) {
-      std::memcpy(to + i * to_step, from + dim.Source(i, fill) * from_step, size);
+      std::memcpy(to + i * to_step, from + (start + slope * i) * from_step, size);
     }
   }
-  void CopyEach(const std::byte* from, std::byte* to, int64_t first, int64_t last) const {
+  void CopyEach(const std::byte* from, std::byte* to, int64_t first, int64_t last, int64_t start,
+                int64_t slope) const {
     switch (static_cast<size_t>(unit) * bytes) {
       case 1:
-        return CopyPositions<1>(from, to, first, last);
+        return CopyPositions<1>(from, to, first, last, start, slope);
       case 2:
-        return CopyPositions<2>(from, to, first, last);
+        return CopyPositions<2>(from, to, first, last, start, slope);
       case 4:
-        return CopyPositions<4>(from, to, first, last);
+        return CopyPositions<4>(from, to, first, last, start, slope);
       case 8:
-        return CopyPositions<8>(from, to, first, last);
+        return CopyPositions<8>(from, to, first, last, start, slope);
       default:
-        return CopyPositions<0>(from, to, first, last);
+        return CopyPositions<0>(from, to, first, last, start, slope);
     }
   }
-  void CopyBorder(const std::byte* from, std::byte* to, int64_t first, int64_t last) const {
+  // `edge` is the nearest position of the source, and its reflection is at mirror - i.
+  void CopyBorder(const std::byte* from, std::byte* to, int64_t first, int64_t last, int64_t edge,
+                  int64_t mirror) const {
     if (first >= last) return;
     if (fill == PadFill::kConstant) return FillPositions(to, first, last);
-    CopyEach(from, to, first, last);
+    if (fill == PadFill::kReplicate) return CopyEach(from, to, first, last, edge, 0);
+    CopyEach(from, to, first, last, mirror, -1);
   }
   void Copy(const std::byte* from, std::byte* to) const {
     const int64_t first = std::clamp<int64_t>(dim.before, 0, dim.to_size);
     const int64_t last = std::clamp<int64_t>(dim.from_size + dim.before, first, dim.to_size);
-    CopyBorder(from, to, 0, first);
+    CopyBorder(from, to, 0, first, 0, dim.before);
     if (first < last) {
       if (dim.from_stride == unit && dim.to_stride == unit) {
         const int64_t size = static_cast<int64_t>(bytes);
         std::memcpy(to + first * unit * size, from + (first - dim.before) * unit * size,
                     static_cast<size_t>((last - first) * unit * size));
       } else {
-        CopyEach(from, to, first, last);
+        CopyEach(from, to, first, last, -dim.before, 1);
       }
     }
-    CopyBorder(from, to, last, dim.to_size);
+    CopyBorder(from, to, last, dim.to_size, dim.from_size - 1,
+               2 * (dim.from_size - 1) + dim.before);
   }
 };
 

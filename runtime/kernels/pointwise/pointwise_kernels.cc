@@ -158,9 +158,13 @@ absl::Status PowTensorScalar(const Arguments& arguments, PointwiseRequest& reque
   if (IsComplex(compute) ||
       (!any && !IsQuickExponent(e, IsIntegral(compute, /*include_bool=*/true))))
     return Refused();
-  ABSL_ASSIGN_OR_RETURN(
-      const EValue converted,
-      ConvertScalar(arguments["exponent"], IsHalf(compute) ? DType::kFloat32 : compute));
+  // An exponent that is too large for float32 counts as infinite; for other types it is an error.
+  const bool single = compute == DType::kFloat32;
+  ABSL_ASSIGN_OR_RETURN(EValue converted,
+                        ConvertScalar(arguments["exponent"], single ? DType::kFloat64 : compute));
+  if (IsHalf(compute)) {
+    ABSL_ASSIGN_OR_RETURN(converted, ConvertScalar(arguments["exponent"], DType::kFloat32));
+  }
   request.params.Set(0, converted);
   request.op = PointwiseOp::kPow;
   return absl::OkStatus();

@@ -229,8 +229,11 @@ uint64_t InverseScratchBytes(const KernelContext& context,
                              const InverseRealFftCall<KernelArguments>& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   if (!out.ok()) return 0;
-  int64_t longest = call.last_dim_size.ok() ? std::max<int64_t>(call.last_dim_size.value(), 1) : 1;
-  for (int64_t size : call.self->sizes) longest = std::max(longest, size);
+  int64_t longest = 1;
+  // A result has less than twice as many elements as the input.
+  for (int64_t size : call.self->sizes) {
+    longest = std::max(longest, size < int64_t{1} << 60 ? 2 * size : size);
+  }
   for (int64_t size : (*out)->sizes) longest = std::max(longest, size);
   return ScratchBytesOf<Complex>(WorkLength(longest) + call.self->numel());
 }

@@ -16,8 +16,14 @@ enum GridPadding : int64_t { kZeros = 0, kBorder = 1, kReflection = 2 };
 inline double Reflect(double x, double low, double high) {
   if (low == high) return 0;
   const double span = high - low, distance = std::fabs(x - low);
+  const double turns = distance / span;
+  // Near the image the remainder is one exact subtraction.
+  if (turns < 2 && distance < 2 * span) {
+    const double rest = distance < span ? distance : distance - span;
+    return turns >= 1 ? span - rest + low : rest + low;
+  }
   const double rest = std::fmod(distance, span);
-  const bool back = std::fmod(std::floor(distance / span), 2) != 0;
+  const bool back = std::fmod(std::floor(turns), 2) != 0;
   return back ? span - rest + low : rest + low;
 }
 

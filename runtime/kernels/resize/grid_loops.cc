@@ -27,6 +27,17 @@ void LinearTapsImpl(const double* HWY_RESTRICT at, int64_t count, int64_t size, 
   }
 }
 
+void NearestTapsImpl(const double* HWY_RESTRICT at, int64_t count, int64_t size, GridTaps& taps) {
+  const double end = static_cast<double>(size);
+  int32_t* HWY_RESTRICT index = taps.index[0];
+  float* HWY_RESTRICT weight = taps.weight[0];
+  for (int64_t p = 0; p < count; ++p) {
+    const double nearest = std::nearbyint(at[p]);
+    index[p] = static_cast<int32_t>(nearest >= 0 && nearest < end ? nearest : -1.0);
+    weight[p] = 1;
+  }
+}
+
 void BlendPositionsImpl(const GridNeighbors& at, int neighbors, int64_t count,
                         const float* HWY_RESTRICT image, float* HWY_RESTRICT out) {
   const hn::CappedTag<float, kGridPositions> d;
@@ -85,10 +96,14 @@ HWY_AFTER_NAMESPACE();
 namespace belay {
 
 HWY_EXPORT(LinearTapsImpl);
+HWY_EXPORT(NearestTapsImpl);
 HWY_EXPORT(BlendPositionsImpl);
 HWY_EXPORT(BlendChannelsImpl);
 void LinearTaps(const double* at, int64_t count, int64_t size, GridTaps& taps) {
   HWY_DYNAMIC_DISPATCH(LinearTapsImpl)(at, count, size, taps);
+}
+void NearestTaps(const double* at, int64_t count, int64_t size, GridTaps& taps) {
+  HWY_DYNAMIC_DISPATCH(NearestTapsImpl)(at, count, size, taps);
 }
 void BlendPositions(const GridNeighbors& at, int neighbors, int64_t count, const float* image,
                     float* out) {

@@ -60,10 +60,7 @@ int TapsOf(const GridAxis& axis, int64_t interpolation, bool volume, const float
     }
   }
   if (interpolation == kNearest) {
-    for (int64_t p = 0; p < count; ++p) {
-      taps.index[0][p] = static_cast<int32_t>(axis.Index(std::nearbyint(at[p])));
-      taps.weight[0][p] = 1;
-    }
+    NearestTaps(at, count, axis.size, taps);
     return 1;
   }
   LinearTaps(at, count, axis.size, taps);

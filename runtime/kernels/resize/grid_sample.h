@@ -26,6 +26,8 @@ struct GridTaps {
 
 // index[k][p], weight[k][p] = the two neighbors of at[p]: floor(at) and the next one.
 void LinearTaps(const double* at, int64_t count, int64_t size, GridTaps& taps);
+// index[0][p] = at[p] rounded to even, weight[0][p] = 1.
+void NearestTaps(const double* at, int64_t count, int64_t size, GridTaps& taps);
 
 // out[p * out_step] = sum_k weights[k][p] * image[offsets[k][p]] over k < neighbors, p < count.
 // Negative offsets give 0.
