@@ -377,15 +377,15 @@ TEST_F(LoweredProgramTest, NamesUnboundedSizeWithItsSymbol) {
     }
   })"),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("dimension 1 is s0"), HasSubstr("no upper bound"),
+                       AllOf(HasSubstr("dimension 1 is s0"), HasSubstr("without an upper bound"),
                              HasSubstr("--max-size"), HasSubstr("Dim(..., max=...) for s0"))));
 }
 
 TEST_F(LoweredProgramTest, NamesUnknownOperatorAndUnboundedSizes) {
   EXPECT_THAT(
       Load(R"(program aten {
-    ranges { u0: [0, inf] }
-    graph(%x: b8[4] user_input) {
+    ranges { u0: [0, inf] s0: [0, inf] }
+    graph(%x: b8[s0] user_input) {
       %n: i64[u0,1] = aten.nonzero.default(%x)
       %y: i64[u0,1] = vendor.mish.default(%n)
       return (%y user_output)
@@ -393,8 +393,8 @@ TEST_F(LoweredProgramTest, NamesUnknownOperatorAndUnboundedSizes) {
   })"),
       StatusIs(absl::StatusCode::kUnimplemented,
                AllOf(HasSubstr("unknown operator vendor.mish.default"),
-                     HasSubstr("'n': dimension 0 is u0: only data determines u0; bound it in "
-                               "the model by torch._check"))));
+                     HasSubstr("'n': dimension 0 is u0: it depends on the data; pass --max-size "
+                               "u0=VALUE"))));
 }
 
 // The exporter's assumptions are checked before any computation, in both dialects.

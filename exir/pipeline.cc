@@ -9,6 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -23,7 +24,10 @@
 #include "exir/functionalize/rebase_as_strided.h"
 #include "exir/functionalize/training_to_aten.h"
 #include "exir/ir/graph_editor.h"
+#include "exir/ir/problem_list.h"
+#include "exir/ir/text.h"
 #include "exir/model_file.h"
+#include "exir/passes/bound_data_sizes.h"
 #include "exir/passes/edge_verifier.h"
 #include "exir/passes/fold_input_views.h"
 #include "exir/passes/fuse_quantized_ops.h"
@@ -220,6 +224,51 @@ void BoundSizes(ExportedProgram& program, int64_t most) {
   }
 }
 
+// Lowers the upper bounds of these symbols of the program. Adds those that it has to `found`.
+absl::Status BoundSymbols(ExportedProgram& program,
+                          const absl::btree_map<std::string, int64_t>& bounds,
+                          absl::flat_hash_set<std::string>& found) {
+  for (const auto& [symbol, most] : bounds) {
+    const auto range = program.ranges.find(symbol);
+    if (range == program.ranges.end()) continue;
+    found.insert(symbol);
+    if (most < range->second.min) {
+      return absl::InvalidArgumentError(absl::StrCat("the size ", symbol, " is at least ",
+                                                     range->second.min,
+                                                     ", the upper bound given for it is ", most));
+    }
+    range->second.max = std::min(range->second.max, most);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSizeBounds(const MethodPrograms& methods,
+                             const absl::btree_map<std::string, int64_t>& bounds,
+                             const absl::flat_hash_set<std::string>& found) {
+  for (const auto& [symbol, most] : bounds) {
+    if (found.contains(symbol)) continue;
+    absl::btree_set<std::string> known;
+    for (const auto& [name, program] : methods) {
+      for (const auto& [other, range] : program.ranges) known.insert(other);
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown size '", symbol, "' in the upper bounds of sizes; the program has: ",
+                     known.empty() ? "none" : absl::StrJoin(known, ", ")));
+  }
+  return absl::OkStatus();
+}
+
+// Bounds sizes by the options, then data-dependent sizes by their operators. A bound of the options
+// for all unbounded sizes also applies to those that operators bound.
+absl::Status BoundAllSizes(const std::string& method, ExportedProgram& program,
+                           const PipelineOptions& options,
+                           absl::flat_hash_set<std::string>& found) {
+  const absl::Status bounded = BoundSymbols(program, options.size_bounds, found);
+  if (!bounded.ok()) return Annotate(bounded, absl::StrCat("method '", method, "'"));
+  if (options.unbounded_size.has_value()) BoundSizes(program, *options.unbounded_size);
+  return BoundDataSizes().run(program).status();
+}
+
 absl::Status VerifyMethodsAs(const MethodPrograms& methods, const EdgeVerifierOptions& rules) {
   for (const auto& [name, program] : methods) {
     const absl::Status status = VerifyEdge(program, rules);
@@ -347,9 +396,43 @@ void AllowLowering(const LoweringLimits& limits, uint64_t archive_bytes, Budget&
   allow(budget.work, limits.work, 50'000'000'000, 10'000);
 }
 
+namespace {
+
+// No operator of the edge dialect and no kernel supports uint32 and uint64.
+absl::Status CheckDtypes(const ExportedProgram& program) {
+  ProblemList problems;
+  for (const Graph& graph : program.graphs) {
+    for (NodeId id : graph.nodes()) {
+      const Node& node = graph.node(id);
+      // Removed by lowering.
+      if (node.target->name() == "aten._assert_tensor_metadata.default") continue;
+      std::optional<DType> unsupported;
+      const auto check = [&](ValueId value) {
+        const TensorMeta* tensor = graph.value(value).tensor();
+        if (tensor == nullptr) return;
+        if (tensor->dtype == DType::kUint32 || tensor->dtype == DType::kUint64) {
+          unsupported = tensor->dtype;
+        }
+      };
+      for (const Argument& argument : node.arguments) ForEachValue(argument, check);
+      for (ValueId value : node.results()) check(value);
+      if (!unsupported.has_value()) continue;
+      const std::string dtype(DTypeName(*unsupported));
+      problems.Add([&] { return DescribeNode(graph, id); },
+                   absl::StrCat("tensors of ", dtype,
+                                " are not supported; store them as int64, or as int32 if the "
+                                "numbers fit"));
+    }
+  }
+  return problems.ToStatus(absl::StatusCode::kUnimplemented, "unsupported:");
+}
+
+}  // namespace
+
 absl::StatusOr<ExportedProgram> ToEdge(ExportedProgram program, const ToEdgeOptions& options,
                                        std::vector<PassReport>* reports) {
   if (program.dialect == IrDialect::kEdge) return program;
+  ABSL_RETURN_IF_ERROR(CheckDtypes(program));
   std::vector<Pass> passes = {GuardsToAssertions()};
   std::vector<Pass> to_aten = {RebaseAsStrided(), Decompose(options.decompose)};
   if (program.dialect == IrDialect::kTraining) to_aten = TrainingToAtenPasses(options.decompose);
@@ -420,8 +503,9 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
     clock.Stop();
     return methods;
   }
+  absl::flat_hash_set<std::string> bounded;
   for (auto& [name, program] : methods) {
-    if (options.unbounded_size.has_value()) BoundSizes(program, *options.unbounded_size);
+    ABSL_RETURN_IF_ERROR(BoundAllSizes(name, program, options, bounded));
     to_edge.decompose = KeepFor(program, options.partitioners.Of(name),
                                 report == nullptr ? nullptr : &report->notes);
     absl::StatusOr<ExportedProgram> edge =
@@ -434,7 +518,7 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
       }
     }
     // Lowering also creates symbols.
-    if (options.unbounded_size.has_value()) BoundSizes(program, *options.unbounded_size);
+    ABSL_RETURN_IF_ERROR(BoundAllSizes(name, program, options, bounded));
     if (const std::vector<Pass>& passes = options.transform_passes.Of(name); !passes.empty()) {
       ABSL_RETURN_IF_ERROR(
           RunOn("transform passes", name, program, passes, to_edge.passes, report));
@@ -444,6 +528,7 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
       }
     }
   }
+  ABSL_RETURN_IF_ERROR(CheckSizeBounds(methods, options.size_bounds, bounded));
   clock.Stop();
 
   if (stage == Stage::kEdge) return methods;

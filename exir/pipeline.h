@@ -110,8 +110,12 @@ struct PipelineOptions {
   ImportOptions import;
   // Upper bound for sizes to which the program gives none (a Dim without max=, a data-dependent
   // size). Memory is planned for this bound, and larger inputs are rejected. If unset, such a
-  // program is an error.
+  // program is an error. Bounds that operators imply also apply (exir/passes/bound_data_sizes.h).
   std::optional<int64_t> unbounded_size;
+  // Upper bounds of sizes by symbol ("s0", "u3"), as in ExportedProgram::ranges. A symbol that has a
+  // bound gets the smaller one. kInvalidArgument if no method has the symbol, or if its lower bound
+  // is larger.
+  absl::btree_map<std::string, int64_t> size_bounds;
   std::optional<int64_t> random_seed = 0;  // as ToEdgeOptions::random_seed
   // Run on each edge program before partitioning, in this order. Their results must be valid edge
   // programs. ExecuTorch's transform_passes (docs/lowering.md row 18).

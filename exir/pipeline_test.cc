@@ -1,5 +1,6 @@
 #include "exir/pipeline.h"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -101,9 +102,94 @@ TEST_F(ToEdgeTest, SizesWithoutBoundNeedOneFromTheCaller) {
     const absl::StatusOr<ProgramImage> image = LowerPrograms(std::move(methods), options);
     EXPECT_EQ(image.ok(), bounded) << image.status();
     if (!bounded) {
-      EXPECT_THAT(image.status().ToString(), HasSubstr("sizes that have no upper bound"));
+      EXPECT_THAT(image.status().ToString(), HasSubstr("sizes without an upper bound"));
       EXPECT_THAT(image.status().ToString(), HasSubstr("'x': dimension 0 is s0"));
     }
+  }
+}
+
+constexpr std::string_view kNonzero = R"(program aten {
+    ranges { u0: [0, inf] s0: [1, 40] }
+    graph(%x: f32[s0,3] user_input) {
+      %y: i64[u0,2] = aten.nonzero.default(%x)
+      return (%y user_output)
+    }
+  })";
+
+TEST_F(ToEdgeTest, DataDependentSizesAreBoundedByTheirOperators) {
+  ASSERT_OK_AND_ASSIGN(ExportedProgram program, ParseProgram(kNonzero, *ops_));
+  MethodPrograms methods;
+  methods.emplace_back("forward", std::move(program));
+  ASSERT_OK_AND_ASSIGN(const MethodPrograms edge,
+                       LowerToStage(std::move(methods), Stage::kEdge, PipelineOptions()));
+  EXPECT_EQ(edge[0].second.ranges.at("u0").max, 120);
+}
+
+// unique decomposes to operators with symbols of their own.
+TEST_F(ToEdgeTest, DecompositionsBoundDataDependentSizes) {
+  ASSERT_OK_AND_ASSIGN(ExportedProgram program, ParseProgram(R"(program aten {
+    ranges { u0: [0, inf] u1: [0, inf] s0: [1, 40] }
+    graph(%x: i64[s0] user_input, %b: u8[s0] user_input) {
+      %y: i64[u0], %i: i64[0], %c: i64[0] = aten._unique2.default(%x)
+      %n: i64[u1] = aten.bincount.default(%b)
+      return (%y user_output, %n user_output)
+    }
+  })",
+                                                             *ops_));
+  MethodPrograms methods;
+  methods.emplace_back("forward", std::move(program));
+  ASSERT_OK_AND_ASSIGN(const MethodPrograms edge,
+                       LowerToStage(std::move(methods), Stage::kEdge, PipelineOptions()));
+  EXPECT_EQ(edge[0].second.ranges.at("u0").max, 40);
+  EXPECT_EQ(edge[0].second.ranges.at("u1").max, 256);
+}
+
+TEST_F(ToEdgeTest, CallersBoundOfAllSizesAlsoLimitsDataDependentSizes) {
+  ASSERT_OK_AND_ASSIGN(ExportedProgram program, ParseProgram(kNonzero, *ops_));
+  MethodPrograms methods;
+  methods.emplace_back("forward", std::move(program));
+  PipelineOptions options;
+  options.unbounded_size = 64;
+  ASSERT_OK_AND_ASSIGN(const MethodPrograms edge,
+                       LowerToStage(std::move(methods), Stage::kEdge, options));
+  EXPECT_EQ(edge[0].second.ranges.at("u0").max, 64);
+  EXPECT_EQ(edge[0].second.ranges.at("s0").max, 40);
+}
+
+TEST_F(ToEdgeTest, CallerBoundsSizesBySymbol) {
+  const auto lower =
+      [&](absl::btree_map<std::string, int64_t> bounds) -> absl::StatusOr<MethodPrograms> {
+    ABSL_ASSIGN_OR_RETURN(ExportedProgram program, ParseProgram(kNonzero, *ops_));
+    MethodPrograms methods;
+    methods.emplace_back("forward", std::move(program));
+    PipelineOptions options;
+    options.size_bounds = std::move(bounds);
+    return LowerToStage(std::move(methods), Stage::kEdge, options);
+  };
+  ASSERT_OK_AND_ASSIGN(const MethodPrograms edge, lower({{"s0", 50}, {"u0", 7}}));
+  EXPECT_EQ(edge[0].second.ranges.at("s0").max, 40);
+  EXPECT_EQ(edge[0].second.ranges.at("u0").max, 7);
+  EXPECT_THAT(lower({{"s7", 7}}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("unknown size 's7' in the upper bounds of sizes; the program has: "
+                                 "s0, u0")));
+  EXPECT_THAT(lower({{"s0", 0}}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("the size s0 is at least 1, the upper bound given for it is 0")));
+}
+
+TEST_F(ToEdgeTest, RejectsWideUnsignedTensors) {
+  for (const std::string dtype : {"u32", "u64"}) {
+    ASSERT_OK_AND_ASSIGN(
+        ExportedProgram program,
+        ParseProgram(absl::StrCat("program aten { graph(%x: ", dtype, R"([2] user_input) {
+      %y: i64[2] = aten._to_copy.default(%x, dtype=dtype:i64)
+      return (%y user_output) } })"),
+                     *ops_));
+    EXPECT_THAT(
+        ToEdge(std::move(program)),
+        StatusIs(absl::StatusCode::kUnimplemented,
+                 AllOf(HasSubstr("%y"), HasSubstr("are not supported; store them as int64"))));
   }
 }
 

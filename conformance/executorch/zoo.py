@@ -105,7 +105,7 @@ def belay_lower(belay, archive, program, options=()):
                  for everything in (False, True)]
         return {"seconds": seconds, "delegated": nodes}
     bound = f"--max-size={MAX_SIZE}"
-    if "'belay lower --max-size' gives one" in done.stderr and bound not in options:
+    if "give one with --max-size" in done.stderr and bound not in options:
         return {**belay_lower(belay, archive, program, [*options, bound]), "max_size": MAX_SIZE}
     return {"error": done.stderr.strip(), "refused": done.returncode in range(1, 6)}
 

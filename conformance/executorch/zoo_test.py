@@ -63,7 +63,7 @@ class ZooTest(unittest.TestCase):
                 file.write("#!/bin/sh\n"
                            "case \"$*\" in\n"
                            "*--max-size=64*) echo '{\"delegation\": []}' > $5.json ;;\n"
-                           "*) echo \"no bound ('belay lower --max-size' gives one to all)\" >&2; exit 3\n"
+                           "*) echo \"no upper bound; give one with --max-size\" >&2; exit 3\n"
                            "esac\n")
             os.chmod(belay, 0o755)
             answer = zoo.belay_lower(belay, "a.pt2", os.path.join(folder, "a.pte"))

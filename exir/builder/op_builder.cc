@@ -298,6 +298,10 @@ Argument OpBuilder::Size(const SymExpr& expr) { return Resolve(expr); }
 absl::StatusOr<Argument> OpBuilder::TryResolve(const OpArgument& argument) {
   if (const Argument* plain = std::get_if<Argument>(&argument.value())) return *plain;
   if (const SymExpr* expr = std::get_if<SymExpr>(&argument.value())) {
+    if (expr->value_kind() == SymExpr::ValueKind::kFloat) {
+      return absl::UnimplementedError(
+          absl::StrCat("the size ", expr->ToString(), " can't be computed: it is not an integer"));
+    }
     ABSL_ASSIGN_OR_RETURN(Definition definition, Define(*expr, 0));
     return std::move(definition.value);
   }
@@ -328,13 +332,16 @@ OpBuilder::Definition OpBuilder::Compute(std::string_view op, std::vector<Argume
   node.target = ops().Find(op);
   node.name = std::string(node.target->op());
   node.arguments = std::move(arguments);
+  ValueType type = SymIntType{result};
+  if (result.value_kind() == SymExpr::ValueKind::kFloat) type = SymFloatType{result};
   const ValueId value =
-      editor_.InsertOp(InsertionPointAfter(after), std::move(node), SymIntType{result});
+      editor_.InsertOp(InsertionPointAfter(after), std::move(node), std::move(type));
   return {value, graph().value(value).producer};
 }
 
 absl::StatusOr<OpBuilder::Definition> OpBuilder::Define(const SymExpr& expr, int depth) {
   if (const std::optional<int64_t> number = expr.AsInt()) return Definition{*number, NodeId()};
+  if (expr.kind() == SymExpr::Kind::kFloat) return Definition{*expr.AsFloat(), NodeId()};
   if (depth > kMaxDepth) {
     return absl::UnimplementedError(
         absl::StrCat("the expression ", expr.ToString(), " is nested too deeply to be computed"));
@@ -349,9 +356,17 @@ absl::StatusOr<OpBuilder::Definition> OpBuilder::Define(const SymExpr& expr, int
     ABSL_ASSIGN_OR_RETURN(result, DefineSymbol(expr));
   } else {
     static constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {
-        {"FloorDiv", "_operator.floordiv"}, {"PythonMod", "_operator.mod"},
-        {"Mod", "_operator.mod"},           {"Max", "torch.sym_max"},
+        {"FloorDiv", "_operator.floordiv"},
+        {"PythonMod", "_operator.mod"},
+        {"Mod", "_operator.mod"},
+        {"Max", "torch.sym_max"},
         {"Min", "torch.sym_min"},
+        {"ToFloat", "torch.sym_float"},
+        {"TruncToInt", "math.trunc"},
+        {"CeilToInt", "math.ceil"},
+        {"FloorToInt", "math.floor"},
+        {"IntTrueDiv", "_operator.truediv"},
+        {"FloatTrueDiv", "_operator.truediv"},
     };
     std::string_view op;
     if (expr.kind() == SymExpr::Kind::kAdd) op = "_operator.add";
@@ -383,6 +398,9 @@ absl::StatusOr<OpBuilder::Definition> OpBuilder::Define(const SymExpr& expr, int
     }
     SymExpr so_far = expr.arguments()[0];
     ABSL_ASSIGN_OR_RETURN(result, Define(so_far, depth + 1));
+    if (expr.arguments().size() == 1) {
+      result = Compute(op, {std::move(result.value)}, result.after, expr);
+    }
     for (const SymExpr& next : expr.arguments().subspan(1)) {
       ABSL_ASSIGN_OR_RETURN(Definition operand, Define(next, depth + 1));
       so_far = expr.kind() == SymExpr::Kind::kAdd ? so_far + next

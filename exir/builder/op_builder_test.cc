@@ -91,6 +91,17 @@ TEST_F(OpBuilderTest, ComputesSizesFromSymbolDefinitions) {
                 "%mul_1",
                 {s0, "%mul: symint(s0**2) = _operator.mul(%sym_size, %sym_size)",
                  "%mul_1: symint(s0**3) = _operator.mul(%mul, %sym_size)"}},
+           // interpolate(scale_factor=0.5), arange(0.5, n)
+           Case{"TruncToInt(0.5*ToFloat(s0))",
+                "%trunc",
+                {s0, "%sym_float: symfloat(ToFloat(s0)) = torch.sym_float(%sym_size)",
+                 "%mul: symfloat(0.5*ToFloat(s0)) = _operator.mul(0.5, %sym_float)",
+                 "%trunc: symint(TruncToInt(0.5*ToFloat(s0))) = math.trunc(%mul)"}},
+           Case{"CeilToInt(ToFloat(s0) - 0.5)",
+                "%ceil",
+                {s0, "%sym_float: symfloat(ToFloat(s0)) = torch.sym_float(%sym_size)",
+                 "%add: symfloat(ToFloat(s0) - 0.5) = _operator.add(%sym_float, -0.5)",
+                 "%ceil: symint(CeilToInt(ToFloat(s0) - 0.5)) = math.ceil(%add)"}},
            // An input's size is solved for the symbol.
            Case{"s1",
                 "%floordiv",

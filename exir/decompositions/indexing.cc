@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "exir/builder/op_shorthand.h"
@@ -215,6 +217,23 @@ std::vector<Argument> PlaceOfNumber(OpBuilder& b, const OpCall& c) {
                   {"sorter", c["sorter"]}})};
 }
 
+// Bounds the length of a bincount of 8-bit and 16-bit numbers: max(largest number + 1, minlength).
+void BoundBinCount(OpBuilder& b, const Argument& self, const Argument& length,
+                   const Argument& minlength) {
+  const DType dtype = b.dtype(self);
+  const int64_t numbers = dtype == DType::kUint8   ? 256
+                          : dtype == DType::kInt8  ? 128
+                          : dtype == DType::kInt16 ? 32768
+                                                   : 0;
+  const int64_t* least = minlength.get_if<int64_t>();
+  const ValueId* value = length.get_if<ValueId>();
+  if (!b.ok() || numbers == 0 || least == nullptr || value == nullptr) return;
+  const auto* type = std::get_if<SymIntType>(&b.graph().value(*value).type);
+  if (type == nullptr || type->expr.kind() != SymExpr::Kind::kSymbol) return;
+  b.program().ranges[std::string(type->expr.name())] = {std::max<int64_t>(1, *least),
+                                                        std::max(numbers, *least)};
+}
+
 // Counts the occurrences of each number, or sums their weights.
 std::vector<Argument> BinCount(OpBuilder& b, const OpCall& c) {
   const Argument& self = c["self"];
@@ -225,6 +244,7 @@ std::vector<Argument> BinCount(OpBuilder& b, const OpCall& c) {
   const Argument minimum = Full(b, std::vector<SymInt>(), c["minlength"], DType::kInt64);
   const Argument length = b.Call("aten._local_scalar_dense.default",
                                  {b.Call("aten.maximum.default", {Add(b, largest, 1), minimum})});
+  BoundBinCount(b, self, length, c["minlength"]);
   const bool weighted = !c.IsNone("weights");
   const DType dtype = !weighted                                  ? DType::kInt64
                       : b.dtype(c["weights"]) == DType::kFloat32 ? DType::kFloat32

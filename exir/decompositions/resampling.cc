@@ -50,7 +50,8 @@ Target FromLists(OpBuilder& b, const OpCall& c, int64_t spatial) {
       } else if (std::floor(*factor) == *factor) {
         target.sizes.push_back(size * SymInt(static_cast<int64_t>(*factor)));
       } else {
-        b.Unsupported("a size of unknown value times a non-integer factor");
+        target.sizes.push_back(SymExpr::Function(
+            "TruncToInt", {SymExpr::Function("ToFloat", {size}) * SymExpr::Float(*factor)}));
       }
     }
   }
@@ -202,14 +203,14 @@ std::vector<Argument> CubicWeights(OpBuilder& b, const Argument& t) {
   return {far(Add(b, t, 1.0)), near(t), near(rest), far(Add(b, rest, 1.0))};
 }
 
-// Distance of neighboring output positions in the input; Ratio without `corners`. nullopt after an
-// error.
-std::optional<Argument> StepOf(OpBuilder& b, const SymInt& in, const SymInt& out, bool corners,
-                               const Argument& scale, DType dtype) {
+// Distance of neighboring output positions in the input; Ratio without `corners`.
+Argument StepOf(OpBuilder& b, const SymInt& in, const SymInt& out, bool corners,
+                const Argument& scale, DType dtype) {
   if (!corners) return Ratio(b, in, out, scale, dtype);
   if (!in.AsInt().has_value() || !out.AsInt().has_value()) {
-    b.Unsupported("bicubic resampling with aligned corners between sizes of unknown value");
-    return std::nullopt;
+    // (in - 1) / (out - 1). A single position is at 0 for any finite step.
+    return Div(b, ScalarTensor(b, in - SymInt(1), dtype),
+               ScalarTensor(b, SymMax(out - SymInt(1), SymInt(1)), dtype));
   }
   const double steps = static_cast<double>(*out.AsInt()) - 1;
   return Argument(steps > 0 ? (static_cast<double>(*in.AsInt()) - 1) / steps : 0.0);
@@ -246,15 +247,14 @@ std::vector<Argument> Bicubic(OpBuilder& b, const OpCall& c) {
   const DType place_dtype = bytes ? DType::kFloat64 : b.dtype(x);
   for (int64_t d : {1, 0}) {
     const SymInt in = b.size(x, d + 2), &out = target.sizes[static_cast<size_t>(d)];
-    const std::optional<Argument> step =
+    const Argument step =
         StepOf(b, in, out, corners, target.scales[static_cast<size_t>(d)], place_dtype);
-    if (!step.has_value()) return {};
     const Argument index = Cast(b, Arange(b, out), place_dtype);
     const Argument place =
-        corners ? Mul(b, index, *step) : Sub(b, Mul(b, Add(b, index, 0.5), *step), 0.5);
+        corners ? Mul(b, index, step) : Sub(b, Mul(b, Add(b, index, 0.5), step), 0.5);
     const Argument below = Unary(b, "floor", place);
     std::vector<Argument> weights = CubicWeights(b, Sub(b, place, below));
-    const double unit = std::exp2(BitsOfWeights(out, corners, *step));
+    const double unit = std::exp2(BitsOfWeights(out, corners, step));
     Argument sum;
     for (int64_t k = 0; k < 4 && b.ok(); ++k) {
       Argument weight = weights[static_cast<size_t>(k)];

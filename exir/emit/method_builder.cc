@@ -106,9 +106,8 @@ absl::Status MethodBuilder::Problems() const {
   const absl::Status unsupported = UnsupportedError();
   const absl::Status unbounded =
       unbounded_.ToStatus(absl::StatusCode::kInvalidArgument,
-                          "cannot plan memory for sizes that have no upper bound ('belay lower "
-                          "--max-size' gives one to "
-                          "all of them):");
+                          "cannot plan memory for sizes without an upper bound; give one with "
+                          "--max-size, or in the model:");
   if (unsupported.ok() || unbounded.ok()) return unsupported.ok() ? unbounded : unsupported;
   return absl::Status(unsupported.code(),
                       absl::StrCat(unsupported.message(), "\n", unbounded.message()));

@@ -113,8 +113,10 @@ void MethodBuilder::AddUnbounded(const SymInt& size, int dim, std::string_view n
         return absl::StrCat("'", std::string(name), "': dimension ", dim, " is ", size.ToString());
       },
       symbol.starts_with('u')
-          ? absl::StrCat("only data determines ", symbol, "; bound it in the model by torch._check")
-          : absl::StrCat("export with Dim(..., max=...) for ", symbol));
+          ? absl::StrCat("it depends on the data; pass --max-size ", symbol,
+                         "=VALUE, or call torch._check(size <= VALUE) in the model")
+          : absl::StrCat("pass --max-size ", symbol,
+                         "=VALUE, or export with Dim(..., max=...) for ", symbol));
 }
 
 absl::StatusOr<schema::Tensor> MethodBuilder::DescribeTensor(const TensorMeta& meta,

@@ -1,5 +1,6 @@
 // Scalar operators: sizes and strides of tensors, elements as scalars, arithmetic, and assertions.
 #include <complex>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -209,6 +210,9 @@ absl::Status InferLocalScalarDense(MetaContext& context, const OfTensorCall<Meta
   SymRange range = {SymRange::kUnboundedBelow, SymRange::kUnboundedAbove};
   if (self->dtype == DType::kBool) range = {0, 1};
   if (self->dtype == DType::kUint8) range = {0, 255};
+  if (self->dtype == DType::kInt8) range = {-128, 127};
+  if (self->dtype == DType::kInt16) range = {INT16_MIN, INT16_MAX};
+  if (self->dtype == DType::kInt32) range = {INT32_MIN, INT32_MAX};
   ABSL_ASSIGN_OR_RETURN(const SymExpr symbol, context.FreshSymbol(range));
   if (self->dtype == DType::kBool) {
     context.SetOutput(0, Call("Eq", symbol, SymExpr(1)));

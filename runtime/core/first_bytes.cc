@@ -16,10 +16,17 @@ struct FileKind {
   std::string_view name;
 };
 
+// Returns whether the bytes begin as an onnx.ModelProto: field 1, the IR version (3 to 31), and then
+// the name of the producer, the graph, or the operator sets.
+bool IsOnnx(std::string_view text) {
+  return text.size() > 2 && text[0] == 0x08 && text[1] >= 3 && text[1] < 32 &&
+         (text[2] == 0x12 || text[2] == 0x3a || text[2] == 0x42);
+}
+
 // Files that users commonly pass by mistake. Magic numbers: runtime/schema/file_format.md,
 // APPNOTE.TXT of zip, numpy.lib.format, the protocol byte of pickle, the file_identifier in
-// ExecuTorch's program.fbs and TensorFlow Lite's schema.fbs, the specifications of GGUF and Git
-// LFS.
+// ExecuTorch's program.fbs and TensorFlow Lite's schema.fbs, the specifications of GGUF, HDF5,
+// safetensors and Git LFS.
 constexpr FileKind kFileKinds[] = {
     {0, "BELAY\r\n\x1a"sv, "a Belay program file"sv},
     {0, "BELAY\r\n\x1c"sv, "a companion file of a Belay program"sv},
@@ -33,6 +40,10 @@ constexpr FileKind kFileKinds[] = {
     {4, "ET12"sv,
      "an ExecuTorch program (.pte): 'belay lower' reads the .pt2 archive of the model"sv},
     {4, "TFL3"sv, "a TensorFlow Lite model"sv},
+    // The length of the header, below 2^40, and the header: a JSON object.
+    {5, "\0\0\0{\""sv,
+     "a safetensors file: weights without a program; export the model with torch.export"sv},
+    {0, "\x89HDF\r\n\x1a\n"sv, "an HDF5 file"sv},
     {0, "version https://git-lfs"sv, "a Git LFS pointer: fetch the file it stands for"sv},
 };
 
@@ -46,6 +57,10 @@ std::string DescribeFirstBytes(absl::Span<const std::byte> file) {
     if (text.size() > kind.at && text.substr(kind.at).starts_with(kind.bytes)) {
       return absl::StrCat("it is ", kind.name);
     }
+  }
+  if (IsOnnx(text)) {
+    return "it is an ONNX model: 'belay lower' reads the .pt2 archive that torch.export.save "
+           "writes";
   }
   std::string hex = "it begins with";
   for (char byte : text.substr(0, 8)) {

@@ -30,6 +30,14 @@ TEST(DescribeFirstBytesTest, NamesCommonWrongFiles) {
   EXPECT_EQ(Describe("GGUF\3\0\0\0"sv), "it is a GGUF file");
   EXPECT_THAT(Describe("\x30\0\0\0ET12"sv), StartsWith("it is an ExecuTorch program (.pte)"));
   EXPECT_EQ(Describe("\x1c\0\0\0TFL3"sv), "it is a TensorFlow Lite model");
+  EXPECT_THAT(Describe("\x3d\0\0\0\0\0\0\0{\"w\":"sv), StartsWith("it is a safetensors file: "));
+  EXPECT_EQ(Describe("\x89HDF\r\n\x1a\n"sv), "it is an HDF5 file");
+  for (const std::string_view onnx :
+       {"\x08\x08\x12\x07pytorch"sv, "\x08\x03\x3a\x01"sv, "\x08\x0a\x42\x02"sv}) {
+    EXPECT_THAT(Describe(onnx), StartsWith("it is an ONNX model"));
+  }
+  EXPECT_EQ(Describe("\x08\x01\x12\x01"sv),
+            "it begins with 08 01 12 01");  // TensorFlow's SavedModel
   EXPECT_THAT(Describe("version https://git-lfs.github.com/spec/v1\noid sha256:"sv),
               StartsWith("it is a Git LFS pointer"));
 }
