@@ -167,7 +167,7 @@ TEST(XnnpackNodesTest, ConcatenationsHaveTwoToFiveOperands) {
     EXPECT_EQ(Call(*handle, Float({2, 1}, numbers.data())).value(), expected);
     *ids[count - 1] = 99;
     EXPECT_THAT(Init(payload, Float({2, 1}), Float({2, count})),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no value of id 99")));
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no value has id 99")));
   }
 }
 

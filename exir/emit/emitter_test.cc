@@ -162,7 +162,7 @@ TEST(EmitterTest, RejectsUnboundedSizes) {
   EXPECT_THAT(error, AllOf(HasSubstr("method 'forward': cannot plan memory"),
                            HasSubstr("'x': dimension 1 is s0"),
                            HasSubstr("export with Dim(..., max=...) for s0"),
-                           HasSubstr("only data determines u0; bound it in the model")));
+                           HasSubstr("pass --max-size u0=VALUE, or call torch._check")));
   EXPECT_EQ(error.find("'y'"), std::string::npos) << "a symbol is reported once";
   // Unknown operators and unbounded sizes are reported together.
   EXPECT_THAT(Error(R"(program edge {

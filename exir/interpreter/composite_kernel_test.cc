@@ -139,7 +139,7 @@ TEST_F(CompositeKernelTest, FailuresNameTheNode) {
        },
        absl::StatusCode::kUnimplemented, "not today"},
       {"no result", nullptr, [](OpBuilder&, const OpCall&) { return std::vector<Argument>(); },
-       absl::StatusCode::kInternal, "gives 0 results instead of 1"},
+       absl::StatusCode::kInternal, "returns 0 results instead of 1"},
       {"no tensor", nullptr, [](OpBuilder&, const OpCall&) { return std::vector<Argument>{7}; },
        absl::StatusCode::kInternal, "declares 'r' as f32[1]"},
       {"itself", nullptr, calls_itself, absl::StatusCode::kInternal, "leads back to itself"},

@@ -285,8 +285,10 @@ absl::Status MethodInputs::CheckSymbols() const {
       symbol = value;
     } else if (value != symbol) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the sizes of two inputs are inconsistent: ", where(*first), " makes ",
-                       Quoted(c.symbol), " ", symbol, ", ", where(term), " makes it ", value));
+          absl::StrCat(first->input == term.input ? "two sizes of an input are inconsistent: "
+                                                  : "the sizes of two inputs are inconsistent: ",
+                       where(*first), " makes ", Quoted(c.symbol), " ", symbol, ", ", where(term),
+                       " makes it ", value));
     }
   }
   return absl::OkStatus();

@@ -97,6 +97,19 @@ TEST_F(AddTest, InputsWithSameSymbolMustAgree) {
   EXPECT_OK(method.Execute());
 }
 
+TEST_F(AddTest, DimensionsWithSameSymbolMustAgree) {
+  Build({4, 4}, {{.dim = 0, .min = 1, .max = 4, .symbol = "n"},
+                 {.dim = 1, .min = 1, .max = 4, .symbol = "n"}});
+  ASSERT_OK_AND_ASSIGN(Method method, Load());
+  const TestTensor a = TestTensor::Zeros(kF32, {3, 2});
+  ASSERT_OK(method.SetInput(0, a.view()));
+  ASSERT_OK(method.SetInput(1, a.view()));
+  EXPECT_THAT(method.Execute(),
+              StatusIs(kInvalid,
+                       "two sizes of an input are inconsistent: input 0 'a' dimension 0 "
+                       "makes 'n' 3, input 0 'a' dimension 1 makes it 2"));
+}
+
 TEST_F(AddTest, AcceptsAnyStrides) {
   Build({2, 3});
   ASSERT_OK_AND_ASSIGN(Method method, Load());

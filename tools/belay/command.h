@@ -21,11 +21,11 @@ int ReportBadUsage(const absl::Status& status);
 
 struct LowerOptions {
   std::string input, output, report, html, dump_after, external_constants, stage;
-  std::string format = "belay";      // or "pte" (ExecuTorch)
-  int64_t max_size = 0;              // upper bound of unbounded sizes; 0: an error
-  int64_t random_seed = 0;           // exir::PipelineOptions::random_seed
-  double min_delegated_flops = 0;    // a share; below it the result is kNegative, without a file
-  std::vector<std::string> methods;  // name=path, or name=path:model
+  std::string format = "belay";       // or "pte" (ExecuTorch)
+  std::vector<std::string> max_size;  // VALUE or SYMBOL=VALUE: upper bounds of sizes
+  int64_t random_seed = 0;            // exir::PipelineOptions::random_seed
+  double min_delegated_flops = 0;     // a share; below it the result is kNegative, without a file
+  std::vector<std::string> methods;   // name=path, or name=path:model
   std::vector<std::string>
       backends;  // [METHOD:]NAMES; "none" for none; empty: the default of --backend
   std::vector<std::string> compile_specs;     // BACKEND:KEY=VALUE
@@ -70,8 +70,8 @@ struct VerifyOptions {
   std::vector<std::string> inputs;    // files; empty: random inputs
   std::vector<std::string> backends;  // names; if empty, those of the program file
   uint64_t seed = 0;
-  int calls = 1;         // on the same state
-  int64_t max_size = 0;  // as LowerOptions::max_size, if the archive is lowered
+  int calls = 1;                      // on the same state
+  std::vector<std::string> max_size;  // as LowerOptions::max_size, if the archive is lowered
   double atol = 1e-5, rtol = 1e-4;
   std::vector<std::string> expected;  // files of expected outputs; without an archive
   std::string reduce, dump, against;  // directories; "" for none

@@ -1,14 +1,17 @@
 #include "tools/belay/command_limits.h"
 
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <new>
 #include <utility>
 
 #include "exir/model_file.h"
+#include "runtime/core/budget_clock.h"
 
 namespace belay::tools {
 namespace {
@@ -22,6 +25,28 @@ constexpr uint64_t kLeastMemory = uint64_t{896} << 20, kMemoryPerByte = 16;
 constexpr std::chrono::milliseconds kGrace(250);
 // Polling interval; memory limits may be exceeded by the memory that is filled in this time.
 constexpr std::chrono::milliseconds kInterval(5);
+
+// A command may wait this many times longer than its time limit without using processor time.
+constexpr int kWaitFactor = 20;
+
+// Start of the command, and the processor time that the process had used by then.
+std::atomic<Clock::time_point> command_start;
+std::atomic<Clock::duration> cpu_at_start;
+
+Clock::duration CpuTime() {
+  timespec time{};
+  if (::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) != 0) return Clock::duration::max();
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+// Counts processor time if it is less than the elapsed time, so that other processes do not use up
+// the limit, and at least a share of the elapsed time, so that every wait ends.
+Clock::time_point CommandTime(Clock::time_point now) {
+  const Clock::time_point start = command_start.load(std::memory_order_relaxed);
+  const Clock::duration elapsed = now - start;
+  const Clock::duration cpu = CpuTime() - cpu_at_start.load(std::memory_order_relaxed);
+  return start + std::max(std::min(elapsed, cpu), elapsed / kWaitFactor);
+}
 
 // Must not allocate or wait for locks that the command's thread may hold.
 [[noreturn]] void End(const char* message, int length) {
@@ -74,8 +99,8 @@ std::vector<Option> WithLimits(std::vector<Option> options, CommandLimits* limit
   options.push_back(
       {"--timeout",
        &limits->timeout,
-       "time limit of the command in seconds, 0 for none; default: 8, plus 1 per MiB of "
-       "its files",
+       "limit of the command's processor time in seconds, 0 for none; default: 8, plus 1 per MiB "
+       "of its files",
        {.least = 0}});
   options.push_back(
       {"--limit-memory", &limits->memory,
@@ -96,6 +121,9 @@ WithinLimits::WithinLimits(const CommandLimits& limits, const std::vector<std::s
     : limits_(limits), start_(Clock::now()), scope_(&budget_) {
   for (const std::string& file : files) file_bytes_ += exir::FileBytes(file);
   std::set_new_handler(&NoMemory);
+  command_start.store(start_, std::memory_order_relaxed);
+  cpu_at_start.store(CpuTime(), std::memory_order_relaxed);
+  SetBudgetClock(&CommandTime);
   Update();
   watcher_ = std::thread([this] { Watch(); });
 }
@@ -107,6 +135,7 @@ WithinLimits::~WithinLimits() {
   }
   wake_.notify_one();
   watcher_.join();
+  SetBudgetClock(nullptr);
   std::set_new_handler(nullptr);
 }
 
@@ -139,7 +168,9 @@ void WithinLimits::Watch() {
   char message[160];
   std::unique_lock<std::mutex> lock(mutex_);
   while (!wake_.wait_for(lock, kInterval, [this] { return done_; })) {
-    if (bounds_.deadline.has_value() && Clock::now() > *bounds_.deadline + kGrace) {
+    const Clock::time_point now = Clock::now();
+    if (bounds_.deadline.has_value() && now > *bounds_.deadline + kGrace &&
+        CommandTime(now) > *bounds_.deadline + kGrace) {
       End(message, std::snprintf(message, sizeof(message),
                                  "belay: stopped after the %g seconds that the limit '--timeout' "
                                  "allows\n",

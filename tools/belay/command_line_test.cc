@@ -118,10 +118,7 @@ TEST(CommandLineTest, BadUsageIsReportedAndCallsNothing) {
            {"verify", "a", "b", "--reference", "c"},
            {"verify", "a", "--atol", "-1"},
            {"verify", "a", "--rtol", "nan"},
-           {"verify", "a", "--max-size", "0"},
            {"verify", "a", "--input", "x", "--random-inputs", "1"},
-           {"lower", "a", "-o", "b", "--max-size", "0"},
-           {"lower", "a", "-o", "b", "--max-size", "-5"},
            {"lower", "a", "-o", "b", "--fold-budget", "-1"},
            {"lower", "a", "-o", "b", "--no-fold-constants", "--fold-budget", "1"},
            {"lower", "a", "-o", "b", "--report", ""},
@@ -180,9 +177,7 @@ TEST(CommandLineTest, HelpShowsDefaults) {
                            "(=1e-05| \\[1e-05\\]) "}) {
     EXPECT_THAT(verify, ContainsRegex(line));
   }
-  // 0 means unset and is not a valid size.
   const std::string lower = Parse({"lower", "--help"}).out;
-  EXPECT_THAT(lower, ::testing::Not(ContainsRegex("--max-size INT:>=1(=| \\[)")));
   EXPECT_THAT(lower, ContainsRegex("(=1048576| \\[1048576\\]) "));
 }
 

@@ -16,6 +16,7 @@
 #include "exir/ir/text.h"
 #include "exir/model_file.h"
 #include "exir/ops/standard_ops.h"
+#include "exir/passes/bound_data_sizes.h"
 #include "exir/passes/guards_to_assertions.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/annotate.h"
@@ -107,7 +108,9 @@ absl::Status AddProgramJson(const exir::ExportedProgram& program, json& out) {
   }
   out["constant_bytes"] = bytes;
   out["ranges"] = json::object();
-  for (const auto& [symbol, range] : program.ranges) {
+  exir::ExportedProgram bounded = program.Clone();
+  ABSL_RETURN_IF_ERROR(exir::BoundDataSizes().run(bounded).status());
+  for (const auto& [symbol, range] : bounded.ranges) {
     const auto bound = [](int64_t value, bool is_bound) { return is_bound ? json(value) : json(); };
     out["ranges"][symbol] = {bound(range.min, range.min != exir::SymRange::kUnboundedBelow),
                              bound(range.max, range.max != exir::SymRange::kUnboundedAbove)};

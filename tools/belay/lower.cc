@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -31,6 +32,7 @@
 #include "tools/belay/command.h"
 #include "tools/belay/lower_page.h"
 #include "tools/belay/lower_report.h"
+#include "tools/belay/max_sizes.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/progress.h"
 #include "tools/belay/same_file.h"
@@ -219,6 +221,23 @@ absl::Status WriteReportsAndProgram(const std::vector<ReportFile>& reports,
   return status;
 }
 
+// Prints the first guards of each method, and the number of the others.
+void PrintUncheckedGuards(const std::vector<exir::UncheckedGuard>& guards) {
+  constexpr int kShown = 3;
+  std::map<std::string, int> count;
+  for (const auto& g : guards) {
+    if (++count[g.method] > kShown) continue;
+    std::cerr << "belay: method " << OneLine(g.method)
+              << ": the program can't check this assumption of the exporter about its inputs: "
+              << OneLine(g.guard) << "\n";
+  }
+  for (const auto& [method, all] : count) {
+    if (all <= kShown) continue;
+    std::cerr << "belay: method " << OneLine(method) << ": and " << all - kShown
+              << " more such assumptions: see --report\n";
+  }
+}
+
 }  // namespace
 
 int Lower(const LowerOptions& options) {
@@ -239,6 +258,8 @@ int Lower(const LowerOptions& options) {
   for (const MethodOption& method : *methods) {
     files.push_back(ParseArchiveModel(method.archive).path);
   }
+  const absl::StatusOr<MaxSizes> max_sizes = ParseMaxSizes(options.max_size);
+  if (!max_sizes.ok()) return ReportBadUsage(max_sizes.status());
   const WithinLimits limits(options.limits, files);
   Progress progress;
   exir::PipelineOptions pipeline;
@@ -269,7 +290,7 @@ int Lower(const LowerOptions& options) {
     pipeline.passes = pte::PortablePasses();
     pipeline.random_seed.reset();  // ExecuTorch has its own generator
   }
-  if (options.max_size > 0) pipeline.unbounded_size = options.max_size;
+  max_sizes->SetIn(pipeline);
   pipeline.progress = [&](std::string_view phase, double done) { progress.Update(phase, done); };
   bool dumped = false;
   if (!options.dump_after.empty()) {
@@ -330,11 +351,7 @@ int Lower(const LowerOptions& options) {
   const absl::Status written = WriteReportsAndProgram(
       {{options.report, text}, {options.html, page}}, *serialized, options.output);
   if (!written.ok()) return Report(written);
-  for (const auto& g : report.unchecked_guards) {
-    std::cerr << "belay: method " << OneLine(g.method)
-              << ": the program can't check this assumption of the exporter about its inputs: "
-              << OneLine(g.guard) << "\n";
-  }
+  PrintUncheckedGuards(report.unchecked_guards);
   for (const std::string& note : report.notes) std::cerr << "belay: " << OneLine(note) << "\n";
   if (options.json) {
     std::cout << text;
@@ -394,8 +411,10 @@ Command LowerCommand() {
             {.not_empty = true}},
            {"--max-size",
             &lower->max_size,
-            "upper bound of sizes for which the program has none",
-            {.least = 1}},
+            "VALUE: upper bound of sizes for which the program has none; SYMBOL=VALUE: of one "
+            "size, "
+            "as 'belay inspect' names it (repeatable)",
+            {.repeatable = true, .one_value = true}},
            {"--random-seed",
             &lower->random_seed,
             "initial seed of the program's random numbers; default: 0",

@@ -24,6 +24,9 @@ absl::StatusOr<BothOutcomes> RunBoth(const exir::ExportedProgram& program,
   pipeline.partitioners.all = setup.partitioners;
   pipeline.backends = setup.aot;
   pipeline.unbounded_size = setup.unbounded_size;
+  for (const auto& [symbol, most] : setup.size_bounds) {
+    if (program.ranges.contains(symbol)) pipeline.size_bounds[symbol] = most;
+  }
   pipeline.passes = {{"keep_lowered", [&](exir::ExportedProgram& lowered) -> absl::StatusOr<bool> {
                         both.lowered = lowered.Clone();
                         return false;

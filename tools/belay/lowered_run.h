@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "exir/backend/backend.h"
@@ -26,6 +28,8 @@ struct LoweringSetup {
   const KernelRegistry* kernels = nullptr;
   const KernelRegistry* reference = nullptr;   // for the interpreter
   std::optional<int64_t> unbounded_size = {};  // PipelineOptions::unbounded_size
+  // PipelineOptions::size_bounds; symbols that a part of the program lacks are ignored.
+  absl::btree_map<std::string, int64_t> size_bounds = {};
 };
 
 // Outcomes of one call, interpreted and lowered; both succeeded with the same number of outputs.

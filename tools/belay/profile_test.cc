@@ -28,7 +28,7 @@ class ProfileCommandTest : public TestInDirectory {
     LowerOptions options{.input = "conformance/models/zoo/" + name + "/model.pt2",
                          .output = Path(name + "_" + backend + ".belay"),
                          .backends = {backend}};
-    options.max_size = 8;
+    options.max_size = {"8"};
     const Outcome outcome = Capture([&] { return Lower(options); });
     EXPECT_EQ(outcome.status, kDone) << outcome.errors;
     return options.output;

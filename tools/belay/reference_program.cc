@@ -1,5 +1,10 @@
 #include "tools/belay/reference_program.h"
 
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "exir/decompositions/decompose.h"
 #include "exir/functionalize/rebase_as_strided.h"
@@ -8,18 +13,37 @@
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
+#include "runtime/kernels/standard_kernels.h"
 
 namespace belay::tools {
 namespace {
 
 absl::StatusOr<exir::Interpreter> CreateInterpreter(const exir::ExportedProgram& program,
                                                     const KernelRegistry& kernels) {
-  absl::StatusOr<exir::Interpreter> interpreter = exir::Interpreter::Create(program, kernels);
+  exir::InterpreterOptions options;
+  options.engine.reset();
+  absl::StatusOr<exir::Interpreter> interpreter =
+      exir::Interpreter::Create(program, kernels, std::move(options));
   if (!interpreter.ok()) return Annotate(interpreter.status(), "interpreter");
   return interpreter;
 }
 
 }  // namespace
+
+absl::Status AddIndependentKernels(const MethodPlan& judged, KernelRegistry& registry) {
+  KernelRegistry fast;
+  ABSL_RETURN_IF_ERROR(AddHighwayKernels(fast));
+  for (std::string_view op : fast.Operators()) {
+    if (std::find(judged.operators.begin(), judged.operators.end(), op) != judged.operators.end()) {
+      continue;
+    }
+    std::vector<const Kernel*> rows = fast.Candidates(op);
+    for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+      ABSL_RETURN_IF_ERROR(registry.Add(absl::MakeConstSpan(*row, 1)));
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<exir::CallOutcome> Interpret(exir::Interpreter& interpreter,
                                             const InputsOfCall& inputs, int call) {

@@ -12,6 +12,7 @@
 #include "exir/interpreter/interpreter.h"
 #include "exir/ir/exported_program.h"
 #include "runtime/kernel/kernel_registry.h"
+#include "runtime/program/plan.h"
 #include "tools/belay/call_inputs.h"
 
 namespace belay::tools {
@@ -31,11 +32,16 @@ exir::ExportedProgram WithoutComposites(exir::ExportedProgram archive,
                                         const KernelRegistry& kernels,
                                         std::set<std::string>& decomposed);
 
+// Adds the runtime's fast kernels to the reference kernels, except for operators that the method
+// calls as kernels: only the reference kernels judge those.
+absl::Status AddIndependentKernels(const MethodPlan& judged, KernelRegistry& registry);
+
 // Interprets the archive's own program, so that no lowering pass affects both sides of a
 // comparison. If the interpreter cannot execute it, interprets the edge program instead, from the
 // first call on. Move-only.
 class ReferenceProgram {
  public:
+  // Uses the preferred kernel of the registry for each call.
   // kUnimplemented, as Interpreter::Create, if neither program can be interpreted. The programs and
   // the kernels must outlive the result.
   static absl::StatusOr<ReferenceProgram> Create(const exir::ExportedProgram& archive,

@@ -120,5 +120,19 @@ TEST_F(ReferenceProgramTest, ReportsMissingInputs) {
   EXPECT_THAT(reference.Run(0), StatusIs(absl::StatusCode::kNotFound, "no input of call 0"));
 }
 
+TEST_F(ReferenceProgramTest, JudgedOperatorsHaveOnlyReferenceKernels) {
+  MethodPlan plan;
+  plan.operators = {"aten.mm.default"};
+  KernelRegistry registry = kernels_;
+  ASSERT_OK(AddIndependentKernels(plan, registry));
+  EXPECT_EQ(registry.Candidates("aten.mm.default").size(),
+            kernels_.Candidates("aten.mm.default").size());
+  KernelRegistry fast;
+  ASSERT_OK(AddHighwayKernels(fast));
+  EXPECT_EQ(
+      registry.Candidates("aten.bmm.default").size(),
+      kernels_.Candidates("aten.bmm.default").size() + fast.Candidates("aten.bmm.default").size());
+}
+
 }  // namespace
 }  // namespace belay::tools

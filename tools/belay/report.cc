@@ -15,7 +15,12 @@ void PrintError(const absl::Status& status) {
 
 int Report(const absl::Status& status) {
   if (status.ok()) return kDone;
-  PrintError(status);
+  if (absl::IsDeadlineExceeded(status)) {
+    PrintError(absl::DeadlineExceededError(absl::StrCat(
+        FromAbsl(status.message()), "; raise the limit with --timeout SECONDS, 0 for none")));
+  } else {
+    PrintError(status);
+  }
   switch (status.code()) {
     case absl::StatusCode::kUnimplemented:
       return kUnsupported;

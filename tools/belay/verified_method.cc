@@ -1,4 +1,5 @@
 #include "tools/belay/verified_method.h"
+#include "tools/belay/max_sizes.h"
 
 #include <algorithm>
 #include <string>
@@ -76,7 +77,8 @@ absl::StatusOr<std::unique_ptr<Session>> OpenVerifiedMethod(
   pipeline.limits = options.limits.ForLowering();
   pipeline.partitioners.all = partitioners;
   pipeline.backends = &AotBackends();
-  if (options.max_size > 0) pipeline.unbounded_size = options.max_size;
+  ABSL_ASSIGN_OR_RETURN(const MaxSizes max_sizes, ParseMaxSizes(options.max_size));
+  max_sizes.SetIn(pipeline);
   ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
                         exir::LowerPrograms(std::move(methods), pipeline));
   ABSL_ASSIGN_OR_RETURN(Program opened, exir::OpenImage(image));

@@ -35,8 +35,9 @@ class VerifyTest : public TestInDirectory {
     if (negated) changes = {{"torch.ops.aten.relu.default", "torch.ops.aten.neg.default"}};
     return Write(name, PackArchive(DefaultFiles(ProgramJson(changes))));
   }
-  std::string LowerFile(const std::string& archive, int64_t max_size = 0) const {
-    const LowerOptions options{.input = archive, .output = Path("p.belay"), .max_size = max_size};
+  std::string LowerFile(const std::string& archive, std::vector<std::string> max_size = {}) const {
+    const LowerOptions options{
+        .input = archive, .output = Path("p.belay"), .max_size = std::move(max_size)};
     const Outcome outcome = Capture([&] { return Lower(options); });
     EXPECT_EQ(outcome.status, kDone) << outcome.errors;
     return Path("p.belay");
@@ -117,15 +118,15 @@ TEST_F(VerifyTest, DetectsFileOfOtherArchiveByInputs) {
 
 TEST_F(VerifyTest, ReportsDifferenceWithoutNode) {
   const std::string archive = "conformance/models/more/unbounded_batch/model.pt2";
-  VerifyOptions options{.archive = archive, .program = LowerFile(archive, 64)};
+  VerifyOptions options{.archive = archive, .program = LowerFile(archive, {"64"})};
   options.atol = options.rtol = -1;  // not even equal numbers are close enough
   for (const bool json : {false, true}) {
     options.json = json;
-    options.max_size = 0;
+    options.max_size = {};
     const Outcome unknown = Capture([&] { return Verify(options); });
     EXPECT_EQ(unknown.status, kNegative) << unknown.errors;
     EXPECT_THAT(unknown.output, HasSubstr("output 0"));
-    options.max_size = 64;
+    options.max_size = {"64"};
     const Outcome located = Capture([&] { return Verify(options); });
     EXPECT_EQ(located.status, kNegative) << located.errors;
     EXPECT_THAT(located.output, HasSubstr(json ? "\"first_node\"" : "the first node that differs"));
@@ -136,7 +137,7 @@ TEST_F(VerifyTest, ReportsDifferenceWithoutNode) {
 TEST_F(VerifyTest, ReportsWhyNodeIsUnknown) {
   VerifyOptions options{.archive = "conformance/models/more/unbounded_batch/model.pt2",
                         .program = Path("p.belay")};
-  LowerOptions lower{.input = options.archive, .output = options.program, .max_size = 64};
+  LowerOptions lower{.input = options.archive, .output = options.program, .max_size = {"64"}};
   lower.backends = {"none"};
   ASSERT_EQ(Capture([&] { return Lower(lower); }).status, kDone);
   std::string bytes = Read(options.program);
@@ -162,7 +163,7 @@ TEST_F(VerifyTest, BoundsUnboundedSizes) {
   VerifyOptions options{.archive = "conformance/models/more/unbounded_batch/model.pt2",
                         .program = ""};
   EXPECT_NE(Capture([&] { return Verify(options); }).status, kDone);
-  options.max_size = 64;
+  options.max_size = {"64"};
   const Outcome outcome = Capture([&] { return Verify(options); });
   EXPECT_EQ(outcome.status, kDone) << outcome.errors << outcome.output;
 }

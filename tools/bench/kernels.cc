@@ -290,7 +290,7 @@ Kernel Attention(int64_t heads, int64_t kv_heads, int64_t queries, int64_t keys,
             args.scale = 0.125f;
             args.out = state->out.data();
             args.scratch = state->scratch.data();
-            AttentionGroups(args, 0, kv_heads);
+            AttentionRange(args, 0, AttentionUnits(args));
           }};
 }
 
