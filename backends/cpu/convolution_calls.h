@@ -135,8 +135,8 @@ struct GeneralConvolutionCall {
       const WindowAxis& a = window.axes[3 - window.spatial + s];
       D& size = shape[2 + s];
       if (transposed) {
-        const int64_t reach = a.dilation * (a.kernel - 1) + a.output_padding + 1 -
-                              a.padding - a.padding_after;
+        const int64_t reach =
+            a.dilation * (a.kernel - 1) + a.output_padding + 1 - a.padding - a.padding_after;
         size = (size - D(int64_t{1})) * D(a.stride) + D(reach);
       } else {
         size = WindowCount(size + D(a.padding + a.padding_after), D(a.kernel), a.stride,
@@ -144,9 +144,9 @@ struct GeneralConvolutionCall {
       }
       const std::optional<int64_t> known = KnownInt(size);
       if (known.has_value() && *known < 1) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "input: ", FormatDims<D>(Arguments::SizesOf(input)),
-            " is too small for the window at dimension ", 2 + s));
+        return absl::InvalidArgumentError(
+            absl::StrCat("input: ", FormatDims<D>(Arguments::SizesOf(input)),
+                         " is too small for the window at dimension ", 2 + s));
       }
     }
     ABSL_RETURN_IF_ERROR(epilogue.CheckShapes(shape, 1));
@@ -156,14 +156,13 @@ struct GeneralConvolutionCall {
  private:
   absl::Status ReadWindow(const Arguments& arguments) {
     const auto read = [&](std::string_view name, int64_t least,
-                          int64_t WindowAxis::*to) -> absl::StatusOr<Sizes> {
+                          int64_t WindowAxis::* to) -> absl::StatusOr<Sizes> {
       ABSL_ASSIGN_OR_RETURN(const Sizes list, arguments.StaticIntList(name));
       const int64_t most = transposed ? kMostTransposedNumber : int64_t{1} << 24;
       for (int64_t value : list) {
         if (value < least || value > most) {
-          return absl::InvalidArgumentError(absl::StrCat(name, ": expected numbers from ", least,
-                                                         " to ", most, ", got ",
-                                                         FormatSizes(list)));
+          return absl::InvalidArgumentError(absl::StrCat(
+              name, ": expected numbers from ", least, " to ", most, ", got ", FormatSizes(list)));
         }
       }
       const int count = window.spatial;

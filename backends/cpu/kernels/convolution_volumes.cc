@@ -130,10 +130,9 @@ class Convolution {
       g.k = 0;
     } else if (call_.transposed) {
       // Taps of the phases before this one.
-      const int64_t before =
-          window[0].taps_below(tap[0]) * window[1].kernel * window[2].kernel +
-          axes[0].taps * (window[1].taps_below(tap[1]) * window[2].kernel +
-                          axes[1].taps * window[2].taps_below(tap[2]));
+      const int64_t before = window[0].taps_below(tap[0]) * window[1].kernel * window[2].kernel +
+                             axes[0].taps * (window[1].taps_below(tap[1]) * window[2].kernel +
+                                             axes[1].taps * window[2].taps_below(tap[2]));
       g.b += before * group * PackedTapFloats(call_.groups, group, call_.out_channels);
     }
     std::array<int64_t, 3> step = {1, 1, 1};
@@ -149,8 +148,7 @@ class Convolution {
     }
     const bool whole = step[0] == 1 && out_[2] % step[1] == 0;
     const int64_t pieces = whole ? 1 : in_[0] * axes[0].count;
-    g.m = static_cast<size_t>((whole ? in_[0] * axes[0].count : 1) * axes[1].count *
-                              axes[2].count);
+    g.m = static_cast<size_t>((whole ? in_[0] * axes[0].count : 1) * axes[1].count * axes[2].count);
     const int64_t offset = phase[1] * row + phase[2] * call_.out_channels;
     for (int64_t piece = 0; piece < pieces; ++piece) {
       const int64_t image = piece / axes[0].count, z = piece % axes[0].count;
@@ -170,8 +168,8 @@ class Convolution {
                                                   static_cast<int64_t>(g.n));
     ProductSize size = SizeOf(g, kTileRows, narrow ? kDepthwiseChannels : kPanelColumns);
     size.work *= static_cast<double>(call_.groups);
-    size.columns = narrow ? call_.out_channels
-                          : PackedGroupColumns(call_.groups, static_cast<int64_t>(g.n));
+    size.columns =
+        narrow ? call_.out_channels : PackedGroupColumns(call_.groups, static_cast<int64_t>(g.n));
     RunProduct(context_, size,
                [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
                  if (g.k == 0) return PackedGemmRange(g, row, end_row, column, end_column);
@@ -191,8 +189,8 @@ class Convolution {
   struct Shifted {
     const WindowRows* rows;
     size_t first;
-    static void RowPointers(const void* source, size_t first, size_t count, size_t tap,
-                            size_t taps, const float** pointers) {
+    static void RowPointers(const void* source, size_t first, size_t count, size_t tap, size_t taps,
+                            const float** pointers) {
       const auto* shifted = static_cast<const Shifted*>(source);
       WindowRows::RowPointers(shifted->rows, shifted->first + first, count, tap, taps, pointers);
     }

@@ -51,9 +51,9 @@ KernelCall CallOf(const Convolution& c, bool bias = true, bool other = false,
     terms *= a.kernel;
     const int64_t reach = a.dilation * (a.kernel - 1) + 1;
     int64_t& size = result[static_cast<int>(2 + s)];
-    size = c.transposed ? (size - 1) * a.stride + reach + a.output_padding - a.padding -
-                              a.padding_after
-                        : (size + a.padding + a.padding_after - reach) / a.stride + 1;
+    size = c.transposed
+               ? (size - 1) * a.stride + reach + a.output_padding - a.padding - a.padding_after
+               : (size + a.padding + a.padding_after - reach) / a.stride + 1;
   }
   const int64_t weights =
       *PackedVolumeFiltersSize(window, c.groups, c.input[1] / c.groups, c.out_channels);
@@ -88,19 +88,19 @@ KernelCall CallOf(const Convolution& c, bool bias = true, bool other = false,
 using ConvolutionVolumesTest = CpuKernelComparisonTest;
 
 TEST_F(ConvolutionVolumesTest, Groups) {
-  const int64_t channels[][3] = {{32, 32, 2}, {48, 24, 3}, {12, 9, 3},  {16, 16, 4}, {20, 40, 5},
+  const int64_t channels[][3] = {{32, 32, 2},  {48, 24, 3},  {12, 9, 3},  {16, 16, 4}, {20, 40, 5},
                                  {24, 24, 24}, {12, 24, 12}, {66, 80, 2}, {40, 40, 5}};
   for (const auto& [in, out, groups] : channels) {
     for (bool other : {false, true}) {
-      ASSERT_TRUE(comparison_.Compare(CallOf({{2, in, 5, 7}, out, groups, false, {3, 3}, {1, 1},
-                                              {1, 1}, {0, 0}, {1, 1}},
-                                             true, other)));
-      ASSERT_TRUE(comparison_.Compare(CallOf({{1, in, 9, 8}, out, groups, false, {3, 2}, {2, 1},
-                                              {2, 0, 1, 3}, {0, 0}, {2, 3}},
-                                             false, other)));
-      ASSERT_TRUE(comparison_.Compare(CallOf({{1, in, 6, 5}, out, groups, false, {1, 1}, {1, 1},
-                                              {0, 0}, {0, 0}, {1, 1}},
-                                             true, other)));
+      ASSERT_TRUE(comparison_.Compare(
+          CallOf({{2, in, 5, 7}, out, groups, false, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {1, 1}}, true,
+                 other)));
+      ASSERT_TRUE(comparison_.Compare(
+          CallOf({{1, in, 9, 8}, out, groups, false, {3, 2}, {2, 1}, {2, 0, 1, 3}, {0, 0}, {2, 3}},
+                 false, other)));
+      ASSERT_TRUE(comparison_.Compare(
+          CallOf({{1, in, 6, 5}, out, groups, false, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}}, true,
+                 other)));
     }
   }
 }
@@ -131,7 +131,15 @@ TEST_F(ConvolutionVolumesTest, TransposedImages) {
 TEST_F(ConvolutionVolumesTest, Volumes) {
   const Convolution cases[] = {
       {{2, 16, 3, 4, 5}, 24, 1, false, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}},
-      {{1, 9, 5, 6, 7}, 8, 1, false, {3, 2, 1}, {2, 1, 3}, {1, 0, 2, 0, 1, 1}, {0, 0, 0}, {2, 1, 1}},
+      {{1, 9, 5, 6, 7},
+       8,
+       1,
+       false,
+       {3, 2, 1},
+       {2, 1, 3},
+       {1, 0, 2, 0, 1, 1},
+       {0, 0, 0},
+       {2, 1, 1}},
       {{2, 3, 4, 7, 6}, 20, 1, false, {3, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}},
       {{2, 3, 4, 7, 6}, 20, 1, false, {1, 3, 3}, {1, 1, 1}, {0, 2, 2}, {0, 0, 0}, {1, 1, 2}},
       {{1, 20, 3, 4, 5}, 20, 20, false, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}},

@@ -120,8 +120,8 @@ class WindowRows {
     for (size_t i = 0; i < count; ++i) {
       const int64_t z0 = z * az.stride, y0 = y * ay.stride, x0 = x * ax.stride;
       // Not a pointer: the first tap may be outside.
-      const int64_t base = image * az.size * Offset(1, 0, 0) +
-                           Offset(z0 + az.first, y0 + ay.first, x0 + ax.first);
+      const int64_t base =
+          image * az.size * Offset(1, 0, 0) + Offset(z0 + az.first, y0 + ay.first, x0 + ax.first);
       const float** to = pointers + i;
       if (within(az, z0) && within(ay, y0) && within(ax, x0)) {
         const float* from = data_ + base;

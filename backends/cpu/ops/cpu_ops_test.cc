@@ -183,13 +183,14 @@ TEST(CpuOps, GeneralConvolutionsGiveChannelsLast) {
             "f32[1,8,6,s0]{strides=[48*s0,1,8*s0,8]}");
   EXPECT_EQ(inferred("48, 3, false, [3,3], [1,1], [1,1], [0,0], [1,1]", "f32[1,48,4,4]", 9216),
             "f32[1,48,4,4]{strides=[768,1,192,48]}");
-  EXPECT_EQ(inferred("8, 1, false, [1,3,3], [1,1,1], [0,1,1], [0,0,0], [1,1,1]", "f32[1,3,2,4,4]",
-                     864),
-            "f32[1,8,2,4,4]{strides=[256,1,128,32,8]}");
+  EXPECT_EQ(
+      inferred("8, 1, false, [1,3,3], [1,1,1], [0,1,1], [0,0,0], [1,1,1]", "f32[1,3,2,4,4]", 864),
+      "f32[1,8,2,4,4]{strides=[256,1,128,32,8]}");
   EXPECT_THAT(inferred("8, 3, false, [3,3], [1,1], [1,1], [0,0], [1,1]", "f32[1,48,4,4]", 9216),
               HasSubstr("groups: expected a divisor of out_channels 8, got 3"));
-  EXPECT_THAT(inferred("9, 3, false, [3,3], [1,1], [1,1], [0,0], [1,1]", "f32[1,8,4,4]", 9216),
-              HasSubstr("input: expected [n, c, ...] of rank 4 and known channels, a multiple of 3"));
+  EXPECT_THAT(
+      inferred("9, 3, false, [3,3], [1,1], [1,1], [0,0], [1,1]", "f32[1,8,4,4]", 9216),
+      HasSubstr("input: expected [n, c, ...] of rank 4 and known channels, a multiple of 3"));
   EXPECT_THAT(inferred("48, 3, false, [3,3], [1,1], [1,1], [0,0], [1,1]", "f32[1,48,4,4]", 9215),
               HasSubstr("weight: expected the packed shape [9216], got [9215]"));
   EXPECT_THAT(inferred("8, 1, true, [257,3], [2,1], [1,1], [0,0], [1,1]", "f32[1,6,3,4]", 2304),

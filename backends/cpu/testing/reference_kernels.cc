@@ -281,11 +281,10 @@ absl::Status RunConvolution(KernelContext& context,
               before[s] += t % step < first[s];
             }
           }
-          const float* packed =
-              call.weight->as<const float>() +
-              (before[0] * axes[1].kernel * axes[2].kernel +
-               taps[0] * (before[1] * axes[2].kernel + taps[1] * before[2])) *
-                  k * row;
+          const float* packed = call.weight->as<const float>() +
+                                (before[0] * axes[1].kernel * axes[2].kernel +
+                                 taps[0] * (before[1] * axes[2].kernel + taps[1] * before[2])) *
+                                    k * row;
           const int64_t i = (number[0] * taps[1] + number[1]) * taps[2] + number[2];
           for (int64_t c = 0; c < k; ++c) {
             at[1] = group * k + c;

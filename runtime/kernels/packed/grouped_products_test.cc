@@ -62,9 +62,8 @@ struct Problem {
   static int64_t Int(size_t x) { return static_cast<int64_t>(x); }
   size_t PackedSize() const {
     const int64_t depth = Int(shape.taps * shape.k);
-    return static_cast<size_t>(
-        narrow ? *PackedDepthwiseSize(Int(shape.groups * shape.n), depth)
-               : *PackedGroupsSize(Int(shape.groups), depth, Int(shape.n)));
+    return static_cast<size_t>(narrow ? *PackedDepthwiseSize(Int(shape.groups * shape.n), depth)
+                                      : *PackedGroupsSize(Int(shape.groups), depth, Int(shape.n)));
   }
 
   static void RowPointers(const void* source, size_t first, size_t count, size_t tap, size_t taps,
@@ -112,9 +111,8 @@ struct Problem {
     *magnitude = std::abs(sum);
     for (size_t t = 0; t < shape.taps; ++t) {
       for (size_t p = 0; p < shape.k; ++p) {
-        const double x =
-            double{a[((t * shape.m + i) * shape.groups + group) * shape.k + p]} *
-            b[((group * shape.taps + t) * shape.k + p) * shape.n + j % shape.n];
+        const double x = double{a[((t * shape.m + i) * shape.groups + group) * shape.k + p]} *
+                         b[((group * shape.taps + t) * shape.k + p) * shape.n + j % shape.n];
         sum += x;
         *magnitude += std::abs(x);
       }

@@ -22,10 +22,10 @@ using V = hn::Vec<TagF32>;
 
 // One vector of columns, the same of all rows.
 struct Columns {
-  const float* b;        // of the first tap and channel
-  size_t input;          // the first element of A's rows that is read
-  size_t inputs;         // elements from there on
-  size_t column, count;  // of C
+  const float* b;                              // of the first tap and channel
+  size_t input;                                // the first element of A's rows that is read
+  size_t inputs;                               // elements from there on
+  size_t column, count;                        // of C
   const int32_t (*lanes)[kDepthwiseChannels];  // of each channel: the element that each lane takes
 };
 
@@ -114,7 +114,7 @@ void NarrowGroups(const PackedGemmArgs& g, size_t first_row, size_t last_row, si
       indices[c][i] = static_cast<int32_t>(g.n < lanes ? i / g.n * g.k + c : 0);
     }
   }
-  const Way way = g.n >= lanes             ? Way::kBroadcast
+  const Way way = g.n >= lanes           ? Way::kBroadcast
                   : g.k == 1 && g.n == 1 ? Way::kSame
                                          : Way::kPermute;
   Budget::Pace pace;

@@ -28,9 +28,10 @@ std::optional<int64_t> PackedGroupsSize(int64_t groups, int64_t k, int64_t n) {
   if (groups < 1 || n < 0) return std::nullopt;
   if (groups == 1) return PackedMatrixSize(k, n);
   const CheckedInt columns =
-      n <= kNarrowGroup ? FloorDiv(CheckedInt(groups) + CheckedInt(1), CheckedInt(2))
-                        : CheckedInt(groups) * FloorDiv(CheckedInt(n) + CheckedInt(kPanelColumns - 1),
-                                                        CheckedInt(kPanelColumns));
+      n <= kNarrowGroup
+          ? FloorDiv(CheckedInt(groups) + CheckedInt(1), CheckedInt(2))
+          : CheckedInt(groups) *
+                FloorDiv(CheckedInt(n) + CheckedInt(kPanelColumns - 1), CheckedInt(kPanelColumns));
   const CheckedInt all = columns * CheckedInt(kPanelColumns);
   return all.ok() ? PaddedSize(k, all.value(), kPanelColumns) : std::nullopt;
 }

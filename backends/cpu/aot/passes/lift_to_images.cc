@@ -26,8 +26,8 @@ using exir::ValueId;
 
 enum class Kind : uint8_t {
   kConvolution,
-  kNorm,     // of the channels of its first argument
-  kAlongDim, // moves elements along `dim`
+  kNorm,      // of the channels of its first argument
+  kAlongDim,  // moves elements along `dim`
   kCat,
   kPad,
   kAvgPool,
@@ -140,8 +140,8 @@ class Lifting : NodeLowering {
     };
     if (row->kind == Kind::kPermute) {
       const Argument::List* dims = node.argument("dims").get_if<Argument::List>();
-      return dims != nullptr && dims->size() == 3 && dim((*dims)[0]) == 0 &&
-             dim((*dims)[1]) == 2 && dim((*dims)[2]) == 1;
+      return dims != nullptr && dims->size() == 3 && dim((*dims)[0]) == 0 && dim((*dims)[1]) == 2 &&
+             dim((*dims)[2]) == 1;
     }
     if (row->kind != Kind::kTranspose) return false;
     const int64_t a = dim(node.argument("dim0")), b = dim(node.argument("dim1"));
@@ -310,9 +310,12 @@ class Lifting : NodeLowering {
         padding->empty()) {
       return false;
     }
-    std::vector<Argument> arguments = {node.operand(),         *kernel,
-                                       *stride,                *padding,
-                                       node.argument("ceil_mode"), node.argument("count_include_pad"),
+    std::vector<Argument> arguments = {node.operand(),
+                                       *kernel,
+                                       *stride,
+                                       *padding,
+                                       node.argument("ceil_mode"),
+                                       node.argument("count_include_pad"),
                                        Argument()};
     editor_.SetTarget(id, avg_pool2d_);
     editor_.SetArguments(id, std::move(arguments));
@@ -327,8 +330,8 @@ class Lifting : NodeLowering {
     if (!twin.has_value()) return false;
     const ValueId result = graph_.node(id).results()[0];
     const TensorMeta narrow = *MetaOf(result);
-    const ValueId rows = Insert(id, permute_, "rows", {*twin, Argument::List{0, 2, 3, 1}},
-                                Wider(narrow, 1), id);
+    const ValueId rows =
+        Insert(id, permute_, "rows", {*twin, Argument::List{0, 2, 3, 1}}, Wider(narrow, 1), id);
     const ValueId squeezed =
         Insert(id, squeeze_, "squeezed", {rows, Argument(int64_t{1})}, narrow, id);
     editor_.ReplaceAllUses(result, squeezed);
@@ -385,8 +388,7 @@ class Lifting : NodeLowering {
 }  // namespace
 
 exir::Pass LiftToImages() {
-  return {"lift_to_images",
-          [](exir::ExportedProgram& program) { return Lifting(program).Run(); }};
+  return {"lift_to_images", [](exir::ExportedProgram& program) { return Lifting(program).Run(); }};
 }
 
 }  // namespace belay::cpu

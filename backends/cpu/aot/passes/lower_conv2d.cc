@@ -179,8 +179,8 @@ class Conv2dLowering : NodeLowering {
       return false;
     }
     if (images->rank() == 5) return true;
-    const bool depthwise = *groups > 1 && weight->sizes[0] == SymInt(*groups) &&
-                           weight->sizes[1] == SymInt(1);
+    const bool depthwise =
+        *groups > 1 && weight->sizes[0] == SymInt(*groups) && weight->sizes[1] == SymInt(1);
     return images->rank() == 4 && (*transposed || (*groups > 1 && !depthwise));
   }
 
@@ -206,13 +206,17 @@ class Conv2dLowering : NodeLowering {
     if (images.sizes[1].AsInt() != channels || sizes[0] % groups != 0) {
       return Leave(id, "its number of channels is not known");
     }
-    const std::optional<Argument::List>
-        stride = NumbersOf(node.argument("stride"), spatial, 1, most),
-        padding = NumbersOf(node.argument("padding"), spatial, 0, most),
-        dilation = NumbersOf(node.argument("dilation"), spatial, 1, most),
-        output_padding = transposed
-                             ? NumbersOf(node.argument("output_padding"), spatial, 0, most)
-                             : Argument::List(spatial, Argument(int64_t{0}));
+    const std::optional<Argument::List> stride =
+                                            NumbersOf(node.argument("stride"), spatial, 1, most),
+                                        padding =
+                                            NumbersOf(node.argument("padding"), spatial, 0, most),
+                                        dilation =
+                                            NumbersOf(node.argument("dilation"), spatial, 1, most),
+                                        output_padding =
+                                            transposed
+                                                ? NumbersOf(node.argument("output_padding"),
+                                                            spatial, 0, most)
+                                                : Argument::List(spatial, Argument(int64_t{0}));
     if (!stride.has_value() || !padding.has_value() || !dilation.has_value() ||
         !output_padding.has_value()) {
       return Leave(id, absl::StrCat("its stride, padding or dilation is above ", most));
@@ -236,10 +240,18 @@ class Conv2dLowering : NodeLowering {
     if (!transposed && spatial == 2) source = Unpadded(source, 0);
     const Argument bias = node.argument("bias");
     ABSL_ASSIGN_OR_RETURN(const ValueId packed, constants_.VolumeFilters(weight, groups, window));
-    std::vector<Argument> arguments = {
-        source.value,  packed,      bias,    Argument(),     Argument(out_channels),
-        Argument(groups), Argument(transposed), std::move(kernel_size), *stride, source.padding,
-        *output_padding, *dilation};
+    std::vector<Argument> arguments = {source.value,
+                                       packed,
+                                       bias,
+                                       Argument(),
+                                       Argument(out_channels),
+                                       Argument(groups),
+                                       Argument(transposed),
+                                       std::move(kernel_size),
+                                       *stride,
+                                       source.padding,
+                                       *output_padding,
+                                       *dilation};
     AppendEmptyEpilogue(arguments);
     Say(id, absl::StrCat(transposed ? "transposed convolution" : "convolution", ", filters of ",
                          absl::StrJoin(sizes, " x "), " in ", groups,
