@@ -105,15 +105,17 @@ TEST(PassDiagnosticsTest, ReportsConvolutions) {
       DiagnosticsOf(
           kState, kInputs,
           R"(%y: f32[1,8,7,7] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], false, [0,0], 2))"),
-      "y: edge.aten.convolution.default not lowered: its groups have more than one channel, or "
-      "several "
-      "filters\n");
+      "y: convolution, filters of 8 x 2 x 3 x 3 in 2 groups packed as float32\n"
+      "channels_last: copies f32[1,4,9,9] to channels last for y\n"
+      "contiguous: copies f32[1,8,7,7]{strides=[392,1,56,8]} to be contiguous for the result\n");
   EXPECT_EQ(
       DiagnosticsOf(
           R"(state "w": f32[4,2,3,3])",
           R"(%w: f32[4,2,3,3] parameter "w", %x: f32[1,4,9,9] user_input)",
           R"(%y: f32[1,2,11,11] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], true, [0,0], 1))"),
-      "y: edge.aten.convolution.default not lowered: it is transposed\n");
+      "y: transposed convolution, filters of 4 x 2 x 3 x 3 in 1 group packed as float32\n"
+      "channels_last: copies f32[1,4,9,9] to channels last for y\n"
+      "contiguous: copies f32[1,2,11,11]{strides=[242,1,22,2]} to be contiguous for the result\n");
 }
 
 // Of three convolutions the second intermediate result, of 512 KiB, is fused, the first is not.

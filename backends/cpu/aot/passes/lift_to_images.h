@@ -5,16 +5,16 @@
 
 namespace belay::cpu {
 
-// Convolutions [n, c, l] by a constant weight of float32 or bfloat16 become convolutions over images
-// [n, c, 1, l], which lower_conv2d knows:
+// Convolutions [n, c, l] by a constant weight of float32 or bfloat16 become convolutions over
+// images [n, c, 1, l], which lower_conv2d supports:
 //
 //   y = conv1d(x, w)  ->  y = squeeze(conv2d(unsqueeze(x, 2), unsqueeze(w, 2)), 2)
 //
 // The squeezing sinks through operators that keep positions (pointwise operators, batch norm,
-// concatenation, slices, zero padding, average pools, means over l), so that consecutive convolutions
-// need no reshaping between them, and an unsqueeze of a squeeze is its operand. Transpositions
-// [n, c, l] <-> [n, l, c] become permutations of the images. It stops at group norm, whose kernel is
-// slower on channels last than a copy. Top graph only; layouts stay as declared.
+// concatenation, slices, zero padding, average pools, means over l), so that consecutive
+// convolutions need no reshaping between them, and an unsqueeze of a squeeze is its operand.
+// Transpositions [n, c, l] <-> [n, l, c] become permutations of the images. It stops at group norm,
+// whose kernel is slower on channels last than a copy. Top graph only; layouts stay as declared.
 exir::Pass LiftToImages();
 
 }  // namespace belay::cpu
