@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "lacks"},
         BadFile{"MissingShape", File("{'descr': '<f4', 'fortran_order': False}", ""), kInvalid,
                 "lacks"},
-        BadFile{"UnendedString", File("{'descr", ""), kInvalid, "no end"},
+        BadFile{"UnendedString", File("{'descr", ""), kInvalid, "unterminated string"},
         BadFile{"TextAfterHeader",
                 File("{'descr': '|u1', 'fortran_order': False, 'shape': ()} x", "1"), kInvalid,
                 "unexpected content after the header: 'x'"},
