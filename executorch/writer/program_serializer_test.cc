@@ -477,7 +477,7 @@ TEST(ProgramSerializerTest, UnsupportedFeaturesAreListedWithNodesAndLines) {
     } })"}}));
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
   const std::string message(status.message());
-  EXPECT_THAT(message, HasSubstr("method 'a': input 'n' is a number that differs"));
+  EXPECT_THAT(message, HasSubstr("method 'a': input 'n' is a scalar that varies"));
   EXPECT_THAT(message, HasSubstr("at f.py:3: ExecuTorch has no operator for aten.sort.default"));
   EXPECT_THAT(message, HasSubstr("node 'e' at f.py:4: ExecuTorch has no operator for "
                                  "aten.erfinv.default"));

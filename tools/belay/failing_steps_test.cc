@@ -402,7 +402,7 @@ TEST_F(FailingStepsTest, SequenceFoldersMayHaveAnyName) {
   const std::string line = "output 0: f32[2,3] = [0, 0, 0, 0, 0, 0]\n";
   EXPECT_EQ(outcome.output, line + line + line);
   options.sequence = {Path("c=d")};
-  Expect([&] { return tools::Run(options); }, kBadInput, "no method");
+  Expect([&] { return tools::Run(options); }, kBadInput, "unknown method");
 }
 
 TEST_F(FailingStepsTest, DissimilarNamesHaveNoSuggestion) {
