@@ -280,17 +280,22 @@ absl::Status VerifyMethods(const MethodPrograms& methods) {
   return VerifyMethodsAs(methods, EdgeRules(ToEdgeOptions().dim_order));
 }
 
-// The passes that run on each method after the last round.
-std::vector<Pass> FinalPasses(const MethodPrograms& methods, const PipelineOptions& options) {
-  // Methods share state: a tensor that one method writes to is not constant in another.
+// Returns the tensors that a method writes to. Methods share state: these are not constant in any.
+absl::btree_set<std::string> ChangingState(const MethodPrograms& methods) {
   absl::btree_set<std::string> changing;
   for (const auto& [name, program] : methods) {
     const absl::btree_set<std::string_view> mutated = MutatedState(program.signature);
     changing.insert(mutated.begin(), mutated.end());
   }
+  return changing;
+}
+
+// The passes that run on each method after the last round.
+std::vector<Pass> FinalPasses(const MethodPrograms& methods, const PipelineOptions& options) {
+  const absl::btree_set<std::string> changing = ChangingState(methods);
   std::vector<Pass> passes;
   passes.push_back(PromoteBackendOps());
-  if (options.quant_fusion_and_const_prop) passes.push_back(FuseQuantizedOps());
+  if (options.quant_fusion_and_const_prop) passes.push_back(FuseQuantizedOps(changing));
   if (options.fold_constants) {
     passes.push_back(MergeBatchNorm({.changing = changing}));
   }
@@ -534,6 +539,11 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
   if (stage == Stage::kEdge) return methods;
 
   clock.Start("to_backend", 0.5);
+  // Before partitioning: a delegate would dequantize the whole table in each call.
+  const std::vector<Pass> before_backends = {FuseQuantizedEmbeddings(ChangingState(methods))};
+  for (auto& [name, program] : methods) {
+    ABSL_RETURN_IF_ERROR(RunOn("passes", name, program, before_backends, to_edge.passes, report));
+  }
   const std::vector<MethodPartitioners> rounds = RoundsOf(methods, options.partitioners);
   if (!rounds.empty() && options.backends == nullptr) {
     return absl::InvalidArgumentError("partitioners were given, but no backends");

@@ -96,6 +96,18 @@ std::vector<Argument> Quantize(OpBuilder& b, const OpCall& c) {
   return {Cast(b, Reshape(b, Clamp(b, shifted, limits.min, limits.max), b.sizes(input)), dtype)};
 }
 
+// quant_min and quant_max if they are a range within that of the byte dtype, else the latter. Nodes
+// that dequantize do not clamp: the range only tells how few bits the elements have.
+std::pair<int64_t, int64_t> RangeOf(const OpCall& c, DType dtype) {
+  const int64_t least = dtype == DType::kInt8 ? -128 : 0, most = least + 255;
+  const auto* low = c["quant_min"].get_if<int64_t>();
+  const auto* high = c["quant_max"].get_if<int64_t>();
+  if (low == nullptr || high == nullptr || *low < least || *high > most || *low > *high) {
+    return {least, most};
+  }
+  return {*low, *high};
+}
+
 // Emits a single node that backends recognize and that is not constant-folded. Requires a block
 // shape that such a node supports: bytes with one scale per row, or a matrix with groups along its
 // rows. Each operation is exact or equal to that of the definition.
@@ -112,7 +124,7 @@ std::optional<Argument> DequantizeAtOnce(OpBuilder& b, const OpCall& c) {
   const auto is_one = [](const SymInt& size) { return size == SymInt(1); };
   if (!std::all_of(block.begin(), block.end() - 1, is_one)) return std::nullopt;
   const SymInt size = sizes.back();
-  const int64_t low = dtype == DType::kInt8 ? -128 : 0;
+  const auto [low, high] = RangeOf(c, dtype);
   const bool whole_rows = block.back() == size;
   const std::optional<int64_t> group = block.back().AsInt();
   if (!whole_rows && (sizes.size() != 2 || !group.has_value() || *group < 2)) return std::nullopt;
@@ -121,10 +133,10 @@ std::optional<Argument> DequantizeAtOnce(OpBuilder& b, const OpCall& c) {
   const Argument scales = Reshape(b, scale, sizes);
   if (whole_rows) {
     return b.Call("quantized_decomposed.dequantize_per_token.default",
-                  {input, scales, zeros, low, low + 255, dtype, DType::kFloat32});
+                  {input, scales, zeros, low, high, dtype, DType::kFloat32});
   }
   return b.Call("quantized_decomposed.dequantize_per_channel_group.default",
-                {input, scales, zeros, low, low + 255, dtype, *group, DType::kFloat32});
+                {input, scales, zeros, low, high, dtype, *group, DType::kFloat32});
 }
 
 std::vector<Argument> Dequantize(OpBuilder& b, const OpCall& c) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/infer.h"
@@ -58,25 +59,32 @@ bool IsMovement(const Node& node) { return node.target->has_trait(kMovesElements
 
 class Fusion {
  public:
-  Fusion(ExportedProgram& program, GraphId graph)
+  // `changing`: tensors that another method writes to.
+  Fusion(ExportedProgram& program, GraphId graph, const absl::btree_set<std::string>& changing)
       : program_(program),
         id_(graph),
+        changing_(changing),
         editor_(program.graphs[graph]),
         graph_(editor_.graph()),
         quantize_(Aten("quantized_decomposed.quantize_per_tensor.default")),
         dequantize_(Aten("quantized_decomposed.dequantize_per_tensor.default")),
         dequantize_channels_(Aten("quantized_decomposed.dequantize_per_channel.default")),
         dequantize_groups_(Aten("quantized_decomposed.dequantize_per_channel_group.default")),
+        dequantize_tokens_(Aten("quantized_decomposed.dequantize_per_token.default")),
+        convert_(Find(ConversionName())),
         add_(Aten("aten.add.Tensor")),
         relu_(Aten("aten.relu.default")),
+        mul_(Aten("aten.mul.Tensor")),
+        sub_(Aten("aten.sub.Tensor")),
+        view_(Aten("aten.view_copy.default")),
         embedding_(Aten("aten.embedding.default")) {}
 
-  bool Run() {
+  bool Run(bool embeddings_only) {
     bool changed = false;
     for (NodeId id : graph_.NodeList()) {
       const Node& node = graph_.node(id);
       if (node.target->aten() == quantize_) {
-        changed |= FuseInto(id);
+        changed |= !embeddings_only && FuseInto(id);
       } else if (node.target->aten() == embedding_) {
         changed |= FuseEmbedding(id);
       }
@@ -92,6 +100,11 @@ class Fusion {
     const OpOverload* op = Aten(name);
     if (op == nullptr || program_.dialect != IrDialect::kEdge) return op;
     return program_.ops->ToEdge(op);
+  }
+
+  std::string_view ConversionName() const {
+    return program_.dialect == IrDialect::kEdge ? "dim_order_ops._to_dim_order_copy.default"
+                                                : "aten._to_copy.default";
   }
 
   const TensorMeta* Tensor(const Argument& argument) const {
@@ -274,6 +287,7 @@ class Fusion {
   struct Rows {
     Argument weight, scales, zero_points;  // none if the weight is not quantized
     int64_t low = 0, high = 0;
+    ValueId dequantized = {};
   };
 
   Rows QuantizedRows(const Argument& argument) const {
@@ -285,25 +299,173 @@ class Fusion {
           (*axis != 0 && *axis != -2)) {
         return {};
       }
+    } else if ((node = Producer(argument, dequantize_tokens_)) != nullptr) {
+      // Scales [rows, 1] of a matrix are one group per row.
+      const TensorMeta* weight = Tensor(node->argument("input"));
+      if (weight == nullptr || weight->rank() != 2) return {};
     } else if ((node = Producer(argument, dequantize_groups_)) == nullptr) {
       return {};
     }
     const int64_t *low = node->argument("quant_min").get_if<int64_t>(),
                   *high = node->argument("quant_max").get_if<int64_t>();
-    if (low == nullptr || high == nullptr) return {};
-    return {node->argument("input"), node->argument("scales"), node->argument("zero_points"), *low,
-            *high};
+    if (low == nullptr || high == nullptr || !HasSmallElements(node->argument("zero_points"))) {
+      return {};
+    }
+    return {node->argument("input"),
+            node->argument("scales"),
+            node->argument("zero_points"),
+            *low,
+            *high,
+            *argument.get_if<ValueId>()};
+  }
+
+  // Whether float32 represents all differences of bytes from these zero points exactly. Follows
+  // conversions and data movement to a narrow integer or a constant.
+  bool HasSmallElements(const Argument& zero_points) const {
+    if (zero_points.is_none()) return true;
+    for (const ValueId* value = zero_points.get_if<ValueId>(); value != nullptr;) {
+      const TensorMeta* meta = graph_.value(*value).tensor();
+      if (meta == nullptr) return false;
+      // Embeddings subtract float32 zero points as the dequantization does.
+      if (meta->dtype == DType::kFloat32) return true;
+      if (!IsIntegral(meta->dtype, /*include_bool=*/false)) return false;
+      if (DTypeSize(meta->dtype) <= 2) return true;
+      const NodeId producer = graph_.value(*value).producer;
+      if (!producer.valid()) return HasSmallElements(ConstantOf(*value));
+      const Node& node = graph_.node(producer);
+      if (node.target != convert_ && !IsMovement(node)) return false;
+      value = node.operand().get_if<ValueId>();
+    }
+    return false;
+  }
+  static bool HasSmallElements(const ConstantTensor* tensor) {
+    constexpr int64_t kMostZeroPoint = 1 << 22;
+    const auto all_small = [](const auto* first, int64_t count) {
+      return std::all_of(first, first + count, [](int64_t zero) {
+        return zero >= -kMostZeroPoint && zero <= kMostZeroPoint;
+      });
+    };
+    if (tensor == nullptr) return false;
+    const absl::StatusOr<Storage> dense = tensor->Dense();
+    if (!dense.ok()) return false;
+    const int64_t count = tensor->view().numel();
+    if (tensor->dtype() == DType::kInt32) {
+      return all_small(reinterpret_cast<const int32_t*>(dense->bytes.data()), count);
+    }
+    return tensor->dtype() == DType::kInt64 &&
+           all_small(reinterpret_cast<const int64_t*>(dense->bytes.data()), count);
+  }
+
+  // Whether the dequantized table has no users except embeddings, directly or after a conversion,
+  // and its quantized weight no other users: the weight is erased when all are fused.
+  bool IsOnlyEmbedded(const Rows& rows) const {
+    const auto is_embedded = [&](ValueId value, bool convert, const auto& self) -> bool {
+      if (graph_.IsOutput(value)) return false;
+      const std::vector<NodeId>& users = graph_.value(value).users;
+      return std::all_of(users.begin(), users.end(), [&](NodeId user) {
+        const Node& node = graph_.node(user);
+        if (node.target->aten() == embedding_) return true;
+        return convert && node.target == convert_ && self(node.results()[0], false, self);
+      });
+    };
+    const ValueId weight = *rows.weight.get_if<ValueId>();
+    return IsReadOnce(weight) && is_embedded(rows.dequantized, true, is_embedded);
+  }
+
+  // Follows views to a matrix [rows, n].
+  Argument MatrixBehindViews(Argument argument, const SymInt& rows) const {
+    for (;;) {
+      const TensorMeta* meta = Tensor(argument);
+      if (meta == nullptr) return Argument();
+      if (meta->rank() == 2 && meta->sizes[0] == rows) return argument;
+      const Node* view = Producer(argument, view_);
+      if (view == nullptr) return Argument();
+      argument = view->operand();
+    }
+  }
+  // Returns the bytes [rows, n] of a conversion of them, or of a view of them.
+  Argument ConvertedBytes(const Argument& argument, const SymInt& rows) const {
+    const Node* conversion = convert_ == nullptr ? nullptr : Producer(argument, convert_->aten());
+    const TensorMeta* bytes = conversion == nullptr ? nullptr : Tensor(conversion->operand());
+    if (bytes == nullptr || !IsByte(bytes->dtype)) return Argument();
+    return MatrixBehindViews(conversion->operand(), rows);
+  }
+
+  // Matches float16 and bfloat16 tables [rows, n], with T the dtype:
+  //
+  //   (T(q) - T(zero)) * scale, or T(q) * scale, viewed as groups of a row if there are several
+  //
+  // where q and zero are bytes. Differences of bytes are exact in T, and products are exact in
+  // float32. Multiplying in float32 and rounding to T therefore gives the same bits.
+  Rows NarrowRows(const Argument& table) const {
+    const TensorMeta* meta = Tensor(table);
+    if (meta == nullptr || meta->rank() != 2 ||
+        (meta->dtype != DType::kFloat16 && meta->dtype != DType::kBFloat16)) {
+      return {};
+    }
+    const SymInt& count = meta->sizes[0];
+    Argument viewed = table;
+    const Node* product = Producer(viewed, mul_);
+    if (const Node* view = Producer(viewed, view_); view != nullptr) {
+      viewed = view->operand();
+      product = Producer(viewed, mul_);
+    }
+    if (product == nullptr) return {};
+    const TensorMeta& whole = *Tensor(viewed);
+    if ((whole.rank() != 2 && whole.rank() != 3) || !(whole.sizes[0] == count)) return {};
+    // One parameter per row, or per row and group.
+    const auto is_parameter = [&](const Argument& argument) {
+      const TensorMeta* t = Tensor(argument);
+      return t != nullptr && t->rank() == whole.rank() && t->sizes[0] == count &&
+             t->sizes.back() == SymInt(1) && (whole.rank() == 2 || t->sizes[1] == whole.sizes[1]);
+    };
+    for (const auto& [left, right] : {std::pair("self", "other"), {"other", "self"}}) {
+      const Argument scale = product->argument(right);
+      if (!is_parameter(scale) || Tensor(scale)->dtype != meta->dtype) continue;
+      Argument numbers = product->argument(left), zero_points;
+      if (const Node* difference = Producer(numbers, sub_); difference != nullptr) {
+        const Argument& alpha = difference->argument("alpha");
+        if (alpha != Argument(1) && alpha != Argument(1.0)) continue;
+        if (!is_parameter(difference->argument("other"))) continue;
+        zero_points = ConvertedBytes(difference->argument("other"), count);
+        if (zero_points.is_none()) continue;
+        numbers = difference->argument("self");
+      }
+      const TensorMeta* converted = Tensor(numbers);
+      if (converted == nullptr || converted->dtype != meta->dtype ||
+          converted->sizes != whole.sizes) {
+        continue;
+      }
+      const Argument weight = ConvertedBytes(numbers, count),
+                     scales = MatrixBehindViews(scale, count);
+      const TensorMeta* bytes = Tensor(weight);
+      if (bytes == nullptr || scales.is_none() || bytes->sizes != meta->sizes) continue;
+      const int64_t low = bytes->dtype == DType::kInt8 ? -128 : 0;
+      return {weight, scales, zero_points, low, low + 255, *table.get_if<ValueId>()};
+    }
+    return {};
   }
 
   bool FuseEmbedding(NodeId id) {
-    const Rows rows = QuantizedRows(graph_.node(id).argument("weight"));
+    Argument table = graph_.node(id).argument("weight");
+    // embedding(convert(table)) == convert(embedding(table))
+    if (const Node* conversion = convert_ == nullptr ? nullptr : Producer(table, convert_->aten());
+        conversion != nullptr && IsFloatingPoint(Tensor(table)->dtype)) {
+      table = conversion->operand();
+    }
+    Rows rows = QuantizedRows(table);
+    const bool narrow = rows.weight.is_none();
+    if (narrow) {
+      table = graph_.node(id).argument("weight");
+      rows = NarrowRows(table);
+    }
     const TensorMeta *weight = Tensor(rows.weight), *scales = Tensor(rows.scales);
-    const ValueId old = graph_.ResultOf(id);
-    const TensorMeta* result = graph_.value(old).tensor();
+    const DType result = graph_.value(graph_.ResultOf(id)).tensor()->dtype;
     // The dequantized weight is float32: scales of other dtypes are converted first, which rounds
     // differently.
     if (weight == nullptr || scales == nullptr || !IsByte(weight->dtype) ||
-        scales->dtype != DType::kFloat32 || result->dtype != DType::kFloat32) {
+        (!narrow &&
+         (scales->dtype != DType::kFloat32 || Tensor(table)->dtype != DType::kFloat32))) {
       return false;
     }
     struct Packing {
@@ -319,6 +481,8 @@ class Fusion {
     for (const Packing& packing : kPackings) {
       const bool bytes = packing.bits == 8;
       if (!bytes && (rows.low != packing.low || rows.high != packing.high)) continue;
+      // A packed copy of a weight with other users would be stored in addition.
+      if (!bytes && !IsOnlyEmbedded(rows)) continue;
       const OpOverload* target = Find(packing.op);
       if (target == nullptr) continue;
       Argument numbers = rows.weight;
@@ -327,20 +491,33 @@ class Fusion {
         packed = Pack(rows.weight, packing.bits);
         if (!packed.has_value()) continue;
       }
-      const std::optional<Argument> zero_points = AsFloat(id, rows.zero_points);
+      const std::optional<Argument> zero_points = Converted(id, rows.zero_points, DType::kFloat32);
       if (!zero_points.has_value()) return false;
+      const std::optional<Argument> wide_scales = Converted(id, rows.scales, DType::kFloat32);
+      if (!wide_scales.has_value()) return false;
       const bool is_packed = packed.has_value();
       if (is_packed) numbers = AddConstant(*std::move(packed), rows.weight);
       const Argument indices = graph_.node(id).argument("indices");
       absl::StatusOr<ValueId> value =
           Insert(id, target,
                  ArgumentsByName(*target->schema(), {{"weight", numbers},
-                                                     {"weight_scales", rows.scales},
+                                                     {"weight_scales", *wide_scales},
                                                      {"weight_zero_points", *zero_points},
                                                      {"weight_quant_min", rows.low},
                                                      {"weight_quant_max", rows.high},
                                                      {"indices", indices}}));
-      if (value.ok() && ReplaceResult(id, {*value})) return true;
+      if (value.ok()) {
+        std::vector<ValueId> values = {*value};
+        const std::optional<Argument> converted = Converted(id, *value, result);
+        const bool converts = converted.has_value() && *converted != Argument(*value);
+        if (converts) values.push_back(*converted->get_if<ValueId>());
+        if (!converted.has_value()) {
+          Erase(values);
+        } else if (ReplaceResult(id, values)) {
+          return true;
+        }
+      }
+      if (*wide_scales != rows.scales) Erase({*wide_scales->get_if<ValueId>()});
       if (*zero_points != rows.zero_points) Erase({*zero_points->get_if<ValueId>()});
       if (is_packed) {
         const size_t position = *program_.InputIndex(*numbers.get_if<ValueId>());
@@ -351,22 +528,17 @@ class Fusion {
     return false;
   }
 
-  // Returns zero points as float32, as embeddings require; none for none.
-  std::optional<Argument> AsFloat(NodeId before, const Argument& zero_points) {
-    if (zero_points.is_none()) return Argument();
-    const TensorMeta* meta = Tensor(zero_points);
-    if (meta == nullptr) return std::nullopt;
-    if (meta->dtype == DType::kFloat32) return zero_points;
-    const bool edge = program_.dialect == IrDialect::kEdge;
-    const OpOverload* to =
-        Find(edge ? "dim_order_ops._to_dim_order_copy.default" : "aten._to_copy.default");
-    if (to == nullptr) return std::nullopt;
+  // Returns the tensor converted to a dtype before a node; none for none. nullopt if that fails.
+  std::optional<Argument> Converted(NodeId before, const Argument& tensor, DType dtype) {
+    if (tensor.is_none()) return Argument();
+    const TensorMeta* meta = Tensor(tensor);
+    if (meta == nullptr || convert_ == nullptr) return std::nullopt;
+    if (meta->dtype == dtype) return tensor;
     Argument::List order;
     for (int d = 0; d < meta->rank(); ++d) order.emplace_back(d);
     std::vector<Argument> arguments = ArgumentsByName(
-        *to->schema(),
-        {{"self", zero_points}, {"dtype", DType::kFloat32}, {"dim_order", std::move(order)}});
-    const absl::StatusOr<ValueId> value = Insert(before, to, std::move(arguments));
+        *convert_->schema(), {{"self", tensor}, {"dtype", dtype}, {"dim_order", std::move(order)}});
+    const absl::StatusOr<ValueId> value = Insert(before, convert_, std::move(arguments));
     if (!value.ok()) return std::nullopt;
     return Argument(*value);
   }
@@ -376,6 +548,7 @@ class Fusion {
     const std::optional<size_t> input = program_.InputIndex(value);
     if (!input.has_value()) return nullptr;
     const InputSpec& spec = program_.signature.inputs[*input];
+    if (changing_.contains(spec.target)) return nullptr;
     for (const OutputSpec& output : program_.signature.outputs) {
       if (IsMutation(output.kind) && output.target == spec.target) return nullptr;
     }
@@ -426,25 +599,36 @@ class Fusion {
 
   ExportedProgram& program_;
   GraphId id_;
+  const absl::btree_set<std::string>& changing_;
   GraphEditor editor_;
   const Graph& graph_;
   // Of the ATen dialect; null if not in the registry.
   const OpOverload *const quantize_, *const dequantize_, *const dequantize_channels_,
                                                              *const dequantize_groups_,
-                                                                 *const add_, *const relu_,
-                                                                                  *const embedding_;
+                                                                 *const dequantize_tokens_;
+  const OpOverload* const convert_;  // of the program's dialect
+  const OpOverload *const add_, *const relu_, *const mul_, *const sub_, *const view_;
+  const OpOverload* const embedding_;
 };
 
-absl::StatusOr<bool> Run(ExportedProgram& program) {
-  bool changed = false;
-  for (uint32_t g = 0; g < program.graphs.size(); ++g) {
-    changed |= Fusion(program, GraphId(g)).Run();
-  }
-  return changed;
+Pass FusionPass(std::string name, bool embeddings_only, absl::btree_set<std::string> changing) {
+  return {std::move(name), [=](ExportedProgram& program) -> absl::StatusOr<bool> {
+            bool changed = false;
+            for (uint32_t g = 0; g < program.graphs.size(); ++g) {
+              changed |= Fusion(program, GraphId(g), changing).Run(embeddings_only);
+            }
+            return changed;
+          }};
 }
 
 }  // namespace
 
-Pass FuseQuantizedOps() { return {"fuse_quantized_ops", Run}; }
+Pass FuseQuantizedOps(absl::btree_set<std::string> changing) {
+  return FusionPass("fuse_quantized_ops", false, std::move(changing));
+}
+
+Pass FuseQuantizedEmbeddings(absl::btree_set<std::string> changing) {
+  return FusionPass("fuse_quantized_embeddings", true, std::move(changing));
+}
 
 }  // namespace belay::exir

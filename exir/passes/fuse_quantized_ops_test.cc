@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "exir/ir/verifier.h"
 #include "exir/passes/pass_testing.h"
 #include "exir/testing/programs.h"
 #include "exir/testing/rewrite_test.h"
@@ -340,6 +341,200 @@ TEST(FuseQuantizedOpsTest, DoesNotPackUnsuitableWeights) {
                                 "%o buffer_mutation \"w\", ");
   written.replace(written.find("%v, %s"), 2, "%w");
   EXPECT_EQ(of(written), "neg embedding_byte");
+}
+
+// Tables with one scale per row or several, of which rows are converted if the table is.
+constexpr char kTable[] = R"(program edge {
+  constants { state "g": f32[4,2] state "s": f32[4,1] state "w": i8[4,8] state "z": i64[4,1] }
+  graph(%g: f32[4,2] buffer "g", %s: f32[4,1] buffer "s", %w: i8[4,8] buffer "w", %z: i64[4,1] buffer "z", %i: i64[3] user_input) {
+)";
+
+TEST(FuseQuantizedEmbeddingsTest, FusesRowsWithOneScale) {
+  ExpectRewrite(
+      absl::StrCat(kTable, R"(
+    %d: f32[4,8] = edge.quantized_decomposed.dequantize_per_token.default(%w, %s, %z, -128, 127, dtype:i8, dtype:f32)
+    %e: f32[3,8] = edge.aten.embedding.default(%d, %i)
+    return (%e user_output)
+  }
+})"),
+      FuseQuantizedEmbeddings().run,
+      absl::StrCat(
+          kTable,
+          R"(    %_to_dim_order_copy: f32[4,1] = edge.dim_order_ops._to_dim_order_copy.default(%z, dtype=dtype:f32, dim_order=[0,1])
+    %embedding_byte: f32[3,8] = edge.quantized_decomposed.embedding_byte.default(%w, %s, %_to_dim_order_copy, -128, 127, %i)
+    return (%embedding_byte user_output)
+  }
+})"),
+      PassTestOps());
+}
+
+TEST(FuseQuantizedEmbeddingsTest, ConvertsRowsOfConvertedTables) {
+  ExpectRewrite(
+      absl::StrCat(kTable, R"(
+    %d: f32[4,8] = edge.quantized_decomposed.dequantize_per_channel_group.default(%w, %g, none, -128, 127, dtype:i8, 4, dtype:f32)
+    %h: bf16[4,8] = edge.dim_order_ops._to_dim_order_copy.default(%d, dtype=dtype:bf16, dim_order=[0,1])
+    %e: bf16[3,8] = edge.aten.embedding.default(%h, %i)
+    return (%e user_output)
+  }
+})"),
+      FuseQuantizedEmbeddings().run,
+      absl::StrCat(
+          kTable,
+          R"(    %embedding_byte: f32[3,8] = edge.quantized_decomposed.embedding_byte.default(%w, %g, none, -128, 127, %i)
+    %_to_dim_order_copy: bf16[3,8] = edge.dim_order_ops._to_dim_order_copy.default(%embedding_byte, dtype=dtype:bf16, dim_order=[0,1])
+    return (%_to_dim_order_copy user_output)
+  }
+})"),
+      PassTestOps());
+}
+
+TEST(FuseQuantizedEmbeddingsTest, FusesProductsInBFloat16) {
+  constexpr std::string_view kHead = R"(program edge {
+  constants { state "g": bf16[4,2] state "w": i8[4,8] state "z": i8[4,2] }
+  graph(%g: bf16[4,2] buffer "g", %w: i8[4,8] buffer "w", %z: i8[4,2] buffer "z", %i: i64[3] user_input) {
+)";
+  ExpectRewrite(
+      absl::StrCat(kHead, R"(
+    %v: i8[4,2,4] = edge.aten.view_copy.default(%w, [4,2,4])
+    %q: bf16[4,2,4] = edge.dim_order_ops._to_dim_order_copy.default(%v, dtype=dtype:bf16, dim_order=[0,1,2])
+    %zv: i8[4,2,1] = edge.aten.view_copy.default(%z, [4,2,1])
+    %zb: bf16[4,2,1] = edge.dim_order_ops._to_dim_order_copy.default(%zv, dtype=dtype:bf16, dim_order=[0,1,2])
+    %d: bf16[4,2,4] = edge.aten.sub.Tensor(%q, %zb)
+    %s: bf16[4,2,1] = edge.aten.view_copy.default(%g, [4,2,1])
+    %m: bf16[4,2,4] = edge.aten.mul.Tensor(%d, %s)
+    %t: bf16[4,8] = edge.aten.view_copy.default(%m, [4,8])
+    %e: bf16[3,8] = edge.aten.embedding.default(%t, %i)
+    return (%e user_output)
+  }
+})"),
+      FuseQuantizedEmbeddings().run,
+      absl::StrCat(
+          kHead,
+          R"(    %_to_dim_order_copy: f32[4,2] = edge.dim_order_ops._to_dim_order_copy.default(%z, dtype=dtype:f32, dim_order=[0,1])
+    %_to_dim_order_copy_1: f32[4,2] = edge.dim_order_ops._to_dim_order_copy.default(%g, dtype=dtype:f32, dim_order=[0,1])
+    %embedding_byte: f32[3,8] = edge.quantized_decomposed.embedding_byte.default(%w, %_to_dim_order_copy_1, %_to_dim_order_copy, -128, 127, %i)
+    %_to_dim_order_copy_2: bf16[3,8] = edge.dim_order_ops._to_dim_order_copy.default(%embedding_byte, dtype=dtype:bf16, dim_order=[0,1])
+    return (%_to_dim_order_copy_2 user_output)
+  }
+})"),
+      PassTestOps());
+}
+
+// A scale per column, a zero point of 32 bits, alpha of 2, a result of float32.
+TEST(FuseQuantizedEmbeddingsTest, KeepsOtherProducts) {
+  const std::string q =
+      "%q: bf16[4,8] = edge.dim_order_ops._to_dim_order_copy.default(%w, dtype=dtype:bf16, "
+      "dim_order=[0,1])\n";
+  for (const std::string_view rest : {
+           "%m: bf16[4,8] = edge.aten.mul.Tensor(%q, %c)\n",
+           "%zb: bf16[4,1] = edge.dim_order_ops._to_dim_order_copy.default(%z, dtype=dtype:bf16, "
+           "dim_order=[0,1])\n%d: bf16[4,8] = edge.aten.sub.Tensor(%q, %zb)\n%m: bf16[4,8] = "
+           "edge.aten.mul.Tensor(%d, %s)\n",
+           "%zb: bf16[4,1] = edge.dim_order_ops._to_dim_order_copy.default(%b, dtype=dtype:bf16, "
+           "dim_order=[0,1])\n%d: bf16[4,8] = edge.aten.sub.Tensor(%q, %zb, alpha=2)\n%m: "
+           "bf16[4,8] = edge.aten.mul.Tensor(%d, %s)\n",
+           "%m: f32[4,8] = edge.aten.mul.Tensor(%q, %f)\n",
+       }) {
+    SCOPED_TRACE(rest);
+    const std::string type = rest.find("%m: f32") == std::string_view::npos ? "bf16" : "f32";
+    ExpectUnchanged(
+        absl::StrCat(R"(program edge {
+  constants { state "b": i8[4,1] state "c": bf16[1,8] state "f": f32[4,1] state "s": bf16[4,1] state "w": i8[4,8] state "z": i32[4,1] }
+  graph(%b: i8[4,1] buffer "b", %c: bf16[1,8] buffer "c", %f: f32[4,1] buffer "f", %s: bf16[4,1] buffer "s",
+        %w: i8[4,8] buffer "w", %z: i32[4,1] buffer "z", %i: i64[3] user_input) {
+)",
+                     q, std::string(rest), "%e: ", type,
+                     "[3,8] = edge.aten.embedding.default(%m, %i)\nreturn (%e user_output) } }"),
+        FuseQuantizedEmbeddings().run, PassTestOps());
+  }
+}
+
+// Returns the operators of the program after the pass.
+std::string OpsAfter(const Pass& pass, const std::string& nodes) {
+  ExportedProgram program = ParseOrDie(absl::StrCat(kTable, nodes, "} }"), PassTestOps());
+  EXPECT_OK(pass.run(program).status());
+  EXPECT_OK(Verify(program));
+  std::string ops;
+  for (const NodeId id : program.top().nodes()) {
+    absl::StrAppend(&ops, ops.empty() ? "" : " ", program.top().node(id).target->op());
+  }
+  return ops;
+}
+
+TEST(FuseQuantizedEmbeddingsTest, PacksTablesThatAreOnlyEmbedded) {
+  const std::string table =
+      "%d: f32[4,8] = edge.quantized_decomposed.dequantize_per_channel_group.default(%w, %g, none, "
+      "-8, 7, dtype:i8, 4, dtype:f32)\n%e: f32[3,8] = edge.aten.embedding.default(%d, %i)\n";
+  EXPECT_EQ(OpsAfter(FuseQuantizedEmbeddings(), table + "return (%e user_output)"),
+            "embedding_4bit");
+  // Another method writes to the table.
+  EXPECT_EQ(OpsAfter(FuseQuantizedEmbeddings({"w"}), table + "return (%e user_output)"),
+            "embedding_byte");
+  EXPECT_EQ(OpsAfter(FuseQuantizedOps({"w"}), table + "return (%e user_output)"), "embedding_byte");
+  // The table and its integers have other users.
+  EXPECT_EQ(OpsAfter(FuseQuantizedEmbeddings(), table + "return (%e user_output, %d user_output)"),
+            "dequantize_per_channel_group embedding_byte");
+  EXPECT_EQ(OpsAfter(FuseQuantizedEmbeddings(),
+                     table + "%t: f32[8,4] = edge.aten.permute_copy.default(%d, [1,0])\n"
+                             "return (%e user_output, %t user_output)"),
+            "dequantize_per_channel_group embedding_byte permute_copy");
+  EXPECT_EQ(OpsAfter(FuseQuantizedEmbeddings(), table + "%n: i8[4,8] = edge.aten.neg.default(%w)\n"
+                                                        "return (%e user_output, %n user_output)"),
+            "embedding_byte neg");
+}
+
+TEST(FuseQuantizedEmbeddingsTest, IgnoresOtherOperators) {
+  EXPECT_EQ(OpsAfter(FuseQuantizedEmbeddings(),
+                     "%d: f32[4,8] = edge.quantized_decomposed.dequantize_per_tensor.default(%w, "
+                     "0.5, 3, -128, 127, dtype:i8)\n"
+                     "%v: f32[32] = edge.aten.view_copy.default(%d, [32])\n"
+                     "%q: i8[32] = edge.quantized_decomposed.quantize_per_tensor.default(%v, 0.5, "
+                     "3, -128, 127, dtype:i8)\nreturn (%q user_output)"),
+            "dequantize_per_tensor view_copy quantize_per_tensor");
+}
+
+// float32 does not represent all differences from zero points beyond 2^24.
+TEST(FuseQuantizedEmbeddingsTest, KeepsTablesWithLargeOrUnknownZeroPoints) {
+  const auto program = [](int64_t zero) {
+    ExportedProgram made = ParseOrDie(absl::StrCat(kTable, R"(
+    %d: f32[4,8] = edge.quantized_decomposed.dequantize_per_token.default(%w, %s, %z, -128, 127, dtype:i8, dtype:f32)
+    %e: f32[3,8] = edge.aten.embedding.default(%d, %i)
+    return (%e user_output) } })"),
+                                      PassTestOps());
+    const std::vector<int64_t> zeros = {0, 1, -7, zero};
+    std::vector<std::byte> bytes(4 * sizeof(int64_t));
+    std::memcpy(bytes.data(), zeros.data(), bytes.size());
+    made.state_dict.insert_or_assign(
+        "z", *ConstantTensor::Contiguous(DType::kInt64, {4, 1}, Storage::Own(std::move(bytes))));
+    return made;
+  };
+  for (const auto& [zero, fused] : {std::pair(int64_t{1} << 22, true),
+                                    {-(int64_t{1} << 22), true},
+                                    {(int64_t{1} << 22) + 1, false},
+                                    {-(int64_t{1} << 22) - 1, false}}) {
+    SCOPED_TRACE(zero);
+    ExportedProgram table = program(zero);
+    ASSERT_OK_AND_ASSIGN(const bool changed, FuseQuantizedEmbeddings().run(table));
+    EXPECT_EQ(changed, fused);
+  }
+  // A user input; narrow integers are small whatever they are.
+  for (const auto& [type, fused] : {std::pair("i64", false), {"i32", false}, {"i8", true}}) {
+    SCOPED_TRACE(type);
+    ExportedProgram table =
+        ParseOrDie(absl::StrCat(R"(program edge {
+  constants { state "s": f32[4,1] state "w": i8[4,8] }
+  graph(%s: f32[4,1] buffer "s", %w: i8[4,8] buffer "w", %n: )",
+                                type, R"([4] user_input, %i: i64[3] user_input) {
+    %v: )",
+                                type, R"([4,1] = edge.aten.view_copy.default(%n, [4,1])
+    %z: i64[4,1] = edge.dim_order_ops._to_dim_order_copy.default(%v, dtype=dtype:i64, dim_order=[0,1])
+    %d: f32[4,8] = edge.quantized_decomposed.dequantize_per_token.default(%w, %s, %z, -128, 127, dtype:i8, dtype:f32)
+    %e: f32[3,8] = edge.aten.embedding.default(%d, %i)
+    return (%e user_output) } })"),
+                   PassTestOps());
+    ASSERT_OK_AND_ASSIGN(const bool changed, FuseQuantizedEmbeddings().run(table));
+    EXPECT_EQ(changed, fused);
+  }
 }
 
 }  // namespace
