@@ -343,7 +343,7 @@ TEST(FuseQuantizedOpsTest, DoesNotPackUnsuitableWeights) {
   EXPECT_EQ(of(written), "neg embedding_byte");
 }
 
-// Tables with one scale per row or several, of which rows are converted if the table is.
+// Tables with one scale per row or several. Rows are converted if the table is.
 constexpr char kTable[] = R"(program edge {
   constants { state "g": f32[4,2] state "s": f32[4,1] state "w": i8[4,8] state "z": i64[4,1] }
   graph(%g: f32[4,2] buffer "g", %s: f32[4,1] buffer "s", %w: i8[4,8] buffer "w", %z: i64[4,1] buffer "z", %i: i64[3] user_input) {
