@@ -230,7 +230,7 @@ TEST(TorchSaveTest, RejectsMalformedTensors) {
   EXPECT_THAT(
       Read(File(Dict({{"w", Tensor(storage, 0, {1}, {1})}, {"w", Tensor(storage, 0, {1}, {1})}}),
                 data)),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("twice")));
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("duplicate key")));
 }
 
 // A pickled tuple of these items.

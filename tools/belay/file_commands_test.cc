@@ -54,8 +54,9 @@ TEST_F(FileCommandsTest, NamesOutputsWithoutNpyTypeOnce) {
   options.seed = 0;
   const Outcome text = Capture([&] { return tools::Run(options); });
   EXPECT_EQ(text.status, kDone) << text.errors;
-  EXPECT_THAT(text.errors, HasSubstr("bits as unsigned integers, since .npy has no such type: "
-                                     "forward 0 (bfloat16)\n"));
+  EXPECT_THAT(text.errors,
+              HasSubstr("as unsigned integers of the same bits, because .npy has no such type: "
+                        "forward 0 (bfloat16)\n"));
   options.json = true;
   const Outcome json = Capture([&] { return tools::Run(options); });
   EXPECT_EQ(nlohmann::json::parse(json.output)["outputs_as_bits"],
