@@ -369,7 +369,7 @@ class Fusion {
       });
     };
     const ValueId weight = *rows.weight.get_if<ValueId>();
-    return IsReadOnce(weight) && is_embedded(rows.dequantized, true, is_embedded);
+    return graph_.HasOneUse(weight) && is_embedded(rows.dequantized, true, is_embedded);
   }
 
   // Follows views to a matrix [rows, n].

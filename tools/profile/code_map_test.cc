@@ -163,7 +163,7 @@ TEST(CodeMapTest, ReportsMissingDebugData) {
   EXPECT_EQ(code.sites()[0].name, "instruction 0");
   EXPECT_EQ(code.sites()[0].op, "aten.neg.default");
   EXPECT_THAT(code.missing(), ElementsAre(HasSubstr("forward: no debug data"),
-                                          HasSubstr("delegate 0 (demo): no map of its steps")));
+                                          HasSubstr("delegate 0 (demo): no debug map of its steps")));
 }
 
 // Debug data is unverified: invalid bytes, and data of another program.
