@@ -144,7 +144,8 @@ TEST(GraphNodesTest, OperandsMustHaveOneDatatype) {
 
 TEST(GraphNodesTest, ChecksWeightDatatypeCombinations) {
   const auto refused = [](const PayloadBuilder& payload, const std::string& operands) {
-    ExpectRefused(payload, kUnimplemented, absl::StrCat(operands, " is no combination"));
+    ExpectRefused(payload, kUnimplemented,
+                  absl::StrCat(operands, " is not a supported combination"));
   };
   Conv filter;
   filter.QuantizeChannels(filter.filter, Datatype::QCINT8, {1, 2, 3}, 0);

@@ -394,7 +394,7 @@ TEST_F(ComposeTest, RejectsMismatchedArgumentsWithoutChanges) {
   const auto invalid = [](std::string_view text) {
     return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
   };
-  EXPECT_THAT(call({"f43"}), invalid("takes 2 arguments, got 1"));
+  EXPECT_THAT(call({"f43"}), invalid("expects 2 arguments, got 1"));
   EXPECT_THAT(call({"i43", "f4"}),
               invalid("argument 0, the module's %x: expected f32[s0,3], got i64[4,3]"));
   EXPECT_THAT(call({"f4", "f4"}), invalid("got f32[4]"));

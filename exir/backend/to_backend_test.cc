@@ -168,7 +168,7 @@ TEST_F(ToBackendTest, CycleBetweenTagsNamesTheLaterAndShowsBoth) {
                                     TextPartitioner());
   ExpectError(
       status, absl::StatusCode::kFailedPrecondition,
-      {"dependency cycles: what tag 'u' computes", "%c: f32[2]", "[tag 't']", "%a: f32[2]"});
+      {"dependency cycles: the results of tag 'u'", "%c: f32[2]", "[tag 't']", "%a: f32[2]"});
 }
 
 TEST_F(ToBackendTest, RejectsProgramThatDoesNotVerify) {

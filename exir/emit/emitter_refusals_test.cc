@@ -178,7 +178,9 @@ TEST(EmitterTest, ReportsUnboundedSizes) {
     ranges { s0: [1, 4611686018427387904] s1: [1, 4611686018427387904] }
     graph(%x: f32["s0*s1"] user_input) { return (%x user_output) }
   })",
-                  kInvalid, "'x': dimension 0 is s0*s1: export with Dim(..., max=...) for s0*s1"}});
+                  kInvalid,
+                  "'x': dimension 0 is s0*s1: pass --max-size s0*s1=VALUE, or export with Dim(..., "
+                  "max=...) for s0*s1"}});
 }
 
 // --- Subgraphs ---
@@ -331,7 +333,7 @@ TEST(EmitterTest, RejectsStatefulModuleWithDifferentOperandTypes) {
   EXPECT_THAT(Emit(text("f32[3]", keeps)),
               StatusIs(kUnimplemented,
                        HasSubstr("module#0 (backend demo) keeps state and is called with operands "
-                                 "of different forms")));
+                                 "of different types")));
 }
 
 TEST(EmitterTest, RejectsNamedDataKeyConflicts) {

@@ -239,7 +239,7 @@ TEST(ZipReaderTest, RejectsInconsistentEndRecords) {
   for (const ZipWriterEnd& end :
        {ZipWriterEnd{.directory_size = 0xffffffff}, ZipWriterEnd{.directory_offset = 0xffffffff}}) {
     EXPECT_THAT(OpenError(one, end),
-                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("a zip64 end record that is not")));
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("a missing zip64 end record")));
   }
   for (const ZipWriterEnd& end : {ZipWriterEnd{.zip64 = true, .directory_size = 7},
                                   ZipWriterEnd{.zip64 = true, .directory_offset = 7}}) {
@@ -346,7 +346,7 @@ TEST(ZipReaderTest, RejectsDirectoriesWithoutSignature) {
 TEST(ZipReaderTest, RejectsSizesBeyondTheFile) {
   EXPECT_THAT(
       OpenError({{.name = "a", .content = "abc", .size = 1 << 30, .compressed_size = 1 << 30}}),
-      StatusIs(absl::StatusCode::kDataLoss, HasSubstr("do not lie before")));
+      StatusIs(absl::StatusCode::kDataLoss, HasSubstr("are not before")));
   EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .header_offset = 0x7fffffff}}),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no local header")));
   EXPECT_THAT(OpenError({{.name = "a", .content = "abc", .size = 2}}),

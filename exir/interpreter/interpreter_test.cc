@@ -362,7 +362,7 @@ TEST_F(InterpreterTest, BuffersPersistBetweenRuns) {
   EXPECT_THAT(interpreter.SetState("n", two),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("f32[1]")));
   EXPECT_THAT(interpreter.GetState("m"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("there is n")));
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("the program has: n")));
 }
 
 TEST_F(InterpreterTest, WritesMutatedInputsToCallerMemory) {

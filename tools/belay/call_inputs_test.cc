@@ -76,7 +76,7 @@ TEST_F(CallInputsTest, FixedInputAcceptsOnlyItsValue) {
   EXPECT_THAT(
       FromFiles({"x.npy", "three.npy", "y.npy"}),
       StatusIs(kInvalidArgument, AllOf(HasSubstr("three.npy"), HasSubstr("'k'"), HasSubstr("fixed"),
-                                       HasSubstr("to 2"), HasSubstr("holds 3"))));
+                                       HasSubstr("expected 2"), HasSubstr("got 3"))));
 }
 
 TEST_F(CallInputsTest, RejectsWrongNumberOfFiles) {

@@ -190,7 +190,7 @@ TEST_F(VerifyTest, PrintsDeviations) {
   const Outcome text = Capture([&] { return Verify(options); });
   EXPECT_EQ(text.status, kDone) << text.errors;
   EXPECT_THAT(text.output, AllOf(HasSubstr("output 0: largest deviation "),
-                                 HasSubstr("allowed: 1e-05 + 0.0001 of what is expected")));
+                                 HasSubstr("allowed: 1e-05 + 0.0001 of the expected value")));
   options.json = true;
   const Outcome outcome = Capture([&] { return Verify(options); });
   const auto report = nlohmann::json::parse(outcome.output, nullptr, false);

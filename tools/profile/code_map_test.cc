@@ -162,8 +162,9 @@ TEST(CodeMapTest, ReportsMissingDebugData) {
   EXPECT_THAT(Steps(code), ElementsAre("step 0 =", "step 1 ="));
   EXPECT_EQ(code.sites()[0].name, "instruction 0");
   EXPECT_EQ(code.sites()[0].op, "aten.neg.default");
-  EXPECT_THAT(code.missing(), ElementsAre(HasSubstr("forward: no debug data"),
-                                          HasSubstr("delegate 0 (demo): no debug map of its steps")));
+  EXPECT_THAT(code.missing(),
+              ElementsAre(HasSubstr("forward: no debug data"),
+                          HasSubstr("delegate 0 (demo): no debug map of its steps")));
 }
 
 // Debug data is unverified: invalid bytes, and data of another program.
