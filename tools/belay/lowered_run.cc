@@ -23,8 +23,8 @@ absl::StatusOr<BothOutcomes> RunBoth(const exir::ExportedProgram& program,
   exir::PipelineOptions pipeline;
   pipeline.partitioners.all = setup.partitioners;
   pipeline.backends = setup.aot;
-  pipeline.unbounded_size = setup.unbounded_size;
-  for (const auto& [symbol, most] : setup.size_bounds) {
+  pipeline.unbounded_size = setup.max_sizes.unbounded;
+  for (const auto& [symbol, most] : setup.max_sizes.by_symbol) {
     if (program.ranges.contains(symbol)) pipeline.size_bounds[symbol] = most;
   }
   pipeline.passes = {{"keep_lowered", [&](exir::ExportedProgram& lowered) -> absl::StatusOr<bool> {

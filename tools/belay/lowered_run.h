@@ -2,12 +2,8 @@
 #ifndef BELAY_TOOLS_BELAY_LOWERED_RUN_H_
 #define BELAY_TOOLS_BELAY_LOWERED_RUN_H_
 
-#include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "exir/backend/backend.h"
@@ -17,6 +13,7 @@
 #include "runtime/backend/backend_registry.h"
 #include "runtime/core/evalue.h"
 #include "runtime/kernel/kernel_registry.h"
+#include "tools/belay/max_sizes.h"
 
 namespace belay::tools {
 
@@ -26,10 +23,8 @@ struct LoweringSetup {
   const exir::BackendSet* aot = nullptr;
   const BackendRegistry* runtime = nullptr;
   const KernelRegistry* kernels = nullptr;
-  const KernelRegistry* reference = nullptr;   // for the interpreter
-  std::optional<int64_t> unbounded_size = {};  // PipelineOptions::unbounded_size
-  // PipelineOptions::size_bounds; symbols that a part of the program lacks are ignored.
-  absl::btree_map<std::string, int64_t> size_bounds = {};
+  const KernelRegistry* reference = nullptr;  // for the interpreter
+  MaxSizes max_sizes = {};  // symbols that a part of the program lacks are ignored
 };
 
 // Outcomes of one call, interpreted and lowered; both succeeded with the same number of outputs.

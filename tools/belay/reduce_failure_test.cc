@@ -54,8 +54,7 @@ class ReduceFailureTest : public TestInDirectory {
               .aot = &AotBackends(),
               .runtime = &RuntimeBackends(),
               .kernels = &kernels_,
-              .reference = &reference_,
-              .unbounded_size = {}};
+              .reference = &reference_};
   }
 
   absl::StatusOr<ReducedFailure> Reduce(const exir::ExportedProgram& program,

@@ -1,5 +1,4 @@
 #include "tools/belay/verified_method.h"
-#include "tools/belay/max_sizes.h"
 
 #include <algorithm>
 #include <string>
@@ -59,7 +58,7 @@ absl::Status CheckSameInputs(const exir::ExportedProgram& program, const MethodP
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Session>> OpenVerifiedMethod(
-    const VerifyOptions& options, const exir::ExportedProgram& program,
+    const VerifyOptions& options, const MaxSizes& max_sizes, const exir::ExportedProgram& program,
     const std::vector<const exir::Partitioner*>& partitioners) {
   if (!options.program.empty()) {
     ABSL_ASSIGN_OR_RETURN(
@@ -77,7 +76,6 @@ absl::StatusOr<std::unique_ptr<Session>> OpenVerifiedMethod(
   pipeline.limits = options.limits.ForLowering();
   pipeline.partitioners.all = partitioners;
   pipeline.backends = &AotBackends();
-  ABSL_ASSIGN_OR_RETURN(const MaxSizes max_sizes, ParseMaxSizes(options.max_size));
   max_sizes.SetIn(pipeline);
   ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
                         exir::LowerPrograms(std::move(methods), pipeline));

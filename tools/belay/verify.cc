@@ -86,6 +86,7 @@ absl::StatusOr<std::vector<Finding>> CompareCall(Method& method, const exir::Cal
 // The archive, and the options for lowering it.
 struct Subject {
   const VerifyOptions& options;
+  const MaxSizes& max_sizes;
   const exir::ExportedProgram& edge;
   const KernelRegistry &kernels, &reference_kernels;
   const InputsOfCall& inputs;
@@ -132,17 +133,12 @@ absl::StatusOr<std::optional<Finding>> EdgeDifference(const Subject& subject,
 
 // Options for lowering parts of the archive's program. The partitioners must outlive the result.
 LoweringSetup MakeSetup(const Subject& subject, const Partitioners& partitioners) {
-  LoweringSetup setup{.partitioners = partitioners.chosen.Of(subject.options.method),
-                      .aot = &AotBackends(),
-                      .runtime = &RuntimeBackends(),
-                      .kernels = &subject.kernels,
-                      .reference = &subject.reference_kernels,
-                      .unbounded_size = {}};
-  if (const auto sizes = ParseMaxSizes(subject.options.max_size); sizes.ok()) {
-    setup.unbounded_size = sizes->unbounded;
-    setup.size_bounds = sizes->by_symbol;
-  }
-  return setup;
+  return {.partitioners = partitioners.chosen.Of(subject.options.method),
+          .aot = &AotBackends(),
+          .runtime = &RuntimeBackends(),
+          .kernels = &subject.kernels,
+          .reference = &subject.reference_kernels,
+          .max_sizes = subject.max_sizes};
 }
 
 // Origin of a difference, if it could be located.
@@ -335,7 +331,8 @@ void PrintOrigin(const Origin& origin) {
   }
 }
 
-absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& partitioners) {
+absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const MaxSizes& max_sizes,
+                              const Partitioners& partitioners) {
   std::vector<std::string> files = options.inputs;
   files.push_back(ParseArchiveModel(options.archive).path);
   if (!options.program.empty()) files.push_back(options.program);
@@ -347,8 +344,9 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
   ABSL_ASSIGN_OR_RETURN(exir::ExportedProgram archive,
                         exir::ModelReader(*ops).Import(chosen.path, import));
   ABSL_ASSIGN_OR_RETURN(exir::ExportedProgram edge, exir::ToEdge(archive.Clone()));
-  ABSL_ASSIGN_OR_RETURN(const auto session,
-                        OpenVerifiedMethod(options, edge, partitioners.chosen.Of(options.method)));
+  ABSL_ASSIGN_OR_RETURN(
+      const auto session,
+      OpenVerifiedMethod(options, max_sizes, edge, partitioners.chosen.Of(options.method)));
   limits.Add(*session->program);
   Method& method = *session->method;
   if (const auto state = method.GetState(exir::kRandomState); state.ok()) {
@@ -370,7 +368,8 @@ absl::StatusOr<int> VerifyAll(const VerifyOptions& options, const Partitioners& 
   ABSL_ASSIGN_OR_RETURN(ReferenceProgram reference,
                         ReferenceProgram::Create(archive, edge, independent_kernels, inputs));
   const exir::Closeness closeness{.atol = options.atol, .rtol = options.rtol, .by_precision = true};
-  const Subject subject{options, edge, session->kernels, reference_kernels, inputs, closeness};
+  const Subject subject{options,           max_sizes, edge,     session->kernels,
+                        reference_kernels, inputs,    closeness};
 
   std::optional<DumpComparison> against;
   ABSL_RETURN_IF_ERROR(UseDumps(options, archive, reference_kernels, inputs, closeness, against));
@@ -466,11 +465,11 @@ absl::StatusOr<int> VerifyRecorded(const VerifyOptions& options) {
 int Verify(const VerifyOptions& options) {
   const absl::StatusOr<Partitioners> partitioners = ChooseBackends(options.backends, {});
   if (!partitioners.ok()) return ReportBadUsage(partitioners.status());
-  if (const auto sizes = ParseMaxSizes(options.max_size); !sizes.ok()) {
-    return ReportBadUsage(sizes.status());
-  }
-  const absl::StatusOr<int> status =
-      options.expected.empty() ? VerifyAll(options, *partitioners) : VerifyRecorded(options);
+  const absl::StatusOr<MaxSizes> max_sizes = ParseMaxSizes(options.max_size);
+  if (!max_sizes.ok()) return ReportBadUsage(max_sizes.status());
+  const absl::StatusOr<int> status = options.expected.empty()
+                                         ? VerifyAll(options, *max_sizes, *partitioners)
+                                         : VerifyRecorded(options);
   return status.ok() ? *status : Report(status.status());
 }
 
