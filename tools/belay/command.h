@@ -26,8 +26,7 @@ struct LowerOptions {
   int64_t random_seed = 0;            // exir::PipelineOptions::random_seed
   double min_delegated_flops = 0;     // a share; below it the result is kNegative, without a file
   std::vector<std::string> methods;   // name=path, or name=path:model
-  std::vector<std::string>
-      backends;  // [METHOD:]NAMES; "none" for none; empty: the default of --backend
+  std::vector<std::string> backends;  // [METHOD:]NAMES, or "none"; empty: the default of --backend
   std::vector<std::string> compile_specs;     // BACKEND:KEY=VALUE
   std::vector<std::string> constant_methods;  // NAME=VALUE
   int threads = 1;

@@ -386,8 +386,7 @@ Command LowerCommand() {
            {"--backend",
             &lower->backends,
             "[METHOD:]NAMES: backends in order of priority, comma separated, for all methods or "
-            "for "
-            "one (repeatable), or 'none'; default: 'cpu', with --format=pte 'none'",
+            "for one (repeatable), or 'none'; default: 'cpu', with --format=pte 'none'",
             {.repeatable = true, .one_value = true}},
            {"--compile-spec",
             &lower->compile_specs,
@@ -396,8 +395,7 @@ Command LowerCommand() {
            {"--constant-method",
             &lower->constant_methods,
             "NAME=VALUE: a method without inputs that returns a number, true, false, a \"string\" "
-            "or "
-            "a [list] of them (repeatable)",
+            "or a [list] of them (repeatable)",
             {.repeatable = true, .one_value = true}},
            {"--external-constants",
             &lower->external_constants,
@@ -412,8 +410,7 @@ Command LowerCommand() {
            {"--max-size",
             &lower->max_size,
             "VALUE: upper bound of sizes for which the program has none; SYMBOL=VALUE: of one "
-            "size, "
-            "as 'belay inspect' names it (repeatable)",
+            "size, as 'belay inspect' names it (repeatable)",
             {.repeatable = true, .one_value = true}},
            {"--random-seed",
             &lower->random_seed,
