@@ -194,7 +194,7 @@ class Bench:
         except json.JSONDecodeError:
             pass
         try:
-            return json.loads(out.strip().splitlines()[-1])  # behind what a library printed
+            return json.loads(out.strip().splitlines()[-1])  # libraries may print before it
         except (json.JSONDecodeError, IndexError):
             raise Failed(f"expected JSON, got {out[-100:]!r}") from None
 

@@ -8,25 +8,16 @@ Standard library only.
 """
 
 import argparse
+import dataclasses
 import pathlib
 import sys
+import typing
 
 import figures
 
 TITLES = {"belay": "Belay", "belay_xnnpack": "Belay+XNNPACK", "et_xnn": "ExecuTorch+XNNPACK", "ort": "ONNX Runtime", "openvino": "OpenVINO"}
 RUNNERS = figures.OURS + figures.PEERS
 COMMAND = "tools/bench/pages.py"
-# file: (title, contents)
-SUBJECTS = {
-    "latency.md": ("Latency", "milliseconds per call on one thread and two, and the ratio to the best peer; cases slower than the best peer"),
-    "peers.md": ("Latency of each peer", "milliseconds per call of each peer, and Belay's ratio to it"),
-    "two_threads.md": ("Two threads", "two threads compared with two simultaneous processes"),
-    "load.md": ("Load and memory", "time to open a program, time of the first call, peak memory"),
-    "errors.md": ("Errors to PyTorch", "relative error of each runtime's outputs"),
-    "lowering.md": ("Lowering", "time and peak memory of lowering, compared with ExecuTorch's"),
-    "limits.md": ("Limits of the machines", "clock, peak arithmetic, bandwidths, fork and join"),
-    "kernels.md": ("Kernels", "single kernels on one thread, as shares of those limits"),
-}
 
 
 def title(runner):
@@ -91,7 +82,7 @@ def milliseconds(row):
 
 
 def best_peer(data, cpu, threads, model):
-    """The best peer's row of latency.tsv; None if there is none."""
+    """The best peer's row of latency.tsv, or None."""
     rows = [data.get("latency", cpu=cpu, threads=threads, model=model, runner=runner) for runner in figures.PEERS]
     return next((row for row in rows if row["best"]), None)
 
@@ -306,7 +297,7 @@ def index(data, existing):
         ["CPUs used by others (median)"] + [dashed(run["other_cpus"]) for run in runs],
         ["clock before · after"] + [clock(run) for run in runs],
     ]
-    pages = [[f"[{SUBJECTS[name][0]}]({name})", SUBJECTS[name][1]] for name in existing]
+    pages = [[f"[{PAGES[name].title}]({name})", PAGES[name].contents] for name in existing]
     return [
         "Belay compared with other runtimes on the same machine in the same run. The method: [tools/bench](../../tools/bench/README.md).\n",
         table(["page", "contents"], pages),
@@ -318,27 +309,39 @@ def index(data, existing):
     ]
 
 
-WRITERS = {
-    "latency.md": ("latency", latency),
-    "peers.md": ("latency", peers),
-    "two_threads.md": ("two_threads", two_threads),
-    "load.md": ("load", load),
-    "errors.md": ("errors", errors),
-    "lowering.md": ("lowering", lowering),
-    "limits.md": ("limits", limits),
-    "kernels.md": ("kernels", kernels),
+@dataclasses.dataclass
+class Page:
+    title: str
+    contents: str  # for the index
+    table: str  # of figures.COLUMNS; the page is omitted if it is empty
+    writer: typing.Callable[[Figures], list[str]]
+
+
+PAGES = {
+    "latency.md": Page(
+        "Latency",
+        "milliseconds per call on one thread and two, and the ratio to the best peer; cases slower than the best peer",
+        "latency", latency,
+    ),
+    "peers.md": Page("Latency of each peer", "milliseconds per call of each peer, and Belay's ratio to it", "latency", peers),
+    "two_threads.md": Page("Two threads", "two threads compared with two simultaneous processes", "two_threads", two_threads),
+    "load.md": Page("Load and memory", "time to open a program, time of the first call, peak memory", "load", load),
+    "errors.md": Page("Errors to PyTorch", "relative error of each runtime's outputs", "errors", errors),
+    "lowering.md": Page("Lowering", "time and peak memory of lowering, compared with ExecuTorch's", "lowering", lowering),
+    "limits.md": Page("Limits of the machines", "clock, peak arithmetic, bandwidths, fork and join", "limits", limits),
+    "kernels.md": Page("Kernels", "single kernels on one thread, as shares of those limits", "kernels", kernels),
 }
 
 
 def pages_of(tables):
     """{file name: text} of the data files' tables. Pages without figures are omitted."""
     data = Figures(tables)
-    existing = [name for name, (rows, _) in WRITERS.items() if data.rows[rows]]
+    existing = [name for name, page in PAGES.items() if data.rows[page.table]]
     if not any(row["runner"] != "belay" for row in data.rows["latency"]):
         existing = [name for name in existing if name != "peers.md"]
     # A marker keeps editors from changing a page instead of its data.
     head = lambda heading: f"# {heading}\n\n<!-- Written by {COMMAND} from data/*.tsv. -->\n"
-    pages = {name: "\n".join([head(SUBJECTS[name][0])] + WRITERS[name][1](data)) for name in existing}
+    pages = {name: "\n".join([head(PAGES[name].title)] + PAGES[name].writer(data)) for name in existing}
     return {"README.md": "\n".join([head("Benchmarks")] + index(data, existing)), **pages}
 
 
