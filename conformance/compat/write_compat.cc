@@ -47,7 +47,7 @@ const std::vector<Frozen>& Table() {
       {"mutated_inputs", {{"forward", "input_mutation"}}},
       {"symbolic", {{"forward", "symint_arithmetic"}}},
       {"measured_sizes", {{"forward", "item_sizes"}}},
-      {"quantised", {{"forward", "dynamic_int8_mlp"}}},
+      {"quantized", {{"forward", "dynamic_int8_mlp"}}},
       {"delegate", {{"forward", "dynamic_batch_mlp"}}, "model.pt2", "demo"},
       {"methods", {{"classify", "mlp"}, {"embed", "tied_weights"}}},
       {"companion", {{"forward", "mlp"}}, "model.pt2", "", "weights"},
