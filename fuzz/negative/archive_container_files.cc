@@ -95,7 +95,7 @@ constexpr NegativeBytes kArchives[] = {
      [] { return Malformed({}, {.entries = 0}); }},
     {"C5_empty_archive", "an empty zip file", kInvalid, "the archive is empty",
      [] { return WriteZip({}); }},
-    {"C6_saturated_without_zip64", "32 bits that refer to 64 that are missing", kLoss,
+    {"C6_saturated_without_zip64", "a count of 2^16 - 1 without a zip64 record", kLoss,
      "refers to a missing zip64 end record", [] { return Malformed({}, {.entries = 0xffff}); }},
     {"C6_end_records_contradict", "two end records of different numbers", kLoss,
      "the two end records contradict each other",
@@ -186,7 +186,7 @@ constexpr NegativeBytes kArchives[] = {
        return WriteZip({{.name = "m/archive_format", .content = "pt2"},
                         {.name = "m/archive_format", .content = "pt3"}});
      }},
-    {"P4_overlap", "two entries at one place", kLoss, "zip:",
+    {"P4_overlap", "two entries at one offset", kLoss, "zip:",
      [] {
        return WriteZip({{.name = "m/a", .content = "pt2"},
                         {.name = "m/a", .content = "pt3", .header_offset = 0}});

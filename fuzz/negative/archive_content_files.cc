@@ -165,9 +165,9 @@ const NegativeBytes kArchives[] = {
      [] { return Change("torch.ops.aten.relu.default", "torch.ops.aten.relu default"); }},
 
     // T4: undefined names.
-    {"T4_argument", "an argument that no node gives", kInvalid, "nothing",
+    {"T4_argument", "an argument that no node defines", kInvalid, "nothing",
      [] { return WithArgument(TensorArg("nothing")); }},
-    {"T4_output", "an output that no node gives", kInvalid, "nothing",
+    {"T4_output", "an output that no node defines", kInvalid, "nothing",
      [] {
        return Change("\"outputs\": [{\"as_tensor\": {\"name\": \"relu\"}}],\n      \"nodes\"",
                      "\"outputs\": [{\"as_tensor\": {\"name\": \"nothing\"}}],\n      \"nodes\"");
@@ -250,7 +250,7 @@ const NegativeBytes kArchives[] = {
      [] { return Change("\"p_w\": " + MetaJson({2, 3}), "\"p_w\": " + MetaJson({3, 2})); }},
 
     // I: nodes.
-    {"I1_condition_missing", "a condition that no node gives", kInvalid, "nothing",
+    {"I1_condition_missing", "a condition that no node defines", kInvalid, "nothing",
      [] { return Pack(WithNodes(Cond(TensorArg("nothing"), Body(""), Body("")))); }},
     {"I5_argument_missing", "a call without its argument", kInvalid, "'self' (Tensor) is missing",
      [] {
@@ -271,7 +271,7 @@ const NegativeBytes kArchives[] = {
            "\"outputs\": [{\"as_tensor\": {\"name\": \"relu\"}}, {\"as_tensor\": {\"name\": "
            "\"x\"}}],\n         \"metadata\"");
      }},
-    {"I4_value_twice", "two nodes that give one value", kInvalid,
+    {"I4_value_twice", "two nodes that define one value", kInvalid,
      "a value named 'add' already exists",
      [] { return Pack(WithNodes(NodeJson("torch.ops.mine.op.default", {}, TensorArg("add")))); }},
 

@@ -143,7 +143,7 @@ const NegativeBytes kDemo[] = {
          p.mutable_constants(0)->set_sizes(1, -6);
        });
      }},
-    {"D9_product_overflow", "a product of 2^31 x 0 and 0 x 2^40 elements", kInvalid, "instruction",
+    {"D9_product_overflow", "a matmul of 2^31 x 0 and 0 x 2^40 elements", kInvalid, "instruction",
      [] {
        return Demo([](DemoProgram& p) {
          p.mutable_constants(0)->set_sizes(0, int64_t{1} << 40);

@@ -116,7 +116,7 @@ const NegativeBytes kPrograms[] = {
      "{0,0} is not a permutation", BELAY_PTE(p.tensor(p.x).dim_order = {0, 0})},
     {"N6_constant_index", "a constant index out of range", kInvalid, "entry 9 does not exist",
      BELAY_PTE(p.tensor(p.w).data_buffer_idx = 9)},
-    {"N7_place_wraps", "a place in a pool that wraps (CVE-2025-30405)", kInvalid,
+    {"N7_place_wraps", "an offset in a pool that wraps (CVE-2025-30405)", kInvalid,
      "are not inside the",
      BELAY_PTE(p.tensor(p.x).allocation_info->memory_offset_low = UINT32_MAX - 7;
                p.tensor(p.x).allocation_info->memory_offset_high = UINT32_MAX)},
@@ -171,7 +171,7 @@ std::string DataOf(std::vector<int32_t> sizes, uint64_t offset = 0, uint32_t seg
 
 const NegativeBytes kDataFiles[] = {
     {"C1_shorter_than_header", "20 bytes", kLoss, "20 bytes", [] { return Data().substr(0, 20); }},
-    {"C2_tables_wrap", "place and size of the tables wrap", kLoss, "overflow",
+    {"C2_tables_wrap", "offset and size of the tables wrap", kLoss, "overflow",
      [] { return DataWith<uint64_t>(16, UINT64_MAX); }},
     {"C4_segment_wraps", "a segment near 2^64", kInvalid,
      "8 bytes at 18446744073709551615 are not inside", [] { return DataOf({2}, UINT64_MAX); }},

@@ -224,7 +224,7 @@ const NegativeBytes kCalls[] = {
      [] { return Convolve({.stride = {0, 0}}); }},
     {"K6_convolution_channels", "weights of other channels", kInvalid, kConvOp,
      [] { return Convolve({.weight = Sizes({2, 3, 3, 3})}); }},
-    {"N8_result_above_bound", "5 elements into a place for 4", kRange, "aten.cat.default",
+    {"N8_result_above_bound", "5 elements into memory for 4", kRange, "aten.cat.default",
      [] {
        return Call()
            .Zeros({2})
@@ -234,7 +234,8 @@ const NegativeBytes kCalls[] = {
            .Result({4}, /*dynamic_dims=*/1)
            .Of("aten.cat.default");
      }},
-    {"N8_result_above_static", "6 elements into a static place for 4", kInvalid, "aten.cat.default",
+    {"N8_result_above_static", "6 elements into a tensor of static size 4", kInvalid,
+     "aten.cat.default",
      [] { return Call().Zeros({3}).Zeros({3}).List().Int(0).Result({4}).Of("aten.cat.default"); }},
     {"N8_repeat_2_62", "a tensor repeated 2^62 times", kInvalid, "aten.repeat.default",
      [] { return Call().Zeros({2, 3}).Ints({kHuge, 4}).Result({2, 3}).Of("aten.repeat.default"); }},

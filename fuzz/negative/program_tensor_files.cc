@@ -79,7 +79,7 @@ const ProgramEdit kEdits[] = {
     {"N7_state_offset_outside", "state outside of its memory", kInvalid,
      "tensor.state_offset: 8 bytes at 4096",
      BELAY_EDIT(TensorAt(method, v.state).set_state_offset(4096))},
-    {"N7_state_overlaps", "two buffers at one place", kInvalid, "state: values 7 and 8 overlap",
+    {"N7_state_overlaps", "two buffers at one offset", kInvalid, "state: values 7 and 8 overlap",
      BELAY_EDIT(TensorAt(method, v.other_state).set_state_offset(0))},
     {"N7_input_in_arena", "an input in the arena", kInvalid,
      "inputs[0].value: value 0 is a tensor that is not external",

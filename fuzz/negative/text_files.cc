@@ -22,11 +22,11 @@ std::string Input(const std::string& type) {
 }
 
 const NegativeBytes kTexts[] = {
-    {"C1_empty", "no string", kInvalid, "expected 'program', got the end of the text",
+    {"C1_empty", "no bytes", kInvalid, "expected 'program', got the end of the text",
      [] { return std::string(); }},
-    {"C1_cut_off", "a truncated string", kInvalid, "expected a section of the program or '}'",
-     [] { return std::string("program aten { grap"); }},
-    {"C8_binary", "an empty string", kInvalid, "line 1, column 1",
+    {"C1_cut_off", "a program that is cut off", kInvalid,
+     "expected a section of the program or '}'", [] { return std::string("program aten { grap"); }},
+    {"C8_binary", "200 bytes that are not text", kInvalid, "line 1, column 1",
      [] { return std::string(200, '\xff'); }},
     {"T1_graph", "a program without a graph", kInvalid, "expected a graph in the program",
      [] { return std::string("program aten {}"); }},
@@ -76,7 +76,7 @@ const NegativeBytes kTexts[] = {
        return "program aten { graph(%x: f32[2] user_input) { %y: f32[2] = a.b.c(" +
               Repeat("[", 1000) + Repeat("]", 1000) + ") return () } }";
      }},
-    {"P2_deep_programs", "100 programs in one another", kInvalid, "deeper than 16",
+    {"P2_deep_programs", "1000 nested programs", kInvalid, "deeper than 16",
      [] { return Repeat("program aten { module#0 backend \"b\" specs [] { ", 1000); }},
     {"P2_deep_expression", "an expression of 2000 brackets", kInvalid, "line 1",
      [] { return Input("f32[" + Repeat("(", 2000) + "s0" + Repeat(")", 2000) + "]"); }},
