@@ -98,7 +98,7 @@ class Test:
     binary: pathlib.Path
     args: list
     seconds: float = 0.0
-    holds: bytes = b""
+    reaches: bytes = b""
 
 
 class Bazel:
@@ -160,7 +160,7 @@ def guard():
     sys.exit("mutants: as root a fault might replace /dev/null, and this system does not let it be guarded; take another user")
 
 
-def passes(test, seconds, mutant=None, held=None):
+def passes(test, seconds, mutant=None, reached=None):
     """Whether the test passes, and its CPU time, which is limited to `seconds`. Runs in its runfiles,
     in a process group that ends with it."""
     runfiles = pathlib.Path(f"{test.binary}.runfiles")
@@ -178,8 +178,8 @@ def passes(test, seconds, mutant=None, held=None):
         }
         if mutant is not None:
             environment["BELAY_MUTANT"] = str(mutant)
-        if held is not None:
-            environment["BELAY_MUTANTS_HELD"] = str(held)
+        if reached is not None:
+            environment["BELAY_MUTANTS_REACHED"] = str(reached)
         process = subprocess.Popen(
             [*guard(), test.binary, *test.args],
             cwd=workspace or folder,
@@ -213,10 +213,10 @@ def record(tests, size, jobs):
     """Runs each test without faults; keeps passing ones, with their time and the mutants that they reach."""
 
     def one(test):
-        with tempfile.NamedTemporaryFile(prefix="mutants") as held:
-            held.truncate(size)
-            passed, test.seconds = passes(test, 900, held=held.name)
-            test.holds = pathlib.Path(held.name).read_bytes()
+        with tempfile.NamedTemporaryFile(prefix="mutants") as reached:
+            reached.truncate(size)
+            passed, test.seconds = passes(test, 900, reached=reached.name)
+            test.reaches = pathlib.Path(reached.name).read_bytes()
             if not passed:
                 say(f"not used, fails as it is: {test.label}")
             return test if passed else None
@@ -229,19 +229,19 @@ def record(tests, size, jobs):
 def survivors(mutants, tests, jobs):
     """The mutants that no test reaching them detects."""
 
-    def notices(mutant):
+    def detects(mutant):
         folder = f"//{folder_of(mutant.path)}:"
         for test in sorted(tests, key=lambda t: (not t.label.startswith(folder), t.seconds)):
-            if test.holds[mutant.number] and not passes(test, max(SHORTEST, 5 * test.seconds), mutant=mutant.number)[0]:
+            if test.reaches[mutant.number] and not passes(test, max(SHORTEST, 5 * test.seconds), mutant=mutant.number)[0]:
                 return True
         return False
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         left = []
-        for i, (mutant, noticed) in enumerate(zip(mutants, pool.map(notices, mutants))):
-            if not noticed:
+        for i, (mutant, detected) in enumerate(zip(mutants, pool.map(detects, mutants))):
+            if not detected:
                 left.append(mutant)
-                say(f"{i + 1} of {len(mutants)}: not noticed: {mutant}")
+                say(f"{i + 1} of {len(mutants)}: not detected: {mutant}")
         return left
 
 
@@ -300,7 +300,7 @@ def main():
     harmful = [m for m in mutants if rewrite.find_known(known, m, "harmful")]
     mutants = [m for m in mutants if m not in harmful]
     skipped += len(harmful)
-    say(f"{len(sources)} sources, {len(mutants)} mutants; left alone: {skipped} conditions")
+    say(f"{len(sources)} sources, {len(mutants)} mutants; skipped: {skipped} conditions")
 
     bazel = Bazel(scratch, [f"--output_base={options.scratch / 'base'}", *shlex.split(options.startup)], ["--symlink_prefix=/", ending(sources), *shlex.split(options.flags)])
     patterns = options.tests or sorted({f"//{f}:all" for f in folders if any((ROOT / f).glob("BUILD.bazel"))})
@@ -309,9 +309,9 @@ def main():
     tests = record(tests, size, options.jobs)
     say(f"{len(tests)} tests, {sum(t.seconds for t in tests):.0f} s")
 
-    held = [m for m in mutants if any(t.holds[m.number] for t in tests)]
-    never = [m for m in mutants if m not in held]
-    left = survivors(held, tests, options.jobs)
+    reached = [m for m in mutants if any(t.reaches[m.number] for t in tests)]
+    never = [m for m in mutants if m not in reached]
+    left = survivors(reached, tests, options.jobs)
 
     if options.linking and (left or never):
         files = sorted({m.path for m in left + never})
@@ -320,41 +320,41 @@ def main():
         say(f"{len(more)} more tests link {len(files)} files")
         bazel.build(more)
         more = record(more, size, options.jobs)
-        found = [m for m in never if any(t.holds[m.number] for t in more)]
-        held += found
+        found = [m for m in never if any(t.reaches[m.number] for t in more)]
+        reached += found
         never = [m for m in never if m not in found]
         left = survivors(left + found, more, options.jobs)
 
-    report(mutants, held, left, never, known)
+    report(mutants, reached, left, never, known)
     for row in known:
         if row.path in sources and not row.used:
             print(f"equivalent.txt:{row.line}: no longer needed: {row.path} | {row.text}")
     if options.json:
-        fates = {id(m): "noticed" for m in mutants} | {id(m): "not noticed" for m in left} | {id(m): "never holds" for m in never}
+        fates = {id(m): "detected" for m in mutants} | {id(m): "not detected" for m in left} | {id(m): "never reached" for m in never}
         options.json.write_text(json.dumps([dataclasses.asdict(m) | {"fate": fates[id(m)]} for m in mutants], indent=1, ensure_ascii=False))
 
 
-def report(mutants, held, left, never, known):
+def report(mutants, reached, left, never, known):
     equivalent = [m for m in left if rewrite.find_known(known, m, "equivalent")]
     unreached = [m for m in never if rewrite.find_known(known, m, "unreached")]
-    for title, some, fine in (("Never holds", never, unreached), ("Not noticed", left, equivalent)):
+    for title, some, fine in (("Never reached", never, unreached), ("Not detected", left, equivalent)):
         some = [m for m in some if m not in fine]
         if some:
             print(f"{title}:")
             for mutant in some:
                 print(f"  {mutant.kind} {mutant}")
     row = "{:<28}{:>8}{:>8}{:>9}{:>12}{:>8}"
-    print(row.format("folder", "mutants", "held", "noticed", "equivalent", "ratio"))
+    print(row.format("folder", "mutants", "reached", "detected", "equivalent", "ratio"))
     by_folder = collections.defaultdict(list)
     for mutant in mutants:
         by_folder[folder_of(mutant.path)].append(mutant)
     for folder, some in sorted(by_folder.items()):
-        n_held = sum(m in held for m in some)
+        n_reached = sum(m in reached for m in some)
         n_left = sum(m in left for m in some)
         n_same = sum(m in equivalent for m in some)
-        real = n_held - n_same
-        ratio = f"{100 * (n_held - n_left) / real:.1f} %" if real else "–"
-        print(row.format(folder, len(some), n_held, n_held - n_left, n_same, ratio))
+        real = n_reached - n_same
+        ratio = f"{100 * (n_reached - n_left) / real:.1f} %" if real else "–"
+        print(row.format(folder, len(some), n_reached, n_reached - n_left, n_same, ratio))
 
 
 if __name__ == "__main__":

@@ -108,7 +108,7 @@ class RunTest(unittest.TestCase):
         text, made, skipped = rewrite.rewrite("x.cc", self.SOURCE, [], 10)
         self.assertEqual(([m.number for m in made], skipped), ([10, 11, 12, 13], 0))
         with tempfile.TemporaryDirectory() as folder:
-            source, program, held = (pathlib.Path(folder) / n for n in ("x.cc", "x", "held"))
+            source, program, reached = (pathlib.Path(folder) / n for n in ("x.cc", "x", "reached"))
             source.write_text(text)
             command = ["clang++-19", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-Wglobal-constructors", source, "-o", program]
             subprocess.run([*command, "-Wno-unused-variable"], check=True)
@@ -117,9 +117,9 @@ class RunTest(unittest.TestCase):
                 environment["PATH"] = os.environ["PATH"]
                 return subprocess.run([program, "a"], env=environment, capture_output=True, text=True, check=True).stdout
 
-            held.write_bytes(bytes(20))
-            self.assertEqual(output(BELAY_MUTANTS_HELD=str(held)), "word more -1\n")
-            self.assertEqual([i for i, b in enumerate(held.read_bytes()) if b], [10, 11, 13])
+            reached.write_bytes(bytes(20))
+            self.assertEqual(output(BELAY_MUTANTS_REACHED=str(reached)), "word more -1\n")
+            self.assertEqual([i for i, b in enumerate(reached.read_bytes()) if b], [10, 11, 13])
             self.assertEqual(output(BELAY_MUTANT="10"), "word more 1\n")
             self.assertEqual(output(BELAY_MUTANT="11"), "more -1\n")
             self.assertEqual(output(BELAY_MUTANT="13"), "word -1\n")

@@ -200,7 +200,7 @@ def rewrite(path, text, faults, first):
 class Known:
     """Mutants that need not be detected, with reasons."""
 
-    kind: str  # "equivalent": the same results without it; "unreached": no test can make it hold
+    kind: str  # "equivalent": the same results without it; "unreached": no test can reach it
     path: str
     text: str  # how the mutant's text begins
     why: str
