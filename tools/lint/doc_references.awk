@@ -213,7 +213,7 @@ function scan(text,   gap, found, line, in_code, kind) {
       }
       section = ""
       listing = 1
-      take("[)`]*")  # behind a link, or a path between backquotes
+      take("[)`]*")  # after a link, or a path between backquotes
     } else if (continues(gap)) {
       if (gap ~ /[,;(]/) section = ""  # "§2.4, row 40": a row of the page
       kind = found ~ /^[Rr]/ ? "row" : "item"

@@ -32,8 +32,8 @@ PHRASES = [re.compile(pattern) for pattern in (
 )]
 COMMENT = re.compile(r"(?:^\s*|[;{},)]\s+)///?\s?(.*)$")
 BUDGET = "tools/lint/language_budget.txt"
-# Pages that quote the phrases, and messages of other projects.
-EXEMPT = {"docs/style.md", "CHANGELOG.md"}
+# Pages that quote the phrases.
+EXEMPT = {"docs/style.md"}
 
 
 def files_of(root):

@@ -76,7 +76,7 @@ FNR == 1 {
   sub(/^\.\//, "", here)
   if (!sub(/\/[^\/]*$/, "", here)) here = "."
   row = row_of(here)
-  if (row == "") complain(FILENAME, "no row for " here " in tools/lint/layers.txt: add \"" here " | what it may use | what its tests may use besides\"")
+  if (row == "") complain(FILENAME, "no row for " here " in tools/lint/layers.txt: add \"" here " | what it may use | what else its tests may use\"")
   skipping = 0
   all_tests = 0
   kind = ""
@@ -121,7 +121,7 @@ row != "" {
       sub(/^\/\//, "", text)
       sub(/:.*/, "", text)
       if (text == "") text = "."
-      # //conditions:default of a select(), settings of a transition, and what stands for a repository.
+      # //conditions:default of a select(), settings of a transition, and packages of external repositories.
       if (text ~ /^(conditions|command_line_option|third_party|third_party\/.*)$/) continue
     }
     labels++
