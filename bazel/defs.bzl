@@ -110,22 +110,22 @@ _PROGRAM_ATTRIBUTES = {
         allow_files = [".pt2", ".bir"],
     ),
     "backends": attr.string_list(
-        doc = "In order of priority; [\"none\"] for none. As `belay lower` chooses when there are none.",
+        doc = "In order of priority; [\"none\"] for none. By default, the choice of `belay lower`.",
     ),
     "method_backends": attr.string_list_dict(
-        doc = "Backends of one method, in place of `backends`: name of the method -> backends.",
+        doc = "Backends of one method, instead of `backends`: name of the method -> backends.",
     ),
-    "compile_specs": attr.string_list(doc = "BACKEND:KEY=VALUE, given to the backend."),
+    "compile_specs": attr.string_list(doc = "BACKEND:KEY=VALUE: a compile spec of the backend."),
     "constant_methods": attr.string_dict(
-        doc = "Methods that return constants: name -> a number, true, false, a quoted text or a list, as JSON.",
+        doc = "Methods that return constants: name -> a number, true, false, a quoted string or a list, as JSON.",
     ),
-    "max_size": attr.int(doc = "The most that a size may be which the program gives no upper bound."),
+    "max_size": attr.int(doc = "Upper bound of sizes for which the program has none."),
     "min_delegated_flops": attr.string(
-        doc = "The least share of the floating-point operations that delegates compute, 0 to 1: with less the build fails, and says " +
-              "which nodes stay and why.",
+        doc = "Minimum share of floating-point operations in delegates, 0 to 1: below it the build fails, and lists " +
+              "the nodes that are not delegated, with reasons.",
     ),
     "write_state_in_place": attr.bool(
-        doc = "Updates buffers where they are; a call that fails leaves them half written.",
+        doc = "Updates buffers in place; a failed call leaves them partially written.",
     ),
 }
 

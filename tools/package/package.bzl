@@ -39,7 +39,7 @@ static_archive = rule(
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
-    doc = "Everything that `library` consists of in one archive, and in `flags` what the linker needs besides.",
+    doc = "Combines `library` and its dependencies to one archive; `flags` has the other arguments of the linker.",
 )
 
 def _shared_flag(flag):
