@@ -18,8 +18,8 @@ from torch.utils._pytree import tree_leaves
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
-MOST = 3  # cases of an operator
-ELEMENTS = 420  # of a tensor, but for EXTRA
+MOST = 3  # maximum cases per operator
+ELEMENTS = 420  # maximum elements of a tensor, except in EXTRA
 
 torch.manual_seed(0)
 DTYPES = {

@@ -1,4 +1,4 @@
-"""Whether numbers are those that were recorded."""
+"""Compares numbers with recorded ones."""
 
 import numpy
 
@@ -27,15 +27,15 @@ def difference(got, want, tolerance):
 
 
 def relative_difference(got, want, most):
-    """None, or by which share of it the array `got` is away from `want`, Euclidean."""
+    """None, or the relative error |got - want| / |want| (Euclidean norms) as text, if it is above `most`."""
     if got.shape != want.shape:
         return f"has the sizes {list(got.shape)}, not {list(want.shape)}"
     share = numpy.linalg.norm((got - want).ravel()) / (numpy.linalg.norm(want.ravel()) or 1)
-    return None if share <= most else f"is {share:.3g} of it away, at most {most:g} is right"
+    return None if share <= most else f"has a relative error of {share:.3g}, expected at most {most:g}"
 
 
 def difference_of_scalars(got, want, tolerance):
-    """The same for what is no tensor."""
+    """As difference(), for values that are not tensors."""
     if want is None:
         return None if got is None else f"is {got!r}, not None"
     if isinstance(want, float):

@@ -1,4 +1,4 @@
-"""Answers questions about one model after the other with the real ExecuTorch.
+"""Answers requests about models with the real ExecuTorch.
 
 Runs in a Python that has executorch 1.5 (zoo.py starts it and starts it again when it dies). Reads
 one JSON object per line and answers with one:
@@ -8,7 +8,7 @@ one JSON object per line and answers with one:
     {"do": "run", "program": "out.pte", "model": "zoo/mlp"}
         -> {"cases": 2}, {"error": "case 1: output 0: ..."} or {"unrunnable": "why"}
     {"do": "compare", "outputs": [["0.npy", null], ["1.npy"]], "model": "zoo/mlp"}
-        -> the same of results that somebody else computed: the files of each case, null for None
+        -> the same for results computed elsewhere: the files of each case, null for None
 """
 
 import json
@@ -102,7 +102,7 @@ def manifest_of(model):
 
 
 def expected(manifest, case, outputs):
-    """The results behind what inputs became, which ExecuTorch's own programs give first."""
+    """The results, without the preceding new values of mutated inputs that ExecuTorch's own programs return."""
     mutated = len(manifest.get("mutated_inputs", []))
     if len(outputs) == len(case["outputs"]) + mutated:
         return outputs[mutated:]
@@ -167,7 +167,7 @@ def run(program, model, ours):
 
 def main():
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # output of libraries is not an answer
     for line in sys.stdin:
         question = json.loads(line)
         try:

@@ -37,7 +37,7 @@ XNNPACK = ["--backend=xnnpack", "--compile-spec=xnnpack:target=executorch-1.5"]
 
 
 def find_python(given):
-    """A Python with executorch 1.5; None, with a line that says why, where there is none."""
+    """A Python with executorch 1.5. If there is none, prints the reason and returns None."""
     python = given or os.path.join(ENVIRONMENT, "bin", "python")
     if not given and not os.path.exists(python):
         made = subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT], check=False)

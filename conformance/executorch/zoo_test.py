@@ -105,7 +105,7 @@ try:
         def test_shares_are_of_the_whole(self):
             one = numpy.array([3.0, 4.0])
             self.assertIsNone(comparison.relative_difference(one + [0, 0.5], one, 0.1))
-            self.assertIn("is 0.1 of it", comparison.relative_difference(one + [0, 0.5], one, 0.09))
+            self.assertIn("has a relative error of 0.1, expected at most 0.09", comparison.relative_difference(one + [0, 0.5], one, 0.09))
             self.assertIsNotNone(comparison.relative_difference(one * numpy.nan, one, 1))
 
         def test_scalars(self):

@@ -13,8 +13,8 @@ namespace belay {
 std::string ExampleFile();
 
 // Returns the page with the bytes of the example's dump updated; the notes beside the bytes stay. A
-// line of the dump begins with its offset, "00000010: 4f00 …". kInvalidArgument: there is no dump,
-// or the dump omits bytes that are not zero.
+// line of the dump begins with its offset, "00000010: 4f00 …". kInvalidArgument: the page has no
+// dump, or the dump omits bytes that are not zero.
 absl::StatusOr<std::string> WithExample(std::string_view page);
 
 }  // namespace belay

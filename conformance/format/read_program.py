@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A second reader of program files, written from runtime/schema/file_format.md and program.proto alone.
-read_program.py FILE... prints a line of JSON per file: what `belay inspect --json` says."""
+"""A second reader of program files, written only from runtime/schema/file_format.md and program.proto.
+read_program.py FILE... prints a line of JSON per file: the output of `belay inspect --json`."""
 import hashlib
 import json
 import math
@@ -91,7 +91,7 @@ def place(segments, data, end):
         end = s["offset"] + s["bytes"]
         check(end <= len(data), "a segment runs out")
         check(hashlib.sha256(data[s["offset"]:end]).hexdigest() == s["sha256"], "a digest")
-    check(end == len(data), "bytes behind the last segment")
+    check(end == len(data), "bytes after the last segment")
 
 def read_segments(program, data, end, folder):
     segments, companions = [], {"": []}

@@ -1,4 +1,4 @@
-// Injects faults into cases in memory, each of which must be reported. Checks that each intended
+// Injects faults into cases in memory; every fault must be reported. Checks that each intended
 // difference is covered by a case.
 #include "conformance/lowering/case_runner.h"
 

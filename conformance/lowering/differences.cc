@@ -50,7 +50,7 @@ std::set<std::string> BuffersInTwoPlaces(const Lines& lines) {
   return buffers;
 }
 
-// ExecuTorch creates copies, one of which becomes stale, or removes the buffer from a program that
+// ExecuTorch copies the buffer, so that one copy becomes stale, or removes it from a program that
 // still writes it.
 bool BufferInTwoPlaces(const Json&, const Lines& expected) {
   return !BuffersInTwoPlaces(expected).empty() ||

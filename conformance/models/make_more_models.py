@@ -204,7 +204,7 @@ def lstm_projection():
 
 
 # PyTorch's own decomposition unrolls each step.
-@model("LSTM of so many steps that it is a loop: two layers, both ways, dynamic batch", decomposed=False)
+@model("LSTM with many steps, lowered to a loop: two layers, bidirectional, dynamic batch", decomposed=False)
 def lstm_many_steps():
     class Net(nn.Module):
         def __init__(self):
@@ -572,7 +572,7 @@ def lists_in_place():
 
 
 class Tokens(nn.Module):
-    """A language model of token ids alone."""
+    """A language model with token ids as the only input."""
 
     def __init__(self, model):
         super().__init__()

@@ -18,7 +18,7 @@ struct Leaf {
   std::string kind;
   DType dtype = DType::kFloat32;  // of a tensor
   std::vector<int64_t> shape;
-  std::string file;  // "" if there is no file
+  std::string file;  // "" without a file
 };
 struct ModelCase {
   std::vector<Leaf> inputs, outputs;

@@ -379,7 +379,7 @@ class CaseRun {
     return absl::OkStatus();
   }
 
-  // `layout` receives the first difference in strides, which is reported only if there is no other.
+  // `layout` receives the first difference in strides. It is reported only if nothing else differs.
   Difference CompareValue(const CaseValue& want, const EValue& got, Difference& layout) const {
     if (std::holds_alternative<CaseAny>(want)) return "";
     if (const CaseTensor* tensor = std::get_if<CaseTensor>(&want)) {

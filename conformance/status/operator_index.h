@@ -15,7 +15,7 @@ namespace belay::conformance {
 // Reads all vectors of a folder, sorted by operator. Errors of OpCaseFiles and ReadOpCaseFile.
 absl::StatusOr<std::vector<OpCaseFile>> ReadOpCaseFiles(const std::string& folder);
 
-// Returns the first tensor among the arguments; null if there is none.
+// Returns the first tensor among the arguments; null if no argument is a tensor.
 const CaseTensor* FirstTensor(const OpCase& op_case);
 const CaseTensor* FirstTensor(const CaseValue& value);
 
