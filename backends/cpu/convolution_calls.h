@@ -36,8 +36,9 @@
 
 namespace belay::cpu {
 
-// Strides, sizes and dilations of transposed convolutions at most: phases are counted.
-inline constexpr int64_t kMostTransposedNumber = 256;
+// Returns the largest kernel size, stride, dilation, padding and output padding of a call. Transposed
+// convolutions iterate over phases.
+constexpr int64_t MaxWindowNumber(bool transposed) { return transposed ? 256 : int64_t{1} << 24; }
 
 // The window along one dimension.
 struct WindowAxis {
@@ -57,30 +58,34 @@ struct WindowAxis {
   }
 };
 
-// Windows over volumes: depth, height and width; a depth of 1 over images.
+// Windows over volumes [n, c, depth, height, width] (spatial 3) or images (spatial 2, depth 1).
 struct VolumeWindow {
-  std::array<WindowAxis, 3> axes;
+  std::array<WindowAxis, 3> axes;  // depth, height, width
   int spatial = 2;
+
+  // The window along dimension 2 + s of the input.
+  WindowAxis& axis(int s) { return axes[static_cast<size_t>(3 - spatial + s)]; }
+  const WindowAxis& axis(int s) const { return axes[static_cast<size_t>(3 - spatial + s)]; }
 
   CheckedInt taps() const {
     return CheckedInt(axes[0].kernel) * CheckedInt(axes[1].kernel) * CheckedInt(axes[2].kernel);
   }
-  // Of the phase with most of them.
+  // Taps of the phase with the most taps.
   CheckedInt most_taps() const {
     return CheckedInt(axes[0].taps_of(0)) * CheckedInt(axes[1].taps_of(0)) *
            CheckedInt(axes[2].taps_of(0));
   }
 };
 
-// Floats of the packed weight for each tap and input channel of a group. Precondition: the packed size
-// is known.
+// Floats of the packed weight per tap and input channel of a group. Precondition: the packed size does
+// not overflow.
 inline int64_t PackedTapFloats(int64_t groups, int64_t k, int64_t out_channels) {
   const int64_t n = out_channels / groups;
   if (!IsNarrowGroup(groups, k, n)) return PackedGroupPanels(groups, n) * kPanelColumns;
   return (out_channels + kDepthwiseChannels - 1) / kDepthwiseChannels * kDepthwiseChannels;
 }
 
-// Floats of the packed weight for `k` input channels of a group. nullopt when that is too much.
+// Floats of the packed weight for `k` input channels of a group. nullopt on overflow.
 inline std::optional<int64_t> PackedVolumeFiltersSize(const VolumeWindow& window, int64_t groups,
                                                       int64_t k, int64_t out_channels) {
   const CheckedInt rows = window.taps() * CheckedInt(k);
@@ -132,7 +137,7 @@ struct GeneralConvolutionCall {
     Dims<D> shape = Dims<D>(Arguments::SizesOf(input));
     shape[1] = D(out_channels);
     for (int s = 0; s < window.spatial; ++s) {
-      const WindowAxis& a = window.axes[3 - window.spatial + s];
+      const WindowAxis& a = window.axis(s);
       D& size = shape[2 + s];
       if (transposed) {
         const int64_t reach =
@@ -158,7 +163,7 @@ struct GeneralConvolutionCall {
     const auto read = [&](std::string_view name, int64_t least,
                           int64_t WindowAxis::* to) -> absl::StatusOr<Sizes> {
       ABSL_ASSIGN_OR_RETURN(const Sizes list, arguments.StaticIntList(name));
-      const int64_t most = transposed ? kMostTransposedNumber : int64_t{1} << 24;
+      const int64_t most = MaxWindowNumber(transposed);
       for (int64_t value : list) {
         if (value < least || value > most) {
           return absl::InvalidArgumentError(absl::StrCat(
@@ -166,11 +171,11 @@ struct GeneralConvolutionCall {
         }
       }
       const int count = window.spatial;
-      // Numbers after those of all dimensions are for their ends.
+      // `padding` may be followed by the padding at the end of each dimension.
       if (list.size() != count && (to != &WindowAxis::padding || list.size() != 2 * count)) {
         return ExactlyPerDimension(name, list, count).status();
       }
-      for (int s = 0; s < count; ++s) window.axes[3 - count + s].*to = list[s];
+      for (int s = 0; s < count; ++s) window.axis(s).*to = list[s];
       return list;
     };
     ABSL_ASSIGN_OR_RETURN(const Sizes kernel, arguments.StaticIntList("kernel_size"));
@@ -179,15 +184,13 @@ struct GeneralConvolutionCall {
           absl::StrCat("kernel_size: expected 2 or 3 numbers, got ", FormatSizes(kernel)));
     }
     window.spatial = kernel.size();
-    for (int s = 0; s < window.spatial; ++s) {
-      window.axes[3 - window.spatial + s].transposed = transposed;
-    }
+    for (int s = 0; s < window.spatial; ++s) window.axis(s).transposed = transposed;
     ABSL_RETURN_IF_ERROR(read("kernel_size", 1, &WindowAxis::kernel).status());
     ABSL_RETURN_IF_ERROR(read("stride", 1, &WindowAxis::stride).status());
     ABSL_RETURN_IF_ERROR(read("dilation", 1, &WindowAxis::dilation).status());
     ABSL_ASSIGN_OR_RETURN(const Sizes padding, read("padding", 0, &WindowAxis::padding));
     for (int s = 0; s < window.spatial; ++s) {
-      window.axes[3 - window.spatial + s].padding_after =
+      window.axis(s).padding_after =
           padding[padding.size() == window.spatial ? s : window.spatial + s];
     }
     ABSL_ASSIGN_OR_RETURN(const Sizes more, read("output_padding", 0, &WindowAxis::output_padding));

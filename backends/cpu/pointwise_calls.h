@@ -1,12 +1,12 @@
-// The call of belay_cpu::pointwise: a group of elementwise operators that is computed block by block.
+// The call of belay_cpu::pointwise: a group of elementwise operators, computed block by block.
 //
 //   pointwise(Tensor[] inputs, str ops, int[] operands, float[] scalars) -> Tensor
 //
-// `ops` has the names of the steps (kPointwiseSteps), separated by spaces. A step takes as many
-// elements of `operands` as its row has operands and scalars together. An element is an index into
-// the list
+// `ops` has the names of the steps (kPointwiseSteps), separated by spaces. For each step, `operands`
+// has as many elements as the step's row has operands and scalars together. An element is an index
+// into the list
 //
-//   inputs, scalars, results of the steps before
+//   inputs, scalars, results of the previous steps
 //
 // The inputs broadcast to the shape of the result, which is that of the last step. Values are
 // float32 or truth values (bool inputs, results of comparisons); the result is float32.
@@ -37,7 +37,7 @@ struct PointwiseStep {
   std::string_view name;
   PointwiseOp op;
   int operands;                // values, before the scalars
-  int scalars = 0;             // parameters: indices of `scalars`
+  int scalars = 0;             // operands that must be elements of `scalars`
   bool truth = false;          // whether the result is a truth value
   uint8_t truth_operands = 0;  // bit k: operand k is a truth value
 };
@@ -94,6 +94,12 @@ constexpr const PointwiseStep* FindPointwiseStep(std::string_view name) {
   return nullptr;
 }
 
+// Returns element k of a Tensor[] at compile time; tensor_list.h has the overload for the runtime.
+template <class Meta>
+absl::StatusOr<const Meta*> ListTensor(const std::vector<const Meta*>& list, int k) {
+  return list[static_cast<size_t>(k)];
+}
+
 template <class Arguments>
 struct PointwiseGroupCall {
   using D = typename Arguments::Dim;
@@ -123,7 +129,8 @@ struct PointwiseGroupCall {
 
  private:
   static size_t Index(int k) { return static_cast<size_t>(k); }
-  absl::Status ReadStep(const Arguments& arguments, std::string_view name, int first);
+  // Reads step `num_steps`, whose operands begin at element `first`.
+  absl::Status ReadStep(const Arguments& arguments, const PointwiseStep& kind, int first);
   bool IsTruth(int index) const {
     if (index < num_inputs) return inputs[Index(index)]->dtype == DType::kBool;
     return index >= ResultOf(0) && steps[Index(index - ResultOf(0))].kind->truth;
@@ -132,31 +139,16 @@ struct PointwiseGroupCall {
 
 // ---- Implementation
 
-namespace pointwise_internal {
-// Returns element k of a Tensor[] at compile time; tensor_list.h has the overload for the runtime.
-template <class Meta>
-absl::StatusOr<const Meta*> InputOf(const std::vector<const Meta*>& list, int k) {
-  return list[static_cast<size_t>(k)];
-}
-inline absl::StatusOr<const TensorView*> InputOf(const ListView& list, int k) {
-  return ListTensor(list, k);
-}
-}  // namespace pointwise_internal
-
 template <class Arguments>
 absl::Status PointwiseGroupCall<Arguments>::ReadStep(const Arguments& arguments,
-                                                     std::string_view name, int first) {
-  const PointwiseStep* kind = FindPointwiseStep(name);
-  if (kind == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("ops: unknown step '", name, "'"));
-  }
+                                                     const PointwiseStep& kind, int first) {
   Step& step = steps[Index(num_steps)];
-  step.kind = kind;
-  for (int i = 0; i < kind->operands + kind->scalars; ++i) {
+  step.kind = &kind;
+  for (int i = 0; i < kind.operands + kind.scalars; ++i) {
     ABSL_ASSIGN_OR_RETURN(const auto element, arguments.ListInt("operands", first + i));
     const std::optional<int64_t> index = KnownInt(element);
     const auto refuse = [&](std::string_view expected) {
-      return absl::InvalidArgumentError(absl::StrCat("operands: step ", num_steps, " (", name,
+      return absl::InvalidArgumentError(absl::StrCat("operands: step ", num_steps, " (", kind.name,
                                                      "): expected ", expected, " as operand ", i,
                                                      ", got ", DimToString(element)));
     };
@@ -164,13 +156,13 @@ absl::Status PointwiseGroupCall<Arguments>::ReadStep(const Arguments& arguments,
       return refuse("an input, a scalar or an earlier result");
     }
     const int at = static_cast<int>(*index);
-    if (i >= kind->operands && !IsScalar(at)) return refuse("a scalar");
-    if (i < kind->operands && IsTruth(at) != ((kind->truth_operands >> i & 1) != 0)) {
+    if (i >= kind.operands && !IsScalar(at)) return refuse("a scalar");
+    if (i < kind.operands && IsTruth(at) != ((kind.truth_operands >> i & 1) != 0)) {
       return refuse(IsTruth(at) ? "float32" : "truth values");
     }
     step.operands[Index(i)] = static_cast<uint8_t>(at);
   }
-  if (kind->op == PointwiseOp::kPow) {
+  if (kind.op == PointwiseOp::kPow) {
     const float exponent = scalars[Index(step.operands[1] - num_inputs)];
     if (!IsQuickExponent(static_cast<double>(exponent), /*integers=*/false)) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -196,7 +188,7 @@ absl::StatusOr<PointwiseGroupCall<Arguments>> PointwiseGroupCall<Arguments>::Rea
         " scalars, got ", call.num_inputs, " and ", call.num_scalars));
   }
   for (int k = 0; k < call.num_inputs; ++k) {
-    ABSL_ASSIGN_OR_RETURN(const auto input, pointwise_internal::InputOf(inputs, k));
+    ABSL_ASSIGN_OR_RETURN(const auto input, ListTensor(inputs, k));
     if (input == nullptr || (input->dtype != DType::kFloat32 && input->dtype != DType::kBool)) {
       return absl::InvalidArgumentError(absl::StrCat("inputs: expected f32 or b8 as element ", k));
     }
@@ -215,13 +207,17 @@ absl::StatusOr<PointwiseGroupCall<Arguments>> PointwiseGroupCall<Arguments>::Rea
       return absl::InvalidArgumentError(
           absl::StrCat("ops: expected at most ", kMaxPointwiseSteps, " steps"));
     }
-    const PointwiseStep* kind = FindPointwiseStep(rest.substr(0, end));
-    const int needed = kind == nullptr ? 0 : kind->operands + kind->scalars;
+    const std::string_view name = rest.substr(0, end);
+    const PointwiseStep* kind = FindPointwiseStep(name);
+    if (kind == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("ops: unknown step '", name, "'"));
+    }
+    const int needed = kind->operands + kind->scalars;
     if (first + needed > num_operands) {
       return absl::InvalidArgumentError(absl::StrCat("operands: expected more than ", num_operands,
                                                      " elements for step ", call.num_steps));
     }
-    ABSL_RETURN_IF_ERROR(call.ReadStep(arguments, rest.substr(0, end), first));
+    ABSL_RETURN_IF_ERROR(call.ReadStep(arguments, *kind, first));
     first += needed;
     rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
   }

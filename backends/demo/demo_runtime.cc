@@ -130,7 +130,7 @@ class DemoHandle final : public DelegateHandle {
 
   absl::Status AddConstants(const DelegateInitContext& context, const DemoBlob& blob,
                             std::vector<Sizes>& bounds) {
-    const std::byte* base = blob.constants.data();  // null if there are no constants
+    const std::byte* base = blob.constants.data();  // null without constants
     if (reinterpret_cast<uintptr_t>(base) % alignof(float) != 0) {
       ABSL_RETURN_IF_ERROR(
           context.memory->Take(blob.constants.size(), "a copy of misaligned constants"));

@@ -94,16 +94,14 @@ std::string WhyNotHere(const exir::ExportedProgram& program, exir::GraphId graph
 // computes both at once.
 std::optional<exir::NodeId> FusedUser(const exir::Graph& graph, exir::NodeId id) {
   if (!IsPointwiseOp(graph, id)) return std::nullopt;
-  const exir::ValueId result = graph.node(id).results()[0];
-  const std::vector<exir::NodeId>& users = graph.value(result).users;
-  if (users.size() != 1 || graph.IsOutput(result) || !IsPointwiseOp(graph, users[0])) {
+  const exir::ValueId result = graph.ResultOf(id);
+  const std::optional<exir::NodeId> user = graph.SoleUser(result);
+  if (!user.has_value() || !IsPointwiseOp(graph, *user)) return std::nullopt;
+  const exir::TensorMeta& fused = graph.MetaOf(graph.ResultOf(*user));
+  if (fused.dtype != DType::kFloat32 || fused.sizes != graph.MetaOf(result).sizes) {
     return std::nullopt;
   }
-  const exir::TensorMeta& larger = *graph.value(graph.node(users[0]).results()[0]).tensor();
-  if (larger.dtype != DType::kFloat32 || larger.sizes != graph.value(result).tensor()->sizes) {
-    return std::nullopt;
-  }
-  return users[0];
+  return user;
 }
 
 // Does not delegate partitions without anchor operators.

@@ -1,9 +1,9 @@
 // belay_cpu::convolution: grouped, transposed and over volumes.
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <cstddef>
+#include <cstdint>
 
-#include "absl/strings/str_cat.h"
 #include "backends/cpu/convolution_calls.h"
 #include "backends/cpu/kernels/epilogue_of.h"
 #include "backends/cpu/kernels/kernel_tables.h"
@@ -11,10 +11,8 @@
 #include "backends/cpu/kernels/window_rows.h"
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
-#include "runtime/core/str_cat.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/ranges.h"
-#include "runtime/kernels/elements/channels_last.h"
 #include "runtime/kernels/packed/narrow_groups.h"
 #include "runtime/kernels/packed/packed_gemm.h"
 #include "runtime/kernels/packed/packed_weights.h"
@@ -24,21 +22,14 @@ namespace {
 
 using Call = GeneralConvolutionCall<KernelArguments>;
 
-absl::Status ExpectChannelsLastVolumes(std::string_view name, const TensorView& tensor) {
-  const DimOrder order = ChannelsLastOrder(tensor.rank());
-  if (HasStrides(tensor, DenseStrides(tensor.sizes, order))) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, ": expected dense channels last, got ", tensor.ToString()));
-}
-
 // Sizes [n, c, ...] as [n, depth, height, width].
 std::array<int64_t, 4> VolumeSizes(const Sizes& sizes) {
   const int last = sizes.size() - 1;
   return {sizes[0], sizes.size() == 5 ? sizes[2] : 1, sizes[last - 1], sizes[last]};
 }
 
-// The memory of a call: a padded copy of volumes of few channels, whose rows of a window are then taps
-// as a whole, and the memory of each thread.
+// The memory of a call: a padded copy of volumes with few channels, and the memory of each thread. In
+// the copy a whole row of a window is one tap.
 struct Memory {
   CheckedInt copy = 0;  // floats
   WindowRowsMemory rows;
@@ -102,7 +93,7 @@ class Convolution {
   }
 
  private:
-  // The results of a phase: a product whose rows of C are `stride` pixels apart.
+  // Computes the results of a phase: a GEMM whose rows of C are `stride` pixels apart.
   void RunPhase(const std::array<int64_t, 3>& phase) {
     const auto& window = call_.window.axes;
     std::array<WindowSteps, 3> axes;
@@ -161,7 +152,7 @@ class Convolution {
     }
   }
 
-  // Rows of A from `first_row` on.
+  // Computes C for rows of A that start at window `first_row`.
   void Multiply(const PackedGemmArgs& g, const std::array<WindowSteps, 3>& axes,
                 int64_t first_row) {
     const bool narrow = g.k != 0 && IsNarrowGroup(call_.groups, static_cast<int64_t>(g.k),
@@ -173,30 +164,18 @@ class Convolution {
     RunProduct(context_, size,
                [&](int part, size_t row, size_t end_row, size_t column, size_t end_column) {
                  if (g.k == 0) return PackedGemmRange(g, row, end_row, column, end_column);
-                 const WindowRows rows(data_, channels_, axes, memory_.rows,
+                 const WindowRows rows(data_, channels_, axes, first_row, memory_.rows,
                                        scratch_ + part * memory_.rows.bytes().value());
-                 const Shifted source = {&rows, static_cast<size_t>(first_row)};
                  PackedGemmArgs mine = g;
-                 mine.row_pointers = &Shifted::RowPointers;
-                 mine.source = &source;
+                 mine.row_pointers = &WindowRows::RowPointers;
+                 mine.source = &rows;
                  mine.pointers = rows.pointers();
                  (narrow ? NarrowGroupsRange : PackedGemmRange)(mine, row, end_row, column,
                                                                 end_column);
                });
   }
 
-  // Rows of a product that are rows `first` and the following of the windows.
-  struct Shifted {
-    const WindowRows* rows;
-    size_t first;
-    static void RowPointers(const void* source, size_t first, size_t count, size_t tap, size_t taps,
-                            const float** pointers) {
-      const auto* shifted = static_cast<const Shifted*>(source);
-      WindowRows::RowPointers(shifted->rows, shifted->first + first, count, tap, taps, pointers);
-    }
-  };
-
-  // Copies the input with its padding, and reads the copy from then on.
+  // Copies the input with its padding. All later reads use the copy.
   void Pad(float* copy) {
     const auto& axes = call_.window.axes;
     std::array<int64_t, 4> padded = in_;
@@ -238,9 +217,9 @@ class Convolution {
 absl::Status RunConvolution(KernelContext& context, const Call& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
-  ABSL_RETURN_IF_ERROR(ExpectChannelsLastVolumes("input", *call.input));
+  ABSL_RETURN_IF_ERROR(ExpectChannelsLast("input", *call.input));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, shape));
-  ABSL_RETURN_IF_ERROR(ExpectChannelsLastVolumes("result", *out));
+  ABSL_RETURN_IF_ERROR(ExpectChannelsLast("result", *out));
   ABSL_ASSIGN_OR_RETURN(const EpilogueF32 epilogue, EpilogueOf(call.epilogue, *out));
   if (out->numel() == 0) return absl::OkStatus();
   const Memory memory(call, context.num_threads());

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core/element.h"
+#include "runtime/core/sizes.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/kernels/elements/channels_last.h"
 
@@ -14,7 +15,10 @@ absl::Status ExpectContiguous(std::string_view name, const TensorView& tensor) {
 }
 
 absl::Status ExpectChannelsLast(std::string_view name, const TensorView& tensor) {
-  if (IsChannelsLast(tensor)) return absl::OkStatus();
+  const bool images = tensor.rank() == 4 || tensor.rank() == 5;
+  if (images && HasStrides(tensor, DenseStrides(tensor.sizes, ChannelsLastOrder(tensor.rank())))) {
+    return absl::OkStatus();
+  }
   return absl::InvalidArgumentError(
       absl::StrCat(name, ": expected dense images, channels last, got ", tensor.ToString()));
 }

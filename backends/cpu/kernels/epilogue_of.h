@@ -21,7 +21,8 @@ absl::StatusOr<QuantizedEpilogue> EpilogueOf(const QuantizedEpilogueCall<KernelA
 
 // kInvalidArgument, with the argument's name, unless the tensor is dense and row-major.
 absl::Status ExpectContiguous(std::string_view name, const TensorView& tensor);
-// kInvalidArgument, with the argument's name, unless the tensor is dense channels last images.
+// kInvalidArgument, with the argument's name, unless the tensor is dense images or volumes, channels
+// last.
 absl::Status ExpectChannelsLast(std::string_view name, const TensorView& tensor);
 
 }  // namespace belay::cpu

@@ -22,8 +22,8 @@ constexpr int kMaxSlots = 8;
 // Cost of a step per element, in multiply-adds.
 constexpr double kStepWork = 4;
 
-// The call with the loop of each step, and the buffer that its result is written to. A buffer is
-// free again after the last use of its result.
+// The call with each step's loop and the index of its result buffer. A buffer is free after the last
+// use of its result.
 struct Group : PointwiseGroupCall<KernelArguments> {
   std::array<VectorLoop, kMaxPointwiseSteps> loops = {};
   std::array<PointwiseParams, kMaxPointwiseSteps> params = {};
@@ -51,7 +51,7 @@ struct Group : PointwiseGroupCall<KernelArguments> {
       if (loops[static_cast<size_t>(k)] == nullptr) {
         return absl::InvalidArgumentError("ops: a step without a loop");
       }
-      // The loops of sums multiply their second operand by a scalar.
+      // The loops of add and sub multiply their second operand by a scalar.
       PointwiseParams& scalar = params[static_cast<size_t>(k)];
       if (step.kind->op == PointwiseOp::kAdd || step.kind->op == PointwiseOp::kSub) {
         scalar.Set(0, EValue(1.0));
@@ -108,7 +108,7 @@ void RunBlock(const Group& group, Buffers& buffers, const void* const* inputs, v
   for (int k = 0; k < group.num_inputs; ++k) {
     values[k] = inputs[k];
     if (group.inputs[static_cast<size_t>(k)]->dtype != DType::kBool) continue;
-    // Bytes from outside become 0 or 1.
+    // Loops require bytes that are 0 or 1.
     auto& truths = buffers.truths[static_cast<size_t>(k)];
     const auto* bytes = static_cast<const uint8_t*>(inputs[k]);
     for (size_t i = 0; i < n; ++i) truths[i] = bytes[i] != 0 ? 1 : 0;

@@ -1,4 +1,4 @@
-// Row pointers of products over windows of volumes, channels last: images have a depth of 1.
+// Indirection buffers of convolutions over volumes, channels last. Images are volumes of depth 1.
 #ifndef BELAY_BACKENDS_CPU_KERNELS_WINDOW_ROWS_H_
 #define BELAY_BACKENDS_CPU_KERNELS_WINDOW_ROWS_H_
 
@@ -12,7 +12,7 @@
 
 namespace belay::cpu {
 
-// Windows along one dimension: tap t of result o reads input first + o * stride + t * step.
+// Windows along one dimension: tap t of result o reads input position first + o * stride + t * step.
 struct WindowSteps {
   int64_t size = 1;   // of the input
   int64_t count = 1;  // results
@@ -25,7 +25,7 @@ struct WindowSteps {
 
 // Results phase, phase + stride, ... of a transposed convolution, or all results of another one.
 struct PhaseSteps {
-  WindowSteps steps;  // no taps: these results are sums of nothing
+  WindowSteps steps;  // without taps, these results are sums without terms
   int64_t first_tap = 0;
 
   // `size` and `out_size` are those of the input and of the result.
@@ -54,11 +54,11 @@ struct PhaseSteps {
   }
 };
 
-// The memory of one thread: row pointers, offsets of taps, a pixel of zeros.
+// Sizes of the memory of one thread: row pointers, tap offsets and a pixel of zeros.
 struct WindowRowsMemory {
   CheckedInt pointers, offsets, zeros;
 
-  // `rows` are those that a product reads at once, `channels` those of a pixel.
+  // `rows` is the number of rows that a GEMM reads at once, `channels` that of a pixel.
   static WindowRowsMemory For(int64_t rows, const CheckedInt& taps, int64_t channels) {
     return {CheckedInt(rows) * taps, taps, CheckedInt(channels)};
   }
@@ -74,10 +74,11 @@ struct WindowRowsMemory {
 // The `source` of RowPointers. Rows are the windows of all images, row by row.
 class WindowRows {
  public:
-  // `memory` has WindowRowsMemory::bytes() bytes for these steps. Precondition: taps in each.
+  // Row 0 of the GEMM is window `first_row`. `memory` has sizes.bytes() bytes. Precondition: all axes
+  // have taps.
   WindowRows(const float* data, int64_t channels, const std::array<WindowSteps, 3>& axes,
-             const WindowRowsMemory& sizes, std::byte* memory)
-      : data_(data), channels_(channels), axes_(axes) {
+             int64_t first_row, const WindowRowsMemory& sizes, std::byte* memory)
+      : data_(data), channels_(channels), axes_(axes), first_row_(first_row) {
     pointers_ = reinterpret_cast<const float**>(memory);
     memory += static_cast<size_t>(sizes.pointers.value()) * sizeof(const float*);
     offsets_ = reinterpret_cast<int64_t*>(memory);
@@ -96,7 +97,7 @@ class WindowRows {
 
   const float** pointers() const { return pointers_; }
 
-  // RowPointersFn of a WindowRows.
+  // Implements RowPointersFn; `source` is a WindowRows.
   static void RowPointers(const void* source, size_t first, size_t count, size_t tap, size_t taps,
                           const float** pointers) {
     static_cast<const WindowRows*>(source)->Find(first, count, tap, taps, pointers);
@@ -109,8 +110,8 @@ class WindowRows {
 
   void Find(size_t first, size_t count, size_t tap, size_t taps, const float** pointers) const {
     const auto& [az, ay, ax] = axes_;
-    int64_t x = static_cast<int64_t>(first) % ax.count;
-    int64_t rest = static_cast<int64_t>(first) / ax.count;
+    const int64_t row = first_row_ + static_cast<int64_t>(first);
+    int64_t x = row % ax.count, rest = row / ax.count;
     int64_t y = rest % ay.count;
     rest /= ay.count;
     int64_t z = rest % az.count, image = rest / az.count;
@@ -119,7 +120,7 @@ class WindowRows {
     };
     for (size_t i = 0; i < count; ++i) {
       const int64_t z0 = z * az.stride, y0 = y * ay.stride, x0 = x * ax.stride;
-      // Not a pointer: the first tap may be outside.
+      // An offset, not a pointer: the first tap may be outside of the volume.
       const int64_t base =
           image * az.size * Offset(1, 0, 0) + Offset(z0 + az.first, y0 + ay.first, x0 + ax.first);
       const float** to = pointers + i;
@@ -158,6 +159,7 @@ class WindowRows {
   const float* data_;  // [n, depth, height, width, channels]
   int64_t channels_;
   std::array<WindowSteps, 3> axes_;
+  int64_t first_row_;
   const float** pointers_;
   int64_t* offsets_;
   float* zeros_;

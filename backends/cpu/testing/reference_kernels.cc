@@ -257,7 +257,7 @@ absl::Status RunConvolution(KernelContext& context,
           Sizes at = index;
           bool inside = true;
           for (int s = 0; s < spatial; ++s) {
-            const WindowAxis& a = axes[static_cast<size_t>(3 - spatial + s)];
+            const WindowAxis& a = call.window.axis(s);
             const int64_t t = tap[3 - spatial + s];
             int64_t& place = at[2 + s];
             if (call.transposed) {

@@ -57,10 +57,6 @@ std::optional<ClampForm> ActivationForms::Clamp(NodeId id) const {
   return ClampForm{std::min(*low, *high), *high};
 }
 
-std::optional<NodeId> ActivationForms::OnlyReader(ValueId value) const {
-  return program_.top().SoleUser(value);
-}
-
 std::optional<Argument> ActivationForms::Beside(NodeId id, ValueId value, Op kind) const {
   const Row* row = RowOf(id);
   if (row == nullptr || row->kind != kind) return std::nullopt;
@@ -80,8 +76,8 @@ std::optional<Argument> ActivationForms::Factor(NodeId id, ValueId value) const 
 
 bool ActivationForms::IsLike(ValueId a, ValueId b) const {
   constexpr DTypeSet kTypes = {DType::kFloat32, DType::kBFloat16};
-  const exir::TensorMeta* x = program_.top().value(a).tensor();
-  const exir::TensorMeta* y = program_.top().value(b).tensor();
+  const exir::TensorMeta* x = graph().value(a).tensor();
+  const exir::TensorMeta* y = graph().value(b).tensor();
   return x != nullptr && y != nullptr && kTypes.contains(x->dtype) && y->dtype == x->dtype &&
          x->sizes == y->sizes;
 }
@@ -92,7 +88,7 @@ std::optional<std::vector<NodeId>> ActivationForms::SixSteps(NodeId first, Value
   std::vector<NodeId> steps = {first};
   float low = -std::numeric_limits<float>::infinity(), high = -low;
   while (low != 0 || high != 6) {
-    const std::optional<NodeId> next = OnlyReader(Result(steps.back()));
+    const std::optional<NodeId> next = graph().SoleUser(Result(steps.back()));
     const std::optional<ClampForm> clamp = next.has_value() ? Clamp(*next) : std::nullopt;
     if (!clamp.has_value()) return std::nullopt;
     low = std::clamp(low, clamp->low, clamp->high);
@@ -120,7 +116,7 @@ std::optional<ActivationForm> ActivationForms::FindGated(ValueId value, NodeId g
   const std::optional<Argument> factor = Factor(product, value);
   if (!factor.has_value()) return std::nullopt;
   if (row->activation == "sigmoid") {
-    if (OnlyReader(Result(gate)) != product || *factor != Argument(Result(gate))) {
+    if (graph().SoleUser(Result(gate)) != product || *factor != Argument(Result(gate))) {
       return std::nullopt;
     }
     return ActivationForm{"silu", {gate, product}};
@@ -129,24 +125,24 @@ std::optional<ActivationForm> ActivationForms::FindGated(ValueId value, NodeId g
   if (!steps.has_value()) return std::nullopt;
   ActivationForm form{"hardswish", *std::move(steps)};
   // The division may precede or follow the multiplication.
-  std::optional<NodeId> next = OnlyReader(Result(form.nodes.back()));
+  std::optional<NodeId> next = graph().SoleUser(Result(form.nodes.back()));
   const bool before = next.has_value() && DividesBySix(*next, Result(form.nodes.back()));
   if (before) {
     form.nodes.push_back(*next);
-    next = OnlyReader(Result(form.nodes.back()));
+    next = graph().SoleUser(Result(form.nodes.back()));
   }
   if (next != product || *factor != Argument(Result(form.nodes.back()))) return std::nullopt;
   form.nodes.push_back(product);
   if (before) return form;
-  next = OnlyReader(Result(product));
+  next = graph().SoleUser(Result(product));
   if (!next.has_value() || !DividesBySix(*next, Result(product))) return std::nullopt;
   form.nodes.push_back(*next);
   return form;
 }
 
 std::optional<ActivationForm> ActivationForms::Find(ValueId value) const {
-  if (program_.top().IsOutput(value)) return std::nullopt;
-  const std::vector<NodeId>& users = program_.top().value(value).users;
+  if (graph().IsOutput(value)) return std::nullopt;
+  const std::vector<NodeId>& users = graph().value(value).users;
   std::optional<ActivationForm> form;
   if (users.size() == 1) {
     const Row* row = RowOf(users[0]);
@@ -156,7 +152,7 @@ std::optional<ActivationForm> ActivationForms::Find(ValueId value) const {
       const std::string* approximate = node(users[0]).argument("approximate").get_if<std::string>();
       if (approximate != nullptr && *approximate == "tanh") form->activation = "gelu_tanh";
     } else if (std::optional<std::vector<NodeId>> steps = SixSteps(users[0], value)) {
-      const std::optional<NodeId> last = OnlyReader(Result(steps->back()));
+      const std::optional<NodeId> last = graph().SoleUser(Result(steps->back()));
       if (!last.has_value() || !DividesBySix(*last, Result(steps->back()))) return std::nullopt;
       steps->push_back(*last);
       form = ActivationForm{"hardsigmoid", *std::move(steps)};
@@ -167,7 +163,7 @@ std::optional<ActivationForm> ActivationForms::Find(ValueId value) const {
   }
   if (!form.has_value()) return std::nullopt;
   // Dtypes other than float32 round between the nodes of a decomposition.
-  const exir::TensorMeta* meta = program_.top().value(value).tensor();
+  const exir::TensorMeta* meta = graph().value(value).tensor();
   if (form->nodes.size() > 1 && (meta == nullptr || meta->dtype != DType::kFloat32)) {
     return std::nullopt;
   }

@@ -42,10 +42,6 @@ class ActivationForms {
   // Factors may be in either order, a clamp may be split in two, and div by 6 may be mul by 1/6.
   std::optional<ActivationForm> Find(exir::ValueId value) const;
 
-  // Returns the only user of the value. nullopt if there are several, or the value is a graph
-  // output.
-  std::optional<exir::NodeId> OnlyReader(exir::ValueId value) const;
-
   // Returns the other operand if `node` adds to (multiplies) the value. nullopt for another node or
   // a sum with alpha other than 1.
   std::optional<exir::Argument> Addend(exir::NodeId node, exir::ValueId value) const;
@@ -60,8 +56,9 @@ class ActivationForms {
   };
   static const Row kRows[];
 
-  const exir::Node& node(exir::NodeId id) const { return program_.top().node(id); }
-  exir::ValueId Result(exir::NodeId id) const { return node(id).outputs[0].values[0]; }
+  const exir::Graph& graph() const { return program_.top(); }
+  const exir::Node& node(exir::NodeId id) const { return graph().node(id); }
+  exir::ValueId Result(exir::NodeId id) const { return graph().ResultOf(id); }
   const Row* RowOf(exir::NodeId id) const { return table_.Find(node(id).target); }
   // Returns the operand that is not `value`, if `node` is of this kind.
   std::optional<exir::Argument> Beside(exir::NodeId node, exir::ValueId value, Op kind) const;

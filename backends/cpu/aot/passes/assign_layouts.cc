@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "backends/cpu/aot/passes/permuted_dims.h"
 #include "backends/cpu/calls.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ir/graph_editor.h"
@@ -113,7 +114,7 @@ class LayoutAssignment {
       const bool channels_last =
           wanted.rank() == 4 &&
           HasSameLayout(wanted, exir::DenseInFormat(wanted.dtype, wanted.sizes, true));
-      if (HasSameLayout(*graph_.value(*value).tensor(), wanted)) continue;
+      if (HasSameLayout(graph_.MetaOf(*value), wanted)) continue;
       if (!wanted.is_contiguous() && !channels_last) continue;
       outputs[k] = InOrder(*value, !wanted.is_contiguous(), NodeId());
     }
@@ -121,24 +122,22 @@ class LayoutAssignment {
     return changed_;
   }
 
-  // Permutations of rows to images for convolutions keep the rows' order in memory, if that is
-  // channels last.
+  // Gives a permutation that only operators over images use the layout of its operand, if that makes
+  // it channels last.
   bool ShareWithConvolutions() {
     bool changed = false;
     for (NodeId id : graph_.NodeList()) {
       if (graph_.node(id).target->aten() != permute_) continue;
-      const ValueId value = graph_.node(id).results()[0];
+      const ValueId value = graph_.ResultOf(id);
       const TensorMeta* meta = graph_.value(value).tensor();
       if (meta == nullptr || (meta->rank() != 4 && meta->rank() != 5)) continue;
       const bool images =
           IsRead(value, [](const exir::Node& reader) { return IsOverImages(*reader.target); });
       if (!images) continue;
-      const std::optional<std::vector<size_t>> dims = DimsOf(graph_.node(id));
-      if (!dims.has_value()) continue;
-      const TensorMeta& inner =
-          *graph_.value(*graph_.node(id).operand().get_if<ValueId>()).tensor();
+      std::optional<std::vector<SymInt>> strides = SharedStrides(graph_.node(id));
+      if (!strides.has_value()) continue;
       TensorMeta shared = *meta;
-      for (size_t d = 0; d < dims->size(); ++d) shared.strides[d] = inner.strides[(*dims)[d]];
+      shared.strides = *std::move(strides);
       const TensorMeta wanted = exir::DenseInFormat(meta->dtype, meta->sizes, true);
       if (!HasSameLayout(shared, wanted) || HasSameLayout(*meta, wanted)) continue;
       TensorMeta retyped = *meta;
@@ -157,7 +156,7 @@ class LayoutAssignment {
       for (std::string_view operand : {"query", "key", "value"}) {
         if (ShareOperand(*graph_.node(id).value_argument(operand))) changed = true;
       }
-      if (ShareResult(graph_.node(id).results()[0])) changed = true;
+      if (ShareResult(graph_.ResultOf(id))) changed = true;
     }
     return changed;
   }
@@ -170,22 +169,19 @@ class LayoutAssignment {
                                          [&](NodeId user) { return by(graph_.node(user)); });
   }
 
-  // Dimension d of the result is dimension dims[d] of the operand. nullopt if they are not
-  // literals.
-  std::optional<std::vector<size_t>> DimsOf(const exir::Node& permute) const {
-    const Argument::List* list = permute.argument("dims").get_if<Argument::List>();
-    if (list == nullptr) return std::nullopt;
-    std::vector<size_t> dims;
-    for (const Argument& element : *list) {
-      const int64_t* dim = element.get_if<int64_t>();
-      if (dim == nullptr) return std::nullopt;
-      dims.push_back(static_cast<size_t>(*dim < 0 ? *dim + int64_t(list->size()) : *dim));
-    }
-    return dims;
+  // Returns the strides of a permutation's result that shares the operand's memory. nullopt if its
+  // dims are not literals.
+  std::optional<std::vector<SymInt>> SharedStrides(const exir::Node& permute) const {
+    const std::optional<std::vector<int64_t>> dims = PermutedDims(permute);
+    if (!dims.has_value()) return std::nullopt;
+    const TensorMeta& operand = graph_.MetaOf(*permute.operand().get_if<ValueId>());
+    std::vector<SymInt> strides;
+    for (int64_t d : *dims) strides.push_back(operand.strides[d]);
+    return strides;
   }
 
   bool Retype(ValueId value, std::vector<SymInt> strides) {
-    TensorMeta meta = *graph_.value(value).tensor();
+    TensorMeta meta = graph_.MetaOf(value);
     if (meta.strides == strides) return false;
     meta.strides = std::move(strides);
     if (!IsLastTogether(meta)) return false;
@@ -199,13 +195,9 @@ class LayoutAssignment {
     if (!producer.valid() || graph_.node(producer).target->aten() != permute_) return false;
     const bool alone = IsRead(
         value, [](const exir::Node& reader) { return IsCpuOp(*reader.target, "attention"); });
-    const std::optional<std::vector<size_t>> dims = DimsOf(graph_.node(producer));
-    if (!alone || !dims.has_value()) return false;
-    const TensorMeta& inner =
-        *graph_.value(*graph_.node(producer).operand().get_if<ValueId>()).tensor();
-    std::vector<SymInt> strides;
-    for (size_t d : *dims) strides.push_back(inner.strides[d]);
-    return Retype(value, std::move(strides));
+    if (!alone) return false;
+    std::optional<std::vector<SymInt>> strides = SharedStrides(graph_.node(producer));
+    return strides.has_value() && Retype(value, *std::move(strides));
   }
 
   // Gives a value that only permutations use the layout of the first permutation's result.
@@ -214,9 +206,9 @@ class LayoutAssignment {
         IsRead(value, [&](const exir::Node& reader) { return reader.target->aten() == permute_; });
     if (!alone) return false;
     const exir::Node& reader = graph_.node(graph_.value(value).users[0]);
-    const std::optional<std::vector<size_t>> dims = DimsOf(reader);
+    const std::optional<std::vector<int64_t>> dims = PermutedDims(reader);
     if (!dims.has_value()) return false;
-    const TensorMeta& outer = *graph_.value(reader.results()[0]).tensor();
+    const TensorMeta& outer = graph_.MetaOf(reader.results()[0]);
     std::vector<SymInt> strides(dims->size());
     for (size_t d = 0; d < dims->size(); ++d) strides[(*dims)[d]] = outer.strides[d];
     return Retype(value, std::move(strides));
@@ -224,7 +216,7 @@ class LayoutAssignment {
 
   // Returns the value, or a copy in the requested layout, inserted before `reader` or at the end.
   ValueId InOrder(ValueId value, bool channels_last, NodeId reader) {
-    const TensorMeta& meta = *graph_.value(value).tensor();
+    const TensorMeta& meta = graph_.MetaOf(value);
     TensorMeta wanted = exir::DenseInFormat(meta.dtype, meta.sizes, channels_last);
     if (HasSameLayout(meta, wanted)) return value;
     const auto [it, inserted] = copies_.try_emplace({value, channels_last});

@@ -14,6 +14,7 @@
 #include "backends/cpu/aot/constant_view.h"
 #include "backends/cpu/aot/passes/float_casts.h"
 #include "backends/cpu/aot/passes/node_kinds.h"
+#include "backends/cpu/aot/passes/permuted_dims.h"
 #include "backends/cpu/ops/cpu_ops.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/text.h"
@@ -143,18 +144,19 @@ class AttentionFusion {
     const ValueId* value = node(id).value_argument(argument);
     return value == nullptr ? ValueId() : *value;
   }
-  const TensorMeta& MetaOf(ValueId value) const { return *graph_.value(value).tensor(); }
+
+  static bool HasSameLastTwo(const std::vector<SymInt>& a, const std::vector<SymInt>& b) {
+    return a.size() >= 2 && b.size() >= 2 && std::equal(a.end() - 2, a.end(), b.end() - 2);
+  }
 
   // Returns the operand of a reshape that keeps the last two dimensions.
   std::optional<ValueId> Reshaped(ValueId value) const {
     const std::optional<NodeId> reshape = Producer(value, Op::kReshape);
     if (!reshape.has_value()) return std::nullopt;
     const ValueId operand = ValueOf(*reshape, "self");
-    const std::vector<SymInt>& from = MetaOf(operand).sizes;
-    const std::vector<SymInt>& to = MetaOf(value).sizes;
-    if (from.size() < 3 || to.size() < 3 || !std::equal(from.end() - 2, from.end(), to.end() - 2)) {
-      return std::nullopt;
-    }
+    const std::vector<SymInt>& from = graph_.MetaOf(operand).sizes;
+    const std::vector<SymInt>& to = graph_.MetaOf(value).sizes;
+    if (from.size() < 3 || to.size() < 3 || !HasSameLastTwo(from, to)) return std::nullopt;
     return operand;
   }
   // Returns the operand of a conversion between supported dtypes.
@@ -162,7 +164,8 @@ class AttentionFusion {
     const std::optional<NodeId> cast = Producer(value, Op::kCast);
     if (!cast.has_value()) return std::nullopt;
     const ValueId operand = ValueOf(*cast, "self");
-    if (!kDTypes.contains(MetaOf(operand).dtype) || !kDTypes.contains(MetaOf(value).dtype)) {
+    if (!kDTypes.contains(graph_.MetaOf(operand).dtype) ||
+        !kDTypes.contains(graph_.MetaOf(value).dtype)) {
       return std::nullopt;
     }
     return operand;
@@ -175,8 +178,8 @@ class AttentionFusion {
     const ValueId operand = ValueOf(id, "self");
     const std::optional<double> number = constants_.Number(node(id).argument("other"));
     if (!operand.valid() || !number.has_value() || !std::isfinite(*number) || *number == 0 ||
-        MetaOf(operand).sizes != MetaOf(value).sizes ||
-        MetaOf(operand).dtype != MetaOf(value).dtype) {
+        graph_.MetaOf(operand).sizes != graph_.MetaOf(value).sizes ||
+        graph_.MetaOf(operand).dtype != graph_.MetaOf(value).dtype) {
       return std::nullopt;
     }
     return std::pair<ValueId, double>(operand, mul.has_value() ? *number : 1 / *number);
@@ -198,8 +201,8 @@ class AttentionFusion {
       } else if (const auto expand = Producer(value, Op::kExpand)) {
         // [.., 1, rows, columns] -> [.., n, rows, columns]
         const ValueId operand = ValueOf(*expand, "self");
-        const std::vector<SymInt>& from = MetaOf(operand).sizes;
-        const std::vector<SymInt>& to = MetaOf(value).sizes;
+        const std::vector<SymInt>& from = graph_.MetaOf(operand).sizes;
+        const std::vector<SymInt>& to = graph_.MetaOf(value).sizes;
         if (from.size() != to.size() || from.size() < 3) break;
         const size_t grown = from.size() - 3;
         bool fits = from[grown] == SymInt(1) && source.repeated == SymInt(1);
@@ -221,7 +224,7 @@ class AttentionFusion {
   std::optional<Source> Innermost(const std::vector<Source>& sources,
                                   const std::vector<SymInt>& sizes) const {
     for (auto it = sources.rbegin(); it != sources.rend(); ++it) {
-      const TensorMeta& meta = MetaOf(it->value);
+      const TensorMeta& meta = graph_.MetaOf(it->value);
       if (meta.rank() != static_cast<int>(sizes.size()) || !kDTypes.contains(meta.dtype)) continue;
       const size_t heads = sizes.size() - 3;
       bool fits = meta.sizes[heads] * it->repeated == sizes[heads];
@@ -264,57 +267,63 @@ class AttentionFusion {
   }
 
   bool IsLast(const Argument& dim, ValueId value) const {
-    return dim == Argument(-1) || dim == Argument(int64_t{MetaOf(value).rank() - 1});
+    return dim == Argument(-1) || dim == Argument(int64_t{graph_.MetaOf(value).rank() - 1});
   }
 
   // Whether only these nodes use the value.
-  bool IsReadBy(ValueId value, const std::vector<NodeId>& readers) const {
+  bool IsUsedOnlyBy(ValueId value, const std::vector<NodeId>& nodes) const {
     if (graph_.IsOutput(value)) return false;
     const std::vector<NodeId>& users = graph_.value(value).users;
     return std::all_of(users.begin(), users.end(), [&](NodeId user) {
-      return std::find(readers.begin(), readers.end(), user) != readers.end();
+      return std::find(nodes.begin(), nodes.end(), user) != nodes.end();
     });
   }
 
-  // Whether a matmul computes the value, through reshapes, conversions, factors and masks.
-  bool IsProduct(ValueId value, size_t masks) {
+  // Returns the node that masks scores: an addition or a selection.
+  std::optional<NodeId> Masking(ValueId scores) const {
+    const std::optional<NodeId> sum = Producer(scores, Op::kAdd);
+    return sum.has_value() ? sum : Producer(scores, Op::kWhere);
+  }
+
+  // Whether a matmul computes the value, through reshapes, conversions, factors and at most `masks`
+  // masks.
+  bool IsMatmul(ValueId value, size_t masks) {
     const Source end = Sources({value}, /*inside=*/false).back();
     if (!(end.repeated == SymInt(1))) return false;
     if (Producer(end.value, Op::kBmm).has_value()) return true;
     if (masks == 0) return false;
-    const std::optional<NodeId> sum = Producer(end.value, Op::kAdd);
-    const std::optional<NodeId> where = Producer(end.value, Op::kWhere);
-    if (!sum.has_value() && !where.has_value()) return false;
-    const NodeId id = sum.has_value() ? *sum : *where;
+    const std::optional<NodeId> masking = Masking(end.value);
+    if (!masking.has_value()) return false;
     for (std::string_view operand : {"self", "other"}) {
-      const ValueId of = ValueOf(id, operand);
-      if (of.valid() && IsProduct(of, masks - 1)) return true;
+      const ValueId of = ValueOf(*masking, operand);
+      if (of.valid() && IsMatmul(of, masks - 1)) return true;
     }
     return false;
   }
 
   // Returns the matmul that computes the scores, [.., queries, keys], with its factor, and the
   // masks, the last one first.
-  std::optional<Source> Product(ValueId scores, std::vector<Mask>& masks) {
+  std::optional<Source> FindMatmul(ValueId scores, std::vector<Mask>& masks) {
     for (;;) {
       const Source end = Sources({scores}, /*inside=*/true).back();
       if (!(end.repeated == SymInt(1))) return std::nullopt;
       if (Producer(end.value, Op::kBmm).has_value()) return end;
       if (end.factor != 1 || masks.size() == kMostMasks) return std::nullopt;
-      const std::optional<NodeId> sum = Producer(end.value, Op::kAdd);
-      const std::optional<NodeId> where = Producer(end.value, Op::kWhere);
-      if (!sum.has_value() && !where.has_value()) return std::nullopt;
-      const NodeId id = sum.has_value() ? *sum : *where;
+      const std::optional<NodeId> masking = Masking(end.value);
+      if (!masking.has_value()) return std::nullopt;
+      const NodeId id = *masking;
       ValueId left = ValueOf(id, "self"), right = ValueOf(id, "other");
       if (!left.valid() || !right.valid()) return std::nullopt;
-      const bool swaps = !IsProduct(left, kMostMasks - masks.size());
+      const bool swaps = !IsMatmul(left, kMostMasks - masks.size());
       if (swaps) std::swap(left, right);
-      const TensorMeta& meta = MetaOf(end.value);
-      if (MetaOf(left).sizes != meta.sizes || MetaOf(left).dtype != meta.dtype) return std::nullopt;
+      const TensorMeta& meta = graph_.MetaOf(end.value);
+      if (graph_.MetaOf(left).sizes != meta.sizes || graph_.MetaOf(left).dtype != meta.dtype) {
+        return std::nullopt;
+      }
       Mask mask = {.value = right, .sizes = meta.sizes};
-      if (sum.has_value()) {
+      if (Is(id, Op::kAdd)) {
         if (constants_.Number(node(id).argument("alpha")) != 1.0) return std::nullopt;
-        if (!kDTypes.contains(MetaOf(right).dtype)) return std::nullopt;
+        if (!kDTypes.contains(graph_.MetaOf(right).dtype)) return std::nullopt;
       } else {
         const std::optional<double> fill = Fill(right);
         if (!fill.has_value()) return std::nullopt;
@@ -323,9 +332,11 @@ class AttentionFusion {
                 .is_condition = true,
                 .visible = !swaps,
                 .fill = *fill};
-        if (!mask.value.valid() || MetaOf(mask.value).dtype != DType::kBool) return std::nullopt;
+        if (!mask.value.valid() || graph_.MetaOf(mask.value).dtype != DType::kBool) {
+          return std::nullopt;
+        }
       }
-      if (MetaOf(mask.value).rank() > meta.rank()) return std::nullopt;
+      if (graph_.MetaOf(mask.value).rank() > meta.rank()) return std::nullopt;
       inside_.push_back(id);
       masks.push_back(std::move(mask));
       scores = left;
@@ -333,25 +344,24 @@ class AttentionFusion {
   }
 
   // Returns the condition of a mask that is 0 where it has one value and `fill` where it has the
-  // other one.
+  // other one. Returns other masks unchanged.
   Mask ConditionOf(Mask mask) const {
-    if (!mask.is_condition) {
-      ValueId value = mask.value;
-      while (const std::optional<ValueId> converted = Converted(value)) value = *converted;
-      const std::optional<NodeId> where = Producer(value, Op::kWhere);
-      if (!where.has_value()) return mask;
-      const std::optional<double> self = Fill(ValueOf(*where, "self"));
-      const std::optional<double> other = Fill(ValueOf(*where, "other"));
-      const ValueId condition = ValueOf(*where, "condition");
-      if (!self.has_value() || !other.has_value() || (*self != 0 && *other != 0) ||
-          !condition.valid() || MetaOf(condition).dtype != DType::kBool) {
-        return mask;
-      }
-      mask.value = condition;
-      mask.is_condition = true;
-      mask.visible = *self == 0;
-      mask.fill = mask.visible ? *other : *self;
+    if (mask.is_condition) return mask;
+    ValueId value = mask.value;
+    while (const std::optional<ValueId> converted = Converted(value)) value = *converted;
+    const std::optional<NodeId> where = Producer(value, Op::kWhere);
+    if (!where.has_value()) return mask;
+    const std::optional<double> self = Fill(ValueOf(*where, "self"));
+    const std::optional<double> other = Fill(ValueOf(*where, "other"));
+    const ValueId condition = ValueOf(*where, "condition");
+    if (!self.has_value() || !other.has_value() || (*self != 0 && *other != 0) ||
+        !condition.valid() || graph_.MetaOf(condition).dtype != DType::kBool) {
+      return mask;
     }
+    mask.value = condition;
+    mask.is_condition = true;
+    mask.visible = *self == 0;
+    mask.fill = mask.visible ? *other : *self;
     return mask;
   }
 
@@ -360,7 +370,7 @@ class AttentionFusion {
   int IndexOf(ValueId value) const {
     int dim = 0;
     for (;;) {
-      const TensorMeta& meta = MetaOf(value);
+      const TensorMeta& meta = graph_.MetaOf(value);
       int wide = 0;
       for (int d = 0; d < meta.rank(); ++d) {
         if (meta.sizes[d] == SymInt(1)) continue;
@@ -396,13 +406,9 @@ class AttentionFusion {
     if (mask.is_condition && mask.fill > kLow) return false;
     for (;;) {
       std::optional<NodeId> view = Producer(value, Op::kReshape);
-      if (view.has_value()) {
-        const std::vector<SymInt>& from = MetaOf(ValueOf(*view, "self")).sizes;
-        const std::vector<SymInt>& to = MetaOf(value).sizes;
-        if (from.size() < 2 || to.size() < 2 ||
-            !std::equal(from.end() - 2, from.end(), to.end() - 2)) {
-          return false;
-        }
+      if (view.has_value() && !HasSameLastTwo(graph_.MetaOf(ValueOf(*view, "self")).sizes,
+                                              graph_.MetaOf(value).sizes)) {
+        return false;
       }
       if (!view.has_value()) view = Producer(value, Op::kExpand);
       if (!view.has_value() && mask.is_condition && Producer(value, Op::kNot).has_value()) {
@@ -412,10 +418,8 @@ class AttentionFusion {
       if (!view.has_value()) break;
       value = ValueOf(*view, "self");
     }
-    const std::vector<SymInt>& sizes = MetaOf(value).sizes;
-    if (sizes.size() < 2 || !std::equal(sizes.end() - 2, sizes.end(), mask.sizes.end() - 2)) {
-      return false;
-    }
+    const std::vector<SymInt>& sizes = graph_.MetaOf(value).sizes;
+    if (!HasSameLastTwo(sizes, mask.sizes)) return false;
     if (mask.is_condition) {
       for (const auto& [op, columns_first, is_visible] :
            {std::tuple(Op::kLessEqual, true, true), std::tuple(Op::kGreaterEqual, false, true),
@@ -454,7 +458,7 @@ class AttentionFusion {
   // Returns the shape of a mask for scores of `sizes`. nullopt if no shape fits, or if it depends on
   // sizes that are known only at run time.
   std::optional<MaskShape> ShapeOf(const Mask& mask, const std::vector<SymInt>& sizes) const {
-    std::vector<SymInt> from = MetaOf(mask.value).sizes;
+    std::vector<SymInt> from = graph_.MetaOf(mask.value).sizes;
     if (mask.sizes == sizes) return MaskShape();
     // Only dimensions that the mask has matter, if those of both shapes are equal.
     if (from.size() <= 2 ||
@@ -536,7 +540,7 @@ class AttentionFusion {
       dims.emplace_back(size);
     }
     return Insert(last, op, "mask", {{"self", value}, {"size", std::move(list)}},
-                  MetaOf(value).dtype, std::move(dims));
+                  graph_.MetaOf(value).dtype, std::move(dims));
   }
   // Returns the sizes of the sum of two masks that broadcast to the same scores.
   std::vector<SymInt> SumSizes(const std::vector<SymInt>& a, const std::vector<SymInt>& b) const {
@@ -562,7 +566,7 @@ class AttentionFusion {
     const std::optional<NodeId> softmax = Producer(soft, Op::kSoftmax);
     if (!softmax.has_value() || !IsLast(node(*softmax).argument("dim"), soft)) return false;
     const ValueId scores = ValueOf(*softmax, "self");
-    const TensorMeta& shape = MetaOf(scores);
+    const TensorMeta& shape = graph_.MetaOf(scores);
     const int rank = shape.rank();
     const auto no = [&](std::string_view why) {
       if (diagnostics_ != nullptr) {
@@ -570,9 +574,9 @@ class AttentionFusion {
       }
       return false;
     };
-    const ValueId result = node(last).results()[0];
-    if (!kDTypes.contains(shape.dtype) || MetaOf(result).dtype != DType::kFloat32 || rank < 3 ||
-        rank > 4 || !shape.sizes[rank - 3].AsInt().has_value()) {
+    const ValueId result = graph_.ResultOf(last);
+    if (!kDTypes.contains(shape.dtype) || graph_.MetaOf(result).dtype != DType::kFloat32 ||
+        rank < 3 || rank > 4 || !shape.sizes[rank - 3].AsInt().has_value()) {
       return no("its scores are not floats of [heads, queries, keys] with a known number of heads");
     }
     inside_.push_back(*softmax);
@@ -585,17 +589,17 @@ class AttentionFusion {
       if (zero.valid() && node(zero).operand() == Argument(soft)) inside_.push_back(zero);
     }
     // The weights must have no other users.
-    std::vector<NodeId> readers = inside_;
-    readers.push_back(last);
+    std::vector<NodeId> users = inside_;
+    users.push_back(last);
     for (const Source& source : weights) {
-      if (!IsReadBy(source.value, readers)) return no("its weights have other users");
+      if (!IsUsedOnlyBy(source.value, users)) return no("its weights have other users");
     }
-    if (!IsReadBy(soft, readers)) return no("its weights have other users");
+    if (!IsUsedOnlyBy(soft, users)) return no("its weights have other users");
 
     // Match the scores: a matmul and masks.
     std::vector<Mask> masks;
-    const std::optional<Source> product = Product(scores, masks);
-    if (!product.has_value()) return no("its scores are neither a matmul nor a matmul plus a mask");
+    const std::optional<Source> matmul = FindMatmul(scores, masks);
+    if (!matmul.has_value()) return no("its scores are neither a matmul nor a matmul plus a mask");
     const bool causal = masks.size() == 1 && IsCausal(masks[0]);
     if (causal) masks.clear();
     // The mask is a condition, if the scores have no other mask.
@@ -615,13 +619,13 @@ class AttentionFusion {
       if (!mask_shape.has_value()) return no("its mask is not a reshape of [heads, queries, keys]");
       mask_shapes.push_back(*mask_shape);
     }
-    const NodeId dot = *Producer(product->value, Op::kBmm);
+    const NodeId dot = *Producer(matmul->value, Op::kBmm);
     inside_.push_back(dot);
 
     // Match the operands of the matmul.
     const std::vector<Source> queries = Sources({ValueOf(dot, "self")}, false);
     std::vector<SymInt> sizes = shape.sizes;
-    sizes[rank - 1] = MetaOf(queries[0].value).sizes.back();
+    sizes[rank - 1] = graph_.MetaOf(queries[0].value).sizes.back();
     const std::optional<Source> query = Innermost(queries, sizes);
     if (!query.has_value() || !(query->repeated == SymInt(1))) {
       return no("its queries are not a reshape of [heads, queries, size]");
@@ -633,7 +637,7 @@ class AttentionFusion {
     inner.value = ValueOf(*permute, "self");
     sizes[rank - 2] = shape.sizes[rank - 1];
     const std::optional<Source> key = Innermost(Sources(inner, false), sizes);
-    sizes[rank - 1] = MetaOf(ValueOf(last, "mat2")).sizes.back();
+    sizes[rank - 1] = graph_.MetaOf(ValueOf(last, "mat2")).sizes.back();
     const std::optional<Source> value = Innermost(Sources({ValueOf(last, "mat2")}, false), sizes);
     if (!key.has_value() || !value.has_value() || value->factor != 1 ||
         !(key->repeated == value->repeated)) {
@@ -643,12 +647,12 @@ class AttentionFusion {
     // The result has the leading dimensions of the scores; its users, converted or not, reshape it.
     sizes[rank - 2] = shape.sizes[rank - 2];
     std::vector<NodeId> results = {last};
-    if (rank != MetaOf(result).rank()) {
+    if (rank != graph_.MetaOf(result).rank()) {
       for (NodeId reader : graph_.value(result).users) {
         if (Is(reader, Op::kCast)) results.push_back(reader);
       }
       for (NodeId id : results) {
-        const ValueId read = node(id).results()[0];
+        const ValueId read = graph_.ResultOf(id);
         for (NodeId reader : graph_.value(read).users) {
           const bool reshapes =
               Is(reader, Op::kReshape) && node(reader).target->op() == "view_copy";
@@ -659,17 +663,17 @@ class AttentionFusion {
         if (graph_.IsOutput(read)) return no("its result is returned before it is reshaped");
       }
     }
-    const double scale = product->factor * query->factor * key->factor;
+    const double scale = matmul->factor * query->factor * key->factor;
     if (diagnostics_ != nullptr) {
-      diagnostics_->RecordRewrite(node(last).name,
-                                  absl::StrCat("attention, ", exir::PrintType(MetaOf(query->value)),
-                                               " to ", exir::PrintType(MetaOf(key->value)),
-                                               causal          ? ", causal"
-                                               : masks.empty() ? ""
-                                                               : " with a mask"));
+      diagnostics_->RecordRewrite(
+          node(last).name, absl::StrCat("attention, ", exir::PrintType(graph_.MetaOf(query->value)),
+                                        " to ", exir::PrintType(graph_.MetaOf(key->value)),
+                                        causal          ? ", causal"
+                                        : masks.empty() ? ""
+                                                        : " with a mask"));
     }
     const auto wide = [&](ValueId operand) {
-      if (MetaOf(operand).dtype == DType::kFloat32) return operand;
+      if (graph_.MetaOf(operand).dtype == DType::kFloat32) return operand;
       return casts_.Insert(operand, DType::kFloat32, last, last, "wide");
     };
     Argument mask;
@@ -677,14 +681,15 @@ class AttentionFusion {
       ValueId value = masks[i].value;
       if (masks[i].is_condition && !masks[i].visible) {
         value = Insert(last, "aten.logical_not.default", "mask", {{"self", value}}, DType::kBool,
-                       MetaOf(value).sizes);
+                       graph_.MetaOf(value).sizes);
       } else if (!masks[i].is_condition) {
         value = wide(value);
       }
       value = InsertReshape(last, "aten.expand_copy.default", value, mask_shapes[i].expanded);
       value = InsertReshape(last, "aten.view_copy.default", value, mask_shapes[i].reshaped);
       if (const ValueId* sum = mask.get_if<ValueId>()) {
-        const std::vector<SymInt> sum_sizes = SumSizes(MetaOf(*sum).sizes, MetaOf(value).sizes);
+        const std::vector<SymInt> sum_sizes =
+            SumSizes(graph_.MetaOf(*sum).sizes, graph_.MetaOf(value).sizes);
         value = Insert(last, "aten.add.Tensor", "mask", {{"self", *sum}, {"other", value}},
                        DType::kFloat32, sum_sizes);
       }
@@ -696,8 +701,8 @@ class AttentionFusion {
     editor_.SetTarget(last, CpuOp("attention"));
     editor_.SetArguments(last, {q, k, v, mask, scale, causal, nan_rows});
     for (NodeId id : results) {
-      const ValueId of = node(id).results()[0];
-      editor_.SetType(of, TensorMeta::Contiguous(MetaOf(of).dtype, sizes));
+      const ValueId of = graph_.ResultOf(id);
+      editor_.SetType(of, TensorMeta::Contiguous(graph_.MetaOf(of).dtype, sizes));
       if (id != last) casts_.Become(id, result);
     }
     for (NodeId id : inside_) handles_.Fuse(editor_, last, id);
@@ -706,24 +711,23 @@ class AttentionFusion {
   }
 
   bool SwapsLastTwo(NodeId permute) const {
-    const Argument::List* dims = node(permute).argument("dims").get_if<Argument::List>();
-    if (dims == nullptr || dims->size() < 3) return false;
+    const std::optional<std::vector<int64_t>> dims = PermutedDims(node(permute));
+    if (!dims.has_value() || dims->size() < 3) return false;
     const auto rank = static_cast<int64_t>(dims->size());
     for (int64_t d = 0; d < rank; ++d) {
-      const int64_t* dim = (*dims)[d].get_if<int64_t>();
-      const int64_t expected = d < rank - 2 ? d : 2 * rank - 3 - d;
-      if (dim == nullptr || (*dim < 0 ? *dim + rank : *dim) != expected) return false;
+      if ((*dims)[d] != (d < rank - 2 ? d : 2 * rank - 3 - d)) return false;
     }
     return true;
   }
 
   // Removes reshapes that return the result unchanged.
   void RemoveReshapes(NodeId id) {
-    const ValueId result = node(id).results()[0];
+    const ValueId result = graph_.ResultOf(id);
     const std::vector<NodeId> users = graph_.value(result).users;
     for (NodeId reader : users) {
-      const ValueId reshaped = node(reader).results()[0];
-      if (!Is(reader, Op::kReshape) || MetaOf(reshaped).sizes != MetaOf(result).sizes ||
+      const ValueId reshaped = graph_.ResultOf(reader);
+      if (!Is(reader, Op::kReshape) ||
+          graph_.MetaOf(reshaped).sizes != graph_.MetaOf(result).sizes ||
           graph_.IsOutput(reshaped)) {
         continue;
       }

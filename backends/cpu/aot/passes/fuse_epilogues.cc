@@ -69,12 +69,9 @@ class EpilogueFusion : NodeLowering {
             .output = !quantized || !node.argument("output_scale").is_none()};
   }
 
-  ValueId ResultOf(NodeId id) const { return graph_.node(id).outputs[0].values[0]; }
-  const TensorMeta& MetaOf(ValueId value) const { return *graph_.value(value).tensor(); }
-
   // Fuses `nodes` into `id`, which then computes the last node's result at its position.
   void FuseInto(NodeId id, const std::vector<NodeId>& nodes) {
-    const ValueId result = ResultOf(id), last = ResultOf(nodes.back());
+    const ValueId result = graph_.ResultOf(id), last = graph_.ResultOf(nodes.back());
     editor_.MoveBefore(id, nodes.back());
     editor_.SetType(result, graph_.value(last).type);
     editor_.ReplaceAllUses(last, result);
@@ -86,7 +83,7 @@ class EpilogueFusion : NodeLowering {
 
   absl::StatusOr<bool> Step(NodeId id) {
     const State state = StateOf(id);
-    const ValueId result = ResultOf(id);
+    const ValueId result = graph_.ResultOf(id);
     if (IsQuantized(*graph_.node(id).target)) {
       if (FuseQuantization(id, state)) return true;
       if (state.inner || state.output) return false;
@@ -98,7 +95,7 @@ class EpilogueFusion : NodeLowering {
         return true;
       }
     }
-    const std::optional<NodeId> reader = activations_.OnlyReader(result);
+    const std::optional<NodeId> reader = graph_.SoleUser(result);
     if (!reader.has_value()) return false;
     if (!state.activation && !state.clamp && !state.multiply) {
       if (const std::optional<Argument> addend = activations_.Addend(*reader, result)) {
@@ -127,7 +124,7 @@ class EpilogueFusion : NodeLowering {
   // Fuses a quantization of the real result of a quantized operator, or a dequantization of its
   // quantized result.
   bool FuseQuantization(NodeId id, const State& state) {
-    const std::optional<NodeId> reader = activations_.OnlyReader(ResultOf(id));
+    const std::optional<NodeId> reader = graph_.SoleUser(graph_.ResultOf(id));
     if (!reader.has_value()) return false;
     if (!state.output) {
       const std::optional<QuantizedForm> to = forms_.Quantize(*reader);
@@ -153,9 +150,9 @@ class EpilogueFusion : NodeLowering {
 
   absl::StatusOr<bool> FuseBias(NodeId id, NodeId sum, const Argument& addend) {
     const std::optional<ConstantView> view = views_.Find(addend);
-    const TensorMeta& result = MetaOf(ResultOf(id));
+    const TensorMeta& result = graph_.MetaOf(graph_.ResultOf(id));
     if (!view.has_value() || view->tensor->dtype() != DType::kFloat32 ||
-        view->rank() > result.rank() || MetaOf(ResultOf(sum)).sizes != result.sizes) {
+        view->rank() > result.rank() || graph_.MetaOf(graph_.ResultOf(sum)).sizes != result.sizes) {
       return false;
     }
     const int channels = IsOverImages(*graph_.node(id).target) ? 1 : result.rank() - 1;
@@ -173,10 +170,10 @@ class EpilogueFusion : NodeLowering {
 
   bool FuseOther(NodeId id, NodeId reader, const Argument& other) {
     const ValueId* value = other.get_if<ValueId>();
-    const TensorMeta& result = MetaOf(ResultOf(id));
+    const TensorMeta& result = graph_.MetaOf(graph_.ResultOf(id));
     const TensorMeta* meta = value == nullptr ? nullptr : graph_.value(*value).tensor();
     if (meta == nullptr || meta->dtype != result.dtype || meta->sizes != result.sizes ||
-        MetaOf(ResultOf(reader)).dtype != result.dtype) {
+        graph_.MetaOf(graph_.ResultOf(reader)).dtype != result.dtype) {
       return false;
     }
     SetArgument(id, "other", *value);
@@ -188,7 +185,7 @@ class EpilogueFusion : NodeLowering {
     const double low = *graph_.node(id).argument("low").get_if<double>();
     const double high = *graph_.node(id).argument("high").get_if<double>();
     // PyTorch rounds the bounds to bfloat16.
-    if (MetaOf(ResultOf(id)).dtype == DType::kBFloat16) {
+    if (graph_.MetaOf(graph_.ResultOf(id)).dtype == DType::kBFloat16) {
       clamp = {BFloat16(clamp.low), BFloat16(clamp.high)};
     }
     SetArgument(id, "low", std::clamp<double>(low, clamp.low, clamp.high));

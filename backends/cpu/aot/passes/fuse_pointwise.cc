@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
@@ -30,7 +31,7 @@ using exir::ValueId;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// How the arguments of an operator become the operands of a step.
+// Maps the arguments of an operator to the operands of a step.
 enum class Form : uint8_t {
   kUnary,
   kBinary,
@@ -117,17 +118,17 @@ const absl::flat_hash_map<std::string_view, const Row*>& RowsByName() {
   return rows;
 }
 
-// The row of a node's operator; nullptr if it is not supported.
+// Returns the row of a node's operator; nullptr if it is not supported.
 const Row* RowOf(const Node& node) {
   const auto it = RowsByName().find(node.target->name());
-  return it == RowsByName().end() || node.target->ns() == "belay_cpu" ? nullptr : it->second;
+  return it == RowsByName().end() ? nullptr : it->second;
 }
 
 bool IsFloatOrTruth(const TensorMeta* meta) {
   return meta != nullptr && (meta->dtype == DType::kFloat32 || meta->dtype == DType::kBool);
 }
 
-// Whether the tensor has fewer elements than a group is worth.
+// Whether the tensor certainly has too few elements for a group to pay off.
 bool IsSmall(const TensorMeta& meta) {
   constexpr int64_t kLeastElements = 512;
   int64_t elements = 1;
@@ -149,13 +150,16 @@ struct Step {
 class PointwiseFusion {
  public:
   PointwiseFusion(exir::ExportedProgram& program, FusedHandles& handles)
-      : editor_(program.top()), graph_(editor_.graph()), constants_(program), handles_(handles) {}
+      : editor_(program.top()),
+        graph_(editor_.graph()),
+        positions_(graph_.Positions()),
+        constants_(program),
+        handles_(handles) {}
 
   bool Run() {
     const std::vector<NodeId> nodes = graph_.NodeList();
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      order_.emplace(nodes[i], i);
-      if (std::optional<Step> step = StepOf(nodes[i])) steps_.emplace(nodes[i], *std::move(step));
+    for (NodeId id : nodes) {
+      if (std::optional<Step> step = StepOf(id)) steps_.emplace(id, *std::move(step));
     }
     bool changed = false;
     for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
@@ -174,15 +178,12 @@ class PointwiseFusion {
     std::vector<double> scalars;
   };
 
-  const TensorMeta* MetaOf(ValueId value) const { return graph_.value(value).tensor(); }
-  ValueId ResultOf(NodeId id) const { return graph_.node(id).results()[0]; }
-
   std::optional<double> Number(const Argument& argument) const {
     const std::optional<double> number = constants_.Number(argument);
     return number.has_value() && !std::isnan(*number) ? number : std::nullopt;
   }
 
-  // The step that computes the node; nullopt if it is not supported.
+  // Returns the step that computes the node; nullopt if it is not supported.
   std::optional<Step> StepOf(NodeId id) const {
     const Node& node = graph_.node(id);
     const Row* row = RowOf(node);
@@ -258,7 +259,7 @@ class PointwiseFusion {
       Argument& operand = step.operands[i];
       const bool truth = (kind.truth_operands >> i & 1) != 0;
       if (const ValueId* value = operand.get_if<ValueId>()) {
-        const TensorMeta* meta = MetaOf(*value);
+        const TensorMeta* meta = graph_.value(*value).tensor();
         if (!IsFloatOrTruth(meta) || (meta->dtype == DType::kBool) != truth) return std::nullopt;
         if (meta->rank() == 0 && !truth) {
           if (const std::optional<double> number = Number(operand)) operand = Argument(*number);
@@ -274,19 +275,19 @@ class PointwiseFusion {
 
   // Whether all users of the node are in the group.
   bool IsUsedOnlyBy(NodeId id, const absl::flat_hash_set<NodeId>& group) const {
-    const ValueId result = ResultOf(id);
+    const ValueId result = graph_.ResultOf(id);
     if (graph_.IsOutput(result)) return false;
     const std::vector<NodeId>& users = graph_.value(result).users;
     return std::all_of(users.begin(), users.end(),
                        [&](NodeId user) { return group.contains(user); });
   }
 
-  // The inputs and scalars of these nodes, in execution order; nullopt if they exceed a limit.
+  // Returns the group of these nodes; nullopt if it exceeds a limit.
   std::optional<Group> Collect(const absl::flat_hash_set<NodeId>& nodes) const {
     Group group;
     group.nodes.assign(nodes.begin(), nodes.end());
     std::sort(group.nodes.begin(), group.nodes.end(),
-              [&](NodeId a, NodeId b) { return order_.at(a) < order_.at(b); });
+              [&](NodeId a, NodeId b) { return positions_.get(a) < positions_.get(b); });
     for (NodeId id : group.nodes) {
       for (const Argument& operand : steps_.at(id).operands) {
         if (const ValueId* value = operand.get_if<ValueId>()) {
@@ -309,7 +310,7 @@ class PointwiseFusion {
   }
 
   bool Fuse(NodeId root) {
-    const TensorMeta& result = *MetaOf(ResultOf(root));
+    const TensorMeta& result = graph_.MetaOf(graph_.ResultOf(root));
     if (result.dtype != DType::kFloat32) return false;
     absl::flat_hash_set<NodeId> nodes = {root};
     std::optional<Group> group = Collect(nodes);
@@ -319,7 +320,7 @@ class PointwiseFusion {
       for (const ValueId input : group->inputs) {
         const NodeId producer = graph_.value(input).producer;
         if (!producer.valid() || !steps_.contains(producer) || fused_.contains(producer) ||
-            MetaOf(input)->sizes != result.sizes || !IsUsedOnlyBy(producer, nodes)) {
+            graph_.MetaOf(input).sizes != result.sizes || !IsUsedOnlyBy(producer, nodes)) {
           continue;
         }
         nodes.insert(producer);
@@ -361,7 +362,7 @@ class PointwiseFusion {
             std::find(group.scalars.begin(), group.scalars.end(), *operand.get_if<double>());
         operands.emplace_back(first_scalar + (at - group.scalars.begin()));
       }
-      indices.emplace(ResultOf(id), next++);
+      indices.emplace(graph_.ResultOf(id), next++);
     }
     editor_.SetTarget(root, CpuOp("pointwise"));
     editor_.SetArguments(root, {Argument(std::move(inputs)), Argument(std::move(names)),
@@ -374,9 +375,9 @@ class PointwiseFusion {
 
   exir::GraphEditor editor_;
   const exir::Graph& graph_;
+  const exir::SecondaryMap<NodeId, uint32_t> positions_;
   const ConstantViews constants_;
   FusedHandles& handles_;
-  absl::flat_hash_map<NodeId, size_t> order_;
   absl::flat_hash_map<NodeId, Step> steps_;
   absl::flat_hash_set<NodeId> fused_;
 };

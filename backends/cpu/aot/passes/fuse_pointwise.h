@@ -7,19 +7,18 @@
 
 namespace belay::cpu {
 
-// Whether the node is an elementwise operator on float32 that FusePointwise supports, apart from its
-// scalar arguments. Results that have fewer than 512 elements for certain are not: reading them
-// twice costs less than a group.
+// Whether FusePointwise supports the node's operator, dtypes and sizes; does not check its scalar
+// arguments. False for results with certainly fewer than 512 elements: fusion does not pay off.
 bool IsPointwiseOp(const exir::Graph& graph, exir::NodeId node);
 
 // Fuses two or more elementwise operators into one belay_cpu::pointwise:
 //
 //   s = sigmoid(x); y = mul(x, s)  ->  pointwise([x], "sigmoid mul", [0, 0, 1], [])
 //
-// A group has one result. It contains an operand's producer if that has the sizes of the result, is
-// supported, and has no users outside of the group; operands that broadcast remain inputs. Values are
-// float32, or truth values inside of the group and as inputs. At most kMaxPointwiseSteps steps,
-// kMaxPointwiseInputs inputs and kMaxPointwiseScalars scalars (backends/cpu/pointwise_calls.h).
+// A group has one float32 result; other values may also be truth values. It contains an operand's
+// producer if that is supported, has the sizes of the result, and has no users outside of the group.
+// Operands that broadcast remain inputs. Limits: kMaxPointwiseSteps, kMaxPointwiseInputs and
+// kMaxPointwiseScalars (backends/cpu/pointwise_calls.h).
 //
 // Top graph only. `handles` must outlive the pass. O(nodes).
 exir::Pass FusePointwise(FusedHandles& handles);

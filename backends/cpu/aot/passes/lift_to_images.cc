@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "backends/cpu/aot/constant_view.h"
 #include "backends/cpu/aot/passes/lower_nodes.h"
+#include "backends/cpu/aot/passes/permuted_dims.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/op/op_table.h"
 #include "runtime/core/status_macros.h"
@@ -76,40 +77,35 @@ class Lifting : NodeLowering {
   }
 
  private:
-  const TensorMeta* MetaOf(ValueId value) const { return graph_.value(value).tensor(); }
   static std::optional<int64_t> Int(const Argument& argument) {
     const int64_t* number = argument.get_if<int64_t>();
     return number == nullptr ? std::nullopt : std::optional(*number);
   }
 
-  // The images [n, c, 1, l] that `value`, [n, c, l], is squeezed of.
-  std::optional<ValueId> Twin(ValueId value) const {
-    const NodeId producer = graph_.value(value).producer;
+  // Returns the images [n, c, 1, l] of which the argument, [n, c, l], is the squeeze. nullopt if it
+  // is not a squeeze of images.
+  std::optional<ValueId> SqueezedImages(const Argument& argument) const {
+    const ValueId* value = argument.get_if<ValueId>();
+    const NodeId producer = value == nullptr ? NodeId() : graph_.value(*value).producer;
     if (!producer.valid()) return std::nullopt;
     const Node& node = graph_.node(producer);
     const Row* row = table_.Find(node.target);
-    const ValueId* images = node.operand().get_if<ValueId>();
-    if (row == nullptr || row->kind != Kind::kSqueeze || images == nullptr) return std::nullopt;
-    const TensorMeta* meta = MetaOf(*images);
+    const TensorMeta* meta = Tensor(node.operand());
+    if (row == nullptr || row->kind != Kind::kSqueeze || meta == nullptr) return std::nullopt;
     const std::optional<int64_t> dim = Int(node.argument("dim"));
-    if (meta == nullptr || meta->rank() != 4 || (dim != 2 && dim != -2) ||
-        !(meta->sizes[2] == SymInt(1))) {
+    if (meta->rank() != 4 || (dim != 2 && dim != -2) || !(meta->sizes[2] == SymInt(1))) {
       return std::nullopt;
     }
-    return *images;
-  }
-  bool HasTwin(const Argument& argument) const {
-    const ValueId* value = argument.get_if<ValueId>();
-    return value != nullptr && Twin(*value).has_value();
+    return *node.operand().get_if<ValueId>();
   }
 
-  // The type with a dimension of 1 at `dim`.
-  static TensorMeta Wider(const TensorMeta& meta, int dim) {
+  // Returns the type with a dimension of 1 inserted at `dim`.
+  static TensorMeta UnsqueezedMeta(const TensorMeta& meta, int dim) {
     std::vector<SymInt> sizes = meta.sizes;
     sizes.insert(sizes.begin() + dim, SymInt(1));
-    TensorMeta wider = TensorMeta::Contiguous(meta.dtype, std::move(sizes));
-    wider.device = meta.device;
-    return wider;
+    TensorMeta unsqueezed = TensorMeta::Contiguous(meta.dtype, std::move(sizes));
+    unsqueezed.device = meta.device;
+    return unsqueezed;
   }
 
   ValueId Insert(NodeId before, const exir::OpOverload* target, std::string_view name,
@@ -121,55 +117,47 @@ class Lifting : NodeLowering {
     return editor_.InsertOp(before, std::move(node), std::move(type));
   }
   ValueId Unsqueezed(ValueId value, int64_t dim, NodeId before) {
-    const TensorMeta type = Wider(*MetaOf(value), static_cast<int>(dim));
+    const TensorMeta type = UnsqueezedMeta(graph_.MetaOf(value), static_cast<int>(dim));
     return Insert(before, unsqueeze_, "images", {value, dim}, type, before);
   }
 
-  // Whether it swaps the last two of three dimensions.
-  bool SwapsRows(NodeId id) const {
+  // Whether the node swaps the last two of three dimensions.
+  bool SwapsLastTwo(NodeId id) const {
     const Node& node = graph_.node(id);
     const Row* row = table_.Find(node.target);
-    const ValueId* value = node.operand().get_if<ValueId>();
-    if (row == nullptr || value == nullptr || MetaOf(*value) == nullptr ||
-        MetaOf(*value)->rank() != 3) {
-      return false;
-    }
-    const auto dim = [](const Argument& a) {
-      const int64_t d = Int(a).value_or(9);
-      return d < 0 ? d + 3 : d;
-    };
-    if (row->kind == Kind::kPermute) {
-      const Argument::List* dims = node.argument("dims").get_if<Argument::List>();
-      return dims != nullptr && dims->size() == 3 && dim((*dims)[0]) == 0 && dim((*dims)[1]) == 2 &&
-             dim((*dims)[2]) == 1;
-    }
+    const TensorMeta* meta = Tensor(node.operand());
+    if (row == nullptr || meta == nullptr || meta->rank() != 3) return false;
+    if (row->kind == Kind::kPermute) return PermutedDims(node) == std::vector<int64_t>{0, 2, 1};
     if (row->kind != Kind::kTranspose) return false;
-    const int64_t a = dim(node.argument("dim0")), b = dim(node.argument("dim1"));
-    return (a == 1 && b == 2) || (a == 2 && b == 1);
+    const auto is_dim = [&](std::string_view name, int64_t d) {
+      const std::optional<int64_t> dim = Int(node.argument(name));
+      return dim == d || dim == d - 3;
+    };
+    return (is_dim("dim0", 1) && is_dim("dim1", 2)) || (is_dim("dim0", 2) && is_dim("dim1", 1));
   }
 
-  // `value`, [n, c, l], as images, before node `id`.
-  ValueId Images(ValueId value, NodeId id) {
-    if (const std::optional<ValueId> twin = Twin(value)) return *twin;
+  // Returns `value`, [n, c, l], as images. New nodes are inserted before node `id`.
+  ValueId ToImages(ValueId value, NodeId id) {
+    if (const std::optional<ValueId> images = SqueezedImages(value)) return *images;
     const NodeId producer = graph_.value(value).producer;
-    if (producer.valid() && SwapsRows(producer)) {
-      // Rows [n, l, c]: seen as [n, 1, l, c], they are images channels last.
+    if (producer.valid() && SwapsLastTwo(producer)) {
+      // [n, l, c] -> [n, 1, l, c] -> [n, c, 1, l]: images channels last.
       const ValueId rows = *graph_.node(producer).operand().get_if<ValueId>();
-      const ValueId wide = Unsqueezed(rows, 1, id);
-      return Insert(id, permute_, "images", {wide, Argument::List{0, 3, 1, 2}},
-                    Wider(*MetaOf(value), 2), id);
+      const ValueId unsqueezed = Unsqueezed(rows, 1, id);
+      return Insert(id, permute_, "images", {unsqueezed, Argument::List{0, 3, 1, 2}},
+                    UnsqueezedMeta(graph_.MetaOf(value), 2), id);
     }
     return Unsqueezed(value, 2, id);
   }
 
-  // The node gives images from now on, which are squeezed for its users.
+  // Declares the result of `id` as images and squeezes them for its users.
   void Squeeze(NodeId id) {
-    const ValueId result = graph_.node(id).results()[0];
-    const TensorMeta narrow = *MetaOf(result);
-    editor_.SetType(result, Wider(narrow, 2));
+    const ValueId result = graph_.ResultOf(id);
+    const TensorMeta type = graph_.MetaOf(result);
+    editor_.SetType(result, UnsqueezedMeta(type, 2));
     const NodeId next = graph_.next(id);
     const ValueId squeezed =
-        Insert(next, squeeze_, "squeezed", {result, Argument(int64_t{2})}, narrow, id);
+        Insert(next, squeeze_, "squeezed", {result, Argument(int64_t{2})}, type, id);
     const NodeId node = graph_.value(squeezed).producer;
     editor_.ReplaceAllUses(result, squeezed);
     editor_.SetArgument(node, 0, result);
@@ -179,7 +167,7 @@ class Lifting : NodeLowering {
     const Node& node = graph_.node(id);
     if (node.outputs.empty() || node.outputs[0].values.size() != 1) return false;
     const Row* row = table_.Find(node.target);
-    const TensorMeta* result = MetaOf(node.results()[0]);
+    const TensorMeta* result = Tensor(graph_.ResultOf(id));
     if (result == nullptr) return false;
     if (row == nullptr) return result->rank() == 3 && LiftPointwise(id);
     switch (row->kind) {
@@ -199,8 +187,8 @@ class Lifting : NodeLowering {
       default:
         break;
     }
-    const ValueId* value = node.operand().get_if<ValueId>();
-    if (result->rank() != 3 || value == nullptr || !Twin(*value).has_value()) return false;
+    const std::optional<ValueId> images = SqueezedImages(node.operand());
+    if (result->rank() != 3 || !images.has_value()) return false;
     switch (row->kind) {
       case Kind::kPad: {
         const Argument::List* pad = node.argument("pad").get_if<Argument::List>();
@@ -208,24 +196,24 @@ class Lifting : NodeLowering {
         break;
       }
       case Kind::kAlongDim: {
-        const std::optional<Argument> dim = WiderDim(node.argument("dim"));
+        const std::optional<Argument> dim = ImageDim(node.argument("dim"));
         if (!dim.has_value()) return false;
         SetArgument(id, "dim", *dim);
         break;
       }
       case Kind::kAvgPool:
-        if (!WidenPool(id)) return false;
+        if (!ToAvgPool2d(id)) return false;
         break;
       default:
         break;
     }
-    editor_.SetArgument(id, 0, Argument(*Twin(*value)));
+    editor_.SetArgument(id, 0, Argument(*images));
     Squeeze(id);
     return true;
   }
 
-  // A dimension of [n, c, l] as one of [n, c, 1, l].
-  static std::optional<Argument> WiderDim(const Argument& argument) {
+  // Returns the dimension of [n, c, 1, l] that is this one of [n, c, l].
+  static std::optional<Argument> ImageDim(const Argument& argument) {
     const std::optional<int64_t> dim = Int(argument);
     if (!dim.has_value() || *dim < -3 || *dim > 2) return std::nullopt;
     const int64_t positive = *dim < 0 ? *dim + 3 : *dim;
@@ -242,15 +230,16 @@ class Lifting : NodeLowering {
     bool any = false;
     for (const Argument& argument : node.arguments) {
       if (argument.is<Argument::List>()) return false;
-      if (HasTwin(argument)) any = true;
+      if (SqueezedImages(argument).has_value()) any = true;
     }
     if (!any) return false;
     for (size_t i = 0; i < graph_.node(id).arguments.size(); ++i) {
-      const ValueId* value = graph_.node(id).arguments[i].get_if<ValueId>();
-      const TensorMeta* meta = value == nullptr ? nullptr : MetaOf(*value);
+      const Argument operand = graph_.node(id).arguments[i];
+      const TensorMeta* meta = Tensor(operand);
       if (meta == nullptr || meta->rank() < 2) continue;
-      const ValueId wide = meta->rank() == 3 ? Images(*value, id) : Unsqueezed(*value, 1, id);
-      editor_.SetArgument(id, i, Argument(wide));
+      const ValueId value = *operand.get_if<ValueId>();
+      const ValueId lifted = meta->rank() == 3 ? ToImages(value, id) : Unsqueezed(value, 1, id);
+      editor_.SetArgument(id, i, Argument(lifted));
     }
     Squeeze(id);
     return true;
@@ -259,19 +248,18 @@ class Lifting : NodeLowering {
   bool LiftCat(NodeId id) {
     const Node& node = graph_.node(id);
     const Argument::List* list = node.argument("tensors").get_if<Argument::List>();
-    const std::optional<Argument> dim = WiderDim(node.argument("dim"));
+    const std::optional<Argument> dim = ImageDim(node.argument("dim"));
     if (list == nullptr || !dim.has_value()) return false;
     bool any = false;
     for (const Argument& argument : *list) {
-      const ValueId* value = argument.get_if<ValueId>();
-      const TensorMeta* meta = value == nullptr ? nullptr : MetaOf(*value);
+      const TensorMeta* meta = Tensor(argument);
       if (meta == nullptr || meta->rank() != 3) return false;
-      any = any || HasTwin(argument);
+      any = any || SqueezedImages(argument).has_value();
     }
     if (!any) return false;
     Argument::List images;
     for (const Argument& argument : Argument::List(*list)) {
-      images.emplace_back(Images(*argument.get_if<ValueId>(), id));
+      images.emplace_back(ToImages(*argument.get_if<ValueId>(), id));
     }
     SetArgument(id, "tensors", std::move(images));
     SetArgument(id, "dim", *dim);
@@ -279,33 +267,35 @@ class Lifting : NodeLowering {
     return true;
   }
 
-  // Means over l: of [n, c, 1, l] over the last two dimensions, or the last one if they are kept.
+  // Lifts a mean over l to images: over the last two dimensions, or the last one with keepdim.
   bool LiftMean(NodeId id) {
     const Node& node = graph_.node(id);
-    const ValueId* value = node.operand().get_if<ValueId>();
+    const std::optional<ValueId> images = SqueezedImages(node.operand());
     const Argument::List* dims = node.argument("dim").get_if<Argument::List>();
     const bool* keeps = node.argument("keepdim").get_if<bool>();
-    if (value == nullptr || dims == nullptr || keeps == nullptr || dims->size() != 1) return false;
-    const std::optional<ValueId> twin = Twin(*value);
+    if (!images.has_value() || dims == nullptr || keeps == nullptr || dims->size() != 1) {
+      return false;
+    }
     const std::optional<int64_t> dim = Int((*dims)[0]);
-    if (!twin.has_value() || (dim != 2 && dim != -1)) return false;
+    if (dim != 2 && dim != -1) return false;
     const bool keep = *keeps;
     SetArgument(id, "dim", keep ? Argument::List{3} : Argument::List{2, 3});
-    editor_.SetArgument(id, 0, Argument(*twin));
+    editor_.SetArgument(id, 0, Argument(*images));
     if (keep) Squeeze(id);
     return true;
   }
 
-  bool WidenPool(NodeId id) {
+  // Replaces an avg_pool1d by the avg_pool2d of images with a height of 1.
+  bool ToAvgPool2d(NodeId id) {
     const Node& node = graph_.node(id);
-    const auto wide = [&](std::string_view name, int64_t other) -> std::optional<Argument::List> {
+    const auto pair = [&](std::string_view name, int64_t other) -> std::optional<Argument::List> {
       const Argument::List* list = node.argument(name).get_if<Argument::List>();
       if (list == nullptr || list->size() > 1) return std::nullopt;
       if (list->empty()) return Argument::List{};
       return Argument::List{other, (*list)[0]};
     };
-    const std::optional<Argument::List> kernel = wide("kernel_size", 1), stride = wide("stride", 1),
-                                        padding = wide("padding", 0);
+    const std::optional<Argument::List> kernel = pair("kernel_size", 1), stride = pair("stride", 1),
+                                        padding = pair("padding", 0);
     if (!kernel.has_value() || kernel->empty() || !stride.has_value() || !padding.has_value() ||
         padding->empty()) {
       return false;
@@ -322,18 +312,16 @@ class Lifting : NodeLowering {
     return true;
   }
 
-  // [n, c, l] -> [n, l, c] of images: [n, 1, l, c] without its second dimension.
+  // transpose(squeeze(images, 2), 1, 2)  ->  squeeze(permute(images, [0, 2, 3, 1]), 1)
   bool LiftSwap(NodeId id) {
-    const ValueId* value = graph_.node(id).operand().get_if<ValueId>();
-    if (value == nullptr || !SwapsRows(id)) return false;
-    const std::optional<ValueId> twin = Twin(*value);
-    if (!twin.has_value()) return false;
-    const ValueId result = graph_.node(id).results()[0];
-    const TensorMeta narrow = *MetaOf(result);
-    const ValueId rows =
-        Insert(id, permute_, "rows", {*twin, Argument::List{0, 2, 3, 1}}, Wider(narrow, 1), id);
+    const std::optional<ValueId> images = SqueezedImages(graph_.node(id).operand());
+    if (!images.has_value() || !SwapsLastTwo(id)) return false;
+    const ValueId result = graph_.ResultOf(id);
+    const TensorMeta type = graph_.MetaOf(result);
+    const ValueId rows = Insert(id, permute_, "rows", {*images, Argument::List{0, 2, 3, 1}},
+                                UnsqueezedMeta(type, 1), id);
     const ValueId squeezed =
-        Insert(id, squeeze_, "squeezed", {rows, Argument(int64_t{1})}, narrow, id);
+        Insert(id, squeeze_, "squeezed", {rows, Argument(int64_t{1})}, type, id);
     editor_.ReplaceAllUses(result, squeezed);
     return true;
   }
@@ -341,22 +329,19 @@ class Lifting : NodeLowering {
   // unsqueeze(squeeze(x, 2), 2) -> x
   bool Cancel(NodeId id) {
     const Node& node = graph_.node(id);
-    const ValueId* value = node.operand().get_if<ValueId>();
+    const std::optional<ValueId> images = SqueezedImages(node.operand());
     const std::optional<int64_t> dim = Int(node.argument("dim"));
-    if (value == nullptr || (dim != 2 && dim != -2)) return false;
-    const std::optional<ValueId> twin = Twin(*value);
-    if (!twin.has_value()) return false;
-    editor_.ReplaceAllUses(node.results()[0], *twin);
+    if (!images.has_value() || (dim != 2 && dim != -2)) return false;
+    editor_.ReplaceAllUses(graph_.ResultOf(id), *images);
     return true;
   }
 
   bool LiftConvolution(NodeId id) {
     const Node& node = graph_.node(id);
-    const ValueId *input = node.value_argument("input"), *weight = node.value_argument("weight");
     const std::optional<ConstantView> view = views_.Find(node.argument("weight"));
-    const TensorMeta* meta = input == nullptr ? nullptr : MetaOf(*input);
-    if (meta == nullptr || meta->rank() != 3 || weight == nullptr || !view.has_value() ||
-        view->rank() != 3 || view->tensor->dtype() != meta->dtype ||
+    const TensorMeta* meta = Tensor(node.argument("input"));
+    if (meta == nullptr || meta->rank() != 3 || !view.has_value() || view->rank() != 3 ||
+        view->tensor->dtype() != meta->dtype ||
         (meta->dtype != DType::kFloat32 && meta->dtype != DType::kBFloat16)) {
       return false;
     }
@@ -374,7 +359,7 @@ class Lifting : NodeLowering {
       const Argument one = (*graph_.node(id).argument(number.name).get_if<Argument::List>())[0];
       SetArgument(id, number.name, Argument::List{number.other, one});
     }
-    SetArgument(id, "input", Argument(Images(*graph_.node(id).value_argument("input"), id)));
+    SetArgument(id, "input", Argument(ToImages(*graph_.node(id).value_argument("input"), id)));
     SetArgument(id, "weight",
                 Argument(Unsqueezed(*graph_.node(id).value_argument("weight"), 2, id)));
     Squeeze(id);

@@ -74,7 +74,10 @@ class Conv2dLowering : NodeLowering {
     if (pairs && !HasPairs(node, weight)) return false;
     const int64_t* groups = node.argument("groups").get_if<int64_t>();
     const bool* transposed = node.argument("transposed").get_if<bool>();
-    if (IsGeneral(node, images, weight)) return LowerGeneral(id, *images, *weight);
+    if (groups != nullptr && transposed != nullptr &&
+        IsGeneral(images, weight, *groups, *transposed)) {
+      return LowerGeneral(id, *images, *weight, *groups, *transposed);
+    }
     if (images == nullptr || (images->dtype != DType::kFloat32 && !pairs) || images->rank() != 4) {
       return Leave(id, "only float32 images are supported with packed weights");
     }
@@ -84,13 +87,9 @@ class Conv2dLowering : NodeLowering {
     if (groups == nullptr || transposed == nullptr || *transposed) {
       return Leave(id, "it is transposed");
     }
-    int64_t sizes[4];
-    for (int d = 0; d < 4; ++d) {
-      sizes[d] = *weight->sizes[d].AsInt();
-      if (sizes[d] < 1 || sizes[d] > int64_t{1} << 24) {
-        return Leave(id, "its weight has a size of 0, or above 2^24");
-      }
-    }
+    const std::optional<Sizes> filters = FilterSizes(*weight);
+    if (!filters.has_value()) return Leave(id, "its weight has a size of 0, or above 2^24");
+    const Sizes& sizes = *filters;
     const bool depthwise = *groups > 1;
     if (depthwise && (*groups != sizes[0] || sizes[1] != 1)) {
       return Leave(id, "its groups have more than one channel, or several filters");
@@ -166,65 +165,66 @@ class Conv2dLowering : NodeLowering {
     return true;
   }
 
-  // Whether belay_cpu::convolution is for it: grouped but not depthwise, transposed or over volumes.
-  static bool IsGeneral(const Node& node, const TensorMeta* images,
-                        const std::optional<ConstantView>& weight) {
-    const int64_t* groups = node.argument("groups").get_if<int64_t>();
-    const bool* transposed = node.argument("transposed").get_if<bool>();
+  // Returns the sizes of a static weight; nullopt if one is 0 or above 2^24.
+  static std::optional<Sizes> FilterSizes(const ConstantView& weight) {
+    Sizes sizes;
+    for (const SymInt& size : weight.sizes) {
+      sizes.push_back(*size.AsInt());
+      if (sizes.back() < 1 || sizes.back() > int64_t{1} << 24) return std::nullopt;
+    }
+    return sizes;
+  }
+
+  // Whether belay_cpu::convolution computes it: grouped but not depthwise, transposed or over volumes.
+  static bool IsGeneral(const TensorMeta* images, const std::optional<ConstantView>& weight,
+                        int64_t groups, bool transposed) {
     if (images == nullptr || images->dtype != DType::kFloat32 || !weight.has_value() ||
         weight->tensor->dtype() != DType::kFloat32 || weight->rank() != images->rank() ||
-        groups == nullptr || *groups < 1 || transposed == nullptr) {
+        groups < 1) {
       return false;
     }
     if (images->rank() == 5) return true;
     const bool depthwise =
-        *groups > 1 && weight->sizes[0] == SymInt(*groups) && weight->sizes[1] == SymInt(1);
-    return images->rank() == 4 && (*transposed || (*groups > 1 && !depthwise));
+        groups > 1 && weight->sizes[0] == SymInt(groups) && weight->sizes[1] == SymInt(1);
+    return images->rank() == 4 && (transposed || (groups > 1 && !depthwise));
   }
 
-  absl::StatusOr<bool> LowerGeneral(NodeId id, const TensorMeta& images,
-                                    const ConstantView& weight) {
+  absl::StatusOr<bool> LowerGeneral(NodeId id, const TensorMeta& images, const ConstantView& weight,
+                                    int64_t groups, bool transposed) {
     const Node& node = graph_.node(id);
-    const bool transposed = *node.argument("transposed").get_if<bool>();
-    const int64_t groups = *node.argument("groups").get_if<int64_t>();
     if (!weight.ToTensor().has_value()) {
-      return Leave(id, "its weight is no constant, so nothing is packed");
+      return Leave(id, "its weight is not constant, so it is not packed");
     }
-    const int64_t most = transposed ? kMostTransposedNumber : int64_t{1} << 24;
-    Sizes sizes;
-    for (const SymInt& size : weight.sizes) {
-      sizes.push_back(*size.AsInt());
-      if (sizes.back() < 1 || sizes.back() > int64_t{1} << 24) {
-        return Leave(id, "its weight has a size of 0, or above 2^24");
-      }
-    }
+    const int64_t most = MaxWindowNumber(transposed);
+    const std::optional<Sizes> filters = FilterSizes(weight);
+    if (!filters.has_value()) return Leave(id, "its weight has a size of 0, or above 2^24");
+    const Sizes& sizes = *filters;
     const auto spatial = static_cast<size_t>(sizes.size() - 2);
     const int64_t channels = transposed ? sizes[0] : sizes[1] * groups;
     const int64_t out_channels = transposed ? sizes[1] * groups : sizes[0];
     if (images.sizes[1].AsInt() != channels || sizes[0] % groups != 0) {
       return Leave(id, "its number of channels is not known");
     }
-    const std::optional<Argument::List> stride =
-                                            NumbersOf(node.argument("stride"), spatial, 1, most),
-                                        padding =
-                                            NumbersOf(node.argument("padding"), spatial, 0, most),
-                                        dilation =
-                                            NumbersOf(node.argument("dilation"), spatial, 1, most),
+    const auto numbers = [&](std::string_view name, int64_t least) {
+      return NumbersOf(node.argument(name), spatial, least, most);
+    };
+    const std::optional<Argument::List> stride = numbers("stride", 1),
+                                        padding = numbers("padding", 0),
+                                        dilation = numbers("dilation", 1),
                                         output_padding =
                                             transposed
-                                                ? NumbersOf(node.argument("output_padding"),
-                                                            spatial, 0, most)
+                                                ? numbers("output_padding", 0)
                                                 : Argument::List(spatial, Argument(int64_t{0}));
     if (!stride.has_value() || !padding.has_value() || !dilation.has_value() ||
         !output_padding.has_value()) {
       return Leave(id, absl::StrCat("its stride, padding or dilation is above ", most));
     }
-    const TensorMeta& result = *graph_.value(node.results()[0]).tensor();
+    const TensorMeta& result = graph_.MetaOf(graph_.ResultOf(id));
     VolumeWindow window;
     window.spatial = static_cast<int>(spatial);
     Argument::List kernel_size;
     for (size_t s = 0; s < spatial; ++s) {
-      WindowAxis& a = window.axes[3 - spatial + s];
+      WindowAxis& a = window.axis(static_cast<int>(s));
       a.kernel = sizes[2 + static_cast<int>(s)];
       a.stride = *(*stride)[s].get_if<int64_t>();
       a.dilation = *(*dilation)[s].get_if<int64_t>();
@@ -286,7 +286,7 @@ class Conv2dLowering : NodeLowering {
   }
 
   bool PaysWinograd(NodeId id, const ConstantView& weight, const Window& window) {
-    const TensorMeta& result = *graph_.value(graph_.node(id).results()[0]).tensor();
+    const TensorMeta& result = graph_.MetaOf(graph_.ResultOf(id));
     const auto n = static_cast<double>(*weight.sizes[0].AsInt());
     const auto channels = static_cast<double>(*weight.sizes[1].AsInt());
     if (!IsForWinograd(window) || channels < kFewChannels) return false;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/cpu/aot/passes/permuted_dims.h"
 #include "exir/ir/graph_editor.h"
 #include "exir/op/op_table.h"
 
@@ -55,20 +56,6 @@ class CopySimplification {
  private:
   ValueId Operand(NodeId id) const { return *graph_.node(id).operand().get_if<ValueId>(); }
 
-  // Returns the normalized dims of a permutation; nullopt if they are not one.
-  std::optional<std::vector<int64_t>> Dims(NodeId id) const {
-    const Argument::List* list = graph_.node(id).argument("dims").get_if<Argument::List>();
-    if (list == nullptr) return std::nullopt;
-    const auto rank = static_cast<int64_t>(list->size());
-    std::vector<int64_t> dims;
-    for (const Argument& element : *list) {
-      const int64_t* dim = element.get_if<int64_t>();
-      if (dim == nullptr || *dim < -rank || *dim >= rank) return std::nullopt;
-      dims.push_back(*dim < 0 ? *dim + rank : *dim);
-    }
-    return dims;
-  }
-
   // If the operand comes from a node of the same kind, merges that node into this one.
   bool Compose(NodeId id, Kind kind) {
     const NodeId inner = graph_.value(Operand(id)).producer;
@@ -78,7 +65,8 @@ class CopySimplification {
       return false;
     }
     if (kind == Kind::kPermute) {
-      const std::optional<std::vector<int64_t>> first = Dims(inner), second = Dims(id);
+      const std::optional<std::vector<int64_t>> first = PermutedDims(graph_.node(inner)),
+                                                second = PermutedDims(graph_.node(id));
       if (!first.has_value() || !second.has_value() || first->size() != second->size()) {
         return false;
       }
@@ -100,7 +88,7 @@ class CopySimplification {
       return false;
     }
     if (kind == Kind::kPermute) {
-      const std::optional<std::vector<int64_t>> dims = Dims(id);
+      const std::optional<std::vector<int64_t>> dims = PermutedDims(graph_.node(id));
       if (!dims.has_value()) return false;
       for (size_t d = 0; d < dims->size(); ++d) {
         if ((*dims)[d] != static_cast<int64_t>(d)) return false;
