@@ -27,8 +27,8 @@ void SetUsesAmx(bool uses);
 
 inline constexpr size_t kAmxRows = 32;     // rows of A in the accumulator tiles
 inline constexpr size_t kAmxColumns = 32;  // columns of B: 16 in each of two parts
-// bytes of a row of A per tile of B
-// word of each row of A.
+// A line of B has one 32-bit word for each of a part's 16 columns. Line i is multiplied by word i of
+// each row of A.
 inline constexpr size_t kAmxLines = 16;  // lines in a tile of B
 inline constexpr size_t kAmxDepth = 64;  // bytes of a row of A per tile of B
 // Distance in elements between consecutive lines of a part. Parts are panels of bytes

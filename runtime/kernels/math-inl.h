@@ -3,12 +3,12 @@
 //
 // Included once per target inside foreach_target; see hwy/foreach_target.h. Contracts (maximal
 // error over all floats):
-//   NormalCdf    12 ULP
 //   SafeExp      2 ULP; 0 below -104, inf above 89
 //   SafeLog      4 ULP; -inf at 0, NaN below
 //   SafeTanh     4 ULP
 //   Sigmoid      4 ULP
 //   Erf          absolute error 3e-7
+//   NormalCdf    12 ULP
 #if defined(BELAY_RUNTIME_KERNELS_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BELAY_RUNTIME_KERNELS_MATH_INL_H_
 #undef BELAY_RUNTIME_KERNELS_MATH_INL_H_
@@ -79,7 +79,7 @@ HWY_INLINE V SafeExp(D d, V x) {
 
 // exp(-|x|); NaN stays NaN.
 template <class D, class V>
-HWY_INLINE V ExpOfNegatedSize(D d, V x) {
+HWY_INLINE V ExpOfNegatedAbs(D d, V x) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
   return ExpInRange(d, hn::Max(hn::Set(d, -104.0f), hn::Neg(hn::Abs(x))));
 #else
@@ -116,7 +116,7 @@ template <class D, class V>
 HWY_INLINE V SafeTanh(D d, V x) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
   const V one = hn::Set(d, 1.0f);
-  const V t = ExpOfNegatedSize(d, hn::Add(x, x));
+  const V t = ExpOfNegatedAbs(d, hn::Add(x, x));
   const V large = hn::Mul(hn::Sub(one, t), ReciprocalOfNormal(d, hn::Add(one, t)));
   const V x2 = hn::Mul(x, x);
   V p = hn::Set(d, -0.00620741304f);
@@ -137,7 +137,7 @@ HWY_INLINE V SafeTanh(D d, V x) {
 template <class D, class V>
 HWY_INLINE V Sigmoid(D d, V x) {
   const V one = hn::Set(d, 1.0f);
-  const V e = ExpOfNegatedSize(d, x);
+  const V e = ExpOfNegatedAbs(d, x);
   const V numerator = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one);
   return hn::Mul(numerator, ReciprocalOfNormal(d, hn::Add(one, e)));
 }
@@ -164,7 +164,7 @@ HWY_INLINE V Erf(D d, V value) {
   return hn::IfThenElse(hn::IsNaN(value), value, hn::Mul(p, ReciprocalOfNormal(d, q)));
 }
 
-// a^2 - square, exactly, where square is a^2 rounded.
+// Returns a^2 - square exactly. Precondition: `square` is a^2 rounded.
 template <class D, class V>
 HWY_INLINE V SquareError(D d, V a, V square) {
 #if HWY_NATIVE_FMA
@@ -179,9 +179,9 @@ HWY_INLINE V SquareError(D d, V a, V square) {
 #endif
 }
 
-// The normal distribution below x: 0.5 * erfc(-x / sqrt(2)), without cancellation in either tail. The
-// tail beyond a = |x| is exp(-a^2 / 2) * t * P(t) with t = 1 / (1 + 0.35 a); P is a minimax fit of
-// erfcx with a relative error of 3.2e-8. The rounding error of a^2 is computed and applied as a
+// The normal distribution below x: 0.5 * erfc(-x / sqrt(2)), without cancellation in either tail.
+// The tail beyond a = |x| is exp(-a^2 / 2) * t * P(t) with t = 1 / (1 + 0.35 a); P is a minimax fit
+// of erfcx with a relative error of 3.2e-8. The rounding error of a^2 is computed and applied as a
 // factor, since exp would multiply it. Error: 12 ULP of the result.
 template <class D, class V>
 HWY_INLINE V NormalCdf(D d, V x) {

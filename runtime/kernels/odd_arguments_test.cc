@@ -153,7 +153,7 @@ TEST_F(OddArgumentsTest, TopKOfAScalarTensorWithZeroK) {
          {kF32, DType::kInt64});
 }
 
-// A window of 2^56 positions, of which 256 are inside the image.
+// A window of 2^56 positions; 256 of them are inside the image.
 TEST_F(OddArgumentsTest, WindowsLargerThanTheirImage) {
   constexpr int64_t kKernel = int64_t{1} << 28;
   Expect(kOk, "aten.avg_pool2d.default",

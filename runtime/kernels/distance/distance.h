@@ -3,8 +3,8 @@
 // Orders 1, 2 and infinity; the reference kernels handle other orders. Differences and sums are
 // computed in float, in the order of the columns. All terms are nonnegative, so that k terms have a
 // relative error of at most (k + 3) 2^-24; order 2 takes the root, which halves it and rounds once.
-// Squares of differences above 1.8e19 overflow. This is more accurate than PyTorch's difference of squared norms and products. Order infinity is
-// rounded once.
+// Squares of differences above 1.8e19 overflow. Order 2 is more accurate than in PyTorch, which
+// subtracts products from squared norms. Order infinity is rounded once.
 #ifndef BELAY_RUNTIME_KERNELS_DISTANCE_DISTANCE_H_
 #define BELAY_RUNTIME_KERNELS_DISTANCE_DISTANCE_H_
 

@@ -11,8 +11,16 @@ bool HasStrides(const TensorView& tensor, absl::Span<const int64_t> strides) {
   return true;
 }
 
+bool HasChannelsInnermost(const TensorView& tensor) {
+  if (tensor.rank() < 2) return false;
+  DimOrder order = ContiguousOrder(tensor.rank());
+  order.erase(1);
+  order.push_back(1);
+  return HasStrides(tensor, DenseStrides(tensor.sizes, order));
+}
+
 bool IsChannelsLast(const TensorView& tensor) {
-  return tensor.rank() == 4 && HasStrides(tensor, DenseStrides(tensor.sizes, ChannelsLastOrder(4)));
+  return tensor.rank() == 4 && HasChannelsInnermost(tensor);
 }
 
 }  // namespace belay

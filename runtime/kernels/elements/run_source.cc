@@ -28,20 +28,7 @@ void Spread(const std::byte* in, int64_t stride, int64_t count, std::byte* out) 
   }
 }
 
-// Gathers `count` elements of `bytes` bytes, `stride` apart, to contiguous memory.
-void Gather(const std::byte* in, int64_t stride, int64_t count, size_t bytes, std::byte* out) {
-  if (stride == 1) {
-    std::memcpy(out, in, static_cast<size_t>(count) * bytes);
-  } else if (bytes == 1) {
-    Gather<1>(in, stride, count, out);
-  } else if (bytes == 2) {
-    Gather<2>(in, stride, count, out);
-  } else if (bytes == 4) {
-    Gather<4>(in, stride, count, out);
-  } else {
-    Gather<8>(in, stride, count, out);
-  }
-}
+// out[i * stride] = in[i].
 void Spread(const std::byte* in, int64_t stride, int64_t count, size_t bytes, std::byte* out) {
   if (stride == 1) {
     std::memcpy(out, in, static_cast<size_t>(count) * bytes);
@@ -56,9 +43,47 @@ void Spread(const std::byte* in, int64_t stride, int64_t count, size_t bytes, st
   }
 }
 
+template <class T>
+void Fill(const void* element, int64_t count, std::byte* out) {
+  T value;
+  std::memcpy(&value, element, sizeof(T));
+  for (int64_t i = 0; i < count; ++i) {
+    std::memcpy(out + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+  }
+}
+
 bool Converts(DType from, DType to) { return from != to || from == DType::kBool; }
 
 }  // namespace
+
+void GatherRun(const void* from, int64_t stride, int64_t n, size_t bytes, void* to) {
+  const auto* in = static_cast<const std::byte*>(from);
+  auto* out = static_cast<std::byte*>(to);
+  if (stride == 1) {
+    std::memcpy(out, in, static_cast<size_t>(n) * bytes);
+  } else if (bytes == 1) {
+    Gather<1>(in, stride, n, out);
+  } else if (bytes == 2) {
+    Gather<2>(in, stride, n, out);
+  } else if (bytes == 4) {
+    Gather<4>(in, stride, n, out);
+  } else {
+    Gather<8>(in, stride, n, out);
+  }
+}
+
+void FillRun(const void* element, int64_t n, size_t bytes, void* to) {
+  auto* out = static_cast<std::byte*>(to);
+  if (bytes == 1) {
+    Fill<uint8_t>(element, n, out);
+  } else if (bytes == 2) {
+    Fill<uint16_t>(element, n, out);
+  } else if (bytes == 4) {
+    Fill<uint32_t>(element, n, out);
+  } else {
+    Fill<uint64_t>(element, n, out);
+  }
+}
 
 RunSource::RunSource(const void* data, DType dtype, const Sizes& sizes, const Strides& strides,
                      DType to)
@@ -78,14 +103,15 @@ const void* RunSource::Next(int64_t n, RunStorage& buffer) {
     if (!converts_ && count == n && (stride == 1 || n == 1)) {
       place = in;
     } else if (!converts_) {
-      Gather(in, stride, count, static_cast<size_t>(in_bytes), out);
+      GatherRun(in, stride, count, static_cast<size_t>(in_bytes), out);
     } else if (stride == 1) {
       ConvertRun(from_, in, to_, out, static_cast<size_t>(count));
     } else {
       Piece piece;
       for (int64_t i = 0; i < count; i += kPiece) {
         const int64_t m = std::min(kPiece, count - i);
-        Gather(in + i * stride * in_bytes, stride, m, static_cast<size_t>(in_bytes), piece.bytes);
+        GatherRun(in + i * stride * in_bytes, stride, m, static_cast<size_t>(in_bytes),
+                  piece.bytes);
         ConvertRun(from_, piece.bytes, to_, out + i * out_bytes, static_cast<size_t>(m));
       }
     }

@@ -18,6 +18,11 @@ struct RunStorage {
   alignas(64) std::byte bytes[kRunBufferLength * sizeof(int64_t)];
 };
 
+// Copies n elements of 1, 2, 4 or 8 bytes that are `stride` elements apart to a run.
+void GatherRun(const void* from, int64_t stride, int64_t n, size_t bytes, void* to);
+// Sets the n elements of a run, of 1, 2, 4 or 8 bytes, to *element, which may be one of them.
+void FillRun(const void* element, int64_t n, size_t bytes, void* to);
+
 class RunSource {
  public:
   RunSource() = default;

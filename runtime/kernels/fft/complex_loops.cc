@@ -49,11 +49,11 @@ void MultiplyComplexImpl(const float* a, const float* b, size_t n, float* out) {
   for (; i < n; ++i) one(i);
 }
 
-void ComplexSizesImpl(const float* a, size_t n, float* out) {
+void ComplexMagnitudesImpl(const float* a, size_t n, float* out) {
   const D d;
   const DF df;
   const size_t lanes = hn::Lanes(d);
-  const auto size = [&](auto re, auto im) HWY_ATTR {
+  const auto magnitude = [&](auto re, auto im) HWY_ATTR {
     const auto x = hn::PromoteTo(d, re), y = hn::PromoteTo(d, im);
     const auto root = hn::Sqrt(hn::Add(hn::Mul(x, x), hn::Mul(y, y)));
     const auto infinite = hn::Or(hn::IsInf(x), hn::IsInf(y));
@@ -64,10 +64,10 @@ void ComplexSizesImpl(const float* a, size_t n, float* out) {
   for (; i + lanes <= n; i += lanes) {
     hn::Vec<DF> re, im;
     hn::LoadInterleaved2(df, a + 2 * i, re, im);
-    hn::StoreU(size(re, im), df, out + i);
+    hn::StoreU(magnitude(re, im), df, out + i);
   }
   for (; i < n; ++i) {
-    const auto result = size(hn::Set(df, a[2 * i]), hn::Set(df, a[2 * i + 1]));
+    const auto result = magnitude(hn::Set(df, a[2 * i]), hn::Set(df, a[2 * i + 1]));
     out[i] = hn::GetLane(result);
   }
 }
@@ -80,12 +80,12 @@ HWY_AFTER_NAMESPACE();
 namespace belay {
 
 HWY_EXPORT(MultiplyComplexImpl);
-HWY_EXPORT(ComplexSizesImpl);
+HWY_EXPORT(ComplexMagnitudesImpl);
 void MultiplyComplex(const float* a, const float* b, size_t n, float* out) {
   HWY_DYNAMIC_DISPATCH(MultiplyComplexImpl)(a, b, n, out);
 }
-void ComplexSizes(const float* a, size_t n, float* out) {
-  HWY_DYNAMIC_DISPATCH(ComplexSizesImpl)(a, n, out);
+void ComplexMagnitudes(const float* a, size_t n, float* out) {
+  HWY_DYNAMIC_DISPATCH(ComplexMagnitudesImpl)(a, n, out);
 }
 
 }  // namespace belay

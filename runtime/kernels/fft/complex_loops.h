@@ -9,10 +9,10 @@
 
 namespace belay {
 
-// Elements are pairs (re, im). The result may be an operand.
+// out[i] = a[i] * b[i], of interleaved parts (re, im). The result may be an operand.
 void MultiplyComplex(const float* a, const float* b, size_t n, float* out);
 // out[i] = |a[i]|; infinite if a part is infinite.
-void ComplexSizes(const float* a, size_t n, float* out);
+void ComplexMagnitudes(const float* a, size_t n, float* out);
 
 }  // namespace belay
 

@@ -181,7 +181,8 @@ void Multiply(const T* in_re, const T* in_im, const T* factors, T scale, int64_t
 }
 
 template <class T>
-void Join(const T* HWY_RESTRICT re, const T* HWY_RESTRICT im, size_t count, T* HWY_RESTRICT out) {
+void Interleave(const T* HWY_RESTRICT re, const T* HWY_RESTRICT im, size_t count,
+                T* HWY_RESTRICT out) {
   const hn::ScalableTag<T> d;
   const size_t lanes = hn::Lanes(d);
   size_t i = 0;
@@ -195,7 +196,7 @@ void Join(const T* HWY_RESTRICT re, const T* HWY_RESTRICT im, size_t count, T* H
 }
 
 template <class T>
-void Split(const T* HWY_RESTRICT in, size_t count, T* HWY_RESTRICT re, T* HWY_RESTRICT im) {
+void Deinterleave(const T* HWY_RESTRICT in, size_t count, T* HWY_RESTRICT re, T* HWY_RESTRICT im) {
   const hn::ScalableTag<T> d;
   const size_t lanes = hn::Lanes(d);
   size_t i = 0;
@@ -256,12 +257,12 @@ void PackedSpectrum(const T* HWY_RESTRICT re, const T* HWY_RESTRICT im, const T*
 }
 
 FftLoops<float> FloatLoops() {
-  return {&Stage<float>, &Multiply<float>,     &Join<float>,
-          &Split<float>, &RealSpectrum<float>, &PackedSpectrum<float>};
+  return {&Stage<float>,        &Multiply<float>,     &Interleave<float>,
+          &Deinterleave<float>, &RealSpectrum<float>, &PackedSpectrum<float>};
 }
 FftLoops<double> DoubleLoops() {
-  return {&Stage<double>, &Multiply<double>,     &Join<double>,
-          &Split<double>, &RealSpectrum<double>, &PackedSpectrum<double>};
+  return {&Stage<double>,        &Multiply<double>,     &Interleave<double>,
+          &Deinterleave<double>, &RealSpectrum<double>, &PackedSpectrum<double>};
 }
 
 }  // namespace HWY_NAMESPACE

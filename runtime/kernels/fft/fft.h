@@ -43,8 +43,8 @@ struct FftLoops {
   void (*multiply)(const T* in_re, const T* in_im, const T* factors, T scale, int64_t rows,
                    int64_t lines, T* re, T* im);
   // Interleaves planes to complex numbers, and back.
-  void (*join)(const T* re, const T* im, size_t count, T* out);
-  void (*split)(const T* in, size_t count, T* re, T* im);
+  void (*interleave)(const T* re, const T* im, size_t count, T* out);
+  void (*deinterleave)(const T* in, size_t count, T* re, T* im);
   // Spectrum of 2 h real elements, from the transform Z of z[k] = x[2 k] + i x[2 k + 1]: X[k] =
   // (Z[k] + Z*[h - k]) / 2 - i roots[k] (Z[k] - Z*[h - k]) / 2 for 0 <= k <= h, times scale, as
   // complex numbers out[k * lines + line].
@@ -80,16 +80,17 @@ class FftPlan {
   FftPlan(int64_t n, bool real, std::byte* memory);
 
   int64_t n() const { return n_; }
-  bool packed() const { return packed_; }  // real elements in pairs
+  bool packed() const { return packed_; }  // two real elements per complex one
   int64_t rows() const { return rows_; }   // of a plane; more than n
   const T* real_roots() const { return real_roots_; }
 
   // Transforms the columns of the first two planes, re and im, of four planes of rows() * lines
-  // elements. Returns the first or the third plane: it has the real parts of the result, and the next
-  // plane has the imaginary parts. Not scaled. The contents of the other two planes are undefined.
+  // elements. Returns the first or the third plane: it has the real parts of the result, and the
+  // next plane has the imaginary parts. Not scaled. The contents of the other two planes are
+  // undefined.
   T* Transform(T* planes, int64_t lines, bool inverse) const;
   // The same for columns whose rows re, im, re, … alternate in the last two planes.
-  T* TransformPairs(T* planes, int64_t lines) const;
+  T* TransformInterleaved(T* planes, int64_t lines) const;
 
   const FftLoops<T>& loops() const { return loops_; }
 

@@ -8,6 +8,7 @@
 #include "runtime/kernel/promotion_rules.h"
 #include "runtime/kernel/shape_rules/fft.h"
 #include "runtime/kernel/shape_rules/pointwise.h"
+#include "runtime/kernels/call/fft_parameters.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/call/strided_view.h"
@@ -17,14 +18,6 @@
 
 namespace belay {
 namespace {
-
-// Scale of the results: 1, 1 / sqrt(n) or 1 / n for n elements in the transform.
-double ScaleOf(const FftParams& params, const Sizes& sizes, const Sizes& dims) {
-  double n = 1;
-  for (int64_t d : dims) n *= static_cast<double>(sizes[static_cast<int>(d)]);
-  if (params.normalization == 0) return 1;
-  return params.normalization == 1 ? 1 / std::sqrt(n) : 1 / n;
-}
 
 // The lines of a tensor along one dimension, in row-major order of the other dimensions.
 class Lines {
@@ -153,15 +146,15 @@ void TransformDim(const KernelContext& context, const Work<T>& work, const Tenso
               const auto elements = static_cast<size_t>(n * lines);
               T* const second = planes + 2 * plane;
               all.Load(first, count, lines, n, second);
-              plan.loops().split(second, elements, planes, planes + plane);
+              plan.loops().deinterleave(second, elements, planes, planes + plane);
               T* const z = plan.Transform(planes, lines, !forward);
               if (scale != 1) {
                 plan.loops().multiply(z, z + plane, nullptr, static_cast<T>(scale), n, lines, z,
                                       z + plane);
               }
-              T* const joined = z == planes ? second : planes;
-              plan.loops().join(z, z + plane, elements, joined);
-              all.Store(first, count, lines, n, joined);
+              T* const interleaved = z == planes ? second : planes;
+              plan.loops().interleave(z, z + plane, elements, interleaved);
+              all.Store(first, count, lines, n, interleaved);
             });
 }
 
@@ -177,13 +170,13 @@ void RealDim(const KernelContext& context, const Work<T>& work, const TensorView
             [&](T* planes, int64_t first, int64_t count, int64_t lines) {
               const int64_t plane = plan.rows() * lines;
               T* const second = planes + 2 * plane;
-              T* joined;
+              T* interleaved;
               if (plan.packed()) {
                 from.Load(first, count, lines, n, second);
-                const T* const z = plan.TransformPairs(planes, lines);
-                joined = z == planes ? second : planes;
+                const T* const z = plan.TransformInterleaved(planes, lines);
+                interleaved = z == planes ? second : planes;
                 loops.real_spectrum(z, z + plane, plan.real_roots(), static_cast<T>(scale), half,
-                                    lines, joined);
+                                    lines, interleaved);
               } else {
                 from.Load(first, count, lines, n, planes);
                 std::fill_n(planes + plane, n * lines, T{0});
@@ -193,18 +186,19 @@ void RealDim(const KernelContext& context, const Work<T>& work, const TensorView
                 // Elements that are their own mirror images are real, finite or not.
                 std::fill_n(z + plane, lines, T{0});
                 if (n % 2 == 0) std::fill_n(z + plane + half * lines, lines, T{0});
-                joined = z == planes ? second : planes;
-                loops.join(z, z + plane, static_cast<size_t>((half + 1) * lines), joined);
+                interleaved = z == planes ? second : planes;
+                loops.interleave(z, z + plane, static_cast<size_t>((half + 1) * lines),
+                                 interleaved);
               }
               for (int64_t k = half + 1; k < kept; ++k) {
-                const T* const mirrored = joined + 2 * (n - k) * lines;
-                T* const row = joined + 2 * k * lines;
+                const T* const mirrored = interleaved + 2 * (n - k) * lines;
+                T* const row = interleaved + 2 * k * lines;
                 for (int64_t i = 0; i < lines; ++i) {
                   row[2 * i] = mirrored[2 * i];
                   row[2 * i + 1] = -mirrored[2 * i + 1];
                 }
               }
-              to.Store(first, count, lines, kept, joined);
+              to.Store(first, count, lines, kept, interleaved);
             });
 }
 
@@ -223,19 +217,19 @@ void InverseRealDim(const KernelContext& context, const Work<T>& work, const Ten
         T* const second = planes + 2 * plane;
         if (plan.packed()) {
           from.Load(first, count, lines, half + 1, planes);
-          loops.split(planes, given, second, second + plane);
+          loops.deinterleave(planes, given, second, second + plane);
           loops.packed_spectrum(second, second + plane, plan.real_roots(), static_cast<T>(scale),
                                 half, lines, planes, planes + plane);
           const T* const z = plan.Transform(planes, lines, true);
-          T* const joined = z == planes ? second : planes;
+          T* const interleaved = z == planes ? second : planes;
           for (int64_t k = 0; k < half; ++k) {
-            CopyRow(z + k * lines, lines, joined + 2 * k * lines);
-            CopyRow(z + plane + k * lines, lines, joined + (2 * k + 1) * lines);
+            CopyRow(z + k * lines, lines, interleaved + 2 * k * lines);
+            CopyRow(z + plane + k * lines, lines, interleaved + (2 * k + 1) * lines);
           }
-          to.Store(first, count, lines, n, joined);
+          to.Store(first, count, lines, n, interleaved);
         } else {
           from.Load(first, count, lines, half + 1, second);
-          loops.split(second, given, planes, planes + plane);
+          loops.deinterleave(second, given, planes, planes + plane);
           // Elements that are their own mirror images are treated as real.
           std::fill_n(planes + plane, lines, T{0});
           if (n % 2 == 0) std::fill_n(planes + plane + half * lines, lines, T{0});
@@ -252,11 +246,6 @@ void InverseRealDim(const KernelContext& context, const Work<T>& work, const Ten
       });
 }
 
-int64_t LongestOf(const Sizes& sizes, int64_t least) {
-  for (int64_t size : sizes) least = std::max(least, size);
-  return least;
-}
-
 template <class T>
 absl::Status RealFftOf(KernelContext& context, const RealFftCall<KernelArguments>& call) {
   const TensorView* const self = call.self;
@@ -265,9 +254,9 @@ absl::Status RealFftOf(KernelContext& context, const RealFftCall<KernelArguments
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.result_dtype(), shape));
   if (out->numel() == 0) return absl::OkStatus();
   ABSL_ASSIGN_OR_RETURN(const Work<T> work,
-                        WorkOf<T>(context, LongestOf(self->sizes, 1), 0, nullptr));
+                        WorkOf<T>(context, LongestDim(self->sizes), 0, nullptr));
   RealDim(context, work, *self, *out, static_cast<int>(dims.back()),
-          ScaleOf(call.params, self->sizes, dims));
+          FftScale(call.params, self->sizes, dims));
   for (int k = 0; k + 1 < dims.size(); ++k) {
     TransformDim(context, work, *out, static_cast<int>(dims[k]), true, 1);
   }
@@ -286,9 +275,9 @@ absl::Status ComplexFftOf(KernelContext& context, const ComplexFftCall<KernelArg
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, *self));
   if (out->numel() == 0) return absl::OkStatus();
   ABSL_ASSIGN_OR_RETURN(const Work<T> work,
-                        WorkOf<T>(context, LongestOf(self->sizes, 1), 0, nullptr));
+                        WorkOf<T>(context, LongestDim(self->sizes), 0, nullptr));
   ABSL_RETURN_IF_ERROR(CopyStrided(*self, *out));
-  const double scale = ScaleOf(call.params, self->sizes, dims);
+  const double scale = FftScale(call.params, self->sizes, dims);
   for (int k = 0; k < dims.size(); ++k) {
     TransformDim(context, work, *out, static_cast<int>(dims[k]), call.forward, k == 0 ? scale : 1);
   }
@@ -313,7 +302,7 @@ absl::Status InverseRealFftOf(KernelContext& context,
   std::byte* copy = nullptr;
   const int64_t copied = dims.size() > 1 ? self->numel() : 0;
   ABSL_ASSIGN_OR_RETURN(const Work<T> work,
-                        WorkOf<T>(context, LongestOf(self->sizes, n),
+                        WorkOf<T>(context, LongestDim(self->sizes, n),
                                   CheckedInt(copied) * static_cast<int64_t>(2 * sizeof(T)), &copy));
   if (dims.size() > 1) {
     from = TensorView::Contiguous(self->dtype, self->sizes, copy);
@@ -323,7 +312,7 @@ absl::Status InverseRealFftOf(KernelContext& context,
     TransformDim(context, work, from, static_cast<int>(dims[k]), false, 1);
   }
   InverseRealDim(context, work, from, *out, static_cast<int>(dims.back()),
-                 ScaleOf(call.params, out->sizes, dims));
+                 FftScale(call.params, out->sizes, dims));
   return absl::OkStatus();
 }
 
@@ -344,11 +333,10 @@ bool Accepts(const KernelContext& context, const Call& call) {
   return kTypes.contains(call.self->dtype);
 }
 
-uint64_t BytesOf(CheckedInt bytes) { return ScratchBytesOf<std::byte>(bytes); }
-
 template <class Call>
 uint64_t Scratch(const KernelContext& context, const Call& call) {
-  return BytesOf(WorkBytes(context, LongestOf(call.self->sizes, 1), RealBytes(call.self->dtype)));
+  return ScratchBytesOf<std::byte>(
+      WorkBytes(context, LongestDim(call.self->sizes), RealBytes(call.self->dtype)));
 }
 
 uint64_t InverseScratch(const KernelContext& context,
@@ -357,26 +345,22 @@ uint64_t InverseScratch(const KernelContext& context,
   if (!out.ok()) return 0;
   const size_t bytes = RealBytes(call.self->dtype);
   const int64_t copied = call.params.dims.size() > 1 ? call.self->numel() : 0;
-  int64_t longest = LongestOf((*out)->sizes, 1);
-  // A result has less than twice as many elements as the input.
-  for (int64_t size : call.self->sizes) {
-    longest = std::max(longest, size < int64_t{1} << 60 ? 2 * size : size);
-  }
-  return BytesOf(WorkBytes(context, longest, bytes) +
-                 CheckedInt(copied) * static_cast<int64_t>(2 * bytes));
+  const int64_t longest = LongestInverseDim(*call.self, **out);
+  return ScratchBytesOf<std::byte>(WorkBytes(context, longest, bytes) +
+                                   CheckedInt(copied) * static_cast<int64_t>(2 * bytes));
 }
 
 // ---- Products and magnitudes of complex64 tensors
 
 using ProductCall = PlainCall<KernelArguments, 2, kAnyRule>;
-using SizeCall = PlainCall<KernelArguments, 1, kMagnitudeRule>;
+using MagnitudeCall = PlainCall<KernelArguments, 1, kMagnitudeRule>;
 
-// Whether all tensors have the same sizes, strides and no gaps, so that they are one run.
+// Whether all tensors have the same sizes and the same dense strides, so that they are one run.
 bool AreOneRun(absl::Span<const TensorView* const> tensors) {
   for (const TensorView* t : tensors) {
     if (!(t->sizes == tensors[0]->sizes) || !(t->strides == tensors[0]->strides)) return false;
   }
-  return tensors[0]->numel() == 0 || LastOffset(*tensors[0]) + 1 == tensors[0]->numel();
+  return IsDense(tensors[0]->sizes, tensors[0]->strides);
 }
 
 absl::Status ComplexProduct(KernelContext& context, const ProductCall& call) {
@@ -402,7 +386,7 @@ absl::Status ComplexProduct(KernelContext& context, const ProductCall& call) {
   return absl::OkStatus();
 }
 
-absl::Status ComplexSize(KernelContext& context, const SizeCall& call) {
+absl::Status ComplexMagnitude(KernelContext& context, const MagnitudeCall& call) {
   const TensorView& a = *call.operands[0].tensor;
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kFloat32, a));
   const float* const x = a.as<const float>();
@@ -410,14 +394,14 @@ absl::Status ComplexSize(KernelContext& context, const SizeCall& call) {
   if (AreOneRun({&a, out})) {
     const double work = kElementWork * 2 * static_cast<double>(out->numel());
     RunRanges(context, out->numel(), 256, work, [&](int, int64_t first, int64_t last) {
-      ComplexSizes(x + 2 * first, static_cast<size_t>(last - first), to + first);
+      ComplexMagnitudes(x + 2 * first, static_cast<size_t>(last - first), to + first);
     });
     return absl::OkStatus();
   }
   Budget::Pace pace;
   for (StridedIterator<2> it(out->sizes, {a.strides, out->strides}); !it.done() && !pace.Stop(16);
        it.Next()) {
-    ComplexSizes(x + 2 * it.offset(0), 1, to + it.offset(1));
+    ComplexMagnitudes(x + 2 * it.offset(0), 1, to + it.offset(1));
   }
   return absl::OkStatus();
 }
@@ -434,8 +418,8 @@ bool AcceptsComplex(const KernelContext& context, const Call& call) {
 constexpr KernelEngine kHighway = KernelEngine::kHighway;
 
 constexpr Kernel kKernels[] = {
-    KernelRow<&ComplexSize, &AcceptsComplex<SizeCall>>("aten.abs.default", "self", "AbsComplexSimd",
-                                                       kHighway),
+    KernelRow<&ComplexMagnitude, &AcceptsComplex<MagnitudeCall>>("aten.abs.default", "self",
+                                                                 "AbsComplexSimd", kHighway),
     KernelRow<&ComplexProduct, &AcceptsComplex<ProductCall>>("aten.mul.Tensor", "self other",
                                                              "MulComplexSimd", kHighway),
     KernelRow<&RealFft, &Accepts<RealFftCall<KernelArguments>>,

@@ -51,8 +51,8 @@ Complex RootOf(int64_t k, int64_t n) {
   return {-std::cos(rest), -std::sin(rest)};
 }
 
-// roots[k] = e^(-2 pi i k / n) for k < n. Computes an eighth of the circle if 4 divides n, a quarter
-// if 2 does, else half, and mirrors the rest.
+// roots[k] = e^(-2 pi i k / n) for k < n. Computes an eighth of the circle if 4 divides n, a
+// quarter if 2 does, otherwise half, and mirrors the rest.
 void FillRoots(int64_t n, Complex* roots) {
   const int64_t computed = n % 4 == 0 ? n / 8 : n % 2 == 0 ? n / 4 : n / 2;
   for (int64_t k = 0; k <= computed; ++k) roots[k] = RootOf(k, n);
@@ -102,7 +102,7 @@ CheckedInt FftBlockElements(int64_t n) {
 
 template <class T>
 FftPlan<T>::FftPlan(int64_t n, bool real, std::byte* memory) : loops_(GetFftLoops<T>()), n_(n) {
-  // Two elements would meet in one complex number: infinite ones would give NaN.
+  // For n = 2, one complex number would combine both elements: infinite ones would give NaN.
   packed_ = real && n % 2 == 0 && n > 2;
   length_ = packed_ ? n / 2 : n;
   stage_length_ = StageLength(length_);
@@ -178,7 +178,7 @@ bool FftPlan<T>::RunStages(T* re, T* im, T* out_re, T* out_im, int64_t lines, in
 }
 
 template <class T>
-T* FftPlan<T>::TransformPairs(T* planes, int64_t lines) const {
+T* FftPlan<T>::TransformInterleaved(T* planes, int64_t lines) const {
   const int64_t plane = rows_ * lines;
   T *const re = planes, *const im = planes + plane, *const second = planes + 2 * plane;
   if (!chirped_ && num_stages_ > 0) {

@@ -316,8 +316,8 @@ bool AcceptsIndexPut(const KernelContext& context, const IndexPutCall<KernelArgu
 }
 
 // Adds the elements of `from`, which has the walk's sizes, to elements of `out`, in order: block by
-// block for contiguous float32, otherwise one by one. Precondition: both have the same dtype, one of
-// kNumberTypes.
+// block for contiguous float32, otherwise one by one. Precondition: both have the same dtype, one
+// of kNumberTypes.
 absl::Status AddAt(const IndexWalk& walk, const TensorView& out, const TensorView& from) {
   const ElementBlock block = walk.BlockToSelf(from.strides);
   if (out.dtype == DType::kFloat32 && IsContiguous(block.sizes(), block.from_strides()) &&

@@ -56,10 +56,14 @@ absl::Status CopyDivided(KernelContext& context, const CopyCall<KernelArguments>
   return failed ? CopyStrided(from, *to) : absl::OkStatus();
 }
 
-// Accepts tensors whose dtype has loops, with outputs of the same dtype.
+// Whether the dtype has loops and the output has the same dtype.
 bool IsMovable(const KernelContext& context, const TensorView& self) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   return out.ok() && (*out)->dtype == self.dtype && DTypeSize(self.dtype) <= 8;
+}
+template <class Call>
+bool AcceptsMovable(const KernelContext& context, const Call& call) {
+  return IsMovable(context, *call.self);
 }
 
 // Pads `in`; both tensors have the sizes of the shape rule.
@@ -91,15 +95,10 @@ absl::Status PadMirrored(KernelContext& context,
   return absl::OkStatus();
 }
 
-template <class Call>
-bool AcceptsPad(const KernelContext& context, const Call& call) {
-  return IsMovable(context, *call.self);
-}
-
 template <PadMode kMode, int kSpatial>
 constexpr Kernel MirroredPadRow(std::string_view op, std::string_view name) {
   return KernelRow<&PadMirrored<kMode, kSpatial>,
-                   &AcceptsPad<MirroredPadCall<KernelArguments, kMode, kSpatial>>>(
+                   &AcceptsMovable<MirroredPadCall<KernelArguments, kMode, kSpatial>>>(
       op, "self padding", name, KernelEngine::kHighway);
 }
 
@@ -136,10 +135,6 @@ absl::Status Repeat(KernelContext& context, const RepeatCall<KernelArguments>& c
   }
   target.sizes = source.sizes;
   return CopyStrided(source, target);
-}
-
-bool AcceptsFlip(const KernelContext& context, const FlipCall<KernelArguments>& call) {
-  return IsMovable(context, *call.self);
 }
 
 absl::Status Flip(KernelContext& context, const FlipCall<KernelArguments>& call) {
@@ -220,11 +215,9 @@ absl::Status SelectIndices(KernelContext& context, const IndexSelectCall<KernelA
     innermost = innermost && (from.sizes[k] == 1 || from.strides[k] >= from.strides[d]);
   }
   if (!innermost) return IndexSelect<kCopy>(context, call);
-  ABSL_ASSIGN_OR_RETURN(int64_t* const places, ScratchArray<int64_t>(context, count));
-  for (int64_t k = 0; k < count; ++k) {
-    places[k] = ReadIndex(index, index.rank() == 0 ? 0 : k * index.strides[0]);
-  }
-  if (FirstOutside(places, static_cast<size_t>(count), from.sizes[d]) <
+  ABSL_ASSIGN_OR_RETURN(int64_t* const indices, ScratchArray<int64_t>(context, count));
+  CopyConvertible(AtLeastVector(index), TensorView::Contiguous(DType::kInt64, {count}, indices));
+  if (FirstOutside(indices, static_cast<size_t>(count), from.sizes[d]) <
       static_cast<size_t>(count)) {
     return IndexSelect<kCopy>(context, call);  // returns the error
   }
@@ -237,7 +230,7 @@ absl::Status SelectIndices(KernelContext& context, const IndexSelectCall<KernelA
             [&](int, int64_t first, int64_t last) {
               for (int64_t r = first; r < last; ++r) {
                 GatherRow(ElementAddress(from, OffsetAt(r, outer, from.strides)), from.strides[d],
-                          0, places, static_cast<size_t>(count), bytes,
+                          0, indices, static_cast<size_t>(count), bytes,
                           ElementAddress(*out, OffsetAt(r, outer, out->strides)), out->strides[d]);
               }
             });
@@ -258,7 +251,7 @@ constexpr Kernel kKernels[] = {
                                         "AsStridedScatterSimd", kHighway),
     KernelRow<&Cat<kCopy>>("aten.cat.default", "tensors dim", "CatSimd", kHighway),
     KernelRow<&CopyDivided>("aten.clone.default", "self memory_format", "CopySimd", kHighway),
-    KernelRow<&PadConstant, &AcceptsPad<ConstantPadCall<KernelArguments>>>(
+    KernelRow<&PadConstant, &AcceptsMovable<ConstantPadCall<KernelArguments>>>(
         "aten.constant_pad_nd.default", "self pad value", "ConstantPadSimd", kHighway),
     MirroredPadRow<PadMode::kReflect, 1>("aten.reflection_pad1d.default", "ReflectionPad1dSimd"),
     MirroredPadRow<PadMode::kReflect, 2>("aten.reflection_pad2d.default", "ReflectionPad2dSimd"),
@@ -275,7 +268,8 @@ constexpr Kernel kKernels[] = {
     KernelRow<&ViewScatter<DiagonalRule, kCopy>>("aten.diagonal_scatter.default",
                                                  "self src offset dim1 dim2", "DiagonalScatterSimd",
                                                  kHighway),
-    KernelRow<&Flip, &AcceptsFlip>("aten.flip.default", "self dims", "FlipSimd", kHighway),
+    KernelRow<&Flip, &AcceptsMovable<FlipCall<KernelArguments>>>("aten.flip.default", "self dims",
+                                                                 "FlipSimd", kHighway),
     KernelRow<&SelectIndices, nullptr, &IndexSelectScratch>(
         "aten.index_select.default", "self dim index", "IndexSelectSimd", kHighway),
     KernelRow<&PixelShuffle<kCopy>>("aten.pixel_shuffle.default", "self upscale_factor",

@@ -7,6 +7,7 @@
 #include "runtime/core/budget.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/kernels/call/ranges.h"
+#include "runtime/kernels/elements/run_source.h"
 
 namespace belay {
 namespace {
@@ -27,15 +28,6 @@ struct PaddedDim {
   }
 };
 
-template <class T>
-void FillWith(const void* element, std::byte* to, int64_t count) {
-  T value;
-  std::memcpy(&value, element, sizeof(T));
-  for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(to + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
-  }
-}
-
 struct Row {
   PaddedDim dim;
   int64_t unit = 1;  // contiguous elements per position
@@ -43,22 +35,12 @@ struct Row {
   PadFill fill = PadFill::kConstant;
   const void* constant = nullptr;
 
-  void Fill(std::byte* to, int64_t count) const {
-    switch (bytes) {
-      case 1:
-        return FillWith<uint8_t>(constant, to, count);
-      case 2:
-        return FillWith<uint16_t>(constant, to, count);
-      case 4:
-        return FillWith<uint32_t>(constant, to, count);
-      default:
-        return FillWith<uint64_t>(constant, to, count);
-    }
-  }
   void FillPositions(std::byte* to, int64_t first, int64_t last) const {
     const int64_t step = dim.to_stride * static_cast<int64_t>(bytes);
-    if (dim.to_stride == unit) return Fill(to + first * step, (last - first) * unit);
-    for (int64_t i = first; i < last; ++i) Fill(to + i * step, unit);
+    if (dim.to_stride == unit) {
+      return FillRun(constant, (last - first) * unit, bytes, to + first * step);
+    }
+    for (int64_t i = first; i < last; ++i) FillRun(constant, unit, bytes, to + i * step);
   }
   // Position i gets position start + slope * i of the source.
   template <size_t kBytes>

@@ -12,6 +12,7 @@
 #include "runtime/kernels/call/norm_parameters.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/ranges.h"
+#include "runtime/kernels/elements/channels_last.h"
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/elements/run_source.h"
 #include "runtime/kernels/norm/norm.h"
@@ -73,21 +74,30 @@ Moments MomentsOf(const TensorView& part) {
   return m;
 }
 
+// y = (x - center) * scale + shift, as NormalizeF32 computes it.
+struct NormalizeTerms {
+  float mean = 0, factor = 0, offset = 0;
+  bool exact = true;  // whether the factor is a normal float32 or 0
+
+  NormalizeTerms(double center, double scale, double shift)
+      : mean(static_cast<float>(center)),
+        factor(static_cast<float>(scale)),
+        // The rounding error of the mean is added to the offset.
+        offset(static_cast<float>(shift - (std::isfinite(center) ? center - mean : 0) * factor)),
+        exact(std::isnormal(factor) || scale == 0) {}
+};
+
 // to = (from - center) * scale + shift, element by element. Precondition: equal sizes.
 void Normalize(const TensorView& from, const TensorView& to, double center, double scale,
                double shift) {
-  const float mean = static_cast<float>(center), factor = static_cast<float>(scale);
-  // The scale is infinite or not a normal float32.
-  if (!std::isnormal(factor) && scale != 0) {
+  const NormalizeTerms terms(center, scale, shift);
+  if (!terms.exact) {
     const Reader<double> in(from);
     const Writer<double> write(to);
     for (StridedIterator<2> it(from.sizes, {from.strides, to.strides}); !it.done(); it.Next())
       write(it.offset(1), (in(it.offset(0)) - center) * scale + shift);
     return;
   }
-  // Adds the rounding error of the mean to the offset.
-  const double rest = std::isfinite(center) ? center - mean : 0;
-  const float offset = static_cast<float>(shift - rest * factor);
   RunSource source(from.data, from.dtype, from.sizes, from.strides, DType::kFloat32);
   RunSink sink(to.data, to.dtype, to.sizes, to.strides, DType::kFloat32);
   RunStorage in, out;
@@ -97,7 +107,7 @@ void Normalize(const TensorView& from, const TensorView& to, double center, doub
     const int64_t n = in_place && group >= kReduceLanes ? std::min(left, group)
                                                         : std::min(left, kRunBufferLength);
     const float* x = static_cast<const float*>(source.Next(n, in));
-    NormalizeF32(x, static_cast<size_t>(n), mean, factor, offset,
+    NormalizeF32(x, static_cast<size_t>(n), terms.mean, terms.factor, terms.offset,
                  static_cast<float*>(sink.Place(n, out)));
     sink.Commit(n, out);
     left -= n;
@@ -193,34 +203,11 @@ uint64_t LayerNormScratch(const KernelContext& context,
 
 // ---- Normalization by channel
 
-// Whether a float32 tensor [n, c, ...] is stored without gaps, channels innermost.
-bool HasChannelsInnermost(const TensorView& t) {
-  if (t.dtype != DType::kFloat32 || t.rank() < 2) return false;
-  int64_t dense = t.sizes[1];
-  if (dense != 1 && t.strides[1] != 1) return false;
-  for (int d = t.rank() - 1; d >= 0; --d) {
-    if (d == 1 || t.sizes[d] == 1) continue;
-    if (t.strides[d] != dense) return false;
-    dense *= t.sizes[d];
-  }
-  return true;
+bool IsChannelsInnermostF32(const TensorView& t) {
+  return t.dtype == DType::kFloat32 && HasChannelsInnermost(t);
 }
 
-// y = (x - center) * scale + shift of a channel, as NormalizeF32 computes it.
-struct ChannelScale {
-  float mean = 0, factor = 0, offset = 0;
-  bool exact = true;  // the factor is one that float32 has
-
-  ChannelScale(double center, double scale, double shift)
-      : mean(static_cast<float>(center)),
-        factor(static_cast<float>(scale)),
-        // The rounding error of the mean is added to the offset.
-        offset(static_cast<float>(shift - (std::isfinite(center) ? center - mean : 0) * factor)),
-        exact(std::isnormal(factor) || scale == 0) {}
-};
-
-// The rows of `channels` elements that working memory has for vectors of channels: sums and centers
-// in double, then means, factors and offsets in float.
+// Scratch memory per channel, in doubles: sum and center, then mean, factor and offset in float.
 constexpr int64_t kChannelDoubles = 4;
 
 uint64_t ChannelScratch(const TensorView& input) {
@@ -239,11 +226,11 @@ struct ChannelVectors {
         mean(reinterpret_cast<float*>(memory + 2 * channels)),
         factor(mean + channels),
         offset(factor + channels) {}
-  void Set(int64_t c, const ChannelScale& scale) {
-    mean[c] = scale.mean;
-    factor[c] = scale.factor;
-    offset[c] = scale.offset;
-    exact = exact && scale.exact;
+  void Set(int64_t c, const NormalizeTerms& terms) {
+    mean[c] = terms.mean;
+    factor[c] = terms.factor;
+    offset[c] = terms.offset;
+    exact = exact && terms.exact;
   }
 };
 
@@ -276,8 +263,8 @@ void SumColumns(const KernelContext& context, const float* in, int64_t rows, int
 
 // ---- Group norm
 
-// One image whose channels are innermost. False if a factor is none that float32 has: then nothing
-// was written to `out`.
+// Normalizes one image whose channels are innermost. Returns false, without writing to `out`, if a
+// factor is not exact (NormalizeTerms).
 bool NormalizeImage(const KernelContext& context, const GroupNormCall<KernelArguments>& call,
                     ChannelVectors vectors, const OptionalVector& scale,
                     const OptionalVector& shift, const float* in, int64_t rows, float* out,
@@ -299,7 +286,7 @@ bool NormalizeImage(const KernelContext& context, const GroupNormCall<KernelArgu
     const double rstd = 1 / std::sqrt(group_mean(g) + call.eps);
     write_group(g, mean, rstd);
     for (int64_t c = g * per_group; c < (g + 1) * per_group; ++c) {
-      vectors.Set(c, ChannelScale(mean, rstd * scale[c], shift[c]));
+      vectors.Set(c, NormalizeTerms(mean, rstd * scale[c], shift[c]));
     }
   }
   if (!vectors.exact) return false;
@@ -324,7 +311,7 @@ absl::Status GroupNorm(KernelContext& context, const GroupNormCall<KernelArgumen
     write_mean(i * mean->strides[0] + g * mean->strides[1], group_mean);
     write_rstd(i * rstd->strides[0] + g * rstd->strides[1], group_rstd);
   };
-  if (input->numel() > 0 && HasChannelsInnermost(*input) && HasChannelsInnermost(*out)) {
+  if (input->numel() > 0 && IsChannelsInnermostF32(*input) && IsChannelsInnermostF32(*out)) {
     ABSL_ASSIGN_OR_RETURN(double* memory,
                           ScratchArray<double>(context, CheckedInt(channels) * kChannelDoubles));
     const int64_t rows = input->numel() / n / channels;
@@ -373,13 +360,13 @@ absl::Status BatchNorm(KernelContext& context, const BatchNormCall<KernelArgumen
                 out_channel = SelectDims(out.strides, 0, 0b10);
   if (input.numel() == 0) return absl::OkStatus();  // never in training
   const int64_t channels = input.sizes[1];
-  if (!call.training && HasChannelsInnermost(input) && HasChannelsInnermost(out)) {
+  if (!call.training && IsChannelsInnermostF32(input) && IsChannelsInnermostF32(out)) {
     ABSL_ASSIGN_OR_RETURN(double* memory,
                           ScratchArray<double>(context, CheckedInt(channels) * kChannelDoubles));
     ChannelVectors vectors(memory, channels);
     for (int64_t c = 0; c < channels; ++c) {
       const double rstd = 1 / std::sqrt(var_in[c] + call.eps);
-      vectors.Set(c, ChannelScale(mean_in[c], rstd * scale[c], shift[c]));
+      vectors.Set(c, NormalizeTerms(mean_in[c], rstd * scale[c], shift[c]));
     }
     if (vectors.exact) {
       NormalizeRows(context, vectors, input.numel() / channels, channels, input.as<const float>(),

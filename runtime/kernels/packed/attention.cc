@@ -27,8 +27,9 @@ constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 constexpr float kLog2E = 1.44269504088896341f;
 
-// 2^x for x <= 1 or NaN; 0 below -127. x = n + r with |r| <= 1/2, and a minimax polynomial of degree
-// 5. Relative error: 2^-22 for x >= -126. Results below -126.5 are 0, since denormals are slow.
+// 2^x for x <= 1 or NaN; 0 below -127. x = n + r with |r| <= 1/2, and a minimax polynomial of
+// degree 5. Relative error: 2^-22 for x >= -126. Results below -126.5 are 0, since denormals are
+// slow.
 template <class V>
 HWY_INLINE V Exp2OfScore(Tag d, V x) {
   const V least = hn::Set(d, -127.0f);
@@ -224,10 +225,11 @@ void WeightedRowsImpl(const float* HWY_RESTRICT weights, const float* HWY_RESTRI
   }
 }
 
-// row = exp(row + mask - largest); the mask may be null. `largest` is log2(e) times the largest score
-// of this and earlier blocks, and `total` the sum of exp(score - largest); both are updated. Returns
-// exp(previous largest - largest), the factor of earlier blocks' sums. If no score is above -inf,
-// the row becomes 0. Reads and writes up to a vector beyond the row: masked loads and stores are slow.
+// row = exp(row + mask - largest); the mask may be null. `largest` is log2(e) times the largest
+// score of this and earlier blocks, and `total` the sum of exp(score - largest); both are updated.
+// Returns exp(previous largest - largest), the factor of earlier blocks' sums. If no score is above
+// -inf, the row becomes 0. Reads and writes up to a vector beyond the row: masked loads and stores
+// are slow.
 float ExponentialsImpl(float* HWY_RESTRICT row, size_t n, const float* HWY_RESTRICT mask,
                        float& largest, float& total) {
   const Tag d;
@@ -402,16 +404,15 @@ HWY_EXPORT(PackValuesImpl);
 
 // Maximal number of queries for which each key is read once, unpacked.
 constexpr int64_t kFewQueries = 3;
-// Maximal number of queries per block: rows of several heads for few queries, else register tiles of
-// one head, which share the blocks of keys and values in the L2 cache.
+// Maximal number of queries per block: rows of several heads for few queries, otherwise register
+// tiles of one head, which share the blocks of keys and values in the L2 cache.
 constexpr int64_t kTile = kTileRows;
 constexpr int64_t kMostTiles = 6;
 constexpr int64_t kMostRows = kMostTiles * kTile;
 // Maximal number of keys per block. Keys and values of a block fit the L2 cache, the scores of
 // a register tile the L1 cache.
 constexpr int64_t kMostKeys = 384;
-// Distance between rows of scores beyond their number: for the last panel's columns, and so that rows
-// do not evict each other.
+// Padding of rows of scores: for the last panel's columns, and so that rows do not evict each other.
 constexpr int64_t kRowPadding = 32;
 
 bool IsDirect(int64_t queries) { return queries <= kFewQueries; }

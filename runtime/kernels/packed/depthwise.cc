@@ -75,8 +75,8 @@ HWY_INLINE void AccumulateRow(const Row& row, int64_t left, int64_t j, const Loa
 }
 
 // Computes kPixels neighboring results from x on, in kRows rows. kWidth and kStride are those of
-// the window; 0 means any. Two rows: see AccumulateRow. kBorder: window positions may be outside on the
-// left or right. kPartial: fewer channels than lanes.
+// the window; 0 means any. Two rows: see AccumulateRow. kBorder: window positions may be outside on
+// the left or right. kPartial: fewer channels than lanes.
 template <int kRows, int kWidth, int kStride, int kPixels, bool kBorder, bool kPartial>
 HWY_INLINE void Pixels(const Row& row, int64_t x) {
   const TagF32 d;
@@ -106,13 +106,13 @@ HWY_INLINE void Pixels(const Row& row, int64_t x) {
       }
     }
   } else {
-    // Any window: each weight meets kPixels results, so that as many additions are in flight.
+    // Any window: each weight is used for kPixels results, whose additions are independent.
     const float* weight = row.weight;
     const int64_t step = g.stride_x * c;
     for (int64_t j = 0; j < g.kernel_height; ++j, weight += g.kernel_width * kDepthwiseChannels) {
       const int64_t y = row.y + j * g.dilation_y;
       if (y < 0 || y >= g.height) continue;
-      // May point to before the row; only what is inside is read.
+      // May point before the row; only elements inside are read.
       const float* in = row.in + ((y & g.in_row_mask) * g.width + left) * c;
       for (int64_t t = 0; t < g.kernel_width; ++t, in += g.dilation_x * c) {
         const V w = hn::LoadU(d, weight + t * kDepthwiseChannels);

@@ -20,26 +20,27 @@ namespace hn = hwy::HWY_NAMESPACE;
 using TagF32 = hn::CappedTag<float, kDepthwiseChannels>;
 using V = hn::Vec<TagF32>;
 
-// One vector of columns, the same of all rows.
+// One vector of columns of C.
 struct Columns {
   const float* b;                              // of the first tap and channel
-  size_t input;                                // the first element of A's rows that is read
-  size_t inputs;                               // elements from there on
+  size_t input;                                // first element of A's rows that is read
+  size_t inputs;                               // elements of A's rows from there on
   size_t column, count;                        // of C
-  const int32_t (*lanes)[kDepthwiseChannels];  // of each channel: the element that each lane takes
+  const int32_t (*lanes)[kDepthwiseChannels];  // [channel][lane]: element of A, from `input` on
 };
 
-// Where rows of C are stored.
+// Rows of a tile.
 struct Rows {
-  const float* const* pointers;  // [taps][stride]
+  const float* const* pointers;  // of A: [taps][stride]
   size_t stride;
-  const size_t* places;  // of the first columns
+  const size_t* offsets;  // of C's rows
 };
 
-enum class Way { kPermute, kBroadcast, kSame };
+// Elements of A per vector: permuted by `lanes`, one for all lanes, or one per lane in order.
+enum class Load { kPermute, kBroadcast, kInOrder };
 
 // kPartial: the last vector of A's elements extends beyond the row.
-template <size_t kRows, Way kWay, bool kPartial>
+template <size_t kRows, Load kLoad, bool kPartial>
 HWY_NOINLINE void Tile(const PackedGemmArgs& g, const Columns& v, const Rows& rows) {
   const TagF32 d;
   V sum[kRows];
@@ -57,11 +58,11 @@ HWY_NOINLINE void Tile(const PackedGemmArgs& g, const Columns& v, const Rows& ro
       HWY_UNROLL(kRows)
       for (size_t r = 0; r < kRows; ++r) {
         V x;
-        if constexpr (kWay == Way::kBroadcast) {
+        if constexpr (kLoad == Load::kBroadcast) {
           x = hn::Set(d, a[r][c]);
         } else {
           x = kPartial ? hn::LoadN(d, a[r], v.inputs) : hn::LoadU(d, a[r]);
-          if constexpr (kWay == Way::kPermute) x = hn::TableLookupLanes(x, lanes);
+          if constexpr (kLoad == Load::kPermute) x = hn::TableLookupLanes(x, lanes);
         }
         sum[r] = hn::MulAdd(x, w, sum[r]);
       }
@@ -74,7 +75,7 @@ HWY_NOINLINE void Tile(const PackedGemmArgs& g, const Columns& v, const Rows& ro
   const V bias = e.bias == nullptr ? hn::Zero(d) : LoadSome(d, e.bias + v.column, v.count);
   HWY_UNROLL(kRows)
   for (size_t r = 0; r < kRows; ++r) {
-    const size_t at = rows.places[r] + v.column;
+    const size_t at = rows.offsets[r] + v.column;
     V y = hn::Add(sum[r], bias);
     if (other != nullptr) y = hn::Add(y, LoadSome(d, other + at, v.count));
     if (linear) y = ClampKeepingNaN(d, y, low, high);
@@ -82,22 +83,22 @@ HWY_NOINLINE void Tile(const PackedGemmArgs& g, const Columns& v, const Rows& ro
   }
 }
 
-template <size_t kRows, Way kWay>
+template <size_t kRows, Load kLoad>
 HWY_INLINE void TileOf(const PackedGemmArgs& g, const Columns& v, const Rows& rows) {
-  if (kWay != Way::kBroadcast && v.inputs < hn::Lanes(TagF32())) {
-    Tile<kRows, kWay, true>(g, v, rows);
+  if (kLoad != Load::kBroadcast && v.inputs < hn::Lanes(TagF32())) {
+    Tile<kRows, kLoad, true>(g, v, rows);
   } else {
-    Tile<kRows, kWay, false>(g, v, rows);
+    Tile<kRows, kLoad, false>(g, v, rows);
   }
 }
 
-template <Way kWay>
+template <Load kLoad>
 HWY_INLINE void TilesOf(const PackedGemmArgs& g, const Columns& v, Rows rows, size_t count) {
   constexpr size_t kMost = (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) ? kTileRows : 6;
   const auto run = [&](auto size) HWY_ATTR {
     constexpr size_t kRows = decltype(size)::value;
-    for (; count >= kRows; count -= kRows, rows.pointers += kRows, rows.places += kRows) {
-      TileOf<kRows, kWay>(g, v, rows);
+    for (; count >= kRows; count -= kRows, rows.pointers += kRows, rows.offsets += kRows) {
+      TileOf<kRows, kLoad>(g, v, rows);
     }
   };
   run(std::integral_constant<size_t, kMost>());
@@ -114,21 +115,18 @@ void NarrowGroups(const PackedGemmArgs& g, size_t first_row, size_t last_row, si
       indices[c][i] = static_cast<int32_t>(g.n < lanes ? i / g.n * g.k + c : 0);
     }
   }
-  const Way way = g.n >= lanes           ? Way::kBroadcast
-                  : g.k == 1 && g.n == 1 ? Way::kSame
-                                         : Way::kPermute;
+  const Load load = g.n >= lanes           ? Load::kBroadcast
+                    : g.k == 1 && g.n == 1 ? Load::kInOrder
+                                           : Load::kPermute;
   Budget::Pace pace;
-  size_t places[kTileRows];
+  size_t offsets[kTileRows];
   for (size_t row = first_row; row < last_row; row += kTileRows) {
     const size_t count = HWY_MIN(kTileRows, last_row - row);
     const size_t columns = last_column - first_column;
     if (pace.Stop(static_cast<int64_t>(count * columns * (g.taps * g.k + 1)))) return;
     g.row_pointers(g.source, row, count, 0, g.taps, g.pointers);
-    for (size_t r = 0; r < count; ++r) {
-      const size_t i = row + r;
-      places[r] = g.run == 0 ? i * g.ldc : i / g.run * g.run_step + i % g.run * g.ldc;
-    }
-    const Rows rows = {g.pointers, count, places};
+    for (size_t r = 0; r < count; ++r) offsets[r] = g.RowOffset(row + r);
+    const Rows rows = {g.pointers, count, offsets};
     for (size_t j = first_column; j < last_column; j += lanes) {
       const size_t input = j / g.n * g.k;
       const Columns v = {.b = g.b + j / kDepthwiseChannels * kDepthwiseChannels * g.taps * g.k +
@@ -138,21 +136,21 @@ void NarrowGroups(const PackedGemmArgs& g, size_t first_row, size_t last_row, si
                          .column = j,
                          .count = last_column - j,
                          .lanes = indices};
-      switch (way) {
-        case Way::kPermute:
-          TilesOf<Way::kPermute>(g, v, rows, count);
+      switch (load) {
+        case Load::kPermute:
+          TilesOf<Load::kPermute>(g, v, rows, count);
           break;
-        case Way::kBroadcast:
-          TilesOf<Way::kBroadcast>(g, v, rows, count);
+        case Load::kBroadcast:
+          TilesOf<Load::kBroadcast>(g, v, rows, count);
           break;
-        case Way::kSame:
-          TilesOf<Way::kSame>(g, v, rows, count);
+        case Load::kInOrder:
+          TilesOf<Load::kInOrder>(g, v, rows, count);
           break;
       }
     }
     if (IsLinear(g.epilogue)) continue;
     for (size_t r = 0; r < count; ++r) {
-      const size_t at = places[r] + first_column;
+      const size_t at = offsets[r] + first_column;
       FinishTile(g.epilogue, g.epilogue.other == nullptr ? nullptr : g.epilogue.other + at,
                  g.c + at, columns, 1, columns);
     }

@@ -398,14 +398,8 @@ HWY_INLINE PanelPart PartOf(const ProductArgs<T>& g, size_t j, size_t part, size
   return {group * g.n + column, HWY_MIN(size_t{kPanelColumns}, g.n - column), group * k};
 }
 
-// Where row `row` of C is stored, from c on.
-template <class T>
-HWY_INLINE size_t RowPlace(const ProductArgs<T>& g, size_t row) {
-  return g.run == 0 ? row * g.ldc : row / g.run * g.run_step + row % g.run * g.ldc;
-}
-
-// A tile of rows [row, row + count) of C in several runs, computed in a dense copy. c and other of
-// `out`: of row 0.
+// Computes rows [row, row + count) of C, stored in several runs, in a dense copy. c and other of
+// `out` are those of row 0.
 template <class T>
 HWY_NOINLINE void MultiplyRuns(const ProductArgs<T>& g, PanelFn<T> panel, const T* const* rows,
                                const T* b, size_t row, size_t count, OutputTile<T> out,
@@ -415,10 +409,10 @@ HWY_NOINLINE void MultiplyRuns(const ProductArgs<T>& g, PanelFn<T> panel, const 
   dense.ldc = kPanelColumns;
   T* const c = out.c;
   for (size_t i = 0; i < count; ++i) {
-    const size_t place = RowPlace(g, row + i), bytes = out.columns * sizeof(T);
-    if (!block.first) hwy::CopyBytes(c + place, sums + i * kPanelColumns, bytes);
+    const size_t offset = g.RowOffset(row + i), bytes = out.columns * sizeof(T);
+    if (!block.first) hwy::CopyBytes(c + offset, sums + i * kPanelColumns, bytes);
     if (out.other != nullptr) {
-      hwy::CopyBytes(out.other + place, addends + i * kPanelColumns, bytes);
+      hwy::CopyBytes(out.other + offset, addends + i * kPanelColumns, bytes);
     }
   }
   out.c = sums;
@@ -428,7 +422,7 @@ HWY_NOINLINE void MultiplyRuns(const ProductArgs<T>& g, PanelFn<T> panel, const 
     FinishTile(g.epilogue, out.other, out.c, dense.ldc, count, out.columns);
   }
   for (size_t i = 0; i < count; ++i) {
-    hwy::CopyBytes(sums + i * kPanelColumns, c + RowPlace(g, row + i), out.columns * sizeof(T));
+    hwy::CopyBytes(sums + i * kPanelColumns, c + g.RowOffset(row + i), out.columns * sizeof(T));
   }
 }
 
@@ -483,9 +477,9 @@ HWY_INLINE void MultiplyBlock(const Range<T>& range, const KBlock& block, size_t
           MultiplyRuns(g, panel, at, columns, first, count, out, block, prefetch);
           continue;
         }
-        const size_t place = RowPlace(g, first);
-        out.c += place;
-        if (out.other != nullptr) out.other += place;
+        const size_t offset = g.RowOffset(first);
+        out.c += offset;
+        if (out.other != nullptr) out.other += offset;
         panel(g, at, columns, out, block, prefetch);
         if (block.last && !IsLinear(g.epilogue)) {
           FinishTile(g.epilogue, out.other, out.c, g.ldc, count, part.columns);

@@ -70,13 +70,18 @@ struct ProductArgs {
   const T* b = nullptr;          // packed_weights.h: matrix or VNNI-2
   T* c = nullptr;                // rows ldc apart, as those of epilogue.other
   size_t ldc = 0;
-  // More than one: C[:, i * n + j] = A[:, i * k + p] B_i[p, j], for floats. Rows of A have groups * k
-  // elements at each tap, rows of C groups * n; b is PackGroups (packed_weights.h). A row of A reads
-  // its group's elements only, so NaN and infinities stay in their group.
+  // More than one: C[:, i * n + j] = A[:, i * k + p] B_i[p, j], for floats. Rows of A have groups *
+  // k elements at each tap, rows of C groups * n; b is PackGroups (packed_weights.h). Each group
+  // reads only its own elements of A, so NaN and infinities stay in their group.
   size_t groups = 1;
-  // Not 0: rows of C are stored in runs, row r at c + r / run * run_step + r % run * ldc.
+  // Not 0: rows of C are stored in runs (RowOffset).
   size_t run = 0, run_step = 0;
   EpilogueOn<T> epilogue = {};
+
+  // Offset of a row of C.
+  size_t RowOffset(size_t row) const {
+    return run == 0 ? row * ldc : row / run * run_step + row % run * ldc;
+  }
 };
 using PackedGemmArgs = ProductArgs<float>;
 

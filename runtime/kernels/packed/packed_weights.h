@@ -9,7 +9,8 @@
 //              packed(j / 32, p / 2, j % 32, p % 2) = B[p][j]
 //              Two elements form a 32-bit word, the operand of bfloat16 dot products.
 //   groups     `groups` matrices [k, n]. n <= 16: panels of two groups, the first one's columns from
-//              column 0 of the panel, the second one's from column 16. Else each is a matrix as above.
+//              column 0 of the panel, the second one's from column 16. Otherwise each is packed as
+//              above.
 //   depthwise  [channels, taps]: blocks of 16 channels,
 //              packed(c / 16, t, c % 16) = weight[c][t]
 //              Missing channels of the last block are zeros.
@@ -31,8 +32,8 @@ inline constexpr int64_t kDepthwiseChannels = 16;
 // Maximal number of columns of a group that shares a panel with another group.
 inline constexpr int64_t kNarrowGroup = kPanelColumns / 2;
 
-// Number of panels of packed groups of n columns, and of their columns. Precondition: the packed size
-// is known.
+// Number of panels of packed groups of n columns, and of their columns. Precondition: the packed
+// size is known.
 inline int64_t PackedGroupPanels(int64_t groups, int64_t n) {
   return n <= kNarrowGroup ? (groups + 1) / 2 : groups * ((n + kPanelColumns - 1) / kPanelColumns);
 }
@@ -52,8 +53,8 @@ std::optional<int64_t> PackedVnni2Size(int64_t k, int64_t n);
 // n) floats.
 void PackMatrix(const float* b, int64_t k, int64_t n, int64_t row_stride, int64_t column_stride,
                 float* packed);
-// Packs B_i[p, j] = b[i * group_stride + p * row_stride + j * column_stride] for each group i. `packed`
-// has space for PackedGroupsSize(groups, k, n) floats. One group is packed as a matrix.
+// Packs B_i[p, j] = b[i * group_stride + p * row_stride + j * column_stride] for each group i.
+// `packed` has space for PackedGroupsSize(groups, k, n) floats. One group is packed as a matrix.
 void PackGroups(const float* b, int64_t groups, int64_t k, int64_t n, int64_t group_stride,
                 int64_t row_stride, int64_t column_stride, float* packed);
 // Packs a matrix in VNNI-2 layout.

@@ -244,7 +244,8 @@ HWY_INLINE void Map(const void* in, void* result, size_t n, const Fn& fn) {
   for (size_t i = 0; i < n; ++i) out[i] = fn(a[i]);
 }
 
-// Computes the exponents for which PyTorch does not call pow() as PyTorch does. Others: floats only.
+// Exponents for which PyTorch does not call pow() are computed as in PyTorch. Other exponents: floats
+// only.
 struct Pow : UnaryOp {};
 template <class T>
 void RunPow(const void* const* operands, void* out, size_t n, const PointwiseParams& params) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "runtime/kernels/call/pointwise.h"
 #include "runtime/kernels/call/ranges.h"
 #include "runtime/kernels/elements/run_source.h"
 
@@ -22,51 +23,16 @@ void Repeat(std::byte* to, int64_t bytes, int64_t total) {
   }
 }
 
-template <class T>
-void Fill(std::byte* to, const std::byte* element, int64_t count) {
-  T value;
-  std::memcpy(&value, element, sizeof(T));
-  std::fill_n(reinterpret_cast<T*>(to), count, value);
-}
-
-template <class T>
-void Gather(std::byte* to, const std::byte* from, int64_t stride, int64_t count) {
-  const auto* elements = reinterpret_cast<const T*>(from);
-  for (int64_t i = 0; i < count; ++i) reinterpret_cast<T*>(to)[i] = elements[i * stride];
-}
-
-// Copies `count` elements of `size` bytes that are `stride` elements apart.
-void GatherElements(std::byte* to, const std::byte* from, int64_t size, int64_t stride,
-                    int64_t count) {
-  switch (size) {
-    case 1:
-      return Gather<uint8_t>(to, from, stride, count);
-    case 4:
-      return Gather<uint32_t>(to, from, stride, count);
-    case 8:
-      return Gather<uint64_t>(to, from, stride, count);
-    default:
-      for (int64_t i = 0; i < count; ++i) {
-        std::memcpy(to + i * size, from + i * stride * size, static_cast<size_t>(size));
-      }
-  }
-}
-
-void FillWith(std::byte* to, const std::byte* element, int64_t size, int64_t count) {
-  switch (size) {
-    case 1:
-      return Fill<uint8_t>(to, element, count);
-    case 4:
-      return Fill<uint32_t>(to, element, count);
-    case 8:
-      return Fill<uint64_t>(to, element, count);
-    default:
-      std::memcpy(to, element, static_cast<size_t>(size));
-      return Repeat(to, size, size * count);
-  }
-}
-
 }  // namespace
+
+// The buffer of an operand that is not dense in a block.
+struct BroadcastRun::Buffer {
+  RunStorage storage;
+  // The element or row whose copies fill the buffer, and their number of elements. Null for buffers
+  // of several elements or rows.
+  const std::byte* source = nullptr;
+  int64_t count = 0;
+};
 
 bool BroadcastRun::Plan(const TensorView& out) {
   const int rank = out.rank();
@@ -76,7 +42,7 @@ bool BroadcastRun::Plan(const TensorView& out) {
     return out.strides[a] != out.strides[b] ? out.strides[a] > out.strides[b] : a < b;
   });
   sizes_.clear();
-  for (int k = 0; k < count_; ++k) strides_[static_cast<size_t>(k)].clear();
+  for (int k = 0; k < count_; ++k) strides_[k].clear();
   int64_t dense = out.numel();  // the stride of the next outer dimension
   for (int i = 0; i < rank; ++i) {
     const int d = order[i];
@@ -87,22 +53,19 @@ bool BroadcastRun::Plan(const TensorView& out) {
     const int last = sizes_.size() - 1;
     bool merges = last >= 0;
     for (int k = 0; merges && k < count_; ++k) {
-      merges = strides_[static_cast<size_t>(k)][last] ==
-               operands_[static_cast<size_t>(k)].strides[d] * size;
+      merges = strides_[k][last] == operands_[k].strides[d] * size;
     }
     if (merges) {
       sizes_[last] *= size;
-      for (int k = 0; k < count_; ++k)
-        strides_[static_cast<size_t>(k)][last] = operands_[static_cast<size_t>(k)].strides[d];
+      for (int k = 0; k < count_; ++k) strides_[k][last] = operands_[k].strides[d];
       continue;
     }
     sizes_.push_back(size);
-    for (int k = 0; k < count_; ++k)
-      strides_[static_cast<size_t>(k)].push_back(operands_[static_cast<size_t>(k)].strides[d]);
+    for (int k = 0; k < count_; ++k) strides_[k].push_back(operands_[k].strides[d]);
   }
   if (sizes_.empty()) {
     sizes_.push_back(1);
-    for (int k = 0; k < count_; ++k) strides_[static_cast<size_t>(k)].push_back(0);
+    for (int k = 0; k < count_; ++k) strides_[k].push_back(0);
   }
   out_ = out.as<std::byte>();
   out_size_ = static_cast<int64_t>(DTypeSize(out.dtype));
@@ -111,8 +74,8 @@ bool BroadcastRun::Plan(const TensorView& out) {
 
 BroadcastRun::RowLayout BroadcastRun::LayoutOf(int operand) const {
   const int row = sizes_.size() - 1;
-  const int64_t inner = strides_[static_cast<size_t>(operand)][row];
-  const int64_t outer = row == 0 ? 0 : strides_[static_cast<size_t>(operand)][row - 1];
+  const int64_t inner = strides_[operand][row];
+  const int64_t outer = row == 0 ? 0 : strides_[operand][row - 1];
   if (inner == 0) return outer == 0 ? RowLayout::kScalar : RowLayout::kScalars;
   if (inner != 1) return RowLayout::kStrided;
   if (row > 0 && outer == sizes_[row]) return RowLayout::kDense;
@@ -123,21 +86,18 @@ void BroadcastRun::RunRows(int part, int64_t most, Block block, int64_t first, i
                            int64_t begin, int64_t end_of_row) const {
   const int row = sizes_.size() - 1;
   const int64_t length = sizes_[row], rows_inner = row == 0 ? 1 : sizes_[row - 1];
-  // Rows that are computed together, and elements of a long row that are.
-  const int64_t rows_at_once =
-      length >= kShortRow ? 1 : std::max<int64_t>(1, kRunBufferLength / length);
+  // Rows of a block; a single row may be computed in part.
+  const int64_t rows_at_once = row == 0 || length >= kShortRow ? 1 : kRunBufferLength / length;
   RowLayout layouts[kMaxOperands];
   bool whole = true;  // no operand is expanded into a buffer in blocks of one row
   for (int k = 0; k < count_; ++k) {
     layouts[k] = LayoutOf(k);
-    whole = whole && strides_[static_cast<size_t>(k)][row] == 1;
+    whole = whole && strides_[k][row] == 1;
   }
   const int64_t step =
       rows_at_once > 1 ? length : std::min({length, most, whole ? length : kRunBufferLength});
 
-  RunStorage buffers[kMaxOperands];
-  const std::byte* filled[kMaxOperands] = {};  // the source of a buffer's contents
-  int64_t filled_count[kMaxOperands] = {};     // elements
+  Buffer buffers[kMaxOperands];
   // The offsets of the operands at the row's outer dimensions.
   int64_t outer = first / rows_inner, inner = first % rows_inner;
   while (first < last) {
@@ -146,78 +106,20 @@ void BroadcastRun::RunRows(int part, int64_t most, Block block, int64_t first, i
     for (int d = row - 2; d >= 0; --d) {
       const int64_t index = rest % sizes_[d];
       rest /= sizes_[d];
-      for (int k = 0; k < count_; ++k) offsets[k] += index * strides_[static_cast<size_t>(k)][d];
+      for (int k = 0; k < count_; ++k) offsets[k] += index * strides_[k][d];
     }
     const int64_t end = std::min(rows_inner, inner + (last - first));
     while (inner < end) {
       const int64_t rows = std::min(rows_at_once, end - inner);
       for (int64_t at = begin; at < end_of_row; at += step) {
-        const int64_t n = rows_at_once == 1 ? std::min(step, end_of_row - at) : rows * length;
+        const int64_t n = rows > 1 ? rows * length : std::min(step, end_of_row - at);
         const void* from[kMaxOperands];
         for (int k = 0; k < count_; ++k) {
-          const int64_t size = operands_[static_cast<size_t>(k)].size;
-          const int64_t between = row == 0 ? 0 : strides_[static_cast<size_t>(k)][row - 1];
-          const std::byte* source =
-              static_cast<const std::byte*>(operands_[static_cast<size_t>(k)].data) +
-              (offsets[k] + inner * between + at * strides_[static_cast<size_t>(k)][row]) * size;
-          std::byte* buffer = buffers[k].bytes;
-          from[k] = buffer;
-          switch (layouts[k]) {
-            case RowLayout::kDense:
-              from[k] = source;
-              break;
-            case RowLayout::kRepeated:
-              if (rows == 1) {
-                from[k] = source;
-              } else if (filled[k] != source || filled_count[k] < n) {
-                std::memcpy(buffer, source, static_cast<size_t>(length * size));
-                Repeat(buffer, length * size, n * size);
-                filled[k] = source;
-                filled_count[k] = n;
-              }
-              break;
-            case RowLayout::kScalar:
-              if (filled[k] != source || filled_count[k] < n) {
-                FillWith(buffer, source, size, n);
-                filled[k] = source;
-                filled_count[k] = n;
-              }
-              break;
-            case RowLayout::kScalars:
-              if (rows == 1) {
-                if (filled[k] != source || filled_count[k] < n) {
-                  FillWith(buffer, source, size, n);
-                  filled[k] = source;
-                  filled_count[k] = n;
-                }
-              } else {
-                for (int64_t r = 0; r < rows; ++r) {
-                  FillWith(buffer + r * length * size, source + r * between * size, size, length);
-                }
-              }
-              break;
-            case RowLayout::kStrided: {
-              const int64_t stride = strides_[static_cast<size_t>(k)][row];
-              for (int64_t r = 0; r < rows; ++r) {
-                GatherElements(buffer + r * length * size, source + r * between * size, size,
-                               stride, rows == 1 ? n : length);
-              }
-              break;
-            }
-            case RowLayout::kRows:
-              if (rows == 1) {
-                from[k] = source;
-              } else {
-                for (int64_t r = 0; r < rows; ++r) {
-                  std::memcpy(buffer + r * length * size, source + r * between * size,
-                              static_cast<size_t>(length * size));
-                }
-              }
-              break;
-          }
+          const int64_t between = row == 0 ? 0 : strides_[k][row - 1];
+          const int64_t offset = offsets[k] + inner * between + at * strides_[k][row];
+          from[k] = Expand(k, layouts[k], offset, rows, n, buffers[k]);
         }
         block(part, from, out_ + (first * length + at) * out_size_, static_cast<size_t>(n));
-        if (rows_at_once > 1) break;
       }
       inner += rows;
       first += rows;
@@ -225,6 +127,43 @@ void BroadcastRun::RunRows(int part, int64_t most, Block block, int64_t first, i
     inner = 0;
     ++outer;
   }
+}
+
+const void* BroadcastRun::Expand(int operand, RowLayout layout, int64_t offset, int64_t rows,
+                                 int64_t n, Buffer& buffer) const {
+  const int row = sizes_.size() - 1;
+  const Strides& strides = strides_[operand];
+  const int64_t size = operands_[operand].size, width = n / rows;
+  const auto* source = static_cast<const std::byte*>(operands_[operand].data) + offset * size;
+  if (layout == RowLayout::kDense || (rows == 1 && strides[row] == 1)) return source;
+
+  std::byte* const to = buffer.storage.bytes;
+  const bool one_element =
+      layout == RowLayout::kScalar || (rows == 1 && layout == RowLayout::kScalars);
+  if (one_element || layout == RowLayout::kRepeated) {
+    if (buffer.source == source && buffer.count >= n) return to;
+    buffer.source = source;
+    buffer.count = n;
+    if (one_element) {
+      FillRun(source, n, static_cast<size_t>(size), to);
+    } else {
+      std::memcpy(to, source, static_cast<size_t>(width * size));
+      Repeat(to, width * size, n * size);
+    }
+    return to;
+  }
+  buffer.source = nullptr;
+  const int64_t between = row == 0 ? 0 : strides[row - 1] * size;
+  for (int64_t r = 0; r < rows; ++r) {
+    std::byte* const target = to + r * width * size;
+    const std::byte* const from = source + r * between;
+    if (layout == RowLayout::kScalars) {
+      FillRun(from, width, static_cast<size_t>(size), target);
+    } else {
+      GatherRun(from, strides[row], width, static_cast<size_t>(size), target);
+    }
+  }
+  return to;
 }
 
 void BroadcastRun::Run(const KernelContext& context, double work, int64_t most, Block block) const {
@@ -247,15 +186,8 @@ void BroadcastRun::Run(const KernelContext& context, double work, int64_t most, 
 }
 
 void BroadcastRun::Add(const TensorView& tensor, const Sizes& sizes) {
-  Operand operand;
-  operand.data = tensor.data;
-  operand.size = static_cast<int64_t>(DTypeSize(tensor.dtype));
-  operand.strides = Strides(sizes.size(), int64_t{0});
-  const int lead = sizes.size() - tensor.rank();
-  for (int d = 0; d < tensor.rank(); ++d) {
-    if (tensor.sizes[d] != 1) operand.strides[lead + d] = tensor.strides[d];
-  }
-  Add(operand);
+  Add({tensor.data, static_cast<int64_t>(DTypeSize(tensor.dtype)),
+       BroadcastStrides({nullptr, &tensor, tensor.dtype}, sizes)});
 }
 
 }  // namespace belay

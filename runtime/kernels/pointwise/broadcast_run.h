@@ -7,7 +7,6 @@
 #ifndef BELAY_RUNTIME_KERNELS_POINTWISE_BROADCAST_RUN_H_
 #define BELAY_RUNTIME_KERNELS_POINTWISE_BROADCAST_RUN_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,8 +20,8 @@ namespace belay {
 class BroadcastRun {
  public:
   static constexpr int kMaxOperands = 8;
-  // An operand: elements of `size` bytes with a stride, in elements, per dimension of the result
-  // (0 where it broadcasts).
+  // An operand: elements of `size` bytes (1, 2, 4 or 8) with a stride, in elements, per dimension of
+  // the result (0 where it broadcasts).
   struct Operand {
     const void* data = nullptr;
     int64_t size = 0;
@@ -34,7 +33,7 @@ class BroadcastRun {
 
   // Appends an operand. Precondition: fewer than kMaxOperands were added; strides have the rank of
   // the result.
-  void Add(const Operand& operand) { operands_[static_cast<size_t>(count_++)] = operand; }
+  void Add(const Operand& operand) { operands_[count_++] = operand; }
   // Appends a tensor. Precondition: its sizes broadcast to `sizes`, those of the result.
   void Add(const TensorView& tensor, const Sizes& sizes);
 
@@ -42,7 +41,8 @@ class BroadcastRun {
   bool Plan(const TensorView& out);
 
   // Calls `block` for all elements, at most `most` at a time, divided among the threads of
-  // `context`. `work` is the cost of one element in multiply-adds. Precondition: Plan returned true.
+  // `context`. `work` is the cost of one element in multiply-adds. Precondition: Plan returned
+  // true.
   void Run(const KernelContext& context, double work, int64_t most, Block block) const;
 
  private:
@@ -54,12 +54,17 @@ class BroadcastRun {
   void RunRows(int part, int64_t most, Block block, int64_t first, int64_t last, int64_t begin,
                int64_t end) const;
   RowLayout LayoutOf(int operand) const;
+  struct Buffer;
+  // Returns the n elements from `offset` on of an operand in a block of `rows` rows: in place, or
+  // expanded into the buffer.
+  const void* Expand(int operand, RowLayout layout, int64_t offset, int64_t rows, int64_t n,
+                     Buffer& buffer) const;
 
-  std::array<Operand, kMaxOperands> operands_;
+  Operand operands_[kMaxOperands];
   int count_ = 0;
   // Merged dimensions, outermost first; the last one is a row. strides_[k] are those of operand k.
   Sizes sizes_;
-  std::array<Strides, kMaxOperands> strides_;
+  Strides strides_[kMaxOperands];
   std::byte* out_ = nullptr;
   int64_t out_size_ = 0;  // bytes of an element
 };

@@ -41,14 +41,7 @@ class OperandSource {
 
   // Fills the buffer with the single element.
   void FillSingle(int64_t count, RunStorage& buffer) {
-    const int64_t bytes = static_cast<int64_t>(DTypeSize(to_));
-    const void* element = Next(1, buffer);
-    if (element != buffer.bytes) std::memcpy(buffer.bytes, element, static_cast<size_t>(bytes));
-    for (int64_t done = 1; done < count;) {
-      const int64_t n = std::min(done, count - done);
-      std::memcpy(buffer.bytes + done * bytes, buffer.bytes, static_cast<size_t>(n * bytes));
-      done += n;
-    }
+    FillRun(Next(1, buffer), count, DTypeSize(to_), buffer.bytes);
   }
 
   const void* Next(int64_t n, RunStorage& buffer) {
@@ -181,8 +174,8 @@ TensorView Part(const TensorView& tensor, int64_t first, int64_t count) {
   return part;
 }
 
-// Computes a call whose operands and result have the types of the loop, by BroadcastRun. False for
-// other calls, for operands that are scalars of another type, and for layouts that it does not have.
+// Computes a call by BroadcastRun. Returns false if an operand of several elements or the result
+// has another type than the loop, or if the result is not dense.
 bool RunBroadcast(const KernelContext& context, const PointwiseRequest& request, VectorLoop loop,
                   const TensorView& out) {
   const DType compute = request.call.types.compute;

@@ -38,8 +38,8 @@ struct PointwiseRequest {
 // Returns whether RunRequest supports the call with a result of this dtype.
 bool SupportsRequest(const PointwiseRequest& request, DType out);
 
-// Broadcasts, resizes output 0 and fills it, as RunPointwise does. Precondition: SupportsRequest, also
-// if it was checked with earlier sizes of the same call.
+// Broadcasts, resizes output 0 and fills it, as RunPointwise does. Precondition: SupportsRequest, for
+// these or for earlier sizes of the same call.
 absl::Status RunRequest(KernelContext& context, const PointwiseRequest& request);
 
 // Sets the fast-path loop for float32 tensor operands: all of one gap-free layout, without

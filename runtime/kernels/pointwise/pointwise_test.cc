@@ -214,6 +214,18 @@ TEST(PointwiseTest, LargeTensorsAreDivided) {
   ASSERT_TRUE(comparison.Compare({"aten.lt.Tensor", {large, large}, {DType::kBool}}));
 }
 
+// Blocks of several short rows, and of one: a buffer with a scalar per row must not be taken for one
+// with a single scalar.
+TEST(PointwiseTest, ScalarsOfShortRowsThatRepeat) {
+  KernelComparison comparison;
+  for (int64_t rows : {3, 4, 5}) {
+    const TestTensorSpec x = {DType::kFloat32, {3, rows, 300}}, y = {DType::kFloat32, {1, rows, 1}};
+    ASSERT_TRUE(
+        comparison.Compare({"aten.add.Tensor", {x, y, EValue(int64_t{1})}, {DType::kFloat32}}));
+    ASSERT_TRUE(comparison.Compare({"aten.mul.Tensor", {y, x}, {DType::kFloat32}}));
+  }
+}
+
 TEST(PointwiseTest, OverloadsWithScalarParameters) {
   KernelComparison comparison;
   const auto tensor = [](DType dtype) { return TestTensorSpec{dtype, {131}}; };

@@ -17,15 +17,15 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // |x|^e for finite e other than 0. NaN gives NaN.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V PowerOfSize(D d, V size, V e) {
+HWY_INLINE V PowerOfAbs(D d, V magnitude, V e) {
   const V zero = hn::Zero(d), inf = hn::Set(d, std::numeric_limits<double>::infinity());
-  V log = hn::Log(d, size);
-  log = hn::IfThenElse(hn::Eq(size, zero), hn::Neg(inf), log);
-  log = hn::IfThenElse(hn::Eq(size, inf), inf, log);
+  V log = hn::Log(d, magnitude);
+  log = hn::IfThenElse(hn::Eq(magnitude, zero), hn::Neg(inf), log);
+  log = hn::IfThenElse(hn::Eq(magnitude, inf), inf, log);
   const V y = hn::Mul(e, log);
   // Beyond the limits, floats are infinite or 0.
   const V power = hn::Exp(d, hn::Clamp(y, hn::Set(d, -200.0), hn::Set(d, 200.0)));
-  return hn::IfThenElse(hn::IsNaN(size), size, power);
+  return hn::IfThenElse(hn::IsNaN(magnitude), magnitude, power);
 }
 
 void PowF32Impl(const float* in, float exponent, size_t n, float* out) {
@@ -42,14 +42,14 @@ void PowF32Impl(const float* in, float exponent, size_t n, float* out) {
   const bool whole = std::nearbyint(exponent) == exponent;
   const bool odd = whole && std::fabs(exponent) < 0x1p24f && std::fmod(exponent, 2.0f) != 0;
   const auto e = hn::Set(d, static_cast<double>(exponent));
-  const auto none = hn::Set(df, std::numeric_limits<float>::quiet_NaN());
+  const auto nan = hn::Set(df, std::numeric_limits<float>::quiet_NaN());
   const auto minus_inf = hn::Set(df, -std::numeric_limits<float>::infinity());
   const auto power = [&](auto x) HWY_ATTR {
-    const auto size = hn::DemoteTo(df, PowerOfSize(d, hn::PromoteTo(d, hn::Abs(x)), e));
-    if (odd) return hn::CopySign(size, x);
-    if (whole) return size;
+    const auto magnitude = hn::DemoteTo(df, PowerOfAbs(d, hn::PromoteTo(d, hn::Abs(x)), e));
+    if (odd) return hn::CopySign(magnitude, x);
+    if (whole) return magnitude;
     const auto undefined = hn::And(hn::Lt(x, hn::Zero(df)), hn::Gt(x, minus_inf));
-    return hn::IfThenElse(undefined, none, size);
+    return hn::IfThenElse(undefined, nan, magnitude);
   };
   const size_t lanes = hn::Lanes(d);
   size_t i = 0;

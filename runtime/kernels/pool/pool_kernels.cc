@@ -198,26 +198,29 @@ absl::Status MaxPoolChannelsLast(KernelContext& context,
   return absl::OkStatus();
 }
 
-// Number of positions of a window [start, start + kernel) in one dimension: those inside the image,
-// and those inside the image or its padding.
-struct Extent {
-  int64_t inside, padded;
-};
-Extent ExtentOf(int64_t start, int64_t kernel, int64_t size, int64_t padding) {
-  const int64_t end = std::min(start + kernel, size + padding);
-  return {std::max<int64_t>(0, std::min(end, size) - std::max<int64_t>(start, 0)), end - start};
-}
-
-// Positions of the i-th window of a dimension: those inside the image, and how many are inside the
-// image or its padding.
+// Positions of a window in one dimension: those inside the image, and how many are inside the image
+// or its padding.
 struct Window {
   int64_t first, last, padded;
+  int64_t inside() const { return last - first; }
 };
-Window WindowOf(const Geometry& g, int d, int64_t i) {
-  const int64_t start = i * g.stride[d] - g.padding[d];
-  const Extent extent = ExtentOf(start, g.kernel[d], g.size[d], g.padding[d]);
+// Returns the window of dimension d that begins at `start`, which may be in the padding.
+Window WindowAt(const Geometry& g, int d, int64_t start) {
+  const int64_t end = std::min(start + g.kernel[d], g.size[d] + g.padding[d]);
   const int64_t first = std::max<int64_t>(start, 0);
-  return {first, first + extent.inside, extent.padded};
+  return {first, std::max(first, std::min(end, g.size[d])), end - start};
+}
+// Returns the i-th window of dimension d.
+Window WindowOf(const Geometry& g, int d, int64_t i) {
+  return WindowAt(g, d, i * g.stride[d] - g.padding[d]);
+}
+
+// Returns the divisor of the sum of a window.
+int64_t CountOf(const PoolDivisor& divisor, const Window& depth, const Window& height,
+                const Window& width) {
+  if (divisor.override_by != 0) return divisor.override_by;
+  return divisor.count_include_pad ? depth.padded * height.padded * width.padded
+                                   : depth.inside() * height.inside() * width.inside();
 }
 
 // Sums a row's windows over all of their planes, at least one. `room` is a buffer of the same
@@ -225,9 +228,8 @@ Window WindowOf(const Geometry& g, int d, int64_t i) {
 void SumRow(const Geometry& g, PoolRow row, int64_t z, float* room, float* to) {
   const float* const image = row.plane;
   bool any = false;
-  const int64_t start = z * g.stride[0] - g.padding[0];
-  for (int64_t depth = std::max<int64_t>(start, 0);
-       depth < std::min(start + g.kernel[0], g.size[0]); ++depth) {
+  const Window planes = WindowOf(g, 0, z);
+  for (int64_t depth = planes.first; depth < planes.last; ++depth) {
     row.plane = image + depth * row.height * row.width;
     SumPoolRowF32(row, any ? room : to);
     for (int64_t x = 0; any && x < row.outputs; ++x) to[x] += room[x];
@@ -238,14 +240,14 @@ void SumRow(const Geometry& g, PoolRow row, int64_t z, float* room, float* to) {
 // Images with batch and channels, channels last.
 bool IsChannelsLastF32(const TensorView& t, int spatial) {
   return t.dtype == DType::kFloat32 && t.rank() == spatial + 2 && spatial >= 2 && t.sizes[1] > 1 &&
-         !t.is_contiguous() &&
-         HasStrides(t, DenseStrides(t.sizes, ChannelsLastOrder(t.rank())).span());
+         !t.is_contiguous() && HasChannelsInnermost(t);
 }
 
 // Sums of the windows of channels-last images in double, one vector of channels at a time. Scratch
 // memory: sums of the channels for each thread.
-absl::Status AvgPoolChannelsLast(const KernelContext& context, const Geometry& g, int64_t divisor,
-                                 bool include_pad, const TensorView& in, const TensorView& out) {
+absl::Status AvgPoolChannelsLast(const KernelContext& context, const Geometry& g,
+                                 const PoolDivisor& divisor, const TensorView& in,
+                                 const TensorView& out) {
   const int64_t channels = out.sizes[1];
   ABSL_ASSIGN_OR_RETURN(
       double* const sums,
@@ -268,17 +270,12 @@ absl::Status AvgPoolChannelsLast(const KernelContext& context, const Geometry& g
             for (int64_t d = depth.first; d < depth.last; ++d) {
               for (int64_t h = height.first; h < height.last && width.first < width.last; ++h) {
                 const int64_t pixel = (d * g.size[1] + h) * g.size[2] + width.first;
-                SumRows(image + pixel * channels, width.last - width.first, channels, channels, any,
-                        mine);
+                SumRows(image + pixel * channels, width.inside(), channels, channels, any, mine);
                 any = true;
               }
             }
             if (!any) std::fill_n(mine, channels, 0.0);
-            const int64_t count = divisor != 0 ? divisor
-                                  : include_pad
-                                      ? depth.padded * height.padded * width.padded
-                                      : (depth.last - depth.first) * (height.last - height.first) *
-                                            (width.last - width.first);
+            const int64_t count = CountOf(divisor, depth, height, width);
             ScaleSums(mine, 1 / static_cast<double>(count), channels,
                       out.as<float>() + (r * g.out[2] + x) * channels);
           }
@@ -289,13 +286,12 @@ absl::Status AvgPoolChannelsLast(const KernelContext& context, const Geometry& g
 
 template <int kSpatial>
 absl::Status AvgPool(KernelContext& context, const AvgPoolCall<KernelArguments, kSpatial>& call) {
-  const auto [divisor, include_pad] = call.divisor;
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, ShapeOf<kSpatial>(call));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.self->dtype, shape));
   if (out->numel() == 0) return absl::OkStatus();
   const Geometry g = GeometryOf(*call.self, call.params, *out);
   if (IsChannelsLastF32(*call.self, kSpatial) && IsChannelsLastF32(*out, kSpatial)) {
-    return AvgPoolChannelsLast(context, g, divisor, include_pad, *call.self, *out);
+    return AvgPoolChannelsLast(context, g, call.divisor, *call.self, *out);
   }
   ABSL_ASSIGN_OR_RETURN(const FloatImages images, FloatImages::Create(context, *call.self, *out));
   // Placed after the images' buffers, one per thread.
@@ -306,26 +302,20 @@ absl::Status AvgPool(KernelContext& context, const AvgPoolCall<KernelArguments, 
         room, ScratchArray<float>(context, CheckedInt(g.out[2]) * context.num_threads() + used));
     room += used;
   }
-  ForEachRow(
-      context, g, images.in(), *out, [&](int part, const PoolRow& row, int64_t z, int64_t at) {
-        float* to = images.result() + at;
-        if (kSpatial == 3) {
-          SumRow(g, row, z, room + part * g.out[2], to);
-        } else {
-          SumPoolRowF32(row, to);
-        }
-        const Extent planes =
-            ExtentOf(z * g.stride[0] - g.padding[0], g.kernel[0], g.size[0], g.padding[0]);
-        const Extent rows = ExtentOf(row.first_row, row.kernel_height, row.height, g.padding[1]);
-        for (int64_t x = 0; x < row.outputs; ++x) {
-          const Extent columns =
-              ExtentOf(x * row.stride - row.padding, row.kernel_width, row.width, row.padding);
-          const int64_t count = divisor != 0  ? divisor
-                                : include_pad ? planes.padded * rows.padded * columns.padded
-                                              : planes.inside * rows.inside * columns.inside;
-          to[x] /= static_cast<float>(count);
-        }
-      });
+  ForEachRow(context, g, images.in(), *out,
+             [&](int part, const PoolRow& row, int64_t z, int64_t at) {
+               float* to = images.result() + at;
+               if (kSpatial == 3) {
+                 SumRow(g, row, z, room + part * g.out[2], to);
+               } else {
+                 SumPoolRowF32(row, to);
+               }
+               const Window planes = WindowOf(g, 0, z), rows = WindowAt(g, 1, row.first_row);
+               for (int64_t x = 0; x < row.outputs; ++x) {
+                 const int64_t count = CountOf(call.divisor, planes, rows, WindowOf(g, 2, x));
+                 to[x] /= static_cast<float>(count);
+               }
+             });
   images.Finish();
   return absl::OkStatus();
 }

@@ -79,7 +79,7 @@ Span1 RelatedPlaces(const Relation& r, int d, int64_t k, int64_t a_size, int64_t
   return s;
 }
 
-// Returns the b position of `a`, or the a position of `b`; -1 if there is none.
+// Returns the b position of `a`, or the a position of `b`; -1 if it has none.
 int64_t Counterpart(const Span1& s, bool from_a, int64_t place) {
   if (from_a) return place >= s.first && place < s.last ? place * s.stride + s.shift : -1;
   const int64_t distance = place - s.shift;

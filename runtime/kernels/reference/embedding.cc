@@ -10,6 +10,7 @@
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/index.h"
 #include "runtime/kernels/call/element_access.h"
+#include "runtime/kernels/call/embedding_bags.h"
 #include "runtime/kernels/call/gather_walk.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/rounding.h"
@@ -94,26 +95,10 @@ absl::Status EmbeddingBackward(KernelContext& context,
 struct Bags {
   TensorView weight;
   TensorView indices;
-  TensorView offsets;
   std::optional<TensorView> weights;  // per_sample_weights
   BagMode mode;
   int64_t padding;
 };
-
-// Computes the range of bag `b` in the indices.
-absl::Status BagBounds(const Bags& bags, int64_t b, int64_t& begin, int64_t& end) {
-  const auto offset = [&](int64_t i) {
-    return ReadIndex(bags.offsets, i * bags.offsets.strides[0]);
-  };
-  begin = offset(b);
-  end = b + 1 < bags.offsets.sizes[0] ? offset(b + 1) : bags.indices.sizes[0];
-  if (begin < 0 || end < begin || end > bags.indices.sizes[0] || (b == 0 && begin != 0)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "_embedding_bag: bag ", b, " from ", begin, " to ", end,
-        "; offsets must begin at 0, rise, and end within the ", bags.indices.sizes[0], " indices"));
-  }
-  return absl::OkStatus();
-}
 
 // Returns index `i` of the bags; kOutOfRange if it is not a row.
 absl::StatusOr<int64_t> BagIndex(const Bags& bags, int64_t i) {
@@ -150,31 +135,21 @@ absl::StatusOr<double> ReduceBag(const Bags& bags, int64_t begin, int64_t end, i
 
 absl::Status EmbeddingBag(KernelContext& context, const EmbeddingBagCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(const BagShape<CheckedInt> shape, call.Shape());
-  Bags bags = {
-      *call.weight,    *call.indices, *call.offsets, std::nullopt, static_cast<BagMode>(call.mode),
-      call.padding_idx};
+  Bags bags = {*call.weight, *call.indices, std::nullopt, static_cast<BagMode>(call.mode),
+               call.padding_idx};
   if (call.per_sample_weights != nullptr) bags.weights = *call.per_sample_weights;
-  const DType index_type = call.IndexType();
   const bool unit_strides =
       bags.weight.strides[1] == 1 && (!bags.weights.has_value() || bags.weights->strides[0] == 1);
   const bool skips = BagSkipsOffsets(bags.weight.dtype, call.mode, bags.padding, unit_strides);
   const bool has_rows = bags.mode == BagMode::kMax;
-  const Dims<CheckedInt> table({shape.bags, shape.features}), vector({shape.bags});
-  const Dims<CheckedInt> bag_of({skips ? CheckedInt(0) : shape.indices});
-  ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, bags.weight.dtype, table));
-  ABSL_ASSIGN_OR_RETURN(TensorView * offset2bag, OutputOf(context, 1, index_type, bag_of));
-  ABSL_ASSIGN_OR_RETURN(TensorView * bag_size, OutputOf(context, 2, index_type, vector));
-  ABSL_ASSIGN_OR_RETURN(TensorView * rows,
-                        OutputOf(context, 3, index_type, has_rows ? table : vector));
-  FillZero(*offset2bag);
-  FillZero(*rows);
+  ABSL_ASSIGN_OR_RETURN(const BagResults results, BagResultsOf(context, call, shape, skips));
+  const auto& [out, offset2bag, bag_size, rows] = results;
   const Writer<double> write(*out);
   const Writer<int64_t> write_bag(*offset2bag), write_size(*bag_size), write_row(*rows);
   for (int64_t b = 0; b < shape.bags.value(); ++b) {
-    int64_t begin = 0, end = 0;
-    ABSL_RETURN_IF_ERROR(BagBounds(bags, b, begin, end));
+    ABSL_ASSIGN_OR_RETURN(const BagRange range, BagRangeOf(call, b));
     int64_t size = 0;
-    for (int64_t i = begin; i < end; ++i) {
+    for (int64_t i = range.begin; i < range.end; ++i) {
       ABSL_ASSIGN_OR_RETURN(const int64_t index, BagIndex(bags, i));
       size += index == bags.padding ? 0 : 1;
       if (!skips) write_bag(i * offset2bag->strides[0], b);
@@ -182,7 +157,7 @@ absl::Status EmbeddingBag(KernelContext& context, const EmbeddingBagCall<KernelA
     write_size(b * bag_size->strides[0], size);
     for (int64_t f = 0; f < shape.features.value(); ++f) {
       int64_t chosen = 0;
-      ABSL_ASSIGN_OR_RETURN(const double value, ReduceBag(bags, begin, end, f, chosen));
+      ABSL_ASSIGN_OR_RETURN(const double value, ReduceBag(bags, range.begin, range.end, f, chosen));
       write(b * out->strides[0] + f * out->strides[1], value);
       if (has_rows) write_row(b * rows->strides[0] + f * rows->strides[1], chosen);
     }

@@ -11,6 +11,7 @@
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/fft.h"
 #include "runtime/kernels/call/element_access.h"
+#include "runtime/kernels/call/fft_parameters.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/reference/families.h"
 
@@ -93,18 +94,6 @@ void Transform(Complex* x, int64_t n, bool forward, Complex* work) {
   for (int64_t k = 0; k < n; ++k) x[k] = a[k] / static_cast<double>(length) * chirp[k];
 }
 
-// Scale of the results: 1, 1 / sqrt(n) or 1 / n for n elements in the transform.
-double ScaleOf(const FftParams& params, double n) {
-  if (params.normalization == 0) return 1;
-  return params.normalization == 1 ? 1 / std::sqrt(n) : 1 / n;
-}
-
-double CountOf(const Sizes& sizes, const Sizes& dims) {
-  double count = 1;
-  for (int64_t d : dims) count *= static_cast<double>(sizes[static_cast<int>(d)]);
-  return count;
-}
-
 // Calls fn(offset in `one`, offset in `other`) for each line along `dim`. `sizes` are those of
 // `one`; `other` may have another size along `dim`.
 template <class Fn>
@@ -143,7 +132,7 @@ absl::Status RealFft(KernelContext& context, const RealFftCall<KernelArguments>&
   const TensorView* const self = call.self;
   ABSL_ASSIGN_OR_RETURN(const Sizes dims, call.TransformedDims());
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape(dims));
-  const double scale = ScaleOf(call.params, CountOf(self->sizes, dims));
+  const double scale = FftScale(call.params, self->sizes, dims);
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.result_dtype(), shape));
   ABSL_ASSIGN_OR_RETURN(Complex* const work, WorkOf(context, LongestLine(self->sizes, dims, 1), 0));
   const int last = static_cast<int>(dims.back());
@@ -168,7 +157,7 @@ absl::Status RealFft(KernelContext& context, const RealFftCall<KernelArguments>&
 absl::Status ComplexFft(KernelContext& context, const ComplexFftCall<KernelArguments>& call) {
   const TensorView* const self = call.self;
   ABSL_ASSIGN_OR_RETURN(const Sizes dims, call.TransformedDims());
-  const double scale = ScaleOf(call.params, CountOf(self->sizes, dims));
+  const double scale = FftScale(call.params, self->sizes, dims);
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self->dtype, *self));
   ABSL_ASSIGN_OR_RETURN(Complex* const work, WorkOf(context, LongestLine(self->sizes, dims, 1), 0));
   ABSL_RETURN_IF_ERROR(CopyElements(*self, *out));
@@ -188,7 +177,7 @@ absl::Status InverseRealFft(KernelContext& context,
   ABSL_ASSIGN_OR_RETURN(const Sizes dims, call.TransformedDims());
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape(dims));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, RealPart(self->dtype), shape));
-  const double scale = ScaleOf(call.params, CountOf(out->sizes, dims));
+  const double scale = FftScale(call.params, out->sizes, dims);
   // Scratch layout: the dense intermediate result, then the work elements of lines.
   ABSL_ASSIGN_OR_RETURN(Complex* const halfway,
                         WorkOf(context, LongestLine(self->sizes, dims, n), self->numel()));
@@ -219,9 +208,7 @@ absl::Status InverseRealFft(KernelContext& context,
 // Scratch bytes of a line along any dimension.
 template <class Call>
 uint64_t LineScratchBytes(const KernelContext& context, const Call& call) {
-  int64_t longest = 1;
-  for (int64_t size : call.self->sizes) longest = std::max(longest, size);
-  return ScratchBytesOf<Complex>(WorkLength(longest));
+  return ScratchBytesOf<Complex>(WorkLength(LongestDim(call.self->sizes)));
 }
 
 // Scratch bytes of a line of the input or output, and of the whole input.
@@ -229,12 +216,7 @@ uint64_t InverseScratchBytes(const KernelContext& context,
                              const InverseRealFftCall<KernelArguments>& call) {
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   if (!out.ok()) return 0;
-  int64_t longest = 1;
-  // A result has less than twice as many elements as the input.
-  for (int64_t size : call.self->sizes) {
-    longest = std::max(longest, size < int64_t{1} << 60 ? 2 * size : size);
-  }
-  for (int64_t size : (*out)->sizes) longest = std::max(longest, size);
+  const int64_t longest = LongestInverseDim(*call.self, **out);
   return ScratchBytesOf<Complex>(WorkLength(longest) + call.self->numel());
 }
 

@@ -7,18 +7,40 @@
 
 #include "absl/status/status.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/status_macros.h"
 #include "runtime/kernel/kernel_arguments.h"
 #include "runtime/kernel/shape_rules/pad.h"
 #include "runtime/kernels/call/operands.h"
-#include "runtime/kernels/call/pad_kernels.h"
 #include "runtime/kernels/call/scalar_element.h"
+#include "runtime/kernels/call/strided_view.h"
 #include "runtime/kernels/reference/families.h"
 #include "runtime/kernels/reference/mapped_copy.h"
 
 namespace belay {
 namespace {
 
-void FillElements(const TensorView& out, const ScalarElement& element) { element.Fill(out); }
+absl::Status ConstantPad(KernelContext& context, const ConstantPadCall<KernelArguments>& call) {
+  const TensorView in = *call.self;
+  const Padding<CheckedInt>& padding = call.padding;
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> dims, call.Shape());
+  ABSL_ASSIGN_OR_RETURN(TensorView * out, OutputOf(context, 0, in.dtype, dims));
+  ABSL_ASSIGN_OR_RETURN(const ScalarElement element, ScalarElement::Create(call.value, in.dtype));
+  element.Fill(*out);
+  // Kept part of the input, and its layout in the output.
+  StridedDims<CheckedInt> from = LayoutOf(in), to = LayoutOf(*out);
+  for (int d = 0; d < in.rank(); ++d) {
+    const int64_t before = padding.before[d].value(), after = padding.after[d].value();
+    const CheckedInt kept =
+        CheckedInt(in.sizes[d]) + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
+    from.offset = from.offset - CheckedInt(std::min<int64_t>(before, 0)) * from.strides[d];
+    to.offset = to.offset + CheckedInt(std::max<int64_t>(before, 0)) * to.strides[d];
+    from.sizes[d] = kept;
+    to.sizes[d] = kept;
+  }
+  ABSL_ASSIGN_OR_RETURN(const TensorView source, ViewOf(in, from));
+  ABSL_ASSIGN_OR_RETURN(const TensorView target, ViewOf(*out, to));
+  return CopyElements(source, target);
+}
 
 template <PadMode kMode, int kSpatial>
 absl::Status MirroredPad(KernelContext& context,
@@ -47,8 +69,8 @@ constexpr Kernel MirroredPadRow(std::string_view op, std::string_view name) {
 }
 
 constexpr Kernel kKernels[] = {
-    KernelRow<&ConstantPad<&CopyElements, &FillElements>>(
-        "aten.constant_pad_nd.default", "self pad value", "ConstantPad", kReference),
+    KernelRow<&ConstantPad>("aten.constant_pad_nd.default", "self pad value", "ConstantPad",
+                            kReference),
     MirroredPadRow<PadMode::kReflect, 1>("aten.reflection_pad1d.default", "ReflectionPad1d"),
     MirroredPadRow<PadMode::kReflect, 2>("aten.reflection_pad2d.default", "ReflectionPad2d"),
     MirroredPadRow<PadMode::kReflect, 3>("aten.reflection_pad3d.default", "ReflectionPad3d"),

@@ -7,9 +7,9 @@
 
 #include "runtime/core/budget.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/kernels/call/grid_axis.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/call/ranges.h"
-#include "runtime/kernels/resize/grid_axis.h"
 
 namespace belay {
 namespace {
@@ -114,9 +114,8 @@ absl::Status GridSample(KernelContext& context,
   if (!FitsGrid(input)) return absl::InternalError("the call changed after the kernel was chosen");
 
   GridAxis axes[kSpatial];
+  const bool narrow = kSpatial == 3 || call.interpolation == kNearest;
   for (int d = 0; d < kSpatial; ++d) {
-    const bool narrow =
-        input.dtype != DType::kFloat64 && (kSpatial == 3 || call.interpolation == kNearest);
     axes[d] = {input.sizes[d + 2], call.padding, call.align_corners, narrow};
   }
   const int64_t channels = out->sizes[1], width = out->sizes[kSpatial + 1];
@@ -131,8 +130,7 @@ absl::Status GridSample(KernelContext& context,
     out_steps.push_back(out->strides[d + 2]);
     batch_steps.push_back(0);
   }
-  int64_t count_of_rows = 1;
-  for (int64_t size : rows) count_of_rows *= size;
+  const int64_t count_of_rows = out->numel() / (channels * width);
   const bool channels_last = channels > 1 && input.strides[1] == 1 && out->strides[1] == 1;
   const int most = call.interpolation == kBicubic ? 16 : call.interpolation == kNearest ? 1 : 8;
   const int64_t out_step = out->strides[kSpatial + 1], grid_step = grid.strides[kSpatial];
@@ -150,14 +148,14 @@ absl::Status GridSample(KernelContext& context,
           const int64_t row = i / steps_of_row, x = i % steps_of_row * kGridPositions;
           const int64_t count = std::min(kGridPositions, width - x);
           if (pace.Stop(count * (channels + 8) * (most + 1))) return;
-          const float* const places =
+          const float* const positions =
               grid.as<const float>() + OffsetAt(row, rows, grid_steps) + x * grid_step;
           int neighbors = 1;
           std::fill_n(at.offset[0], count, 0);
           std::fill_n(at.weight[0], count, 1.0f);
           for (int d = 0; d < kSpatial; ++d) {
             // x, the last spatial dimension, is stored first.
-            const float* const from = places + (kSpatial - 1 - d) * grid.strides[kSpatial + 1];
+            const float* const from = positions + (kSpatial - 1 - d) * grid.strides[kSpatial + 1];
             const int num_taps =
                 TapsOf(axes[d], call.interpolation, kSpatial == 3, from, grid_step, count, taps);
             neighbors =

@@ -29,15 +29,16 @@ void LinearTaps(const double* at, int64_t count, int64_t size, GridTaps& taps);
 // index[0][p] = at[p] rounded to even, weight[0][p] = 1.
 void NearestTaps(const double* at, int64_t count, int64_t size, GridTaps& taps);
 
-// out[p * out_step] = sum_k weights[k][p] * image[offsets[k][p]] over k < neighbors, p < count.
-// Negative offsets give 0.
+// Neighbors along all dimensions: offset in the image, negative outside of it, and weight.
 struct GridNeighbors {
   int32_t offset[kMostNeighbors][kGridPositions];
   float weight[kMostNeighbors][kGridPositions];
 };
+// out[p] = sum_k weight[k][p] * image[offset[k][p]] over k < neighbors, for p < count. Negative
+// offsets give 0.
 void BlendPositions(const GridNeighbors& at, int neighbors, int64_t count, const float* image,
                     float* out);
-// out[c] = sum_k weights[k][p] * image[offsets[k][p] + c] over k < neighbors, c < channels.
+// out[c] = sum_k weight[k][p] * image[offset[k][p] + c] over k < neighbors, for c < channels.
 void BlendChannels(const GridNeighbors& at, int neighbors, int64_t p, const float* image,
                    int64_t channels, float* out);
 

@@ -21,8 +21,8 @@ void BlendRows(const float* a, const float* b, float share, size_t n, float* out
 void BlendColumns(const float* row, const int32_t* first, const int32_t* second, const float* share,
                   size_t n, float* out);
 
-// The same for pixels of adjacent channels: out[i][c] = (1 - share[i]) * row[first[i]][c] + share[i]
-// * row[second[i]][c].
+// The same for pixels of adjacent channels:
+// out[i][c] = (1 - share[i]) * row[first[i]][c] + share[i] * row[second[i]][c].
 void BlendPixels(const float* row, const int32_t* first, const int32_t* second, const float* share,
                  size_t n, size_t channels, float* out);
 

@@ -15,7 +15,8 @@ constexpr DTypeSet kTypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16}
 // Number of noncontiguous rows that are copied to scratch memory together. Adjacent rows share
 // cache lines.
 constexpr int64_t kBlock = 16;
-// Columns that are computed together: whole cache lines, four vectors of the widest instruction set.
+// Columns that are computed together: whole cache lines, four vectors of the widest instruction
+// set.
 constexpr int64_t kColumnBlock = 64;
 // The cost of an element's exponential, in multiply-adds.
 constexpr double kExponentialWork = 24;
@@ -60,7 +61,7 @@ Rows RowsOf(const TensorView& in, const TensorView& out, int dim) {
   return rows;
 }
 
-// kColumns: whether SoftmaxColumnsF32 computes it, too.
+// kColumns: whether SoftmaxColumnsF32 computes the same function.
 template <void (*kRow)(const float*, size_t, float*), bool kColumns>
 absl::Status Run(KernelContext& context, const SoftmaxCall<KernelArguments>& call) {
   const TensorView* const self = call.self;

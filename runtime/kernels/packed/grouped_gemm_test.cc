@@ -1,4 +1,4 @@
-// Products of groups, wide and narrow, against double precision: all of their memory is guarded.
+// Grouped GEMM, of wide and of narrow groups, against double precision, in guarded memory.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -121,7 +121,7 @@ struct Problem {
   }
 };
 
-class GroupedProductsTest : public testing::TestWithParam<std::string> {
+class GroupedGemmTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override { ASSERT_OK(UseInstructionSet(GetParam())); }
   void TearDown() override { ASSERT_OK(UseInstructionSet(InstructionSets().front())); }
@@ -148,7 +148,7 @@ std::vector<Shape> Shapes() {
   return shapes;
 }
 
-TEST_P(GroupedProductsTest, MatchDoublePrecision) {
+TEST_P(GroupedGemmTest, MatchDoublePrecision) {
   for (const Shape& s : Shapes()) {
     Problem p(s, s.m * s.groups * s.n, random_);
     p.Run(p.Args(), 0, s.m, 0, p.columns());
@@ -165,7 +165,7 @@ TEST_P(GroupedProductsTest, MatchDoublePrecision) {
   }
 }
 
-TEST_P(GroupedProductsTest, AnyDivisionGivesTheSameBits) {
+TEST_P(GroupedGemmTest, AnyDivisionGivesTheSameBits) {
   for (const Shape& s : {Shape{29, 5, 4, 8, 2}, Shape{29, 37, 1, 1, 3}, Shape{29, 5, 16, 16, 2},
                          Shape{29, 3, 9, 40, 2}}) {
     Problem p(s, s.m * s.groups * s.n, random_);
@@ -186,7 +186,7 @@ TEST_P(GroupedProductsTest, AnyDivisionGivesTheSameBits) {
 }
 
 // Rows of C in runs of 5, with gaps that keep their elements.
-TEST_P(GroupedProductsTest, RunsOfRows) {
+TEST_P(GroupedGemmTest, RunsOfRows) {
   constexpr size_t kRun = 5, kGap = 3;
   for (const Shape& s : {Shape{23, 1, 7, 37, 2}, Shape{23, 1, 2 * kBlockDepth, 37, 1},
                          Shape{23, 3, 16, 16, 2}, Shape{23, 3, 20, 40, 2}, Shape{23, 5, 4, 8, 2}}) {
@@ -222,7 +222,7 @@ TEST_P(GroupedProductsTest, RunsOfRows) {
 }
 
 // Infinities and NaN do not spread to other groups.
-TEST_P(GroupedProductsTest, InfinitiesStayInTheirGroup) {
+TEST_P(GroupedGemmTest, InfinitiesStayInTheirGroup) {
   for (const Shape& s : {Shape{5, 4, 4, 4, 2}, Shape{5, 4, 16, 16, 2}, Shape{5, 4, 3, 5, 2}}) {
     Problem p(s, s.m * s.groups * s.n, random_);
     p.a[(1 * s.groups + 2) * s.k] = std::numeric_limits<float>::infinity();  // row 1, group 2
@@ -235,7 +235,7 @@ TEST_P(GroupedProductsTest, InfinitiesStayInTheirGroup) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, GroupedProductsTest, testing::ValuesIn(InstructionSets()),
+INSTANTIATE_TEST_SUITE_P(, GroupedGemmTest, testing::ValuesIn(InstructionSets()),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

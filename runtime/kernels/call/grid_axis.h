@@ -1,7 +1,6 @@
-// Positions and weights of grid_sampler_2d and grid_sampler_3d, with the formulas of the reference
-// kernels.
-#ifndef BELAY_RUNTIME_KERNELS_RESIZE_GRID_AXIS_H_
-#define BELAY_RUNTIME_KERNELS_RESIZE_GRID_AXIS_H_
+// Positions and weights of grid_sampler_2d and grid_sampler_3d.
+#ifndef BELAY_RUNTIME_KERNELS_CALL_GRID_AXIS_H_
+#define BELAY_RUNTIME_KERNELS_CALL_GRID_AXIS_H_
 
 #include <algorithm>
 #include <cmath>
@@ -69,4 +68,4 @@ inline void CubicWeights(double t, double (&w)[4]) {
 
 }  // namespace belay
 
-#endif  // BELAY_RUNTIME_KERNELS_RESIZE_GRID_AXIS_H_
+#endif  // BELAY_RUNTIME_KERNELS_CALL_GRID_AXIS_H_
