@@ -183,7 +183,7 @@ TEST(MemoryPlacesTest, ViewOfView) {
   EXPECT_EQ(loaded->plan().instructions.size(), 3u);
 }
 
-// There is no content: it reads as zeros.
+// Without contents, it reads as zeros.
 TEST(MemoryPlacesTest, ViewOfItselfHasMemory) {
   Builder pte;
   const int32_t view = pte.Unplanned({4});

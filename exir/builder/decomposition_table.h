@@ -40,7 +40,7 @@ class DecompositionTable {
   // last is used.
   explicit DecompositionTable(absl::Span<const absl::Span<const Decomposition>> families);
   // Returns the row of the operator, for an edge overload the row of its ATen overload; nullptr if
-  // there is none.
+  // the table has no such row.
   const Decomposition* Find(const OpOverload* op) const;
   // Sorted.
   std::vector<std::string_view> Ops() const;

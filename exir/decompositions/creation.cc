@@ -266,7 +266,7 @@ std::vector<Argument> BlackmanWindow(OpBuilder& b, const OpCall& c) {
   return {CosineWindow(b, c, 0.42, 0.5, 0.08)};
 }
 
-// If `periodic`, has `length` + 1 points, the last of which is dropped.
+// If `periodic`, has `length` + 1 points and drops the last.
 struct OpenWindow {
   int64_t length = 0;
   double last = 0;  // position of the last point

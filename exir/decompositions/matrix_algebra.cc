@@ -348,7 +348,7 @@ Argument Threshold(OpBuilder& b, const OpCall& c, const Argument& matrix, const 
   const Argument limit = Mul(b, largest, share);
   return absolute.has_value() ? b.Call("aten.maximum.default", {limit, *absolute}) : limit;
 }
-// Whether a matrix dimension is 0, so that there are no singular values.
+// Whether a matrix dimension is 0: the matrix has no singular values.
 bool IsEmpty(OpBuilder& b, const Argument& matrix) {
   if (b.rank(matrix) < 2) b.Invalid("expected a matrix");
   return b.ok() && (b.size(matrix, -1).AsInt() == 0 || b.size(matrix, -2).AsInt() == 0);

@@ -266,7 +266,7 @@ std::vector<Argument> Quantile(OpBuilder& b, const OpCall& c) {
   return {q_rank == 0 ? Squeeze(b, result, 0) : result};
 }
 
-// The lower of the two middle elements that are not NaN; NaN if there are none.
+// The lower of the two middle elements that are not NaN; NaN if all are NaN.
 std::vector<Argument> NanMedianAlong(OpBuilder& b, const Argument& self, int64_t dim_argument,
                                      bool keep) {
   if (!IsFloatingPoint(b.dtype(self))) {

@@ -224,7 +224,7 @@ TEST(EmitterTest, RowLoopsUseSizesOfAnyOperand) {
               Contains(HasSubstr(" = aten.sym_size.int(x2, 1)")));
 }
 
-// Sizes computed from operand sizes; required if there are no rows.
+// Sizes computed from operand sizes; required for zero rows.
 TEST(EmitterTest, RowLoopsComputeSizesFromOperands) {
   const auto sizes_of = [](const std::string& size) {
     std::vector<std::string> computed;

@@ -233,7 +233,7 @@ absl::Status MethodBuilder::EmitRowLoop(const Graph& graph, NodeId id, Scope& sc
       return absl::InvalidArgumentError("a result of a row loop is not a tensor with rows");
     }
     stacked.push_back(value);
-    // Sets its sizes in case there are no rows.
+    // Sets its sizes for the case of zero rows.
     std::vector<ValueIndex> sizes = {count};
     for (int d = 1; d < meta->rank(); ++d) {
       const std::optional<ValueIndex> size = ComputeSize(graph, id, scope, meta->sizes[d]);

@@ -47,7 +47,7 @@ class StorageSharing {
   uint64_t bytes(uint32_t storage) const { return bytes_[storage]; }
   // By instruction: whether it became a no-op and is removed.
   const std::vector<bool>& elided() const { return elided_; }
-  // By value: the constant of which it is a view.
+  // By value: the constant that it is a view of.
   const std::vector<std::optional<uint32_t>>& constants() const { return constants_; }
 
  private:

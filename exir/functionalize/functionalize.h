@@ -9,7 +9,7 @@ namespace belay::exir {
 
 // Runs on all graphs, including control-flow subgraphs. An operator whose schema declares a write
 // (`Tensor(a!)`) becomes the functional one of the same name. Its result replaces the written
-// tensor in all later uses. Views of that tensor, and the tensor of which it is a view, are
+// tensor in all later uses. Views of that tensor, and the tensor that it is a view of, are
 // recomputed where they are used. Written program inputs (buffers, parameters and user inputs)
 // become mutation outputs, before the other outputs, in the order of the inputs. A written tensor
 // constant becomes a buffer.

@@ -71,8 +71,8 @@ std::optional<std::string> LongIntegerAsDouble(std::string_view integer) {
 }
 
 // Rewrites tokens that Python writes and simdjson rejects. Quotes NaN, Infinity and -Infinity
-// outside strings, and converts integers beyond 64 bits to doubles. nullopt if there are none,
-// which is the common case.
+// outside strings, and converts integers beyond 64 bits to doubles. nullopt if the text has
+// neither, which is the common case.
 std::optional<std::string> WithoutPythonNumbers(std::string_view text) {
   static constexpr std::string_view kTokens[] = {"NaN", "Infinity", "-Infinity"};
   std::string out;

@@ -195,7 +195,7 @@ class TensorReader {
     return absl::InvalidArgumentError(absl::StrCat(what_, ": tensor '", name, "': ", why));
   }
 
-  // Returns the call of _rebuild_tensor, inside any parameter wrappers; nullptr if there is none.
+  // Returns the call of _rebuild_tensor, inside any parameter wrappers; nullptr if it is absent.
   const PickleValue* FindTensorCall(uint32_t index) const {
     const PickleValue* call = FindCall(index);
     if (call == nullptr) return nullptr;
@@ -216,7 +216,7 @@ class TensorReader {
     return state.kind == Kind::kDict ? &state : nullptr;
   }
 
-  // Returns the call inside any parameter wrappers; nullptr if there is none.
+  // Returns the call inside any parameter wrappers; nullptr if it is absent.
   const PickleValue* FindCall(uint32_t index) const {
     // A parameter holds a tensor. Nested parameters are never written, but harmless.
     for (int level = 0; level < 4; ++level) {

@@ -90,8 +90,8 @@ void ForEachValueRef(Argument& argument, const std::function<void(ValueId&)>& fn
 void ForEachGraph(const Argument& argument, const std::function<void(GraphId)>& fn);
 
 // Returns the value of an argument that a call omits: its schema default. Ints become floats if the
-// type is float, and a single element of a list is repeated to the schema's length. None if there
-// is no default.
+// type is float, and a single element of a list is repeated to the schema's length. None
+// without a default.
 Argument DefaultArgument(const SchemaArgument& argument);
 
 // Returns the arguments of a call in schema order: those `given` by name, and DefaultArgument of

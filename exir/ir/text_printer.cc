@@ -431,7 +431,7 @@ class ProgramPrinter {
     Line() += "}\n";
   }
 
-  // Appends " storage#3". Returns false if the text contains the bytes, and if there are no bytes.
+  // Appends " storage#3". Returns false if the text contains the bytes, or if the storage is empty.
   bool AppendStorage(const Storage& storage) {
     if (storages_ == nullptr || storage.bytes.empty()) return false;
     const auto [it, is_new] = numbers_.emplace(

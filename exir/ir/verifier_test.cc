@@ -61,7 +61,7 @@ constexpr std::string_view kTwoNodes = R"(program aten {
 })";
 
 TEST(Verifier, IsLinearInSymbols) {
-  // Inputs in descending order, each of which would be inserted before all others.
+  // Inputs in descending order: each would be inserted before all others.
   ExportedProgram program = Parse("program aten { graph() { return () } }");
   constexpr int kSymbols = 100000;
   Graph& graph = program.graphs[ExportedProgram::kTop];

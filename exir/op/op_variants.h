@@ -47,7 +47,7 @@ absl::StatusOr<const OpOverload*> ToVariant(const OpRegistry& ops, const OpOverl
                                             SchemaKind kind);
 
 // Returns the copying variant of a view operator: aten.view.dtype -> aten.view_copy.dtype. nullptr
-// if there is none with the same number of arguments.
+// if no variant has the same number of arguments.
 const OpOverload* ToViewCopy(const OpRegistry& ops, const OpOverload* view);
 
 // Returns the out variants of all operators, in order. Errors as ToVariant; reports all of them at

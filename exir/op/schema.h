@@ -85,7 +85,7 @@ struct FunctionSchema {
 
   // Returns the canonical form; Parse(ToString()) gives an equal schema.
   std::string ToString() const;
-  // nullopt if there is no argument of this name.
+  // nullopt if no argument has this name.
   std::optional<int> ArgumentIndex(std::string_view name) const;
   bool IsMutable() const;  // some argument is written to
   // Returns whether this is a view operator: some return aliases some argument and nothing is

@@ -160,7 +160,7 @@ class GuardReader {
     return number == nullptr ? std::nullopt : std::optional<SymExpr>(number->expr);
   }
 
-  // Returns the user input of this name. Invalid if there is no such input, and if the name is
+  // Returns the user input of this name. Invalid if no input has the name, or if the name is
   // ambiguous: colliding names have numeric suffixes.
   ValueId Find(std::string_view name) const {
     const std::string key(name);

@@ -49,7 +49,7 @@ struct Channels {
 struct Producer {
   NodeId node;
   std::string_view weight_name, bias_name;  // arguments; "" when the operator takes no bias
-  ValueId weight;                           // the constant, possibly behind a permutation
+  ValueId weight;                           // the constant, possibly permuted
   NodeId permutation;                       // invalid without a permutation
   Channels channels;
 };

@@ -135,7 +135,7 @@ class RandomExpression {
   int64_t values_[3];
 };
 
-TEST(SymExprTest, NormalisingKeepsValuesAndStaysInRange) {
+TEST(SymExprTest, NormalizingKeepsValuesAndStaysInRange) {
   const unsigned first = static_cast<unsigned>(TestSeed());
   for (unsigned seed = first; seed != first + 5000; ++seed) {
     RandomExpression random(seed);

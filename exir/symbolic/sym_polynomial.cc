@@ -25,7 +25,7 @@ int CompareMonomials(const SymMonomial& a, const SymMonomial& b, bool by_identit
 }
 
 // Sorts and merges the factors; returns false on overflow.
-bool NormaliseMonomial(SymMonomial& m) {
+bool NormalizeMonomial(SymMonomial& m) {
   SortStably(m, [](const SymFactor& a, const SymFactor& b) {
     return SymExprAccess::CompareForms(a.base, b.base);
   });
@@ -203,7 +203,7 @@ std::optional<SymTerm> MultiplyTerms(const SymTerm& a, const SymTerm& b) {
   if (!coefficient.has_value()) return std::nullopt;
   SymTerm result{*coefficient, a.monomial};
   result.monomial.insert(result.monomial.end(), b.monomial.begin(), b.monomial.end());
-  if (!NormaliseMonomial(result.monomial)) return std::nullopt;
+  if (!NormalizeMonomial(result.monomial)) return std::nullopt;
   return result;
 }
 
@@ -251,7 +251,7 @@ SymExpr Product(std::vector<SymFactor> factors) {
   if (all.coefficient.is_zero()) return FromNumber(all.coefficient);
   // Restore the given order, which Opaques keep.
   std::reverse(all.monomial.begin(), all.monomial.end());
-  if (!NormaliseMonomial(all.monomial)) return SymExprAccess::MakeOpaque();
+  if (!NormalizeMonomial(all.monomial)) return SymExprAccess::MakeOpaque();
   if (ExpandedTerms(all.monomial) > kMaxExpandedTerms) return FromTerm(all);
 
   std::vector<SymFactor> sums;

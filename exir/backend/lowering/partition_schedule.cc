@@ -135,8 +135,8 @@ absl::Status CycleError(const Graph& graph, const GraphPlan& plan, const Contrac
   return absl::FailedPreconditionError(message);
 }
 
-// The position of each partition: its last node with a result that is used outside, or its first
-// node if there is none such.
+// The position of each partition: its last node with a result that is used outside; its first
+// node if no result is.
 std::vector<NodeId> Places(const Graph& graph, const GraphPlan& plan,
                            const Contraction& contraction) {
   std::vector<bool> returned(graph.value_id_limit(), false);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kPrimNamespace = "executorch_prim";
 constexpr std::string_view kPrimOverload = "Scalar";
 
-// Returns the backend overload for the target, or `target` if there is none to use.
+// Returns the backend overload for the target, or `target` if it has none.
 const OpOverload* BackendOf(const OpRegistry& ops, const OpOverload* target) {
   if (target->dialect() == Dialect::kScalar) {
     // executorch_prim operators have the names of the functions.

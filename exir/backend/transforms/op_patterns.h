@@ -37,8 +37,8 @@ class OpPatterns {
                                                     ExportedProgram pattern);
 
   // Returns the pattern bound to the overload (of any dialect), whether it is the operator's kernel
-  // or not; nullptr if there is none. Valid for the lifetime of this object; the kernel lives as
-  // long as the registry.
+  // or not; nullptr if no pattern is bound. Valid for the lifetime of this object; the kernel lives
+  // as long as the registry.
   const ExportedProgram* Find(const OpOverload* op) const;
 
  private:
