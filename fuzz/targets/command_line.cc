@@ -39,8 +39,8 @@ bool Keeps(const OptionRules& rules, const Number& number) {
          (!rules.most.has_value() || static_cast<double>(number) <= *rules.most);
 }
 
-// Returns the subcommands, each of which checks its options instead of running: they have their
-// default values or obey their rules.
+// Returns the subcommands with functions that check their options instead of running: options have
+// their default values or obey their rules.
 std::vector<Command> CheckingCommands() {
   std::vector<Command> commands = AllCommands();
   for (Command& command : commands) {

@@ -11,7 +11,7 @@
 namespace belay::tools {
 
 // Returns the share of the methods' floating-point operations (exir/flop_count.h) that delegates
-// compute; 1 if there are no operations.
+// compute; 1 without such operations.
 double DelegatedFlops(const exir::PipelineReport& report);
 
 // Returns the report of --report and --json.

@@ -203,7 +203,7 @@ class ArchiveMutator {
     }
     return text.substr(at, text.find_first_of(",]} \n", at) - at);
   }
-  // Returns the start of a value near a random position; npos if there is no value near it.
+  // Returns the start of a value near a random position; npos if no value is near.
   static size_t FindValue(Random& random, std::string_view text) {
     const size_t before = text.find_first_of(":,[", random.Below(text.size()));
     if (before == std::string_view::npos) return before;
