@@ -82,8 +82,7 @@ class Lifting : NodeLowering {
     return number == nullptr ? std::nullopt : std::optional(*number);
   }
 
-  // Returns the images [n, c, 1, l] of which the argument, [n, c, l], is the squeeze. nullopt if it
-  // is not a squeeze of images.
+  // Returns x [n, c, 1, l] if the argument is squeeze(x, 2) [n, c, l]; nullopt otherwise.
   std::optional<ValueId> SqueezedImages(const Argument& argument) const {
     const ValueId* value = argument.get_if<ValueId>();
     const NodeId producer = value == nullptr ? NodeId() : graph_.value(*value).producer;
