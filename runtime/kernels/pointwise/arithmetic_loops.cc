@@ -8,12 +8,14 @@
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
 #include <cmath>
+#include <cstring>
 
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
 // Plain loops over arrays, which compilers vectorize best, for any type. Integers wrap.
 template <class T>
@@ -227,12 +229,15 @@ void Run(const void* const* operands, void* result, size_t n, const PointwisePar
   const T* a = static_cast<const T*>(operands[0]);
   T* out = static_cast<T*>(result);
   if constexpr (Op::kOperands == 1) {
+    BELAY_INDEPENDENT_ITERATIONS
     for (size_t i = 0; i < n; ++i) out[i] = Op::Of(a[i], p, q);
   } else if constexpr (Op::kOperands == 3) {
     const T *b = static_cast<const T*>(operands[1]), *c = static_cast<const T*>(operands[2]);
+    BELAY_INDEPENDENT_ITERATIONS
     for (size_t i = 0; i < n; ++i) out[i] = Op::Of(a[i], b[i], c[i]);
   } else {
     const T* b = static_cast<const T*>(operands[1]);
+    BELAY_INDEPENDENT_ITERATIONS
     for (size_t i = 0; i < n; ++i) out[i] = Op::Of(a[i], b[i], p, q);
   }
 }
@@ -241,7 +246,22 @@ template <class T, class Fn>
 HWY_INLINE void Map(const void* in, void* result, size_t n, const Fn& fn) {
   const T* a = static_cast<const T*>(in);
   T* out = static_cast<T*>(result);
+  BELAY_INDEPENDENT_ITERATIONS
   for (size_t i = 0; i < n; ++i) out[i] = fn(a[i]);
+}
+
+// out = sqrt(a), or 1 / sqrt(a).
+template <bool kReciprocal, class T>
+HWY_INLINE void MapSqrt(const void* in, void* result, size_t n) {
+  const hn::ScalableTag<T> d;
+  const T* a = static_cast<const T*>(in);
+  T* out = static_cast<T*>(result);
+  for (size_t i = 0; i < n; i += hn::Lanes(d)) {
+    const size_t count = HWY_MIN(hn::Lanes(d), n - i);
+    auto y = hn::Sqrt(hn::LoadN(d, a + i, count));
+    if constexpr (kReciprocal) y = hn::Div(hn::Set(d, T{1}), y);
+    hn::StoreN(y, d, out + i, count);
+  }
 }
 
 // Exponents for which PyTorch does not call pow() are computed as in PyTorch. Other exponents: floats
@@ -251,12 +271,15 @@ template <class T>
 void RunPow(const void* const* operands, void* out, size_t n, const PointwiseParams& params) {
   const T e = params.Get<T>(0);
   const void* a = operands[0];
-  if (e == 1) return Map<T>(a, out, n, [](T x) HWY_ATTR { return x; });
+  if (e == 1) {
+    std::memmove(out, a, n * sizeof(T));
+    return;
+  }
   if (e == 2) return Map<T>(a, out, n, [](T x) HWY_ATTR { return Times(x, x); });
   if (e == 3) return Map<T>(a, out, n, [](T x) HWY_ATTR { return Times(Times(x, x), x); });
   if constexpr (!kInteger<T>) {
-    if (e == T{0.5}) return Map<T>(a, out, n, [](T x) HWY_ATTR { return std::sqrt(x); });
-    if (e == T{-0.5}) return Map<T>(a, out, n, [](T x) HWY_ATTR { return T{1} / std::sqrt(x); });
+    if (e == T{0.5}) return MapSqrt<false, T>(a, out, n);
+    if (e == T{-0.5}) return MapSqrt<true, T>(a, out, n);
     if (e == T{-1}) return Map<T>(a, out, n, [](T x) HWY_ATTR { return T{1} / x; });
     if (e == T{-2}) return Map<T>(a, out, n, [](T x) HWY_ATTR { return T{1} / (x * x); });
   }
@@ -307,7 +330,8 @@ VectorLoop FindLoop(PointwiseOp op, DType type) {
   if (op <= PointwiseOp::kXor) return FindArithmeticLoop(op, type);
   if (op <= PointwiseOp::kWhere) return FindComparisonLoop(op, type);
   if (op <= PointwiseOp::kTrunc) return FindFloatLoop(op, type);
-  return FindTrigonometricLoop(op, type);
+  if (op <= PointwiseOp::kTan) return FindTrigonometricLoop(op, type);
+  return FindBinaryFloatLoop(op, type);
 }
 
 bool IsComparison(PointwiseOp op) { return op > PointwiseOp::kXor && op < PointwiseOp::kWhere; }

@@ -13,6 +13,8 @@ namespace {
 
 // Shorter rows are computed several at a time.
 constexpr int64_t kShortRow = 512;
+// Least number of copies of an element in a buffer for several blocks of a row.
+constexpr int64_t kLeastReused = 128;
 
 // Repeats the first `bytes` bytes of `to` until `total` bytes are filled.
 void Repeat(std::byte* to, int64_t bytes, int64_t total) {
@@ -89,13 +91,18 @@ void BroadcastRun::RunRows(int part, int64_t most, Block block, int64_t first, i
   // Rows of a block; a single row may be computed in part.
   const int64_t rows_at_once = row == 0 || length >= kShortRow ? 1 : kRunBufferLength / length;
   RowLayout layouts[kMaxOperands];
-  bool whole = true;  // no operand is expanded into a buffer in blocks of one row
+  // In blocks of one row: no operand is expanded into a buffer, or only operands with one element
+  // per row, whose buffers serve several blocks.
+  bool whole = true, reused = true;
   for (int k = 0; k < count_; ++k) {
     layouts[k] = LayoutOf(k);
     whole = whole && strides_[k][row] == 1;
+    reused = reused && (strides_[k][row] == 0 || strides_[k][row] == 1);
   }
+  const int64_t expanded =
+      reused ? std::clamp(length / 8, kLeastReused, kRunBufferLength) : kRunBufferLength;
   const int64_t step =
-      rows_at_once > 1 ? length : std::min({length, most, whole ? length : kRunBufferLength});
+      rows_at_once > 1 ? length : std::min({length, most, whole ? length : expanded});
 
   Buffer buffers[kMaxOperands];
   // The offsets of the operands at the row's outer dimensions.

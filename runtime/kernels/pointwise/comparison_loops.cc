@@ -105,14 +105,17 @@ void Run(const void* const* operands, void* result, size_t n, const PointwisePar
     const T* a = static_cast<const T*>(operands[1]);
     const T* b = static_cast<const T*>(operands[2]);
     T* out = static_cast<T*>(result);
+    BELAY_INDEPENDENT_ITERATIONS
     for (size_t i = 0; i < n; ++i) out[i] = Op::template Of<T>(condition[i], a[i], b[i]);
   } else {
     const T* a = static_cast<const T*>(operands[0]);
     uint8_t* out = static_cast<uint8_t*>(result);
     if constexpr (std::is_invocable_v<decltype(&Op::template Of<T>), T>) {
+      BELAY_INDEPENDENT_ITERATIONS
       for (size_t i = 0; i < n; ++i) out[i] = Op::template Of<T>(a[i]) ? 1 : 0;
     } else {
       const T* b = static_cast<const T*>(operands[1]);
+      BELAY_INDEPENDENT_ITERATIONS
       for (size_t i = 0; i < n; ++i) out[i] = Op::template Of<T>(a[i], b[i]) ? 1 : 0;
     }
   }

@@ -49,18 +49,29 @@ namespace belay {
   X(Log)                   \
   X(Log10)                 \
   X(Log1p) X(Log2) X(Reciprocal) X(Round) X(Rsqrt) X(Sigmoid) X(Sin) X(Sqrt) X(Tanh) X(Trunc)
-// trigonometric_loops.cc (rarely used by models).
+// trigonometric_loops.cc (rarely used by models),
 #define BELAY_TRIGONOMETRIC_OPS(X) \
   X(Acos)                          \
   X(Acosh)                         \
   X(Asin) X(Asinh) X(Atan) X(Atanh) X(Cosh) X(Sinh) X(Tan)
+// binary_float_loops.cc.
+#define BELAY_BINARY_FLOAT_OPS(X) X(Atan2) X(Fmod) X(PowOfBase) X(PowTensor) X(Remainder)
 
 enum class PointwiseOp : uint8_t {
 #define BELAY_ENUMERATOR(name) k##name,
   BELAY_ARITHMETIC_OPS(BELAY_ENUMERATOR) BELAY_COMPARISON_OPS(BELAY_ENUMERATOR)
       BELAY_FLOAT_OPS(BELAY_ENUMERATOR) BELAY_TRIGONOMETRIC_OPS(BELAY_ENUMERATOR)
+          BELAY_BINARY_FLOAT_OPS(BELAY_ENUMERATOR)
 #undef BELAY_ENUMERATOR
 };
+
+// Precedes a loop with independent iterations. A result may be one of the operands, in which case
+// compilers would otherwise not vectorize the loop.
+#if defined(__clang__)
+#define BELAY_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define BELAY_INDEPENDENT_ITERATIONS _Pragma("GCC ivdep")
+#endif
 
 // Computes n elements. The result may be one of the operands; other overlaps are not allowed.
 using VectorLoop = void (*)(const void* const* operands, void* out, size_t n,
@@ -104,6 +115,7 @@ VectorLoop FindArithmeticLoop(PointwiseOp op, DType type);
 VectorLoop FindComparisonLoop(PointwiseOp op, DType type);
 VectorLoop FindFloatLoop(PointwiseOp op, DType type);
 VectorLoop FindTrigonometricLoop(PointwiseOp op, DType type);
+VectorLoop FindBinaryFloatLoop(PointwiseOp op, DType type);
 
 }  // namespace belay
 

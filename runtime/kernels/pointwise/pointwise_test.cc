@@ -1,4 +1,5 @@
 // Every row of kernels.inc against the reference kernel.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -44,6 +45,10 @@ DType ResultOf(const Row& row, DType dtype) {
 bool IsMaskedFill(const Row& row) { return Contains(row.op, "masked_fill"); }
 bool IsWhere(const Row& row) { return Contains(row.op, "where"); }
 bool IsClamp(const Row& row) { return row.op == "aten.clamp.Tensor"; }
+// Integer divisors must not be 0.
+bool IsRemainder(const Row& row) {
+  return Contains(row.op, "fmod") || Contains(row.op, "remainder");
+}
 bool IsBinary(const Row& row) {
   return Contains(row.read, "Plain<2") || Contains(row.read, "Scaled<");
 }
@@ -70,7 +75,8 @@ KernelCall CallOf(const Row& row, DType dtype, const Sizes& a, const Sizes& b, V
   call.outputs = {ResultOf(row, dtype)};
   call.max_ulp = row.max_ulp;
   const TestTensorSpec first = {dtype, a, layout_a, values, 0},
-                       second = {dtype, b, layout_b, Values::kNormal, 0},
+                       second = {dtype, b, layout_b,
+                                 IsRemainder(row) ? Values::kPositive : Values::kNormal, 0},
                        mask = {DType::kBool, b, layout_b, Values::kNormal, 0};
   if (IsWhere(row)) {
     call.arguments = {mask, first, second};
@@ -80,6 +86,8 @@ KernelCall CallOf(const Row& row, DType dtype, const Sizes& a, const Sizes& b, V
     call.arguments = {first, mask};
     call.arguments.push_back(HasNumber(row) ? TestArgument(EValue(int64_t{1}))
                                             : TestArgument(TestTensorSpec{dtype, {}}));
+  } else if (row.op == "aten.pow.Scalar") {
+    call.arguments = {EValue(int64_t{2}), first};
   } else if (IsBinary(row)) {
     call.arguments = {first};
     call.arguments.push_back(HasNumber(row) ? TestArgument(EValue(int64_t{1}))
@@ -109,8 +117,8 @@ TEST(PointwiseTest, EveryOperatorInEveryDtypeAtEveryLength) {
       if (dtype == DType::kBool &&
           (Contains(row.read, "NoBool") || Contains(row.read, "Numeric") ||
            Contains(row.read, "Magnitude") || Contains(row.read, "Scaled<") ||
-           row.read == "&Clamp" || row.read == "&Hardtanh" || row.read == "&PowTensorScalar" ||
-           (HasNumber(row) && !IsMaskedFill(row)))) {
+           row.read == "&Clamp" || row.read == "&PowScalar" || row.read == "&Hardtanh" ||
+           row.read == "&PowTensorScalar" || (HasNumber(row) && !IsMaskedFill(row)))) {
         continue;
       }
       if (!IsFloatingPoint(dtype) && (Contains(row.read, "FloatWithNumbers") ||
@@ -145,6 +153,7 @@ TEST(PointwiseTest, ResultsDoNotDependOnNeighbors) {
   constexpr PointwiseOp kOps[] = {
 #define BELAY_ENUMERATOR(name) PointwiseOp::k##name,
       BELAY_FLOAT_OPS(BELAY_ENUMERATOR) BELAY_TRIGONOMETRIC_OPS(BELAY_ENUMERATOR)
+          BELAY_BINARY_FLOAT_OPS(BELAY_ENUMERATOR)
 #undef BELAY_ENUMERATOR
   };
   for (PointwiseOp op : kOps) {
@@ -152,13 +161,39 @@ TEST(PointwiseTest, ResultsDoNotDependOnNeighbors) {
     ASSERT_NE(loop, nullptr);
     const void* all[] = {numbers, numbers};
     float together[64];
-    loop(all, together, 64, PointwiseParams());
+    PointwiseParams params;
+    params.Set(0, EValue(2.0));
+    loop(all, together, 64, params);
     for (int i = 0; i < 64; ++i) {
       const void* one[] = {&numbers[i], &numbers[i]};
       float alone = 0;
-      loop(one, &alone, 1, PointwiseParams());
+      loop(one, &alone, 1, params);
       EXPECT_EQ(std::bit_cast<uint32_t>(alone), std::bit_cast<uint32_t>(together[i]))
           << static_cast<int>(op) << " of " << numbers[i] << ": " << alone << ", " << together[i];
+    }
+  }
+}
+
+TEST(PointwiseTest, ResultsMayReplaceAnOperand) {
+  float numbers[64], other[64];
+  for (int i = 0; i < 64; ++i) {
+    numbers[i] = 0.37f * static_cast<float>(i - 20);
+    other[i] = 1.5f - 0.1f * static_cast<float>(i);
+  }
+  for (PointwiseOp op : {PointwiseOp::kAdd, PointwiseOp::kDiv, PointwiseOp::kMaximum,
+                         PointwiseOp::kClampLow, PointwiseOp::kFmod, PointwiseOp::kPowTensor}) {
+    const VectorLoop loop = FindLoop(op, DType::kFloat32);
+    for (int replaced = 0; replaced < 2; ++replaced) {
+      const void* operands[] = {numbers, other};
+      float expected[64], actual[64];
+      loop(operands, expected, 64, PointwiseParams());
+      std::copy_n(replaced == 0 ? numbers : other, 64, actual);
+      operands[replaced] = actual;
+      loop(operands, actual, 64, PointwiseParams());
+      for (int i = 0; i < 64; ++i) {
+        EXPECT_EQ(std::bit_cast<uint32_t>(actual[i]), std::bit_cast<uint32_t>(expected[i]))
+            << static_cast<int>(op) << " at " << i;
+      }
     }
   }
 }
@@ -226,6 +261,21 @@ TEST(PointwiseTest, ScalarsOfShortRowsThatRepeat) {
   }
 }
 
+// Quotients of all magnitudes; whole multiples have zero remainders with the sign of the dividend.
+TEST(PointwiseTest, RemaindersAndAnglesOfAllMagnitudes) {
+  KernelComparison comparison;
+  for (const char* op : {"aten.fmod.Tensor", "aten.remainder.Tensor", "aten.atan2.default"}) {
+    const double ulp = op == std::string_view("aten.atan2.default") ? 8 : 0;
+    for (Values a : {Values::kNormal, Values::kSpecial, Values::kWide, Values::kFew}) {
+      for (Values b : {Values::kNormal, Values::kSpecial, Values::kWide, Values::kFew}) {
+        const TestTensorSpec x = {DType::kFloat32, {1500}, Layout::kRowMajor, a, 0},
+                             y = {DType::kFloat32, {1500}, Layout::kRowMajor, b, 0};
+        ASSERT_TRUE(comparison.Compare({op, {x, y}, {DType::kFloat32}, ulp}));
+      }
+    }
+  }
+}
+
 TEST(PointwiseTest, OverloadsWithScalarParameters) {
   KernelComparison comparison;
   const auto tensor = [](DType dtype) { return TestTensorSpec{dtype, {131}}; };
@@ -258,6 +308,13 @@ TEST(PointwiseTest, OverloadsWithScalarParameters) {
         base.values = values;
         // Both kernels have an error of 1 ULP.
         ASSERT_TRUE(comparison.Compare({"aten.pow.Tensor_Scalar", {base, EValue(e)}, {dtype}, 2}));
+      }
+    }
+    for (double base : {0.0, 0.5, 1.0, 2.0, 10.0, -2.0, kInf}) {
+      for (Values values : {Values::kNormal, Values::kSpecial, Values::kWide}) {
+        TestTensorSpec exponents = tensor(dtype);
+        exponents.values = values;
+        ASSERT_TRUE(comparison.Compare({"aten.pow.Scalar", {EValue(base), exponents}, {dtype}, 2}));
       }
     }
     for (double e : {0.5, -0.5, -1.0, -2.0}) {

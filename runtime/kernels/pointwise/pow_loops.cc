@@ -57,6 +57,57 @@ void PowF32Impl(const float* in, float exponent, size_t n, float* out) {
   if (i < n) hn::StoreN(power(hn::LoadN(df, in + i, n - i)), df, out + i, n - i);
 }
 
+void PowTensorsF32Impl(const float* in, const float* exponents, size_t n, float* out) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> df;
+  const auto nan = hn::Set(df, std::numeric_limits<float>::quiet_NaN());
+  const auto inf = hn::Set(df, std::numeric_limits<float>::infinity()), zero = hn::Zero(df);
+  const auto half = hn::Set(df, 0.5f);
+  const size_t lanes = hn::Lanes(d);
+  HWY_ALIGN float bases[HWY_MAX_BYTES / sizeof(double)], powers[HWY_MAX_BYTES / sizeof(double)],
+      results[HWY_MAX_BYTES / sizeof(double)], rare[HWY_MAX_BYTES / sizeof(double)];
+  for (size_t i = 0; i < n; i += lanes) {
+    const size_t count = HWY_MIN(lanes, n - i);
+    const auto x = hn::LoadN(df, in + i, count), e = hn::LoadN(df, exponents + i, count);
+    const auto magnitude = hn::Abs(x), size = hn::Abs(e);
+    auto y = hn::DemoteTo(df, PowerOfAbs(d, hn::PromoteTo(d, magnitude), hn::PromoteTo(d, e)));
+    const auto whole = hn::Eq(hn::Round(e), e);
+    const auto halved = hn::Mul(half, e);
+    const auto odd = hn::And(whole, hn::Ne(hn::Round(halved), halved));
+    const auto negative = hn::Lt(x, zero);
+    y = hn::IfThenElse(hn::And(negative, odd), hn::Neg(y), y);
+    y = hn::IfThenElse(hn::AndNot(whole, negative), nan, y);
+    // Zeros, infinities and NaN have rules of their own.
+    const auto usual = hn::And(hn::And(hn::Lt(magnitude, inf), hn::Gt(magnitude, zero)),
+                               hn::And(hn::Lt(size, inf), hn::Gt(size, zero)));
+    if (HWY_LIKELY(hn::AllTrue(df, usual))) {
+      hn::StoreN(y, df, out + i, count);
+      continue;
+    }
+    hn::Store(x, df, bases);
+    hn::Store(e, df, powers);
+    hn::Store(y, df, results);
+    hn::Store(hn::IfThenElse(usual, zero, half), df, rare);
+    for (size_t k = 0; k < count; ++k) {
+      out[i + k] = rare[k] != 0 ? std::pow(bases[k], powers[k]) : results[k];
+    }
+  }
+}
+
+void PowOfBaseF32Impl(float base, const float* exponents, size_t n, float* out) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> df;
+  const auto log = hn::Set(d, std::log(static_cast<double>(base)));
+  const auto low = hn::Set(d, -200.0), high = hn::Set(d, 200.0);
+  for (size_t i = 0; i < n; i += hn::Lanes(d)) {
+    const size_t count = HWY_MIN(hn::Lanes(d), n - i);
+    const auto e = hn::LoadN(df, exponents + i, count);
+    const auto y = hn::Clamp(hn::Mul(hn::PromoteTo(d, e), log), low, high);
+    hn::StoreN(hn::IfThenElse(hn::IsNaN(e), e, hn::DemoteTo(df, hn::Exp(d, y))), df, out + i,
+               count);
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace belay
 HWY_AFTER_NAMESPACE();
@@ -67,6 +118,14 @@ namespace belay {
 HWY_EXPORT(PowF32Impl);
 void PowF32(const float* in, float exponent, size_t n, float* out) {
   HWY_DYNAMIC_DISPATCH(PowF32Impl)(in, exponent, n, out);
+}
+HWY_EXPORT(PowTensorsF32Impl);
+void PowF32(const float* in, const float* exponents, size_t n, float* out) {
+  HWY_DYNAMIC_DISPATCH(PowTensorsF32Impl)(in, exponents, n, out);
+}
+HWY_EXPORT(PowOfBaseF32Impl);
+void PowOfBaseF32(float base, const float* exponents, size_t n, float* out) {
+  HWY_DYNAMIC_DISPATCH(PowOfBaseF32Impl)(base, exponents, n, out);
 }
 
 }  // namespace belay

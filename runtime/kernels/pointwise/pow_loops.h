@@ -13,6 +13,13 @@ namespace belay {
 // 105 * 6 * 2^-53 < 2^-43 before the result is rounded: 1 ULP, and nearly always the nearest float.
 void PowF32(const float* in, float exponent, size_t n, float* out);
 
+// out[i] = pow(in[i], exponents[i]), computed likewise. The result may be an operand.
+void PowF32(const float* in, const float* exponents, size_t n, float* out);
+
+// out[i] = pow(base, exponents[i]), computed likewise. Precondition: base is positive, finite and
+// not 1. In place or disjoint.
+void PowOfBaseF32(float base, const float* exponents, size_t n, float* out);
+
 }  // namespace belay
 
 #endif  // BELAY_RUNTIME_KERNELS_POINTWISE_POW_LOOPS_H_

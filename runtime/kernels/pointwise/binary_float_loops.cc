@@ -1,0 +1,149 @@
+#include "runtime/kernels/pointwise/loops.h"
+#include "runtime/kernels/pointwise/pow_loops.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/pointwise/binary_float_loops.cc"
+#include "hwy/foreach_target.h"
+// Must come after foreach_target.h.
+#include <cmath>
+#include <limits>
+
+#include "hwy/contrib/math/math-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace belay {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+using M = hn::Mask<D>;
+
+// out[i] = a result of `vector`, which sets `usual` for the lanes that it computes; of `exact` for
+// the other lanes. Lanes are selected separately: a result must not depend on its neighbors.
+template <class Vector>
+HWY_INLINE void Map(const void* const* operands, void* result, size_t n, const Vector& vector,
+                    float (*exact)(float, float)) {
+  const D d;
+  const float* a = static_cast<const float*>(operands[0]);
+  const float* b = static_cast<const float*>(operands[1]);
+  float* out = static_cast<float*>(result);
+  const size_t lanes = hn::Lanes(d);
+  HWY_ALIGN float left[hn::MaxLanes(d)], right[hn::MaxLanes(d)], results[hn::MaxLanes(d)];
+  for (size_t i = 0; i < n; i += lanes) {
+    const size_t count = HWY_MIN(lanes, n - i);
+    const V x = hn::LoadNOr(hn::Set(d, 1.0f), d, a + i, count);
+    const V y = hn::LoadNOr(hn::Set(d, 1.0f), d, b + i, count);
+    M usual;
+    const V z = vector(d, x, y, usual);
+    if (HWY_LIKELY(hn::AllTrue(d, usual))) {
+      hn::StoreN(z, d, out + i, count);
+      continue;
+    }
+    hn::Store(x, d, left);
+    hn::Store(y, d, right);
+    hn::Store(hn::IfThenElse(usual, z, hn::Set(d, std::numeric_limits<float>::quiet_NaN())), d,
+              results);
+    for (size_t k = 0; k < count; ++k) {
+      out[i + k] = std::isnan(results[k]) ? exact(left[k], right[k]) : results[k];
+    }
+  }
+}
+
+// atan(min / max) of the magnitudes, moved to the octant of (x, y).
+HWY_INLINE V VectorAtan2(D d, V y, V x, M& usual) {
+  const V inf = hn::Set(d, std::numeric_limits<float>::infinity()), zero = hn::Zero(d);
+  const V height = hn::Abs(y), width = hn::Abs(x);
+  const V larger = hn::Max(height, width);
+  usual = hn::And(hn::And(hn::Lt(height, inf), hn::Lt(width, inf)), hn::Gt(larger, zero));
+  const V t = hn::Div(hn::Min(height, width), larger);
+  V angle = hn::IfThenElse(hn::Lt(t, hn::Set(d, 1e-5f)), t, hn::Atan(d, t));
+  angle = hn::IfThenElse(hn::Gt(height, width), hn::Sub(hn::Set(d, 1.57079633f), angle), angle);
+  angle = hn::IfThenElse(hn::Lt(x, zero), hn::Sub(hn::Set(d, 3.14159265f), angle), angle);
+  return hn::CopySign(angle, y);
+}
+
+// a - trunc(a / b) * b in double, for half of the lanes. Exact if |a / b| < 2^29: the product has at
+// most 29 + 24 bits. If |a| >= |b|, the exact quotient is a multiple of 2^-24 apart from the next
+// integer, so that it does not round up to it; if |a| < |b|, it is at most 1 - 2^-24.
+template <class DD, class VD>
+HWY_INLINE VD TruncatedRemainder(DD, VD a, VD b) {
+  return hn::NegMulAdd(hn::Trunc(hn::Div(a, b)), b, a);
+}
+
+HWY_INLINE V VectorFmod(D d, V a, V b, M& usual) {
+  const hn::RepartitionToWide<D> dd;
+  const V inf = hn::Set(d, std::numeric_limits<float>::infinity());
+  const V size = hn::Abs(b);
+  usual = hn::And(hn::And(hn::Lt(size, inf), hn::Lt(hn::Abs(a), inf)),
+                  hn::Lt(hn::Mul(hn::Abs(a), hn::Set(d, 0x1p-28f)), size));
+  const auto low = TruncatedRemainder(dd, hn::PromoteLowerTo(dd, a), hn::PromoteLowerTo(dd, b));
+  const auto high = TruncatedRemainder(dd, hn::PromoteUpperTo(dd, a), hn::PromoteUpperTo(dd, b));
+  const hn::Half<D> half;
+  const V r = hn::Combine(d, hn::DemoteTo(half, high), hn::DemoteTo(half, low));
+  return hn::CopySign(r, a);
+}
+
+// Python's %: the result has the sign of the divisor.
+HWY_INLINE V VectorRemainder(D d, V a, V b, M& usual) {
+  const V r = VectorFmod(d, a, b, usual), zero = hn::Zero(d);
+  const M differ = hn::Xor(hn::Lt(b, zero), hn::Lt(r, zero));
+  return hn::IfThenElse(hn::And(hn::Ne(r, zero), differ), hn::Add(r, b), r);
+}
+
+inline float ExactAtan2(float y, float x) { return std::atan2(y, x); }
+inline float ExactFmod(float a, float b) { return std::fmod(a, b); }
+inline float ExactRemainder(float a, float b) {
+  const float r = std::fmod(a, b);
+  return r != 0 && ((b < 0) != (r < 0)) ? r + b : r;
+}
+
+#define BELAY_DEFINE(name)                                                              \
+  void name(const void* const* operands, void* out, size_t n, const PointwiseParams&) { \
+    const auto vector = [](D d, V a, V b, M& usual)                                     \
+                            HWY_ATTR { return Vector##name(d, a, b, usual); };          \
+    Map(operands, out, n, vector, &Exact##name);                                        \
+  }
+BELAY_DEFINE(Atan2)
+BELAY_DEFINE(Fmod)
+BELAY_DEFINE(Remainder)
+#undef BELAY_DEFINE
+
+void PowTensor(const void* const* operands, void* out, size_t n, const PointwiseParams&) {
+  PowF32(static_cast<const float*>(operands[0]), static_cast<const float*>(operands[1]), n,
+         static_cast<float*>(out));
+}
+// Scalar parameter: the base.
+void PowOfBase(const void* const* operands, void* out, size_t n, const PointwiseParams& params) {
+  PowOfBaseF32(params.Get<float>(0), static_cast<const float*>(operands[0]), n,
+               static_cast<float*>(out));
+}
+
+VectorLoop FindBinaryFloatLoopImpl(PointwiseOp op, DType type) {
+  if (type != DType::kFloat32) return nullptr;
+  switch (op) {
+#define BELAY_CASE(name)     \
+  case PointwiseOp::k##name: \
+    return static_cast<VectorLoop>(&name);
+    BELAY_BINARY_FLOAT_OPS(BELAY_CASE)
+#undef BELAY_CASE
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace belay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace belay {
+
+HWY_EXPORT(FindBinaryFloatLoopImpl);
+VectorLoop FindBinaryFloatLoop(PointwiseOp op, DType type) {
+  return HWY_DYNAMIC_DISPATCH(FindBinaryFloatLoopImpl)(op, type);
+}
+
+}  // namespace belay
+#endif  // HWY_ONCE
