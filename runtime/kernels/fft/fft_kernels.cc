@@ -15,6 +15,7 @@
 #include "runtime/kernels/elements/copy_strided.h"
 #include "runtime/kernels/fft/complex_loops.h"
 #include "runtime/kernels/fft/fft.h"
+#include "runtime/kernels/pointwise/broadcast_run.h"
 
 namespace belay {
 namespace {
@@ -366,22 +367,27 @@ bool AreOneRun(absl::Span<const TensorView* const> tensors) {
 absl::Status ComplexProduct(KernelContext& context, const ProductCall& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, DType::kComplex64, shape));
-  ABSL_ASSIGN_OR_RETURN(const TensorView a, ExpandTo(*call.operands[0].tensor, out->sizes));
-  ABSL_ASSIGN_OR_RETURN(const TensorView b, ExpandTo(*call.operands[1].tensor, out->sizes));
-  const float *const x = a.as<const float>(), *const y = b.as<const float>();
-  float* const to = out->as<float>();
-  if (AreOneRun({&a, &b, out})) {
-    const double work = kElementWork * 2 * static_cast<double>(out->numel());
-    RunRanges(context, out->numel(), 256, work, [&](int, int64_t first, int64_t last) {
-      MultiplyComplex(x + 2 * first, y + 2 * first, static_cast<size_t>(last - first),
-                      to + 2 * first);
-    });
+  if (out->numel() == 0) return absl::OkStatus();
+  const TensorView &first = *call.operands[0].tensor, &second = *call.operands[1].tensor;
+  BroadcastRun run;
+  run.Add(first, out->sizes);
+  run.Add(second, out->sizes);
+  if (run.Plan(*out)) {
+    run.Run(context, 2 * kElementWork, /*most=*/out->numel(),
+            [](int, const void* const* operands, void* result, size_t n) {
+              MultiplyComplex(static_cast<const float*>(operands[0]),
+                              static_cast<const float*>(operands[1]), n,
+                              static_cast<float*>(result));
+            });
     return absl::OkStatus();
   }
+  ABSL_ASSIGN_OR_RETURN(const TensorView a, ExpandTo(first, out->sizes));
+  ABSL_ASSIGN_OR_RETURN(const TensorView b, ExpandTo(second, out->sizes));
   Budget::Pace pace;
   for (StridedIterator<3> it(out->sizes, {a.strides, b.strides, out->strides});
        !it.done() && !pace.Stop(16); it.Next()) {
-    MultiplyComplex(x + 2 * it.offset(0), y + 2 * it.offset(1), 1, to + 2 * it.offset(2));
+    MultiplyComplex(a.as<const float>() + 2 * it.offset(0), b.as<const float>() + 2 * it.offset(1),
+                    1, out->as<float>() + 2 * it.offset(2));
   }
   return absl::OkStatus();
 }
