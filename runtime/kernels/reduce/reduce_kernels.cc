@@ -39,6 +39,8 @@ auto WithLoopType(DType type, Fn&& fn) {
   return fn(int64_t{});
 }
 
+// Slices of at most 16 elements are reduced as columns, many results at a time.
+constexpr int64_t kShortSlice = 16;
 // The cost of an element, in multiply-adds.
 constexpr double kFoldWork = 2;
 
@@ -80,9 +82,11 @@ class Reduction {
         type_(LoopType(fold.self->dtype)) {
     const int last = kept_.sizes.size() - 1;
     // Rows of at least one vector whose elements go to different results, if the slices are not
-    // contiguous themselves.
+    // contiguous themselves, or too short for a loop of their own.
     const RunCursor cursor(fold.folded, fold.folded_strides);
-    columns_ = last >= 0 && kept_.self[last] == 1 && kept_.sizes[last] >= 8 && cursor.stride() != 1;
+    columns_ = last >= 0 && kept_.sizes[last] >= 8 &&
+               (kept_.self[last] == 1 ? cursor.stride() != 1 : fold.count() <= kShortSlice);
+    column_step_ = columns_ ? kept_.self[last] : 1;
     run_ = fold.self->dtype == type_ && cursor.stride() == 1 && cursor.group() == fold.count();
   }
 
@@ -115,8 +119,8 @@ class Reduction {
         for (int k = 0; k < 2; ++k) {
           offsets[k] = OffsetAt(i / blocks, outer, kept_.out[k]) + at * steps[k];
         }
-        block(OffsetAt(i / blocks, outer, kept_.self) + at, std::min(block_columns, length - at),
-              offsets, steps);
+        block(OffsetAt(i / blocks, outer, kept_.self) + at * column_step_,
+              std::min(block_columns, length - at), offsets, steps);
       }
     });
   }
@@ -139,17 +143,18 @@ class Reduction {
       }
       for (StridedIterator<1> it(outer, {fold_.folded_strides}); !it.done(); it.Next()) {
         const std::byte* x = data + it.offset(0) * bytes;
-        if (fold_.self->dtype == type_) {
+        if (fold_.self->dtype == type_ && column_step_ == 1) {
           fn(x, rows, row_step, width);
           continue;
         }
-        // As many converted rows as fit the buffer.
-        RunStorage buffer;
+        // As many gathered and converted rows as fit the buffer.
+        RunStorage gathered, buffer;
         const int64_t row_bytes = width * static_cast<int64_t>(DTypeSize(type_));
         for (int64_t done = 0, n; done < rows; done += n) {
           n = std::min(rows - done, kRunBufferLength / width);
           for (int64_t r = 0; r < n; ++r, x += row_step * bytes) {
-            ConvertRun(fold_.self->dtype, x, type_, buffer.bytes + r * row_bytes,
+            GatherRun(x, column_step_, width, static_cast<size_t>(bytes), gathered.bytes);
+            ConvertRun(fold_.self->dtype, gathered.bytes, type_, buffer.bytes + r * row_bytes,
                        static_cast<size_t>(width));
           }
           fn(static_cast<const std::byte*>(buffer.bytes), n, width, width);
@@ -173,6 +178,8 @@ class Reduction {
   }
 
   bool columns() const { return columns_; }
+  // The distance, in elements of self, of the slices of neighboring results of a block.
+  int64_t column_step() const { return column_step_; }
   // The elements of a result of one element, if they are stored together as floats; else null.
   const float* RunOf(int64_t base) const {
     return run_ && !columns_ && type_ == DType::kFloat32 ? fold_.self->as<const float>() + base
@@ -194,6 +201,7 @@ class Reduction {
   KeptDims kept_;
   DType type_;
   bool columns_;
+  int64_t column_step_;
   bool run_;  // the elements of a result are stored together, in the type of the loops
 };
 
@@ -489,7 +497,8 @@ void FillVariance(const KernelContext& context, const Fold& fold, double correct
           if (std::isfinite(centers[i])) continue;
           // A running mean, for which infinities give NaN as in PyTorch.
           double center = count > 0 ? 0 : kNan, seen = 0;
-          ForEachFolded(fold, in, base + i, [&](double x) { center += (x - center) / ++seen; });
+          ForEachFolded(fold, in, base + i * reduction.column_step(),
+                        [&](double x) { center += (x - center) / ++seen; });
           centers[i] = center;
         }
         FoldBlock<double>(reduction, squares, base, width, 0.0, centers, totals, add);
