@@ -25,7 +25,7 @@ void MaximaOf(const KernelContext& context, const Call& call, const TensorView& 
   RunRows(context, out.sizes[0] * height, work, [&](int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row) {
       const PoolRowOf<T> windows = {
-          .plane = in.as<const T>() + row / height * in.sizes[2] * in.sizes[3] * channels,
+          .volume = in.as<const T>() + row / height * in.sizes[2] * in.sizes[3] * channels,
           .height = in.sizes[2],
           .width = in.sizes[3],
           .first_row = row % height * w.stride[0] - w.padding[0],

@@ -22,11 +22,27 @@ HWY_INLINE int64_t EndOfPlaces(int64_t start, int64_t dilation, int64_t size, in
   return start >= size ? 0 : HWY_MIN(kernel, (size - start + dilation - 1) / dilation);
 }
 
+// Calls visit(plane * height + row) for the rows of a window that are inside the volume, in order.
+template <class T, class Visit>
+HWY_INLINE void WalkRows(const PoolRowOf<T>& row, const Visit& visit) {
+  const int64_t i0 = FirstPlace(row.first_plane, row.plane_dilation),
+                i1 = EndOfPlaces(row.first_plane, row.plane_dilation, row.depth, row.kernel_depth),
+                j0 = FirstPlace(row.first_row, row.row_dilation),
+                j1 = EndOfPlaces(row.first_row, row.row_dilation, row.height, row.kernel_height);
+  for (int64_t i = i0; i < i1; ++i) {
+    const int64_t plane = row.first_plane + i * row.plane_dilation;
+    for (int64_t j = j0; j < j1; ++j) {
+      visit(plane * row.height + row.first_row + j * row.row_dilation);
+    }
+  }
+}
+
 // Calls visit(values, places, inside) for each position in the window, in order, for the windows x,
 // x + 1, … of one vector.
 template <class D, class Visit>
 HWY_INLINE void WalkWindows(D d, const PoolRow& row, int64_t x, const Visit& visit) {
   const hn::RebindToSigned<D> di;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto lane = hn::Iota(di, 0);
   const auto zero = hn::Zero(di), width = hn::Set(di, static_cast<int32_t>(row.width));
   const auto live =
@@ -35,37 +51,50 @@ HWY_INLINE void WalkWindows(D d, const PoolRow& row, int64_t x, const Visit& vis
                                hn::Set(di, static_cast<int32_t>(x * row.stride - row.padding)));
   // If a window is much larger than its image, only positions inside the image are visited.
   const int64_t first_column = x * row.stride - row.padding;
-  const int64_t last_column =
-      first_column +
-      (HWY_MIN(static_cast<int64_t>(hn::Lanes(d)), row.outputs - x) - 1) * row.stride;
-  const int64_t j0 = FirstPlace(row.first_row, row.row_dilation),
-                j1 = EndOfPlaces(row.first_row, row.row_dilation, row.height, row.kernel_height),
-                k0 = FirstPlace(last_column, row.dilation),
+  const int64_t last_column = first_column + (HWY_MIN(lanes, row.outputs - x) - 1) * row.stride;
+  const int64_t k0 = FirstPlace(last_column, row.dilation),
                 k1 = EndOfPlaces(first_column, row.dilation, row.width, row.kernel_width);
-  for (int64_t j = j0; j < j1; ++j) {
-    const int64_t y = row.first_row + j * row.row_dilation;
-    const auto start = hn::Set(di, static_cast<int32_t>(y * row.width));
+  const int64_t size = row.depth * row.height * row.width;
+  const bool whole = row.outputs - x >= lanes;
+  WalkRows(row, [&](int64_t r) HWY_ATTR {
+    const auto start = hn::Set(di, static_cast<int32_t>(r * row.width));
     for (int64_t k = k0; k < k1; ++k) {
-      const auto column = hn::Add(column0, hn::Set(di, static_cast<int32_t>(k * row.dilation)));
+      const int64_t shift = k * row.dilation;
+      const auto column = hn::Add(column0, hn::Set(di, static_cast<int32_t>(shift)));
+      const int64_t first = r * row.width + first_column + shift;
+      if (whole && row.stride <= 2 && first_column + shift >= 0 &&
+          last_column + shift < row.width && first + lanes * row.stride <= size) {
+        auto value = hn::LoadU(d, row.volume + first);
+        if (row.stride == 2) {
+          value = hn::ConcatEven(d, hn::LoadU(d, row.volume + first + lanes), value);
+        }
+        visit(value, hn::Add(start, column), live);
+        continue;
+      }
       const auto inside = hn::And(live, hn::AndNot(hn::Lt(column, zero), hn::Lt(column, width)));
       if (hn::AllFalse(di, inside)) continue;
       const auto place = hn::IfThenElseZero(inside, hn::Add(start, column));
-      visit(hn::MaskedGatherIndex(hn::RebindMask(d, inside), d, row.plane, place), place, inside);
+      visit(hn::MaskedGatherIndex(hn::RebindMask(d, inside), d, row.volume, place), place, inside);
     }
-  }
+  });
 }
 
-// Position (row * width + column) of the first nonnegative row and column of window `x`, even if it
-// is beyond the plane. PyTorch returns it for a window without an element.
+// Position of the first nonnegative plane, row and column of window `x`, even if it is beyond the
+// volume. PyTorch returns it for a window without an element.
 HWY_INLINE int64_t FirstPlaceOfWindow(const PoolRow& row, int64_t x) {
   const int64_t column = x * row.stride - row.padding;
   const int64_t y = row.first_row + FirstPlace(row.first_row, row.row_dilation) * row.row_dilation;
-  return y * row.width + column + FirstPlace(column, row.dilation) * row.dilation;
+  const int64_t z =
+      row.first_plane + FirstPlace(row.first_plane, row.plane_dilation) * row.plane_dilation;
+  return (z * row.height + y) * row.width + column +
+         FirstPlace(column, row.dilation) * row.dilation;
 }
 
 void MaxPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out, int64_t* HWY_RESTRICT index) {
   const hn::ScalableTag<float> d;
   const hn::RebindToSigned<decltype(d)> di;
+  const hn::RepartitionToWide<decltype(di)> dl;
+  const auto zero = hn::Zero(di);
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   HWY_ALIGN int32_t places[HWY_MAX_BYTES / sizeof(int32_t)];
   for (int64_t x = 0; x < row.outputs; x += lanes) {
@@ -81,6 +110,11 @@ void MaxPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out, int64_t* HWY
     });
     const size_t count = static_cast<size_t>(HWY_MIN(lanes, row.outputs - x));
     hn::StoreN(best, d, out + x, count);
+    if (HWY_LIKELY(static_cast<int64_t>(count) == lanes && hn::AllTrue(di, hn::Ge(at, zero)))) {
+      hn::StoreU(hn::PromoteLowerTo(dl, at), dl, index + x);
+      hn::StoreU(hn::PromoteUpperTo(dl, at), dl, index + x + lanes / 2);
+      continue;
+    }
     hn::Store(at, di, places);
     for (size_t i = 0; i < count; ++i) {
       const int64_t output = x + static_cast<int64_t>(i);
@@ -89,16 +123,14 @@ void MaxPoolRowF32Impl(const PoolRow& row, float* HWY_RESTRICT out, int64_t* HWY
   }
 }
 
-// Positions of a window that are inside the plane.
-struct WindowPlaces {
-  int64_t first_row, last_row, first_column, last_column;
+// Columns of a window that are inside the volume: first <= k < last.
+struct WindowColumns {
+  int64_t first, last;
 
   // Clips a window of the row that begins at `column`.
   template <class T>
-  static WindowPlaces Of(const PoolRowOf<T>& row, int64_t column) {
-    return {FirstPlace(row.first_row, row.row_dilation),
-            EndOfPlaces(row.first_row, row.row_dilation, row.height, row.kernel_height),
-            FirstPlace(column, row.dilation),
+  static WindowColumns Of(const PoolRowOf<T>& row, int64_t column) {
+    return {FirstPlace(column, row.dilation),
             EndOfPlaces(column, row.dilation, row.width, row.kernel_width)};
   }
 };
@@ -107,17 +139,16 @@ struct WindowPlaces {
 // kPlaces, `at` receives their positions. Initially `at` has the position for a window without an
 // element.
 template <bool kPlaces, class V, class VI>
-HWY_INLINE V MaximaOfChannels(const PoolRow& row, const WindowPlaces& window, int64_t column,
+HWY_INLINE V MaximaOfChannels(const PoolRow& row, const WindowColumns& columns, int64_t column,
                               int64_t channels, int64_t c, size_t count, VI& at) {
   const hn::DFromV<V> d;
   const hn::DFromV<VI> di;
   V best = hn::Set(d, -std::numeric_limits<float>::infinity());
   bool first = true;
-  for (int64_t j = window.first_row; j < window.last_row; ++j) {
-    const int64_t y = row.first_row + j * row.row_dilation;
-    for (int64_t k = window.first_column; k < window.last_column; ++k) {
-      const int64_t place = y * row.width + column + k * row.dilation;
-      const V value = hn::LoadN(d, row.plane + place * channels + c, count);
+  WalkRows(row, [&](int64_t r) HWY_ATTR {
+    for (int64_t k = columns.first; k < columns.last; ++k) {
+      const int64_t place = r * row.width + column + k * row.dilation;
+      const V value = hn::LoadN(d, row.volume + place * channels + c, count);
       // The first element is always taken.
       const auto take = hn::Or(hn::Gt(value, best), hn::IsNaN(value));
       best = first ? value : hn::IfThenElse(take, value, best);
@@ -127,7 +158,7 @@ HWY_INLINE V MaximaOfChannels(const PoolRow& row, const WindowPlaces& window, in
       }
       first = false;
     }
-  }
+  });
   return best;
 }
 
@@ -140,12 +171,12 @@ HWY_INLINE void MaxPoolChannels(const PoolRow& row, int64_t channels, float* HWY
   HWY_ALIGN int32_t places[HWY_MAX_BYTES / sizeof(int32_t)];
   for (int64_t x = 0; x < row.outputs; ++x) {
     const int64_t column = x * row.stride - row.padding;
-    const WindowPlaces window = WindowPlaces::Of(row, column);
+    const WindowColumns columns = WindowColumns::Of(row, column);
     for (int64_t c = 0; c < channels; c += lanes) {
       const size_t count = static_cast<size_t>(HWY_MIN(lanes, channels - c));
       auto at = hn::Zero(di);
       if constexpr (kPlaces) at = hn::Set(di, static_cast<int32_t>(FirstPlaceOfWindow(row, x)));
-      const auto best = MaximaOfChannels<kPlaces, hn::Vec<decltype(d)>>(row, window, column,
+      const auto best = MaximaOfChannels<kPlaces, hn::Vec<decltype(d)>>(row, columns, column,
                                                                         channels, c, count, at);
       hn::StoreN(best, d, out + x * channels + c, count);
       if constexpr (kPlaces) {
@@ -196,22 +227,22 @@ HWY_INLINE void MaxPoolKeys(const PoolRowOf<Element>& row, int64_t channels, Ele
   using T = typename Keys::T;
   const hn::ScalableTag<T> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const T* HWY_RESTRICT plane = reinterpret_cast<const T*>(row.plane);
+  const T* HWY_RESTRICT volume = reinterpret_cast<const T*>(row.volume);
   T* HWY_RESTRICT out = reinterpret_cast<T*>(result);
   for (int64_t x = 0; x < row.outputs; ++x, out += channels) {
     const int64_t column = x * row.stride - row.padding;
-    const WindowPlaces window = WindowPlaces::Of(row, column);
+    const WindowColumns columns = WindowColumns::Of(row, column);
     for (int64_t c = 0; c < channels; c += lanes) {
       const size_t count = static_cast<size_t>(HWY_MIN(lanes, channels - c));
       auto best = hn::Set(d, Keys::kLeast);
-      for (int64_t j = window.first_row; j < window.last_row; ++j) {
-        const int64_t pixel = (row.first_row + j * row.row_dilation) * row.width + column;
-        for (int64_t k = window.first_column; k < window.last_column; ++k) {
-          const T* from = plane + (pixel + k * row.dilation) * channels + c;
+      WalkRows(row, [&](int64_t r) HWY_ATTR {
+        const int64_t pixel = r * row.width + column;
+        for (int64_t k = columns.first; k < columns.last; ++k) {
+          const T* from = volume + (pixel + k * row.dilation) * channels + c;
           const auto elements = hn::LoadN(d, from, count);
           best = hn::Max(best, Keys::KeysOf(d, elements));
         }
-      }
+      });
       hn::StoreN(Keys::ElementsOf(d, best), d, out + c, count);
     }
   }

@@ -77,8 +77,9 @@ bool Fits(const TensorView& input, const PoolParams& p, int spatial) {
                              CheckedInt(64) * p.stride[at];
     if (!(reach < kMost)) return false;
   }
-  if (spatial == 1) return true;
-  return CheckedInt(input.sizes[rank - 2]) * input.sizes[rank - 1] < kMost;
+  CheckedInt positions = 1;
+  for (int d = 1; d <= spatial; ++d) positions = positions * input.sizes[rank - d];
+  return positions < kMost;
 }
 
 // Returns the shape of the result. kInvalidArgument also if positions do not fit (Fits).
@@ -113,8 +114,11 @@ Geometry GeometryOf(const TensorView& input, const PoolParams& params, const Ten
 // A row of outputs without its position.
 PoolRow RowOf(const Geometry& g) {
   PoolRow row;
+  row.depth = g.size[0];
   row.height = g.size[1];
   row.width = g.size[2];
+  row.kernel_depth = g.kernel[0];
+  row.plane_dilation = g.dilation[0];
   row.kernel_height = g.kernel[1];
   row.row_dilation = g.dilation[1];
   row.kernel_width = g.kernel[2];
@@ -132,8 +136,7 @@ int64_t WorkOf(int64_t outputs, const Geometry& g) {
   return work.ok() ? work.value() : std::numeric_limits<int64_t>::max();
 }
 
-// Calls fn(part, row, z, offset of the row's first output) for every row of outputs, on several
-// threads. The row's plane is the first plane of its image.
+// Calls fn(row, z, offset of the row's first output) for every row of outputs, on several threads.
 template <class Fn>
 void ForEachRow(const KernelContext& context, const Geometry& g, const float* images,
                 const TensorView& out, const Fn& fn) {
@@ -141,60 +144,74 @@ void ForEachRow(const KernelContext& context, const Geometry& g, const float* im
   const int64_t rows = g.out[0] * g.out[1], count = out.numel() / (rows * g.out[2]);
   const int64_t units = WorkOf(2 * g.out[2], g);
   RunRanges(context, count, 1, static_cast<double>(units) * static_cast<double>(rows * count),
-            [&](int part, int64_t first, int64_t last) {
+            [&](int, int64_t first, int64_t last) {
               PoolRow row = RowOf(g);
               Budget::Pace pace;
               int64_t at = first * rows * g.out[2];
               for (int64_t n = first; n < last; ++n) {
-                row.plane = images + n * g.size[0] * g.size[1] * g.size[2];
+                row.volume = images + n * g.size[0] * g.size[1] * g.size[2];
                 for (int64_t z = 0; z < g.out[0]; ++z) {
+                  row.first_plane = z * g.stride[0] - g.padding[0];
                   for (int64_t y = 0; y < g.out[1]; ++y, at += g.out[2]) {
                     if (pace.Stop(units)) return;
                     row.first_row = y * g.stride[1] - g.padding[1];
-                    fn(part, row, z, at);
+                    fn(row, z, at);
                   }
                 }
               }
             });
 }
 
-absl::Status MaxPool2d(KernelContext& context, const MaxPoolCall<KernelArguments, 2>& call) {
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, (ShapeOf<2>(call)));
+template <int kSpatial>
+absl::Status MaxPool(KernelContext& context, const MaxPoolCall<KernelArguments, kSpatial>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, ShapeOf<kSpatial>(call));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, call.self->dtype, shape));
   ABSL_ASSIGN_OR_RETURN(const TensorView* index, OutputOf(context, 1, DType::kInt64, shape));
   if (!index->is_contiguous())
     return absl::InternalError("the layout changed after the kernel was chosen");
   ABSL_ASSIGN_OR_RETURN(const FloatImages images, FloatImages::Create(context, *call.self, *out));
   ForEachRow(context, GeometryOf(*call.self, call.params, *out), images.in(), *out,
-             [&](int, const PoolRow& row, int64_t, int64_t at) {
+             [&](const PoolRow& row, int64_t, int64_t at) {
                MaxPoolRowF32(row, images.result() + at, index->as<int64_t>() + at);
              });
   images.Finish();
   return absl::OkStatus();
 }
 
+// Whether the tensor has a batch and its channels are innermost.
+bool HasBatchAndChannelsInnermost(const TensorView& t, int spatial) {
+  return t.rank() == spatial + 2 && HasChannelsInnermost(t);
+}
+
+template <int kSpatial>
 absl::Status MaxPoolChannelsLast(KernelContext& context,
-                                 const MaxPoolCall<KernelArguments, 2>& call) {
+                                 const MaxPoolCall<KernelArguments, kSpatial>& call) {
   const TensorView& self = *call.self;
-  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, (ShapeOf<2>(call)));
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, ShapeOf<kSpatial>(call));
   ABSL_ASSIGN_OR_RETURN(const TensorView* out, OutputOf(context, 0, self.dtype, shape));
   ABSL_ASSIGN_OR_RETURN(const TensorView* index, OutputOf(context, 1, DType::kInt64, shape));
-  if (!IsChannelsLast(self) || !IsChannelsLast(*out) || !IsChannelsLast(*index)) {
-    return absl::InternalError("the layout changed after the kernel was chosen");
+  for (const TensorView* t : {&self, out, index}) {
+    if (!HasBatchAndChannelsInnermost(*t, kSpatial)) {
+      return absl::InternalError("the layout changed after the kernel was chosen");
+    }
   }
   if (out->numel() == 0) return absl::OkStatus();
   const Geometry g = GeometryOf(self, call.params, *out);
-  const int64_t channels = out->sizes[1], outputs = out->sizes[3] * channels;
-  const int64_t units = WorkOf(outputs, g);
-  PoolRow row = RowOf(g);
-  Budget::Pace pace;
-  for (int64_t r = 0; r < out->sizes[0] * out->sizes[2]; ++r) {
-    row.plane = self.as<const float>() + r / out->sizes[2] * row.height * row.width * channels;
-    row.first_row = r % out->sizes[2] * g.stride[1] - g.padding[1];
-    if (pace.Stop(units)) break;
-    MaxPoolChannelsF32(row, channels, out->as<float>() + r * outputs,
-                       index->as<int64_t>() + r * outputs);
-  }
+  const int64_t channels = out->sizes[1], outputs = g.out[2] * channels;
+  const int64_t rows = out->sizes[0] * g.out[0] * g.out[1], units = WorkOf(outputs, g);
+  RunRanges(context, rows, 1, static_cast<double>(rows) * static_cast<double>(units),
+            [&](int, int64_t first, int64_t last) {
+              PoolRow row = RowOf(g);
+              Budget::Pace pace;
+              for (int64_t r = first; r < last && !pace.Stop(units); ++r) {
+                row.volume = self.as<const float>() + r / (g.out[0] * g.out[1]) * row.depth *
+                                                          row.height * row.width * channels;
+                row.first_plane = r / g.out[1] % g.out[0] * g.stride[0] - g.padding[0];
+                row.first_row = r % g.out[1] * g.stride[1] - g.padding[1];
+                MaxPoolChannelsF32(row, channels, out->as<float>() + r * outputs,
+                                   index->as<int64_t>() + r * outputs);
+              }
+            });
   return absl::OkStatus();
 }
 
@@ -221,20 +238,6 @@ int64_t CountOf(const PoolDivisor& divisor, const Window& depth, const Window& h
   if (divisor.override_by != 0) return divisor.override_by;
   return divisor.count_include_pad ? depth.padded * height.padded * width.padded
                                    : depth.inside() * height.inside() * width.inside();
-}
-
-// Sums a row's windows over all of their planes, at least one. `room` is a buffer of the same
-// length as `to`.
-void SumRow(const Geometry& g, PoolRow row, int64_t z, float* room, float* to) {
-  const float* const image = row.plane;
-  bool any = false;
-  const Window planes = WindowOf(g, 0, z);
-  for (int64_t depth = planes.first; depth < planes.last; ++depth) {
-    row.plane = image + depth * row.height * row.width;
-    SumPoolRowF32(row, any ? room : to);
-    for (int64_t x = 0; any && x < row.outputs; ++x) to[x] += room[x];
-    any = true;
-  }
 }
 
 // Images with batch and channels, channels last.
@@ -294,28 +297,15 @@ absl::Status AvgPool(KernelContext& context, const AvgPoolCall<KernelArguments, 
     return AvgPoolChannelsLast(context, g, call.divisor, *call.self, *out);
   }
   ABSL_ASSIGN_OR_RETURN(const FloatImages images, FloatImages::Create(context, *call.self, *out));
-  // Placed after the images' buffers, one per thread.
-  float* room = nullptr;
-  if (kSpatial == 3) {
-    const int64_t used = static_cast<int64_t>(CopyOf(*call.self) + CopyOf(*out));
-    ABSL_ASSIGN_OR_RETURN(
-        room, ScratchArray<float>(context, CheckedInt(g.out[2]) * context.num_threads() + used));
-    room += used;
-  }
-  ForEachRow(context, g, images.in(), *out,
-             [&](int part, const PoolRow& row, int64_t z, int64_t at) {
-               float* to = images.result() + at;
-               if (kSpatial == 3) {
-                 SumRow(g, row, z, room + part * g.out[2], to);
-               } else {
-                 SumPoolRowF32(row, to);
-               }
-               const Window planes = WindowOf(g, 0, z), rows = WindowAt(g, 1, row.first_row);
-               for (int64_t x = 0; x < row.outputs; ++x) {
-                 const int64_t count = CountOf(call.divisor, planes, rows, WindowOf(g, 2, x));
-                 to[x] /= static_cast<float>(count);
-               }
-             });
+  ForEachRow(context, g, images.in(), *out, [&](const PoolRow& row, int64_t z, int64_t at) {
+    float* to = images.result() + at;
+    SumPoolRowF32(row, to);
+    const Window planes = WindowOf(g, 0, z), rows = WindowAt(g, 1, row.first_row);
+    for (int64_t x = 0; x < row.outputs; ++x) {
+      const int64_t count = CountOf(call.divisor, planes, rows, WindowOf(g, 2, x));
+      to[x] /= static_cast<float>(count);
+    }
+  });
   images.Finish();
   return absl::OkStatus();
 }
@@ -327,9 +317,8 @@ uint64_t AvgPoolScratch(const KernelContext& context,
   const absl::StatusOr<const TensorView*> out = context.PlannedOutput(0);
   if (!out.ok() || (*out)->rank() < 2) return 0;
   const auto threads = static_cast<uint64_t>(context.num_threads());
-  const uint64_t row = kSpatial == 3 ? static_cast<uint64_t>((*out)->sizes.back()) : 0;
-  const uint64_t copies = ImagesScratch(context, call) + row * threads * sizeof(float);
-  return std::max(copies, static_cast<uint64_t>((*out)->sizes[1]) * threads * sizeof(double));
+  return std::max(ImagesScratch(context, call),
+                  static_cast<uint64_t>((*out)->sizes[1]) * threads * sizeof(double));
 }
 
 // ---- Adaptive pooling
@@ -479,20 +468,24 @@ bool AcceptsAdaptive(const KernelContext& context,
   return kTypes.contains(call.self->dtype) && call.self->rank() > kSpatial;
 }
 
-bool AcceptsMaxPool(const KernelContext& context, const MaxPoolCall<KernelArguments, 2>& call) {
+template <int kSpatial>
+bool AcceptsMaxPool(const KernelContext& context,
+                    const MaxPoolCall<KernelArguments, kSpatial>& call) {
   const auto index = context.PlannedOutput(1);
   return kTypes.contains(call.self->dtype) && index.ok() && (*index)->dtype == DType::kInt64 &&
-         (*index)->is_contiguous() && ShapeOf<2>(call).ok();
+         (*index)->is_contiguous() && ShapeOf<kSpatial>(call).ok();
 }
 
 // Images that are both row-major and channels-last use the other kernel.
+template <int kSpatial>
 bool AcceptsMaxPoolChannelsLast(const KernelContext& context,
-                                const MaxPoolCall<KernelArguments, 2>& call) {
+                                const MaxPoolCall<KernelArguments, kSpatial>& call) {
   const auto out = context.PlannedOutput(0), index = context.PlannedOutput(1);
   return call.self->dtype == DType::kFloat32 && out.ok() && index.ok() &&
-         (*index)->dtype == DType::kInt64 && IsChannelsLast(*call.self) &&
-         !call.self->is_contiguous() && IsChannelsLast(**out) && IsChannelsLast(**index) &&
-         ShapeOf<2>(call).ok();
+         (*index)->dtype == DType::kInt64 && !call.self->is_contiguous() &&
+         HasBatchAndChannelsInnermost(*call.self, kSpatial) &&
+         HasBatchAndChannelsInnermost(**out, kSpatial) &&
+         HasBatchAndChannelsInnermost(**index, kSpatial) && ShapeOf<kSpatial>(call).ok();
 }
 
 template <int kSpatial>
@@ -511,14 +504,24 @@ constexpr Kernel AdaptiveRow(std::string_view op, std::string_view name) {
                    &AdaptiveScratch<kSpatial>>(op, "self output_size", name, kHighway);
 }
 
+constexpr std::string_view kMaxPool = "self kernel_size stride padding dilation ceil_mode -> 2";
+template <int kSpatial>
+constexpr Kernel MaxPoolRow(std::string_view op, std::string_view name) {
+  return KernelRow<&MaxPool<kSpatial>, &AcceptsMaxPool<kSpatial>,
+                   &ImagesScratch<MaxPoolCall<KernelArguments, kSpatial>>>(op, kMaxPool, name,
+                                                                           kHighway);
+}
+template <int kSpatial>
+constexpr Kernel MaxPoolChannelsLastRow(std::string_view op, std::string_view name) {
+  return KernelRow<&MaxPoolChannelsLast<kSpatial>, &AcceptsMaxPoolChannelsLast<kSpatial>>(
+      op, kMaxPool, name, kHighway);
+}
+
 constexpr Kernel kKernels[] = {
-    KernelRow<&MaxPool2d, &AcceptsMaxPool, &ImagesScratch<MaxPoolCall<KernelArguments, 2>>>(
-        "aten.max_pool2d_with_indices.default",
-        "self kernel_size stride padding dilation ceil_mode -> 2", "MaxPool2dSimd", kHighway),
-    KernelRow<&MaxPoolChannelsLast, &AcceptsMaxPoolChannelsLast>(
-        "aten.max_pool2d_with_indices.default",
-        "self kernel_size stride padding dilation ceil_mode -> 2", "MaxPool2dChannelsLastSimd",
-        kHighway),
+    MaxPoolRow<2>("aten.max_pool2d_with_indices.default", "MaxPool2dSimd"),
+    MaxPoolChannelsLastRow<2>("aten.max_pool2d_with_indices.default", "MaxPool2dChannelsLastSimd"),
+    MaxPoolRow<3>("aten.max_pool3d_with_indices.default", "MaxPool3dSimd"),
+    MaxPoolChannelsLastRow<3>("aten.max_pool3d_with_indices.default", "MaxPool3dChannelsLastSimd"),
     KernelRow<&AvgPool<1>, &AcceptsAvgPool<1>, &AvgPoolScratch<1>>(
         "aten.avg_pool1d.default", "self kernel_size stride padding ceil_mode count_include_pad",
         "AvgPool1dSimd", kHighway),

@@ -64,6 +64,33 @@ TEST(PoolTest, ChannelsLastMaxima) {
   }
 }
 
+TEST(PoolTest, MaximaOfVolumes) {
+  KernelComparison comparison;
+  for (DType dtype : kDTypes) {
+    for (Layout layout : {Layout::kRowMajor, Layout::kChannelsLast}) {
+      for (int64_t size : {5, 17, 40}) {
+        for (int64_t kernel : {1, 2, 3}) {
+          for (int64_t stride : {1, 2, 3}) {
+            for (int64_t dilation : {1, 2}) {
+              for (Values values : {Values::kNormal, Values::kSpecial, Values::kFew}) {
+                const auto list = [](int64_t v) { return Ints(3, v); };
+                KernelCall call = {
+                    "aten.max_pool3d_with_indices.default",
+                    {TestTensorSpec{dtype, {2, 3, 5, 6, size}, layout, values, 0}, list(kernel),
+                     list(stride), list(kernel / 2), list(dilation), EValue(stride == 2)},
+                    {dtype, DType::kInt64}};
+                // Only float32 has a kernel for channels-last results.
+                if (dtype == DType::kFloat32) call.output_layout = layout;
+                ASSERT_TRUE(comparison.Compare(call));
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(PoolTest, AveragesOfOneAndThreeDimensions) {
   KernelComparison comparison;
   for (DType dtype : kDTypes) {
