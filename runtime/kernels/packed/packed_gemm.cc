@@ -5,6 +5,7 @@
 #include "hwy/foreach_target.h"
 // Must come after foreach_target.h.
 #include "hwy/highway.h"
+#include "runtime/kernels/packed/few_columns.h"
 #include "runtime/kernels/packed/packed_gemm-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,6 +27,9 @@ namespace belay {
 HWY_EXPORT(Multiply);
 void PackedGemmRange(const PackedGemmArgs& args, size_t first_row, size_t last_row,
                      size_t first_column, size_t last_column) {
+  if (HasFewColumns(args) && first_column < last_column) {
+    return FewColumnsRange(args, first_row, last_row);
+  }
   HWY_DYNAMIC_DISPATCH(Multiply)(args, first_row, last_row, first_column, last_column);
 }
 

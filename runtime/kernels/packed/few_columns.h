@@ -1,0 +1,33 @@
+// GEMM whose result has few columns, such as the last convolution of an image decoder.
+//
+// A vector holds terms of one element instead of columns, so that no lane is wasted: each element is
+// the sum of its lanes' sums. Weights are transposed once per call.
+//
+// Accuracy: at most (k + 4) * 2^-24 * sum |a b| from the exact result, as packed_gemm.h. A result
+// does not depend on the range that is computed.
+#ifndef BELAY_RUNTIME_KERNELS_PACKED_FEW_COLUMNS_H_
+#define BELAY_RUNTIME_KERNELS_PACKED_FEW_COLUMNS_H_
+
+#include <cstddef>
+
+#include "runtime/kernels/packed/packed_gemm.h"
+
+namespace belay {
+
+inline constexpr size_t kFewColumns = 4;
+// Maximal number of elements of B, whose transpose is on the stack.
+inline constexpr size_t kFewColumnsElements = 8192;
+
+// Whether FewColumnsRange is faster than a panel of columns: B has at most kFewColumns columns,
+// depth for a vector, and many rows share its transpose.
+inline bool HasFewColumns(const PackedGemmArgs& g) {
+  return g.groups == 1 && g.n <= kFewColumns && g.k >= 16 && g.m >= 64 &&
+         g.k <= kFewColumnsElements / kFewColumns / g.taps;
+}
+
+// C = epilogue(A B) for rows [first_row, last_row). Precondition: HasFewColumns.
+void FewColumnsRange(const PackedGemmArgs& args, size_t first_row, size_t last_row);
+
+}  // namespace belay
+
+#endif  // BELAY_RUNTIME_KERNELS_PACKED_FEW_COLUMNS_H_
