@@ -8,6 +8,7 @@
 #include "backends/cpu/aot/passes/fuse_rms_norm.h"
 #include "backends/cpu/aot/passes/fuse_rotary_embedding.h"
 #include "backends/cpu/aot/passes/lift_to_images.h"
+#include "backends/cpu/aot/passes/lower_batch_norm.h"
 #include "backends/cpu/aot/passes/lower_conv2d.h"
 #include "backends/cpu/aot/passes/lower_linear.h"
 #include "backends/cpu/aot/passes/lower_lookup.h"
@@ -59,6 +60,7 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       LowerQuantizedAdd(handles),
       LowerMaxPool2d(),
       FuseEpilogues(handles),
+      LowerBatchNorm(),
       FusePointwise(handles),
       AssignLayouts(&diagnostics),
       FuseConv2dChains(handles, &diagnostics),

@@ -297,14 +297,16 @@ absl::StatusOr<exir::ValueId> PackedConstants::Sums(const ConstantView& weight, 
 
 absl::StatusOr<exir::ValueId> PackedConstants::Floats(const ConstantView& after,
                                                       std::string_view suffix,
-                                                      absl::Span<const float> floats) {
+                                                      absl::Span<const float> floats,
+                                                      const Sizes& sizes) {
   const auto* data = reinterpret_cast<const std::byte*>(floats.data());
   std::vector<std::byte> bytes(data, data + floats.size() * sizeof(float));
-  std::string key = absl::StrCat(
-      suffix, " ", std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  std::string key =
+      absl::StrCat(suffix, " ", FormatSizes(sizes), " ",
+                   std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   if (const auto it = made_.find(key); it != made_.end()) return it->second;
   ABSL_RETURN_IF_ERROR(TakeBytes(bytes.size(), suffix));
-  return Insert<float>(after, suffix, std::move(key), Storage::Own(std::move(bytes)));
+  return Insert<float>(after, suffix, std::move(key), Storage::Own(std::move(bytes)), sizes);
 }
 
 absl::StatusOr<exir::ValueId> PackedConstants::GroupFloats(const ConstantView& weight,

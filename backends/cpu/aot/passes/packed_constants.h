@@ -56,9 +56,9 @@ class PackedConstants {
   absl::StatusOr<exir::ValueId> Vector(const ConstantView& elements);
   // For int8: the sum over each index of dimension `channels`, as int32.
   absl::StatusOr<exir::ValueId> Sums(const ConstantView& weight, int channels);
-  // These floats, as a constant named after that of `after`.
+  // These floats, as a constant named after that of `after`. Without `sizes` it is one-dimensional.
   absl::StatusOr<exir::ValueId> Floats(const ConstantView& after, std::string_view suffix,
-                                       absl::Span<const float> floats);
+                                       absl::Span<const float> floats, const Sizes& sizes = {});
   // Sums of each group of rows of int8 `weight` [k, n], packed in the layout of its scales.
   absl::StatusOr<exir::ValueId> GroupSums(const ConstantView& weight, int64_t group);
   // Scales or zero points [groups, n] of `weight` [k, n], packed for the same matmuls.
