@@ -163,6 +163,10 @@ Command OpsCommand();
 // Returns all commands in the order of the help.
 std::vector<Command> AllCommands();
 
+// Runs the command line of a process, whose first argument is the program's name, and returns the
+// exit status. May end the process (WithinLimits). Not thread-safe.
+int RunProcessCommand(int argc, const char* const* argv);
+
 }  // namespace belay::tools
 
 #endif  // BELAY_TOOLS_BELAY_COMMAND_H_
