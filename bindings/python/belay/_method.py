@@ -95,16 +95,20 @@ def _describe(name, kind, dtype, sizes, dynamic, least) -> Dict[str, Any]:
 
 
 class Method:
-    """A method with its memory. Not for several threads at a time: a second caller gets an error."""
+    """A method with its memory.
 
-    def __init__(self, program: Handle, name: str, threads: int, state: Optional[Handle]):
+    `lock` is that of the program: methods that share state are used by one thread at a time. A second caller gets an
+    error.
+    """
+
+    def __init__(self, program: Handle, name: str, threads: int, state: Optional[Handle], lock: threading.Lock):
         options = MethodOptions(num_threads=threads, state=state.value if state else None)
         handle = c_void_p()
         call("belay_method_load", program.value, name.encode(), byref(options), byref(handle))
         self._handle = Handle(handle, lib.belay_method_free, program, state)
         self.name = name
         method = self._handle.value
-        self._lock = threading.Lock()
+        self.lock = lock
         inputs, outputs = lib.belay_method_num_inputs(method), lib.belay_method_num_outputs(method)
         self._in, self._out = (Value * inputs)(), (Value * outputs)()
         self.inputs = [_Input(method, i, self._in[i]) for i in range(inputs)]
@@ -134,14 +138,12 @@ class Method:
 
     def __call__(self, args, kwargs) -> Any:
         """Executes; `args` and `kwargs` are those of the model."""
-        if not self._lock.acquire(False):
-            raise Error(
-                "FAILED_PRECONDITION", f"the method '{self.name}' is in use by another thread; call fork() for each"
-            )
+        if not self.lock.acquire(False):
+            raise Error("FAILED_PRECONDITION", "the program is in use by another thread; call fork() for each")
         try:
             return self._call(args, kwargs)
         finally:
-            self._lock.release()
+            self.lock.release()
 
     def set_inputs(self, args, kwargs) -> Any:
         """Fills the array of inputs; returns the maker of results. The caller has the lock."""

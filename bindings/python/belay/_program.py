@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 from ctypes import c_char, c_void_p
 from typing import Any, Dict, Iterator, List, Optional, Union
 
@@ -77,7 +78,7 @@ class Program:
     torch tensors, NumPy arrays, or objects with DLPack or the buffer protocol; results are of the kind of the first
     one. Row-major inputs are used in place.
 
-    A method is used by one thread at a time; a second caller gets FAILED_PRECONDITION. Use `fork()` for each thread.
+    A program is used by one thread at a time; a second caller gets FAILED_PRECONDITION. Use `fork()` for each thread.
     The interpreter's lock is released during calls.
     """
 
@@ -88,6 +89,7 @@ class Program:
         self._path = path
         self._report = report
         self._loaded: Dict[str, Method] = {}
+        self._lock, self._loading = threading.Lock(), threading.Lock()
         self._state: Optional[Handle] = None
         count = lib.belay_program_num_methods(handle.value)
         self._names = [lib.belay_program_method_name(handle.value, i).decode("utf-8", "replace") for i in range(count)]
@@ -106,11 +108,18 @@ class Program:
         return self._state
 
     def _method(self, name: str) -> Method:
-        method = self._loaded.get(name)
-        if method is None:
-            method = Method(self._handle, name, self._threads, self._state_handle())
-            self._loaded[name] = method
-        return method
+        with self._loading:
+            method = self._loaded.get(name)
+            if method is None:
+                try:
+                    state = self._state_handle()
+                except Error as error:
+                    if error.status != "INVALID_ARGUMENT":
+                        raise
+                    state = None  # methods have different buffers of one name: each has its own
+                method = Method(self._handle, name, self._threads, state, self._lock)
+                self._loaded[name] = method
+            return method
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the method "forward", or the only method.
@@ -144,7 +153,11 @@ class Program:
 
     @property
     def state(self) -> State:
-        """The state. A second thread must not use it during a call."""
+        """The state. A second thread must not use it during a call.
+
+        Raises:
+          Error: INVALID_ARGUMENT if methods have different buffers of one name; then each method has its own state.
+        """
         return State(self._state_handle())
 
     def save_state(self) -> bytes:
@@ -215,7 +228,7 @@ class Program:
         loaded = self._method(name)
         options = ProfileOptions(method=name.encode(), runs=runs, num_threads=self._threads)
         handle = c_void_p()
-        with loaded._lock:
+        with loaded.lock:
             loaded.set_inputs(args, kwargs)
             call("belay_profile", self._handle.value, *loaded._arguments[1:3], byref(options), byref(handle))
         return Profile(take_bytes(handle).decode("utf-8", "replace"))

@@ -141,6 +141,7 @@ class ProgramTest(unittest.TestCase):
 
     def test_verify_and_inspect(self):
         program = belay.lower(archive("mlp"))
+        self.assertEqual(belay.inspect(program)["producer"], f"belay {belay.__version__}")
         result = belay.verify(archive("mlp"), program, seed=7)
         self.assertTrue(result.equal and result.first_node is None)
         self.assert_error("INVALID_ARGUMENT", "another archive", belay.verify, archive("gru"), program)
@@ -154,13 +155,12 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(profile.json["runs"], 3)
         self.assertAlmostEqual(sum(row["share"] for row in profile.by_operator()), 1, places=6)
 
-    def test_a_method_is_used_by_one_thread(self):
+    def test_a_program_is_used_by_one_thread(self):
         program = belay.lower(archive("mlp"))
         [given] = program.inputs()
         x = memoryview(array.array("f", [1.0] * self.count(given))).cast("B").cast("f", given["sizes"])
         expected = bytes(program(x))
-        method = program._method("forward")
-        with method._lock:
+        with program._method("forward").lock:
             self.assert_error("FAILED_PRECONDITION", "another thread", program, x)
         copies = [program.fork() for _ in range(4)]
         results = [None] * len(copies)
