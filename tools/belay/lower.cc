@@ -206,12 +206,14 @@ Command LowerCommand() {
             {.repeatable = true, .one_value = true}},
            {"--format",
             &lower->format,
-            "'belay', or 'pte': a program of ExecuTorch 1.5 with its portable kernels",
+            "'belay', or 'pte': a program of ExecuTorch 1.5 with its portable kernels; default: by "
+            "the "
+            "suffix of the program file",
             {.not_empty = true}},
            {"--backend",
             &lower->backends,
             "[METHOD:]NAMES: backends in order of priority, comma separated, for all methods or "
-            "for one (repeatable), or 'none'; default: 'cpu', with --format=pte 'none'",
+            "for one (repeatable), or 'none'; default: 'cpu', for ExecuTorch 'none'",
             {.repeatable = true, .one_value = true}},
            {"--compile-spec",
             &lower->compile_specs,
@@ -282,7 +284,7 @@ Command LowerCommand() {
           "Example: belay lower model.pt2 -o model.belay --backend demo --report report.json\n"
           "         belay lower --method prefill=llm.pt2 --method decode=llm.pt2:step -o "
           "llm.belay\n"
-          "         belay lower model.pt2 --format pte -o model.pte",
+          "         belay lower model.pt2 -o model.pte",
       .owned = lower,
       .run = [lower] { return Lower(*lower); },
   };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "backends/aot_backends.h"
 #include "executorch/writer/portable_passes.h"
@@ -22,7 +23,10 @@
 namespace belay::tools {
 namespace {
 
-bool IsPte(const LowerOptions& options) { return options.format == "pte"; }
+bool IsPte(const LowerOptions& options) {
+  if (!options.format.empty()) return options.format == "pte";
+  return absl::EndsWith(options.output, ".pte");
+}
 
 // Methods without a --backend are delegated to cpu if Belay runs the program. ExecuTorch has none
 // of Belay's backends.
@@ -111,7 +115,7 @@ absl::StatusOr<std::vector<MethodSource>> MethodsOf(const LowerOptions& options,
 }
 
 absl::Status CheckFormat(const LowerOptions& options) {
-  if (options.format != "belay" && options.format != "pte") {
+  if (!options.format.empty() && options.format != "belay" && options.format != "pte") {
     return absl::InvalidArgumentError(
         absl::StrCat("--format: expected 'belay' or 'pte', got '", OneLine(options.format), "'"));
   }
