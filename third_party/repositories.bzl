@@ -14,6 +14,7 @@ _VENDORED = {
     "libsodium": "libsodium",
     "nlohmann_json": "nlohmann_json",
     "openssl": "openssl",
+    "position_independent": "position_independent/debian",
     "remote_coverage_tools": "remote_coverage_tools",
     "rules_cc": "rules_cc",
     "rules_license": "rules_license",
@@ -50,4 +51,22 @@ def belay_dependencies(root = ""):
         sha256 = "7e0be78b8318e8bdbf6fa545d2ecb4c90f947df03f7aadc42c1967f019e63343",
         strip_prefix = "highway-1.2.0",
         urls = ["https://github.com/google/highway/archive/refs/tags/1.2.0.tar.gz"],
+    )
+
+    # Sources of Debian's own versions (third_party/position_independent).
+    http_archive(
+        name = "abseil_source",
+        build_file = "@belay//third_party/position_independent:abseil.BUILD",
+        patch_cmds = ["find . -mindepth 2 -name BUILD.bazel -delete -o -mindepth 2 -name BUILD -delete"],
+        sha256 = "abfe2897f3a30edaa74bc34365afe3c2a3cd012091a97dc7e008f7016adcd5fe",
+        strip_prefix = "abseil-20220623.1",
+        urls = ["http://deb.debian.org/debian/pool/main/a/abseil/abseil_20220623.1.orig.tar.gz"],
+    )
+    http_archive(
+        name = "protobuf_source",
+        build_file = "@belay//third_party/position_independent:protobuf.BUILD",
+        patch_cmds = ["find . -mindepth 2 -name BUILD.bazel -delete -o -mindepth 2 -name BUILD -delete"],
+        sha256 = "930c2c3b5ecc6c9c12615cf5ad93f1cd6e12d0aba862b572e076259970ac3a53",
+        strip_prefix = "protobuf-3.21.12",
+        urls = ["http://deb.debian.org/debian/pool/main/p/protobuf/protobuf_3.21.12.orig.tar.gz"],
     )

@@ -1,4 +1,4 @@
-/* C API that runs program files.
+/* C API that runs program files. belay_compiler.h has the functions that lower and check them.
  *
  *   belay_error* error = NULL;
  *   belay_program* program = NULL;
@@ -42,7 +42,7 @@ extern "C" {
 
 /* ABI version of this header. A library supports callers compiled against its own version and
  * smaller ones. */
-#define BELAY_ABI_VERSION 1
+#define BELAY_ABI_VERSION 2
 
 /* ABI version of the library. */
 BELAY_API uint32_t belay_abi_version(void);
@@ -66,7 +66,7 @@ typedef enum belay_status {
   BELAY_UNIMPLEMENTED = 12, /* a newer file, or an unsupported feature */
   BELAY_INTERNAL = 13,      /* a bug in Belay */
   BELAY_UNAVAILABLE = 14,
-  BELAY_DATA_LOSS = 15, /* no such file, truncated or damaged */
+  BELAY_DATA_LOSS = 15, /* not a program file, truncated or damaged */
   BELAY_UNAUTHENTICATED = 16
 } belay_status;
 
@@ -77,7 +77,20 @@ typedef struct belay_error belay_error;
 /* UTF-8; valid as long as the error. "" for NULL. */
 BELAY_API const char* belay_error_message(const belay_error* error);
 BELAY_API belay_status belay_error_status(const belay_error* error); /* BELAY_OK for NULL */
-BELAY_API void belay_error_free(belay_error* error);                 /* NULL: no-op */
+/* If lowering refused nodes: a JSON list of objects with the strings "method", "node", "operator",
+ * "source" and "reason"; unknown ones are "". Otherwise "[]". Valid as long as the error. Since
+ * version 2. */
+BELAY_API const char* belay_error_nodes(const belay_error* error);
+BELAY_API void belay_error_free(belay_error* error); /* NULL: no-op */
+
+/* ---- Bytes (since version 2) ---- */
+
+/* Bytes that a function returns; the caller frees them. A zero byte follows the last one, so that
+ * text can be used as a string. */
+typedef struct belay_bytes belay_bytes;
+BELAY_API const void* belay_bytes_data(const belay_bytes* bytes); /* NULL for NULL */
+BELAY_API size_t belay_bytes_size(const belay_bytes* bytes);      /* 0 for NULL */
+BELAY_API void belay_bytes_free(belay_bytes* bytes);              /* NULL: no-op */
 
 /* ---- Tensors ---- */
 
@@ -124,6 +137,11 @@ typedef struct belay_tensor {
 BELAY_API belay_tensor belay_tensor_contiguous(belay_dtype dtype, int32_t rank,
                                                const int64_t* sizes, void* data);
 
+/* Copies the elements of a tensor to one of the same dtype and sizes, whose memory does not overlap.
+ * Since version 2. INVALID_ARGUMENT: dtype, sizes or description of a tensor. */
+BELAY_API belay_status belay_tensor_copy(const belay_tensor* from, const belay_tensor* to,
+                                         belay_error** error);
+
 /* ---- Programs ---- */
 
 typedef struct belay_program belay_program;
@@ -163,6 +181,37 @@ BELAY_API void belay_program_free(belay_program* program);
 BELAY_API size_t belay_program_num_methods(const belay_program* program);
 /* Valid as long as the program; NULL if `i` is out of range. */
 BELAY_API const char* belay_program_method_name(const belay_program* program, size_t i);
+
+/* ---- State (since version 2) ---- */
+
+/* Buffers that persist between executions, shared by methods of a program, such as the cache of a
+ * prefill and a decode method. Used by one thread at a time, with all its methods. */
+typedef struct belay_state belay_state;
+
+/* Creates the state of these methods, with its initial content. `num_methods` 0: of all methods. The
+ * program must outlive it.
+ *   NOT_FOUND           unknown method
+ *   INVALID_ARGUMENT    methods have different buffers of one name (names them)
+ *   RESOURCE_EXHAUSTED  memory, or a limit */
+BELAY_API belay_status belay_state_create(const belay_program* program, const char* const* methods,
+                                          size_t num_methods, belay_state** state,
+                                          belay_error** error);
+/* Free the methods that use it first. NULL: no-op. */
+BELAY_API void belay_state_free(belay_state* state);
+BELAY_API size_t belay_state_num_buffers(const belay_state* state);
+/* Sorted. Valid as long as the state; NULL if `i` is out of range. */
+BELAY_API const char* belay_state_buffer_name(const belay_state* state, size_t i);
+/* Returns a view, valid as long as the state. The next execution sees writes to it. NOT_FOUND. */
+BELAY_API belay_status belay_state_get(const belay_state* state, const char* name,
+                                       belay_tensor* tensor, belay_error** error);
+/* Resets all buffers to their initial content. */
+BELAY_API void belay_state_reset(belay_state* state);
+/* Copies the content of all buffers, for belay_state_restore with the same program. */
+BELAY_API belay_status belay_state_save(const belay_state* state, belay_bytes** bytes,
+                                        belay_error** error);
+/* INVALID_ARGUMENT: the size differs from that of belay_state_save. */
+BELAY_API belay_status belay_state_restore(belay_state* state, const void* bytes, size_t size,
+                                           belay_error** error);
 
 /* ---- Events ---- */
 
@@ -211,6 +260,8 @@ typedef struct belay_method_options {
   int32_t num_threads;
   /* Log for loading and executing; NULL: none. */
   belay_event_log* log;
+  /* Holds the method's state, and must outlive it; NULL: the method has its own. Since version 2. */
+  belay_state* state;
 } belay_method_options;
 
 /* Resolves kernels and backends, allocates all memory and initializes the state. Executing
@@ -249,6 +300,31 @@ typedef struct belay_input_info {
 /* OUT_OF_RANGE: `i`. */
 BELAY_API belay_status belay_method_input_info(const belay_method* method, size_t i,
                                                belay_input_info* info, belay_error** error);
+
+/* 1 if executing the method writes to the memory of input i, else 0. Since version 2. */
+BELAY_API int32_t belay_method_input_is_mutated(const belay_method* method, size_t i);
+
+/* Information on an output before execution. Since version 2. */
+typedef struct belay_output_info {
+  size_t struct_size; /* set by the caller to sizeof(belay_output_info) */
+  /* The keys and indices that lead to the output in the value that the model returns, joined by
+   * '.': "logits", "1", "cache.0"; "output" for a single tensor. Valid as long as the method. */
+  const char* name;
+  belay_kind kind; /* BELAY_KIND_NONE and BELAY_KIND_OTHER: not a tensor or scalar */
+  /* For tensors: `data` is NULL, sizes are the maximum. */
+  belay_tensor tensor;
+  uint32_t dynamic_dims; /* bit d: size d is dynamic */
+  uint64_t max_bytes;    /* of a tensor at its maximum size */
+} belay_output_info;
+
+/* OUT_OF_RANGE: `i`. */
+BELAY_API belay_status belay_method_output_info(const belay_method* method, size_t i,
+                                                belay_output_info* info, belay_error** error);
+
+/* The structure of the model's arguments and results, as PyTorch writes it (a JSON string); "" if
+ * the file has none. Untrusted. Valid as long as the program. Since version 2. */
+BELAY_API const char* belay_method_in_spec(const belay_method* method);
+BELAY_API const char* belay_method_out_spec(const belay_method* method);
 
 /* Sets input i, which stays set until the next call. Executing the method reads the tensor's
  * memory, and writes to it if the program mutates the input. The memory must stay valid until then.
@@ -290,6 +366,34 @@ typedef struct belay_execute_options {
 BELAY_API belay_status belay_method_execute(belay_method* method,
                                             const belay_execute_options* options,
                                             belay_error** error);
+
+/* An input or output of belay_method_call. A plain value. */
+typedef struct belay_value {
+  belay_kind kind;
+  int32_t bool_value;  /* BELAY_KIND_BOOL */
+  int64_t int_value;   /* BELAY_KIND_INT */
+  double double_value; /* BELAY_KIND_DOUBLE */
+  belay_tensor tensor; /* BELAY_KIND_TENSOR */
+} belay_value;
+
+/* Sets all inputs, executes the method and returns all outputs. Allocates nothing. Since version 2.
+ *
+ * An input of kind BELAY_KIND_NONE keeps its value: for constants of the program. The others are as
+ * for belay_method_set_tensor and so on; the memory of tensors must stay valid until the next
+ * inputs are set.
+ *
+ * If an output has kind BELAY_KIND_TENSOR and `tensor.data`, that memory receives the elements. It
+ * must have room for the output's `max_bytes`, be aligned for its elements, and overlap neither an
+ * input nor the state nor another output. If the output's sizes are static, it is mostly computed
+ * there, otherwise copied. Any other output tensor is a view, valid until the next execution or the
+ * next set input. Afterwards, kind and value of each output are set; strides are those of the
+ * elements in memory, without gaps for memory of the caller. After an error, outputs are undefined.
+ *   INVALID_ARGUMENT  the number of inputs or outputs
+ *   errors of belay_method_set_tensor and belay_method_execute */
+BELAY_API belay_status belay_method_call(belay_method* method, const belay_value* inputs,
+                                         size_t num_inputs, belay_value* outputs,
+                                         size_t num_outputs, const belay_execute_options* options,
+                                         belay_error** error);
 
 /* Outputs of the last execution, which must have succeeded.
  *   OUT_OF_RANGE         `i`

@@ -181,7 +181,7 @@ static void ExecutionsTakeTheirOptions(const belay_program* program) {
   EXPECT(belay_method_execute(method, &options, NULL) == BELAY_OK);
   options.struct_size = 1;
   EXPECT_ERROR(belay_method_execute(method, &options, &error), BELAY_INVALID_ARGUMENT,
-               "struct_size: expected sizeof the options, got 1");
+               "struct_size: expected sizeof the structure, got 1");
   belay_method_free(method);
   belay_method_options threads = {.struct_size = sizeof threads, .num_threads = -1};
   method = NULL;

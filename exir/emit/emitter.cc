@@ -14,6 +14,7 @@
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/utf8.h"
+#include "runtime/schema/release.h"
 
 namespace belay::exir {
 namespace {
@@ -50,7 +51,7 @@ absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods, const Em
   std::sort(sorted.begin(), sorted.end(),
             [](const auto* a, const auto* b) { return a->first < b->first; });
   ProgramImage image;
-  image.metadata.set_producer("belay 0.1.0");
+  image.metadata.set_producer(absl::StrCat("belay ", kRelease));
   ConstantPool pool(&image, options.name_constant);
   const MethodBuilder::ChangedBuffers changed = FindChangedBuffers(methods);
   std::vector<const NamedDataOutput*> named_data;

@@ -186,6 +186,12 @@ absl::StatusOr<TensorView> SharedState::Find(std::string_view name) const {
       absl::StrCat("unknown state ", Quoted(name), "; the state has: ", ListFirst(names, ", ")));
 }
 
+std::vector<std::string> SharedState::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, buffer] : buffers_) names.push_back(name);
+  return names;
+}
+
 void SharedState::Reset() {
   for (auto& [name, buffer] : buffers_) {
     if (buffer.bytes == 0) continue;

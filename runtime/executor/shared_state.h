@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -32,6 +33,8 @@ class SharedState {
   // Returns a view into the memory, valid as long as the object. The next call sees writes to it.
   //   kNotFound  lists the names of all buffers
   absl::StatusOr<TensorView> Find(std::string_view name) const;
+  // The names of all buffers, sorted.
+  std::vector<std::string> names() const;
   // Resets all buffers to their initial content. Does not affect the internal state of delegates.
   void Reset();
 

@@ -17,7 +17,7 @@ checkout=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/../..")
 root=$(readlink -m "$1")
 shift
 
-readonly packages=(bash ca-certificates procps file git python3 dpkg-dev
+readonly packages=(bash ca-certificates procps file git python3 python3-venv dpkg-dev
   bazel-bootstrap bazel-features bazel-platforms bazel-rules-cc bazel-rules-java bazel-rules-license bazel-rules-proto
   bazel-rules-python bazel-skylib
   clang-21 lld-21 llvm-21 libclang-rt-21-dev

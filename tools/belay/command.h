@@ -21,7 +21,7 @@ int ReportBadUsage(const absl::Status& status);
 
 struct LowerOptions {
   std::string input, output, report, html, dump_after, external_constants, stage;
-  std::string format = "belay";       // or "pte" (ExecuTorch)
+  std::string format;                 // "belay" or "pte" (ExecuTorch); "": by the output's suffix
   std::vector<std::string> max_size;  // VALUE or SYMBOL=VALUE: upper bounds of sizes
   int64_t random_seed = 0;            // exir::PipelineOptions::random_seed
   double min_delegated_flops = 0;     // a share; below it the result is kNegative, without a file
@@ -113,6 +113,12 @@ struct OpsOptions {
 // kNegative if no name matches.
 int Ops(const OpsOptions& options);
 
+struct BackendsOptions {
+  bool json = false;
+};
+// Lists the backends of --backend.
+int Backends(const BackendsOptions& options);
+
 struct StripOptions {
   std::string file, output;  // output "": in place
 };
@@ -159,9 +165,14 @@ Command KeygenCommand();
 Command SignCommand();
 Command VerifySignatureCommand();
 Command OpsCommand();
+Command BackendsCommand();
 
 // Returns all commands in the order of the help.
 std::vector<Command> AllCommands();
+
+// Runs the command line of a process, whose first argument is the program's name, and returns the
+// exit status. May end the process (WithinLimits). Not thread-safe.
+int RunProcessCommand(int argc, const char* const* argv);
 
 }  // namespace belay::tools
 

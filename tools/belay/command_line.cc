@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "runtime/schema/release.h"
 #include "tools/belay/nearest_name.h"
 #include "tools/belay/printing.h"
 
@@ -135,6 +136,7 @@ int RunCommandLine(std::vector<std::string> arguments, const std::vector<Command
       "Lowers PyTorch programs for edge devices and runs the results.\n"
       "Exit status: 0 done, 1 negative result, 2 bad usage, 3 bad input, 4 unsupported.",
       "belay");
+  app.set_version_flag("--version", std::string("belay ") + kRelease);
   app.require_subcommand(1);
   for (const Command& command : commands) {
     CLI::App* const subcommand = app.add_subcommand(command.name, command.about);

@@ -52,6 +52,12 @@ T Value(const std::vector<Command>& commands, std::string_view command, std::str
   return T();
 }
 
+TEST(CommandLineTest, PrintsTheVersion) {
+  const Outcome outcome = Parse({"--version"});
+  EXPECT_EQ(outcome.status, kDone);
+  EXPECT_EQ(outcome.out, "belay 0.1.0\n");
+}
+
 TEST(CommandLineTest, CallsNamedSubcommand) {
   EXPECT_EQ(Parse({"lower", "m.pt2", "-o", "m.belay"}).status, 10);
   EXPECT_EQ(Parse({"run", "m.belay"}).status, 11);
@@ -65,6 +71,7 @@ TEST(CommandLineTest, CallsNamedSubcommand) {
   EXPECT_EQ(Parse({"sign", "m.belay", "--key", "k"}).status, 19);
   EXPECT_EQ(Parse({"verify-signature", "m.belay", "--key", "k"}).status, 20);
   EXPECT_EQ(Parse({"ops"}).status, 21);
+  EXPECT_EQ(Parse({"backends"}).status, 22);
 }
 
 TEST(CommandLineTest, SetsOptions) {

@@ -141,6 +141,30 @@ absl::Status AddProgramJson(const exir::ExportedProgram& program, json& out) {
   return absl::OkStatus();
 }
 
+// Imports the model and describes it. If this fails, stores the error in `status` and the result.
+json DescribeModel(exir::ModelReader& reader, const std::string& path,
+                   const ArchiveInfo::Model& header, absl::StatusOr<exir::ExportedProgram>& program,
+                   absl::Status& status) {
+  json model = HeaderJson(header);
+  exir::ImportOptions import;
+  import.model_name = header.name;
+  program = reader.Import(path, import);
+  status = program.status();
+  if (status.ok()) status = AddProgramJson(*program, model);
+  if (!status.ok()) model["error"] = std::string(FromAbsl(status.message()));
+  return model;
+}
+
+// Describes everything but the models.
+absl::StatusOr<json> DescribeFile(const ArchiveInfo& info, const std::string& path) {
+  // Reading saved programs always verifies their digests.
+  ABSL_ASSIGN_OR_RETURN(const bool saved, exir::IsSavedProgramsFile(path));
+  return json{{"kind", saved ? "saved programs" : "archive"},
+              {"file_bytes", info.file_bytes},
+              {"size", SizeByOwner(info)},
+              {"models", json::array()}};
+}
+
 // --- Printing ---
 
 std::string Text(const json& text) { return OneLine(text.get<std::string>()); }
@@ -195,19 +219,27 @@ void PrintSizes(const json& sizes, uint64_t file_bytes) {
 
 }  // namespace
 
+absl::StatusOr<json> ArchiveJson(const std::string& path) {
+  ABSL_ASSIGN_OR_RETURN(const ArchiveInfo info, exir::InspectModelFile(path));
+  ABSL_ASSIGN_OR_RETURN(json out, DescribeFile(info, path));
+  ABSL_ASSIGN_OR_RETURN(const auto ops, exir::CreateStandardOps());
+  exir::ModelReader reader(*ops);
+  for (const ArchiveInfo::Model& header : info.models) {
+    absl::StatusOr<exir::ExportedProgram> program = absl::UnknownError("");
+    absl::Status status;
+    out["models"].push_back(DescribeModel(reader, path, header, program, status));
+  }
+  return out;
+}
+
 absl::Status InspectArchive(const InspectOptions& options) {
   ABSL_ASSIGN_OR_RETURN(const ArchiveInfo info, exir::InspectModelFile(options.file));
-  // Reading saved programs always verifies their digests.
-  ABSL_ASSIGN_OR_RETURN(const bool saved, exir::IsSavedProgramsFile(options.file));
+  ABSL_ASSIGN_OR_RETURN(json out, DescribeFile(info, options.file));
   uint64_t without_checksum = 0;
-  if (options.verify && !saved) {
+  if (options.verify && out["kind"] == "archive") {
     ABSL_ASSIGN_OR_RETURN(without_checksum, VerifyEntries(options.file));
   }
   ABSL_ASSIGN_OR_RETURN(const auto ops, exir::CreateStandardOps());
-  json out{{"kind", saved ? "saved programs" : "archive"},
-           {"file_bytes", info.file_bytes},
-           {"size", SizeByOwner(info)},
-           {"models", json::array()}};
   // The text form of a single program can be parsed again, so it is printed without headings.
   const bool headings =
       !options.json && (!options.graph || options.size || options.verify || info.models.size() > 1);
@@ -226,17 +258,11 @@ absl::Status InspectArchive(const InspectOptions& options) {
   exir::ModelReader reader(*ops);
   DrawnProgram drawn;
   for (const ArchiveInfo::Model& header : info.models) {
-    json model = HeaderJson(header);
-    exir::ImportOptions import;
-    import.model_name = header.name;
-    const absl::StatusOr<exir::ExportedProgram> program = reader.Import(options.file, import);
-    absl::Status status = program.status();
-    if (status.ok()) status = AddProgramJson(*program, model);
+    absl::StatusOr<exir::ExportedProgram> program = absl::UnknownError("");
+    absl::Status status;
+    json model = DescribeModel(reader, options.file, header, program, status);
     if (status.ok() && WantsGraph(options)) drawn.push_back(DrawExported(header.name, *program));
-    if (!status.ok()) {
-      model["error"] = std::string(FromAbsl(status.message()));
-      first_error.Update(status);
-    }
+    first_error.Update(status);
     if (!options.json) {
       if (headings) PrintHeader(model);
       if (!status.ok()) {

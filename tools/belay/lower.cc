@@ -2,7 +2,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -13,26 +12,21 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "backends/aot_backends.h"
-#include "executorch/writer/portable_passes.h"
-#include "executorch/writer/program_serializer.h"
 #include "exir/ir/text.h"
-#include "exir/model_file.h"
-#include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
 #include "exir/serialize/saved_programs.h"
 #include "exir/serialize/serializer.h"
 #include "nlohmann/json.hpp"
+#include "runtime/core/budget.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/utf8.h"
 #include "runtime/schema/companion_name.h"
 #include "tools/belay/archive_model.h"
-#include "tools/belay/chosen_backends.h"
 #include "tools/belay/command.h"
 #include "tools/belay/lower_page.h"
 #include "tools/belay/lower_report.h"
-#include "tools/belay/max_sizes.h"
+#include "tools/belay/lowering.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/progress.h"
 #include "tools/belay/same_file.h"
@@ -41,101 +35,8 @@
 namespace belay::tools {
 namespace {
 
-bool IsPte(const LowerOptions& options) { return options.format == "pte"; }
-
-// Methods without a --backend are delegated to cpu if Belay runs the program. ExecuTorch has none
-// of Belay's backends.
-std::vector<std::string> BackendsOf(const LowerOptions& options) {
-  std::vector<std::string> backends = options.backends;
-  const bool for_all = std::any_of(backends.begin(), backends.end(), [](const std::string& text) {
-    return text.find(':') == std::string::npos;
-  });
-  if (!for_all) backends.push_back(IsPte(options) ? "none" : "cpu");
-  return backends;
-}
-
-// Parses NAME=VALUE of --constant-method; VALUE is JSON, a list for several values.
-absl::StatusOr<std::pair<std::string, std::vector<exir::Argument>>> ParseConstantMethod(
-    const std::string& text) {
-  const size_t equals = text.find('=');
-  const auto bad = [&] {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--constant-method: expected NAME=VALUE with a number, true, false, a "
-                     "\"string\" or a [list] of them, got '",
-                     OneLine(text), "'"));
-  };
-  if (equals == 0 || equals == std::string::npos || !IsUtf8(text)) return bad();
-  const auto json = nlohmann::json::parse(text.substr(equals + 1), nullptr, false);
-  std::vector<exir::Argument> values;
-  for (const auto& value : json.is_array() ? json : nlohmann::json::array({json})) {
-    if (value.is_boolean()) {
-      values.emplace_back(value.get<bool>());
-    } else if (value.is_number_integer() && !value.is_number_unsigned()) {
-      values.emplace_back(value.get<int64_t>());
-    } else if (value.is_number_unsigned() && value.get<uint64_t>() <= INT64_MAX) {
-      values.emplace_back(static_cast<int64_t>(value.get<uint64_t>()));
-    } else if (value.is_number_float()) {
-      values.emplace_back(value.get<double>());
-    } else if (value.is_string()) {
-      values.emplace_back(value.get<std::string>());
-    } else {
-      return bad();
-    }
-  }
-  if (values.empty()) return bad();
-  return std::make_pair(text.substr(0, equals), std::move(values));
-}
-
-struct MethodOption {
-  std::string name;
-  std::string archive;  // FILE or FILE:MODEL
-};
-
-// Returns the methods of a file of saved programs; empty for other files.
-absl::StatusOr<std::vector<std::string>> SavedMethods(const std::string& file) {
-  const absl::StatusOr<bool> saved = exir::IsSavedProgramsFile(file);
-  if (!saved.ok() || !*saved) return std::vector<std::string>();
-  return exir::ModelNames(file);
-}
-
-// `saved`: the methods of the input file, which keep their names.
-absl::StatusOr<std::vector<MethodOption>> MethodsOf(const LowerOptions& options,
-                                                    const std::vector<std::string>& saved) {
-  std::vector<MethodOption> methods;
-  for (const std::string& name : saved) {
-    methods.push_back({name, absl::StrCat(options.input, ":", name)});
-  }
-  if (saved.empty() && !options.input.empty()) methods.push_back({"forward", options.input});
-  for (const std::string& text : options.methods) {
-    const size_t equals = text.find('=');
-    if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--method: expected NAME=FILE, got '", OneLine(text), "'"));
-    }
-    MethodOption method{text.substr(0, equals), text.substr(equals + 1)};
-    if (!IsUtf8(method.name)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--method: the name in '", OneLine(text), "' is not UTF-8"));
-    }
-    const bool again = std::any_of(methods.begin(), methods.end(),
-                                   [&](const auto& m) { return m.name == method.name; });
-    if (again) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the method '", OneLine(method.name), "' is given twice",
-                       options.input.empty() || method.name != "forward"
-                           ? ""
-                           : "; the unnamed archive is 'forward'"));
-    }
-    methods.push_back(std::move(method));
-  }
-  if (methods.empty()) {
-    return absl::InvalidArgumentError("lower needs an archive, or --method NAME=FILE");
-  }
-  return methods;
-}
-
 // Checks that no output replaces another input or output file of the command.
-absl::Status CheckFiles(const LowerOptions& options, const std::vector<MethodOption>& methods) {
+absl::Status CheckFiles(const LowerOptions& options, const std::vector<MethodSource>& methods) {
   for (const std::string& beside : {options.report, options.html}) {
     if (!IsSameFile(beside, options.output)) continue;
     return absl::InvalidArgumentError(
@@ -145,25 +46,13 @@ absl::Status CheckFiles(const LowerOptions& options, const std::vector<MethodOpt
     return absl::InvalidArgumentError(
         absl::StrCat("--report and --html would write to the same file, ", options.html));
   }
-  for (const MethodOption& method : methods) {
+  for (const MethodSource& method : methods) {
     const std::string archive = ParseArchiveModel(method.archive).path;
     for (const std::string& written : {options.output, options.report, options.html}) {
       if (!IsSameFile(written, archive)) continue;
       return absl::InvalidArgumentError(
           absl::StrCat(written, " can't be written: it is the input archive ", archive));
     }
-  }
-  if (options.format != "belay" && options.format != "pte") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--format: expected 'belay' or 'pte', got '", OneLine(options.format), "'"));
-  }
-  const std::string& companion = options.external_constants;
-  // A digest of 32 digits is appended.
-  const std::string name = absl::StrCat(companion, "-", std::string(32, '0'), ".data");
-  if (!companion.empty() && !(IsUtf8(companion) && IsCompanionName(name))) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--external-constants: expected a prefix for a file name, without folders, in UTF-8, got '",
-        OneLine(companion), "'"));
   }
   return absl::OkStatus();
 }
@@ -172,28 +61,6 @@ exir::Stage StageOf(const std::string& name) {
   return name == "aten"   ? exir::Stage::kAten
          : name == "edge" ? exir::Stage::kEdge
                           : exir::Stage::kLowered;
-}
-
-// Selects the models that become the methods.
-absl::StatusOr<std::vector<exir::MethodArchive>> ChooseModels(
-    const std::vector<MethodOption>& methods) {
-  std::vector<exir::MethodArchive> archives;
-  for (const MethodOption& method : methods) {
-    ABSL_ASSIGN_OR_RETURN(ArchiveModel chosen, ChooseModel(method.archive, method.name));
-    archives.push_back({method.name, std::move(chosen.path), std::move(chosen.model)});
-  }
-  return archives;
-}
-
-// Serializes to the format of the options.
-absl::StatusOr<exir::SerializedProgram> Serialize(const LowerOptions& options,
-                                                  const exir::ProgramImage& image,
-                                                  const exir::OpRegistry& ops) {
-  if (IsPte(options)) {
-    return pte::SerializeProgram(image, ops, {.external_constants = options.external_constants});
-  }
-  return exir::SerializeProgram(
-      image, {.companions = true, .constants_companion = options.external_constants});
 }
 
 // A report to write with the program: its path ("" to skip it) and its content.
@@ -241,56 +108,17 @@ void PrintUncheckedGuards(const std::vector<exir::UncheckedGuard>& guards) {
 }  // namespace
 
 int Lower(const LowerOptions& options) {
-  const absl::StatusOr<std::vector<std::string>> saved = SavedMethods(options.input);
-  if (!saved.ok()) return Report(saved.status());
-  const absl::StatusOr<std::vector<MethodOption>> methods = MethodsOf(options, *saved);
-  if (!methods.ok()) return ReportBadUsage(methods.status());
-  if (const absl::Status status = CheckFiles(options, *methods); !status.ok()) {
+  bool bad_usage = false;
+  const absl::StatusOr<std::unique_ptr<Lowering>> lowering = PrepareLowering(options, bad_usage);
+  if (!lowering.ok()) {
+    return bad_usage ? ReportBadUsage(lowering.status()) : Report(lowering.status());
+  }
+  if (const absl::Status status = CheckFiles(options, (*lowering)->methods); !status.ok()) {
     return ReportBadUsage(status);
   }
-  const absl::StatusOr<Partitioners> partitioners =
-      ChooseBackends(BackendsOf(options), options.compile_specs);
-  if (!partitioners.ok()) return ReportBadUsage(partitioners.status());
-  const auto ops = exir::CreateStandardOps();
-  if (!ops.ok()) return Report(ops.status());
-
-  std::vector<std::string> files;
-  for (const MethodOption& method : *methods) {
-    files.push_back(ParseArchiveModel(method.archive).path);
-  }
-  const absl::StatusOr<MaxSizes> max_sizes = ParseMaxSizes(options.max_size);
-  if (!max_sizes.ok()) return ReportBadUsage(max_sizes.status());
-  const WithinLimits limits(options.limits, files);
+  const WithinLimits limits(options.limits, (*lowering)->files);
   Progress progress;
-  exir::PipelineOptions pipeline;
-  pipeline.limits = options.limits.ForLowering();
-  pipeline.partitioners = partitioners->chosen;
-  for (const std::string& text : options.constant_methods) {
-    auto method = ParseConstantMethod(text);
-    if (!method.ok()) return ReportBadUsage(method.status());
-    pipeline.constant_methods.push_back(*std::move(method));
-  }
-  for (const auto& [name, list] : pipeline.partitioners.own) {
-    if (std::any_of(methods->begin(), methods->end(),
-                    [&](const MethodOption& method) { return method.name == name; })) {
-      continue;
-    }
-    return ReportBadUsage(absl::InvalidArgumentError(
-        absl::StrCat("--backend: unknown method '", OneLine(name), "'")));
-  }
-  pipeline.backends = &AotBackends();
-  pipeline.to_backend.threads = options.threads;
-  pipeline.emit.write_state_in_place = options.write_state_in_place;
-  pipeline.fold_constants = !options.no_fold_constants;
-  pipeline.fold_budget = options.fold_budget;
-  pipeline.quant_fusion_and_const_prop = options.quant_fusion_and_const_prop;
-  pipeline.random_seed = options.random_seed;
-  if (IsPte(options)) {
-    pipeline.transform_passes.all = {pte::RowMajorTensors()};
-    pipeline.passes = pte::PortablePasses();
-    pipeline.random_seed.reset();  // ExecuTorch has its own generator
-  }
-  max_sizes->SetIn(pipeline);
+  exir::PipelineOptions& pipeline = (*lowering)->pipeline;
   pipeline.progress = [&](std::string_view phase, double done) { progress.Update(phase, done); };
   bool dumped = false;
   if (!options.dump_after.empty()) {
@@ -307,10 +135,7 @@ int Lower(const LowerOptions& options) {
     };
   }
   exir::PipelineReport report;
-  const absl::StatusOr<std::vector<exir::MethodArchive>> archives = ChooseModels(*methods);
-  if (!archives.ok()) return Report(archives.status());
-  absl::StatusOr<exir::MethodPrograms> programs =
-      exir::ImportMethods(*archives, **ops, pipeline, &report);
+  absl::StatusOr<exir::MethodPrograms> programs = ImportForLowering(**lowering, report);
   if (!programs.ok()) return Report(programs.status());
   if (!options.stage.empty()) {
     programs = exir::LowerToStage(*std::move(programs), StageOf(options.stage), pipeline, &report);
@@ -341,7 +166,7 @@ int Lower(const LowerOptions& options) {
     }
     return kNegative;
   }
-  const auto serialized = Serialize(options, *image, **ops);
+  const auto serialized = SerializeLowered(options, *image, *(*lowering)->ops);
   if (!serialized.ok()) return Report(serialized.status());
   if (const absl::Status status = CheckBudget(); !status.ok()) return Report(status);
   const nlohmann::json json = LowerReportJson(report, serialized->size);
@@ -356,7 +181,7 @@ int Lower(const LowerOptions& options) {
   if (options.json) {
     std::cout << text;
   } else if (options.dump_after.empty()) {
-    PrintLowerReport(report, serialized->size, options.output);
+    WriteLowerReport(report, serialized->size, options.output, std::cout);
   }
   return kDone;
 }
@@ -381,12 +206,14 @@ Command LowerCommand() {
             {.repeatable = true, .one_value = true}},
            {"--format",
             &lower->format,
-            "'belay', or 'pte': a program of ExecuTorch 1.5 with its portable kernels",
+            "'belay', or 'pte': a program of ExecuTorch 1.5 with its portable kernels; default: by "
+            "the "
+            "suffix of the program file",
             {.not_empty = true}},
            {"--backend",
             &lower->backends,
             "[METHOD:]NAMES: backends in order of priority, comma separated, for all methods or "
-            "for one (repeatable), or 'none'; default: 'cpu', with --format=pte 'none'",
+            "for one (repeatable), or 'none'; default: 'cpu', for ExecuTorch 'none'",
             {.repeatable = true, .one_value = true}},
            {"--compile-spec",
             &lower->compile_specs,
@@ -457,7 +284,7 @@ Command LowerCommand() {
           "Example: belay lower model.pt2 -o model.belay --backend demo --report report.json\n"
           "         belay lower --method prefill=llm.pt2 --method decode=llm.pt2:step -o "
           "llm.belay\n"
-          "         belay lower model.pt2 --format pte -o model.pte",
+          "         belay lower model.pt2 -o model.pte",
       .owned = lower,
       .run = [lower] { return Lower(*lower); },
   };

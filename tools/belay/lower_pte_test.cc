@@ -58,6 +58,20 @@ TEST_F(LowerPteTest, NamesUnsupportedBackends) {
   EXPECT_THAT(Files(), ElementsAre());
 }
 
+TEST_F(LowerPteTest, SuffixOfTheOutputDecidesTheFormat) {
+  LowerOptions options = Options();
+  options.format = "";
+  EXPECT_EQ(Capture([&] { return Lower(options); }).status, kDone);
+  EXPECT_EQ(Read(options.output).substr(4, 4), "ET12");
+  options.format = "belay";
+  EXPECT_EQ(Capture([&] { return Lower(options); }).status, kDone);
+  EXPECT_EQ(Read(options.output).substr(0, 5), "BELAY");
+  options.format = "";
+  options.output = Path("m.belay");
+  EXPECT_EQ(Capture([&] { return Lower(options); }).status, kDone);
+  EXPECT_EQ(Read(options.output).substr(0, 5), "BELAY");
+}
+
 TEST_F(LowerPteTest, UnknownFormatIsBadUsage) {
   LowerOptions options = Options();
   options.format = "onnx";

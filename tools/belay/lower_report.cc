@@ -18,7 +18,8 @@ namespace {
 
 // Prints the share of each backend in the method's operations, one line each, and the kernels'
 // share.
-void PrintDelegation(const exir::PipelineReport& report, const std::string& method) {
+void PrintDelegation(const exir::PipelineReport& report, const std::string& method,
+                     std::ostream& out) {
   double flops = 0;
   size_t nodes = 0;
   for (const exir::DelegationReport& d : report.delegation) {
@@ -28,23 +29,23 @@ void PrintDelegation(const exir::PipelineReport& report, const std::string& meth
   }
   for (const exir::DelegationReport& d : report.delegation) {
     if (d.method != method || (d.backend_id.empty() && d.nodes == 0)) continue;
-    std::cout << "  " << (d.backend_id.empty() ? "kernels" : OneLine(d.backend_id)) << ": "
-              << d.nodes << " of " << nodes << " nodes";
+    out << "  " << (d.backend_id.empty() ? "kernels" : OneLine(d.backend_id)) << ": " << d.nodes
+        << " of " << nodes << " nodes";
     if (!d.backend_id.empty()) {
-      std::cout << " in " << d.delegate_calls
-                << (d.delegate_calls == 1 ? " delegate" : " delegates");
+      out << " in " << d.delegate_calls << (d.delegate_calls == 1 ? " delegate" : " delegates");
     }
     if (flops > 0) {
-      std::cout << ", " << absl::StrFormat("%.1f", 100 * d.flops / flops) << " % of "
-                << WithUnit(flops, "FLOP");
+      out << ", " << absl::StrFormat("%.1f", 100 * d.flops / flops) << " % of "
+          << WithUnit(flops, "FLOP");
     }
-    std::cout << ", " << WithUnit(static_cast<double>(d.constant_bytes), "B") << " of constants\n";
+    out << ", " << WithUnit(static_cast<double>(d.constant_bytes), "B") << " of constants\n";
   }
 }
 
 // Prints the most frequent reasons why nodes of the method were not delegated, with the source of
 // the first such nodes. Prints nothing without partitioners.
-void PrintRefusals(const exir::PipelineReport& report, const std::string& method) {
+void PrintRefusals(const exir::PipelineReport& report, const std::string& method,
+                   std::ostream& out) {
   constexpr size_t kReasons = 4, kPlaces = 2;
   std::map<std::string, std::vector<const exir::LeftOverNode*>> by_reason;
   bool delegated = false;
@@ -62,16 +63,16 @@ void PrintRefusals(const exir::PipelineReport& report, const std::string& method
   });
   for (size_t i = 0; i < std::min(kReasons, reasons.size()); ++i) {
     const auto& [reason, nodes] = reasons[i];
-    std::cout << "  not delegated, " << nodes.size() << (nodes.size() == 1 ? " node: " : " nodes: ")
-              << OneLine(reason) << " (";
+    out << "  not delegated, " << nodes.size() << (nodes.size() == 1 ? " node: " : " nodes: ")
+        << OneLine(reason) << " (";
     for (size_t n = 0; n < std::min(kPlaces, nodes.size()); ++n) {
-      std::cout << (n == 0 ? "" : ", ") << OneLine(nodes[n]->node);
-      if (!nodes[n]->source.empty()) std::cout << " at " << OneLine(nodes[n]->source);
+      out << (n == 0 ? "" : ", ") << OneLine(nodes[n]->node);
+      if (!nodes[n]->source.empty()) out << " at " << OneLine(nodes[n]->source);
     }
-    std::cout << (nodes.size() > kPlaces ? ", …)\n" : ")\n");
+    out << (nodes.size() > kPlaces ? ", …)\n" : ")\n");
   }
   if (reasons.size() > kReasons) {
-    std::cout << "  and " << reasons.size() - kReasons << " more reasons: see --report, --html\n";
+    out << "  and " << reasons.size() - kReasons << " more reasons: see --report, --html\n";
   }
 }
 
@@ -146,28 +147,29 @@ json LowerReportJson(const exir::PipelineReport& report, uint64_t file_bytes) {
   return out;
 }
 
-void PrintLowerReport(const exir::PipelineReport& report, uint64_t file_bytes,
-                      const std::string& path) {
+void WriteLowerReport(const exir::PipelineReport& report, uint64_t file_bytes,
+                      const std::string& path, std::ostream& out) {
+  const auto bold = [&](const std::string& text) { return &out == &std::cout ? Bold(text) : text; };
   double seconds = 0;
   const exir::PhaseReport* longest = nullptr;
   for (const exir::PhaseReport& phase : report.phases) {
     seconds += phase.seconds;
     if (longest == nullptr || phase.seconds > longest->seconds) longest = &phase;
   }
-  std::cout << Bold(OneLine(path)) << ": " << WithUnit(static_cast<double>(file_bytes), "B")
-            << ", lowered in " << Duration(seconds);
+  out << bold(OneLine(path)) << ": " << WithUnit(static_cast<double>(file_bytes), "B")
+      << ", lowered in " << Duration(seconds);
   if (longest != nullptr) {
-    std::cout << ", longest phase: " << longest->name << ", " << Duration(longest->seconds);
+    out << ", longest phase: " << longest->name << ", " << Duration(longest->seconds);
   }
-  std::cout << "\n";
+  out << "\n";
   for (const exir::MemoryReport& m : report.memory) {
-    std::cout << "method " << Bold(OneLine(m.method)) << ": "
-              << WithUnit(static_cast<double>(m.memory.arena_bytes), "B")
-              << " for activations (peak live size "
-              << WithUnit(static_cast<double>(m.memory.lower_bound), "B") << "), "
-              << WithUnit(static_cast<double>(m.state_bytes), "B") << " of state\n";
-    PrintDelegation(report, m.method);
-    PrintRefusals(report, m.method);
+    out << "method " << bold(OneLine(m.method)) << ": "
+        << WithUnit(static_cast<double>(m.memory.arena_bytes), "B")
+        << " for activations (peak live size "
+        << WithUnit(static_cast<double>(m.memory.lower_bound), "B") << "), "
+        << WithUnit(static_cast<double>(m.state_bytes), "B") << " of state\n";
+    PrintDelegation(report, m.method, out);
+    PrintRefusals(report, m.method, out);
   }
 }
 

@@ -3,6 +3,7 @@
 #define BELAY_TOOLS_BELAY_LOWER_REPORT_H_
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 
 #include "exir/pipeline.h"
@@ -17,10 +18,10 @@ double DelegatedFlops(const exir::PipelineReport& report);
 // Returns the report of --report and --json.
 nlohmann::json LowerReportJson(const exir::PipelineReport& report, uint64_t file_bytes);
 
-// Prints the short report to standard output: the file, and per method its memory, the share of
-// each backend, and the most frequent reasons against delegation. `path` is the program's.
-void PrintLowerReport(const exir::PipelineReport& report, uint64_t file_bytes,
-                      const std::string& path);
+// Writes the short report: the file, and per method its memory, the share of each backend, and the
+// most frequent reasons against delegation. `path` is the program's. Names are bold on a terminal.
+void WriteLowerReport(const exir::PipelineReport& report, uint64_t file_bytes,
+                      const std::string& path, std::ostream& out);
 
 }  // namespace belay::tools
 

@@ -1,5 +1,4 @@
 // `belay profile`: measures the time of a call by instruction.
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -18,13 +17,13 @@
 #include "tools/belay/call_inputs.h"
 #include "tools/belay/command.h"
 #include "tools/belay/printing.h"
+#include "tools/belay/profile_calls.h"
 #include "tools/belay/program_file.h"
 #include "tools/belay/same_file.h"
 #include "tools/belay/session.h"
 #include "tools/graph/draw_program_file.h"
 #include "tools/graph/report_page.h"
 #include "tools/profile/code_map.h"
-#include "tools/profile/profile.h"
 #include "tools/profile/profile_report.h"
 #include "tools/profile/roof.h"
 #include "tools/profile/trace_files.h"
@@ -87,25 +86,11 @@ absl::Status ProfileMethod(const ProfileOptions& options) {
   for (size_t i = 0; i < inputs.values.size(); ++i) {
     ABSL_RETURN_IF_ERROR(method.SetInput(i, inputs.values[i]));
   }
-  ABSL_RETURN_IF_ERROR(method.Execute());  // warm-up; also sets the sizes
   CodeMap code(method);
-  Profile profile(code);
-  uint64_t dropped = 0;
-  for (int run = 0; run < options.runs; ++run) {
-    log->Clear();
-    counters.Start();
-    ABSL_RETURN_IF_ERROR(method.Execute());
-    profile.AddRun(log->events(), counters.Stop());
-    dropped = std::max(dropped, log->dropped());
-  }
+  ABSL_ASSIGN_OR_RETURN(json report, ProfileCalls(method, *log, options.runs, counters, code));
   if (!options.trace.empty()) {
     events.insert(events.end(), log->events().begin(), log->events().end());
     ABSL_RETURN_IF_ERROR(WriteTrace(options.trace, events, code));
-  }
-  json report = ProfileJson(profile);
-  if (dropped != 0) {
-    report["missing"].push_back(
-        absl::StrCat(dropped, " events of a call were dropped: see --max-events"));
   }
   if (!options.limits.empty()) {
     const absl::Status roofs = AddRoofs(limits, options.threads, report);

@@ -1,7 +1,9 @@
 // `belay strip`: removes the debug information of a program file.
+#include <cstring>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -9,6 +11,8 @@
 #include "exir/serialize/file_layout.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/mapped_file.h"
+#include "runtime/core/named_data_map.h"
+#include "runtime/core/sha256.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/program/program.h"
 #include "runtime/schema/file_format.h"
@@ -18,7 +22,46 @@
 namespace belay::tools {
 namespace {
 
-absl::StatusOr<exir::FilePieces> WithoutDebugInfo(const Program& program) {
+// The named data of the outermost program, for the programs in its delegates.
+class DataOfProgram final : public NamedDataMap {
+ public:
+  explicit DataOfProgram(const Program& program) : program_(program) {}
+  absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view key) const override {
+    return program_.FindNamedData(key);
+  }
+
+ private:
+  const Program& program_;
+};
+
+// Programs inside delegates contain at most as many levels of programs.
+constexpr int kMaxNesting = 8;
+
+bool IsProgram(absl::Span<const std::byte> blob) {
+  return blob.size() >= sizeof(kMagic) && std::memcmp(blob.data(), kMagic, sizeof(kMagic)) == 0;
+}
+
+absl::StatusOr<exir::FilePieces> WithoutDebugInfo(const Program& program, const NamedDataMap& data,
+                                                  int depth);
+
+// Returns the blob of a delegate, without debug information if it is a program.
+absl::StatusOr<std::string> StrippedBlob(absl::Span<const std::byte> blob, const NamedDataMap& data,
+                                         int depth) {
+  if (depth > kMaxNesting) {
+    return absl::UnimplementedError(
+        absl::StrCat("expected at most ", kMaxNesting, " levels of programs in delegates"));
+  }
+  Program::Options options;
+  options.named_data = &data;
+  ABSL_ASSIGN_OR_RETURN(const Program inner, Program::OpenBytes(nullptr, blob, options));
+  ABSL_ASSIGN_OR_RETURN(const exir::FilePieces stripped, WithoutDebugInfo(inner, data, depth));
+  std::string bytes;
+  for (const std::string_view piece : stripped.pieces) bytes.append(piece);
+  return bytes;
+}
+
+absl::StatusOr<exir::FilePieces> WithoutDebugInfo(const Program& program, const NamedDataMap& data,
+                                                  int depth) {
   if (program.minor_version() > kFormatMinor) {
     // Unknown fields may refer to segments.
     return absl::UnimplementedError(
@@ -34,6 +77,7 @@ absl::StatusOr<exir::FilePieces> WithoutDebugInfo(const Program& program) {
   after.clear_segments();
   after.clear_debug_segment();
   std::vector<exir::SegmentBytes> segments;
+  std::vector<std::unique_ptr<std::string>> blobs;
   std::vector<uint32_t> moved(static_cast<size_t>(before.segments_size()));
   for (int i = 0; i < before.segments_size(); ++i) {
     const schema::Segment& segment = before.segments(i);
@@ -46,8 +90,23 @@ absl::StatusOr<exir::FilePieces> WithoutDebugInfo(const Program& program) {
       }
       continue;  // only debug_segment refers to it (validated)
     }
-    *after.add_segments() = segment;
-    const absl::Span<const std::byte> bytes = program.segments()[i].bytes;
+    schema::Segment& kept = *after.add_segments();
+    kept = segment;
+    absl::Span<const std::byte> bytes = program.segments()[i].bytes;
+    if (segment.kind() == schema::Segment::DELEGATE && IsProgram(bytes)) {
+      if (!segment.companion().empty()) {
+        return absl::UnimplementedError(
+            absl::StrCat("segment ", i, ", a program inside a delegate, is in the companion file '",
+                         segment.companion(), "', which other programs may use"));
+      }
+      absl::StatusOr<std::string> blob = StrippedBlob(bytes, data, depth + 1);
+      if (!blob.ok()) return Annotate(blob.status(), absl::StrCat("segment ", i));
+      blobs.push_back(std::make_unique<std::string>(*std::move(blob)));
+      bytes = absl::MakeConstSpan(reinterpret_cast<const std::byte*>(blobs.back()->data()),
+                                  blobs.back()->size());
+      kept.set_size(bytes.size());
+      kept.set_sha256(Sha256(bytes));
+    }
     segments.push_back({{std::string_view(reinterpret_cast<const char*>(bytes.data()),
                                           segment.companion().empty() ? bytes.size() : 0)},
                         bytes.size()});
@@ -63,12 +122,15 @@ absl::StatusOr<exir::FilePieces> WithoutDebugInfo(const Program& program) {
       delegate.set_segment(moved[delegate.segment()]);
     }
   }
-  return exir::LayOutProgramFile(std::move(after), segments);
+  exir::FilePieces file = exir::LayOutProgramFile(std::move(after), segments);
+  for (auto& blob : blobs) file.owned.push_back(std::move(blob));
+  return file;
 }
 
 absl::Status StripFile(const StripOptions& options) {
   ABSL_ASSIGN_OR_RETURN(const Program program, Program::Open(options.file));
-  absl::StatusOr<exir::FilePieces> stripped = WithoutDebugInfo(program);
+  absl::StatusOr<exir::FilePieces> stripped =
+      WithoutDebugInfo(program, DataOfProgram(program), /*depth=*/0);
   if (!stripped.ok()) return Annotate(stripped.status(), options.file);
   const std::string& output = options.output.empty() ? options.file : options.output;
   ABSL_RETURN_IF_ERROR(WriteFileAtomically(output, stripped->pieces));

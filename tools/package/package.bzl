@@ -42,11 +42,12 @@ static_archive = rule(
     doc = "Combines `library` and its dependencies to one archive; `flags` has the other arguments of the linker.",
 )
 
-def _shared_flag(flag):
-    # Debian's archives are not position-independent; its shared libraries are of the same version.
-    if flag.startswith("-l:lib") and flag.endswith(".a"):
-        return "-l" + flag[len("-l:lib"):-len(".a")]
-    return flag
+# Linked statically: a library must not depend on the versions that a machine has installed.
+_STATIC = ["crypto", "sodium", "z"]
+
+def _portable_flag(flag):
+    name = flag[len("-l"):]
+    return "-l:lib%s.a" % name if flag.startswith("-l") and name in _STATIC else flag
 
 def _shared_library_impl(ctx):
     toolchain = find_cpp_toolchain(ctx)
@@ -58,7 +59,11 @@ def _shared_library_impl(ctx):
     )
     flags = []
     for linker_input in ctx.attr.library[CcInfo].linking_context.linker_inputs.to_list():
-        flags += [_shared_flag(flag) for flag in linker_input.user_link_flags]
+        flags += [_portable_flag(flag) for flag in linker_input.user_link_flags]
+    first = []
+    for linker_input in ctx.attr.first[CcInfo].linking_context.linker_inputs.to_list():
+        for library in linker_input.libraries:
+            first.append(library.pic_static_library or library.static_library)
     variables = cc_common.create_link_variables(
         feature_configuration = features,
         cc_toolchain = toolchain,
@@ -71,12 +76,16 @@ def _shared_library_impl(ctx):
             "-Wl,--version-script=" + ctx.file.exported.path,
             "-Wl,--no-undefined",
             "-Wl,--gc-sections",
-            "-Wl,--strip-debug",
+            "-Wl,--strip-all",
+            # Bundled libraries are next to this one, and find each other there.
+            "-Wl,--disable-new-dtags",
+            "-Wl,-rpath,$ORIGIN",
             "-Wl,--whole-archive",
             ctx.file.archive.path,
+        ] + [archive.path for archive in first] + [
             "-Wl,--no-whole-archive",
             "-Wl,--as-needed",
-        ] + flags + ["-lstdc++", "-lm"],
+        ] + flags + ["-nostdlib++", "-static-libgcc", "-l:libstdc++.a", "-lm"],
     )
     ctx.actions.run(
         executable = cc_common.get_tool_for_action(
@@ -93,7 +102,7 @@ def _shared_library_impl(ctx):
             action_name = CPP_LINK_DYNAMIC_LIBRARY_ACTION_NAME,
             variables = variables,
         ),
-        inputs = depset([ctx.file.archive, ctx.file.exported], transitive = [toolchain.all_files]),
+        inputs = depset([ctx.file.archive, ctx.file.exported] + first, transitive = [toolchain.all_files]),
         outputs = [ctx.outputs.shared],
         mnemonic = "SharedLibrary",
         progress_message = "Linking %s" % ctx.label,
@@ -104,11 +113,16 @@ shared_library = rule(
     attrs = {
         "archive": attr.label(doc = "The static_archive of `library`.", allow_single_file = [".a"], mandatory = True),
         "exported": attr.label(doc = "What others may call: a version script.", allow_single_file = True, mandatory = True),
+        "first": attr.label(
+            doc = "Objects that replace members of the system's archives.",
+            mandatory = True,
+            providers = [CcInfo],
+        ),
         "library": attr.label(mandatory = True, providers = [CcInfo]),
         "shared": attr.output(mandatory = True),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
     fragments = ["cpp"],
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
-    doc = "The same as a shared library, over the shared libraries of the system.",
+    doc = "The same as a shared library that exports only what `exported` lists. The C++ library, Abseil and Protocol Buffers are part of it.",
 )

@@ -1,0 +1,234 @@
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "backends/aot_backends.h"
+#include "bindings/c/belay_compiler.h"
+#include "bindings/c/compiler/compiler_handles.h"
+#include "bindings/c/compiler/memory_file.h"
+#include "bindings/c/compiler/refused_nodes.h"
+#include "bindings/c/execution.h"
+#include "bindings/c/handles.h"
+#include "exir/pipeline.h"
+#include "runtime/core/status_macros.h"
+#include "tools/belay/command.h"
+#include "tools/belay/lower_page.h"
+#include "tools/belay/lower_report.h"
+#include "tools/belay/lowering.h"
+#include "tools/belay/printing.h"
+#include "tools/graph/draw_exported.h"
+
+struct belay_lowered {
+  std::string program, text, json, html;
+};
+
+namespace belay::c {
+
+belay_status ReportRefusal(const absl::Status& status, belay_error** error) {
+  const belay_status code = Report(status, error);
+  if (code != BELAY_OK && error != nullptr && *error != nullptr) {
+    (*error)->nodes = RefusedNodes(status).dump(-1, ' ', /*ensure_ascii=*/false,
+                                                nlohmann::json::error_handler_t::replace);
+  }
+  return code;
+}
+
+namespace {
+
+absl::StatusOr<std::vector<std::string>> Strings(const char* const* list, size_t count,
+                                                 std::string_view what) {
+  std::vector<std::string> strings;
+  if (count > 0 && list == nullptr) return Missing(what);
+  for (size_t i = 0; i < count; ++i) {
+    if (list[i] == nullptr) return Missing(absl::StrCat(what, " that are strings"));
+    strings.emplace_back(list[i]);
+  }
+  return strings;
+}
+
+// Adds quantization to the options. Recipes need exir/quantize, which this library does not have.
+absl::Status ApplyRecipe(const char* recipe) {
+  if (recipe == nullptr) return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat("quantize: the recipe '", tools::OneLine(recipe),
+                   "' is not supported; quantize the model before torch.export"));
+}
+
+absl::Status AddArchive(const belay_archive& archive, MemoryFiles& files,
+                        tools::LowerOptions& options) {
+  const std::string method = archive.method == nullptr ? "" : archive.method;
+  if (absl::StrContains(method, '=')) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("method: expected a name without '=', got '", tools::OneLine(method), "'"));
+  }
+  std::string path;
+  if (archive.path != nullptr) {
+    path = archive.path;
+  } else if (archive.bytes != nullptr) {
+    ABSL_ASSIGN_OR_RETURN(
+        path, files.Add({static_cast<const std::byte*>(archive.bytes), archive.size},
+                        absl::StrCat("archive of method '",
+                                     method.empty() ? "forward" : tools::OneLine(method), "'")));
+  } else {
+    return Missing("an archive's path or bytes");
+  }
+  if (path.empty()) return absl::InvalidArgumentError("path: expected a file, got ''");
+  if (archive.model != nullptr) absl::StrAppend(&path, ":", archive.model);
+  if (archive.method != nullptr) {
+    options.methods.push_back(absl::StrCat(method, "=", path));
+  } else if (options.input.empty()) {
+    options.input = path;
+  } else {
+    return absl::InvalidArgumentError("expected at most one archive without a method name, got 2");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<tools::LowerOptions> OptionsOf(const belay_archive* archives, size_t num_archives,
+                                              const belay_lower_options& known,
+                                              MemoryFiles& files) {
+  tools::LowerOptions options;
+  if (num_archives > 0 && archives == nullptr) return Missing("archives");
+  if (num_archives == 0) {
+    return absl::InvalidArgumentError("expected at least one archive, got 0");
+  }
+  // Elements have the size of the caller's version.
+  const size_t stride = archives->struct_size;
+  for (size_t i = 0; i < num_archives; ++i) {
+    const auto* given = reinterpret_cast<const belay_archive*>(
+        reinterpret_cast<const std::byte*>(archives) + i * stride);
+    ABSL_ASSIGN_OR_RETURN(const belay_archive archive, Known(given));
+    ABSL_RETURN_IF_ERROR(AddArchive(archive, files, options));
+  }
+  if (known.format != nullptr) options.format = known.format;
+  ABSL_ASSIGN_OR_RETURN(options.backends, Strings(known.backends, known.num_backends, "backends"));
+  ABSL_ASSIGN_OR_RETURN(options.compile_specs,
+                        Strings(known.compile_specs, known.num_compile_specs, "compile_specs"));
+  ABSL_ASSIGN_OR_RETURN(options.max_size,
+                        Strings(known.max_sizes, known.num_max_sizes, "max_sizes"));
+  ABSL_ASSIGN_OR_RETURN(
+      options.constant_methods,
+      Strings(known.constant_methods, known.num_constant_methods, "constant_methods"));
+  constexpr int32_t kMostThreads = 1024;
+  if (known.threads < 0 || known.threads > kMostThreads) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("threads: expected 0 to ", kMostThreads, ", got ", known.threads));
+  }
+  options.threads = std::max(known.threads, 1);
+  options.random_seed = known.random_seed;
+  options.write_state_in_place = known.write_state_in_place != 0;
+  options.no_fold_constants = known.no_fold_constants != 0;
+  options.quant_fusion_and_const_prop = known.quant_fusion_and_const_prop != 0;
+  if (known.limit_nodes != 0) options.limits.nodes = known.limit_nodes;
+  if (known.limit_memory_bytes != 0) options.limits.memory = known.limit_memory_bytes;
+  if (known.limit_work != 0) options.limits.work = known.limit_work;
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<belay_lowered>> LowerWith(const tools::LowerOptions& options,
+                                                         const belay_lower_options& known) {
+  bool bad_usage = false;
+  ABSL_ASSIGN_OR_RETURN(const auto lowering, tools::PrepareLowering(options, bad_usage));
+  exir::PipelineOptions& pipeline = lowering->pipeline;
+  if (known.timeout_ns != 0) pipeline.limits.deadline = DeadlineAfter(known.timeout_ns);
+  if (known.cancellation != nullptr) pipeline.limits.cancel = &known.cancellation->cancelled;
+  if (known.progress != nullptr) {
+    pipeline.progress = [&](std::string_view phase, double done) {
+      known.progress(std::string(phase).c_str(), done, known.progress_context);
+    };
+  }
+  tools::DrawnProgram drawn;
+  if (known.html != 0) {
+    pipeline.after_to_backend = [&](const exir::MethodPrograms& methods) {
+      for (const auto& [name, program] : methods)
+        drawn.push_back(tools::DrawExported(name, program));
+    };
+  }
+  exir::PipelineReport report;
+  ABSL_ASSIGN_OR_RETURN(exir::MethodPrograms programs, ImportForLowering(*lowering, report));
+  ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
+                        exir::LowerPrograms(std::move(programs), pipeline, &report));
+  ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram serialized,
+                        SerializeLowered(options, image, *lowering->ops));
+  if (!serialized.companions.empty()) {
+    return absl::UnimplementedError(absl::StrCat("a backend stores data in the companion file '",
+                                                 serialized.companions[0].name,
+                                                 "': lower to a file with the belay command"));
+  }
+  std::unique_ptr<belay_lowered> lowered(new (std::nothrow) belay_lowered);
+  if (lowered == nullptr) return NoMemory("a program");
+  lowered->program = serialized.ToString();
+  const nlohmann::json json = tools::LowerReportJson(report, serialized.size);
+  lowered->json = tools::JsonText(json);
+  std::ostringstream text;
+  tools::WriteLowerReport(report, serialized.size, "program", text);
+  for (const std::string& note : report.notes) text << "note: " << tools::OneLine(note) << "\n";
+  lowered->text = text.str();
+  if (known.html != 0) lowered->html = tools::LowerPage("program.belay", json, drawn, image);
+  return lowered;
+}
+
+absl::StatusOr<std::unique_ptr<belay_lowered>> Lower(const belay_archive* archives,
+                                                     size_t num_archives,
+                                                     const belay_lower_options* given) {
+  ABSL_ASSIGN_OR_RETURN(const belay_lower_options known, Known(given));
+  ABSL_RETURN_IF_ERROR(ApplyRecipe(known.quantize));
+  MemoryFiles files;
+  ABSL_ASSIGN_OR_RETURN(const tools::LowerOptions options,
+                        OptionsOf(archives, num_archives, known, files));
+  auto lowered = LowerWith(options, known);
+  if (!lowered.ok()) return files.WithNames(lowered.status());
+  return lowered;
+}
+
+}  // namespace
+}  // namespace belay::c
+
+belay_status belay_lower(const belay_archive* archives, size_t num_archives,
+                         const belay_lower_options* options, belay_lowered** lowered,
+                         belay_error** error) {
+  if (lowered == nullptr) {
+    return belay::c::Report(belay::c::Missing("an output pointer for the program"), error);
+  }
+  auto created = belay::c::Lower(archives, num_archives, options);
+  if (!created.ok()) return belay::c::ReportRefusal(created.status(), error);
+  *lowered = created->release();
+  return BELAY_OK;
+}
+
+void belay_lowered_free(belay_lowered* lowered) { delete lowered; }
+const void* belay_lowered_bytes(const belay_lowered* lowered) {
+  return lowered == nullptr ? nullptr : lowered->program.data();
+}
+size_t belay_lowered_size(const belay_lowered* lowered) {
+  return lowered == nullptr ? 0 : lowered->program.size();
+}
+const char* belay_lowered_report_text(const belay_lowered* lowered) {
+  return lowered == nullptr ? "" : lowered->text.c_str();
+}
+const char* belay_lowered_report_json(const belay_lowered* lowered) {
+  return lowered == nullptr ? "" : lowered->json.c_str();
+}
+const char* belay_lowered_report_html(const belay_lowered* lowered) {
+  return lowered == nullptr ? "" : lowered->html.c_str();
+}
+
+const char* belay_backends(void) {
+  static const std::string* const names = [] {
+    auto* list = new std::string;
+    for (const std::string_view name : belay::AotBackendNames()) {
+      if (!list->empty()) list->push_back(',');
+      list->append(name);
+    }
+    return list;
+  }();
+  return names->c_str();
+}

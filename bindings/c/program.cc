@@ -1,0 +1,94 @@
+#include <cstdint>
+#include <new>
+#include <optional>
+
+#include "absl/types/span.h"
+#include "bindings/c/handles.h"
+#include "executorch/reader/open_any_program.h"
+#include "executorch/reader/prim_kernels.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernels/standard_kernels.h"
+
+namespace belay::c {
+namespace {
+
+absl::StatusOr<pte::OpenOptions> OpenOptionsOf(const belay_open_options* given) {
+  ABSL_ASSIGN_OR_RETURN(const belay_open_options known, Known(given));
+  pte::OpenOptions options;
+  if (known.copy != 0) options.program.access = FileAccess::kCopy;
+  if (known.companion_root != nullptr) options.program.companion_root = known.companion_root;
+  if (known.num_data_files != 0 && known.data_files == nullptr) return Missing("data_files");
+  for (size_t i = 0; i < known.num_data_files; ++i) {
+    if (known.data_files[i] == nullptr) return Missing("names of data files");
+    options.data_files.emplace_back(known.data_files[i]);
+  }
+  Limits& limits = options.program.limits;
+  if (known.limit_file_bytes != 0) limits.file_bytes = known.limit_file_bytes;
+  if (known.limit_arena_bytes != 0) {
+    limits.arena_bytes = limits.scratch_bytes = limits.delegate_bytes = known.limit_arena_bytes;
+  }
+  if (known.limit_instructions != 0) limits.executed_instructions = known.limit_instructions;
+  if (known.limit_work != 0) limits.executed_work = known.limit_work;
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<belay_program>> CreateProgram(Program program) {
+  std::unique_ptr<belay_program> created(new (std::nothrow) belay_program);
+  if (created == nullptr) return NoMemory("a program");
+  ABSL_RETURN_IF_ERROR(AddStandardKernels(created->kernels));
+  if (!program.format().empty()) {
+    ABSL_RETURN_IF_ERROR(created->kernels.Add(pte::PrimKernels()));
+  }
+  created->program = std::move(program);
+  return created;
+}
+
+absl::StatusOr<std::unique_ptr<belay_program>> OpenFile(const char* path,
+                                                        const belay_open_options* given) {
+  if (path == nullptr) return Missing("a path");
+  ABSL_ASSIGN_OR_RETURN(const pte::OpenOptions options, OpenOptionsOf(given));
+  ABSL_ASSIGN_OR_RETURN(Program program, pte::OpenAnyProgram(path, options));
+  return CreateProgram(std::move(program));
+}
+
+absl::StatusOr<std::unique_ptr<belay_program>> OpenMemory(const void* bytes, size_t size,
+                                                          const belay_open_options* given) {
+  if (bytes == nullptr) return Missing("bytes");
+  ABSL_ASSIGN_OR_RETURN(const pte::OpenOptions options, OpenOptionsOf(given));
+  if (!options.data_files.empty() || options.program.access != FileAccess::kMap) {
+    return absl::InvalidArgumentError(
+        "expected neither copy nor data_files for a program in memory");
+  }
+  const auto file = absl::MakeConstSpan(static_cast<const std::byte*>(bytes), size);
+  ABSL_ASSIGN_OR_RETURN(Program program, pte::OpenAnyProgramBytes(file, options.program));
+  return CreateProgram(std::move(program));
+}
+
+}  // namespace
+}  // namespace belay::c
+
+belay_status belay_program_open(const char* path, const belay_open_options* options,
+                                belay_program** program, belay_error** error) {
+  if (program == nullptr)
+    return belay::c::Report(belay::c::Missing("an output pointer for the program"), error);
+  return belay::c::Give(belay::c::OpenFile(path, options), program, error);
+}
+
+belay_status belay_program_open_bytes(const void* bytes, size_t size,
+                                      const belay_open_options* options, belay_program** program,
+                                      belay_error** error) {
+  if (program == nullptr)
+    return belay::c::Report(belay::c::Missing("an output pointer for the program"), error);
+  return belay::c::Give(belay::c::OpenMemory(bytes, size, options), program, error);
+}
+
+void belay_program_free(belay_program* program) { delete program; }
+
+size_t belay_program_num_methods(const belay_program* program) {
+  return program == nullptr ? 0 : program->program->methods().size();
+}
+
+const char* belay_program_method_name(const belay_program* program, size_t i) {
+  if (i >= belay_program_num_methods(program)) return nullptr;
+  return program->program->methods()[i].name.c_str();
+}

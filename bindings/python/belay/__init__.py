@@ -1,0 +1,31 @@
+"""Lowers PyTorch programs for edge devices and executes them. No dependency; torch and NumPy are optional.
+
+    import belay, torch
+    program = belay.lower(torch.export.export(model, (x,)))
+    y = program(x)
+    program.save("model.belay")
+
+docs/python.md is the guide.
+"""
+
+from ._errors import Error
+from ._lowering import Verification, backends, compile, inspect, lower, verify
+from ._program import Program, State, load
+from ._report import Profile, Report
+from ._version import __version__
+
+__all__ = [
+    "Error",
+    "Profile",
+    "Program",
+    "Report",
+    "State",
+    "Verification",
+    "__version__",
+    "backends",
+    "compile",
+    "inspect",
+    "load",
+    "lower",
+    "verify",
+]

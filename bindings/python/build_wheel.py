@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Writes a wheel of the package. The same inputs give the same bytes.
+
+build_wheel.py --output FILE.whl --name NAME --version VERSION --library LIB... --license FILE... [--command] SOURCE...
+
+Libraries that a library needs and that no distribution guarantees are bundled, from the system's folders. The platform
+tag in the file's name must be the one that follows from the versions of glibc's symbols: the build fails otherwise.
+"""
+
+import argparse
+import base64
+import hashlib
+import os
+import re
+import struct
+import sys
+import zipfile
+
+# Libraries that every manylinux system has (PEP 600).
+SYSTEM = re.compile(r"^(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|ld-linux-[a-z0-9-]+)\.so(\.|$)")
+FOLDERS = ["/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"]
+MACHINES = {62: "x86_64", 183: "aarch64"}
+
+
+class Elf:
+    """The dynamic section of a 64-bit little-endian ELF file."""
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            self.data = file.read()
+        if self.data[:6] != b"\x7fELF\x02\x01":
+            raise ValueError(f"{path}: expected a 64-bit little-endian ELF file")
+        self.machine = struct.unpack_from("<H", self.data, 18)[0]
+        offset, = struct.unpack_from("<Q", self.data, 40)
+        size, count = struct.unpack_from("<HH", self.data, 58)
+        self.sections = [struct.unpack_from("<IIQQQQIIQQ", self.data, offset + i * size) for i in range(count)]
+
+    def _of_type(self, kind):
+        return next((section for section in self.sections if section[1] == kind), None)
+
+    def _string(self, section, offset):
+        start = self.sections[section[6]][4] + offset
+        return self.data[start : self.data.index(b"\0", start)].decode()
+
+    def needed(self):
+        """The names of the libraries that it needs."""
+        dynamic = self._of_type(6)
+        names = []
+        for at in range(dynamic[4], dynamic[4] + dynamic[5], 16):
+            tag, value = struct.unpack_from("<QQ", self.data, at)
+            if tag == 1:
+                names.append(self._string(dynamic, value))
+        return names
+
+    def versions(self):
+        """The versions of symbols that it needs, such as GLIBC_2.34."""
+        section = self._of_type(0x6FFFFFFE)
+        versions, at = set(), section[4] if section else None
+        while at is not None:
+            _, count, _, first, following = struct.unpack_from("<HHIII", self.data, at)
+            entry = at + first
+            for _ in range(count):
+                _, _, _, name, step = struct.unpack_from("<IHHII", self.data, entry)
+                versions.add(self._string(section, name))
+                entry += step
+            at = at + following if following else None
+        return versions
+
+
+def bundled(libraries):
+    """All files of libraries by name, with those that they need."""
+    files = {os.path.basename(path): path for path in libraries}
+    waiting = list(files)
+    while waiting:
+        for name in Elf(files[waiting.pop()]).needed():
+            if SYSTEM.match(name) or name in files:
+                continue
+            found = [os.path.join(folder, name) for folder in FOLDERS if os.path.exists(os.path.join(folder, name))]
+            if not found:
+                sys.exit(f"build_wheel.py: {name} is in none of {FOLDERS}")
+            files[name] = found[0]
+            waiting.append(name)
+    return files
+
+
+def platform_tag(files):
+    """manylinux_2_<n>_<machine> of the newest symbols of glibc."""
+    newest, machines = 17, set()
+    for path in files.values():
+        elf = Elf(path)
+        machines.add(MACHINES[elf.machine])
+        for version in elf.versions():
+            match = re.fullmatch(r"GLIBC_2\.(\d+)(\.\d+)?", version)
+            newest = max(newest, int(match.group(1)) if match else 0)
+    machine, = machines
+    return f"manylinux_2_{newest}_{machine}"
+
+
+def metadata(name, version):
+    return (
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        "Summary: Lowers PyTorch programs for edge devices and executes them\n"
+        "License: BSD-3-Clause\nRequires-Python: >=3.9\n"
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--output", required=True)
+    parser.add_argument("--name", required=True)
+    parser.add_argument("--version", required=True)
+    parser.add_argument("--library", action="append", default=[])
+    parser.add_argument("--license", action="append", default=[])
+    parser.add_argument("--command", action="store_true")
+    parser.add_argument("source", nargs="+")
+    options = parser.parse_args()
+
+    libraries = bundled(options.library)
+    tag = f"py3-none-{platform_tag(libraries)}"
+    distribution = options.name.replace("-", "_")
+    expected = f"{distribution}-{options.version}-{tag}.whl"
+    if os.path.basename(options.output) != expected:
+        given = os.path.basename(options.output)
+        sys.exit(f"build_wheel.py: the symbols need the name {expected}, the build gives {given}")
+
+    files = {f"belay/lib/{name}": path for name, path in libraries.items()}
+    files.update({f"belay/{os.path.basename(path)}": path for path in options.source})
+    info = f"{distribution}-{options.version}.dist-info"
+    for path in options.license:
+        name = path.split("/usr/share/doc/")[-1].replace("/", "-") if path.startswith("/") else os.path.basename(path)
+        files[f"{info}/licenses/{name}"] = path
+    content = {}
+    for name, path in files.items():
+        with open(path, "rb") as file:
+            content[name] = file.read()
+    content["belay/_version.py"] = f'"""The version of the package."""\n\n__version__ = "{options.version}"\n'.encode()
+    content[f"{info}/METADATA"] = metadata(options.name, options.version).encode()
+    content[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: belay\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
+    if options.command:
+        content[f"{info}/entry_points.txt"] = b"[console_scripts]\nbelay = belay._command:main\n"
+    record = f"{info}/RECORD"
+    rows = []
+    for name in sorted(content):
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content[name]).digest()).rstrip(b"=").decode()
+        rows.append(f"{name},sha256={digest},{len(content[name])}\n")
+    content[record] = ("".join(rows) + f"{record},,\n").encode()
+
+    with zipfile.ZipFile(options.output, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
+        for name in sorted(content, key=lambda name: (name.startswith(info), name)):
+            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = (0o755 if ".so" in name else 0o644) << 16
+            wheel.writestr(entry, content[name])
+
+
+if __name__ == "__main__":
+    main()

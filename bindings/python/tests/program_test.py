@@ -1,0 +1,187 @@
+"""Programs, state, errors and reports, without torch and NumPy. program_test.py ZOO"""
+
+import array
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import belay
+
+ZOO = sys.argv.pop(1)
+
+
+def archive(name):
+    return f"{ZOO}/{name}/model.pt2"
+
+
+def floats(*values):
+    return array.array("f", values)
+
+
+class ProgramTest(unittest.TestCase):
+    def assert_error(self, status, part, function, *args, **kwargs):
+        with self.assertRaises(belay.Error) as caught:
+            function(*args, **kwargs)
+        self.assertEqual(caught.exception.status, status)
+        self.assertIn(part, caught.exception.message)
+        return caught.exception
+
+    def test_lowers_from_path_bytes_and_dict(self):
+        program = belay.lower(archive("mlp"))
+        with open(archive("mlp"), "rb") as file:
+            self.assertEqual(belay.lower(file.read()).to_bytes(), program.to_bytes())
+        several = belay.lower({"a": archive("mlp"), "b": archive("gru")}, backends="none")
+        self.assertEqual(sorted(several.methods), ["a", "b"])
+        self.assertEqual(several.inputs("a")[0]["dtype"], "float32")
+        self.assertTrue(belay.verify(archive("mlp"), program))
+
+    def test_options_reach_the_compiler(self):
+        program = belay.lower(archive("mlp"), backends=["xnnpack", "cpu"], constant_methods={"size": [3, True, "x"]})
+        self.assertIn("size", program.methods)
+        self.assertEqual(program.size()[:2], (3, True))
+        self.assert_error("NOT_FOUND", "gpu", belay.lower, archive("mlp"), backends="gpu")
+        self.assert_error("RESOURCE_EXHAUSTED", "nodes", belay.lower, archive("mlp"), limit_nodes=1)
+        self.assert_error("DEADLINE_EXCEEDED", "", belay.lower, archive("mlp"), timeout=1e-9)
+        self.assert_error("UNIMPLEMENTED", "int8-dynamic", belay.lower, archive("mlp"), quantize="int8-dynamic")
+        phases = []
+        belay.lower(archive("mlp"), progress=lambda phase, done: phases.append(phase))
+        self.assertIn("import", phases)
+        self.assertIn("cpu", belay.backends())
+
+    def test_refusals_list_nodes(self):
+        error = self.assert_error("UNIMPLEMENTED", "zoo.scaled_swish", belay.lower, archive("custom_operator"))
+        self.assertEqual(error.nodes[0]["operator"], "zoo.scaled_swish.default")
+        self.assertIn("make_models.py:", error.nodes[0]["source"])
+        self.assertTrue(error.nodes[0]["reason"])
+
+    def test_state_is_viewed_saved_and_forked(self):
+        program = belay.lower(archive("counter_buffer"))
+        self.assertEqual(program.state.keys(), ["calls", "scratch", "total"])
+        name = "total"
+        [given] = program.inputs()
+        x = array.array("f", [1.0] * self.count(given))
+        before = bytes(program.state[name])
+        program(memoryview(x).cast("B").cast("f", given["sizes"]))
+        after = bytes(program.state[name])
+        self.assertNotEqual(before, after)
+        saved = program.save_state()
+        copy = program.fork()
+        copy(memoryview(x).cast("B").cast("f", given["sizes"]))
+        self.assertNotEqual(bytes(copy.state[name]), after)
+        self.assertEqual(bytes(program.state[name]), after)
+        copy.restore_state(saved)
+        self.assertEqual(bytes(copy.state[name]), after)
+        program.reset_state()
+        self.assertEqual(bytes(program.state[name]), before)
+        program.state[name] = copy.state[name]
+        self.assertEqual(bytes(program.state[name]), after)
+        self.assertIn(name, program.state)
+        self.assert_error("NOT_FOUND", "none", lambda: program.state["none"])
+        self.assert_error("INVALID_ARGUMENT", "", program.restore_state, b"x")
+
+    @staticmethod
+    def count(given):
+        count = 1
+        for size in given["sizes"]:
+            count *= size
+        return count
+
+    def test_inputs_are_checked(self):
+        program = belay.lower(archive("mlp"))
+        [given] = program.inputs()
+        self.assert_error("INVALID_ARGUMENT", "expected 1 arguments, got 0", program)
+        self.assert_error("INVALID_ARGUMENT", f"input 0 '{given['name']}': expected a tensor, got float", program, 1.0)
+        self.assert_error("INVALID_ARGUMENT", "got object", program, object())
+        self.assert_error("INVALID_ARGUMENT", given["name"], program, floats(1))
+        with self.assertRaises(AttributeError):
+            program.no_such_method
+        self.assert_error("NOT_FOUND", "none", lambda: program["none"])
+
+    def test_dynamic_sizes(self):
+        program = belay.lower(archive("dynamic_batch_cnn"))
+        [given] = program.inputs()
+        (least, most), *others = given["sizes"]
+
+        def images(count):
+            elements = array.array("f", [0.5] * (count * self.count({"sizes": others})))
+            return memoryview(elements).cast("B").cast("f", [count, *others])
+
+        for count in {max(least, 1), 2, most}:
+            self.assertEqual(program(images(count)).shape[0], count)
+        self.assert_error("OUT_OF_RANGE", given["name"], program, images(most + 1))
+
+    def test_saves_and_loads(self):
+        program = belay.lower(archive("mlp"))
+        self.assertIn("cpu: ", str(program.report))
+        self.assertIn("delegation", program.report.json)
+        self.assertIn("iframe", program.report._repr_html_())
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "mlp.belay")
+            program.save(path)
+            loaded = belay.load(path, threads=2)
+            self.assertEqual(os.listdir(folder), ["mlp.belay"])
+            self.assertEqual(belay.inspect(path)["kind"], "program")
+            self.assertEqual(loaded.to_bytes(), program.to_bytes())
+            self.assertTrue(belay.verify(archive("mlp"), loaded))
+            self.assert_error("FAILED_PRECONDITION", "no report", lambda: loaded.report)
+            with self.assertRaises(OSError):
+                program.save(os.path.join(folder, "none", "x"))
+        self.assertEqual(belay.load(program.to_bytes()).methods, ["forward"])
+        self.assert_error("DATA_LOSS", "", belay.load, b"no program")
+        self.assert_error("NOT_FOUND", "no/such", belay.load, "no/such")
+        limited = lambda: belay.load(program.to_bytes(), limit_arena_bytes=1)["forward"]
+        self.assert_error("RESOURCE_EXHAUSTED", "", limited)
+        with self.assertRaises(TypeError):
+            belay.load(3)
+        with self.assertRaises(TypeError):
+            belay.lower(3)
+
+    def test_verify_and_inspect(self):
+        program = belay.lower(archive("mlp"))
+        self.assertEqual(belay.inspect(program)["producer"], f"belay {belay.__version__}")
+        result = belay.verify(archive("mlp"), program, seed=7)
+        self.assertTrue(result.equal and result.first_node is None)
+        self.assert_error("INVALID_ARGUMENT", "another archive", belay.verify, archive("gru"), program)
+        self.assertEqual(belay.inspect(archive("mlp"))["kind"], "archive")
+
+    def test_profile(self):
+        program = belay.lower(archive("mlp"))
+        [given] = program.inputs()
+        x = memoryview(array.array("f", [1.0] * self.count(given))).cast("B").cast("f", given["sizes"])
+        profile = program.profile(x, runs=3)
+        self.assertEqual(profile.json["runs"], 3)
+        self.assertAlmostEqual(sum(row["share"] for row in profile.by_operator()), 1, places=6)
+
+    def test_a_program_is_used_by_one_thread(self):
+        program = belay.lower(archive("mlp"))
+        [given] = program.inputs()
+        x = memoryview(array.array("f", [1.0] * self.count(given))).cast("B").cast("f", given["sizes"])
+        expected = bytes(program(x))
+        with program._method("forward").lock:
+            self.assert_error("FAILED_PRECONDITION", "another thread", program, x)
+        copies = [program.fork() for _ in range(4)]
+        results = [None] * len(copies)
+
+        def run(i):
+            for _ in range(50):
+                results[i] = bytes(copies[i](x))
+
+        threads = [threading.Thread(target=run, args=(i,)) for i in range(len(copies))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(results, [expected] * len(copies))
+
+    def test_command(self):
+        listed = subprocess.run(["belay", "inspect", archive("mlp")], stdout=subprocess.PIPE, check=True)
+        self.assertIn(b"model", listed.stdout)
+        wrong = subprocess.run(["belay", "none"], stderr=subprocess.PIPE)
+        self.assertEqual(wrong.returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,211 @@
+#include "tools/belay/lowering.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "backends/aot_backends.h"
+#include "executorch/writer/portable_passes.h"
+#include "executorch/writer/program_serializer.h"
+#include "exir/model_file.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/serialize/saved_programs.h"
+#include "nlohmann/json.hpp"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/utf8.h"
+#include "runtime/schema/companion_name.h"
+#include "tools/belay/archive_model.h"
+#include "tools/belay/max_sizes.h"
+#include "tools/belay/printing.h"
+
+namespace belay::tools {
+namespace {
+
+bool IsPte(const LowerOptions& options) {
+  if (!options.format.empty()) return options.format == "pte";
+  return absl::EndsWith(options.output, ".pte");
+}
+
+// Methods without a --backend are delegated to cpu if Belay runs the program. ExecuTorch has none
+// of Belay's backends.
+std::vector<std::string> BackendsOf(const LowerOptions& options) {
+  std::vector<std::string> backends = options.backends;
+  const bool for_all = std::any_of(backends.begin(), backends.end(), [](const std::string& text) {
+    return text.find(':') == std::string::npos;
+  });
+  if (!for_all) backends.push_back(IsPte(options) ? "none" : "cpu");
+  return backends;
+}
+
+// Parses NAME=VALUE of --constant-method; VALUE is JSON, a list for several values.
+absl::StatusOr<std::pair<std::string, std::vector<exir::Argument>>> ParseConstantMethod(
+    const std::string& text) {
+  const size_t equals = text.find('=');
+  const auto bad = [&] {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--constant-method: expected NAME=VALUE with a number, true, false, a "
+                     "\"string\" or a [list] of them, got '",
+                     OneLine(text), "'"));
+  };
+  if (equals == 0 || equals == std::string::npos || !IsUtf8(text)) return bad();
+  const auto json = nlohmann::json::parse(text.substr(equals + 1), nullptr, false);
+  std::vector<exir::Argument> values;
+  for (const auto& value : json.is_array() ? json : nlohmann::json::array({json})) {
+    if (value.is_boolean()) {
+      values.emplace_back(value.get<bool>());
+    } else if (value.is_number_integer() && !value.is_number_unsigned()) {
+      values.emplace_back(value.get<int64_t>());
+    } else if (value.is_number_unsigned() && value.get<uint64_t>() <= INT64_MAX) {
+      values.emplace_back(static_cast<int64_t>(value.get<uint64_t>()));
+    } else if (value.is_number_float()) {
+      values.emplace_back(value.get<double>());
+    } else if (value.is_string()) {
+      values.emplace_back(value.get<std::string>());
+    } else {
+      return bad();
+    }
+  }
+  if (values.empty()) return bad();
+  return std::make_pair(text.substr(0, equals), std::move(values));
+}
+
+// Returns the methods of a file of saved programs; empty for other files.
+absl::StatusOr<std::vector<std::string>> SavedMethods(const std::string& file) {
+  const absl::StatusOr<bool> saved = exir::IsSavedProgramsFile(file);
+  if (!saved.ok() || !*saved) return std::vector<std::string>();
+  return exir::ModelNames(file);
+}
+
+// `saved`: the methods of the input file, which keep their names.
+absl::StatusOr<std::vector<MethodSource>> MethodsOf(const LowerOptions& options,
+                                                    const std::vector<std::string>& saved) {
+  std::vector<MethodSource> methods;
+  for (const std::string& name : saved) {
+    methods.push_back({name, absl::StrCat(options.input, ":", name)});
+  }
+  if (saved.empty() && !options.input.empty()) methods.push_back({"forward", options.input});
+  for (const std::string& text : options.methods) {
+    const size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--method: expected NAME=FILE, got '", OneLine(text), "'"));
+    }
+    MethodSource method{text.substr(0, equals), text.substr(equals + 1)};
+    if (!IsUtf8(method.name)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--method: the name in '", OneLine(text), "' is not UTF-8"));
+    }
+    const bool again = std::any_of(methods.begin(), methods.end(),
+                                   [&](const auto& m) { return m.name == method.name; });
+    if (again) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the method '", OneLine(method.name), "' is given twice",
+                       options.input.empty() || method.name != "forward"
+                           ? ""
+                           : "; the unnamed archive is 'forward'"));
+    }
+    methods.push_back(std::move(method));
+  }
+  if (methods.empty()) {
+    return absl::InvalidArgumentError("lower needs an archive, or --method NAME=FILE");
+  }
+  return methods;
+}
+
+absl::Status CheckFormat(const LowerOptions& options) {
+  if (!options.format.empty() && options.format != "belay" && options.format != "pte") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--format: expected 'belay' or 'pte', got '", OneLine(options.format), "'"));
+  }
+  const std::string& companion = options.external_constants;
+  // A digest of 32 digits is appended.
+  const std::string name = absl::StrCat(companion, "-", std::string(32, '0'), ".data");
+  if (!companion.empty() && !(IsUtf8(companion) && IsCompanionName(name))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--external-constants: expected a prefix for a file name, without folders, in UTF-8, got '",
+        OneLine(companion), "'"));
+  }
+  return absl::OkStatus();
+}
+
+// Selects the models that become the methods.
+absl::StatusOr<std::vector<exir::MethodArchive>> ChooseModels(
+    const std::vector<MethodSource>& methods) {
+  std::vector<exir::MethodArchive> archives;
+  for (const MethodSource& method : methods) {
+    ABSL_ASSIGN_OR_RETURN(ArchiveModel chosen, ChooseModel(method.archive, method.name));
+    archives.push_back({method.name, std::move(chosen.path), std::move(chosen.model)});
+  }
+  return archives;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& options,
+                                                          bool& bad_usage) {
+  bad_usage = false;
+  ABSL_ASSIGN_OR_RETURN(const std::vector<std::string> saved, SavedMethods(options.input));
+  auto lowering = std::make_unique<Lowering>();
+  ABSL_ASSIGN_OR_RETURN(lowering->ops, exir::CreateStandardOps());
+  bad_usage = true;
+  ABSL_ASSIGN_OR_RETURN(lowering->methods, MethodsOf(options, saved));
+  ABSL_RETURN_IF_ERROR(CheckFormat(options));
+  ABSL_ASSIGN_OR_RETURN(lowering->partitioners,
+                        ChooseBackends(BackendsOf(options), options.compile_specs));
+  for (const MethodSource& method : lowering->methods) {
+    lowering->files.push_back(ParseArchiveModel(method.archive).path);
+  }
+  ABSL_ASSIGN_OR_RETURN(const MaxSizes max_sizes, ParseMaxSizes(options.max_size));
+  exir::PipelineOptions& pipeline = lowering->pipeline;
+  pipeline.limits = options.limits.ForLowering();
+  pipeline.partitioners = lowering->partitioners.chosen;
+  for (const std::string& text : options.constant_methods) {
+    auto method = ParseConstantMethod(text);
+    if (!method.ok()) return method.status();
+    pipeline.constant_methods.push_back(*std::move(method));
+  }
+  for (const auto& [name, list] : pipeline.partitioners.own) {
+    if (std::any_of(lowering->methods.begin(), lowering->methods.end(),
+                    [&](const MethodSource& method) { return method.name == name; })) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("--backend: unknown method '", OneLine(name), "'"));
+  }
+  pipeline.backends = &AotBackends();
+  pipeline.to_backend.threads = options.threads;
+  pipeline.emit.write_state_in_place = options.write_state_in_place;
+  pipeline.fold_constants = !options.no_fold_constants;
+  pipeline.fold_budget = options.fold_budget;
+  pipeline.quant_fusion_and_const_prop = options.quant_fusion_and_const_prop;
+  pipeline.random_seed = options.random_seed;
+  if (IsPte(options)) {
+    pipeline.transform_passes.all = {pte::RowMajorTensors()};
+    pipeline.passes = pte::PortablePasses();
+    pipeline.random_seed.reset();  // ExecuTorch has its own generator
+  }
+  max_sizes.SetIn(pipeline);
+  bad_usage = false;
+  return lowering;
+}
+
+absl::StatusOr<exir::MethodPrograms> ImportForLowering(const Lowering& lowering,
+                                                       exir::PipelineReport& report) {
+  ABSL_ASSIGN_OR_RETURN(const std::vector<exir::MethodArchive> archives,
+                        ChooseModels(lowering.methods));
+  return exir::ImportMethods(archives, *lowering.ops, lowering.pipeline, &report);
+}
+
+absl::StatusOr<exir::SerializedProgram> SerializeLowered(const LowerOptions& options,
+                                                         const exir::ProgramImage& image,
+                                                         const exir::OpRegistry& ops) {
+  if (IsPte(options)) {
+    return pte::SerializeProgram(image, ops, {.external_constants = options.external_constants});
+  }
+  return exir::SerializeProgram(
+      image, {.companions = true, .constants_companion = options.external_constants});
+}
+
+}  // namespace belay::tools
