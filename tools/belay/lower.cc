@@ -6,6 +6,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include "exir/model_file.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
+#include "exir/quantize/recipe_file.h"
 #include "exir/serialize/saved_programs.h"
 #include "exir/serialize/serializer.h"
 #include "nlohmann/json.hpp"
@@ -33,8 +35,10 @@
 #include "tools/belay/lower_page.h"
 #include "tools/belay/lower_report.h"
 #include "tools/belay/max_sizes.h"
+#include "tools/belay/method_options.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/progress.h"
+#include "tools/belay/quantized_methods.h"
 #include "tools/belay/same_file.h"
 #include "tools/graph/draw_exported.h"
 
@@ -86,54 +90,6 @@ absl::StatusOr<std::pair<std::string, std::vector<exir::Argument>>> ParseConstan
   return std::make_pair(text.substr(0, equals), std::move(values));
 }
 
-struct MethodOption {
-  std::string name;
-  std::string archive;  // FILE or FILE:MODEL
-};
-
-// Returns the methods of a file of saved programs; empty for other files.
-absl::StatusOr<std::vector<std::string>> SavedMethods(const std::string& file) {
-  const absl::StatusOr<bool> saved = exir::IsSavedProgramsFile(file);
-  if (!saved.ok() || !*saved) return std::vector<std::string>();
-  return exir::ModelNames(file);
-}
-
-// `saved`: the methods of the input file, which keep their names.
-absl::StatusOr<std::vector<MethodOption>> MethodsOf(const LowerOptions& options,
-                                                    const std::vector<std::string>& saved) {
-  std::vector<MethodOption> methods;
-  for (const std::string& name : saved) {
-    methods.push_back({name, absl::StrCat(options.input, ":", name)});
-  }
-  if (saved.empty() && !options.input.empty()) methods.push_back({"forward", options.input});
-  for (const std::string& text : options.methods) {
-    const size_t equals = text.find('=');
-    if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--method: expected NAME=FILE, got '", OneLine(text), "'"));
-    }
-    MethodOption method{text.substr(0, equals), text.substr(equals + 1)};
-    if (!IsUtf8(method.name)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--method: the name in '", OneLine(text), "' is not UTF-8"));
-    }
-    const bool again = std::any_of(methods.begin(), methods.end(),
-                                   [&](const auto& m) { return m.name == method.name; });
-    if (again) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the method '", OneLine(method.name), "' is given twice",
-                       options.input.empty() || method.name != "forward"
-                           ? ""
-                           : "; the unnamed archive is 'forward'"));
-    }
-    methods.push_back(std::move(method));
-  }
-  if (methods.empty()) {
-    return absl::InvalidArgumentError("lower needs an archive, or --method NAME=FILE");
-  }
-  return methods;
-}
-
 // Checks that no output replaces another input or output file of the command.
 absl::Status CheckFiles(const LowerOptions& options, const std::vector<MethodOption>& methods) {
   for (const std::string& beside : {options.report, options.html}) {
@@ -172,17 +128,6 @@ exir::Stage StageOf(const std::string& name) {
   return name == "aten"   ? exir::Stage::kAten
          : name == "edge" ? exir::Stage::kEdge
                           : exir::Stage::kLowered;
-}
-
-// Selects the models that become the methods.
-absl::StatusOr<std::vector<exir::MethodArchive>> ChooseModels(
-    const std::vector<MethodOption>& methods) {
-  std::vector<exir::MethodArchive> archives;
-  for (const MethodOption& method : methods) {
-    ABSL_ASSIGN_OR_RETURN(ArchiveModel chosen, ChooseModel(method.archive, method.name));
-    archives.push_back({method.name, std::move(chosen.path), std::move(chosen.model)});
-  }
-  return archives;
 }
 
 // Serializes to the format of the options.
@@ -243,10 +188,25 @@ void PrintUncheckedGuards(const std::vector<exir::UncheckedGuard>& guards) {
 int Lower(const LowerOptions& options) {
   const absl::StatusOr<std::vector<std::string>> saved = SavedMethods(options.input);
   if (!saved.ok()) return Report(saved.status());
-  const absl::StatusOr<std::vector<MethodOption>> methods = MethodsOf(options, *saved);
+  const absl::StatusOr<std::vector<MethodOption>> methods =
+      MethodsOf("lower", options.input, options.methods, *saved);
   if (!methods.ok()) return ReportBadUsage(methods.status());
   if (const absl::Status status = CheckFiles(options, *methods); !status.ok()) {
     return ReportBadUsage(status);
+  }
+  std::optional<exir::Recipe> recipe;
+  if (!options.quantize.empty() && options.stage == "aten") {
+    return ReportBadUsage(
+        absl::InvalidArgumentError("--quantize changes edge programs, after the stage 'aten'"));
+  }
+  if (!options.quantize.empty()) {
+    absl::StatusOr<exir::Recipe> found = exir::FindRecipe(options.quantize);
+    if (!found.ok()) return ReportBadRecipe(options.quantize, found.status());
+    recipe = *std::move(found);
+    const absl::Status status = CheckCalibration(*recipe, options.calibration);
+    if (!status.ok()) return ReportBadUsage(status);
+  } else if (!options.calibration.empty()) {
+    return ReportBadUsage(absl::InvalidArgumentError("--calibration needs --quantize"));
   }
   const absl::StatusOr<Partitioners> partitioners =
       ChooseBackends(BackendsOf(options), options.compile_specs);
@@ -312,6 +272,16 @@ int Lower(const LowerOptions& options) {
   absl::StatusOr<exir::MethodPrograms> programs =
       exir::ImportMethods(*archives, **ops, pipeline, &report);
   if (!programs.ok()) return Report(programs.status());
+  std::optional<QuantizeReport> quantized;
+  if (recipe.has_value()) {
+    programs = exir::LowerToStage(*std::move(programs), exir::Stage::kEdge, pipeline, &report);
+    if (!programs.ok()) return Report(programs.status());
+    pipeline.transform_passes = {};  // done
+    absl::StatusOr<QuantizeReport> result = QuantizeMethods(
+        *programs, {*recipe, options.calibration, *max_sizes, &partitioners->chosen});
+    if (!result.ok()) return Report(result.status());
+    quantized = *std::move(result);
+  }
   if (!options.stage.empty()) {
     programs = exir::LowerToStage(*std::move(programs), StageOf(options.stage), pipeline, &report);
     if (!programs.ok()) return Report(programs.status());
@@ -344,7 +314,8 @@ int Lower(const LowerOptions& options) {
   const auto serialized = Serialize(options, *image, **ops);
   if (!serialized.ok()) return Report(serialized.status());
   if (const absl::Status status = CheckBudget(); !status.ok()) return Report(status);
-  const nlohmann::json json = LowerReportJson(report, serialized->size);
+  nlohmann::json json = LowerReportJson(report, serialized->size);
+  if (quantized.has_value()) json["quantization"] = QuantizeReportJson(*quantized);
   const std::string text = JsonText(json);
   std::string page;
   if (!options.html.empty()) page = LowerPage(options.output, json, drawn, *image);
@@ -356,6 +327,7 @@ int Lower(const LowerOptions& options) {
   if (options.json) {
     std::cout << text;
   } else if (options.dump_after.empty()) {
+    if (quantized.has_value()) PrintQuantizeReport(*quantized);
     PrintLowerReport(report, serialized->size, options.output);
   }
   return kDone;
@@ -439,6 +411,15 @@ Command LowerCommand() {
             {.least = 0, .excludes = {"--no-fold-constants"}}},
            {"--quant-fusion-and-const-prop", &lower->quant_fusion_and_const_prop,
             "uses quantized operators where available"},
+           {"--quantize",
+            &lower->quantize,
+            "quantizes first: name of a recipe, or a file that ends in .json "
+            "(docs/quantization.md)",
+            {.not_empty = true}},
+           {"--calibration",
+            &lower->calibration,
+            "PATH: calibration data for --quantize, as of 'belay quantize' (repeatable)",
+            {.repeatable = true, .one_value = true}},
            {"--stage",
             &lower->stage,
             "stops at this stage and writes the programs (.bir), for lower, inspect and verify",
