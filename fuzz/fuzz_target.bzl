@@ -18,6 +18,7 @@ FUZZ_TARGETS = [
     "pt2_zip",
     "ptd_file",
     "pte_program",
+    "recipe_file",
     "sample_inputs",
     "saved_programs",
     "schema_string",

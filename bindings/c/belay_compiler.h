@@ -68,7 +68,8 @@ typedef struct belay_lower_options {
   /* Methods that return constants: each "NAME=VALUE", where VALUE is JSON. */
   const char* const* constant_methods;
   size_t num_constant_methods;
-  /* Name of a quantization recipe; NULL: none. */
+  /* Name of a quantization recipe without calibration data, or a file of one that ends in .json
+   * (docs/quantization.md); NULL: none. */
   const char* quantize;
   int64_t random_seed;
   int32_t threads; /* of the backends' preprocessing; 0: 1 */
@@ -91,7 +92,7 @@ typedef struct belay_lowered belay_lowered;
  *   INVALID_ARGUMENT    invalid options; unknown backends; a malformed archive
  *   NOT_FOUND           no such file or model
  *   DATA_LOSS           a truncated or damaged archive
- *   UNIMPLEMENTED       unsupported content (lists all nodes; belay_error_nodes); quantization
+ *   UNIMPLEMENTED       unsupported content (lists all nodes; belay_error_nodes)
  *   RESOURCE_EXHAUSTED, DEADLINE_EXCEEDED, CANCELLED  as set in the options */
 BELAY_API belay_status belay_lower(const belay_archive* archives, size_t num_archives,
                                    const belay_lower_options* options, belay_lowered** lowered,

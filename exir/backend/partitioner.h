@@ -5,6 +5,7 @@
 #ifndef BELAY_EXIR_BACKEND_PARTITIONER_H_
 #define BELAY_EXIR_BACKEND_PARTITIONER_H_
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -66,12 +67,44 @@ struct PreservedOps {
   std::function<bool(const ExportedProgram&, GraphId, NodeId)> filter;
 };
 
+// One operator that a backend computes on int8 tensors: its float32 operands are dequantized and its
+// result is quantized, with scales and zero points per tensor that are known ahead of time.
+struct QuantizationPattern {
+  enum class Kind : uint8_t {
+    // Multiplies an activation by an int8 constant with one scale per output channel.
+    kAnchor,
+    // Operands and result may have any parameters; all operands are activations of equal sizes.
+    kSum,
+    // Operands and result have the same parameters.
+    kMovement,
+    // Elementwise. One or more such operators that compute a function of one activation, and
+    // scalars, become one operation on int8.
+    kTable,
+  };
+  std::string op;  // OpOverload::name() of the ATen operator; several patterns may have the same
+  Kind kind = Kind::kAnchor;
+  // Whether it may follow an anchor or a sum as part of the same operation, before the result is
+  // quantized: relu, hardtanh.
+  bool bounds = false;
+  // Whether this node is supported. Empty: all nodes of the operator.
+  std::function<bool(const ExportedProgram&, NodeId)> accepts = {};
+};
+struct QuantizationPatterns {
+  std::vector<QuantizationPattern> patterns;
+  // Whether anchors and sums are computed on int8 only if their result is quantized. Otherwise they
+  // may return float32.
+  bool quantizes_results = false;
+};
+
 class Partitioner {
  public:
   virtual ~Partitioner() = default;
   // Must be deterministic: the same program gives the same answer. Errors are passed to the caller.
   virtual absl::StatusOr<PartitionResult> Partition(const ExportedProgram& program) const = 0;
   virtual PreservedOps OpsToNotDecompose(const ExportedProgram&) const { return {}; }
+  // Operators to quantize statically (exir/quantize), since the backend then computes them on
+  // integers. Default: none.
+  virtual QuantizationPatterns StaticQuantization() const { return {}; }
 };
 
 }  // namespace belay::exir

@@ -162,6 +162,16 @@ constexpr std::string_view kCommandLines[] = {
     "",
 };
 
+constexpr std::string_view kRecipes[] = {
+    R"({"recipe": "weights-int4", "group_size": 64, "symmetric": false, "scale": "range",)"
+    R"( "rules": [{"module": "layers.*.mlp", "recipe": "weights-int8"},)"
+    R"( {"op": "linear", "node": "addmm_?", "recipe": "none"}]})",
+    R"({"recipe": "int8-static", "observer": "percentile", "percentile": 99.9})",
+    R"({"recipe": "int9", "bits": 4, "group_size": 33, "rules": [{}, 7, {"op": ""}]})",
+    R"({"rules": [{"module": "****a*b*", "recipe": "8da4w+embeddings-int4"}]})",
+    "",
+};
+
 template <size_t n>
 void AddTexts(Seeds& seeds, const std::string& corpus, const std::string_view (&texts)[n]) {
   for (size_t i = 0; i < n; ++i) {
@@ -254,6 +264,7 @@ void AddSavedPrograms(Seeds& seeds) {
 
 void AddTextSeeds(Seeds& seeds) {
   AddTexts(seeds, "sym_expr", kExpressions);
+  AddTexts(seeds, "recipe_file", kRecipes);
   AddTexts(seeds, "schema_string", kSchemas);
   AddTexts(seeds, "text_form", kPrograms);
   AddSavedPrograms(seeds);

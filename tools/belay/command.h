@@ -34,10 +34,26 @@ struct LowerOptions {
   bool no_fold_constants = false;
   uint64_t fold_budget = uint64_t{1} << 20;  // exir::PipelineOptions::fold_budget
   bool quant_fusion_and_const_prop = false;
+  std::string quantize;                  // a recipe (exir/quantize/recipe_file.h); "" for none
+  std::vector<std::string> calibration;  // files and folders (CalibrationFiles)
   bool json = false;
   CommandLimits limits;
 };
 int Lower(const LowerOptions& options);
+
+struct QuantizeOptions {
+  std::string input, output, recipe;
+  std::vector<std::string> methods;             // as LowerOptions::methods
+  std::vector<std::string> backends = {"cpu"};  // [METHOD:]NAMES, or "none"
+  std::vector<std::string> max_size;            // as LowerOptions::max_size
+  std::vector<std::string> calibration;         // files and folders (CalibrationFiles)
+  bool json = false;
+  CommandLimits limits;
+};
+// Writes quantized edge programs.
+int Quantize(const QuantizeOptions& options);
+// Prints an error about a recipe: bad usage for a name, bad input for a file.
+int ReportBadRecipe(const std::string& recipe, const absl::Status& status);
 
 struct RunOptions {
   std::string program, method = "forward", output_dir, engine = "highway";
@@ -154,6 +170,7 @@ int VerifySignature(const VerifySignatureOptions& options);
 
 // Command-line descriptions of the subcommands.
 Command LowerCommand();
+Command QuantizeCommand();
 Command RunCommand();
 Command InspectCommand();
 Command VerifyCommand();

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -29,6 +30,7 @@
 #include "tools/belay/lowering.h"
 #include "tools/belay/printing.h"
 #include "tools/belay/progress.h"
+#include "tools/belay/quantized_methods.h"
 #include "tools/belay/same_file.h"
 #include "tools/graph/draw_exported.h"
 
@@ -36,7 +38,7 @@ namespace belay::tools {
 namespace {
 
 // Checks that no output replaces another input or output file of the command.
-absl::Status CheckFiles(const LowerOptions& options, const std::vector<MethodSource>& methods) {
+absl::Status CheckFiles(const LowerOptions& options, const std::vector<MethodOption>& methods) {
   for (const std::string& beside : {options.report, options.html}) {
     if (!IsSameFile(beside, options.output)) continue;
     return absl::InvalidArgumentError(
@@ -46,7 +48,7 @@ absl::Status CheckFiles(const LowerOptions& options, const std::vector<MethodSou
     return absl::InvalidArgumentError(
         absl::StrCat("--report and --html would write to the same file, ", options.html));
   }
-  for (const MethodSource& method : methods) {
+  for (const MethodOption& method : methods) {
     const std::string archive = ParseArchiveModel(method.archive).path;
     for (const std::string& written : {options.output, options.report, options.html}) {
       if (!IsSameFile(written, archive)) continue;
@@ -137,6 +139,9 @@ int Lower(const LowerOptions& options) {
   exir::PipelineReport report;
   absl::StatusOr<exir::MethodPrograms> programs = ImportForLowering(**lowering, report);
   if (!programs.ok()) return Report(programs.status());
+  const absl::StatusOr<std::optional<QuantizeReport>> quantized =
+      QuantizeForLowering(options, **lowering, *programs, report);
+  if (!quantized.ok()) return Report(quantized.status());
   if (!options.stage.empty()) {
     programs = exir::LowerToStage(*std::move(programs), StageOf(options.stage), pipeline, &report);
     if (!programs.ok()) return Report(programs.status());
@@ -169,7 +174,8 @@ int Lower(const LowerOptions& options) {
   const auto serialized = SerializeLowered(options, *image, *(*lowering)->ops);
   if (!serialized.ok()) return Report(serialized.status());
   if (const absl::Status status = CheckBudget(); !status.ok()) return Report(status);
-  const nlohmann::json json = LowerReportJson(report, serialized->size);
+  nlohmann::json json = LowerReportJson(report, serialized->size);
+  if (quantized->has_value()) json["quantization"] = QuantizeReportJson(**quantized);
   const std::string text = JsonText(json);
   std::string page;
   if (!options.html.empty()) page = LowerPage(options.output, json, drawn, *image);
@@ -181,6 +187,7 @@ int Lower(const LowerOptions& options) {
   if (options.json) {
     std::cout << text;
   } else if (options.dump_after.empty()) {
+    if (quantized->has_value()) PrintQuantizeReport(**quantized, std::cout);
     WriteLowerReport(report, serialized->size, options.output, std::cout);
   }
   return kDone;
@@ -266,6 +273,15 @@ Command LowerCommand() {
             {.least = 0, .excludes = {"--no-fold-constants"}}},
            {"--quant-fusion-and-const-prop", &lower->quant_fusion_and_const_prop,
             "uses quantized operators where available"},
+           {"--quantize",
+            &lower->quantize,
+            "quantizes first: name of a recipe, or a file that ends in .json "
+            "(docs/quantization.md)",
+            {.not_empty = true}},
+           {"--calibration",
+            &lower->calibration,
+            "PATH: calibration data for --quantize, as of 'belay quantize' (repeatable)",
+            {.repeatable = true, .one_value = true}},
            {"--stage",
             &lower->stage,
             "stops at this stage and writes the programs (.bir), for lower, inspect and verify",

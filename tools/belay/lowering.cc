@@ -11,6 +11,7 @@
 #include "executorch/writer/program_serializer.h"
 #include "exir/model_file.h"
 #include "exir/ops/standard_ops.h"
+#include "exir/quantize/recipe_file.h"
 #include "exir/serialize/saved_programs.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/status_macros.h"
@@ -71,49 +72,6 @@ absl::StatusOr<std::pair<std::string, std::vector<exir::Argument>>> ParseConstan
   return std::make_pair(text.substr(0, equals), std::move(values));
 }
 
-// Returns the methods of a file of saved programs; empty for other files.
-absl::StatusOr<std::vector<std::string>> SavedMethods(const std::string& file) {
-  const absl::StatusOr<bool> saved = exir::IsSavedProgramsFile(file);
-  if (!saved.ok() || !*saved) return std::vector<std::string>();
-  return exir::ModelNames(file);
-}
-
-// `saved`: the methods of the input file, which keep their names.
-absl::StatusOr<std::vector<MethodSource>> MethodsOf(const LowerOptions& options,
-                                                    const std::vector<std::string>& saved) {
-  std::vector<MethodSource> methods;
-  for (const std::string& name : saved) {
-    methods.push_back({name, absl::StrCat(options.input, ":", name)});
-  }
-  if (saved.empty() && !options.input.empty()) methods.push_back({"forward", options.input});
-  for (const std::string& text : options.methods) {
-    const size_t equals = text.find('=');
-    if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--method: expected NAME=FILE, got '", OneLine(text), "'"));
-    }
-    MethodSource method{text.substr(0, equals), text.substr(equals + 1)};
-    if (!IsUtf8(method.name)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--method: the name in '", OneLine(text), "' is not UTF-8"));
-    }
-    const bool again = std::any_of(methods.begin(), methods.end(),
-                                   [&](const auto& m) { return m.name == method.name; });
-    if (again) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the method '", OneLine(method.name), "' is given twice",
-                       options.input.empty() || method.name != "forward"
-                           ? ""
-                           : "; the unnamed archive is 'forward'"));
-    }
-    methods.push_back(std::move(method));
-  }
-  if (methods.empty()) {
-    return absl::InvalidArgumentError("lower needs an archive, or --method NAME=FILE");
-  }
-  return methods;
-}
-
 absl::Status CheckFormat(const LowerOptions& options) {
   if (!options.format.empty() && options.format != "belay" && options.format != "pte") {
     return absl::InvalidArgumentError(
@@ -130,15 +88,20 @@ absl::Status CheckFormat(const LowerOptions& options) {
   return absl::OkStatus();
 }
 
-// Selects the models that become the methods.
-absl::StatusOr<std::vector<exir::MethodArchive>> ChooseModels(
-    const std::vector<MethodSource>& methods) {
-  std::vector<exir::MethodArchive> archives;
-  for (const MethodSource& method : methods) {
-    ABSL_ASSIGN_OR_RETURN(ArchiveModel chosen, ChooseModel(method.archive, method.name));
-    archives.push_back({method.name, std::move(chosen.path), std::move(chosen.model)});
+// Finds the recipe, and checks the options that depend on it. nullopt without a recipe.
+absl::StatusOr<std::optional<exir::Recipe>> RecipeOf(const LowerOptions& options, bool& bad_usage) {
+  if (options.quantize.empty()) {
+    if (options.calibration.empty()) return std::nullopt;
+    return absl::InvalidArgumentError("--calibration needs --quantize");
   }
-  return archives;
+  if (options.stage == "aten") {
+    return absl::InvalidArgumentError("--quantize changes edge programs, after the stage 'aten'");
+  }
+  bad_usage = !options.quantize.ends_with(".json");
+  ABSL_ASSIGN_OR_RETURN(exir::Recipe recipe, exir::FindRecipe(options.quantize));
+  bad_usage = true;
+  ABSL_RETURN_IF_ERROR(CheckCalibration(recipe, options.calibration));
+  return recipe;
 }
 
 }  // namespace
@@ -150,14 +113,16 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
   auto lowering = std::make_unique<Lowering>();
   ABSL_ASSIGN_OR_RETURN(lowering->ops, exir::CreateStandardOps());
   bad_usage = true;
-  ABSL_ASSIGN_OR_RETURN(lowering->methods, MethodsOf(options, saved));
+  ABSL_ASSIGN_OR_RETURN(lowering->methods,
+                        MethodsOf("lower", options.input, options.methods, saved));
+  ABSL_ASSIGN_OR_RETURN(lowering->recipe, RecipeOf(options, bad_usage));
   ABSL_RETURN_IF_ERROR(CheckFormat(options));
   ABSL_ASSIGN_OR_RETURN(lowering->partitioners,
                         ChooseBackends(BackendsOf(options), options.compile_specs));
-  for (const MethodSource& method : lowering->methods) {
+  for (const MethodOption& method : lowering->methods) {
     lowering->files.push_back(ParseArchiveModel(method.archive).path);
   }
-  ABSL_ASSIGN_OR_RETURN(const MaxSizes max_sizes, ParseMaxSizes(options.max_size));
+  ABSL_ASSIGN_OR_RETURN(lowering->max_sizes, ParseMaxSizes(options.max_size));
   exir::PipelineOptions& pipeline = lowering->pipeline;
   pipeline.limits = options.limits.ForLowering();
   pipeline.partitioners = lowering->partitioners.chosen;
@@ -168,7 +133,7 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
   }
   for (const auto& [name, list] : pipeline.partitioners.own) {
     if (std::any_of(lowering->methods.begin(), lowering->methods.end(),
-                    [&](const MethodSource& method) { return method.name == name; })) {
+                    [&](const MethodOption& method) { return method.name == name; })) {
       continue;
     }
     return absl::InvalidArgumentError(
@@ -186,7 +151,7 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
     pipeline.passes = pte::PortablePasses();
     pipeline.random_seed.reset();  // ExecuTorch has its own generator
   }
-  max_sizes.SetIn(pipeline);
+  lowering->max_sizes.SetIn(pipeline);
   bad_usage = false;
   return lowering;
 }
@@ -196,6 +161,18 @@ absl::StatusOr<exir::MethodPrograms> ImportForLowering(const Lowering& lowering,
   ABSL_ASSIGN_OR_RETURN(const std::vector<exir::MethodArchive> archives,
                         ChooseModels(lowering.methods));
   return exir::ImportMethods(archives, *lowering.ops, lowering.pipeline, &report);
+}
+
+absl::StatusOr<std::optional<QuantizeReport>> QuantizeForLowering(const LowerOptions& options,
+                                                                  Lowering& lowering,
+                                                                  exir::MethodPrograms& programs,
+                                                                  exir::PipelineReport& report) {
+  if (!lowering.recipe.has_value()) return std::nullopt;
+  ABSL_ASSIGN_OR_RETURN(programs, exir::LowerToStage(std::move(programs), exir::Stage::kEdge,
+                                                     lowering.pipeline, &report));
+  lowering.pipeline.transform_passes = {};  // done
+  return QuantizeMethods(programs, {*lowering.recipe, options.calibration, lowering.max_sizes,
+                                    &lowering.partitioners.chosen});
 }
 
 absl::StatusOr<exir::SerializedProgram> SerializeLowered(const LowerOptions& options,

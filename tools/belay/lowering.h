@@ -3,6 +3,7 @@
 #define BELAY_TOOLS_BELAY_LOWERING_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,21 +11,22 @@
 #include "exir/emit/program_image.h"
 #include "exir/op/op_registry.h"
 #include "exir/pipeline.h"
+#include "exir/quantize/recipe.h"
 #include "exir/serialize/serializer.h"
 #include "tools/belay/chosen_backends.h"
 #include "tools/belay/command.h"
+#include "tools/belay/max_sizes.h"
+#include "tools/belay/method_options.h"
+#include "tools/belay/quantized_methods.h"
 
 namespace belay::tools {
 
-struct MethodSource {
-  std::string name;
-  std::string archive;  // FILE or FILE:MODEL
-};
-
 // A lowering whose options are parsed. `pipeline` refers to the other members.
 struct Lowering {
-  std::vector<MethodSource> methods;
+  std::vector<MethodOption> methods;
   Partitioners partitioners;
+  MaxSizes max_sizes;
+  std::optional<exir::Recipe> recipe;  // of quantization
   std::unique_ptr<exir::OpRegistry> ops;
   exir::PipelineOptions pipeline;
   std::vector<std::string> files;  // of the archives
@@ -32,7 +34,7 @@ struct Lowering {
 
 // Parses the input, the methods and the options of lowering. Does not check output files.
 // `bad_usage` becomes whether the error is in the options, not in a file.
-//   kInvalidArgument  an option that is malformed or contradicts another; an unknown backend
+//   kInvalidArgument  an option that is malformed or contradicts another; an unknown backend or recipe
 //   errors of reading the names in a file of saved programs
 absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& options,
                                                           bool& bad_usage);
@@ -40,6 +42,14 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
 // Imports the methods. Errors of ChooseModel and ImportMethods.
 absl::StatusOr<exir::MethodPrograms> ImportForLowering(const Lowering& lowering,
                                                        exir::PipelineReport& report);
+
+// Replaces the programs by quantized edge programs, if the options name a recipe. Returns the losses;
+// nullopt without a recipe. On error the programs may be edge programs. Errors of LowerToStage and
+// QuantizeMethods.
+absl::StatusOr<std::optional<QuantizeReport>> QuantizeForLowering(const LowerOptions& options,
+                                                                  Lowering& lowering,
+                                                                  exir::MethodPrograms& programs,
+                                                                  exir::PipelineReport& report);
 
 // Serializes to the format of the options. The result refers to `image`.
 absl::StatusOr<exir::SerializedProgram> SerializeLowered(const LowerOptions& options,

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/cpu_backend.h"
 #include "backends/cpu/aot/passes/fuse_pointwise.h"
+#include "backends/cpu/aot/static_quantization.h"
 #include "exir/backend/partitioners/capability_partitioner.h"
 #include "exir/backend/partitioners/tag_constants.h"
 #include "exir/ir/text.h"
@@ -147,6 +148,10 @@ class CpuPartitioner final : public exir::Partitioner {
     }
     exir::TagConstantData(program, result);
     return result;
+  }
+
+  exir::QuantizationPatterns StaticQuantization() const override {
+    return StaticQuantizationPatterns();
   }
 
  private:

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -54,14 +55,6 @@ absl::StatusOr<std::vector<std::string>> Strings(const char* const* list, size_t
   return strings;
 }
 
-// Adds quantization to the options. Recipes need exir/quantize, which this library does not have.
-absl::Status ApplyRecipe(const char* recipe) {
-  if (recipe == nullptr) return absl::OkStatus();
-  return absl::UnimplementedError(
-      absl::StrCat("quantize: the recipe '", tools::OneLine(recipe),
-                   "' is not supported; quantize the model before torch.export"));
-}
-
 absl::Status AddArchive(const belay_archive& archive, MemoryFiles& files,
                         tools::LowerOptions& options) {
   const std::string method = archive.method == nullptr ? "" : archive.method;
@@ -109,6 +102,7 @@ absl::StatusOr<tools::LowerOptions> OptionsOf(const belay_archive* archives, siz
     ABSL_RETURN_IF_ERROR(AddArchive(archive, files, options));
   }
   if (known.format != nullptr) options.format = known.format;
+  if (known.quantize != nullptr) options.quantize = known.quantize;
   ABSL_ASSIGN_OR_RETURN(options.backends, Strings(known.backends, known.num_backends, "backends"));
   ABSL_ASSIGN_OR_RETURN(options.compile_specs,
                         Strings(known.compile_specs, known.num_compile_specs, "compile_specs"));
@@ -154,6 +148,8 @@ absl::StatusOr<std::unique_ptr<belay_lowered>> LowerWith(const tools::LowerOptio
   }
   exir::PipelineReport report;
   ABSL_ASSIGN_OR_RETURN(exir::MethodPrograms programs, ImportForLowering(*lowering, report));
+  ABSL_ASSIGN_OR_RETURN(const std::optional<tools::QuantizeReport> quantized,
+                        QuantizeForLowering(options, *lowering, programs, report));
   ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image,
                         exir::LowerPrograms(std::move(programs), pipeline, &report));
   ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram serialized,
@@ -166,9 +162,11 @@ absl::StatusOr<std::unique_ptr<belay_lowered>> LowerWith(const tools::LowerOptio
   std::unique_ptr<belay_lowered> lowered(new (std::nothrow) belay_lowered);
   if (lowered == nullptr) return NoMemory("a program");
   lowered->program = serialized.ToString();
-  const nlohmann::json json = tools::LowerReportJson(report, serialized.size);
+  nlohmann::json json = tools::LowerReportJson(report, serialized.size);
+  if (quantized.has_value()) json["quantization"] = tools::QuantizeReportJson(*quantized);
   lowered->json = tools::JsonText(json);
   std::ostringstream text;
+  if (quantized.has_value()) tools::PrintQuantizeReport(*quantized, text);
   tools::WriteLowerReport(report, serialized.size, "program", text);
   for (const std::string& note : report.notes) text << "note: " << tools::OneLine(note) << "\n";
   lowered->text = text.str();
@@ -180,7 +178,6 @@ absl::StatusOr<std::unique_ptr<belay_lowered>> Lower(const belay_archive* archiv
                                                      size_t num_archives,
                                                      const belay_lower_options* given) {
   ABSL_ASSIGN_OR_RETURN(const belay_lower_options known, Known(given));
-  ABSL_RETURN_IF_ERROR(ApplyRecipe(known.quantize));
   MemoryFiles files;
   ABSL_ASSIGN_OR_RETURN(const tools::LowerOptions options,
                         OptionsOf(archives, num_archives, known, files));

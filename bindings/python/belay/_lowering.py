@@ -115,7 +115,7 @@ def lower(
         programs (.bir); or a dict from method names to these.
       backends: names in order of priority, such as "cpu" or ["xnnpack", "cpu"], or "none". "METHOD:NAMES" is for one
         method. None: "cpu".
-      quantize: name of a quantization recipe. Not supported yet.
+      quantize: name of a quantization recipe without calibration data, or a file of one that ends in .json.
       compile_specs: options of backends, each "BACKEND:KEY=VALUE".
       max_size: upper bound of the sizes to which the model gives none; a dict from symbols to bounds for single ones.
       constant_methods: methods without arguments that return these numbers, bools or strings, or lists of them.

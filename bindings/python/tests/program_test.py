@@ -38,6 +38,11 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(several.inputs("a")[0]["dtype"], "float32")
         self.assertTrue(belay.verify(archive("mlp"), program))
 
+    def test_quantizes_by_recipe(self):
+        program = belay.lower(archive("mlp"), quantize="weights-int8")
+        self.assertEqual(program.report.json["quantization"]["recipe"], "weights-int8")
+        self.assertIn("quantized", str(program.report))
+
     def test_options_reach_the_compiler(self):
         program = belay.lower(archive("mlp"), backends=["xnnpack", "cpu"], constant_methods={"size": [3, True, "x"]})
         self.assertIn("size", program.methods)
@@ -45,7 +50,7 @@ class ProgramTest(unittest.TestCase):
         self.assert_error("NOT_FOUND", "gpu", belay.lower, archive("mlp"), backends="gpu")
         self.assert_error("RESOURCE_EXHAUSTED", "nodes", belay.lower, archive("mlp"), limit_nodes=1)
         self.assert_error("DEADLINE_EXCEEDED", "", belay.lower, archive("mlp"), timeout=1e-9)
-        self.assert_error("UNIMPLEMENTED", "int8-dynamic", belay.lower, archive("mlp"), quantize="int8-dynamic")
+        self.assert_error("INVALID_ARGUMENT", "int9", belay.lower, archive("mlp"), quantize="int9")
         phases = []
         belay.lower(archive("mlp"), progress=lambda phase, done: phases.append(phase))
         self.assertIn("import", phases)

@@ -47,6 +47,7 @@ enum class Op : uint8_t {
   kMul,
   kNot,
   kPermute,
+  kQuantize,
   kReshape,
   kSoftmax,
   kWhere,
@@ -80,6 +81,7 @@ constexpr Row kRows[] = {
     {"aten.view_copy.default", Op::kReshape},
     {"aten.where.self", Op::kWhere},
     {"dim_order_ops._to_dim_order_copy.default", Op::kCast},
+    {"quantized_decomposed.quantize_per_tensor.default", Op::kQuantize},
 };
 
 // Supported dtypes. Accumulators are float32; other dtypes are widened.
@@ -644,19 +646,20 @@ class AttentionFusion {
       return no("its keys and values are not reshapes of [heads, keys, size] with equal heads");
     }
 
-    // The result has the leading dimensions of the scores; its users, converted or not, reshape it.
+    // The result has the leading dimensions of the scores; its users, converted, quantized or
+    // neither, reshape it.
     sizes[rank - 2] = shape.sizes[rank - 2];
     std::vector<NodeId> results = {last};
     if (rank != graph_.MetaOf(result).rank()) {
       for (NodeId reader : graph_.value(result).users) {
-        if (Is(reader, Op::kCast)) results.push_back(reader);
+        if (IsConversion(reader)) results.push_back(reader);
       }
       for (NodeId id : results) {
         const ValueId read = graph_.ResultOf(id);
         for (NodeId reader : graph_.value(read).users) {
           const bool reshapes =
               Is(reader, Op::kReshape) && node(reader).target->op() == "view_copy";
-          if (!reshapes && (id != last || !Is(reader, Op::kCast))) {
+          if (!reshapes && (id != last || !IsConversion(reader))) {
             return no("its result is used before it is reshaped");
           }
         }
@@ -703,12 +706,14 @@ class AttentionFusion {
     for (NodeId id : results) {
       const ValueId of = graph_.ResultOf(id);
       editor_.SetType(of, TensorMeta::Contiguous(graph_.MetaOf(of).dtype, sizes));
-      if (id != last) casts_.Become(id, result);
+      if (Is(id, Op::kCast)) casts_.Become(id, result);
     }
     for (NodeId id : inside_) handles_.Fuse(editor_, last, id);
     for (NodeId id : results) RemoveReshapes(id);
     return true;
   }
+
+  bool IsConversion(NodeId id) const { return Is(id, Op::kCast) || Is(id, Op::kQuantize); }
 
   bool SwapsLastTwo(NodeId permute) const {
     const std::optional<std::vector<int64_t>> dims = PermutedDims(node(permute));

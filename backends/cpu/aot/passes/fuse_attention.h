@@ -28,6 +28,8 @@ namespace belay::cpu {
 // at any point. Everything then computes in float32: queries, keys, values and a mask of other
 // dtypes are widened first, and scores and weights are not rounded any more.
 //
+// The result may be quantized (quantize_per_tensor) before it is reshaped.
+//
 // Not fused: weights with other users, matmuls of other dtypes than float32, a number of heads
 // known only at run time. Top graph only. `handles` must outlive the pass; so must `diagnostics`,
 // which may be null.

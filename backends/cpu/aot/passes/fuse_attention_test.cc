@@ -430,6 +430,24 @@ TEST(FuseAttention, DoesNotFuseOtherPatterns) {
   }
 }
 
+// SimplifyQuantization moves the quantization of a linear layer's input to the matmul.
+TEST(FuseAttention, FusesQuantizedResults) {
+  const std::string text = absl::StrReplaceAll(
+      Attention(kMasked, kSafe),
+      {{"%y: f32[2,4,5,7] = edge.aten.view_copy.default(%o, [2,4,5,7])",
+        R"(%b: u8[8,5,7] = edge.quantized_decomposed.quantize_per_tensor.default(%o, 0.5, 3, 0, 255, dtype:u8)
+           %y: u8[2,4,5,7] = edge.aten.view_copy.default(%b, [2,4,5,7]))"},
+       {"%z: f32[2,4,5,7] = edge.aten.abs.default(%y)",
+        "%z: f32[2,4,5,7] = edge.quantized_decomposed.dequantize_per_tensor.default(%y, 0.5, 3, 0, "
+        "255, dtype:u8)"}});
+  EXPECT_THAT(
+      Fused(text),
+      ::testing::AllOf(
+          ::testing::HasSubstr("belay_cpu.attention.default(%q, %k, %v, %m"),
+          ::testing::HasSubstr("%b: u8[2,4,5,7] = edge.quantized_decomposed.quantize_per_tensor"),
+          ::testing::HasSubstr("dequantize_per_tensor.default(%b, ")));
+}
+
 TEST(FuseAttention, RequiresReshapedResults) {
   const std::string_view reshape = "%y: f32[2,4,5,7] = edge.aten.view_copy.default(%o, [2,4,5,7])";
   EXPECT_FALSE(IsFused({{reshape, "%y: f32[8,5,7] = edge.aten.abs.default(%o)"}}));

@@ -1,0 +1,96 @@
+#include "backends/cpu/aot/static_quantization.h"
+
+#include <string_view>
+
+namespace belay::cpu {
+namespace {
+
+using exir::Argument;
+using exir::ExportedProgram;
+using exir::Node;
+using exir::NodeId;
+using Kind = exir::QuantizationPattern::Kind;
+
+// Other groups have no integer kernel.
+bool IsPlainOrDepthwise(const ExportedProgram& program, NodeId id) {
+  const Node& node = program.top().node(id);
+  const int64_t* groups = node.argument("groups").get_if<int64_t>();
+  const exir::ValueId* weight = node.value_argument("weight");
+  const exir::TensorMeta* meta =
+      weight == nullptr ? nullptr : program.top().value(*weight).tensor();
+  if (groups == nullptr || meta == nullptr || meta->rank() != 4) return false;
+  return *groups == 1 ||
+         (meta->sizes[0] == exir::SymInt(*groups) && meta->sizes[1] == exir::SymInt(1));
+}
+
+// lower_linear adds the bias as a row.
+bool HasUnscaledBias(const ExportedProgram& program, NodeId id) {
+  const Node& node = program.top().node(id);
+  const auto is_one = [](const Argument& argument) {
+    return argument == Argument(1) || argument == Argument(1.0);
+  };
+  return is_one(node.argument("alpha")) && is_one(node.argument("beta"));
+}
+
+bool HasNoAlpha(const ExportedProgram& program, NodeId id) {
+  const Argument& alpha = program.top().node(id).argument("alpha");
+  return alpha == Argument(1) || alpha == Argument(1.0);
+}
+
+// lower_max_pool2d supports these.
+bool HasUnusedIndices(const ExportedProgram& program, NodeId id) {
+  const exir::Graph& graph = program.top();
+  const Node& node = graph.node(id);
+  const exir::ValueId indices = node.outputs[1].values[0];
+  const auto* dilation = node.argument("dilation").get_if<Argument::List>();
+  const bool dilated =
+      dilation != nullptr && *dilation != Argument::List{1} && *dilation != Argument::List{1, 1};
+  return graph.value(indices).users.empty() && !graph.IsOutput(indices) && !dilated &&
+         node.argument("ceil_mode") == Argument(false);
+}
+
+constexpr std::string_view kMovement[] = {
+    "aten.cat.default",           "aten.permute_copy.default",   "aten.select_copy.int",
+    "aten.slice_copy.Tensor",     "aten.squeeze_copy.dim",       "aten.squeeze_copy.dims",
+    "aten.transpose_copy.int",    "aten.unsqueeze_copy.default", "aten.view_copy.default",
+    "aten.pixel_shuffle.default",
+};
+constexpr std::string_view kElementwise[] = {
+    "aten.add.Scalar",   "aten.add.Tensor",       "aten.clamp.default",      "aten.div.Scalar",
+    "aten.div.Tensor",   "aten.elu.default",      "aten.erf.default",        "aten.exp.default",
+    "aten.gelu.default", "aten.hardtanh.default", "aten.leaky_relu.default", "aten.mul.Scalar",
+    "aten.mul.Tensor",   "aten.relu.default",     "aten.rsub.Scalar",        "aten.sigmoid.default",
+    "aten.sub.Scalar",   "aten.sub.Tensor",       "aten.tanh.default",
+};
+constexpr std::string_view kBounds[] = {"aten.clamp.default", "aten.hardtanh.default",
+                                        "aten.relu.default"};
+
+bool IsBounds(std::string_view op) {
+  for (std::string_view bounds : kBounds) {
+    if (op == bounds) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+exir::QuantizationPatterns StaticQuantizationPatterns() {
+  exir::QuantizationPatterns result;
+  const auto add = [&](std::string_view op, Kind kind,
+                       bool (*accepts)(const ExportedProgram&, NodeId) = nullptr) {
+    exir::QuantizationPattern pattern{
+        .op = std::string(op), .kind = kind, .bounds = kind == Kind::kTable && IsBounds(op)};
+    if (accepts != nullptr) pattern.accepts = accepts;
+    result.patterns.push_back(std::move(pattern));
+  };
+  add("aten.addmm.default", Kind::kAnchor, &HasUnscaledBias);
+  add("aten.mm.default", Kind::kAnchor);
+  add("aten.convolution.default", Kind::kAnchor, &IsPlainOrDepthwise);
+  add("aten.add.Tensor", Kind::kSum, &HasNoAlpha);
+  add("aten.max_pool2d_with_indices.default", Kind::kMovement, &HasUnusedIndices);
+  for (std::string_view op : kMovement) add(op, Kind::kMovement);
+  for (std::string_view op : kElementwise) add(op, Kind::kTable);
+  return result;
+}
+
+}  // namespace belay::cpu

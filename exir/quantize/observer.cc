@@ -1,0 +1,169 @@
+#include "exir/quantize/observer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace belay::exir {
+namespace {
+
+constexpr int kBins = 2048;
+constexpr int kLevels = 256;
+constexpr int kUpsampling = 16;
+constexpr float kAveraging = 0.01F;
+
+// Counts the values in kBins equal bins. Equal bounds are widened by 1 to both sides.
+std::vector<double> Histogram(absl::Span<const float> values, double low, double high) {
+  std::vector<double> bins(kBins);
+  if (low == high) {
+    low -= 1;
+    high += 1;
+  }
+  const double factor = kBins / (high - low);
+  for (float x : values) {
+    if (!(x >= low && x <= high)) continue;
+    ++bins[static_cast<size_t>(std::min<double>((x - low) * factor, kBins - 1))];
+  }
+  return bins;
+}
+
+// Distributes a histogram over [low, high] to bins over the wider [new_low, new_high].
+std::vector<double> Widened(const std::vector<double>& bins, double low, double high,
+                            double new_low, double new_high) {
+  std::vector<double> wider(kBins);
+  const double width = (high - low) / (kBins * kUpsampling);
+  const double factor = kBins / (new_high - new_low);
+  for (int i = 0; i < kBins * kUpsampling; ++i) {
+    const double count = bins[static_cast<size_t>(i / kUpsampling)];
+    if (count == 0) continue;
+    const double middle = low + (i + 0.5) * width;
+    const double bin = std::clamp<double>((middle - new_low) * factor, 0, kBins - 1);
+    wider[static_cast<size_t>(bin)] += count / kUpsampling;
+  }
+  return wider;
+}
+
+}  // namespace
+
+void Observer::Observe(absl::Span<const float> values) {
+  float low = std::numeric_limits<float>::infinity(), high = -low;
+  for (float x : values) {
+    if (!std::isfinite(x)) continue;
+    low = std::min(low, x);
+    high = std::max(high, x);
+  }
+  if (low > high) return;
+  if (kind_ == ObserverKind::kHistogram || kind_ == ObserverKind::kPercentile) {
+    AddToHistogram(values, low, high);
+  } else if (!any_) {
+    low_ = low;
+    high_ = high;
+  } else if (kind_ == ObserverKind::kMinMax) {
+    low_ = std::min(low_, low);
+    high_ = std::max(high_, high);
+  } else {
+    low_ += kAveraging * (low - low_);
+    high_ += kAveraging * (high - high_);
+  }
+  any_ = true;
+}
+
+void Observer::AddToHistogram(absl::Span<const float> values, float low, float high) {
+  const float new_low = any_ ? std::min(low, low_) : low;
+  const float new_high = any_ ? std::max(high, high_) : high;
+  std::vector<double> bins = Histogram(values, new_low, new_high);
+  if (any_) {
+    std::vector<double> before = std::move(histogram_);
+    if (low_ == high_ && new_low < new_high) {
+      const double count = std::accumulate(before.begin(), before.end(), 0.0);
+      before = Histogram(absl::MakeConstSpan(&low_, 1), new_low, new_high);
+      for (double& bin : before) bin *= count;
+    } else if (new_low != low_ || new_high != high_) {
+      before = Widened(before, low_, high_, new_low, new_high);
+    }
+    for (size_t i = 0; i < kBins; ++i) bins[i] += before[i];
+  }
+  histogram_ = std::move(bins);
+  low_ = new_low;
+  high_ = new_high;
+}
+
+std::optional<std::pair<float, float>> Observer::Range() const {
+  if (!any_) return std::nullopt;
+  if (kind_ == ObserverKind::kHistogram && low_ < high_) return LeastError();
+  if (kind_ == ObserverKind::kPercentile && low_ < high_) return Percentiles();
+  return std::pair(low_, high_);
+}
+
+// Squared error of quantizing the bins' elements, uniformly distributed in their bins, to kLevels
+// levels over the bins from `start` to `end`.
+double Observer::ErrorOf(int start, int end) const {
+  const double width = (double{high_} - double{low_}) / kBins;
+  const double level = width * (end - start + 1) / kLevels;
+  if (level == 0) return 0;
+  const auto integral = [](double from, double to) {
+    return (to * to * to - from * from * from) / 3;
+  };
+  const double whole = integral(-level / 2, level / 2);
+  double error = 0;
+  for (int i = 0; i < kBins; ++i) {
+    const double density = histogram_[static_cast<size_t>(i)] / width;
+    if (density == 0) continue;
+    const double begin = (i - start) * width, finish = begin + width;
+    const double first = std::clamp<double>(std::floor(begin / level), 0, kLevels - 1);
+    const double last = std::clamp<double>(std::floor(finish / level), 0, kLevels - 1);
+    error +=
+        density * (integral(begin - (first + 0.5) * level, level / 2) + (last - first - 1) * whole +
+                   integral(-level / 2, finish - (last + 0.5) * level));
+  }
+  return error;
+}
+
+std::pair<float, float> Observer::LeastError() const {
+  constexpr double kStep = 1e-5;
+  std::vector<double> sums(kBins);
+  std::partial_sum(histogram_.begin(), histogram_.end(), sums.begin());
+  const double total = sums.back();
+  double alpha = 0, beta = 1, least = std::numeric_limits<double>::infinity();
+  int start = 0, end = kBins - 1;
+  while (alpha < beta) {
+    const double next_alpha = alpha + kStep, next_beta = beta - kStep;
+    int left = start, right = end;
+    while (left < end && sums[static_cast<size_t>(left)] < next_alpha * total) ++left;
+    while (right > start && sums[static_cast<size_t>(right)] > next_beta * total) --right;
+    int next_start = start, next_end = end;
+    if (left - start > end - right) {
+      next_start = left;
+      alpha = next_alpha;
+    } else {
+      next_end = right;
+      beta = next_beta;
+    }
+    if (next_start == start && next_end == end) continue;
+    const double error = ErrorOf(next_start, next_end);
+    if (error > least) break;
+    least = error;
+    start = next_start;
+    end = next_end;
+  }
+  const double width = (double{high_} - double{low_}) / kBins;
+  return {static_cast<float>(low_ + width * start), static_cast<float>(low_ + width * (end + 1))};
+}
+
+std::pair<float, float> Observer::Percentiles() const {
+  const double total = std::accumulate(histogram_.begin(), histogram_.end(), 0.0);
+  const double cut = total * (1 - percentile_ / 100) / 2;
+  const double width = (double{high_} - double{low_}) / kBins;
+  int start = 0, end = kBins - 1;
+  double below = 0, above = 0;
+  while (start < end && below + histogram_[static_cast<size_t>(start)] <= cut) {
+    below += histogram_[static_cast<size_t>(start++)];
+  }
+  while (end > start && above + histogram_[static_cast<size_t>(end)] <= cut) {
+    above += histogram_[static_cast<size_t>(end--)];
+  }
+  return {static_cast<float>(low_ + width * start), static_cast<float>(low_ + width * (end + 1))};
+}
+
+}  // namespace belay::exir

@@ -1,0 +1,86 @@
+#include "exir/quantize/observer.h"
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::FloatNear;
+using ::testing::Optional;
+using ::testing::Pair;
+
+// Three batches whose range grows: of 1000, 1500 and 700 elements.
+std::vector<std::vector<float>> Batches() {
+  std::vector<std::vector<float>> batches(3);
+  for (int i = 0; i < 1000; ++i) {
+    const double outlier = i % 501 == 500 ? 5 : 0;
+    batches[0].push_back(static_cast<float>(std::sin(i * 0.37) * (i % 97) / 20 + outlier));
+  }
+  for (int i = 0; i < 1500; ++i) {
+    batches[1].push_back(static_cast<float>(std::cos(i * 0.53) * (i % 89) / 10));
+  }
+  for (int i = 0; i < 700; ++i) {
+    batches[2].push_back(static_cast<float>(std::pow(std::sin(i * 0.11), 3) * 3));
+  }
+  return batches;
+}
+
+std::optional<std::pair<float, float>> RangeOf(Observer observer,
+                                               const std::vector<std::vector<float>>& batches) {
+  for (const std::vector<float>& batch : batches) observer.Observe(batch);
+  return observer.Range();
+}
+
+// Expected values: torchao 0.18, pt2e/observer.py.
+TEST(ObserverTest, HistogramRangeIsThatOfTorchao) {
+  EXPECT_THAT(RangeOf(Observer(ObserverKind::kHistogram), Batches()),
+              Optional(Pair(FloatNear(-8.7977F, 1e-3F), FloatNear(8.7375F, 1e-2F))));
+}
+
+TEST(ObserverTest, MovingAverageIsThatOfTorchao) {
+  EXPECT_THAT(RangeOf(Observer(ObserverKind::kMovingAverage), Batches()),
+              Optional(Pair(FloatNear(-4.737704F, 1e-5F), FloatNear(5.272389F, 1e-5F))));
+}
+
+TEST(ObserverTest, MinMaxCoversAllElements) {
+  EXPECT_THAT(RangeOf(Observer(ObserverKind::kMinMax), {{1, -2}, {5, 0}, {-3}}),
+              Optional(Pair(-3, 5)));
+}
+
+// One outlier among many elements: representing it would cost more than clamping it.
+TEST(ObserverTest, HistogramAndPercentileCutOutliers) {
+  std::vector<float> values;
+  for (int i = 0; i < 100000; ++i) values.push_back(static_cast<float>(std::sin(i * 0.7)));
+  values.push_back(40);
+  EXPECT_LT(RangeOf(Observer(ObserverKind::kHistogram), {values})->second, 20);
+  EXPECT_LT(RangeOf(Observer(ObserverKind::kPercentile, 99.9), {values})->second, 1.1);
+  EXPECT_EQ(RangeOf(Observer(ObserverKind::kPercentile, 100), {values})->second, 40);
+}
+
+TEST(ObserverTest, IgnoresElementsThatAreNotFinite) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const ObserverKind kind : {ObserverKind::kMinMax, ObserverKind::kMovingAverage,
+                                  ObserverKind::kHistogram, ObserverKind::kPercentile}) {
+    EXPECT_THAT(RangeOf(Observer(kind), {{infinity, 2, -infinity, NAN}, {NAN}}),
+                Optional(Pair(2, 2)));
+    EXPECT_EQ(RangeOf(Observer(kind), {{NAN}, {}}), std::nullopt);
+  }
+}
+
+TEST(ObserverTest, HistogramOfAConstantWidens) {
+  const auto range = RangeOf(Observer(ObserverKind::kHistogram), {{2, 2, 2}, {0, 4, 1, 3}});
+  ASSERT_TRUE(range.has_value());
+  EXPECT_NEAR(range->first, 0, 0.1);
+  EXPECT_NEAR(range->second, 4, 0.1);
+}
+
+}  // namespace
+}  // namespace belay::exir

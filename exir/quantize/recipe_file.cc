@@ -1,0 +1,237 @@
+#include "exir/quantize/recipe_file.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "exir/import/json.h"
+#include "exir/ir/problem_list.h"
+#include "runtime/core/mapped_file.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::exir {
+namespace {
+
+// Keys that change the schemes of a named recipe.
+struct Changes {
+  std::optional<Recipe> base;
+  std::optional<int64_t> group_size;
+  std::optional<bool> symmetric;
+  std::optional<ScaleSearch> search;
+};
+
+class Parser {
+ public:
+  absl::StatusOr<Recipe> Parse(JsonRef root, std::string_view name) {
+    Recipe recipe;
+    recipe.name = std::string(name);
+    name_ = name;
+    Changes changes;
+    Fields(
+        root,
+        [&](std::string_view key, JsonRef value) {
+          if (ReadChange(key, value, changes)) return true;
+          if (key == "observer") {
+            ReadChoice<ObserverKind>(value,
+                                     {{"min-max", ObserverKind::kMinMax},
+                                      {"moving-average", ObserverKind::kMovingAverage},
+                                      {"histogram", ObserverKind::kHistogram},
+                                      {"percentile", ObserverKind::kPercentile}},
+                                     [&](ObserverKind kind) { recipe.observer = kind; });
+          } else if (key == "percentile") {
+            const absl::StatusOr<double> share = value.Double();
+            if (!share.ok()) {
+              Add(share.status());
+            } else if (!(*share > 50 && *share <= 100)) {
+              Add(value.Error("expected a number above 50, at most 100"));
+            } else {
+              recipe.percentile = *share;
+            }
+          } else if (key == "rules") {
+            Add(ForEachElement(value, [&](JsonRef rule) {
+              ReadRule(rule, recipe.rules);
+              return absl::OkStatus();
+            }));
+          } else {
+            return false;
+          }
+          return true;
+        },
+        "recipe, group_size, symmetric, scale, observer, percentile, rules");
+    if (!changes.base.has_value() && recipe.rules.empty()) {
+      Add(root.Error("expected \"recipe\" or \"rules\", found neither"));
+    }
+    recipe.schemes = Schemed(root, changes);
+    ABSL_RETURN_IF_ERROR(problems_.ToStatus(absl::StatusCode::kInvalidArgument));
+    return recipe;
+  }
+
+ private:
+  void Add(const absl::Status& status) {
+    if (status.ok()) return;
+    // Messages of JsonRef begin with the document's name.
+    const std::string_view message = FromAbsl(status.message());
+    const size_t end = std::min(name_.size(), message.size());
+    problems_.Add([&] { return message.substr(0, end); },
+                  message.substr(std::min(end + 2, message.size())));
+  }
+
+  // Calls `read` for each field; it returns false for unknown keys.
+  void Fields(JsonRef ref, const std::function<bool(std::string_view, JsonRef)>& read,
+              std::string_view known) {
+    std::set<std::string_view> seen;
+    Add(ForEachField(ref, [&](std::string_view key, JsonRef value) {
+      if (!seen.insert(key).second) {
+        Add(value.Error("the key is repeated"));
+      } else if (!read(key, value)) {
+        Add(value.Error(absl::StrCat("unknown key; the keys are: ", known)));
+      }
+      return absl::OkStatus();
+    }));
+  }
+
+  template <class Choice>
+  void ReadChoice(JsonRef value, const std::vector<std::pair<std::string_view, Choice>>& choices,
+                  const std::function<void(Choice)>& set) {
+    const absl::StatusOr<std::string_view> text = value.String();
+    if (!text.ok()) return Add(text.status());
+    std::string names;
+    for (const auto& [name, choice] : choices) {
+      if (name == *text) return set(choice);
+      absl::StrAppend(&names, names.empty() ? "" : ", ", name);
+    }
+    Add(value.Error(absl::StrCat("expected one of ", names, ", found '", *text, "'")));
+  }
+
+  // Returns whether the key is one of those of Changes.
+  bool ReadChange(std::string_view key, JsonRef value, Changes& changes) {
+    if (key == "recipe") {
+      const absl::StatusOr<std::string_view> name = value.String();
+      if (!name.ok()) {
+        Add(name.status());
+        return true;
+      }
+      absl::StatusOr<Recipe> base = RecipeByName(*name);
+      if (base.ok()) {
+        changes.base = *std::move(base);
+      } else {
+        Add(value.Error(FromAbsl(base.status().message())));
+      }
+    } else if (key == "group_size") {
+      const absl::StatusOr<int64_t> size = value.Int();
+      if (!size.ok()) {
+        Add(size.status());
+      } else if (*size != 32 && *size != 64 && *size != 128 && *size != 256) {
+        Add(value.Error("expected 32, 64, 128 or 256"));
+      } else {
+        changes.group_size = *size;
+      }
+    } else if (key == "symmetric") {
+      const absl::StatusOr<bool> symmetric = value.Bool();
+      Add(symmetric.status());
+      if (symmetric.ok()) changes.symmetric = *symmetric;
+    } else if (key == "scale") {
+      ReadChoice<ScaleSearch>(
+          value, {{"range", ScaleSearch::kRange}, {"squared-error", ScaleSearch::kSquaredError}},
+          [&](ScaleSearch search) { changes.search = search; });
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  // Returns the base recipe's schemes with the changes.
+  Schemes Schemed(JsonRef ref, const Changes& changes) {
+    if (!changes.base.has_value()) {
+      if (changes.group_size.has_value() || changes.symmetric.has_value() ||
+          changes.search.has_value()) {
+        Add(ref.Error("group_size, symmetric and scale need a \"recipe\" that they change"));
+      }
+      return {};
+    }
+    Schemes schemes = changes.base->schemes;
+    bool used = false;
+    for (Scheme& scheme : schemes) {
+      if (scheme.weight != WeightNumbers::kInt4 && scheme.weight != WeightNumbers::kInt8) continue;
+      const bool is_int4 = scheme.weight == WeightNumbers::kInt4;
+      if (is_int4 && changes.group_size.has_value()) scheme.rows.group_size = *changes.group_size;
+      // Matmuls of integers need symmetric weights.
+      const bool may_shift = is_int4 && scheme.activation == ActivationNumbers::kFloat32;
+      if (may_shift && changes.symmetric.has_value()) scheme.rows.symmetric = *changes.symmetric;
+      if (changes.search.has_value()) scheme.rows.search = *changes.search;
+      used = used || ((is_int4 || !changes.group_size.has_value()) &&
+                      (may_shift || changes.symmetric.value_or(true)));
+    }
+    const bool changed = changes.group_size.has_value() || changes.symmetric.has_value() ||
+                         changes.search.has_value();
+    if (changed && !used) {
+      Add(ref.Error(absl::StrCat(
+          "recipe '", changes.base->name,
+          "' has no int4 weights that group_size changes, or symmetric weights are required")));
+    }
+    return schemes;
+  }
+
+  void ReadRule(JsonRef ref, std::vector<Rule>& rules) {
+    Rule rule;
+    Changes changes;
+    const auto pattern = [&](JsonRef value, std::string& to) {
+      const absl::StatusOr<std::string_view> text = value.String();
+      if (!text.ok()) return Add(text.status());
+      if (text->empty()) return Add(value.Error("expected a pattern, found an empty string"));
+      to = std::string(*text);
+    };
+    bool has_pattern = false;
+    Fields(
+        ref,
+        [&](std::string_view key, JsonRef value) {
+          std::string* to = key == "op"       ? &rule.op
+                            : key == "module" ? &rule.module
+                            : key == "node"   ? &rule.node
+                                              : nullptr;
+          if (to == nullptr) return ReadChange(key, value, changes);
+          has_pattern = true;
+          pattern(value, *to);
+          return true;
+        },
+        "op, module, node, recipe, group_size, symmetric, scale");
+    if (!ref.value.is_object()) return;
+    if (!has_pattern) Add(ref.Error("expected \"op\", \"module\" or \"node\", found none"));
+    if (!changes.base.has_value()) Add(ref.Error("expected a \"recipe\"; \"none\" keeps float32"));
+    rule.schemes = Schemed(ref, changes);
+    rules.push_back(std::move(rule));
+  }
+
+  std::string_view name_;
+  ProblemList problems_;
+};
+
+}  // namespace
+
+absl::StatusOr<Recipe> ParseRecipe(std::string_view text, std::string_view name) {
+  ABSL_ASSIGN_OR_RETURN(
+      const JsonDocument document,
+      JsonDocument::Parse(
+          absl::MakeConstSpan(reinterpret_cast<const std::byte*>(text.data()), text.size()), name,
+          {.max_bytes = kMaxRecipeBytes, .max_depth = 16}));
+  return Parser().Parse(document.root(), name);
+}
+
+absl::StatusOr<Recipe> FindRecipe(const std::string& name_or_file) {
+  if (!name_or_file.ends_with(".json")) return RecipeByName(name_or_file);
+  ABSL_ASSIGN_OR_RETURN(
+      const std::shared_ptr<const MappedFile> file,
+      MappedFile::Open(name_or_file, {.access = FileAccess::kCopy, .max_bytes = kMaxRecipeBytes}));
+  return ParseRecipe(
+      std::string_view(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()),
+      name_or_file);
+}
+
+}  // namespace belay::exir

@@ -1,0 +1,233 @@
+// Static quantization: what is quantized, where, and with which parameters.
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "exir/ir/text.h"
+#include "exir/ir/verifier.h"
+#include "exir/ops/standard_ops.h"
+#include "exir/passes/edge_verifier.h"
+#include "exir/quantize/quantize_program.h"
+#include "exir/testing/programs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/core/testing.h"
+#include "runtime/kernels/reference/reference_kernels.h"
+
+namespace belay::exir {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Kind = QuantizationPattern::Kind;
+
+// Calls whose only input is a tensor.
+class Tensors : public CalibrationData {
+ public:
+  Tensors(Sizes sizes, std::vector<std::vector<float>> calls)
+      : sizes_(std::move(sizes)), calls_(std::move(calls)) {}
+  int calls() const override { return static_cast<int>(calls_.size()); }
+  std::string Name(int call) const override { return absl::StrCat("tensor ", call); }
+  absl::StatusOr<absl::Span<const EValue>> Inputs(int call) override {
+    value_ =
+        TensorView::Contiguous(DType::kFloat32, sizes_, calls_[static_cast<size_t>(call)].data());
+    return absl::MakeConstSpan(&value_, 1);
+  }
+
+ private:
+  Sizes sizes_;
+  std::vector<std::vector<float>> calls_;
+  EValue value_;
+};
+
+class StaticQuantizationTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_OK(AddReferenceKernels(kernels_)); }
+
+  ExportedProgram Parse(std::string_view text) const {
+    ExportedProgram program = ParseOrDie(text, **ops_);
+    for (auto& [name, tensor] : program.state_dict) {
+      std::vector<float> elements(static_cast<size_t>(tensor.view().numel()), 1.0F);
+      std::vector<std::byte> bytes(elements.size() * sizeof(float));
+      std::memcpy(bytes.data(), elements.data(), bytes.size());
+      tensor = *ConstantTensor::Contiguous(DType::kFloat32, tensor.sizes(),
+                                           Storage::Own(std::move(bytes)));
+    }
+    return program;
+  }
+  absl::StatusOr<QuantizeResult> Quantize(const ExportedProgram& program, CalibrationData& data) {
+    Recipe recipe = *RecipeByName("int8-static");
+    recipe.observer = ObserverKind::kMinMax;
+    return QuantizeProgram(program, recipe,
+                           {.patterns = patterns_, .calibration = &data, .kernels = &kernels_});
+  }
+  // Returns the text of the nodes of the quantized program: operator(operands).
+  std::vector<std::string> QuantizedNodes(std::string_view text) {
+    const ExportedProgram program = Parse(text);
+    Tensors data({1, 2, 2, 2}, {{-1, 2, 0.5, 1, 0, 0, 1, 3}});
+    absl::StatusOr<QuantizeResult> result = Quantize(program, data);
+    EXPECT_OK(result);
+    if (!result.ok()) return {};
+    EXPECT_OK(Verify(result->program));
+    EXPECT_OK(VerifyEdge(result->program));
+    std::vector<std::string> nodes;
+    for (NodeId id : result->program.top().nodes()) {
+      const Node& node = result->program.top().node(id);
+      std::string name = node.target->aten()->name();
+      name = name.substr(name.find('.') + 1);
+      name = name.substr(0, name.find('.'));
+      std::string operands;
+      for (const Argument& argument : node.arguments) {
+        ForEachValue(argument, [&](ValueId value) {
+          absl::StrAppend(&operands, operands.empty() ? "" : ", ",
+                          result->program.top().value(value).name);
+        });
+      }
+      nodes.push_back(absl::StrReplaceAll(absl::StrCat(name, "(", operands, ")"),
+                                          {{"dequantize_per_tensor", "d"},
+                                           {"quantize_per_tensor", "q"},
+                                           {"dequantize_per_channel", "w"}}));
+    }
+    result_.emplace(*std::move(result));
+    return nodes;
+  }
+
+  absl::StatusOr<std::unique_ptr<OpRegistry>> ops_ = CreateStandardOps();
+  KernelRegistry kernels_;
+  QuantizationPatterns patterns_ = {
+      .patterns = {{.op = "aten.convolution.default", .kind = Kind::kAnchor},
+                   {.op = "aten.relu.default", .kind = Kind::kTable, .bounds = true},
+                   {.op = "aten.sigmoid.default", .kind = Kind::kTable},
+                   {.op = "aten.mul.Tensor", .kind = Kind::kTable},
+                   {.op = "aten.permute_copy.default", .kind = Kind::kMovement},
+                   {.op = "aten.add.Tensor", .kind = Kind::kSum}}};
+  std::optional<QuantizeResult> result_;
+};
+
+constexpr char kConvolution[] = "edge.aten.convolution.default(";
+constexpr char kEnd[] = ", %w, none, [1,1], [0,0], [1,1], false, [0,0], 1)";
+std::string Program(std::string_view body) {
+  return absl::StrReplaceAll(
+      absl::StrCat(R"(program edge {
+  constants { state "w": f32[2,2,1,1] }
+  graph(%w: f32[2,2,1,1] parameter "w", %x: f32[1,2,2,2] user_input) {
+)",
+                   absl::string_view(body.data(), body.size()), "} }"),
+      {{": T =", ": f32[1,2,2,2] ="}, {"CONV(", kConvolution}, {"W)", kEnd}});
+}
+
+TEST_F(StaticQuantizationTest, QuantizesBetweenConvolutions) {
+  EXPECT_THAT(
+      QuantizedNodes(Program(R"(
+    %a: T = CONV(%xW)
+    %r: T = edge.aten.relu.default(%a)
+    %b: T = CONV(%rW)
+    return (%b user_output) )")),
+      ElementsAre("q(x)", "d(q)", "w(w_int8, w_int8_scales)", "convolution(d, w)", "relu(a)",
+                  "q(r)", "d(q_1)", "w(w_int8, w_int8_scales)", "convolution(d_1, w_1)"));
+  ASSERT_THAT(result_->activations, SizeIs(2));
+  EXPECT_EQ(result_->activations[0].value, "x");
+  EXPECT_EQ(result_->activations[0].low, -1);
+  EXPECT_EQ(result_->activations[0].high, 3);
+  EXPECT_EQ(result_->activations[0].parameters, (AffineParameters{4.0F / 255, -64}));
+  EXPECT_EQ(result_->activations[1].low, 0);
+  EXPECT_EQ(result_->activations[1].high, 4);
+  ASSERT_THAT(result_->quantized, SizeIs(2));
+  EXPECT_EQ(result_->quantized[0].scheme, "static int8 x int8 per row");
+}
+
+TEST_F(StaticQuantizationTest, ResultsStayInFloat32WithoutQuantizedUser) {
+  EXPECT_THAT(
+      QuantizedNodes(Program(R"(
+    %a: T = CONV(%xW)
+    %s: T = edge.aten.exp.default(%a)
+    return (%s user_output) )")),
+      ElementsAre("q(x)", "d(q)", "w(w_int8, w_int8_scales)", "convolution(d, w)", "exp(a)"));
+}
+
+TEST_F(StaticQuantizationTest, ResultsAreQuantizedIfThePatternsNeedIt) {
+  patterns_.quantizes_results = true;
+  EXPECT_THAT(QuantizedNodes(Program(R"(
+    %a: T = CONV(%xW)
+    return (%a user_output) )")),
+              ElementsAre("q(x)", "d(q)", "w(w_int8, w_int8_scales)", "convolution(d, w)", "q(a)",
+                          "d(q_1)"));
+}
+
+TEST_F(StaticQuantizationTest, SumsOfQuantizedResultsAreQuantized) {
+  EXPECT_THAT(QuantizedNodes(Program(R"(
+    %a: T = CONV(%xW)
+    %b: T = CONV(%xW)
+    %s: T = edge.aten.add.Tensor(%a, %b)
+    %c: T = CONV(%sW)
+    return (%c user_output) )")),
+              ElementsAre("q(x)", "d(q)", "w(w_int8, w_int8_scales)", "convolution(d, w)", "q(a)",
+                          "d(q)", "w(w_int8, w_int8_scales)", "convolution(d_1, w_1)", "q(b)",
+                          "d(q_1)", "d(q_2)", "add(d_2, d_3)", "q(s)", "d(q_3)",
+                          "w(w_int8, w_int8_scales)", "convolution(d_4, w_2)"));
+}
+
+// The residual of a float32 activation is not exact enough to quantize, and gains nothing.
+TEST_F(StaticQuantizationTest, SumsWithFloat32StayInFloat32) {
+  EXPECT_THAT(
+      QuantizedNodes(Program(R"(
+    %a: T = CONV(%xW)
+    %s: T = edge.aten.add.Tensor(%a, %x)
+    return (%s user_output) )")),
+      ElementsAre("q(x)", "d(q)", "w(w_int8, w_int8_scales)", "convolution(d, w)", "add(a, x)"));
+}
+
+TEST_F(StaticQuantizationTest, MovementSharesParameters) {
+  QuantizedNodes(Program(R"(
+    %a: T = CONV(%xW)
+    %p: T = edge.aten.permute_copy.default(%a, [0,1,3,2])
+    %b: T = CONV(%pW)
+    return (%b user_output) )"));
+  ASSERT_TRUE(result_.has_value());
+  ASSERT_THAT(result_->activations, SizeIs(3));
+  EXPECT_EQ(result_->activations[1].parameters, result_->activations[2].parameters);
+}
+
+// SiLU is a table: nothing inside is quantized.
+TEST_F(StaticQuantizationTest, FunctionsOfOneTensorAreQuantizedAsAWhole) {
+  EXPECT_THAT(QuantizedNodes(Program(R"(
+    %a: T = CONV(%xW)
+    %s: T = edge.aten.sigmoid.default(%a)
+    %m: T = edge.aten.mul.Tensor(%a, %s)
+    %b: T = CONV(%mW)
+    return (%b user_output) )")),
+              ElementsAre("q(x)", "d(q)", "w(w_int8, w_int8_scales)", "convolution(d, w)", "q(a)",
+                          "d(q_1)", "sigmoid(d_1)", "d(q_1)", "mul(d_2, s)", "q(m)", "d(q_2)",
+                          "w(w_int8, w_int8_scales)", "convolution(d_3, w_1)"));
+}
+
+TEST_F(StaticQuantizationTest, ReportsAnchorsWithoutPattern) {
+  patterns_.patterns[0].accepts = [](const ExportedProgram&, NodeId) { return false; };
+  EXPECT_THAT(QuantizedNodes(Program(R"(
+    %a: T = CONV(%xW)
+    return (%a user_output) )")),
+              ElementsAre("convolution(x, w)"));
+  ASSERT_THAT(result_->unquantized, SizeIs(1));
+  EXPECT_EQ(result_->unquantized[0].reason, "the backend does not compute it on integers");
+  EXPECT_THAT(result_->quantized, IsEmpty());
+}
+
+TEST_F(StaticQuantizationTest, NamesTheCallOfAnError) {
+  const ExportedProgram program = Parse(Program(R"(
+    %a: T = CONV(%xW)
+    return (%a user_output) )"));
+  Tensors wrong({1, 2, 2, 1}, {{1, 2, 3, 4}});
+  EXPECT_THAT(Quantize(program, wrong).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("tensor 0")));
+}
+
+}  // namespace
+}  // namespace belay::exir

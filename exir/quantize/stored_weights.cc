@@ -1,0 +1,163 @@
+#include "exir/quantize/stored_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string_view>
+
+#include "exir/ir/graph_editor.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/str_cat.h"
+
+namespace belay::exir {
+namespace {
+
+constexpr std::string_view kPerChannel = "quantized_decomposed.dequantize_per_channel.default";
+constexpr std::string_view kPerGroup = "quantized_decomposed.dequantize_per_channel_group.default";
+
+bool IsInteger(const Scheme& scheme) {
+  return scheme.weight == WeightNumbers::kInt8 || scheme.weight == WeightNumbers::kInt4;
+}
+
+std::string_view Suffix(WeightNumbers numbers) {
+  switch (numbers) {
+    case WeightNumbers::kInt8:
+      return "_int8";
+    case WeightNumbers::kInt4:
+      return "_int4";
+    default:
+      return "_bf16";
+  }
+}
+
+template <class T>
+std::vector<std::byte> BytesOf(const std::vector<T>& numbers) {
+  std::vector<std::byte> bytes(numbers.size() * sizeof(T));
+  if (!bytes.empty()) std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  return bytes;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> StoredWeights::WhyNot(const WeightUse& use, const Scheme& scheme) {
+  ABSL_ASSIGN_OR_RETURN(const WeightMatrix matrix,
+                        MatrixOf(*constants_.Find(use.constant), use.rows_first));
+  const int64_t group = IsInteger(scheme) ? scheme.rows.group_size : 0;
+  if (group > 0 && matrix.columns % group != 0) {
+    return absl::StrCat("its rows of ", matrix.columns,
+                        " elements are not a multiple of groups of ", group);
+  }
+  const auto [it, is_new] = finite_.try_emplace(use.constant, true);
+  if (is_new) {
+    it->second = std::all_of(matrix.elements.begin(), matrix.elements.end(),
+                             [](float x) { return std::isfinite(x); });
+  }
+  return it->second ? "" : "its weight has elements that are NaN or infinite";
+}
+
+absl::StatusOr<EncodedWeight> EncodedWeights::Encode(const ConstantTensor& weight, bool rows_first,
+                                                     const Scheme& scheme) {
+  std::vector<Entry>& entries = entries_[weight.view().data];
+  for (const Entry& entry : entries) {
+    if (entry.rows_first == rows_first && entry.weight.sizes() == weight.sizes() &&
+        entry.weight.strides() == weight.strides() && HasSameWeight(entry.scheme, scheme)) {
+      return entry.encoded;
+    }
+  }
+  ABSL_ASSIGN_OR_RETURN(const WeightMatrix matrix, MatrixOf(weight, rows_first));
+  Sizes sizes = weight.sizes();
+  if (!rows_first) std::swap(sizes[0], sizes[1]);
+  // Cannot fail: the bytes are exactly those of the sizes.
+  const auto tensor = [](DType dtype, Sizes shape, std::vector<std::byte> bytes) {
+    return *ConstantTensor::Contiguous(dtype, std::move(shape), Storage::Own(std::move(bytes)));
+  };
+  const auto encode = [&]() -> EncodedWeight {
+    if (!IsInteger(scheme)) {
+      QuantizationLoss loss;
+      std::vector<std::byte> bytes = RoundToBFloat16(matrix.elements, loss);
+      return {tensor(DType::kBFloat16, std::move(sizes), std::move(bytes)), {}, {}, loss};
+    }
+    QuantizedRows rows = QuantizeRows(matrix.elements, matrix.columns, scheme.rows);
+    Sizes parameters = {matrix.rows};
+    if (scheme.rows.group_size > 0) parameters.push_back(matrix.columns / scheme.rows.group_size);
+    EncodedWeight encoded{tensor(DType::kInt8, std::move(sizes), std::move(rows.elements)),
+                          tensor(DType::kFloat32, parameters, BytesOf(rows.scales)),
+                          {},
+                          rows.loss};
+    if (!rows.zero_points.empty()) {
+      encoded.zero_points = tensor(DType::kInt8, parameters, BytesOf(rows.zero_points));
+    }
+    return encoded;
+  };
+  entries.push_back({weight, rows_first, scheme, encode()});
+  return entries.back().encoded;
+}
+
+ValueId StoredWeights::AddConstant(const WeightUse& use, std::string_view suffix,
+                                   ConstantTensor tensor) {
+  const std::string& weight = constants_.NameOf(use.constant);
+  const std::string unused = UnusedTensorName(builder_.program(), absl::StrCat(weight, suffix));
+  const std::string name = absl::StrCat(builder_.graph().value(use.constant).name, suffix);
+  std::vector<SymInt> sizes(tensor.sizes().begin(), tensor.sizes().end());
+  const DType dtype = tensor.dtype();
+  return constants_.Add(name, unused, std::move(tensor),
+                        TensorMeta::Contiguous(dtype, std::move(sizes)));
+}
+
+absl::StatusOr<const StoredWeights::Stored*> StoredWeights::Add(const WeightUse& use,
+                                                                const Scheme& scheme) {
+  std::vector<Stored>& list = stored_[{use.constant, use.rows_first}];
+  for (const Stored& stored : list) {
+    if (HasSameWeight(stored.scheme, scheme)) return &stored;
+  }
+  const ConstantTensor& weight = *constants_.Find(use.constant);
+  ABSL_ASSIGN_OR_RETURN(EncodedWeight encoded, encoded_.Encode(weight, use.rows_first, scheme));
+  const uint64_t elements = encoded.loss.elements;
+  const std::string suffix(Suffix(scheme.weight));
+  Stored stored;
+  stored.scheme = scheme;
+  stored.used_by = builder_.graph().node(use.node).name;
+  stored.loss = encoded.loss;
+  stored.bytes_before = elements * sizeof(float);
+  stored.bytes_after = scheme.weight == WeightNumbers::kInt4   ? elements / 2
+                       : scheme.weight == WeightNumbers::kInt8 ? elements
+                                                               : elements * 2;
+  const auto add = [&](std::string_view more, std::optional<ConstantTensor>& tensor) {
+    if (!tensor.has_value()) return ValueId();
+    stored.bytes_after +=
+        static_cast<uint64_t>(tensor->view().numel()) * DTypeSize(tensor->dtype());
+    return AddConstant(use, absl::StrCat(suffix, more), *std::move(tensor));
+  };
+  stored.elements = AddConstant(use, suffix, std::move(encoded.elements));
+  stored.scales = add("_scales", encoded.scales);
+  stored.zero_points = add("_zeros", encoded.zero_points);
+  list.push_back(std::move(stored));
+  return &list.back();
+}
+
+absl::Status StoredWeights::Replace(const WeightUse& use, const Stored& stored) {
+  OpBuilder& b = builder_;
+  b.MoveTo(use.node);
+  const auto optional = [](ValueId value) { return value.valid() ? Argument(value) : Argument(); };
+  const RowsOptions& rows = stored.scheme.rows;
+  const int64_t low = rows.range.low, high = rows.range.high;
+  Argument weight;
+  if (!IsInteger(stored.scheme)) {
+    weight = b.Call("dim_order_ops._to_dim_order_copy.default", {stored.elements},
+                    {{"dtype", DType::kFloat32}, {"dim_order", {0, 1}}});
+  } else if (rows.group_size == 0) {
+    weight = b.Call(kPerChannel, {stored.elements, stored.scales, optional(stored.zero_points), 0,
+                                  low, high, DType::kInt8});
+  } else {
+    weight = b.Call(kPerGroup, {stored.elements, stored.scales, optional(stored.zero_points), low,
+                                high, DType::kInt8, rows.group_size, DType::kFloat32});
+  }
+  if (use.transposes) weight = b.Call("aten.permute.default", {weight, {1, 0}});
+  ABSL_RETURN_IF_ERROR(b.status());
+  const Node& node = b.graph().node(use.node);
+  const auto index = node.target->ArgumentIndex(use.weight_argument);
+  b.editor().SetArgument(use.node, *index, weight);
+  return absl::OkStatus();
+}
+
+}  // namespace belay::exir

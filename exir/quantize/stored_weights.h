@@ -1,0 +1,96 @@
+// Adds quantized weights to a program, and the nodes that dequantize them.
+#ifndef BELAY_EXIR_QUANTIZE_STORED_WEIGHTS_H_
+#define BELAY_EXIR_QUANTIZE_STORED_WEIGHTS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "exir/builder/op_builder.h"
+#include "exir/passes/constant_input.h"
+#include "exir/quantize/recipe.h"
+#include "exir/quantize/weight_uses.h"
+
+namespace belay::exir {
+
+// Tensors of a quantized weight.
+struct EncodedWeight {
+  ConstantTensor elements;
+  std::optional<ConstantTensor> scales, zero_points;
+  QuantizationLoss loss;
+};
+
+// Quantized weights of several programs, by the bytes that they are quantized from: methods that
+// share a weight share the quantized one. Not thread-safe.
+class EncodedWeights {
+ public:
+  // Returns the weight, quantized by the scheme; quantizes it unless an earlier call did. Errors of
+  // MatrixOf.
+  absl::StatusOr<EncodedWeight> Encode(const ConstantTensor& weight, bool rows_first,
+                                       const Scheme& scheme);
+
+ private:
+  struct Entry {
+    ConstantTensor weight;  // keeps its bytes alive, so that no other weight has their address
+    bool rows_first;
+    Scheme scheme;
+    EncodedWeight encoded;
+  };
+  std::map<const void*, std::vector<Entry>> entries_;
+};
+
+// Quantized constants of one program. Equal schemes of one weight share constants, so a tied weight
+// is quantized once.
+class StoredWeights {
+ public:
+  struct Stored {
+    Scheme scheme;
+    ValueId elements, scales, zero_points;  // scales and zero_points may be invalid
+    QuantizationLoss loss;
+    uint64_t bytes_before = 0;
+    // Packed: elements of 4 bits count half a byte.
+    uint64_t bytes_after = 0;
+    std::string used_by;  // name of the first node that uses it
+  };
+
+  // All must outlive this.
+  StoredWeights(OpBuilder& builder, ConstantInputs& constants, EncodedWeights& encoded)
+      : builder_(builder), constants_(constants), encoded_(encoded) {}
+
+  // Returns why the weight cannot be quantized by this scheme; "" if it can. A group size that does
+  // not divide the columns, or an element that is NaN or infinite. Errors of MatrixOf.
+  absl::StatusOr<std::string> WhyNot(const WeightUse& use, const Scheme& scheme);
+
+  // Adds the constants, or finds those of an earlier use. The constants of "fc.weight" are
+  // "fc.weight_int8" (or _int4, _bf16), "fc.weight_int8_scales" and "fc.weight_int8_zeros".
+  // Precondition: WhyNot returned "". The result is valid until the next call. Errors of MatrixOf.
+  absl::StatusOr<const Stored*> Add(const WeightUse& use, const Scheme& scheme);
+
+  // Replaces the weight of the operator by nodes that compute it from the stored constants:
+  //
+  //   int8, convolution or linear   dequantize_per_channel(elements, scales, none, 0)
+  //   in groups                     dequantize_per_channel_group(elements, scales, zero_points)
+  //   bfloat16                      _to_dim_order_copy(elements, float32)
+  //
+  // and a permutation if the operator multiplies by the transposed matrix. Errors of OpBuilder.
+  absl::Status Replace(const WeightUse& use, const Stored& stored);
+
+ private:
+  ValueId AddConstant(const WeightUse& use, std::string_view suffix, ConstantTensor tensor);
+
+  OpBuilder& builder_;
+  ConstantInputs& constants_;
+  EncodedWeights& encoded_;
+  // By constant, and whether its rows are first.
+  std::map<std::pair<ValueId, bool>, std::vector<Stored>> stored_;
+  std::map<ValueId, bool> finite_;
+};
+
+}  // namespace belay::exir
+
+#endif  // BELAY_EXIR_QUANTIZE_STORED_WEIGHTS_H_
