@@ -34,6 +34,7 @@ struct LowerOptions {
   bool no_fold_constants = false;
   uint64_t fold_budget = uint64_t{1} << 20;  // exir::PipelineOptions::fold_budget
   bool quant_fusion_and_const_prop = false;
+  bool allow_separate_state = false;
   bool json = false;
   CommandLimits limits;
 };

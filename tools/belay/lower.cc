@@ -284,6 +284,7 @@ int Lower(const LowerOptions& options) {
   pipeline.fold_constants = !options.no_fold_constants;
   pipeline.fold_budget = options.fold_budget;
   pipeline.quant_fusion_and_const_prop = options.quant_fusion_and_const_prop;
+  pipeline.allow_separate_state = options.allow_separate_state;
   pipeline.random_seed = options.random_seed;
   if (IsPte(options)) {
     pipeline.transform_passes.all = {pte::RowMajorTensors()};
@@ -431,6 +432,9 @@ Command LowerCommand() {
             {.least = 1, .most = 1024}},
            {"--write-state-in-place", &lower->write_state_in_place,
             "updates buffers in place; a failed call leaves them partially written"},
+           {"--allow-separate-state", &lower->allow_separate_state,
+            "accepts a method that only reads a buffer which another method writes under another "
+            "name"},
            {"--no-fold-constants", &lower->no_fold_constants,
             "keeps operators whose operands are all constant, and batch norms, in the program"},
            {"--fold-budget",
