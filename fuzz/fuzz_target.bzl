@@ -23,6 +23,7 @@ FUZZ_TARGETS = [
     "schema_string",
     "sym_expr",
     "text_form",
+    "tokenizer_json",
     "torch_save",
 ]
 
