@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -135,6 +136,44 @@ absl::Status CheckSharedState(const MethodPrograms& methods) {
       absl::StrJoin(problems, "; "),
       "; give them one name (export all methods with the same `strict=`), or allow separate state "
       "(--allow-separate-state)"));
+}
+
+std::vector<std::string> NotesOnLogits(const MethodPrograms& methods) {
+  constexpr int64_t kLeastVocabulary = 1024;
+  std::vector<std::string> notes;
+  for (const auto& [name, program] : methods) {
+    if (MutatedState(program.signature).empty()) continue;
+    const Graph& graph = program.top();
+    const TensorMeta* logits = nullptr;
+    for (size_t i = 0; i < program.signature.outputs.size() && logits == nullptr; ++i) {
+      if (program.signature.outputs[i].kind != OutputKind::kUserOutput) continue;
+      const ValueId* value = graph.outputs()[i].get_if<ValueId>();
+      if (value == nullptr) break;
+      logits = graph.value(*value).tensor();
+      if (logits == nullptr) break;
+    }
+    if (logits == nullptr || !IsFloatingPoint(logits->dtype) || logits->sizes.size() != 3) continue;
+    const SymExpr& tokens = logits->sizes[1];
+    const std::optional<int64_t> vocabulary = logits->sizes[2].AsInt();
+    if (logits->sizes[0].AsInt() != 1 || tokens.AsInt() == 1 ||
+        vocabulary.value_or(0) < kLeastVocabulary) {
+      continue;
+    }
+    for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
+      if (program.signature.inputs[i].kind != InputKind::kUserInput) continue;
+      const TensorMeta* ids = graph.value(graph.inputs()[i]).tensor();
+      if (ids == nullptr || (ids->dtype != DType::kInt64 && ids->dtype != DType::kInt32) ||
+          ids->sizes.size() != 2 || !(ids->sizes[1] == tokens)) {
+        continue;
+      }
+      notes.push_back(
+          absl::StrCat("method '", name, "' returns logits of all tokens, ", PrintType(*logits),
+                       "; generating text uses those of the last one: export with logits_to_keep=1 "
+                       "(docs/language-models.md)"));
+      break;
+    }
+  }
+  return notes;
 }
 
 }  // namespace belay::exir

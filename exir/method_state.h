@@ -29,6 +29,11 @@ std::vector<StateReport> StateOf(const MethodPrograms& methods);
 //   kInvalidArgument  lists all pairs with both buffers, and the remedy
 absl::Status CheckSharedState(const MethodPrograms& methods);
 
+// Returns a line for each method that writes state and whose first result seems to be logits of all
+// tokens: floating point [1, n, v] with v >= 1024, for an input of integers [1, n] with n dynamic or
+// above 1. Callers of language models use the last row only.
+std::vector<std::string> NotesOnLogits(const MethodPrograms& methods);
+
 }  // namespace belay::exir
 
 #endif  // BELAY_EXIR_METHOD_STATE_H_

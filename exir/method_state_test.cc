@@ -103,6 +103,38 @@ TEST_F(MethodStateTest, AcceptsBuffersOfOtherInitialContent) {
   EXPECT_OK(CheckSharedState(methods_));
 }
 
+// Adds a method that writes state and returns logits of this type for tokens i64[1,7].
+MethodPrograms WithLogits(const OpRegistry& ops, const std::string& logits,
+                          const std::string& mutation = "%s buffer_mutation \"c\", ") {
+  MethodPrograms methods;
+  methods.emplace_back(
+      "prefill",
+      ParseOrDie(
+          absl::StrCat("program edge { constants { state \"c\": f32[2,3] }\n graph(%c: "
+                       "f32[2,3] buffer \"c\", %x: f32[2,3] user_input, %t: i64[1,7] "
+                       "user_input, %l: ",
+                       logits,
+                       " user_input) {\n%s: f32[2,3] = edge.aten.add.Tensor(%c, %x)\n%y: ", logits,
+                       " = edge.aten.neg.default(%l)\nreturn (", mutation, "%y user_output) } }"),
+          ops));
+  return methods;
+}
+
+TEST_F(MethodStateTest, NotesLogitsOfAllTokens) {
+  const auto notes = [&](const std::string& logits,
+                         const std::string& mutation = "%s buffer_mutation \"c\", ") {
+    return NotesOnLogits(WithLogits(*ops_, logits, mutation));
+  };
+  EXPECT_THAT(notes("f32[1,7,2048]"),
+              ElementsAre(HasSubstr("method 'prefill' returns logits of all tokens, "
+                                    "f32[1,7,2048]; generating text uses those of the last one")));
+  EXPECT_THAT(notes("f32[1,1,2048]"), ElementsAre());
+  EXPECT_THAT(notes("f32[1,7,64]"), ElementsAre());
+  EXPECT_THAT(notes("f32[1,6,2048]"), ElementsAre());
+  EXPECT_THAT(notes("i64[1,7,2048]"), ElementsAre());
+  EXPECT_THAT(notes("f32[1,7,2048]", ""), ElementsAre());  // without state
+}
+
 TEST_F(MethodStateTest, ListsFourPairs) {
   AddWriter("prefill", "cache");
   for (int i = 0; i < 6; ++i) AddReader(absl::StrCat("m", i), absl::StrCat("b", i));
