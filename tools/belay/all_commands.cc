@@ -4,9 +4,9 @@ namespace belay::tools {
 
 std::vector<Command> AllCommands() {
   return {
-      LowerCommand(),  RunCommand(),     InspectCommand(),         VerifyCommand(),
-      BenchCommand(),  ProfileCommand(), StripCommand(),           StressCommand(),
-      KeygenCommand(), SignCommand(),    VerifySignatureCommand(), OpsCommand(),
+      LowerCommand(),           RunCommand(),   InspectCommand(),  VerifyCommand(), BenchCommand(),
+      ProfileCommand(),         StripCommand(), StressCommand(),   KeygenCommand(), SignCommand(),
+      VerifySignatureCommand(), OpsCommand(),   GenerateCommand(),
   };
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/llm/sampler.h"
 #include "tools/belay/command_limits.h"
 #include "tools/belay/command_line.h"
 
@@ -20,7 +21,7 @@ int Report(const absl::Status& status);
 int ReportBadUsage(const absl::Status& status);
 
 struct LowerOptions {
-  std::string input, output, report, html, dump_after, external_constants, stage;
+  std::string input, output, report, html, dump_after, external_constants, stage, tokenizer;
   std::string format = "belay";       // or "pte" (ExecuTorch)
   std::vector<std::string> max_size;  // VALUE or SYMBOL=VALUE: upper bounds of sizes
   int64_t random_seed = 0;            // exir::PipelineOptions::random_seed
@@ -53,6 +54,17 @@ struct RunOptions {
   CommandLimits limits;
 };
 int Run(const RunOptions& options);
+
+struct GenerateTextOptions {
+  std::string program, tokenizer, prompt, tokens, prefill, decode, engine = "highway";
+  int64_t max_tokens = 128, context_length = 0;
+  llm::SamplerOptions sampling = llm::SamplerOptions::Greedy();
+  std::vector<std::string> stop, stop_tokens;
+  bool ignore_end_tokens = false, json = false;
+  int threads = 1;
+  CommandLimits limits;
+};
+int GenerateText(const GenerateTextOptions& options);
 
 struct InspectOptions {
   std::string file;
@@ -150,6 +162,7 @@ int VerifySignature(const VerifySignatureOptions& options);
 // Command-line descriptions of the subcommands.
 Command LowerCommand();
 Command RunCommand();
+Command GenerateCommand();
 Command InspectCommand();
 Command VerifyCommand();
 Command BenchCommand();

@@ -65,6 +65,7 @@ TEST(CommandLineTest, CallsNamedSubcommand) {
   EXPECT_EQ(Parse({"sign", "m.belay", "--key", "k"}).status, 19);
   EXPECT_EQ(Parse({"verify-signature", "m.belay", "--key", "k"}).status, 20);
   EXPECT_EQ(Parse({"ops"}).status, 21);
+  EXPECT_EQ(Parse({"generate", "m.belay", "--tokens", "1"}).status, 22);
 }
 
 TEST(CommandLineTest, SetsOptions) {

@@ -16,6 +16,7 @@
 #include "backends/aot_backends.h"
 #include "executorch/writer/portable_passes.h"
 #include "executorch/writer/program_serializer.h"
+#include "exir/backend/named_data_store.h"
 #include "exir/ir/text.h"
 #include "exir/model_file.h"
 #include "exir/ops/standard_ops.h"
@@ -23,9 +24,11 @@
 #include "exir/serialize/saved_programs.h"
 #include "exir/serialize/serializer.h"
 #include "nlohmann/json.hpp"
+#include "runtime/core/annotate.h"
 #include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/utf8.h"
+#include "runtime/llm/program_tokenizer.h"
 #include "runtime/schema/companion_name.h"
 #include "tools/belay/archive_model.h"
 #include "tools/belay/chosen_backends.h"
@@ -221,6 +224,19 @@ absl::Status WriteReportsAndProgram(const std::vector<ReportFile>& reports,
   return status;
 }
 
+// Adds the file of a tokenizer, after reading it, to the named data of the program.
+absl::Status AddTokenizer(const std::string& path, exir::NamedDataStore& store) {
+  ABSL_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file,
+                        MappedFile::Open(path, {.access = FileAccess::kCopy}));
+  const absl::Span<const std::byte> bytes = file->bytes();
+  const absl::Status read =
+      llm::Tokenizer::FromJson(
+          std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()))
+          .status();
+  if (!read.ok()) return Annotate(read, path);
+  return store.Add(llm::kTokenizerKey, exir::Storage::Own({bytes.begin(), bytes.end()}));
+}
+
 // Prints the first guards of each method, and the number of the others.
 void PrintUncheckedGuards(const std::vector<exir::UncheckedGuard>& guards) {
   constexpr int kShown = 3;
@@ -286,6 +302,13 @@ int Lower(const LowerOptions& options) {
   pipeline.quant_fusion_and_const_prop = options.quant_fusion_and_const_prop;
   pipeline.allow_separate_state = options.allow_separate_state;
   pipeline.random_seed = options.random_seed;
+  exir::NamedDataStore named_data;
+  if (!options.tokenizer.empty()) {
+    if (const absl::Status added = AddTokenizer(options.tokenizer, named_data); !added.ok()) {
+      return Report(added);
+    }
+    pipeline.emit.named_data = &named_data.output();
+  }
   if (IsPte(options)) {
     pipeline.transform_passes.all = {pte::RowMajorTensors()};
     pipeline.passes = pte::PortablePasses();
@@ -403,6 +426,10 @@ Command LowerCommand() {
             "writes constants and named data to NAME-DIGEST.data next to the program file; with "
             "--format=pte constants to NAME.ptd",
             {.not_empty = true}},
+           {"--tokenizer",
+            &lower->tokenizer,
+            "stores a Hugging Face tokenizer.json in the program, for belay generate",
+            {.not_empty = true, .excludes = {"--format"}}},
            {"--report", &lower->report, "writes a JSON report to this file", {.not_empty = true}},
            {"--html",
             &lower->html,
@@ -447,7 +474,7 @@ Command LowerCommand() {
             &lower->stage,
             "stops at this stage and writes the programs (.bir), for lower, inspect and verify",
             {.one_of = {"aten", "edge", "lowered"},
-             .excludes = {"--format", "--external-constants", "--report", "--html",
+             .excludes = {"--format", "--external-constants", "--tokenizer", "--report", "--html",
                           "--min-delegated-flops", "--dump-after"}}},
            {"--json",
             &lower->json,
