@@ -26,6 +26,7 @@
 #include "exir/ir/graph_editor.h"
 #include "exir/ir/problem_list.h"
 #include "exir/ir/text.h"
+#include "exir/method_state.h"
 #include "exir/model_file.h"
 #include "exir/passes/bound_data_sizes.h"
 #include "exir/passes/edge_verifier.h"
@@ -538,6 +539,11 @@ absl::StatusOr<MethodPrograms> ToStageWithinBudget(MethodPrograms methods, Stage
 
   if (stage == Stage::kEdge) return methods;
 
+  if (!options.allow_separate_state) ABSL_RETURN_IF_ERROR(CheckSharedState(methods));
+  if (report != nullptr) {
+    report->state = StateOf(methods);
+    for (std::string& note : NotesOnLogits(methods)) report->notes.push_back(std::move(note));
+  }
   clock.Start("to_backend", 0.5);
   // Before partitioning: a delegate would dequantize the whole table in each call.
   const std::vector<Pass> before_backends = {FuseQuantizedEmbeddings(ChangingState(methods))};

@@ -25,6 +25,7 @@
 #include "exir/emit/emitter.h"
 #include "exir/emit/program_image.h"
 #include "exir/import/import.h"
+#include "exir/method_state.h"
 #include "exir/pass/pass_manager.h"
 #include "runtime/core/budget.h"
 
@@ -64,6 +65,7 @@ struct PipelineReport {
   std::vector<LeftOverNode> left_over;
   std::vector<DelegateInfo> delegate_info;  // only delegates whose backend reports something
   std::vector<UncheckedGuard> unchecked_guards;
+  std::vector<StateReport> state;  // buffers that methods write to, with the methods that have them
   // Warnings, one line each: probably unintended input that has one safe interpretation
   // (ImportOptions::notes, ToBackendOptions::notes), and operators that a partitioner asked to
   // preserve but that are decomposed anyway.
@@ -142,6 +144,9 @@ struct PipelineOptions {
   // Methods without inputs that return these values (numbers, bools, strings), emitted after the
   // other methods: {"get_max_seq_len", {2048}}. ExecuTorch's constant_methods.
   std::vector<std::pair<std::string, std::vector<Argument>>> constant_methods;
+  // Lowers methods that read a buffer which another method writes under another name
+  // (exir/method_state.h). Otherwise these are kInvalidArgument.
+  bool allow_separate_state = false;
   EmitOptions emit;
   // Called when a phase starts and when a pass ends, with its name and the completed fraction of
   // the lowering, in [0, 1].

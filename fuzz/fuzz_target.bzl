@@ -24,6 +24,7 @@ FUZZ_TARGETS = [
     "schema_string",
     "sym_expr",
     "text_form",
+    "tokenizer_json",
     "torch_save",
 ]
 

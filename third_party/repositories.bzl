@@ -15,10 +15,12 @@ _VENDORED = {
     "nlohmann_json": "nlohmann_json",
     "openssl": "openssl",
     "position_independent": "position_independent/debian",
+    "pcre2": "pcre2",
     "remote_coverage_tools": "remote_coverage_tools",
     "rules_cc": "rules_cc",
     "rules_license": "rules_license",
     "simdjson": "simdjson",
+    "utf8proc": "utf8proc",
     "xnnpack": "xnnpack",
     "zlib": "zlib",
 }

@@ -17,6 +17,7 @@ CPU_FAMILIES = [
         ("max_pool2d", "MaxPool2dKernels"),
         ("attention", "AttentionKernels"),
         ("token_rows", "TokenRowKernels"),
+        ("packed_embedding", "PackedEmbeddingKernels"),
         ("pointwise", "PointwiseGroupKernels"),
         ("quantized_linear", "QuantizedLinearKernels"),
         ("quantized_conv2d", "QuantizedConv2dKernels"),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <optional>
 #include <thread>
 
@@ -22,6 +23,14 @@ absl::Status AnnotatePartition(const absl::Status& status, std::string_view meth
 
 absl::StatusOr<MethodResults> Backend::PreprocessMultimethod(MethodPartitions methods,
                                                              int threads) const {
+  size_t count = 0;
+  for (const auto& [method, partitions] : methods) count += partitions.size();
+  return PreprocessInRounds(std::move(methods), std::vector<int>(count), threads, [] {});
+}
+
+absl::StatusOr<MethodResults> Backend::PreprocessInRounds(
+    MethodPartitions methods, absl::Span<const int> rounds, int threads,
+    absl::FunctionRef<void()> end_round) const {
   struct Job {
     PartitionInput* input;
     std::string_view method;
@@ -34,37 +43,41 @@ absl::StatusOr<MethodResults> Backend::PreprocessMultimethod(MethodPartitions me
       jobs.push_back({&partitions[i], method, i, std::nullopt});
     }
   }
-  // Jobs start in order, so all jobs before a failed one run, and the first error does not depend
-  // on the number of threads.
-  std::atomic<size_t> next = 0;
-  std::atomic<bool> failed = false;
-  const auto work = [&] {
-    while (!failed) {
-      const size_t i = next++;
-      if (i >= jobs.size()) return;
-      Job& job = jobs[i];
-      job.result = Preprocess(std::move(job.input->program), job.input->compile_specs);
-      if (!job.result->ok()) failed = true;
+  std::map<int, std::vector<Job*>> by_round;
+  for (size_t i = 0; i < jobs.size(); ++i) by_round[rounds[i]].push_back(&jobs[i]);
+  for (const auto& [round, round_jobs] : by_round) {
+    // Jobs start in order, so all jobs before a failed one run, and the first error does not depend
+    // on the number of threads.
+    std::atomic<size_t> next = 0;
+    std::atomic<bool> failed = false;
+    const auto work = [&, &round_jobs = round_jobs] {
+      while (!failed) {
+        const size_t i = next++;
+        if (i >= round_jobs.size()) return;
+        Job& job = *round_jobs[i];
+        job.result = Preprocess(std::move(job.input->program), job.input->compile_specs);
+        if (!job.result->ok()) failed = true;
+      }
+    };
+    std::vector<std::thread> workers;
+    const size_t helpers = std::min<size_t>(std::max(threads, 1), round_jobs.size()) - 1;
+    for (size_t i = 0; i < helpers; ++i) workers.emplace_back(work);
+    work();
+    for (std::thread& worker : workers) worker.join();
+    // Only jobs after the first failed one have no result.
+    for (const Job* job : round_jobs) {
+      if (job->result->ok()) continue;
+      return AnnotatePartition(job->result->status(), job->method, job->index, job->input->tag);
     }
-  };
-  std::vector<std::thread> workers;
-  const size_t helpers =
-      std::min<size_t>(std::max(threads, 1), std::max<size_t>(jobs.size(), 1)) - 1;
-  for (size_t i = 0; i < helpers; ++i) workers.emplace_back(work);
-  work();
-  for (std::thread& worker : workers) worker.join();
+    end_round();
+  }
 
   MethodResults results;
   size_t next_job = 0;
   for (const auto& [method, partitions] : methods) {
     std::vector<PreprocessResult> done;
     for (size_t i = 0; i < partitions.size(); ++i) {
-      Job& job = jobs[next_job++];
-      // Only jobs after the first failed one have no result.
-      if (!job.result->ok()) {
-        return AnnotatePartition(job.result->status(), method, i, partitions[i].tag);
-      }
-      done.push_back(*std::move(*job.result));
+      done.push_back(*std::move(*jobs[next_job++].result));
     }
     results.emplace_back(method, std::move(done));
   }

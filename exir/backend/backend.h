@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "exir/ir/exported_program.h"
@@ -59,6 +60,14 @@ class Backend {
   // tag.
   virtual absl::StatusOr<MethodResults> PreprocessMultimethod(MethodPartitions methods,
                                                               int threads) const;
+
+ protected:
+  // PreprocessMultimethod in rounds: partition i, counted over all methods, runs in round
+  // `rounds[i]`, after all partitions of lower rounds. Calls `end_round` after each round. Of the
+  // errors of the first round that fails, the first in order is returned.
+  absl::StatusOr<MethodResults> PreprocessInRounds(MethodPartitions methods,
+                                                   absl::Span<const int> rounds, int threads,
+                                                   absl::FunctionRef<void()> end_round) const;
 };
 
 // Thread-compatible. Stores pointers: backends must outlive the set.

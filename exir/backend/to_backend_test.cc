@@ -435,6 +435,59 @@ TEST_F(ToBackendTest, FirstErrorDoesNotDependOnThreads) {
   }
 }
 
+// Compiles the partitions in three rounds.
+class RoundsBackend final : public Backend {
+ public:
+  std::string_view id() const override { return "recorder"; }
+  absl::StatusOr<PreprocessResult> Preprocess(ExportedProgram program,
+                                              absl::Span<const CompileSpec>) const override {
+    const Graph& graph = program.top();
+    const std::string& first = graph.node(graph.first()).name;
+    if (first == fails) return absl::UnimplementedError(first);
+    return PreprocessResult{.processed = TextStorage(absl::StrCat("after ", ended_))};
+  }
+  absl::StatusOr<MethodResults> PreprocessMultimethod(MethodPartitions methods,
+                                                      int threads) const override {
+    std::vector<int> rounds;
+    for (size_t i = 0; i < methods[0].second.size(); ++i) {
+      rounds.push_back(2 - static_cast<int>(i % 3));
+    }
+    return PreprocessInRounds(std::move(methods), rounds, threads, [this] { ++ended_; });
+  }
+  std::string fails = {};
+
+ private:
+  mutable int ended_ = 0;
+};
+
+TEST_F(ToBackendTest, PartitionsOfARoundRunAfterLowerRounds) {
+  for (const int threads : {1, 4}) {
+    const RoundsBackend rounds;
+    BackendSet backends;
+    ASSERT_TRUE(backends.Add(&rounds).ok());
+    ToBackendOptions options;
+    options.threads = threads;
+    ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered,
+                         ToBackend(Chain(6, 2), TextPartitioner(), backends, options));
+    std::vector<std::string> blobs;
+    for (size_t i = 0; i < 6; ++i) {
+      const Storage& blob = lowered.lowered_modules[ModuleId(i)]->processed;
+      blobs.emplace_back(reinterpret_cast<const char*>(blob.bytes.data()), blob.bytes.size());
+    }
+    EXPECT_THAT(blobs, ::testing::ElementsAre("after 2", "after 1", "after 0", "after 2", "after 1",
+                                              "after 0"));
+  }
+}
+
+TEST_F(ToBackendTest, FailureOfARoundNamesThePartition) {
+  RoundsBackend rounds;
+  rounds.fails = "neg_9";  // the fifth partition, in the second round
+  BackendSet backends;
+  ASSERT_TRUE(backends.Add(&rounds).ok());
+  EXPECT_THAT(ToBackend(Chain(6, 2), TextPartitioner(), backends).status().message(),
+              ::testing::HasSubstr("partition 4 (tag 't4')"));
+}
+
 TEST_F(ToBackendTest, HundredThousandNodesInAThousandPartitionsTakeSeconds) {
   const ExportedProgram program = Chain(1000, 100);
   ASSERT_OK_AND_ASSIGN(const ExportedProgram lowered,

@@ -91,6 +91,7 @@ absl::StatusOr<ProgramImage> EmitProgram(const MethodPrograms& methods, const Em
     CollectNamedData(program, named_data);
   }
   if (!unsupported.empty()) return absl::UnimplementedError(absl::StrJoin(unsupported, "\n"));
+  if (options.named_data != nullptr) named_data.push_back(options.named_data);
   ABSL_RETURN_IF_ERROR(pool.AddNamedData(named_data));
   return image;
 }

@@ -10,6 +10,7 @@
 #include "exir/emit/constant_pool.h"
 #include "exir/emit/method_memory.h"
 #include "exir/emit/program_image.h"
+#include "exir/ir/lowered_backend_module.h"
 
 namespace belay::exir {
 
@@ -26,6 +27,9 @@ struct EmitOptions {
   // this program. The function must make sure that the data exist. If null, this program stores all
   // constants.
   NameConstant name_constant = nullptr;
+  // Named data in addition to those of delegates, such as a tokenizer; null for none. A key that
+  // both have is kAlreadyExists unless the bytes are equal. Must outlive the call.
+  const NamedDataOutput* named_data = nullptr;
 };
 
 // Memory-planning statistics of a method.

@@ -179,6 +179,34 @@ void AddTexts(Seeds& seeds, const std::string& corpus, const std::string_view (&
   }
 }
 
+// A text, a zero byte, and a tokenizer.
+using std::string_view_literals::operator""sv;  // keeps the zero byte
+constexpr std::string_view kTokenizers[] = {
+    "aab b"
+    "\0"
+    R"json({"model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2,"<0x20>":3},"merges":["a b"],"byte_fallback":true},
+"added_tokens":[{"id":4,"content":"aa","lstrip":true,"rstrip":true,"single_word":true,"normalized":true}]})json"sv,
+    "Don't  stop\n12 3"
+    "\0"
+    R"json({"model":{"type":"BPE","vocab":{"D":0,"o":1},"merges":[["D","o"]],"ignore_merges":true},
+"pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"Regex":"\\p{N}{1,3}|\\s+(?!\\S)"},
+"behavior":"Isolated"},{"type":"ByteLevel","add_prefix_space":true}]},"decoder":{"type":"ByteLevel"},
+"post_processor":{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"s"}},{"Sequence":{"id":"A"}}],
+"special_tokens":{"s":{"ids":[1]}}}})json"sv,
+    "caf\xC3\xA9 \xE4\xBD\xA0"
+    "\0"
+    R"json({"normalizer":{"type":"BertNormalizer"},"pre_tokenizer":{"type":"BertPreTokenizer"},
+"model":{"type":"WordPiece","vocab":{"u":0,"caf":1,"##e":2},"unk_token":"u"},"decoder":{"type":"WordPiece"},
+"post_processor":{"type":"BertProcessing","cls":["u",0],"sep":["u",0]}})json"sv,
+    "x y"
+    "\0"
+    R"json({"normalizer":{"type":"Sequence","normalizers":[{"type":"NFKC"},{"type":"Strip"},{"type":"Prepend","prepend":" "},
+{"type":"Replace","pattern":{"String":" "},"content":"_"}]},"pre_tokenizer":{"type":"Metaspace","replacement":"_"},
+"model":{"type":"Unigram","vocab":[["u",0],["_",-1],["x",-2.5]],"unk_id":0},"decoder":{"type":"Sequence","decoders":[
+{"type":"ByteFallback"},{"type":"Fuse"},{"type":"Strip","content":" ","start":1,"stop":0},
+{"type":"Metaspace","replacement":"_"}]}})json"sv,
+};
+
 // --- .npy ---
 
 std::string Npy(DType dtype, const Sizes& sizes, char fill) {
@@ -269,6 +297,7 @@ void AddTextSeeds(Seeds& seeds) {
   AddTexts(seeds, "text_form", kPrograms);
   AddSavedPrograms(seeds);
   AddTexts(seeds, "command_line", kCommandLines);
+  AddTexts(seeds, "tokenizer_json", kTokenizers);
   AddArrays(seeds);
 }
 

@@ -16,6 +16,7 @@
 #include "runtime/core/annotate.h"
 #include "runtime/core/checked_math.h"
 #include "runtime/core/one_dtype_copy.h"
+#include "runtime/core/read_ahead.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/instruction_source.h"
 #include "runtime/program/metadata_path.h"
@@ -48,7 +49,9 @@ class MethodCode::ProgramNamedData final : public NamedDataMap {
  public:
   explicit ProgramNamedData(const Program& program) : program_(program) {}
   absl::StatusOr<absl::Span<const std::byte>> Find(std::string_view key) const override {
-    return program_.FindNamedData(key);
+    const auto found = program_.FindNamedData(key);
+    if (found.ok()) ReadAhead(*found);
+    return found;
   }
 
  private:

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/core/read_ahead.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/executor/movable_outputs.h"
 #include "runtime/program/metadata_path.h"
@@ -67,6 +68,7 @@ absl::StatusOr<void*> SlotTable::ConstantData(const TensorPlan& tensor, MemoryBu
   const bool aligned = IsAlignedForElements(data, tensor.dtype);
   // Constants are never written: no instruction has one as an output, and CheckMutable() rejects
   // them.
+  ReadAhead(tensor.constant);
   if (aligned || tensor.constant.empty()) return const_cast<std::byte*>(data);
   ABSL_RETURN_IF_ERROR(memory.Take(tensor.constant.size(), "a copy of a misaligned constant"));
   ABSL_ASSIGN_OR_RETURN(AlignedBuffer copy, AlignedBuffer::Create(tensor.constant.size()));

@@ -7,7 +7,7 @@ readonly dir=$1
 readonly PACKAGES=(
   libabsl-dev libc6-dev libgmock-dev libgtest-dev libbenchmark-dev libcli11-dev libflatbuffers-dev libprotobuf-dev
   libpthreadpool-dev libsimdjson-dev libsodium-dev libssl-dev libstdc++-12-dev libxnnpack-dev nlohmann-json3-dev
-  zlib1g-dev
+  libutf8proc-dev libpcre2-dev zlib1g-dev
 )
 
 rm -rf "$dir.new"

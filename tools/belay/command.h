@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/llm/sampler.h"
 #include "tools/belay/command_limits.h"
 #include "tools/belay/command_line.h"
 
@@ -20,7 +21,7 @@ int Report(const absl::Status& status);
 int ReportBadUsage(const absl::Status& status);
 
 struct LowerOptions {
-  std::string input, output, report, html, dump_after, external_constants, stage;
+  std::string input, output, report, html, dump_after, external_constants, stage, tokenizer;
   std::string format;                 // "belay" or "pte" (ExecuTorch); "": by the output's suffix
   std::vector<std::string> max_size;  // VALUE or SYMBOL=VALUE: upper bounds of sizes
   int64_t random_seed = 0;            // exir::PipelineOptions::random_seed
@@ -36,6 +37,7 @@ struct LowerOptions {
   bool quant_fusion_and_const_prop = false;
   std::string quantize;                  // a recipe (exir/quantize/recipe_file.h); "" for none
   std::vector<std::string> calibration;  // files and folders (CalibrationFiles)
+  bool allow_separate_state = false;
   bool json = false;
   CommandLimits limits;
 };
@@ -68,6 +70,17 @@ struct RunOptions {
   CommandLimits limits;
 };
 int Run(const RunOptions& options);
+
+struct GenerateTextOptions {
+  std::string program, tokenizer, prompt, tokens, prefill, decode, engine = "highway";
+  int64_t max_tokens = 128, context_length = 0;
+  llm::SamplerOptions sampling = llm::SamplerOptions::Greedy();
+  std::vector<std::string> stop, stop_tokens;
+  bool ignore_end_tokens = false, json = false;
+  int threads = 1;
+  CommandLimits limits;
+};
+int GenerateText(const GenerateTextOptions& options);
 
 struct InspectOptions {
   std::string file;
@@ -172,6 +185,7 @@ int VerifySignature(const VerifySignatureOptions& options);
 Command LowerCommand();
 Command QuantizeCommand();
 Command RunCommand();
+Command GenerateCommand();
 Command InspectCommand();
 Command VerifyCommand();
 Command BenchCommand();

@@ -60,18 +60,20 @@ TEST(CommandLineTest, PrintsTheVersion) {
 
 TEST(CommandLineTest, CallsNamedSubcommand) {
   EXPECT_EQ(Parse({"lower", "m.pt2", "-o", "m.belay"}).status, 10);
-  EXPECT_EQ(Parse({"run", "m.belay"}).status, 11);
-  EXPECT_EQ(Parse({"inspect", "m.belay"}).status, 12);
-  EXPECT_EQ(Parse({"verify", "m.pt2"}).status, 13);
-  EXPECT_EQ(Parse({"bench", "m.belay"}).status, 14);
-  EXPECT_EQ(Parse({"profile", "m.belay"}).status, 15);
-  EXPECT_EQ(Parse({"strip", "m.belay"}).status, 16);
-  EXPECT_EQ(Parse({"stress", "m.belay"}).status, 17);
-  EXPECT_EQ(Parse({"keygen", "k"}).status, 18);
-  EXPECT_EQ(Parse({"sign", "m.belay", "--key", "k"}).status, 19);
-  EXPECT_EQ(Parse({"verify-signature", "m.belay", "--key", "k"}).status, 20);
-  EXPECT_EQ(Parse({"ops"}).status, 21);
-  EXPECT_EQ(Parse({"backends"}).status, 22);
+  EXPECT_EQ(Parse({"quantize", "m.pt2", "-o", "m.bir", "--recipe", "r"}).status, 11);
+  EXPECT_EQ(Parse({"run", "m.belay"}).status, 12);
+  EXPECT_EQ(Parse({"inspect", "m.belay"}).status, 13);
+  EXPECT_EQ(Parse({"verify", "m.pt2"}).status, 14);
+  EXPECT_EQ(Parse({"bench", "m.belay"}).status, 15);
+  EXPECT_EQ(Parse({"profile", "m.belay"}).status, 16);
+  EXPECT_EQ(Parse({"strip", "m.belay"}).status, 17);
+  EXPECT_EQ(Parse({"stress", "m.belay"}).status, 18);
+  EXPECT_EQ(Parse({"keygen", "k"}).status, 19);
+  EXPECT_EQ(Parse({"sign", "m.belay", "--key", "k"}).status, 20);
+  EXPECT_EQ(Parse({"verify-signature", "m.belay", "--key", "k"}).status, 21);
+  EXPECT_EQ(Parse({"ops"}).status, 22);
+  EXPECT_EQ(Parse({"backends"}).status, 23);
+  EXPECT_EQ(Parse({"generate", "m.belay", "--tokens", "1"}).status, 24);
 }
 
 TEST(CommandLineTest, SetsOptions) {

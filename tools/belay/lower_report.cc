@@ -76,6 +76,28 @@ void PrintRefusals(const exir::PipelineReport& report, const std::string& method
   }
 }
 
+// Prints which buffers methods share by name and which only one method has, by set of methods.
+void PrintState(const exir::PipelineReport& report) {
+  constexpr size_t kNames = 4;
+  std::map<std::vector<std::string>, std::vector<const exir::StateReport*>> by_methods;
+  for (const exir::StateReport& state : report.state) by_methods[state.methods].push_back(&state);
+  for (const auto& [methods, buffers] : by_methods) {
+    uint64_t bytes = 0;
+    for (const exir::StateReport* state : buffers) bytes += state->bytes;
+    std::cout << (methods.size() == 1 ? "state that is not shared, of " : "state shared by ");
+    for (size_t i = 0; i < methods.size(); ++i) {
+      std::cout << (i == 0 ? "" : ", ") << OneLine(methods[i]);
+    }
+    std::cout << ": " << buffers.size() << (buffers.size() == 1 ? " buffer, " : " buffers, ")
+              << WithUnit(static_cast<double>(bytes), "B") << " (";
+    for (size_t i = 0; i < std::min(kNames, buffers.size()); ++i) {
+      std::cout << (i == 0 ? "" : ", ") << OneLine(buffers[i]->name) << " "
+                << OneLine(buffers[i]->type);
+    }
+    std::cout << (buffers.size() > kNames ? ", …)\n" : ")\n");
+  }
+}
+
 }  // namespace
 
 double DelegatedFlops(const exir::PipelineReport& report) {
@@ -122,6 +144,11 @@ json LowerReportJson(const exir::PipelineReport& report, uint64_t file_bytes) {
                                  {"nodes", d.nodes},
                                  {"flops", d.flops},
                                  {"constant_bytes", d.constant_bytes}});
+  }
+  out["state"] = json::array();
+  for (const auto& s : report.state) {
+    out["state"].push_back(
+        {{"name", s.name}, {"type", s.type}, {"bytes", s.bytes}, {"methods", s.methods}});
   }
   out["delegated_flops"] = DelegatedFlops(report);
   out["unchecked_guards"] = json::array();
@@ -171,6 +198,7 @@ void WriteLowerReport(const exir::PipelineReport& report, uint64_t file_bytes,
     PrintDelegation(report, m.method, out);
     PrintRefusals(report, m.method, out);
   }
+  if (report.memory.size() > 1) PrintState(report);
 }
 
 }  // namespace belay::tools

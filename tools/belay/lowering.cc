@@ -14,8 +14,11 @@
 #include "exir/quantize/recipe_file.h"
 #include "exir/serialize/saved_programs.h"
 #include "nlohmann/json.hpp"
+#include "runtime/core/annotate.h"
+#include "runtime/core/mapped_file.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/utf8.h"
+#include "runtime/llm/program_tokenizer.h"
 #include "runtime/schema/companion_name.h"
 #include "tools/belay/archive_model.h"
 #include "tools/belay/max_sizes.h"
@@ -104,6 +107,19 @@ absl::StatusOr<std::optional<exir::Recipe>> RecipeOf(const LowerOptions& options
   return recipe;
 }
 
+// Adds the file of a tokenizer, after reading it, to the named data of the program.
+absl::Status AddTokenizer(const std::string& path, exir::NamedDataStore& store) {
+  ABSL_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file,
+                        MappedFile::Open(path, {.access = FileAccess::kCopy}));
+  const absl::Span<const std::byte> bytes = file->bytes();
+  const absl::Status read =
+      llm::Tokenizer::FromJson(
+          std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()))
+          .status();
+  if (!read.ok()) return Annotate(read, path);
+  return store.Add(llm::kTokenizerKey, exir::Storage::Own({bytes.begin(), bytes.end()}));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& options,
@@ -145,14 +161,22 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
   pipeline.fold_constants = !options.no_fold_constants;
   pipeline.fold_budget = options.fold_budget;
   pipeline.quant_fusion_and_const_prop = options.quant_fusion_and_const_prop;
+  pipeline.allow_separate_state = options.allow_separate_state;
   pipeline.random_seed = options.random_seed;
   if (IsPte(options)) {
+    if (!options.tokenizer.empty()) {
+      return absl::InvalidArgumentError("--tokenizer: ExecuTorch's programs have no place for it");
+    }
     pipeline.transform_passes.all = {pte::RowMajorTensors()};
     pipeline.passes = pte::PortablePasses();
     pipeline.random_seed.reset();  // ExecuTorch has its own generator
   }
   lowering->max_sizes.SetIn(pipeline);
   bad_usage = false;
+  if (!options.tokenizer.empty()) {
+    ABSL_RETURN_IF_ERROR(AddTokenizer(options.tokenizer, lowering->named_data));
+    pipeline.emit.named_data = &lowering->named_data.output();
+  }
   return lowering;
 }
 

@@ -18,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kZoo[] = "conformance/models/zoo";
 
@@ -54,7 +55,10 @@ TEST_F(MethodsTest, PrefillAndDecodeShareCacheAndWeights) {
                     decode = Zoo("llama_kv_decode/model.pt2");
   ASSERT_EQ(LowerMethods({"prefill=" + prefill}).status, kDone);
   const uintmax_t alone = fs::file_size(Path("m.belay"));
-  ASSERT_EQ(LowerMethods({"prefill=" + prefill, "decode=" + decode}).status, kDone);
+  const Outcome lowered = LowerMethods({"prefill=" + prefill, "decode=" + decode});
+  ASSERT_EQ(lowered.status, kDone);
+  EXPECT_THAT(lowered.output, HasSubstr("state shared by prefill, decode: "));
+  EXPECT_THAT(lowered.output, Not(HasSubstr("state that is not shared")));
   // Weights are stored once: the second method only adds its instructions.
   ASSERT_OK_AND_ASSIGN(const Program program, Program::Open(Path("m.belay")));
   EXPECT_LT(fs::file_size(Path("m.belay")), alone + program.metadata_bytes() + 65536);

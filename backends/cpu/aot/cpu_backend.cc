@@ -1,13 +1,16 @@
 #include "backends/cpu/aot/cpu_backend.h"
 
+#include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "backends/cpu/aot/fused_handles.h"
 #include "backends/cpu/aot/pass_diagnostics.h"
 #include "backends/cpu/aot/passes/cpu_passes.h"
 #include "backends/cpu/aot/shared_constants.h"
+#include "backends/cpu/aot/tied_tables.h"
 #include "exir/backend/compile_spec_choice.h"
 #include "exir/backend/named_data_store.h"
 #include "exir/emit/emitter.h"
@@ -26,7 +29,7 @@ constexpr size_t kSharedBytes = 1024;
 
 absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
                                                absl::Span<const exir::CompileSpec> compile_specs,
-                                               SharedConstants& constants) {
+                                               SharedConstants& constants, TiedTables& tables) {
   ABSL_ASSIGN_OR_RETURN(
       const size_t choice,
       exir::CompileSpecChoice(compile_specs, "precision", {"program", "bfloat16", "winograd"}));
@@ -34,7 +37,8 @@ absl::StatusOr<exir::PreprocessResult> Compile(exir::ExportedProgram program,
   FusedHandles handles;
   PassDiagnostics diagnostics;
   ABSL_ASSIGN_OR_RETURN(
-      program, exir::RunPasses(std::move(program), CpuPasses(precision, handles, diagnostics)));
+      program,
+      exir::RunPasses(std::move(program), CpuPasses(precision, handles, diagnostics, tables)));
   exir::PreprocessResult result;
   result.debug_handle_map = handles.MapOf(program);
   result.delegate_info = diagnostics.Text(program);
@@ -67,18 +71,53 @@ class SharingBackend final : public exir::Backend {
   absl::StatusOr<exir::PreprocessResult> Preprocess(
       exir::ExportedProgram program,
       absl::Span<const exir::CompileSpec> compile_specs) const override {
-    return Compile(std::move(program), compile_specs, constants_);
+    TiedTables tables;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      tables = known_;
+    }
+    ABSL_ASSIGN_OR_RETURN(exir::PreprocessResult result,
+                          Compile(std::move(program), compile_specs, constants_, tables));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    found_.Merge(tables);
+    return result;
+  }
+
+  // Partitions without embeddings first, then those that pack a table, then the others: each uses
+  // the layouts of earlier rounds and its own.
+  absl::StatusOr<exir::MethodResults> PreprocessMultimethod(exir::MethodPartitions methods,
+                                                            int threads) const override {
+    std::vector<int> rounds;
+    std::vector<bool> embeds;
+    for (const auto& [method, partitions] : methods) {
+      for (const exir::PartitionInput& input : partitions) {
+        embeds.push_back(known_.AddTablesOf(input.program));
+      }
+    }
+    for (const auto& [method, partitions] : methods) {
+      for (const exir::PartitionInput& input : partitions) {
+        rounds.push_back(!embeds[rounds.size()] ? 0 : known_.HasMatmulOf(input.program) ? 1 : 2);
+      }
+    }
+    found_ = known_;
+    return PreprocessInRounds(std::move(methods), rounds, threads, [this] { known_ = found_; });
   }
 
  private:
   mutable SharedConstants constants_;
+  mutable std::mutex mutex_;
+  mutable TiedTables known_;  // of earlier rounds
+  mutable TiedTables found_;  // also of this round
 };
 
 }  // namespace
 
 absl::StatusOr<exir::PreprocessResult> CpuBackend::Preprocess(
     exir::ExportedProgram program, absl::Span<const exir::CompileSpec> compile_specs) const {
-  return SharingBackend().Preprocess(std::move(program), compile_specs);
+  SharedConstants constants;
+  TiedTables tables;
+  tables.AddTablesOf(program);
+  return Compile(std::move(program), compile_specs, constants, tables);
 }
 
 absl::StatusOr<exir::MethodResults> CpuBackend::PreprocessMultimethod(

@@ -34,7 +34,8 @@ class CpuBackend final : public exir::Backend {
       exir::ExportedProgram program,
       absl::Span<const exir::CompileSpec> compile_specs) const override;
   // Runs Preprocess for each partition. Bytes that several partitions share are hashed and held
-  // once.
+  // once. An embedding reads its rows from the packed weight of a linear layer if any partition
+  // packs the same table (passes/lower_embedding.h).
   absl::StatusOr<exir::MethodResults> PreprocessMultimethod(exir::MethodPartitions methods,
                                                             int threads) const override;
 };

@@ -32,8 +32,10 @@ std::string DiagnosticsOf(std::string_view constants, std::string_view inputs,
   if (numbers.has_value()) Fill(program, *numbers);
   FusedHandles handles;
   PassDiagnostics diagnostics;
-  absl::StatusOr<exir::ExportedProgram> lowered =
-      exir::RunPasses(std::move(program), CpuPasses(Precision::kProgram, handles, diagnostics));
+  TiedTables tables;
+  tables.AddTablesOf(program);
+  absl::StatusOr<exir::ExportedProgram> lowered = exir::RunPasses(
+      std::move(program), CpuPasses(Precision::kProgram, handles, diagnostics, tables));
   return lowered.ok() ? diagnostics.Text(*lowered) : lowered.status().ToString();
 }
 

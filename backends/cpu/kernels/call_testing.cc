@@ -281,6 +281,13 @@ TestCall LookupCall() {
   return TestCall("lookup", {T(kU8, {2, 5}), T(kU8, {256})}, T(kU8, {2, 5}));
 }
 
+TestCall PackedEmbeddingCall() {
+  return TestCall("packed_embedding",
+                  {T(kI8, {512}), T(kF32, {64}), T(kF32, {64}), T(DType::kInt64, {2, 3}), Int(2),
+                   Int(16), Text("int8"), Int(8)},
+                  T(kF32, {2, 3, 16}));
+}
+
 TestCall PointwiseCall() {
   return TestCall("pointwise",
                   {List({T(kF32, {2, 3, 8}), T(kF32, {8}), T(DType::kBool, {3, 1})}),
@@ -299,7 +306,8 @@ std::vector<TestCall> AllCalls() {
           RotaryEmbeddingCall(), QuantizedLinearCall(),
           QuantizedConv2dCall(), QuantizedDepthwiseConv2dCall(),
           QuantizedAddCall(),    LookupCall(),
-          PointwiseCall(),       ConvolutionCall()};
+          PointwiseCall(),       ConvolutionCall(),
+          PackedEmbeddingCall()};
 }
 
 }  // namespace belay::cpu

@@ -77,6 +77,7 @@ TestCall QuantizedConv2dCall();
 TestCall QuantizedDepthwiseConv2dCall();
 TestCall QuantizedAddCall();
 TestCall LookupCall();
+TestCall PackedEmbeddingCall();
 TestCall PointwiseCall();
 // One call per operator.
 std::vector<TestCall> AllCalls();

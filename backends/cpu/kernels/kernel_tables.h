@@ -1,7 +1,7 @@
 // The kernel tables of the CPU backend. Each is in a file and library of its own, so that
 // applications link only the kernels they need. The operators are described in calls.h,
 // bfloat16_calls.h, chain_calls.h, convolution_calls.h, quantized_calls.h, weight_only_calls.h, dynamic_calls.h,
-// pointwise_calls.h and token_calls.h of backends/cpu.
+// embedding_calls.h, pointwise_calls.h and token_calls.h of backends/cpu.
 #ifndef BELAY_BACKENDS_CPU_KERNELS_KERNEL_TABLES_H_
 #define BELAY_BACKENDS_CPU_KERNELS_KERNEL_TABLES_H_
 
@@ -21,6 +21,7 @@ absl::Span<const Kernel> WinogradConv2dKernels();
 absl::Span<const Kernel> MaxPool2dKernels();
 absl::Span<const Kernel> AttentionKernels();
 absl::Span<const Kernel> TokenRowKernels();
+absl::Span<const Kernel> PackedEmbeddingKernels();
 absl::Span<const Kernel> PointwiseGroupKernels();
 absl::Span<const Kernel> QuantizedLinearKernels();
 absl::Span<const Kernel> QuantizedConv2dKernels();

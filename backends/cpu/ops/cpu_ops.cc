@@ -9,6 +9,7 @@
 #include "backends/cpu/chain_calls.h"
 #include "backends/cpu/convolution_calls.h"
 #include "backends/cpu/dynamic_calls.h"
+#include "backends/cpu/embedding_calls.h"
 #include "backends/cpu/pointwise_calls.h"
 #include "backends/cpu/quantized_calls.h"
 #include "backends/cpu/token_calls.h"
@@ -65,6 +66,13 @@ absl::Status QuantizedConv2dMeta(MetaContext& context,
 absl::Status QuantizedAddMeta(MetaContext& context, const QuantizedAddCall<MetaArguments>& call) {
   ABSL_RETURN_IF_ERROR(call.CheckShapes());
   context.SetOutput(0, exir::DenseInFormat(DType::kUint8, call.a->sizes, call.a->rank() == 4));
+  return absl::OkStatus();
+}
+
+absl::Status PackedEmbeddingMeta(MetaContext& context,
+                                 const PackedEmbeddingCall<MetaArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(std::vector<SymInt> shape, call.Shape());
+  context.SetTensor(0, call.layout->result, std::move(shape));
   return absl::OkStatus();
 }
 
@@ -219,6 +227,12 @@ constexpr OpDef kRows[] = {
      .meta = &MetaKernel<&PointwiseMeta>,
      .dtypes = "inputs:A ->:B A={f32,b8} B={f32}",
      .tolerance = {1e-5, 1e-6}},
+    {.schema = "belay_cpu::packed_embedding(Tensor weight, Tensor? scales, Tensor? zeros, "
+               "Tensor indices, int rows, int features, str layout, int group) -> Tensor",
+     .meta = &MetaKernel<&PackedEmbeddingMeta>,
+     .dtypes = "weight:A scales:B zeros:B indices:C ->:D A={f32,bf16,i8,i32} B={f32} C={i32,i64} "
+               "D={f32,bf16}",
+     .tolerance = {0, 0}},
     {.schema = "belay_cpu::lookup(Tensor input, Tensor table) -> Tensor",
      .meta = &MetaKernel<&LookupMeta>,
      .dtypes = "input:A table:A ->:A A={u8}",

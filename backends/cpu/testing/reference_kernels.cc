@@ -12,6 +12,7 @@
 #include "backends/cpu/chain_calls.h"
 #include "backends/cpu/convolution_calls.h"
 #include "backends/cpu/dynamic_calls.h"
+#include "backends/cpu/embedding_calls.h"
 #include "backends/cpu/pointwise_calls.h"
 #include "backends/cpu/quantized_calls.h"
 #include "backends/cpu/token_calls.h"
@@ -597,6 +598,52 @@ int32_t PackedDepthwiseWeight(const TensorView& weight, const Window& window, in
   return weight.as<const int8_t>()[group * 256 + c % 16 / 4 * 64 + c / 16 * 16 + c % 4 * 4 + y % 4];
 }
 
+// Element p of row `row` of a table, as packed for its linear layer, without zero point and scale.
+double TableNumber(const PackedEmbeddingCall<KernelArguments>& call, int64_t row, int64_t p) {
+  const TensorView& weight = *call.weight;
+  const int64_t k = call.features, panel = row / kPanelColumns, column = row % kPanelColumns;
+  switch (call.layout->layout) {
+    case TableLayout::kFloat32:
+      return weight.as<const float>()[(panel * k + p) * kPanelColumns + column];
+    case TableLayout::kVnni2: {
+      const int64_t pair = panel * (k / 2) + p / 2;
+      return BFloat16BitsToFloat(
+          weight.as<const uint16_t>()[(pair * kPanelColumns + column) * 2 + p % 2]);
+    }
+    case TableLayout::kInt8:
+      return PackedNumber(weight, WeightFormat::kInt8, k, p, row);
+    case TableLayout::kInt4:
+      return PackedNumber(weight, WeightFormat::kInt4, k, p, row);
+    case TableLayout::kBFloat16:
+      return PackedNumber(weight, WeightFormat::kBFloat16, k, p, row);
+    case TableLayout::kVnni4:
+      break;
+  }
+  return PackedWeight(weight, 1, k, 0, p, row);
+}
+
+absl::Status RunPackedEmbedding(KernelContext& context,
+                                const PackedEmbeddingCall<KernelArguments>& call) {
+  ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
+  const int last = call.indices->rank();
+  const int64_t group = std::max<int64_t>(call.group, 1);
+  const int64_t groups = (call.features + group - 1) / group;
+  const auto element = [&](const Sizes& index) {
+    const absl::Span<const int64_t> at = absl::MakeConstSpan(index).first(last);
+    const int64_t row = call.indices->dtype == DType::kInt32 ? At<int32_t>(*call.indices, at)
+                                                             : At<int64_t>(*call.indices, at);
+    const auto number = static_cast<float>(TableNumber(call, row, index[last]));
+    if (call.scales == nullptr) return number;
+    const int64_t of =
+        (row / kPanelColumns * groups + index[last] / group) * kPanelColumns + row % kPanelColumns;
+    const float zero = call.zeros == nullptr ? 0 : call.zeros->as<const float>()[of];
+    return (number - zero) * call.scales->as<const float>()[of];
+  };
+  if (call.layout->result == DType::kFloat32) return ForEachPlace<float>(context, shape, element);
+  return ForEachPlace<BFloat16>(context, shape,
+                                [&](const Sizes& index) { return BFloat16(element(index)); });
+}
+
 absl::Status RunQuantizedLinear(KernelContext& context,
                                 const QuantizedLinearCall<KernelArguments>& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
@@ -774,6 +821,9 @@ constexpr Kernel kKernels[] = {
         "input input_scales input_zeros weight scales weight_sums bias other out_features format "
         "group activation combine low high",
         "DynamicQuantizedLinearReference", KernelEngine::kReference),
+    KernelRow<&RunPackedEmbedding>("belay_cpu.packed_embedding.default",
+                                   "weight scales zeros indices rows features layout group",
+                                   "PackedEmbeddingReference", KernelEngine::kReference),
     KernelRow<&RunConv2d<false>>("belay_cpu.conv2d.default",
                                  "input weight bias other out_channels kernel_size stride padding "
                                  "dilation activation combine low high",

@@ -489,23 +489,45 @@ class Attention {
             .visible = g_.causal ? std::min(g_.keys, query + 1) : g_.keys};
   }
 
-  // Whether the mask hides keys [first, first + count) of the row.
-  bool IsHidden(const Row& row, int64_t first, int64_t count) const {
-    if (row.visible <= first) return true;
-    if (g_.mask == nullptr && g_.mask_bits == nullptr) return false;
-    count = g_.mask_key_stride == 0 ? 1 : std::min(count, row.visible - first);
-    const int64_t at = row.mask_at + first * g_.mask_key_stride;
-    if (g_.mask != nullptr && g_.mask_key_stride == 1) {
-      return HWY_DYNAMIC_DISPATCH(IsHiddenImpl)(g_.mask + at, static_cast<size_t>(count));
-    }
-    for (int64_t s = 0; s < count; ++s) {
-      const int64_t i = at + s * g_.mask_key_stride;
-      if (g_.mask_bits != nullptr ? g_.mask_bits[i] != 0
-                                  : g_.mask[i] != -std::numeric_limits<float>::infinity()) {
-        return false;
+  // Whether the mask hides a key from the row.
+  bool IsHidden(const Row& row, int64_t key) const {
+    const int64_t at = row.mask_at + key * g_.mask_key_stride;
+    if (g_.mask_bits != nullptr) return g_.mask_bits[at] == 0;
+    return g_.mask[at] == -std::numeric_limits<float>::infinity();
+  }
+
+  // Number of keys from `first` on up to the last of the `count` keys that the row sees; 0 if it
+  // sees none.
+  int64_t SeenKeys(const Row& row, int64_t first, int64_t count) const {
+    int64_t seen = std::clamp(row.visible - first, int64_t{0}, count);
+    if (seen == 0 || (g_.mask == nullptr && g_.mask_bits == nullptr)) return seen;
+    if (g_.mask_key_stride == 0) return IsHidden(row, first) ? 0 : seen;
+    if (g_.mask_key_stride == 1) {
+      // Hidden tails of caches are long.
+      constexpr int64_t kStep = 32;
+      const int64_t at = row.mask_at + first;
+      for (; seen >= kStep; seen -= kStep) {
+        if (g_.mask != nullptr) {
+          if (!HWY_DYNAMIC_DISPATCH(IsHiddenImpl)(g_.mask + at + seen - kStep, kStep)) break;
+        } else if (std::any_of(g_.mask_bits + at + seen - kStep, g_.mask_bits + at + seen,
+                               [](uint8_t bit) { return bit != 0; })) {
+          break;
+        }
       }
     }
-    return true;
+    while (seen > 0 && IsHidden(row, first + seen - 1)) --seen;
+    return seen;
+  }
+
+  // The maximum of all rows.
+  int64_t SeenKeys(const Row* rows, int64_t count, int64_t first, int64_t keys) const {
+    const bool same_mask = g_.mask_strides.head == 0 &&
+                           (g_.queries == 1 || (g_.mask_strides.token == 0 && !g_.causal));
+    int64_t seen = 0;
+    for (int64_t r = 0; r < (same_mask ? 1 : count) && seen < keys; ++r) {
+      seen = std::max(seen, SeenKeys(rows[r], first, keys));
+    }
+    return seen;
   }
 
   // Replaces the scores of keys [first, first + count) by weights, 0 for keys that are not visible.
@@ -567,8 +589,8 @@ class Attention {
       }
       bool written = false;
       for (int64_t s = 0; s < g_.keys; s += block_keys_) {
-        const int64_t keys = std::min(block_keys_, g_.keys - s);
-        if (AreHidden(rows, count, s, keys)) continue;
+        const int64_t keys = SeenKeys(rows, count, s, std::min(block_keys_, g_.keys - s));
+        if (keys == 0) continue;
         if (pace_.Stop(count * keys * (g_.head_size + g_.value_size + 16))) return;
         for (int64_t r = 0; r < count; ++r) {
           float* const scores = scores_ + r * ld_;
@@ -592,15 +614,6 @@ class Attention {
     }
   }
 
-  bool AreHidden(const Row* rows, int64_t count, int64_t first, int64_t keys) const {
-    for (int64_t r = 0; r < count; ++r) {
-      if (!IsHidden(rows[r], first, keys)) return false;
-      // The same mask for all rows.
-      if (g_.mask_strides.token == 0 && g_.mask_strides.head == 0 && !g_.causal) break;
-    }
-    return true;
-  }
-
   // `count` queries of one head from `first` on.
   void Packed(int64_t batch, int64_t head, int64_t first, int64_t count) {
     Row rows[kMostRows];
@@ -614,11 +627,10 @@ class Attention {
       const int64_t s = block * block_keys_, keys = std::min(block_keys_, g_.keys - s);
       for (int64_t t = 0; t < count; t += kTile) {
         const int64_t n = std::min(kTile, count - t);
-        if (AreHidden(rows + t, n, s, keys)) continue;
-        if (pace_.Stop(n * keys * (g_.head_size + g_.value_size + 16))) return;
+        const int64_t used = SeenKeys(rows + t, n, s, keys);
+        if (used == 0) continue;
+        if (pace_.Stop(n * used * (g_.head_size + g_.value_size + 16))) return;
         Pack(block, s, keys);
-        // The keys that a row of the tile sees.
-        const int64_t used = std::min(keys, rows[t + n - 1].visible - s);
         for (int64_t r = 0; r < kTile; ++r) {
           float* const to = queries_ + r * g_.head_size;
           if (r < n) {

@@ -10,6 +10,7 @@
 #include "backends/cpu/aot/passes/lift_to_images.h"
 #include "backends/cpu/aot/passes/lower_batch_norm.h"
 #include "backends/cpu/aot/passes/lower_conv2d.h"
+#include "backends/cpu/aot/passes/lower_embedding.h"
 #include "backends/cpu/aot/passes/lower_linear.h"
 #include "backends/cpu/aot/passes/lower_lookup.h"
 #include "backends/cpu/aot/passes/lower_max_pool2d.h"
@@ -24,11 +25,12 @@
 namespace belay::cpu {
 
 std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
-                                  PassDiagnostics& diagnostics) {
+                                  PassDiagnostics& diagnostics, TiedTables& tables) {
   const exir::Pass narrow_products =
       precision == Precision::kBFloat16
           ? NarrowProducts()
           : exir::Pass{"narrow_products", [](exir::ExportedProgram&) { return false; }};
+  const exir::Pass lower_linear = LowerLinear(handles, &diagnostics, &tables);
   const exir::Pass lower_conv2d = LowerConv2d(&diagnostics, precision == Precision::kWinograd);
   return {
       exir::MergeBatchNorm(),
@@ -37,20 +39,22 @@ std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
       LiftToImages(),
       narrow_products,
       // Float32, integers, and bfloat16 that has a kernel; WidenProducts converts the rest.
-      LowerLinear(handles, &diagnostics),
+      lower_linear,
       lower_conv2d,
       WidenProducts(),
       // Lowers the widened operators. Weights are matched through their views, so that constant
       // propagation does not transpose them.
-      LowerLinear(handles, &diagnostics),
+      lower_linear,
       lower_conv2d,
       LowerLookup(handles),
       exir::PropagateConstants(),
       // Lowers operators whose weights became constants.
       LiftToImages(),
       narrow_products,
-      LowerLinear(handles, &diagnostics),
+      lower_linear,
       lower_conv2d,
+      // After all matmuls, whose packed weights it shares.
+      LowerEmbedding(tables, &diagnostics),
       FuseRmsNorm(handles),
       FuseRotaryEmbedding(handles),
       FuseAttention(handles, &diagnostics),

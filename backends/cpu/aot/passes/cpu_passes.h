@@ -6,6 +6,7 @@
 
 #include "backends/cpu/aot/fused_handles.h"
 #include "backends/cpu/aot/pass_diagnostics.h"
+#include "backends/cpu/aot/tied_tables.h"
 #include "exir/pass/pass.h"
 
 namespace belay::cpu {
@@ -19,9 +20,10 @@ enum class Precision {
 };
 
 // Returns the passes, in order, that lower an edge program to standard operators and belay_cpu::*
-// (backends/cpu/README.md). `handles` and `diagnostics` must outlive them.
+// (backends/cpu/README.md). `tables` has the layouts of tables that other partitions pack, and
+// receives those of this one. `handles`, `diagnostics` and `tables` must outlive them.
 std::vector<exir::Pass> CpuPasses(Precision precision, FusedHandles& handles,
-                                  PassDiagnostics& diagnostics);
+                                  PassDiagnostics& diagnostics, TiedTables& tables);
 
 }  // namespace belay::cpu
 

@@ -34,9 +34,10 @@ using exir::ValueId;
 class LinearLowering : NodeLowering {
  public:
   LinearLowering(exir::ExportedProgram& program, FusedHandles& handles,
-                 PassDiagnostics* diagnostics)
+                 PassDiagnostics* diagnostics, TiedTables* tables)
       : NodeLowering(program, diagnostics),
         handles_(handles),
+        tables_(tables),
         weight_only_(program, views_, forms_),
         constants_(program, editor_),
         mm_(program.ops->Find("aten.mm.default")),
@@ -67,6 +68,18 @@ class LinearLowering : NodeLowering {
     if (view->rank() != 2 || !view->ToTensor().has_value()) return std::nullopt;
     if (*view->sizes[0].AsInt() < 1 || *view->sizes[1].AsInt() < 1) return std::nullopt;
     return view;
+  }
+
+  // Packs the matrix, and lets embeddings in the same table use the result.
+  absl::StatusOr<ValueId> Pack(const ConstantView& matrix, TableLayout layout) {
+    ABSL_ASSIGN_OR_RETURN(const ValueId packed, constants_.InLayout(matrix, layout));
+    if (tables_ != nullptr) tables_->Add(matrix, layout);
+    return packed;
+  }
+  static TableLayout LayoutOf(WeightFormat format) {
+    return format == WeightFormat::kInt8   ? TableLayout::kInt8
+           : format == WeightFormat::kInt4 ? TableLayout::kInt4
+                                           : TableLayout::kBFloat16;
   }
 
   bool IsOne(const Argument& argument) const { return views_.Number(argument) == 1.0; }
@@ -125,7 +138,7 @@ class LinearLowering : NodeLowering {
                                   const Argument& bias) {
     const std::optional<ConstantView> right = AsMatrix(views_.Find(mat2));
     if (!right.has_value() || right->tensor->dtype() != DType::kFloat32) return false;
-    ABSL_ASSIGN_OR_RETURN(const ValueId weight, constants_.Matrix(*right));
+    ABSL_ASSIGN_OR_RETURN(const ValueId weight, Pack(*right, TableLayout::kFloat32));
     std::vector<Argument> arguments = {left, weight, bias, Argument(), *right->sizes[1].AsInt()};
     AppendEmptyEpilogue(arguments);
     Say(id, absl::StrCat("linear, ", PackedText(*right, "float32")));
@@ -151,7 +164,7 @@ class LinearLowering : NodeLowering {
       }
       ABSL_ASSIGN_OR_RETURN(bias, constants_.Vector(*row));
     }
-    ABSL_ASSIGN_OR_RETURN(const ValueId weight, constants_.Matrix(*right));
+    ABSL_ASSIGN_OR_RETURN(const ValueId weight, Pack(*right, TableLayout::kVnni2));
     std::vector<Argument> arguments = {left, weight, bias, Argument(), *right->sizes[1].AsInt()};
     AppendEmptyEpilogue(arguments);
     Say(id, absl::StrCat("bfloat16_linear, ", PackedText(*right, "bfloat16")));
@@ -174,7 +187,7 @@ class LinearLowering : NodeLowering {
       return false;
     }
     const int64_t n = *right->sizes[1].AsInt();
-    ABSL_ASSIGN_OR_RETURN(const ValueId weight, constants_.Matrix(*right));
+    ABSL_ASSIGN_OR_RETURN(const ValueId weight, Pack(*right, TableLayout::kVnni4));
     ABSL_ASSIGN_OR_RETURN(std::vector<Argument> arguments,
                           QuantizedOperands(*input, {*right, constant->scales, std::nullopt},
                                             weight, /*channels=*/1, bias, forms_, constants_));
@@ -217,10 +230,9 @@ class LinearLowering : NodeLowering {
         form->group > kMaxTerms) {
       return false;
     }
-    ABSL_ASSIGN_OR_RETURN(const ValueId weight,
-                          form->format == WeightFormat::kInt4
-                              ? constants_.WeightOnlyMatrix(form->elements, form->format)
-                              : constants_.Matrix(form->elements));
+    ABSL_ASSIGN_OR_RETURN(const ValueId weight, form->format == WeightFormat::kInt4
+                                                    ? Pack(form->elements, TableLayout::kInt4)
+                                                    : Pack(form->elements, TableLayout::kVnni4));
     ABSL_ASSIGN_OR_RETURN(const ValueId scales, constants_.GroupFloats(form->elements, "scales",
                                                                        form->group, form->scales));
     ABSL_ASSIGN_OR_RETURN(const ValueId sums, constants_.GroupSums(form->elements, form->group));
@@ -264,8 +276,7 @@ class LinearLowering : NodeLowering {
     std::optional<WeightOnlyForm> form = weight_only_.Find(mat2);
     if (!form.has_value()) return false;
     if (bias.is_none()) AbsorbScales(id, *form);
-    ABSL_ASSIGN_OR_RETURN(const ValueId weight,
-                          constants_.WeightOnlyMatrix(form->elements, form->format));
+    ABSL_ASSIGN_OR_RETURN(const ValueId weight, Pack(form->elements, LayoutOf(form->format)));
     const auto packed = [&](std::string_view suffix,
                             absl::Span<const float> of) -> absl::StatusOr<Argument> {
       if (of.empty()) return Argument();
@@ -358,6 +369,7 @@ class LinearLowering : NodeLowering {
   }
 
   FusedHandles& handles_;
+  TiedTables* tables_;  // may be null
   const WeightOnlyForms weight_only_;
   PackedConstants constants_;
   const exir::OpOverload *mm_, *addmm_, *bmm_, *mul_, *view_, *edge_view_;
@@ -365,9 +377,9 @@ class LinearLowering : NodeLowering {
 
 }  // namespace
 
-exir::Pass LowerLinear(FusedHandles& handles, PassDiagnostics* diagnostics) {
-  return {"lower_linear", [&handles, diagnostics](exir::ExportedProgram& program) {
-            return LinearLowering(program, handles, diagnostics).Run();
+exir::Pass LowerLinear(FusedHandles& handles, PassDiagnostics* diagnostics, TiedTables* tables) {
+  return {"lower_linear", [&handles, diagnostics, tables](exir::ExportedProgram& program) {
+            return LinearLowering(program, handles, diagnostics, tables).Run();
           }};
 }
 

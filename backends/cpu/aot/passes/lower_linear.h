@@ -3,6 +3,7 @@
 
 #include "backends/cpu/aot/fused_handles.h"
 #include "backends/cpu/aot/pass_diagnostics.h"
+#include "backends/cpu/aot/tied_tables.h"
 #include "exir/pass/pass.h"
 
 namespace belay::cpu {
@@ -23,8 +24,10 @@ namespace belay::cpu {
 //
 // Not lowered: other dtypes, a left side that is dequantized in another way, empty k or n, addmm
 // with alpha or beta other than 1 or with a bias that is not a row. Top graph only. `handles` must
-// outlive the pass; so must `diagnostics`, which may be null.
-exir::Pass LowerLinear(FusedHandles& handles, PassDiagnostics* diagnostics = nullptr);
+// outlive the pass; so must `diagnostics` and `tables`, which may be null. `tables` receives the
+// layouts of packed matrices.
+exir::Pass LowerLinear(FusedHandles& handles, PassDiagnostics* diagnostics = nullptr,
+                       TiedTables* tables = nullptr);
 
 }  // namespace belay::cpu
 

@@ -146,6 +146,23 @@ absl::StatusOr<exir::ValueId> PackedConstants::WeightOnlyMatrix(const ConstantVi
                                  });
 }
 
+absl::StatusOr<exir::ValueId> PackedConstants::InLayout(const ConstantView& matrix,
+                                                        TableLayout layout) {
+  switch (layout) {
+    case TableLayout::kInt8:
+      return WeightOnlyMatrix(matrix, WeightFormat::kInt8);
+    case TableLayout::kInt4:
+      return WeightOnlyMatrix(matrix, WeightFormat::kInt4);
+    case TableLayout::kBFloat16:
+      return WeightOnlyMatrix(matrix, WeightFormat::kBFloat16);
+    case TableLayout::kFloat32:
+    case TableLayout::kVnni2:
+    case TableLayout::kVnni4:
+      break;
+  }
+  return Matrix(matrix);
+}
+
 absl::StatusOr<exir::ValueId> PackedConstants::Filters(const ConstantView& weight,
                                                        const Window& window) {
   const int64_t n = *weight.sizes[0].AsInt(), channels = *weight.sizes[1].AsInt();

@@ -11,6 +11,7 @@
 #include "backends/cpu/aot/constant_view.h"
 #include "backends/cpu/calls.h"
 #include "backends/cpu/convolution_calls.h"
+#include "backends/cpu/table_layout.h"
 #include "exir/ir/exported_program.h"
 #include "exir/ir/graph_editor.h"
 #include "runtime/kernels/packed/weight_only_weights.h"
@@ -34,6 +35,8 @@ class PackedConstants {
   // B [k, n], of bfloat16 or int8, for matmuls with weights in `format` (weight_only_weights.h).
   // Precondition: the elements are in the range of the format.
   absl::StatusOr<exir::ValueId> WeightOnlyMatrix(const ConstantView& matrix, WeightFormat format);
+  // B [k, n] packed as a table of `layout` (table_layout.h). Preconditions as for the two above.
+  absl::StatusOr<exir::ValueId> InLayout(const ConstantView& matrix, TableLayout layout);
   // Convolution weight [o, c, h, w] as the matrix [h * w * c, o]. int8 is packed for PackedTaps of
   // `window`, whose kernel_size is that of the weight (Conv2dCall and QuantizedConv2dCall).
   absl::StatusOr<exir::ValueId> Filters(const ConstantView& weight, const Window& window);

@@ -1,0 +1,45 @@
+#include "runtime/core/read_ahead.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/core/mapped_file.h"
+#include "runtime/core/testing.h"
+
+namespace belay {
+namespace {
+
+TEST(ReadAheadTest, MappedFilesKeepTheirContent) {
+  const std::string path = ::testing::TempDir() + "/read_ahead";
+  std::string content(1 << 20, 'x');
+  content[70000] = 'y';
+  std::ofstream(path, std::ios::binary) << content;
+  ASSERT_OK_AND_ASSIGN(const auto file, MappedFile::Open(path));
+  ReadAhead(file->bytes());
+  ReadAhead(file->bytes().subspan(3));
+  ReadAhead(file->bytes().subspan(1, 100000));
+  EXPECT_EQ(file->bytes()[70000], std::byte{'y'});
+  // All whole pages are in memory soon: the file was just written, so they are at once.
+  std::vector<unsigned char> present((content.size() + 4095) / 4096);
+  ASSERT_EQ(::mincore(const_cast<std::byte*>(file->bytes().data()), content.size(), present.data()),
+            0);
+  EXPECT_EQ(present[20] & 1, 1);
+}
+
+TEST(ReadAheadTest, OtherMemoryIsUnchanged) {
+  std::vector<std::byte> bytes(1 << 18, std::byte{7});
+  ReadAhead(bytes);
+  ReadAhead(absl::MakeConstSpan(bytes).first(10));
+  ReadAhead({});
+  for (std::byte byte : bytes) ASSERT_EQ(byte, std::byte{7});
+}
+
+}  // namespace
+}  // namespace belay

@@ -1,0 +1,28 @@
+#include "runtime/llm/llm_testing.h"
+
+#include "exir/ops/standard_ops.h"
+#include "exir/serialize/serializer.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/kernels/standard_kernels.h"
+
+namespace belay::llm {
+
+absl::StatusOr<TestProgram> LowerZoo(
+    const std::vector<std::pair<std::string, std::string>>& methods,
+    exir::PipelineOptions options) {
+  ABSL_ASSIGN_OR_RETURN(const auto ops, exir::CreateStandardOps());
+  std::vector<exir::MethodArchive> archives;
+  for (const auto& [name, folder] : methods) {
+    archives.push_back({name, "conformance/models/zoo/" + folder + "/model.pt2", ""});
+  }
+  ABSL_ASSIGN_OR_RETURN(const exir::ProgramImage image, exir::LowerFiles(archives, *ops, options));
+  ABSL_ASSIGN_OR_RETURN(const exir::SerializedProgram file, exir::SerializeProgram(image));
+  auto bytes = std::make_shared<exir::Storage>(file.ToStorage());
+  ABSL_ASSIGN_OR_RETURN(Program program, Program::OpenBytes(bytes, bytes->bytes, {}));
+  TestProgram test;
+  test.program = std::make_unique<Program>(std::move(program));
+  ABSL_RETURN_IF_ERROR(AddStandardKernels(test.kernels));
+  return test;
+}
+
+}  // namespace belay::llm

@@ -1,0 +1,37 @@
+// A small language model for tests: the Llama-style decoder of conformance/models/zoo, with 96
+// tokens and a cache of 16 positions.
+#ifndef BELAY_RUNTIME_LLM_LLM_TESTING_H_
+#define BELAY_RUNTIME_LLM_LLM_TESTING_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "exir/pipeline.h"
+#include "runtime/backend/backend_registry.h"
+#include "runtime/kernel/kernel_registry.h"
+#include "runtime/program/program.h"
+
+namespace belay::llm {
+
+inline constexpr int64_t kTestVocabulary = 96, kTestContext = 16;
+
+// Folders of the zoo: tokens [1, n] for n in [1, 16] with logits [1, n, 96]; tokens [1, 1].
+inline constexpr char kDynamicModel[] = "llama_kv_prefill", kStepModel[] = "llama_kv_decode";
+
+struct TestProgram {
+  KernelRegistry kernels;
+  BackendRegistry backends;
+  std::unique_ptr<Program> program;
+};
+
+// Lowers models of the zoo without backends. `methods`: name and folder.
+absl::StatusOr<TestProgram> LowerZoo(
+    const std::vector<std::pair<std::string, std::string>>& methods,
+    exir::PipelineOptions options = {});
+
+}  // namespace belay::llm
+
+#endif  // BELAY_RUNTIME_LLM_LLM_TESTING_H_

@@ -1,0 +1,24 @@
+// Tokenizers inside of program files.
+#ifndef BELAY_RUNTIME_LLM_PROGRAM_TOKENIZER_H_
+#define BELAY_RUNTIME_LLM_PROGRAM_TOKENIZER_H_
+
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "runtime/llm/tokenizer/tokenizer.h"
+#include "runtime/program/program.h"
+
+namespace belay::llm {
+
+// Key of the named data that has the content of a `tokenizer.json` (`belay lower --tokenizer`).
+inline constexpr std::string_view kTokenizerKey = "belay.tokenizer_json";
+
+// Reads the tokenizer of a program file, after checking the digest of its segment. O(size).
+//   kNotFound         the program has no tokenizer
+//   kDataLoss         the digest differs
+//   errors of Tokenizer::FromJson
+absl::StatusOr<Tokenizer> ReadTokenizer(const Program& program, const TokenizerLimits& limits = {});
+
+}  // namespace belay::llm
+
+#endif  // BELAY_RUNTIME_LLM_PROGRAM_TOKENIZER_H_

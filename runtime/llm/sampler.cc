@@ -1,0 +1,149 @@
+#include "runtime/llm/sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/core/random.h"
+
+namespace belay::llm {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+absl::StatusOr<Sampler> Sampler::Create(SamplerOptions options, int64_t vocabulary) {
+  std::vector<std::string> problems;
+  const auto expect = [&](bool holds, std::string_view name, std::string_view range, double value) {
+    if (!holds) {
+      problems.push_back(
+          absl::StrCat(std::string(name), ": expected ", std::string(range), ", got ", value));
+    }
+  };
+  const auto finite = [](double x) { return std::isfinite(x); };
+  expect(vocabulary > 0, "vocabulary", "a positive number", static_cast<double>(vocabulary));
+  expect(finite(options.temperature) && options.temperature >= 0, "temperature",
+         "a number of at least 0", options.temperature);
+  expect(options.top_k >= 0, "top_k", "a number of at least 0", static_cast<double>(options.top_k));
+  expect(options.top_p > 0 && options.top_p <= 1, "top_p", "a number above 0, at most 1",
+         options.top_p);
+  expect(options.min_p >= 0 && options.min_p <= 1, "min_p", "a number from 0 to 1", options.min_p);
+  expect(finite(options.repetition_penalty) && options.repetition_penalty > 0, "repetition_penalty",
+         "a positive number", options.repetition_penalty);
+  expect(finite(options.frequency_penalty), "frequency_penalty", "a finite number",
+         options.frequency_penalty);
+  expect(finite(options.presence_penalty), "presence_penalty", "a finite number",
+         options.presence_penalty);
+  expect(options.penalty_window >= 0, "penalty_window", "a number of at least 0",
+         static_cast<double>(options.penalty_window));
+  for (const auto& [token, bias] : options.logit_bias) {
+    expect(token >= 0 && token < vocabulary, "logit_bias", "a token of the vocabulary", token);
+    expect(!std::isnan(bias) && bias < kInf, "logit_bias", "a finite number or -infinity", bias);
+  }
+  if (!problems.empty()) return absl::InvalidArgumentError(absl::StrJoin(problems, "; "));
+  return Sampler(std::move(options), vocabulary);
+}
+
+void Sampler::AddPenalties(absl::Span<const int32_t> history) {
+  for (const auto& [token, bias] : options_.logit_bias) logits_[static_cast<size_t>(token)] += bias;
+  if (options_.repetition_penalty == 1 && options_.frequency_penalty == 0 &&
+      options_.presence_penalty == 0) {
+    return;
+  }
+  if (options_.penalty_window > 0) {
+    const auto window = static_cast<size_t>(options_.penalty_window);
+    history = history.last(std::min(history.size(), window));
+  }
+  counts_.clear();
+  for (int32_t token : history) {
+    if (token >= 0 && token < vocabulary_) ++counts_[token];
+  }
+  for (const auto& [token, count] : counts_) {
+    double& logit = logits_[static_cast<size_t>(token)];
+    logit = logit > 0 ? logit / options_.repetition_penalty : logit * options_.repetition_penalty;
+    logit -= static_cast<double>(count) * options_.frequency_penalty + options_.presence_penalty;
+  }
+}
+
+int32_t Sampler::Largest() const {
+  return static_cast<int32_t>(std::max_element(logits_.begin(), logits_.end()) - logits_.begin());
+}
+
+int32_t Sampler::Draw(double random) {
+  const double largest = logits_[static_cast<size_t>(Largest())];
+  const auto weight = [&](int32_t token) {
+    return std::exp((logits_[static_cast<size_t>(token)] - largest) / options_.temperature);
+  };
+  kept_.clear();
+  for (int32_t t = 0; t < vocabulary_; ++t) {
+    if (logits_[static_cast<size_t>(t)] > -kInf) kept_.push_back(t);
+  }
+  const auto before = [&](int32_t a, int32_t b) {
+    const double x = logits_[static_cast<size_t>(a)], y = logits_[static_cast<size_t>(b)];
+    return x != y ? x > y : a < b;
+  };
+  const auto k = static_cast<size_t>(options_.top_k);
+  if (k > 0 && k < kept_.size()) {
+    std::nth_element(kept_.begin(), kept_.begin() + options_.top_k, kept_.end(), before);
+    kept_.resize(k);
+    std::sort(kept_.begin(), kept_.end(), before);
+  }
+  if (options_.top_p < 1) {
+    // A heap orders only the tokens that are kept.
+    double total = 0;
+    for (int32_t token : kept_) total += weight(token);
+    const auto after = [&](int32_t a, int32_t b) { return before(b, a); };
+    std::make_heap(kept_.begin(), kept_.end(), after);
+    double sum = 0;
+    auto end = kept_.end();
+    while (end != kept_.begin() && sum < options_.top_p * total) {
+      std::pop_heap(kept_.begin(), end, after);
+      sum += weight(*--end);
+    }
+    kept_.erase(kept_.begin(), end);
+    std::reverse(kept_.begin(), kept_.end());
+  }
+  weights_.clear();
+  double total = 0;
+  size_t count = 0;
+  for (int32_t token : kept_) {
+    const double w = weight(token);
+    if (w < options_.min_p) continue;  // The largest weight is 1.
+    total += w;
+    kept_[count++] = token;
+    weights_.push_back(w);
+  }
+  double left = random * total;
+  for (size_t i = 0; i < count; ++i) {
+    left -= weights_[i];
+    if (left < 0) return kept_[i];
+  }
+  return kept_[count - 1];  // rounding
+}
+
+absl::StatusOr<int32_t> Sampler::Sample(absl::Span<const float> logits,
+                                        absl::Span<const int32_t> history) {
+  if (static_cast<int64_t>(logits.size()) != vocabulary_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("expected ", vocabulary_, " logits, got ", logits.size()));
+  }
+  logits_.assign(logits.begin(), logits.end());
+  for (double& logit : logits_) {
+    if (std::isnan(logit)) logit = -kInf;
+  }
+  AddPenalties(history);
+  const int32_t largest = Largest();
+  const double value = logits_[static_cast<size_t>(largest)];
+  if (!(value > -kInf)) {
+    return absl::InvalidArgumentError("expected a finite logit, got only -infinity and NaN");
+  }
+  if (options_.temperature == 0 || value == kInf) return largest;
+  const uint64_t bits = Random(options_.seed, history.size()).Next();
+  return Draw(static_cast<double>(bits >> 11) * 0x1p-53);
+}
+
+}  // namespace belay::llm

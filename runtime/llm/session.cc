@@ -1,0 +1,325 @@
+#include "runtime/llm/session.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core/byte_reader.h"
+#include "runtime/core/element.h"
+#include "runtime/core/evalue.h"
+#include "runtime/core/sha256.h"
+#include "runtime/core/status_macros.h"
+#include "runtime/core/tensor_view.h"
+#include "runtime/llm/stop_strings.h"
+
+namespace belay::llm {
+namespace {
+
+constexpr char kMagic[8] = {'B', 'E', 'L', 'A', 'Y', 'S', 'E', '1'};
+
+// Copies the last row of logits.
+template <class T>
+void CopyRow(const TensorView& logits, float* to) {
+  const int last = logits.rank() - 1;
+  const int64_t rows = logits.rank() < 2 ? 1 : logits.sizes[last - 1];
+  const T* row = logits.as<const T>() + (last > 0 ? (rows - 1) * logits.strides[last - 1] : 0);
+  for (int64_t j = 0; j < logits.sizes[last]; ++j) {
+    to[j] = static_cast<float>(row[j * logits.strides[last]]);
+  }
+}
+
+template <class T>
+EValue TensorOf(std::vector<T>& values, int rank) {
+  const auto n = static_cast<int64_t>(values.size());
+  const Sizes sizes = rank == 2 ? Sizes{1, n} : rank == 1 ? Sizes{n} : Sizes{};
+  return EValue(TensorView::Contiguous(DTypeOf<T>, sizes, values.data()));
+}
+
+void Append(const void* bytes, size_t size, std::string& out) {
+  out.append(static_cast<const char*>(bytes), size);
+}
+
+struct SavedSizes {
+  uint64_t tokens, evaluated, logits, state;
+};
+
+}  // namespace
+
+std::string_view FinishReasonName(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::kMaxTokens:
+      return "max_tokens";
+    case FinishReason::kStopToken:
+      return "stop_token";
+    case FinishReason::kStopString:
+      return "stop_string";
+    case FinishReason::kContextFull:
+      return "context_full";
+    case FinishReason::kCallback:
+      return "callback";
+  }
+  return "invalid";
+}
+
+absl::StatusOr<Session> Session::Create(const TextModel& model, const SessionOptions& options) {
+  Session session(&model);
+  session.options_ = options;
+  const std::string &prefill = model.prefill().plan->name, &decode = model.decode().plan->name;
+  std::vector<std::string> names = {decode};
+  if (!model.has_one_method()) names.push_back(prefill);
+  ABSL_ASSIGN_OR_RETURN(SharedState state, SharedState::Create(model.program(), names));
+  session.state_ = std::make_unique<SharedState>(std::move(state));
+  const auto load = [&](const std::string& name) -> absl::StatusOr<std::unique_ptr<Method>> {
+    ABSL_ASSIGN_OR_RETURN(
+        Method method, Method::Load(model.program(), name, model.kernels(), model.backends(),
+                                    {.state = session.state_.get(), .threads = model.threads()}));
+    return std::make_unique<Method>(std::move(method));
+  };
+  ABSL_ASSIGN_OR_RETURN(session.decode_, load(decode));
+  if (!model.has_one_method()) {
+    ABSL_ASSIGN_OR_RETURN(session.prefill_, load(prefill));
+  }
+  return session;
+}
+
+Method& Session::MethodOf(const TextMethod& signature) {
+  return &signature == &model_->prefill() && prefill_ != nullptr ? *prefill_ : *decode_;
+}
+
+absl::Status Session::Call(const TextMethod& signature, int64_t count, bool last,
+                           const ExecuteOptions& execute) {
+  const auto first = tokens_.begin() + evaluated_;
+  ids64_.assign(first, first + count);
+  positions64_.resize(signature.position_input == PositionInput::kEach ? static_cast<size_t>(count)
+                                                                       : 1);
+  for (size_t i = 0; i < positions64_.size(); ++i) {
+    positions64_[i] = evaluated_ + static_cast<int64_t>(i);
+  }
+  ids32_.assign(ids64_.begin(), ids64_.end());
+  positions32_.assign(positions64_.begin(), positions64_.end());
+  Method& method = MethodOf(signature);
+  const EValue ids = signature.tokens_dtype == DType::kInt64
+                         ? TensorOf(ids64_, signature.tokens_rank)
+                         : TensorOf(ids32_, signature.tokens_rank);
+  EValue positions(positions64_[0]);
+  if (signature.positions_dtype.has_value()) {
+    positions = *signature.positions_dtype == DType::kInt64
+                    ? TensorOf(positions64_, signature.positions_rank)
+                    : TensorOf(positions32_, signature.positions_rank);
+  }
+  ABSL_RETURN_IF_ERROR(method.SetInput(signature.tokens, ids));
+  ABSL_RETURN_IF_ERROR(method.SetInput(signature.positions, positions));
+  ABSL_RETURN_IF_ERROR(method.Execute(execute));
+  if (!last) return absl::OkStatus();
+  const TensorView& logits = *method.GetOutput(0).get_if<TensorView>();
+  if (logits.numel() == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("expected logits of the last token, got ", logits.ToString()));
+  }
+  logits_.resize(static_cast<size_t>(signature.vocabulary));
+  if (logits.dtype == DType::kFloat32) CopyRow<float>(logits, logits_.data());
+  if (logits.dtype == DType::kBFloat16) CopyRow<BFloat16>(logits, logits_.data());
+  if (logits.dtype == DType::kFloat16) CopyRow<Half>(logits, logits_.data());
+  return absl::OkStatus();
+}
+
+absl::Status Session::Evaluate(const ExecuteOptions& execute) {
+  if (has_logits() || tokens_.empty()) return absl::OkStatus();
+  if (must_reset_) {
+    decode_->ResetState();
+    if (prefill_ != nullptr) prefill_->ResetState();
+    evaluated_ = 0;
+    must_reset_ = false;
+  }
+  while (evaluated_ < position()) {
+    const int64_t left = position() - evaluated_;
+    const TextMethod* signature = &model_->prefill();
+    int64_t count = std::min(left, signature->most);
+    if (count >= signature->least) count -= (count - signature->least) % signature->step;
+    if (!signature->Supports(count) || (left == 1 && model_->decode().Supports(1))) {
+      signature = &model_->decode();
+      count = 1;
+    }
+    const absl::Status status = Call(*signature, count, count == left, execute);
+    if (!status.ok()) {
+      // The failed call may have written a part of the state.
+      must_reset_ = options_.rewind == Rewind::kEvaluateAgain;
+      return status;
+    }
+    evaluated_ += count;
+  }
+  logits_at_ = position();
+  return absl::OkStatus();
+}
+
+void Session::Truncate(int64_t position) {
+  tokens_.resize(static_cast<size_t>(position));
+  if (logits_at_ > position) logits_at_ = 0;
+  // Without logits, the last token is evaluated again.
+  const int64_t kept = has_logits() ? position : std::max<int64_t>(position - 1, 0);
+  if (evaluated_ <= kept) return;
+  if (options_.rewind == Rewind::kEvaluateAgain) {
+    must_reset_ = true;
+  } else {
+    evaluated_ = kept;
+  }
+}
+
+absl::Status Session::CheckTokens(absl::Span<const int32_t> tokens) const {
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i] >= 0 && tokens[i] < model_->vocabulary()) continue;
+    return absl::OutOfRangeError(absl::StrCat("token ", i, ": expected a value in [0, ",
+                                              model_->vocabulary(), "), got ", tokens[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Session::Append(absl::Span<const int32_t> tokens, const ExecuteOptions& execute) {
+  if (tokens.empty()) return absl::OkStatus();
+  ABSL_RETURN_IF_ERROR(CheckTokens(tokens));
+  const int64_t before = position(), context = model_->context_length();
+  if (context > 0 && static_cast<int64_t>(tokens.size()) > context - before) {
+    return absl::OutOfRangeError(absl::StrCat("expected at most ", context,
+                                              " tokens (the context length), got ", before, " + ",
+                                              tokens.size()));
+  }
+  tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+  const absl::Status status = Evaluate(execute);
+  if (!status.ok()) Truncate(before);
+  return status;
+}
+
+absl::StatusOr<absl::Span<const float>> Session::Logits(const ExecuteOptions& execute) {
+  if (tokens_.empty()) {
+    return absl::FailedPreconditionError("the session is empty: append tokens first");
+  }
+  ABSL_RETURN_IF_ERROR(Evaluate(execute));
+  return absl::MakeConstSpan(logits_);
+}
+
+absl::StatusOr<Generation> Session::Generate(const GenerateOptions& options) {
+  if (options.max_tokens < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_tokens: expected at least 0, got ", options.max_tokens));
+  }
+  ABSL_ASSIGN_OR_RETURN(Sampler sampler, Sampler::Create(options.sampling, model_->vocabulary()));
+  ABSL_ASSIGN_OR_RETURN(StopStrings stop,
+                        StopStrings::Create(options.tokenizer, options.stop_strings));
+  const int64_t before = position();
+  const auto generate = [&]() -> absl::StatusOr<Generation> {
+    Generation result;
+    while (static_cast<int64_t>(result.tokens.size()) < options.max_tokens) {
+      if (model_->context_length() > 0 && position() >= model_->context_length()) {
+        result.finish = FinishReason::kContextFull;
+        break;
+      }
+      ABSL_ASSIGN_OR_RETURN(const absl::Span<const float> logits, Logits(options.execute));
+      ABSL_ASSIGN_OR_RETURN(const int32_t token, sampler.Sample(logits, tokens_));
+      if (std::find(options.stop_tokens.begin(), options.stop_tokens.end(), token) !=
+          options.stop_tokens.end()) {
+        result.finish = FinishReason::kStopToken;
+        break;
+      }
+      tokens_.push_back(token);
+      result.tokens.push_back(token);
+      ABSL_ASSIGN_OR_RETURN(const std::string text, stop.Push(token));
+      result.text += text;
+      if (options.on_token && !options.on_token({token, text})) {
+        result.finish = FinishReason::kCallback;
+        break;
+      }
+      if (stop.stopped()) {
+        result.finish = FinishReason::kStopString;
+        break;
+      }
+    }
+    ABSL_ASSIGN_OR_RETURN(const std::string rest, stop.Finish());
+    result.text += rest;
+    return result;
+  };
+  if (tokens_.empty()) {
+    return absl::FailedPreconditionError("the session is empty: append tokens first");
+  }
+  absl::StatusOr<Generation> result = generate();
+  if (!result.ok()) Truncate(before);
+  return result;
+}
+
+absl::Status Session::Cut(int64_t position) {
+  if (position < 0 || position > this->position()) {
+    return absl::OutOfRangeError(
+        absl::StrCat("expected a position in [0, ", this->position(), "], got ", position));
+  }
+  Truncate(position);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Session> Session::Fork() const {
+  ABSL_ASSIGN_OR_RETURN(Session fork, Create(*model_, options_));
+  ABSL_RETURN_IF_ERROR(fork.state_->Restore(state_->Save()));
+  fork.tokens_ = tokens_;
+  fork.evaluated_ = evaluated_;
+  fork.must_reset_ = must_reset_;
+  fork.logits_ = logits_;
+  fork.logits_at_ = logits_at_;
+  return fork;
+}
+
+// Magic, digest of the model, SavedSizes, tokens, logits, state, SHA-256 of all before.
+std::string Session::Save() const {
+  const std::string state = must_reset_ ? std::string() : state_->Save();
+  const SavedSizes sizes = {tokens_.size(), must_reset_ ? 0 : static_cast<uint64_t>(evaluated_),
+                            has_logits() ? logits_.size() : 0, state.size()};
+  std::string saved(kMagic, sizeof(kMagic));
+  saved += model_->digest();
+  llm::Append(&sizes, sizeof(sizes), saved);
+  llm::Append(tokens_.data(), tokens_.size() * sizeof(int32_t), saved);
+  llm::Append(logits_.data(), static_cast<size_t>(sizes.logits) * sizeof(float), saved);
+  saved += state;
+  saved += Sha256(saved);
+  return saved;
+}
+
+absl::Status Session::Restore(std::string_view saved) {
+  if (!saved.starts_with(std::string_view(kMagic, sizeof(kMagic)))) {
+    return absl::InvalidArgumentError("expected a saved session, got other bytes");
+  }
+  if (saved.size() < sizeof(kMagic) + 2 * kSha256Bytes + sizeof(SavedSizes)) {
+    return absl::DataLossError("the saved session is truncated");
+  }
+  const std::string_view content = saved.substr(0, saved.size() - kSha256Bytes);
+  if (Sha256(content) != saved.substr(content.size())) {
+    return absl::DataLossError("the saved session is damaged: its digest differs");
+  }
+  if (content.substr(sizeof(kMagic), kSha256Bytes) != model_->digest()) {
+    return absl::InvalidArgumentError("the saved session is of another model");
+  }
+  ByteReader reader(
+      absl::MakeConstSpan(reinterpret_cast<const std::byte*>(content.data()), content.size())
+          .subspan(sizeof(kMagic) + kSha256Bytes));
+  ABSL_ASSIGN_OR_RETURN(const SavedSizes sizes, reader.Take<SavedSizes>("sizes"));
+  ABSL_ASSIGN_OR_RETURN(std::vector<int32_t> tokens,
+                        reader.TakeList<int32_t>(sizes.tokens, "tokens"));
+  ABSL_ASSIGN_OR_RETURN(std::vector<float> logits, reader.TakeList<float>(sizes.logits, "logits"));
+  ABSL_RETURN_IF_ERROR(CheckTokens(tokens));
+  const auto vocabulary = static_cast<uint64_t>(model_->vocabulary());
+  if (sizes.evaluated > sizes.tokens || (sizes.logits != 0 && sizes.logits != vocabulary) ||
+      sizes.state != reader.rest().size() || (sizes.state == 0 && sizes.evaluated != 0) ||
+      (sizes.logits != 0 && sizes.tokens == 0)) {
+    return absl::InvalidArgumentError("the sizes in the saved session do not agree");
+  }
+  if (sizes.state != 0) {
+    ABSL_RETURN_IF_ERROR(state_->Restore(std::string_view(
+        reinterpret_cast<const char*>(reader.rest().data()), reader.rest().size())));
+  }
+  must_reset_ = sizes.state == 0;
+  tokens_ = std::move(tokens);
+  evaluated_ = static_cast<int64_t>(sizes.evaluated);
+  logits_at_ = sizes.logits != 0 ? static_cast<int64_t>(sizes.tokens) : 0;
+  logits_ = std::move(logits);
+  return absl::OkStatus();
+}
+
+}  // namespace belay::llm

@@ -1,0 +1,152 @@
+// A sequence of tokens and the state of a language model after them.
+#ifndef BELAY_RUNTIME_LLM_SESSION_H_
+#define BELAY_RUNTIME_LLM_SESSION_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/attributes.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/executor/execute_options.h"
+#include "runtime/executor/method.h"
+#include "runtime/executor/shared_state.h"
+#include "runtime/llm/sampler.h"
+#include "runtime/llm/text_model.h"
+#include "runtime/llm/tokenizer/tokenizer.h"
+
+namespace belay::llm {
+
+// How a session returns to an earlier position.
+enum class Rewind {
+  // Resets the state and evaluates the tokens again. Correct for every model.
+  kEvaluateAgain,
+  // Only moves the position, in constant time. Correct if row i of each cache depends on the tokens
+  // up to i only and rows past the position have no effect: plain caches that are written by
+  // position (index_copy_, index_put_). Wrong for recurrent state, and for sliding windows that
+  // move their rows.
+  kMovePosition,
+};
+
+struct SessionOptions {
+  Rewind rewind = Rewind::kEvaluateAgain;
+};
+
+// A generated token, as given to the callback.
+struct GeneratedToken {
+  int32_t id = 0;
+  // Text that became complete with this token, without a possible start of a stop string. Empty
+  // without a tokenizer. Concatenated: Generation::text, except for the part added at its end.
+  std::string_view text;
+};
+
+enum class FinishReason { kMaxTokens, kStopToken, kStopString, kContextFull, kCallback };
+// "max_tokens", "stop_token", "stop_string", "context_full", "callback".
+std::string_view FinishReasonName(FinishReason reason);
+
+struct GenerateOptions {
+  int64_t max_tokens = 128;  // >= 0
+  SamplerOptions sampling = SamplerOptions::Greedy();
+  // Generation ends before these tokens, which are neither returned nor added.
+  std::vector<int32_t> stop_tokens;
+  // Generation ends when the text contains one of these. The text ends before it; the tokens that
+  // form it are returned. Requires a tokenizer. Empty strings are kInvalidArgument.
+  std::vector<std::string> stop_strings;
+  const Tokenizer* tokenizer = nullptr;  // for text and stop strings
+  // Called for each token. Returning false ends the generation after it (kCallback).
+  std::function<bool(const GeneratedToken&)> on_token;
+  ExecuteOptions execute;  // deadline, cancellation and limits
+};
+
+struct Generation {
+  std::vector<int32_t> tokens;
+  std::string text;
+  FinishReason finish = FinishReason::kMaxTokens;
+};
+
+// Not thread-safe; sessions of one model may be used by several threads. Each has its own cache and
+// its own memory for activations. Move-only.
+//
+// A failed call, including one that is cancelled or past its deadline, leaves tokens and position as
+// before. Evaluation is lazy at the end: the last token of a generation is evaluated by the next
+// call that needs its logits.
+class Session {
+ public:
+  // Loads the methods with an empty cache. Errors of SharedState::Create and Method::Load.
+  // The model must outlive the session.
+  static absl::StatusOr<Session> Create(const TextModel& model ABSL_ATTRIBUTE_LIFETIME_BOUND,
+                                        const SessionOptions& options = {});
+
+  // Evaluates tokens after the present ones, in as few calls as the methods allow.
+  //   kOutOfRange  a token outside the vocabulary (the first is named); more tokens than the
+  //                context length; bounds that the model itself checks
+  //   kCancelled, kDeadlineExceeded, kResourceExhausted  as set in `execute`
+  //   errors of Method::Execute
+  absl::Status Append(absl::Span<const int32_t> tokens, const ExecuteOptions& execute = {});
+
+  // Samples and evaluates tokens until one of FinishReason.
+  //   kFailedPrecondition  the session is empty
+  //   kInvalidArgument     options of Sampler::Create; stop strings without a tokenizer; logits
+  //                        without a finite value
+  //   errors of Append and of Tokenizer::Decode
+  absl::StatusOr<Generation> Generate(const GenerateOptions& options);
+
+  // Logits of the token after the present ones: vocabulary() elements, valid until the next call.
+  // kFailedPrecondition if the session is empty. Errors of Append.
+  absl::StatusOr<absl::Span<const float>> Logits(const ExecuteOptions& execute = {});
+
+  const std::vector<int32_t>& tokens() const { return tokens_; }
+  int64_t position() const { return static_cast<int64_t>(tokens_.size()); }
+  const TextModel& model() const { return *model_; }
+  // Bytes of the cache.
+  uint64_t state_bytes() const { return state_->memory_bytes(); }
+
+  // Removes the tokens from `position` on (SessionOptions::rewind).
+  //   kOutOfRange  a position outside [0, position()]
+  absl::Status Cut(int64_t position);
+
+  // Returns an independent session with the same tokens, cache and logits. Errors of Create.
+  absl::StatusOr<Session> Fork() const;
+
+  // Returns tokens, cache and logits with a digest, for Restore in any process that has the same
+  // program file. Internal state of delegates is not included.
+  std::string Save() const;
+  // Replaces everything by a result of Save. `saved` may be any bytes.
+  //   kDataLoss         truncated or damaged
+  //   kInvalidArgument  not a saved session; of another model; a token outside the vocabulary
+  absl::Status Restore(std::string_view saved);
+
+ private:
+  explicit Session(const TextModel* model) : model_(model) {}
+
+  // Evaluates tokens_ from evaluated_ on, and copies the logits of the last one.
+  absl::Status Evaluate(const ExecuteOptions& execute);
+  absl::Status Call(const TextMethod& signature, int64_t count, bool last,
+                    const ExecuteOptions& execute);
+  Method& MethodOf(const TextMethod& signature);
+  // Removes tokens; 0 <= position <= position().
+  void Truncate(int64_t position);
+  bool has_logits() const { return logits_at_ > 0 && logits_at_ == position(); }
+  absl::Status CheckTokens(absl::Span<const int32_t> tokens) const;
+
+  const TextModel* model_;
+  SessionOptions options_;
+  std::unique_ptr<SharedState> state_;
+  std::unique_ptr<Method> prefill_, decode_;  // prefill_: null if decode_ does both
+  std::vector<int32_t> tokens_;
+  int64_t evaluated_ = 0;    // tokens in the cache
+  bool must_reset_ = false;  // The cache is not that of the first evaluated_ tokens.
+  std::vector<float> logits_;
+  int64_t logits_at_ = 0;  // number of tokens before that of logits_; 0: none
+  // Inputs of a call.
+  std::vector<int64_t> ids64_, positions64_;
+  std::vector<int32_t> ids32_, positions32_;
+};
+
+}  // namespace belay::llm
+
+#endif  // BELAY_RUNTIME_LLM_SESSION_H_

@@ -1,0 +1,103 @@
+// Finds the methods of a program that make up a language model, and checks their signatures.
+#ifndef BELAY_RUNTIME_LLM_TEXT_MODEL_H_
+#define BELAY_RUNTIME_LLM_TEXT_MODEL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/base/attributes.h"
+#include "absl/status/statusor.h"
+#include "runtime/backend/backend_registry.h"
+#include "runtime/core/dtype.h"
+#include "runtime/core/thread_pool.h"
+#include "runtime/kernel/kernel_registry.h"
+#include "runtime/program/plan.h"
+#include "runtime/program/program.h"
+
+namespace belay::llm {
+
+// How a method receives the positions of its tokens.
+enum class PositionInput {
+  kEach,   // integers [n]: the position of each token
+  kFirst,  // an integer, or integers [] or [1]: the position of the first token
+};
+
+// The checked signature of a method: token ids and positions in, logits out.
+struct TextMethod {
+  const MethodPlan* plan = nullptr;
+  size_t tokens = 0, positions = 0;  // indices of the inputs
+  DType tokens_dtype = DType::kInt64;
+  std::optional<DType> positions_dtype;  // nullopt: a scalar
+  int tokens_rank = 2, positions_rank = 1;
+  PositionInput position_input = PositionInput::kEach;
+  // Numbers of tokens in one call: least, least + step, …, most.
+  int64_t least = 1, most = 1, step = 1;
+  int64_t vocabulary = 0;
+
+  bool Supports(int64_t count) const {
+    return count >= least && count <= most && (count - least) % step == 0;
+  }
+};
+
+struct TextModelOptions {
+  // Names of the methods. "": `prefill` and `decode` if the program has both, otherwise its only
+  // method that has inputs, which does both.
+  std::string prefill, decode;
+  // Positions of the cache. 0: the value of the program's constant method get_max_context_len or
+  // get_max_seq_len (`belay lower --constant-method`); without one, the model's own checks.
+  int64_t context_length = 0;
+  ThreadPool* threads = nullptr;  // MethodOptions::threads
+};
+
+// A program with a method for prompts and one for single tokens, which share a cache as state. Both
+// may be the same method. Signature of each, for n tokens and a vocabulary of v:
+//
+//   token ids  int64 or int32 [1, n] or [n]; n is static, or dynamic with bounds
+//   positions  int64 or int32 [n] (PositionInput::kEach), or [1], [] or an integer (kFirst)
+//   logits     float32, bfloat16 or float16 [1, n, v], [1, 1, v], [n, v] or [1, v]: the first
+//              output; its last row is used. Other outputs are ignored.
+//
+// A buffer of rank 2 or more is state: the cache. Inputs are found by the names tokens, input_ids,
+// …, and cache_position, input_pos, position, …; with other names, the input of higher rank is the
+// token ids. The method for single tokens accepts n = 1. Immutable and thread-safe. Copyable.
+class TextModel {
+ public:
+  // The arguments must outlive the model and its sessions.
+  //   kNotFound         no such methods; lists those of the program
+  //   kInvalidArgument  lists everything in both signatures that differs from the above
+  static absl::StatusOr<TextModel> Create(
+      const Program& program ABSL_ATTRIBUTE_LIFETIME_BOUND,
+      const KernelRegistry& kernels ABSL_ATTRIBUTE_LIFETIME_BOUND,
+      const BackendRegistry& backends ABSL_ATTRIBUTE_LIFETIME_BOUND,
+      const TextModelOptions& options = {});
+
+  const Program& program() const { return *program_; }
+  const KernelRegistry& kernels() const { return *kernels_; }
+  const BackendRegistry& backends() const { return *backends_; }
+  ThreadPool* threads() const { return threads_; }
+
+  const TextMethod& prefill() const { return prefill_; }
+  const TextMethod& decode() const { return decode_; }
+  bool has_one_method() const { return prefill_.plan == decode_.plan; }
+  int64_t vocabulary() const { return decode_.vocabulary; }
+  // Maximum number of tokens of a session; 0 if unknown.
+  int64_t context_length() const { return context_length_; }
+  // Digest of the methods' state and of the program's segments: 32 bytes, equal for equal files.
+  const std::string& digest() const { return digest_; }
+
+ private:
+  TextModel() = default;
+  const Program* program_ = nullptr;
+  const KernelRegistry* kernels_ = nullptr;
+  const BackendRegistry* backends_ = nullptr;
+  ThreadPool* threads_ = nullptr;
+  TextMethod prefill_, decode_;
+  int64_t context_length_ = 0;
+  std::string digest_;
+};
+
+}  // namespace belay::llm
+
+#endif  // BELAY_RUNTIME_LLM_TEXT_MODEL_H_

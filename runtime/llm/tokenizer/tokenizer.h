@@ -1,0 +1,68 @@
+// Converts text to tokens and tokens to text, as a Hugging Face `tokenizer.json` describes.
+//
+// The steps are those of the `tokenizers` library (https://huggingface.co/docs/tokenizers): added
+// tokens, normalizer, pre-tokenizer, model, post-processor; decoder. README.md lists the supported
+// types.
+#ifndef BELAY_RUNTIME_LLM_TOKENIZER_TOKENIZER_H_
+#define BELAY_RUNTIME_LLM_TOKENIZER_TOKENIZER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace belay::llm {
+
+struct TokenizerLimits {
+  uint64_t json_bytes = uint64_t{256} << 20;
+  int64_t vocabulary = int64_t{1} << 22;     // tokens and merges
+  uint64_t text_bytes = uint64_t{64} << 20;  // of Encode
+};
+
+// Immutable; thread-safe. Move-only. Memory: about 150 bytes per token and 40 per merge.
+class Tokenizer {
+ public:
+  // Reads a file's content, which may be any bytes. Fields `truncation` and `padding` are ignored.
+  //   kInvalidArgument    not JSON, or not a tokenizer; the message has the path of the value
+  //   kUnimplemented      a type that is not supported; the message names it
+  //   kResourceExhausted  a limit, or memory
+  static absl::StatusOr<Tokenizer> FromJson(std::string_view json,
+                                            const TokenizerLimits& limits = {});
+  Tokenizer(Tokenizer&&) noexcept;
+  Tokenizer& operator=(Tokenizer&&) noexcept;
+  ~Tokenizer();
+
+  // Returns the tokens of a text. With `special_tokens`, the post-processor adds its tokens (such
+  // as the start of a text).
+  //   kInvalidArgument    not UTF-8
+  //   kResourceExhausted  a limit, or a bound of a regular expression
+  absl::StatusOr<std::vector<int32_t>> Encode(std::string_view text,
+                                              bool special_tokens = true) const;
+
+  // Returns the text of tokens; special tokens have none unless `special_tokens`. The result is
+  // UTF-8: incomplete characters become U+FFFD. Ids without a token have no text.
+  //   kResourceExhausted  a bound of a regular expression
+  absl::StatusOr<std::string> Decode(absl::Span<const int32_t> tokens,
+                                     bool special_tokens = false) const;
+
+  std::optional<int32_t> TokenId(std::string_view token) const;
+  // nullptr for an id without a token.
+  const std::string* Token(int64_t id) const;
+  bool IsSpecial(int64_t id) const;
+  // One more than the largest id.
+  int64_t vocabulary_size() const;
+
+ private:
+  struct Impl;
+  explicit Tokenizer(std::unique_ptr<const Impl> impl);
+  std::unique_ptr<const Impl> impl_;
+};
+
+}  // namespace belay::llm
+
+#endif  // BELAY_RUNTIME_LLM_TOKENIZER_TOKENIZER_H_

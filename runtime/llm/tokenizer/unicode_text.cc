@@ -1,0 +1,207 @@
+#include "runtime/llm/tokenizer/unicode_text.h"
+
+#include <utf8proc.h>
+
+#include <cstdlib>
+
+namespace belay::llm {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+utf8proc_category_t CategoryOf(char32_t c) {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(c));
+}
+
+bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+// Returns the length of the well-formed code point at the start, or minus the length of the
+// maximal ill-formed part.
+int WellFormedLength(std::string_view text) {
+  const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = at(0);
+  if (first < 0x80) return 1;
+  if (first < 0xC2 || first > 0xF4) return -1;
+  const int length = static_cast<int>(Utf8Length(text[0]));
+  unsigned char low = 0x80, high = 0xBF;
+  if (first == 0xE0) low = 0xA0;
+  if (first == 0xED) high = 0x9F;
+  if (first == 0xF0) low = 0x90;
+  if (first == 0xF4) high = 0x8F;
+  for (int i = 1; i < length; ++i) {
+    if (static_cast<size_t>(i) >= text.size()) return -i;
+    const unsigned char byte = at(static_cast<size_t>(i));
+    if (byte < low || byte > high) return -i;
+    low = 0x80;
+    high = 0xBF;
+  }
+  return length;
+}
+
+}  // namespace
+
+char32_t FirstCodePoint(std::string_view text) {
+  const auto at = [&](size_t i) {
+    return static_cast<char32_t>(static_cast<unsigned char>(text[i]));
+  };
+  switch (Utf8Length(text[0])) {
+    case 1:
+      return at(0);
+    case 2:
+      return (at(0) & 0x1F) << 6 | (at(1) & 0x3F);
+    case 3:
+      return (at(0) & 0x0F) << 12 | (at(1) & 0x3F) << 6 | (at(2) & 0x3F);
+    default:
+      return (at(0) & 0x07) << 18 | (at(1) & 0x3F) << 12 | (at(2) & 0x3F) << 6 | (at(3) & 0x3F);
+  }
+}
+
+char32_t LastCodePoint(std::string_view text) {
+  size_t first = text.size() - 1;
+  while (first > 0 && IsContinuation(text[first])) --first;
+  return FirstCodePoint(text.substr(first));
+}
+
+void AppendCodePoint(char32_t c, std::string& text) {
+  const auto byte = [&](char32_t bits) { text.push_back(static_cast<char>(bits)); };
+  if (c < 0x80) {
+    byte(c);
+  } else if (c < 0x800) {
+    byte(0xC0 | c >> 6);
+    byte(0x80 | (c & 0x3F));
+  } else if (c < 0x10000) {
+    byte(0xE0 | c >> 12);
+    byte(0x80 | (c >> 6 & 0x3F));
+    byte(0x80 | (c & 0x3F));
+  } else {
+    byte(0xF0 | c >> 18);
+    byte(0x80 | (c >> 12 & 0x3F));
+    byte(0x80 | (c >> 6 & 0x3F));
+    byte(0x80 | (c & 0x3F));
+  }
+}
+
+size_t CodePoints(std::string_view text) {
+  size_t count = 0;
+  for (char c : text) count += IsContinuation(c) ? 0 : 1;
+  return count;
+}
+
+void ForEachCodePoint(std::string_view text,
+                      absl::FunctionRef<void(char32_t, std::string_view)> visit) {
+  while (!text.empty()) {
+    const std::string_view bytes = text.substr(0, Utf8Length(text[0]));
+    visit(FirstCodePoint(bytes), bytes);
+    text.remove_prefix(bytes.size());
+  }
+}
+
+// https://www.unicode.org/Public/14.0.0/ucd/PropList.txt
+bool IsWhitespace(char32_t c) {
+  return (c >= 0x9 && c <= 0xD) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||
+         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
+         c == 0x3000;
+}
+
+bool IsPunctuation(char32_t c) {
+  if (c < 0x80)
+    return c > 0x20 && c < 0x7F && !(c >= '0' && c <= '9') && !((c | 32) >= 'a' && (c | 32) <= 'z');
+  switch (CategoryOf(c)) {
+    case UTF8PROC_CATEGORY_PC:
+    case UTF8PROC_CATEGORY_PD:
+    case UTF8PROC_CATEGORY_PS:
+    case UTF8PROC_CATEGORY_PE:
+    case UTF8PROC_CATEGORY_PI:
+    case UTF8PROC_CATEGORY_PF:
+    case UTF8PROC_CATEGORY_PO:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsNumeric(char32_t c) {
+  const utf8proc_category_t category = CategoryOf(c);
+  return category == UTF8PROC_CATEGORY_ND || category == UTF8PROC_CATEGORY_NL ||
+         category == UTF8PROC_CATEGORY_NO;
+}
+
+bool IsMark(char32_t c) {
+  const utf8proc_category_t category = CategoryOf(c);
+  return category == UTF8PROC_CATEGORY_MN || category == UTF8PROC_CATEGORY_MC ||
+         category == UTF8PROC_CATEGORY_ME;
+}
+
+bool IsNonspacingMark(char32_t c) { return CategoryOf(c) == UTF8PROC_CATEGORY_MN; }
+
+bool IsOtherCategory(char32_t c) {
+  const utf8proc_category_t category = CategoryOf(c);
+  return category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF ||
+         category == UTF8PROC_CATEGORY_CO;
+}
+
+bool IsWordCharacter(char32_t c) {
+  switch (CategoryOf(c)) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LL:
+    case UTF8PROC_CATEGORY_LT:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_ND:
+    case UTF8PROC_CATEGORY_NL:
+    case UTF8PROC_CATEGORY_PC:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string Lowercase(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  ForEachCodePoint(text, [&](char32_t c, std::string_view) {
+    if (c == 0x130) {  // the only code point with a longer lower case (SpecialCasing.txt)
+      result += "i\xCC\x87";
+    } else {
+      AppendCodePoint(static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))),
+                      result);
+    }
+  });
+  return result;
+}
+
+absl::StatusOr<std::string> Normalized(std::string_view text, NormalizationForm form) {
+  if (text.empty()) return std::string();
+  const bool compose = form == NormalizationForm::kNfc || form == NormalizationForm::kNfkc;
+  const bool compatible = form == NormalizationForm::kNfkc || form == NormalizationForm::kNfkd;
+  const int options = UTF8PROC_STABLE | (compose ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE) |
+                      (compatible ? UTF8PROC_COMPAT : 0);
+  utf8proc_uint8_t* mapped = nullptr;
+  const utf8proc_ssize_t size = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                             static_cast<utf8proc_ssize_t>(text.size()), &mapped,
+                                             static_cast<utf8proc_option_t>(options));
+  if (size < 0) return absl::ResourceExhaustedError("no memory to normalize text");
+  std::string result(reinterpret_cast<const char*>(mapped), static_cast<size_t>(size));
+  std::free(mapped);
+  return result;
+}
+
+std::string ToUtf8(std::string_view bytes) {
+  std::string result;
+  result.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const int length = WellFormedLength(bytes);
+    if (length > 0) {
+      result += bytes.substr(0, static_cast<size_t>(length));
+    } else {
+      result += kReplacement;
+    }
+    bytes.remove_prefix(static_cast<size_t>(length > 0 ? length : -length));
+  }
+  return result;
+}
+
+}  // namespace belay::llm

@@ -1,0 +1,143 @@
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "runtime/core/test_in_directory.h"
+#include "runtime/core/testing.h"
+#include "tools/belay/captured_outcome.h"
+#include "tools/belay/command.h"
+
+namespace belay::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A model of 96 tokens and 16 positions. Token t is the word "w<t> ".
+class GenerateTest : public TestInDirectory {
+ protected:
+  void SetUp() override {
+    TestInDirectory::SetUp();
+    nlohmann::json tokenizer;
+    for (int t = 0; t < 96; ++t) tokenizer["model"]["vocab"]["w" + std::to_string(t) + " "] = t;
+    tokenizer["model"]["type"] = "WordLevel";
+    tokenizer["pre_tokenizer"] = {
+        {"type", "Split"}, {"pattern", {{"String", " "}}}, {"behavior", "MergedWithPrevious"}};
+    tokenizer["decoder"]["type"] = "Fuse";
+    std::ofstream(Path("tokenizer.json")) << tokenizer.dump();
+  }
+  Outcome LowerModel(const std::string& tokenizer = "") {
+    LowerOptions options;
+    options.output = Path("m.belay");
+    options.tokenizer = tokenizer;
+    options.methods = {"prefill=conformance/models/zoo/llama_kv_prefill/model.pt2",
+                       "decode=conformance/models/zoo/llama_kv_decode/model.pt2"};
+    return Capture([&] { return Lower(options); });
+  }
+  Outcome Generate(GenerateTextOptions options) {
+    options.program = Path("m.belay");
+    return Capture([&] { return GenerateText(options); });
+  }
+  // The report of --json.
+  nlohmann::json Report(GenerateTextOptions options) {
+    options.json = true;
+    const Outcome outcome = Generate(options);
+    EXPECT_EQ(outcome.status, kDone) << outcome.errors;
+    return nlohmann::json::parse(outcome.output);
+  }
+};
+
+TEST_F(GenerateTest, GeneratesTokensWithoutATokenizer) {
+  ASSERT_EQ(LowerModel().status, kDone);
+  const Outcome outcome = Generate({.tokens = "5,90,3", .max_tokens = 4});
+  ASSERT_EQ(outcome.status, kDone) << outcome.errors;
+  EXPECT_THAT(outcome.errors, AllOf(HasSubstr("prefill: 3 tokens in "),
+                                    HasSubstr("decode: 3 tokens in "), HasSubstr("tokens/s")));
+  const nlohmann::json report = Report({.tokens = "5,90,3", .max_tokens = 4});
+  std::string joined;
+  for (const auto& token : report["tokens"]) {
+    joined += (joined.empty() ? "" : ",") + std::to_string(token.get<int>());
+  }
+  EXPECT_EQ(outcome.output, joined + "\n");
+  EXPECT_EQ(report["prompt_tokens"], (std::vector<int>{5, 90, 3}));
+  EXPECT_EQ(report["finish"], "max_tokens");
+  EXPECT_EQ(report["prefill"]["tokens"], 3);
+  EXPECT_FALSE(report.contains("text"));
+}
+
+TEST_F(GenerateTest, UsesTheTokenizerOfTheProgram) {
+  ASSERT_EQ(LowerModel(Path("tokenizer.json")).status, kDone);
+  const nlohmann::json tokens = Report({.tokens = "5,90,3", .max_tokens = 4});
+  const nlohmann::json text = Report({.prompt = "w5 w90 w3 ", .max_tokens = 4});
+  EXPECT_EQ(text["tokens"], tokens["tokens"]);
+  std::string words;
+  for (const auto& token : tokens["tokens"]) {
+    words += "w" + std::to_string(token.get<int>()) + " ";
+  }
+  EXPECT_EQ(text["text"], words);
+  const Outcome outcome = Generate({.prompt = "w5 w90 w3 ", .max_tokens = 4});
+  EXPECT_EQ(outcome.output, words + "\n");
+
+  // Stops at a token and at a string.
+  const std::string second = "w" + std::to_string(tokens["tokens"][1].get<int>()) + " ";
+  const nlohmann::json stopped = Report({.prompt = "w5 w90 w3 ", .stop_tokens = {second}});
+  EXPECT_EQ(stopped["finish"], "stop_token");
+  EXPECT_LE(stopped["tokens"].size(), 1u);
+  const nlohmann::json string = Report({.prompt = "w5 w90 w3 ", .stop = {second}});
+  EXPECT_EQ(string["finish"], "stop_string");
+}
+
+TEST_F(GenerateTest, AFileReplacesTheTokenizerOfTheProgram) {
+  ASSERT_EQ(LowerModel().status, kDone);
+  const nlohmann::json report =
+      Report({.tokenizer = Path("tokenizer.json"), .prompt = "w5 w6 ", .max_tokens = 1});
+  EXPECT_EQ(report["prompt_tokens"], (std::vector<int>{5, 6}));
+}
+
+TEST_F(GenerateTest, SamplesWithASeed) {
+  ASSERT_EQ(LowerModel().status, kDone);
+  GenerateTextOptions options{.tokens = "1,2", .max_tokens = 10};
+  options.sampling.temperature = 3;
+  options.sampling.seed = 5;
+  const nlohmann::json first = Report(options), again = Report(options);
+  EXPECT_EQ(first["tokens"], again["tokens"]);
+  options.sampling.seed = 6;
+  EXPECT_NE(Report(options)["tokens"], first["tokens"]);
+}
+
+TEST_F(GenerateTest, ReportsWrongOptionsAndFiles) {
+  ASSERT_EQ(LowerModel().status, kDone);
+  EXPECT_THAT(
+      Generate({.prompt = "w5 "}).errors,
+      HasSubstr("the program has no tokenizer: pass --tokenizer tokenizer.json, store one"));
+  EXPECT_THAT(Generate({.tokens = "1,x"}).errors,
+              HasSubstr("--tokens: expected integers separated by commas, got '1,x'"));
+  EXPECT_THAT(Generate({.tokens = "1,96"}).errors,
+              HasSubstr("expected a value in [0, 96), got 96"));
+  EXPECT_THAT(Generate({.tokens = "1", .stop_tokens = {"no"}}).errors,
+              HasSubstr("--stop-token: expected a token or its id, got 'no'"));
+  EXPECT_THAT(Generate({.tokenizer = Path("m.belay"), .tokens = "1"}).errors,
+              HasSubstr("m.belay: tokenizer.json: "));
+  EXPECT_THAT(Generate({.tokenizer = Path("none"), .tokens = "1"}).errors, HasSubstr("none"));
+  const Outcome unknown = Generate({.tokens = "1", .decode = "fly"});
+  EXPECT_NE(unknown.status, kDone);
+  EXPECT_THAT(unknown.errors, HasSubstr("fly"));
+  EXPECT_THAT(unknown.output, IsEmpty());
+}
+
+TEST_F(GenerateTest, LoweringRejectsFilesThatAreNotTokenizers) {
+  std::ofstream(Path("broken.json")) << R"({"model":{"type":"Fish"}})";
+  const Outcome outcome = LowerModel(Path("broken.json"));
+  EXPECT_NE(outcome.status, kDone);
+  EXPECT_THAT(outcome.errors, HasSubstr("model: 'Fish' is not supported"));
+  EXPECT_FALSE(fs::exists(Path("m.belay")));
+}
+
+}  // namespace
+}  // namespace belay::tools
