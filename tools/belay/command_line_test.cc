@@ -93,7 +93,7 @@ TEST(CommandLineTest, SetsOptions) {
   EXPECT_FALSE(Value<bool>(commands, "lower", "--no-fold-constants"));
   EXPECT_FALSE(Value<bool>(commands, "lower", "--quant-fusion-and-const-prop"));
   commands = FakeCommands();
-  EXPECT_EQ(Parse({"run", "m.belay", "--random-inputs", "7"}, commands).status, 11);
+  EXPECT_EQ(Parse({"run", "m.belay", "--random-inputs", "7"}, commands).status, 12);
   EXPECT_EQ(Value<std::optional<uint64_t>>(commands, "run", "--random-inputs"), 7u);
 }
 
@@ -109,9 +109,9 @@ TEST(CommandLineTest, ArchiveMayFollowListOption) {
 }
 
 TEST(CommandLineTest, CallsAreIndependent) {
-  EXPECT_EQ(Parse({"run", "m.belay", "--input", "x.npy"}).status, 11);
+  EXPECT_EQ(Parse({"run", "m.belay", "--input", "x.npy"}).status, 12);
   const std::vector<Command> commands = FakeCommands();
-  EXPECT_EQ(Parse({"run", "m.belay"}, commands).status, 11);
+  EXPECT_EQ(Parse({"run", "m.belay"}, commands).status, 12);
   EXPECT_THAT(Value<std::vector<std::string>>(commands, "run", "--input"), IsEmpty());
   EXPECT_EQ(Value<std::optional<uint64_t>>(commands, "run", "--random-inputs"), std::nullopt);
 }
@@ -159,7 +159,7 @@ TEST(CommandLineTest, RejectsNumbersBelowMinimum) {
         std::string::npos)
         << outcome.error;
   }
-  EXPECT_EQ(Parse({"bench", "m.belay", "--seconds", "0.001"}).status, 14);
+  EXPECT_EQ(Parse({"bench", "m.belay", "--seconds", "0.001"}).status, 15);
 }
 
 TEST(CommandLineTest, OptionsFollowSubcommand) {

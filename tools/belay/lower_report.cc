@@ -76,25 +76,24 @@ void PrintRefusals(const exir::PipelineReport& report, const std::string& method
   }
 }
 
-// Prints which buffers methods share by name and which only one method has, by set of methods.
-void PrintState(const exir::PipelineReport& report) {
+// Writes which buffers methods share by name and which only one method has, by set of methods.
+void WriteState(const exir::PipelineReport& report, std::ostream& out) {
   constexpr size_t kNames = 4;
   std::map<std::vector<std::string>, std::vector<const exir::StateReport*>> by_methods;
   for (const exir::StateReport& state : report.state) by_methods[state.methods].push_back(&state);
   for (const auto& [methods, buffers] : by_methods) {
     uint64_t bytes = 0;
     for (const exir::StateReport* state : buffers) bytes += state->bytes;
-    std::cout << (methods.size() == 1 ? "state that is not shared, of " : "state shared by ");
+    out << (methods.size() == 1 ? "state that is not shared, of " : "state shared by ");
     for (size_t i = 0; i < methods.size(); ++i) {
-      std::cout << (i == 0 ? "" : ", ") << OneLine(methods[i]);
+      out << (i == 0 ? "" : ", ") << OneLine(methods[i]);
     }
-    std::cout << ": " << buffers.size() << (buffers.size() == 1 ? " buffer, " : " buffers, ")
-              << WithUnit(static_cast<double>(bytes), "B") << " (";
+    out << ": " << buffers.size() << (buffers.size() == 1 ? " buffer, " : " buffers, ")
+        << WithUnit(static_cast<double>(bytes), "B") << " (";
     for (size_t i = 0; i < std::min(kNames, buffers.size()); ++i) {
-      std::cout << (i == 0 ? "" : ", ") << OneLine(buffers[i]->name) << " "
-                << OneLine(buffers[i]->type);
+      out << (i == 0 ? "" : ", ") << OneLine(buffers[i]->name) << " " << OneLine(buffers[i]->type);
     }
-    std::cout << (buffers.size() > kNames ? ", …)\n" : ")\n");
+    out << (buffers.size() > kNames ? ", …)\n" : ")\n");
   }
 }
 
@@ -198,7 +197,7 @@ void WriteLowerReport(const exir::PipelineReport& report, uint64_t file_bytes,
     PrintDelegation(report, m.method, out);
     PrintRefusals(report, m.method, out);
   }
-  if (report.memory.size() > 1) PrintState(report);
+  if (report.memory.size() > 1) WriteState(report, out);
 }
 
 }  // namespace belay::tools

@@ -143,9 +143,9 @@ static void ErrorsOfLowering(void) {
   options = (belay_lower_options){.struct_size = sizeof options, .num_backends = 1};
   EXPECT_ERROR(belay_lower(&archive, 1, &options, &lowered, &error), BELAY_INVALID_ARGUMENT,
                "backends");
-  options = (belay_lower_options){.struct_size = sizeof options, .quantize = "int8-dynamic"};
-  EXPECT_ERROR(belay_lower(&archive, 1, &options, &lowered, &error), BELAY_UNIMPLEMENTED,
-               "quantize: the recipe 'int8-dynamic'");
+  options = (belay_lower_options){.struct_size = sizeof options, .quantize = "int9"};
+  EXPECT_ERROR(belay_lower(&archive, 1, &options, &lowered, &error), BELAY_INVALID_ARGUMENT,
+               "int9");
   options = (belay_lower_options){.struct_size = sizeof options, .format = "onnx"};
   EXPECT_ERROR(belay_lower(&archive, 1, &options, &lowered, &error), BELAY_INVALID_ARGUMENT,
                "'onnx'");
@@ -163,6 +163,15 @@ static void ErrorsOfLowering(void) {
   EXPECT_ERROR(belay_lower(&archive, 1, &options, &lowered, &error), BELAY_CANCELLED, "");
   belay_cancellation_free(cancellation);
   EXPECT(lowered == NULL);
+}
+
+static void LowersWithARecipe(void) {
+  const belay_archive archive = {.struct_size = sizeof archive, .path = ZOO "mlp/model.pt2"};
+  const belay_lower_options options = {.struct_size = sizeof options, .quantize = "weights-int8"};
+  belay_lowered* lowered = Lower(&archive, 1, &options);
+  EXPECT(strstr(belay_lowered_report_json(lowered), "\"quantization\"") != NULL);
+  EXPECT(strstr(belay_lowered_report_text(lowered), "weights-int8") != NULL);
+  belay_lowered_free(lowered);
 }
 
 static void VerifyComparesArchiveAndProgram(void) {
@@ -257,6 +266,7 @@ int main(void) {
   MethodsShareAProgram();
   RefusalsListNodes();
   ErrorsOfLowering();
+  LowersWithARecipe();
   VerifyComparesArchiveAndProgram();
   InspectDescribesArchivesAndPrograms();
   belay_program* program = Open();
