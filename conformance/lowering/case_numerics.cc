@@ -180,8 +180,7 @@ absl::StatusOr<std::vector<OwnedValue>> ReadInputs(const std::string& directory,
   ModelCase recorded;
   const auto file = [&] { return absl::StrCat(prefix, "input_", recorded.inputs.size(), ".npy"); };
   for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
-    const exir::InputKind kind = program.signature.inputs[i].kind;
-    if (kind != exir::InputKind::kUserInput && kind != exir::InputKind::kConstantInput) continue;
+    if (!exir::IsProvidedByCaller(program.signature.inputs[i].kind)) continue;
     const exir::TensorMeta* meta = program.top().value(program.top().inputs()[i]).tensor();
     recorded.inputs.push_back(LeafOf(meta, file()));
     if (meta == nullptr) recorded.inputs.back().kind = "number";

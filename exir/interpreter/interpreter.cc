@@ -16,9 +16,7 @@
 namespace belay::exir {
 namespace {
 
-bool IsUserInput(const InputSpec& spec) {
-  return spec.kind == InputKind::kUserInput || spec.kind == InputKind::kConstantInput;
-}
+bool IsUserInput(const InputSpec& spec) { return IsProvidedByCaller(spec.kind); }
 
 // Supported higher-order operators, by name, with their number of arguments (-1: any).
 constexpr std::pair<std::string_view, int> kHigherOrder[] = {

@@ -63,6 +63,10 @@ bool NamesTensor(InputKind kind) {
          kind == InputKind::kTensorConstant;
 }
 
+bool IsProvidedByCaller(InputKind kind) {
+  return kind == InputKind::kUserInput || kind == InputKind::kConstantInput;
+}
+
 bool IsMutation(OutputKind kind) {
   return IsStateMutation(kind) || kind == OutputKind::kUserInputMutation;
 }

@@ -36,6 +36,8 @@ std::string_view OutputKindName(OutputKind kind);  // "user_output", "buffer_mut
 std::optional<InputKind> InputKindFromName(std::string_view name);
 std::optional<OutputKind> OutputKindFromName(std::string_view name);
 bool NamesTensor(InputKind kind);  // parameters, buffers and tensor constants
+// User inputs, including those that were specialized to a constant at export.
+bool IsProvidedByCaller(InputKind kind);
 bool IsMutation(OutputKind kind);  // of a buffer, a parameter or a user input
 // Of a buffer or a parameter: the program's own tensors, whose new value is not returned to
 // callers.

@@ -42,21 +42,15 @@ class Observers {
   }
 
  private:
-  // The elements in any order.
+  // Returns the elements in any order.
   absl::Span<const float> Elements(const TensorView& view) {
     const auto count = static_cast<size_t>(view.numel());
-    if (IsDense(view)) return absl::MakeConstSpan(view.as<float>(), count);
+    if (IsDense(view.sizes, view.strides)) return absl::MakeConstSpan(view.as<float>(), count);
     copy_.clear();
     for (StridedIterator<1> it(view.sizes, {view.strides}); !it.done(); it.Next()) {
       copy_.push_back(view.as<float>()[it.offset(0)]);
     }
     return copy_;
-  }
-  // Whether the elements fill the memory of as many floats, in any order of dimensions.
-  static bool IsDense(const TensorView& view) {
-    return IsContiguous(view.sizes, view.strides) ||
-           (view.sizes.size() == 4 &&
-            view.strides == DenseStrides(view.sizes, ChannelsLastOrder(4)));
   }
 
   absl::flat_hash_map<ValueId, size_t> groups_;
@@ -91,8 +85,7 @@ absl::StatusOr<std::vector<std::pair<float, float>>> Calibrate(const ExportedPro
       size_t next = 0;
       const Graph& graph = program.top();
       for (size_t i = 0; i < graph.inputs().size() && next < inputs.size(); ++i) {
-        const InputKind kind = program.signature.inputs[i].kind;
-        if (kind != InputKind::kUserInput && kind != InputKind::kConstantInput) continue;
+        if (!IsProvidedByCaller(program.signature.inputs[i].kind)) continue;
         observers.Observe(graph.inputs()[i], inputs[next++]);
       }
       return interpreter.Run(inputs).status();

@@ -30,11 +30,6 @@ using exir::ValueId;
 // A set of nodes to be minimized.
 using NodeSet = absl::flat_hash_set<NodeId>;
 
-// Returns whether the caller provides the input.
-bool IsGiven(exir::InputKind kind) {
-  return kind == exir::InputKind::kUserInput || kind == exir::InputKind::kConstantInput;
-}
-
 absl::StatusOr<OwnedValue> CopyOf(const EValue& value) {
   const TensorView* tensor = value.get_if<TensorView>();
   return tensor == nullptr ? OwnedValue::Scalar(value)
@@ -107,7 +102,7 @@ class Reducer {
     size_t next = 0;
     for (const exir::InputSpec& spec : program.signature.inputs) {
       given.emplace_back();
-      if (!IsGiven(spec.kind)) continue;
+      if (!exir::IsProvidedByCaller(spec.kind)) continue;
       ABSL_ASSIGN_OR_RETURN(given.back(), CopyOf(inputs_[next++]));
     }
 
@@ -139,7 +134,7 @@ class Reducer {
     const std::vector<ValueId> all(program.top().inputs().begin(), program.top().inputs().end());
     exir::EraseInputs(program, editor, [&](size_t i) {
       const bool unused = program.top().value(all[i]).users.empty();
-      if (!unused && IsGiven(program.signature.inputs[i].kind)) {
+      if (!unused && exir::IsProvidedByCaller(program.signature.inputs[i].kind)) {
         part.inputs.push_back(std::move(given[i]));
       }
       return unused;

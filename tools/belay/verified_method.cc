@@ -29,8 +29,7 @@ std::string Shown(DType dtype, size_t rank) {
 absl::Status CheckSameInputs(const exir::ExportedProgram& program, const MethodPlan& plan) {
   std::vector<const exir::Value*> wanted;
   for (size_t i = 0; i < program.signature.inputs.size(); ++i) {
-    const exir::InputKind kind = program.signature.inputs[i].kind;
-    if (kind != exir::InputKind::kUserInput && kind != exir::InputKind::kConstantInput) continue;
+    if (!exir::IsProvidedByCaller(program.signature.inputs[i].kind)) continue;
     wanted.push_back(&program.top().value(program.top().inputs()[i]));
   }
   std::vector<std::string> problems;
