@@ -93,6 +93,14 @@ AffineParameters Search(absl::Span<const float> group, const RowsOptions& option
   return best;
 }
 
+void AddError(float element, float dequantized, QuantizationLoss& loss) {
+  const double x = element, error = std::abs(x - double{dequantized});
+  loss.signal += x * x;
+  loss.noise += error * error;
+  loss.max_error = std::max(loss.max_error, error);
+  ++loss.elements;
+}
+
 }  // namespace
 
 AffineParameters ChooseAffine(float low, float high, bool symmetric, QuantizedRange range) {
@@ -129,8 +137,6 @@ QuantizedRows QuantizeRows(absl::Span<const float> elements, int64_t columns,
   result.elements.resize(elements.size());
   result.scales.resize(groups);
   if (!options.symmetric) result.zero_points.resize(groups);
-  QuantizationLoss& loss = result.loss;
-  loss.elements = elements.size();
   for (size_t g = 0; g < groups; ++g) {
     const absl::Span<const float> group = elements.subspan(g * group_size, group_size);
     const AffineParameters p = Search(group, options);
@@ -141,11 +147,8 @@ QuantizedRows QuantizeRows(absl::Span<const float> elements, int64_t columns,
     for (size_t i = 0; i < group.size(); ++i) {
       const int32_t q = QuantizeNumber(group[i], p, options.range);
       result.elements[g * group_size + i] = static_cast<std::byte>(static_cast<int8_t>(q));
-      const double x = group[i], error = std::abs(x - double{DequantizeNumber(q, p)});
-      loss.signal += x * x;
-      loss.noise += error * error;
-      loss.max_error = std::max(loss.max_error, error);
-      loss.clamped += group[i] < least || group[i] > most ? 1 : 0;
+      AddError(group[i], DequantizeNumber(q, p), result.loss);
+      result.loss.clamped += group[i] < least || group[i] > most ? 1 : 0;
     }
   }
   return result;
@@ -156,12 +159,8 @@ std::vector<std::byte> RoundToBFloat16(absl::Span<const float> elements, Quantiz
   for (size_t i = 0; i < elements.size(); ++i) {
     const uint16_t bits = FloatToBFloat16Bits(elements[i]);
     std::memcpy(bytes.data() + i * sizeof(bits), &bits, sizeof(bits));
-    const double x = elements[i], error = std::abs(x - double{BFloat16BitsToFloat(bits)});
-    loss.signal += x * x;
-    loss.noise += error * error;
-    loss.max_error = std::max(loss.max_error, error);
+    AddError(elements[i], BFloat16BitsToFloat(bits), loss);
   }
-  loss.elements += elements.size();
   return bytes;
 }
 

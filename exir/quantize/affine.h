@@ -5,7 +5,8 @@
 //            UniformQuantizationObserverBase (torchao/quantization/pt2e/observer.py)
 //   q        round_half_even(x * (1 / scale)) + zero_point, clamped to the range (quantize_affine)
 // One deviation: torchao's Intx configurations allow scales down to the smallest normal number.
-// Here every scale is at least 2^-23, because backends multiply scales of rows that are all 0.
+// Here every scale is at least 2^-23. Otherwise products of scales could underflow in backends if
+// all elements of a row are 0.
 //
 // All functions are thread-safe and deterministic.
 #ifndef BELAY_EXIR_QUANTIZE_AFFINE_H_
@@ -56,6 +57,7 @@ struct RowsOptions {
   int64_t group_size = 0;  // elements of a row that share parameters; 0: the whole row
   bool symmetric = true;
   ScaleSearch search = ScaleSearch::kRange;
+  bool operator==(const RowsOptions&) const = default;
 };
 
 // Sums over the elements of a tensor.

@@ -27,7 +27,7 @@ std::vector<int> Elements(const QuantizedRows& rows) {
   return elements;
 }
 
-TEST(AffineTest, RowsOfInt8AreThoseOfTorchao) {
+TEST(AffineTest, Int8RowsMatchTorchao) {
   const QuantizedRows rows = QuantizeRows(kRows, 8, {.range = {-128, 127}});
   EXPECT_THAT(rows.scales, ElementsAre(0x1.74a7dcp-6F, 0x1.072c0ap-15F));
   EXPECT_THAT(Elements(rows),
@@ -35,21 +35,21 @@ TEST(AffineTest, RowsOfInt8AreThoseOfTorchao) {
   EXPECT_TRUE(rows.zero_points.empty());
 }
 
-TEST(AffineTest, SymmetricRangeIsThatOfPt2e) {
+TEST(AffineTest, SymmetricRangeMatchesPt2e) {
   const QuantizedRows rows = QuantizeRows(kRows, 8, {.range = {-127, 127}});
   EXPECT_THAT(rows.scales, ElementsAre(0x1.761f72p-6F, 0x1.083548p-15F));
   EXPECT_THAT(Elements(rows),
               ElementsAre(13, -74, 2, 127, -29, 49, -106, 22, 32, -64, 98, -127, 79, 48, -16, 0));
 }
 
-TEST(AffineTest, GroupsOfInt4AreThoseOfTorchao) {
+TEST(AffineTest, Int4GroupsMatchTorchao) {
   const QuantizedRows rows = QuantizeRows(kRows, 8, {.range = {-8, 7}, .group_size = 4});
   EXPECT_THAT(rows.scales,
               ElementsAre(0x1.8bf25ap-2F, 0x1.490b9cp-2F, 0x1.179ecap-11F, 0x1.5d867cp-12F));
   EXPECT_THAT(Elements(rows), ElementsAre(1, -4, 0, 7, -2, 3, -8, 2, 2, -4, 6, -8, 7, 4, -2, 0));
 }
 
-TEST(AffineTest, AsymmetricGroupsAreThoseOfTorchao) {
+TEST(AffineTest, AsymmetricGroupsMatchTorchao) {
   const QuantizedRows rows =
       QuantizeRows(kRows, 8, {.range = {-8, 7}, .group_size = 4, .symmetric = false});
   EXPECT_THAT(rows.scales,

@@ -96,10 +96,17 @@ std::optional<std::pair<float, float>> Observer::Range() const {
   return std::pair(low_, high_);
 }
 
+double Observer::BinWidth() const { return (double{high_} - double{low_}) / kBins; }
+
+std::pair<float, float> Observer::RangeOfBins(int start, int end) const {
+  const double width = BinWidth();
+  return {static_cast<float>(low_ + width * start), static_cast<float>(low_ + width * (end + 1))};
+}
+
 // Squared error of quantizing the bins' elements, uniformly distributed in their bins, to kLevels
 // levels over the bins from `start` to `end`.
 double Observer::ErrorOf(int start, int end) const {
-  const double width = (double{high_} - double{low_}) / kBins;
+  const double width = BinWidth();
   const double level = width * (end - start + 1) / kLevels;
   if (level == 0) return 0;
   const auto integral = [](double from, double to) {
@@ -147,14 +154,12 @@ std::pair<float, float> Observer::LeastError() const {
     start = next_start;
     end = next_end;
   }
-  const double width = (double{high_} - double{low_}) / kBins;
-  return {static_cast<float>(low_ + width * start), static_cast<float>(low_ + width * (end + 1))};
+  return RangeOfBins(start, end);
 }
 
 std::pair<float, float> Observer::Percentiles() const {
   const double total = std::accumulate(histogram_.begin(), histogram_.end(), 0.0);
   const double cut = total * (1 - percentile_ / 100) / 2;
-  const double width = (double{high_} - double{low_}) / kBins;
   int start = 0, end = kBins - 1;
   double below = 0, above = 0;
   while (start < end && below + histogram_[static_cast<size_t>(start)] <= cut) {
@@ -163,7 +168,7 @@ std::pair<float, float> Observer::Percentiles() const {
   while (end > start && above + histogram_[static_cast<size_t>(end)] <= cut) {
     above += histogram_[static_cast<size_t>(end--)];
   }
-  return {static_cast<float>(low_ + width * start), static_cast<float>(low_ + width * (end + 1))};
+  return RangeOfBins(start, end);
 }
 
 }  // namespace belay::exir

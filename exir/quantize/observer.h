@@ -36,6 +36,9 @@ class Observer {
   std::pair<float, float> LeastError() const;
   std::pair<float, float> Percentiles() const;
   double ErrorOf(int start, int end) const;
+  double BinWidth() const;
+  // The range of the bins from `start` to `end`, both inclusive.
+  std::pair<float, float> RangeOfBins(int start, int end) const;
 
   ObserverKind kind_;
   double percentile_;

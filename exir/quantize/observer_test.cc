@@ -40,12 +40,12 @@ std::optional<std::pair<float, float>> RangeOf(Observer observer,
 }
 
 // Expected values: torchao 0.18, pt2e/observer.py.
-TEST(ObserverTest, HistogramRangeIsThatOfTorchao) {
+TEST(ObserverTest, HistogramRangeMatchesTorchao) {
   EXPECT_THAT(RangeOf(Observer(ObserverKind::kHistogram), Batches()),
               Optional(Pair(FloatNear(-8.7977F, 1e-3F), FloatNear(8.7375F, 1e-2F))));
 }
 
-TEST(ObserverTest, MovingAverageIsThatOfTorchao) {
+TEST(ObserverTest, MovingAverageMatchesTorchao) {
   EXPECT_THAT(RangeOf(Observer(ObserverKind::kMovingAverage), Batches()),
               Optional(Pair(FloatNear(-4.737704F, 1e-5F), FloatNear(5.272389F, 1e-5F))));
 }

@@ -21,7 +21,10 @@ class Placing {
  public:
   Placing(const ExportedProgram& program, absl::Span<const WeightUse> anchors,
           const QuantizationPatterns& patterns)
-      : program_(program), graph_(program.top()), patterns_(patterns) {
+      : program_(program),
+        graph_(program.top()),
+        patterns_(patterns),
+        positions_(graph_.Positions()) {
     for (const WeightUse& use : anchors) anchors_.emplace(use.node, &use);
     for (const QuantizationPattern& pattern : patterns.patterns) {
       by_op_[pattern.op].push_back(&pattern);
@@ -45,9 +48,9 @@ class Placing {
     bool kept = false;
   };
 
-  const TensorMeta* Float(ValueId value) const {
+  bool IsFloat32(ValueId value) const {
     const TensorMeta* meta = graph_.value(value).tensor();
-    return meta != nullptr && meta->dtype == DType::kFloat32 ? meta : nullptr;
+    return meta != nullptr && meta->dtype == DType::kFloat32;
   }
 
   // Patterns of the node: one operator may have several (add: a sum, and a table).
@@ -61,15 +64,15 @@ class Placing {
     return found;
   }
 
-  // The float32 tensors among the operands, each once; nullopt if there is another tensor that is
-  // not a scalar.
+  // Returns the float32 tensors among the operands, each once. nullopt without such operands, or if a
+  // tensor of another dtype is not a scalar.
   std::optional<std::vector<ValueId>> Operands(NodeId id) const {
     std::vector<ValueId> operands;
     bool ok = true;
     for (const Argument& argument : graph_.node(id).arguments) {
       ForEachValue(argument, [&](ValueId value) {
         const TensorMeta* meta = graph_.value(value).tensor();
-        if (meta == nullptr || IsScalar(value)) return;  // a size or a number
+        if (meta == nullptr || IsScalar(value)) return;  // a size or a scalar
         ok = ok && meta->dtype == DType::kFloat32;
         if (std::count(operands.begin(), operands.end(), value) == 0) operands.push_back(value);
       });
@@ -89,8 +92,8 @@ class Placing {
     operations_.push_back(std::move(operation));
   }
 
-  // Results of candidates are `by_result_`. Tables are found later, but sums and movement may use
-  // their results; so tables are candidates as soon as they end.
+  // Sums and movement may use the result of a table. FindTables adds tables later, so IsInt8 checks
+  // whether a table ends at the value.
   void FindCandidates() {
     for (NodeId id : graph_.nodes()) {
       if (const auto anchor = anchors_.find(id); anchor != anchors_.end()) {
@@ -103,7 +106,7 @@ class Placing {
       const std::optional<std::vector<ValueId>> operands = Operands(id);
       if (!operands.has_value() || graph_.node(id).results().empty()) continue;
       const ValueId result = graph_.ResultOf(id);
-      if (Float(result) == nullptr) continue;
+      if (!IsFloat32(result)) continue;
       for (const QuantizationPattern* pattern : patterns) {
         if (AddCandidate(pattern->kind, id, *operands, result)) break;
       }
@@ -117,7 +120,7 @@ class Placing {
         std::all_of(operands.begin(), operands.end(), [&](ValueId value) { return IsInt8(value); });
     Operation operation{.kind = kind, .nodes = {id}, .operands = operands, .result = result};
     if (kind == Kind::kMovement && (all || operands.size() == 1)) {
-      // If its operand is float32, users decide.
+      // If its operand is float32, KeepUsed decides by the users.
       if (all) int8_.insert(result);
       Add(std::move(operation));
       return true;
@@ -134,7 +137,7 @@ class Placing {
     const std::vector<const QuantizationPattern*> patterns = PatternsOf(use.node);
     const ValueId* input = graph_.node(use.node).value_argument(use.input_argument);
     const bool fits = !patterns.empty() && patterns[0]->kind == Kind::kAnchor && input != nullptr &&
-                      Float(*input) != nullptr && Float(graph_.ResultOf(use.node)) != nullptr;
+                      IsFloat32(*input) && IsFloat32(graph_.ResultOf(use.node));
     if (!fits) {
       rejected_.push_back(use.node);
       return;
@@ -188,8 +191,8 @@ class Placing {
     return true;
   }
 
-  // Whether the value leaves its table: a node outside uses it, and nothing else of the table does
-  // leave. Looks at the nodes that are not visited yet only through their operands.
+  // Whether the value is the only one of its table that leaves it. Nodes after the current one are
+  // not in the table yet, so they count as outside.
   bool IsTableResult(ValueId value) const {
     const std::vector<NodeId>& nodes = tables_.at(roots_.at(value));
     return Leaves(value, nodes) && std::none_of(nodes.begin(), nodes.end(), [&](NodeId node) {
@@ -197,6 +200,7 @@ class Placing {
              return other != value && Leaves(other, nodes);
            });
   }
+  // Whether the graph returns the value, or a node that is not one of `nodes` uses it.
   bool Leaves(ValueId value, const std::vector<NodeId>& nodes) const {
     const std::vector<NodeId>& users = graph_.value(value).users;
     return graph_.IsOutput(value) || std::any_of(users.begin(), users.end(), [&](NodeId user) {
@@ -216,16 +220,16 @@ class Placing {
     }
   }
 
-  // --- Use ---
+  // --- Selection ---
 
-  // Keeps anchors, and what leads from one quantized operation to another.
+  // Keeps anchors, and operations whose results quantized operations use. If the patterns need
+  // quantized results, keeps all sums and tables.
   void KeepUsed() {
-    const SecondaryMap<NodeId, uint32_t> positions = graph_.Positions();
     std::vector<size_t> order(operations_.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return positions.get(operations_[a].nodes.back()) >
-             positions.get(operations_[b].nodes.back());
+      return positions_.get(operations_[a].nodes.back()) >
+             positions_.get(operations_[b].nodes.back());
     });
     for (size_t i : order) {
       Operation& operation = operations_[i];
@@ -251,12 +255,10 @@ class Placing {
   Placement Result() {
     // Users of each value that compute on int8.
     std::map<ValueId, std::vector<NodeId>> quantized;
-    const SecondaryMap<NodeId, uint32_t> positions = graph_.Positions();
     Placement placement;
     placement.rejected = rejected_;
     for (const Operation& operation : operations_) {
       if (!operation.kept) continue;
-      if (operation.kind == Kind::kAnchor) placement.anchors.push_back(operation.nodes[0]);
       for (ValueId operand : operation.operands) {
         std::vector<NodeId>& users = quantized[operand];
         for (NodeId user : graph_.value(operand).users) {
@@ -287,14 +289,14 @@ class Placing {
       const bool computed = it != by_result_.end() && operations_[it->second].kept;
       if (computed) users = graph_.value(value).users;
       std::sort(users.begin(), users.end(),
-                [&](NodeId a, NodeId b) { return positions.get(a) < positions.get(b); });
+                [&](NodeId a, NodeId b) { return positions_.get(a) < positions_.get(b); });
       users.erase(std::unique(users.begin(), users.end()), users.end());
       placement.activations.push_back(
           {value, users, computed && graph_.IsOutput(value), groups.at(value)});
     }
     const auto position = [&](ValueId value) {
       const NodeId producer = graph_.value(value).producer;
-      return producer.valid() ? int64_t{positions.get(producer)} : -1;
+      return producer.valid() ? int64_t{positions_.get(producer)} : -1;
     };
     std::sort(placement.activations.begin(), placement.activations.end(),
               [&](const QuantizedActivation& a, const QuantizedActivation& b) {
@@ -306,14 +308,13 @@ class Placing {
       activation.group = numbers.emplace(activation.group, numbers.size()).first->second;
     }
     placement.groups = numbers.size();
-    std::sort(placement.anchors.begin(), placement.anchors.end(),
-              [&](NodeId a, NodeId b) { return positions.get(a) < positions.get(b); });
     return placement;
   }
 
   const ExportedProgram& program_;
   const Graph& graph_;
   const QuantizationPatterns& patterns_;
+  const SecondaryMap<NodeId, uint32_t> positions_;
   absl::flat_hash_map<NodeId, const WeightUse*> anchors_;
   absl::flat_hash_map<std::string_view, std::vector<const QuantizationPattern*>> by_op_;
   std::vector<Operation> operations_;

@@ -22,10 +22,9 @@ struct QuantizedActivation {
 };
 
 struct Placement {
-  std::vector<NodeId> anchors;                   // computed on integers, in execution order
   std::vector<QuantizedActivation> activations;  // in the order of their definitions
   size_t groups = 0;
-  // Anchors that the patterns exclude.
+  // Anchors that the patterns exclude, in execution order. All others are computed on integers.
   std::vector<NodeId> rejected;
 };
 

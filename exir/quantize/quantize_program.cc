@@ -89,13 +89,13 @@ class Quantization {
 
   // Notes weights whose float32 numbers are used as well.
   void NoteSeveralFormats(const WeightUses& found, std::vector<std::string>& notes) const {
-    std::map<std::string, std::string> users;  // by weight, in alphabetical order
+    std::map<std::string, std::string> first_users;  // by weight, in alphabetical order
     for (const WeightUse& use : found.uses) {
-      const std::vector<NodeId>& left = graph_.value(use.constant).users;
-      if (left.empty() || !quantized_.contains(use.constant)) continue;
-      users.emplace(constants_.NameOf(use.constant), graph_.node(left.front()).name);
+      const std::vector<NodeId>& users = graph_.value(use.constant).users;
+      if (users.empty() || !quantized_.contains(use.constant)) continue;
+      first_users.emplace(constants_.NameOf(use.constant), graph_.node(users.front()).name);
     }
-    for (const auto& [weight, user] : users) {
+    for (const auto& [weight, user] : first_users) {
       notes.push_back(absl::StrCat("'", weight, "' is also stored as float32, for node ", user));
     }
   }
@@ -104,13 +104,12 @@ class Quantization {
     const Node& node = graph_.node(use.node);
     const Scheme& scheme = recipe_.SchemeOf(node, use.kind);
     if (!scheme.quantizes()) return absl::OkStatus();
-    if (IsStatic(scheme) && !placed_.contains(use.node)) {
-      // Those that QuantizeActivations does not try have a reason below.
-      if (!rejected_.contains(use.node)) return KeepWeight(use, scheme, result);
-      Keep(node, "the backend does not compute it on integers", result);
-      return absl::OkStatus();
+    std::string reason;
+    if (IsStatic(scheme)) {
+      reason = static_reasons_[use.node];
+    } else {
+      ABSL_ASSIGN_OR_RETURN(reason, weights_.WhyNot(use, scheme));
     }
-    ABSL_ASSIGN_OR_RETURN(std::string reason, weights_.WhyNot(use, scheme));
     if (!reason.empty()) {
       Keep(node, std::move(reason), result);
       return absl::OkStatus();
@@ -137,26 +136,25 @@ class Quantization {
     return scheme.activation == ActivationNumbers::kStaticInt8;
   }
 
-  // Reports why the weight cannot be quantized.
-  absl::Status KeepWeight(const WeightUse& use, const Scheme& scheme, QuantizeResult& result) {
-    ABSL_ASSIGN_OR_RETURN(std::string reason, weights_.WhyNot(use, scheme));
-    Keep(graph_.node(use.node), std::move(reason), result);
-    return absl::OkStatus();
-  }
-
-  // Inserts the nodes that quantize activations statically.
+  // Inserts the nodes that quantize activations statically. Records why operators of static schemes
+  // stay in float32.
   absl::Status QuantizeActivations(const WeightUses& found, QuantizeResult& result) {
     std::vector<WeightUse> anchors;
     for (const WeightUse& use : found.uses) {
       const Scheme& scheme = recipe_.SchemeOf(graph_.node(use.node), use.kind);
       if (!IsStatic(scheme)) continue;
-      ABSL_ASSIGN_OR_RETURN(const std::string reason, weights_.WhyNot(use, scheme));
-      if (reason.empty()) anchors.push_back(use);
+      ABSL_ASSIGN_OR_RETURN(std::string reason, weights_.WhyNot(use, scheme));
+      if (reason.empty()) {
+        anchors.push_back(use);
+      } else {
+        static_reasons_.emplace(use.node, std::move(reason));
+      }
     }
     if (anchors.empty()) return absl::OkStatus();
     const Placement placement = PlaceQuantization(program_, anchors, options_.patterns);
-    placed_.insert(placement.anchors.begin(), placement.anchors.end());
-    rejected_.insert(placement.rejected.begin(), placement.rejected.end());
+    for (NodeId anchor : placement.rejected) {
+      static_reasons_.emplace(anchor, "the backend does not compute it on integers");
+    }
     using Ranges = std::vector<std::pair<float, float>>;
     ABSL_ASSIGN_OR_RETURN(const Ranges ranges, Calibrate(program_, placement, recipe_,
                                                          *options_.kernels, *options_.calibration));
@@ -260,7 +258,8 @@ class Quantization {
   StoredWeights weights_;
   std::map<ValueId, Argument> rows_;  // dequantized tensors, by the tensor
   absl::btree_set<ValueId> quantized_;
-  absl::btree_set<NodeId> placed_, rejected_;  // anchors of static schemes
+  // Why operators of static schemes stay in float32.
+  std::map<NodeId, std::string> static_reasons_;
 };
 
 }  // namespace

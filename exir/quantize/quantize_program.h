@@ -68,13 +68,13 @@ struct QuantizeResult {
 
 // Quantizes the operators of the top graph by `recipe`.
 //
-// Weights are stored once per scheme, so tied weights share constants if their rules agree, and
-// float32 weights without remaining users are removed. Dynamic activations are
+// Weights are stored once per scheme, so tied weights share constants if their rules agree. float32
+// weights without remaining users are removed. Dynamic recipes quantize each input of matmuls once,
+// before a view of it as a matrix:
 //
 //   choose_qparams_per_token_asymmetric, quantize_per_token, dequantize_per_token
 //
-// of the matmul's input, before a view of it as a matrix, and once per input. Their formulas are
-// those of ExecuTorch's 8da4w and of torchao's asymmetric int8 activations.
+// Their formulas are those of ExecuTorch's 8da4w and of torchao's asymmetric int8 activations.
 //
 // Static recipes first merge batch norms (exir/passes/merge_batch_norm.h), so that merged filters
 // are quantized. Activations are placed by exir/quantize/placement.h, calibrated by

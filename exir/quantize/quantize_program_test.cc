@@ -289,7 +289,7 @@ TEST_F(QuantizeProgramTest, MethodsShareQuantizedWeights) {
             second.program.constants.at("fc.weight_int8").view().data);
 }
 
-TEST_F(QuantizeProgramTest, RejectsProgramsThatAreNotEdge) {
+TEST_F(QuantizeProgramTest, RejectsAtenPrograms) {
   const ExportedProgram program = ParseOrDie(
       "program aten { graph(%x: f32[2] user_input) { return (%x user_output) } }", **ops_);
   EXPECT_THAT(QuantizeProgram(program, *RecipeByName("weights-int8")).status(),

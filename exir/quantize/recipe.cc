@@ -53,7 +53,7 @@ constexpr NamedRecipe kRecipes[] = {
                       .activation = ActivationNumbers::kDynamicInt8,
                       .rows = {.range = kFourBits, .group_size = kGroup}}},
     {.name = "int8-static",
-     .description = "convolutions, linear layers and what is between them int8, with scales from "
+     .description = "convolutions, linear layers and operators between them int8, with scales from "
                     "calibration data",
      .linear = Scheme{.weight = WeightNumbers::kInt8,
                       .activation = ActivationNumbers::kStaticInt8,
@@ -86,10 +86,7 @@ std::string Scheme::ToString() const {
 }
 
 bool HasSameWeight(const Scheme& a, const Scheme& b) {
-  if (a.weight != b.weight) return false;
-  if (a.weight != WeightNumbers::kInt8 && a.weight != WeightNumbers::kInt4) return true;
-  return a.rows.range == b.rows.range && a.rows.group_size == b.rows.group_size &&
-         a.rows.symmetric == b.rows.symmetric && a.rows.search == b.rows.search;
+  return a.weight == b.weight && (!a.has_integer_weight() || a.rows == b.rows);
 }
 
 std::string_view AnchorKindName(AnchorKind kind) {

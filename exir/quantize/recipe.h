@@ -26,9 +26,12 @@ enum class ActivationNumbers : uint8_t {
 struct Scheme {
   WeightNumbers weight = WeightNumbers::kFloat32;
   ActivationNumbers activation = ActivationNumbers::kFloat32;
-  // Of integers. Ignored for other weights, also by ==.
+  // Of integer weights. Ignored for other weights, also by HasSameWeight.
   RowsOptions rows = {};
 
+  bool has_integer_weight() const {
+    return weight == WeightNumbers::kInt8 || weight == WeightNumbers::kInt4;
+  }
   bool quantizes() const {
     return weight != WeightNumbers::kFloat32 || activation != ActivationNumbers::kFloat32;
   }

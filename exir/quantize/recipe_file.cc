@@ -25,6 +25,10 @@ struct Changes {
   std::optional<int64_t> group_size;
   std::optional<bool> symmetric;
   std::optional<ScaleSearch> search;
+
+  bool changes_rows() const {
+    return group_size.has_value() || symmetric.has_value() || search.has_value();
+  }
 };
 
 class Parser {
@@ -150,8 +154,7 @@ class Parser {
   // Returns the base recipe's schemes with the changes.
   Schemes Schemed(JsonRef ref, const Changes& changes) {
     if (!changes.base.has_value()) {
-      if (changes.group_size.has_value() || changes.symmetric.has_value() ||
-          changes.search.has_value()) {
+      if (changes.changes_rows()) {
         Add(ref.Error("group_size, symmetric and scale need a \"recipe\" that they change"));
       }
       return {};
@@ -159,7 +162,7 @@ class Parser {
     Schemes schemes = changes.base->schemes;
     bool used = false;
     for (Scheme& scheme : schemes) {
-      if (scheme.weight != WeightNumbers::kInt4 && scheme.weight != WeightNumbers::kInt8) continue;
+      if (!scheme.has_integer_weight()) continue;
       const bool is_int4 = scheme.weight == WeightNumbers::kInt4;
       if (is_int4 && changes.group_size.has_value()) scheme.rows.group_size = *changes.group_size;
       // Matmuls of integers need symmetric weights.
@@ -169,9 +172,7 @@ class Parser {
       used = used || ((is_int4 || !changes.group_size.has_value()) &&
                       (may_shift || changes.symmetric.value_or(true)));
     }
-    const bool changed = changes.group_size.has_value() || changes.symmetric.has_value() ||
-                         changes.search.has_value();
-    if (changed && !used) {
+    if (changes.changes_rows() && !used) {
       Add(ref.Error(absl::StrCat(
           "recipe '", changes.base->name,
           "' has no int4 weights that group_size changes, or symmetric weights are required")));

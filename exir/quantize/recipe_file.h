@@ -13,7 +13,7 @@ namespace belay::exir {
 
 inline constexpr size_t kMaxRecipeBytes = size_t{1} << 20;
 
-// Parses the text of a recipe file. `name` becomes Recipe::name. The text may be untrusted.
+// Parses the content of a recipe file, which may be untrusted. `name` becomes Recipe::name.
 //   kInvalidArgument    not JSON; unknown keys, values of another type or out of range, rules
 //                       without a pattern: all at once, each with its path ("rules[2].group_size")
 //   kResourceExhausted  longer than kMaxRecipeBytes, or nested more than 16 levels deep

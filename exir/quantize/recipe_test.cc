@@ -60,7 +60,7 @@ TEST(RecipeTest, PatternsTakeQuadraticTimeAtMost) {
   EXPECT_FALSE(MatchesPattern("*a*a*a*a*a*a*a*a*a*a*a*ab", text));
 }
 
-TEST(RecipeTest, WeightsAreEqualWhateverTheActivations) {
+TEST(RecipeTest, SameWeightIgnoresActivations) {
   ASSERT_OK_AND_ASSIGN(const Recipe rows, RecipeByName("weights-int8"));
   ASSERT_OK_AND_ASSIGN(const Recipe dynamic, RecipeByName("int8-dynamic"));
   ASSERT_OK_AND_ASSIGN(const Recipe groups, RecipeByName("8da4w"));

@@ -1,4 +1,4 @@
-// Static quantization: what is quantized, where, and with which parameters.
+// Static quantization: selected operators, insertion points and parameters.
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -175,7 +175,7 @@ TEST_F(StaticQuantizationTest, SumsOfQuantizedResultsAreQuantized) {
                           "w(w_int8, w_int8_scales)", "convolution(d_4, w_2)"));
 }
 
-// The residual of a float32 activation is not exact enough to quantize, and gains nothing.
+// Quantizing the float32 operand would lose accuracy and save no time.
 TEST_F(StaticQuantizationTest, SumsWithFloat32StayInFloat32) {
   EXPECT_THAT(
       QuantizedNodes(Program(R"(

@@ -15,10 +15,6 @@ namespace {
 constexpr std::string_view kPerChannel = "quantized_decomposed.dequantize_per_channel.default";
 constexpr std::string_view kPerGroup = "quantized_decomposed.dequantize_per_channel_group.default";
 
-bool IsInteger(const Scheme& scheme) {
-  return scheme.weight == WeightNumbers::kInt8 || scheme.weight == WeightNumbers::kInt4;
-}
-
 std::string_view Suffix(WeightNumbers numbers) {
   switch (numbers) {
     case WeightNumbers::kInt8:
@@ -42,7 +38,7 @@ std::vector<std::byte> BytesOf(const std::vector<T>& numbers) {
 absl::StatusOr<std::string> StoredWeights::WhyNot(const WeightUse& use, const Scheme& scheme) {
   ABSL_ASSIGN_OR_RETURN(const WeightMatrix matrix,
                         MatrixOf(*constants_.Find(use.constant), use.rows_first));
-  const int64_t group = IsInteger(scheme) ? scheme.rows.group_size : 0;
+  const int64_t group = scheme.has_integer_weight() ? scheme.rows.group_size : 0;
   if (group > 0 && matrix.columns % group != 0) {
     return absl::StrCat("its rows of ", matrix.columns,
                         " elements are not a multiple of groups of ", group);
@@ -72,7 +68,7 @@ absl::StatusOr<EncodedWeight> EncodedWeights::Encode(const ConstantTensor& weigh
     return *ConstantTensor::Contiguous(dtype, std::move(shape), Storage::Own(std::move(bytes)));
   };
   const auto encode = [&]() -> EncodedWeight {
-    if (!IsInteger(scheme)) {
+    if (!scheme.has_integer_weight()) {
       QuantizationLoss loss;
       std::vector<std::byte> bytes = RoundToBFloat16(matrix.elements, loss);
       return {tensor(DType::kBFloat16, std::move(sizes), std::move(bytes)), {}, {}, loss};
@@ -142,7 +138,7 @@ absl::Status StoredWeights::Replace(const WeightUse& use, const Stored& stored) 
   const RowsOptions& rows = stored.scheme.rows;
   const int64_t low = rows.range.low, high = rows.range.high;
   Argument weight;
-  if (!IsInteger(stored.scheme)) {
+  if (!stored.scheme.has_integer_weight()) {
     weight = b.Call("dim_order_ops._to_dim_order_copy.default", {stored.elements},
                     {{"dtype", DType::kFloat32}, {"dim_order", {0, 1}}});
   } else if (rows.group_size == 0) {

@@ -25,7 +25,7 @@ struct EncodedWeight {
   QuantizationLoss loss;
 };
 
-// Quantized weights of several programs, by the bytes that they are quantized from: methods that
+// Quantized weights of several programs, keyed by the bytes of the float32 weight. Methods that
 // share a weight share the quantized one. Not thread-safe.
 class EncodedWeights {
  public:
@@ -62,8 +62,8 @@ class StoredWeights {
   StoredWeights(OpBuilder& builder, ConstantInputs& constants, EncodedWeights& encoded)
       : builder_(builder), constants_(constants), encoded_(encoded) {}
 
-  // Returns why the weight cannot be quantized by this scheme; "" if it can. A group size that does
-  // not divide the columns, or an element that is NaN or infinite. Errors of MatrixOf.
+  // Returns why the weight cannot be quantized by this scheme, or "". Reasons: the group size does
+  // not divide the columns, or an element is NaN or infinite. Errors of MatrixOf.
   absl::StatusOr<std::string> WhyNot(const WeightUse& use, const Scheme& scheme);
 
   // Adds the constants, or finds those of an earlier use. The constants of "fc.weight" are

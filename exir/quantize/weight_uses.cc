@@ -25,10 +25,9 @@ constexpr AnchorOp kAnchors[] = {
 };
 
 const AnchorOp* AnchorOf(const Node& node) {
-  const OpOverload* aten = node.target->aten();
-  if (aten == nullptr) return nullptr;
+  const std::string& name = node.target->aten()->name();
   const auto* it = std::find_if(std::begin(kAnchors), std::end(kAnchors),
-                                [&](const AnchorOp& op) { return op.name == aten->name(); });
+                                [&](const AnchorOp& op) { return op.name == name; });
   return it == std::end(kAnchors) ? nullptr : it;
 }
 
@@ -65,10 +64,7 @@ std::optional<Root> RootOf(const Graph& graph, const ConstantInputs& constants,
     }
     const Node& producer = graph.node(graph.value(*value).producer);
     const TensorMeta* meta = graph.value(*value).tensor();
-    if (meta == nullptr || meta->rank() != 2 || producer.target->aten() == nullptr ||
-        !IsTransposition(producer)) {
-      return std::nullopt;
-    }
+    if (meta == nullptr || meta->rank() != 2 || !IsTransposition(producer)) return std::nullopt;
     root.transposed = !root.transposed;
     value = producer.operand().get_if<ValueId>();
   }

@@ -33,7 +33,7 @@ struct WeightUse {
   bool transposes = false;
 };
 
-// An operator that could be quantized by its kind but has no constant weight that can.
+// An operator of an anchor kind whose weight cannot be quantized.
 struct WeightRejection {
   NodeId node;
   AnchorKind kind;
@@ -49,8 +49,8 @@ struct WeightUses {
 // empty. `constants` must be those of the program. O(nodes).
 WeightUses FindWeightUses(const ExportedProgram& program, const ConstantInputs& constants);
 
-// Returns the elements as a contiguous matrix: one row per scale of a row. A convolution's weight
-// [n, c, kh, kw] is [n, c * kh * kw]. Errors of ConstantTensor::Dense.
+// Returns the elements as a contiguous matrix: one row per output channel or row of a table. A
+// convolution's weight [n, c, kh, kw] becomes [n, c * kh * kw]. Errors of ConstantTensor::Dense.
 struct WeightMatrix {
   Storage storage;
   absl::Span<const float> elements;
