@@ -1,5 +1,9 @@
 #include "backends/cpu/aot/static_quantization.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <string>
 #include <string_view>
 
 namespace belay::cpu {
@@ -10,6 +14,8 @@ using exir::ExportedProgram;
 using exir::Node;
 using exir::NodeId;
 using Kind = exir::QuantizationPattern::Kind;
+
+bool IsOne(const Argument& factor) { return factor == Argument(1) || factor == Argument(1.0); }
 
 // Other groups have no integer kernel.
 bool IsPlainOrDepthwise(const ExportedProgram& program, NodeId id) {
@@ -26,15 +32,11 @@ bool IsPlainOrDepthwise(const ExportedProgram& program, NodeId id) {
 // lower_linear adds the bias as a row.
 bool HasUnscaledBias(const ExportedProgram& program, NodeId id) {
   const Node& node = program.top().node(id);
-  const auto is_one = [](const Argument& argument) {
-    return argument == Argument(1) || argument == Argument(1.0);
-  };
-  return is_one(node.argument("alpha")) && is_one(node.argument("beta"));
+  return IsOne(node.argument("alpha")) && IsOne(node.argument("beta"));
 }
 
-bool HasNoAlpha(const ExportedProgram& program, NodeId id) {
-  const Argument& alpha = program.top().node(id).argument("alpha");
-  return alpha == Argument(1) || alpha == Argument(1.0);
+bool HasUnitAlpha(const ExportedProgram& program, NodeId id) {
+  return IsOne(program.top().node(id).argument("alpha"));
 }
 
 // lower_max_pool2d supports these.
@@ -66,10 +68,7 @@ constexpr std::string_view kBounds[] = {"aten.clamp.default", "aten.hardtanh.def
                                         "aten.relu.default"};
 
 bool IsBounds(std::string_view op) {
-  for (std::string_view bounds : kBounds) {
-    if (op == bounds) return true;
-  }
-  return false;
+  return std::find(std::begin(kBounds), std::end(kBounds), op) != std::end(kBounds);
 }
 
 }  // namespace
@@ -78,15 +77,15 @@ exir::QuantizationPatterns StaticQuantizationPatterns() {
   exir::QuantizationPatterns result;
   const auto add = [&](std::string_view op, Kind kind,
                        bool (*accepts)(const ExportedProgram&, NodeId) = nullptr) {
-    exir::QuantizationPattern pattern{
-        .op = std::string(op), .kind = kind, .bounds = kind == Kind::kTable && IsBounds(op)};
-    if (accepts != nullptr) pattern.accepts = accepts;
-    result.patterns.push_back(std::move(pattern));
+    result.patterns.push_back({.op = std::string(op),
+                               .kind = kind,
+                               .bounds = kind == Kind::kTable && IsBounds(op),
+                               .accepts = accepts});
   };
   add("aten.addmm.default", Kind::kAnchor, &HasUnscaledBias);
   add("aten.mm.default", Kind::kAnchor);
   add("aten.convolution.default", Kind::kAnchor, &IsPlainOrDepthwise);
-  add("aten.add.Tensor", Kind::kSum, &HasNoAlpha);
+  add("aten.add.Tensor", Kind::kSum, &HasUnitAlpha);
   add("aten.max_pool2d_with_indices.default", Kind::kMovement, &HasUnusedIndices);
   for (std::string_view op : kMovement) add(op, Kind::kMovement);
   for (std::string_view op : kElementwise) add(op, Kind::kTable);

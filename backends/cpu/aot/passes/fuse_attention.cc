@@ -651,19 +651,18 @@ class AttentionFusion {
     sizes[rank - 2] = shape.sizes[rank - 2];
     std::vector<NodeId> results = {last};
     if (rank != graph_.MetaOf(result).rank()) {
-      for (NodeId reader : graph_.value(result).users) {
-        if (IsConversion(reader)) results.push_back(reader);
+      for (NodeId user : graph_.value(result).users) {
+        if (IsConversion(user)) results.push_back(user);
       }
       for (NodeId id : results) {
-        const ValueId read = graph_.ResultOf(id);
-        for (NodeId reader : graph_.value(read).users) {
-          const bool reshapes =
-              Is(reader, Op::kReshape) && node(reader).target->op() == "view_copy";
-          if (!reshapes && (id != last || !IsConversion(reader))) {
+        const ValueId output = graph_.ResultOf(id);
+        for (NodeId user : graph_.value(output).users) {
+          const bool reshapes = Is(user, Op::kReshape) && node(user).target->op() == "view_copy";
+          if (!reshapes && (id != last || !IsConversion(user))) {
             return no("its result is used before it is reshaped");
           }
         }
-        if (graph_.IsOutput(read)) return no("its result is returned before it is reshaped");
+        if (graph_.IsOutput(output)) return no("its result is returned before it is reshaped");
       }
     }
     const double scale = matmul->factor * query->factor * key->factor;
@@ -729,16 +728,15 @@ class AttentionFusion {
   void RemoveReshapes(NodeId id) {
     const ValueId result = graph_.ResultOf(id);
     const std::vector<NodeId> users = graph_.value(result).users;
-    for (NodeId reader : users) {
-      const ValueId reshaped = graph_.ResultOf(reader);
-      if (!Is(reader, Op::kReshape) ||
-          graph_.MetaOf(reshaped).sizes != graph_.MetaOf(result).sizes ||
+    for (NodeId user : users) {
+      const ValueId reshaped = graph_.ResultOf(user);
+      if (!Is(user, Op::kReshape) || graph_.MetaOf(reshaped).sizes != graph_.MetaOf(result).sizes ||
           graph_.IsOutput(reshaped)) {
         continue;
       }
       editor_.ReplaceAllUses(reshaped, result);
-      handles_.Fuse(editor_, id, reader);
-      editor_.EraseNode(reader);
+      handles_.Fuse(editor_, id, user);
+      editor_.EraseNode(user);
     }
   }
 
