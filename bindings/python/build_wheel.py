@@ -3,8 +3,8 @@
 
 build_wheel.py --output FILE.whl --name NAME --version VERSION --library LIB... --license FILE... [--command] SOURCE...
 
-Libraries that a library needs and that no distribution guarantees are bundled, from the system's folders. The platform
-tag in the file's name must be the one that follows from the versions of glibc's symbols: the build fails otherwise.
+Bundles the libraries that LIB needs, except those that every manylinux system has. They are in the system's folders.
+The platform tag in the file's name must be that of the newest glibc symbols; otherwise the build fails.
 """
 
 import argparse

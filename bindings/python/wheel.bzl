@@ -2,7 +2,7 @@
 
 VERSION = "0.1.0"
 
-# What follows from the symbols of glibc that the libraries need; build_wheel.py checks it.
+# The platform tag for the newest glibc symbols of the libraries; build_wheel.py checks it.
 _PLATFORM = "manylinux_2_35_x86_64"
 
 # Packages whose code is part of a wheel: their licenses are in it.

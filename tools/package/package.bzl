@@ -39,7 +39,7 @@ static_archive = rule(
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
-    doc = "Combines `library` and its dependencies to one archive; `flags` has the other arguments of the linker.",
+    doc = "Combines `library` and its dependencies into one archive; `flags` has the other arguments of the linker.",
 )
 
 # Linked statically: a library must not depend on the versions that a machine has installed.
@@ -112,7 +112,7 @@ shared_library = rule(
     implementation = _shared_library_impl,
     attrs = {
         "archive": attr.label(doc = "The static_archive of `library`.", allow_single_file = [".a"], mandatory = True),
-        "exported": attr.label(doc = "What others may call: a version script.", allow_single_file = True, mandatory = True),
+        "exported": attr.label(doc = "Version script that lists the exported symbols.", allow_single_file = True, mandatory = True),
         "first": attr.label(
             doc = "Objects that replace members of the system's archives.",
             mandatory = True,
@@ -124,5 +124,5 @@ shared_library = rule(
     },
     fragments = ["cpp"],
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
-    doc = "The same as a shared library that exports only what `exported` lists. The C++ library, Abseil and Protocol Buffers are part of it.",
+    doc = "Links `library` into a shared library that contains the C++ library, Abseil and Protocol Buffers, and exports only the symbols in `exported`.",
 )
