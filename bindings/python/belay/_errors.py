@@ -10,7 +10,7 @@ class Error(Exception):
 
     Attributes:
       status: the name of the status, such as "INVALID_ARGUMENT" (docs/python.md lists them).
-      message: the reason. A refusal lists every node.
+      message: the reason. A refusal lists the nodes, in at most 100 lines.
       nodes: of a refusal by lowering, a dict per node with the strings "method", "node", "operator", "source" and
         "reason"; otherwise empty.
     """

@@ -316,12 +316,12 @@ def take_bytes(handle: c_void_p) -> bytes:
     return content
 
 
-def strings(texts):
+def strings(values):
     """Returns an array of C strings, or None, and its length."""
-    texts = list(texts)
-    if not texts:
+    values = list(values)
+    if not values:
         return None, 0
-    return (c_char_p * len(texts))(*(text.encode() for text in texts)), len(texts)
+    return (c_char_p * len(values))(*(value.encode() for value in values)), len(values)
 
 
 class Handle:

@@ -70,6 +70,11 @@ def _file(source: Any, keep: List[Any]) -> File:
     return File(path=archive.path, bytes=archive.bytes, size=archive.size)
 
 
+def _nanoseconds(timeout: Optional[float]) -> int:
+    """Returns the nanoseconds of a timeout in seconds; 0 without one."""
+    return 0 if timeout is None else max(int(timeout * 1e9), 1)
+
+
 class _Progress:
     """Shows the phase on a terminal once lowering takes two seconds."""
 
@@ -142,7 +147,7 @@ def lower(
     if isinstance(backends, str):
         backends = [backends]
     elif backends is not None:
-        # A plain list is one list of priorities; entries for single methods stand alone.
+        # Names without a method are one list of priorities; each entry with a method is its own.
         plain = [name for name in backends if ":" not in name]
         backends = [name for name in backends if ":" in name] + ([",".join(plain)] if plain else [])
     sizes = [] if max_size is None else max_size
@@ -162,7 +167,7 @@ def lower(
         limit_nodes=limit_nodes,
         limit_memory_bytes=limit_memory_bytes,
         limit_work=limit_work,
-        timeout_ns=0 if timeout is None else max(int(timeout * 1e9), 1),
+        timeout_ns=_nanoseconds(timeout),
     )
     options.backends, options.num_backends = strings(backends or [])
     options.compile_specs, options.num_compile_specs = strings(compile_specs)
@@ -261,7 +266,7 @@ def verify(
         calls=calls,
         atol=atol,
         rtol=rtol,
-        timeout_ns=0 if timeout is None else max(int(timeout * 1e9), 1),
+        timeout_ns=_nanoseconds(timeout),
     )
     equal, handle = c_int32(), c_void_p()
     files = _file(archive, keep), _file(program, keep)

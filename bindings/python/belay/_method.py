@@ -33,7 +33,7 @@ from ._tensors import address_of
 
 
 class _Input:
-    """An input, and its place in the array of inputs."""
+    """An input, and its element in the array of inputs."""
 
     __slots__ = (
         *("name", "kind", "dtype", "sizes", "min_sizes", "dynamic", "mutated"),
@@ -60,7 +60,7 @@ class _Input:
 
 
 class _Output:
-    """An output and its place in the array of outputs."""
+    """An output, and its element in the array of outputs."""
 
     __slots__ = ("name", "kind", "dtype", "sizes", "strides", "dynamic", "value", "tensor", "is_static")
 
@@ -146,7 +146,7 @@ class Method:
             self.lock.release()
 
     def set_inputs(self, args, kwargs) -> Any:
-        """Fills the array of inputs; returns the maker of results. The caller has the lock."""
+        """Fills the array of inputs; returns the factory of results. The caller has the lock."""
         reader = self._read_arguments
         inputs = self.inputs
         if kwargs or not reader.is_flat or len(args) != len(inputs):
@@ -156,7 +156,7 @@ class Method:
                 raise Error("INVALID_ARGUMENT", f"method '{self.name}': {error}") from None
         array_type = getattr(sys.modules.get("numpy"), "ndarray", None)
         torch_type = getattr(sys.modules.get("torch"), "Tensor", None)
-        maker = None
+        factory = None
         alive = []
         for i, given in enumerate(inputs):
             value = args[i]
@@ -170,8 +170,8 @@ class Method:
                         self._show(given, shape)
                     given.tensor.data = address_of(value)
                     alive.append(value)
-                    if maker is None:
-                        maker = _tensors.maker_of("numpy")
+                    if factory is None:
+                        factory = _tensors.factory_of("numpy")
                     continue
             elif kind is torch_type:
                 if value.dtype is given.fast and value.is_cpu and value.is_contiguous():
@@ -180,25 +180,25 @@ class Method:
                         self._show(given, shape)
                     given.tensor.data = value.data_ptr()
                     alive.append(value)
-                    if maker is None:
-                        maker = _tensors.maker_of("torch")
+                    if factory is None:
+                        factory = _tensors.factory_of("torch")
                     continue
             kind = given.kind
             if kind == TENSOR:
                 found = self._set_tensor(i, given, value, alive)
-                if maker is None:
-                    maker = found
+                if factory is None:
+                    factory = found
             elif kind in (INT, DOUBLE, BOOL):
                 self._set_scalar(i, given, value)
         self._alive = alive
-        return maker
+        return factory
 
     def _call(self, args, kwargs) -> Any:
-        maker = self.set_inputs(args, kwargs) or _tensors.numpy_results()
-        prepared = self._prepared.get(maker)
+        factory = self.set_inputs(args, kwargs) or _tensors.numpy_results()
+        prepared = self._prepared.get(factory)
         if prepared is None:
-            prepared = self._prepared[maker] = [
-                output.is_static and maker.creator(output.dtype, output.sizes, output.strides)
+            prepared = self._prepared[factory] = [
+                output.is_static and factory.creator(output.dtype, output.sizes, output.strides)
                 for output in self.outputs
             ]
         results: List[Any] = []
@@ -217,17 +217,17 @@ class Method:
             raise error_of(status, error)
         for i, output in enumerate(self.outputs):
             if not output.is_static:
-                results[i] = self._result(output.value, maker)
-        convert = getattr(maker, "convert", None)
+                results[i] = self._result(output.value, factory)
+        convert = getattr(factory, "convert", None)
         if convert is not None:
             results = [convert(result) if hasattr(result, "shape") else result for result in results]
         return self._build(results)
 
     @staticmethod
-    def _result(value: Value, maker: Any) -> Any:
+    def _result(value: Value, factory: Any) -> Any:
         kind = value.kind
         if kind == TENSOR:
-            return _tensors.copy_out(value.tensor, maker)
+            return _tensors.copy_out(value.tensor, factory)
         if kind == INT:
             return value.int_value
         if kind == DOUBLE:
@@ -244,16 +244,16 @@ class Method:
         if isinstance(value, (bool, int, float)):
             raise Error("INVALID_ARGUMENT", f"input {i} '{given.name}': expected a tensor, got {type(value).__name__}")
         try:
-            dtype, pointer, sizes, strides, owner, maker = _tensors.read(value, given.mutated)
+            dtype, pointer, sizes, strides, owner, factory = _tensors.read(value, given.mutated)
             _tensors.fill(given.tensor, dtype, pointer, sizes, strides)
         except Error as error:
             raise Error(error.status, f"input {i} '{given.name}': {error.message}") from None
         # The fast path needs the input's own dtype, and row-major strides.
         given.shown = None
-        is_fast = dtype == given.dtype and dtype not in _COMPLEX and hasattr(maker, "dtype_of")
+        is_fast = dtype == given.dtype and dtype not in _COMPLEX and hasattr(factory, "dtype_of")
         given.fast = value.dtype if is_fast else None
         alive.append(owner)
-        return maker
+        return factory
 
     def _set_scalar(self, i: int, given: _Input, value: Any) -> None:
         expected = {INT: int, DOUBLE: (int, float), BOOL: bool}[given.kind]

@@ -7,7 +7,7 @@ from typing import Any, Dict, List
 
 
 class Report:
-    """What lowering did: str() is a summary, `json` all of it, and in a notebook it is an HTML page.
+    """The report of lowering. str() is a summary, `json` has everything; in a notebook it is an HTML page.
 
     Attributes:
       text: memory, the share of each backend, and why nodes were not delegated.

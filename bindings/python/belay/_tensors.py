@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import struct
 import sys
 from ctypes import c_int32, c_int64, c_ssize_t, c_uint8, c_uint16, c_uint64, c_void_p
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -100,11 +101,7 @@ def _elements(sizes, strides, itemsize) -> Tuple[int, ...]:
 
 def row_major(sizes: Sequence[int]) -> Tuple[int, ...]:
     """Strides of a row-major tensor, in elements."""
-    strides, stride = [], 1
-    for size in reversed(sizes):
-        strides.append(stride)
-        stride *= max(size, 1)
-    return tuple(reversed(strides))
+    return _dense(sizes, range(len(sizes)))
 
 
 # --- DLPack ---
@@ -154,8 +151,8 @@ def _from_dlpack(value: Any) -> Tuple[int, int, Tuple[int, ...], Tuple[int, ...]
     """Returns dtype, pointer, sizes, strides, and the capsule, which keeps the memory."""
     device = value.__dlpack_device__()
     if device[0] not in _CPU_DEVICES:
-        place = tuple(map(int, device))
-        raise Error("INVALID_ARGUMENT", f"expected a tensor in host memory, got DLPack device {place}")
+        numbers = tuple(map(int, device))
+        raise Error("INVALID_ARGUMENT", f"expected a tensor in host memory, got DLPack device {numbers}")
     capsule = value.__dlpack__()
     tensor = _DLTensor.from_address(_get_capsule(capsule, b"dltensor"))
     dtype = _DTYPE_OF_DLPACK.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
@@ -177,7 +174,6 @@ def address_of(array: Any) -> int:
         return ctypes.addressof(_char_at(array))
     except (TypeError, ValueError, BufferError):  # read-only, empty, or of a dtype without a format
         return array.__array_interface__["data"][0]
-
 
 
 def _order(strides: Sequence[int], sizes: Sequence[int]) -> List[int]:
@@ -210,7 +206,7 @@ class _BufferResults:
                 f"an output of {DTYPES[dtype]} with the sizes {tuple(sizes)} has no memoryview; pass NumPy arrays or "
                 "torch tensors",
             )
-        memory_type = ctypes.c_char * (math.prod(sizes) * ctypes.sizeof(_C_TYPES[form]))
+        memory_type = ctypes.c_char * (math.prod(sizes) * struct.calcsize(form))
         sizes = list(sizes)
         dense = row_major(sizes)
 
@@ -219,21 +215,6 @@ class _BufferResults:
             return memoryview(memory).cast("B").cast(form, sizes), ctypes.addressof(memory), dense
 
         return create
-
-
-_C_TYPES = {
-    "?": ctypes.c_bool,
-    "b": ctypes.c_int8,
-    "B": ctypes.c_uint8,
-    "h": ctypes.c_int16,
-    "H": ctypes.c_uint16,
-    "i": ctypes.c_int32,
-    "I": ctypes.c_uint32,
-    "q": ctypes.c_int64,
-    "Q": ctypes.c_uint64,
-    "f": ctypes.c_float,
-    "d": ctypes.c_double,
-}
 
 
 class _NumpyResults:
@@ -295,16 +276,16 @@ class _TorchResults:
 
 
 _BUFFERS = _BufferResults()
-_makers: Dict[str, Any] = {}
+_factories: Dict[str, Any] = {}
 
 
-def maker_of(module: str) -> Any:
-    """The maker of NumPy arrays or of torch tensors; the module is imported."""
-    maker = _makers.get(module)
-    if maker is None:
-        maker = (_NumpyResults if module == "numpy" else _TorchResults)(sys.modules[module])
-        _makers[module] = maker
-    return maker
+def factory_of(module: str) -> Any:
+    """The factory of NumPy arrays or of torch tensors; the module is imported."""
+    factory = _factories.get(module)
+    if factory is None:
+        factory = (_NumpyResults if module == "numpy" else _TorchResults)(sys.modules[module])
+        _factories[module] = factory
+    return factory
 
 
 def numpy_results() -> Any:
@@ -313,7 +294,7 @@ def numpy_results() -> Any:
         import numpy  # noqa: F401
     except ImportError:
         return _BUFFERS
-    return maker_of("numpy")
+    return factory_of("numpy")
 
 
 # --- Inputs ---
@@ -326,7 +307,7 @@ def read(value: Any, writes: bool) -> Tuple[int, int, Tuple[int, ...], Tuple[int
       value: a torch tensor, a NumPy array, or an object with DLPack or the buffer protocol.
       writes: whether the method writes to it.
     Returns:
-      dtype, pointer, sizes, strides in elements, an object that keeps the memory alive, and the maker of results of
+      dtype, pointer, sizes, strides in elements, an object that keeps the memory alive, and the factory of results of
       the same kind.
     Raises:
       Error: INVALID_ARGUMENT for another object, device, dtype or layout, or a read-only tensor that is written to.
@@ -353,20 +334,20 @@ def read(value: Any, writes: bool) -> Tuple[int, int, Tuple[int, ...], Tuple[int
 def _read_torch(value: Any):
     if value.device.type != "cpu":
         raise Error("INVALID_ARGUMENT", f"expected a tensor on the CPU, got device {value.device}")
-    maker = maker_of("torch")
-    if value.layout is not maker.strided:
+    factory = factory_of("torch")
+    if value.layout is not factory.strided:
         raise Error("INVALID_ARGUMENT", f"expected a strided tensor, got layout {value.layout}")
-    dtype = maker.dtype_of.get(value.dtype)
+    dtype = factory.dtype_of.get(value.dtype)
     if dtype is None:
         raise Error("INVALID_ARGUMENT", f"unsupported dtype {value.dtype}")
     if value.is_conj() or value.is_neg():
         value = value.resolve_conj().resolve_neg()
-    return dtype, value.data_ptr(), tuple(value.shape), tuple(value.stride()), value, maker
+    return dtype, value.data_ptr(), tuple(value.shape), tuple(value.stride()), value, factory
 
 
 def _read_numpy(value: Any, writes: bool, numpy: Any):
-    maker = maker_of("numpy")
-    dtype = maker.dtype_of.get(value.dtype)
+    factory = factory_of("numpy")
+    dtype = factory.dtype_of.get(value.dtype)
     if dtype is None:
         dtype = DTYPE_OF_NAME.get(value.dtype.name)  # ml_dtypes: bfloat16 and float8
     if dtype is None or not value.dtype.isnative:
@@ -377,7 +358,7 @@ def _read_numpy(value: Any, writes: bool, numpy: Any):
     if not writes and any(stride < 0 or stride % itemsize for stride in value.strides):
         value = numpy.ascontiguousarray(value)
     strides = _elements(value.shape, value.strides, itemsize)
-    return dtype, value.__array_interface__["data"][0], value.shape, strides, value, maker
+    return dtype, value.__array_interface__["data"][0], value.shape, strides, value, factory
 
 
 class _DlpackResults:
@@ -393,10 +374,10 @@ class _DlpackResults:
 def _like_dlpack(value: Any) -> Any:
     """Results of the library of `value` if it reads DLPack (jax.numpy, cupy, …), else NumPy arrays."""
     library = type(value).__module__.split(".")[0]
-    # Makers are cached: a method prepares its outputs once for each.
-    if library not in _makers:
-        _makers[library] = _create_dlpack_results(library)
-    return _makers[library]
+    # Factories are cached: a method prepares its outputs once for each.
+    if library not in _factories:
+        _factories[library] = _create_dlpack_results(library)
+    return _factories[library]
 
 
 def _create_dlpack_results(library: str) -> Any:
@@ -419,11 +400,11 @@ def fill(tensor: TensorStruct, dtype: int, pointer: int, sizes: Sequence[int], s
     tensor.strides[:rank] = strides
 
 
-def copy_out(tensor: TensorStruct, maker: Any) -> Any:
+def copy_out(tensor: TensorStruct, factory: Any) -> Any:
     """Copies a view in the method's memory to a new object."""
     rank = tensor.rank
     sizes, strides = tensor.sizes[:rank], tensor.strides[:rank]
-    result, address, dense = maker.creator(tensor.dtype, sizes, strides)()
+    result, address, dense = factory.creator(tensor.dtype, sizes, strides)()
     target = TensorStruct()
     fill(target, tensor.dtype, address, sizes, dense)
     if math.prod(sizes) > 0:
@@ -449,7 +430,7 @@ def view(tensor: TensorStruct, owner: Any) -> Any:
         count = math.prod(sizes)
         if form is None or count == 0 or strides != row_major(sizes):
             raise Error("UNIMPLEMENTED", f"no memoryview for a state of {DTYPES[tensor.dtype]}; install NumPy")
-        memory = (ctypes.c_char * (count * ctypes.sizeof(_C_TYPES[form]))).from_address(tensor.data)
+        memory = (ctypes.c_char * (count * struct.calcsize(form))).from_address(tensor.data)
         memory._owner = owner
         return memoryview(memory).cast("B").cast(form, list(sizes))
     import numpy

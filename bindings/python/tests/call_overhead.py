@@ -1,4 +1,4 @@
-"""Measures a call in µs: all of it, and that of the C function alone. call_overhead.py ARCHIVE (of one addition)"""
+"""Measures a call and its C function, in µs. call_overhead.py ARCHIVE (of one addition)"""
 
 import sys
 import time
@@ -30,9 +30,9 @@ def main():
         inputs = [module.zeros(given["sizes"], dtype=getattr(module, given["dtype"])) for given in program.inputs()]
         whole = measure(lambda: program(*inputs))
         kept = program(*inputs)  # the memory that the C function writes to
-        alone = measure(lambda: _library.lib.belay_method_call(*method._arguments))
+        c_call = measure(lambda: _library.lib.belay_method_call(*method._arguments))
         del kept
-        print(f"{library}: {whole:.1f} µs, C function by ctypes {alone:.1f} µs, overhead {whole - alone:.1f} µs")
+        print(f"{library}: {whole:.1f} µs, C function by ctypes {c_call:.1f} µs, overhead {whole - c_call:.1f} µs")
 
 
 if __name__ == "__main__":
