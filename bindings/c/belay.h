@@ -77,9 +77,9 @@ typedef struct belay_error belay_error;
 /* UTF-8; valid as long as the error. "" for NULL. */
 BELAY_API const char* belay_error_message(const belay_error* error);
 BELAY_API belay_status belay_error_status(const belay_error* error); /* BELAY_OK for NULL */
-/* If lowering refused nodes: a JSON list of objects with the strings "method", "node", "operator",
- * "source" and "reason"; unknown ones are "". Otherwise "[]". Valid as long as the error. Since
- * version 2. */
+/* If lowering refused nodes: those that the message names, as a JSON list of objects with the strings
+ * "method", "node", "operator", "source" and "reason"; unknown ones are "". Otherwise "[]". The
+ * message has at most 100 lines. Valid as long as the error. Since version 2. */
 BELAY_API const char* belay_error_nodes(const belay_error* error);
 BELAY_API void belay_error_free(belay_error* error); /* NULL: no-op */
 

@@ -92,7 +92,7 @@ typedef struct belay_lowered belay_lowered;
  *   INVALID_ARGUMENT    invalid options; unknown backends; a malformed archive
  *   NOT_FOUND           no such file or model
  *   DATA_LOSS           a truncated or damaged archive
- *   UNIMPLEMENTED       unsupported content (lists all nodes; belay_error_nodes)
+ *   UNIMPLEMENTED       unsupported content (belay_error_nodes lists its nodes)
  *   RESOURCE_EXHAUSTED, DEADLINE_EXCEEDED, CANCELLED  as set in the options */
 BELAY_API belay_status belay_lower(const belay_archive* archives, size_t num_archives,
                                    const belay_lower_options* options, belay_lowered** lowered,

@@ -173,7 +173,7 @@ static void StateIsSharedSavedAndRestored(const belay_program* program) {
   EXPECT_ERROR(belay_state_create(program, &unknown, 1, &state, &error), BELAY_NOT_FOUND,
                "subtract");
   EXPECT_ERROR(belay_state_create(program, NULL, 1, &state, &error), BELAY_INVALID_ARGUMENT,
-               "names");
+               "expected methods, got NULL");
   EXPECT_ERROR(belay_state_create(NULL, NULL, 0, &state, &error), BELAY_INVALID_ARGUMENT,
                "a program");
   EXPECT_ERROR(belay_state_create(program, NULL, 0, NULL, &error), BELAY_INVALID_ARGUMENT,

@@ -39,6 +39,17 @@ absl::Status UnknownFields(size_t given, size_t known) {
       "the options have ", given, " bytes, this library knows ", known, "; the others must be 0"));
 }
 
+absl::StatusOr<std::vector<std::string>> Strings(const char* const* list, size_t count,
+                                                 std::string_view what) {
+  if (list == nullptr && count > 0) return Missing(what);
+  std::vector<std::string> strings;
+  for (size_t i = 0; i < count; ++i) {
+    if (list[i] == nullptr) return Missing(absl::StrCat(what, "[", i, "]"));
+    strings.emplace_back(list[i]);
+  }
+  return strings;
+}
+
 }  // namespace belay::c
 
 uint32_t belay_abi_version(void) { return BELAY_ABI_VERSION; }

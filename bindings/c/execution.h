@@ -19,8 +19,8 @@ absl::StatusOr<std::unique_ptr<belay_method>> LoadMethod(const belay_program* pr
                                                          const char* name,
                                                          const belay_method_options* given);
 
-// Sets all inputs; those of kind BELAY_KIND_NONE keep their value. kInvalidArgument: their number,
-// or no value; errors of Method::SetInput.
+// Sets all inputs; those of kind BELAY_KIND_NONE keep their value. kInvalidArgument: wrong number
+// of inputs, or an invalid value. Also errors of Method::SetInput.
 absl::Status SetInputs(belay_method& method, const belay_value* inputs, size_t num_inputs);
 
 // Executes within the options (NULL: the defaults). Errors of belay_method_execute.

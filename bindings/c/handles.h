@@ -77,6 +77,10 @@ absl::Status BadStructSize(size_t given);
 // kUnimplemented: the caller sets fields that this library does not know.
 absl::Status UnknownFields(size_t given, size_t known);
 
+// Copies a list of strings. kInvalidArgument: the list, or element `<what>[<i>]`, is NULL.
+absl::StatusOr<std::vector<std::string>> Strings(const char* const* list, size_t count,
+                                                 std::string_view what);
+
 // Copies the fields that the caller's version of the structure has; the others keep their defaults.
 template <class Options>
 absl::StatusOr<Options> Known(const Options* given) {
@@ -105,21 +109,20 @@ absl::Status StoreKnown(const Info& info, Info* given) {
 
 // Moves the created object to the output parameter.
 template <class T>
-belay_status Give(absl::StatusOr<std::unique_ptr<T>> created, T** place, belay_error** error) {
+belay_status Give(absl::StatusOr<std::unique_ptr<T>> created, T** output, belay_error** error) {
   if (!created.ok()) return Report(created.status(), error);
-  *place = created->release();
+  *output = created->release();
   return BELAY_OK;
 }
 
 // Converts the result to the output parameter.
 template <class T, class To, class Convert>
-belay_status Put(const absl::StatusOr<T>& found, To* place, belay_error** error, Convert convert) {
+belay_status Put(const absl::StatusOr<T>& found, To* output, belay_error** error, Convert convert) {
   if (!found.ok()) return Report(found.status(), error);
-  if (place == nullptr) return Report(Missing("an output pointer for the result"), error);
-  *place = convert(*found);
+  if (output == nullptr) return Report(Missing("an output pointer for the result"), error);
+  *output = convert(*found);
   return BELAY_OK;
 }
-inline constexpr auto kSame = [](const auto& value) { return value; };
 
 // Validates the description, but not whether the memory is as large as described.
 //   kInvalidArgument  dtype, rank, a negative stride, sizes larger than memory, missing data

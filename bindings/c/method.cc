@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <new>
 #include <variant>
 
@@ -187,7 +188,7 @@ size_t belay_method_num_outputs(const belay_method* method) {
 
 belay_status belay_method_input_info(const belay_method* method, size_t i, belay_input_info* info,
                                      belay_error** error) {
-  return belay::c::Put(belay::c::InputInfo(method, i), info, error, belay::c::kSame);
+  return belay::c::Put(belay::c::InputInfo(method, i), info, error, std::identity{});
 }
 int32_t belay_method_input_is_mutated(const belay_method* method, size_t i) {
   return i < belay_method_num_inputs(method) && method->method->plan().inputs[i].mutated ? 1 : 0;
@@ -255,17 +256,17 @@ belay_status belay_method_get_tensor(const belay_method* method, size_t i, belay
 belay_status belay_method_get_int(const belay_method* method, size_t i, int64_t* value,
                                   belay_error** error) {
   return belay::c::Put(belay::c::OutputAs<int64_t>(method, i, "an int"), value, error,
-                       belay::c::kSame);
+                       std::identity{});
 }
 belay_status belay_method_get_double(const belay_method* method, size_t i, double* value,
                                      belay_error** error) {
   return belay::c::Put(belay::c::OutputAs<double>(method, i, "a float"), value, error,
-                       belay::c::kSame);
+                       std::identity{});
 }
 belay_status belay_method_get_bool(const belay_method* method, size_t i, int32_t* value,
                                    belay_error** error) {
   return belay::c::Put(belay::c::OutputAs<bool>(method, i, "a bool"), value, error,
-                       belay::c::kSame);
+                       std::identity{});
 }
 
 size_t belay_method_num_states(const belay_method* method) {

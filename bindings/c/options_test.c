@@ -141,7 +141,7 @@ static void ProgramsOfExecuTorchFindTheirDataFiles(void) {
                BELAY_INVALID_ARGUMENT, "neither copy nor data_files");
   names[0] = NULL;
   EXPECT_ERROR(belay_program_open(path, &options, &program, &error), BELAY_INVALID_ARGUMENT,
-               "names of data files");
+               "data_files[0]");
   options.data_files = NULL;
   EXPECT_ERROR(belay_program_open(path, &options, &program, &error), BELAY_INVALID_ARGUMENT,
                "data_files");

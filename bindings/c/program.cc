@@ -17,11 +17,8 @@ absl::StatusOr<pte::OpenOptions> OpenOptionsOf(const belay_open_options* given) 
   pte::OpenOptions options;
   if (known.copy != 0) options.program.access = FileAccess::kCopy;
   if (known.companion_root != nullptr) options.program.companion_root = known.companion_root;
-  if (known.num_data_files != 0 && known.data_files == nullptr) return Missing("data_files");
-  for (size_t i = 0; i < known.num_data_files; ++i) {
-    if (known.data_files[i] == nullptr) return Missing("names of data files");
-    options.data_files.emplace_back(known.data_files[i]);
-  }
+  ABSL_ASSIGN_OR_RETURN(options.data_files,
+                        Strings(known.data_files, known.num_data_files, "data_files"));
   Limits& limits = options.program.limits;
   if (known.limit_file_bytes != 0) limits.file_bytes = known.limit_file_bytes;
   if (known.limit_arena_bytes != 0) {

@@ -12,12 +12,8 @@ absl::StatusOr<std::unique_ptr<belay_state>> CreateState(const belay_program* pr
                                                          const char* const* methods,
                                                          size_t num_methods) {
   if (program == nullptr) return Missing("a program");
-  if (methods == nullptr && num_methods > 0) return Missing("names of methods");
-  std::vector<std::string> names;
-  for (size_t i = 0; i < num_methods; ++i) {
-    if (methods[i] == nullptr) return Missing("the name of a method");
-    names.emplace_back(methods[i]);
-  }
+  ABSL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                        Strings(methods, num_methods, "methods"));
   std::unique_ptr<belay_state> created(new (std::nothrow) belay_state);
   if (created == nullptr) return NoMemory("a state");
   ABSL_ASSIGN_OR_RETURN(created->state, SharedState::Create(*program->program, names));

@@ -34,12 +34,11 @@ namespace {
 using nlohmann::json;
 
 // Returns the path of the file, or of a copy of its bytes.
-absl::StatusOr<std::string> PathOf(const belay_file* file, const char* what, MemoryFiles& files) {
+absl::StatusOr<std::string> PathOfFile(const belay_file* file, const char* what,
+                                       MemoryFiles& files) {
   if (file == nullptr) return Missing(what);
   ABSL_ASSIGN_OR_RETURN(const belay_file known, Known(file));
-  if (known.path != nullptr) return std::string(known.path);
-  if (known.bytes == nullptr) return Missing(absl::StrCat("the path or bytes of ", what));
-  return files.Add({static_cast<const std::byte*>(known.bytes), known.size}, what);
+  return PathOf(known.path, known.bytes, known.size, what, files);
 }
 
 // Limits of a call that reads files, in proportion to them.
@@ -77,8 +76,8 @@ absl::StatusOr<Verified> Verify(const belay_file* archive, const belay_file* pro
                                 const belay_verify_options* given, MemoryFiles& files) {
   ABSL_ASSIGN_OR_RETURN(const belay_verify_options known, Known(given));
   tools::VerifyOptions options;
-  ABSL_ASSIGN_OR_RETURN(options.archive, PathOf(archive, "the archive", files));
-  ABSL_ASSIGN_OR_RETURN(options.program, PathOf(program, "the program", files));
+  ABSL_ASSIGN_OR_RETURN(options.archive, PathOfFile(archive, "the archive", files));
+  ABSL_ASSIGN_OR_RETURN(options.program, PathOfFile(program, "the program", files));
   const WithinBudget budget({options.archive, options.program}, known.timeout_ns,
                             known.cancellation);
   if (known.model != nullptr) absl::StrAppend(&options.archive, ":", known.model);
@@ -104,7 +103,7 @@ absl::StatusOr<Verified> Verify(const belay_file* archive, const belay_file* pro
 }
 
 absl::StatusOr<json> Inspect(const belay_file* file, MemoryFiles& files) {
-  ABSL_ASSIGN_OR_RETURN(const std::string path, PathOf(file, "the file", files));
+  ABSL_ASSIGN_OR_RETURN(const std::string path, PathOfFile(file, "the file", files));
   const WithinBudget budget({path}, 0, nullptr);
   ABSL_ASSIGN_OR_RETURN(const auto mapped, MappedFile::Open(path));
   if (!tools::IsProgramFile(mapped->bytes())) return tools::ArchiveJson(path);

@@ -122,7 +122,7 @@ static void ErrorsOfLowering(void) {
   EXPECT_ERROR(belay_lower(&archive, 1, NULL, &lowered, &error), BELAY_NOT_FOUND, "no/such/file");
   archive.path = NULL;
   EXPECT_ERROR(belay_lower(&archive, 1, NULL, &lowered, &error), BELAY_INVALID_ARGUMENT,
-               "an archive's path or bytes, got NULL");
+               "expected the path or bytes of the archive of method 'forward', got NULL");
   EXPECT_ERROR(belay_lower(&archive, 0, NULL, &lowered, &error), BELAY_INVALID_ARGUMENT,
                "at least one archive");
   EXPECT_ERROR(belay_lower(NULL, 1, NULL, &lowered, &error), BELAY_INVALID_ARGUMENT, "archives");

@@ -42,18 +42,14 @@ belay_status ReportRefusal(const absl::Status& status, belay_error** error) {
   return code;
 }
 
-namespace {
-
-absl::StatusOr<std::vector<std::string>> Strings(const char* const* list, size_t count,
-                                                 std::string_view what) {
-  std::vector<std::string> strings;
-  if (count > 0 && list == nullptr) return Missing(what);
-  for (size_t i = 0; i < count; ++i) {
-    if (list[i] == nullptr) return Missing(absl::StrCat(what, " that are strings"));
-    strings.emplace_back(list[i]);
-  }
-  return strings;
+absl::StatusOr<std::string> PathOf(const char* path, const void* bytes, size_t size,
+                                   std::string_view name, MemoryFiles& files) {
+  if (path != nullptr) return std::string(path);
+  if (bytes == nullptr) return Missing(absl::StrCat("the path or bytes of ", name));
+  return files.Add({static_cast<const std::byte*>(bytes), size}, name);
 }
+
+namespace {
 
 absl::Status AddArchive(const belay_archive& archive, MemoryFiles& files,
                         tools::LowerOptions& options) {
@@ -62,17 +58,10 @@ absl::Status AddArchive(const belay_archive& archive, MemoryFiles& files,
     return absl::InvalidArgumentError(
         absl::StrCat("method: expected a name without '=', got '", tools::OneLine(method), "'"));
   }
-  std::string path;
-  if (archive.path != nullptr) {
-    path = archive.path;
-  } else if (archive.bytes != nullptr) {
-    ABSL_ASSIGN_OR_RETURN(
-        path, files.Add({static_cast<const std::byte*>(archive.bytes), archive.size},
-                        absl::StrCat("archive of method '",
-                                     method.empty() ? "forward" : tools::OneLine(method), "'")));
-  } else {
-    return Missing("an archive's path or bytes");
-  }
+  const std::string name = absl::StrCat("the archive of method '",
+                                        method.empty() ? "forward" : tools::OneLine(method), "'");
+  ABSL_ASSIGN_OR_RETURN(std::string path,
+                        PathOf(archive.path, archive.bytes, archive.size, name, files));
   if (path.empty()) return absl::InvalidArgumentError("path: expected a file, got ''");
   if (archive.model != nullptr) absl::StrAppend(&path, ":", archive.model);
   if (archive.method != nullptr) {
