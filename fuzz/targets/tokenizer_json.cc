@@ -1,4 +1,5 @@
-// Tokenizers of `tokenizer.json`, and a text for them.
+// Reads a tokenizer, then encodes and decodes a string with it. Input: the string, a zero byte, and
+// the content of `tokenizer.json`.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -28,17 +28,23 @@ constexpr Sequence SequenceOf(uint8_t first) {
 }  // namespace
 
 bool IsUtf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const Sequence sequence = SequenceOf(static_cast<uint8_t>(text[i++]));
-    if (sequence.more == 0) continue;
-    if (sequence.more < 0 || text.size() - i < static_cast<size_t>(sequence.more)) return false;
-    const uint8_t second = static_cast<uint8_t>(text[i++]);
-    if (second < sequence.low || second > sequence.high) return false;
-    for (int k = 1; k < sequence.more; ++k) {
-      if ((static_cast<uint8_t>(text[i++]) & 0xc0) != 0x80) return false;
-    }
+  while (!text.empty()) {
+    const int length = FirstUtf8Length(text);
+    if (length < 0) return false;
+    text.remove_prefix(static_cast<size_t>(length));
   }
   return true;
+}
+
+int FirstUtf8Length(std::string_view text) {
+  const Sequence sequence = SequenceOf(static_cast<uint8_t>(text[0]));
+  if (sequence.more < 0) return -1;
+  for (int i = 1; i <= sequence.more; ++i) {
+    if (static_cast<size_t>(i) >= text.size()) return -i;
+    const auto byte = static_cast<uint8_t>(text[static_cast<size_t>(i)]);
+    if (i == 1 ? byte < sequence.low || byte > sequence.high : (byte & 0xc0) != 0x80) return -i;
+  }
+  return sequence.more + 1;
 }
 
 }  // namespace belay

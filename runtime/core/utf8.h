@@ -10,6 +10,11 @@ namespace belay {
 // U+10FFFF. Linear time.
 bool IsUtf8(std::string_view text);
 
+// Returns the bytes of the well-formed code point at the start of `text`. If it is ill-formed,
+// returns minus the bytes of its maximal subpart (Unicode 15, §3.9, U+FFFD Substitution of Maximal
+// Subparts). Precondition: `text` is not empty.
+int FirstUtf8Length(std::string_view text);
+
 }  // namespace belay
 
 #endif  // BELAY_RUNTIME_CORE_UTF8_H_

@@ -46,6 +46,15 @@ class Utf8Test : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Utf8Test, IsValidated) { EXPECT_EQ(IsUtf8(GetParam().text), GetParam().valid); }
 
+TEST(FirstUtf8LengthTest, IsNegativeForIllFormedSubparts) {
+  EXPECT_EQ(FirstUtf8Length("ab"), 1);
+  EXPECT_EQ(FirstUtf8Length("\xf0\x9f\x9a\x80!"), 4);
+  EXPECT_EQ(FirstUtf8Length("\xf1\x80\x80\xe1"), -3);
+  EXPECT_EQ(FirstUtf8Length("\xe1\x80"), -2);
+  EXPECT_EQ(FirstUtf8Length("\xed\xa0\x80"), -1);
+  EXPECT_EQ(FirstUtf8Length("\x80"), -1);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Utf8Test, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
 

@@ -105,25 +105,17 @@ std::vector<AddedTokens::Part> AddedTokens::Split(std::string_view text, bool no
     const bool word_after =
         stop < text.size() && IsWordCharacter(FirstCodePoint(text.substr(stop)));
     if (token.single_word && (word_before || word_after)) continue;
-    if (token.lstrip) {
-      // Whitespace has one to three bytes.
-      size_t space = begin;
-      while (space > end) {
-        size_t first = space - 1;
-        while (first > end && (static_cast<unsigned char>(text[first]) & 0xC0) == 0x80) --first;
-        if (!IsWhitespace(FirstCodePoint(text.substr(first)))) break;
-        space = first;
-      }
-      begin = space;
+    while (token.lstrip && begin > end) {
+      const std::string_view before = text.substr(end, begin - end);
+      if (!IsWhitespace(LastCodePoint(before))) break;
+      begin -= LastUtf8Length(before);
     }
     while (token.rstrip && stop < text.size() && IsWhitespace(FirstCodePoint(text.substr(stop)))) {
       stop += Utf8Length(text[stop]);
     }
-    begin = std::max(begin, end);
     if (end < begin) parts.push_back({end, begin, std::nullopt});
     parts.push_back({begin, stop, token.id});
-    end = stop;
-    at = std::max(at, stop);
+    end = at = stop;
   }
   if (end < text.size()) parts.push_back({end, text.size(), std::nullopt});
   return parts;

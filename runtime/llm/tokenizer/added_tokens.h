@@ -1,4 +1,4 @@
-// Added tokens of tokenizer.json: tokens that are found in text before it is split.
+// Added tokens of tokenizer.json: tokens that match before the text is split.
 #ifndef BELAY_RUNTIME_LLM_TOKENIZER_ADDED_TOKENS_H_
 #define BELAY_RUNTIME_LLM_TOKENIZER_ADDED_TOKENS_H_
 
@@ -19,9 +19,9 @@ namespace belay::llm {
 struct AddedToken {
   int32_t id = 0;
   std::string content;
-  bool single_word = false;             // only between characters that are not of words
-  bool lstrip = false, rstrip = false;  // matches the whitespace before and after, too
-  bool normalized = false;              // found in normalized text
+  bool single_word = false;             // does not match next to a word character
+  bool lstrip = false, rstrip = false;  // also matches the whitespace before, after
+  bool normalized = false;              // matches in normalized text
   bool special = false;
 };
 
@@ -35,12 +35,12 @@ class AddedTokens {
   static absl::StatusOr<AddedTokens> Read(const JsonValue& json, const Normalizer& normalizer,
                                           int64_t max_size);
 
-  // A part of a text: an added token, or text between them.
+  // A part of a string: an added token, or the text between two of them.
   struct Part {
     size_t begin = 0, end = 0;
     std::optional<int32_t> token;
   };
-  // Splits at the tokens that are, or are not, found in normalized text. At each position the
+  // Splits at the tokens whose AddedToken::normalized equals `normalized`. At each position, the
   // longest token matches. O(n * longest token).
   std::vector<Part> Split(std::string_view text, bool normalized) const;
 

@@ -26,7 +26,8 @@ struct Merge {
 };
 struct BpeOptions {
   std::optional<int32_t> unknown;
-  std::string prefix, suffix;  // of characters inside of a piece, and of the last
+  std::string prefix;  // of the characters of a piece after the first
+  std::string suffix;  // of the last character of a piece
   bool fuse_unknown = false, byte_fallback = false, ignore_merges = false;
 };
 using Merges = absl::flat_hash_map<uint64_t, Merge>;

@@ -14,7 +14,7 @@ constexpr size_t kOthers = 68;
 
 struct Alphabet {
   std::array<char32_t, 256> character = {};
-  std::array<uint8_t, kOthers> other = {};  // bytes of U+100 and following
+  std::array<uint8_t, kOthers> other = {};  // the bytes of U+100..U+143
 };
 constexpr Alphabet kAlphabet = [] {
   Alphabet alphabet;

@@ -8,8 +8,8 @@
 
 namespace belay::llm {
 
-// Maps bytes to characters as GPT-2's bytes_to_unicode: '!'..'~', U+A1..U+AC and U+AE..U+FF stand
-// for themselves, the other 68 bytes in their order for U+100..U+143.
+// Maps bytes to characters as GPT-2's bytes_to_unicode: '!'..'~', 0xA1..0xAC and 0xAE..0xFF to the
+// code points of the same values, and the other 68 bytes, in order, to U+100..U+143.
 std::string BytesToCharacters(std::string_view bytes);
 // The inverse. nullopt if `text` has another character.
 std::optional<std::string> CharactersToBytes(std::string_view text);

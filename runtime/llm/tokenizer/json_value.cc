@@ -30,6 +30,10 @@ absl::Status JsonValue::Error(std::string_view message, absl::StatusCode code) c
       code, absl::StrCat("tokenizer.json: ", path_, path_.empty() ? "" : ": ", message)));
 }
 
+absl::Status JsonValue::Error(const absl::Status& status) const {
+  return Error(FromAbsl(status.message()), status.code());
+}
+
 absl::Status JsonValue::Unsupported(std::string_view type) const {
   return Error(absl::StrCat(Quoted(type), " is not supported"), absl::StatusCode::kUnimplemented);
 }

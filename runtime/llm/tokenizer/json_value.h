@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace belay::llm {
@@ -23,9 +24,6 @@ class JsonValue {
 
   // Whether the value exists and is not null.
   bool exists() const { return value_.has_value() && !value_->is_null(); }
-  const std::string& path() const { return path_; }
-  // Precondition: exists().
-  simdjson::dom::element element() const { return *value_; }
 
   // Returns a field. A missing value for anything else than an object.
   JsonValue operator[](std::string_view key) const;
@@ -46,6 +44,8 @@ class JsonValue {
   // kInvalidArgument or another code, with the path.
   absl::Status Error(std::string_view message,
                      absl::StatusCode code = absl::StatusCode::kInvalidArgument) const;
+  // The code and message of `status`, with the path.
+  absl::Status Error(const absl::Status& status) const;
   // kUnimplemented naming a type that is not supported.
   absl::Status Unsupported(std::string_view type) const;
 

@@ -14,7 +14,6 @@ namespace {
 
 using Step = Normalizer::Step;
 
-// Sequences inside of sequences.
 constexpr int kMaxDepth = 8;
 constexpr size_t kMaxGrowth = 64, kMaxAdded = size_t{1} << 20;
 
@@ -35,11 +34,7 @@ std::string Stripped(std::string_view text, bool left, bool right) {
     text.remove_prefix(Utf8Length(text[0]));
   }
   while (right && !text.empty() && IsWhitespace(LastCodePoint(text))) {
-    do {
-      const bool is_first = (static_cast<unsigned char>(text.back()) & 0xC0) != 0x80;
-      text.remove_suffix(1);
-      if (is_first) break;
-    } while (!text.empty());
+    text.remove_suffix(LastUtf8Length(text));
   }
   return std::string(text);
 }
@@ -157,7 +152,7 @@ absl::StatusOr<std::string> Normalizer::Apply(std::string_view text) const {
     ABSL_ASSIGN_OR_RETURN(result, step(result));
     if (result.size() / kMaxGrowth > text.size() + kMaxAdded / kMaxGrowth) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("the normalizers make ", result.size(), " bytes of ", text.size()));
+          absl::StrCat("the normalizers expand ", text.size(), " bytes to ", result.size()));
     }
   }
   return result;

@@ -1,4 +1,4 @@
-// Normalizers of tokenizer.json: text to text, before it is split.
+// Normalizers of tokenizer.json: rewrite text before it is split.
 #ifndef BELAY_RUNTIME_LLM_TOKENIZER_NORMALIZER_H_
 #define BELAY_RUNTIME_LLM_TOKENIZER_NORMALIZER_H_
 

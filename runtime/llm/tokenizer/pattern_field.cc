@@ -16,11 +16,7 @@ absl::StatusOr<Pattern> ReadPattern(const JsonValue& json) {
   if (!json["Regex"].exists()) return json.Error("expected a field 'String' or 'Regex'");
   ABSL_ASSIGN_OR_RETURN(const std::string_view expression, json["Regex"].String());
   absl::StatusOr<Pattern> pattern = Pattern::Regex(expression);
-  if (!pattern.ok()) {
-    return json["Regex"].Error(
-        std::string_view(pattern.status().message().data(), pattern.status().message().size()),
-        pattern.status().code());
-  }
+  if (!pattern.ok()) return json["Regex"].Error(pattern.status());
   return pattern;
 }
 

@@ -14,7 +14,7 @@ namespace belay::llm {
 
 struct Piece {
   std::string text;
-  bool at_start = false;  // begins at the start of the whole text
+  bool at_start = false;  // at the start of the input of Tokenizer::Encode
 };
 
 // A sequence of steps. Supported types: Sequence, ByteLevel, Split, Metaspace, BertPreTokenizer,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "runtime/core/status_macros.h"
 #include "runtime/core/str_cat.h"
 #include "runtime/core/utf8.h"
@@ -20,17 +21,6 @@ using Step = TextDecoder::Step;
 using Tokens = std::vector<std::string>;
 
 constexpr int kMaxDepth = 8;
-
-std::string Replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string result;
-  for (size_t at = 0;;) {
-    const size_t found = text.find(from, at);
-    result += text.substr(at, found - at);
-    if (found == std::string_view::npos) return result;
-    result += to;
-    at = found + from.size();
-  }
-}
 
 absl::Status DecodeByteLevel(Tokens& tokens) {
   std::string bytes;
@@ -54,7 +44,7 @@ std::optional<char> ByteOf(std::string_view token) {
   return static_cast<char>(high * 16 + low);
 }
 
-// A run of bytes becomes its characters, or a U+FFFD for each byte if it is not UTF-8.
+// Replaces each run of byte tokens by its characters, or by a U+FFFD per byte if it is not UTF-8.
 absl::Status DecodeByteFallback(Tokens& tokens) {
   Tokens result;
   std::string bytes;
@@ -63,7 +53,7 @@ absl::Status DecodeByteFallback(Tokens& tokens) {
     if (IsUtf8(bytes)) {
       result.push_back(bytes);
     } else {
-      result.insert(result.end(), bytes.size(), "\xEF\xBF\xBD");
+      result.insert(result.end(), bytes.size(), std::string(kReplacementCharacter));
     }
     bytes.clear();
   };
@@ -91,7 +81,9 @@ std::string CleanedUp(std::string text) {
       {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
       {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
       {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-  for (const auto& [from, to] : kReplacements) text = Replaced(text, from, to);
+  for (const auto& [from, to] : kReplacements) {
+    absl::StrReplaceAll({{ToAbsl(from), ToAbsl(to)}}, &text);
+  }
   return text;
 }
 
@@ -120,7 +112,7 @@ absl::StatusOr<Step> MetaspaceStep(const JsonValue& json) {
   if (replacement.empty()) return json["replacement"].Error("expected a character");
   return Step([=](Tokens& tokens) {
     for (size_t i = 0; i < tokens.size(); ++i) {
-      tokens[i] = Replaced(tokens[i], replacement, i == 0 && scheme != "never" ? "" : " ");
+      absl::StrReplaceAll({{replacement, i == 0 && scheme != "never" ? "" : " "}}, &tokens[i]);
     }
     return absl::OkStatus();
   });
@@ -178,7 +170,7 @@ absl::Status AddSteps(const JsonValue& json, int depth, std::vector<Step>& steps
     if (suffix.empty()) return json["suffix"].Error("expected a string that is not empty");
     return add(Step([suffix](Tokens& tokens) {
       for (size_t i = 0; i < tokens.size(); ++i) {
-        tokens[i] = Replaced(tokens[i], suffix, i + 1 == tokens.size() ? "" : " ");
+        absl::StrReplaceAll({{suffix, i + 1 == tokens.size() ? "" : " "}}, &tokens[i]);
       }
       return absl::OkStatus();
     }));

@@ -1,4 +1,4 @@
-// Decoders of tokenizer.json: tokens to text.
+// Decoders of tokenizer.json: convert tokens to text.
 #ifndef BELAY_RUNTIME_LLM_TOKENIZER_TEXT_DECODER_H_
 #define BELAY_RUNTIME_LLM_TOKENIZER_TEXT_DECODER_H_
 
@@ -11,8 +11,8 @@
 
 namespace belay::llm {
 
-// A sequence of steps on a list of strings, which are concatenated at the end; with spaces between
-// them without steps. Supported types: Sequence, ByteLevel, ByteFallback, Fuse, Metaspace,
+// A sequence of steps on a list of strings. The result concatenates the strings; without steps, it
+// joins them with spaces. Supported types: Sequence, ByteLevel, ByteFallback, Fuse, Metaspace,
 // Replace, Strip, WordPiece, BPEDecoder. Immutable; thread-safe.
 class TextDecoder {
  public:

@@ -2,12 +2,12 @@
 
 #include "absl/types/span.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/llm/tokenizer/unicode_text.h"
 
 namespace belay::llm {
 namespace {
 
-constexpr char kReplacement[] = "\xEF\xBF\xBD";
-// Characters have at most 4 bytes, so more pending tokens are not an incomplete character.
+// A character has at most 4 bytes, so an incomplete one has fewer pending tokens.
 constexpr size_t kMostPending = 8;
 
 }  // namespace
@@ -16,8 +16,9 @@ absl::StatusOr<std::string> TextStream::Added(bool all) {
   const absl::Span<const int32_t> tokens = tokens_;
   ABSL_ASSIGN_OR_RETURN(const std::string before, tokenizer_->Decode(tokens.first(returned_)));
   ABSL_ASSIGN_OR_RETURN(const std::string text, tokenizer_->Decode(tokens));
-  const bool pending = text.ends_with(kReplacement) && tokens.size() - returned_ < kMostPending;
-  // Tokens without text stay, so that the window never begins with them: decoders treat the first
+  const bool pending =
+      text.ends_with(kReplacementCharacter) && tokens.size() - returned_ < kMostPending;
+  // Keeps tokens without text, so that the window never begins with them: decoders treat the first
   // token that has text differently.
   if (text.size() <= before.size() || (pending && !all)) return std::string();
   tokens_.erase(tokens_.begin(), tokens_.begin() + static_cast<ptrdiff_t>(returned_));

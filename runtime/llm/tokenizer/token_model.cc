@@ -39,7 +39,7 @@ absl::StatusOr<Vocabulary> Vocabulary::Read(const JsonValue& json, int64_t max_s
       return json.Error(absl::StrCat("expected an integer as the id of ", Quoted(field.key)));
     }
     if (const absl::Status status = vocabulary.Add(field.key, id, max_size); !status.ok()) {
-      return json.Error(std::string(status.message()), status.code());
+      return json.Error(status);
     }
   }
   return vocabulary;

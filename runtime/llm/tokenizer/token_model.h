@@ -1,4 +1,4 @@
-// Models of tokenizer.json: a piece of text to tokens.
+// Models of tokenizer.json: convert a piece of text to tokens.
 #ifndef BELAY_RUNTIME_LLM_TOKENIZER_TOKEN_MODEL_H_
 #define BELAY_RUNTIME_LLM_TOKENIZER_TOKEN_MODEL_H_
 
@@ -58,7 +58,7 @@ class TokenModel {
   Vocabulary vocabulary_;
 };
 
-// Readers of one type each.
+// Read a model of one type.
 absl::StatusOr<std::unique_ptr<TokenModel>> ReadBpe(const JsonValue& json, int64_t max_size);
 absl::StatusOr<std::unique_ptr<TokenModel>> ReadUnigram(const JsonValue& json, int64_t max_size);
 absl::StatusOr<std::unique_ptr<TokenModel>> ReadWordPiece(const JsonValue& json, int64_t max_size);

@@ -21,7 +21,7 @@ namespace {
 constexpr int kMaxDepth = 8;
 constexpr size_t kMaxJsonDepth = 64;
 
-// Tokens around those of the text.
+// Tokens that are added before and after those of the text.
 struct PostProcessor {
   std::vector<int32_t> before, after;
 };
@@ -96,7 +96,8 @@ struct Tokenizer::Impl {
   PostProcessor post_processor;
   TextDecoder decoder;
 
-  // Appends the tokens of a part without added tokens that are found in raw text.
+  // Appends the tokens of a part of the text. The part has no added tokens except those that match
+  // in normalized text.
   absl::Status EncodeRaw(std::string_view text, bool at_start, std::vector<int32_t>& tokens) const {
     ABSL_ASSIGN_OR_RETURN(const std::string normalized, normalizer.Apply(text));
     for (const AddedTokens::Part& part : added.Split(normalized, /*normalized=*/true)) {

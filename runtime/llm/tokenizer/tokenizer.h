@@ -37,15 +37,15 @@ class Tokenizer {
   Tokenizer& operator=(Tokenizer&&) noexcept;
   ~Tokenizer();
 
-  // Returns the tokens of a text. With `special_tokens`, the post-processor adds its tokens (such
-  // as the start of a text).
+  // Returns the tokens of `text`. With `special_tokens`, the post-processor adds its tokens, such
+  // as the beginning-of-sequence token.
   //   kInvalidArgument    not UTF-8
   //   kResourceExhausted  a limit, or a bound of a regular expression
   absl::StatusOr<std::vector<int32_t>> Encode(std::string_view text,
                                               bool special_tokens = true) const;
 
-  // Returns the text of tokens; special tokens have none unless `special_tokens`. The result is
-  // UTF-8: incomplete characters become U+FFFD. Ids without a token have no text.
+  // Returns the text of tokens. Ids without a token are skipped, and special tokens are skipped
+  // unless `special_tokens`. The result is UTF-8: incomplete characters become U+FFFD.
   //   kResourceExhausted  a bound of a regular expression
   absl::StatusOr<std::string> Decode(absl::Span<const int32_t> tokens,
                                      bool special_tokens = false) const;

@@ -225,7 +225,7 @@ TEST(TokenizerTest, BoundsGrowthByNormalizers) {
                        Tokenizer::FromJson(Json(absl::StrCat(
                            R"("normalizer":{"type":"Sequence","normalizers":[)", steps, "]}"))));
   EXPECT_THAT(tokenizer.Encode("a"),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("the normalizers make")));
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("the normalizers expand")));
 }
 
 TEST(TokenizerTest, RejectsTextThatIsNotUtf8) {

@@ -4,39 +4,16 @@
 
 #include <cstdlib>
 
+#include "runtime/core/utf8.h"
+
 namespace belay::llm {
 namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 utf8proc_category_t CategoryOf(char32_t c) {
   return utf8proc_category(static_cast<utf8proc_int32_t>(c));
 }
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
-// Returns the length of the well-formed code point at the start, or minus the length of the
-// maximal ill-formed part.
-int WellFormedLength(std::string_view text) {
-  const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = at(0);
-  if (first < 0x80) return 1;
-  if (first < 0xC2 || first > 0xF4) return -1;
-  const int length = static_cast<int>(Utf8Length(text[0]));
-  unsigned char low = 0x80, high = 0xBF;
-  if (first == 0xE0) low = 0xA0;
-  if (first == 0xED) high = 0x9F;
-  if (first == 0xF0) low = 0x90;
-  if (first == 0xF4) high = 0x8F;
-  for (int i = 1; i < length; ++i) {
-    if (static_cast<size_t>(i) >= text.size()) return -i;
-    const unsigned char byte = at(static_cast<size_t>(i));
-    if (byte < low || byte > high) return -i;
-    low = 0x80;
-    high = 0xBF;
-  }
-  return length;
-}
 
 }  // namespace
 
@@ -56,10 +33,14 @@ char32_t FirstCodePoint(std::string_view text) {
   }
 }
 
+size_t LastUtf8Length(std::string_view text) {
+  size_t length = 1;
+  while (length < text.size() && IsContinuation(text[text.size() - length])) ++length;
+  return length;
+}
+
 char32_t LastCodePoint(std::string_view text) {
-  size_t first = text.size() - 1;
-  while (first > 0 && IsContinuation(text[first])) --first;
-  return FirstCodePoint(text.substr(first));
+  return FirstCodePoint(text.substr(text.size() - LastUtf8Length(text)));
 }
 
 void AppendCodePoint(char32_t c, std::string& text) {
@@ -193,11 +174,11 @@ std::string ToUtf8(std::string_view bytes) {
   std::string result;
   result.reserve(bytes.size());
   while (!bytes.empty()) {
-    const int length = WellFormedLength(bytes);
+    const int length = FirstUtf8Length(bytes);
     if (length > 0) {
       result += bytes.substr(0, static_cast<size_t>(length));
     } else {
-      result += kReplacement;
+      result += kReplacementCharacter;
     }
     bytes.remove_prefix(static_cast<size_t>(length > 0 ? length : -length));
   }

@@ -15,11 +15,16 @@
 
 namespace belay::llm {
 
+// U+FFFD in UTF-8.
+inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
+
 // Returns the bytes of the code point that begins with this byte, 1 to 4.
 inline size_t Utf8Length(char first) {
   const auto byte = static_cast<unsigned char>(first);
   return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
 }
+// Returns the bytes of the code point at the end of `text`. Precondition: `text` is not empty.
+size_t LastUtf8Length(std::string_view text);
 // Returns the code point at the start of `text`. Precondition: `text` is not empty.
 char32_t FirstCodePoint(std::string_view text);
 // Returns the code point at the end of `text`. Precondition: `text` is not empty.

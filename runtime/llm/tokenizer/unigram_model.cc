@@ -117,7 +117,7 @@ absl::StatusOr<std::unique_ptr<TokenModel>> ReadUnigram(const JsonValue& json, i
     }
     const absl::Status status =
         vocabulary.Add(token, static_cast<int64_t>(scores.size()), max_size);
-    if (!status.ok()) return field.Error(std::string(status.message()), status.code());
+    if (!status.ok()) return field.Error(status);
     scores.push_back(score);
     longest = std::max(longest, token.size());
   }

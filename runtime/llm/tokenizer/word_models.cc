@@ -34,9 +34,7 @@ class WordPieceModel : public TokenModel {
       while (!rest.empty()) {
         token = vocabulary_.Find(at == 0 ? std::string(rest) : prefix_ + std::string(rest));
         if (token.has_value()) break;
-        size_t last = rest.size() - 1;
-        while (last > 0 && (static_cast<unsigned char>(rest[last]) & 0xC0) == 0x80) --last;
-        rest = rest.substr(0, last);
+        rest.remove_suffix(LastUtf8Length(rest));
       }
       if (!token.has_value()) {
         tokens.resize(before);
