@@ -1,4 +1,4 @@
-// Tokenizers inside of program files.
+// Tokenizers in program files.
 #ifndef BELAY_RUNTIME_LLM_PROGRAM_TOKENIZER_H_
 #define BELAY_RUNTIME_LLM_PROGRAM_TOKENIZER_H_
 
@@ -10,7 +10,7 @@
 
 namespace belay::llm {
 
-// Key of the named data that has the content of a `tokenizer.json` (`belay lower --tokenizer`).
+// Key of the named data with the content of a `tokenizer.json` (`belay lower --tokenizer`).
 inline constexpr std::string_view kTokenizerKey = "belay.tokenizer_json";
 
 // Reads the tokenizer of a program file, after checking the digest of its segment. O(size).

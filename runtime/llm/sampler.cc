@@ -24,19 +24,18 @@ absl::StatusOr<Sampler> Sampler::Create(SamplerOptions options, int64_t vocabula
           absl::StrCat(std::string(name), ": expected ", std::string(range), ", got ", value));
     }
   };
-  const auto finite = [](double x) { return std::isfinite(x); };
   expect(vocabulary > 0, "vocabulary", "a positive number", static_cast<double>(vocabulary));
-  expect(finite(options.temperature) && options.temperature >= 0, "temperature",
+  expect(std::isfinite(options.temperature) && options.temperature >= 0, "temperature",
          "a number of at least 0", options.temperature);
   expect(options.top_k >= 0, "top_k", "a number of at least 0", static_cast<double>(options.top_k));
   expect(options.top_p > 0 && options.top_p <= 1, "top_p", "a number above 0, at most 1",
          options.top_p);
   expect(options.min_p >= 0 && options.min_p <= 1, "min_p", "a number from 0 to 1", options.min_p);
-  expect(finite(options.repetition_penalty) && options.repetition_penalty > 0, "repetition_penalty",
-         "a positive number", options.repetition_penalty);
-  expect(finite(options.frequency_penalty), "frequency_penalty", "a finite number",
+  expect(std::isfinite(options.repetition_penalty) && options.repetition_penalty > 0,
+         "repetition_penalty", "a positive number", options.repetition_penalty);
+  expect(std::isfinite(options.frequency_penalty), "frequency_penalty", "a finite number",
          options.frequency_penalty);
-  expect(finite(options.presence_penalty), "presence_penalty", "a finite number",
+  expect(std::isfinite(options.presence_penalty), "presence_penalty", "a finite number",
          options.presence_penalty);
   expect(options.penalty_window >= 0, "penalty_window", "a number of at least 0",
          static_cast<double>(options.penalty_window));
@@ -48,7 +47,7 @@ absl::StatusOr<Sampler> Sampler::Create(SamplerOptions options, int64_t vocabula
   return Sampler(std::move(options), vocabulary);
 }
 
-void Sampler::AddPenalties(absl::Span<const int32_t> history) {
+void Sampler::AddBiasAndPenalties(absl::Span<const int32_t> history) {
   for (const auto& [token, bias] : options_.logit_bias) logits_[static_cast<size_t>(token)] += bias;
   if (options_.repetition_penalty == 1 && options_.frequency_penalty == 0 &&
       options_.presence_penalty == 0) {
@@ -69,12 +68,7 @@ void Sampler::AddPenalties(absl::Span<const int32_t> history) {
   }
 }
 
-int32_t Sampler::Largest() const {
-  return static_cast<int32_t>(std::max_element(logits_.begin(), logits_.end()) - logits_.begin());
-}
-
-int32_t Sampler::Draw(double random) {
-  const double largest = logits_[static_cast<size_t>(Largest())];
+int32_t Sampler::Draw(double largest, double random) {
   const auto weight = [&](int32_t token) {
     return std::exp((logits_[static_cast<size_t>(token)] - largest) / options_.temperature);
   };
@@ -135,15 +129,16 @@ absl::StatusOr<int32_t> Sampler::Sample(absl::Span<const float> logits,
   for (double& logit : logits_) {
     if (std::isnan(logit)) logit = -kInf;
   }
-  AddPenalties(history);
-  const int32_t largest = Largest();
-  const double value = logits_[static_cast<size_t>(largest)];
-  if (!(value > -kInf)) {
+  AddBiasAndPenalties(history);
+  const auto largest = std::max_element(logits_.begin(), logits_.end());
+  if (!(*largest > -kInf)) {
     return absl::InvalidArgumentError("expected a finite logit, got only -infinity and NaN");
   }
-  if (options_.temperature == 0 || value == kInf) return largest;
+  if (options_.temperature == 0 || *largest == kInf) {
+    return static_cast<int32_t>(largest - logits_.begin());
+  }
   const uint64_t bits = Random(options_.seed, history.size()).Next();
-  return Draw(static_cast<double>(bits >> 11) * 0x1p-53);
+  return Draw(*largest, static_cast<double>(bits >> 11) * 0x1p-53);
 }
 
 }  // namespace belay::llm

@@ -65,9 +65,9 @@ class Sampler {
   Sampler(SamplerOptions options, int64_t vocabulary)
       : options_(std::move(options)), vocabulary_(vocabulary) {}
 
-  void AddPenalties(absl::Span<const int32_t> history);
-  int32_t Largest() const;
-  int32_t Draw(double random);
+  void AddBiasAndPenalties(absl::Span<const int32_t> history);
+  // `largest`: the largest logit. `random`: in [0, 1).
+  int32_t Draw(double largest, double random);
 
   SamplerOptions options_;
   int64_t vocabulary_;

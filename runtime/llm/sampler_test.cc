@@ -51,7 +51,7 @@ int32_t Greedy(SamplerOptions options, const std::vector<float>& logits,
 
 const std::vector<float> kLogits = {1, 3, 2, 0, 3};
 
-TEST(SamplerTest, GreedyTakesTheFirstOfTheLargest) { EXPECT_EQ(Greedy({}, kLogits), 1); }
+TEST(SamplerTest, GreedyReturnsTheFirstMaximum) { EXPECT_EQ(Greedy({}, kLogits), 1); }
 
 TEST(SamplerTest, FrequenciesFollowTheSoftmax) {
   // Standard deviation of a count: sqrt(4000 p (1 - p)) <= 32. Five of them: 160.

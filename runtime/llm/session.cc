@@ -17,7 +17,7 @@
 namespace belay::llm {
 namespace {
 
-constexpr char kMagic[8] = {'B', 'E', 'L', 'A', 'Y', 'S', 'E', '1'};
+constexpr std::string_view kMagic = "BELAYSE1";
 
 // Copies the last row of logits.
 template <class T>
@@ -37,8 +37,12 @@ EValue TensorOf(std::vector<T>& values, int rank) {
   return EValue(TensorView::Contiguous(DTypeOf<T>, sizes, values.data()));
 }
 
-void Append(const void* bytes, size_t size, std::string& out) {
+void AppendBytes(const void* bytes, size_t size, std::string& out) {
   out.append(static_cast<const char*>(bytes), size);
+}
+
+absl::Status EmptyError() {
+  return absl::FailedPreconditionError("the session is empty: append tokens first");
 }
 
 struct SavedSizes {
@@ -192,9 +196,7 @@ absl::Status Session::Append(absl::Span<const int32_t> tokens, const ExecuteOpti
 }
 
 absl::StatusOr<absl::Span<const float>> Session::Logits(const ExecuteOptions& execute) {
-  if (tokens_.empty()) {
-    return absl::FailedPreconditionError("the session is empty: append tokens first");
-  }
+  if (tokens_.empty()) return EmptyError();
   ABSL_RETURN_IF_ERROR(Evaluate(execute));
   return absl::MakeConstSpan(logits_);
 }
@@ -207,6 +209,7 @@ absl::StatusOr<Generation> Session::Generate(const GenerateOptions& options) {
   ABSL_ASSIGN_OR_RETURN(Sampler sampler, Sampler::Create(options.sampling, model_->vocabulary()));
   ABSL_ASSIGN_OR_RETURN(StopStrings stop,
                         StopStrings::Create(options.tokenizer, options.stop_strings));
+  if (tokens_.empty()) return EmptyError();
   const int64_t before = position();
   const auto generate = [&]() -> absl::StatusOr<Generation> {
     Generation result;
@@ -239,9 +242,6 @@ absl::StatusOr<Generation> Session::Generate(const GenerateOptions& options) {
     result.text += rest;
     return result;
   };
-  if (tokens_.empty()) {
-    return absl::FailedPreconditionError("the session is empty: append tokens first");
-  }
   absl::StatusOr<Generation> result = generate();
   if (!result.ok()) Truncate(before);
   return result;
@@ -267,38 +267,38 @@ absl::StatusOr<Session> Session::Fork() const {
   return fork;
 }
 
-// Magic, digest of the model, SavedSizes, tokens, logits, state, SHA-256 of all before.
+// Magic, digest of the model, SavedSizes, tokens, logits, state, SHA-256 of all these.
 std::string Session::Save() const {
   const std::string state = must_reset_ ? std::string() : state_->Save();
   const SavedSizes sizes = {tokens_.size(), must_reset_ ? 0 : static_cast<uint64_t>(evaluated_),
                             has_logits() ? logits_.size() : 0, state.size()};
-  std::string saved(kMagic, sizeof(kMagic));
+  std::string saved(kMagic);
   saved += model_->digest();
-  llm::Append(&sizes, sizeof(sizes), saved);
-  llm::Append(tokens_.data(), tokens_.size() * sizeof(int32_t), saved);
-  llm::Append(logits_.data(), static_cast<size_t>(sizes.logits) * sizeof(float), saved);
+  AppendBytes(&sizes, sizeof(sizes), saved);
+  AppendBytes(tokens_.data(), tokens_.size() * sizeof(int32_t), saved);
+  AppendBytes(logits_.data(), static_cast<size_t>(sizes.logits) * sizeof(float), saved);
   saved += state;
   saved += Sha256(saved);
   return saved;
 }
 
 absl::Status Session::Restore(std::string_view saved) {
-  if (!saved.starts_with(std::string_view(kMagic, sizeof(kMagic)))) {
+  if (!saved.starts_with(kMagic)) {
     return absl::InvalidArgumentError("expected a saved session, got other bytes");
   }
-  if (saved.size() < sizeof(kMagic) + 2 * kSha256Bytes + sizeof(SavedSizes)) {
+  if (saved.size() < kMagic.size() + 2 * kSha256Bytes + sizeof(SavedSizes)) {
     return absl::DataLossError("the saved session is truncated");
   }
   const std::string_view content = saved.substr(0, saved.size() - kSha256Bytes);
   if (Sha256(content) != saved.substr(content.size())) {
     return absl::DataLossError("the saved session is damaged: its digest differs");
   }
-  if (content.substr(sizeof(kMagic), kSha256Bytes) != model_->digest()) {
+  if (content.substr(kMagic.size(), kSha256Bytes) != model_->digest()) {
     return absl::InvalidArgumentError("the saved session is of another model");
   }
   ByteReader reader(
       absl::MakeConstSpan(reinterpret_cast<const std::byte*>(content.data()), content.size())
-          .subspan(sizeof(kMagic) + kSha256Bytes));
+          .subspan(kMagic.size() + kSha256Bytes));
   ABSL_ASSIGN_OR_RETURN(const SavedSizes sizes, reader.Take<SavedSizes>("sizes"));
   ABSL_ASSIGN_OR_RETURN(std::vector<int32_t> tokens,
                         reader.TakeList<int32_t>(sizes.tokens, "tokens"));

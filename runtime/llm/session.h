@@ -39,8 +39,8 @@ struct SessionOptions {
 // A generated token, as given to the callback.
 struct GeneratedToken {
   int32_t id = 0;
-  // Text that became complete with this token, without a possible start of a stop string. Empty
-  // without a tokenizer. Concatenated: Generation::text, except for the part added at its end.
+  // Text that this token completes. A possible start of a stop string is held back. Empty without a
+  // tokenizer. The concatenation is a prefix of Generation::text; the rest follows at the end.
   std::string_view text;
 };
 
@@ -71,8 +71,8 @@ struct Generation {
 // Not thread-safe; sessions of one model may be used by several threads. Each has its own cache and
 // its own memory for activations. Move-only.
 //
-// A failed call, including one that is cancelled or past its deadline, leaves tokens and position as
-// before. Evaluation is lazy at the end: the last token of a generation is evaluated by the next
+// A failed call, including one that is cancelled or past its deadline, leaves tokens and position
+// as before. Evaluation is lazy at the end: the last token of a generation is evaluated by the next
 // call that needs its logits.
 class Session {
  public:
@@ -141,7 +141,7 @@ class Session {
   int64_t evaluated_ = 0;    // tokens in the cache
   bool must_reset_ = false;  // The cache is not that of the first evaluated_ tokens.
   std::vector<float> logits_;
-  int64_t logits_at_ = 0;  // number of tokens before that of logits_; 0: none
+  int64_t logits_at_ = 0;  // number of tokens that logits_ follow; 0: none
   // Inputs of a call.
   std::vector<int64_t> ids64_, positions64_;
   std::vector<int32_t> ids32_, positions32_;

@@ -12,8 +12,9 @@ absl::StatusOr<StopStrings> StopStrings::Create(const Tokenizer* tokenizer,
     return absl::InvalidArgumentError("stop strings require a tokenizer");
   }
   for (const std::string& string : strings) {
-    if (string.empty())
+    if (string.empty()) {
       return absl::InvalidArgumentError("expected stop strings, got an empty one");
+    }
   }
   return StopStrings(tokenizer, std::move(strings));
 }
@@ -28,7 +29,7 @@ std::string StopStrings::Add(const std::string& text) {
     held_.clear();
     return result;
   }
-  // The longest end of the text that starts a stop string.
+  // Keeps the longest suffix of the text that is a prefix of a stop string.
   size_t kept = 0;
   for (const std::string& string : strings_) {
     for (size_t n = std::min(string.size() - 1, held_.size()); n > kept; --n) {

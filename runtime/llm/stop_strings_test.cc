@@ -18,16 +18,16 @@ class StopStringsTest : public ::testing::Test {
     ASSERT_OK_AND_ASSIGN(tokenizer_, Tokenizer::FromJson(R"({"model":{"type":"WordLevel","vocab":
         {"a":0,"b":1,"ab":2,"\n":3,"END":4}},"decoder":{"type":"Fuse"}})"));
   }
-  // Returns the string of each token and the rest.
-  std::vector<std::string> Texts(std::vector<std::string> strings,
-                                 const std::vector<int32_t>& tokens) {
+  // Returns the results of Push for each token, then that of Finish.
+  std::vector<std::string> Pushed(std::vector<std::string> strings,
+                                  const std::vector<int32_t>& tokens) {
     absl::StatusOr<StopStrings> stop = StopStrings::Create(&*tokenizer_, std::move(strings));
     EXPECT_OK(stop.status());
-    std::vector<std::string> texts;
-    for (int32_t token : tokens) texts.push_back(*stop->Push(token));
-    texts.push_back(*stop->Finish());
+    std::vector<std::string> results;
+    for (int32_t token : tokens) results.push_back(*stop->Push(token));
+    results.push_back(*stop->Finish());
     stopped_ = stop->stopped();
-    return texts;
+    return results;
   }
 
   absl::StatusOr<Tokenizer> tokenizer_ = absl::UnknownError("");
@@ -35,19 +35,19 @@ class StopStringsTest : public ::testing::Test {
 };
 
 TEST_F(StopStringsTest, HoldsBackStartsOfStopStrings) {
-  EXPECT_THAT(Texts({"aab"}, {0, 0, 0, 1, 0}), ElementsAre("", "", "a", "", "", ""));
+  EXPECT_THAT(Pushed({"aab"}, {0, 0, 0, 1, 0}), ElementsAre("", "", "a", "", "", ""));
   EXPECT_TRUE(stopped_);
-  EXPECT_THAT(Texts({"aab"}, {0, 0, 4, 0}), ElementsAre("", "", "aaEND", "", "a"));
+  EXPECT_THAT(Pushed({"aab"}, {0, 0, 4, 0}), ElementsAre("", "", "aaEND", "", "a"));
   EXPECT_FALSE(stopped_);
 }
 
-TEST_F(StopStringsTest, TakesTheFirstOfSeveral) {
-  EXPECT_THAT(Texts({"b", "ab"}, {2}), ElementsAre("", ""));
-  EXPECT_THAT(Texts({"\n", "D"}, {1, 4}), ElementsAre("b", "EN", ""));
+TEST_F(StopStringsTest, StopsAtTheFirstOfSeveral) {
+  EXPECT_THAT(Pushed({"b", "ab"}, {2}), ElementsAre("", ""));
+  EXPECT_THAT(Pushed({"\n", "D"}, {1, 4}), ElementsAre("b", "EN", ""));
 }
 
 TEST_F(StopStringsTest, WithoutStringsAllTextIsCertain) {
-  EXPECT_THAT(Texts({}, {0, 4}), ElementsAre("a", "END", ""));
+  EXPECT_THAT(Pushed({}, {0, 4}), ElementsAre("a", "END", ""));
 }
 
 TEST_F(StopStringsTest, WithoutATokenizerThereIsNoText) {

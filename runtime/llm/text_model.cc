@@ -1,7 +1,6 @@
 #include "runtime/llm/text_model.h"
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -32,7 +31,7 @@ const TensorPlan* TensorOf(const MethodPlan& plan, uint32_t value) {
   return std::get_if<TensorPlan>(&plan.values[value]);
 }
 
-// "i64[1,n<=16] tokens"
+// "i64[1,<=16]"
 std::string Describe(const MethodPlan& plan, uint32_t value) {
   const TensorPlan* tensor = TensorOf(plan, value);
   if (tensor == nullptr) {
@@ -45,11 +44,10 @@ std::string Describe(const MethodPlan& plan, uint32_t value) {
     const bool dynamic = (tensor->dynamic_dims >> d & 1) != 0;
     sizes.push_back(absl::StrCat(dynamic ? "<=" : "", tensor->sizes[d]));
   }
-  return absl::StrCat(std::string(DTypeShortName(tensor->dtype)), "[", absl::StrJoin(sizes, ","),
-                      "]");
+  return absl::StrCat(DTypeShortName(tensor->dtype), "[", absl::StrJoin(sizes, ","), "]");
 }
 
-// Reads one method's signature and collects everything that is wrong with it.
+// Reads one method's signature and collects all its errors.
 class SignatureReader {
  public:
   SignatureReader(const MethodPlan& plan, std::vector<std::string>& problems)
@@ -76,11 +74,11 @@ class SignatureReader {
 
  private:
   void Problem(std::string_view what) {
-    problems_.push_back(absl::StrCat("method ", Quoted(plan_.name), ": ", std::string(what)));
+    problems_.push_back(absl::StrCat("method ", Quoted(plan_.name), ": ", what));
   }
 
   bool FindInputs() {
-    std::vector<size_t> inputs;  // those that a caller sets
+    std::vector<size_t> inputs;  // set by callers
     std::vector<std::string> described;
     for (size_t i = 0; i < plan_.inputs.size(); ++i) {
       const InputPlan& input = plan_.inputs[i];

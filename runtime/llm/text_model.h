@@ -1,4 +1,4 @@
-// Finds the methods of a program that make up a language model, and checks their signatures.
+// Finds the methods of a language model in a program, and checks their signatures.
 #ifndef BELAY_RUNTIME_LLM_TEXT_MODEL_H_
 #define BELAY_RUNTIME_LLM_TEXT_MODEL_H_
 
