@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels/rows.h"
 #include "runtime/core/element.h"
 #include "runtime/core/status_macros.h"
+#include "runtime/core/tensor_view.h"
 #include "runtime/kernels/call/element_access.h"
 #include "runtime/kernels/call/operands.h"
 #include "runtime/kernels/packed/packed_weights.h"
@@ -108,16 +109,6 @@ void WriteRow(const Call& call, int64_t row, void* out) {
   }
 }
 
-// Returns the offset of the element at a row-major position.
-int64_t OffsetOf(const TensorView& tensor, int64_t position) {
-  int64_t offset = 0;
-  for (int d = tensor.rank() - 1; d >= 0; --d) {
-    offset += position % tensor.sizes[d] * tensor.strides[d];
-    position /= tensor.sizes[d];
-  }
-  return offset;
-}
-
 absl::Status PackedEmbedding(KernelContext& context, const Call& call) {
   ABSL_ASSIGN_OR_RETURN(const Dims<CheckedInt> shape, call.Shape());
   ABSL_RETURN_IF_ERROR(ExpectContiguous("weight", *call.weight));
@@ -128,7 +119,7 @@ absl::Status PackedEmbedding(KernelContext& context, const Call& call) {
   const int64_t count = call.indices->numel();
   if (count == 0) return absl::OkStatus();
   const Reader<int64_t> reader(*call.indices);
-  const auto index = [&](int64_t i) { return reader(OffsetOf(*call.indices, i)); };
+  const auto index = [&](int64_t i) { return reader(ElementOffset(*call.indices, i)); };
   for (int64_t i = 0; i < count; ++i) {
     const int64_t row = index(i);
     if (row >= 0 && row < call.rows) continue;

@@ -134,7 +134,7 @@ TEST(PackedEmbeddingKernelTest, ReadsRowsOfEveryLayout) {
 
 using PackedEmbeddingComparisonTest = CpuKernelComparisonTest;
 
-TEST_F(PackedEmbeddingComparisonTest, GivesTheBitsOfTheReference) {
+TEST_F(PackedEmbeddingComparisonTest, EqualsTheReferenceBitwise) {
   for (const TableLayoutRow& row : kTableLayouts) {
     for (const int64_t k : {2, 24, 40}) {
       for (const int64_t group : {int64_t{8}, k}) {
@@ -170,9 +170,14 @@ TEST_F(PackedEmbeddingComparisonTest, GivesTheBitsOfTheReference) {
 
 TEST(PackedEmbeddingKernelTest, ReadsIndicesWithGaps) {
   const TestCall call = CallOf(TableLayout::kFloat32, 8, 0, false);
-  const TestCall gaps = call.With("indices", WithGaps(Indices()));
+  EValue indices = WithGaps(Indices());  // the layout, without the elements
+  for (size_t i = 0; i < std::size(kIndices); ++i) Data<int64_t>(indices)[2 * i] = kIndices[i];
+  const TestCall gaps = call.With("indices", indices).WithResult(T(DType::kFloat32, {2, 3, 8}));
   ASSERT_EQ(call.Run(), "");
   ASSERT_EQ(gaps.Run(), "");
+  EXPECT_EQ(std::memcmp(Data<float>(gaps.result()), Data<float>(call.result()),
+                        std::size(kIndices) * 8 * sizeof(float)),
+            0);
 }
 
 TEST(PackedEmbeddingKernelTest, RejectsInconsistentCalls) {
