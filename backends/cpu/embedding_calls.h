@@ -1,5 +1,5 @@
-// The call of packed_embedding: rows of a table that is stored once, as the packed weight of a
-// linear layer.
+// The call of packed_embedding: rows of a table that is stored as the packed weight of a linear
+// layer.
 #ifndef BELAY_BACKENDS_CPU_EMBEDDING_CALLS_H_
 #define BELAY_BACKENDS_CPU_EMBEDDING_CALLS_H_
 
@@ -24,7 +24,7 @@ namespace belay::cpu {
 //   integer layouts  (q[i] - zeros[i, g]) * scales[i, g]
 //
 // for the features of group g, with scales and zeros packed by PackScales. Float layouts have
-// neither, and group 0. Layouts of bfloat16 give bfloat16, all others float32.
+// neither, and group 0. The result is bfloat16 for layouts of bfloat16, otherwise float32.
 template <class Arguments>
 struct PackedEmbeddingCall {
   using D = typename Arguments::Dim;

@@ -68,9 +68,9 @@ class EmbeddingProgramsTest : public CpuTest {
   }
 
   OwnedValue Indices(const std::vector<int64_t>& rows) {
-    OwnedValue made = Tensor(DType::kInt64, {static_cast<int64_t>(rows.size())});
-    for (size_t i = 0; i < rows.size(); ++i) made.tensor()->as<int64_t>()[i] = rows[i];
-    return made;
+    OwnedValue indices = Tensor(DType::kInt64, {static_cast<int64_t>(rows.size())});
+    for (size_t i = 0; i < rows.size(); ++i) indices.tensor()->as<int64_t>()[i] = rows[i];
+    return indices;
   }
 
   std::vector<std::string> operators_;  // of the first delegate
@@ -111,8 +111,8 @@ TEST_F(EmbeddingProgramsTest, QuantizedTablesAreNotDequantized) {
   }
 }
 
-// A head and, if `embeds`, an embedding with the same table of 1024 rows of 48 elements, as language
-// models have. `table` computes the embedding's table %t and the head's matrix %m.
+// A language model's head and, if `embeds`, an embedding with the same table of 1024 rows of 48
+// elements. `table` computes the embedding's table %t and the head's matrix %m.
 std::string Tied(std::string_view constants, std::string_view inputs, std::string_view table,
                  std::string_view type, bool embeds) {
   const std::string rows = absl::StrCat(std::string(type), "[5,48]");
@@ -174,7 +174,7 @@ TEST_F(EmbeddingProgramsTest, TiedTablesAreStoredOnce) {
   }
 }
 
-// torchao's form for models of float16 and bfloat16.
+// The nodes that torchao emits for models of float16 and bfloat16.
 TEST_F(EmbeddingProgramsTest, NarrowQuantizedTablesAreNotDequantized) {
   for (const std::string type : {"bf16", "f16"}) {
     for (const auto& [block, groups] : {std::pair("[1,32]", "48,1"), {"[1,8]", "48,4"}}) {

@@ -1,4 +1,4 @@
-// Packed forms of tables that embeddings and linear layers share.
+// Packed layouts of tables that embeddings and linear layers share.
 #ifndef BELAY_BACKENDS_CPU_TABLE_LAYOUT_H_
 #define BELAY_BACKENDS_CPU_TABLE_LAYOUT_H_
 
@@ -14,7 +14,7 @@
 
 namespace belay::cpu {
 
-// Packed form of a table [rows, features], which is B^T of the linear layer A B.
+// Packed layout of a table [rows, features], the B^T of a linear layer A * B.
 enum class TableLayout : uint8_t {
   kFloat32,   // linear: panels of 32 columns (packed_weights.h)
   kVnni2,     // bfloat16_linear: VNNI-2 layout (packed_weights.h)
@@ -34,7 +34,8 @@ struct TableLayoutRow {
     return layout == TableLayout::kInt8 || layout == TableLayout::kInt4 ||
            layout == TableLayout::kVnni4;
   }
-  // Packed elements of a table. nullopt if its packed form is too large or does not exist.
+  // Packed elements of a table. nullopt if it is too large, or if the layout does not
+  // support the sizes.
   std::optional<int64_t> PackedSize(int64_t rows, int64_t features) const {
     const auto weights = [&](WeightFormat format) -> std::optional<int64_t> {
       const std::optional<int64_t> bytes = PackedWeightsSize(format, features, rows);

@@ -34,6 +34,10 @@ bool Same(const ConstantTensor& a, const ConstantTensor& b) {
          (First(a) == First(b) || std::memcmp(First(a), First(b), a.view().nbytes()) == 0);
 }
 
+void KeepFirst(TableLayout added, std::optional<TableLayout>& layout) {
+  if (!layout.has_value() || added < *layout) layout = added;
+}
+
 }  // namespace
 
 std::optional<size_t> TiedTables::Find(const ConstantTensor& tensor) const {
@@ -102,16 +106,13 @@ void TiedTables::Add(const ConstantView& matrix, TableLayout layout) {
   const std::optional<ConstantTensor> tensor = MatrixOf(table);
   if (!tensor.has_value()) return;
   const std::optional<size_t> index = Find(*tensor);
-  if (!index.has_value()) return;
-  std::optional<TableLayout>& known = tables_[*index].layout;
-  if (!known.has_value() || layout < *known) known = layout;
+  if (index.has_value()) KeepFirst(layout, tables_[*index].layout);
 }
 
 void TiedTables::Merge(const TiedTables& copy) {
   for (size_t i = 0; i < tables_.size(); ++i) {
-    std::optional<TableLayout>& known = tables_[i].layout;
     const std::optional<TableLayout>& added = copy.tables_[i].layout;
-    if (added.has_value() && (!known.has_value() || *added < *known)) known = added;
+    if (added.has_value()) KeepFirst(*added, tables_[i].layout);
   }
 }
 

@@ -1,4 +1,4 @@
-// Tables that embeddings and linear layers share: stored once, in the packed form of the layer.
+// Tables that embeddings and linear layers share: stored once, in the packed layout of the layer.
 #ifndef BELAY_BACKENDS_CPU_AOT_TIED_TABLES_H_
 #define BELAY_BACKENDS_CPU_AOT_TIED_TABLES_H_
 
@@ -22,14 +22,14 @@ class TiedTables {
   bool AddTablesOf(const exir::ExportedProgram& program);
   bool empty() const { return tables_.empty(); }
 
-  // Whether a matmul of the partition has a table as its constant right side, seen through any
-  // operators.
+  // Whether the right side of a matmul of the partition is a table, possibly through a chain of
+  // operators on their first arguments.
   bool HasMatmulOf(const exir::ExportedProgram& program) const;
 
-  // Records that `matrix` [features, rows] is packed in `layout`, if it is the transpose of a table.
-  // Of several layouts the first in the order of TableLayout counts.
+  // If `matrix` [features, rows] is the transpose of a table, records its packed `layout`.
+  // If a table has several layouts, keeps the first in the order of TableLayout.
   void Add(const ConstantView& matrix, TableLayout layout);
-  // Adds the layouts of a copy of this.
+  // Adds the layouts of `copy`, a copy of this object to which other matrices were added.
   void Merge(const TiedTables& copy);
 
   // Returns the packed layout of a table [rows, features]; nullopt if it is not packed.

@@ -70,7 +70,7 @@ class LinearLowering : NodeLowering {
     return view;
   }
 
-  // Packs the matrix, and lets embeddings in the same table use the result.
+  // Packs the matrix, and records its layout for embeddings in the same table.
   absl::StatusOr<ValueId> Pack(const ConstantView& matrix, TableLayout layout) {
     ABSL_ASSIGN_OR_RETURN(const ValueId packed, constants_.InLayout(matrix, layout));
     if (tables_ != nullptr) tables_->Add(matrix, layout);
@@ -230,9 +230,9 @@ class LinearLowering : NodeLowering {
         form->group > kMaxTerms) {
       return false;
     }
-    ABSL_ASSIGN_OR_RETURN(const ValueId weight, form->format == WeightFormat::kInt4
-                                                    ? Pack(form->elements, TableLayout::kInt4)
-                                                    : Pack(form->elements, TableLayout::kVnni4));
+    const TableLayout layout =
+        form->format == WeightFormat::kInt4 ? TableLayout::kInt4 : TableLayout::kVnni4;
+    ABSL_ASSIGN_OR_RETURN(const ValueId weight, Pack(form->elements, layout));
     ABSL_ASSIGN_OR_RETURN(const ValueId scales, constants_.GroupFloats(form->elements, "scales",
                                                                        form->group, form->scales));
     ABSL_ASSIGN_OR_RETURN(const ValueId sums, constants_.GroupSums(form->elements, form->group));
