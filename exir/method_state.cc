@@ -53,7 +53,8 @@ std::vector<MethodBuffers> BuffersOf(const MethodPrograms& methods) {
   return all;
 }
 
-// Whether the buffers could be one: the runtime shares equal types with equal initial contents.
+// Whether the runtime could share the buffers: equal types of rank 2 or more, and equal initial
+// contents.
 bool Alike(const Buffer& a, const Buffer& b) {
   if (a.tensor->sizes().size() < 2 || a.type != b.type || a.tensor->dtype() != b.tensor->dtype() ||
       a.tensor->sizes() != b.tensor->sizes()) {
@@ -62,14 +63,6 @@ bool Alike(const Buffer& a, const Buffer& b) {
   const absl::StatusOr<Storage> x = a.tensor->Dense(), y = b.tensor->Dense();
   return x.ok() && y.ok() && x->bytes.size() == y->bytes.size() &&
          std::memcmp(x->bytes.data(), y->bytes.data(), x->bytes.size()) == 0;
-}
-
-std::vector<const Buffer*> WrittenOf(const MethodBuffers& method) {
-  std::vector<const Buffer*> written;
-  for (const Buffer& buffer : method.buffers) {
-    if (buffer.written) written.push_back(&buffer);
-  }
-  return written;
 }
 
 }  // namespace
@@ -99,10 +92,13 @@ absl::Status CheckSharedState(const MethodPrograms& methods) {
   const std::vector<MethodBuffers> all = BuffersOf(methods);
   absl::btree_set<std::string_view> written;
   for (const MethodBuffers& method : all) {
-    for (const Buffer* buffer : WrittenOf(method)) written.insert(buffer->name);
+    for (const Buffer& buffer : method.buffers) {
+      if (buffer.written) written.insert(buffer.name);
+    }
   }
   std::vector<std::string> problems;
-  const auto text = [](const MethodBuffers& method, std::string_view verb, const Buffer& buffer) {
+  const auto describe = [](const MethodBuffers& method, std::string_view verb,
+                           const Buffer& buffer) {
     return absl::StrCat("'", std::string(method.method), "' ", std::string(verb), " '",
                         std::string(buffer.name), "'");
   };
@@ -113,12 +109,12 @@ absl::Status CheckSharedState(const MethodPrograms& methods) {
       absl::btree_set<std::string_view> paired;
       for (const Buffer& read : reader.buffers) {
         if (written.contains(read.name) || writer.Has(read.name)) continue;
-        for (const Buffer* other : WrittenOf(writer)) {
-          if (reader.Has(other->name) || paired.contains(other->name)) continue;
-          if (!Alike(read, *other)) continue;
-          paired.insert(other->name);
-          problems.push_back(absl::StrCat(text(reader, "only reads", read), ", ",
-                                          text(writer, "writes", *other), ", both ", read.type));
+        for (const Buffer& other : writer.buffers) {
+          if (!other.written || reader.Has(other.name) || paired.contains(other.name)) continue;
+          if (!Alike(read, other)) continue;
+          paired.insert(other.name);
+          problems.push_back(absl::StrCat(describe(reader, "only reads", read), ", ",
+                                          describe(writer, "writes", other), ", both ", read.type));
           break;
         }
       }
@@ -166,10 +162,10 @@ std::vector<std::string> NotesOnLogits(const MethodPrograms& methods) {
           ids->sizes.size() != 2 || !(ids->sizes[1] == tokens)) {
         continue;
       }
-      notes.push_back(
-          absl::StrCat("method '", name, "' returns logits of all tokens, ", PrintType(*logits),
-                       "; generating text uses those of the last one: export with logits_to_keep=1 "
-                       "(docs/language-models.md)"));
+      notes.push_back(absl::StrCat(
+          "method '", name, "' returns logits of all tokens, ", PrintType(*logits),
+          "; generation uses only those of the last token: export with logits_to_keep=1 "
+          "(docs/language-models.md)"));
       break;
     }
   }

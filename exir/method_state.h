@@ -15,23 +15,23 @@ namespace belay::exir {
 struct StateReport {
   std::string name, type;  // type: "f32[1,4,512,64]"
   uint64_t bytes = 0;
-  std::vector<std::string> methods;  // those that have it, in program order
+  std::vector<std::string> methods;  // that have the buffer, in program order
 };
 
 // Returns the state of the methods, by name.
 std::vector<StateReport> StateOf(const MethodPrograms& methods);
 
-// Finds methods that read a cache which another method fills under another name: a method reads a
-// buffer of rank 2 or more that no method writes, and another method writes a buffer of the same
-// dtype, sizes and initial content. Neither method has the buffer of the other. A method that
-// writes its own state is accepted: it may be independent on purpose.
+// Rejects methods that read a cache if another method writes that cache under another name. Such a
+// pair is a buffer of rank 2 or more that no method writes, and a written buffer of another method
+// with the same dtype, sizes and initial content. Neither method has the buffer of the other. A
+// method that writes its own state is accepted: it may be independent on purpose.
 //
-//   kInvalidArgument  lists all pairs with both buffers, and the remedy
+//   kInvalidArgument  lists the pairs, at most 4, and the remedy
 absl::Status CheckSharedState(const MethodPrograms& methods);
 
-// Returns a line for each method that writes state and whose first result seems to be logits of all
-// tokens: floating point [1, n, v] with v >= 1024, for an input of integers [1, n] with n dynamic or
-// above 1. Callers of language models use the last row only.
+// Returns a line for each method that writes state and seems to return logits of all tokens, of
+// which generation uses the last row only. Such a method has an input of integers [1, n], with n
+// dynamic or above 1. Its first result is floating point [1, n, v] with v >= 1024.
 std::vector<std::string> NotesOnLogits(const MethodPrograms& methods);
 
 }  // namespace belay::exir

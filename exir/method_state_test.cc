@@ -125,9 +125,10 @@ TEST_F(MethodStateTest, NotesLogitsOfAllTokens) {
                          const std::string& mutation = "%s buffer_mutation \"c\", ") {
     return NotesOnLogits(WithLogits(*ops_, logits, mutation));
   };
-  EXPECT_THAT(notes("f32[1,7,2048]"),
-              ElementsAre(HasSubstr("method 'prefill' returns logits of all tokens, "
-                                    "f32[1,7,2048]; generating text uses those of the last one")));
+  EXPECT_THAT(
+      notes("f32[1,7,2048]"),
+      ElementsAre(HasSubstr("method 'prefill' returns logits of all tokens, "
+                            "f32[1,7,2048]; generation uses only those of the last token")));
   EXPECT_THAT(notes("f32[1,1,2048]"), ElementsAre());
   EXPECT_THAT(notes("f32[1,7,64]"), ElementsAre());
   EXPECT_THAT(notes("f32[1,6,2048]"), ElementsAre());
