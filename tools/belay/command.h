@@ -54,8 +54,6 @@ struct QuantizeOptions {
 };
 // Writes quantized edge programs.
 int Quantize(const QuantizeOptions& options);
-// Prints an error about a recipe: bad usage for a name, bad input for a file.
-int ReportBadRecipe(const std::string& recipe, const absl::Status& status);
 
 struct RunOptions {
   std::string program, method = "forward", output_dir, engine = "highway";

@@ -20,10 +20,6 @@
 #include "nlohmann/json.hpp"
 #include "runtime/core/budget.h"
 #include "runtime/core/mapped_file.h"
-#include "runtime/core/status_macros.h"
-#include "runtime/core/utf8.h"
-#include "runtime/schema/companion_name.h"
-#include "tools/belay/archive_model.h"
 #include "tools/belay/command.h"
 #include "tools/belay/lower_page.h"
 #include "tools/belay/lower_report.h"
@@ -38,7 +34,7 @@ namespace belay::tools {
 namespace {
 
 // Checks that no output replaces another input or output file of the command.
-absl::Status CheckFiles(const LowerOptions& options, const std::vector<MethodOption>& methods) {
+absl::Status CheckFiles(const LowerOptions& options, const std::vector<std::string>& archives) {
   for (const std::string& beside : {options.report, options.html}) {
     if (!IsSameFile(beside, options.output)) continue;
     return absl::InvalidArgumentError(
@@ -48,15 +44,7 @@ absl::Status CheckFiles(const LowerOptions& options, const std::vector<MethodOpt
     return absl::InvalidArgumentError(
         absl::StrCat("--report and --html would write to the same file, ", options.html));
   }
-  for (const MethodOption& method : methods) {
-    const std::string archive = ParseArchiveModel(method.archive).path;
-    for (const std::string& written : {options.output, options.report, options.html}) {
-      if (!IsSameFile(written, archive)) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat(written, " can't be written: it is the input archive ", archive));
-    }
-  }
-  return absl::OkStatus();
+  return CheckOutputsDifferFromArchives({options.output, options.report, options.html}, archives);
 }
 
 exir::Stage StageOf(const std::string& name) {
@@ -115,7 +103,7 @@ int Lower(const LowerOptions& options) {
   if (!lowering.ok()) {
     return bad_usage ? ReportBadUsage(lowering.status()) : Report(lowering.status());
   }
-  if (const absl::Status status = CheckFiles(options, (*lowering)->methods); !status.ok()) {
+  if (const absl::Status status = CheckFiles(options, (*lowering)->files); !status.ok()) {
     return ReportBadUsage(status);
   }
   const WithinLimits limits(options.limits, (*lowering)->files);

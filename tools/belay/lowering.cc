@@ -9,10 +9,7 @@
 #include "backends/aot_backends.h"
 #include "executorch/writer/portable_passes.h"
 #include "executorch/writer/program_serializer.h"
-#include "exir/model_file.h"
 #include "exir/ops/standard_ops.h"
-#include "exir/quantize/recipe_file.h"
-#include "exir/serialize/saved_programs.h"
 #include "nlohmann/json.hpp"
 #include "runtime/core/annotate.h"
 #include "runtime/core/mapped_file.h"
@@ -100,10 +97,8 @@ absl::StatusOr<std::optional<exir::Recipe>> RecipeOf(const LowerOptions& options
   if (options.stage == "aten") {
     return absl::InvalidArgumentError("--quantize changes edge programs, after the stage 'aten'");
   }
-  bad_usage = !options.quantize.ends_with(".json");
-  ABSL_ASSIGN_OR_RETURN(exir::Recipe recipe, exir::FindRecipe(options.quantize));
-  bad_usage = true;
-  ABSL_RETURN_IF_ERROR(CheckCalibration(recipe, options.calibration));
+  ABSL_ASSIGN_OR_RETURN(exir::Recipe recipe,
+                        ChooseRecipe(options.quantize, options.calibration, bad_usage));
   return recipe;
 }
 
@@ -165,7 +160,7 @@ absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& op
   pipeline.random_seed = options.random_seed;
   if (IsPte(options)) {
     if (!options.tokenizer.empty()) {
-      return absl::InvalidArgumentError("--tokenizer: ExecuTorch's programs have no place for it");
+      return absl::InvalidArgumentError("--tokenizer: expected the format 'belay', got 'pte'");
     }
     pipeline.transform_passes.all = {pte::RowMajorTensors()};
     pipeline.passes = pte::PortablePasses();

@@ -30,12 +30,12 @@ struct Lowering {
   std::optional<exir::Recipe> recipe;  // of quantization
   std::unique_ptr<exir::OpRegistry> ops;
   exir::PipelineOptions pipeline;
-  std::vector<std::string> files;   // of the archives
+  std::vector<std::string> files;   // paths of the archives
   exir::NamedDataStore named_data;  // the tokenizer
 };
 
 // Parses the input, the methods and the options of lowering. Does not check output files.
-// `bad_usage` becomes whether the error is in the options, not in a file.
+// On error, sets `bad_usage` to whether it is in the options rather than in a file.
 //   kInvalidArgument  an option that is malformed or contradicts another; an unknown backend or recipe
 //   errors of reading the names in a file of saved programs, and the tokenizer
 absl::StatusOr<std::unique_ptr<Lowering>> PrepareLowering(const LowerOptions& options,

@@ -1,6 +1,4 @@
 // `belay quantize`: quantizes programs and saves them, for lower, inspect and verify.
-#include <algorithm>
-#include <cstddef>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -9,10 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "backends/aot_backends.h"
 #include "exir/ops/standard_ops.h"
 #include "exir/pipeline.h"
-#include "exir/quantize/recipe_file.h"
+#include "exir/quantize/recipe.h"
 #include "exir/serialize/saved_programs.h"
 #include "tools/belay/archive_model.h"
 #include "tools/belay/chosen_backends.h"
@@ -28,11 +27,10 @@ namespace belay::tools {
 namespace {
 
 std::string RecipeList() {
-  std::string text = "Recipes, which '+' joins:\n";
+  std::string text = "Recipes, joined by '+':\n";
   for (std::string_view name : exir::RecipeNames()) {
-    const std::string padded = absl::StrCat(std::string(name), ":");
-    absl::StrAppend(&text, "  ", padded, std::string(17 - std::min<size_t>(16, padded.size()), ' '),
-                    std::string(exir::DescribeRecipe(name)), "\n");
+    absl::StrAppendFormat(&text, "  %-16s %s\n", std::string(name) + ":",
+                          std::string(exir::DescribeRecipe(name)));
   }
   return text;
 }
@@ -48,19 +46,19 @@ int Quantize(const QuantizeOptions& options) {
   std::vector<std::string> files;
   for (const MethodOption& method : *methods) {
     files.push_back(ParseArchiveModel(method.archive).path);
-    if (!IsSameFile(options.output, files.back())) continue;
-    return ReportBadUsage(absl::InvalidArgumentError(
-        absl::StrCat(options.output, " can't be written: it is the input archive ", files.back())));
+  }
+  if (const absl::Status status = CheckOutputsDifferFromArchives({options.output}, files);
+      !status.ok()) {
+    return ReportBadUsage(status);
   }
   if (IsSameFile(options.output, options.recipe)) {
     return ReportBadUsage(absl::InvalidArgumentError(
         absl::StrCat(options.output, " can't be written: it is the recipe file")));
   }
-  const absl::StatusOr<exir::Recipe> recipe = exir::FindRecipe(options.recipe);
-  if (!recipe.ok()) return ReportBadRecipe(options.recipe, recipe.status());
-  if (const absl::Status status = CheckCalibration(*recipe, options.calibration); !status.ok()) {
-    return ReportBadUsage(status);
-  }
+  bool bad_usage = true;
+  const absl::StatusOr<exir::Recipe> recipe =
+      ChooseRecipe(options.recipe, options.calibration, bad_usage);
+  if (!recipe.ok()) return bad_usage ? ReportBadUsage(recipe.status()) : Report(recipe.status());
   const absl::StatusOr<Partitioners> partitioners = ChooseBackends(options.backends, {});
   if (!partitioners.ok()) return ReportBadUsage(partitioners.status());
   const auto ops = exir::CreateStandardOps();
@@ -93,10 +91,6 @@ int Quantize(const QuantizeOptions& options) {
     PrintQuantizeReport(*report, std::cout);
   }
   return kDone;
-}
-
-int ReportBadRecipe(const std::string& recipe, const absl::Status& status) {
-  return recipe.ends_with(".json") ? Report(status) : ReportBadUsage(status);
 }
 
 Command QuantizeCommand() {

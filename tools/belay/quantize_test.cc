@@ -174,7 +174,7 @@ TEST_F(StaticQuantizeTest, NamesFilesWithBadData) {
   expect(Write("text.txt", "x"), "expected a .npy file");
 }
 
-TEST_F(StaticQuantizeTest, NeedsCalibrationAndOnlyThen) {
+TEST_F(StaticQuantizeTest, RequiresCalibrationOnlyForStaticRecipes) {
   const Outcome without = RunStatic({});
   EXPECT_EQ(without.status, kBadUsage);
   EXPECT_THAT(without.errors, HasSubstr("needs --calibration"));

@@ -14,6 +14,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "exir/quantize/recipe_file.h"
 #include "exir/quantize/stored_weights.h"
 #include "runtime/core/annotate.h"
 #include "runtime/core/status_macros.h"
@@ -65,9 +66,13 @@ void PrintUnquantized(const std::vector<exir::UnquantizedNode>& nodes, std::ostr
 
 }  // namespace
 
-absl::Status CheckCalibration(const exir::Recipe& recipe,
-                              const std::vector<std::string>& calibration) {
-  if (recipe.needs_calibration() == !calibration.empty()) return absl::OkStatus();
+absl::StatusOr<exir::Recipe> ChooseRecipe(const std::string& name_or_file,
+                                          const std::vector<std::string>& calibration,
+                                          bool& bad_usage) {
+  bad_usage = !name_or_file.ends_with(".json");
+  ABSL_ASSIGN_OR_RETURN(exir::Recipe recipe, exir::FindRecipe(name_or_file));
+  bad_usage = true;
+  if (recipe.needs_calibration() == !calibration.empty()) return recipe;
   return absl::InvalidArgumentError(absl::StrCat("recipe '", OneLine(recipe.name), "' ",
                                                  calibration.empty() ? "needs" : "does not use",
                                                  " --calibration"));

@@ -37,9 +37,11 @@ struct QuantizeSetup {
   const exir::PerMethod<const exir::Partitioner*>* partitioners = nullptr;
 };
 
-// Checks that calibration data are given if the recipe needs them, and only then. Bad usage.
-absl::Status CheckCalibration(const exir::Recipe& recipe,
-                              const std::vector<std::string>& calibration);
+// Finds a recipe (exir::FindRecipe). `calibration` is required if the recipe needs it, and must be
+// empty otherwise. On error, sets `bad_usage` to false if a recipe file is invalid, else to true.
+absl::StatusOr<exir::Recipe> ChooseRecipe(const std::string& name_or_file,
+                                          const std::vector<std::string>& calibration,
+                                          bool& bad_usage);
 
 // Replaces the edge programs by quantized ones (exir/quantize/quantize_program.h). Methods that
 // share a weight share the quantized one. On error the programs are unchanged. Errors of

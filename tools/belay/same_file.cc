@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/str_cat.h"
+
 namespace belay::tools {
 
 bool IsSameFile(const std::string& a, const std::string& b) {
@@ -20,6 +22,18 @@ bool IsSameFile(const std::string& a, const std::string& b) {
   const std::filesystem::path path_b =
       std::filesystem::weakly_canonical(std::filesystem::absolute(b, error), error);
   return error ? a == b : path_a == path_b;
+}
+
+absl::Status CheckOutputsDifferFromArchives(const std::vector<std::string>& outputs,
+                                            const std::vector<std::string>& archives) {
+  for (const std::string& archive : archives) {
+    for (const std::string& output : outputs) {
+      if (!IsSameFile(output, archive)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(output, " can't be written: it is the input archive ", archive));
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace belay::tools

@@ -34,7 +34,7 @@ class DataOfProgram final : public NamedDataMap {
   const Program& program_;
 };
 
-// Programs inside delegates contain at most as many levels of programs.
+// Maximum depth of programs inside delegates.
 constexpr int kMaxNesting = 8;
 
 bool IsProgram(absl::Span<const std::byte> blob) {
