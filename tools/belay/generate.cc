@@ -1,6 +1,7 @@
 // `belay generate`: generates text, or tokens, with a language model.
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -32,7 +33,7 @@
 namespace belay::tools {
 namespace {
 
-// Tokens that end a text or a turn in common models.
+// Tokens that end a sequence or a turn in common models.
 constexpr std::array<std::string_view, 9> kEndTokens = {
     "</s>",       "<eos>",      "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>",
     "<|eom_id|>", "<|im_end|>", "<end_of_turn>", "<|end|>"};
@@ -62,7 +63,7 @@ absl::StatusOr<llm::Tokenizer> OpenTokenizer(const std::string& path, const Prog
   return tokenizer;
 }
 
-// Returns the ids of --stop-token, or of the model's usual end tokens.
+// Returns the ids of --stop-token; by default, those of kEndTokens that the tokenizer has.
 absl::StatusOr<std::vector<int32_t>> StopTokens(const GenerateTextOptions& options,
                                                 const llm::Tokenizer* tokenizer) {
   std::vector<int32_t> stop;
@@ -144,13 +145,13 @@ absl::StatusOr<int> GenerateAll(const GenerateTextOptions& options) {
   const absl::Time prefill_start = absl::Now();
   ABSL_RETURN_IF_ERROR(session.Append(prompt));
   const double prefill_seconds = SecondsSince(prefill_start);
-  std::string streamed;
+  size_t streamed = 0;  // bytes of text
   bool first = true;
   generate.on_token = [&](const llm::GeneratedToken& token) {
     if (options.json) return true;
     if (has_tokenizer) {
       std::cout << ForTerminal(token.text) << std::flush;
-      streamed += token.text;
+      streamed += token.text.size();
     } else {
       std::cout << (std::exchange(first, false) ? "" : ",") << token.id << std::flush;
     }
@@ -177,7 +178,7 @@ absl::StatusOr<int> GenerateAll(const GenerateTextOptions& options) {
     std::cout << JsonText(report);
     return kDone;
   }
-  std::cout << ForTerminal(std::string_view(result.text).substr(streamed.size())) << "\n";
+  std::cout << ForTerminal(std::string_view(result.text).substr(streamed)) << "\n";
   std::cerr << "load: " << Duration(load_seconds) << "\n";
   PrintRate("prefill", prefill);
   PrintRate("decode", decode);
@@ -232,7 +233,8 @@ Command GenerateCommand() {
             "token or id that ends the generation (repeatable); default: the special tokens </s>, "
             "<eos>, <|endoftext|>, <|eot_id|>, <|im_end|>, <end_of_turn> and similar",
             {.repeatable = true, .one_value = true}},
-           {"--ignore-end-tokens", &generate->ignore_end_tokens, "has no default --stop-token"},
+           {"--ignore-end-tokens", &generate->ignore_end_tokens,
+            "does not end at the default tokens of --stop-token"},
            {"--prefill", &generate->prefill, "the method for several tokens", {.not_empty = true}},
            {"--decode", &generate->decode, "the method for one token", {.not_empty = true}},
            {"--context-length",

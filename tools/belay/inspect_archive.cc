@@ -141,17 +141,26 @@ absl::Status AddProgramJson(const exir::ExportedProgram& program, json& out) {
   return absl::OkStatus();
 }
 
-// Imports the model and describes it. If this fails, stores the error in `status` and the result.
-json DescribeModel(exir::ModelReader& reader, const std::string& path,
-                   const ArchiveInfo::Model& header, absl::StatusOr<exir::ExportedProgram>& program,
-                   absl::Status& status) {
-  json model = HeaderJson(header);
+// A model of an archive and its description.
+struct DescribedModel {
+  absl::StatusOr<exir::ExportedProgram> program;
+  json description;
+  absl::Status status;  // of importing and describing it
+};
+
+// Imports the model and describes it. If this fails, the description has the error.
+DescribedModel DescribeModel(exir::ModelReader& reader, const std::string& path,
+                             const ArchiveInfo::Model& header) {
   exir::ImportOptions import;
   import.model_name = header.name;
-  program = reader.Import(path, import);
-  status = program.status();
-  if (status.ok()) status = AddProgramJson(*program, model);
-  if (!status.ok()) model["error"] = std::string(FromAbsl(status.message()));
+  DescribedModel model;
+  model.description = HeaderJson(header);
+  model.program = reader.Import(path, import);
+  model.status = model.program.status();
+  if (model.status.ok()) model.status = AddProgramJson(*model.program, model.description);
+  if (!model.status.ok()) {
+    model.description["error"] = std::string(FromAbsl(model.status.message()));
+  }
   return model;
 }
 
@@ -225,9 +234,7 @@ absl::StatusOr<json> ArchiveJson(const std::string& path) {
   ABSL_ASSIGN_OR_RETURN(const auto ops, exir::CreateStandardOps());
   exir::ModelReader reader(*ops);
   for (const ArchiveInfo::Model& header : info.models) {
-    absl::StatusOr<exir::ExportedProgram> program = absl::UnknownError("");
-    absl::Status status;
-    out["models"].push_back(DescribeModel(reader, path, header, program, status));
+    out["models"].push_back(DescribeModel(reader, path, header).description);
   }
   return out;
 }
@@ -258,9 +265,7 @@ absl::Status InspectArchive(const InspectOptions& options) {
   exir::ModelReader reader(*ops);
   DrawnProgram drawn;
   for (const ArchiveInfo::Model& header : info.models) {
-    absl::StatusOr<exir::ExportedProgram> program = absl::UnknownError("");
-    absl::Status status;
-    json model = DescribeModel(reader, options.file, header, program, status);
+    auto [program, model, status] = DescribeModel(reader, options.file, header);
     if (status.ok() && WantsGraph(options)) drawn.push_back(DrawExported(header.name, *program));
     first_error.Update(status);
     if (!options.json) {

@@ -46,7 +46,7 @@ void PrintDelegation(const exir::PipelineReport& report, const std::string& meth
 // the first such nodes. Prints nothing without partitioners.
 void PrintRefusals(const exir::PipelineReport& report, const std::string& method,
                    std::ostream& out) {
-  constexpr size_t kReasons = 4, kPlaces = 2;
+  constexpr size_t kReasons = 4, kNodes = 2;
   std::map<std::string, std::vector<const exir::LeftOverNode*>> by_reason;
   bool delegated = false;
   for (const exir::DelegationReport& d : report.delegation) {
@@ -65,18 +65,18 @@ void PrintRefusals(const exir::PipelineReport& report, const std::string& method
     const auto& [reason, nodes] = reasons[i];
     out << "  not delegated, " << nodes.size() << (nodes.size() == 1 ? " node: " : " nodes: ")
         << OneLine(reason) << " (";
-    for (size_t n = 0; n < std::min(kPlaces, nodes.size()); ++n) {
+    for (size_t n = 0; n < std::min(kNodes, nodes.size()); ++n) {
       out << (n == 0 ? "" : ", ") << OneLine(nodes[n]->node);
       if (!nodes[n]->source.empty()) out << " at " << OneLine(nodes[n]->source);
     }
-    out << (nodes.size() > kPlaces ? ", …)\n" : ")\n");
+    out << (nodes.size() > kNodes ? ", …)\n" : ")\n");
   }
   if (reasons.size() > kReasons) {
     out << "  and " << reasons.size() - kReasons << " more reasons: see --report, --html\n";
   }
 }
 
-// Writes which buffers methods share by name and which only one method has, by set of methods.
+// Writes the state, grouped by the methods that have it: shared by name, or of one method only.
 void WriteState(const exir::PipelineReport& report, std::ostream& out) {
   constexpr size_t kNames = 4;
   std::map<std::vector<std::string>, std::vector<const exir::StateReport*>> by_methods;
