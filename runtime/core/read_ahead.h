@@ -8,9 +8,9 @@
 
 namespace belay {
 
-// Asks the system to read these bytes from their file in large pieces, if they are mapped and not in
-// memory; otherwise the first use reads them page by page. A hint: it has no effect on other memory,
-// nor below 64 KiB. Takes a system call; may wait until the reads are queued. Thread-safe.
+// If these bytes are mapped from a file and not in memory, asks the system to read them in large
+// pieces; otherwise the first use reads them page by page. A hint: it has no effect on other
+// memory, nor below 64 KiB. Costs a system call; may wait until the reads are queued. Thread-safe.
 void ReadAhead(absl::Span<const std::byte> bytes);
 
 }  // namespace belay

@@ -26,7 +26,7 @@ TEST(ReadAheadTest, MappedFilesKeepTheirContent) {
   ReadAhead(file->bytes().subspan(3));
   ReadAhead(file->bytes().subspan(1, 100000));
   EXPECT_EQ(file->bytes()[70000], std::byte{'y'});
-  // All whole pages are in memory soon: the file was just written, so they are at once.
+  // The file was just written: its pages are in the page cache.
   std::vector<unsigned char> present((content.size() + 4095) / 4096);
   ASSERT_EQ(::mincore(const_cast<std::byte*>(file->bytes().data()), content.size(), present.data()),
             0);

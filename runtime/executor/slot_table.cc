@@ -66,9 +66,9 @@ void SlotTable::AddMemory(const MethodPlan& plan, MemoryBound& bound) {
 absl::StatusOr<void*> SlotTable::ConstantData(const TensorPlan& tensor, MemoryBudget& memory) {
   const std::byte* data = tensor.constant.data();
   const bool aligned = IsAlignedForElements(data, tensor.dtype);
+  ReadAhead(tensor.constant);
   // Constants are never written: no instruction has one as an output, and CheckMutable() rejects
   // them.
-  ReadAhead(tensor.constant);
   if (aligned || tensor.constant.empty()) return const_cast<std::byte*>(data);
   ABSL_RETURN_IF_ERROR(memory.Take(tensor.constant.size(), "a copy of a misaligned constant"));
   ABSL_ASSIGN_OR_RETURN(AlignedBuffer copy, AlignedBuffer::Create(tensor.constant.size()));

@@ -412,7 +412,8 @@ constexpr int64_t kMostRows = kMostTiles * kTile;
 // Maximal number of keys per block. Keys and values of a block fit the L2 cache, the scores of
 // a register tile the L1 cache.
 constexpr int64_t kMostKeys = 384;
-// Padding of rows of scores: for the last panel's columns, and so that rows do not evict each other.
+// Padding of rows of scores: room for the last panel's columns; also keeps rows from evicting each
+// other.
 constexpr int64_t kRowPadding = 32;
 
 bool IsDirect(int64_t queries) { return queries <= kFewQueries; }
@@ -496,14 +497,14 @@ class Attention {
     return g_.mask[at] == -std::numeric_limits<float>::infinity();
   }
 
-  // Number of keys from `first` on up to the last of the `count` keys that the row sees; 0 if it
-  // sees none.
+  // Number of keys from `first` to the last of these `count` keys that is visible to the row; 0 if
+  // none is.
   int64_t SeenKeys(const Row& row, int64_t first, int64_t count) const {
     int64_t seen = std::clamp(row.visible - first, int64_t{0}, count);
     if (seen == 0 || (g_.mask == nullptr && g_.mask_bits == nullptr)) return seen;
     if (g_.mask_key_stride == 0) return IsHidden(row, first) ? 0 : seen;
     if (g_.mask_key_stride == 1) {
-      // Hidden tails of caches are long.
+      // The hidden end of a cache may be long: skips vectors of keys.
       constexpr int64_t kStep = 32;
       const int64_t at = row.mask_at + first;
       for (; seen >= kStep; seen -= kStep) {
@@ -519,7 +520,7 @@ class Attention {
     return seen;
   }
 
-  // The maximum of all rows.
+  // The maximum over all rows.
   int64_t SeenKeys(const Row* rows, int64_t count, int64_t first, int64_t keys) const {
     const bool same_mask = g_.mask_strides.head == 0 &&
                            (g_.queries == 1 || (g_.mask_strides.token == 0 && !g_.causal));

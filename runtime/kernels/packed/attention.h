@@ -7,8 +7,8 @@
 // values unpacked; each block is read from memory once for all heads that share it.
 //
 // Keys at the end of a block that the mask hides from all rows of a block by -inf are skipped: NaN
-// or infinite scores and values of such keys have no effect. The time of a cache thus depends on
-// its used length, except for a scan of the mask and, with more than three queries, packing.
+// or infinite scores and values of such keys have no effect. The time thus depends on the
+// used length of a cache, except for a scan of the mask and, with more than three queries, packing.
 //
 // A row without any score above -inf gives zeros, as in PyTorch's scaled_dot_product_attention, or
 // NaN, as softmax does (AttentionArgs::nan_rows).
