@@ -10,18 +10,17 @@
 
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
+#include "runtime/kernels/pointwise/domain-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 using M = hn::Mask<D>;
 
-// out[i] = a result of `vector`, which sets `usual` for the lanes that it computes; of `exact` for
-// the other lanes. Lanes are selected separately: a result must not depend on its neighbors.
+// out[i] = the result of `vector`, which sets `usual` for the lanes that it computes, or of `exact` for
+// the other lanes.
 template <class Vector>
 HWY_INLINE void Map(const void* const* operands, void* result, size_t n, const Vector& vector,
                     float (*exact)(float, float)) {
@@ -30,24 +29,19 @@ HWY_INLINE void Map(const void* const* operands, void* result, size_t n, const V
   const float* b = static_cast<const float*>(operands[1]);
   float* out = static_cast<float*>(result);
   const size_t lanes = hn::Lanes(d);
-  HWY_ALIGN float left[hn::MaxLanes(d)], right[hn::MaxLanes(d)], results[hn::MaxLanes(d)];
+  HWY_ALIGN float left[hn::MaxLanes(d)], right[hn::MaxLanes(d)];
   for (size_t i = 0; i < n; i += lanes) {
     const size_t count = HWY_MIN(lanes, n - i);
     const V x = hn::LoadNOr(hn::Set(d, 1.0f), d, a + i, count);
     const V y = hn::LoadNOr(hn::Set(d, 1.0f), d, b + i, count);
     M usual;
-    const V z = vector(d, x, y, usual);
-    if (HWY_LIKELY(hn::AllTrue(d, usual))) {
-      hn::StoreN(z, d, out + i, count);
-      continue;
+    V z = vector(d, x, y, usual);
+    if (HWY_UNLIKELY(!hn::AllTrue(d, usual))) {
+      hn::Store(x, d, left);
+      hn::Store(y, d, right);
+      z = ReplaceLanes(d, z, usual, [&](size_t k) { return exact(left[k], right[k]); });
     }
-    hn::Store(x, d, left);
-    hn::Store(y, d, right);
-    hn::Store(hn::IfThenElse(usual, z, hn::Set(d, std::numeric_limits<float>::quiet_NaN())), d,
-              results);
-    for (size_t k = 0; k < count; ++k) {
-      out[i + k] = std::isnan(results[k]) ? exact(left[k], right[k]) : results[k];
-    }
+    hn::StoreN(z, d, out + i, count);
   }
 }
 
@@ -120,18 +114,7 @@ void PowOfBase(const void* const* operands, void* out, size_t n, const Pointwise
                static_cast<float*>(out));
 }
 
-VectorLoop FindBinaryFloatLoopImpl(PointwiseOp op, DType type) {
-  if (type != DType::kFloat32) return nullptr;
-  switch (op) {
-#define BELAY_CASE(name)     \
-  case PointwiseOp::k##name: \
-    return static_cast<VectorLoop>(&name);
-    BELAY_BINARY_FLOAT_OPS(BELAY_CASE)
-#undef BELAY_CASE
-    default:
-      return nullptr;
-  }
-}
+BELAY_DEFINE_FLOAT_LOOP_TABLE(FindBinaryFloatLoopImpl, BELAY_BINARY_FLOAT_OPS)
 
 }  // namespace HWY_NAMESPACE
 }  // namespace belay

@@ -118,18 +118,7 @@ void Glu(const void* const* operands, void* result, size_t n, const PointwisePar
   }
 }
 
-VectorLoop FindFloatLoopImpl(PointwiseOp op, DType type) {
-  if (type != DType::kFloat32) return nullptr;
-  switch (op) {
-#define BELAY_CASE(name)     \
-  case PointwiseOp::k##name: \
-    return static_cast<VectorLoop>(&name);
-    BELAY_FLOAT_OPS(BELAY_CASE)
-#undef BELAY_CASE
-    default:
-      return nullptr;
-  }
-}
+BELAY_DEFINE_FLOAT_LOOP_TABLE(FindFloatLoopImpl, BELAY_FLOAT_OPS)
 
 }  // namespace HWY_NAMESPACE
 }  // namespace belay

@@ -80,7 +80,8 @@ using VectorLoop = void (*)(const void* const* operands, void* out, size_t n,
 // Returns the loop for elements of float32, float64, int64, int32, int8 or uint8; null if not
 // supported. Comparison loops write bytes that are 0 or 1. The first operand of kWhere is bytes
 // that are 0 or 1, for every type. kPow supports the exponents that IsQuickExponent accepts, and
-// for float32 all exponents (pow_loops.h).
+// for float32 all exponents (pow_loops.h). kPowOfBase has one operand, the exponent; scalar 0 is the
+// base, which is positive, finite and not 1.
 VectorLoop FindLoop(PointwiseOp op, DType type);
 bool IsComparison(PointwiseOp op);  // writes truth values
 
@@ -109,6 +110,17 @@ VectorLoop LoopForType(DType type, Of of) {
       return nullptr;
   }
 }
+
+// Defines `function`, which returns the loop named after an operation of `OPS` for float32, and null
+// for other types and operations.
+#define BELAY_LOOP_CASE(name) \
+  case PointwiseOp::k##name:  \
+    return static_cast<VectorLoop>(&name);
+#define BELAY_DEFINE_FLOAT_LOOP_TABLE(function, OPS)               \
+  VectorLoop function(PointwiseOp op, DType type) {                \
+    if (type != DType::kFloat32) return nullptr;                   \
+    switch (op) { OPS(BELAY_LOOP_CASE) default : return nullptr; } \
+  }
 
 // FindLoop for the loops of one file each.
 VectorLoop FindArithmeticLoop(PointwiseOp op, DType type);

@@ -9,11 +9,11 @@
 
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
+#include "runtime/kernels/pointwise/domain-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 // |x|^e for finite e other than 0. NaN gives NaN.
 template <class D, class V = hn::Vec<D>>
@@ -62,13 +62,13 @@ void PowTensorsF32Impl(const float* in, const float* exponents, size_t n, float*
   const hn::Rebind<float, decltype(d)> df;
   const auto nan = hn::Set(df, std::numeric_limits<float>::quiet_NaN());
   const auto inf = hn::Set(df, std::numeric_limits<float>::infinity()), zero = hn::Zero(df);
-  const auto half = hn::Set(df, 0.5f);
+  const auto one = hn::Set(df, 1.0f), half = hn::Set(df, 0.5f);
   const size_t lanes = hn::Lanes(d);
-  HWY_ALIGN float bases[HWY_MAX_BYTES / sizeof(double)], powers[HWY_MAX_BYTES / sizeof(double)],
-      results[HWY_MAX_BYTES / sizeof(double)], rare[HWY_MAX_BYTES / sizeof(double)];
+  HWY_ALIGN float bases[hn::MaxLanes(df)], powers[hn::MaxLanes(df)];
   for (size_t i = 0; i < n; i += lanes) {
     const size_t count = HWY_MIN(lanes, n - i);
-    const auto x = hn::LoadN(df, in + i, count), e = hn::LoadN(df, exponents + i, count);
+    const auto x = hn::LoadNOr(one, df, in + i, count);
+    const auto e = hn::LoadNOr(one, df, exponents + i, count);
     const auto magnitude = hn::Abs(x), size = hn::Abs(e);
     auto y = hn::DemoteTo(df, PowerOfAbs(d, hn::PromoteTo(d, magnitude), hn::PromoteTo(d, e)));
     const auto whole = hn::Eq(hn::Round(e), e);
@@ -80,17 +80,12 @@ void PowTensorsF32Impl(const float* in, const float* exponents, size_t n, float*
     // Zeros, infinities and NaN have rules of their own.
     const auto usual = hn::And(hn::And(hn::Lt(magnitude, inf), hn::Gt(magnitude, zero)),
                                hn::And(hn::Lt(size, inf), hn::Gt(size, zero)));
-    if (HWY_LIKELY(hn::AllTrue(df, usual))) {
-      hn::StoreN(y, df, out + i, count);
-      continue;
+    if (HWY_UNLIKELY(!hn::AllTrue(df, usual))) {
+      hn::Store(x, df, bases);
+      hn::Store(e, df, powers);
+      y = ReplaceLanes(df, y, usual, [&](size_t k) { return std::pow(bases[k], powers[k]); });
     }
-    hn::Store(x, df, bases);
-    hn::Store(e, df, powers);
-    hn::Store(y, df, results);
-    hn::Store(hn::IfThenElse(usual, zero, half), df, rare);
-    for (size_t k = 0; k < count; ++k) {
-      out[i + k] = rare[k] != 0 ? std::pow(bases[k], powers[k]) : results[k];
-    }
+    hn::StoreN(y, df, out + i, count);
   }
 }
 

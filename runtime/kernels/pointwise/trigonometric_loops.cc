@@ -101,18 +101,7 @@ BELAY_DEFINE(Sinh, hn::IfThenElse(hn::IsNaN(x), x, VectorSinh(d, x)))
 BELAY_DEFINE(Tan, InDomain(d, x, hn::Div(hn::Sin(d, x), hn::Cos(d, x)), 1e-5f, 39000.0f, &ExactTan))
 #undef BELAY_DEFINE
 
-VectorLoop FindTrigonometricLoopImpl(PointwiseOp op, DType type) {
-  if (type != DType::kFloat32) return nullptr;
-  switch (op) {
-#define BELAY_CASE(name)     \
-  case PointwiseOp::k##name: \
-    return static_cast<VectorLoop>(&name);
-    BELAY_TRIGONOMETRIC_OPS(BELAY_CASE)
-#undef BELAY_CASE
-    default:
-      return nullptr;
-  }
-}
+BELAY_DEFINE_FLOAT_LOOP_TABLE(FindTrigonometricLoopImpl, BELAY_TRIGONOMETRIC_OPS)
 
 }  // namespace HWY_NAMESPACE
 }  // namespace belay
