@@ -1,7 +1,7 @@
 // GEMM whose result has few columns, such as the last convolution of an image decoder.
 //
 // A vector holds terms of one element instead of columns, so that no lane is wasted: each element is
-// the sum of its lanes' sums. Weights are transposed once per call.
+// the sum of its lanes' sums. Each call transposes the weights.
 //
 // Accuracy: at most (k + 4) * 2^-24 * sum |a b| from the exact result, as packed_gemm.h. A result
 // does not depend on the range that is computed.

@@ -242,8 +242,8 @@ int64_t CountOf(const PoolDivisor& divisor, const Window& depth, const Window& h
 
 // Images with batch and channels, channels last.
 bool IsChannelsLastF32(const TensorView& t, int spatial) {
-  return t.dtype == DType::kFloat32 && t.rank() == spatial + 2 && spatial >= 2 && t.sizes[1] > 1 &&
-         !t.is_contiguous() && HasChannelsInnermost(t);
+  return t.dtype == DType::kFloat32 && spatial >= 2 && HasBatchAndChannelsInnermost(t, spatial) &&
+         t.sizes[1] > 1 && !t.is_contiguous();
 }
 
 // Sums of the windows of channels-last images in double, one vector of channels at a time. Scratch

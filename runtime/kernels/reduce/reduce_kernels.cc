@@ -153,8 +153,12 @@ class Reduction {
         for (int64_t done = 0, n; done < rows; done += n) {
           n = std::min(rows - done, kRunBufferLength / width);
           for (int64_t r = 0; r < n; ++r, x += row_step * bytes) {
-            GatherRun(x, column_step_, width, static_cast<size_t>(bytes), gathered.bytes);
-            ConvertRun(fold_.self->dtype, gathered.bytes, type_, buffer.bytes + r * row_bytes,
+            const std::byte* row = x;
+            if (column_step_ != 1) {
+              GatherRun(x, column_step_, width, static_cast<size_t>(bytes), gathered.bytes);
+              row = gathered.bytes;
+            }
+            ConvertRun(fold_.self->dtype, row, type_, buffer.bytes + r * row_bytes,
                        static_cast<size_t>(width));
           }
           fn(static_cast<const std::byte*>(buffer.bytes), n, width, width);
