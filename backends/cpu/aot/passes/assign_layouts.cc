@@ -122,8 +122,8 @@ class LayoutAssignment {
     return changed_;
   }
 
-  // Gives a permutation that only operators over images use the layout of its operand, if that makes
-  // it channels last.
+  // Makes permutations that only operators over images use share the memory of their operands, if
+  // they are then channels last.
   bool ShareWithConvolutions() {
     bool changed = false;
     for (NodeId id : graph_.NodeList()) {

@@ -16,8 +16,8 @@ bool IsPointwiseOp(const exir::Graph& graph, exir::NodeId node);
 //   s = sigmoid(x); y = mul(x, s)  ->  pointwise([x], "sigmoid mul", [0, 0, 1], [])
 //
 // A group has one float32 result; other values may also be truth values. It contains an operand's
-// producer if that is supported, has the sizes of the result, and has no users outside of the group.
-// Operands that broadcast remain inputs. Limits: kMaxPointwiseSteps, kMaxPointwiseInputs and
+// producer if that is supported, has the sizes of the result, and has no users outside of the
+// group. Operands that broadcast remain inputs. Limits: kMaxPointwiseSteps, kMaxPointwiseInputs and
 // kMaxPointwiseScalars (backends/cpu/pointwise_calls.h).
 //
 // Top graph only. `handles` must outlive the pass. O(nodes).

@@ -23,7 +23,7 @@ using exir::NodeId;
 using exir::TensorMeta;
 using exir::ValueId;
 
-constexpr double kMostDeviations = 16;
+constexpr double kMaxDeviations = 16;
 
 class BatchNormLowering : NodeLowering {
  public:
@@ -45,8 +45,8 @@ class BatchNormLowering : NodeLowering {
     std::vector<float> factor, shift;
   };
 
-  // Returns `count` elements of a constant; `missing` of each if the argument is None. nullopt if it
-  // is not such a constant.
+  // Returns the elements of a constant of `count` elements, or `count` times `missing` for None.
+  // nullopt for other arguments.
   std::optional<std::vector<double>> Vector(const Argument& argument, size_t count,
                                             double missing) const {
     if (argument.is_none()) return std::vector<double>(count, missing);
@@ -73,7 +73,7 @@ class BatchNormLowering : NodeLowering {
       const double deviation = std::sqrt((*var)[c] + *eps), factor = (*weight)[c] / deviation;
       terms.factor.push_back(static_cast<float>(factor));
       terms.shift.push_back(static_cast<float>((*bias)[c] - (*mean)[c] * factor));
-      if (!(std::abs((*mean)[c]) <= kMostDeviations * deviation) ||
+      if (!(std::abs((*mean)[c]) <= kMaxDeviations * deviation) ||
           !std::isfinite(terms.factor.back()) || !std::isfinite(terms.shift.back())) {
         return std::nullopt;
       }

@@ -12,9 +12,9 @@ namespace belay::cpu {
 //     ->  s = mul(x, f [c, 1, ...]); y = add(s, shift [c, 1, ...]); relu(y)
 //   f = weight / sqrt(var + eps)    shift = bias - mean * f    computed in double, rounded once
 //
-// Error: 3 * 2^-24 * (|x f| + |mean f| + |bias|). Not lowered: channels with |mean| above 16 * sqrt(var +
-// eps), where x * f + shift would cancel; factors that float32 cannot represent; other results with
-// users. Top graph only. O(nodes + channels).
+// Error: 3 * 2^-24 * (|x f| + |mean f| + |bias|). Not lowered: channels with |mean| above
+// 16 * sqrt(var + eps), where x * f + shift would cancel; factors that float32 cannot represent;
+// batch norms whose other results have users. Top graph only. O(nodes + channels).
 exir::Pass LowerBatchNorm();
 
 }  // namespace belay::cpu

@@ -175,7 +175,8 @@ class Conv2dLowering : NodeLowering {
     return sizes;
   }
 
-  // Whether belay_cpu::convolution computes it: grouped but not depthwise, transposed or over volumes.
+  // Whether belay_cpu::convolution computes it: grouped but not depthwise, transposed, or over
+  // volumes.
   static bool IsGeneral(const TensorMeta* images, const std::optional<ConstantView>& weight,
                         int64_t groups, bool transposed) {
     if (images == nullptr || images->dtype != DType::kFloat32 || !weight.has_value() ||

@@ -10,7 +10,8 @@
 
 namespace belay::cpu {
 
-// Returns `count` integers from `least` to `most`; a single one is repeated. nullopt for anything else.
+// Returns `count` integers from `least` to `most`; a single one is repeated. nullopt for anything
+// else.
 inline std::optional<exir::Argument::List> NumbersOf(const exir::Argument& argument, size_t count,
                                                      int64_t least, int64_t most) {
   const auto* list = argument.get_if<exir::Argument::List>();

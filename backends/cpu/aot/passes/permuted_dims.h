@@ -10,8 +10,8 @@
 
 namespace belay::cpu {
 
-// Returns the `dims` of a permute_copy, none negative: dimension d of the result is dimension dims[d]
-// of the operand. nullopt if an element is not an integer in range.
+// Returns the `dims` of a permute_copy, none negative: dimension d of the result is dimension
+// dims[d] of the operand. nullopt if an element is not an integer in range.
 inline std::optional<std::vector<int64_t>> PermutedDims(const exir::Node& permute) {
   const auto* list = permute.argument("dims").get_if<exir::Argument::List>();
   if (list == nullptr) return std::nullopt;
