@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@
 #include "runtime/core/tensor_view.h"
 #include "runtime/kernels/movement/movement.h"
 #include "runtime/kernels/reference/reference_kernels.h"
+#include "runtime/schema/operator_facts.h"
 
 namespace belay::exir {
 namespace {
@@ -35,15 +37,12 @@ constexpr size_t kMaxFreedNodes = 256;
 // and per call.
 constexpr double kFreeSteps = 1 << 30, kStepsPerByte = 16, kStepsPerCall = 1000;
 
-bool HasOneOf(const OpOverload* target, std::initializer_list<OpTrait> traits) {
-  return std::any_of(traits.begin(), traits.end(),
-                     [&](OpTrait trait) { return target->has_trait(trait); });
-}
-
 bool MayCompute(const OpOverload* target) {
+  constexpr OpTrait kExcluded[] = {kDataDependent, kNondeterministic, kSideEffect, kSymbolic,
+                                   kDequantizes};
   return target->schema() != nullptr && target->has_meta_kernel() &&
-         !HasOneOf(target,
-                   {kDataDependent, kNondeterministic, kSideEffect, kSymbolic, kDequantizes}) &&
+         std::none_of(std::begin(kExcluded), std::end(kExcluded),
+                      [&](OpTrait trait) { return target->has_trait(trait); }) &&
          !target->schema()->IsMutable() && !target->schema()->IsView();
 }
 
@@ -186,8 +185,8 @@ class Propagation {
 
   // ---- Computing
 
-  // Estimates the work of a node. Known operators read each element a few times; others are assumed
-  // to be as expensive as a matmul or a matrix inverse.
+  // Estimates the work of a node. Operators without a term that grows faster than their operands
+  // read each element a few times; others are assumed to cost as much as a matmul.
   double StepsOf(NodeId id) const {
     const Node& node = graph_.node(id);
     double elements = 0;
@@ -197,8 +196,7 @@ class Propagation {
     };
     for (const Argument& argument : node.arguments) ForEachValue(argument, count);
     for (ValueId value : node.results()) count(value);
-    const bool linear = HasOneOf(
-        node.target, {kPointwise, kReduction, kDataMovement, kViewCopy, kMovesElements, kCreation});
+    const bool linear = FactsOf(node.target->name()).work.kind == WorkRule::Kind::kElements;
     return kStepsPerCall + elements * (linear ? 1 : std::sqrt(elements));
   }
 
