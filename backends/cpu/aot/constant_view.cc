@@ -190,6 +190,33 @@ std::optional<std::vector<double>> ConstantView::Elements() const {
   }
 }
 
+bool ConstantView::IsFinite() const {
+  const absl::StatusOr<exir::Storage> dense = tensor->Dense();
+  if (!dense.ok()) return false;
+  // An exponent of ones is that of infinities and NaN.
+  const auto all = [&](auto word, auto exponent) {
+    using Word = decltype(word);
+    Word found = 0;
+    for (size_t i = 0; i + sizeof(Word) <= dense->bytes.size(); i += sizeof(Word)) {
+      std::memcpy(&word, dense->bytes.data() + i, sizeof(Word));
+      found |= static_cast<Word>((word & exponent) == exponent);
+    }
+    return found == 0;
+  };
+  switch (tensor->dtype()) {
+    case DType::kFloat64:
+      return all(uint64_t(), uint64_t{0x7FF0000000000000});
+    case DType::kFloat32:
+      return all(uint32_t(), uint32_t{0x7F800000});
+    case DType::kBFloat16:
+      return all(uint16_t(), uint16_t{0x7F80});
+    case DType::kFloat16:
+      return all(uint16_t(), uint16_t{0x7C00});
+    default:
+      return true;
+  }
+}
+
 ConstantViews::ConstantViews(const exir::ExportedProgram& program)
     : program_(program), views_(*program.ops, kRows) {
   const absl::btree_set<std::string_view> mutated = exir::MutatedState(program.signature);

@@ -28,6 +28,9 @@ struct ConstantView {
   // Returns the elements in row-major order, for float32, bfloat16, float16, int64, int32, int8
   // and bool. nullopt for other dtypes, if a size is symbolic, or if memory is exhausted.
   std::optional<std::vector<double>> Elements() const;
+  // Whether all elements of the constant are finite; true for integers. False if memory is
+  // exhausted. O(elements of the constant).
+  bool IsFinite() const;
 };
 
 // Finds views of constants in the top graph of a program. Nodes, inputs and constants may be added

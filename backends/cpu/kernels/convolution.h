@@ -85,6 +85,7 @@ absl::Status RunConvolution(const KernelContext& context, const TensorView& in,
                mine.row_pointers = &Patches<T>::Reader::RowPointers;
                mine.source = &reader;
                mine.pointers = reader.pointers();
+               mine.zeros = reader.outside();
                mine.copy = memory.CopyOf(part, scratch);
                PackedGemmRange(mine, row, end_row, column, end_column);
              });

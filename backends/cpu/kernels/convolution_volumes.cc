@@ -170,6 +170,7 @@ class Convolution {
                  mine.row_pointers = &WindowRows::RowPointers;
                  mine.source = &rows;
                  mine.pointers = rows.pointers();
+                 mine.zeros = rows.zeros();
                  (narrow ? NarrowGroupsRange : PackedGemmRange)(mine, row, end_row, column,
                                                                 end_column);
                });

@@ -140,6 +140,8 @@ class Patches {
       }
     }
     const T** pointers() const { return pointers_; }
+    // The pixel that pointers outside of an image point to; null if there are none.
+    const T* outside() const { return patches_.scratch_.outside.value() == 0 ? nullptr : outside_; }
 
     // Implements RowPointersFn and QuantizedRowPointersFn; `source` is a Reader.
     static void RowPointers(const void* source, size_t first, size_t count, size_t tap, size_t taps,

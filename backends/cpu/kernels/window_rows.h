@@ -96,6 +96,7 @@ class WindowRows {
   }
 
   const float** pointers() const { return pointers_; }
+  const float* zeros() const { return zeros_; }
 
   // Implements RowPointersFn; `source` is a WindowRows.
   static void RowPointers(const void* source, size_t first, size_t count, size_t tap, size_t taps,

@@ -204,6 +204,15 @@ HWY_INLINE void Finish(const ProductArgs<T>& g, const OutputTile<T>& out, const 
 // Prefetches a line to the L2 cache. Never faults.
 HWY_INLINE void PrefetchToL2(const void* line) { __builtin_prefetch(line, 0, 2); }
 
+// Whether all rows of a tile point to `zeros`.
+template <size_t kRows, class T>
+HWY_INLINE bool AreZeros(const T* const* rows, const T* zeros) {
+  for (size_t r = 0; r < kRows; ++r) {
+    if (rows[r] != zeros) return false;
+  }
+  return true;
+}
+
 // Computes a K block of kRows rows by kVectors vectors. rows[t * kRows + r] points to the elements
 // of row r at the block's tap t; b points to the first row of B of these columns. Each element has
 // kParts accumulators, which are added at the end, to hide the latency of additions if there are
@@ -246,7 +255,12 @@ HWY_INLINE void Tile(const ProductArgs<T>& g, const T* const* HWY_RESTRICT rows,
   }
   const size_t k = block.k;
   constexpr size_t kRow = kPanelColumns * kTerms<T>;  // elements of B per step
+  const T* const zeros = g.zeros == nullptr ? nullptr : g.zeros + block.start * kTerms<T>;
   for (size_t t = 0; t < block.taps; ++t, rows += kRows, b += (g.k / kTerms<T> - k) * kRow) {
+    if (zeros != nullptr && AreZeros<kRows>(rows, zeros)) {
+      b += k * kRow;
+      continue;
+    }
     const T* a[kRows];
     HWY_UNROLL(kRows)
     for (size_t r = 0; r < kRows; ++r) a[r] = rows[r];

@@ -67,8 +67,12 @@ struct ProductArgs {
   RowPointersFn<T> row_pointers = nullptr;
   const void* source = nullptr;
   const T** pointers = nullptr;  // space for kGroupRows * taps
-  const T* b = nullptr;          // packed_weights.h: matrix or VNNI-2
-  T* c = nullptr;                // rows ldc apart, as those of epilogue.other
+  // The k zeros that row pointers outside of an image point to; null if there are none. Taps at
+  // which all rows of a tile are zeros are skipped. With weights that are not finite, results then
+  // depend on the division among threads.
+  const T* zeros = nullptr;
+  const T* b = nullptr;  // packed_weights.h: matrix or VNNI-2
+  T* c = nullptr;        // rows ldc apart, as those of epilogue.other
   size_t ldc = 0;
   // More than one: C[:, i * n + j] = A[:, i * k + p] B_i[p, j], for floats. Rows of A have groups *
   // k elements at each tap, rows of C groups * n; b is PackGroups (packed_weights.h). Each group

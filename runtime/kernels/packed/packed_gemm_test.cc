@@ -98,11 +98,41 @@ TEST_P(PackedGemmTest, IndirectRows) {
   }
 }
 
+// Rows below 30 are outside of the image at tap 0, and all others at tap 2.
+TEST_P(PackedGemmTest, SkipsTapsOfZerosWithTheSameResult) {
+  for (size_t k : {7, 64, 1000}) {
+    Problem p(67, 37, k, 3, random_);
+    PackedGemmArgs g = p.Args();
+    struct Source {
+      Problem* problem;
+      std::vector<float> zeros;
+    } source = {&p, std::vector<float>(k)};
+    g.source = &source;
+    g.row_pointers = [](const void* from, size_t first, size_t count, size_t tap, size_t taps,
+                        const float** pointers) {
+      const auto& s = *static_cast<const Source*>(from);
+      Problem::RowPointers(s.problem, first, count, tap, taps, pointers);
+      for (size_t t = 0; t < taps; ++t) {
+        for (size_t i = 0; i < count; ++i) {
+          if (tap + t == (first + i < 30 ? 0 : 2)) pointers[t * count + i] = s.zeros.data();
+        }
+      }
+    };
+    PackedGemm(g);
+    const std::vector<float> whole(p.c.data(), p.c.data() + p.c.size());
+    std::fill(p.c.data(), p.c.data() + p.c.size(), kNan);
+    g.zeros = source.zeros.data();
+    PackedGemm(g);
+    ASSERT_EQ(std::memcmp(whole.data(), p.c.data(), whole.size() * sizeof(float)), 0) << k;
+  }
+}
+
 TEST_P(PackedGemmTest, FewColumnsOfManyRows) {
   for (size_t m : {64, 65, 66, 67, 131}) {
     for (size_t n : {1, 2, 3, 4}) {
       for (size_t k : {16, 17, 40, 200}) {
-        for (size_t taps : {1, 4, 9}) {
+        for (size_t taps : {1, 4, 9, 81}) {
+          if (n * k * taps > kFewColumnsElements) continue;
           Problem p(m, n, k, taps, random_);
           PackedGemmArgs g = p.Args();
           ASSERT_TRUE(HasFewColumns(g));

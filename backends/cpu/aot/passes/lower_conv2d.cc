@@ -89,6 +89,7 @@ class Conv2dLowering : NodeLowering {
     }
     const std::optional<Sizes> filters = FilterSizes(*weight);
     if (!filters.has_value()) return Leave(id, "its weight has a size of 0, or above 2^24");
+    if (!weight->IsFinite()) return Leave(id, "its weight has an infinite or NaN element");
     const Sizes& sizes = *filters;
     const bool depthwise = *groups > 1;
     if (depthwise && (*groups != sizes[0] || sizes[1] != 1)) {
@@ -199,6 +200,7 @@ class Conv2dLowering : NodeLowering {
     const int64_t most = MaxWindowNumber(transposed);
     const std::optional<Sizes> filters = FilterSizes(weight);
     if (!filters.has_value()) return Leave(id, "its weight has a size of 0, or above 2^24");
+    if (!weight.IsFinite()) return Leave(id, "its weight has an infinite or NaN element");
     const Sizes& sizes = *filters;
     const auto spatial = static_cast<size_t>(sizes.size() - 2);
     const int64_t channels = transposed ? sizes[0] : sizes[1] * groups;

@@ -24,8 +24,8 @@ namespace belay::cpu {
 // Grouped, transposed and 3-D convolutions of float32 become belay_cpu::convolution
 // (backends/cpu/convolution_calls.h), packed by groups and phases.
 //
-// Not lowered: other dtypes, weights that are empty or not constant, scalars above 2^24 (256 if
-// transposed), and one spatial dimension. Top graph only. `diagnostics` may
+// Not lowered: other dtypes, weights that are empty, not finite or not constant, scalars above 2^24
+// (256 if transposed), and one spatial dimension. Top graph only. `diagnostics` may
 // be null; else it must outlive the pass.
 exir::Pass LowerConv2d(PassDiagnostics* diagnostics = nullptr, bool winograd = false);
 

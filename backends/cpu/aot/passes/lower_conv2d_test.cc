@@ -1,5 +1,8 @@
 #include "backends/cpu/aot/passes/lower_conv2d.h"
 
+#include <limits>
+#include <string_view>
+
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/aot/passes/cpu_pass_testing.h"
 #include "exir/ir/text.h"
@@ -265,6 +268,19 @@ TEST(LowerConv2d, DoesNotLowerComputedWeights) {
     graph(%w: f32[4,4,1,1] user_input, %x: f32[1,4,9,9] user_input) {
       %y: f32[1,4,9,9] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], false, [0,0], 1)
       return (%y user_output) } })");
+}
+
+TEST(LowerConv2d, DoesNotLowerInfiniteWeights) {
+  constexpr std::string_view kProgram = R"(program edge {
+    constants { state "w": f32[4,4,1,1] }
+    graph(%w: f32[4,4,1,1] parameter "w", %x: f32[1,4,9,9] user_input) {
+      %y: f32[1,4,9,9] = edge.aten.convolution.default(%x, %w, none, [1,1], [0,0], [1,1], false, [0,0], 1)
+      return (%y user_output) } })";
+  for (float number :
+       {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+        std::numeric_limits<float>::quiet_NaN()}) {
+    ExpectLeftAsItIs(kProgram, LowerConv2d().run, {.f32 = number});
+  }
 }
 
 // The weight is packed in taps; padding equals the zero point.
