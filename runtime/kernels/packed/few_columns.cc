@@ -18,7 +18,7 @@ using D = hn::CappedTag<float, 16>;
 using V = hn::Vec<D>;
 
 // Rows of a tile: its sums and operands fit the registers.
-constexpr size_t kRows = (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) ? 4 : 2;
+constexpr size_t kRows = (HWY_TARGET <= HWY_AVX3 || HWY_TARGET_IS_NEON) ? 6 : 2;
 
 // sums[r][j] += a[r][p] * b[j][p] for one vector of p.
 template <size_t kColumns, class Load>

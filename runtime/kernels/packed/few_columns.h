@@ -15,14 +15,14 @@
 namespace belay {
 
 inline constexpr size_t kFewColumns = 4;
-// Maximal number of elements of B, whose transpose is on the stack.
-inline constexpr size_t kFewColumnsElements = 8192;
+// Maximal number of elements of B, whose transpose is on the stack: 80 KiB.
+inline constexpr size_t kFewColumnsElements = 20480;
 
 // Whether FewColumnsRange is faster than a panel of columns: B has at most kFewColumns columns,
 // depth for a vector, and many rows share its transpose.
 inline bool HasFewColumns(const PackedGemmArgs& g) {
   return g.groups == 1 && g.n <= kFewColumns && g.k >= 16 && g.m >= 64 &&
-         g.k <= kFewColumnsElements / kFewColumns / g.taps;
+         g.k <= kFewColumnsElements / g.n / g.taps;
 }
 
 // C = epilogue(A B) for rows [first_row, last_row). Precondition: HasFewColumns.
