@@ -13,8 +13,8 @@ HWY_BEFORE_NAMESPACE();
 namespace belay {
 namespace HWY_NAMESPACE {
 
-RowStatistics LayerNormRowF32Impl(const float* in, size_t n, const float* HWY_RESTRICT weight,
-                                  const float* HWY_RESTRICT bias, float eps, float* out) {
+HWY_INLINE RowStatistics LayerNormRow(const float* in, size_t n, const float* HWY_RESTRICT weight,
+                                      const float* HWY_RESTRICT bias, float eps, float* out) {
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
   const float mean = SumOf(d, in, n) / static_cast<float>(n);
@@ -62,6 +62,20 @@ RowStatistics LayerNormRowF32Impl(const float* in, size_t n, const float* HWY_RE
   return {std::isfinite(mean) ? mean + rest : mean, rstd};
 }
 
+RowStatistics LayerNormRowF32Impl(const float* in, size_t n, const float* weight, const float* bias,
+                                  float eps, float* out) {
+  return LayerNormRow(in, n, weight, bias, eps, out);
+}
+
+void LayerNormRowsF32Impl(const float* in, size_t rows, size_t n, const float* weight,
+                          const float* bias, float eps, float* out, float* mean, float* rstd) {
+  for (size_t r = 0; r < rows; ++r, in += n, out += n) {
+    const RowStatistics s = LayerNormRow(in, n, weight, bias, eps, out);
+    mean[r] = s.mean;
+    rstd[r] = s.rstd;
+  }
+}
+
 void NormalizeF32Impl(const float* HWY_RESTRICT in, size_t n, float mean, float factor,
                       float offset, float* HWY_RESTRICT out) {
   const hn::ScalableTag<float> d;
@@ -102,6 +116,7 @@ HWY_AFTER_NAMESPACE();
 namespace belay {
 
 HWY_EXPORT(LayerNormRowF32Impl);
+HWY_EXPORT(LayerNormRowsF32Impl);
 HWY_EXPORT(NormalizeF32Impl);
 HWY_EXPORT(NormalizeColumnsF32Impl);
 void NormalizeColumnsF32(const float* in, size_t rows, size_t columns, const float* mean,
@@ -111,6 +126,10 @@ void NormalizeColumnsF32(const float* in, size_t rows, size_t columns, const flo
 RowStatistics LayerNormRowF32(const float* in, size_t n, const float* weight, const float* bias,
                               float eps, float* out) {
   return HWY_DYNAMIC_DISPATCH(LayerNormRowF32Impl)(in, n, weight, bias, eps, out);
+}
+void LayerNormRowsF32(const float* in, size_t rows, size_t n, const float* weight,
+                      const float* bias, float eps, float* out, float* mean, float* rstd) {
+  HWY_DYNAMIC_DISPATCH(LayerNormRowsF32Impl)(in, rows, n, weight, bias, eps, out, mean, rstd);
 }
 void NormalizeF32(const float* in, size_t n, float mean, float factor, float offset, float* out) {
   HWY_DYNAMIC_DISPATCH(NormalizeF32Impl)(in, n, mean, factor, offset, out);

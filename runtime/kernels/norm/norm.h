@@ -17,6 +17,9 @@ struct RowStatistics {
 };
 RowStatistics LayerNormRowF32(const float* in, size_t n, const float* weight, const float* bias,
                               float eps, float* out);
+// The same for `rows` rows that are stored together. Writes the statistics of each row.
+void LayerNormRowsF32(const float* in, size_t rows, size_t n, const float* weight,
+                      const float* bias, float eps, float* out, float* mean, float* rstd);
 
 // out[i] = (in[i] - mean) * factor + offset. Error: 4 ULP of the largest |out| or |offset|.
 void NormalizeF32(const float* in, size_t n, float mean, float factor, float offset, float* out);

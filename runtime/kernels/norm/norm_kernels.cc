@@ -43,6 +43,10 @@ constexpr Moments kNoMoments = {0, std::numeric_limits<double>::quiet_NaN()};
 
 // Sums the elements of `part`, or their squared distances from `center` if given.
 double SumOf(const TensorView& part, std::optional<double> center) {
+  if (IsRowMajorF32(part)) {
+    const auto* x = part.as<const float>();
+    return center.has_value() ? SquareRunF32(x, part.numel(), *center) : SumRunF32(x, part.numel());
+  }
   const ReduceLoop loop =
       center.has_value() ? FindSquaresLoop(DType::kFloat32) : FindSumLoop(DType::kFloat32);
   double lanes[kReduceLanes] = {}, centers[kReduceLanes];
@@ -97,6 +101,10 @@ void Normalize(const TensorView& from, const TensorView& to, double center, doub
     for (StridedIterator<2> it(from.sizes, {from.strides, to.strides}); !it.done(); it.Next())
       write(it.offset(1), (in(it.offset(0)) - center) * scale + shift);
     return;
+  }
+  if (IsRowMajorF32(from) && IsRowMajorF32(to)) {
+    return NormalizeF32(from.as<const float>(), static_cast<size_t>(from.numel()), terms.mean,
+                        terms.factor, terms.offset, to.as<float>());
   }
   RunSource source(from.data, from.dtype, from.sizes, from.strides, DType::kFloat32);
   RunSink sink(to.data, to.dtype, to.sizes, to.strides, DType::kFloat32);
@@ -161,19 +169,27 @@ absl::Status LayerNorm(KernelContext& context, const LayerNormCall<KernelArgumen
                                                                     ParameterRow(bias, bias_room);
   const Strides in_rows = SelectDims(input->strides, 0, tail),
                 out_rows = SelectDims(out->strides, 0, tail);
+  const auto work = kElementWork * static_cast<double>(input->numel());
+  if (in_place && IsRowMajorF32(*input) && IsRowMajorF32(*out) && IsRowMajorF32(*mean) &&
+      IsRowMajorF32(*rstd)) {
+    RunRanges(context, input->numel() / n, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
+      LayerNormRowsF32(input->as<const float>() + first * n, static_cast<size_t>(last - first),
+                       static_cast<size_t>(n), scale, shift, static_cast<float>(call.eps),
+                       out->as<float>() + first * n, mean->as<float>() + first,
+                       rstd->as<float>() + first);
+    });
+    return absl::OkStatus();
+  }
   if (in_place) {
-    RunRanges(
-        context, input->numel() / n, /*step=*/1, kElementWork * static_cast<double>(input->numel()),
-        [&](int, int64_t first, int64_t last) {
-          for (int64_t i = first; i < last; ++i) {
-            const RowStatistics s =
-                LayerNormRowF32(input->as<const float>() + OffsetAt(i, rows, in_rows),
-                                static_cast<size_t>(n), scale, shift, static_cast<float>(call.eps),
-                                out->as<float>() + OffsetAt(i, rows, out_rows));
-            write_mean(OffsetAt(i, rows, mean_rows), s.mean);
-            write_rstd(OffsetAt(i, rows, rstd_rows), s.rstd);
-          }
-        });
+    RunRanges(context, input->numel() / n, /*step=*/1, work, [&](int, int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
+        const RowStatistics s = LayerNormRowF32(
+            input->as<const float>() + OffsetAt(i, rows, in_rows), static_cast<size_t>(n), scale,
+            shift, static_cast<float>(call.eps), out->as<float>() + OffsetAt(i, rows, out_rows));
+        write_mean(OffsetAt(i, rows, mean_rows), s.mean);
+        write_rstd(OffsetAt(i, rows, rstd_rows), s.rstd);
+      }
+    });
     return absl::OkStatus();
   }
   for (StridedIterator<4> it(rows, {in_rows, out_rows, mean_rows, rstd_rows}); !it.done();

@@ -38,10 +38,10 @@ using ReduceLoop = void (*)(const void* x, int64_t rows, int64_t row_step, int64
 ReduceLoop FindSumLoop(DType type);
 ReduceLoop FindSquaresLoop(DType type);
 
-// The sum of n floats, and of their squares, in double. Errors: n * 2^-53 * sum |x|
-// and n * 2^-53 * sum x^2.
+// The sum of n floats, and of the squares of their distances from `center`, in double. Errors: n *
+// 2^-53 * sum |x| and n * 2^-53 * sum (x - center)^2.
 double SumRunF32(const float* x, int64_t n);
-double SquareRunF32(const float* x, int64_t n);
+double SquareRunF32(const float* x, int64_t n, double center = 0);
 
 }  // namespace belay
 

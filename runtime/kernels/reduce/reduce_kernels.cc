@@ -259,6 +259,11 @@ void SumInto(const KernelContext& context, const Fold& fold, ReduceOp op, const 
         FoldBlock<T>(reduction, loop, base, width, product ? T{1} : T{0},
                      op == ReduceOp::kSquares ? kZeros : nullptr, totals,
                      [&](T a, T b) { return product ? WrappingMul(a, b) : WrappingAdd(a, b); });
+        if (out.dtype == DType::kFloat32 && (width == 1 || step[0] == 1)) {
+          float* to = out.as<float>() + at[0];
+          for (int64_t i = 0; i < width; ++i) to[i] = static_cast<float>(finish(totals[i]));
+          return;
+        }
         for (int64_t i = 0; i < width; ++i) write(at[0] + i * step[0], finish(totals[i]));
       });
 }
